@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Building FPDUs: lengths, Markers, pad and CRC32c of an outgoing half
+ * connection. RFC 5044 sections 4.1 to 4.5.
+ */
+#include <linux/build_bug.h>
+#include <linux/crc32c.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/string.h>
+
+#include <asm/byteorder.h>
+
+#include "fpdu.h"
+
+static_assert(sizeof(struct mpa_marker) == MPA_MARKER_LEN);
+/* FPDUPTR has 16 bits; the longest FPDU, all its Markers in, must fit. */
+static_assert(MPA_MULPDU_MAX + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
+	      (MPA_MULPDU_MAX / MPA_MARKER_PERIOD + 2) * MPA_MARKER_LEN <=
+	      U16_MAX);
+
+/*
+ * struct builder - one FPDU on its way into a gather list
+ *
+ * Works on a copy of the transmit half, which replaces the original only if
+ * everything found room.
+ */
+struct builder {
+	struct mpa_gather *g;
+	struct mpa_tx_half tx;
+	u32 crc;
+	u32 from_length;
+};
+
+/**
+ * mpa_mulpdu - longest ULPDU whose FPDU is sure to fit a TCP segment
+ * @emss: octets of stream to a segment
+ * @markers: Markers are sent
+ *
+ * RFC 5044 section 4.5, both formulas; with Markers the worst case of their
+ * phase is taken.
+ *
+ * Return: octets, from %MPA_MULPDU_MIN to %MPA_MULPDU_MAX.
+ */
+u32 mpa_mulpdu(u32 emss, bool markers)
+{
+	u32 overhead = MPA_FPDU_OVERHEAD + emss % MPA_FPDU_ALIGN;
+
+	/* More than an IP datagram can carry; the sums below stay small. */
+	if (emss > U16_MAX)
+		return MPA_MULPDU_MAX;
+	if (markers)
+		overhead += MPA_MARKER_LEN *
+			    DIV_ROUND_UP(emss, MPA_MARKER_PERIOD);
+	if (emss < overhead)
+		return MPA_MULPDU_MIN;
+	return clamp_t(u32, emss - overhead, MPA_MULPDU_MIN, MPA_MULPDU_MAX);
+}
+
+/**
+ * mpa_fpdu_len - length of the next FPDU
+ * @tx: where the stream stands
+ * @ulpdu_len: octets of ULPDU, at most %MPA_MULPDU_MAX
+ *
+ * Return: octets of stream from here to the end of the FPDU's CRC, its
+ * Markers included.
+ */
+u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len)
+{
+	u32 content = ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) +
+		      MPA_CRC_FIELD;
+
+	if (!tx->markers)
+		return content;
+	return content +
+	       MPA_MARKER_LEN * mpa_markers_within(tx->gap, content);
+}
+
+/**
+ * mpa_ulpdu_fit - longest ULPDU that fits a given room
+ * @tx: where the stream stands
+ * @room: octets of stream the FPDU may take
+ *
+ * The FPDU of such a ULPDU fills all whole words of @room, with two
+ * exceptions: the ULPDU is capped at %MPA_MULPDU_MAX; and where the last word
+ * of @room would be a Marker it stays empty, since that Marker belongs to the
+ * next FPDU (RFC 5044 section 4.3).
+ *
+ * Return: octets of ULPDU, at most %MPA_MULPDU_MAX; 0 if nothing fits.
+ */
+u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room)
+{
+	u32 content = ALIGN_DOWN(room, MPA_FPDU_ALIGN);
+
+	if (tx->markers && content > tx->gap)
+		content -= MPA_MARKER_LEN *
+			   (1 + (content - tx->gap - 1) / MPA_MARKER_PERIOD);
+	if (content < MPA_FPDU_OVERHEAD)
+		return 0;
+	return min_t(u32, content - MPA_FPDU_OVERHEAD, MPA_MULPDU_MAX);
+}
+
+/* Hands @n octets at @base to the list, in the last piece if they adjoin it. */
+static int add_piece(struct mpa_gather *g, void *base, u32 n)
+{
+	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
+
+	if (last && last->iov_base + last->iov_len == base) {
+		last->iov_len += n;
+		return 0;
+	}
+	if (g->nr_out == g->max_out)
+		return -ENOSPC;
+	g->out[g->nr_out++] = (struct kvec){ .iov_base = base, .iov_len = n };
+	return 0;
+}
+
+static int add_octets(struct builder *b, void *p, u32 n)
+{
+	int ret = add_piece(b->g, p, n);
+
+	if (ret)
+		return ret;
+	b->g->len += n;
+	b->from_length += n;
+	if (b->tx.markers)
+		b->tx.gap -= n;
+	return 0;
+}
+
+static int add_ctl(struct builder *b, const void *field, u32 n)
+{
+	struct mpa_gather *g = b->g;
+	void *to = g->ctl + g->nr_ctl;
+
+	if (n > g->max_ctl - g->nr_ctl)
+		return -ENOSPC;
+	memcpy(to, field, n);
+	g->nr_ctl += n;
+	return add_octets(b, to, n);
+}
+
+static void cover(struct builder *b, const void *p, u32 n)
+{
+	if (b->tx.crc)
+		b->crc = crc32c(b->crc, p, n);
+}
+
+static int add_marker_if_due(struct builder *b)
+{
+	struct mpa_marker marker = {};
+
+	if (!b->tx.markers || b->tx.gap)
+		return 0;
+	marker.fpduptr = cpu_to_be16(b->from_length);
+	cover(b, &marker, sizeof(marker));
+	b->tx.gap = MPA_MARKER_PERIOD;
+	return add_ctl(b, &marker, sizeof(marker));
+}
+
+static int add_length(struct builder *b, u32 ulpdu_len)
+{
+	const __be16 length = cpu_to_be16(ulpdu_len);
+	int ret = add_marker_if_due(b);
+
+	if (ret)
+		return ret;
+	b->from_length = 0;
+	cover(b, &length, sizeof(length));
+	return add_ctl(b, &length, sizeof(length));
+}
+
+static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
+{
+	u32 left = piece->iov_len;
+	void *p = piece->iov_base;
+	int ret;
+
+	while (left) {
+		u32 n = left;
+
+		ret = add_marker_if_due(b);
+		if (ret)
+			return ret;
+		if (b->tx.markers)
+			n = min(n, b->tx.gap);
+		cover(b, p, n);
+		ret = add_octets(b, p, n);
+		if (ret)
+			return ret;
+		p += n;
+		left -= n;
+	}
+	return 0;
+}
+
+/*
+ * Markers stand at multiples of four octets from the start of any FPDU, so
+ * none can fall before or into a pad, nor into the CRC: only between the two.
+ */
+static int add_trailer(struct builder *b, u32 ulpdu_len)
+{
+	static const u8 zeros[MPA_FPDU_ALIGN];
+	u32 pad = -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
+	__le32 crc = 0;
+	int ret = 0;
+
+	if (pad) {
+		cover(b, zeros, pad);
+		ret = add_ctl(b, zeros, pad);
+	}
+	if (!ret)
+		ret = add_marker_if_due(b);
+	if (ret)
+		return ret;
+	if (b->tx.crc)
+		crc = cpu_to_le32(~b->crc);
+	return add_ctl(b, &crc, sizeof(crc));
+}
+
+static int add_fpdu(struct builder *b, const struct kvec *ulpdu,
+		    unsigned int nr_ulpdu, u32 ulpdu_len)
+{
+	unsigned int i;
+	int ret = add_length(b, ulpdu_len);
+
+	for (i = 0; i < nr_ulpdu && !ret; i++)
+		ret = add_ulpdu_piece(b, &ulpdu[i]);
+	return ret ?: add_trailer(b, ulpdu_len);
+}
+
+static bool adds_up(const struct kvec *piece, unsigned int nr, u32 len)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (piece[i].iov_len > len)
+			return false;
+		len -= piece[i].iov_len;
+	}
+	return !len;
+}
+
+/**
+ * mpa_fpdu_gather - append one FPDU to a gather list
+ * @tx: where the stream stands; moved behind the FPDU
+ * @ulpdu: the pieces of the ULPDU, in order; empty pieces are allowed
+ * @nr_ulpdu: how many
+ * @ulpdu_len: what they measure together, octets
+ * @g: the list; its pieces point into @ulpdu's memory, which must stay as it
+ *	is until they have been sent
+ *
+ * Return: octets of stream appended; -EMSGSIZE if @ulpdu_len is above
+ * %MPA_MULPDU_MAX or not the sum of the pieces; -ENOSPC if @g has not enough
+ * pieces or control octets left. On error @tx and @g are as they were.
+ */
+int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
+		    unsigned int nr_ulpdu, u32 ulpdu_len,
+		    struct mpa_gather *g)
+{
+	const struct mpa_gather old = *g;
+	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
+	const size_t last_len = last ? last->iov_len : 0;
+	struct builder b = { .g = g, .tx = *tx, .crc = ~0 };
+	int ret;
+
+	if (ulpdu_len > MPA_MULPDU_MAX || !adds_up(ulpdu, nr_ulpdu, ulpdu_len))
+		return -EMSGSIZE;
+	ret = add_fpdu(&b, ulpdu, nr_ulpdu, ulpdu_len);
+	if (ret) {
+		*g = old;
+		if (last)
+			last->iov_len = last_len;
+		return ret;
+	}
+	*tx = b.tx;
+	return g->len - old.len;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Building FPDUs: lengths, markers, pad and CRC32c of an outgoing half
+ * connection. Pure functions on bytes; the caller owns all memory and all
+ * locking.
+ */
+#ifndef MPA_FRAMING_FPDU_H
+#define MPA_FRAMING_FPDU_H
+
+#include <linux/types.h>
+#include <linux/uio.h>
+
+#include "wire.h"
+
+/**
+ * struct mpa_tx_half - framing state of an outgoing half connection
+ * @gap: octets from the current stream position to the next Marker,
+ *	0 .. %MPA_MARKER_PERIOD - 1; 0 at the start of full operation and
+ *	kept at 0 while @markers is false
+ * @markers: the peer asked for Markers (RFC 5044 section 4.3)
+ * @crc: CRCs are in use; otherwise the field is sent as zero
+ */
+struct mpa_tx_half {
+	u32 gap;
+	bool markers;
+	bool crc;
+};
+
+/**
+ * struct mpa_gather - the octets of a batch of FPDUs, as a list of pieces
+ * @out: pieces in stream order: control octets out of @ctl, ULPDU octets
+ *	where the caller has them
+ * @nr_out: pieces used
+ * @max_out: room in @out
+ * @ctl: control octets: length fields, Markers, pads and CRCs
+ * @nr_ctl: octets of @ctl used
+ * @max_ctl: room in @ctl, octets
+ * @len: octets of stream described by @out
+ *
+ * Neighbouring control octets share one piece: the CRC of one FPDU and the
+ * length of the next are contiguous in @ctl.
+ */
+struct mpa_gather {
+	struct kvec *out;
+	unsigned int nr_out;
+	unsigned int max_out;
+	u8 *ctl;
+	unsigned int nr_ctl;
+	unsigned int max_ctl;
+	u32 len;
+};
+
+/**
+ * mpa_markers_within - count the Markers that fall into a stretch of stream
+ * @gap: octets from the start of the stretch to the next Marker
+ * @content: octets of the stretch that are not Marker octets
+ *
+ * A Marker right behind the last octet of content is not counted: it belongs
+ * to the FPDU that follows (RFC 5044 section 4.3).
+ *
+ * Return: Markers needed to carry @content octets from here.
+ */
+static inline u32 mpa_markers_within(u32 gap, u32 content)
+{
+	const u32 between = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
+
+	return content > gap ? 1 + (content - gap - 1) / between : 0;
+}
+
+u32 mpa_mulpdu(u32 emss, bool markers);
+u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len);
+u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room);
+int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
+		    unsigned int nr_ulpdu, u32 ulpdu_len,
+		    struct mpa_gather *g);
+
+#endif /* MPA_FRAMING_FPDU_H */

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reading FPDUs out of the stream in whatever portions it comes.
+ * RFC 5044 sections 4.1 to 4.4, 6 and 8.
+ *
+ * Everything of an FPDU but the CRC field itself is covered by the CRC, its
+ * Markers included, so each portion is walked once from field to field and
+ * then checksummed in a single run.
+ *
+ * Fields are gathered in one small buffer. One is enough: FPDUs start and end
+ * at multiples of four octets from the first Marker, so a Marker never falls
+ * into a length or CRC field.
+ */
+#include <linux/build_bug.h>
+#include <linux/crc32c.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include <asm/byteorder.h>
+
+#include "fpdu.h"
+#include "reader.h"
+
+/* The fields of an FPDU in stream order; Markers come on top of any. */
+enum {
+	IN_LENGTH,
+	IN_BODY,
+	IN_CRC,
+};
+
+static_assert(sizeof_field(struct mpa_reader, field) >= MPA_MARKER_LEN);
+static_assert(sizeof_field(struct mpa_reader, field) >= MPA_CRC_FIELD);
+
+static bool marker_due(const struct mpa_reader *r)
+{
+	return r->markers && !r->gap;
+}
+
+static void begin_fpdu(struct mpa_reader *r)
+{
+	r->state = IN_LENGTH;
+	r->nr_field = 0;
+	r->bad_marker = false;
+	r->verdict = MPA_RX_MORE;
+	r->start_gap = r->gap;
+	r->crc_seen = ~0;
+	r->since_start = 0;
+}
+
+/**
+ * mpa_reader_init - start reading at the first octet of full operation
+ * @r: the reader; whatever it held is forgotten
+ * @markers: the peer inserts Markers, the first one comes next
+ * @crc: CRCs are in use
+ */
+void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc)
+{
+	*r = (struct mpa_reader){ .markers = markers, .crc = crc };
+	begin_fpdu(r);
+}
+
+static u32 gather_field(struct mpa_reader *r, const u8 *p, u32 len, u32 size)
+{
+	u32 n = min(len, size - r->nr_field);
+
+	memcpy(r->field + r->nr_field, p, n);
+	r->nr_field += n;
+	r->since_start += n;
+	return n;
+}
+
+/* Passes @n octets that are not of a Marker. */
+static void pass(struct mpa_reader *r, u32 n)
+{
+	if (r->markers)
+		r->gap -= n;
+}
+
+static bool marker_agrees(const struct mpa_reader *r)
+{
+	u32 fpduptr = (r->field[2] << 8 | r->field[3]) & ~(MPA_FPDU_ALIGN - 1);
+	u32 lead = r->start_gap ? 0 : MPA_MARKER_LEN;
+
+	if (r->state == IN_LENGTH)
+		return fpduptr == 0;
+	return fpduptr == r->since_start - MPA_MARKER_LEN - lead;
+}
+
+static u32 read_marker(struct mpa_reader *r, const u8 *p, u32 len)
+{
+	u32 n = gather_field(r, p, len, MPA_MARKER_LEN);
+
+	if (r->nr_field < MPA_MARKER_LEN)
+		return n;
+	r->nr_field = 0;
+	r->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
+	if (marker_agrees(r))
+		return n;
+	r->bad_marker = true;
+	if (!r->crc)
+		r->verdict = MPA_RX_BAD_MARKER;
+	return n;
+}
+
+static u32 read_length(struct mpa_reader *r, const u8 *p, u32 len)
+{
+	u32 n = gather_field(r, p, len, MPA_LENGTH_FIELD);
+
+	pass(r, n);
+	if (r->nr_field < MPA_LENGTH_FIELD)
+		return n;
+	r->nr_field = 0;
+	r->ulpdu_len = r->field[0] << 8 | r->field[1];
+	if (r->ulpdu_len > MPA_MULPDU_MAX) {
+		r->verdict = MPA_RX_BAD_LENGTH;
+		return n;
+	}
+	r->body_left = ALIGN(MPA_LENGTH_FIELD + r->ulpdu_len, MPA_FPDU_ALIGN) -
+		       MPA_LENGTH_FIELD;
+	r->state = IN_BODY;
+	return n;
+}
+
+static u32 read_body(struct mpa_reader *r, u32 len)
+{
+	u32 n = min(len, r->body_left);
+
+	if (r->markers)
+		n = min(n, r->gap);
+	r->since_start += n;
+	pass(r, n);
+	r->body_left -= n;
+	if (!r->body_left)
+		r->state = IN_CRC;
+	return n;
+}
+
+/* Walks what the CRC covers; stops at the CRC field or a bad verdict. */
+static u32 walk_covered(struct mpa_reader *r, const u8 *p, u32 len)
+{
+	u32 done = 0;
+
+	while (done < len && r->verdict == MPA_RX_MORE) {
+		if (marker_due(r))
+			done += read_marker(r, p + done, len - done);
+		else if (r->state == IN_LENGTH)
+			done += read_length(r, p + done, len - done);
+		else if (r->state == IN_BODY)
+			done += read_body(r, len - done);
+		else
+			break;
+	}
+	return done;
+}
+
+static bool crc_agrees(const struct mpa_reader *r)
+{
+	const __le32 want = cpu_to_le32(~r->crc_seen);
+
+	return !memcmp(r->field, &want, sizeof(want));
+}
+
+static u32 read_crc(struct mpa_reader *r, const u8 *p, u32 len)
+{
+	u32 n = gather_field(r, p, len, MPA_CRC_FIELD);
+
+	pass(r, n);
+	if (r->nr_field < MPA_CRC_FIELD)
+		return n;
+	r->nr_field = 0;
+	if (r->crc && !crc_agrees(r))
+		r->verdict = MPA_RX_BAD_CRC;
+	else if (r->bad_marker)
+		r->verdict = MPA_RX_BAD_MARKER;
+	else
+		r->verdict = MPA_RX_FPDU;
+	return n;
+}
+
+/**
+ * mpa_reader_feed - read on, up to the end of the current FPDU
+ * @r: the reader
+ * @p: the next octets of the stream
+ * @len: how many
+ * @used: set to the octets consumed; never more than the current FPDU holds
+ *
+ * Call again with what was not consumed. The first feed of at least one octet
+ * after %MPA_RX_FPDU starts the next FPDU, until then the reader describes
+ * the last one.
+ *
+ * Return: %MPA_RX_MORE if all of @len was consumed and the FPDU is not whole;
+ * %MPA_RX_FPDU if it is; any other verdict is final.
+ */
+enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
+				 u32 *used)
+{
+	*used = 0;
+	if (r->verdict > MPA_RX_FPDU)
+		return r->verdict;
+	if (!len)
+		return MPA_RX_MORE;
+	if (r->verdict == MPA_RX_FPDU)
+		begin_fpdu(r);
+
+	*used = walk_covered(r, p, len);
+	if (r->verdict != MPA_RX_MORE)
+		return r->verdict;
+	if (r->crc && *used)
+		r->crc_seen = crc32c(r->crc_seen, p, *used);
+	if (*used < len)
+		*used += read_crc(r, p + *used, len - *used);
+	return r->verdict;
+}
+
+/**
+ * mpa_reader_need - how much must arrive before the reader can say more
+ * @r: the reader
+ *
+ * Return: octets missing to the end of the current FPDU once its length was
+ * read, else to the end of the length field; after %MPA_RX_FPDU that of the
+ * next FPDU is meant. 0 after a bad verdict. A bad Marker found without CRCs
+ * in use (see &enum mpa_verdict) is the one verdict that can come earlier.
+ */
+u32 mpa_reader_need(const struct mpa_reader *r)
+{
+	u32 content;
+
+	if (r->verdict > MPA_RX_FPDU)
+		return 0;
+	if (r->verdict == MPA_RX_FPDU || r->state == IN_LENGTH)
+		content = MPA_LENGTH_FIELD;
+	else
+		content = r->body_left + MPA_CRC_FIELD;
+	if (marker_due(r))
+		return content - r->nr_field +
+		       MPA_MARKER_LEN * mpa_markers_within(0, content);
+	content -= r->nr_field;
+	if (r->markers)
+		content += MPA_MARKER_LEN *
+			   mpa_markers_within(r->gap, content);
+	return content;
+}
+
+/**
+ * mpa_reader_strip - prepare a second pass over an FPDU
+ * @r: a reader that has just returned %MPA_RX_FPDU
+ * @s: set to stand at the first stream octet of that FPDU, which lies
+ *	@r->since_start octets back
+ */
+void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
+{
+	*s = (struct mpa_strip){
+		.gap = r->start_gap,
+		.skip = MPA_LENGTH_FIELD,
+		.left = r->ulpdu_len,
+		.markers = r->markers,
+	};
+}
+
+/**
+ * mpa_strip_run - find the next run of ULPDU octets
+ * @s: the stripper; moved behind the run
+ * @len: stream octets at hand
+ * @skip: set to the octets before the run: of a Marker or the length field
+ *
+ * Call again with the @len less both numbers that is left.
+ *
+ * Return: octets in the run, which starts *@skip octets from here; may be 0
+ * if @len ends before. Once the ULPDU is over both numbers are 0: what is
+ * left of the FPDU are pad, CRC and perhaps a Marker.
+ */
+u32 mpa_strip_run(struct mpa_strip *s, u32 len, u32 *skip)
+{
+	u32 n;
+
+	*skip = 0;
+	if (!s->left)
+		return 0;
+	if (s->markers && !s->gap) {
+		s->skip += MPA_MARKER_LEN;
+		s->gap = MPA_MARKER_PERIOD;
+	}
+	*skip = min(len, s->skip);
+	s->skip -= *skip;
+	n = min(len - *skip, s->left);
+	if (s->markers) {
+		s->gap -= *skip;
+		n = min(n, s->gap);
+		s->gap -= n;
+	}
+	s->left -= n;
+	return n;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading FPDUs: an incremental reader that is fed the stream in any
+ * portions, touches each octet once and says what it found; and a stripper
+ * that tells ULPDU octets from Markers on a second pass.
+ */
+#ifndef MPA_FRAMING_READER_H
+#define MPA_FRAMING_READER_H
+
+#include <linux/types.h>
+
+#include "wire.h"
+
+/**
+ * enum mpa_verdict - what the reader thinks of the octets it was fed
+ * @MPA_RX_MORE: the current FPDU is not whole; everything was consumed
+ * @MPA_RX_FPDU: the current FPDU is whole and valid
+ * @MPA_RX_BAD_CRC: whole, but its CRC is wrong (error code 2)
+ * @MPA_RX_BAD_MARKER: a Marker and ULPDU_Length disagree (error code 3)
+ * @MPA_RX_BAD_LENGTH: ULPDU_Length above %MPA_MULPDU_MAX (error code 3)
+ *
+ * The bad verdicts are final: the reader repeats them and consumes nothing.
+ * With CRCs in use a disagreeing Marker is reported only after the CRC of its
+ * FPDU was found good (RFC 5044 section 8: "in the event that the CRC is
+ * valid"); otherwise the verdict is BAD_CRC. Without CRCs it is reported at
+ * once: nothing vouches for the length that leads to the end of that FPDU.
+ */
+enum mpa_verdict {
+	MPA_RX_MORE,
+	MPA_RX_FPDU,
+	MPA_RX_BAD_CRC,
+	MPA_RX_BAD_MARKER,
+	MPA_RX_BAD_LENGTH,
+};
+
+/**
+ * struct mpa_strip - tells ULPDU octets from Markers in a stretch of stream
+ * @gap: octets to the next Marker; 1 .. %MPA_MARKER_PERIOD, or 0 when a
+ *	Marker starts here; unused without Markers
+ * @skip: octets of a Marker (or of the length field) still to be skipped
+ * @left: ULPDU octets still to come
+ * @markers: Markers are in the stream
+ */
+struct mpa_strip {
+	u32 gap;
+	u32 skip;
+	u32 left;
+	bool markers;
+};
+
+/**
+ * struct mpa_reader - state of an incoming half connection
+ * @state: which field of the FPDU the next octet falls into (private)
+ * @nr_field: octets of @field gathered so far (private)
+ * @bad_marker: a Marker of this FPDU disagreed with its length (private)
+ * @verdict: what the last feed returned, an enum mpa_verdict (private)
+ * @markers: we asked for Markers: they are in the stream and are checked
+ * @crc: CRCs are in use and checked
+ * @field: the length, Marker or CRC field being gathered (private)
+ * @gap: octets from the next octet to the next Marker; stays 0 while a Marker
+ *	is being gathered and while @markers is false (private)
+ * @start_gap: @gap at the first octet of the current FPDU (private)
+ * @body_left: octets of ULPDU and pad still to come (private)
+ * @crc_seen: running CRC32c, not yet inverted (private)
+ * @since_start: stream octets of the current FPDU consumed so far, a
+ *	Marker that precedes it included; after %MPA_RX_FPDU its whole length
+ * @ulpdu_len: length of the ULPDU; valid from %MPA_RX_FPDU on
+ *
+ * Private fields belong to reader.c; users read @since_start and @ulpdu_len
+ * and may read @markers and @crc.
+ */
+struct mpa_reader {
+	u8 state;
+	u8 nr_field;
+	bool bad_marker;
+	u8 verdict;
+	bool markers;
+	bool crc;
+	u8 field[4];
+	u32 gap;
+	u32 start_gap;
+	u32 body_left;
+	u32 crc_seen;
+	u32 since_start;
+	u32 ulpdu_len;
+};
+
+void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc);
+enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
+				 u32 *used);
+u32 mpa_reader_need(const struct mpa_reader *r);
+void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s);
+u32 mpa_strip_run(struct mpa_strip *s, u32 len, u32 *skip);
+
+#endif /* MPA_FRAMING_READER_H */

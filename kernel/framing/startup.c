@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The startup exchange: codec of the Request and Reply Frames of revisions 1
+ * and 2, and the negotiation. RFC 5044 section 7.1, RFC 6581 sections 6 to 10.
+ */
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include <asm/byteorder.h>
+
+#include "startup.h"
+
+static_assert(sizeof(struct mpa_frame_hdr) == MPA_FRAME_HDR_LEN);
+static_assert(offsetof(struct mpa_frame_hdr, flags) == MPA_KEY_LEN);
+static_assert(offsetof(struct mpa_frame_hdr, pd_len) == 18);
+static_assert(sizeof(MPA_KEY_REQUEST) - 1 == MPA_KEY_LEN);
+static_assert(sizeof(MPA_KEY_REPLY) - 1 == MPA_KEY_LEN);
+
+enum {
+	OFF_FLAGS	= offsetof(struct mpa_frame_hdr, flags),
+	OFF_REV		= offsetof(struct mpa_frame_hdr, rev),
+	OFF_PD_LEN	= offsetof(struct mpa_frame_hdr, pd_len),
+
+	/* The deepest queue that can be told from "do not negotiate". */
+	DEPTH_MAX	= MPA_ENH_DEPTH_NONE - 1,
+};
+
+static u16 get_word(const u8 *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static void put_word(u8 *p, u16 word)
+{
+	p[0] = word >> 8;
+	p[1] = word;
+}
+
+/* The first wrong octet decides, so that portions do not change the answer. */
+static int check_key(const u8 *buf, u32 avail, bool reply)
+{
+	static const char request_key[] = MPA_KEY_REQUEST;
+	static const char reply_key[] = MPA_KEY_REPLY;
+	const char *key = reply ? reply_key : request_key;
+	u32 i;
+
+	for (i = 0; i < min_t(u32, avail, MPA_KEY_LEN); i++) {
+		if (buf[i] == key[i])
+			continue;
+		return reply && buf[i] == request_key[i] ? -EALREADY : -EPROTO;
+	}
+	return 0;
+}
+
+static int check_rev(const u8 *buf, u32 avail)
+{
+	if (avail <= OFF_REV)
+		return 0;
+	if (buf[OFF_REV] != MPA_REV_1 && buf[OFF_REV] != MPA_REV_2)
+		return -EPROTONOSUPPORT;
+	if (buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] < MPA_REV_2)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_pd_len(const u8 *buf, u32 avail)
+{
+	/* The upper octet alone may already be too much. */
+	if (avail > OFF_PD_LEN && buf[OFF_PD_LEN] > MPA_PRIVATE_DATA_MAX >> 8)
+		return -EMSGSIZE;
+	if (avail < MPA_FRAME_HDR_LEN)
+		return 0;
+	if (get_word(buf + OFF_PD_LEN) > MPA_PRIVATE_DATA_MAX)
+		return -EMSGSIZE;
+	if (buf[OFF_FLAGS] & MPA_FLAG_ENHANCED &&
+	    get_word(buf + OFF_PD_LEN) < MPA_ENHANCED_LEN)
+		return -EINVAL;
+	return 0;
+}
+
+static void parse_enhanced(const u8 *p, struct mpa_frame *f)
+{
+	u16 ird = get_word(p);
+	u16 ord = get_word(p + 2);
+
+	f->ird = ird & MPA_ENH_DEPTH_MASK;
+	f->ord = ord & MPA_ENH_DEPTH_MASK;
+	f->p2p = ird & MPA_ENH_P2P;
+	/* RFC 6581 section 9.2: without A, B to D carry no meaning. */
+	if (!f->p2p)
+		return;
+	if (ird & MPA_ENH_RTR_SEND)
+		f->rtr |= MPA_RTR_SEND;
+	if (ord & MPA_ENH_RTR_WRITE)
+		f->rtr |= MPA_RTR_WRITE;
+	if (ord & MPA_ENH_RTR_READ)
+		f->rtr |= MPA_RTR_READ;
+}
+
+/**
+ * mpa_frame_parse - decode a startup frame
+ * @buf: the octets received so far, from the first of the frame on
+ * @avail: how many; octets that follow the frame are not looked at
+ * @expect_reply: we are the Initiator, a Reply is due; else a Request
+ * @f: the frame, written only when it is whole
+ * @pd: set likewise to the consumer's private data inside @buf, @f->pd_len
+ *	octets of it
+ *
+ * A frame is refused as soon as its octets allow it, and for the same reason
+ * in whatever portions it comes.
+ *
+ * Return: octets of the whole frame; 0 if more than @avail are needed;
+ * negative if it is improperly formatted: -EPROTO for a wrong key, but
+ * -EALREADY for a Request where a Reply was due (both ends are Initiators,
+ * RFC 5044 section 7.1.2 rule 8), -EPROTONOSUPPORT for an unknown revision,
+ * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX octets of private data,
+ * -EINVAL for an enhanced frame of revision 1 or without room for its four
+ * octets.
+ */
+int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
+		    struct mpa_frame *f, const u8 **pd)
+{
+	const u8 *body = buf + MPA_FRAME_HDR_LEN;
+	u32 pd_len;
+	u8 flags;
+	int ret;
+
+	ret = check_key(buf, avail, expect_reply);
+	if (!ret)
+		ret = check_rev(buf, avail);
+	if (!ret)
+		ret = check_pd_len(buf, avail);
+	if (ret || avail < MPA_FRAME_HDR_LEN)
+		return ret;
+	pd_len = get_word(buf + OFF_PD_LEN);
+	if (avail - MPA_FRAME_HDR_LEN < pd_len)
+		return 0;
+
+	flags = buf[OFF_FLAGS];
+	*f = (struct mpa_frame){
+		.reply = expect_reply,
+		.markers = flags & MPA_FLAG_MARKERS,
+		.crc = flags & MPA_FLAG_CRC,
+		.reject = expect_reply && flags & MPA_FLAG_REJECT,
+		.enhanced = flags & MPA_FLAG_ENHANCED,
+		.rev = buf[OFF_REV],
+		.pd_len = pd_len,
+	};
+	*pd = body;
+	if (f->enhanced) {
+		parse_enhanced(body, f);
+		f->pd_len -= MPA_ENHANCED_LEN;
+		*pd += MPA_ENHANCED_LEN;
+	}
+	return MPA_FRAME_HDR_LEN + pd_len;
+}
+
+static u8 frame_flags(const struct mpa_frame *f)
+{
+	return (f->markers ? MPA_FLAG_MARKERS : 0) |
+	       (f->crc ? MPA_FLAG_CRC : 0) |
+	       (f->reply && f->reject ? MPA_FLAG_REJECT : 0) |
+	       (f->enhanced ? MPA_FLAG_ENHANCED : 0);
+}
+
+static void build_enhanced(u8 *p, const struct mpa_frame *f)
+{
+	u16 ird = f->ird & MPA_ENH_DEPTH_MASK;
+	u16 ord = f->ord & MPA_ENH_DEPTH_MASK;
+
+	if (f->p2p) {
+		ird |= MPA_ENH_P2P;
+		if (f->rtr & MPA_RTR_SEND)
+			ird |= MPA_ENH_RTR_SEND;
+		if (f->rtr & MPA_RTR_WRITE)
+			ord |= MPA_ENH_RTR_WRITE;
+		if (f->rtr & MPA_RTR_READ)
+			ord |= MPA_ENH_RTR_READ;
+	}
+	put_word(p, ird);
+	put_word(p + 2, ord);
+}
+
+/**
+ * mpa_frame_build - encode a startup frame
+ * @buf: where to
+ * @room: octets there; %MPA_FRAME_MAX is always enough
+ * @f: the frame
+ * @pd: the consumer's private data, @f->pd_len octets; unused if that is 0
+ *
+ * Return: octets written; -EMSGSIZE if there is more private data than a
+ * frame of this kind can carry: %MPA_PRIVATE_DATA_MAX octets, less
+ * %MPA_ENHANCED_LEN in an enhanced frame; -ENOSPC if @room is too small.
+ */
+int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
+		    const void *pd)
+{
+	u32 enhanced_len = f->enhanced ? MPA_ENHANCED_LEN : 0;
+	u32 pd_len = enhanced_len + f->pd_len;
+
+	if (pd_len > MPA_PRIVATE_DATA_MAX)
+		return -EMSGSIZE;
+	if (room < MPA_FRAME_HDR_LEN + pd_len)
+		return -ENOSPC;
+
+	memcpy(buf, f->reply ? MPA_KEY_REPLY : MPA_KEY_REQUEST, MPA_KEY_LEN);
+	buf[OFF_FLAGS] = frame_flags(f);
+	buf[OFF_REV] = f->rev;
+	put_word(buf + OFF_PD_LEN, pd_len);
+	buf += MPA_FRAME_HDR_LEN;
+	if (f->enhanced)
+		build_enhanced(buf, f);
+	if (f->pd_len)
+		memcpy(buf + enhanced_len, pd, f->pd_len);
+	return MPA_FRAME_HDR_LEN + pd_len;
+}
+
+/**
+ * mpa_request_from - the Request an Initiator sends
+ * @own: what our side asks
+ * @req: the Request, without private data. A caller that wants no automatic
+ *	negotiation of a depth sets @req->ird or @req->ord to
+ *	%MPA_ENH_DEPTH_NONE before it sends (RFC 6581 section 9.1).
+ *
+ * Of revision 2 and enhanced if @own speaks that, else of revision 1.
+ * Peer-to-peer mode is asked for only if there is an RTR to open it with.
+ */
+void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
+{
+	*req = (struct mpa_frame){
+		.markers = own->markers,
+		.crc = own->crc,
+		.rev = MPA_REV_1,
+	};
+	if (own->rev < MPA_REV_2)
+		return;
+	req->rev = MPA_REV_2;
+	req->enhanced = true;
+	req->ird = min_t(u16, own->ird, DEPTH_MAX);
+	req->ord = min_t(u16, own->ord, DEPTH_MAX);
+	req->p2p = own->p2p && own->rtr;
+	req->rtr = req->p2p ? own->rtr : 0;
+}
+
+/* RFC 6581 section 9.1, Responder; settles @res and @rep together. */
+static void answer_depths(const struct mpa_params *own,
+			  const struct mpa_frame *req,
+			  struct mpa_frame *rep, struct mpa_result *res)
+{
+	if (req->ird != MPA_ENH_DEPTH_NONE)
+		res->ord = min(own->ord, req->ird);
+	if (req->ord != MPA_ENH_DEPTH_NONE && req->ord > own->ird)
+		res->ird = max_t(u16, own->ird, min(req->ord, own->ird_max));
+	/* The Initiator may open with a Read whatever its ORD. */
+	if (rep->rtr & MPA_RTR_READ)
+		res->ird = max_t(u16, res->ird, 1);
+
+	rep->ird = min_t(u16, res->ird, DEPTH_MAX);
+	/* A refusal names the ORD that would have been wanted. */
+	rep->ord = min_t(u16, rep->reject ? own->ord : res->ord, DEPTH_MAX);
+	if (req->ord == MPA_ENH_DEPTH_NONE)
+		rep->ird = MPA_ENH_DEPTH_NONE;
+	if (req->ird == MPA_ENH_DEPTH_NONE)
+		rep->ord = MPA_ENH_DEPTH_NONE;
+	res->peer_ird = req->ird;
+	res->peer_ord = req->ord;
+}
+
+/**
+ * mpa_answer - the Responder's Reply, and what follows from it
+ * @own: what our side asks; @own->rtr must name at least one kind if @own->rev
+ *	is %MPA_REV_2 (RFC 6581 section 9.2)
+ * @req: the Request, of a revision not above @own->rev: a caller that is told
+ *	to speak less than it could closes on a newer Request, without a Reply
+ * @reject: refuse the connection
+ * @rep: the Reply, without private data
+ * @res: the connection's result; after a refusal of use only for the peer's
+ *	depths
+ *
+ * The Reply is of the revision and kind of the Request. It echoes A; keeps
+ * our ORD within the Initiator's IRD and raises our IRD to the Initiator's
+ * ORD, as far as @own->ird_max, and to 1 if a Read may come as RTR; leaves a
+ * depth alone of which the Initiator says so; offers the RTR kinds that both
+ * know, or all of ours if there is none (RFC 6581 section 9). C is set if
+ * either side prefers CRCs, for then they are in use.
+ */
+void mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
+		bool reject, struct mpa_frame *rep, struct mpa_result *res)
+{
+	*rep = (struct mpa_frame){
+		.reply = true,
+		.markers = own->markers,
+		.crc = own->crc || req->crc,
+		.reject = reject,
+		.enhanced = req->enhanced,
+		.rev = req->rev,
+	};
+	*res = (struct mpa_result){
+		.rev = req->rev,
+		.enhanced = req->enhanced,
+		.tx_markers = req->markers,
+		.rx_markers = own->markers,
+		.crc = rep->crc,
+		.ird = own->ird,
+		.ord = own->ord,
+	};
+	if (!req->enhanced)
+		return;
+	rep->p2p = req->p2p;
+	if (req->p2p)
+		rep->rtr = own->rtr & req->rtr ?: own->rtr;
+	res->p2p = rep->p2p;
+	res->rtr = rep->rtr;
+	answer_depths(own, req, rep, res);
+}
+
+static u8 choose_rtr(u8 kinds)
+{
+	/* A Send comes last: it is unclear whether it takes a receive buffer. */
+	static const u8 preferred[] = {
+		MPA_RTR_WRITE, MPA_RTR_READ, MPA_RTR_SEND,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(preferred); i++)
+		if (kinds & preferred[i])
+			return preferred[i];
+	return 0;
+}
+
+/* RFC 6581 section 9.1, Initiator. */
+static int conclude_depths(const struct mpa_params *own,
+			   const struct mpa_frame *req,
+			   const struct mpa_frame *rep, struct mpa_result *res)
+{
+	if (req->ord != MPA_ENH_DEPTH_NONE && rep->ird != MPA_ENH_DEPTH_NONE)
+		res->ord = min(own->ord, rep->ird);
+	if (req->ird == MPA_ENH_DEPTH_NONE || rep->ord == MPA_ENH_DEPTH_NONE ||
+	    rep->ord <= own->ird)
+		return 0;
+	if (rep->ord > own->ird_max)
+		return -ENOSPC;
+	res->ird = rep->ord;
+	return 0;
+}
+
+static int conclude_rtr(const struct mpa_frame *req,
+			const struct mpa_frame *rep, struct mpa_result *res)
+{
+	u8 kinds = req->rtr & rep->rtr;
+
+	if (!req->p2p)
+		return 0;
+	/* A Read as RTR takes a place in the peer's queue: it must have one. */
+	if (!rep->ird)
+		kinds &= ~MPA_RTR_READ;
+	res->rtr = choose_rtr(kinds);
+	if (res->rtr == MPA_RTR_READ)
+		res->ord = max_t(u16, res->ord, 1);
+	return res->rtr ? 0 : -EOPNOTSUPP;
+}
+
+/**
+ * mpa_conclude - what the Initiator makes of the Reply
+ * @own: what our side asks
+ * @req: the Request that was sent
+ * @rep: the Reply that came
+ * @res: the connection's result; complete only on success, the peer's depths
+ *	are valid also with -ECONNREFUSED, -ENOSPC and -EOPNOTSUPP
+ *
+ * Of several RTR kinds it takes Write before Read before Send.
+ *
+ * Return: 0, or -ECONNREFUSED if the Responder refused; -EPROTO if the Reply
+ * is no answer to the Request: of a newer revision, enhanced where the
+ * Request was not or the other way round, or A not echoed; -ENOSPC if our IRD
+ * cannot be raised to the Responder's ORD (it is owed a Terminate 2/0/06);
+ * -EOPNOTSUPP if no RTR kind is common to both (Terminate 2/0/07).
+ */
+int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
+		 const struct mpa_frame *rep, struct mpa_result *res)
+{
+	int ret;
+
+	*res = (struct mpa_result){
+		.initiator = true,
+		.rev = rep->rev,
+		.enhanced = req->enhanced && rep->enhanced,
+		.p2p = req->p2p,
+		.tx_markers = rep->markers,
+		.rx_markers = req->markers,
+		.crc = req->crc || rep->crc,
+		.ird = own->ird,
+		.ord = own->ord,
+	};
+	if (res->enhanced) {
+		res->peer_ird = rep->ird;
+		res->peer_ord = rep->ord;
+	}
+	if (rep->reject)
+		return -ECONNREFUSED;
+	if (rep->rev > req->rev || rep->enhanced != req->enhanced ||
+	    rep->p2p != req->p2p)
+		return -EPROTO;
+	if (!res->enhanced)
+		return 0;
+	ret = conclude_depths(own, req, rep, res);
+	return ret ?: conclude_rtr(req, rep, res);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The octets of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
+ * Formats, masks and limits only; behaviour lives beside this file.
+ */
+#ifndef MPA_FRAMING_WIRE_H
+#define MPA_FRAMING_WIRE_H
+
+#include <linux/types.h>
+
+enum {
+	/* FPDU: ULPDU_Length, ULPDU, pad, CRC (RFC 5044 section 4.1) */
+	MPA_LENGTH_FIELD	= 2,
+	MPA_CRC_FIELD		= 4,
+	MPA_FPDU_OVERHEAD	= MPA_LENGTH_FIELD + MPA_CRC_FIELD,
+	MPA_FPDU_ALIGN		= 4,
+
+	/* Markers (RFC 5044 sections 4.2 and 4.3) */
+	MPA_MARKER_LEN		= 4,
+	MPA_MARKER_PERIOD	= 512,
+
+	/* What a ULPDU may measure (RFC 5044 section 3) */
+	MPA_MULPDU_MIN		= 128,
+	MPA_MULPDU_MAX		= 64768,
+
+	/* Startup frames (RFC 5044 section 7.1.1, RFC 6581 section 9) */
+	MPA_KEY_LEN		= 16,
+	MPA_FRAME_HDR_LEN	= 20,
+	MPA_PRIVATE_DATA_MAX	= 512,
+	MPA_ENHANCED_LEN	= 4,
+	MPA_FRAME_MAX		= MPA_FRAME_HDR_LEN + MPA_PRIVATE_DATA_MAX,
+};
+
+#define MPA_KEY_REQUEST	"MPA ID Req Frame"
+#define MPA_KEY_REPLY	"MPA ID Rep Frame"
+
+/* Revisions on the wire: the RDMA Consortium's, RFC 5044's, RFC 6581's. */
+enum {
+	MPA_REV_RDMAC	= 0,
+	MPA_REV_1	= 1,
+	MPA_REV_2	= 2,
+};
+
+/* The flag octet of a startup frame. */
+enum {
+	MPA_FLAG_MARKERS	= 0x80,
+	MPA_FLAG_CRC		= 0x40,
+	MPA_FLAG_REJECT		= 0x20,
+	MPA_FLAG_ENHANCED	= 0x10,
+};
+
+/* The two 16-bit words of RFC 6581's enhanced data. */
+enum {
+	MPA_ENH_P2P		= 0x8000,	/* A, in the IRD word */
+	MPA_ENH_RTR_SEND	= 0x4000,	/* B, in the IRD word */
+	MPA_ENH_RTR_WRITE	= 0x8000,	/* C, in the ORD word */
+	MPA_ENH_RTR_READ	= 0x4000,	/* D, in the ORD word */
+	MPA_ENH_DEPTH_MASK	= 0x3fff,
+	MPA_ENH_DEPTH_NONE	= 0x3fff,	/* "do not negotiate this" */
+};
+
+/**
+ * struct mpa_frame_hdr - fixed part of an MPA Request or Reply Frame
+ * @key: %MPA_KEY_REQUEST or %MPA_KEY_REPLY, without a terminating zero
+ * @flags: MPA_FLAG_* bits; the low four are reserved, sent zero, ignored
+ * @rev: MPA_REV_*
+ * @pd_len: octets of private data that follow, RFC 6581's four included
+ */
+struct mpa_frame_hdr {
+	u8 key[MPA_KEY_LEN];
+	u8 flags;
+	u8 rev;
+	__be16 pd_len;
+} __packed;
+
+/**
+ * struct mpa_marker - a Marker as it lies in the stream
+ * @reserved: sent zero, ignored on receipt (but covered by the CRC)
+ * @fpduptr: octets from the containing FPDU's ULPDU_Length to this Marker;
+ *	zero when the Marker falls between two FPDUs
+ */
+struct mpa_marker {
+	__be16 reserved;
+	__be16 fpduptr;
+} __packed;
+
+#endif /* MPA_FRAMING_WIRE_H */
