@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a stream: attaching to a socket, its states, what TCP calls
+ * back, detaching.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "conn.h"
+#include "trace.h"
+
+#define MOVE(to) BIT(MPA_CONN_##to)
+
+static const u16 legal_moves[MPA_CONN_NR_STATES] = {
+	[MPA_CONN_ATTACHED]	= MOVE(WAIT_REPLY) | MOVE(WAIT_REQUEST) |
+				  MOVE(CLOSED),
+	[MPA_CONN_WAIT_REPLY]	= MOVE(OPERATIONAL) | MOVE(EXITED),
+	[MPA_CONN_WAIT_REQUEST]	= MOVE(REQUEST_SEEN) | MOVE(EXITED) |
+				  MOVE(CLOSED),
+	[MPA_CONN_REQUEST_SEEN]	= MOVE(OPERATIONAL) | MOVE(EXITED) |
+				  MOVE(CLOSED),
+	[MPA_CONN_OPERATIONAL]	= MOVE(RX_ENDED) | MOVE(EXITED) | MOVE(CLOSED),
+	[MPA_CONN_RX_ENDED]	= MOVE(CLOSED),
+	[MPA_CONN_EXITED]	= 0,
+	[MPA_CONN_CLOSED]	= 0,
+};
+
+/**
+ * mpa_set_state - move a stream to another state
+ * @conn: the stream, locked
+ * @to: the new state
+ *
+ * Return: whether the move is legal; an illegal one is traced and not made.
+ */
+bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
+{
+	bool legal = legal_moves[conn->state] & BIT(to);
+
+	mpa_assert_locked(conn);
+	trace_mpa_state(conn, to, legal);
+	if (WARN_ON_ONCE(!legal))
+		return false;
+	conn->state = to;
+	return true;
+}
+
+/**
+ * mpa_ended - tell the owner that nothing more will be received
+ * @conn: the stream, locked, its state moved already
+ * @code: RFC 5044 section 8
+ * @err: as for &mpa_ops.ended
+ */
+void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	mpa_assert_locked(conn);
+	trace_mpa_verdict(conn, code, err);
+	if (conn->muted)
+		return;
+	/* After CRC and MARKER the end of TCP is still to be told. */
+	if (code == MPA_ERROR_CLOSED || code == MPA_ERROR_STARTUP)
+		conn->muted = true;
+	conn->ops->ended(conn, code, err);
+}
+
+/**
+ * mpa_kick - have everything looked at in process context
+ * @conn: the stream, locked
+ * @delay: not before so many jiffies
+ */
+void mpa_kick(struct mpa_conn *conn, unsigned long delay)
+{
+	mpa_assert_locked(conn);
+	if (conn->gone)
+		return;
+	if (delay)
+		queue_delayed_work(mpa_wq, &conn->run, delay);
+	else
+		mod_delayed_work(mpa_wq, &conn->run, 0);
+}
+
+static void receive(struct mpa_conn *conn)
+{
+	static void (* const handlers[MPA_CONN_NR_STATES])(struct mpa_conn *) = {
+		[MPA_CONN_WAIT_REPLY]	= mpa_startup_rx,
+		[MPA_CONN_WAIT_REQUEST]	= mpa_startup_rx,
+		[MPA_CONN_OPERATIONAL]	= mpa_rx_fpdus,
+		[MPA_CONN_RX_ENDED]	= mpa_rx_drop,
+	};
+	enum mpa_conn_state before;
+
+	do {
+		before = conn->state;
+		if (handlers[before])
+			handlers[before](conn);
+	} while (conn->state != before);
+}
+
+/*
+ * Has TCP ended what we receive? Set @err to what it is to be blamed on: 0 for
+ * an orderly end. Only tcp_fin() sets SOCK_DONE, only tcp_done() goes to CLOSE.
+ */
+static bool tcp_ended(const struct sock *sk, int *err)
+{
+	*err = 0;
+	if (sk->sk_state == TCP_CLOSE && sk->sk_err)
+		*err = -sk->sk_err;
+	else if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
+		*err = -ECONNABORTED;
+	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
+}
+
+static void close_rx(struct mpa_conn *conn, int err)
+{
+	if (!err && mpa_rx_within_fpdu(conn))
+		err = -EPIPE;
+	conn->fpdu_due = false;
+	cancel_delayed_work(&conn->timer);
+	mpa_set_state(conn, MPA_CONN_CLOSED);
+	mpa_ended(conn, MPA_ERROR_CLOSED, err);
+}
+
+static void check_closed(struct mpa_conn *conn)
+{
+	int err;
+
+	if (!tcp_ended(conn->sk, &err))
+		return;
+	switch (conn->state) {
+	case MPA_CONN_ATTACHED:
+		/* Whoever starts the stream will be told. */
+		mpa_set_state(conn, MPA_CONN_CLOSED);
+		break;
+	case MPA_CONN_WAIT_REPLY:
+	case MPA_CONN_WAIT_REQUEST:
+	case MPA_CONN_REQUEST_SEEN:
+		mpa_startup_closed(conn, err);
+		break;
+	case MPA_CONN_OPERATIONAL:
+	case MPA_CONN_RX_ENDED:
+		close_rx(conn, err);
+		break;
+	case MPA_CONN_EXITED:
+	case MPA_CONN_CLOSED:
+	case MPA_CONN_NR_STATES:
+		break;
+	}
+}
+
+/* All that can be done for a stream in any context. */
+static void run(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	if (conn->busy) {
+		conn->again = true;
+		return;
+	}
+	conn->busy = true;
+	do {
+		conn->again = false;
+		receive(conn);
+		check_closed(conn);
+	} while (conn->again);
+	conn->busy = false;
+}
+
+static void mpa_run_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(to_delayed_work(work),
+					     struct mpa_conn, run);
+
+	lock_sock(conn->sk);
+	if (!conn->gone) {
+		mpa_tx_flush(conn);
+		run(conn);
+		mpa_tx_check_writable(conn);
+	}
+	release_sock(conn->sk);
+}
+
+static struct mpa_conn *conn_of(const struct sock *sk)
+{
+	return rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data,
+					 lockdep_sock_is_held(sk));
+}
+
+static void mpa_data_ready(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of(sk);
+
+	if (conn->state == MPA_CONN_EXITED)
+		conn->saved.data_ready(sk);
+	else
+		run(conn);
+}
+
+/*
+ * Tells of FIN, RST and every way in which TCP gives up: all of them pass
+ * tcp_fin() or tcp_done(). sk_error_report adds nothing to that, and the core
+ * may call it without the lock.
+ */
+static void mpa_state_change(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of(sk);
+
+	conn->saved.state_change(sk);
+	run(conn);
+}
+
+static void mpa_write_space(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of(sk);
+
+	conn->saved.write_space(sk);
+	mpa_tx_check_writable(conn);
+}
+
+/*
+ * The longest FPDU must find room in the receive window beside as much again,
+ * or each one would stall. Autotuning goes on from there, unless the size was
+ * fixed by the owner.
+ */
+static void raise_rcvbuf(struct sock *sk)
+{
+	int want = 2 * 65536;
+	int space;
+
+	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
+		return;
+	for (space = want; tcp_win_from_space(sk, space) < want; space *= 2)
+		if (space > S32_MAX / 4)
+			return;
+	if (space <= sk->sk_rcvbuf)
+		return;
+	WRITE_ONCE(sk->sk_rcvbuf, space);
+	tcp_sk(sk)->window_clamp = max_t(u32, tcp_sk(sk)->window_clamp,
+					 tcp_win_from_space(sk, space));
+}
+
+static void tune(struct sock *sk)
+{
+	/* A probe would be cut across FPDUs. */
+	inet_csk(sk)->icsk_mtup.enabled = 0;
+	/* Memory reclaim may be waiting for what we send. */
+	sk->sk_allocation = GFP_NOIO;
+	raise_rcvbuf(sk);
+}
+
+static void hook(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
+	write_lock_bh(&sk->sk_callback_lock);
+	conn->saved = (struct mpa_saved){
+		.data_ready	= sk->sk_data_ready,
+		.state_change	= sk->sk_state_change,
+		.write_space	= sk->sk_write_space,
+	};
+	sk->sk_data_ready = mpa_data_ready;
+	sk->sk_state_change = mpa_state_change;
+	WRITE_ONCE(sk->sk_write_space, mpa_write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void unhook(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = conn->saved.data_ready;
+	sk->sk_state_change = conn->saved.state_change;
+	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+	conn->gone = true;
+}
+
+/**
+ * mpa_conn_released - the socket of a stream is being destroyed
+ * @sk: the socket
+ *
+ * Comes after mpa_detach() unless the owner has released the socket first;
+ * then the stream stays behind as a shell that waits for mpa_detach().
+ */
+void mpa_conn_released(struct sock *sk)
+{
+	struct mpa_conn *conn =
+		rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, 1);
+
+	if (conn)
+		unhook(conn);
+}
+
+static int set_option(struct socket *sock, int name, void *val, int len)
+{
+	return sock->ops->setsockopt(sock, SOL_TCP, name, KERNEL_SOCKPTR(val),
+				     len);
+}
+
+static int take_socket(struct socket *sock)
+{
+	char name[] = "mpa";
+	int on = 1;
+	int ret;
+
+	ret = set_option(sock, TCP_ULP, name, strlen(name));
+	/* Nagle would hold back the last FPDU of a message. */
+	return ret ?: set_option(sock, TCP_NODELAY, &on, sizeof(on));
+}
+
+static struct mpa_conn *alloc_conn(struct socket *sock,
+				   const struct mpa_ops *ops, void *priv)
+{
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->sk = sock->sk;
+	conn->sock = sock;
+	conn->ops = ops;
+	conn->priv = priv;
+	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
+	INIT_DELAYED_WORK(&conn->run, mpa_run_work);
+	return conn;
+}
+
+/**
+ * mpa_attach - put MPA on a TCP socket
+ * @sock: a kernel socket, established, with neither upper layer protocol nor
+ *	sk_user_data. The owner must not ask for timestamps or soft errors on
+ *	it (SO_TIMESTAMPING, IP_RECVERR).
+ * @ops: call-ups; all must be there
+ * @priv: what mpa_priv() returns
+ *
+ * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU
+ * probing off, raises a receive buffer too small for the longest FPDU. The
+ * protocol stays linked to @sock until it is released, so a socket can be
+ * attached once.
+ *
+ * Return: the stream, or an ERR_PTR(): -EOPNOTSUPP not a kernel socket;
+ * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
+ */
+struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
+			    void *priv)
+{
+	struct mpa_conn *conn = alloc_conn(sock, ops, priv);
+	int ret;
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	ret = take_socket(sock);
+	if (ret) {
+		kfree(conn);
+		return ERR_PTR(ret);
+	}
+	lock_sock(conn->sk);
+	sock_hold(conn->sk);
+	tune(conn->sk);
+	hook(conn);
+	check_closed(conn);
+	release_sock(conn->sk);
+	return conn;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA);
+
+/**
+ * mpa_detach - take MPA off a socket again
+ * @conn: the stream, in any state; the owner has no other call to it under way
+ *
+ * Process context; takes the socket lock. On return no call-up runs or will
+ * run, and @conn is gone; the socket is left to its owner. Octets that were
+ * handed over for sending go to TCP first.
+ */
+void mpa_detach(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	if (!conn->gone) {
+		mpa_tx_last(conn);
+		unhook(conn);
+	}
+	release_sock(sk);
+
+	/* Nobody queues them any more: all who did looked at @gone. */
+	cancel_delayed_work_sync(&conn->run);
+	cancel_delayed_work_sync(&conn->timer);
+	mpa_startup_done(conn);
+	mpa_tx_uninit(conn);
+	mpa_rx_uninit(conn);
+	sock_put(sk);
+	kfree_rcu(conn, rcu);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_detach, MPA);
+
+/**
+ * mpa_priv - whose stream this is
+ * @conn: the stream
+ *
+ * Any context.
+ *
+ * Return: @priv of mpa_attach().
+ */
+void *mpa_priv(const struct mpa_conn *conn)
+{
+	return conn->priv;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA);
+
+/**
+ * mpa_socket - what a stream was attached to
+ * @conn: the stream
+ *
+ * Any context.
+ *
+ * Return: @sock of mpa_attach().
+ */
+struct socket *mpa_socket(const struct mpa_conn *conn)
+{
+	return conn->sock;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA);
+
+/**
+ * mpa_conn_stats - read a stream's counters
+ * @conn: the stream; without the lock the numbers may not fit together
+ * @st: set to them
+ */
+void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st)
+{
+	*st = conn->stats;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_conn_stats, MPA);

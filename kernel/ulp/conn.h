@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A stream, as the files of the ULP see it.
+ *
+ * Locks. There is one: the socket's. It protects everything in struct
+ * mpa_conn that is not constant. TCP holds it when it calls back, as
+ * bh_lock_sock() in softirq or as lock_sock() from release_sock(); whoever
+ * sends holds it as lock_sock(), since tcp_sendmsg_locked() wants that.
+ *
+ * Contexts in which a stream's code runs, and why each ends with
+ * mpa_detach():
+ * - TCP's callbacks find the stream through icsk_ulp_data, under the lock;
+ *   mpa_detach() clears it and restores the callbacks, under the lock.
+ * - @timer and @run take the lock and look at @gone; mpa_detach() sets it and
+ *   then waits for both to finish.
+ * - The owner's own calls: the owner sees to it that none is under way.
+ *
+ * Call-ups never nest: what TCP reports while a call-up or a send of ours is
+ * under way (@busy) is noted in @again and done afterwards, by @run if the
+ * caller is not the receiving side.
+ */
+#ifndef MPA_ULP_CONN_H
+#define MPA_ULP_CONN_H
+
+#include <linux/rcupdate.h>
+#include <linux/tcp.h>
+#include <linux/workqueue.h>
+#include <net/inet_connection_sock.h>
+#include <net/sock.h>
+
+#include "framing/fpdu.h"
+#include "framing/reader.h"
+#include "framing/segment.h"
+#include "framing/startup.h"
+#include "mpa.h"
+
+struct mpa_scratch;
+
+/**
+ * enum mpa_conn_state - where a stream is in its life
+ * @MPA_CONN_ATTACHED: nothing was asked for yet
+ * @MPA_CONN_WAIT_REPLY: Initiator: the Request was sent
+ * @MPA_CONN_WAIT_REQUEST: Responder: waiting for the Request
+ * @MPA_CONN_REQUEST_SEEN: Responder: the owner is to answer
+ * @MPA_CONN_OPERATIONAL: FPDUs go both ways
+ * @MPA_CONN_RX_ENDED: what comes in is dropped, FPDUs may still go out
+ * @MPA_CONN_EXITED: MPA is over, TCP is the owner's business
+ * @MPA_CONN_CLOSED: nothing can come any more
+ * @MPA_CONN_NR_STATES: how many there are
+ */
+enum mpa_conn_state {
+	MPA_CONN_ATTACHED,
+	MPA_CONN_WAIT_REPLY,
+	MPA_CONN_WAIT_REQUEST,
+	MPA_CONN_REQUEST_SEEN,
+	MPA_CONN_OPERATIONAL,
+	MPA_CONN_RX_ENDED,
+	MPA_CONN_EXITED,
+	MPA_CONN_CLOSED,
+	MPA_CONN_NR_STATES,
+};
+
+/**
+ * struct mpa_startup - what only the startup exchange needs
+ * @own: Initiator: what our side asks
+ * @req: the Request sent or received
+ * @early: Initiator: octets had come before the Request was sent
+ * @have: octets of the peer's frame in @buf
+ * @buf: the peer's frame as far as it has come; its octets stay in TCP's
+ *	queue until it is whole
+ */
+struct mpa_startup {
+	struct mpa_params own;
+	struct mpa_frame req;
+	bool early;
+	u32 have;
+	u8 buf[MPA_FRAME_MAX];
+};
+
+/**
+ * struct mpa_saved - the socket's callbacks from before
+ * @data_ready: sk_data_ready
+ * @state_change: sk_state_change
+ * @write_space: sk_write_space
+ */
+struct mpa_saved {
+	void (*data_ready)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+};
+
+/**
+ * struct mpa_conn - a stream
+ * @sk: its socket, with a reference; constant
+ * @sock: the same, as its owner knows it; constant
+ * @ops: call-ups; constant
+ * @priv: the owner's; constant
+ * @saved: callbacks to restore; constant
+ * @res: what the startup exchange came to; constant once operational
+ * @state: changed by mpa_set_state() alone
+ * @busy: a call-up or a send is under way
+ * @again: TCP had something to tell meanwhile
+ * @gone: detached, or the socket was destroyed under us
+ * @muted: the owner was told all it is to hear: no more of @ops->ended
+ * @tx_open: full operation was reached; FPDUs may be sent
+ * @tx_barred: Responder: no FPDU has come yet, so none may be sent
+ * @fpdu_due: Responder, peer-to-peer: @timer waits for the first FPDU
+ * @want_write: the owner was told to wait for @ops->writable
+ * @reader: state of the incoming half
+ * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
+ *	has seen; they belong to an FPDU that is not whole
+ * @aside: first octets of that FPDU, taken out of the receive queue because
+ *	TCP had no more room for the rest; NULL if there are none
+ * @nr_aside: how many
+ * @tx: state of the outgoing half
+ * @plan: how the open batch is laid into segments
+ * @seg_left: octets left in the current segment of the open batch
+ * @segs: segments of the open batch, the current one included
+ * @scratch: the open batch; NULL if there is none
+ * @rest: octets that TCP did not take, kvmalloc()ed; NULL if there are none
+ * @rest_off: octets of @rest it took since
+ * @rest_len: octets of @rest
+ * @tx_err: sending has failed with this for good; 0 if not
+ * @stats: counters
+ * @startup: NULL when there is no startup exchange under way
+ * @timeout: how long the peer may take in startup, jiffies
+ * @deadline: when @timer is due, jiffies
+ * @timer: bounds the startup exchange; process context
+ * @run: does what must be done in process context
+ * @rcu: delays the freeing for those who look at icsk_ulp_data unlocked
+ *
+ * All under the socket lock unless constant.
+ */
+struct mpa_conn {
+	struct sock *sk;
+	struct socket *sock;
+	const struct mpa_ops *ops;
+	void *priv;
+	struct mpa_saved saved;
+	struct mpa_result res;
+
+	enum mpa_conn_state state;
+	bool busy;
+	bool again;
+	bool gone;
+	bool muted;
+	bool tx_open;
+	bool tx_barred;
+	bool fpdu_due;
+	bool want_write;
+
+	struct mpa_reader reader;
+	u32 rx_ahead;
+	struct sk_buff *aside;
+	u32 nr_aside;
+
+	struct mpa_tx_half tx;
+	struct mpa_seg_plan plan;
+	u32 seg_left;
+	u32 segs;
+	struct mpa_scratch *scratch;
+	u8 *rest;
+	u32 rest_off;
+	u32 rest_len;
+	int tx_err;
+
+	struct mpa_conn_stats stats;
+
+	struct mpa_startup *startup;
+	unsigned long timeout;
+	unsigned long deadline;
+	struct delayed_work timer;
+	struct delayed_work run;
+	struct rcu_head rcu;
+};
+
+static inline void mpa_assert_locked(const struct mpa_conn *conn)
+{
+	lockdep_assert(lockdep_sock_is_held(conn->sk));
+}
+
+/* main.c */
+extern struct workqueue_struct *mpa_wq;
+
+/* conn.c */
+bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
+void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err);
+void mpa_conn_released(struct sock *sk);
+void mpa_kick(struct mpa_conn *conn, unsigned long delay);
+
+/* startup.c */
+void mpa_startup_rx(struct mpa_conn *conn);
+void mpa_startup_closed(struct mpa_conn *conn, int err);
+void mpa_startup_done(struct mpa_conn *conn);
+void mpa_startup_timer(struct work_struct *work);
+
+/* rx.c */
+void mpa_rx_fpdus(struct mpa_conn *conn);
+void mpa_rx_drop(struct mpa_conn *conn);
+bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
+void mpa_rx_uninit(struct mpa_conn *conn);
+
+/* tx.c */
+int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
+		u32 len);
+void mpa_tx_flush(struct mpa_conn *conn);
+void mpa_tx_check_writable(struct mpa_conn *conn);
+void mpa_tx_unbar(struct mpa_conn *conn);
+void mpa_tx_last(struct mpa_conn *conn);
+void mpa_tx_uninit(struct mpa_conn *conn);
+
+#endif /* MPA_ULP_CONN_H */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What mpa.ko offers to other modules: MPA (RFC 5044) on a TCP socket that
+ * the kernel owns. Symbols are exported in namespace MPA.
+ *
+ * A stream's life
+ *
+ *	mpa_attach ... mpa_start_initiator -> ops->operational, ops->reply
+ *	mpa_attach ... mpa_start_responder -> ops->request
+ *					   ... mpa_accept -> ops->operational
+ *					   or  mpa_reject
+ *	full operation: mpa_tx_*, ops->ulpdu, ops->writable
+ *	ops->ended (once), mpa_detach
+ *
+ * Locking: the socket lock (lock_sock() or the softirq's bh_lock_sock())
+ * protects a stream. Every call-up runs under it, in softirq or in process
+ * context, and must not sleep. Functions say whether they take it themselves
+ * or want it held by lock_sock().
+ */
+#ifndef MPA_ULP_MPA_H
+#define MPA_ULP_MPA_H
+
+#include <linux/net.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+
+#include "../framing/startup.h"
+
+struct mpa_conn;
+struct mpa_rx;
+
+/* RFC 5044 section 8: why a stream, or its receiving half, has ended. */
+enum mpa_error {
+	MPA_ERROR_NONE		= 0,
+	MPA_ERROR_CLOSED	= 1,	/* TCP closed, terminated or lost */
+	MPA_ERROR_CRC		= 2,	/* CRC of an FPDU is wrong */
+	MPA_ERROR_MARKER	= 3,	/* Marker and ULPDU_Length disagree */
+	MPA_ERROR_STARTUP	= 4,	/* invalid or missing startup frame */
+};
+
+/**
+ * struct mpa_ops - call-ups of a stream's owner
+ * @request: Responder: a valid Request Frame has arrived, with @pd_len octets
+ *	of private data at @pd (gone on return). Answer with mpa_accept() or
+ *	mpa_reject(), later and from process context.
+ * @operational: the stream enters full operation with @res, which stays valid
+ *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
+ *	within mpa_accept().
+ * @reply: Initiator: the exchange is over. @status: 0 (after @operational);
+ *	-ECONNREFUSED: the peer rejected; -ENOSPC: its ORD is more than our IRD
+ *	can be; -EOPNOTSUPP: no RTR in common (in both cases @operational came
+ *	first, so that a Terminate can be sent); -ECONNRESET, -ETIMEDOUT: TCP
+ *	ended or nothing came in time; -EPROTO and its kin: improper frame.
+ *	@res holds what was understood and may be NULL on improper frames.
+ *	Failed startups call only this, not @ended.
+ * @ulpdu: a ULPDU of @len octets has arrived and was verified; read it with
+ *	mpa_rx_read(). A negative value refuses it and everything after it:
+ *	further octets are dropped unseen.
+ * @writable: sending may go on: TCP has room again, or a Responder has
+ *	received its first FPDU. Not called after @ended with CLOSED.
+ * @ended: nothing more will be received. @code: CRC and MARKER leave TCP open
+ *	for a last message; CLOSED: @err is 0 for an orderly end at an FPDU
+ *	boundary, else the socket's error (-EPIPE for a FIN within an FPDU);
+ *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
+ *	more with CLOSED if TCP ends after CRC or MARKER.
+ */
+struct mpa_ops {
+	void (*request)(struct mpa_conn *conn, const struct mpa_frame *req,
+			const void *pd, u32 pd_len);
+	void (*operational)(struct mpa_conn *conn,
+			    const struct mpa_result *res);
+	void (*reply)(struct mpa_conn *conn, int status,
+		      const struct mpa_result *res, const void *pd,
+		      u32 pd_len);
+	int (*ulpdu)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len);
+	void (*writable)(struct mpa_conn *conn);
+	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
+};
+
+enum {
+	MPA_STARTUP_TIMEOUT_MS	= 5000,
+	/* Longest header mpa_tx_add() takes beside the payload. */
+	MPA_TX_HEADER_MAX	= 80,
+};
+
+/* Life (conn.c) */
+struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
+			    void *priv);
+void mpa_detach(struct mpa_conn *conn);
+void *mpa_priv(const struct mpa_conn *conn);
+struct socket *mpa_socket(const struct mpa_conn *conn);
+
+/* Startup (startup.c) */
+int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
+			const void *pd, u32 pd_len, unsigned int timeout_ms);
+int mpa_start_responder(struct mpa_conn *conn, unsigned int timeout_ms);
+int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
+	       const void *pd, u32 pd_len);
+int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
+	       const void *pd, u32 pd_len);
+
+/*
+ * Sending (tx.c); lock_sock() held. One batch at a time:
+ *
+ *	while (!mpa_tx_begin(conn)) {
+ *		while ((room = mpa_tx_room(conn)) && more)
+ *			mpa_tx_add(conn, ...);
+ *		mpa_tx_send(conn);
+ *	}
+ */
+int mpa_tx_begin(struct mpa_conn *conn);
+u32 mpa_tx_room(struct mpa_conn *conn);
+int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+	       const struct kvec *payload, unsigned int nr, u32 payload_len,
+	       bool stable);
+int mpa_tx_send(struct mpa_conn *conn);
+bool mpa_tx_drained(const struct mpa_conn *conn);
+u32 mpa_tx_mulpdu(struct mpa_conn *conn);
+
+/* Receiving (rx.c); only within ops->ulpdu */
+void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
+u32 mpa_rx_left(const struct mpa_rx *rx);
+
+/**
+ * struct mpa_conn_stats - what a stream has counted
+ * @tx_fpdus: FPDUs handed to TCP
+ * @tx_batches: socket calls that carried them
+ * @tx_octets: stream octets of these
+ * @tx_short: socket calls that TCP took only in part
+ * @rx_fpdus: FPDUs verified and called up
+ * @rx_octets: stream octets of these
+ * @rx_crc_errors: FPDUs refused for their CRC
+ * @rx_marker_errors: FPDUs refused for a Marker or length
+ * @rx_dropped: octets dropped after an error
+ *
+ * Under the socket lock; read unlocked for display only.
+ */
+struct mpa_conn_stats {
+	u64 tx_fpdus;
+	u64 tx_batches;
+	u64 tx_octets;
+	u64 tx_short;
+	u64 rx_fpdus;
+	u64 rx_octets;
+	u64 rx_crc_errors;
+	u64 rx_marker_errors;
+	u64 rx_dropped;
+};
+
+void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st);
+
+#endif /* MPA_ULP_MPA_H */

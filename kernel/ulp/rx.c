@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receiving FPDUs. RFC 5044 sections 6 and 8.
+ *
+ * Octets are read where TCP has queued them, each once for the CRC as it
+ * comes and once more by the owner when its FPDU is whole. They leave the
+ * queue with their FPDU, so the peer's window is what bounds memory; only when
+ * TCP has no room for the rest of an FPDU are its first octets put aside.
+ */
+#include <net/tcp.h>
+
+#include "conn.h"
+#include "queue.h"
+#include "trace.h"
+
+enum {
+	/* Give octets back to TCP at least so often within one run. */
+	RELEASE_OCTETS		= 128 * 1024,
+	/* Enough of an FPDU to know its length, a Marker before it included. */
+	LENGTH_KNOWN		= MPA_MARKER_LEN + MPA_LENGTH_FIELD,
+	/* Marker, length, the longest ULPDU, pad, CRC and Markers in between. */
+	FPDU_MAX		= MPA_MULPDU_MAX + MPA_FPDU_OVERHEAD +
+				  MPA_FPDU_ALIGN + MPA_MARKER_LEN *
+				  (MPA_MULPDU_MAX / MPA_MARKER_PERIOD + 3),
+};
+
+static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
+
+/**
+ * struct mpa_rx - a ULPDU that is being called up
+ * @pos: where its next octet is, or a Marker or the length field before it
+ * @strip: tells which
+ */
+struct mpa_rx {
+	struct mpa_pos pos;
+	struct mpa_strip strip;
+};
+
+/**
+ * mpa_rx_read - read on in a ULPDU
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ * @to: where to; NULL: skip the octets
+ * @len: how many; more than mpa_rx_left() is a bug of the caller's: copies
+ *	nothing and warns once
+ */
+void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
+{
+	if (WARN_ON_ONCE(len > rx->strip.left))
+		return;
+	while (len) {
+		u32 n, run, skip;
+		const u8 *p = mpa_pos_map(&rx->pos, &n);
+
+		if (WARN_ON_ONCE(!p))
+			return;
+		run = mpa_strip_run(&rx->strip, min(n, len), &skip);
+		if (to) {
+			memcpy(to, p + skip, run);
+			to += run;
+		}
+		mpa_pos_unmap(&rx->pos, p);
+		mpa_pos_skip(&rx->pos, skip + run);
+		len -= run;
+	}
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
+
+/**
+ * mpa_rx_left - what is left of a ULPDU
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ *
+ * Return: octets not read yet.
+ */
+u32 mpa_rx_left(const struct mpa_rx *rx)
+{
+	return rx->strip.left;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
+
+/**
+ * mpa_rx_within_fpdu - has an FPDU begun and not ended?
+ * @conn: the stream, locked
+ *
+ * Return: true if so.
+ */
+bool mpa_rx_within_fpdu(const struct mpa_conn *conn)
+{
+	return conn->rx_ahead || conn->nr_aside;
+}
+
+static void forget_aside(struct mpa_conn *conn)
+{
+	kfree_skb(conn->aside);
+	conn->aside = NULL;
+	conn->nr_aside = 0;
+}
+
+/**
+ * mpa_rx_uninit - let go of what receiving has allocated
+ * @conn: the stream, detached
+ */
+void mpa_rx_uninit(struct mpa_conn *conn)
+{
+	forget_aside(conn);
+}
+
+static void first_fpdu_came(struct mpa_conn *conn)
+{
+	if (!conn->fpdu_due)
+		return;
+	conn->fpdu_due = false;
+	cancel_delayed_work(&conn->timer);
+}
+
+/* Calls up the FPDU just found, which starts at @start. */
+static void deliver(struct mpa_conn *conn, const struct mpa_pos *start)
+{
+	struct mpa_rx rx = { .pos = *start };
+	int ret;
+
+	first_fpdu_came(conn);
+	mpa_reader_strip(&conn->reader, &rx.strip);
+	conn->stats.rx_fpdus++;
+	conn->stats.rx_octets += conn->reader.since_start;
+	ret = conn->ops->ulpdu(conn, &rx, conn->reader.ulpdu_len);
+	forget_aside(conn);
+	if (ret < 0)
+		mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	mpa_tx_unbar(conn);
+}
+
+static void refuse(struct mpa_conn *conn, enum mpa_verdict verdict)
+{
+	first_fpdu_came(conn);
+	mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	if (verdict == MPA_RX_BAD_CRC) {
+		conn->stats.rx_crc_errors++;
+		mpa_ended(conn, MPA_ERROR_CRC, -EBADMSG);
+	} else {
+		conn->stats.rx_marker_errors++;
+		mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
+	}
+}
+
+static void fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
+{
+	u32 seq = tcp_sk(conn->sk)->copied_seq;
+
+	if (conn->nr_aside)
+		mpa_pos_aside(start, conn->sk, conn->aside, conn->nr_aside,
+			      seq);
+	else
+		mpa_pos_queue(start, conn->sk, seq);
+}
+
+static enum mpa_verdict feed(struct mpa_conn *conn, struct mpa_pos *pos,
+			     const u8 *p, u32 len)
+{
+	enum mpa_verdict verdict;
+	u32 used;
+
+	verdict = mpa_reader_feed(&conn->reader, p, len, &used);
+	mpa_pos_unmap(pos, p);
+	mpa_pos_skip(pos, used);
+	conn->rx_ahead += used;
+	return verdict;
+}
+
+/* Returns whether there may be more to do. */
+static bool run_queue(struct mpa_conn *conn)
+{
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+	struct mpa_pos pos, start;
+	u32 done = 0;
+	const u8 *p;
+	u32 len;
+
+	fpdu_start(conn, &start);
+	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
+	while (conn->state == MPA_CONN_OPERATIONAL && done < RELEASE_OCTETS &&
+	       (p = mpa_pos_map(&pos, &len))) {
+		enum mpa_verdict verdict = feed(conn, &pos, p, len);
+
+		if (verdict == MPA_RX_FPDU) {
+			done = conn->rx_ahead;
+			deliver(conn, &start);
+			start = pos;
+		} else if (verdict != MPA_RX_MORE) {
+			refuse(conn, verdict);
+		}
+	}
+	if (done) {
+		conn->rx_ahead -= done;
+		tcp_read_done(conn->sk, done);
+	}
+	return done >= RELEASE_OCTETS && conn->state == MPA_CONN_OPERATIONAL;
+}
+
+static bool alloc_aside(struct mpa_conn *conn)
+{
+	u32 len = FPDU_MAX;
+	struct sk_buff *skb;
+	int err;
+
+	if (conn->aside)
+		return true;
+	if (conn->reader.since_start >= LENGTH_KNOWN)
+		len = conn->reader.since_start + mpa_reader_need(&conn->reader);
+	skb = alloc_skb_with_frags(0, len, 0, &err, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return false;
+	skb->len = len;
+	skb->data_len = len;
+	conn->aside = skb;
+	return true;
+}
+
+/* What @reader has seen goes from the queue to where no window is needed. */
+static void move_aside(struct mpa_conn *conn)
+{
+	u32 seq = tcp_sk(conn->sk)->copied_seq;
+	u32 left = conn->rx_ahead;
+	struct mpa_pos pos;
+	const u8 *p;
+	u32 n;
+
+	mpa_pos_queue(&pos, conn->sk, seq);
+	while (left && (p = mpa_pos_map(&pos, &n))) {
+		n = min(n, left);
+		WARN_ON_ONCE(skb_store_bits(conn->aside, conn->nr_aside, p, n));
+		mpa_pos_unmap(&pos, p);
+		mpa_pos_skip(&pos, n);
+		conn->nr_aside += n;
+		left -= n;
+	}
+	tcp_read_done(conn->sk, conn->rx_ahead);
+	conn->rx_ahead = 0;
+}
+
+/*
+ * An FPDU whose first octets fill the receive buffer would wait for the rest
+ * for ever: the window is closed until they are read. Many small segments, a
+ * small buffer or lack of memory can bring that about at any length.
+ */
+static void make_room(struct mpa_conn *conn)
+{
+	if (!conn->rx_ahead || !tcp_epollin_ready(conn->sk, INT_MAX))
+		return;
+	if (alloc_aside(conn))
+		move_aside(conn);
+	else
+		mpa_kick(conn, HZ / 50);
+}
+
+/**
+ * mpa_rx_fpdus - call up all FPDUs that are whole
+ * @conn: the stream, locked, operational
+ */
+void mpa_rx_fpdus(struct mpa_conn *conn)
+{
+	while (run_queue(conn))
+		;
+	if (conn->state == MPA_CONN_OPERATIONAL)
+		make_room(conn);
+}
+
+/**
+ * mpa_rx_drop - drop everything received
+ * @conn: the stream, locked, its receiving half ended
+ *
+ * TCP goes on, so that the peer's FIN is seen.
+ */
+void mpa_rx_drop(struct mpa_conn *conn)
+{
+	u32 from = tcp_sk(conn->sk)->copied_seq;
+	struct mpa_pos pos;
+	u32 len;
+
+	mpa_pos_queue(&pos, conn->sk, from);
+	mpa_pos_skip(&pos, U32_MAX);
+	len = pos.seq - from;
+	conn->stats.rx_dropped += conn->nr_aside + len;
+	conn->rx_ahead = 0;
+	forget_aside(conn);
+	if (len)
+		tcp_read_done(conn->sk, len);
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The startup exchange on a socket: RFC 5044 section 7.1, RFC 6581.
+ *
+ * One timer. It runs while we wait for the peer's frame, and with a Responder
+ * in peer-to-peer mode until the first FPDU has come; while the owner thinks
+ * about a Request it stands still.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "conn.h"
+#include "queue.h"
+#include "trace.h"
+
+static void arm(struct mpa_conn *conn)
+{
+	conn->deadline = jiffies + conn->timeout;
+	mod_delayed_work(mpa_wq, &conn->timer, conn->timeout);
+}
+
+static void disarm(struct mpa_conn *conn)
+{
+	/* If it runs already, it finds a state it does not care for. */
+	cancel_delayed_work(&conn->timer);
+}
+
+/**
+ * mpa_startup_done - the startup exchange needs its memory no more
+ * @conn: the stream, locked, or unreachable for anyone else
+ */
+void mpa_startup_done(struct mpa_conn *conn)
+{
+	kfree(conn->startup);
+	conn->startup = NULL;
+}
+
+static void fail(struct mpa_conn *conn, int err)
+{
+	bool initiator = conn->state == MPA_CONN_WAIT_REPLY;
+
+	disarm(conn);
+	if (!mpa_set_state(conn, MPA_CONN_EXITED))
+		return;
+	mpa_startup_done(conn);
+	if (!initiator) {
+		mpa_ended(conn, MPA_ERROR_STARTUP, err);
+		return;
+	}
+	trace_mpa_verdict(conn, MPA_ERROR_STARTUP, err);
+	conn->muted = true;
+	conn->ops->reply(conn, err, NULL, NULL, 0);
+}
+
+/**
+ * mpa_startup_closed - TCP has ended before full operation
+ * @conn: the stream, locked, waiting for a frame or for its owner's answer
+ * @err: 0 for a FIN, else what TCP gave up with
+ *
+ * Octets behind a Request are of no use without an answer to it, so a FIN
+ * after them is as orderly as one without.
+ */
+void mpa_startup_closed(struct mpa_conn *conn, int err)
+{
+	if (conn->state == MPA_CONN_WAIT_REPLY) {
+		fail(conn, err == -ETIMEDOUT ? err : -ECONNRESET);
+		return;
+	}
+	if (!err && conn->state == MPA_CONN_WAIT_REQUEST && conn->startup->have)
+		err = -EPIPE;
+	disarm(conn);
+	mpa_set_state(conn, MPA_CONN_CLOSED);
+	mpa_startup_done(conn);
+	mpa_ended(conn, MPA_ERROR_CLOSED, err);
+}
+
+static void enter_operation(struct mpa_conn *conn)
+{
+	const struct mpa_result *res = &conn->res;
+
+	if (!mpa_set_state(conn, MPA_CONN_OPERATIONAL))
+		return;
+	mpa_reader_init(&conn->reader, res->rx_markers, res->crc);
+	conn->tx = (struct mpa_tx_half){
+		.markers = res->tx_markers,
+		.crc = res->crc,
+	};
+	conn->tx_barred = !res->initiator;
+	conn->tx_open = true;
+	conn->ops->operational(conn, res);
+}
+
+static void got_request(struct mpa_conn *conn, const struct mpa_frame *f,
+			const u8 *pd)
+{
+	struct mpa_startup *su = conn->startup;
+
+	disarm(conn);
+	su->req = *f;
+	if (mpa_set_state(conn, MPA_CONN_REQUEST_SEEN))
+		conn->ops->request(conn, &su->req, pd, f->pd_len);
+}
+
+static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
+		      const u8 *pd)
+{
+	struct mpa_startup *su = conn->startup;
+	int status = mpa_conclude(&su->own, &su->req, f, &conn->res);
+	/* Both are told to the peer with a Terminate Message: an FPDU. */
+	bool terminate = status == -ENOSPC || status == -EOPNOTSUPP;
+
+	if (status == -EPROTO) {
+		fail(conn, status);
+		return;
+	}
+	disarm(conn);
+	if (!status || terminate)
+		enter_operation(conn);
+	else
+		mpa_set_state(conn, MPA_CONN_EXITED);
+	if (terminate)
+		mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	conn->muted = status;
+	conn->ops->reply(conn, status, &conn->res, pd, f->pd_len);
+	mpa_startup_done(conn);
+}
+
+static void gather_frame(struct mpa_conn *conn)
+{
+	struct mpa_startup *su = conn->startup;
+	struct mpa_pos pos;
+	const u8 *p;
+	u32 n;
+
+	mpa_pos_queue(&pos, conn->sk, tcp_sk(conn->sk)->copied_seq + su->have);
+	while (su->have < sizeof(su->buf) && (p = mpa_pos_map(&pos, &n))) {
+		n = min_t(u32, n, sizeof(su->buf) - su->have);
+		memcpy(su->buf + su->have, p, n);
+		mpa_pos_unmap(&pos, p);
+		mpa_pos_skip(&pos, n);
+		su->have += n;
+	}
+}
+
+/**
+ * mpa_startup_rx - look for the peer's frame in the receive queue
+ * @conn: the stream, locked, waiting for it
+ *
+ * Takes exactly the frame's octets out of the queue: what follows are FPDUs.
+ */
+void mpa_startup_rx(struct mpa_conn *conn)
+{
+	bool reply = conn->state == MPA_CONN_WAIT_REPLY;
+	struct mpa_startup *su = conn->startup;
+	struct mpa_frame f;
+	const u8 *pd;
+	int ret;
+
+	/* What came before the Request cannot be the answer to it. */
+	if (su->early) {
+		fail(conn, -EPROTO);
+		return;
+	}
+	gather_frame(conn);
+	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
+	if (ret < 0)
+		fail(conn, ret);
+	if (ret <= 0)
+		return;
+
+	trace_mpa_frame(conn, false, &f);
+	tcp_read_done(conn->sk, ret);
+	if (reply)
+		got_reply(conn, &f, pd);
+	else
+		got_request(conn, &f, pd);
+}
+
+/* Uses the buffer of the peer's frame, which must not be of use now. */
+static int send_frame(struct mpa_conn *conn, struct mpa_frame *f,
+		      const void *pd, u32 pd_len)
+{
+	struct mpa_startup *su = conn->startup;
+	struct kvec vec = { .iov_base = su->buf };
+	int ret;
+
+	if (pd_len > MPA_PRIVATE_DATA_MAX)
+		return -EMSGSIZE;
+	f->pd_len = pd_len;
+	ret = mpa_frame_build(su->buf, sizeof(su->buf), f, pd);
+	if (ret < 0)
+		return ret;
+	vec.iov_len = ret;
+	trace_mpa_frame(conn, true, f);
+	ret = mpa_tx_push(conn, &vec, 1, vec.iov_len);
+	return !ret || ret == -ENOMEM ? ret : -ECONNRESET;
+}
+
+static int check_state(const struct mpa_conn *conn, enum mpa_conn_state want)
+{
+	if (conn->state == want)
+		return 0;
+	return conn->state == MPA_CONN_CLOSED ? -ECONNRESET : -EINVAL;
+}
+
+/* Takes @su over, in any case. */
+static int start(struct mpa_conn *conn, struct mpa_startup *su,
+		 enum mpa_conn_state wait, unsigned int timeout_ms,
+		 const void *pd, u32 pd_len)
+{
+	int ret = check_state(conn, MPA_CONN_ATTACHED);
+
+	if (ret) {
+		kfree(su);
+		return ret;
+	}
+	conn->startup = su;
+	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
+	if (wait == MPA_CONN_WAIT_REPLY)
+		ret = send_frame(conn, &su->req, pd, pd_len);
+	if (ret) {
+		mpa_startup_done(conn);
+		return ret;
+	}
+	mpa_set_state(conn, wait);
+	arm(conn);
+	/* Octets or a FIN may be there already; the caller is not ready. */
+	mpa_kick(conn, 0);
+	return 0;
+}
+
+/**
+ * mpa_start_initiator - send a Request Frame and wait for the Reply
+ * @conn: the stream, attached and not started
+ * @own: what our side asks
+ * @pd: private data
+ * @pd_len: octets of it; at most %MPA_PRIVATE_DATA_MAX, less
+ *	%MPA_ENHANCED_LEN if @own speaks revision 2
+ * @timeout_ms: how long to wait for the Reply; 0: %MPA_STARTUP_TIMEOUT_MS
+ *
+ * Process context; takes the lock. Call-ups follow, none of them before the
+ * lock is released.
+ *
+ * Return: 0; -ECONNRESET if TCP has ended; -EMSGSIZE too much private data;
+ * -EINVAL started already; -ENOMEM. After an error no call-up comes.
+ */
+int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
+			const void *pd, u32 pd_len, unsigned int timeout_ms)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	struct mpa_startup *su = kzalloc(sizeof(*su), GFP_KERNEL);
+	int ret;
+
+	if (!su)
+		return -ENOMEM;
+	su->own = *own;
+	mpa_request_from(own, &su->req);
+
+	lock_sock(conn->sk);
+	su->early = tp->rcv_nxt != tp->copied_seq;
+	ret = start(conn, su, MPA_CONN_WAIT_REPLY, timeout_ms, pd, pd_len);
+	release_sock(conn->sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA);
+
+/**
+ * mpa_start_responder - wait for a Request Frame
+ * @conn: the stream, attached and not started
+ * @timeout_ms: how long; 0: %MPA_STARTUP_TIMEOUT_MS. Also bounds the wait for
+ *	the first FPDU in peer-to-peer mode.
+ *
+ * Process context; takes the lock. Call-ups follow, none of them before the
+ * lock is released.
+ *
+ * Return: 0; -ECONNRESET if TCP has ended; -EINVAL started already; -ENOMEM.
+ */
+int mpa_start_responder(struct mpa_conn *conn, unsigned int timeout_ms)
+{
+	struct mpa_startup *su = kzalloc(sizeof(*su), GFP_KERNEL);
+	int ret;
+
+	if (!su)
+		return -ENOMEM;
+	lock_sock(conn->sk);
+	ret = start(conn, su, MPA_CONN_WAIT_REQUEST, timeout_ms, NULL, 0);
+	release_sock(conn->sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA);
+
+static int answer(struct mpa_conn *conn, const struct mpa_params *own,
+		  bool reject, const void *pd, u32 pd_len)
+{
+	struct mpa_frame rep;
+	int ret = check_state(conn, MPA_CONN_REQUEST_SEEN);
+
+	if (ret)
+		return ret;
+	if (conn->startup->req.rev > own->rev)
+		return -EPROTONOSUPPORT;
+	mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
+	return send_frame(conn, &rep, pd, pd_len);
+}
+
+static void accepted(struct mpa_conn *conn)
+{
+	enter_operation(conn);
+	mpa_startup_done(conn);
+	conn->fpdu_due = conn->res.p2p;
+	if (conn->fpdu_due)
+		arm(conn);
+	/* FPDUs may have come with the Request. */
+	mpa_kick(conn, 0);
+}
+
+/**
+ * mpa_accept - answer a Request with a Reply and enter full operation
+ * @conn: the stream, after &mpa_ops.request
+ * @own: what our side asks
+ * @pd: private data
+ * @pd_len: octets of it; at most %MPA_PRIVATE_DATA_MAX, less
+ *	%MPA_ENHANCED_LEN if the Request was enhanced
+ *
+ * Process context; takes the lock. Calls &mpa_ops.operational. Nothing can be
+ * sent before the first FPDU has come (RFC 5044 section 7.1.2 rule 4); in
+ * peer-to-peer mode the timer waits for it, its absence is
+ * ended(STARTUP, -ETIMEDOUT).
+ *
+ * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
+ * private data; -EPROTONOSUPPORT the Request is of a revision above @own's:
+ * close TCP; -EINVAL there is no Request to answer; -ENOMEM.
+ */
+int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
+	       const void *pd, u32 pd_len)
+{
+	int ret;
+
+	lock_sock(conn->sk);
+	ret = answer(conn, own, false, pd, pd_len);
+	if (!ret)
+		accepted(conn);
+	release_sock(conn->sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
+
+/**
+ * mpa_reject - answer a Request with a Reply that refuses the connection
+ * @conn: the stream, after &mpa_ops.request
+ * @own: what our side would have asked
+ * @pd: private data
+ * @pd_len: octets of it, see mpa_accept()
+ *
+ * Process context; takes the lock. MPA is over with that and TCP left open
+ * (RFC 5044 section 7.1.2 rule 2); no call-up follows.
+ *
+ * Return: as for mpa_accept().
+ */
+int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
+	       const void *pd, u32 pd_len)
+{
+	int ret;
+
+	lock_sock(conn->sk);
+	ret = answer(conn, own, true, pd, pd_len);
+	if (!ret) {
+		mpa_set_state(conn, MPA_CONN_EXITED);
+		mpa_startup_done(conn);
+		conn->muted = true;
+	}
+	release_sock(conn->sk);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
+
+static void expire(struct mpa_conn *conn)
+{
+	switch (conn->state) {
+	case MPA_CONN_WAIT_REPLY:
+	case MPA_CONN_WAIT_REQUEST:
+		fail(conn, -ETIMEDOUT);
+		break;
+	case MPA_CONN_OPERATIONAL:
+		if (!conn->fpdu_due)
+			break;
+		conn->fpdu_due = false;
+		conn->tx_open = false;
+		mpa_set_state(conn, MPA_CONN_EXITED);
+		mpa_ended(conn, MPA_ERROR_STARTUP, -ETIMEDOUT);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * mpa_startup_timer - the peer took too long
+ * @work: mpa_conn.timer
+ *
+ * Process context; takes the lock.
+ */
+void mpa_startup_timer(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(to_delayed_work(work),
+					     struct mpa_conn, timer);
+
+	lock_sock(conn->sk);
+	/* Armed anew since we were queued: another run of ours is to come. */
+	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
+		expire(conn);
+	release_sock(conn->sk);
+}
