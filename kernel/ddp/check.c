@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a received segment may say: RFC 5041 section 7, RFC 5040 section 7.
+ *
+ * Each check answers with the fault to report, so that the caller can stop
+ * the stream with exactly one Terminate. Whatever the peer chose (lengths,
+ * offsets, sequence numbers) is compared in unsigned arithmetic that is
+ * arranged so that no sum can wrap before it is judged.
+ *
+ * The RFCs leave some codes open. Here a ULPDU too short for its header is
+ * an MPA framing error (2/0/03), an opcode on the wrong kind of buffer or
+ * queue is unexpected (0/2/06), and a Write without the right to write has
+ * an STag that is invalid for it (1/1/00), since DDP knows no access rights.
+ */
+#include <linux/limits.h>
+#include <linux/types.h>
+
+#include "check.h"
+
+/* Everything that can be wrong with an inbound segment. */
+enum verdict {
+	BAD_LENGTH,
+	BAD_TAGGED_VERSION,
+	BAD_UNTAGGED_VERSION,
+	BAD_RDMAP_VERSION,
+	BAD_OPCODE,
+	BAD_FORMAT,
+	BAD_QN,
+	BAD_MSN,
+	NO_BUFFER,
+	BAD_MO,
+	TOO_LONG,
+	TAGGED_STAG,
+	TAGGED_STREAM,
+	TAGGED_BOUNDS,
+	TAGGED_WRAP,
+	READ_STAG,
+	READ_STREAM,
+	READ_ACCESS,
+	READ_BOUNDS,
+	READ_WRAP,
+	INVALIDATE_STREAM,
+	INVALIDATE_STAG,
+};
+
+#define RDMAP_FAULT(et, ec) \
+	{ .layer = RDMAP_LAYER_RDMAP, .etype = (et), .code = (ec), \
+	  .with_hdr = true }
+#define DDP_FAULT(et, ec) \
+	{ .layer = RDMAP_LAYER_DDP, .etype = (et), .code = (ec), \
+	  .with_hdr = true }
+#define READ_FAULT(ec) \
+	{ .layer = RDMAP_LAYER_RDMAP, .etype = RDMAP_ET_PROTECTION, \
+	  .code = (ec), .with_hdr = true, .with_rdmap = true }
+#define MPA_FAULT(ec) \
+	{ .layer = RDMAP_LAYER_LLP, .etype = LLP_ET_MPA, .code = (ec) }
+
+/* Which headers go with which error: RFC 5040 figure 10. */
+static const struct ddp_fault verdicts[] = {
+	[BAD_LENGTH]		= MPA_FAULT(MPA_EC_MARKER),
+	[BAD_TAGGED_VERSION]	= DDP_FAULT(DDP_ET_TAGGED,
+					    DDP_EC_TAGGED_VERSION),
+	[BAD_UNTAGGED_VERSION]	= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_VERSION),
+	[BAD_RDMAP_VERSION]	= RDMAP_FAULT(RDMAP_ET_OPERATION,
+					      RDMAP_EC_VERSION),
+	[BAD_OPCODE]		= RDMAP_FAULT(RDMAP_ET_OPERATION,
+					      RDMAP_EC_OPCODE),
+	[BAD_FORMAT]		= RDMAP_FAULT(RDMAP_ET_OPERATION,
+					      RDMAP_EC_UNSPECIFIED),
+	[BAD_QN]		= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_QN),
+	[BAD_MSN]		= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_MSN_RANGE),
+	[NO_BUFFER]		= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_NO_BUFFER),
+	[BAD_MO]		= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_MO),
+	[TOO_LONG]		= DDP_FAULT(DDP_ET_UNTAGGED,
+					    DDP_EC_UNTAGGED_TOO_LONG),
+	[TAGGED_STAG]		= DDP_FAULT(DDP_ET_TAGGED,
+					    DDP_EC_TAGGED_STAG),
+	[TAGGED_STREAM]		= DDP_FAULT(DDP_ET_TAGGED,
+					    DDP_EC_TAGGED_NOT_ASSOCIATED),
+	[TAGGED_BOUNDS]		= DDP_FAULT(DDP_ET_TAGGED,
+					    DDP_EC_TAGGED_BOUNDS),
+	[TAGGED_WRAP]		= DDP_FAULT(DDP_ET_TAGGED,
+					    DDP_EC_TAGGED_TO_WRAP),
+	[READ_STAG]		= READ_FAULT(RDMAP_EC_INVALID_STAG),
+	[READ_STREAM]		= READ_FAULT(RDMAP_EC_NOT_ASSOCIATED),
+	[READ_ACCESS]		= READ_FAULT(RDMAP_EC_ACCESS),
+	[READ_BOUNDS]		= READ_FAULT(RDMAP_EC_BOUNDS),
+	[READ_WRAP]		= READ_FAULT(RDMAP_EC_TO_WRAP),
+	[INVALIDATE_STREAM]	= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_CANNOT_INVALIDATE),
+	[INVALIDATE_STAG]	= RDMAP_FAULT(RDMAP_ET_OPERATION,
+					      RDMAP_EC_CANNOT_INVALIDATE),
+};
+
+const struct ddp_fault ddp_fault_crc = MPA_FAULT(MPA_EC_CRC);
+const struct ddp_fault ddp_fault_marker = MPA_FAULT(MPA_EC_MARKER);
+const struct ddp_fault ddp_fault_mpa_local = MPA_FAULT(MPA_EC_LOCAL);
+const struct ddp_fault ddp_fault_ird = MPA_FAULT(MPA_EC_IRD);
+const struct ddp_fault ddp_fault_rtr = MPA_FAULT(MPA_EC_RTR);
+
+const struct ddp_fault ddp_fault_local = {
+	.layer = RDMAP_LAYER_RDMAP,
+	.etype = RDMAP_ET_LOCAL,
+};
+
+const struct ddp_fault ddp_fault_stream =
+	RDMAP_FAULT(RDMAP_ET_OPERATION, RDMAP_EC_STREAM);
+
+/*
+ * What an opcode demands of the segment that carries it. payload_min and
+ * payload_max bound the octets after the DDP header; in_one says that the
+ * message must be a single segment: it is shorter than the smallest MULPDU, so
+ * no sender has a reason to cut it.
+ */
+struct opcode_rule {
+	bool known;
+	bool tagged;
+	bool in_one;
+	u8 qn;
+	u32 payload_min;
+	u32 payload_max;
+};
+
+static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
+	[RDMAP_WRITE] = {
+		.known = true, .tagged = true, .payload_max = U32_MAX,
+	},
+	[RDMAP_READ_REQ] = {
+		.known = true, .in_one = true, .qn = DDP_QN_READ_REQ,
+		.payload_min = RDMAP_READ_REQ_LEN,
+		.payload_max = RDMAP_READ_REQ_LEN,
+	},
+	[RDMAP_READ_RESP] = {
+		.known = true, .tagged = true, .payload_max = U32_MAX,
+	},
+	[RDMAP_SEND] = {
+		.known = true, .qn = DDP_QN_SEND, .payload_max = U32_MAX,
+	},
+	[RDMAP_SEND_INV] = {
+		.known = true, .qn = DDP_QN_SEND, .payload_max = U32_MAX,
+	},
+	[RDMAP_SEND_SE] = {
+		.known = true, .qn = DDP_QN_SEND, .payload_max = U32_MAX,
+	},
+	[RDMAP_SEND_SE_INV] = {
+		.known = true, .qn = DDP_QN_SEND, .payload_max = U32_MAX,
+	},
+	[RDMAP_TERMINATE] = {
+		.known = true, .in_one = true, .qn = DDP_QN_TERMINATE,
+		.payload_min = RDMAP_TERM_MIN,
+		.payload_max = RDMAP_TERM_MAX,
+	},
+};
+
+static bool refuse(struct ddp_fault *f, enum verdict v)
+{
+	*f = verdicts[v];
+	return false;
+}
+
+static bool check_versions(const struct ddp_hdr *h, u8 version,
+			   struct ddp_fault *f)
+{
+	if (h->ddp_version != version)
+		return refuse(f, h->tagged ? BAD_TAGGED_VERSION :
+					     BAD_UNTAGGED_VERSION);
+	if (h->rdmap_version != version)
+		return refuse(f, BAD_RDMAP_VERSION);
+	return true;
+}
+
+static bool check_buffer_model(const struct ddp_hdr *h,
+			       const struct opcode_rule *rule,
+			       struct ddp_fault *f)
+{
+	if (h->tagged != rule->tagged)
+		return refuse(f, BAD_OPCODE);
+	if (h->tagged)
+		return true;
+	/* A queue that nobody uses says more than an opcode astray on it. */
+	if (h->qn >= DDP_QN_COUNT)
+		return refuse(f, BAD_QN);
+	if (h->qn != rule->qn)
+		return refuse(f, BAD_OPCODE);
+	return true;
+}
+
+static bool check_format(const struct ddp_hdr *h,
+			 const struct opcode_rule *rule, struct ddp_fault *f)
+{
+	if (rule->in_one && h->mo)
+		return refuse(f, BAD_MO);
+	if (h->payload_len > rule->payload_max)
+		return refuse(f, TOO_LONG);
+	if (h->payload_len < rule->payload_min)
+		return refuse(f, BAD_FORMAT);
+	if (rule->in_one && !h->last)
+		return refuse(f, BAD_FORMAT);
+	return true;
+}
+
+/**
+ * ddp_check_control() - judge what a header says without any state
+ * @h: the header, from ddp_decode()
+ * @whole: ddp_decode() succeeded; otherwise nothing of @h is looked at
+ * @version: the version of DDP and of RDMAP that this stream uses
+ * @f: gets the fault
+ *
+ * In this order: the header was whole (2/0/03), DDP version (1/1/04 or
+ * 1/2/06), RDMAP version (0/2/05), opcode one of 0 to 7 (0/2/06) and with the
+ * T bit it belongs to (0/2/06), queue in use (1/2/01) and the opcode's own
+ * (0/2/06). A Read Request or Terminate must be one segment at MO 0 (1/2/04)
+ * with the L bit (0/2/FF) and its header neither too long (1/2/05) nor too
+ * short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4 and 7.2.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
+		       struct ddp_fault *f)
+{
+	const struct opcode_rule *rule;
+
+	if (!whole)
+		return refuse(f, BAD_LENGTH);
+	if (!check_versions(h, version, f))
+		return false;
+	rule = &opcode_rules[h->opcode & RDMAP_CTRL_OPCODE_MASK];
+	if (h->opcode > RDMAP_CTRL_OPCODE_MASK || !rule->known)
+		return refuse(f, BAD_OPCODE);
+	return check_buffer_model(h, rule, f) && check_format(h, rule, f);
+}
+
+/**
+ * ddp_check_untagged() - judge an untagged segment against its queue
+ * @h: its header, passed by ddp_check_control()
+ * @q: the queue @h->qn names
+ * @f: gets the fault
+ *
+ * TCP delivers in order, so there is exactly one acceptable MSN and MO: those
+ * of the next octet. In this order: MSN (1/2/03), a buffer is there (1/2/02),
+ * MO (1/2/04), the payload fits the buffer and the message stays below 2^32
+ * octets (1/2/05), the opcode is that of the message's first segment
+ * (0/2/06). A segment without payload is checked alike, since a zero-length
+ * message takes a buffer too (RFC 5040 section 5.3). RFC 5041 section 7.1.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool ddp_check_untagged(const struct ddp_hdr *h,
+			const struct ddp_queue_view *q, struct ddp_fault *f)
+{
+	u64 end = (u64)h->mo + h->payload_len;
+
+	if (h->msn != q->msn)
+		return refuse(f, BAD_MSN);
+	if (!q->buffer)
+		return refuse(f, NO_BUFFER);
+	if (h->mo != q->mo || h->mo > q->buffer_len)
+		return refuse(f, BAD_MO);
+	if (end > q->buffer_len || end > U32_MAX)
+		return refuse(f, TOO_LONG);
+	if (q->mo_open && h->opcode != q->opcode)
+		return refuse(f, BAD_OPCODE);
+	return true;
+}
+
+enum extent {
+	EXTENT_INSIDE,
+	EXTENT_OUTSIDE,
+	EXTENT_WRAPS,
+};
+
+/*
+ * Where the @len > 0 octets at @to lie. An extent that ends with octet
+ * 2^64 - 1 does not wrap. Only what starts inside the region can be said to
+ * wrap; everything else is out of bounds to begin with.
+ */
+static enum extent locate(const struct ddp_region_view *r, u64 to, u64 len)
+{
+	if (to < r->base || to - r->base >= r->len)
+		return EXTENT_OUTSIDE;
+	if (len - 1 > U64_MAX - to)
+		return EXTENT_WRAPS;
+	if (len > r->len - (to - r->base))
+		return EXTENT_OUTSIDE;
+	return EXTENT_INSIDE;
+}
+
+/**
+ * ddp_check_tagged() - judge a tagged segment against its sink
+ * @h: its header, passed by ddp_check_control()
+ * @r: the region @h->stag names
+ * @f: gets the fault
+ *
+ * Without payload all is in order: STag and TO must not be looked at
+ * (RFC 5041 section 5.2). Else, in this order: STag (1/1/00), protection
+ * domain (1/1/02), right (1/1/00), bounds (1/1/01) and wrap (1/1/03).
+ * RFC 5041 section 7.1.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool ddp_check_tagged(const struct ddp_hdr *h,
+		      const struct ddp_region_view *r, struct ddp_fault *f)
+{
+	if (!h->payload_len)
+		return true;
+	if (!r->found)
+		return refuse(f, TAGGED_STAG);
+	if (!r->same_pd)
+		return refuse(f, TAGGED_STREAM);
+	if (!r->allowed)
+		return refuse(f, TAGGED_STAG);
+	switch (locate(r, h->to, h->payload_len)) {
+	case EXTENT_INSIDE:
+		return true;
+	case EXTENT_WRAPS:
+		return refuse(f, TAGGED_WRAP);
+	case EXTENT_OUTSIDE:
+		break;
+	}
+	return refuse(f, TAGGED_BOUNDS);
+}
+
+/**
+ * rdmap_check_read() - judge a Read Request against its source
+ * @rd: the request
+ * @r: the region @rd->src_stag names
+ * @f: gets the fault
+ *
+ * With size 0 all is in order: the source must not be looked at. Else, in
+ * this order: STag (0/1/00), protection domain (0/1/03), right (0/1/02),
+ * bounds (0/1/01) and wrap (0/1/04). RFC 5040 sections 5.2.1 and 7.2.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool rdmap_check_read(const struct rdmap_read *rd,
+		      const struct ddp_region_view *r, struct ddp_fault *f)
+{
+	if (!rd->size)
+		return true;
+	if (!r->found)
+		return refuse(f, READ_STAG);
+	if (!r->same_pd)
+		return refuse(f, READ_STREAM);
+	if (!r->allowed)
+		return refuse(f, READ_ACCESS);
+	switch (locate(r, rd->src_to, rd->size)) {
+	case EXTENT_INSIDE:
+		return true;
+	case EXTENT_WRAPS:
+		return refuse(f, READ_WRAP);
+	case EXTENT_OUTSIDE:
+		break;
+	}
+	return refuse(f, READ_BOUNDS);
+}
+
+/**
+ * rdmap_check_invalidate() - judge the Invalidate STag of a Send
+ * @r: the region it names; @r->allowed says that a peer may invalidate it
+ * @f: gets the fault
+ *
+ * To be asked when the message is delivered, not when its first segment
+ * comes: RFC 5040 section 5.3. An unknown STag or one that may not be
+ * invalidated is 0/2/09, one of another protection domain 0/1/09.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool rdmap_check_invalidate(const struct ddp_region_view *r,
+			    struct ddp_fault *f)
+{
+	if (!r->found)
+		return refuse(f, INVALIDATE_STAG);
+	if (!r->same_pd)
+		return refuse(f, INVALIDATE_STREAM);
+	if (!r->allowed)
+		return refuse(f, INVALIDATE_STAG);
+	return true;
+}
+
+/**
+ * rdmap_check_response() - judge a Read Response segment
+ * @h: its header, passed by ddp_check_control()
+ * @v: the oldest outstanding Read
+ * @f: gets the fault
+ *
+ * In this order: a Read is outstanding (0/2/06), and if there is payload the
+ * STag is its sink's (1/1/00), the TO that of the next octet and the payload
+ * no more than what is due (1/1/01). The last segment must bring all that is
+ * due (1/1/01). Responses come in request order (RFC 5040 section 5.2.2).
+ * This replaces no check of the sink itself: see ddp_check_tagged().
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool rdmap_check_response(const struct ddp_hdr *h,
+			  const struct ddp_read_view *v, struct ddp_fault *f)
+{
+	if (!v->outstanding)
+		return refuse(f, BAD_OPCODE);
+	if (h->payload_len && h->stag != v->stag)
+		return refuse(f, TAGGED_STAG);
+	if (h->payload_len && h->to != v->to)
+		return refuse(f, TAGGED_BOUNDS);
+	if (h->payload_len > v->left)
+		return refuse(f, TAGGED_BOUNDS);
+	if (h->last && h->payload_len < v->left)
+		return refuse(f, TAGGED_BOUNDS);
+	return true;
+}

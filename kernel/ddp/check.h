@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The receive checks of RFC 5041 section 7 and RFC 5040 section 7, as pure
+ * functions: they look at a header and at what the caller knows, and return
+ * the fault to be reported, if any. First failure wins; the order is that of
+ * the RFCs' lists.
+ */
+#ifndef MPA_DDP_CHECK_H
+#define MPA_DDP_CHECK_H
+
+#include <linux/types.h>
+
+#include "header.h"
+
+/**
+ * struct ddp_fault - an error as Terminate names it (RFC 5040 section 4.8)
+ * @layer: 0 RDMAP, 1 DDP, 2 MPA
+ * @etype: error type within the layer
+ * @code: error code within the type
+ * @with_hdr: the Terminate carries segment length and DDP header (M and D)
+ * @with_rdmap: and the RDMAP header of a Read Request (R)
+ */
+struct ddp_fault {
+	u8 layer;
+	u8 etype;
+	u8 code;
+	bool with_hdr;
+	bool with_rdmap;
+};
+
+/**
+ * struct ddp_queue_view - what a receiver knows of an untagged queue
+ * @msn: MSN of the message now expected (or in progress)
+ * @mo: octets of it received so far
+ * @opcode: opcode its first segment had; meaningful if @mo_open
+ * @mo_open: a segment of it has been received
+ * @buffer: a buffer is there for it
+ * @buffer_len: octets the buffer takes
+ */
+struct ddp_queue_view {
+	u32 msn;
+	u32 mo;
+	u8 opcode;
+	bool mo_open;
+	bool buffer;
+	u64 buffer_len;
+};
+
+/**
+ * struct ddp_region_view - what a receiver knows of an STag
+ * @found: the STag names a live region, key included
+ * @same_pd: the region belongs to the stream's protection domain
+ * @allowed: the region grants the right asked for
+ * @base: first tagged offset of the region
+ * @len: octets of the region
+ */
+struct ddp_region_view {
+	bool found;
+	bool same_pd;
+	bool allowed;
+	u64 base;
+	u64 len;
+};
+
+/* All return true if the segment is in order; else *f says what is wrong. */
+bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
+		       struct ddp_fault *f);
+bool ddp_check_untagged(const struct ddp_hdr *h,
+			const struct ddp_queue_view *q, struct ddp_fault *f);
+bool ddp_check_tagged(const struct ddp_hdr *h,
+		      const struct ddp_region_view *r, struct ddp_fault *f);
+bool rdmap_check_read(const struct rdmap_read *rd,
+		      const struct ddp_region_view *r, struct ddp_fault *f);
+bool rdmap_check_invalidate(const struct ddp_region_view *r,
+			    struct ddp_fault *f);
+
+/**
+ * struct ddp_read_view - the outstanding Read a response must answer
+ * @outstanding: there is one
+ * @stag: its sink STag
+ * @to: tagged offset its next octet goes to
+ * @left: octets still due
+ */
+struct ddp_read_view {
+	bool outstanding;
+	u32 stag;
+	u64 to;
+	u32 left;
+};
+
+bool rdmap_check_response(const struct ddp_hdr *h,
+			  const struct ddp_read_view *v, struct ddp_fault *f);
+
+/* Faults other layers raise, for use with rdmap_terminate_build(). */
+extern const struct ddp_fault ddp_fault_crc;		/* 2/0/02 */
+extern const struct ddp_fault ddp_fault_marker;		/* 2/0/03 */
+extern const struct ddp_fault ddp_fault_mpa_local;	/* 2/0/05 */
+extern const struct ddp_fault ddp_fault_ird;		/* 2/0/06 */
+extern const struct ddp_fault ddp_fault_rtr;		/* 2/0/07 */
+extern const struct ddp_fault ddp_fault_local;		/* 0/0/00 */
+extern const struct ddp_fault ddp_fault_stream;		/* 0/2/07 */
+
+#endif /* MPA_DDP_CHECK_H */

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DDP and RDMAP headers to and from their octets (RFC 5041 section 4,
+ * RFC 5040 section 4). Nothing is judged here: what a header may say is the
+ * business of check.c.
+ */
+#include <linux/errno.h>
+#include <linux/types.h>
+
+#include <asm/unaligned.h>
+
+#include "header.h"
+
+/**
+ * ddp_hdr_len() - octets of DDP header that a ULPDU begins with
+ * @ddp_ctrl: its first octet
+ *
+ * Return: %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN, by the T bit.
+ */
+u32 ddp_hdr_len(u8 ddp_ctrl)
+{
+	return ddp_ctrl & DDP_CTRL_TAGGED ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+}
+
+static void decode_control(const u8 *p, struct ddp_hdr *h)
+{
+	h->last = p[DDP_OFF_CTRL] & DDP_CTRL_LAST;
+	h->ddp_version = p[DDP_OFF_CTRL] & DDP_CTRL_VERSION_MASK;
+	h->rdmap_version = p[DDP_OFF_RDMAP] >> RDMAP_CTRL_VERSION_SHIFT;
+	h->opcode = p[DDP_OFF_RDMAP] & RDMAP_CTRL_OPCODE_MASK;
+}
+
+/**
+ * ddp_decode() - read the DDP and RDMAP control fields of a segment
+ * @p: start of the ULPDU; the octets of its header are readable, or all
+ *	@ulpdu_len if those are fewer
+ * @ulpdu_len: ULPDU_Length, octets
+ * @h: gets the fields; those of the other kind of buffer are zero
+ *
+ * Reserved bits are ignored, as RFC 5041 section 4.1 and RFC 5040 section 4.1
+ * want. No field is checked but the length, so that a caller can report a
+ * wrong field together with the header.
+ *
+ * Return: 0, or -EMSGSIZE if @ulpdu_len is too short for the header its T bit
+ * announces; all of @h but the T bit is then zero.
+ */
+int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
+{
+	*h = (struct ddp_hdr){
+		.tagged = ulpdu_len && (p[DDP_OFF_CTRL] & DDP_CTRL_TAGGED),
+	};
+
+	if (!ulpdu_len || ulpdu_len < ddp_hdr_len(p[DDP_OFF_CTRL]))
+		return -EMSGSIZE;
+
+	decode_control(p, h);
+	h->hdr_len = ddp_hdr_len(p[DDP_OFF_CTRL]);
+	h->payload_len = ulpdu_len - h->hdr_len;
+	h->stag = get_unaligned_be32(p + DDP_OFF_STAG);
+	if (h->tagged) {
+		h->to = get_unaligned_be64(p + DDP_OFF_TO);
+	} else {
+		h->qn = get_unaligned_be32(p + DDP_OFF_QN);
+		h->msn = get_unaligned_be32(p + DDP_OFF_MSN);
+		h->mo = get_unaligned_be32(p + DDP_OFF_MO);
+	}
+	return 0;
+}
+
+/**
+ * rdmap_read_decode() - read an RDMA Read Request header
+ * @p: its %RDMAP_READ_REQ_LEN octets, all readable
+ * @rd: gets the fields, unchecked
+ */
+void rdmap_read_decode(const u8 *p, struct rdmap_read *rd)
+{
+	rd->sink_stag = get_unaligned_be32(p + RDMAP_READ_OFF_SINK_STAG);
+	rd->sink_to = get_unaligned_be64(p + RDMAP_READ_OFF_SINK_TO);
+	rd->size = get_unaligned_be32(p + RDMAP_READ_OFF_SIZE);
+	rd->src_stag = get_unaligned_be32(p + RDMAP_READ_OFF_SRC_STAG);
+	rd->src_to = get_unaligned_be64(p + RDMAP_READ_OFF_SRC_TO);
+}
+
+static void build_control(u8 *p, u8 kind, u8 version, u8 opcode, bool last)
+{
+	p[DDP_OFF_CTRL] = kind | (last ? DDP_CTRL_LAST : 0) |
+			  (version & DDP_CTRL_VERSION_MASK);
+	p[DDP_OFF_RDMAP] = (version << RDMAP_CTRL_VERSION_SHIFT) |
+			   (opcode & RDMAP_CTRL_OPCODE_MASK);
+}
+
+/**
+ * ddp_build_tagged() - write the header of a tagged segment
+ * @p: room for %DDP_TAGGED_LEN octets
+ * @version: DDP's and RDMAP's version alike
+ * @opcode: enum rdmap_opcode
+ * @last: L bit
+ * @stag: STag of the sink buffer
+ * @to: tagged offset of the payload
+ *
+ * Return: octets written, %DDP_TAGGED_LEN.
+ */
+u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
+{
+	build_control(p, DDP_CTRL_TAGGED, version, opcode, last);
+	put_unaligned_be32(stag, p + DDP_OFF_STAG);
+	put_unaligned_be64(to, p + DDP_OFF_TO);
+	return DDP_TAGGED_LEN;
+}
+
+/**
+ * ddp_build_untagged() - write the header of an untagged segment
+ * @p: room for %DDP_UNTAGGED_LEN octets
+ * @version: DDP's and RDMAP's version alike
+ * @opcode: enum rdmap_opcode
+ * @last: L bit
+ * @inv_stag: Invalidate STag, zero for opcodes that have none
+ * @qn: queue number
+ * @msn: message sequence number
+ * @mo: message offset of the payload
+ *
+ * Return: octets written, %DDP_UNTAGGED_LEN.
+ */
+u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
+		       u32 qn, u32 msn, u32 mo)
+{
+	build_control(p, 0, version, opcode, last);
+	put_unaligned_be32(inv_stag, p + DDP_OFF_STAG);
+	put_unaligned_be32(qn, p + DDP_OFF_QN);
+	put_unaligned_be32(msn, p + DDP_OFF_MSN);
+	put_unaligned_be32(mo, p + DDP_OFF_MO);
+	return DDP_UNTAGGED_LEN;
+}
+
+/**
+ * rdmap_read_build() - write an RDMA Read Request header
+ * @p: room for %RDMAP_READ_REQ_LEN octets, right after the DDP header
+ * @rd: the fields
+ *
+ * Return: octets written, %RDMAP_READ_REQ_LEN.
+ */
+u32 rdmap_read_build(u8 *p, const struct rdmap_read *rd)
+{
+	put_unaligned_be32(rd->sink_stag, p + RDMAP_READ_OFF_SINK_STAG);
+	put_unaligned_be64(rd->sink_to, p + RDMAP_READ_OFF_SINK_TO);
+	put_unaligned_be32(rd->size, p + RDMAP_READ_OFF_SIZE);
+	put_unaligned_be32(rd->src_stag, p + RDMAP_READ_OFF_SRC_STAG);
+	put_unaligned_be64(rd->src_to, p + RDMAP_READ_OFF_SRC_TO);
+	return RDMAP_READ_REQ_LEN;
+}

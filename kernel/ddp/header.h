@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* DDP and RDMAP headers: to and from their octets. Pure functions. */
+#ifndef MPA_DDP_HEADER_H
+#define MPA_DDP_HEADER_H
+
+#include <linux/types.h>
+
+#include "wire.h"
+
+/**
+ * struct ddp_hdr - a segment's DDP and RDMAP control fields, host order
+ * @tagged: T bit
+ * @last: L bit
+ * @ddp_version: DV
+ * @rdmap_version: RV
+ * @opcode: RDMAP opcode, 0 .. 15, not yet judged
+ * @stag: tagged: STag; untagged: Invalidate STag
+ * @to: tagged offset of the payload (tagged)
+ * @qn: queue number (untagged)
+ * @msn: message sequence number (untagged)
+ * @mo: message offset of the payload (untagged)
+ * @hdr_len: octets of this header, %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN
+ * @payload_len: octets of the ULPDU after it
+ */
+struct ddp_hdr {
+	bool tagged;
+	bool last;
+	u8 ddp_version;
+	u8 rdmap_version;
+	u8 opcode;
+	u32 stag;
+	u64 to;
+	u32 qn;
+	u32 msn;
+	u32 mo;
+	u32 hdr_len;
+	u32 payload_len;
+};
+
+/**
+ * struct rdmap_read - RDMA Read Request header, host order
+ * @sink_stag: where the response goes, echoed uninterpreted
+ * @sink_to: likewise
+ * @size: octets to read
+ * @src_stag: where they are
+ * @src_to: likewise
+ */
+struct rdmap_read {
+	u32 sink_stag;
+	u64 sink_to;
+	u32 size;
+	u32 src_stag;
+	u64 src_to;
+};
+
+u32 ddp_hdr_len(u8 ddp_ctrl);
+int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
+void rdmap_read_decode(const u8 *p, struct rdmap_read *rd);
+
+u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to);
+u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
+		       u32 qn, u32 msn, u32 mo);
+u32 rdmap_read_build(u8 *p, const struct rdmap_read *rd);
+
+#endif /* MPA_DDP_HEADER_H */

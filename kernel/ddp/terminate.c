@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The Terminate message: RFC 5040 section 4.8. */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include <asm/unaligned.h>
+
+#include "terminate.h"
+
+/* Octets from the start of a Terminate header to its fields. */
+enum {
+	TERM_OFF_LAYER	= 0,	/* layer in the high, type in the low half */
+	TERM_OFF_CODE	= 1,
+	TERM_OFF_FLAGS	= 2,
+	TERM_OFF_RSVD	= 3,
+	TERM_OFF_LEN	= 4,
+	TERM_OFF_DDP	= TERM_OFF_LEN + RDMAP_TERM_LEN_FIELD,
+};
+
+/* RFC 5040 figure 10 wants the segment length wherever it wants the header. */
+static bool can_show_ddp(const struct ddp_fault *f, const u8 *seg,
+			 u32 seg_hdr_len)
+{
+	return f->with_hdr && seg && seg_hdr_len &&
+	       seg_hdr_len >= ddp_hdr_len(seg[DDP_OFF_CTRL]);
+}
+
+static bool can_show_read(const struct ddp_fault *f, const u8 *seg,
+			  u32 seg_hdr_len)
+{
+	return f->with_rdmap && !(seg[DDP_OFF_CTRL] & DDP_CTRL_TAGGED) &&
+	       (seg[DDP_OFF_RDMAP] & RDMAP_CTRL_OPCODE_MASK) ==
+		       RDMAP_READ_REQ &&
+	       seg_hdr_len >= RDMAP_READ_REQ_ULPDU;
+}
+
+/* Append the segment's length and header(s) to @p; returns octets of @p. */
+static u32 show_segment(u8 *p, const struct ddp_fault *f, const u8 *seg,
+			u32 seg_hdr_len, u32 seg_len)
+{
+	u32 len = ddp_hdr_len(seg[DDP_OFF_CTRL]);
+
+	p[TERM_OFF_FLAGS] = RDMAP_TERM_HAS_LEN | RDMAP_TERM_HAS_DDP;
+	if (can_show_read(f, seg, seg_hdr_len)) {
+		p[TERM_OFF_FLAGS] |= RDMAP_TERM_HAS_RDMAP;
+		len = RDMAP_READ_REQ_ULPDU;
+	}
+	put_unaligned_be16(min_t(u32, seg_len, U16_MAX), p + TERM_OFF_LEN);
+	memcpy(p + TERM_OFF_DDP, seg, len);
+	return TERM_OFF_DDP + len;
+}
+
+/**
+ * rdmap_terminate_build() - write a whole Terminate ULPDU
+ * @p: room for %RDMAP_TERM_ULPDU_MAX octets
+ * @version: DDP's and RDMAP's version alike
+ * @f: the error to report
+ * @seg: the offending segment as received; %NULL for an error that no inbound
+ *	segment caused. For a Read that failed after n octets of response, the
+ *	caller has moved its two TOs forward and its size back by n.
+ * @seg_hdr_len: octets of @seg at hand: its DDP header, and for a Read
+ *	Request the RDMAP header after it; more is not used
+ * @seg_len: ULPDU_Length of the segment
+ *
+ * The message is a single segment on queue 2 with MSN 1. Segment length and
+ * DDP header (M, D) go along if @f says so and the header is at hand in full,
+ * and then the Read Request header (R) likewise; else they are left out. The
+ * caller sees to it that a stream sends this once, and nothing after it.
+ *
+ * Return: octets written.
+ */
+u32 rdmap_terminate_build(u8 *p, u8 version, const struct ddp_fault *f,
+			  const u8 *seg, u32 seg_hdr_len, u32 seg_len)
+{
+	u32 hdr_len = ddp_build_untagged(p, version, RDMAP_TERMINATE, true, 0,
+					 DDP_QN_TERMINATE, 1, 0);
+	u8 *term = p + hdr_len;
+
+	term[TERM_OFF_LAYER] = (f->layer << 4) | (f->etype & 0x0f);
+	term[TERM_OFF_CODE] = f->code;
+	term[TERM_OFF_FLAGS] = 0;
+	term[TERM_OFF_RSVD] = 0;
+	if (!can_show_ddp(f, seg, seg_hdr_len))
+		return hdr_len + RDMAP_TERM_MIN;
+	return hdr_len + show_segment(term, f, seg, seg_hdr_len, seg_len);
+}
+
+/*
+ * Octets that a Terminate with these @flags must have, as far as the @len at
+ * @p tell; 0 if the flags contradict each other.
+ */
+static u32 needed_len(const u8 *p, u32 len, u8 flags)
+{
+	u32 need = RDMAP_TERM_MIN;
+
+	if ((flags & RDMAP_TERM_HAS_DDP) && !(flags & RDMAP_TERM_HAS_LEN))
+		return 0;
+	if ((flags & RDMAP_TERM_HAS_RDMAP) && !(flags & RDMAP_TERM_HAS_DDP))
+		return 0;
+
+	if (flags & RDMAP_TERM_HAS_LEN)
+		need += RDMAP_TERM_LEN_FIELD;
+	/* The header's own first octet, if it came, tells its length. */
+	if (flags & RDMAP_TERM_HAS_DDP)
+		need += len > TERM_OFF_DDP ? ddp_hdr_len(p[TERM_OFF_DDP]) :
+					     DDP_TAGGED_LEN;
+	if (flags & RDMAP_TERM_HAS_RDMAP)
+		need += RDMAP_READ_REQ_LEN;
+	return need;
+}
+
+/**
+ * rdmap_terminate_parse() - read a received Terminate header
+ * @p: the octets after the DDP header, @len of them readable
+ * @len: how many; what is beyond the fields announced is ignored
+ * @t: gets the fields; any layer, type and code is taken as it comes
+ *
+ * Some stacks send a zero-filled header without any of M, D and R: that is in
+ * order. A Terminate must not be answered with another, so -EPROTO is for the
+ * local user only; layer, type and code are then what the first four octets
+ * say, if they came, and all else is zero.
+ *
+ * Return: 0, or -EPROTO if octets are missing, or there is R without D, or D
+ * without M.
+ */
+int rdmap_terminate_parse(const u8 *p, u32 len, struct rdmap_terminate *t)
+{
+	u32 need;
+	u8 flags;
+
+	*t = (struct rdmap_terminate){};
+	if (len < RDMAP_TERM_MIN)
+		return -EPROTO;
+
+	t->layer = p[TERM_OFF_LAYER] >> 4;
+	t->etype = p[TERM_OFF_LAYER] & 0x0f;
+	t->code = p[TERM_OFF_CODE];
+	flags = p[TERM_OFF_FLAGS];
+	need = needed_len(p, len, flags);
+	if (!need || len < need)
+		return -EPROTO;
+
+	t->has_len = flags & RDMAP_TERM_HAS_LEN;
+	t->has_ddp = flags & RDMAP_TERM_HAS_DDP;
+	t->has_rdmap = flags & RDMAP_TERM_HAS_RDMAP;
+	if (t->has_len)
+		t->seg_len = get_unaligned_be16(p + TERM_OFF_LEN);
+	return 0;
+}
+
+struct error_text {
+	u8 layer;
+	u8 etype;
+	u8 code;
+	const char *text;
+};
+
+#define PROTECTION(ec, phrase) \
+	{ .layer = RDMAP_LAYER_RDMAP, .etype = RDMAP_ET_PROTECTION, \
+	  .code = RDMAP_EC_##ec, .text = (phrase) }
+#define OPERATION(ec, phrase) \
+	{ .layer = RDMAP_LAYER_RDMAP, .etype = RDMAP_ET_OPERATION, \
+	  .code = RDMAP_EC_##ec, .text = (phrase) }
+#define TAGGED(ec, phrase) \
+	{ .layer = RDMAP_LAYER_DDP, .etype = DDP_ET_TAGGED, \
+	  .code = DDP_EC_TAGGED_##ec, .text = (phrase) }
+#define UNTAGGED(ec, phrase) \
+	{ .layer = RDMAP_LAYER_DDP, .etype = DDP_ET_UNTAGGED, \
+	  .code = DDP_EC_UNTAGGED_##ec, .text = (phrase) }
+#define MPA(ec, phrase) \
+	{ .layer = RDMAP_LAYER_LLP, .etype = LLP_ET_MPA, \
+	  .code = MPA_EC_##ec, .text = (phrase) }
+
+static const struct error_text error_texts[] = {
+	PROTECTION(INVALID_STAG, "Read source: invalid STag"),
+	PROTECTION(BOUNDS, "Read source: out of bounds"),
+	PROTECTION(ACCESS, "Read source: access not allowed"),
+	PROTECTION(NOT_ASSOCIATED, "Read source: STag of another stream"),
+	PROTECTION(TO_WRAP, "Read source: tagged offset wraps"),
+	PROTECTION(CANNOT_INVALIDATE,
+		   "STag of another stream cannot be invalidated"),
+	PROTECTION(UNSPECIFIED, "unspecified remote protection error"),
+
+	OPERATION(VERSION, "invalid RDMAP version"),
+	OPERATION(OPCODE, "unexpected opcode"),
+	OPERATION(STREAM, "catastrophic error of the stream"),
+	OPERATION(GLOBAL, "catastrophic error of the device"),
+	OPERATION(CANNOT_INVALIDATE, "STag cannot be invalidated"),
+	OPERATION(UNSPECIFIED, "unspecified remote operation error"),
+
+	{ .layer = RDMAP_LAYER_DDP, .etype = DDP_ET_LOCAL,
+	  .text = "local catastrophic error in DDP" },
+	TAGGED(STAG, "invalid STag"),
+	TAGGED(BOUNDS, "tagged buffer: out of bounds"),
+	TAGGED(NOT_ASSOCIATED, "STag of another stream"),
+	TAGGED(TO_WRAP, "tagged offset wraps"),
+	TAGGED(VERSION, "invalid DDP version in a tagged segment"),
+	UNTAGGED(QN, "invalid queue number"),
+	UNTAGGED(NO_BUFFER, "no buffer for the message"),
+	UNTAGGED(MSN_RANGE, "message sequence number out of range"),
+	UNTAGGED(MO, "invalid message offset"),
+	UNTAGGED(TOO_LONG, "message too long for its buffer"),
+	UNTAGGED(VERSION, "invalid DDP version in an untagged segment"),
+
+	MPA(TCP_LOST, "TCP connection closed or lost"),
+	MPA(CRC, "CRC mismatch"),
+	MPA(MARKER, "Marker and ULPDU length disagree"),
+	MPA(FRAME, "invalid MPA Request or Reply Frame"),
+	MPA(LOCAL, "local catastrophic error in MPA"),
+	MPA(IRD, "insufficient IRD resources"),
+	MPA(RTR, "no matching RTR option"),
+};
+
+/**
+ * rdmap_error_text() - what a layer, type and code mean
+ * @layer: enum rdmap_layer, or anything else a peer may send
+ * @etype: error type
+ * @code: error code
+ *
+ * Return: a short English phrase for logs and tools, never %NULL; one and the
+ * same for all that no RFC defines.
+ */
+const char *rdmap_error_text(u8 layer, u8 etype, u8 code)
+{
+	size_t i;
+
+	/* Of a local catastrophic error the code says nothing. */
+	if (layer == RDMAP_LAYER_RDMAP && etype == RDMAP_ET_LOCAL)
+		return "local catastrophic error in RDMAP";
+
+	for (i = 0; i < ARRAY_SIZE(error_texts); i++) {
+		const struct error_text *e = &error_texts[i];
+
+		if (e->layer == layer && e->etype == etype && e->code == code)
+			return e->text;
+	}
+	return "unspecified error";
+}
