@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Connections as the iWARP connection manager of the RDMA core wants them:
+ * endpoints (one TCP socket, its MPA stream, its QP) and listeners.
+ *
+ * Locks, outermost first:
+ *
+ *  1. mpa_ep.lock: whatever may sleep is done to an endpoint by one at a
+ *     time: its work, or the core's accept and reject;
+ *  2. the socket lock: state, stream, QP, CM identifier. Call-ups of the ULP
+ *     hold it, and never take mpa_ep.lock;
+ *  3. mpa_qp.lock and what nests in it; mpa_listener.lock, which protects the
+ *     listener's CM identifier.
+ *
+ * mpa_ports_lock (listen.c) and mpa_dev.ep_lock are leaves for endpoints: taken
+ * under mpa_ep.lock at most, with no socket of an endpoint locked.
+ *
+ * The core BUG()s on an event that does not fit its own state. So each
+ * identifier sees: as Initiator one CONNECT_REPLY, unless connect has returned
+ * an error; as Responder one ESTABLISHED, unless accept has; and one CLOSE
+ * after a CONNECT_REPLY without error or an ESTABLISHED. All come from
+ * mpa_ep_announce(), mpa_iw_accept() and mpa_ep_let_go().
+ */
+#ifndef MPA_RNIC_CM_H
+#define MPA_RNIC_CM_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/socket.h>
+#include <linux/workqueue.h>
+#include <rdma/iw_cm.h>
+
+#include "ulp/mpa.h"
+
+struct mpa_dev;
+struct mpa_listener;
+struct mpa_qp;
+
+/**
+ * enum mpa_ep_state - life of an endpoint; legal moves stand in a table in ep.c
+ * @MPA_EP_IDLE: nothing was done with the socket yet
+ * @MPA_EP_CONNECTING: active: TCP's handshake
+ * @MPA_EP_REQUESTING: active: Request sent, Reply awaited
+ * @MPA_EP_AWAITING: passive: Request awaited (half-open)
+ * @MPA_EP_REQUESTED: passive: the consumer is to answer
+ * @MPA_EP_ESTABLISHED: full operation
+ * @MPA_EP_CLOSING: our FIN is sent or due, the peer's awaited; QP and core
+ *	wait for it, too
+ * @MPA_EP_LINGERING: QP and core have been told; what TCP holds goes out, what
+ *	comes in is dropped, until the peer's FIN
+ * @MPA_EP_DEAD: over; the socket goes with the last reference
+ * @MPA_EP_STATES: how many there are
+ */
+enum mpa_ep_state {
+	MPA_EP_IDLE,
+	MPA_EP_CONNECTING,
+	MPA_EP_REQUESTING,
+	MPA_EP_AWAITING,
+	MPA_EP_REQUESTED,
+	MPA_EP_ESTABLISHED,
+	MPA_EP_CLOSING,
+	MPA_EP_LINGERING,
+	MPA_EP_DEAD,
+	MPA_EP_STATES
+};
+
+/**
+ * struct mpa_ep_saved - callbacks of a socket that has no stream attached
+ * @state_change: sk_state_change from before
+ * @data_ready: sk_data_ready from before
+ */
+struct mpa_ep_saved {
+	void (*state_change)(struct sock *sk);
+	void (*data_ready)(struct sock *sk);
+};
+
+/**
+ * struct mpa_ep - an endpoint
+ * @ref: one of the state machine's until %MPA_EP_DEAD, one of every queued
+ *	work, one of the QP's pointer, short ones of users
+ * @lock: see above
+ * @dev: device; constant; not to be used once %MPA_EP_DEAD
+ * @sock: TCP socket; constant, released with the last reference
+ * @conn: MPA stream, NULL when not attached; under the socket lock; changes
+ *	only with @lock held, too
+ * @state: under the socket lock
+ * @qp: bound QP, with a reference; under the socket lock
+ * @cm_id: the core's connection identifier, with a reference; under the
+ *	socket lock
+ * @listener: passive: where it came from, with a reference; constant
+ * @request: passive: what the core knows the Request by; constant
+ * @saved: callbacks to restore; under the socket lock
+ * @hooked: the socket has our callbacks; under the socket lock
+ * @params: active: what we ask the peer; constant
+ * @pd: active: private data of the Request; constant
+ * @pd_len: active: octets of @pd; constant
+ * @local: local address, IPv4 never mapped; set before the stream starts
+ * @remote: peer's address, likewise
+ * @ird: our inbound Read depth; with a refusal what the peer would have had;
+ *	under the socket lock, as the rest
+ * @ord: our outbound Read depth; likewise
+ * @status: active: why the connection failed, a negative error; 0 so far
+ * @reply_due: the core waits for CONNECT_REPLY
+ * @open: the core was told of success and waits for CLOSE
+ * @operational: the QP has heard mpa_qp_operational()
+ * @fin_due: FIN waits for the stream to drain
+ * @bounded: established, but the QP is at its end: @timer bounds it; @lock
+ * @reply_pd_len: octets of @reply_pd
+ * @reply_pd: active: private data of a refusal
+ * @snd_una: what TCP had acknowledged when @timer was armed; @lock
+ * @deadline: when @timer is really due, jiffies; stale expiries see it
+ * @todo: bits of &enum mpa_ep_todo for @work; atomic
+ * @work: everything that may sleep: attach, start, detach, close
+ * @timer: bounds CONNECTING, REQUESTED, CLOSING, LINGERING, and the end of
+ *	ESTABLISHED
+ * @free: releases the socket and the memory
+ * @entry: in mpa_dev.eps, under mpa_dev.ep_lock
+ *
+ * Private to who includes ep.h but for @dev, @sock, @conn, @qp and the
+ * functions below.
+ */
+struct mpa_ep {
+	struct kref ref;
+	struct mutex lock;		/* see above */
+	struct mpa_dev *dev;
+	struct socket *sock;
+	struct mpa_conn *conn;
+	enum mpa_ep_state state;
+	struct mpa_qp *qp;
+	struct iw_cm_id *cm_id;
+	struct mpa_listener *listener;
+	u32 request;
+	struct mpa_ep_saved saved;
+	bool hooked;
+	struct mpa_params params;
+	void *pd;
+	u32 pd_len;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	u8 ird;
+	u8 ord;
+	int status;
+	bool reply_due;
+	bool open;
+	bool operational;
+	bool fin_due;
+	bool bounded;
+	u8 reply_pd_len;
+	u8 reply_pd[U8_MAX];
+	u32 snd_una;
+	unsigned long deadline;
+	unsigned long todo;
+	struct work_struct work;
+	struct delayed_work timer;
+	struct work_struct free;
+	struct list_head entry;
+};
+
+void mpa_ep_get(struct mpa_ep *ep);
+void mpa_ep_put(struct mpa_ep *ep);
+
+/* How a QP asks for the end of its stream. */
+enum mpa_ep_end {
+	MPA_EP_END_SOON,	/* it has last things to send: bound that */
+	MPA_EP_END_ORDERLY,	/* FIN after what TCP holds; await the peer's */
+	MPA_EP_END_RELEASE,	/* FIN likewise, but leave the rest to TCP */
+	MPA_EP_END_ABORT,	/* RST at once */
+};
+
+/*
+ * mpa_ep_end: any context, socket lock held or not, never sleeps: queues
+ *	@work. May be called repeatedly; a later member of the list overrides an
+ *	earlier one. RELEASE and ABORT wait for nothing from the peer. In the end
+ *	the QP hears mpa_qp_closed() exactly once, the core one CLOSE event, and
+ *	the endpoint lets go of both.
+ */
+void mpa_ep_end(struct mpa_ep *ep, enum mpa_ep_end how);
+
+/* iw_cm provider operations */
+int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int mpa_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len);
+int mpa_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
+int mpa_iw_destroy_listen(struct iw_cm_id *cm_id);
+void mpa_iw_add_ref(struct ib_qp *ibqp);
+void mpa_iw_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn);
+
+/*
+ * mpa_cm_init, mpa_cm_exit: at module init and exit.
+ * mpa_cm_dev_add: once @dev is registered and has its name.
+ * mpa_cm_dev_remove: undoes it; harmless without it.
+ * mpa_cm_netdev_gone: kills every endpoint of @dev, closes every listening
+ *	socket and admits nothing new; sleeps, waits for no user.
+ * mpa_cm_netdev_back: the network device is in another namespace now: admits
+ *	again, and opens the listeners that belong there; sleeps.
+ */
+int mpa_cm_init(void);
+void mpa_cm_exit(void);
+void mpa_cm_dev_add(struct mpa_dev *dev);
+void mpa_cm_dev_remove(struct mpa_dev *dev);
+void mpa_cm_netdev_gone(struct mpa_dev *dev);
+void mpa_cm_netdev_back(struct mpa_dev *dev);
+
+#endif /* MPA_RNIC_CM_H */

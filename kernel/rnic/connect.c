@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Endpoints: connecting, as Initiator.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+
+/* Starts TCP's handshake; what comes of it, the work will be told. */
+static int mpa_ep_dial(struct mpa_ep *ep, const struct iw_cm_id *cm_id)
+{
+	struct sockaddr_storage addr = cm_id->m_remote_addr;
+	struct sock *sk = ep->sock->sk;
+	int ret;
+
+	mpa_addr_scope(ep->dev, &addr);
+	lock_sock(sk);
+	mpa_ep_set_state(ep, MPA_EP_CONNECTING);
+	mpa_ep_hook(ep, NULL);
+	release_sock(sk);
+	mpa_ep_arm(ep, mpa_cm_defaults.connect_ms);
+	ret = kernel_connect(ep->sock, (struct sockaddr *)&addr,
+			     mpa_addr_len(&addr), O_NONBLOCK);
+	if (!ret)
+		mpa_ep_kick(ep, MPA_EP_DO_TCP);
+	return ret == -EINPROGRESS ? 0 : ret;
+}
+
+static struct mpa_ep *mpa_ep_open(struct mpa_dev *dev, struct iw_cm_id *cm_id)
+{
+	struct socket *sock;
+	struct mpa_ep *ep;
+	int ret;
+
+	ret = mpa_sock_open(dev, cm_id, &sock);
+	if (ret)
+		return ERR_PTR(ret);
+	ret = mpa_sock_bind(dev, sock, cm_id);
+	if (ret)
+		goto err_sock;
+	ep = mpa_ep_create(dev, sock);
+	if (!IS_ERR(ep))
+		return ep;
+	ret = PTR_ERR(ep);
+
+err_sock:
+	sock_release(sock);
+	return ERR_PTR(ret);
+}
+
+static int mpa_ep_set_pd(struct mpa_ep *ep, const void *pd, u32 pd_len)
+{
+	if (!pd_len)
+		return 0;
+	ep->pd = kmemdup(pd, pd_len, GFP_KERNEL);
+	ep->pd_len = pd_len;
+	return ep->pd ? 0 : -ENOMEM;
+}
+
+/*
+ * Sets out to connect; takes references of its own. After an error no event
+ * comes: work that was queued meanwhile waits for mpa_ep.lock, and then finds
+ * the endpoint dead.
+ */
+static int mpa_ep_connect(struct mpa_dev *dev, struct iw_cm_id *cm_id,
+			  struct mpa_qp *qp, const struct mpa_params *params,
+			  const void *pd, u32 pd_len)
+{
+	struct mpa_ep *ep = mpa_ep_open(dev, cm_id);
+	int ret;
+
+	if (IS_ERR(ep))
+		return PTR_ERR(ep);
+	ep->params = *params;
+	ret = mpa_ep_set_pd(ep, pd, pd_len);
+	if (!ret)
+		ret = mpa_ep_bind(ep, cm_id, qp);
+	if (!ret)
+		ret = mpa_ep_dial(ep, cm_id);
+	if (ret)
+		mpa_ep_finish(ep, false, 0);
+	else
+		ep->reply_due = true;
+	mpa_ep_unuse(ep);
+	return ret;
+}
+
+/**
+ * mpa_iw_connect - iw_cm: connect
+ * @cm_id: the core's identifier
+ * @param: QP, depths, private data
+ *
+ * Never blocks on the peer. Return: 0, CONNECT_REPLY will follow; else a
+ * negative error and no event: -EINVAL (no such QP, not idle, or too much
+ * private data), -EISCONN (QP bound already), -ENODEV (the network device is
+ * gone, or in another namespace), or what TCP says.
+ */
+int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+{
+	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
+	struct mpa_params params;
+	struct mpa_qp *qp;
+	int ret;
+
+	if (param->private_data_len > MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN)
+		return -EINVAL;
+	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
+		return -EAFNOSUPPORT;
+	if (!mpa_cm_same_net(cm_id))
+		return -ENODEV;
+	qp = mpa_qp_find(dev, param->qpn);
+	if (!qp)
+		return -EINVAL;
+	mpa_cm_params(dev, param->ird, param->ord, &params);
+	ret = mpa_ep_connect(dev, cm_id, qp, &params, param->private_data,
+			     param->private_data_len);
+	mpa_qp_put(qp);
+	return ret;
+}
+
+static void mpa_ep_fail(struct mpa_ep *ep, int status)
+{
+	ep->status = status;
+	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+	mpa_ep_finish(ep, false, 0);
+}
+
+/* TCP's handshake is over; the stream is next. */
+static void mpa_ep_connected(struct mpa_ep *ep)
+{
+	int ret = mpa_sock_names(ep->sock, &ep->local, &ep->remote);
+
+	if (!ret)
+		ret = mpa_ep_attach(ep, MPA_EP_REQUESTING);
+	if (!ret) {
+		mpa_ep_disarm(ep);
+		ret = mpa_start_initiator(ep->conn, &ep->params, ep->pd,
+					  ep->pd_len,
+					  mpa_cm_defaults.reply_ms);
+	}
+	if (ret)
+		mpa_ep_fail(ep, ret == -ENOTCONN ? -ECONNRESET : ret);
+}
+
+static void mpa_ep_tcp_connecting(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	int err = 0;
+
+	lock_sock(sk);
+	if (sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV) {
+		release_sock(sk);
+		return;
+	}
+	if (sk->sk_state == TCP_CLOSE)
+		err = sock_error(sk) ?: -ECONNRESET;
+	mpa_ep_unhook(ep);
+	release_sock(sk);
+	if (err)
+		mpa_ep_fail(ep, err);
+	else
+		mpa_ep_connected(ep);
+}
+
+/**
+ * mpa_ep_tcp - TCP has changed while no stream was attached
+ * @ep: the endpoint, locked
+ */
+void mpa_ep_tcp(struct mpa_ep *ep)
+{
+	if (ep->state == MPA_EP_CONNECTING)
+		mpa_ep_tcp_connecting(ep);
+	else if (ep->state == MPA_EP_LINGERING && mpa_tcp_over(ep->sock->sk))
+		mpa_ep_finish(ep, false, 0);
+}
+
+/*
+ * To an older peer our Request is badly formatted, and it closes TCP (RFC 6581
+ * section 10). Another endpoint tries again, in its words: this one's socket
+ * cannot be used twice. It inherits QP and identifier, and with that the duty
+ * to report.
+ */
+static void mpa_ep_fall_back(struct mpa_ep *ep)
+{
+	struct mpa_params params = ep->params;
+	struct sock *sk = ep->sock->sk;
+	struct iw_cm_id *cm_id;
+	struct mpa_qp *qp;
+	int ret;
+
+	mpa_count(ep->dev, MPA_CNT_CONN_FALLBACK);
+	params.rev = MPA_REV_1;
+	params.p2p = false;
+	params.rtr = 0;
+
+	mpa_ep_detach(ep);
+	lock_sock(sk);
+	qp = ep->qp;
+	cm_id = ep->cm_id;
+	ep->qp = NULL;
+	ep->cm_id = NULL;
+	ep->reply_due = false;
+	/* Both want the same ports. */
+	mpa_ep_reset_tcp(ep);
+	release_sock(sk);
+
+	mpa_qp_unbind(qp, ep);
+	ret = mpa_ep_connect(ep->dev, cm_id, qp, &params, ep->pd, ep->pd_len);
+	if (ret) {
+		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_ep_tell_failure(ep, cm_id, ret);
+	}
+	mpa_qp_put(qp);
+	cm_id->rem_ref(cm_id);
+	mpa_ep_finish(ep, false, 0);
+}
+
+/**
+ * mpa_ep_failed - the startup exchange has failed
+ * @ep: the endpoint, locked; mpa_ep.status says why
+ */
+void mpa_ep_failed(struct mpa_ep *ep)
+{
+	if (ep->status == -ECONNRESET && ep->params.rev == MPA_REV_2) {
+		mpa_ep_fall_back(ep);
+		return;
+	}
+	mpa_count(ep->dev, ep->status == -ECONNREFUSED ?
+				   MPA_CNT_CONN_REJECTED :
+				   MPA_CNT_CONN_STARTUP_ERROR);
+	/* Who has refused us is about to close, anyone else is to hear of it. */
+	mpa_ep_finish(ep, ep->status != -ECONNREFUSED, ep->status);
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion queues: a ring that the kernel fills and the consumer empties.
+ *
+ * A user's queue is polled and armed in the process itself, through the
+ * shared ring; kernel consumers come here for both. What a user writes into
+ * the ring decides only what becomes of the user's own completions.
+ */
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "device.h"
+#include "qp.h"
+
+/* mpa_cq.due */
+enum {
+	MPA_CQ_DUE_COMP,	/* a completion event */
+	MPA_CQ_DUE_ERR,		/* IB_EVENT_CQ_ERR */
+};
+
+static const enum ib_wc_opcode cq_opcodes[] = {
+	[MPA_WR_WRITE]		= IB_WC_RDMA_WRITE,
+	[MPA_WR_SEND]		= IB_WC_SEND,
+	[MPA_WR_SEND_INV]	= IB_WC_SEND,
+	[MPA_WR_READ]		= IB_WC_RDMA_READ,
+	[MPA_WR_READ_INV]	= IB_WC_RDMA_READ,
+	[MPA_WR_LOCAL_INV]	= IB_WC_LOCAL_INV,
+	[MPA_WR_REG_MR]		= IB_WC_REG_MR,
+};
+
+static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);
+
+static struct mpa_dev *cq_dev(const struct mpa_cq *cq)
+{
+	return to_mpa_dev(cq->ibcq.device);
+}
+
+static struct mpa_cqe *cq_entry(const struct mpa_cq *cq, u32 index)
+{
+	return mpa_ring_at(&cq->ring, index);
+}
+
+static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
+{
+	struct mpa_create_cq_resp resp = {
+		.cq_key = mpa_ring_key(&cq->ring),
+		.num_cqe = cq->ring.size,
+		.ring_len = cq->ring.len,
+	};
+
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
+{
+	struct mpa_ucontext *uctx = NULL;
+	int ret;
+
+	if (udata)
+		uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
+						 ibuctx);
+	spin_lock_init(&cq->lock);
+	ret = mpa_ring_create(&cq->ring, uctx ? &uctx->ibuctx : NULL, cqe,
+			      sizeof(struct mpa_cqe));
+	if (ret)
+		return ret;
+	cq->ibcq.cqe = cq->ring.size;
+	if (udata) {
+		ret = cq_respond(cq, udata);
+		if (ret)
+			mpa_ring_destroy(&cq->ring);
+	}
+	return ret;
+}
+
+/**
+ * mpa_create_cq() - make a completion queue
+ * @ibcq: the queue, zeroed but for what the core has filled in
+ * @attr: how many entries; no flags are known
+ * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
+ *
+ * Return: 0; -EINVAL: no entries or more than %MPA_MAX_CQE, or no room for
+ * the response; -EOPNOTSUPP: flags; -ENOMEM: memory, or %MPA_MAX_CQ queues
+ * exist; -EFAULT.
+ */
+int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct mpa_dev *dev = to_mpa_dev(ibcq->device);
+	int ret;
+
+	BUILD_BUG_ON(sizeof(struct mpa_cqe) != 32);
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > MPA_MAX_CQE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct mpa_create_cq_resp))
+		return -EINVAL;
+	if (!mpa_dev_take(&dev->nr_cq, MPA_MAX_CQ))
+		return -ENOMEM;
+
+	ret = cq_init(to_mpa_cq(ibcq), attr->cqe, udata);
+	if (ret)
+		atomic_dec(&dev->nr_cq);
+	return ret;
+}
+
+/**
+ * mpa_destroy_cq() - destroy a completion queue
+ * @ibcq: the queue; the core has seen to it that no QP uses it any more
+ * @udata: unused
+ *
+ * Return: 0.
+ */
+int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+
+	mpa_ring_destroy(&cq->ring);
+	atomic_dec(&cq_dev(cq)->nr_cq);
+	return 0;
+}
+
+/*
+ * The next entry if it belongs to a QP that is still there; entries of QPs
+ * that were destroyed are passed over, for who asks has let go of them.
+ */
+static bool cq_take(struct mpa_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
+{
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+	struct mpa_qp *qp = NULL;
+
+	lockdep_assert_held(&cq->lock);
+	while (!qp && hdr->cons != cq->prod) {
+		*e = *cq_entry(cq, hdr->cons);
+		hdr->cons++;
+		qp = xa_load(&cq_dev(cq)->qps, e->qp_num);
+	}
+	/* Nothing is read of *qp, it may be on its way out. */
+	*ibqp = qp ? &qp->ibqp : NULL;
+	return qp;
+}
+
+static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
+			 struct ib_wc *wc)
+{
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = e->wr_id;
+	wc->status = e->status;
+	wc->opcode = e->opcode == MPA_CQE_RECV ? IB_WC_RECV :
+						 cq_opcodes[e->opcode];
+	wc->vendor_err = e->vendor_err;
+	wc->byte_len = e->byte_len;
+	wc->qp = ibqp;
+	wc->port_num = 1;
+	if (e->flags & MPA_CQE_INVALIDATED) {
+		wc->ex.invalidate_rkey = e->inv_stag;
+		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+	}
+}
+
+/**
+ * mpa_poll_cq() - a kernel consumer takes completions
+ * @ibcq: the queue
+ * @n: at most so many
+ * @wc: where to
+ *
+ * Any context.
+ *
+ * Return: how many there were.
+ */
+int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
+{
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct mpa_cqe e;
+	struct ib_qp *ibqp;
+	unsigned long irq;
+	int i;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	for (i = 0; i < n && cq_take(cq, &e, &ibqp); i++)
+		cq_translate(&e, ibqp, wc + i);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return i;
+}
+
+/**
+ * mpa_req_notify_cq() - a kernel consumer asks for an event
+ * @ibcq: the queue
+ * @flags: which completion is to raise it. A request for any completion is
+ *	not weakened by a later one for solicited ones.
+ *
+ * Any context.
+ *
+ * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and completions wait that
+ * will raise no event; else 0.
+ */
+int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+	unsigned long irq;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
+		cmpxchg(&hdr->arm, MPA_ARM_NONE, MPA_ARM_SOLICITED);
+	else
+		WRITE_ONCE(hdr->arm, MPA_ARM_NEXT);
+	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
+		 READ_ONCE(hdr->cons) != cq->prod;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return missed;
+}
+
+/* Takes the consumer's request for an event if this completion meets it. */
+static bool cq_disarm(struct mpa_cq *cq, bool solicited)
+{
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+	u32 arm;
+
+	lockdep_assert_held(&cq->lock);
+	/*
+	 * prod is written before arm is read. Pairs with the full barrier in
+	 * the provider's req_notify_cq(), between its store to arm and its
+	 * user's next look at prod: either we see the request, or that look
+	 * sees the completion.
+	 */
+	smp_mb();
+	arm = READ_ONCE(hdr->arm);
+	if (arm != MPA_ARM_NEXT && !(arm == MPA_ARM_SOLICITED && solicited))
+		return false;
+	/*
+	 * A request the user makes just now is taken with the older one: the
+	 * event comes after both.
+	 */
+	xchg(&hdr->arm, MPA_ARM_NONE);
+	return true;
+}
+
+static bool cq_full(const struct mpa_cq *cq)
+{
+	/*
+	 * Pairs with the consumer's store-release of cons: the slot is ours
+	 * only when its reader is done with it. A user's cons that is ahead
+	 * of prod makes the difference huge, which counts as full.
+	 */
+	return cq->prod - smp_load_acquire(&cq->ring.hdr->cons) >=
+	       cq->ring.size;
+}
+
+static bool cq_lose(struct mpa_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	mpa_count(cq_dev(cq), MPA_CNT_CQ_OVERFLOW);
+	if (cq->overflown)
+		return false;
+	cq->overflown = true;
+	set_bit(MPA_CQ_DUE_ERR, &cq->due);
+	return true;
+}
+
+static bool cq_append(struct mpa_cq *cq, const struct mpa_cqe *e,
+		      bool solicited)
+{
+	lockdep_assert_held(&cq->lock);
+	*cq_entry(cq, cq->prod) = *e;
+	cq->prod++;
+	/* The entry is there before the index says so; see the poller. */
+	smp_store_release(&cq->ring.hdr->prod, cq->prod);
+	if (!cq_disarm(cq, solicited))
+		return false;
+	set_bit(MPA_CQ_DUE_COMP, &cq->due);
+	return true;
+}
+
+/**
+ * mpa_cq_push() - append a completion
+ * @cq: the queue
+ * @e: the completion
+ * @solicited: it is of a Send with solicited event, or an error
+ *
+ * Any context; the caller may hold a QP lock. A full queue loses the
+ * completion, which counts, and is reported by IB_EVENT_CQ_ERR once.
+ *
+ * Return: true if an event is due: then call mpa_cq_notify() once no lock but
+ * the socket's is held.
+ */
+bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited)
+{
+	unsigned long irq;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	due = cq_full(cq) ? cq_lose(cq) : cq_append(cq, e, solicited);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return due;
+}
+
+/**
+ * mpa_cq_notify() - raise the events that mpa_cq_push() found due
+ * @cq: the queue
+ *
+ * Any context, but no lock of ours except the socket lock may be held: a
+ * consumer may poll and post from its handler. Events that became due twice
+ * before the consumer heard of them are raised once.
+ */
+void mpa_cq_notify(struct mpa_cq *cq)
+{
+	struct ib_cq *ibcq = &cq->ibcq;
+	struct ib_event event = {
+		.device = ibcq->device,
+		.element.cq = ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	lockdep_assert_not_held(&cq->lock);
+	if (test_and_clear_bit(MPA_CQ_DUE_ERR, &cq->due) && ibcq->event_handler)
+		ibcq->event_handler(&event, ibcq->cq_context);
+	if (test_and_clear_bit(MPA_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Completion queues. */
+#ifndef MPA_RNIC_CQ_H
+#define MPA_RNIC_CQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include "ring.h"
+
+/**
+ * struct mpa_cq - a completion queue
+ * @ibcq: what the core sees
+ * @ring: entries are struct mpa_cqe
+ * @lock: protects @prod, @overflown and the consumer's side of kernel
+ *	consumers; innermost lock of all, irq-safe
+ * @prod: entries produced; the shared copy is only ever written
+ * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR
+ * @due: events that mpa_cq_notify() has still to raise, MPA_CQ_DUE_* bits;
+ *	atomic
+ */
+struct mpa_cq {
+	struct ib_cq ibcq;
+	struct mpa_ring ring;
+	spinlock_t lock;	/* innermost of all */
+	u32 prod;
+	bool overflown;
+	unsigned long due;
+};
+
+static inline struct mpa_cq *to_mpa_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct mpa_cq, ibcq);
+}
+
+int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct ib_udata *udata);
+int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited);
+void mpa_cq_notify(struct mpa_cq *cq);
+
+#endif /* MPA_RNIC_CQ_H */

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the device says of itself: operations, limits, port, statistics. */
+#include <linux/ethtool.h>
+#include <linux/sysfs.h>
+
+#include "cm.h"
+#include "cq.h"
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "ring.h"
+
+enum {
+	/* The numbers software without a vendor uses. */
+	MPA_VENDOR_ID		= 0xffffff,
+	MPA_VENDOR_PART_ID	= 0,
+	MPA_GID_TABLE_LEN	= 1,
+};
+
+static const struct rdma_stat_desc stat_descs[] = {
+	[MPA_CNT_TX_SEND]		= { .name = "tx_send" },
+	[MPA_CNT_TX_WRITE]		= { .name = "tx_write" },
+	[MPA_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
+	[MPA_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
+	[MPA_CNT_TX_SEGMENTS]		= { .name = "tx_segments" },
+	[MPA_CNT_TX_BYTES]		= { .name = "tx_bytes" },
+	[MPA_CNT_TX_BATCHES]		= { .name = "tx_batches" },
+	[MPA_CNT_TX_TERMINATE]		= { .name = "tx_terminate" },
+	[MPA_CNT_RX_SEND]		= { .name = "rx_send" },
+	[MPA_CNT_RX_WRITE]		= { .name = "rx_write" },
+	[MPA_CNT_RX_READ_REQ]		= { .name = "rx_read_req" },
+	[MPA_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
+	[MPA_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },
+	[MPA_CNT_RX_BYTES]		= { .name = "rx_bytes" },
+	[MPA_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },
+	[MPA_CNT_RX_CRC_ERROR]		= { .name = "rx_crc_error" },
+	[MPA_CNT_RX_MARKER_ERROR]	= { .name = "rx_marker_error" },
+	[MPA_CNT_RX_DDP_ERROR]		= { .name = "rx_ddp_error" },
+	[MPA_CNT_RX_RDMAP_ERROR]	= { .name = "rx_rdmap_error" },
+	[MPA_CNT_CONN_ACTIVE]		= { .name = "conn_active" },
+	[MPA_CNT_CONN_PASSIVE]		= { .name = "conn_passive" },
+	[MPA_CNT_CONN_FALLBACK]		= { .name = "conn_fallback" },
+	[MPA_CNT_CONN_REJECTED]		= { .name = "conn_rejected" },
+	[MPA_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
+	[MPA_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
+	[MPA_CNT_CONN_RESET]		= { .name = "conn_reset" },
+	[MPA_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
+};
+
+static_assert(ARRAY_SIZE(stat_descs) == MPA_CNT_COUNT);
+
+/**
+ * struct link_class - how verbs express the speed of a link
+ * @mbps: up to this speed
+ * @width: enum ib_port_width
+ * @speed: enum ib_port_speed
+ */
+struct link_class {
+	u32 mbps;
+	u8 width;
+	u8 speed;
+};
+
+/* The least width times speed that is no less than the link's. */
+static const struct link_class link_classes[] = {
+	{ .mbps = 2500,   .width = IB_WIDTH_1X, .speed = IB_SPEED_SDR },
+	{ .mbps = 5000,   .width = IB_WIDTH_1X, .speed = IB_SPEED_DDR },
+	{ .mbps = 10000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_FDR10 },
+	{ .mbps = 20000,  .width = IB_WIDTH_4X, .speed = IB_SPEED_DDR },
+	{ .mbps = 25000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_EDR },
+	{ .mbps = 40000,  .width = IB_WIDTH_4X, .speed = IB_SPEED_FDR10 },
+	{ .mbps = 50000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_HDR },
+	{ .mbps = 100000, .width = IB_WIDTH_4X, .speed = IB_SPEED_EDR },
+	{ .mbps = 200000, .width = IB_WIDTH_4X, .speed = IB_SPEED_HDR },
+	{ .mbps = 400000, .width = IB_WIDTH_4X, .speed = IB_SPEED_NDR },
+};
+
+/**
+ * mpa_dev_take() - count one more object
+ * @nr: how many are alive
+ * @max: how many there may be
+ *
+ * Return: true, and @nr has grown; false: there are @max.
+ */
+bool mpa_dev_take(atomic_t *nr, int max)
+{
+	return atomic_add_unless(nr, 1, max);
+}
+
+/**
+ * mpa_dev_port_active() - can the network device carry traffic?
+ * @dev: the device
+ *
+ * Any context.
+ *
+ * Return: true if it is up and has carrier.
+ */
+bool mpa_dev_port_active(const struct mpa_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
+}
+
+static int rnic_query_device(struct ib_device *ibdev,
+			     struct ib_device_attr *attr, struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = MPA_VENDOR_ID;
+	attr->vendor_part_id = MPA_VENDOR_PART_ID;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->max_mr_size = MPA_MAX_MR_SIZE;
+	attr->page_size_cap = GENMASK(31, 12);
+	attr->max_qp = MPA_MAX_QP;
+	attr->max_qp_wr = MPA_MAX_QP_WR;
+	attr->max_send_sge = MPA_MAX_SGE;
+	attr->max_recv_sge = MPA_MAX_SGE;
+	attr->max_sge_rd = 1;
+	attr->max_cq = MPA_MAX_CQ;
+	attr->max_cqe = MPA_MAX_CQE;
+	attr->max_mr = MPA_MAX_MR;
+	attr->max_pd = MPA_MAX_PD;
+	attr->max_qp_rd_atom = MPA_MAX_IRD;
+	attr->max_qp_init_rd_atom = MPA_MAX_ORD;
+	attr->max_res_rd_atom = MPA_MAX_IRD * MPA_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->max_fast_reg_page_list_len = MPA_MAX_FAST_REG_PAGES;
+	return 0;
+}
+
+static const struct link_class *link_class(u32 mbps)
+{
+	size_t i;
+
+	if (mbps == (u32)SPEED_UNKNOWN)
+		return &link_classes[0];
+	for (i = 0; i < ARRAY_SIZE(link_classes) - 1; i++)
+		if (mbps <= link_classes[i].mbps)
+			break;
+	return &link_classes[i];
+}
+
+/*
+ * The core has filled in the MTU. Its idea of the port's state is not ours:
+ * it wants an IPv4 address.
+ */
+static int rnic_query_port(struct ib_device *ibdev, u32 port,
+			   struct ib_port_attr *attr)
+{
+	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	const struct link_class *link = link_class(READ_ONCE(dev->link_mbps));
+
+	if (mpa_dev_port_active(dev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	}
+	attr->active_width = link->width;
+	attr->active_speed = link->speed;
+	attr->phys_mtu = READ_ONCE(dev->netdev->mtu);
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = MPA_MAX_MSG_SIZE;
+	attr->gid_tbl_len = MPA_GID_TABLE_LEN;
+	attr->pkey_tbl_len = 0;
+	attr->max_vl_num = 1;
+	return 0;
+}
+
+static int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+				   struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = MPA_GID_TABLE_LEN;
+	immutable->pkey_tbl_len = 0;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/*
+ * The connection manager of the core looks for a device whose GID begins with
+ * the address of the network device and is zero otherwise.
+ */
+static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
+			  union ib_gid *gid)
+{
+	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	const struct net_device *netdev = dev->netdev;
+
+	if (index)
+		return -EINVAL;
+	memset(gid, 0, sizeof(*gid));
+	if (netdev->addr_len == ETH_ALEN &&
+	    !is_zero_ether_addr(netdev->dev_addr))
+		memcpy(gid->raw, netdev->dev_addr, ETH_ALEN);
+	else
+		memcpy(gid->raw, dev->own_mac, ETH_ALEN);
+	return 0;
+}
+
+static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct mpa_dev *dev = to_mpa_dev(pd->device);
+
+	return mpa_dev_take(&dev->nr_pd, MPA_MAX_PD) ? 0 : -ENOMEM;
+}
+
+static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	atomic_dec(&to_mpa_dev(pd->device)->nr_pd);
+	return 0;
+}
+
+static struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(stat_descs, ARRAY_SIZE(stat_descs),
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+			  u32 port, int index)
+{
+	const struct mpa_dev *dev = to_mpa_dev(ibdev);
+	int cpu, i;
+
+	if (!port || !stats)
+		return -EINVAL;
+	for (i = 0; i < MPA_CNT_COUNT; i++) {
+		stats->value[i] = 0;
+		for_each_possible_cpu(cpu)
+			stats->value[i] +=
+				READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[i]);
+	}
+	return MPA_CNT_COUNT;
+}
+
+static ssize_t abi_version_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", MPA_ABI_VERSION);
+}
+
+/* By its name a provider knows the device: there is no driver number. */
+static struct device_attribute abi_version_attr = {
+	.attr = { .name = MPA_ABI_SYSFS_ATTR, .mode = 0444 },
+	.show = abi_version_show,
+};
+
+static struct attribute *rnic_attrs[] = {
+	&abi_version_attr.attr,
+	NULL
+};
+
+static const struct attribute_group rnic_attr_group = {
+	.attrs = rnic_attrs,
+};
+
+const struct ib_device_ops mpa_device_ops = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver		= MPA_ABI_VERSION,
+	.device_group		= &rnic_attr_group,
+
+	.alloc_hw_port_stats	= rnic_alloc_stats,
+	.alloc_mr		= mpa_alloc_mr,
+	.alloc_pd		= rnic_alloc_pd,
+	.alloc_ucontext		= mpa_alloc_ucontext,
+	.create_cq		= mpa_create_cq,
+	.create_qp		= mpa_create_qp,
+	.dealloc_driver		= mpa_dev_dealloc,
+	.dealloc_pd		= rnic_dealloc_pd,
+	.dealloc_ucontext	= mpa_dealloc_ucontext,
+	.dereg_mr		= mpa_dereg_mr,
+	.destroy_cq		= mpa_destroy_cq,
+	.destroy_qp		= mpa_destroy_qp,
+	.disassociate_ucontext	= mpa_disassociate_ucontext,
+	.enable_driver		= mpa_dev_enable,
+	.get_dma_mr		= mpa_get_dma_mr,
+	.get_hw_stats		= rnic_get_stats,
+	.get_port_immutable	= rnic_get_port_immutable,
+	.iw_accept		= mpa_iw_accept,
+	.iw_add_ref		= mpa_iw_add_ref,
+	.iw_connect		= mpa_iw_connect,
+	.iw_create_listen	= mpa_iw_create_listen,
+	.iw_destroy_listen	= mpa_iw_destroy_listen,
+	.iw_get_qp		= mpa_iw_get_qp,
+	.iw_reject		= mpa_iw_reject,
+	.iw_rem_ref		= mpa_iw_rem_ref,
+	.map_mr_sg		= mpa_map_mr_sg,
+	.mmap			= mpa_mmap,
+	.mmap_free		= mpa_mmap_free,
+	.modify_qp		= mpa_modify_qp,
+	.poll_cq		= mpa_poll_cq,
+	.post_recv		= mpa_post_recv,
+	.post_send		= mpa_post_send,
+	.query_device		= rnic_query_device,
+	.query_gid		= rnic_query_gid,
+	.query_port		= rnic_query_port,
+	.query_qp		= mpa_query_qp,
+	.reg_user_mr		= mpa_reg_user_mr,
+	.req_notify_cq		= mpa_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, mpa_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, mpa_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, mpa_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, mpa_ucontext, ibuctx),
+};

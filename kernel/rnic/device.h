@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The RNIC: one per network device. */
+#ifndef MPA_RNIC_DEVICE_H
+#define MPA_RNIC_DEVICE_H
+
+#include <linux/etherdevice.h>
+#include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mpa-abi.h>
+
+#include "counters.h"
+
+struct mpa_mr;
+
+/* Limits, each of which really works. */
+enum {
+	MPA_MAX_QP		= 1 << 16,
+	MPA_MAX_QP_WR		= 1 << 15,
+	MPA_MAX_CQ		= 1 << 16,
+	MPA_MAX_CQE		= 1 << 20,
+	MPA_MAX_MR		= 1 << 20,
+	MPA_MAX_PD		= 1 << 16,
+	MPA_MAX_IRD		= 128,
+	MPA_MAX_ORD		= 128,
+	MPA_MAX_FAST_REG_PAGES	= 512,
+};
+
+#define MPA_MAX_MSG_SIZE	0x80000000U	/* RDMA messages, octets */
+#define MPA_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, octets */
+
+/**
+ * struct mpa_dev - an RNIC
+ * @ibdev: what the RDMA core sees
+ * @netdev: the Ethernet (or other) device below, with a reference of our own
+ *	that lasts until the core lets go of @ibdev; constant
+ * @tracker: names that reference
+ * @counters: per CPU; read without a lock
+ * @local_dma: the region behind the reserved STag 0; constant
+ * @mrs: memory regions by STag index (stag >> 8); read under RCU, written
+ *	under its own lock
+ * @qps: queue pairs by number; likewise
+ * @next_qpn: where the search for a QP number starts; under the lock of @qps
+ * @nr_qp: queue pairs alive, bounded by %MPA_MAX_QP
+ * @nr_cq: completion queues alive, bounded by %MPA_MAX_CQ
+ * @nr_mr: memory regions alive, bounded by %MPA_MAX_MR
+ * @nr_pd: protection domains alive, bounded by %MPA_MAX_PD
+ * @ep_lock: protects @eps and @cm_gone
+ * @eps: connection endpoints alive (struct mpa_ep.entry)
+ * @listeners: listeners alive (struct mpa_listener.entry), under the lock of
+ *	listen.c
+ * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
+ * @ask_markers: new connections ask the peer for Markers; read unlocked
+ * @debugfs: directory of the device; set once, after registration
+ * @entry: in the module's list of devices, under its lock
+ * @unregister: takes @ibdev from the core, or waits until somebody else has;
+ *	holds a reference to ibdev.dev while queued
+ * @own_mac: what stands in for the address of a @netdev without one; constant
+ * @port_active: what the last port event said; under RTNL
+ * @link_mbps: speed of @netdev, or %SPEED_UNKNOWN; written under RTNL, read
+ *	without a lock
+ */
+struct mpa_dev {
+	struct ib_device ibdev;
+	struct net_device *netdev;
+	netdevice_tracker tracker;
+	struct mpa_counters __percpu *counters;
+	struct mpa_mr *local_dma;
+	struct xarray mrs;
+	struct xarray qps;
+	u32 next_qpn;
+	atomic_t nr_qp;
+	atomic_t nr_cq;
+	atomic_t nr_mr;
+	atomic_t nr_pd;
+	struct mutex ep_lock;		/* eps, cm_gone */
+	struct list_head eps;
+	struct list_head listeners;
+	u8 cm_gone;
+	bool ask_markers;
+	struct dentry *debugfs;
+	struct list_head entry;
+	struct work_struct unregister;
+	u8 own_mac[ETH_ALEN];
+	bool port_active;
+	u32 link_mbps;
+};
+
+static inline struct mpa_dev *to_mpa_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct mpa_dev, ibdev);
+}
+
+static inline void mpa_count(struct mpa_dev *dev, enum mpa_counter c)
+{
+	this_cpu_inc(dev->counters->v[c]);
+}
+
+static inline void mpa_count_add(struct mpa_dev *dev, enum mpa_counter c,
+				 u64 n)
+{
+	this_cpu_add(dev->counters->v[c], n);
+}
+
+/**
+ * struct mpa_pd - a protection domain
+ * @ibpd: what the core sees
+ *
+ * Regions and queue pairs refer to it by the core's pointer.
+ */
+struct mpa_pd {
+	struct ib_pd ibpd;
+};
+
+extern const struct ib_device_ops mpa_device_ops;
+/* Unbound, for work that may sleep; flushed at module exit. */
+extern struct workqueue_struct *mpa_wq;
+
+/* device.c */
+bool mpa_dev_port_active(const struct mpa_dev *dev);
+bool mpa_dev_take(atomic_t *nr, int max);
+
+/* main.c */
+int mpa_dev_enable(struct ib_device *ibdev);
+void mpa_dev_dealloc(struct ib_device *ibdev);
+
+#endif /* MPA_RNIC_DEVICE_H */

@@ -1,0 +1,945 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Endpoints: their life, from a socket to its release. See cm.h for locks and
+ * events.
+ */
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <net/tcp.h>
+
+#include "ddp/check.h"
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+#include "trace.h"
+
+static const bool mpa_ep_moves[MPA_EP_STATES][MPA_EP_STATES] = {
+	[MPA_EP_IDLE] = {
+		[MPA_EP_CONNECTING] = true,
+		[MPA_EP_AWAITING] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_CONNECTING] = {
+		[MPA_EP_REQUESTING] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_REQUESTING] = {
+		[MPA_EP_ESTABLISHED] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_AWAITING] = {
+		[MPA_EP_REQUESTED] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_REQUESTED] = {
+		[MPA_EP_ESTABLISHED] = true,
+		[MPA_EP_LINGERING] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_ESTABLISHED] = {
+		[MPA_EP_CLOSING] = true,
+		[MPA_EP_LINGERING] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_CLOSING] = {
+		[MPA_EP_LINGERING] = true,
+		[MPA_EP_DEAD] = true,
+	},
+	[MPA_EP_LINGERING] = {
+		[MPA_EP_DEAD] = true,
+	},
+};
+
+/* References, states, work --------------------------------------------------- */
+
+/**
+ * mpa_ep_get - take a reference
+ * @ep: the endpoint
+ *
+ * Any context.
+ */
+void mpa_ep_get(struct mpa_ep *ep)
+{
+	kref_get(&ep->ref);
+}
+
+static void mpa_ep_free(struct work_struct *work)
+{
+	struct mpa_ep *ep = container_of(work, struct mpa_ep, free);
+
+	sock_release(ep->sock);
+	if (ep->listener)
+		mpa_listener_put(ep->listener);
+	mutex_destroy(&ep->lock);
+	kfree(ep->pd);
+	kfree(ep);
+}
+
+static void mpa_ep_last_put(struct kref *ref)
+{
+	struct mpa_ep *ep = container_of(ref, struct mpa_ep, ref);
+
+	/* The last user may be in softirq or hold locks. */
+	queue_work(mpa_wq, &ep->free);
+}
+
+/**
+ * mpa_ep_put - drop a reference
+ * @ep: the endpoint
+ *
+ * Any context.
+ */
+void mpa_ep_put(struct mpa_ep *ep)
+{
+	kref_put(&ep->ref, mpa_ep_last_put);
+}
+
+static inline void mpa_ep_assert_locked(const struct mpa_ep *ep)
+{
+	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
+}
+
+/**
+ * mpa_ep_set_state - move to another state
+ * @ep: the endpoint; socket lock held
+ * @to: the new state; an illegal move is not made and warns once
+ */
+void mpa_ep_set_state(struct mpa_ep *ep, enum mpa_ep_state to)
+{
+	enum mpa_ep_state from = ep->state;
+
+	mpa_ep_assert_locked(ep);
+	if (WARN_ON_ONCE(!mpa_ep_moves[from][to]))
+		return;
+	if (from == MPA_EP_AWAITING)
+		mpa_listener_leave(ep->listener);
+	ep->state = to;
+	trace_mpa_ep_state(ep, from, to);
+}
+
+/**
+ * mpa_ep_kick - have something done by the endpoint's work
+ * @ep: the endpoint; the caller's own reference keeps the put from being the
+ *	last
+ * @what: what
+ *
+ * Any context.
+ */
+void mpa_ep_kick(struct mpa_ep *ep, enum mpa_ep_todo what)
+{
+	set_bit(what, &ep->todo);
+	mpa_ep_get(ep);
+	if (!queue_work(mpa_wq, &ep->work))
+		mpa_ep_put(ep);
+}
+
+/**
+ * mpa_ep_end - end the stream, as its QP wants it
+ * @ep: the endpoint
+ * @how: see &enum mpa_ep_end
+ *
+ * Any context.
+ */
+void mpa_ep_end(struct mpa_ep *ep, enum mpa_ep_end how)
+{
+	static const enum mpa_ep_todo todo[] = {
+		[MPA_EP_END_SOON] = MPA_EP_DO_BOUND,
+		[MPA_EP_END_ORDERLY] = MPA_EP_DO_ORDERLY,
+		[MPA_EP_END_RELEASE] = MPA_EP_DO_RELEASE,
+		[MPA_EP_END_ABORT] = MPA_EP_DO_ABORT,
+	};
+
+	mpa_ep_kick(ep, todo[how]);
+}
+
+/**
+ * mpa_ep_arm - start the timer, or start it anew
+ * @ep: the endpoint
+ * @ms: when %MPA_EP_DO_TIMEOUT is due
+ *
+ * Any context, but two must not do it at once: states see to that.
+ */
+void mpa_ep_arm(struct mpa_ep *ep, unsigned int ms)
+{
+	unsigned long delay = msecs_to_jiffies(ms);
+
+	WRITE_ONCE(ep->deadline, jiffies + delay);
+	mpa_ep_get(ep);
+	/* True if it was pending, with a reference of its own. */
+	if (mod_delayed_work(mpa_wq, &ep->timer, delay))
+		mpa_ep_put(ep);
+}
+
+/**
+ * mpa_ep_disarm - stop the timer
+ * @ep: the endpoint
+ *
+ * Any context. It may have expired already; whoever handles that looks at the
+ * state.
+ */
+void mpa_ep_disarm(struct mpa_ep *ep)
+{
+	if (cancel_delayed_work(&ep->timer))
+		mpa_ep_put(ep);
+}
+
+static void mpa_ep_timer(struct work_struct *work)
+{
+	struct mpa_ep *ep = container_of(to_delayed_work(work), struct mpa_ep,
+					 timer);
+
+	mpa_ep_kick(ep, MPA_EP_DO_TIMEOUT);
+	mpa_ep_put(ep);
+}
+
+/* Making and unmaking -------------------------------------------------------- */
+
+static void mpa_ep_work(struct work_struct *work);
+
+static int mpa_ep_enlist(struct mpa_ep *ep)
+{
+	struct mpa_dev *dev = ep->dev;
+	int ret = 0;
+
+	mutex_lock(&dev->ep_lock);
+	if (dev->cm_gone)
+		ret = -ENODEV;
+	else
+		list_add_tail(&ep->entry, &dev->eps);
+	mutex_unlock(&dev->ep_lock);
+	return ret;
+}
+
+static void mpa_ep_delist(struct mpa_ep *ep)
+{
+	struct mpa_dev *dev = ep->dev;
+
+	mutex_lock(&dev->ep_lock);
+	list_del_init(&ep->entry);
+	/* Afterwards the device may go; only its address is used for this. */
+	wake_up_var(&dev->eps);
+	mutex_unlock(&dev->ep_lock);
+}
+
+/**
+ * mpa_ep_create - make an endpoint
+ * @dev: its device
+ * @sock: its socket; taken over if it succeeds
+ *
+ * It comes listed, with the state machine's reference, and for the caller with
+ * one of its own and mpa_ep.lock held, both of which mpa_ep_unuse() undoes.
+ *
+ * Return: the endpoint, or an ERR_PTR(): -ENOMEM; -ENODEV the network device
+ * is gone.
+ */
+struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
+{
+	struct mpa_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	int ret;
+
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&ep->ref);
+	mutex_init(&ep->lock);
+	ep->dev = dev;
+	ep->sock = sock;
+	ep->deadline = jiffies;
+	INIT_WORK(&ep->work, mpa_ep_work);
+	INIT_DELAYED_WORK(&ep->timer, mpa_ep_timer);
+	INIT_WORK(&ep->free, mpa_ep_free);
+
+	mpa_ep_get(ep);
+	/* Nobody else has it; a falling back caller holds another one's. */
+	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
+	ret = mpa_ep_enlist(ep);
+	if (!ret)
+		return ep;
+	mutex_unlock(&ep->lock);
+	mutex_destroy(&ep->lock);
+	kfree(ep);
+	return ERR_PTR(ret);
+}
+
+/**
+ * mpa_ep_unuse - unlock and drop a reference
+ * @ep: the endpoint
+ */
+void mpa_ep_unuse(struct mpa_ep *ep)
+{
+	mutex_unlock(&ep->lock);
+	mpa_ep_put(ep);
+}
+
+static void mpa_ep_state_change(struct sock *sk)
+{
+	struct mpa_ep *ep;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	ep = __locked_read_sk_user_data_with_flags(sk, 0);
+	if (ep) {
+		ep->saved.state_change(sk);
+		mpa_ep_kick(ep, MPA_EP_DO_TCP);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static int mpa_drop(read_descriptor_t *desc, struct sk_buff *skb,
+		    unsigned int off, size_t len)
+{
+	return len;
+}
+
+/* Unread octets would turn our FIN into a RST and so lose what is before it. */
+static void mpa_ep_drain(struct sock *sk)
+{
+	read_descriptor_t desc = { .count = 1 };
+
+	tcp_read_sock(sk, &desc, mpa_drop);
+}
+
+/**
+ * mpa_ep_hook - have TCP call back while no stream is attached
+ * @ep: the endpoint; socket lock held. State changes lead to %MPA_EP_DO_TCP.
+ * @data_ready: what to do with data, or NULL for nothing
+ */
+void mpa_ep_hook(struct mpa_ep *ep, void (*data_ready)(struct sock *sk))
+{
+	struct sock *sk = ep->sock->sk;
+
+	mpa_ep_assert_locked(ep);
+	write_lock_bh(&sk->sk_callback_lock);
+	ep->saved = (struct mpa_ep_saved){
+		.state_change = sk->sk_state_change,
+		.data_ready = sk->sk_data_ready,
+	};
+	rcu_assign_sk_user_data(sk, ep);
+	sk->sk_state_change = mpa_ep_state_change;
+	if (data_ready)
+		sk->sk_data_ready = data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+	ep->hooked = true;
+}
+
+/**
+ * mpa_ep_unhook - undo mpa_ep_hook()
+ * @ep: the endpoint; socket lock held. Harmless without.
+ */
+void mpa_ep_unhook(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	mpa_ep_assert_locked(ep);
+	if (!ep->hooked)
+		return;
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_state_change = ep->saved.state_change;
+	sk->sk_data_ready = ep->saved.data_ready;
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+	ep->hooked = false;
+}
+
+/**
+ * mpa_ep_detach - cut every connection from the socket's callbacks to @ep
+ * @ep: the endpoint, locked
+ *
+ * Process context; takes the socket lock.
+ */
+void mpa_ep_detach(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	struct mpa_conn *conn;
+
+	lockdep_assert_held(&ep->lock);
+	lock_sock(sk);
+	conn = ep->conn;
+	ep->conn = NULL;
+	mpa_ep_unhook(ep);
+	release_sock(sk);
+	if (conn)
+		mpa_detach(conn);
+}
+
+/* Events --------------------------------------------------------------------- */
+
+static int mpa_ep_send_event(const struct mpa_ep *ep, struct iw_cm_id *cm_id,
+			     struct iw_cm_event *event)
+{
+	trace_mpa_cm_event(ep, event->event, event->status);
+	return cm_id->event_handler(cm_id, event);
+}
+
+/*
+ * The core's depths are seen from its own side: ird is how many Reads it may
+ * have under way, ord how many the peer may.
+ */
+static void mpa_ep_fill_depths(const struct mpa_ep *ep,
+			       struct iw_cm_event *event)
+{
+	event->ird = ep->ord;
+	event->ord = ep->ird;
+}
+
+/*
+ * The core carries at most 255 octets of private data, MPA up to 512. The
+ * consumer gets the first part of longer ones, and sees from the length that
+ * it got as much as there can be.
+ */
+static void mpa_event_set_pd(struct iw_cm_event *event, const void *pd,
+			     u32 pd_len)
+{
+	/* The core copies it. */
+	event->private_data = (void *)pd;
+	event->private_data_len = min_t(u32, pd_len, U8_MAX);
+}
+
+/**
+ * mpa_ep_tell_established - the Responder's success
+ * @ep: the endpoint, locked
+ *
+ * Return: 0, or an error of the core's.
+ */
+int mpa_ep_tell_established(struct mpa_ep *ep)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+	};
+	struct sock *sk = ep->sock->sk;
+	int ret;
+
+	lock_sock(sk);
+	mpa_ep_fill_depths(ep, &event);
+	ret = mpa_ep_send_event(ep, ep->cm_id, &event);
+	ep->open = !ret;
+	release_sock(sk);
+	return ret;
+}
+
+/* The Initiator's success. */
+static int mpa_ep_announce(struct mpa_ep *ep, const void *pd, u32 pd_len)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+	};
+	int ret;
+
+	mpa_ep_assert_locked(ep);
+	mpa_ep_fill_depths(ep, &event);
+	mpa_event_set_pd(&event, pd, pd_len);
+	ret = mpa_ep_send_event(ep, ep->cm_id, &event);
+	if (ret)
+		return ret;
+	ep->reply_due = false;
+	ep->open = true;
+	mpa_count(ep->dev, MPA_CNT_CONN_ACTIVE);
+	return 0;
+}
+
+/**
+ * mpa_ep_tell_failure - the Initiator's failure
+ * @ep: the endpoint
+ * @cm_id: the core's identifier
+ * @status: a negative error
+ */
+void mpa_ep_tell_failure(const struct mpa_ep *ep, struct iw_cm_id *cm_id,
+			 int status)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+	};
+
+	if (status == -ECONNREFUSED) {
+		mpa_ep_fill_depths(ep, &event);
+		mpa_event_set_pd(&event, ep->reply_pd, ep->reply_pd_len);
+	}
+	if (!mpa_ep_send_event(ep, cm_id, &event))
+		return;
+	/* No memory for the private data; without, the core cannot fail. */
+	mpa_event_set_pd(&event, NULL, 0);
+	WARN_ON_ONCE(mpa_ep_send_event(ep, cm_id, &event));
+}
+
+static void mpa_ep_tell_close(const struct mpa_ep *ep, struct iw_cm_id *cm_id)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CLOSE,
+	};
+
+	WARN_ON_ONCE(mpa_ep_send_event(ep, cm_id, &event));
+}
+
+/*
+ * QP and core hear the last of the endpoint, which lets go of both. Either the
+ * stream is detached, or its call-ups have yet to find a QP. The QP is free for
+ * another connection before the core hears that this one has failed.
+ */
+static void mpa_ep_let_go(struct mpa_ep *ep, int err)
+{
+	struct sock *sk = ep->sock->sk;
+	struct iw_cm_id *cm_id;
+	struct mpa_qp *qp;
+	bool failed, open;
+
+	lockdep_assert_held(&ep->lock);
+	lock_sock(sk);
+	qp = ep->qp;
+	cm_id = ep->cm_id;
+	failed = ep->reply_due;
+	open = ep->open;
+	ep->qp = NULL;
+	ep->cm_id = NULL;
+	ep->reply_due = false;
+	ep->open = false;
+	release_sock(sk);
+
+	if (qp && ep->operational)
+		mpa_qp_closed(qp, err);
+	if (qp) {
+		mpa_qp_unbind(qp, ep);
+		mpa_qp_put(qp);
+	}
+	if (!cm_id)
+		return;
+	if (failed)
+		mpa_ep_tell_failure(ep, cm_id, ep->status ?: -ECONNABORTED);
+	if (open)
+		mpa_ep_tell_close(ep, cm_id);
+	cm_id->rem_ref(cm_id);
+}
+
+/* The ends ------------------------------------------------------------------- */
+
+/**
+ * mpa_ep_reset_tcp - RST, and the ports are free
+ * @ep: the endpoint; socket lock held
+ */
+void mpa_ep_reset_tcp(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	mpa_ep_assert_locked(ep);
+	if (sk->sk_state != TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, 0);
+}
+
+/**
+ * mpa_ep_finish - to DEAD from anywhere, without further ado
+ * @ep: the endpoint, locked; only the caller's own reference keeps it
+ * @abort: with a RST, else with what releasing the socket brings
+ * @err: for the QP, if nobody has told it yet
+ */
+void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err)
+{
+	struct sock *sk = ep->sock->sk;
+
+	mpa_ep_detach(ep);
+	lock_sock(sk);
+	mpa_ep_set_state(ep, MPA_EP_DEAD);
+	if (abort)
+		mpa_ep_reset_tcp(ep);
+	release_sock(sk);
+	mpa_ep_let_go(ep, err);
+	mpa_ep_disarm(ep);
+	mpa_ep_forget_request(ep);
+	mpa_ep_delist(ep);
+	mpa_ep_put(ep);
+}
+
+/**
+ * mpa_tcp_over - has TCP received all it ever will?
+ * @sk: the socket; without its lock the answer may be old
+ *
+ * Return: true if so.
+ */
+bool mpa_tcp_over(const struct sock *sk)
+{
+	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
+}
+
+/**
+ * mpa_ep_linger - QP and core are told now, TCP has its time
+ * @ep: the endpoint, locked
+ */
+void mpa_ep_linger(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	bool over;
+
+	mpa_ep_detach(ep);
+	lock_sock(sk);
+	mpa_ep_set_state(ep, MPA_EP_LINGERING);
+	mpa_ep_hook(ep, mpa_ep_drain);
+	mpa_ep_drain(sk);
+	over = mpa_tcp_over(sk);
+	ep->snd_una = tcp_sk(sk)->snd_una;
+	release_sock(sk);
+	if (over) {
+		mpa_ep_finish(ep, false, 0);
+		return;
+	}
+	kernel_sock_shutdown(ep->sock, SHUT_WR);
+	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_let_go(ep, 0);
+}
+
+/**
+ * mpa_ep_abort - end it at once
+ * @ep: the endpoint, locked
+ */
+void mpa_ep_abort(struct mpa_ep *ep)
+{
+	mpa_ep_finish(ep, true, -ECONNABORTED);
+}
+
+static void mpa_ep_closed(struct mpa_ep *ep)
+{
+	mpa_ep_finish(ep, false, 0);
+}
+
+static void mpa_ep_release(struct mpa_ep *ep)
+{
+	switch (ep->state) {
+	case MPA_EP_ESTABLISHED:
+	case MPA_EP_CLOSING:
+		mpa_ep_linger(ep);
+		break;
+	case MPA_EP_CONNECTING:
+	case MPA_EP_REQUESTING:
+		mpa_ep_abort(ep);
+		break;
+	default:
+		/* LINGERING: QP let go. The rest has no QP. */
+		break;
+	}
+}
+
+/*
+ * May FIN go out without cutting off what the ULP still holds? If not, its
+ * writable call-up will follow.
+ */
+static bool mpa_ep_drained(struct mpa_ep *ep)
+{
+	int ret;
+
+	mpa_ep_assert_locked(ep);
+	if (!ep->conn || mpa_tx_drained(ep->conn))
+		return true;
+	ret = mpa_tx_begin(ep->conn);
+	if (!ret)
+		mpa_tx_send(ep->conn);
+	return ret != -EAGAIN;
+}
+
+static void mpa_ep_orderly(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	bool fin;
+
+	if (ep->state != MPA_EP_ESTABLISHED && !ep->fin_due)
+		return;
+	/* After a failed startup the stream would not tell of the peer's FIN. */
+	if (ep->status) {
+		mpa_ep_linger(ep);
+		return;
+	}
+	lock_sock(sk);
+	if (ep->state == MPA_EP_ESTABLISHED)
+		mpa_ep_set_state(ep, MPA_EP_CLOSING);
+	fin = mpa_ep_drained(ep);
+	ep->fin_due = !fin;
+	ep->snd_una = tcp_sk(sk)->snd_una;
+	release_sock(sk);
+	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	if (fin)
+		kernel_sock_shutdown(ep->sock, SHUT_WR);
+}
+
+/* A Terminate, or a draining queue: a peer that takes nothing is not awaited. */
+static void mpa_ep_bound(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	if (ep->state != MPA_EP_ESTABLISHED || ep->bounded)
+		return;
+	lock_sock(sk);
+	ep->snd_una = tcp_sk(sk)->snd_una;
+	release_sock(sk);
+	ep->bounded = true;
+	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+}
+
+static void mpa_ep_refuse(struct mpa_ep *ep)
+{
+	if (ep->state != MPA_EP_REQUESTED)
+		return;
+	mpa_count(ep->dev, MPA_CNT_CONN_REJECTED);
+	if (mpa_reject(ep->conn, &ep->params, NULL, 0))
+		mpa_ep_abort(ep);
+	else
+		mpa_ep_linger(ep);
+}
+
+static void mpa_ep_orphan(struct mpa_ep *ep)
+{
+	if (ep->state == MPA_EP_AWAITING)
+		mpa_ep_abort(ep);
+	else if (ep->state == MPA_EP_REQUESTED)
+		mpa_ep_arm(ep, mpa_cm_defaults.orphan_ms);
+}
+
+/* Has TCP got anything across since the timer was armed? */
+static bool mpa_ep_progress(struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	u32 una;
+
+	lock_sock(sk);
+	una = tcp_sk(sk)->snd_una;
+	release_sock(sk);
+	if (una == ep->snd_una)
+		return false;
+	ep->snd_una = una;
+	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	return true;
+}
+
+static void mpa_ep_timeout(struct mpa_ep *ep)
+{
+	if (time_before(jiffies, READ_ONCE(ep->deadline)))
+		return;
+	switch (ep->state) {
+	case MPA_EP_CONNECTING:
+		ep->status = -ETIMEDOUT;
+		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_ep_abort(ep);
+		break;
+	case MPA_EP_REQUESTED:
+		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_ep_abort(ep);
+		break;
+	case MPA_EP_ESTABLISHED:
+		if (!ep->bounded)
+			break;
+		fallthrough;
+	case MPA_EP_CLOSING:
+		if (!mpa_ep_progress(ep))
+			mpa_ep_finish(ep, true, -ETIMEDOUT);
+		break;
+	case MPA_EP_LINGERING:
+		if (!mpa_ep_progress(ep))
+			mpa_ep_finish(ep, false, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Call-ups of the stream: socket lock held, nothing may sleep ---------------- */
+
+static void mpa_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
+			   const void *pd, u32 pd_len)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+		.provider_data = (void *)(unsigned long)ep->request,
+	};
+
+	if (ep->state != MPA_EP_AWAITING)
+		return;
+	mpa_ep_set_state(ep, MPA_EP_REQUESTED);
+	mpa_ep_arm(ep, mpa_cm_defaults.answer_ms);
+	/* Without the enhanced exchange nothing limits the consumer but us. */
+	event.ird = MPA_MAX_ORD;
+	event.ord = MPA_MAX_IRD;
+	if (req->enhanced) {
+		event.ird = min_t(u16, req->ird, MPA_MAX_ORD);
+		event.ord = min_t(u16, req->ord, MPA_MAX_IRD);
+	}
+	mpa_event_set_pd(&event, pd, pd_len);
+	trace_mpa_cm_event(ep, event.event, event.status);
+	if (mpa_listener_event(ep->listener, &event))
+		mpa_ep_kick(ep, MPA_EP_DO_REFUSE);
+}
+
+static void mpa_op_operational(struct mpa_conn *conn,
+			       const struct mpa_result *res)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	ep->ird = min_t(u16, res->ird, MPA_MAX_IRD);
+	ep->ord = min_t(u16, res->ord, MPA_MAX_ORD);
+	if (WARN_ON_ONCE(!ep->qp))
+		return;
+	/* If the consumer has spoilt the QP, the caller will see to it. */
+	if (mpa_qp_operational(ep->qp, res))
+		return;
+	ep->operational = true;
+	mpa_ep_set_state(ep, MPA_EP_ESTABLISHED);
+}
+
+static void mpa_ep_refused(struct mpa_ep *ep, const struct mpa_result *res,
+			   const void *pd, u32 pd_len)
+{
+	ep->ird = min_t(u16, res->peer_ord, MPA_MAX_IRD);
+	ep->ord = min_t(u16, res->peer_ird, MPA_MAX_ORD);
+	ep->reply_pd_len = min_t(u32, pd_len, U8_MAX);
+	memcpy(ep->reply_pd, pd, ep->reply_pd_len);
+}
+
+/* The QP tells the peer with a Terminate, then asks for an orderly end. */
+static void mpa_ep_startup_fault(struct mpa_ep *ep, int status)
+{
+	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+	mpa_ep_set_state(ep, MPA_EP_CLOSING);
+	ep->fin_due = true;
+	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_qp_startup_fault(ep->qp, status == -ENOSPC ? &ddp_fault_ird :
+							 &ddp_fault_rtr);
+}
+
+static void mpa_op_reply(struct mpa_conn *conn, int status,
+			 const struct mpa_result *res, const void *pd,
+			 u32 pd_len)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	if (!status && !ep->operational)
+		status = -ECONNABORTED;
+	if (!status)
+		status = mpa_ep_announce(ep, pd, pd_len);
+	if (!status)
+		return;
+	ep->status = status;
+	if (status == -ECONNREFUSED && res)
+		mpa_ep_refused(ep, res, pd, pd_len);
+	if (ep->operational && (status == -ENOSPC || status == -EOPNOTSUPP))
+		mpa_ep_startup_fault(ep, status);
+	else
+		mpa_ep_kick(ep, MPA_EP_DO_FAILED);
+}
+
+static int mpa_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	return ep->qp ? mpa_qp_ulpdu(ep->qp, rx, len) : -EPIPE;
+}
+
+static void mpa_op_writable(struct mpa_conn *conn)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	if (ep->fin_due && !ep->status)
+		mpa_ep_kick(ep, MPA_EP_DO_ORDERLY);
+	if (ep->qp)
+		mpa_qp_writable(ep->qp);
+}
+
+static void mpa_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	if (code == MPA_ERROR_CRC || code == MPA_ERROR_MARKER) {
+		if (ep->qp)
+			mpa_qp_stream_error(ep->qp, code);
+		return;
+	}
+	if (code == MPA_ERROR_STARTUP || ep->state == MPA_EP_AWAITING ||
+	    ep->state == MPA_EP_REQUESTED)
+		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
+	if (ep->qp && ep->operational)
+		mpa_qp_closed(ep->qp, err);
+	mpa_ep_kick(ep, MPA_EP_DO_CLOSED);
+}
+
+static const struct mpa_ops mpa_ep_ops = {
+	.request	= mpa_op_request,
+	.operational	= mpa_op_operational,
+	.reply		= mpa_op_reply,
+	.ulpdu		= mpa_op_ulpdu,
+	.writable	= mpa_op_writable,
+	.ended		= mpa_op_ended,
+};
+
+/**
+ * mpa_ep_attach - put a stream on the socket
+ * @ep: the endpoint, locked
+ * @to: state to move to
+ *
+ * Return: 0 or an error of mpa_attach().
+ */
+int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to)
+{
+	struct sock *sk = ep->sock->sk;
+	struct mpa_conn *conn = mpa_attach(ep->sock, &mpa_ep_ops, ep);
+
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	lock_sock(sk);
+	ep->conn = conn;
+	mpa_ep_set_state(ep, to);
+	release_sock(sk);
+	return 0;
+}
+
+/**
+ * mpa_ep_bind - tie the endpoint to a QP and an identifier of the core's
+ * @ep: the endpoint, locked; gets references of its own
+ * @cm_id: the identifier
+ * @qp: the QP
+ *
+ * Return: 0 or an error of mpa_qp_bind().
+ */
+int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp)
+{
+	struct sock *sk = ep->sock->sk;
+	int ret = mpa_qp_bind(qp, ep);
+
+	if (ret)
+		return ret;
+	mpa_qp_get(qp);
+	cm_id->add_ref(cm_id);
+	lock_sock(sk);
+	ep->qp = qp;
+	ep->cm_id = cm_id;
+	release_sock(sk);
+	return 0;
+}
+
+/* Work ---------------------------------------------------------------------- */
+
+static void mpa_ep_work(struct work_struct *work)
+{
+	static void (* const handlers[MPA_EP_DO_COUNT])(struct mpa_ep *ep) = {
+		[MPA_EP_DO_TIMEOUT]	= mpa_ep_timeout,
+		[MPA_EP_DO_ABORT]	= mpa_ep_abort,
+		[MPA_EP_DO_CLOSED]	= mpa_ep_closed,
+		[MPA_EP_DO_FAILED]	= mpa_ep_failed,
+		[MPA_EP_DO_RELEASE]	= mpa_ep_release,
+		[MPA_EP_DO_TCP]		= mpa_ep_tcp,
+		[MPA_EP_DO_REFUSE]	= mpa_ep_refuse,
+		[MPA_EP_DO_ORPHAN]	= mpa_ep_orphan,
+		[MPA_EP_DO_BOUND]	= mpa_ep_bound,
+		[MPA_EP_DO_ORDERLY]	= mpa_ep_orderly,
+	};
+	struct mpa_ep *ep = container_of(work, struct mpa_ep, work);
+	unsigned long todo;
+	unsigned int i;
+
+	mutex_lock(&ep->lock);
+	todo = xchg(&ep->todo, 0);
+	/* It dies under the lock only. */
+	for_each_set_bit(i, &todo, MPA_EP_DO_COUNT)
+		if (ep->state != MPA_EP_DEAD)
+			handlers[i](ep);
+	mpa_ep_unuse(ep);
+}
+

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the connection manager share. See cm.h for the rules. */
+#ifndef MPA_RNIC_EP_H
+#define MPA_RNIC_EP_H
+
+#include "cm.h"
+
+/**
+ * struct mpa_cm_config - what can be tuned, in one place
+ * @params: what we ask of a connection; depths are the upper limits
+ * @connect_ms: wait for TCP's handshake, as Initiator
+ * @reply_ms: wait for the Reply: the peer's consumer has to decide
+ * @request_ms: wait for the Request, and for the first FPDU, as Responder
+ * @answer_ms: wait for our consumer to answer a Request
+ * @orphan_ms: the same once its listener is gone: the core may have dropped
+ *	the event, and nobody will ever answer
+ * @close_ms: wait for the peer's FIN, as long as it acknowledges nothing
+ * @half_open_max: peers per listener that have not sent their Request yet
+ */
+struct mpa_cm_config {
+	struct mpa_params params;
+	unsigned int connect_ms;
+	unsigned int reply_ms;
+	unsigned int request_ms;
+	unsigned int answer_ms;
+	unsigned int orphan_ms;
+	unsigned int close_ms;
+	unsigned int half_open_max;
+};
+
+extern const struct mpa_cm_config mpa_cm_defaults;
+
+/* What mpa_ep.work is to do; handled in this order. */
+enum mpa_ep_todo {
+	MPA_EP_DO_TIMEOUT,	/* the timer has expired */
+	MPA_EP_DO_ABORT,	/* the QP or the device wants an end at once */
+	MPA_EP_DO_CLOSED,	/* the stream has heard the last of TCP */
+	MPA_EP_DO_FAILED,	/* the Initiator's startup has failed */
+	MPA_EP_DO_RELEASE,	/* the QP wants to be let go */
+	MPA_EP_DO_TCP,		/* TCP has changed, without a stream attached */
+	MPA_EP_DO_REFUSE,	/* the core could not take the Request */
+	MPA_EP_DO_ORPHAN,	/* the listener is gone */
+	MPA_EP_DO_BOUND,	/* the QP has last things to send */
+	MPA_EP_DO_ORDERLY,	/* the QP wants an orderly end */
+	MPA_EP_DO_COUNT
+};
+
+/* cm.c */
+bool mpa_cm_same_net(const struct iw_cm_id *cm_id);
+void mpa_cm_params(const struct mpa_dev *dev, u32 ird, u32 ord,
+		   struct mpa_params *p);
+
+/* ep.c */
+void mpa_ep_set_state(struct mpa_ep *ep, enum mpa_ep_state to);
+void mpa_ep_kick(struct mpa_ep *ep, enum mpa_ep_todo what);
+void mpa_ep_arm(struct mpa_ep *ep, unsigned int ms);
+void mpa_ep_disarm(struct mpa_ep *ep);
+struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock);
+void mpa_ep_unuse(struct mpa_ep *ep);
+void mpa_ep_hook(struct mpa_ep *ep, void (*data_ready)(struct sock *sk));
+void mpa_ep_unhook(struct mpa_ep *ep);
+void mpa_ep_detach(struct mpa_ep *ep);
+int mpa_ep_tell_established(struct mpa_ep *ep);
+void mpa_ep_tell_failure(const struct mpa_ep *ep, struct iw_cm_id *cm_id,
+			 int status);
+void mpa_ep_reset_tcp(struct mpa_ep *ep);
+void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err);
+bool mpa_tcp_over(const struct sock *sk);
+void mpa_ep_linger(struct mpa_ep *ep);
+void mpa_ep_abort(struct mpa_ep *ep);
+int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to);
+int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp);
+
+/* sock.c */
+int mpa_addr_len(const struct sockaddr_storage *addr);
+void mpa_addr_scope(const struct mpa_dev *dev, struct sockaddr_storage *addr);
+int mpa_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote);
+int mpa_sock_open(const struct mpa_dev *dev, const struct iw_cm_id *cm_id,
+		  struct socket **sock);
+int mpa_sock_bind(const struct mpa_dev *dev, struct socket *sock,
+		  const struct iw_cm_id *cm_id);
+
+/* connect.c */
+void mpa_ep_tcp(struct mpa_ep *ep);
+void mpa_ep_failed(struct mpa_ep *ep);
+
+/* accept.c */
+int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
+		struct socket *sock, const struct sockaddr_storage *local,
+		const struct sockaddr_storage *remote);
+void mpa_ep_orphan_all(struct mpa_dev *dev, const struct mpa_listener *l);
+void mpa_ep_forget_request(struct mpa_ep *ep);
+void mpa_requests_destroy(void);
+
+/* listen.c */
+void mpa_listener_get(struct mpa_listener *l);
+void mpa_listener_put(struct mpa_listener *l);
+bool mpa_listener_alive(struct mpa_listener *l);
+int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event);
+void mpa_listener_leave(struct mpa_listener *l);
+void mpa_listeners_stop(struct mpa_dev *dev);
+void mpa_listeners_restart(struct mpa_dev *dev);
+
+#endif /* MPA_RNIC_EP_H */

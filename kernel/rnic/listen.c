@@ -1,0 +1,634 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Listening.
+ *
+ * A listener is what the core asks for: one device, one address and port. The
+ * core asks every device for each of its wildcard listeners, so several devices
+ * of a namespace have to listen on one TCP port. They share a socket, the
+ * "port"; a connection belongs to the device whose network device has its local
+ * address, wherever it came in.
+ *
+ * A listener has no port if its consumer lives in another namespace than the
+ * device: it is there for the core's peace of mind and hears nothing. It gets
+ * one when the device moves to where the consumer is.
+ *
+ * Locks: mpa_ports_lock, a mutex, for ports, and for which listeners a device
+ * has; held while a port is closed, so that its address is free when the next
+ * one wants it. mpa_port.lock, with bottom halves off, for the listeners of a
+ * port: all that accepting takes. mpa_listener.lock for the core's identifier.
+ */
+#include <linux/inetdevice.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+
+#include "device.h"
+#include "ep.h"
+
+enum {
+	/* Connections accepted in one go. */
+	MPA_ACCEPT_BATCH	= 64,
+	/* Accepting failed for lack of something: when to try again. */
+	MPA_ACCEPT_RETRY	= HZ / 10 + 1,
+};
+
+/**
+ * struct mpa_port - a listening socket, shared by listeners
+ * @sock: the socket; constant
+ * @addr: address and port; constant
+ * @v6only: IPv6 socket that does not take IPv4 connections; constant
+ * @backlog: of the socket; under mpa_ports_lock
+ * @data_ready: the socket's callback from before; constant
+ * @accept: accepts
+ * @lock: protects @listeners
+ * @listeners: at most one per device (struct mpa_listener.port_entry)
+ * @entry: in mpa_ports, under mpa_ports_lock
+ */
+struct mpa_port {
+	struct socket *sock;
+	struct sockaddr_storage addr;
+	bool v6only;
+	int backlog;
+	void (*data_ready)(struct sock *sk);
+	struct delayed_work accept;
+	spinlock_t lock;		/* see above */
+	struct list_head listeners;
+	struct list_head entry;
+};
+
+/**
+ * struct mpa_listener - a listener of the core's on a device
+ * @ref: one of the core's until it destroys the listener, one of each endpoint
+ *	that came from it, short ones of those who accept
+ * @dev: the device; constant; not to be used once the core's reference is gone
+ *	and no endpoint is left
+ * @backlog: the consumer's; constant
+ * @lock: protects @cm_id; bottom halves off
+ * @cm_id: the core's identifier, with a reference, or NULL once destroyed
+ * @half_open: peers that have not sent their Request yet
+ * @port: where it listens, or NULL; under mpa_ports_lock
+ * @port_entry: in mpa_port.listeners, under mpa_port.lock
+ * @entry: in mpa_dev.listeners, under mpa_ports_lock
+ */
+struct mpa_listener {
+	struct kref ref;
+	struct mpa_dev *dev;
+	int backlog;
+	spinlock_t lock;		/* see above */
+	struct iw_cm_id *cm_id;
+	atomic_t half_open;
+	struct mpa_port *port;
+	struct list_head port_entry;
+	struct list_head entry;
+};
+
+static DEFINE_MUTEX(mpa_ports_lock);
+static LIST_HEAD(mpa_ports);
+
+/* Listeners, as endpoints see them ------------------------------------------ */
+
+/**
+ * mpa_listener_get - take a reference
+ * @l: the listener
+ */
+void mpa_listener_get(struct mpa_listener *l)
+{
+	kref_get(&l->ref);
+}
+
+static void mpa_listener_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct mpa_listener, ref));
+}
+
+/**
+ * mpa_listener_put - drop a reference
+ * @l: the listener
+ *
+ * Any context.
+ */
+void mpa_listener_put(struct mpa_listener *l)
+{
+	kref_put(&l->ref, mpa_listener_free);
+}
+
+/**
+ * mpa_listener_alive - has the core not destroyed it yet?
+ * @l: the listener
+ *
+ * Return: true if so.
+ */
+bool mpa_listener_alive(struct mpa_listener *l)
+{
+	bool alive;
+
+	spin_lock_bh(&l->lock);
+	alive = l->cm_id;
+	spin_unlock_bh(&l->lock);
+	return alive;
+}
+
+/**
+ * mpa_listener_event - tell the core of a Request
+ * @l: the listener it came to
+ * @event: the event
+ *
+ * Softirq or process context. Return: 0; -ENOMEM if the backlog is exceeded;
+ * -ECONNABORTED if the listener is destroyed.
+ */
+int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event)
+{
+	int ret = -ECONNABORTED;
+
+	spin_lock_bh(&l->lock);
+	if (l->cm_id)
+		ret = l->cm_id->event_handler(l->cm_id, event);
+	spin_unlock_bh(&l->lock);
+	return ret;
+}
+
+static bool mpa_listener_enter(struct mpa_listener *l)
+{
+	if (atomic_inc_return(&l->half_open) <= mpa_cm_defaults.half_open_max)
+		return true;
+	atomic_dec(&l->half_open);
+	return false;
+}
+
+/**
+ * mpa_listener_leave - a peer is not half-open any more
+ * @l: the listener that had counted it
+ */
+void mpa_listener_leave(struct mpa_listener *l)
+{
+	WARN_ON_ONCE(atomic_dec_return(&l->half_open) < 0);
+}
+
+/* Accepting ----------------------------------------------------------------- */
+
+static bool mpa_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
+{
+	const struct in_ifaddr *ifa;
+	struct in_device *in_dev;
+	bool has = false;
+
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(netdev);
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			has |= ifa->ifa_local == addr;
+	/* Of 127/8 and the like every address is local, but one is listed. */
+	has = has || __ip_dev_find(dev_net(netdev), addr, false) == netdev;
+	rcu_read_unlock();
+	return has;
+}
+
+static bool mpa_netdev_has(struct net_device *netdev,
+			   const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return mpa_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
+	return IS_ENABLED(CONFIG_IPV6) &&
+	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
+}
+
+/*
+ * The listener a connection is for, with a reference, or NULL. A socket bound
+ * to a network device has a link-local address, which others may have, too.
+ */
+static struct mpa_listener *mpa_port_match(struct mpa_port *port, int ifindex,
+					   const struct sockaddr_storage *addr)
+{
+	struct mpa_listener *l, *found = NULL;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(l, &port->listeners, port_entry) {
+		if (ifindex && l->dev->netdev->ifindex == ifindex) {
+			found = l;
+			break;
+		}
+		if (!found && mpa_netdev_has(l->dev->netdev, addr))
+			found = l;
+	}
+	if (found)
+		mpa_listener_get(found);
+	spin_unlock_bh(&port->lock);
+	return found;
+}
+
+/* An accepted socket has inherited what the listening one had. */
+static void mpa_port_disown(const struct mpa_port *port, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = port->data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void mpa_turn_away(struct socket *sock)
+{
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
+static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
+{
+	struct sockaddr_storage local, remote;
+	struct mpa_listener *l;
+	bool gone;
+
+	mpa_port_disown(port, sock->sk);
+	gone = mpa_sock_names(sock, &local, &remote);
+	l = mpa_port_match(port, sock->sk->sk_bound_dev_if, &local);
+	if (!l) {
+		mpa_turn_away(sock);
+		return;
+	}
+	if (gone) {
+		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_turn_away(sock);
+	} else if (mpa_listener_enter(l)) {
+		mpa_ep_take(l->dev, l, sock, &local, &remote);
+	} else {
+		mpa_count(l->dev, MPA_CNT_CONN_HALF_OPEN_DROP);
+		mpa_turn_away(sock);
+	}
+	mpa_listener_put(l);
+}
+
+static void mpa_port_accept(struct work_struct *work)
+{
+	struct mpa_port *port = container_of(to_delayed_work(work),
+					     struct mpa_port, accept);
+	struct socket *sock;
+	int ret = 0;
+	int i;
+
+	for (i = 0; !ret && i < MPA_ACCEPT_BATCH; i++) {
+		ret = kernel_accept(port->sock, &sock, O_NONBLOCK);
+		if (!ret)
+			mpa_port_dispatch(port, sock);
+		else if (ret == -ECONNABORTED)
+			ret = 0;
+	}
+	if (!ret)
+		queue_delayed_work(mpa_wq, &port->accept, 0);
+	else if (ret != -EAGAIN && ret != -EINVAL)
+		queue_delayed_work(mpa_wq, &port->accept, MPA_ACCEPT_RETRY);
+}
+
+/* Also the callback of sockets that wait to be accepted; those know no port. */
+static void mpa_port_data_ready(struct sock *sk)
+{
+	struct mpa_port *port;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	port = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	if (port)
+		mod_delayed_work(mpa_wq, &port->accept, 0);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Ports --------------------------------------------------------------------- */
+
+static bool mpa_v6only(const struct iw_cm_id *cm_id)
+{
+	return cm_id->m_local_addr.ss_family == AF_INET6 && cm_id->afonly;
+}
+
+static bool mpa_addr_equal(const struct sockaddr_storage *a,
+			   const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+
+	if (a->ss_family != b->ss_family || a4->sin_port != b4->sin_port)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+static struct mpa_port *mpa_port_find(const struct net *net, bool v6only,
+				      const struct sockaddr_storage *addr)
+{
+	struct mpa_port *port;
+
+	lockdep_assert_held(&mpa_ports_lock);
+	list_for_each_entry(port, &mpa_ports, entry)
+		if (net_eq(sock_net(port->sock->sk), net) &&
+		    port->v6only == v6only &&
+		    mpa_addr_equal(&port->addr, addr))
+			return port;
+	return NULL;
+}
+
+static int mpa_port_bind(struct mpa_port *port)
+{
+	struct sockaddr *addr = (struct sockaddr *)&port->addr;
+	int ret = 0;
+
+	if (port->v6only)
+		ret = ip6_sock_set_v6only(port->sock->sk);
+	if (!ret)
+		ret = kernel_bind(port->sock, addr, mpa_addr_len(&port->addr));
+	if (ret)
+		return ret;
+	/* Port 0 has become a real one. */
+	ret = kernel_getsockname(port->sock, addr);
+	return min(ret, 0);
+}
+
+static void mpa_port_hook(struct mpa_port *port)
+{
+	struct sock *sk = port->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	port->data_ready = sk->sk_data_ready;
+	sk->sk_data_ready = mpa_port_data_ready;
+	__rcu_assign_sk_user_data_with_flags(sk, port, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void mpa_port_unhook(struct mpa_port *port)
+{
+	struct sock *sk = port->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = port->data_ready;
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static struct mpa_port *mpa_port_alloc(const struct mpa_dev *dev,
+				       const struct iw_cm_id *cm_id)
+{
+	struct mpa_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+
+	if (!port)
+		return NULL;
+	port->addr = cm_id->m_local_addr;
+	mpa_addr_scope(dev, &port->addr);
+	port->v6only = mpa_v6only(cm_id);
+	INIT_DELAYED_WORK(&port->accept, mpa_port_accept);
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->listeners);
+	return port;
+}
+
+static struct mpa_port *mpa_port_open(const struct mpa_dev *dev,
+				      const struct iw_cm_id *cm_id)
+{
+	struct mpa_port *port = mpa_port_alloc(dev, cm_id);
+	int ret;
+
+	lockdep_assert_held(&mpa_ports_lock);
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	ret = mpa_sock_open(dev, cm_id, &port->sock);
+	if (ret)
+		goto err_port;
+	ret = mpa_port_bind(port);
+	if (ret)
+		goto err_sock;
+	mpa_port_hook(port);
+	list_add_tail(&port->entry, &mpa_ports);
+	return port;
+
+err_sock:
+	sock_release(port->sock);
+err_port:
+	kfree(port);
+	return ERR_PTR(ret);
+}
+
+static void mpa_port_close(struct mpa_port *port)
+{
+	lockdep_assert_held(&mpa_ports_lock);
+	list_del(&port->entry);
+	mpa_port_unhook(port);
+	cancel_delayed_work_sync(&port->accept);
+	/* Resets what was not accepted yet. */
+	sock_release(port->sock);
+	kfree(port);
+}
+
+static int mpa_port_set_backlog(struct mpa_port *port, int backlog)
+{
+	int ret;
+
+	if (backlog <= port->backlog)
+		return 0;
+	ret = kernel_listen(port->sock, backlog);
+	if (!ret)
+		port->backlog = backlog;
+	return ret;
+}
+
+static bool mpa_port_serves(struct mpa_port *port, const struct mpa_dev *dev)
+{
+	struct mpa_listener *l;
+	bool serves = false;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(l, &port->listeners, port_entry)
+		serves |= l->dev == dev;
+	spin_unlock_bh(&port->lock);
+	return serves;
+}
+
+/* Listeners, as the core sees them ------------------------------------------ */
+
+static struct mpa_port *mpa_port_for(const struct mpa_dev *dev,
+				     const struct iw_cm_id *cm_id)
+{
+	struct sockaddr_storage addr = cm_id->m_local_addr;
+	struct mpa_port *port;
+
+	mpa_addr_scope(dev, &addr);
+	port = mpa_port_find(dev_net(dev->netdev), mpa_v6only(cm_id), &addr);
+	return port ?: mpa_port_open(dev, cm_id);
+}
+
+static void mpa_listener_join(struct mpa_listener *l, struct mpa_port *port)
+{
+	l->port = port;
+	spin_lock_bh(&port->lock);
+	list_add_tail(&l->port_entry, &port->listeners);
+	spin_unlock_bh(&port->lock);
+}
+
+static void mpa_listener_stop(struct mpa_listener *l)
+{
+	struct mpa_port *port = l->port;
+
+	lockdep_assert_held(&mpa_ports_lock);
+	if (!port)
+		return;
+	l->port = NULL;
+	spin_lock_bh(&port->lock);
+	list_del(&l->port_entry);
+	spin_unlock_bh(&port->lock);
+	/* A connection may just be on its way to @l and its device. */
+	cancel_delayed_work_sync(&port->accept);
+	/* Nobody adds one but under mpa_ports_lock. */
+	if (list_empty(&port->listeners))
+		mpa_port_close(port);
+	else
+		mod_delayed_work(mpa_wq, &port->accept, 0);
+}
+
+static int mpa_listener_start(struct mpa_listener *l)
+{
+	struct mpa_dev *dev = l->dev;
+	struct mpa_port *port;
+	int ret;
+
+	lockdep_assert_held(&mpa_ports_lock);
+	/*
+	 * Who sets it takes mpa_ports_lock afterwards, to stop the listeners:
+	 * either it is seen here or this one is stopped there.
+	 */
+	if (READ_ONCE(dev->cm_gone))
+		return -ENODEV;
+	port = mpa_port_for(dev, l->cm_id);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	if (mpa_port_serves(port, dev))
+		return -EADDRINUSE;
+	mpa_listener_join(l, port);
+	ret = mpa_port_set_backlog(port, l->backlog);
+	if (ret)
+		mpa_listener_stop(l);
+	return ret;
+}
+
+static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
+						int backlog)
+{
+	struct mpa_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+
+	if (!l)
+		return NULL;
+	kref_init(&l->ref);
+	l->dev = to_mpa_dev(cm_id->device);
+	l->backlog = backlog;
+	spin_lock_init(&l->lock);
+	cm_id->add_ref(cm_id);
+	l->cm_id = cm_id;
+	return l;
+}
+
+static void mpa_listener_remove(struct mpa_listener *l)
+{
+	struct iw_cm_id *cm_id;
+
+	spin_lock_bh(&l->lock);
+	cm_id = l->cm_id;
+	l->cm_id = NULL;
+	spin_unlock_bh(&l->lock);
+	cm_id->rem_ref(cm_id);
+	mpa_listener_put(l);
+}
+
+/**
+ * mpa_iw_create_listen - iw_cm: listen
+ * @cm_id: the core's identifier
+ * @backlog: connections that may wait to be accepted
+ *
+ * Return: 0, also for a consumer of another namespace, who will hear nothing;
+ * else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other words of TCP's,
+ * -EAFNOSUPPORT, -ENODEV (the network device is gone), -ENOMEM.
+ */
+int mpa_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
+{
+	struct mpa_listener *l;
+	int ret = 0;
+
+	if (!mpa_addr_len(&cm_id->m_local_addr))
+		return -EAFNOSUPPORT;
+	l = mpa_listener_create(cm_id, backlog);
+	if (!l)
+		return -ENOMEM;
+	mutex_lock(&mpa_ports_lock);
+	if (mpa_cm_same_net(cm_id))
+		ret = mpa_listener_start(l);
+	if (!ret)
+		list_add_tail(&l->entry, &l->dev->listeners);
+	mutex_unlock(&mpa_ports_lock);
+	if (ret)
+		mpa_listener_remove(l);
+	else
+		cm_id->provider_data = l;
+	return ret;
+}
+
+/**
+ * mpa_iw_destroy_listen - iw_cm: stop listening
+ * @cm_id: the core's identifier
+ *
+ * No event comes on it afterwards. Return: 0.
+ */
+int mpa_iw_destroy_listen(struct iw_cm_id *cm_id)
+{
+	struct mpa_listener *l = cm_id->provider_data;
+	struct mpa_dev *dev = l->dev;
+
+	cm_id->provider_data = NULL;
+	mutex_lock(&mpa_ports_lock);
+	list_del(&l->entry);
+	mpa_listener_stop(l);
+	mutex_unlock(&mpa_ports_lock);
+	mpa_listener_get(l);
+	mpa_listener_remove(l);
+	mpa_ep_orphan_all(dev, l);
+	mpa_listener_put(l);
+	return 0;
+}
+
+/**
+ * mpa_listeners_stop - close whatever a device listens on
+ * @dev: the device, mpa_dev.cm_gone set
+ *
+ * The listeners stay, for the core to destroy.
+ */
+void mpa_listeners_stop(struct mpa_dev *dev)
+{
+	struct mpa_listener *l;
+
+	mutex_lock(&mpa_ports_lock);
+	list_for_each_entry(l, &dev->listeners, entry)
+		mpa_listener_stop(l);
+	mutex_unlock(&mpa_ports_lock);
+}
+
+/**
+ * mpa_listeners_restart - open the listeners that belong to @dev's namespace
+ * @dev: the device, mpa_dev.cm_gone cleared
+ *
+ * One whose address is taken, or not to be had here, stays closed.
+ */
+void mpa_listeners_restart(struct mpa_dev *dev)
+{
+	struct mpa_listener *l;
+	int ret;
+
+	mutex_lock(&mpa_ports_lock);
+	list_for_each_entry(l, &dev->listeners, entry) {
+		if (l->port || !mpa_cm_same_net(l->cm_id))
+			continue;
+		ret = mpa_listener_start(l);
+		if (ret)
+			dev_notice(&dev->ibdev.dev,
+				   "cannot listen on %pISpc here: error %d\n",
+				   &l->cm_id->m_local_addr, ret);
+	}
+	mutex_unlock(&mpa_ports_lock);
+}

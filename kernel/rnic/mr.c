@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory regions: the only place where application memory is touched.
+ *
+ * A region is found by its STag under RCU and used under its own lock. Whoever
+ * takes its rights away holds that lock for writing, so that no placement is
+ * running once they are gone (RFC 5042 section 6.2.2). Senders cannot hold a
+ * spinning lock while TCP takes their octets: they hold a reference, and
+ * deregistration waits for it.
+ */
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "device.h"
+#include "mr.h"
+#include "trace.h"
+
+enum {
+	MR_INDEX_BITS	= 24,
+	MR_KEY_BITS	= 8,
+	/*
+	 * Random indices to try. With %MPA_MAX_MR regions one in 16 is taken:
+	 * all of these fail once in 2^64 times.
+	 */
+	MR_INDEX_TRIES	= 16,
+	MR_ACCESS_REMOTE = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+	/*
+	 * The atomic and binding rights may be granted, though nothing that
+	 * would use them exists. The optional ones are hints.
+	 */
+	MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | MR_ACCESS_REMOTE |
+			  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
+			  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
+};
+
+static struct mpa_mr *mr_alloc(struct mpa_dev *dev, struct ib_pd *pd,
+			       enum mpa_mr_kind kind)
+{
+	struct mpa_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	mr->ibmr.device = &dev->ibdev;
+	mr->ibmr.pd = pd;
+	mr->dev = dev;
+	mr->kind = kind;
+	rwlock_init(&mr->lock);
+	refcount_set(&mr->refs, 1);
+	init_completion(&mr->released);
+	return mr;
+}
+
+static void mr_free(struct mpa_mr *mr)
+{
+	ib_umem_release(mr->umem);
+	kvfree(mr->pages);
+	kfree(mr->next_pages);
+	/* Lookups may still find it invalid under the lock. */
+	kfree_rcu(mr, rcu);
+}
+
+/*
+ * An unused index at random, so that a peer's guess is most likely wrong and
+ * an old STag stays dead for long (RFC 5042 section 6.1.1). Index 0 is that
+ * of the reserved STag.
+ */
+static int mr_insert(struct mpa_mr *mr)
+{
+	u32 r, index;
+	int i, ret = -EBUSY;
+
+	for (i = 0; i < MR_INDEX_TRIES && ret == -EBUSY; i++) {
+		r = get_random_u32();
+		index = r >> MR_KEY_BITS;
+		if (!index)
+			continue;
+		mr->stag = r;
+		mr->ibmr.lkey = r;
+		mr->ibmr.rkey = r;
+		ret = xa_insert(&mr->dev->mrs, index, mr, GFP_KERNEL_ACCOUNT);
+	}
+	return ret == -EBUSY ? -ENOMEM : ret;
+}
+
+/* Makes a region that is complete known by a new STag; counts it. */
+static int mr_publish(struct mpa_mr *mr)
+{
+	int ret;
+
+	BUILD_BUG_ON(MR_INDEX_BITS + MR_KEY_BITS != 32);
+	if (!mpa_dev_take(&mr->dev->nr_mr, MPA_MAX_MR))
+		return -ENOMEM;
+	ret = mr_insert(mr);
+	if (ret)
+		atomic_dec(&mr->dev->nr_mr);
+	else
+		trace_mpa_mr(&mr->dev->ibdev, mr->stag, MPA_MR_EVENT_REG,
+			     mr->len);
+	return ret;
+}
+
+static int mr_pin(struct mpa_mr *mr, u64 start, u64 len, int access)
+{
+	struct sg_page_iter iter;
+	size_t nr;
+
+	mr->umem = ib_umem_get(&mr->dev->ibdev, start, len, access);
+	if (IS_ERR(mr->umem)) {
+		int ret = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return ret;
+	}
+	nr = ib_umem_num_pages(mr->umem);
+	mr->pages = kvmalloc_array(nr, sizeof(*mr->pages),
+				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mr->pages)
+		return -ENOMEM;
+	mr->max_pages = nr;
+
+	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
+		if (WARN_ON_ONCE(mr->nr_pages == mr->max_pages))
+			return -EINVAL;
+		mr->pages[mr->nr_pages++] =
+			(uintptr_t)page_address(sg_page_iter_page(&iter));
+		cond_resched();
+	}
+	return WARN_ON_ONCE(mr->nr_pages != mr->max_pages) ? -EINVAL : 0;
+}
+
+static int mr_init_user(struct mpa_mr *mr, u64 start, u64 len, u64 iova,
+			int access)
+{
+	int ret = mr_pin(mr, start, len, access);
+
+	if (ret)
+		return ret;
+	mr->iova = iova;
+	mr->len = len;
+	mr->access = access;
+	mr->page_off = ib_umem_offset(mr->umem);
+	mr->page_shift = PAGE_SHIFT;
+	mr->valid = true;
+	return mr_publish(mr);
+}
+
+static int mr_respond(const struct mpa_mr *mr, struct ib_udata *udata)
+{
+	struct mpa_reg_mr_resp resp = { .stag = mr->stag };
+
+	if (!udata)
+		return 0;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+static int user_mr_check(u64 len, u64 iova, int access,
+			 const struct ib_udata *udata)
+{
+	u64 last;
+
+	if (access & ~MR_ACCESS_KNOWN)
+		return -EOPNOTSUPP;
+	/* kvmalloc() gives no more than INT_MAX octets for @pages. */
+	BUILD_BUG_ON(((MPA_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
+	if (!len || len > MPA_MAX_MR_SIZE ||
+	    check_add_overflow(iova, len - 1, &last))
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct mpa_reg_mr_resp))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * mpa_reg_user_mr() - register memory of the calling process
+ * @pd: protection domain
+ * @start: its address
+ * @len: octets
+ * @iova: tagged offset its first octet is to have
+ * @access: IB_ACCESS_*; the core has seen to it that remote writing implies
+ *	local writing
+ * @udata: room for struct mpa_reg_mr_resp, or NULL
+ *
+ * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
+ * that is not to be had (on-demand paging, zero-based); -EINVAL: no octets or
+ * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response;
+ * -ENOMEM: memory, RLIMIT_MEMLOCK, or %MPA_MAX_MR regions exist; -EFAULT and
+ * others of ib_umem_get().
+ */
+struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			      int access, struct ib_udata *udata)
+{
+	struct mpa_mr *mr;
+	int ret = user_mr_check(len, iova, access, udata);
+
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	ret = mr_init_user(mr, start, len, iova, access);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	ret = mr_respond(mr, udata);
+	if (ret) {
+		mpa_dereg_mr(&mr->ibmr, NULL);
+		return ERR_PTR(ret);
+	}
+	return &mr->ibmr;
+}
+
+static void mr_set_dma(struct mpa_mr *mr, int access)
+{
+	mr->len = U64_MAX;
+	mr->access = access;
+	mr->valid = true;
+}
+
+/**
+ * mpa_get_dma_mr() - all kernel memory, by kernel address
+ * @pd: a kernel consumer's protection domain
+ * @access: IB_ACCESS_*
+ *
+ * Return: the region, or as ERR_PTR: -EOPNOTSUPP: unknown rights; -ENOMEM.
+ */
+struct ib_mr *mpa_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct mpa_mr *mr;
+	int ret;
+
+	if (access & ~MR_ACCESS_KNOWN)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr_set_dma(mr, access);
+	ret = mr_publish(mr);
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * mpa_mr_local_dma_create() - make the region behind %MPA_STAG_LOCAL_DMA
+ * @dev: the device
+ *
+ * It is in no table: only lookup by kernel consumers, for local use, knows it.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mpa_mr_local_dma_create(struct mpa_dev *dev)
+{
+	dev->local_dma = mr_alloc(dev, NULL, MPA_MR_DMA);
+	if (!dev->local_dma)
+		return -ENOMEM;
+	mr_set_dma(dev->local_dma, IB_ACCESS_LOCAL_WRITE);
+	return 0;
+}
+
+/**
+ * mpa_mr_local_dma_destroy() - undo mpa_mr_local_dma_create()
+ * @dev: the device, which has no QP any more; harmless if it was not done
+ */
+void mpa_mr_local_dma_destroy(struct mpa_dev *dev)
+{
+	if (dev->local_dma)
+		mr_free(dev->local_dma);
+	dev->local_dma = NULL;
+}
+
+/**
+ * mpa_alloc_mr() - a region for a kernel consumer to register fast
+ * @pd: protection domain
+ * @type: %IB_MR_TYPE_MEM_REG
+ * @max_sg: pages it is to hold at most
+ *
+ * Return: the region, invalid, or as ERR_PTR: -EOPNOTSUPP: another type;
+ * -EINVAL: no pages or more than %MPA_MAX_FAST_REG_PAGES; -ENOMEM.
+ */
+struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct mpa_mr *mr;
+	int ret = -ENOMEM;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > MPA_MAX_FAST_REG_PAGES)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_FAST_REG);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL);
+	mr->next_pages = kcalloc(max_sg, sizeof(*mr->next_pages), GFP_KERNEL);
+	if (mr->pages && mr->next_pages) {
+		mr->max_pages = max_sg;
+		ret = mr_publish(mr);
+	}
+	if (ret) {
+		mr_free(mr);
+		return ERR_PTR(ret);
+	}
+	return &mr->ibmr;
+}
+
+static int mr_add_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct mpa_mr *mr = to_mpa_mr(ibmr);
+
+	if (mr->next_nr == mr->max_pages)
+		return -ENOMEM;
+	mr->next_pages[mr->next_nr++] = addr;
+	return 0;
+}
+
+/**
+ * mpa_map_mr_sg() - give a fast-register region its next pages
+ * @ibmr: the region; its page_size is set. It may still be valid with its
+ *	present pages: consumers map before they post the invalidation and the
+ *	registration that takes the new ones over
+ * @sg: mapped for this device, that is, with kernel addresses
+ * @nents: entries of @sg
+ * @sg_offset: offset into the first; updated
+ *
+ * Return: how many entries fit; -EINVAL: another kind of region, or nothing
+ * to map; -ENOMEM: not even one page fits.
+ */
+int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset)
+{
+	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	int ret;
+
+	if (mr->kind != MPA_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	write_lock_bh(&mr->lock);
+	mr->next_nr = 0;
+	mr->next_shift = ilog2(ibmr->page_size);
+	ret = ib_sg_to_pages(ibmr, sg, nents, sg_offset, mr_add_page);
+	write_unlock_bh(&mr->lock);
+	return ret;
+}
+
+/* Takes all rights away. No placement is running on return. */
+static void mr_revoke(struct mpa_mr *mr)
+{
+	write_lock_bh(&mr->lock);
+	mr->valid = false;
+	write_unlock_bh(&mr->lock);
+}
+
+/**
+ * mpa_dereg_mr() - deregister a region
+ * @ibmr: the region; freed
+ * @udata: unused
+ *
+ * On return nobody reads or writes the memory. What may run meanwhile:
+ * placements, fenced by the lock; lookups, which find the STag gone or
+ * invalid and end with the RCU grace period that frees the structure; senders,
+ * whose references are waited for: they last no longer than one call into TCP,
+ * which does not sleep for the peer.
+ *
+ * Return: 0.
+ */
+int mpa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct mpa_dev *dev = mr->dev;
+
+	might_sleep();
+	trace_mpa_mr(&dev->ibdev, mr->stag, MPA_MR_EVENT_DEREG, mr->len);
+	mr_revoke(mr);
+	xa_erase(&dev->mrs, mr->stag >> MR_KEY_BITS);
+	mpa_mr_put(mr);
+	wait_for_completion(&mr->released);
+	mr_free(mr);
+	atomic_dec(&dev->nr_mr);
+	return 0;
+}
+
+/*
+ * The region of that index; the caller judges the key, under its lock. @local:
+ * asked for by a local consumer of @pd.
+ */
+static struct mpa_mr *mr_find(struct mpa_dev *dev, const struct ib_pd *pd,
+			      u32 stag, bool local)
+{
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
+	if (stag == MPA_STAG_LOCAL_DMA)
+		return local && !pd->uobject ? dev->local_dma : NULL;
+	return xa_load(&dev->mrs, stag >> MR_KEY_BITS);
+}
+
+static struct mpa_mr *mr_find_access(struct mpa_dev *dev,
+				     const struct ib_pd *pd, u32 stag,
+				     int access)
+{
+	return mr_find(dev, pd, stag, !(access & ~IB_ACCESS_LOCAL_WRITE));
+}
+
+static void mr_view(const struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+		    int access, struct ddp_region_view *v)
+{
+	lockdep_assert_held(&mr->lock);
+	v->found = mr->valid && mr->stag == stag;
+	v->same_pd = mr->ibmr.pd == pd || mr == mr->dev->local_dma;
+	v->allowed = (mr->access & access) == access;
+	v->base = mr->iova;
+	v->len = mr->len;
+}
+
+/**
+ * mpa_mr_view() - what ddp_check_*() want to know of an STag
+ * @dev: the device
+ * @pd: the stream's protection domain
+ * @stag: the STag
+ * @access: IB_ACCESS_* rights needed, 0 for none
+ * @v: gets the answer; not found for unknown or invalid STags, stale keys
+ *	included
+ *
+ * Any context. The answer may be outdated at once; mpa_mr_place() asks again.
+ */
+void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
+		 struct ddp_region_view *v)
+{
+	struct mpa_mr *mr;
+
+	memset(v, 0, sizeof(*v));
+	rcu_read_lock();
+	mr = mr_find_access(dev, pd, stag, access);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		mr_view(mr, pd, stag, access, v);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+}
+
+/* Kernel addresses a peer names must at least be memory. */
+static bool mr_mapped(const struct mpa_mr *mr, u64 addr, u64 len, int access)
+{
+	u64 at = addr & PAGE_MASK;
+
+	if (mr->kind != MPA_MR_DMA || !(access & MR_ACCESS_REMOTE))
+		return true;
+	for (; at - (addr & PAGE_MASK) < offset_in_page(addr) + len;
+	     at += PAGE_SIZE)
+		if (!virt_addr_valid((void *)(uintptr_t)at))
+			return false;
+	return true;
+}
+
+/*
+ * May [@addr, @addr + @len) of the region be used like that? @len is not 0.
+ * The rules are those for the source of a Read, and so are the faults.
+ */
+static bool mr_grants(const struct mpa_mr *mr, const struct ib_pd *pd,
+		      u32 stag, u64 addr, u32 len, int access,
+		      struct ddp_fault *f)
+{
+	const struct rdmap_read rd = { .size = len, .src_to = addr };
+	struct ddp_region_view v;
+
+	mr_view(mr, pd, stag, access, &v);
+	if (v.found && !mr_mapped(mr, addr, len, access))
+		v.len = 0;
+	return rdmap_check_read(&rd, &v, f);
+}
+
+/* The contiguous piece at @addr, at most @len octets of it. */
+static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
+{
+	u64 size, off, page, run;
+
+	if (mr->kind == MPA_MR_DMA) {
+		*at = (void *)(uintptr_t)addr;
+		return len;
+	}
+	size = BIT_ULL(mr->page_shift);
+	off = addr - mr->iova + mr->page_off;
+	page = off >> mr->page_shift;
+	off &= size - 1;
+	*at = (void *)(uintptr_t)(mr->pages[page] + off);
+	for (run = size - off; run < len; run += size, page++)
+		if (mr->pages[page + 1] != mr->pages[page] + size)
+			break;
+	return min_t(u64, run, len);
+}
+
+static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
+		       struct mpa_rx *rx)
+{
+	void *at;
+	u32 n;
+
+	for (; len; to += n, len -= n) {
+		n = mr_piece(mr, to, len, &at);
+		mpa_rx_read(rx, at, n);
+	}
+}
+
+/**
+ * mpa_mr_place() - place received octets
+ * @dev: the device
+ * @pd: the stream's protection domain
+ * @stag: where to
+ * @to: tagged offset there
+ * @len: the next octets of @rx; 0 is in order whatever @stag says
+ * @access: IB_ACCESS_* rights needed, 0 for none
+ * @rx: the ULPDU
+ *
+ * Softirq or process context, socket lock held. Repeats every check under the
+ * region's lock, so that the region cannot go between check and copy.
+ *
+ * Return: 0; -EACCES: refused, nothing was placed.
+ */
+int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, u64 to,
+		 u32 len, int access, struct mpa_rx *rx)
+{
+	struct ddp_fault f;
+	struct mpa_mr *mr;
+	int ret = -EACCES;
+
+	if (!len)
+		return 0;
+	rcu_read_lock();
+	mr = mr_find_access(dev, pd, stag, access);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		if (mr_grants(mr, pd, stag, to, len, access, &f)) {
+			mr_copy_in(mr, to, len, rx);
+			ret = 0;
+		}
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/* References are taken under the lock, and only while the region is valid. */
+static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+		    u64 addr, u32 len, int access, struct ddp_fault *f)
+{
+	bool ok;
+
+	read_lock_bh(&mr->lock);
+	ok = mr_grants(mr, pd, stag, addr, len, access, f);
+	if (ok)
+		refcount_inc(&mr->refs);
+	read_unlock_bh(&mr->lock);
+	return ok;
+}
+
+/**
+ * mpa_mr_get() - a region to send from
+ * @dev: the device
+ * @pd: the sender's protection domain
+ * @stag: the region
+ * @addr: first octet wanted
+ * @len: octets wanted, at least 1 and less than 2^32
+ * @access: IB_ACCESS_* rights needed, 0 for none
+ * @fault: gets the reason in RDMAP's terms (0/1/xx) when refused; may be NULL
+ *
+ * Any context. The reference keeps the memory in place; its owner waits for
+ * it: drop it soon. Invalidation does not wait.
+ *
+ * Return: the region with a reference, or NULL.
+ */
+struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
+			  u64 addr, u64 len, int access,
+			  struct ddp_fault *fault)
+{
+	const struct ddp_region_view none = {};
+	const struct rdmap_read any = { .size = 1 };
+	struct ddp_fault f;
+	struct mpa_mr *mr;
+
+	rdmap_check_read(&any, &none, &f);
+	rcu_read_lock();
+	mr = mr_find_access(dev, pd, stag, access);
+	if (mr && (!len || len > U32_MAX ||
+		   !mr_hold(mr, pd, stag, addr, len, access, &f)))
+		mr = NULL;
+	rcu_read_unlock();
+	if (!mr && fault)
+		*fault = f;
+	return mr;
+}
+
+/**
+ * mpa_mr_kvec() - where octets of a region lie
+ * @mr: the region, from mpa_mr_get()
+ * @addr: first octet, within what was got
+ * @len: octets wanted, within what was got; set to those that @kv covers
+ * @kv: gets the contiguous pieces
+ * @max: room in @kv
+ *
+ * Any context. A region may have been invalidated, and registered with other
+ * octets, since it was got: then there are no pieces.
+ *
+ * Return: pieces in @kv.
+ */
+unsigned int mpa_mr_kvec(struct mpa_mr *mr, u64 addr, u32 *len,
+			 struct kvec *kv, unsigned int max)
+{
+	u32 done = 0;
+	unsigned int i;
+
+	read_lock_bh(&mr->lock);
+	if (!mr->valid || addr < mr->iova || addr - mr->iova > mr->len ||
+	    *len > mr->len - (addr - mr->iova))
+		max = 0;
+	for (i = 0; i < max && done < *len; i++) {
+		kv[i].iov_len = mr_piece(mr, addr + done, *len - done,
+					 &kv[i].iov_base);
+		done += kv[i].iov_len;
+	}
+	read_unlock_bh(&mr->lock);
+	*len = done;
+	return i;
+}
+
+/**
+ * mpa_mr_put() - drop a reference
+ * @mr: the region
+ *
+ * Any context.
+ */
+void mpa_mr_put(struct mpa_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->refs))
+		complete(&mr->released);
+}
+
+/*
+ * Remotely only what a kernel consumer has registered for one peer may be
+ * invalidated (RFC 5040 section 8.1.1 item 7). The rights outlive the validity,
+ * so that who invalidates twice is answered alike.
+ */
+static bool mr_may_invalidate(const struct mpa_mr *mr, bool remote)
+{
+	if (remote)
+		return mr->kind == MPA_MR_FAST_REG &&
+		       mr->access & MR_ACCESS_REMOTE;
+	return mr->kind != MPA_MR_DMA;
+}
+
+static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+			  bool remote, struct ddp_fault *f)
+{
+	struct ddp_region_view v = {
+		.same_pd = mr->ibmr.pd == pd,
+	};
+	bool ok;
+
+	write_lock_bh(&mr->lock);
+	v.found = mr->stag == stag;
+	v.allowed = mr_may_invalidate(mr, remote);
+	ok = rdmap_check_invalidate(&v, f);
+	if (ok)
+		mr->valid = false;
+	write_unlock_bh(&mr->lock);
+	if (ok)
+		trace_mpa_mr(&mr->dev->ibdev, stag,
+			     remote ? MPA_MR_EVENT_REMOTE_INVALIDATE :
+				      MPA_MR_EVENT_INVALIDATE, mr->len);
+	return ok;
+}
+
+/**
+ * mpa_mr_invalidate() - take the rights of an STag away
+ * @dev: the device
+ * @pd: protection domain of who asks
+ * @stag: the region
+ * @remote: asked for by the peer, which may name only a fast-register region
+ *	with remote rights
+ * @fault: gets the reason when refused, 0/1/09 or 0/2/09; may be NULL
+ *
+ * Any context. No placement is running on return; senders may be: what they
+ * send has been asked for before.
+ *
+ * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
+ */
+int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
+		      bool remote, struct ddp_fault *fault)
+{
+	const struct ddp_region_view none = {};
+	struct ddp_fault f;
+	struct mpa_mr *mr;
+	bool ok;
+
+	rcu_read_lock();
+	mr = mr_find(dev, pd, stag, false);
+	ok = mr ? mr_invalidate(mr, pd, stag, remote, &f) :
+		  rdmap_check_invalidate(&none, &f);
+	rcu_read_unlock();
+	if (!ok && fault)
+		*fault = f;
+	return ok ? 0 : -EINVAL;
+}
+
+/* Do the pages that a registration would take hold the mapped octets? */
+static bool mr_pages_cover(const struct mpa_mr *mr)
+{
+	const struct ib_mr *ibmr = &mr->ibmr;
+	u32 shift = mr->next_nr ? mr->next_shift : mr->page_shift;
+	u64 nr = mr->next_nr ?: mr->nr_pages;
+	u64 off = ibmr->iova & (BIT_ULL(shift) - 1);
+
+	return off + ibmr->length <= nr << shift;
+}
+
+static bool mr_may_fast_reg(const struct mpa_mr *mr, const struct ib_pd *pd,
+			    u32 key, int access)
+{
+	const struct ib_mr *ibmr = &mr->ibmr;
+	u64 last;
+
+	lockdep_assert_held(&mr->lock);
+	return mr->kind == MPA_MR_FAST_REG && ibmr->pd == pd && !mr->valid &&
+	       key >> MR_KEY_BITS == mr->stag >> MR_KEY_BITS &&
+	       !(access & ~MR_ACCESS_KNOWN) && ibmr->length &&
+	       !check_add_overflow(ibmr->iova, ibmr->length - 1, &last) &&
+	       mr_pages_cover(mr);
+}
+
+/* The pages mapped last become those of the region. */
+static void mr_take_over(struct mpa_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	if (mr->next_nr) {
+		swap(mr->pages, mr->next_pages);
+		mr->nr_pages = mr->next_nr;
+		mr->page_shift = mr->next_shift;
+		mr->next_nr = 0;
+	}
+	mr->iova = mr->ibmr.iova;
+	mr->len = mr->ibmr.length;
+	mr->page_off = mr->iova & (BIT_ULL(mr->page_shift) - 1);
+}
+
+/**
+ * mpa_mr_fast_reg() - make a fast-register region valid
+ * @pd: protection domain of the QP
+ * @ibmr: the region; its iova and length are taken over
+ * @key: the STag it is to have: another low octet at most
+ * @access: IB_ACCESS_*
+ *
+ * Any context.
+ *
+ * Return: 0; -EINVAL: of another protection domain or kind, not mapped, still
+ * valid, unknown rights, or the STag of another region.
+ */
+int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
+{
+	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	bool ok;
+
+	write_lock_bh(&mr->lock);
+	ok = mr_may_fast_reg(mr, pd, key, access);
+	if (ok) {
+		mr->stag = key;
+		mr->access = access;
+		mr_take_over(mr);
+		mr->valid = true;
+	}
+	write_unlock_bh(&mr->lock);
+	if (ok)
+		trace_mpa_mr(&mr->dev->ibdev, key, MPA_MR_EVENT_FAST_REG,
+			     ibmr->length);
+	return ok ? 0 : -EINVAL;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory regions, STags, and every octet moved in or out of them. */
+#ifndef MPA_RNIC_MR_H
+#define MPA_RNIC_MR_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/uio.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+
+#include "ddp/check.h"
+#include "ulp/mpa.h"
+
+struct mpa_dev;
+struct mpa_mr;
+
+/* What memory a region names. */
+enum mpa_mr_kind {
+	MPA_MR_USER,		/* pinned user pages */
+	MPA_MR_DMA,		/* all kernel memory, by kernel address */
+	MPA_MR_FAST_REG,	/* a kernel consumer's page list */
+};
+
+enum {
+	/*
+	 * Reserved STag: all kernel memory, for local use by kernel consumers
+	 * (ib_device.local_dma_lkey). No peer and no user can use it.
+	 */
+	MPA_STAG_LOCAL_DMA	= 0,
+};
+
+/**
+ * struct mpa_mr - a memory region
+ * @ibmr: what the core sees; its lkey and rkey equal @stag
+ * @dev: device it belongs to; constant
+ * @kind: constant
+ * @stag: 24 bits of index, 8 of key; the key of a fast-register region
+ *	changes under @lock
+ * @lock: placements hold it for reading; whoever invalidates, registers or
+ *	removes holds it for writing: once that returns no placement is
+ *	running (RFC 5042 section 6.2.2). Taken in softirq: use _bh elsewhere
+ * @valid: the STag may be used; under @lock
+ * @access: IB_ACCESS_*; under @lock
+ * @iova: tagged offset of the first octet; under @lock
+ * @len: octets; under @lock
+ * @page_off: offset of the first octet within the first page; under @lock
+ * @page_shift: log2 of the page size of @pages
+ * @nr_pages: pages in @pages now
+ * @max_pages: room in @pages; constant
+ * @pages: kernel addresses of the pages
+ * @next_pages: %MPA_MR_FAST_REG: the pages that the next registration takes
+ *	over; room for @max_pages
+ * @next_nr: pages in @next_pages; 0: registering again takes @pages as before
+ * @next_shift: log2 of the page size of @next_pages
+ * @umem: the pinned pages, %MPA_MR_USER only
+ * @refs: one of the owner's, one of every sender that reads the memory
+ *	without @lock
+ * @released: completed when @refs falls to zero
+ * @rcu: frees the structure after the last lookup is over
+ */
+struct mpa_mr {
+	struct ib_mr ibmr;
+	struct mpa_dev *dev;
+	enum mpa_mr_kind kind;
+	u32 stag;
+	rwlock_t lock;
+	bool valid;
+	int access;
+	u64 iova;
+	u64 len;
+	u32 page_off;
+	u32 page_shift;
+	u32 nr_pages;
+	u32 max_pages;
+	u64 *pages;
+	u64 *next_pages;
+	u32 next_nr;
+	u32 next_shift;
+	struct ib_umem *umem;
+	refcount_t refs;
+	struct completion released;
+	struct rcu_head rcu;
+};
+
+static inline struct mpa_mr *to_mpa_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct mpa_mr, ibmr);
+}
+
+/* Verbs */
+struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			      int access, struct ib_udata *udata);
+struct ib_mr *mpa_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		  unsigned int *sg_offset);
+int mpa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+/* Life of a device's reserved region */
+int mpa_mr_local_dma_create(struct mpa_dev *dev);
+void mpa_mr_local_dma_destroy(struct mpa_dev *dev);
+
+/* Receiving: socket lock held */
+void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
+		 struct ddp_region_view *v);
+int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, u64 to,
+		 u32 len, int access, struct mpa_rx *rx);
+
+/* Sending */
+struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
+			  u64 addr, u64 len, int access,
+			  struct ddp_fault *fault);
+unsigned int mpa_mr_kvec(struct mpa_mr *mr, u64 addr, u32 *len,
+			 struct kvec *kv, unsigned int max);
+void mpa_mr_put(struct mpa_mr *mr);
+
+/* Work requests */
+int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
+		      bool remote, struct ddp_fault *fault);
+int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
+		    int access);
+
+#endif /* MPA_RNIC_MR_H */

@@ -1,0 +1,1015 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queue pairs: their life, their states, and the one way in which a stream
+ * ends. The locks are described in qp.h.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/sock.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cm.h"
+#include "stream.h"
+#include "trace.h"
+
+/* Legal moves: from (row) to (column). */
+static const bool mpa_qp_moves[MPA_QP_STATES][MPA_QP_STATES] = {
+	[MPA_QP_IDLE] = {
+		[MPA_QP_RTS] = true,
+		[MPA_QP_ERROR] = true,
+	},
+	[MPA_QP_RTS] = {
+		[MPA_QP_CLOSING] = true,
+		[MPA_QP_TERMINATE] = true,
+		[MPA_QP_ERROR] = true,
+	},
+	[MPA_QP_CLOSING] = {
+		[MPA_QP_TERMINATE] = true,
+		[MPA_QP_ERROR] = true,
+	},
+	[MPA_QP_TERMINATE] = {
+		[MPA_QP_ERROR] = true,
+	},
+	[MPA_QP_ERROR] = {
+		[MPA_QP_IDLE] = true,
+	},
+};
+
+static bool mpa_qp_move(struct mpa_qp *qp, enum mpa_qp_state to)
+{
+	enum mpa_qp_state from = qp->state;
+
+	lockdep_assert_held(&qp->lock);
+	if (!mpa_qp_moves[from][to])
+		return false;
+	qp->state = to;
+	trace_mpa_qp_state(&qp->ibqp, from, to);
+	return true;
+}
+
+/**
+ * mpa_qp_streaming - does the QP still take part in its stream?
+ * @qp: the QP; its socket lock is held, so that the answer lasts
+ *
+ * Return: true in RTS and CLOSING.
+ */
+bool mpa_qp_streaming(const struct mpa_qp *qp)
+{
+	enum mpa_qp_state state = READ_ONCE(qp->state);
+
+	return state == MPA_QP_RTS || state == MPA_QP_CLOSING;
+}
+
+/* References ------------------------------------------------------------- */
+
+static void mpa_qp_release(struct kref *ref)
+{
+	struct mpa_qp *qp = container_of(ref, struct mpa_qp, ref);
+
+	complete(&qp->freed);
+}
+
+/**
+ * mpa_qp_get - take a reference
+ * @qp: the QP
+ */
+void mpa_qp_get(struct mpa_qp *qp)
+{
+	kref_get(&qp->ref);
+}
+
+/**
+ * mpa_qp_put - drop a reference
+ * @qp: the QP; may be gone on return
+ */
+void mpa_qp_put(struct mpa_qp *qp)
+{
+	kref_put(&qp->ref, mpa_qp_release);
+}
+
+/**
+ * mpa_qp_find - look a QP up by its number
+ * @dev: the device
+ * @qpn: the number
+ *
+ * Any context. Return: the QP with a reference, or NULL.
+ */
+struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn)
+{
+	unsigned long flags;
+	struct mpa_qp *qp;
+
+	/* The core frees a QP without a grace period: the lock stands in. */
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && !kref_get_unless_zero(&qp->ref))
+		qp = NULL;
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+static struct mpa_ep *mpa_qp_ep_get(struct mpa_qp *qp)
+{
+	struct mpa_ep *ep;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ep = qp->ep;
+	if (ep)
+		mpa_ep_get(ep);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ep;
+}
+
+static void mpa_qp_end_ep(struct mpa_qp *qp, enum mpa_ep_end how)
+{
+	struct mpa_ep *ep = mpa_qp_ep_get(qp);
+
+	if (!ep)
+		return;
+	mpa_ep_end(ep, how);
+	mpa_ep_put(ep);
+}
+
+/* The end of a stream ---------------------------------------------------- */
+
+/**
+ * mpa_qp_notify - raise the completion events that are due
+ * @qp: the QP; mpa_qp.lock not held
+ * @due: which
+ */
+void mpa_qp_notify(struct mpa_qp *qp, const struct mpa_due *due)
+{
+	if (due->scq)
+		mpa_cq_notify(qp->scq);
+	if (due->rcq)
+		mpa_cq_notify(qp->rcq);
+}
+
+static void mpa_qp_event(struct mpa_qp *qp, int type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp.device,
+		.element.qp = &qp->ibqp,
+		.event = type,
+	};
+
+	if (type >= 0 && qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/*
+ * A user's receive queue has no doorbell in normal operation. From now on
+ * every posted entry must be flushed, so ask for one.
+ */
+static void mpa_qp_want_doorbell(struct mpa_qp *qp)
+{
+	if (!qp->ibqp.uobject)
+		return;
+	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NEXT);
+	/* Pairs with the provider's fence between prod and arm. */
+	smp_mb();
+}
+
+static void mpa_qp_flush(struct mpa_qp *qp, u8 send_status, u8 recv_status)
+{
+	struct mpa_due due = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == MPA_QP_TERMINATE || qp->state == MPA_QP_ERROR) {
+		mpa_sq_flush(qp, send_status, &due);
+		mpa_rq_flush(qp, recv_status, &due);
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_qp_notify(qp, &due);
+}
+
+/*
+ * Leaves the stream for TERMINATE (if a Terminate is owed and can be sent) or
+ * ERROR. Returns the state entered, or IDLE if the stream was over before.
+ */
+static enum mpa_qp_state mpa_qp_leave(struct mpa_qp *qp,
+				      const struct mpa_end *end)
+{
+	enum mpa_qp_state to = MPA_QP_ERROR;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (end->fault && mpa_qp_streaming(qp))
+		to = MPA_QP_TERMINATE;
+	else if (qp->state == MPA_QP_TERMINATE && end->fault)
+		to = MPA_QP_IDLE;
+	if (to != MPA_QP_IDLE && !mpa_qp_move(qp, to))
+		to = MPA_QP_IDLE;
+	if (to != MPA_QP_IDLE && !qp->cause)
+		qp->cause = end->fault ? mpa_cause(end->fault->layer,
+						   end->fault->etype,
+						   end->fault->code)
+				       : end->cause;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return to;
+}
+
+/**
+ * mpa_qp_kill - the one way a stream ends
+ * @qp: the QP; its socket lock is held, unless it has no stream
+ * @end: why and how
+ *
+ * The first reason counts; later ones find the stream over and change
+ * nothing. Both queues are flushed in order, the peer gets its Terminate, the
+ * consumer its event, the endpoint is told to close TCP.
+ */
+void mpa_qp_kill(struct mpa_qp *qp, const struct mpa_end *end)
+{
+	enum mpa_qp_state entered = mpa_qp_leave(qp, end);
+
+	if (entered == MPA_QP_IDLE)
+		return;
+	if (entered == MPA_QP_TERMINATE)
+		mpa_terminate_prepare(qp, end->fault, end->seg);
+	mpa_sq_stop(qp);
+	mpa_qp_want_doorbell(qp);
+	mpa_qp_flush(qp, end->send_status, end->recv_status);
+	mpa_qp_event(qp, end->event);
+	if (entered == MPA_QP_TERMINATE)
+		mpa_tx_kick(qp);
+	mpa_qp_end_ep(qp, entered == MPA_QP_TERMINATE ? MPA_EP_END_SOON :
+						       end->how);
+}
+
+/**
+ * mpa_qp_refuse - end the stream for a fault in what the peer sent
+ * @qp: the QP; socket lock held
+ * @f: the fault
+ * @seg: the segment at fault, or NULL
+ *
+ * Return: -EPROTO, for the ULP's call-up.
+ */
+int mpa_qp_refuse(struct mpa_qp *qp, const struct ddp_fault *f,
+		  const struct mpa_segment *seg)
+{
+	struct mpa_end end = {
+		.fault = f,
+		.seg = seg,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = f->etype == 1 ? IB_EVENT_QP_ACCESS_ERR
+				       : IB_EVENT_QP_FATAL,
+	};
+
+	trace_mpa_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
+	if (f->layer == 1 && f->etype == 2 && f->code == 5)
+		end.recv_status = MPA_WC_LOC_LEN_ERR;
+	if (f->layer == 0)
+		mpa_count(qp->dev, MPA_CNT_RX_RDMAP_ERROR);
+	else if (f->layer == 1)
+		mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
+	mpa_qp_kill(qp, &end);
+	return -EPROTO;
+}
+
+/* For the connection manager ---------------------------------------------- */
+
+/**
+ * mpa_qp_bind - tie an idle QP to an endpoint
+ * @qp: the QP
+ * @ep: the endpoint; the QP takes a reference
+ *
+ * Process context. Return: 0, -EINVAL (not idle), -EISCONN (bound already).
+ */
+int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state != MPA_QP_IDLE) {
+		ret = -EINVAL;
+	} else if (qp->ep) {
+		ret = -EISCONN;
+	} else {
+		mpa_ep_get(ep);
+		qp->ep = ep;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ret;
+}
+
+/**
+ * mpa_qp_unbind - let go of an endpoint whose stream is detached
+ * @qp: the QP
+ * @ep: the endpoint; another one is left alone
+ */
+void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep)
+{
+	unsigned long flags;
+	bool mine;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	mine = qp->ep == ep;
+	if (mine) {
+		WARN_ON_ONCE(mpa_qp_streaming(qp));
+		qp->ep = NULL;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (mine)
+		mpa_ep_put(ep);
+}
+
+/* Nothing of one stream may leak into the next. */
+static void mpa_qp_forget_end(struct mpa_qp *qp)
+{
+	qp->tx.kind = MPA_TX_NONE;
+	qp->tx.term_len = 0;
+	qp->tx.term_sent = false;
+	qp->tx.fin_asked = false;
+}
+
+static void mpa_qp_start(struct mpa_qp *qp, const struct mpa_result *res)
+{
+	struct mpa_reads *r = &qp->reads;
+
+	qp->version = res->rev == MPA_REV_RDMAC ? 0 : RDMAP_VERSION;
+	qp->initiator = res->initiator;
+	qp->cause = 0;
+	qp->rx = (struct mpa_rx_state){ .send_msn = 1, .read_msn = 1 };
+	mpa_qp_forget_end(qp);
+	qp->tx.send_msn = 1;
+	qp->tx.read_msn = 1;
+	qp->tx.rtr = res->initiator ? res->rtr : 0;
+	qp->tx.whole = qp->sq.fetched;
+	qp->tx.taken = qp->sq.fetched;
+	r->out_head = r->out_tail;
+	r->in_head = r->in_tail;
+	r->ird = min_t(u32, res->ird, MPA_MAX_IRD);
+	r->ord = min_t(u32, res->ord, MPA_MAX_ORD);
+}
+
+/**
+ * mpa_qp_operational - the stream is in full operation
+ * @qp: the bound QP; socket lock held
+ * @res: outcome of the startup exchange
+ *
+ * Return: 0, with the QP in RTS and its sender started; -EINVAL: it has left
+ * IDLE otherwise, and the stream must end.
+ */
+int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res)
+{
+	unsigned long flags;
+	bool moved;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	moved = mpa_qp_move(qp, MPA_QP_RTS);
+	if (moved)
+		mpa_qp_start(qp, res);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!moved)
+		return -EINVAL;
+	mpa_tx_kick(qp);
+	return 0;
+}
+
+/**
+ * mpa_qp_writable - the stream can take more
+ * @qp: the QP; socket lock held
+ */
+void mpa_qp_writable(struct mpa_qp *qp)
+{
+	mpa_tx_kick(qp);
+}
+
+/**
+ * mpa_qp_stream_error - MPA refused an FPDU
+ * @qp: the QP; socket lock held
+ * @code: %MPA_ERROR_CRC or %MPA_ERROR_MARKER
+ */
+void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code)
+{
+	bool crc = code == MPA_ERROR_CRC;
+
+	mpa_count(qp->dev, crc ? MPA_CNT_RX_CRC_ERROR :
+				 MPA_CNT_RX_MARKER_ERROR);
+	mpa_qp_refuse(qp, crc ? &ddp_fault_crc : &ddp_fault_marker, NULL);
+}
+
+/**
+ * mpa_qp_startup_fault - the Initiator cannot honour what was negotiated
+ * @qp: the QP, in RTS; socket lock held
+ * @f: &ddp_fault_ird or &ddp_fault_rtr
+ */
+void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f)
+{
+	mpa_qp_refuse(qp, f, NULL);
+}
+
+/**
+ * mpa_qp_closed - TCP has ended
+ * @qp: the QP; socket lock held, or no stream left
+ * @err: 0 for an orderly end, else a negative error
+ *
+ * Idempotent. A message that was still in progress makes any end an error.
+ */
+void mpa_qp_closed(struct mpa_qp *qp, int err)
+{
+	struct mpa_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.cause = mpa_cause(2, 0, 1),
+		.event = -1,
+		.how = MPA_EP_END_RELEASE,
+	};
+
+	if (mpa_qp_streaming(qp)) {
+		if (err)
+			mpa_count(qp->dev, MPA_CNT_CONN_RESET);
+		if (err || qp->rq.busy)
+			end.event = IB_EVENT_QP_FATAL;
+	}
+	mpa_qp_kill(qp, &end);
+}
+
+/* Verbs: modify and query --------------------------------------------------- */
+
+static int mpa_qp_to_idle(struct mpa_qp *qp, enum ib_qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->state != MPA_QP_IDLE)
+		return -EINVAL;
+	qp->ib_state = to;
+	return 0;
+}
+
+static int mpa_qp_reset(struct mpa_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->state == MPA_QP_IDLE)
+		return mpa_qp_to_idle(qp, IB_QPS_INIT);
+	if (qp->ep || !mpa_qp_move(qp, MPA_QP_IDLE))
+		return -EBUSY;
+	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
+	mpa_qp_forget_end(qp);
+	qp->ib_state = IB_QPS_INIT;
+	return 0;
+}
+
+/* To RTS only the connection manager moves a QP; once there, it is no move. */
+static int mpa_qp_to_rts(struct mpa_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	return qp->state == MPA_QP_RTS ? 0 : -EINVAL;
+}
+
+/* An orderly end. A stream that is ending anyway needs no more. */
+static int mpa_qp_to_sqd(struct mpa_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->state == MPA_QP_IDLE)
+		return -EINVAL;
+	mpa_qp_move(qp, MPA_QP_CLOSING);
+	return 0;
+}
+
+static int mpa_qp_set_locked(struct mpa_qp *qp, enum ib_qp_state to)
+{
+	switch (to) {
+	case IB_QPS_RESET:
+		return mpa_qp_reset(qp);
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return mpa_qp_to_idle(qp, to);
+	case IB_QPS_RTS:
+		return mpa_qp_to_rts(qp);
+	case IB_QPS_SQD:
+		return mpa_qp_to_sqd(qp);
+	case IB_QPS_ERR:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool mpa_qp_quiet(const struct mpa_qp *qp)
+{
+	return qp->tx.kind == MPA_TX_NONE && !qp->rq.busy &&
+	       qp->sq.fetched == qp->sq.retired &&
+	       !mpa_ring_pending(&qp->sq.ring, qp->sq.fetched);
+}
+
+/*
+ * The consumer wants out. What TCP has taken is delivered if nothing was
+ * under way; a message cut short is better reported by a reset.
+ */
+static void mpa_qp_to_error(struct mpa_qp *qp)
+{
+	struct mpa_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = -1,
+		.how = mpa_qp_quiet(qp) ? MPA_EP_END_RELEASE
+					: MPA_EP_END_ABORT,
+	};
+
+	mpa_qp_kill(qp, &end);
+}
+
+/*
+ * Moves a QP whose endpoint is @ep (or that has none). -EAGAIN if it has
+ * another one meanwhile, whose lock would have to be held instead.
+ */
+static int mpa_qp_set(struct mpa_qp *qp, struct mpa_ep *ep,
+		      enum ib_qp_state to)
+{
+	unsigned long flags;
+	int ret = -EAGAIN;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->ep == ep)
+		ret = mpa_qp_set_locked(qp, to);
+	/* Idle it could be bound anew at any time, but not from here on. */
+	if (!ret && to == IB_QPS_ERR && qp->state == MPA_QP_IDLE)
+		mpa_qp_move(qp, MPA_QP_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ret;
+}
+
+/* What follows a move, under the same lock. */
+static void mpa_qp_follow(struct mpa_qp *qp, enum ib_qp_state to)
+{
+	if (to == IB_QPS_SQD) {
+		mpa_tx_kick(qp);
+		mpa_qp_end_ep(qp, MPA_EP_END_SOON);
+	} else if (to == IB_QPS_ERR) {
+		mpa_qp_to_error(qp);
+		/* For those it found at the end already. */
+		mpa_qp_want_doorbell(qp);
+		mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		mpa_qp_end_ep(qp, MPA_EP_END_RELEASE);
+	}
+}
+
+static int mpa_qp_try_state(struct mpa_qp *qp, enum ib_qp_state to)
+{
+	struct mpa_ep *ep = mpa_qp_ep_get(qp);
+	int ret;
+
+	if (ep)
+		lock_sock(ep->sock->sk);
+	/* A Terminate that is owed goes first. */
+	if (ep && READ_ONCE(qp->state) == MPA_QP_TERMINATE)
+		mpa_sq_run(qp, ep);
+	ret = mpa_qp_set(qp, ep, to);
+	if (!ret)
+		mpa_qp_follow(qp, to);
+	if (ep) {
+		release_sock(ep->sock->sk);
+		mpa_ep_put(ep);
+	}
+	return ret;
+}
+
+static int mpa_qp_set_state(struct mpa_qp *qp, enum ib_qp_state to)
+{
+	int ret;
+
+	/* A QP changes its endpoint a few times in its life at the most. */
+	do {
+		ret = mpa_qp_try_state(qp, to);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+/**
+ * mpa_modify_qp - verbs: modify_qp
+ * @ibqp: the QP
+ * @attr: new attributes
+ * @mask: which; all but state and access rights are the stream's business and
+ *	are accepted without effect
+ * @udata: unused
+ *
+ * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move), -EBUSY
+ * (RESET while the stream is still ending).
+ */
+int mpa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	unsigned long flags;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		spin_lock_irqsave(&qp->lock, flags);
+		qp->access = attr->qp_access_flags;
+		spin_unlock_irqrestore(&qp->lock, flags);
+	}
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	return mpa_qp_set_state(qp, attr->qp_state);
+}
+
+static enum ib_qp_state mpa_qp_ib_state(const struct mpa_qp *qp)
+{
+	switch (qp->state) {
+	case MPA_QP_IDLE:
+		return qp->ib_state;
+	case MPA_QP_RTS:
+		return IB_QPS_RTS;
+	case MPA_QP_CLOSING:
+		return IB_QPS_SQD;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+/**
+ * mpa_query_qp - verbs: query_qp
+ * @ibqp: the QP
+ * @attr: filled in
+ * @mask: ignored, everything known is reported
+ * @init: filled in
+ *
+ * Return: 0.
+ */
+int mpa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	attr->qp_state = mpa_qp_ib_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = qp->access;
+	attr->max_rd_atomic = qp->reads.ord;
+	attr->max_dest_rd_atomic = qp->reads.ird;
+	attr->sq_draining = qp->state == MPA_QP_CLOSING;
+	spin_unlock_irqrestore(&qp->lock, flags);
+
+	attr->path_mtu = ib_mtu_int_to_enum(qp->dev->netdev->mtu);
+	attr->port_num = 1;
+	attr->cap.max_send_wr = qp->sq.ring.size;
+	attr->cap.max_recv_wr = qp->rq.ring.size;
+	attr->cap.max_send_sge = qp->sq.max_sge;
+	attr->cap.max_recv_sge = qp->rq.max_sge;
+	attr->cap.max_inline_data = qp->sq.max_inline;
+
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->cap = attr->cap;
+	return 0;
+}
+
+/* Verbs: create and destroy ------------------------------------------------- */
+
+static int mpa_qp_check(const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags || attr->srq)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > MPA_MAX_QP_WR ||
+	    cap->max_recv_wr > MPA_MAX_QP_WR ||
+	    cap->max_send_sge > MPA_MAX_SGE ||
+	    cap->max_recv_sge > MPA_MAX_SGE ||
+	    cap->max_inline_data > MPA_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static u32 mpa_sqe_stride(u32 sges, u32 inlined)
+{
+	u32 room = max_t(u32, sges * sizeof(struct mpa_sge), inlined);
+
+	return round_up(sizeof(struct mpa_sqe) + room, 32);
+}
+
+static int mpa_sq_create(struct mpa_sq *sq, struct ib_ucontext *uctx,
+			 struct ib_qp_init_attr *attr)
+{
+	u32 sges = max_t(u32, attr->cap.max_send_sge, 1);
+	u32 stride = mpa_sqe_stride(sges, attr->cap.max_inline_data);
+	int ret;
+
+	sq->max_sge = sges;
+	sq->max_inline = min_t(u32, stride - sizeof(struct mpa_sqe),
+			       MPA_MAX_INLINE);
+	sq->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	ret = mpa_ring_create(&sq->ring, uctx,
+			      max_t(u32, attr->cap.max_send_wr, 1), stride);
+	if (ret)
+		return ret;
+	sq->wr = kvcalloc(sq->ring.size, sizeof(*sq->wr), GFP_KERNEL_ACCOUNT);
+	sq->cur = kzalloc(stride, GFP_KERNEL);
+	if (!sq->wr || !sq->cur)
+		return -ENOMEM;
+	return 0;
+}
+
+static void mpa_sq_destroy(struct mpa_sq *sq)
+{
+	kfree(sq->cur);
+	kvfree(sq->wr);
+	if (sq->ring.hdr)
+		mpa_ring_destroy(&sq->ring);
+}
+
+static int mpa_rq_create(struct mpa_rq *rq, struct ib_ucontext *uctx,
+			 struct ib_qp_init_attr *attr)
+{
+	u32 stride;
+	int ret;
+
+	rq->max_sge = max_t(u32, attr->cap.max_recv_sge, 1);
+	stride = round_up(struct_size(rq->cur, sge, rq->max_sge), 32);
+	ret = mpa_ring_create(&rq->ring, uctx,
+			      max_t(u32, attr->cap.max_recv_wr, 1), stride);
+	if (ret)
+		return ret;
+	rq->cur = kzalloc(stride, GFP_KERNEL);
+	return rq->cur ? 0 : -ENOMEM;
+}
+
+static void mpa_rq_destroy(struct mpa_rq *rq)
+{
+	kfree(rq->cur);
+	if (rq->ring.hdr)
+		mpa_ring_destroy(&rq->ring);
+}
+
+static int mpa_qp_respond(struct mpa_qp *qp, struct ib_udata *udata)
+{
+	struct mpa_create_qp_resp resp = {
+		.sq_key = mpa_ring_key(&qp->sq.ring),
+		.rq_key = mpa_ring_key(&qp->rq.ring),
+		.num_sqe = qp->sq.ring.size,
+		.num_rqe = qp->rq.ring.size,
+		.sqe_stride = qp->sq.ring.stride,
+		.rqe_stride = qp->rq.ring.stride,
+		.sq_len = qp->sq.ring.len,
+		.rq_len = qp->rq.ring.len,
+		.max_inline = qp->sq.max_inline,
+		.qp_num = qp->ibqp.qp_num,
+	};
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/* Reserves a number; nobody finds the QP by it yet. */
+static int mpa_qp_number(struct mpa_qp *qp)
+{
+	struct mpa_dev *dev = qp->dev;
+	u32 qpn;
+	int ret;
+
+	ret = xa_alloc_cyclic_irq(&dev->qps, &qpn, NULL, XA_LIMIT(2, 0xffffff),
+				  &dev->next_qpn, GFP_KERNEL);
+	if (ret < 0)
+		return ret;
+	qp->ibqp.qp_num = qpn;
+	return 0;
+}
+
+static void mpa_qp_free_queues(struct mpa_qp *qp)
+{
+	mpa_reads_destroy(&qp->reads);
+	mpa_rq_destroy(&qp->rq);
+	mpa_sq_destroy(&qp->sq);
+}
+
+static int mpa_qp_alloc_queues(struct mpa_qp *qp, struct ib_qp_init_attr *attr,
+			       struct ib_ucontext *uctx)
+{
+	int ret;
+
+	ret = mpa_sq_create(&qp->sq, uctx, attr);
+	if (!ret)
+		ret = mpa_rq_create(&qp->rq, uctx, attr);
+	if (!ret)
+		ret = mpa_reads_create(&qp->reads);
+	if (ret)
+		mpa_qp_free_queues(qp);
+	return ret;
+}
+
+static void mpa_qp_init(struct mpa_qp *qp, struct mpa_dev *dev,
+			struct ib_qp_init_attr *attr)
+{
+	qp->dev = dev;
+	qp->state = MPA_QP_IDLE;
+	qp->ib_state = IB_QPS_INIT;
+	qp->scq = to_mpa_cq(attr->send_cq);
+	qp->rcq = to_mpa_cq(attr->recv_cq);
+	kref_init(&qp->ref);
+	init_completion(&qp->freed);
+	spin_lock_init(&qp->lock);
+	INIT_WORK(&qp->tx_work, mpa_tx_work);
+}
+
+static void mpa_qp_report_cap(const struct mpa_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.ring.size;
+	cap->max_recv_wr = qp->rq.ring.size;
+	cap->max_send_sge = qp->sq.max_sge;
+	cap->max_recv_sge = qp->rq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+}
+
+/**
+ * mpa_create_qp - verbs: create_qp
+ * @ibqp: to be made a QP
+ * @attr: what the consumer asks; its capabilities are updated to what it gets
+ * @udata: the user's response buffer, NULL for kernel consumers
+ *
+ * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits),
+ * -ENOMEM, -EFAULT.
+ */
+int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata)
+{
+	struct mpa_ucontext *uctx = rdma_udata_to_drv_context(udata,
+					struct mpa_ucontext, ibuctx);
+	struct mpa_dev *dev = to_mpa_dev(ibqp->device);
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	int ret;
+
+	ret = mpa_qp_check(attr);
+	if (ret)
+		return ret;
+	if (atomic_inc_return(&dev->nr_qp) > MPA_MAX_QP) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	mpa_qp_init(qp, dev, attr);
+	ret = mpa_qp_alloc_queues(qp, attr, uctx ? &uctx->ibuctx : NULL);
+	if (ret)
+		goto err_count;
+	ret = mpa_qp_number(qp);
+	if (ret)
+		goto err_queues;
+	if (uctx) {
+		ret = mpa_qp_respond(qp, udata);
+		if (ret)
+			goto err_number;
+	}
+	mpa_qp_report_cap(qp, &attr->cap);
+	/* Last, for it can be connected from now on. The place is reserved. */
+	WARN_ON(xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL)));
+	return 0;
+
+err_number:
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
+err_queues:
+	mpa_qp_free_queues(qp);
+err_count:
+	atomic_dec(&dev->nr_qp);
+	return ret;
+}
+
+/**
+ * mpa_destroy_qp - verbs: destroy_qp
+ * @ibqp: the QP; its stream, if any, ends, at once for the consumer
+ * @udata: unused
+ *
+ * Waits for the endpoint and the connection manager to let go, which depends
+ * on no peer. Return: 0.
+ */
+int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+
+	mpa_qp_set_state(qp, IB_QPS_ERR);
+	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
+	/*
+	 * The core calls iw_get_qp(), which gives no reference, and iw_add_ref()
+	 * with interrupts off in between: once none of these is under way
+	 * whoever found the QP holds it.
+	 */
+	synchronize_rcu_expedited();
+	mpa_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	mpa_qp_free_queues(qp);
+	atomic_dec(&qp->dev->nr_qp);
+	return 0;
+}
+
+/* Verbs: post -------------------------------------------------------------- */
+
+static void mpa_doorbell(struct mpa_qp *qp)
+{
+	struct mpa_ep *ep = mpa_qp_ep_get(qp);
+
+	if (!ep) {
+		mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		return;
+	}
+	lock_sock(ep->sock->sk);
+	mpa_sq_run(qp, ep);
+	mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+	release_sock(ep->sock->sk);
+	mpa_ep_put(ep);
+}
+
+/**
+ * mpa_tx_work - send, or flush, what could not be done at once
+ * @work: mpa_qp.tx_work; owns a reference to the QP
+ */
+void mpa_tx_work(struct work_struct *work)
+{
+	struct mpa_qp *qp = container_of(work, struct mpa_qp, tx_work);
+
+	mpa_doorbell(qp);
+	mpa_qp_put(qp);
+}
+
+/**
+ * mpa_tx_kick - have the sender run soon
+ * @qp: the QP; any context
+ */
+void mpa_tx_kick(struct mpa_qp *qp)
+{
+	mpa_qp_get(qp);
+	if (!queue_work(mpa_wq, &qp->tx_work))
+		mpa_qp_put(qp);
+}
+
+/**
+ * mpa_post_send - verbs: post_send, and the doorbell of user rings
+ * @ibqp: the QP
+ * @wr: work requests of a kernel consumer; NULL is a user's doorbell
+ * @bad: the first request refused
+ *
+ * Return: 0, -EINVAL (malformed, or a user tried the slow path), -ENOMEM
+ * (queue full), -ENOTCONN (never connected).
+ */
+int mpa_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	unsigned long flags;
+	int ret = 0;
+
+	if (ibqp->uobject) {
+		if (wr) {
+			*bad = wr;
+			return -EINVAL;
+		}
+		mpa_doorbell(qp);
+		return 0;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = mpa_sq_post(qp, wr);
+		if (ret) {
+			*bad = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_tx_kick(qp);
+	return ret;
+}
+
+/**
+ * mpa_post_recv - verbs: post_recv of kernel consumers
+ * @ibqp: the QP
+ * @wr: work requests
+ * @bad: the first request refused
+ *
+ * Return: 0, -EINVAL (malformed, or a user tried), -ENOMEM (queue full).
+ */
+int mpa_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	unsigned long flags;
+	bool flush;
+	int ret = 0;
+
+	if (ibqp->uobject) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = mpa_rq_post(qp, wr);
+		if (ret) {
+			*bad = wr;
+			break;
+		}
+	}
+	flush = qp->state == MPA_QP_TERMINATE || qp->state == MPA_QP_ERROR;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (flush)
+		mpa_tx_kick(qp);
+	return ret;
+}

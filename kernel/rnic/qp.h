@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Queue pairs.
+ *
+ * Locks, outermost first:
+ *
+ *  1. the socket lock of the bound stream: everything that sends or receives
+ *     on it, hence the message in progress in either direction, outstanding
+ *     Reads of either side, and the sequence numbers;
+ *  2. mpa_qp.lock (irq-safe): the state, the kernel's indices of both rings,
+ *     the send records, the pointer to the endpoint;
+ *  3. mpa_cq.lock (irq-safe).
+ *
+ * mpa_mr.lock nests inside 1 and is never held together with 2 or 3.
+ * Completion handlers are called under the socket lock at most.
+ */
+#ifndef MPA_RNIC_QP_H
+#define MPA_RNIC_QP_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+
+#include "cq.h"
+#include "ddp/check.h"
+#include "ring.h"
+#include "ulp/mpa.h"
+
+struct mpa_dev;
+struct mpa_ep;
+struct mpa_mr;
+
+/**
+ * enum mpa_qp_state - a QP's states; legal moves stand in a table in qp.c
+ * @MPA_QP_IDLE: no stream; receives may be posted. INIT (or RTR, if they
+ *	asked for that) to consumers
+ * @MPA_QP_RTS: full operation
+ * @MPA_QP_CLOSING: the consumer asked for an orderly end: the send queue
+ *	drains, then TCP gets its FIN. SQD to consumers
+ * @MPA_QP_TERMINATE: a Terminate is owed to the peer; both queues are flushed.
+ *	ERR to consumers, as the next
+ * @MPA_QP_ERROR: over; whatever is posted is flushed
+ * @MPA_QP_STATES: how many there are
+ */
+enum mpa_qp_state {
+	MPA_QP_IDLE,
+	MPA_QP_RTS,
+	MPA_QP_CLOSING,
+	MPA_QP_TERMINATE,
+	MPA_QP_ERROR,
+	MPA_QP_STATES
+};
+
+/**
+ * struct mpa_swr - what is remembered of a send work request until it retires
+ * @wr_id: the consumer's name for it
+ * @opcode: MPA_WR_*
+ * @read: an RDMA Read: done when its response was placed
+ * @signaled: a completion is wanted even on success
+ * @done: nothing remains to be done but to report it, in its turn
+ * @status: MPA_WC_*, valid once @done
+ * @len: octets of the message
+ * @stag: Read: the sink's STag
+ * @to: Read: where the next octet of the response goes
+ * @left: Read: octets of the response still due
+ *
+ * Under mpa_qp.lock, the last three under the socket lock.
+ */
+struct mpa_swr {
+	u64 wr_id;
+	u8 opcode;
+	bool read;
+	bool signaled;
+	bool done;
+	u8 status;
+	u32 len;
+	u32 stag;
+	u64 to;
+	u32 left;
+};
+
+/**
+ * struct mpa_sq - a send queue
+ * @ring: entries are struct mpa_sqe; written by the consumer
+ * @wr: a record for each entry between @retired and @fetched
+ * @fetched: entries copied out of the ring and taken up
+ * @retired: entries reported (or silently done); mirrored in ring cons
+ * @cur: private copy of the entry being sent, ring stride octets; socket lock
+ * @max_sge: limit of mpa_sqe.num_sge; constant
+ * @max_inline: limit of inline data; constant
+ * @sig_all: every request is signaled; constant
+ */
+struct mpa_sq {
+	struct mpa_ring ring;
+	struct mpa_swr *wr;
+	u32 fetched;
+	u32 retired;
+	struct mpa_sqe *cur;
+	u32 max_sge;
+	u32 max_inline;
+	bool sig_all;
+};
+
+/**
+ * struct mpa_rq - a receive queue
+ * @ring: entries are struct mpa_rqe; written by the consumer
+ * @taken: entries taken for messages; mirrored in ring cons when reported
+ * @cur: private copy of the entry in use, ring stride octets; socket lock
+ * @cur_len: octets @cur has room for
+ * @busy: @cur is in use: its message has begun and not ended
+ * @max_sge: limit of mpa_rqe.num_sge; constant
+ */
+struct mpa_rq {
+	struct mpa_ring ring;
+	u32 taken;
+	struct mpa_rqe *cur;
+	u64 cur_len;
+	bool busy;
+	u32 max_sge;
+};
+
+/* What the sender is at. */
+enum mpa_tx_kind {
+	MPA_TX_NONE,
+	MPA_TX_RTR,		/* ready-to-receive of a peer-to-peer start */
+	MPA_TX_WR,		/* the work request in mpa_sq.cur */
+	MPA_TX_RESPONSE,	/* the Read Response at the head of the queue */
+	MPA_TX_TERMINATE,
+};
+
+enum {
+	/* Regions a batch may refer to. */
+	MPA_TX_HELD	= 32,
+	/* Pieces of memory in one segment. */
+	MPA_TX_PIECES	= 40,
+};
+
+/**
+ * struct mpa_tx - state of the sending side; socket lock
+ * @kind: message in progress
+ * @off: octets of it handed to the batch so far
+ * @len: octets of it
+ * @rtr: RTR to be sent first, one MPA_RTR_* bit, or 0
+ * @send_msn: MSN of the next Send
+ * @read_msn: MSN of the next Read Request
+ * @sge: piece of the current request that holds octet @off
+ * @sge_off: offset of that octet within the piece
+ * @whole: mpa_sq.fetched numbering: one past the last request that is wholly
+ *	in the current batch or in earlier ones
+ * @taken: one past the last that is wholly in batches TCP has taken
+ * @prefer_wr: whose turn it is when a response and a request both wait
+ * @fin_asked: the endpoint was asked to end the stream in order
+ * @term_sent: the Terminate is in a batch
+ * @term_len: octets of @term; 0: none owed
+ * @term: the Terminate, an octet image of the ULPDU
+ * @held: regions the current batch refers to
+ * @nr_held: how many
+ */
+struct mpa_tx {
+	enum mpa_tx_kind kind;
+	u32 off;
+	u32 len;
+	u8 rtr;
+	u32 send_msn;
+	u32 read_msn;
+	u32 sge;
+	u32 sge_off;
+	u32 whole;
+	u32 taken;
+	bool prefer_wr;
+	bool fin_asked;
+	bool term_sent;
+	u8 term_len;
+	u8 term[RDMAP_TERM_ULPDU_MAX];
+	struct mpa_mr *held[MPA_TX_HELD];
+	unsigned int nr_held;
+};
+
+/**
+ * struct mpa_rx_state - state of the receiving side; socket lock
+ * @send_msn: MSN of the Send expected or in progress
+ * @send_mo: octets of it received
+ * @send_opcode: opcode of its first segment
+ * @read_msn: MSN of the next Read Request
+ */
+struct mpa_rx_state {
+	u32 send_msn;
+	u32 send_mo;
+	u8 send_opcode;
+	u32 read_msn;
+};
+
+/**
+ * struct mpa_reads - Reads in flight; socket lock
+ * @out: indices (mpa_sq.fetched numbering) of our outstanding Reads, oldest
+ *	first; %MPA_READ_RTR marks a peer-to-peer RTR
+ * @out_head: first of them, free-running
+ * @out_tail: one past the last, free-running
+ * @ord: how many may be outstanding
+ * @in: the peer's Read Requests not yet answered, oldest first
+ * @in_head: first of them, free-running
+ * @in_tail: one past the last, free-running
+ * @ird: how many of them the peer may have
+ *
+ * Both arrays have MPA_MAX_IRD (MPA_MAX_ORD) entries, powers of two.
+ */
+struct mpa_reads {
+	u32 *out;
+	u32 out_head;
+	u32 out_tail;
+	u32 ord;
+	struct rdmap_read *in;
+	u32 in_head;
+	u32 in_tail;
+	u32 ird;
+};
+
+#define MPA_READ_RTR	U32_MAX
+
+/**
+ * struct mpa_qp - a queue pair
+ * @ibqp: what the core sees
+ * @dev: its device; constant
+ * @ref: one of the consumer's, one of every bound endpoint, CM identifier and
+ *	queued work
+ * @freed: completed with the last reference
+ * @lock: see above
+ * @state: under @lock
+ * @ib_state: what query reports while @state is IDLE; under @lock
+ * @access: IB_ACCESS_* last set by modify; under @lock
+ * @ep: endpoint of the stream, with a reference, or NULL; under @lock
+ * @scq: completion queue of the send queue; constant
+ * @rcq: completion queue of the receive queue; constant
+ * @sq: send queue
+ * @rq: receive queue
+ * @tx: sending side
+ * @rx: receiving side
+ * @reads: Reads in flight
+ * @version: DDP and RDMAP version of the stream; set at its start
+ * @initiator: role in the stream; likewise
+ * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
+ *	code; under @lock
+ * @tx_work: sends from where it must not be done at once; flushes
+ */
+struct mpa_qp {
+	struct ib_qp ibqp;
+	struct mpa_dev *dev;
+	struct kref ref;
+	struct completion freed;
+	spinlock_t lock;		/* see above */
+	enum mpa_qp_state state;
+	enum ib_qp_state ib_state;
+	int access;
+	struct mpa_ep *ep;
+	struct mpa_cq *scq;
+	struct mpa_cq *rcq;
+	struct mpa_sq sq;
+	struct mpa_rq rq;
+	struct mpa_tx tx;
+	struct mpa_rx_state rx;
+	struct mpa_reads reads;
+	u8 version;
+	bool initiator;
+	u32 cause;
+	struct work_struct tx_work;
+};
+
+static inline struct mpa_qp *to_mpa_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct mpa_qp, ibqp);
+}
+
+/* Verbs */
+int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		  struct ib_udata *udata);
+int mpa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_udata *udata);
+int mpa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int mpa_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad);
+int mpa_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad);
+
+void mpa_qp_get(struct mpa_qp *qp);
+void mpa_qp_put(struct mpa_qp *qp);
+/* The QP of that number with a reference, or NULL; any context. */
+struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
+
+/*
+ * For the connection manager.
+ *
+ * mpa_qp_bind: before the startup exchange; process context. The QP gets a
+ *	reference to @ep (which must hold one to the QP for as long).
+ *	-EINVAL: not idle, -EISCONN: bound already, -ENOMEM.
+ * mpa_qp_unbind: undoes it: the QP drops its reference to @ep. Call once the
+ *	stream is detached; the QP must be out of RTS (mpa_qp_closed()).
+ *	Harmless if @ep is not the one bound.
+ * mpa_qp_operational: from ops->operational. The QP goes to RTS and sends its
+ *	RTR if one is due. -EINVAL: it is not idle any more (the consumer moved
+ *	it to ERR meanwhile): end the stream.
+ * mpa_qp_ulpdu: from ops->ulpdu, whose return value it gives.
+ * mpa_qp_writable: from ops->writable.
+ * mpa_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
+ *	The endpoint is told with mpa_ep_end() once the Terminate is out.
+ * mpa_qp_startup_fault: the Initiator found that it cannot go on, after
+ *	mpa_qp_operational(): Terminate with @f, flush, likewise.
+ * mpa_qp_closed: TCP has ended (or the device has gone). @err: 0 for an
+ *	orderly end. Flushes; idempotent. Socket lock held, or no stream left.
+ */
+int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep);
+void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep);
+int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res);
+int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len);
+void mpa_qp_writable(struct mpa_qp *qp);
+void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code);
+void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f);
+void mpa_qp_closed(struct mpa_qp *qp, int err);
+
+#endif /* MPA_RNIC_QP_H */

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RDMA Reads in flight, in both directions: ours, which responses complete in
+ * posting order, and the peer's, which we answer in the order they came.
+ */
+#include <linux/slab.h>
+
+#include "cm.h"
+#include "stream.h"
+#include "trace.h"
+
+/**
+ * mpa_reads_create - room for the deepest queues a stream can negotiate
+ * @r: to be set up
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mpa_reads_create(struct mpa_reads *r)
+{
+	BUILD_BUG_ON_NOT_POWER_OF_2(MPA_MAX_ORD);
+	BUILD_BUG_ON_NOT_POWER_OF_2(MPA_MAX_IRD);
+	r->out = kcalloc(MPA_MAX_ORD, sizeof(*r->out), GFP_KERNEL_ACCOUNT);
+	r->in = kcalloc(MPA_MAX_IRD, sizeof(*r->in), GFP_KERNEL_ACCOUNT);
+	return r->out && r->in ? 0 : -ENOMEM;
+}
+
+/**
+ * mpa_reads_destroy - the reverse
+ * @r: set up or zeroed
+ */
+void mpa_reads_destroy(struct mpa_reads *r)
+{
+	kfree(r->in);
+	kfree(r->out);
+}
+
+/* Ours ------------------------------------------------------------------------- */
+
+/**
+ * mpa_reads_outstanding - how many of our Reads await their response
+ * @r: under the socket lock
+ *
+ * Return: the number, an RTR included.
+ */
+u32 mpa_reads_outstanding(const struct mpa_reads *r)
+{
+	return r->out_tail - r->out_head;
+}
+
+/**
+ * mpa_read_issued - a Read Request was put into a batch
+ * @qp: the QP; socket lock held; fewer than ORD are outstanding
+ * @index: its send record, or %MPA_READ_RTR
+ *
+ * It took the current MSN of queue 1.
+ */
+void mpa_read_issued(struct mpa_qp *qp, u32 index)
+{
+	struct mpa_reads *r = &qp->reads;
+
+	r->out[r->out_tail++ & (MPA_MAX_ORD - 1)] = index;
+	qp->tx.read_msn++;
+}
+
+static struct mpa_swr *mpa_read_head(struct mpa_qp *qp)
+{
+	struct mpa_reads *r = &qp->reads;
+	u32 index;
+
+	if (!mpa_reads_outstanding(r))
+		return NULL;
+	index = r->out[r->out_head & (MPA_MAX_ORD - 1)];
+	if (index == MPA_READ_RTR)
+		return NULL;
+	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
+}
+
+static void mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
+{
+	struct mpa_due due = {};
+	unsigned long flags;
+
+	if (wr && wr->opcode == MPA_WR_READ_INV && wr->len)
+		mpa_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL);
+	qp->reads.out_head++;
+	mpa_count(qp->dev, MPA_CNT_RX_READ_RESP);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (wr)
+		wr->done = true;
+	mpa_sq_retire(qp, &due);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_qp_notify(qp, &due);
+	/* A request may have waited for this one: ORD, or a fence. */
+	mpa_tx_kick(qp);
+}
+
+static int mpa_read_sink_error(struct mpa_qp *qp)
+{
+	struct mpa_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_LOC_PROT_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = IB_EVENT_QP_FATAL,
+	};
+
+	mpa_qp_kill(qp, &end);
+	return -EACCES;
+}
+
+/**
+ * mpa_rx_read_response - a segment of a Read Response
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: its payload
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
+			 struct mpa_rx *rx)
+{
+	struct mpa_swr *wr = mpa_read_head(qp);
+	struct ddp_read_view v = {
+		.outstanding = mpa_reads_outstanding(&qp->reads),
+	};
+	struct ddp_fault f;
+
+	if (wr) {
+		v.stag = wr->stag;
+		v.to = wr->to;
+		v.left = wr->left;
+	}
+	if (!rdmap_check_response(&seg->h, &v, &f))
+		return mpa_qp_refuse(qp, &f, seg);
+	if (wr && seg->h.payload_len) {
+		if (mpa_mr_place(qp->dev, qp->ibqp.pd, wr->stag, wr->to,
+				 seg->h.payload_len, IB_ACCESS_LOCAL_WRITE,
+				 rx))
+			return mpa_read_sink_error(qp);
+		wr->to += seg->h.payload_len;
+		wr->left -= seg->h.payload_len;
+	}
+	if (seg->h.last)
+		mpa_read_complete(qp, wr);
+	return 0;
+}
+
+/* The peer's --------------------------------------------------------------------- */
+
+/**
+ * mpa_response_pending - is a Read of the peer unanswered?
+ * @r: under the socket lock
+ *
+ * Return: true if so.
+ */
+bool mpa_response_pending(const struct mpa_reads *r)
+{
+	return r->in_head != r->in_tail;
+}
+
+/**
+ * mpa_response_head - the Read to be answered next
+ * @r: under the socket lock; one is pending
+ *
+ * Return: the request.
+ */
+struct rdmap_read *mpa_response_head(struct mpa_reads *r)
+{
+	return &r->in[r->in_head & (MPA_MAX_IRD - 1)];
+}
+
+/**
+ * mpa_response_done - the Read at the head was answered
+ * @r: under the socket lock
+ */
+void mpa_response_done(struct mpa_reads *r)
+{
+	r->in_head++;
+}
+
+/**
+ * mpa_rx_read_request - a Read Request
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: the Read Request header
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
+			struct mpa_rx *rx)
+{
+	struct mpa_reads *r = &qp->reads;
+	struct ddp_queue_view q = {
+		.msn = qp->rx.read_msn,
+		.buffer = r->in_tail - r->in_head < r->ird,
+		.buffer_len = RDMAP_READ_REQ_LEN,
+	};
+	struct ddp_region_view v = {};
+	struct rdmap_read *rd;
+	struct ddp_fault f;
+
+	mpa_count(qp->dev, MPA_CNT_RX_READ_REQ);
+	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
+	rd = &r->in[r->in_tail & (MPA_MAX_IRD - 1)];
+	if (!ddp_check_untagged(&seg->h, &q, &f)) {
+		seg->image_len += RDMAP_READ_REQ_LEN;
+		return mpa_qp_refuse(qp, &f, seg);
+	}
+	rdmap_read_decode(seg->image + seg->image_len, rd);
+	seg->image_len += RDMAP_READ_REQ_LEN;
+	if (rd->size)
+		mpa_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
+			    IB_ACCESS_REMOTE_READ, &v);
+	if (!rdmap_check_read(rd, &v, &f))
+		return mpa_qp_refuse(qp, &f, seg);
+	r->in_tail++;
+	qp->rx.read_msn++;
+	mpa_tx_kick(qp);
+	return 0;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What comes in: every verified ULPDU is judged (kernel/ddp says how), placed
+ * once where it belongs, and completed when its message is whole.
+ */
+#include <net/sock.h>
+
+#include "cm.h"
+#include "stream.h"
+#include "trace.h"
+
+/* The receive queue ---------------------------------------------------------- */
+
+static void mpa_rq_push(struct mpa_qp *qp, u64 wr_id, u8 status,
+			struct mpa_due *due)
+{
+	struct mpa_cqe cqe = {
+		.wr_id = wr_id,
+		.qp_num = qp->ibqp.qp_num,
+		.status = status,
+		.opcode = MPA_CQE_RECV,
+		.vendor_err = qp->cause,
+	};
+
+	lockdep_assert_held(&qp->lock);
+	if (mpa_cq_push(qp->rcq, &cqe, true))
+		due->rcq = true;
+}
+
+static void mpa_rq_give_back(struct mpa_rq *rq)
+{
+	/* Pairs with the producer's load-acquire of cons. */
+	smp_store_release(&rq->ring.hdr->cons, rq->taken);
+}
+
+/**
+ * mpa_rq_flush - complete everything posted, in order, with an error
+ * @qp: the QP, in TERMINATE or ERROR; mpa_qp.lock held, and the socket lock
+ *	if there is a stream
+ * @first: MPA_WC_* of a receive whose message has begun; others are flushed
+ * @due: completion events that became due are added
+ */
+void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
+{
+	struct mpa_rq *rq = &qp->rq;
+	struct mpa_rqe e;
+	u32 n;
+
+	lockdep_assert_held(&qp->lock);
+	if (rq->busy) {
+		rq->busy = false;
+		mpa_rq_give_back(rq);
+		mpa_rq_push(qp, rq->cur->wr_id, first, due);
+	}
+	/* Counted once: what the user adds meanwhile has its own doorbell. */
+	for (n = mpa_ring_pending(&rq->ring, rq->taken); n; n--) {
+		memcpy(&e, mpa_ring_at(&rq->ring, rq->taken), sizeof(e));
+		rq->taken++;
+		mpa_rq_give_back(rq);
+		mpa_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
+	}
+}
+
+/* Copies the next entry, before anything in it is believed. */
+static bool mpa_rq_take(struct mpa_qp *qp)
+{
+	struct mpa_rq *rq = &qp->rq;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (mpa_ring_pending(&rq->ring, rq->taken)) {
+		memcpy(rq->cur, mpa_ring_at(&rq->ring, rq->taken),
+		       rq->ring.stride);
+		rq->taken++;
+		rq->busy = true;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!rq->busy)
+		return false;
+	rq->cur_len = 0;
+	rq->cur->num_sge = min(rq->cur->num_sge, rq->max_sge);
+	for (i = 0; i < rq->cur->num_sge; i++)
+		rq->cur_len += rq->cur->sge[i].length;
+	return true;
+}
+
+/**
+ * mpa_rq_post - put a kernel consumer's request into the ring
+ * @qp: the QP; mpa_qp.lock held
+ * @wr: the request
+ *
+ * Return: 0, -EINVAL (too many pieces), -ENOMEM (ring full).
+ */
+int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
+{
+	struct mpa_ring *ring = &qp->rq.ring;
+	u32 prod = ring->hdr->prod;
+	struct mpa_rqe *e = mpa_ring_at(ring, prod);
+	int i;
+
+	lockdep_assert_held(&qp->lock);
+	if (wr->num_sge < 0 || wr->num_sge > qp->rq.max_sge)
+		return -EINVAL;
+	if (prod - ring->hdr->cons >= ring->size)
+		return -ENOMEM;
+	e->wr_id = wr->wr_id;
+	e->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		e->sge[i].addr = wr->sg_list[i].addr;
+		e->sge[i].length = wr->sg_list[i].length;
+		e->sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	/* Pairs with mpa_ring_pending(). */
+	smp_store_release(&ring->hdr->prod, prod + 1);
+	return 0;
+}
+
+/* Sends ------------------------------------------------------------------------ */
+
+static bool mpa_send_invalidates(u8 opcode)
+{
+	return opcode == RDMAP_SEND_INV || opcode == RDMAP_SEND_SE_INV;
+}
+
+static bool mpa_send_solicited(u8 opcode)
+{
+	return opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV;
+}
+
+/* Spreads a segment's payload over the receive's pieces, from octet @mo on. */
+static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
+{
+	const struct mpa_rqe *e = qp->rq.cur;
+	u32 i, n;
+	int ret;
+
+	for (i = 0; len && i < e->num_sge; i++) {
+		if (mo >= e->sge[i].length) {
+			mo -= e->sge[i].length;
+			continue;
+		}
+		n = min(len, e->sge[i].length - mo);
+		ret = mpa_mr_place(qp->dev, qp->ibqp.pd, e->sge[i].lkey,
+				   e->sge[i].addr + mo, n,
+				   IB_ACCESS_LOCAL_WRITE, rx);
+		if (ret)
+			return ret;
+		len -= n;
+		mo = 0;
+	}
+	return 0;
+}
+
+static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
+{
+	struct mpa_due due = {};
+	struct mpa_rq *rq = &qp->rq;
+	u8 opcode = seg->h.opcode;
+	struct mpa_cqe cqe = {
+		.wr_id = rq->cur->wr_id,
+		.qp_num = qp->ibqp.qp_num,
+		.byte_len = qp->rx.send_mo,
+		.status = MPA_WC_SUCCESS,
+		.opcode = MPA_CQE_RECV,
+	};
+	unsigned long flags;
+
+	if (mpa_send_invalidates(opcode)) {
+		cqe.flags |= MPA_CQE_INVALIDATED;
+		cqe.inv_stag = seg->h.stag;
+	}
+	if (mpa_send_solicited(opcode))
+		cqe.flags |= MPA_CQE_SOLICITED;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	rq->busy = false;
+	mpa_rq_give_back(rq);
+	due.rcq = mpa_cq_push(qp->rcq, &cqe, mpa_send_solicited(opcode));
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_qp_notify(qp, &due);
+	mpa_count(qp->dev, MPA_CNT_RX_SEND);
+}
+
+static int mpa_rq_local_error(struct mpa_qp *qp, u8 status)
+{
+	struct mpa_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = status,
+		.event = IB_EVENT_QP_FATAL,
+	};
+
+	trace_mpa_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
+			end.fault->code);
+	mpa_qp_kill(qp, &end);
+	return -EACCES;
+}
+
+/* The whole message is placed: deliver it (RFC 5040 section 5.3). */
+static int mpa_send_deliver(struct mpa_qp *qp, struct mpa_segment *seg)
+{
+	struct ddp_fault f;
+
+	if (mpa_send_invalidates(seg->h.opcode) &&
+	    mpa_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
+		return mpa_qp_refuse(qp, &f, seg);
+	mpa_send_complete(qp, seg);
+	qp->rx.send_msn++;
+	qp->rx.send_mo = 0;
+	return 0;
+}
+
+static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
+		       struct mpa_rx *rx)
+{
+	struct mpa_rq *rq = &qp->rq;
+	struct ddp_queue_view v = {
+		.msn = qp->rx.send_msn,
+		.mo = qp->rx.send_mo,
+		.opcode = qp->rx.send_opcode,
+		.mo_open = rq->busy,
+	};
+	struct ddp_fault f;
+
+	v.buffer = rq->busy || mpa_rq_take(qp);
+	v.buffer_len = v.buffer ? rq->cur_len : 0;
+	if (!ddp_check_untagged(&seg->h, &v, &f))
+		return mpa_qp_refuse(qp, &f, seg);
+	qp->rx.send_opcode = seg->h.opcode;
+	if (mpa_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
+		return mpa_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
+	qp->rx.send_mo += seg->h.payload_len;
+	return seg->h.last ? mpa_send_deliver(qp, seg) : 0;
+}
+
+/* Writes ----------------------------------------------------------------------- */
+
+static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
+			struct mpa_rx *rx)
+{
+	const struct ddp_hdr *h = &seg->h;
+	struct ddp_region_view v = {};
+	struct ddp_fault f = { .layer = 1, .etype = 1, .with_hdr = true };
+
+	if (h->payload_len)
+		mpa_mr_view(qp->dev, qp->ibqp.pd, h->stag,
+			    IB_ACCESS_REMOTE_WRITE, &v);
+	if (!ddp_check_tagged(h, &v, &f))
+		return mpa_qp_refuse(qp, &f, seg);
+	/* The region may have gone since: an invalid STag then, as preset. */
+	if (h->payload_len &&
+	    mpa_mr_place(qp->dev, qp->ibqp.pd, h->stag, h->to, h->payload_len,
+			 IB_ACCESS_REMOTE_WRITE, rx))
+		return mpa_qp_refuse(qp, &f, seg);
+	if (h->last)
+		mpa_count(qp->dev, MPA_CNT_RX_WRITE);
+	return 0;
+}
+
+/* Every segment ------------------------------------------------------------------ */
+
+typedef int (*mpa_rx_fn)(struct mpa_qp *qp, struct mpa_segment *seg,
+			 struct mpa_rx *rx);
+
+/* By RDMAP opcode; ddp_check_control() lets no other one through. */
+static const mpa_rx_fn mpa_rx_fns[] = {
+	[RDMAP_WRITE] = mpa_rx_write,
+	[RDMAP_READ_REQ] = mpa_rx_read_request,
+	[RDMAP_READ_RESP] = mpa_rx_read_response,
+	[RDMAP_SEND] = mpa_rx_send,
+	[RDMAP_SEND_INV] = mpa_rx_send,
+	[RDMAP_SEND_SE] = mpa_rx_send,
+	[RDMAP_SEND_SE_INV] = mpa_rx_send,
+	[RDMAP_TERMINATE] = mpa_rx_terminate,
+};
+
+static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
+			     u32 len)
+{
+	u32 hdr_len;
+
+	seg->len = len;
+	seg->image_len = 0;
+	seg->h = (struct ddp_hdr){};
+	if (!len)
+		return false;
+	mpa_rx_read(rx, seg->image, 1);
+	hdr_len = ddp_hdr_len(seg->image[0]);
+	if (len < hdr_len) {
+		ddp_decode(seg->image, len, &seg->h);
+		return false;
+	}
+	mpa_rx_read(rx, seg->image + 1, hdr_len - 1);
+	seg->image_len = hdr_len;
+	return !ddp_decode(seg->image, len, &seg->h);
+}
+
+/**
+ * mpa_qp_ulpdu - a verified ULPDU for a QP
+ * @qp: the QP; socket lock held
+ * @rx: its octets
+ * @len: how many
+ *
+ * Return: 0; a negative error if it, and all that follows, is refused.
+ */
+int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
+{
+	struct mpa_segment seg;
+	struct ddp_fault f;
+	bool whole;
+
+	if (!mpa_qp_streaming(qp))
+		return -ECONNABORTED;
+	whole = mpa_segment_read(&seg, rx, len);
+	if (!ddp_check_control(&seg.h, whole, qp->version, &f)) {
+		if (whole && seg.h.opcode == RDMAP_TERMINATE)
+			return mpa_rx_bad_terminate(qp);
+		/* Reported as MPA's error, so mpa_qp_refuse() does not count it. */
+		if (!whole)
+			mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
+		return mpa_qp_refuse(qp, &f, whole ? &seg : NULL);
+	}
+	mpa_count(qp->dev, MPA_CNT_RX_SEGMENTS);
+	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, seg.h.payload_len);
+	return mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
+}

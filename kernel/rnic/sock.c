@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCP sockets and addresses of connections and listeners.
+ */
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+
+#include "compat/net.h"
+#include "device.h"
+#include "ep.h"
+
+/**
+ * mpa_addr_len - length of an IP address and port
+ * @addr: the address
+ *
+ * Return: octets; 0 if it is neither IPv4 nor IPv6.
+ */
+int mpa_addr_len(const struct sockaddr_storage *addr)
+{
+	switch (addr->ss_family) {
+	case AF_INET:
+		return sizeof(struct sockaddr_in);
+	case AF_INET6:
+		return sizeof(struct sockaddr_in6);
+	default:
+		return 0;
+	}
+}
+
+/**
+ * mpa_addr_scope - give a link-local address without a scope @dev's
+ * @dev: the device
+ * @addr: the address
+ */
+void mpa_addr_scope(const struct mpa_dev *dev, struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET6 && !sin6->sin6_scope_id &&
+	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		sin6->sin6_scope_id = dev->netdev->ifindex;
+}
+
+/* To the core an IPv4 address on an IPv6 socket is an IPv4 address. */
+static void mpa_addr_unmap(struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 sin6 = *(struct sockaddr_in6 *)addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+
+	if (addr->ss_family != AF_INET6 ||
+	    !ipv6_addr_v4mapped(&sin6.sin6_addr))
+		return;
+	memset(addr, 0, sizeof(*addr));
+	sin->sin_family = AF_INET;
+	sin->sin_port = sin6.sin6_port;
+	sin->sin_addr.s_addr = sin6.sin6_addr.s6_addr32[3];
+}
+
+/**
+ * mpa_sock_names - both addresses of a connected socket
+ * @sock: the socket
+ * @local: set to the local address
+ * @remote: set to the peer's
+ *
+ * Process context; takes the socket lock. Return: 0, or -ENOTCONN if there is
+ * no peer any more; @local is set also then.
+ */
+int mpa_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		   struct sockaddr_storage *remote)
+{
+	int ret;
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	ret = kernel_getsockname(sock, (struct sockaddr *)local);
+	if (ret >= 0)
+		ret = kernel_getpeername(sock, (struct sockaddr *)remote);
+	mpa_addr_unmap(local);
+	mpa_addr_unmap(remote);
+	return min(ret, 0);
+}
+
+static int mpa_sock_set_tos(struct socket *sock, u8 tos)
+{
+	int val = tos;
+
+	ip_sock_set_tos(sock->sk, val);
+	if (sock->sk->sk_family != AF_INET6)
+		return 0;
+	return sock->ops->setsockopt(sock, SOL_IPV6, IPV6_TCLASS,
+				     KERNEL_SOCKPTR(&val), sizeof(val));
+}
+
+/**
+ * mpa_sock_open - a TCP socket for a connection or a listener of a device
+ * @dev: the device; the socket is of its network namespace
+ * @cm_id: says the address family and the type of service
+ * @sock: set to the socket, not bound yet
+ *
+ * Process context. Return: 0 or a negative error.
+ */
+int mpa_sock_open(const struct mpa_dev *dev, const struct iw_cm_id *cm_id,
+		  struct socket **sock)
+{
+	int ret;
+
+	if (!mpa_addr_len(&cm_id->m_local_addr))
+		return -EAFNOSUPPORT;
+	ret = sock_create_kern(dev_net(dev->netdev),
+			       cm_id->m_local_addr.ss_family, SOCK_STREAM,
+			       IPPROTO_TCP, sock);
+	if (ret)
+		return ret;
+	mpa_sk_hold_net((*sock)->sk);
+	/* Old connections in TIME_WAIT are to be no obstacle. */
+	sock_set_reuseaddr((*sock)->sk);
+	if (cm_id->tos_set)
+		ret = mpa_sock_set_tos(*sock, cm_id->tos);
+	if (ret)
+		sock_release(*sock);
+	return ret;
+}
+
+static bool mpa_port_ephemeral(struct net *net, __be16 port)
+{
+	int low, high;
+
+	inet_get_local_port_range(net, &low, &high);
+	return ntohs(port) >= low && ntohs(port) <= high;
+}
+
+/**
+ * mpa_sock_bind - bind a socket that is going to connect
+ * @dev: the device
+ * @sock: the socket
+ * @cm_id: says the local address
+ *
+ * The core picks source ports without asking TCP. One from the ephemeral range
+ * that TCP has given away already means nothing to anyone: take another. Any
+ * other was asked for by the consumer.
+ *
+ * Return: 0 or a negative error.
+ */
+int mpa_sock_bind(const struct mpa_dev *dev, struct socket *sock,
+		  const struct iw_cm_id *cm_id)
+{
+	struct sockaddr_storage addr = cm_id->m_local_addr;
+	/* In the same place for both families. */
+	__be16 *port = &((struct sockaddr_in *)&addr)->sin_port;
+	int len = mpa_addr_len(&addr);
+	int ret;
+
+	mpa_addr_scope(dev, &addr);
+	ret = kernel_bind(sock, (struct sockaddr *)&addr, len);
+	if (ret != -EADDRINUSE ||
+	    !mpa_port_ephemeral(sock_net(sock->sk), *port))
+		return ret;
+	*port = 0;
+	return kernel_bind(sock, (struct sockaddr *)&addr, len);
+}

@@ -1,0 +1,1043 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The send queue and everything that goes out: work requests, Read Responses,
+ * RTR and Terminate are cut into DDP segments, gathered into batches, and
+ * handed to the ULP a batch at a time.
+ *
+ * A user can change a ring entry at any moment, so each is copied before it
+ * is looked at, and only the copy counts. Requests complete strictly in the
+ * order in which they were posted.
+ */
+#include <linux/overflow.h>
+#include <net/sock.h>
+
+#include "cm.h"
+#include "stream.h"
+#include "trace.h"
+
+enum {
+	/* Batches sent before the socket lock is given up once. */
+	MPA_TX_BUDGET	= 64,
+};
+
+/**
+ * struct mpa_wr_info - what a kind of work request is made of
+ * @known: the opcode exists
+ * @kernel: kernel consumers only
+ * @local: executed here, nothing is sent
+ * @read: answered by a Read Response
+ * @tagged: becomes a tagged message
+ * @may_inline: data may stand in the entry
+ * @rdmap: RDMAP opcode
+ * @rdmap_se: RDMAP opcode with solicited event
+ * @counter: what it counts as
+ */
+struct mpa_wr_info {
+	bool known;
+	bool kernel;
+	bool local;
+	bool read;
+	bool tagged;
+	bool may_inline;
+	u8 rdmap;
+	u8 rdmap_se;
+	enum mpa_counter counter;
+};
+
+static const struct mpa_wr_info mpa_wr_infos[MPA_WR_OPCODES] = {
+	[MPA_WR_WRITE] = {
+		.known = true, .tagged = true, .may_inline = true,
+		.rdmap = RDMAP_WRITE, .rdmap_se = RDMAP_WRITE,
+		.counter = MPA_CNT_TX_WRITE,
+	},
+	[MPA_WR_SEND] = {
+		.known = true, .may_inline = true,
+		.rdmap = RDMAP_SEND, .rdmap_se = RDMAP_SEND_SE,
+		.counter = MPA_CNT_TX_SEND,
+	},
+	[MPA_WR_SEND_INV] = {
+		.known = true, .may_inline = true,
+		.rdmap = RDMAP_SEND_INV, .rdmap_se = RDMAP_SEND_SE_INV,
+		.counter = MPA_CNT_TX_SEND,
+	},
+	[MPA_WR_READ] = {
+		.known = true, .read = true,
+		.rdmap = RDMAP_READ_REQ, .rdmap_se = RDMAP_READ_REQ,
+		.counter = MPA_CNT_TX_READ_REQ,
+	},
+	[MPA_WR_READ_INV] = {
+		.known = true, .read = true,
+		.rdmap = RDMAP_READ_REQ, .rdmap_se = RDMAP_READ_REQ,
+		.counter = MPA_CNT_TX_READ_REQ,
+	},
+	[MPA_WR_LOCAL_INV] = { .known = true, .local = true },
+	[MPA_WR_REG_MR] = { .known = true, .local = true, .kernel = true },
+};
+
+static struct mpa_swr *mpa_swr_at(struct mpa_sq *sq, u32 index)
+{
+	return &sq->wr[index & (sq->ring.size - 1)];
+}
+
+/* Retiring ----------------------------------------------------------------- */
+
+static void mpa_sq_report(struct mpa_qp *qp, const struct mpa_swr *wr,
+			  struct mpa_due *due)
+{
+	struct mpa_cqe cqe = {
+		.wr_id = wr->wr_id,
+		.qp_num = qp->ibqp.qp_num,
+		.byte_len = wr->len,
+		.status = wr->status,
+		.opcode = wr->opcode,
+		.vendor_err = wr->status ? qp->cause : 0,
+	};
+
+	if (mpa_cq_push(qp->scq, &cqe, wr->status != MPA_WC_SUCCESS))
+		due->scq = true;
+}
+
+/* The slot is free before its completion can be seen. */
+static void mpa_sq_advance(struct mpa_sq *sq)
+{
+	sq->retired++;
+	/* Pairs with the producer's load-acquire of cons. */
+	smp_store_release(&sq->ring.hdr->cons, sq->retired);
+}
+
+/**
+ * mpa_sq_retire - report what is done, in posting order
+ * @qp: the QP; mpa_qp.lock held
+ * @due: completion events that became due are added
+ */
+void mpa_sq_retire(struct mpa_qp *qp, struct mpa_due *due)
+{
+	struct mpa_sq *sq = &qp->sq;
+	struct mpa_swr wr;
+
+	lockdep_assert_held(&qp->lock);
+	while (sq->retired != sq->fetched) {
+		wr = *mpa_swr_at(sq, sq->retired);
+		if (!wr.done)
+			return;
+		mpa_sq_advance(sq);
+		if (wr.signaled || wr.status)
+			mpa_sq_report(qp, &wr, due);
+	}
+}
+
+static u32 mpa_sq_pending(const struct mpa_sq *sq)
+{
+	u32 room = sq->ring.size - (sq->fetched - sq->retired);
+
+	return min(mpa_ring_pending(&sq->ring, sq->fetched), room);
+}
+
+/* Takes a record for the entry after the last one fetched. */
+static struct mpa_swr *mpa_swr_take(struct mpa_qp *qp,
+				    const struct mpa_sqe *e)
+{
+	struct mpa_swr *wr = mpa_swr_at(&qp->sq, qp->sq.fetched);
+
+	lockdep_assert_held(&qp->lock);
+	*wr = (struct mpa_swr){
+		.wr_id = e->wr_id,
+		.opcode = e->opcode,
+		.read = e->opcode < MPA_WR_OPCODES &&
+			mpa_wr_infos[e->opcode].read,
+		.signaled = qp->sq.sig_all || (e->flags & MPA_SQE_SIGNALED),
+	};
+	qp->sq.fetched++;
+	return wr;
+}
+
+/**
+ * mpa_sq_flush - complete everything posted, in order, with an error
+ * @qp: the QP, in TERMINATE or ERROR; mpa_qp.lock held
+ * @first: MPA_WC_* of the oldest request not done yet; the others are flushed
+ * @due: completion events that became due are added
+ *
+ * Requests that were done keep their success.
+ */
+void mpa_sq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
+{
+	struct mpa_sq *sq = &qp->sq;
+	struct mpa_sqe e;
+	struct mpa_swr *wr;
+	u32 i, n;
+
+	lockdep_assert_held(&qp->lock);
+	for (i = sq->retired; i != sq->fetched; i++) {
+		wr = mpa_swr_at(sq, i);
+		if (wr->done)
+			continue;
+		wr->done = true;
+		wr->status = first;
+		first = MPA_WC_WR_FLUSH_ERR;
+	}
+	mpa_sq_retire(qp, due);
+	/* Counted once: what the user adds meanwhile has its own doorbell. */
+	for (n = mpa_sq_pending(sq); n; n--) {
+		memcpy(&e, mpa_ring_at(&sq->ring, sq->fetched), sizeof(e));
+		wr = mpa_swr_take(qp, &e);
+		wr->done = true;
+		wr->status = MPA_WC_WR_FLUSH_ERR;
+		mpa_sq_retire(qp, due);
+	}
+}
+
+static void mpa_tx_release(struct mpa_qp *qp)
+{
+	struct mpa_tx *tx = &qp->tx;
+
+	while (tx->nr_held)
+		mpa_mr_put(tx->held[--tx->nr_held]);
+}
+
+/**
+ * mpa_sq_stop - forget the message in progress
+ * @qp: the QP; socket lock held, or no stream; no batch is open
+ */
+void mpa_sq_stop(struct mpa_qp *qp)
+{
+	WARN_ON_ONCE(qp->tx.nr_held);
+	qp->tx.kind = MPA_TX_NONE;
+	qp->tx.rtr = 0;
+}
+
+/* Taking up a work request ------------------------------------------------- */
+
+/*
+ * A request is over at once: executed locally, or failed. It is reported in
+ * its turn.
+ */
+static void mpa_swr_finish(struct mpa_qp *qp, struct mpa_swr *wr, u8 status)
+{
+	struct mpa_due due = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	wr->done = true;
+	wr->status = status;
+	mpa_sq_retire(qp, &due);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_qp_notify(qp, &due);
+}
+
+static u64 mpa_sqe_len(const struct mpa_sqe *e)
+{
+	u64 len = 0;
+	u32 i;
+
+	if (e->flags & MPA_SQE_INLINE)
+		return e->length;
+	for (i = 0; i < e->num_sge; i++)
+		len += e->sge[i].length;
+	return len;
+}
+
+/* Judges the private copy of an entry by itself. Returns MPA_WC_*. */
+static u8 mpa_sqe_check(const struct mpa_qp *qp, const struct mpa_sqe *e)
+{
+	const struct mpa_wr_info *info;
+
+	if (e->opcode >= MPA_WR_OPCODES || e->flags & ~MPA_SQE_FLAGS)
+		return MPA_WC_LOC_QP_OP_ERR;
+	info = &mpa_wr_infos[e->opcode];
+	if (!info->known || (info->kernel && qp->ibqp.uobject))
+		return MPA_WC_LOC_QP_OP_ERR;
+	if (info->local)
+		return MPA_WC_SUCCESS;
+	if (e->flags & MPA_SQE_INLINE) {
+		if (!info->may_inline || e->length > qp->sq.max_inline)
+			return MPA_WC_LOC_QP_OP_ERR;
+	} else if (e->num_sge > (info->read ? 1 : qp->sq.max_sge)) {
+		return MPA_WC_LOC_QP_OP_ERR;
+	}
+	if (info->read && !qp->reads.ord)
+		return MPA_WC_LOC_QP_OP_ERR;
+	if (mpa_sqe_len(e) > MPA_MAX_MSG_SIZE)
+		return MPA_WC_LOC_LEN_ERR;
+	return MPA_WC_SUCCESS;
+}
+
+/* A local protection check of every piece before the first octet is sent. */
+static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
+{
+	bool read = mpa_wr_infos[e->opcode].read;
+	const struct mpa_sge *sge;
+	struct mpa_mr *mr;
+	u32 i;
+
+	if (e->flags & MPA_SQE_INLINE)
+		return MPA_WC_SUCCESS;
+	for (i = 0; i < e->num_sge; i++) {
+		sge = &e->sge[i];
+		if (!sge->length)
+			continue;
+		mr = mpa_mr_get(qp->dev, qp->ibqp.pd, sge->lkey, sge->addr,
+				sge->length, read ? IB_ACCESS_LOCAL_WRITE : 0,
+				NULL);
+		if (!mr)
+			return MPA_WC_LOC_PROT_ERR;
+		mpa_mr_put(mr);
+	}
+	return MPA_WC_SUCCESS;
+}
+
+/* Must this request wait for Reads to be answered first? */
+static bool mpa_sqe_blocked(const struct mpa_qp *qp, const struct mpa_sqe *e)
+{
+	u32 outstanding = mpa_reads_outstanding(&qp->reads);
+
+	if (e->flags & MPA_SQE_FENCE && outstanding)
+		return true;
+	return mpa_wr_infos[e->opcode].read && outstanding >= qp->reads.ord;
+}
+
+static u8 mpa_local_execute(struct mpa_qp *qp, const struct mpa_sqe *e)
+{
+	struct ib_mr *mr;
+	int ret;
+
+	if (e->opcode == MPA_WR_LOCAL_INV) {
+		ret = mpa_mr_invalidate(qp->dev, qp->ibqp.pd, e->stag, false,
+					NULL);
+	} else {
+		mr = (struct ib_mr *)(uintptr_t)e->remote_addr;
+		ret = mpa_mr_fast_reg(qp->ibqp.pd, mr, e->stag, e->length);
+	}
+	return ret ? MPA_WC_LOC_PROT_ERR : MPA_WC_SUCCESS;
+}
+
+static bool mpa_sq_peek(struct mpa_qp *qp)
+{
+	struct mpa_sq *sq = &qp->sq;
+	unsigned long flags;
+	bool got = false;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (mpa_qp_streaming(qp) && mpa_sq_pending(sq)) {
+		memcpy(sq->cur, mpa_ring_at(&sq->ring, sq->fetched),
+		       sq->ring.stride);
+		got = true;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return got;
+}
+
+static struct mpa_swr *mpa_sq_take(struct mpa_qp *qp)
+{
+	struct mpa_swr *wr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	wr = mpa_swr_take(qp, qp->sq.cur);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return wr;
+}
+
+static void mpa_wr_begin(struct mpa_qp *qp, struct mpa_swr *wr)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct mpa_tx *tx = &qp->tx;
+
+	wr->len = mpa_sqe_len(e);
+	tx->kind = MPA_TX_WR;
+	tx->off = 0;
+	tx->len = wr->len;
+	tx->sge = 0;
+	tx->sge_off = 0;
+	if (!mpa_wr_infos[e->opcode].read)
+		return;
+	/* A Read without a sink reads nothing; no STag of ours is at risk. */
+	wr->stag = e->num_sge ? e->sge[0].lkey : 0;
+	wr->to = e->num_sge ? e->sge[0].addr : 0;
+	wr->left = wr->len;
+}
+
+/*
+ * Takes requests up until one has something to send: the message in progress
+ * from then on. A request that fails ends the stream in *end.
+ */
+static bool mpa_sq_next(struct mpa_qp *qp, struct mpa_end *end)
+{
+	struct mpa_sq *sq = &qp->sq;
+	u32 budget = sq->ring.size;
+	struct mpa_swr *wr;
+	bool local;
+	u8 status;
+
+	while (mpa_sq_peek(qp)) {
+		/* Local requests send nothing, so nothing else limits them. */
+		if (!budget--) {
+			mpa_tx_kick(qp);
+			return false;
+		}
+		status = mpa_sqe_check(qp, sq->cur);
+		if (!status && mpa_sqe_blocked(qp, sq->cur))
+			return false;
+		wr = mpa_sq_take(qp);
+		local = !status && mpa_wr_infos[sq->cur->opcode].local;
+		if (local)
+			status = mpa_local_execute(qp, sq->cur);
+		else if (!status)
+			status = mpa_sqe_check_memory(qp, sq->cur);
+		if (!status && !local) {
+			mpa_wr_begin(qp, wr);
+			return true;
+		}
+		mpa_swr_finish(qp, wr, status);
+		if (status) {
+			end->fault = &ddp_fault_local;
+			return false;
+		}
+	}
+	return false;
+}
+
+/* Choosing what to send ------------------------------------------------------ */
+
+static void mpa_tx_begin_response(struct mpa_qp *qp)
+{
+	struct mpa_tx *tx = &qp->tx;
+
+	tx->kind = MPA_TX_RESPONSE;
+	tx->off = 0;
+	tx->len = mpa_response_head(&qp->reads)->size;
+}
+
+/* Responses and requests take turns, a message each. */
+static bool mpa_tx_choose(struct mpa_qp *qp, struct mpa_end *end)
+{
+	bool response = mpa_response_pending(&qp->reads);
+	struct mpa_tx *tx = &qp->tx;
+
+	if (response && !tx->prefer_wr) {
+		tx->prefer_wr = true;
+		mpa_tx_begin_response(qp);
+		return true;
+	}
+	tx->prefer_wr = false;
+	if (mpa_sq_next(qp, end))
+		return true;
+	if (!response || end->fault)
+		return false;
+	mpa_tx_begin_response(qp);
+	return true;
+}
+
+/* Is there a message to send (the next one, if none is in progress)? */
+static bool mpa_tx_next(struct mpa_qp *qp, struct mpa_end *end)
+{
+	struct mpa_tx *tx = &qp->tx;
+
+	if (tx->kind != MPA_TX_NONE)
+		return true;
+	if (tx->term_len && !tx->term_sent) {
+		tx->kind = MPA_TX_TERMINATE;
+		return true;
+	}
+	if (!mpa_qp_streaming(qp))
+		return false;
+	if (tx->rtr) {
+		tx->kind = MPA_TX_RTR;
+		return true;
+	}
+	return mpa_tx_choose(qp, end);
+}
+
+/* Segments ------------------------------------------------------------------- */
+
+/**
+ * struct mpa_out - one segment while it is put together
+ * @hdr: header octets
+ * @hdr_len: how many
+ * @kv: pieces of payload
+ * @nr: how many
+ * @len: octets of payload
+ */
+struct mpa_out {
+	u8 hdr[MPA_TX_HEADER_MAX];
+	u32 hdr_len;
+	struct kvec kv[MPA_TX_PIECES];
+	unsigned int nr;
+	u32 len;
+};
+
+static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
+			  const struct mpa_out *out)
+{
+	int ret = mpa_tx_add(conn, out->hdr, out->hdr_len, out->kv, out->nr,
+			     out->len, false);
+
+	if (ret)
+		return ret;
+	mpa_count(qp->dev, MPA_CNT_TX_SEGMENTS);
+	mpa_count_add(qp->dev, MPA_CNT_TX_BYTES, out->len);
+	return 0;
+}
+
+/*
+ * Up to @want octets at [@addr] of region @stag. Fewer if there is no room for
+ * more pieces; none at all if the batch holds too many regions. False if the
+ * region does not grant it.
+ */
+static bool mpa_out_region(struct mpa_qp *qp, struct mpa_out *out, u32 stag,
+			   u64 addr, u32 want, int access, u32 *got,
+			   struct ddp_fault *fault)
+{
+	struct mpa_tx *tx = &qp->tx;
+	struct mpa_mr *mr;
+
+	*got = 0;
+	if (tx->nr_held == MPA_TX_HELD || out->nr == MPA_TX_PIECES)
+		return true;
+	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, want, access, fault);
+	if (!mr)
+		return false;
+	tx->held[tx->nr_held++] = mr;
+	*got = want;
+	out->nr += mpa_mr_kvec(mr, addr, got, out->kv + out->nr,
+			       MPA_TX_PIECES - out->nr);
+	out->len += *got;
+	return true;
+}
+
+/*
+ * Inline data is referred to where it lies in the ring: its slot is not given
+ * back before the batch is sent, and the private copy is reused sooner.
+ */
+static void mpa_out_inline(struct mpa_qp *qp, struct mpa_out *out, u32 want)
+{
+	struct mpa_sqe *e = mpa_ring_at(&qp->sq.ring, qp->sq.fetched - 1);
+
+	out->kv[0].iov_base = (u8 *)e->sge + qp->tx.off;
+	out->kv[0].iov_len = want;
+	out->nr = want ? 1 : 0;
+	out->len = want;
+}
+
+/* Payload of the work request in progress; moves its cursor. */
+static bool mpa_out_gather(struct mpa_qp *qp, struct mpa_out *out, u32 want)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct mpa_tx *tx = &qp->tx;
+	u32 n, got;
+
+	if (e->flags & MPA_SQE_INLINE) {
+		mpa_out_inline(qp, out, want);
+		return true;
+	}
+	while (out->len < want) {
+		const struct mpa_sge *sge = &e->sge[tx->sge];
+
+		n = min(want - out->len, sge->length - tx->sge_off);
+		if (n && !mpa_out_region(qp, out, sge->lkey,
+					 sge->addr + tx->sge_off, n, 0, &got,
+					 NULL))
+			return false;
+		if (n && !got)
+			break;
+		tx->sge_off += n ? got : 0;
+		if (tx->sge_off < sge->length)
+			continue;
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	return true;
+}
+
+static void mpa_wr_header(struct mpa_qp *qp, struct mpa_out *out, bool last)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	const struct mpa_wr_info *info = &mpa_wr_infos[e->opcode];
+	u8 opcode = e->flags & MPA_SQE_SOLICITED ? info->rdmap_se
+						 : info->rdmap;
+	u32 inv = e->opcode == MPA_WR_SEND_INV ? e->stag : 0;
+
+	if (info->tagged)
+		out->hdr_len = ddp_build_tagged(out->hdr, qp->version, opcode,
+						last, e->stag,
+						e->remote_addr + qp->tx.off);
+	else
+		out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+						  opcode, last, inv,
+						  DDP_QN_SEND,
+						  qp->tx.send_msn, qp->tx.off);
+}
+
+static void mpa_wr_finish(struct mpa_qp *qp)
+{
+	const struct mpa_wr_info *info = &mpa_wr_infos[qp->sq.cur->opcode];
+
+	mpa_count(qp->dev, info->counter);
+	if (!info->tagged && !info->read)
+		qp->tx.send_msn++;
+	qp->tx.kind = MPA_TX_NONE;
+	qp->tx.whole = qp->sq.fetched;
+}
+
+static void mpa_read_header(struct mpa_qp *qp, struct mpa_out *out,
+			    const struct rdmap_read *rd)
+{
+	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+					  RDMAP_READ_REQ, true, 0,
+					  DDP_QN_READ_REQ, qp->tx.read_msn, 0);
+	out->hdr_len += rdmap_read_build(out->hdr + out->hdr_len, rd);
+}
+
+static int mpa_tx_read(struct mpa_qp *qp, struct mpa_conn *conn,
+		       struct mpa_out *out)
+{
+	const struct mpa_swr *wr = mpa_swr_at(&qp->sq, qp->sq.fetched - 1);
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rdmap_read rd = {
+		.sink_stag = wr->stag,
+		.sink_to = wr->to,
+		.size = wr->len,
+		.src_stag = e->stag,
+		.src_to = e->remote_addr,
+	};
+	int ret;
+
+	mpa_read_header(qp, out, &rd);
+	ret = mpa_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	mpa_read_issued(qp, qp->sq.fetched - 1);
+	mpa_wr_finish(qp);
+	return 0;
+}
+
+static int mpa_tx_wr(struct mpa_qp *qp, struct mpa_conn *conn,
+		     struct mpa_out *out, u32 room, struct mpa_end *end)
+{
+	const struct mpa_wr_info *info = &mpa_wr_infos[qp->sq.cur->opcode];
+	struct mpa_tx *tx = &qp->tx;
+	u32 hdr = info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+	u32 want = min(tx->len - tx->off, room - hdr);
+	u32 sge = tx->sge, sge_off = tx->sge_off;
+	int ret;
+
+	if (info->read)
+		return mpa_tx_read(qp, conn, out);
+	if (!mpa_out_gather(qp, out, want)) {
+		mpa_swr_finish(qp, mpa_swr_at(&qp->sq, qp->sq.fetched - 1),
+			       MPA_WC_LOC_PROT_ERR);
+		end->fault = &ddp_fault_local;
+		return -EACCES;
+	}
+	if (want && !out->len)
+		return -ENOSPC;
+	mpa_wr_header(qp, out, tx->off + out->len == tx->len);
+	ret = mpa_tx_add_out(qp, conn, out);
+	if (ret) {
+		tx->sge = sge;
+		tx->sge_off = sge_off;
+		return ret;
+	}
+	tx->off += out->len;
+	if (tx->off == tx->len)
+		mpa_wr_finish(qp);
+	return 0;
+}
+
+/*
+ * The region was good when the request came and is not any more: the
+ * Terminate names the request as it stands after what was answered.
+ */
+static void mpa_response_refused(struct mpa_qp *qp, struct rdmap_read rd,
+				 const struct ddp_fault *f)
+{
+	struct mpa_reads *r = &qp->reads;
+	struct mpa_segment seg = {};
+	u32 msn = qp->rx.read_msn - (r->in_tail - r->in_head);
+	u32 n;
+
+	rd.sink_to += qp->tx.off;
+	rd.src_to += qp->tx.off;
+	rd.size -= qp->tx.off;
+	n = ddp_build_untagged(seg.image, qp->version, RDMAP_READ_REQ, true, 0,
+			       DDP_QN_READ_REQ, msn, 0);
+	seg.image_len = n + rdmap_read_build(seg.image + n, &rd);
+	seg.len = seg.image_len;
+	mpa_qp_refuse(qp, f, &seg);
+}
+
+static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
+			   struct mpa_out *out, u32 room,
+			   struct ddp_fault *fault)
+{
+	struct rdmap_read *rd = mpa_response_head(&qp->reads);
+	struct mpa_tx *tx = &qp->tx;
+	u32 want = min(tx->len - tx->off, room - DDP_TAGGED_LEN);
+	u32 got;
+	int ret;
+
+	if (want && !mpa_out_region(qp, out, rd->src_stag,
+				    rd->src_to + tx->off, want,
+				    IB_ACCESS_REMOTE_READ, &got, fault))
+		return -EACCES;
+	if (want && !out->len)
+		return -ENOSPC;
+	out->hdr_len = ddp_build_tagged(out->hdr, qp->version, RDMAP_READ_RESP,
+					tx->off + out->len == tx->len,
+					rd->sink_stag, rd->sink_to + tx->off);
+	ret = mpa_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	tx->off += out->len;
+	if (tx->off < tx->len)
+		return 0;
+	mpa_count(qp->dev, MPA_CNT_TX_READ_RESP);
+	mpa_response_done(&qp->reads);
+	tx->kind = MPA_TX_NONE;
+	return 0;
+}
+
+/*
+ * Some hardware treats STag 0 specially, so the RTR names another; nobody may
+ * look at it, its message being empty (RFC 6581 section 9.3).
+ */
+static int mpa_tx_rtr(struct mpa_qp *qp, struct mpa_conn *conn,
+		      struct mpa_out *out)
+{
+	static const struct rdmap_read nothing = {
+		.sink_stag = 1, .src_stag = 1,
+	};
+	struct mpa_tx *tx = &qp->tx;
+	bool read = tx->rtr == MPA_RTR_READ;
+	int ret;
+
+	if (read)
+		mpa_read_header(qp, out, &nothing);
+	else if (tx->rtr == MPA_RTR_WRITE)
+		out->hdr_len = ddp_build_tagged(out->hdr, qp->version,
+						RDMAP_WRITE, true, 1, 0);
+	else
+		out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+						  RDMAP_SEND, true, 0,
+						  DDP_QN_SEND, tx->send_msn, 0);
+	ret = mpa_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	if (read)
+		mpa_read_issued(qp, MPA_READ_RTR);
+	else if (tx->rtr == MPA_RTR_SEND)
+		tx->send_msn++;
+	tx->rtr = 0;
+	tx->kind = MPA_TX_NONE;
+	return 0;
+}
+
+static int mpa_tx_terminate(struct mpa_qp *qp, struct mpa_conn *conn,
+			    struct mpa_out *out)
+{
+	struct mpa_tx *tx = &qp->tx;
+	int ret;
+
+	memcpy(out->hdr, tx->term, tx->term_len);
+	out->hdr_len = tx->term_len;
+	ret = mpa_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	mpa_count(qp->dev, MPA_CNT_TX_TERMINATE);
+	tx->term_sent = true;
+	tx->kind = MPA_TX_NONE;
+	return 0;
+}
+
+/* Batches -------------------------------------------------------------------- */
+
+/**
+ * struct mpa_fill - how the filling of a batch ended
+ * @end: a work request failed: end.fault is set
+ * @fault: a Read Response cannot go on
+ * @refused: @fault is set
+ */
+struct mpa_fill {
+	struct mpa_end end;
+	struct ddp_fault fault;
+	bool refused;
+};
+
+static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
+			  struct mpa_fill *fill)
+{
+	struct mpa_out out;
+	int ret = 0;
+
+	out.nr = 0;
+	out.len = 0;
+	switch (qp->tx.kind) {
+	case MPA_TX_RTR:
+		return mpa_tx_rtr(qp, conn, &out);
+	case MPA_TX_WR:
+		return mpa_tx_wr(qp, conn, &out, room, &fill->end);
+	case MPA_TX_RESPONSE:
+		ret = mpa_tx_response(qp, conn, &out, room, &fill->fault);
+		fill->refused = ret == -EACCES;
+		return ret;
+	case MPA_TX_TERMINATE:
+		return mpa_tx_terminate(qp, conn, &out);
+	case MPA_TX_NONE:
+		break;
+	}
+	return ret;
+}
+
+static void mpa_tx_fill(struct mpa_qp *qp, struct mpa_conn *conn,
+			struct mpa_fill *fill)
+{
+	u32 room;
+
+	do {
+		room = mpa_tx_room(conn);
+		if (!room || mpa_tx_segment(qp, conn, room, fill))
+			return;
+	} while (mpa_tx_next(qp, &fill->end));
+}
+
+/* TCP has taken the batch: what was wholly in it is done, Reads apart. */
+static void mpa_tx_taken(struct mpa_qp *qp)
+{
+	struct mpa_due due = {};
+	struct mpa_swr *wr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	/* Local requests may have retired ahead; their slots have new tenants. */
+	if ((s32)(qp->sq.retired - qp->tx.taken) > 0)
+		qp->tx.taken = qp->sq.retired;
+	while ((s32)(qp->tx.whole - qp->tx.taken) > 0) {
+		wr = mpa_swr_at(&qp->sq, qp->tx.taken++);
+		if (!wr->read)
+			wr->done = true;
+	}
+	mpa_sq_retire(qp, &due);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_qp_notify(qp, &due);
+}
+
+/* After the batch: whatever made its filling stop for good. */
+static void mpa_tx_settle(struct mpa_qp *qp, struct mpa_fill *fill)
+{
+	if (fill->refused) {
+		mpa_response_refused(qp, *mpa_response_head(&qp->reads),
+				     &fill->fault);
+	} else if (fill->end.fault) {
+		trace_mpa_fault(&qp->ibqp, true, fill->end.fault->layer,
+				fill->end.fault->etype, fill->end.fault->code);
+		mpa_qp_kill(qp, &fill->end);
+	}
+}
+
+static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
+			struct mpa_fill *fill)
+{
+	int ret = mpa_tx_begin(conn);
+
+	if (ret)
+		return ret;
+	mpa_tx_fill(qp, conn, fill);
+	ret = mpa_tx_send(conn);
+	mpa_tx_release(qp);
+	if (ret)
+		return ret;
+	mpa_count(qp->dev, MPA_CNT_TX_BATCHES);
+	mpa_tx_taken(qp);
+	mpa_tx_settle(qp, fill);
+	return 0;
+}
+
+/* What follows when there is nothing left to send. */
+static void mpa_sq_idle(struct mpa_qp *qp, struct mpa_ep *ep)
+{
+	bool drained = READ_ONCE(qp->state) == MPA_QP_CLOSING &&
+		       qp->sq.fetched == qp->sq.retired &&
+		       !mpa_sq_pending(&qp->sq);
+
+	if (!qp->tx.term_sent && !drained)
+		return;
+	qp->tx.fin_asked = true;
+	mpa_ep_end(ep, MPA_EP_END_ORDERLY);
+}
+
+/**
+ * mpa_sq_run - send until there is nothing to send or no room
+ * @qp: the QP
+ * @ep: its endpoint; lock_sock() held
+ *
+ * Whoever could not be served is served again by the ULP's writable call-up,
+ * by an arriving response, or by a doorbell.
+ */
+void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
+{
+	int budget = MPA_TX_BUDGET;
+	struct mpa_fill fill;
+	int ret;
+
+	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
+	if (!ep->conn)
+		return;
+	for (;;) {
+		fill = (struct mpa_fill){
+			.end = {
+				.send_status = MPA_WC_WR_FLUSH_ERR,
+				.recv_status = MPA_WC_WR_FLUSH_ERR,
+				.event = IB_EVENT_QP_FATAL,
+			},
+		};
+		if (!mpa_tx_next(qp, &fill.end)) {
+			mpa_tx_settle(qp, &fill);
+			if (!fill.end.fault)
+				break;
+			continue;
+		}
+		if (!budget--) {
+			mpa_tx_kick(qp);
+			return;
+		}
+		ret = mpa_tx_batch(qp, ep->conn, &fill);
+		if (ret == -ENOMEM)
+			mpa_tx_kick(qp);
+		if (ret == -EAGAIN || ret == -ENOMEM)
+			return;
+		if (ret) {
+			/* After our own FIN nothing can be sent: no error. */
+			mpa_qp_closed(qp, ret == -EPIPE && qp->tx.fin_asked ?
+					  0 : ret);
+			return;
+		}
+	}
+	mpa_sq_idle(qp, ep);
+}
+
+/* Kernel consumers ----------------------------------------------------------- */
+
+static int mpa_wr_opcode(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_RDMA_WRITE:
+		return MPA_WR_WRITE;
+	case IB_WR_SEND:
+		return MPA_WR_SEND;
+	case IB_WR_SEND_WITH_INV:
+		return MPA_WR_SEND_INV;
+	case IB_WR_RDMA_READ:
+		return MPA_WR_READ;
+	case IB_WR_RDMA_READ_WITH_INV:
+		return MPA_WR_READ_INV;
+	case IB_WR_LOCAL_INV:
+		return MPA_WR_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return MPA_WR_REG_MR;
+	default:
+		return -EINVAL;
+	}
+}
+
+static u8 mpa_wr_flags(int send_flags)
+{
+	return (send_flags & IB_SEND_SIGNALED ? MPA_SQE_SIGNALED : 0) |
+	       (send_flags & IB_SEND_SOLICITED ? MPA_SQE_SOLICITED : 0) |
+	       (send_flags & IB_SEND_FENCE ? MPA_SQE_FENCE : 0) |
+	       (send_flags & IB_SEND_INLINE ? MPA_SQE_INLINE : 0);
+}
+
+static int mpa_sqe_inline(const struct mpa_sq *sq, struct mpa_sqe *e,
+			  const struct ib_send_wr *wr)
+{
+	u8 *to = (u8 *)e->sge;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (wr->sg_list[i].length > sq->max_inline - e->length)
+			return -EINVAL;
+		memcpy(to + e->length,
+		       (void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		e->length += wr->sg_list[i].length;
+	}
+	return 0;
+}
+
+static int mpa_sqe_pieces(const struct mpa_sq *sq, struct mpa_sqe *e,
+			  const struct ib_send_wr *wr)
+{
+	int i;
+
+	if (wr->num_sge < 0 || wr->num_sge > sq->max_sge)
+		return -EINVAL;
+	e->num_sge = wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		e->sge[i].addr = wr->sg_list[i].addr;
+		e->sge[i].length = wr->sg_list[i].length;
+		e->sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	return 0;
+}
+
+static int mpa_sqe_from(const struct mpa_sq *sq, struct mpa_sqe *e,
+			const struct ib_send_wr *wr)
+{
+	switch (e->opcode) {
+	case MPA_WR_WRITE:
+	case MPA_WR_READ:
+	case MPA_WR_READ_INV:
+		e->remote_addr = rdma_wr(wr)->remote_addr;
+		e->stag = rdma_wr(wr)->rkey;
+		break;
+	case MPA_WR_SEND_INV:
+		e->stag = wr->ex.invalidate_rkey;
+		break;
+	case MPA_WR_LOCAL_INV:
+		e->stag = wr->ex.invalidate_rkey;
+		return 0;
+	case MPA_WR_REG_MR:
+		e->remote_addr = (uintptr_t)reg_wr(wr)->mr;
+		e->stag = reg_wr(wr)->key;
+		e->length = reg_wr(wr)->access;
+		return 0;
+	}
+	if (e->flags & MPA_SQE_INLINE)
+		return mpa_sqe_inline(sq, e, wr);
+	return mpa_sqe_pieces(sq, e, wr);
+}
+
+/**
+ * mpa_sq_post - put a kernel consumer's request into the ring
+ * @qp: the QP; mpa_qp.lock held
+ * @wr: the request
+ *
+ * Return: 0, -EINVAL (malformed), -ENOMEM (ring full), -ENOTCONN (the QP was
+ * never connected).
+ */
+int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr)
+{
+	struct mpa_ring *ring = &qp->sq.ring;
+	u32 prod = ring->hdr->prod;
+	int opcode = mpa_wr_opcode(wr->opcode);
+	struct mpa_sqe *e = mpa_ring_at(ring, prod);
+	int ret;
+
+	lockdep_assert_held(&qp->lock);
+	if (qp->state == MPA_QP_IDLE)
+		return -ENOTCONN;
+	if (opcode < 0)
+		return opcode;
+	if (prod - qp->sq.retired >= ring->size)
+		return -ENOMEM;
+	*e = (struct mpa_sqe){
+		.wr_id = wr->wr_id,
+		.opcode = opcode,
+		.flags = mpa_wr_flags(wr->send_flags),
+	};
+	ret = mpa_sqe_from(&qp->sq, e, wr);
+	if (ret)
+		return ret;
+	/* Pairs with mpa_ring_pending(). */
+	smp_store_release(&ring->hdr->prod, prod + 1);
+	return 0;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Terminate messages: the one we owe, and the peer's (RFC 5040 section 4.8). */
+#include "cm.h"
+#include "stream.h"
+#include "trace.h"
+
+/**
+ * mpa_terminate_prepare - have a Terminate sent as the stream's last message
+ * @qp: the QP, in TERMINATE; socket lock held
+ * @f: the fault it reports
+ * @seg: the segment at fault, or NULL
+ */
+void mpa_terminate_prepare(struct mpa_qp *qp, const struct ddp_fault *f,
+			   const struct mpa_segment *seg)
+{
+	struct mpa_tx *tx = &qp->tx;
+
+	if (tx->term_len)
+		return;
+	tx->term_len = rdmap_terminate_build(tx->term, qp->version, f,
+					     seg ? seg->image : NULL,
+					     seg ? seg->image_len : 0,
+					     seg ? seg->len : 0);
+}
+
+/*
+ * What our oldest unfinished request failed of, as far as the peer's word
+ * tells: a refused access is the requester's error.
+ */
+static u8 mpa_terminate_status(const struct rdmap_terminate *t)
+{
+	if (t->layer == 0 && t->etype == 1)
+		return t->code == 9 ? MPA_WC_REM_INV_REQ_ERR
+				    : MPA_WC_REM_ACCESS_ERR;
+	if (t->layer == 1 && t->etype == 1)
+		return MPA_WC_REM_ACCESS_ERR;
+	if (t->layer == 0 || t->layer == 1)
+		return MPA_WC_REM_OP_ERR;
+	return MPA_WC_WR_FLUSH_ERR;
+}
+
+/**
+ * mpa_rx_bad_terminate - a Terminate that is none
+ * @qp: the QP; socket lock held
+ *
+ * The peer has given up the stream, however badly it says so: no answer.
+ * Return: -ECONNABORTED.
+ */
+int mpa_rx_bad_terminate(struct mpa_qp *qp)
+{
+	const struct mpa_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.cause = mpa_cause(0, 2, 0xff),
+		.event = IB_EVENT_QP_FATAL,
+		.how = MPA_EP_END_ORDERLY,
+	};
+
+	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
+	mpa_qp_kill(qp, &end);
+	return -ECONNABORTED;
+}
+
+/**
+ * mpa_rx_terminate - the peer's Terminate
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: the Terminate header
+ *
+ * The stream is over; it is never answered with a Terminate of our own.
+ * Return: -ECONNABORTED.
+ */
+int mpa_rx_terminate(struct mpa_qp *qp, struct mpa_segment *seg,
+		     struct mpa_rx *rx)
+{
+	struct mpa_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = IB_EVENT_QP_FATAL,
+		.how = MPA_EP_END_ORDERLY,
+	};
+	u32 len = min_t(u32, seg->h.payload_len, RDMAP_TERM_MAX);
+	struct rdmap_terminate t;
+	u8 buf[RDMAP_TERM_MAX];
+
+	mpa_rx_read(rx, buf, len);
+	if (seg->h.msn != 1 || rdmap_terminate_parse(buf, len, &t))
+		return mpa_rx_bad_terminate(qp);
+	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
+	trace_mpa_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
+	end.cause = mpa_cause(t.layer, t.etype, t.code);
+	end.send_status = mpa_terminate_status(&t);
+	if (t.etype == 1)
+		end.event = IB_EVENT_QP_REQ_ERR;
+	mpa_qp_kill(qp, &end);
+	return -ECONNABORTED;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tracepoints of the RNIC, at state changes and error verdicts.
+ *
+ * States and events are recorded as the numbers of their enums: &enum
+ * ib_qp_state, &enum mpa_ep_state, &enum iw_cm_event_type, &enum mpa_mr_event.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM mpa_rnic
+
+#if !defined(MPA_RNIC_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define MPA_RNIC_TRACE_H
+
+#include <linux/tracepoint.h>
+#include <rdma/ib_verbs.h>
+
+#ifndef MPA_RNIC_TRACE_MR_EVENT
+#define MPA_RNIC_TRACE_MR_EVENT
+/* What has happened to a memory region. */
+enum mpa_mr_event {
+	MPA_MR_EVENT_REG,
+	MPA_MR_EVENT_FAST_REG,
+	MPA_MR_EVENT_INVALIDATE,
+	MPA_MR_EVENT_REMOTE_INVALIDATE,
+	MPA_MR_EVENT_DEREG,
+};
+#endif
+
+/* A queue pair has moved. */
+TRACE_EVENT(mpa_qp_state,
+	TP_PROTO(const struct ib_qp *ibqp, int from, int to),
+	TP_ARGS(ibqp, from, to),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibqp->device->dev))
+		__field(u32, qpn)
+		__field(int, from)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__assign_str(dev, dev_name(&ibqp->device->dev));
+		__entry->qpn = ibqp->qp_num;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("dev=%s qpn=%u from=%d to=%d", __get_str(dev),
+		  __entry->qpn, __entry->from, __entry->to)
+);
+
+/* A stream is being ended for a fault, found here (local) or by the peer. */
+TRACE_EVENT(mpa_fault,
+	TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,
+		 u8 code),
+	TP_ARGS(ibqp, local, layer, etype, code),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibqp->device->dev))
+		__field(u32, qpn)
+		__field(bool, local)
+		__field(u8, layer)
+		__field(u8, etype)
+		__field(u8, code)
+	),
+	TP_fast_assign(
+		__assign_str(dev, dev_name(&ibqp->device->dev));
+		__entry->qpn = ibqp->qp_num;
+		__entry->local = local;
+		__entry->layer = layer;
+		__entry->etype = etype;
+		__entry->code = code;
+	),
+	TP_printk("dev=%s qpn=%u %s fault=%u/%u/%02x", __get_str(dev),
+		  __entry->qpn, __entry->local ? "local" : "remote",
+		  __entry->layer, __entry->etype, __entry->code)
+);
+
+/* A connection endpoint has moved. */
+TRACE_EVENT(mpa_ep_state,
+	TP_PROTO(const void *ep, int from, int to),
+	TP_ARGS(ep, from, to),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(int, from)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("ep=%p from=%d to=%d", __entry->ep, __entry->from,
+		  __entry->to)
+);
+
+/* The core's connection manager has been told something. */
+TRACE_EVENT(mpa_cm_event,
+	TP_PROTO(const void *ep, int event, int status),
+	TP_ARGS(ep, event, status),
+	TP_STRUCT__entry(
+		__field(const void *, ep)
+		__field(int, event)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->ep = ep;
+		__entry->event = event;
+		__entry->status = status;
+	),
+	TP_printk("ep=%p event=%d status=%d", __entry->ep, __entry->event,
+		  __entry->status)
+);
+
+/* A memory region has become valid or invalid. */
+TRACE_EVENT(mpa_mr,
+	TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
+	TP_ARGS(ibdev, stag, event, len),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibdev->dev))
+		__field(u32, stag)
+		__field(int, event)
+		__field(u64, len)
+	),
+	TP_fast_assign(
+		__assign_str(dev, dev_name(&ibdev->dev));
+		__entry->stag = stag;
+		__entry->event = event;
+		__entry->len = len;
+	),
+	TP_printk("dev=%s stag=%#x %s len=%llu", __get_str(dev),
+		  __entry->stag,
+		  __print_symbolic(__entry->event,
+				   { MPA_MR_EVENT_REG, "reg" },
+				   { MPA_MR_EVENT_FAST_REG, "fast-reg" },
+				   { MPA_MR_EVENT_INVALIDATE, "invalidate" },
+				   { MPA_MR_EVENT_REMOTE_INVALIDATE,
+				     "remote-invalidate" },
+				   { MPA_MR_EVENT_DEREG, "dereg" }),
+		  __entry->len)
+);
+
+#endif /* MPA_RNIC_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH rnic
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What mpa_rnic.ko and its verbs provider share: responses of the verbs
+ * commands, and the rings that both map.
+ *
+ * A ring is one mmap()able object: a struct mpa_ring_hdr, then, from octet
+ * MPA_RING_HDR_LEN on, a power-of-two number of entries. Indices run freely
+ * and are reduced modulo the number of entries on use. Whoever owns an index
+ * publishes entries with a store-release of it; the other side reads it with
+ * a load-acquire. The kernel trusts nothing it reads here: it copies an entry
+ * before it checks it, and bounds every index.
+ *
+ *		prod		cons
+ * send queue	user		kernel
+ * receive q.	user		kernel
+ * completion q. kernel		user
+ */
+#ifndef MPA_ABI_H
+#define MPA_ABI_H
+
+#include <linux/types.h>
+
+#define MPA_ABI_VERSION		1
+
+/* sysfs attribute of the ib_device by which a provider knows it; "1\n". */
+#define MPA_ABI_SYSFS_ATTR	"mpa_abi_version"
+
+enum {
+	MPA_MAX_SGE		= 16,
+	MPA_MAX_INLINE		= 512,
+	MPA_RING_HDR_LEN	= 128,
+};
+
+/**
+ * struct mpa_ring_hdr - the indices at the start of every ring
+ * @prod: entries produced since creation
+ * @pad0: keeps the two owners' words on cache lines of their own
+ * @cons: entries consumed since creation
+ * @arm: completion queues: MPA_ARM_*; set by the user, taken by the kernel.
+ *	Receive queues: not %MPA_ARM_NONE once the kernel wants a doorbell after
+ *	entries were published; the user looks after a full fence
+ * @pad1: to %MPA_RING_HDR_LEN
+ */
+struct mpa_ring_hdr {
+	__u32 prod;
+	__u32 pad0[15];
+	__u32 cons;
+	__u32 arm;
+	__u32 pad1[14];
+};
+
+/* mpa_ring_hdr.arm: which completion raises the next event. */
+enum {
+	MPA_ARM_NONE		= 0,
+	MPA_ARM_SOLICITED	= 1,
+	MPA_ARM_NEXT		= 2,
+};
+
+/**
+ * struct mpa_sge - a piece of registered memory
+ * @addr: address within the region
+ * @length: octets
+ * @lkey: STag of the region
+ */
+struct mpa_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+/* mpa_sqe.opcode */
+enum {
+	MPA_WR_WRITE		= 0,
+	MPA_WR_SEND		= 1,
+	MPA_WR_SEND_INV		= 2,
+	MPA_WR_READ		= 3,
+	MPA_WR_READ_INV		= 4,	/* Read, then invalidate the sink */
+	MPA_WR_LOCAL_INV	= 5,
+	MPA_WR_REG_MR		= 6,	/* kernel consumers only */
+	MPA_WR_OPCODES
+};
+
+/* mpa_sqe.flags */
+enum {
+	MPA_SQE_SIGNALED	= 1 << 0,
+	MPA_SQE_SOLICITED	= 1 << 1,
+	MPA_SQE_FENCE		= 1 << 2,
+	MPA_SQE_INLINE		= 1 << 3,
+	MPA_SQE_FLAGS		= 0xf
+};
+
+/**
+ * struct mpa_sqe - a send queue entry
+ * @wr_id: returned in the completion
+ * @opcode: MPA_WR_*
+ * @flags: MPA_SQE_* bits, others must be zero
+ * @num_sge: pieces in @sge; a Read takes at most one
+ * @reserved: zero
+ * @length: %MPA_SQE_INLINE: octets of data that stand in place of @sge;
+ *	%MPA_WR_REG_MR: access flags
+ * @remote_addr: Write, Read: tagged offset at the peer; %MPA_WR_REG_MR: the
+ *	region, a kernel pointer
+ * @stag: Write, Read: the peer's STag; SEND_INV: STag the peer is to
+ *	invalidate; LOCAL_INV: own STag; REG_MR: the new STag
+ * @reserved2: zero
+ * @sge: the pieces, or inline data; room for both is in the stride
+ */
+struct mpa_sqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;
+	__u8 flags;
+	__u8 num_sge;
+	__u8 reserved;
+	__u32 length;
+	__aligned_u64 remote_addr;
+	__u32 stag;
+	__u32 reserved2;
+	struct mpa_sge sge[];
+};
+
+/**
+ * struct mpa_rqe - a receive queue entry
+ * @wr_id: returned in the completion
+ * @num_sge: pieces in @sge
+ * @reserved: zero
+ * @sge: where the message goes
+ */
+struct mpa_rqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+	struct mpa_sge sge[];
+};
+
+/* mpa_cqe.opcode: an MPA_WR_* of the send queue, or */
+enum {
+	MPA_CQE_RECV		= 0x80,
+};
+
+/* mpa_cqe.flags */
+enum {
+	MPA_CQE_INVALIDATED	= 1 << 0,	/* inv_stag is meaningful */
+	MPA_CQE_SOLICITED	= 1 << 1,	/* (kernel use) */
+};
+
+/* mpa_cqe.status; the numbers are those of enum ib_wc_status */
+enum {
+	MPA_WC_SUCCESS		= 0,
+	MPA_WC_LOC_LEN_ERR	= 1,
+	MPA_WC_LOC_QP_OP_ERR	= 2,
+	MPA_WC_LOC_PROT_ERR	= 4,
+	MPA_WC_WR_FLUSH_ERR	= 5,
+	MPA_WC_MW_BIND_ERR	= 6,
+	MPA_WC_LOC_ACCESS_ERR	= 8,
+	MPA_WC_REM_INV_REQ_ERR	= 9,
+	MPA_WC_REM_ACCESS_ERR	= 10,
+	MPA_WC_REM_OP_ERR	= 11,
+	MPA_WC_FATAL_ERR	= 19,
+	MPA_WC_GENERAL_ERR	= 21,
+};
+
+/**
+ * struct mpa_cqe - a completion queue entry
+ * @wr_id: of the work request
+ * @qp_num: queue pair it was posted to
+ * @byte_len: octets received or read
+ * @inv_stag: STag a Send with Invalidate has invalidated
+ * @status: MPA_WC_*
+ * @opcode: MPA_WR_* or %MPA_CQE_RECV
+ * @flags: MPA_CQE_*
+ * @vendor_err: RDMAP/DDP/MPA error as layer << 12 | type << 8 | code; or 0
+ * @reserved: zero
+ */
+struct mpa_cqe {
+	__aligned_u64 wr_id;
+	__u32 qp_num;
+	__u32 byte_len;
+	__u32 inv_stag;
+	__u8 status;
+	__u8 opcode;
+	__u16 flags;
+	__u32 vendor_err;
+	__u32 reserved;
+};
+
+/**
+ * struct mpa_alloc_ucontext_resp - response of GET_CONTEXT
+ * @abi_version: %MPA_ABI_VERSION
+ * @reserved: zero
+ */
+struct mpa_alloc_ucontext_resp {
+	__u32 abi_version;
+	__u32 reserved;
+};
+
+/**
+ * struct mpa_create_cq_resp - response of CREATE_CQ
+ * @cq_key: mmap() offset of the ring
+ * @num_cqe: entries, a power of two
+ * @ring_len: octets to map
+ */
+struct mpa_create_cq_resp {
+	__aligned_u64 cq_key;
+	__u32 num_cqe;
+	__u32 ring_len;
+};
+
+/**
+ * struct mpa_create_qp_resp - response of CREATE_QP
+ * @sq_key: mmap() offset of the send ring
+ * @rq_key: mmap() offset of the receive ring
+ * @num_sqe: send entries, a power of two
+ * @num_rqe: receive entries, a power of two
+ * @sqe_stride: octets to a send entry
+ * @rqe_stride: octets to a receive entry
+ * @sq_len: octets of the send ring to map
+ * @rq_len: octets of the receive ring to map
+ * @max_inline: octets of inline data an entry takes
+ * @qp_num: number of the queue pair
+ *
+ * The doorbell is a POST_SEND command without work requests. The receive
+ * queue needs none while the queue pair is in operation; in the error state
+ * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed.
+ */
+struct mpa_create_qp_resp {
+	__aligned_u64 sq_key;
+	__aligned_u64 rq_key;
+	__u32 num_sqe;
+	__u32 num_rqe;
+	__u32 sqe_stride;
+	__u32 rqe_stride;
+	__u32 sq_len;
+	__u32 rq_len;
+	__u32 max_inline;
+	__u32 qp_num;
+};
+
+/**
+ * struct mpa_reg_mr_resp - response of REG_MR
+ * @stag: STag of the region (also its lkey and rkey)
+ * @reserved: zero
+ */
+struct mpa_reg_mr_resp {
+	__u32 stag;
+	__u32 reserved;
+};
+
+#endif /* MPA_ABI_H */
