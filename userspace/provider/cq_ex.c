@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * The polling interface of ibv_create_cq_ex(3), one completion at a time.
+ */
+#include <errno.h>
+
+#include "mpa.h"
+
+static void cq_lock(struct mpa_cq *cq)
+{
+	if (!cq->unlocked)
+		pthread_mutex_lock(&cq->lock);
+}
+
+static void cq_unlock(struct mpa_cq *cq)
+{
+	if (!cq->unlocked)
+		pthread_mutex_unlock(&cq->lock);
+}
+
+/* Called with the lock held; 0, ENOENT, or EIO for a ring out of order. */
+static int cq_next(struct mpa_cq *cq)
+{
+	struct ibv_cq_ex *cq_ex = &cq->base.cq_ex;
+	int64_t ready = mpa_ring_ready(&cq->ring, cq->cons);
+
+	if (ready <= 0)
+		return ready ? EIO : ENOENT;
+
+	/* A copy, so that the kernel has the place back at once. */
+	cq->cur = *(const struct mpa_cqe *)mpa_ring_slot(&cq->ring, cq->cons);
+	mpa_ring_consume(&cq->ring, ++cq->cons);
+
+	cq_ex->wr_id = cq->cur.wr_id;
+	cq_ex->status = mpa_wc_status(&cq->cur);
+	return 0;
+}
+
+static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct mpa_cq *cq = to_mpa_cq_ex(ibcq);
+	int ret;
+
+	if (attr->comp_mask)
+		return EINVAL;
+
+	cq_lock(cq);
+	ret = cq_next(cq);
+	if (ret)
+		cq_unlock(cq);
+	return ret;
+}
+
+static int next_poll(struct ibv_cq_ex *ibcq)
+{
+	return cq_next(to_mpa_cq_ex(ibcq));
+}
+
+static void end_poll(struct ibv_cq_ex *ibcq)
+{
+	cq_unlock(to_mpa_cq_ex(ibcq));
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return mpa_wc_opcode(&to_mpa_cq_ex(ibcq)->cur);
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return to_mpa_cq_ex(ibcq)->cur.vendor_err;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return to_mpa_cq_ex(ibcq)->cur.byte_len;
+}
+
+/* Of the two things this field can carry, iWARP has the invalidated STag. */
+static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	const struct mpa_cqe *cqe = &to_mpa_cq_ex(ibcq)->cur;
+
+	return cqe->flags & MPA_CQE_INVALIDATED ? cqe->inv_stag : 0;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return to_mpa_cq_ex(ibcq)->cur.qp_num;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return mpa_wc_flags(&to_mpa_cq_ex(ibcq)->cur);
+}
+
+/* The rest of IBV_WC_STANDARD_FLAGS are notions of InfiniBand. */
+static uint32_t read_zero_u32(struct ibv_cq_ex *ibcq)
+{
+	(void)ibcq;
+	return 0;
+}
+
+static uint8_t read_zero_u8(struct ibv_cq_ex *ibcq)
+{
+	(void)ibcq;
+	return 0;
+}
+
+/**
+ * mpa_cq_set_ex_ops() - make a completion queue pollable by ibv_start_poll()
+ * @cq: the queue
+ */
+void mpa_cq_set_ex_ops(struct ibv_cq_ex *cq)
+{
+	cq->start_poll = start_poll;
+	cq->next_poll = next_poll;
+	cq->end_poll = end_poll;
+	cq->read_opcode = read_opcode;
+	cq->read_vendor_err = read_vendor_err;
+	cq->read_byte_len = read_byte_len;
+	cq->read_imm_data = read_imm_data;
+	cq->read_qp_num = read_qp_num;
+	cq->read_src_qp = read_zero_u32;
+	cq->read_wc_flags = read_wc_flags;
+	cq->read_slid = read_zero_u32;
+	cq->read_sl = read_zero_u8;
+	cq->read_dlid_path_bits = read_zero_u8;
+}

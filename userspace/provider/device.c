@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Devices, contexts, and the objects that are the kernel's alone: protection
+ * domains and memory regions.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpa.h"
+
+/*
+ * Responses: the RDMA core's part, then ours. The core's may end in an array
+ * without a size, after which a structure cannot go on.
+ */
+union mpa_uverbs_get_context_resp {
+	struct ib_uverbs_get_context_resp core;
+	struct {
+		uint8_t skip[sizeof(struct ib_uverbs_get_context_resp)];
+		struct mpa_alloc_ucontext_resp drv;
+	};
+};
+
+union mpa_uverbs_reg_mr_resp {
+	struct ib_uverbs_reg_mr_resp core;
+	struct {
+		uint8_t skip[sizeof(struct ib_uverbs_reg_mr_resp)];
+		struct mpa_reg_mr_resp drv;
+	};
+};
+
+static_assert(offsetof(union mpa_uverbs_get_context_resp, drv) ==
+	      sizeof(struct ib_uverbs_get_context_resp),
+	      "get_context response");
+static_assert(offsetof(union mpa_uverbs_reg_mr_resp, drv) ==
+	      sizeof(struct ib_uverbs_reg_mr_resp), "reg_mr response");
+
+static int query_device_ex(struct ibv_context *ibctx,
+			   const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp = { 0 };
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%u.%u.%u", (unsigned int)(fw >> 32) & 0xffff,
+		 (unsigned int)(fw >> 16) & 0xffff, (unsigned int)fw & 0xffff);
+	return 0;
+}
+
+static int query_port(struct ibv_context *ibctx, uint8_t port,
+		      struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd = { 0 };
+
+	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
+}
+
+static struct ibv_pd *alloc_pd(struct ibv_context *ibctx)
+{
+	struct ib_uverbs_alloc_pd_resp resp = { 0 };
+	struct ibv_alloc_pd cmd = { 0 };
+	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+	int ret;
+
+	if (!pd) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	ret = ibv_cmd_alloc_pd(ibctx, pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (!ret)
+		return pd;
+
+	free(pd);
+	errno = ret;
+	return NULL;
+}
+
+static int dealloc_pd(struct ibv_pd *pd)
+{
+	int ret = ibv_cmd_dealloc_pd(pd);
+
+	if (!ret)
+		free(pd);
+	return ret;
+}
+
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+			     uint64_t hca_va, int access)
+{
+	union mpa_uverbs_reg_mr_resp resp = { .drv = { 0 } };
+	struct ibv_reg_mr cmd = { 0 };
+	struct verbs_mr *mr = calloc(1, sizeof(*mr));
+	int ret;
+
+	if (!mr) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, mr, &cmd,
+			     sizeof(cmd), &resp.core, sizeof(resp));
+	if (!ret)
+		return &mr->ibv_mr;
+
+	free(mr);
+	errno = ret;
+	return NULL;
+}
+
+static int dereg_mr(struct verbs_mr *mr)
+{
+	int ret = ibv_cmd_dereg_mr(mr);
+
+	if (!ret)
+		free(mr);
+	return ret;
+}
+
+static void free_context(struct ibv_context *ibctx)
+{
+	struct mpa_context *ctx = to_mpa_context(ibctx);
+
+	verbs_uninit_context(&ctx->base);
+	free(ctx);
+}
+
+/* Operations that are not here are refused with EOPNOTSUPP by libibverbs. */
+static const struct verbs_context_ops mpa_context_ops = {
+	.alloc_pd = alloc_pd,
+	.create_cq = mpa_create_cq,
+	.create_cq_ex = mpa_create_cq_ex,
+	.create_qp = mpa_create_qp,
+	.create_qp_ex = mpa_create_qp_ex,
+	.dealloc_pd = dealloc_pd,
+	.dereg_mr = dereg_mr,
+	.destroy_cq = mpa_destroy_cq,
+	.destroy_qp = mpa_destroy_qp,
+	.free_context = free_context,
+	.modify_qp = mpa_modify_qp,
+	.poll_cq = mpa_poll_cq,
+	.post_recv = mpa_post_recv,
+	.post_send = mpa_post_send,
+	.query_device_ex = query_device_ex,
+	.query_port = query_port,
+	.query_qp = mpa_query_qp,
+	.reg_mr = reg_mr,
+	.req_notify_cq = mpa_req_notify_cq,
+};
+
+static int get_context(struct mpa_context *ctx)
+{
+	union mpa_uverbs_get_context_resp resp = { .drv = { 0 } };
+	struct ibv_get_context cmd = { 0 };
+	int ret;
+
+	ret = mpa_cmd_get_context(&ctx->base, &cmd, sizeof(cmd), &resp.core,
+				  sizeof(resp));
+	if (ret)
+		return ret;
+	if (resp.drv.abi_version != MPA_ABI_VERSION) {
+		mpa_err(ctx, "the kernel speaks version %u, the provider %u",
+			resp.drv.abi_version, MPA_ABI_VERSION);
+		return EPROTONOSUPPORT;
+	}
+	return 0;
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *device,
+					   int cmd_fd, void *private_data)
+{
+	/* How the interface states where the member is: a pointer from 0. */
+	struct verbs_context *base_offset =
+		(struct verbs_context *)offsetof(struct mpa_context, base);
+	struct mpa_context *ctx;
+	int ret;
+
+	(void)private_data;
+	ctx = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*ctx),
+					    base_offset, RDMA_DRIVER_UNKNOWN);
+	if (!ctx)
+		return NULL;
+
+	ret = get_context(ctx);
+	if (ret) {
+		free_context(&ctx->base.context);
+		errno = ret;
+		return NULL;
+	}
+	verbs_set_ops(&ctx->base, &mpa_context_ops);
+	return &ctx->base;
+}
+
+/* No rdma_driver_id is registered for us: the kernel side's attribute tells. */
+static bool match_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	char value[16];
+	char *end;
+
+	if (ibv_read_ibdev_sysfs_file(value, sizeof(value), sysfs_dev,
+				      MPA_ABI_SYSFS_ATTR) <= 0)
+		return false;
+	return strtoul(value, &end, 10) == MPA_ABI_VERSION && end != value &&
+	       (*end == '\0' || *end == '\n');
+}
+
+static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	struct mpa_device *dev = calloc(1, sizeof(*dev));
+
+	(void)sysfs_dev;
+	return dev ? &dev->base : NULL;
+}
+
+static void uninit_device(struct verbs_device *base)
+{
+	free(mpa_container_of(base, struct mpa_device, base));
+}
+
+static const struct verbs_match_ent mpa_match_table[] = {
+	{ .kind = VERBS_MATCH_SENTINEL },
+};
+
+static const struct verbs_device_ops mpa_device_ops = {
+	.name = "mpa",
+	.match_min_abi_version = MPA_ABI_VERSION,
+	.match_max_abi_version = MPA_ABI_VERSION,
+	.match_table = mpa_match_table,
+	.match_device = match_device,
+	.alloc_context = alloc_context,
+	.alloc_device = alloc_device,
+	.uninit_device = uninit_device,
+};
+
+PROVIDER_DRIVER(mpa, mpa_device_ops);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The provider's objects, and what its files offer each other.
+ *
+ * Locks: each send, receive and completion queue has one, and none is taken
+ * while another is held. All are mutexes: a program holds the send queue's
+ * between ibv_wr_start() and ibv_wr_complete(), and the completion queue's
+ * between ibv_start_poll() and ibv_end_poll(), for as long as it likes.
+ */
+#ifndef MPA_PROVIDER_H
+#define MPA_PROVIDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "provider_abi.h"
+#include "ring.h"
+
+#define mpa_container_of(ptr, type, member)				\
+	((type *)((uintptr_t)(ptr) - offsetof(type, member)))
+
+/**
+ * struct mpa_device - a device of ours
+ * @base: libibverbs' part
+ */
+struct mpa_device {
+	struct verbs_device base;
+};
+
+/**
+ * struct mpa_context - an open device
+ * @base: libibverbs' part
+ * @doorbell_ioctl: write() is refused to this process; set once, atomically
+ */
+struct mpa_context {
+	struct verbs_context base;
+	bool doorbell_ioctl;
+};
+
+/**
+ * struct mpa_cq - a completion queue
+ * @base: libibverbs' part
+ * @lock: protects all below
+ * @unlocked: the program promised to use it from one thread only
+ * @cons: index of the next entry to be read
+ * @ring: the entries
+ * @cur: entry that the program looks at between start_poll and end_poll
+ */
+struct mpa_cq {
+	struct verbs_cq base;
+	pthread_mutex_t lock;
+	bool unlocked;
+	uint32_t cons;
+	struct mpa_ring ring;
+	struct mpa_cqe cur;
+};
+
+/**
+ * struct mpa_wq - a send or receive queue
+ * @lock: protects all below
+ * @ring: the entries
+ * @prod: entries published
+ * @next: entries written; runs ahead of @prod only while the lock is held
+ * @max_sge: pieces an entry takes
+ */
+struct mpa_wq {
+	pthread_mutex_t lock;
+	struct mpa_ring ring;
+	uint32_t prod;
+	uint32_t next;
+	uint32_t max_sge;
+};
+
+/**
+ * struct mpa_doorbell - the command that makes the kernel look at a send queue
+ * @hdr: of the write() interface
+ * @cmd: POST_SEND without work requests
+ */
+struct mpa_doorbell {
+	struct ib_uverbs_cmd_hdr hdr;
+	struct ib_uverbs_post_send cmd;
+};
+
+/**
+ * struct mpa_qp - a queue pair
+ * @base: libibverbs' part
+ * @sq: send queue
+ * @rq: receive queue
+ * @max_inline: octets of inline data a send entry takes
+ * @sq_sig_all: every send entry is signalled
+ * @wr_sqe: entry under construction by the ibv_wr functions, or NULL; sq.lock
+ * @wr_err: first error since ibv_wr_start(), a positive errno; sq.lock
+ */
+struct mpa_qp {
+	struct verbs_qp base;
+	struct mpa_wq sq;
+	struct mpa_wq rq;
+	uint32_t max_inline;
+	bool sq_sig_all;
+	struct mpa_sqe *wr_sqe;
+	int wr_err;
+};
+
+static inline struct mpa_context *to_mpa_context(struct ibv_context *context)
+{
+	return mpa_container_of(context, struct mpa_context, base.context);
+}
+
+static inline struct mpa_cq *to_mpa_cq(struct ibv_cq *cq)
+{
+	return mpa_container_of(cq, struct mpa_cq, base.cq);
+}
+
+static inline struct mpa_cq *to_mpa_cq_ex(struct ibv_cq_ex *cq)
+{
+	return mpa_container_of(cq, struct mpa_cq, base.cq_ex);
+}
+
+static inline struct mpa_qp *to_mpa_qp(struct ibv_qp *qp)
+{
+	return mpa_container_of(qp, struct mpa_qp, base.qp);
+}
+
+static inline struct mpa_qp *to_mpa_qp_ex(struct ibv_qp_ex *qp)
+{
+	return mpa_container_of(qp, struct mpa_qp, base.qp_ex);
+}
+
+#define mpa_err(context, format, ...)					\
+	__verbs_log(&(context)->base, VERBS_LOG_ERR, "mpa: " format "\n", \
+		    ##__VA_ARGS__)
+
+/* ring.c */
+int mpa_ring_map(struct mpa_ring *ring, int fd, uint64_t key, uint32_t entries,
+		 uint32_t stride, uint32_t least_stride, uint32_t len);
+void mpa_ring_unmap(struct mpa_ring *ring);
+
+/* cq.c */
+struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,
+			     struct ibv_comp_channel *channel, int comp_vector);
+struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
+				   struct ibv_cq_init_attr_ex *attr);
+int mpa_destroy_cq(struct ibv_cq *ibcq);
+int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num);
+
+/* cq_ex.c */
+void mpa_cq_set_ex_ops(struct ibv_cq_ex *cq);
+
+/* wc.c */
+enum ibv_wc_status mpa_wc_status(const struct mpa_cqe *cqe);
+enum ibv_wc_opcode mpa_wc_opcode(const struct mpa_cqe *cqe);
+unsigned int mpa_wc_flags(const struct mpa_cqe *cqe);
+void mpa_wc_fill(const struct mpa_cqe *cqe, struct ibv_wc *wc);
+
+/* qp.c */
+struct ibv_qp *mpa_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *mpa_create_qp_ex(struct ibv_context *ibctx,
+				struct ibv_qp_init_attr_ex *attr);
+int mpa_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask);
+int mpa_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		 struct ibv_qp_init_attr *init_attr);
+int mpa_destroy_qp(struct ibv_qp *ibqp);
+
+/* sqe.c */
+int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
+		  unsigned int send_flags, struct mpa_sqe **out);
+void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
+			uint32_t rkey);
+void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag);
+int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+		     size_t num_sge, const struct ibv_sge *sges);
+int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+		       size_t num_buf, const struct ibv_data_buf *bufs);
+int mpa_sqe_set_inline_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+			    size_t num_sge, const struct ibv_sge *sges);
+
+/* post.c */
+int mpa_sq_submit(struct mpa_qp *qp);
+int mpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr);
+int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr);
+
+/* wr.c */
+int mpa_qp_check_wr_ops(uint64_t send_ops_flags);
+void mpa_qp_set_wr_ops(struct ibv_qp_ex *qp);
+
+#endif /* MPA_PROVIDER_H */

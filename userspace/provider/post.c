@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Posting of work requests, and the doorbell.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "mpa.h"
+
+static_assert(sizeof(struct mpa_doorbell) == 32, "doorbell");
+
+static int write_doorbell(const struct mpa_qp *qp, int fd)
+{
+	struct ib_uverbs_post_send_resp resp = { 0 };
+	const struct mpa_doorbell bell = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_POST_SEND,
+			.in_words = sizeof(bell) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.cmd = {
+			.response = (uintptr_t)&resp,
+			.qp_handle = qp->base.qp.handle,
+			.wqe_size = sizeof(struct ib_uverbs_send_wr),
+		},
+	};
+	ssize_t n;
+
+	do
+		n = write(fd, &bell, sizeof(bell));
+	while (n < 0 && errno == EINTR);
+
+	if (n < 0)
+		return errno;
+	return n == sizeof(bell) ? 0 : EIO;
+}
+
+/*
+ * write() is the cheapest way into the kernel, but one that the kernel keeps
+ * from processes whose credentials have changed since they opened the device,
+ * as those of a daemon do that gives up its privileges. libibverbs has another
+ * way for them.
+ */
+static int ring_doorbell(struct mpa_qp *qp)
+{
+	struct mpa_context *ctx = to_mpa_context(qp->base.qp.context);
+	struct ibv_send_wr *bad_wr;
+	int ret;
+
+	if (!__atomic_load_n(&ctx->doorbell_ioctl, __ATOMIC_RELAXED)) {
+		ret = write_doorbell(qp, ctx->base.context.cmd_fd);
+		if (ret != EACCES)
+			return ret;
+		__atomic_store_n(&ctx->doorbell_ioctl, true, __ATOMIC_RELAXED);
+	}
+	return ibv_cmd_post_send(&qp->base.qp, NULL, &bad_wr);
+}
+
+/**
+ * mpa_sq_submit() - publish the entries between sq.prod and sq.next
+ * @qp: queue pair; sq.lock is held
+ *
+ * An index never moves back, not even if the doorbell is refused: the kernel
+ * may have seen it for another reason. A refusal means that the device or the
+ * queue pair is gone, and that nobody will look at the entries.
+ *
+ * Return: 0, or a positive errno if the doorbell was refused.
+ */
+int mpa_sq_submit(struct mpa_qp *qp)
+{
+	struct mpa_wq *sq = &qp->sq;
+
+	if (sq->prod == sq->next)
+		return 0;
+	sq->prod = sq->next;
+	mpa_ring_produce(&sq->ring, sq->prod);
+	return ring_doorbell(qp);
+}
+
+/* Writes one entry; sq.lock is held. */
+static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct mpa_sqe *sqe;
+	int ret;
+
+	ret = mpa_sqe_start(qp, wr->opcode, wr->send_flags, &sqe);
+	if (ret)
+		return ret;
+	sqe->wr_id = wr->wr_id;
+
+	switch (wr->opcode) {
+	case IBV_WR_LOCAL_INV:
+		mpa_sqe_set_stag(sqe, wr->invalidate_rkey);
+		return 0;
+	case IBV_WR_SEND_WITH_INV:
+		mpa_sqe_set_stag(sqe, wr->invalidate_rkey);
+		break;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_READ:
+		mpa_sqe_set_remote(sqe, wr->wr.rdma.remote_addr,
+				   wr->wr.rdma.rkey);
+		break;
+	default:
+		break;
+	}
+
+	/* A negative number becomes one that is above every limit. */
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return mpa_sqe_set_inline_sges(qp, sqe, (size_t)wr->num_sge,
+					       wr->sg_list);
+	return mpa_sqe_set_sges(qp, sqe, (size_t)wr->num_sge, wr->sg_list);
+}
+
+/**
+ * mpa_post_send() - ibv_post_send(3)
+ * @ibqp: the queue pair
+ * @wr: list of work requests
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * Return: 0, %EINVAL for a request that cannot be, %ENOMEM if the queue is
+ * full, or the positive errno with which the kernel refused the doorbell.
+ */
+int mpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad_wr)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	int ret = 0, refused;
+
+	pthread_mutex_lock(&qp->sq.lock);
+	for (; wr; wr = wr->next) {
+		ret = put_send(qp, wr);
+		if (ret)
+			break;
+		qp->sq.next++;
+	}
+	refused = mpa_sq_submit(qp);
+	pthread_mutex_unlock(&qp->sq.lock);
+
+	if (refused) {
+		ret = refused;
+		wr = first;
+	}
+	if (ret)
+		*bad_wr = wr;
+	return ret;
+}
+
+/* Writes one entry; rq.lock is held. */
+static int put_recv(struct mpa_wq *rq, const struct ibv_recv_wr *wr)
+{
+	struct mpa_rqe *rqe;
+	uint64_t total = 0;
+	int i;
+
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge ||
+	    (wr->num_sge && !wr->sg_list))
+		return EINVAL;
+	if (!mpa_ring_room(&rq->ring, rq->next))
+		return ENOMEM;
+
+	rqe = mpa_ring_slot(&rq->ring, rq->next);
+	rqe->wr_id = wr->wr_id;
+	rqe->num_sge = (uint32_t)wr->num_sge;
+	rqe->reserved = 0;
+	for (i = 0; i < wr->num_sge; i++) {
+		total += wr->sg_list[i].length;
+		rqe->sge[i] = (struct mpa_sge){
+			.addr = wr->sg_list[i].addr,
+			.length = wr->sg_list[i].length,
+			.lkey = wr->sg_list[i].lkey,
+		};
+	}
+	return total > UINT32_MAX ? EINVAL : 0;
+}
+
+/* Publishes the entries between rq.prod and rq.next; rq.lock is held. */
+static int submit_recv(struct mpa_qp *qp)
+{
+	struct mpa_wq *rq = &qp->rq;
+
+	if (rq->prod == rq->next)
+		return 0;
+	rq->prod = rq->next;
+	mpa_ring_produce(&rq->ring, rq->prod);
+	return mpa_ring_armed(&rq->ring) ? ring_doorbell(qp) : 0;
+}
+
+/**
+ * mpa_post_recv() - ibv_post_recv(3)
+ * @ibqp: the queue pair
+ * @wr: list of work requests
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * The kernel is called only if it asked for that, see mpa_ring_armed().
+ *
+ * Return: 0, %EINVAL for a request that cannot be, %ENOMEM if the queue is
+ * full, or the positive errno with which the kernel refused to be called.
+ */
+int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		  struct ibv_recv_wr **bad_wr)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	struct mpa_wq *rq = &qp->rq;
+	struct ibv_recv_wr *first = wr;
+	int ret = 0, refused;
+
+	pthread_mutex_lock(&rq->lock);
+	for (; wr; wr = wr->next) {
+		ret = put_recv(rq, wr);
+		if (ret)
+			break;
+		rq->next++;
+	}
+	refused = submit_recv(qp);
+	pthread_mutex_unlock(&rq->lock);
+
+	if (refused) {
+		ret = refused;
+		wr = first;
+	}
+	if (ret)
+		*bad_wr = wr;
+	return ret;
+}

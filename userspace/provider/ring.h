@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Index arithmetic of the rings shared with the kernel.
+ *
+ * Each index has one writer, which keeps a copy of its own and never believes
+ * the shared word. A store-release of an index pairs with the load-acquire on
+ * the other side: entries are written before they are published, and copied
+ * before their place is given back.
+ */
+#ifndef MPA_PROVIDER_RING_H
+#define MPA_PROVIDER_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/mpa-abi.h>
+
+/**
+ * struct mpa_ring - a mapped ring
+ * @hdr: the shared indices; NULL for a ring of no entries
+ * @slots: the first entry
+ * @entries: a power of two, or 0
+ * @stride: octets from one entry to the next
+ * @len: octets mapped at @hdr
+ */
+struct mpa_ring {
+	struct mpa_ring_hdr *hdr;
+	uint8_t *slots;
+	uint32_t entries;
+	uint32_t stride;
+	size_t len;
+};
+
+/**
+ * mpa_ring_fits() - whether a geometry is one this code can work with
+ * @entries: number of entries
+ * @stride: octets to an entry
+ * @least_stride: octets that an entry must have
+ * @len: octets of the whole ring
+ */
+static inline bool mpa_ring_fits(uint32_t entries, uint32_t stride,
+				 uint32_t least_stride, uint32_t len)
+{
+	uint64_t need = (uint64_t)entries * stride + MPA_RING_HDR_LEN;
+
+	return (entries & (entries - 1)) == 0 && stride >= least_stride &&
+	       stride % 8 == 0 && need <= len;
+}
+
+/**
+ * mpa_ring_slot() - the entry that an index designates
+ * @ring: ring with at least one entry
+ * @index: free-running
+ */
+static inline void *mpa_ring_slot(const struct mpa_ring *ring, uint32_t index)
+{
+	return ring->slots +
+	       (size_t)(index & (ring->entries - 1)) * ring->stride;
+}
+
+/**
+ * mpa_ring_room() - entries a producer may still write
+ * @ring: ring this side produces into
+ * @prod: its own copy of the index, published or not
+ *
+ * A consumer's index that makes no sense (the memory of a device that has
+ * gone may read as zeros) leaves no room.
+ */
+static inline uint32_t mpa_ring_room(const struct mpa_ring *ring, uint32_t prod)
+{
+	uint32_t used;
+
+	if (!ring->entries)
+		return 0;
+
+	used = prod - __atomic_load_n(&ring->hdr->cons, __ATOMIC_ACQUIRE);
+	return used < ring->entries ? ring->entries - used : 0;
+}
+
+/**
+ * mpa_ring_ready() - entries a consumer may read
+ * @ring: ring this side consumes from
+ * @cons: its own copy of the index
+ *
+ * Return: the number, or -1 if the producer's index makes no sense.
+ */
+static inline int64_t mpa_ring_ready(const struct mpa_ring *ring, uint32_t cons)
+{
+	uint32_t ready = __atomic_load_n(&ring->hdr->prod, __ATOMIC_ACQUIRE) -
+			 cons;
+
+	return ready <= ring->entries ? (int64_t)ready : -1;
+}
+
+/**
+ * mpa_ring_produce() - publish entries
+ * @ring: ring this side produces into
+ * @prod: the new index
+ */
+static inline void mpa_ring_produce(struct mpa_ring *ring, uint32_t prod)
+{
+	__atomic_store_n(&ring->hdr->prod, prod, __ATOMIC_RELEASE);
+}
+
+/**
+ * mpa_ring_consume() - give entries back
+ * @ring: ring this side consumes from
+ * @cons: the new index
+ */
+static inline void mpa_ring_consume(struct mpa_ring *ring, uint32_t cons)
+{
+	__atomic_store_n(&ring->hdr->cons, cons, __ATOMIC_RELEASE);
+}
+
+/**
+ * mpa_ring_arm() - ask for an event
+ * @ring: completion ring
+ * @want: %MPA_ARM_SOLICITED or %MPA_ARM_NEXT
+ *
+ * A stronger request that is still pending stays. The caller looks at the
+ * ring again afterwards; the barrier keeps that look from being done before
+ * the request is visible, and pairs with the one the kernel has between
+ * publishing a completion and taking the request. One of the two sides sees
+ * the other.
+ */
+static inline void mpa_ring_arm(struct mpa_ring *ring, uint32_t want)
+{
+	uint32_t old = __atomic_load_n(&ring->hdr->arm, __ATOMIC_RELAXED);
+
+	while (old < want &&
+	       !__atomic_compare_exchange_n(&ring->hdr->arm, &old, want, true,
+					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/**
+ * mpa_ring_armed() - whether the consumer asked to be told of what is produced
+ * @ring: receive ring, into which entries have just been published
+ *
+ * The kernel looks at a receive queue when a message needs a buffer. Once a
+ * stream has ended none will come, yet receives that are posted then have to
+ * be flushed: it sets the word before it flushes for the last time. The
+ * barrier keeps the word from being read before the entries are published, and
+ * pairs with the kernel's between its store and its look at prod.
+ */
+static inline bool mpa_ring_armed(const struct mpa_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->hdr->arm, __ATOMIC_RELAXED) !=
+	       MPA_ARM_NONE;
+}
+
+#endif /* MPA_PROVIDER_RING_H */

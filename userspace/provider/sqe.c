@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+/*
+ * Making of send queue entries, for both ways of posting.
+ *
+ * An entry is written in place, behind the last one published; nothing is
+ * visible to the kernel before mpa_sq_submit().
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "mpa.h"
+
+/* Traits of an operation. */
+enum {
+	OP_DATA		= 1 << 0,	/* has local buffers */
+	OP_ONE_SGE	= 1 << 1,	/* ... but one at most */
+	OP_INLINE	= 1 << 2,	/* ... or the data themselves */
+	OP_SOLICITED	= 1 << 3,	/* can raise an event at the peer */
+};
+
+static const uint8_t op_traits[MPA_WR_OPCODES] = {
+	[MPA_WR_WRITE]		= OP_DATA | OP_INLINE,
+	[MPA_WR_SEND]		= OP_DATA | OP_INLINE | OP_SOLICITED,
+	[MPA_WR_SEND_INV]	= OP_DATA | OP_INLINE | OP_SOLICITED,
+	[MPA_WR_READ]		= OP_DATA | OP_ONE_SGE,
+};
+
+/* From verbs to ours, plus one, so that 0 stands for what iWARP has not. */
+static const uint8_t op_codes[] = {
+	[IBV_WR_RDMA_WRITE]	= 1 + MPA_WR_WRITE,
+	[IBV_WR_SEND]		= 1 + MPA_WR_SEND,
+	[IBV_WR_SEND_WITH_INV]	= 1 + MPA_WR_SEND_INV,
+	[IBV_WR_RDMA_READ]	= 1 + MPA_WR_READ,
+	[IBV_WR_LOCAL_INV]	= 1 + MPA_WR_LOCAL_INV,
+};
+
+static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
+			 unsigned int send_flags)
+{
+	uint8_t flags = 0;
+
+	if (send_flags & IBV_SEND_SIGNALED || qp->sq_sig_all)
+		flags |= MPA_SQE_SIGNALED;
+	if (send_flags & IBV_SEND_FENCE)
+		flags |= MPA_SQE_FENCE;
+	/* Without a meaning for the others, and harmless. */
+	if (send_flags & IBV_SEND_SOLICITED && traits & OP_SOLICITED)
+		flags |= MPA_SQE_SOLICITED;
+	return flags;
+}
+
+/**
+ * mpa_sqe_start() - begin an entry
+ * @qp: queue pair; sq.lock is held
+ * @opcode: operation
+ * @send_flags: IBV_SEND_*
+ * @out: the entry at sq.next, without buffers and without a work request id
+ *
+ * The caller advances sq.next to keep the entry.
+ *
+ * Return: 0, %EINVAL for an operation or flag that there is not, %ENOMEM if
+ * the queue is full.
+ */
+int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
+		  unsigned int send_flags, struct mpa_sqe **out)
+{
+	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+				   IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+	struct mpa_sqe *sqe;
+	uint8_t code;
+
+	if ((size_t)opcode >= sizeof(op_codes) || !op_codes[opcode] ||
+	    send_flags & ~known)
+		return EINVAL;
+	code = op_codes[opcode] - 1;
+	if (send_flags & IBV_SEND_INLINE && !(op_traits[code] & OP_INLINE))
+		return EINVAL;
+	if (!mpa_ring_room(&qp->sq.ring, qp->sq.next))
+		return ENOMEM;
+
+	sqe = mpa_ring_slot(&qp->sq.ring, qp->sq.next);
+	*sqe = (struct mpa_sqe){
+		.opcode = code,
+		.flags = sqe_flags(qp, op_traits[code], send_flags),
+	};
+	*out = sqe;
+	return 0;
+}
+
+/**
+ * mpa_sqe_set_remote() - say where at the peer
+ * @sqe: a Write or Read
+ * @remote_addr: tagged offset
+ * @rkey: the peer's STag
+ */
+void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
+			uint32_t rkey)
+{
+	sqe->remote_addr = remote_addr;
+	sqe->stag = rkey;
+}
+
+/**
+ * mpa_sqe_set_stag() - say which STag is to be invalidated
+ * @sqe: a Send with Invalidate or a local invalidation
+ * @stag: the STag
+ */
+void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag)
+{
+	sqe->stag = stag;
+}
+
+/**
+ * mpa_sqe_set_sges() - give an entry its buffers
+ * @qp: queue pair of the entry
+ * @sqe: a started entry
+ * @num_sge: pieces
+ * @sges: the pieces
+ *
+ * Return: 0, or %EINVAL for more pieces than the operation or the queue takes,
+ * or for a message that no DDP message can be as long as.
+ */
+int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+		     size_t num_sge, const struct ibv_sge *sges)
+{
+	uint8_t traits = op_traits[sqe->opcode];
+	size_t most = traits & OP_ONE_SGE ? 1 : qp->sq.max_sge;
+	uint64_t total = 0;
+	size_t i;
+
+	if (!(traits & OP_DATA) || num_sge > most || (num_sge && !sges))
+		return EINVAL;
+
+	for (i = 0; i < num_sge; i++) {
+		total += sges[i].length;
+		sqe->sge[i] = (struct mpa_sge){
+			.addr = sges[i].addr,
+			.length = sges[i].length,
+			.lkey = sges[i].lkey,
+		};
+	}
+	if (total > UINT32_MAX)
+		return EINVAL;
+
+	sqe->num_sge = (uint8_t)num_sge;
+	sqe->flags &= (uint8_t)~MPA_SQE_INLINE;
+	sqe->length = 0;
+	return 0;
+}
+
+static int append_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+			 const void *addr, size_t length)
+{
+	if (length > qp->max_inline - sqe->length || (length && !addr))
+		return EINVAL;
+	if (length)
+		memcpy((uint8_t *)sqe->sge + sqe->length, addr, length);
+	sqe->length += (uint32_t)length;
+	return 0;
+}
+
+static int begin_inline(struct mpa_sqe *sqe)
+{
+	if (!(op_traits[sqe->opcode] & OP_INLINE))
+		return EINVAL;
+	sqe->num_sge = 0;
+	sqe->length = 0;
+	sqe->flags |= MPA_SQE_INLINE;
+	return 0;
+}
+
+/**
+ * mpa_sqe_set_inline() - give an entry its data
+ * @qp: queue pair of the entry
+ * @sqe: a started entry
+ * @num_buf: buffers to gather from
+ * @bufs: the buffers; free for other use on return
+ *
+ * Return: 0, or %EINVAL for more data than fit, or an operation without any.
+ */
+int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+		       size_t num_buf, const struct ibv_data_buf *bufs)
+{
+	int ret = begin_inline(sqe);
+	size_t i;
+
+	for (i = 0; !ret && i < num_buf; i++)
+		ret = append_inline(qp, sqe, bufs[i].addr, bufs[i].length);
+	return ret;
+}
+
+/**
+ * mpa_sqe_set_inline_sges() - the same from a gather list
+ * @qp: queue pair of the entry
+ * @sqe: a started entry
+ * @num_sge: pieces to gather from; as many as without inlining
+ * @sges: the pieces, whose keys are not looked at
+ *
+ * Return: 0, or %EINVAL for more data or pieces than fit, or an operation
+ * without any.
+ */
+int mpa_sqe_set_inline_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
+			    size_t num_sge, const struct ibv_sge *sges)
+{
+	int ret = begin_inline(sqe);
+	size_t i;
+
+	if (num_sge > qp->sq.max_sge || (num_sge && !sges))
+		return EINVAL;
+	for (i = 0; !ret && i < num_sge; i++)
+		ret = append_inline(qp, sqe,
+				    (const void *)(uintptr_t)sges[i].addr,
+				    sges[i].length);
+	return ret;
+}

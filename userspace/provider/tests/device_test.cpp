@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* device.c: recognition, contexts, protection domains, memory regions. */
+#include "fake_kernel.hpp"
+
+#include <cerrno>
+
+namespace {
+
+using fake::Kernel;
+using fake::ProviderTest;
+
+TEST(driver, is_registered_when_loaded)
+{
+	const auto &driver = Kernel::driver();
+
+	EXPECT_STREQ(driver.name, "mpa");
+	EXPECT_EQ(driver.match_min_abi_version, 1u);
+	EXPECT_EQ(driver.match_max_abi_version, 1u);
+	ASSERT_NE(driver.match_table, nullptr);
+	EXPECT_EQ(driver.match_table[0].kind, VERBS_MATCH_SENTINEL);
+}
+
+struct MatchRow {
+	std::optional<std::string> value;
+	bool want;
+};
+
+class Match : public testing::TestWithParam<MatchRow> {};
+
+TEST_P(Match, reads_the_attribute)
+{
+	Kernel kernel;
+	verbs_sysfs_dev dev{};
+
+	kernel.sysfs_value = GetParam().value;
+	EXPECT_EQ(Kernel::driver().match_device(&dev), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	table, Match,
+	testing::Values(MatchRow{ "1\n", true }, MatchRow{ "1", true },
+			MatchRow{ std::nullopt, false }, MatchRow{ "", false },
+			MatchRow{ "\n", false }, MatchRow{ "2\n", false },
+			MatchRow{ "10\n", false }, MatchRow{ "1x\n", false },
+			MatchRow{ "x\n", false }, MatchRow{ "0\n", false },
+			MatchRow{ "1111111111111111\n", false }));
+
+TEST(alloc_device, reports_no_memory)
+{
+	Kernel kernel;
+
+	kernel.fail_calloc = 1;
+	EXPECT_EQ(Kernel::driver().alloc_device(nullptr), nullptr);
+}
+
+struct ContextRow {
+	const char *refused;
+	int err;
+	std::uint32_t version;
+	int want;
+};
+
+class Context : public testing::TestWithParam<ContextRow> {};
+
+TEST_P(Context, failure_is_reported_and_undone)
+{
+	const auto &row = GetParam();
+	Kernel kernel;
+	ibv_device device{};
+
+	kernel.refuse[row.refused] = row.err;
+	kernel.abi_version = row.version;
+	errno = 0;
+	EXPECT_EQ(Kernel::driver().alloc_context(&device, 0x6d7061, nullptr),
+		  nullptr);
+	EXPECT_EQ(errno, row.want);
+	EXPECT_EQ(kernel.objects["context"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	table, Context,
+	testing::Values(ContextRow{ "init_context", ENOMEM, 1, ENOMEM },
+			ContextRow{ "get_context", EPERM, 1, EPERM },
+			ContextRow{ "nothing", 0, 0, EPROTONOSUPPORT },
+			ContextRow{ "nothing", 0, 2, EPROTONOSUPPORT }));
+
+TEST(alloc_context, explains_another_version)
+{
+	Kernel kernel;
+	ibv_device device{};
+
+	kernel.abi_version = 7;
+	Kernel::driver().alloc_context(&device, 0x6d7061, nullptr);
+	EXPECT_NE(kernel.log.find("version 7"), std::string::npos);
+}
+
+TEST_F(ProviderTest, query_device_formats_the_firmware_version)
+{
+	ibv_device_attr_ex attr{};
+
+	EXPECT_EQ(kernel.ops.query_device_ex(context(), nullptr, &attr,
+					     sizeof(attr)),
+		  0);
+	EXPECT_STREQ(attr.orig_attr.fw_ver, "1.2.3");
+
+	kernel.refuse["query_device"] = EIO;
+	EXPECT_EQ(kernel.ops.query_device_ex(context(), nullptr, &attr,
+					     sizeof(attr)),
+		  EIO);
+}
+
+TEST_F(ProviderTest, query_port_asks_the_kernel)
+{
+	ibv_port_attr attr{};
+
+	EXPECT_EQ(kernel.ops.query_port(context(), 3, &attr), 0);
+	EXPECT_EQ(attr.lid, 3);
+	kernel.refuse["query_port"] = EINVAL;
+	EXPECT_EQ(kernel.ops.query_port(context(), 3, &attr), EINVAL);
+}
+
+TEST_F(ProviderTest, pd_comes_and_goes)
+{
+	ibv_pd *p = kernel.ops.alloc_pd(context());
+
+	ASSERT_NE(p, nullptr);
+	kernel.refuse["dealloc_pd"] = EBUSY;
+	EXPECT_EQ(kernel.ops.dealloc_pd(p), EBUSY);
+	kernel.refuse.clear();
+	EXPECT_EQ(kernel.ops.dealloc_pd(p), 0);
+}
+
+TEST_F(ProviderTest, pd_failures)
+{
+	kernel.refuse["alloc_pd"] = ENOSPC;
+	EXPECT_EQ(kernel.ops.alloc_pd(context()), nullptr);
+	EXPECT_EQ(errno, ENOSPC);
+	kernel.fail_calloc = 1;
+	EXPECT_EQ(kernel.ops.alloc_pd(context()), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST_F(ProviderTest, mr_comes_and_goes)
+{
+	char octet;
+	ibv_mr *mr = kernel.ops.reg_mr(&pd, &octet, 1, 0,
+				       IBV_ACCESS_REMOTE_READ);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(mr->lkey, 0x100u);
+	auto *vmr = reinterpret_cast<verbs_mr *>(mr);
+
+	EXPECT_EQ(vmr->access, IBV_ACCESS_REMOTE_READ);
+	kernel.refuse["dereg_mr"] = EBUSY;
+	EXPECT_EQ(kernel.ops.dereg_mr(vmr), EBUSY);
+	kernel.refuse.clear();
+	EXPECT_EQ(kernel.ops.dereg_mr(vmr), 0);
+}
+
+TEST_F(ProviderTest, mr_failures)
+{
+	kernel.refuse["reg_mr"] = EFAULT;
+	EXPECT_EQ(kernel.ops.reg_mr(&pd, nullptr, 1, 0, 0), nullptr);
+	EXPECT_EQ(errno, EFAULT);
+	kernel.fail_calloc = 1;
+	EXPECT_EQ(kernel.ops.reg_mr(&pd, nullptr, 1, 0, 0), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+}
+
+/* What stays NULL, libibverbs answers with EOPNOTSUPP. */
+TEST_F(ProviderTest, leaves_the_rest_to_libibverbs)
+{
+	EXPECT_EQ(kernel.ops.create_srq, nullptr);
+	EXPECT_EQ(kernel.ops.post_srq_recv, nullptr);
+	EXPECT_EQ(kernel.ops.resize_cq, nullptr);
+	EXPECT_EQ(kernel.ops.alloc_mw, nullptr);
+	EXPECT_EQ(kernel.ops.create_ah, nullptr);
+}
+
+} // namespace

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "fake_kernel.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace fake {
+
+namespace {
+
+/* Plain pointers: set before any constructor of C++ runs. */
+Kernel *the_kernel;
+const verbs_device_ops *the_driver;
+
+constexpr int command_fd = 0x6d7061;
+
+} // namespace
+
+Kernel::Kernel()
+{
+	the_kernel = this;
+}
+
+Kernel::~Kernel()
+{
+	the_kernel = nullptr;
+}
+
+Kernel &Kernel::current()
+{
+	return *the_kernel;
+}
+
+const verbs_device_ops &Kernel::driver()
+{
+	return *the_driver;
+}
+
+int Kernel::command(const std::string &name)
+{
+	commands.push_back(name);
+	auto found = refuse.find(name);
+
+	return found == refuse.end() ? 0 : found->second;
+}
+
+int Kernel::object(const std::string &kind, int delta)
+{
+	return objects[kind] += delta;
+}
+
+Ring &Kernel::make_ring(std::uint64_t key, std::uint32_t entries,
+			std::uint32_t stride)
+{
+	Ring ring;
+
+	ring.entries = entries;
+	ring.stride = stride;
+	ring.len = (MPA_RING_HDR_LEN + entries * stride + 4095) & ~4095u;
+	ring.memory = std::make_unique<std::uint64_t[]>(ring.len / 8);
+	return rings[key] = std::move(ring);
+}
+
+ProviderTest::ProviderTest()
+{
+	static ibv_device public_device{};
+
+	device = Kernel::driver().alloc_device(nullptr);
+	vctx = Kernel::driver().alloc_context(&public_device, command_fd,
+					      nullptr);
+	if (!device || !vctx)
+		throw std::runtime_error("cannot open the device");
+	pd.context = context();
+	kernel.commands.clear();
+}
+
+ProviderTest::~ProviderTest()
+{
+	if (scq)
+		destroy(scq);
+	if (rcq)
+		destroy(rcq);
+	kernel.ops.free_context(context());
+	Kernel::driver().uninit_device(device);
+	for (const auto &[kind, count] : kernel.objects)
+		EXPECT_EQ(count, 0) << kind << " left behind";
+}
+
+ibv_cq *ProviderTest::make_cq(int cqe)
+{
+	ibv_cq *cq = kernel.ops.create_cq(context(), cqe, nullptr, 0);
+
+	EXPECT_NE(cq, nullptr);
+	return cq;
+}
+
+ibv_qp *ProviderTest::make_qp(bool ex, bool sig_all)
+{
+	if (!scq) {
+		scq = make_cq(16);
+		rcq = make_cq(16);
+	}
+
+	ibv_qp_init_attr_ex attr{};
+	attr.pd = &pd;
+	attr.send_cq = scq;
+	attr.recv_cq = rcq;
+	attr.cap = kernel.grant;
+	attr.qp_type = IBV_QPT_RC;
+	attr.sq_sig_all = sig_all;
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	if (ex) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	}
+	ibv_qp *qp = kernel.ops.create_qp_ex(context(), &attr);
+
+	EXPECT_NE(qp, nullptr);
+	return qp;
+}
+
+namespace {
+
+template <typename Core, typename Drv>
+void respond(Core *core, std::size_t size, const Drv &drv)
+{
+	ASSERT_EQ(size, sizeof(Core) + sizeof(Drv));
+	std::memcpy(reinterpret_cast<char *>(core) + sizeof(Core), &drv,
+		    sizeof(drv));
+}
+
+} // namespace
+
+} // namespace fake
+
+using fake::Kernel;
+
+/* libibverbs. */
+extern "C" {
+
+void verbs_register_driver(const verbs_device_ops *ops)
+{
+	fake::the_driver = ops;
+}
+
+void *_verbs_init_and_alloc_context(ibv_device *device, int cmd_fd,
+				    std::size_t alloc_size,
+				    verbs_context *context_offset,
+				    std::uint32_t driver_id)
+{
+	EXPECT_EQ(driver_id, 0u);
+	if (int err = Kernel::current().command("init_context")) {
+		errno = err;
+		return nullptr;
+	}
+	auto *memory = static_cast<char *>(std::calloc(1, alloc_size));
+	auto *ctx = reinterpret_cast<verbs_context *>(
+		memory + reinterpret_cast<std::uintptr_t>(context_offset));
+
+	ctx->context.device = device;
+	ctx->context.cmd_fd = cmd_fd;
+	Kernel::current().object("context", 1);
+	return memory;
+}
+
+void verbs_uninit_context(verbs_context *)
+{
+	Kernel::current().object("context", -1);
+}
+
+void verbs_set_ops(verbs_context *, const verbs_context_ops *ops)
+{
+	Kernel::current().ops = *ops;
+}
+
+void __verbs_log(verbs_context *, std::uint32_t, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	std::vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	Kernel::current().log += text;
+}
+
+int ibv_read_ibdev_sysfs_file(char *buf, std::size_t size, verbs_sysfs_dev *,
+			      const char *format, ...)
+{
+	const auto &value = Kernel::current().sysfs_value;
+
+	EXPECT_STREQ(format, MPA_ABI_SYSFS_ATTR);
+	if (!value)
+		return -1;
+	std::string text = *value;
+
+	if (text.ends_with('\n'))
+		text.pop_back();
+	if (text.size() >= size)
+		return -1;
+	std::memcpy(buf, text.c_str(), text.size() + 1);
+	return static_cast<int>(text.size());
+}
+
+int ibv_cmd_get_context(verbs_context *, ibv_get_context *,
+			std::size_t cmd_size,
+#if IBVERBS_PABI_VERSION >= 57
+			ibv_fd_arr *,
+#endif
+			ib_uverbs_get_context_resp *resp,
+			std::size_t resp_size)
+{
+	EXPECT_EQ(cmd_size, 16u);
+	if (int err = Kernel::current().command("get_context"))
+		return err;
+	fake::respond(resp, resp_size,
+		      mpa_alloc_ucontext_resp{
+			      .abi_version = Kernel::current().abi_version,
+			      .reserved = 0 });
+	return 0;
+}
+
+int ibv_cmd_query_device_any(ibv_context *, const ibv_query_device_ex_input *,
+			     ibv_device_attr_ex *attr, std::size_t attr_size,
+			     ib_uverbs_ex_query_device_resp *resp,
+			     std::size_t *resp_size)
+{
+	EXPECT_EQ(*resp_size, sizeof(*resp));
+	if (int err = Kernel::current().command("query_device"))
+		return err;
+	std::memset(static_cast<void *>(attr), 0, attr_size);
+	resp->base.fw_ver = 0x0001'0002'0003;
+	return 0;
+}
+
+int ibv_cmd_query_port(ibv_context *, std::uint8_t port, ibv_port_attr *attr,
+		       struct ibv_query_port *, std::size_t cmd_size)
+{
+	EXPECT_EQ(cmd_size, 24u);
+	attr->lid = port;
+	return Kernel::current().command("query_port");
+}
+
+int ibv_cmd_alloc_pd(ibv_context *context, ibv_pd *pd, struct ibv_alloc_pd *,
+		     std::size_t cmd_size, ib_uverbs_alloc_pd_resp *,
+		     std::size_t resp_size)
+{
+	EXPECT_EQ(cmd_size, 16u);
+	EXPECT_EQ(resp_size, 4u);
+	if (int err = Kernel::current().command("alloc_pd"))
+		return err;
+	pd->context = context;
+	Kernel::current().object("pd", 1);
+	return 0;
+}
+
+int ibv_cmd_dealloc_pd(ibv_pd *)
+{
+	if (int err = Kernel::current().command("dealloc_pd"))
+		return err;
+	Kernel::current().object("pd", -1);
+	return 0;
+}
+
+int ibv_cmd_reg_mr(ibv_pd *, void *, std::size_t, std::uint64_t, int access,
+		   verbs_mr *mr, struct ibv_reg_mr *, std::size_t cmd_size,
+		   ib_uverbs_reg_mr_resp *resp, std::size_t resp_size)
+{
+	EXPECT_EQ(cmd_size, 48u);
+	if (int err = Kernel::current().command("reg_mr"))
+		return err;
+	fake::respond(resp, resp_size,
+		      mpa_reg_mr_resp{ .stag = 0x100, .reserved = 0 });
+	mr->ibv_mr.lkey = 0x100;
+	mr->access = access;
+	Kernel::current().object("mr", 1);
+	return 0;
+}
+
+int ibv_cmd_dereg_mr(verbs_mr *)
+{
+	if (int err = Kernel::current().command("dereg_mr"))
+		return err;
+	Kernel::current().object("mr", -1);
+	return 0;
+}
+
+int ibv_cmd_create_cq_ex(ibv_context *context, const ibv_cq_init_attr_ex *attr,
+			 verbs_cq *cq, struct ibv_create_cq_ex *,
+			 std::size_t cmd_size, ib_uverbs_ex_create_cq_resp *resp,
+			 std::size_t resp_size, std::uint32_t)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(cmd_size, 56u);
+	k.cq_attr = *attr;
+	if (int err = k.command("create_cq"))
+		return err;
+
+	std::uint32_t handle = k.new_handle();
+	auto &ring = k.make_ring(std::uint64_t{ handle } << 4, attr->cqe,
+				 sizeof(mpa_cqe));
+	mpa_create_cq_resp drv{ .cq_key = std::uint64_t{ handle } << 4,
+				.num_cqe = ring.entries,
+				.ring_len = ring.len };
+
+	k.edit_cq(drv);
+	fake::respond(resp, resp_size, drv);
+	cq->cq.context = context;
+	cq->cq.handle = handle;
+	k.object("cq", 1);
+	return 0;
+}
+
+int ibv_cmd_destroy_cq(ibv_cq *)
+{
+	if (int err = Kernel::current().command("destroy_cq"))
+		return err;
+	Kernel::current().object("cq", -1);
+	return 0;
+}
+
+int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
+			 ibv_qp_init_attr_ex *attr, struct ibv_create_qp *,
+			 std::size_t cmd_size, ib_uverbs_create_qp_resp *resp,
+			 std::size_t resp_size)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(cmd_size, 64u);
+	EXPECT_EQ(attr->comp_mask & ~IBV_QP_INIT_ATTR_PD, 0u);
+	k.qp_attr = *attr;
+	if (int err = k.command("create_qp"))
+		return err;
+
+	std::uint32_t handle = k.new_handle();
+	std::uint64_t key = std::uint64_t{ handle } << 4;
+	std::uint32_t room = std::max<std::uint32_t>(
+		k.grant.max_send_sge * sizeof(mpa_sge),
+		k.grant.max_inline_data);
+	auto &sq = k.make_ring(key | 1, k.grant.max_send_wr,
+			       sizeof(mpa_sqe) + room);
+	auto &rq = k.make_ring(key | 2, k.grant.max_recv_wr,
+			       sizeof(mpa_rqe) + k.grant.max_recv_sge *
+							 sizeof(mpa_sge));
+	mpa_create_qp_resp drv{ .sq_key = key | 1,
+				.rq_key = key | 2,
+				.num_sqe = sq.entries,
+				.num_rqe = rq.entries,
+				.sqe_stride = sq.stride,
+				.rqe_stride = rq.stride,
+				.sq_len = sq.len,
+				.rq_len = rq.len,
+				.max_inline = k.grant.max_inline_data,
+				.qp_num = 100 + handle };
+
+	k.edit_qp(drv);
+	fake::respond(resp, resp_size, drv);
+	attr->cap = k.grant;
+	vqp->qp.context = context;
+	vqp->qp.handle = handle;
+	vqp->qp.qp_num = 100 + handle;
+	vqp->qp.send_cq = attr->send_cq;
+	vqp->qp.recv_cq = attr->recv_cq;
+	vqp->comp_mask = 0;
+	k.object("qp", 1);
+	return 0;
+}
+
+int ibv_cmd_modify_qp(ibv_qp *, ibv_qp_attr *, int, struct ibv_modify_qp *,
+		      std::size_t cmd_size)
+{
+	EXPECT_EQ(cmd_size, 120u);
+	return Kernel::current().command("modify_qp");
+}
+
+int ibv_cmd_query_qp(ibv_qp *, ibv_qp_attr *attr, int, ibv_qp_init_attr *,
+		     struct ibv_query_qp *, std::size_t cmd_size)
+{
+	EXPECT_EQ(cmd_size, 24u);
+	attr->qp_state = IBV_QPS_RTS;
+	return Kernel::current().command("query_qp");
+}
+
+int ibv_cmd_destroy_qp(ibv_qp *)
+{
+	if (int err = Kernel::current().command("destroy_qp"))
+		return err;
+	Kernel::current().object("qp", -1);
+	return 0;
+}
+
+int ibv_cmd_post_send(ibv_qp *, ibv_send_wr *wr, ibv_send_wr **)
+{
+	EXPECT_EQ(wr, nullptr);
+	return Kernel::current().command("post_send");
+}
+
+/* The C library, as the linker's --wrap directs the provider's calls. */
+
+void *__real_calloc(std::size_t n, std::size_t size);
+int __real_munmap(void *addr, std::size_t len);
+void *__real_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
+		  off_t offset);
+ssize_t __real_write(int fd, const void *buf, std::size_t count);
+
+void *__wrap_calloc(std::size_t n, std::size_t size)
+{
+	Kernel *k = fake::the_kernel;
+
+	if (k && k->fail_calloc && !--k->fail_calloc)
+		return nullptr;
+	return __real_calloc(n, size);
+}
+
+void *__wrap_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
+		  off_t offset)
+{
+	if (fd != fake::command_fd)
+		return __real_mmap(addr, len, prot, flags, fd, offset);
+
+	Kernel &k = Kernel::current();
+
+	if (k.fail_mmap && !--k.fail_mmap) {
+		errno = EAGAIN;
+		return MAP_FAILED;
+	}
+	EXPECT_EQ(prot, PROT_READ | PROT_WRITE);
+	EXPECT_EQ(flags, MAP_SHARED);
+	auto &ring = k.rings.at(static_cast<std::uint64_t>(offset));
+
+	EXPECT_EQ(len, ring.len);
+	EXPECT_FALSE(ring.mapped);
+	ring.mapped = true;
+	k.object("mapping", 1);
+	return ring.memory.get();
+}
+
+int __wrap_munmap(void *addr, std::size_t len)
+{
+	for (auto &[key, ring] : Kernel::current().rings) {
+		if (ring.memory.get() != addr)
+			continue;
+		EXPECT_TRUE(ring.mapped);
+		EXPECT_EQ(len, ring.len);
+		ring.mapped = false;
+		/* Whoever looks again is caught by the sanitizer. */
+		ring.memory.reset();
+		Kernel::current().object("mapping", -1);
+		return 0;
+	}
+	return __real_munmap(addr, len);
+}
+
+ssize_t __wrap_write(int fd, const void *buf, std::size_t count)
+{
+	if (fd != fake::command_fd)
+		return __real_write(fd, buf, count);
+
+	Kernel &k = Kernel::current();
+	int err = 0;
+
+	if (!k.write_errors.empty()) {
+		err = k.write_errors.front();
+		k.write_errors.pop_front();
+	}
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	EXPECT_EQ(count, sizeof(fake::Doorbell));
+	fake::Doorbell bell;
+
+	std::memcpy(&bell, buf, sizeof(bell));
+	/* The kernel answers, so the pointer must lead somewhere. */
+	reinterpret_cast<ib_uverbs_post_send_resp *>(bell.cmd.response)
+		->bad_wr = 0;
+	k.doorbells.push_back(bell);
+	return static_cast<ssize_t>(k.write_short.value_or(count));
+}
+
+} // extern "C"

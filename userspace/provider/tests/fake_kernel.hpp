@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What stands in for the kernel and libibverbs: the rings are plain memory,
+ * the commands are answered here, and every refusal can be ordered.
+ */
+#ifndef MPA_PROVIDER_FAKE_KERNEL_HPP
+#define MPA_PROVIDER_FAKE_KERNEL_HPP
+
+#include "../provider_abi.h"
+#include "../ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+/* A ring as the kernel sees it. */
+struct Ring {
+	std::unique_ptr<std::uint64_t[]> memory;
+	std::uint32_t entries = 0;
+	std::uint32_t stride = 0;
+	std::uint32_t len = 0;
+	bool mapped = false;
+
+	mpa_ring_hdr &hdr() const
+	{
+		return *reinterpret_cast<mpa_ring_hdr *>(memory.get());
+	}
+
+	/* The entry that an index designates. */
+	template <typename Entry> Entry &at(std::uint32_t index) const
+	{
+		auto *octets = reinterpret_cast<std::uint8_t *>(memory.get());
+
+		return *reinterpret_cast<Entry *>(
+			octets + MPA_RING_HDR_LEN +
+			std::size_t{ index % entries } * stride);
+	}
+
+	/* Both indices, as if the ring had been used for long. */
+	void start_at(std::uint32_t index) const
+	{
+		hdr().prod = index;
+		hdr().cons = index;
+	}
+};
+
+/* A doorbell, as it was written. */
+struct Doorbell {
+	ib_uverbs_cmd_hdr hdr;
+	ib_uverbs_post_send cmd;
+};
+
+class Kernel {
+public:
+	Kernel();
+	~Kernel();
+	Kernel(const Kernel &) = delete;
+	Kernel &operator=(const Kernel &) = delete;
+
+	static Kernel &current();
+	static const verbs_device_ops &driver();
+
+	/* Orders, all of them lasting until changed. */
+	std::map<std::string, int> refuse;	/* command: errno */
+	std::optional<std::string> sysfs_value;
+	std::uint32_t abi_version = MPA_ABI_VERSION;
+	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
+	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
+	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
+	int fail_calloc = 0;			/* the n-th from now on */
+	int fail_mmap = 0;
+	std::deque<int> write_errors;		/* 0: as it should be */
+	std::optional<std::size_t> write_short;
+
+	/* What was seen. */
+	std::vector<std::string> commands;
+	std::vector<Doorbell> doorbells;	/* by write() */
+	std::string log;
+	std::map<std::string, int> objects;	/* that exist, by kind */
+	verbs_context_ops ops{};
+	ibv_cq_init_attr_ex cq_attr{};
+	ibv_qp_init_attr_ex qp_attr{};
+
+	/* Rings, by the handle of their owner. */
+	Ring &cq(std::uint32_t handle) { return rings.at(handle << 4); }
+	Ring &sq(std::uint32_t handle) { return rings.at(handle << 4 | 1); }
+	Ring &rq(std::uint32_t handle) { return rings.at(handle << 4 | 2); }
+
+	/* For the functions that stand in. */
+	int command(const std::string &name);
+	int object(const std::string &kind, int delta);
+	std::uint32_t new_handle() { return next_handle++; }
+	Ring &make_ring(std::uint64_t key, std::uint32_t entries,
+			std::uint32_t stride);
+	std::map<std::uint64_t, Ring> rings;
+
+private:
+	std::uint32_t next_handle = 1;
+};
+
+/* A test with an open device; at its end nothing may be left behind. */
+class ProviderTest : public testing::Test {
+protected:
+	ProviderTest();
+	~ProviderTest() override;
+
+	ibv_context *context() { return &vctx->context; }
+	ibv_cq *make_cq(int cqe = 4);
+	ibv_qp *make_qp(bool ex = false, bool sig_all = false);
+	void destroy(ibv_qp *qp) { EXPECT_EQ(kernel.ops.destroy_qp(qp), 0); }
+	void destroy(ibv_cq *cq) { EXPECT_EQ(kernel.ops.destroy_cq(cq), 0); }
+
+	Kernel kernel;
+	ibv_pd pd{};
+	ibv_cq *scq = nullptr;	/* of make_qp(), made on demand */
+	ibv_cq *rcq = nullptr;
+
+private:
+	verbs_device *device;
+	verbs_context *vctx;
+};
+
+} // namespace fake
+
+#endif /* MPA_PROVIDER_FAKE_KERNEL_HPP */
