@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Library of the lab's guest scripts: hosts made of network namespaces, result
+# lines, waiting, background programs, captures, counters, and a last look at
+# what is left over. A script sources it first:
+#
+#	. "$MPA_REPO/tests/lab/guest/lib.sh"
+#
+# Every command that acts on the machine is echoed before it runs. Results are
+# lines "ok N - name" or "not ok N - name"; a script that ends early, or that
+# checked nothing, fails.
+
+set -euo pipefail
+
+: "${MPA_REPO:?}" "${LAB_OUT:?}"
+PYTHON=/usr/bin/python3
+export PYTHON
+
+lab_count=0
+lab_failures=0
+lab_host_names=()
+declare -A lab_jobs=()
+
+# --- saying -----------------------------------------------------------------
+
+# A remark in the log.
+lab_note() {
+	printf '# %s\n' "$*"
+}
+
+# Runs a command and echoes it first.
+lab_do() {
+	printf '+ %s\n' "${*@Q}" | tr -d "'"
+	"$@"
+}
+
+# --- results ----------------------------------------------------------------
+
+lab_ok() {
+	lab_count=$((lab_count + 1))
+	printf 'ok %d - %s\n' "$lab_count" "$1"
+}
+
+# lab_not_ok NAME [WHY]
+lab_not_ok() {
+	lab_count=$((lab_count + 1))
+	lab_failures=$((lab_failures + 1))
+	printf 'not ok %d - %s\n' "$lab_count" "$1"
+	if [[ $# -gt 1 ]]; then
+		lab_note "$2"
+	fi
+}
+
+# lab_skip NAME WHY
+lab_skip() {
+	lab_count=$((lab_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$lab_count" "$1" "$2"
+}
+
+# lab_check NAME COMMAND...: ok if the command succeeds.
+lab_check() {
+	local name=$1 status=0
+	shift
+	lab_do "$@" || status=$?
+	if ((status == 0)); then
+		lab_ok "$name"
+	else
+		lab_not_ok "$name" "exit status $status of: $*"
+	fi
+}
+
+# lab_refuse NAME COMMAND...: ok if the command fails, and not by a signal or
+# for want of the program.
+lab_refuse() {
+	local name=$1 status=0
+	shift
+	lab_do "$@" || status=$?
+	if ((status > 0 && status < 124)); then
+		lab_ok "$name"
+	else
+		lab_not_ok "$name" "exit status $status of: $*"
+	fi
+}
+
+# lab_is NAME GOT WANTED
+lab_is() {
+	if [[ $2 == "$3" ]]; then
+		lab_ok "$1"
+	else
+		lab_not_ok "$1" "got '$2', wanted '$3'"
+	fi
+}
+
+# lab_true NAME ARITHMETIC: ok if the expression is not zero.
+lab_true() {
+	if (($2)); then
+		lab_ok "$1"
+	else
+		lab_not_ok "$1" "not true: $2"
+	fi
+}
+
+# --- waiting ----------------------------------------------------------------
+
+# lab_wait SECONDS COMMAND...: polls until the command succeeds; its output is
+# shown only if it never does.
+lab_wait() {
+	local limit=$((SECONDS + $1)) output
+	shift
+	until output=$("$@" 2>&1); do
+		if ((SECONDS >= limit)); then
+			lab_note "waited in vain for: $*"
+			printf '%s\n' "$output"
+			return 1
+		fi
+		lab_tick
+	done
+}
+
+# A tenth of a second, without a program to start: that alone takes as long in
+# an instrumented kernel.
+exec {lab_never}<> <(:)
+lab_tick() {
+	read -r -t 0.1 -u "$lab_never" || true
+}
+
+# --- hosts ------------------------------------------------------------------
+
+# lab_hosts N [MTU]: network namespaces h1 .. hN. Two are joined by a veth
+# pair, more by a bridge in a namespace of its own. In each, eth0 has
+# 10.77.0.N/24 and fd77::N/64.
+#
+#	+----h1----+            +----h2----+
+#	| eth0 .1  |------------| eth0 .2  |
+#	+----------+            +----------+
+lab_hosts() {
+	local count=$1 mtu=${2:-1500} n
+	for ((n = 1; n <= count; n++)); do
+		lab_do ip netns add "h$n"
+		lab_host_names+=("h$n")
+	done
+	if ((count == 2)); then
+		lab_do ip link add eth0 mtu "$mtu" netns h1 type veth \
+			peer name eth0 mtu "$mtu" netns h2
+	elif ((count > 2)); then
+		lab_switch "$count" "$mtu"
+	fi
+	for ((n = 1; n <= count; n++)); do
+		lab_addresses "$n" "$count"
+	done
+	for ((n = 2; n <= count; n++)); do
+		lab_wait 20 lab_reachable h1 "10.77.0.$n" "fd77::$n"
+	done
+}
+
+# lab_ip HOST: runs the `ip` commands on standard input in the namespace.
+lab_ip() {
+	local lines
+	mapfile -t lines
+	printf "+ ip -n $1 %s\n" "${lines[@]}"
+	printf '%s\n' "${lines[@]}" | ip -n "$1" -batch -
+}
+
+# More than two hosts meet in a bridge.
+lab_switch() {
+	local n
+	lab_do ip netns add switch
+	lab_host_names+=(switch)
+	lab_ip switch <<- END
+		link add br0 mtu $2 type bridge
+		link set br0 up
+	END
+	for ((n = 1; n <= $1; n++)); do
+		lab_do ip link add eth0 mtu "$2" netns "h$n" type veth \
+			peer name "port$n" mtu "$2" netns switch
+		lab_do ip -n switch link set "port$n" master br0 up
+	done
+}
+
+# lab_addresses N COUNT: lo, and eth0 unless the host is alone.
+lab_addresses() {
+	{
+		echo "link set lo up"
+		(($2 == 1)) || cat <<- END
+			addr add 10.77.0.$1/24 dev eth0
+			addr add fd77::$1/64 dev eth0 nodad
+			link set eth0 up
+		END
+	} | lab_ip "h$1"
+}
+
+# Addresses of host N, for scripts that loop over both families.
+lab_ipv4() { echo "10.77.0.${1#h}"; }
+lab_ipv6() { echo "fd77::${1#h}"; }
+
+lab_reachable() {
+	local address
+	for address in "${@:2}"; do
+		ip netns exec "$1" ping -c 1 -W 1 "$address" > /dev/null
+	done
+}
+
+# lab_in HOST COMMAND...: runs the command in the namespace.
+lab_in() {
+	lab_do ip netns exec "$@"
+}
+
+# lab_mtu BYTES: of eth0 in every host.
+lab_mtu() {
+	local host
+	for host in "${lab_host_names[@]}"; do
+		[[ $host == switch ]] || lab_in "$host" ip link set eth0 mtu "$1"
+	done
+}
+
+# --- RDMA devices -----------------------------------------------------------
+
+# lab_link HOST [TYPE [DEVICE [NETDEV]]]: an RDMA device in the namespace, by
+# default mpaN over eth0. The module is found by its alias.
+lab_link() {
+	local host=$1 type=${2:-mpa} device netdev=${4:-eth0}
+	device=${3:-$type${host#h}}
+	# On an installed system udev does this when an RDMA device appears.
+	[[ -d /sys/class/infiniband_verbs && -d /sys/class/misc/rdma_cm ]] ||
+		lab_do modprobe -a ib_uverbs rdma_ucm
+	lab_in "$host" rdma link add "$device" type "$type" netdev "$netdev"
+	lab_wait 10 lab_link_active "$device"
+}
+
+lab_link_active() {
+	rdma link show "$1/1" | grep -q 'state ACTIVE'
+}
+
+# lab_unlink DEVICE
+lab_unlink() {
+	lab_do rdma link delete "$1"
+}
+
+# lab_devices [N [MTU]]: the usual setting, N hosts with an mpa device each.
+lab_devices() {
+	local count=${1:-2} n
+	lab_hosts "$count" "${2:-1500}"
+	for ((n = 1; n <= count; n++)); do
+		lab_link "h$n"
+	done
+}
+
+# lab_counter DEVICE NAME: value of one hardware counter.
+lab_counter() {
+	local value
+	value=$(rdma -j statistic show link "$1/1" |
+		"$PYTHON" -c 'import json, sys
+for entry in json.load(sys.stdin):
+    print(entry[sys.argv[1]])' "$2") || {
+		lab_note "device $1 has no counter $2" >&2
+		return 1
+	}
+	echo "$value"
+}
+
+# lab_counters LABEL: all counters of all devices into $LAB_OUT/LABEL.json.
+lab_counters() {
+	rdma -j -p statistic show > "$LAB_OUT/$1.json" || true
+}
+
+# --- programs in the background ---------------------------------------------
+
+# lab_spawn NAME HOST COMMAND...: output goes to $LAB_OUT/NAME.log.
+lab_spawn() {
+	local name=$1
+	shift
+	printf '+ [%s] ip netns exec %s &\n' "$name" "$*"
+	ip netns exec "$@" > "$LAB_OUT/$name.log" 2>&1 < /dev/null &
+	lab_jobs[$name]=$!
+}
+
+# lab_pid NAME: process id, for signals.
+lab_pid() {
+	echo "${lab_jobs[$1]}"
+}
+
+# lab_running NAME: true while the program runs.
+lab_running() {
+	local stat
+	{ read -r stat < "/proc/${lab_jobs[$1]}/stat"; } 2> /dev/null || return 1
+	# The state follows the name, which may hold anything.
+	[[ ${stat##*) } != Z* ]]
+}
+
+lab_ended() {
+	! lab_running "$1"
+}
+
+# lab_join NAME [SECONDS]: waits for the end and returns the program's status;
+# 124 when it had to be killed. Shows its output when it failed.
+lab_join() {
+	local name=$1 limit=${2:-60} status=0 pid=${lab_jobs[$1]}
+	if ! lab_wait "$limit" lab_ended "$name"; then
+		kill -KILL "$pid" || true
+		wait "$pid" || true
+		status=124
+	else
+		wait "$pid" || status=$?
+	fi
+	unset "lab_jobs[$name]"
+	if ((status)); then
+		lab_note "$name ended with status $status:"
+		sed 's/^/#   /' "$LAB_OUT/$name.log"
+	fi
+	return "$status"
+}
+
+# lab_kill NAME [SIGNAL]: ends a program whose end is not a result.
+lab_kill() {
+	local pid=${lab_jobs[$1]}
+	printf '+ kill -%s [%s]\n' "${2:-TERM}" "$1"
+	kill "-${2:-TERM}" "$pid" 2> /dev/null || true
+	wait "$pid" 2> /dev/null || true
+	unset "lab_jobs[$1]"
+}
+
+lab_listening() {
+	[[ -n $(ip netns exec "$1" ss -Hltn "sport = :$2") ]]
+}
+
+# lab_wait_listen HOST PORT: until something listens on the TCP port.
+lab_wait_listen() {
+	lab_wait "${3:-30}" lab_listening "$1" "$2"
+}
+
+# --- captures ---------------------------------------------------------------
+
+# lab_capture NAME HOST [NETDEV]: packets into $LAB_OUT/NAME.pcapng, from now
+# until lab_capture_end NAME.
+lab_capture() {
+	local name=$1 host=$2 netdev=${3:-eth0}
+	lab_spawn "$name" "$host" dumpcap -q -i "$netdev" -s 0 -B 64 \
+		-f 'tcp or udp or icmp or icmp6' -w "/tmp/$name.pcapng"
+	lab_wait 20 grep -q '^File: ' "$LAB_OUT/$name.log"
+}
+
+# Stops the capture once everything sent so far has been written.
+lab_capture_end() {
+	local name=$1 before=-1 now
+	while now=$(stat -c %s "/tmp/$name.pcapng") && ((now != before)); do
+		before=$now
+		sleep 1
+	done
+	printf '+ kill -INT [%s]\n' "$name"
+	kill -INT "${lab_jobs[$name]}"
+	lab_join "$name" 20
+	lab_do mv "/tmp/$name.pcapng" "$LAB_OUT/$name.pcapng"
+}
+
+# --- the end ----------------------------------------------------------------
+
+lab_gone() {
+	local left
+	left=$("$@")
+	[[ -z $left ]] || {
+		printf '%s\n' "$left"
+		return 1
+	}
+}
+
+# What a module's users are, in words; empty when it is unused or not loaded.
+lab_module_users() {
+	awk -v name="$1" '$1 == name && $3 != 0 { print $1, "refcount", $3, $4 }' \
+		/proc/modules
+}
+
+# Every object the applications made is gone, though devices still exist.
+# The core's own connection management QP (GSI, type 1) is not theirs.
+lab_applications_gone() {
+	local kind
+	for kind in qp cm_id mr cq pd ctx; do
+		rdma res show "$kind"
+	done | grep -E 'comm [^[]|pid ' || true
+}
+
+# Undoes what the library set up and checks that nothing is left: called by
+# the exit trap, or by a script that wants to go on afterwards.
+lab_teardown() {
+	local name module device
+	for name in "${!lab_jobs[@]}"; do
+		lab_kill "$name" KILL
+	done
+	lab_counters "counters-$lab_count"
+	if [[ -d /sys/class/infiniband ]]; then
+		if ! lab_wait 20 lab_gone lab_applications_gone; then
+			lab_not_ok "every object of the applications is gone"
+		else
+			lab_ok "every object of the applications is gone"
+		fi
+		for device in $(rdma -j link | grep -o '"ifname":"[^"]*"' |
+			cut -d'"' -f4 | sort -u); do
+			lab_check "$device can be deleted" rdma link delete "$device"
+		done
+		lab_check "no RDMA device is left" lab_wait 20 lab_gone rdma link
+	fi
+	for name in "${lab_host_names[@]}"; do
+		lab_check "namespace $name can be deleted" ip netns del "$name"
+	done
+	lab_host_names=()
+	for module in siw mpa_rnic mpa; do
+		[[ -d /sys/module/$module/holders ]] || continue
+		lab_check "module $module is unused" \
+			lab_wait 30 lab_gone lab_module_users "$module"
+		lab_check "module $module can be removed" modprobe -r "$module"
+	done
+}
+
+lab_exit() {
+	local status=$?
+	trap - EXIT
+	set +e
+	if ((status)); then
+		lab_not_ok "the script runs to its end" "exit status $status"
+	fi
+	if ((lab_count == 0)); then
+		lab_not_ok "the script checks something"
+	fi
+	lab_teardown
+	printf '1..%d\n' "$lab_count"
+	exit $((lab_failures > 0))
+}
+
+trap lab_exit EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What every part of the lab needs: places, messages, running a program."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[3]
+LAB = REPO / "tests" / "lab"
+BUILD = REPO / "build"
+CACHE = BUILD / "cache"
+SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+
+
+class LabError(Exception):
+    """The lab cannot do what was asked; the text says what is missing."""
+
+
+def say(text):
+    print(f"lab: {text}", file=sys.stderr, flush=True)
+
+
+def output_of(*command, cwd=None):
+    """Standard output of a program that must succeed."""
+    try:
+        return subprocess.run(
+            command,
+            cwd=cwd,
+            check=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PATH": SEARCH_PATH},
+        ).stdout
+    except FileNotFoundError as error:
+        raise LabError(f"{command[0]} is missing: run scripts/deps") from error
+    except subprocess.CalledProcessError as error:
+        raise LabError(
+            f"`{' '.join(map(str, command))}` failed: {error.stderr.strip()}"
+        ) from error
+
+
+def run_logged(command, log, title, cwd=None, unit=None):
+    """Runs a long command into a log file and says how far it is.
+
+    unit: prefix of the output lines that count as one step, e.g. "  CC".
+    """
+    started = last = time.monotonic()
+    steps = 0
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w", encoding="utf-8") as sink, subprocess.Popen(
+        command,
+        cwd=cwd,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "PATH": SEARCH_PATH},
+    ) as process:
+        for line in process.stdout:
+            sink.write(line)
+            steps += bool(unit and line.startswith(unit))
+            now = time.monotonic()
+            if now - last >= 15:
+                last = now
+                sink.flush()
+                done = f", {steps} files compiled" if unit else ""
+                say(f"{title}: {now - started:.0f} s{done}")
+    if process.returncode:
+        with open(log, encoding="utf-8", errors="replace") as source:
+            tail = source.readlines()[-25:]
+        sys.stderr.writelines(tail)
+        raise LabError(f"{title} failed, the whole log is {log}")
+
+
+@contextlib.contextmanager
+def locked(path):
+    """One process at a time; others wait and say so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another lab that prepares {path.stem}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def digest(*parts):
+    """Short hash of files (Path) and texts."""
+    total = hashlib.sha256()
+    for part in parts:
+        data = part.read_bytes() if isinstance(part, Path) else str(part).encode()
+        total.update(hashlib.sha256(data).digest())
+    return total.hexdigest()[:16]

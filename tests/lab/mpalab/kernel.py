@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernels of the two lanes, their modules and their initramfs."""
+
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from .common import BUILD, CACHE, LAB, REPO, LabError
+from .common import digest, locked, output_of, run_logged, say
+from .initramfs import write_initramfs
+
+LANES = ("stock", "debug")
+HEADERS = Path("/lib/modules")
+SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+
+# Loaded by the initramfs; whatever else is needed the guest loads itself.
+BOOT_MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
+
+# Parts of the stock kernel that no VM of the lab has a device for.
+UNUSED = ("sound", "drivers/gpu", "drivers/media", "drivers/staging",
+          "drivers/iio", "drivers/usb", "drivers/net/wireless",
+          "drivers/net/ethernet", "drivers/infiniband/hw")
+
+# Longer than any run may wait and last.
+UNUSED_SECONDS = 4 * 3600
+
+FRAGMENT = LAB / "kernel-debug.config"
+
+
+def lane(name):
+    """The lane called name."""
+    return Stock() if name == "stock" else Debug()
+
+
+def package_version(package):
+    try:
+        return output_of("dpkg-query", "-W", "-f", "${Version}", package)
+    except LabError as error:
+        raise LabError(f"package {package} is missing: run scripts/deps") from error
+
+
+def newest_headers():
+    """Release of the newest Debian kernel whose headers are installed."""
+    def key(release):
+        return [int(number) for number in re.findall(r"\d+", release)]
+
+    found = [
+        path.parent.name
+        for path in HEADERS.glob("*/build")
+        if (path / "Module.symvers").exists()
+        and Path(f"/usr/share/doc/linux-headers-{path.parent.name}").exists()
+    ]
+    if not found:
+        raise LabError(
+            "no Debian kernel headers: run scripts/deps (package linux-headers-amd64)"
+        )
+    return max(found, key=key)
+
+
+def link_tree(source, target):
+    """A copy of source that shares the files' contents with it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    output_of("cp", "--archive", "--link", str(source), str(target))
+
+
+def forget_unused(directory, keep):
+    """Removes module trees that no run has asked for in the last hours."""
+    for tree in directory.glob("*"):
+        stamp = tree / "complete"
+        used = stamp.stat().st_mtime if stamp.exists() else 0
+        if tree != keep and used < time.time() - UNUSED_SECONDS:
+            shutil.rmtree(tree, ignore_errors=True)
+
+
+class Lane:
+    """What the two lanes have in common.
+
+    Each has a `base` directory in the cache: boot image and pristine module
+    tree. modules() adds the modules of this repository in extra/.
+    """
+
+    name = ""
+    memory = 2048
+    cmdline = ""
+
+    def __init__(self):
+        self._prepared = None
+
+    def prepare(self):
+        """Makes the kernel available; returns (release, base directory)."""
+        if self._prepared is None:
+            with locked(CACHE / f"{self.name}.lock"):
+                self._prepared = self._prepare()
+        return self._prepared
+
+    def _prepare(self):
+        raise NotImplementedError
+
+    def image(self):
+        raise NotImplementedError
+
+    def build_dir(self):
+        raise NotImplementedError
+
+    def module_sources(self):
+        """Our own module files, as built for this lane."""
+        raise NotImplementedError
+
+    def release(self):
+        return self.prepare()[0]
+
+    def base_modules(self):
+        release, base = self.prepare()
+        return base / "lib" / "modules" / release
+
+    def modules(self):
+        """Module tree for the guest: the kernel's own plus ours."""
+        ours = self.module_sources()
+        release, base = self.prepare()
+        for module in ours:
+            self._check_vermagic(module)
+        key = digest(base / "complete", *ours)
+        home = CACHE / "modules" / self.name / key
+        with locked(CACHE / f"modules-{self.name}.lock"):
+            forget_unused(home.parent, keep=home)
+            if not (home / "complete").exists():
+                shutil.rmtree(home, ignore_errors=True)
+                tree = home / "lib" / "modules" / release
+                link_tree(self.base_modules(), tree)
+                for file in tree.glob("modules.*"):
+                    if file.name not in ("modules.order", "modules.builtin",
+                                         "modules.builtin.modinfo"):
+                        file.unlink()
+                (tree / "extra").mkdir()
+                for module in ours:
+                    shutil.copy2(module, tree / "extra")
+                output_of("depmod", "-b", str(home), release)
+            (home / "complete").touch()
+        return home / "lib" / "modules" / release
+
+    def _check_vermagic(self, module):
+        magic = output_of("modinfo", "-F", "vermagic", str(module)).split()[0]
+        if magic != self.release():
+            raise LabError(
+                f"{module} was built for {magic}, this lane runs {self.release()}"
+            )
+
+    def initramfs(self):
+        """Path of the initramfs for this lane's kernel."""
+        release = self.release()
+        init = LAB / "guest" / "initramfs-init"
+        busybox = Path(shutil.which("busybox"))
+        modules = self._boot_modules()
+        key = digest(init, busybox, release, *modules)
+        target = CACHE / "initramfs" / f"{self.name}-{key}.cpio"
+        with locked(CACHE / f"initramfs-{self.name}.lock"):
+            target.parent.mkdir(exist_ok=True)
+            if not target.exists():
+                write_initramfs(target, init, busybox, modules)
+        return target
+
+    def _boot_modules(self):
+        """Files of BOOT_MODULES and what they need, in loading order."""
+        release, base = self.prepare()
+        files = []
+        for module in BOOT_MODULES:
+            lines = output_of(
+                "modprobe", "-d", str(base), "-S", release,
+                "--show-depends", module,
+            ).splitlines()
+            for line in lines:
+                words = line.split()
+                if words[0] == "insmod" and Path(words[1]) not in files:
+                    files.append(Path(words[1]))
+        return files
+
+
+class Stock(Lane):
+    """Debian's own kernel, unpacked from its package."""
+
+    name = "stock"
+    cmdline = "mitigations=off"
+
+    def _prepare(self):
+        release = newest_headers()
+        version = package_version(f"linux-headers-{release}")
+        base = CACHE / "stock" / f"{release}_{version}"
+        if not (base / "complete").exists():
+            shutil.rmtree(base, ignore_errors=True)
+            base.mkdir(parents=True)
+            self._unpack(self._download(release, version, base), base)
+            output_of("depmod", "-b", str(base), release)
+            (base / "complete").write_text(version, encoding="utf-8")
+        return release, base
+
+    @staticmethod
+    def _download(release, version, base):
+        package = f"linux-image-{release}"
+        say(f"downloading Debian's {package} {version} (70 MB)")
+        try:
+            output_of("apt-get", "-q", "download", f"{package}={version}", cwd=base)
+        except LabError as error:
+            raise LabError(
+                f"{error}\nThe image must match the installed headers. Without a "
+                "network nothing can be done; if the archive has moved on, "
+                "`apt-get update` and scripts/deps bring newer headers."
+            ) from error
+        return next(base.glob("*.deb"))
+
+    @staticmethod
+    def _unpack(deb, base):
+        say("unpacking the stock kernel")
+        exclude = [f"--exclude=./lib/modules/*/kernel/{part}" for part in UNUSED]
+        with subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE
+        ) as tar:
+            subprocess.run(
+                ["tar", "-x", "-C", str(base), *exclude, "./boot", "./lib"],
+                stdin=tar.stdout, check=True,
+            )
+        if tar.returncode:
+            raise LabError(f"cannot unpack {deb}")
+        deb.unlink()
+
+    def image(self):
+        release, base = self.prepare()
+        return base / "boot" / f"vmlinuz-{release}"
+
+    def build_dir(self):
+        return HEADERS / self.release() / "build"
+
+    def module_sources(self):
+        return sorted(REPO.glob("*.ko"))
+
+    def build_modules(self):
+        run_logged(
+            ["make", "modules", f"KDIR={self.build_dir()}"],
+            BUILD / "lab" / "modules-stock.log",
+            "modules for the stock kernel",
+            cwd=REPO,
+            unit="  CC",
+        )
+
+
+class Debug(Lane):
+    """linux-source-6.1 with kernel-debug.config: the watchers' kernel."""
+
+    name = "debug"
+    memory = 3072
+    cmdline = (
+        "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 "
+        "hung_task_panic=1 watchdog_thresh=60 reboot=t kunit.enable=1"
+    )
+    base = CACHE / "debug"
+    source = base / "src"
+    objects = base / "obj"
+
+    def _prepare(self):
+        if not SOURCE.exists():
+            raise LabError(f"{SOURCE} is missing: run scripts/deps")
+        inputs = digest(
+            FRAGMENT,
+            package_version("linux-source-6.1"),
+            output_of("gcc", "--version"),
+        )
+        stamp = self.base / "complete"
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != inputs:
+            stamp.unlink(missing_ok=True)
+            self._unpack()
+            self._configure()
+            self._build()
+            stamp.write_text(inputs, encoding="utf-8")
+        release = (self.objects / "include/config/kernel.release").read_text("utf-8")
+        return release.strip(), self.base
+
+    def _unpack(self):
+        stamp = self.base / "unpacked"
+        version = package_version("linux-source-6.1")
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == version:
+            return
+        shutil.rmtree(self.source, ignore_errors=True)
+        shutil.rmtree(self.objects, ignore_errors=True)
+        self.source.mkdir(parents=True)
+        say(f"unpacking {SOURCE}")
+        output_of(
+            "tar", "-xJf", str(SOURCE), "-C", str(self.source),
+            "--strip-components=1", "--exclude=*/drivers/gpu/drm/amd/include/*",
+        )
+        stamp.write_text(version, encoding="utf-8")
+
+    def _configure(self):
+        self.objects.mkdir(exist_ok=True)
+        output_of(
+            "make", "-s", "-C", str(self.source), f"O={self.objects}",
+            f"KCONFIG_ALLCONFIG={FRAGMENT}", "allnoconfig",
+        )
+        result = set((self.objects / ".config").read_text("utf-8").splitlines())
+        wanted = FRAGMENT.read_text(encoding="utf-8").splitlines()
+        lost = [
+            line for line in wanted
+            if ("CONFIG_" in line and ("=" in line or "is not set" in line))
+            and line not in result
+        ]
+        if lost:
+            raise LabError(f"{FRAGMENT}: without effect: " + ", ".join(lost))
+
+    def _build(self):
+        say("building the debug kernel (8 minutes on two cores, then cached)")
+        run_logged(
+            ["nice", "make", "-C", str(self.objects), "-j2", "bzImage", "modules"],
+            BUILD / "lab" / "kernel-debug.log",
+            "debug kernel",
+            unit="  CC",
+        )
+        shutil.rmtree(self.base / "lib", ignore_errors=True)
+        output_of(
+            "make", "-s", "-C", str(self.objects),
+            f"INSTALL_MOD_PATH={self.base}", "modules_install",
+        )
+
+    def image(self):
+        self.prepare()
+        return self.objects / "arch/x86/boot/bzImage"
+
+    def build_dir(self):
+        self.prepare()
+        return self.objects
+
+    module_tree = BUILD / "debug" / "mod"
+
+    def build_modules(self):
+        """Builds in a copy of the sources: the stock build stays as it is."""
+        self.prepare()
+        if not (REPO / "Kbuild").exists():
+            return
+        with locked(CACHE / "modules-debug-build.lock"):
+            self.module_tree.mkdir(parents=True, exist_ok=True)
+            output_of(
+                "rsync", "-a", "--delete", "--prune-empty-dirs",
+                "--filter=P *.o", "--filter=P *.ko", "--filter=P *.mod",
+                "--filter=P *.mod.c", "--filter=P .*.cmd", "--filter=P .*.d",
+                "--filter=P Module.symvers", "--filter=P modules.order",
+                "--exclude=/build", "--exclude=/.git", "--exclude=/userspace",
+                "--exclude=*.mod.c",
+                "--include=*/", "--include=*.[chS]", "--include=Kbuild",
+                "--include=Kbuild.*", "--include=Makefile", "--exclude=*",
+                f"{REPO}/", f"{self.module_tree}/",
+            )
+            self._make_modules(self.module_tree, "modules-debug")
+            self._make_modules(
+                self.module_tree / "tests" / "kunit", "modules-kunit",
+                f"KBUILD_EXTRA_SYMBOLS={self.module_tree}/Module.symvers",
+            )
+
+    def _make_modules(self, directory, log, *variables):
+        run_logged(
+            ["make", "-C", str(self.objects), f"M={directory}", *variables,
+             "-j2", "modules"],
+            BUILD / "lab" / f"{log}.log",
+            f"{log} of the debug kernel",
+            unit="  CC",
+        )
+
+    def module_sources(self):
+        return sorted(self.module_tree.rglob("*.ko"))

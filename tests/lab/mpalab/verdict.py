@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Decides whether a run was good, from what the guest left behind.
+
+Pure functions on text; tests/lab/selftest.py drives them with tables.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+# A kernel that is healthy prints none of these.
+ALARMS = re.compile(
+    r"WARNING: (?:CPU|possible|suspicious|inconsistent|bad unlock|lock held|"
+    r"held lock|Nested lock|stack|kernel stack)"
+    r"|\bBUG: "
+    r"|kernel BUG at"
+    r"|\bOops\b"
+    r"|Kernel panic"
+    r"|general protection fault"
+    r"|unable to handle (?:kernel|page)"
+    r"|\bKASAN: "
+    r"|\bUBSAN: "
+    r"|\bINFO: (?:possible|suspicious|trying to register|task .* blocked|lockdep|rcu)"
+    r"|\bsuspicious RCU usage"
+    r"|rcu: INFO: rcu"
+    r"|soft lockup"
+    r"|ODEBUG: "
+    r"|refcount_t: "
+    r"|ref_tracker: "
+    r"|unregister_netdevice: waiting for"
+    r"|Slab cache still has objects|Objects remaining in "
+    r"|restrack: .*(?:leak|still)"
+    r"|Out of memory: |invoked oom-killer"
+    r"|disagrees about version of symbol|Unknown symbol"
+    r"|list_(?:add|del) corruption"
+    r"|DEAD000000000"
+)
+TAP_LINE = re.compile(r"^(not )?ok\b(?: (\d+))?(?: - )?(.*)$")
+SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
+PLAN = re.compile(r"^1\.\.(\d+)\s*$")
+
+
+@dataclass
+class Totals:
+    """Result lines of a script."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    planned: int | None = None
+    failures: list = field(default_factory=list)
+
+    @property
+    def seen(self):
+        return self.passed + self.failed + self.skipped
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def read_tap(text):
+    """Totals of the `ok` and `not ok` lines in text."""
+    totals = Totals()
+    for line in text.splitlines():
+        plan = PLAN.match(line)
+        if plan:
+            totals.planned = (totals.planned or 0) + int(plan.group(1))
+            continue
+        found = TAP_LINE.match(line)
+        if not found:
+            continue
+        if found.group(1):
+            totals.failed += 1
+            totals.failures.append(found.group(3))
+        elif SKIP.search(line):
+            totals.skipped += 1
+        else:
+            totals.passed += 1
+    return totals
+
+
+def read_alarms(kernel_log, expected=()):
+    """Kernel messages that fail a run; expected: regular expressions."""
+    allowed = [re.compile(pattern) for pattern in expected]
+    return [
+        line.strip()
+        for line in kernel_log.splitlines()
+        if ALARMS.search(line) and not any(one.search(line) for one in allowed)
+    ]
+
+
+def read_words(text):
+    """What the guest said on the result port: {word: value}."""
+    words = {}
+    for line in text.splitlines():
+        word, _, value = line.strip().partition(" ")
+        words[word] = value
+    return words
+
+
+def judge(words, totals, alarms, kmemleak=False):
+    """Reasons why a run is not good; none means success.
+
+    kmemleak: whether the guest had to look for leaked memory.
+    """
+    reasons = []
+    if "boot" not in words:
+        reasons.append("the guest never started")
+    elif "end" not in words:
+        reasons.append("the guest fell silent before its end")
+    status = words.get("exit")
+    if "boot" in words and status != "0":
+        reasons.append(
+            "the script did not end" if status is None
+            else f"the script ended with status {status}"
+        )
+    leaks = words.get("kmemleak", "")
+    if kmemleak and "end" in words and not leaks:
+        reasons.append("kmemleak could not look for leaks")
+    if leaks not in ("", "0"):
+        reasons.append(f"kmemleak reports {leaks} object(s), see out/kmemleak")
+    if totals.failed:
+        reasons.append(f"{totals.failed} check(s) failed")
+    if totals.planned is not None and totals.planned != totals.seen:
+        reasons.append(f"{totals.planned} checks planned, {totals.seen} seen")
+    if alarms:
+        reasons.append(f"the kernel complained: {alarms[0]}")
+    return reasons

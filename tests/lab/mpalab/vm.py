@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots a VM, follows it, and turns what it left behind into a verdict."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import verdict
+from .common import BUILD, REPO, SEARCH_PATH, LabError, say
+from .kernel import Lane
+
+RUNS = BUILD / "lab"
+# Time left to the guest for its closing work once the script was stopped; the
+# scans for leaks are part of it.
+CLOSING_TIME = 45
+LEAK_SCAN_TIME = 240
+PROVIDER = BUILD / "lib" / "libmpa"
+
+
+@dataclass
+class Job:
+    """One script to run."""
+
+    lane: Lane
+    script: str
+    args: list
+    env: dict = field(default_factory=dict)
+    timeout: int = 600
+    smp: int = 2
+    memory: int | None = None
+    cmdline: str = ""
+    kmemleak: bool = False
+    name: str | None = None
+    quiet: bool = False
+    expect: list = field(default_factory=list)
+
+
+def new_run_directory(name):
+    """build/lab/<time>-<name>/, also reachable as build/lab/last."""
+    stamp = time.strftime("%m%d-%H%M%S")
+    RUNS.mkdir(parents=True, exist_ok=True)
+    for suffix in ("", *(f".{n}" for n in range(1, 100))):
+        path = RUNS / f"{stamp}-{name}{suffix}"
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        (path / "out").mkdir()
+        link = RUNS / f".last-{os.getpid()}"
+        link.symlink_to(path.name)
+        link.replace(RUNS / "last")
+        return path
+    raise LabError(f"cannot create {path}")
+
+
+def shell_words(name, value):
+    """An assignment bash and busybox can both read."""
+    return f"{name}={shlex.quote(str(value))}\n"
+
+
+def write_job(directory, lane, mode, env, guest_timeout, script="", args=()):
+    text = "".join(
+        shell_words(key, value)
+        for key, value in {
+            "MPA_REPO": REPO,
+            "LAB_MODULES": lane.modules(),
+            "LAB_LANE": lane.name,
+            "LAB_MODE": mode,
+            "LAB_SCRIPT": script,
+            "LAB_GUEST_TIMEOUT": guest_timeout,
+            "IBV_DRIVERS": PROVIDER,
+            **env,
+        }.items()
+    )
+    # One string for the boot shell, which knows no arrays; bash splits it.
+    quoted = " ".join(shlex.quote(str(arg)) for arg in args)
+    text += shell_words("LAB_ARGLINE", quoted)
+    (directory / "job").write_text(text, encoding="utf-8")
+
+
+def guest_script(script, directory):
+    """Where the guest finds the script: /tmp and the like are its own."""
+    if script.is_relative_to(REPO):
+        return script
+    shutil.copy(script, directory / "script")
+    return "/lab/script"
+
+
+def cpu_options():
+    accelerator = os.environ.get("ACCEL", "tcg")
+    if accelerator == "tcg":
+        return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+    return ["-accel", accelerator, "-cpu", "host"]
+
+
+def command_line(lane, directory, console, smp, memory, cmdline):
+    """The whole QEMU command."""
+    def port(name):
+        return ["-chardev", f"file,id={name},path={directory}/{name}.log",
+                "-device", f"virtserialport,chardev={name},name=lab.{name}"]
+
+    def share(name, path, options):
+        return ["-fsdev", f"local,id={name},path={path},security_model=none"
+                          f",multidevs=remap{options}",
+                "-device", f"virtio-9p-pci,fsdev={name},mount_tag=lab-{name}"]
+
+    return [
+        "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
+        "-display", "none", "-machine", "pc,usb=off", *cpu_options(),
+        "-smp", f"{smp},sockets={smp}", "-m", str(memory or lane.memory),
+        "-kernel", str(lane.image()), "-initrd", str(lane.initramfs()),
+        # The kernel's check of its timer loses a race on a busy machine.
+        "-append", f"console=ttyS0 no_timer_check panic=-1 oops=panic "
+                   f"{lane.cmdline} {cmdline}",
+        *console,
+        *share("root", "/", ",readonly=on"),
+        *share("run", directory, ""),
+        "-device", "virtio-serial-pci", *port("out"), *port("result"),
+    ]
+
+
+class Follower:
+    """Copies what is appended to a file to standard output."""
+
+    def __init__(self, path, enabled):
+        self._path = path
+        self._enabled = enabled
+        self._offset = 0
+
+    def copy(self):
+        if not self._enabled or not self._path.exists():
+            return
+        with open(self._path, "rb") as source:
+            source.seek(self._offset)
+            data = source.read()
+        self._offset += len(data)
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+
+
+def follow(process, directory, timeout, quiet):
+    """Waits for the VM; returns False when it had to be stopped."""
+    follower = Follower(directory / "out.log", not quiet)
+    deadline = time.monotonic() + timeout
+    try:
+        while process.poll() is None:
+            follower.copy()
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.1)
+        return True
+    finally:
+        stop(process)
+        follower.copy()
+
+
+def stop(process):
+    """Ends the VM whatever state it is in."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def read(path):
+    return path.read_text("utf-8", errors="replace") if path.exists() else ""
+
+
+def start(command, directory, **options):
+    (directory / "command").write_text(shlex.join(command) + "\n", "utf-8")
+    return subprocess.Popen(
+        command, env={**os.environ, "PATH": SEARCH_PATH}, **options
+    )
+
+
+def newer_sources():
+    """A source of the stock modules that is newer than they are, or None."""
+    modules = [path.stat().st_mtime for path in REPO.glob("*.ko")]
+    if not modules:
+        return None
+    for directory in ("kernel", "uapi"):
+        for path in (REPO / directory).rglob("*.[ch]"):
+            if path.stat().st_mtime > min(modules) and ".mod." not in path.name:
+                return path.relative_to(REPO)
+    return None
+
+
+def warn_if_stale(lane):
+    newer = newer_sources() if lane.name == "stock" else None
+    if newer:
+        say(f"note: {newer} is newer than the modules, `make` would rebuild them")
+
+
+def take_any(locks):
+    """Whether one of the lock files could be taken."""
+    for lock in locks:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def place():
+    """Waits until fewer VMs run than this machine has processors.
+
+    Emulated ones that share a processor hit their timeouts instead of bugs.
+    """
+    RUNS.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        locks = [
+            stack.enter_context(open(RUNS / f".place-{n}", "w", encoding="utf-8"))
+            for n in range(os.cpu_count() or 1)
+        ]
+        waited = 0
+        while not take_any(locks):
+            if waited % 60 == 0:
+                say("waiting for another VM to end")
+            time.sleep(1)
+            waited += 1
+        yield
+
+
+def run(job):
+    """Runs one script; prints and stores the verdict, returns True if good."""
+    script = Path(job.script).resolve()
+    if not script.is_file():
+        raise LabError(f"no such script: {job.script}")
+    closing = CLOSING_TIME + (LEAK_SCAN_TIME if job.kmemleak else 0)
+    if job.timeout <= closing:
+        raise LabError(f"the timeout of this run must exceed {closing} s")
+    warn_if_stale(job.lane)
+    name = job.name or f"{script.stem}-{job.lane.name}"
+    directory = new_run_directory(name)
+    write_job(directory, job.lane, "run", job.env, job.timeout - closing,
+              guest_script(script, directory), job.args)
+    command = command_line(
+        job.lane, directory,
+        ["-chardev", f"file,id=console,path={directory}/console.log",
+         "-serial", "chardev:console"],
+        job.smp, job.memory,
+        job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}",
+    )
+    say(f"{name}: booting {job.lane.release()}, "
+        f"everything goes to {directory.relative_to(REPO)}/")
+    with place(), open(directory / "qemu.log", "wb") as log:
+        started = time.monotonic()
+        process = start(command, directory, stdin=subprocess.DEVNULL,
+                        stdout=log, stderr=log)
+        in_time = follow(process, directory, job.timeout, job.quiet)
+        seconds = time.monotonic() - started
+    return conclude(job, name, directory, in_time, seconds)
+
+
+def conclude(job, name, directory, in_time, seconds):
+    totals = verdict.read_tap(read(directory / "out.log"))
+    alarms = verdict.read_alarms(
+        read(directory / "console.log") + read(directory / "dmesg"), job.expect
+    )
+    words = verdict.read_words(read(directory / "result.log"))
+    reasons = verdict.judge(words, totals, alarms, job.kmemleak)
+    if not in_time:
+        reasons.insert(0, f"stopped after {job.timeout} s")
+    if "boot" not in words:
+        reasons += read(directory / "qemu.log").strip().splitlines()[:3]
+    (directory / "verdict.json").write_text(json.dumps({
+        "name": name, "lane": job.lane.name, "seconds": round(seconds, 1),
+        "passed": totals.passed, "failed": totals.failed,
+        "skipped": totals.skipped, "good": not reasons, "reasons": reasons,
+        "failures": totals.failures, "directory": str(directory),
+    }, indent=1) + "\n", encoding="utf-8")
+    say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
+    for reason in reasons:
+        say(f"  {reason}")
+    for failure in totals.failures:
+        say(f"  not ok: {failure}")
+    if reasons and "end" not in words:
+        tail = read(directory / "console.log").splitlines()[-20:]
+        say("last lines of the console:")
+        sys.stderr.writelines(f"  {line}\n" for line in tail)
+    return not reasons
+
+
+def shell(lane, smp, memory):
+    """Puts the caller's terminal on the console of a VM."""
+    if not sys.stdin.isatty():
+        raise LabError("a shell needs a terminal")
+    warn_if_stale(lane)
+    directory = new_run_directory(f"shell-{lane.name}")
+    size = shutil.get_terminal_size()
+    write_job(directory, lane, "shell", {
+        "LAB_TERM": os.environ.get("TERM", "vt100"),
+        "LAB_ROWS": size.lines, "LAB_COLUMNS": size.columns,
+    }, 0)
+    command = command_line(
+        lane, directory,
+        ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"],
+        smp, memory, "quiet loglevel=4",
+    )
+    say("booting; `exit` ends the VM, files left in /lab/out stay in "
+        f"{directory.relative_to(REPO)}/out")
+    stop_on_exit = start(command, directory)
+    try:
+        stop_on_exit.wait()
+    finally:
+        stop(stop_on_exit)
