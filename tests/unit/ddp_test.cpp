@@ -1,0 +1,1116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// kernel/ddp in user space: the tables of ddp_vectors.h, and what is too
+// wide for a table (full cross products, comparison with wide arithmetic,
+// random round trips). Octets handed to the code under test live in heap
+// blocks of just their size, so that ASan sees every octet read too far.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <linux/types.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+extern "C" {
+#include "ddp_vectors.h"
+}
+
+namespace {
+
+using Octets = std::vector<u8>;
+__extension__ typedef unsigned __int128 Wide;
+
+// A copy without slack: vectors may have capacity beyond their size.
+class Exact {
+public:
+	explicit Exact(const Octets &octets)
+		: octets_(std::make_unique<u8[]>(octets.size()))
+	{
+		std::copy(octets.begin(), octets.end(), octets_.get());
+	}
+	const u8 *get() const { return octets_.get(); }
+
+private:
+	std::unique_ptr<u8[]> octets_;
+};
+
+Octets unhex(const char *text)
+{
+	Octets octets(256);
+	const u32 n = ddp_unhex(text, octets.data(), octets.size());
+
+	if (n == ~0U) {
+		ADD_FAILURE() << "malformed hex: " << text;
+		return {};
+	}
+	octets.resize(n);
+	return octets;
+}
+
+std::string hex(const Octets &octets)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	std::string text;
+
+	for (const u8 o : octets) {
+		text += digits[o >> 4];
+		text += digits[o & 15];
+	}
+	return text;
+}
+
+void put_be(Octets &to, u64 value, int octets)
+{
+	for (int shift = 8 * (octets - 1); shift >= 0; shift -= 8)
+		to.push_back(static_cast<u8>(value >> shift));
+}
+
+std::string show(const ddp_want &w)
+{
+	if (w.ok)
+		return "in order";
+	char text[64];
+	std::snprintf(text, sizeof(text), "%x/%x/%02x hdr %d rdmap %d",
+		      w.fault.layer, w.fault.etype, w.fault.code,
+		      w.fault.with_hdr, w.fault.with_rdmap);
+	return text;
+}
+
+// Runs a check on a fault record in which every field is wrong.
+template <typename Check>
+ddp_want verdict(Check check)
+{
+	ddp_want got = { false, { 0xee, 0xee, 0xee, false, false } };
+	ddp_want other = { false, { 0xdd, 0xdd, 0xdd, true, true } };
+
+	got.ok = check(&got.fault);
+	other.ok = check(&other.fault);
+	if (!got.ok) {
+		EXPECT_EQ(show(got), show(other)) << "a field is not set";
+	}
+	return got;
+}
+
+template <typename Check>
+void expect_verdict(Check check, const ddp_want &want)
+{
+	EXPECT_EQ(show(verdict(check)), show(want));
+}
+
+// Decode and judge as the receive path does.
+ddp_want control_verdict(const Octets &octets, u32 ulpdu_len, u8 version = 1)
+{
+	const Exact p(octets);
+	ddp_hdr h;
+	const bool whole = !ddp_decode(p.get(), ulpdu_len, &h);
+
+	return verdict([&](ddp_fault *f) {
+		return ddp_check_control(&h, whole, version, f);
+	});
+}
+
+void expect_hdr(const ddp_hdr &got, const ddp_hdr &want)
+{
+	EXPECT_EQ(got.tagged, want.tagged);
+	EXPECT_EQ(got.last, want.last);
+	EXPECT_EQ(got.ddp_version, want.ddp_version);
+	EXPECT_EQ(got.rdmap_version, want.rdmap_version);
+	EXPECT_EQ(got.opcode, want.opcode);
+	EXPECT_EQ(got.stag, want.stag);
+	EXPECT_EQ(got.to, want.to);
+	EXPECT_EQ(got.qn, want.qn);
+	EXPECT_EQ(got.msn, want.msn);
+	EXPECT_EQ(got.mo, want.mo);
+	EXPECT_EQ(got.hdr_len, want.hdr_len);
+	EXPECT_EQ(got.payload_len, want.payload_len);
+}
+
+void expect_read(const rdmap_read &got, const rdmap_read &want)
+{
+	EXPECT_EQ(got.sink_stag, want.sink_stag);
+	EXPECT_EQ(got.sink_to, want.sink_to);
+	EXPECT_EQ(got.size, want.size);
+	EXPECT_EQ(got.src_stag, want.src_stag);
+	EXPECT_EQ(got.src_to, want.src_to);
+}
+
+// Calls a builder with room for just what it should write.
+template <typename Build>
+Octets build(u32 room, Build builder)
+{
+	const auto p = std::make_unique<u8[]>(room);
+
+	std::fill_n(p.get(), room, 0xee);
+	EXPECT_EQ(builder(p.get()), room);
+	return Octets(p.get(), p.get() + room);
+}
+
+Octets build_tagged(u8 version, u8 opcode, bool last, u32 stag, u64 to)
+{
+	return build(14, [&](u8 *p) {
+		return ddp_build_tagged(p, version, opcode, last, stag, to);
+	});
+}
+
+Octets build_untagged(u8 version, u8 opcode, bool last, u32 inv_stag, u32 qn,
+		      u32 msn, u32 mo)
+{
+	return build(18, [&](u8 *p) {
+		return ddp_build_untagged(p, version, opcode, last, inv_stag,
+					  qn, msn, mo);
+	});
+}
+
+Octets build_read(const rdmap_read &rd)
+{
+	return build(28, [&](u8 *p) { return rdmap_read_build(p, &rd); });
+}
+
+// The result is what was written, in room for the longest Terminate.
+Octets build_terminate(const ddp_fault &f, const Octets *seg, u32 seg_len,
+		       u8 version = 1)
+{
+	const auto p = std::make_unique<u8[]>(70);
+	const Exact octets(seg ? *seg : Octets{});
+
+	std::fill_n(p.get(), 70, 0xee);
+	const u32 n = rdmap_terminate_build(p.get(), version, &f,
+					    seg ? octets.get() : nullptr,
+					    seg ? seg->size() : 0, seg_len);
+
+	if (n > 70) {
+		ADD_FAILURE() << "wrote " << n << " octets";
+		return {};
+	}
+	return Octets(p.get(), p.get() + n);
+}
+
+constexpr u64 kEdges64[] = {
+	0, 1, 2, 3, 7, 8, 0xfff, 0x1000, 0x1001, 0x7fffffff, 0x80000000,
+	0xfffffffe, 0xffffffff, 0x100000000, 0x100000001, 0x7fffffffffffffff,
+	0x8000000000000000, 0x8000000000000001, 0xfffffffeffffffff,
+	0xffffffff00000000, 0xffffffff00000001, 0xfffffffffffffff0,
+	0xfffffffffffffffc, 0xfffffffffffffffe, 0xffffffffffffffff,
+};
+
+constexpr u32 kEdges32[] = {
+	0, 1, 2, 3, 4, 5, 8, 0xff, 0x100, 0x101, 0x7fffffff, 0x80000000,
+	0x80000001, 0xfffffff0, 0xfffffffc, 0xfffffffe, 0xffffffff,
+};
+
+// ---- header.c ----
+
+TEST(DdpHeader, LengthFollowsTBitAlone)
+{
+	for (int ctrl = 0; ctrl < 256; ctrl++)
+		EXPECT_EQ(ddp_hdr_len(ctrl), ctrl & 0x80 ? 14U : 18U);
+}
+
+TEST(DdpHeader, DecodeTable)
+{
+	for (const auto &c : ddp_wire_cases) {
+		SCOPED_TRACE(c.name);
+		const Exact p(unhex(c.octets));
+		ddp_hdr h;
+
+		std::memset(&h, 0xee, sizeof(h));
+		ASSERT_EQ(ddp_decode(p.get(), c.ulpdu_len, &h), 0);
+		expect_hdr(h, c.want);
+	}
+}
+
+TEST(DdpHeader, BuildTable)
+{
+	for (const auto &c : ddp_wire_cases) {
+		SCOPED_TRACE(c.name);
+		const ddp_hdr &h = c.want;
+		const Octets got =
+			h.tagged ? build_tagged(h.ddp_version, h.opcode,
+						h.last, h.stag, h.to) :
+				   build_untagged(h.ddp_version, h.opcode,
+						  h.last, h.stag, h.qn, h.msn,
+						  h.mo);
+
+		EXPECT_EQ(hex(got), hex(unhex(c.octets)));
+	}
+}
+
+// D1, D2: each length below the header's, with just those octets readable.
+TEST(DdpHeader, DecodeRefusesEveryTruncation)
+{
+	for (const u8 ctrl : { 0x41, 0xc1, 0x00, 0x80, 0xff, 0x7f }) {
+		const u32 need = ctrl & 0x80 ? 14 : 18;
+
+		for (u32 len = 0; len <= 20; len++) {
+			SCOPED_TRACE(testing::Message() << "ctrl " << +ctrl
+							<< " len " << len);
+			Octets octets(std::min(len, need), 0xff);
+			ddp_hdr h;
+
+			if (len)
+				octets[0] = ctrl;
+			const Exact p(octets);
+			std::memset(&h, 0xee, sizeof(h));
+			const int ret = ddp_decode(p.get(), len, &h);
+
+			if (len < need) {
+				EXPECT_EQ(ret, -EMSGSIZE);
+				expect_hdr(h, { .tagged = len && need == 14 });
+				expect_verdict([&](ddp_fault *f) {
+					return ddp_check_control(&h, false, 1,
+								 f);
+				}, WANT_NO_HEADER(2, 0, 3));
+			} else {
+				EXPECT_EQ(ret, 0);
+				EXPECT_EQ(h.hdr_len, need);
+				EXPECT_EQ(h.payload_len, len - need);
+			}
+		}
+	}
+}
+
+TEST(DdpHeader, DecodeTellsEveryControlBit)
+{
+	for (u32 word = 0; word < 0x10000; word++) {
+		Octets octets(18);
+		ddp_hdr h;
+
+		octets[0] = word >> 8;
+		octets[1] = word & 0xff;
+		ASSERT_EQ(ddp_decode(octets.data(), 18, &h), 0);
+		ASSERT_EQ(h.tagged, (word & 0x8000) != 0);
+		ASSERT_EQ(h.last, (word & 0x4000) != 0);
+		ASSERT_EQ(h.ddp_version, (word & 0x0300) >> 8);
+		ASSERT_EQ(h.rdmap_version, (word & 0x00c0) >> 6);
+		ASSERT_EQ(h.opcode, word & 0x000f);
+	}
+}
+
+TEST(DdpHeader, BuildersKeepFieldsInTheirBits)
+{
+	EXPECT_EQ(hex(build_tagged(0xff, 0xff, false, 0, 0)).substr(0, 4),
+		  "83CF");
+	EXPECT_EQ(hex(build_untagged(0xff, 0xff, true, 0, 0, 0, 0))
+			  .substr(0, 4), "43CF");
+	EXPECT_EQ(hex(build_untagged(0, 3, false, 0, 0, 1, 0)).substr(0, 4),
+		  "0003");
+}
+
+TEST(DdpHeader, ReadRequestTable)
+{
+	for (const auto &c : ddp_read_cases) {
+		SCOPED_TRACE(c.name);
+		const Octets octets = unhex(c.octets);
+		const Exact p(octets);
+		rdmap_read rd;
+
+		ASSERT_EQ(octets.size(), 28U);
+		std::memset(&rd, 0xee, sizeof(rd));
+		rdmap_read_decode(p.get(), &rd);
+		expect_read(rd, c.want);
+		EXPECT_EQ(hex(build_read(c.want)), hex(octets));
+	}
+}
+
+TEST(DdpHeader, RandomRoundTrips)
+{
+	std::mt19937_64 rnd(5041);
+
+	for (int i = 0; i < 50000; i++) {
+		const bool tagged = rnd() & 1;
+		const u32 hdr_len = tagged ? 14 : 18;
+		const u32 payload = rnd() % 65000;
+		const u8 version = rnd() & 3;
+		ddp_hdr want = {
+			.tagged = tagged, .last = (rnd() & 1) != 0,
+			.ddp_version = version, .rdmap_version = version,
+			.opcode = static_cast<u8>(rnd() & 15),
+			.stag = static_cast<u32>(rnd()),
+			.hdr_len = hdr_len, .payload_len = payload,
+		};
+		ddp_hdr got;
+		Octets octets;
+
+		if (tagged) {
+			want.to = rnd();
+			octets = build_tagged(version, want.opcode, want.last,
+					      want.stag, want.to);
+		} else {
+			want.qn = rnd();
+			want.msn = rnd();
+			want.mo = rnd();
+			octets = build_untagged(version, want.opcode,
+						want.last, want.stag, want.qn,
+						want.msn, want.mo);
+		}
+		const Exact p(octets);
+		ASSERT_EQ(ddp_decode(p.get(), hdr_len + payload, &got), 0);
+		expect_hdr(got, want);
+		ASSERT_FALSE(HasFailure()) << hex(octets);
+	}
+}
+
+TEST(DdpHeader, RandomReadRequestRoundTrips)
+{
+	std::mt19937_64 rnd(5040);
+
+	for (int i = 0; i < 20000; i++) {
+		const rdmap_read want = {
+			static_cast<u32>(rnd()), rnd(),
+			static_cast<u32>(rnd()), static_cast<u32>(rnd()),
+			rnd(),
+		};
+		const Exact p(build_read(want));
+		rdmap_read got;
+
+		rdmap_read_decode(p.get(), &got);
+		expect_read(got, want);
+		ASSERT_FALSE(HasFailure());
+	}
+}
+
+Octets build_reference_ulpdu(enum ddp_fpdu_kind kind)
+{
+	const ddp_fault ird = { 2, 0, 6, false, false };
+	Octets octets, more;
+
+	switch (kind) {
+	case DDP_FPDU_WRITE:
+		return build_tagged(1, RDMAP_WRITE, true, 0, 0);
+	case DDP_FPDU_RESPONSE:
+		return build_tagged(1, RDMAP_READ_RESP, true, 0, 0);
+	case DDP_FPDU_READ:
+		octets = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
+		more = build_read({});
+		octets.insert(octets.end(), more.begin(), more.end());
+		return octets;
+	case DDP_FPDU_SEND:
+		octets = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
+		octets.resize(octets.size() + 24);
+		return octets;
+	case DDP_FPDU_TERMINATE:
+		return build_terminate(ird, nullptr, 0);
+	}
+	ADD_FAILURE() << "no such kind";
+	return {};
+}
+
+// RTR frames and the example of RFC 5044: length, ULPDU, CRC to the octet.
+TEST(DdpHeader, ReferenceFpdus)
+{
+	for (const auto &c : ddp_fpdu_cases) {
+		SCOPED_TRACE(c.name);
+		const Octets ulpdu = build_reference_ulpdu(c.kind);
+		Octets fpdu;
+
+		put_be(fpdu, ulpdu.size(), 2);
+		fpdu.insert(fpdu.end(), ulpdu.begin(), ulpdu.end());
+		ASSERT_EQ(fpdu.size() % 4, 0U) << "no reference needs a pad";
+		const u32 crc = ddp_crc32c(fpdu.data(), fpdu.size());
+		for (int shift = 0; shift < 32; shift += 8)
+			fpdu.push_back(static_cast<u8>(crc >> shift));
+		EXPECT_EQ(hex(fpdu), hex(unhex(c.fpdu)));
+		EXPECT_EQ(show(control_verdict(ulpdu, ulpdu.size())),
+			  "in order");
+	}
+}
+
+// ---- check.c ----
+
+TEST(DdpCheckControl, Table)
+{
+	for (const auto &c : ddp_control_cases) {
+		SCOPED_TRACE(c.name);
+		EXPECT_EQ(show(control_verdict(unhex(c.octets), c.ulpdu_len)),
+			  show(c.want));
+	}
+}
+
+TEST(DdpCheckControl, EachControlBitTurned)
+{
+	for (const auto &c : ddp_flip_cases) {
+		const Octets good = unhex(c.octets);
+
+		EXPECT_EQ(show(control_verdict(good, c.ulpdu_len)),
+			  "in order");
+		for (int i = 0; i < 16; i++) {
+			SCOPED_TRACE(testing::Message() << c.name << ", bit "
+							<< 15 - i);
+			Octets octets = good;
+
+			// Payload follows, which may turn into header.
+			octets.resize(18);
+			octets[i / 8] ^= 0x80 >> i % 8;
+			EXPECT_EQ(show(control_verdict(octets, c.ulpdu_len)),
+				  show(c.want[i]));
+		}
+	}
+}
+
+// Opcode x T x queue number, and L, payload and versions around them.
+TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
+{
+	int in_order = 0, refused = 0;
+
+	for (int op = 0; op < 16; op++) {
+		const auto &c = ddp_opcode_cases[op];
+		auto judge = [&](const Octets &octets, const ddp_want &want) {
+			const ddp_want got = control_verdict(
+				octets, octets.size() + c.payload);
+
+			EXPECT_EQ(show(got), show(want))
+				<< "opcode " << op << " " << hex(octets);
+			(got.ok ? in_order : refused)++;
+		};
+
+		judge(build_tagged(1, op, true, 0xdead, 0xbeef), c.tagged);
+		for (size_t q = 0; q < std::size(ddp_queue_numbers); q++)
+			judge(build_untagged(1, op, true, 0,
+					     ddp_queue_numbers[q], 1, 0),
+			      c.untagged[q]);
+	}
+	EXPECT_EQ(in_order, 8) << "one place for each of the 8 opcodes";
+	EXPECT_EQ(refused, 16 * 11 - 8);
+}
+
+// No version but the stream's own, whatever else the header says.
+TEST(DdpCheckControl, VersionsComeFirst)
+{
+	for (u32 word = 0; word < 0x10000; word++) {
+		const u8 dv = word >> 8 & 3, rv = word >> 6 & 3;
+		Octets octets(18);
+
+		octets[0] = word >> 8;
+		octets[1] = word & 0xff;
+		for (u8 version = 0; version < 4; version++) {
+			const ddp_want got = control_verdict(octets, 46,
+							     version);
+
+			if (dv != version)
+				ASSERT_EQ(show(got), word & 0x8000 ?
+					  show(WANT(1, 1, 4)) :
+					  show(WANT(1, 2, 6)));
+			else if (rv != version)
+				ASSERT_EQ(show(got), show(WANT(0, 2, 5)));
+			else
+				ASSERT_TRUE(got.ok || got.fault.code > 6 ||
+					    show(got) ==
+						    show(WANT(0, 2, 6)) ||
+					    show(got) == show(WANT(1, 2, 4)))
+					<< show(got);
+		}
+	}
+}
+
+// Terminate and Read Request at every length, Send and Write at every too.
+TEST(DdpCheckControl, EveryPayloadLength)
+{
+	const Octets read = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
+	const Octets term = build_untagged(1, RDMAP_TERMINATE, true, 0, 2, 1,
+					   0);
+	const Octets send = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
+	const Octets write = build_tagged(1, RDMAP_WRITE, true, 0, 0);
+	auto bounded = [](u32 n, u32 least, u32 most) -> ddp_want {
+		if (n < least)
+			return WANT(0, 2, 0xff);
+		if (n > most)
+			return WANT(1, 2, 5);
+		return WANT_OK;
+	};
+
+	for (u32 n = 0; n <= 64768; n += n < 100 ? 1 : 997) {
+		SCOPED_TRACE(n);
+		EXPECT_EQ(show(control_verdict(read, 18 + n)),
+			  show(bounded(n, 28, 28)));
+		EXPECT_EQ(show(control_verdict(term, 18 + n)),
+			  show(bounded(n, 4, 52)));
+		EXPECT_EQ(show(control_verdict(send, 18 + n)), "in order");
+		EXPECT_EQ(show(control_verdict(write, 14 + n)), "in order");
+	}
+}
+
+TEST(DdpCheckControl, OpcodeBeyondItsFieldIsRefused)
+{
+	for (int op = 8; op < 256; op++) {
+		const ddp_hdr h = {
+			.tagged = true, .last = true, .ddp_version = 1,
+			.rdmap_version = 1, .opcode = static_cast<u8>(op),
+			.hdr_len = 14,
+		};
+
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_control(&h, true, 1, f);
+		}, WANT(0, 2, 6));
+	}
+}
+
+TEST(DdpCheckUntagged, Table)
+{
+	for (const auto &c : ddp_untagged_cases) {
+		SCOPED_TRACE(c.name);
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_untagged(&c.h, &c.q, f);
+		}, c.want);
+	}
+}
+
+// What the RFC's conditions say in arithmetic that cannot wrap.
+TEST(DdpCheckUntagged, AgreesWithWideArithmetic)
+{
+	std::map<std::string, int> seen;
+
+	for (const u32 mo : kEdges32)
+	for (const u32 at : kEdges32)
+	for (const u32 len : kEdges32)
+	for (const u64 room : kEdges64)
+	for (const bool buffer : { true, false }) {
+		const ddp_hdr h = SEGMENT(9, mo, len);
+		const ddp_queue_view q = {
+			.msn = 9, .mo = at, .opcode = 3, .mo_open = at != 0,
+			.buffer = buffer, .buffer_len = room,
+		};
+		const Wide end = static_cast<Wide>(mo) + len;
+		ddp_want want = WANT_OK;
+
+		if (!buffer)
+			want = WANT(1, 2, 2);
+		else if (mo != at || mo > room)
+			want = WANT(1, 2, 4);
+		else if (end > room || end >> 32)
+			want = WANT(1, 2, 5);
+		const ddp_want got = verdict([&](ddp_fault *f) {
+			return ddp_check_untagged(&h, &q, f);
+		});
+		ASSERT_EQ(show(got), show(want))
+			<< mo << " " << at << " " << len << " " << room;
+		seen[show(got)]++;
+	}
+	EXPECT_EQ(seen.size(), 4U) << "every verdict occurs";
+}
+
+TEST(DdpCheckUntagged, OneMsnAtATimeAroundTheWrap)
+{
+	for (const u32 expected : kEdges32)
+	for (const u32 msn : kEdges32)
+	for (const u32 len : { 0U, 1U }) {
+		const ddp_hdr h = SEGMENT(msn, 0, len);
+		const ddp_queue_view q = FRESH(expected, 1);
+
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_untagged(&h, &q, f);
+		}, msn == expected ? ddp_want WANT_OK :
+				     ddp_want WANT(1, 2, 3));
+	}
+}
+
+// R5: of two opcodes only the first segment's may go on.
+TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
+{
+	for (int first = 0; first < 16; first++)
+	for (int next = 0; next < 16; next++)
+	for (const bool open : { true, false }) {
+		ddp_hdr h = SEGMENT(1, 4, 4);
+		ddp_queue_view q = AMID(1, 4, 8);
+
+		h.opcode = next;
+		q.opcode = first;
+		q.mo_open = open;
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_untagged(&h, &q, f);
+		}, first == next || !open ? ddp_want WANT_OK :
+					    ddp_want WANT(0, 2, 6));
+	}
+}
+
+// D15, D8: a receiver that believes the checks, over the wrap of the MSN.
+TEST(DdpCheckUntagged, MessagesOfOneOctetSegments)
+{
+	const u32 octets = 300;
+	u32 messages = 0;
+	u32 msn = 0xfffffffe;
+
+	for (; messages < 4; messages++, msn++) {
+		ddp_queue_view q = FRESH(msn, octets);
+
+		while (q.mo < octets) {
+			const ddp_hdr h = SEGMENT(msn, q.mo, 1);
+			const ddp_hdr again = SEGMENT(msn, q.mo, 2);
+			ddp_fault f;
+
+			ASSERT_TRUE(ddp_check_untagged(&h, &q, &f));
+			q.mo++;
+			q.mo_open = true;
+			q.opcode = 3;
+			ASSERT_FALSE(ddp_check_untagged(&again, &q, &f));
+		}
+		const ddp_hdr more = SEGMENT(msn, octets, 1);
+
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_untagged(&more, &q, f);
+		}, WANT(1, 2, 5));
+	}
+	EXPECT_EQ(msn, 2U);
+}
+
+TEST(DdpCheckTagged, Table)
+{
+	for (const auto &c : ddp_region_cases) {
+		SCOPED_TRACE(c.name);
+		const ddp_hdr h = RESPONSE(true, 7, c.to, c.len);
+
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_tagged(&h, &c.r, f);
+		}, c.tagged);
+	}
+}
+
+TEST(RdmapCheckRead, Table)
+{
+	for (const auto &c : ddp_region_cases) {
+		SCOPED_TRACE(c.name);
+		const rdmap_read rd = { 1, 2, c.len, 7, c.to };
+
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_read(&rd, &c.r, f);
+		}, c.read);
+	}
+}
+
+enum class Extent { none, inside, outside, wraps };
+
+// The RFC's conditions in 128 bits; 1/1/01 wins if the start is outside.
+Extent extent(const ddp_region_view &r, u64 to, u32 len)
+{
+	const Wide start = to, end = start + len;
+	const Wide base = r.base, limit = base + r.len;
+
+	if (!len)
+		return Extent::none;
+	if (start < base || start >= limit)
+		return Extent::outside;
+	if (end > static_cast<Wide>(1) << 64)
+		return Extent::wraps;
+	return end > limit ? Extent::outside : Extent::inside;
+}
+
+void expect_extent(const ddp_region_view &r, u64 to, u32 len,
+		   std::map<Extent, int> &seen)
+{
+	static const std::map<Extent, std::array<ddp_want, 2>> wants = {
+		{ Extent::none, { { WANT_OK, WANT_OK } } },
+		{ Extent::inside, { { WANT_OK, WANT_OK } } },
+		{ Extent::outside, { { WANT(1, 1, 1), WANT_READ(1) } } },
+		{ Extent::wraps, { { WANT(1, 1, 3), WANT_READ(4) } } },
+	};
+	const ddp_hdr h = RESPONSE(false, 7, to, len);
+	const rdmap_read rd = { 1, 2, len, 7, to };
+	const Extent e = extent(r, to, len);
+	const auto &want = wants.at(e);
+
+	SCOPED_TRACE(testing::Message() << r.base << "+" << r.len << ": "
+					<< to << "+" << len);
+	expect_verdict([&](ddp_fault *f) {
+		return ddp_check_tagged(&h, &r, f);
+	}, want[0]);
+	expect_verdict([&](ddp_fault *f) {
+		return rdmap_check_read(&rd, &r, f);
+	}, want[1]);
+	seen[e]++;
+}
+
+TEST(DdpCheckTagged, EdgesAgreeWithWideArithmetic)
+{
+	std::map<Extent, int> seen;
+
+	for (const u64 base : kEdges64)
+	for (const u64 size : kEdges64)
+	for (const u64 to : kEdges64)
+	for (const u32 len : kEdges32) {
+		// A region itself never reaches beyond 2^64.
+		if (size && size - 1 > ~0ULL - base)
+			continue;
+		expect_extent({ true, true, true, base, size }, to, len, seen);
+		ASSERT_FALSE(HasFailure());
+	}
+	EXPECT_EQ(seen.size(), 4U) << "every kind of extent occurs";
+}
+
+TEST(DdpCheckTagged, RandomExtentsAroundTheBordersOfARegion)
+{
+	std::mt19937_64 rnd(5042);
+	std::map<Extent, int> seen;
+
+	for (int i = 0; i < 50000; i++) {
+		const u64 size = rnd() % (i % 3 ? 64 : 0x200000000ULL);
+		const u64 base = i % 2 ? ~0ULL - size - rnd() % 3 + 1 :
+					 rnd() >> (rnd() % 64);
+		const u64 border = rnd() & 1 ? base : base + size;
+		const u64 to = border + rnd() % 9 - 4;
+		u32 len = rnd() % 3 ? rnd() % 12 :
+				      static_cast<u32>(size + rnd() % 5 - 2);
+
+		if (size && size - 1 > ~0ULL - base)
+			continue;
+		expect_extent({ true, true, true, base, size }, to, len, seen);
+		ASSERT_FALSE(HasFailure());
+	}
+	EXPECT_EQ(seen.size(), 4U) << "every kind of extent occurs";
+	for (const auto &[kind, times] : seen)
+		EXPECT_GT(times, 100) << static_cast<int>(kind);
+}
+
+// What is missing first decides, wherever the extent lies.
+TEST(DdpCheckTagged, StagThenStreamThenRight)
+{
+	const ddp_region_view extents[] = {
+		{ false, false, false, 0x1000, 0x100 },
+		{ false, false, false, 0, 0 },
+	};
+
+	for (auto r : extents)
+	for (int known = 0; known < 8; known++) {
+		const ddp_hdr h = RESPONSE(false, 7, 0x1000, 16);
+		const rdmap_read rd = { 1, 2, 16, 7, 0x1000 };
+		ddp_want tagged = WANT(1, 1, 1), read = WANT_READ(1);
+
+		r.found = known & 1;
+		r.same_pd = known & 2;
+		r.allowed = known & 4;
+		if (!r.found) {
+			tagged = WANT(1, 1, 0);
+			read = WANT_READ(0);
+		} else if (!r.same_pd) {
+			tagged = WANT(1, 1, 2);
+			read = WANT_READ(3);
+		} else if (!r.allowed) {
+			tagged = WANT(1, 1, 0);
+			read = WANT_READ(2);
+		} else if (r.len) {
+			tagged = WANT_OK;
+			read = WANT_OK;
+		}
+		expect_verdict([&](ddp_fault *f) {
+			return ddp_check_tagged(&h, &r, f);
+		}, tagged);
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_read(&rd, &r, f);
+		}, read);
+	}
+}
+
+TEST(RdmapCheckInvalidate, Table)
+{
+	for (const auto &c : ddp_invalidate_cases) {
+		SCOPED_TRACE(c.name);
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_invalidate(&c.r, f);
+		}, c.want);
+	}
+}
+
+TEST(RdmapCheckResponse, Table)
+{
+	for (const auto &c : ddp_response_cases) {
+		SCOPED_TRACE(c.name);
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_response(&c.h, &c.v, f);
+		}, c.want);
+	}
+}
+
+TEST(RdmapCheckResponse, EdgesOfLengthAndLast)
+{
+	for (const u32 left : kEdges32)
+	for (const u32 len : kEdges32)
+	for (const bool last : { false, true }) {
+		const ddp_hdr h = RESPONSE(last, 7, 0x1000, len);
+		const ddp_read_view v = DUE(7, 0x1000, left);
+		const bool fits = last ? len == left : len <= left;
+
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_response(&h, &v, f);
+		}, fits ? ddp_want WANT_OK : ddp_want WANT(1, 1, 1));
+	}
+}
+
+TEST(DdpFaults, OfOtherLayers)
+{
+	auto text = [](const ddp_fault &f) { return show({ false, f }); };
+
+	EXPECT_EQ(text(ddp_fault_crc), show(WANT_NO_HEADER(2, 0, 2)));
+	EXPECT_EQ(text(ddp_fault_marker), show(WANT_NO_HEADER(2, 0, 3)));
+	EXPECT_EQ(text(ddp_fault_mpa_local), show(WANT_NO_HEADER(2, 0, 5)));
+	EXPECT_EQ(text(ddp_fault_ird), show(WANT_NO_HEADER(2, 0, 6)));
+	EXPECT_EQ(text(ddp_fault_rtr), show(WANT_NO_HEADER(2, 0, 7)));
+	EXPECT_EQ(text(ddp_fault_local), show(WANT_NO_HEADER(0, 0, 0)));
+	EXPECT_EQ(text(ddp_fault_stream), show(WANT(0, 2, 7)));
+}
+
+// ---- terminate.c ----
+
+TEST(RdmapTerminate, BuildTable)
+{
+	for (const auto &c : ddp_terminate_cases) {
+		SCOPED_TRACE(c.name);
+		const Octets seg = c.seg ? unhex(c.seg) : Octets{};
+
+		EXPECT_EQ(hex(build_terminate(c.fault, c.seg ? &seg : nullptr,
+					      c.seg_len)),
+			  hex(unhex(c.want)));
+	}
+}
+
+// T1, T2: every code with every wish for headers, every kind of segment and
+// every number of its octets at hand, against octets put together here.
+TEST(RdmapTerminate, BuildsEveryCodeWithEveryHeader)
+{
+	const Octets read = unhex(A_READ A_READ_TAIL "EEEE");
+	const Octets kinds[] = {
+		unhex(A_WRITE), unhex(A_SEND), read, unhex(A_SEND A_READ_TAIL),
+		unhex(A_WRITE A_READ_TAIL "EEEEEEEE"),
+		unhex("43DF" SEND_TAIL), unhex("FFFF" TAGGED_TAIL),
+	};
+	std::set<u8> flags_seen;
+	int built = 0;
+
+	for (const auto &e : ddp_defined_errors)
+	for (const bool with_hdr : { false, true })
+	for (const bool with_rdmap : { false, true })
+	for (const Octets &whole : kinds)
+	for (size_t at_hand = 0; at_hand <= whole.size(); at_hand++) {
+		const ddp_fault f = { e.layer, e.etype, e.code, with_hdr,
+				      with_rdmap };
+		const Octets seg(whole.begin(), whole.begin() + at_hand);
+		const u32 seg_len = 0x1000 + at_hand;
+		const size_t hdr_len = whole[0] & 0x80 ? 14 : 18;
+		const bool d = with_hdr && at_hand >= hdr_len;
+		const bool r = d && with_rdmap && whole == read &&
+			       at_hand >= 46;
+		Octets want = unhex(TERM_HDR);
+
+		want.push_back(e.layer << 4 | e.etype);
+		want.push_back(e.code);
+		want.push_back((d ? 0xc0 : 0) | (r ? 0x20 : 0));
+		want.push_back(0);
+		if (d) {
+			put_be(want, seg_len, 2);
+			want.insert(want.end(), whole.begin(),
+				    whole.begin() + (r ? 46 : hdr_len));
+		}
+		const Octets got = build_terminate(f, &seg, seg_len);
+		ASSERT_EQ(hex(got), hex(want));
+		ASSERT_EQ(show(control_verdict(got, got.size())), "in order");
+		flags_seen.insert(got[20]);
+		built++;
+	}
+	EXPECT_EQ(flags_seen, (std::set<u8>{ 0x00, 0xc0, 0xe0 }));
+	EXPECT_GT(built, 10000);
+}
+
+TEST(RdmapTerminate, CarriesTheVersionAsked)
+{
+	EXPECT_EQ(hex(build_terminate(ddp_fault_crc, nullptr, 0, 0)),
+		  "40070000000000000002000000010000000020020000");
+}
+
+// RFC 5040 figure 10, over every fault that any check of the tables raised.
+TEST(RdmapTerminate, FaultsAskForTheHeadersOfFigure10)
+{
+	std::vector<ddp_want> wants;
+	std::set<std::tuple<int, int, int>> raised;
+	auto add = [&](const auto &cases, auto member) {
+		for (const auto &c : cases)
+			wants.push_back(c.*member);
+	};
+
+	add(ddp_control_cases, &ddp_control_case::want);
+	add(ddp_untagged_cases, &ddp_untagged_case::want);
+	add(ddp_region_cases, &ddp_region_case::tagged);
+	add(ddp_region_cases, &ddp_region_case::read);
+	add(ddp_invalidate_cases, &ddp_invalidate_case::want);
+	add(ddp_response_cases, &ddp_response_case::want);
+	for (const auto &f : { ddp_fault_crc, ddp_fault_marker,
+			       ddp_fault_mpa_local, ddp_fault_ird,
+			       ddp_fault_rtr, ddp_fault_local,
+			       ddp_fault_stream })
+		wants.push_back({ false, f });
+
+	for (const auto &w : wants) {
+		const ddp_fault &f = w.fault;
+
+		if (w.ok)
+			continue;
+		SCOPED_TRACE(show(w));
+		raised.insert({ f.layer, f.etype, f.code });
+		EXPECT_EQ(f.with_hdr, f.layer == 1 ||
+				      (f.layer == 0 && f.etype != 0));
+		EXPECT_EQ(f.with_rdmap, f.layer == 0 && f.etype == 1 &&
+					f.code != 9);
+	}
+
+	// All codes but those no inbound segment of ours can cause.
+	const std::set<std::tuple<int, int, int>> unraised = {
+		{ 0, 1, 0xff }, { 0, 2, 8 }, { 1, 0, 0 }, { 2, 0, 1 },
+		{ 2, 0, 4 },
+	};
+	for (const auto &e : ddp_defined_errors) {
+		const std::tuple<int, int, int> key{ e.layer, e.etype,
+						     e.code };
+
+		EXPECT_NE(raised.count(key), unraised.count(key))
+			<< +e.layer << "/" << +e.etype << "/" << +e.code;
+	}
+}
+
+TEST(RdmapTerminate, ParsesEveryTruncation)
+{
+	for (const auto &c : ddp_parse_cases)
+	for (u32 len = 0; len <= 80; len++) {
+		SCOPED_TRACE(testing::Message() << "flags " << +c.flags
+						<< " len " << len);
+		Octets octets = unhex("5A A7 00 00 12 34 00");
+		rdmap_terminate t;
+
+		octets[2] = c.flags;
+		octets[6] = c.ctrl;
+		octets.resize(len, 0xff);
+		const Exact p(octets);
+		std::memset(&t, 0xee, sizeof(t));
+		const int ret = rdmap_terminate_parse(p.get(), len, &t);
+		const bool good = c.need && len >= c.need;
+
+		EXPECT_EQ(ret, good ? 0 : -EPROTO);
+		EXPECT_EQ(t.layer, len < 4 ? 0 : 5);
+		EXPECT_EQ(t.etype, len < 4 ? 0 : 10);
+		EXPECT_EQ(t.code, len < 4 ? 0 : 0xa7);
+		EXPECT_EQ(t.has_len, good && (c.flags & 0x80));
+		EXPECT_EQ(t.has_ddp, good && (c.flags & 0x40));
+		EXPECT_EQ(t.has_rdmap, good && (c.flags & 0x20));
+		EXPECT_EQ(t.seg_len, good && (c.flags & 0x80) ? 0x1234 : 0);
+	}
+}
+
+// T9: trailing zero fields without a flag for them.
+TEST(RdmapTerminate, ParseIgnoresWhatNoFlagAnnounces)
+{
+	const Exact p(unhex("02060000 00000000 00000000 00000000 00000000"));
+	rdmap_terminate t;
+
+	ASSERT_EQ(rdmap_terminate_parse(p.get(), 20, &t), 0);
+	EXPECT_EQ(t.layer, 0);
+	EXPECT_EQ(t.etype, 2);
+	EXPECT_EQ(t.code, 6);
+	EXPECT_FALSE(t.has_len);
+	EXPECT_FALSE(t.has_ddp);
+	EXPECT_FALSE(t.has_rdmap);
+}
+
+// T7, T8: whatever the octets, no read beyond them, and one rule for all.
+TEST(RdmapTerminate, ParsesRandomOctets)
+{
+	std::mt19937_64 rnd(48);
+	int good = 0, bad = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		Octets octets(rnd() % 60);
+		rdmap_terminate t;
+		u32 need = 4;
+
+		std::generate(octets.begin(), octets.end(), std::ref(rnd));
+		const Exact p(octets);
+		const int ret = rdmap_terminate_parse(p.get(), octets.size(),
+						      &t);
+		const u8 flags = octets.size() > 2 ? octets[2] : 0;
+
+		if (flags & 0x80)
+			need += 2;
+		if (flags & 0x40)
+			need += octets.size() > 6 && !(octets[6] & 0x80) ?
+					18 : 14;
+		if (flags & 0x20)
+			need += 28;
+		const bool sound = (!(flags & 0x40) || (flags & 0x80)) &&
+				   (!(flags & 0x20) || (flags & 0x40));
+
+		ASSERT_EQ(ret, sound && octets.size() >= need ? 0 : -EPROTO)
+			<< hex(octets);
+		ret ? bad++ : good++;
+	}
+	EXPECT_GT(good, 10000);
+	EXPECT_GT(bad, 10000);
+}
+
+TEST(RdmapTerminate, ParseUndoesBuild)
+{
+	const Octets read = unhex(A_READ A_READ_TAIL);
+	const Octets write = unhex(A_WRITE);
+
+	for (const auto &e : ddp_defined_errors)
+	for (const Octets *seg : { static_cast<const Octets *>(nullptr),
+				   &write, &read })
+	for (const bool hdr : { false, true }) {
+		const ddp_fault f = { e.layer, e.etype, e.code, hdr, hdr };
+		const Octets ulpdu = build_terminate(f, seg, 0xabcd);
+		const Exact p(Octets(ulpdu.begin() + 18, ulpdu.end()));
+		rdmap_terminate t;
+
+		ASSERT_EQ(rdmap_terminate_parse(p.get(), ulpdu.size() - 18,
+						&t), 0);
+		EXPECT_EQ(t.layer, e.layer);
+		EXPECT_EQ(t.etype, e.etype);
+		EXPECT_EQ(t.code, e.code);
+		EXPECT_EQ(t.has_len, hdr && seg);
+		EXPECT_EQ(t.has_ddp, hdr && seg);
+		EXPECT_EQ(t.has_rdmap, hdr && seg == &read);
+		EXPECT_EQ(t.seg_len, hdr && seg ? 0xabcd : 0);
+	}
+}
+
+TEST(RdmapErrorText, NamesEachDefinedErrorDifferently)
+{
+	const std::string unknown = rdmap_error_text(9, 9, 9);
+	std::set<std::string> texts;
+
+	EXPECT_FALSE(unknown.empty());
+	for (const auto &e : ddp_defined_errors) {
+		const char *text = rdmap_error_text(e.layer, e.etype, e.code);
+
+		ASSERT_NE(text, nullptr);
+		EXPECT_NE(text, unknown) << +e.layer << "/" << +e.etype << "/"
+					 << +e.code;
+		EXPECT_TRUE(texts.insert(text).second) << text;
+	}
+	for (const auto &e : ddp_undefined_errors)
+		EXPECT_EQ(rdmap_error_text(e.layer, e.etype, e.code), unknown);
+	for (int code = 0; code < 256; code++)
+		EXPECT_STREQ(rdmap_error_text(0, 0, code),
+			     rdmap_error_text(0, 0, 0));
+}
+
+TEST(RdmapErrorText, KnowsNoMoreThanTheDefinedErrors)
+{
+	const std::string unknown = rdmap_error_text(9, 9, 9);
+	size_t known = 0;
+
+	for (int layer = 0; layer < 16; layer++)
+	for (int etype = 0; etype < 16; etype++)
+	for (int code = 0; code < 256; code++)
+		known += rdmap_error_text(layer, etype, code) != unknown;
+	// 0/0 counts once for each of its 256 codes.
+	EXPECT_EQ(known, std::size(ddp_defined_errors) + 255);
+}
+
+} // namespace

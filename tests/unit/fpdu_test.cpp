@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// kernel/framing/fpdu.c: lengths, Markers, pads and CRCs of FPDUs to be sent.
+#include "support.hpp"
+
+#include <linux/crc32c.h>
+
+#include <cstring>
+#include <numeric>
+
+using namespace mpa;
+
+namespace {
+
+// The shim's CRC must be right before anything said with it can be.
+
+struct CrcVector {
+	const char *name;
+	Octets octets;
+	std::uint32_t want;
+};
+
+Octets counting(std::size_t n)
+{
+	Octets octets(n);
+
+	std::iota(octets.begin(), octets.end(), 0);
+	return octets;
+}
+
+class Crc32c : public testing::TestWithParam<CrcVector> {};
+
+TEST_P(Crc32c, matches_known_value)
+{
+	const auto &v = GetParam();
+
+	EXPECT_EQ(~crc32c(~0u, v.octets.data(), v.octets.size()), v.want);
+	EXPECT_EQ(model_crc(v.octets), v.want);
+}
+
+// RFC 3720 appendix B.4, as numbers; and the common check value.
+INSTANTIATE_TEST_SUITE_P(
+	rfc3720, Crc32c,
+	testing::Values(CrcVector{ "empty", {}, 0 },
+			CrcVector{ "zeros", Octets(32, 0), 0x8a9136aa },
+			CrcVector{ "ones", Octets(32, 0xff), 0x62a8ab43 },
+			CrcVector{ "counting", counting(32), 0x46dd794e },
+			CrcVector{ "digits", unhex("313233343536373839"),
+				   0xe3069283 }),
+	row_name<CrcVector>);
+
+class Mulpdu : public testing::TestWithParam<vec_mulpdu> {};
+
+TEST_P(Mulpdu, follows_both_formulas)
+{
+	const auto &v = GetParam();
+
+	EXPECT_EQ(mpa_mulpdu(v.emss, false), v.plain);
+	EXPECT_EQ(mpa_mulpdu(v.emss, true), v.markers);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Mulpdu, testing::ValuesIn(vec_mulpdus));
+
+TEST(mpa_mulpdu, formula_for_every_emss)
+{
+	for (std::int64_t emss = 0; emss <= 70000; emss++) {
+		std::int64_t plain = emss - (6 + emss % 4);
+		std::int64_t markers = plain - 4 * ((emss + 511) / 512);
+
+		ASSERT_EQ(mpa_mulpdu(emss, false),
+			  std::clamp<std::int64_t>(plain, 128, 64768));
+		ASSERT_EQ(mpa_mulpdu(emss, true),
+			  std::clamp<std::int64_t>(markers, 128, 64768));
+	}
+}
+
+TEST(mpa_mulpdu, fits_a_segment_at_every_phase)
+{
+	for (std::uint32_t emss = 140; emss <= 9000; emss += 7) {
+		for (std::uint32_t gap = 0; gap < 512; gap += 4) {
+			mpa_tx_half tx = { gap, true, true };
+
+			ASSERT_LE(mpa_fpdu_len(&tx, mpa_mulpdu(emss, true)),
+				  emss)
+				<< "gap " << gap;
+		}
+	}
+}
+
+class FpduLen : public testing::TestWithParam<vec_fpdu_len> {};
+
+TEST_P(FpduLen, counts_pad_and_markers)
+{
+	const auto &v = GetParam();
+	mpa_tx_half tx = { v.gap, v.markers, true };
+
+	EXPECT_EQ(mpa_fpdu_len(&tx, v.ulpdu_len), v.want);
+	EXPECT_EQ(Model::at_gap(v.markers, false, v.gap)
+			  .frame(Octets(v.ulpdu_len))
+			  .size(),
+		  v.want);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, FpduLen, testing::ValuesIn(vec_fpdu_lens),
+			 row_name<vec_fpdu_len>);
+
+TEST(mpa_fpdu_len, equals_the_model_at_every_phase)
+{
+	for (std::uint32_t gap = 0; gap < 512; gap += 4) {
+		for (std::uint32_t len = 0; len < 1050; len++) {
+			mpa_tx_half tx = { gap, true, true };
+			auto model = Model::at_gap(true, false, gap);
+
+			ASSERT_EQ(mpa_fpdu_len(&tx, len),
+				  model.frame(Octets(len)).size())
+				<< "gap " << gap << " ULPDU " << len;
+		}
+	}
+}
+
+class UlpduFit : public testing::TestWithParam<vec_fit> {};
+
+TEST_P(UlpduFit, fills_the_room)
+{
+	const auto &v = GetParam();
+	mpa_tx_half tx = { v.gap, v.markers, true };
+
+	EXPECT_EQ(mpa_ulpdu_fit(&tx, v.room), v.want);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, UlpduFit, testing::ValuesIn(vec_fits));
+
+// The longest: its FPDU fits, that of one octet more does not.
+void expect_longest(const mpa_tx_half &tx, std::uint32_t room)
+{
+	std::uint32_t fit = mpa_ulpdu_fit(&tx, room);
+
+	if (fit)
+		ASSERT_LE(mpa_fpdu_len(&tx, fit), room)
+			<< "gap " << tx.gap << " room " << room;
+	if (fit < MPA_MULPDU_MAX)
+		ASSERT_GT(mpa_fpdu_len(&tx, fit + 1), room)
+			<< "gap " << tx.gap << " room " << room;
+}
+
+TEST(mpa_ulpdu_fit, is_the_longest_at_every_phase)
+{
+	for (std::uint32_t gap = 0; gap < 512; gap += 4) {
+		for (std::uint32_t room = 0; room < 1600; room++)
+			expect_longest({ gap, true, true }, room);
+		for (std::uint32_t room = 64700; room < 65536; room++)
+			expect_longest({ gap, true, true }, room);
+	}
+	for (std::uint32_t room = 0; room < 65536; room++)
+		expect_longest({ 0, false, true }, room);
+}
+
+class KnownFpdu : public testing::TestWithParam<vec_fpdu> {};
+
+TEST_P(KnownFpdu, is_built_octet_by_octet)
+{
+	const auto &v = GetParam();
+	Octets ulpdu = unhex(v.ulpdu);
+	Octets want = unhex(v.fpdu);
+	mpa_tx_half tx = { v.gap, v.markers, true };
+
+	EXPECT_EQ(mpa_fpdu_len(&tx, ulpdu.size()), want.size());
+	EXPECT_EQ(build(tx, ulpdu), want);
+	EXPECT_EQ(Model::at_gap(v.markers, true, v.gap).frame(ulpdu), want);
+	if (v.markers)
+		EXPECT_EQ((tx.gap + want.size() - v.gap) % 512, 0u);
+	else
+		EXPECT_EQ(tx.gap, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, KnownFpdu, testing::ValuesIn(vec_fpdus),
+			 row_name<vec_fpdu>);
+
+class GatherOf : public testing::TestWithParam<Kind> {};
+
+TEST_P(GatherOf, every_phase_and_pad_equals_the_model)
+{
+	auto [markers, crc] = GetParam();
+	Random random(1);
+
+	for (std::uint32_t gap = 0; gap < (markers ? 512 : 4); gap += 4) {
+		for (std::uint32_t len : { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 42,
+					   128, 499, 500, 501, 502, 503, 504,
+					   505, 506, 507, 508, 509, 510, 1010,
+					   1011, 1430, 1442 }) {
+			Octets ulpdu = random.octets(len);
+			auto model = Model::at_gap(markers, crc, gap);
+			mpa_tx_half tx = { gap, markers, crc };
+			Octets octets = build(tx, ulpdu);
+
+			ASSERT_EQ(octets, model.frame(ulpdu))
+				<< "gap " << gap << " ULPDU " << len;
+			ASSERT_EQ(tx.gap, model.gap());
+		}
+	}
+}
+
+TEST_P(GatherOf, longest_ulpdu)
+{
+	auto [markers, crc] = GetParam();
+	Random random(2);
+
+	for (std::uint32_t gap : { 0, 4, 252, 508 }) {
+		Octets ulpdu = random.octets(MPA_MULPDU_MAX);
+		mpa_tx_half tx = { markers ? gap : 0, markers, crc };
+		auto model = Model::at_gap(markers, crc, tx.gap);
+
+		ASSERT_EQ(build(tx, ulpdu), model.frame(ulpdu));
+		ASSERT_EQ(tx.gap, model.gap());
+	}
+}
+
+TEST_P(GatherOf, pieces_of_the_ulpdu_may_end_anywhere)
+{
+	auto [markers, crc] = GetParam();
+	Random random(3);
+	const std::uint32_t gap = markers ? 16 : 0;
+	Octets ulpdu = random.octets(45);
+	Octets want = Model::at_gap(markers, crc, gap).frame(ulpdu);
+
+	for (std::size_t a = 0; a <= ulpdu.size(); a++) {
+		for (std::size_t b = a; b <= ulpdu.size(); b++) {
+			mpa_tx_half tx = { gap, markers, crc };
+			Gather gather;
+
+			ASSERT_EQ(gather.add(tx, ulpdu, { a, b }),
+				  static_cast<int>(want.size()));
+			ASSERT_EQ(gather.octets(), want) << a << ' ' << b;
+			ASSERT_EQ(gather.g.len, want.size());
+		}
+	}
+}
+
+TEST_P(GatherOf, running_out_of_room_changes_nothing)
+{
+	auto [markers, crc] = GetParam();
+	Random random(4);
+	Octets first = random.octets(37);
+	Octets second = random.octets(600);
+	const mpa_tx_half start = { markers ? 24u : 0, markers, crc };
+	mpa_tx_half tx = start;
+	Gather enough;
+
+	ASSERT_GT(enough.add(tx, first), 0);
+	ASSERT_GT(enough.add(tx, second, { 100 }), 0);
+
+	auto attempt = [&](unsigned int max_out, unsigned int max_ctl) {
+		mpa_tx_half tx = start;
+		Gather gather(max_out, max_ctl);
+
+		if (gather.add(tx, first) < 0) {
+			EXPECT_EQ(std::memcmp(&tx, &start, sizeof(tx)), 0);
+			EXPECT_EQ(gather.g.nr_out, 0u);
+			EXPECT_EQ(gather.g.nr_ctl, 0u);
+			EXPECT_EQ(gather.g.len, 0u);
+			return -ENOSPC;
+		}
+		const Octets before = gather.octets();
+		const mpa_tx_half tx_before = tx;
+		const mpa_gather g_before = gather.g;
+		int ret = gather.add(tx, second, { 100 });
+
+		if (ret < 0) {
+			EXPECT_EQ(gather.octets(), before);
+			EXPECT_EQ(tx.gap, tx_before.gap);
+			EXPECT_EQ(std::memcmp(&gather.g, &g_before,
+					      sizeof(g_before)), 0);
+		} else {
+			EXPECT_EQ(gather.octets(), enough.octets());
+		}
+		return ret;
+	};
+	const unsigned int out = enough.g.nr_out;
+	const unsigned int ctl = enough.g.nr_ctl;
+
+	EXPECT_GT(attempt(out, ctl), 0);
+	for (unsigned int less = 0; less < out; less++)
+		EXPECT_EQ(attempt(less, ctl), -ENOSPC) << less << " pieces";
+	for (unsigned int less = 0; less < ctl; less++)
+		EXPECT_EQ(attempt(out, less), -ENOSPC) << less << " octets";
+}
+
+TEST_P(GatherOf, without_crc_the_field_is_zero)
+{
+	auto [markers, crc] = GetParam();
+	mpa_tx_half tx = { 0, markers, crc };
+	Octets fpdu = build(tx, unhex("0102030405"));
+	Octets field(fpdu.end() - 4, fpdu.end());
+
+	EXPECT_EQ(field == Octets(4), !crc);
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, GatherOf,
+			 testing::Combine(testing::Bool(), testing::Bool()),
+			 kind_name);
+
+TEST(mpa_fpdu_gather, control_octets_that_adjoin_share_a_piece)
+{
+	mpa_tx_half tx = { 0, false, true };
+	Octets one(6, 1), two(5, 2);
+	Gather gather;
+
+	ASSERT_EQ(gather.add(tx, one), 12);
+	ASSERT_EQ(gather.g.nr_out, 3u);
+	ASSERT_EQ(gather.add(tx, two), 12);
+	// length | one | CRC, length | two | pad, CRC
+	ASSERT_EQ(gather.g.nr_out, 5u);
+	EXPECT_EQ(gather.out[2].iov_len, 6u);
+	EXPECT_EQ(gather.out[3].iov_base, two.data());
+	EXPECT_EQ(gather.out[4].iov_len, 5u);
+	EXPECT_EQ(gather.g.len, 24u);
+	EXPECT_EQ(gather.g.nr_ctl, 13u);
+}
+
+TEST(mpa_fpdu_gather, ulpdu_octets_stay_where_they_are)
+{
+	mpa_tx_half tx = { 0, true, true };
+	Octets ulpdu(506 - 4, 7);
+	Gather gather;
+
+	// Marker, length | ULPDU | CRC; the next Marker is not ours.
+	ASSERT_EQ(gather.add(tx, ulpdu), 512);
+	ASSERT_EQ(gather.g.nr_out, 3u);
+	EXPECT_EQ(gather.out[1].iov_base, ulpdu.data());
+	EXPECT_EQ(gather.out[1].iov_len, ulpdu.size());
+	EXPECT_EQ(tx.gap, 0u);
+}
+
+TEST(mpa_fpdu_gather, refuses_what_does_not_add_up)
+{
+	Octets ulpdu(64769);
+	mpa_tx_half tx = { 0, false, true };
+	Gather gather;
+
+	auto attempt = [&](std::vector<kvec> pieces, std::uint32_t len) {
+		int ret = mpa_fpdu_gather(&tx, pieces.data(), pieces.size(),
+					  len, &gather.g);
+
+		if (ret < 0)
+			EXPECT_EQ(gather.g.len, 0u);
+		return ret;
+	};
+	auto *p = ulpdu.data();
+
+	EXPECT_EQ(attempt({ { p, 64769 } }, 64769), -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 0xffffffff } }, 0xffffffff), -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 4 } }, 5), -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 5 } }, 4), -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 4 }, { p, 1 } }, 4), -EMSGSIZE);
+	EXPECT_EQ(attempt({}, 1), -EMSGSIZE);
+	// Lengths that would wrap a 32-bit sum
+	EXPECT_EQ(attempt({ { p, (1ull << 32) + 4 } }, 4), -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 8 }, { p, ~std::size_t(0) - 3 } }, 4),
+		  -EMSGSIZE);
+	EXPECT_EQ(attempt({ { p, 64768 } }, 64768), 64776);
+}
+
+TEST(mpa_fpdu_gather, empty_pieces_leave_no_trace)
+{
+	Octets ulpdu = { 1, 2 };
+	mpa_tx_half tx = { 0, false, true };
+	Gather gather;
+
+	ASSERT_EQ(gather.add(tx, ulpdu, { 0, 0, 2, 2 }), 8);
+	EXPECT_EQ(gather.g.nr_out, 3u);
+}
+
+// The phase must outlive any wrap of a 32-bit stream position.
+TEST(mpa_fpdu_gather, phase_over_more_than_2_32_octets)
+{
+	mpa_tx_half tx = { 0, true, false };
+	Octets ulpdu(MPA_MULPDU_MAX);
+	std::uint64_t position = 0;
+	std::uint32_t len = MPA_MULPDU_MAX;
+
+	while (position < (1ull << 32) + (1u << 20)) {
+		Gather gather(300, 1024);
+		Octets head;
+		kvec piece = { ulpdu.data(), len };
+		int ret = mpa_fpdu_gather(&tx, &piece, 1, len, &gather.g);
+
+		ASSERT_GT(ret, 0);
+		ASSERT_EQ(gather.g.len, static_cast<std::uint32_t>(ret));
+		position += ret;
+		ASSERT_EQ(tx.gap, (512 - position % 512) % 512);
+		// Change the phase now and then, odd lengths included.
+		len = MPA_MULPDU_MAX - position / 512 % 61;
+	}
+}
+
+} // namespace

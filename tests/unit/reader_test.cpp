@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// kernel/framing/reader.c: what it makes of good and of spoilt streams. The
+// streams come from the model in support.hpp, not from the code that builds
+// FPDUs.
+#include "support.hpp"
+
+using namespace mpa;
+
+namespace {
+
+std::uint32_t fpdu_len(bool markers, std::uint32_t gap, std::uint32_t ulpdu_len)
+{
+	mpa_tx_half tx = { gap, markers, false };
+
+	return mpa_fpdu_len(&tx, ulpdu_len);
+}
+
+class KnownFpdu : public testing::TestWithParam<vec_fpdu> {};
+
+TEST_P(KnownFpdu, is_read_in_portions_of_any_size)
+{
+	const auto &v = GetParam();
+	Octets fpdu = unhex(v.fpdu);
+	Octets ulpdu = unhex(v.ulpdu);
+
+	for (bool crc : { true, false }) {
+		for (std::uint32_t size = 1; size <= fpdu.size(); size++) {
+			Reader reader(v.markers, crc, v.gap);
+			Fed fed = reader.feed_in(fpdu, size);
+
+			ASSERT_EQ(fed.verdict, MPA_RX_FPDU) << size;
+			ASSERT_EQ(fed.used, fpdu.size());
+			ASSERT_EQ(reader.r.since_start, fpdu.size());
+			ASSERT_EQ(reader.r.ulpdu_len, ulpdu.size());
+			ASSERT_EQ(reader.strip(fpdu, size), ulpdu);
+		}
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(table, KnownFpdu, testing::ValuesIn(vec_fpdus),
+			 row_name<vec_fpdu>);
+
+class ReaderOf : public testing::TestWithParam<Kind> {
+protected:
+	bool markers = std::get<0>(GetParam());
+	bool crc = std::get<1>(GetParam());
+	std::uint32_t nr_gaps = markers ? 512 : 4;
+
+	// ULPDUs whose FPDUs have every pad, and Markers everywhere.
+	static std::vector<std::uint32_t> lengths()
+	{
+		return { 0, 1, 2, 3, 4, 5, 6, 7, 14, 45, 46, 500, 501, 502,
+			 503, 504, 506, 507, 1010, 1011 };
+	}
+};
+
+TEST_P(ReaderOf, every_phase_and_pad)
+{
+	Random random(10);
+
+	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
+		for (auto len : lengths()) {
+			Octets ulpdu = random.octets(len);
+			auto model = Model::at_gap(markers, crc, gap);
+			Octets fpdu = model.frame(ulpdu);
+			Reader reader(markers, crc, gap);
+			Fed fed = reader.feed_in(fpdu, random.between(1, 700));
+
+			ASSERT_EQ(fed.verdict, MPA_RX_FPDU)
+				<< "gap " << gap << " ULPDU " << len;
+			ASSERT_EQ(fed.used, fpdu.size());
+			ASSERT_EQ(reader.r.ulpdu_len, len);
+			ASSERT_EQ(reader.r.gap, model.gap());
+			ASSERT_EQ(reader.strip(fpdu), ulpdu);
+			ASSERT_EQ(reader.strip(fpdu, random.between(1, 9)),
+				  ulpdu);
+		}
+	}
+}
+
+TEST_P(ReaderOf, every_cut_in_two)
+{
+	Random random(11);
+
+	for (std::uint32_t gap : { 0, 4, 8, 12, 16, 20, 44, 48, 52, 508 }) {
+		std::uint32_t phase = markers ? gap : 0;
+		Octets ulpdu = random.octets(543);
+		Octets fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
+
+		for (std::size_t cut = 0; cut <= fpdu.size(); cut++) {
+			Reader reader(markers, crc, phase);
+			Fed one = reader.feed(fpdu.data(), cut);
+			Fed two = reader.feed(fpdu.data() + one.used,
+					      fpdu.size() - one.used);
+			bool whole = cut == fpdu.size();
+
+			ASSERT_EQ(one.used, cut);
+			ASSERT_EQ(one.verdict,
+				  whole ? MPA_RX_FPDU : MPA_RX_MORE);
+			ASSERT_EQ(two.verdict,
+				  whole ? MPA_RX_MORE : MPA_RX_FPDU);
+			ASSERT_EQ(one.used + two.used, fpdu.size());
+		}
+	}
+}
+
+TEST_P(ReaderOf, truncation_means_more_and_says_how_much)
+{
+	Random random(12);
+
+	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
+		Octets fpdu = Model::at_gap(markers, crc, gap)
+				      .frame(random.octets(1021));
+		std::size_t length_end = markers && !gap ? 6 : 2;
+		Reader reader(markers, crc, gap);
+
+		for (std::size_t seen = 0; seen < fpdu.size(); seen++) {
+			std::size_t end = seen < length_end ? length_end :
+							      fpdu.size();
+
+			ASSERT_EQ(reader.need(), end - seen) << seen;
+			ASSERT_EQ(reader.feed(&fpdu[seen], 1).verdict,
+				  seen + 1 < fpdu.size() ? MPA_RX_MORE :
+							   MPA_RX_FPDU);
+			ASSERT_EQ(reader.r.since_start, seen + 1);
+		}
+		// Of the next FPDU now
+		ASSERT_EQ(reader.need(), reader.r.gap || !markers ? 2u : 6u);
+	}
+}
+
+TEST_P(ReaderOf, stops_at_the_end_of_each_fpdu)
+{
+	Random random(13);
+	Model model(markers, crc);
+	Octets stream;
+	std::vector<Octets> ulpdus, fpdus;
+
+	for (int i = 0; i < 300; i++) {
+		ulpdus.push_back(random.octets(random.between(0, 90)));
+		fpdus.push_back(model.frame(ulpdus.back()));
+		append(stream, fpdus.back());
+	}
+	Reader reader(markers, crc);
+	std::size_t at = 0;
+
+	for (std::size_t i = 0; i < ulpdus.size(); i++) {
+		Fed fed = reader.feed(&stream[at], stream.size() - at);
+
+		ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+		ASSERT_EQ(fed.used, fpdus[i].size());
+		ASSERT_EQ(reader.strip(fpdus[i]), ulpdus[i]);
+		at += fed.used;
+	}
+	EXPECT_EQ(at, stream.size());
+}
+
+TEST_P(ReaderOf, feeding_nothing_changes_nothing)
+{
+	Octets fpdu = Model(markers, crc).frame(Octets(10, 1));
+	Reader reader(markers, crc);
+	Fed fed = reader.feed(nullptr, 0);
+
+	EXPECT_EQ(fed.verdict, MPA_RX_MORE);
+	EXPECT_EQ(fed.used, 0u);
+	EXPECT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+	EXPECT_EQ(reader.feed(nullptr, 0).verdict, MPA_RX_MORE);
+	// The FPDU is still described.
+	EXPECT_EQ(reader.r.since_start, fpdu.size());
+	EXPECT_EQ(reader.strip(fpdu), Octets(10, 1));
+}
+
+TEST_P(ReaderOf, length_limits)
+{
+	for (std::uint32_t len :
+	     { 0u, 1u, 64767u, 64768u, 64769u, 64770u, 65000u, 65534u, 65535u }) {
+		Octets head = markers ? Octets(4) : Octets();
+		Reader reader(markers, crc);
+		bool good = len <= MPA_MULPDU_MAX;
+
+		head.push_back(len >> 8);
+		head.push_back(len & 0xff);
+		Fed fed = reader.feed_in(head, 1);
+
+		EXPECT_EQ(fed.verdict, good ? MPA_RX_MORE : MPA_RX_BAD_LENGTH)
+			<< len;
+		EXPECT_EQ(fed.used, head.size());
+		EXPECT_EQ(reader.need(),
+			  good ? fpdu_len(markers, 0, len) - head.size() : 0);
+	}
+}
+
+TEST_P(ReaderOf, every_length_field)
+{
+	for (std::uint32_t len = 0; len <= 0xffff; len++) {
+		Octets head = markers ? Octets(4) : Octets();
+		Reader reader(markers, crc);
+
+		head.push_back(len >> 8);
+		head.push_back(len & 0xff);
+		ASSERT_EQ(reader.feed(head).verdict,
+			  len <= MPA_MULPDU_MAX ? MPA_RX_MORE :
+						  MPA_RX_BAD_LENGTH);
+	}
+}
+
+TEST_P(ReaderOf, longest_ulpdu)
+{
+	Random random(14);
+
+	for (std::uint32_t gap : { 0, 4, 256, 508 }) {
+		std::uint32_t phase = markers ? gap : 0;
+		Octets ulpdu = random.octets(MPA_MULPDU_MAX);
+		Octets fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
+
+		for (std::uint32_t size : { 1u, 511u, 1448u, 65535u, 1u << 20 }) {
+			Reader reader(markers, crc, phase);
+			Fed fed = reader.feed_in(fpdu, size);
+
+			ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+			ASSERT_EQ(fed.used, fpdu.size());
+		}
+		Reader reader(markers, crc, phase);
+
+		ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		ASSERT_EQ(reader.strip(fpdu), ulpdu);
+	}
+}
+
+TEST_P(ReaderOf, pad_is_ignored_but_covered)
+{
+	for (std::uint32_t len : { 1, 3, 4, 5 }) {
+		Octets ulpdu(len, 9);
+		Octets fpdu = Model(markers, crc).frame(
+			ulpdu, { .pad_fill = 0xa5 });
+		Reader reader(markers, crc);
+
+		EXPECT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		EXPECT_EQ(reader.strip(fpdu), ulpdu);
+	}
+}
+
+TEST_P(ReaderOf, wrong_crc)
+{
+	for (std::uint32_t bit = 0; bit < 32; bit++) {
+		Octets fpdu = Model(markers, crc).frame(
+			Octets(20), { .crc_xor = 1u << bit });
+		Reader reader(markers, crc);
+		Fed fed = reader.feed(fpdu);
+
+		EXPECT_EQ(fed.verdict, crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU);
+		EXPECT_EQ(fed.used, fpdu.size());
+	}
+}
+
+TEST_P(ReaderOf, bad_verdicts_are_final)
+{
+	Octets good = Model(markers, crc).frame(Octets(20));
+	Octets bad = markers ? Octets(4) : Octets();
+	Reader reader(markers, crc);
+
+	append(bad, { 0xff, 0xff });
+	ASSERT_EQ(reader.feed(bad).verdict, MPA_RX_BAD_LENGTH);
+	for (int again = 0; again < 3; again++) {
+		Fed fed = reader.feed(good);
+
+		EXPECT_EQ(fed.verdict, MPA_RX_BAD_LENGTH);
+		EXPECT_EQ(fed.used, 0u);
+		EXPECT_EQ(reader.feed(nullptr, 0).verdict, MPA_RX_BAD_LENGTH);
+		EXPECT_EQ(reader.need(), 0u);
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, ReaderOf,
+			 testing::Combine(testing::Bool(), testing::Bool()),
+			 kind_name);
+
+// Markers
+
+class MarkersOf : public testing::TestWithParam<bool> {
+protected:
+	bool crc = GetParam();
+};
+
+std::string crc_name(const testing::TestParamInfo<bool> &info)
+{
+	return info.param ? "crc" : "nocrc";
+}
+
+// Where the @index-th Marker of an FPDU ends, counted from its first octet.
+std::uint32_t marker_end(std::uint32_t gap, int index)
+{
+	return gap + 512 * index + 4;
+}
+
+TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
+{
+	Random random(20);
+
+	for (std::uint32_t gap = 0; gap < 512; gap += 4) {
+		Octets ulpdu = random.octets(1100);
+		Model counter = Model::at_gap(true, crc, gap);
+
+		counter.frame(ulpdu);
+		ASSERT_GE(counter.nr_markers, 2);
+		for (int index = 0; index < counter.nr_markers; index++) {
+			for (int bit = 0; bit < 32; bit++) {
+				// Reserved, and the two bits to be taken as 0
+				bool harmless = bit >= 16 || bit < 2;
+				Octets fpdu = Model::at_gap(true, crc, gap).frame(
+					ulpdu, { .marker = index,
+						 .marker_xor = 1u << bit });
+				Reader reader(true, crc, gap);
+				Fed fed = reader.feed(fpdu);
+
+				ASSERT_EQ(fed.verdict,
+					  harmless ? MPA_RX_FPDU :
+						     MPA_RX_BAD_MARKER)
+					<< "gap " << gap << " Marker " << index
+					<< " bit " << bit;
+				ASSERT_EQ(fed.used,
+					  harmless || crc ?
+						  fpdu.size() :
+						  marker_end(gap, index));
+				if (harmless)
+					ASSERT_EQ(reader.strip(fpdu), ulpdu);
+				else
+					ASSERT_EQ(reader.need(), 0u);
+			}
+		}
+	}
+}
+
+TEST_P(MarkersOf, wrong_marker_and_wrong_crc)
+{
+	Octets fpdu = Model::at_gap(true, crc, 100).frame(
+		Octets(700), { .marker = 0, .marker_xor = 4, .crc_xor = 1 });
+
+	for (std::uint32_t size : { 1u, 7u, 1u << 20 }) {
+		Reader reader(true, crc, 100);
+
+		// Error 3 only "in the event that the CRC is valid"
+		EXPECT_EQ(reader.feed_in(fpdu, size).verdict,
+			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_MARKER);
+	}
+}
+
+TEST(mpa_reader_feed, marker_pointing_elsewhere)
+{
+	struct {
+		std::uint32_t gap, at; // where the first Marker is and points
+	} const rows[] = {
+		{ 0, 0 }, { 4, 4 }, { 8, 8 }, { 256, 256 }, { 508, 508 },
+	};
+
+	for (const auto &row : rows) {
+		for (std::uint32_t points = 0; points < 0x10000; points += 4) {
+			Octets fpdu = Model::at_gap(true, false, row.gap)
+					      .frame(Octets(600),
+						     { .marker = 0,
+						       .marker_xor = row.at ^
+								     points });
+			Reader reader(true, false, row.gap);
+
+			ASSERT_EQ(reader.feed(fpdu).verdict,
+				  points == row.at ? MPA_RX_FPDU :
+						     MPA_RX_BAD_MARKER);
+		}
+	}
+}
+
+TEST_P(MarkersOf, stream_without_the_markers_we_asked_for)
+{
+	Octets fpdu = Model(false, crc).frame(Octets(600, 0x55));
+	Reader reader(true, crc);
+	Fed fed = reader.feed(fpdu);
+
+	// Its length and first two octets are taken for a Marker.
+	EXPECT_EQ(fed.verdict, crc ? MPA_RX_MORE : MPA_RX_BAD_MARKER);
+	EXPECT_EQ(reader.need() == 0, !crc);
+}
+
+TEST_P(MarkersOf, exactly_between_two_fpdus)
+{
+	// The first ends with the period; the Marker leads the second.
+	Model model(true, crc);
+	Octets first = model.frame(Octets(502, 1));
+	Octets second = model.frame(Octets(8, 2));
+	Reader reader(true, crc);
+
+	ASSERT_EQ(first.size(), 512u);
+	ASSERT_EQ(second.size(), 20u);
+	Octets stream = first;
+
+	append(stream, second);
+	Fed fed = reader.feed(stream);
+
+	EXPECT_EQ(fed.verdict, MPA_RX_FPDU);
+	EXPECT_EQ(fed.used, 512u);
+	EXPECT_EQ(reader.need(), 6u);
+	fed = reader.feed(&stream[512], 20);
+	EXPECT_EQ(fed.verdict, MPA_RX_FPDU);
+	EXPECT_EQ(reader.r.since_start, 20u);
+	EXPECT_EQ(reader.strip(second), Octets(8, 2));
+}
+
+TEST_P(MarkersOf, right_after_the_pad)
+{
+	// 2 + 5 + 1 octets, then the Marker, then the CRC
+	Octets fpdu = Model::at_gap(true, crc, 8).frame(Octets(5, 3));
+	Reader reader(true, crc, 8);
+
+	ASSERT_EQ(fpdu.size(), 16u);
+	EXPECT_EQ(fpdu[11], 8);
+	EXPECT_EQ(reader.feed_in(fpdu, 1).verdict, MPA_RX_FPDU);
+	EXPECT_EQ(reader.strip(fpdu), Octets(5, 3));
+	EXPECT_EQ(reader.r.gap, 504u);
+}
+
+INSTANTIATE_TEST_SUITE_P(crc, MarkersOf, testing::Bool(), crc_name);
+
+// Single-bit corruption
+
+struct Flip {
+	std::uint32_t gap;
+	std::uint32_t ulpdu_len;
+};
+
+class Flips : public testing::TestWithParam<std::tuple<Kind, Flip>> {
+protected:
+	bool markers = std::get<0>(std::get<0>(GetParam()));
+	bool crc = std::get<1>(std::get<0>(GetParam()));
+	std::uint32_t gap = markers ? std::get<1>(GetParam()).gap : 0;
+	std::uint32_t ulpdu_len = std::get<1>(GetParam()).ulpdu_len;
+
+	enum Field { LENGTH, MARKER, ULPDU, PAD, CRC };
+
+	// Which field each octet of the FPDU belongs to.
+	std::vector<Field> fields(std::size_t size) const
+	{
+		std::vector<Field> all;
+		std::uint32_t content = 0;
+
+		for (std::size_t at = 0; at < size; at++) {
+			if (markers && (at + 512 - gap) % 512 < 4) {
+				all.push_back(MARKER);
+				continue;
+			}
+			all.push_back(content < 2 ? LENGTH :
+				      content < 2 + ulpdu_len ? ULPDU :
+				      size - at > 4 ? PAD : CRC);
+			content++;
+		}
+		return all;
+	}
+};
+
+TEST_P(Flips, every_bit_of_an_fpdu)
+{
+	Random random(30);
+	Octets ulpdu = random.octets(ulpdu_len);
+	Octets more = random.octets(4096);
+	auto model = Model::at_gap(markers, crc, gap);
+	Octets fpdu = model.frame(ulpdu);
+	auto field = fields(fpdu.size());
+	std::size_t length_at = markers && !gap ? 4 : 0;
+
+	for (std::size_t bit = 0; bit < 8 * fpdu.size(); bit++) {
+		std::size_t at = bit / 8;
+		Octets bad = fpdu;
+
+		bad[at] ^= 1 << bit % 8;
+		std::uint32_t len = bad[length_at] << 8 | bad[length_at + 1];
+		std::size_t size = len > MPA_MULPDU_MAX ?
+			length_at + 2 : fpdu_len(markers, gap, len);
+		mpa_verdict want = crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU;
+
+		if (field[at] == LENGTH && len > MPA_MULPDU_MAX)
+			want = MPA_RX_BAD_LENGTH;
+		else if (field[at] == LENGTH && size > bad.size())
+			want = MPA_RX_MORE;
+		else if (field[at] == MARKER && !crc) {
+			std::size_t in_marker = (at + 512 - gap) % 512;
+
+			if (in_marker == 2 ||
+			    (in_marker == 3 && bit % 8 >= 2))
+				want = MPA_RX_BAD_MARKER;
+		}
+		for (std::uint32_t portion : { 1u << 20, 1u, 3u }) {
+			Reader reader(markers, crc, gap);
+			Fed fed = reader.feed_in(bad, portion);
+
+			ASSERT_EQ(fed.verdict, want)
+				<< "octet " << at << " bit " << bit % 8;
+			if (want == MPA_RX_MORE)
+				ASSERT_EQ(reader.need(), size - bad.size());
+		}
+		if (!crc)
+			continue;
+		// However much follows, such an FPDU never passes.
+		append(bad, more);
+		Reader reader(markers, crc, gap);
+		Fed fed = reader.feed(bad);
+
+		ASSERT_NE(fed.verdict, MPA_RX_FPDU);
+		if (want == MPA_RX_MORE && size <= bad.size())
+			ASSERT_EQ(fed.verdict, MPA_RX_BAD_CRC);
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	all, Flips,
+	testing::Combine(testing::Combine(testing::Bool(), testing::Bool()),
+			 testing::Values(Flip{ 0, 42 }, Flip{ 20, 42 },
+					 Flip{ 8, 5 }, Flip{ 4, 1 },
+					 Flip{ 508, 0 }, Flip{ 300, 700 },
+					 Flip{ 0, 507 })),
+	[](const auto &info) {
+		const Flip &flip = std::get<1>(info.param);
+
+		return kind_name({ std::get<0>(info.param), 0 }) + "_gap" +
+		       std::to_string(flip.gap) + "_ulpdu" +
+		       std::to_string(flip.ulpdu_len);
+	});
+
+// The stripper
+
+TEST(mpa_strip_run, one_call_to_a_run)
+{
+	Octets ulpdu(2000, 6);
+	Octets fpdu = Model::at_gap(true, true, 100).frame(ulpdu);
+	Reader reader(true, true, 100);
+	const struct {
+		std::uint32_t skip, run;
+	} rows[] = {
+		{ 2, 98 }, { 4, 508 }, { 4, 508 }, { 4, 508 }, { 4, 378 },
+		{ 0, 0 }, { 0, 0 },
+	};
+	std::uint32_t left = fpdu.size();
+	mpa_strip s;
+
+	ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+	mpa_reader_strip(&reader.r, &s);
+	for (const auto &row : rows) {
+		std::uint32_t skip;
+		std::uint32_t run = mpa_strip_run(&s, left, &skip);
+
+		EXPECT_EQ(skip, row.skip);
+		EXPECT_EQ(run, row.run);
+		left -= skip + run;
+	}
+	// Pad of 2 and CRC
+	EXPECT_EQ(left, 6u);
+}
+
+TEST(mpa_strip_run, without_octets_stands_still)
+{
+	for (bool markers : { false, true }) {
+		Octets fpdu = Model(markers, true).frame(Octets(9, 1));
+		Reader reader(markers, true);
+		std::uint32_t skip;
+		mpa_strip s;
+
+		ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		mpa_reader_strip(&reader.r, &s);
+		for (int again = 0; again < 3; again++) {
+			EXPECT_EQ(mpa_strip_run(&s, 0, &skip), 0u);
+			EXPECT_EQ(skip, 0u);
+		}
+		EXPECT_EQ(mpa_strip_run(&s, 100, &skip), 9u);
+		EXPECT_EQ(skip, markers ? 6u : 2u);
+	}
+}
+
+TEST(mpa_strip_run, an_empty_ulpdu_has_no_run)
+{
+	Octets fpdu = Model(true, true).frame({});
+	Reader reader(true, true);
+	std::uint32_t skip;
+	mpa_strip s;
+
+	ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+	mpa_reader_strip(&reader.r, &s);
+	EXPECT_EQ(mpa_strip_run(&s, fpdu.size(), &skip), 0u);
+	EXPECT_EQ(skip, 0u);
+}
+
+// The phase must outlive any wrap of a 32-bit stream position.
+TEST(mpa_reader_feed, phase_over_more_than_2_32_octets)
+{
+	Octets body(MPA_MULPDU_MAX);
+	mpa_tx_half tx = { 0, true, false };
+	Reader reader(true, false);
+	std::uint64_t position = 0;
+	std::uint32_t len = MPA_MULPDU_MAX;
+
+	while (position < (1ull << 32) + (1u << 20)) {
+		Gather gather(300, 1024);
+		kvec ulpdu = { body.data(), len };
+		Fed fed = { MPA_RX_MORE, 0 };
+
+		ASSERT_GT(mpa_fpdu_gather(&tx, &ulpdu, 1, len, &gather.g), 0);
+		for (unsigned int i = 0; i < gather.g.nr_out; i++) {
+			const kvec &piece = gather.out[i];
+
+			ASSERT_EQ(fed.verdict, MPA_RX_MORE);
+			fed = reader.feed(
+				static_cast<std::uint8_t *>(piece.iov_base),
+				piece.iov_len);
+			ASSERT_EQ(fed.used, piece.iov_len);
+		}
+		ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+		ASSERT_EQ(reader.r.since_start, gather.g.len);
+		ASSERT_EQ(reader.r.ulpdu_len, len);
+		position += gather.g.len;
+		ASSERT_EQ(reader.r.gap, (512 - position % 512) % 512);
+		len = MPA_MULPDU_MAX - position / 512 % 61;
+	}
+}
+
+} // namespace

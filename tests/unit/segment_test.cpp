@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// kernel/framing/segment.c: every clause of the plan.
+#include "support.hpp"
+
+using namespace mpa;
+
+namespace {
+
+struct mpa_seg_plan plan_for(const mpa_seg_view &view)
+{
+	struct mpa_seg_plan plan;
+
+	mpa_seg_plan(&view, &plan);
+	return plan;
+}
+
+class SegPlan : public testing::TestWithParam<vec_seg> {};
+
+TEST_P(SegPlan, follows_the_table)
+{
+	const auto &v = GetParam();
+	auto plan = plan_for(v.view);
+
+	EXPECT_EQ(plan.seg_len, v.seg_len);
+	EXPECT_EQ(plan.segs, v.segs);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, SegPlan, testing::ValuesIn(vec_segs),
+			 row_name<vec_seg>);
+
+// What holds for any view, and is what the sender relies on.
+TEST(mpa_seg_plan, promises_for_random_views)
+{
+	Random random(40);
+
+	for (int i = 0; i < 2000000; i++) {
+		mpa_seg_view view = {
+			.mss = random.one_in(50) ? random.between(0, ~0u) :
+						   random.between(0, 66000),
+			.sack_room = random.between(0, 9) * 4,
+			.sack_pending = random.one_in(3),
+			.strict = random.one_in(2),
+			.packet = random.one_in(2) ? 0 :
+						     random.between(1, 70000),
+			.unsent = random.one_in(2) ? 0 : random.between(0, 99),
+			.window = random.between(0, 200000),
+			.cwnd = random.between(0, 100),
+		};
+		auto plan = plan_for(view);
+		const mpa_tx_half worst = { 0, view.strict, true };
+
+		ASSERT_GE(plan.segs, 1u);
+		ASSERT_EQ(plan.seg_len % 4, 0u);
+		ASSERT_GE(mpa_ulpdu_fit(&worst, plan.seg_len), 128u);
+		ASSERT_LE(plan.seg_len, mpa_fpdu_len(&worst, MPA_MULPDU_MAX));
+		if (plan.segs > 1) {
+			ASSERT_EQ(plan.seg_len, view.mss);
+			ASSERT_LE(plan.segs * plan.seg_len, MPA_BATCH_OCTETS);
+			ASSERT_FALSE(view.sack_pending);
+			if (view.packet)
+				ASSERT_LE(plan.segs * plan.seg_len,
+					  view.packet);
+		} else if (plan.seg_len > 140) {
+			ASSERT_LE(plan.seg_len, view.mss - view.sack_room);
+		}
+		if (plan.segs > 1 && view.strict) {
+			ASSERT_EQ(view.unsent, 0u);
+			ASSERT_LE(plan.segs * plan.seg_len, view.window);
+			ASSERT_LE(plan.segs, view.cwnd);
+		}
+	}
+}
+
+} // namespace

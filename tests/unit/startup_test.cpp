@@ -1,0 +1,674 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// kernel/framing/startup.c: the codec, and the negotiation of RFC 5044
+// section 7.1 and RFC 6581. "M1" and the like name the cases of the project's
+// list of startup tests.
+#include "support.hpp"
+
+#include <cstring>
+
+using namespace mpa;
+
+namespace {
+
+struct Parsed {
+	int ret;
+	mpa_frame frame;
+	Octets pd;
+};
+
+// Parses octets that end where their memory ends.
+Parsed parse(const Octets &octets, bool reply)
+{
+	Parsed parsed = { 0, {}, {} };
+	Octets exact(octets);
+	const u8 *pd = nullptr;
+
+	exact.shrink_to_fit();
+	std::memset(&parsed.frame, 0xee, sizeof(parsed.frame));
+	const mpa_frame untouched = parsed.frame;
+
+	parsed.ret = mpa_frame_parse(exact.data(), exact.size(), reply,
+				     &parsed.frame, &pd);
+	if (parsed.ret <= 0) {
+		EXPECT_EQ(pd, nullptr);
+		EXPECT_EQ(std::memcmp(&parsed.frame, &untouched,
+				      sizeof(untouched)), 0);
+	} else {
+		EXPECT_GE(pd, exact.data());
+		EXPECT_LE(pd + parsed.frame.pd_len, exact.data() + parsed.ret);
+		parsed.pd.assign(pd, pd + parsed.frame.pd_len);
+	}
+	return parsed;
+}
+
+void expect_same(const mpa_frame &a, const mpa_frame &b)
+{
+	EXPECT_EQ(a.reply, b.reply);
+	EXPECT_EQ(a.markers, b.markers);
+	EXPECT_EQ(a.crc, b.crc);
+	EXPECT_EQ(a.reject, b.reject);
+	EXPECT_EQ(a.enhanced, b.enhanced);
+	EXPECT_EQ(a.p2p, b.p2p);
+	EXPECT_EQ(a.rev, b.rev);
+	EXPECT_EQ(a.rtr, b.rtr);
+	EXPECT_EQ(a.ird, b.ird);
+	EXPECT_EQ(a.ord, b.ord);
+	EXPECT_EQ(a.pd_len, b.pd_len);
+}
+
+Octets encode(const mpa_frame &frame, const Octets &pd = {})
+{
+	Octets octets(MPA_FRAME_MAX);
+	int ret = mpa_frame_build(octets.data(), octets.size(), &frame,
+				  pd.data());
+
+	EXPECT_GT(ret, 0);
+	octets.resize(std::max(ret, 0));
+	return octets;
+}
+
+class KnownFrame : public testing::TestWithParam<vec_frame> {};
+
+TEST_P(KnownFrame, is_built)
+{
+	const auto &v = GetParam();
+
+	EXPECT_EQ(encode(v.frame, unhex(v.pd)), unhex(v.hex));
+}
+
+TEST_P(KnownFrame, is_parsed_and_what_follows_is_left_alone)
+{
+	const auto &v = GetParam();
+	Octets octets = unhex(v.hex);
+
+	for (std::size_t behind : { 0, 1, 100 }) { // M27
+		Octets more = octets;
+
+		more.insert(more.end(), behind, 0x4d);
+		Parsed parsed = parse(more, v.frame.reply);
+
+		ASSERT_EQ(parsed.ret, static_cast<int>(octets.size()));
+		expect_same(parsed.frame, v.frame);
+		EXPECT_EQ(parsed.pd, unhex(v.pd));
+	}
+}
+
+TEST_P(KnownFrame, every_truncation_asks_for_more) // M8, M10
+{
+	Octets octets = unhex(GetParam().hex);
+
+	for (std::size_t len = 0; len < octets.size(); len++) {
+		Octets part(octets.begin(), octets.begin() + len);
+
+		EXPECT_EQ(parse(part, GetParam().frame.reply).ret, 0) << len;
+	}
+}
+
+TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
+{
+	const Octets octets = unhex(GetParam().hex);
+	const bool reply = GetParam().frame.reply;
+	const Octets other = unhex(reply ? VEC_REQ : VEC_REP);
+
+	for (std::size_t bit = 0; bit < 128; bit++) {
+		Octets bad = octets;
+
+		bad[bit / 8] ^= 1 << bit % 8;
+		// 'p' and 'q' differ in one bit: that is the other key.
+		bool others = bit / 8 == 9 && bad[9] == other[9];
+
+		for (std::size_t len = 0; len <= bad.size(); len++) {
+			int want = len <= bit / 8 ? 0 :
+				   others && reply ? -EALREADY : -EPROTO;
+
+			ASSERT_EQ(parse(Octets(bad.begin(), bad.begin() + len),
+					reply).ret, want)
+				<< "bit " << bit << " length " << len;
+		}
+	}
+}
+
+TEST_P(KnownFrame, every_room_too_small)
+{
+	const auto &v = GetParam();
+	Octets pd = unhex(v.pd);
+
+	for (std::size_t room = 0; room < unhex(v.hex).size(); room++) {
+		Octets octets(room, 0xaa);
+
+		EXPECT_EQ(mpa_frame_build(octets.data(), room, &v.frame,
+					  pd.data()),
+			  -ENOSPC);
+		EXPECT_EQ(octets, Octets(room, 0xaa));
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(table, KnownFrame, testing::ValuesIn(vec_frames),
+			 row_name<vec_frame>);
+
+class SloppyFrame : public testing::TestWithParam<vec_frame> {};
+
+TEST_P(SloppyFrame, is_parsed) // M12, M22
+{
+	const auto &v = GetParam();
+	Parsed parsed = parse(unhex(v.hex), v.frame.reply);
+
+	ASSERT_EQ(parsed.ret, static_cast<int>(unhex(v.hex).size()));
+	expect_same(parsed.frame, v.frame);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, SloppyFrame,
+			 testing::ValuesIn(vec_sloppy_frames),
+			 row_name<vec_frame>);
+
+class BadFrame : public testing::TestWithParam<vec_bad_frame> {};
+
+TEST_P(BadFrame, is_refused_as_early_as_its_octets_allow) // M4 to M7, M9
+{
+	const auto &v = GetParam();
+	Octets octets = unhex(v.hex);
+
+	for (std::size_t len = 0; len <= octets.size(); len++) {
+		Octets part(octets.begin(), octets.begin() + len);
+
+		EXPECT_EQ(parse(part, v.expect_reply).ret,
+			  len < v.seen ? 0 : v.want)
+			<< len << " octets";
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(table, BadFrame, testing::ValuesIn(vec_bad_frames),
+			 row_name<vec_bad_frame>);
+
+TEST(mpa_frame_parse, every_pd_length) // M7
+{
+	for (bool enhanced : { false, true }) {
+		for (std::uint32_t len = 0; len <= 0xffff; len++) {
+			Octets octets = unhex(VEC_REQ);
+			const std::uint32_t least = enhanced ? 4 : 0;
+
+			append(octets, { std::uint8_t(enhanced ? 0x50 : 0x40),
+					 2, std::uint8_t(len >> 8),
+					 std::uint8_t(len) });
+			if (len > 512) {
+				ASSERT_EQ(parse(octets, false).ret, -EMSGSIZE);
+				continue;
+			}
+			if (len < least) {
+				ASSERT_EQ(parse(octets, false).ret, -EINVAL);
+				continue;
+			}
+			octets.resize(20 + len, 0x11);
+			Parsed parsed = parse(octets, false);
+
+			ASSERT_EQ(parsed.ret, static_cast<int>(20 + len));
+			ASSERT_EQ(parsed.frame.pd_len, len - least);
+			ASSERT_EQ(parsed.pd, Octets(len - least, 0x11));
+			if (!len)
+				continue;
+			octets.pop_back();
+			ASSERT_EQ(parse(octets, false).ret, 0);
+		}
+	}
+}
+
+TEST(mpa_frame_parse, every_flag_octet_and_revision)
+{
+	for (bool reply : { false, true }) {
+		for (int flags = 0; flags < 256; flags++) {
+			for (int rev = 0; rev < 256; rev++) {
+				Octets octets =
+					unhex(reply ? VEC_REP : VEC_REQ);
+				const bool enhanced = flags & 0x10;
+				int want = 24;
+
+				append(octets, { std::uint8_t(flags),
+						 std::uint8_t(rev), 0, 4, 0, 0,
+						 0, 0 });
+				if (rev != 1 && rev != 2)
+					want = -EPROTONOSUPPORT;
+				else if (enhanced && rev == 1)
+					want = -EINVAL;
+				Parsed parsed = parse(octets, reply);
+
+				ASSERT_EQ(parsed.ret, want);
+				if (want < 0)
+					continue;
+				expect_same(parsed.frame,
+					    { .reply = reply,
+					      .markers = bool(flags & 0x80),
+					      .crc = bool(flags & 0x40),
+					      .reject = reply && flags & 0x20,
+					      .enhanced = enhanced,
+					      .p2p = false,
+					      .rev = u8(rev),
+					      .rtr = 0,
+					      .ird = 0,
+					      .ord = 0,
+					      .pd_len = u16(enhanced ? 0 : 4) });
+			}
+		}
+	}
+}
+
+TEST(mpa_frame_parse, every_word_of_the_enhanced_data)
+{
+	for (std::uint32_t word = 0; word <= 0xffff; word++) {
+		Octets octets = unhex(VEC_REQ "50 02 0004");
+		const std::uint16_t other = ~word;
+		const bool a = word & 0x8000;
+
+		append(octets, { std::uint8_t(word >> 8), std::uint8_t(word),
+				 std::uint8_t(other >> 8),
+				 std::uint8_t(other) });
+		Parsed parsed = parse(octets, false);
+
+		ASSERT_EQ(parsed.ret, 24);
+		ASSERT_EQ(parsed.frame.p2p, a);
+		ASSERT_EQ(parsed.frame.ird, word & 0x3fff);
+		ASSERT_EQ(parsed.frame.ord, other & 0x3fff);
+		ASSERT_EQ(parsed.frame.rtr,
+			  !a ? 0 :
+			  (word & 0x4000 ? MPA_RTR_SEND : 0) |
+				  (other & 0x8000 ? MPA_RTR_WRITE : 0) |
+				  (other & 0x4000 ? MPA_RTR_READ : 0));
+	}
+}
+
+TEST(mpa_frame_build, private_data_limits)
+{
+	Octets pd(600, 0x77);
+
+	for (bool enhanced : { false, true }) {
+		const int limit = enhanced ? 508 : 512;
+
+		for (int len : { 0, 1, 507, 508, 509, 511, 512, 513, 600 }) {
+			mpa_frame frame = { .crc = true,
+					    .enhanced = enhanced,
+					    .rev = 2,
+					    .pd_len = u16(len) };
+			Octets octets(MPA_FRAME_MAX + 1, 0xaa);
+			int ret = mpa_frame_build(octets.data(), MPA_FRAME_MAX,
+						  &frame, pd.data());
+
+			if (len > limit) {
+				EXPECT_EQ(ret, -EMSGSIZE) << len;
+				continue;
+			}
+			EXPECT_EQ(ret, 20 + (enhanced ? 4 : 0) + len);
+			EXPECT_EQ(octets[ret], 0xaa);
+			octets.resize(ret);
+			Parsed parsed = parse(octets, false);
+
+			EXPECT_EQ(parsed.ret, ret);
+			EXPECT_EQ(parsed.pd, Octets(len, 0x77));
+		}
+	}
+	mpa_frame huge = { .rev = 1, .pd_len = 65535 };
+	Octets octets(MPA_FRAME_MAX);
+
+	EXPECT_EQ(mpa_frame_build(octets.data(), octets.size(), &huge,
+				  pd.data()),
+		  -EMSGSIZE);
+}
+
+TEST(mpa_frame_build, sends_no_bit_it_may_not)
+{
+	// R in a Request; B, C, D without A; depths of more than 14 bits
+	mpa_frame frame = { .reject = true, .enhanced = true, .rev = 2,
+			    .rtr = 7, .ird = 0xffff, .ord = 0xffff };
+
+	EXPECT_EQ(encode(frame), unhex(VEC_REQ "10 02 0004 3fff 3fff"));
+}
+
+TEST(mpa_frame_build, round_trip_of_random_frames)
+{
+	Random random(50);
+
+	for (int i = 0; i < 20000; i++) {
+		const bool reply = random.one_in(2);
+		const bool enhanced = random.one_in(2);
+		const bool p2p = enhanced && random.one_in(2);
+		mpa_frame frame = {
+			.reply = reply,
+			.markers = random.one_in(2),
+			.crc = random.one_in(2),
+			.reject = reply && random.one_in(2),
+			.enhanced = enhanced,
+			.p2p = p2p,
+			.rev = u8(enhanced ? 2 : random.between(1, 2)),
+			.rtr = u8(p2p ? random.between(0, 7) : 0),
+			.ird = u16(enhanced ? random.between(0, 0x3fff) : 0),
+			.ord = u16(enhanced ? random.between(0, 0x3fff) : 0),
+			.pd_len = u16(random.between(0, enhanced ? 508 : 512)),
+		};
+		Octets pd = random.octets(frame.pd_len);
+		Octets octets = encode(frame, pd);
+		Parsed parsed = parse(octets, reply);
+
+		ASSERT_EQ(parsed.ret, static_cast<int>(octets.size()));
+		expect_same(parsed.frame, frame);
+		ASSERT_EQ(parsed.pd, pd);
+	}
+}
+
+TEST(mpa_frame_parse, noise)
+{
+	Random random(51);
+
+	for (int i = 0; i < 200000; i++) {
+		Octets octets = unhex(random.one_in(2) ? VEC_REQ : VEC_REP);
+
+		append(octets, random.octets(random.between(0, 64)));
+		if (random.one_in(4))
+			octets[random.between(0, octets.size() - 1)] ^=
+				1 << random.between(0, 7);
+		if (octets.size() > 18 && random.one_in(2))
+			octets[18] = random.between(0, 2);
+		Parsed parsed = parse(octets, random.one_in(2));
+
+		ASSERT_LE(parsed.ret, static_cast<int>(octets.size()));
+	}
+}
+
+// Negotiation
+
+mpa_params params(u8 rev, u16 ird = 4, u16 ord = 4, u16 ird_max = 4,
+		  u8 rtr = VEC_W)
+{
+	return { .markers = false, .crc = true, .p2p = false, .rev = rev,
+		 .rtr = rtr, .ird = ird, .ord = ord, .ird_max = ird_max };
+}
+
+TEST(mpa_request_from, revision_1)
+{
+	mpa_params own = params(MPA_REV_1);
+	mpa_frame req;
+
+	own.p2p = true;
+	mpa_request_from(&own, &req);
+	expect_same(req, { .crc = true, .rev = 1 });
+	EXPECT_EQ(encode(req), unhex(VEC_REQ "40 01 0000")); // M1
+}
+
+TEST(mpa_request_from, revision_2)
+{
+	for (bool p2p : { false, true }) {
+		for (u8 rtr = 0; rtr < 8; rtr++) {
+			mpa_params own = params(MPA_REV_2, 4, 8, 16, rtr);
+			const bool a = p2p && rtr;
+			mpa_frame req;
+
+			own.p2p = p2p;
+			own.markers = true;
+			mpa_request_from(&own, &req);
+			expect_same(req, { .markers = true, .crc = true,
+					   .enhanced = true, .p2p = a,
+					   .rev = 2, .rtr = u8(a ? rtr : 0),
+					   .ird = 4, .ord = 8 });
+		}
+	}
+}
+
+TEST(mpa_request_from, depths_that_do_not_fit)
+{
+	for (std::uint32_t depth : { 0u, 1u, 0x3ffeu, 0x3fffu, 0x4000u,
+				     0xffffu }) {
+		mpa_params own = params(MPA_REV_2, depth, depth);
+		mpa_frame req;
+
+		mpa_request_from(&own, &req);
+		EXPECT_EQ(req.ird, std::min(depth, 0x3ffeu));
+		EXPECT_EQ(req.ord, std::min(depth, 0x3ffeu));
+	}
+}
+
+class Answer : public testing::TestWithParam<vec_answer> {};
+
+TEST_P(Answer, follows_the_table)
+{
+	const auto &v = GetParam();
+	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
+				v.own.rtr);
+	mpa_frame req = { .crc = true, .enhanced = true, .p2p = v.req.p2p,
+			  .rev = 2, .rtr = v.req.rtr, .ird = v.req.ird,
+			  .ord = v.req.ord, .pd_len = 9 };
+	mpa_frame rep;
+	mpa_result res;
+
+	mpa_answer(&own, &req, v.reject, &rep, &res);
+	expect_same(rep, { .reply = true, .crc = true, .reject = v.reject,
+			   .enhanced = true, .p2p = v.req.p2p, .rev = 2,
+			   .rtr = v.rep.rtr, .ird = v.rep.ird,
+			   .ord = v.rep.ord });
+	EXPECT_FALSE(res.initiator);
+	EXPECT_EQ(res.rev, 2);
+	EXPECT_TRUE(res.enhanced);
+	EXPECT_EQ(res.p2p, v.req.p2p);
+	EXPECT_EQ(res.rtr, v.rep.rtr);
+	EXPECT_TRUE(res.crc);
+	EXPECT_EQ(res.ird, v.res.ird);
+	EXPECT_EQ(res.ord, v.res.ord);
+	EXPECT_EQ(res.peer_ird, v.req.ird);
+	EXPECT_EQ(res.peer_ord, v.req.ord);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Answer, testing::ValuesIn(vec_answers),
+			 row_name<vec_answer>);
+
+TEST(mpa_answer, unenhanced_requests_get_unenhanced_replies) // M1, M3
+{
+	for (u8 own_rev : { 1, 2 }) {
+		for (u8 rev = 1; rev <= own_rev; rev++) {
+			for (bool reject : { false, true }) {
+				mpa_params own = params(own_rev, 3, 5, 9);
+				mpa_frame req = { .crc = true, .rev = rev,
+						  .pd_len = 4 };
+				mpa_frame rep;
+				mpa_result res;
+
+				mpa_answer(&own, &req, reject, &rep, &res);
+				expect_same(rep, { .reply = true, .crc = true,
+						   .reject = reject,
+						   .rev = rev });
+				EXPECT_EQ(res.rev, rev);
+				EXPECT_FALSE(res.enhanced);
+				EXPECT_FALSE(res.p2p);
+				EXPECT_EQ(res.ird, 3);
+				EXPECT_EQ(res.ord, 5);
+				EXPECT_EQ(res.peer_ird, 0);
+				EXPECT_EQ(res.peer_ord, 0);
+			}
+		}
+	}
+}
+
+class Conclude : public testing::TestWithParam<vec_conclude> {};
+
+TEST_P(Conclude, follows_the_table)
+{
+	const auto &v = GetParam();
+	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
+				v.own.rtr);
+	mpa_frame req;
+	mpa_frame rep = { .reply = true, .crc = true, .enhanced = true,
+			  .p2p = v.rep.p2p, .rev = 2, .rtr = v.rep.rtr,
+			  .ird = v.rep.ird, .ord = v.rep.ord };
+	mpa_result res;
+
+	own.p2p = v.p2p;
+	mpa_request_from(&own, &req);
+	if (v.ird_none)
+		req.ird = VEC_NONE;
+	if (v.ord_none)
+		req.ord = VEC_NONE;
+	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want);
+	EXPECT_TRUE(res.initiator);
+	EXPECT_EQ(res.rev, 2);
+	EXPECT_TRUE(res.enhanced);
+	EXPECT_EQ(res.p2p, v.p2p);
+	EXPECT_EQ(res.ird, v.res.ird);
+	EXPECT_EQ(res.ord, v.res.ord);
+	EXPECT_EQ(res.rtr, v.res.rtr);
+	EXPECT_EQ(res.peer_ird, v.rep.ird);
+	EXPECT_EQ(res.peer_ord, v.rep.ord);
+}
+
+// M11: a refusal comes before anything that may be wrong with the Reply.
+TEST_P(Conclude, a_refusal_tells_the_peers_depths)
+{
+	const auto &v = GetParam();
+	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
+				v.own.rtr);
+	mpa_frame req;
+	mpa_frame rep = { .reply = true, .reject = true, .enhanced = true,
+			  .p2p = v.rep.p2p, .rev = 2, .rtr = v.rep.rtr,
+			  .ird = v.rep.ird, .ord = v.rep.ord, .pd_len = 100 };
+	mpa_result res;
+
+	own.p2p = v.p2p;
+	mpa_request_from(&own, &req);
+	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), -ECONNREFUSED);
+	EXPECT_EQ(res.peer_ird, v.rep.ird);
+	EXPECT_EQ(res.peer_ord, v.rep.ord);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Conclude, testing::ValuesIn(vec_conclusions),
+			 row_name<vec_conclude>);
+
+TEST(mpa_conclude, every_mismatch_of_revision_and_kind)
+{
+	for (u8 own_rev : { 1, 2 }) {
+		for (u8 rev : { 1, 2 }) {
+			for (bool enhanced : { false, true }) {
+				for (bool reject : { false, true }) {
+					mpa_params own = params(own_rev);
+					mpa_frame rep = {
+						.reply = true,
+						.reject = reject,
+						.enhanced = enhanced,
+						.rev = rev,
+						.ird = 4,
+						.ord = 4,
+					};
+					int want = 0;
+					mpa_frame req;
+					mpa_result res;
+
+					if (reject)
+						want = -ECONNREFUSED;
+					else if (rev > own_rev ||
+						 enhanced != (own_rev == 2))
+						want = -EPROTO;
+					mpa_request_from(&own, &req);
+					EXPECT_EQ(mpa_conclude(&own, &req, &rep,
+							       &res), want);
+					EXPECT_EQ(res.rev, rev);
+					EXPECT_EQ(res.peer_ird,
+						  enhanced && own_rev == 2 ?
+							  4 : 0);
+				}
+			}
+		}
+	}
+}
+
+// M13, M14: all combinations of M and C, at every revision the two may speak
+TEST(negotiation, markers_and_crc)
+{
+	for (unsigned int bits = 0; bits < 64; bits++) {
+		auto bit = [bits](int n) { return bool(bits >> n & 1); };
+		mpa_params a = params(bit(4) ? 2 : 1), b = params(2);
+		mpa_frame req, rep;
+		mpa_result ra, rb;
+
+		a.markers = bit(0);
+		a.crc = bit(1);
+		b.markers = bit(2);
+		b.crc = bit(3);
+		b.rev = a.rev == 2 || bit(5) ? 2 : 1;
+		mpa_request_from(&a, &req);
+		EXPECT_EQ(req.markers, a.markers);
+		EXPECT_EQ(req.crc, a.crc);
+		mpa_answer(&b, &req, false, &rep, &rb);
+		ASSERT_EQ(mpa_conclude(&a, &req, &rep, &ra), 0);
+
+		EXPECT_EQ(ra.rx_markers, a.markers);
+		EXPECT_EQ(ra.tx_markers, b.markers);
+		EXPECT_EQ(rb.rx_markers, b.markers);
+		EXPECT_EQ(rb.tx_markers, a.markers);
+		EXPECT_EQ(ra.crc, a.crc || b.crc);
+		EXPECT_EQ(rb.crc, a.crc || b.crc);
+		EXPECT_EQ(ra.rev, a.rev);
+		EXPECT_EQ(rb.rev, a.rev);
+
+		// A Responder that names only its own preference
+		rep.crc = b.crc;
+		ASSERT_EQ(mpa_conclude(&a, &req, &rep, &ra), 0);
+		EXPECT_EQ(ra.crc, a.crc || b.crc);
+	}
+}
+
+// Both ends of every exchange, through the codec: RFC 6581 section 9 must
+// hold between them, and they must agree.
+TEST(negotiation, both_ends_agree)
+{
+	const u16 depths[] = { 0, 1, 2, 4, 0x3ffe, 0x3fff, 0xffff };
+	Random random(52);
+
+	auto any = [&] {
+		return depths[random.between(0, std::size(depths) - 1)];
+	};
+	int good = 0, no_rtr = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		mpa_params a = params(2, any(), any(), any(),
+				      random.between(0, 7));
+		mpa_params b = params(2, any(), any(), any(),
+				      random.between(1, 7));
+		mpa_frame req, rep;
+		mpa_result ra, rb;
+
+		a.p2p = random.one_in(2);
+		mpa_request_from(&a, &req);
+		req = parse(encode(req), false).frame;
+		mpa_answer(&b, &req, false, &rep, &rb);
+		rep = parse(encode(rep), true).frame;
+		int ret = mpa_conclude(&a, &req, &rep, &ra);
+
+		// An honest Responder never asks more than was offered.
+		ASSERT_NE(ret, -ENOSPC);
+		ASSERT_NE(ret, -EPROTO);
+		ASSERT_EQ(ra.peer_ird, rep.ird);
+		ASSERT_EQ(rb.peer_ord, req.ord);
+		if (ret == -EOPNOTSUPP) {
+			const u8 common = a.rtr & b.rtr;
+
+			ASSERT_TRUE(a.p2p);
+			ASSERT_EQ(common, 0);
+			no_rtr++;
+			continue;
+		}
+		ASSERT_EQ(ret, 0);
+		good++;
+		ASSERT_LE(ra.ord, rb.ird);
+		ASSERT_LE(rb.ord, ra.ird);
+		ASSERT_EQ(ra.p2p, rb.p2p);
+		ASSERT_EQ(ra.p2p, a.p2p && a.rtr);
+		if (!ra.p2p) {
+			ASSERT_EQ(ra.rtr | rb.rtr, 0);
+			continue;
+		}
+		ASSERT_EQ(ra.rtr & (ra.rtr - 1), 0) << "one kind";
+		ASSERT_NE(ra.rtr & a.rtr & rb.rtr, 0);
+		if (ra.rtr == MPA_RTR_READ) {
+			ASSERT_GE(ra.ord, 1);
+			ASSERT_GE(rb.ird, 1);
+		}
+	}
+	EXPECT_GT(good, 1000);
+	EXPECT_GT(no_rtr, 1000);
+}
+
+} // namespace

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the tests of the framing share: a slow model of MPA written straight
+// from RFC 5044, one octet at a time and with none of the code under test;
+// and value types around the C interfaces.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <cstdlib>
+#include <ostream>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+extern "C" {
+#include "../../kernel/framing/fpdu.h"
+#include "../../kernel/framing/reader.h"
+#include "../../kernel/framing/segment.h"
+#include "../../kernel/framing/startup.h"
+}
+#include "vectors.h"
+
+namespace mpa {
+
+using Octets = std::vector<std::uint8_t>;
+
+inline Octets unhex(const char *hex)
+{
+	Octets octets(2048);
+
+	octets.resize(vec_unhex(hex, octets.data(), octets.size()));
+	return octets;
+}
+
+inline void append(Octets &to, const Octets &more)
+{
+	to.insert(to.end(), more.begin(), more.end());
+}
+
+// Names of rows become names of tests.
+template <typename Row>
+std::string row_name(const testing::TestParamInfo<Row> &info)
+{
+	std::string name;
+
+	for (const char *p = info.param.name; *p; p++) {
+		if (std::isalnum(static_cast<unsigned char>(*p)))
+			name += *p;
+		else if (!name.empty() && name.back() != '_')
+			name += '_';
+	}
+	return name + "_row" + std::to_string(info.index);
+}
+
+// Markers in the stream or not; CRCs in use or not.
+using Kind = std::tuple<bool, bool>;
+
+inline std::string kind_name(const testing::TestParamInfo<Kind> &info)
+{
+	auto [markers, crc] = info.param;
+
+	return std::string(markers ? "markers" : "plain") +
+	       (crc ? "_crc" : "_nocrc");
+}
+
+// One seed for a run: fixed, unless the environment names another.
+inline std::uint64_t seed()
+{
+	const char *wanted = std::getenv("MPA_TEST_SEED");
+
+	return wanted ? std::strtoull(wanted, nullptr, 0) : 5044;
+}
+
+class Random {
+public:
+	explicit Random(std::uint64_t stream) : engine(seed() * 1000003 + stream)
+	{
+	}
+
+	// Both ends included.
+	std::uint32_t between(std::uint32_t low, std::uint32_t high)
+	{
+		return std::uniform_int_distribution<std::uint32_t>(low, high)(
+			engine);
+	}
+
+	bool one_in(std::uint32_t n)
+	{
+		return between(1, n) == 1;
+	}
+
+	Octets octets(std::size_t n)
+	{
+		Octets result(n);
+
+		for (auto &octet : result)
+			octet = static_cast<std::uint8_t>(engine());
+		return result;
+	}
+
+private:
+	std::mt19937_64 engine;
+};
+
+// CRC32c bit by bit: RFC 3720 section 12.1 by way of RFC 5044 section 4.4.
+inline std::uint32_t model_crc(const Octets &octets)
+{
+	std::uint32_t crc = 0xffffffff;
+
+	for (auto octet : octets) {
+		crc ^= octet;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
+	}
+	return ~crc;
+}
+
+// Faults the model can build into an FPDU, with a CRC that covers them.
+struct Twist {
+	int marker = -1; // which Marker of the FPDU
+	std::uint32_t marker_xor = 0; // changed in it
+	std::uint8_t pad_fill = 0;
+	std::uint32_t crc_xor = 0;
+};
+
+class Model {
+public:
+	Model(bool markers, bool crc, std::uint64_t position = 0)
+		: markers(markers), crc(crc), position(position)
+	{
+	}
+
+	static constexpr std::uint64_t period = 512;
+
+	// A model that stands @gap octets before the next Marker.
+	static Model at_gap(bool markers, bool crc, std::uint32_t gap)
+	{
+		return Model(markers, crc, markers ? period - gap : 0);
+	}
+
+	std::uint32_t gap() const
+	{
+		return markers ? (period - position % period) % period : 0;
+	}
+
+	Octets frame(const Octets &ulpdu, const Twist &twist = {})
+	{
+		Octets out;
+		const std::uint64_t start = position;
+		std::uint64_t length_at = 0;
+		bool length_seen = false;
+		int nr_marker = 0;
+
+		auto put = [&](std::uint8_t octet) {
+			if (markers && position % period == 0) {
+				std::uint32_t marker =
+					length_seen ? position - length_at : 0;
+
+				if (nr_marker++ == twist.marker)
+					marker ^= twist.marker_xor;
+				for (int shift = 24; shift >= 0; shift -= 8)
+					out.push_back(marker >> shift);
+				position += 4;
+			}
+			if (!length_seen) {
+				length_seen = true;
+				length_at = position;
+			}
+			out.push_back(octet);
+			position++;
+		};
+
+		put(ulpdu.size() >> 8);
+		put(ulpdu.size() & 0xff);
+		for (auto octet : ulpdu)
+			put(octet);
+		for (auto n = ulpdu.size() + 2; n % 4; n++)
+			put(twist.pad_fill);
+		// A Marker between pad and CRC is covered by that CRC.
+		if (markers && position % period == 0) {
+			put(0);
+			out.pop_back();
+			position--;
+		}
+		std::uint32_t sum = crc ? model_crc(out) : 0;
+
+		sum ^= twist.crc_xor;
+		for (int shift = 0; shift < 32; shift += 8)
+			put(sum >> shift);
+		nr_markers = nr_marker;
+		EXPECT_EQ(position - start, out.size());
+		return out;
+	}
+
+	// Markers in the last frame.
+	int nr_markers = 0;
+
+private:
+	bool markers;
+	bool crc;
+	std::uint64_t position;
+};
+
+// The gather list of the code under test, with memory of its own.
+class Gather {
+public:
+	explicit Gather(unsigned int max_out = 1024, unsigned int max_ctl = 4096)
+		: out(max_out), ctl(max_ctl)
+	{
+		g.out = out.data();
+		g.max_out = max_out;
+		g.ctl = ctl.data();
+		g.max_ctl = max_ctl;
+	}
+
+	Gather(const Gather &) = delete;
+	Gather &operator=(const Gather &) = delete;
+
+	// The ULPDU is handed over in pieces that end at @cuts.
+	int add(mpa_tx_half &tx, Octets &ulpdu,
+		const std::vector<std::size_t> &cuts = {})
+	{
+		std::vector<kvec> pieces;
+		std::size_t from = 0;
+
+		for (auto cut : cuts) {
+			pieces.push_back({ ulpdu.data() + from, cut - from });
+			from = cut;
+		}
+		pieces.push_back({ ulpdu.data() + from, ulpdu.size() - from });
+		return mpa_fpdu_gather(&tx, pieces.data(), pieces.size(),
+				       ulpdu.size(), &g);
+	}
+
+	Octets octets() const
+	{
+		Octets all;
+
+		for (unsigned int i = 0; i < g.nr_out; i++) {
+			auto p = static_cast<const std::uint8_t *>(
+				out[i].iov_base);
+
+			all.insert(all.end(), p, p + out[i].iov_len);
+		}
+		return all;
+	}
+
+	mpa_gather g = {};
+	std::vector<kvec> out;
+
+private:
+	Octets ctl;
+};
+
+inline Octets build(mpa_tx_half &tx, Octets ulpdu)
+{
+	Gather gather;
+	int ret = gather.add(tx, ulpdu);
+	Octets octets = gather.octets();
+
+	EXPECT_EQ(ret, static_cast<int>(octets.size()));
+	return octets;
+}
+
+struct Fed {
+	mpa_verdict verdict;
+	std::uint32_t used;
+};
+
+class Reader {
+public:
+	Reader(bool markers, bool crc, std::uint32_t gap = 0)
+	{
+		mpa_reader_init(&r, markers, crc);
+		// Any FPDU start is like any other; only the phase differs.
+		r.gap = gap;
+		r.start_gap = gap;
+	}
+
+	Fed feed(const std::uint8_t *p, std::uint32_t len)
+	{
+		Fed fed;
+
+		fed.verdict = mpa_reader_feed(&r, p, len, &fed.used);
+		EXPECT_LE(fed.used, len);
+		return fed;
+	}
+
+	Fed feed(const Octets &octets)
+	{
+		return feed(octets.data(), octets.size());
+	}
+
+	// Hands over octets in portions of @size, each in memory of its own,
+	// so that a look beyond the portion is caught.
+	Fed feed_in(const Octets &octets, std::uint32_t size)
+	{
+		Fed all = { MPA_RX_MORE, 0 };
+
+		while (all.verdict == MPA_RX_MORE && all.used < octets.size()) {
+			auto from = octets.begin() + all.used;
+			std::uint32_t n = std::min<std::size_t>(
+				size, octets.size() - all.used);
+			Fed fed = feed(Octets(from, from + n));
+
+			if (fed.verdict == MPA_RX_MORE)
+				EXPECT_EQ(fed.used, n);
+			all.verdict = fed.verdict;
+			all.used += fed.used;
+		}
+		return all;
+	}
+
+	std::uint32_t need() const
+	{
+		return mpa_reader_need(&r);
+	}
+
+	// The ULPDU of the FPDU just read, seen through windows of @size.
+	Octets strip(const Octets &fpdu, std::uint32_t size = 1 << 20) const
+	{
+		mpa_strip s;
+		Octets ulpdu;
+		std::size_t at = 0;
+
+		mpa_reader_strip(&r, &s);
+		while (at < fpdu.size()) {
+			std::uint32_t n = std::min<std::size_t>(
+				size, fpdu.size() - at);
+			std::uint32_t skip;
+			std::uint32_t run = mpa_strip_run(&s, n, &skip);
+
+			EXPECT_LE(skip + run, n);
+			if (!skip && !run)
+				break;
+			at += skip;
+			ulpdu.insert(ulpdu.end(), fpdu.begin() + at,
+				     fpdu.begin() + at + run);
+			at += run;
+		}
+		EXPECT_EQ(s.left, 0u);
+		return ulpdu;
+	}
+
+	mpa_reader r;
+};
+
+} // namespace mpa
+
+inline void PrintTo(mpa_verdict verdict, std::ostream *os)
+{
+	static const char *const names[] = {
+		"MORE", "FPDU", "BAD_CRC", "BAD_MARKER", "BAD_LENGTH",
+	};
+
+	*os << (verdict <= MPA_RX_BAD_LENGTH ? names[verdict] : "?");
+}
