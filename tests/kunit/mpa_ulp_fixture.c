@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sockets, ends and the relay of the suite of kernel/ulp.
+ */
+#include <linux/crc32c.h>
+#include <linux/delay.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/netdevice.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "mpa_ulp_fixture.h"
+
+/* ---- Call-ups ---- */
+
+static struct end *enter(struct mpa_conn *conn)
+{
+	struct end *e = mpa_priv(conn);
+
+	if (e->dead || e->within || (e->conn && e->conn != conn))
+		e->bad++;
+	if (IS_ENABLED(CONFIG_LOCKDEP) &&
+	    !lockdep_sock_is_held(mpa_socket(conn)->sk))
+		e->bad++;
+	e->within = true;
+	return e;
+}
+
+static void leave(struct end *e)
+{
+	e->within = false;
+	wake_up(&e->fx->wq);
+}
+
+static void keep_pd(struct end *e, const void *pd, u32 pd_len)
+{
+	if (pd_len > sizeof(e->pd)) {
+		e->bad++;
+		return;
+	}
+	memcpy(e->pd, pd, pd_len);
+	e->pd_len = pd_len;
+}
+
+static void on_request(struct mpa_conn *conn, const struct mpa_frame *req,
+		       const void *pd, u32 pd_len)
+{
+	struct end *e = enter(conn);
+
+	e->req = *req;
+	keep_pd(e, pd, pd_len);
+	e->requests++;
+	leave(e);
+}
+
+static void on_operational(struct mpa_conn *conn, const struct mpa_result *res)
+{
+	struct end *e = enter(conn);
+
+	e->res = *res;
+	e->operationals++;
+	leave(e);
+}
+
+static void on_reply(struct mpa_conn *conn, int status,
+		     const struct mpa_result *res, const void *pd, u32 pd_len)
+{
+	struct end *e = enter(conn);
+
+	/* Full operation comes first. */
+	if (!status && e->operationals != 1)
+		e->bad++;
+	e->status = status;
+	e->with_res = res;
+	keep_pd(e, pd, pd_len);
+	e->replies++;
+	leave(e);
+}
+
+/* Checks octets @off .. @off + @len of the ULPDU, or skips some of them. */
+static void check_part(struct end *e, struct mpa_rx *rx, u32 off, u32 len)
+{
+	u8 want[sizeof(e->buf)];
+
+	if (e->skip && off % 3) {
+		mpa_rx_read(rx, NULL, len);
+		return;
+	}
+	pattern(want, e->rx_ulpdus, off, len);
+	memset(e->buf, 0xee, len);
+	mpa_rx_read(rx, e->buf, len);
+	if (memcmp(want, e->buf, len))
+		e->bad++;
+}
+
+static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+{
+	struct end *e = enter(conn);
+	u32 off = 0;
+
+	if (mpa_rx_left(rx) != len)
+		e->bad++;
+	while (off < len) {
+		/* Parts of all lengths, to fall on Markers in all ways. */
+		u32 n = min3((off * 7 + e->rx_ulpdus) % 509 + 1, len - off,
+			     (u32)sizeof(e->buf));
+
+		check_part(e, rx, off, n);
+		off += n;
+		/* Owners may leave the rest unread. */
+		if (e->skip && off > len / 2)
+			break;
+	}
+	if (mpa_rx_left(rx) != len - off)
+		e->bad++;
+	e->rx_octets += len;
+	leave(e);
+	return e->rx_ulpdus++ == e->refuse_at ? -ECANCELED : 0;
+}
+
+static void on_writable(struct mpa_conn *conn)
+{
+	struct end *e = enter(conn);
+
+	if (e->ended[MPA_ERROR_CLOSED])
+		e->bad++;
+	e->writables++;
+	leave(e);
+}
+
+static void on_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	struct end *e = enter(conn);
+
+	e->err[code] = err;
+	e->ended[code]++;
+	leave(e);
+}
+
+static const struct mpa_ops ops = {
+	.request	= on_request,
+	.operational	= on_operational,
+	.reply		= on_reply,
+	.ulpdu		= on_ulpdu,
+	.writable	= on_writable,
+	.ended		= on_ended,
+};
+
+/* ---- Sockets ---- */
+
+static void set_up_loopback(void)
+{
+	rtnl_lock();
+	dev_open(init_net.loopback_dev, NULL);
+	rtnl_unlock();
+}
+
+static void set_option(struct socket *sock, int level, int name, int value)
+{
+	sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&value),
+			      sizeof(value));
+}
+
+static void set_options(struct socket *sock, const struct link_options *lo)
+{
+	struct sock *sk = sock->sk;
+
+	if (lo->mss)
+		set_option(sock, SOL_TCP, TCP_MAXSEG, lo->mss);
+	if (lo->rcvbuf)
+		sock_set_rcvbuf(sk, lo->rcvbuf);
+	if (lo->sndbuf) {
+		lock_sock(sk);
+		sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+		WRITE_ONCE(sk->sk_sndbuf, lo->sndbuf);
+		release_sock(sk);
+	}
+	sk->sk_rcvtimeo = msecs_to_jiffies(PATIENCE_MS);
+	sk->sk_sndtimeo = msecs_to_jiffies(PATIENCE_MS);
+}
+
+static struct socket *make_socket(struct fixture *fx,
+				  const struct link_options *lo)
+{
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(fx->test, 0,
+			sock_create_kern(&init_net, lo->family ?: AF_INET,
+					 SOCK_STREAM, IPPROTO_TCP, &sock));
+	set_options(sock, lo);
+	return sock;
+}
+
+static int loopback(int family, struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *in = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	if (family == AF_INET6) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = in6addr_loopback;
+		return sizeof(*in6);
+	}
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return sizeof(*in);
+}
+
+/**
+ * fx_pair - make two sockets that are connected to each other
+ * @fx: the fixture
+ * @lo: what kind
+ * @a: set to the one that connected
+ * @b: set to the one that was accepted
+ */
+void fx_pair(struct fixture *fx, const struct link_options *lo,
+	     struct socket **a, struct socket **b)
+{
+	struct sockaddr_storage ss;
+	int len = loopback(lo->family ?: AF_INET, &ss);
+	struct sockaddr *sa = (struct sockaddr *)&ss;
+
+	fx->listener = make_socket(fx, lo);
+	KUNIT_ASSERT_EQ(fx->test, 0, kernel_bind(fx->listener, sa, len));
+	KUNIT_ASSERT_EQ(fx->test, 0, kernel_listen(fx->listener, 1));
+	KUNIT_ASSERT_GT(fx->test, kernel_getsockname(fx->listener, sa), 0);
+	*a = make_socket(fx, lo);
+	KUNIT_ASSERT_EQ(fx->test, 0, kernel_connect(*a, sa, len, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0, kernel_accept(fx->listener, b, 0));
+	set_options(*b, &(struct link_options){});
+	fx_release(&fx->listener);
+}
+
+/**
+ * fx_attach - put MPA on an end's socket
+ * @e: the end
+ */
+void fx_attach(struct end *e)
+{
+	struct mpa_conn *conn = mpa_attach(e->sock, &ops, e);
+
+	KUNIT_ASSERT_FALSE_MSG(e->fx->test, IS_ERR(conn), "%ld", PTR_ERR(conn));
+	e->conn = conn;
+	e->dead = false;
+}
+
+/**
+ * fx_detach - take MPA off an end's socket, if it is on
+ * @e: the end
+ */
+void fx_detach(struct end *e)
+{
+	struct mpa_conn *conn = e->conn;
+
+	if (!conn)
+		return;
+	mpa_detach(conn);
+	e->dead = true;
+	e->conn = NULL;
+}
+
+/**
+ * fx_direct - attach both ends to two sockets of a pair
+ * @fx: the fixture
+ * @lo: what kind of sockets
+ */
+void fx_direct(struct fixture *fx, const struct link_options *lo)
+{
+	fx_pair(fx, lo, &fx->end[0].sock, &fx->end[1].sock);
+	fx_attach(&fx->end[0]);
+	fx_attach(&fx->end[1]);
+}
+
+/**
+ * fx_with_raw - attach one end, its peer is a raw socket
+ * @fx: the fixture
+ * @i: which end; the raw socket has the same number
+ * @lo: what kind of sockets
+ */
+void fx_with_raw(struct fixture *fx, unsigned int i,
+		 const struct link_options *lo)
+{
+	fx_pair(fx, lo, &fx->end[i].sock, &fx->relay.raw[i]);
+	fx_attach(&fx->end[i]);
+}
+
+/**
+ * fx_relayed - attach both ends, with the relay between them
+ * @fx: the fixture
+ * @lo: what kind of sockets
+ */
+void fx_relayed(struct fixture *fx, const struct link_options *lo)
+{
+	fx_with_raw(fx, 0, lo);
+	fx_with_raw(fx, 1, lo);
+}
+
+/**
+ * fx_release - close a socket, if there is one
+ * @sock: the socket; set to NULL
+ */
+void fx_release(struct socket **sock)
+{
+	if (*sock)
+		sock_release(*sock);
+	*sock = NULL;
+}
+
+/**
+ * fx_reset - close a socket with a reset
+ * @sock: the socket; set to NULL
+ */
+void fx_reset(struct socket **sock)
+{
+	sock_no_linger((*sock)->sk);
+	fx_release(sock);
+}
+
+/**
+ * fx_settle - leave time for what must not happen
+ */
+void fx_settle(void)
+{
+	msleep(SETTLE_MS);
+}
+
+static void init_end(struct fixture *fx, struct end *e)
+{
+	e->fx = fx;
+	e->refuse_at = U32_MAX;
+	e->dead = true;
+	e->out = vzalloc(ROOM);
+}
+
+/**
+ * fx_init - before each test
+ * @test: the test; its priv becomes the fixture
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int fx_init(struct kunit *test)
+{
+	struct fixture *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
+
+	if (!fx)
+		return -ENOMEM;
+	set_up_loopback();
+	fx->test = test;
+	init_waitqueue_head(&fx->wq);
+	init_end(fx, &fx->end[0]);
+	init_end(fx, &fx->end[1]);
+	fx->data = vzalloc(ROOM);
+	fx->relay.flip_at[0] = U64_MAX;
+	fx->relay.flip_at[1] = U64_MAX;
+	test->priv = fx;
+	return fx->data && fx->end[0].out && fx->end[1].out ? 0 : -ENOMEM;
+}
+
+/**
+ * fx_exit - after each test, however it went
+ * @test: the test
+ */
+void fx_exit(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	unsigned int i;
+
+	if (!fx)
+		return;
+	for (i = 0; i < NR_ENDS; i++) {
+		fx_detach(&fx->end[i]);
+		fx_release(&fx->end[i].sock);
+		fx_release(&fx->relay.raw[i]);
+		KUNIT_EXPECT_EQ_MSG(test, fx->end[i].bad, 0, "end %u", i);
+		vfree(fx->end[i].out);
+	}
+	fx_release(&fx->listener);
+	vfree(fx->data);
+}
+
+/* ---- Raw peers ---- */
+
+/**
+ * raw_send - send octets, all of them
+ * @sock: a raw peer's socket
+ * @p: the octets
+ * @len: how many
+ *
+ * Return: @len, or what came instead.
+ */
+int raw_send(struct socket *sock, const void *p, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)p, .iov_len = len };
+
+	return kernel_sendmsg(sock, &msg, &vec, 1, len);
+}
+
+/**
+ * raw_recv - receive what there is
+ * @sock: a raw peer's socket
+ * @p: where to
+ * @len: at most so many octets
+ *
+ * Return: octets; 0 at the end; -EAGAIN if there are none.
+ */
+int raw_recv(struct socket *sock, void *p, u32 len)
+{
+	struct msghdr msg = {};
+	struct kvec vec = { .iov_base = p, .iov_len = len };
+
+	return kernel_recvmsg(sock, &msg, &vec, 1, len, MSG_DONTWAIT);
+}
+
+/**
+ * raw_recv_all - wait for octets
+ * @sock: a raw peer's socket
+ * @p: where to
+ * @len: how many
+ *
+ * Return: @len, or what came instead.
+ */
+int raw_recv_all(struct socket *sock, void *p, u32 len)
+{
+	struct msghdr msg = {};
+	struct kvec vec = { .iov_base = p, .iov_len = len };
+
+	return kernel_recvmsg(sock, &msg, &vec, 1, len, MSG_WAITALL);
+}
+
+/**
+ * raw_frame - write a startup frame by hand
+ * @to: where to; 20 octets and @pd_len
+ * @reply: a Reply, else a Request
+ * @flags: the flag octet
+ * @rev: the revision
+ * @pd_len: octets of private data, 0 each
+ *
+ * Return: its octets.
+ */
+u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len)
+{
+	memcpy(to, reply ? "MPA ID Rep Frame" : "MPA ID Req Frame", 16);
+	to[16] = flags;
+	to[17] = rev;
+	to[18] = pd_len >> 8;
+	to[19] = pd_len;
+	memset(to + 20, 0, pd_len);
+	return 20 + pd_len;
+}
+
+/**
+ * raw_fpdu - write an FPDU without Markers by hand
+ * @to: where to
+ * @ulpdu: the ULPDU
+ * @len: octets of it
+ *
+ * Return: its octets.
+ */
+u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len)
+{
+	u32 n = 2 + len, crc;
+
+	to[0] = len >> 8;
+	to[1] = len;
+	memcpy(to + 2, ulpdu, len);
+	while (n % 4)
+		to[n++] = 0;
+	crc = ~crc32c(~0, to, n);
+	to[n++] = crc;
+	to[n++] = crc >> 8;
+	to[n++] = crc >> 16;
+	to[n++] = crc >> 24;
+	return n;
+}
+
+static int pass(struct relay *r, unsigned int from, u8 *data)
+{
+	u64 at = r->flip_at[from] - r->passed[from];
+	int n = raw_recv(r->raw[from], data, r->chunk ?: ROOM);
+
+	if (n <= 0)
+		return 0;
+	if (at < n)
+		data[at] ^= 0x04;
+	r->passed[from] += n;
+	return raw_send(r->raw[!from], data, n) == n ? n : -EPIPE;
+}
+
+/**
+ * relay_step - pass on what there is, both ways
+ * @r: the relay
+ * @fx: the fixture
+ *
+ * Return: octets passed, or a negative error. Sleeps a little if there were
+ * none.
+ */
+int relay_step(struct relay *r, struct fixture *fx)
+{
+	int a = pass(r, 0, fx->data);
+	int b = a < 0 ? a : pass(r, 1, fx->data);
+
+	if (b < 0)
+		return b;
+	if (!a && !b)
+		usleep_range(200, 400);
+	return a + b;
+}
+
+/* ---- Traffic ---- */
+
+/**
+ * pattern - what a ULPDU is to hold
+ * @to: where to
+ * @ulpdu: its number, from 0 on
+ * @off: first octet wanted
+ * @len: how many
+ */
+void pattern(u8 *to, u32 ulpdu, u32 off, u32 len)
+{
+	u32 i;
+
+	for (i = off; i < off + len; i++)
+		*to++ = ulpdu * 167 + i * 13 + (i >> 8) * 7;
+}
+
+/**
+ * random_length - a ULPDU of any length
+ * @e: the sender
+ * @room: the longest
+ *
+ * Return: mostly short ones, some that just fit, some of all the rest.
+ */
+u32 random_length(struct end *e, u32 room)
+{
+	u32 dice = get_random_u32();
+
+	switch (dice % 8) {
+	case 0:
+		return room;
+	case 1:
+		return room - (dice >> 8) % min(room, 8U);
+	case 2:
+	case 3:
+		return (dice >> 8) % 8;
+	case 4:
+	case 5:
+		return (dice >> 8) % min(room, 600U);
+	default:
+		return (dice >> 8) % (room + 1);
+	}
+}
+
+/**
+ * longest_length - a ULPDU that just fits
+ * @e: the sender
+ * @room: the longest
+ *
+ * Return: @room.
+ */
+u32 longest_length(struct end *e, u32 room)
+{
+	return room;
+}
+
+/* Adds one ULPDU of @len octets that may use e->out from @at on. */
+static int add_one(struct end *e, u32 at, u32 len)
+{
+	bool stable = e->tx_ulpdus % 3 == 0;
+	u32 hdr = min3(len, e->tx_ulpdus % (MPA_TX_HEADER_MAX + 1), len);
+	u8 *p = e->out + at;
+	u32 cut = (len - hdr) / 3;
+	struct kvec vec[] = {
+		{ .iov_base = p + hdr, .iov_len = cut },
+		{ .iov_base = p + hdr + cut, .iov_len = len - hdr - cut },
+	};
+	int ret;
+
+	pattern(p, e->tx_ulpdus, 0, len);
+	ret = mpa_tx_add(e->conn, p, hdr, vec, ARRAY_SIZE(vec), len - hdr,
+			 stable);
+	if (ret)
+		return ret;
+	/* What must have been copied may change. */
+	memset(p, 0xdd, hdr);
+	if (!stable && e->res.crc)
+		memset(p, 0xdd, len);
+	e->tx_ulpdus++;
+	e->tx_octets += len;
+	return 0;
+}
+
+static int send_batch(struct end *e, u32 *nr,
+		      u32 (*length)(struct end *e, u32 room))
+{
+	u32 at = 0, room;
+	int ret = 0;
+
+	if (mpa_tx_room(e->conn) < MPA_MULPDU_MIN)
+		e->bad++;
+	while (!ret && *nr && (room = mpa_tx_room(e->conn))) {
+		u32 len = length(e, room);
+
+		/* One more than fits is refused and leaves no trace. */
+		if (mpa_tx_add(e->conn, e->out, 0,
+			       &(struct kvec){ e->out, room + 1 }, 1, room + 1,
+			       true) != -EMSGSIZE)
+			e->bad++;
+		ret = add_one(e, at, len);
+		at += len;
+		--*nr;
+	}
+	return mpa_tx_send(e->conn) ?: ret;
+}
+
+/**
+ * end_send - send ULPDUs
+ * @e: the sender
+ * @nr: how many
+ * @length: says how long each is to be, given the room there is
+ *
+ * Return: 0; -ETIMEDOUT if sending was stuck; what mpa_tx_*() return.
+ */
+int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room))
+{
+	struct sock *sk = e->sock->sk;
+	int ret = 0;
+
+	while (nr && !ret) {
+		unsigned int before;
+
+		lock_sock(sk);
+		before = e->writables;
+		ret = mpa_tx_begin(e->conn);
+		if (!ret)
+			ret = send_batch(e, &nr, length);
+		release_sock(sk);
+		if (ret != -EAGAIN)
+			continue;
+		ret = 0;
+		if (!wait_event_timeout(e->fx->wq, e->writables != before ||
+					e->ended[MPA_ERROR_CLOSED],
+					msecs_to_jiffies(PATIENCE_MS)))
+			ret = -ETIMEDOUT;
+	}
+	return ret;
+}
+
+/**
+ * end_events - how often has the end of a stream been told?
+ * @e: the end of the stream
+ *
+ * Return: calls of ops->ended and of ops->reply with an error.
+ */
+unsigned int end_events(const struct end *e)
+{
+	unsigned int i, n = e->replies && e->status ? e->replies : 0;
+
+	for (i = 0; i < ARRAY_SIZE(e->ended); i++)
+		n += e->ended[i];
+	return n;
+}

@@ -1,0 +1,1389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit suite of kernel/ulp: streams over loopback sockets, through the API
+ * that mpa.ko exports. Needs mpa.ko loaded and nothing else.
+ */
+#include <linux/crc32c.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+#include "mpa_ulp_fixture.c"
+
+enum {
+	SHORT_MS	= 150,	/* timeouts that are to expire */
+	CRC		= 0x40,	/* in a flag octet */
+	ENHANCED	= 0x10,
+};
+
+static const struct link_options plain;
+
+static struct mpa_params params(u8 rev, bool markers, bool crc)
+{
+	return (struct mpa_params){
+		.markers = markers,
+		.crc = crc,
+		.rev = rev,
+		.rtr = MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+		.ird = 8,
+		.ord = 4,
+		.ird_max = 16,
+	};
+}
+
+/* ---- From attached to full operation ---- */
+
+/* What a test does while it waits: the relay's work, if there is one. */
+static bool pump(struct fixture *fx, bool (*done)(struct fixture *fx))
+{
+	unsigned long until = jiffies + msecs_to_jiffies(PATIENCE_MS);
+
+	while (!done(fx)) {
+		if (time_after(jiffies, until))
+			return false;
+		if (fx->relay.raw[0] && fx->relay.raw[1])
+			relay_step(&fx->relay, fx);
+		else
+			usleep_range(200, 400);
+	}
+	return true;
+}
+
+static bool requested(struct fixture *fx)
+{
+	return fx->end[1].requests || end_events(&fx->end[1]);
+}
+
+static bool replied(struct fixture *fx)
+{
+	return fx->end[0].replies;
+}
+
+static void start_both(struct fixture *fx, const struct mpa_params *a,
+		       const struct mpa_params *b)
+{
+	KUNIT_ASSERT_EQ(fx->test, 0,
+			mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0,
+			mpa_start_initiator(fx->end[0].conn, a, NULL, 0, 0));
+	KUNIT_ASSERT_TRUE(fx->test, pump(fx, requested));
+	KUNIT_ASSERT_EQ(fx->test, 0,
+			mpa_accept(fx->end[1].conn, b, NULL, 0));
+	KUNIT_ASSERT_TRUE(fx->test, pump(fx, replied));
+	KUNIT_ASSERT_EQ(fx->test, 0, fx->end[0].status);
+	KUNIT_ASSERT_EQ(fx->test, 1, fx->end[0].operationals);
+	KUNIT_ASSERT_EQ(fx->test, 1, fx->end[1].operationals);
+}
+
+static bool all_arrived(struct fixture *fx)
+{
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+
+	return (a->rx_ulpdus >= b->tx_ulpdus || end_events(a)) &&
+	       (b->rx_ulpdus >= a->tx_ulpdus || end_events(b));
+}
+
+static void expect_arrived(struct fixture *fx, struct end *from,
+			   struct end *to)
+{
+	struct mpa_conn_stats tx, rx;
+
+	mpa_conn_stats(from->conn, &tx);
+	mpa_conn_stats(to->conn, &rx);
+	KUNIT_EXPECT_EQ(fx->test, from->tx_ulpdus, to->rx_ulpdus);
+	KUNIT_EXPECT_EQ(fx->test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(fx->test, tx.tx_fpdus, (u64)from->tx_ulpdus);
+	KUNIT_EXPECT_EQ(fx->test, tx.tx_fpdus, rx.rx_fpdus);
+	KUNIT_EXPECT_EQ(fx->test, tx.tx_octets, rx.rx_octets);
+	KUNIT_EXPECT_LE(fx->test, tx.tx_batches, tx.tx_fpdus);
+	KUNIT_EXPECT_EQ(fx->test, 0ULL, rx.rx_crc_errors);
+	KUNIT_EXPECT_EQ(fx->test, 0ULL, rx.rx_marker_errors);
+	KUNIT_EXPECT_EQ(fx->test, 0ULL, rx.rx_dropped);
+}
+
+static void send_some(struct fixture *fx, unsigned int from, u32 nr,
+		      u32 (*length)(struct end *e, u32 room))
+{
+	KUNIT_ASSERT_EQ(fx->test, 0, end_send(&fx->end[from], nr, length));
+}
+
+static bool closed_both(struct fixture *fx)
+{
+	return fx->end[0].ended[MPA_ERROR_CLOSED] &&
+	       fx->end[1].ended[MPA_ERROR_CLOSED];
+}
+
+/* FIN one way, then the other; each end hears of it once. */
+static void close_orderly(struct fixture *fx)
+{
+	unsigned int i;
+
+	kernel_sock_shutdown(fx->end[0].sock, SHUT_WR);
+	fx_wait(fx, fx->end[1].ended[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(fx->test, 0, end_events(&fx->end[0]));
+	kernel_sock_shutdown(fx->end[1].sock, SHUT_WR);
+	fx_wait(fx, closed_both(fx));
+	fx_settle();
+	for (i = 0; i < NR_ENDS; i++) {
+		KUNIT_EXPECT_EQ(fx->test, 1, end_events(&fx->end[i]));
+		KUNIT_EXPECT_EQ(fx->test, 0,
+				fx->end[i].err[MPA_ERROR_CLOSED]);
+	}
+}
+
+/* ---- Attaching ---- */
+
+static void attach__refused(struct kunit *test)
+{
+	static const struct mpa_ops none;
+	struct fixture *fx = test->priv;
+	struct end *e = &fx->end[0];
+	struct socket *user, *fresh;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET,
+						  SOCK_STREAM, IPPROTO_TCP,
+						  &fresh));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, PTR_ERR(mpa_attach(fresh, &none, e)));
+	sock_release(fresh);
+
+	fx_pair(fx, &plain, &e->sock, &fx->relay.raw[0]);
+	user = fx->relay.raw[0];
+	user->sk->sk_kern_sock = 0;
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(mpa_attach(user, &none, e)));
+	user->sk->sk_kern_sock = 1;
+	user->sk->sk_user_data = e;
+	KUNIT_EXPECT_EQ(test, -EEXIST, PTR_ERR(mpa_attach(user, &none, e)));
+	user->sk->sk_user_data = NULL;
+
+	fx_attach(e);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)e, mpa_priv(e->conn));
+	KUNIT_EXPECT_PTR_EQ(test, e->sock, mpa_socket(e->conn));
+	KUNIT_EXPECT_EQ(test, -EEXIST,
+			PTR_ERR(mpa_attach(e->sock, &none, e)));
+}
+
+static void attach__restores_callbacks(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *e = &fx->end[0];
+	void *ready, *change, *space;
+
+	fx_pair(fx, &plain, &e->sock, &fx->relay.raw[0]);
+	ready = e->sock->sk->sk_data_ready;
+	change = e->sock->sk->sk_state_change;
+	space = e->sock->sk->sk_write_space;
+	fx_attach(e);
+	KUNIT_EXPECT_PTR_NE(test, ready, (void *)e->sock->sk->sk_data_ready);
+	fx_detach(e);
+	KUNIT_EXPECT_PTR_EQ(test, ready, (void *)e->sock->sk->sk_data_ready);
+	KUNIT_EXPECT_PTR_EQ(test, change,
+			    (void *)e->sock->sk->sk_state_change);
+	KUNIT_EXPECT_PTR_EQ(test, space, (void *)e->sock->sk->sk_write_space);
+	/* The socket is an ordinary one again. */
+	KUNIT_EXPECT_EQ(test, 3, raw_send(fx->relay.raw[0], "abc", 3));
+	KUNIT_EXPECT_EQ(test, 3, raw_recv_all(e->sock, fx->data, 3));
+}
+
+/* An owner that releases the socket first may still detach. */
+static void attach__socket_gone_first(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+
+	fx_direct(fx, &plain);
+	start_both(fx, &p, &p);
+	fx_release(&fx->end[0].sock);
+	fx_wait(fx, end_events(&fx->end[1]));
+	fx_detach(&fx->end[0]);
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
+}
+
+/* ---- Negotiation and traffic ---- */
+
+struct exchange {
+	u8 rev;
+	bool m[NR_ENDS];
+	bool c[NR_ENDS];
+	struct link_options lo;
+};
+
+/* All of M and C at both ends, in both revisions, over varied links. */
+static const void *exchange_next(const void *prev, char *desc)
+{
+	static const int mss[] = { 0, 1448, 536, 1447, 88, 8948 };
+	static struct exchange x;
+	static unsigned int i;
+
+	i = prev ? i + 1 : 0;
+	if (i == 32)
+		return NULL;
+	x = (struct exchange){
+		.rev = i & 16 ? MPA_REV_2 : MPA_REV_1,
+		.m = { i & 1, i & 2 },
+		.c = { i & 4, i & 8 },
+		.lo.family = i % 3 ? AF_INET : AF_INET6,
+		.lo.mss = mss[i % ARRAY_SIZE(mss)],
+	};
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "rev %u M %u%u C %u%u mss %d %s",
+		 x.rev, x.m[0], x.m[1], x.c[0], x.c[1], x.lo.mss,
+		 x.lo.family == AF_INET ? "v4" : "v6");
+	return &x;
+}
+
+static void expect_result(struct kunit *test, const struct mpa_result *res,
+			  const struct exchange *x, unsigned int own)
+{
+	KUNIT_EXPECT_EQ(test, res->initiator, own == 0);
+	KUNIT_EXPECT_EQ(test, res->rev, x->rev);
+	KUNIT_EXPECT_EQ(test, res->enhanced, x->rev == MPA_REV_2);
+	KUNIT_EXPECT_EQ(test, res->rx_markers, x->m[own]);
+	KUNIT_EXPECT_EQ(test, res->tx_markers, x->m[!own]);
+	KUNIT_EXPECT_EQ(test, res->crc, x->c[0] || x->c[1]);
+}
+
+static void exchange__traffic(struct kunit *test)
+{
+	const struct exchange *x = test->param_value;
+	struct fixture *fx = test->priv;
+	struct mpa_params a = params(x->rev, x->m[0], x->c[0]);
+	struct mpa_params b = params(x->rev, x->m[1], x->c[1]);
+
+	fx->end[1].skip = x->c[0];
+	fx_direct(fx, &x->lo);
+	start_both(fx, &a, &b);
+	expect_result(test, &fx->end[0].res, x, 0);
+	expect_result(test, &fx->end[1].res, x, 1);
+
+	send_some(fx, 0, 200, random_length);
+	fx_wait(fx, all_arrived(fx));
+	KUNIT_EXPECT_EQ(test, 1, fx->end[1].writables);
+	send_some(fx, 1, 200, random_length);
+	send_some(fx, 0, 30, longest_length);
+	send_some(fx, 1, 30, longest_length);
+	fx_wait(fx, all_arrived(fx));
+	expect_arrived(fx, &fx->end[0], &fx->end[1]);
+	expect_arrived(fx, &fx->end[1], &fx->end[0]);
+	close_orderly(fx);
+}
+
+struct pd_case {
+	u8 rev;
+	u32 len;
+	int ret;
+};
+
+static const struct pd_case pd_cases[] = {
+	{ MPA_REV_1, 0, 0 },	{ MPA_REV_1, 1, 0 },
+	{ MPA_REV_1, 508, 0 },	{ MPA_REV_1, 512, 0 },
+	{ MPA_REV_1, 513, -EMSGSIZE },
+	{ MPA_REV_1, 65536, -EMSGSIZE },
+	{ MPA_REV_2, 0, 0 },	{ MPA_REV_2, 1, 0 },
+	{ MPA_REV_2, 508, 0 },	{ MPA_REV_2, 509, -EMSGSIZE },
+	{ MPA_REV_2, 512, -EMSGSIZE },
+};
+
+static void pd_desc(const struct pd_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "rev %u, %u octets", c->rev,
+		 c->len);
+}
+
+KUNIT_ARRAY_PARAM(pd, pd_cases, pd_desc);
+
+/* Both ways; a refused length leaves the stream as it was. */
+static void exchange__private_data(struct kunit *test)
+{
+	const struct pd_case *c = test->param_value;
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct mpa_params p = params(c->rev, false, true);
+
+	fx_direct(fx, &plain);
+	pattern(fx->data, 1, 0, c->len);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, c->ret, mpa_start_initiator(a->conn, &p, fx->data,
+							  c->len, 0));
+	if (c->ret)
+		KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p,
+							     NULL, 0, 0));
+	fx_wait(fx, b->requests);
+	KUNIT_EXPECT_EQ(test, b->pd_len, c->ret ? 0 : c->len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(b->pd, fx->data, b->pd_len));
+
+	pattern(fx->data, 2, 0, c->len);
+	KUNIT_ASSERT_EQ(test, c->ret, mpa_accept(b->conn, &p, fx->data,
+						 c->len));
+	if (c->ret)
+		KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, 0, a->status);
+	KUNIT_EXPECT_EQ(test, a->pd_len, c->ret ? 0 : c->len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(a->pd, fx->data, a->pd_len));
+	send_some(fx, 0, 3, random_length);
+	fx_wait(fx, all_arrived(fx));
+}
+
+static void exchange__reject(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_2, false, true);
+
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_reject(b->conn, &p, "no", 2));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, a->status);
+	KUNIT_EXPECT_TRUE(test, a->with_res);
+	KUNIT_EXPECT_EQ(test, 2, a->pd_len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(a->pd, "no", 2));
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_accept(b->conn, &p, NULL, 0));
+	lock_sock(a->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
+	release_sock(a->sock->sk);
+
+	/* TCP was left open, and nobody cares what becomes of it. */
+	KUNIT_EXPECT_EQ(test, 3, raw_send(a->sock, "abc", 3));
+	kernel_sock_shutdown(b->sock, SHUT_RDWR);
+	kernel_sock_shutdown(a->sock, SHUT_RDWR);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 1, end_events(a));
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+	KUNIT_EXPECT_EQ(test, 0, a->operationals + b->operationals);
+}
+
+/* A Request that only a newer revision understands. */
+static void exchange__too_new(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, false, true);
+
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
+						     0, 0));
+	fx_wait(fx, fx->end[1].requests);
+	p.rev = MPA_REV_1;
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			mpa_accept(fx->end[1].conn, &p, NULL, 0));
+}
+
+/* A failure that is told to the peer in full operation. */
+static void exchange__ird_cannot_be_met(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	struct mpa_params p = params(MPA_REV_2, false, true);
+	u8 *f = fx->data;
+	u32 n;
+
+	fx_with_raw(fx, 0, &plain);
+	p.ird = 1;
+	p.ird_max = 4;
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 24, raw_recv_all(fx->relay.raw[0], f, 24));
+	n = raw_frame(f, true, CRC | ENHANCED, 2, 4);
+	f[21] = 8;		/* IRD */
+	f[23] = 5;		/* ORD */
+	raw_send(fx->relay.raw[0], f, n);
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, a->status);
+	KUNIT_EXPECT_EQ(test, 1, a->operationals);
+	KUNIT_EXPECT_TRUE(test, a->with_res);
+	/* The Terminate Message can be sent; nothing is received any more. */
+	send_some(fx, 0, 1, random_length);
+	n = raw_fpdu(f, "x", 1);
+	raw_send(fx->relay.raw[0], f, n);
+	kernel_sock_shutdown(fx->relay.raw[0], SHUT_WR);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, a->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 1, end_events(a));
+}
+
+/* ---- Improper startups ---- */
+
+static void startup__wrong_request(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	raw_send(fx->relay.raw[1], "GET / HTTP/1.0\r\n\r\n", 18);
+	fx_wait(fx, end_events(b));
+	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, -EPROTO, b->err[MPA_ERROR_STARTUP]);
+	kernel_sock_shutdown(fx->relay.raw[1], SHUT_WR);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+	KUNIT_EXPECT_EQ(test, 0, b->requests);
+}
+
+static void startup__two_initiators(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, false, true);
+	unsigned int i;
+
+	fx_direct(fx, &plain);
+	/* The second one finds octets that cannot be an answer. */
+	for (i = 0; i < NR_ENDS; i++)
+		KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[i].conn,
+							     &p, NULL, 0, 0));
+	fx_wait(fx, end_events(&fx->end[0]) && end_events(&fx->end[1]));
+	KUNIT_EXPECT_EQ(test, -EALREADY, fx->end[0].status);
+	KUNIT_EXPECT_EQ(test, -EPROTO, fx->end[1].status);
+	KUNIT_EXPECT_FALSE(test, fx->end[0].with_res);
+	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_start_responder(fx->end[0].conn, 0));
+}
+
+/* A Reply that was there before the Request is none. */
+static void startup__reply_comes_first(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	struct mpa_params p = params(MPA_REV_1, false, true);
+
+	fx_with_raw(fx, 0, &plain);
+	raw_send(fx->relay.raw[0], fx->data,
+		 raw_frame(fx->data, true, CRC, 1, 0));
+	fx_settle();
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -EPROTO, a->status);
+}
+
+static void startup__no_reply(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	struct mpa_params p = params(MPA_REV_2, false, true);
+
+	fx_with_raw(fx, 0, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0,
+						     SHORT_MS));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, a->status);
+	/* Too late. */
+	raw_send(fx->relay.raw[0], fx->data,
+		 raw_frame(fx->data, true, CRC, 1, 0));
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 1, end_events(a));
+	KUNIT_EXPECT_EQ(test, 0, a->operationals);
+}
+
+static void startup__no_request(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	unsigned int i;
+
+	/* Both are Responders. */
+	fx_direct(fx, &plain);
+	for (i = 0; i < NR_ENDS; i++)
+		KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[i].conn,
+							     SHORT_MS));
+	fx_wait(fx, end_events(&fx->end[0]) && end_events(&fx->end[1]));
+	for (i = 0; i < NR_ENDS; i++) {
+		KUNIT_EXPECT_EQ(test, 1, fx->end[i].ended[MPA_ERROR_STARTUP]);
+		KUNIT_EXPECT_EQ(test, -ETIMEDOUT,
+				fx->end[i].err[MPA_ERROR_STARTUP]);
+		KUNIT_EXPECT_EQ(test, 1, end_events(&fx->end[i]));
+	}
+}
+
+/* The owner may think about a Request longer than the peer may wait. */
+static void startup__late_answer(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, true, true);
+
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn,
+						     SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
+						     0, 0));
+	fx_wait(fx, fx->end[1].requests);
+	msleep(2 * SHORT_MS);
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(fx->end[1].conn, &p, NULL, 0));
+	fx_wait(fx, fx->end[0].replies);
+	/* No peer-to-peer mode, no hurry with the first FPDU. */
+	msleep(2 * SHORT_MS);
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, all_arrived(fx));
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[1]));
+}
+
+static void startup__no_rtr(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_2, false, true);
+
+	p.p2p = true;
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
+						     0, 0));
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
+	KUNIT_EXPECT_TRUE(test, b->res.p2p);
+	fx_wait(fx, end_events(b));
+	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, b->err[MPA_ERROR_STARTUP]);
+	send_some(fx, 0, 1, random_length);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, b->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+}
+
+static void startup__rtr(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_2, false, true);
+
+	p.p2p = true;
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 2 * SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
+						     0, 0));
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
+	fx_wait(fx, replied(fx));
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, all_arrived(fx));
+	msleep(3 * SHORT_MS);
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+}
+
+/* Octets right behind the frames are FPDUs, and wait until they may come. */
+static void startup__fpdu_behind_frame(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	u8 ulpdu[40], *f = fx->data;
+	u32 n;
+
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	n = raw_frame(f, false, CRC, 1, 7);
+	n += raw_fpdu(f + n, ulpdu, sizeof(ulpdu));
+	raw_send(fx->relay.raw[1], f, n);
+	fx_wait(fx, b->requests);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, b->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
+	fx_wait(fx, b->rx_ulpdus == 1);
+
+	fx_with_raw(fx, 0, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
+	n = raw_frame(f, true, CRC, 1, 512);
+	n += raw_fpdu(f + n, ulpdu, sizeof(ulpdu));
+	raw_send(fx->relay.raw[0], f, n);
+	fx_wait(fx, a->replies && a->rx_ulpdus == 1);
+	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
+}
+
+/* A Responder keeps silent until the first FPDU has come. */
+static void startup__responder_waits(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_1, true, true);
+
+	fx_direct(fx, &plain);
+	start_both(fx, &p, &p);
+	lock_sock(b->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, mpa_tx_begin(b->conn));
+	release_sock(b->sock->sk);
+	KUNIT_EXPECT_EQ(test, 0, b->writables);
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, b->writables == 1);
+	send_some(fx, 1, 1, random_length);
+	fx_wait(fx, all_arrived(fx));
+}
+
+/* ---- The end of TCP, in every state ---- */
+
+enum phase {
+	ATTACHED,
+	WAIT_REPLY,
+	WITHIN_REPLY,
+	WAIT_REQUEST,
+	WITHIN_REQUEST,
+	REQUEST_SEEN,
+	REQUEST_AND_MORE,
+	OPERATIONAL,
+	WITHIN_FPDU,
+	AFTER_FPDU,
+	NR_PHASES,
+};
+
+static const char * const phase_names[NR_PHASES] = {
+	[ATTACHED]		= "attached",
+	[WAIT_REPLY]		= "waiting for the reply",
+	[WITHIN_REPLY]		= "within the reply",
+	[WAIT_REQUEST]		= "waiting for the request",
+	[WITHIN_REQUEST]	= "within the request",
+	[REQUEST_SEEN]		= "request seen",
+	[REQUEST_AND_MORE]	= "request seen, more behind",
+	[OPERATIONAL]		= "operational",
+	[WITHIN_FPDU]		= "within an FPDU",
+	[AFTER_FPDU]		= "after an FPDU",
+};
+
+struct end_case {
+	enum phase phase;
+	bool reset;
+};
+
+static const void *end_next(const void *prev, char *desc)
+{
+	static struct end_case c;
+	static unsigned int i;
+
+	i = prev ? i + 1 : 0;
+	if (i == 2 * NR_PHASES)
+		return NULL;
+	c = (struct end_case){ .phase = i / 2, .reset = i % 2 };
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, %s", phase_names[c.phase],
+		 c.reset ? "RST" : "FIN");
+	return &c;
+}
+
+static void bring_initiator(struct fixture *fx, enum phase phase)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct socket *raw;
+	u8 *f = fx->data;
+	u32 n;
+
+	fx_with_raw(fx, 0, &plain);
+	raw = fx->relay.raw[0];
+	if (phase == ATTACHED)
+		return;
+	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_initiator(fx->end[0].conn, &p,
+							 NULL, 0, 0));
+	KUNIT_ASSERT_EQ(fx->test, 20, raw_recv_all(raw, f, 20));
+	if (phase == WAIT_REPLY)
+		return;
+	n = raw_frame(f, true, CRC, 1, 3);
+	raw_send(raw, f, phase == WITHIN_REPLY ? 21 : n);
+	if (phase == WITHIN_REPLY)
+		return;
+	fx_wait(fx, fx->end[0].replies);
+	pattern(f + 1000, 0, 0, 100);
+	n = raw_fpdu(f, f + 1000, 100);
+	if (phase == WITHIN_FPDU)
+		raw_send(raw, f, n - 1);
+	if (phase == AFTER_FPDU)
+		raw_send(raw, f, n);
+}
+
+static void bring_responder(struct fixture *fx, enum phase phase)
+{
+	u8 *f = fx->data;
+	u32 n;
+
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_responder(fx->end[1].conn, 0));
+	if (phase == WAIT_REQUEST)
+		return;
+	n = raw_frame(f, false, CRC, 1, 3);
+	raw_send(fx->relay.raw[1], f, phase == WITHIN_REQUEST ? 21 :
+				      phase == REQUEST_AND_MORE ? n + 5 : n);
+	if (phase != WITHIN_REQUEST)
+		fx_wait(fx, fx->end[1].requests);
+}
+
+static void expect_end(struct kunit *test, const struct end_case *c,
+		       struct end *e)
+{
+	bool part = c->phase == WITHIN_REQUEST || c->phase == WITHIN_FPDU;
+	int err = c->reset ? -ECONNRESET : part ? -EPIPE : 0;
+
+	if (c->phase == WAIT_REPLY || c->phase == WITHIN_REPLY) {
+		KUNIT_EXPECT_EQ(test, -ECONNRESET, e->status);
+		KUNIT_EXPECT_FALSE(test, e->with_res);
+		KUNIT_EXPECT_EQ(test, 1, e->replies);
+	} else {
+		KUNIT_EXPECT_EQ(test, 1, e->ended[MPA_ERROR_CLOSED]);
+		KUNIT_EXPECT_EQ(test, err, e->err[MPA_ERROR_CLOSED]);
+	}
+}
+
+static void end__of_tcp(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	bool responder = c->phase >= WAIT_REQUEST &&
+			 c->phase <= REQUEST_AND_MORE;
+	struct end *e = &fx->end[responder];
+
+	if (responder)
+		bring_responder(fx, c->phase);
+	else
+		bring_initiator(fx, c->phase);
+	fx_settle();
+	if (c->reset)
+		fx_reset(&fx->relay.raw[responder]);
+	else
+		kernel_sock_shutdown(fx->relay.raw[responder], SHUT_WR);
+	fx_settle();
+	if (c->phase != ATTACHED) {
+		fx_wait(fx, end_events(e));
+		expect_end(test, c, e);
+	} else {
+		KUNIT_EXPECT_EQ(test, -ECONNRESET,
+				mpa_start_responder(e->conn, 0));
+	}
+	if (responder)
+		KUNIT_EXPECT_EQ(test, -ECONNRESET,
+				mpa_accept(e->conn, &p, NULL, 0));
+	KUNIT_EXPECT_EQ(test, c->phase == AFTER_FPDU, e->rx_ulpdus);
+	/* And what follows changes nothing. */
+	fx_release(&fx->relay.raw[responder]);
+	kernel_sock_shutdown(e->sock, SHUT_RDWR);
+	fx_settle();
+	fx_detach(e);
+	KUNIT_EXPECT_EQ(test, c->phase != ATTACHED, end_events(e));
+}
+
+/* ---- Faults in the stream ---- */
+
+/* Gets an Initiator into full operation with a raw Responder. */
+static void raw_responder(struct fixture *fx, const struct mpa_params *p,
+			  u8 flags)
+{
+	u8 *f = fx->data;
+
+	fx_with_raw(fx, 0, &plain);
+	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_initiator(fx->end[0].conn, p,
+							 NULL, 0, 0));
+	KUNIT_ASSERT_EQ(fx->test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
+	raw_send(fx->relay.raw[0], f, raw_frame(f, true, flags, 1, 0));
+	fx_wait(fx, fx->end[0].replies);
+	KUNIT_ASSERT_EQ(fx->test, 0, fx->end[0].status);
+}
+
+/* After @code: dropping, sending, FIN. @dropped octets from the bad FPDU on. */
+static void expect_fault(struct fixture *fx, enum mpa_error code, u32 dropped)
+{
+	struct end *a = &fx->end[0];
+	struct mpa_conn_stats st;
+	char last[100];
+
+	fx_wait(fx, end_events(a));
+	KUNIT_EXPECT_EQ(fx->test, 1, a->ended[code]);
+	KUNIT_EXPECT_EQ(fx->test, 0, a->ended[MPA_ERROR_CLOSED]);
+	memset(last, 'x', sizeof(last));
+	raw_send(fx->relay.raw[0], last, sizeof(last));
+	send_some(fx, 0, 1, random_length);
+	kernel_sock_shutdown(fx->relay.raw[0], SHUT_WR);
+	fx_wait(fx, a->ended[MPA_ERROR_CLOSED]);
+	fx_settle();
+	KUNIT_EXPECT_EQ(fx->test, 2, end_events(a));
+	KUNIT_EXPECT_EQ(fx->test, 0, a->err[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(fx->test, 1, a->rx_ulpdus);
+	mpa_conn_stats(a->conn, &st);
+	KUNIT_EXPECT_EQ(fx->test, 1ULL, st.rx_fpdus);
+	KUNIT_EXPECT_EQ(fx->test, code == MPA_ERROR_CRC, st.rx_crc_errors);
+	KUNIT_EXPECT_EQ(fx->test, code == MPA_ERROR_MARKER,
+			st.rx_marker_errors);
+	KUNIT_EXPECT_EQ(fx->test, (u64)dropped + sizeof(last), st.rx_dropped);
+}
+
+static void fault__crc(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	u8 ulpdu[300], *f = fx->data;
+	u32 good, bad;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	good = raw_fpdu(f, ulpdu, sizeof(ulpdu));
+	bad = raw_fpdu(f + good, ulpdu, 17);
+	f[good + 5] ^= 1;
+	bad += raw_fpdu(f + good + bad, ulpdu, 21);
+	raw_send(fx->relay.raw[0], f, good + bad);
+	expect_fault(fx, MPA_ERROR_CRC, bad);
+}
+
+/* Neither end asked for CRCs: the field may hold anything. */
+static void fault__crc_not_in_use(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, false);
+	u8 ulpdu[300], *f = fx->data;
+	u32 n;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	n = raw_fpdu(f, ulpdu, sizeof(ulpdu));
+	f[n - 1] ^= 0x55;
+	raw_send(fx->relay.raw[0], f, n);
+	fx_wait(fx, fx->end[0].rx_ulpdus == 1);
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
+}
+
+static void fault__length(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	u8 ulpdu[300], *f = fx->data;
+	u32 n;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	n = raw_fpdu(f, ulpdu, sizeof(ulpdu));
+	f[n] = 64769 >> 8;
+	f[n + 1] = 64769 & 0xff;
+	raw_send(fx->relay.raw[0], f, n + 2);
+	expect_fault(fx, MPA_ERROR_MARKER, 2);
+}
+
+/* Writes the first FPDU of a stream with Markers, at most 500 octets. */
+static u32 fpdu_after_marker(u8 *to, const u8 *ulpdu, u32 len, u8 fpduptr)
+{
+	u32 n = raw_fpdu(to + 4, ulpdu, len) + 4, crc;
+
+	memset(to, 0, 3);
+	to[3] = fpduptr;
+	crc = ~crc32c(~0, to, n - 4);
+	to[n - 4] = crc;
+	to[n - 3] = crc >> 8;
+	to[n - 2] = crc >> 16;
+	to[n - 1] = crc >> 24;
+	return n;
+}
+
+static void fault__marker(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, true, true);
+	u8 ulpdu[498], *f = fx->data;
+	u32 good, bad, crc;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	/* 4 + 2 + 498 + 4 CRC = 508: four octets to the next Marker. */
+	good = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
+	KUNIT_ASSERT_EQ(test, 508, good);
+	/* Length 2, then a Marker that is wrong by four, then the CRC. */
+	memcpy(f + good, "\0\2ab\0\0\0\0", 8);
+	crc = ~crc32c(~0, f + good, 8);
+	f[good + 8] = crc;
+	f[good + 9] = crc >> 8;
+	f[good + 10] = crc >> 16;
+	f[good + 11] = crc >> 24;
+	bad = 12;
+	raw_send(fx->relay.raw[0], f, good + bad);
+	expect_fault(fx, MPA_ERROR_MARKER, bad);
+}
+
+/* The same octets with the right pointer are fine. */
+static void fault__marker_right(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, true, true);
+	u8 ulpdu[498], *f = fx->data;
+	u32 n, crc;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	n = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
+	memcpy(f + n, "\0\2\0\0\0\0\0\4", 8);
+	pattern(f + n + 2, 1, 0, 2);
+	crc = ~crc32c(~0, f + n, 8);
+	f[n + 8] = crc;
+	f[n + 9] = crc >> 8;
+	f[n + 10] = crc >> 16;
+	f[n + 11] = crc >> 24;
+	raw_send(fx->relay.raw[0], f, n + 12);
+	fx_wait(fx, fx->end[0].rx_ulpdus == 2 || end_events(&fx->end[0]));
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
+}
+
+/* The owner refuses a ULPDU: the rest is dropped, the end of TCP is told. */
+static void fault__refused_by_owner(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, false, true);
+	struct end *b = &fx->end[1];
+	struct mpa_conn_stats tx, rx;
+
+	fx_direct(fx, &plain);
+	b->refuse_at = 4;
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 10, random_length);
+	fx_wait(fx, b->rx_ulpdus == 5);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+	KUNIT_EXPECT_EQ(test, 5, b->rx_ulpdus);
+	mpa_conn_stats(fx->end[0].conn, &tx);
+	mpa_conn_stats(b->conn, &rx);
+	KUNIT_EXPECT_EQ(test, tx.tx_octets, rx.rx_octets + rx.rx_dropped);
+	/* Its own voice it keeps. */
+	send_some(fx, 1, 1, random_length);
+	fx_wait(fx, fx->end[0].rx_ulpdus == 1);
+	kernel_sock_shutdown(fx->end[0].sock, SHUT_WR);
+	fx_wait(fx, b->ended[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+}
+
+/* Falsified on the way, at many places: never delivered, always told. */
+static void fault__flipped(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, true, true);
+	struct end *b = &fx->end[1];
+	u32 i;
+
+	for (i = 0; i < 12; i++) {
+		fx_relayed(fx, &plain);
+		start_both(fx, &p, &p);
+		fx->relay.flip_at[0] = fx->relay.passed[0] + 1000 + i * 37;
+		send_some(fx, 0, 1, longest_length);
+		fx->relay.chunk = 3000;
+		while (!end_events(b) && relay_step(&fx->relay, fx) >= 0)
+			;
+		KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_CRC]);
+		KUNIT_EXPECT_EQ(test, 0, b->rx_ulpdus);
+		fx->relay.flip_at[0] = U64_MAX;
+		fx->relay.passed[0] = 0;
+		fx_detach(&fx->end[0]);
+		fx_detach(b);
+		fx_release(&fx->end[0].sock);
+		fx_release(&b->sock);
+		fx_release(&fx->relay.raw[0]);
+		fx_release(&fx->relay.raw[1]);
+		memset(b->ended, 0, sizeof(b->ended));
+		b->requests = 0;
+		b->operationals = 0;
+		fx->end[0].replies = 0;
+		fx->end[0].operationals = 0;
+	}
+}
+
+/* ---- Hard ways to receive ---- */
+
+struct drip_case {
+	u32 chunk;
+	bool markers;
+	bool crc;
+};
+
+static const struct drip_case drip_cases[] = {
+	{ 1, false, true }, { 1, true, true }, { 1, true, false },
+	{ 1, false, false }, { 3, true, true }, { 511, true, true },
+};
+
+static void drip_desc(const struct drip_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u octets, M %u C %u", c->chunk,
+		 c->markers, c->crc);
+}
+
+KUNIT_ARRAY_PARAM(drip, drip_cases, drip_desc);
+
+static u32 modest_length(struct end *e, u32 room)
+{
+	return get_random_u32() % min(room, 700U);
+}
+
+/* All octets of both directions come in small portions. */
+static void receive__drip(struct kunit *test)
+{
+	const struct drip_case *c = test->param_value;
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_2, c->markers, c->crc);
+
+	fx->relay.chunk = c->chunk;
+	fx_relayed(fx, &plain);
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 8, modest_length);
+	KUNIT_ASSERT_TRUE(test, pump(fx, all_arrived));
+	send_some(fx, 1, 8, modest_length);
+	KUNIT_ASSERT_TRUE(test, pump(fx, all_arrived));
+	expect_arrived(fx, &fx->end[0], &fx->end[1]);
+	expect_arrived(fx, &fx->end[1], &fx->end[0]);
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[1]));
+}
+
+struct buffer_case {
+	int mss;
+	int rcvbuf;
+	int sndbuf;
+	bool markers;
+};
+
+static const struct buffer_case buffer_cases[] = {
+	{ 0, 0, 0, false }, { 0, 0, 0, true },
+	{ 0, 2304, 0, false }, { 0, 2304, 0, true },
+	{ 0, 16384, 4608, true }, { 1448, 2304, 4608, false },
+	{ 1448, 20000, 4608, true }, { 88, 4096, 4608, true },
+};
+
+static void buffer_desc(const struct buffer_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "mss %d rcvbuf %d sndbuf %d M %u",
+		 c->mss, c->rcvbuf, c->sndbuf, c->markers);
+}
+
+KUNIT_ARRAY_PARAM(buffer, buffer_cases, buffer_desc);
+
+/*
+ * A peer whose FPDUs are the longest there are, whatever our segment size and
+ * however small the buffer: a raw one, since ours would not send such.
+ */
+static void receive__longest(struct kunit *test)
+{
+	const struct buffer_case *c = test->param_value;
+	struct link_options lo = { .mss = c->mss, .rcvbuf = c->rcvbuf };
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	u8 *f = fx->data;
+	u32 i, n;
+
+	fx_with_raw(fx, 0, &lo);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
+	raw_send(fx->relay.raw[0], f, raw_frame(f, true, CRC, 1, 0));
+	fx_wait(fx, a->replies);
+	for (i = 0; i < 4; i++) {
+		pattern(a->out, i, 0, MPA_MULPDU_MAX);
+		n = raw_fpdu(f, a->out, MPA_MULPDU_MAX);
+		KUNIT_ASSERT_EQ(test, (int)n, raw_send(fx->relay.raw[0], f, n));
+	}
+	fx_wait(fx, a->rx_ulpdus == 4 || end_events(a));
+	KUNIT_EXPECT_EQ(test, 4, a->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 0, end_events(a));
+}
+
+/* Both of our ends, both ways at once, over buffers of all sizes. */
+static void receive__through_buffers(struct kunit *test)
+{
+	const struct buffer_case *c = test->param_value;
+	struct link_options lo = {
+		.mss = c->mss,
+		.rcvbuf = c->rcvbuf,
+		.sndbuf = c->sndbuf,
+	};
+	struct mpa_params p = params(MPA_REV_2, c->markers, true);
+	struct fixture *fx = test->priv;
+	unsigned int i;
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 1, longest_length);
+	fx_wait(fx, all_arrived(fx));
+	for (i = 0; i < 6; i++) {
+		send_some(fx, i % 2, 4, longest_length);
+		send_some(fx, i % 2, 20, random_length);
+	}
+	fx_wait(fx, all_arrived(fx));
+	expect_arrived(fx, &fx->end[0], &fx->end[1]);
+	expect_arrived(fx, &fx->end[1], &fx->end[0]);
+}
+
+static u32 mulpdu_of(struct end *e)
+{
+	u32 len;
+
+	lock_sock(e->sock->sk);
+	len = mpa_tx_mulpdu(e->conn);
+	release_sock(e->sock->sk);
+	return len;
+}
+
+/*
+ * TCP takes no segment longer than half the widest window it has seen, so the
+ * longest ULPDU there is comes up only with time.
+ */
+static void receive__longest_of_ours(struct kunit *test)
+{
+	struct link_options lo = { .rcvbuf = 1024 * 1024 };
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	unsigned int i, tries;
+	u64 before;
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	for (i = 0; i < NR_ENDS; i++) {
+		for (tries = 0; tries < 50; tries++) {
+			if (mulpdu_of(&fx->end[i]) == MPA_MULPDU_MAX)
+				break;
+			send_some(fx, i, 4, longest_length);
+			fx_wait(fx, all_arrived(fx));
+		}
+		before = fx->end[i].tx_octets;
+		send_some(fx, i, 3, longest_length);
+		KUNIT_EXPECT_EQ(test, fx->end[i].tx_octets - before,
+				3ULL * MPA_MULPDU_MAX);
+		fx_wait(fx, all_arrived(fx));
+	}
+	expect_arrived(fx, &fx->end[0], &fx->end[1]);
+	expect_arrived(fx, &fx->end[1], &fx->end[0]);
+}
+
+/* ---- Sending into a peer that does not read ---- */
+
+/* Reads all that comes and checks that it is FPDUs; returns octets. */
+static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
+{
+	u64 total = 0;
+
+	while (nr--) {
+		u32 len, n, crc;
+
+		KUNIT_ASSERT_EQ(test, 2, raw_recv_all(raw, buf, 2));
+		len = buf[0] << 8 | buf[1];
+		n = ALIGN(2 + len, 4) + 4;
+		KUNIT_ASSERT_EQ(test, (int)n - 2,
+				raw_recv_all(raw, buf + 2, n - 2));
+		crc = ~crc32c(~0, buf, n - 4);
+		KUNIT_ASSERT_EQ(test, (u8)crc, buf[n - 4]);
+		KUNIT_ASSERT_EQ(test, (u8)(crc >> 24), buf[n - 1]);
+		total += n;
+	}
+	return total;
+}
+
+static int send_until_full(struct end *e)
+{
+	struct sock *sk = e->sock->sk;
+	int ret;
+
+	do {
+		u32 room;
+
+		lock_sock(sk);
+		ret = mpa_tx_begin(e->conn);
+		while (!ret && (room = mpa_tx_room(e->conn))) {
+			struct kvec vec = { e->out, room };
+
+			ret = mpa_tx_add(e->conn, NULL, 0, &vec, 1, room,
+					 true);
+			e->tx_ulpdus += !ret;
+		}
+		if (!ret)
+			ret = mpa_tx_send(e->conn);
+		release_sock(sk);
+	} while (!ret);
+	return ret;
+}
+
+static void send__to_sleeper(struct kunit *test)
+{
+	/* Batches of several packets each: TCP takes some of them in part. */
+	struct link_options lo = {
+		.mss = 1448,
+		.rcvbuf = 20000,
+		.sndbuf = 9000,
+	};
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct mpa_conn_stats st;
+	u64 octets = 0;
+	u32 i;
+
+	fx_with_raw(fx, 0, &lo);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], fx->data, 20));
+	raw_send(fx->relay.raw[0], fx->data,
+		 raw_frame(fx->data, true, CRC, 1, 0));
+	fx_wait(fx, a->replies);
+
+	for (i = 0; i < 3; i++) {
+		u32 before = a->tx_ulpdus;
+		unsigned int writables = a->writables;
+
+		KUNIT_ASSERT_EQ(test, -EAGAIN, send_until_full(a));
+		fx_settle();
+		KUNIT_EXPECT_EQ(test, writables, a->writables);
+		octets += read_fpdus(test, fx->relay.raw[0], fx->data,
+				     a->tx_ulpdus - before);
+		fx_wait(fx, a->writables > writables);
+	}
+	mpa_conn_stats(a->conn, &st);
+	KUNIT_EXPECT_EQ(test, octets, st.tx_octets);
+	KUNIT_EXPECT_GT(test, st.tx_short, 0ULL);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[0], fx->data, 1));
+
+	/* What TCP has not taken goes out even if we detach now. */
+	i = a->tx_ulpdus;
+	KUNIT_ASSERT_EQ(test, -EAGAIN, send_until_full(a));
+	fx_detach(a);
+	read_fpdus(test, fx->relay.raw[0], fx->data, a->tx_ulpdus - i);
+}
+
+static void send__after_end(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct end *a = &fx->end[0];
+
+	fx_direct(fx, &plain);
+	lock_sock(a->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
+	release_sock(a->sock->sk);
+	start_both(fx, &p, &p);
+	/* An empty batch is dropped, and the drain is empty. */
+	lock_sock(a->sock->sk);
+	KUNIT_EXPECT_EQ(test, 0, mpa_tx_begin(a->conn));
+	KUNIT_EXPECT_EQ(test, 0, mpa_tx_send(a->conn));
+	KUNIT_EXPECT_TRUE(test, mpa_tx_drained(a->conn));
+	release_sock(a->sock->sk);
+	/* A FIN from the peer leaves us our half. */
+	kernel_sock_shutdown(fx->end[1].sock, SHUT_WR);
+	fx_wait(fx, a->ended[MPA_ERROR_CLOSED]);
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, fx->end[1].rx_ulpdus == 1);
+	/* A reset does not. */
+	fx_detach(&fx->end[1]);
+	fx_reset(&fx->end[1].sock);
+	fx_settle();
+	lock_sock(a->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
+	release_sock(a->sock->sk);
+}
+
+/* ---- Detaching under traffic ---- */
+
+static int sender(void *arg)
+{
+	struct end *e = arg;
+
+	while (!kthread_should_stop())
+		if (end_send(e, 20, random_length))
+			break;
+	while (!kthread_should_stop())
+		usleep_range(200, 400);
+	return 0;
+}
+
+static void detach__under_traffic(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_2, true, true);
+	struct fixture *fx = test->priv;
+	struct task_struct *task;
+	u32 i;
+
+	for (i = 0; i < 25; i++) {
+		struct link_options lo = { .mss = i % 2 ? 1448 : 0 };
+
+		fx->end[0].replies = 0;
+		fx->end[0].operationals = 0;
+		fx->end[1].operationals = 0;
+		fx->end[1].requests = 0;
+		memset(fx->end[0].ended, 0, sizeof(fx->end[0].ended));
+		fx->end[0].tx_ulpdus = 0;
+		fx->end[1].rx_ulpdus = 0;
+		fx_direct(fx, &lo);
+		start_both(fx, &p, &p);
+		task = kthread_run(sender, &fx->end[0], "mpa_ulp_sender");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+		if (i % 3)
+			wait_event_timeout(fx->wq, fx->end[1].rx_ulpdus > i,
+					   HZ);
+		fx_detach(&fx->end[1]);
+		if (i % 4 < 2)
+			fx_release(&fx->end[1].sock);
+		else
+			fx_reset(&fx->end[1].sock);
+		fx_wait(fx, fx->end[0].ended[MPA_ERROR_CLOSED]);
+		kthread_stop(task);
+		KUNIT_EXPECT_EQ(test, 1, end_events(&fx->end[0]));
+		fx_detach(&fx->end[0]);
+		fx_release(&fx->end[0].sock);
+	}
+}
+
+/* The timer, the Request and the FIN come while the stream goes. */
+static void detach__in_startup(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_2, false, true);
+	struct fixture *fx = test->priv;
+	u32 i;
+
+	for (i = 0; i < 40; i++) {
+		fx_direct(fx, &plain);
+		KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn,
+							     1 + i % 5));
+		KUNIT_ASSERT_EQ(test, 0,
+				mpa_start_initiator(fx->end[0].conn, &p, NULL,
+						    0, 1 + i % 7));
+		usleep_range(100 * i, 100 * i + 50);
+		fx_detach(&fx->end[i % 2]);
+		fx_release(&fx->end[i % 2].sock);
+		fx_detach(&fx->end[!(i % 2)]);
+		fx_release(&fx->end[!(i % 2)].sock);
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE(attach__refused),
+	KUNIT_CASE(attach__restores_callbacks),
+	KUNIT_CASE(attach__socket_gone_first),
+	KUNIT_CASE_PARAM(exchange__traffic, exchange_next),
+	KUNIT_CASE_PARAM(exchange__private_data, pd_gen_params),
+	KUNIT_CASE(exchange__reject),
+	KUNIT_CASE(exchange__too_new),
+	KUNIT_CASE(exchange__ird_cannot_be_met),
+	KUNIT_CASE(startup__wrong_request),
+	KUNIT_CASE(startup__two_initiators),
+	KUNIT_CASE(startup__reply_comes_first),
+	KUNIT_CASE(startup__no_reply),
+	KUNIT_CASE(startup__no_request),
+	KUNIT_CASE(startup__late_answer),
+	KUNIT_CASE(startup__no_rtr),
+	KUNIT_CASE(startup__rtr),
+	KUNIT_CASE(startup__fpdu_behind_frame),
+	KUNIT_CASE(startup__responder_waits),
+	KUNIT_CASE_PARAM(end__of_tcp, end_next),
+	KUNIT_CASE(fault__crc),
+	KUNIT_CASE(fault__crc_not_in_use),
+	KUNIT_CASE(fault__length),
+	KUNIT_CASE(fault__marker),
+	KUNIT_CASE(fault__marker_right),
+	KUNIT_CASE(fault__refused_by_owner),
+	KUNIT_CASE(fault__flipped),
+	KUNIT_CASE_PARAM(receive__drip, drip_gen_params),
+	KUNIT_CASE_PARAM(receive__longest, buffer_gen_params),
+	KUNIT_CASE_PARAM(receive__through_buffers, buffer_gen_params),
+	KUNIT_CASE(receive__longest_of_ours),
+	KUNIT_CASE(send__to_sleeper),
+	KUNIT_CASE(send__after_end),
+	KUNIT_CASE(detach__under_traffic),
+	KUNIT_CASE(detach__in_startup),
+	{}
+};
+
+static struct kunit_suite suite = {
+	.name = "mpa_ulp",
+	.init = fx_init,
+	.exit = fx_exit,
+	.test_cases = cases,
+};
+
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit suite of kernel/ulp");
+MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(MPA);
