@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Front door of the build; `make help` explains it. The modules' own rules are
+# in Kbuild, the provider's in userspace/provider/Makefile.
+
+# The running kernel if its headers are here, else the newest Debian headers.
+running := /lib/modules/$(shell uname -r)/build
+installed := $(patsubst %/Module.symvers,%,$(wildcard /lib/modules/*/build/Module.symvers))
+newest := $(lastword $(shell printf '%s\n' $(installed) | sort -V))
+KDIR ?= $(if $(filter $(running),$(installed)),$(running),$(newest))
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+lab := tests/lab/lab
+headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
+
+# The provider and the unit tests take O, DESTDIR, CC, CFLAGS, ... from here.
+export DESTDIR
+
+.PHONY: all modules userspace install install-modules install-provider \
+	install-headers clean distclean help demo check lab-shell deps
+.DEFAULT_GOAL := all
+
+all: modules userspace
+
+modules:
+	$(if $(KDIR),,$(error no kernel headers found: run scripts/deps, or set KDIR))
+	$(MAKE) -C $(KDIR) M=$(CURDIR) -j$(JOBS) modules
+
+userspace:
+	$(MAKE) -C userspace/provider -j$(JOBS)
+
+install: install-modules install-provider install-headers
+
+# Not kernel.release: Debian's headers name the upstream release there.
+release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h)
+
+# Kbuild would sign with Debian's key and index with System.map, which nobody
+# but Debian has.
+install-modules: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) \
+		INSTALL_MOD_DIR=extra CONFIG_MODULE_SIG_ALL= DEPMOD=true \
+		modules_install
+	$(if $(DESTDIR),@echo 'staged: depmod $(release) is left to the target',depmod $(release))
+
+install-provider: userspace
+	$(MAKE) -C userspace/provider install
+
+install-headers:
+	for header in $(headers:uapi/%=%); do \
+		install -D -m 644 uapi/$$header \
+			$(DESTDIR)$(PREFIX)/include/$$header || exit 1; \
+	done
+
+# Not Kbuild's clean: it would also empty the kernels' trees in build/cache.
+clean:
+	find kernel tests \( -name '*.o' -o -name '*.ko' -o -name '*.mod' \
+		-o -name '*.mod.c' -o -name '.*.cmd' -o -name '.*.d' \) -delete
+	rm -f *.o *.ko *.mod *.mod.c .*.cmd Module.symvers modules.order
+	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name cache \
+		-exec rm -rf {} +
+
+distclean: clean
+	rm -rf build
+
+demo:
+	scripts/deps demo
+	tests/lab/demo
+
+check:
+	scripts/deps check
+	tests/run-check
+
+lab-shell:
+	scripts/deps demo
+	$(MAKE) all KDIR=$$($(lab) kernel stock --build-dir)
+	$(lab) shell
+
+deps:
+	scripts/deps check
+
+help:
+	@echo 'Targets:'
+	@echo '  all (default)   modules and userspace'
+	@echo '  modules         mpa.ko and mpa_rnic.ko, at the top of this tree'
+	@echo '  userspace       the verbs provider, in build/lib'
+	@echo '  install         modules (extra/), provider, mpa.driver, headers'
+	@echo '  clean           remove what was built, keep the cached kernels'
+	@echo '  distclean       remove build/ altogether'
+	@echo 'These install the packages they need first (root or sudo):'
+	@echo '  demo            RDMA between two hosts in a VM, with a summary'
+	@echo '  check           every test'
+	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
+	@echo '  deps            only install the packages'
+	@echo 'Variables:'
+	@echo '  KDIR=$(KDIR)'
+	@echo '                  kernel build directory to build modules against'
+	@echo '  DESTDIR=        root of the installation'
+	@echo '  PREFIX=$(PREFIX)   where the headers go'
+	@echo '  JOBS=$(JOBS)          parallel compilations'
+	@echo '  ACCEL=tcg       QEMU accelerator of demo, check and lab-shell'

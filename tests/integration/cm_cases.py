@@ -1,0 +1,1046 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cases of the connection manager, run by 20-cm.sh, which made the hosts.
+
+Usage: cm_cases.py --list PREFIX | cm_cases.py CASE
+
+Hosts h1 (10.77.0.1, fd77::1, device mpa1) and h2 (10.77.0.2, fd77::2, mpa2),
+and for the cases of "pair" the device mpa3 on 10.78.0.2 and fd78::2 of h2.
+Octets sent and wanted are those of RFC 5044 and RFC 6581.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+# pylint: disable=wrong-import-position
+import mpaframe as mpa  # noqa: E402
+from mpaframe import dial, enhanced, frame  # noqa: E402
+from rdmacm import Channel, host  # noqa: E402
+
+PORT = 7300
+H1, H2 = "10.77.0.1", "10.77.0.2"
+# What we ask as Initiator: peer-to-peer, RTR by Write or Read.
+ASK_IRD = mpa.P2P
+ASK_ORD = mpa.RTR_WRITE | mpa.RTR_READ
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def check(what, got, wanted):
+    if got != wanted:
+        raise AssertionError(f"{what}: got {got!r}, wanted {wanted!r}")
+
+
+def counters(device):
+    text = subprocess.run(
+        ["rdma", "-j", "statistic", "show", "link", f"{device}/1"],
+        check=True, capture_output=True, text=True).stdout
+    return json.loads(text)[0]
+
+
+@contextlib.contextmanager
+def counting(device, **wanted):
+    """The counters grow by exactly that much, soon after the block."""
+    before = counters(device)
+    yield
+    deadline = time.monotonic() + 8
+    while True:
+        now = counters(device)
+        grown = {name: now[name] - before[name] for name in wanted}
+        if grown == wanted:
+            return
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{device} counted {grown}, wanted {wanted}")
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def within(low, high):
+    """The block takes that many seconds."""
+    start = time.monotonic()
+    yield
+    took = time.monotonic() - start
+    if not low <= took <= high:
+        raise AssertionError(f"took {took:.1f} s, wanted {low} to {high}")
+
+
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True)
+
+
+def reachable(address, where="h1"):
+    deadline = time.monotonic() + 20
+    with host(where):
+        while subprocess.run(["ping", "-c", "1", "-W", "1", address],
+                             stdout=subprocess.DEVNULL,
+                             check=False).returncode:
+            assert time.monotonic() < deadline, f"{address} unreachable"
+
+
+@contextlib.contextmanager
+def responder(address=H2, port=PORT, where="h2", backlog=0):
+    """A consumer that listens: its channel."""
+    with Channel() as channel:
+        with host(where):
+            channel.id().listen(address, port, backlog)
+        yield channel
+
+
+@contextlib.contextmanager
+def initiator(where="h1"):
+    with Channel() as channel:
+        with host(where):
+            identifier = channel.id()
+        yield channel, identifier
+
+
+def raw(address=H2, port=PORT, where="h1", seconds=15, source=None):
+    with host(where):
+        return dial(address, port, seconds, source)
+
+
+def turned_away_at_once(address, where="h1"):
+    """TCP answers, nobody else does."""
+    with within(0, 3), contextlib.suppress(ConnectionResetError):
+        with raw(address, where=where) as peer:
+            peer.closed()
+
+
+def raw_listener(address=H2, port=PORT, where="h2"):
+    with host(where):
+        return mpa.Listener(address, port)
+
+
+def request(word1, word2, data=b"", flags=mpa.CRC | mpa.ENHANCED):
+    return frame(mpa.REQUEST, flags, 2, enhanced(word1, word2) + data)
+
+
+def reply(word1, word2, data=b"", flags=mpa.CRC | mpa.ENHANCED):
+    return frame(mpa.REPLY, flags, 2, enhanced(word1, word2) + data)
+
+
+# --- as Responder, against octets --------------------------------------------
+@case
+def responder_rev1():
+    with responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, mpa.CRC, 1, b"hello"))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"hello")
+        asked.id.accept(b"welcome")
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC, 1, b"welcome"))
+        app.event("ESTABLISHED")
+        asked.id.disconnect()
+        peer.closed()
+        peer.fin()
+        app.event("DISCONNECTED")
+
+
+@case
+def responder_rev1_bare():
+    with responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, 0, 1))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"")
+        asked.id.accept()
+        # We prefer CRCs, so they are in use.
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC, 1, b""))
+        app.event("ESTABLISHED")
+
+
+@case
+def responder_rev2_unenhanced():
+    with responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, mpa.CRC, 2, b"0123"))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"0123")
+        asked.id.accept(b"4567")
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC, 2, b"4567"))
+        app.event("ESTABLISHED")
+
+
+@case
+def responder_rev2():
+    with counting("mpa2", conn_passive=1, conn_startup_error=0), \
+            responder() as app, raw() as peer:
+        peer.send(request(mpa.P2P | 4, mpa.RTR_WRITE | 8, b"a"))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"a")
+        check("depths offered",
+              (asked.initiator_depth, asked.responder_resources), (4, 8))
+        asked.id.accept(b"bc", ird=2, ord_=16)
+        # Our ORD keeps to the peer's IRD, our IRD is raised to its ORD.
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC | mpa.ENHANCED, 2,
+                        enhanced(mpa.P2P | 8, mpa.RTR_WRITE | 4) + b"bc"))
+        ready = app.event("ESTABLISHED")
+        check("depths agreed",
+              (ready.initiator_depth, ready.responder_resources), (4, 8))
+        peer.send(mpa.RTR_WRITE_FPDU)
+        asked.id.disconnect()
+        peer.closed()
+        peer.fin()
+        app.event("DISCONNECTED")
+
+
+@case
+def responder_read_rtr():
+    with responder() as app, raw() as peer:
+        peer.send(request(mpa.P2P | 1, mpa.RTR_READ | 0))
+        asked = app.event("CONNECT_REQUEST")
+        asked.id.accept(ird=0, ord_=0)
+        check("Reply", peer.read_frame().data,
+              enhanced(mpa.P2P | 1, mpa.RTR_READ | 0))
+        app.event("ESTABLISHED")
+        peer.send(mpa.fpdu(bytes.fromhex(
+            "4141 00000000 00000001 00000001 00000000") + bytes(28)))
+        check("Read Response", peer.read_fpdu()[:2], bytes.fromhex("c142"))
+
+
+@case
+def responder_markers():
+    with responder() as app, raw() as peer:
+        peer.send(request(4, 4, flags=mpa.MARKERS | mpa.CRC | mpa.ENHANCED))
+        asked = app.event("CONNECT_REQUEST")
+        asked.id.accept()
+        # The Reply says what we want: none.
+        check("Reply", peer.read_frame().flags, mpa.CRC | mpa.ENHANCED)
+        app.event("ESTABLISHED")
+
+
+@case
+def responder_reject():
+    data = bytes(range(100))
+    with counting("mpa2", conn_rejected=1), responder() as app, \
+            raw() as peer:
+        peer.send(request(4, 8))
+        app.event("CONNECT_REQUEST").id.reject(data)
+        got = peer.read_frame()
+        check("flags", got.flags, mpa.CRC | mpa.REJECT | mpa.ENHANCED)
+        check("private data", got.data[4:], data)
+        peer.closed()
+
+
+@case
+def responder_reject_rev1():
+    with responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, mpa.CRC, 1))
+        app.event("CONNECT_REQUEST").id.reject(b"no")
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC | mpa.REJECT, 1, b"no"))
+        peer.closed()
+
+
+@case
+def responder_most_private_data():
+    """MPA's 512 octets are taken; the core can carry 255 of them."""
+    data = bytes(i % 251 for i in range(512))
+    with responder() as app:
+        for octets, seen in (
+                (frame(mpa.REQUEST, mpa.CRC, 1, data), data[:255]),
+                (request(1, 1, data[:508]), data[:255]),
+                (request(1, 1, data[:255]), data[:255]),
+                (request(1, 1, data[:1]), data[:1])):
+            with raw() as peer:
+                peer.send(octets)
+                asked = app.event("CONNECT_REQUEST")
+                check("private data", asked.private_data, seen)
+                asked.id.accept(data[:196])
+                got = peer.read_frame()
+                check("answer", got.data[4 * (got.rev == 2):], data[:196])
+                app.event("ESTABLISHED")
+                asked.id.destroy()
+
+
+@case
+def responder_refuses_frames():
+    """Closed without a Reply, and without a word to the consumer."""
+    bad = {
+        "length 513": frame(mpa.REQUEST, mpa.CRC, 1, bytes(513)),
+        "length 65535": frame(mpa.REQUEST, mpa.CRC, 1, b"", 65535),
+        "revision 3": frame(mpa.REQUEST, mpa.CRC, 3),
+        "revision 255": frame(mpa.REQUEST, mpa.CRC, 255),
+        "first octet": b"N" + frame(mpa.REQUEST, mpa.CRC, 1)[1:],
+        "last octet of the key": frame(b"MPA ID Req Framf", mpa.CRC, 1),
+        "a Reply": frame(mpa.REPLY, mpa.CRC, 1),
+        "enhanced, length 0": frame(mpa.REQUEST, mpa.ENHANCED, 2),
+        "enhanced, length 3": frame(mpa.REQUEST, mpa.ENHANCED, 2, bytes(3)),
+    }
+    with counting("mpa2", conn_startup_error=len(bad)), \
+            responder() as app:
+        for what, octets in bad.items():
+            with raw() as peer:
+                peer.send(octets)
+                try:
+                    peer.closed()
+                except AssertionError as error:
+                    raise AssertionError(f"{what}: {error}") from error
+        app.silent(0.5)
+
+
+@case
+def responder_octet_by_octet():
+    with responder() as app, raw() as peer:
+        peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for octet in request(1, 1, b"slow"):
+            peer.send(bytes([octet]))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"slow")
+        asked.id.accept()
+        check("revision", peer.read_frame().rev, 2)
+
+
+@case
+def responder_data_behind_request():
+    """An FPDU in the same segment is neither lost nor private data."""
+    with counting("mpa2", rx_write=1), responder() as app, raw() as peer:
+        peer.send(request(1, 1, b"x") + mpa.RTR_WRITE_FPDU)
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"x")
+        asked.id.accept()
+        peer.read_frame()
+        app.event("ESTABLISHED")
+
+
+@case
+def responder_silent_peer():
+    with counting("mpa2", conn_startup_error=1), responder() as app, \
+            raw() as peer:
+        with within(3, 9):
+            peer.closed()
+        app.silent(0.5)
+
+
+@case
+def responder_half_request():
+    with counting("mpa2", conn_startup_error=1), responder() as app, \
+            raw() as peer:
+        peer.send(request(1, 1, bytes(100))[:-1])
+        with within(3, 9):
+            peer.closed()
+        app.silent(0.5)
+
+
+@case
+def responder_no_first_fpdu():
+    """Peer-to-peer was agreed, and no RTR comes."""
+    with counting("mpa2", conn_startup_error=1), responder() as app, \
+            raw() as peer:
+        peer.send(request(mpa.P2P | 1, mpa.RTR_WRITE | 1))
+        app.event("CONNECT_REQUEST").id.accept()
+        peer.read_frame()
+        app.event("ESTABLISHED")
+        with within(3, 9):
+            peer.closed()
+        app.event("DISCONNECTED")
+
+
+def give_up(how):
+    """The peer has gone by the time its Request is answered."""
+    for answer in ("accept", "reject"):
+        with responder() as app:
+            peer = raw()
+            peer.send(request(1, 1))
+            asked = app.event("CONNECT_REQUEST")
+            with counting("mpa2", conn_startup_error=1):
+                how(peer)
+            try:
+                getattr(asked.id, answer)()
+            except OSError as error:
+                check(answer, error.errno, errno.ECONNRESET)
+            else:
+                raise AssertionError(f"{answer} found a peer")
+            app.silent(0.5)
+
+
+@case
+def responder_peer_fin_before_answer():
+    give_up(lambda peer: peer.sock.close())
+
+
+@case
+def responder_peer_reset_before_answer():
+    give_up(lambda peer: peer.reset())
+
+
+@case
+def responder_peer_reset_half_open():
+    with counting("mpa2", conn_startup_error=2), responder() as app:
+        raw().reset()
+        raw().sock.close()
+        app.silent(0.5)
+
+
+@case
+def responder_peer_reset_established():
+    with counting("mpa2", conn_reset=1), responder() as app:
+        peer = raw()
+        peer.send(request(1, 1))
+        app.event("CONNECT_REQUEST").id.accept()
+        peer.read_frame()
+        app.event("ESTABLISHED")
+        peer.reset()
+        app.event("DISCONNECTED")
+        app.silent(0.5)
+
+
+def crowd(count, address=H2, port=PORT, where="h1"):
+    """Sockets that connect all at once."""
+    socks = [None] * count
+    with host(where):
+        for n in range(count):
+            socks[n] = socket.socket()
+            socks[n].setblocking(False)
+            socks[n].connect_ex((address, port))
+    return socks
+
+
+def turned_away(sock):
+    try:
+        return not sock.recv(1)
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+@case
+def responder_half_open_cap():
+    """128 may keep a listener waiting; the others are turned away at once."""
+    with responder() as app:
+        with counting("mpa2", conn_half_open_drop=12):
+            waiting = crowd(140)
+        closed = [sock for sock in waiting if turned_away(sock)]
+        check("turned away", len(closed), 12)
+        for sock in closed:
+            waiting.remove(sock)
+            sock.close()
+        # One that does its part makes room for another.
+        waiting[0].setblocking(True)
+        waiting[0].sendall(request(1, 1))
+        asked = app.event("CONNECT_REQUEST")
+        with counting("mpa2", conn_half_open_drop=0), raw() as late:
+            late.send(request(1, 1))
+            app.event("CONNECT_REQUEST").id.reject()
+            late.read_frame()
+        asked.id.reject()
+        for sock in waiting:
+            sock.close()
+
+
+@case
+def responder_listener_goes():
+    """The listener is destroyed with peers in every state before full."""
+    with responder() as app:
+        silent, seen, unseen, open_ = raw(), raw(), raw(), raw()
+        open_.send(request(1, 1))
+        established = app.event("CONNECT_REQUEST").id.accept()
+        open_.read_frame()
+        app.event("ESTABLISHED")
+        seen.send(request(1, 1))
+        asked = app.event("CONNECT_REQUEST")
+        unseen.send(request(1, 1))
+        time.sleep(0.5)
+        app.ids[0].destroy()
+        with within(0, 5):
+            silent.closed()
+        # This one is the consumer's: it can still be answered.
+        asked.id.accept()
+        seen.read_frame()
+        app.event("ESTABLISHED", "CONNECT_REQUEST")
+        established.disconnect()
+        open_.closed()
+        for peer in (silent, seen, unseen, open_):
+            peer.sock.close()
+
+
+@case
+def responder_listener_churn():
+    """Listeners come and go under Requests: no peer is forgotten."""
+    peers = []
+    for _ in range(20):
+        with responder():
+            for _ in range(3):
+                peers.append(raw(seconds=20))
+                peers[-1].send(request(1, 1))
+    for peer in peers:
+        # A refusal, or nothing, and then the end.
+        with contextlib.suppress(ConnectionResetError):
+            while peer.sock.recv(100):
+                pass
+        peer.sock.close()
+
+
+# --- as Initiator, against octets --------------------------------------------
+@case
+def initiator_rev2():
+    with counting("mpa1", conn_active=1, conn_fallback=0), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT, b"ping", ird=3, ord_=5)
+        with listener.accept() as peer:
+            check("Request", peer.read_frame(),
+                  mpa.Frame(mpa.REQUEST, mpa.CRC | mpa.ENHANCED, 2,
+                            enhanced(ASK_IRD | 3, ASK_ORD | 5) + b"ping"))
+            peer.send(reply(mpa.P2P | 4, mpa.RTR_WRITE | 3, b"pong"))
+            ready = app.event("ESTABLISHED")
+            check("private data", ready.private_data, b"pong")
+            check("depths agreed",
+                  (ready.initiator_depth, ready.responder_resources), (4, 3))
+            rtr = peer.read_fpdu()
+            check("RTR", (len(rtr), rtr[:2]), (14, bytes.fromhex("c140")))
+            me.disconnect()
+            peer.closed()
+            peer.fin()
+            app.event("DISCONNECTED")
+
+
+@case
+def initiator_read_rtr():
+    """With no depth asked for, a Read as RTR still finds a place."""
+    with raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT, ird=0, ord_=0)
+        with listener.accept() as peer:
+            check("Request", peer.read_frame().data,
+                  enhanced(ASK_IRD, ASK_ORD))
+            peer.send(reply(mpa.P2P | 1, mpa.RTR_READ | 0))
+            app.event("ESTABLISHED")
+            rtr = peer.read_fpdu()
+            check("RTR", (len(rtr), rtr[:2]), (46, bytes.fromhex("4141")))
+
+
+@case
+def initiator_raises_ird():
+    """A Responder's ORD above the IRD we offered, but within our means."""
+    with raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT, ird=1, ord_=1)
+        with listener.accept() as peer:
+            peer.read_frame()
+            peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 100))
+            ready = app.event("ESTABLISHED")
+            check("depths agreed",
+                  (ready.initiator_depth, ready.responder_resources),
+                  (1, 100))
+
+
+def startup_fault(answer, code):
+    with counting("mpa1", conn_active=0, conn_startup_error=1,
+                  tx_terminate=1), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            peer.send(answer)
+            wanted = mpa.terminate(2, 0, code)
+            check("Terminate", peer.read(len(wanted)), wanted)
+            peer.closed()
+            peer.fin()
+            app.event("CONNECT_ERROR", seconds=8)
+            app.silent(0.5)
+
+
+@case
+def initiator_ird_insufficient():
+    startup_fault(reply(mpa.P2P | 1, mpa.RTR_WRITE | 129), 6)
+
+
+@case
+def initiator_no_common_rtr():
+    startup_fault(reply(mpa.P2P | mpa.RTR_SEND | 1, 1), 7)
+
+
+@case
+def initiator_rejected():
+    data = bytes(range(255))
+    with counting("mpa1", conn_rejected=1, conn_startup_error=0), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 1, data,
+                            mpa.CRC | mpa.REJECT | mpa.ENHANCED))
+            got = app.event("REJECTED")
+            check("status", got.status, -errno.ECONNREFUSED)
+            # User space sees what the ABI carries.
+            check("private data", got.private_data, data)
+            peer.closed()
+        app.silent(0.5)
+
+
+@case
+def initiator_falls_back():
+    """An older peer closes on what it does not know."""
+    for how in ("fin", "reset"):
+        with counting("mpa1", conn_active=1, conn_fallback=1,
+                      conn_startup_error=0), \
+                raw_listener() as listener, initiator() as (app, me):
+            me.connect(H2, PORT, b"old friend", ird=2, ord_=2)
+            with listener.accept() as peer:
+                check("revision", peer.read_frame().rev, 2)
+                source = peer.sock.getpeername()
+                if how == "reset":
+                    peer.reset()
+            with listener.accept() as peer:
+                check("source", peer.sock.getpeername(), source)
+                check("Request", peer.read_frame(),
+                      mpa.Frame(mpa.REQUEST, mpa.CRC, 1, b"old friend"))
+                peer.send(frame(mpa.REPLY, mpa.CRC, 1, b"well met"))
+                ready = app.event("ESTABLISHED")
+                check("private data", ready.private_data, b"well met")
+                me.disconnect()
+                peer.closed()
+                peer.fin()
+                app.event("DISCONNECTED")
+
+
+@case
+def initiator_falls_back_in_vain():
+    with counting("mpa1", conn_active=0, conn_fallback=1,
+                  conn_startup_error=1), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        for rev in (2, 1):
+            with listener.accept() as peer:
+                check("revision", peer.read_frame().rev, rev)
+        got = app.event("REJECTED")
+        check("status", got.status, -errno.ECONNRESET)
+        app.silent(0.5)
+
+
+@case
+def initiator_peer_vanishes():
+    """Nobody listens any more when it falls back."""
+    with raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            listener.sock.close()
+        check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
+        app.silent(0.5)
+
+
+@case
+def initiator_improper_replies():
+    for what, octets in {
+            "key": frame(b"MPA ID Rep Framf", mpa.CRC, 2, bytes(4)),
+            "a Request": request(1, 1),
+            "length 513": frame(mpa.REPLY, mpa.CRC, 2, bytes(513)),
+            "revision 3": frame(mpa.REPLY, mpa.CRC | mpa.ENHANCED, 3,
+                                bytes(4)),
+            "not enhanced": frame(mpa.REPLY, mpa.CRC, 2, bytes(4)),
+            "revision 1": frame(mpa.REPLY, mpa.CRC, 1),
+            "not peer-to-peer": reply(1, 1),
+    }.items():
+        with counting("mpa1", conn_startup_error=1), \
+                raw_listener() as listener, initiator() as (app, me):
+            me.connect(H2, PORT)
+            with listener.accept() as peer:
+                peer.read_frame()
+                peer.send(octets)
+                try:
+                    app.event("CONNECT_ERROR")
+                    peer.closed()
+                except AssertionError as error:
+                    raise AssertionError(f"{what}: {error}") from error
+
+
+@case
+def initiator_silent_peer():
+    with counting("mpa1", conn_startup_error=1, conn_fallback=0), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            with within(25, 40):
+                check("status", app.event("UNREACHABLE", seconds=60).status,
+                      -errno.ETIMEDOUT)
+            peer.closed()
+
+
+@case
+def initiator_asks_for_markers():
+    switch = Path("/sys/kernel/debug/mpa_rnic/mpa1/markers")
+    switch.write_text("1")
+    try:
+        with raw_listener() as listener, initiator() as (_, me):
+            me.connect(H2, PORT)
+            with listener.accept() as peer:
+                check("flags", peer.read_frame().flags,
+                      mpa.MARKERS | mpa.CRC | mpa.ENHANCED)
+    finally:
+        switch.write_text("0")
+
+
+@case
+def initiator_fault_after_start():
+    """A bad CRC: Terminate, and CLOSE once."""
+    with counting("mpa1", rx_crc_error=1, tx_terminate=1), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 1))
+            app.event("ESTABLISHED")
+            peer.read_fpdu()
+            bad = bytearray(mpa.RTR_WRITE_FPDU)
+            bad[-1] ^= 1
+            peer.send(bytes(bad))
+            check("Terminate", peer.read_fpdu()[18:20],
+                  bytes.fromhex("2002"))
+            # FIN comes by itself, and nothing we still send is met by RST.
+            peer.closed()
+            peer.send(bytes(10000))
+            peer.fin()
+            app.event("DISCONNECTED")
+            app.silent(0.5)
+
+
+@case
+def initiator_refused_port():
+    with counting("mpa1", conn_startup_error=1), initiator() as (app, me):
+        me.connect(H2, PORT + 1)
+        check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
+
+
+@case
+def initiator_no_route_back():
+    """Connecting does not block, and can be given up."""
+    with initiator() as (app, me):
+        me.resolve(H2, PORT)
+        ip("-n h2 link set eth0 down")
+        try:
+            with within(0, 2):
+                me.request()
+            app.silent(1)
+            # Destroying the QP ends the attempt, whatever TCP waits for.
+            with within(0, 5):
+                me.destroy_qp()
+                app.event("CONNECT_ERROR", "UNREACHABLE", "REJECTED")
+        finally:
+            ip("-n h2 link set eth0 up")
+            ip("-n h2 addr replace fd77::2/64 dev eth0 nodad")
+
+
+@case
+def initiator_killed():
+    """A process dies while it connects to a peer that does not answer."""
+    with raw_listener() as listener:
+        child = os.fork()
+        if not child:
+            with initiator() as (app, me):
+                me.connect(H2, PORT)
+                app.event("ESTABLISHED", seconds=60)
+            os._exit(1)
+        with listener.accept() as peer:
+            peer.read_frame()
+            os.kill(child, signal.SIGKILL)
+            with within(0, 5):
+                os.waitpid(child, 0)
+                peer.closed()
+
+
+# --- both sides ours ---------------------------------------------------------
+def meet(server, address, client, port=PORT, source=None):
+    """A connection from the host @client to @server's address."""
+    with initiator(client) as (app, me):
+        with host(client):
+            me.connect(address, port, b"there", ird=7, ord_=9, source=source)
+        asked = server.event("CONNECT_REQUEST")
+        check("private data there", asked.private_data, b"there")
+        asked.id.accept(b"and back", ird=9, ord_=7)
+        ready = app.event("ESTABLISHED")
+        check("private data back", ready.private_data, b"and back")
+        check("depths", (ready.initiator_depth, ready.responder_resources),
+              (9, 7))
+        server.event("ESTABLISHED")
+        me.disconnect()
+        app.event("DISCONNECTED")
+        server.event("DISCONNECTED")
+        asked.id.destroy()
+
+
+@case
+def both_ipv4():
+    with responder() as server:
+        meet(server, H2, "h1")
+
+
+@case
+def both_ipv6():
+    with responder("fd77::2") as server:
+        meet(server, "fd77::2", "h1")
+
+
+@case
+def both_ipv4_wildcard():
+    with responder("0.0.0.0") as server:
+        meet(server, H2, "h1")
+
+
+@case
+def both_ipv6_wildcard():
+    """It takes IPv4, too."""
+    with responder("::") as server:
+        meet(server, "fd77::2", "h1")
+        meet(server, H2, "h1")
+
+
+@case
+def both_own_address():
+    """Over lo, to the device that has the address."""
+    with counting("mpa2", conn_active=2, conn_passive=2), \
+            responder("0.0.0.0") as server:
+        meet(server, H2, "h2")
+        meet(server, H2, "h2", source=H2)
+
+
+@case
+def both_namespaces_wildcard():
+    """Each hears its own peers only, on one port."""
+    with responder("0.0.0.0", where="h1") as one, \
+            responder("0.0.0.0", where="h2") as two:
+        meet(two, H2, "h1")
+        one.silent(0.2)
+        meet(one, H1, "h2")
+        two.silent(0.2)
+
+
+@case
+def both_foreign_wildcard():
+    """A listener of the initial namespace is none of a host's."""
+    with Channel() as channel:
+        channel.id().listen("0.0.0.0", PORT)
+        for where in ("h1", "h2"):
+            try:
+                raw(H2, where=where).sock.close()
+            except ConnectionRefusedError:
+                continue
+            raise AssertionError(f"somebody listens in h2, seen by {where}")
+        channel.silent(0.2)
+
+
+@case
+def both_address_in_use():
+    """TCP's listeners and ours respect each other."""
+    with raw_listener("0.0.0.0"):
+        for address in ("0.0.0.0", H2):
+            try:
+                with responder(address):
+                    pass
+            except OSError as error:
+                check(address, error.errno, errno.EADDRINUSE)
+            else:
+                raise AssertionError(f"listens on {address}, too")
+    with responder("0.0.0.0"):
+        try:
+            with raw_listener("0.0.0.0"):
+                pass
+        except OSError as error:
+            check("TCP", error.errno, errno.EADDRINUSE)
+        else:
+            raise AssertionError("TCP listens, too")
+    # And a listener that is gone has left the address.
+    with raw_listener("0.0.0.0"):
+        pass
+
+
+@case
+def both_rejected():
+    with responder() as server, initiator() as (app, me):
+        me.connect(H2, PORT)
+        server.event("CONNECT_REQUEST").id.reject(b"busy")
+        got = app.event("REJECTED")
+        check("answer", (got.status, got.private_data),
+              (-errno.ECONNREFUSED, b"busy"))
+
+
+@case
+def both_unanswered():
+    """The consumer closes the request without an answer."""
+    with responder() as server, initiator() as (app, me):
+        me.connect(H2, PORT)
+        server.event("CONNECT_REQUEST").id.destroy()
+        check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
+
+
+@case
+def both_backlog():
+    """More Requests than the consumer takes are refused, the rest served."""
+    with responder(backlog=2) as server, contextlib.ExitStack() as stack:
+        sides = [stack.enter_context(initiator()) for _ in range(6)]
+        for _, me in sides:
+            me.connect(H2, PORT)
+        time.sleep(1)
+        served = 0
+        while server.has_event(2):
+            event = server.event()
+            if event.name == "CONNECT_REQUEST":
+                event.id.accept()
+                served += 1
+        names = [app.event("ESTABLISHED", "REJECTED").name
+                 for app, _ in sides]
+        check("served", names.count("ESTABLISHED"), served)
+        if served < 2:
+            raise AssertionError(f"only {served} were served")
+
+
+# --- two devices in one namespace --------------------------------------------
+@case
+def pair_wildcard():
+    """One listener serves both, and each counts its own."""
+    with counting("mpa2", conn_passive=1), counting("mpa3", conn_passive=2), \
+            responder("0.0.0.0") as server:
+        meet(server, H2, "h1")
+        meet(server, "10.78.0.2", "h1")
+        # Over lo, from the neighbour's address.
+        with raw("10.78.0.2", where="h2", source=H2) as peer:
+            peer.send(request(1, 1))
+            server.event("CONNECT_REQUEST").id.accept()
+            peer.read_frame()
+            server.event("ESTABLISHED")
+
+
+@case
+def pair_wildcard_ipv6():
+    with counting("mpa2", conn_passive=1), counting("mpa3", conn_passive=1), \
+            responder("::") as server:
+        meet(server, "fd77::2", "h1")
+        meet(server, "fd78::2", "h1")
+
+
+@case
+def pair_specific():
+    """One address each, one port: two listeners."""
+    with responder(H2) as one, responder("10.78.0.2") as two:
+        meet(one, H2, "h1")
+        meet(two, "10.78.0.2", "h1")
+
+
+@case
+def pair_nobodys_address():
+    """A local address of no device: turned away, not left hanging."""
+    with responder("0.0.0.0") as server:
+        turned_away_at_once("127.0.0.1", "h2")
+        server.silent(0.2)
+
+
+@case
+def pair_one_goes():
+    """The other device goes on listening on the shared port."""
+    with responder("0.0.0.0") as server:
+        meet(server, "10.78.0.2", "h1")
+        subprocess.run(["rdma", "link", "delete", "mpa3"], check=True)
+        meet(server, H2, "h1")
+        turned_away_at_once("10.78.0.2")
+        with host("h2"):
+            subprocess.run(["rdma", "link", "add", "mpa3", "type", "mpa",
+                            "netdev", "eth1"], check=True)
+        deadline = time.monotonic() + 10
+        while "ACTIVE" not in subprocess.run(
+                ["rdma", "link", "show", "mpa3/1"], check=True,
+                capture_output=True, text=True).stdout:
+            assert time.monotonic() < deadline
+        # The core asks a new device for what is listened to already.
+        meet(server, "10.78.0.2", "h1")
+
+
+# --- devices that go ---------------------------------------------------------
+@contextlib.contextmanager
+def moved(netdev, before, after, address):
+    """The network device is in another namespace meanwhile."""
+    def move(where, there):
+        ip(f"-n {where} link set {netdev} netns {there}")
+        ip(f"-n {there} addr add {address} dev {netdev}")
+        ip(f"-n {there} link set {netdev} up")
+        reachable(address.split("/")[0])
+
+    move(before, after)
+    try:
+        yield
+    finally:
+        move(after, before)
+
+
+@case
+def gone_netdev_moves():
+    """Connections do not survive it, listeners serve where they belong."""
+    ip("netns add h3")
+    with contextlib.ExitStack() as stack:
+        stack.callback(ip, "netns del h3")
+        here = stack.enter_context(responder("0.0.0.0"))
+        there = stack.enter_context(responder("0.0.0.0", where="h3"))
+        peer = stack.enter_context(raw("10.78.0.2"))
+        peer.send(request(1, 1))
+        here.event("CONNECT_REQUEST").id.accept()
+        peer.read_frame()
+        here.event("ESTABLISHED")
+        with moved("eth1", "h2", "h3", "10.78.0.2/24"):
+            here.event("DISCONNECTED")
+            with raw("10.78.0.2") as late:
+                late.send(request(1, 1))
+                there.event("CONNECT_REQUEST").id.reject()
+                late.read_frame()
+            here.silent(0.2)
+        with raw("10.78.0.2") as late:
+            late.send(request(1, 1))
+            here.event("CONNECT_REQUEST").id.reject()
+            late.read_frame()
+        there.silent(0.2)
+
+
+@case
+def gone_device():
+    """Deleted with peers in every state; nobody waits, all are told."""
+    with responder("0.0.0.0") as server, raw_listener(H1, where="h1") as old:
+        silent, asking, ready = raw(), raw(), raw()
+        asking.send(request(1, 1))
+        asked = server.event("CONNECT_REQUEST")
+        ready.send(request(1, 1))
+        server.event("CONNECT_REQUEST").id.accept()
+        ready.read_frame()
+        server.event("ESTABLISHED")
+        with initiator("h2") as (app, me):
+            with host("h2"):
+                me.connect(H1, PORT)
+            with old.accept() as peer:
+                peer.read_frame()
+                with within(0, 6):
+                    subprocess.run(["rdma", "link", "delete", "mpa2"],
+                                   check=True)
+                for each in (silent, asking, ready, peer):
+                    each.closed()
+                app.event("CONNECT_ERROR", "DEVICE_REMOVAL")
+                names = {server.event().name for _ in range(2)}
+                if not names & {"DEVICE_REMOVAL", "DISCONNECTED"}:
+                    raise AssertionError(f"the server heard of {names}")
+                del asked
+
+
+def main(argv):
+    if len(argv) == 3 and argv[1] == "--list":
+        print("\n".join(name for name in CASES if name.startswith(argv[2])))
+        return 0
+    if len(argv) != 2 or argv[1] not in CASES:
+        print(__doc__, file=sys.stderr)
+        return 2
+    CASES[argv[1]]()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,122 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Devices, network devices and modules go while traffic runs, and connections
+# come and go by the hundred; nothing hangs and nothing stays.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+cycles=500
+cycles_limit=400
+cycles_program=$MPA_REPO/build/bin/cycles
+modules=(mpa_rnic mpa)
+
+# traffic_on LABEL: endless pings in both directions, on their way.
+traffic_on() {
+	local n
+	counters_mark
+	for n in 1 2; do
+		lab_spawn "server$n" "h$n" rping -s -a "10.77.0.$n" -V -S 16384
+		lab_check "$1: server $n listens" \
+			lab_wait_listen "h$n" 7174 60
+		lab_spawn "client$n" "h$((3 - n))" \
+			rping -c -a "10.77.0.$n" -V -S 16384
+	done
+	lab_check "$1: traffic both ways" \
+		lab_wait 60 counters_hold mpa1 "rx_read_resp>=5" "tx_read_resp>=5"
+}
+
+# traffic_ends LABEL: all four programs end by themselves.
+traffic_ends() {
+	local name
+	for name in server1 client1 server2 client2; do
+		death_survivor_ends "$name" "$1"
+	done
+	objects_gone "after $1"
+	sockets_gone "after $1" h1 h2
+}
+
+traffic_killed() {
+	local name
+	for name in server1 client1 server2 client2; do
+		lab_kill "$name" KILL
+	done
+}
+
+modules_absent() {
+	local name
+	for name in "${modules[@]}"; do
+		[[ ! -d /sys/module/$name ]] || return 1
+	done
+}
+
+devices_back() {
+	lab_link h1
+	lab_link h2
+	rping_pair h1 h2 4096 "$list_pings"
+}
+
+lab_devices 2
+
+# One device after the other, with connections of both roles on each.
+for device in mpa1 mpa2; do
+	traffic_on "deletion of $device"
+	death_delete "$device" "deletion of $device under traffic"
+	traffic_ends "deletion of $device"
+	lab_link "h${device#mpa}"
+done
+rping_pair h1 h2 4096 "$list_pings"
+
+# Both network devices at once: they are the two ends of one veth pair.
+traffic_on "end of the network devices"
+lab_check "network devices are deleted under traffic" \
+	timeout "$death_limit" ip -n h1 link delete eth0
+lab_check "their RDMA devices follow" lab_wait 20 lab_gone rdma link
+traffic_ends "end of the network devices"
+
+# The hosts' ends are made anew.
+lab_do ip link add eth0 netns h1 type veth peer name eth0 netns h2
+for n in 1 2; do
+	lab_in "h$n" ip addr add "10.77.0.$n/24" dev eth0
+	lab_in "h$n" ip addr add "fd77::$n/64" dev eth0 nodad
+	lab_in "h$n" ip link set eth0 up
+done
+lab_wait 20 lab_reachable h1 10.77.0.2 fd77::2
+devices_back
+
+# modules_leave LABEL: at once, whoever uses the devices.
+modules_leave() {
+	lab_check "$1: modules can be removed" \
+		timeout "$death_limit" modprobe -r "${modules[@]}"
+	lab_check "$1: modules are gone" modules_absent
+	lab_check "$1: no device is left" lab_gone rdma link
+}
+
+traffic_on "removal of the modules"
+modules_leave "under traffic"
+traffic_ends "removal of the modules"
+devices_back
+
+traffic_on "removal of the modules after the programs"
+traffic_killed
+modules_leave "right after the programs were killed"
+sockets_gone "after killing and removing" h1 h2
+devices_back
+
+# Connections by the hundred, in each way they can end.
+before=$(rdma resource show | sed 's/curr //g')
+counters_mark
+lab_spawn server h2 "$cycles_program" listen 10.77.0.2 7500 "$cycles"
+lab_check "server of the cycles listens" lab_wait_listen h2 7500 60
+lab_spawn client h1 "$cycles_program" connect 10.77.0.2 7500 "$cycles"
+lab_check "$cycles connections: client" lab_join client "$cycles_limit"
+lab_check "$cycles connections: server" lab_join server 60
+# Every fifth was refused.
+counters_grew "of $cycles connections" mpa1 \
+	"conn_active=$((cycles * 4 / 5))" "conn_rejected=$((cycles / 5))" \
+	"tx_send=$((cycles * 4 / 5))" "rx_send=$((cycles * 4 / 5))" mpa2 \
+	"conn_passive=$((cycles * 4 / 5))" "conn_rejected=$((cycles / 5))"
+objects_gone "after $cycles connections"
+sockets_gone "after $cycles connections" h1 h2
+lab_is "object counts are what they were" \
+	"$(rdma resource show | sed 's/curr //g')" "$before"

@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every KUnit suite, in the debug lane's kernel.
+. "$MPA_REPO/tests/kunit/run.sh"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Captures that tests/integration/run has judged by tshark once the guest is
+# gone; a script says here how.
+
+# capture_start NAME HOST [NETDEV]
+capture_start() {
+	lab_capture "$@"
+}
+
+# capture_judge NAME [OPTION...]: ends the capture; options are judge.py's.
+capture_judge() {
+	local name=$1
+	shift
+	lab_capture_end "$name"
+	lab_check "no packet is missing in capture $name" \
+		grep -qE 'received/dropped .*: [1-9][0-9]*/0 ' "$LAB_OUT/$name.log"
+	printf '%s.pcapng %s\n' "$name" "$*" >> "$LAB_OUT/judge.list"
+}
+
+# Without offloads the capture shows segments as the wire would.
+capture_real_segments() {
+	local host
+	for host in "$@"; do
+		lab_in "$host" ethtool -K eth0 tso off gso off gro off
+	done
+}
+
+# markers_ask on|off DEVICE...: whether new connections of the devices ask
+# their peers for Markers.
+markers_ask() {
+	local value=N device
+	[[ $1 == off ]] || value=Y
+	shift
+	for device in "$@"; do
+		echo "+ markers of $device: $value"
+		echo "$value" > "/sys/kernel/debug/mpa_rnic/$device/markers"
+	done
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the devices count, and what a test expects of it. A test marks the
+# counters, does something, and states by how much each must have grown:
+#
+#	counters_mark
+#	...
+#	counters_grew "of a ping" mpa1 tx_send=2 mpa2 "rx_bytes>=128"
+#
+# Counters of errors must not have grown at all.
+
+declare -gA counters_before=()
+
+# Counters that move only when a peer or the device broke the protocol.
+counters_bad=(rx_crc_error rx_marker_error rx_ddp_error rx_rdmap_error
+	tx_terminate rx_terminate cq_overflow conn_startup_error
+	conn_half_open_drop)
+
+# counters_read ARRAY: every counter of every device, under "DEVICE NAME". A
+# device that counts nothing, as siw, is an error to rdma(8), not to us.
+counters_read() {
+	local -n counters_into=$1
+	local words n
+	counters_into=()
+	while read -r -a words; do
+		for ((n = 2; n + 1 < ${#words[@]}; n += 2)); do
+			# shellcheck disable=SC2034 # it is the caller's
+			counters_into["${words[1]%/*} ${words[n]}"]=${words[n + 1]}
+		done
+	done < <(rdma statistic show 2> /dev/null)
+}
+
+# Growth is counted from here on.
+counters_mark() {
+	counters_read counters_before
+}
+
+# counters_hold DEVICE NAME=N|NAME>=N... [DEVICE ...]: true if each has grown
+# like that since the mark, and no bad one on any device; says which has.
+counters_hold() {
+	local word device name grown good=0
+	local -A now
+	counters_read now
+	for word in "$@" $(counters_of_protocol); do
+		if [[ $word != *=* ]]; then
+			device=$word
+			continue
+		fi
+		name=${word%%[>=]*}
+		if [[ ! -v now["$device $name"] ]]; then
+			echo "$device has no counter $name"
+			good=1
+			continue
+		fi
+		grown=$((now["$device $name"] - ${counters_before["$device $name"]:-0}))
+		if [[ $word == *'>='* ]] && ((grown >= ${word##*=})); then
+			continue
+		elif [[ $word != *'>='* ]] && ((grown == ${word##*=})); then
+			continue
+		fi
+		echo "$device $name grew by $grown, wanted ${word#"$name"}"
+		good=1
+	done
+	return "$good"
+}
+
+# For each of our devices, that nothing bad was counted. Reads the caller's
+# array.
+counters_of_protocol() {
+	local key device
+	for key in "${!now[@]}"; do
+		if [[ $key == *' tx_terminate' ]]; then
+			device=${key% *}
+			echo "$device ${counters_bad[*]/%/=0}"
+		fi
+	done
+}
+
+# counters_grew WHAT DEVICE NAME=N|NAME>=N... [DEVICE ...]: a result line. What
+# a program caused may be counted shortly after its end.
+counters_grew() {
+	local what=$1
+	shift
+	lab_check "counters $what" lab_wait 5 counters_hold "$@"
+}

@@ -1,0 +1,380 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Judges a capture of MPA connections with tshark's dissectors.
+
+tshark says of every FPDU whether its CRC is good. A walk of our own over the
+TCP streams says where FPDUs and Markers must be, and computes each CRC again.
+Both must find the same FPDUs in the same order, so that no octet of payload
+is unexplained.
+
+tshark (4.0) gets lost where there are Markers, for the rest of a direction:
+at an FPDU with a Marker right behind it, which it counts as one within; at a
+segment with more than one FPDU, or out of order; and, when one side only asked
+for Markers, in all of the direction without. There our own walk has to do; the counts tell how
+much tshark has seen, and --seen says how much it must have.
+
+Exit status 0: all is good. 1: something is not, told on standard output.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+OPTIONS = [
+    "-n",
+    "-o", "tcp.try_heuristic_first:TRUE",
+    "-o", "tcp.reassemble_out_of_order:TRUE",
+    "--disable-protocol", "rpcordma",
+    "--disable-protocol", "smb_direct",
+]
+FIELDS = [
+    "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
+    "tcp.flags.syn", "tcp.payload", "iwarp_mpa.ulpdulength", "_ws.malformed",
+]
+
+REQUEST = b"MPA ID Req Frame"
+REPLY = b"MPA ID Rep Frame"
+STARTUP = 20
+FLAG_MARKERS, FLAG_CRC = 0x80, 0x40
+MARKER_PERIOD, MARKER_SIZE = 512, 4
+HEADER_SIZE, CRC_SIZE = 2, 4
+CRC32C = 0x82F63B78
+
+
+class Bad(Exception):
+    """The capture is not as it should be."""
+
+
+def crc_table():
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = (value >> 1) ^ (CRC32C if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+CRC_TABLE = crc_table()
+
+
+def crc32c(octets):
+    value = 0xFFFFFFFF
+    for octet in octets:
+        value = (value >> 8) ^ CRC_TABLE[(value ^ octet) & 0xFF]
+    return value ^ 0xFFFFFFFF
+
+
+@dataclass
+class Segment:
+    """A TCP segment with payload, and where it begins in the stream."""
+
+    frame: int
+    offset: int
+    payload: bytes
+
+
+@dataclass
+class Flow:
+    """One direction of a connection.
+
+    first: sequence number of the first octet; dissected: ULPDU lengths that
+    tshark found; bad: frames in which it found a bad CRC; fpdus: (offset, end,
+    ULPDU length) of what the walk found; seen: how many of these tshark can
+    see.
+    """
+
+    first: int | None = None
+    segments: list = field(default_factory=list)
+    dissected: list = field(default_factory=list)
+    bad: list = field(default_factory=list)
+    fpdus: list = field(default_factory=list)
+    markers: int = 0
+    seen: int = 0
+
+    def stream(self):
+        """The octets in order; retransmissions must say the same again."""
+        data = bytearray()
+        for segment in sorted(self.segments, key=lambda one: one.offset):
+            if segment.offset > len(data):
+                raise Bad(f"octets {len(data)}..{segment.offset} are missing "
+                          f"before frame {segment.frame}")
+            known = data[segment.offset:segment.offset + len(segment.payload)]
+            if known != segment.payload[:len(known)]:
+                raise Bad(f"frame {segment.frame} repeats other octets")
+            data += segment.payload[len(known):]
+        return bytes(data)
+
+
+@dataclass
+class Startup:
+    """A Request or Reply Frame."""
+
+    flags: int
+    revision: int
+    size: int
+
+    @classmethod
+    def parse(cls, data, key):
+        if len(data) < STARTUP or data[:16] != key:
+            raise Bad(f"stream does not begin with {key!r}: {data[:20]!r}")
+        size = STARTUP + int.from_bytes(data[18:20], "big")
+        if len(data) < size:
+            raise Bad(f"{key!r} is cut off")
+        return cls(data[16], data[17], size)
+
+
+def run_tshark(path, *options):
+    """Lines that tshark prints."""
+    with subprocess.Popen(
+        ["tshark", "-r", path, *OPTIONS, *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:
+        yield from process.stdout
+        words = process.stderr.read()
+    if process.returncode:
+        raise Bad(f"tshark failed: {words.strip()}")
+
+
+def read_flows(path):
+    """{stream: [flow of the Initiator, flow of the Responder]}."""
+    flows = defaultdict(lambda: [Flow(), Flow()])
+    opener = {}
+    bad = bad_frames(path)
+    output = run_tshark(path, "-Y", "tcp", "-T", "fields", "-E", "occurrence=a",
+                        *(word for name in FIELDS for word in ("-e", name)))
+    for line in output:
+        values = dict(zip(FIELDS, line.rstrip("\n").split("\t")))
+        stream = int(values["tcp.stream"])
+        port = values["tcp.srcport"], values["tcp.dstport"]
+        flow = flows[stream][opener.setdefault(stream, port) != port]
+        add_segment(flow, values)
+        frame = int(values["frame.number"])
+        if frame in bad:
+            flow.bad.append(frame)
+    return flows
+
+
+def bad_frames(path):
+    """Frames with an FPDU whose CRC is bad, says tshark; it does so in words
+    only."""
+    frames, frame = set(), 0
+    for line in run_tshark(path, "-V", "-O", "iwarp_mpa"):
+        begin = re.match(r"Frame (\d+):", line)
+        if begin:
+            frame = int(begin.group(1))
+        elif "Bad CRC32" in line:
+            frames.add(frame)
+    return frames
+
+
+def add_segment(flow, values):
+    frame = int(values["frame.number"])
+    if values["_ws.malformed"]:
+        raise Bad(f"frame {frame} is malformed, says tshark")
+    sequence = int(values["tcp.seq_raw"])
+    if values["tcp.flags.syn"] in ("1", "True"):
+        flow.first = (sequence + 1) % 2**32
+        return
+    if flow.first is None:
+        raise Bad(f"frame {frame} belongs to a connection begun earlier")
+    payload = bytes.fromhex(values["tcp.payload"].replace(":", ""))
+    if payload:
+        offset = (sequence - flow.first) % 2**32
+        flow.segments.append(Segment(frame, offset, payload))
+    flow.dissected += map(int, filter(None, values["iwarp_mpa.ulpdulength"].split(",")))
+
+
+def walk(flow, data, start, marked):
+    """Finds and checks the FPDUs after the startup frame."""
+    position = start
+
+    def at_marker():
+        return marked and (position - start) % MARKER_PERIOD == 0
+
+    def skip_marker(header):
+        nonlocal position
+        if at_marker():
+            check_marker(data[position:position + MARKER_SIZE],
+                         position, header)
+            flow.markers += 1
+            position += MARKER_SIZE
+
+    def take(count, header):
+        """The next count octets that are no Markers, of the FPDU whose length
+        field is at header."""
+        nonlocal position
+        taken = bytearray()
+        while len(taken) < count:
+            skip_marker(header)
+            room = count - len(taken)
+            if marked:
+                room = min(room, MARKER_PERIOD - (position - start) % MARKER_PERIOD)
+            piece = data[position:position + room]
+            if not piece:
+                raise Bad(f"stream ends within the FPDU at {header}")
+            taken += piece
+            position += len(piece)
+        return bytes(taken)
+
+    while position < len(data):
+        origin = position
+        header = origin + MARKER_SIZE if at_marker() else origin
+        length = int.from_bytes(take(HEADER_SIZE, header), "big")
+        take(length + -(HEADER_SIZE + length) % 4, header)
+        skip_marker(header)
+        covered = data[origin:position]
+        crc = int.from_bytes(take(CRC_SIZE, header), "little")
+        if crc != crc32c(covered):
+            raise Bad(f"the CRC of the FPDU at {origin} is wrong")
+        flow.fpdus.append((origin, position, length))
+
+
+def check_marker(octets, position, header):
+    """A Marker points back to the length field of its FPDU; one that stands
+    between FPDUs, before that field, says 0."""
+    if len(octets) < MARKER_SIZE:
+        raise Bad(f"stream ends within the Marker at {position}")
+    reserved = int.from_bytes(octets[:2], "big")
+    pointer = int.from_bytes(octets[2:], "big")
+    wanted = max(position - header, 0)
+    if reserved or pointer != wanted:
+        raise Bad(f"Marker at {position}: reserved {reserved:#x}, FPDUPTR "
+                  f"{pointer}, wanted {wanted}")
+
+
+def check_aligned(flow, start, marked):
+    """Segments of full operation begin where an FPDU does: every one where
+    there are Markers; without, TCP's windows may cut a few differently."""
+    origins = {origin for origin, _, _ in flow.fpdus}
+    others = []
+    for segment in flow.segments:
+        end = segment.offset + len(segment.payload)
+        if segment.offset < start < end:
+            raise Bad(f"frame {segment.frame} holds a startup frame and FPDUs")
+        if segment.offset >= start and segment.offset not in origins:
+            others.append(segment.frame)
+    if others and (marked or len(others) > max(2, len(flow.segments) // 10)):
+        raise Bad(f"frame {others[0]} does not begin with an FPDU, in all "
+                  f"{len(others)} of {len(flow.segments)} do not")
+    return len(others)
+
+
+def in_order(segments):
+    """{(offset, end): whether it came before everything behind it}."""
+    known = {}
+    earliest = float("inf")
+    for segment in sorted(segments, key=lambda one: one.offset, reverse=True):
+        place = segment.offset, segment.offset + len(segment.payload)
+        known[place] = segment.frame < earliest
+        earliest = min(earliest, segment.frame)
+    return known
+
+
+def count_visible(flow, start):
+    """How many FPDUs of a direction with Markers tshark can see."""
+    segments = in_order(flow.segments)
+    for number, (origin, end, _) in enumerate(flow.fpdus):
+        if (end - start) % MARKER_PERIOD == 0 or not segments.get((origin, end)):
+            return number
+    return len(flow.fpdus)
+
+
+def compare(flow, name):
+    """tshark found the same FPDUs, and their CRCs good, as far as it sees."""
+    lengths = [length for _, _, length in flow.fpdus]
+    if flow.seen < len(lengths):
+        wanted, found = lengths[:flow.seen], flow.dissected[:flow.seen]
+    else:
+        wanted, found = lengths, flow.dissected
+    if wanted != found:
+        number = next((n for n, pair in enumerate(zip(wanted, found))
+                       if pair[0] != pair[1]), min(len(wanted), len(found)))
+        raise Bad(f"{name}: {len(wanted)} FPDUs, tshark dissected {len(found)}, "
+                  f"the first difference is number {number}")
+    blind = flow.fpdus[flow.seen][0] if flow.seen < len(lengths) else None
+    for segment in flow.segments:
+        end = segment.offset + len(segment.payload)
+        if segment.frame in flow.bad and (blind is None or end <= blind):
+            raise Bad(f"frame {segment.frame} has a bad CRC, says tshark")
+
+
+def judge_flow(name, flow, start, marked, args):
+    """One direction; returns how many of its segments are not aligned."""
+    if marked != (args.markers_from in (name, "both")):
+        raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
+    walk(flow, flow.stream(), start, marked)
+    if marked and flow.fpdus and not flow.markers:
+        raise Bad(f"{name} sent no Marker")
+    if marked:
+        flow.seen = count_visible(flow, start)
+    elif args.markers_from == "none":
+        flow.seen = len(flow.fpdus)
+    compare(flow, name)
+    return check_aligned(flow, start, marked) if args.aligned else 0
+
+
+def judge_connection(pair, args, total):
+    """One connection: startup, both directions, what tshark made of them."""
+    frames = [Startup.parse(pair[0].stream(), REQUEST),
+              Startup.parse(pair[1].stream(), REPLY)]
+    total["connections"] += 1
+    if not any(frame.flags & FLAG_CRC for frame in frames):
+        raise Bad("no CRC is used")
+    for side, flow in enumerate(pair):
+        name = ("initiator", "responder")[side]
+        unaligned = judge_flow(name, flow, frames[side].size,
+                               bool(frames[1 - side].flags & FLAG_MARKERS), args)
+        total[f"FPDUs from {name}s"] += len(flow.fpdus)
+        total["FPDUs seen by tshark"] += flow.seen
+        total["Markers"] += flow.markers
+        total["segments"] += len(flow.segments)
+        total["of these unaligned"] += unaligned
+
+
+def judge(args):
+    """Reasons why the capture is bad, and counts."""
+    reasons, total = [], Counter()
+    try:
+        flows = read_flows(args.capture)
+    except Bad as reason:
+        return [str(reason)], total
+    for stream, pair in flows.items():
+        try:
+            judge_connection(pair, args, total)
+        except Bad as reason:
+            reasons.append(f"connection {stream}: {reason}")
+    if total["connections"] < args.connections:
+        reasons.append(f"{total['connections']} connections, wanted at least "
+                       f"{args.connections}")
+    if total["FPDUs seen by tshark"] < args.seen:
+        reasons.append(f"tshark saw {total['FPDUs seen by tshark']} FPDUs, "
+                       f"wanted at least {args.seen}")
+    return reasons, total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("capture")
+    parser.add_argument("--aligned", action="store_true",
+                        help="segments must begin with FPDUs: all where there "
+                        "are Markers, nine of ten elsewhere")
+    parser.add_argument("--markers-from", default="none",
+                        choices=("none", "initiator", "responder", "both"),
+                        help="who must insert Markers (default: none)")
+    parser.add_argument("--connections", type=int, default=1,
+                        help="at least so many (default: 1)")
+    parser.add_argument("--seen", type=int, default=10,
+                        help="tshark must see so many FPDUs (default: 10)")
+    args = parser.parse_args()
+    reasons, total = judge(args)
+    print(", ".join(f"{count} {name}" for name, count in total.items() if count))
+    for reason in reasons:
+        print(f"BAD: {reason}")
+    return 1 if reasons else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

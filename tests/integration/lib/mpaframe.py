@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A peer that speaks MPA octet by octet over a TCP socket, for tests.
+
+Nothing here is shared with the code under test: RFC 5044 and RFC 6581 alone.
+"""
+
+import socket
+import struct
+from typing import NamedTuple
+
+REQUEST = b"MPA ID Req Frame"
+REPLY = b"MPA ID Rep Frame"
+
+MARKERS, CRC, REJECT, ENHANCED = 0x80, 0x40, 0x20, 0x10
+# In the first word of the enhanced data, with IRD.
+P2P, RTR_SEND = 0x8000, 0x4000
+# In the second one, with ORD.
+RTR_WRITE, RTR_READ = 0x8000, 0x4000
+
+
+def crc32c(octets):
+    """CRC32c as it lies in the stream."""
+    crc = 0xffffffff
+    for octet in octets:
+        crc ^= octet
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return struct.pack("<I", crc ^ 0xffffffff)
+
+
+def fpdu(ulpdu):
+    """An FPDU without Markers."""
+    octets = struct.pack(">H", len(ulpdu)) + ulpdu
+    octets += bytes(-len(octets) % 4)
+    return octets + crc32c(octets)
+
+
+def frame(key, flags, rev, data=b"", length=None):
+    """A startup frame; @length lies about that of @data."""
+    return key + struct.pack(">BBH", flags, rev,
+                             len(data) if length is None else length) + data
+
+
+def enhanced(word1, word2):
+    return struct.pack(">HH", word1, word2)
+
+
+class Frame(NamedTuple):
+    key: bytes
+    flags: int
+    rev: int
+    data: bytes
+
+
+# A ready-to-receive, as an Initiator with nothing to say sends it.
+RTR_WRITE_FPDU = fpdu(bytes.fromhex("c140") + bytes(12))
+assert RTR_WRITE_FPDU == bytes.fromhex("000ec140") + bytes(12) + \
+    bytes.fromhex("a30572ab")
+
+
+def terminate(layer, etype, code):
+    """A Terminate FPDU that carries no headers."""
+    return fpdu(struct.pack(">HIIIIBBH", 0x4147, 0, 2, 1, 0,
+                            layer << 4 | etype, code, 0))
+
+
+assert terminate(2, 0, 6)[-4:] == bytes.fromhex("6540fb1b")
+
+
+class Peer:
+    """One TCP connection."""
+
+    def __init__(self, sock, seconds=15):
+        self.sock = sock
+        sock.settimeout(seconds)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+    def send(self, octets):
+        self.sock.sendall(octets)
+
+    def read(self, count):
+        octets = b""
+        while len(octets) < count:
+            more = self.sock.recv(count - len(octets))
+            if not more:
+                raise AssertionError(f"closed after {octets.hex()}, wanted "
+                                     f"{count} octets")
+            octets += more
+        return octets
+
+    def read_frame(self):
+        head = self.read(20)
+        flags, rev, length = struct.unpack(">BBH", head[16:])
+        return Frame(head[:16], flags, rev, self.read(length))
+
+    def read_fpdu(self):
+        """A ULPDU, its CRC checked."""
+        head = self.read(2)
+        length = struct.unpack(">H", head)[0]
+        rest = self.read(length + -(length + 2) % 4 + 4)
+        if crc32c(head + rest[:-4]) != rest[-4:]:
+            raise AssertionError(f"bad CRC in {(head + rest).hex()}")
+        return rest[:length]
+
+    def closed(self):
+        """The other side closes, without another octet."""
+        try:
+            more = self.sock.recv(4096)
+        except ConnectionResetError:
+            return
+        if more:
+            raise AssertionError(f"got {more.hex()}, wanted the end")
+
+    def fin(self):
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+        self.sock.close()
+
+
+def family(address):
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def dial(address, port, seconds=15, source=None):
+    sock = socket.socket(family(address), socket.SOCK_STREAM)
+    sock.settimeout(seconds)
+    if source:
+        sock.bind((source, 0))
+    sock.connect((address, port))
+    return Peer(sock, seconds)
+
+
+class Listener:
+    """A TCP listener whose connections are Peers."""
+
+    def __init__(self, address, port):
+        self.sock = socket.socket(family(address), socket.SOCK_STREAM)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.sock.bind((address, port))
+        self.sock.listen(16)
+        self.sock.settimeout(15)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+    def accept(self):
+        return Peer(self.sock.accept()[0])

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What is left over after programs have ended: RDMA objects and TCP sockets.
+
+# objects_left: every object that an application owns, one a line.
+objects_left() {
+	local kind
+	for kind in qp cm_id mr cq pd ctx; do
+		rdma resource show "$kind" | sed "s/^/$kind: /"
+	done | grep -E ' pid [0-9]+' || true
+}
+
+# sockets_left HOST...: TCP sockets of our connections that are not over.
+# What has said its last word (time-wait) is over, and listeners of programs
+# that still run are not asked for.
+sockets_left() {
+	local host
+	for host in "$@"; do
+		ip netns exec "$host" ss -Htan \
+			state connected exclude time-wait | sed "s/^/$host: /"
+	done
+}
+
+# objects_gone WHAT [SECONDS]: a result line; objects go in their own time, but
+# soon.
+objects_gone() {
+	lab_check "no object is left $1" \
+		lab_wait "${2:-10}" lab_gone objects_left
+}
+
+# sockets_gone WHAT HOST...
+sockets_gone() {
+	local what=$1
+	shift
+	lab_check "no socket is left $what" \
+		lab_wait 15 lab_gone sockets_left "$@"
+}

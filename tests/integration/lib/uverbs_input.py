@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What no provider would ask of the kernel: bad sizes, addresses, mappings.
+
+Speaks to the uverbs device itself, and prints a result line for each case.
+"""
+
+import ctypes
+import errno
+import itertools
+import mmap
+import os
+import struct
+import sys
+from pathlib import Path
+
+GET_CONTEXT, ALLOC_PD, CREATE_AH, REG_MR = 0, 3, 5, 9
+REREG_MR, DEREG_MR, ALLOC_MW, CREATE_CQ = 11, 13, 14, 18
+RESIZE_CQ, DESTROY_CQ, CREATE_SRQ = 19, 20, 32
+
+PAGE = mmap.PAGESIZE
+TOP = 1 << 64
+MAX_CQE = 1 << 20
+MAX_MR = 1 << 39
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4
+ZERO_BASED, ON_DEMAND = 1 << 5, 1 << 6
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int,
+                      ctypes.c_int, ctypes.c_int, ctypes.c_long)
+libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+libc.mremap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t,
+                        ctypes.c_int)
+FAILED = ctypes.c_void_p(-1).value
+RW = mmap.PROT_READ | mmap.PROT_WRITE
+
+
+class Results:
+    """Result lines, to be passed on by the script."""
+
+    def __init__(self):
+        self.bad = 0
+
+    def same(self, name, got, wanted):
+        if got == wanted:
+            print(f"good {name}")
+        else:
+            self.bad += 1
+            print(f"bad {name}: got {got!r}, wanted {wanted!r}")
+
+
+def attempt(function, *args, **kwargs):
+    """(value, name of the error)"""
+    try:
+        return function(*args, **kwargs), None
+    except OSError as error:
+        return None, errno.errorcode[error.errno]
+
+
+class Device:
+    """An open uverbs device, addressed with its write() commands."""
+
+    def __init__(self, name):
+        for entry in Path("/sys/class/infiniband_verbs").glob("uverbs*"):
+            if (entry / "ibdev").read_text("ascii").strip() == name:
+                self.fd = os.open(f"/dev/infiniband/{entry.name}", os.O_RDWR)
+                return
+        raise SystemExit(f"no uverbs device for {name}")
+
+    def command(self, number, payload, answer=""):
+        """Sends a command; payload starts after the response's address."""
+        size = struct.calcsize(answer)
+        room = ctypes.create_string_buffer(max(size, 1))
+        body = struct.pack("=Q", ctypes.addressof(room)) + payload
+        head = struct.pack("=IHH", number, (8 + len(body)) // 4, size // 4)
+        os.write(self.fd, head + body)
+        return struct.unpack(answer, room.raw[:size])
+
+    def context(self, answer="=IIII"):
+        return self.command(GET_CONTEXT, b"", answer)
+
+    def create_cq(self, cqe, vector=0, answer="=IIQII"):
+        return self.command(
+            CREATE_CQ, struct.pack("=QIIiI", 0, cqe, vector, -1, 0), answer)
+
+    def destroy_cq(self, handle):
+        return self.command(DESTROY_CQ, struct.pack("=II", handle, 0), "=II")
+
+    def alloc_pd(self):
+        return self.command(ALLOC_PD, b"", "=I")[0]
+
+    def reg_mr(self, pd, start, length, access, iova=None, answer="=IIIII"):
+        iova = start if iova is None else iova
+        return self.command(
+            REG_MR, struct.pack("=QQQII", start, length, iova, pd, access),
+            answer)
+
+    def dereg_mr(self, handle):
+        head = struct.pack("=IHHI", DEREG_MR, 3, 0, handle)
+        os.write(self.fd, head)
+
+    def map(self, key, length, flags=mmap.MAP_SHARED, prot=RW):
+        at = libc.mmap(None, length, prot, flags, self.fd, key)
+        if at == FAILED:
+            raise OSError(ctypes.get_errno(), "mmap")
+        return at
+
+
+def contexts(device, results):
+    for answer in ("=II", "=III"):
+        _, error = attempt(device.context, answer)
+        results.same(f"no room for the context's response {answer}", error,
+                     "EINVAL")
+    value, error = attempt(device.context)
+    results.same("context", error, None)
+    results.same("ABI version", value[2:], (1, 0))
+
+
+def missing(device, results):
+    """Commands without an implementation are refused as such."""
+    for name, number in (("RESIZE_CQ", RESIZE_CQ), ("ALLOC_MW", ALLOC_MW),
+                         ("CREATE_SRQ", CREATE_SRQ), ("CREATE_AH", CREATE_AH),
+                         ("REREG_MR", REREG_MR)):
+        _, error = attempt(device.command, number, bytes(56), "=IIII")
+        results.same(f"{name} is not supported", error, "ENOTSUP")
+
+
+def queues(device, results):
+    for cqe in (0, MAX_CQE + 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1):
+        _, error = attempt(device.create_cq, cqe)
+        results.same(f"completion queue of {cqe}", error, "EINVAL")
+    _, error = attempt(device.create_cq, 16, vector=1 << 20)
+    results.same("a completion vector that is not there", error, "EINVAL")
+    for answer in ("=II", "=IIQI"):
+        _, error = attempt(device.create_cq, 16, answer=answer)
+        results.same(f"no room for the queue's response {answer}", error,
+                     "EINVAL")
+    for cqe, size in ((1, 1), (2, 2), (3, 4), (123, 128), (124, 128),
+                      (125, 128), (129, 256), (MAX_CQE, MAX_CQE)):
+        (handle, told, _, entries, length), error = attempt(
+            device.create_cq, cqe)
+        results.same(f"completion queue of {cqe}",
+                     (error, told, entries, length),
+                     (None, size, size, -(-(128 + size * 32) // PAGE) * PAGE))
+        device.destroy_cq(handle)
+
+
+def mappings(device, results):
+    handle, _, key, _, length = device.create_cq(1000)
+    other = device.create_cq(10)
+    bad = (
+        ("longer than the ring", (key, length + PAGE), {}, "EINVAL"),
+        ("shorter than the ring", (key, length - PAGE), {}, "EINVAL"),
+        ("one page", (key, PAGE), {}, "EINVAL"),
+        ("from its middle", (key + PAGE, length - PAGE), {}, "EINVAL"),
+        ("across two rings", (key + PAGE, length), {}, "EINVAL"),
+        ("nobody's offset", (other[2] + 64 * length, length), {}, "EINVAL"),
+        ("an offset beyond 32 bits of pages", (PAGE << 33, length), {},
+         "EINVAL"),
+        ("private", (key, length), {"flags": mmap.MAP_PRIVATE}, "EINVAL"),
+        ("executable", (key, length), {"prot": RW | mmap.PROT_EXEC}, "EPERM"),
+    )
+    for name, args, kwargs, wanted in bad:
+        _, error = attempt(device.map, *args, **kwargs)
+        results.same(f"mapping: {name}", error, wanted)
+
+    at, error = attempt(device.map, key, length)
+    again = device.map(key, length)
+    results.same("mapping: exactly the ring, twice", error, None)
+    results.same("mapping: it is all zero",
+                 ctypes.string_at(at, length), bytes(length))
+    ctypes.memmove(at + length - 8, b"the tail", 8)
+    results.same("mapping: both are the same memory",
+                 ctypes.string_at(again + length - 8, 8), b"the tail")
+    results.same("mapping: it does not grow",
+                 libc.mremap(at, length, 2 * length, 1), FAILED)
+
+    device.destroy_cq(handle)
+    results.same("mapping: it outlives the queue",
+                 ctypes.string_at(at + length - 8, 8), b"the tail")
+    _, error = attempt(device.map, key, length)
+    results.same("mapping: a ring that is gone", error, "EINVAL")
+    for place in (at, again):
+        libc.munmap(place, length)
+    device.destroy_cq(other[0])
+
+
+def regions(device, results):
+    pd = device.alloc_pd()
+    size = 8 * PAGE
+    at = libc.mmap(None, 3 * size, RW, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                   -1, 0)
+    hole = at + size
+    libc.munmap(hole, size)
+    fixed = libc.mmap(None, size, mmap.PROT_READ,
+                      mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    bad = (
+        ("of no octets", (at, 0, LOCAL_WRITE), {}, "EINVAL"),
+        ("of no octets, odd", (at + 1, 0, LOCAL_WRITE), {}, "EINVAL"),
+        ("whose address wraps", (TOP - PAGE, 2 * PAGE, LOCAL_WRITE),
+         {"iova": 0}, "EINVAL"),
+        ("whose offset wraps", (at, 2 * PAGE, LOCAL_WRITE),
+         {"iova": TOP - PAGE}, "EINVAL"),
+        ("larger than any", (at, MAX_MR + 1, LOCAL_WRITE), {"iova": 0},
+         "EINVAL"),
+        ("larger than memory", (at, MAX_MR, LOCAL_WRITE), {"iova": 0},
+         "EFAULT"),
+        ("of half the address space", (at, 1 << 63, LOCAL_WRITE),
+         {"iova": 0}, "EINVAL"),
+        ("of all of it", (0, TOP - 1, LOCAL_WRITE), {"iova": 0}, "EINVAL"),
+        ("with another offset in the page", (at, PAGE, LOCAL_WRITE),
+         {"iova": 8}, "EINVAL"),
+        ("without memory", (hole, PAGE, LOCAL_WRITE), {}, "EFAULT"),
+        ("with memory in part", (at, size + PAGE, LOCAL_WRITE), {}, "EFAULT"),
+        ("of the kernel", (TOP - (1 << 40), PAGE, LOCAL_WRITE), {}, "EFAULT"),
+        ("written to remotely, not locally", (at, PAGE, REMOTE_WRITE), {},
+         "EINVAL"),
+        ("paged on demand", (at, PAGE, ON_DEMAND), {}, "EINVAL"),
+        ("zero-based", (at, PAGE, ZERO_BASED), {}, "ENOTSUP"),
+        ("without room for its response", (at, PAGE, LOCAL_WRITE),
+         {"answer": "=IIII"}, "EINVAL"),
+        ("written to, of read-only memory", (fixed, size, LOCAL_WRITE), {},
+         "EFAULT"),
+    )
+    for name, args, kwargs, wanted in bad:
+        _, error = attempt(device.reg_mr, pd, *args, **kwargs)
+        results.same(f"region {name}", error, wanted)
+
+    good = (
+        ("one octet", (at, 1, LOCAL_WRITE), {}),
+        ("the last octet of a page", (at + PAGE - 1, 1, LOCAL_WRITE), {}),
+        ("two octets in two pages", (at + PAGE - 1, 2, LOCAL_WRITE), {}),
+        ("all of it", (at, size, LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ), {}),
+        ("at the end of all offsets", (at, PAGE, LOCAL_WRITE),
+         {"iova": TOP - PAGE}),
+        ("read only", (at, PAGE, 0), {}),
+        ("read-only memory", (fixed, size, REMOTE_READ), {}),
+    )
+    for name, args, kwargs in good:
+        value, error = attempt(device.reg_mr, pd, *args, **kwargs)
+        results.same(f"region: {name}", error, None)
+        device.dereg_mr(value[0])
+    stags(device, pd, at, results)
+
+
+def stags(device, pd, at, results):
+    """STags are sparse, never the reserved one, and not reused soon."""
+    seen = []
+    for _ in range(4):
+        batch = [device.reg_mr(pd, at, PAGE, LOCAL_WRITE) for _ in range(64)]
+        seen += [one[3] for one in batch]
+        results.same("lkey, rkey and STag agree",
+                     all(one[1] == one[2] == one[3] for one in batch), True)
+        for one in batch:
+            device.dereg_mr(one[0])
+    indices = [stag >> 8 for stag in seen]
+    results.same("no STag twice", len(set(seen)), len(seen))
+    results.same("none is reserved", min(indices) > 0, True)
+    near = sum(abs(a - b) < 16 for a, b in itertools.pairwise(indices))
+    results.same("none next to the one before", near, 0)
+
+
+def main():
+    results = Results()
+    device = Device(sys.argv[1])
+    contexts(device, results)
+    missing(device, results)
+    queues(device, results)
+    mappings(device, results)
+    regions(device, results)
+    # What is open now the kernel has to clean up.
+    device.create_cq(100)
+    device.map(*device.create_cq(100)[2::2])
+    return 1 if results.bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

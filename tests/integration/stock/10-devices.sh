@@ -1,0 +1,344 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Devices come and go: on every kind of network device, in namespaces shared
+# and exclusive, with users holding them, and against each other in time.
+# What they say of themselves is true and follows the network device.
+#
+# shellcheck disable=SC2034 # lab_host_names is the library's
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+
+# --- asking -------------------------------------------------------------------
+
+# devices [HOST]: names of the RDMA devices visible there, sorted.
+devices() {
+	local in=() names
+	[[ $# -eq 0 ]] || in=(ip netns exec "$1")
+	names=$("${in[@]}" rdma link | sed -n 's,^link \([^/]*\)/.*,\1,p' | sort)
+	echo "${names//$'\n'/ }"
+}
+
+devices_are() {
+	local wanted=$1
+	shift
+	[[ $(devices "$@") == "$wanted" ]]
+}
+
+# link_is DEVICE KEY VALUE
+link_is() {
+	[[ "$(rdma link show "$1/1") " == *" $2 $3 "* ]]
+}
+
+# netdev_is DEVICE VALUE: the core tells only those in its namespace.
+netdev_is() {
+	[[ "$(ip netns exec h1 rdma link show "$1/1") " == *" netdev $2 "* ]]
+}
+
+# devinfo HOST DEVICE KEY: a value of ibv_devinfo, first word.
+devinfo() {
+	ip netns exec "$1" ibv_devinfo -v -d "$2" | pick "$3"
+}
+
+pick() {
+	awk -v key="$1:" '$1 == key && !n++ { print $2 }'
+}
+
+devinfo_is() {
+	[[ $(devinfo "$1" "$2" "$3") == "$4" ]]
+}
+
+gid() {
+	cat "/sys/class/infiniband/$1/ports/1/gids/0"
+}
+
+# gid_is DEVICE MAC
+gid_is() {
+	local mac=${2//:/}
+	[[ $(gid "$1") == "${mac:0:4}:${mac:4:4}:${mac:8:4}:0000:0000:0000:0000:0000" ]]
+}
+
+mac() {
+	ip netns exec "$1" cat "/sys/class/net/$2/address"
+}
+
+# holder NAME HOST DEVICE: a process that has the device open, with a
+# protection domain, a region and a mapped completion queue; it says so, and
+# ends well when told to, though the device may have gone meanwhile.
+holder() {
+	lab_spawn "$1" "$2" "$PYTHON" -u \
+		"$MPA_REPO/tests/integration/lib/uverbs_holder.py" "$3"
+	lab_wait 30 grep -q '^holding' "$LAB_OUT/$1.log"
+}
+
+# holder_ends NAME LABEL
+holder_ends() {
+	kill -USR1 "$(lab_pid "$1")"
+	lab_check "$2" lab_join "$1" 20
+}
+
+# --- every kind of network device ---------------------------------------------
+
+try_netdev() {
+	local name=$1
+	lab_check "$name: add" lab_in h1 rdma link add mpa0 type mpa netdev "$name"
+	lab_check "$name: is active" lab_wait 10 link_is mpa0 state ACTIVE
+	lab_check "$name: is what it sits on" netdev_is mpa0 "$name"
+	lab_check "$name: has a GID" test "$(gid mpa0)" != \
+		0000:0000:0000:0000:0000:0000:0000:0000
+	lab_refuse "$name: no second device" \
+		lab_in h1 rdma link add mpa9 type mpa netdev "$name"
+	lab_check "$name: delete" lab_do rdma link delete mpa0
+	lab_is "$name: is gone" "$(devices)" ""
+}
+
+netdev_kinds() {
+	lab_do ip -n h1 link add veth0 type veth peer name veth1
+	lab_do ip -n h1 link set veth1 up
+	lab_do ip -n h1 link set veth0 up
+	lab_do ip -n h1 link add bond0 type bond mode active-backup
+	lab_do ip -n h1 link add dummy0 type dummy
+	lab_do ip -n h1 link set dummy0 master bond0
+	lab_do ip -n h1 link set bond0 up
+	lab_do ip -n h1 link add link veth0 name vlan7 type vlan id 7
+	lab_do ip -n h1 link set vlan7 up
+	lab_do ip -n h1 tuntap add tun0 mode tun
+	lab_do ip -n h1 tuntap add tap0 mode tap
+	lab_spawn readers h1 "$PYTHON" -u -c '
+import fcntl, os, struct, signal
+for name, flags in (b"tun0", 0x1001), (b"tap0", 0x1002):
+    fd = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(fd, 0x400454ca, struct.pack("16sH22x", name, flags))
+print("reading")
+signal.pause()'
+	lab_wait 10 grep -q reading "$LAB_OUT/readers.log"
+	lab_do ip -n h1 link set tun0 up
+	lab_do ip -n h1 link set tap0 up
+
+	local name
+	for name in veth0 bond0 vlan7 tun0 tap0 lo; do
+		try_netdev "$name"
+	done
+	lab_kill readers
+
+	lab_do ip -n h1 link add ipip0 type ipip local 10.9.9.1 remote 10.9.9.2
+	lab_refuse "a tunnel without Ethernet is refused" \
+		lab_in h1 rdma link add mpa0 type mpa netdev ipip0
+	lab_in h1 rdma link add mpa0 type mpa netdev veth0
+	lab_refuse "a name in use is refused" \
+		lab_in h1 rdma link add mpa0 type mpa netdev lo
+	lab_in h1 rdma link add mpa1 type mpa netdev lo
+	lab_is "the refused one has left nothing behind" "$(devices)" "mpa0 mpa1"
+	lab_do rdma link delete mpa1
+	lab_do rdma link delete mpa0
+	for name in ipip0 tap0 tun0 vlan7 bond0 dummy0 veth0; do
+		lab_do ip -n h1 link del "$name"
+	done
+}
+
+# --- what a device says -------------------------------------------------------
+
+limits() {
+	local pair info
+	info=$(ip netns exec h1 ibv_devinfo -v -d mpa1)
+	for pair in transport=iWARP phys_port_cnt=1 max_qp=65536 \
+		max_qp_wr=32768 max_sge=16 max_sge_rd=1 max_cq=65536 \
+		max_cqe=1048576 max_mr=1048576 max_pd=65536 \
+		max_qp_rd_atom=128 max_qp_init_rd_atom=128 \
+		max_res_rd_atom=8388608 atomic_cap=ATOMIC_NONE max_mw=0 \
+		max_srq=0 max_ah=0 max_pkeys=0 max_mr_size=0x8000000000 \
+		page_size_cap=0xfffff000 device_cap_flags=0x00200000 \
+		state=PORT_ACTIVE link_layer=Ethernet max_msg_sz=0x80000000 \
+		gid_tbl_len=1 pkey_tbl_len=0; do
+		lab_is "devinfo ${pair%%=*}" \
+			"$(pick "${pair%%=*}" <<< "$info")" "${pair#*=}"
+	done
+	lab_is "a completion vector for each processor" \
+		"$(pick num_comp_vectors <<< "$info")" "$(nproc)"
+	lab_is "a provider can know the device" \
+		"$(cat /sys/class/infiniband/mpa1/mpa_abi_version)" 1
+}
+
+statistics() {
+	local all wanted
+	# "link mpa1/1 NAME VALUE NAME VALUE ..."
+	all=$(rdma statistic show link mpa1/1 | cut -d' ' -f3-)
+	wanted=$(sed -n 's/^\tMPA_CNT_\([A-Z_]*\),$/\1 0/p' \
+		"$MPA_REPO/kernel/rnic/counters.h" | tr 'A-Z\n' 'a-z ')
+	lab_is "statistics: every counter by name, in order, zero" \
+		"${all% } " "$wanted"
+}
+
+# Address, MTU and link state of the network device show in the RDMA device.
+follows() {
+	lab_check "GID is the MAC address" gid_is mpa1 "$(mac h1 eth0)"
+	lab_do ip -n h1 link set eth0 address 02:00:00:00:be:ef
+	lab_check "GID follows the MAC address" \
+		lab_wait 10 gid_is mpa1 02:00:00:00:be:ef
+
+	lab_is "MTU 1500" "$(devinfo h1 mpa1 active_mtu)" 1024
+	lab_do ip -n h1 link set eth0 mtu 9000
+	lab_is "MTU 9000" "$(devinfo h1 mpa1 active_mtu)" 4096
+	lab_do ip -n h1 link set eth0 mtu 576
+	lab_is "MTU 576" "$(devinfo h1 mpa1 active_mtu)" 512
+	lab_do ip -n h1 link set eth0 mtu 1500
+
+	lab_spawn watch h1 stdbuf -oL ibv_asyncwatch -d mpa1
+	lab_wait 20 grep -q 'async event FD' "$LAB_OUT/watch.log"
+	lab_do ip -n h1 link set eth0 down
+	lab_check "down: state" lab_wait 10 link_is mpa1 state DOWN
+	lab_check "down: the peer's state" lab_wait 10 link_is mpa2 state DOWN
+	lab_check "down: event" \
+		lab_wait 10 grep -q PORT_ERR "$LAB_OUT/watch.log"
+	lab_do ip -n h1 link set eth0 up
+	lab_check "up: state" lab_wait 10 link_is mpa1 state ACTIVE
+	lab_check "up: event" \
+		lab_wait 10 grep -q PORT_ACTIVE "$LAB_OUT/watch.log"
+	lab_is "one event for each change" \
+		"$(grep -c IBV_EVENT_ "$LAB_OUT/watch.log")" 2
+	lab_kill watch
+}
+
+# --- going while in use -------------------------------------------------------
+
+# Every way to go, each within seconds, while a process holds the device.
+held() {
+	holder hold1 h1 mpa1
+	lab_check "rdma link delete does not wait for users" \
+		timeout 20 rdma link delete mpa1
+	holder_ends hold1 "its user ends well"
+
+	lab_link h1
+	holder hold2 h1 mpa1
+	lab_check "a network device goes without waiting for users" \
+		timeout 20 ip -n h1 link del eth0
+	lab_check "and takes the device along, as its veth peer does" \
+		lab_wait 10 devices_are ""
+	holder_ends hold2 "its user ends well, too"
+
+	lab_do ip -n h1 link add eth0 type veth peer name eth1
+	lab_do ip -n h1 link set eth1 up
+	lab_do ip -n h1 link set eth0 up
+	lab_link h1
+	holder hold3 h1 mpa1
+	lab_check "modprobe -r does not wait for users" \
+		timeout 30 modprobe -r mpa_rnic
+	lab_is "and takes the device along, too" "$(devices)" ""
+	holder_ends hold3 "its user ends well after the module has gone"
+	lab_do ip -n h1 link del eth0
+}
+
+# --- namespaces ---------------------------------------------------------------
+
+shared() {
+	lab_is "shared: everybody sees both" "$(devices h1)" "mpa1 mpa2"
+	lab_check "shared: usable where the network device is" \
+		devinfo_is h2 mpa2 state PORT_ACTIVE
+	holder stay h1 mpa1
+	lab_do ip -n h1 link set eth0 netns h2 name eth9
+	lab_is "moving the network device keeps the device" \
+		"$(devices h2)" "mpa1 mpa2"
+	holder_ends stay "and its users"
+	lab_do ip -n h2 link set eth9 netns h1 name eth0
+	lab_do ip -n h1 link set eth0 up
+	lab_check "and back again" lab_wait 10 link_is mpa1 state ACTIVE
+
+	lab_do ip netns add gone
+	lab_do ip -n gone link add eth0 type dummy
+	lab_in gone rdma link add mpa3 type mpa netdev eth0
+	lab_check "a namespace goes with a device in it" \
+		timeout 20 ip netns del gone
+	lab_check "and takes the device along" \
+		lab_wait 20 devices_are "mpa1 mpa2"
+}
+
+exclusive() {
+	lab_check "exclusive mode" lab_do rdma system set netns exclusive
+	lab_hosts 2
+	lab_in h1 rdma link add mpa1 type mpa netdev eth0
+	lab_in h2 rdma link add mpa2 type mpa netdev eth0
+	lab_is "exclusive: h1 sees its own" "$(devices h1)" mpa1
+	lab_is "exclusive: h2 sees its own" "$(devices h2)" mpa2
+	lab_is "exclusive: the rest sees none" "$(devices)" ""
+	lab_check "exclusive: usable" devinfo_is h1 mpa1 state PORT_ACTIVE
+
+	holder moved h1 mpa1
+	lab_check "rdma dev set netns does not wait for users" \
+		timeout 20 ip netns exec h1 rdma dev set mpa1 netns h2
+	holder_ends moved "its user ends well"
+	lab_is "it is there" "$(devices h2)" "mpa1 mpa2"
+	lab_is "and only there" "$(devices h1)" ""
+	lab_do ip -n h1 link set eth0 netns h2 name eth1
+	lab_do ip -n h2 link set eth1 up
+	lab_check "usable with its network device" \
+		lab_wait 10 devinfo_is h2 mpa1 state PORT_ACTIVE
+	lab_check "and back" \
+		timeout 20 ip netns exec h2 rdma dev set mpa1 netns h1
+
+	lab_check "a namespace goes with a device in it" \
+		timeout 20 ip netns del h1
+	lab_host_names=(h2)
+	lab_check "it is in the first one then" lab_wait 10 devices_are mpa1
+	lab_do rdma link delete mpa1
+	lab_check "the other goes with its namespace and network device" \
+		timeout 20 ip netns del h2
+	lab_host_names=()
+	lab_check "no device is left" lab_wait 20 devices_are ""
+	lab_check "shared mode" lab_wait 20 rdma system set netns shared
+}
+
+# --- races --------------------------------------------------------------------
+
+# add NAME NETDEV: in the background; whether it succeeds is a matter of luck.
+add() {
+	ip netns exec h1 rdma link add "$1" type mpa netdev "$2" \
+		2> /dev/null &
+}
+
+# The network device goes while the device comes, is deleted, or both.
+races() {
+	local i first second third
+	for ((i = 0; i < 20; i++)); do
+		ip -n h1 link add race type dummy
+		add race0 race
+		first=$!
+		((i % 2)) || sleep 0.0$((i / 2))
+		ip -n h1 link del race
+		wait "$first" || true
+		rdma link delete race0 2> /dev/null || true
+	done
+	lab_check "races leave nothing behind" \
+		lab_wait 20 devices_are "mpa1 mpa2"
+	for ((i = 0; i < 4; i++)); do
+		ip -n h1 link add race type dummy
+		add same race
+		first=$!
+		add same lo
+		second=$!
+		add other race
+		third=$!
+		wait "$first" || true
+		wait "$second" || true
+		wait "$third" || true
+		rdma link delete same
+		rdma link delete other 2> /dev/null || true
+		ip -n h1 link del race
+	done
+	lab_check "races for name and network device, too" \
+		lab_wait 20 devices_are "mpa1 mpa2"
+}
+
+# ------------------------------------------------------------------------------
+
+lab_do modprobe -a ib_uverbs rdma_ucm tun
+exclusive
+
+lab_hosts 2
+netdev_kinds
+lab_link h1
+lab_link h2
+limits
+statistics
+follows
+shared
+races
+held

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The kernel's side of the user ABI against input that no provider sends:
+# sizes, addresses, mappings. Everything is refused with the right error, and
+# nothing is left behind.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+
+tracing=/sys/kernel/tracing
+
+lab_devices 2
+echo 1 > $tracing/events/mpa_rnic/mpa_mr/enable
+
+lab_spawn input h1 "$PYTHON" -u \
+	"$MPA_REPO/tests/integration/lib/uverbs_input.py" mpa1
+status=0
+lab_join input 120 || status=$?
+while read -r word name; do
+	case $word in
+	good) lab_ok "$name" ;;
+	bad) lab_not_ok "$name" ;;
+	*) lab_note "$word $name" ;;
+	esac
+done < "$LAB_OUT/input.log"
+lab_is "the program comes to its end" "$status" 0
+
+cp $tracing/trace "$LAB_OUT/trace"
+registered=$(grep -c 'mpa_mr: dev=mpa1 stag=0x[0-9a-f]* reg ' "$LAB_OUT/trace")
+removed=$(grep -c 'mpa_mr: dev=mpa1 stag=0x[0-9a-f]* dereg ' "$LAB_OUT/trace")
+lab_true "regions are traced" "$registered > 256"
+lab_is "as many went as came" "$removed" "$registered"

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# perftest's programs, for what they transfer rather than for their figures.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+lab_devices 2
+list_perftest

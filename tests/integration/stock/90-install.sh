@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# `make install` as a user does it, and then two hosts that use what was
+# installed: modules found by their aliases, the provider by its driver file.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+
+release=$(uname -r)
+modules=/usr/lib/modules/$release
+
+# writable DIRECTORY: what is written there stays in the guest's memory.
+writable() {
+	local layer=/run/writable$1
+	mkdir -p "$layer/upper" "$layer/work"
+	lab_do mount -t overlay -o "lowerdir=$1,upperdir=$layer/upper,workdir=$layer/work" \
+		overlay "$1"
+}
+
+uses_installed_provider() {
+	grep -q '/libibverbs/libmpa-rdmav[0-9]*\.so$' "/proc/$(lab_pid server)/maps"
+}
+
+unset IBV_DRIVERS
+writable "$modules"
+writable "$MPA_REPO"
+cd "$MPA_REPO" || exit
+lab_do rm -r "$modules/extra"
+lab_do depmod
+lab_refuse "the lab's modules are out of the way" modprobe -n mpa_rnic
+# Compiling once more would take minutes here: install what the host built.
+lab_check "make install" make -s install -o modules -o userspace \
+	KDIR="/usr/src/linux-headers-$release" PREFIX=/usr/local
+lab_is "the modules are where modprobe finds them" \
+	"$(modinfo -F filename mpa_rnic)" "/lib/modules/$release/extra/mpa_rnic.ko"
+lab_check "the user ABI is installed" \
+	test -s /usr/local/include/rdma/mpa-abi.h
+
+lab_devices 2
+lab_spawn server h2 rping -s -a 10.77.0.2 -V -C 10 -S 1000
+lab_wait_listen h2 7174
+lab_check "the installed provider is loaded" uses_installed_provider
+lab_check "client" lab_in h1 rping -c -a 10.77.0.2 -V -C 10 -S 1000
+lab_check "server" lab_join server
