@@ -125,6 +125,10 @@ static void check_closed(struct mpa_conn *conn)
 
 	if (!tcp_ended(conn->sk, &err))
 		return;
+	/* What came before a FIN is read before that is told. */
+	if (conn->rx_held && !err)
+		return;
+	WRITE_ONCE(conn->rx_held, false);
 	switch (conn->state) {
 	case MPA_CONN_ATTACHED:
 		/* Whoever starts the stream will be told. */
@@ -146,8 +150,11 @@ static void check_closed(struct mpa_conn *conn)
 	}
 }
 
-/* All that can be done for a stream in any context. */
-static void run(struct mpa_conn *conn)
+/**
+ * mpa_conn_run - do all that can be done for a stream in any context
+ * @conn: the stream, locked
+ */
+void mpa_conn_run(struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
 	if (conn->busy) {
@@ -171,7 +178,7 @@ static void mpa_run_work(struct work_struct *work)
 	lock_sock(conn->sk);
 	if (!conn->gone) {
 		mpa_tx_flush(conn);
-		run(conn);
+		mpa_conn_run(conn);
 		mpa_tx_check_writable(conn);
 	}
 	release_sock(conn->sk);
@@ -187,10 +194,11 @@ static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *conn = conn_of(sk);
 
-	if (conn->state == MPA_CONN_EXITED)
+	/* Not ours: streaming mode, before the startup exchange or after it. */
+	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
 		conn->saved.data_ready(sk);
 	else
-		run(conn);
+		mpa_conn_run(conn);
 }
 
 /*
@@ -203,7 +211,7 @@ static void mpa_state_change(struct sock *sk)
 	struct mpa_conn *conn = conn_of(sk);
 
 	conn->saved.state_change(sk);
-	run(conn);
+	mpa_conn_run(conn);
 }
 
 static void mpa_write_space(struct sock *sk)
@@ -236,19 +244,34 @@ static void raise_rcvbuf(struct sock *sk)
 					 tcp_win_from_space(sk, space));
 }
 
-static void tune(struct sock *sk)
-{
-	/* A probe would be cut across FPDUs. */
-	inet_csk(sk)->icsk_mtup.enabled = 0;
-	/* Memory reclaim may be waiting for what we send. */
-	sk->sk_allocation = GFP_NOIO;
-	raise_rcvbuf(sk);
-}
-
-static void hook(struct mpa_conn *conn)
+static void tune(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	/* A probe would be cut across FPDUs. */
+	inet_csk(sk)->icsk_mtup.enabled = 0;
+	/* Nagle would hold back the last FPDU of a message. */
+	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
+	/* Memory reclaim may be waiting for what the kernel sends. */
+	if (sk->sk_kern_sock)
+		sk->sk_allocation = GFP_NOIO;
+	raise_rcvbuf(sk);
+}
+
+/**
+ * mpa_conn_hook - let TCP call a stream
+ * @conn: the stream, under lock_sock()
+ *
+ * Fits the socket to its new use, takes a reference to it. A TCP that has ended
+ * already is noticed.
+ */
+void mpa_conn_hook(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	mpa_assert_locked(conn);
+	sock_hold(sk);
+	tune(conn);
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
 	write_lock_bh(&sk->sk_callback_lock);
 	conn->saved = (struct mpa_saved){
@@ -260,6 +283,7 @@ static void hook(struct mpa_conn *conn)
 	sk->sk_state_change = mpa_state_change;
 	WRITE_ONCE(sk->sk_write_space, mpa_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
+	check_closed(conn);
 }
 
 static void unhook(struct mpa_conn *conn)
@@ -291,31 +315,34 @@ void mpa_conn_released(struct sock *sk)
 		unhook(conn);
 }
 
-static int set_option(struct socket *sock, int name, void *val, int len)
-{
-	return sock->ops->setsockopt(sock, SOL_TCP, name, KERNEL_SOCKPTR(val),
-				     len);
-}
-
 static int take_socket(struct socket *sock)
 {
 	char name[] = "mpa";
-	int on = 1;
-	int ret;
 
-	ret = set_option(sock, TCP_ULP, name, strlen(name));
-	/* Nagle would hold back the last FPDU of a message. */
-	return ret ?: set_option(sock, TCP_NODELAY, &on, sizeof(on));
+	return sock->ops->setsockopt(sock, SOL_TCP, TCP_ULP,
+				     KERNEL_SOCKPTR(name), strlen(name));
 }
 
-static struct mpa_conn *alloc_conn(struct socket *sock,
-				   const struct mpa_ops *ops, void *priv)
+/**
+ * mpa_conn_alloc - make a stream, which TCP does not know of yet
+ * @sk: the socket
+ * @sock: the same, as a kernel owner knows it; NULL for an application's
+ * @ops: call-ups
+ * @priv: what mpa_priv() returns
+ *
+ * Process context.
+ *
+ * Return: the stream, to be given to mpa_conn_hook() or kfree(); NULL if there
+ * is no memory.
+ */
+struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
+				const struct mpa_ops *ops, void *priv)
 {
-	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
 
 	if (!conn)
 		return NULL;
-	conn->sk = sock->sk;
+	conn->sk = sk;
 	conn->sock = sock;
 	conn->ops = ops;
 	conn->priv = priv;
@@ -343,7 +370,7 @@ static struct mpa_conn *alloc_conn(struct socket *sock,
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv)
 {
-	struct mpa_conn *conn = alloc_conn(sock, ops, priv);
+	struct mpa_conn *conn = mpa_conn_alloc(sock->sk, sock, ops, priv);
 	int ret;
 
 	if (!conn)
@@ -354,10 +381,7 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 		return ERR_PTR(ret);
 	}
 	lock_sock(conn->sk);
-	sock_hold(conn->sk);
-	tune(conn->sk);
-	hook(conn);
-	check_closed(conn);
+	mpa_conn_hook(conn);
 	release_sock(conn->sk);
 	return conn;
 }

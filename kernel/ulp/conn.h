@@ -92,7 +92,8 @@ struct mpa_saved {
 /**
  * struct mpa_conn - a stream
  * @sk: its socket, with a reference; constant
- * @sock: the same, as its owner knows it; constant
+ * @sock: the same, as its owner in the kernel knows it; NULL for a socket of an
+ *	application; constant
  * @ops: call-ups; constant
  * @priv: the owner's; constant
  * @saved: callbacks to restore; constant
@@ -108,7 +109,9 @@ struct mpa_saved {
  * @want_write: the owner was told to wait for @ops->writable
  * @reader: state of the incoming half
  * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
- *	has seen; they belong to an FPDU that is not whole
+ *	has seen; they belong to an FPDU that is not whole, or held
+ * @rx_held: that FPDU is whole and good, and its owner will come for it; no
+ *	other is looked for meanwhile. Read without the lock by poll().
  * @aside: first octets of that FPDU, taken out of the receive queue because
  *	TCP had no more room for the rest; NULL if there are none
  * @nr_aside: how many
@@ -151,6 +154,7 @@ struct mpa_conn {
 
 	struct mpa_reader reader;
 	u32 rx_ahead;
+	bool rx_held;
 	struct sk_buff *aside;
 	u32 nr_aside;
 
@@ -186,6 +190,10 @@ extern struct workqueue_struct *mpa_wq;
 bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
 void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err);
 void mpa_conn_released(struct sock *sk);
+struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
+				const struct mpa_ops *ops, void *priv);
+void mpa_conn_hook(struct mpa_conn *conn);
+void mpa_conn_run(struct mpa_conn *conn);
 void mpa_kick(struct mpa_conn *conn, unsigned long delay);
 
 /* startup.c */
@@ -196,6 +204,8 @@ void mpa_startup_timer(struct work_struct *work);
 
 /* rx.c */
 void mpa_rx_fpdus(struct mpa_conn *conn);
+int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
+void mpa_rx_held_done(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
 void mpa_rx_uninit(struct mpa_conn *conn);
@@ -203,9 +213,11 @@ void mpa_rx_uninit(struct mpa_conn *conn);
 /* tx.c */
 int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 		u32 len);
+int mpa_tx_ready(struct mpa_conn *conn);
 void mpa_tx_flush(struct mpa_conn *conn);
 void mpa_tx_check_writable(struct mpa_conn *conn);
 void mpa_tx_unbar(struct mpa_conn *conn);
+void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len);
 void mpa_tx_last(struct mpa_conn *conn);
 void mpa_tx_uninit(struct mpa_conn *conn);
 

@@ -7,33 +7,52 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
+#include "compat/sock_ops.h"
 #include "conn.h"
 #include "scratch.h"
+#include "usock.h"
 
 struct workqueue_struct *mpa_wq;
 
+static bool may_attach(const struct sock *sk)
+{
+	if (sk->sk_state == TCP_LISTEN)
+		return !sk->sk_kern_sock;
+	return sk->sk_state == TCP_ESTABLISHED ||
+	       sk->sk_state == TCP_CLOSE_WAIT;
+}
+
 /*
- * Decides who may attach; the stream itself is bound by mpa_attach(), when the
- * core has linked the protocol to the socket. Under lock_sock().
+ * Decides who may attach. A kernel socket's stream is bound by mpa_attach(),
+ * when the core has linked the protocol to the socket. Under lock_sock().
  */
 static int mpa_ulp_init(struct sock *sk)
 {
-	if (!sk->sk_kern_sock)
-		return -EOPNOTSUPP;
-	if (sk->sk_state != TCP_ESTABLISHED)
+	if (!may_attach(sk))
 		return -ENOTCONN;
 	/* Someone else's data (sockmap's too): he has callbacks of his own. */
 	if (rcu_access_pointer(__sk_user_data((sk))))
 		return -EEXIST;
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
-	return 0;
+	return sk->sk_kern_sock ? 0 : mpa_usock_init(sk);
 }
 
-static struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
+static void mpa_ulp_clone(const struct request_sock *req, struct sock *newsk,
+			  const gfp_t priority)
+{
+	mpa_usock_clone(newsk);
+}
+
+MPA_DIAG_OP(mpa_ulp_get_info, mpa_usock_diag)
+
+struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
 	.name		= "mpa",
 	.owner		= THIS_MODULE,
 	.init		= mpa_ulp_init,
 	.release	= mpa_conn_released,
+	.clone		= mpa_ulp_clone,
+	.get_info	= mpa_ulp_get_info,
+	.get_info_size	= mpa_usock_diag_size,
 };
 
 static int __init mpa_init(void)

@@ -54,10 +54,12 @@ enum mpa_error {
  *	@res holds what was understood and may be NULL on improper frames.
  *	Failed startups call only this, not @ended.
  * @ulpdu: a ULPDU of @len octets has arrived and was verified; read it with
- *	mpa_rx_read(). A negative value refuses it and everything after it:
- *	further octets are dropped unseen.
+ *	mpa_rx_read(). -EAGAIN: nothing was read, the owner will come for it
+ *	(within mpa.ko). Another negative value refuses it and everything after
+ *	it: further octets are dropped unseen.
  * @writable: sending may go on: TCP has room again, or a Responder has
- *	received its first FPDU. Not called after @ended with CLOSED.
+ *	received its first FPDU. Also after @ended with CLOSED, if that was the
+ *	peer's FIN, which leaves our half open.
  * @ended: nothing more will be received. @code: CRC and MARKER leave TCP open
  *	for a last message; CLOSED: @err is 0 for an orderly end at an FPDU
  *	boundary, else the socket's error (-EPIPE for a FIN within an FPDU);

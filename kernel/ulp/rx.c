@@ -112,8 +112,11 @@ static void first_fpdu_came(struct mpa_conn *conn)
 	cancel_delayed_work(&conn->timer);
 }
 
-/* Calls up the FPDU just found, which starts at @start. */
-static void deliver(struct mpa_conn *conn, const struct mpa_pos *start)
+/*
+ * Calls up the FPDU just found, which starts at @start. False if its owner
+ * wants it later.
+ */
+static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 {
 	struct mpa_rx rx = { .pos = *start };
 	int ret;
@@ -123,10 +126,13 @@ static void deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_octets += conn->reader.since_start;
 	ret = conn->ops->ulpdu(conn, &rx, conn->reader.ulpdu_len);
-	forget_aside(conn);
-	if (ret < 0)
+	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
+	if (!conn->rx_held)
+		forget_aside(conn);
+	if (ret < 0 && !conn->rx_held)
 		mpa_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_tx_unbar(conn);
+	return !conn->rx_held;
 }
 
 static void refuse(struct mpa_conn *conn, enum mpa_verdict verdict)
@@ -166,6 +172,12 @@ static enum mpa_verdict feed(struct mpa_conn *conn, struct mpa_pos *pos,
 	return verdict;
 }
 
+static bool may_read_on(const struct mpa_conn *conn, u32 done)
+{
+	return conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
+	       done < RELEASE_OCTETS;
+}
+
 /* Returns whether there may be more to do. */
 static bool run_queue(struct mpa_conn *conn)
 {
@@ -177,13 +189,13 @@ static bool run_queue(struct mpa_conn *conn)
 
 	fpdu_start(conn, &start);
 	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
-	while (conn->state == MPA_CONN_OPERATIONAL && done < RELEASE_OCTETS &&
-	       (p = mpa_pos_map(&pos, &len))) {
+	while (may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
 		enum mpa_verdict verdict = feed(conn, &pos, p, len);
 
 		if (verdict == MPA_RX_FPDU) {
+			if (!deliver(conn, &start))
+				break;
 			done = conn->rx_ahead;
-			deliver(conn, &start);
 			start = pos;
 		} else if (verdict != MPA_RX_MORE) {
 			refuse(conn, verdict);
@@ -258,10 +270,62 @@ static void make_room(struct mpa_conn *conn)
  */
 void mpa_rx_fpdus(struct mpa_conn *conn)
 {
-	while (run_queue(conn))
+	while (!conn->rx_held && run_queue(conn))
 		;
-	if (conn->state == MPA_CONN_OPERATIONAL)
+	if (conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held)
 		make_room(conn);
+}
+
+/**
+ * mpa_rx_held_read - copy from the ULPDU that was left for later
+ * @conn: the stream, under lock_sock(), its @rx_held set
+ * @to: where to; advanced
+ * @len: how many of its octets, from the first on; no more than it has
+ *
+ * May sleep. The ULPDU stays what it is until mpa_rx_held_done().
+ *
+ * Return: 0, or -EFAULT.
+ */
+int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
+{
+	struct mpa_rx rx;
+
+	mpa_assert_locked(conn);
+	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
+		return -EFAULT;
+	fpdu_start(conn, &rx.pos);
+	mpa_reader_strip(&conn->reader, &rx.strip);
+	while (len) {
+		u32 n, run, skip;
+		const u8 *p = mpa_pos_map(&rx.pos, &n);
+		size_t copied;
+
+		if (WARN_ON_ONCE(!p))
+			return -EFAULT;
+		run = mpa_strip_run(&rx.strip, min(n, len), &skip);
+		copied = copy_to_iter(p + skip, run, to);
+		mpa_pos_unmap(&rx.pos, p);
+		if (copied != run)
+			return -EFAULT;
+		mpa_pos_skip(&rx.pos, skip + run);
+		len -= run;
+	}
+	return 0;
+}
+
+/**
+ * mpa_rx_held_done - the ULPDU that was left for later has been read
+ * @conn: the stream, under lock_sock(), its @rx_held set
+ *
+ * Gives its octets back to TCP; the next may be looked for.
+ */
+void mpa_rx_held_done(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	WRITE_ONCE(conn->rx_held, false);
+	forget_aside(conn);
+	tcp_read_done(conn->sk, conn->rx_ahead);
+	conn->rx_ahead = 0;
 }
 
 /**

@@ -184,7 +184,7 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 		/* Wants lock_sock(). */
 		mpa_kick(conn, 0);
 	} else if (conn->want_write && !conn->tx_barred && conn->tx_open &&
-		   conn->state != MPA_CONN_CLOSED && tcp_can_send(sk)) {
+		   tcp_can_send(sk)) {
 		if (__sk_stream_is_writeable(sk, 1))
 			call_writable(conn);
 		else
@@ -262,6 +262,27 @@ static void look_at_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 }
 
 /**
+ * mpa_tx_ready - could a batch be opened now?
+ * @conn: the stream, under lock_sock(), with no batch open; not from within a
+ *	call-up
+ *
+ * Return: 0, or -EAGAIN or -EPIPE as mpa_tx_begin().
+ */
+int mpa_tx_ready(struct mpa_conn *conn)
+{
+	int ret = may_send(conn);
+
+	assert_owned(conn);
+	/* Nobody would tell the owner to try again. */
+	if (ret == -EAGAIN && conn->tx_barred &&
+	    conn->state != MPA_CONN_OPERATIONAL)
+		ret = -EPIPE;
+	if (ret)
+		conn->want_write = ret == -EAGAIN;
+	return ret;
+}
+
+/**
  * mpa_tx_begin - open a batch
  * @conn: the stream, under lock_sock(), with no batch open; not from within a
  *	call-up
@@ -278,16 +299,9 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	assert_owned(conn);
 	if (WARN_ON_ONCE(conn->scratch))
 		return -EBUSY;
-	ret = may_send(conn);
-	/* Nobody would tell the owner to try again. */
-	if (ret == -EAGAIN && (conn->state == MPA_CONN_CLOSED ||
-			       (conn->tx_barred &&
-				conn->state != MPA_CONN_OPERATIONAL)))
-		ret = -EPIPE;
-	if (ret) {
-		conn->want_write = ret == -EAGAIN;
+	ret = mpa_tx_ready(conn);
+	if (ret)
 		return ret;
-	}
 	conn->scratch = mpa_scratch_get();
 	if (!conn->scratch)
 		return -ENOMEM;
@@ -346,6 +360,27 @@ u32 mpa_tx_room(struct mpa_conn *conn)
 	return room;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA);
+
+/**
+ * mpa_tx_widen - make an empty batch take a ULPDU that has grown too long
+ * @conn: the stream, under lock_sock(), with an empty batch open
+ * @ulpdu_len: octets, at most %MPA_MULPDU_MAX
+ *
+ * The EMSS may shrink after a ULPDU was accepted; it is sent as it is, over
+ * several segments (RFC 5044 section 4.5).
+ */
+void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
+{
+	u32 markers = ulpdu_len / (MPA_MARKER_PERIOD - MPA_MARKER_LEN) + 2;
+
+	assert_owned(conn);
+	if (WARN_ON_ONCE(!conn->scratch || conn->scratch->fpdus))
+		return;
+	conn->plan.segs = 1;
+	conn->plan.seg_len = ulpdu_len + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
+			     markers * MPA_MARKER_LEN;
+	conn->seg_left = conn->plan.seg_len;
+}
 
 static void stage(struct mpa_scratch *s, const void *p, u32 len)
 {

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between kernel releases in the operations of sockets.
+ */
+#ifndef MPA_COMPAT_SOCK_OPS_H
+#define MPA_COMPAT_SOCK_OPS_H
+
+#include <linux/net.h>
+#include <linux/version.h>
+
+/**
+ * MPA_ACCEPT_OP - define a &proto_ops.accept
+ * @name: the function to define
+ * @base_of: function from a socket to the operations it is to ask first
+ * @then: called with both sockets after that; returns an error
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define MPA_ACCEPT_OP(name, base_of, then)				\
+static int name(struct socket *sock, struct socket *newsock,		\
+		struct proto_accept_arg *arg)				\
+{									\
+	int ret = base_of(sock)->accept(sock, newsock, arg);		\
+									\
+	return ret ?: then(sock, newsock);				\
+}
+#else
+#define MPA_ACCEPT_OP(name, base_of, then)				\
+static int name(struct socket *sock, struct socket *newsock, int flags,	\
+		bool kern)						\
+{									\
+	int ret = base_of(sock)->accept(sock, newsock, flags, kern);	\
+									\
+	return ret ?: then(sock, newsock);				\
+}
+#endif
+
+/* sendfile() and splice() to a socket came in this way until 6.5 ... */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define MPA_HAVE_SENDPAGE	1
+#define MPA_MSG_SPLICE		0
+#else
+#define MPA_HAVE_SENDPAGE	0
+/* ... and as sendmsg() with this flag since. */
+#define MPA_MSG_SPLICE		MSG_SPLICE_PAGES
+#endif
+
+/**
+ * MPA_DIAG_OP - define a &tcp_ulp_ops.get_info
+ * @name: the function to define
+ * @fill: what it calls with the socket and the message
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define MPA_DIAG_OP(name, fill)						\
+static int name(struct sock *sk, struct sk_buff *skb, bool net_admin)	\
+{									\
+	return fill(sk, skb);						\
+}
+#else
+#define MPA_DIAG_OP(name, fill)						\
+static int name(struct sock *sk, struct sk_buff *skb)			\
+{									\
+	return fill(sk, skb);						\
+}
+#endif
+
+#endif /* MPA_COMPAT_SOCK_OPS_H */

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of MPA on the socket of an application: attached, started, answered,
+ * released; and what the stream calls up.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "usock.h"
+
+/* Whoever sleeps in a call or polls is to look again. */
+static void wake(struct mpa_usock *us)
+{
+	us->conn->saved.state_change(us->conn->sk);
+}
+
+/**
+ * mpa_usock_kick - have @work run
+ * @us: the socket, locked
+ * @delay: not before so many jiffies; 0 overrides a longer one
+ */
+void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
+{
+	mpa_assert_locked(us->conn);
+	if (us->conn->gone)
+		return;
+	if (delay)
+		queue_delayed_work(mpa_wq, &us->work, delay);
+	else
+		mod_delayed_work(mpa_wq, &us->work, 0);
+}
+
+/* What calls are to report; see mpa_ops.ended for @err. */
+static int error_of(const struct mpa_usock *us, enum mpa_error code, int err)
+{
+	switch (code) {
+	case MPA_ERROR_CRC:
+		return -EBADMSG;
+	case MPA_ERROR_MARKER:
+		return -EPROTO;
+	default:
+		break;
+	}
+	if (err != -EPIPE)
+		return err;
+	/* Our own shutdown(SHUT_RD) may come within an FPDU; FIN may not. */
+	return sock_flag(us->conn->sk, SOCK_DONE) ? -ECONNABORTED : 0;
+}
+
+static void end(struct mpa_usock *us, enum mpa_error code, int err)
+{
+	struct sock *sk = us->conn->sk;
+
+	/* The first reason is what counts. */
+	if (us->ended)
+		return;
+	us->code = code;
+	us->err = err;
+	WRITE_ONCE(us->ended, true);
+	if (!us->operational || code == MPA_ERROR_STARTUP) {
+		/* As connect(2) tells it; the peer gets no more of us. */
+		WRITE_ONCE(sk->sk_err, -err);
+		us->close_due = true;
+		mpa_usock_kick(us, 0);
+	}
+	wake(us);
+}
+
+static void op_request(struct mpa_conn *conn, const struct mpa_frame *req,
+		       const void *pd, u32 pd_len)
+{
+	struct mpa_usock *us = mpa_priv(conn);
+
+	memcpy(us->peer, pd, pd_len);
+	us->peer_len = pd_len;
+	if (us->params.flags & MPA_F_AUTO_ACCEPT) {
+		us->accept_due = true;
+		mpa_usock_kick(us, 0);
+	}
+	wake(us);
+}
+
+static void op_operational(struct mpa_conn *conn, const struct mpa_result *res)
+{
+	struct mpa_usock *us = mpa_priv(conn);
+
+	us->operational = true;
+	wake(us);
+}
+
+static void op_reply(struct mpa_conn *conn, int status,
+		     const struct mpa_result *res, const void *pd, u32 pd_len)
+{
+	struct mpa_usock *us = mpa_priv(conn);
+
+	us->replied = true;
+	if (pd_len)
+		memcpy(us->peer, pd, pd_len);
+	us->peer_len = pd_len;
+	if (status == -ECONNREFUSED) {
+		us->rejected = true;
+		WRITE_ONCE(us->on, false);
+		WRITE_ONCE(conn->sk->sk_err, ECONNREFUSED);
+		wake(us);
+	} else if (status) {
+		/* Without RDMAP nobody can say more than that with a FIN. */
+		us->operational = false;
+		end(us, MPA_ERROR_STARTUP, status);
+	}
+}
+
+/* It stays where it is until the application comes for it. */
+static int op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+{
+	conn->saved.data_ready(conn->sk);
+	return -EAGAIN;
+}
+
+static void op_writable(struct mpa_conn *conn)
+{
+	mpa_pend_writable(mpa_priv(conn));
+	conn->saved.write_space(conn->sk);
+}
+
+static void op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	struct mpa_usock *us = mpa_priv(conn);
+
+	err = error_of(us, code, err);
+	/* Before full operation no end is an orderly one. */
+	if (!us->operational && !err)
+		err = -ECONNRESET;
+	end(us, code, err);
+}
+
+static const struct mpa_ops usock_ops = {
+	.request	= op_request,
+	.operational	= op_operational,
+	.reply		= op_reply,
+	.ulpdu		= op_ulpdu,
+	.writable	= op_writable,
+	.ended		= op_ended,
+};
+
+/* RFC 5044 section 7.1.2: after an improper frame TCP is closed. */
+static void close_tcp(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	us->close_due = false;
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SHUTDOWN_MASK);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	wake(us);
+}
+
+static void accept_now(struct mpa_usock *us)
+{
+	int ret = mpa_usock_answer(us, true, us->pd, us->pd_len);
+
+	lock_sock(us->conn->sk);
+	if (ret && us->on)
+		end(us, MPA_ERROR_STARTUP, ret);
+	release_sock(us->conn->sk);
+}
+
+static void usock_work(struct work_struct *work)
+{
+	struct mpa_usock *us = container_of(to_delayed_work(work),
+					    struct mpa_usock, work);
+	struct sock *sk = us->conn->sk;
+	bool accept;
+
+	lock_sock(sk);
+	accept = us->accept_due;
+	us->accept_due = false;
+	release_sock(sk);
+	if (accept)
+		accept_now(us);
+
+	lock_sock(sk);
+	if (us->close_due)
+		close_tcp(us);
+	else
+		mpa_pend_flush(us);
+	release_sock(sk);
+}
+
+static struct mpa_usock *usock_create(struct sock *sk)
+{
+	struct mpa_usock *us = kzalloc(sizeof(*us), GFP_KERNEL_ACCOUNT);
+
+	if (!us)
+		return NULL;
+	us->conn = mpa_conn_alloc(sk, NULL, &usock_ops, us);
+	if (!us->conn) {
+		kfree(us);
+		return NULL;
+	}
+	us->params.rev = MPA_REV_AUTO;
+	INIT_DELAYED_WORK(&us->work, usock_work);
+	return us;
+}
+
+/* Others that want to take a socket over look at its sk_user_data. */
+static void mark_taken(struct sock *sk, struct mpa_conn *conn)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void bind_to(struct mpa_usock *us, struct sock *sk)
+{
+	us->listener = sk->sk_state == TCP_LISTEN;
+	mark_taken(sk, us->conn);
+	if (us->listener)
+		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
+	else
+		mpa_conn_hook(us->conn);
+}
+
+/**
+ * mpa_usock_init - attach to the socket of an application
+ * @sk: the socket, under lock_sock(), with a file; established or listening
+ *
+ * Return: 0; -EOPNOTSUPP a socket of a kind we do not know; -ENOMEM.
+ */
+int mpa_usock_init(struct sock *sk)
+{
+	struct mpa_usock *us;
+	int ret;
+
+	if (!sk->sk_socket)
+		return -EOPNOTSUPP;
+	us = usock_create(sk);
+	if (!us)
+		return -ENOMEM;
+	ret = mpa_usock_take_ops(sk->sk_socket);
+	if (ret) {
+		kfree(us->conn);
+		kfree(us);
+		return ret;
+	}
+	bind_to(us, sk);
+	return 0;
+}
+
+/**
+ * mpa_usock_clone - a listener of ours has got a connection
+ * @sk: the new socket, which nobody knows yet; softirq
+ *
+ * It is plain TCP until it is accepted. The core drops a reference to the
+ * module when the socket goes, but takes none.
+ */
+void mpa_usock_clone(struct sock *sk)
+{
+	__module_get(THIS_MODULE);
+	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+}
+
+static void inherit(struct mpa_usock *us, const struct mpa_usock *from)
+{
+	us->params = from->params;
+	us->packing = from->packing;
+	us->pd_len = from->pd_len;
+	memcpy(us->pd, from->pd, from->pd_len);
+	if (!from->last)
+		return;
+	us->last = kmemdup(from->last, from->last_len, GFP_KERNEL_ACCOUNT);
+	if (us->last)
+		us->last_len = from->last_len;
+}
+
+/* Was it in the queue before its listener became ours? */
+static void adopt_ulp(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	if (icsk->icsk_ulp_ops)
+		return;
+	__module_get(THIS_MODULE);
+	icsk->icsk_ulp_ops = &mpa_ulp_ops;
+}
+
+/**
+ * mpa_usock_adopt - a connection of a listener of ours is being accepted
+ * @from: the listener
+ * @sock: the new socket, already with our operations
+ *
+ * Process context, no lock held.
+ *
+ * Return: 0, or -ENOMEM: the connection is to be dropped.
+ */
+int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
+{
+	struct sock *parent = from->conn->sk, *sk = sock->sk;
+	struct mpa_usock *us = usock_create(sk);
+	bool start;
+
+	lock_sock(sk);
+	adopt_ulp(sk);
+	release_sock(sk);
+	if (!us)
+		return -ENOMEM;
+	lock_sock(parent);
+	inherit(us, from);
+	start = from->child_start;
+	release_sock(parent);
+
+	lock_sock(sk);
+	bind_to(us, sk);
+	release_sock(sk);
+	/* If TCP has ended already, the first call will tell. */
+	if (start)
+		mpa_usock_start(us, MPA_ROLE_RESPONDER, false);
+	return 0;
+}
+
+static void usock_free(struct mpa_usock *us)
+{
+	kvfree(us->pend.buf);
+	kfree(us->last);
+	kfree_rcu(us, rcu);
+}
+
+/**
+ * mpa_usock_release - the last descriptor of a socket was closed
+ * @sk: the socket, not locked
+ *
+ * What was kept back goes to TCP; then the socket is TCP's again, which is to
+ * close it.
+ */
+void mpa_usock_release(struct sock *sk)
+{
+	struct mpa_usock *us = mpa_usock_of(sk);
+	struct mpa_conn *conn;
+
+	if (!us)
+		return;
+	conn = us->conn;
+	lock_sock(sk);
+	mark_taken(sk, NULL);
+	if (us->listener) {
+		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+	} else {
+		mpa_pend_last(us);
+		mpa_conn_released(sk);
+	}
+	release_sock(sk);
+
+	/* Nobody queues it any more: all who did looked at @gone. */
+	cancel_delayed_work_sync(&us->work);
+	if (us->listener)
+		kfree_rcu(conn, rcu);
+	else
+		mpa_detach(conn);
+	usock_free(us);
+}
+
+/**
+ * mpa_usock_enter_plain - is a call TCP's own business?
+ * @us: the socket, locked
+ *
+ * Return: true if so: the caller calls TCP's operation without the lock, and
+ * then mpa_usock_leave_plain(). The stream cannot be started meanwhile.
+ */
+bool mpa_usock_enter_plain(struct mpa_usock *us)
+{
+	mpa_assert_locked(us->conn);
+	if (us->on)
+		return false;
+	us->nr_plain++;
+	return true;
+}
+
+/**
+ * mpa_usock_leave_plain - TCP's own operation has returned
+ * @us: the socket, not locked
+ */
+void mpa_usock_leave_plain(struct mpa_usock *us)
+{
+	lock_sock(us->conn->sk);
+	us->nr_plain--;
+	release_sock(us->conn->sk);
+}
+
+/**
+ * mpa_usock_wait - wait until something is ready
+ * @us: the socket, under lock_sock(), which is released while sleeping
+ * @ready: says -EAGAIN if it is not
+ * @len: for @ready
+ * @timeo: how long, jiffies; 0: not at all
+ *
+ * Return: what @ready says, or -EINTR or -ERESTARTSYS for a signal.
+ */
+int mpa_usock_wait(struct mpa_usock *us,
+		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
+		   long timeo)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	struct sock *sk = us->conn->sk;
+	int ret;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while ((ret = ready(us, len)) == -EAGAIN && timeo) {
+		if (signal_pending(current)) {
+			ret = sock_intr_errno(timeo);
+			break;
+		}
+		release_sock(sk);
+		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
+		lock_sock(sk);
+	}
+	remove_wait_queue(sk_sleep(sk), &wait);
+	return ret;
+}
+
+static void params_for(const struct mpa_usock *us, struct mpa_params *p)
+{
+	const struct mpa_sock_params *sp = &us->params;
+	bool initiator = us->role == MPA_ROLE_INITIATOR;
+
+	*p = (struct mpa_params){
+		.markers = sp->flags & MPA_F_MARKERS,
+		.crc = !(sp->flags & MPA_F_NO_CRC),
+		.p2p = sp->flags & MPA_F_PEER_TO_PEER,
+		.rev = sp->rev,
+		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+		.ird = sp->ird,
+		.ord = sp->ord,
+		.ird_max = max(sp->ird, sp->ird_max),
+	};
+	if (sp->rev == MPA_REV_AUTO)
+		p->rev = initiator ? MPA_REV_1 : MPA_REV_2;
+}
+
+static int start_stream(struct mpa_usock *us)
+{
+	struct mpa_params p;
+
+	if (us->role == MPA_ROLE_RESPONDER)
+		return mpa_start_responder(us->conn, us->params.timeout_ms);
+	params_for(us, &p);
+	return mpa_start_initiator(us->conn, &p, us->pd, us->pd_len,
+				   us->params.timeout_ms);
+}
+
+static int check_start(const struct mpa_usock *us, int role)
+{
+	if (role != MPA_ROLE_INITIATOR && role != MPA_ROLE_RESPONDER)
+		return -EINVAL;
+	if (us->listener)
+		return role == MPA_ROLE_RESPONDER ? 0 : -EINVAL;
+	if (us->role != MPA_ROLE_NONE)
+		return -EINVAL;
+	return us->nr_plain ? -EBUSY : 0;
+}
+
+static int startup_over(struct mpa_usock *us, size_t unused)
+{
+	if (us->ended || us->rejected) {
+		WRITE_ONCE(us->conn->sk->sk_err, 0);
+		return us->ended ? us->err : -ECONNREFUSED;
+	}
+	if (us->operational)
+		return 0;
+	if (us->conn->state == MPA_CONN_REQUEST_SEEN &&
+	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
+		return 0;
+	return -EAGAIN;
+}
+
+/**
+ * mpa_usock_start - begin the startup exchange
+ * @us: the socket, not locked; on a listener: of the sockets it will accept
+ * @role: enum mpa_sock_role
+ * @block: wait until it is over
+ *
+ * Return: as for %MPA_SO_START.
+ */
+int mpa_usock_start(struct mpa_usock *us, int role, bool block)
+{
+	struct sock *sk = us->conn->sk;
+	int ret;
+
+	lock_sock(sk);
+	ret = check_start(us, role);
+	if (ret || us->listener) {
+		us->child_start |= !ret;
+		goto out;
+	}
+	us->role = role;
+	WRITE_ONCE(us->on, true);
+	release_sock(sk);
+	ret = start_stream(us);
+	lock_sock(sk);
+	if (ret) {
+		us->role = MPA_ROLE_NONE;
+		WRITE_ONCE(us->on, false);
+		goto out;
+	}
+	ret = mpa_usock_wait(us, startup_over, 0,
+			     block ? MAX_SCHEDULE_TIMEOUT : 0);
+	if (ret == -EAGAIN)
+		ret = -EINPROGRESS;
+out:
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * mpa_usock_answer - answer the peer's Request
+ * @us: the socket, not locked
+ * @accept: or reject it
+ * @pd: private data
+ * @len: octets of it
+ *
+ * Return: 0; -EINVAL there is no Request to be answered; others as for
+ * mpa_accept().
+ */
+int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
+{
+	struct sock *sk = us->conn->sk;
+	struct mpa_params p;
+	int ret;
+
+	if (us->listener)
+		return -EINVAL;
+	params_for(us, &p);
+	if (accept)
+		return mpa_accept(us->conn, &p, pd, len);
+	ret = mpa_reject(us->conn, &p, pd, len);
+	if (ret)
+		return ret;
+	lock_sock(sk);
+	us->rejected = true;
+	WRITE_ONCE(us->on, false);
+	/* What came behind the Request is plain TCP's. */
+	us->conn->saved.data_ready(sk);
+	wake(us);
+	release_sock(sk);
+	return 0;
+}

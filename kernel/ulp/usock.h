@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * MPA on the socket of an application: an owner of streams like any other, that
+ * stands between the stream and the socket calls. Interface: uapi/linux/mpa.h.
+ *
+ * Calls reach us through the socket's operations, which are replaced when the
+ * protocol is attached; the protocol operations below them stay TCP's. While
+ * @on is false, calls go on to TCP's own operations.
+ *
+ * Locking: the socket's lock, as in conn.h. It is held over every look at a
+ * struct mpa_usock but those that poll() and inet_diag take, which are marked
+ * READ_ONCE(). @work takes it in process context; mpa_usock_release() waits
+ * for it.
+ */
+#ifndef MPA_ULP_USOCK_H
+#define MPA_ULP_USOCK_H
+
+#include <linux/mpa.h>
+#include <linux/net.h>
+#include <linux/poll.h>
+#include <linux/workqueue.h>
+
+#include "conn.h"
+
+enum {
+	/* Longest last message of streaming mode, octets */
+	MPA_LAST_MESSAGE_MAX	= 4096,
+	/* ULPDUs kept back for packing: the longest and its length field */
+	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
+	/* For how long; the same as TCP_CORK's limit */
+	MPA_PEND_MS		= 200,
+};
+
+/**
+ * struct mpa_pend - ULPDUs taken from the application and not sent yet
+ * @buf: each as its length, a u16, and its octets; NULL at first
+ * @size: octets allocated
+ * @head: where the first begins
+ * @tail: where the next goes
+ */
+struct mpa_pend {
+	u8 *buf;
+	u32 size;
+	u32 head;
+	u32 tail;
+};
+
+/**
+ * struct mpa_usock - MPA on the socket of an application
+ * @conn: its stream
+ * @params: what this side asks
+ * @role: enum mpa_sock_role
+ * @on: started and not rejected: calls are ours
+ * @listener: a listening socket; @conn is idle
+ * @child_start: listener: accepted sockets start as Responder
+ * @packing: small ULPDUs wait for acknowledgements
+ * @operational: full operation was reached
+ * @replied: Initiator: the exchange is over
+ * @rejected: by the peer's Reply or ours: plain TCP again
+ * @ended: nothing more will be received
+ * @accept_due: @work is to accept the Request
+ * @close_due: @work is to close TCP
+ * @code: enum mpa_error that ended receiving, the first one
+ * @err: what calls report then, negative; 0 for an orderly end
+ * @nr_plain: calls that are within TCP's own operations
+ * @pend: kept back for packing
+ * @pd: our private data
+ * @pd_len: octets of it
+ * @peer: the peer's
+ * @peer_len: octets of it
+ * @last: last message of streaming mode, or NULL
+ * @last_len: octets of it
+ * @work: what needs process context: sending, accepting, closing
+ * @rcu: delays the freeing for inet_diag
+ */
+struct mpa_usock {
+	struct mpa_conn *conn;
+	struct mpa_sock_params params;
+	u8 role;
+	bool on;
+	bool listener;
+	bool child_start;
+	bool packing;
+	bool operational;
+	bool replied;
+	bool rejected;
+	bool ended;
+	bool accept_due;
+	bool close_due;
+	u8 code;
+	int err;
+	unsigned int nr_plain;
+	struct mpa_pend pend;
+	u8 pd[MPA_PRIVATE_DATA_MAX];
+	u32 pd_len;
+	u8 peer[MPA_PRIVATE_DATA_MAX];
+	u32 peer_len;
+	u8 *last;
+	u32 last_len;
+	struct delayed_work work;
+	struct rcu_head rcu;
+};
+
+/**
+ * mpa_usock_of - what we know of a socket
+ * @sk: the socket, whose file is open, or within an RCU read side
+ *
+ * Return: NULL if nothing: accepted and not adopted for lack of memory.
+ */
+static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
+{
+	struct mpa_conn *conn = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data,
+						      true);
+
+	return conn ? conn->priv : NULL;
+}
+
+/**
+ * mpa_usock_failed - are calls ours, though nothing was or will be received?
+ * @us: the socket, locked
+ *
+ * Return: true after a startup exchange that failed.
+ */
+static inline bool mpa_usock_failed(const struct mpa_usock *us)
+{
+	return us->on && us->ended && !us->operational;
+}
+
+/* usock.c */
+extern struct tcp_ulp_ops mpa_ulp_ops;
+int mpa_usock_init(struct sock *sk);
+void mpa_usock_clone(struct sock *sk);
+int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock);
+void mpa_usock_release(struct sock *sk);
+int mpa_usock_start(struct mpa_usock *us, int role, bool block);
+int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len);
+bool mpa_usock_enter_plain(struct mpa_usock *us);
+void mpa_usock_leave_plain(struct mpa_usock *us);
+int mpa_usock_wait(struct mpa_usock *us,
+		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
+		   long timeo);
+void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
+
+/* usock_ops.c */
+int mpa_usock_take_ops(struct socket *sock);
+const struct proto_ops *mpa_usock_base_ops(const struct socket *sock);
+
+/* usock_opt.c */
+int mpa_usock_setsockopt(struct socket *sock, int level, int name,
+			 sockptr_t val, unsigned int len);
+int mpa_usock_getsockopt(struct socket *sock, int level, int name,
+			 char __user *val, int __user *len);
+int mpa_usock_diag(struct sock *sk, struct sk_buff *skb);
+size_t mpa_usock_diag_size(const struct sock *sk);
+
+/* usock_io.c */
+int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
+int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
+		      int flags);
+__poll_t mpa_usock_poll(struct file *file, struct socket *sock,
+			struct poll_table_struct *wait);
+int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
+void mpa_pend_flush(struct mpa_usock *us);
+void mpa_pend_last(struct mpa_usock *us);
+void mpa_pend_writable(struct mpa_usock *us);
+
+#endif /* MPA_ULP_USOCK_H */

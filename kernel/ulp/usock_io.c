@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sending and receiving on the socket of an application: one call, one ULPDU.
+ *
+ * What is sent is copied from the application first, then framed and handed to
+ * TCP: an application may change its memory at any time, and the CRC must fit
+ * what leaves. What is received stays in TCP's queue, verified, until the
+ * application comes for it; so the peer's window bounds it.
+ */
+#include <linux/errqueue.h>
+#include <linux/sockios.h>
+#include <net/tcp.h>
+
+#include <asm/ioctls.h>
+
+#include "compat/sock_ops.h"
+#include "usock.h"
+
+/* ---- What is kept back ---- */
+
+static u32 pend_octets(const struct mpa_pend *pend)
+{
+	return pend->tail - pend->head;
+}
+
+static u16 pend_length(const struct mpa_pend *pend)
+{
+	u16 len;
+
+	memcpy(&len, pend->buf + pend->head, sizeof(len));
+	return len;
+}
+
+static void pend_forget(struct mpa_pend *pend)
+{
+	pend->head = 0;
+	pend->tail = 0;
+}
+
+/* Makes room at the tail for @need octets. */
+static int pend_grow(struct mpa_pend *pend, u32 need)
+{
+	u32 used = pend_octets(pend);
+	u32 size;
+	u8 *buf;
+
+	if (pend->size - pend->tail >= need)
+		return 0;
+	if (pend->size - used >= need) {
+		memmove(pend->buf, pend->buf + pend->head, used);
+	} else {
+		size = min_t(u32, roundup_pow_of_two(used + need),
+			     MPA_PEND_MAX);
+		buf = kvmalloc(max_t(u32, size, PAGE_SIZE), GFP_KERNEL_ACCOUNT);
+		if (!buf)
+			return -ENOMEM;
+		if (used)
+			memcpy(buf, pend->buf + pend->head, used);
+		kvfree(pend->buf);
+		pend->buf = buf;
+		pend->size = max_t(u32, size, PAGE_SIZE);
+	}
+	pend->head = 0;
+	pend->tail = used;
+	return 0;
+}
+
+static int pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
+{
+	int ret = pend_grow(pend, sizeof(len) + len);
+
+	if (ret)
+		return ret;
+	memcpy(pend->buf + pend->tail, &len, sizeof(len));
+	if (!copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
+				 &msg->msg_iter))
+		return -EFAULT;
+	pend->tail += sizeof(len) + len;
+	return 0;
+}
+
+/* As many of them as the open batch takes. */
+static void pend_fill(struct mpa_usock *us)
+{
+	struct mpa_pend *pend = &us->pend;
+	struct mpa_conn *conn = us->conn;
+	bool first = true;
+
+	while (pend_octets(pend)) {
+		u16 len = pend_length(pend);
+		struct kvec vec = {
+			.iov_base = pend->buf + pend->head + sizeof(len),
+			.iov_len = len,
+		};
+		u32 room = mpa_tx_room(conn);
+
+		if (first && len > room)
+			mpa_tx_widen(conn, len);
+		else if (!room || len > room)
+			break;
+		if (WARN_ON_ONCE(mpa_tx_add(conn, NULL, 0, &vec, 1, len, true)))
+			break;
+		pend->head += sizeof(len) + len;
+		first = false;
+	}
+	if (!pend_octets(pend))
+		pend_forget(pend);
+}
+
+/**
+ * mpa_pend_flush - hand to TCP what was kept back, as far as it takes it
+ * @us: the socket, under lock_sock()
+ *
+ * For what is left, something will come back to it.
+ */
+void mpa_pend_flush(struct mpa_usock *us)
+{
+	int ret = 0;
+
+	mpa_assert_locked(us->conn);
+	while (pend_octets(&us->pend) && !ret) {
+		ret = mpa_tx_begin(us->conn);
+		if (ret)
+			break;
+		pend_fill(us);
+		ret = mpa_tx_send(us->conn);
+	}
+	if (ret == -ENOMEM && !us->conn->tx_err)
+		mpa_usock_kick(us, HZ / 50 + 1);
+	else if (ret && ret != -EAGAIN)
+		pend_forget(&us->pend);
+}
+
+/**
+ * mpa_pend_last - nothing more will be sent: leave nothing behind
+ * @us: the socket, under lock_sock()
+ *
+ * May overdraw the send buffer, once, by what was kept back.
+ */
+void mpa_pend_last(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+	int sndbuf = READ_ONCE(sk->sk_sndbuf);
+
+	if (!us->operational)
+		return;
+	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
+	mpa_tx_last(us->conn);
+	mpa_pend_flush(us);
+	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
+}
+
+/* Small ULPDUs wait while earlier segments are under way (RFC 896). */
+static bool pend_must_wait(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	if (!us->packing || !tcp_sk(sk)->packets_out ||
+	    pend_octets(&us->pend) >= mpa_tx_mulpdu(us->conn))
+		return false;
+	/* Each ACK is to be told. */
+	us->conn->want_write = true;
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	return true;
+}
+
+/**
+ * mpa_pend_writable - TCP may take more
+ * @us: the socket, locked, in any context
+ */
+void mpa_pend_writable(struct mpa_usock *us)
+{
+	if (pend_octets(&us->pend) && !pend_must_wait(us))
+		mpa_usock_kick(us, 0);
+}
+
+/* ---- Sending ---- */
+
+/* The peer, or our application, is to do something first. */
+static int send_state(const struct mpa_usock *us)
+{
+	switch (us->conn->state) {
+	case MPA_CONN_WAIT_REPLY:
+	case MPA_CONN_WAIT_REQUEST:
+		return -EAGAIN;
+	case MPA_CONN_REQUEST_SEEN:
+		return us->params.flags & MPA_F_AUTO_ACCEPT ? -EAGAIN :
+							     -ENOTCONN;
+	default:
+		return mpa_usock_failed(us) ? us->err : 0;
+	}
+}
+
+static int send_ready(struct mpa_usock *us, size_t len)
+{
+	int ret = send_state(us);
+
+	if (ret)
+		return ret;
+	ret = mpa_tx_ready(us->conn);
+	if (ret)
+		return ret;
+	if (len > mpa_tx_mulpdu(us->conn))
+		return -EMSGSIZE;
+	if (pend_octets(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
+		return 0;
+	mpa_pend_flush(us);
+	return pend_octets(&us->pend) ? -EAGAIN : 0;
+}
+
+static void send_settle(struct mpa_usock *us, bool more)
+{
+	if (!pend_octets(&us->pend))
+		return;
+	if (more || pend_must_wait(us))
+		mpa_usock_kick(us, msecs_to_jiffies(MPA_PEND_MS));
+	else
+		mpa_pend_flush(us);
+}
+
+static int send_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = us->conn->sk;
+	bool more = msg->msg_flags & (MSG_MORE | MSG_BATCH);
+	int ret;
+
+	if (msg->msg_flags & (MSG_OOB | MSG_ZEROCOPY | MPA_MSG_SPLICE))
+		return -EOPNOTSUPP;
+	ret = mpa_usock_wait(us, send_ready, len,
+			     sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
+	if (!ret)
+		ret = pend_add(&us->pend, msg, len);
+	/* After an error there may be no successor. */
+	if (us->operational)
+		send_settle(us, more && !ret);
+	return ret ?: len;
+}
+
+/**
+ * mpa_usock_sendmsg - &proto_ops.sendmsg
+ * @sock: the socket
+ * @msg: as for sendmsg(2)
+ * @len: octets
+ *
+ * Return: @len: one ULPDU was taken; or the errors of mpa(7).
+ */
+int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct sock *sk = sock->sk;
+	struct mpa_usock *us = mpa_usock_of(sk);
+	int ret;
+
+	if (!us)
+		return -ENOMEM;
+	lock_sock(sk);
+	if (mpa_usock_enter_plain(us)) {
+		release_sock(sk);
+		ret = mpa_usock_base_ops(sock)->sendmsg(sock, msg, len);
+		mpa_usock_leave_plain(us);
+		return ret;
+	}
+	ret = send_ulpdu(us, msg, len);
+	if (ret < 0)
+		ret = sk_stream_error(sk, msg->msg_flags, ret);
+	release_sock(sk);
+	return ret;
+}
+
+/* ---- Receiving ---- */
+
+/* 1: a ULPDU is there; 0: nothing more will come; -EAGAIN: wait. */
+static int recv_ready(struct mpa_usock *us, size_t unused)
+{
+	if (us->conn->rx_held)
+		return 1;
+	if (us->ended)
+		return us->err;
+	if (us->conn->state == MPA_CONN_REQUEST_SEEN &&
+	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
+		return -ENOTCONN;
+	return -EAGAIN;
+}
+
+static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
+		      int flags)
+{
+	struct mpa_conn *conn = us->conn;
+	u32 ulpdu_len = conn->reader.ulpdu_len;
+	u32 n = min_t(size_t, len, ulpdu_len);
+	int ret = mpa_rx_held_read(conn, &msg->msg_iter, n);
+
+	if (ret)
+		return ret;
+	msg->msg_flags |= MSG_EOR;
+	if (n < ulpdu_len)
+		msg->msg_flags |= MSG_TRUNC;
+	if (!(flags & MSG_PEEK)) {
+		mpa_rx_held_done(conn);
+		mpa_conn_run(conn);
+	}
+	return flags & MSG_TRUNC ? ulpdu_len : n;
+}
+
+/**
+ * mpa_usock_recvmsg - &proto_ops.recvmsg
+ * @sock: the socket
+ * @msg: as for recvmsg(2)
+ * @len: octets there is room for
+ * @flags: likewise
+ *
+ * Return: octets of one ULPDU, with %MSG_EOR set in @msg; 0 without it: the
+ * end; or the errors of mpa(7).
+ */
+int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
+		      int flags)
+{
+	struct sock *sk = sock->sk;
+	struct mpa_usock *us = mpa_usock_of(sk);
+	int ret;
+
+	if (!us)
+		return -ENOMEM;
+	lock_sock(sk);
+	if (flags & MSG_ERRQUEUE || mpa_usock_enter_plain(us)) {
+		release_sock(sk);
+		ret = mpa_usock_base_ops(sock)->recvmsg(sock, msg, len, flags);
+		if (!(flags & MSG_ERRQUEUE))
+			mpa_usock_leave_plain(us);
+		return ret;
+	}
+	ret = flags & MSG_OOB ? -EOPNOTSUPP :
+		mpa_usock_wait(us, recv_ready, 0,
+			       sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
+	if (ret > 0)
+		ret = recv_ulpdu(us, msg, len, flags);
+	release_sock(sk);
+	return ret;
+}
+
+/* ---- Waiting ---- */
+
+static bool writable(struct mpa_usock *us)
+{
+	return READ_ONCE(us->operational) && !READ_ONCE(us->conn->tx_barred) &&
+	       __sk_stream_is_writeable(us->conn->sk, 1);
+}
+
+static __poll_t poll_out(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	/* It would not block: it fails. */
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || writable(us))
+		return EPOLLOUT | EPOLLWRNORM;
+	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
+	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	/* Pairs with TCP's: room that came just before may not be told. */
+	smp_mb__after_atomic();
+	return writable(us) ? EPOLLOUT | EPOLLWRNORM : 0;
+}
+
+static __poll_t poll_in(const struct mpa_usock *us)
+{
+	if (READ_ONCE(us->conn->state) == MPA_CONN_REQUEST_SEEN &&
+	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
+		return EPOLLIN | EPOLLRDNORM | EPOLLPRI;
+	if (READ_ONCE(us->conn->rx_held) || READ_ONCE(us->ended))
+		return EPOLLIN | EPOLLRDNORM;
+	return 0;
+}
+
+/**
+ * mpa_usock_poll - &proto_ops.poll
+ * @file: the socket's
+ * @sock: the socket
+ * @wait: who waits
+ *
+ * Return: what is ready, see mpa(7).
+ */
+__poll_t mpa_usock_poll(struct file *file, struct socket *sock,
+			struct poll_table_struct *wait)
+{
+	struct sock *sk = sock->sk;
+	struct mpa_usock *us = mpa_usock_of(sk);
+	u8 shutdown;
+	__poll_t mask;
+
+	if (!us || !READ_ONCE(us->on))
+		return mpa_usock_base_ops(sock)->poll(file, sock, wait);
+	sock_poll_wait(file, sock, wait);
+	mask = poll_in(us) | poll_out(us);
+	shutdown = READ_ONCE(sk->sk_shutdown);
+	if (shutdown == SHUTDOWN_MASK || inet_sk_state_load(sk) == TCP_CLOSE)
+		mask |= EPOLLHUP;
+	if (shutdown & RCV_SHUTDOWN)
+		mask |= EPOLLRDHUP;
+	if (READ_ONCE(sk->sk_err) ||
+	    !skb_queue_empty_lockless(&sk->sk_error_queue))
+		mask |= EPOLLERR;
+	return mask;
+}
+
+/**
+ * mpa_usock_ioctl - &proto_ops.ioctl
+ * @sock: the socket
+ * @cmd: what to do
+ * @arg: with what
+ *
+ * Return: as ioctl(2). %SIOCINQ tells the length of the next ULPDU.
+ */
+int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	struct sock *sk = sock->sk;
+	struct mpa_usock *us = mpa_usock_of(sk);
+	int len = 0;
+
+	if (cmd != SIOCINQ || !us || !READ_ONCE(us->on))
+		return mpa_usock_base_ops(sock)->ioctl(sock, cmd, arg);
+	lock_sock(sk);
+	if (us->conn->rx_held)
+		len = us->conn->reader.ulpdu_len;
+	release_sock(sk);
+	return put_user(len, (int __user *)arg);
+}

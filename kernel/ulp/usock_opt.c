@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Socket options of level SOL_MPA, and what inet_diag shows.
+ */
+#include <linux/capability.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/netlink.h>
+#include <net/tcp.h>
+
+#include "compat/sock_ops.h"
+#include "usock.h"
+
+enum {
+	PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC | MPA_F_PEER_TO_PEER |
+			  MPA_F_AUTO_ACCEPT,
+	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+};
+
+/* ---- Setting ---- */
+
+/* Shorter than ours: the rest is zero. Longer: the rest must be zero. */
+static int take_struct(void *to, size_t size, sockptr_t val, unsigned int len)
+{
+	int ret;
+
+	if (!len)
+		return -EINVAL;
+	memset(to, 0, size);
+	if (len > size) {
+		ret = check_zeroed_sockptr(val, size, len - size);
+		if (ret <= 0)
+			return ret ?: -E2BIG;
+	}
+	return copy_from_sockptr(to, val, min_t(size_t, size, len)) ? -EFAULT :
+								      0;
+}
+
+static int check_params(const struct sock *sk, const struct mpa_sock_params *p)
+{
+	if (p->flags & ~PARAM_FLAGS || p->rtr & ~RTR_ALL)
+		return -EINVAL;
+	if (p->rev != MPA_REV_AUTO && p->rev != MPA_REV_1 &&
+	    p->rev != MPA_REV_2)
+		return -EINVAL;
+	if (max3(p->ird, p->ord, p->ird_max) >= MPA_ENH_DEPTH_NONE)
+		return -EINVAL;
+	if (p->timeout_ms > INT_MAX)
+		return -EINVAL;
+	if (p->flags & MPA_F_NO_CRC &&
+	    !ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN))
+		return -EPERM;
+	return 0;
+}
+
+static int set_params(struct mpa_usock *us, sockptr_t val, unsigned int len)
+{
+	struct sock *sk = us->conn->sk;
+	struct mpa_sock_params p;
+	int ret;
+
+	ret = take_struct(&p, sizeof(p), val, len);
+	if (!ret)
+		ret = check_params(sk, &p);
+	if (ret)
+		return ret;
+	lock_sock(sk);
+	if (us->on)
+		ret = -EBUSY;
+	else
+		us->params = p;
+	release_sock(sk);
+	return ret;
+}
+
+static int set_private_data(struct mpa_usock *us, sockptr_t val,
+			    unsigned int len)
+{
+	struct sock *sk = us->conn->sk;
+	u8 pd[MPA_PRIVATE_DATA_MAX];
+	int ret = 0;
+
+	if (len > sizeof(pd))
+		return -EMSGSIZE;
+	if (len && copy_from_sockptr(pd, val, len))
+		return -EFAULT;
+	lock_sock(sk);
+	if (us->on) {
+		ret = -EBUSY;
+	} else {
+		memcpy(us->pd, pd, len);
+		us->pd_len = len;
+	}
+	release_sock(sk);
+	return ret;
+}
+
+static int set_last_message(struct mpa_usock *us, sockptr_t val,
+			    unsigned int len)
+{
+	struct sock *sk = us->conn->sk;
+	u8 *last = NULL;
+	int ret = 0;
+
+	if (len > MPA_LAST_MESSAGE_MAX)
+		return -EMSGSIZE;
+	if (len)
+		last = memdup_sockptr(val, len);
+	if (IS_ERR(last))
+		return PTR_ERR(last);
+	lock_sock(sk);
+	if (us->on) {
+		ret = -EBUSY;
+	} else {
+		swap(us->last, last);
+		us->last_len = len;
+	}
+	release_sock(sk);
+	kfree(last);
+	return ret;
+}
+
+static int take_int(int *to, sockptr_t val, unsigned int len)
+{
+	if (len != sizeof(*to))
+		return -EINVAL;
+	return copy_from_sockptr(to, val, sizeof(*to)) ? -EFAULT : 0;
+}
+
+static bool may_block(const struct socket *sock)
+{
+	return !sock->file || !(sock->file->f_flags & O_NONBLOCK);
+}
+
+static int set_start(struct mpa_usock *us, sockptr_t val, unsigned int len)
+{
+	int role, ret;
+
+	ret = take_int(&role, val, len);
+	return ret ?: mpa_usock_start(us, role,
+				      may_block(us->conn->sk->sk_socket));
+}
+
+static int set_answer(struct mpa_usock *us, bool accept, sockptr_t val,
+		      unsigned int len)
+{
+	u8 pd[MPA_PRIVATE_DATA_MAX];
+
+	if (len > sizeof(pd))
+		return -EMSGSIZE;
+	if (len && copy_from_sockptr(pd, val, len))
+		return -EFAULT;
+	return mpa_usock_answer(us, accept, pd, len);
+}
+
+static int set_packing(struct mpa_usock *us, sockptr_t val, unsigned int len)
+{
+	struct sock *sk = us->conn->sk;
+	int on, ret;
+
+	ret = take_int(&on, val, len);
+	if (ret)
+		return ret;
+	lock_sock(sk);
+	us->packing = on;
+	if (!on && us->operational)
+		mpa_pend_flush(us);
+	release_sock(sk);
+	return 0;
+}
+
+static int write_option(struct mpa_usock *us, int name, sockptr_t val,
+			unsigned int len)
+{
+	switch (name) {
+	case MPA_SO_PARAMS:
+		return set_params(us, val, len);
+	case MPA_SO_PRIVATE_DATA:
+		return set_private_data(us, val, len);
+	case MPA_SO_LAST_MESSAGE:
+		return set_last_message(us, val, len);
+	case MPA_SO_START:
+		return set_start(us, val, len);
+	case MPA_SO_ACCEPT:
+	case MPA_SO_REJECT:
+		return set_answer(us, name == MPA_SO_ACCEPT, val, len);
+	case MPA_SO_PACKING:
+		return set_packing(us, val, len);
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+/**
+ * mpa_usock_setsockopt - &proto_ops.setsockopt
+ * @sock: the socket
+ * @level: ours, or TCP is asked, but for what would break the stream
+ * @name: which option
+ * @val: its value
+ * @len: octets of it
+ *
+ * Return: 0, or the errors of mpa(7).
+ */
+int mpa_usock_setsockopt(struct socket *sock, int level, int name,
+			 sockptr_t val, unsigned int len)
+{
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+
+	if (level == SOL_MPA)
+		return us ? write_option(us, name, val, len) : -ENOMEM;
+	/* It writes what is queued and where TCP stands. */
+	if (level == SOL_TCP && name == TCP_REPAIR)
+		return -EOPNOTSUPP;
+	return mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val,
+						    len);
+}
+
+/* ---- Getting ---- */
+
+static u8 state_of(const struct mpa_usock *us)
+{
+	static const u8 states[MPA_CONN_NR_STATES] = {
+		[MPA_CONN_ATTACHED]	= MPA_STATE_STREAMING,
+		[MPA_CONN_WAIT_REPLY]	= MPA_STATE_WAIT_REPLY,
+		[MPA_CONN_WAIT_REQUEST]	= MPA_STATE_WAIT_REQUEST,
+		[MPA_CONN_REQUEST_SEEN]	= MPA_STATE_REQUESTED,
+		[MPA_CONN_OPERATIONAL]	= MPA_STATE_OPERATIONAL,
+		[MPA_CONN_RX_ENDED]	= MPA_STATE_RECEIVE_ENDED,
+		[MPA_CONN_EXITED]	= MPA_STATE_FAILED,
+		[MPA_CONN_CLOSED]	= MPA_STATE_CLOSED,
+	};
+
+	if (us->listener)
+		return MPA_STATE_LISTENING;
+	if (us->rejected)
+		return MPA_STATE_REJECTED;
+	return mpa_usock_failed(us) ? MPA_STATE_FAILED :
+				      states[READ_ONCE(us->conn->state)];
+}
+
+static u32 result_flags(const struct mpa_result *res)
+{
+	return (res->rx_markers ? MPA_F_MARKERS : 0) |
+	       (res->tx_markers ? MPA_F_TX_MARKERS : 0) |
+	       (res->crc ? 0 : MPA_F_NO_CRC) |
+	       (res->p2p ? MPA_F_PEER_TO_PEER : 0) |
+	       (res->enhanced ? MPA_F_ENHANCED : 0);
+}
+
+/* Without the lock the numbers may not fit together: good enough to look at. */
+static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
+{
+	const struct mpa_result *res = &us->conn->res;
+
+	*info = (struct mpa_sock_info){
+		.state = state_of(us),
+		.role = us->role,
+		.error = us->code,
+		.err = -us->err,
+		.peer_data_len = us->peer_len,
+	};
+	if (!us->operational && !us->rejected)
+		return;
+	info->rev = res->rev;
+	info->rtr = res->rtr;
+	info->flags = result_flags(res);
+	info->ird = res->ird;
+	info->ord = res->ord;
+	info->peer_ird = res->peer_ird;
+	info->peer_ord = res->peer_ord;
+}
+
+static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)
+{
+	struct mpa_conn_stats st;
+
+	mpa_conn_stats(us->conn, &st);
+	*to = (struct mpa_sock_stats){
+		.tx_fpdus = st.tx_fpdus,
+		.tx_batches = st.tx_batches,
+		.tx_octets = st.tx_octets,
+		.rx_fpdus = st.rx_fpdus,
+		.rx_octets = st.rx_octets,
+		.rx_crc_errors = st.rx_crc_errors,
+		.rx_marker_errors = st.rx_marker_errors,
+		.rx_dropped = st.rx_dropped,
+	};
+}
+
+/**
+ * union value - an option's value on its way to the application
+ * @params: %MPA_SO_PARAMS
+ * @info: %MPA_SO_INFO
+ * @stats: %MPA_SO_STATS
+ * @word: %MPA_SO_MULPDU, %MPA_SO_PACKING
+ * @pd: private data
+ */
+union value {
+	struct mpa_sock_params params;
+	struct mpa_sock_info info;
+	struct mpa_sock_stats stats;
+	u32 word;
+	u8 pd[MPA_PRIVATE_DATA_MAX];
+};
+
+static u32 mulpdu(struct mpa_usock *us)
+{
+	return us->operational ? mpa_tx_mulpdu(us->conn) : 0;
+}
+
+/* Its length, or a negative error; octets of any length are told by @octets. */
+static int get_value(struct mpa_usock *us, int name, union value *v,
+		     bool *octets)
+{
+	switch (name) {
+	case MPA_SO_PARAMS:
+		v->params = us->params;
+		return sizeof(v->params);
+	case MPA_SO_INFO:
+		fill_info(us, &v->info);
+		v->info.mulpdu = mulpdu(us);
+		return sizeof(v->info);
+	case MPA_SO_STATS:
+		fill_stats(us, &v->stats);
+		return sizeof(v->stats);
+	case MPA_SO_MULPDU:
+		v->word = mulpdu(us);
+		return v->word ? sizeof(v->word) : -ENOTCONN;
+	case MPA_SO_PACKING:
+		v->word = us->packing;
+		return sizeof(v->word);
+	case MPA_SO_PRIVATE_DATA:
+		*octets = true;
+		memcpy(v->pd, us->pd, us->pd_len);
+		return us->pd_len;
+	case MPA_SO_PEER_DATA:
+		*octets = true;
+		memcpy(v->pd, us->peer, us->peer_len);
+		return us->peer_len;
+	default:
+		return -ENOPROTOOPT;
+	}
+}
+
+static int give_value(char __user *val, int __user *optlen, const void *from,
+		      int len, bool whole)
+{
+	int room;
+
+	if (get_user(room, optlen))
+		return -EFAULT;
+	if (room < 0)
+		return -EINVAL;
+	/* A structure may be cut, octets are given whole. */
+	if (!whole)
+		len = min(len, room);
+	if (put_user(len, optlen))
+		return -EFAULT;
+	if (len > room)
+		return -ERANGE;
+	return copy_to_user(val, from, len) ? -EFAULT : 0;
+}
+
+static int get_last_message(struct mpa_usock *us, char __user *val,
+			    int __user *len)
+{
+	u32 last_len;
+	u8 *last;
+	int ret;
+
+	lock_sock(us->conn->sk);
+	last_len = us->last_len;
+	last = us->last ? kmemdup(us->last, last_len, GFP_KERNEL) : NULL;
+	ret = us->last && !last ? -ENOMEM : 0;
+	release_sock(us->conn->sk);
+	if (!ret)
+		ret = give_value(val, len, last, last_len, true);
+	kfree(last);
+	return ret;
+}
+
+static int read_option(struct mpa_usock *us, int name, char __user *val,
+		       int __user *len)
+{
+	bool octets = false;
+	union value v;
+	int ret;
+
+	if (name == MPA_SO_LAST_MESSAGE)
+		return get_last_message(us, val, len);
+	lock_sock(us->conn->sk);
+	ret = get_value(us, name, &v, &octets);
+	release_sock(us->conn->sk);
+	return ret < 0 ? ret : give_value(val, len, &v, ret, octets);
+}
+
+/**
+ * mpa_usock_getsockopt - &proto_ops.getsockopt
+ * @sock: the socket
+ * @level: ours, or TCP is asked, but for what would break the stream
+ * @name: which option
+ * @val: where its value goes
+ * @len: octets there; set to those of the value
+ *
+ * Return: 0, or the errors of mpa(7).
+ */
+int mpa_usock_getsockopt(struct socket *sock, int level, int name,
+			 char __user *val, int __user *len)
+{
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+
+	if (level == SOL_MPA)
+		return us ? read_option(us, name, val, len) : -ENOMEM;
+	/* It takes octets out of the receive queue. */
+	if (level == SOL_TCP && name == TCP_ZEROCOPY_RECEIVE)
+		return -EOPNOTSUPP;
+	return mpa_usock_base_ops(sock)->getsockopt(sock, level, name, val,
+						    len);
+}
+
+/* ---- inet_diag ---- */
+
+/**
+ * mpa_usock_diag_size - &tcp_ulp_ops.get_info_size
+ * @sk: the socket, not locked
+ *
+ * Return: octets that mpa_usock_diag() needs.
+ */
+size_t mpa_usock_diag_size(const struct sock *sk)
+{
+	return nla_total_size(0) +
+	       nla_total_size_64bit(sizeof(struct mpa_sock_info)) +
+	       nla_total_size_64bit(sizeof(struct mpa_sock_stats));
+}
+
+static int diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
+{
+	struct mpa_sock_info info;
+	struct mpa_sock_stats stats;
+
+	fill_info(us, &info);
+	fill_stats(us, &stats);
+	return nla_put(skb, MPA_DIAG_INFO, sizeof(info), &info) ?:
+	       nla_put_64bit(skb, MPA_DIAG_STATS, sizeof(stats), &stats,
+			     MPA_DIAG_UNSPEC);
+}
+
+/**
+ * mpa_usock_diag - &tcp_ulp_ops.get_info
+ * @sk: the socket, not locked
+ * @skb: the message
+ *
+ * Nothing is told of a socket of the kernel's; its owner does that.
+ *
+ * Return: 0, or -EMSGSIZE.
+ */
+int mpa_usock_diag(struct sock *sk, struct sk_buff *skb)
+{
+	struct mpa_usock *us = NULL;
+	struct nlattr *nest;
+	int ret = 0;
+
+	nest = nla_nest_start_noflag(skb, INET_ULP_INFO_MPA);
+	if (!nest)
+		return -EMSGSIZE;
+	rcu_read_lock();
+	if (!sk->sk_kern_sock)
+		us = mpa_usock_of(sk);
+	if (us)
+		ret = diag_fill(us, skb);
+	rcu_read_unlock();
+	if (ret || !us)
+		nla_nest_cancel(skb, nest);
+	else
+		nla_nest_end(skb, nest);
+	return ret;
+}
