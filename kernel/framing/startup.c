@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The startup exchange: codec of the Request and Reply Frames of revisions 1
- * and 2, and the negotiation. RFC 5044 section 7.1, RFC 6581 sections 6 to 10.
+ * The startup exchange: codec of the Request and Reply Frames of revisions 0,
+ * 1 and 2, and the negotiation. RFC 5044 section 7.1 and appendix C, RFC 6581
+ * sections 6 to 10.
+ *
+ * Revision 0 is spoken by the RDMA Consortium's implementations, or rather for
+ * them by software that exchanges startup frames in their place. They know
+ * neither a stream without Markers nor one without CRCs, whatever they were
+ * told, so both are in use in both directions (appendix C.1 and C.2.5).
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -59,9 +65,13 @@ static int check_rev(const u8 *buf, u32 avail)
 {
 	if (avail <= OFF_REV)
 		return 0;
-	if (buf[OFF_REV] != MPA_REV_1 && buf[OFF_REV] != MPA_REV_2)
+	if (buf[OFF_REV] > MPA_REV_2)
 		return -EPROTONOSUPPORT;
 	if (buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] < MPA_REV_2)
+		return -EINVAL;
+	/* Such a peer sends Markers and wants them: it cannot mean that. */
+	if (buf[OFF_REV] == MPA_REV_RDMAC &&
+	    !(buf[OFF_FLAGS] & MPA_FLAG_MARKERS))
 		return -EINVAL;
 	return 0;
 }
@@ -117,8 +127,9 @@ static void parse_enhanced(const u8 *p, struct mpa_frame *f)
  * -EALREADY for a Request where a Reply was due (both ends are Initiators,
  * RFC 5044 section 7.1.2 rule 8), -EPROTONOSUPPORT for an unknown revision,
  * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX octets of private data,
- * -EINVAL for an enhanced frame of revision 1 or without room for its four
- * octets.
+ * -EINVAL for an enhanced frame of a revision before 2 or without room for its
+ * four octets, or one of revision 0 without M. Whether our side speaks the
+ * revision is not judged here.
  */
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd)
@@ -225,19 +236,23 @@ int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
  *	negotiation of a depth sets @req->ird or @req->ord to
  *	%MPA_ENH_DEPTH_NONE before it sends (RFC 6581 section 9.1).
  *
- * Of revision 2 and enhanced if @own speaks that, else of revision 1.
- * Peer-to-peer mode is asked for only if there is an RTR to open it with.
+ * Of revision 2 and enhanced if @own speaks that and wants it, else of revision
+ * 1, or of 0 if that is all @own speaks. Peer-to-peer mode is asked for only if
+ * there is an RTR to open it with.
  */
 void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 {
+	u8 rev = min_t(u8, own->rev, MPA_REV_2);
+
+	if (own->plain && rev > MPA_REV_1)
+		rev = max_t(u8, own->rev_min, MPA_REV_1);
 	*req = (struct mpa_frame){
-		.markers = own->markers,
-		.crc = own->crc,
-		.rev = MPA_REV_1,
+		.markers = own->markers || rev == MPA_REV_RDMAC,
+		.crc = own->crc || rev == MPA_REV_RDMAC,
+		.rev = rev,
 	};
-	if (own->rev < MPA_REV_2)
+	if (own->plain || rev < MPA_REV_2)
 		return;
-	req->rev = MPA_REV_2;
 	req->enhanced = true;
 	req->ird = min_t(u16, own->ird, DEPTH_MAX);
 	req->ord = min_t(u16, own->ord, DEPTH_MAX);
@@ -269,12 +284,27 @@ static void answer_depths(const struct mpa_params *own,
 	res->peer_ord = req->ord;
 }
 
+static u8 ddp_version(u8 rev)
+{
+	return rev == MPA_REV_RDMAC ? 0 : 1;
+}
+
+/* The revision of the Reply to a Request of @rev, or -EPROTONOSUPPORT. */
+static int reply_rev(const struct mpa_params *own, u8 rev, bool reject)
+{
+	if (mpa_serves(own, rev))
+		return min(own->rev, rev);
+	/* Appendix C.2.1: an older peer reads in the Reply why it is refused. */
+	if (reject && rev < mpa_lowest_rev(own))
+		return mpa_lowest_rev(own);
+	return -EPROTONOSUPPORT;
+}
+
 /**
  * mpa_answer - the Responder's Reply, and what follows from it
  * @own: what our side asks; @own->rtr must name at least one kind if @own->rev
  *	is %MPA_REV_2 (RFC 6581 section 9.2)
- * @req: the Request, of a revision not above @own->rev: a caller that is told
- *	to speak less than it could closes on a newer Request, without a Reply
+ * @req: the Request
  * @reject: refuse the connection
  * @rep: the Reply, without private data
  * @res: the connection's result; after a refusal of use only for the peer's
@@ -285,36 +315,48 @@ static void answer_depths(const struct mpa_params *own,
  * ORD, as far as @own->ird_max, and to 1 if a Read may come as RTR; leaves a
  * depth alone of which the Initiator says so; offers the RTR kinds that both
  * know, or all of ours if there is none (RFC 6581 section 9). C is set if
- * either side prefers CRCs, for then they are in use.
+ * either side prefers CRCs, for then they are in use. In a Reply of revision 0
+ * both M and C are set whatever @own prefers (RFC 5044 appendix C.2.3).
+ *
+ * Return: 0; -EPROTONOSUPPORT, with nothing written, if @own does not speak
+ * the Request's revision: a newer one is not answered at all, and an older one
+ * only with @reject, in the lowest revision of @own's.
  */
-void mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
-		bool reject, struct mpa_frame *rep, struct mpa_result *res)
+int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
+	       bool reject, struct mpa_frame *rep, struct mpa_result *res)
 {
+	int rev = reply_rev(own, req->rev, reject);
+	bool rdmac = rev == MPA_REV_RDMAC;
+
+	if (rev < 0)
+		return rev;
 	*rep = (struct mpa_frame){
 		.reply = true,
-		.markers = own->markers,
-		.crc = own->crc || req->crc,
+		.markers = own->markers || rdmac,
+		.crc = own->crc || req->crc || rdmac,
 		.reject = reject,
 		.enhanced = req->enhanced,
-		.rev = req->rev,
+		.rev = rev,
 	};
 	*res = (struct mpa_result){
-		.rev = req->rev,
+		.rev = rev,
+		.ddp_version = ddp_version(rev),
 		.enhanced = req->enhanced,
-		.tx_markers = req->markers,
-		.rx_markers = own->markers,
+		.tx_markers = req->markers || rdmac,
+		.rx_markers = rep->markers,
 		.crc = rep->crc,
 		.ird = own->ird,
 		.ord = own->ord,
 	};
 	if (!req->enhanced)
-		return;
+		return 0;
 	rep->p2p = req->p2p;
 	if (req->p2p)
 		rep->rtr = own->rtr & req->rtr ?: own->rtr;
 	res->p2p = rep->p2p;
 	res->rtr = rep->rtr;
 	answer_depths(own, req, rep, res);
+	return 0;
 }
 
 static u8 choose_rtr(u8 kinds)
@@ -363,6 +405,23 @@ static int conclude_rtr(const struct mpa_frame *req,
 	return res->rtr ? 0 : -EOPNOTSUPP;
 }
 
+/* Is @rep an answer to @req that @own can go on from? */
+static int check_reply(const struct mpa_params *own,
+		       const struct mpa_frame *req, const struct mpa_frame *rep)
+{
+	if (rep->reject)
+		return -ECONNREFUSED;
+	if (rep->rev > req->rev)
+		return -EPROTO;
+	/* Without asking: the peer does what it can do (appendix C.2.2, C.2.5). */
+	if (rep->rev < mpa_lowest_rev(own) ||
+	    (rep->rev == MPA_REV_RDMAC && req->enhanced))
+		return -EPROTONOSUPPORT;
+	if (rep->enhanced != req->enhanced || rep->p2p != req->p2p)
+		return -EPROTO;
+	return 0;
+}
+
 /**
  * mpa_conclude - what the Initiator makes of the Reply
  * @own: what our side asks
@@ -371,27 +430,33 @@ static int conclude_rtr(const struct mpa_frame *req,
  * @res: the connection's result; complete only on success, the peer's depths
  *	are valid also with -ECONNREFUSED, -ENOSPC and -EOPNOTSUPP
  *
- * Of several RTR kinds it takes Write before Read before Send.
+ * Of several RTR kinds it takes Write before Read before Send. A Reply of
+ * revision 0 brings Markers in both directions, CRCs, and version 0 of DDP and
+ * RDMAP, whatever was asked for (RFC 5044 appendix C.2.5).
  *
- * Return: 0, or -ECONNREFUSED if the Responder refused; -EPROTO if the Reply
- * is no answer to the Request: of a newer revision, enhanced where the
- * Request was not or the other way round, or A not echoed; -ENOSPC if our IRD
- * cannot be raised to the Responder's ORD (it is owed a Terminate 2/0/06);
- * -EOPNOTSUPP if no RTR kind is common to both (Terminate 2/0/07).
+ * Return: 0, or -ECONNREFUSED if the Responder refused; -EPROTONOSUPPORT if it
+ * speaks an older revision, and @own does not, or had asked for what that
+ * revision does not have; -EPROTO if the Reply is no answer to the Request: of
+ * a newer revision, enhanced where the Request was not or the other way round,
+ * or A not echoed; -ENOSPC if our IRD cannot be raised to the Responder's ORD
+ * (it is owed a Terminate 2/0/06); -EOPNOTSUPP if no RTR kind is common to both
+ * (Terminate 2/0/07).
  */
 int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		 const struct mpa_frame *rep, struct mpa_result *res)
 {
+	bool rdmac = rep->rev == MPA_REV_RDMAC;
 	int ret;
 
 	*res = (struct mpa_result){
 		.initiator = true,
 		.rev = rep->rev,
+		.ddp_version = ddp_version(rep->rev),
 		.enhanced = req->enhanced && rep->enhanced,
 		.p2p = req->p2p,
-		.tx_markers = rep->markers,
-		.rx_markers = req->markers,
-		.crc = req->crc || rep->crc,
+		.tx_markers = rep->markers || rdmac,
+		.rx_markers = req->markers || rdmac,
+		.crc = req->crc || rep->crc || rdmac,
 		.ird = own->ird,
 		.ord = own->ord,
 	};
@@ -399,13 +464,9 @@ int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		res->peer_ird = rep->ird;
 		res->peer_ord = rep->ord;
 	}
-	if (rep->reject)
-		return -ECONNREFUSED;
-	if (rep->rev > req->rev || rep->enhanced != req->enhanced ||
-	    rep->p2p != req->p2p)
-		return -EPROTO;
-	if (!res->enhanced)
-		return 0;
+	ret = check_reply(own, req, rep);
+	if (ret || !res->enhanced)
+		return ret;
 	ret = conclude_depths(own, req, rep, res);
 	return ret ?: conclude_rtr(req, rep, res);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The startup exchange: Request and Reply Frames of revisions 1 and 2, and
- * what follows from the two of them. RFC 5044 section 7.1, RFC 6581.
+ * The startup exchange: Request and Reply Frames of revisions 0, 1 and 2, and
+ * what follows from the two of them. RFC 5044 section 7.1 and appendix C,
+ * RFC 6581.
  */
 #ifndef MPA_FRAMING_STARTUP_H
 #define MPA_FRAMING_STARTUP_H
@@ -50,17 +51,34 @@ struct mpa_frame {
  * @markers: ask the peer for Markers (RFC 5044: off unless configured)
  * @crc: prefer CRCs; false only by an administrator's request
  * @p2p: as Initiator: ask for peer-to-peer mode; as Responder ignored
- * @rev: highest revision to speak, %MPA_REV_1 or %MPA_REV_2
+ * @permissive: take up the RDMA Consortium's protocols with a peer of
+ *	revision 0, if @rev is higher and @rev_min is 0
+ * @plain: as Initiator: ask for nothing that is enhanced, so that the Request
+ *	is one of revision 1 unless @rev_min forbids (RFC 6581 section 10); as
+ *	Responder ignored
+ * @rev: highest revision to speak. %MPA_REV_RDMAC alone is not a limit but
+ *	what we are: then Markers and CRCs are asked for in any case, and a
+ *	Request of revision 1 is answered in our own.
+ * @rev_min: lowest revision to speak; not above @rev. 0 is as good as
+ *	%MPA_REV_1, but with @permissive. More than %MPA_REV_1 shuts out peers
+ *	that RFC 6581 section 10 wants served: an administrator's choice.
  * @rtr: RTR kinds we support, MPA_RTR_* set
  * @ird: inbound Read depth we offer (Initiator) or will grant (Responder)
  * @ord: outbound Read depth we want
  * @ird_max: limit to which @ird may be raised in negotiation
+ *
+ * The three kinds of peer of RFC 5044 appendix C: RDMAC is a @rev of
+ * %MPA_REV_RDMAC, IETF non-permissive a higher one, and IETF permissive the
+ * same with @permissive.
  */
 struct mpa_params {
 	bool markers;
 	bool crc;
 	bool p2p;
+	bool permissive;
+	bool plain;
 	u8 rev;
+	u8 rev_min;
 	u8 rtr;
 	u16 ird;
 	u16 ord;
@@ -70,7 +88,9 @@ struct mpa_params {
 /**
  * struct mpa_result - what the startup exchange came to; never changes after
  * @initiator: our role
- * @rev: revision both speak
+ * @rev: revision both speak; the Reply's
+ * @ddp_version: version of DDP and RDMAP, on everything sent and received: 0
+ *	with revision 0, else 1 (RFC 5044 appendix C.1)
  * @enhanced: RFC 6581's exchange took place
  * @p2p: an RTR opens the stream
  * @rtr: the kind of RTR to send or expect: one MPA_RTR_* bit (Initiator), the
@@ -86,6 +106,7 @@ struct mpa_params {
 struct mpa_result {
 	bool initiator;
 	u8 rev;
+	u8 ddp_version;
 	bool enhanced;
 	bool p2p;
 	u8 rtr;
@@ -98,13 +119,44 @@ struct mpa_result {
 	u16 peer_ord;
 };
 
+/**
+ * mpa_lowest_rev - the lowest revision our side speaks
+ * @own: what our side asks
+ *
+ * Return: MPA_REV_*; %MPA_REV_RDMAC with the first and the last of the three
+ * kinds of peer.
+ */
+static inline u8 mpa_lowest_rev(const struct mpa_params *own)
+{
+	if (own->rev == MPA_REV_RDMAC || own->permissive || own->rev_min)
+		return own->rev_min;
+	return MPA_REV_1;
+}
+
+/**
+ * mpa_serves - can a Responder accept a Request of this revision?
+ * @own: what our side asks
+ * @rev: the Request's revision
+ *
+ * A caller that is told no before it asks its consumer spares it the question.
+ *
+ * Return: true if so. If not, a revision above ours wants TCP closed without a
+ * Reply, one below may get a Reply that refuses (mpa_answer()).
+ */
+static inline bool mpa_serves(const struct mpa_params *own, u8 rev)
+{
+	if (own->rev == MPA_REV_RDMAC)
+		return rev <= MPA_REV_1;
+	return rev <= own->rev && rev >= mpa_lowest_rev(own);
+}
+
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd);
 int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
 		    const void *pd);
 void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req);
-void mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
-		bool reject, struct mpa_frame *rep, struct mpa_result *res);
+int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
+	       bool reject, struct mpa_frame *rep, struct mpa_result *res);
 int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		 const struct mpa_frame *rep, struct mpa_result *res);
 

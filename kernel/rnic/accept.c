@@ -43,7 +43,8 @@ static int mpa_ep_await(struct mpa_ep *ep)
 	if (!ret)
 		ret = mpa_ep_attach(ep, MPA_EP_AWAITING);
 	if (!ret)
-		ret = mpa_start_responder(ep->conn, mpa_cm_defaults.request_ms);
+		ret = mpa_start_responder(ep->conn, NULL, 0,
+					  mpa_cm_defaults.request_ms);
 	return ret;
 }
 

@@ -179,9 +179,10 @@ void mpa_ep_tcp(struct mpa_ep *ep)
 
 /*
  * To an older peer our Request is badly formatted, and it closes TCP (RFC 6581
- * section 10). Another endpoint tries again, in its words: this one's socket
- * cannot be used twice. It inherits QP and identifier, and with that the duty
- * to report.
+ * section 10); one of revision 0 may answer all the same, but has taken our
+ * depths for private data. Another endpoint tries again, in its words: this
+ * one's socket cannot be used twice. It inherits QP and identifier, and with
+ * that the duty to report.
  */
 static void mpa_ep_fall_back(struct mpa_ep *ep)
 {
@@ -218,19 +219,37 @@ static void mpa_ep_fall_back(struct mpa_ep *ep)
 	mpa_ep_finish(ep, false, 0);
 }
 
+static bool mpa_ep_may_fall_back(const struct mpa_ep *ep)
+{
+	const struct mpa_params *p = &ep->params;
+
+	if (p->rev < MPA_REV_2 || p->rev_min >= MPA_REV_2)
+		return false;
+	return ep->status == -ECONNRESET ||
+	       (ep->status == -EPROTONOSUPPORT && p->permissive);
+}
+
+/*
+ * Who has refused us, or speaks an older revision, is about to close and gets a
+ * FIN; anyone else is to hear of it at once.
+ */
+static bool mpa_ep_fails_hard(const struct mpa_ep *ep)
+{
+	return ep->status != -ECONNREFUSED && ep->status != -EPROTONOSUPPORT;
+}
+
 /**
  * mpa_ep_failed - the startup exchange has failed
  * @ep: the endpoint, locked; mpa_ep.status says why
  */
 void mpa_ep_failed(struct mpa_ep *ep)
 {
-	if (ep->status == -ECONNRESET && ep->params.rev == MPA_REV_2) {
+	if (mpa_ep_may_fall_back(ep)) {
 		mpa_ep_fall_back(ep);
 		return;
 	}
 	mpa_count(ep->dev, ep->status == -ECONNREFUSED ?
 				   MPA_CNT_CONN_REJECTED :
 				   MPA_CNT_CONN_STARTUP_ERROR);
-	/* Who has refused us is about to close, anyone else is to hear of it. */
-	mpa_ep_finish(ep, ep->status != -ECONNREFUSED, ep->status);
+	mpa_ep_finish(ep, mpa_ep_fails_hard(ep), ep->status);
 }

@@ -53,6 +53,10 @@ enum {
  *	listen.c
  * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
  * @ask_markers: new connections ask the peer for Markers; read unlocked
+ * @permissive: new connections take up the RDMA Consortium's protocols with a
+ *	peer that knows no others; read unlocked
+ * @mpa_rev: highest revision of MPA new connections speak, or %MPA_REV_RDMAC
+ *	to be such a peer; read unlocked
  * @debugfs: directory of the device; set once, after registration
  * @entry: in the module's list of devices, under its lock
  * @unregister: takes @ibdev from the core, or waits until somebody else has;
@@ -80,6 +84,8 @@ struct mpa_dev {
 	struct list_head listeners;
 	u8 cm_gone;
 	bool ask_markers;
+	bool permissive;
+	u8 mpa_rev;
 	struct dentry *debugfs;
 	struct list_head entry;
 	struct work_struct unregister;

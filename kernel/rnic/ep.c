@@ -756,6 +756,11 @@ static void mpa_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 		return;
 	mpa_ep_set_state(ep, MPA_EP_REQUESTED);
 	mpa_ep_arm(ep, mpa_cm_defaults.answer_ms);
+	/* No answer of the consumer's could make a connection of it. */
+	if (!mpa_serves(&ep->params, req->rev)) {
+		mpa_ep_kick(ep, MPA_EP_DO_REFUSE);
+		return;
+	}
 	/* Without the enhanced exchange nothing limits the consumer but us. */
 	event.ird = MPA_MAX_ORD;
 	event.ord = MPA_MAX_IRD;
@@ -795,14 +800,13 @@ static void mpa_ep_refused(struct mpa_ep *ep, const struct mpa_result *res,
 }
 
 /* The QP tells the peer with a Terminate, then asks for an orderly end. */
-static void mpa_ep_startup_fault(struct mpa_ep *ep, int status)
+static void mpa_ep_startup_fault(struct mpa_ep *ep, const struct ddp_fault *f)
 {
 	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 	mpa_ep_set_state(ep, MPA_EP_CLOSING);
 	ep->fin_due = true;
 	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
-	mpa_qp_startup_fault(ep->qp, status == -ENOSPC ? &ddp_fault_ird :
-							 &ddp_fault_rtr);
+	mpa_qp_startup_fault(ep->qp, f);
 }
 
 static void mpa_op_reply(struct mpa_conn *conn, int status,
@@ -810,9 +814,15 @@ static void mpa_op_reply(struct mpa_conn *conn, int status,
 			 u32 pd_len)
 {
 	struct mpa_ep *ep = mpa_priv(conn);
+	const struct ddp_fault *f = &ddp_fault_mpa_local;
 
+	if (status == -ENOSPC)
+		f = &ddp_fault_ird;
+	else if (status == -EOPNOTSUPP)
+		f = &ddp_fault_rtr;
 	if (!status && !ep->operational)
 		status = -ECONNABORTED;
+	/* If the core fails, the peer is owed a word too (RFC 6581 section 8). */
 	if (!status)
 		status = mpa_ep_announce(ep, pd, pd_len);
 	if (!status)
@@ -820,8 +830,8 @@ static void mpa_op_reply(struct mpa_conn *conn, int status,
 	ep->status = status;
 	if (status == -ECONNREFUSED && res)
 		mpa_ep_refused(ep, res, pd, pd_len);
-	if (ep->operational && (status == -ENOSPC || status == -EOPNOTSUPP))
-		mpa_ep_startup_fault(ep, status);
+	if (ep->operational)
+		mpa_ep_startup_fault(ep, f);
 	else
 		mpa_ep_kick(ep, MPA_EP_DO_FAILED);
 }

@@ -330,7 +330,7 @@ static void mpa_qp_start(struct mpa_qp *qp, const struct mpa_result *res)
 {
 	struct mpa_reads *r = &qp->reads;
 
-	qp->version = res->rev == MPA_REV_RDMAC ? 0 : RDMAP_VERSION;
+	qp->version = res->ddp_version;
 	qp->initiator = res->initiator;
 	qp->cause = 0;
 	qp->rx = (struct mpa_rx_state){ .send_msn = 1, .read_msn = 1 };
@@ -396,7 +396,7 @@ void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code)
 /**
  * mpa_qp_startup_fault - the Initiator cannot honour what was negotiated
  * @qp: the QP, in RTS; socket lock held
- * @f: &ddp_fault_ird or &ddp_fault_rtr
+ * @f: &ddp_fault_ird, &ddp_fault_rtr or &ddp_fault_mpa_local
  */
 void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f)
 {

@@ -42,7 +42,8 @@ enum mpa_error {
  * struct mpa_ops - call-ups of a stream's owner
  * @request: Responder: a valid Request Frame has arrived, with @pd_len octets
  *	of private data at @pd (gone on return). Answer with mpa_accept() or
- *	mpa_reject(), later and from process context.
+ *	mpa_reject(), later and from process context. Of a revision that
+ *	mpa_serves() denies only the latter can succeed.
  * @operational: the stream enters full operation with @res, which stays valid
  *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
  *	within mpa_accept().
@@ -50,7 +51,9 @@ enum mpa_error {
  *	-ECONNREFUSED: the peer rejected; -ENOSPC: its ORD is more than our IRD
  *	can be; -EOPNOTSUPP: no RTR in common (in both cases @operational came
  *	first, so that a Terminate can be sent); -ECONNRESET, -ETIMEDOUT: TCP
- *	ended or nothing came in time; -EPROTO and its kin: improper frame.
+ *	ended or nothing came in time; -EPROTONOSUPPORT: a revision we do not
+ *	speak, or an RDMAC peer's and the Request was enhanced; -EPROTO and its
+ *	kin: improper frame. The last three want TCP closed.
  *	@res holds what was understood and may be NULL on improper frames.
  *	Failed startups call only this, not @ended.
  * @ulpdu: a ULPDU of @len octets has arrived and was verified; read it with
@@ -81,6 +84,8 @@ struct mpa_ops {
 
 enum {
 	MPA_STARTUP_TIMEOUT_MS	= 5000,
+	/* Longest last streaming message mpa_start_responder() takes. */
+	MPA_LAST_MESSAGE_MAX	= 65536,
 	/* Longest header mpa_tx_add() takes beside the payload. */
 	MPA_TX_HEADER_MAX	= 80,
 };
@@ -95,7 +100,8 @@ struct socket *mpa_socket(const struct mpa_conn *conn);
 /* Startup (startup.c) */
 int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 			const void *pd, u32 pd_len, unsigned int timeout_ms);
-int mpa_start_responder(struct mpa_conn *conn, unsigned int timeout_ms);
+int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
+			unsigned int timeout_ms);
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len);
 int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,

@@ -5,6 +5,12 @@
  * One timer. It runs while we wait for the peer's frame, and with a Responder
  * in peer-to-peer mode until the first FPDU has come; while the owner thinks
  * about a Request it stands still.
+ *
+ * Octets stay in TCP's queue until they are known to be a frame's, so whatever
+ * came before the stream was started, or comes right behind a frame, is there
+ * when its turn comes. The same makes a Responder's last streaming message safe
+ * (RFC 5044 section 7.1.5): by the time it goes out, the stream waits for the
+ * Request already.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -156,13 +162,11 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	const u8 *pd;
 	int ret;
 
-	/* What came before the Request cannot be the answer to it. */
-	if (su->early) {
-		fail(conn, -EPROTO);
-		return;
-	}
 	gather_frame(conn);
 	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
+	/* What came before the Request cannot be the answer to it. */
+	if (su->early && ret != -EALREADY)
+		ret = -EPROTO;
 	if (ret < 0)
 		fail(conn, ret);
 	if (ret <= 0)
@@ -264,26 +268,58 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA);
 
+/* Part of it may be on its way when it fails, so there is no second try. */
+static int send_last_message(struct mpa_conn *conn, const void *last, u32 len)
+{
+	struct kvec vec = { .iov_base = (void *)last, .iov_len = len };
+	int ret;
+
+	if (!len)
+		return 0;
+	ret = mpa_tx_push(conn, &vec, 1, len);
+	if (!ret)
+		return 0;
+	disarm(conn);
+	mpa_set_state(conn, MPA_CONN_EXITED);
+	mpa_startup_done(conn);
+	conn->muted = true;
+	return ret == -ENOMEM ? ret : -ECONNRESET;
+}
+
 /**
  * mpa_start_responder - wait for a Request Frame
  * @conn: the stream, attached and not started
+ * @last: last streaming message: what tells the peer that it may send its
+ *	Request (RFC 5044 sections 7.1.3 and 7.1.5)
+ * @last_len: octets of it, at most %MPA_LAST_MESSAGE_MAX; 0 if there is none
  * @timeout_ms: how long; 0: %MPA_STARTUP_TIMEOUT_MS. Also bounds the wait for
  *	the first FPDU in peer-to-peer mode.
  *
- * Process context; takes the lock. Call-ups follow, none of them before the
+ * Process context; takes the lock. Under one hold of it the stream first takes
+ * up waiting and then sends @last, so that no Request can be too fast for it.
+ * Octets that TCP has queued already, and those that come before @last is out,
+ * are the beginning of the Request. Call-ups follow, none of them before the
  * lock is released.
  *
- * Return: 0; -ECONNRESET if TCP has ended; -EINVAL started already; -ENOMEM.
+ * Return: 0; -EMSGSIZE @last is too long; -EINVAL started already; -ECONNRESET
+ * if TCP has ended; -ENOMEM. If it was @last that could not be sent, the stream
+ * is good for mpa_detach() only. After an error no call-up comes.
  */
-int mpa_start_responder(struct mpa_conn *conn, unsigned int timeout_ms)
+int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
+			unsigned int timeout_ms)
 {
-	struct mpa_startup *su = kzalloc(sizeof(*su), GFP_KERNEL);
+	struct mpa_startup *su;
 	int ret;
 
+	if (last_len > MPA_LAST_MESSAGE_MAX)
+		return -EMSGSIZE;
+	su = kzalloc(sizeof(*su), GFP_KERNEL);
 	if (!su)
 		return -ENOMEM;
 	lock_sock(conn->sk);
 	ret = start(conn, su, MPA_CONN_WAIT_REQUEST, timeout_ms, NULL, 0);
+	if (!ret)
+		ret = send_last_message(conn, last, last_len);
 	release_sock(conn->sk);
 	return ret;
 }
@@ -297,9 +333,9 @@ static int answer(struct mpa_conn *conn, const struct mpa_params *own,
 
 	if (ret)
 		return ret;
-	if (conn->startup->req.rev > own->rev)
-		return -EPROTONOSUPPORT;
-	mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
+	ret = mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
+	if (ret)
+		return ret;
 	return send_frame(conn, &rep, pd, pd_len);
 }
 
@@ -328,8 +364,8 @@ static void accepted(struct mpa_conn *conn)
  * ended(STARTUP, -ETIMEDOUT).
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
- * private data; -EPROTONOSUPPORT the Request is of a revision above @own's:
- * close TCP; -EINVAL there is no Request to answer; -ENOMEM.
+ * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:
+ * close TCP, if it is an older one after mpa_reject(); -EINVAL there is no Request to answer; -ENOMEM.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)
@@ -353,9 +389,11 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
  * @pd_len: octets of it, see mpa_accept()
  *
  * Process context; takes the lock. MPA is over with that and TCP left open
- * (RFC 5044 section 7.1.2 rule 2); no call-up follows.
+ * (RFC 5044 section 7.1.2 rule 2); no call-up follows. A Request of an older
+ * revision than @own speaks can be refused in this way, too: the Reply then
+ * tells the revision that would have done (appendix C.2.1).
  *
- * Return: as for mpa_accept().
+ * Return: as for mpa_accept(), -EPROTONOSUPPORT only for newer revisions.
  */
 int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)

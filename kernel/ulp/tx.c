@@ -29,17 +29,26 @@ static void forget_rest(struct mpa_conn *conn)
 	conn->rest = NULL;
 }
 
+/* Appends to what is left already, if anything is. */
 static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
+	u32 before = conn->rest ? conn->rest_len - conn->rest_off : 0;
 	u32 len = msg_data_left(msg);
+	u8 *rest = kvmalloc(before + len, GFP_NOIO);
 
-	conn->rest = kvmalloc(len, GFP_NOIO);
-	if (!conn->rest)
+	if (!rest)
 		return -ENOMEM;
-	if (WARN_ON_ONCE(!copy_from_iter_full(conn->rest, len, &msg->msg_iter)))
+	if (before)
+		memcpy(rest, conn->rest + conn->rest_off, before);
+	if (WARN_ON_ONCE(!copy_from_iter_full(rest + before, len,
+					      &msg->msg_iter))) {
+		kvfree(rest);
 		return -EFAULT;
+	}
+	forget_rest(conn);
+	conn->rest = rest;
 	conn->rest_off = 0;
-	conn->rest_len = len;
+	conn->rest_len = before + len;
 	return 0;
 }
 
@@ -68,12 +77,13 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 
 /**
  * mpa_tx_push - hand octets to TCP, all of them
- * @conn: the stream, under lock_sock(), with nothing left from before
+ * @conn: the stream, under lock_sock()
  * @vec: where they are; changed
  * @nr: pieces of @vec
  * @len: octets together
  *
- * What TCP does not take at once is copied.
+ * What TCP does not take at once is copied. If something is left from before,
+ * which only startup brings about, all of it is, to go behind that.
  *
  * Return: 0, or a negative error that ends the sending half.
  */
@@ -84,10 +94,11 @@ int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 	int ret;
 
 	assert_owned(conn);
-	if (WARN_ON_ONCE(conn->rest))
-		return -EBUSY;
+	mpa_tx_flush(conn);
+	if (conn->tx_err)
+		return conn->tx_err;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, vec, nr, len);
-	ret = give(conn, &msg);
+	ret = conn->rest ? 0 : give(conn, &msg);
 	if (ret < 0)
 		return ret;
 	if (ret == len)

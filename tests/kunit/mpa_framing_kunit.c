@@ -641,6 +641,104 @@ static void startup_markers_and_crc(struct kunit *test)
 	}
 }
 
+DESC(vec_figure)
+KUNIT_ARRAY_PARAM(figure, vec_figures, vec_figure_desc);
+
+/* Appendix C, cell by cell: what each end makes of the other. */
+static void startup_figure(struct kunit *test)
+{
+	const struct vec_figure *v = test->param_value;
+	const struct mpa_params a = vec_kind_params(v->initiator,
+						    v->initiator_m, MPA_REV_1);
+	const struct mpa_params b = vec_kind_params(v->responder,
+						    v->responder_m, MPA_REV_1);
+	bool refused = v->version < 0 && v->initiator == VEC_RDMAC;
+	struct mpa_result ra, rb;
+	struct mpa_frame req, rep;
+	int ret;
+
+	mpa_request_from(&a, &req);
+	KUNIT_EXPECT_EQ(test, mpa_answer(&b, &req, false, &rep, &rb),
+			refused ? -EPROTONOSUPPORT : 0);
+	if (refused)
+		KUNIT_EXPECT_EQ(test, mpa_answer(&b, &req, true, &rep, &rb), 0);
+	ret = mpa_conclude(&a, &req, &rep, &ra);
+	if (v->version < 0) {
+		KUNIT_EXPECT_EQ(test, ret, refused ? -ECONNREFUSED :
+						     -EPROTONOSUPPORT);
+		return;
+	}
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_EXPECT_EQ(test, (int)ra.ddp_version, v->version);
+	KUNIT_EXPECT_EQ(test, (int)rb.ddp_version, v->version);
+	KUNIT_EXPECT_EQ(test, ra.rx_markers, v->to_initiator);
+	KUNIT_EXPECT_EQ(test, rb.tx_markers, v->to_initiator);
+	KUNIT_EXPECT_EQ(test, ra.tx_markers, v->to_responder);
+	KUNIT_EXPECT_EQ(test, rb.rx_markers, v->to_responder);
+	KUNIT_EXPECT_EQ(test, ra.crc, !v->version);
+	KUNIT_EXPECT_EQ(test, rb.crc, !v->version);
+}
+
+DESC(vec_server)
+KUNIT_ARRAY_PARAM(server, vec_servers, vec_server_desc);
+
+static void startup_serves(struct kunit *test)
+{
+	const struct vec_server *v = test->param_value;
+	const struct mpa_params own = {
+		.permissive = v->permissive, .rev = v->rev,
+		.rev_min = v->rev_min, .rtr = MPA_RTR_WRITE,
+	};
+	struct mpa_result res;
+	struct mpa_frame rep;
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		bool reject = i & 1;
+		u8 rev = i / 2;
+		int want = reject ? v->reject[rev] : v->accept[rev];
+		const struct mpa_frame req = { .markers = !rev, .rev = rev };
+		int ret = mpa_answer(&own, &req, reject, &rep, &res);
+
+		KUNIT_EXPECT_EQ(test, mpa_serves(&own, rev),
+				v->accept[rev] >= 0);
+		KUNIT_EXPECT_EQ(test, ret, want < 0 ? -EPROTONOSUPPORT : 0);
+		if (ret)
+			continue;
+		KUNIT_EXPECT_EQ(test, (int)rep.rev, want);
+		KUNIT_EXPECT_EQ(test, rep.reject, reject);
+		KUNIT_EXPECT_EQ(test, rep.markers, !want);
+		KUNIT_EXPECT_EQ(test, (int)res.ddp_version, !!want);
+	}
+}
+
+DESC(vec_asker)
+KUNIT_ARRAY_PARAM(asker, vec_askers, vec_asker_desc);
+
+static void startup_asks(struct kunit *test)
+{
+	const struct vec_asker *v = test->param_value;
+	const struct mpa_params own = {
+		.permissive = v->permissive, .plain = v->plain, .rev = v->rev,
+		.rev_min = v->rev_min,
+	};
+	struct mpa_frame req, rep = { .reply = true, .markers = true };
+	struct mpa_result res;
+
+	mpa_request_from(&own, &req);
+	KUNIT_EXPECT_EQ(test, req.rev, v->asks);
+	KUNIT_EXPECT_EQ(test, req.enhanced, v->enhanced);
+	for (rep.rev = 0; rep.rev <= MPA_REV_2; rep.rev++) {
+		KUNIT_EXPECT_EQ(test, mpa_conclude(&own, &req, &rep, &res),
+				v->want[rep.rev]);
+		KUNIT_EXPECT_EQ(test, (int)res.ddp_version, !!rep.rev);
+	}
+	rep.rev = MPA_REV_2;
+	rep.enhanced = true;
+	KUNIT_EXPECT_EQ(test, mpa_conclude(&own, &req, &rep, &res),
+			v->want_enhanced);
+}
+
 static struct kunit_case startup_cases[] = {
 	KUNIT_CASE_PARAM(startup_parse, frame_gen_params),
 	KUNIT_CASE_PARAM(startup_parse, sloppy_frame_gen_params),
@@ -650,6 +748,9 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE_PARAM(startup_answer, answer_gen_params),
 	KUNIT_CASE_PARAM(startup_conclude, conclusion_gen_params),
 	KUNIT_CASE(startup_markers_and_crc),
+	KUNIT_CASE_PARAM(startup_figure, figure_gen_params),
+	KUNIT_CASE_PARAM(startup_serves, server_gen_params),
+	KUNIT_CASE_PARAM(startup_asks, asker_gen_params),
 	{}
 };
 

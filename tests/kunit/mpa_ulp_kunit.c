@@ -36,6 +36,11 @@ static struct mpa_params params(u8 rev, bool markers, bool crc)
 
 /* ---- From attached to full operation ---- */
 
+static int respond(struct end *e, unsigned int timeout_ms)
+{
+	return mpa_start_responder(e->conn, NULL, 0, timeout_ms);
+}
+
 /* What a test does while it waits: the relay's work, if there is one. */
 static bool pump(struct fixture *fx, bool (*done)(struct fixture *fx))
 {
@@ -65,8 +70,7 @@ static bool replied(struct fixture *fx)
 static void start_both(struct fixture *fx, const struct mpa_params *a,
 		       const struct mpa_params *b)
 {
-	KUNIT_ASSERT_EQ(fx->test, 0,
-			mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0, respond(&fx->end[1], 0));
 	KUNIT_ASSERT_EQ(fx->test, 0,
 			mpa_start_initiator(fx->end[0].conn, a, NULL, 0, 0));
 	KUNIT_ASSERT_TRUE(fx->test, pump(fx, requested));
@@ -303,7 +307,7 @@ static void exchange__private_data(struct kunit *test)
 
 	fx_direct(fx, &plain);
 	pattern(fx->data, 1, 0, c->len);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
 	KUNIT_ASSERT_EQ(test, c->ret, mpa_start_initiator(a->conn, &p, fx->data,
 							  c->len, 0));
 	if (c->ret)
@@ -333,7 +337,7 @@ static void exchange__reject(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_2, false, true);
 
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
 	fx_wait(fx, b->requests);
 	KUNIT_ASSERT_EQ(test, 0, mpa_reject(b->conn, &p, "no", 2));
@@ -365,7 +369,7 @@ static void exchange__too_new(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_2, false, true);
 
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], 0));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, fx->end[1].requests);
@@ -414,7 +418,7 @@ static void startup__wrong_request(struct kunit *test)
 	struct end *b = &fx->end[1];
 
 	fx_with_raw(fx, 1, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
 	raw_send(fx->relay.raw[1], "GET / HTTP/1.0\r\n\r\n", 18);
 	fx_wait(fx, end_events(b));
 	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
@@ -440,7 +444,7 @@ static void startup__two_initiators(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EALREADY, fx->end[0].status);
 	KUNIT_EXPECT_EQ(test, -EPROTO, fx->end[1].status);
 	KUNIT_EXPECT_FALSE(test, fx->end[0].with_res);
-	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_start_responder(fx->end[0].conn, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, respond(&fx->end[0], 0));
 }
 
 /* A Reply that was there before the Request is none. */
@@ -486,8 +490,7 @@ static void startup__no_request(struct kunit *test)
 	/* Both are Responders. */
 	fx_direct(fx, &plain);
 	for (i = 0; i < NR_ENDS; i++)
-		KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[i].conn,
-							     SHORT_MS));
+		KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[i], SHORT_MS));
 	fx_wait(fx, end_events(&fx->end[0]) && end_events(&fx->end[1]));
 	for (i = 0; i < NR_ENDS; i++) {
 		KUNIT_EXPECT_EQ(test, 1, fx->end[i].ended[MPA_ERROR_STARTUP]);
@@ -504,8 +507,7 @@ static void startup__late_answer(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_2, true, true);
 
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn,
-						     SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], SHORT_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, fx->end[1].requests);
@@ -527,7 +529,7 @@ static void startup__no_rtr(struct kunit *test)
 
 	p.p2p = true;
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, SHORT_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, b->requests);
@@ -550,7 +552,7 @@ static void startup__rtr(struct kunit *test)
 
 	p.p2p = true;
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 2 * SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 2 * SHORT_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, b->requests);
@@ -573,7 +575,7 @@ static void startup__fpdu_behind_frame(struct kunit *test)
 
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	fx_with_raw(fx, 1, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, 0));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
 	n = raw_frame(f, false, CRC, 1, 7);
 	n += raw_fpdu(f + n, ulpdu, sizeof(ulpdu));
 	raw_send(fx->relay.raw[1], f, n);
@@ -696,7 +698,7 @@ static void bring_responder(struct fixture *fx, enum phase phase)
 	u32 n;
 
 	fx_with_raw(fx, 1, &plain);
-	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0, respond(&fx->end[1], 0));
 	if (phase == WAIT_REQUEST)
 		return;
 	n = raw_frame(f, false, CRC, 1, 3);
@@ -745,8 +747,7 @@ static void end__of_tcp(struct kunit *test)
 		fx_wait(fx, end_events(e));
 		expect_end(test, c, e);
 	} else {
-		KUNIT_EXPECT_EQ(test, -ECONNRESET,
-				mpa_start_responder(e->conn, 0));
+		KUNIT_EXPECT_EQ(test, -ECONNRESET, respond(e, 0));
 	}
 	if (responder)
 		KUNIT_EXPECT_EQ(test, -ECONNRESET,
@@ -1347,8 +1348,7 @@ static void detach__in_startup(struct kunit *test)
 
 	for (i = 0; i < 40; i++) {
 		fx_direct(fx, &plain);
-		KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(fx->end[1].conn,
-							     1 + i % 5));
+		KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], 1 + i % 5));
 		KUNIT_ASSERT_EQ(test, 0,
 				mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						    0, 1 + i % 7));

@@ -181,35 +181,42 @@ TEST_P(BadFrame, is_refused_as_early_as_its_octets_allow) // M4 to M7, M9
 INSTANTIATE_TEST_SUITE_P(table, BadFrame, testing::ValuesIn(vec_bad_frames),
 			 row_name<vec_bad_frame>);
 
+void check_pd_length(bool reply, bool enhanced, int rev, std::uint32_t len)
+{
+	Octets octets = unhex(reply ? VEC_REP : VEC_REQ);
+	const std::uint32_t least = enhanced ? 4 : 0;
+
+	append(octets, { std::uint8_t(enhanced ? 0xd0 : 0xc0),
+			 std::uint8_t(rev), std::uint8_t(len >> 8),
+			 std::uint8_t(len) });
+	if (len > 512) {
+		ASSERT_EQ(parse(octets, reply).ret, -EMSGSIZE);
+		return;
+	}
+	if (len < least) {
+		ASSERT_EQ(parse(octets, reply).ret, -EINVAL);
+		return;
+	}
+	octets.resize(20 + len, 0x11);
+	Parsed parsed = parse(octets, reply);
+
+	ASSERT_EQ(parsed.ret, static_cast<int>(20 + len));
+	ASSERT_EQ(parsed.frame.pd_len, len - least);
+	ASSERT_EQ(parsed.pd, Octets(len - least, 0x11));
+	if (!len)
+		return;
+	octets.pop_back();
+	ASSERT_EQ(parse(octets, reply).ret, 0);
+}
+
 TEST(mpa_frame_parse, every_pd_length) // M7
 {
 	for (bool enhanced : { false, true }) {
-		for (std::uint32_t len = 0; len <= 0xffff; len++) {
-			Octets octets = unhex(VEC_REQ);
-			const std::uint32_t least = enhanced ? 4 : 0;
-
-			append(octets, { std::uint8_t(enhanced ? 0x50 : 0x40),
-					 2, std::uint8_t(len >> 8),
-					 std::uint8_t(len) });
-			if (len > 512) {
-				ASSERT_EQ(parse(octets, false).ret, -EMSGSIZE);
-				continue;
-			}
-			if (len < least) {
-				ASSERT_EQ(parse(octets, false).ret, -EINVAL);
-				continue;
-			}
-			octets.resize(20 + len, 0x11);
-			Parsed parsed = parse(octets, false);
-
-			ASSERT_EQ(parsed.ret, static_cast<int>(20 + len));
-			ASSERT_EQ(parsed.frame.pd_len, len - least);
-			ASSERT_EQ(parsed.pd, Octets(len - least, 0x11));
-			if (!len)
-				continue;
-			octets.pop_back();
-			ASSERT_EQ(parse(octets, false).ret, 0);
-		}
+		for (std::uint32_t len = 0; len <= 0xffff; len++)
+			for (bool reply : { false, true })
+				for (int rev = enhanced ? 2 : 0; rev < 3; rev++)
+					check_pd_length(reply, enhanced, rev,
+							len);
 	}
 }
 
@@ -226,9 +233,11 @@ TEST(mpa_frame_parse, every_flag_octet_and_revision)
 				append(octets, { std::uint8_t(flags),
 						 std::uint8_t(rev), 0, 4, 0, 0,
 						 0, 0 });
-				if (rev != 1 && rev != 2)
+				if (rev > 2)
 					want = -EPROTONOSUPPORT;
-				else if (enhanced && rev == 1)
+				else if (enhanced && rev < 2)
+					want = -EINVAL;
+				else if (!rev && !(flags & 0x80))
 					want = -EINVAL;
 				Parsed parsed = parse(octets, reply);
 
@@ -283,7 +292,7 @@ TEST(mpa_frame_build, private_data_limits)
 	for (bool enhanced : { false, true }) {
 		const int limit = enhanced ? 508 : 512;
 
-		for (int len : { 0, 1, 507, 508, 509, 511, 512, 513, 600 }) {
+		for (int len = 0; len <= 600; len++) {
 			mpa_frame frame = { .crc = true,
 					    .enhanced = enhanced,
 					    .rev = 2,
@@ -330,14 +339,15 @@ TEST(mpa_frame_build, round_trip_of_random_frames)
 		const bool reply = random.one_in(2);
 		const bool enhanced = random.one_in(2);
 		const bool p2p = enhanced && random.one_in(2);
+		const u8 rev = enhanced ? 2 : random.between(0, 2);
 		mpa_frame frame = {
 			.reply = reply,
-			.markers = random.one_in(2),
+			.markers = !rev || random.one_in(2),
 			.crc = random.one_in(2),
 			.reject = reply && random.one_in(2),
 			.enhanced = enhanced,
 			.p2p = p2p,
-			.rev = u8(enhanced ? 2 : random.between(1, 2)),
+			.rev = rev,
 			.rtr = u8(p2p ? random.between(0, 7) : 0),
 			.ird = u16(enhanced ? random.between(0, 0x3fff) : 0),
 			.ord = u16(enhanced ? random.between(0, 0x3fff) : 0),
@@ -377,7 +387,7 @@ TEST(mpa_frame_parse, noise)
 mpa_params params(u8 rev, u16 ird = 4, u16 ord = 4, u16 ird_max = 4,
 		  u8 rtr = VEC_W)
 {
-	return { .markers = false, .crc = true, .p2p = false, .rev = rev,
+	return { .crc = true, .rev = rev,
 		 .rtr = rtr, .ird = ird, .ord = ord, .ird_max = ird_max };
 }
 
@@ -391,6 +401,57 @@ TEST(mpa_request_from, revision_1)
 	expect_same(req, { .crc = true, .rev = 1 });
 	EXPECT_EQ(encode(req), unhex(VEC_REQ "40 01 0000")); // M1
 }
+
+TEST(mpa_request_from, revision_0)
+{
+	for (unsigned int bits = 0; bits < 32; bits++) {
+		mpa_params own = params(MPA_REV_RDMAC);
+		mpa_frame req;
+
+		own.markers = bits & 1;
+		own.crc = bits & 2;
+		own.p2p = bits & 4;
+		own.permissive = bits & 8;
+		own.plain = bits & 16;
+		mpa_request_from(&own, &req);
+		expect_same(req, { .markers = true, .crc = true });
+		EXPECT_EQ(encode(req), unhex(VEC_REQ "c0 00 0000"));
+	}
+}
+
+class Asks : public testing::TestWithParam<vec_asker> {};
+
+TEST_P(Asks, in_its_revision_and_takes_what_it_speaks)
+{
+	const auto &v = GetParam();
+	mpa_params own = params(v.rev);
+	mpa_frame req;
+	mpa_result res;
+
+	own.rev_min = v.rev_min;
+	own.permissive = v.permissive;
+	own.plain = v.plain;
+	mpa_request_from(&own, &req);
+	EXPECT_EQ(req.rev, v.asks);
+	EXPECT_EQ(req.enhanced, v.enhanced);
+	for (u8 rev = 0; rev < 3; rev++) {
+		mpa_frame rep = { .reply = true, .markers = !rev, .rev = rev };
+
+		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want[rev])
+			<< int(rev);
+		EXPECT_EQ(res.rev, rev);
+		EXPECT_EQ(res.ddp_version, rev ? 1 : 0);
+		rep.reject = true;
+		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), -ECONNREFUSED);
+	}
+	mpa_frame rep = { .reply = true, .enhanced = true, .rev = 2,
+			  .ird = 4, .ord = 4 };
+
+	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want_enhanced);
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Asks, testing::ValuesIn(vec_askers),
+			 row_name<vec_asker>);
 
 TEST(mpa_request_from, revision_2)
 {
@@ -483,6 +544,47 @@ TEST(mpa_answer, unenhanced_requests_get_unenhanced_replies) // M1, M3
 		}
 	}
 }
+
+class Serves : public testing::TestWithParam<vec_server> {};
+
+TEST_P(Serves, what_it_speaks_and_tells_older_peers)
+{
+	const auto &v = GetParam();
+	mpa_params own = params(v.rev);
+
+	own.rev_min = v.rev_min;
+	own.permissive = v.permissive;
+	for (u8 rev = 0; rev < 3; rev++) {
+		EXPECT_EQ(mpa_serves(&own, rev), v.accept[rev] >= 0);
+		for (bool reject : { false, true }) {
+			const int want = (reject ? v.reject : v.accept)[rev];
+			mpa_frame req = { .markers = !rev, .crc = !rev,
+					  .rev = rev };
+			mpa_frame rep = { .rev = 0xee };
+			mpa_result res = { .rev = 0xee };
+			int ret = mpa_answer(&own, &req, reject, &rep, &res);
+
+			if (want < 0) {
+				EXPECT_EQ(ret, -EPROTONOSUPPORT);
+				EXPECT_EQ(rep.rev, 0xee);
+				EXPECT_EQ(res.rev, 0xee);
+				continue;
+			}
+			EXPECT_EQ(ret, 0);
+			expect_same(rep, { .reply = true, .markers = !want,
+					   .crc = true, .reject = reject,
+					   .rev = u8(want) });
+			EXPECT_EQ(res.rev, want);
+			EXPECT_EQ(res.ddp_version, want ? 1 : 0);
+		}
+	}
+	// What the parser lets through and what is beyond it alike.
+	for (int rev = 3; rev < 256; rev++)
+		EXPECT_FALSE(mpa_serves(&own, rev));
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Serves, testing::ValuesIn(vec_servers),
+			 row_name<vec_server>);
 
 class Conclude : public testing::TestWithParam<vec_conclude> {};
 
@@ -607,6 +709,117 @@ TEST(negotiation, markers_and_crc)
 		rep.crc = b.crc;
 		ASSERT_EQ(mpa_conclude(&a, &req, &rep, &ra), 0);
 		EXPECT_EQ(ra.crc, a.crc || b.crc);
+	}
+}
+
+// What an exchange comes to, through the codec: 0 or an error, at both ends.
+struct Outcome {
+	int initiator;
+	int responder;
+	mpa_frame req;
+	mpa_frame rep;
+	mpa_result ri;
+	mpa_result rr;
+};
+
+Outcome exchange(const mpa_params &a, const mpa_params &b)
+{
+	Outcome o = {};
+
+	mpa_request_from(&a, &o.req);
+	o.req = parse(encode(o.req), false).frame;
+	o.responder = mpa_answer(&b, &o.req, false, &o.rep, &o.rr);
+	if (o.responder) {
+		EXPECT_EQ(mpa_answer(&b, &o.req, true, &o.rep, &o.rr), 0);
+	}
+	o.rep = parse(encode(o.rep), true).frame;
+	o.initiator = mpa_conclude(&a, &o.req, &o.rep, &o.ri);
+	return o;
+}
+
+class Figure : public testing::TestWithParam<vec_figure> {};
+
+void check_cell(const vec_figure &v, const mpa_params &a, const mpa_params &b)
+{
+	Outcome o = exchange(a, b);
+
+	if (v.version < 0) {
+		EXPECT_LT(o.initiator, 0);
+		// C.2.1: an RDMAC Initiator is answered in revision 1.
+		EXPECT_EQ(o.responder, v.initiator == VEC_RDMAC ?
+					       -EPROTONOSUPPORT : 0);
+		EXPECT_EQ(o.rep.rev, v.initiator == VEC_RDMAC ? 1 : 0);
+		// C.2.2: and an RDMAC Responder's revision is not ours.
+		if (v.responder == VEC_RDMAC) {
+			EXPECT_EQ(o.initiator, -EPROTONOSUPPORT);
+		}
+		return;
+	}
+	ASSERT_EQ(o.initiator, 0);
+	ASSERT_EQ(o.responder, 0);
+	EXPECT_EQ(o.ri.ddp_version, v.version);
+	EXPECT_EQ(o.rr.ddp_version, v.version);
+	EXPECT_EQ(o.ri.rx_markers, v.to_initiator);
+	EXPECT_EQ(o.rr.tx_markers, v.to_initiator);
+	EXPECT_EQ(o.ri.tx_markers, v.to_responder);
+	EXPECT_EQ(o.rr.rx_markers, v.to_responder);
+	EXPECT_EQ(o.rep.markers, v.to_responder);
+	EXPECT_EQ(o.ri.crc, o.rr.crc);
+	// C.1: with an RDMAC peer CRCs are always in use.
+	EXPECT_EQ(o.ri.crc, a.crc || b.crc || !v.version);
+	if (v.version)
+		return;
+	EXPECT_EQ(o.rep.rev, 0);
+	EXPECT_TRUE(o.rep.crc);
+	EXPECT_FALSE(o.ri.enhanced);
+	EXPECT_FALSE(o.rr.enhanced);
+}
+
+TEST_P(Figure, of_appendix_C)
+{
+	const auto &v = GetParam();
+
+	for (unsigned int bits = 0; bits < 32; bits++) {
+		mpa_params a = vec_kind_params(v.initiator, v.initiator_m,
+					       bits & 1 ? 2 : 1);
+		mpa_params b = vec_kind_params(v.responder, v.responder_m,
+					       bits & 2 ? 2 : 1);
+
+		a.crc = bits & 4;
+		b.crc = bits & 8;
+		// Of RFC 6581 the figures do not speak: ask plainly, or both
+		// know it.
+		a.plain = a.rev == 2 && (bits & 16 || b.rev < 2);
+		SCOPED_TRACE(bits);
+		check_cell(v, a, b);
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(table, Figure, testing::ValuesIn(vec_figures),
+			 row_name<vec_figure>);
+
+// A peer of revision 0 can do nothing else, whatever C says.
+TEST(negotiation, revision_0_has_markers_and_crc)
+{
+	for (unsigned int bits = 0; bits < 8; bits++) {
+		mpa_params own = vec_kind_params(VEC_PERMISSIVE, bits & 1, 1);
+		mpa_frame req = { .markers = true, .crc = bool(bits & 2) };
+		mpa_frame rep;
+		mpa_result res;
+
+		own.crc = bits & 4;
+		ASSERT_EQ(mpa_answer(&own, &req, false, &rep, &res), 0);
+		EXPECT_TRUE(rep.markers && rep.crc);
+		EXPECT_TRUE(res.tx_markers && res.rx_markers && res.crc);
+		EXPECT_EQ(res.ddp_version, 0);
+
+		rep.crc = bits & 2;
+		mpa_request_from(&own, &req);
+		EXPECT_EQ(req.markers, bool(bits & 1));
+		EXPECT_EQ(req.crc, bool(bits & 4));
+		ASSERT_EQ(mpa_conclude(&own, &req, &rep, &res), 0);
+		EXPECT_TRUE(res.tx_markers && res.rx_markers && res.crc);
+		EXPECT_EQ(res.ddp_version, 0);
 	}
 }
 

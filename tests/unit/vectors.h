@@ -243,6 +243,24 @@ static const struct vec_frame vec_frames[] = {
 			.pd_len = 1,
 		},
 	}, {
+		.name = "Request, revision 0",
+		.hex = VEC_REQ "c0 00 0002 0102",
+		.pd = "0102",
+		.frame = { .markers = true, .crc = true, .pd_len = 2 },
+	}, {
+		.name = "Reply, revision 0",
+		.hex = VEC_REP "c0 00 0000",
+		.pd = "",
+		.frame = { .reply = true, .markers = true, .crc = true },
+	}, {
+		.name = "Reply, revision 0, that refuses",
+		.hex = VEC_REP "e0 00 0001 07",
+		.pd = "07",
+		.frame = {
+			.reply = true, .markers = true, .crc = true,
+			.reject = true, .pd_len = 1,
+		},
+	}, {
 		.name = "Request, revision 2, not enhanced",
 		.hex = VEC_REQ "40 02 0004 80040008",
 		.pd = "80040008",
@@ -301,6 +319,11 @@ static const struct vec_frame vec_sloppy_frames[] = {
 		.pd = "",
 		.frame = { .crc = true, .rev = 1 },
 	}, {
+		.name = "revision 0, C forgotten",
+		.hex = VEC_REP "8f 00 0000",
+		.pd = "",
+		.frame = { .reply = true, .markers = true },
+	}, {
 		.name = "R in a Request",
 		.hex = VEC_REQ "60 02 0000",
 		.pd = "",
@@ -351,13 +374,21 @@ static const struct vec_bad_frame vec_bad_frames[] = {
 	  true, 10, -EALREADY },
 	{ "HTTP", "47455420 2f204854 54502f31 2e310d0a 0d0a 0000",
 	  false, 1, -EPROTO },
-	{ "revision 0", VEC_REQ "40 00 0000", false, 18, -EPROTONOSUPPORT },
+	{ "revision 0 without M", VEC_REQ "40 00 0000", false, 18, -EINVAL },
+	{ "revision 0 without M or C", VEC_REQ "00 00 0000", false, 18,
+	  -EINVAL },
+	{ "revision 0 without M in a Reply", VEC_REP "40 00 0000", true, 18,
+	  -EINVAL },
+	{ "revision 0, 513 octets of private data", VEC_REQ "c0 00 0201",
+	  false, 20, -EMSGSIZE },
 	{ "revision 3", VEC_REQ "40 03 0000", false, 18, -EPROTONOSUPPORT },
 	{ "revision 255", VEC_REQ "40 ff 0000", false, 18, -EPROTONOSUPPORT },
 	{ "revision 3 in a Reply", VEC_REP "40 03 0000", true, 18,
 	  -EPROTONOSUPPORT },
-	{ "revision 0, enhanced", VEC_REQ "50 00 0004 00000000", false, 18,
-	  -EPROTONOSUPPORT },
+	{ "revision 0, enhanced", VEC_REQ "d0 00 0004 00000000", false, 18,
+	  -EINVAL },
+	{ "revision 0, enhanced, in a Reply", VEC_REP "d0 00 0004 00000000",
+	  true, 18, -EINVAL },
 	{ "revision 1, enhanced", VEC_REQ "50 01 0004 00000000", false, 18,
 	  -EINVAL },
 	{ "513 octets of private data", VEC_REQ "40 01 0201", false, 20,
@@ -376,6 +407,187 @@ static const struct vec_bad_frame vec_bad_frames[] = {
 	  -EINVAL },
 	{ "enhanced, PD_Length 3", VEC_REP "50 02 0003 800080", true, 20,
 	  -EINVAL },
+};
+
+/* RFC 5044 appendix C: who meets whom */
+enum vec_kind {
+	VEC_RDMAC,
+	VEC_IETF,
+	VEC_PERMISSIVE,
+};
+
+/*
+ * The cells of figures 15, 16 and 17, row by row: kinds and Marker preferences
+ * of Initiator and Responder; the version of DDP and RDMAP, or -1 for "close";
+ * Markers in what the Initiator and what the Responder receives. The cell of
+ * figure 16 that is N/A (a permissive Responder never says M=0 to an RDMAC
+ * Initiator) stands for a Responder that prefers M=0 and has to say M=1.
+ */
+struct vec_figure {
+	const char *name;
+	enum vec_kind initiator;
+	bool initiator_m;
+	enum vec_kind responder;
+	bool responder_m;
+	int version;
+	bool to_initiator;
+	bool to_responder;
+};
+
+static const struct vec_figure vec_figures[] = {
+	{ "15: RDMAC M=1 to RDMAC M=1",
+	  VEC_RDMAC, true, VEC_RDMAC, true, 0, true, true },
+	{ "15: RDMAC M=1 to non-permissive M=0",
+	  VEC_RDMAC, true, VEC_IETF, false, -1 },
+	{ "15: RDMAC M=1 to non-permissive M=1",
+	  VEC_RDMAC, true, VEC_IETF, true, -1 },
+	{ "15: non-permissive M=0 to RDMAC M=1",
+	  VEC_IETF, false, VEC_RDMAC, true, -1 },
+	{ "15: non-permissive M=0 to non-permissive M=0",
+	  VEC_IETF, false, VEC_IETF, false, 1, false, false },
+	{ "15: non-permissive M=0 to non-permissive M=1",
+	  VEC_IETF, false, VEC_IETF, true, 1, false, true },
+	{ "15: non-permissive M=1 to RDMAC M=1",
+	  VEC_IETF, true, VEC_RDMAC, true, -1 },
+	{ "15: non-permissive M=1 to non-permissive M=0",
+	  VEC_IETF, true, VEC_IETF, false, 1, true, false },
+	{ "15: non-permissive M=1 to non-permissive M=1",
+	  VEC_IETF, true, VEC_IETF, true, 1, true, true },
+	{ "16: RDMAC M=1 to RDMAC M=1",
+	  VEC_RDMAC, true, VEC_RDMAC, true, 0, true, true },
+	{ "16: RDMAC M=1 to permissive M=0",
+	  VEC_RDMAC, true, VEC_PERMISSIVE, false, 0, true, true },
+	{ "16: RDMAC M=1 to permissive M=1",
+	  VEC_RDMAC, true, VEC_PERMISSIVE, true, 0, true, true },
+	{ "16: permissive M=0 to RDMAC M=1",
+	  VEC_PERMISSIVE, false, VEC_RDMAC, true, 0, true, true },
+	{ "16: permissive M=0 to permissive M=0",
+	  VEC_PERMISSIVE, false, VEC_PERMISSIVE, false, 1, false, false },
+	{ "16: permissive M=0 to permissive M=1",
+	  VEC_PERMISSIVE, false, VEC_PERMISSIVE, true, 1, false, true },
+	{ "16: permissive M=1 to RDMAC M=1",
+	  VEC_PERMISSIVE, true, VEC_RDMAC, true, 0, true, true },
+	{ "16: permissive M=1 to permissive M=0",
+	  VEC_PERMISSIVE, true, VEC_PERMISSIVE, false, 1, true, false },
+	{ "16: permissive M=1 to permissive M=1",
+	  VEC_PERMISSIVE, true, VEC_PERMISSIVE, true, 1, true, true },
+	{ "17: non-permissive M=0 to non-permissive M=0",
+	  VEC_IETF, false, VEC_IETF, false, 1, false, false },
+	{ "17: non-permissive M=0 to non-permissive M=1",
+	  VEC_IETF, false, VEC_IETF, true, 1, false, true },
+	{ "17: non-permissive M=0 to permissive M=0",
+	  VEC_IETF, false, VEC_PERMISSIVE, false, 1, false, false },
+	{ "17: non-permissive M=0 to permissive M=1",
+	  VEC_IETF, false, VEC_PERMISSIVE, true, 1, false, true },
+	{ "17: non-permissive M=1 to non-permissive M=0",
+	  VEC_IETF, true, VEC_IETF, false, 1, true, false },
+	{ "17: non-permissive M=1 to non-permissive M=1",
+	  VEC_IETF, true, VEC_IETF, true, 1, true, true },
+	{ "17: non-permissive M=1 to permissive M=0",
+	  VEC_IETF, true, VEC_PERMISSIVE, false, 1, true, false },
+	{ "17: non-permissive M=1 to permissive M=1",
+	  VEC_IETF, true, VEC_PERMISSIVE, true, 1, true, true },
+	{ "17: permissive M=0 to non-permissive M=0",
+	  VEC_PERMISSIVE, false, VEC_IETF, false, 1, false, false },
+	{ "17: permissive M=0 to non-permissive M=1",
+	  VEC_PERMISSIVE, false, VEC_IETF, true, 1, false, true },
+	{ "17: permissive M=0 to permissive M=0",
+	  VEC_PERMISSIVE, false, VEC_PERMISSIVE, false, 1, false, false },
+	{ "17: permissive M=0 to permissive M=1",
+	  VEC_PERMISSIVE, false, VEC_PERMISSIVE, true, 1, false, true },
+	{ "17: permissive M=1 to non-permissive M=0",
+	  VEC_PERMISSIVE, true, VEC_IETF, false, 1, true, false },
+	{ "17: permissive M=1 to non-permissive M=1",
+	  VEC_PERMISSIVE, true, VEC_IETF, true, 1, true, true },
+	{ "17: permissive M=1 to permissive M=0",
+	  VEC_PERMISSIVE, true, VEC_PERMISSIVE, false, 1, true, false },
+	{ "17: permissive M=1 to permissive M=1",
+	  VEC_PERMISSIVE, true, VEC_PERMISSIVE, true, 1, true, true },
+};
+
+static inline struct mpa_params vec_kind_params(enum vec_kind kind, bool markers,
+						u8 rev)
+{
+	struct mpa_params own = {
+		.markers = markers,
+		.permissive = kind == VEC_PERMISSIVE,
+		.rev = kind == VEC_RDMAC ? (u8)MPA_REV_RDMAC : rev,
+		.rtr = MPA_RTR_WRITE,
+	};
+
+	return own;
+}
+
+/*
+ * Who answers which revision: what is accepted, and what refused, in a Reply
+ * of which revision; -1: in none
+ */
+struct vec_server {
+	const char *name;
+	u8 rev;
+	u8 rev_min;
+	bool permissive;
+	int accept[3];
+	int reject[3];
+};
+
+static const struct vec_server vec_servers[] = {
+	{ "RDMAC", 0, 0, false, { 0, 0, -1 }, { 0, 0, -1 } },
+	{ "RDMAC, permissive", 0, 0, true, { 0, 0, -1 }, { 0, 0, -1 } },
+	{ "revision 1", 1, 0, false, { -1, 1, -1 }, { 1, 1, -1 } },
+	{ "revision 1 at least", 1, 1, false, { -1, 1, -1 }, { 1, 1, -1 } },
+	{ "revision 1, permissive", 1, 0, true, { 0, 1, -1 }, { 0, 1, -1 } },
+	{ "revision 1 at least, permissive",
+	  1, 1, true, { -1, 1, -1 }, { 1, 1, -1 } },
+	{ "revision 2", 2, 0, false, { -1, 1, 2 }, { 1, 1, 2 } },
+	{ "revision 2, 1 at least", 2, 1, false, { -1, 1, 2 }, { 1, 1, 2 } },
+	{ "revision 2, permissive", 2, 0, true, { 0, 1, 2 }, { 0, 1, 2 } },
+	{ "revision 2, 1 at least, permissive",
+	  2, 1, true, { -1, 1, 2 }, { 1, 1, 2 } },
+	{ "revision 2 only", 2, 2, false, { -1, -1, 2 }, { 2, 2, 2 } },
+	{ "revision 2 only, permissive",
+	  2, 2, true, { -1, -1, 2 }, { 2, 2, 2 } },
+};
+
+/*
+ * Who asks in which revision, enhanced or not, and what it makes of a plain
+ * Reply of revision 0, 1 and 2, and of an enhanced one
+ */
+struct vec_asker {
+	const char *name;
+	u8 rev;
+	u8 rev_min;
+	bool permissive;
+	bool plain;
+	u8 asks;
+	bool enhanced;
+	int want[3];
+	int want_enhanced;
+};
+
+static const struct vec_asker vec_askers[] = {
+	{ "RDMAC", 0, 0, false, false, 0, false,
+	  { 0, -EPROTO, -EPROTO }, -EPROTO },
+	{ "revision 1", 1, 0, false, false, 1, false,
+	  { -EPROTONOSUPPORT, 0, -EPROTO }, -EPROTO },
+	{ "revision 1, permissive", 1, 0, true, false, 1, false,
+	  { 0, 0, -EPROTO }, -EPROTO },
+	{ "revision 1 at least, permissive", 1, 1, true, false, 1, false,
+	  { -EPROTONOSUPPORT, 0, -EPROTO }, -EPROTO },
+	{ "revision 2", 2, 0, false, false, 2, true,
+	  { -EPROTONOSUPPORT, -EPROTO, -EPROTO }, 0 },
+	{ "revision 2, permissive", 2, 0, true, false, 2, true,
+	  { -EPROTONOSUPPORT, -EPROTO, -EPROTO }, 0 },
+	{ "revision 2 only", 2, 2, false, false, 2, true,
+	  { -EPROTONOSUPPORT, -EPROTONOSUPPORT, -EPROTO }, 0 },
+	{ "revision 2, plain", 2, 0, false, true, 1, false,
+	  { -EPROTONOSUPPORT, 0, -EPROTO }, -EPROTO },
+	{ "revision 2, plain, permissive", 2, 0, true, true, 1, false,
+	  { 0, 0, -EPROTO }, -EPROTO },
+	{ "revision 2 only, plain", 2, 2, false, true, 2, false,
+	  { -EPROTONOSUPPORT, -EPROTONOSUPPORT, 0 }, -EPROTO },
+	{ "a revision yet to come", 3, 0, false, false, 2, true,
+	  { -EPROTONOSUPPORT, -EPROTO, -EPROTO }, 0 },
 };
 
 /* RFC 6581 section 9, the Responder's part: enhanced Requests */
