@@ -365,7 +365,8 @@ static void accepted(struct mpa_conn *conn)
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
  * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:
- * close TCP, if it is an older one after mpa_reject(); -EINVAL there is no Request to answer; -ENOMEM.
+ * close TCP, if it is an older one after mpa_reject(); -EINVAL there is no
+ * Request to answer; -ENOMEM.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)

@@ -11,11 +11,15 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "../unit/vectors.h"
 #include "mpa_ulp_fixture.c"
 
 enum {
 	SHORT_MS	= 150,	/* timeouts that are to expire */
-	CRC		= 0x40,	/* in a flag octet */
+	LONG_MS		= 60000, /* timeouts that are not */
+	MARKERS		= 0x80,	/* in a flag octet */
+	CRC		= 0x40,
+	REJECT		= 0x20,
 	ENHANCED	= 0x10,
 };
 
@@ -281,8 +285,10 @@ struct pd_case {
 
 static const struct pd_case pd_cases[] = {
 	{ MPA_REV_1, 0, 0 },	{ MPA_REV_1, 1, 0 },
-	{ MPA_REV_1, 508, 0 },	{ MPA_REV_1, 512, 0 },
-	{ MPA_REV_1, 513, -EMSGSIZE },
+	{ MPA_REV_RDMAC, 0, 0 }, { MPA_REV_RDMAC, 512, 0 },
+	{ MPA_REV_RDMAC, 513, -EMSGSIZE },
+	{ MPA_REV_1, 508, 0 },	{ MPA_REV_1, 511, 0 },
+	{ MPA_REV_1, 512, 0 },	{ MPA_REV_1, 513, -EMSGSIZE },
 	{ MPA_REV_1, 65536, -EMSGSIZE },
 	{ MPA_REV_2, 0, 0 },	{ MPA_REV_2, 1, 0 },
 	{ MPA_REV_2, 508, 0 },	{ MPA_REV_2, 509, -EMSGSIZE },
@@ -330,6 +336,105 @@ static void exchange__private_data(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 }
 
+static void figure_desc(const struct vec_figure *v, char *desc)
+{
+	strscpy(desc, v->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(figure, vec_figures, figure_desc);
+
+static void expect_plain_tcp(struct kunit *test, struct end *from,
+			     struct end *to)
+{
+	u8 got[4];
+
+	KUNIT_EXPECT_EQ(test, 4, raw_send(from->sock, "abcd", 4));
+	KUNIT_EXPECT_EQ(test, 4, raw_recv_all(to->sock, got, 4));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(got, "abcd", 4));
+}
+
+/* Appendix C.2.1: refused, the Reply says in which revision. */
+static void figure_refused(struct fixture *fx, const struct mpa_params *b)
+{
+	struct kunit *test = fx->test;
+
+	KUNIT_EXPECT_EQ(test, (u8)MPA_REV_RDMAC, fx->end[1].req.rev);
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			mpa_accept(fx->end[1].conn, b, NULL, 0));
+	KUNIT_EXPECT_EQ(test, 0, mpa_reject(fx->end[1].conn, b, NULL, 0));
+	fx_wait(fx, fx->end[0].replies);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, fx->end[0].status);
+	expect_plain_tcp(test, &fx->end[0], &fx->end[1]);
+	expect_plain_tcp(test, &fx->end[1], &fx->end[0]);
+}
+
+/* Appendix C.2.2: the Initiator sees whom it has met, and closes. */
+static void figure_given_up(struct fixture *fx, const struct mpa_params *b)
+{
+	struct end *a = &fx->end[0];
+
+	KUNIT_EXPECT_EQ(fx->test, 0,
+			mpa_accept(fx->end[1].conn, b, NULL, 0));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(fx->test, -EPROTONOSUPPORT, a->status);
+	KUNIT_EXPECT_FALSE(fx->test, a->operationals);
+	kernel_sock_shutdown(a->sock, SHUT_WR);
+	fx_wait(fx, fx->end[1].ended[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(fx->test, 0, fx->end[1].err[MPA_ERROR_CLOSED]);
+}
+
+static void figure_traffic(struct fixture *fx, const struct vec_figure *v,
+			   const struct mpa_params *b)
+{
+	struct kunit *test = fx->test;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(fx->end[1].conn, b, NULL, 0));
+	fx_wait(fx, fx->end[0].replies);
+	KUNIT_ASSERT_EQ(test, 0, fx->end[0].status);
+	for (i = 0; i < NR_ENDS; i++) {
+		const struct mpa_result *res = &fx->end[i].res;
+
+		KUNIT_EXPECT_EQ(test, v->version, (int)res->ddp_version);
+		KUNIT_EXPECT_EQ(test, v->version, (int)res->rev);
+		KUNIT_EXPECT_EQ(test, !v->version, res->crc);
+		KUNIT_EXPECT_EQ(test, i ? v->to_responder : v->to_initiator,
+				res->rx_markers);
+		KUNIT_EXPECT_EQ(test, i ? v->to_initiator : v->to_responder,
+				res->tx_markers);
+	}
+	for (i = 0; i < NR_ENDS; i++) {
+		send_some(fx, i, 20, random_length);
+		fx_wait(fx, all_arrived(fx));
+	}
+	expect_arrived(fx, &fx->end[0], &fx->end[1]);
+	expect_arrived(fx, &fx->end[1], &fx->end[0]);
+	close_orderly(fx);
+}
+
+/* RFC 5044 appendix C: every cell of figures 15, 16 and 17. */
+static void exchange__figure(struct kunit *test)
+{
+	const struct vec_figure *v = test->param_value;
+	struct mpa_params a = vec_kind_params(v->initiator, v->initiator_m,
+					      MPA_REV_1);
+	struct mpa_params b = vec_kind_params(v->responder, v->responder_m,
+					      MPA_REV_1);
+	struct fixture *fx = test->priv;
+
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], 0));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &a, NULL,
+						     0, 0));
+	fx_wait(fx, fx->end[1].requests);
+	if (v->version >= 0)
+		figure_traffic(fx, v, &b);
+	else if (v->initiator == VEC_RDMAC)
+		figure_refused(fx, &b);
+	else
+		figure_given_up(fx, &b);
+}
+
 static void exchange__reject(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -353,13 +458,51 @@ static void exchange__reject(struct kunit *test)
 	release_sock(a->sock->sk);
 
 	/* TCP was left open, and nobody cares what becomes of it. */
-	KUNIT_EXPECT_EQ(test, 3, raw_send(a->sock, "abc", 3));
+	expect_plain_tcp(test, a, b);
+	expect_plain_tcp(test, b, a);
 	kernel_sock_shutdown(b->sock, SHUT_RDWR);
 	kernel_sock_shutdown(a->sock, SHUT_RDWR);
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, 1, end_events(a));
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 	KUNIT_EXPECT_EQ(test, 0, a->operationals + b->operationals);
+}
+
+/* What the peer sent behind a frame that ends MPA is the owners' to read. */
+static void exchange__reject_and_more(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	u8 got[4], *f = fx->data;
+	u32 n;
+
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
+	n = raw_frame(f, false, CRC, 1, 512);
+	memcpy(f + n, "more", 4);
+	raw_send(fx->relay.raw[1], f, n + 4);
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_reject(b->conn, &p, "no", 2));
+	KUNIT_EXPECT_EQ(test, 4, raw_recv_all(b->sock, got, 4));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(got, "more", 4));
+	KUNIT_EXPECT_EQ(test, 22, raw_recv_all(fx->relay.raw[1], f, 22));
+	KUNIT_EXPECT_EQ(test, CRC | REJECT, f[16]);
+
+	fx_with_raw(fx, 0, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
+	n = raw_frame(f, true, CRC | REJECT, 1, 512);
+	memcpy(f + n, "more", 4);
+	raw_send(fx->relay.raw[0], f, n + 4);
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, a->status);
+	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
+	KUNIT_EXPECT_EQ(test, 4, raw_recv_all(a->sock, got, 4));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(got, "more", 4));
+	/* Nobody but the owners ends the connection. */
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[0], got, 1));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[1], got, 1));
 }
 
 /* A Request that only a newer revision understands. */
@@ -376,6 +519,11 @@ static void exchange__too_new(struct kunit *test)
 	p.rev = MPA_REV_1;
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			mpa_accept(fx->end[1].conn, &p, NULL, 0));
+	/* It is not answered at all. */
+	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
+			mpa_reject(fx->end[1].conn, &p, NULL, 0));
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, fx->end[0].replies);
 }
 
 /* A failure that is told to the peer in full operation. */
@@ -429,6 +577,70 @@ static void startup__wrong_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, b->requests);
 }
 
+static void bad_frame_desc(const struct vec_bad_frame *v, char *desc)
+{
+	strscpy(desc, v->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bad_frame, vec_bad_frames, bad_frame_desc);
+
+/* Code 4, once; whatever follows is not looked at; TCP is the owner's. */
+static void startup__bad_frame(struct kunit *test)
+{
+	const struct vec_bad_frame *v = test->param_value;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	bool responder = !v->expect_reply;
+	struct end *e = &fx->end[responder];
+	struct socket *raw;
+	u8 *f = fx->data;
+
+	fx_with_raw(fx, responder, &plain);
+	raw = fx->relay.raw[responder];
+	KUNIT_ASSERT_EQ(test, 0, responder ? respond(e, LONG_MS) :
+			mpa_start_initiator(e->conn, &p, NULL, 0, LONG_MS));
+	if (!responder)
+		KUNIT_ASSERT_EQ(test, 20, raw_recv_all(raw, f, 20));
+	raw_send(raw, f, vec_unhex(v->hex, f, ROOM));
+	fx_wait(fx, end_events(e));
+	KUNIT_EXPECT_EQ(test, v->want, responder ? e->err[MPA_ERROR_STARTUP] :
+						   e->status);
+	KUNIT_EXPECT_EQ(test, responder, e->ended[MPA_ERROR_STARTUP]);
+
+	raw_send(raw, f, raw_frame(f, !responder, CRC, 1, 0));
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(raw, f, 1));
+	kernel_sock_shutdown(raw, SHUT_WR);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 1, end_events(e));
+	KUNIT_EXPECT_EQ(test, 0, e->requests + e->operationals);
+}
+
+/* The time is for the whole frame: no octet of it buys more. */
+static void startup__frame_too_slow(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	u8 *f = fx->data;
+	u32 i, n;
+
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_ASSERT_EQ(test, 0, respond(b, SHORT_MS));
+	n = raw_frame(f, false, CRC, 1, 512);
+	for (i = 0; i < n - 1 && !end_events(b); i++) {
+		raw_send(fx->relay.raw[1], f + i, 1);
+		msleep(5);
+	}
+	fx_wait(fx, end_events(b));
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, b->err[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
+	/* The rest comes too late. */
+	raw_send(fx->relay.raw[1], f + i, n - i);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+	KUNIT_EXPECT_EQ(test, 0, b->requests);
+}
+
 static void startup__two_initiators(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -436,13 +648,13 @@ static void startup__two_initiators(struct kunit *test)
 	unsigned int i;
 
 	fx_direct(fx, &plain);
-	/* The second one finds octets that cannot be an answer. */
+	/* The second one finds the other's Request before it sends its own. */
 	for (i = 0; i < NR_ENDS; i++)
 		KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[i].conn,
 							     &p, NULL, 0, 0));
 	fx_wait(fx, end_events(&fx->end[0]) && end_events(&fx->end[1]));
 	KUNIT_EXPECT_EQ(test, -EALREADY, fx->end[0].status);
-	KUNIT_EXPECT_EQ(test, -EPROTO, fx->end[1].status);
+	KUNIT_EXPECT_EQ(test, -EALREADY, fx->end[1].status);
 	KUNIT_EXPECT_FALSE(test, fx->end[0].with_res);
 	KUNIT_EXPECT_EQ(test, -EINVAL, respond(&fx->end[0], 0));
 }
@@ -596,6 +808,176 @@ static void startup__fpdu_behind_frame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
 }
 
+/* Reads all that comes and checks that it is FPDUs; returns octets. */
+static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
+{
+	u64 total = 0;
+
+	while (nr--) {
+		u32 len, n, crc;
+
+		KUNIT_ASSERT_EQ(test, 2, raw_recv_all(raw, buf, 2));
+		len = buf[0] << 8 | buf[1];
+		n = ALIGN(2 + len, 4) + 4;
+		KUNIT_ASSERT_EQ(test, (int)n - 2,
+				raw_recv_all(raw, buf + 2, n - 2));
+		crc = ~crc32c(~0, buf, n - 4);
+		KUNIT_ASSERT_EQ(test, (u8)crc, buf[n - 4]);
+		KUNIT_ASSERT_EQ(test, (u8)(crc >> 24), buf[n - 1]);
+		total += n;
+	}
+	return total;
+}
+
+struct last_case {
+	u32 len;
+	bool hasty;
+	int sndbuf;
+	int rcvbuf;
+};
+
+/* The peer's Request may be there before it has seen what invites it. */
+static const struct last_case last_cases[] = {
+	{ 1, false }, { 1, true }, { 1449, false }, { 1449, true },
+	{ MPA_LAST_MESSAGE_MAX, false }, { MPA_LAST_MESSAGE_MAX, true },
+	{ MPA_LAST_MESSAGE_MAX, true, 4608, 2304 },
+};
+
+static void last_desc(const struct last_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u octets%s sndbuf %d", c->len,
+		 c->hasty ? ", hasty peer," : "", c->sndbuf);
+}
+
+KUNIT_ARRAY_PARAM(last, last_cases, last_desc);
+
+/* Reads the last streaming message from the raw peer's end. */
+static void expect_last_message(struct fixture *fx, u32 len)
+{
+	pattern(fx->end[0].out, 9, 0, len);
+	KUNIT_ASSERT_EQ(fx->test, (int)len,
+			raw_recv_all(fx->relay.raw[1], fx->data, len));
+	KUNIT_EXPECT_EQ(fx->test, 0, memcmp(fx->data, fx->end[0].out, len));
+}
+
+/* Streaming data one way, the last of it the other way, then MPA. */
+static void startup__last_message(struct kunit *test)
+{
+	const struct last_case *c = test->param_value;
+	struct link_options lo = { .sndbuf = c->sndbuf, .rcvbuf = c->rcvbuf };
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct socket *raw;
+	u8 f[20], hello[5];
+
+	/* The raw peer connects: small buffers are to be its. */
+	fx_pair(fx, &lo, &fx->relay.raw[1], &b->sock);
+	raw = fx->relay.raw[1];
+	set_options(b->sock, &lo);
+	KUNIT_ASSERT_EQ(test, 5, raw_send(raw, "hello", 5));
+	KUNIT_ASSERT_EQ(test, 5, raw_recv_all(b->sock, hello, 5));
+	raw_frame(f, false, CRC, 1, 0);
+	if (c->hasty)
+		raw_send(raw, f, 7);
+	fx_attach(b);
+	if (c->hasty)
+		raw_send(raw, f + 7, 13);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, b->requests + end_events(b));
+
+	pattern(fx->data, 9, 0, c->len);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, fx->data, c->len,
+						     0));
+	memset(fx->data, 0, c->len);
+	if (!c->hasty) {
+		expect_last_message(fx, c->len);
+		KUNIT_EXPECT_EQ(test, 0, b->requests);
+		raw_send(raw, f, 20);
+	}
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, "yes", 3));
+	if (c->sndbuf) {
+		lock_sock(b->sock->sk);
+		KUNIT_EXPECT_FALSE(test, mpa_tx_drained(b->conn));
+		release_sock(b->sock->sk);
+	}
+	/* The message, and behind it the Reply. */
+	if (c->hasty)
+		expect_last_message(fx, c->len);
+	KUNIT_ASSERT_EQ(test, 23, raw_recv_all(raw, fx->data, 23));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(fx->data, "MPA ID Rep Frame", 16));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(fx->data + 20, "yes", 3));
+	pattern(fx->data, 0, 0, 99);
+	raw_send(raw, fx->data + 99, raw_fpdu(fx->data + 99, fx->data, 99));
+	fx_wait(fx, b->rx_ulpdus == 1);
+	send_some(fx, 1, 1, random_length);
+	read_fpdus(test, raw, fx->data, 1);
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+}
+
+/* A message too long is no start; one that cannot be sent is the end. */
+static void startup__last_message_fails(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	u8 *f = fx->data;
+
+	fx_with_raw(fx, 1, &plain);
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE,
+			mpa_start_responder(b->conn, f,
+					    MPA_LAST_MESSAGE_MAX + 1, 0));
+	kernel_sock_shutdown(b->sock, SHUT_WR);
+	KUNIT_EXPECT_EQ(test, -ECONNRESET,
+			mpa_start_responder(b->conn, "last", 4, SHORT_MS));
+	KUNIT_EXPECT_EQ(test, -EINVAL, respond(b, 0));
+	raw_send(fx->relay.raw[1], f, raw_frame(f, false, CRC, 1, 0));
+	msleep(2 * SHORT_MS);
+	KUNIT_EXPECT_EQ(test, 0, b->requests + end_events(b));
+	KUNIT_EXPECT_EQ(test, 0, raw_recv(fx->relay.raw[1], f, 1));
+}
+
+/*
+ * Nothing of a Responder's goes out before an FPDU has come in, not even a
+ * Marker; then the first Marker leads.
+ */
+static void startup__responder_on_the_wire(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct socket *raw;
+	u8 *f = fx->data;
+	u32 n;
+
+	fx_with_raw(fx, 1, &plain);
+	raw = fx->relay.raw[1];
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
+	raw_send(raw, f, raw_frame(f, false, MARKERS | CRC, 1, 0));
+	fx_wait(fx, b->requests);
+	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(raw, f, 20));
+	KUNIT_EXPECT_EQ(test, CRC, f[16]);
+	lock_sock(b->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, mpa_tx_begin(b->conn));
+	release_sock(b->sock->sk);
+	pattern(f, 0, 0, 50);
+	n = raw_fpdu(f + 50, f, 50);
+	/* All but its last octet is no FPDU yet. */
+	raw_send(raw, f + 50, n - 1);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(raw, f + 500, 1));
+	KUNIT_EXPECT_EQ(test, 0, b->writables);
+	raw_send(raw, f + 50 + n - 1, 1);
+	fx_wait(fx, b->writables == 1);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(raw, f + 500, 1));
+	send_some(fx, 1, 1, longest_length);
+	KUNIT_ASSERT_EQ(test, 6, raw_recv_all(raw, f, 6));
+	KUNIT_EXPECT_EQ(test, 0, memcmp(f, "\0\0\0\0", 4));
+	KUNIT_EXPECT_EQ(test, b->tx_octets, (u64)(f[4] << 8 | f[5]));
+}
+
 /* A Responder keeps silent until the first FPDU has come. */
 static void startup__responder_waits(struct kunit *test)
 {
@@ -628,6 +1010,11 @@ enum phase {
 	OPERATIONAL,
 	WITHIN_FPDU,
 	AFTER_FPDU,
+	AFTER_FAULT,
+	REJECTED,
+	REFUSED,
+	ACCEPTED,
+	FIRST_FPDU,
 	NR_PHASES,
 };
 
@@ -642,7 +1029,24 @@ static const char * const phase_names[NR_PHASES] = {
 	[OPERATIONAL]		= "operational",
 	[WITHIN_FPDU]		= "within an FPDU",
 	[AFTER_FPDU]		= "after an FPDU",
+	[AFTER_FAULT]		= "after a bad CRC",
+	[REJECTED]		= "rejected",
+	[REFUSED]		= "having rejected",
+	[ACCEPTED]		= "having accepted",
+	[FIRST_FPDU]		= "within the first FPDU",
 };
+
+/* Where there is nothing to tell: not started, or told already. */
+static bool end_is_silent(enum phase phase)
+{
+	return phase == ATTACHED || phase == REJECTED || phase == REFUSED;
+}
+
+static bool is_responder(enum phase phase)
+{
+	return (phase >= WAIT_REQUEST && phase <= REQUEST_AND_MORE) ||
+	       phase >= REFUSED;
+}
 
 struct end_case {
 	enum phase phase;
@@ -679,7 +1083,7 @@ static void bring_initiator(struct fixture *fx, enum phase phase)
 	KUNIT_ASSERT_EQ(fx->test, 20, raw_recv_all(raw, f, 20));
 	if (phase == WAIT_REPLY)
 		return;
-	n = raw_frame(f, true, CRC, 1, 3);
+	n = raw_frame(f, true, phase == REJECTED ? CRC | REJECT : CRC, 1, 3);
 	raw_send(raw, f, phase == WITHIN_REPLY ? 21 : n);
 	if (phase == WITHIN_REPLY)
 		return;
@@ -690,6 +1094,30 @@ static void bring_initiator(struct fixture *fx, enum phase phase)
 		raw_send(raw, f, n - 1);
 	if (phase == AFTER_FPDU)
 		raw_send(raw, f, n);
+	if (phase == AFTER_FAULT) {
+		f[10] ^= 1;
+		raw_send(raw, f, n);
+		fx_wait(fx, fx->end[0].ended[MPA_ERROR_CRC]);
+	}
+}
+
+static void bring_answer(struct fixture *fx, enum phase phase)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct mpa_conn *conn = fx->end[1].conn;
+	u8 *f = fx->data;
+
+	if (phase == REFUSED)
+		KUNIT_ASSERT_EQ(fx->test, 0, mpa_reject(conn, &p, NULL, 0));
+	if (phase == ACCEPTED || phase == FIRST_FPDU)
+		KUNIT_ASSERT_EQ(fx->test, 0, mpa_accept(conn, &p, NULL, 0));
+	/* An unread Reply would turn the peer's FIN into a RST. */
+	if (phase >= REFUSED)
+		KUNIT_ASSERT_EQ(fx->test, 20,
+				raw_recv_all(fx->relay.raw[1], f, 20));
+	pattern(f + 1000, 0, 0, 100);
+	if (phase == FIRST_FPDU)
+		raw_send(fx->relay.raw[1], f, raw_fpdu(f, f + 1000, 100) - 1);
 }
 
 static void bring_responder(struct fixture *fx, enum phase phase)
@@ -704,14 +1132,32 @@ static void bring_responder(struct fixture *fx, enum phase phase)
 	n = raw_frame(f, false, CRC, 1, 3);
 	raw_send(fx->relay.raw[1], f, phase == WITHIN_REQUEST ? 21 :
 				      phase == REQUEST_AND_MORE ? n + 5 : n);
-	if (phase != WITHIN_REQUEST)
-		fx_wait(fx, fx->end[1].requests);
+	if (phase == WITHIN_REQUEST)
+		return;
+	fx_wait(fx, fx->end[1].requests);
+	bring_answer(fx, phase);
+}
+
+static struct end *bring(struct fixture *fx, enum phase phase)
+{
+	if (is_responder(phase))
+		bring_responder(fx, phase);
+	else
+		bring_initiator(fx, phase);
+	return &fx->end[is_responder(phase)];
+}
+
+static unsigned int events_at_end(enum phase phase)
+{
+	return phase == AFTER_FAULT ? 2 : phase == REJECTED ? 1 :
+	       !end_is_silent(phase);
 }
 
 static void expect_end(struct kunit *test, const struct end_case *c,
 		       struct end *e)
 {
-	bool part = c->phase == WITHIN_REQUEST || c->phase == WITHIN_FPDU;
+	bool part = c->phase == WITHIN_REQUEST || c->phase == WITHIN_FPDU ||
+		    c->phase == FIRST_FPDU;
 	int err = c->reset ? -ECONNRESET : part ? -EPIPE : 0;
 
 	if (c->phase == WAIT_REPLY || c->phase == WITHIN_REPLY) {
@@ -729,28 +1175,24 @@ static void end__of_tcp(struct kunit *test)
 	const struct end_case *c = test->param_value;
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct fixture *fx = test->priv;
-	bool responder = c->phase >= WAIT_REQUEST &&
-			 c->phase <= REQUEST_AND_MORE;
-	struct end *e = &fx->end[responder];
+	bool responder = is_responder(c->phase);
+	struct end *e = bring(fx, c->phase);
 
-	if (responder)
-		bring_responder(fx, c->phase);
-	else
-		bring_initiator(fx, c->phase);
 	fx_settle();
 	if (c->reset)
 		fx_reset(&fx->relay.raw[responder]);
 	else
 		kernel_sock_shutdown(fx->relay.raw[responder], SHUT_WR);
 	fx_settle();
-	if (c->phase != ATTACHED) {
-		fx_wait(fx, end_events(e));
+	if (!end_is_silent(c->phase)) {
+		fx_wait(fx, end_events(e) == events_at_end(c->phase));
 		expect_end(test, c, e);
-	} else {
-		KUNIT_EXPECT_EQ(test, -ECONNRESET, respond(e, 0));
 	}
+	if (c->phase == ATTACHED)
+		KUNIT_EXPECT_EQ(test, -ECONNRESET, respond(e, 0));
 	if (responder)
-		KUNIT_EXPECT_EQ(test, -ECONNRESET,
+		KUNIT_EXPECT_EQ(test, c->phase == REFUSED ? -EINVAL :
+							    -ECONNRESET,
 				mpa_accept(e->conn, &p, NULL, 0));
 	KUNIT_EXPECT_EQ(test, c->phase == AFTER_FPDU, e->rx_ulpdus);
 	/* And what follows changes nothing. */
@@ -758,7 +1200,103 @@ static void end__of_tcp(struct kunit *test)
 	kernel_sock_shutdown(e->sock, SHUT_RDWR);
 	fx_settle();
 	fx_detach(e);
-	KUNIT_EXPECT_EQ(test, c->phase != ATTACHED, end_events(e));
+	KUNIT_EXPECT_EQ(test, events_at_end(c->phase), end_events(e));
+}
+
+struct loss_case {
+	enum phase phase;
+	bool sending;
+};
+
+/* Where the peer may vanish without a word */
+static const struct loss_case loss_cases[] = {
+	{ WAIT_REPLY }, { WITHIN_REPLY }, { WAIT_REQUEST }, { WITHIN_REQUEST },
+	{ REQUEST_SEEN }, { OPERATIONAL }, { WITHIN_FPDU }, { AFTER_FAULT },
+	{ ACCEPTED }, { OPERATIONAL, true }, { AFTER_FAULT, true },
+};
+
+static void loss_desc(const struct loss_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, %s", phase_names[c->phase],
+		 c->sending ? "retransmissions" : "keepalive");
+}
+
+KUNIT_ARRAY_PARAM(loss, loss_cases, loss_desc);
+
+/*
+ * TCP gives up on a peer that answers nothing: its socket is locked, so what
+ * comes for it waits. No timer of MPA's may be what ends it.
+ */
+static void end__peer_vanishes(struct kunit *test)
+{
+	const struct loss_case *c = test->param_value;
+	struct fixture *fx = test->priv;
+	struct end *e = bring(fx, c->phase);
+	struct sock *peer = fx->relay.raw[is_responder(c->phase)]->sk;
+	struct sock *sk = e->sock->sk;
+	unsigned int want = events_at_end(c->phase);
+
+	/* Until all is acknowledged, delayed as that may be. */
+	msleep(300);
+	sock_set_keepalive(sk);
+	tcp_sock_set_keepintvl(sk, 1);
+	tcp_sock_set_keepcnt(sk, 1);
+	tcp_sock_set_keepidle(sk, 1);
+	tcp_sock_set_user_timeout(sk, c->sending ? 500 : 0);
+	lock_sock_nested(peer, SINGLE_DEPTH_NESTING);
+	if (c->sending)
+		send_some(fx, 0, 1, random_length);
+	wait_event_timeout(fx->wq, end_events(e) == want,
+			   msecs_to_jiffies(PATIENCE_MS));
+	KUNIT_EXPECT_EQ(test, want, end_events(e));
+	KUNIT_EXPECT_EQ(test, (int)TCP_CLOSE, (int)sk->sk_state);
+	release_sock(peer);
+	if (c->phase == WAIT_REPLY || c->phase == WITHIN_REPLY)
+		KUNIT_EXPECT_EQ(test, -ETIMEDOUT, e->status);
+	else
+		KUNIT_EXPECT_EQ(test, -ETIMEDOUT, e->err[MPA_ERROR_CLOSED]);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, want, end_events(e));
+}
+
+static const unsigned int ends[] = { 0, 1 };
+
+static void ends_desc(const unsigned int *i, char *desc)
+{
+	strscpy(desc, *i ? "responder" : "initiator", KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(ends, ends, ends_desc);
+
+/* Who has closed its half still receives, and the other may still send. */
+static void end__half_close(struct kunit *test)
+{
+	unsigned int first = *(const unsigned int *)test->param_value;
+	struct mpa_params p = params(MPA_REV_2, true, true);
+	struct fixture *fx = test->priv;
+	struct end *one = &fx->end[first], *other = &fx->end[!first];
+
+	fx_direct(fx, &plain);
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 3, random_length);
+	fx_wait(fx, all_arrived(fx));
+	send_some(fx, first, 5, random_length);
+	kernel_sock_shutdown(one->sock, SHUT_WR);
+	fx_wait(fx, other->ended[MPA_ERROR_CLOSED]);
+	lock_sock(one->sock->sk);
+	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(one->conn));
+	release_sock(one->sock->sk);
+	send_some(fx, !first, 40, random_length);
+	fx_wait(fx, all_arrived(fx));
+	KUNIT_EXPECT_EQ(test, 0, end_events(one));
+	kernel_sock_shutdown(other->sock, SHUT_WR);
+	fx_wait(fx, closed_both(fx));
+	expect_arrived(fx, one, other);
+	expect_arrived(fx, other, one);
+	KUNIT_EXPECT_EQ(test, 0, one->err[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(test, 0, other->err[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(test, 1, end_events(one));
+	KUNIT_EXPECT_EQ(test, 1, end_events(other));
 }
 
 /* ---- Faults in the stream ---- */
@@ -790,7 +1328,12 @@ static void expect_fault(struct fixture *fx, enum mpa_error code, u32 dropped)
 	KUNIT_EXPECT_EQ(fx->test, 0, a->ended[MPA_ERROR_CLOSED]);
 	memset(last, 'x', sizeof(last));
 	raw_send(fx->relay.raw[0], last, sizeof(last));
+	/* TCP is open until the owner closes: its last word gets through. */
+	KUNIT_EXPECT_EQ(fx->test, -EAGAIN,
+			raw_recv(fx->relay.raw[0], fx->data, 1));
 	send_some(fx, 0, 1, random_length);
+	KUNIT_EXPECT_EQ(fx->test, 1,
+			raw_recv_all(fx->relay.raw[0], fx->data, 1));
 	kernel_sock_shutdown(fx->relay.raw[0], SHUT_WR);
 	fx_wait(fx, a->ended[MPA_ERROR_CLOSED]);
 	fx_settle();
@@ -913,6 +1456,70 @@ static void fault__marker_right(struct kunit *test)
 	f[n + 10] = crc >> 16;
 	f[n + 11] = crc >> 24;
 	raw_send(fx->relay.raw[0], f, n + 12);
+	fx_wait(fx, fx->end[0].rx_ulpdus == 2 || end_events(&fx->end[0]));
+	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
+}
+
+struct marker_case {
+	u8 marker[4];
+	bool crc;
+	bool covered;
+	enum mpa_error code;
+};
+
+/* The second Marker of a stream: four octets into the second FPDU. */
+static const struct marker_case marker_cases[] = {
+	{ { 0, 0, 0, 4 }, true, true, MPA_ERROR_NONE },
+	{ { 0, 0, 0, 4 }, false, false, MPA_ERROR_NONE },
+	/* reserved, but the CRC covers it */
+	{ { 0xff, 0xff, 0, 4 }, true, true, MPA_ERROR_NONE },
+	{ { 0x80, 0, 0, 4 }, true, false, MPA_ERROR_CRC },
+	{ { 0xff, 0xff, 0, 4 }, false, false, MPA_ERROR_NONE },
+	/* a wrong pointer, by the sender or on the way */
+	{ { 0, 0, 0, 0 }, true, true, MPA_ERROR_MARKER },
+	{ { 0, 0, 0, 8 }, true, true, MPA_ERROR_MARKER },
+	{ { 0, 0, 1, 4 }, true, true, MPA_ERROR_MARKER },
+	{ { 0, 0, 0xff, 0xfc }, true, true, MPA_ERROR_MARKER },
+	{ { 0, 0, 0, 8 }, true, false, MPA_ERROR_CRC },
+	{ { 0, 0, 1, 4 }, true, false, MPA_ERROR_CRC },
+	{ { 0, 0, 0, 0 }, false, false, MPA_ERROR_MARKER },
+	{ { 0, 0, 0, 8 }, false, false, MPA_ERROR_MARKER },
+	{ { 0, 0, 0, 8 }, false, true, MPA_ERROR_MARKER },
+	{ { 0, 0, 1, 4 }, false, false, MPA_ERROR_MARKER },
+};
+
+static void marker_desc(const struct marker_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%*ph, C %u, CRC %s", 4,
+		 c->marker, c->crc, c->covered ? "right" : "wrong");
+}
+
+KUNIT_ARRAY_PARAM(marker, marker_cases, marker_desc);
+
+static void fault__second_marker(struct kunit *test)
+{
+	const struct marker_case *c = test->param_value;
+	struct mpa_params p = params(MPA_REV_1, true, c->crc);
+	struct fixture *fx = test->priv;
+	u8 ulpdu[498], *f = fx->data;
+	u32 n, crc;
+
+	raw_responder(fx, &p, 0);
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	n = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
+	memcpy(f + n, "\0\2", 2);
+	pattern(f + n + 2, 1, 0, 2);
+	memcpy(f + n + 4, c->marker, 4);
+	crc = ~crc32c(~0, f + n, 8) ^ !c->covered;
+	f[n + 8] = crc;
+	f[n + 9] = crc >> 8;
+	f[n + 10] = crc >> 16;
+	f[n + 11] = crc >> 24;
+	raw_send(fx->relay.raw[0], f, n + 12);
+	if (c->code) {
+		expect_fault(fx, c->code, 12);
+		return;
+	}
 	fx_wait(fx, fx->end[0].rx_ulpdus == 2 || end_events(&fx->end[0]));
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
 }
@@ -1144,27 +1751,6 @@ static void receive__longest_of_ours(struct kunit *test)
 
 /* ---- Sending into a peer that does not read ---- */
 
-/* Reads all that comes and checks that it is FPDUs; returns octets. */
-static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
-{
-	u64 total = 0;
-
-	while (nr--) {
-		u32 len, n, crc;
-
-		KUNIT_ASSERT_EQ(test, 2, raw_recv_all(raw, buf, 2));
-		len = buf[0] << 8 | buf[1];
-		n = ALIGN(2 + len, 4) + 4;
-		KUNIT_ASSERT_EQ(test, (int)n - 2,
-				raw_recv_all(raw, buf + 2, n - 2));
-		crc = ~crc32c(~0, buf, n - 4);
-		KUNIT_ASSERT_EQ(test, (u8)crc, buf[n - 4]);
-		KUNIT_ASSERT_EQ(test, (u8)(crc >> 24), buf[n - 1]);
-		total += n;
-	}
-	return total;
-}
-
 /* Under way to TCP, the packet a batch was planned for shrinks to one segment. */
 static int send_shrunk(struct end *e)
 {
@@ -1366,10 +1952,14 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(attach__socket_gone_first),
 	KUNIT_CASE_PARAM(exchange__traffic, exchange_next),
 	KUNIT_CASE_PARAM(exchange__private_data, pd_gen_params),
+	KUNIT_CASE_PARAM(exchange__figure, figure_gen_params),
 	KUNIT_CASE(exchange__reject),
+	KUNIT_CASE(exchange__reject_and_more),
 	KUNIT_CASE(exchange__too_new),
 	KUNIT_CASE(exchange__ird_cannot_be_met),
 	KUNIT_CASE(startup__wrong_request),
+	KUNIT_CASE_PARAM(startup__bad_frame, bad_frame_gen_params),
+	KUNIT_CASE(startup__frame_too_slow),
 	KUNIT_CASE(startup__two_initiators),
 	KUNIT_CASE(startup__reply_comes_first),
 	KUNIT_CASE(startup__no_reply),
@@ -1378,13 +1968,19 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(startup__no_rtr),
 	KUNIT_CASE(startup__rtr),
 	KUNIT_CASE(startup__fpdu_behind_frame),
+	KUNIT_CASE_PARAM(startup__last_message, last_gen_params),
+	KUNIT_CASE(startup__last_message_fails),
+	KUNIT_CASE(startup__responder_on_the_wire),
 	KUNIT_CASE(startup__responder_waits),
 	KUNIT_CASE_PARAM(end__of_tcp, end_next),
+	KUNIT_CASE_PARAM(end__peer_vanishes, loss_gen_params),
+	KUNIT_CASE_PARAM(end__half_close, ends_gen_params),
 	KUNIT_CASE(fault__crc),
 	KUNIT_CASE(fault__crc_not_in_use),
 	KUNIT_CASE(fault__length),
 	KUNIT_CASE(fault__marker),
 	KUNIT_CASE(fault__marker_right),
+	KUNIT_CASE_PARAM(fault__second_marker, marker_gen_params),
 	KUNIT_CASE(fault__refused_by_owner),
 	KUNIT_CASE(fault__flipped),
 	KUNIT_CASE_PARAM(receive__drip, drip_gen_params),
