@@ -69,6 +69,18 @@ def counting(device, **wanted):
 
 
 @contextlib.contextmanager
+def switched(device, name, value):
+    """A setting of the device for new connections."""
+    switch = Path("/sys/kernel/debug/mpa_rnic") / device / name
+    before = switch.read_text("ascii")
+    switch.write_text(value, "ascii")
+    try:
+        yield
+    finally:
+        switch.write_text(before, "ascii")
+
+
+@contextlib.contextmanager
 def within(low, high):
     """The block takes that many seconds."""
     start = time.monotonic()
@@ -268,12 +280,91 @@ def responder_most_private_data():
                 asked.id.destroy()
 
 
+# An RDMA Write of nothing, of the RDMA Consortium's version and the IETF's.
+WRITE_0, WRITE_1 = (bytes.fromhex(word) + bytes(12) for word in
+                    ("c000", "c140"))
+
+
+def expect_version_0(peer):
+    """A wrong version ends the stream, told in a Terminate of version 0."""
+    told = peer.read_first_fpdu()
+    check("DDP and RDMAP control", told[:2], bytes.fromhex("4007"))
+    check("error", told[18:20], bytes.fromhex("1104"))
+    check("DDP header in error", told[24:26], bytes.fromhex("c140"))
+
+
+@case
+def responder_refuses_revision_0():
+    """RFC 5044 appendix C.2.1: a Reply of revision 1, and the end."""
+    with counting("mpa2", conn_rejected=1, conn_passive=0), \
+            responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, mpa.MARKERS | mpa.CRC, 0, b"old"))
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, mpa.CRC | mpa.REJECT, 1, b""))
+        peer.closed()
+        app.silent(0.5)
+
+
+@case
+def responder_revision_0():
+    """RFC 5044 appendix C.2.4."""
+    flags = mpa.MARKERS | mpa.CRC
+    with switched("mpa2", "permissive", "Y"), \
+            counting("mpa2", conn_passive=1, rx_write=1, tx_terminate=1), \
+            responder() as app, raw() as peer:
+        peer.send(frame(mpa.REQUEST, flags, 0, b"old"))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"old")
+        asked.id.accept(b"new")
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, flags, 0, b"new"))
+        app.event("ESTABLISHED")
+        peer.send(mpa.first_fpdu(WRITE_0) + mpa.fpdu(WRITE_1))
+        expect_version_0(peer)
+        peer.closed()
+        peer.fin()
+        app.event("DISCONNECTED")
+
+
+@case
+def responder_rejects_revision_0():
+    flags = mpa.MARKERS | mpa.CRC
+    with switched("mpa2", "permissive", "Y"), \
+            counting("mpa2", conn_rejected=1), responder() as app, \
+            raw() as peer:
+        peer.send(frame(mpa.REQUEST, flags, 0))
+        app.event("CONNECT_REQUEST").id.reject(b"no")
+        check("Reply", peer.read_frame(),
+              mpa.Frame(mpa.REPLY, flags | mpa.REJECT, 0, b"no"))
+        peer.closed()
+
+
+@case
+def responder_of_revision_1_and_0():
+    """What is above the device's own revision is not answered; a device of
+    revision 0 answers one of revision 1 in its own."""
+    with responder() as app:
+        with switched("mpa2", "revision", "1"), raw() as peer:
+            peer.send(request(1, 1))
+            peer.closed()
+        app.silent(0.5)
+        with switched("mpa2", "revision", "0"), raw() as peer:
+            peer.send(frame(mpa.REQUEST, 0, 1))
+            app.event("CONNECT_REQUEST").id.accept()
+            check("Reply", peer.read_frame(),
+                  mpa.Frame(mpa.REPLY, mpa.MARKERS | mpa.CRC, 0, b""))
+            app.event("ESTABLISHED")
+
+
 @case
 def responder_refuses_frames():
     """Closed without a Reply, and without a word to the consumer."""
     bad = {
         "length 513": frame(mpa.REQUEST, mpa.CRC, 1, bytes(513)),
         "length 65535": frame(mpa.REQUEST, mpa.CRC, 1, b"", 65535),
+        "revision 0 without M": frame(mpa.REQUEST, mpa.CRC, 0),
+        "revision 0, enhanced": frame(
+            mpa.REQUEST, mpa.MARKERS | mpa.CRC | mpa.ENHANCED, 0, bytes(4)),
         "revision 3": frame(mpa.REQUEST, mpa.CRC, 3),
         "revision 255": frame(mpa.REQUEST, mpa.CRC, 255),
         "first octet": b"N" + frame(mpa.REQUEST, mpa.CRC, 1)[1:],
@@ -609,6 +700,50 @@ def initiator_falls_back():
 
 
 @case
+def initiator_revision_0():
+    """RFC 5044 appendix C.2.5: such a peer may close on what it does not know,
+    or answer all the same; then it is asked again in words it knows."""
+    flags = mpa.MARKERS | mpa.CRC
+    for how in ("close", "answer"):
+        with switched("mpa1", "permissive", "Y"), \
+                counting("mpa1", conn_active=1, conn_fallback=1, rx_write=1,
+                         tx_terminate=1, conn_startup_error=0), \
+                raw_listener() as listener, initiator() as (app, me):
+            me.connect(H2, PORT, b"hello", ird=2, ord_=2)
+            with listener.accept() as peer:
+                check("revision", peer.read_frame().rev, 2)
+                if how == "answer":
+                    peer.send(frame(mpa.REPLY, flags, 0))
+                    peer.closed()
+            with listener.accept() as peer:
+                check("Request", peer.read_frame(),
+                      mpa.Frame(mpa.REQUEST, mpa.CRC, 1, b"hello"))
+                peer.send(frame(mpa.REPLY, flags, 0, b"well met"))
+                ready = app.event("ESTABLISHED")
+                check("private data", ready.private_data, b"well met")
+                peer.send(mpa.first_fpdu(WRITE_0) + mpa.fpdu(WRITE_1))
+                expect_version_0(peer)
+                peer.closed()
+                peer.fin()
+                app.event("DISCONNECTED")
+
+
+@case
+def initiator_of_revision_0():
+    """It knows one way only, and a Reply of revision 1 is not for it."""
+    flags = mpa.MARKERS | mpa.CRC
+    for rev, event in ((0, "ESTABLISHED"), (1, "CONNECT_ERROR")):
+        with switched("mpa1", "revision", "0"), \
+                raw_listener() as listener, initiator() as (app, me):
+            me.connect(H2, PORT, b"me")
+            with listener.accept() as peer:
+                check("Request", peer.read_frame(),
+                      mpa.Frame(mpa.REQUEST, flags, 0, b"me"))
+                peer.send(frame(mpa.REPLY, flags, rev))
+                app.event(event)
+
+
+@case
 def initiator_falls_back_in_vain():
     with counting("mpa1", conn_active=0, conn_fallback=1,
                   conn_startup_error=1), \
@@ -644,6 +779,8 @@ def initiator_improper_replies():
                                 bytes(4)),
             "not enhanced": frame(mpa.REPLY, mpa.CRC, 2, bytes(4)),
             "revision 1": frame(mpa.REPLY, mpa.CRC, 1),
+            "revision 0": frame(mpa.REPLY, mpa.MARKERS | mpa.CRC, 0),
+            "revision 0 without M": frame(mpa.REPLY, mpa.CRC, 0),
             "not peer-to-peer": reply(1, 1),
     }.items():
         with counting("mpa1", conn_startup_error=1), \
@@ -674,16 +811,12 @@ def initiator_silent_peer():
 
 @case
 def initiator_asks_for_markers():
-    switch = Path("/sys/kernel/debug/mpa_rnic/mpa1/markers")
-    switch.write_text("1")
-    try:
-        with raw_listener() as listener, initiator() as (_, me):
-            me.connect(H2, PORT)
-            with listener.accept() as peer:
-                check("flags", peer.read_frame().flags,
-                      mpa.MARKERS | mpa.CRC | mpa.ENHANCED)
-    finally:
-        switch.write_text("0")
+    with switched("mpa1", "markers", "Y"), raw_listener() as listener, \
+            initiator() as (_, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            check("flags", peer.read_frame().flags,
+                  mpa.MARKERS | mpa.CRC | mpa.ENHANCED)
 
 
 @case

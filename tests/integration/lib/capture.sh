@@ -34,7 +34,12 @@ markers_ask() {
 	[[ $1 == off ]] || value=Y
 	shift
 	for device in "$@"; do
-		echo "+ markers of $device: $value"
-		echo "$value" > "/sys/kernel/debug/mpa_rnic/$device/markers"
+		device_set markers "$value" "$device"
 	done
+}
+
+# device_set NAME VALUE DEVICE: a setting for new connections of the device.
+device_set() {
+	echo "+ $1 of $3: $2"
+	echo "$2" > "/sys/kernel/debug/mpa_rnic/$3/$1"
 }

@@ -11,7 +11,8 @@ tshark (4.0) gets lost where there are Markers, for the rest of a direction:
 at an FPDU with a Marker right behind it, which it counts as one within; at a
 segment with more than one FPDU, or out of order; and, when one side only asked
 for Markers, in all of the direction without. There our own walk has to do; the counts tell how
-much tshark has seen, and --seen says how much it must have.
+much tshark has seen, and --seen says how much it must have. Of revision 0 it
+knows nothing, so there the walk is on its own.
 
 Exit status 0: all is good. 1: something is not, told on standard output.
 """
@@ -82,8 +83,8 @@ class Flow:
 
     first: sequence number of the first octet; dissected: ULPDU lengths that
     tshark found; bad: frames in which it found a bad CRC; fpdus: (offset, end,
-    ULPDU length) of what the walk found; seen: how many of these tshark can
-    see.
+    ULPDU length) of what the walk found; versions: of DDP and RDMAP, in their
+    ULPDUs; seen: how many of these tshark can see.
     """
 
     first: int | None = None
@@ -91,6 +92,7 @@ class Flow:
     dissected: list = field(default_factory=list)
     bad: list = field(default_factory=list)
     fpdus: list = field(default_factory=list)
+    versions: set = field(default_factory=set)
     markers: int = 0
     seen: int = 0
 
@@ -223,7 +225,8 @@ def walk(flow, data, start, marked):
         origin = position
         header = origin + MARKER_SIZE if at_marker() else origin
         length = int.from_bytes(take(HEADER_SIZE, header), "big")
-        take(length + -(HEADER_SIZE + length) % 4, header)
+        ulpdu = take(length + -(HEADER_SIZE + length) % 4, header)
+        flow.versions |= {ulpdu[0] & 3, ulpdu[1] >> 6}
         skip_marker(header)
         covered = data[origin:position]
         crc = int.from_bytes(take(CRC_SIZE, header), "little")
@@ -308,6 +311,10 @@ def judge_flow(name, flow, start, marked, args):
     walk(flow, flow.stream(), start, marked)
     if marked and flow.fpdus and not flow.markers:
         raise Bad(f"{name} sent no Marker")
+    if flow.versions - {args.version}:
+        raise Bad(f"{name} speaks DDP and RDMAP {flow.versions}")
+    if not args.version:
+        return check_aligned(flow, start, marked) if args.aligned else 0
     if marked:
         flow.seen = count_visible(flow, start)
     elif args.markers_from == "none":
@@ -323,10 +330,13 @@ def judge_connection(pair, args, total):
     total["connections"] += 1
     if not any(frame.flags & FLAG_CRC for frame in frames):
         raise Bad("no CRC is used")
+    if min(frames[1].revision, 1) != args.version:
+        raise Bad(f"the Reply is of revision {frames[1].revision}")
     for side, flow in enumerate(pair):
         name = ("initiator", "responder")[side]
-        unaligned = judge_flow(name, flow, frames[side].size,
-                               bool(frames[1 - side].flags & FLAG_MARKERS), args)
+        # With revision 0 there are Markers whether asked for or not.
+        marked = not args.version or frames[1 - side].flags & FLAG_MARKERS
+        unaligned = judge_flow(name, flow, frames[side].size, bool(marked), args)
         total[f"FPDUs from {name}s"] += len(flow.fpdus)
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
@@ -364,6 +374,9 @@ def main():
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
+    parser.add_argument("--version", type=int, default=1, choices=(0, 1),
+                        help="of DDP and RDMAP, and the Reply's revision is to "
+                        "fit (default: 1)")
     parser.add_argument("--connections", type=int, default=1,
                         help="at least so many (default: 1)")
     parser.add_argument("--seen", type=int, default=10,

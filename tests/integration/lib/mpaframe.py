@@ -35,6 +35,14 @@ def fpdu(ulpdu):
     return octets + crc32c(octets)
 
 
+def first_fpdu(ulpdu):
+    """The first FPDU of a stream with Markers, too short for a second one."""
+    octets = bytes(4) + struct.pack(">H", len(ulpdu)) + ulpdu
+    octets += bytes(-len(octets) % 4)
+    assert len(octets) < 512
+    return octets + crc32c(octets)
+
+
 def frame(key, flags, rev, data=b"", length=None):
     """A startup frame; @length lies about that of @data."""
     return key + struct.pack(">BBH", flags, rev,
@@ -102,6 +110,17 @@ class Peer:
         """A ULPDU, its CRC checked."""
         head = self.read(2)
         length = struct.unpack(">H", head)[0]
+        rest = self.read(length + -(length + 2) % 4 + 4)
+        if crc32c(head + rest[:-4]) != rest[-4:]:
+            raise AssertionError(f"bad CRC in {(head + rest).hex()}")
+        return rest[:length]
+
+    def read_first_fpdu(self):
+        """The ULPDU behind the Marker that begins a stream, its CRC checked."""
+        head = self.read(6)
+        if head[:4] != bytes(4):
+            raise AssertionError(f"no Marker: {head.hex()}")
+        length = struct.unpack(">H", head[4:])[0]
         rest = self.read(length + -(length + 2) % 4 + 4)
         if crc32c(head + rest[:-4]) != rest[-4:]:
             raise AssertionError(f"bad CRC in {(head + rest).hex()}")
