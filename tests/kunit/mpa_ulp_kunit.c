@@ -336,6 +336,28 @@ static void exchange__private_data(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 }
 
+static void exchange__reject_private_data(struct kunit *test)
+{
+	const struct pd_case *c = test->param_value;
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct mpa_params p = params(c->rev, false, true);
+
+	fx_direct(fx, &plain);
+	KUNIT_ASSERT_EQ(test, 0, respond(b, 0));
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	fx_wait(fx, b->requests);
+	pattern(fx->data, 3, 0, c->len);
+	KUNIT_ASSERT_EQ(test, c->ret, mpa_reject(b->conn, &p, fx->data,
+						 c->len));
+	if (c->ret)
+		KUNIT_ASSERT_EQ(test, 0, mpa_reject(b->conn, &p, NULL, 0));
+	fx_wait(fx, a->replies);
+	KUNIT_EXPECT_EQ(test, -ECONNREFUSED, a->status);
+	KUNIT_EXPECT_EQ(test, a->pd_len, c->ret ? 0 : c->len);
+	KUNIT_EXPECT_EQ(test, 0, memcmp(a->pd, fx->data, a->pd_len));
+}
+
 static void figure_desc(const struct vec_figure *v, char *desc)
 {
 	strscpy(desc, v->name, KUNIT_PARAM_DESC_SIZE);
@@ -1953,6 +1975,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(exchange__traffic, exchange_next),
 	KUNIT_CASE_PARAM(exchange__private_data, pd_gen_params),
 	KUNIT_CASE_PARAM(exchange__figure, figure_gen_params),
+	KUNIT_CASE_PARAM(exchange__reject_private_data, pd_gen_params),
 	KUNIT_CASE(exchange__reject),
 	KUNIT_CASE(exchange__reject_and_more),
 	KUNIT_CASE(exchange__too_new),

@@ -798,12 +798,13 @@ TEST_P(Figure, of_appendix_C)
 INSTANTIATE_TEST_SUITE_P(table, Figure, testing::ValuesIn(vec_figures),
 			 row_name<vec_figure>);
 
-// A peer of revision 0 can do nothing else, whatever C says.
+// A peer of revision 0 can do nothing else, whatever M and C say.
 TEST(negotiation, revision_0_has_markers_and_crc)
 {
 	for (unsigned int bits = 0; bits < 8; bits++) {
 		mpa_params own = vec_kind_params(VEC_PERMISSIVE, bits & 1, 1);
-		mpa_frame req = { .markers = true, .crc = bool(bits & 2) };
+		mpa_frame req = { .markers = bool(bits & 4),
+				  .crc = bool(bits & 2) };
 		mpa_frame rep;
 		mpa_result res;
 
@@ -814,6 +815,7 @@ TEST(negotiation, revision_0_has_markers_and_crc)
 		EXPECT_EQ(res.ddp_version, 0);
 
 		rep.crc = bits & 2;
+		rep.markers = bits & 4;
 		mpa_request_from(&own, &req);
 		EXPECT_EQ(req.markers, bool(bits & 1));
 		EXPECT_EQ(req.crc, bool(bits & 4));
