@@ -882,13 +882,11 @@ static void expect_last_message(struct fixture *fx, u32 len)
 	KUNIT_EXPECT_EQ(fx->test, 0, memcmp(fx->data, fx->end[0].out, len));
 }
 
-/* Streaming data one way, the last of it the other way, then MPA. */
-static void startup__last_message(struct kunit *test)
+/* Streaming data one way; a hasty peer's Request comes around the attaching. */
+static struct socket *last_streaming(struct fixture *fx,
+				     const struct last_case *c)
 {
-	const struct last_case *c = test->param_value;
 	struct link_options lo = { .sndbuf = c->sndbuf, .rcvbuf = c->rcvbuf };
-	struct mpa_params p = params(MPA_REV_1, false, true);
-	struct fixture *fx = test->priv;
 	struct end *b = &fx->end[1];
 	struct socket *raw;
 	u8 f[20], hello[5];
@@ -897,8 +895,8 @@ static void startup__last_message(struct kunit *test)
 	fx_pair(fx, &lo, &fx->relay.raw[1], &b->sock);
 	raw = fx->relay.raw[1];
 	set_options(b->sock, &lo);
-	KUNIT_ASSERT_EQ(test, 5, raw_send(raw, "hello", 5));
-	KUNIT_ASSERT_EQ(test, 5, raw_recv_all(b->sock, hello, 5));
+	KUNIT_ASSERT_EQ(fx->test, 5, raw_send(raw, "hello", 5));
+	KUNIT_ASSERT_EQ(fx->test, 5, raw_recv_all(b->sock, hello, 5));
 	raw_frame(f, false, CRC, 1, 0);
 	if (c->hasty)
 		raw_send(raw, f, 7);
@@ -906,7 +904,35 @@ static void startup__last_message(struct kunit *test)
 	if (c->hasty)
 		raw_send(raw, f + 7, 13);
 	fx_settle();
-	KUNIT_EXPECT_EQ(test, 0, b->requests + end_events(b));
+	KUNIT_EXPECT_EQ(fx->test, 0, b->requests + end_events(b));
+	return raw;
+}
+
+/* Full operation, both ways, with Reply and FPDUs as they lie in the stream. */
+static void last_operation(struct fixture *fx, struct socket *raw)
+{
+	struct end *b = &fx->end[1];
+	u8 *f = fx->data;
+
+	KUNIT_ASSERT_EQ(fx->test, 23, raw_recv_all(raw, f, 23));
+	KUNIT_EXPECT_EQ(fx->test, 0, memcmp(f, "MPA ID Rep Frame", 16));
+	KUNIT_EXPECT_EQ(fx->test, 0, memcmp(f + 20, "yes", 3));
+	pattern(f, 0, 0, 99);
+	raw_send(raw, f + 99, raw_fpdu(f + 99, f, 99));
+	fx_wait(fx, b->rx_ulpdus == 1);
+	send_some(fx, 1, 1, random_length);
+	read_fpdus(fx->test, raw, f, 1);
+	KUNIT_EXPECT_EQ(fx->test, 0, end_events(b));
+}
+
+static void startup__last_message(struct kunit *test)
+{
+	const struct last_case *c = test->param_value;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct socket *raw = last_streaming(fx, c);
+	u8 f[20];
 
 	pattern(fx->data, 9, 0, c->len);
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, fx->data, c->len,
@@ -915,27 +941,19 @@ static void startup__last_message(struct kunit *test)
 	if (!c->hasty) {
 		expect_last_message(fx, c->len);
 		KUNIT_EXPECT_EQ(test, 0, b->requests);
-		raw_send(raw, f, 20);
+		raw_send(raw, f, raw_frame(f, false, CRC, 1, 0));
 	}
 	fx_wait(fx, b->requests);
 	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, "yes", 3));
-	if (c->sndbuf) {
-		lock_sock(b->sock->sk);
+	lock_sock(b->sock->sk);
+	/* No buffer of this size takes all that at once. */
+	if (c->sndbuf)
 		KUNIT_EXPECT_FALSE(test, mpa_tx_drained(b->conn));
-		release_sock(b->sock->sk);
-	}
+	release_sock(b->sock->sk);
 	/* The message, and behind it the Reply. */
 	if (c->hasty)
 		expect_last_message(fx, c->len);
-	KUNIT_ASSERT_EQ(test, 23, raw_recv_all(raw, fx->data, 23));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(fx->data, "MPA ID Rep Frame", 16));
-	KUNIT_EXPECT_EQ(test, 0, memcmp(fx->data + 20, "yes", 3));
-	pattern(fx->data, 0, 0, 99);
-	raw_send(raw, fx->data + 99, raw_fpdu(fx->data + 99, fx->data, 99));
-	fx_wait(fx, b->rx_ulpdus == 1);
-	send_some(fx, 1, 1, random_length);
-	read_fpdus(test, raw, fx->data, 1);
-	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+	last_operation(fx, raw);
 }
 
 /* A message too long is no start; one that cannot be sent is the end. */
