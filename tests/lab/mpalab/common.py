@@ -13,7 +13,8 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[3]
 LAB = REPO / "tests" / "lab"
 BUILD = REPO / "build"
-CACHE = BUILD / "cache"
+# The guest sees the target of a link, not the link.
+CACHE = (BUILD / "cache").resolve()
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
