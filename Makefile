@@ -19,7 +19,7 @@ headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 export DESTDIR
 
 .PHONY: all modules userspace install install-modules install-provider \
-	install-headers clean distclean help demo check lab-shell deps
+	install-headers clean distclean help demo check fuzz lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -73,6 +73,11 @@ check:
 	scripts/deps check
 	tests/run-check
 
+fuzz:
+	scripts/deps check
+	$(MAKE) -C tests/fuzz -j$(JOBS)
+	$(MAKE) -C tests/fuzz fuzz
+
 lab-shell:
 	scripts/deps demo
 	$(MAKE) all KDIR=$$($(lab) kernel stock --build-dir)
@@ -92,6 +97,7 @@ help:
 	@echo 'These install the packages they need first (root or sudo):'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
 	@echo '  check           every test'
+	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
 	@echo '  deps            only install the packages'
 	@echo 'Variables:'
@@ -100,4 +106,6 @@ help:
 	@echo '  DESTDIR=        root of the installation'
 	@echo '  PREFIX=$(PREFIX)   where the headers go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
+	@echo '  SECONDS=600     of fuzzing, shared among the targets'
+	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
 	@echo '  ACCEL=tcg       QEMU accelerator of demo, check and lab-shell'

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// DDP and RDMAP headers as a peer may send them. Input: what the receiver
+// knows (a queue, a region, an outstanding Read), then the octets of a ULPDU.
+// Which segments pass is compared with rules in wide arithmetic.
+#include "support.hpp"
+
+extern "C" {
+#include "../../kernel/ddp/check.h"
+#include "../../kernel/ddp/header.h"
+#include "../../kernel/ddp/terminate.h"
+}
+
+using namespace fuzz;
+
+namespace
+{
+
+__extension__ typedef unsigned __int128 Wide;
+
+struct Known {
+	std::uint32_t ulpdu_len;
+	ddp_queue_view queue = {};
+	ddp_region_view region = {};
+	ddp_read_view read = {};
+
+	// The octets present, or a longer segment of which they are the start.
+	Known(Input &in)
+	{
+		const std::uint8_t flags = in.u8();
+
+		ulpdu_len = in.u16();
+		queue.buffer = flags & 1;
+		queue.mo_open = flags & 2;
+		region.found = flags & 4;
+		region.same_pd = flags & 8;
+		region.allowed = flags & 16;
+		read.outstanding = flags & 32;
+		queue.msn = in.u32();
+		queue.mo = in.u32();
+		queue.opcode = in.u8() & 15;
+		queue.buffer_len = in.u64();
+		region.base = in.u64();
+		region.len = in.u64();
+		read.stag = in.u32();
+		read.to = in.u64();
+		read.left = in.u32();
+	}
+};
+
+std::uint64_t be(View octets, std::size_t at, std::size_t n)
+{
+	std::uint64_t value = 0;
+
+	for (std::size_t i = 0; i < n; i++)
+		value = value << 8 | octets[at + i];
+	return value;
+}
+
+bool is_fault(const ddp_fault &f, int layer, int etype, int code)
+{
+	return f.layer == layer && f.etype == etype && f.code == code;
+}
+
+// All @len octets at @to lie in the region; @wrap: their sum passes 2^64.
+bool inside(const ddp_region_view &r, std::uint64_t to, std::uint64_t len,
+	    bool &wrap)
+{
+	const Wide end = static_cast<Wide>(to) + len;
+	const Wide region_end = static_cast<Wide>(r.base) + r.len;
+
+	wrap = end > static_cast<Wide>(1) << 64;
+	return !wrap && to >= r.base && end <= region_end;
+}
+
+void check_decode(View octets, const ddp_hdr &h)
+{
+	const bool tagged = octets[0] & 0x80;
+
+	REQUIRE(h.tagged == tagged && h.last == !!(octets[0] & 0x40));
+	REQUIRE(h.ddp_version == (octets[0] & 3));
+	REQUIRE(h.rdmap_version == octets[1] >> 6);
+	REQUIRE(h.opcode == (octets[1] & 15));
+	REQUIRE(h.hdr_len == (tagged ? 14u : 18u));
+	REQUIRE(h.stag == be(octets, 2, 4));
+	REQUIRE(h.to == (tagged ? be(octets, 6, 8) : 0));
+	REQUIRE(h.qn == (tagged ? 0 : be(octets, 6, 4)));
+	REQUIRE(h.msn == (tagged ? 0 : be(octets, 10, 4)));
+	REQUIRE(h.mo == (tagged ? 0 : be(octets, 14, 4)));
+}
+
+// A header built from its fields has the octets it was read from.
+void check_rebuild(View octets, const ddp_hdr &h)
+{
+	Octets built(h.hdr_len),
+		want(octets.begin(), octets.begin() + h.hdr_len);
+
+	if (h.ddp_version != h.rdmap_version)
+		return;
+	want[0] &= 0xc3;
+	want[1] &= 0xcf;
+	if (h.tagged)
+		ddp_build_tagged(built.data(), h.ddp_version, h.opcode, h.last,
+				 h.stag, h.to);
+	else
+		ddp_build_untagged(built.data(), h.ddp_version, h.opcode,
+				   h.last, h.stag, h.qn, h.msn, h.mo);
+	REQUIRE(built == want);
+}
+
+// RFC 5041 section 7.1 and RFC 5040 section 4: header alone.
+bool control_passes(const ddp_hdr &h)
+{
+	static const int queue_of[] = {-1, 1, -1, 0, 0, 0, 0, 2};
+
+	if (h.ddp_version != 1 || h.rdmap_version != 1 || h.opcode > 7)
+		return false;
+	if (h.tagged != (queue_of[h.opcode] < 0))
+		return false;
+	if (h.tagged)
+		return true;
+	if (h.qn != static_cast<std::uint32_t>(queue_of[h.opcode]))
+		return false;
+	if (h.opcode == 1)
+		return h.last && !h.mo && h.payload_len == 28;
+	if (h.opcode == 7)
+		return h.last && !h.mo && h.payload_len >= 4 &&
+		       h.payload_len <= 52;
+	return true;
+}
+
+void check_untagged(const ddp_hdr &h, const ddp_queue_view &q)
+{
+	const Wide end = static_cast<Wide>(h.mo) + h.payload_len;
+	const bool want = h.msn == q.msn && q.buffer && h.mo == q.mo &&
+			  end <= q.buffer_len && end <= 0xffffffff &&
+			  (!q.mo_open || h.opcode == q.opcode);
+	ddp_fault f = {};
+
+	REQUIRE(ddp_check_untagged(&h, &q, &f) == want);
+	if (h.msn != q.msn)
+		REQUIRE(is_fault(f, 1, 2, 3));
+	else if (!q.buffer)
+		REQUIRE(is_fault(f, 1, 2, 2));
+}
+
+void check_tagged(const ddp_hdr &h, const ddp_region_view &r)
+{
+	bool wrap;
+	const bool in = inside(r, h.to, h.payload_len, wrap);
+	const bool may = r.found && r.same_pd && r.allowed;
+	ddp_fault f = {};
+
+	REQUIRE(ddp_check_tagged(&h, &r, &f) ==
+		(!h.payload_len || (may && in)));
+	if (!h.payload_len || in)
+		return;
+	if (may)
+		REQUIRE(is_fault(f, 1, 1, 1) || (wrap && is_fault(f, 1, 1, 3)));
+}
+
+void check_response(const ddp_hdr &h, const ddp_read_view &v)
+{
+	const bool due =
+		h.last ? h.payload_len == v.left : h.payload_len <= v.left;
+	const bool place = !h.payload_len || (h.stag == v.stag && h.to == v.to);
+	ddp_fault f = {};
+
+	REQUIRE(rdmap_check_response(&h, &v, &f) ==
+		(v.outstanding && due && place));
+}
+
+void check_invalidate(const ddp_region_view &r)
+{
+	ddp_fault f = {};
+
+	REQUIRE(rdmap_check_invalidate(&r, &f) ==
+		(r.found && r.same_pd && r.allowed));
+}
+
+// A Terminate for @f is one that its receiver understands.
+void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
+{
+	Octets ulpdu(RDMAP_TERM_ULPDU_MAX);
+	const u32 n = rdmap_terminate_build(ulpdu.data(), RDMAP_VERSION, &f,
+					    seg.data(), seg.size(), len);
+	rdmap_terminate t;
+	ddp_hdr h;
+	ddp_fault own;
+
+	REQUIRE(n <= ulpdu.size());
+	const Exact exact(View(ulpdu).first(n));
+
+	REQUIRE(!ddp_decode(exact.data(), n, &h));
+	REQUIRE(ddp_check_control(&h, true, RDMAP_VERSION, &own));
+	REQUIRE(!rdmap_terminate_parse(exact.data() + 18, n - 18, &t));
+	REQUIRE(is_fault(f, t.layer, t.etype, t.code));
+	REQUIRE(t.has_len == t.has_ddp && (!t.has_rdmap || t.has_ddp));
+	REQUIRE(!t.has_ddp || f.with_hdr);
+	REQUIRE(!t.has_len || t.seg_len == len);
+}
+
+// @octets: the ULPDU of a Read Request, with nothing behind it.
+void check_read(View octets, const ddp_region_view &r)
+{
+	const View body = octets.subspan(18);
+	rdmap_read rd;
+	ddp_fault f = {};
+	bool wrap;
+	Octets built(28);
+
+	rdmap_read_decode(Exact(body).data(), &rd);
+	rdmap_read_build(built.data(), &rd);
+	REQUIRE(built == Octets(body.begin(), body.end()));
+	REQUIRE(rd.size == be(body, 12, 4) && rd.src_to == be(body, 20, 8));
+	const bool in = inside(r, rd.src_to, rd.size, wrap);
+	const bool may = r.found && r.same_pd && r.allowed;
+	const bool passes = rdmap_check_read(&rd, &r, &f);
+
+	REQUIRE(passes == (!rd.size || (may && in)));
+	if (passes)
+		return;
+	if (may)
+		REQUIRE(is_fault(f, 0, 1, 1) || (wrap && is_fault(f, 0, 1, 4)));
+	check_terminate(f, Exact(octets), octets.size());
+}
+
+// Any octets as a Terminate: no field without its octets.
+void check_parse(View octets)
+{
+	const Exact exact(octets);
+	rdmap_terminate t;
+	const int ret = rdmap_terminate_parse(exact.data(), exact.size(), &t);
+
+	REQUIRE(ret == 0 || ret == -EPROTO);
+	REQUIRE(rdmap_error_text(t.layer, t.etype, t.code));
+	if (ret) {
+		REQUIRE(!t.has_len && !t.has_ddp && !t.has_rdmap);
+		return;
+	}
+	REQUIRE(t.layer == octets[0] >> 4 && t.etype == (octets[0] & 15));
+	REQUIRE(t.code == octets[1]);
+	std::size_t need = 4 + 2 * t.has_len + 28 * t.has_rdmap;
+
+	if (t.has_ddp)
+		need += octets[6] & 0x80 ? 14 : 18;
+	REQUIRE(octets.size() >= need);
+}
+
+void check_segment(const Known &known, View octets, const ddp_hdr &h)
+{
+	ddp_fault f = {};
+	const bool passes = ddp_check_control(&h, true, RDMAP_VERSION, &f);
+
+	REQUIRE(passes == control_passes(h));
+	if (!passes) {
+		check_terminate(f, Exact(octets.first(h.hdr_len)),
+				known.ulpdu_len);
+		return;
+	}
+	if (h.tagged) {
+		check_tagged(h, known.region);
+		check_response(h, known.read);
+		return;
+	}
+	check_untagged(h, known.queue);
+	check_invalidate(known.region);
+	if (h.opcode == RDMAP_READ_REQ && octets.size() >= 46)
+		check_read(octets.first(46), known.region);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
+				      std::size_t size)
+{
+	Input in(data, size);
+	Known known(in);
+	const View octets = in.rest();
+	ddp_hdr h;
+	ddp_fault f = {};
+
+	known.ulpdu_len =
+		std::max<std::uint32_t>(known.ulpdu_len, octets.size());
+	check_parse(octets);
+	if (octets.size() < 18)
+		known.ulpdu_len = octets.size();
+	const Exact exact(
+		octets.first(std::min<std::size_t>(octets.size(), 18)));
+	const bool whole = !ddp_decode(exact.data(), known.ulpdu_len, &h);
+	const bool enough = octets.size() >= 2 &&
+			    octets.size() >= (octets[0] & 0x80 ? 14u : 18u);
+
+	REQUIRE(whole == enough);
+	if (!whole) {
+		REQUIRE(!ddp_check_control(&h, false, RDMAP_VERSION, &f));
+		REQUIRE(is_fault(f, 2, 0, 3));
+		check_terminate(f, exact, known.ulpdu_len);
+		return 0;
+	}
+	REQUIRE(h.payload_len == known.ulpdu_len - h.hdr_len);
+	check_decode(octets, h);
+	check_rebuild(octets, h);
+	check_segment(known, octets, h);
+	return 0;
+}

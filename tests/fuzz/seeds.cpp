@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Writes the fuzzers' first inputs, made of the rows that the unit tests
+// walk: seeds TARGET DIRECTORY.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "../unit/ddp_vectors.h"
+#include "../unit/vectors.h"
+}
+
+namespace
+{
+
+using Octets = std::vector<std::uint8_t>;
+
+Octets unhex(const char *hex)
+{
+	Octets octets(2048);
+
+	octets.resize(vec_unhex(hex, octets.data(), octets.size()));
+	return octets;
+}
+
+Octets unhex_capitals(const char *hex)
+{
+	Octets octets(2048);
+
+	octets.resize(ddp_unhex(hex, octets.data(), octets.size()));
+	return octets;
+}
+
+void put(Octets &to, std::uint64_t value, int octets)
+{
+	for (int shift = 8 * (octets - 1); shift >= 0; shift -= 8)
+		to.push_back(value >> shift);
+}
+
+class Directory
+{
+public:
+	explicit Directory(std::filesystem::path path) : path(std::move(path))
+	{
+		std::filesystem::create_directories(this->path);
+	}
+
+	void write(Octets head, const Octets &tail = {})
+	{
+		std::ofstream file(path / ("seed-" + std::to_string(count++)),
+				   std::ios::binary);
+
+		head.insert(head.end(), tail.begin(), tail.end());
+		file.write(reinterpret_cast<const char *>(head.data()),
+			   head.size());
+		if (!file)
+			throw std::runtime_error("cannot write seeds");
+	}
+
+private:
+	std::filesystem::path path;
+	unsigned int count = 0;
+};
+
+// Layout of the inputs: see LLVMFuzzerTestOneInput() in reader_fuzz.cpp.
+void reader_seeds(Directory &to)
+{
+	for (const auto &row : vec_fpdus) {
+		const std::uint8_t phase = row.gap / 4;
+
+		for (std::uint8_t options : {0, 2, 6, 14}) {
+			options |= row.markers;
+			to.write({options, phase, 0}, unhex(row.fpdu));
+			to.write({options, phase, 2}, unhex(row.fpdu));
+		}
+	}
+	for (const auto &row : vec_fpdu_lens) {
+		Octets head = {static_cast<std::uint8_t>(18 | row.markers),
+			       static_cast<std::uint8_t>(row.gap / 4), 3, 0x73};
+
+		put(head, row.ulpdu_len, 2);
+		to.write(head, {0x02, 42, 0x03, 7, 0x04, 0});
+		// The same with the end of the last FPDU damaged.
+		to.write(head, {0x02, 42, 0xc0, 0, 1, 0x80});
+	}
+}
+
+// See take_params() in startup_fuzz.cpp.
+void put_params(Octets &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
+{
+	to.push_back(flags);
+	put(to, ird, 2);
+	put(to, ord, 2);
+	put(to, ird_max, 2);
+}
+
+Octets parties(std::uint8_t choice)
+{
+	Octets head = {choice};
+
+	put_params(head, 0x76, 4, 8, 16);
+	put_params(head, 0x77, 8, 4, 16);
+	return head;
+}
+
+void startup_seeds(Directory &to)
+{
+	for (const auto &row : vec_frames)
+		to.write(parties(row.frame.reply), unhex(row.hex));
+	for (const auto &row : vec_sloppy_frames)
+		to.write(parties(row.frame.reply), unhex(row.hex));
+	for (const auto &row : vec_bad_frames)
+		to.write(parties(row.expect_reply), unhex(row.hex));
+	for (const auto &row : vec_answers) {
+		const std::uint8_t reject = row.reject ? 6 : 2;
+		Octets head = {reject};
+
+		put_params(head, row.req.p2p ? 0x06 | row.req.rtr << 4 : 0x02,
+			   row.req.ird, row.req.ord, row.req.ird);
+		put_params(head, 0x02 | row.own.rtr << 4, row.own.ird,
+			   row.own.ord, row.own.ird_max);
+		to.write(head);
+	}
+}
+
+// See Known in ddp_fuzz.cpp.
+void ddp_seeds(Directory &to)
+{
+	for (const auto &row : ddp_control_cases) {
+		Octets head = {0x3f};
+
+		put(head, row.ulpdu_len, 2);
+		put(head, 1, 4);      // expected MSN
+		put(head, 0, 4);      // and MO
+		put(head, 3, 1);      // opcode of its first segment
+		put(head, 4096, 8);   // octets of the buffer
+		put(head, 0x1000, 8); // a region's base
+		put(head, 0x1000, 8); // and length
+		put(head, 0x100, 4);  // a Read's STag,
+		put(head, 0x1000, 8); // TO
+		put(head, 64, 4);     // and octets due
+		to.write(head, unhex_capitals(row.octets));
+	}
+	for (const auto &row : ddp_read_cases) {
+		Octets ulpdu = unhex_capitals("4141 00000000 00000001 "
+					      "00000001 00000000");
+		const Octets body = unhex_capitals(row.octets);
+
+		ulpdu.insert(ulpdu.end(), body.begin(), body.end());
+		to.write(Octets(58, 0xff), ulpdu);
+		to.write(Octets(58, 0x1f), ulpdu);
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	static const std::map<std::string, void (*)(Directory &)> targets = {
+		{"reader", reader_seeds},
+		{"startup", startup_seeds},
+		{"ddp", ddp_seeds},
+	};
+	const auto target = argc == 3 ? targets.find(argv[1]) : targets.end();
+
+	if (target == targets.end()) {
+		std::cerr << "usage: seeds reader|startup|ddp DIRECTORY\n";
+		return 2;
+	}
+	Directory directory(argv[2]);
+
+	target->second(directory);
+	return 0;
+}

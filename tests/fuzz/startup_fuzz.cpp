@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Startup frames and what follows from a pair of them. Input: an octet that
+// chooses, the parameters of two ends, then the octets of a frame. Either the
+// frame is parsed in all ways, and answered or concluded as if it had come
+// from a peer; or the two ends negotiate with each other.
+#include "support.hpp"
+
+extern "C" {
+#include "../../kernel/framing/startup.h"
+}
+
+using namespace fuzz;
+
+namespace
+{
+
+enum {
+	CHOOSE_REPLY = 1 << 0, // a Reply is expected, else a Request
+	CHOOSE_PAIR = 1 << 1,  // both ends are ours
+	CHOOSE_REJECT = 1 << 2,
+	CHOOSE_NO_IRD = 1 << 3, // the Initiator keeps its IRD to itself
+	CHOOSE_NO_ORD = 1 << 4,
+
+	DEPTH_TOP = 0x3ffe,
+	DEPTH_NONE = 0x3fff,
+};
+
+// What a frame must parse to, straight from the pictures of the RFCs.
+struct Model {
+	int result = 0;
+	std::size_t known_at = 0; // octets needed to know a negative result
+
+	Model(View octets, bool reply)
+	{
+		static const char *const keys[] = {"MPA ID Req Frame",
+						   "MPA ID Rep Frame"};
+
+		for (std::size_t i = 0; i < 16; i++)
+			if (refuse(
+				    octets, i + 1,
+				    [&](const auto &o) {
+					    return o[i] != keys[reply][i];
+				    },
+				    reply && i < octets.size() &&
+						    octets[i] == keys[0][i]
+					    ? -EALREADY
+					    : -EPROTO))
+				return;
+		const auto rev = [](const auto &o) {
+			return o[17];
+		};
+		const auto pd = [](const auto &o) {
+			return o[18] << 8 | o[19];
+		};
+		const auto enh = [](const auto &o) {
+			return o[16] & 0x10;
+		};
+
+		if (refuse(
+			    octets, 18,
+			    [&](const auto &o) {
+				    return rev(o) != 1 && rev(o) != 2;
+			    },
+			    -EPROTONOSUPPORT) ||
+		    refuse(
+			    octets, 18,
+			    [&](const auto &o) {
+				    return enh(o) && rev(o) == 1;
+			    },
+			    -EINVAL) ||
+		    refuse(
+			    octets, 19,
+			    [&](const auto &o) { return o[18] > 2; },
+			    -EMSGSIZE) ||
+		    refuse(
+			    octets, 20,
+			    [&](const auto &o) { return pd(o) > 512; },
+			    -EMSGSIZE) ||
+		    refuse(
+			    octets, 20,
+			    [&](const auto &o) { return enh(o) && pd(o) < 4; },
+			    -EINVAL))
+			return;
+		if (octets.size() >= 20 && octets.size() >= 20u + pd(octets))
+			result = 20 + pd(octets);
+	}
+
+private:
+	template <typename Wrong>
+	bool refuse(View octets, std::size_t need, Wrong wrong, int error)
+	{
+		if (octets.size() < need || !wrong(octets))
+			return false;
+		result = error;
+		known_at = need;
+		return true;
+	}
+};
+
+bool same(const mpa_frame &a, const mpa_frame &b)
+{
+	return a.reply == b.reply && a.markers == b.markers && a.crc == b.crc &&
+	       a.reject == b.reject && a.enhanced == b.enhanced &&
+	       a.p2p == b.p2p && a.rev == b.rev && a.rtr == b.rtr &&
+	       a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
+}
+
+// A frame's octets without what has no meaning in it.
+Octets normal(View octets, bool reply)
+{
+	Octets n(octets.begin(), octets.end());
+
+	n[16] &= reply ? 0xf0 : 0xd0;
+	if (n[16] & 0x10 && !(n[20] & 0x80)) {
+		n[20] &= 0x3f;
+		n[22] &= 0x3f;
+	}
+	return n;
+}
+
+int parse(View octets, bool reply, mpa_frame &frame, Octets &pd)
+{
+	const Exact exact(octets);
+	const u8 *at = nullptr;
+	const int ret =
+		mpa_frame_parse(exact.data(), exact.size(), reply, &frame, &at);
+
+	if (ret > 0) {
+		REQUIRE(at >= exact.data() + 20);
+		REQUIRE(at + frame.pd_len == exact.data() + ret);
+		pd.assign(at, at + frame.pd_len);
+	} else {
+		REQUIRE(!at);
+	}
+	return ret;
+}
+
+// Whatever prefix is at hand, the answer is the final one or "more".
+void check_portions(View octets, bool reply, int whole, std::size_t known_at,
+		    const mpa_frame &want)
+{
+	for (std::size_t n = 0; n <= octets.size(); n++) {
+		const std::size_t end = whole > 0 ? whole : known_at;
+		mpa_frame frame = {};
+		Octets pd;
+		const int ret = parse(octets.first(n), reply, frame, pd);
+
+		REQUIRE(ret == (whole && n >= end ? whole : 0));
+		if (ret > 0)
+			REQUIRE(same(frame, want));
+		else
+			REQUIRE(same(frame, mpa_frame{}));
+	}
+}
+
+void check_round_trip(View octets, const mpa_frame &frame, const Octets &pd)
+{
+	Octets built(MPA_FRAME_MAX);
+	const int ret =
+		mpa_frame_build(built.data(), octets.size(), &frame, pd.data());
+
+	REQUIRE(ret == static_cast<int>(octets.size()));
+	built.resize(ret);
+	REQUIRE(built == normal(octets, frame.reply));
+	REQUIRE(mpa_frame_build(built.data(), ret - 1, &frame, pd.data()) ==
+		-ENOSPC);
+}
+
+mpa_params take_params(Input &in)
+{
+	const std::uint8_t flags = in.u8();
+	mpa_params own = {};
+
+	own.markers = flags & 1;
+	own.crc = flags & 2;
+	own.p2p = flags & 4;
+	own.rev = flags & 8 ? MPA_REV_1 : MPA_REV_2;
+	own.rtr = flags >> 4 & 7;
+	// The Responder's part of a contract: see mpa_answer().
+	if (!own.rtr && flags & 0x80)
+		own.rtr = MPA_RTR_WRITE;
+	own.ird = in.u16();
+	own.ord = in.u16();
+	own.ird_max = in.u16();
+	return own;
+}
+
+// What mpa_answer() owes to any Request; @own has an RTR to offer.
+void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
+		  const mpa_frame &rep, const mpa_result &res)
+{
+	REQUIRE(rep.reply && rep.reject == reject && !rep.pd_len);
+	REQUIRE(rep.rev == req.rev && rep.enhanced == req.enhanced);
+	REQUIRE(rep.crc == (own.crc || req.crc) && rep.markers == own.markers);
+	REQUIRE(!res.initiator && res.rev == req.rev);
+	REQUIRE(res.enhanced == req.enhanced && res.crc == rep.crc);
+	REQUIRE(res.tx_markers == req.markers && res.rx_markers == own.markers);
+	if (!req.enhanced) {
+		REQUIRE(!rep.p2p && !rep.rtr && !rep.ird && !rep.ord);
+		REQUIRE(!res.p2p && !res.rtr);
+		REQUIRE(res.ird == own.ird && res.ord == own.ord);
+		return;
+	}
+	const bool read = rep.rtr & MPA_RTR_READ;
+	const std::uint16_t least = read ? 1 : 0;
+
+	REQUIRE(rep.p2p == req.p2p && res.p2p == req.p2p);
+	REQUIRE(!(rep.rtr & ~own.rtr) && res.rtr == rep.rtr);
+	REQUIRE(req.p2p == !!rep.rtr);
+	if (req.p2p && own.rtr & req.rtr)
+		REQUIRE(rep.rtr == (own.rtr & req.rtr));
+	REQUIRE(res.peer_ird == req.ird && res.peer_ord == req.ord);
+
+	REQUIRE(res.ord <= own.ord);
+	if (req.ird != DEPTH_NONE)
+		REQUIRE(res.ord <= req.ird);
+	else
+		REQUIRE(res.ord == own.ord && rep.ord == DEPTH_NONE);
+	REQUIRE(res.ird >= own.ird && res.ird >= least);
+	REQUIRE(res.ird <= std::max({own.ird, own.ird_max, least}));
+	if (req.ord == DEPTH_NONE)
+		REQUIRE(rep.ird == DEPTH_NONE);
+	else
+		REQUIRE(rep.ird == std::min<int>(res.ird, DEPTH_TOP));
+	// Raised no further than asked.
+	if (req.ord == DEPTH_NONE || req.ord <= own.ird)
+		REQUIRE(res.ird == std::max(own.ird, least));
+	else
+		REQUIRE(res.ird <= std::max(req.ord, least));
+	REQUIRE(rep.ord == DEPTH_NONE || rep.ord <= DEPTH_TOP);
+}
+
+// What mpa_conclude() owes to any Reply.
+void check_conclusion(const mpa_params &own, const mpa_frame &req,
+		      const mpa_frame &rep, int ret, const mpa_result &res)
+{
+	const bool fits = rep.rev <= req.rev && rep.enhanced == req.enhanced &&
+			  rep.p2p == req.p2p;
+
+	REQUIRE((ret == -ECONNREFUSED) == rep.reject);
+	REQUIRE((ret == -EPROTO) == (!rep.reject && !fits));
+	if (ret == -ENOSPC)
+		REQUIRE(rep.ord > own.ird && rep.ord > own.ird_max);
+	if (ret == -EOPNOTSUPP)
+		REQUIRE(req.p2p &&
+			!(req.rtr & rep.rtr & ~(rep.ird ? 0 : MPA_RTR_READ)));
+	if (ret)
+		return;
+	REQUIRE(res.initiator && res.rev == rep.rev && res.p2p == req.p2p);
+	REQUIRE(res.crc == (req.crc || rep.crc));
+	REQUIRE(res.tx_markers == rep.markers && res.rx_markers == req.markers);
+	REQUIRE(req.p2p ? res.rtr && !(res.rtr & (res.rtr - 1)) : !res.rtr);
+	REQUIRE(!(res.rtr & ~(req.rtr & rep.rtr)));
+	REQUIRE(res.ird >= own.ird);
+	REQUIRE(res.ird <= std::max(own.ird, own.ird_max));
+	REQUIRE(res.ord <= std::max<int>(own.ord, res.rtr == MPA_RTR_READ));
+	if (!res.enhanced) {
+		REQUIRE(res.ird == own.ird && res.ord == own.ord);
+		return;
+	}
+	if (req.ord != DEPTH_NONE && rep.ird != DEPTH_NONE)
+		REQUIRE(res.ord <= rep.ird);
+	if (req.ird != DEPTH_NONE && rep.ord != DEPTH_NONE)
+		REQUIRE(res.ird >= rep.ord);
+	if (res.rtr == MPA_RTR_READ)
+		REQUIRE(res.ord >= 1);
+}
+
+// The Request of @own, as it would be sent.
+mpa_frame request(const mpa_params &own, std::uint8_t choice)
+{
+	mpa_frame req;
+
+	mpa_request_from(&own, &req);
+	REQUIRE(!req.reply && !req.reject && !req.pd_len);
+	REQUIRE(req.markers == own.markers && req.crc == own.crc);
+	REQUIRE(req.rev == own.rev && req.enhanced == (own.rev == MPA_REV_2));
+	REQUIRE(req.ird <= DEPTH_TOP && req.ord <= DEPTH_TOP);
+	REQUIRE(!(req.rtr & ~own.rtr) && req.p2p == !!req.rtr);
+	if (req.enhanced && choice & CHOOSE_NO_IRD)
+		req.ird = DEPTH_NONE;
+	if (req.enhanced && choice & CHOOSE_NO_ORD)
+		req.ord = DEPTH_NONE;
+	return req;
+}
+
+// A frame as the other end gets it.
+mpa_frame over_the_wire(const mpa_frame &sent)
+{
+	Octets octets(MPA_FRAME_MAX), pd;
+	const int len =
+		mpa_frame_build(octets.data(), octets.size(), &sent, nullptr);
+	mpa_frame got = {};
+
+	REQUIRE(len > 0);
+	REQUIRE(parse(View(octets).first(len), sent.reply, got, pd) == len);
+	REQUIRE(same(got, sent));
+	return got;
+}
+
+void answer(const mpa_params &own, const mpa_frame &req, bool reject,
+	    mpa_frame &rep, mpa_result &res)
+{
+	mpa_answer(&own, &req, reject, &rep, &res);
+	check_answer(own, req, reject, rep, res);
+}
+
+int conclude(const mpa_params &own, const mpa_frame &req, const mpa_frame &rep,
+	     mpa_result &res)
+{
+	const int ret = mpa_conclude(&own, &req, &rep, &res);
+
+	REQUIRE(ret == 0 || ret == -ECONNREFUSED || ret == -EPROTO ||
+		ret == -ENOSPC || ret == -EOPNOTSUPP);
+	check_conclusion(own, req, rep, ret, res);
+	return ret;
+}
+
+// Both ends came to a result: it must be one and the same stream.
+void check_agreement(const mpa_result &i, const mpa_result &r)
+{
+	REQUIRE(i.initiator && !r.initiator);
+	REQUIRE(i.rev == r.rev && i.enhanced == r.enhanced && i.p2p == r.p2p);
+	REQUIRE(i.crc == r.crc);
+	REQUIRE(i.tx_markers == r.rx_markers && i.rx_markers == r.tx_markers);
+	REQUIRE((i.rtr & r.rtr) == i.rtr);
+	if (!i.enhanced)
+		return;
+	if (r.peer_ord != DEPTH_NONE)
+		REQUIRE(i.ord <= r.ird);
+	if (r.peer_ird != DEPTH_NONE)
+		REQUIRE(r.ord <= i.ird);
+	if (i.rtr == MPA_RTR_READ)
+		REQUIRE(i.ord >= 1 && r.ird >= 1);
+}
+
+void negotiate(std::uint8_t choice, const mpa_params &initiator,
+	       const mpa_params &responder)
+{
+	const mpa_frame req = over_the_wire(request(initiator, choice));
+	const bool reject = choice & CHOOSE_REJECT;
+	mpa_result first, second;
+	mpa_frame rep;
+
+	if (req.rev > responder.rev)
+		return;
+	answer(responder, req, reject, rep, second);
+	const int ret = conclude(initiator, req, over_the_wire(rep), first);
+
+	REQUIRE((ret == -ECONNREFUSED) == reject && ret != -EPROTO);
+	// The Responder keeps within the Initiator's word on its IRD.
+	if (req.enhanced && !(choice & CHOOSE_NO_IRD))
+		REQUIRE(ret != -ENOSPC);
+	if (!ret)
+		check_agreement(first, second);
+}
+
+void frame_from_peer(std::uint8_t choice, const mpa_params &own, View octets)
+{
+	const bool reply = choice & CHOOSE_REPLY;
+	const Model model(octets, reply);
+	mpa_frame frame = {};
+	mpa_result res;
+	Octets pd;
+	const int ret = parse(octets, reply, frame, pd);
+
+	REQUIRE(ret == model.result);
+	check_portions(octets, reply, ret, model.known_at, frame);
+	if (ret <= 0)
+		return;
+	REQUIRE(frame.reply == reply && (reply || !frame.reject));
+	check_round_trip(octets.first(ret), frame, pd);
+	if (reply) {
+		conclude(own, request(own, choice), frame, res);
+	} else if (frame.rev <= own.rev) {
+		mpa_frame rep;
+
+		answer(own, frame, choice & CHOOSE_REJECT, rep, res);
+		over_the_wire(rep);
+	}
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
+				      std::size_t size)
+{
+	Input in(data, size);
+	const std::uint8_t choice = in.u8();
+	mpa_params initiator = take_params(in);
+	mpa_params responder = take_params(in);
+
+	if (!responder.rtr)
+		responder.rtr = MPA_RTR_WRITE;
+	if (choice & CHOOSE_PAIR)
+		negotiate(choice, initiator, responder);
+	else
+		frame_from_peer(choice,
+				choice & CHOOSE_REPLY ? initiator : responder,
+				in.rest().first(std::min<std::size_t>(
+					in.rest().size(), 600)));
+	return 0;
+}

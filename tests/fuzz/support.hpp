@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the fuzzers share: reading their input field by field, memory that
+// ends where it says, and the check that ends a run.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fuzz
+{
+
+using Octets = std::vector<std::uint8_t>;
+using View = std::span<const std::uint8_t>;
+
+[[noreturn]] inline void fail(const char *what, const char *file, int line)
+{
+	std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+	std::abort();
+}
+
+// Ends the run; libFuzzer then keeps the input.
+#define REQUIRE(condition) \
+	((condition) ? (void)0 : fuzz::fail(#condition, __FILE__, __LINE__))
+
+// Takes fields off the front of an input; what is missing reads as zero.
+class Input
+{
+public:
+	Input(const std::uint8_t *data, std::size_t size) : left(data, size) {}
+
+	std::uint8_t u8() { return get(1); }
+	std::uint16_t u16() { return get(2); }
+	std::uint32_t u32() { return get(4); }
+	std::uint64_t u64() { return get(8); }
+
+	bool empty() const { return left.empty(); }
+	View rest() const { return left; }
+
+private:
+	std::uint64_t get(std::size_t octets)
+	{
+		std::uint64_t value = 0;
+
+		for (; octets; octets--) {
+			value <<= 8;
+			if (left.empty())
+				continue;
+			value |= left.front();
+			left = left.subspan(1);
+		}
+		return value;
+	}
+
+	View left;
+};
+
+// A copy with nothing behind it, so that ASan sees a look beyond its end.
+class Exact
+{
+public:
+	explicit Exact(View octets)
+		: size_(octets.size()), octets_(new std::uint8_t[octets.size()])
+	{
+		std::copy(octets.begin(), octets.end(), octets_.get());
+	}
+
+	const std::uint8_t *data() const { return octets_.get(); }
+	std::uint32_t size() const { return size_; }
+
+private:
+	std::size_t size_;
+	std::unique_ptr<std::uint8_t[]> octets_;
+};
+
+// Octets and portions that follow from one octet of input (xorshift32).
+class Sequence
+{
+public:
+	explicit Sequence(std::uint32_t seed) : state(seed * 2654435761u | 1) {}
+
+	std::uint32_t next()
+	{
+		state ^= state << 13;
+		state ^= state >> 17;
+		state ^= state << 5;
+		return state;
+	}
+
+	Octets octets(std::size_t n)
+	{
+		Octets result(n);
+
+		for (auto &octet : result)
+			octet = next() >> 7;
+		return result;
+	}
+
+private:
+	std::uint32_t state;
+};
+
+// Sizes of the portions in which a stretch of octets is handed over. Small
+// ones come to an end, or the longest FPDUs would take most of the time.
+class Portions
+{
+public:
+	explicit Portions(std::uint8_t choice)
+		: kind(choice % 4), sequence(choice / 4)
+	{
+	}
+
+	std::uint32_t next()
+	{
+		if (kind == 0)
+			return 1u << 30;
+		if (kind == 3 || small == 0)
+			return 1 + sequence.next() % 3000;
+		small--;
+		return kind == 1 ? 1 : 1 + sequence.next() % 17;
+	}
+
+private:
+	int kind;
+	int small = 1500;
+	Sequence sequence;
+};
+
+} // namespace fuzz
