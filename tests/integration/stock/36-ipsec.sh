@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Over IPsec: ESP in transport mode between the hosts, keyed by hand. Traffic
+# goes as without, and a stream outlives the security associations it began on.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+key=0x0123456789abcdef0123456789abcdef01234567
+
+# The associations of both directions, the same on both hosts.
+associate() {
+	local host
+	for host in h1 h2; do
+		lab_ip "$host" <<- END
+			xfrm state add src 10.77.0.1 dst 10.77.0.2 proto esp spi 0x101 reqid 1 mode transport aead rfc4106(gcm(aes)) $key 128
+			xfrm state add src 10.77.0.2 dst 10.77.0.1 proto esp spi 0x102 reqid 1 mode transport aead rfc4106(gcm(aes)) $key 128
+		END
+	done
+}
+
+# policies HOST OWN PEER: nothing goes unprotected.
+policies() {
+	lab_ip "$1" <<- END
+		xfrm policy add src $2 dst $3 dir out tmpl src $2 dst $3 proto esp reqid 1 mode transport
+		xfrm policy add src $3 dst $2 dir in tmpl src $3 dst $2 proto esp reqid 1 mode transport
+	END
+}
+
+# Packets that went through the associations of h1.
+protected() {
+	ip -n h1 -s xfrm state | sed -n 's/.*, \([0-9]*\)(packets).*/\1/p' |
+		awk '{ n += $1 } END { print n + 0 }'
+}
+
+# pings_beyond N: device mpa1 has sent more messages.
+pings_beyond() {
+	(($(lab_counter mpa1 tx_send) > $1))
+}
+
+lab_devices 2
+associate
+policies h1 10.77.0.1 10.77.0.2
+policies h2 10.77.0.2 10.77.0.1
+for size in 64 4096 65535; do
+	rping_pair h1 h2 "$size" 10
+done
+perf_pair h1 h2 ib_write_bw 65536 20
+lab_true "packets were protected" "$(protected) > 100"
+
+lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096 -C 3000
+lab_check "server listens" lab_wait_listen h2 7174 60
+begun=$(lab_counter mpa1 tx_send)
+lab_spawn client h1 rping -c -a 10.77.0.2 -V -S 4096 -C 3000
+lab_check "a stream runs" lab_wait 60 pings_beyond "$((begun + 20))"
+for host in h1 h2; do
+	lab_in "$host" ip xfrm state flush
+done
+sleep 1
+stopped=$(lab_counter mpa1 tx_send)
+sleep 2
+lab_is "without an association nothing gets through" \
+	"$(lab_counter mpa1 tx_send)" "$stopped"
+lab_check "the deleted association has not ended the stream" lab_running client
+associate
+lab_check "with a new association the stream goes on: client" \
+	lab_join client "$traffic_limit"
+lab_check "with a new association the stream goes on: server" \
+	lab_join server "$traffic_limit"
