@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# A peer on plain TCP that misbehaves in each way the table of tests/peer has,
+# against our RNIC as Responder and as Initiator: the outcome on the wire, that
+# good connections are served afterwards, and what was counted.
+#
+#	+---------h1---------+        +--------h2--------+
+#	| mpa-peer           |--------| rnic-target, mpa2|
+#	+--------------------+        +------------------+
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/capture.sh"
+. "$MPA_REPO/tests/integration/lib/counters.sh"
+. "$MPA_REPO/tests/integration/lib/objects.sh"
+
+peer_program=$MPA_REPO/build/bin/mpa-peer
+target_program=$MPA_REPO/build/bin/rnic-target
+target_port=7600
+control_port=7601
+
+# Runs the peer. What it says is shown, for its results are ours; what the device
+# must have counted it says in the last line. The lines of the peer's results
+# come with a plan of their own.
+peer_run() {
+	local label=$1 status=0
+	shift
+	echo "+ mpa-peer run $*"
+	ip netns exec h1 "$peer_program" run --target "10.77.0.2:$target_port" \
+		--control "10.77.0.2:$control_port" --here 10.77.0.1 "$@" \
+		| tee "$LAB_OUT/peer-$label.log" || status=$?
+	lab_true "$label: every case ends as it must" "status == 0"
+}
+
+# peer_counted LABEL: errors are counted exactly, the rest at least.
+peer_counted() {
+	local word words=()
+	local -A exact=()
+	for word in "${counters_bad[@]}" conn_rejected conn_fallback; do
+		exact[$word]=1
+	done
+	for word in $(sed -n 's/^# counted//p' "$LAB_OUT/peer-$1.log"); do
+		if [[ -v exact[${word%%=*}] ]]; then
+			words+=("$word")
+		else
+			words+=("${word/=/>=}")
+		fi
+	done
+	lab_check "$1: the device has counted it" lab_wait 20 peer_counters_hold \
+		mpa2 "${words[@]}"
+}
+
+# counters_hold() wants counters of errors not to have grown at all: here the
+# last word on one is the one that counts.
+peer_counters_hold() {
+	local word name
+	local -A wanted=() now
+	for name in "${counters_bad[@]}"; do
+		wanted[$name]=0
+	done
+	counters_read now
+	for word in "${@:2}"; do
+		wanted[${word%%[>=]*}]=${word#*=}
+		[[ $word != *'>='* ]] || wanted[${word%%[>=]*}]+=+
+	done
+	local grown good=0
+	for name in "${!wanted[@]}"; do
+		grown=$((now["$1 $name"] - ${counters_before["$1 $name"]:-0}))
+		word=${wanted[$name]}
+		if [[ $word == *+ ]] && ((grown >= ${word%+})); then
+			continue
+		elif [[ $word != *+ ]] && ((grown == word)); then
+			continue
+		fi
+		echo "$1 $name grew by $grown, wanted $word"
+		good=1
+	done
+	return "$good"
+}
+
+peer_target_check() {
+	local line
+	exec {target_fd}<> "/dev/tcp/10.77.0.2/$control_port"
+	echo check >&"$target_fd"
+	read -r -t 20 line <&"$target_fd"
+	exec {target_fd}>&-
+	echo "$line"
+	[[ $line == ok* ]]
+}
+
+# As hosts are namespaces, what speaks TCP to the target must be in one.
+target_is_well() {
+	lab_check "$1: the target has nothing to complain of" \
+		ip netns exec h1 bash -c "$(declare -f peer_target_check)
+			control_port=$control_port peer_target_check"
+	lab_check "$1: the target runs" lab_running target
+}
+
+lab_devices 2
+lab_spawn target h2 "$target_program" 10.77.0.2 "$target_port" "$control_port"
+lab_check "the target listens" lab_wait_listen h2 "$control_port" 60
+
+if (($#)); then
+	for glob in "$@"; do
+		peer_run initiator --role initiator "$glob"
+		peer_run responder --role responder "$glob"
+	done
+	exit
+fi
+
+counters_mark
+peer_run initiator --role initiator 'request/*' 'fpdu/*' 'ddp/*' 'rdmap/*'
+peer_counted initiator
+target_is_well "initiator"
+
+counters_mark
+peer_run responder --role responder --jobs 32 'reply/*' 'fpdu/*' 'ddp/*' 'rdmap/*'
+peer_counted responder
+target_is_well "responder"
+
+# Of rubbish nobody knows what will be counted.
+peer_run fuzz --role initiator 'fuzz/*'
+
+markers_ask on mpa2
+counters_mark
+peer_run markers --role initiator --markers
+peer_counted markers
+markers_ask off mpa2
+target_is_well "markers"
+
+lab_kill target
+objects_gone "after the target has ended"
+sockets_gone "after the target has ended" h1 h2

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cases.hpp"
+
+#include <thread>
+
+namespace peer {
+
+bool Case::fits(const Environment &env) const
+{
+	return (!role || *role == env.role) && (!kind || *kind == env.kind) &&
+	       markers == env.markers;
+}
+
+const Outcome &Case::required(Kind of) const
+{
+	return of == Kind::socket && socket_outcome ? *socket_outcome : outcome;
+}
+
+Case &Table::add(std::string name, std::string what, Setup setup,
+		 std::vector<Step> steps, Outcome outcome)
+{
+	return rows_.emplace_back(std::move(name), std::move(what), setup,
+				  std::move(steps), std::move(outcome));
+}
+
+const Table &all_cases()
+{
+	static const Table table = [] {
+		Table t;
+		add_requests(t);
+		add_replies(t);
+		add_framing(t);
+		add_markers(t);
+		add_untagged(t);
+		add_tagged(t);
+		add_reads(t);
+		add_terminates(t);
+		return t;
+	}();
+
+	return table;
+}
+
+// Steps --------------------------------------------------------------------------
+
+Step send(Octets octets)
+{
+	return [octets](Session &s) { s.send(octets); };
+}
+
+Step drip(Octets octets, milliseconds pause)
+{
+	return [octets, pause](Session &s) { s.drip(octets, pause); };
+}
+
+Step wait(milliseconds how_long)
+{
+	return [how_long](Session &) { std::this_thread::sleep_for(how_long); };
+}
+
+Step fin()
+{
+	return [](Session &s) { s.socket.fin(); };
+}
+
+Step reset()
+{
+	return [](Session &s) { s.socket.reset(); };
+}
+
+Step flood(Octets what, std::size_t times)
+{
+	return [what, times](Session &s) {
+		const auto until = s.soon();
+
+		for (std::size_t i = 0; i < times; i++)
+			if (s.socket.send(what, until) < what.size())
+				break;
+	};
+}
+
+Step ulpdu(Aimed make, Fault fault)
+{
+	return [make, fault](Session &s) { s.send_ulpdu(make(s), fault); };
+}
+
+Step ulpdu(Octets octets, Fault fault)
+{
+	return [octets, fault](Session &s) { s.send_ulpdu(octets, fault); };
+}
+
+Step good()
+{
+	return [](Session &s) { s.good_exchange(); };
+}
+
+// Outcomes -------------------------------------------------------------------------
+
+namespace {
+
+std::string list(const std::vector<Code> &codes)
+{
+	std::string all;
+
+	for (const auto &code : codes)
+		all += (all.empty() ? "" : " or ") + code.words();
+	return all;
+}
+
+std::string ms(milliseconds time)
+{
+	return std::to_string(time.count()) + " ms";
+}
+
+void tally_terminate(Session &s, const Code &code)
+{
+	s.tally.add("tx_terminate");
+	if (code == Code{2, 0, 2})
+		s.tally.add("rx_crc_error");
+	else if (code == Code{2, 0, 3})
+		s.tally.add(s.too_short ? "rx_ddp_error" : "rx_marker_error");
+	else if (code.layer == 0 && code.etype)
+		s.tally.add("rx_rdmap_error");
+	else if (code.layer == 1)
+		s.tally.add("rx_ddp_error");
+}
+
+// RFC 5040 figure 10: which headers go with which error.
+void check_headers(const Session &s, const Terminate &t)
+{
+	const auto &bad = s.suspect;
+	const bool read = bad.size() >= 46 &&
+			  (bad[1] & 0xf) == op_read_request && !is_tagged(bad);
+	const bool header = t.code.layer == 1 ||
+			    (t.code.layer == 0 && t.code.etype != 0);
+	const bool request = read && t.code.layer == 0 && t.code.etype == 1;
+	const std::size_t length = is_tagged(bad) ? 14 : request ? 46 : 18;
+
+	if (t.m != header || t.d != header || t.r != request)
+		throw Mismatch("M, D, R not as in figure 10: " + t.words());
+	if (!header || s.any_suspect)
+		return;
+	if (t.segment_length != bad.size() || t.headers != first(bad, length))
+		throw Mismatch("the headers of another segment than " +
+			       hex(bad, 46) + ": " + t.words());
+}
+
+// Messages that were under way may come first, and be cut short.
+std::optional<Terminate> find_terminate(Session &s)
+{
+	const auto until = s.soon();
+
+	while (auto ulpdu = s.next_ulpdu_or_end(until))
+		if (is_terminate(*ulpdu))
+			return Terminate::decode(*ulpdu);
+	return std::nullopt;
+}
+
+void check_terminate(Session &s, const std::vector<Code> &allowed, bool must)
+{
+	const auto t = find_terminate(s);
+
+	if (!t && must)
+		throw Mismatch("no Terminate; " + s.seen());
+	if (!t)
+		return;
+	if (std::find(allowed.begin(), allowed.end(), t->code) == allowed.end())
+		throw Mismatch(t->words());
+	tally_terminate(s, t->code);
+	check_headers(s, *t);
+	s.must_end(s.soon());
+}
+
+} // namespace
+
+Outcome closes(milliseconds within)
+{
+	return {"closes TCP within " + ms(within) + ", without another octet",
+		[within](Session &s) { s.must_end(Clock::now() + within); }};
+}
+
+Outcome closes_late(milliseconds from, milliseconds to)
+{
+	return {"closes TCP after " + ms(from) + " to " + ms(to) +
+			", without another octet",
+		[from, to](Session &s) {
+			const auto start = Clock::now();
+
+			s.must_end(start + to);
+			if (Clock::now() - start < from)
+				throw Mismatch("the end too early; " + s.seen());
+		}};
+}
+
+Outcome terminates(std::vector<Code> allowed)
+{
+	return {"sends Terminate " + list(allowed) +
+			" with the headers of figure 10, and closes",
+		[allowed](Session &s) { check_terminate(s, allowed, true); }};
+}
+
+Outcome terminates_or_closes(std::vector<Code> allowed)
+{
+	return {"sends Terminate " + list(allowed) + " and closes, or only closes",
+		[allowed](Session &s) { check_terminate(s, allowed, false); }};
+}
+
+Outcome breaks(std::vector<Code> allowed)
+{
+	return {"RNIC: sends Terminate " + list(allowed) +
+			" and closes; socket: closes",
+		[allowed](Session &s) {
+			if (s.env.kind == Kind::rnic)
+				check_terminate(s, allowed, true);
+			else
+				s.must_end(s.soon());
+		}};
+}
+
+Outcome works()
+{
+	return {"goes on: a good exchange succeeds on this connection",
+		[](Session &s) { s.good_exchange(); }};
+}
+
+Outcome replies(const std::string &like,
+		std::function<bool(const Frame &)> matches, Outcome then)
+{
+	return {"sends a Reply with " + like + "; then " + then.text,
+		[matches, then](Session &s) {
+			if (!s.operational)
+				s.theirs = s.next_frame();
+			if (s.theirs.key != text(reply_key) ||
+			    !matches(s.theirs))
+				throw Mismatch(s.theirs.words());
+			then.check(s);
+		}};
+}
+
+Outcome quiet(milliseconds how_long, Outcome then)
+{
+	return {"says nothing for " + ms(how_long) + "; then " + then.text,
+		[how_long, then](Session &s) {
+			s.must_be_quiet(how_long);
+			then.check(s);
+		}};
+}
+
+Outcome told(const std::string &word, Outcome then, milliseconds within)
+{
+	return {then.text + "; its application is told: " + word,
+		[word, within, then](Session &s) {
+			then.check(s);
+			s.must_hear(word, within);
+		}};
+}
+
+Outcome survives()
+{
+	return {"goes on serving others", [](Session &) {}};
+}
+
+Outcome custom(std::string text, std::function<void(Session &)> check)
+{
+	return {std::move(text), std::move(check)};
+}
+
+} // namespace peer

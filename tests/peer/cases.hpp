@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The table of misbehaviours. A case is a row: its name, what the peer does as
+// a list of steps, and the outcome that is required of the other side.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session.hpp"
+
+namespace peer {
+
+using Step = std::function<void(Session &)>;
+// A segment, made when it is known where the target is.
+using Aimed = std::function<Octets(Session &)>;
+
+struct Outcome {
+	std::string text;
+	std::function<void(Session &)> check;
+};
+
+// How far the connection is when a case's own steps begin.
+struct Setup {
+	enum class Phase {
+		nothing,	// as Responder we listen
+		connected,	// TCP; as Responder the Request is read
+		operational,	// the startup exchange is over, nothing sent
+		exchanged,	// and each side has received an FPDU
+	};
+	Phase phase = Phase::connected;
+	Mode mode = Mode::echo;
+};
+
+inline constexpr Setup nothing{.phase = Setup::Phase::nothing};
+inline constexpr Setup connected{};
+inline constexpr Setup operational{.phase = Setup::Phase::operational};
+inline constexpr Setup exchanged{.phase = Setup::Phase::exchanged};
+
+class Case {
+public:
+	Case(std::string name, std::string what, Setup setup,
+	     std::vector<Step> steps, Outcome outcome)
+		: name(std::move(name)), what(std::move(what)), setup(setup),
+		  steps(std::move(steps)), outcome(std::move(outcome))
+	{
+	}
+
+	// Whom it is for; both sides and both kinds of target at first.
+	Case &only(Role r) { role = r; return *this; }
+	Case &only(Kind k) { kind = k; return *this; }
+	// Needs a target that asks for Markers; others need one that does not.
+	Case &with_markers() { markers = true; return *this; }
+	// The socket interface owes something else.
+	Case &on_socket(Outcome other) { socket_outcome = other; return *this; }
+	// What an RNIC counts beside Terminates.
+	Case &counts(const std::string &name, int by = 1)
+	{
+		counters[name] += by;
+		return *this;
+	}
+	// Nobody else may be connected meanwhile.
+	Case &by_itself() { alone = true; return *this; }
+	// Takes seconds: begins early.
+	Case &takes_long() { slow = true; return *this; }
+
+	bool fits(const Environment &env) const;
+	const Outcome &required(Kind of) const;
+
+	std::string name;
+	std::string what;
+	Setup setup;
+	std::vector<Step> steps;
+	Outcome outcome;
+	std::optional<Outcome> socket_outcome;
+	std::optional<Role> role;
+	std::optional<Kind> kind;
+	bool markers = false;
+	bool alone = false;
+	bool slow = false;
+	std::map<std::string, int> counters;
+};
+
+// References to rows stay valid.
+class Table {
+public:
+	Case &add(std::string name, std::string what, Setup setup,
+		  std::vector<Step> steps, Outcome outcome);
+	const std::deque<Case> &rows() const { return rows_; }
+
+private:
+	std::deque<Case> rows_;
+};
+
+void add_requests(Table &table);
+void add_replies(Table &table);
+void add_framing(Table &table);
+void add_markers(Table &table);
+void add_untagged(Table &table);
+void add_tagged(Table &table);
+void add_reads(Table &table);
+void add_terminates(Table &table);
+const Table &all_cases();
+
+// Steps ------------------------------------------------------------------------
+
+Step send(Octets octets);
+Step drip(Octets octets, milliseconds pause = milliseconds(2));
+Step wait(milliseconds how_long);
+Step fin();
+Step reset();
+// Until the other side takes no more, or all is sent.
+Step flood(Octets what, std::size_t times);
+// FPDUs in good order around any ULPDU, or with a fault.
+Step ulpdu(Aimed make, Fault fault = {});
+Step ulpdu(Octets octets, Fault fault = {});
+Step good();
+
+// Outcomes -----------------------------------------------------------------------
+
+// FIN or RST without another octet.
+Outcome closes(milliseconds within = milliseconds(10000));
+// The same, but not before so much time has passed.
+Outcome closes_late(milliseconds from, milliseconds to);
+// One Terminate, right in itself, and the end.
+Outcome terminates(std::vector<Code> allowed);
+// The same, or the end without one.
+Outcome terminates_or_closes(std::vector<Code> allowed);
+// A fault of MPA's: RNICs send a Terminate of the LLP layer, sockets close.
+Outcome breaks(std::vector<Code> allowed);
+// Goes on as if nothing had happened.
+Outcome works();
+// As Initiator: a Reply like this, and then.
+Outcome replies(const std::string &like,
+		std::function<bool(const Frame &)> matches, Outcome then);
+Outcome quiet(milliseconds how_long, Outcome then);
+// As Responder: what the target's application is told, and then.
+Outcome told(const std::string &word, Outcome then,
+	     milliseconds within = milliseconds(15000));
+// It has to live with that: only what comes afterwards counts.
+Outcome survives();
+Outcome custom(std::string text, std::function<void(Session &)> check);
+
+} // namespace peer

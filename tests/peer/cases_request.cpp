@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Startup with the peer as Initiator: what comes in place of a Request.
+#include "cases.hpp"
+
+namespace peer {
+
+namespace {
+
+constexpr auto echo_mode = static_cast<std::uint8_t>(Mode::echo);
+
+Frame request(Octets data = {echo_mode})
+{
+	return {.data = std::move(data), .length = {}};
+}
+
+Frame enhanced(const Enhanced &depths, Octets data = {echo_mode})
+{
+	return {.flags = flag_crc | flag_enhanced,
+		.rev = 2,
+		.data = join(depths.encode(), data),
+		.length = {}};
+}
+
+Octets key_wrong_at(std::size_t at)
+{
+	auto frame = request();
+
+	frame.key[at] ^= 0x20;
+	return frame.encode();
+}
+
+// The exchange goes on by itself once the frame is sent.
+Outcome accepts(const Frame &frame, Outcome then = works())
+{
+	return {"accepts; then " + then.text, [frame, then](Session &s) {
+			s.operate(frame, s.next_frame());
+			then.check(s);
+		}};
+}
+
+Outcome answers(const Frame &frame, const std::string &like,
+		std::function<bool(const Enhanced &)> right,
+		Outcome then = works())
+{
+	return {"sends a Reply with " + like + "; then " + then.text,
+		[frame, right, then](Session &s) {
+			s.operate(frame, s.next_frame());
+			if (!right(Enhanced::decode(s.theirs.data)))
+				throw Mismatch(s.theirs.words());
+			then.check(s);
+		}};
+}
+
+Case &refused(Table &t, const std::string &name, const std::string &what,
+	      std::vector<Step> steps, Outcome outcome = closes())
+{
+	return t.add("request/" + name, what, connected, std::move(steps),
+		     std::move(outcome))
+		.only(Role::initiator)
+		.counts("conn_startup_error");
+}
+
+Case &taken(Table &t, const std::string &name, const std::string &what,
+	    const Frame &frame)
+{
+	return t.add("request/" + name, what, connected, {send(frame.encode())},
+		     accepts(frame))
+		.only(Role::initiator);
+}
+
+void add_keys(Table &t)
+{
+	for (std::size_t at = 0; at < 16; at++)
+		refused(t, "key-octet-" + std::to_string(at),
+			"one bit of the key's octet " + std::to_string(at) +
+				" is wrong",
+			{send(key_wrong_at(at))});
+	auto reply = request();
+	reply.key = text(reply_key);
+	refused(t, "is-a-reply", "a Reply where a Request is due",
+		{send(reply.encode())});
+	auto lower = request();
+	lower.key = text("mpa id req frame");
+	refused(t, "key-lower-case", "the key in lower case",
+		{send(lower.encode())});
+}
+
+void add_revisions(Table &t)
+{
+	for (int rev : {0, 3, 4, 15, 16, 127, 128, 254, 255}) {
+		auto frame = request();
+		frame.rev = static_cast<std::uint8_t>(rev);
+		refused(t, "revision-" + std::to_string(rev),
+			"a Request of a revision nobody speaks",
+			{send(frame.encode())});
+	}
+	t.add("request/revisions-all",
+	      "253 connections with a Request of each revision but 0, 1 and 2",
+	      connected,
+	      {[](Session &s) {
+		      auto frame = request();
+		      for (int rev = 3; rev < 256; rev++) {
+			      Session one(s.env, s.tally);
+			      frame.rev = static_cast<std::uint8_t>(rev);
+			      one.open();
+			      one.send(frame.encode());
+			      one.must_end(one.soon());
+		      }
+	      }},
+	      accepts(request(), works()))
+		.only(Role::initiator)
+		.counts("conn_startup_error", 253)
+		.takes_long()
+		.steps.push_back(send(request().encode()));
+}
+
+void add_flags(Table &t)
+{
+	for (int bit : {0x01, 0x02, 0x04, 0x08, 0x0f}) {
+		auto frame = request();
+		frame.flags |= bit;
+		taken(t, "reserved-" + std::to_string(bit),
+		      "reserved bits of the flags are set: to be ignored", frame);
+	}
+	auto frame = request();
+	frame.flags |= flag_reject;
+	taken(t, "reject-bit", "the R bit in a Request: to be ignored", frame);
+	frame = request();
+	frame.flags = 0;
+	taken(t, "no-crc-asked", "C is 0: CRCs are in use if the target wants them",
+	      frame);
+	frame = request();
+	frame.flags |= flag_markers;
+	taken(t, "markers-asked", "M is 1: the target must insert Markers", frame);
+	for (std::size_t octets : {0, 1, 3, 4, 8}) {
+		frame = request(zeros(octets));
+		frame.flags |= flag_enhanced;
+		refused(t, "enhanced-revision-1-" + std::to_string(octets),
+			"S in revision 1, with " + std::to_string(octets) +
+				" octets of private data",
+			{send(frame.encode())});
+	}
+	for (std::size_t octets : {0, 1, 2, 3}) {
+		frame = request(zeros(octets));
+		frame.flags |= flag_enhanced;
+		frame.rev = 2;
+		refused(t, "enhanced-short-" + std::to_string(octets),
+			"S, but only " + std::to_string(octets) +
+				" octets of private data",
+			{send(frame.encode())});
+	}
+	frame = request();
+	frame.rev = 2;
+	taken(t, "revision-2-plain", "revision 2 without S: a plain Reply is due",
+	      frame);
+}
+
+void add_lengths(Table &t)
+{
+	for (int length : {513, 514, 768, 1024, 0x7fff, 0x8000, 0xfffe, 0xffff}) {
+		auto frame = request();
+		frame.length = length;
+		refused(t, "length-" + std::to_string(length),
+			"PD_Length is more than there can be",
+			{send(frame.encode())});
+	}
+	auto frame = request();
+	frame.length = 0xffff;
+	refused(t, "length-streamed",
+		"4 MiB of private data behind a PD_Length of 65535",
+		{send(frame.encode()), flood(pattern(65536, 3), 64)});
+	taken(t, "private-data-512", "as much private data as there can be",
+	      request(join(zeros(511), Octets{echo_mode})));
+	taken(t, "private-data-0", "no private data", request({}));
+	taken(t, "private-data-508-enhanced",
+	      "as much private data as there can be, the four octets included",
+	      enhanced({.ird = 4, .ord = 4},
+		       join(zeros(507), Octets{echo_mode})));
+
+	frame = request();
+	frame.length = 2;
+	refused(t, "length-one-more-fin",
+		"PD_Length is one more than what comes, then FIN",
+		{send(frame.encode()), fin()});
+	refused(t, "length-one-more-silence",
+		"PD_Length is one more than what comes, then silence",
+		{send(frame.encode())},
+		closes_late(milliseconds(3500), milliseconds(15000)))
+		.takes_long();
+	for (int extra : {0xff, 0x00}) {
+		frame = request({echo_mode, static_cast<std::uint8_t>(extra)});
+		frame.length = 1;
+		t.add("request/length-one-less-" + std::to_string(extra),
+		      "PD_Length is one less than what comes: FPDUs begin with the "
+		      "last octet, and none is right",
+		      connected,
+		      {send(frame.encode()), flood(zeros(64), 1024)},
+		      accepts(request(), closes(milliseconds(15000))))
+			.only(Role::initiator)
+			.counts(extra ? "rx_marker_error" : "rx_crc_error")
+			.takes_long();
+	}
+}
+
+void add_truncations(Table &t)
+{
+	const auto whole = enhanced({.ird = 4, .ord = 4}).encode();
+
+	for (std::size_t at = 0; at < whole.size(); at++) {
+		const auto part = first(whole, at);
+		const auto label = std::to_string(at);
+
+		refused(t, "cut-" + label + "-fin",
+			"a Request that ends by FIN after " + label + " octets",
+			{send(part), fin()});
+		refused(t, "cut-" + label + "-reset",
+			"a Request that ends by RST after " + label + " octets",
+			{send(part), reset()}, survives());
+		refused(t, "cut-" + label + "-silence",
+			"a Request that goes no further than " + label +
+				" octets",
+			{send(part)},
+			closes_late(milliseconds(3500), milliseconds(15000)))
+			.takes_long();
+	}
+	refused(t, "slow-loris",
+		"a Request one octet every 400 ms: there is one limit for the whole",
+		{drip(first(whole, 16), milliseconds(400))}, closes())
+		.takes_long();
+}
+
+void add_portions(Table &t)
+{
+	const auto frame = enhanced({.ird = 4, .ord = 4});
+	const auto whole = frame.encode();
+
+	t.add("request/dripped", "a Request octet by octet", connected,
+	      {drip(whole)}, accepts(frame))
+		.only(Role::initiator);
+	t.add("request/dripped-512", "512 octets of private data octet by octet",
+	      connected, {drip(request(join(zeros(511), Octets{echo_mode})).encode(),
+			       milliseconds(0))},
+	      accepts(request()))
+		.only(Role::initiator);
+	t.add("request/with-fpdu",
+	      "the first FPDU in the same segment as the Request", connected,
+	      {[](Session &s) {
+		      Writer writer;
+		      const auto rtr = writer.fpdu(Tagged{}.encode());
+		      s.send(join(request().encode(), rtr));
+	      }},
+	      accepts(request()))
+		.only(Role::initiator)
+		.only(Kind::rnic);
+	t.add("request/with-fpdus-and-fin",
+	      "Request, two FPDUs and a FIN in one go", connected,
+	      {[](Session &s) {
+		      Writer writer;
+		      const auto write = writer.fpdu(Tagged{}.encode());
+		      s.send(join(request().encode(), write, write));
+		      s.socket.fin();
+	      }},
+	      accepts(request(), closes()))
+		.only(Role::initiator)
+		.only(Kind::rnic);
+	refused(t, "twice", "a second Request right behind the first, and more",
+		{send(join(request().encode(), request().encode())),
+		 flood(zeros(1024), 20)},
+		accepts(request(), closes(milliseconds(15000))))
+		.counts("conn_startup_error", -1)
+		.counts("rx_crc_error")
+		.takes_long();
+	t.add("request/twice-fin", "a second Request right behind the first, FIN",
+	      connected,
+	      {send(join(request().encode(), request().encode())), fin()},
+	      accepts(request(), closes()))
+		.only(Role::initiator);
+	t.add("request/twice-later", "a second Request once the Reply is there",
+	      operational, {send(request().encode()), flood(zeros(1024), 20)},
+	      closes(milliseconds(15000)))
+		.only(Role::initiator)
+		.counts("rx_crc_error")
+		.takes_long();
+}
+
+void add_garbage(Table &t)
+{
+	const std::vector<std::pair<std::string, Octets>> rubbish{
+		{"zeros-20", zeros(20)},
+		{"ones-20", zeros(20, 0xff)},
+		{"random-20", pattern(20, 1)},
+		{"random-532", pattern(532, 2)},
+		{"random-65536", pattern(65536, 3)},
+		{"http", text("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")},
+		{"tls", join(Octets{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3},
+			     pattern(506, 4))},
+		{"ssh", text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")},
+		{"fpdu", Writer().fpdu(Tagged{}.encode())},
+		{"one-octet", Octets{0}},
+		{"megabytes", pattern(1 << 20, 5)},
+	};
+
+	for (const auto &[name, octets] : rubbish)
+		refused(t, "garbage-" + name, "no Request at all but " +
+						      std::to_string(octets.size()) +
+						      " other octets",
+			{send(octets)});
+}
+
+void add_rtr(Table &t)
+{
+	for (int kinds = 0; kinds < 8; kinds++) {
+		const Enhanced e{.a = true,
+				 .b = (kinds & 4) != 0,
+				 .c = (kinds & 2) != 0,
+				 .d = (kinds & 1) != 0,
+				 .ird = 4,
+				 .ord = 4};
+		const std::string label = std::string(e.b ? "b" : "") +
+					  (e.c ? "c" : "") + (e.d ? "d" : "");
+		const auto right = [e](const Enhanced &r) {
+			const bool common = (r.b && e.b) || (r.c && e.c) ||
+					    (r.d && e.d);
+			const bool asked = e.b || e.c || e.d;
+			return r.a && (r.b || r.c || r.d) &&
+			       (common || !asked || !(e.c || e.d));
+		};
+		t.add("request/p2p-" + (label.empty() ? "none" : label),
+		      "peer-to-peer with RTR kinds {" + label +
+			      "}; opened by a zero-length Write all the same",
+		      connected,
+		      {send(enhanced(e).encode())},
+		      answers(enhanced(e), "A and a kind in common, if there is one",
+			      right,
+			      custom("takes the RTR, and a good exchange succeeds",
+				     [](Session &s) {
+					     s.must_be_quiet(milliseconds(100));
+					     s.send_ulpdu(Tagged{}.encode());
+					     s.good_exchange();
+				     })))
+			.only(Role::initiator)
+			.only(Kind::rnic);
+	}
+	const Enhanced none{.b = true, .c = true, .d = true, .ird = 4, .ord = 4};
+	t.add("request/rtr-without-p2p",
+	      "B, C and D without A: to be ignored, and not to be echoed",
+	      connected, {send(enhanced(none).encode())},
+	      answers(enhanced(none), "A, B, C and D 0",
+		      [](const Enhanced &r) { return !r.a && !r.b && !r.c && !r.d; }))
+		.only(Role::initiator);
+
+	const Enhanced p2p{.a = true, .c = true, .d = true, .ird = 4, .ord = 4};
+	const auto agreed = [](const Enhanced &r) { return r.a && r.c && r.d; };
+	t.add("request/p2p-read-rtr", "a zero-length Read as RTR", connected,
+	      {send(enhanced(p2p).encode())},
+	      answers(enhanced(p2p), "A, C and D", agreed,
+		      custom("answers the Read, and a good exchange succeeds",
+			     [](Session &s) {
+				     s.send_ulpdu(s.read_request(0, 0, 0));
+				     s.receive_response(0);
+				     s.good_exchange();
+			     })))
+		.only(Role::initiator)
+		.only(Kind::rnic);
+	t.add("request/p2p-send-first", "no RTR but a Send opens the stream",
+	      connected, {send(enhanced(p2p).encode())},
+	      answers(enhanced(p2p), "A, C and D", agreed))
+		.only(Role::initiator)
+		.only(Kind::rnic);
+	t.add("request/p2p-no-rtr",
+	      "peer-to-peer, and then no FPDU at all: silence", connected,
+	      {send(enhanced(p2p).encode())},
+	      answers(enhanced(p2p), "A, C and D", agreed,
+		      closes_late(milliseconds(3500), milliseconds(15000))))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_startup_error")
+		.takes_long();
+	t.add("request/p2p-gives-up",
+	      "a Terminate 2/0/07 in place of the RTR", connected,
+	      {send(enhanced(p2p).encode())},
+	      answers(enhanced(p2p), "A, C and D", agreed,
+		      custom("closes TCP without an answer", [](Session &s) {
+			      s.send_ulpdu(Untagged{
+				      .control = {.opcode = op_terminate},
+				      .qn = 2,
+				      .payload = Terminate{.code = {2, 0, 7},
+							   .headers = {}}
+							 .encode()}
+						   .encode());
+			      s.must_end(s.soon());
+		      })))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("rx_terminate");
+}
+
+void add_depths(Table &t)
+{
+	struct Depth {
+		std::uint16_t ird, ord;
+	};
+
+	for (const auto [ird, ord] : {Depth{0, 0}, {1, 1}, {128, 128}, {129, 129},
+				      {0x3ffe, 0x3ffe}, {0x3fff, 0x3fff},
+				      {0, 0x3fff}, {0x3fff, 0}, {0x3ffe, 0}}) {
+		const Enhanced e{.ird = ird, .ord = ord};
+		t.add("request/depths-" + std::to_string(ird) + "-" +
+			      std::to_string(ord),
+		      "extremes of IRD and ORD", connected,
+		      {send(enhanced(e).encode())},
+		      answers(enhanced(e),
+			      "ORD within our IRD, and 0x3fff where we say so",
+			      [e](const Enhanced &r) {
+				      if ((e.ord == no_depth) !=
+					  (r.ird == no_depth))
+					      return false;
+				      return e.ird == no_depth
+						     ? r.ord == no_depth
+						     : r.ord <= e.ird;
+			      },
+			      // Without our Read queue being deep it can still
+			      // be read from.
+			      custom("a good exchange succeeds", [](Session &s) {
+				      s.good_exchange();
+			      })))
+			.only(Role::initiator)
+			.only(Kind::rnic);
+	}
+}
+
+void add_application(Table &t)
+{
+	Setup late = connected;
+	late.mode = Mode::slow;
+	const auto slow = request({static_cast<std::uint8_t>(Mode::slow)});
+	t.add("request/fin-before-answer",
+	      "a FIN while the application still thinks about the Request", late,
+	      {send(slow.encode()), wait(milliseconds(100)), fin()},
+	      custom("closes TCP, with or without a Reply",
+		     [](Session &s) {
+			     s.drain();
+			     s.must_end(s.soon());
+		     }))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_startup_error");
+	t.add("request/reset-before-answer",
+	      "a RST while the application still thinks about the Request", late,
+	      {send(slow.encode()), wait(milliseconds(100)), reset(),
+	       wait(milliseconds(1500))},
+	      survives())
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_startup_error");
+	t.add("request/garbage-before-answer",
+	      "FPDUs that are none while the application still thinks", late,
+	      {send(slow.encode()), send(zeros(64, 0xff))},
+	      accepts(slow, closes(milliseconds(15000))))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("rx_marker_error")
+		.takes_long();
+
+	const auto rejected = request({static_cast<std::uint8_t>(Mode::reject)});
+	const auto refusal = [](const Frame &f) {
+		return f.has(flag_reject) && f.data.size() == 100;
+	};
+	t.add("request/rejected", "a Request the application refuses", connected,
+	      {send(rejected.encode())},
+	      replies("R and 100 octets of private data", refusal, closes()))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_rejected");
+	t.add("request/rejected-goes-on",
+	      "FPDUs and another Request after a refusal", connected,
+	      {send(rejected.encode()), [](Session &s) {
+		       s.theirs = s.next_frame();
+		       s.operational = true;
+		       s.send_ulpdu(Tagged{}.encode());
+		       s.send(request().encode());
+	       }},
+	      replies("R and 100 octets of private data", refusal, closes()))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_rejected");
+	Setup speak = operational;
+	speak.mode = Mode::speak;
+	t.add("request/first-word",
+	      "no FPDU for a while, though the target has something to say",
+	      speak, {},
+	      quiet(milliseconds(1500),
+		    custom("says it after our first FPDU", [](Session &s) {
+			    s.send_ulpdu(Tagged{}.encode());
+			    if (s.receive_message() != text("I speak first"))
+				    throw Mismatch("another message");
+			    s.good_exchange();
+		    })))
+		.only(Role::initiator)
+		.only(Kind::rnic);
+	t.add("request/idle", "nothing for a while, once started", operational,
+	      {wait(milliseconds(6500))}, works())
+		.only(Role::initiator)
+		.takes_long();
+	t.add("request/reset-at-once", "a RST right behind the Request", connected,
+	      {send(request().encode()), reset()}, survives())
+		.only(Role::initiator);
+	t.add("request/fin-at-once", "a FIN right behind the Reply", operational,
+	      {fin()}, closes())
+		.only(Role::initiator);
+}
+
+// The RNIC lets 128 peers of a listener be half-open, and turns others away.
+void add_floods(Table &t)
+{
+	t.add("request/flood-half-open",
+	      "160 connections that send nothing; 20 of them send a Request later",
+	      connected,
+	      {[](Session &s) {
+		      for (int i = 0; i < 160; i++)
+			      s.more.push_back(Socket::connect(s.env.target,
+							       s.soon()));
+	      }},
+	      custom("turns away 33 (this one is half-open too) and keeps the "
+		     "others until they time out",
+		     [](Session &s) {
+			     const auto early = Clock::now() + milliseconds(2500);
+			     int closed = 0;
+			     Octets octets;
+
+			     for (auto &one : s.more)
+				     closed += one.receive(octets, early) !=
+					       End::none;
+			     if (closed != 33 || !octets.empty())
+				     throw Mismatch(std::to_string(closed) +
+						    " turned away, octets " +
+						    hex(octets));
+			     s.must_end(s.soon());
+			     for (auto &one : s.more)
+				     if (one.receive(octets, s.soon()) ==
+					 End::none)
+					     throw Mismatch("one is still open");
+		     }))
+		.only(Role::initiator)
+		.only(Kind::rnic)
+		.counts("conn_half_open_drop", 33)
+		.counts("conn_startup_error", 128)
+		.by_itself();
+	t.add("request/flood-reset",
+	      "500 connections, each reset after half a Request", connected,
+	      {[](Session &s) {
+		      for (int i = 0; i < 500; i++) {
+			      auto one = Socket::connect(s.env.target, s.soon());
+			      one.send(first(request().encode(), 10), s.soon());
+			      one.reset();
+		      }
+	      }, send(request().encode())},
+	      accepts(request()))
+		.only(Role::initiator)
+		.by_itself();
+}
+
+} // namespace
+
+void add_requests(Table &t)
+{
+	add_keys(t);
+	add_revisions(t);
+	add_flags(t);
+	add_lengths(t);
+	add_truncations(t);
+	add_portions(t);
+	add_garbage(t);
+	add_rtr(t);
+	add_depths(t);
+	add_application(t);
+	add_floods(t);
+}
+
+} // namespace peer

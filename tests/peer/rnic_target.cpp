@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What mpa-peer aims at: an application on an RDMA device that serves any
+// number of connections, in whatever way they end.
+//
+//	rnic-target ADDR PORT CONTROL_PORT
+//
+// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT, a line to a TCP
+// connection:
+//
+//	connect ADDR PORT MODE	connects; lines say what comes of it:
+//				"established", "rejected ERR OCTETS",
+//				"failed ERR", "disconnected"
+//	check			answers "ok", or "bad" and what is
+//
+// The last octet of a Request's private data, or MODE, says what to do (see
+// Mode in session.hpp). Its own private data say where regions are (see Aim). A
+// receive is answered by a Send of the same octets. What is looked after besides:
+// memory around and outside of what a peer may write, and that each work request
+// completes once, in order.
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "session.hpp"
+
+namespace {
+
+using namespace peer;
+
+constexpr std::size_t page = 4096;
+constexpr std::uint32_t region_length = 128 * 1024;
+constexpr std::uint32_t small_length = page;
+constexpr std::uint32_t receive_size = 2048;
+constexpr std::uint32_t receive_count = 8;
+constexpr std::uint8_t guard = 0xa5;
+constexpr int remote_all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			   IBV_ACCESS_REMOTE_READ;
+
+[[noreturn]] void fail(const std::string &what)
+{
+	throw std::system_error(errno, std::generic_category(), what);
+}
+
+template <typename T> T *must(T *got, const char *what)
+{
+	if (!got)
+		fail(what);
+	return got;
+}
+
+void must(int result, const char *what)
+{
+	if (result)
+		fail(what);
+}
+
+template <auto function> struct Call {
+	template <typename T> void operator()(T *object) const
+	{
+		function(object);
+	}
+};
+
+using Channel = std::unique_ptr<rdma_event_channel,
+				Call<rdma_destroy_event_channel>>;
+using Id = std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>>;
+using Pd = std::unique_ptr<ibv_pd, Call<ibv_dealloc_pd>>;
+using Mr = std::unique_ptr<ibv_mr, Call<ibv_dereg_mr>>;
+using Cq = std::unique_ptr<ibv_cq, Call<ibv_destroy_cq>>;
+using CompChannel = std::unique_ptr<ibv_comp_channel,
+				    Call<ibv_destroy_comp_channel>>;
+using Qp = std::unique_ptr<rdma_cm_id, Call<rdma_destroy_qp>>;
+
+class Fd {
+public:
+	explicit Fd(int fd = -1) : fd_(fd) {}
+	~Fd()
+	{
+		if (fd_ >= 0)
+			close(fd_);
+	}
+	Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+	Fd &operator=(Fd &&other) noexcept
+	{
+		std::swap(fd_, other.fd_);
+		return *this;
+	}
+	int get() const { return fd_; }
+
+private:
+	int fd_;
+};
+
+// A registered region between two guards that nobody may touch.
+class Region {
+public:
+	Region(ibv_pd *pd, std::uint32_t length, int access)
+		: length_(length), memory_(length + 2 * page, guard),
+		  mr_(must(ibv_reg_mr(pd, at(), length, access), "ibv_reg_mr"))
+	{
+		std::fill_n(at(), length, 0);
+	}
+
+	std::uint8_t *at() { return memory_.data() + page; }
+	std::uint32_t stag() const { return mr_->rkey; }
+	std::uint32_t lkey() const { return mr_->lkey; }
+
+	bool guards_hold() const
+	{
+		const auto good = [](std::uint8_t octet) { return octet == guard; };
+
+		return std::all_of(memory_.begin(), memory_.begin() + page, good) &&
+		       std::all_of(memory_.end() - page, memory_.end(), good);
+	}
+
+	bool untouched() const
+	{
+		return std::all_of(memory_.begin() + page, memory_.end() - page,
+				   [](std::uint8_t octet) { return !octet; });
+	}
+
+private:
+	std::uint32_t length_;
+	std::vector<std::uint8_t> memory_;
+	Mr mr_;
+};
+
+// What all connections share.
+struct Device {
+	ibv_context *verbs;
+	CompChannel completions;
+	Pd pd, other_pd;
+	Region read_only, write_only, other;
+
+	explicit Device(ibv_context *verbs)
+		: verbs(verbs),
+		  completions(must(ibv_create_comp_channel(verbs),
+				   "ibv_create_comp_channel")),
+		  pd(must(ibv_alloc_pd(verbs), "ibv_alloc_pd")),
+		  other_pd(must(ibv_alloc_pd(verbs), "ibv_alloc_pd")),
+		  read_only(pd.get(), small_length, IBV_ACCESS_REMOTE_READ),
+		  write_only(pd.get(), small_length,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+		  other(other_pd.get(), small_length, remote_all)
+	{
+	}
+};
+
+// Complaints that a check order reports.
+std::string complaints;
+
+void complain(const std::string &what)
+{
+	std::printf("BAD %s\n", what.c_str());
+	complaints += " " + what + ";";
+}
+
+// One connection. Numbers of work requests rise, so that their completions can
+// be put in order.
+class Connection {
+public:
+	Connection(Device &device, rdma_cm_id *id, Mode mode)
+		: device_(device), id_(id), mode_(mode),
+		  region_(device.pd.get(), region_length, remote_all),
+		  buffers_(device.pd.get(), receive_size * receive_count,
+			   IBV_ACCESS_LOCAL_WRITE),
+		  cq_(must(ibv_create_cq(device.verbs, 64, this,
+					 device.completions.get(), 0),
+			   "ibv_create_cq"))
+	{
+		ibv_qp_init_attr attr{};
+
+		attr.send_cq = attr.recv_cq = cq_.get();
+		attr.cap = {.max_send_wr = 16,
+			    .max_recv_wr = receive_count,
+			    .max_send_sge = 1,
+			    .max_recv_sge = 1,
+			    .max_inline_data = 0};
+		attr.qp_type = IBV_QPT_RC;
+		attr.sq_sig_all = 1;
+		must(rdma_create_qp(id, device.pd.get(), &attr), "rdma_create_qp");
+		qp_.reset(id);
+		must(ibv_req_notify_cq(cq_.get(), 0), "ibv_req_notify_cq");
+		if (mode != Mode::deaf)
+			for (std::uint32_t i = 0; i < receive_count; i++)
+				post_receive(i);
+	}
+
+	rdma_conn_param parameters()
+	{
+		rdma_conn_param param{};
+
+		aim_ = aim();
+		param.private_data = aim_.data();
+		param.private_data_len = static_cast<std::uint8_t>(aim_.size());
+		param.responder_resources = 4;
+		param.initiator_depth = 4;
+		return param;
+	}
+
+	void established()
+	{
+		if (mode_ == Mode::speak)
+			say(text("I speak first"));
+		if (mode_ == Mode::reader)
+			post_read();
+	}
+
+	void poll()
+	{
+		ibv_wc wc;
+		int n;
+
+		while ((n = ibv_poll_cq(cq_.get(), 1, &wc)) > 0)
+			completed(wc);
+		if (n < 0)
+			complain("ibv_poll_cq fails");
+	}
+
+	void arm() { ibv_req_notify_cq(cq_.get(), 0); }
+
+	// The stream is over: everything posted must be back soon.
+	void finish()
+	{
+		rdma_disconnect(id_);
+		for (int i = 0; i < 200; i++) {
+			poll();
+			if (receives_.empty() && sends_.empty())
+				break;
+			std::this_thread::sleep_for(milliseconds(10));
+		}
+		if (!receives_.empty() || !sends_.empty())
+			complain("work requests without completion");
+		if (!region_.guards_hold() || !buffers_.guards_hold())
+			complain("memory beside a region was written to");
+	}
+
+private:
+	Octets aim()
+	{
+		Octets all = text("AIM1");
+		const auto add = [&](Region &region) {
+			put(all, region.stag(), 4);
+			put(all, reinterpret_cast<std::uintptr_t>(region.at()), 8);
+		};
+
+		add(region_);
+		put(all, region_length, 4);
+		add(device_.read_only);
+		add(device_.write_only);
+		add(device_.other);
+		put(all, small_length, 4);
+		put(all, receive_size, 4);
+		put(all, receive_count, 4);
+		// The core hands some octets of older consumers' data about.
+		return all;
+	}
+
+	struct Work {
+		std::uint64_t number;
+		std::uint32_t buffer;
+		bool is_read;
+	};
+
+	ibv_sge buffer(std::uint32_t index, std::uint32_t length)
+	{
+		return {.addr = reinterpret_cast<std::uintptr_t>(
+				buffers_.at() + index * receive_size),
+			.length = length,
+			.lkey = buffers_.lkey()};
+	}
+
+	void post_receive(std::uint32_t index)
+	{
+		auto sge = buffer(index, receive_size);
+		ibv_recv_wr wr{}, *bad;
+
+		wr.wr_id = next_;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		receives_.push_back({next_++, index, false});
+		must(ibv_post_recv(id_->qp, &wr, &bad), "ibv_post_recv");
+	}
+
+	void post_send(std::uint32_t index, std::uint32_t length)
+	{
+		auto sge = buffer(index, length);
+		ibv_send_wr wr{}, *bad;
+
+		wr.wr_id = next_;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_SEND;
+		sends_.push_back({next_++, index, false});
+		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
+	}
+
+	// By a buffer that is of no other use any more.
+	void say(const Octets &words)
+	{
+		std::copy(words.begin(), words.end(), region_.at());
+		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region_.at()),
+			    .length = static_cast<std::uint32_t>(words.size()),
+			    .lkey = region_.lkey()};
+		ibv_send_wr wr{}, *bad;
+
+		wr.wr_id = next_;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_SEND;
+		sends_.push_back({next_++, receive_count, false});
+		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
+	}
+
+	void post_read()
+	{
+		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region_.at()),
+			    .length = reader_size,
+			    .lkey = region_.lkey()};
+		ibv_send_wr wr{}, *bad;
+
+		wr.wr_id = next_;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.opcode = IBV_WR_RDMA_READ;
+		wr.wr.rdma.remote_addr = reader_at;
+		wr.wr.rdma.rkey = reader_stag;
+		sends_.push_back({next_++, receive_count, true});
+		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
+	}
+
+	// Completions of one queue come in the order of its requests.
+	std::optional<Work> take(std::deque<Work> &queue, std::uint64_t number)
+	{
+		if (queue.empty() || queue.front().number != number)
+			return std::nullopt;
+		const auto work = queue.front();
+		queue.pop_front();
+		return work;
+	}
+
+	void completed(const ibv_wc &wc)
+	{
+		const auto received = take(receives_, wc.wr_id);
+		const auto sent = received ? std::nullopt : take(sends_, wc.wr_id);
+
+		if (!received && !sent) {
+			complain("a completion out of order");
+			return;
+		}
+		if (wc.status != IBV_WC_SUCCESS) {
+			std::printf("completion: %s\n",
+				    ibv_wc_status_str(wc.status));
+			return;
+		}
+		try {
+			succeeded(wc, received, sent);
+		} catch (const std::system_error &error) {
+			// The stream may have ended meanwhile.
+			std::printf("%s\n", error.what());
+		}
+	}
+
+	void succeeded(const ibv_wc &wc, const std::optional<Work> &received,
+		       const std::optional<Work> &sent)
+	{
+		if (received) {
+			post_send(received->buffer, wc.byte_len);
+		} else if (sent->is_read) {
+			Octets sum;
+			put(sum, crc32c(Octets(region_.at(),
+					       region_.at() + reader_size)), 4);
+			say(sum);
+		} else if (sent->buffer < receive_count) {
+			post_receive(sent->buffer);
+		}
+	}
+
+	Device &device_;
+	rdma_cm_id *id_;
+	Mode mode_;
+	Region region_;
+	Region buffers_;
+	Cq cq_;
+	Qp qp_;
+	Octets aim_;
+	std::deque<Work> receives_;
+	std::deque<Work> sends_;
+	std::uint64_t next_ = 1;
+};
+
+// Who has ordered a connection, and reads what comes of it.
+struct Customer {
+	Fd fd;
+	std::string received;
+
+	void tell(const std::string &line)
+	{
+		const auto words = line + "\n";
+		// One that has gone does not want to know.
+		(void)!send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL);
+	}
+};
+
+struct Entry {
+	// Destroyed after what hangs on it.
+	Id id;
+	std::unique_ptr<Connection> connection;
+	std::shared_ptr<Customer> customer;
+	Mode mode = Mode::echo;
+};
+
+class Target {
+public:
+	Target(const char *address, const char *port, const char *control_port);
+	void run();
+
+private:
+	void cm_event();
+	void handle(rdma_cm_id *id, const rdma_cm_event &event);
+	void requested(rdma_cm_id *id, const rdma_conn_param &param);
+	void accept(Entry &entry);
+	void accept_late();
+	void connect(Entry &entry);
+	void ended(rdma_cm_id *id, const std::string &words);
+	void completion_event();
+	void async_event();
+	void new_customer();
+	void serve(const std::shared_ptr<Customer> &customer);
+	void order(const std::shared_ptr<Customer> &customer,
+		   const std::string &line);
+	std::string check() const;
+
+	Channel channel_;
+	Id listener_;
+	std::unique_ptr<Device> device_;
+	Fd control_;
+	std::map<rdma_cm_id *, Entry> entries_;
+	std::vector<std::shared_ptr<Customer>> customers_;
+	std::deque<std::pair<Time, rdma_cm_id *>> late_;
+};
+
+void no_blocking(int fd)
+{
+	must(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0, "fcntl");
+}
+
+Target::Target(const char *address, const char *port, const char *control_port)
+	: channel_(must(rdma_create_event_channel(), "rdma_create_event_channel"))
+{
+	const auto here = Address::parse(std::string(address) + ":" + port);
+	const auto there = Address::parse(std::string(address) + ":" +
+					  control_port);
+	rdma_cm_id *id = nullptr;
+	const int on = 1;
+
+	must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
+	     "rdma_create_id");
+	listener_.reset(id);
+	must(rdma_bind_addr(id, const_cast<sockaddr *>(here.raw())),
+	     "rdma_bind_addr");
+	device_ = std::make_unique<Device>(must(id->verbs, "no device"));
+	must(rdma_listen(id, 512), "rdma_listen");
+
+	control_ = Fd(socket(there.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+	setsockopt(control_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	must(bind(control_.get(), there.raw(), there.length()), "bind");
+	must(listen(control_.get(), 128), "listen");
+	no_blocking(control_.get());
+	no_blocking(channel_->fd);
+	no_blocking(device_->completions->fd);
+	no_blocking(device_->verbs->async_fd);
+	std::printf("ready\n");
+}
+
+void Target::run()
+{
+	for (;;) {
+		std::vector<pollfd> fds{
+			{channel_->fd, POLLIN, 0},
+			{device_->completions->fd, POLLIN, 0},
+			{device_->verbs->async_fd, POLLIN, 0},
+			{control_.get(), POLLIN, 0}};
+		for (const auto &customer : customers_)
+			fds.push_back({customer->fd.get(), POLLIN, 0});
+
+		if (poll(fds.data(), fds.size(), late_.empty() ? 1000 : 50) < 0)
+			continue;
+		accept_late();
+		if (fds[2].revents)
+			async_event();
+		if (fds[1].revents)
+			completion_event();
+		if (fds[0].revents)
+			cm_event();
+		// Others are added meanwhile, and may be taken away.
+		const auto now = customers_;
+		for (std::size_t i = 4; i < fds.size(); i++)
+			if (fds[i].revents)
+				serve(now[i - 4]);
+		if (fds[3].revents)
+			new_customer();
+		std::fflush(stdout);
+	}
+}
+
+void Target::cm_event()
+{
+	rdma_cm_event *event = nullptr;
+
+	while (!rdma_get_cm_event(channel_.get(), &event)) {
+		const auto copy = *event;
+		const auto *data = static_cast<const std::uint8_t *>(
+			event->param.conn.private_data);
+		Octets kept;
+		if (data)
+			kept.assign(data, data + event->param.conn.private_data_len);
+		rdma_ack_cm_event(event);
+		auto mine = copy;
+		mine.param.conn.private_data = kept.data();
+		try {
+			handle(mine.id, mine);
+		} catch (const std::exception &error) {
+			std::printf("%s: %s\n", rdma_event_str(mine.event),
+				    error.what());
+			ended(mine.id, "failed");
+		}
+	}
+}
+
+void Target::handle(rdma_cm_id *id, const rdma_cm_event &event)
+{
+	std::printf("%s %d\n", rdma_event_str(event.event), event.status);
+	if (event.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		requested(id, event.param.conn);
+		return;
+	}
+	const auto found = entries_.find(id);
+	if (found == entries_.end())
+		return;
+	auto &entry = found->second;
+	switch (event.event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		must(rdma_resolve_route(id, 5000), "rdma_resolve_route");
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		connect(entry);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (entry.customer)
+			entry.customer->tell("established");
+		entry.connection->established();
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		if (event.status == -ECONNREFUSED)
+			ended(id, "rejected " + std::to_string(event.status) + " " +
+					  std::to_string(event.param.conn
+								 .private_data_len));
+		else
+			ended(id, "failed " + std::to_string(event.status));
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		ended(id, "disconnected");
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		ended(id, "failed " + std::to_string(event.status));
+	}
+}
+
+void Target::requested(rdma_cm_id *id, const rdma_conn_param &param)
+{
+	const auto *data = static_cast<const std::uint8_t *>(param.private_data);
+	auto &entry = entries_[id];
+
+	entry.id.reset(id);
+	if (param.private_data_len)
+		entry.mode = static_cast<Mode>(data[param.private_data_len - 1]);
+	if (entry.mode == Mode::reject) {
+		const auto why = zeros(100, 0x4a);
+		must(rdma_reject(id, why.data(),
+				 static_cast<std::uint8_t>(why.size())),
+		     "rdma_reject");
+		entries_.erase(id);
+	} else if (entry.mode == Mode::slow) {
+		late_.emplace_back(Clock::now() + milliseconds(1000), id);
+	} else {
+		accept(entry);
+	}
+}
+
+void Target::accept(Entry &entry)
+{
+	entry.connection = std::make_unique<Connection>(*device_, entry.id.get(),
+							entry.mode);
+	auto param = entry.connection->parameters();
+	must(rdma_accept(entry.id.get(), &param), "rdma_accept");
+}
+
+void Target::accept_late()
+{
+	while (!late_.empty() && late_.front().first <= Clock::now()) {
+		auto *const id = late_.front().second;
+		late_.pop_front();
+		if (!entries_.contains(id))
+			continue;
+		try {
+			accept(entries_.at(id));
+		} catch (const std::exception &error) {
+			std::printf("accept: %s\n", error.what());
+			ended(id, "failed");
+		}
+	}
+}
+
+void Target::connect(Entry &entry)
+{
+	entry.connection = std::make_unique<Connection>(*device_, entry.id.get(),
+							entry.mode);
+	auto param = entry.connection->parameters();
+	must(rdma_connect(entry.id.get(), &param), "rdma_connect");
+}
+
+void Target::ended(rdma_cm_id *id, const std::string &words)
+{
+	const auto found = entries_.find(id);
+
+	if (found == entries_.end())
+		return;
+	if (found->second.connection)
+		found->second.connection->finish();
+	if (found->second.customer)
+		found->second.customer->tell(words);
+	entries_.erase(found);
+}
+
+void Target::completion_event()
+{
+	ibv_cq *cq;
+	void *context;
+
+	while (!ibv_get_cq_event(device_->completions.get(), &cq, &context)) {
+		auto &connection = *static_cast<Connection *>(context);
+		ibv_ack_cq_events(cq, 1);
+		connection.arm();
+		connection.poll();
+	}
+}
+
+void Target::async_event()
+{
+	ibv_async_event event;
+
+	while (!ibv_get_async_event(device_->verbs, &event)) {
+		std::printf("%s\n", ibv_event_type_str(event.event_type));
+		if (event.event_type == IBV_EVENT_CQ_ERR)
+			complain("a completion queue has overflown");
+		ibv_ack_async_event(&event);
+	}
+}
+
+void Target::new_customer()
+{
+	for (;;) {
+		Fd fd(accept4(control_.get(), nullptr, nullptr,
+			      SOCK_NONBLOCK | SOCK_CLOEXEC));
+		if (fd.get() < 0)
+			break;
+		auto customer = std::make_shared<Customer>();
+		customer->fd = std::move(fd);
+		customers_.push_back(std::move(customer));
+	}
+}
+
+void Target::serve(const std::shared_ptr<Customer> &customer)
+{
+	std::array<char, 256> some;
+	const auto n = recv(customer->fd.get(), some.data(), some.size(), 0);
+
+	if (n <= 0) {
+		std::erase(customers_, customer);
+		return;
+	}
+	customer->received.append(some.data(), n);
+	for (std::size_t end; (end = customer->received.find('\n')) !=
+			      std::string::npos;) {
+		const auto line = customer->received.substr(0, end);
+		customer->received.erase(0, end + 1);
+		order(customer, line);
+	}
+}
+
+void Target::order(const std::shared_ptr<Customer> &customer,
+		   const std::string &line)
+{
+	std::array<char, 64> address{};
+	unsigned port = 0;
+	char mode = 0;
+
+	if (line == "check") {
+		customer->tell(check());
+		return;
+	}
+	if (std::sscanf(line.c_str(), "connect %63s %u %c", address.data(), &port,
+			&mode) != 3) {
+		customer->tell("what?");
+		return;
+	}
+	const auto to = Address::parse(std::string(address.data()) + ":" +
+				       std::to_string(port));
+	rdma_cm_id *id = nullptr;
+	must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
+	     "rdma_create_id");
+	auto &entry = entries_[id];
+	entry.id.reset(id);
+	entry.customer = customer;
+	entry.mode = static_cast<Mode>(mode);
+	if (rdma_resolve_addr(id, nullptr, const_cast<sockaddr *>(to.raw()), 5000))
+		ended(id, "failed " + std::to_string(-errno));
+}
+
+std::string Target::check() const
+{
+	auto all = complaints;
+
+	if (!device_->read_only.untouched() || !device_->other.untouched())
+		all += " a region that may not be written to was;";
+	if (!device_->read_only.guards_hold() ||
+	    !device_->write_only.guards_hold() || !device_->other.guards_hold())
+		all += " memory beside a region was written to;";
+	return all.empty() ? "ok " + std::to_string(entries_.size()) + " open"
+			   : "bad" + all;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 4) {
+		std::fprintf(stderr, "usage: %s ADDR PORT CONTROL_PORT\n", argv[0]);
+		return 2;
+	}
+	try {
+		Target target(argv[1], argv[2], argv[3]);
+
+		std::fflush(stdout);
+		target.run();
+	} catch (const std::exception &error) {
+		std::fprintf(stderr, "rnic-target: %s\n", error.what());
+		return 1;
+	}
+}

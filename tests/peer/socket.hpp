@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Plain TCP, with deadlines instead of blocking.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <netinet/in.h>
+
+#include "octets.hpp"
+
+namespace peer {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+using std::chrono::milliseconds;
+
+class Address {
+public:
+	// ADDR:PORT, [ADDR6]:PORT
+	static Address parse(const std::string &text);
+	const sockaddr *raw() const;
+	socklen_t length() const;
+	int family() const { return storage_.ss_family; }
+	std::uint16_t port() const;
+	Address with_port(std::uint16_t port) const;
+	std::string host() const;
+
+private:
+	friend class Socket;
+	sockaddr_storage storage_{};
+};
+
+// How the other side has ended its half of the connection.
+enum class End { none, fin, reset };
+
+class Socket {
+public:
+	Socket() = default;
+	~Socket() { close(); }
+	Socket(Socket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+	Socket &operator=(Socket &&other) noexcept
+	{
+		close();
+		fd_ = std::exchange(other.fd_, -1);
+		return *this;
+	}
+
+	static Socket connect(const Address &to, Time until);
+	// Port 0: any.
+	static Socket listen(const Address &at);
+	Socket accept(Time until) const;
+	// Whether someone has connected by then.
+	bool asked(Time until) const;
+
+	// Less than all if the other side takes no more by then, or has closed.
+	std::size_t send(const Octets &octets, Time until);
+	// Appends what comes first, if something does by then.
+	End receive(Octets &to, Time until);
+	void fin();
+	void reset();
+	void close();
+	bool open() const { return fd_ >= 0; }
+	Address local() const;
+
+private:
+	explicit Socket(int fd) : fd_(fd) {}
+	bool ready(short events, Time until) const;
+
+	int fd_ = -1;
+};
+
+} // namespace peer

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The octets of MPA, DDP and RDMAP, written from RFC 5040, 5041, 5044 and 6581
+// alone: the peer is to judge the kernel's sources, not to mirror them. Whatever
+// can be built right here can be built wrong, too.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "octets.hpp"
+
+namespace peer {
+
+// What the other side sent is not what the RFCs allow.
+struct WireError : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+std::uint32_t crc32c(const Octets &octets);
+
+// Startup (RFC 5044 section 7.1, RFC 6581 section 9) -------------------------
+
+inline constexpr std::string_view request_key = "MPA ID Req Frame";
+inline constexpr std::string_view reply_key = "MPA ID Rep Frame";
+
+enum Flags : std::uint8_t {
+	flag_markers = 0x80,
+	flag_crc = 0x40,
+	flag_reject = 0x20,
+	flag_enhanced = 0x10,
+	flag_reserved = 0x0f,
+};
+
+// The four octets of RFC 6581; a depth of 0x3fff is not to be negotiated.
+struct Enhanced {
+	bool a = false;
+	bool b = false;
+	bool c = false;
+	bool d = false;
+	std::uint16_t ird = 0;
+	std::uint16_t ord = 0;
+
+	Octets encode() const;
+	static Enhanced decode(const Octets &data);
+	std::string words() const;
+};
+
+inline constexpr std::uint16_t no_depth = 0x3fff;
+
+struct Frame {
+	Octets key = text(request_key);
+	std::uint8_t flags = flag_crc;
+	std::uint8_t rev = 1;
+	Octets data;
+	// PD_Length, if it is to be a lie.
+	std::optional<std::uint16_t> length;
+
+	bool has(std::uint8_t flag) const { return flags & flag; }
+	Octets encode() const;
+	std::string words() const;
+	// What the consumer said, without the enhanced octets.
+	Octets consumer_data() const;
+
+	// How many octets the frame takes that starts like this, if they tell.
+	static std::optional<std::size_t> length_of(const Octets &octets);
+	static Frame decode(const Octets &octets);
+};
+
+// FPDUs (RFC 5044 section 4) ---------------------------------------------------
+
+struct Framing {
+	bool markers = false;
+	bool crc = true;
+};
+
+// What is wrong with an FPDU.
+struct Fault {
+	std::optional<std::uint16_t> length;	// ULPDU_Length says this
+	std::uint32_t crc_xor = 0;		// on the octets as sent
+	bool crc_zero = false;
+	std::uint8_t pad = 0;			// value of the pad
+	int marker = -1;			// which Marker of the FPDU
+	std::uint16_t fpduptr_xor = 0;
+	std::uint16_t reserved = 0;
+	bool no_marker = false;			// nothing where it belongs
+	bool marker_late = false;		// four octets too late
+};
+
+// Writes one direction of a stream.
+class Writer {
+public:
+	explicit Writer(Framing framing = {}) : framing_(framing) {}
+	Octets fpdu(const Octets &ulpdu, const Fault &fault = {});
+	const Framing &framing() const { return framing_; }
+
+private:
+	void marker(Octets &out, int number, const Fault &fault);
+	void add(Octets &out, const Octets &octets, const Fault &fault);
+
+	Framing framing_;
+	std::uint64_t at_ = 0;		// octets of the stream so far
+	std::uint64_t start_ = 0;	// where ULPDU_Length of this FPDU is
+	bool started_ = false;
+	int markers_ = 0;		// of this FPDU, so far
+};
+
+// Reads one direction of a stream, and lets nothing pass that is not right.
+class Reader {
+public:
+	explicit Reader(Framing framing = {}) : framing_(framing) {}
+	// Takes an FPDU out of what was received; nothing if it is not whole.
+	std::optional<Octets> next(Octets &received);
+
+private:
+	Framing framing_;
+	std::uint64_t at_ = 0;
+};
+
+// DDP and RDMAP (RFC 5041 section 4, RFC 5040 section 4) ------------------------
+
+enum Opcode : std::uint8_t {
+	op_write = 0,
+	op_read_request = 1,
+	op_read_response = 2,
+	op_send = 3,
+	op_send_inv = 4,
+	op_send_se = 5,
+	op_send_se_inv = 6,
+	op_terminate = 7,
+};
+
+// The first two octets of every segment.
+struct Control {
+	bool tagged = false;
+	bool last = true;
+	std::uint8_t ddp_reserved = 0;	// four bits
+	std::uint8_t dv = 1;
+	std::uint8_t rv = 1;
+	std::uint8_t rdmap_reserved = 0; // two bits
+	std::uint8_t opcode = op_send;
+
+	void encode(Octets &to) const;
+	static Control decode(const Octets &ulpdu);
+};
+
+struct Untagged {
+	Control control;
+	std::uint32_t invalidate = 0;
+	std::uint32_t qn = 0;
+	std::uint32_t msn = 1;
+	std::uint32_t mo = 0;
+	Octets payload;
+
+	Octets encode() const;
+	static Untagged decode(const Octets &ulpdu);
+};
+
+struct Tagged {
+	Control control{.tagged = true, .opcode = op_write};
+	std::uint32_t stag = 0;
+	std::uint64_t to = 0;
+	Octets payload;
+
+	Octets encode() const;
+	static Tagged decode(const Octets &ulpdu);
+};
+
+struct ReadRequest {
+	std::uint32_t sink_stag = 0;
+	std::uint64_t sink_to = 0;
+	std::uint32_t size = 0;
+	std::uint32_t src_stag = 0;
+	std::uint64_t src_to = 0;
+
+	Octets encode() const;
+	static ReadRequest decode(const Octets &octets);
+};
+
+// Layer, error type, error code.
+struct Code {
+	std::uint8_t layer;
+	std::uint8_t etype;
+	std::uint8_t code;
+
+	bool operator==(const Code &) const = default;
+	std::string words() const;
+};
+
+struct Terminate {
+	Code code{};
+	bool m = false;
+	bool d = false;
+	bool r = false;
+	std::uint16_t segment_length = 0;
+	Octets headers;			// terminated ones
+	std::string words() const;
+
+	Octets encode() const;
+	// The Terminate header of a whole segment, judged by RFC 5040.
+	static Terminate decode(const Octets &ulpdu);
+};
+
+bool is_tagged(const Octets &ulpdu);
+bool is_terminate(const Octets &ulpdu);
+std::string words(const Octets &ulpdu);
+
+} // namespace peer
