@@ -8,7 +8,7 @@
 #	...
 #	counters_grew "of a ping" mpa1 tx_send=2 mpa2 "rx_bytes>=128"
 #
-# Counters of errors must not have grown at all.
+# Counters of errors must not have grown at all, unless they are named.
 
 declare -gA counters_before=()
 
@@ -37,10 +37,10 @@ counters_mark() {
 }
 
 # counters_hold DEVICE NAME=N|NAME>=N... [DEVICE ...]: true if each has grown
-# like that since the mark, and no bad one on any device; says which has.
+# like that since the mark, and no other bad one on any device; says which has.
 counters_hold() {
 	local word device name grown good=0
-	local -A now
+	local -A now named=()
 	counters_read now
 	for word in "$@" $(counters_of_protocol); do
 		if [[ $word != *=* ]]; then
@@ -48,6 +48,9 @@ counters_hold() {
 			continue
 		fi
 		name=${word%%[>=]*}
+		# What the caller names comes first.
+		[[ ! -v named["$device $name"] ]] || continue
+		named["$device $name"]=1
 		if [[ ! -v now["$device $name"] ]]; then
 			echo "$device has no counter $name"
 			good=1
