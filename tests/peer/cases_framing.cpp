@@ -215,22 +215,27 @@ void add_lengths(Table &t)
 		      works())
 			.only(Kind::socket);
 
+	// A lie that the pad swallows would be none.
 	struct Lie {
 		const char *name;
+		std::size_t payload;
 		int by;
 	};
-	for (const auto &[name, by] :
-	     {Lie{"one-more", 1}, {"four-more", 4}, {"many-more", 1000},
-	      {"one-less", -1}, {"four-less", -4}, {"half", -39}, {"all", -78}})
+	for (const auto &[name, payload, by] : {Lie{"one-more", 64, 1},
+						{"four-more", 64, 4},
+						{"many-more", 64, 1000},
+						{"one-less", 65, -1},
+						{"four-less", 64, -4},
+						{"half", 64, -39},
+						{"all", 64, -78}})
 		broken(t, std::string("length-lie-") + name,
 		       "ULPDU_Length says another length than the FPDU has, and "
 		       "more octets follow",
-		       {[by](Session &s) {
-			       const auto ulpdu = any_ulpdu(s, 64);
+		       {[payload, by](Session &s) {
+			       const auto ulpdu = any_ulpdu(s, payload);
 			       s.send_ulpdu(ulpdu, {.length = ulpdu.size() + by});
 			       s.send(zeros(2048));
 		       }},
-		       // A length within the same padded FPDU is no lie.
 		       bad_either);
 }
 
