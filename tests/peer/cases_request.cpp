@@ -525,7 +525,7 @@ void add_floods(Table &t)
 	      custom("turns away 33 (this one is half-open too) and keeps the "
 		     "others until they time out",
 		     [](Session &s) {
-			     const auto early = Clock::now() + milliseconds(2500);
+			     const auto early = Clock::now() + milliseconds(3500);
 			     int closed = 0;
 			     Octets octets;
 
@@ -547,7 +547,7 @@ void add_floods(Table &t)
 		.counts("conn_half_open_drop", 33)
 		.counts("conn_startup_error", 128)
 		.by_itself();
-	t.add("request/flood-reset",
+	t.add("fuzz/flood-reset",
 	      "500 connections, each reset after half a Request", connected,
 	      {[](Session &s) {
 		      for (int i = 0; i < 500; i++) {
