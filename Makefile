@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Front door of the build; `make help` explains it. The modules' own rules are
-# in Kbuild, the provider's in userspace/provider/Makefile.
+# in Kbuild, those of user space in userspace/*/Makefile.
 
 # The running kernel if its headers are here, else the newest Debian headers.
 running := /lib/modules/$(shell uname -r)/build
@@ -15,11 +15,12 @@ JOBS ?= $(shell nproc)
 lab := tests/lab/lab
 headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 
-# The provider and the unit tests take O, DESTDIR, CC, CFLAGS, ... from here.
-export DESTDIR
+# User space and the unit tests take O, DESTDIR, CC, CFLAGS, ... from here.
+export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
-	install-headers clean distclean help demo check fuzz lab-shell deps
+	install-libmpa install-headers clean distclean help demo check fuzz \
+	lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -30,8 +31,9 @@ modules:
 
 userspace:
 	$(MAKE) -C userspace/provider -j$(JOBS)
+	$(MAKE) -C userspace/libmpa -j$(JOBS)
 
-install: install-modules install-provider install-headers
+install: install-modules install-provider install-libmpa install-headers
 
 # Not kernel.release: Debian's headers name the upstream release there.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
@@ -47,6 +49,9 @@ install-modules: modules
 
 install-provider: userspace
 	$(MAKE) -C userspace/provider install
+
+install-libmpa: userspace
+	$(MAKE) -C userspace/libmpa install
 
 install-headers:
 	for header in $(headers:uapi/%=%); do \
@@ -90,8 +95,10 @@ help:
 	@echo 'Targets:'
 	@echo '  all (default)   modules and userspace'
 	@echo '  modules         mpa.ko and mpa_rnic.ko, at the top of this tree'
-	@echo '  userspace       the verbs provider, in build/lib'
-	@echo '  install         modules (extra/), provider, mpa.driver, headers'
+	@echo '  userspace       the verbs provider, in build/lib; mpa-nc and mpa-echo, in'
+	@echo '                  build/bin'
+	@echo '  install         modules (extra/), provider, mpa.driver, mpa-nc, headers,'
+	@echo '                  manual pages'
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'
@@ -104,7 +111,7 @@ help:
 	@echo '  KDIR=$(KDIR)'
 	@echo '                  kernel build directory to build modules against'
 	@echo '  DESTDIR=        root of the installation'
-	@echo '  PREFIX=$(PREFIX)   where the headers go'
+	@echo '  PREFIX=$(PREFIX)   where mpa-nc, headers and manual pages go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'

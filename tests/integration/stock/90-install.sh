@@ -34,6 +34,11 @@ lab_is "the modules are where modprobe finds them" \
 	"$(modinfo -F filename mpa_rnic)" "/lib/modules/$release/extra/mpa_rnic.ko"
 lab_check "the user ABI is installed" \
 	test -s /usr/local/include/rdma/mpa-abi.h
+lab_check "the socket interface and its C++ headers are installed" \
+	test -s /usr/local/include/linux/mpa.h -a -s /usr/local/include/mpa/mpa.hpp
+lab_check "mpa-nc is installed" /usr/local/bin/mpa-nc --help
+lab_check "its manual page is found" man -w 1 mpa-nc
+lab_check "mpa(7) is found" man -w 7 mpa
 
 lab_devices 2
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -C 10 -S 1000

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// MPA (RFC 5044) on a TCP socket; mpa(7) is the whole story, this header its
+// shape in C++20. Nothing is allocated, no function throws, and nothing is kept
+// beside the descriptor: every function is one system call on it.
+//
+//	auto tcp = mpa::tcp::connect("192.0.2.7", "7000");	// mpa/tcp.hpp
+//	auto link = mpa::socket::attach(*std::move(tcp));
+//	if (auto done = link->start(mpa::role::initiator); !done)
+//		return mpa::reason(done.error());
+//	link->send(mpa::bytes("hello"));
+//	std::array<std::byte, 2048> buffer;
+//	auto got = link->receive(buffer);
+//
+// Errors are std::error_code in std::generic_category(): compare them with
+// std::errc, ask reason() for words. EINTR is handed through like any other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include <fcntl.h>
+#include <linux/mpa.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "result.hpp"
+
+namespace mpa {
+
+using octets = std::span<const std::byte>;
+using buffer = std::span<std::byte>;
+
+// The characters of a text as octets, without a closing zero.
+inline octets bytes(std::string_view text) noexcept
+{
+	return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// Octets as text, for printing.
+inline std::string_view text(octets data) noexcept
+{
+	return {reinterpret_cast<const char *>(data.data()), data.size()};
+}
+
+// Longest private data of a frame (RFC 5044 section 7.1.1); revision 2 takes 4
+// octets of it for itself (RFC 6581 section 4).
+inline constexpr std::size_t private_data_max = 512;
+// Longest last message of streaming mode.
+inline constexpr std::size_t last_message_max = 4096;
+// Longest ULPDU that a peer may send (RFC 5044 section 4.2 has 16 bits for it):
+// a buffer of this size never truncates.
+inline constexpr std::size_t ulpdu_max = 65535;
+
+// A file descriptor and the duty to close it.
+class descriptor {
+public:
+	descriptor() noexcept = default;
+	explicit descriptor(int fd) noexcept : fd_(fd) {}
+	descriptor(descriptor &&other) noexcept : fd_(other.release()) {}
+	~descriptor() { reset(); }
+
+	descriptor &operator=(descriptor &&other) noexcept
+	{
+		if (this != &other)
+			reset(other.release());
+		return *this;
+	}
+
+	int get() const noexcept { return fd_; }
+	explicit operator bool() const noexcept { return fd_ >= 0; }
+	int release() noexcept { return std::exchange(fd_, -1); }
+
+	void reset(int fd = -1) noexcept
+	{
+		if (fd_ >= 0)
+			::close(fd_);
+		fd_ = fd;
+	}
+
+private:
+	int fd_ = -1;
+};
+
+enum class role : std::uint8_t {
+	none = MPA_ROLE_NONE,
+	initiator = MPA_ROLE_INITIATOR,
+	responder = MPA_ROLE_RESPONDER,
+};
+
+enum class state : std::uint8_t {
+	streaming = MPA_STATE_STREAMING,
+	listening = MPA_STATE_LISTENING,
+	wait_reply = MPA_STATE_WAIT_REPLY,
+	wait_request = MPA_STATE_WAIT_REQUEST,
+	requested = MPA_STATE_REQUESTED,
+	operational = MPA_STATE_OPERATIONAL,
+	receive_ended = MPA_STATE_RECEIVE_ENDED,
+	rejected = MPA_STATE_REJECTED,
+	failed = MPA_STATE_FAILED,
+	closed = MPA_STATE_CLOSED,
+};
+
+inline std::string_view name(state value) noexcept
+{
+	constexpr std::array<std::string_view, 10> names{
+		"streaming", "listening", "waiting for the Reply",
+		"waiting for a Request", "a Request waits", "operational",
+		"receiving has ended", "rejected", "failed", "closed",
+	};
+	const auto index = static_cast<std::size_t>(value);
+
+	return index < names.size() ? names[index] : "unknown";
+}
+
+// What ended receiving, in the words of RFC 5044 section 8.
+enum class error_kind : std::uint32_t {
+	none = MPA_CODE_NONE,
+	tcp = MPA_CODE_TCP,
+	crc = MPA_CODE_CRC,
+	marker = MPA_CODE_MARKER,
+	startup = MPA_CODE_STARTUP,
+};
+
+// 1: RFC 5044; 2: RFC 6581; automatic: an Initiator sends 1, a Responder takes
+// what comes.
+enum class revision : std::uint8_t {
+	one = 1,
+	two = 2,
+	automatic = MPA_REV_AUTO,
+};
+
+// What this side asks of a connection; struct mpa_sock_params has the details.
+struct params {
+	bool markers = false;
+	bool no_crc = false;
+	bool peer_to_peer = false;
+	bool auto_accept = false;
+	revision rev = revision::automatic;
+	std::uint8_t rtr = 0;
+	std::uint16_t ird = 0;
+	std::uint16_t ord = 0;
+	std::uint16_t ird_max = 0;
+	// How long the peer may take for its frame; 0: the kernel's 5 s.
+	std::chrono::milliseconds timeout{0};
+
+	bool operator==(const params &) const = default;
+};
+
+// result_out_of_range: a timeout that is negative or beyond 49 days.
+inline result<mpa_sock_params> to_kernel(const params &from) noexcept
+{
+	mpa_sock_params to{};
+
+	if (from.timeout.count() < 0 ||
+	    from.timeout.count() > std::numeric_limits<std::uint32_t>::max())
+		return std::errc::result_out_of_range;
+	to.flags = (from.markers ? std::uint32_t{MPA_F_MARKERS} : 0) |
+		   (from.no_crc ? std::uint32_t{MPA_F_NO_CRC} : 0) |
+		   (from.peer_to_peer ? std::uint32_t{MPA_F_PEER_TO_PEER} : 0) |
+		   (from.auto_accept ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0);
+	to.rev = static_cast<std::uint8_t>(from.rev);
+	to.rtr = from.rtr;
+	to.ird = from.ird;
+	to.ord = from.ord;
+	to.ird_max = from.ird_max;
+	to.timeout_ms = static_cast<std::uint32_t>(from.timeout.count());
+	return to;
+}
+
+inline params from_kernel(const mpa_sock_params &from) noexcept
+{
+	params to;
+
+	to.markers = from.flags & MPA_F_MARKERS;
+	to.no_crc = from.flags & MPA_F_NO_CRC;
+	to.peer_to_peer = from.flags & MPA_F_PEER_TO_PEER;
+	to.auto_accept = from.flags & MPA_F_AUTO_ACCEPT;
+	to.rev = static_cast<revision>(from.rev);
+	to.rtr = from.rtr;
+	to.ird = from.ird;
+	to.ord = from.ord;
+	to.ird_max = from.ird_max;
+	to.timeout = std::chrono::milliseconds(from.timeout_ms);
+	return to;
+}
+
+// What became of a connection; struct mpa_sock_info has the details.
+struct info {
+	mpa::state state = state::streaming;
+	mpa::role role = role::none;
+	std::uint8_t rev = 0;
+	std::uint8_t rtr = 0;
+	error_kind kind = error_kind::none;
+	// What receiving ended with; 0: nothing, or an orderly end.
+	std::error_code error;
+	bool rx_markers = false; // the peer inserts Markers
+	bool tx_markers = false; // we do
+	bool crc = true;
+	bool peer_to_peer = false;
+	bool enhanced = false;	   // RFC 6581's data was exchanged
+	std::uint32_t mulpdu = 0;  // octets; 0 before full operation
+	std::uint16_t ird = 0;
+	std::uint16_t ord = 0;
+	std::uint16_t peer_ird = 0;
+	std::uint16_t peer_ord = 0;
+	std::uint32_t peer_data_size = 0; // octets
+
+	bool operator==(const info &) const = default;
+};
+
+inline info from_kernel(const mpa_sock_info &from) noexcept
+{
+	info to;
+
+	to.state = static_cast<mpa::state>(from.state);
+	to.role = static_cast<mpa::role>(from.role);
+	to.rev = from.rev;
+	to.rtr = from.rtr;
+	to.kind = static_cast<error_kind>(from.error);
+	to.error = {static_cast<int>(from.err), std::generic_category()};
+	to.rx_markers = from.flags & MPA_F_MARKERS;
+	to.tx_markers = from.flags & MPA_F_TX_MARKERS;
+	to.crc = !(from.flags & MPA_F_NO_CRC);
+	to.peer_to_peer = from.flags & MPA_F_PEER_TO_PEER;
+	to.enhanced = from.flags & MPA_F_ENHANCED;
+	to.mulpdu = from.mulpdu;
+	to.ird = from.ird;
+	to.ord = from.ord;
+	to.peer_ird = from.peer_ird;
+	to.peer_ord = from.peer_ord;
+	to.peer_data_size = from.peer_data_len;
+	return to;
+}
+
+using stats = mpa_sock_stats;
+
+// A few octets held in place: private data or a last message that was read.
+template <std::size_t Max> class short_octets {
+public:
+	static constexpr std::size_t max_size = Max;
+
+	std::size_t size() const noexcept { return size_; }
+	bool empty() const noexcept { return size_ == 0; }
+	octets view() const noexcept { return octets(data_).first(size_); }
+	operator octets() const noexcept { return view(); }
+
+	// For who fills it: all the room, and then how much was used.
+	buffer room() noexcept { return data_; }
+	void used(std::size_t size) noexcept { size_ = std::min(size, Max); }
+
+private:
+	std::array<std::byte, Max> data_{};
+	std::size_t size_ = 0;
+};
+
+using private_data = short_octets<private_data_max>;
+using last_message = short_octets<last_message_max>;
+
+// Flags of sending. SIGPIPE is never raised.
+enum class send_flags : int {
+	none = 0,
+	dont_wait = MSG_DONTWAIT,
+	more = MSG_MORE, // keep it back, to be packed with its successors
+};
+
+enum class receive_flags : int {
+	none = 0,
+	dont_wait = MSG_DONTWAIT,
+	peek = MSG_PEEK,
+	// Report the true length of a ULPDU that is cut. Not while the socket
+	// is ordinary TCP, which would throw octets away.
+	true_length = MSG_TRUNC,
+};
+
+constexpr send_flags operator|(send_flags a, send_flags b) noexcept
+{
+	return static_cast<send_flags>(static_cast<int>(a) | static_cast<int>(b));
+}
+
+constexpr receive_flags operator|(receive_flags a, receive_flags b) noexcept
+{
+	return static_cast<receive_flags>(static_cast<int>(a) |
+					  static_cast<int>(b));
+}
+
+// One receive.
+struct received {
+	std::size_t size = 0;	 // octets now in the buffer
+	std::size_t length = 0;	 // of the ULPDU, with receive_flags::true_length;
+				 // else as size
+	bool truncated = false;	 // the rest of the ULPDU is lost, unless peeked
+	bool end = false;	 // no ULPDU: the peer has ended in good order
+
+	bool operator==(const received &) const = default;
+};
+
+// What a call to send_batch() or another system call handles at once.
+inline constexpr std::size_t batch_max = 64;
+
+// An MPA socket. It may be shared by a thread that sends and one that receives;
+// the kernel puts calls in order.
+class socket {
+public:
+	socket() noexcept = default;
+
+	// Takes a connected or listening TCP socket. enotconn: it is neither;
+	// file_exists: it has an upper-layer protocol; enoent: the kernel has no
+	// module mpa, or may not load it for us. The TCP socket is closed then.
+	static result<socket> attach(descriptor tcp) noexcept
+	{
+		if (::setsockopt(tcp.get(), SOL_TCP, TCP_ULP, "mpa", 3))
+			return last_error();
+		return socket(std::move(tcp));
+	}
+
+	// Takes a socket that is attached already: accepted from a listening one,
+	// inherited, or passed. An error if it is not.
+	static result<socket> adopt(descriptor attached) noexcept
+	{
+		socket taken(std::move(attached));
+
+		if (auto known = taken.info(); !known)
+			return known.error();
+		return taken;
+	}
+
+	int fd() const noexcept { return fd_.get(); }
+	explicit operator bool() const noexcept { return bool(fd_); }
+	descriptor release() noexcept { return std::move(fd_); }
+	void close() noexcept { fd_.reset(); }
+
+	// --- before the start -------------------------------------------------
+
+	// device_or_resource_busy: it has started; permission_denied or
+	// operation_not_permitted: no_crc without CAP_NET_ADMIN.
+	result<void> set_params(const mpa::params &wanted) noexcept
+	{
+		auto kernel = to_kernel(wanted);
+
+		return kernel ? set(MPA_SO_PARAMS, *kernel) : kernel.error();
+	}
+
+	result<mpa::params> params() const noexcept
+	{
+		auto got = get<mpa_sock_params>(MPA_SO_PARAMS);
+
+		if (!got)
+			return got.error();
+		return from_kernel(*got);
+	}
+
+	// For the next Request, or the Reply of auto_accept; at most
+	// private_data_max octets.
+	result<void> set_private_data(octets data) noexcept
+	{
+		return set_octets(MPA_SO_PRIVATE_DATA, data);
+	}
+
+	result<mpa::private_data> private_data() const noexcept
+	{
+		return get_octets<private_data_max>(MPA_SO_PRIVATE_DATA);
+	}
+
+	// Responder: the last octets of streaming mode, sent once MPA is ready
+	// for the Request that answers them; at most last_message_max.
+	result<void> set_last_message(octets data) noexcept
+	{
+		return set_octets(MPA_SO_LAST_MESSAGE, data);
+	}
+
+	result<mpa::last_message> last_message() const noexcept
+	{
+		return get_octets<last_message_max>(MPA_SO_LAST_MESSAGE);
+	}
+
+	// --- the startup exchange, RFC 5044 section 7.1 ------------------------
+
+	// A blocking socket waits: an Initiator for the end of the exchange
+	// (connection_refused: rejected, see peer_data()), a Responder for a
+	// Request. A non-blocking one gets operation_in_progress; wait for
+	// POLLOUT (Initiator) or POLLPRI (Responder), then see pending_error().
+	// On a listening socket, as Responder: connections it accepts from now
+	// on start by themselves, with the parameters, private data and packing
+	// that are set here.
+	result<void> start(role as) noexcept
+	{
+		return set(MPA_SO_START, static_cast<int>(as));
+	}
+
+	// The next connection of a listening socket. flags: SOCK_NONBLOCK or 0.
+	// One that was made before the listening socket was attached is ordinary
+	// TCP, as info() tells by failing: attach() and start() it.
+	result<socket> accept_connection(int flags = 0) noexcept
+	{
+		descriptor fd(::accept4(fd_.get(), nullptr, nullptr,
+					flags | SOCK_CLOEXEC));
+
+		if (!fd)
+			return last_error();
+		return socket(std::move(fd));
+	}
+
+	// Answers to a Request. invalid_argument: none waits.
+	result<void> accept_request(octets data = {}) noexcept
+	{
+		return set_octets(MPA_SO_ACCEPT, data);
+	}
+
+	result<void> reject_request(octets data = {}) noexcept
+	{
+		return set_octets(MPA_SO_REJECT, data);
+	}
+
+	// The private data of the peer's Request or Reply.
+	result<mpa::private_data> peer_data() const noexcept
+	{
+		return get_octets<private_data_max>(MPA_SO_PEER_DATA);
+	}
+
+	// --- full operation ----------------------------------------------------
+
+	// Sends one ULPDU of at most mulpdu() octets; none at all is a ULPDU
+	// too. message_size: it is longer, nothing was sent.
+	result<void> send(octets ulpdu, send_flags flags = {}) noexcept
+	{
+		const ssize_t sent = ::send(fd_.get(), ulpdu.data(), ulpdu.size(),
+					    static_cast<int>(flags) | MSG_NOSIGNAL);
+
+		return sent < 0 ? last_error() : std::error_code{};
+	}
+
+	// Likewise, of parts that lie apart.
+	result<void> send(std::span<const iovec> parts,
+			  send_flags flags = {}) noexcept
+	{
+		msghdr message{};
+
+		message.msg_iov = const_cast<iovec *>(parts.data());
+		message.msg_iovlen = parts.size();
+		const ssize_t sent =
+			::sendmsg(fd_.get(), &message,
+				  static_cast<int>(flags) | MSG_NOSIGNAL);
+
+		return sent < 0 ? last_error() : std::error_code{};
+	}
+
+	// Sends ULPDUs packed into as few segments as they fill. Returns how
+	// many were sent, if that is more than none; the reason why the next
+	// one was not comes with the next call.
+	result<std::size_t> send_batch(std::span<const octets> ulpdus,
+				       send_flags flags = {}) noexcept
+	{
+		std::size_t done = 0;
+
+		while (done < ulpdus.size()) {
+			const auto some = ulpdus.subspan(done).first(
+				std::min(ulpdus.size() - done, batch_max));
+			const bool last = done + some.size() == ulpdus.size();
+			const auto sent = send_some(
+				some, last ? flags : flags | send_flags::more);
+
+			if (!sent)
+				return done ? result(done) : sent;
+			done += *sent;
+			if (*sent < some.size())
+				break;
+		}
+		return done;
+	}
+
+	// Receives one ULPDU. bad_message: a CRC is wrong; protocol_error: a
+	// Marker or length; connection_aborted: the peer ended within an FPDU;
+	// each comes again with every call.
+	result<received> receive(buffer into, receive_flags flags = {}) noexcept
+	{
+		iovec part{into.data(), into.size()};
+		msghdr message{};
+
+		message.msg_iov = &part;
+		message.msg_iovlen = 1;
+		const ssize_t got = ::recvmsg(fd_.get(), &message,
+					      static_cast<int>(flags));
+		if (got < 0)
+			return last_error();
+		const auto length = static_cast<std::size_t>(got);
+		return received{
+			.size = std::min(length, into.size()),
+			.length = length,
+			.truncated = (message.msg_flags & MSG_TRUNC) != 0,
+			.end = length == 0 && !(message.msg_flags & MSG_EOR) &&
+			       !(message.msg_flags & MSG_TRUNC),
+		};
+	}
+
+	// Octets of the next ULPDU; 0: none is there, or an empty one.
+	result<std::size_t> next_length() const noexcept
+	{
+		int length = 0;
+
+		if (::ioctl(fd_.get(), FIONREAD, &length))
+			return last_error();
+		return static_cast<std::size_t>(length);
+	}
+
+	// The longest ULPDU that can be sent now, octets. It follows the path.
+	result<std::uint32_t> mulpdu() const noexcept
+	{
+		return get<std::uint32_t>(MPA_SO_MULPDU);
+	}
+
+	// Whether small ULPDUs wait for company while earlier ones are not
+	// acknowledged.
+	result<void> set_packing(bool on) noexcept
+	{
+		return set(MPA_SO_PACKING, static_cast<int>(on));
+	}
+
+	result<bool> packing() const noexcept
+	{
+		auto got = get<int>(MPA_SO_PACKING);
+
+		if (!got)
+			return got.error();
+		return *got != 0;
+	}
+
+	// --- at any time -------------------------------------------------------
+
+	result<mpa::info> info() const noexcept
+	{
+		auto got = get<mpa_sock_info>(MPA_SO_INFO);
+
+		if (!got)
+			return got.error();
+		return from_kernel(*got);
+	}
+
+	result<mpa::stats> stats() const noexcept
+	{
+		return get<mpa_sock_stats>(MPA_SO_STATS);
+	}
+
+	result<void> set_blocking(bool on) noexcept
+	{
+		const int flags = ::fcntl(fd_.get(), F_GETFL);
+
+		if (flags < 0 ||
+		    ::fcntl(fd_.get(), F_SETFL,
+			    on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK))
+			return last_error();
+		return {};
+	}
+
+	// Waits for poll(2) events and returns those that came; none if the time
+	// is over. A negative time is no limit.
+	result<short> wait(short events,
+			   std::chrono::milliseconds limit =
+				   std::chrono::milliseconds(-1)) const noexcept
+	{
+		pollfd one{.fd = fd_.get(), .events = events, .revents = 0};
+		const auto most = std::chrono::milliseconds(
+			std::numeric_limits<int>::max());
+
+		if (::poll(&one, 1,
+			   static_cast<int>(std::min(limit, most).count())) < 0)
+			return last_error();
+		return one.revents;
+	}
+
+	// Takes the error that POLLERR told of, SO_ERROR; 0 if there is none.
+	std::error_code pending_error() noexcept
+	{
+		int error = 0;
+		socklen_t size = sizeof(error);
+
+		if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size))
+			return last_error();
+		return {error, std::generic_category()};
+	}
+
+	// Nothing more will be sent (SHUT_WR), read (SHUT_RD), or both.
+	result<void> shutdown(int how = SHUT_WR) noexcept
+	{
+		return ::shutdown(fd_.get(), how) ? last_error()
+						  : std::error_code{};
+	}
+
+private:
+	explicit socket(descriptor fd) noexcept : fd_(std::move(fd)) {}
+
+	result<void> set_raw(int option, const void *value,
+			     std::size_t size) noexcept
+	{
+		if (size > std::numeric_limits<int>::max())
+			return std::errc::message_size;
+		if (::setsockopt(fd_.get(), SOL_MPA, option, value,
+				 static_cast<socklen_t>(size)))
+			return last_error();
+		return {};
+	}
+
+	template <typename T> result<void> set(int option, const T &value) noexcept
+	{
+		return set_raw(option, &value, sizeof(value));
+	}
+
+	result<void> set_octets(int option, octets data) noexcept
+	{
+		return set_raw(option, data.data(), data.size());
+	}
+
+	// What an older kernel does not give stays zero.
+	template <typename T> result<T> get(int option) const noexcept
+	{
+		T value{};
+		socklen_t size = sizeof(value);
+
+		if (::getsockopt(fd_.get(), SOL_MPA, option, &value, &size))
+			return last_error();
+		return value;
+	}
+
+	template <std::size_t Max>
+	result<short_octets<Max>> get_octets(int option) const noexcept
+	{
+		short_octets<Max> value;
+		socklen_t size = Max;
+
+		if (::getsockopt(fd_.get(), SOL_MPA, option,
+				 value.room().data(), &size))
+			return last_error();
+		value.used(size);
+		return value;
+	}
+
+	// At most batch_max of them in one system call.
+	result<std::size_t> send_some(std::span<const octets> ulpdus,
+				      send_flags flags) noexcept
+	{
+		std::array<iovec, batch_max> parts;
+		std::array<mmsghdr, batch_max> messages{};
+
+		for (std::size_t n = 0; n < ulpdus.size(); n++) {
+			parts[n] = {const_cast<std::byte *>(ulpdus[n].data()),
+				    ulpdus[n].size()};
+			messages[n].msg_hdr.msg_iov = &parts[n];
+			messages[n].msg_hdr.msg_iovlen = 1;
+		}
+		const int sent = ::sendmmsg(
+			fd_.get(), messages.data(),
+			static_cast<unsigned int>(ulpdus.size()),
+			static_cast<int>(flags) | MSG_NOSIGNAL);
+		if (sent < 0)
+			return last_error();
+		return static_cast<std::size_t>(sent);
+	}
+
+	descriptor fd_;
+};
+
+// What an error of start(), send() or receive() means on an MPA socket; empty
+// for those that mean there what they mean everywhere.
+inline std::string_view reason(std::error_code error) noexcept
+{
+	struct row {
+		std::errc code;
+		std::string_view words;
+	};
+	constexpr std::array<row, 12> rows{{
+		{std::errc::bad_message, "the CRC of an FPDU is wrong"},
+		{std::errc::protocol_error,
+		 "improper startup frame, or a Marker or length of an FPDU is wrong"},
+		{std::errc::protocol_not_supported,
+		 "the peer speaks another revision, or asks what we do not offer"},
+		{std::errc::connection_refused, "the peer rejected the Request"},
+		{std::errc::connection_already_in_progress,
+		 "both sides are Initiators"},
+		{std::errc::connection_aborted, "the peer ended within an FPDU"},
+		{std::errc::connection_reset, "the peer reset the connection"},
+		{std::errc::timed_out, "nothing came from the peer in time"},
+		{std::errc::message_size,
+		 "longer than the MULPDU or the limit of private data"},
+		{std::errc::broken_pipe, "sending has ended"},
+		{std::errc::not_connected,
+		 "not in full operation, or a Request waits for its answer"},
+		{std::errc::no_such_file_or_directory,
+		 "the kernel has no module mpa loaded"},
+	}};
+
+	for (const row &one : rows)
+		if (error == one.code)
+			return one.words;
+	return {};
+}
+
+} // namespace mpa

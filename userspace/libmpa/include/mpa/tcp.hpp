@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// The TCP connections that MPA sockets begin as: names looked up, connected with
+// a time limit, listened for. Nothing of MPA is here.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <netdb.h>
+
+#include "mpa.hpp"
+
+namespace mpa::tcp {
+
+// What getaddrinfo(3) says, as an error category.
+inline const std::error_category &lookup_category() noexcept
+{
+	class category final : public std::error_category {
+		const char *name() const noexcept override { return "lookup"; }
+
+		std::string message(int error) const override
+		{
+			return ::gai_strerror(error);
+		}
+	};
+	static const category one;
+
+	return one;
+}
+
+struct address_deleter {
+	void operator()(addrinfo *list) const noexcept { ::freeaddrinfo(list); }
+};
+using addresses = std::unique_ptr<addrinfo, address_deleter>;
+
+// host: a name or an address; empty: every address of this machine (to listen)
+// or the machine itself (to connect). service: a port or its name.
+inline result<addresses> look_up(const std::string &host,
+				 const std::string &service, bool passive)
+{
+	addrinfo hints{};
+	addrinfo *found = nullptr;
+
+	hints.ai_socktype = SOCK_STREAM;
+	hints.ai_flags = passive ? AI_PASSIVE : 0;
+	const int error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),
+					service.c_str(), &hints, &found);
+	if (error == EAI_SYSTEM)
+		return last_error();
+	if (error)
+		return std::error_code(error, lookup_category());
+	return addresses(found);
+}
+
+// The address and port of a socket's peer, or of itself, for printing.
+inline std::string name_of(int fd, bool peer = true)
+{
+	sockaddr_storage address{};
+	socklen_t size = sizeof(address);
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+	auto *generic = reinterpret_cast<sockaddr *>(&address);
+	const auto ask = peer ? ::getpeername : ::getsockname;
+
+	if (ask(fd, generic, &size) ||
+	    ::getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
+			  NI_NUMERICHOST | NI_NUMERICSERV))
+		return "?";
+	return std::string(host) + " " + port;
+}
+
+// Connects to one address within the limit; the descriptor blocks afterwards.
+inline result<descriptor> connect_one(const addrinfo &to,
+				      std::chrono::milliseconds limit)
+{
+	descriptor fd(::socket(to.ai_family,
+			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (!fd)
+		return last_error();
+	if (::connect(fd.get(), to.ai_addr, to.ai_addrlen) &&
+	    errno != EINPROGRESS)
+		return last_error();
+	pollfd one{.fd = fd.get(), .events = POLLOUT, .revents = 0};
+	const int ready = ::poll(&one, 1, static_cast<int>(limit.count()));
+	if (ready < 0)
+		return last_error();
+	if (!ready)
+		return std::errc::timed_out;
+	if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size))
+		return last_error();
+	if (error)
+		return std::error_code(error, std::generic_category());
+	if (::fcntl(fd.get(), F_SETFL, 0))
+		return last_error();
+	return fd;
+}
+
+// Connects to the first address of the host that answers within the limit each.
+// The result blocks; the error is that of the last address.
+inline result<descriptor>
+connect(const std::string &host, const std::string &service,
+	std::chrono::milliseconds limit = std::chrono::seconds(10))
+{
+	auto list = look_up(host, service, false);
+	result<descriptor> last = std::errc::address_not_available;
+
+	if (!list)
+		return list.error();
+	for (const addrinfo *to = list->get(); to; to = to->ai_next) {
+		last = connect_one(*to, limit);
+		if (last)
+			break;
+	}
+	return last;
+}
+
+// A TCP socket that listens at the first address that works.
+inline result<descriptor> listen(const std::string &host,
+				 const std::string &service,
+				 int backlog = SOMAXCONN)
+{
+	auto list = look_up(host, service, true);
+	const int on = 1;
+	auto last = std::make_error_code(std::errc::address_not_available);
+
+	if (!list)
+		return list.error();
+	for (const addrinfo *at = list->get(); at; at = at->ai_next) {
+		descriptor fd(::socket(at->ai_family,
+				       SOCK_STREAM | SOCK_CLOEXEC, 0));
+
+		if (fd &&
+		    !::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
+				  sizeof(on)) &&
+		    !::bind(fd.get(), at->ai_addr, at->ai_addrlen) &&
+		    !::listen(fd.get(), backlog))
+			return fd;
+		last = last_error();
+	}
+	return last;
+}
+
+} // namespace mpa::tcp

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// A kernel that knows the options of MPA sockets and nothing else: it remembers
+// what it was given and answers what the test wants. Data goes over a pair of
+// sockets of AF_UNIX that keep messages apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mpa/mpa.hpp>
+
+namespace fake {
+
+struct Call {
+	int level;
+	int option;
+	std::vector<std::byte> value;
+
+	bool operator==(const Call &) const = default;
+};
+
+struct Kernel {
+	// What setsockopt() was called with, in order.
+	std::vector<Call> set;
+	// Errors by (level, option), for both directions; else what is below.
+	std::map<std::pair<int, int>, int> errors;
+	// What getsockopt() gives, by option.
+	std::map<int, std::vector<std::byte>> values;
+
+	template <typename T> void give(int option, const T &value)
+	{
+		const auto *first = reinterpret_cast<const std::byte *>(&value);
+
+		values[option].assign(first, first + sizeof(value));
+	}
+};
+
+// The one of the running test.
+Kernel &kernel();
+
+struct Pair {
+	Pair();
+
+	mpa::socket socket;
+	mpa::descriptor peer;
+};
+
+} // namespace fake

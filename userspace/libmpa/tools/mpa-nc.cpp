@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// Lines or blocks of standard input as ULPDUs to the other side of an MPA
+// connection, and ULPDUs from there to standard output; mpa-nc(1).
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <mpa/mpa.hpp>
+#include <mpa/tcp.hpp>
+
+namespace {
+
+// Exit statuses, as mpa-nc(1) has them.
+enum Status { good = 0, failed = 1, usage = 2, rejected = 3 };
+
+struct Options {
+	bool listen = false;
+	bool keep = false;
+	bool reject = false;
+	bool close = false;
+	bool packing = false;
+	bool verbose = false;
+	unsigned int revision = 0;
+	double timeout = 5;
+	std::optional<std::size_t> block;
+	std::vector<std::byte> data;
+	mpa::params params;
+	std::vector<std::string> where;
+};
+
+// What ends a connection, for a person.
+class Failure : public std::runtime_error {
+public:
+	Failure(std::string_view what, std::error_code error, Status status = failed)
+		: std::runtime_error(explain(what, error)), status_(status)
+	{
+	}
+
+	Status status() const { return status_; }
+
+private:
+	static std::string explain(std::string_view what, std::error_code error)
+	{
+		const auto reason = mpa::reason(error);
+
+		return fmt::format("{}: {}", what,
+				   reason.empty() ? error.message() : reason);
+	}
+
+	Status status_;
+};
+
+template <typename T> T must(mpa::result<T> result, std::string_view what)
+{
+	if (!result)
+		throw Failure(what, result.error());
+	if constexpr (!std::is_void_v<T>)
+		return *std::move(result);
+}
+
+template <typename... Args>
+void note(const Options &options, fmt::format_string<Args...> format,
+	  Args &&...args)
+{
+	if (options.verbose)
+		fmt::print(stderr, "mpa-nc: {}\n",
+			   fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Octets so that a terminal can bear them.
+std::string printable(mpa::octets octets)
+{
+	std::string text;
+
+	for (const auto octet : octets) {
+		const auto c = std::to_integer<unsigned char>(octet);
+
+		text += std::isprint(c) && c != '\\' ? std::string(1, c)
+						     : fmt::format("\\x{:02x}", c);
+	}
+	return text;
+}
+
+// --- startup ----------------------------------------------------------------
+
+void set_up(mpa::socket &socket, const Options &options)
+{
+	must(socket.set_params(options.params), "parameters");
+	must(socket.set_packing(options.packing), "packing");
+}
+
+void tell_result(mpa::socket &socket, const Options &options)
+{
+	const auto info = must(socket.info(), "result");
+	const auto data = must(socket.peer_data(), "private data");
+
+	note(options, "{}: revision {}, CRC {}, Markers sent: {}, received: {}, "
+	     "MULPDU {}", name(info.state), info.rev, info.crc ? "on" : "off",
+	     info.tx_markers ? "yes" : "no", info.rx_markers ? "yes" : "no",
+	     info.mulpdu);
+	if (info.enhanced)
+		note(options, "peer's IRD {}, ORD {}; ours {}, {}{}",
+		     info.peer_ird, info.peer_ord, info.ird, info.ord,
+		     info.peer_to_peer ? "; peer-to-peer" : "");
+	if (!data.empty())
+		note(options, "private data of the peer, {} octets: {}",
+		     data.size(), printable(data));
+}
+
+mpa::socket connect(const Options &options)
+{
+	auto tcp = mpa::tcp::connect(options.where[0], options.where[1],
+				     options.params.timeout);
+
+	// Not in the words of MPA, where the same numbers mean something else.
+	if (!tcp)
+		throw std::runtime_error("connect: " + tcp.error().message());
+	note(options, "connected to {}", mpa::tcp::name_of(tcp->get()));
+	auto socket = must(mpa::socket::attach(*std::move(tcp)), "attach");
+
+	set_up(socket, options);
+	must(socket.set_private_data(options.data), "private data");
+	if (auto done = socket.start(mpa::role::initiator); !done) {
+		const bool refused =
+			done.error() == std::errc::connection_refused;
+
+		if (refused)
+			tell_result(socket, options);
+		throw Failure("start", done.error(), refused ? rejected : failed);
+	}
+	return socket;
+}
+
+mpa::socket listen(const Options &options)
+{
+	auto tcp = must(mpa::tcp::listen(options.where.size() == 2
+						 ? options.where[0] : "",
+					 options.where.back()),
+			"listen");
+	note(options, "listening at {}", mpa::tcp::name_of(tcp.get(), false));
+	auto listener = must(mpa::socket::attach(std::move(tcp)), "attach");
+
+	set_up(listener, options);
+	must(listener.start(mpa::role::responder), "start");
+	return listener;
+}
+
+// The next connection, its Request answered.
+mpa::socket serve(mpa::socket &listener, const Options &options)
+{
+	auto socket = must(listener.accept_connection(), "accept");
+
+	note(options, "connection from {}", mpa::tcp::name_of(socket.fd()));
+	if (!socket.info()) {
+		// Made before the listening socket was ours.
+		socket = must(mpa::socket::attach(socket.release()), "attach");
+		set_up(socket, options);
+		must(socket.start(mpa::role::responder), "start");
+	}
+	must(socket.wait(POLLPRI), "wait");
+	if (auto error = socket.pending_error())
+		throw Failure("start", error);
+	must(options.reject ? socket.reject_request(options.data)
+			    : socket.accept_request(options.data),
+	     "answer");
+	return socket;
+}
+
+// --- full operation -----------------------------------------------------------
+
+// Standard input, cut into ULPDUs.
+class Input {
+public:
+	explicit Input(std::optional<std::size_t> block) : block_(block) {}
+
+	bool ended() const { return ended_; }
+
+	// One read, and the ULPDUs that are whole then; they are good until the
+	// next call.
+	std::vector<mpa::octets> read()
+	{
+		std::array<char, 65536> fresh;
+		const ssize_t got = ::read(STDIN_FILENO, fresh.data(), fresh.size());
+
+		if (got < 0)
+			throw Failure("standard input", mpa::last_error());
+		ended_ = got == 0;
+		held_.erase(0, used_);
+		held_.append(fresh.data(), static_cast<std::size_t>(got));
+		return cut();
+	}
+
+private:
+	std::vector<mpa::octets> cut()
+	{
+		std::vector<mpa::octets> ulpdus;
+		std::string_view rest = held_;
+
+		while (!rest.empty()) {
+			const auto end = block_ ? *block_ : rest.find('\n');
+			const auto size = std::min(end, rest.size());
+
+			if (end > rest.size() && !ended_ &&
+			    rest.size() <= mpa::ulpdu_max)
+				break;
+			ulpdus.push_back(mpa::bytes(rest.substr(0, size)));
+			rest.remove_prefix(std::min(size + !block_, rest.size()));
+		}
+		used_ = held_.size() - rest.size();
+		return ulpdus;
+	}
+
+	std::optional<std::size_t> block_;
+	std::string held_;
+	std::size_t used_ = 0;
+	bool ended_ = false;
+};
+
+class Talk {
+public:
+	Talk(mpa::socket &socket, const Options &options)
+		: socket_(socket), options_(options),
+		  input_(block_of(socket, options))
+	{
+	}
+
+	void run()
+	{
+		must(socket_.set_blocking(false), "socket");
+		while (!done()) {
+			std::array<pollfd, 2> polls{{
+				{socket_.fd(), events(), 0},
+				{reading() ? STDIN_FILENO : -1, POLLIN, 0},
+			}};
+
+			if (::poll(polls.data(), polls.size(), -1) < 0)
+				throw Failure("poll", mpa::last_error());
+			if (polls[1].revents)
+				pending_ = input_.read();
+			if (polls[0].revents & ~POLLOUT)
+				receive();
+			send();
+		}
+	}
+
+private:
+	static std::optional<std::size_t> block_of(const mpa::socket &socket,
+						   const Options &options)
+	{
+		if (options.block && *options.block == 0)
+			return must(socket.mulpdu(), "MULPDU");
+		return options.block;
+	}
+
+	bool reading() const { return pending_.empty() && !input_.ended(); }
+	bool done() const { return shut_ && (peer_ended_ || options_.close); }
+
+	short events() const
+	{
+		return static_cast<short>((peer_ended_ ? 0 : POLLIN) |
+					  (pending_.empty() ? 0 : POLLOUT));
+	}
+
+	// All that is there, one ULPDU after the other.
+	void receive()
+	{
+		for (;;) {
+			auto got = socket_.receive(buffer_);
+
+			if (!got && got.error() ==
+				    std::errc::resource_unavailable_try_again)
+				break;
+			const auto one = must(std::move(got), "receive");
+			if (one.end) {
+				peer_ended_ = true;
+				break;
+			}
+			std::fwrite(buffer_.data(), 1, one.size, stdout);
+			if (!options_.block)
+				std::fputc('\n', stdout);
+		}
+		if (std::fflush(stdout))
+			throw Failure("standard output", mpa::last_error());
+	}
+
+	void send()
+	{
+		if (!pending_.empty()) {
+			auto sent = socket_.send_batch(pending_);
+
+			if (!sent && sent.error() ==
+				     std::errc::resource_unavailable_try_again)
+				return;
+			const auto count = must(std::move(sent), "send");
+			pending_.erase(pending_.begin(), pending_.begin() + count);
+		}
+		if (pending_.empty() && input_.ended() && !shut_) {
+			must(socket_.shutdown(), "shutdown");
+			shut_ = true;
+		}
+	}
+
+	mpa::socket &socket_;
+	const Options &options_;
+	Input input_;
+	std::vector<mpa::octets> pending_;
+	std::vector<std::byte> buffer_{mpa::ulpdu_max};
+	bool shut_ = false;
+	bool peer_ended_ = false;
+};
+
+void tell_counts(mpa::socket &socket, const Options &options)
+{
+	const auto stats = must(socket.stats(), "statistics");
+
+	note(options, "sent {} FPDUs in {} calls to TCP, {} octets; received {} "
+	     "FPDUs, {} octets; {} CRC errors, {} Marker errors",
+	     stats.tx_fpdus, stats.tx_batches, stats.tx_octets, stats.rx_fpdus,
+	     stats.rx_octets, stats.rx_crc_errors, stats.rx_marker_errors);
+}
+
+Status talk(mpa::socket socket, const Options &options)
+{
+	tell_result(socket, options);
+	if (options.reject)
+		return good;
+	Talk(socket, options).run();
+	tell_counts(socket, options);
+	return good;
+}
+
+// One connection; what goes wrong is told.
+template <typename Open> Status one(Open open, const Options &options)
+{
+	try {
+		return talk(open(), options);
+	} catch (const Failure &failure) {
+		fmt::print(stderr, "mpa-nc: {}\n", failure.what());
+		return failure.status();
+	}
+}
+
+Status run(const Options &options)
+{
+	if (!options.listen)
+		return one([&] { return connect(options); }, options);
+	auto listener = listen(options);
+	Status status;
+	do
+		status = one([&] { return serve(listener, options); }, options);
+	while (options.keep);
+	return status;
+}
+
+// --- command line -------------------------------------------------------------
+
+std::vector<std::byte> unhex(const std::string &digits)
+{
+	std::vector<std::byte> octets;
+
+	for (std::size_t at = 0; at < digits.size(); at += 2) {
+		const char *begin = digits.data() + at;
+		unsigned int value = 0;
+
+		if (digits.size() - at < 2 ||
+		    std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2)
+			throw CLI::ValidationError("--data-hex",
+						   "not pairs of hex digits");
+		octets.push_back(static_cast<std::byte>(value));
+	}
+	return octets;
+}
+
+void describe(CLI::App &app, Options &options)
+{
+	app.add_option("where", options.where, "HOST PORT, or with -l [HOST] PORT")
+		->required()->expected(1, 2);
+	app.add_flag("-l,--listen", options.listen, "wait for a connection");
+	app.add_flag("-k,--keep-open", options.keep,
+		     "with -l: one connection after the other, for ever");
+	app.add_option("-b,--block", options.block,
+		       "ULPDUs of so many octets, not lines; 0: as many as fit")
+		->check(CLI::Range(0, 65535));
+	auto *text = app.add_option_function<std::string>(
+		"-d,--data",
+		[&](const std::string &value) {
+			const auto octets = mpa::bytes(value);
+			options.data.assign(octets.begin(), octets.end());
+		},
+		"private data of the Request or of the answer");
+	app.add_option_function<std::string>(
+		   "--data-hex",
+		   [&](const std::string &value) { options.data = unhex(value); },
+		   "likewise, in hexadecimal")->excludes(text);
+	app.add_flag("-m,--markers", options.params.markers,
+		     "ask the peer for Markers");
+	app.add_flag("-n,--no-crc", options.params.no_crc, "prefer no CRCs");
+	app.add_option("-r,--revision", options.revision, "highest revision: 1 or 2")
+		->check(CLI::Range(1, 2));
+	app.add_flag("-p,--peer-to-peer", options.params.peer_to_peer,
+		     "ask for peer-to-peer mode (revision 2)");
+	app.add_option("-w,--timeout", options.timeout,
+		       "seconds to wait for the connection and the peer's frame")
+		->check(CLI::Range(0.001, 1e6));
+	app.add_flag("-P,--packing", options.packing,
+		     "let small ULPDUs wait for company");
+	app.add_flag("-x,--reject", options.reject, "with -l: reject the Request");
+	app.add_flag("-c,--close", options.close,
+		     "do not wait for the peer's end after the end of the input");
+	app.add_flag("-v,--verbose", options.verbose, "tell what happens");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	CLI::App app("ULPDUs of MPA (RFC 5044) from and to standard input and output");
+	Options options;
+
+	describe(app, options);
+	try {
+		app.parse(argc, argv);
+		if (!options.listen && (options.where.size() != 2 ||
+					options.keep || options.reject))
+			throw CLI::ValidationError(
+				"HOST PORT are wanted; -k and -x go with -l");
+	} catch (const CLI::ParseError &error) {
+		return app.exit(error) ? usage : good;
+	}
+	options.params.timeout = std::chrono::milliseconds(
+		static_cast<long>(options.timeout * 1000));
+	if (options.revision)
+		options.params.rev = static_cast<mpa::revision>(options.revision);
+	try {
+		return run(options);
+	} catch (const std::exception &failure) {
+		fmt::print(stderr, "mpa-nc: {}\n", failure.what());
+		return failed;
+	}
+}
