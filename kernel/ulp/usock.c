@@ -425,7 +425,9 @@ static void params_for(const struct mpa_usock *us, struct mpa_params *p)
 		.markers = sp->flags & MPA_F_MARKERS,
 		.crc = !(sp->flags & MPA_F_NO_CRC),
 		.p2p = sp->flags & MPA_F_PEER_TO_PEER,
+		.permissive = sp->flags & MPA_F_PERMISSIVE,
 		.rev = sp->rev,
+		.rev_min = sp->rev_min,
 		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 		.ird = sp->ird,
 		.ord = sp->ord,
@@ -440,7 +442,8 @@ static int start_stream(struct mpa_usock *us)
 	struct mpa_params p;
 
 	if (us->role == MPA_ROLE_RESPONDER)
-		return mpa_start_responder(us->conn, us->params.timeout_ms);
+		return mpa_start_responder(us->conn, us->last, us->last_len,
+					   us->params.timeout_ms);
 	params_for(us, &p);
 	return mpa_start_initiator(us->conn, &p, us->pd, us->pd_len,
 				   us->params.timeout_ms);
@@ -471,6 +474,17 @@ static int startup_over(struct mpa_usock *us, size_t unused)
 	return -EAGAIN;
 }
 
+/* Plain TCP as before, unless the last message of streaming mode got stuck. */
+static void not_started(struct mpa_usock *us, int err)
+{
+	if (us->conn->state == MPA_CONN_WAIT_REQUEST) {
+		end(us, MPA_ERROR_STARTUP, err);
+		return;
+	}
+	us->role = MPA_ROLE_NONE;
+	WRITE_ONCE(us->on, false);
+}
+
 /**
  * mpa_usock_start - begin the startup exchange
  * @us: the socket, not locked; on a listener: of the sockets it will accept
@@ -496,8 +510,7 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	ret = start_stream(us);
 	lock_sock(sk);
 	if (ret) {
-		us->role = MPA_ROLE_NONE;
-		WRITE_ONCE(us->on, false);
+		not_started(us, ret);
 		goto out;
 	}
 	ret = mpa_usock_wait(us, startup_over, 0,

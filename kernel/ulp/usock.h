@@ -23,8 +23,8 @@
 #include "conn.h"
 
 enum {
-	/* Longest last message of streaming mode, octets */
-	MPA_LAST_MESSAGE_MAX	= 4096,
+	/* Longest last message of streaming mode, octets; it is kept */
+	MPA_USOCK_LAST_MAX	= 4096,
 	/* ULPDUs kept back for packing: the longest and its length field */
 	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
 	/* For how long; the same as TCP_CORK's limit */

@@ -13,7 +13,7 @@
 
 enum {
 	PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC | MPA_F_PEER_TO_PEER |
-			  MPA_F_AUTO_ACCEPT,
+			  MPA_F_AUTO_ACCEPT | MPA_F_PERMISSIVE,
 	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 };
 
@@ -36,12 +36,18 @@ static int take_struct(void *to, size_t size, sockptr_t val, unsigned int len)
 								      0;
 }
 
+static bool valid_revs(const struct mpa_sock_params *p)
+{
+	if (p->rev == MPA_REV_AUTO)
+		return p->rev_min <= MPA_REV_1;
+	return p->rev <= MPA_REV_2 && p->rev_min <= p->rev;
+}
+
 static int check_params(const struct sock *sk, const struct mpa_sock_params *p)
 {
 	if (p->flags & ~PARAM_FLAGS || p->rtr & ~RTR_ALL)
 		return -EINVAL;
-	if (p->rev != MPA_REV_AUTO && p->rev != MPA_REV_1 &&
-	    p->rev != MPA_REV_2)
+	if (!valid_revs(p) || memchr_inv(p->pad, 0, sizeof(p->pad)))
 		return -EINVAL;
 	if (max3(p->ird, p->ord, p->ird_max) >= MPA_ENH_DEPTH_NONE)
 		return -EINVAL;
@@ -102,7 +108,7 @@ static int set_last_message(struct mpa_usock *us, sockptr_t val,
 	u8 *last = NULL;
 	int ret = 0;
 
-	if (len > MPA_LAST_MESSAGE_MAX)
+	if (len > MPA_USOCK_LAST_MAX)
 		return -EMSGSIZE;
 	if (len)
 		last = memdup_sockptr(val, len);
@@ -262,6 +268,7 @@ static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
 	if (!us->operational && !us->rejected)
 		return;
 	info->rev = res->rev;
+	info->ddp_version = res->ddp_version;
 	info->rtr = res->rtr;
 	info->flags = result_flags(res);
 	info->ird = res->ird;

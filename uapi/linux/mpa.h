@@ -72,6 +72,8 @@ enum mpa_sock_role {
  * @MPA_F_PEER_TO_PEER: params: Initiator: ask for peer-to-peer mode (RFC 6581;
  *	revision 2, the application sends the RTR itself); info: it is in use
  * @MPA_F_AUTO_ACCEPT: params: Responder: every Request is accepted at once
+ * @MPA_F_PERMISSIVE: params: take up the RDMA Consortium's protocols with a peer
+ *	of revision 0 (RFC 5044 appendix C), if @rev is higher and @rev_min 0
  * @MPA_F_TX_MARKERS: info: the peer asked for Markers and gets them
  * @MPA_F_ENHANCED: info: RFC 6581's data was exchanged
  */
@@ -80,8 +82,9 @@ enum mpa_sock_flag {
 	MPA_F_NO_CRC		= 1 << 1,
 	MPA_F_PEER_TO_PEER	= 1 << 2,
 	MPA_F_AUTO_ACCEPT	= 1 << 3,
-	MPA_F_TX_MARKERS	= 1 << 4,
-	MPA_F_ENHANCED		= 1 << 5,
+	MPA_F_PERMISSIVE	= 1 << 4,
+	MPA_F_TX_MARKERS	= 1 << 5,
+	MPA_F_ENHANCED		= 1 << 6,
 };
 
 /* mpa_sock_params.rev: Initiator: 1; Responder: all that are known. */
@@ -89,14 +92,18 @@ enum mpa_sock_flag {
 
 /**
  * struct mpa_sock_params - what this side asks of a connection
- * @flags: MPA_F_* of the first four
- * @rev: highest revision to speak: 1 (RFC 5044), 2 (RFC 6581) or %MPA_REV_AUTO
+ * @flags: MPA_F_* of the first five
+ * @rev: highest revision to speak: 1 (RFC 5044), 2 (RFC 6581) or %MPA_REV_AUTO;
+ *	0: be one of the RDMA Consortium's peers
  * @rtr: revision 2: ways to open the stream in peer-to-peer mode that the
  *	application knows: 1 Send, 2 Write, 4 Read; 0: all
  * @ird: revision 2: Read Requests taken at once; 0 .. 16382
  * @ord: revision 2: Read Requests sent at once; likewise
  * @ird_max: revision 2: to which @ird may be raised in negotiation
  * @timeout_ms: how long the peer may take for its frame; 0: 5000
+ * @rev_min: lowest revision to speak, at most @rev; 0 is as good as 1, but with
+ *	%MPA_F_PERMISSIVE
+ * @pad: zero
  */
 struct mpa_sock_params {
 	__u32 flags;
@@ -106,6 +113,8 @@ struct mpa_sock_params {
 	__u16 ord;
 	__u16 ird_max;
 	__u32 timeout_ms;
+	__u8 rev_min;
+	__u8 pad[3];
 };
 
 /**
@@ -158,6 +167,9 @@ enum mpa_sock_error {
  * @peer_ird: the peer's word on its own; 0 unless %MPA_F_ENHANCED
  * @peer_ord: likewise
  * @peer_data_len: octets of %MPA_SO_PEER_DATA
+ * @ddp_version: version of DDP and RDMAP, should they be spoken: 0 with revision
+ *	0, else 1
+ * @pad: zero
  */
 struct mpa_sock_info {
 	__u8 state;
@@ -173,6 +185,8 @@ struct mpa_sock_info {
 	__u16 peer_ird;
 	__u16 peer_ord;
 	__u32 peer_data_len;
+	__u8 ddp_version;
+	__u8 pad[3];
 };
 
 /**
