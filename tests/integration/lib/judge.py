@@ -33,7 +33,7 @@ OPTIONS = [
 ]
 FIELDS = [
     "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
-    "tcp.flags.syn", "tcp.payload", "iwarp_mpa.ulpdulength", "_ws.malformed",
+    "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "iwarp_mpa.ulpdulength", "_ws.malformed",
 ]
 
 REQUEST = b"MPA ID Req Frame"
@@ -81,13 +81,15 @@ class Segment:
 class Flow:
     """One direction of a connection.
 
-    first: sequence number of the first octet; dissected: ULPDU lengths that
+    first: sequence number of the first octet; refused: it answered the other
+    one's SYN with RST; dissected: ULPDU lengths that
     tshark found; bad: frames in which it found a bad CRC; fpdus: (offset, end,
     ULPDU length) of what the walk found; versions: of DDP and RDMAP, in their
     ULPDUs; seen: how many of these tshark can see.
     """
 
     first: int | None = None
+    refused: bool = False
     segments: list = field(default_factory=list)
     dissected: list = field(default_factory=list)
     bad: list = field(default_factory=list)
@@ -179,6 +181,9 @@ def add_segment(flow, values):
     sequence = int(values["tcp.seq_raw"])
     if values["tcp.flags.syn"] in ("1", "True"):
         flow.first = (sequence + 1) % 2**32
+        return
+    if flow.first is None and values["tcp.flags.reset"] in ("1", "True"):
+        flow.refused = True
         return
     if flow.first is None:
         raise Bad(f"frame {frame} belongs to a connection begun earlier")
@@ -352,6 +357,9 @@ def judge(args):
     except Bad as reason:
         return [str(reason)], total
     for stream, pair in flows.items():
+        if pair[1].refused and not pair[0].segments:
+            total["refused"] += 1
+            continue
         try:
             judge_connection(pair, args, total)
         except Bad as reason:

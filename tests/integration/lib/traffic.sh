@@ -36,10 +36,23 @@ log_has() {
 	}
 }
 
+# traffic_lag HOST MILLISECONDS: what the host sends arrives so much later.
+traffic_lag() {
+	lab_in "$1" tc qdisc replace dev eth0 root netem delay "$2ms" limit 100000
+}
+
+# traffic_no_lag HOST...
+traffic_no_lag() {
+	local host
+	for host in "$@"; do
+		lab_in "$host" tc qdisc del dev eth0 root
+	done
+}
+
 # traffic_pair LABEL PORT CLIENT SERVER -- SERVER_COMMAND... -- CLIENT_COMMAND...
 # Runs both, waits for both, and gives a result line each. Logs are server.log
 # and client.log of the latest pair. A client that fails with the words in
-# $traffic_again gets another try.
+# $traffic_again gets another try, with counters marked anew.
 traffic_pair() {
 	local label=$1 port=$2 client=$3 server=$4 listening=() status tries=0
 	shift 5
@@ -62,6 +75,7 @@ traffic_pair() {
 			log_has client "$traffic_again" || break
 		lab_note "once more: the server was not listening"
 		lab_kill server KILL
+		counters_mark
 	done
 	lab_is "$label: client" "$status" 0
 	lab_check "$label: server" lab_join server "$traffic_limit"
@@ -216,12 +230,17 @@ perf_pair() {
 	[[ $family == ipv4 ]] || command+=(--ipv6 --ipv6-addr)
 	counters_mark
 	# perftest's server listens anew for its second connection, and on a busy
-	# machine the client may be there before it.
+	# machine the client may be there before it: less so if what the server
+	# says last takes its time.
 	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
+	traffic_lag "$server" 50
 	traffic_pair "$label" "$perf_port" "$client" "$server" \
 		-- "${command[@]}" -d "$(traffic_device "$server")" \
-		-- "${command[@]}" -d "$(traffic_device "$client")" "$address" ||
+		-- "${command[@]}" -d "$(traffic_device "$client")" "$address" || {
+		traffic_no_lag "$server"
 		return 0
+	}
+	traffic_no_lag "$server"
 	lab_check "$label: client's figures" perf_line client "$size" "$total"
 	lab_check "$label: client's words" log_lacks client "$perf_bad"
 	lab_check "$label: server's words" log_lacks server "$perf_bad"
