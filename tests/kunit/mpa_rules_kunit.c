@@ -20,7 +20,8 @@ static void establish(struct fixture *fx, bool markers)
 		.rev = MPA_REV_1,
 	};
 
-	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_responder(fx->end[1].conn, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_responder(fx->end[1].conn, NULL,
+							 0, 0));
 	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_initiator(fx->end[0].conn, &p,
 							 NULL, 0, 0));
 	fx_wait(fx, fx->end[1].requests);
