@@ -477,7 +477,7 @@ static int startup_over(struct mpa_usock *us, size_t unused)
 /* Plain TCP as before, unless the last message of streaming mode got stuck. */
 static void not_started(struct mpa_usock *us, int err)
 {
-	if (us->conn->state == MPA_CONN_WAIT_REQUEST) {
+	if (us->conn->state == MPA_CONN_EXITED) {
 		end(us, MPA_ERROR_STARTUP, err);
 		return;
 	}
