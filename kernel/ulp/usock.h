@@ -51,7 +51,8 @@ struct mpa_pend {
  * @params: what this side asks
  * @role: enum mpa_sock_role
  * @on: started and not rejected: calls are ours
- * @listener: a listening socket; @conn is idle
+ * @listener: attached while listening; @conn is idle, and what becomes of the
+ *	socket after shutdown() stays plain TCP
  * @child_start: listener: accepted sockets start as Responder
  * @packing: small ULPDUs wait for acknowledgements
  * @operational: full operation was reached

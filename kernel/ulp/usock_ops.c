@@ -65,14 +65,9 @@ static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 /* What was kept back goes before the FIN. */
 static int usock_shutdown(struct socket *sock, int how)
 {
-	struct mpa_usock *us = mpa_usock_of(sock->sk);
-
-	/* A listener would come back as something that we do not know. */
-	if (us->listener)
-		return -EOPNOTSUPP;
 	lock_sock(sock->sk);
 	if (how == SHUT_WR || how == SHUT_RDWR)
-		mpa_pend_last(us);
+		mpa_pend_last(mpa_usock_of(sock->sk));
 	release_sock(sock->sk);
 	return mpa_usock_base_ops(sock)->shutdown(sock, how);
 }
