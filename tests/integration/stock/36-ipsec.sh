@@ -42,16 +42,16 @@ lab_devices 2
 associate
 policies h1 10.77.0.1 10.77.0.2
 policies h2 10.77.0.2 10.77.0.1
-for size in 64 4096 65535; do
+for size in 64 65535; do
 	rping_pair h1 h2 "$size" 10
 done
 perf_pair h1 h2 ib_write_bw 65536 20
 lab_true "packets were protected" "$(protected) > 100"
 
-lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096 -C 3000
+lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096
 lab_check "server listens" lab_wait_listen h2 7174 60
 begun=$(lab_counter mpa1 tx_send)
-lab_spawn client h1 rping -c -a 10.77.0.2 -V -S 4096 -C 3000
+lab_spawn client h1 rping -c -a 10.77.0.2 -V -S 4096
 lab_check "a stream runs" lab_wait 60 pings_beyond "$((begun + 20))"
 for host in h1 h2; do
 	lab_in "$host" ip xfrm state flush
@@ -63,7 +63,9 @@ lab_is "without an association nothing gets through" \
 	"$(lab_counter mpa1 tx_send)" "$stopped"
 lab_check "the deleted association has not ended the stream" lab_running client
 associate
-lab_check "with a new association the stream goes on: client" \
-	lab_join client "$traffic_limit"
-lab_check "with a new association the stream goes on: server" \
-	lab_join server "$traffic_limit"
+lab_check "with a new association the stream goes on" \
+	lab_wait 60 pings_beyond "$((stopped + 20))"
+lab_check "client still runs" lab_running client
+lab_check "server still runs" lab_running server
+lab_kill client
+lab_kill server
