@@ -95,6 +95,7 @@ void reader_seeds(Directory &to)
 void put_params(Octets &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
 {
 	to.push_back(flags);
+	to.push_back(2); // revision 2, nothing special
 	put(to, ird, 2);
 	put(to, ord, 2);
 	put(to, ird_max, 2);

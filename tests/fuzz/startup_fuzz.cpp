@@ -59,14 +59,13 @@ struct Model {
 
 		if (refuse(
 			    octets, 18,
-			    [&](const auto &o) {
-				    return rev(o) != 1 && rev(o) != 2;
-			    },
+			    [&](const auto &o) { return rev(o) > 2; },
 			    -EPROTONOSUPPORT) ||
 		    refuse(
 			    octets, 18,
 			    [&](const auto &o) {
-				    return enh(o) && rev(o) == 1;
+				    return (enh(o) && rev(o) < 2) ||
+					   (!rev(o) && !(o[16] & 0x80));
 			    },
 			    -EINVAL) ||
 		    refuse(
@@ -169,13 +168,16 @@ void check_round_trip(View octets, const mpa_frame &frame, const Octets &pd)
 
 mpa_params take_params(Input &in)
 {
-	const std::uint8_t flags = in.u8();
+	const std::uint8_t flags = in.u8(), kind = in.u8();
 	mpa_params own = {};
 
 	own.markers = flags & 1;
 	own.crc = flags & 2;
 	own.p2p = flags & 4;
-	own.rev = flags & 8 ? MPA_REV_1 : MPA_REV_2;
+	own.rev = kind % 3;
+	own.permissive = kind & 4;
+	own.plain = kind & 8;
+	own.rev_min = std::min<u8>(own.rev, (kind >> 4) % 3);
 	own.rtr = flags >> 4 & 7;
 	// The Responder's part of a contract: see mpa_answer().
 	if (!own.rtr && flags & 0x80)
@@ -186,16 +188,35 @@ mpa_params take_params(Input &in)
 	return own;
 }
 
+// RFC 5044 appendix C: what an end speaks at the least, and what it serves.
+u8 lowest(const mpa_params &own)
+{
+	const bool old = !own.rev || own.permissive;
+
+	return own.rev_min ? own.rev_min : (old ? 0 : 1);
+}
+
+bool serves(const mpa_params &own, u8 rev)
+{
+	return own.rev ? rev <= own.rev && rev >= lowest(own) : rev <= 1;
+}
+
 // What mpa_answer() owes to any Request; @own has an RTR to offer.
 void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 		  const mpa_frame &rep, const mpa_result &res)
 {
+	const u8 rev =
+		serves(own, req.rev) ? std::min(own.rev, req.rev) : lowest(own);
+	const bool rdmac = !rev;
+
 	REQUIRE(rep.reply && rep.reject == reject && !rep.pd_len);
-	REQUIRE(rep.rev == req.rev && rep.enhanced == req.enhanced);
-	REQUIRE(rep.crc == (own.crc || req.crc) && rep.markers == own.markers);
-	REQUIRE(!res.initiator && res.rev == req.rev);
+	REQUIRE(rep.rev == rev && rep.enhanced == req.enhanced);
+	REQUIRE(rep.crc == (own.crc || req.crc || rdmac));
+	REQUIRE(rep.markers == (own.markers || rdmac));
+	REQUIRE(!res.initiator && res.rev == rev && res.ddp_version == !rdmac);
 	REQUIRE(res.enhanced == req.enhanced && res.crc == rep.crc);
-	REQUIRE(res.tx_markers == req.markers && res.rx_markers == own.markers);
+	REQUIRE(res.tx_markers == (req.markers || rdmac));
+	REQUIRE(res.rx_markers == rep.markers);
 	if (!req.enhanced) {
 		REQUIRE(!rep.p2p && !rep.rtr && !rep.ird && !rep.ord);
 		REQUIRE(!res.p2p && !res.rtr);
@@ -235,11 +256,17 @@ void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 void check_conclusion(const mpa_params &own, const mpa_frame &req,
 		      const mpa_frame &rep, int ret, const mpa_result &res)
 {
-	const bool fits = rep.rev <= req.rev && rep.enhanced == req.enhanced &&
-			  rep.p2p == req.p2p;
+	const bool rdmac = !rep.rev;
+	const bool known = rep.rev >= lowest(own) && !(rdmac && req.enhanced);
+	const bool fits = rep.enhanced == req.enhanced && rep.p2p == req.p2p;
 
 	REQUIRE((ret == -ECONNREFUSED) == rep.reject);
-	REQUIRE((ret == -EPROTO) == (!rep.reject && !fits));
+	if (!rep.reject) {
+		const bool newer = rep.rev > req.rev;
+
+		REQUIRE((ret == -EPROTONOSUPPORT) == (!newer && !known));
+		REQUIRE((ret == -EPROTO) == (newer || (known && !fits)));
+	}
 	if (ret == -ENOSPC)
 		REQUIRE(rep.ord > own.ird && rep.ord > own.ird_max);
 	if (ret == -EOPNOTSUPP)
@@ -248,8 +275,10 @@ void check_conclusion(const mpa_params &own, const mpa_frame &req,
 	if (ret)
 		return;
 	REQUIRE(res.initiator && res.rev == rep.rev && res.p2p == req.p2p);
-	REQUIRE(res.crc == (req.crc || rep.crc));
-	REQUIRE(res.tx_markers == rep.markers && res.rx_markers == req.markers);
+	REQUIRE(res.ddp_version == !rdmac);
+	REQUIRE(res.crc == (req.crc || rep.crc || rdmac));
+	REQUIRE(res.tx_markers == (rep.markers || rdmac));
+	REQUIRE(res.rx_markers == (req.markers || rdmac));
 	REQUIRE(req.p2p ? res.rtr && !(res.rtr & (res.rtr - 1)) : !res.rtr);
 	REQUIRE(!(res.rtr & ~(req.rtr & rep.rtr)));
 	REQUIRE(res.ird >= own.ird);
@@ -274,8 +303,12 @@ mpa_frame request(const mpa_params &own, std::uint8_t choice)
 
 	mpa_request_from(&own, &req);
 	REQUIRE(!req.reply && !req.reject && !req.pd_len);
-	REQUIRE(req.markers == own.markers && req.crc == own.crc);
-	REQUIRE(req.rev == own.rev && req.enhanced == (own.rev == MPA_REV_2));
+	const u8 rev = own.plain && own.rev > 1 ? std::max<u8>(own.rev_min, 1)
+						: own.rev;
+
+	REQUIRE(req.rev == rev && req.enhanced == (rev == 2 && !own.plain));
+	REQUIRE(req.markers == (own.markers || !rev));
+	REQUIRE(req.crc == (own.crc || !rev));
 	REQUIRE(req.ird <= DEPTH_TOP && req.ord <= DEPTH_TOP);
 	REQUIRE(!(req.rtr & ~own.rtr) && req.p2p == !!req.rtr);
 	if (req.enhanced && choice & CHOOSE_NO_IRD)
@@ -299,11 +332,18 @@ mpa_frame over_the_wire(const mpa_frame &sent)
 	return got;
 }
 
-void answer(const mpa_params &own, const mpa_frame &req, bool reject,
+// Whether there is a Reply.
+bool answer(const mpa_params &own, const mpa_frame &req, bool reject,
 	    mpa_frame &rep, mpa_result &res)
 {
-	mpa_answer(&own, &req, reject, &rep, &res);
-	check_answer(own, req, reject, rep, res);
+	const int ret = mpa_answer(&own, &req, reject, &rep, &res);
+	const bool may =
+		serves(own, req.rev) || (reject && req.rev < lowest(own));
+
+	REQUIRE(ret == (may ? 0 : -EPROTONOSUPPORT));
+	if (may)
+		check_answer(own, req, reject, rep, res);
+	return may;
 }
 
 int conclude(const mpa_params &own, const mpa_frame &req, const mpa_frame &rep,
@@ -312,7 +352,8 @@ int conclude(const mpa_params &own, const mpa_frame &req, const mpa_frame &rep,
 	const int ret = mpa_conclude(&own, &req, &rep, &res);
 
 	REQUIRE(ret == 0 || ret == -ECONNREFUSED || ret == -EPROTO ||
-		ret == -ENOSPC || ret == -EOPNOTSUPP);
+		ret == -EPROTONOSUPPORT || ret == -ENOSPC ||
+		ret == -EOPNOTSUPP);
 	check_conclusion(own, req, rep, ret, res);
 	return ret;
 }
@@ -322,7 +363,9 @@ void check_agreement(const mpa_result &i, const mpa_result &r)
 {
 	REQUIRE(i.initiator && !r.initiator);
 	REQUIRE(i.rev == r.rev && i.enhanced == r.enhanced && i.p2p == r.p2p);
-	REQUIRE(i.crc == r.crc);
+	REQUIRE(i.crc == r.crc && i.ddp_version == r.ddp_version);
+	if (!i.ddp_version)
+		REQUIRE(i.crc && i.tx_markers && i.rx_markers);
 	REQUIRE(i.tx_markers == r.rx_markers && i.rx_markers == r.tx_markers);
 	REQUIRE((i.rtr & r.rtr) == i.rtr);
 	if (!i.enhanced)
@@ -343,9 +386,8 @@ void negotiate(std::uint8_t choice, const mpa_params &initiator,
 	mpa_result first, second;
 	mpa_frame rep;
 
-	if (req.rev > responder.rev)
+	if (!answer(responder, req, reject, rep, second))
 		return;
-	answer(responder, req, reject, rep, second);
 	const int ret = conclude(initiator, req, over_the_wire(rep), first);
 
 	REQUIRE((ret == -ECONNREFUSED) == reject && ret != -EPROTO);
@@ -373,11 +415,11 @@ void frame_from_peer(std::uint8_t choice, const mpa_params &own, View octets)
 	check_round_trip(octets.first(ret), frame, pd);
 	if (reply) {
 		conclude(own, request(own, choice), frame, res);
-	} else if (frame.rev <= own.rev) {
+	} else {
 		mpa_frame rep;
 
-		answer(own, frame, choice & CHOOSE_REJECT, rep, res);
-		over_the_wire(rep);
+		if (answer(own, frame, choice & CHOOSE_REJECT, rep, res))
+			over_the_wire(rep);
 	}
 }
 
