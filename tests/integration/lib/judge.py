@@ -11,8 +11,8 @@ tshark (4.0) gets lost where there are Markers, for the rest of a direction:
 at an FPDU with a Marker right behind it, which it counts as one within; at a
 segment with more than one FPDU, or out of order; and, when one side only asked
 for Markers, in all of the direction without. There our own walk has to do; the counts tell how
-much tshark has seen, and --seen says how much it must have. Of revision 0 it
-knows nothing, so there the walk is on its own.
+much tshark has seen, and --seen says how much it must have. It does not know
+either that with revision 0 there are Markers where none were asked for.
 
 Exit status 0: all is good. 1: something is not, told on standard output.
 """
@@ -309,8 +309,10 @@ def compare(flow, name):
             raise Bad(f"frame {segment.frame} has a bad CRC, says tshark")
 
 
-def judge_flow(name, flow, start, marked, args):
+def judge_flow(name, flow, start, asked, args):
     """One direction; returns how many of its segments are not aligned."""
+    # Revision 0 has Markers whether they were asked for or not.
+    marked = asked or not args.version
     if marked != (args.markers_from in (name, "both")):
         raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
     walk(flow, flow.stream(), start, marked)
@@ -318,9 +320,7 @@ def judge_flow(name, flow, start, marked, args):
         raise Bad(f"{name} sent no Marker")
     if flow.versions - {args.version}:
         raise Bad(f"{name} speaks DDP and RDMAP {flow.versions}")
-    if not args.version:
-        return check_aligned(flow, start, marked) if args.aligned else 0
-    if marked:
+    if asked:
         flow.seen = count_visible(flow, start)
     elif args.markers_from == "none":
         flow.seen = len(flow.fpdus)
@@ -339,9 +339,8 @@ def judge_connection(pair, args, total):
         raise Bad(f"the Reply is of revision {frames[1].revision}")
     for side, flow in enumerate(pair):
         name = ("initiator", "responder")[side]
-        # With revision 0 there are Markers whether asked for or not.
-        marked = not args.version or frames[1 - side].flags & FLAG_MARKERS
-        unaligned = judge_flow(name, flow, frames[side].size, bool(marked), args)
+        unaligned = judge_flow(name, flow, frames[side].size,
+                               bool(frames[1 - side].flags & FLAG_MARKERS), args)
         total[f"FPDUs from {name}s"] += len(flow.fpdus)
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
