@@ -204,7 +204,7 @@ void add_lengths(Table &t)
 		      }},
 		      terminates({{2, 0, 3}, {1, 0, 0}}))
 			.only(Kind::rnic);
-	for (std::size_t length : {1, 2, 3, 4, 5, 64768})
+	for (std::size_t length : {0, 1, 2, 3, 4, 5, 64768})
 		t.add("fpdu/ulpdu-" + std::to_string(length),
 		      "a ULPDU of any length is a record", exchanged,
 		      {[length](Session &s) {

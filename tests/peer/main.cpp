@@ -142,7 +142,8 @@ void set_up(Session &s, const Setup &setup)
 {
 	switch (setup.phase) {
 	case Setup::Phase::nothing:
-		s.listen();
+		if (s.env.role == Role::responder)
+			s.listen();
 		break;
 	case Setup::Phase::connected:
 		s.open(setup.mode);

@@ -245,7 +245,12 @@ public:
 	// The stream is over: everything posted must be back soon.
 	void finish()
 	{
+		ibv_qp_attr error{};
+
 		rdma_disconnect(id_);
+		// One that never had a stream is not flushed by that.
+		error.qp_state = IBV_QPS_ERR;
+		ibv_modify_qp(id_->qp, &error, IBV_QP_STATE);
 		for (int i = 0; i < 200; i++) {
 			poll();
 			if (receives_.empty() && sends_.empty())
@@ -275,7 +280,6 @@ private:
 		put(all, small_length, 4);
 		put(all, receive_size, 4);
 		put(all, receive_count, 4);
-		// The core hands some octets of older consumers' data about.
 		return all;
 	}
 

@@ -296,6 +296,12 @@ void Session::must_be_quiet(milliseconds how_long)
 		throw Mismatch("no silence; " + seen());
 }
 
+void Session::receive_all()
+{
+	while (receive_some(soon()))
+		;
+}
+
 void Session::drain(milliseconds how_long)
 {
 	const auto until = Clock::now() + how_long;

@@ -130,6 +130,8 @@ public:
 	// Nothing but the end may come, by then.
 	void must_end(Time until);
 	void must_be_quiet(milliseconds how_long);
+	// Receives until the end, or until nothing comes any more.
+	void receive_all();
 	// Takes whatever comes, until the end or by then.
 	void drain(milliseconds how_long = milliseconds(5000));
 	// Whether an RTR is what the Initiator's first FPDU is.
