@@ -535,7 +535,8 @@ void Target::cm_event()
 {
 	rdma_cm_event *event = nullptr;
 
-	while (!rdma_get_cm_event(channel_.get(), &event)) {
+	// One at a time: a flood of connections is not to starve the others.
+	if (!rdma_get_cm_event(channel_.get(), &event)) {
 		const auto copy = *event;
 		const auto *data = static_cast<const std::uint8_t *>(
 			event->param.conn.private_data);
