@@ -49,7 +49,7 @@ peer_target_check() {
 	echo check >&"$target_fd"
 	read -r -t 20 line <&"$target_fd"
 	exec {target_fd}>&-
-	echo "$line"
+	echo "target: $line"
 	[[ $line == ok* ]]
 }
 
