@@ -319,6 +319,9 @@ static int take_socket(struct socket *sock)
 {
 	char name[] = "mpa";
 
+	/* An application would attach itself with that: see usock.c. */
+	if (!sock->sk->sk_kern_sock)
+		return -EOPNOTSUPP;
 	return sock->ops->setsockopt(sock, SOL_TCP, TCP_ULP,
 				     KERNEL_SOCKPTR(name), strlen(name));
 }
