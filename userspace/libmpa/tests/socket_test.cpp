@@ -317,7 +317,7 @@ TEST(send, one_call_one_message)
 	const iovec parts[] = {{he, 2}, {llo, 3}};
 
 	ASSERT_TRUE(pair.socket.send(mpa::bytes("one")));
-	ASSERT_TRUE(pair.socket.send(parts));
+	ASSERT_TRUE(pair.socket.send_parts(parts));
 	EXPECT_EQ(read_peer(pair).text, "one");
 	EXPECT_EQ(read_peer(pair).text, "hello");
 	EXPECT_EQ(read_peer(pair).text, "nothing");
@@ -334,7 +334,7 @@ TEST(send, to_nobody_is_an_error_only)
 
 	pair.peer.reset();
 	EXPECT_EQ(pair.socket.send(one).error(), std::errc::broken_pipe);
-	EXPECT_EQ(pair.socket.send(parts).error(), std::errc::broken_pipe);
+	EXPECT_EQ(pair.socket.send_parts(parts).error(), std::errc::broken_pipe);
 	EXPECT_EQ(pair.socket.send_batch(batch).error(), std::errc::broken_pipe);
 }
 

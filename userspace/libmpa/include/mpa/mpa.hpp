@@ -442,8 +442,8 @@ public:
 	}
 
 	// Likewise, of parts that lie apart.
-	result<void> send(std::span<const iovec> parts,
-			  send_flags flags = {}) noexcept
+	result<void> send_parts(std::span<const iovec> parts,
+				send_flags flags = {}) noexcept
 	{
 		msghdr message{};
 

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "net.hpp"
+
+#include <arpa/inet.h>
+#include <sched.h>
+
+namespace net {
+
+using namespace harness;
+
+std::ostream &operator<<(std::ostream &out, Path path)
+{
+	constexpr std::array names{"IPv4", "IPv6", "loopback"};
+
+	return out << names[static_cast<std::size_t>(path)];
+}
+
+static int family_of(Path path)
+{
+	return path == Path::ipv6 ? AF_INET6 : AF_INET;
+}
+
+// The thread is in the namespace while this lives.
+class Inside {
+public:
+	explicit Inside(int host)
+	{
+		const std::string name = "/run/netns/h" + std::to_string(host);
+		const descriptor there(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+
+		must_call(there.get(), name);
+		must_call(::setns(there.get(), CLONE_NEWNET), "setns");
+	}
+
+	~Inside() { ::setns(home_.get(), CLONE_NEWNET); }
+
+private:
+	descriptor home_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
+};
+
+descriptor tcp_socket(Path path, int host)
+{
+	const Inside inside(path == Path::loopback ? 1 : host);
+
+	return descriptor(static_cast<int>(must_call(
+		::socket(family_of(path), SOCK_STREAM | SOCK_CLOEXEC, 0), "socket")));
+}
+
+Address address_of(Path path)
+{
+	Address address;
+
+	if (path == Path::ipv6) {
+		auto *v6 = reinterpret_cast<sockaddr_in6 *>(&address.storage);
+
+		v6->sin6_family = AF_INET6;
+		::inet_pton(AF_INET6, "fd77::2", &v6->sin6_addr);
+		address.size = sizeof(*v6);
+	} else {
+		auto *v4 = reinterpret_cast<sockaddr_in *>(&address.storage);
+		const char *text = path == Path::ipv4 ? "10.77.0.2" : "127.0.0.1";
+
+		v4->sin_family = AF_INET;
+		::inet_pton(AF_INET, text, &v4->sin_addr);
+		address.size = sizeof(*v4);
+	}
+	return address;
+}
+
+Listener::Listener(Path path, int backlog)
+	: path(path), fd(tcp_socket(path, 2)), address(address_of(path))
+{
+	must_call(::bind(fd.get(), address.generic(), address.size), "bind");
+	must_call(::listen(fd.get(), backlog), "listen");
+	must_call(::getsockname(fd.get(), address.generic(), &address.size),
+		  "getsockname");
+}
+
+static void set_buffers(int fd, Buffers buffers)
+{
+	if (buffers.send)
+		must_call(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffers.send,
+				       sizeof(int)), "SO_SNDBUF");
+	if (buffers.receive)
+		must_call(::setsockopt(fd, SOL_SOCKET, SO_RCVBUF,
+				       &buffers.receive, sizeof(int)),
+			  "SO_RCVBUF");
+}
+
+descriptor connect_to(Path path, Address address, Buffers buffers)
+{
+	descriptor fd = tcp_socket(path, 1);
+
+	set_buffers(fd.get(), buffers);
+	must_call(::connect(fd.get(), address.generic(), address.size), "connect");
+	return fd;
+}
+
+descriptor connect_to(const Listener &listener, Buffers buffers)
+{
+	return connect_to(listener.path, listener.address, buffers);
+}
+
+descriptor accept_from(const Listener &listener)
+{
+	return descriptor(static_cast<int>(must_call(
+		::accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC),
+		"accept")));
+}
+
+Tcp::Tcp(Path path, Buffers buffers)
+{
+	const Listener listener(path);
+
+	set_buffers(listener.fd.get(), buffers);
+	near = connect_to(listener, buffers);
+	far = accept_from(listener);
+}
+
+mpa::socket attach(descriptor fd)
+{
+	return must(mpa::socket::attach(std::move(fd)), "attach");
+}
+
+Attached::Attached(Path path, Buffers buffers)
+{
+	Tcp tcp(path, buffers);
+
+	near = attach(std::move(tcp.near));
+	far = attach(std::move(tcp.far));
+}
+
+void begin(mpa::socket &socket, mpa::role role)
+{
+	must(socket.set_blocking(false), "O_NONBLOCK");
+	is(err(socket.start(role)), EINPROGRESS, "start");
+}
+
+void await_request(mpa::socket &socket)
+{
+	await_events(socket.fd(), POLLPRI | POLLIN, "a Request");
+}
+
+void await_operational(mpa::socket &socket)
+{
+	await([&] { return must(socket.info(), "info").state ==
+			   mpa::state::operational; }, "full operation");
+}
+
+Pair::Pair(Path path, mpa::params near_params, mpa::params far_params,
+	   Buffers buffers, bool opened)
+	: Attached(path, buffers)
+{
+	must(near.set_params(near_params), "parameters");
+	must(far.set_params(far_params), "parameters");
+	begin(far, mpa::role::responder);
+	begin(near, mpa::role::initiator);
+	if (!far_params.auto_accept) {
+		await_request(far);
+		must(far.accept_request(), "accept");
+	}
+	await_operational(near);
+	await_operational(far);
+	must(near.set_blocking(true), "blocking");
+	must(far.set_blocking(true), "blocking");
+	if (!opened)
+		return;
+	must(near.send(mpa::bytes("first")), "first ULPDU");
+	expect_ulpdu(far, mpa::bytes("first"));
+}
+
+Octets pattern(std::size_t size, unsigned int number)
+{
+	Octets octets(size);
+
+	for (std::size_t i = 0; i < size; i++)
+		octets[i] = static_cast<std::byte>(number * 37 + i * 5 + (i >> 8));
+	return octets;
+}
+
+void expect_ulpdu(mpa::socket &socket, mpa::octets wanted,
+		  std::source_location at)
+{
+	Octets buffer(mpa::ulpdu_max);
+	const auto ready = must(socket.wait(POLLIN, patience), "poll", at);
+
+	yes(ready & POLLIN, "a ULPDU comes", at);
+	const auto got = must(socket.receive(buffer), "receive", at);
+	yes(!got.end, "it is no end", at);
+	is(got.size, wanted.size(), "length of the ULPDU", at);
+	yes(!got.truncated, "it is whole", at);
+	yes(std::ranges::equal(mpa::octets(buffer).first(got.size), wanted),
+	    "its octets", at);
+}
+
+void expect_end(mpa::socket &socket, std::source_location at)
+{
+	Octets buffer(16);
+
+	yes(must(socket.wait(POLLIN, patience), "poll", at) & POLLIN,
+	    "the end comes", at);
+	for (int n = 0; n < 2; n++)
+		yes(must(socket.receive(buffer), "receive", at).end,
+		    "it is the end", at);
+}
+
+void expect_failed(mpa::socket &socket, int error, std::source_location at)
+{
+	Octets buffer(16);
+
+	await_events(socket.fd(), POLLERR | POLLHUP, "failure", at);
+	is(err(socket.pending_error()), error, "SO_ERROR", at);
+	for (int n = 0; n < 2; n++) {
+		is(err(socket.receive(buffer)), error, "receive", at);
+		is(err(socket.send(mpa::bytes("x"))), error, "send", at);
+	}
+	const auto info = must(socket.info(), "info", at);
+	is(name(info.state), name(mpa::state::failed), "state", at);
+	is(err(info.error), error, "error of the state", at);
+}
+
+short events_of(int fd, short asked)
+{
+	pollfd one{.fd = fd, .events = asked, .revents = 0};
+
+	must_call(::poll(&one, 1, 0), "poll");
+	return one.revents;
+}
+
+void await_events(int fd, short wanted, const std::string &what,
+		  std::source_location at)
+{
+	await([&] { return (events_of(fd) & wanted) == wanted; }, what, at);
+}
+
+// --- octet by octet ---------------------------------------------------------
+
+std::uint32_t crc32c(mpa::octets octets)
+{
+	std::uint32_t crc = 0xffffffff;
+
+	for (const auto octet : octets) {
+		crc ^= std::to_integer<std::uint32_t>(octet);
+		for (int bit = 0; bit < 8; bit++)
+			crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return ~crc;
+}
+
+Octets operator+(Octets left, mpa::octets right)
+{
+	left.insert(left.end(), right.begin(), right.end());
+	return left;
+}
+
+static void put16(Octets &out, unsigned int value)
+{
+	out.push_back(static_cast<std::byte>(value >> 8));
+	out.push_back(static_cast<std::byte>(value));
+}
+
+// As it lies in the stream: the lowest octet first.
+static void put_crc(Octets &out, std::uint32_t crc)
+{
+	for (int n = 0; n < 4; n++)
+		out.push_back(static_cast<std::byte>(crc >> (8 * n)));
+}
+
+static Octets frame(std::string_view key, unsigned char flags, unsigned char rev,
+		    mpa::octets data, int length)
+{
+	Octets out = Octets{} + mpa::bytes(key);
+
+	out.push_back(std::byte{flags});
+	out.push_back(std::byte{rev});
+	put16(out, length < 0 ? static_cast<unsigned int>(data.size())
+			      : static_cast<unsigned int>(length));
+	return out + data;
+}
+
+Octets request(unsigned char flags, unsigned char rev, mpa::octets data,
+	       int length)
+{
+	return frame("MPA ID Req Frame", flags, rev, data, length);
+}
+
+Octets reply(unsigned char flags, unsigned char rev, mpa::octets data,
+	     int length)
+{
+	return frame("MPA ID Rep Frame", flags, rev, data, length);
+}
+
+Octets fpdu(mpa::octets ulpdu)
+{
+	Octets out;
+
+	put16(out, static_cast<unsigned int>(ulpdu.size()));
+	out = std::move(out) + ulpdu;
+	while (out.size() % 4)
+		out.push_back(std::byte{0});
+	put_crc(out, crc32c(out));
+	return out;
+}
+
+void MarkedStream::put_marker(Octets &out)
+{
+	const auto pointer = position_ > header_ ? position_ - header_ : 0;
+
+	put16(out, 0);
+	put16(out, static_cast<unsigned int>(static_cast<int>(pointer) + wrong_));
+	position_ += 4;
+}
+
+void MarkedStream::put(Octets &out, std::byte octet)
+{
+	if (position_ % 512 == 0)
+		put_marker(out);
+	out.push_back(octet);
+	position_++;
+}
+
+Octets MarkedStream::fpdu(mpa::octets ulpdu, int wrong)
+{
+	Octets plain = net::fpdu(ulpdu), out;
+
+	wrong_ = wrong;
+	header_ = position_ % 512 ? position_ : position_ + 4;
+	plain.resize(plain.size() - 4);
+	for (const auto octet : plain)
+		put(out, octet);
+	// A Marker between the ULPDU's end and the CRC is covered, too.
+	if (position_ % 512 == 0)
+		put_marker(out);
+	Octets crc;
+	put_crc(crc, crc32c(out));
+	for (const auto octet : crc)
+		put(out, octet);
+	return out;
+}
+
+void Wire::send(mpa::octets octets)
+{
+	while (!octets.empty()) {
+		const auto sent = must_call(::send(fd_.get(), octets.data(),
+						   octets.size(), MSG_NOSIGNAL),
+					    "send of the plain peer");
+		octets = octets.subspan(static_cast<std::size_t>(sent));
+	}
+}
+
+Octets Wire::read(std::size_t count)
+{
+	Octets octets(count);
+
+	for (std::size_t have = 0; have < count;) {
+		await_events(fd_.get(), POLLIN, "octets for the plain peer");
+		const auto got = must_call(::recv(fd_.get(), octets.data() + have,
+						  count - have, 0),
+					   "receive of the plain peer");
+		yes(got > 0, "the plain peer gets " + std::to_string(count) +
+				     " octets");
+		have += static_cast<std::size_t>(got);
+	}
+	return octets;
+}
+
+static std::size_t get16(mpa::octets at)
+{
+	return std::to_integer<std::size_t>(at[0]) << 8 |
+	       std::to_integer<std::size_t>(at[1]);
+}
+
+std::pair<Octets, Octets> Wire::read_frame()
+{
+	Octets head = read(20);
+	Octets data = read(get16(mpa::octets(head).subspan(18)));
+
+	return {std::move(head), std::move(data)};
+}
+
+Octets Wire::read_fpdu()
+{
+	Octets all = read(2);
+	const std::size_t length = get16(all);
+	const std::size_t padded = (2 + length + 3) / 4 * 4;
+
+	all = std::move(all) + read(padded - 2 + 4);
+	yes(std::ranges::equal(all, fpdu(mpa::octets(all).subspan(2, length))),
+	    "an FPDU is as it should be");
+	return {all.begin() + 2, all.begin() + 2 + static_cast<long>(length)};
+}
+
+void Wire::expect_end()
+{
+	char octet;
+
+	await_events(fd_.get(), POLLIN, "the end for the plain peer");
+	const auto got = ::recv(fd_.get(), &octet, 1, 0);
+	yes(got == 0 || (got < 0 && errno == ECONNRESET),
+	    "the connection ends without another octet");
+}
+
+void Wire::reset()
+{
+	const linger now{.l_onoff = 1, .l_linger = 0};
+
+	must_call(::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now,
+			       sizeof(now)), "SO_LINGER");
+	fd_.reset();
+}
+
+WithWire::WithWire(Path path, Buffers buffers)
+{
+	Tcp tcp(path, buffers);
+
+	ours = attach(std::move(tcp.near));
+	wire = Wire(std::move(tcp.far));
+}
+
+Running::Running(mpa::role role, mpa::params params, unsigned char flags,
+		 Buffers buffers)
+	: WithWire(Path::ipv4, buffers)
+{
+	must(ours.set_params(params), "parameters");
+	begin(ours, role);
+	if (role == mpa::role::initiator) {
+		wire.read_frame();
+		wire.send(reply(flags));
+	} else {
+		wire.send(request(flags));
+		await_request(ours);
+		must(ours.accept_request(), "accept");
+		wire.read_frame();
+	}
+	await_operational(ours);
+	must(ours.set_blocking(true), "blocking");
+}
+
+} // namespace net

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Sockets for the cases: TCP between the hosts h1 and h2 of the lab, MPA on it,
+// and a peer that is plain TCP and speaks MPA octet by octet.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "harness.hpp"
+
+namespace net {
+
+using Octets = std::vector<std::byte>;
+using mpa::descriptor;
+
+enum class Path { ipv4, ipv6, loopback };
+inline constexpr std::array paths{Path::ipv4, Path::ipv6, Path::loopback};
+std::ostream &operator<<(std::ostream &out, Path path);
+
+// A TCP socket in the namespace of host 1 or 2, for either end of a path.
+descriptor tcp_socket(Path path, int host);
+
+// The address of the end that listens, port 0.
+struct Address {
+	sockaddr_storage storage{};
+	socklen_t size = 0;
+
+	sockaddr *generic() { return reinterpret_cast<sockaddr *>(&storage); }
+};
+Address address_of(Path path);
+
+// A listening TCP socket, and where.
+struct Listener {
+	explicit Listener(Path path = Path::ipv4, int backlog = 64);
+
+	Path path;
+	descriptor fd;
+	Address address;
+};
+
+// Buffer sizes are set before the handshake, where they matter.
+struct Buffers {
+	int send = 0;
+	int receive = 0;
+};
+
+descriptor connect_to(const Listener &listener, Buffers buffers = {});
+descriptor connect_to(Path path, Address address, Buffers buffers = {});
+descriptor accept_from(const Listener &listener);
+
+// Both ends of a TCP connection; near is on h1, far on h2.
+struct Tcp {
+	explicit Tcp(Path path = Path::ipv4, Buffers buffers = {});
+
+	descriptor near;
+	descriptor far;
+};
+
+mpa::socket attach(descriptor fd);
+
+// Attached on both ends, not started.
+struct Attached {
+	explicit Attached(Path path = Path::ipv4, Buffers buffers = {});
+
+	mpa::socket near;
+	mpa::socket far;
+};
+
+// In full operation, near as Initiator; its first ULPDU has been read, so that
+// both may send. Blocking.
+struct Pair : Attached {
+	explicit Pair(Path path = Path::ipv4, mpa::params near = {},
+		      mpa::params far = {}, Buffers buffers = {},
+		      bool opened = true);
+};
+
+// Starts without waiting, and waits for the Request, or the end of the exchange.
+void begin(mpa::socket &socket, mpa::role role);
+void await_request(mpa::socket &socket);
+void await_operational(mpa::socket &socket);
+
+// A pattern that differs from one number to the next.
+Octets pattern(std::size_t size, unsigned int number = 0);
+
+// One receive that must be this ULPDU, whole.
+void expect_ulpdu(mpa::socket &socket, mpa::octets wanted,
+		  std::source_location at = std::source_location::current());
+void expect_end(mpa::socket &socket,
+		std::source_location at = std::source_location::current());
+
+// What a failed connection tells: error, hang-up, the same from every call.
+void expect_failed(mpa::socket &socket, int error,
+		   std::source_location at = std::source_location::current());
+
+// poll(2) events now; or once they contain these.
+short events_of(int fd, short asked = POLLIN | POLLPRI | POLLOUT | POLLRDHUP);
+void await_events(int fd, short wanted, const std::string &what,
+		  std::source_location at = std::source_location::current());
+
+// --- octet by octet ---------------------------------------------------------
+
+enum : unsigned char {
+	flag_markers = 0x80,
+	flag_crc = 0x40,
+	flag_reject = 0x20,
+	flag_enhanced = 0x10,
+};
+
+std::uint32_t crc32c(mpa::octets octets);
+Octets operator+(Octets left, mpa::octets right);
+Octets request(unsigned char flags = flag_crc, unsigned char rev = 1,
+	       mpa::octets data = {}, int length = -1);
+Octets reply(unsigned char flags = flag_crc, unsigned char rev = 1,
+	     mpa::octets data = {}, int length = -1);
+// An FPDU without Markers.
+Octets fpdu(mpa::octets ulpdu);
+
+// FPDUs with Markers; position counts from the startup frame's end.
+class MarkedStream {
+public:
+	// wrong: added to every FPDUPTR.
+	Octets fpdu(mpa::octets ulpdu, int wrong = 0);
+
+private:
+	void put(Octets &out, std::byte octet);
+	void put_marker(Octets &out);
+
+	std::size_t position_ = 0;
+	std::size_t header_ = 0;
+	int wrong_ = 0;
+};
+
+// A plain TCP peer.
+class Wire {
+public:
+	Wire() = default;
+	explicit Wire(descriptor fd) : fd_(std::move(fd)) {}
+
+	int fd() const { return fd_.get(); }
+	void send(mpa::octets octets);
+	Octets read(std::size_t count);
+	// A startup frame: (its 20 octets, its private data).
+	std::pair<Octets, Octets> read_frame();
+	Octets read_fpdu();
+	void expect_end();
+	void fin() { ::shutdown(fd_.get(), SHUT_WR); }
+	void reset();
+	void close() { fd_.reset(); }
+
+private:
+	descriptor fd_;
+};
+
+// Ours attached, the other end a Wire.
+struct WithWire {
+	explicit WithWire(Path path = Path::ipv4, Buffers buffers = {});
+
+	mpa::socket ours;
+	Wire wire;
+};
+
+// In full operation with a Wire that was the other role; the Reply has these
+// flags (Initiator), or the Request (Responder). Ours is blocking.
+struct Running : WithWire {
+	explicit Running(mpa::role ours, mpa::params params = {},
+			 unsigned char flags = flag_crc, Buffers buffers = {});
+};
+
+} // namespace net
