@@ -122,12 +122,19 @@ mpa::socket attach(descriptor fd)
 	return must(mpa::socket::attach(std::move(fd)), "attach");
 }
 
-Attached::Attached(Path path, Buffers buffers)
+Attached::Attached(descriptor near, descriptor far)
+	: near(attach(std::move(near))), far(attach(std::move(far)))
 {
-	Tcp tcp(path, buffers);
+}
 
-	near = attach(std::move(tcp.near));
-	far = attach(std::move(tcp.far));
+static Attached attach_both(Tcp tcp)
+{
+	return {std::move(tcp.near), std::move(tcp.far)};
+}
+
+Attached::Attached(Path path, Buffers buffers)
+	: Attached(attach_both(Tcp(path, buffers)))
+{
 }
 
 void begin(mpa::socket &socket, mpa::role role)
@@ -147,9 +154,19 @@ void await_operational(mpa::socket &socket)
 			   mpa::state::operational; }, "full operation");
 }
 
-Pair::Pair(Path path, mpa::params near_params, mpa::params far_params,
-	   Buffers buffers, bool opened)
+Pair::Pair(Path path, mpa::params near, mpa::params far, Buffers buffers)
 	: Attached(path, buffers)
+{
+	run(near, far);
+}
+
+Pair::Pair(descriptor near, descriptor far)
+	: Attached(std::move(near), std::move(far))
+{
+	run({}, {});
+}
+
+void Pair::run(const mpa::params &near_params, const mpa::params &far_params)
 {
 	must(near.set_params(near_params), "parameters");
 	must(far.set_params(far_params), "parameters");
@@ -163,8 +180,6 @@ Pair::Pair(Path path, mpa::params near_params, mpa::params far_params,
 	await_operational(far);
 	must(near.set_blocking(true), "blocking");
 	must(far.set_blocking(true), "blocking");
-	if (!opened)
-		return;
 	must(near.send(mpa::bytes("first")), "first ULPDU");
 	expect_ulpdu(far, mpa::bytes("first"));
 }

@@ -66,6 +66,7 @@ mpa::socket attach(descriptor fd);
 // Attached on both ends, not started.
 struct Attached {
 	explicit Attached(Path path = Path::ipv4, Buffers buffers = {});
+	Attached(descriptor near, descriptor far);
 
 	mpa::socket near;
 	mpa::socket far;
@@ -75,8 +76,11 @@ struct Attached {
 // both may send. Blocking.
 struct Pair : Attached {
 	explicit Pair(Path path = Path::ipv4, mpa::params near = {},
-		      mpa::params far = {}, Buffers buffers = {},
-		      bool opened = true);
+		      mpa::params far = {}, Buffers buffers = {});
+	Pair(descriptor near, descriptor far);
+
+private:
+	void run(const mpa::params &near_params, const mpa::params &far_params);
 };
 
 // Starts without waiting, and waits for the Request, or the end of the exchange.

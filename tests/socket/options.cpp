@@ -47,11 +47,19 @@ CASE("options: every field of the parameters, and its limits")
 		{"revision 1", {.rev = 1}, 0},
 		{"revision 2", {.rev = 2}, 0},
 		{"revision auto", {.rev = 0xff}, 0},
+		{"revision 0", {.rev = 0}, 0},
+		{"revisions 1 to 2", {.rev = 2, .rev_min = 1}, 0},
+		{"revisions 2 to 2", {.rev = 2, .rev_min = 2}, 0},
+		{"revisions 2 to 1", {.rev = 1, .rev_min = 2}, EINVAL},
+		{"revisions 1 to 0", {.rev = 0, .rev_min = 1}, EINVAL},
+		{"revisions 3 to auto", {.rev = 0xff, .rev_min = 3}, EINVAL},
+		{"padding", {.rev = 1, .pad = {1, 0, 0}}, EINVAL},
+		{"more padding", {.rev = 1, .pad = {0, 0, 1}}, EINVAL},
 		{"revision 3", {.rev = 3}, EINVAL},
 		{"revision 0xfe", {.rev = 0xfe}, EINVAL},
-		{"all flags", {.flags = 0xf, .rev = 1}, 0},
-		{"flag 16", {.flags = 1 << 4, .rev = 1}, EINVAL},
+		{"all flags", {.flags = 0x1f, .rev = 1}, 0},
 		{"flag 32", {.flags = 1 << 5, .rev = 1}, EINVAL},
+		{"flag 64", {.flags = 1 << 6, .rev = 1}, EINVAL},
 		{"last flag", {.flags = 1u << 31, .rev = 1}, EINVAL},
 		{"every RTR", {.rev = 2, .rtr = 7}, 0},
 		{"RTR 8", {.rev = 2, .rtr = 8}, EINVAL},
@@ -90,9 +98,9 @@ CASE("options: structures that are shorter or longer")
 	value.params = {.flags = MPA_F_MARKERS, .rev = 2, .timeout_ms = 77};
 	const int size = sizeof(value.params);
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, 0), EINVAL, "nothing");
-	is(set_raw(both.near, MPA_SO_PARAMS, &value, 4), EINVAL,
-	   "revision 0, by leaving it out");
-	for (const int shorter : {5, 8, 12, size - 4}) {
+	is(set_raw(both.near, MPA_SO_PARAMS, &value, 4), 0, "flags alone");
+	yes(must(both.near.params(), "get").rev == mpa::revision::zero, "revision 0");
+	for (const int shorter : {5, 8, 12, 14}) {
 		const Row row(shorter);
 
 		is(set_raw(both.near, MPA_SO_PARAMS, &value, shorter), 0, "set");

@@ -79,33 +79,6 @@ public:
 
 	int fd() const { return socket_.fd(); }
 
-	// Connections of a started listener start by themselves; the first few
-	// may be older than its start.
-	bool begin()
-	{
-		auto info = socket_.info();
-
-		if (!info) {
-			auto fresh = mpa::socket::attach(socket_.release());
-
-			if (!fresh)
-				return fail("error", fresh.error());
-			socket_ = *std::move(fresh);
-			info = socket_.info();
-		}
-		if (!info)
-			return fail("error", info.error());
-		if (info->state != mpa::state::streaming)
-			return true;
-		if (auto set = socket_.set_params(options_.params); !set)
-			return fail("error", set.error());
-		auto started = socket_.start(mpa::role::responder);
-		if (!started &&
-		    started.error() != std::errc::operation_in_progress)
-			return fail("failed", started.error());
-		return true;
-	}
-
 	Next handle(std::uint32_t events)
 	{
 		if (events & EPOLLERR) {
@@ -315,8 +288,7 @@ private:
 			std::piecewise_construct, std::forward_as_tuple(fd),
 			std::forward_as_tuple(*std::move(fresh), ++number_,
 					      options_));
-		if (!at->second.begin() ||
-		    !control(EPOLL_CTL_ADD, fd, wanted(Next::read)))
+		if (!control(EPOLL_CTL_ADD, fd, wanted(Next::read)))
 			echoes_.erase(at);
 	}
 

@@ -55,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
 	testing::Values(FlagRow{"markers", &mpa::params::markers, 1},
 			FlagRow{"no_crc", &mpa::params::no_crc, 2},
 			FlagRow{"peer_to_peer", &mpa::params::peer_to_peer, 4},
-			FlagRow{"auto_accept", &mpa::params::auto_accept, 8}),
+			FlagRow{"auto_accept", &mpa::params::auto_accept, 8},
+			FlagRow{"permissive", &mpa::params::permissive, 16}),
 	[](const auto &row) { return row.param.name; });
 
 TEST(params, numbers_go_both_ways)
@@ -63,6 +64,7 @@ TEST(params, numbers_go_both_ways)
 	mpa::params params;
 
 	params.rev = mpa::revision::two;
+	params.rev_min = mpa::revision::one;
 	params.rtr = 5;
 	params.ird = 1;
 	params.ord = 2;
@@ -71,6 +73,7 @@ TEST(params, numbers_go_both_ways)
 	const auto there = mpa::to_kernel(params);
 	ASSERT_TRUE(there);
 	EXPECT_EQ(there->rev, 2);
+	EXPECT_EQ(there->rev_min, 1);
 	EXPECT_EQ(there->rtr, 5);
 	EXPECT_EQ(there->ird, 1);
 	EXPECT_EQ(there->ord, 2);
@@ -109,7 +112,8 @@ TEST(info, comes_from_the_kernel_field_by_field)
 				.ord = 2,
 				.peer_ird = 3,
 				.peer_ord = 4,
-				.peer_data_len = 512};
+				.peer_data_len = 512,
+				.ddp_version = 1};
 	const auto info = mpa::from_kernel(raw);
 
 	EXPECT_EQ(info.state, mpa::state::receive_ended);
@@ -126,6 +130,7 @@ TEST(info, comes_from_the_kernel_field_by_field)
 	EXPECT_EQ(info.peer_ird, 3);
 	EXPECT_EQ(info.peer_ord, 4);
 	EXPECT_EQ(info.peer_data_size, 512);
+	EXPECT_EQ(info.ddp_version, 1);
 	EXPECT_FALSE(mpa::from_kernel(mpa_sock_info{.flags = MPA_F_NO_CRC}).crc);
 	EXPECT_TRUE(mpa::from_kernel(mpa_sock_info{.flags = MPA_F_MARKERS})
 			    .rx_markers);

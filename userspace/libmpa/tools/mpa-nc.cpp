@@ -30,7 +30,7 @@ struct Options {
 	bool close = false;
 	bool packing = false;
 	bool verbose = false;
-	unsigned int revision = 0;
+	std::optional<unsigned int> revision;
 	double timeout = 5;
 	std::optional<std::size_t> block;
 	std::vector<std::byte> data;
@@ -161,12 +161,6 @@ mpa::socket serve(mpa::socket &listener, const Options &options)
 	auto socket = must(listener.accept_connection(), "accept");
 
 	note(options, "connection from {}", mpa::tcp::name_of(socket.fd()));
-	if (!socket.info()) {
-		// Made before the listening socket was ours.
-		socket = must(mpa::socket::attach(socket.release()), "attach");
-		set_up(socket, options);
-		must(socket.start(mpa::role::responder), "start");
-	}
 	must(socket.wait(POLLPRI), "wait");
 	if (auto error = socket.pending_error())
 		throw Failure("start", error);
@@ -405,8 +399,10 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-m,--markers", options.params.markers,
 		     "ask the peer for Markers");
 	app.add_flag("-n,--no-crc", options.params.no_crc, "prefer no CRCs");
-	app.add_option("-r,--revision", options.revision, "highest revision: 1 or 2")
-		->check(CLI::Range(1, 2));
+	app.add_option("-r,--revision", options.revision,
+		       "highest revision: 0, 1 or 2")->check(CLI::Range(0, 2));
+	app.add_flag("-z,--permissive", options.params.permissive,
+		     "take up the RDMA Consortium's protocols with such a peer");
 	app.add_flag("-p,--peer-to-peer", options.params.peer_to_peer,
 		     "ask for peer-to-peer mode (revision 2)");
 	app.add_option("-w,--timeout", options.timeout,
@@ -440,7 +436,7 @@ int main(int argc, char **argv)
 	options.params.timeout = std::chrono::milliseconds(
 		static_cast<long>(options.timeout * 1000));
 	if (options.revision)
-		options.params.rev = static_cast<mpa::revision>(options.revision);
+		options.params.rev = static_cast<mpa::revision>(*options.revision);
 	try {
 		return run(options);
 	} catch (const std::exception &failure) {

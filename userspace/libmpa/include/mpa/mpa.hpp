@@ -133,9 +133,10 @@ enum class error_kind : std::uint32_t {
 	startup = MPA_CODE_STARTUP,
 };
 
-// 1: RFC 5044; 2: RFC 6581; automatic: an Initiator sends 1, a Responder takes
-// what comes.
+// 0: the RDMA Consortium's protocols (RFC 5044 appendix C); 1: RFC 5044; 2: RFC
+// 6581; automatic: an Initiator sends 1, a Responder takes what comes.
 enum class revision : std::uint8_t {
+	zero = 0,
 	one = 1,
 	two = 2,
 	automatic = MPA_REV_AUTO,
@@ -147,7 +148,10 @@ struct params {
 	bool no_crc = false;
 	bool peer_to_peer = false;
 	bool auto_accept = false;
+	bool permissive = false;
 	revision rev = revision::automatic;
+	// At most rev; zero is as good as one, but with permissive.
+	revision rev_min = revision::zero;
 	std::uint8_t rtr = 0;
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
@@ -169,8 +173,10 @@ inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 	to.flags = (from.markers ? std::uint32_t{MPA_F_MARKERS} : 0) |
 		   (from.no_crc ? std::uint32_t{MPA_F_NO_CRC} : 0) |
 		   (from.peer_to_peer ? std::uint32_t{MPA_F_PEER_TO_PEER} : 0) |
-		   (from.auto_accept ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0);
+		   (from.auto_accept ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0) |
+		   (from.permissive ? std::uint32_t{MPA_F_PERMISSIVE} : 0);
 	to.rev = static_cast<std::uint8_t>(from.rev);
+	to.rev_min = static_cast<std::uint8_t>(from.rev_min);
 	to.rtr = from.rtr;
 	to.ird = from.ird;
 	to.ord = from.ord;
@@ -187,7 +193,9 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	to.no_crc = from.flags & MPA_F_NO_CRC;
 	to.peer_to_peer = from.flags & MPA_F_PEER_TO_PEER;
 	to.auto_accept = from.flags & MPA_F_AUTO_ACCEPT;
+	to.permissive = from.flags & MPA_F_PERMISSIVE;
 	to.rev = static_cast<revision>(from.rev);
+	to.rev_min = static_cast<revision>(from.rev_min);
 	to.rtr = from.rtr;
 	to.ird = from.ird;
 	to.ord = from.ord;
@@ -216,6 +224,7 @@ struct info {
 	std::uint16_t peer_ird = 0;
 	std::uint16_t peer_ord = 0;
 	std::uint32_t peer_data_size = 0; // octets
+	std::uint8_t ddp_version = 0; // should DDP be spoken
 
 	bool operator==(const info &) const = default;
 };
@@ -241,6 +250,7 @@ inline info from_kernel(const mpa_sock_info &from) noexcept
 	to.peer_ird = from.peer_ird;
 	to.peer_ord = from.peer_ord;
 	to.peer_data_size = from.peer_data_len;
+	to.ddp_version = from.ddp_version;
 	return to;
 }
 
@@ -391,8 +401,8 @@ public:
 	// (connection_refused: rejected, see peer_data()), a Responder for a
 	// Request. A non-blocking one gets operation_in_progress; wait for
 	// POLLOUT (Initiator) or POLLPRI (Responder), then see pending_error().
-	// On a listening socket, as Responder: connections it accepts from now
-	// on start by themselves, with the parameters, private data and packing
+	// On a listening socket, as Responder: connections accepted from now on
+	// start by themselves, with the parameters, private data and packing
 	// that are set here.
 	result<void> start(role as) noexcept
 	{
@@ -400,8 +410,6 @@ public:
 	}
 
 	// The next connection of a listening socket. flags: SOCK_NONBLOCK or 0.
-	// One that was made before the listening socket was attached is ordinary
-	// TCP, as info() tells by failing: attach() and start() it.
 	result<socket> accept_connection(int flags = 0) noexcept
 	{
 		descriptor fd(::accept4(fd_.get(), nullptr, nullptr,
