@@ -388,7 +388,11 @@ def main():
                         help="at least so many (default: 1)")
     parser.add_argument("--seen", type=int, default=10,
                         help="tshark must see so many FPDUs (default: 10)")
+    parser.add_argument("--opaque", action="store_true",
+                        help="ULPDUs are an application's own, not DDP")
     args = parser.parse_args()
+    if args.opaque:
+        OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = judge(args)
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
     for reason in reasons:

@@ -16,3 +16,166 @@ socket_cases() {
 	[[ ${LAB_LANE:-stock} == stock ]] || slow=(--slow)
 	lab_check "all cases of the sockets" "$socket_bin/socket_test" "${slow[@]}" "$@"
 }
+
+# socket_said LOG TEXT
+socket_said() {
+	grep -qF -- "$2" "$LAB_OUT/$1.log" || {
+		echo "$1.log has no: $2"
+		return 1
+	}
+}
+
+# --- mpa-nc -----------------------------------------------------------------------
+
+# nc_pair LABEL WANTED SERVER_OPTIONS CLIENT_OPTIONS: both read their standard
+# input from $LAB_OUT/{server,client}.in and write to .stdout there; the client
+# ends with that status.
+nc_pair() {
+	local label=$1 wanted=$2 server client status=0
+	read -r -a server <<< "$3"
+	read -r -a client <<< "$4"
+	lab_spawn server h2 bash -c 'in=$1 out=$2; shift 2; exec "$@" < "$in" > "$out"' \
+		- "$LAB_OUT/server.in" "$LAB_OUT/server.stdout" \
+		"$socket_bin/mpa-nc" -v -l "${server[@]}" 7100
+	lab_wait_listen h2 7100
+	lab_spawn client h1 bash -c 'in=$1 out=$2; shift 2; exec "$@" < "$in" > "$out"' \
+		- "$LAB_OUT/client.in" "$LAB_OUT/client.stdout" \
+		"$socket_bin/mpa-nc" -v "${client[@]}" 10.77.0.2 7100
+	lab_join client "$socket_limit" || status=$?
+	lab_is "mpa-nc, $label: client" "$status" "$wanted"
+	status=0
+	lab_join server "$socket_limit" || status=$?
+	lab_is "mpa-nc, $label: server" "$status" "${5:-0}"
+}
+
+# nc_same LABEL: each got what the other one had.
+nc_same() {
+	lab_check "mpa-nc, $1: there" cmp "$LAB_OUT/client.in" "$LAB_OUT/server.stdout"
+	lab_check "mpa-nc, $1: back" cmp "$LAB_OUT/server.in" "$LAB_OUT/client.stdout"
+}
+
+nc_lines() {
+	printf 'one\n\ntwo\n' > "$LAB_OUT/client.in"
+	printf 'a\nb\n' > "$LAB_OUT/server.in"
+	nc_pair lines 0 "-d welcome" "--data-hex 00ff"
+	nc_same lines
+	lab_check "mpa-nc tells the Request's data" \
+		socket_said server 'private data of the peer, 2 octets: \x00\xff'
+	lab_check "mpa-nc tells the Reply's data" socket_said client 'welcome'
+	lab_check "mpa-nc counts" socket_said client 'sent 3 FPDUs'
+}
+
+nc_blocks() {
+	head -c 300000 "$socket_bin/mpa-nc" > "$LAB_OUT/client.in"
+	head -c 1001 "$socket_bin/mpa-nc" > "$LAB_OUT/server.in"
+	nc_pair "blocks with Markers" 0 "-m -b 1000" "-m -b 0 -P"
+	nc_same "blocks with Markers"
+	lab_check "mpa-nc tells of Markers" \
+		socket_said client 'Markers sent: yes, received: yes'
+	nc_pair "blocks of revision 2" 0 "-b 7 -r 2" "-b 1400 -r 2"
+	nc_same "blocks of revision 2"
+	lab_check "mpa-nc tells the revision" socket_said client 'revision 2'
+}
+
+nc_refused() {
+	: > "$LAB_OUT/client.in"
+	: > "$LAB_OUT/server.in"
+	nc_pair rejected 3 "-x -d no" ""
+	lab_check "mpa-nc tells the reason" socket_said client 'of the peer, 2 octets: no'
+	printf '%070000d\n' 1 > "$LAB_OUT/client.in"
+	nc_pair "a line that is too long" 1 "" ""
+	lab_check "mpa-nc says so" socket_said client 'longer than the MULPDU'
+	lab_is "mpa-nc, nobody listens" \
+		"$(lab_status ip netns exec h1 "$socket_bin/mpa-nc" 10.77.0.2 7101)" 1
+	lab_is "mpa-nc, no such host" \
+		"$(lab_status "$socket_bin/mpa-nc" -w 1 nowhere.invalid 7101)" 1
+	lab_is "mpa-nc, a wrong command line" \
+		"$(lab_status "$socket_bin/mpa-nc" --nonsense)" 2
+	lab_is "mpa-nc, a port and no host" "$(lab_status "$socket_bin/mpa-nc" 7101)" 2
+}
+
+lab_status() {
+	local status=0
+	"$@" > /dev/null 2>&1 < /dev/null || status=$?
+	echo "$status"
+}
+
+# --- mpa-echo ------------------------------------------------------------------------
+
+# echo_pair LABEL OPTIONS [CONNECTIONS]
+echo_pair() {
+	local label=$1 options n=${3:-2}
+	read -r -a options <<< "$2"
+	lab_spawn echod h2 "$socket_bin/mpa-echo" --server "${options[@]}" 7000
+	lab_wait_listen h2 7000
+	lab_spawn echo h1 bash -c \
+		'for ((n = 0; n < $1; n++)); do echo connect 200; done | "${@:2}"' - "$n" \
+		"$socket_bin/mpa-echo" --client --commands "${options[@]}" 10.77.0.2 7000
+	lab_check "mpa-echo, $label" lab_join echo "$socket_limit"
+	lab_is "mpa-echo, $label: connections" \
+		"$(grep -c 'ended after 200 ULPDUs' "$LAB_OUT/echod.log")" "$n"
+	lab_check "mpa-echo, $label: still there" lab_running echod
+	lab_kill echod
+}
+
+# One server, and clients of both families at once.
+echo_many() {
+	local n address
+	lab_spawn echod h2 "$socket_bin/mpa-echo" --server :: 7000
+	lab_wait_listen h2 7000
+	for n in {1..8}; do
+		address=10.77.0.2
+		((n % 2)) || address=fd77::2
+		lab_spawn "echo$n" h1 "$socket_bin/mpa-echo" --client "$address" 7000
+	done
+	for n in {1..8}; do
+		lab_check "mpa-echo: client $n of 8" lab_join "echo$n" "$socket_limit"
+	done
+	lab_kill echod
+}
+
+socket_tools() {
+	nc_lines
+	nc_blocks
+	nc_refused
+	echo_pair plain ""
+	echo_pair "revision 2 with Markers" "-m -2"
+	echo_many
+}
+
+# --- the wire ----------------------------------------------------------------------------
+
+# What applications send is not DDP, and tshark shall not look for it.
+socket_wire() {
+	capture_real_segments h1 h2
+	capture_start socket h2
+	echo_pair "captured" "" 3
+	capture_judge socket --opaque --aligned --connections 3 --seen 1000
+	capture_start socket-markers h2
+	echo_pair "captured with Markers" "-m" 3
+	capture_judge socket-markers --opaque --aligned --markers-from both --connections 3
+}
+
+# --- the module ---------------------------------------------------------------------------
+
+# It stays as long as a socket does, goes then, and comes by itself.
+socket_module() {
+	lab_spawn echod h2 "$socket_bin/mpa-echo" --server 7000
+	lab_wait_listen h2 7000
+	lab_refuse "the module stays while a socket listens" modprobe -r mpa
+	lab_spawn client h1 bash -c "sleep 600 | $socket_bin/mpa-nc 10.77.0.2 7000"
+	lab_wait 30 socket_said echod operational
+	lab_kill client
+	lab_spawn client h1 bash -c "exec $socket_bin/mpa-nc 10.77.0.2 7000 < <(sleep 600)"
+	lab_wait 30 socket_said echod '2 operational'
+	lab_kill echod KILL
+	lab_refuse "the module stays while a socket is connected" modprobe -r mpa
+	lab_kill client KILL
+	lab_check "the module is unused" lab_wait 30 lab_gone lab_module_users mpa
+	lab_check "the module goes" modprobe -r mpa
+	lab_is "without privilege it does not come" \
+		"$(lab_status setpriv --reuid=65534 --clear-groups \
+			"$socket_bin/mpa-echo" --server 7001)" 1
+	lab_refuse "it is not there" test -d /sys/module/mpa
+	echo_pair "the module comes by itself" ""
+}

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The cases of the socket interface under KASAN, lockdep and kmemleak, without
+# those that only repeat themselves at length; the tools, and the module's life.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/socket.sh"
+
+lab_hosts 2
+lab_do modprobe mpa
+if (($#)); then
+	socket_cases "$@"
+	exit
+fi
+socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' \
+	'start:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
+	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
+	'errors: [!t]*' 'epoll:*' 'io_uring:*' 'life:*' 'diag:*' 'much: two*'
+socket_tools
+socket_module
