@@ -128,8 +128,8 @@ static void op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	struct mpa_usock *us = mpa_priv(conn);
 
 	err = error_of(us, code, err);
-	/* Before full operation no end is an orderly one. */
-	if (!us->operational && !err)
+	/* Before full operation no end is an orderly one, wherever it comes. */
+	if (!us->operational && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;
 	end(us, code, err);
 }
@@ -506,6 +506,8 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	}
 	us->role = role;
 	WRITE_ONCE(us->on, true);
+	/* TCP would not tell of a ULPDU that is shorter. */
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	release_sock(sk);
 	ret = start_stream(us);
 	lock_sock(sk);

@@ -72,6 +72,16 @@ static int usock_shutdown(struct socket *sock, int how)
 	return mpa_usock_base_ops(sock)->shutdown(sock, how);
 }
 
+/* Octets of the stream mean nothing to who receives ULPDUs. */
+static int usock_set_rcvlowat(struct sock *sk, int val)
+{
+	struct mpa_usock *us = mpa_usock_of(sk);
+
+	if (us && us->on)
+		return 0;
+	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
+}
+
 static bool enter_plain(struct mpa_usock *us)
 {
 	bool plain;
@@ -126,6 +136,7 @@ static void fill(struct mpa_ops_copy *copy, const struct proto_ops *base)
 	ops->ioctl = mpa_usock_ioctl;
 	ops->setsockopt = mpa_usock_setsockopt;
 	ops->getsockopt = mpa_usock_getsockopt;
+	ops->set_rcvlowat = usock_set_rcvlowat;
 	ops->sendmsg = mpa_usock_sendmsg;
 	ops->recvmsg = mpa_usock_recvmsg;
 	ops->splice_read = usock_splice_read;

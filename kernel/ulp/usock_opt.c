@@ -235,11 +235,15 @@ static u8 state_of(const struct mpa_usock *us)
 		[MPA_CONN_EXITED]	= MPA_STATE_FAILED,
 		[MPA_CONN_CLOSED]	= MPA_STATE_CLOSED,
 	};
+	const struct sock *sk = us->conn->sk;
 
 	if (us->listener)
 		return MPA_STATE_LISTENING;
 	if (us->rejected)
 		return MPA_STATE_REJECTED;
+	/* The peer has ended, and we need not. */
+	if (us->operational && inet_sk_state_load(sk) == TCP_CLOSE_WAIT)
+		return MPA_STATE_RECEIVE_ENDED;
 	return mpa_usock_failed(us) ? MPA_STATE_FAILED :
 				      states[READ_ONCE(us->conn->state)];
 }
