@@ -137,9 +137,10 @@ CASE("errors: a wrong Marker, after good FPDUs")
 			Running running(as, with_markers());
 			MarkedStream stream;
 
-			running.wire.send(stream.fpdu(pattern(100)) +
-					  stream.fpdu(pattern(1000), wrong) +
-					  stream.fpdu(pattern(10)));
+			auto octets = stream.fpdu(pattern(100));
+			octets = octets + stream.fpdu(pattern(1000), wrong);
+			octets = octets + stream.fpdu(pattern(10));
+			running.wire.send(octets);
 			expect_ulpdu(running.ours, pattern(100));
 			expect_error(running.ours, EPROTO, mpa::error_kind::marker);
 			is(must(running.ours.stats(), "counts").rx_marker_errors, 1u,
@@ -265,12 +266,24 @@ CASE("errors: the peer is silent for too long")
 	expect_error(running.ours, ETIMEDOUT, mpa::error_kind::tcp);
 }
 
-CASE("errors: the longest ULPDU that a length can say")
+CASE("errors: a length beyond the longest ULPDU")
+{
+	for (const std::size_t size : {64769, 65535}) {
+		const Row row(size);
+		Running running(role::initiator);
+
+		running.wire.send(mpa::octets(fpdu(pattern(size))).first(100));
+		expect_error(running.ours, EPROTO, mpa::error_kind::marker);
+		last_word(running);
+	}
+}
+
+CASE("errors: the longest ULPDU, in any receive buffer")
 {
 	for (const auto buffers : {Buffers{}, Buffers{0, 4096}}) {
 		const Row row("SO_RCVBUF", buffers.receive);
 		Running running(role::initiator, {}, flag_crc, buffers);
-		const auto longest = pattern(65535);
+		const auto longest = pattern(64768);
 		std::jthread sending([&] {
 			running.wire.send(fpdu(longest) + fpdu(mpa::bytes("next")));
 		});

@@ -59,9 +59,9 @@ inline std::string_view text(octets data) noexcept
 inline constexpr std::size_t private_data_max = 512;
 // Longest last message of streaming mode.
 inline constexpr std::size_t last_message_max = 4096;
-// Longest ULPDU that a peer may send (RFC 5044 section 4.2 has 16 bits for it):
-// a buffer of this size never truncates.
-inline constexpr std::size_t ulpdu_max = 65535;
+// Longest ULPDU that a peer may send (RFC 5044 section 3 leaves room for the
+// rest of its FPDU): a buffer of this size never truncates.
+inline constexpr std::size_t ulpdu_max = 64768;
 
 // A file descriptor and the duty to close it.
 class descriptor {
