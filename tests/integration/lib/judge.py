@@ -318,7 +318,7 @@ def judge_flow(name, flow, start, asked, args):
     walk(flow, flow.stream(), start, marked)
     if marked and flow.fpdus and not flow.markers:
         raise Bad(f"{name} sent no Marker")
-    if flow.versions - {args.version}:
+    if not args.opaque and flow.versions - {args.version}:
         raise Bad(f"{name} speaks DDP and RDMAP {flow.versions}")
     if asked:
         flow.seen = count_visible(flow, start)
