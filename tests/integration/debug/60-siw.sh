@@ -62,16 +62,16 @@ mixed_perf() {
 
 # mixed_run NAME CLIENT SERVER [TOOL...]
 mixed_run() {
-	local name=$1 client=$2 server=$3 size tool
+	local name=$1 from=$2 to=$3 size tool
 	shift 3
 	capture_start "$name" h1
 	for size in "${list_rping_sizes[@]}"; do
-		mixed_ping "$client" "$server" "$size"
+		mixed_ping "$from" "$to" "$size"
 	done
 	for tool in "$@"; do
-		mixed_perf "$client" "$server" "$tool"
+		mixed_perf "$from" "$to" "$tool"
 	done
-	mixed_stream "$client" "$server"
+	mixed_stream "$from" "$to"
 	# perftest makes a connection of its own to agree on things.
 	capture_judge "$name" \
 		--connections $((${#list_rping_sizes[@]} + 2 * $# + 1))
