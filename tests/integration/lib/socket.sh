@@ -94,6 +94,25 @@ nc_refused() {
 	lab_is "mpa-nc, a port and no host" "$(lab_status "$socket_bin/mpa-nc" 7101)" 2
 }
 
+# One server for several clients, of which one is not served in time.
+nc_kept() {
+	local n
+	lab_spawn server h2 "$socket_bin/mpa-nc" -v -l -k -c -w 1 7100
+	lab_wait_listen h2 7100
+	for n in 1 2; do
+		lab_is "mpa-nc, kept open: client $n" "$(lab_status ip netns exec h1 \
+			"$socket_bin/mpa-nc" -p -r 2 -n 10.77.0.2 7100)" 0
+	done
+	lab_spawn silent h1 bash -c 'exec 3<> /dev/tcp/10.77.0.2/7100; sleep 60'
+	lab_check "mpa-nc, kept open: a silent client" \
+		lab_wait 30 socket_said server 'nothing came from the peer in time'
+	lab_is "mpa-nc, kept open: client 3" "$(lab_status ip netns exec h1 \
+		"$socket_bin/mpa-nc" -P 10.77.0.2 7100)" 0
+	lab_check "mpa-nc, kept open: still there" lab_running server
+	lab_kill silent KILL
+	lab_kill server
+}
+
 lab_status() {
 	local status=0
 	timeout 30 "$@" > /dev/null 2>&1 < /dev/null || status=$?
@@ -138,6 +157,7 @@ socket_tools() {
 	nc_lines
 	nc_blocks
 	nc_refused
+	nc_kept
 	echo_pair plain ""
 	echo_pair "revision 2 with Markers" "-m -2"
 	echo_many
