@@ -77,6 +77,7 @@ void mpa_cm_params(const struct mpa_dev *dev, u32 ird, u32 ord,
 {
 	*p = mpa_cm_defaults.params;
 	p->markers = READ_ONCE(dev->ask_markers);
+	p->crc = READ_ONCE(dev->prefer_crc);
 	p->permissive = READ_ONCE(dev->permissive);
 	p->rev = min_t(u8, READ_ONCE(dev->mpa_rev), p->rev);
 	p->ird = min_t(u32, ird, p->ird);
@@ -207,9 +208,12 @@ static struct ib_client mpa_cm_client = {
  * @dev: the device
  *
  * Makes files in /sys/kernel/debug/mpa_rnic/<name>, for new connections:
- * markers, whether they ask the peer for Markers; permissive, whether they
- * serve peers of revision 0; revision, the highest to speak (0: what the RDMA
- * Consortium specified and nothing else). A makeshift, until that can be
+ * markers, whether they ask the peer for Markers; crc, whether they prefer
+ * CRCs, without which there are none only if the peer does not want them
+ * either (RFC 5044 section 4.4); permissive, whether they serve peers of
+ * revision 0; revision, the highest to speak (0: what the RDMA Consortium
+ * specified and nothing else, with CRCs in any case). For root, as section 4.4
+ * leaves CRCs to the administrator. A makeshift, until that can be
  * configured by netlink; the directory keeps the name the device has now.
  */
 void mpa_cm_dev_add(struct mpa_dev *dev)
@@ -217,6 +221,7 @@ void mpa_cm_dev_add(struct mpa_dev *dev)
 	dev->debugfs = debugfs_create_dir(dev_name(&dev->ibdev.dev),
 					  mpa_debugfs);
 	debugfs_create_bool("markers", 0600, dev->debugfs, &dev->ask_markers);
+	debugfs_create_bool("crc", 0600, dev->debugfs, &dev->prefer_crc);
 	debugfs_create_bool("permissive", 0600, dev->debugfs, &dev->permissive);
 	debugfs_create_u8("revision", 0600, dev->debugfs, &dev->mpa_rev);
 }

@@ -53,6 +53,8 @@ enum {
  *	listen.c
  * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
  * @ask_markers: new connections ask the peer for Markers; read unlocked
+ * @prefer_crc: new connections prefer CRCs, and do without only if the peer
+ *	does not want them either; read unlocked
  * @permissive: new connections take up the RDMA Consortium's protocols with a
  *	peer that knows no others; read unlocked
  * @mpa_rev: highest revision of MPA new connections speak, or %MPA_REV_RDMAC
@@ -84,6 +86,7 @@ struct mpa_dev {
 	struct list_head listeners;
 	u8 cm_gone;
 	bool ask_markers;
+	bool prefer_crc;
 	bool permissive;
 	u8 mpa_rev;
 	struct dentry *debugfs;

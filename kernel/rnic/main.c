@@ -203,6 +203,7 @@ static void rnic_init(struct mpa_dev *dev, struct net_device *netdev)
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	mutex_init(&dev->ep_lock);
+	dev->prefer_crc = true;
 	dev->mpa_rev = MPA_REV_2;
 	INIT_LIST_HEAD(&dev->eps);
 	INIT_LIST_HEAD(&dev->listeners);
