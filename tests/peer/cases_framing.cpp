@@ -24,8 +24,8 @@ Octets any_ulpdu(Session &s, std::size_t payload)
 // What comes back for it.
 void take_echo(Session &s, const Octets &ulpdu)
 {
-	if (s.env.kind == Kind::socket && s.next_ulpdu("an echo") != ulpdu)
-		throw Mismatch("another echo");
+	if (s.env.kind == Kind::socket)
+		s.take_echo(ulpdu);
 }
 
 Step whole(std::size_t payload, const Fault &fault = {})

@@ -141,6 +141,9 @@ public:
 	Octets send_message(const Octets &payload, std::uint8_t opcode = op_send);
 	Octets receive_message();
 	void echo(std::size_t size = 64);
+	// What a socket sends back for a ULPDU: the same octets, in pieces if
+	// they are more than its MULPDU.
+	void take_echo(const Octets &ulpdu);
 	Octets write(std::uint64_t offset, const Octets &payload);
 	Octets read_request(std::uint32_t size, std::uint32_t stag,
 			    std::uint64_t at);

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The peer of 52-peer against the socket interface, as Responder and as
+# Initiator, without Markers and with: the outcome on the wire, what the
+# application is told, and that good connections are served afterwards. Module
+# mpa alone, no RDMA device.
+#
+#	+---------h1---------+        +---------h2---------+
+#	| mpa-peer           |--------| socket-target, two |
+#	+--------------------+        +--------------------+
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/objects.sh"
+
+peer_program=$MPA_REPO/build/bin/mpa-peer
+target_program=$MPA_REPO/build/bin/socket-target
+
+# Ports of a target: where it listens, and takes orders.
+declare -A target_port=([plain]=7600 [markers]=7610)
+declare -A control_port=([plain]=7601 [markers]=7611)
+
+# target_start NAME [OPTION...]
+target_start() {
+	local name=$1
+	shift
+	lab_spawn "$name" h2 "$target_program" "$@" 10.77.0.2 \
+		"${target_port[$name]}" "${control_port[$name]}"
+	lab_wait_listen h2 "${control_port[$name]}" 60
+}
+
+# peer_run TARGET LABEL ROLE [OPTION|GLOB...]: what the peer says is shown; the
+# lines of its results come with a plan of their own.
+peer_run() {
+	local target=$1 label=$2 role=$3 status=0
+	shift 3
+	echo "+ [h1] mpa-peer run --kind socket --role $role $*"
+	ip netns exec h1 "$peer_program" run --kind socket --role "$role" \
+		--target "10.77.0.2:${target_port[$target]}" \
+		--control "10.77.0.2:${control_port[$target]}" \
+		--here 10.77.0.1 --jobs 32 "$@" \
+		| tee "$LAB_OUT/peer-$label.log" || status=$?
+	lab_true "$label: every case ends as it must" "status == 0"
+	target_is_well "$target" "$label"
+}
+
+# target_says_ok PORT: in the namespace of who may ask.
+target_says_ok() {
+	local line
+	exec {target_fd}<> "/dev/tcp/10.77.0.2/$1"
+	echo check >&"$target_fd"
+	read -r -t 20 line <&"$target_fd"
+	exec {target_fd}>&-
+	echo "target: $line"
+	[[ $line == "ok 0 open" ]]
+}
+
+# What has ended on the wire may be a little later over for the application.
+target_is_well() {
+	lab_check "$2: the target has no connection left, and no complaint" \
+		lab_wait 15 ip netns exec h1 bash -c "$(declare -f target_says_ok)
+			target_says_ok ${control_port[$1]}"
+	lab_check "$2: the target runs" lab_running "$1"
+}
+
+lab_hosts 2
+lab_do modprobe mpa
+target_start plain
+target_start markers --markers
+
+# Cases by hand: a role, and patterns.
+if (($#)); then
+	peer_run plain "$1" "$@"
+	exit
+fi
+
+for role in initiator responder; do
+	peer_run plain "$role" "$role"
+	peer_run markers "$role-markers" "$role" --markers
+done
+
+lab_kill plain
+lab_kill markers
+sockets_gone "after the targets have ended" h1 h2
+lab_check "the module has no user any more" \
+	lab_wait 15 lab_gone lab_module_users mpa

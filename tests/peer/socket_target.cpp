@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What mpa-peer aims at: an application on the socket interface that serves any
+// number of connections, in whatever way they end.
+//
+//	socket-target [--markers] ADDR PORT CONTROL_PORT
+//
+// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT, a line to a TCP
+// connection:
+//
+//	connect ADDR PORT MODE	connects; lines say what comes of it:
+//				"established", "rejected ERR OCTETS",
+//				"failed ERR", "disconnected"
+//	check			answers "ok", or "bad" and what is
+//
+// The last octet of a Request's private data, or MODE, says what to do (see
+// Mode in session.hpp). A ULPDU is answered by the same octets, in pieces if
+// they are more than MULPDU. What is looked after besides: that an error is the
+// same each time it is asked for, that MPA_SO_INFO tells the same reason, and
+// that no octet is received twice or lost in between.
+//
+// One thread, epoll and non-blocking sockets: a connection holds one ULPDU.
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/epoll.h>
+
+#include <mpa/mpa.hpp>
+#include <mpa/tcp.hpp>
+
+#include "session.hpp"
+
+namespace {
+
+using namespace peer;
+
+constexpr std::size_t refusal_size = 100;
+constexpr auto thinking_time = milliseconds(1000);
+
+// Complaints that a check order reports.
+std::string complaints;
+
+void complain(const std::string &what)
+{
+	std::printf("BAD %s\n", what.c_str());
+	// An answer is one line that somebody reads.
+	if (complaints.size() < 4096)
+		complaints += " " + what + ";";
+}
+
+std::string name_of(std::error_code error)
+{
+	const char *name = ::strerrorname_np(error.value());
+
+	return name ? name : std::to_string(error.value());
+}
+
+bool would_wait(std::error_code error)
+{
+	return error == std::errc::resource_unavailable_try_again;
+}
+
+// Without descriptors or memory there is nothing to test any more.
+template <typename T> T must(mpa::result<T> got, const char *what)
+{
+	if (!got)
+		throw std::system_error(got.error(), what);
+	return *std::move(got);
+}
+
+void must(const mpa::result<void> &done, const char *what)
+{
+	if (!done)
+		throw std::system_error(done.error(), what);
+}
+
+// The reason that MPA_SO_INFO must have for what a call reported.
+bool fits(mpa::error_kind kind, std::error_code error)
+{
+	if (error == std::errc::bad_message)
+		return kind == mpa::error_kind::crc;
+	if (error == std::errc::protocol_error)
+		return kind == mpa::error_kind::marker;
+	return kind == mpa::error_kind::tcp;
+}
+
+// Who has ordered a connection, and reads what comes of it.
+struct Customer {
+	mpa::descriptor fd;
+	std::string received;
+
+	void tell(const std::string &line) const
+	{
+		const auto words = line + "\n";
+		// One that has gone does not want to know.
+		(void)!::send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL);
+	}
+};
+
+// A connection, from TCP's beginning to its end.
+class Connection {
+public:
+	// What is waited for next; gone: it is over.
+	enum class Next { nothing, connected, started, readable, writable, gone };
+
+	// One that was accepted from the listener.
+	Connection(mpa::socket socket, unsigned long number)
+		: number_(number), socket_(std::move(socket))
+	{
+	}
+
+	// One that was ordered: TCP is on its way.
+	Connection(mpa::descriptor tcp, unsigned long number, Mode mode,
+		   const mpa::params &params, std::shared_ptr<Customer> customer)
+		: number_(number), tcp_(std::move(tcp)), mode_(mode),
+		  params_(params), customer_(std::move(customer)),
+		  next_(Next::connected)
+	{
+	}
+
+	int fd() const { return tcp_ ? tcp_.get() : socket_.fd(); }
+	Next next() const { return next_; }
+	// When a Request is to be answered that waits for that.
+	std::optional<Time> due() const { return due_; }
+
+	void handle(std::uint32_t events)
+	{
+		switch (next_) {
+		case Next::connected:
+			next_ = connected();
+			break;
+		case Next::started:
+			next_ = started(events);
+			break;
+		case Next::readable:
+			next_ = read();
+			break;
+		case Next::writable:
+			next_ = flush();
+			break;
+		case Next::nothing:
+			next_ = ended_meanwhile(events);
+			break;
+		case Next::gone:
+			break;
+		}
+	}
+
+	void think_over()
+	{
+		due_.reset();
+		next_ = accept();
+	}
+
+private:
+	// Fairness: ULPDUs of one connection before the next one's turn.
+	static constexpr int turn = 64;
+
+	void tell(const std::string &event) const
+	{
+		std::printf("%lu %s\n", number_, event.c_str());
+		if (customer_)
+			customer_->tell(event);
+	}
+
+	void complain(const std::string &what) const
+	{
+		::complain(std::to_string(number_) + " " + what);
+	}
+
+	Next failed(std::error_code error)
+	{
+		tell("failed " + name_of(error));
+		return Next::gone;
+	}
+
+	Next connected()
+	{
+		int error = 0;
+		socklen_t size = sizeof(error);
+
+		if (::getsockopt(tcp_.get(), SOL_SOCKET, SO_ERROR, &error, &size))
+			return failed(mpa::last_error());
+		if (error)
+			return failed({error, std::generic_category()});
+		auto attached = mpa::socket::attach(std::move(tcp_));
+		if (!attached)
+			return failed(attached.error());
+		socket_ = *std::move(attached);
+		if (auto set = socket_.set_params(params_); !set)
+			return failed(set.error());
+		auto done = socket_.start(mpa::role::initiator);
+		if (done.error() != std::errc::operation_in_progress)
+			return failed(done.error());
+		return Next::started;
+	}
+
+	// The startup exchange has got somewhere.
+	Next started(std::uint32_t events)
+	{
+		if (auto error = socket_.pending_error())
+			return not_started(error);
+		if (events & EPOLLPRI)
+			return answer();
+		if (customer_ && events & EPOLLOUT)
+			return operational();
+		// A peer that was gone before it was accepted has no Request.
+		auto got = socket_.receive(buffer_);
+		if (got)
+			complain("a ULPDU before there is a Request");
+		else if (would_wait(got.error()))
+			return Next::started;
+		return failed(got.error());
+	}
+
+	Next not_started(std::error_code error)
+	{
+		const auto info = socket_.info();
+		const bool rejected = error == std::errc::connection_refused;
+		const auto wanted = rejected ? mpa::state::rejected
+					     : mpa::state::failed;
+
+		if (!info)
+			complain("no MPA_SO_INFO after " + name_of(error));
+		else if (info->state != wanted)
+			complain(name_of(error) + " in state " +
+				 std::string(mpa::name(info->state)));
+		if (!rejected) {
+			check_sticky(error);
+			return failed(error);
+		}
+		tell("rejected " + std::to_string(-error.value()) + " " +
+		     std::to_string(info ? info->peer_data_size : 0));
+		return Next::gone;
+	}
+
+	Next answer()
+	{
+		const auto data = socket_.peer_data();
+
+		if (!data)
+			return failed(data.error());
+		if (!data->empty())
+			mode_ = static_cast<Mode>(data->view().back());
+		if (mode_ == Mode::reject)
+			return reject();
+		if (mode_ != Mode::slow)
+			return accept();
+		due_ = Clock::now() + thinking_time;
+		return Next::nothing;
+	}
+
+	Next accept()
+	{
+		if (auto done = socket_.accept_request(); !done)
+			return failed(done.error());
+		return operational();
+	}
+
+	Next reject()
+	{
+		std::array<std::byte, refusal_size> why;
+
+		why.fill(std::byte{0x4a});
+		if (auto done = socket_.reject_request(why); !done)
+			return failed(done.error());
+		tell("refused");
+		return Next::gone;
+	}
+
+	Next operational()
+	{
+		tell("established");
+		if (mode_ == Mode::deaf)
+			return Next::nothing;
+		if (mode_ != Mode::speak)
+			return read();
+		const auto words = mpa::bytes("I speak first");
+		std::ranges::copy(words, buffer_.begin());
+		pending_ = mpa::octets(buffer_).first(words.size());
+		return flush();
+	}
+
+	Next ended_meanwhile(std::uint32_t events)
+	{
+		if (!(events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)))
+			return Next::nothing;
+		// Who thinks about a Request hears of the end when answering.
+		if (due_ && !(events & (EPOLLERR | EPOLLHUP)))
+			return Next::nothing;
+		tell("disconnected");
+		return Next::gone;
+	}
+
+	Next read()
+	{
+		for (int n = 0; n < turn; n++) {
+			const auto got = socket_.receive(buffer_);
+
+			if (!got && would_wait(got.error()))
+				return Next::readable;
+			if (!got || got->end)
+				return over(got.error());
+			if (got->truncated)
+				complain("a ULPDU longer than there can be");
+			pending_ = mpa::octets(buffer_).first(got->size);
+			if (const auto next = flush_some(); next != Next::readable)
+				return next;
+		}
+		return Next::readable;
+	}
+
+	// Nothing more will come; @error 0: in good order.
+	Next over(std::error_code error)
+	{
+		const auto info = socket_.info();
+
+		if (!info)
+			complain("no MPA_SO_INFO after " + name_of(error));
+		else if (error && (info->error != error ||
+				   !fits(info->kind, error)))
+			complain("MPA_SO_INFO does not tell of " + name_of(error));
+		check_sticky(error);
+		std::printf("%lu ended: %s\n", number_, name_of(error).c_str());
+		tell("disconnected");
+		return Next::gone;
+	}
+
+	void check_sticky(std::error_code error)
+	{
+		const auto again = socket_.receive(buffer_);
+
+		if (again.error() != error || (again && !again->end))
+			complain("first " + name_of(error) + ", then " +
+				 (again ? "a ULPDU" : name_of(again.error())));
+	}
+
+	// What was to be sent goes before more is read.
+	Next flush()
+	{
+		const auto next = flush_some();
+
+		return next == Next::readable ? read() : next;
+	}
+
+	Next flush_some()
+	{
+		while (pending_) {
+			const std::size_t most = socket_.mulpdu().value_or(0);
+			const auto piece = pending_->first(
+				std::min(pending_->size(), most ? most : 1));
+			const auto sent = socket_.send(piece);
+
+			if (!sent && would_wait(sent.error()))
+				return Next::writable;
+			// The path may have become narrower a moment ago.
+			if (!sent && sent.error() == std::errc::message_size &&
+			    socket_.mulpdu().value_or(most) < most)
+				continue;
+			if (!sent)
+				return cut_off(sent.error());
+			pending_ = pending_->subspan(piece.size());
+			if (pending_->empty())
+				pending_.reset();
+		}
+		return Next::readable;
+	}
+
+	// The peer does not take its echo any more.
+	Next cut_off(std::error_code error)
+	{
+		if (error != std::errc::broken_pipe &&
+		    error != std::errc::connection_reset)
+			complain("sending fails: " + name_of(error));
+		std::printf("%lu cut off: %s\n", number_, name_of(error).c_str());
+		tell("disconnected");
+		return Next::gone;
+	}
+
+	unsigned long number_;
+	mpa::descriptor tcp_;	// until it is attached
+	mpa::socket socket_;
+	Mode mode_ = Mode::echo;
+	mpa::params params_;
+	std::shared_ptr<Customer> customer_;
+	Next next_ = Next::started;
+	std::optional<Time> due_;
+	std::vector<std::byte> buffer_{mpa::ulpdu_max};
+	std::optional<mpa::octets> pending_; // part of buffer_
+};
+
+class Target {
+public:
+	Target(const std::string &address, const std::string &port,
+	       const std::string &control_port, const mpa::params &params);
+	void run();
+
+private:
+	void watch(int how, int fd, std::uint32_t events);
+	void listen_again();
+	void handle(const epoll_event &event);
+	void accept();
+	void new_customer();
+	void serve(int fd);
+	void order(const std::shared_ptr<Customer> &customer,
+		   const std::string &line);
+	void connect(const std::shared_ptr<Customer> &customer,
+		     const Address &to, Mode mode);
+	void add(std::unique_ptr<Connection> connection);
+	void go_on(int fd, std::uint32_t events);
+	void answer_late();
+	static std::uint32_t events_of(Connection::Next next);
+
+	mpa::params params_;
+	mpa::descriptor poll_;
+	mpa::socket listener_;
+	mpa::descriptor control_;
+	bool full_ = false;
+	unsigned long number_ = 0;
+	std::map<int, std::unique_ptr<Connection>> connections_;
+	std::map<int, std::shared_ptr<Customer>> customers_;
+};
+
+Target::Target(const std::string &address, const std::string &port,
+	       const std::string &control_port, const mpa::params &params)
+	: params_(params), poll_(::epoll_create1(EPOLL_CLOEXEC)),
+	  listener_(must(mpa::socket::attach(
+				 must(mpa::tcp::listen(address, port), "listen")),
+			 "attach"))
+{
+	must(listener_.set_params(params), "set_params");
+	must(listener_.set_blocking(false), "set_blocking");
+	must(listener_.start(mpa::role::responder), "start");
+	// Who can give orders can rely on all that is above.
+	control_ = must(mpa::tcp::listen(address, control_port), "listen");
+	if (::fcntl(control_.get(), F_SETFL, O_NONBLOCK))
+		throw std::system_error(mpa::last_error(), "fcntl");
+	watch(EPOLL_CTL_ADD, listener_.fd(), EPOLLIN);
+	watch(EPOLL_CTL_ADD, control_.get(), EPOLLIN);
+	std::printf("ready\n");
+}
+
+void Target::watch(int how, int fd, std::uint32_t events)
+{
+	epoll_event event{.events = events, .data = {.fd = fd}};
+
+	if (::epoll_ctl(poll_.get(), how, fd, &event))
+		throw std::system_error(mpa::last_error(), "epoll_ctl");
+}
+
+void Target::run()
+{
+	for (;;) {
+		std::array<epoll_event, 64> events;
+		const int count = ::epoll_wait(poll_.get(), events.data(),
+					       events.size(), 50);
+
+		if (count < 0 && errno != EINTR)
+			throw std::system_error(mpa::last_error(), "epoll_wait");
+		if (full_)
+			listen_again();
+		answer_late();
+		for (int n = 0; n < count; n++)
+			handle(events[n]);
+		std::fflush(stdout);
+	}
+}
+
+void Target::listen_again()
+{
+	watch(EPOLL_CTL_MOD, listener_.fd(), EPOLLIN);
+	full_ = false;
+}
+
+void Target::handle(const epoll_event &event)
+{
+	const int fd = event.data.fd;
+
+	if (fd == listener_.fd())
+		accept();
+	else if (fd == control_.get())
+		new_customer();
+	else if (customers_.contains(fd))
+		serve(fd);
+	else if (connections_.contains(fd))
+		go_on(fd, event.events);
+}
+
+// One at a time: a flood of connections is not to starve the others.
+void Target::accept()
+{
+	auto fresh = listener_.accept_connection(SOCK_NONBLOCK);
+
+	if (fresh) {
+		add(std::make_unique<Connection>(*std::move(fresh), ++number_));
+		return;
+	}
+	if (would_wait(fresh.error()) ||
+	    fresh.error() == std::errc::connection_aborted)
+		return;
+	// No descriptor left: one will be, soon.
+	std::printf("accept: %s\n", name_of(fresh.error()).c_str());
+	watch(EPOLL_CTL_MOD, listener_.fd(), 0);
+	full_ = true;
+}
+
+std::uint32_t Target::events_of(Connection::Next next)
+{
+	switch (next) {
+	case Connection::Next::connected:
+		return EPOLLOUT;
+	case Connection::Next::started:
+		return EPOLLIN | EPOLLPRI | EPOLLOUT;
+	case Connection::Next::readable:
+		return EPOLLIN;
+	case Connection::Next::writable:
+		return EPOLLOUT;
+	default:
+		return EPOLLRDHUP;
+	}
+}
+
+void Target::add(std::unique_ptr<Connection> connection)
+{
+	const int fd = connection->fd();
+
+	watch(EPOLL_CTL_ADD, fd, events_of(connection->next()));
+	connections_[fd] = std::move(connection);
+}
+
+void Target::go_on(int fd, std::uint32_t events)
+{
+	auto &connection = *connections_.at(fd);
+
+	connection.handle(events);
+	if (connection.next() == Connection::Next::gone)
+		connections_.erase(fd);
+	else
+		watch(EPOLL_CTL_MOD, fd, connection.due()
+						 ? 0
+						 : events_of(connection.next()));
+}
+
+void Target::answer_late()
+{
+	const auto now = Clock::now();
+
+	for (auto at = connections_.begin(); at != connections_.end();) {
+		const auto here = at++;
+		auto &connection = *here->second;
+
+		if (!connection.due() || *connection.due() > now)
+			continue;
+		connection.think_over();
+		go_on(here->first, 0);
+	}
+}
+
+void Target::new_customer()
+{
+	mpa::descriptor fd(::accept4(control_.get(), nullptr, nullptr,
+				     SOCK_NONBLOCK | SOCK_CLOEXEC));
+
+	if (!fd)
+		return;
+	auto customer = std::make_shared<Customer>();
+	const int number = fd.get();
+	customer->fd = std::move(fd);
+	watch(EPOLL_CTL_ADD, number, EPOLLIN);
+	customers_[number] = std::move(customer);
+}
+
+void Target::serve(int fd)
+{
+	const auto customer = customers_.at(fd);
+	std::array<char, 256> some;
+	const auto n = ::recv(fd, some.data(), some.size(), 0);
+
+	// A connection it has ordered may still have something to tell.
+	if (n <= 0) {
+		::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+		customers_.erase(fd);
+		return;
+	}
+	customer->received.append(some.data(), n);
+	for (std::size_t end; (end = customer->received.find('\n')) !=
+			      std::string::npos;) {
+		const auto line = customer->received.substr(0, end);
+		customer->received.erase(0, end + 1);
+		order(customer, line);
+	}
+}
+
+void Target::order(const std::shared_ptr<Customer> &customer,
+		   const std::string &line)
+{
+	std::array<char, 64> address{};
+	unsigned port = 0;
+	char mode = 0;
+
+	if (line == "check")
+		customer->tell(complaints.empty()
+				       ? "ok " + std::to_string(
+							 connections_.size()) +
+						 " open"
+				       : "bad" + complaints);
+	else if (std::sscanf(line.c_str(), "connect %63s %u %c", address.data(),
+			     &port, &mode) == 3)
+		connect(customer,
+			Address::parse(std::string(address.data()) + ":" +
+				       std::to_string(port)),
+			static_cast<Mode>(mode));
+	else
+		customer->tell("what?");
+}
+
+void Target::connect(const std::shared_ptr<Customer> &customer,
+		     const Address &to, Mode mode)
+{
+	mpa::descriptor tcp(::socket(to.family(),
+				     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				     0));
+
+	if (!tcp || (::connect(tcp.get(), to.raw(), to.length()) &&
+		     errno != EINPROGRESS)) {
+		customer->tell("failed " + name_of(mpa::last_error()));
+		return;
+	}
+	add(std::make_unique<Connection>(std::move(tcp), ++number_, mode, params_,
+					 customer));
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	std::vector<std::string> words(argv + 1, argv + argc);
+	mpa::params params;
+
+	if (!words.empty() && words.front() == "--markers") {
+		params.markers = true;
+		words.erase(words.begin());
+	}
+	if (words.size() != 3) {
+		std::fprintf(stderr,
+			     "usage: %s [--markers] ADDR PORT CONTROL_PORT\n",
+			     argv[0]);
+		return 2;
+	}
+	try {
+		Target target(words[0], words[1], words[2], params);
+
+		std::fflush(stdout);
+		target.run();
+	} catch (const std::exception &error) {
+		std::fprintf(stderr, "socket-target: %s\n", error.what());
+		return 1;
+	}
+}
