@@ -198,9 +198,12 @@ private:
 		socket_ = *std::move(attached);
 		if (auto set = socket_.set_params(params_); !set)
 			return failed(set.error());
+		// The answer may be quicker than the call.
 		auto done = socket_.start(mpa::role::initiator);
+		if (done)
+			return operational();
 		if (done.error() != std::errc::operation_in_progress)
-			return failed(done.error());
+			return not_started(done.error());
 		return Next::started;
 	}
 
@@ -229,9 +232,13 @@ private:
 		const auto wanted = rejected ? mpa::state::rejected
 					     : mpa::state::failed;
 
+		// As with connect(2), the end may follow so close behind
+		// success that only the end is told.
 		if (!info)
 			complain("no MPA_SO_INFO after " + name_of(error));
-		else if (info->state != wanted)
+		else if (info->state != wanted &&
+			 (rejected || info->error != error ||
+			  !fits(info->kind, error)))
 			complain(name_of(error) + " in state " +
 				 std::string(mpa::name(info->state)));
 		if (!rejected) {
