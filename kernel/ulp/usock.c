@@ -283,6 +283,26 @@ static void adopt_ulp(struct sock *sk)
 	icsk->icsk_ulp_ops = &mpa_ulp_ops;
 }
 
+/*
+ * Nobody is there to be told that TCP has ended already, so it must stay told:
+ * as plain TCP the peer's octets would pass for ULPDUs.
+ */
+static void start_child(struct mpa_usock *us)
+{
+	int ret = mpa_usock_start(us, MPA_ROLE_RESPONDER, false);
+	struct sock *sk = us->conn->sk;
+
+	if (!ret || ret == -EINPROGRESS)
+		return;
+	lock_sock(sk);
+	us->role = MPA_ROLE_RESPONDER;
+	WRITE_ONCE(us->on, true);
+	end(us, ret == -ECONNRESET ? MPA_ERROR_CLOSED : MPA_ERROR_STARTUP, ret);
+	/* The start may have taken it, as for a caller. */
+	WRITE_ONCE(sk->sk_err, -ret);
+	release_sock(sk);
+}
+
 /**
  * mpa_usock_adopt - a connection of a listener of ours is being accepted
  * @from: the listener
@@ -311,9 +331,8 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 	lock_sock(sk);
 	bind_to(us, sk);
 	release_sock(sk);
-	/* If TCP has ended already, the first call will tell. */
 	if (start)
-		mpa_usock_start(us, MPA_ROLE_RESPONDER, false);
+		start_child(us);
 	return 0;
 }
 
