@@ -325,8 +325,11 @@ int mpa_tx_begin(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
 
 /**
- * mpa_tx_mulpdu - longest ULPDU a segment takes now
+ * mpa_tx_mulpdu - longest ULPDU a segment takes
  * @conn: the stream, locked
+ *
+ * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
+ * offer some octets more where no SACK options are due.
  *
  * Return: MULPDU (RFC 5044 section 4.5), octets.
  */
@@ -337,6 +340,7 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 
 	mpa_assert_locked(conn);
 	look_at_socket(conn, &view);
+	view.sack_pending = true;
 	mpa_seg_plan(&view, &plan);
 	return mpa_mulpdu(plan.seg_len, conn->tx.markers);
 }
