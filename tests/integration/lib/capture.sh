@@ -11,12 +11,21 @@ capture_start() {
 
 # capture_judge NAME [OPTION...]: ends the capture; options are judge.py's.
 capture_judge() {
-	local name=$1
-	shift
-	lab_capture_end "$name"
-	lab_check "no packet is missing in capture $name" \
-		grep -qE 'received/dropped .*: [1-9][0-9]*/0 ' "$LAB_OUT/$name.log"
-	printf '%s.pcapng %s\n' "$name" "$*" >> "$LAB_OUT/judge.list"
+	capture_end "$1"
+	capture_order "$@"
+}
+
+# capture_end NAME
+capture_end() {
+	lab_capture_end "$1"
+	lab_check "no packet is missing in capture $1" \
+		grep -qE 'received/dropped .*: [1-9][0-9]*/0 ' "$LAB_OUT/$1.log"
+}
+
+# capture_order NAME [OPTION...]: have a capture that has ended judged, in one
+# of perhaps several ways.
+capture_order() {
+	printf '%s.pcapng %s\n' "$1" "${*:2}" >> "$LAB_OUT/judge.list"
 }
 
 # Without offloads the capture shows segments as the wire would.

@@ -33,7 +33,8 @@ OPTIONS = [
 ]
 FIELDS = [
     "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
-    "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "iwarp_mpa.ulpdulength", "_ws.malformed",
+    "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "tcp.window_size",
+    "iwarp_mpa.ulpdulength", "_ws.malformed",
 ]
 
 REQUEST = b"MPA ID Req Frame"
@@ -85,7 +86,8 @@ class Flow:
     one's SYN with RST; dissected: ULPDU lengths that
     tshark found; bad: frames in which it found a bad CRC; fpdus: (offset, end,
     ULPDU length) of what the walk found; versions: of DDP and RDMAP, in their
-    ULPDUs; seen: how many of these tshark can see.
+    ULPDUs; seen: how many of these tshark can see; window: the most octets that
+    it let the other one have under way.
     """
 
     first: int | None = None
@@ -97,6 +99,15 @@ class Flow:
     versions: set = field(default_factory=set)
     markers: int = 0
     seen: int = 0
+    window: int = 0
+
+    def behind(self):
+        """How many segments came behind later ones: reordered, or sent again."""
+        reached, count = 0, 0
+        for segment in self.segments:
+            count += segment.offset < reached
+            reached = max(reached, segment.offset + len(segment.payload))
+        return count
 
     def stream(self):
         """The octets in order; retransmissions must say the same again."""
@@ -187,6 +198,7 @@ def add_segment(flow, values):
         return
     if flow.first is None:
         raise Bad(f"frame {frame} belongs to a connection begun earlier")
+    flow.window = max(flow.window, int(values["tcp.window_size"]))
     payload = bytes.fromhex(values["tcp.payload"].replace(":", ""))
     if payload:
         offset = (sequence - flow.first) % 2**32
@@ -194,8 +206,9 @@ def add_segment(flow, values):
     flow.dissected += map(int, filter(None, values["iwarp_mpa.ulpdulength"].split(",")))
 
 
-def walk(flow, data, start, marked):
-    """Finds and checks the FPDUs after the startup frame."""
+def walk(flow, data, start, marked, with_crc):
+    """Finds and checks the FPDUs after the startup frame. Without CRCs their
+    fields are there, with anything in them."""
     position = start
 
     def at_marker():
@@ -235,7 +248,7 @@ def walk(flow, data, start, marked):
         skip_marker(header)
         covered = data[origin:position]
         crc = int.from_bytes(take(CRC_SIZE, header), "little")
-        if crc != crc32c(covered):
+        if with_crc and crc != crc32c(covered):
             raise Bad(f"the CRC of the FPDU at {origin} is wrong")
         flow.fpdus.append((origin, position, length))
 
@@ -315,7 +328,7 @@ def judge_flow(name, flow, start, asked, args):
     marked = asked or not args.version
     if marked != (args.markers_from in (name, "both")):
         raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
-    walk(flow, flow.stream(), start, marked)
+    walk(flow, flow.stream(), start, marked, args.crc_from != "none")
     if marked and flow.fpdus and not flow.markers:
         raise Bad(f"{name} sent no Marker")
     if not args.opaque and flow.versions - {args.version}:
@@ -328,15 +341,34 @@ def judge_flow(name, flow, start, asked, args):
     return check_aligned(flow, start, marked) if args.aligned else 0
 
 
+def judge_crc_flags(frames, crc_from):
+    """CRCs are used if one side asked for them. A Responder that did not may
+    still say in its Reply that they are."""
+    asked = [bool(frame.flags & FLAG_CRC) for frame in frames]
+    if any(asked) != (crc_from != "none"):
+        raise Bad(f"{'' if any(asked) else 'no '}CRC is used")
+    if crc_from != "any" and asked[0] != (crc_from in ("initiator", "both")):
+        raise Bad(f"the initiator asked for {'' if asked[0] else 'no '}CRCs")
+
+
+def judge_revisions(frames, args):
+    if min(frames[1].revision, 1) != args.version:
+        raise Bad(f"the Reply is of revision {frames[1].revision}")
+    if args.revision is not None:
+        found = [frame.revision for frame in frames]
+        if found != [args.revision] * 2:
+            raise Bad(f"Request and Reply are of revisions {found}")
+
+
 def judge_connection(pair, args, total):
     """One connection: startup, both directions, what tshark made of them."""
     frames = [Startup.parse(pair[0].stream(), REQUEST),
               Startup.parse(pair[1].stream(), REPLY)]
     total["connections"] += 1
-    if not any(frame.flags & FLAG_CRC for frame in frames):
-        raise Bad("no CRC is used")
-    if min(frames[1].revision, 1) != args.version:
-        raise Bad(f"the Reply is of revision {frames[1].revision}")
+    judge_crc_flags(frames, args.crc_from)
+    judge_revisions(frames, args)
+    if args.window and pair[1].window > args.window:
+        raise Bad(f"the responder's window was {pair[1].window}")
     for side, flow in enumerate(pair):
         name = ("initiator", "responder")[side]
         unaligned = judge_flow(name, flow, frames[side].size,
@@ -345,7 +377,38 @@ def judge_connection(pair, args, total):
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
         total["segments"] += len(flow.segments)
+        total["of these behind later ones"] += flow.behind()
+        judged = [one for one in flow.segments if one.offset >= frames[side].size]
+        total["in full operation"] += len(judged)
         total["of these unaligned"] += unaligned
+        longest = max(map(len, (one.payload for one in judged)), default=0)
+        if args.mss and longest > args.mss:
+            raise Bad(f"{name} sent a segment of {longest} octets")
+
+
+def fell_back(pair):
+    """A Request of revision 2 that got no answer."""
+    if pair[1].segments:
+        return False
+    return Startup.parse(pair[0].stream(), REQUEST).revision == 2
+
+
+def answered(flows, args, total, reasons):
+    """The connections to be judged; the others are counted."""
+    count = 0
+    for stream, pair in flows.items():
+        try:
+            if pair[1].refused and not pair[0].segments:
+                total["refused"] += 1
+                continue
+            if args.fallbacks and fell_back(pair):
+                total["unanswered"] += 1
+                continue
+        except Bad as reason:
+            reasons.append(f"connection {stream}: {reason}")
+        count += 1
+        if args.nth in (None, count):
+            yield stream, pair
 
 
 def judge(args):
@@ -355,20 +418,23 @@ def judge(args):
         flows = read_flows(args.capture)
     except Bad as reason:
         return [str(reason)], total
-    for stream, pair in flows.items():
-        if pair[1].refused and not pair[0].segments:
-            total["refused"] += 1
-            continue
+    for stream, pair in answered(flows, args, total, reasons):
         try:
             judge_connection(pair, args, total)
         except Bad as reason:
             reasons.append(f"connection {stream}: {reason}")
+    if total["unanswered"] != args.fallbacks:
+        reasons.append(f"{total['unanswered']} Requests had no answer, wanted "
+                       f"{args.fallbacks}")
     if total["connections"] < args.connections:
         reasons.append(f"{total['connections']} connections, wanted at least "
                        f"{args.connections}")
     if total["FPDUs seen by tshark"] < args.seen:
         reasons.append(f"tshark saw {total['FPDUs seen by tshark']} FPDUs, "
                        f"wanted at least {args.seen}")
+    if total["of these behind later ones"] < args.behind:
+        reasons.append(f"{total['of these behind later ones']} segments came "
+                       f"behind later ones, wanted at least {args.behind}")
     return reasons, total
 
 
@@ -381,11 +447,28 @@ def main():
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
+    parser.add_argument("--crc-from", default="any",
+                        choices=("any", "none", "initiator", "responder", "both"),
+                        help="who must ask for CRCs (default: at least one)")
+    parser.add_argument("--revision", type=int,
+                        help="of Request and Reply, exactly")
+    parser.add_argument("--mss", type=int,
+                        help="no segment may be longer")
+    parser.add_argument("--window", type=int,
+                        help="the Responder must never have offered more")
+    parser.add_argument("--behind", type=int, default=0,
+                        help="so many segments must come behind later ones")
     parser.add_argument("--version", type=int, default=1, choices=(0, 1),
                         help="of DDP and RDMAP, and the Reply's revision is to "
                         "fit (default: 1)")
     parser.add_argument("--connections", type=int, default=1,
                         help="at least so many (default: 1)")
+    parser.add_argument("--nth", type=int,
+                        help="judge just this one of the connections that had "
+                        "an answer, from 1 on")
+    parser.add_argument("--fallbacks", type=int, default=0,
+                        help="so many connections have no answer, as a new "
+                        "Request followed in another one (default: 0)")
     parser.add_argument("--seen", type=int, default=10,
                         help="tshark must see so many FPDUs (default: 10)")
     parser.add_argument("--opaque", action="store_true",
@@ -395,6 +478,10 @@ def main():
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = judge(args)
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
+    if args.aligned and total["in full operation"]:
+        count = total["in full operation"]
+        share = 100 * (count - total["of these unaligned"]) / count
+        print(f"{share:.2f} % of {count} segments begin with an FPDU")
     for reason in reasons:
         print(f"BAD: {reason}")
     return 1 if reasons else 0

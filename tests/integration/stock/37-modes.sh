@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What two sides can agree on, and what then goes over the wire: revisions 1 and
+# 2, Markers for none, one or both, CRCs that none, one or both ask for. One is
+# enough to have them. Revision 0 is the matter of 35-rdmac.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+# device_is NAME WHO: a setting of both devices, on for the ones in WHO. h1 has
+# the Initiator.
+device_is() {
+	local initiator=N responder=N
+	case $2 in initiator | both) initiator=Y ;; esac
+	case $2 in responder | both) responder=Y ;; esac
+	device_set "$1" "$initiator" mpa1
+	device_set "$1" "$responder" mpa2
+}
+
+# Who asks for Markers is the one that gets them.
+other_than() {
+	case $1 in
+	initiator) echo responder ;;
+	responder) echo initiator ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# modes_run NAME REVISION FALLBACK MODE...: a ping in each mode, all in one
+# capture. A MODE is who asks for Markers, and who for CRCs. With FALLBACK 1
+# there are Requests of revision 2 that the Responder does not answer.
+modes_run() {
+	local name=$1 revision=$2 fallback=$3 markers crc mode nth=0
+	shift 3
+	capture_start "$name" h2
+	for mode in "$@"; do
+		read -r markers crc <<< "$mode"
+		device_is markers "$markers"
+		device_is crc "$crc"
+		traffic_label="$name, Markers for $markers, CRCs for $crc"
+		rping_pair h1 h2 1000 4
+	done
+	capture_end "$name"
+	for mode in "$@"; do
+		read -r markers crc <<< "$mode"
+		capture_order "$name" --nth $((++nth)) --aligned \
+			--revision "$revision" --fallbacks $((fallback * $#)) \
+			--markers-from "$(other_than "$markers")" \
+			--crc-from "$crc"
+	done
+}
+
+# Each way to ask for the one with each for the other.
+all=()
+for who in none initiator responder both; do
+	all+=("$who both" "$who initiator" "$who responder" "$who none")
+done
+# And each of them once.
+some=("none none" "initiator both" "responder initiator" "both responder"
+	"both none")
+
+lab_devices 2
+capture_real_segments h1 h2
+modes_run revision-2 2 0 "${all[@]}"
+device_set revision 1 mpa1
+modes_run revision-1-initiator 1 0 "${some[@]}"
+device_set revision 1 mpa2
+modes_run revision-1-both 1 0 "${some[@]}"
+device_set revision 2 mpa1
+modes_run revision-1-responder 1 1 "${some[@]}"
