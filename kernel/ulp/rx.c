@@ -125,6 +125,8 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 	mpa_reader_strip(&conn->reader, &rx.strip);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_octets += conn->reader.since_start;
+	/* poll() looks without the lock, as soon as the owner wakes it. */
+	WRITE_ONCE(conn->rx_held, true);
 	ret = conn->ops->ulpdu(conn, &rx, conn->reader.ulpdu_len);
 	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
 	if (!conn->rx_held)

@@ -215,6 +215,18 @@ void add_lengths(Table &t)
 		      works())
 			.only(Kind::socket);
 
+	t.add("fpdu/ulpdus-in-turn",
+	      "600 ULPDUs, each when the last one's echo is there: none may be "
+	      "overlooked by who polls",
+	      exchanged,
+	      {[](Session &s) {
+		      for (int i = 0; i < 600; i++)
+			      s.echo(i % 9);
+	      }},
+	      works())
+		.only(Kind::socket)
+		.takes_long();
+
 	// A lie that the pad swallows would be none.
 	struct Lie {
 		const char *name;
