@@ -295,6 +295,8 @@ private:
 			if (!sent && sent.error() ==
 				     std::errc::resource_unavailable_try_again)
 				return;
+			if (!sent && divide())
+				return;
 			const auto count = must(std::move(sent), "send");
 			pending_.erase(pending_.begin(), pending_.begin() + count);
 		}
@@ -302,6 +304,20 @@ private:
 			must(socket_.shutdown(), "shutdown");
 			shut_ = true;
 		}
+	}
+
+	// Blocks that were to be as long as can be, when the path has become
+	// narrower: the next one goes in two.
+	bool divide()
+	{
+		const std::size_t most = socket_.mulpdu().value_or(0);
+		const auto next = pending_.front();
+
+		if (options_.block != 0 || most == 0 || next.size() <= most)
+			return false;
+		pending_.front() = next.subspan(most);
+		pending_.insert(pending_.begin(), next.first(most));
+		return true;
 	}
 
 	mpa::socket &socket_;
