@@ -5,6 +5,8 @@
 // before there is a Reply (RFC 6581 section 10).
 #include "cases.hpp"
 
+#include <cerrno>
+
 namespace peer {
 
 namespace {
@@ -210,6 +212,29 @@ void add_truncations(Table &t)
 					  milliseconds(45000))))
 			.only(Kind::rnic)
 			.takes_long();
+	// A socket asks in revision 1, of which nobody has heard too little.
+	for (std::size_t at = 0; at < 20; at++) {
+		const auto label = std::to_string(at);
+		const auto part = with_reply([at](Session &s, const Octets &whole) {
+			s.send(first(whole, at));
+		});
+		reply(t, "short-" + label + "-fin",
+		      "a plain Reply that ends by FIN after " + label + " octets",
+		      {part, fin()}, fails())
+			.only(Kind::socket);
+		reply(t, "short-" + label + "-reset",
+		      "a plain Reply that ends by RST after " + label + " octets",
+		      {part, reset()}, fails(survives()))
+			.only(Kind::socket);
+		reply(t, "short-" + label + "-silence",
+		      "a plain Reply that goes no further than " + label +
+			      " octets",
+		      {part},
+		      fails(closes_late(milliseconds(3500),
+					milliseconds(15000))))
+			.only(Kind::socket)
+			.takes_long();
+	}
 	reply(t, "closed-twice",
 	      "TCP ends before the Reply, and once more in revision 1",
 	      {fin(), [](Session &s) {
@@ -246,6 +271,24 @@ void add_rejections(Table &t)
 			.counts("conn_rejected");
 	};
 
+	const auto refused_plain = [&](const std::string &name,
+				       const std::string &what, std::size_t octets,
+				       std::vector<Step> more = {}) {
+		more.insert(more.begin(), reject(octets, 1));
+		reply(t, "plain-" + name, what, std::move(more),
+		      told("rejected -" + std::to_string(ECONNREFUSED) + " " +
+				   std::to_string(octets),
+			   closes()))
+			.only(Kind::socket);
+	};
+
+	refused_plain("rejects-0", "R, and no private data", 0);
+	refused_plain("rejects-512", "R, and all private data there can be", 512);
+	refused_plain("rejects-goes-on", "R, and then FPDUs all the same", 4,
+		      {ulpdu(Tagged{}.encode()), ulpdu(Untagged{}.encode())});
+	refused_plain("rejects-megabytes", "R, and then 4 MiB of rubbish", 4,
+		      {flood(pattern(65536, 1), 64)});
+	refused_plain("rejects-fin", "R, and a FIN", 4, {fin()});
 	refused_by_us("rejects", "R, and 100 octets of private data",
 		      {reject(100, 2)});
 	refused_by_us("rejects-508", "R, and all private data there can be",
@@ -357,8 +400,7 @@ void add_phases(Table &t)
 		   custom("sends its RTR at most, and closes", [](Session &s) {
 			   while (s.next_ulpdu_or_end(s.soon()))
 				   ;
-		   })))
-		.only(Kind::rnic);
+		   })));
 	reply(t, "reset-behind", "a RST right behind the Reply",
 	      {with_reply([](Session &s, const Octets &whole) {
 		      s.send(whole);
@@ -391,6 +433,19 @@ Step unasked(const Frame &frame)
 	};
 }
 
+Outcome told_either()
+{
+	return custom("its application is told of success or failure",
+		      [](Session &s) {
+			      const auto line = s.orders.line(s.soon());
+			      if (line.starts_with("failed"))
+				      s.tally.add("conn_startup_error");
+			      else if (line != "established")
+				      throw Mismatch("the target said: " + line);
+			      s.drain(milliseconds(200));
+		      });
+}
+
 void add_unasked(Table &t)
 {
 	const Frame plain{.key = text(reply_key), .data = {}, .length = {}};
@@ -410,20 +465,11 @@ void add_unasked(Table &t)
 					    s.must_end(s.soon());
 				    })))
 		.only(Role::responder)
-		.only(Kind::rnic)
+		.on_socket(told_either())
 		.counts("conn_startup_error");
 	t.add("reply/unasked-good",
 	      "a good Reply as soon as TCP is there, before the Request", nothing,
-	      {unasked(good)},
-	      custom("its application is told of success or failure",
-		     [](Session &s) {
-			     const auto line = s.orders.line(s.soon());
-			     if (line.starts_with("failed"))
-				     s.tally.add("conn_startup_error");
-			     else if (line != "established")
-				     throw Mismatch("the target said: " + line);
-			     s.drain(milliseconds(200));
-		     }))
+	      {unasked(good)}, told_either())
 		.only(Role::responder)
 		.only(Kind::rnic);
 	t.add("reply/no-listener", "nobody listens: TCP refuses the connection",
@@ -435,7 +481,7 @@ void add_unasked(Table &t)
 	      }},
 	      told("rejected", survives()))
 		.only(Role::responder)
-		.only(Kind::rnic)
+		.on_socket(told("failed ECONNREFUSED", survives()))
 		.counts("conn_startup_error");
 }
 

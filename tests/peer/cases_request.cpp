@@ -271,7 +271,13 @@ void add_portions(Table &t)
 	      }},
 	      accepts(request()))
 		.only(Role::initiator)
-		.only(Kind::rnic);
+		.on_socket(accepts(
+			request(),
+			custom("echoes it, and a good exchange succeeds",
+			       [](Session &s) {
+				       s.take_echo(Tagged{}.encode());
+				       s.good_exchange();
+			       })));
 	t.add("request/with-fpdus-and-fin",
 	      "Request, two FPDUs and a FIN in one go", connected,
 	      {[](Session &s) {
@@ -282,7 +288,12 @@ void add_portions(Table &t)
 	      }},
 	      gives_up(false))
 		.only(Role::initiator)
-		.only(Kind::rnic);
+		.on_socket(custom("sends a Reply, and echoes after it, or none, "
+				  "and closes",
+				  [](Session &s) {
+					  s.drain(s.env.patience);
+					  s.must_end(s.soon());
+				  }));
 	refused(t, "twice", "a second Request right behind the first, and more",
 		{send(join(request().encode(), request().encode())),
 		 flood(zeros(1024), 20)},
@@ -458,22 +469,19 @@ void add_application(Table &t)
 	      "a FIN while the application still thinks about the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)), fin()},
 	      gives_up(false))
-		.only(Role::initiator)
-		.only(Kind::rnic);
+		.only(Role::initiator);
 	t.add("request/reset-before-answer",
 	      "a RST while the application still thinks about the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)), reset(),
 	       wait(milliseconds(1500))},
 	      survives())
 		.only(Role::initiator)
-		.only(Kind::rnic)
 		.counts("conn_startup_error");
 	t.add("request/garbage-before-answer",
 	      "FPDUs that are none while the application still thinks", late,
 	      {send(slow.encode()), send(zeros(64, 0xff))},
 	      accepts(slow, closes(milliseconds(15000))))
 		.only(Role::initiator)
-		.only(Kind::rnic)
 		.counts("rx_marker_error")
 		.takes_long();
 
@@ -485,7 +493,6 @@ void add_application(Table &t)
 	      {send(rejected.encode())},
 	      replies("R and 100 octets of private data", refusal, closes()))
 		.only(Role::initiator)
-		.only(Kind::rnic)
 		.counts("conn_rejected");
 	t.add("request/rejected-goes-on",
 	      "FPDUs and another Request after a refusal", connected,
@@ -497,7 +504,6 @@ void add_application(Table &t)
 	       }},
 	      replies("R and 100 octets of private data", refusal, closes()))
 		.only(Role::initiator)
-		.only(Kind::rnic)
 		.counts("conn_rejected");
 	Setup speak = operational;
 	speak.mode = Mode::speak;
@@ -512,7 +518,16 @@ void add_application(Table &t)
 			    s.good_exchange();
 		    })))
 		.only(Role::initiator)
-		.only(Kind::rnic);
+		.on_socket(quiet(
+			milliseconds(1500),
+			custom("says it after our first ULPDU, and echoes that",
+			       [](Session &s) {
+				       const auto ulpdu = pattern(20, 3);
+				       s.send_ulpdu(ulpdu);
+				       s.take_echo(text("I speak first"));
+				       s.take_echo(ulpdu);
+				       s.good_exchange();
+			       })));
 	t.add("request/idle", "nothing for a while, once started", operational,
 	      {wait(milliseconds(6500))}, works())
 		.only(Role::initiator)

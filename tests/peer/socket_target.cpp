@@ -228,6 +228,15 @@ private:
 	Next not_started(std::error_code error)
 	{
 		const auto info = socket_.info();
+
+		// SO_ERROR is TCP's too: a RST that follows is what it tells.
+		if (info && error == std::errc::connection_reset) {
+			if (info->state == mpa::state::rejected)
+				error = make_error_code(
+					std::errc::connection_refused);
+			else if (info->error)
+				error = info->error;
+		}
 		const bool rejected = error == std::errc::connection_refused;
 		const auto wanted = rejected ? mpa::state::rejected
 					     : mpa::state::failed;
