@@ -73,10 +73,12 @@ if (($#)); then
 	exit
 fi
 
-for role in initiator responder; do
-	peer_run plain "$role" "$role"
-	peer_run markers "$role-markers" "$role" --markers
-done
+peer_run plain initiator initiator
+peer_run markers initiator-markers initiator --markers
+# In full operation both roles are alike: of that, a choice is enough.
+peer_run plain responder responder 'reply/*' 'fpdu/c*' 'fpdu/length-*' \
+	'fpdu/ulpdu*'
+peer_run markers responder-markers responder --markers 'marker/[mr]*'
 
 lab_kill plain
 lab_kill markers
