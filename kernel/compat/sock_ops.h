@@ -6,7 +6,10 @@
 #define MPA_COMPAT_SOCK_OPS_H
 
 #include <linux/net.h>
+#include <linux/tcp.h>
+#include <linux/ipv6.h>
 #include <linux/version.h>
+#include <net/inet_sock.h>
 
 /**
  * MPA_ACCEPT_OP - define a &proto_ops.accept
@@ -33,6 +36,22 @@ static int name(struct socket *sock, struct socket *newsock, int flags,	\
 	return ret ?: then(sock, newsock);				\
 }
 #endif
+
+/**
+ * mpa_sk_no_recverr - have soft errors not reported as errors of the connection
+ * @sk: TCP socket, locked
+ */
+static inline void mpa_sk_no_recverr(struct sock *sk)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	inet_clear_bit(RECVERR, sk);
+	inet_clear_bit(RECVERR6, sk);
+#else
+	inet_sk(sk)->recverr = 0;
+	if (inet6_sk(sk))
+		inet6_sk(sk)->recverr = 0;
+#endif
+}
 
 /* sendfile() and splice() to a socket came in this way until 6.5 ... */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)

@@ -8,6 +8,7 @@
 
 #include "conn.h"
 #include "trace.h"
+#include "usock.h"
 
 #define MOVE(to) BIT(MPA_CONN_##to)
 
@@ -73,9 +74,9 @@ void mpa_kick(struct mpa_conn *conn, unsigned long delay)
 	if (conn->gone)
 		return;
 	if (delay)
-		queue_delayed_work(mpa_wq, &conn->run, delay);
+		queue_delayed_work(conn->wq, &conn->run, delay);
 	else
-		mod_delayed_work(mpa_wq, &conn->run, 0);
+		mod_delayed_work(conn->wq, &conn->run, 0);
 }
 
 static void receive(struct mpa_conn *conn)
@@ -253,7 +254,7 @@ static void tune(struct mpa_conn *conn)
 	/* Nagle would hold back the last FPDU of a message. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	/* Memory reclaim may be waiting for what the kernel sends. */
-	if (sk->sk_kern_sock)
+	if (conn->sock)
 		sk->sk_allocation = GFP_NOIO;
 	raise_rcvbuf(sk);
 }
@@ -286,7 +287,31 @@ void mpa_conn_hook(struct mpa_conn *conn)
 	check_closed(conn);
 }
 
-static void unhook(struct mpa_conn *conn)
+/**
+ * mpa_conn_unclone - a socket was made from one that TCP calls a stream for
+ * @newsk: the new socket, which nobody knows yet; softirq
+ *
+ * That one was made to listen after it was attached, which takes a race; the
+ * new one is to have the callbacks from before.
+ */
+void mpa_conn_unclone(struct sock *newsk)
+{
+	struct mpa_conn *conn =
+		rcu_dereference_protected(inet_csk(newsk)->icsk_ulp_data, 1);
+
+	if (conn && newsk->sk_state_change == mpa_state_change) {
+		newsk->sk_data_ready = conn->saved.data_ready;
+		newsk->sk_state_change = conn->saved.state_change;
+		newsk->sk_write_space = conn->saved.write_space;
+	}
+	RCU_INIT_POINTER(inet_csk(newsk)->icsk_ulp_data, NULL);
+}
+
+/**
+ * mpa_conn_unhook - TCP is to call a stream no more
+ * @conn: the stream, under lock_sock() or unreachable for anyone else
+ */
+void mpa_conn_unhook(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
@@ -304,15 +329,20 @@ static void unhook(struct mpa_conn *conn)
  * @sk: the socket
  *
  * Comes after mpa_detach() unless the owner has released the socket first;
- * then the stream stays behind as a shell that waits for mpa_detach().
+ * then the stream stays behind as a shell that waits for mpa_detach(), which
+ * for an application is seen to here.
  */
 void mpa_conn_released(struct sock *sk)
 {
 	struct mpa_conn *conn =
 		rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, 1);
 
-	if (conn)
-		unhook(conn);
+	/* Of a listener it was cloned from, it is not ours. */
+	if (!conn || conn->sk != sk)
+		return;
+	mpa_conn_unhook(conn);
+	if (!conn->sock)
+		mpa_usock_reap(conn);
 }
 
 static int take_socket(struct socket *sock)
@@ -347,6 +377,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 		return NULL;
 	conn->sk = sk;
 	conn->sock = sock;
+	conn->wq = sock ? mpa_wq : mpa_user_wq;
 	conn->ops = ops;
 	conn->priv = priv;
 	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
@@ -405,7 +436,7 @@ void mpa_detach(struct mpa_conn *conn)
 	lock_sock(sk);
 	if (!conn->gone) {
 		mpa_tx_last(conn);
-		unhook(conn);
+		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);
 

@@ -27,6 +27,7 @@
 #include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 
 #include "framing/fpdu.h"
 #include "framing/reader.h"
@@ -92,6 +93,8 @@ struct mpa_saved {
 /**
  * struct mpa_conn - a stream
  * @sk: its socket, with a reference; constant
+ * @wq: where @timer and @run are queued: what applications hold up does not hold
+ *	up the kernel's streams; constant
  * @sock: the same, as its owner in the kernel knows it; NULL for a socket of an
  *	application; constant
  * @ops: call-ups; constant
@@ -110,6 +113,8 @@ struct mpa_saved {
  * @reader: state of the incoming half
  * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
  *	has seen; they belong to an FPDU that is not whole, or held
+ * @rx_seq: where copied_seq must be; a call of an application that was within
+ *	TCP when its socket was attached may have taken octets away
  * @rx_held: that FPDU is whole and good, and its owner will come for it; no
  *	other is looked for meanwhile. Read without the lock by poll().
  * @aside: first octets of that FPDU, taken out of the receive queue because
@@ -136,6 +141,7 @@ struct mpa_saved {
  */
 struct mpa_conn {
 	struct sock *sk;
+	struct workqueue_struct *wq;
 	struct socket *sock;
 	const struct mpa_ops *ops;
 	void *priv;
@@ -154,6 +160,7 @@ struct mpa_conn {
 
 	struct mpa_reader reader;
 	u32 rx_ahead;
+	u32 rx_seq;
 	bool rx_held;
 	struct sk_buff *aside;
 	u32 nr_aside;
@@ -183,8 +190,21 @@ static inline void mpa_assert_locked(const struct mpa_conn *conn)
 	lockdep_assert(lockdep_sock_is_held(conn->sk));
 }
 
+/* Octets that were read go back to TCP. */
+static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
+{
+	tcp_read_done(conn->sk, len);
+	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
+}
+
+static inline bool mpa_rx_robbed(const struct mpa_conn *conn)
+{
+	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
+}
+
 /* main.c */
 extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_user_wq;
 
 /* conn.c */
 bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
@@ -193,6 +213,8 @@ void mpa_conn_released(struct sock *sk);
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv);
 void mpa_conn_hook(struct mpa_conn *conn);
+void mpa_conn_unhook(struct mpa_conn *conn);
+void mpa_conn_unclone(struct sock *newsk);
 void mpa_conn_run(struct mpa_conn *conn);
 void mpa_kick(struct mpa_conn *conn, unsigned long delay);
 

@@ -13,11 +13,18 @@
 #include "usock.h"
 
 struct workqueue_struct *mpa_wq;
+struct workqueue_struct *mpa_user_wq;
+
+/* What has a file is an application's, whoever has made it. */
+static bool is_users(const struct sock *sk)
+{
+	return sk->sk_socket && sk->sk_socket->file;
+}
 
 static bool may_attach(const struct sock *sk)
 {
 	if (sk->sk_state == TCP_LISTEN)
-		return !sk->sk_kern_sock;
+		return is_users(sk);
 	return sk->sk_state == TCP_ESTABLISHED ||
 	       sk->sk_state == TCP_CLOSE_WAIT;
 }
@@ -34,13 +41,17 @@ static int mpa_ulp_init(struct sock *sk)
 	if (rcu_access_pointer(__sk_user_data((sk))))
 		return -EEXIST;
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
-	return sk->sk_kern_sock ? 0 : mpa_usock_init(sk);
+	if (is_users(sk))
+		return mpa_usock_init(sk);
+	return sk->sk_kern_sock ? 0 : -EOPNOTSUPP;
 }
 
 static void mpa_ulp_clone(const struct request_sock *req, struct sock *newsk,
 			  const gfp_t priority)
 {
-	mpa_usock_clone(newsk);
+	/* The core drops a reference when the socket goes, but takes none. */
+	__module_get(THIS_MODULE);
+	mpa_conn_unclone(newsk);
 }
 
 MPA_DIAG_OP(mpa_ulp_get_info, mpa_usock_diag)
@@ -64,12 +75,20 @@ static int __init mpa_init(void)
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
 	if (!mpa_wq)
 		return -ENOMEM;
+	/* What runs there may sleep for as long as an application pleases. */
+	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
+	if (!mpa_user_wq) {
+		ret = -ENOMEM;
+		goto err_destroy_wq;
+	}
 
 	ret = tcp_register_ulp(&mpa_ulp_ops);
 	if (ret)
-		goto err_destroy_wq;
+		goto err_destroy_user_wq;
 	return 0;
 
+err_destroy_user_wq:
+	destroy_workqueue(mpa_user_wq);
 err_destroy_wq:
 	destroy_workqueue(mpa_wq);
 	return ret;
@@ -82,6 +101,7 @@ err_destroy_wq:
 static void __exit mpa_exit(void)
 {
 	tcp_unregister_ulp(&mpa_ulp_ops);
+	destroy_workqueue(mpa_user_wq);
 	destroy_workqueue(mpa_wq);
 	mpa_scratch_drain();
 }

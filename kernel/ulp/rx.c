@@ -205,7 +205,7 @@ static bool run_queue(struct mpa_conn *conn)
 	}
 	if (done) {
 		conn->rx_ahead -= done;
-		tcp_read_done(conn->sk, done);
+		mpa_rx_release(conn, done);
 	}
 	return done >= RELEASE_OCTETS && conn->state == MPA_CONN_OPERATIONAL;
 }
@@ -247,7 +247,7 @@ static void move_aside(struct mpa_conn *conn)
 		conn->nr_aside += n;
 		left -= n;
 	}
-	tcp_read_done(conn->sk, conn->rx_ahead);
+	mpa_rx_release(conn, conn->rx_ahead);
 	conn->rx_ahead = 0;
 }
 
@@ -266,12 +266,25 @@ static void make_room(struct mpa_conn *conn)
 		mpa_kick(conn, HZ / 50);
 }
 
+/* What is left of the stream makes no sense any more. */
+static void lose(struct mpa_conn *conn)
+{
+	first_fpdu_came(conn);
+	WRITE_ONCE(conn->rx_held, false);
+	mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
+}
+
 /**
  * mpa_rx_fpdus - call up all FPDUs that are whole
  * @conn: the stream, locked, operational
  */
 void mpa_rx_fpdus(struct mpa_conn *conn)
 {
+	if (mpa_rx_robbed(conn)) {
+		lose(conn);
+		return;
+	}
 	while (!conn->rx_held && run_queue(conn))
 		;
 	if (conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held)
@@ -286,7 +299,8 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
  *
  * May sleep. The ULPDU stays what it is until mpa_rx_held_done().
  *
- * Return: 0, or -EFAULT.
+ * Return: 0; -EFAULT; -EPROTO if its octets were taken away: the receiving half
+ * has ended with that.
  */
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 {
@@ -295,6 +309,10 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	mpa_assert_locked(conn);
 	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
 		return -EFAULT;
+	if (mpa_rx_robbed(conn)) {
+		lose(conn);
+		return -EPROTO;
+	}
 	fpdu_start(conn, &rx.pos);
 	mpa_reader_strip(&conn->reader, &rx.strip);
 	while (len) {
@@ -326,7 +344,7 @@ void mpa_rx_held_done(struct mpa_conn *conn)
 	mpa_assert_locked(conn);
 	WRITE_ONCE(conn->rx_held, false);
 	forget_aside(conn);
-	tcp_read_done(conn->sk, conn->rx_ahead);
+	mpa_rx_release(conn, conn->rx_ahead);
 	conn->rx_ahead = 0;
 }
 
@@ -349,5 +367,5 @@ void mpa_rx_drop(struct mpa_conn *conn)
 	conn->rx_ahead = 0;
 	forget_aside(conn);
 	if (len)
-		tcp_read_done(conn->sk, len);
+		mpa_rx_release(conn, len);
 }

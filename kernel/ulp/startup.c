@@ -22,7 +22,7 @@
 static void arm(struct mpa_conn *conn)
 {
 	conn->deadline = jiffies + conn->timeout;
-	mod_delayed_work(mpa_wq, &conn->timer, conn->timeout);
+	mod_delayed_work(conn->wq, &conn->timer, conn->timeout);
 }
 
 static void disarm(struct mpa_conn *conn)
@@ -162,6 +162,10 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	const u8 *pd;
 	int ret;
 
+	if (mpa_rx_robbed(conn)) {
+		fail(conn, -EPROTO);
+		return;
+	}
 	gather_frame(conn);
 	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
 	/* What came before the Request cannot be the answer to it. */
@@ -173,7 +177,7 @@ void mpa_startup_rx(struct mpa_conn *conn)
 		return;
 
 	trace_mpa_frame(conn, false, &f);
-	tcp_read_done(conn->sk, ret);
+	mpa_rx_release(conn, ret);
 	if (reply)
 		got_reply(conn, &f, pd);
 	else
@@ -219,6 +223,7 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
 		return ret;
 	}
 	conn->startup = su;
+	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
 	if (wait == MPA_CONN_WAIT_REPLY)
 		ret = send_frame(conn, &su->req, pd, pd_len);

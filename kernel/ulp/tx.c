@@ -167,7 +167,8 @@ void mpa_tx_uninit(struct mpa_conn *conn)
 static bool tcp_can_send(const struct sock *sk)
 {
 	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
-	       (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	       (1 << sk->sk_state) &
+	       (TCPF_ESTABLISHED | TCPF_SYN_RECV | TCPF_CLOSE_WAIT);
 }
 
 static void call_writable(struct mpa_conn *conn)

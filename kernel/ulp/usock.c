@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "compat/sock_ops.h"
 #include "usock.h"
 
 /* Whoever sleeps in a call or polls is to look again. */
@@ -26,9 +27,9 @@ void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
 	if (us->conn->gone)
 		return;
 	if (delay)
-		queue_delayed_work(mpa_wq, &us->work, delay);
+		queue_delayed_work(mpa_user_wq, &us->work, delay);
 	else
-		mod_delayed_work(mpa_wq, &us->work, 0);
+		mod_delayed_work(mpa_user_wq, &us->work, 0);
 }
 
 /* What calls are to report; see mpa_ops.ended for @err. */
@@ -159,7 +160,8 @@ static void accept_now(struct mpa_usock *us)
 	int ret = mpa_usock_answer(us, true, us->pd, us->pd_len);
 
 	lock_sock(us->conn->sk);
-	if (ret && us->on)
+	/* The application may have been quicker. */
+	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
 		end(us, MPA_ERROR_STARTUP, ret);
 	release_sock(us->conn->sk);
 }
@@ -186,7 +188,37 @@ static void usock_work(struct work_struct *work)
 	release_sock(sk);
 }
 
-static struct mpa_usock *usock_create(struct sock *sk)
+static void usock_free(struct mpa_usock *us)
+{
+	kvfree(us->pend.buf);
+	kfree(us->last);
+	kfree_rcu(us, rcu);
+}
+
+static void reap_work(struct work_struct *work)
+{
+	struct mpa_usock *us = container_of(work, struct mpa_usock, reap);
+
+	cancel_delayed_work_sync(&us->work);
+	mpa_detach(us->conn);
+	usock_free(us);
+}
+
+/**
+ * mpa_usock_reap - TCP has destroyed the socket, and our release did not come
+ * @conn: its stream, unhooked; any context
+ *
+ * The operations can be taken from a socket under us (IPV6_ADDRFORM, in a race).
+ */
+void mpa_usock_reap(struct mpa_conn *conn)
+{
+	struct mpa_usock *us = conn->priv;
+
+	queue_work(mpa_user_wq, &us->reap);
+}
+
+static struct mpa_usock *usock_create(struct sock *sk,
+				      const struct proto_ops *base)
 {
 	struct mpa_usock *us = kzalloc(sizeof(*us), GFP_KERNEL_ACCOUNT);
 
@@ -197,8 +229,10 @@ static struct mpa_usock *usock_create(struct sock *sk)
 		kfree(us);
 		return NULL;
 	}
+	us->base = base;
 	us->params.rev = MPA_REV_AUTO;
 	INIT_DELAYED_WORK(&us->work, usock_work);
+	INIT_WORK(&us->reap, reap_work);
 	return us;
 }
 
@@ -214,10 +248,15 @@ static void bind_to(struct mpa_usock *us, struct sock *sk)
 {
 	us->listener = sk->sk_state == TCP_LISTEN;
 	mark_taken(sk, us->conn);
-	if (us->listener)
+	/* Soft errors would look like TCP's end. */
+	mpa_sk_no_recverr(sk);
+	if (us->listener) {
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
-	else
-		mpa_conn_hook(us->conn);
+		return;
+	}
+	/* Nobody is to connect it once more after a non-blocking connect(). */
+	sk->sk_socket->state = SS_CONNECTED;
+	mpa_conn_hook(us->conn);
 }
 
 /**
@@ -228,35 +267,19 @@ static void bind_to(struct mpa_usock *us, struct sock *sk)
  */
 int mpa_usock_init(struct sock *sk)
 {
+	const struct proto_ops *base = sk->sk_socket->ops;
+	const struct proto_ops *ops = mpa_usock_ops_for(base);
 	struct mpa_usock *us;
-	int ret;
 
-	if (!sk->sk_socket)
+	if (!ops)
 		return -EOPNOTSUPP;
-	us = usock_create(sk);
+	us = usock_create(sk, base);
 	if (!us)
 		return -ENOMEM;
-	ret = mpa_usock_take_ops(sk->sk_socket);
-	if (ret) {
-		kfree(us->conn);
-		kfree(us);
-		return ret;
-	}
 	bind_to(us, sk);
+	/* Whoever comes through them finds us. */
+	mpa_usock_set_ops(sk->sk_socket, ops);
 	return 0;
-}
-
-/**
- * mpa_usock_clone - a listener of ours has got a connection
- * @sk: the new socket, which nobody knows yet; softirq
- *
- * It is plain TCP until it is accepted. The core drops a reference to the
- * module when the socket goes, but takes none.
- */
-void mpa_usock_clone(struct sock *sk)
-{
-	__module_get(THIS_MODULE);
-	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 }
 
 static void inherit(struct mpa_usock *us, const struct mpa_usock *from)
@@ -279,6 +302,8 @@ static void adopt_ulp(struct sock *sk)
 
 	if (icsk->icsk_ulp_ops)
 		return;
+	/* It may have been cloned when its listener was half ours. */
+	RCU_INIT_POINTER(icsk->icsk_ulp_data, NULL);
 	__module_get(THIS_MODULE);
 	icsk->icsk_ulp_ops = &mpa_ulp_ops;
 }
@@ -310,19 +335,26 @@ static void start_child(struct mpa_usock *us)
  *
  * Process context, no lock held.
  *
- * Return: 0, or -ENOMEM: the connection is to be dropped.
+ * Return: 0, or -ENOMEM, or -EEXIST if somebody else has the socket in use: the
+ * connection is to be dropped.
  */
 int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 {
 	struct sock *parent = from->conn->sk, *sk = sock->sk;
-	struct mpa_usock *us = usock_create(sk);
-	bool start;
+	struct mpa_usock *us = usock_create(sk, from->base);
+	bool start, taken;
 
 	lock_sock(sk);
 	adopt_ulp(sk);
+	taken = rcu_access_pointer(__sk_user_data((sk)));
 	release_sock(sk);
 	if (!us)
 		return -ENOMEM;
+	if (taken) {
+		kfree(us->conn);
+		kfree(us);
+		return -EEXIST;
+	}
 	lock_sock(parent);
 	inherit(us, from);
 	start = from->child_start;
@@ -334,13 +366,6 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 	if (start)
 		start_child(us);
 	return 0;
-}
-
-static void usock_free(struct mpa_usock *us)
-{
-	kvfree(us->pend.buf);
-	kfree(us->last);
-	kfree_rcu(us, rcu);
 }
 
 /**
@@ -364,7 +389,7 @@ void mpa_usock_release(struct sock *sk)
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
 		mpa_pend_last(us);
-		mpa_conn_released(sk);
+		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);
 
@@ -502,6 +527,7 @@ static void not_started(struct mpa_usock *us, int err)
 	}
 	us->role = MPA_ROLE_NONE;
 	WRITE_ONCE(us->on, false);
+	wake(us);
 }
 
 /**
@@ -536,6 +562,9 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	}
 	ret = mpa_usock_wait(us, startup_over, 0,
 			     block ? MAX_SCHEDULE_TIMEOUT : 0);
+	/* It goes on, so the call must not be begun anew. */
+	if (ret == -ERESTARTSYS)
+		ret = -EINTR;
 	if (ret == -EAGAIN)
 		ret = -EINPROGRESS;
 out:
@@ -568,6 +597,8 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	if (ret)
 		return ret;
 	lock_sock(sk);
+	/* Nothing may overtake the Reply. */
+	mpa_tx_last(us->conn);
 	us->rejected = true;
 	WRITE_ONCE(us->on, false);
 	/* What came behind the Request is plain TCP's. */

@@ -48,6 +48,7 @@ struct mpa_pend {
 /**
  * struct mpa_usock - MPA on the socket of an application
  * @conn: its stream
+ * @base: the operations that the socket had; constant
  * @params: what this side asks
  * @role: enum mpa_sock_role
  * @on: started and not rejected: calls are ours
@@ -72,10 +73,12 @@ struct mpa_pend {
  * @last: last message of streaming mode, or NULL
  * @last_len: octets of it
  * @work: what needs process context: sending, accepting, closing
+ * @reap: frees all this if TCP has destroyed the socket without our release
  * @rcu: delays the freeing for inet_diag
  */
 struct mpa_usock {
 	struct mpa_conn *conn;
+	const struct proto_ops *base;
 	struct mpa_sock_params params;
 	u8 role;
 	bool on;
@@ -99,6 +102,7 @@ struct mpa_usock {
 	u8 *last;
 	u32 last_len;
 	struct delayed_work work;
+	struct work_struct reap;
 	struct rcu_head rcu;
 };
 
@@ -106,14 +110,15 @@ struct mpa_usock {
  * mpa_usock_of - what we know of a socket
  * @sk: the socket, whose file is open, or within an RCU read side
  *
- * Return: NULL if nothing: accepted and not adopted for lack of memory.
+ * Return: NULL if nothing: on its way to be attached, or accepted and not adopted
+ * for lack of memory. What a clone was given by its listener does not count.
  */
 static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 {
 	struct mpa_conn *conn = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data,
 						      true);
 
-	return conn ? conn->priv : NULL;
+	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
 }
 
 /**
@@ -127,12 +132,15 @@ static inline bool mpa_usock_failed(const struct mpa_usock *us)
 	return us->on && us->ended && !us->operational;
 }
 
+/* What a call was waiting for is not ours to wait for any more: plain TCP. */
+#define MPA_PLAIN_AGAIN		(-ENOTSUPP)
+
 /* usock.c */
 extern struct tcp_ulp_ops mpa_ulp_ops;
 int mpa_usock_init(struct sock *sk);
-void mpa_usock_clone(struct sock *sk);
 int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock);
 void mpa_usock_release(struct sock *sk);
+void mpa_usock_reap(struct mpa_conn *conn);
 int mpa_usock_start(struct mpa_usock *us, int role, bool block);
 int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len);
 bool mpa_usock_enter_plain(struct mpa_usock *us);
@@ -143,7 +151,8 @@ int mpa_usock_wait(struct mpa_usock *us,
 void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
 
 /* usock_ops.c */
-int mpa_usock_take_ops(struct socket *sock);
+const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base);
+void mpa_usock_set_ops(struct socket *sock, const struct proto_ops *ops);
 const struct proto_ops *mpa_usock_base_ops(const struct socket *sock);
 
 /* usock_opt.c */

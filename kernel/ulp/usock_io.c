@@ -193,7 +193,7 @@ static int send_state(const struct mpa_usock *us)
 
 static int send_ready(struct mpa_usock *us, size_t len)
 {
-	int ret = send_state(us);
+	int ret = us->on ? send_state(us) : MPA_PLAIN_AGAIN;
 
 	if (ret)
 		return ret;
@@ -252,6 +252,7 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 
 	if (!us)
 		return -ENOMEM;
+again:
 	lock_sock(sk);
 	if (mpa_usock_enter_plain(us)) {
 		release_sock(sk);
@@ -260,6 +261,10 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		return ret;
 	}
 	ret = send_ulpdu(us, msg, len);
+	if (ret == MPA_PLAIN_AGAIN) {
+		release_sock(sk);
+		goto again;
+	}
 	if (ret < 0)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);
@@ -271,6 +276,8 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 /* 1: a ULPDU is there; 0: nothing more will come; -EAGAIN: wait. */
 static int recv_ready(struct mpa_usock *us, size_t unused)
 {
+	if (!us->on)
+		return MPA_PLAIN_AGAIN;
 	if (us->conn->rx_held)
 		return 1;
 	if (us->ended)
@@ -320,6 +327,7 @@ int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 
 	if (!us)
 		return -ENOMEM;
+again:
 	lock_sock(sk);
 	if (flags & MSG_ERRQUEUE || mpa_usock_enter_plain(us)) {
 		release_sock(sk);
@@ -334,6 +342,8 @@ int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 	if (ret > 0)
 		ret = recv_ulpdu(us, msg, len, flags);
 	release_sock(sk);
+	if (ret == MPA_PLAIN_AGAIN)
+		goto again;
 	return ret;
 }
 

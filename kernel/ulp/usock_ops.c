@@ -29,45 +29,74 @@ static DEFINE_MUTEX(copies_lock);
 
 /**
  * mpa_usock_base_ops - TCP's own operations of a socket of ours
- * @sock: the socket
+ * @sock: the socket, whose file is open
  *
- * Return: them.
+ * Return: them. Not taken from what @sock has now: that may change under us.
  */
 const struct proto_ops *mpa_usock_base_ops(const struct socket *sock)
 {
+	const struct mpa_usock *us = mpa_usock_of(sock->sk);
+
+	if (us)
+		return us->base;
 	return container_of(sock->ops, struct mpa_ops_copy, ops)->base;
 }
 
 /* The stream ends before TCP's socket does. */
 static int usock_release(struct socket *sock)
 {
-	if (sock->sk)
-		mpa_usock_release(sock->sk);
-	return mpa_usock_base_ops(sock)->release(sock);
+	const struct proto_ops *base;
+
+	if (!sock->sk)
+		return 0;
+	base = mpa_usock_base_ops(sock);
+	mpa_usock_release(sock->sk);
+	return base->release(sock);
 }
 
+/* The new one has the operations that its listener had a while ago. */
 static int usock_adopt(struct socket *sock, struct socket *newsock)
 {
-	return mpa_usock_adopt(mpa_usock_of(sock->sk), newsock);
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+
+	if (newsock->ops != sock->ops)
+		mpa_usock_set_ops(newsock, sock->ops);
+	return us ? mpa_usock_adopt(us, newsock) : -EINVAL;
 }
 
 MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_adopt)
 
-/* connect() of a connected socket tells so; of AF_UNSPEC it would undo it. */
+/* It is connected; and of AF_UNSPEC, connect() would undo that under us. */
 static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 			 int flags)
 {
+	const struct mpa_usock *us = mpa_usock_of(sock->sk);
+
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return -EOPNOTSUPP;
+	if (us && !us->listener)
+		return -EISCONN;
 	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
+}
+
+/* What was a stream once is not to have children. */
+static int usock_listen(struct socket *sock, int backlog)
+{
+	const struct mpa_usock *us = mpa_usock_of(sock->sk);
+
+	if (us && !us->listener)
+		return -EINVAL;
+	return mpa_usock_base_ops(sock)->listen(sock, backlog);
 }
 
 /* What was kept back goes before the FIN. */
 static int usock_shutdown(struct socket *sock, int how)
 {
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+
 	lock_sock(sock->sk);
-	if (how == SHUT_WR || how == SHUT_RDWR)
-		mpa_pend_last(mpa_usock_of(sock->sk));
+	if (us && (how == SHUT_WR || how == SHUT_RDWR))
+		mpa_pend_last(us);
 	release_sock(sock->sk);
 	return mpa_usock_base_ops(sock)->shutdown(sock, how);
 }
@@ -86,6 +115,8 @@ static bool enter_plain(struct mpa_usock *us)
 {
 	bool plain;
 
+	if (!us)
+		return false;
 	lock_sock(us->conn->sk);
 	plain = mpa_usock_enter_plain(us);
 	release_sock(us->conn->sk);
@@ -128,9 +159,12 @@ static void fill(struct mpa_ops_copy *copy, const struct proto_ops *base)
 	struct proto_ops *ops = &copy->ops;
 
 	*ops = *base;
+	/* A socket keeps us until its release has returned. */
+	ops->owner = THIS_MODULE;
 	ops->release = usock_release;
 	ops->accept = usock_accept;
 	ops->connect = usock_connect;
+	ops->listen = usock_listen;
 	ops->shutdown = usock_shutdown;
 	ops->poll = mpa_usock_poll;
 	ops->ioctl = mpa_usock_ioctl;
@@ -166,22 +200,37 @@ static struct mpa_ops_copy *find(const struct proto_ops *base)
 }
 
 /**
- * mpa_usock_take_ops - put our operations on a socket
- * @sock: a TCP socket of an application, locked
+ * mpa_usock_ops_for - our operations for a socket that has these
+ * @base: its own
  *
- * They stay until it is released.
+ * Process context.
  *
- * Return: 0; -EOPNOTSUPP if its own are neither IPv4's nor IPv6's.
+ * Return: them; NULL if @base are neither IPv4's nor IPv6's.
  */
-int mpa_usock_take_ops(struct socket *sock)
+const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base)
 {
 	struct mpa_ops_copy *copy;
 
 	mutex_lock(&copies_lock);
-	copy = find(sock->ops);
+	copy = find(base);
 	mutex_unlock(&copies_lock);
-	if (!copy)
-		return -EOPNOTSUPP;
-	WRITE_ONCE(sock->ops, &copy->ops);
-	return 0;
+	return copy ? &copy->ops : NULL;
+}
+
+/**
+ * mpa_usock_set_ops - put our operations on a socket
+ * @sock: the socket
+ * @ops: what mpa_usock_ops_for() returned
+ *
+ * They stay until it is released; the core drops the reference to their owner
+ * then.
+ */
+void mpa_usock_set_ops(struct socket *sock, const struct proto_ops *ops)
+{
+	struct module *before = sock->ops->owner;
+
+	__module_get(ops->owner);
+	/* Whoever sees them sees what they find through the socket. */
+	smp_store_release(&sock->ops, ops);
+	module_put(before);
 }

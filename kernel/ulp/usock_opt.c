@@ -197,6 +197,23 @@ static int write_option(struct mpa_usock *us, int name, sockptr_t val,
 	}
 }
 
+static bool breaks_stream(int level, int name)
+{
+	switch (level) {
+	case SOL_TCP:
+		/* Writes what is queued and where TCP stands. */
+		return name == TCP_REPAIR;
+	case SOL_IP:
+		/* Makes soft errors look like the end of TCP. */
+		return name == IP_RECVERR;
+	case SOL_IPV6:
+		/* The second takes our operations from the socket. */
+		return name == IPV6_RECVERR || name == IPV6_ADDRFORM;
+	default:
+		return false;
+	}
+}
+
 /**
  * mpa_usock_setsockopt - &proto_ops.setsockopt
  * @sock: the socket
@@ -214,8 +231,7 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? write_option(us, name, val, len) : -ENOMEM;
-	/* It writes what is queued and where TCP stands. */
-	if (level == SOL_TCP && name == TCP_REPAIR)
+	if (breaks_stream(level, name))
 		return -EOPNOTSUPP;
 	return mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val,
 						    len);
@@ -467,7 +483,7 @@ static int diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
  */
 int mpa_usock_diag(struct sock *sk, struct sk_buff *skb)
 {
-	struct mpa_usock *us = NULL;
+	struct mpa_usock *us;
 	struct nlattr *nest;
 	int ret = 0;
 
@@ -475,8 +491,7 @@ int mpa_usock_diag(struct sock *sk, struct sk_buff *skb)
 	if (!nest)
 		return -EMSGSIZE;
 	rcu_read_lock();
-	if (!sk->sk_kern_sock)
-		us = mpa_usock_of(sk);
+	us = mpa_usock_of(sk);
 	if (us)
 		ret = diag_fill(us, skb);
 	rcu_read_unlock();
