@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Applications that do two things at once, or what nobody should do to a socket
+// that has MPA. Above all the kernel must not mind; the lab looks after that.
+
+#include <atomic>
+#include <csignal>
+#include <future>
+
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "net.hpp"
+
+using namespace harness;
+using namespace net;
+using mpa::role;
+
+namespace {
+
+Err connect_again(int fd)
+{
+	sockaddr_in nobody{};
+
+	nobody.sin_family = AF_INET;
+	nobody.sin_port = htons(9);
+	nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return err_of(::connect(fd, reinterpret_cast<sockaddr *>(&nobody),
+				sizeof(nobody)));
+}
+
+Err set_one(int fd, int level, int name)
+{
+	const int one = 1;
+
+	return err_of(::setsockopt(fd, level, name, &one, sizeof(one)));
+}
+
+} // namespace
+
+CASE("races: an attached socket does not listen and is not connected again")
+{
+	Attached both;
+
+	is(connect_again(both.near.fd()), EISCONN, "connect");
+	is(err_of(::listen(both.near.fd(), 1)), EINVAL, "listen");
+	Pair running;
+	is(connect_again(running.far.fd()), EISCONN, "connect, operational");
+	is(err_of(::listen(running.far.fd(), 1)), EINVAL, "listen, operational");
+}
+
+// A connect(2) that did not wait leaves the last step to the next one; with TCP
+// gone meanwhile that would make a fresh socket of this one.
+CASE("races: nor is one whose connect() did not wait, after a reset")
+{
+	Listener listener;
+	descriptor fd = tcp_socket(Path::ipv4, 1);
+
+	must_call(::fcntl(fd.get(), F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	is(err_of(::connect(fd.get(), listener.address.generic(),
+			    listener.address.size)), EINPROGRESS, "connect");
+	await_events(fd.get(), POLLOUT, "a connection");
+	mpa::socket ours = attach(std::move(fd));
+	Wire(accept_from(listener)).reset();
+	await_events(ours.fd(), POLLHUP, "the reset");
+	is(connect_again(ours.fd()), EISCONN, "connect");
+	is(err_of(::listen(ours.fd(), 1)), EINVAL, "listen");
+}
+
+CASE("races: what would change the socket under the stream is refused")
+{
+	Pair pair(Path::ipv6);
+	const int fd = pair.near.fd();
+	const int family = PF_INET;
+
+	is(err_of(::setsockopt(fd, SOL_IPV6, IPV6_ADDRFORM, &family,
+			       sizeof(family))), EOPNOTSUPP, "IPV6_ADDRFORM");
+	is(set_one(fd, SOL_IPV6, IPV6_RECVERR), EOPNOTSUPP, "IPV6_RECVERR");
+	is(set_one(fd, SOL_IP, IP_RECVERR), EOPNOTSUPP, "IP_RECVERR");
+	is(set_one(fd, SOL_TCP, TCP_REPAIR), EOPNOTSUPP, "TCP_REPAIR");
+	must(pair.near.send(mpa::bytes("as before")), "send");
+	expect_ulpdu(pair.far, mpa::bytes("as before"));
+}
+
+// It sleeps within TCP, where nobody counts it, and takes what comes first.
+CASE("races: a reader from before the attachment")
+{
+	Tcp tcp;
+	const int fd = ::dup(tcp.near.get());
+	std::array<char, 8> taken{};
+	auto reading = std::async(std::launch::async, [&] {
+		return ::recv(fd, taken.data(), taken.size(), 0);
+	});
+
+	std::this_thread::sleep_for(moment);
+	mpa::socket ours = attach(std::move(tcp.near));
+	Wire wire(std::move(tcp.far));
+	begin(ours, role::responder);
+	wire.send(request());
+	// Either the reader had the first of it, or the stream did.
+	await([&] { return events_of(ours.fd()) & (POLLPRI | POLLERR); },
+	      "a Request, or none");
+	if (events_of(ours.fd()) & POLLPRI) {
+		must(ours.accept_request(), "accept");
+		wire.read_frame();
+	}
+	wire.reset();
+	reading.wait();
+	::close(fd);
+}
+
+CASE("races: who waits for full operation goes on as plain TCP when rejected")
+{
+	WithWire pair;
+	const int fd = pair.ours.fd();
+	std::array<char, 16> text{};
+
+	begin(pair.ours, role::initiator);
+	pair.wire.read_frame();
+	must(pair.ours.set_blocking(true), "blocking");
+	auto reading = std::async(std::launch::async, [&] {
+		return ::recv(fd, text.data(), text.size(), 0);
+	});
+	std::this_thread::sleep_for(moment);
+	pair.wire.send(reply(flag_crc | flag_reject) + mpa::bytes("behind it"));
+	is(reading.get(), 9L, "what came behind the Reply");
+	is(std::string(text.data()), "behind it", "octets");
+}
+
+CASE("races: a signal does not begin the start anew")
+{
+	WithWire pair;
+	struct sigaction action{};
+	const itimerval soon{{}, {0, 100000}};
+
+	action.sa_handler = [](int) {};
+	action.sa_flags = SA_RESTART;
+	must_call(::sigaction(SIGALRM, &action, nullptr), "sigaction");
+	must_call(::setitimer(ITIMER_REAL, &soon, nullptr), "setitimer");
+	is(err(pair.ours.start(role::responder)), EINTR, "start");
+	pair.wire.send(request());
+	await_request(pair.ours);
+	must(pair.ours.accept_request(), "accept");
+	pair.wire.read_frame();
+}
