@@ -233,7 +233,7 @@ perf_pair() {
 	# machine the client may be there before it: less so if what the server
 	# says last takes its time.
 	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
-	traffic_lag "$server" 50
+	traffic_lag "$server" 25
 	traffic_pair "$label" "$perf_port" "$client" "$server" \
 		-- "${command[@]}" -d "$(traffic_device "$server")" \
 		-- "${command[@]}" -d "$(traffic_device "$client")" "$address" || {
