@@ -65,6 +65,8 @@ modes_run revision-2 2 0 "${all[@]}"
 device_set revision 1 mpa1
 modes_run revision-1-initiator 1 0 "${some[@]}"
 device_set revision 1 mpa2
-modes_run revision-1-both 1 0 "${some[@]}"
+# With these, all that revision 1 can come to.
+modes_run revision-1-both 1 0 "${some[@]}" "none both" "initiator none" \
+	"responder none"
 device_set revision 2 mpa1
 modes_run revision-1-responder 1 1 "${some[@]}"
