@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "net.hpp"
 
+#include <fcntl.h>
 #include <arpa/inet.h>
 #include <sched.h>
 
@@ -141,6 +142,18 @@ void begin(mpa::socket &socket, mpa::role role)
 {
 	must(socket.set_blocking(false), "O_NONBLOCK");
 	is(err(socket.start(role)), EINPROGRESS, "start");
+}
+
+void await_asleep(const std::atomic<pid_t> &thread)
+{
+	await([&] {
+		const std::string path = "/proc/self/task/" +
+					 std::to_string(thread.load()) + "/wchan";
+		char words[64] = "";
+		const descriptor file(::open(path.c_str(), O_RDONLY));
+
+		return file && ::read(file.get(), words, 60) > 1;
+	}, "a thread that waits");
 }
 
 void await_request(mpa::socket &socket)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <span>
 #include <string>
 #include <thread>
@@ -105,6 +106,9 @@ void expect_failed(mpa::socket &socket, int error,
 short events_of(int fd, short asked = POLLIN | POLLPRI | POLLOUT | POLLRDHUP);
 void await_events(int fd, short wanted, const std::string &what,
 		  std::source_location at = std::source_location::current());
+
+// Until a thread, which tells its id first, sleeps in a system call.
+void await_asleep(const std::atomic<pid_t> &thread);
 
 // --- octet by octet ---------------------------------------------------------
 

@@ -87,31 +87,34 @@ CASE("races: what would change the socket under the stream is refused")
 	expect_ulpdu(pair.far, mpa::bytes("as before"));
 }
 
-// It sleeps within TCP, where nobody counts it, and takes what comes first.
+// It sleeps within TCP, where nobody counts it, and takes what comes first once
+// it is woken: the stream ends there, and says so.
 CASE("races: a reader from before the attachment")
 {
 	Tcp tcp;
-	const int fd = ::dup(tcp.near.get());
+	const descriptor twin(::dup(tcp.near.get()));
+	std::atomic<pid_t> reader{0};
 	std::array<char, 8> taken{};
 	auto reading = std::async(std::launch::async, [&] {
-		return ::recv(fd, taken.data(), taken.size(), 0);
+		reader = ::gettid();
+		return ::recv(twin.get(), taken.data(), taken.size(), 0);
 	});
 
-	std::this_thread::sleep_for(moment);
+	await_asleep(reader);
 	mpa::socket ours = attach(std::move(tcp.near));
 	Wire wire(std::move(tcp.far));
 	begin(ours, role::responder);
 	wire.send(request());
-	// Either the reader had the first of it, or the stream did.
-	await([&] { return events_of(ours.fd()) & (POLLPRI | POLLERR); },
-	      "a Request, or none");
-	if (events_of(ours.fd()) & POLLPRI) {
-		must(ours.accept_request(), "accept");
-		wire.read_frame();
-	}
-	wire.reset();
-	reading.wait();
-	::close(fd);
+	await_request(ours);
+	must(ours.accept_request(), "accept");
+	wire.read_frame();
+	wire.send(fpdu(mpa::bytes("meant for nobody else")));
+	is(reading.get(), 8L, "what the reader took");
+
+	std::array<char, 64> text{};
+	for (int i = 0; i < 2; i++)
+		is(err_of(::recv(ours.fd(), text.data(), text.size(), 0)), EPROTO,
+		   "receive");
 }
 
 CASE("races: who waits for full operation goes on as plain TCP when rejected")
@@ -123,10 +126,12 @@ CASE("races: who waits for full operation goes on as plain TCP when rejected")
 	begin(pair.ours, role::initiator);
 	pair.wire.read_frame();
 	must(pair.ours.set_blocking(true), "blocking");
+	std::atomic<pid_t> reader{0};
 	auto reading = std::async(std::launch::async, [&] {
+		reader = ::gettid();
 		return ::recv(fd, text.data(), text.size(), 0);
 	});
-	std::this_thread::sleep_for(moment);
+	await_asleep(reader);
 	pair.wire.send(reply(flag_crc | flag_reject) + mpa::bytes("behind it"));
 	is(reading.get(), 9L, "what came behind the Reply");
 	is(std::string(text.data()), "behind it", "octets");

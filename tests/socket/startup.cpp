@@ -280,15 +280,7 @@ CASE("start: not while another thread is in a call of plain TCP")
 		return ::recv(both.near.fd(), &octet, 1, 0);
 	});
 
-	// Until it sleeps.
-	await([&] {
-		std::string path = "/proc/self/task/" +
-				   std::to_string(reader.load()) + "/wchan";
-		char words[64] = "";
-		const descriptor file(::open(path.c_str(), O_RDONLY));
-
-		return file && ::read(file.get(), words, 60) > 1;
-	}, "a reader that waits");
+	await_asleep(reader);
 	is(err(both.near.start(role::initiator)), EBUSY, "a reader waits");
 	is(err(both.near.start(role::responder)), EBUSY, "a reader waits");
 	state_is(both.near, state::streaming);
