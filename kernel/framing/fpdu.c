@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include <asm/byteorder.h>
+#include <asm/unaligned.h>
 
 #include "fpdu.h"
 
@@ -276,4 +277,140 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 	}
 	*tx = b.tx;
 	return g->len - old.len;
+}
+
+/*
+ * struct writer - one FPDU with Markers on its way into memory of its own
+ *
+ * @gap is 0 where a Marker is due before the next octet.
+ */
+struct writer {
+	u8 *to;
+	u8 *length_at;
+	u32 gap;
+};
+
+static void write_marker_if_due(struct writer *w)
+{
+	struct mpa_marker marker = {};
+
+	if (w->gap)
+		return;
+	/* Zero in front of the length, whose place is not yet known. */
+	if (w->length_at)
+		marker.fpduptr = cpu_to_be16(w->to - w->length_at);
+	memcpy(w->to, &marker, sizeof(marker));
+	w->to += sizeof(marker);
+	w->gap = MPA_MARKER_PERIOD - sizeof(marker);
+}
+
+static void write_octets(struct writer *w, const void *p, u32 len)
+{
+	while (len) {
+		u32 n;
+
+		write_marker_if_due(w);
+		n = min(len, w->gap);
+		w->gap -= n;
+		memcpy(w->to, p, n);
+		w->to += n;
+		p += n;
+		len -= n;
+	}
+}
+
+static void write_length(struct writer *w, u32 ulpdu_len)
+{
+	const __be16 length = cpu_to_be16(ulpdu_len);
+
+	write_marker_if_due(w);
+	w->length_at = w->to;
+	write_octets(w, &length, sizeof(length));
+}
+
+/* The CRC, or zero in its place, of what stands from @start on. */
+static void write_crc(struct writer *w, const u8 *start, bool use_crc)
+{
+	__le32 crc = 0;
+
+	write_marker_if_due(w);
+	if (use_crc)
+		crc = cpu_to_le32(~crc32c(~0, start, w->to - start));
+	write_octets(w, &crc, sizeof(crc));
+}
+
+static u8 *put_octets(u8 *to, const void *p, u32 len)
+{
+	/* Of no octets the address may be NULL. */
+	if (len)
+		memcpy(to, p, len);
+	return to + len;
+}
+
+/* Without Markers there is nothing to look out for. Returns the end. */
+static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
+		       u8 *start)
+{
+	u8 *to = start + MPA_LENGTH_FIELD;
+	u32 crc = 0;
+	unsigned int i;
+
+	put_unaligned_be16(ulpdu_len, start);
+	to = put_octets(to, u->hdr, u->hdr_len);
+	for (i = 0; i < u->nr; i++)
+		to = put_octets(to, u->payload[i].iov_base,
+				u->payload[i].iov_len);
+	/* The pad, and of the field behind it what is needed for that. */
+	put_unaligned_le32(0, to);
+	to += -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
+	if (use_crc)
+		crc = ~crc32c(~0, start, to - start);
+	put_unaligned_le32(crc, to);
+	return to + MPA_CRC_FIELD;
+}
+
+static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
+			u32 ulpdu_len, u8 *start)
+{
+	static const u8 zeros[MPA_FPDU_ALIGN];
+	struct writer w = { .to = start, .gap = tx->gap };
+	unsigned int i;
+
+	write_length(&w, ulpdu_len);
+	write_octets(&w, u->hdr, u->hdr_len);
+	for (i = 0; i < u->nr; i++)
+		write_octets(&w, u->payload[i].iov_base, u->payload[i].iov_len);
+	write_octets(&w, zeros, -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN);
+	write_crc(&w, start, tx->crc);
+	tx->gap = w.gap;
+	return w.to;
+}
+
+/**
+ * mpa_fpdu_write - write one FPDU into memory
+ * @tx: where the stream stands; moved behind the FPDU
+ * @u: the ULPDU
+ * @to: mpa_fpdu_len() octets
+ *
+ * The same octets as mpa_fpdu_gather() lists, in one piece. Each is copied
+ * once, and the CRC taken of the copy: what happens to the payload meanwhile
+ * cannot part them.
+ *
+ * Return: octets written; -EMSGSIZE as mpa_fpdu_gather(), @tx is as it was
+ * then.
+ */
+int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
+{
+	u32 ulpdu_len = u->hdr_len + u->payload_len;
+	u8 *end;
+
+	if (u->hdr_len > MPA_MULPDU_MAX || u->payload_len > MPA_MULPDU_MAX ||
+	    ulpdu_len > MPA_MULPDU_MAX ||
+	    !adds_up(u->payload, u->nr, u->payload_len))
+		return -EMSGSIZE;
+	if (tx->markers)
+		end = write_marked(tx, u, ulpdu_len, to);
+	else
+		end = write_plain(u, ulpdu_len, tx->crc, to);
+	return end - to;
 }

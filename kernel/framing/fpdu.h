@@ -51,6 +51,22 @@ struct mpa_gather {
 };
 
 /**
+ * struct mpa_ulpdu - a ULPDU to be sent
+ * @hdr: its first octets
+ * @hdr_len: how many
+ * @payload: pieces of the rest, in order; empty pieces are allowed
+ * @nr: how many
+ * @payload_len: what they measure together, octets
+ */
+struct mpa_ulpdu {
+	const void *hdr;
+	u32 hdr_len;
+	const struct kvec *payload;
+	unsigned int nr;
+	u32 payload_len;
+};
+
+/**
  * mpa_markers_within - count the Markers that fall into a stretch of stream
  * @gap: octets from the start of the stretch to the next Marker
  * @content: octets of the stretch that are not Marker octets
@@ -73,5 +89,6 @@ u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room);
 int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
+int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
 
 #endif /* MPA_FRAMING_FPDU_H */

@@ -17,6 +17,7 @@
 #include <linux/string.h>
 
 #include <asm/byteorder.h>
+#include <asm/unaligned.h>
 
 #include "fpdu.h"
 #include "reader.h"
@@ -210,6 +211,84 @@ enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 	if (*used < len)
 		*used += read_crc(r, p + *used, len - *used);
 	return r->verdict;
+}
+
+/* Is the next octet the first of an FPDU, or of the Marker before one? */
+static bool at_start(const struct mpa_reader *r)
+{
+	return r->verdict == MPA_RX_FPDU ||
+	       (r->verdict == MPA_RX_MORE && !r->since_start);
+}
+
+/* Octets of stream of an FPDU that begins here. */
+static u32 fpdu_total(const struct mpa_reader *r, u32 ulpdu_len)
+{
+	u32 content = ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) +
+		      MPA_CRC_FIELD;
+
+	if (!r->markers)
+		return content;
+	return content + MPA_MARKER_LEN * mpa_markers_within(r->gap, content);
+}
+
+/* Of the FPDU whose @total octets, the @lead of a Marker first, are at @p. */
+static bool markers_agree(const struct mpa_reader *r, const u8 *p, u32 lead,
+			  u32 total)
+{
+	u32 at = r->gap;
+
+	if (!r->markers)
+		return true;
+	for (; at < total; at += MPA_MARKER_PERIOD) {
+		u32 fpduptr = get_unaligned_be16(p + at + 2);
+
+		if (ALIGN_DOWN(fpduptr, MPA_FPDU_ALIGN) != (at ? at - lead : 0))
+			return false;
+	}
+	return true;
+}
+
+/* Of @total octets at @p; the field is not looked at without CRCs. */
+static bool trailer_agrees(const struct mpa_reader *r, const u8 *p, u32 total)
+{
+	u32 covered = total - MPA_CRC_FIELD;
+
+	return !r->crc ||
+	       ~crc32c(~0, p, covered) == get_unaligned_le32(p + covered);
+}
+
+/**
+ * mpa_reader_take - read an FPDU that lies whole in one piece
+ * @r: the reader
+ * @p: the next octets of the stream
+ * @len: how many
+ *
+ * The shortest way to what mpa_reader_feed() would come to, where there is
+ * nothing to put together: all of the FPDU is at hand. Whatever is not as it
+ * should be is left to that function.
+ *
+ * Return: octets of the FPDU, its Markers included, as after %MPA_RX_FPDU; 0
+ * if nothing was done.
+ */
+u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
+{
+	u32 lead = marker_due(r) ? MPA_MARKER_LEN : 0;
+	u32 ulpdu_len, total;
+
+	if (len < lead + MPA_LENGTH_FIELD || !at_start(r))
+		return 0;
+	ulpdu_len = get_unaligned_be16(p + lead);
+	total = fpdu_total(r, ulpdu_len);
+	if (ulpdu_len > MPA_MULPDU_MAX || total > len ||
+	    !markers_agree(r, p, lead, total) || !trailer_agrees(r, p, total))
+		return 0;
+	r->ulpdu_len = ulpdu_len;
+	r->since_start = total;
+	r->start_gap = r->gap;
+	if (r->markers)
+		r->gap = (r->gap - total) % MPA_MARKER_PERIOD;
+	r->verdict = MPA_RX_FPDU;
+	return total;
 }
 
 /**

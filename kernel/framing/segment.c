@@ -19,7 +19,7 @@ static u32 batch_segs(const struct mpa_seg_view *v)
 	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_OCTETS, MPA_BATCH_OCTETS);
 	u32 segs = packet / v->mss;
 
-	if (v->mss % MPA_FPDU_ALIGN || v->sack_pending)
+	if (v->single || v->mss % MPA_FPDU_ALIGN || v->sack_pending)
 		return 1;
 	if (!v->strict)
 		return segs;
@@ -39,9 +39,9 @@ static u32 batch_segs(const struct mpa_seg_view *v)
  *
  * Base policy: one segment, short enough that no SACK option can push the end
  * of its FPDU into the next. Fast policy: several segments of exactly
- * @v->mss, taken when that is a multiple of four, no SACK is pending and,
- * where @v->strict, nothing is unsent and the batch fits both windows. A batch
- * never needs more than one of TCP's packets.
+ * @v->mss, taken unless @v->single, when that is a multiple of four, no SACK is
+ * pending and, where @v->strict, nothing is unsent and the batch fits both
+ * windows. A batch never needs more than one of TCP's packets.
  *
  * @p->seg_len is a multiple of four, never less than a ULPDU of
  * %MPA_MULPDU_MIN octets may take at any Marker phase, even if that is more

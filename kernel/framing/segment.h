@@ -17,6 +17,7 @@
  * @sack_pending: SACK or D-SACK blocks will ride on our next segments
  * @strict: the peer asked for Markers, so it gains by alignment: take no
  *	chance with it
+ * @single: one segment to a batch is wanted
  * @packet: octets TCP puts into one packet at the most; it may take only a part
  *	of a batch that needs two, cut anywhere. 0: no limit known
  * @unsent: octets queued in TCP and not yet sent
@@ -28,6 +29,7 @@ struct mpa_seg_view {
 	u32 sack_room;
 	bool sack_pending;
 	bool strict;
+	bool single;
 	u32 packet;
 	u32 unsent;
 	u32 window;

@@ -25,6 +25,7 @@ enum {
 	OPT_MEND_CRC = 1 << 2,	  // put right CRCs into the stream
 	OPT_MEND_MARKER = 1 << 3, // and right Markers before them
 	OPT_COMMANDS = 1 << 4,
+	OPT_TAKE = 1 << 5, // every other FPDU in one go, if it can be
 
 	STREAM_MAX = 80000, // the longest FPDU and some more
 };
@@ -351,6 +352,27 @@ private:
 
 			stream.insert(stream.end(), p, p + out[i].iov_len);
 		}
+		check_write(before, ulpdu, cut, View(stream).last(ret));
+	}
+
+	// What is written equals what was gathered.
+	void check_write(mpa_tx_half before, const Octets &ulpdu, std::size_t hdr_len,
+			 View want) const
+	{
+		const kvec rest = {const_cast<u8 *>(ulpdu.data()) + hdr_len,
+				   ulpdu.size() - hdr_len};
+		const mpa_ulpdu u = {
+			.hdr = ulpdu.data(),
+			.hdr_len = static_cast<u32>(hdr_len),
+			.payload = &rest,
+			.nr = 1,
+			.payload_len = static_cast<u32>(rest.iov_len),
+		};
+		Octets to(want.size());
+		const int ret = mpa_fpdu_write(&before, &u, to.data());
+
+		REQUIRE(ret == static_cast<int>(want.size()));
+		REQUIRE(std::ranges::equal(to, want) && before.gap == tx.gap);
 	}
 
 	mpa_tx_half tx;
@@ -366,6 +388,20 @@ public:
 		mpa_reader_init(&r, markers, crc);
 		r.gap = gap;
 		r.start_gap = gap;
+	}
+
+	// As an FPDU that lies whole in one piece; false: it does not, or is bad.
+	bool take(View s, std::size_t &at, const Found &want)
+	{
+		const Exact rest(s.subspan(at));
+		const bool good = want.verdict == MPA_RX_FPDU;
+		const std::uint32_t len = good ? want.end - at : 0;
+
+		if (good)
+			REQUIRE(!mpa_reader_take(&r, rest.data(), len - 1));
+		REQUIRE(mpa_reader_take(&r, rest.data(), rest.size()) == len);
+		at += len;
+		return good;
 	}
 
 	// Feeds until a verdict other than MORE or the end of the stream.
@@ -464,10 +500,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 
 	Subject subject(markers, crc, gap);
 	std::size_t at = 0;
+	bool in_one = false;
 
 	while (at < stream.size()) {
 		const Found want = model.look(stream, at);
-		const auto got = subject.read_one(stream, at, portions, want);
+
+		in_one = options & OPT_TAKE && !in_one;
+		const auto got = in_one && subject.take(stream, at, want)
+			? MPA_RX_FPDU
+			: subject.read_one(stream, at, portions, want);
 
 		REQUIRE(got == want.verdict);
 		if (got == MPA_RX_MORE)

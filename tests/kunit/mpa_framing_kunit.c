@@ -260,12 +260,95 @@ static void fpdu_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx.gap, 460u);
 }
 
+/* The FPDU of @ulpdu as mpa_fpdu_write() writes it, in a block of just its size. */
+static struct octets write_fpdu(struct kunit *test, struct mpa_tx_half *tx,
+				struct octets ulpdu)
+{
+	struct octets fpdu = alloc_octets(test, mpa_fpdu_len(tx, ulpdu.n));
+	u32 hdr_len = min(ulpdu.n, 14u);
+	struct kvec piece = { ulpdu.p + hdr_len, ulpdu.n - hdr_len };
+	const struct mpa_ulpdu u = {
+		.hdr = ulpdu.p, .hdr_len = hdr_len, .payload = &piece, .nr = 1,
+		.payload_len = piece.iov_len,
+	};
+
+	KUNIT_ASSERT_EQ(test, (int)fpdu.n, mpa_fpdu_write(tx, &u, fpdu.p));
+	return fpdu;
+}
+
+/* What is written is what is gathered, at any phase, and is taken in one go. */
+static void fpdu_written(struct kunit *test)
+{
+	u32 kind, len;
+
+	for (kind = 0; kind < 4; kind++) {
+		bool crc = kind & 1, markers = kind & 2;
+		struct mpa_tx_half tx = { .markers = markers, .crc = crc };
+		struct mpa_reader r;
+
+		mpa_reader_init(&r, markers, crc);
+		for (len = 0; len <= 300; len++) {
+			struct mpa_tx_half general = tx;
+			struct octets ulpdu = any_octets(test, len);
+			struct octets want = build(test, &general, ulpdu);
+			struct octets got = write_fpdu(test, &tx, ulpdu);
+
+			expect_same(test, got, want);
+			KUNIT_EXPECT_EQ(test, tx.gap, general.gap);
+			KUNIT_EXPECT_EQ(test, 0u,
+					mpa_reader_take(&r, got.p, got.n - 1));
+			/* Of the CRC field, which counts only with CRCs. */
+			got.p[got.n - 1] ^= 1;
+			if (crc)
+				KUNIT_EXPECT_EQ(test, 0u,
+						mpa_reader_take(&r, got.p,
+								got.n));
+			got.p[got.n - 1] ^= 1;
+			KUNIT_EXPECT_EQ(test, got.n,
+					mpa_reader_take(&r, got.p, got.n));
+			KUNIT_EXPECT_EQ(test, r.ulpdu_len, len);
+			free_octets(test, got);
+			free_octets(test, want);
+			free_octets(test, ulpdu);
+		}
+	}
+}
+
+/* With Markers, an FPDU behind the other, so that they fall everywhere. */
+static void fpdu_taken(struct kunit *test)
+{
+	struct mpa_tx_half tx = { .markers = true, .crc = true };
+	struct mpa_reader r;
+	u32 len;
+
+	mpa_reader_init(&r, true, true);
+	for (len = 0; len <= 1100; len++) {
+		struct octets ulpdu = any_octets(test, len);
+		struct octets fpdu = build(test, &tx, ulpdu);
+
+		/* Of the CRC field. */
+		fpdu.p[fpdu.n - 1] ^= 1;
+		KUNIT_EXPECT_EQ(test, 0u, mpa_reader_take(&r, fpdu.p, fpdu.n));
+		fpdu.p[fpdu.n - 1] ^= 1;
+		KUNIT_EXPECT_EQ(test, 0u,
+				mpa_reader_take(&r, fpdu.p, fpdu.n - 1));
+		KUNIT_EXPECT_EQ(test, fpdu.n,
+				mpa_reader_take(&r, fpdu.p, fpdu.n));
+		KUNIT_EXPECT_EQ(test, r.ulpdu_len, len);
+		KUNIT_EXPECT_EQ(test, r.gap, tx.gap);
+		free_octets(test, fpdu);
+		free_octets(test, ulpdu);
+	}
+}
+
 static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE_PARAM(fpdu_mulpdu, mulpdu_gen_params),
 	KUNIT_CASE_PARAM(fpdu_length, fpdu_len_gen_params),
 	KUNIT_CASE_PARAM(fpdu_fit, fit_gen_params),
 	KUNIT_CASE_PARAM(fpdu_known, fpdu_gen_params),
 	KUNIT_CASE(fpdu_refuses),
+	KUNIT_CASE(fpdu_written),
+	KUNIT_CASE(fpdu_taken),
 	{}
 };
 

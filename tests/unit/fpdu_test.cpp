@@ -370,6 +370,166 @@ TEST(mpa_fpdu_gather, empty_pieces_leave_no_trace)
 	EXPECT_EQ(gather.g.nr_out, 3u);
 }
 
+// Markers or none; CRCs in use or not.
+class Written : public testing::TestWithParam<std::tuple<bool, bool>> {};
+
+// Headers of DDP, none, and others.
+constexpr std::size_t headers[] = { 0, 1, 14, 18, 46, 80 };
+
+TEST_P(Written, every_length_equals_what_is_gathered)
+{
+	auto [markers, crc] = GetParam();
+	mpa_tx_half tx = { 0, markers, crc };
+	Random random(5);
+
+	for (std::size_t len = 0; len <= 2000; len++) {
+		const Octets ulpdu = random.octets(len);
+
+		// From where the last one of them has ended: any phase.
+		for (auto hdr : headers) {
+			mpa_tx_half general = tx;
+
+			if (hdr > len)
+				break;
+			ASSERT_EQ(write(tx, ulpdu, hdr), build(general, ulpdu))
+				<< len << " of them header " << hdr;
+			ASSERT_EQ(tx.gap, general.gap);
+		}
+	}
+}
+
+TEST_P(Written, every_phase_equals_the_model)
+{
+	auto [markers, crc] = GetParam();
+	const Octets filler = Random(11).octets(2);
+	Model model(markers, crc);
+	mpa_tx_half tx = { 0, markers, crc };
+	Random random(12);
+
+	// FPDUs of 8 octets move the phase by as much; each second goes a word on.
+	for (int n = 0; n < 256; n++) {
+		for (std::size_t len : { std::size_t(n % 2 ? 2 : 6), std::size_t(1430) }) {
+			const Octets ulpdu = random.octets(len);
+
+			ASSERT_EQ(write(tx, ulpdu, len / 2), model.frame(ulpdu))
+				<< n << ' ' << len;
+		}
+	}
+}
+
+TEST_P(Written, longest_ulpdu_and_one_more)
+{
+	auto [markers, crc] = GetParam();
+	const mpa_tx_half start = { 0, markers, crc };
+	Octets ulpdu = Random(6).octets(MPA_MULPDU_MAX + 1);
+	std::uint8_t to = 0xdd;
+
+	for (auto hdr : headers) {
+		mpa_tx_half tx = start;
+		kvec piece = { ulpdu.data() + hdr, ulpdu.size() - hdr };
+		const mpa_ulpdu u = {
+			.hdr = ulpdu.data(),
+			.hdr_len = static_cast<std::uint32_t>(hdr),
+			.payload = &piece,
+			.nr = 1,
+			.payload_len = static_cast<std::uint32_t>(piece.iov_len),
+		};
+
+		EXPECT_EQ(mpa_fpdu_write(&tx, &u, &to), -EMSGSIZE);
+		EXPECT_EQ(tx.gap, start.gap);
+	}
+	EXPECT_EQ(to, 0xdd);
+	ulpdu.pop_back();
+	mpa_tx_half tx = start;
+	EXPECT_EQ(write(tx, ulpdu, 14), Model(markers, crc).frame(ulpdu));
+}
+
+TEST_P(Written, pieces_may_end_anywhere)
+{
+	auto [markers, crc] = GetParam();
+	const mpa_tx_half start = { markers ? 16u : 0u, markers, crc };
+	const Octets ulpdu = Random(7).octets(45);
+	mpa_tx_half general = start;
+	const Octets want = build(general, ulpdu);
+
+	for (std::size_t hdr = 0; hdr <= ulpdu.size(); hdr++) {
+		for (std::size_t a = hdr; a <= ulpdu.size(); a++) {
+			for (std::size_t b = a; b <= ulpdu.size(); b++) {
+				mpa_tx_half tx = start;
+
+				ASSERT_EQ(write(tx, ulpdu, hdr, { a, b }), want)
+					<< hdr << ' ' << a << ' ' << b;
+			}
+		}
+	}
+}
+
+TEST_P(Written, mixes_with_what_is_gathered)
+{
+	auto [markers, crc] = GetParam();
+	mpa_tx_half tx = { 0, markers, crc };
+	Model model(markers, crc);
+	Random random(8);
+
+	for (int i = 0; i < 200; i++) {
+		Octets ulpdu = random.octets(random.between(14, 1500));
+
+		ASSERT_EQ(i % 3 ? write(tx, ulpdu, 14, { 14 }) : build(tx, ulpdu),
+			  model.frame(ulpdu));
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, Written,
+			 testing::Combine(testing::Bool(), testing::Bool()));
+
+TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
+{
+	struct Row {
+		std::uint32_t hdr_len;
+		std::vector<std::size_t> pieces;
+		std::uint32_t payload_len;
+		int want;
+	};
+	static const Row rows[] = {
+		{ 0, {}, 0, 8 },
+		{ 0, {}, 1, -EMSGSIZE },
+		{ 4, { 4 }, 5, -EMSGSIZE },
+		{ 4, { 5 }, 4, -EMSGSIZE },
+		{ 4, { 4, 1 }, 4, -EMSGSIZE },
+		{ 4, { 4, 0, 0 }, 4, 16 },
+		{ 0, { 64769 }, 64769, -EMSGSIZE },
+		{ 1, { 64768 }, 64768, -EMSGSIZE },
+		{ 64769, {}, 0, -EMSGSIZE },
+		// Lengths that would wrap a 32-bit sum
+		{ 0xffffffff, { 4 }, 4, -EMSGSIZE },
+		{ 4, { 0xffffffff }, 0xffffffff, -EMSGSIZE },
+		{ 4, { (1ull << 32) + 4 }, 4, -EMSGSIZE },
+		{ 4, { 8, ~std::size_t(0) - 3 }, 4, -EMSGSIZE },
+		{ 0, { 64768 }, 64768, 64776 },
+	};
+	Octets memory(64770);
+
+	for (const auto &row : rows) {
+		mpa_tx_half tx = { 0, false, true };
+		Octets to(64776, 0xdd);
+		std::vector<kvec> pieces;
+
+		for (auto n : row.pieces)
+			pieces.push_back({ memory.data(), n });
+		const mpa_ulpdu u = {
+			.hdr = memory.data(),
+			.hdr_len = row.hdr_len,
+			.payload = pieces.data(),
+			.nr = static_cast<unsigned int>(pieces.size()),
+			.payload_len = row.payload_len,
+		};
+		EXPECT_EQ(mpa_fpdu_write(&tx, &u, to.data()), row.want)
+			<< row.hdr_len << ' ' << row.payload_len;
+		if (row.want < 0)
+			EXPECT_EQ(to, Octets(64776, 0xdd));
+	}
+}
+
 // The phase must outlive any wrap of a 32-bit stream position.
 TEST(mpa_fpdu_gather, phase_over_more_than_2_32_octets)
 {

@@ -619,4 +619,178 @@ TEST(mpa_reader_feed, phase_over_more_than_2_32_octets)
 	}
 }
 
+// A stream of FPDUs of every length up to @most, and the ends of each.
+struct Stream {
+	Stream(const Kind &kind, std::uint32_t most)
+	{
+		Model model(std::get<0>(kind), std::get<1>(kind));
+		Random random(77);
+
+		for (std::uint32_t len = 0; len <= most; len++) {
+			append(octets, model.frame(random.octets(len)));
+			ends.push_back(octets.size());
+		}
+	}
+
+	Octets octets;
+	std::vector<std::size_t> ends;
+};
+
+class TakenFrom : public testing::TestWithParam<Kind> {
+protected:
+	bool markers = std::get<0>(GetParam());
+	bool crc = std::get<1>(GetParam());
+	std::uint32_t nr_gaps = markers ? 512 : 4;
+};
+
+TEST_P(TakenFrom, every_length_as_if_it_had_been_fed)
+{
+	Stream stream(GetParam(), 2100);
+	Reader taken(markers, crc), fed(markers, crc);
+	std::size_t at = 0;
+
+	for (auto end : stream.ends) {
+		// In memory of its own: not an octet beyond is looked at.
+		const Octets fpdu(stream.octets.begin() + at,
+				  stream.octets.begin() + end);
+
+		ASSERT_EQ(taken.take(fpdu), fpdu.size());
+		ASSERT_EQ(fed.feed(fpdu).verdict, MPA_RX_FPDU);
+		ASSERT_EQ(taken.r.ulpdu_len, fed.r.ulpdu_len);
+		ASSERT_EQ(taken.r.since_start, fed.r.since_start);
+		ASSERT_EQ(taken.r.start_gap, fed.r.start_gap);
+		ASSERT_EQ(taken.r.gap, fed.r.gap);
+		ASSERT_EQ(taken.need(), fed.need());
+		ASSERT_EQ(taken.strip(fpdu), fed.strip(fpdu));
+		at = end;
+	}
+}
+
+TEST_P(TakenFrom, every_phase)
+{
+	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4)
+		for (std::uint32_t len : { 0, 1, 46, 500, 504, 1011, 64768 }) {
+			auto model = Model::at_gap(markers, crc, gap);
+			Octets ulpdu = Random(len).octets(len);
+			Octets fpdu = model.frame(ulpdu);
+			Reader reader(markers, crc, gap);
+
+			ASSERT_EQ(reader.take(fpdu), fpdu.size())
+				<< "gap " << gap << " ULPDU " << len;
+			ASSERT_EQ(reader.r.ulpdu_len, len);
+			ASSERT_EQ(reader.r.gap, model.gap());
+			ASSERT_EQ(reader.strip(fpdu), ulpdu);
+		}
+}
+
+TEST_P(TakenFrom, and_fed_in_turns)
+{
+	Stream stream(GetParam(), 300);
+	Reader reader(markers, crc);
+	std::size_t at = 0, n = 0;
+
+	for (auto end : stream.ends) {
+		const Octets fpdu(stream.octets.begin() + at,
+				  stream.octets.begin() + end);
+
+		if (n++ % 3)
+			ASSERT_EQ(reader.feed_in(fpdu, n).verdict, MPA_RX_FPDU);
+		else
+			ASSERT_EQ(reader.take(fpdu), fpdu.size());
+		ASSERT_EQ(reader.r.since_start, fpdu.size());
+		at = end;
+	}
+}
+
+TEST_P(TakenFrom, nothing_that_is_not_whole)
+{
+	for (std::uint32_t gap : { 0, 4, 8, 60, 508 }) {
+		const std::uint32_t phase = markers ? gap : 0;
+		Octets fpdu = Model::at_gap(markers, crc, phase)
+				      .frame(Random(3).octets(61));
+
+		for (std::size_t len = 0; len < fpdu.size(); len++) {
+			Reader reader(markers, crc, phase);
+			const Octets part(fpdu.begin(), fpdu.begin() + len);
+
+			ASSERT_EQ(reader.take(part), 0u) << len;
+			ASSERT_EQ(reader.feed(part).verdict, MPA_RX_MORE);
+			// The rest of an FPDU that has begun is no FPDU.
+			const Octets rest(fpdu.begin() + len, fpdu.end());
+
+			if (len)
+				ASSERT_EQ(reader.take(rest), 0u) << len;
+			ASSERT_EQ(reader.feed(rest).verdict, MPA_RX_FPDU);
+		}
+	}
+}
+
+TEST_P(TakenFrom, nothing_that_is_too_long)
+{
+	const std::uint32_t gap = markers ? 4 : 0;
+	Octets octets(1 << 17);
+
+	for (std::uint32_t len : { MPA_MULPDU_MAX + 1, 0xfffe, 0xffff }) {
+		Reader reader(markers, crc, gap);
+
+		octets[0] = len >> 8;
+		octets[1] = len;
+		ASSERT_EQ(reader.take(octets), 0u) << len;
+		ASSERT_EQ(reader.feed(octets).verdict, MPA_RX_BAD_LENGTH);
+		ASSERT_EQ(reader.take(octets), 0u) << "after a bad verdict";
+	}
+}
+
+// Of three Markers, which FPDUs of this length have at any phase.
+void wrong_markers_at(bool crc, std::uint32_t gap)
+{
+	for (int marker = 0; marker < 3; marker++)
+		for (std::uint32_t change : { 4, 0x8000 }) {
+			const Twist twist{ .marker = marker,
+					   .marker_xor = change };
+			const Octets bad = Model::at_gap(true, crc, gap)
+						   .frame(Octets(1530), twist);
+			Reader reader(true, crc, gap);
+
+			ASSERT_EQ(reader.take(bad), 0u) << "gap " << gap;
+			ASSERT_EQ(reader.feed(bad).verdict, MPA_RX_BAD_MARKER);
+		}
+}
+
+TEST(mpa_reader_take, no_wrong_marker_passes)
+{
+	for (bool crc : { false, true })
+		for (std::uint32_t gap = 0; gap < 512; gap += 4)
+			wrong_markers_at(crc, gap);
+}
+
+TEST(mpa_reader_take, no_flipped_bit_passes)
+{
+	for (bool markers : { false, true }) {
+		const Octets fpdu =
+			Model(markers, true).frame(Random(5).octets(45));
+
+		for (std::size_t bit = 0; bit < 8 * fpdu.size(); bit++) {
+			Reader reader(markers, true);
+			Octets bad = fpdu;
+
+			bad[bit / 8] ^= 1 << bit % 8;
+			ASSERT_EQ(reader.take(bad), 0u) << bit;
+			ASSERT_NE(reader.feed(bad).verdict, MPA_RX_FPDU);
+		}
+	}
+}
+
+TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
+{
+	Octets fpdu = Model(false, true).frame(Random(5).octets(45));
+	Reader reader(false, false);
+
+	ASSERT_EQ(reader.take(fpdu), fpdu.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, TakenFrom,
+			 testing::Combine(testing::Bool(), testing::Bool()),
+			 [](const auto &info) { return kind_name(info); });
+
 } // namespace

@@ -41,6 +41,7 @@ TEST(mpa_seg_plan, promises_for_random_views)
 			.sack_room = random.between(0, 9) * 4,
 			.sack_pending = random.one_in(3),
 			.strict = random.one_in(2),
+			.single = random.one_in(8),
 			.packet = random.one_in(2) ? 0 :
 						     random.between(1, 70000),
 			.unsent = random.one_in(2) ? 0 : random.between(0, 99),
@@ -58,6 +59,7 @@ TEST(mpa_seg_plan, promises_for_random_views)
 			ASSERT_EQ(plan.seg_len, view.mss);
 			ASSERT_LE(plan.segs * plan.seg_len, MPA_BATCH_OCTETS);
 			ASSERT_FALSE(view.sack_pending);
+			ASSERT_FALSE(view.single);
 			if (view.packet)
 				ASSERT_LE(plan.segs * plan.seg_len,
 					  view.packet);

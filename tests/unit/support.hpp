@@ -258,6 +258,37 @@ private:
 	Octets ctl;
 };
 
+// What the code under test writes of a ULPDU: its first @hdr_len octets are a
+// header, the rest comes in pieces that end at @cuts. No octet behind that changes.
+inline Octets write(mpa_tx_half &tx, const Octets &ulpdu, std::size_t hdr_len,
+		    const std::vector<std::size_t> &cuts = {})
+{
+	constexpr std::uint8_t untouched = 0xdd;
+	Octets payload(ulpdu.begin() + hdr_len, ulpdu.end());
+	std::vector<kvec> pieces;
+	std::size_t from = 0;
+
+	for (auto cut : cuts) {
+		pieces.push_back({ payload.data() + from, cut - hdr_len - from });
+		from = cut - hdr_len;
+	}
+	pieces.push_back({ payload.data() + from, payload.size() - from });
+	const mpa_ulpdu u = {
+		.hdr = ulpdu.data(),
+		.hdr_len = static_cast<std::uint32_t>(hdr_len),
+		.payload = pieces.data(),
+		.nr = static_cast<unsigned int>(pieces.size()),
+		.payload_len = static_cast<std::uint32_t>(payload.size()),
+	};
+	const auto len = mpa_fpdu_len(&tx, static_cast<std::uint32_t>(ulpdu.size()));
+	Octets to(len + 8, untouched);
+
+	EXPECT_EQ(mpa_fpdu_write(&tx, &u, to.data()), static_cast<int>(len));
+	EXPECT_EQ(Octets(to.begin() + len, to.end()), Octets(8, untouched));
+	to.resize(len);
+	return to;
+}
+
 inline Octets build(mpa_tx_half &tx, Octets ulpdu)
 {
 	Gather gather;
@@ -315,6 +346,11 @@ public:
 			all.used += fed.used;
 		}
 		return all;
+	}
+
+	std::uint32_t take(const Octets &octets)
+	{
+		return mpa_reader_take(&r, octets.data(), octets.size());
 	}
 
 	std::uint32_t need() const

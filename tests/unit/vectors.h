@@ -872,6 +872,14 @@ static const struct vec_seg vec_segs[] = {
 	{ "mss of 4n + 1", { .mss = 1449, .sack_room = 28 }, 1420, 1 },
 	{ "mss of 4n + 2", { .mss = 1446, .sack_room = 28 }, 1416, 1 },
 	{ "mss of 4n + 3", { .mss = 1447, .sack_room = 28 }, 1416, 1 },
+	/* the administrator's word */
+	{ "single", VEC_VIEW(.single = true), 1420, 1 },
+	{ "single, jumbo frames",
+	  { .mss = 8948, .sack_room = 28, .single = true }, 8920, 1 },
+	{ "single, strict",
+	  VEC_VIEW(.strict = true, .single = true, VEC_AMPLE), 1420, 1 },
+	{ "single, no room for options",
+	  { .mss = 1448, .single = true }, 1448, 1 },
 	/* Markers: no chance taken */
 	{ "strict, ample windows",
 	  VEC_VIEW(.strict = true, VEC_AMPLE), 1448, 45 },
