@@ -44,7 +44,7 @@ static int mpa_ep_await(struct mpa_ep *ep)
 		ret = mpa_ep_attach(ep, MPA_EP_AWAITING);
 	if (!ret)
 		ret = mpa_start_responder(ep->conn, NULL, 0,
-					  mpa_cm_defaults.request_ms);
+					  ep->config.v[MPA_A_CONFIG_STARTUP_TIMEOUT]);
 	return ret;
 }
 
@@ -53,6 +53,7 @@ static int mpa_ep_await(struct mpa_ep *ep)
  * @dev: device it is for
  * @l: listener it is for; its count of half-open peers includes this one, and
  *	is settled here in any case
+ * @cfg: settings for it
  * @sock: the connection; taken over in any case
  * @local: its local address
  * @remote: its peer's
@@ -60,7 +61,8 @@ static int mpa_ep_await(struct mpa_ep *ep)
  * Process context. Return: 0, or a negative error if it came to nothing.
  */
 int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
-		struct socket *sock, const struct sockaddr_storage *local,
+		const struct mpa_config *cfg, struct socket *sock,
+		const struct sockaddr_storage *local,
 		const struct sockaddr_storage *remote)
 {
 	struct mpa_ep *ep = mpa_ep_create(dev, sock);
@@ -77,7 +79,8 @@ int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
 	ep->listener = l;
 	ep->local = *local;
 	ep->remote = *remote;
-	mpa_cm_params(dev, MPA_MAX_IRD, MPA_MAX_ORD, &ep->params);
+	ep->config = *cfg;
+	mpa_cm_params(cfg, MPA_MAX_IRD, MPA_MAX_ORD, &ep->params);
 
 	ret = mpa_ep_await(ep);
 	if (ret)
@@ -148,7 +151,7 @@ static int mpa_ep_accept(struct mpa_ep *ep, struct iw_cm_id *cm_id,
 	mpa_qp_put(qp);
 	if (ret)
 		return ret;
-	mpa_cm_params(ep->dev, param->ird, param->ord, &ep->params);
+	mpa_cm_params(&ep->config, param->ird, param->ord, &ep->params);
 	ret = mpa_accept(ep->conn, &ep->params, param->private_data,
 			 param->private_data_len);
 	if (ret)

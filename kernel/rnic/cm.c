@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The connection manager as a whole: what it asks for by default, and devices
+ * The connection manager as a whole: what its connections ask for, and devices
  * that come and go.
  */
-#include <linux/debugfs.h>
 #include <linux/wait_bit.h>
 #include <rdma/rdma_cm.h>
 
@@ -11,35 +10,11 @@
 #include "ep.h"
 #include "qp.h"
 
-/* Defaults, until the administrator can say otherwise. */
-const struct mpa_cm_config mpa_cm_defaults = {
-	.params = {
-		.markers = false,
-		.crc = true,
-		.p2p = true,
-		.rev = MPA_REV_2,
-		.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
-		.ird = MPA_MAX_IRD,
-		.ord = MPA_MAX_ORD,
-		.ird_max = MPA_MAX_IRD,
-	},
-	.connect_ms = 20000,
-	/* The peer's application answers, not just its stack. */
-	.reply_ms = 30000,
-	.request_ms = MPA_STARTUP_TIMEOUT_MS,
-	.answer_ms = 60000,
-	.orphan_ms = 10000,
-	.close_ms = 5000,
-	.half_open_max = 128,
-};
-
 /* Why a device has no connections: bits of mpa_dev.cm_gone. */
 enum {
 	MPA_CM_NO_NETDEV	= BIT(0),	/* its network device has left */
 	MPA_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
 };
-
-static struct dentry *mpa_debugfs;
 
 /**
  * mpa_cm_same_net - does the consumer live where the device does?
@@ -67,21 +42,37 @@ bool mpa_cm_same_net(const struct iw_cm_id *cm_id)
 
 /**
  * mpa_cm_params - what we ask of a connection
- * @dev: its device
+ * @cfg: settings in force for it
  * @ird: inbound Read depth the consumer wants
  * @ord: outbound Read depth it wants
  * @p: filled in
  */
-void mpa_cm_params(const struct mpa_dev *dev, u32 ird, u32 ord,
+void mpa_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 		   struct mpa_params *p)
 {
-	*p = mpa_cm_defaults.params;
-	p->markers = READ_ONCE(dev->ask_markers);
-	p->crc = READ_ONCE(dev->prefer_crc);
-	p->permissive = READ_ONCE(dev->permissive);
-	p->rev = min_t(u8, READ_ONCE(dev->mpa_rev), p->rev);
+	mpa_config_params(cfg, p);
 	p->ird = min_t(u32, ird, p->ird);
 	p->ord = min_t(u32, ord, p->ord);
+}
+
+/**
+ * mpa_cm_config - settings for a connection that is about to begin
+ * @dev: its device
+ * @cfg: filled in
+ *
+ * Process context. Return: 0; -ENODEV: there are no connections now.
+ */
+int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg)
+{
+	int ret = 0;
+
+	mutex_lock(&dev->ep_lock);
+	if (dev->listed)
+		mpa_node_config(&dev->node, cfg);
+	else
+		ret = -ENODEV;
+	mutex_unlock(&dev->ep_lock);
+	return ret;
 }
 
 /* QP references for the core ------------------------------------------------- */
@@ -130,6 +121,31 @@ struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn)
 
 /* Devices -------------------------------------------------------------------- */
 
+static void mpa_cm_delist(struct mpa_dev *dev)
+{
+	lockdep_assert_held(&dev->ep_lock);
+	if (!dev->listed)
+		return;
+	mpa_node_remove(&dev->node);
+	dev->listed = false;
+}
+
+/* The namespace may be another than the last time, and any time the first. */
+static int mpa_cm_enlist(struct mpa_dev *dev)
+{
+	struct net *net = dev_net(dev->netdev);
+	int ret;
+
+	lockdep_assert_held(&dev->ep_lock);
+	if (dev->listed && net_eq(dev->node.net, net))
+		return 0;
+	mpa_cm_delist(dev);
+	dev->node.id = dev->ibdev.index;
+	ret = mpa_node_add(&dev->node, net);
+	dev->listed = !ret;
+	return ret;
+}
+
 static void mpa_cm_stop(struct mpa_dev *dev, u8 why)
 {
 	struct mpa_ep *ep;
@@ -143,15 +159,67 @@ static void mpa_cm_stop(struct mpa_dev *dev, u8 why)
 	wait_var_event(&dev->eps, list_empty_careful(&dev->eps));
 	/* Whoever has delisted the last one must be out of the lock, too. */
 	mutex_lock(&dev->ep_lock);
+	mpa_cm_delist(dev);
 	mutex_unlock(&dev->ep_lock);
 }
 
-static void mpa_cm_go(struct mpa_dev *dev, u8 why)
+/* Who sees no reason in mpa_dev.cm_gone finds the node in the registry. */
+static int mpa_cm_go(struct mpa_dev *dev, u8 why)
+{
+	int ret = 0;
+	u8 left;
+
+	mutex_lock(&dev->ep_lock);
+	left = dev->cm_gone & ~why;
+	if (!left)
+		ret = mpa_cm_enlist(dev);
+	if (!ret)
+		WRITE_ONCE(dev->cm_gone, left);
+	mutex_unlock(&dev->ep_lock);
+	if (!ret)
+		mpa_listeners_restart(dev);
+	return ret;
+}
+
+/**
+ * mpa_cm_dev_init - make a device ready for mpa_cm_dev_enable()
+ * @dev: the device, new
+ */
+void mpa_cm_dev_init(struct mpa_dev *dev)
+{
+	mutex_init(&dev->ep_lock);
+	INIT_LIST_HEAD(&dev->eps);
+	hash_init(dev->ep_ids);
+	INIT_LIST_HEAD(&dev->listeners);
+	dev->cm_gone = MPA_CM_NO_CORE;
+}
+
+/**
+ * mpa_cm_dev_enable - the core knows the device, its clients do not yet
+ * @dev: the device, its name taken; not under another call for it
+ *
+ * Before the core's clients: rdma_cm has every wildcard listener listen here as
+ * soon as it is told of the device.
+ *
+ * Return: 0 or an error of mpa_node_add().
+ */
+int mpa_cm_dev_enable(struct mpa_dev *dev)
+{
+	return mpa_cm_go(dev, MPA_CM_NO_CORE);
+}
+
+/**
+ * mpa_cm_dev_changed - a name of the device, or its port, is not what it was
+ * @dev: the device
+ *
+ * Process context.
+ */
+void mpa_cm_dev_changed(struct mpa_dev *dev)
 {
 	mutex_lock(&dev->ep_lock);
-	dev->cm_gone &= ~why;
+	if (dev->listed)
+		mpa_node_changed(&dev->node);
 	mutex_unlock(&dev->ep_lock);
-	mpa_listeners_restart(dev);
 }
 
 /**
@@ -175,7 +243,11 @@ void mpa_cm_netdev_gone(struct mpa_dev *dev)
  */
 void mpa_cm_netdev_back(struct mpa_dev *dev)
 {
-	mpa_cm_go(dev, MPA_CM_NO_NETDEV);
+	int ret = mpa_cm_go(dev, MPA_CM_NO_NETDEV);
+
+	if (ret)
+		dev_notice(&dev->ibdev.dev, "no connections here: error %d\n",
+			   ret);
 }
 
 /*
@@ -186,10 +258,7 @@ void mpa_cm_netdev_back(struct mpa_dev *dev)
  */
 static int mpa_cm_client_add(struct ib_device *ibdev)
 {
-	if (ibdev->ops.owner != THIS_MODULE)
-		return -EOPNOTSUPP;
-	mpa_cm_go(to_mpa_dev(ibdev), MPA_CM_NO_CORE);
-	return 0;
+	return ibdev->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
 }
 
 static void mpa_cm_client_remove(struct ib_device *ibdev, void *data)
@@ -197,44 +266,20 @@ static void mpa_cm_client_remove(struct ib_device *ibdev, void *data)
 	mpa_cm_stop(to_mpa_dev(ibdev), MPA_CM_NO_CORE);
 }
 
+static void mpa_cm_client_rename(struct ib_device *ibdev, void *data)
+{
+	struct mpa_dev *dev = to_mpa_dev(ibdev);
+
+	mpa_dev_take_name(dev);
+	mpa_cm_dev_changed(dev);
+}
+
 static struct ib_client mpa_cm_client = {
 	.name = "mpa_rnic",
 	.add = mpa_cm_client_add,
 	.remove = mpa_cm_client_remove,
+	.rename = mpa_cm_client_rename,
 };
-
-/**
- * mpa_cm_dev_add - a device has been registered
- * @dev: the device
- *
- * Makes files in /sys/kernel/debug/mpa_rnic/<name>, for new connections:
- * markers, whether they ask the peer for Markers; crc, whether they prefer
- * CRCs, without which there are none only if the peer does not want them
- * either (RFC 5044 section 4.4); permissive, whether they serve peers of
- * revision 0; revision, the highest to speak (0: what the RDMA Consortium
- * specified and nothing else, with CRCs in any case). For root, as section 4.4
- * leaves CRCs to the administrator. A makeshift, until that can be
- * configured by netlink; the directory keeps the name the device has now.
- */
-void mpa_cm_dev_add(struct mpa_dev *dev)
-{
-	dev->debugfs = debugfs_create_dir(dev_name(&dev->ibdev.dev),
-					  mpa_debugfs);
-	debugfs_create_bool("markers", 0600, dev->debugfs, &dev->ask_markers);
-	debugfs_create_bool("crc", 0600, dev->debugfs, &dev->prefer_crc);
-	debugfs_create_bool("permissive", 0600, dev->debugfs, &dev->permissive);
-	debugfs_create_u8("revision", 0600, dev->debugfs, &dev->mpa_rev);
-}
-
-/**
- * mpa_cm_dev_remove - undo mpa_cm_dev_add()
- * @dev: the device, also if it was never called
- */
-void mpa_cm_dev_remove(struct mpa_dev *dev)
-{
-	debugfs_remove_recursive(dev->debugfs);
-	dev->debugfs = NULL;
-}
 
 /**
  * mpa_cm_init - at module init
@@ -243,11 +288,7 @@ void mpa_cm_dev_remove(struct mpa_dev *dev)
  */
 int mpa_cm_init(void)
 {
-	int ret = ib_register_client(&mpa_cm_client);
-
-	if (!ret)
-		mpa_debugfs = debugfs_create_dir("mpa_rnic", NULL);
-	return ret;
+	return ib_register_client(&mpa_cm_client);
 }
 
 /**
@@ -256,6 +297,5 @@ int mpa_cm_init(void)
 void mpa_cm_exit(void)
 {
 	ib_unregister_client(&mpa_cm_client);
-	debugfs_remove_recursive(mpa_debugfs);
 	mpa_requests_destroy();
 }

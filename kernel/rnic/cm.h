@@ -88,11 +88,14 @@ struct mpa_ep_saved {
  * @qp: bound QP, with a reference; under the socket lock
  * @cm_id: the core's connection identifier, with a reference; under the
  *	socket lock
+ * @id_entry: in mpa_dev.ep_ids while there is @cm_id, under mpa_dev.ep_lock
  * @listener: passive: where it came from, with a reference; constant
  * @request: passive: what the core knows the Request by; constant
  * @saved: callbacks to restore; under the socket lock
  * @hooked: the socket has our callbacks; under the socket lock
- * @params: active: what we ask the peer; constant
+ * @config: settings in force when the connection began; constant
+ * @params: what follows from them, and from the consumer: what we ask the peer;
+ *	active: constant; passive: @lock
  * @pd: active: private data of the Request; constant
  * @pd_len: active: octets of @pd; constant
  * @local: local address, IPv4 never mapped; set before the stream starts
@@ -129,10 +132,12 @@ struct mpa_ep {
 	enum mpa_ep_state state;
 	struct mpa_qp *qp;
 	struct iw_cm_id *cm_id;
+	struct hlist_node id_entry;
 	struct mpa_listener *listener;
 	u32 request;
 	struct mpa_ep_saved saved;
 	bool hooked;
+	struct mpa_config config;
 	struct mpa_params params;
 	void *pd;
 	u32 pd_len;
@@ -189,17 +194,23 @@ struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn);
 
 /*
  * mpa_cm_init, mpa_cm_exit: at module init and exit.
- * mpa_cm_dev_add: once @dev is registered and has its name.
- * mpa_cm_dev_remove: undoes it; harmless without it.
+ * mpa_cm_dev_init: @dev is new: admits nothing yet.
+ * mpa_cm_dev_enable: the core knows @dev, whose name is taken: admits
+ *	connections, and shows @dev in its namespace; sleeps.
+ * mpa_cm_dev_changed: @dev or its network device has another name, or its port
+ *	has come or gone; sleeps.
  * mpa_cm_netdev_gone: kills every endpoint of @dev, closes every listening
- *	socket and admits nothing new; sleeps, waits for no user.
+ *	socket, admits nothing new, and takes @dev out of its namespace; sleeps,
+ *	waits for no user.
  * mpa_cm_netdev_back: the network device is in another namespace now: admits
- *	again, and opens the listeners that belong there; sleeps.
+ *	again, shows @dev there, and opens the listeners that belong there;
+ *	sleeps.
  */
 int mpa_cm_init(void);
 void mpa_cm_exit(void);
-void mpa_cm_dev_add(struct mpa_dev *dev);
-void mpa_cm_dev_remove(struct mpa_dev *dev);
+void mpa_cm_dev_init(struct mpa_dev *dev);
+int mpa_cm_dev_enable(struct mpa_dev *dev);
+void mpa_cm_dev_changed(struct mpa_dev *dev);
 void mpa_cm_netdev_gone(struct mpa_dev *dev);
 void mpa_cm_netdev_back(struct mpa_dev *dev);
 

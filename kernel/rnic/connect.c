@@ -21,7 +21,7 @@ static int mpa_ep_dial(struct mpa_ep *ep, const struct iw_cm_id *cm_id)
 	mpa_ep_set_state(ep, MPA_EP_CONNECTING);
 	mpa_ep_hook(ep, NULL);
 	release_sock(sk);
-	mpa_ep_arm(ep, mpa_cm_defaults.connect_ms);
+	mpa_ep_arm(ep, MPA_CM_CONNECT_MS);
 	ret = kernel_connect(ep->sock, (struct sockaddr *)&addr,
 			     mpa_addr_len(&addr), O_NONBLOCK);
 	if (!ret)
@@ -66,14 +66,16 @@ static int mpa_ep_set_pd(struct mpa_ep *ep, const void *pd, u32 pd_len)
  * the endpoint dead.
  */
 static int mpa_ep_connect(struct mpa_dev *dev, struct iw_cm_id *cm_id,
-			  struct mpa_qp *qp, const struct mpa_params *params,
-			  const void *pd, u32 pd_len)
+			  struct mpa_qp *qp, const struct mpa_config *cfg,
+			  const struct mpa_params *params, const void *pd,
+			  u32 pd_len)
 {
 	struct mpa_ep *ep = mpa_ep_open(dev, cm_id);
 	int ret;
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
+	ep->config = *cfg;
 	ep->params = *params;
 	ret = mpa_ep_set_pd(ep, pd, pd_len);
 	if (!ret)
@@ -102,6 +104,7 @@ int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
 	struct mpa_params params;
+	struct mpa_config cfg;
 	struct mpa_qp *qp;
 	int ret;
 
@@ -111,11 +114,14 @@ int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return -EAFNOSUPPORT;
 	if (!mpa_cm_same_net(cm_id))
 		return -ENODEV;
+	ret = mpa_cm_config(dev, &cfg);
+	if (ret)
+		return ret;
 	qp = mpa_qp_find(dev, param->qpn);
 	if (!qp)
 		return -EINVAL;
-	mpa_cm_params(dev, param->ird, param->ord, &params);
-	ret = mpa_ep_connect(dev, cm_id, qp, &params, param->private_data,
+	mpa_cm_params(&cfg, param->ird, param->ord, &params);
+	ret = mpa_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
 			     param->private_data_len);
 	mpa_qp_put(qp);
 	return ret;
@@ -139,7 +145,7 @@ static void mpa_ep_connected(struct mpa_ep *ep)
 		mpa_ep_disarm(ep);
 		ret = mpa_start_initiator(ep->conn, &ep->params, ep->pd,
 					  ep->pd_len,
-					  mpa_cm_defaults.reply_ms);
+					  ep->config.v[MPA_A_CONFIG_REPLY_TIMEOUT]);
 	}
 	if (ret)
 		mpa_ep_fail(ep, ret == -ENOTCONN ? -ECONNRESET : ret);
@@ -207,9 +213,11 @@ static void mpa_ep_fall_back(struct mpa_ep *ep)
 	/* Both want the same ports. */
 	mpa_ep_reset_tcp(ep);
 	release_sock(sk);
+	mpa_ep_forget_id(ep);
 
 	mpa_qp_unbind(qp, ep);
-	ret = mpa_ep_connect(ep->dev, cm_id, qp, &params, ep->pd, ep->pd_len);
+	ret = mpa_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
+			     ep->pd_len);
 	if (ret) {
 		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 		mpa_ep_tell_failure(ep, cm_id, ret);
@@ -219,11 +227,12 @@ static void mpa_ep_fall_back(struct mpa_ep *ep)
 	mpa_ep_finish(ep, false, 0);
 }
 
+/* Is there an older way to say what we have said, and may we? */
 static bool mpa_ep_may_fall_back(const struct mpa_ep *ep)
 {
 	const struct mpa_params *p = &ep->params;
 
-	if (p->rev < MPA_REV_2 || p->rev_min >= MPA_REV_2)
+	if (p->rev < MPA_REV_2 || p->rev_min >= MPA_REV_2 || p->plain)
 		return false;
 	return ep->status == -ECONNRESET ||
 	       (ep->status == -EPROTONOSUPPORT && p->permissive);

@@ -43,9 +43,9 @@ static struct mpa_cqe *cq_entry(const struct mpa_cq *cq, u32 index)
 static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
 {
 	struct mpa_create_cq_resp resp = {
-		.cq_key = mpa_ring_key(&cq->ring),
+		.cq_key = mpa_area_key(&cq->area),
 		.num_cqe = cq->ring.size,
-		.ring_len = cq->ring.len,
+		.ring_len = cq->area.len,
 	};
 
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
@@ -54,21 +54,23 @@ static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
 static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
 {
 	struct mpa_ucontext *uctx = NULL;
+	u64 len;
 	int ret;
 
 	if (udata)
 		uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
 						 ibuctx);
 	spin_lock_init(&cq->lock);
-	ret = mpa_ring_create(&cq->ring, uctx ? &uctx->ibuctx : NULL, cqe,
-			      sizeof(struct mpa_cqe));
+	len = mpa_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
+	ret = mpa_area_create(&cq->area, uctx ? &uctx->ibuctx : NULL, len);
 	if (ret)
 		return ret;
+	mpa_ring_place(&cq->ring, &cq->area, 0);
 	cq->ibcq.cqe = cq->ring.size;
 	if (udata) {
 		ret = cq_respond(cq, udata);
 		if (ret)
-			mpa_ring_destroy(&cq->ring);
+			mpa_area_destroy(&cq->area);
 	}
 	return ret;
 }
@@ -115,8 +117,12 @@ int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	unsigned long flags;
 
-	mpa_ring_destroy(&cq->ring);
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->dead = true;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	mpa_area_destroy(&cq->area);
 	atomic_dec(&cq_dev(cq)->nr_cq);
 	return 0;
 }

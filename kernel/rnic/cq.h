@@ -11,20 +11,24 @@
 /**
  * struct mpa_cq - a completion queue
  * @ibcq: what the core sees
+ * @area: memory of @ring
  * @ring: entries are struct mpa_cqe
- * @lock: protects @prod, @overflown and the consumer's side of kernel
+ * @lock: protects @prod, @overflown, @dead and the consumer's side of kernel
  *	consumers; innermost lock of all, irq-safe
  * @prod: entries produced; the shared copy is only ever written
  * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR
+ * @dead: @ring is going; for those who look from outside
  * @due: events that mpa_cq_notify() has still to raise, MPA_CQ_DUE_* bits;
  *	atomic
  */
 struct mpa_cq {
 	struct ib_cq ibcq;
+	struct mpa_area area;
 	struct mpa_ring ring;
 	spinlock_t lock;	/* innermost of all */
 	u32 prod;
 	bool overflown;
+	bool dead;
 	unsigned long due;
 };
 

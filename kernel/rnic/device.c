@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the device says of itself: operations, limits, port, statistics. */
 #include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
 #include <linux/sysfs.h>
 
 #include "cm.h"
 #include "cq.h"
+#include "details.h"
 #include "device.h"
 #include "mr.h"
 #include "qp.h"
@@ -15,6 +17,13 @@ enum {
 	MPA_VENDOR_ID		= 0xffffff,
 	MPA_VENDOR_PART_ID	= 0,
 	MPA_GID_TABLE_LEN	= 1,
+};
+
+/* What settings can be at a device; it opens no stream by a Send. */
+static const struct mpa_limits limits = {
+	.ird_max = MPA_MAX_IRD,
+	.ord_max = MPA_MAX_ORD,
+	.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
 };
 
 static const struct rdma_stat_desc stat_descs[] = {
@@ -48,6 +57,8 @@ static const struct rdma_stat_desc stat_descs[] = {
 };
 
 static_assert(ARRAY_SIZE(stat_descs) == MPA_CNT_COUNT);
+static_assert((int)MPA_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
+static_assert((int)MPA_DEV_NAME_MAX >= IB_DEVICE_NAME_MAX);
 
 /**
  * struct link_class - how verbs express the speed of a link
@@ -221,21 +232,101 @@ static struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+static u64 rnic_counted(const struct mpa_dev *dev, enum mpa_counter c)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[c]);
+	return sum;
+}
+
 static int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			  u32 port, int index)
 {
 	const struct mpa_dev *dev = to_mpa_dev(ibdev);
-	int cpu, i;
+	int i;
 
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < MPA_CNT_COUNT; i++) {
-		stats->value[i] = 0;
-		for_each_possible_cpu(cpu)
-			stats->value[i] +=
-				READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[i]);
-	}
+	for (i = 0; i < MPA_CNT_COUNT; i++)
+		stats->value[i] = rnic_counted(dev, i);
 	return MPA_CNT_COUNT;
+}
+
+/* The device as netlink shows it ---------------------------------------------- */
+
+static void rnic_view_counters(const struct mpa_dev *dev,
+			       struct mpa_node_view *v)
+{
+	int i;
+
+	for (i = 0; i < MPA_CNT_COUNT; i++) {
+		strscpy(v->counters[i].name, stat_descs[i].name,
+			sizeof(v->counters[i].name));
+		v->counters[i].value = rnic_counted(dev, i);
+	}
+	v->nr_counters = MPA_CNT_COUNT;
+}
+
+static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
+{
+	struct mpa_dev *dev = container_of(node, struct mpa_dev, node);
+
+	spin_lock(&dev->name_lock);
+	strscpy(v->name, dev->name, sizeof(v->name));
+	strscpy(v->ifname, dev->ifname, sizeof(v->ifname));
+	spin_unlock(&dev->name_lock);
+	v->ifindex = READ_ONCE(dev->netdev->ifindex);
+	v->active = mpa_dev_port_active(dev);
+	v->limits = limits;
+	v->conns = atomic_read(&dev->nr_conn);
+	v->listeners = atomic_read(&dev->nr_listener);
+	rnic_view_counters(dev, v);
+}
+
+static const struct mpa_node_ops node_ops = {
+	.view = rnic_view,
+};
+
+/**
+ * mpa_dev_node_init() - make the node ready to be added
+ * @dev: the device, new
+ */
+void mpa_dev_node_init(struct mpa_dev *dev)
+{
+	dev->node.kind = MPA_NODE_DEVICE;
+	dev->node.limits = &limits;
+	dev->node.ops = &node_ops;
+	spin_lock_init(&dev->name_lock);
+}
+
+/**
+ * mpa_dev_take_name() - the device has a name, or a new one
+ * @dev: the device, within a call of the core's, which renames nothing meanwhile
+ *
+ * Nobody is told.
+ */
+void mpa_dev_take_name(struct mpa_dev *dev)
+{
+	spin_lock_bh(&dev->name_lock);
+	strscpy(dev->name, dev->ibdev.name, sizeof(dev->name));
+	spin_unlock_bh(&dev->name_lock);
+}
+
+/**
+ * mpa_dev_take_ifname() - likewise, of the network device
+ * @dev: the device; RTNL held
+ */
+void mpa_dev_take_ifname(struct mpa_dev *dev)
+{
+	ASSERT_RTNL();
+	spin_lock_bh(&dev->name_lock);
+	strscpy(dev->ifname, dev->netdev->name, sizeof(dev->ifname));
+	spin_unlock_bh(&dev->name_lock);
+	strscpy(dev->ibdev.iw_ifname, dev->netdev->name,
+		sizeof(dev->ibdev.iw_ifname));
 }
 
 static ssize_t abi_version_show(struct device *device,
@@ -279,6 +370,10 @@ const struct ib_device_ops mpa_device_ops = {
 	.destroy_qp		= mpa_destroy_qp,
 	.disassociate_ucontext	= mpa_disassociate_ucontext,
 	.enable_driver		= mpa_dev_enable,
+	.fill_res_cm_id_entry	= mpa_fill_cm_id,
+	.fill_res_cq_entry	= mpa_fill_cq,
+	.fill_res_mr_entry	= mpa_fill_mr,
+	.fill_res_qp_entry	= mpa_fill_qp,
 	.get_dma_mr		= mpa_get_dma_mr,
 	.get_hw_stats		= rnic_get_stats,
 	.get_port_immutable	= rnic_get_port_immutable,

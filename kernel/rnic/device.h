@@ -4,6 +4,7 @@
 #define MPA_RNIC_DEVICE_H
 
 #include <linux/etherdevice.h>
+#include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/workqueue.h>
@@ -12,6 +13,7 @@
 #include <rdma/mpa-abi.h>
 
 #include "counters.h"
+#include "ulp/mpa.h"
 
 struct mpa_mr;
 
@@ -26,6 +28,8 @@ enum {
 	MPA_MAX_IRD		= 128,
 	MPA_MAX_ORD		= 128,
 	MPA_MAX_FAST_REG_PAGES	= 512,
+	/* log2 of the buckets that find endpoints by the core's identifier. */
+	MPA_EP_ID_BITS		= 8,
 };
 
 #define MPA_MAX_MSG_SIZE	0x80000000U	/* RDMA messages, octets */
@@ -47,19 +51,21 @@ enum {
  * @nr_cq: completion queues alive, bounded by %MPA_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %MPA_MAX_MR
  * @nr_pd: protection domains alive, bounded by %MPA_MAX_PD
- * @ep_lock: protects @eps and @cm_gone
+ * @ep_lock: protects @eps, @ep_ids, @cm_gone and @listed
  * @eps: connection endpoints alive (struct mpa_ep.entry)
+ * @ep_ids: those with an identifier of the core's, by its address (struct
+ *	mpa_ep.id_entry)
  * @listeners: listeners alive (struct mpa_listener.entry), under the lock of
  *	listen.c
  * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
- * @ask_markers: new connections ask the peer for Markers; read unlocked
- * @prefer_crc: new connections prefer CRCs, and do without only if the peer
- *	does not want them either; read unlocked
- * @permissive: new connections take up the RDMA Consortium's protocols with a
- *	peer that knows no others; read unlocked
- * @mpa_rev: highest revision of MPA new connections speak, or %MPA_REV_RDMAC
- *	to be such a peer; read unlocked
- * @debugfs: directory of the device; set once, after registration
+ * @node: what netlink shows, and what settings hang on; in the registry if and
+ *	only if @cm_gone is 0
+ * @listed: it is there
+ * @nr_conn: streams attached
+ * @nr_listener: listeners that listen
+ * @name_lock: protects @name and @ifname; bottom halves off
+ * @name: what the core calls the device, for @node
+ * @ifname: what @netdev is called, likewise
  * @entry: in the module's list of devices, under its lock
  * @unregister: takes @ibdev from the core, or waits until somebody else has;
  *	holds a reference to ibdev.dev while queued
@@ -81,15 +87,18 @@ struct mpa_dev {
 	atomic_t nr_cq;
 	atomic_t nr_mr;
 	atomic_t nr_pd;
-	struct mutex ep_lock;		/* eps, cm_gone */
+	struct mutex ep_lock;		/* see above */
 	struct list_head eps;
+	DECLARE_HASHTABLE(ep_ids, MPA_EP_ID_BITS);
 	struct list_head listeners;
 	u8 cm_gone;
-	bool ask_markers;
-	bool prefer_crc;
-	bool permissive;
-	u8 mpa_rev;
-	struct dentry *debugfs;
+	bool listed;
+	struct mpa_node node;
+	atomic_t nr_conn;
+	atomic_t nr_listener;
+	spinlock_t name_lock;		/* name, ifname */
+	char name[MPA_DEV_NAME_MAX];
+	char ifname[IFNAMSIZ];
 	struct list_head entry;
 	struct work_struct unregister;
 	u8 own_mac[ETH_ALEN];
@@ -130,6 +139,9 @@ extern struct workqueue_struct *mpa_wq;
 /* device.c */
 bool mpa_dev_port_active(const struct mpa_dev *dev);
 bool mpa_dev_take(atomic_t *nr, int max);
+void mpa_dev_node_init(struct mpa_dev *dev);
+void mpa_dev_take_name(struct mpa_dev *dev);
+void mpa_dev_take_ifname(struct mpa_dev *dev);
 
 /* main.c */
 int mpa_dev_enable(struct ib_device *ibdev);

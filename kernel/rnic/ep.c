@@ -50,6 +50,31 @@ static const bool mpa_ep_moves[MPA_EP_STATES][MPA_EP_STATES] = {
 	},
 };
 
+static const char * const mpa_ep_state_names[] = {
+	[MPA_EP_IDLE]		= "idle",
+	[MPA_EP_CONNECTING]	= "connecting",
+	[MPA_EP_REQUESTING]	= "requesting",
+	[MPA_EP_AWAITING]	= "awaiting",
+	[MPA_EP_REQUESTED]	= "requested",
+	[MPA_EP_ESTABLISHED]	= "established",
+	[MPA_EP_CLOSING]	= "closing",
+	[MPA_EP_LINGERING]	= "lingering",
+	[MPA_EP_DEAD]		= "dead",
+};
+
+static_assert(ARRAY_SIZE(mpa_ep_state_names) == MPA_EP_STATES);
+
+/**
+ * mpa_ep_state_name - a state in a word
+ * @state: the state
+ *
+ * Return: the word.
+ */
+const char *mpa_ep_state_name(enum mpa_ep_state state)
+{
+	return mpa_ep_state_names[state];
+}
+
 /* References, states, work --------------------------------------------------- */
 
 /**
@@ -356,8 +381,10 @@ void mpa_ep_detach(struct mpa_ep *ep)
 	ep->conn = NULL;
 	mpa_ep_unhook(ep);
 	release_sock(sk);
-	if (conn)
-		mpa_detach(conn);
+	if (!conn)
+		return;
+	mpa_detach(conn);
+	atomic_dec(&ep->dev->nr_conn);
 }
 
 /* Events --------------------------------------------------------------------- */
@@ -496,6 +523,7 @@ static void mpa_ep_let_go(struct mpa_ep *ep, int err)
 	ep->reply_due = false;
 	ep->open = false;
 	release_sock(sk);
+	mpa_ep_forget_id(ep);
 
 	if (qp && ep->operational)
 		mpa_qp_closed(qp, err);
@@ -573,6 +601,8 @@ void mpa_ep_linger(struct mpa_ep *ep)
 	mpa_ep_detach(ep);
 	lock_sock(sk);
 	mpa_ep_set_state(ep, MPA_EP_LINGERING);
+	/* It goes out below, however often the QP has asked for it. */
+	ep->fin_due = false;
 	mpa_ep_hook(ep, mpa_ep_drain);
 	mpa_ep_drain(sk);
 	over = mpa_tcp_over(sk);
@@ -583,7 +613,7 @@ void mpa_ep_linger(struct mpa_ep *ep)
 		return;
 	}
 	kernel_sock_shutdown(ep->sock, SHUT_WR);
-	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
 	mpa_ep_let_go(ep, 0);
 }
 
@@ -654,7 +684,7 @@ static void mpa_ep_orderly(struct mpa_ep *ep)
 	ep->fin_due = !fin;
 	ep->snd_una = tcp_sk(sk)->snd_una;
 	release_sock(sk);
-	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
 	if (fin)
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
 }
@@ -670,7 +700,7 @@ static void mpa_ep_bound(struct mpa_ep *ep)
 	ep->snd_una = tcp_sk(sk)->snd_una;
 	release_sock(sk);
 	ep->bounded = true;
-	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
 }
 
 static void mpa_ep_refuse(struct mpa_ep *ep)
@@ -689,7 +719,7 @@ static void mpa_ep_orphan(struct mpa_ep *ep)
 	if (ep->state == MPA_EP_AWAITING)
 		mpa_ep_abort(ep);
 	else if (ep->state == MPA_EP_REQUESTED)
-		mpa_ep_arm(ep, mpa_cm_defaults.orphan_ms);
+		mpa_ep_arm(ep, MPA_CM_ORPHAN_MS);
 }
 
 /* Has TCP got anything across since the timer was armed? */
@@ -704,7 +734,7 @@ static bool mpa_ep_progress(struct mpa_ep *ep)
 	if (una == ep->snd_una)
 		return false;
 	ep->snd_una = una;
-	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
 	return true;
 }
 
@@ -755,18 +785,18 @@ static void mpa_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 	if (ep->state != MPA_EP_AWAITING)
 		return;
 	mpa_ep_set_state(ep, MPA_EP_REQUESTED);
-	mpa_ep_arm(ep, mpa_cm_defaults.answer_ms);
+	mpa_ep_arm(ep, MPA_CM_ANSWER_MS);
 	/* No answer of the consumer's could make a connection of it. */
 	if (!mpa_serves(&ep->params, req->rev)) {
 		mpa_ep_kick(ep, MPA_EP_DO_REFUSE);
 		return;
 	}
 	/* Without the enhanced exchange nothing limits the consumer but us. */
-	event.ird = MPA_MAX_ORD;
-	event.ord = MPA_MAX_IRD;
+	event.ird = ep->params.ord;
+	event.ord = ep->params.ird;
 	if (req->enhanced) {
-		event.ird = min_t(u16, req->ird, MPA_MAX_ORD);
-		event.ord = min_t(u16, req->ord, MPA_MAX_IRD);
+		event.ird = min_t(u16, req->ird, event.ird);
+		event.ord = min_t(u16, req->ord, event.ord);
 	}
 	mpa_event_set_pd(&event, pd, pd_len);
 	trace_mpa_cm_event(ep, event.event, event.status);
@@ -805,7 +835,7 @@ static void mpa_ep_startup_fault(struct mpa_ep *ep, const struct ddp_fault *f)
 	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 	mpa_ep_set_state(ep, MPA_EP_CLOSING);
 	ep->fin_due = true;
-	mpa_ep_arm(ep, mpa_cm_defaults.close_ms);
+	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
 	mpa_qp_startup_fault(ep->qp, f);
 }
 
@@ -840,7 +870,16 @@ static int mpa_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	struct mpa_ep *ep = mpa_priv(conn);
 
-	return ep->qp ? mpa_qp_ulpdu(ep->qp, rx, len) : -EPIPE;
+	/* What comes while the stream is being cut off is for nobody. */
+	return ep->conn && ep->qp ? mpa_qp_ulpdu(ep->qp, rx, len) : -EPIPE;
+}
+
+static void mpa_op_settled(struct mpa_conn *conn)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	if (ep->qp)
+		mpa_qp_settled(ep->qp);
 }
 
 static void mpa_op_writable(struct mpa_conn *conn)
@@ -875,9 +914,24 @@ static const struct mpa_ops mpa_ep_ops = {
 	.operational	= mpa_op_operational,
 	.reply		= mpa_op_reply,
 	.ulpdu		= mpa_op_ulpdu,
+	.settled	= mpa_op_settled,
 	.writable	= mpa_op_writable,
 	.ended		= mpa_op_ended,
 };
+
+/* Whose the stream is, as far as is known. */
+static void mpa_ep_label(struct mpa_ep *ep)
+{
+	const struct mpa_label label = {
+		.dev_index = ep->dev->ibdev.index,
+		.qpn = ep->qp ? ep->qp->ibqp.qp_num : 0,
+		.listen_id = ep->listener ? mpa_listener_id(ep->listener) : 0,
+	};
+
+	mpa_ep_assert_locked(ep);
+	if (ep->conn)
+		mpa_set_label(ep->conn, &label);
+}
 
 /**
  * mpa_ep_attach - put a stream on the socket
@@ -893,11 +947,59 @@ int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to)
 
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
+	atomic_inc(&ep->dev->nr_conn);
 	lock_sock(sk);
 	ep->conn = conn;
 	mpa_ep_set_state(ep, to);
+	mpa_set_config(conn, &ep->config);
+	mpa_ep_label(ep);
 	release_sock(sk);
 	return 0;
+}
+
+static void mpa_ep_know_id(struct mpa_ep *ep, const struct iw_cm_id *cm_id)
+{
+	struct mpa_dev *dev = ep->dev;
+
+	mutex_lock(&dev->ep_lock);
+	hash_add(dev->ep_ids, &ep->id_entry, (unsigned long)cm_id);
+	mutex_unlock(&dev->ep_lock);
+}
+
+/**
+ * mpa_ep_forget_id - mpa_ep_of_id() is to find the endpoint no more
+ * @ep: the endpoint, locked; harmless if it was never to be found
+ */
+void mpa_ep_forget_id(struct mpa_ep *ep)
+{
+	struct mpa_dev *dev = ep->dev;
+
+	mutex_lock(&dev->ep_lock);
+	hash_del(&ep->id_entry);
+	mutex_unlock(&dev->ep_lock);
+}
+
+/**
+ * mpa_ep_of_id - the endpoint that has an identifier of the core's
+ * @dev: its device
+ * @cm_id: the identifier, which is not looked at and need not exist
+ *
+ * Process context. Return: the endpoint with a reference, which may have let go
+ * of @cm_id in the meantime, or NULL.
+ */
+struct mpa_ep *mpa_ep_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id)
+{
+	struct mpa_ep *ep, *found = NULL;
+
+	mutex_lock(&dev->ep_lock);
+	hash_for_each_possible(dev->ep_ids, ep, id_entry, (unsigned long)cm_id)
+		if (READ_ONCE(ep->cm_id) == cm_id) {
+			found = ep;
+			mpa_ep_get(found);
+			break;
+		}
+	mutex_unlock(&dev->ep_lock);
+	return found;
 }
 
 /**
@@ -920,7 +1022,9 @@ int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp)
 	lock_sock(sk);
 	ep->qp = qp;
 	ep->cm_id = cm_id;
+	mpa_ep_label(ep);
 	release_sock(sk);
+	mpa_ep_know_id(ep, cm_id);
 	return 0;
 }
 

@@ -5,30 +5,20 @@
 
 #include "cm.h"
 
-/**
- * struct mpa_cm_config - what can be tuned, in one place
- * @params: what we ask of a connection; depths are the upper limits
- * @connect_ms: wait for TCP's handshake, as Initiator
- * @reply_ms: wait for the Reply: the peer's consumer has to decide
- * @request_ms: wait for the Request, and for the first FPDU, as Responder
- * @answer_ms: wait for our consumer to answer a Request
- * @orphan_ms: the same once its listener is gone: the core may have dropped
- *	the event, and nobody will ever answer
- * @close_ms: wait for the peer's FIN, as long as it acknowledges nothing
- * @half_open_max: peers per listener that have not sent their Request yet
- */
-struct mpa_cm_config {
-	struct mpa_params params;
-	unsigned int connect_ms;
-	unsigned int reply_ms;
-	unsigned int request_ms;
-	unsigned int answer_ms;
-	unsigned int orphan_ms;
-	unsigned int close_ms;
-	unsigned int half_open_max;
+/* How long things may take that are no setting, ms. */
+enum {
+	/* Initiator: TCP's handshake. */
+	MPA_CM_CONNECT_MS	= 20000,
+	/* Responder: our consumer, with its answer to a Request. */
+	MPA_CM_ANSWER_MS	= 60000,
+	/*
+	 * The same once its listener is gone: the core may have dropped the
+	 * event, and nobody will ever answer.
+	 */
+	MPA_CM_ORPHAN_MS	= 10000,
+	/* The peer's FIN, as long as it acknowledges nothing. */
+	MPA_CM_CLOSE_MS		= 5000,
 };
-
-extern const struct mpa_cm_config mpa_cm_defaults;
 
 /* What mpa_ep.work is to do; handled in this order. */
 enum mpa_ep_todo {
@@ -47,8 +37,9 @@ enum mpa_ep_todo {
 
 /* cm.c */
 bool mpa_cm_same_net(const struct iw_cm_id *cm_id);
-void mpa_cm_params(const struct mpa_dev *dev, u32 ird, u32 ord,
+void mpa_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 		   struct mpa_params *p);
+int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg);
 
 /* ep.c */
 void mpa_ep_set_state(struct mpa_ep *ep, enum mpa_ep_state to);
@@ -70,6 +61,9 @@ void mpa_ep_linger(struct mpa_ep *ep);
 void mpa_ep_abort(struct mpa_ep *ep);
 int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to);
 int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp);
+struct mpa_ep *mpa_ep_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id);
+const char *mpa_ep_state_name(enum mpa_ep_state state);
+void mpa_ep_forget_id(struct mpa_ep *ep);
 
 /* sock.c */
 int mpa_addr_len(const struct sockaddr_storage *addr);
@@ -87,7 +81,8 @@ void mpa_ep_failed(struct mpa_ep *ep);
 
 /* accept.c */
 int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
-		struct socket *sock, const struct sockaddr_storage *local,
+		const struct mpa_config *cfg, struct socket *sock,
+		const struct sockaddr_storage *local,
 		const struct sockaddr_storage *remote);
 void mpa_ep_orphan_all(struct mpa_dev *dev, const struct mpa_listener *l);
 void mpa_ep_forget_request(struct mpa_ep *ep);
@@ -97,8 +92,11 @@ void mpa_requests_destroy(void);
 void mpa_listener_get(struct mpa_listener *l);
 void mpa_listener_put(struct mpa_listener *l);
 bool mpa_listener_alive(struct mpa_listener *l);
+u32 mpa_listener_id(const struct mpa_listener *l);
 int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event);
 void mpa_listener_leave(struct mpa_listener *l);
+bool mpa_listener_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id,
+			struct mpa_node_view *v);
 void mpa_listeners_stop(struct mpa_dev *dev);
 void mpa_listeners_restart(struct mpa_dev *dev);
 

@@ -64,6 +64,9 @@ struct mpa_port {
  *	that came from it, short ones of those who accept
  * @dev: the device; constant; not to be used once the core's reference is gone
  *	and no endpoint is left
+ * @node: what netlink shows, and what settings hang on; in the registry while
+ *	there is @port
+ * @addr: where it listens, for @node; constant while that is in the registry
  * @backlog: the consumer's; constant
  * @lock: protects @cm_id; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
@@ -75,6 +78,8 @@ struct mpa_port {
 struct mpa_listener {
 	struct kref ref;
 	struct mpa_dev *dev;
+	struct mpa_node node;
+	struct mpa_addr addr;
 	int backlog;
 	spinlock_t lock;		/* see above */
 	struct iw_cm_id *cm_id;
@@ -149,9 +154,20 @@ int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event)
 	return ret;
 }
 
-static bool mpa_listener_enter(struct mpa_listener *l)
+/**
+ * mpa_listener_id - what netlink calls a listener
+ * @l: the listener, which has listened
+ *
+ * Return: the number.
+ */
+u32 mpa_listener_id(const struct mpa_listener *l)
 {
-	if (atomic_inc_return(&l->half_open) <= mpa_cm_defaults.half_open_max)
+	return l->node.id;
+}
+
+static bool mpa_listener_enter(struct mpa_listener *l, u32 max)
+{
+	if (atomic_inc_return(&l->half_open) <= max)
 		return true;
 	atomic_dec(&l->half_open);
 	return false;
@@ -235,9 +251,18 @@ static void mpa_turn_away(struct socket *sock)
 	sock_release(sock);
 }
 
+static void mpa_listener_drop(struct mpa_listener *l, struct socket *sock)
+{
+	mpa_count(l->dev, MPA_CNT_CONN_HALF_OPEN_DROP);
+	mpa_node_half_open(&l->node);
+	mpa_turn_away(sock);
+}
+
+/* While this runs, @l stays in the registry: see mpa_listener_stop(). */
 static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
 {
 	struct sockaddr_storage local, remote;
+	struct mpa_config cfg;
 	struct mpa_listener *l;
 	bool gone;
 
@@ -248,14 +273,14 @@ static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
 		mpa_turn_away(sock);
 		return;
 	}
+	mpa_node_config(&l->node, &cfg);
 	if (gone) {
 		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
 		mpa_turn_away(sock);
-	} else if (mpa_listener_enter(l)) {
-		mpa_ep_take(l->dev, l, sock, &local, &remote);
+	} else if (mpa_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
+		mpa_ep_take(l->dev, l, &cfg, sock, &local, &remote);
 	} else {
-		mpa_count(l->dev, MPA_CNT_CONN_HALF_OPEN_DROP);
-		mpa_turn_away(sock);
+		mpa_listener_drop(l, sock);
 	}
 	mpa_listener_put(l);
 }
@@ -457,12 +482,38 @@ static struct mpa_port *mpa_port_for(const struct mpa_dev *dev,
 	return port ?: mpa_port_open(dev, cm_id);
 }
 
-static void mpa_listener_join(struct mpa_listener *l, struct mpa_port *port)
+static void mpa_listener_set_addr(struct mpa_listener *l,
+				  const struct mpa_port *port)
 {
+	const struct sockaddr_in6 *sin6 = (const void *)&port->addr;
+	const struct sockaddr_in *sin = (const void *)&port->addr;
+
+	l->addr = (struct mpa_addr){ .port = sin->sin_port };
+	if (port->addr.ss_family == AF_INET) {
+		l->addr.len = sizeof(sin->sin_addr);
+		memcpy(l->addr.octets, &sin->sin_addr, l->addr.len);
+	} else {
+		l->addr.len = sizeof(sin6->sin6_addr);
+		memcpy(l->addr.octets, &sin6->sin6_addr, l->addr.len);
+		l->addr.scope = sin6->sin6_scope_id;
+	}
+}
+
+/* In the registry before the first connection can come to it. */
+static int mpa_listener_join(struct mpa_listener *l, struct mpa_port *port)
+{
+	int ret;
+
+	mpa_listener_set_addr(l, port);
+	ret = mpa_node_add(&l->node, l->dev->node.net);
+	if (ret)
+		return ret;
+	atomic_inc(&l->dev->nr_listener);
 	l->port = port;
 	spin_lock_bh(&port->lock);
 	list_add_tail(&l->port_entry, &port->listeners);
 	spin_unlock_bh(&port->lock);
+	return 0;
 }
 
 static void mpa_listener_stop(struct mpa_listener *l)
@@ -478,6 +529,8 @@ static void mpa_listener_stop(struct mpa_listener *l)
 	spin_unlock_bh(&port->lock);
 	/* A connection may just be on its way to @l and its device. */
 	cancel_delayed_work_sync(&port->accept);
+	mpa_node_remove(&l->node);
+	atomic_dec(&l->dev->nr_listener);
 	/* Nobody adds one but under mpa_ports_lock. */
 	if (list_empty(&port->listeners))
 		mpa_port_close(port);
@@ -503,12 +556,34 @@ static int mpa_listener_start(struct mpa_listener *l)
 		return PTR_ERR(port);
 	if (mpa_port_serves(port, dev))
 		return -EADDRINUSE;
-	mpa_listener_join(l, port);
+	ret = mpa_listener_join(l, port);
+	if (ret) {
+		if (list_empty(&port->listeners))
+			mpa_port_close(port);
+		return ret;
+	}
 	ret = mpa_port_set_backlog(port, l->backlog);
 	if (ret)
 		mpa_listener_stop(l);
 	return ret;
 }
+
+static void mpa_listener_view(const struct mpa_node *node,
+			      struct mpa_node_view *v)
+{
+	const struct mpa_listener *l = container_of(node, struct mpa_listener,
+						    node);
+
+	v->owner = MPA_OWNER_DEVICE;
+	v->dev_index = l->dev->ibdev.index;
+	v->addr = l->addr;
+	v->backlog = l->backlog;
+	v->half_open = atomic_read(&l->half_open);
+}
+
+static const struct mpa_node_ops mpa_listener_node_ops = {
+	.view = mpa_listener_view,
+};
 
 static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 						int backlog)
@@ -519,6 +594,9 @@ static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 		return NULL;
 	kref_init(&l->ref);
 	l->dev = to_mpa_dev(cm_id->device);
+	l->node.kind = MPA_NODE_LISTENER;
+	l->node.parent = &l->dev->node;
+	l->node.ops = &mpa_listener_node_ops;
 	l->backlog = backlog;
 	spin_lock_init(&l->lock);
 	cm_id->add_ref(cm_id);
@@ -591,6 +669,32 @@ int mpa_iw_destroy_listen(struct iw_cm_id *cm_id)
 	mpa_ep_orphan_all(dev, l);
 	mpa_listener_put(l);
 	return 0;
+}
+
+/**
+ * mpa_listener_of_id - what a listener of the core's is like
+ * @dev: its device
+ * @cm_id: the core's identifier, which is not looked at and need not exist
+ * @v: filled in, but for what the registry knows
+ *
+ * Process context. Return: true if the listener is there and listens.
+ */
+bool mpa_listener_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id,
+			struct mpa_node_view *v)
+{
+	struct mpa_listener *l;
+	bool found = false;
+
+	mutex_lock(&mpa_ports_lock);
+	list_for_each_entry(l, &dev->listeners, entry)
+		if (l->cm_id == cm_id && l->port) {
+			found = true;
+			mpa_listener_view(&l->node, v);
+			v->id = l->node.id;
+			break;
+		}
+	mutex_unlock(&mpa_ports_lock);
+	return found;
 }
 
 /**

@@ -101,15 +101,14 @@ static void rnic_unregister_later(struct mpa_dev *dev)
  *
  * Also called when it has been moved to another namespace.
  *
- * Return: 0.
+ * Return: 0 or an error of mpa_node_add().
  */
 int mpa_dev_enable(struct ib_device *ibdev)
 {
 	struct mpa_dev *dev = to_mpa_dev(ibdev);
 
-	if (!dev->debugfs)
-		mpa_cm_dev_add(dev);
-	return 0;
+	mpa_dev_take_name(dev);
+	return mpa_cm_dev_enable(dev);
 }
 
 /**
@@ -124,7 +123,6 @@ void mpa_dev_dealloc(struct ib_device *ibdev)
 {
 	struct mpa_dev *dev = to_mpa_dev(ibdev);
 
-	mpa_cm_dev_remove(dev);
 	mpa_cm_netdev_gone(dev);
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
 		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_pd));
@@ -185,7 +183,6 @@ static void rnic_setup_ibdev(struct mpa_dev *dev)
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	/* Ports are TCP's own, no user space service maps them. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
-	strscpy(ibdev->iw_ifname, netdev->name, sizeof(ibdev->iw_ifname));
 	strscpy(ibdev->node_desc, "linux-mpa software RNIC",
 		sizeof(ibdev->node_desc));
 	rnic_set_netns(dev);
@@ -202,15 +199,15 @@ static void rnic_init(struct mpa_dev *dev, struct net_device *netdev)
 	/* Not taken in interrupts, unlike that of @qps, whose class it shares. */
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	mutex_init(&dev->ep_lock);
-	dev->prefer_crc = true;
-	dev->mpa_rev = MPA_REV_2;
-	INIT_LIST_HEAD(&dev->eps);
-	INIT_LIST_HEAD(&dev->listeners);
+	mpa_cm_dev_init(dev);
+	mpa_dev_node_init(dev);
 	INIT_LIST_HEAD(&dev->entry);
 	INIT_WORK(&dev->unregister, rnic_unregister_work);
 	rnic_derive_mac(dev);
 	rnic_setup_ibdev(dev);
+	rtnl_lock();
+	mpa_dev_take_ifname(dev);
+	rtnl_unlock();
 }
 
 static int rnic_alloc_parts(struct mpa_dev *dev)
@@ -272,8 +269,11 @@ static void port_update(struct mpa_dev *dev)
 		mbps = link.base.speed;
 	WRITE_ONCE(dev->link_mbps, mbps);
 	if (active != dev->port_active &&
-	    port_event(dev, active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR))
+	    port_event(dev, active ? IB_EVENT_PORT_ACTIVE :
+				     IB_EVENT_PORT_ERR)) {
 		dev->port_active = active;
+		mpa_cm_dev_changed(dev);
+	}
 }
 
 /*
@@ -355,14 +355,15 @@ static void netdev_changed(struct mpa_dev *dev, unsigned long event)
 		port_event(dev, IB_EVENT_GID_CHANGE);
 		break;
 	case NETDEV_CHANGENAME:
-		strscpy(dev->ibdev.iw_ifname, dev->netdev->name,
-			sizeof(dev->ibdev.iw_ifname));
+		mpa_dev_take_ifname(dev);
+		mpa_cm_dev_changed(dev);
 		break;
 	case NETDEV_UNREGISTER:
 		netdev_leaves(dev);
 		break;
 	case NETDEV_REGISTER:
 		/* Known to us before it is registered: it has moved. */
+		mpa_dev_take_ifname(dev);
 		mpa_cm_netdev_back(dev);
 		break;
 	}

@@ -422,7 +422,7 @@ static void mr_view(const struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  * @v: gets the answer; not found for unknown or invalid STags, stale keys
  *	included
  *
- * Any context. The answer may be outdated at once; mpa_mr_place() asks again.
+ * Any context. The answer may be outdated at once; mpa_mr_get() asks again.
  */
 void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
 		 struct ddp_region_view *v)
@@ -454,6 +454,16 @@ static bool mr_mapped(const struct mpa_mr *mr, u64 addr, u64 len, int access)
 	return true;
 }
 
+/* As mr_view(), of [@addr, @addr + @len), for who is going to touch it. */
+static void mr_view_range(const struct mpa_mr *mr, const struct ib_pd *pd,
+			  u32 stag, u64 addr, u32 len, int access,
+			  struct ddp_region_view *v)
+{
+	mr_view(mr, pd, stag, access, v);
+	if (v->found && !mr_mapped(mr, addr, len, access))
+		v->len = 0;
+}
+
 /*
  * May [@addr, @addr + @len) of the region be used like that? @len is not 0.
  * The rules are those for the source of a Read, and so are the faults.
@@ -465,9 +475,7 @@ static bool mr_grants(const struct mpa_mr *mr, const struct ib_pd *pd,
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	struct ddp_region_view v;
 
-	mr_view(mr, pd, stag, access, &v);
-	if (v.found && !mr_mapped(mr, addr, len, access))
-		v.len = 0;
+	mr_view_range(mr, pd, stag, addr, len, access, &v);
 	return rdmap_check_read(&rd, &v, f);
 }
 
@@ -503,23 +511,60 @@ static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
 	}
 }
 
+/*
+ * The region of that STag, or NULL. It is held in *@sink, so that the next
+ * segment, which most likely goes there too, need not look it up again. Whether
+ * it is valid is to be asked under its lock.
+ */
+static struct mpa_mr *mr_sink(struct mpa_dev *dev, const struct ib_pd *pd,
+			      struct mpa_mr **sink, u32 stag, int access)
+{
+	struct mpa_mr *mr = *sink;
+
+	/* Who may name the reserved STag is asked each time. */
+	if (mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid) &&
+	    stag != MPA_STAG_LOCAL_DMA)
+		return mr;
+	mpa_mr_forget(sink);
+	rcu_read_lock();
+	mr = mr_find_access(dev, pd, stag, access);
+	if (mr && !refcount_inc_not_zero(&mr->refs))
+		mr = NULL;
+	rcu_read_unlock();
+	*sink = mr;
+	return mr;
+}
+
 /**
- * mpa_mr_place() - place received octets
+ * mpa_mr_forget() - let go of the region that was placed into last
+ * @sink: where mpa_mr_place() and mpa_mr_write() keep it
+ *
+ * Any context. Whoever deregisters it waits for this.
+ */
+void mpa_mr_forget(struct mpa_mr **sink)
+{
+	if (*sink)
+		mpa_mr_put(*sink);
+	*sink = NULL;
+}
+
+/**
+ * mpa_mr_place() - place received octets into memory of our own consumer
  * @dev: the device
  * @pd: the stream's protection domain
+ * @sink: the region placed into last; see mpa_mr_forget()
  * @stag: where to
  * @to: tagged offset there
  * @len: the next octets of @rx; 0 is in order whatever @stag says
- * @access: IB_ACCESS_* rights needed, 0 for none
  * @rx: the ULPDU
  *
- * Softirq or process context, socket lock held. Repeats every check under the
- * region's lock, so that the region cannot go between check and copy.
+ * Softirq or process context, socket lock held. Checks and places under the
+ * region's lock, so that the region cannot go in between.
  *
  * Return: 0; -EACCES: refused, nothing was placed.
  */
-int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, u64 to,
-		 u32 len, int access, struct mpa_rx *rx)
+int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
+		 u32 stag, u64 to, u32 len, struct mpa_rx *rx)
 {
 	struct ddp_fault f;
 	struct mpa_mr *mr;
@@ -527,21 +572,65 @@ int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, u64 to,
 
 	if (!len)
 		return 0;
-	rcu_read_lock();
-	mr = mr_find_access(dev, pd, stag, access);
-	if (mr) {
-		read_lock_bh(&mr->lock);
-		if (mr_grants(mr, pd, stag, to, len, access, &f)) {
-			mr_copy_in(mr, to, len, rx);
-			ret = 0;
-		}
-		read_unlock_bh(&mr->lock);
+	mr = mr_sink(dev, pd, sink, stag, IB_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		return ret;
+	read_lock_bh(&mr->lock);
+	if (mr_grants(mr, pd, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
+		mr_copy_in(mr, to, len, rx);
+		ret = 0;
 	}
-	rcu_read_unlock();
+	read_unlock_bh(&mr->lock);
 	return ret;
 }
 
-/* References are taken under the lock, and only while the region is valid. */
+static bool mr_write(const struct mpa_mr *mr, const struct ib_pd *pd,
+		     const struct ddp_hdr *h, struct mpa_rx *rx,
+		     struct ddp_fault *f)
+{
+	struct ddp_region_view v;
+	bool ok;
+
+	mr_view_range(mr, pd, h->stag, h->to, h->payload_len,
+		      IB_ACCESS_REMOTE_WRITE, &v);
+	ok = ddp_check_tagged(h, &v, f);
+	if (ok)
+		mr_copy_in(mr, h->to, h->payload_len, rx);
+	return ok;
+}
+
+/**
+ * mpa_mr_write() - judge a segment of a peer's Write, and place it
+ * @dev: the device
+ * @pd: the stream's protection domain
+ * @sink: the region placed into last; see mpa_mr_forget()
+ * @h: its header, passed by ddp_check_control(); with payload
+ * @rx: its payload
+ * @f: gets the fault, as ddp_check_tagged() says it
+ *
+ * Softirq or process context, socket lock held. Both under the region's lock,
+ * so that the region cannot go in between.
+ *
+ * Return: true; false if it is refused: nothing was placed.
+ */
+bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
+		  const struct ddp_hdr *h, struct mpa_rx *rx,
+		  struct ddp_fault *f)
+{
+	const struct ddp_region_view none = {};
+	struct mpa_mr *mr;
+	bool ok;
+
+	mr = mr_sink(dev, pd, sink, h->stag, IB_ACCESS_REMOTE_WRITE);
+	if (!mr)
+		return ddp_check_tagged(h, &none, f);
+	read_lock_bh(&mr->lock);
+	ok = mr_write(mr, pd, h, rx, f);
+	read_unlock_bh(&mr->lock);
+	return ok;
+}
+
+/* Senders take references under the lock, and only while the region is valid. */
 static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 		    u64 addr, u32 len, int access, struct ddp_fault *f)
 {
@@ -593,26 +682,32 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 
 /**
  * mpa_mr_kvec() - where octets of a region lie
- * @mr: the region, from mpa_mr_get()
- * @addr: first octet, within what was got
- * @len: octets wanted, within what was got; set to those that @kv covers
+ * @mr: the region, held: got from mpa_mr_get() for these octets or for others
+ * @pd: the sender's protection domain
+ * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA unless
+ *	@mr was got by that name just now
+ * @addr: first octet
+ * @len: octets wanted, at least 1; set to those that @kv covers
+ * @access: IB_ACCESS_* rights needed, 0 for none
  * @kv: gets the contiguous pieces
  * @max: room in @kv
  *
- * Any context. A region may have been invalidated, and registered with other
- * octets, since it was got: then there are no pieces.
+ * Any context. Asks anew whether the region grants it: it may have been
+ * invalidated, and registered with other octets, since it was got.
  *
- * Return: pieces in @kv.
+ * Return: pieces in @kv; 0 if this region does not grant it, which another one
+ * of that STag might.
  */
-unsigned int mpa_mr_kvec(struct mpa_mr *mr, u64 addr, u32 *len,
-			 struct kvec *kv, unsigned int max)
+unsigned int mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+			 u64 addr, u32 *len, int access, struct kvec *kv,
+			 unsigned int max)
 {
-	u32 done = 0;
+	struct ddp_fault f;
 	unsigned int i;
+	u32 done = 0;
 
 	read_lock_bh(&mr->lock);
-	if (!mr->valid || addr < mr->iova || addr - mr->iova > mr->len ||
-	    *len > mr->len - (addr - mr->iova))
+	if (!mr_grants(mr, pd, stag, addr, *len, access, &f))
 		max = 0;
 	for (i = 0; i < max && done < *len; i++) {
 		kv[i].iov_len = mr_piece(mr, addr + done, *len - done,

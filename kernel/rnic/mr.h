@@ -56,7 +56,7 @@ enum {
  * @next_shift: log2 of the page size of @next_pages
  * @umem: the pinned pages, %MPA_MR_USER only
  * @refs: one of the owner's, one of every sender that reads the memory
- *	without @lock
+ *	without @lock, one of every receiver that may soon place more there
  * @released: completed when @refs falls to zero
  * @rcu: frees the structure after the last lookup is over
  */
@@ -105,15 +105,20 @@ void mpa_mr_local_dma_destroy(struct mpa_dev *dev);
 /* Receiving: socket lock held */
 void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
 		 struct ddp_region_view *v);
-int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, u64 to,
-		 u32 len, int access, struct mpa_rx *rx);
+int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
+		 u32 stag, u64 to, u32 len, struct mpa_rx *rx);
+bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
+		  const struct ddp_hdr *h, struct mpa_rx *rx,
+		  struct ddp_fault *f);
+void mpa_mr_forget(struct mpa_mr **sink);
 
 /* Sending */
 struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 			  u64 addr, u64 len, int access,
 			  struct ddp_fault *fault);
-unsigned int mpa_mr_kvec(struct mpa_mr *mr, u64 addr, u32 *len,
-			 struct kvec *kv, unsigned int max);
+unsigned int mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+			 u64 addr, u32 *len, int access, struct kvec *kv,
+			 unsigned int max);
 void mpa_mr_put(struct mpa_mr *mr);
 
 /* Work requests */

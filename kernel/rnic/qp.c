@@ -79,6 +79,18 @@ void mpa_qp_get(struct mpa_qp *qp)
 }
 
 /**
+ * mpa_qp_try_get - take a reference to a QP that may be about to go
+ * @qp: the QP, whose memory the caller knows to stay
+ *
+ * Return: true, with a reference, unless mpa_destroy_qp() has been waiting for
+ * the last one.
+ */
+bool mpa_qp_try_get(struct mpa_qp *qp)
+{
+	return kref_get_unless_zero(&qp->ref);
+}
+
+/**
  * mpa_qp_put - drop a reference
  * @qp: the QP; may be gone on return
  */
@@ -108,7 +120,13 @@ struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn)
 	return qp;
 }
 
-static struct mpa_ep *mpa_qp_ep_get(struct mpa_qp *qp)
+/**
+ * mpa_qp_ep_get - the endpoint of the QP's stream
+ * @qp: the QP
+ *
+ * Any context. Return: the endpoint with a reference, or NULL.
+ */
+struct mpa_ep *mpa_qp_ep_get(struct mpa_qp *qp)
 {
 	struct mpa_ep *ep;
 	unsigned long flags;
@@ -331,7 +349,8 @@ static void mpa_qp_start(struct mpa_qp *qp, const struct mpa_result *res)
 	struct mpa_reads *r = &qp->reads;
 
 	qp->version = res->ddp_version;
-	qp->initiator = res->initiator;
+	qp->res = *res;
+	qp->started = true;
 	qp->cause = 0;
 	qp->rx = (struct mpa_rx_state){ .send_msn = 1, .read_msn = 1 };
 	mpa_qp_forget_end(qp);
@@ -352,13 +371,20 @@ static void mpa_qp_start(struct mpa_qp *qp, const struct mpa_result *res)
  * @res: outcome of the startup exchange
  *
  * Return: 0, with the QP in RTS and its sender started; -EINVAL: it has left
- * IDLE otherwise, and the stream must end.
+ * IDLE otherwise, -ENOMEM: no room for the Reads that were negotiated; in
+ * either case the stream must end.
  */
 int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res)
 {
 	unsigned long flags;
 	bool moved;
+	int ret;
 
+	/* Bound, it begins no other stream; moved to ERR, it begins none. */
+	ret = mpa_reads_prepare(&qp->reads, min_t(u32, res->ird, MPA_MAX_IRD),
+				min_t(u32, res->ord, MPA_MAX_ORD));
+	if (ret)
+		return ret;
 	spin_lock_irqsave(&qp->lock, flags);
 	moved = mpa_qp_move(qp, MPA_QP_RTS);
 	if (moved)
@@ -449,6 +475,7 @@ static int mpa_qp_reset(struct mpa_qp *qp)
 		return -EBUSY;
 	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
 	mpa_qp_forget_end(qp);
+	qp->started = false;
 	qp->ib_state = IB_QPS_INIT;
 	return 0;
 }
@@ -691,70 +718,40 @@ static u32 mpa_sqe_stride(u32 sges, u32 inlined)
 	return round_up(sizeof(struct mpa_sqe) + room, 32);
 }
 
-static int mpa_sq_create(struct mpa_sq *sq, struct ib_ucontext *uctx,
-			 struct ib_qp_init_attr *attr)
+/* Returns octets of the ring. */
+static u64 mpa_sq_plan(struct mpa_sq *sq, const struct ib_qp_init_attr *attr)
 {
 	u32 sges = max_t(u32, attr->cap.max_send_sge, 1);
 	u32 stride = mpa_sqe_stride(sges, attr->cap.max_inline_data);
-	int ret;
 
 	sq->max_sge = sges;
 	sq->max_inline = min_t(u32, stride - sizeof(struct mpa_sqe),
 			       MPA_MAX_INLINE);
 	sq->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
-	ret = mpa_ring_create(&sq->ring, uctx,
-			      max_t(u32, attr->cap.max_send_wr, 1), stride);
-	if (ret)
-		return ret;
-	sq->wr = kvcalloc(sq->ring.size, sizeof(*sq->wr), GFP_KERNEL_ACCOUNT);
-	sq->cur = kzalloc(stride, GFP_KERNEL);
-	if (!sq->wr || !sq->cur)
-		return -ENOMEM;
-	return 0;
+	return mpa_ring_plan(&sq->ring, max_t(u32, attr->cap.max_send_wr, 1),
+			     stride);
 }
 
-static void mpa_sq_destroy(struct mpa_sq *sq)
-{
-	kfree(sq->cur);
-	kvfree(sq->wr);
-	if (sq->ring.hdr)
-		mpa_ring_destroy(&sq->ring);
-}
-
-static int mpa_rq_create(struct mpa_rq *rq, struct ib_ucontext *uctx,
-			 struct ib_qp_init_attr *attr)
+static u64 mpa_rq_plan(struct mpa_rq *rq, const struct ib_qp_init_attr *attr)
 {
 	u32 stride;
-	int ret;
 
 	rq->max_sge = max_t(u32, attr->cap.max_recv_sge, 1);
 	stride = round_up(struct_size(rq->cur, sge, rq->max_sge), 32);
-	ret = mpa_ring_create(&rq->ring, uctx,
-			      max_t(u32, attr->cap.max_recv_wr, 1), stride);
-	if (ret)
-		return ret;
-	rq->cur = kzalloc(stride, GFP_KERNEL);
-	return rq->cur ? 0 : -ENOMEM;
-}
-
-static void mpa_rq_destroy(struct mpa_rq *rq)
-{
-	kfree(rq->cur);
-	if (rq->ring.hdr)
-		mpa_ring_destroy(&rq->ring);
+	return mpa_ring_plan(&rq->ring, max_t(u32, attr->cap.max_recv_wr, 1),
+			     stride);
 }
 
 static int mpa_qp_respond(struct mpa_qp *qp, struct ib_udata *udata)
 {
 	struct mpa_create_qp_resp resp = {
-		.sq_key = mpa_ring_key(&qp->sq.ring),
-		.rq_key = mpa_ring_key(&qp->rq.ring),
+		.key = mpa_area_key(&qp->rings),
+		.len = qp->rings.len,
+		.rq_offset = (u8 *)qp->rq.ring.hdr - (u8 *)qp->rings.mem,
 		.num_sqe = qp->sq.ring.size,
 		.num_rqe = qp->rq.ring.size,
 		.sqe_stride = qp->sq.ring.stride,
 		.rqe_stride = qp->rq.ring.stride,
-		.sq_len = qp->sq.ring.len,
-		.rq_len = qp->rq.ring.len,
 		.max_inline = qp->sq.max_inline,
 		.qp_num = qp->ibqp.qp_num,
 	};
@@ -782,23 +779,33 @@ static int mpa_qp_number(struct mpa_qp *qp)
 static void mpa_qp_free_queues(struct mpa_qp *qp)
 {
 	mpa_reads_destroy(&qp->reads);
-	mpa_rq_destroy(&qp->rq);
-	mpa_sq_destroy(&qp->sq);
+	kfree(qp->rq.cur);
+	kfree(qp->sq.cur);
+	kvfree(qp->sq.wr);
+	mpa_area_destroy(&qp->rings);
 }
 
+/* Small rings fit into one page. */
 static int mpa_qp_alloc_queues(struct mpa_qp *qp, struct ib_qp_init_attr *attr,
 			       struct ib_ucontext *uctx)
 {
+	u64 sq_len = mpa_sq_plan(&qp->sq, attr);
+	u64 rq_len = mpa_rq_plan(&qp->rq, attr);
 	int ret;
 
-	ret = mpa_sq_create(&qp->sq, uctx, attr);
-	if (!ret)
-		ret = mpa_rq_create(&qp->rq, uctx, attr);
-	if (!ret)
-		ret = mpa_reads_create(&qp->reads);
+	ret = mpa_area_create(&qp->rings, uctx, sq_len + rq_len);
 	if (ret)
-		mpa_qp_free_queues(qp);
-	return ret;
+		return ret;
+	mpa_ring_place(&qp->sq.ring, &qp->rings, 0);
+	mpa_ring_place(&qp->rq.ring, &qp->rings, sq_len);
+	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
+			     GFP_KERNEL_ACCOUNT);
+	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL);
+	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL);
+	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)
+		return 0;
+	mpa_qp_free_queues(qp);
+	return -ENOMEM;
 }
 
 static void mpa_qp_init(struct mpa_qp *qp, struct mpa_dev *dev,

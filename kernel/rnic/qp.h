@@ -7,8 +7,9 @@
  *  1. the socket lock of the bound stream: everything that sends or receives
  *     on it, hence the message in progress in either direction, outstanding
  *     Reads of either side, and the sequence numbers;
- *  2. mpa_qp.lock (irq-safe): the state, the kernel's indices of both rings,
- *     the send records, the pointer to the endpoint;
+ *  2. mpa_qp.lock (irq-safe): the state, the kernel's indices of the send ring,
+ *     the send records, the pointer to the endpoint; and the kernel's index of
+ *     the receive ring where there is no stream, whose socket lock protects it;
  *  3. mpa_cq.lock (irq-safe).
  *
  * mpa_mr.lock nests inside 1 and is never held together with 2 or 3.
@@ -56,30 +57,33 @@ enum mpa_qp_state {
 /**
  * struct mpa_swr - what is remembered of a send work request until it retires
  * @wr_id: the consumer's name for it
+ * @to: Read: where the next octet of the response goes
+ * @len: octets of the message
+ * @stag: Read: the sink's STag
+ * @left: Read: octets of the response still due
  * @opcode: MPA_WR_*
+ * @status: MPA_WC_*, valid once @done
  * @read: an RDMA Read: done when its response was placed
  * @signaled: a completion is wanted even on success
  * @done: nothing remains to be done but to report it, in its turn
- * @status: MPA_WC_*, valid once @done
- * @len: octets of the message
- * @stag: Read: the sink's STag
- * @to: Read: where the next octet of the response goes
- * @left: Read: octets of the response still due
  *
- * Under mpa_qp.lock, the last three under the socket lock.
+ * Under mpa_qp.lock; @to, @len, @stag and @left under the socket lock. There is
+ * one to each entry of the ring: two to a cache line.
  */
 struct mpa_swr {
 	u64 wr_id;
-	u8 opcode;
-	bool read;
-	bool signaled;
-	bool done;
-	u8 status;
+	u64 to;
 	u32 len;
 	u32 stag;
-	u64 to;
 	u32 left;
+	u8 opcode;
+	u8 status;
+	u8 read:1;
+	u8 signaled:1;
+	u8 done:1;
 };
+
+static_assert(sizeof(struct mpa_swr) == 32);
 
 /**
  * struct mpa_sq - a send queue
@@ -106,7 +110,8 @@ struct mpa_sq {
 /**
  * struct mpa_rq - a receive queue
  * @ring: entries are struct mpa_rqe; written by the consumer
- * @taken: entries taken for messages; mirrored in ring cons when reported
+ * @taken: entries taken for messages; mirrored in ring cons when reported;
+ *	socket lock
  * @cur: private copy of the entry in use, ring stride octets; socket lock
  * @cur_len: octets @cur has room for
  * @busy: @cur is in use: its message has begun and not ended
@@ -131,11 +136,57 @@ enum mpa_tx_kind {
 };
 
 enum {
-	/* Regions a batch may refer to. */
-	MPA_TX_HELD	= 32,
+	/* Regions a batch may refer to; with more, struct mpa_qp takes 2 KiB. */
+	MPA_TX_HELD	= 24,
 	/* Pieces of memory in one segment. */
 	MPA_TX_PIECES	= 40,
 };
+
+/**
+ * struct mpa_run - octets that may be sent without asking for them again
+ * @len: how many are left; they are the next of the message in progress
+ * @at: the first piece not yet wholly used
+ * @kv: where they lie
+ *
+ * Good for one message and one batch, which holds the region. Whoever
+ * invalidates the region meanwhile does not wait for what was asked for
+ * before, see mpa_mr_invalidate().
+ */
+struct mpa_run {
+	u32 len;
+	unsigned int at;
+	struct kvec kv[MPA_TX_PIECES];
+};
+
+/**
+ * struct mpa_out - one segment while it is put together
+ * @hdr: header octets
+ * @hdr_len: how many
+ * @nr: pieces of payload
+ * @len: octets of payload
+ * @kv: the pieces
+ *
+ * Not on the stack, which many kernels clear: that costs more than the rest.
+ */
+struct mpa_out {
+	u8 hdr[MPA_TX_HEADER_MAX];
+	u32 hdr_len;
+	unsigned int nr;
+	u32 len;
+	struct kvec kv[MPA_TX_PIECES];
+};
+
+/**
+ * struct mpa_draft - what is needed only while a batch is open
+ * @run: octets got from the region held last
+ * @out: the segment being put together
+ */
+struct mpa_draft {
+	struct mpa_run run;
+	struct mpa_out out;
+};
+
+static_assert(sizeof(struct mpa_draft) <= MPA_TX_DESK);
 
 /**
  * struct mpa_tx - state of the sending side; socket lock
@@ -153,10 +204,14 @@ enum {
  * @prefer_wr: whose turn it is when a response and a request both wait
  * @fin_asked: the endpoint was asked to end the stream in order
  * @term_sent: the Terminate is in a batch
+ * @term_cause: what @term tells: layer << 12 | type << 8 | code
  * @term_len: octets of @term; 0: none owed
  * @term: the Terminate, an octet image of the ULPDU
  * @held: regions the current batch refers to
  * @nr_held: how many
+ * @draft: of the batch that is open, else NULL
+ * @segments: DDP segments of the current batch
+ * @octets: octets of their payload
  */
 struct mpa_tx {
 	enum mpa_tx_kind kind;
@@ -172,10 +227,24 @@ struct mpa_tx {
 	bool prefer_wr;
 	bool fin_asked;
 	bool term_sent;
+	u32 term_cause;
 	u8 term_len;
 	u8 term[RDMAP_TERM_ULPDU_MAX];
 	struct mpa_mr *held[MPA_TX_HELD];
 	unsigned int nr_held;
+	struct mpa_draft *draft;
+	u32 segments;
+	u32 octets;
+};
+
+/**
+ * struct mpa_due - completion events that became due
+ * @scq: for the send queue's completion queue
+ * @rcq: for the receive queue's
+ */
+struct mpa_due {
+	bool scq;
+	bool rcq;
 };
 
 /**
@@ -184,12 +253,22 @@ struct mpa_tx {
  * @send_mo: octets of it received
  * @send_opcode: opcode of its first segment
  * @read_msn: MSN of the next Read Request
+ * @sink: region that was placed into last, with a reference, or NULL
+ * @segments: segments that came and are not counted yet
+ * @octets: payload of these
+ * @due: completion events that became due
+ *
+ * The last four only from one ULPDU to the next, up to mpa_qp_settled().
  */
 struct mpa_rx_state {
 	u32 send_msn;
 	u32 send_mo;
 	u8 send_opcode;
 	u32 read_msn;
+	struct mpa_mr *sink;
+	u32 segments;
+	u32 octets;
+	struct mpa_due due;
 };
 
 /**
@@ -198,22 +277,26 @@ struct mpa_rx_state {
  *	first; %MPA_READ_RTR marks a peer-to-peer RTR
  * @out_head: first of them, free-running
  * @out_tail: one past the last, free-running
+ * @out_mask: entries of @out, a power of two, less one
  * @ord: how many may be outstanding
  * @in: the peer's Read Requests not yet answered, oldest first
  * @in_head: first of them, free-running
  * @in_tail: one past the last, free-running
+ * @in_mask: entries of @in, a power of two, less one
  * @ird: how many of them the peer may have
  *
- * Both arrays have MPA_MAX_IRD (MPA_MAX_ORD) entries, powers of two.
+ * Neither array is there before the first stream.
  */
 struct mpa_reads {
 	u32 *out;
 	u32 out_head;
 	u32 out_tail;
+	u32 out_mask;
 	u32 ord;
 	struct rdmap_read *in;
 	u32 in_head;
 	u32 in_tail;
+	u32 in_mask;
 	u32 ird;
 };
 
@@ -233,13 +316,15 @@ struct mpa_reads {
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
+ * @rings: memory of the rings of @sq and, behind it, @rq
  * @sq: send queue
  * @rq: receive queue
  * @tx: sending side
  * @rx: receiving side
  * @reads: Reads in flight
  * @version: DDP and RDMAP version of the stream; set at its start
- * @initiator: role in the stream; likewise
+ * @res: what its startup exchange has come to; under @lock
+ * @started: @res is, of the present stream or of the last one; under @lock
  * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
  *	code; under @lock
  * @tx_work: sends from where it must not be done at once; flushes
@@ -256,13 +341,15 @@ struct mpa_qp {
 	struct mpa_ep *ep;
 	struct mpa_cq *scq;
 	struct mpa_cq *rcq;
+	struct mpa_area rings;
 	struct mpa_sq sq;
 	struct mpa_rq rq;
 	struct mpa_tx tx;
 	struct mpa_rx_state rx;
 	struct mpa_reads reads;
 	u8 version;
-	bool initiator;
+	struct mpa_result res;
+	bool started;
 	u32 cause;
 	struct work_struct tx_work;
 };
@@ -286,6 +373,7 @@ int mpa_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad);
 
 void mpa_qp_get(struct mpa_qp *qp);
+bool mpa_qp_try_get(struct mpa_qp *qp);
 void mpa_qp_put(struct mpa_qp *qp);
 /* The QP of that number with a reference, or NULL; any context. */
 struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
@@ -301,8 +389,9 @@ struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
  *	Harmless if @ep is not the one bound.
  * mpa_qp_operational: from ops->operational. The QP goes to RTS and sends its
  *	RTR if one is due. -EINVAL: it is not idle any more (the consumer moved
- *	it to ERR meanwhile): end the stream.
+ *	it to ERR meanwhile), -ENOMEM: end the stream.
  * mpa_qp_ulpdu: from ops->ulpdu, whose return value it gives.
+ * mpa_qp_settled: from ops->settled.
  * mpa_qp_writable: from ops->writable.
  * mpa_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
  *	The endpoint is told with mpa_ep_end() once the Terminate is out.
@@ -315,6 +404,7 @@ int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep);
 void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep);
 int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res);
 int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len);
+void mpa_qp_settled(struct mpa_qp *qp);
 void mpa_qp_writable(struct mpa_qp *qp);
 void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code);
 void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f);

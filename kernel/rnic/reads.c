@@ -3,30 +3,59 @@
  * RDMA Reads in flight, in both directions: ours, which responses complete in
  * posting order, and the peer's, which we answer in the order they came.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "cm.h"
 #include "stream.h"
 #include "trace.h"
 
-/**
- * mpa_reads_create - room for the deepest queues a stream can negotiate
- * @r: to be set up
- *
- * Return: 0 or -ENOMEM.
- */
-int mpa_reads_create(struct mpa_reads *r)
+/* Room for @nr entries of @size octets: old room if it will do. */
+static void *mpa_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 {
-	BUILD_BUG_ON_NOT_POWER_OF_2(MPA_MAX_ORD);
-	BUILD_BUG_ON_NOT_POWER_OF_2(MPA_MAX_IRD);
-	r->out = kcalloc(MPA_MAX_ORD, sizeof(*r->out), GFP_KERNEL_ACCOUNT);
-	r->in = kcalloc(MPA_MAX_IRD, sizeof(*r->in), GFP_KERNEL_ACCOUNT);
-	return r->out && r->in ? 0 : -ENOMEM;
+	void *room;
+
+	/* An RTR may be a Read where none was negotiated. */
+	nr = roundup_pow_of_two(max_t(u32, nr, 1));
+	if (old && nr <= *mask + 1)
+		return old;
+	room = kcalloc(nr, size, GFP_ATOMIC | __GFP_ACCOUNT);
+	if (!room)
+		return NULL;
+	kfree(old);
+	*mask = nr - 1;
+	return room;
 }
 
 /**
- * mpa_reads_destroy - the reverse
- * @r: set up or zeroed
+ * mpa_reads_prepare - room for the Reads that a stream has negotiated
+ * @r: of the last stream, or zeroed
+ * @ird: how many Reads the peer may have in flight, at most %MPA_MAX_IRD
+ * @ord: how many we may, at most %MPA_MAX_ORD
+ *
+ * Under the socket lock of the stream that begins, in any context. What is in
+ * the queues is lost.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int mpa_reads_prepare(struct mpa_reads *r, u32 ird, u32 ord)
+{
+	void *in, *out;
+
+	in = mpa_reads_room(r->in, &r->in_mask, ird, sizeof(*r->in));
+	if (!in)
+		return -ENOMEM;
+	r->in = in;
+	out = mpa_reads_room(r->out, &r->out_mask, ord, sizeof(*r->out));
+	if (!out)
+		return -ENOMEM;
+	r->out = out;
+	return 0;
+}
+
+/**
+ * mpa_reads_destroy - let go of what mpa_reads_prepare() has allocated
+ * @r: prepared, or zeroed
  */
 void mpa_reads_destroy(struct mpa_reads *r)
 {
@@ -58,7 +87,7 @@ void mpa_read_issued(struct mpa_qp *qp, u32 index)
 {
 	struct mpa_reads *r = &qp->reads;
 
-	r->out[r->out_tail++ & (MPA_MAX_ORD - 1)] = index;
+	r->out[r->out_tail++ & r->out_mask] = index;
 	qp->tx.read_msn++;
 }
 
@@ -69,15 +98,21 @@ static struct mpa_swr *mpa_read_head(struct mpa_qp *qp)
 
 	if (!mpa_reads_outstanding(r))
 		return NULL;
-	index = r->out[r->out_head & (MPA_MAX_ORD - 1)];
+	index = r->out[r->out_head & r->out_mask];
 	if (index == MPA_READ_RTR)
 		return NULL;
 	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
 }
 
+/* Can the end of a Read let something go on: ORD, a fence, or an orderly end? */
+static bool mpa_read_awaited(const struct mpa_qp *qp)
+{
+	return READ_ONCE(qp->state) != MPA_QP_RTS ||
+	       mpa_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
+}
+
 static void mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
 {
-	struct mpa_due due = {};
 	unsigned long flags;
 
 	if (wr && wr->opcode == MPA_WR_READ_INV && wr->len)
@@ -87,11 +122,11 @@ static void mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
 	spin_lock_irqsave(&qp->lock, flags);
 	if (wr)
 		wr->done = true;
-	mpa_sq_retire(qp, &due);
+	mpa_sq_retire(qp, &qp->rx.due);
 	spin_unlock_irqrestore(&qp->lock, flags);
-	mpa_qp_notify(qp, &due);
-	/* A request may have waited for this one: ORD, or a fence. */
-	mpa_tx_kick(qp);
+	/* Whoever posts later rings the doorbell. */
+	if (mpa_read_awaited(qp))
+		mpa_tx_kick(qp);
 }
 
 static int mpa_read_sink_error(struct mpa_qp *qp)
@@ -132,9 +167,8 @@ int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
 	if (!rdmap_check_response(&seg->h, &v, &f))
 		return mpa_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
-		if (mpa_mr_place(qp->dev, qp->ibqp.pd, wr->stag, wr->to,
-				 seg->h.payload_len, IB_ACCESS_LOCAL_WRITE,
-				 rx))
+		if (mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
+				 wr->to, seg->h.payload_len, rx))
 			return mpa_read_sink_error(qp);
 		wr->to += seg->h.payload_len;
 		wr->left -= seg->h.payload_len;
@@ -165,7 +199,7 @@ bool mpa_response_pending(const struct mpa_reads *r)
  */
 struct rdmap_read *mpa_response_head(struct mpa_reads *r)
 {
-	return &r->in[r->in_head & (MPA_MAX_IRD - 1)];
+	return &r->in[r->in_head & r->in_mask];
 }
 
 /**
@@ -200,7 +234,7 @@ int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
 
 	mpa_count(qp->dev, MPA_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
-	rd = &r->in[r->in_tail & (MPA_MAX_IRD - 1)];
+	rd = &r->in[r->in_tail & r->in_mask];
 	if (!ddp_check_untagged(&seg->h, &q, &f)) {
 		seg->image_len += RDMAP_READ_REQ_LEN;
 		return mpa_qp_refuse(qp, &f, seg);

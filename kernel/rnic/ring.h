@@ -7,28 +7,38 @@
 #include <rdma/mpa-abi.h>
 
 /**
+ * struct mpa_area - memory of rings that are mapped together
+ * @mem: vmalloc_user() memory, of kernel consumers too; NULL: none
+ * @len: octets, page-aligned
+ * @entry: the mmap entry, which owns the memory, or NULL with a kernel
+ *	consumer
+ */
+struct mpa_area {
+	void *mem;
+	u32 len;
+	struct rdma_user_mmap_entry *entry;
+};
+
+/**
  * struct mpa_ring - the kernel's view of a ring
- * @hdr: shared header; entries start %MPA_RING_HDR_LEN octets after it;
- *	vmalloc_user() memory, of kernel consumers too
+ * @hdr: shared header, within an area; entries start %MPA_RING_HDR_LEN octets
+ *	after it
  * @size: entries, a power of two; constant (the copy in user hands is
  *	never consulted)
  * @stride: octets to an entry; constant
- * @len: octets of the whole mapping, page-aligned
- * @entry: the mmap entry, which owns the memory, or NULL for a kernel
- *	consumer's ring
  */
 struct mpa_ring {
 	struct mpa_ring_hdr *hdr;
 	u32 size;
 	u32 stride;
-	u32 len;
-	struct rdma_user_mmap_entry *entry;
 };
 
-int mpa_ring_create(struct mpa_ring *ring, struct ib_ucontext *uctx,
-		    u32 entries, u32 stride);
-void mpa_ring_destroy(struct mpa_ring *ring);
-u64 mpa_ring_key(const struct mpa_ring *ring);
+int mpa_area_create(struct mpa_area *area, struct ib_ucontext *uctx, u64 len);
+void mpa_area_destroy(struct mpa_area *area);
+u64 mpa_area_key(const struct mpa_area *area);
+u64 mpa_ring_plan(struct mpa_ring *ring, u32 entries, u32 stride);
+void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
+		    u64 offset);
 
 static inline void *mpa_ring_at(const struct mpa_ring *ring, u32 index)
 {

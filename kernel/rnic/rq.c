@@ -61,23 +61,20 @@ void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
 	}
 }
 
-/* Copies the next entry, before anything in it is believed. */
+/*
+ * Copies the next entry, before anything in it is believed. Nobody flushes the
+ * ring meanwhile: that wants the socket lock too.
+ */
 static bool mpa_rq_take(struct mpa_qp *qp)
 {
 	struct mpa_rq *rq = &qp->rq;
-	unsigned long flags;
 	u32 i;
 
-	spin_lock_irqsave(&qp->lock, flags);
-	if (mpa_ring_pending(&rq->ring, rq->taken)) {
-		memcpy(rq->cur, mpa_ring_at(&rq->ring, rq->taken),
-		       rq->ring.stride);
-		rq->taken++;
-		rq->busy = true;
-	}
-	spin_unlock_irqrestore(&qp->lock, flags);
-	if (!rq->busy)
+	if (!mpa_ring_pending(&rq->ring, rq->taken))
 		return false;
+	memcpy(rq->cur, mpa_ring_at(&rq->ring, rq->taken), rq->ring.stride);
+	rq->taken++;
+	rq->busy = true;
 	rq->cur_len = 0;
 	rq->cur->num_sge = min(rq->cur->num_sge, rq->max_sge);
 	for (i = 0; i < rq->cur->num_sge; i++)
@@ -141,9 +138,8 @@ static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 			continue;
 		}
 		n = min(len, e->sge[i].length - mo);
-		ret = mpa_mr_place(qp->dev, qp->ibqp.pd, e->sge[i].lkey,
-				   e->sge[i].addr + mo, n,
-				   IB_ACCESS_LOCAL_WRITE, rx);
+		ret = mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
+				   e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
 		if (ret)
 			return ret;
 		len -= n;
@@ -154,7 +150,6 @@ static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 
 static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
 {
-	struct mpa_due due = {};
 	struct mpa_rq *rq = &qp->rq;
 	u8 opcode = seg->h.opcode;
 	struct mpa_cqe cqe = {
@@ -164,7 +159,6 @@ static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
 		.status = MPA_WC_SUCCESS,
 		.opcode = MPA_CQE_RECV,
 	};
-	unsigned long flags;
 
 	if (mpa_send_invalidates(opcode)) {
 		cqe.flags |= MPA_CQE_INVALIDATED;
@@ -173,12 +167,10 @@ static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
 	if (mpa_send_solicited(opcode))
 		cqe.flags |= MPA_CQE_SOLICITED;
 
-	spin_lock_irqsave(&qp->lock, flags);
 	rq->busy = false;
 	mpa_rq_give_back(rq);
-	due.rcq = mpa_cq_push(qp->rcq, &cqe, mpa_send_solicited(opcode));
-	spin_unlock_irqrestore(&qp->lock, flags);
-	mpa_qp_notify(qp, &due);
+	if (mpa_cq_push(qp->rcq, &cqe, mpa_send_solicited(opcode)))
+		qp->rx.due.rcq = true;
 	mpa_count(qp->dev, MPA_CNT_RX_SEND);
 }
 
@@ -240,18 +232,11 @@ static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
 			struct mpa_rx *rx)
 {
 	const struct ddp_hdr *h = &seg->h;
-	struct ddp_region_view v = {};
-	struct ddp_fault f = { .layer = 1, .etype = 1, .with_hdr = true };
+	struct ddp_fault f;
 
-	if (h->payload_len)
-		mpa_mr_view(qp->dev, qp->ibqp.pd, h->stag,
-			    IB_ACCESS_REMOTE_WRITE, &v);
-	if (!ddp_check_tagged(h, &v, &f))
-		return mpa_qp_refuse(qp, &f, seg);
-	/* The region may have gone since: an invalid STag then, as preset. */
+	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
 	if (h->payload_len &&
-	    mpa_mr_place(qp->dev, qp->ibqp.pd, h->stag, h->to, h->payload_len,
-			 IB_ACCESS_REMOTE_WRITE, rx))
+	    !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
 		return mpa_qp_refuse(qp, &f, seg);
 	if (h->last)
 		mpa_count(qp->dev, MPA_CNT_RX_WRITE);
@@ -278,11 +263,19 @@ static const mpa_rx_fn mpa_rx_fns[] = {
 static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
 			     u32 len)
 {
+	const u8 *p = mpa_rx_peek(rx, DDP_UNTAGGED_LEN);
 	u32 hdr_len;
 
 	seg->len = len;
 	seg->image_len = 0;
 	seg->h = (struct ddp_hdr){};
+	if (p) {
+		/* The longer of the two: a copy of constant length is cheap. */
+		memcpy(seg->image, p, DDP_UNTAGGED_LEN);
+		seg->image_len = ddp_hdr_len(p[0]);
+		mpa_rx_read(rx, NULL, seg->image_len);
+		return !ddp_decode(seg->image, len, &seg->h);
+	}
 	if (!len)
 		return false;
 	mpa_rx_read(rx, seg->image, 1);
@@ -321,7 +314,25 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
 			mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
 		return mpa_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
-	mpa_count(qp->dev, MPA_CNT_RX_SEGMENTS);
-	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, seg.h.payload_len);
+	qp->rx.segments++;
+	qp->rx.octets += seg.h.payload_len;
 	return mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
+}
+
+/**
+ * mpa_qp_settled - the ULPDUs that had arrived are dealt with
+ * @qp: the QP; socket lock held
+ */
+void mpa_qp_settled(struct mpa_qp *qp)
+{
+	struct mpa_rx_state *rx = &qp->rx;
+	const struct mpa_due due = rx->due;
+
+	mpa_mr_forget(&rx->sink);
+	mpa_count_add(qp->dev, MPA_CNT_RX_SEGMENTS, rx->segments);
+	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, rx->octets);
+	rx->segments = 0;
+	rx->octets = 0;
+	rx->due = (struct mpa_due){};
+	mpa_qp_notify(qp, &due);
 }

@@ -18,6 +18,8 @@
 enum {
 	/* Batches sent before the socket lock is given up once. */
 	MPA_TX_BUDGET	= 64,
+	/* Octets to ask a region for at once: what a batch takes. */
+	MPA_TX_RUN	= 65536,
 };
 
 /**
@@ -186,6 +188,13 @@ void mpa_sq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
 	}
 }
 
+/* What comes next has to be asked for. */
+static void mpa_run_forget(struct mpa_tx *tx)
+{
+	if (tx->draft)
+		tx->draft->run.len = 0;
+}
+
 static void mpa_tx_release(struct mpa_qp *qp)
 {
 	struct mpa_tx *tx = &qp->tx;
@@ -261,6 +270,16 @@ static u8 mpa_sqe_check(const struct mpa_qp *qp, const struct mpa_sqe *e)
 	return MPA_WC_SUCCESS;
 }
 
+/*
+ * Will its memory be asked for at once and as a whole? Within a batch nothing
+ * comes in between.
+ */
+static bool mpa_sqe_asked_once(const struct mpa_qp *qp, const struct mpa_sqe *e)
+{
+	return qp->tx.draft && !mpa_wr_infos[e->opcode].read &&
+	       e->num_sge == 1 && e->sge[0].length <= MPA_TX_RUN;
+}
+
 /* A local protection check of every piece before the first octet is sent. */
 static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
 {
@@ -269,7 +288,7 @@ static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
 	struct mpa_mr *mr;
 	u32 i;
 
-	if (e->flags & MPA_SQE_INLINE)
+	if (e->flags & MPA_SQE_INLINE || mpa_sqe_asked_once(qp, e))
 		return MPA_WC_SUCCESS;
 	for (i = 0; i < e->num_sge; i++) {
 		sge = &e->sge[i];
@@ -310,29 +329,24 @@ static u8 mpa_local_execute(struct mpa_qp *qp, const struct mpa_sqe *e)
 	return ret ? MPA_WC_LOC_PROT_ERR : MPA_WC_SUCCESS;
 }
 
-static bool mpa_sq_peek(struct mpa_qp *qp)
+/*
+ * Takes the next entry up, unless there is none or it has to wait, and says
+ * what it is worth by itself: MPA_WC_*.
+ */
+static struct mpa_swr *mpa_sq_take(struct mpa_qp *qp, u8 *status)
 {
 	struct mpa_sq *sq = &qp->sq;
+	struct mpa_swr *wr = NULL;
 	unsigned long flags;
-	bool got = false;
 
 	spin_lock_irqsave(&qp->lock, flags);
 	if (mpa_qp_streaming(qp) && mpa_sq_pending(sq)) {
 		memcpy(sq->cur, mpa_ring_at(&sq->ring, sq->fetched),
 		       sq->ring.stride);
-		got = true;
+		*status = mpa_sqe_check(qp, sq->cur);
+		if (*status || !mpa_sqe_blocked(qp, sq->cur))
+			wr = mpa_swr_take(qp, sq->cur);
 	}
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return got;
-}
-
-static struct mpa_swr *mpa_sq_take(struct mpa_qp *qp)
-{
-	struct mpa_swr *wr;
-	unsigned long flags;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	wr = mpa_swr_take(qp, qp->sq.cur);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return wr;
 }
@@ -348,6 +362,7 @@ static void mpa_wr_begin(struct mpa_qp *qp, struct mpa_swr *wr)
 	tx->len = wr->len;
 	tx->sge = 0;
 	tx->sge_off = 0;
+	mpa_run_forget(tx);
 	if (!mpa_wr_infos[e->opcode].read)
 		return;
 	/* A Read without a sink reads nothing; no STag of ours is at risk. */
@@ -368,16 +383,11 @@ static bool mpa_sq_next(struct mpa_qp *qp, struct mpa_end *end)
 	bool local;
 	u8 status;
 
-	while (mpa_sq_peek(qp)) {
-		/* Local requests send nothing, so nothing else limits them. */
-		if (!budget--) {
-			mpa_tx_kick(qp);
+	/* Local requests send nothing, so nothing else limits them. */
+	for (; budget; budget--) {
+		wr = mpa_sq_take(qp, &status);
+		if (!wr)
 			return false;
-		}
-		status = mpa_sqe_check(qp, sq->cur);
-		if (!status && mpa_sqe_blocked(qp, sq->cur))
-			return false;
-		wr = mpa_sq_take(qp);
 		local = !status && mpa_wr_infos[sq->cur->opcode].local;
 		if (local)
 			status = mpa_local_execute(qp, sq->cur);
@@ -393,6 +403,7 @@ static bool mpa_sq_next(struct mpa_qp *qp, struct mpa_end *end)
 			return false;
 		}
 	}
+	mpa_tx_kick(qp);
 	return false;
 }
 
@@ -404,6 +415,7 @@ static void mpa_tx_begin_response(struct mpa_qp *qp)
 
 	tx->kind = MPA_TX_RESPONSE;
 	tx->off = 0;
+	mpa_run_forget(tx);
 	tx->len = mpa_response_head(&qp->reads)->size;
 }
 
@@ -449,58 +461,115 @@ static bool mpa_tx_next(struct mpa_qp *qp, struct mpa_end *end)
 
 /* Segments ------------------------------------------------------------------- */
 
-/**
- * struct mpa_out - one segment while it is put together
- * @hdr: header octets
- * @hdr_len: how many
- * @kv: pieces of payload
- * @nr: how many
- * @len: octets of payload
- */
-struct mpa_out {
-	u8 hdr[MPA_TX_HEADER_MAX];
-	u32 hdr_len;
-	struct kvec kv[MPA_TX_PIECES];
-	unsigned int nr;
-	u32 len;
-};
-
 static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
 			  const struct mpa_out *out)
 {
 	int ret = mpa_tx_add(conn, out->hdr, out->hdr_len, out->kv, out->nr,
 			     out->len, false);
 
-	if (ret)
+	if (ret) {
+		/* Some of it was used, and has to be used again. */
+		mpa_run_forget(&qp->tx);
 		return ret;
-	mpa_count(qp->dev, MPA_CNT_TX_SEGMENTS);
-	mpa_count_add(qp->dev, MPA_CNT_TX_BYTES, out->len);
+	}
+	qp->tx.segments++;
+	qp->tx.octets += out->len;
 	return 0;
 }
 
+/* The batch keeps the region, once for all uses that follow each other. */
+static void mpa_tx_hold(struct mpa_tx *tx, struct mpa_mr *mr)
+{
+	if (tx->nr_held && tx->held[tx->nr_held - 1] == mr)
+		mpa_mr_put(mr);
+	else
+		tx->held[tx->nr_held++] = mr;
+}
+
 /*
- * Up to @want octets at [@addr] of region @stag. Fewer if there is no room for
- * more pieces; none at all if the batch holds too many regions. False if the
- * region does not grant it.
+ * Most octets are of the region that was used last: nothing is looked up. Who
+ * may name the reserved STag is asked each time.
  */
-static bool mpa_out_region(struct mpa_qp *qp, struct mpa_out *out, u32 stag,
-			   u64 addr, u32 want, int access, u32 *got,
-			   struct ddp_fault *fault)
+static bool mpa_run_again(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
+			  int access)
 {
 	struct mpa_tx *tx = &qp->tx;
+	struct mpa_run *run = &tx->draft->run;
+
+	run->len = len;
+	return tx->nr_held && stag != MPA_STAG_LOCAL_DMA &&
+	       mpa_mr_kvec(tx->held[tx->nr_held - 1], qp->ibqp.pd, stag, addr,
+			   &run->len, access, run->kv, MPA_TX_PIECES);
+}
+
+/*
+ * What may be sent of the @len octets at [@addr] of region @stag, no more than
+ * a batch takes; nothing if the batch holds too many regions. False if the
+ * region does not grant it.
+ */
+static bool mpa_run_get(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
+			int access, struct ddp_fault *fault)
+{
+	struct mpa_tx *tx = &qp->tx;
+	struct mpa_run *run = &tx->draft->run;
 	struct mpa_mr *mr;
 
-	*got = 0;
-	if (tx->nr_held == MPA_TX_HELD || out->nr == MPA_TX_PIECES)
+	run->at = 0;
+	len = min_t(u32, len, MPA_TX_RUN);
+	if (mpa_run_again(qp, stag, addr, len, access))
 		return true;
-	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, want, access, fault);
+	run->len = 0;
+	if (tx->nr_held == MPA_TX_HELD)
+		return true;
+	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, len, access, fault);
 	if (!mr)
 		return false;
-	tx->held[tx->nr_held++] = mr;
-	*got = want;
-	out->nr += mpa_mr_kvec(mr, addr, got, out->kv + out->nr,
-			       MPA_TX_PIECES - out->nr);
-	out->len += *got;
+	run->len = len;
+	mpa_tx_hold(tx, mr);
+	mpa_mr_kvec(mr, qp->ibqp.pd, stag, addr, &run->len, access, run->kv,
+		    MPA_TX_PIECES);
+	return true;
+}
+
+/* Moves octets from the run to the segment: @want, or as many as there are. */
+static u32 mpa_out_take(struct mpa_out *out, struct mpa_run *run, u32 want)
+{
+	u32 n, got = 0;
+
+	want = min(want, run->len);
+	while (got < want && out->nr < MPA_TX_PIECES) {
+		struct kvec *from = &run->kv[run->at];
+
+		n = min_t(size_t, from->iov_len, want - got);
+		out->kv[out->nr].iov_base = from->iov_base;
+		out->kv[out->nr++].iov_len = n;
+		got += n;
+		from->iov_base += n;
+		from->iov_len -= n;
+		if (!from->iov_len)
+			run->at++;
+	}
+	run->len -= got;
+	out->len += got;
+	return got;
+}
+
+/*
+ * Up to @want octets at [@addr] of region @stag, of which the message goes on
+ * to use @len. Fewer if there is no room for more pieces; none at all if the
+ * batch holds too many regions. False if the region does not grant it.
+ */
+static bool mpa_out_region(struct mpa_qp *qp, struct mpa_out *out, u32 stag,
+			   u64 addr, u32 len, u32 want, int access, u32 *got,
+			   struct ddp_fault *fault)
+{
+	struct mpa_run *run = &qp->tx.draft->run;
+
+	*got = 0;
+	if (!run->len && out->nr < MPA_TX_PIECES &&
+	    !mpa_run_get(qp, stag, addr, len, access, fault))
+		return false;
+	*got = mpa_out_take(out, run, want);
 	return true;
 }
 
@@ -523,7 +592,7 @@ static bool mpa_out_gather(struct mpa_qp *qp, struct mpa_out *out, u32 want)
 {
 	const struct mpa_sqe *e = qp->sq.cur;
 	struct mpa_tx *tx = &qp->tx;
-	u32 n, got;
+	u32 left, n, got;
 
 	if (e->flags & MPA_SQE_INLINE) {
 		mpa_out_inline(qp, out, want);
@@ -532,10 +601,11 @@ static bool mpa_out_gather(struct mpa_qp *qp, struct mpa_out *out, u32 want)
 	while (out->len < want) {
 		const struct mpa_sge *sge = &e->sge[tx->sge];
 
-		n = min(want - out->len, sge->length - tx->sge_off);
+		left = sge->length - tx->sge_off;
+		n = min(want - out->len, left);
 		if (n && !mpa_out_region(qp, out, sge->lkey,
-					 sge->addr + tx->sge_off, n, 0, &got,
-					 NULL))
+					 sge->addr + tx->sge_off, left, n, 0,
+					 &got, NULL))
 			return false;
 		if (n && !got)
 			break;
@@ -676,8 +746,9 @@ static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
 	int ret;
 
 	if (want && !mpa_out_region(qp, out, rd->src_stag,
-				    rd->src_to + tx->off, want,
-				    IB_ACCESS_REMOTE_READ, &got, fault))
+				    rd->src_to + tx->off, tx->len - tx->off,
+				    want, IB_ACCESS_REMOTE_READ, &got,
+				    fault))
 		return -EACCES;
 	if (want && !out->len)
 		return -ENOSPC;
@@ -743,6 +814,7 @@ static int mpa_tx_terminate(struct mpa_qp *qp, struct mpa_conn *conn,
 	if (ret)
 		return ret;
 	mpa_count(qp->dev, MPA_CNT_TX_TERMINATE);
+	mpa_set_terminate(conn, true, MPA_TERM_VALID | tx->term_cause);
 	tx->term_sent = true;
 	tx->kind = MPA_TX_NONE;
 	return 0;
@@ -765,22 +837,22 @@ struct mpa_fill {
 static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
 			  struct mpa_fill *fill)
 {
-	struct mpa_out out;
+	struct mpa_out *out = &qp->tx.draft->out;
 	int ret = 0;
 
-	out.nr = 0;
-	out.len = 0;
+	out->nr = 0;
+	out->len = 0;
 	switch (qp->tx.kind) {
 	case MPA_TX_RTR:
-		return mpa_tx_rtr(qp, conn, &out);
+		return mpa_tx_rtr(qp, conn, out);
 	case MPA_TX_WR:
-		return mpa_tx_wr(qp, conn, &out, room, &fill->end);
+		return mpa_tx_wr(qp, conn, out, room, &fill->end);
 	case MPA_TX_RESPONSE:
-		ret = mpa_tx_response(qp, conn, &out, room, &fill->fault);
+		ret = mpa_tx_response(qp, conn, out, room, &fill->fault);
 		fill->refused = ret == -EACCES;
 		return ret;
 	case MPA_TX_TERMINATE:
-		return mpa_tx_terminate(qp, conn, &out);
+		return mpa_tx_terminate(qp, conn, out);
 	case MPA_TX_NONE:
 		break;
 	}
@@ -833,6 +905,17 @@ static void mpa_tx_settle(struct mpa_qp *qp, struct mpa_fill *fill)
 	}
 }
 
+/* What the batch is made of counts, whatever TCP does with it. */
+static void mpa_tx_count(struct mpa_qp *qp)
+{
+	struct mpa_tx *tx = &qp->tx;
+
+	mpa_count_add(qp->dev, MPA_CNT_TX_SEGMENTS, tx->segments);
+	mpa_count_add(qp->dev, MPA_CNT_TX_BYTES, tx->octets);
+	tx->segments = 0;
+	tx->octets = 0;
+}
+
 static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
 			struct mpa_fill *fill)
 {
@@ -840,7 +923,11 @@ static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
 
 	if (ret)
 		return ret;
+	qp->tx.draft = mpa_tx_desk(conn);
+	mpa_run_forget(&qp->tx);
 	mpa_tx_fill(qp, conn, fill);
+	qp->tx.draft = NULL;
+	mpa_tx_count(qp);
 	ret = mpa_tx_send(conn);
 	mpa_tx_release(qp);
 	if (ret)
@@ -910,6 +997,7 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 					  0 : ret);
 			return;
 		}
+		mpa_tx_catch_up(ep->conn);
 	}
 	mpa_sq_idle(qp, ep);
 }

@@ -10,16 +10,6 @@
 #include "qp.h"
 
 /**
- * struct mpa_due - completion events that became due under mpa_qp.lock
- * @scq: for the send queue's completion queue
- * @rcq: for the receive queue's
- */
-struct mpa_due {
-	bool scq;
-	bool rcq;
-};
-
-/**
  * struct mpa_segment - a received segment while it is being judged
  * @h: its DDP header
  * @image: octets of its headers as they came
@@ -54,6 +44,7 @@ struct mpa_end {
 };
 
 /* qp.c */
+struct mpa_ep *mpa_qp_ep_get(struct mpa_qp *qp);
 bool mpa_qp_streaming(const struct mpa_qp *qp);
 void mpa_qp_kill(struct mpa_qp *qp, const struct mpa_end *end);
 int mpa_qp_refuse(struct mpa_qp *qp, const struct ddp_fault *f,
@@ -74,7 +65,7 @@ void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due);
 int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr);
 
 /* reads.c: all under the socket lock */
-int mpa_reads_create(struct mpa_reads *r);
+int mpa_reads_prepare(struct mpa_reads *r, u32 ird, u32 ord);
 void mpa_reads_destroy(struct mpa_reads *r);
 u32 mpa_reads_outstanding(const struct mpa_reads *r);
 void mpa_read_issued(struct mpa_qp *qp, u32 index);

@@ -17,6 +17,7 @@ void mpa_terminate_prepare(struct mpa_qp *qp, const struct ddp_fault *f,
 
 	if (tx->term_len)
 		return;
+	tx->term_cause = mpa_cause(f->layer, f->etype, f->code);
 	tx->term_len = rdmap_terminate_build(tx->term, qp->version, f,
 					     seg ? seg->image : NULL,
 					     seg ? seg->image_len : 0,
@@ -39,6 +40,13 @@ static u8 mpa_terminate_status(const struct rdmap_terminate *t)
 	return MPA_WC_WR_FLUSH_ERR;
 }
 
+/* The stream that is being received on is that of the endpoint. */
+static void mpa_terminate_received(struct mpa_qp *qp, u32 cause)
+{
+	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
+	mpa_set_terminate(qp->ep->conn, false, MPA_TERM_VALID | cause);
+}
+
 /**
  * mpa_rx_bad_terminate - a Terminate that is none
  * @qp: the QP; socket lock held
@@ -56,7 +64,7 @@ int mpa_rx_bad_terminate(struct mpa_qp *qp)
 		.how = MPA_EP_END_ORDERLY,
 	};
 
-	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
+	mpa_terminate_received(qp, end.cause);
 	mpa_qp_kill(qp, &end);
 	return -ECONNABORTED;
 }
@@ -86,9 +94,9 @@ int mpa_rx_terminate(struct mpa_qp *qp, struct mpa_segment *seg,
 	mpa_rx_read(rx, buf, len);
 	if (seg->h.msn != 1 || rdmap_terminate_parse(buf, len, &t))
 		return mpa_rx_bad_terminate(qp);
-	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
 	trace_mpa_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
 	end.cause = mpa_cause(t.layer, t.etype, t.code);
+	mpa_terminate_received(qp, end.cause);
 	end.send_status = mpa_terminate_status(&t);
 	if (t.etype == 1)
 		end.event = IB_EVENT_QP_REQ_ERR;

@@ -2,8 +2,11 @@
 /*
  * Tracepoints of the RNIC, at state changes and error verdicts.
  *
- * States and events are recorded as the numbers of their enums: &enum
- * ib_qp_state, &enum mpa_ep_state, &enum iw_cm_event_type, &enum mpa_mr_event.
+ * An endpoint is named by its socket, as in the events of the ULP and in the
+ * core's; its events also tell the queue pair, once there is one, and so lead to
+ * the events of that. States and events are recorded as the numbers of their
+ * enums: &enum mpa_qp_state, &enum mpa_ep_state, &enum iw_cm_event_type, &enum
+ * mpa_mr_event.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM mpa_rnic
@@ -13,6 +16,10 @@
 
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
+
+#include "cm.h"
+#include "device.h"
+#include "qp.h"
 
 #ifndef MPA_RNIC_TRACE_MR_EVENT
 #define MPA_RNIC_TRACE_MR_EVENT
@@ -72,40 +79,85 @@ TRACE_EVENT(mpa_fault,
 		  __entry->layer, __entry->etype, __entry->code)
 );
 
-/* A connection endpoint has moved. */
+TRACE_DEFINE_ENUM(MPA_EP_IDLE);
+TRACE_DEFINE_ENUM(MPA_EP_CONNECTING);
+TRACE_DEFINE_ENUM(MPA_EP_REQUESTING);
+TRACE_DEFINE_ENUM(MPA_EP_AWAITING);
+TRACE_DEFINE_ENUM(MPA_EP_REQUESTED);
+TRACE_DEFINE_ENUM(MPA_EP_ESTABLISHED);
+TRACE_DEFINE_ENUM(MPA_EP_CLOSING);
+TRACE_DEFINE_ENUM(MPA_EP_LINGERING);
+TRACE_DEFINE_ENUM(MPA_EP_DEAD);
+
+#define mpa_show_ep_state(state)					\
+	__print_symbolic(state,						\
+			 { MPA_EP_IDLE, "idle" },			\
+			 { MPA_EP_CONNECTING, "connecting" },		\
+			 { MPA_EP_REQUESTING, "requesting" },		\
+			 { MPA_EP_AWAITING, "awaiting" },		\
+			 { MPA_EP_REQUESTED, "requested" },		\
+			 { MPA_EP_ESTABLISHED, "established" },		\
+			 { MPA_EP_CLOSING, "closing" },			\
+			 { MPA_EP_LINGERING, "lingering" },		\
+			 { MPA_EP_DEAD, "dead" })
+
+TRACE_DEFINE_ENUM(IW_CM_EVENT_CONNECT_REQUEST);
+TRACE_DEFINE_ENUM(IW_CM_EVENT_CONNECT_REPLY);
+TRACE_DEFINE_ENUM(IW_CM_EVENT_ESTABLISHED);
+TRACE_DEFINE_ENUM(IW_CM_EVENT_DISCONNECT);
+TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
+
+#define mpa_show_cm_event(event)					\
+	__print_symbolic(event,						\
+			 { IW_CM_EVENT_CONNECT_REQUEST, "connect-request" }, \
+			 { IW_CM_EVENT_CONNECT_REPLY, "connect-reply" },	\
+			 { IW_CM_EVENT_ESTABLISHED, "established" },	\
+			 { IW_CM_EVENT_DISCONNECT, "disconnect" },	\
+			 { IW_CM_EVENT_CLOSE, "close" })
+
+/* A connection endpoint has moved; under its socket's lock. */
 TRACE_EVENT(mpa_ep_state,
-	TP_PROTO(const void *ep, int from, int to),
+	TP_PROTO(const struct mpa_ep *ep, int from, int to),
 	TP_ARGS(ep, from, to),
 	TP_STRUCT__entry(
-		__field(const void *, ep)
+		__string(dev, dev_name(&ep->dev->ibdev.dev))
+		__field(const void *, skaddr)
+		__field(u32, qpn)
 		__field(int, from)
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__assign_str(dev, dev_name(&ep->dev->ibdev.dev));
+		__entry->skaddr = ep->sock->sk;
+		__entry->qpn = ep->qp ? ep->qp->ibqp.qp_num : 0;
 		__entry->from = from;
 		__entry->to = to;
 	),
-	TP_printk("ep=%p from=%d to=%d", __entry->ep, __entry->from,
-		  __entry->to)
+	TP_printk("dev=%s skaddr=%p qpn=%u from=%s to=%s", __get_str(dev),
+		  __entry->skaddr, __entry->qpn,
+		  mpa_show_ep_state(__entry->from),
+		  mpa_show_ep_state(__entry->to))
 );
 
 /* The core's connection manager has been told something. */
 TRACE_EVENT(mpa_cm_event,
-	TP_PROTO(const void *ep, int event, int status),
+	TP_PROTO(const struct mpa_ep *ep, int event, int status),
 	TP_ARGS(ep, event, status),
 	TP_STRUCT__entry(
-		__field(const void *, ep)
+		__string(dev, dev_name(&ep->dev->ibdev.dev))
+		__field(const void *, skaddr)
 		__field(int, event)
 		__field(int, status)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__assign_str(dev, dev_name(&ep->dev->ibdev.dev));
+		__entry->skaddr = ep->sock->sk;
 		__entry->event = event;
 		__entry->status = status;
 	),
-	TP_printk("ep=%p event=%d status=%d", __entry->ep, __entry->event,
-		  __entry->status)
+	TP_printk("dev=%s skaddr=%p event=%s status=%d",
+		  __get_str(dev), __entry->skaddr,
+		  mpa_show_cm_event(__entry->event), __entry->status)
 );
 
 /* A memory region has become valid or invalid. */

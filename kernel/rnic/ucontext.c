@@ -2,7 +2,7 @@
 /*
  * User contexts, and the rings that they map.
  *
- * The memory of a user's ring belongs to its mmap entry, which the core keeps
+ * The memory of a user's rings belongs to its mmap entry, which the core keeps
  * as long as somebody maps from it. Pages that are mapped have a reference
  * of their own, so that they outlive even the device: a process that still
  * looks at a dead ring sees the last state it had.
@@ -17,13 +17,13 @@
 #include "ring.h"
 
 /**
- * struct mpa_mmap_entry - the memory of a user's ring
+ * struct mpa_mmap_entry - the memory of a user's rings
  * @rdma: what the core sees
- * @hdr: the memory, vmalloc_user(); freed with the entry
+ * @mem: the memory, vmalloc_user(); freed with the entry
  */
 struct mpa_mmap_entry {
 	struct rdma_user_mmap_entry rdma;
-	struct mpa_ring_hdr *hdr;
+	void *mem;
 };
 
 static struct mpa_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
@@ -32,8 +32,7 @@ static struct mpa_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
 }
 
 static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
-						 struct mpa_ring_hdr *hdr,
-						 u32 len)
+						 void *mem, u32 len)
 {
 	struct mpa_mmap_entry *entry;
 	int ret;
@@ -41,7 +40,7 @@ static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
 		return ERR_PTR(-ENOMEM);
-	entry->hdr = hdr;
+	entry->mem = mem;
 	ret = rdma_user_mmap_entry_insert(uctx, &entry->rdma, len);
 	if (ret) {
 		kfree(entry);
@@ -51,85 +50,102 @@ static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 }
 
 /**
- * mpa_ring_create() - make a ring, zeroed, with both indices at 0
- * @ring: the ring
+ * mpa_area_create() - make memory for rings, zeroed
+ * @area: to be set up; zeroed if it fails
  * @uctx: whose process is to map it; NULL for kernel consumers
- * @entries: how many it holds, rounded up to a power of two
- * @stride: octets to an entry
+ * @len: octets, rounded up to pages
  *
  * Process context.
  *
- * Return: 0; -EINVAL: no entries, no stride, or too much for a mapping;
- * -ENOMEM.
+ * Return: 0; -EINVAL: too much for a mapping; -ENOMEM.
  */
-int mpa_ring_create(struct mpa_ring *ring, struct ib_ucontext *uctx,
-		    u32 entries, u32 stride)
+int mpa_area_create(struct mpa_area *area, struct ib_ucontext *uctx, u64 len)
 {
-	u64 len;
-
-	BUILD_BUG_ON(sizeof(struct mpa_ring_hdr) != MPA_RING_HDR_LEN);
-	if (!entries || entries > BIT(31) || !stride)
-		return -EINVAL;
-	entries = roundup_pow_of_two(entries);
-	len = PAGE_ALIGN(MPA_RING_HDR_LEN + (u64)entries * stride);
+	*area = (struct mpa_area){};
+	len = PAGE_ALIGN(len);
 	if (len > INT_MAX)
 		return -EINVAL;
-
-	ring->hdr = vmalloc_user(len);
-	if (!ring->hdr)
+	area->mem = vmalloc_user(len);
+	if (!area->mem)
 		return -ENOMEM;
-	ring->size = entries;
-	ring->stride = stride;
-	ring->len = len;
-	ring->entry = NULL;
-	if (uctx) {
-		ring->entry = entry_create(uctx, ring->hdr, len);
-		if (IS_ERR(ring->entry)) {
-			vfree(ring->hdr);
-			ring->hdr = NULL;
-			return PTR_ERR(ring->entry);
-		}
+	area->len = len;
+	if (!uctx)
+		return 0;
+	area->entry = entry_create(uctx, area->mem, len);
+	if (IS_ERR(area->entry)) {
+		int ret = PTR_ERR(area->entry);
+
+		vfree(area->mem);
+		*area = (struct mpa_area){};
+		return ret;
 	}
 	return 0;
 }
 
 /**
- * mpa_ring_destroy() - let go of a ring
- * @ring: the ring, or one that mpa_ring_create() refused and that was zeroed
- *	before
+ * mpa_area_destroy() - let go of the memory of rings
+ * @area: the memory, or a zeroed one
  *
- * Nobody may use it any more. The memory goes when the last mapping does.
- * Process context.
+ * Nobody may use the rings any more. The memory goes when the last mapping
+ * does. Process context.
  */
-void mpa_ring_destroy(struct mpa_ring *ring)
+void mpa_area_destroy(struct mpa_area *area)
 {
-	if (!ring->hdr)
-		return;
-	if (ring->entry)
-		rdma_user_mmap_entry_remove(ring->entry);
+	if (area->entry)
+		rdma_user_mmap_entry_remove(area->entry);
 	else
-		vfree(ring->hdr);
-	ring->hdr = NULL;
-	ring->entry = NULL;
+		vfree(area->mem);
+	*area = (struct mpa_area){};
 }
 
 /**
- * mpa_ring_key() - where to map a user's ring
- * @ring: the ring, made with a user context
+ * mpa_area_key() - where to map a user's rings
+ * @area: the memory, made with a user context
  *
  * Return: the offset for mmap().
  */
-u64 mpa_ring_key(const struct mpa_ring *ring)
+u64 mpa_area_key(const struct mpa_area *area)
 {
-	return rdma_user_mmap_get_offset(ring->entry);
+	return rdma_user_mmap_get_offset(area->entry);
 }
 
 /**
- * mpa_mmap() - map a ring into the calling process
- * @uctx: its context
- * @vma: shared, and exactly as long as the ring
+ * mpa_ring_plan() - what a ring is to be like
+ * @ring: its size and stride are set
+ * @entries: how many it holds, not 0, at most 2^20; rounded up to a power of
+ *	two
+ * @stride: octets to an entry, at most 4096
  *
- * Return: 0; -EINVAL: no ring at that offset, or of another length, or the
+ * Return: octets of memory it needs; another ring may follow these.
+ */
+u64 mpa_ring_plan(struct mpa_ring *ring, u32 entries, u32 stride)
+{
+	BUILD_BUG_ON(sizeof(struct mpa_ring_hdr) != MPA_RING_HDR_LEN);
+	BUILD_BUG_ON(MPA_RING_HDR_LEN % MPA_RING_ALIGN);
+	ring->size = roundup_pow_of_two(entries);
+	ring->stride = stride;
+	return round_up(MPA_RING_HDR_LEN + (u64)ring->size * stride,
+			MPA_RING_ALIGN);
+}
+
+/**
+ * mpa_ring_place() - give a ring its memory; both indices are at 0
+ * @ring: as planned
+ * @area: the memory, which nobody has mapped yet
+ * @offset: where in it, a multiple of %MPA_RING_ALIGN
+ */
+void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
+		    u64 offset)
+{
+	ring->hdr = area->mem + offset;
+}
+
+/**
+ * mpa_mmap() - map rings into the calling process
+ * @uctx: its context
+ * @vma: shared, and exactly as long as the area of the rings
+ *
+ * Return: 0; -EINVAL: no rings at that offset, or of another length, or the
  * mapping is private; -EPERM: an executable mapping was asked for; or what
  * remap_vmalloc_range() says.
  */
@@ -143,7 +159,7 @@ int mpa_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	entry = rdma_user_mmap_entry_get(uctx, vma);
 	if (!entry)
 		return -EINVAL;
-	ret = remap_vmalloc_range(vma, to_mpa_entry(entry)->hdr, 0);
+	ret = remap_vmalloc_range(vma, to_mpa_entry(entry)->mem, 0);
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }
@@ -156,7 +172,7 @@ void mpa_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	struct mpa_mmap_entry *own = to_mpa_entry(entry);
 
-	vfree(own->hdr);
+	vfree(own->mem);
 	kfree(own);
 }
 

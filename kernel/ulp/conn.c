@@ -54,7 +54,9 @@ bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	mpa_assert_locked(conn);
-	trace_mpa_verdict(conn, code, err);
+	mpa_conn_verdict(conn, code, err);
+	if (conn->state == MPA_CONN_CLOSED || conn->state == MPA_CONN_EXITED)
+		mpa_conn_down(conn);
 	if (conn->muted)
 		return;
 	/* After CRC and MARKER the end of TCP is still to be told. */
@@ -284,6 +286,7 @@ void mpa_conn_hook(struct mpa_conn *conn)
 	sk->sk_state_change = mpa_state_change;
 	WRITE_ONCE(sk->sk_write_space, mpa_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_conn_show(conn);
 	check_closed(conn);
 }
 
@@ -315,6 +318,8 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	mpa_conn_down(conn);
+	trace_mpa_detach(conn);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_data_ready = conn->saved.data_ready;
 	sk->sk_state_change = conn->saved.state_change;
@@ -365,8 +370,8 @@ static int take_socket(struct socket *sock)
  *
  * Process context.
  *
- * Return: the stream, to be given to mpa_conn_hook() or kfree(); NULL if there
- * is no memory.
+ * Return: the stream, to be given to mpa_conn_hook() or mpa_conn_free(); NULL if
+ * there is no memory.
  */
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv)
@@ -382,14 +387,31 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	conn->priv = priv;
 	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
 	INIT_DELAYED_WORK(&conn->run, mpa_run_work);
+	if (mpa_conn_enroll(conn)) {
+		kfree(conn);
+		return NULL;
+	}
 	return conn;
+}
+
+/**
+ * mpa_conn_free - a stream is not needed
+ * @conn: the stream, never given to mpa_conn_hook(); its socket is still there
+ *
+ * Process context.
+ */
+void mpa_conn_free(struct mpa_conn *conn)
+{
+	mpa_conn_strike(conn);
+	kfree_rcu(conn, rcu);
 }
 
 /**
  * mpa_attach - put MPA on a TCP socket
  * @sock: a kernel socket, established, with neither upper layer protocol nor
  *	sk_user_data. The owner must not ask for timestamps or soft errors on
- *	it (SO_TIMESTAMPING, IP_RECVERR).
+ *	it (SO_TIMESTAMPING, IP_RECVERR), and sees to it that the network
+ *	namespace lives until mpa_detach().
  * @ops: call-ups; all must be there
  * @priv: what mpa_priv() returns
  *
@@ -411,7 +433,7 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 		return ERR_PTR(-ENOMEM);
 	ret = take_socket(sock);
 	if (ret) {
-		kfree(conn);
+		mpa_conn_free(conn);
 		return ERR_PTR(ret);
 	}
 	lock_sock(conn->sk);
@@ -446,6 +468,7 @@ void mpa_detach(struct mpa_conn *conn)
 	mpa_startup_done(conn);
 	mpa_tx_uninit(conn);
 	mpa_rx_uninit(conn);
+	mpa_conn_hide(conn);
 	sock_put(sk);
 	kfree_rcu(conn, rcu);
 }

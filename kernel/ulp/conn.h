@@ -129,6 +129,19 @@ struct mpa_saved {
  * @rest_off: octets of @rest it took since
  * @rest_len: octets of @rest
  * @tx_err: sending has failed with this for good; 0 if not
+ * @id: number in the namespace; constant
+ * @since: when it was made, jiffies; constant
+ * @label: what the owner said with mpa_set_label()
+ * @started: startup was begun
+ * @initiator: our role in it
+ * @known: full operation was reached, @res is valid
+ * @up: that was told, and no end of it yet
+ * @blamed: @code and @err are known
+ * @single: batches are one segment long
+ * @code: enum mpa_error: the first thing that ended receiving
+ * @err: the error number that went with it, positive
+ * @term_sent: the first Terminate sent, as mpa_set_terminate() takes it; 0: none
+ * @term_received: the first one received
  * @stats: counters
  * @startup: NULL when there is no startup exchange under way
  * @timeout: how long the peer may take in startup, jiffies
@@ -175,6 +188,20 @@ struct mpa_conn {
 	u32 rest_len;
 	int tx_err;
 
+	u32 id;
+	u64 since;
+	struct mpa_label label;
+	bool started;
+	bool initiator;
+	bool known;
+	bool up;
+	bool blamed;
+	bool single;
+	u8 code;
+	int err;
+	u32 term_sent;
+	u32 term_received;
+
 	struct mpa_conn_stats stats;
 
 	struct mpa_startup *startup;
@@ -203,8 +230,11 @@ static inline bool mpa_rx_robbed(const struct mpa_conn *conn)
 }
 
 /* main.c */
+extern struct tcp_ulp_ops mpa_ulp_ops;
 extern struct workqueue_struct *mpa_wq;
 extern struct workqueue_struct *mpa_user_wq;
+/* May change at any time; either way is good for any FPDU. */
+extern bool mpa_straight;
 
 /* conn.c */
 bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
@@ -214,6 +244,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv);
 void mpa_conn_hook(struct mpa_conn *conn);
 void mpa_conn_unhook(struct mpa_conn *conn);
+void mpa_conn_free(struct mpa_conn *conn);
 void mpa_conn_unclone(struct sock *newsk);
 void mpa_conn_run(struct mpa_conn *conn);
 void mpa_kick(struct mpa_conn *conn, unsigned long delay);
@@ -242,5 +273,17 @@ void mpa_tx_unbar(struct mpa_conn *conn);
 void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len);
 void mpa_tx_last(struct mpa_conn *conn);
 void mpa_tx_uninit(struct mpa_conn *conn);
+u32 mpa_tx_emss(struct mpa_conn *conn);
+
+/* view.c */
+struct mpa_addr;
+int mpa_conn_enroll(struct mpa_conn *conn);
+void mpa_conn_show(struct mpa_conn *conn);
+void mpa_conn_hide(struct mpa_conn *conn);
+void mpa_conn_strike(struct mpa_conn *conn);
+void mpa_conn_up(struct mpa_conn *conn);
+void mpa_conn_down(struct mpa_conn *conn);
+void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err);
+void mpa_addr_local(const struct sock *sk, struct mpa_addr *to);
 
 #endif /* MPA_ULP_CONN_H */

@@ -4,16 +4,24 @@
  * protocol.
  */
 #include <linux/build_bug.h>
+#include <linux/genetlink.h>
 #include <linux/module.h>
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
 #include "conn.h"
+#include "netlink/ulp.h"
+#include "registry.h"
 #include "scratch.h"
 #include "usock.h"
 
 struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_user_wq;
+
+/* Nobody gains by switching it off but who looks for a bug, or tests. */
+bool mpa_straight = true;
+module_param_named(straight, mpa_straight, bool, 0644);
+MODULE_PARM_DESC(straight, "FPDUs go the shortest way there is (default: yes)");
 
 /* What has a file is an application's, whoever has made it. */
 static bool is_users(const struct sock *sk)
@@ -72,9 +80,17 @@ static int __init mpa_init(void)
 
 	BUILD_BUG_ON(sizeof(struct mpa_frame_hdr) != MPA_FRAME_HDR_LEN);
 
+	ret = mpa_registry_init();
+	if (ret)
+		return ret;
+	ret = mpa_netlink_init();
+	if (ret)
+		goto err_registry;
 	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
-	if (!mpa_wq)
-		return -ENOMEM;
+	if (!mpa_wq) {
+		ret = -ENOMEM;
+		goto err_netlink;
+	}
 	/* What runs there may sleep for as long as an application pleases. */
 	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
 	if (!mpa_user_wq) {
@@ -91,6 +107,10 @@ err_destroy_user_wq:
 	destroy_workqueue(mpa_user_wq);
 err_destroy_wq:
 	destroy_workqueue(mpa_wq);
+err_netlink:
+	mpa_netlink_exit();
+err_registry:
+	mpa_registry_exit();
 	return ret;
 }
 
@@ -103,6 +123,9 @@ static void __exit mpa_exit(void)
 	tcp_unregister_ulp(&mpa_ulp_ops);
 	destroy_workqueue(mpa_user_wq);
 	destroy_workqueue(mpa_wq);
+	/* The last streams were let go of by work. */
+	mpa_netlink_exit();
+	mpa_registry_exit();
 	mpa_scratch_drain();
 }
 
@@ -112,3 +135,4 @@ module_exit(mpa_exit);
 MODULE_DESCRIPTION("Marker PDU Aligned Framing for TCP (RFC 5044)");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_TCP_ULP("mpa");
+MODULE_ALIAS_GENL_FAMILY(MPA_GENL_NAME);

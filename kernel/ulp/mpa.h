@@ -25,6 +25,7 @@
 #include <linux/uio.h>
 
 #include "../framing/startup.h"
+#include "node.h"
 
 struct mpa_conn;
 struct mpa_rx;
@@ -60,6 +61,9 @@ enum mpa_error {
  *	mpa_rx_read(). -EAGAIN: nothing was read, the owner will come for it
  *	(within mpa.ko). Another negative value refuses it and everything after
  *	it: further octets are dropped unseen.
+ * @settled: the ULPDUs that had arrived have been called up, one or more of
+ *	them since the last time: for what is better done once for all of them.
+ *	May be NULL.
  * @writable: sending may go on: TCP has room again, or a Responder has
  *	received its first FPDU. Also after @ended with CLOSED, if that was the
  *	peer's FIN, which leaves our half open.
@@ -78,6 +82,7 @@ struct mpa_ops {
 		      const struct mpa_result *res, const void *pd,
 		      u32 pd_len);
 	int (*ulpdu)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len);
+	void (*settled)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
 	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
 };
@@ -88,6 +93,8 @@ enum {
 	MPA_LAST_MESSAGE_MAX	= 65536,
 	/* Longest header mpa_tx_add() takes beside the payload. */
 	MPA_TX_HEADER_MAX	= 80,
+	/* Octets of mpa_tx_desk(). */
+	MPA_TX_DESK		= 1536,
 };
 
 /* Life (conn.c) */
@@ -96,6 +103,27 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 void mpa_detach(struct mpa_conn *conn);
 void *mpa_priv(const struct mpa_conn *conn);
 struct socket *mpa_socket(const struct mpa_conn *conn);
+
+/**
+ * struct mpa_label - whose a stream is, for those who look at it from outside
+ * @dev_index: the RDMA core's index of the device
+ * @qpn: the queue pair's number; 0: none yet
+ * @listen_id: &mpa_node.id of the listener it came from; 0: none
+ */
+struct mpa_label {
+	u32 dev_index;
+	u32 qpn;
+	u32 listen_id;
+};
+
+/* What mpa_set_terminate() takes beside layer << 12 | type << 8 | code. */
+#define MPA_TERM_VALID	BIT(31)
+
+/* What is told of a stream (view.c); lock_sock() or bh_lock_sock() held */
+void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label);
+void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term);
+/* Before startup, or never: what the stream is to keep to beside mpa_params */
+void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg);
 
 /* Startup (startup.c) */
 int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
@@ -117,16 +145,19 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
  *	}
  */
 int mpa_tx_begin(struct mpa_conn *conn);
+void *mpa_tx_desk(struct mpa_conn *conn);
 u32 mpa_tx_room(struct mpa_conn *conn);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable);
 int mpa_tx_send(struct mpa_conn *conn);
+void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);
 u32 mpa_tx_mulpdu(struct mpa_conn *conn);
 
 /* Receiving (rx.c); only within ops->ulpdu */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
+const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len);
 u32 mpa_rx_left(const struct mpa_rx *rx);
 
 /**

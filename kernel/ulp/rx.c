@@ -28,13 +28,41 @@ static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
 
 /**
  * struct mpa_rx - a ULPDU that is being called up
- * @pos: where its next octet is, or a Marker or the length field before it
- * @strip: tells which
+ * @at: where its next octet is, or a Marker or the length field before it, if
+ *	it lies in one piece
+ * @flat: at @at are its octets and nothing in between
+ * @pos: else where that is
+ * @strip: tells which it is, and how many octets are left
  */
 struct mpa_rx {
+	const u8 *at;
+	bool flat;
 	struct mpa_pos pos;
 	struct mpa_strip strip;
 };
+
+static void read_flat(struct mpa_rx *rx, void *to, u32 len)
+{
+	if (to)
+		memcpy(to, rx->at, len);
+	rx->at += len;
+	rx->strip.left -= len;
+}
+
+static void read_piece(struct mpa_rx *rx, void *to, u32 len)
+{
+	while (len) {
+		u32 skip;
+		u32 run = mpa_strip_run(&rx->strip, len, &skip);
+
+		if (to) {
+			memcpy(to, rx->at + skip, run);
+			to += run;
+		}
+		rx->at += skip + run;
+		len -= run;
+	}
+}
 
 /**
  * mpa_rx_read - read on in a ULPDU
@@ -47,6 +75,14 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 {
 	if (WARN_ON_ONCE(len > rx->strip.left))
 		return;
+	if (rx->flat) {
+		read_flat(rx, to, len);
+		return;
+	}
+	if (rx->at) {
+		read_piece(rx, to, len);
+		return;
+	}
 	while (len) {
 		u32 n, run, skip;
 		const u8 *p = mpa_pos_map(&rx->pos, &n);
@@ -64,6 +100,28 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 	}
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
+
+/**
+ * mpa_rx_peek - see the next octets of a ULPDU where they lie
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ * @len: how many
+ *
+ * Return: where they are until @ulpdu returns; NULL if they are not all in one
+ * place, or not so many are left: mpa_rx_read() can do without.
+ */
+const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
+{
+	struct mpa_strip strip;
+	u32 skip;
+
+	if (rx->flat)
+		return len <= rx->strip.left ? rx->at : NULL;
+	strip = rx->strip;
+	if (!rx->at || mpa_strip_run(&strip, U32_MAX, &skip) < len)
+		return NULL;
+	return rx->at + skip;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
 
 /**
  * mpa_rx_left - what is left of a ULPDU
@@ -112,22 +170,17 @@ static void first_fpdu_came(struct mpa_conn *conn)
 	cancel_delayed_work(&conn->timer);
 }
 
-/*
- * Calls up the FPDU just found, which starts at @start. False if its owner
- * wants it later.
- */
-static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
+/* Calls up the FPDU just found. False if its owner wants it later. */
+static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
 {
-	struct mpa_rx rx = { .pos = *start };
 	int ret;
 
 	first_fpdu_came(conn);
-	mpa_reader_strip(&conn->reader, &rx.strip);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_octets += conn->reader.since_start;
 	/* poll() looks without the lock, as soon as the owner wakes it. */
 	WRITE_ONCE(conn->rx_held, true);
-	ret = conn->ops->ulpdu(conn, &rx, conn->reader.ulpdu_len);
+	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
 	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
 	if (!conn->rx_held)
 		forget_aside(conn);
@@ -135,6 +188,18 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 		mpa_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_tx_unbar(conn);
 	return !conn->rx_held;
+}
+
+/* The FPDU just found starts at @start. */
+static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
+{
+	struct mpa_rx rx;
+
+	rx.at = NULL;
+	rx.flat = false;
+	rx.pos = *start;
+	mpa_reader_strip(&conn->reader, &rx.strip);
+	return call_up(conn, &rx);
 }
 
 static void refuse(struct mpa_conn *conn, enum mpa_verdict verdict)
@@ -180,6 +245,44 @@ static bool may_read_on(const struct mpa_conn *conn, u32 done)
 	       done < RELEASE_OCTETS;
 }
 
+/* The FPDU just found lies whole at @p. */
+static void begin_piece(const struct mpa_conn *conn, struct mpa_rx *rx,
+			const u8 *p)
+{
+	rx->flat = !conn->reader.markers;
+	rx->at = p;
+	if (!rx->flat) {
+		mpa_reader_strip(&conn->reader, &rx->strip);
+		return;
+	}
+	rx->at += MPA_LENGTH_FIELD;
+	rx->strip.left = conn->reader.ulpdu_len;
+}
+
+/*
+ * Calls up the FPDUs that lie whole at @p, one after the other: nothing is
+ * looked for there twice. Returns their octets, without those of one that its
+ * owner wants later.
+ */
+static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
+{
+	struct mpa_rx rx;
+	u32 done = 0;
+	u32 n;
+
+	while (READ_ONCE(mpa_straight) && may_read_on(conn, conn->rx_ahead)) {
+		n = mpa_reader_take(&conn->reader, p + done, len - done);
+		if (!n)
+			break;
+		conn->rx_ahead += n;
+		begin_piece(conn, &rx, p + done);
+		if (!call_up(conn, &rx))
+			break;
+		done += n;
+	}
+	return done;
+}
+
 /* Returns whether there may be more to do. */
 static bool run_queue(struct mpa_conn *conn)
 {
@@ -192,8 +295,17 @@ static bool run_queue(struct mpa_conn *conn)
 	fpdu_start(conn, &start);
 	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
 	while (may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
-		enum mpa_verdict verdict = feed(conn, &pos, p, len);
+		u32 n = run_piece(conn, p, len);
+		enum mpa_verdict verdict;
 
+		if (n || conn->rx_held) {
+			mpa_pos_unmap(&pos, p);
+			mpa_pos_skip(&pos, n);
+			done += n;
+			start = pos;
+			continue;
+		}
+		verdict = feed(conn, &pos, p, len);
 		if (verdict == MPA_RX_FPDU) {
 			if (!deliver(conn, &start))
 				break;
@@ -204,6 +316,8 @@ static bool run_queue(struct mpa_conn *conn)
 		}
 	}
 	if (done) {
+		if (conn->ops->settled)
+			conn->ops->settled(conn);
 		conn->rx_ahead -= done;
 		mpa_rx_release(conn, done);
 	}

@@ -2,8 +2,13 @@
 /*
  * Working memory for batches of FPDUs: a few pieces are kept for all streams,
  * one for each processor, since that is how many batches are built at a time.
+ *
+ * With each comes a sheet: pages on which batches are written one behind the
+ * other. TCP holds the pages for as long as it needs what stands there.
  */
 #include <linux/cpumask.h>
+#include <linux/gfp.h>
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
@@ -35,7 +40,16 @@ static struct mpa_scratch *create(void)
 	struct mpa_scratch *s = vmalloc(sizeof(*s));
 
 	memalloc_noio_restore(noio);
+	if (s)
+		s->sheet = (struct mpa_sheet){};
 	return s;
+}
+
+static void destroy(struct mpa_scratch *s)
+{
+	if (s->sheet.page)
+		put_page(s->sheet.page);
+	vfree(s);
 }
 
 /**
@@ -54,12 +68,24 @@ struct mpa_scratch *mpa_scratch_get(void)
 	s->g = (struct mpa_gather){
 		.out = s->out,
 		.max_out = MPA_SCRATCH_OUT,
-		.ctl = s->ctl,
+		.ctl = s->octets,
 		.max_ctl = MPA_SCRATCH_CTL,
 	};
+	s->written = false;
+	s->nr_runs = 0;
+	s->len = 0;
 	s->fpdus = 0;
+	s->room = 0;
 	s->staged = 0;
 	return s;
+}
+
+/* The sheets of the batch are TCP's now, but for the one to go on with. */
+static void put_sheets(struct mpa_scratch *s)
+{
+	while (s->nr_runs)
+		if (s->run[--s->nr_runs].bv_page != s->sheet.page)
+			put_page(s->run[s->nr_runs].bv_page);
 }
 
 /**
@@ -72,6 +98,7 @@ void mpa_scratch_put(struct mpa_scratch *s)
 {
 	bool keep;
 
+	put_sheets(s);
 	spin_lock(&lock);
 	keep = nr_idle < num_online_cpus();
 	if (keep) {
@@ -80,7 +107,7 @@ void mpa_scratch_put(struct mpa_scratch *s)
 	}
 	spin_unlock(&lock);
 	if (!keep)
-		vfree(s);
+		destroy(s);
 }
 
 /**
@@ -91,24 +118,54 @@ void mpa_scratch_drain(void)
 	struct mpa_scratch *s;
 
 	while ((s = take_idle()))
-		vfree(s);
+		destroy(s);
+}
+
+/* As TCP gets pages for what it copies: without waiting for any. */
+static struct page *alloc_sheet(void)
+{
+	return alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN |
+			   __GFP_NORETRY | __GFP_NOMEMALLOC,
+			   get_order(MPA_SHEET_OCTETS));
+}
+
+/* The batch goes on, or begins, on @sheet from where it is used. */
+static void begin_run(struct mpa_scratch *s)
+{
+	s->run[s->nr_runs++] = (struct bio_vec){
+		.bv_page = s->sheet.page,
+		.bv_offset = s->sheet.used,
+	};
 }
 
 /**
- * mpa_scratch_room - is there room for one more FPDU?
+ * mpa_sheet_begin - make the batch go on where there is room for an FPDU
  * @s: the batch
- * @len: octets of ULPDU
- * @nr: pieces it is in
+ * @len: octets of the FPDU, at most %MPA_SHEET_OCTETS
  *
- * Return: true if mpa_fpdu_gather() will find enough room, wherever Markers
- * fall.
+ * Process context. A batch begins on the sheet of the one before if that has
+ * room; what else is left of a sheet is given up.
+ *
+ * Return: false if there is no memory, or the batch has sheets enough; nothing
+ * has changed then.
  */
-bool mpa_scratch_room(const struct mpa_scratch *s, u32 len, unsigned int nr)
+bool mpa_sheet_begin(struct mpa_scratch *s, u32 len)
 {
-	/* Each Marker may split a piece; length and trailer are two more. */
-	u32 markers = len / (MPA_MARKER_PERIOD - MPA_MARKER_LEN) + 2;
-	u32 pieces = nr + 2 * markers + 2;
+	struct page *page;
 
-	return s->fpdus < MPA_SCRATCH_FPDUS &&
-	       pieces <= s->g.max_out - s->g.nr_out;
+	if (s->nr_runs == MPA_SHEETS)
+		return false;
+	if (!s->sheet.page || mpa_sheet_left(s) < len) {
+		page = alloc_sheet();
+		if (!page)
+			return false;
+		/* With a run of the batch on it, it goes with that. */
+		if (s->sheet.page && !s->nr_runs)
+			put_page(s->sheet.page);
+		s->sheet.page = page;
+		s->sheet.octets = page_address(page);
+		s->sheet.used = 0;
+	}
+	begin_run(s);
+	return true;
 }

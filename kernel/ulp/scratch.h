@@ -6,12 +6,15 @@
 #ifndef MPA_ULP_SCRATCH_H
 #define MPA_ULP_SCRATCH_H
 
+#include <linux/bvec.h>
 #include <linux/list.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 
 #include "framing/fpdu.h"
 #include "framing/segment.h"
+#include "mpa.h"
 
 enum {
 	/* FPDUs of a batch */
@@ -26,35 +29,112 @@ enum {
 	MPA_SCRATCH_CTL		= MPA_SCRATCH_FPDUS *
 				  (MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN - 1) +
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
+	/* These and all ULPDUs of a batch */
+	MPA_SCRATCH_OCTETS	= MPA_SCRATCH_CTL + MPA_BATCH_OCTETS,
+	/* Octets of a sheet: as many as TCP allocates for what it copies */
+	MPA_SHEET_OCTETS	= SZ_32K,
+	/* Sheets of a batch */
+	MPA_SHEETS		= 8,
+};
+
+/**
+ * struct mpa_sheet - pages that FPDUs are written on, for TCP to send as they are
+ * @page: %MPA_SHEET_OCTETS of them, with a reference of ours; NULL if there are
+ *	none
+ * @octets: where they are
+ * @used: octets that were written, by whatever batch
+ */
+struct mpa_sheet {
+	struct page *page;
+	u8 *octets;
+	u32 used;
 };
 
 /**
  * struct mpa_scratch - a batch of FPDUs
  * @entry: in the list of those not in use
- * @g: the batch, in @out and @ctl
+ * @written: FPDUs are written on sheets; otherwise they are gathered in @g
+ * @sheet: what is written on; goes on from one batch to the next
+ * @run: what was written of the batch, a piece to each sheet
+ * @nr_runs: how many
+ * @len: octets of the batch, if @written
+ * @g: the batch, in @out and @octets
  * @fpdus: how many it has
- * @staged: octets of @staging used
+ * @room: longest ULPDU it takes next; 0 if that is to be found out
+ * @staged: octets of @octets used behind %MPA_SCRATCH_CTL
  * @ulpdu: pieces of the ULPDU being added
  * @out: pieces of the batch
- * @ctl: control octets
- * @staging: ULPDU octets that cannot stay where their owner has them
+ * @octets: control octets, and behind them ULPDU octets that cannot stay where
+ *	their owner has them
+ * @desk: the owner's, see mpa_tx_desk()
  *
  * Belongs to one stream at a time and is protected by its lock.
  */
 struct mpa_scratch {
 	struct list_head entry;
+	bool written;
+	struct mpa_sheet sheet;
+	struct bio_vec run[MPA_SHEETS];
+	unsigned int nr_runs;
+	u32 len;
 	struct mpa_gather g;
 	unsigned int fpdus;
+	u32 room;
 	u32 staged;
 	struct kvec ulpdu[MPA_SCRATCH_PIECES];
 	struct kvec out[MPA_SCRATCH_OUT];
-	u8 ctl[MPA_SCRATCH_CTL];
-	u8 staging[MPA_BATCH_OCTETS];
+	u8 octets[MPA_SCRATCH_OCTETS];
+	u64 desk[MPA_TX_DESK / sizeof(u64)];
 };
 
 struct mpa_scratch *mpa_scratch_get(void);
 void mpa_scratch_put(struct mpa_scratch *s);
+bool mpa_sheet_begin(struct mpa_scratch *s, u32 len);
 void mpa_scratch_drain(void);
-bool mpa_scratch_room(const struct mpa_scratch *s, u32 len, unsigned int nr);
+
+/* Octets that the sheet still takes. */
+static inline u32 mpa_sheet_left(const struct mpa_scratch *s)
+{
+	return s->sheet.page ? MPA_SHEET_OCTETS - s->sheet.used : 0;
+}
+
+/**
+ * mpa_sheet_at - where to write the next FPDU
+ * @s: the batch, begun on a sheet
+ */
+static inline u8 *mpa_sheet_at(const struct mpa_scratch *s)
+{
+	return s->sheet.octets + s->sheet.used;
+}
+
+/**
+ * mpa_sheet_wrote - an FPDU has been written
+ * @s: the batch
+ * @len: octets of it
+ */
+static inline void mpa_sheet_wrote(struct mpa_scratch *s, u32 len)
+{
+	s->run[s->nr_runs - 1].bv_len += len;
+	s->sheet.used += len;
+	s->len += len;
+}
+
+/**
+ * mpa_scratch_room - is there room for one more FPDU to be gathered?
+ * @s: the batch
+ * @len: octets of ULPDU
+ *
+ * Return: true if there is, in however many pieces the ULPDU comes and wherever
+ * Markers fall.
+ */
+static inline bool mpa_scratch_room(const struct mpa_scratch *s, u32 len)
+{
+	/* Each Marker may split a piece; length and trailer are two more. */
+	u32 markers = len / (MPA_MARKER_PERIOD - MPA_MARKER_LEN) + 2;
+	u32 pieces = MPA_SCRATCH_PIECES + 2 * markers + 2;
+
+	return s->fpdus < MPA_SCRATCH_FPDUS &&
+	       pieces <= s->g.max_out - s->g.nr_out;
+}
 
 #endif /* MPA_ULP_SCRATCH_H */

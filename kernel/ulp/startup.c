@@ -53,7 +53,7 @@ static void fail(struct mpa_conn *conn, int err)
 		mpa_ended(conn, MPA_ERROR_STARTUP, err);
 		return;
 	}
-	trace_mpa_verdict(conn, MPA_ERROR_STARTUP, err);
+	mpa_conn_verdict(conn, MPA_ERROR_STARTUP, err);
 	conn->muted = true;
 	conn->ops->reply(conn, err, NULL, NULL, 0);
 }
@@ -93,6 +93,8 @@ static void enter_operation(struct mpa_conn *conn)
 	};
 	conn->tx_barred = !res->initiator;
 	conn->tx_open = true;
+	mpa_conn_up(conn);
+	trace_mpa_agreed(conn, res);
 	conn->ops->operational(conn, res);
 }
 
@@ -126,6 +128,9 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 		mpa_set_state(conn, MPA_CONN_EXITED);
 	if (terminate)
 		mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	if (status)
+		mpa_conn_verdict(conn, status == -ECONNREFUSED ?
+				 MPA_ERROR_NONE : MPA_ERROR_STARTUP, status);
 	conn->muted = status;
 	conn->ops->reply(conn, status, &conn->res, pd, f->pd_len);
 	mpa_startup_done(conn);
@@ -231,6 +236,8 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
 		mpa_startup_done(conn);
 		return ret;
 	}
+	conn->started = true;
+	conn->initiator = wait == MPA_CONN_WAIT_REPLY;
 	mpa_set_state(conn, wait);
 	arm(conn);
 	/* Octets or a FIN may be there already; the caller is not ready. */
@@ -410,6 +417,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	ret = answer(conn, own, true, pd, pd_len);
 	if (!ret) {
 		mpa_set_state(conn, MPA_CONN_EXITED);
+		mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 		mpa_startup_done(conn);
 		conn->muted = true;
 	}

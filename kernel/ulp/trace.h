@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the ULP: state changes, startup frames, verdicts. A stream
- * is named by its local and remote port.
+ * Tracepoints of the ULP: a stream's life from state to state, with the startup
+ * frames, what was agreed, verdicts and what it has counted.
+ *
+ * Every event names the stream by its socket, under the name that the core's
+ * events of TCP sockets have for it, so that one key follows a connection
+ * through all of them, by its number in the namespace, which is mpactl's, and by
+ * its addresses and ports; IPv4 is mapped.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM mpa
@@ -48,28 +53,72 @@ TRACE_DEFINE_ENUM(MPA_ERROR_STARTUP);
 			 { MPA_ERROR_MARKER, "marker" },		\
 			 { MPA_ERROR_STARTUP, "startup" })
 
+#define MPA_TRACE_STREAM						\
+	__field(const void *, skaddr)					\
+	__field(u32, id)						\
+	__array(u8, laddr, 16)					\
+	__array(u8, raddr, 16)					\
+	__field(u16, lport)						\
+	__field(u16, rport)
+
+#define MPA_TRACE_STREAM_ASSIGN(conn)					\
+	do {								\
+		const struct sock *sk = (conn)->sk;			\
+									\
+		__entry->skaddr = sk;					\
+		__entry->id = (conn)->id;				\
+		mpa_trace_addresses(sk, __entry->laddr, __entry->raddr);	\
+		__entry->lport = inet_sk(sk)->inet_num;			\
+		__entry->rport = ntohs(inet_sk(sk)->inet_dport);	\
+	} while (0)
+
+#define MPA_TRACE_STREAM_FORMAT						\
+	"skaddr=%p id=%u laddr=%pI6c lport=%u raddr=%pI6c rport=%u"
+
+#define MPA_TRACE_STREAM_ARGS						\
+	__entry->skaddr, __entry->id, __entry->laddr, __entry->lport,	\
+	__entry->raddr, __entry->rport
+
+#ifndef MPA_ULP_TRACE_ADDRESSES
+#define MPA_ULP_TRACE_ADDRESSES
+/* 16 octets each; the lock is not needed, nobody rebinds a stream. */
+static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
+				       u8 *remote)
+{
+	struct in6_addr l, r;
+
+	if (sk->sk_family == AF_INET) {
+		ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &l);
+		ipv6_addr_set_v4mapped(sk->sk_daddr, &r);
+	} else {
+		l = sk->sk_v6_rcv_saddr;
+		r = sk->sk_v6_daddr;
+	}
+	memcpy(local, &l, sizeof(l));
+	memcpy(remote, &r, sizeof(r));
+}
+#endif
+
 /* A stream moves to another state, or was refused that. */
 TRACE_EVENT(mpa_state,
 	TP_PROTO(const struct mpa_conn *conn, enum mpa_conn_state to,
 		 bool legal),
 	TP_ARGS(conn, to, legal),
 	TP_STRUCT__entry(
-		__field(u16, lport)
-		__field(u16, rport)
+		MPA_TRACE_STREAM
 		__field(int, from)
 		__field(int, to)
 		__field(bool, legal)
 	),
 	TP_fast_assign(
-		__entry->lport = inet_sk(conn->sk)->inet_num;
-		__entry->rport = ntohs(inet_sk(conn->sk)->inet_dport);
+		MPA_TRACE_STREAM_ASSIGN(conn);
 		__entry->from = conn->state;
 		__entry->to = to;
 		__entry->legal = legal;
 	),
-	TP_printk("lport=%u rport=%u from=%s to=%s%s", __entry->lport,
-		  __entry->rport, mpa_show_state(__entry->from),
-		  mpa_show_state(__entry->to),
+	TP_printk(MPA_TRACE_STREAM_FORMAT " from=%s to=%s%s",
+		  MPA_TRACE_STREAM_ARGS,
+		  mpa_show_state(__entry->from), mpa_show_state(__entry->to),
 		  __entry->legal ? "" : " refused")
 );
 
@@ -79,8 +128,7 @@ TRACE_EVENT(mpa_frame,
 		 const struct mpa_frame *f),
 	TP_ARGS(conn, sent, f),
 	TP_STRUCT__entry(
-		__field(u16, lport)
-		__field(u16, rport)
+		MPA_TRACE_STREAM
 		__field(bool, sent)
 		__field(bool, reply)
 		__field(bool, markers)
@@ -95,8 +143,7 @@ TRACE_EVENT(mpa_frame,
 		__field(u16, pd_len)
 	),
 	TP_fast_assign(
-		__entry->lport = inet_sk(conn->sk)->inet_num;
-		__entry->rport = ntohs(inet_sk(conn->sk)->inet_dport);
+		MPA_TRACE_STREAM_ASSIGN(conn);
 		__entry->sent = sent;
 		__entry->reply = f->reply;
 		__entry->markers = f->markers;
@@ -110,8 +157,8 @@ TRACE_EVENT(mpa_frame,
 		__entry->ord = f->ord;
 		__entry->pd_len = f->pd_len;
 	),
-	TP_printk("lport=%u rport=%u %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%#x ird=%u ord=%u pd_len=%u",
-		  __entry->lport, __entry->rport,
+	TP_printk(MPA_TRACE_STREAM_FORMAT " %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%#x ird=%u ord=%u pd_len=%u",
+		  MPA_TRACE_STREAM_ARGS,
 		  __entry->sent ? "sent" : "received",
 		  __entry->reply ? "reply" : "request", __entry->rev,
 		  __entry->markers, __entry->crc, __entry->reject,
@@ -119,27 +166,87 @@ TRACE_EVENT(mpa_frame,
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );
 
+/* The startup exchange has led to full operation, on these terms. */
+TRACE_EVENT(mpa_agreed,
+	TP_PROTO(const struct mpa_conn *conn, const struct mpa_result *res),
+	TP_ARGS(conn, res),
+	TP_STRUCT__entry(
+		MPA_TRACE_STREAM
+		__field(bool, initiator)
+		__field(bool, enhanced)
+		__field(bool, tx_markers)
+		__field(bool, rx_markers)
+		__field(bool, crc)
+		__field(u8, rev)
+		__field(u8, rtr)
+		__field(u16, ird)
+		__field(u16, ord)
+	),
+	TP_fast_assign(
+		MPA_TRACE_STREAM_ASSIGN(conn);
+		__entry->initiator = res->initiator;
+		__entry->enhanced = res->enhanced;
+		__entry->tx_markers = res->tx_markers;
+		__entry->rx_markers = res->rx_markers;
+		__entry->crc = res->crc;
+		__entry->rev = res->rev;
+		__entry->rtr = res->rtr;
+		__entry->ird = res->ird;
+		__entry->ord = res->ord;
+	),
+	TP_printk(MPA_TRACE_STREAM_FORMAT " %s rev=%u enhanced=%d crc=%d tx_markers=%d rx_markers=%d rtr=%#x ird=%u ord=%u",
+		  MPA_TRACE_STREAM_ARGS,
+		  __entry->initiator ? "initiator" : "responder",
+		  __entry->rev, __entry->enhanced, __entry->crc,
+		  __entry->tx_markers, __entry->rx_markers, __entry->rtr,
+		  __entry->ird, __entry->ord)
+);
+
 /* What a stream receives, or its startup, has come to an end. */
 TRACE_EVENT(mpa_verdict,
 	TP_PROTO(const struct mpa_conn *conn, enum mpa_error code, int err),
 	TP_ARGS(conn, code, err),
 	TP_STRUCT__entry(
-		__field(u16, lport)
-		__field(u16, rport)
+		MPA_TRACE_STREAM
 		__field(int, state)
 		__field(int, code)
 		__field(int, err)
 	),
 	TP_fast_assign(
-		__entry->lport = inet_sk(conn->sk)->inet_num;
-		__entry->rport = ntohs(inet_sk(conn->sk)->inet_dport);
+		MPA_TRACE_STREAM_ASSIGN(conn);
 		__entry->state = conn->state;
 		__entry->code = code;
 		__entry->err = err;
 	),
-	TP_printk("lport=%u rport=%u state=%s code=%s err=%d", __entry->lport,
-		  __entry->rport, mpa_show_state(__entry->state),
+	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s code=%s err=%d",
+		  MPA_TRACE_STREAM_ARGS, mpa_show_state(__entry->state),
 		  mpa_show_error(__entry->code), __entry->err)
+);
+
+/* The last event of a stream: it leaves its socket, having counted this. */
+TRACE_EVENT(mpa_detach,
+	TP_PROTO(const struct mpa_conn *conn),
+	TP_ARGS(conn),
+	TP_STRUCT__entry(
+		MPA_TRACE_STREAM
+		__field(int, state)
+		__field(u64, tx_fpdus)
+		__field(u64, tx_octets)
+		__field(u64, rx_fpdus)
+		__field(u64, rx_octets)
+	),
+	TP_fast_assign(
+		MPA_TRACE_STREAM_ASSIGN(conn);
+		__entry->state = conn->state;
+		__entry->tx_fpdus = conn->stats.tx_fpdus;
+		__entry->tx_octets = conn->stats.tx_octets;
+		__entry->rx_fpdus = conn->stats.rx_fpdus;
+		__entry->rx_octets = conn->stats.rx_octets;
+	),
+	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s tx_fpdus=%llu tx_octets=%llu rx_fpdus=%llu rx_octets=%llu",
+		  MPA_TRACE_STREAM_ARGS, mpa_show_state(__entry->state),
+		  __entry->tx_fpdus, __entry->tx_octets, __entry->rx_fpdus,
+		  __entry->rx_octets)
 );
 
 #endif /* MPA_ULP_TRACE_H */

@@ -5,9 +5,11 @@
  *
  * Each batch ends with MSG_EOR, so the next begins with a packet of its own.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "compat/net.h"
 #include "conn.h"
 #include "scratch.h"
 
@@ -52,6 +54,26 @@ static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 	return 0;
 }
 
+/*
+ * TCP copies into a page fragment of the task's, but for sockets that may not
+ * enter file systems into one of their own: 32 KiB that an idle socket keeps.
+ * The scope forbids the same, so the task's can serve the kernel's sockets too.
+ * None of its users is interrupted by us: we send from work queues and from
+ * system calls, never on the way of a memory allocation or a page fault.
+ */
+static int send_shared(struct sock *sk, struct msghdr *msg, u32 len)
+{
+	gfp_t allocation = sk->sk_allocation;
+	unsigned int noio = memalloc_noio_save();
+	int ret;
+
+	sk->sk_allocation = GFP_KERNEL;
+	ret = tcp_sendmsg_locked(sk, msg, len);
+	sk->sk_allocation = allocation;
+	memalloc_noio_restore(noio);
+	return ret;
+}
+
 /* Hands over what TCP takes now: octets, or a negative error that is final. */
 static int give(struct mpa_conn *conn, struct msghdr *msg)
 {
@@ -62,7 +84,12 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 	msg->msg_flags = MSG_EOR | MSG_DONTWAIT | MSG_NOSIGNAL;
 	/* It may process the backlog on its way. */
 	conn->busy = true;
-	ret = tcp_sendmsg_locked(sk, msg, len);
+	if (iov_iter_is_bvec(&msg->msg_iter))
+		ret = mpa_tcp_send_pages(sk, msg);
+	else if (conn->sock)
+		ret = send_shared(sk, msg, len);
+	else
+		ret = tcp_sendmsg_locked(sk, msg, len);
 	conn->busy = false;
 	if (conn->again)
 		mpa_kick(conn, 0);
@@ -75,6 +102,32 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 	return ret;
 }
 
+/*
+ * Hands octets over, all of them: what TCP does not take at once is copied. If
+ * something is left from before, which only startup brings about, all of it is,
+ * to go behind that.
+ */
+static int push(struct mpa_conn *conn, struct msghdr *msg)
+{
+	u32 len = msg_data_left(msg);
+	int ret;
+
+	assert_owned(conn);
+	mpa_tx_flush(conn);
+	if (conn->tx_err)
+		return conn->tx_err;
+	ret = conn->rest ? 0 : give(conn, msg);
+	if (ret < 0)
+		return ret;
+	if (ret == len)
+		return 0;
+	conn->stats.tx_short++;
+	ret = keep_rest(conn, msg);
+	if (ret)
+		conn->tx_err = ret;
+	return ret;
+}
+
 /**
  * mpa_tx_push - hand octets to TCP, all of them
  * @conn: the stream, under lock_sock()
@@ -82,32 +135,15 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
  * @nr: pieces of @vec
  * @len: octets together
  *
- * What TCP does not take at once is copied. If something is left from before,
- * which only startup brings about, all of it is, to go behind that.
- *
  * Return: 0, or a negative error that ends the sending half.
  */
 int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 		u32 len)
 {
 	struct msghdr msg = {};
-	int ret;
 
-	assert_owned(conn);
-	mpa_tx_flush(conn);
-	if (conn->tx_err)
-		return conn->tx_err;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, vec, nr, len);
-	ret = conn->rest ? 0 : give(conn, &msg);
-	if (ret < 0)
-		return ret;
-	if (ret == len)
-		return 0;
-	conn->stats.tx_short++;
-	ret = keep_rest(conn, &msg);
-	if (ret)
-		conn->tx_err = ret;
-	return ret;
+	return push(conn, &msg);
 }
 
 /**
@@ -264,6 +300,7 @@ static void look_at_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 		.mss = tp->mss_cache,
 		.sack_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack,
 		.strict = conn->tx.markers,
+		.single = conn->single,
 		.packet = packet_size(conn->sk),
 		.unsent = tp->write_seq - tp->snd_nxt,
 		.window = max(window, 0),
@@ -319,6 +356,8 @@ int mpa_tx_begin(struct mpa_conn *conn)
 		return -ENOMEM;
 	look_at_socket(conn, &view);
 	mpa_seg_plan(&view, &conn->plan);
+	conn->scratch->written = READ_ONCE(mpa_straight) &&
+				 conn->plan.seg_len <= MPA_SHEET_OCTETS;
 	conn->seg_left = conn->plan.seg_len;
 	conn->segs = 1;
 	return 0;
@@ -326,15 +365,28 @@ int mpa_tx_begin(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
 
 /**
- * mpa_tx_mulpdu - longest ULPDU a segment takes
+ * mpa_tx_desk - where to put a batch together
+ * @conn: the stream, under lock_sock(), with a batch open
+ *
+ * A stream without a batch needs no memory for that. The desk comes as the last
+ * one left it.
+ *
+ * Return: %MPA_TX_DESK octets, aligned to 8, until mpa_tx_send() is called.
+ */
+void *mpa_tx_desk(struct mpa_conn *conn)
+{
+	assert_owned(conn);
+	return conn->scratch->desk;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_desk, MPA);
+
+/**
+ * mpa_tx_emss - octets of stream in a segment
  * @conn: the stream, locked
  *
- * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
- * offer some octets more where no SACK options are due.
- *
- * Return: MULPDU (RFC 5044 section 4.5), octets.
+ * Return: EMSS (RFC 5044 section 4.5), with room for SACK options.
  */
-u32 mpa_tx_mulpdu(struct mpa_conn *conn)
+u32 mpa_tx_emss(struct mpa_conn *conn)
 {
 	struct mpa_seg_view view;
 	struct mpa_seg_plan plan;
@@ -343,16 +395,57 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 	look_at_socket(conn, &view);
 	view.sack_pending = true;
 	mpa_seg_plan(&view, &plan);
-	return mpa_mulpdu(plan.seg_len, conn->tx.markers);
+	return plan.seg_len;
+}
+
+/**
+ * mpa_tx_mulpdu - longest ULPDU a segment takes
+ * @conn: the stream, locked
+ *
+ * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
+ * offer some octets more where no SACK options are due, or fewer Markers than
+ * the most fall into the segment.
+ *
+ * Return: MULPDU (RFC 5044 section 4.5), octets.
+ */
+u32 mpa_tx_mulpdu(struct mpa_conn *conn)
+{
+	return mpa_mulpdu(mpa_tx_emss(conn), conn->tx.markers);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA);
+
+/* The next FPDU stands on one sheet, whatever it takes of the segment. */
+static bool find_sheet(struct mpa_conn *conn, u32 ulpdu_len)
+{
+	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
+	struct mpa_scratch *s = conn->scratch;
+
+	return (s->nr_runs && len <= mpa_sheet_left(s)) ||
+	       mpa_sheet_begin(s, len);
+}
+
+/* Has the batch room for a ULPDU of such length? */
+static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
+{
+	struct mpa_scratch *s = conn->scratch;
+
+	if (s->written && find_sheet(conn, ulpdu_len))
+		return true;
+	if (s->written && s->fpdus)
+		return false;
+	/* No memory for a sheet: the batch does without. */
+	s->written = false;
+	return mpa_scratch_room(s, ulpdu_len);
+}
 
 /**
  * mpa_tx_room - longest ULPDU the batch takes next
  * @conn: the stream, under lock_sock(), with a batch open
  *
- * What fits into the current segment: another one follows only on one that is
- * exactly full, since a batch keeps its alignment only that way.
+ * What fits into the current segment, with the Markers that fall there: the
+ * MULPDU adjusted as it goes (RFC 5044 section 4.5). Another segment follows
+ * only on one that is exactly full, since a batch keeps its alignment only that
+ * way.
  *
  * Return: octets, header included, at least %MPA_MULPDU_MIN; 0 if the batch is
  * full, which an empty one never is.
@@ -369,10 +462,10 @@ u32 mpa_tx_room(struct mpa_conn *conn)
 		conn->segs++;
 		conn->seg_left = conn->plan.seg_len;
 	}
-	room = min(mpa_ulpdu_fit(&conn->tx, conn->seg_left),
-		   mpa_mulpdu(conn->plan.seg_len, conn->tx.markers));
-	if (room < MPA_MULPDU_MIN || !mpa_scratch_room(s, room, 1))
-		return 0;
+	room = mpa_ulpdu_fit(&conn->tx, conn->seg_left);
+	if (room < MPA_MULPDU_MIN || !batch_room(conn, room))
+		room = 0;
+	s->room = room;
 	return room;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA);
@@ -396,11 +489,14 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 	conn->plan.seg_len = ulpdu_len + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
 			     markers * MPA_MARKER_LEN;
 	conn->seg_left = conn->plan.seg_len;
+	conn->scratch->room = 0;
+	/* It may be longer than a sheet. */
+	conn->scratch->written = false;
 }
 
 static void stage(struct mpa_scratch *s, const void *p, u32 len)
 {
-	memcpy(s->staging + s->staged, p, len);
+	memcpy(s->octets + MPA_SCRATCH_CTL + s->staged, p, len);
 	s->staged += len;
 }
 
@@ -420,21 +516,47 @@ static bool stage_payload(struct mpa_scratch *s, const struct kvec *payload,
 }
 
 /* Lists the pieces of the ULPDU whose header was staged; returns how many. */
-static int list_pieces(struct mpa_scratch *s, u32 hdr_len,
-		       const struct kvec *payload, unsigned int nr,
-		       u32 payload_len, bool in_place)
+static int list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
+		       bool copy)
 {
-	s->ulpdu[0].iov_base = s->staging + s->staged - hdr_len;
-	s->ulpdu[0].iov_len = hdr_len;
-	if (in_place && nr < MPA_SCRATCH_PIECES &&
-	    mpa_scratch_room(s, hdr_len + payload_len, nr + 1)) {
-		memcpy(s->ulpdu + 1, payload, nr * sizeof(*payload));
-		return nr + 1;
+	s->ulpdu[0].iov_base = s->octets + MPA_SCRATCH_CTL + s->staged -
+			       u->hdr_len;
+	s->ulpdu[0].iov_len = u->hdr_len;
+	if (!copy) {
+		memcpy(s->ulpdu + 1, u->payload, u->nr * sizeof(*u->payload));
+		return u->nr + 1;
 	}
-	if (!stage_payload(s, payload, nr, payload_len))
+	if (!stage_payload(s, u->payload, u->nr, u->payload_len))
 		return -EMSGSIZE;
-	s->ulpdu[0].iov_len += payload_len;
+	s->ulpdu[0].iov_len += u->payload_len;
 	return 1;
+}
+
+static int gather(struct mpa_conn *conn, const struct mpa_ulpdu *u, bool stable)
+{
+	struct mpa_scratch *s = conn->scratch;
+	bool copy = (!stable && conn->tx.crc) || u->nr >= MPA_SCRATCH_PIECES;
+	u32 staged = s->staged;
+	int ret;
+
+	stage(s, u->hdr, u->hdr_len);
+	ret = list_pieces(s, u, copy);
+	if (ret > 0)
+		ret = mpa_fpdu_gather(&conn->tx, s->ulpdu, ret,
+				      u->hdr_len + u->payload_len, &s->g);
+	if (ret < 0)
+		s->staged = staged;
+	return ret;
+}
+
+static int write_on_sheet(struct mpa_conn *conn, const struct mpa_ulpdu *u)
+{
+	struct mpa_scratch *s = conn->scratch;
+	int ret = mpa_fpdu_write(&conn->tx, u, mpa_sheet_at(s));
+
+	if (ret > 0)
+		mpa_sheet_wrote(s, ret);
+	return ret;
 }
 
 /**
@@ -445,8 +567,8 @@ static int list_pieces(struct mpa_scratch *s, u32 hdr_len,
  * @payload: pieces of the rest
  * @nr: how many
  * @payload_len: octets of the rest; they must stay until mpa_tx_send() returns
- * @stable: nobody can change the payload meanwhile. Otherwise, with CRCs in
- *	use, it is copied at once, so that the CRC and the octets sent agree
+ * @stable: nobody can change the payload meanwhile. Otherwise it is copied
+ *	before a CRC is taken, so that the CRC and the octets sent agree
  *	whatever the application writes.
  *
  * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header
@@ -456,39 +578,55 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable)
 {
-	u32 room = mpa_tx_room(conn);
 	struct mpa_scratch *s = conn->scratch;
-	u32 staged;
+	u32 room = s && s->room ? s->room : mpa_tx_room(conn);
+	struct mpa_ulpdu u = {
+		.hdr = hdr, .hdr_len = hdr_len,
+		.payload = payload, .nr = nr, .payload_len = payload_len,
+	};
 	int ret;
 
-	if (hdr_len > MPA_TX_HEADER_MAX || hdr_len > room ||
+	if (!room || hdr_len > MPA_TX_HEADER_MAX || hdr_len > room ||
 	    payload_len > room - hdr_len)
 		return -EMSGSIZE;
-	staged = s->staged;
-	stage(s, hdr, hdr_len);
-	ret = list_pieces(s, hdr_len, payload, nr, payload_len,
-			  stable || !conn->tx.crc);
-	if (ret > 0)
-		ret = mpa_fpdu_gather(&conn->tx, s->ulpdu, ret,
-				      hdr_len + payload_len, &s->g);
-	if (ret < 0) {
-		s->staged = staged;
+	ret = s->written ? write_on_sheet(conn, &u) : gather(conn, &u, stable);
+	if (ret < 0)
 		return ret;
-	}
 	conn->seg_left -= ret;
 	s->fpdus++;
+	s->room = 0;
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
+static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
+{
+	unsigned int nr = s->nr_runs;
+
+	/* A sheet was begun, but nothing written on it. */
+	if (!s->run[nr - 1].bv_len)
+		nr--;
+	iov_iter_bvec(&msg->msg_iter, ITER_SOURCE, s->run, nr, s->len);
+}
+
 static int send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
 {
-	int ret = mpa_tx_push(conn, s->g.out, s->g.nr_out, s->g.len);
+	struct mpa_gather *g = &s->g;
+	struct msghdr msg = {};
+	u32 len;
+	int ret;
 
+	if (s->written)
+		list_runs(s, &msg);
+	else
+		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, g->out, g->nr_out,
+			      g->len);
+	len = msg_data_left(&msg);
+	ret = push(conn, &msg);
 	if (ret)
 		return ret;
 	conn->stats.tx_fpdus += s->fpdus;
-	conn->stats.tx_octets += s->g.len;
+	conn->stats.tx_octets += len;
 	conn->stats.tx_batches++;
 	return 0;
 }
@@ -512,12 +650,28 @@ int mpa_tx_send(struct mpa_conn *conn)
 	if (WARN_ON_ONCE(!s))
 		return -EINVAL;
 	conn->scratch = NULL;
-	if (s->g.len)
+	if (s->fpdus)
 		ret = send_batch(conn, s);
 	mpa_scratch_put(s);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_send, MPA);
+
+/**
+ * mpa_tx_catch_up - have TCP process what came while the socket was locked
+ * @conn: the stream, under lock_sock(), with no batch open; not from within a
+ *	call-up. Any call-up may follow from this
+ *
+ * For a sender of many batches: acknowledgements put aside meanwhile free the
+ * pages that were sent, and the next are written where the cache has them still.
+ */
+void mpa_tx_catch_up(struct mpa_conn *conn)
+{
+	assert_owned(conn);
+	if (!WARN_ON_ONCE(conn->scratch || conn->busy))
+		sk_flush_backlog(conn->sk);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_catch_up, MPA);
 
 /**
  * mpa_tx_drained - has TCP taken everything?

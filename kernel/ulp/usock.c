@@ -8,6 +8,8 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
+#include "netlink.h"
+#include "registry.h"
 #include "usock.h"
 
 /* Whoever sleeps in a call or polls is to look again. */
@@ -217,6 +219,92 @@ void mpa_usock_reap(struct mpa_conn *conn)
 	queue_work(mpa_user_wq, &us->reap);
 }
 
+/* ---- Settings ---- */
+
+/* What a revision setting is for an application. */
+static const struct {
+	u8 rev;
+	u8 rev_min;
+} revisions[] = {
+	[MPA_REVISION_0]	= { MPA_REV_RDMAC, MPA_REV_RDMAC },
+	[MPA_REVISION_1]	= { MPA_REV_1, MPA_REV_RDMAC },
+	[MPA_REVISION_2]	= { MPA_REV_2, MPA_REV_2 },
+	[MPA_REVISION_AUTO]	= { MPA_REV_AUTO, MPA_REV_RDMAC },
+};
+
+/* As an application would say what the administrator has set. */
+static void params_from(const struct mpa_config *cfg, struct mpa_sock_params *p)
+{
+	const u32 *v = cfg->v;
+	u32 rev = v[MPA_A_CONFIG_REVISION];
+
+	*p = (struct mpa_sock_params){
+		.rev = revisions[rev].rev,
+		.rev_min = revisions[rev].rev_min,
+	};
+	if (v[MPA_A_CONFIG_MARKERS])
+		p->flags |= MPA_F_MARKERS;
+	if (v[MPA_A_CONFIG_CRC] != MPA_CONFIG_CRC_REQUIRED)
+		p->flags |= MPA_F_NO_CRC;
+	if (v[MPA_A_CONFIG_PERMISSIVE] && rev != MPA_REVISION_0 &&
+	    rev != MPA_REVISION_2)
+		p->flags |= MPA_F_PERMISSIVE;
+	/* All is what it is unless something else was set. */
+	if (v[MPA_A_CONFIG_RTR] != mpa_config_bounds[MPA_A_CONFIG_RTR].max)
+		p->rtr = v[MPA_A_CONFIG_RTR];
+}
+
+/* For what the application has not set itself. */
+static void take_config(struct mpa_usock *us, const struct mpa_config *cfg)
+{
+	us->cfg = *cfg;
+	if (!us->params_set)
+		params_from(cfg, &us->params);
+	if (!us->packing_set)
+		us->packing = cfg->v[MPA_A_CONFIG_PACKING];
+}
+
+static void view_listener(const struct mpa_node *node, struct mpa_node_view *v)
+{
+	const struct mpa_usock *us = container_of(node, struct mpa_usock, node);
+	const struct sock *sk = us->conn->sk;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	v->owner = MPA_OWNER_SOCKET;
+	v->backlog = READ_ONCE(sk->sk_max_ack_backlog);
+	v->uid = READ_ONCE(sk->sk_uid);
+	mpa_addr_local(sk, &v->addr);
+}
+
+static const struct mpa_node_ops listener_ops = {
+	.view	= view_listener,
+};
+
+/**
+ * mpa_usock_listen - does a socket of ours listen, or has it ceased to?
+ * @us: a listener, under lock_sock()
+ *
+ * It is among the listeners of its namespace if so, and accepted sockets start
+ * by themselves.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int mpa_usock_listen(struct mpa_usock *us)
+{
+	const struct sock *sk = us->conn->sk;
+	bool want = us->child_start && sk->sk_state == TCP_LISTEN;
+
+	mpa_assert_locked(us->conn);
+	if (want == mpa_node_listed(&us->node))
+		return 0;
+	if (want)
+		return mpa_node_add(&us->node, sock_net(sk));
+	mpa_node_remove(&us->node);
+	return 0;
+}
+
+/* ---- Attaching ---- */
+
 static struct mpa_usock *usock_create(struct sock *sk,
 				      const struct proto_ops *base)
 {
@@ -230,7 +318,8 @@ static struct mpa_usock *usock_create(struct sock *sk,
 		return NULL;
 	}
 	us->base = base;
-	us->params.rev = MPA_REV_AUTO;
+	us->node.kind = MPA_NODE_LISTENER;
+	us->node.ops = &listener_ops;
 	INIT_DELAYED_WORK(&us->work, usock_work);
 	INIT_WORK(&us->reap, reap_work);
 	return us;
@@ -244,9 +333,12 @@ static void mark_taken(struct sock *sk, struct mpa_conn *conn)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void bind_to(struct mpa_usock *us, struct sock *sk)
+static void bind_to(struct mpa_usock *us, struct sock *sk,
+		    const struct mpa_config *cfg)
 {
 	us->listener = sk->sk_state == TCP_LISTEN;
+	take_config(us, cfg);
+	mpa_set_config(us->conn, cfg);
 	mark_taken(sk, us->conn);
 	/* Soft errors would look like TCP's end. */
 	mpa_sk_no_recverr(sk);
@@ -269,6 +361,7 @@ int mpa_usock_init(struct sock *sk)
 {
 	const struct proto_ops *base = sk->sk_socket->ops;
 	const struct proto_ops *ops = mpa_usock_ops_for(base);
+	struct mpa_config cfg;
 	struct mpa_usock *us;
 
 	if (!ops)
@@ -276,16 +369,32 @@ int mpa_usock_init(struct sock *sk)
 	us = usock_create(sk, base);
 	if (!us)
 		return -ENOMEM;
-	bind_to(us, sk);
+	mpa_net_config(sock_net(sk), &cfg);
+	bind_to(us, sk, &cfg);
 	/* Whoever comes through them finds us. */
 	mpa_usock_set_ops(sk->sk_socket, ops);
 	return 0;
 }
 
-static void inherit(struct mpa_usock *us, const struct mpa_usock *from)
+/* What the listener's application has set, and what is in force there now. */
+static void inherit(struct mpa_usock *us, const struct mpa_usock *from,
+		    struct mpa_config *cfg)
 {
+	struct sock *parent = from->conn->sk;
+	struct mpa_label label = {};
+
+	mpa_assert_locked(from->conn);
+	if (mpa_node_listed(&from->node)) {
+		mpa_node_config(&from->node, cfg);
+		label.listen_id = from->node.id;
+		us->conn->label = label;
+	} else {
+		mpa_net_config(sock_net(parent), cfg);
+	}
 	us->params = from->params;
+	us->params_set = from->params_set;
 	us->packing = from->packing;
+	us->packing_set = from->packing_set;
 	us->pd_len = from->pd_len;
 	memcpy(us->pd, from->pd, from->pd_len);
 	if (!from->last)
@@ -342,6 +451,7 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 {
 	struct sock *parent = from->conn->sk, *sk = sock->sk;
 	struct mpa_usock *us = usock_create(sk, from->base);
+	struct mpa_config cfg;
 	bool start, taken;
 
 	lock_sock(sk);
@@ -351,17 +461,17 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 	if (!us)
 		return -ENOMEM;
 	if (taken) {
-		kfree(us->conn);
+		mpa_conn_free(us->conn);
 		kfree(us);
 		return -EEXIST;
 	}
 	lock_sock(parent);
-	inherit(us, from);
+	inherit(us, from, &cfg);
 	start = from->child_start;
 	release_sock(parent);
 
 	lock_sock(sk);
-	bind_to(us, sk);
+	bind_to(us, sk, &cfg);
 	release_sock(sk);
 	if (start)
 		start_child(us);
@@ -386,6 +496,7 @@ void mpa_usock_release(struct sock *sk)
 	lock_sock(sk);
 	mark_taken(sk, NULL);
 	if (us->listener) {
+		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
 		mpa_pend_last(us);
@@ -396,7 +507,7 @@ void mpa_usock_release(struct sock *sk)
 	/* Nobody queues it any more: all who did looked at @gone. */
 	cancel_delayed_work_sync(&us->work);
 	if (us->listener)
-		kfree_rcu(conn, rcu);
+		mpa_conn_free(conn);
 	else
 		mpa_detach(conn);
 	usock_free(us);
@@ -460,6 +571,12 @@ int mpa_usock_wait(struct mpa_usock *us,
 	return ret;
 }
 
+/* The settings bound what the application says of Read depths. */
+static u16 depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
+{
+	return min_t(u32, asked, us->cfg.v[attr]);
+}
+
 static void params_for(const struct mpa_usock *us, struct mpa_params *p)
 {
 	const struct mpa_sock_params *sp = &us->params;
@@ -473,9 +590,10 @@ static void params_for(const struct mpa_usock *us, struct mpa_params *p)
 		.rev = sp->rev,
 		.rev_min = sp->rev_min,
 		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
-		.ird = sp->ird,
-		.ord = sp->ord,
-		.ird_max = max(sp->ird, sp->ird_max),
+		.ird = depth(us, MPA_A_CONFIG_IRD, sp->ird),
+		.ord = depth(us, MPA_A_CONFIG_ORD, sp->ord),
+		.ird_max = depth(us, MPA_A_CONFIG_IRD,
+				 max(sp->ird, sp->ird_max)),
 	};
 	if (sp->rev == MPA_REV_AUTO)
 		p->rev = initiator ? MPA_REV_1 : MPA_REV_2;
@@ -483,14 +601,16 @@ static void params_for(const struct mpa_usock *us, struct mpa_params *p)
 
 static int start_stream(struct mpa_usock *us)
 {
+	u32 timeout_ms = us->params.timeout_ms ?:
+			 us->cfg.v[MPA_A_CONFIG_STARTUP_TIMEOUT];
 	struct mpa_params p;
 
 	if (us->role == MPA_ROLE_RESPONDER)
 		return mpa_start_responder(us->conn, us->last, us->last_len,
-					   us->params.timeout_ms);
+					   timeout_ms);
 	params_for(us, &p);
 	return mpa_start_initiator(us->conn, &p, us->pd, us->pd_len,
-				   us->params.timeout_ms);
+				   timeout_ms);
 }
 
 static int check_start(const struct mpa_usock *us, int role)
@@ -545,8 +665,11 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 
 	lock_sock(sk);
 	ret = check_start(us, role);
-	if (ret || us->listener) {
-		us->child_start |= !ret;
+	if (ret)
+		goto out;
+	if (us->listener) {
+		us->child_start = true;
+		ret = mpa_usock_listen(us);
 		goto out;
 	}
 	us->role = role;

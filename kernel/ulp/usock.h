@@ -49,13 +49,18 @@ struct mpa_pend {
  * struct mpa_usock - MPA on the socket of an application
  * @conn: its stream
  * @base: the operations that the socket had; constant
+ * @node: listener: where settings for accepted sockets hang; in the registry
+ *	while it listens and accepted sockets start by themselves
+ * @cfg: settings that were in force when it was attached; constant after that
  * @params: what this side asks
  * @role: enum mpa_sock_role
  * @on: started and not rejected: calls are ours
  * @listener: attached while listening; @conn is idle, and what becomes of the
  *	socket after shutdown() stays plain TCP
  * @child_start: listener: accepted sockets start as Responder
+ * @params_set: @params are the application's, else they come from @cfg
  * @packing: small ULPDUs wait for acknowledgements
+ * @packing_set: likewise
  * @operational: full operation was reached
  * @replied: Initiator: the exchange is over
  * @rejected: by the peer's Reply or ours: plain TCP again
@@ -79,12 +84,16 @@ struct mpa_pend {
 struct mpa_usock {
 	struct mpa_conn *conn;
 	const struct proto_ops *base;
+	struct mpa_node node;
+	struct mpa_config cfg;
 	struct mpa_sock_params params;
 	u8 role;
 	bool on;
 	bool listener;
 	bool child_start;
+	bool params_set;
 	bool packing;
+	bool packing_set;
 	bool operational;
 	bool replied;
 	bool rejected;
@@ -136,8 +145,8 @@ static inline bool mpa_usock_failed(const struct mpa_usock *us)
 #define MPA_PLAIN_AGAIN		(-ENOTSUPP)
 
 /* usock.c */
-extern struct tcp_ulp_ops mpa_ulp_ops;
 int mpa_usock_init(struct sock *sk);
+int mpa_usock_listen(struct mpa_usock *us);
 int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock);
 void mpa_usock_release(struct sock *sk);
 void mpa_usock_reap(struct mpa_conn *conn);

@@ -79,26 +79,44 @@ static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
 }
 
+/* A listener comes or goes. */
+static int relist(struct mpa_usock *us)
+{
+	int ret;
+
+	if (!us || !us->listener)
+		return 0;
+	lock_sock(us->conn->sk);
+	ret = mpa_usock_listen(us);
+	release_sock(us->conn->sk);
+	return ret;
+}
+
 /* What was a stream once is not to have children. */
 static int usock_listen(struct socket *sock, int backlog)
 {
-	const struct mpa_usock *us = mpa_usock_of(sock->sk);
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int ret;
 
 	if (us && !us->listener)
 		return -EINVAL;
-	return mpa_usock_base_ops(sock)->listen(sock, backlog);
+	ret = mpa_usock_base_ops(sock)->listen(sock, backlog);
+	return ret ?: relist(us);
 }
 
 /* What was kept back goes before the FIN. */
 static int usock_shutdown(struct socket *sock, int how)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int ret;
 
 	lock_sock(sock->sk);
 	if (us && (how == SHUT_WR || how == SHUT_RDWR))
 		mpa_pend_last(us);
 	release_sock(sock->sk);
-	return mpa_usock_base_ops(sock)->shutdown(sock, how);
+	ret = mpa_usock_base_ops(sock)->shutdown(sock, how);
+	relist(us);
+	return ret;
 }
 
 /* Octets of the stream mean nothing to who receives ULPDUs. */

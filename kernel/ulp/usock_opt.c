@@ -43,7 +43,7 @@ static bool valid_revs(const struct mpa_sock_params *p)
 	return p->rev <= MPA_REV_2 && p->rev_min <= p->rev;
 }
 
-static int check_params(const struct sock *sk, const struct mpa_sock_params *p)
+static int check_params(const struct mpa_sock_params *p)
 {
 	if (p->flags & ~PARAM_FLAGS || p->rtr & ~RTR_ALL)
 		return -EINVAL;
@@ -51,11 +51,31 @@ static int check_params(const struct sock *sk, const struct mpa_sock_params *p)
 		return -EINVAL;
 	if (max3(p->ird, p->ord, p->ird_max) >= MPA_ENH_DEPTH_NONE)
 		return -EINVAL;
-	if (p->timeout_ms > INT_MAX)
-		return -EINVAL;
-	if (p->flags & MPA_F_NO_CRC &&
-	    !ns_capable(sock_net(sk)->user_ns, CAP_NET_ADMIN))
+	return p->timeout_ms > INT_MAX ? -EINVAL : 0;
+}
+
+/*
+ * RFC 5044 section 4.4: by an administrator's request only, be it the caller's
+ * own, or in force here already, or a setting that the application had replaced.
+ */
+static bool may_drop_crc(const struct mpa_usock *us)
+{
+	const struct net *net = sock_net(us->conn->sk);
+
+	return us->params.flags & MPA_F_NO_CRC ||
+	       us->cfg.v[MPA_A_CONFIG_CRC] != MPA_CONFIG_CRC_REQUIRED ||
+	       ns_capable(net->user_ns, CAP_NET_ADMIN);
+}
+
+static int take_params(struct mpa_usock *us, const struct mpa_sock_params *p)
+{
+	mpa_assert_locked(us->conn);
+	if (us->on)
+		return -EBUSY;
+	if (p->flags & MPA_F_NO_CRC && !may_drop_crc(us))
 		return -EPERM;
+	us->params = *p;
+	us->params_set = true;
 	return 0;
 }
 
@@ -67,14 +87,11 @@ static int set_params(struct mpa_usock *us, sockptr_t val, unsigned int len)
 
 	ret = take_struct(&p, sizeof(p), val, len);
 	if (!ret)
-		ret = check_params(sk, &p);
+		ret = check_params(&p);
 	if (ret)
 		return ret;
 	lock_sock(sk);
-	if (us->on)
-		ret = -EBUSY;
-	else
-		us->params = p;
+	ret = take_params(us, &p);
 	release_sock(sk);
 	return ret;
 }
@@ -169,6 +186,7 @@ static int set_packing(struct mpa_usock *us, sockptr_t val, unsigned int len)
 		return ret;
 	lock_sock(sk);
 	us->packing = on;
+	us->packing_set = true;
 	if (!on && us->operational)
 		mpa_pend_flush(us);
 	release_sock(sk);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * KUnit suite of what RFC 5044 asks of a stream and its TCP together: options
- * of the socket, room in segments, sequence numbers that wrap. Needs mpa.ko
- * loaded and nothing else.
+ * of the socket, room in segments, sequence numbers that wrap; and of nodes, on
+ * which settings for streams hang. Needs mpa.ko loaded and nothing else.
  */
+#include <linux/interrupt.h>
 #include <linux/module.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -102,6 +103,44 @@ static void segment__room(struct kunit *test)
 	exchange(fx, 300, packed_length);
 }
 
+/* Sends one batch of all that fits; returns how many FPDUs that were. */
+static u32 send_full_batch(struct end *e)
+{
+	struct sock *sk = e->sock->sk;
+	u32 n = 0, at = 0, room;
+	int ret;
+
+	lock_sock(sk);
+	ret = mpa_tx_begin(e->conn);
+	while (!ret && (room = mpa_tx_room(e->conn))) {
+		ret = add_one(e, at, room);
+		at += room;
+		n++;
+	}
+	if (!ret)
+		ret = mpa_tx_send(e->conn);
+	release_sock(sk);
+	return ret ? 0 : n;
+}
+
+/*
+ * Section 4.5 may adjust MULPDU: the sixth of these segments has one Marker less
+ * than the five before and is filled all the same, or no batch would go on.
+ */
+static void segment__fewer_markers(struct kunit *test)
+{
+	struct link_options lo = { .mss = 1448 };
+	struct fixture *fx = test->priv;
+	struct end *from = &fx->end[0], *to = &fx->end[1];
+
+	fx_direct(fx, &lo);
+	establish(fx, true);
+	KUNIT_EXPECT_GE(test, send_full_batch(from), 9u);
+	fx_wait(fx, to->rx_ulpdus == from->tx_ulpdus || end_events(to));
+	KUNIT_EXPECT_EQ(test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(test, 0, end_events(to));
+}
+
 struct wrap_case {
 	u32 before;
 	bool markers;
@@ -179,10 +218,244 @@ static void sequence__wraps(struct kunit *test)
 				0x80000000);
 }
 
+/* One FPDU to a call into TCP, or many, as the settings say. */
+static void segment__policy(struct kunit *test)
+{
+	const struct link_options lo = { .mss = 1448 };
+	struct fixture *fx = test->priv;
+	struct mpa_conn_stats st[NR_ENDS];
+	struct mpa_config cfg = {};
+	unsigned int i;
+
+	fx_direct(fx, &lo);
+	cfg.v[MPA_A_CONFIG_SEGMENTS] = MPA_SEGMENTS_SINGLE;
+	lock_sock(fx->end[0].sock->sk);
+	mpa_set_config(fx->end[0].conn, &cfg);
+	release_sock(fx->end[0].sock->sk);
+	establish(fx, false);
+	exchange(fx, 300, longest_length);
+	for (i = 0; i < NR_ENDS; i++)
+		mpa_conn_stats(fx->end[i].conn, &st[i]);
+	KUNIT_EXPECT_EQ(test, st[0].tx_fpdus, 300);
+	KUNIT_EXPECT_EQ(test, st[0].tx_batches, 300);
+	KUNIT_EXPECT_EQ(test, st[1].tx_fpdus, 300);
+	KUNIT_EXPECT_LT(test, st[1].tx_batches, 300);
+}
+
+/* What is said of a stream in each of its states is taken, and harmless. */
+static void view__said_of_stream(struct kunit *test)
+{
+	const struct mpa_label label = { .dev_index = 7, .qpn = 8 };
+	struct fixture *fx = test->priv;
+	struct sock *sk;
+	unsigned int i;
+
+	fx_direct(fx, &plain);
+	sk = fx->end[0].sock->sk;
+	for (i = 0; i < 3; i++) {
+		lock_sock(sk);
+		mpa_set_label(fx->end[0].conn, &label);
+		mpa_set_terminate(fx->end[0].conn, i & 1, 0x0102);
+		release_sock(sk);
+		if (i == 0)
+			establish(fx, true);
+		if (i == 1) {
+			fx_detach(&fx->end[1]);
+			fx_reset(&fx->end[1].sock);
+		}
+	}
+}
+
+/* ---- Nodes ---- */
+
+enum {
+	/* No device of the RDMA core's is numbered so. */
+	NODE_INDEX	= 0x7ffffff0,
+};
+
+static void node_view(const struct mpa_node *node, struct mpa_node_view *v)
+{
+}
+
+static const struct mpa_node_ops node_ops = {
+	.view	= node_view,
+};
+
+static const struct mpa_limits node_limits = {
+	.ird_max	= 128,
+	.ord_max	= 64,
+	.rtr		= MPA_RTR_WRITE | MPA_RTR_READ,
+};
+
+static void set_own(struct mpa_node *node, unsigned int attr, u32 value)
+{
+	node->own.set |= BIT(attr);
+	node->own.v[attr] = value;
+}
+
+static void a_device(struct mpa_node *dev, u32 index)
+{
+	*dev = (struct mpa_node){
+		.kind	= MPA_NODE_DEVICE,
+		.id	= index,
+		.limits	= &node_limits,
+		.ops	= &node_ops,
+	};
+}
+
+static void a_listener(struct mpa_node *l, struct mpa_node *parent)
+{
+	*l = (struct mpa_node){
+		.kind	= MPA_NODE_LISTENER,
+		.parent	= parent,
+		.ops	= &node_ops,
+	};
+}
+
+static u32 in_force(const struct mpa_node *node, unsigned int attr)
+{
+	struct mpa_config cfg;
+
+	mpa_node_config(node, &cfg);
+	return cfg.v[attr];
+}
+
+/* Listener over device over what is built in, and no more than the device can. */
+static void node__inherits(struct kunit *test)
+{
+	struct mpa_node dev, l, of_socket;
+
+	a_device(&dev, NODE_INDEX);
+	a_listener(&l, &dev);
+	a_listener(&of_socket, NULL);
+	set_own(&dev, MPA_A_CONFIG_MARKERS, 1);
+	set_own(&dev, MPA_A_CONFIG_ORD, 60);
+	set_own(&l, MPA_A_CONFIG_ORD, 50);
+	set_own(&l, MPA_A_CONFIG_CRC, MPA_CONFIG_CRC_PREFERRED_OFF);
+
+	KUNIT_EXPECT_EQ(test, in_force(&of_socket, MPA_A_CONFIG_IRD), 16382);
+	KUNIT_EXPECT_EQ(test, in_force(&dev, MPA_A_CONFIG_IRD), 128);
+	KUNIT_EXPECT_EQ(test, in_force(&dev, MPA_A_CONFIG_ORD), 60);
+	KUNIT_EXPECT_EQ(test, in_force(&dev, MPA_A_CONFIG_CRC), 1);
+	KUNIT_EXPECT_EQ(test, in_force(&dev, MPA_A_CONFIG_RTR), 6);
+	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_MARKERS), 1);
+	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_ORD), 50);
+	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_IRD), 128);
+	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_CRC), 0);
+}
+
+/* Each settings of a revision leads to parameters of it. */
+static void node__params(struct kunit *test)
+{
+	static const u8 highest[] = {
+		[MPA_REVISION_0] = 0, [MPA_REVISION_1] = 1,
+		[MPA_REVISION_2] = 2, [MPA_REVISION_AUTO] = 2,
+	};
+	struct mpa_config cfg;
+	struct mpa_params p;
+	struct mpa_node dev;
+	unsigned int i;
+
+	a_device(&dev, NODE_INDEX);
+	for (i = 0; i < ARRAY_SIZE(highest); i++) {
+		set_own(&dev, MPA_A_CONFIG_REVISION, i);
+		mpa_node_config(&dev, &cfg);
+		mpa_config_params(&cfg, &p);
+		KUNIT_EXPECT_EQ(test, p.rev, highest[i]);
+		KUNIT_EXPECT_EQ(test, p.p2p, highest[i] == 2);
+		KUNIT_EXPECT_EQ(test, p.ird, 128);
+		KUNIT_EXPECT_TRUE(test, p.crc);
+	}
+}
+
+/* What is there is there once, under its own number; gone is gone. */
+static void node__comes_and_goes(struct kunit *test)
+{
+	struct mpa_node dev, twin, l[3];
+	unsigned int i;
+
+	a_device(&dev, NODE_INDEX);
+	a_device(&twin, NODE_INDEX);
+	mpa_node_remove(&dev);
+	KUNIT_ASSERT_EQ(test, 0, mpa_node_add(&dev, &init_net));
+	KUNIT_EXPECT_EQ(test, -EBUSY, mpa_node_add(&twin, &init_net));
+	KUNIT_EXPECT_PTR_EQ(test, twin.net, NULL);
+	for (i = 0; i < ARRAY_SIZE(l); i++) {
+		a_listener(&l[i], i ? &dev : NULL);
+		KUNIT_EXPECT_EQ(test, 0, mpa_node_add(&l[i], &init_net));
+		KUNIT_EXPECT_NE(test, l[i].id, 0);
+		if (i)
+			KUNIT_EXPECT_NE(test, l[i].id, l[i - 1].id);
+		mpa_node_half_open(&l[i]);
+	}
+	mpa_node_changed(&dev);
+	for (i = 0; i < ARRAY_SIZE(l); i++)
+		mpa_node_remove(&l[i]);
+	mpa_node_remove(&dev);
+	mpa_node_remove(&dev);
+	mpa_node_changed(&dev);
+	mpa_node_half_open(&l[0]);
+	KUNIT_EXPECT_EQ(test, 0, mpa_node_add(&twin, &init_net));
+	mpa_node_remove(&twin);
+}
+
+/**
+ * struct softly - a listener that comes and goes in softirq
+ * @tasklet: where
+ * @node: the listener
+ * @ret: what adding it has come to
+ * @own: a setting in force there
+ */
+struct softly {
+	struct tasklet_struct tasklet;
+	struct mpa_node node;
+	int ret;
+	u32 own;
+};
+
+static void softly_run(struct tasklet_struct *t)
+{
+	struct softly *s = container_of(t, struct softly, tasklet);
+
+	s->ret = mpa_node_add(&s->node, &init_net);
+	mpa_node_half_open(&s->node);
+	s->own = in_force(&s->node, MPA_A_CONFIG_HALF_OPEN_MAX);
+	mpa_node_remove(&s->node);
+}
+
+static void node__in_softirq(struct kunit *test)
+{
+	struct softly *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	struct mpa_node in_process;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	a_listener(&s->node, NULL);
+	set_own(&s->node, MPA_A_CONFIG_HALF_OPEN_MAX, 3);
+	tasklet_setup(&s->tasklet, softly_run);
+	for (i = 0; i < 100; i++) {
+		s->ret = -EAGAIN;
+		tasklet_schedule(&s->tasklet);
+		a_listener(&in_process, NULL);
+		KUNIT_EXPECT_EQ(test, 0, mpa_node_add(&in_process, &init_net));
+		mpa_node_remove(&in_process);
+		tasklet_kill(&s->tasklet);
+		KUNIT_ASSERT_EQ(test, 0, s->ret);
+		KUNIT_EXPECT_EQ(test, 3, s->own);
+	}
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(attach__socket_options),
 	KUNIT_CASE_PARAM(segment__room, room_gen_params),
+	KUNIT_CASE(segment__fewer_markers),
 	KUNIT_CASE_PARAM(sequence__wraps, wrap_gen_params),
+	KUNIT_CASE(segment__policy),
+	KUNIT_CASE(view__said_of_stream),
+	KUNIT_CASE(node__inherits),
+	KUNIT_CASE(node__params),
+	KUNIT_CASE(node__comes_and_goes),
+	KUNIT_CASE(node__in_softirq),
 	{}
 };
 

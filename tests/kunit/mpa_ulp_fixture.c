@@ -313,12 +313,13 @@ void fx_release(struct socket **sock)
 }
 
 /**
- * fx_reset - close a socket with a reset
+ * fx_reset - close a socket with a reset, if there is one
  * @sock: the socket; set to NULL
  */
 void fx_reset(struct socket **sock)
 {
-	sock_no_linger((*sock)->sk);
+	if (*sock)
+		sock_no_linger((*sock)->sk);
 	fx_release(sock);
 }
 
@@ -373,10 +374,15 @@ void fx_exit(struct kunit *test)
 
 	if (!fx)
 		return;
-	for (i = 0; i < NR_ENDS; i++) {
+	for (i = 0; i < NR_ENDS; i++)
 		fx_detach(&fx->end[i]);
-		fx_release(&fx->end[i].sock);
-		fx_release(&fx->relay.raw[i]);
+	/*
+	 * With a reset, which leaves TCP nothing to wait for: until then its
+	 * sockets, attached ones, would keep the module.
+	 */
+	for (i = 0; i < NR_ENDS; i++) {
+		fx_reset(&fx->end[i].sock);
+		fx_reset(&fx->relay.raw[i]);
 		KUNIT_EXPECT_EQ_MSG(test, fx->end[i].bad, 0, "end %u", i);
 		vfree(fx->end[i].out);
 	}

@@ -1928,6 +1928,43 @@ static int sender(void *arg)
 	return 0;
 }
 
+/* What came while a sender had the lock is called up when it says so. */
+static void send__catches_up(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	unsigned long late = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	struct task_struct *task;
+	struct sock *sk;
+
+	fx_direct(fx, &plain);
+	start_both(fx, &p, &p);
+	sk = a->sock->sk;
+	/* A Responder may not begin. */
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, b->rx_ulpdus == 1);
+
+	lock_sock(sk);
+	task = kthread_run(sender, b, "mpa-sender");
+	if (IS_ERR(task)) {
+		release_sock(sk);
+		KUNIT_FAIL(test, "no thread");
+		return;
+	}
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, a->rx_ulpdus);
+	/* What came first may be a mere acknowledgement. */
+	while (!a->rx_ulpdus && time_before(jiffies, late)) {
+		usleep_range(200, 400);
+		mpa_tx_catch_up(a->conn);
+	}
+	KUNIT_EXPECT_LT(test, 0, a->rx_ulpdus);
+	release_sock(sk);
+	kthread_stop(task);
+	fx_wait(fx, a->rx_ulpdus == READ_ONCE(b->tx_ulpdus));
+}
+
 static void detach__under_traffic(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_2, true, true);
@@ -2030,6 +2067,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(receive__longest_of_ours),
 	KUNIT_CASE(send__to_sleeper),
 	KUNIT_CASE(send__after_end),
+	KUNIT_CASE(send__catches_up),
 	KUNIT_CASE(detach__under_traffic),
 	KUNIT_CASE(detach__in_startup),
 	{}

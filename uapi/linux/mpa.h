@@ -24,7 +24,8 @@
 
 /**
  * enum mpa_sock_option - options of level SOL_MPA
- * @MPA_SO_PARAMS: get, set: struct mpa_sock_params; set before the start
+ * @MPA_SO_PARAMS: get, set: struct mpa_sock_params; set before the start. Until
+ *	it is set, what the administrator's settings say (linux/mpa_netlink.h)
  * @MPA_SO_PRIVATE_DATA: get, set: octets that the next Request, or a Reply sent
  *	by %MPA_F_AUTO_ACCEPT, carries; 0 .. 512, less 4 with revision 2
  * @MPA_SO_LAST_MESSAGE: get, set: Responder: the last octets of streaming mode,
@@ -40,7 +41,8 @@
  * @MPA_SO_INFO: get: struct mpa_sock_info
  * @MPA_SO_MULPDU: get: u32, longest ULPDU that can be sent now, octets
  * @MPA_SO_PACKING: get, set: int; nonzero: small ULPDUs wait while earlier ones
- *	are not acknowledged, to leave in one segment with their successors
+ *	are not acknowledged, to leave in one segment with their successors.
+ *	Until it is set, what the administrator's settings say
  * @MPA_SO_STATS: get: struct mpa_sock_stats
  */
 enum mpa_sock_option {
@@ -66,9 +68,10 @@ enum mpa_sock_role {
 /**
  * enum mpa_sock_flag - bits of mpa_sock_params.flags and mpa_sock_info.flags
  * @MPA_F_MARKERS: params: ask the peer for Markers; info: it inserts them
- * @MPA_F_NO_CRC: params: prefer no CRCs, which takes CAP_NET_ADMIN (RFC 5044
- *	section 4.4: by an administrator's request, at both ends); info: none
- *	are in use
+ * @MPA_F_NO_CRC: params: prefer no CRCs, which takes CAP_NET_ADMIN unless the
+ *	administrator's settings say so, or the socket's parameters do already
+ *	(RFC 5044 section 4.4: by an administrator's request, at both ends);
+ *	info: none are in use
  * @MPA_F_PEER_TO_PEER: params: Initiator: ask for peer-to-peer mode (RFC 6581;
  *	revision 2, the application sends the RTR itself); info: it is in use
  * @MPA_F_AUTO_ACCEPT: params: Responder: every Request is accepted at once
@@ -100,10 +103,17 @@ enum mpa_sock_flag {
  * @ird: revision 2: Read Requests taken at once; 0 .. 16382
  * @ord: revision 2: Read Requests sent at once; likewise
  * @ird_max: revision 2: to which @ird may be raised in negotiation
- * @timeout_ms: how long the peer may take for its frame; 0: 5000
+ * @timeout_ms: how long the peer may take for its frame; 0: as the settings
+ *	say, 5000 unless they do
  * @rev_min: lowest revision to speak, at most @rev; 0 is as good as 1, but with
  *	%MPA_F_PERMISSIVE
  * @pad: zero
+ *
+ * A socket begins with what the administrator's settings for its network
+ * namespace say when the protocol is attached; one that is accepted, with what
+ * they say for its listener by then, unless %MPA_SO_PARAMS was set there, which
+ * it takes over. Setting %MPA_SO_PARAMS replaces all of that. In any case
+ * settings bound the Read depths and say how FPDUs are laid into segments.
  */
 struct mpa_sock_params {
 	__u32 flags;

@@ -3,8 +3,9 @@
  * What mpa_rnic.ko and its verbs provider share: responses of the verbs
  * commands, and the rings that both map.
  *
- * A ring is one mmap()able object: a struct mpa_ring_hdr, then, from octet
- * MPA_RING_HDR_LEN on, a power-of-two number of entries. Indices run freely
+ * A ring is a struct mpa_ring_hdr, then, from octet MPA_RING_HDR_LEN on, a
+ * power-of-two number of entries. A completion queue's is one mmap()able object;
+ * the two rings of a queue pair share one. Indices run freely
  * and are reduced modulo the number of entries on use. Whoever owns an index
  * publishes entries with a store-release of it; the other side reads it with
  * a load-acquire. The kernel trusts nothing it reads here: it copies an entry
@@ -20,15 +21,17 @@
 
 #include <linux/types.h>
 
-#define MPA_ABI_VERSION		1
+#define MPA_ABI_VERSION		2
 
-/* sysfs attribute of the ib_device by which a provider knows it; "1\n". */
+/* sysfs attribute of the ib_device by which a provider knows it; "2\n". */
 #define MPA_ABI_SYSFS_ATTR	"mpa_abi_version"
 
 enum {
 	MPA_MAX_SGE		= 16,
 	MPA_MAX_INLINE		= 512,
 	MPA_RING_HDR_LEN	= 128,
+	/* Of a ring within what is mapped. */
+	MPA_RING_ALIGN		= 64,
 };
 
 /**
@@ -207,14 +210,14 @@ struct mpa_create_cq_resp {
 
 /**
  * struct mpa_create_qp_resp - response of CREATE_QP
- * @sq_key: mmap() offset of the send ring
- * @rq_key: mmap() offset of the receive ring
+ * @key: mmap() offset of both rings; the send ring comes first
+ * @len: octets to map
+ * @rq_offset: octets from there to the receive ring, a multiple of
+ *	%MPA_RING_ALIGN
  * @num_sqe: send entries, a power of two
  * @num_rqe: receive entries, a power of two
  * @sqe_stride: octets to a send entry
  * @rqe_stride: octets to a receive entry
- * @sq_len: octets of the send ring to map
- * @rq_len: octets of the receive ring to map
  * @max_inline: octets of inline data an entry takes
  * @qp_num: number of the queue pair
  *
@@ -223,14 +226,13 @@ struct mpa_create_cq_resp {
  * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed.
  */
 struct mpa_create_qp_resp {
-	__aligned_u64 sq_key;
-	__aligned_u64 rq_key;
+	__aligned_u64 key;
+	__u32 len;
+	__u32 rq_offset;
 	__u32 num_sqe;
 	__u32 num_rqe;
 	__u32 sqe_stride;
 	__u32 rqe_stride;
-	__u32 sq_len;
-	__u32 rq_len;
 	__u32 max_inline;
 	__u32 qp_num;
 };

@@ -17,6 +17,21 @@ struct mpa_uverbs_create_cq_resp {
 static_assert(offsetof(struct mpa_uverbs_create_cq_resp, drv) ==
 	      sizeof(struct ib_uverbs_ex_create_cq_resp), "create_cq response");
 
+static int map_queue(struct mpa_cq *cq, int fd,
+		     const struct mpa_create_cq_resp *drv)
+{
+	int ret = mpa_ring_plan(&cq->ring, drv->num_cqe, sizeof(struct mpa_cqe),
+				sizeof(struct mpa_cqe), drv->ring_len);
+
+	if (!ret && !cq->ring.entries)
+		ret = EPROTO;
+	if (!ret)
+		ret = mpa_area_map(&cq->area, fd, drv->cq_key, drv->ring_len);
+	if (!ret)
+		mpa_ring_place(&cq->ring, &cq->area, 0);
+	return ret;
+}
+
 static int cq_command(struct ibv_context *ibctx,
 		      const struct ibv_cq_init_attr_ex *attr, struct mpa_cq *cq)
 {
@@ -29,11 +44,7 @@ static int cq_command(struct ibv_context *ibctx,
 	if (ret)
 		return ret;
 
-	ret = mpa_ring_map(&cq->ring, ibctx->cmd_fd, resp.drv.cq_key,
-			   resp.drv.num_cqe, sizeof(struct mpa_cqe),
-			   sizeof(struct mpa_cqe), resp.drv.ring_len);
-	if (!ret && !cq->ring.entries)
-		ret = EPROTO;
+	ret = map_queue(cq, ibctx->cmd_fd, &resp.drv);
 	if (ret) {
 		mpa_err(to_mpa_context(ibctx),
 			"cannot map a completion queue: error %d", ret);
@@ -138,7 +149,7 @@ int mpa_destroy_cq(struct ibv_cq *ibcq)
 
 	if (ret)
 		return ret;
-	mpa_ring_unmap(&cq->ring);
+	mpa_area_unmap(&cq->area);
 	pthread_mutex_destroy(&cq->lock);
 	free(cq);
 	return 0;

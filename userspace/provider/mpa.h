@@ -45,6 +45,7 @@ struct mpa_context {
  * @lock: protects all below
  * @unlocked: the program promised to use it from one thread only
  * @cons: index of the next entry to be read
+ * @area: memory of @ring
  * @ring: the entries
  * @cur: entry that the program looks at between start_poll and end_poll
  */
@@ -53,6 +54,7 @@ struct mpa_cq {
 	pthread_mutex_t lock;
 	bool unlocked;
 	uint32_t cons;
+	struct mpa_area area;
 	struct mpa_ring ring;
 	struct mpa_cqe cur;
 };
@@ -86,6 +88,7 @@ struct mpa_doorbell {
 /**
  * struct mpa_qp - a queue pair
  * @base: libibverbs' part
+ * @rings: memory of the rings of both queues
  * @sq: send queue
  * @rq: receive queue
  * @max_inline: octets of inline data a send entry takes
@@ -95,6 +98,7 @@ struct mpa_doorbell {
  */
 struct mpa_qp {
 	struct verbs_qp base;
+	struct mpa_area rings;
 	struct mpa_wq sq;
 	struct mpa_wq rq;
 	uint32_t max_inline;
@@ -133,9 +137,12 @@ static inline struct mpa_qp *to_mpa_qp_ex(struct ibv_qp_ex *qp)
 		    ##__VA_ARGS__)
 
 /* ring.c */
-int mpa_ring_map(struct mpa_ring *ring, int fd, uint64_t key, uint32_t entries,
-		 uint32_t stride, uint32_t least_stride, uint32_t len);
-void mpa_ring_unmap(struct mpa_ring *ring);
+int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len);
+void mpa_area_unmap(struct mpa_area *area);
+int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,
+		  uint32_t least_stride, uint32_t len);
+void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
+		    uint32_t offset);
 
 /* cq.c */
 struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,

@@ -24,13 +24,28 @@ static void wq_init(struct mpa_wq *wq)
 
 static void wq_uninit(struct mpa_wq *wq)
 {
-	mpa_ring_unmap(&wq->ring);
 	pthread_mutex_destroy(&wq->lock);
 }
 
 static uint32_t least_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
+}
+
+/* The send ring ends where the receive ring begins. */
+static int plan_rings(struct mpa_qp *qp, const struct mpa_create_qp_resp *drv)
+{
+	int ret;
+
+	if (drv->rq_offset > drv->len || drv->rq_offset % MPA_RING_ALIGN)
+		return EPROTO;
+	ret = mpa_ring_plan(&qp->sq.ring, drv->num_sqe, drv->sqe_stride,
+			    sizeof(struct mpa_sqe), drv->rq_offset);
+	if (ret)
+		return ret;
+	return mpa_ring_plan(&qp->rq.ring, drv->num_rqe, drv->rqe_stride,
+			     sizeof(struct mpa_rqe),
+			     drv->len - drv->rq_offset);
 }
 
 static int map_queues(struct mpa_qp *qp, int fd,
@@ -40,16 +55,14 @@ static int map_queues(struct mpa_qp *qp, int fd,
 	uint32_t sq_room, rq_room;
 	int ret;
 
-	ret = mpa_ring_map(&qp->sq.ring, fd, drv->sq_key, drv->num_sqe,
-			   drv->sqe_stride, sizeof(struct mpa_sqe),
-			   drv->sq_len);
+	ret = plan_rings(qp, drv);
 	if (ret)
 		return ret;
-	ret = mpa_ring_map(&qp->rq.ring, fd, drv->rq_key, drv->num_rqe,
-			   drv->rqe_stride, sizeof(struct mpa_rqe),
-			   drv->rq_len);
+	ret = mpa_area_map(&qp->rings, fd, drv->key, drv->len);
 	if (ret)
 		return ret;
+	mpa_ring_place(&qp->sq.ring, &qp->rings, 0);
+	mpa_ring_place(&qp->rq.ring, &qp->rings, drv->rq_offset);
 
 	/* What is promised must also fit into an entry. */
 	sq_room = qp->sq.ring.entries ?
@@ -93,6 +106,7 @@ static void qp_free(struct mpa_qp *qp)
 {
 	wq_uninit(&qp->rq);
 	wq_uninit(&qp->sq);
+	mpa_area_unmap(&qp->rings);
 	free(qp);
 }
 

@@ -8,47 +8,74 @@
 #include "mpa.h"
 
 /**
- * mpa_ring_map() - map a ring
- * @ring: filled in
+ * mpa_area_map() - map the memory of rings
+ * @area: filled in
  * @fd: command file of the open device
  * @key: mmap() offset
- * @entries: number of entries; 0 maps nothing and makes a ring without room
- * @stride: octets to an entry
- * @least_stride: octets that an entry must have
  * @len: octets to map
  *
- * Return: 0, or a positive errno. The ring can be unmapped in either case.
+ * Return: 0, or a positive errno. The area can be unmapped in either case.
  */
-int mpa_ring_map(struct mpa_ring *ring, int fd, uint64_t key, uint32_t entries,
-		 uint32_t stride, uint32_t least_stride, uint32_t len)
+int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len)
 {
 	void *base;
 
+	*area = (struct mpa_area){ 0 };
+	base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		    (off_t)key);
+	if (base == MAP_FAILED)
+		return errno;
+	area->base = base;
+	area->len = len;
+	return 0;
+}
+
+/**
+ * mpa_area_unmap() - undo mpa_area_map()
+ * @area: mapped, or all zeros
+ */
+void mpa_area_unmap(struct mpa_area *area)
+{
+	if (area->base)
+		munmap(area->base, area->len);
+	*area = (struct mpa_area){ 0 };
+}
+
+/**
+ * mpa_ring_plan() - learn the geometry of a ring, and judge it
+ * @ring: filled in, but for where it is
+ * @entries: number of entries; 0 makes a ring without room
+ * @stride: octets to an entry
+ * @least_stride: octets that an entry must have
+ * @len: octets there are for the whole ring
+ *
+ * Return: 0 or EPROTO.
+ */
+int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,
+		  uint32_t least_stride, uint32_t len)
+{
 	*ring = (struct mpa_ring){ .stride = stride };
 	if (!entries)
 		return 0;
 	if (!mpa_ring_fits(entries, stride, least_stride, len))
 		return EPROTO;
-
-	base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		    (off_t)key);
-	if (base == MAP_FAILED)
-		return errno;
-
-	ring->hdr = base;
-	ring->slots = (uint8_t *)base + MPA_RING_HDR_LEN;
 	ring->entries = entries;
-	ring->len = len;
 	return 0;
 }
 
 /**
- * mpa_ring_unmap() - undo mpa_ring_map()
- * @ring: mapped, or all zeros
+ * mpa_ring_place() - say where a ring is
+ * @ring: as planned
+ * @area: mapped
+ * @offset: octets from its beginning
  */
-void mpa_ring_unmap(struct mpa_ring *ring)
+void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
+		    uint32_t offset)
 {
-	if (ring->hdr)
-		munmap(ring->hdr, ring->len);
-	*ring = (struct mpa_ring){ 0 };
+	uint8_t *base = (uint8_t *)area->base + offset;
+
+	if (!ring->entries)
+		return;
+	ring->hdr = (struct mpa_ring_hdr *)base;
+	ring->slots = base + MPA_RING_HDR_LEN;
 }

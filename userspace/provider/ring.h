@@ -17,19 +17,27 @@
 #include <rdma/mpa-abi.h>
 
 /**
- * struct mpa_ring - a mapped ring
+ * struct mpa_area - mapped memory of rings
+ * @base: the first octet; NULL: nothing is mapped
+ * @len: octets mapped
+ */
+struct mpa_area {
+	void *base;
+	size_t len;
+};
+
+/**
+ * struct mpa_ring - a ring in an area
  * @hdr: the shared indices; NULL for a ring of no entries
  * @slots: the first entry
  * @entries: a power of two, or 0
  * @stride: octets from one entry to the next
- * @len: octets mapped at @hdr
  */
 struct mpa_ring {
 	struct mpa_ring_hdr *hdr;
 	uint8_t *slots;
 	uint32_t entries;
 	uint32_t stride;
-	size_t len;
 };
 
 /**
@@ -37,7 +45,7 @@ struct mpa_ring {
  * @entries: number of entries
  * @stride: octets to an entry
  * @least_stride: octets that an entry must have
- * @len: octets of the whole ring
+ * @len: octets there are for the whole ring
  */
 static inline bool mpa_ring_fits(uint32_t entries, uint32_t stride,
 				 uint32_t least_stride, uint32_t len)

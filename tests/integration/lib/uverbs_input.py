@@ -114,7 +114,7 @@ def contexts(device, results):
                      "EINVAL")
     value, error = attempt(device.context)
     results.same("context", error, None)
-    results.same("ABI version", value[2:], (1, 0))
+    results.same("ABI version", value[2:], (2, 0))
 
 
 def missing(device, results):

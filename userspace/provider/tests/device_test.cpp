@@ -14,8 +14,8 @@ TEST(driver, is_registered_when_loaded)
 	const auto &driver = Kernel::driver();
 
 	EXPECT_STREQ(driver.name, "mpa");
-	EXPECT_EQ(driver.match_min_abi_version, 1u);
-	EXPECT_EQ(driver.match_max_abi_version, 1u);
+	EXPECT_EQ(driver.match_min_abi_version, 2u);
+	EXPECT_EQ(driver.match_max_abi_version, 2u);
 	ASSERT_NE(driver.match_table, nullptr);
 	EXPECT_EQ(driver.match_table[0].kind, VERBS_MATCH_SENTINEL);
 }
@@ -38,12 +38,12 @@ TEST_P(Match, reads_the_attribute)
 
 INSTANTIATE_TEST_SUITE_P(
 	table, Match,
-	testing::Values(MatchRow{ "1\n", true }, MatchRow{ "1", true },
+	testing::Values(MatchRow{ "2\n", true }, MatchRow{ "2", true },
 			MatchRow{ std::nullopt, false }, MatchRow{ "", false },
-			MatchRow{ "\n", false }, MatchRow{ "2\n", false },
-			MatchRow{ "10\n", false }, MatchRow{ "1x\n", false },
+			MatchRow{ "\n", false }, MatchRow{ "1\n", false },
+			MatchRow{ "20\n", false }, MatchRow{ "2x\n", false },
 			MatchRow{ "x\n", false }, MatchRow{ "0\n", false },
-			MatchRow{ "1111111111111111\n", false }));
+			MatchRow{ "2222222222222222\n", false }));
 
 TEST(alloc_device, reports_no_memory)
 {
@@ -79,10 +79,11 @@ TEST_P(Context, failure_is_reported_and_undone)
 
 INSTANTIATE_TEST_SUITE_P(
 	table, Context,
-	testing::Values(ContextRow{ "init_context", ENOMEM, 1, ENOMEM },
-			ContextRow{ "get_context", EPERM, 1, EPERM },
+	testing::Values(ContextRow{ "init_context", ENOMEM, 2, ENOMEM },
+			ContextRow{ "get_context", EPERM, 2, EPERM },
 			ContextRow{ "nothing", 0, 0, EPROTONOSUPPORT },
-			ContextRow{ "nothing", 0, 2, EPROTONOSUPPORT }));
+			ContextRow{ "nothing", 0, 1, EPROTONOSUPPORT },
+			ContextRow{ "nothing", 0, 3, EPROTONOSUPPORT }));
 
 TEST(alloc_context, explains_another_version)
 {

@@ -64,7 +64,7 @@ Ring &Kernel::make_ring(std::uint64_t key, std::uint32_t entries,
 	ring.entries = entries;
 	ring.stride = stride;
 	ring.len = (MPA_RING_HDR_LEN + entries * stride + 4095) & ~4095u;
-	ring.memory = std::make_unique<std::uint64_t[]>(ring.len / 8);
+	ring.memory = std::make_shared<std::uint64_t[]>(ring.len / 8);
 	return rings[key] = std::move(ring);
 }
 
@@ -350,14 +350,18 @@ int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
 	auto &rq = k.make_ring(key | 2, k.grant.max_recv_wr,
 			       sizeof(mpa_rqe) + k.grant.max_recv_sge *
 							 sizeof(mpa_sge));
-	mpa_create_qp_resp drv{ .sq_key = key | 1,
-				.rq_key = key | 2,
+	rq.offset = (MPA_RING_HDR_LEN + sq.entries * sq.stride + 63) & ~63u;
+	sq.len = (rq.offset + MPA_RING_HDR_LEN + rq.entries * rq.stride + 4095) &
+		 ~4095u;
+	sq.memory = std::make_shared<std::uint64_t[]>(sq.len / 8);
+	rq.memory = sq.memory;
+	mpa_create_qp_resp drv{ .key = key | 1,
+				.len = sq.len,
+				.rq_offset = rq.offset,
 				.num_sqe = sq.entries,
 				.num_rqe = rq.entries,
 				.sqe_stride = sq.stride,
 				.rqe_stride = rq.stride,
-				.sq_len = sq.len,
-				.rq_len = rq.len,
 				.max_inline = k.grant.max_inline_data,
 				.qp_num = 100 + handle };
 
@@ -446,13 +450,14 @@ void *__wrap_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
 int __wrap_munmap(void *addr, std::size_t len)
 {
 	for (auto &[key, ring] : Kernel::current().rings) {
-		if (ring.memory.get() != addr)
+		if (!ring.mapped || ring.memory.get() != addr)
 			continue;
-		EXPECT_TRUE(ring.mapped);
 		EXPECT_EQ(len, ring.len);
 		ring.mapped = false;
 		/* Whoever looks again is caught by the sanitizer. */
-		ring.memory.reset();
+		for (auto &other : Kernel::current().rings)
+			if (other.second.memory.get() == addr)
+				other.second.memory.reset();
 		Kernel::current().object("mapping", -1);
 		return 0;
 	}

@@ -22,9 +22,10 @@
 
 namespace fake {
 
-/* A ring as the kernel sees it. */
+/* A ring as the kernel sees it; those of a queue pair share their memory. */
 struct Ring {
-	std::unique_ptr<std::uint64_t[]> memory;
+	std::shared_ptr<std::uint64_t[]> memory;
+	std::uint32_t offset = 0;
 	std::uint32_t entries = 0;
 	std::uint32_t stride = 0;
 	std::uint32_t len = 0;
@@ -32,16 +33,19 @@ struct Ring {
 
 	mpa_ring_hdr &hdr() const
 	{
-		return *reinterpret_cast<mpa_ring_hdr *>(memory.get());
+		return *reinterpret_cast<mpa_ring_hdr *>(octets());
+	}
+
+	std::uint8_t *octets() const
+	{
+		return reinterpret_cast<std::uint8_t *>(memory.get()) + offset;
 	}
 
 	/* The entry that an index designates. */
 	template <typename Entry> Entry &at(std::uint32_t index) const
 	{
-		auto *octets = reinterpret_cast<std::uint8_t *>(memory.get());
-
 		return *reinterpret_cast<Entry *>(
-			octets + MPA_RING_HDR_LEN +
+			octets() + MPA_RING_HDR_LEN +
 			std::size_t{ index % entries } * stride);
 	}
 

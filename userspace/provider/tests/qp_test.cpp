@@ -192,8 +192,10 @@ INSTANTIATE_TEST_SUITE_P(
 		RespRow{ "sq_stride", [](auto &r) { r.sqe_stride = 24; } },
 		RespRow{ "rq_stride", [](auto &r) { r.rqe_stride = 8; } },
 		RespRow{ "sq_odd_stride", [](auto &r) { r.sqe_stride += 4; } },
-		RespRow{ "sq_short", [](auto &r) { r.sq_len = 128; } },
-		RespRow{ "rq_short", [](auto &r) { r.rq_len = 128; } },
+		RespRow{ "sq_short", [](auto &r) { r.rq_offset = 128; } },
+		RespRow{ "rq_short", [](auto &r) { r.len = r.rq_offset + 128; } },
+		RespRow{ "rq_odd", [](auto &r) { r.rq_offset += 8; } },
+		RespRow{ "rq_beyond", [](auto &r) { r.rq_offset = r.len + 64; } },
 		RespRow{ "sq_many", [](auto &r) { r.num_sqe = 1u << 31; } }),
 	[](const auto &info) { return std::string(info.param.name); });
 
@@ -210,12 +212,10 @@ TEST_F(QpTest, creation_failures_are_undone)
 	EXPECT_EQ(kernel.ops.create_qp_ex(context(), &attr), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
 
-	for (int nth = 1; nth <= 2; nth++) {
-		kernel.fail_mmap = nth;
-		EXPECT_EQ(kernel.ops.create_qp_ex(context(), &attr), nullptr);
-		EXPECT_EQ(errno, EAGAIN) << nth;
-		EXPECT_EQ(kernel.objects["mapping"], 2) << nth;
-	}
+	kernel.fail_mmap = 1;
+	EXPECT_EQ(kernel.ops.create_qp_ex(context(), &attr), nullptr);
+	EXPECT_EQ(errno, EAGAIN);
+	EXPECT_EQ(kernel.objects["mapping"], 2);
 
 	ibv_qp_init_attr plain{};
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between kernel releases in generic netlink.
+ */
+#ifndef MPA_COMPAT_GENL_H
+#define MPA_COMPAT_GENL_H
+
+#include <linux/version.h>
+#include <net/genetlink.h>
+
+/**
+ * mpa_dump_attrs - attributes of the request that a dump answers
+ * @cb: the dump
+ *
+ * Return: by type, as the command's policy has let them in.
+ */
+static inline struct nlattr **mpa_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	return genl_dumpit_info(cb)->info.attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
+
+#endif /* MPA_COMPAT_GENL_H */

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replies and dumps. Devices, listeners and connections are objects with a
+ * number; a dump goes on behind the last number it has told, so that an object
+ * that lives through it is in it once, whatever comes and goes meanwhile.
+ */
+#include <linux/limits.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+
+#include "compat/genl.h"
+#include "family.h"
+
+/**
+ * struct object_ops - a kind of object
+ * @attr: its selector
+ * @nothing: there is no such object: message
+ * @view_size: of a view
+ * @pick: understand the selector
+ * @generation: changes when an object comes or goes
+ * @next: view the first one numbered @from or higher, or -ENOENT
+ * @number: what a view is numbered
+ * @of_device: is it device @index's?
+ * @size: octets of attributes that @put can need
+ * @put: put a view
+ */
+struct object_ops {
+	enum mpa_attr attr;
+	const char *nothing;
+	size_t view_size;
+	int (*pick)(const struct nlattr *nest, struct mpa_pick *pick,
+		    struct netlink_ext_ack *extack);
+	u32 (*generation)(struct net *net);
+	int (*next)(struct net *net, u32 from, void *view);
+	u32 (*number)(const void *view);
+	bool (*of_device)(const void *view, u32 index);
+	size_t (*size)(const void *view);
+	int (*put)(struct sk_buff *skb, const struct net *net, const void *view);
+};
+
+/**
+ * struct dump - a dump, in &netlink_callback.ctx
+ * @view: memory for a view
+ * @from: number to go on with
+ * @begun: the request was looked at
+ * @over: there are no numbers left
+ * @filtered: only objects of a device
+ * @device: its index
+ */
+struct dump {
+	void *view;
+	u32 from;
+	bool begun;
+	bool over;
+	bool filtered;
+	u32 device;
+};
+
+/* ---- The kinds ---- */
+
+static u32 node_number(const void *view)
+{
+	const struct mpa_node_view *v = view;
+
+	return v->id;
+}
+
+static size_t node_size(const void *view)
+{
+	return mpa_node_size(view);
+}
+
+static int put_node(struct sk_buff *skb, const struct net *net, const void *view)
+{
+	return mpa_put_node(skb, net, view, true);
+}
+
+static u32 dev_generation(struct net *net)
+{
+	return mpa_generation(net, MPA_NODE_DEVICE);
+}
+
+static int dev_next(struct net *net, u32 from, void *view)
+{
+	return mpa_view_next(net, MPA_NODE_DEVICE, from, view);
+}
+
+static u32 listen_generation(struct net *net)
+{
+	return mpa_generation(net, MPA_NODE_LISTENER);
+}
+
+static int listen_next(struct net *net, u32 from, void *view)
+{
+	return mpa_view_next(net, MPA_NODE_LISTENER, from, view);
+}
+
+static bool listen_of_device(const void *view, u32 index)
+{
+	const struct mpa_node_view *v = view;
+
+	return v->owner == MPA_OWNER_DEVICE && v->dev_index == index;
+}
+
+static int conn_next(struct net *net, u32 from, void *view)
+{
+	return mpa_view_next_conn(net, from, view);
+}
+
+static u32 conn_number(const void *view)
+{
+	const struct mpa_conn_view *v = view;
+
+	return v->id;
+}
+
+static bool conn_of_device(const void *view, u32 index)
+{
+	const struct mpa_conn_view *v = view;
+
+	return v->owner == MPA_OWNER_DEVICE && v->label.dev_index == index;
+}
+
+static size_t conn_size(const void *view)
+{
+	return mpa_conn_size();
+}
+
+static int put_conn(struct sk_buff *skb, const struct net *net, const void *view)
+{
+	return mpa_put_conn(skb, net, view);
+}
+
+static const struct object_ops devices = {
+	.attr		= MPA_A_DEV,
+	.nothing	= "no such device in this network namespace",
+	.view_size	= sizeof(struct mpa_node_view),
+	.pick		= mpa_pick_dev,
+	.generation	= dev_generation,
+	.next		= dev_next,
+	.number		= node_number,
+	.size		= node_size,
+	.put		= put_node,
+};
+
+static const struct object_ops listeners = {
+	.attr		= MPA_A_LISTEN,
+	.nothing	= "no such listener in this network namespace",
+	.view_size	= sizeof(struct mpa_node_view),
+	.pick		= mpa_pick_listen,
+	.generation	= listen_generation,
+	.next		= listen_next,
+	.number		= node_number,
+	.of_device	= listen_of_device,
+	.size		= node_size,
+	.put		= put_node,
+};
+
+static const struct object_ops conns = {
+	.attr		= MPA_A_CONN,
+	.nothing	= "no such connection in this network namespace",
+	.view_size	= sizeof(struct mpa_conn_view),
+	.pick		= mpa_pick_conn,
+	.generation	= mpa_conn_generation,
+	.next		= conn_next,
+	.number		= conn_number,
+	.of_device	= conn_of_device,
+	.size		= conn_size,
+	.put		= put_conn,
+};
+
+static const struct object_ops *ops_of(const struct nlmsghdr *nlh)
+{
+	const struct genlmsghdr *hdr = nlmsg_data(nlh);
+
+	switch (hdr->cmd) {
+	case MPA_CMD_DEV_GET:
+		return &devices;
+	case MPA_CMD_LISTEN_GET:
+		return &listeners;
+	default:
+		return &conns;
+	}
+}
+
+/* ---- One ---- */
+
+/* Puts a reply into a message of its own and sends it. */
+static int reply(struct genl_info *info, size_t size, const void *view,
+		 int (*put)(struct sk_buff *skb, const struct net *net,
+			    const void *view))
+{
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+	void *hdr;
+	int ret;
+
+	if (!skb)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(skb, info, &mpa_family, 0, info->genlhdr->cmd);
+	ret = hdr ? put(skb, genl_info_net(info), view) : -EMSGSIZE;
+	if (WARN_ON_ONCE(ret)) {
+		nlmsg_free(skb);
+		return ret;
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
+}
+
+/**
+ * mpa_defaults_get - %MPA_CMD_DEFAULTS_GET
+ * @skb: request
+ * @info: request
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_defaults_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct mpa_node_view *v;
+	int ret;
+
+	ret = mpa_check_request(info->nlhdr, 0, info->extack);
+	if (ret)
+		return ret;
+	v = kzalloc(sizeof(*v), GFP_KERNEL);
+	if (!v)
+		return -ENOMEM;
+	mpa_view_defaults(genl_info_net(info), v);
+	ret = reply(info, mpa_node_size(v), v, put_node);
+	kfree(v);
+	return ret;
+}
+
+/* Views the object picked, which is there or not. */
+static int find(struct net *net, const struct object_ops *ops,
+		const struct mpa_pick *pick, void *view)
+{
+	int ret;
+
+	if (pick->name)
+		return mpa_view_device(net, 0, pick->name, view);
+	ret = ops->next(net, pick->id, view);
+	if (!ret && ops->number(view) != pick->id)
+		ret = -ENOENT;
+	return ret;
+}
+
+static int not_found(const struct object_ops *ops, const struct mpa_pick *pick,
+		     struct netlink_ext_ack *extack)
+{
+	extack->_msg = ops->nothing;
+	extack->bad_attr = pick->attr;
+	return ops == &devices ? -ENODEV : -ENOENT;
+}
+
+static int find_and_reply(struct genl_info *info, const struct object_ops *ops,
+			  const struct mpa_pick *pick)
+{
+	void *view = kzalloc(ops->view_size, GFP_KERNEL);
+	int ret;
+
+	if (!view)
+		return -ENOMEM;
+	if (find(genl_info_net(info), ops, pick, view))
+		ret = not_found(ops, pick, info->extack);
+	else
+		ret = reply(info, ops->size(view), view, ops->put);
+	kfree(view);
+	return ret;
+}
+
+/**
+ * mpa_object_get - %MPA_CMD_DEV_GET, %MPA_CMD_LISTEN_GET, %MPA_CMD_CONN_GET
+ * @skb: request
+ * @info: request
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_object_get(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct object_ops *ops = ops_of(info->nlhdr);
+	struct mpa_pick pick;
+	int ret;
+
+	ret = mpa_check_request(info->nlhdr, BIT(ops->attr), info->extack);
+	if (ret)
+		return ret;
+	if (GENL_REQ_ATTR_CHECK(info, ops->attr)) {
+		GENL_SET_ERR_MSG(info, "the request does not say which one");
+		return -EINVAL;
+	}
+	ret = ops->pick(info->attrs[ops->attr], &pick, info->extack);
+	return ret ?: find_and_reply(info, ops, &pick);
+}
+
+/* ---- Many ---- */
+
+/**
+ * mpa_object_start - begin a dump of devices, listeners or connections
+ * @cb: the dump
+ *
+ * What is wrong with the request is for mpa_object_dump() to say: here, nobody
+ * takes messages.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int mpa_object_start(struct netlink_callback *cb)
+{
+	struct dump *dump = (struct dump *)cb->ctx;
+
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	dump->view = kzalloc(ops_of(cb->nlh)->view_size, GFP_KERNEL);
+	return dump->view ? 0 : -ENOMEM;
+}
+
+/**
+ * mpa_object_done - end a dump
+ * @cb: the dump
+ *
+ * Return: 0.
+ */
+int mpa_object_done(struct netlink_callback *cb)
+{
+	struct dump *dump = (struct dump *)cb->ctx;
+
+	kfree(dump->view);
+	return 0;
+}
+
+/* Only what is a device's, if the request says so. */
+static int take_filter(struct netlink_callback *cb, struct net *net,
+		       struct dump *dump)
+{
+	struct nlattr *nest = mpa_dump_attrs(cb)[MPA_A_DEV];
+	struct mpa_node_view *v;
+	struct mpa_pick pick;
+	int ret;
+
+	if (!nest)
+		return 0;
+	ret = mpa_pick_dev(nest, &pick, cb->extack);
+	if (ret)
+		return ret;
+	v = kzalloc(sizeof(*v), GFP_KERNEL);
+	if (!v)
+		return -ENOMEM;
+	ret = find(net, &devices, &pick, v);
+	if (ret)
+		ret = not_found(&devices, &pick, cb->extack);
+	dump->filtered = true;
+	dump->device = v->id;
+	kfree(v);
+	return ret;
+}
+
+static int begin(struct netlink_callback *cb, struct net *net,
+		 struct dump *dump)
+{
+	const struct object_ops *ops = ops_of(cb->nlh);
+	u32 allowed = ops->of_device ? BIT(MPA_A_DEV) : 0;
+	int ret;
+
+	if (dump->begun)
+		return 0;
+	ret = mpa_check_request(cb->nlh, allowed, cb->extack);
+	if (!ret)
+		ret = take_filter(cb, net, dump);
+	dump->begun = !ret;
+	return ret;
+}
+
+static int put_one(struct sk_buff *skb, struct netlink_callback *cb,
+		   const struct object_ops *ops, const void *view)
+{
+	const struct genlmsghdr *request = nlmsg_data(cb->nlh);
+	void *hdr;
+	int ret;
+
+	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			  &mpa_family, NLM_F_MULTI, request->cmd);
+	if (!hdr)
+		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, hdr);
+	ret = ops->put(skb, sock_net(cb->skb->sk), view);
+	if (ret)
+		genlmsg_cancel(skb, hdr);
+	else
+		genlmsg_end(skb, hdr);
+	return ret;
+}
+
+/* Fills the message; 0: all were told of. */
+static int fill(struct sk_buff *skb, struct netlink_callback *cb,
+		struct net *net, struct dump *dump)
+{
+	const struct object_ops *ops = ops_of(cb->nlh);
+	u32 number;
+	int ret;
+
+	while (!dump->over) {
+		ret = ops->next(net, dump->from, dump->view);
+		if (ret) {
+			dump->over = ret == -ENOENT;
+			return dump->over ? 0 : ret;
+		}
+		if (!dump->filtered ||
+		    ops->of_device(dump->view, dump->device)) {
+			ret = put_one(skb, cb, ops, dump->view);
+			if (ret)
+				return ret;
+		}
+		number = ops->number(dump->view);
+		dump->over = number == U32_MAX;
+		dump->from = number + 1;
+	}
+	return 0;
+}
+
+/**
+ * mpa_object_dump - one message of a dump
+ * @skb: to fill
+ * @cb: the dump
+ *
+ * The generation is looked at before each message and once more before the end
+ * is told, so that no change on the way goes unnoticed.
+ *
+ * Return: octets in @skb, 0: that was all, or a negative error.
+ */
+int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct dump *dump = (struct dump *)cb->ctx;
+	struct net *net = sock_net(cb->skb->sk);
+	int ret;
+
+	ret = begin(cb, net, dump);
+	if (ret)
+		return ret;
+	/* 0 would mean: no generations. */
+	cb->seq = ops_of(cb->nlh)->generation(net) ?: 1;
+	ret = fill(skb, cb, net, dump);
+	if (ret && !(ret == -EMSGSIZE && skb->len))
+		return ret;
+	return skb->len;
+}

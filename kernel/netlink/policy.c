@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What requests may hold. The tables are held against the YAML by
+ * scripts/check-netlink; what they cannot say follows them.
+ *
+ * A type that a table leaves out is refused by the core, as is every octet it
+ * cannot account for: all levels are parsed strictly.
+ */
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/string.h>
+
+#include "family.h"
+
+enum {
+	DEPTH_MAX	= 16382,
+	TIMEOUT_MIN	= 100,
+	TIMEOUT_MAX	= 3600000,
+	HALF_OPEN_MAX	= 65536,
+	RTR_ALL		= MPA_CONFIG_RTR_SEND | MPA_CONFIG_RTR_WRITE |
+			  MPA_CONFIG_RTR_READ,
+};
+
+/* Ordinary policies have room for 16 bits; to 6.1's, ranges are not const. */
+static struct netlink_range_validation timeout_range = {
+	.min	= TIMEOUT_MIN,
+	.max	= TIMEOUT_MAX,
+};
+
+static struct netlink_range_validation half_open_range = {
+	.min	= 1,
+	.max	= HALF_OPEN_MAX,
+};
+
+static const struct nla_policy dev_policy[MPA_A_DEV_NAME + 1] = {
+	[MPA_A_DEV_INDEX]	= { .type = NLA_U32 },
+	[MPA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
+				    .len = MPA_DEV_NAME_MAX - 1 },
+};
+
+static const struct nla_policy listen_policy[MPA_A_LISTEN_ID + 1] = {
+	[MPA_A_LISTEN_ID]	= NLA_POLICY_MIN(NLA_U32, 1),
+};
+
+static const struct nla_policy conn_policy[MPA_A_CONN_ID + 1] = {
+	[MPA_A_CONN_ID]		= NLA_POLICY_MIN(NLA_U32, 1),
+};
+
+static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
+	[MPA_A_CONFIG_CRC] =
+		NLA_POLICY_RANGE(NLA_U32, MPA_CONFIG_CRC_PREFERRED_OFF,
+				 MPA_CONFIG_CRC_REQUIRED),
+	[MPA_A_CONFIG_MARKERS]		= NLA_POLICY_MAX(NLA_U32, 1),
+	[MPA_A_CONFIG_REVISION] =
+		NLA_POLICY_RANGE(NLA_U32, MPA_REVISION_0, MPA_REVISION_AUTO),
+	[MPA_A_CONFIG_PERMISSIVE]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[MPA_A_CONFIG_EXCHANGE] =
+		NLA_POLICY_RANGE(NLA_U32, MPA_EXCHANGE_PLAIN,
+				 MPA_EXCHANGE_ENHANCED),
+	[MPA_A_CONFIG_PEER_TO_PEER]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[MPA_A_CONFIG_RTR]		= NLA_POLICY_RANGE(NLA_U32, 1, RTR_ALL),
+	[MPA_A_CONFIG_IRD]		= NLA_POLICY_MAX(NLA_U32, DEPTH_MAX),
+	[MPA_A_CONFIG_ORD]		= NLA_POLICY_MAX(NLA_U32, DEPTH_MAX),
+	[MPA_A_CONFIG_STARTUP_TIMEOUT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range),
+	[MPA_A_CONFIG_REPLY_TIMEOUT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range),
+	[MPA_A_CONFIG_HALF_OPEN_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &half_open_range),
+	[MPA_A_CONFIG_PACKING]		= NLA_POLICY_MAX(NLA_U32, 1),
+	[MPA_A_CONFIG_SEGMENTS] =
+		NLA_POLICY_RANGE(NLA_U32, MPA_SEGMENTS_SINGLE,
+				 MPA_SEGMENTS_AUTO),
+};
+
+static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {
+	[MPA_A_DEV]	= NLA_POLICY_NESTED(dev_policy),
+	[MPA_A_LISTEN]	= NLA_POLICY_NESTED(listen_policy),
+	[MPA_A_CONFIG]	= NLA_POLICY_NESTED(config_policy),
+	[MPA_A_INHERIT]	= NLA_POLICY_MASK(NLA_U32, MPA_CONFIG_ALL),
+};
+
+const struct nla_policy mpa_dev_get_policy[MPA_A_DEV + 1] = {
+	[MPA_A_DEV]	= NLA_POLICY_NESTED(dev_policy),
+};
+
+const struct nla_policy mpa_listen_get_policy[MPA_A_LISTEN + 1] = {
+	[MPA_A_DEV]	= NLA_POLICY_NESTED(dev_policy),
+	[MPA_A_LISTEN]	= NLA_POLICY_NESTED(listen_policy),
+};
+
+const struct nla_policy mpa_conn_get_policy[MPA_A_CONN + 1] = {
+	[MPA_A_DEV]	= NLA_POLICY_NESTED(dev_policy),
+	[MPA_A_CONN]	= NLA_POLICY_NESTED(conn_policy),
+};
+
+const struct nla_policy mpa_set_policy[MPA_A_CHANGE + 1] = {
+	[MPA_A_CHECK]	= { .type = NLA_FLAG },
+	[MPA_A_CHANGE]	= NLA_POLICY_NESTED(change_policy),
+};
+
+/*
+ * Of attributes that come twice the core takes the last one, and it knows no
+ * byte order; here neither is let in. The policies bound the depth, and have
+ * seen to it that what is flagged as a nest is one.
+ */
+static int check_level(const struct nlattr *head, int len, u32 repeated,
+		       struct netlink_ext_ack *extack)
+{
+	const struct nlattr *nla;
+	u32 seen = 0;
+	int rem, ret;
+
+	nla_for_each_attr(nla, head, len, rem) {
+		u32 bit = BIT(nla_type(nla));
+
+		if (nla->nla_type & NLA_F_NET_BYTEORDER) {
+			NL_SET_ERR_MSG_ATTR(extack, nla,
+					    "numbers are in host byte order");
+			return -EINVAL;
+		}
+		if (seen & bit & ~repeated) {
+			NL_SET_ERR_MSG_ATTR(extack, nla,
+					    "attribute comes twice");
+			return -EINVAL;
+		}
+		seen |= bit;
+		if (!(nla->nla_type & NLA_F_NESTED))
+			continue;
+		ret = check_level(nla_data(nla), nla_len(nla), 0, extack);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * mpa_check_request - look for what a policy does not find
+ * @nlh: request that has passed its policy
+ * @allowed: bits 1 << MPA_A_* of those attributes of the policy that this use of
+ *	the command knows: there is one policy for a command and its dump
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or -EINVAL.
+ */
+int mpa_check_request(const struct nlmsghdr *nlh, u32 allowed,
+		      struct netlink_ext_ack *extack)
+{
+	const struct genlmsghdr *hdr = nlmsg_data(nlh);
+	const struct nlattr *nla;
+	int rem;
+
+	if (hdr->version != MPA_GENL_VERSION) {
+		NL_SET_ERR_MSG(extack, "no such version of the family");
+		return -EINVAL;
+	}
+	nlmsg_for_each_attr(nla, nlh, GENL_HDRLEN, rem) {
+		if (!(BIT(nla_type(nla)) & allowed)) {
+			NL_SET_ERR_MSG_ATTR(extack, nla,
+					    "attribute is not for this request");
+			return -EINVAL;
+		}
+	}
+	return check_level(nlmsg_attrdata(nlh, GENL_HDRLEN),
+			   nlmsg_attrlen(nlh, GENL_HDRLEN), BIT(MPA_A_CHANGE),
+			   extack);
+}
+
+/**
+ * mpa_parse_change - take a change apart
+ * @tb: gets its attributes
+ * @nest: %MPA_A_CHANGE
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_parse_change(struct nlattr *tb[MPA_A_INHERIT + 1],
+		     const struct nlattr *nest, struct netlink_ext_ack *extack)
+{
+	return nla_parse_nested(tb, MPA_A_INHERIT, nest, change_policy, extack);
+}
+
+/**
+ * mpa_parse_config - take settings apart
+ * @tb: gets them
+ * @nest: %MPA_A_CONFIG
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_parse_config(struct nlattr *tb[MPA_A_CONFIG_MAX + 1],
+		     const struct nlattr *nest, struct netlink_ext_ack *extack)
+{
+	return nla_parse_nested(tb, MPA_A_CONFIG_MAX, nest, config_policy,
+				extack);
+}
+
+/* A policy cannot say that a string ends where its attribute does. */
+static int check_name(const struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	if (strlen(nla_data(attr)) + 1 == nla_len(attr) && nla_len(attr) > 1)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(extack, attr, "not a name");
+	return -EINVAL;
+}
+
+/**
+ * mpa_pick_dev - which device is meant?
+ * @nest: %MPA_A_DEV
+ * @pick: is filled in
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_pick_dev(const struct nlattr *nest, struct mpa_pick *pick,
+		 struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[ARRAY_SIZE(dev_policy)];
+	int ret;
+
+	ret = nla_parse_nested(tb, ARRAY_SIZE(tb) - 1, nest, dev_policy, extack);
+	if (ret)
+		return ret;
+	if (tb[MPA_A_DEV_INDEX] && tb[MPA_A_DEV_NAME]) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[MPA_A_DEV_NAME],
+				    "a device has an index or a name here, not both");
+		return -EINVAL;
+	}
+	if (tb[MPA_A_DEV_INDEX]) {
+		*pick = (struct mpa_pick){
+			.id = nla_get_u32(tb[MPA_A_DEV_INDEX]),
+			.attr = tb[MPA_A_DEV_INDEX],
+		};
+		return 0;
+	}
+	if (!tb[MPA_A_DEV_NAME]) {
+		NL_SET_ERR_MSG_ATTR(extack, nest, "index or name is missing");
+		NL_SET_ERR_ATTR_MISS(extack, nest, MPA_A_DEV_INDEX);
+		return -EINVAL;
+	}
+	*pick = (struct mpa_pick){
+		.name = nla_data(tb[MPA_A_DEV_NAME]),
+		.attr = tb[MPA_A_DEV_NAME],
+	};
+	return check_name(pick->attr, extack);
+}
+
+/* By the number @type, the one attribute that @policy knows. */
+static int pick_id(const struct nlattr *nest, int type,
+		   const struct nla_policy *policy, struct mpa_pick *pick,
+		   struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[MPA_A_CONN_ID + 1];
+	int ret;
+
+	BUILD_BUG_ON(ARRAY_SIZE(tb) <= MPA_A_LISTEN_ID);
+	ret = nla_parse_nested(tb, type, nest, policy, extack);
+	if (ret)
+		return ret;
+	if (!tb[type]) {
+		NL_SET_ERR_MSG_ATTR(extack, nest, "id is missing");
+		NL_SET_ERR_ATTR_MISS(extack, nest, type);
+		return -EINVAL;
+	}
+	*pick = (struct mpa_pick){
+		.id = nla_get_u32(tb[type]),
+		.attr = tb[type],
+	};
+	return 0;
+}
+
+/**
+ * mpa_pick_listen - which listener is meant?
+ * @nest: %MPA_A_LISTEN
+ * @pick: is filled in
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_pick_listen(const struct nlattr *nest, struct mpa_pick *pick,
+		    struct netlink_ext_ack *extack)
+{
+	return pick_id(nest, MPA_A_LISTEN_ID, listen_policy, pick, extack);
+}
+
+/**
+ * mpa_pick_conn - which connection is meant?
+ * @nest: %MPA_A_CONN
+ * @pick: is filled in
+ * @extack: is told what is wrong
+ *
+ * Return: 0, or a negative error.
+ */
+int mpa_pick_conn(const struct nlattr *nest, struct mpa_pick *pick,
+		  struct netlink_ext_ack *extack)
+{
+	return pick_id(nest, MPA_A_CONN_ID, conn_policy, pick, extack);
+}

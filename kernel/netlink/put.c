@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Values into messages. Each nest has a function that puts it and, for the
+ * notifications, whose memory is there or not, one that says how long it can be.
+ */
+#include <linux/cred.h>
+#include <linux/uidgid.h>
+
+#include "family.h"
+
+/* All attributes of numbers up to @_max, whatever they are, as u32. */
+#define U32S(_max)	((_max) * nla_total_size(sizeof(u32)))
+
+enum {
+	ADDR_MAX	= 16,
+};
+
+/* ---- How long ---- */
+
+static size_t dev_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_DEV_MAX) +
+	       nla_total_size(MPA_DEV_NAME_MAX) + nla_total_size(IFNAMSIZ);
+}
+
+static size_t listen_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_LISTEN_MAX) +
+	       nla_total_size(ADDR_MAX);
+}
+
+/* With what is the node's own, and what is not. */
+static size_t config_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_CONFIG_MAX) +
+	       nla_total_size(sizeof(u32));
+}
+
+static size_t counter_size(void)
+{
+	return nla_total_size(0) + nla_total_size(MPA_COUNTER_NAME_MAX) +
+	       nla_total_size_64bit(sizeof(u64));
+}
+
+static size_t stats_size(void)
+{
+	return nla_total_size(0) +
+	       MPA_A_CONN_STATS_MAX * nla_total_size_64bit(sizeof(u64));
+}
+
+/**
+ * mpa_conn_size - octets of attributes that mpa_put_conn() can need
+ *
+ * Return: that.
+ */
+size_t mpa_conn_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_CONN_MAX) +
+	       2 * nla_total_size(ADDR_MAX) +
+	       2 * nla_total_size_64bit(sizeof(u64)) + stats_size();
+}
+
+/**
+ * mpa_node_size - octets of attributes that mpa_put_node() can need
+ * @v: the node
+ *
+ * Return: that.
+ */
+size_t mpa_node_size(const struct mpa_node_view *v)
+{
+	return max(dev_size(), listen_size()) + config_size() +
+	       v->nr_counters * counter_size();
+}
+
+/**
+ * mpa_verdict_size - octets of attributes that mpa_put_verdict() can need
+ *
+ * Return: that.
+ */
+size_t mpa_verdict_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_VERDICT_MAX) +
+	       max(mpa_conn_size(), listen_size());
+}
+
+/* ---- Pieces ---- */
+
+/* As those see it who may set things in the namespace. */
+static int put_uid(struct sk_buff *skb, int attr, const struct net *net,
+		   kuid_t uid)
+{
+	return nla_put_u32(skb, attr, from_kuid_munged(net->user_ns, uid));
+}
+
+static int put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
+		    const struct mpa_addr *addr)
+{
+	if (!addr->len)
+		return 0;
+	return nla_put(skb, addr_attr, addr->len, addr->octets) ?:
+	       nla_put_be16(skb, port_attr, addr->port);
+}
+
+/* Ends a nest that was begun, or takes it back. */
+static int end_nest(struct sk_buff *skb, struct nlattr *nest, int ret)
+{
+	if (ret) {
+		nla_nest_cancel(skb, nest);
+		return ret;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* ---- Nodes ---- */
+
+static int dev_attrs(struct sk_buff *skb, const struct mpa_node_view *v)
+{
+	return nla_put_u32(skb, MPA_A_DEV_INDEX, v->id) ?:
+	       nla_put_string(skb, MPA_A_DEV_NAME, v->name) ?:
+	       nla_put_u32(skb, MPA_A_DEV_IFINDEX, v->ifindex) ?:
+	       nla_put_string(skb, MPA_A_DEV_IFNAME, v->ifname) ?:
+	       nla_put_u32(skb, MPA_A_DEV_ACTIVE, v->active) ?:
+	       nla_put_u32(skb, MPA_A_DEV_IRD_MAX, v->limits.ird_max) ?:
+	       nla_put_u32(skb, MPA_A_DEV_ORD_MAX, v->limits.ord_max) ?:
+	       nla_put_u32(skb, MPA_A_DEV_RTR, v->limits.rtr) ?:
+	       nla_put_u32(skb, MPA_A_DEV_CONNS, v->conns) ?:
+	       nla_put_u32(skb, MPA_A_DEV_LISTENERS, v->listeners);
+}
+
+static int put_dev(struct sk_buff *skb, const struct mpa_node_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_DEV);
+
+	return nest ? end_nest(skb, nest, dev_attrs(skb, v)) : -EMSGSIZE;
+}
+
+static int listen_owner(struct sk_buff *skb, const struct net *net,
+			const struct mpa_node_view *v)
+{
+	if (v->owner == MPA_OWNER_SOCKET)
+		return put_uid(skb, MPA_A_LISTEN_UID, net, v->uid);
+	return nla_put_u32(skb, MPA_A_LISTEN_DEV_INDEX, v->dev_index) ?:
+	       nla_put_u32(skb, MPA_A_LISTEN_HALF_OPEN, v->half_open);
+}
+
+static int listen_attrs(struct sk_buff *skb, const struct net *net,
+			const struct mpa_node_view *v)
+{
+	int ret;
+
+	ret = nla_put_u32(skb, MPA_A_LISTEN_ID, v->id) ?:
+	      nla_put_u32(skb, MPA_A_LISTEN_OWNER, v->owner) ?:
+	      put_addr(skb, MPA_A_LISTEN_ADDR, MPA_A_LISTEN_PORT, &v->addr);
+	if (!ret && v->addr.scope)
+		ret = nla_put_u32(skb, MPA_A_LISTEN_SCOPE, v->addr.scope);
+	return ret ?: nla_put_u32(skb, MPA_A_LISTEN_BACKLOG, v->backlog) ?:
+		      listen_owner(skb, net, v);
+}
+
+static int put_listen(struct sk_buff *skb, const struct net *net,
+		      const struct mpa_node_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_LISTEN);
+
+	return nest ? end_nest(skb, nest, listen_attrs(skb, net, v)) : -EMSGSIZE;
+}
+
+static int config_attrs(struct sk_buff *skb, const struct mpa_config *cfg)
+{
+	int attr, ret = 0;
+
+	for (attr = 1; attr <= MPA_A_CONFIG_MAX && !ret; attr++)
+		ret = nla_put_u32(skb, attr, cfg->v[attr]);
+	return ret;
+}
+
+static int put_config(struct sk_buff *skb, const struct mpa_node_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_CONFIG);
+
+	if (!nest)
+		return -EMSGSIZE;
+	return end_nest(skb, nest, config_attrs(skb, &v->config)) ?:
+	       nla_put_u32(skb, MPA_A_OWN, v->own);
+}
+
+static int counter_attrs(struct sk_buff *skb, const struct mpa_counter_view *c)
+{
+	return nla_put_string(skb, MPA_A_COUNTER_NAME, c->name) ?:
+	       nla_put_u64_64bit(skb, MPA_A_COUNTER_VALUE, c->value,
+				 MPA_A_COUNTER_PAD);
+}
+
+static int put_counters(struct sk_buff *skb, const struct mpa_node_view *v)
+{
+	struct nlattr *nest;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < v->nr_counters && !ret; i++) {
+		nest = nla_nest_start(skb, MPA_A_COUNTER);
+		if (!nest)
+			return -EMSGSIZE;
+		ret = end_nest(skb, nest, counter_attrs(skb, &v->counters[i]));
+	}
+	return ret;
+}
+
+/**
+ * mpa_put_node - put a node, its settings and its counters
+ * @skb: message
+ * @net: namespace it is in
+ * @v: the node; of the namespace's defaults nothing says what they are
+ * @counters: also these
+ *
+ * Return: 0, or -EMSGSIZE with some of it put.
+ */
+int mpa_put_node(struct sk_buff *skb, const struct net *net,
+		 const struct mpa_node_view *v, bool counters)
+{
+	int ret = 0;
+
+	if (v->kind == MPA_NODE_DEVICE)
+		ret = put_dev(skb, v);
+	else if (v->kind == MPA_NODE_LISTENER)
+		ret = put_listen(skb, net, v);
+	ret = ret ?: put_config(skb, v);
+	if (!ret && counters)
+		ret = put_counters(skb, v);
+	return ret;
+}
+
+/* ---- Connections ---- */
+
+static int conn_owner(struct sk_buff *skb, const struct net *net,
+		      const struct mpa_conn_view *v)
+{
+	int ret;
+
+	if (v->owner == MPA_OWNER_DEVICE) {
+		ret = nla_put_u32(skb, MPA_A_CONN_DEV_INDEX, v->label.dev_index);
+		if (!ret && v->label.qpn)
+			ret = nla_put_u32(skb, MPA_A_CONN_QPN, v->label.qpn);
+		return ret;
+	}
+	ret = put_uid(skb, MPA_A_CONN_UID, net, v->uid);
+	if (!ret && v->inode)
+		ret = nla_put_u64_64bit(skb, MPA_A_CONN_INODE, v->inode,
+					MPA_A_CONN_PAD);
+	return ret;
+}
+
+/* Who, whose, and between whom. */
+static int conn_identity(struct sk_buff *skb, const struct net *net,
+			 const struct mpa_conn_view *v)
+{
+	int ret;
+
+	ret = nla_put_u32(skb, MPA_A_CONN_ID, v->id) ?:
+	      nla_put_u32(skb, MPA_A_CONN_OWNER, v->owner) ?:
+	      conn_owner(skb, net, v);
+	if (!ret && v->listen_id)
+		ret = nla_put_u32(skb, MPA_A_CONN_LISTEN_ID, v->listen_id);
+	return ret ?: put_addr(skb, MPA_A_CONN_LOCAL_ADDR,
+			       MPA_A_CONN_LOCAL_PORT, &v->local) ?:
+		      put_addr(skb, MPA_A_CONN_REMOTE_ADDR,
+			       MPA_A_CONN_REMOTE_PORT, &v->remote);
+}
+
+/* What the startup exchange has come to. */
+static int conn_result(struct sk_buff *skb, const struct mpa_result *res)
+{
+	return nla_put_u32(skb, MPA_A_CONN_REVISION, res->rev) ?:
+	       nla_put_u32(skb, MPA_A_CONN_DDP_VERSION, res->ddp_version) ?:
+	       nla_put_u32(skb, MPA_A_CONN_ENHANCED, res->enhanced) ?:
+	       nla_put_u32(skb, MPA_A_CONN_PEER_TO_PEER, res->p2p) ?:
+	       nla_put_u32(skb, MPA_A_CONN_RTR, res->rtr) ?:
+	       nla_put_u32(skb, MPA_A_CONN_TX_MARKERS, res->tx_markers) ?:
+	       nla_put_u32(skb, MPA_A_CONN_RX_MARKERS, res->rx_markers) ?:
+	       nla_put_u32(skb, MPA_A_CONN_CRC, res->crc) ?:
+	       nla_put_u32(skb, MPA_A_CONN_IRD, res->ird) ?:
+	       nla_put_u32(skb, MPA_A_CONN_ORD, res->ord) ?:
+	       nla_put_u32(skb, MPA_A_CONN_PEER_IRD, res->peer_ird) ?:
+	       nla_put_u32(skb, MPA_A_CONN_PEER_ORD, res->peer_ord);
+}
+
+static int put_term(struct sk_buff *skb, int attr, u32 term)
+{
+	if (!(term & MPA_TERM_VALID))
+		return 0;
+	return nla_put_u32(skb, attr, term & ~MPA_TERM_VALID);
+}
+
+/* Where it is in its life, and why it is not where it was. */
+static int conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
+{
+	int ret;
+
+	ret = nla_put_u32(skb, MPA_A_CONN_PHASE, v->phase) ?:
+	      nla_put_u64_64bit(skb, MPA_A_CONN_AGE, v->age_ms, MPA_A_CONN_PAD);
+	if (!ret && v->started)
+		ret = nla_put_u32(skb, MPA_A_CONN_INITIATOR, v->initiator);
+	if (!ret && v->known)
+		ret = conn_result(skb, &v->res);
+	ret = ret ?: nla_put_u32(skb, MPA_A_CONN_MULPDU, v->mulpdu) ?:
+		     nla_put_u32(skb, MPA_A_CONN_EMSS, v->emss);
+	if (!ret && v->code)
+		ret = nla_put_u32(skb, MPA_A_CONN_CODE, v->code) ?:
+		      nla_put_u32(skb, MPA_A_CONN_ERR, v->err);
+	return ret ?: put_term(skb, MPA_A_CONN_TERM_SENT, v->term_sent) ?:
+		      put_term(skb, MPA_A_CONN_TERM_RECEIVED, v->term_received);
+}
+
+static int put_stat(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, MPA_A_CONN_STATS_PAD);
+}
+
+static int stats_attrs(struct sk_buff *skb, const struct mpa_conn_stats *st)
+{
+	return put_stat(skb, MPA_A_CONN_STATS_TX_FPDUS, st->tx_fpdus) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_TX_BATCHES, st->tx_batches) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_TX_OCTETS, st->tx_octets) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_TX_SHORT, st->tx_short) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_FPDUS, st->rx_fpdus) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_OCTETS, st->rx_octets) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_CRC_ERRORS,
+			st->rx_crc_errors) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_MARKER_ERRORS,
+			st->rx_marker_errors) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_DROPPED, st->rx_dropped);
+}
+
+static int put_stats(struct sk_buff *skb, const struct mpa_conn_stats *st)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_CONN_STATS);
+
+	return nest ? end_nest(skb, nest, stats_attrs(skb, st)) : -EMSGSIZE;
+}
+
+/**
+ * mpa_put_conn - put a connection
+ * @skb: message
+ * @net: namespace it is in
+ * @v: the connection
+ *
+ * Return: 0, or -EMSGSIZE with nothing put.
+ */
+int mpa_put_conn(struct sk_buff *skb, const struct net *net,
+		 const struct mpa_conn_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_CONN);
+	int ret;
+
+	if (!nest)
+		return -EMSGSIZE;
+	ret = conn_identity(skb, net, v) ?: conn_state(skb, v) ?:
+	      put_stats(skb, &v->stats);
+	return end_nest(skb, nest, ret);
+}
+
+/* ---- Verdicts ---- */
+
+static int verdict_attrs(struct sk_buff *skb, const struct mpa_verdict_view *v)
+{
+	return nla_put_u32(skb, MPA_A_VERDICT_KIND, v->kind) ?:
+	       nla_put_u32(skb, MPA_A_VERDICT_ERR, v->err) ?:
+	       put_term(skb, MPA_A_VERDICT_TERM, v->term) ?:
+	       nla_put_u32(skb, MPA_A_VERDICT_SUPPRESSED, v->suppressed);
+}
+
+/**
+ * mpa_put_verdict - put a verdict, and whose it is
+ * @skb: message
+ * @net: namespace it was given in
+ * @v: the verdict
+ *
+ * Return: 0, or -EMSGSIZE with some of it put.
+ */
+int mpa_put_verdict(struct sk_buff *skb, const struct net *net,
+		    const struct mpa_verdict_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_VERDICT);
+	int ret;
+
+	if (!nest)
+		return -EMSGSIZE;
+	ret = end_nest(skb, nest, verdict_attrs(skb, v));
+	if (!ret && v->conn)
+		ret = mpa_put_conn(skb, net, v->conn);
+	if (!ret && v->listener)
+		ret = put_listen(skb, net, v->listener);
+	return ret;
+}

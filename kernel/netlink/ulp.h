@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the ULP calls of the netlink family.
+ *
+ * Notifications go to the multicast group of one namespace, from any context,
+ * and cost one look if nobody listens there.
+ */
+#ifndef MPA_NETLINK_ULP_H
+#define MPA_NETLINK_ULP_H
+
+#include <linux/mpa_netlink.h>
+#include <linux/types.h>
+#include <net/net_namespace.h>
+
+struct mpa_conn_view;
+struct mpa_node_view;
+struct mpa_verdict_view;
+
+int mpa_netlink_init(void);
+void mpa_netlink_exit(void);
+bool mpa_netlink_heard(struct net *net);
+void mpa_notify_conn(struct net *net, enum mpa_cmd cmd,
+		     const struct mpa_conn_view *v);
+void mpa_notify_node(struct net *net, enum mpa_cmd cmd,
+		     const struct mpa_node_view *v);
+void mpa_notify_verdict(struct net *net, const struct mpa_verdict_view *v);
+
+#endif /* MPA_NETLINK_ULP_H */

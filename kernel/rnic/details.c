@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What `rdma -dd resource show` tells of queues, regions and identifiers beyond
+ * what every device has to tell. It is for everyone to read: no address, no STag.
+ *
+ * The core keeps an object's memory while it is shown, but depending on its
+ * release not the driver's part of it; each kind says here what does.
+ */
+#include <net/netlink.h>
+#include <net/sock.h>
+#include <rdma/rdma_cm.h>
+#include <rdma/restrack.h>
+#include <uapi/rdma/rdma_netlink.h>
+
+#include "details.h"
+#include "ep.h"
+#include "stream.h"
+
+/**
+ * struct detail - a name and what goes with it
+ * @name: the name
+ * @value: number
+ * @word: word instead, unless NULL
+ */
+struct detail {
+	const char *name;
+	u32 value;
+	const char *word;
+};
+
+static int put_details(struct sk_buff *msg, const struct detail *d, size_t nr)
+{
+	int ret = 0;
+
+	for (; nr && !ret; nr--, d++)
+		ret = d->word ? rdma_nl_put_driver_string(msg, d->name, d->word)
+			      : rdma_nl_put_driver_u32(msg, d->name, d->value);
+	return ret;
+}
+
+/* Ends what nla_nest_start() began, if that came to anything. */
+static int end_details(struct sk_buff *msg, struct nlattr *nest, int ret)
+{
+	if (!nest)
+		return -EMSGSIZE;
+	if (ret) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int put_result(struct sk_buff *msg, const struct mpa_result *r)
+{
+	const struct detail details[] = {
+		{ "role", .word = r->initiator ? "initiator" : "responder" },
+		{ "revision", r->rev },
+		{ "ddp_version", r->ddp_version },
+		{ "enhanced", r->enhanced },
+		{ "peer_to_peer", r->p2p },
+		{ "rtr", r->rtr },
+		{ "tx_markers", r->tx_markers },
+		{ "rx_markers", r->rx_markers },
+		{ "crc", r->crc },
+		{ "ird", r->ird },
+		{ "ord", r->ord },
+		{ "peer_ird", r->peer_ird },
+		{ "peer_ord", r->peer_ord },
+	};
+
+	return put_details(msg, details, ARRAY_SIZE(details));
+}
+
+/* Queue pairs: a reference of ours keeps the rings. --------------------------- */
+
+/**
+ * struct qp_shown - a queue pair as it was at one time
+ * @state: its state
+ * @sq_posted: send requests not reported yet
+ * @sq_taken: those of them that were taken up
+ * @rq_posted: receives not taken yet
+ * @started: @res is
+ * @res: what the stream has negotiated
+ * @cause: what ended the stream
+ */
+struct qp_shown {
+	enum mpa_qp_state state;
+	u32 sq_posted;
+	u32 sq_taken;
+	u32 rq_posted;
+	bool started;
+	struct mpa_result res;
+	u32 cause;
+};
+
+static void show_qp(struct mpa_qp *qp, struct qp_shown *s)
+{
+	const struct mpa_sq *sq = &qp->sq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	s->state = qp->state;
+	s->sq_posted = mpa_ring_pending(&sq->ring, sq->retired);
+	s->sq_taken = sq->fetched - sq->retired;
+	s->rq_posted = mpa_ring_pending(&qp->rq.ring,
+					READ_ONCE(qp->rq.taken));
+	s->started = qp->started;
+	s->res = qp->res;
+	s->cause = qp->cause;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+static int put_queues(struct sk_buff *msg, const struct mpa_qp *qp,
+		      const struct qp_shown *s)
+{
+	static const char * const states[] = {
+		[MPA_QP_IDLE]		= "idle",
+		[MPA_QP_RTS]		= "rts",
+		[MPA_QP_CLOSING]	= "closing",
+		[MPA_QP_TERMINATE]	= "terminate",
+		[MPA_QP_ERROR]		= "error",
+	};
+	const struct detail details[] = {
+		{ "mpa_state", .word = states[s->state] },
+		{ "sq_size", qp->sq.ring.size },
+		{ "sq_posted", s->sq_posted },
+		{ "sq_taken", s->sq_taken },
+		{ "rq_size", qp->rq.ring.size },
+		{ "rq_posted", s->rq_posted },
+	};
+
+	BUILD_BUG_ON(ARRAY_SIZE(states) != MPA_QP_STATES);
+	return put_details(msg, details, ARRAY_SIZE(details));
+}
+
+/* What changes while the stream runs. */
+static int put_stream(struct sk_buff *msg, struct mpa_qp *qp)
+{
+	struct mpa_ep *ep = mpa_qp_ep_get(qp);
+	struct detail details[] = {
+		{ "mulpdu" },
+		{ "reads_out" },
+		{ "reads_in" },
+	};
+	bool live;
+
+	if (!ep)
+		return 0;
+	lock_sock(ep->sock->sk);
+	live = ep->conn && mpa_qp_streaming(qp);
+	if (live) {
+		details[0].value = mpa_tx_mulpdu(ep->conn);
+		details[1].value = mpa_reads_outstanding(&qp->reads);
+		details[2].value = qp->reads.in_tail - qp->reads.in_head;
+	}
+	release_sock(ep->sock->sk);
+	mpa_ep_put(ep);
+	return live ? put_details(msg, details, ARRAY_SIZE(details)) : 0;
+}
+
+/**
+ * mpa_fill_qp() - nldev: details of a queue pair
+ * @msg: message to add them to
+ * @ibqp: the queue pair
+ *
+ * Process context. Return: 0 or -EMSGSIZE.
+ */
+int mpa_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	struct qp_shown s;
+	struct nlattr *nest;
+	int ret = 0;
+
+	if (!mpa_qp_try_get(qp))
+		return 0;
+	show_qp(qp, &s);
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (nest)
+		ret = put_queues(msg, qp, &s);
+	if (nest && !ret && s.started)
+		ret = put_result(msg, &s.res) ?: put_stream(msg, qp);
+	if (nest && !ret && s.started && s.cause)
+		ret = rdma_nl_put_driver_u32_hex(msg, "cause", s.cause);
+	mpa_qp_put(qp);
+	return end_details(msg, nest, ret);
+}
+
+/* Completion queues: mpa_cq.lock keeps the ring, while it is alive. ------------ */
+
+static const char *arm_word(u32 arm)
+{
+	switch (arm) {
+	case MPA_ARM_NONE:
+		return "none";
+	case MPA_ARM_SOLICITED:
+		return "solicited";
+	case MPA_ARM_NEXT:
+		return "next";
+	}
+	/* The word is the user's. */
+	return "invalid";
+}
+
+/**
+ * mpa_fill_cq() - nldev: details of a completion queue
+ * @msg: message to add them to
+ * @ibcq: the queue
+ *
+ * Any context. Return: 0 or -EMSGSIZE.
+ */
+int mpa_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct nlattr *nest;
+	unsigned long flags;
+	bool overflown;
+	u32 used, arm;
+	int ret = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->dead) {
+		spin_unlock_irqrestore(&cq->lock, flags);
+		return 0;
+	}
+	/* The consumer's index may be anything. */
+	used = min(cq->prod - READ_ONCE(cq->ring.hdr->cons), cq->ring.size);
+	arm = READ_ONCE(cq->ring.hdr->arm);
+	overflown = cq->overflown;
+	spin_unlock_irqrestore(&cq->lock, flags);
+
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (nest) {
+		const struct detail details[] = {
+			{ "cq_size", cq->ring.size },
+			{ "cq_used", used },
+			{ "armed", .word = arm_word(arm) },
+			{ "overflown", overflown },
+		};
+
+		ret = put_details(msg, details, ARRAY_SIZE(details));
+	}
+	return end_details(msg, nest, ret);
+}
+
+/* Memory regions: of these the core waits in every release. -------------------- */
+
+/**
+ * mpa_fill_mr() - nldev: details of a memory region
+ * @msg: message to add them to
+ * @ibmr: the region
+ *
+ * Process context. Return: 0 or -EMSGSIZE.
+ */
+int mpa_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	static const char * const kinds[] = {
+		[MPA_MR_USER]		= "user",
+		[MPA_MR_DMA]		= "dma",
+		[MPA_MR_FAST_REG]	= "fast_reg",
+	};
+	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct detail details[] = {
+		{ "kind", .word = kinds[mr->kind] },
+		{ "stag_valid" },
+		{ "pages" },
+		{ "page_size" },
+		{ "senders" },
+	};
+	struct nlattr *nest;
+	u32 access;
+	int ret = 0;
+
+	read_lock_bh(&mr->lock);
+	details[1].value = mr->valid;
+	details[2].value = mr->nr_pages;
+	details[3].value = mr->nr_pages ? 1U << mr->page_shift : 0;
+	access = mr->access;
+	read_unlock_bh(&mr->lock);
+	details[4].value = refcount_read(&mr->refs) - 1;
+
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (nest)
+		ret = put_details(msg, details, ARRAY_SIZE(details)) ?:
+		      rdma_nl_put_driver_u32_hex(msg, "access", access);
+	return end_details(msg, nest, ret);
+}
+
+/*
+ * Identifiers: the core's may just be going, so it is but a key here, and what
+ * it finds has a life of its own.
+ */
+
+static int put_ep(struct sk_buff *msg, struct mpa_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	struct detail details[] = {
+		{ "mpa_state" },
+		{ "role", .word = ep->listener ? "responder" : "initiator" },
+		{ "listen_id",
+		  ep->listener ? mpa_listener_id(ep->listener) : 0 },
+		{ "ird" },
+		{ "ord" },
+		{ "mpa_qpn" },
+	};
+
+	lock_sock(sk);
+	details[0].word = mpa_ep_state_name(ep->state);
+	details[3].value = ep->ird;
+	details[4].value = ep->ord;
+	details[5].value = ep->qp ? ep->qp->ibqp.qp_num : 0;
+	release_sock(sk);
+	return put_details(msg, details, ARRAY_SIZE(details));
+}
+
+static int put_listener(struct sk_buff *msg, const struct mpa_node_view *v)
+{
+	const struct detail details[] = {
+		{ "mpa_state", .word = "listening" },
+		{ "listen_id", v->id },
+		{ "backlog", v->backlog },
+		{ "half_open", v->half_open },
+	};
+
+	return put_details(msg, details, ARRAY_SIZE(details));
+}
+
+static int fill_listener(struct sk_buff *msg, struct mpa_dev *dev,
+			 const struct iw_cm_id *cm_id)
+{
+	struct mpa_node_view *v = kzalloc(sizeof(*v), GFP_KERNEL);
+	struct nlattr *nest;
+	int ret = 0;
+
+	if (v && mpa_listener_of_id(dev, cm_id, v)) {
+		nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+		ret = end_details(msg, nest, nest ? put_listener(msg, v) : 0);
+	}
+	kfree(v);
+	return ret;
+}
+
+/**
+ * mpa_fill_cm_id() - nldev: details of a connection identifier
+ * @msg: message to add them to
+ * @id: the identifier, rdma_cm's
+ *
+ * Process context. Return: 0 or -EMSGSIZE.
+ */
+int mpa_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id)
+{
+	struct mpa_dev *dev = to_mpa_dev(id->device);
+	const struct iw_cm_id *cm_id = rdma_iw_cm_id(id);
+	struct nlattr *nest;
+	struct mpa_ep *ep;
+	int ret = 0;
+
+	if (!cm_id)
+		return 0;
+	ep = mpa_ep_of_id(dev, cm_id);
+	if (!ep)
+		return fill_listener(msg, dev, cm_id);
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	if (nest)
+		ret = put_ep(msg, ep);
+	mpa_ep_put(ep);
+	return end_details(msg, nest, ret);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Details of objects for `rdma -dd resource show`; operations of the device. */
+#ifndef MPA_RNIC_DETAILS_H
+#define MPA_RNIC_DETAILS_H
+
+#include <rdma/ib_verbs.h>
+
+struct rdma_cm_id;
+struct sk_buff;
+
+int mpa_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int mpa_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int mpa_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int mpa_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id);
+
+#endif /* MPA_RNIC_DETAILS_H */

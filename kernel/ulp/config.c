@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Settings: what they may be, how an object's own lie over those it inherits,
+ * what they make of a connection. Pure functions: user-space tests compile them
+ * too.
+ */
+#include <linux/build_bug.h>
+#include <linux/export.h>
+#include <linux/kernel.h>
+
+#include "../framing/startup.h"
+#include "config.h"
+
+enum {
+	/* The deepest queue that can be told from "do not negotiate". */
+	DEPTH_MAX	= MPA_ENH_DEPTH_NONE - 1,
+	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+	TIMEOUT_MIN	= 100,
+	TIMEOUT_MAX	= 3600 * 1000,
+};
+
+/* What is set is what goes into startup.h's sets. */
+static_assert((int)MPA_CONFIG_RTR_SEND == (int)MPA_RTR_SEND);
+static_assert((int)MPA_CONFIG_RTR_WRITE == (int)MPA_RTR_WRITE);
+static_assert((int)MPA_CONFIG_RTR_READ == (int)MPA_RTR_READ);
+static_assert(MPA_A_CONFIG_MAX < 32);
+
+/* By MPA_A_CONFIG_*: what each may be, and is unless something else is said. */
+const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
+	[MPA_A_CONFIG_CRC] = {
+		.max = MPA_CONFIG_CRC_REQUIRED, .def = MPA_CONFIG_CRC_REQUIRED,
+	},
+	[MPA_A_CONFIG_MARKERS] = { .max = 1 },
+	[MPA_A_CONFIG_REVISION] = {
+		.max = MPA_REVISION_AUTO, .def = MPA_REVISION_AUTO,
+	},
+	[MPA_A_CONFIG_PERMISSIVE] = { .max = 1 },
+	[MPA_A_CONFIG_EXCHANGE] = {
+		.max = MPA_EXCHANGE_ENHANCED, .def = MPA_EXCHANGE_ENHANCED,
+	},
+	[MPA_A_CONFIG_PEER_TO_PEER] = { .max = 1, .def = 1 },
+	[MPA_A_CONFIG_RTR] = { .min = 1, .max = RTR_ALL, .def = RTR_ALL },
+	[MPA_A_CONFIG_IRD] = { .max = DEPTH_MAX, .def = DEPTH_MAX },
+	[MPA_A_CONFIG_ORD] = { .max = DEPTH_MAX, .def = DEPTH_MAX },
+	[MPA_A_CONFIG_STARTUP_TIMEOUT] = {
+		.min = TIMEOUT_MIN, .max = TIMEOUT_MAX, .def = 5000,
+	},
+	[MPA_A_CONFIG_REPLY_TIMEOUT] = {
+		.min = TIMEOUT_MIN, .max = TIMEOUT_MAX, .def = 30000,
+	},
+	[MPA_A_CONFIG_HALF_OPEN_MAX] = { .min = 1, .max = 65536, .def = 128 },
+	[MPA_A_CONFIG_PACKING] = { .max = 1 },
+	[MPA_A_CONFIG_SEGMENTS] = {
+		.max = MPA_SEGMENTS_AUTO, .def = MPA_SEGMENTS_AUTO,
+	},
+};
+
+static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
+	[MPA_A_CONFIG_CRC] = "crc is 0 (preferred off) or 1 (required)",
+	[MPA_A_CONFIG_MARKERS] = "markers is 0 or 1",
+	[MPA_A_CONFIG_REVISION] = "revision is 0, 1, 2 or 3 (auto)",
+	[MPA_A_CONFIG_PERMISSIVE] = "permissive is 0 or 1",
+	[MPA_A_CONFIG_EXCHANGE] = "exchange is 0 (plain) or 1 (enhanced)",
+	[MPA_A_CONFIG_PEER_TO_PEER] = "peer-to-peer is 0 or 1",
+	[MPA_A_CONFIG_RTR] = "rtr is a nonempty set of 1 (send), 2 (write) and 4 (read)",
+	[MPA_A_CONFIG_IRD] = "ird is 0 to 16382",
+	[MPA_A_CONFIG_ORD] = "ord is 0 to 16382",
+	[MPA_A_CONFIG_STARTUP_TIMEOUT] = "startup-timeout is 100 to 3600000 ms",
+	[MPA_A_CONFIG_REPLY_TIMEOUT] = "reply-timeout is 100 to 3600000 ms",
+	[MPA_A_CONFIG_HALF_OPEN_MAX] = "half-open-max is 1 to 65536",
+	[MPA_A_CONFIG_PACKING] = "packing is 0 or 1",
+	[MPA_A_CONFIG_SEGMENTS] = "segments is 0 (single) or 1 (auto)",
+};
+
+/**
+ * mpa_config_builtin - what is in force where nothing was set
+ * @cfg: set to it
+ */
+void mpa_config_builtin(struct mpa_config *cfg)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cfg->v); i++)
+		cfg->v[i] = mpa_config_bounds[i].def;
+}
+
+/**
+ * mpa_config_overlay - lay an object's own settings over inherited ones
+ * @cfg: what it inherits; then what is in force
+ * @own: what was set at it
+ */
+void mpa_config_overlay(struct mpa_config *cfg, const struct mpa_settings *own)
+{
+	unsigned int i;
+
+	for (i = 1; i < ARRAY_SIZE(cfg->v); i++)
+		if (own->set & BIT(i))
+			cfg->v[i] = own->v[i];
+}
+
+/**
+ * mpa_config_clip - keep to what a device can
+ * @cfg: settings in force; changed
+ * @lim: what the device can
+ *
+ * If it knows none of the RTR kinds that were asked for it does not ask for
+ * peer-to-peer mode, but a peer that does is still to be offered a kind (RFC
+ * 6581 section 9.2): then all that it knows are in force.
+ */
+void mpa_config_clip(struct mpa_config *cfg, const struct mpa_limits *lim)
+{
+	u32 *v = cfg->v;
+
+	v[MPA_A_CONFIG_IRD] = min_t(u32, v[MPA_A_CONFIG_IRD], lim->ird_max);
+	v[MPA_A_CONFIG_ORD] = min_t(u32, v[MPA_A_CONFIG_ORD], lim->ord_max);
+	v[MPA_A_CONFIG_PACKING] = 0;
+	if (v[MPA_A_CONFIG_RTR] & lim->rtr) {
+		v[MPA_A_CONFIG_RTR] &= lim->rtr;
+	} else {
+		v[MPA_A_CONFIG_RTR] = lim->rtr;
+		v[MPA_A_CONFIG_PEER_TO_PEER] = 0;
+	}
+}
+
+static const char *beyond_device(unsigned int attr, u32 v,
+				 const struct mpa_limits *lim)
+{
+	switch (attr) {
+	case MPA_A_CONFIG_IRD:
+		return v > lim->ird_max ? "ird is more than the device can" :
+					  NULL;
+	case MPA_A_CONFIG_ORD:
+		return v > lim->ord_max ? "ord is more than the device can" :
+					  NULL;
+	case MPA_A_CONFIG_RTR:
+		/* All there are means all that it knows. */
+		return v != RTR_ALL && v & ~lim->rtr ?
+			       "rtr has a kind that the device does not know" :
+			       NULL;
+	case MPA_A_CONFIG_PACKING:
+		return "packing is for sockets of applications, not for devices";
+	default:
+		return NULL;
+	}
+}
+
+static const char *refuse_value(unsigned int attr, u32 v,
+				const struct mpa_limits *lim)
+{
+	const struct mpa_bounds *b = &mpa_config_bounds[attr];
+
+	if (v < b->min || v > b->max)
+		return out_of_bounds[attr];
+	return lim ? beyond_device(attr, v, lim) : NULL;
+}
+
+static unsigned int lowest_bit(u32 set)
+{
+	unsigned int i = 0;
+
+	while (!(set & BIT(i)))
+		i++;
+	return i;
+}
+
+/**
+ * mpa_config_refuse - may these be set?
+ * @change: what is to be set
+ * @lim: of the device, or of the device the listener belongs to; else NULL
+ * @attr: set to the MPA_A_CONFIG_* that may not, the first of them, or to the
+ *	number of a bit that means nothing
+ *
+ * Return: NULL if all may; else why not, for the user.
+ */
+const char *mpa_config_refuse(const struct mpa_settings *change,
+			      const struct mpa_limits *lim, unsigned int *attr)
+{
+	u32 unknown = change->set & ~(u32)MPA_CONFIG_ALL;
+	const char *why;
+	unsigned int i;
+
+	if (unknown) {
+		*attr = lowest_bit(unknown);
+		return "no such setting";
+	}
+	for (i = 1; i <= MPA_A_CONFIG_MAX; i++) {
+		if (!(change->set & BIT(i)))
+			continue;
+		why = refuse_value(i, change->v[i], lim);
+		if (why) {
+			*attr = i;
+			return why;
+		}
+	}
+	return NULL;
+}
+
+/**
+ * mpa_settings_change - change what was set at an object
+ * @own: its own settings
+ * @change: what to set; mpa_config_refuse() has let it pass
+ * @inherit: MPA_A_CONFIG_* bits that are to be inherited again; those of
+ *	@change win
+ */
+void mpa_settings_change(struct mpa_settings *own,
+			 const struct mpa_settings *change, u32 inherit)
+{
+	unsigned int i;
+
+	own->set &= ~inherit;
+	own->set |= change->set;
+	for (i = 1; i <= MPA_A_CONFIG_MAX; i++) {
+		if (change->set & BIT(i))
+			own->v[i] = change->v[i];
+		else if (!(own->set & BIT(i)))
+			own->v[i] = 0;
+	}
+}
+
+/**
+ * struct revs - what a revision setting means
+ * @rev: highest to speak
+ * @rev_min: lowest
+ * @may_permit: permissive mode adds something: revision 0 is neither all there
+ *	is nor ruled out
+ */
+struct revs {
+	u8 rev;
+	u8 rev_min;
+	bool may_permit;
+};
+
+static const struct revs revisions[] = {
+	[MPA_REVISION_0] = { MPA_REV_RDMAC, MPA_REV_RDMAC, false },
+	[MPA_REVISION_1] = { MPA_REV_1, MPA_REV_1, true },
+	[MPA_REVISION_2] = { MPA_REV_2, MPA_REV_2, false },
+	[MPA_REVISION_AUTO] = { MPA_REV_2, MPA_REV_1, true },
+};
+
+/**
+ * mpa_config_params - what settings make of the startup exchange
+ * @cfg: settings in force, clipped to the device if there is one
+ * @p: set to what our side asks; its depths are those that the settings allow,
+ *	for the caller to lower
+ */
+void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
+{
+	const u32 *v = cfg->v;
+	const struct revs *r = &revisions[v[MPA_A_CONFIG_REVISION]];
+	bool plain = v[MPA_A_CONFIG_EXCHANGE] == MPA_EXCHANGE_PLAIN;
+
+	*p = (struct mpa_params){
+		.markers = v[MPA_A_CONFIG_MARKERS],
+		.crc = v[MPA_A_CONFIG_CRC] == MPA_CONFIG_CRC_REQUIRED,
+		.permissive = r->may_permit && v[MPA_A_CONFIG_PERMISSIVE],
+		.plain = plain,
+		.rev = r->rev,
+		.rev_min = r->rev_min,
+		.rtr = v[MPA_A_CONFIG_RTR],
+		.ird = v[MPA_A_CONFIG_IRD],
+		.ord = v[MPA_A_CONFIG_ORD],
+		.ird_max = v[MPA_A_CONFIG_IRD],
+	};
+	if (p->permissive)
+		p->rev_min = MPA_REV_RDMAC;
+	/* RFC 6581's data is where it would be asked for. */
+	p->p2p = v[MPA_A_CONFIG_PEER_TO_PEER] && p->rtr && !plain &&
+		 r->rev == MPA_REV_2;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_config_params, MPA);

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What there is in each network namespace: the settings that are its defaults,
+ * devices, listeners, counters. Locks and their order: registry.h.
+ *
+ * A node is in one of the arrays of its namespace from mpa_node_add() to
+ * mpa_node_remove(), and is touched under the lock only. So nobody who looks at
+ * nodes holds one: what netlink gets are values.
+ */
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <net/netns/generic.h>
+
+#include "netlink/ulp.h"
+#include "registry.h"
+
+DEFINE_SPINLOCK(mpa_registry_lock);
+
+static unsigned int mpa_net_id __read_mostly;
+
+/* For views that are only passed on, since one is too large for a stack. */
+static struct mpa_node_view shared_view;
+
+static const char counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
+	[MPA_COUNT_CONNS]		= "conns",
+	[MPA_COUNT_CONNS_UP]		= "conns_up",
+	[MPA_COUNT_OPENED]		= "opened",
+	[MPA_COUNT_STARTUP]		= "startup_failures",
+	[MPA_COUNT_REJECTED]		= "rejected",
+	[MPA_COUNT_CRC]			= "crc_errors",
+	[MPA_COUNT_MARKER]		= "marker_errors",
+	[MPA_COUNT_TCP]			= "tcp_lost",
+	[MPA_COUNT_TERM_SENT]		= "terminates_sent",
+	[MPA_COUNT_TERM_RECEIVED]	= "terminates_received",
+	[MPA_COUNT_HALF_OPEN]		= "half_open_dropped",
+	[MPA_COUNT_SUPPRESSED]		= "verdicts_suppressed",
+};
+
+/**
+ * mpa_net_of - what there is in a namespace
+ * @net: the namespace, which lives
+ *
+ * Any context.
+ *
+ * Return: it; there is always one.
+ */
+struct mpa_net *mpa_net_of(const struct net *net)
+{
+	return net_generic(net, mpa_net_id);
+}
+
+/**
+ * mpa_count - count something
+ * @mn: namespace
+ * @what: counter
+ * @by: 1, or -1 with those that go down
+ *
+ * Any context.
+ */
+void mpa_count(struct mpa_net *mn, enum mpa_counter what, int by)
+{
+	atomic64_add(by, &mn->counters[what]);
+}
+
+/* ---- Settings in force ---- */
+
+static const struct mpa_limits *limits_of(const struct mpa_node *node)
+{
+	return node->parent ? node->parent->limits : node->limits;
+}
+
+static void resolve(const struct mpa_node *node, struct mpa_config *cfg)
+{
+	const struct mpa_limits *lim = limits_of(node);
+
+	lockdep_assert_held(&mpa_registry_lock);
+	mpa_config_builtin(cfg);
+	if (node->net)
+		mpa_config_overlay(cfg, &mpa_net_of(node->net)->own);
+	if (node->parent)
+		mpa_config_overlay(cfg, &node->parent->own);
+	mpa_config_overlay(cfg, &node->own);
+	if (lim)
+		mpa_config_clip(cfg, lim);
+}
+
+/**
+ * mpa_node_config - settings in force at a node
+ * @node: the node; one that was not added, or removed, inherits nothing from a
+ *	namespace
+ * @cfg: set to them, within what the device can
+ *
+ * Any context.
+ */
+void mpa_node_config(const struct mpa_node *node, struct mpa_config *cfg)
+{
+	spin_lock_bh(&mpa_registry_lock);
+	resolve(node, cfg);
+	spin_unlock_bh(&mpa_registry_lock);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_node_config, MPA);
+
+/**
+ * mpa_net_config - settings in force in a namespace
+ * @net: the namespace
+ * @cfg: set to them
+ *
+ * Any context.
+ */
+void mpa_net_config(struct net *net, struct mpa_config *cfg)
+{
+	mpa_config_builtin(cfg);
+	spin_lock_bh(&mpa_registry_lock);
+	mpa_config_overlay(cfg, &mpa_net_of(net)->own);
+	spin_unlock_bh(&mpa_registry_lock);
+}
+
+/* ---- Looking ---- */
+
+static void view_node(const struct mpa_node *node, struct mpa_node_view *v)
+{
+	lockdep_assert_held(&mpa_registry_lock);
+	memset(v, 0, sizeof(*v));
+	v->kind = node->kind;
+	v->id = node->id;
+	v->own = node->own.set;
+	resolve(node, &v->config);
+	node->ops->view(node, v);
+}
+
+static struct xarray *nodes_of(struct mpa_net *mn, enum mpa_node_kind kind)
+{
+	return kind == MPA_NODE_DEVICE ? &mn->devices : &mn->listeners;
+}
+
+static struct mpa_node *find_by_name(struct net *net, const char *name)
+{
+	struct mpa_node *node;
+	unsigned long index;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	xa_for_each(&mpa_net_of(net)->devices, index, node) {
+		view_node(node, &shared_view);
+		if (!strncmp(shared_view.name, name, MPA_DEV_NAME_MAX))
+			return node;
+	}
+	return NULL;
+}
+
+static struct mpa_node *find(struct net *net, enum mpa_node_kind kind, u32 id,
+			     const char *name)
+{
+	lockdep_assert_held(&mpa_registry_lock);
+	if (kind == MPA_NODE_DEVICE && name && *name)
+		return find_by_name(net, name);
+	return xa_load(nodes_of(mpa_net_of(net), kind), id);
+}
+
+static void view_counters(const struct mpa_net *mn, struct mpa_node_view *v)
+{
+	unsigned int i;
+
+	BUILD_BUG_ON((int)MPA_COUNT_NR > (int)MPA_COUNTERS_MAX);
+	for (i = 0; i < MPA_COUNT_NR; i++) {
+		memcpy(v->counters[i].name, counter_names[i],
+		       MPA_COUNTER_NAME_MAX);
+		v->counters[i].value = atomic64_read(&mn->counters[i]);
+	}
+	v->nr_counters = MPA_COUNT_NR;
+}
+
+static void view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
+{
+	lockdep_assert_held(&mpa_registry_lock);
+	memset(v, 0, sizeof(*v));
+	v->kind = MPA_NODE_DEFAULTS;
+	v->own = mn->own.set;
+	mpa_config_builtin(&v->config);
+	mpa_config_overlay(&v->config, &mn->own);
+	view_counters(mn, v);
+}
+
+/**
+ * mpa_view_defaults - look at a namespace itself
+ * @net: the namespace
+ * @v: its settings and counters
+ *
+ * Any context.
+ */
+void mpa_view_defaults(struct net *net, struct mpa_node_view *v)
+{
+	spin_lock_bh(&mpa_registry_lock);
+	view_defaults(mpa_net_of(net), v);
+	spin_unlock_bh(&mpa_registry_lock);
+}
+
+/**
+ * mpa_view_device - look at a device
+ * @net: its namespace
+ * @index: the RDMA core's index, unless there is a
+ * @name: name, or NULL
+ * @v: the device
+ *
+ * Any context.
+ *
+ * Return: 0; -ENODEV there is none in this namespace.
+ */
+int mpa_view_device(struct net *net, u32 index, const char *name,
+		    struct mpa_node_view *v)
+{
+	struct mpa_node *node;
+
+	spin_lock_bh(&mpa_registry_lock);
+	node = find(net, MPA_NODE_DEVICE, index, name);
+	if (node)
+		view_node(node, v);
+	spin_unlock_bh(&mpa_registry_lock);
+	return node ? 0 : -ENODEV;
+}
+
+/**
+ * mpa_view_next - look at the next device or listener
+ * @net: its namespace
+ * @kind: %MPA_NODE_DEVICE or %MPA_NODE_LISTENER
+ * @from: least number wanted
+ * @v: the first with that number or a greater one
+ *
+ * Any context.
+ *
+ * Return: 0; -ENOENT there are no more.
+ */
+int mpa_view_next(struct net *net, enum mpa_node_kind kind, u32 from,
+		  struct mpa_node_view *v)
+{
+	unsigned long index = from;
+	struct mpa_node *node;
+
+	spin_lock_bh(&mpa_registry_lock);
+	node = xa_find(nodes_of(mpa_net_of(net), kind), &index, U32_MAX,
+		       XA_PRESENT);
+	if (node)
+		view_node(node, v);
+	spin_unlock_bh(&mpa_registry_lock);
+	return node ? 0 : -ENOENT;
+}
+
+/**
+ * mpa_generation - has anything changed that a dump tells?
+ * @net: namespace
+ * @kind: of nodes
+ *
+ * Any context.
+ *
+ * Return: a number that is another one if so.
+ */
+u32 mpa_generation(struct net *net, enum mpa_node_kind kind)
+{
+	return READ_ONCE(mpa_net_of(net)->generation[kind]);
+}
+
+/* What is below inherits: it may look different, too. */
+static void next_generation(struct mpa_net *mn, enum mpa_node_kind kind)
+{
+	int i;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	for (i = kind; i <= MPA_NODE_LISTENER; i++)
+		WRITE_ONCE(mn->generation[i], mn->generation[i] + 1);
+}
+
+/* ---- Coming and going ---- */
+
+static void notify(const struct mpa_node *node, enum mpa_cmd cmd)
+{
+	lockdep_assert_held(&mpa_registry_lock);
+	if (!mpa_netlink_heard(node->net))
+		return;
+	view_node(node, &shared_view);
+	mpa_notify_node(node->net, cmd, &shared_view);
+}
+
+static int enlist(struct mpa_net *mn, struct mpa_node *node)
+{
+	int ret;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	if (node->kind == MPA_NODE_DEVICE)
+		return xa_insert(&mn->devices, node->id, node, GFP_ATOMIC);
+	ret = xa_alloc_cyclic(&mn->listeners, &node->id, node,
+			      XA_LIMIT(1, MPA_ID_MAX), &mn->next_listener,
+			      GFP_ATOMIC);
+	return min(ret, 0);
+}
+
+/**
+ * mpa_node_add - a device or listener has come to a namespace
+ * @node: filled in as far as its owner does, and in no namespace
+ * @net: the namespace, which outlives the node there
+ *
+ * Any context. From now on it can be seen, its settings can be changed; its
+ * listeners come after a device.
+ *
+ * Return: 0; -ENOMEM; -EBUSY a device with this index is there already, or
+ * @node is somewhere.
+ */
+int mpa_node_add(struct mpa_node *node, struct net *net)
+{
+	struct mpa_net *mn = mpa_net_of(net);
+	int ret = -EBUSY;
+
+	spin_lock_bh(&mpa_registry_lock);
+	if (!WARN_ON_ONCE(node->net))
+		ret = enlist(mn, node);
+	if (!ret) {
+		node->net = net;
+		next_generation(mn, node->kind);
+		notify(node, node->kind == MPA_NODE_DEVICE ?
+			     MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
+	}
+	spin_unlock_bh(&mpa_registry_lock);
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_node_add, MPA);
+
+static void delist(struct mpa_node *node)
+{
+	struct mpa_net *mn = mpa_net_of(node->net);
+
+	lockdep_assert_held(&mpa_registry_lock);
+	xa_erase(nodes_of(mn, node->kind), node->id);
+	next_generation(mn, node->kind);
+	notify(node, node->kind == MPA_NODE_DEVICE ? MPA_CMD_DEV_DEL_NTF :
+						     MPA_CMD_LISTEN_DEL_NTF);
+	node->net = NULL;
+}
+
+/**
+ * mpa_node_remove - a device or listener leaves its namespace
+ * @node: the node; none of its listeners is left; one that is nowhere is no
+ *	matter
+ *
+ * Any context. On return nobody looks at it.
+ */
+void mpa_node_remove(struct mpa_node *node)
+{
+	spin_lock_bh(&mpa_registry_lock);
+	if (node->net)
+		delist(node);
+	spin_unlock_bh(&mpa_registry_lock);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_node_remove, MPA);
+
+/**
+ * mpa_node_changed - what is to be told of a device is not what it was
+ * @node: the device; one that is nowhere is no matter
+ *
+ * Any context. For its name, its network device and the state of its port.
+ */
+void mpa_node_changed(struct mpa_node *node)
+{
+	spin_lock_bh(&mpa_registry_lock);
+	if (node->net) {
+		next_generation(mpa_net_of(node->net), node->kind);
+		if (node->kind == MPA_NODE_DEVICE)
+			notify(node, MPA_CMD_DEV_CHANGE_NTF);
+	}
+	spin_unlock_bh(&mpa_registry_lock);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_node_changed, MPA);
+
+/**
+ * mpa_node_listed - is a node in a namespace?
+ * @node: the node; its owner adds and removes it nowhere else meanwhile
+ *
+ * Return: true if so.
+ */
+bool mpa_node_listed(const struct mpa_node *node)
+{
+	return READ_ONCE(node->net);
+}
+
+/* ---- Verdicts ---- */
+
+/**
+ * mpa_verdict_due - may a verdict be told?
+ * @mn: namespace
+ * @suppressed: set, if so, to how many were not since the last one
+ *
+ * Any context.
+ *
+ * Return: true if so; else it is counted.
+ */
+bool mpa_verdict_due(struct mpa_net *mn, u32 *suppressed)
+{
+	bool due;
+
+	spin_lock_bh(&mn->verdict_lock);
+	if (time_after_eq(jiffies, mn->verdict_second + HZ)) {
+		mn->verdict_second = jiffies;
+		mn->verdicts = 0;
+	}
+	due = mn->verdicts < MPA_VERDICTS_PER_SECOND;
+	if (due) {
+		mn->verdicts++;
+		*suppressed = mn->suppressed;
+		mn->suppressed = 0;
+	} else {
+		mn->suppressed++;
+	}
+	spin_unlock_bh(&mn->verdict_lock);
+	if (!due)
+		mpa_count(mn, MPA_COUNT_SUPPRESSED, 1);
+	return due;
+}
+
+static void tell_half_open(const struct mpa_node *node)
+{
+	struct mpa_verdict_view v = {
+		.kind = MPA_VERDICT_HALF_OPEN,
+		.listener = &shared_view,
+	};
+
+	lockdep_assert_held(&mpa_registry_lock);
+	if (!mpa_netlink_heard(node->net) ||
+	    !mpa_verdict_due(mpa_net_of(node->net), &v.suppressed))
+		return;
+	view_node(node, &shared_view);
+	mpa_notify_verdict(node->net, &v);
+}
+
+/**
+ * mpa_node_half_open - a listener has turned a peer away
+ * @node: the listener; one that is nowhere is no matter
+ *
+ * Any context. Too many were there that had not sent their Request
+ * (%MPA_A_CONFIG_HALF_OPEN_MAX).
+ */
+void mpa_node_half_open(struct mpa_node *node)
+{
+	spin_lock_bh(&mpa_registry_lock);
+	if (node->net) {
+		mpa_count(mpa_net_of(node->net), MPA_COUNT_HALF_OPEN, 1);
+		tell_half_open(node);
+	}
+	spin_unlock_bh(&mpa_registry_lock);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_node_half_open, MPA);
+
+/* ---- Changing settings ---- */
+
+static struct mpa_node *target_of(struct net *net, const struct mpa_change *c)
+{
+	if (c->kind == MPA_NODE_DEFAULTS)
+		return NULL;
+	return find(net, c->kind, c->id, c->name);
+}
+
+static int refuse(const struct mpa_change *c, const struct mpa_limits *lim,
+		  struct mpa_refusal *no)
+{
+	u32 unknown = c->inherit & ~(u32)MPA_CONFIG_ALL;
+	u32 both = c->inherit & c->to.set;
+
+	no->why = mpa_config_refuse(&c->to, lim, &no->attr);
+	if (no->why)
+		return -EINVAL;
+	if (unknown) {
+		no->attr = __ffs(unknown);
+		no->why = "no such setting";
+		return -EINVAL;
+	}
+	if (both) {
+		no->attr = __ffs(both);
+		no->why = "the same is to be set and inherited";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_change(struct net *net, const struct mpa_change *c,
+			struct mpa_refusal *no)
+{
+	struct mpa_node *node = target_of(net, c);
+
+	lockdep_assert_held(&mpa_registry_lock);
+	if (c->kind == MPA_NODE_DEFAULTS)
+		return refuse(c, NULL, no);
+	if (node)
+		return refuse(c, limits_of(node), no);
+	no->attr = 0;
+	if (c->kind == MPA_NODE_DEVICE) {
+		no->why = "no such device in this network namespace";
+		return -ENODEV;
+	}
+	no->why = "no such listener in this network namespace";
+	return -ENOENT;
+}
+
+static void make_change(struct net *net, const struct mpa_change *c)
+{
+	struct mpa_node *node = target_of(net, c);
+	struct mpa_net *mn = mpa_net_of(net);
+
+	lockdep_assert_held(&mpa_registry_lock);
+	mpa_settings_change(node ? &node->own : &mn->own, &c->to, c->inherit);
+	next_generation(mn, c->kind);
+}
+
+static void tell_change(struct net *net, const struct mpa_change *c)
+{
+	struct mpa_node *node = target_of(net, c);
+
+	lockdep_assert_held(&mpa_registry_lock);
+	if (node) {
+		notify(node, MPA_CMD_CONFIG_NTF);
+	} else if (mpa_netlink_heard(net)) {
+		view_defaults(mpa_net_of(net), &shared_view);
+		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &shared_view);
+	}
+}
+
+static int check_all(struct net *net, const struct mpa_change *changes,
+		     unsigned int nr, struct mpa_refusal *no)
+{
+	int ret = 0;
+
+	for (no->which = 0; no->which < nr && !ret; no->which++)
+		ret = check_change(net, &changes[no->which], no);
+	if (ret)
+		no->which--;
+	return ret;
+}
+
+/**
+ * mpa_change_settings - change settings: all of these or none
+ * @net: namespace
+ * @changes: what to change; later ones win
+ * @nr: how many
+ * @check: only say whether it can be done
+ * @no: set on errors: which cannot, and why
+ *
+ * Any context. Whoever looks at settings sees all of the changes or none. When
+ * all were made, each is told of.
+ *
+ * Return: 0; -EINVAL a value is refused; -ENODEV, -ENOENT there is no such
+ * device or listener.
+ */
+int mpa_change_settings(struct net *net, const struct mpa_change *changes,
+			unsigned int nr, bool check, struct mpa_refusal *no)
+{
+	unsigned int i;
+	int ret;
+
+	spin_lock_bh(&mpa_registry_lock);
+	ret = check_all(net, changes, nr, no);
+	for (i = 0; !ret && !check && i < nr; i++)
+		make_change(net, &changes[i]);
+	for (i = 0; !ret && !check && i < nr; i++)
+		tell_change(net, &changes[i]);
+	spin_unlock_bh(&mpa_registry_lock);
+	return ret;
+}
+
+/* ---- Namespaces ---- */
+
+static int __net_init mpa_net_init(struct net *net)
+{
+	struct mpa_net *mn = mpa_net_of(net);
+
+	xa_init(&mn->devices);
+	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1);
+	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	spin_lock_init(&mn->verdict_lock);
+	mn->verdict_second = jiffies;
+	return 0;
+}
+
+static void forget(struct xarray *nodes)
+{
+	struct mpa_node *node;
+	unsigned long index;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	xa_for_each(nodes, index, node)
+		node->net = NULL;
+	xa_destroy(nodes);
+}
+
+/*
+ * Its network devices have left, its sockets are closed. The node of a device
+ * that is still on its way out will be removed later, from nowhere.
+ */
+static void __net_exit mpa_net_exit(struct net *net)
+{
+	struct mpa_net *mn = mpa_net_of(net);
+
+	spin_lock_bh(&mpa_registry_lock);
+	forget(&mn->listeners);
+	forget(&mn->devices);
+	spin_unlock_bh(&mpa_registry_lock);
+	WARN_ON_ONCE(!xa_empty(&mn->conns));
+	xa_destroy(&mn->conns);
+}
+
+static struct pernet_operations mpa_net_ops = {
+	.init	= mpa_net_init,
+	.exit	= mpa_net_exit,
+	.id	= &mpa_net_id,
+	.size	= sizeof(struct mpa_net),
+};
+
+/**
+ * mpa_registry_init - at module init, before anything that has a namespace
+ *
+ * Return: 0 or a negative error.
+ */
+int mpa_registry_init(void)
+{
+	return register_pernet_subsys(&mpa_net_ops);
+}
+
+/**
+ * mpa_registry_exit - at module exit, after everything else
+ */
+void mpa_registry_exit(void)
+{
+	unregister_pernet_subsys(&mpa_net_ops);
+}

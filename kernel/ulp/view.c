@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is told of connections: to dumps, by value; in events, as they enter
+ * full operation and end; in counters and verdicts, when something fails.
+ *
+ * A connection has a number and a place in its namespace's array from the time it
+ * is made. It stands there while TCP knows of it: from mpa_conn_hook() until
+ * mpa_detach(), which takes it out before it lets go of the socket. Whoever
+ * finds it under RCU takes a reference to the socket, then its lock, and looks
+ * whether the stream is still on it: so a stream is only looked at under the
+ * lock that everything in it is under, and detaching waits.
+ */
+#include <linux/jiffies.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <net/ipv6.h>
+#include <net/tcp.h>
+
+#include "conn.h"
+#include "netlink/ulp.h"
+#include "registry.h"
+#include "trace.h"
+
+static struct mpa_net *net_of(const struct mpa_conn *conn)
+{
+	return mpa_net_of(sock_net(conn->sk));
+}
+
+/* ---- Coming and going ---- */
+
+/**
+ * mpa_conn_enroll - give a stream its number
+ * @conn: the stream, which TCP does not know of yet
+ *
+ * Process context.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int mpa_conn_enroll(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = net_of(conn);
+	int ret;
+
+	conn->since = get_jiffies_64();
+	/* NULL keeps the place, and is not found. */
+	ret = xa_alloc_cyclic_bh(&mn->conns, &conn->id, NULL,
+				 XA_LIMIT(1, MPA_ID_MAX), &mn->next_conn,
+				 GFP_KERNEL_ACCOUNT);
+	return min(ret, 0);
+}
+
+/**
+ * mpa_conn_strike - take a stream's number back
+ * @conn: the stream, which TCP does not know of; its socket is still there
+ *
+ * Process context.
+ */
+void mpa_conn_strike(struct mpa_conn *conn)
+{
+	xa_erase_bh(&net_of(conn)->conns, conn->id);
+}
+
+/**
+ * mpa_conn_show - let a stream be found
+ * @conn: the stream, under lock_sock(), with a reference to its socket
+ */
+void mpa_conn_show(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = net_of(conn);
+
+	mpa_assert_locked(conn);
+	/* Its place was kept: nothing is allocated. */
+	WARN_ON_ONCE(xa_err(xa_store_bh(&mn->conns, conn->id, conn,
+					GFP_KERNEL)));
+	mpa_count(mn, MPA_COUNT_CONNS, 1);
+	atomic_inc(&mn->conn_generation);
+}
+
+/**
+ * mpa_conn_hide - a stream is to be found no more
+ * @conn: the stream, detached, its socket not let go of; not locked
+ *
+ * Process context. Who has found it already may still wait for the lock.
+ */
+void mpa_conn_hide(struct mpa_conn *conn)
+{
+	struct mpa_net *mn = net_of(conn);
+
+	mpa_conn_strike(conn);
+	mpa_count(mn, MPA_COUNT_CONNS, -1);
+	atomic_inc(&mn->conn_generation);
+}
+
+/**
+ * mpa_conn_generation - have connections come or gone?
+ * @net: namespace
+ *
+ * Any context.
+ *
+ * Return: a number that is another one if so.
+ */
+u32 mpa_conn_generation(struct net *net)
+{
+	return atomic_read(&mpa_net_of(net)->conn_generation);
+}
+
+/* ---- Looking ---- */
+
+static void fill_ipv4(struct mpa_addr *to, __be32 addr)
+{
+	to->len = sizeof(addr);
+	memcpy(to->octets, &addr, sizeof(addr));
+}
+
+static void fill_addr(const struct sock *sk, const struct in6_addr *addr6,
+		      __be32 addr4, __be16 port, struct mpa_addr *to)
+{
+	*to = (struct mpa_addr){ .port = port };
+	if (sk->sk_family != AF_INET6) {
+		fill_ipv4(to, addr4);
+	} else if (ipv6_addr_v4mapped(addr6)) {
+		fill_ipv4(to, addr6->s6_addr32[3]);
+	} else {
+		to->len = sizeof(*addr6);
+		memcpy(to->octets, addr6, sizeof(*addr6));
+		if (ipv6_addr_type(addr6) & IPV6_ADDR_LINKLOCAL)
+			to->scope = READ_ONCE(sk->sk_bound_dev_if);
+	}
+}
+
+/**
+ * mpa_addr_local - where a socket is
+ * @sk: TCP socket
+ * @to: set to its own address and port
+ *
+ * Any context.
+ */
+void mpa_addr_local(const struct sock *sk, struct mpa_addr *to)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	fill_addr(sk, &sk->sk_v6_rcv_saddr, inet->inet_rcv_saddr,
+		  inet->inet_sport, to);
+}
+
+static void addr_remote(const struct sock *sk, struct mpa_addr *to)
+{
+	const struct inet_sock *inet = inet_sk(sk);
+
+	fill_addr(sk, &sk->sk_v6_daddr, inet->inet_daddr, inet->inet_dport, to);
+}
+
+static u64 inode_of(struct sock *sk)
+{
+	u64 inode = 0;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	if (sk->sk_socket)
+		inode = SOCK_INODE(sk->sk_socket)->i_ino;
+	read_unlock_bh(&sk->sk_callback_lock);
+	return inode;
+}
+
+static enum mpa_conn_phase phase_of(const struct mpa_conn *conn)
+{
+	static const u8 phases[MPA_CONN_NR_STATES] = {
+		[MPA_CONN_ATTACHED]	= MPA_PHASE_ATTACHED,
+		[MPA_CONN_WAIT_REPLY]	= MPA_PHASE_WAIT_REPLY,
+		[MPA_CONN_WAIT_REQUEST]	= MPA_PHASE_WAIT_REQUEST,
+		[MPA_CONN_REQUEST_SEEN]	= MPA_PHASE_REQUESTED,
+		[MPA_CONN_OPERATIONAL]	= MPA_PHASE_OPERATIONAL,
+		[MPA_CONN_RX_ENDED]	= MPA_PHASE_RX_ENDED,
+		[MPA_CONN_EXITED]	= MPA_PHASE_EXITED,
+		[MPA_CONN_CLOSED]	= MPA_PHASE_CLOSED,
+	};
+
+	return phases[conn->state];
+}
+
+/*
+ * The stream is locked, or nobody else can reach it; what it could send is
+ * left out.
+ */
+static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
+{
+	struct sock *sk = conn->sk;
+
+	*v = (struct mpa_conn_view){
+		.id = conn->id,
+		.owner = conn->sock ? MPA_OWNER_DEVICE : MPA_OWNER_SOCKET,
+		.label = conn->label,
+		.listen_id = conn->label.listen_id,
+		.uid = READ_ONCE(sk->sk_uid),
+		.phase = phase_of(conn),
+		.started = conn->started,
+		.initiator = conn->initiator,
+		.age_ms = jiffies64_to_msecs(get_jiffies_64() - conn->since),
+		.known = conn->known,
+		.code = conn->code,
+		.err = conn->err,
+		.term_sent = conn->term_sent,
+		.term_received = conn->term_received,
+		.stats = conn->stats,
+	};
+	if (conn->known)
+		v->res = conn->res;
+	mpa_addr_local(sk, &v->local);
+	addr_remote(sk, &v->remote);
+	if (!conn->sock)
+		v->inode = inode_of(sk);
+}
+
+static void view_room(struct mpa_conn *conn, struct mpa_conn_view *v)
+{
+	mpa_assert_locked(conn);
+	if (!conn->tx_open)
+		return;
+	v->mulpdu = mpa_tx_mulpdu(conn);
+	v->emss = mpa_tx_emss(conn);
+}
+
+/* The next stream from @id on, and a reference to its socket. */
+static struct sock *find_conn(struct mpa_net *mn, unsigned long *id,
+			      struct mpa_conn **found)
+{
+	struct mpa_conn *conn;
+	struct sock *sk = NULL;
+
+	rcu_read_lock();
+	conn = xa_find(&mn->conns, id, MPA_ID_MAX, XA_PRESENT);
+	while (conn) {
+		/* Sockets go without a grace period; their memory does not. */
+		if (refcount_inc_not_zero(&conn->sk->sk_refcnt)) {
+			sk = conn->sk;
+			break;
+		}
+		conn = xa_find_after(&mn->conns, id, MPA_ID_MAX, XA_PRESENT);
+	}
+	rcu_read_unlock();
+	*found = conn;
+	return sk;
+}
+
+/*
+ * Is the stream found under RCU still there? By now its memory may be another
+ * one's, and so may the socket's: trust @conn when the socket leads to it.
+ */
+static bool still_there(const struct mpa_conn *conn, u32 id,
+			const struct sock *sk)
+{
+	const struct inet_connection_sock *icsk = inet_csk(sk);
+
+	return icsk->icsk_ulp_ops == &mpa_ulp_ops &&
+	       rcu_dereference_protected(icsk->icsk_ulp_data,
+					 lockdep_sock_is_held(sk)) == conn &&
+	       conn->sk == sk && conn->id == id;
+}
+
+/**
+ * mpa_view_next_conn - look at the next connection
+ * @net: its namespace
+ * @from: least number wanted
+ * @v: the first with that number or a greater one
+ *
+ * Process context; takes the lock of its socket.
+ *
+ * Return: 0; -ENOENT there are no more.
+ */
+int mpa_view_next_conn(struct net *net, u32 from, struct mpa_conn_view *v)
+{
+	struct mpa_net *mn = mpa_net_of(net);
+	unsigned long id = from;
+	bool there = false;
+
+	might_sleep();
+	for (; !there; id++) {
+		struct mpa_conn *conn;
+		struct sock *sk = find_conn(mn, &id, &conn);
+
+		if (!sk)
+			return -ENOENT;
+		lock_sock(sk);
+		there = still_there(conn, id, sk);
+		if (there) {
+			view_conn(conn, v);
+			view_room(conn, v);
+		}
+		release_sock(sk);
+		sock_put(sk);
+	}
+	return 0;
+}
+
+/* ---- Events ---- */
+
+static void tell(struct mpa_conn *conn, enum mpa_cmd cmd)
+{
+	struct net *net = sock_net(conn->sk);
+	struct mpa_conn_view v;
+
+	if (!mpa_netlink_heard(net))
+		return;
+	view_conn(conn, &v);
+	if (cmd == MPA_CMD_CONN_UP_NTF)
+		view_room(conn, &v);
+	mpa_notify_conn(net, cmd, &v);
+}
+
+/**
+ * mpa_conn_up - a stream has entered full operation
+ * @conn: the stream, locked
+ */
+void mpa_conn_up(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	conn->known = true;
+	conn->up = true;
+	mpa_count(net_of(conn), MPA_COUNT_CONNS_UP, 1);
+	mpa_count(net_of(conn), MPA_COUNT_OPENED, 1);
+	tell(conn, MPA_CMD_CONN_UP_NTF);
+}
+
+/**
+ * mpa_conn_down - full operation, if it was reached, is over
+ * @conn: the stream, locked, or unreachable for anyone else
+ *
+ * Comes with the end of both halves or with the detaching, whichever is first;
+ * tells it once.
+ */
+void mpa_conn_down(struct mpa_conn *conn)
+{
+	if (!conn->up)
+		return;
+	conn->up = false;
+	mpa_count(net_of(conn), MPA_COUNT_CONNS_UP, -1);
+	tell(conn, MPA_CMD_CONN_DOWN_NTF);
+}
+
+static void tell_verdict(struct mpa_conn *conn, struct mpa_verdict_view *verdict)
+{
+	struct net *net = sock_net(conn->sk);
+	struct mpa_conn_view v;
+
+	if (!mpa_netlink_heard(net) ||
+	    !mpa_verdict_due(net_of(conn), &verdict->suppressed))
+		return;
+	view_conn(conn, &v);
+	view_room(conn, &v);
+	verdict->conn = &v;
+	mpa_notify_verdict(net, verdict);
+}
+
+static const u8 counter_of[] = {
+	[MPA_VERDICT_TCP]		= MPA_COUNT_TCP,
+	[MPA_VERDICT_CRC]		= MPA_COUNT_CRC,
+	[MPA_VERDICT_MARKER]		= MPA_COUNT_MARKER,
+	[MPA_VERDICT_STARTUP]		= MPA_COUNT_STARTUP,
+	[MPA_VERDICT_REJECTED]		= MPA_COUNT_REJECTED,
+	[MPA_VERDICT_TERM_SENT]		= MPA_COUNT_TERM_SENT,
+	[MPA_VERDICT_TERM_RECEIVED]	= MPA_COUNT_TERM_RECEIVED,
+};
+
+static void count_verdict(struct mpa_conn *conn, enum mpa_verdict_kind kind,
+			  int err, u32 term)
+{
+	struct mpa_verdict_view v = {
+		.kind = kind,
+		.err = err,
+		.term = term,
+	};
+
+	mpa_count(net_of(conn), counter_of[kind], 1);
+	tell_verdict(conn, &v);
+}
+
+/* 0: an orderly end, or the end of TCP after what has been told already. */
+static enum mpa_verdict_kind kind_of(const struct mpa_conn *conn,
+				     enum mpa_error code, int err)
+{
+	switch (code) {
+	case MPA_ERROR_NONE:
+		return MPA_VERDICT_REJECTED;
+	case MPA_ERROR_CRC:
+		return MPA_VERDICT_CRC;
+	case MPA_ERROR_MARKER:
+		return MPA_VERDICT_MARKER;
+	case MPA_ERROR_STARTUP:
+		return MPA_VERDICT_STARTUP;
+	case MPA_ERROR_CLOSED:
+		break;
+	}
+	if (conn->blamed)
+		return 0;
+	if (err)
+		return MPA_VERDICT_TCP;
+	return conn->known ? 0 : MPA_VERDICT_STARTUP;
+}
+
+/**
+ * mpa_conn_verdict - what a stream receives, or its startup, has come to an end
+ * @conn: the stream, locked
+ * @code: RFC 5044 section 8; %MPA_ERROR_NONE: it was rejected
+ * @err: negative error, or 0
+ *
+ * Traces and counts it, keeps it if it is the first, tells of it if it is not
+ * an orderly end.
+ */
+void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	enum mpa_verdict_kind kind = kind_of(conn, code, err);
+
+	mpa_assert_locked(conn);
+	trace_mpa_verdict(conn, code, err);
+	if (!conn->blamed) {
+		conn->blamed = true;
+		conn->code = code;
+		conn->err = -err;
+	}
+	if (kind)
+		count_verdict(conn, kind, -err, 0);
+}
+
+/* ---- What the owner says ---- */
+
+/**
+ * mpa_set_label - say whose a stream is
+ * @conn: the stream, locked
+ * @label: copied; replaces what was said before
+ */
+void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label)
+{
+	mpa_assert_locked(conn);
+	conn->label = *label;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_set_label, MPA);
+
+/**
+ * mpa_set_terminate - say that a Terminate Message ends a stream
+ * @conn: the stream, locked
+ * @sent: by us, else by the peer
+ * @term: layer << 12 | type << 8 | code
+ *
+ * To be called once for each; of several the first is kept.
+ */
+void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
+{
+	u32 *to = sent ? &conn->term_sent : &conn->term_received;
+
+	mpa_assert_locked(conn);
+	term |= MPA_TERM_VALID;
+	if (!*to)
+		*to = term;
+	count_verdict(conn, sent ? MPA_VERDICT_TERM_SENT :
+				   MPA_VERDICT_TERM_RECEIVED, 0, term);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);
+
+/**
+ * mpa_set_config - say what a stream is to keep to beside &struct mpa_params
+ * @conn: the stream, locked, before startup
+ * @cfg: settings in force
+ *
+ * That is how FPDUs are laid into segments. Without it, as built in.
+ */
+void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
+{
+	mpa_assert_locked(conn);
+	conn->single = cfg->v[MPA_A_CONFIG_SEGMENTS] == MPA_SEGMENTS_SINGLE;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_set_config, MPA);

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Generic netlink family "mpa": settings, listeners, connections and events of
+ * one network namespace. Documentation/netlink/specs/mpa.yaml says which command
+ * takes and gives what; scripts/check-netlink keeps this file true to it.
+ *
+ * Reading is for everyone, setting wants CAP_NET_ADMIN over the namespace. Every
+ * refusal comes with an extended acknowledgment: a message and, where there is
+ * one, the attribute it is about.
+ */
+#ifndef _UAPI_LINUX_MPA_NETLINK_H
+#define _UAPI_LINUX_MPA_NETLINK_H
+
+#include <linux/types.h>
+
+#define MPA_GENL_NAME		"mpa"
+#define MPA_GENL_VERSION	1
+#define MPA_GENL_EVENTS		"events"	/* the multicast group */
+
+/**
+ * enum mpa_cmd - commands and notifications
+ * @MPA_CMD_DEFAULTS_GET: settings of the namespace, its counters
+ * @MPA_CMD_DEV_GET: a device, or a dump of all
+ * @MPA_CMD_LISTEN_GET: a listener, or a dump of all
+ * @MPA_CMD_CONN_GET: a connection, or a dump of all
+ * @MPA_CMD_SET: change settings: of all %MPA_A_CHANGE or of none
+ * @MPA_CMD_CONN_UP_NTF: a connection has entered full operation
+ * @MPA_CMD_CONN_DOWN_NTF: one that had, has ended; it may stay in dumps until
+ *	its owner lets go of it
+ * @MPA_CMD_DEV_ADD_NTF: a device has come to the namespace
+ * @MPA_CMD_DEV_CHANGE_NTF: its name, its network device's name or the state of its
+ *	port is another one
+ * @MPA_CMD_DEV_DEL_NTF: it has left
+ * @MPA_CMD_LISTEN_ADD_NTF: somebody listens
+ * @MPA_CMD_LISTEN_DEL_NTF: and does no more
+ * @MPA_CMD_CONFIG_NTF: settings of namespace, device or listener have changed
+ * @MPA_CMD_VERDICT_NTF: something was refused or has failed; rate-limited
+ */
+enum mpa_cmd {
+	MPA_CMD_UNSPEC		= 0,
+	MPA_CMD_DEFAULTS_GET	= 1,
+	MPA_CMD_DEV_GET		= 2,
+	MPA_CMD_LISTEN_GET	= 3,
+	MPA_CMD_CONN_GET	= 4,
+	MPA_CMD_SET		= 5,
+	MPA_CMD_CONN_UP_NTF	= 6,
+	MPA_CMD_CONN_DOWN_NTF	= 7,
+	MPA_CMD_DEV_ADD_NTF	= 8,
+	MPA_CMD_DEV_CHANGE_NTF	= 9,
+	MPA_CMD_DEV_DEL_NTF	= 10,
+	MPA_CMD_LISTEN_ADD_NTF	= 11,
+	MPA_CMD_LISTEN_DEL_NTF	= 12,
+	MPA_CMD_CONFIG_NTF	= 13,
+	MPA_CMD_VERDICT_NTF	= 14,
+
+	__MPA_CMD_MAX,
+	MPA_CMD_MAX		= __MPA_CMD_MAX - 1
+};
+
+/**
+ * enum mpa_attr - top level of every message
+ * @MPA_A_DEV: nest of enum mpa_attr_dev; in requests a selector
+ * @MPA_A_LISTEN: nest of enum mpa_attr_listen; likewise
+ * @MPA_A_CONN: nest of enum mpa_attr_conn; likewise
+ * @MPA_A_CONFIG: nest of enum mpa_attr_config: in replies those in force
+ * @MPA_A_OWN: u32, bits 1 << MPA_A_CONFIG_*: replies: set at this very object;
+ *	what is not is inherited: listener, device, namespace, built in
+ * @MPA_A_INHERIT: u32, the same bits: within %MPA_A_CHANGE: to be inherited again
+ * @MPA_A_CHECK: flag: %MPA_CMD_SET: say whether it could be done, do nothing
+ * @MPA_A_CHANGE: nest, repeated: %MPA_CMD_SET: %MPA_A_DEV, %MPA_A_LISTEN or
+ *	neither (the namespace), %MPA_A_CONFIG and %MPA_A_INHERIT
+ * @MPA_A_COUNTER: nest of enum mpa_attr_counter, repeated
+ * @MPA_A_VERDICT: nest of enum mpa_attr_verdict
+ */
+enum mpa_attr {
+	MPA_A_UNSPEC		= 0,
+	MPA_A_DEV		= 1,
+	MPA_A_LISTEN		= 2,
+	MPA_A_CONN		= 3,
+	MPA_A_CONFIG		= 4,
+	MPA_A_OWN		= 5,
+	MPA_A_INHERIT		= 6,
+	MPA_A_CHECK		= 7,
+	MPA_A_CHANGE		= 8,
+	MPA_A_COUNTER		= 9,
+	MPA_A_VERDICT		= 10,
+
+	__MPA_A_MAX,
+	MPA_A_MAX		= __MPA_A_MAX - 1
+};
+
+/**
+ * enum mpa_attr_config - settings; all are u32, all are for new connections only
+ * @MPA_A_CONFIG_CRC: enum mpa_config_crc; default required
+ * @MPA_A_CONFIG_MARKERS: 0, 1: ask the peer for Markers; default 0
+ * @MPA_A_CONFIG_REVISION: enum mpa_config_revision; default auto
+ * @MPA_A_CONFIG_PERMISSIVE: 0, 1: take up the RDMA Consortium's protocols with a
+ *	peer of revision 0 (RFC 5044 appendix C), unless the revision says 0 or 2;
+ *	default 0
+ * @MPA_A_CONFIG_EXCHANGE: enum mpa_config_exchange: how Initiators of devices
+ *	tell their Read depths; default enhanced
+ * @MPA_A_CONFIG_PEER_TO_PEER: 0, 1: Initiators of devices ask for peer-to-peer
+ *	mode, if the exchange is enhanced; default 1
+ * @MPA_A_CONFIG_RTR: nonempty set of enum mpa_config_rtr: ways to open a stream
+ *	in that mode; default all
+ * @MPA_A_CONFIG_IRD: 0 .. 16382: most Read Requests taken at once; default 16382,
+ *	and never more than the device can
+ * @MPA_A_CONFIG_ORD: 0 .. 16382: most Read Requests sent at once; likewise
+ * @MPA_A_CONFIG_STARTUP_TIMEOUT: 100 .. 3600000 ms: Responders wait so long for
+ *	the Request and a first FPDU that is due, Initiators on sockets of
+ *	applications for the Reply; default 5000
+ * @MPA_A_CONFIG_REPLY_TIMEOUT: 100 .. 3600000 ms: Initiators of devices wait so
+ *	long for the Reply, over which the peer's consumer may think;
+ *	default 30000
+ * @MPA_A_CONFIG_HALF_OPEN_MAX: 1 .. 65536: peers per listener of a device that
+ *	have not sent their Request; the next one is turned away; default 128
+ * @MPA_A_CONFIG_PACKING: 0, 1: what %MPA_SO_PACKING of a new socket of an
+ *	application is; not for devices, whose queues pack what is posted
+ *	together; default 0
+ * @MPA_A_CONFIG_SEGMENTS: enum mpa_config_segments; default auto
+ */
+enum mpa_attr_config {
+	MPA_A_CONFIG_UNSPEC		= 0,
+	MPA_A_CONFIG_CRC		= 1,
+	MPA_A_CONFIG_MARKERS		= 2,
+	MPA_A_CONFIG_REVISION		= 3,
+	MPA_A_CONFIG_PERMISSIVE		= 4,
+	MPA_A_CONFIG_EXCHANGE		= 5,
+	MPA_A_CONFIG_PEER_TO_PEER	= 6,
+	MPA_A_CONFIG_RTR		= 7,
+	MPA_A_CONFIG_IRD		= 8,
+	MPA_A_CONFIG_ORD		= 9,
+	MPA_A_CONFIG_STARTUP_TIMEOUT	= 10,
+	MPA_A_CONFIG_REPLY_TIMEOUT	= 11,
+	MPA_A_CONFIG_HALF_OPEN_MAX	= 12,
+	MPA_A_CONFIG_PACKING		= 13,
+	MPA_A_CONFIG_SEGMENTS		= 14,
+
+	__MPA_A_CONFIG_MAX,
+	MPA_A_CONFIG_MAX		= __MPA_A_CONFIG_MAX - 1
+};
+
+/**
+ * enum mpa_config_crc - RFC 5044 section 4.4
+ * @MPA_CONFIG_CRC_PREFERRED_OFF: CRCs are left out if the peer wants none either
+ * @MPA_CONFIG_CRC_REQUIRED: there are CRCs, in both directions
+ */
+enum mpa_config_crc {
+	MPA_CONFIG_CRC_PREFERRED_OFF	= 0,
+	MPA_CONFIG_CRC_REQUIRED	= 1,
+};
+
+/**
+ * enum mpa_config_revision - which revisions are spoken
+ * @MPA_REVISION_0: the RDMA Consortium's, and nothing else
+ * @MPA_REVISION_1: RFC 5044
+ * @MPA_REVISION_2: RFC 6581, and nothing less
+ * @MPA_REVISION_AUTO: 2 and 1, whichever the peer speaks
+ */
+enum mpa_config_revision {
+	MPA_REVISION_0		= 0,
+	MPA_REVISION_1		= 1,
+	MPA_REVISION_2		= 2,
+	MPA_REVISION_AUTO	= 3,
+};
+
+/**
+ * enum mpa_config_exchange - how an Initiator tells its Read depths
+ * @MPA_EXCHANGE_PLAIN: not at all: a Request of revision 1 (RFC 6581 section 10)
+ * @MPA_EXCHANGE_ENHANCED: with RFC 6581's four octets
+ */
+enum mpa_config_exchange {
+	MPA_EXCHANGE_PLAIN	= 0,
+	MPA_EXCHANGE_ENHANCED	= 1,
+};
+
+/**
+ * enum mpa_config_rtr - RFC 6581 section 9.2, as a set
+ * @MPA_CONFIG_RTR_SEND: a Send without payload
+ * @MPA_CONFIG_RTR_WRITE: an RDMA Write without payload
+ * @MPA_CONFIG_RTR_READ: an RDMA Read without payload
+ */
+enum mpa_config_rtr {
+	MPA_CONFIG_RTR_SEND	= 1 << 0,
+	MPA_CONFIG_RTR_WRITE	= 1 << 1,
+	MPA_CONFIG_RTR_READ	= 1 << 2,
+};
+
+/**
+ * enum mpa_config_segments - how FPDUs are laid into TCP segments
+ * @MPA_SEGMENTS_SINGLE: one segment to a call into TCP
+ * @MPA_SEGMENTS_AUTO: as many as state and peer of the connection allow
+ */
+enum mpa_config_segments {
+	MPA_SEGMENTS_SINGLE	= 0,
+	MPA_SEGMENTS_AUTO	= 1,
+};
+
+/**
+ * enum mpa_attr_dev - a device
+ * @MPA_A_DEV_INDEX: u32, the RDMA core's; a selector
+ * @MPA_A_DEV_NAME: string; a selector
+ * @MPA_A_DEV_IFINDEX: u32, of the network device below
+ * @MPA_A_DEV_IFNAME: string, likewise
+ * @MPA_A_DEV_ACTIVE: u32: 1: its port is active
+ * @MPA_A_DEV_IRD_MAX: u32: most that %MPA_A_CONFIG_IRD can be here
+ * @MPA_A_DEV_ORD_MAX: u32: most that %MPA_A_CONFIG_ORD can be here
+ * @MPA_A_DEV_RTR: u32: set of enum mpa_config_rtr that it knows
+ * @MPA_A_DEV_CONNS: u32: connections now
+ * @MPA_A_DEV_LISTENERS: u32: listeners now
+ */
+enum mpa_attr_dev {
+	MPA_A_DEV_UNSPEC	= 0,
+	MPA_A_DEV_INDEX		= 1,
+	MPA_A_DEV_NAME		= 2,
+	MPA_A_DEV_IFINDEX	= 3,
+	MPA_A_DEV_IFNAME	= 4,
+	MPA_A_DEV_ACTIVE	= 5,
+	MPA_A_DEV_IRD_MAX	= 6,
+	MPA_A_DEV_ORD_MAX	= 7,
+	MPA_A_DEV_RTR		= 8,
+	MPA_A_DEV_CONNS		= 9,
+	MPA_A_DEV_LISTENERS	= 10,
+
+	__MPA_A_DEV_MAX,
+	MPA_A_DEV_MAX		= __MPA_A_DEV_MAX - 1
+};
+
+/**
+ * enum mpa_owner - whose a listener or connection is
+ * @MPA_OWNER_SOCKET: an application's, by TCP_ULP
+ * @MPA_OWNER_DEVICE: an RNIC's
+ */
+enum mpa_owner {
+	MPA_OWNER_SOCKET	= 1,
+	MPA_OWNER_DEVICE	= 2,
+};
+
+/**
+ * enum mpa_attr_listen - a listener
+ * @MPA_A_LISTEN_ID: u32, never 0, unlike that of any other in the namespace for
+ *	a long time; a selector
+ * @MPA_A_LISTEN_OWNER: u32, enum mpa_owner
+ * @MPA_A_LISTEN_DEV_INDEX: u32; of a device
+ * @MPA_A_LISTEN_ADDR: 4 or 16 octets
+ * @MPA_A_LISTEN_PORT: u16, big endian
+ * @MPA_A_LISTEN_SCOPE: u32: interface of a link-local address
+ * @MPA_A_LISTEN_BACKLOG: u32
+ * @MPA_A_LISTEN_HALF_OPEN: u32: peers that have not sent their Request
+ * @MPA_A_LISTEN_UID: u32; of an application's socket
+ */
+enum mpa_attr_listen {
+	MPA_A_LISTEN_UNSPEC	= 0,
+	MPA_A_LISTEN_ID		= 1,
+	MPA_A_LISTEN_OWNER	= 2,
+	MPA_A_LISTEN_DEV_INDEX	= 3,
+	MPA_A_LISTEN_ADDR	= 4,
+	MPA_A_LISTEN_PORT	= 5,
+	MPA_A_LISTEN_SCOPE	= 6,
+	MPA_A_LISTEN_BACKLOG	= 7,
+	MPA_A_LISTEN_HALF_OPEN	= 8,
+	MPA_A_LISTEN_UID	= 9,
+
+	__MPA_A_LISTEN_MAX,
+	MPA_A_LISTEN_MAX	= __MPA_A_LISTEN_MAX - 1
+};
+
+/**
+ * enum mpa_conn_phase - where a connection is in its life
+ * @MPA_PHASE_ATTACHED: ordinary TCP so far
+ * @MPA_PHASE_WAIT_REPLY: Initiator: the Request was sent
+ * @MPA_PHASE_WAIT_REQUEST: Responder: waiting for the Request
+ * @MPA_PHASE_REQUESTED: Responder: the Request waits for its answer
+ * @MPA_PHASE_OPERATIONAL: FPDUs go both ways
+ * @MPA_PHASE_RX_ENDED: nothing is received any more, sending may go on
+ * @MPA_PHASE_EXITED: rejected or failed: MPA is over
+ * @MPA_PHASE_CLOSED: TCP has ended, or its receiving half
+ */
+enum mpa_conn_phase {
+	MPA_PHASE_ATTACHED	= 0,
+	MPA_PHASE_WAIT_REPLY	= 1,
+	MPA_PHASE_WAIT_REQUEST	= 2,
+	MPA_PHASE_REQUESTED	= 3,
+	MPA_PHASE_OPERATIONAL	= 4,
+	MPA_PHASE_RX_ENDED	= 5,
+	MPA_PHASE_EXITED	= 6,
+	MPA_PHASE_CLOSED	= 7,
+};
+
+/**
+ * enum mpa_attr_conn - a connection; from _REVISION to _PEER_ORD what the startup
+ * exchange has come to, absent before full operation
+ * @MPA_A_CONN_PAD: aligns
+ * @MPA_A_CONN_ID: u32, never 0, unlike that of any other in the namespace for a
+ *	long time; a selector
+ * @MPA_A_CONN_OWNER: u32, enum mpa_owner
+ * @MPA_A_CONN_DEV_INDEX: u32; of a device
+ * @MPA_A_CONN_QPN: u32; of a device, once there is a queue pair
+ * @MPA_A_CONN_LISTEN_ID: u32; if it came from a listener
+ * @MPA_A_CONN_UID: u32; of an application's socket
+ * @MPA_A_CONN_INODE: u64; of an application's socket, as ss(8) and /proc tell it
+ * @MPA_A_CONN_LOCAL_ADDR: 4 or 16 octets; an IPv4 address is never mapped
+ * @MPA_A_CONN_LOCAL_PORT: u16, big endian
+ * @MPA_A_CONN_REMOTE_ADDR: 4 or 16 octets
+ * @MPA_A_CONN_REMOTE_PORT: u16, big endian
+ * @MPA_A_CONN_PHASE: u32, enum mpa_conn_phase
+ * @MPA_A_CONN_INITIATOR: u32: 1: we are; absent before startup
+ * @MPA_A_CONN_AGE: u64, ms since the protocol was put on the socket
+ * @MPA_A_CONN_REVISION: u32, both speak
+ * @MPA_A_CONN_DDP_VERSION: u32
+ * @MPA_A_CONN_ENHANCED: u32: 1: RFC 6581's data was exchanged
+ * @MPA_A_CONN_PEER_TO_PEER: u32: 1: in use
+ * @MPA_A_CONN_RTR: u32: set of enum mpa_config_rtr agreed on
+ * @MPA_A_CONN_TX_MARKERS: u32: 1: we insert Markers
+ * @MPA_A_CONN_RX_MARKERS: u32: 1: the peer does
+ * @MPA_A_CONN_CRC: u32: 1: in use
+ * @MPA_A_CONN_IRD: u32: our inbound Read depth
+ * @MPA_A_CONN_ORD: u32: our outbound Read depth
+ * @MPA_A_CONN_PEER_IRD: u32: the peer's word on its own; 0 unless enhanced
+ * @MPA_A_CONN_PEER_ORD: u32: likewise
+ * @MPA_A_CONN_MULPDU: u32: longest ULPDU that can be sent now, octets
+ * @MPA_A_CONN_EMSS: u32: octets of stream in a segment now
+ * @MPA_A_CONN_CODE: u32, enum mpa_sock_error: first thing that ended receiving
+ * @MPA_A_CONN_ERR: u32: the error number that went with it; 0: an orderly end
+ * @MPA_A_CONN_TERM_SENT: u32: the Terminate sent: layer << 12 | type << 8 | code
+ * @MPA_A_CONN_TERM_RECEIVED: u32: the Terminate received, likewise
+ * @MPA_A_CONN_STATS: nest of enum mpa_attr_conn_stats
+ */
+enum mpa_attr_conn {
+	MPA_A_CONN_UNSPEC		= 0,
+	MPA_A_CONN_PAD			= 1,
+	MPA_A_CONN_ID			= 2,
+	MPA_A_CONN_OWNER		= 3,
+	MPA_A_CONN_DEV_INDEX		= 4,
+	MPA_A_CONN_QPN			= 5,
+	MPA_A_CONN_LISTEN_ID		= 6,
+	MPA_A_CONN_UID			= 7,
+	MPA_A_CONN_INODE		= 8,
+	MPA_A_CONN_LOCAL_ADDR		= 9,
+	MPA_A_CONN_LOCAL_PORT		= 10,
+	MPA_A_CONN_REMOTE_ADDR		= 11,
+	MPA_A_CONN_REMOTE_PORT		= 12,
+	MPA_A_CONN_PHASE		= 13,
+	MPA_A_CONN_INITIATOR		= 14,
+	MPA_A_CONN_AGE			= 15,
+	MPA_A_CONN_REVISION		= 16,
+	MPA_A_CONN_DDP_VERSION		= 17,
+	MPA_A_CONN_ENHANCED		= 18,
+	MPA_A_CONN_PEER_TO_PEER		= 19,
+	MPA_A_CONN_RTR			= 20,
+	MPA_A_CONN_TX_MARKERS		= 21,
+	MPA_A_CONN_RX_MARKERS		= 22,
+	MPA_A_CONN_CRC			= 23,
+	MPA_A_CONN_IRD			= 24,
+	MPA_A_CONN_ORD			= 25,
+	MPA_A_CONN_PEER_IRD		= 26,
+	MPA_A_CONN_PEER_ORD		= 27,
+	MPA_A_CONN_MULPDU		= 28,
+	MPA_A_CONN_EMSS			= 29,
+	MPA_A_CONN_CODE			= 30,
+	MPA_A_CONN_ERR			= 31,
+	MPA_A_CONN_TERM_SENT		= 32,
+	MPA_A_CONN_TERM_RECEIVED	= 33,
+	MPA_A_CONN_STATS		= 34,
+
+	__MPA_A_CONN_MAX,
+	MPA_A_CONN_MAX			= __MPA_A_CONN_MAX - 1
+};
+
+/**
+ * enum mpa_attr_conn_stats - what a connection has counted; all are u64
+ * @MPA_A_CONN_STATS_PAD: aligns
+ * @MPA_A_CONN_STATS_TX_FPDUS: FPDUs handed to TCP
+ * @MPA_A_CONN_STATS_TX_BATCHES: calls into TCP that carried them
+ * @MPA_A_CONN_STATS_TX_OCTETS: stream octets of these
+ * @MPA_A_CONN_STATS_TX_SHORT: calls that TCP took only in part
+ * @MPA_A_CONN_STATS_RX_FPDUS: FPDUs found good
+ * @MPA_A_CONN_STATS_RX_OCTETS: stream octets of these
+ * @MPA_A_CONN_STATS_RX_CRC_ERRORS: FPDUs refused for their CRC
+ * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused for a Marker or length
+ * @MPA_A_CONN_STATS_RX_DROPPED: octets dropped after an error
+ */
+enum mpa_attr_conn_stats {
+	MPA_A_CONN_STATS_UNSPEC			= 0,
+	MPA_A_CONN_STATS_PAD			= 1,
+	MPA_A_CONN_STATS_TX_FPDUS		= 2,
+	MPA_A_CONN_STATS_TX_BATCHES		= 3,
+	MPA_A_CONN_STATS_TX_OCTETS		= 4,
+	MPA_A_CONN_STATS_TX_SHORT		= 5,
+	MPA_A_CONN_STATS_RX_FPDUS		= 6,
+	MPA_A_CONN_STATS_RX_OCTETS		= 7,
+	MPA_A_CONN_STATS_RX_CRC_ERRORS		= 8,
+	MPA_A_CONN_STATS_RX_MARKER_ERRORS	= 9,
+	MPA_A_CONN_STATS_RX_DROPPED		= 10,
+
+	__MPA_A_CONN_STATS_MAX,
+	MPA_A_CONN_STATS_MAX			= __MPA_A_CONN_STATS_MAX - 1
+};
+
+/**
+ * enum mpa_attr_counter - a counter of a device or of the namespace
+ * @MPA_A_COUNTER_PAD: aligns
+ * @MPA_A_COUNTER_NAME: string
+ * @MPA_A_COUNTER_VALUE: u64
+ */
+enum mpa_attr_counter {
+	MPA_A_COUNTER_UNSPEC	= 0,
+	MPA_A_COUNTER_PAD	= 1,
+	MPA_A_COUNTER_NAME	= 2,
+	MPA_A_COUNTER_VALUE	= 3,
+
+	__MPA_A_COUNTER_MAX,
+	MPA_A_COUNTER_MAX	= __MPA_A_COUNTER_MAX - 1
+};
+
+/**
+ * enum mpa_verdict_kind - what was refused or has failed
+ * @MPA_VERDICT_TCP: TCP was lost, or ended within an FPDU or a frame
+ * @MPA_VERDICT_CRC: an FPDU with a wrong CRC
+ * @MPA_VERDICT_MARKER: Marker and ULPDU_Length disagree
+ * @MPA_VERDICT_STARTUP: an invalid or missing startup frame
+ * @MPA_VERDICT_REJECTED: the peer, or our consumer, has said no
+ * @MPA_VERDICT_TERM_SENT: we have ended the stream by a Terminate
+ * @MPA_VERDICT_TERM_RECEIVED: the peer has
+ * @MPA_VERDICT_HALF_OPEN: a peer was turned away: too many without a Request
+ */
+enum mpa_verdict_kind {
+	MPA_VERDICT_TCP			= 1,
+	MPA_VERDICT_CRC			= 2,
+	MPA_VERDICT_MARKER		= 3,
+	MPA_VERDICT_STARTUP		= 4,
+	MPA_VERDICT_REJECTED		= 5,
+	MPA_VERDICT_TERM_SENT		= 6,
+	MPA_VERDICT_TERM_RECEIVED	= 7,
+	MPA_VERDICT_HALF_OPEN		= 8,
+};
+
+/**
+ * enum mpa_attr_verdict - beside it, %MPA_A_CONN or %MPA_A_LISTEN says whose
+ * @MPA_A_VERDICT_KIND: u32, enum mpa_verdict_kind
+ * @MPA_A_VERDICT_ERR: u32: an error number; 0: none
+ * @MPA_A_VERDICT_TERM: u32: as %MPA_A_CONN_TERM_SENT
+ * @MPA_A_VERDICT_SUPPRESSED: u32: verdicts since the last notification that none
+ *	was sent for
+ */
+enum mpa_attr_verdict {
+	MPA_A_VERDICT_UNSPEC		= 0,
+	MPA_A_VERDICT_KIND		= 1,
+	MPA_A_VERDICT_ERR		= 2,
+	MPA_A_VERDICT_TERM		= 3,
+	MPA_A_VERDICT_SUPPRESSED	= 4,
+
+	__MPA_A_VERDICT_MAX,
+	MPA_A_VERDICT_MAX		= __MPA_A_VERDICT_MAX - 1
+};
+
+#endif /* _UAPI_LINUX_MPA_NETLINK_H */
