@@ -19,8 +19,8 @@ headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
-	install-libmpa install-headers clean distclean help demo check fuzz \
-	lab-shell deps
+	install-libmpa install-mpactl install-bench install-headers \
+	install-boot clean distclean help demo check fuzz bench lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -32,8 +32,11 @@ modules:
 userspace:
 	$(MAKE) -C userspace/provider -j$(JOBS)
 	$(MAKE) -C userspace/libmpa -j$(JOBS)
+	$(MAKE) -C userspace/mpactl -j$(JOBS)
+	$(MAKE) -C userspace/bench -j$(JOBS)
 
-install: install-modules install-provider install-libmpa install-headers
+install: install-modules install-provider install-libmpa install-mpactl \
+	install-bench install-headers install-boot
 
 # Not kernel.release: Debian's headers name the upstream release there.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
@@ -53,11 +56,22 @@ install-provider: userspace
 install-libmpa: userspace
 	$(MAKE) -C userspace/libmpa install
 
+install-mpactl: userspace
+	$(MAKE) -C userspace/mpactl install
+
+install-bench: userspace
+	$(MAKE) -C userspace/bench install
+
 install-headers:
 	for header in $(headers:uapi/%=%); do \
 		install -D -m 644 uapi/$$header \
 			$(DESTDIR)$(PREFIX)/include/$$header || exit 1; \
 	done
+
+# systemd looks at its units when told to, udev at its rules by itself.
+install-boot:
+	$(MAKE) -C dist install
+	$(if $(DESTDIR),,[ ! -d /run/systemd/system ] || systemctl daemon-reload)
 
 # Not Kbuild's clean: it would also empty the kernels' trees in build/cache.
 clean:
@@ -83,6 +97,11 @@ fuzz:
 	$(MAKE) -C tests/fuzz -j$(JOBS)
 	$(MAKE) -C tests/fuzz fuzz
 
+bench:
+	scripts/deps bench
+	$(MAKE) -s -C tests/unit bench
+	tests/lab/bench $(BENCH)
+
 lab-shell:
 	scripts/deps demo
 	$(MAKE) all KDIR=$$($(lab) kernel stock --build-dir)
@@ -95,24 +114,28 @@ help:
 	@echo 'Targets:'
 	@echo '  all (default)   modules and userspace'
 	@echo '  modules         mpa.ko and mpa_rnic.ko, at the top of this tree'
-	@echo '  userspace       the verbs provider, in build/lib; mpa-nc and mpa-echo, in'
-	@echo '                  build/bin'
-	@echo '  install         modules (extra/), provider, mpa.driver, mpa-nc, headers,'
-	@echo '                  manual pages'
+	@echo '  userspace       the verbs provider, in build/lib; mpactl, mpa-nc,'
+	@echo '                  mpa-echo and mpa-bench, in build/bin'
+	@echo '  install         modules (extra/), provider, mpa.driver, mpactl and its'
+	@echo '                  completions, mpa-nc, mpa-bench, headers, manual pages,'
+	@echo '                  and what brings devices back at boot'
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
 	@echo '  check           every test'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
+	@echo '  bench           our RNIC, siw and plain TCP measured in one guest'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
 	@echo '  deps            only install the packages'
 	@echo 'Variables:'
 	@echo '  KDIR=$(KDIR)'
 	@echo '                  kernel build directory to build modules against'
 	@echo '  DESTDIR=        root of the installation'
-	@echo '  PREFIX=$(PREFIX)   where mpa-nc, headers and manual pages go'
+	@echo '  PREFIX=$(PREFIX)   where programs, headers, manual pages, units of'
+	@echo '                  systemd and the rule for udev go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
+	@echo '  BENCH=          options of tests/lab/bench, e.g. "--mtu 1500 --repeat 3"'
 	@echo '  ACCEL=tcg       QEMU accelerator of demo, check and lab-shell'

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "save.hpp"
+
+#include "files.hpp"
+#include "state.hpp"
+
+namespace mpactl {
+
+namespace {
+
+std::string file_text(const State &state)
+{
+	return state_json(state).dump(2, ' ', false,
+				      Json::error_handler_t::replace);
+}
+
+class StateView : public View {
+public:
+	explicit StateView(const State &state) : state_(state) {}
+
+	Json json() const override { return state_json(state_); }
+	void text(Text &to) const override { to.line(file_text(state_)); }
+
+private:
+	const State &state_;
+};
+
+} // namespace
+
+void setup_save(CLI::App &app, Run &chosen)
+{
+	add_command<SaveOptions>(
+		app, chosen, "save", "Write what was set to a file: [FILE]",
+		[](CLI::App &command, SaveOptions &options) {
+			command.add_option("file", options.file,
+					   "- is standard output, the default");
+		},
+		run_save);
+}
+
+Exit run_save(const SaveOptions &options, Context &context)
+{
+	const auto state = current_state(context);
+
+	if (options.file == "-")
+		context.out.show(StateView(state));
+	else
+		write_file(options.file, file_text(state) + "\n");
+	return Exit::ok;
+}
+
+} // namespace mpactl

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+// Startup frames as values. The octets are the kernel's own doing: startup.cpp
+// calls kernel/framing/startup.c, which is GPL-2.0-only, and so a program linked
+// with it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mpactl::startup {
+
+using Octets = std::vector<std::uint8_t>;
+
+// Ways to open a peer-to-peer stream (RFC 6581 section 9.2), as a set.
+enum Rtr : std::uint8_t { rtr_send = 1, rtr_write = 2, rtr_read = 4, rtr_all = 7 };
+
+// Octets of private data that a Request has room for.
+constexpr std::size_t room_for_data(unsigned int revision)
+{
+	return revision == 2 ? 508 : 512;
+}
+
+constexpr unsigned int depth_max = 0x3ffe;
+// "This depth is not to be negotiated."
+constexpr unsigned int depth_none = 0x3fff;
+
+// What an Initiator asks. Of revision 2 the Request is always enhanced.
+struct Ask {
+	unsigned int revision = 2;
+	bool markers = false;
+	bool crc = true;
+	bool peer_to_peer = true;
+	std::uint8_t rtr = rtr_all;
+	std::uint16_t ird = 16;
+	std::uint16_t ord = 16;
+	Octets data;
+};
+
+struct Reply {
+	unsigned int revision = 0;
+	bool markers = false;
+	bool crc = false;
+	bool reject = false;
+	bool enhanced = false;
+	bool peer_to_peer = false;
+	std::uint8_t rtr = 0;
+	std::uint16_t ird = 0;
+	std::uint16_t ord = 0;
+	Octets data;
+};
+
+// What the octets received so far are: the beginning of a Reply, a whole one,
+// or none, and then why.
+struct Reading {
+	enum class State { more, whole, request, foreign, malformed };
+	State state = State::more;
+	Reply reply;
+	std::size_t used = 0;
+	std::string_view why;
+};
+
+// What a connection would be like after this Reply; problem: why there is none.
+struct Agreement {
+	std::string_view problem;
+	bool crc = false;
+	bool tx_markers = false;
+	bool rx_markers = false;
+	std::uint8_t rtr = 0;
+	unsigned int ird = 0;
+	unsigned int ord = 0;
+};
+
+// Throws std::length_error if there is more private data than room for it.
+Octets request(const Ask &ask);
+Reading read_reply(std::span<const std::uint8_t> octets);
+Agreement conclude(const Ask &ask, const Reply &reply);
+
+} // namespace mpactl::startup

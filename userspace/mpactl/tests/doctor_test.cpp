@@ -1,0 +1,963 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// mpactl doctor on machines that the tests make up, with one fault each.
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include "../src/doctor.hpp"
+#include "../src/firewall.hpp"
+
+namespace {
+
+using namespace mpactl;
+using namespace std::string_literals;
+
+// --- a family -----------------------------------------------------------------
+
+class FakeFamily : public Transport {
+public:
+	FakeFamily()
+	{
+		Device one;
+
+		one.name = "mpa0";
+		one.config = config();
+		list.items.push_back(one);
+		of_namespace.config = config();
+	}
+
+	static Config config()
+	{
+		Config all;
+		const std::pair<unsigned int, std::uint32_t> values[] = {
+			{MPA_A_CONFIG_CRC, MPA_CONFIG_CRC_REQUIRED},
+			{MPA_A_CONFIG_REVISION, MPA_REVISION_AUTO},
+			{MPA_A_CONFIG_IRD, 16382},
+			{MPA_A_CONFIG_ORD, 16382},
+			{MPA_A_CONFIG_STARTUP_TIMEOUT, 5000},
+			{MPA_A_CONFIG_REPLY_TIMEOUT, 30000},
+			{MPA_A_CONFIG_HALF_OPEN_MAX, 128},
+		};
+
+		for (const auto &[key, value] : values)
+			all.in_force.set(key, value);
+		return all;
+	}
+
+	Defaults defaults() override { return of_namespace; }
+	Device device(const std::string &) override { return list.items.at(0); }
+	Listing<Device> devices() override { return list; }
+	Listener listener(std::uint32_t) override { return listening.items.at(0); }
+	Listing<Listener> listeners() override { return listening; }
+	Connection connection(std::uint32_t) override { return {}; }
+	Listing<Connection> connections() override { return {}; }
+	std::string change(std::span<const Change>, bool) override { return {}; }
+	std::unique_ptr<Events> events() override { return nullptr; }
+
+	Defaults of_namespace;
+	Listing<Device> list;
+	Listing<Listener> listening;
+};
+
+// --- a machine ------------------------------------------------------------------
+
+const std::string its_release = "6.1.0-9-amd64";
+const std::string libraries = "/usr/lib/x86_64-linux-gnu";
+
+// A healthy one, until a test changes it.
+class FakeMachine : public Machine {
+public:
+	FakeMachine()
+	{
+		files["/lib/modules/" + its_release + "/modules.dep"] =
+			"extra/mpa_rnic.ko: extra/mpa.ko kernel/ib_core.ko\n"
+			"extra/mpa.ko:\n";
+		for (const char *module :
+		     {"mpa", "mpa_rnic", "ib_uverbs", "rdma_ucm", "ib_core"})
+			files["/sys/module/"s + module] = "";
+		files["/sys/module/mpa_rnic/taint"] = "OE\n";
+		files[libraries + "/libibverbs.so.1"] =
+			"\x7f""ELF...\0IBVERBS_PRIVATE_34\0..."s;
+		files[libraries + "/librdmacm.so.1"] = "";
+		files[libraries + "/libibverbs/libmpa-rdmav34.so"] = "";
+		files["/etc/libibverbs.d/siw.driver"] = "driver siw\n";
+		files["/etc/libibverbs.d/mpa.driver"] = "driver mpa\n";
+		files["/sys/class/infiniband/mpa0/mpa_abi_version"] = "2\n";
+		files["/sys/class/infiniband/mpa0/node_type"] = "4: RNIC\n";
+		files["/sys/class/infiniband_verbs/uverbs0/ibdev"] = "mpa0\n";
+		files["/dev/infiniband/uverbs0"] = "";
+		files["/dev/infiniband/rdma_cm"] = "";
+		devices = {{1, "mpa0", "eth0"}};
+		links = {{"eth0", true, true, false, 1500,
+			  {"192.0.2.1", "2001:db8::1", "fe80::1"}},
+			 {"lo", true, true, true, 65536, {"127.0.0.1", "::1"}}};
+		commands["nft -j list ruleset"] = {.out = R"({"nftables": []})"};
+		commands["getent ahosts -- host"] = {
+			.out = "192.0.2.1 STREAM host\n192.0.2.1 DGRAM\n"};
+		commands["getent ahosts -- friend"] = {.out = "192.0.2.2 STREAM\n"};
+		commands["ip -j route get 192.0.2.2"] = {
+			.out = R"([{"dst":"192.0.2.2","dev":"eth0"}])"};
+		commands["rdma system show"] = {.out = "netns shared\n"};
+	}
+
+	std::string release_name = its_release;
+	std::map<std::string, std::string> files;
+	std::map<std::string, int> errors;
+	std::map<std::string, CommandEnd> commands;
+	std::map<std::string, std::string> variables;
+	std::vector<Netdev> links;
+	std::vector<RdmaDevice> devices;
+	std::optional<std::uint64_t> lockable;
+	std::set<unsigned int> capabilities;
+	FakeFamily family;
+	bool with_family = true;
+	Loop looped;
+	Path way{.small_answered = true, .large_answered = true, .mtu = 1500};
+	std::vector<std::uint16_t> looped_ports;
+
+	std::string release() override { return release_name; }
+	std::string host_name() override { return "host"; }
+	unsigned int uid() override { return 1000; }
+
+	bool capable(unsigned int capability) override
+	{
+		return capabilities.contains(capability);
+	}
+
+	std::string environment(const std::string &name) override
+	{
+		return variables[name];
+	}
+
+	FileText read(const std::string &path) override
+	{
+		if (errors.contains(path))
+			return {errors[path], {}};
+		if (!files.contains(path))
+			return {ENOENT, {}};
+		return {0, files[path]};
+	}
+
+	std::vector<std::string> list(const std::string &path) override
+	{
+		std::set<std::string> names;
+
+		for (const auto &[file, text] : files)
+			if (file.starts_with(path + "/")) {
+				const auto rest = file.substr(path.size() + 1);
+
+				names.insert(rest.substr(0, rest.find('/')));
+			}
+		return {names.begin(), names.end()};
+	}
+
+	bool exists(const std::string &path) override
+	{
+		return files.contains(path) || !list(path).empty();
+	}
+
+	int access(const std::string &path) override
+	{
+		if (errors.contains(path))
+			return errors[path];
+		return files.contains(path) ? 0 : ENOENT;
+	}
+
+	std::optional<std::uint64_t> memlock() override { return lockable; }
+
+	CommandEnd run(const std::vector<std::string> &command) override
+	{
+		std::string line;
+
+		for (const auto &word : command)
+			line += (line.empty() ? "" : " ") + word;
+		return commands.contains(line) ? commands[line]
+					       : CommandEnd{.found = false};
+	}
+
+	std::vector<Netdev> netdevs() override { return links; }
+	std::vector<RdmaDevice> rdma_devices() override { return devices; }
+	Transport *mpa() override { return with_family ? &family : nullptr; }
+
+	Loop loop(const std::string &, std::uint16_t port) override
+	{
+		looped_ports.push_back(port);
+		return looped;
+	}
+
+	Path path(const std::string &, unsigned int) override { return way; }
+};
+
+// "id:verdict" of each finding.
+std::string findings_of(const std::vector<CheckResult> &results)
+{
+	std::string text;
+
+	for (const auto &[check, diagnosis] : results) {
+		const auto health = diagnosis.health;
+
+		if (health == Health::warn || health == Health::fail)
+			text += (text.empty() ? "" : " ") + std::string(check->id) +
+				(health == Health::warn ? ":warn" : ":fail");
+	}
+	return text;
+}
+
+const DoctorOrder with_all{.port = 7174, .peer = "friend"};
+
+TEST(doctor, finds_nothing_on_a_healthy_machine)
+{
+	FakeMachine machine;
+	const auto results = examine(machine, with_all);
+
+	EXPECT_EQ(findings_of(results), "");
+	EXPECT_EQ(results.size(), all_checks().size());
+	EXPECT_EQ(doctor_status(results), Exit::ok);
+	for (const auto &[check, diagnosis] : results)
+		EXPECT_EQ(diagnosis.health, Health::ok)
+			<< check->id << ": " << diagnosis.detail;
+}
+
+TEST(doctor, says_what_it_was_not_asked)
+{
+	FakeMachine machine;
+
+	for (const auto &[check, diagnosis] : examine(machine, {})) {
+		const std::string id = check->id;
+		const bool asked = id != "port" && id != "peer" &&
+				   id != "path-mtu";
+
+		EXPECT_EQ(diagnosis.health, asked ? Health::ok : Health::skip)
+			<< id;
+	}
+}
+
+// --- one fault each ---------------------------------------------------------------
+
+struct Fault {
+	const char *name;
+	std::function<void(FakeMachine &)> plant;
+	const char *findings;
+	// A part of the first finding's detail, and of its remedy.
+	const char *detail;
+	const char *remedy;
+};
+
+void PrintTo(const Fault &fault, std::ostream *out)
+{
+	*out << fault.name;
+}
+
+void unload(FakeMachine &machine, const std::string &module)
+{
+	std::erase_if(machine.files, [&](const auto &one) {
+		return one.first == "/sys/module/" + module ||
+		       one.first.starts_with("/sys/module/" + module + "/");
+	});
+}
+
+void unload_ours(FakeMachine &machine)
+{
+	unload(machine, "mpa_rnic");
+	unload(machine, "mpa");
+	machine.devices.clear();
+	machine.commands["modinfo -F vermagic mpa"] =
+		machine.commands["modinfo -F vermagic mpa_rnic"] = {
+			.out = its_release + " SMP preempt mod_unload modversions\n"};
+	machine.commands["modinfo -F signer mpa"] =
+		machine.commands["modinfo -F signer mpa_rnic"] = {.out = ""};
+}
+
+void listen_at_7174(FakeMachine &machine)
+{
+	machine.files["/proc/net/tcp6"] =
+		"  sl  local_address remote_address st\n"
+		"   0: 00000000000000000000000000000000:1C06 "
+		"00000000000000000000000000000000:0000 0A 0:0\n";
+}
+
+void nft(FakeMachine &machine, const std::string &rules)
+{
+	machine.commands["nft -j list ruleset"] = {
+		.out = R"({"nftables": [{"metainfo": {}},
+		 {"chain": {"family": "inet", "table": "t", "name": "in",
+		  "type": "filter", "hook": "input", "prio": 0,
+		  "policy": "accept"}},)" + rules + "]}"};
+}
+
+std::string rule(const std::string &expressions)
+{
+	return R"({"rule": {"family": "inet", "table": "t", "chain": "in",
+		"expr": [)" + expressions + "]}}";
+}
+
+std::string dport(const std::string &right)
+{
+	return R"({"match": {"op": "==", "left": {"payload":
+		{"protocol": "tcp", "field": "dport"}}, "right": )" + right + "}}";
+}
+
+const Fault faults[] = {
+	{"not_installed", [](FakeMachine &on) {
+		 unload_ours(on);
+		 on.files["/lib/modules/" + its_release + "/modules.dep"] = "";
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
+	 "make install KDIR=/lib/modules/6.1.0-9-amd64/build"},
+	{"installed_for_another_kernel", [](FakeMachine &on) {
+		 unload_ours(on);
+		 on.release_name = "6.1.0-10-amd64";
+		 on.files["/lib/modules/6.1.0-10-amd64/modules.dep"] =
+			 "kernel/mpa.ko.xz: kernel/compa_rnic.ko\n";
+	 }, "module-files:fail", "no mpa_rnic for kernel 6.1.0-10-amd64, but for "
+	 "6.1.0-9-amd64", "depmod"},
+	{"wrong_vermagic", [](FakeMachine &on) {
+		 unload_ours(on);
+		 on.commands["modinfo -F vermagic mpa_rnic"] = {
+			 .out = "6.1.0-8-amd64 SMP\n"};
+	 }, "module-version:fail", "mpa_rnic is built for 6.1.0-8-amd64 SMP",
+	 "make clean"},
+	{"lockdown", [](FakeMachine &on) {
+		 unload_ours(on);
+		 on.files["/sys/kernel/security/lockdown"] =
+			 "none [integrity] confidentiality\n";
+	 }, "module-signature:fail", "lockdown (secure boot)", "mokutil"},
+	{"sig_enforce", [](FakeMachine &on) {
+		 unload_ours(on);
+		 on.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
+	 }, "module-signature:fail", "sig_enforce", "sign mpa.ko"},
+	{"not_loaded", unload_ours, "module-loaded:fail",
+	 "module mpa is not loaded", "modprobe mpa_rnic"},
+	{"not_loaded_and_no_core", [](FakeMachine &on) {
+		 unload_ours(on);
+		 unload(on, "ib_uverbs");
+		 unload(on, "rdma_ucm");
+	 }, "module-loaded:fail", "", "rdma link add mpa0 type mpa netdev"},
+	{"old_module", [](FakeMachine &on) { on.with_family = false; },
+	 "family:warn", "no generic netlink family", "modprobe -r mpa_rnic mpa"},
+	{"no_uverbs", [](FakeMachine &on) {
+		 unload(on, "ib_uverbs");
+		 on.files.erase("/sys/class/infiniband_verbs/uverbs0/ibdev");
+	 }, "ib-uverbs:fail", "ib_uverbs is not loaded", "modprobe ib_uverbs"},
+	{"no_rdma_ucm", [](FakeMachine &on) {
+		 unload(on, "rdma_ucm");
+		 on.files.erase("/dev/infiniband/rdma_cm");
+	 }, "rdma-ucm:fail", "rdma_ucm is not loaded", "modprobe rdma_ucm"},
+	{"no_libibverbs", [](FakeMachine &on) {
+		 on.files.erase(libraries + "/libibverbs.so.1");
+	 }, "rdma-core:fail", "libibverbs.so.1 is not installed", "apt-get"},
+	{"no_librdmacm", [](FakeMachine &on) {
+		 on.files.erase(libraries + "/librdmacm.so.1");
+	 }, "rdma-core:fail", "librdmacm.so.1 is not installed", "librdmacm1"},
+	{"no_provider", [](FakeMachine &on) {
+		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
+	 }, "provider:fail", "libmpa-rdmav34.so is missing", "install-provider"},
+	{"provider_of_another_abi", [](FakeMachine &on) {
+		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
+		 on.files[libraries + "/libibverbs/libmpa-rdmav57.so"] = "";
+	 }, "provider:fail", "private ABI 57, the installed rdma-core has 34",
+	 "build it again"},
+	{"provider_by_environment_is_missing", [](FakeMachine &on) {
+		 on.variables["IBV_DRIVERS"] = "rxe:/opt/libmpa";
+	 }, "provider:fail", "/opt/libmpa-rdmav34.so is missing", "make userspace"},
+	{"no_driver_file", [](FakeMachine &on) {
+		 on.files.erase("/etc/libibverbs.d/mpa.driver");
+	 }, "driver-file:fail", "no file in /etc/libibverbs.d",
+	 "echo 'driver mpa' > /etc/libibverbs.d/mpa.driver"},
+	{"driver_file_of_no_use", [](FakeMachine &on) {
+		 on.files["/etc/libibverbs.d/mpa.driver"] =
+			 "#driver mpa\ndrivermpa\ndriver\ndriver mpa2";
+	 }, "driver-file:fail", "no file", "echo"},
+	{"driver_file_unreadable", [](FakeMachine &on) {
+		 on.errors["/etc/libibverbs.d/mpa.driver"] = EACCES;
+	 }, "driver-file:fail", "cannot be read", "chmod 644"},
+	{"no_device", [](FakeMachine &on) { on.devices.clear(); }, "device:fail",
+	 "there is no device", "rdma link add mpa0 type mpa netdev eth0"},
+	{"somebody_elses_device", [](FakeMachine &on) {
+		 on.devices = {{1, "rxe0", "eth0"}};
+	 }, "device:fail", "there is no device of type mpa", "rdma link add"},
+	{"no_device_and_exclusive", [](FakeMachine &on) {
+		 on.devices.clear();
+		 on.commands["rdma system show"] = {.out = "netns exclusive\n"};
+	 }, "device:fail", "hides those of others", "rdma dev set NAME netns"},
+	{"netdev_elsewhere", [](FakeMachine &on) { on.devices[0].netdev = ""; },
+	 "netns:fail", "mpa0: seen from here", "ip netns exec"},
+	{"node_missing", [](FakeMachine &on) {
+		 on.files.erase("/dev/infiniband/uverbs0");
+	 }, "uverbs-node:fail", "/dev/infiniband/uverbs0 is not there",
+	 "devtmpfs"},
+	{"node_not_permitted", [](FakeMachine &on) {
+		 on.errors["/dev/infiniband/uverbs0"] = EACCES;
+	 }, "uverbs-node:fail", "uverbs0: Permission denied",
+	 "chmod 666 /dev/infiniband/uverbs0"},
+	{"cm_node_not_permitted", [](FakeMachine &on) {
+		 on.errors["/dev/infiniband/rdma_cm"] = EACCES;
+	 }, "rdma-cm-node:fail", "rdma_cm: Permission denied",
+	 "chmod 666 /dev/infiniband/rdma_cm"},
+	{"netdev_down", [](FakeMachine &on) {
+		 on.links[0].up = on.links[0].carrier = false;
+		 on.links[0].addresses.clear();
+	 }, "netdev:fail", "eth0 of mpa0 is down", "ip link set eth0 up"},
+	{"no_carrier", [](FakeMachine &on) { on.links[0].carrier = false; },
+	 "netdev:fail", "no carrier", "cable"},
+	{"no_address", [](FakeMachine &on) { on.links[0].addresses.clear(); },
+	 "address:fail", "eth0 of mpa0 has no IP address", "ip address add"},
+	{"link_local_only", [](FakeMachine &on) {
+		 on.links[0].addresses = {"fe80::1"};
+		 on.commands["getent ahosts -- host"] = {.out = "fe80::1%eth0 S\n"};
+	 }, "address:warn", "link-local addresses only", "dev eth0"},
+	{"mtu_100", [](FakeMachine &on) {
+		 on.links[0].mtu = 100;
+		 // Not even the answers get through.
+		 on.way.large_answered = false;
+	 }, "mtu:fail",
+	 "eth0 of mpa0 has an MTU of 100", "ip link set eth0 mtu 1500"},
+	{"mtu_187", [](FakeMachine &on) { on.links[0].mtu = 187; }, "mtu:fail",
+	 "187", "mtu"},
+	{"mtu_188", [](FakeMachine &on) { on.links[0].mtu = 188; }, "mtu:warn",
+	 "no IPv6", "mtu"},
+	{"mtu_1279", [](FakeMachine &on) { on.links[0].mtu = 1279; }, "mtu:warn",
+	 "no IPv6", "mtu"},
+	{"siw_beside", [](FakeMachine &on) {
+		 on.devices.push_back({2, "siw0", "eth0"});
+		 on.files["/sys/class/infiniband/siw0/node_type"] = "4: RNIC\n";
+	 }, "other-rdma:fail", "siw0 is at eth0, too", "rdma link delete siw0"},
+	{"memlock_0", [](FakeMachine &on) { on.lockable = 0; }, "memlock:fail",
+	 "0 KiB", "ulimit -l unlimited"},
+	{"memlock_64k", [](FakeMachine &on) { on.lockable = 65536; },
+	 "memlock:warn", "64 KiB", "LimitMEMLOCK"},
+	{"revision_2_only", [](FakeMachine &on) {
+		 on.family.list.items[0].config.in_force.set(
+			 MPA_A_CONFIG_REVISION, MPA_REVISION_2);
+	 }, "settings:warn", "dev mpa0 revision 2: keeps out peers of revision 1",
+	 "mpactl set dev mpa0 revision inherit"},
+	{"revision_0_only", [](FakeMachine &on) {
+		 on.family.of_namespace.config.in_force.set(
+			 MPA_A_CONFIG_REVISION, MPA_REVISION_0);
+	 }, "settings:warn", "revision 0: keeps out every peer",
+	 "mpactl set revision inherit"},
+	{"half_open_max_1", [](FakeMachine &on) {
+		 on.family.list.items[0].config.in_force.set(
+			 MPA_A_CONFIG_HALF_OPEN_MAX, 1);
+	 }, "settings:warn", "half-open-max 1", "half-open-max inherit"},
+	{"hasty", [](FakeMachine &on) {
+		 on.family.list.items[0].config.in_force.set(
+			 MPA_A_CONFIG_STARTUP_TIMEOUT, 100);
+	 }, "settings:warn", "startup-timeout", "startup-timeout inherit"},
+	{"no_reads", [](FakeMachine &on) {
+		 on.family.list.items[0].config.in_force.set(MPA_A_CONFIG_IRD, 0);
+	 }, "settings:warn", "ird 0: keeps peers from reading", "ird inherit"},
+	{"port_taken", listen_at_7174, "port:fail", "TCP port 7174 is taken",
+	 "ss -ltnp 'sport = :7174'"},
+	{"drop_rule", [](FakeMachine &on) {
+		 nft(on, rule(R"({"drop": null})"));
+	 }, "firewall:fail", "TCP port 7174 to eth0 is dropped by rule 1 of table "
+	 "inet t, chain in", "dport 7174 accept"},
+	{"silent_drop", [](FakeMachine &on) {
+		 on.looped = {LoopEnd::timeout, "Connection timed out"};
+	 }, "firewall:fail", "own address 192.0.2.1 fails", "nft list ruleset"},
+	{"name_without_address", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- host"] = {.status = 2};
+	 }, "host-name:warn", "host has no address", "in /etc/hosts: 192.0.2.1 host"},
+	{"name_of_loopback", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- host"] = {
+			 .out = "127.0.1.1 STREAM host\n::1 STREAM\n"};
+	 }, "host-name:warn", "leads to 127.0.1.1, ::1, that is to loopback only",
+	 "/etc/hosts: 192.0.2.1 host"},
+	{"name_of_another_netdev", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- host"] = {.out = "10.0.0.1 STREAM\n"};
+	 }, "host-name:warn", "where no device is", "/etc/hosts"},
+	{"resolver_hangs", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- host"] = {.timed_out = true};
+	 }, "host-name:warn", "has no address", "/etc/hosts"},
+	{"unknown_peer", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- friend"] = {.status = 2};
+	 }, "peer:fail", "the name friend has no address", "ADDRESS friend"},
+	{"peer_elsewhere", [](FakeMachine &on) {
+		 on.commands["ip -j route get 192.0.2.2"] = {
+			 .out = R"([{"dev":"wlan0"}])"};
+	 }, "peer:fail", "reached over wlan0, which has no device",
+	 "netdev wlan0"},
+	{"peer_without_route", [](FakeMachine &on) {
+		 on.commands["ip -j route get 192.0.2.2"] = {.status = 2};
+	 }, "peer:fail", "no route to 192.0.2.2", "ip route add 192.0.2.2"},
+	{"narrow_path", [](FakeMachine &on) { on.way.mtu = 1400; },
+	 "path-mtu:warn", "packets of 1400, eth0 has an MTU of 1500",
+	 "ip link set eth0 mtu 1400"},
+	{"black_hole", [](FakeMachine &on) { on.way.large_answered = false; },
+	 "path-mtu:fail", "packets of 1500 octets", "the same MTU"},
+};
+
+class doctor_faults : public testing::TestWithParam<Fault> {};
+
+TEST_P(doctor_faults, are_named_alone_with_a_remedy)
+{
+	const auto &fault = GetParam();
+	FakeMachine machine;
+
+	fault.plant(machine);
+	const auto results = examine(machine, with_all);
+	EXPECT_EQ(findings_of(results), fault.findings);
+	EXPECT_EQ(doctor_status(results), Exit::refused);
+	const auto first = std::find_if(
+		results.begin(), results.end(), [](const auto &one) {
+			return one.diagnosis.health == Health::warn ||
+			       one.diagnosis.health == Health::fail;
+		});
+	ASSERT_NE(first, results.end());
+	EXPECT_NE(first->diagnosis.detail.find(fault.detail), std::string::npos)
+		<< first->diagnosis.detail;
+	EXPECT_NE(first->diagnosis.remedy.find(fault.remedy), std::string::npos)
+		<< first->diagnosis.remedy;
+}
+
+std::string name_of_fault(const testing::TestParamInfo<Fault> &param)
+{
+	return param.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, doctor_faults, testing::ValuesIn(faults),
+			 name_of_fault);
+
+// --- what is no fault -------------------------------------------------------------
+
+const Fault no_faults[] = {
+	{"loaded_from_elsewhere", [](FakeMachine &on) {
+		 on.files["/lib/modules/" + its_release + "/modules.dep"] = "";
+	 }},
+	{"signed_under_lockdown", [](FakeMachine &on) {
+		 on.files["/sys/kernel/security/lockdown"] = "[integrity]";
+	 }},
+	{"provider_by_environment", [](FakeMachine &on) {
+		 on.files.erase("/etc/libibverbs.d/mpa.driver");
+		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
+		 on.files["/b/lib/libmpa-rdmav34.so"] = "";
+		 on.variables["IBV_DRIVERS"] = "/b/lib/libmpa";
+	 }},
+	{"provider_by_path_in_a_driver_file", [](FakeMachine &on) {
+		 on.files["/etc/libibverbs.d/mpa.driver"] = "driver /o/libmpa\n";
+		 on.files["/o/libmpa-rdmav34.so"] = "";
+	 }},
+	{"a_device_of_another_namespace_beside", [](FakeMachine &on) {
+		 on.devices.push_back({2, "mpa1", ""});
+		 on.files["/sys/class/infiniband/mpa1/mpa_abi_version"] = "2\n";
+		 on.files["/sys/class/infiniband_verbs/uverbs1/ibdev"] = "mpa1\n";
+		 on.files["/dev/infiniband/uverbs1"] = "";
+	 }},
+	{"rxe_beside", [](FakeMachine &on) {
+		 on.devices.push_back({2, "rxe0", "eth0"});
+		 on.files["/sys/class/infiniband/rxe0/node_type"] = "1: CA\n";
+	 }},
+	{"siw_elsewhere", [](FakeMachine &on) {
+		 on.devices.push_back({2, "siw0", "eth1"});
+		 on.files["/sys/class/infiniband/siw0/node_type"] = "4: RNIC\n";
+	 }},
+	{"capable", [](FakeMachine &on) {
+		 on.lockable = 0;
+		 on.capabilities = {CAP_IPC_LOCK};
+	 }},
+	{"memlock_of_a_mebibyte", [](FakeMachine &on) { on.lockable = 1 << 20; }},
+	{"crc_off_is_a_hint", [](FakeMachine &on) {
+		 on.family.list.items[0].config.in_force.set(
+			 MPA_A_CONFIG_CRC, MPA_CONFIG_CRC_PREFERRED_OFF);
+	 }},
+	{"our_own_listener", [](FakeMachine &on) {
+		 Listener one;
+
+		 listen_at_7174(on);
+		 one.owner = MPA_OWNER_DEVICE;
+		 one.local.port = 7174;
+		 on.family.listening.items = {one};
+	 }},
+	{"another_port_is_taken", [](FakeMachine &on) {
+		 on.files["/proc/net/tcp"] =
+			 "0: 00000000:1C07 00000000:0000 0A 0\n"
+			 "1: 00000000:1C06 01020304:0050 01 0\n";
+	 }},
+	{"another_port_is_dropped", [](FakeMachine &on) {
+		 nft(on, rule(dport("22") + R"(, {"drop": null})"));
+	 }},
+	{"rules_not_to_be_seen", [](FakeMachine &on) {
+		 on.commands["nft -j list ruleset"] = {.status = 1};
+	 }},
+	{"no_nft", [](FakeMachine &on) {
+		 on.commands.erase("nft -j list ruleset");
+	 }},
+	{"one_of_several_addresses", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- host"] = {
+			 .out = "127.0.1.1 STREAM\n2001:db8::1 STREAM\n"};
+	 }},
+	{"peer_is_silent", [](FakeMachine &on) {
+		 on.way = {.small_answered = false, .mtu = 1500};
+	 }},
+};
+
+class doctor_peace : public doctor_faults {};
+
+TEST_P(doctor_peace, is_kept)
+{
+	FakeMachine machine;
+
+	GetParam().plant(machine);
+	const auto results = examine(machine, with_all);
+	EXPECT_EQ(findings_of(results), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(, doctor_peace, testing::ValuesIn(no_faults),
+			 name_of_fault);
+
+// --- single checks ------------------------------------------------------------------
+
+Diagnosis diagnosis_of(FakeMachine &machine, const std::string &id)
+{
+	const auto results = examine(machine, {.port = 7174, .peer = "friend",
+					       .only = {id}});
+
+	for (const auto &[check, diagnosis] : results)
+		if (check->id == id)
+			return diagnosis;
+	ADD_FAILURE() << id;
+	return {};
+}
+
+TEST(doctor, says_what_an_unprivileged_one_could_not_see)
+{
+	FakeMachine machine;
+
+	machine.commands["nft -j list ruleset"] = {.status = 1};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
+		  "rules not seen: nft may not read them (root may)");
+	machine.commands["nft -j list ruleset"] = {.timed_out = true};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
+		  "rules not seen: nft does not end");
+	machine.commands["nft -j list ruleset"] = {.out = "no JSON"};
+	EXPECT_NE(diagnosis_of(machine, "firewall").detail, "");
+	machine.commands["nft -j list ruleset"] = {.out = "[1, null]"};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::ok);
+}
+
+TEST(doctor, tries_the_port_it_was_told)
+{
+	FakeMachine machine;
+
+	diagnosis_of(machine, "firewall");
+	EXPECT_EQ(machine.looped_ports,
+		  (std::vector<std::uint16_t>{7174, 7174}));
+	machine.looped_ports.clear();
+	machine.looped = {LoopEnd::port_in_use, "in use"};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::fail);
+	EXPECT_EQ(machine.looped_ports, (std::vector<std::uint16_t>{7174, 0}));
+}
+
+TEST(doctor, does_one_check_and_what_it_needs)
+{
+	FakeMachine machine;
+	auto results = examine(machine, {.only = {"mtu"}});
+
+	ASSERT_EQ(results.size(), 1u);
+	EXPECT_STREQ(results[0].check->id, "mtu");
+	unload_ours(machine);
+	results = examine(machine, {.only = {"mtu"}});
+	ASSERT_EQ(results.size(), 2u);
+	EXPECT_EQ(findings_of(results), "module-loaded:fail");
+	EXPECT_EQ(results[1].diagnosis.detail, "because of module-loaded");
+	EXPECT_EQ(doctor_status(results), Exit::refused);
+}
+
+TEST(doctor, a_check_that_cannot_look_is_skipped)
+{
+	struct Blind : FakeMachine {
+		std::vector<Netdev> netdevs() override
+		{
+			throw IoError("no netlink");
+		}
+	} machine;
+
+	const auto diagnosis = diagnosis_of(machine, "netdev");
+	EXPECT_EQ(diagnosis.health, Health::skip);
+	EXPECT_EQ(diagnosis.detail, "no netlink");
+}
+
+TEST(doctor_table, ids_are_unlike_and_needs_come_before)
+{
+	std::set<std::string> known;
+
+	for (const auto &check : all_checks()) {
+		std::istringstream needs{std::string(check.needs)};
+		std::string one;
+
+		while (needs >> one)
+			EXPECT_TRUE(known.contains(one))
+				<< check.id << " needs " << one;
+		EXPECT_TRUE(known.insert(check.id).second) << check.id;
+	}
+}
+
+TEST(doctor_view, tells_findings_with_their_remedies)
+{
+	FakeMachine machine;
+	std::ostringstream out;
+
+	machine.links[0].mtu = 100;
+	const auto results = examine(machine, with_all);
+	TextSink(out, false).show(DoctorView(results));
+	for (const char *text :
+	     {"fail     mtu", "mtu: eth0 of mpa0", "to do: ip link set eth0 mtu",
+	      "1 finding\n"})
+		EXPECT_NE(out.str().find(text), std::string::npos) << out.str();
+	const auto json = DoctorView(results).json();
+	EXPECT_EQ(json["findings"], 1);
+	EXPECT_EQ(json["checks"].size(), all_checks().size());
+	for (const auto &one : json["checks"]) {
+		const bool bad = one["id"] == "mtu";
+		// Below such an MTU the path is not looked at.
+		const char *good = one["id"] == "path-mtu" ? "skip" : "ok";
+
+		EXPECT_EQ(one["verdict"], bad ? "fail" : good);
+		EXPECT_EQ(one["remedy"] == "", !bad);
+	}
+}
+
+// --- firewalls ------------------------------------------------------------------------
+
+using Fate = FirewallVerdict::Fate;
+
+struct Rules {
+	const char *name;
+	std::string rules;
+	Fate fate;
+	std::optional<std::uint16_t> port = 7174;
+	const char *policy = "accept";
+};
+
+void PrintTo(const Rules &row, std::ostream *out)
+{
+	*out << row.name;
+}
+
+std::string match(const std::string &left, const std::string &right,
+		  const char *op = "==")
+{
+	return R"({"match": {"op": ")"s + op + R"(", "left": )" + left +
+	       R"(, "right": )" + right + "}}";
+}
+
+const std::string drop = R"({"drop": null})", accepted = R"({"accept": null})";
+const std::string iif = R"({"meta": {"key": "iifname"}})";
+const std::string ct_state = R"({"ct": {"key": "state"}})";
+const std::string saddr =
+	R"({"payload": {"protocol": "ip", "field": "saddr"}})";
+
+const Rules rulesets[] = {
+	{"none", "", Fate::passes},
+	{"drop", rule(drop), Fate::dropped},
+	{"reject", rule(R"({"reject": {"type": "tcp reset"}})"), Fate::dropped},
+	{"counted_drop", rule(R"({"counter": {"packets": 0}},)" + drop),
+	 Fate::dropped},
+	{"port", rule(dport("7174") + "," + drop), Fate::dropped},
+	{"another_port", rule(dport("7175") + "," + drop), Fate::passes},
+	{"ports", rule(dport(R"({"set": [22, 7174]})") + "," + drop),
+	 Fate::dropped},
+	{"other_ports", rule(dport(R"({"set": [22, {"range": [80, 90]}]})") + "," +
+			     drop),
+	 Fate::passes},
+	{"range_from", rule(dport(R"({"range": [7174, 8000]})") + "," + drop),
+	 Fate::dropped},
+	{"range_to", rule(dport(R"({"range": [7000, 7174]})") + "," + drop),
+	 Fate::dropped},
+	{"range_below", rule(dport(R"({"range": [7000, 7173]})") + "," + drop),
+	 Fate::passes},
+	{"range_broken", rule(dport(R"({"range": ["a", 1]})") + "," + drop),
+	 Fate::maybe_dropped},
+	{"named_ports", rule(dport(R"("@bad")") + "," + drop),
+	 Fate::maybe_dropped},
+	{"all_but_port",
+	 rule(match(R"({"payload": {"protocol": "tcp", "field": "dport"}})",
+		    "7174", "!=") + "," + drop),
+	 Fate::passes},
+	{"accept_first", rule(accepted) + "," + rule(drop), Fate::passes},
+	{"drop_first", rule(drop) + "," + rule(accepted), Fate::dropped},
+	{"interface", rule(match(iif, R"("eth0")") + "," + drop), Fate::dropped},
+	{"interfaces", rule(match(iif, R"("eth*")") + "," + drop), Fate::dropped},
+	{"not_lo", rule(match(iif, R"("lo")", "!=") + "," + drop), Fate::dropped},
+	{"another_interface", rule(match(iif, R"("eth1")") + "," + drop),
+	 Fate::passes},
+	{"udp", rule(match(R"({"payload": {"protocol": "udp", "field": "dport"}})",
+			   "7174") + "," + drop),
+	 Fate::passes},
+	{"protocol", rule(match(R"({"meta": {"key": "l4proto"}})", R"("tcp")") +
+			  "," + drop),
+	 Fate::dropped},
+	{"other_protocols",
+	 rule(match(R"({"meta": {"key": "l4proto"}})",
+		    R"({"set": ["udp", "icmp", 17]})") + "," + drop),
+	 Fate::passes},
+	{"own_address",
+	 rule(match(R"({"payload": {"protocol": "ip", "field": "daddr"}})",
+		    R"("192.0.2.1")") + "," + drop),
+	 Fate::dropped},
+	{"another_address",
+	 rule(match(R"({"payload": {"protocol": "ip", "field": "daddr"}})",
+		    R"("192.0.2.9")") + "," + drop),
+	 Fate::passes},
+	{"some_senders", rule(match(saddr, R"("@banned")") + "," + drop),
+	 Fate::maybe_dropped},
+	{"friends_first", rule(match(saddr, R"("192.0.2.2")") + "," + accepted) +
+			  "," + rule(drop),
+	 Fate::maybe_accepted},
+	{"established_only", rule(match(ct_state, R"(["established", "related"])",
+					"in") + "," + accepted) + "," + rule(drop),
+	 Fate::dropped},
+	{"new_ones", rule(match(ct_state, R"(["new"])", "in") + "," + drop),
+	 Fate::dropped},
+	{"policy", "", Fate::dropped, 7174, "drop"},
+	{"policy_and_port", rule(dport("7174") + "," + accepted), Fate::passes,
+	 7174, "drop"},
+	{"policy_and_another_port", rule(dport("22") + "," + accepted),
+	 Fate::dropped, 7174, "drop"},
+	{"policy_and_some_port", rule(dport("22") + "," + accepted),
+	 Fate::maybe_accepted, std::nullopt, "drop"},
+	{"some_port_dropped", rule(dport("22") + "," + drop), Fate::maybe_dropped,
+	 std::nullopt},
+	{"all_ports_dropped", rule(dport(R"({"range": [1, 65535]})") + "," + drop),
+	 Fate::dropped, std::nullopt},
+	{"limited", rule(R"({"limit": {"rate": 1}},)" + drop),
+	 Fate::maybe_dropped},
+	{"iptables", rule(R"({"xt": null},)" + drop), Fate::maybe_dropped},
+	{"jump", rule(R"({"jump": {"target": "sub"}})") +
+		 R"(,{"rule": {"family": "inet", "table": "t", "chain": "sub",
+		 "expr": [{"drop": null}]}})",
+	 Fate::dropped},
+	{"jump_and_return", rule(R"({"jump": {"target": "sub"}})") +
+		 R"(,{"rule": {"family": "inet", "table": "t", "chain": "sub",
+		 "expr": [{"return": null}]}},
+		 {"rule": {"family": "inet", "table": "t", "chain": "sub",
+		 "expr": [{"drop": null}]}})",
+	 Fate::passes},
+	{"goto_ends", rule(R"({"goto": {"target": "sub"}})") + "," + rule(drop),
+	 Fate::passes},
+	{"jump_in_a_circle", rule(R"({"jump": {"target": "in"}})"), Fate::passes},
+	{"rule_without_anything", R"({"rule": {"family": "inet", "table": "t",
+		"chain": "in"}})",
+	 Fate::passes},
+};
+
+class firewall_rules : public testing::TestWithParam<Rules> {};
+
+TEST_P(firewall_rules, are_understood)
+{
+	const auto &row = GetParam();
+	const auto json = Json::parse(
+		R"({"nftables": [{"chain": {"family": "inet", "table": "t",
+		"name": "in", "type": "filter", "hook": "input",
+		"policy": ")"s + row.policy + R"("}})" +
+		(row.rules.empty() ? "" : ",") + row.rules + "]}");
+	const auto verdict =
+		judge_firewall(json, {"eth0", {"192.0.2.1"}, row.port});
+
+	EXPECT_EQ(verdict.fate, row.fate) << verdict.where;
+	EXPECT_EQ(verdict.where.empty(), row.fate == Fate::passes);
+}
+
+std::string name_of_rules(const testing::TestParamInfo<Rules> &param)
+{
+	return param.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, firewall_rules, testing::ValuesIn(rulesets),
+			 name_of_rules);
+
+TEST(firewall, looks_only_at_what_comes_in)
+{
+	for (const char *chain :
+	     {R"("type": "filter", "hook": "output", "policy": "drop")",
+	      R"("type": "filter", "hook": "forward", "policy": "drop")",
+	      R"("type": "nat", "hook": "prerouting", "policy": "drop")",
+	      R"("policy": "drop")"}) {
+		const auto json = Json::parse(
+			R"({"nftables": [{"chain": {"family": "ip", "table": "t",
+			"name": "c", )"s + chain + "}}]}");
+
+		EXPECT_EQ(judge_firewall(json, {"eth0", {}, 1}).fate, Fate::passes)
+			<< chain;
+	}
+}
+
+// --- this machine -------------------------------------------------------------------
+
+class NoKernel : public Kernel {
+public:
+	Transport &mpa() override { throw Unavailable("no mpa"); }
+	Rdma &rdma() override { throw Unavailable("no rdma"); }
+};
+
+TEST(machine, runs_commands_and_ends_those_that_hang)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	auto end = here->run({"sh", "-c", "echo out; echo err >&2; exit 3"});
+
+	EXPECT_EQ(end.out, "out\n");
+	EXPECT_EQ(end.err, "err\n");
+	EXPECT_EQ(end.status, 3);
+	EXPECT_FALSE(end.good());
+	EXPECT_TRUE(here->run({"true"}).good());
+	EXPECT_FALSE(here->run({"/no/such/program"}).found);
+	const auto started = std::chrono::steady_clock::now();
+	end = here->run({"sleep", "60"});
+	EXPECT_TRUE(end.timed_out);
+	EXPECT_FALSE(end.good());
+	EXPECT_LT(std::chrono::steady_clock::now() - started,
+		  std::chrono::seconds(20));
+}
+
+TEST(machine, reads_files_and_limits)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+
+	EXPECT_EQ(here->read("/no/such/file").error, ENOENT);
+	EXPECT_NE(here->read("/proc/self/status").text.find("Uid:"),
+		  std::string::npos);
+	EXPECT_EQ(here->read("/dev/zero").text.size() >> 20, 4u);
+	EXPECT_TRUE(here->list("/no/such/dir").empty());
+	EXPECT_TRUE(here->exists("/proc"));
+	EXPECT_EQ(here->access("/dev/null"), 0);
+	EXPECT_EQ(here->access("/no/such/file"), ENOENT);
+	EXPECT_EQ(here->uid(), ::geteuid());
+	EXPECT_EQ(here->mpa(), nullptr);
+	EXPECT_TRUE(here->rdma_devices().empty());
+}
+
+TEST(machine, connects_to_itself)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	const auto links = here->netdevs();
+	const auto lo = std::find_if(links.begin(), links.end(),
+				     [](const auto &one) { return one.loopback; });
+
+	ASSERT_NE(lo, links.end());
+	EXPECT_TRUE(lo->up);
+	EXPECT_EQ(std::count(lo->addresses.begin(), lo->addresses.end(),
+			     "127.0.0.1"),
+		  1);
+	EXPECT_EQ(here->loop("127.0.0.1", 0).end, LoopEnd::connected);
+	EXPECT_EQ(here->loop("192.0.2.77", 0).end, LoopEnd::failed);
+	EXPECT_EQ(here->loop("nonsense", 0).end, LoopEnd::failed);
+	const auto path = here->path("127.0.0.1", 1500);
+	EXPECT_TRUE(path.small_answered);
+	EXPECT_TRUE(path.large_answered);
+	EXPECT_FALSE(here->path("nonsense", 1500).why.empty());
+}
+
+} // namespace

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// A kernel, a clock and a terminal for tests: commands run as from the shell and
+// what they wrote can be compared.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "app.hpp"
+
+namespace fake {
+
+using namespace mpactl;
+
+// What the kernel has, how it refuses, what it was asked to do.
+class Mpa : public Transport {
+public:
+	Defaults defaults() override;
+	Device device(const std::string &name) override;
+	Listing<Device> devices() override;
+	Listener listener(std::uint32_t id) override;
+	Listing<Listener> listeners() override;
+	Connection connection(std::uint32_t id) override;
+	Listing<Connection> connections() override;
+	std::string change(std::span<const Change> changes, bool check) override;
+	std::unique_ptr<Events> events() override;
+
+	// What there is.
+	Defaults namespace_;
+	std::vector<Device> devices_;
+	std::vector<Listener> listeners_;
+	std::vector<Connection> connections_;
+	bool interrupted_ = false;
+	// Told by events(), then Stopped.
+	std::deque<Notice> notices_;
+	// Changes are refused with this.
+	std::optional<Refusal> refusal_;
+	// Changes are acknowledged with this.
+	std::string remark_;
+	// Every call of change().
+	std::vector<std::vector<Change>> asked_;
+	std::vector<bool> checks_;
+
+private:
+	void apply(const Change &change);
+};
+
+class RdmaCore : public Rdma {
+public:
+	explicit RdmaCore(Mpa &mpa) : mpa_(mpa) {}
+
+	std::vector<RdmaDevice> devices() override;
+	void add(const std::string &name, const std::string &netdev) override;
+	void remove(const std::string &name) override;
+
+	// Refusals by name of the device.
+	std::map<std::string, Refusal> add_refusals_;
+	std::map<std::string, Refusal> remove_refusals_;
+	// "add mpa1 eth0", "remove mpa1".
+	std::vector<std::string> calls_;
+
+private:
+	Mpa &mpa_;
+};
+
+class World : public Kernel, public Clock {
+public:
+	World() : rdma_(mpa_) {}
+
+	Transport &mpa() override;
+	Rdma &rdma() override { return rdma_; }
+
+	std::chrono::system_clock::time_point wall() override;
+	std::chrono::steady_clock::time_point steady() override { return now_; }
+	bool sleep_until(std::chrono::steady_clock::time_point when) override;
+
+	// Runs "mpactl ARGUMENTS", words separated by blanks.
+	Exit run(const std::string &arguments);
+	Exit run(const std::vector<std::string> &arguments);
+	// Standard output of a run that has to be good.
+	std::string output(const std::string &arguments);
+
+	Mpa mpa_;
+	RdmaCore rdma_;
+	bool loaded_ = true;
+	bool colour_ = false;
+	// What happens during each sleep; the one after the last is interrupted.
+	std::vector<std::function<void()>> sleeps_;
+	// Of the last run.
+	std::string out_;
+	std::string err_;
+
+private:
+	std::size_t slept_ = 0;
+	std::chrono::steady_clock::time_point now_{};
+};
+
+// Two devices, a listener of each kind, a connection of each kind.
+void furnish(Mpa &mpa);
+Settings every_setting();
+std::vector<std::uint8_t> octets(std::initializer_list<int> values);
+
+} // namespace fake

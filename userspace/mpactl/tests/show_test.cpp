@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// What the showing commands write, to the letter, as text and as JSON.
+
+#include <gtest/gtest.h>
+
+#include "fake.hpp"
+
+using namespace fake;
+
+namespace {
+
+class Show : public testing::Test {
+protected:
+	Show() { furnish(world.mpa_); }
+
+	World world;
+};
+
+TEST_F(Show, dev)
+{
+	EXPECT_EQ(world.output("dev"), R"(NAME   NETDEV    STATE   CONNS  LISTENERS  IRD MAX  ORD MAX  RTR
+mpa1   eth0      active      1          1      128      128  send,write,read
+mpa10  enp3s0f1  down        0          0      128      128  send,write,read
+)");
+	EXPECT_EQ(world.output("dev show"), world.out_);
+	EXPECT_EQ(world.output("dev -j"), R"([
+{"index":0,"name":"mpa1","ifindex":2,"ifname":"eth0","active":true,"ird_max":128,"ord_max":128,"rtr":["send","write","read"],"conns":1,"listeners":1},
+{"index":1,"name":"mpa10","ifindex":3,"ifname":"enp3s0f1","active":false,"ird_max":128,"ord_max":128,"rtr":["send","write","read"],"conns":0,"listeners":0}
+]
+)");
+	EXPECT_EQ(world.output("dev mpa10"), R"(NAME   NETDEV    STATE  CONNS  LISTENERS  IRD MAX  ORD MAX  RTR
+mpa10  enp3s0f1  down       0          0      128      128  send,write,read
+)");
+}
+
+TEST_F(Show, listen)
+{
+	EXPECT_EQ(world.output("listen"), R"(ID  OWNER              LOCAL      BACKLOG  HALF OPEN
+ 3  mpa1               *:7174          10          2
+ 4  socket, user 1000  [::]:7000      128
+)");
+	EXPECT_EQ(world.output("--json listen"), R"([
+{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2},
+{"id":4,"owner":"socket","local":{"addr":"::","port":7000},"backlog":128,"uid":1000}
+]
+)");
+	EXPECT_EQ(world.output("listen show 4"), R"(ID  OWNER              LOCAL      BACKLOG
+ 4  socket, user 1000  [::]:7000      128
+)");
+}
+
+TEST_F(Show, conn)
+{
+	EXPECT_EQ(world.output("conn"), R"(ID  OWNER              LOCAL            REMOTE           PHASE        ROLE       REV  CRC  MARKERS   IRD/ORD     SENT  RECEIVED        AGE  ENDED BY
+17  mpa1 qp 5          10.77.0.1:40312  10.77.0.2:7174   operational  initiator    2  on   received  8/16     1.2 MiB     900 B  3 min 5 s
+18  socket, user 1000  [fd77::1]:7000   [fd77::2]:50001  exited       responder                                   0 B       0 B     950 ms  startup (EPROTO)
+)");
+	EXPECT_EQ(world.output("conn -j"), R"([
+{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}},
+{"id":18,"owner":"socket","listen_id":4,"uid":1000,"inode":98765,"local":{"addr":"fd77::1","port":7000},"remote":{"addr":"fd77::2","port":50001},"phase":"exited","role":"responder","age_ms":950,"code":"startup","err":"EPROTO","term_sent":{"layer":2,"type":0,"code":3},"stats":{}}
+]
+)");
+	EXPECT_EQ(world.output("conn show id 17"), R"(connection 17
+  owner         mpa1 qp 5
+  local         10.77.0.1:40312
+  remote        10.77.0.2:7174
+  phase         operational
+  role          initiator
+  age           3 min 5 s
+  revision      2, DDP version 1, enhanced
+  peer-to-peer  opened by read
+  CRC           on
+  Markers       received
+  Read depths   in 8, out 16
+  peer's        in 16, out 8
+  MULPDU        1440 octets
+  EMSS          1448 octets
+  tx_fpdus      1000
+  tx_octets     1258291
+  rx_octets     900
+)");
+	EXPECT_EQ(world.output("conn id 18"), R"(connection 18
+  owner           socket, user 1000
+  listener        4
+  inode           98765
+  local           [fd77::1]:7000
+  remote          [fd77::2]:50001
+  phase           exited
+  role            responder
+  age             950 ms
+  ended by        startup (EPROTO)
+  Terminate sent  layer 2 type 0 code 0x03
+)");
+}
+
+TEST_F(Show, stat)
+{
+	EXPECT_EQ(world.output("stat"), R"(namespace
+  attached  12
+  verdicts  0
+device mpa1
+  tx_fpdus   1000
+  tx_octets  1258291
+device mpa10
+)");
+	EXPECT_EQ(world.output("stat -j"), R"([
+{"kind":"defaults","counters":{"attached":12,"verdicts":0}},
+{"kind":"device","dev":"mpa1","counters":{"tx_fpdus":1000,"tx_octets":1258291}},
+{"kind":"device","dev":"mpa10","counters":{}}
+]
+)");
+	EXPECT_EQ(world.output("stat conn 17"), R"(connection 17
+  tx_fpdus   1000
+  tx_octets  1258291
+  rx_octets  900
+)");
+	EXPECT_EQ(world.output("stat conn 17 -j"), R"([
+{"kind":"connection","conn":17,"counters":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}}
+]
+)");
+	EXPECT_EQ(world.output("stat dev mpa1"), R"(device mpa1
+  tx_fpdus   1000
+  tx_octets  1258291
+)");
+}
+
+TEST_F(Show, get)
+{
+	EXPECT_EQ(world.output("get"), R"(SETTING          VALUE            FROM
+crc              required         built in
+markers          off              built in
+revision         auto             built in
+permissive       off              built in
+exchange         enhanced         built in
+peer-to-peer     on               built in
+rtr              send,write,read  built in
+ird              16382            built in
+ord              16382            built in
+startup-timeout  2s               defaults
+reply-timeout    30s              built in
+half-open-max    128              built in
+packing          off              built in
+segments         auto             built in
+)");
+	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING          VALUE            FROM
+crc              off              device mpa1
+markers          off              built in
+revision         auto             built in
+permissive       off              built in
+exchange         enhanced         built in
+peer-to-peer     on               built in
+rtr              send,write,read  built in
+ird              128              built in
+ord              128              built in
+startup-timeout  2s               defaults
+reply-timeout    30s              built in
+half-open-max    128              built in
+packing          off              built in
+segments         auto             built in
+)");
+	EXPECT_EQ(world.output("get listen 3"), R"(SETTING          VALUE            FROM
+crc              off              device mpa1
+markers          on               listener 3
+revision         auto             built in
+permissive       off              built in
+exchange         enhanced         built in
+peer-to-peer     on               built in
+rtr              send,write,read  built in
+ird              128              built in
+ord              128              built in
+startup-timeout  2s               defaults
+reply-timeout    30s              built in
+half-open-max    128              built in
+packing          off              built in
+segments         auto             built in
+)");
+	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+)");
+	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+)");
+	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+)");
+}
+
+} // namespace

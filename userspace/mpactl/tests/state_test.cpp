@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// save and restore: what a file has, what is wrong with others, what is done and
+// undone.
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "fake.hpp"
+#include "files.hpp"
+#include "state.hpp"
+
+using namespace fake;
+
+namespace {
+
+class Saved : public testing::Test {
+protected:
+	Saved()
+	{
+		char name[] = "/tmp/mpactl-test.XXXXXX";
+
+		furnish(world.mpa_);
+		directory_ = ::mkdtemp(name);
+	}
+
+	~Saved() override { std::filesystem::remove_all(directory_); }
+
+	std::string path(const std::string &name) const
+	{
+		return (directory_ / name).string();
+	}
+
+	// A file with this text.
+	std::string file(const std::string &text) const
+	{
+		const auto name = path("state.json");
+
+		std::ofstream(name) << text;
+		return name;
+	}
+
+	std::size_t files() const
+	{
+		std::size_t count = 0;
+
+		for ([[maybe_unused]] const auto &one :
+		     std::filesystem::directory_iterator(directory_))
+			count++;
+		return count;
+	}
+
+	World world;
+
+private:
+	std::filesystem::path directory_;
+};
+
+constexpr const char *furnished = R"({
+  "version": 1,
+  "defaults": {
+    "startup_timeout": 2000
+  },
+  "devices": [
+    {
+      "name": "mpa1",
+      "netdev": "eth0",
+      "config": {
+        "crc": "off"
+      }
+    },
+    {
+      "name": "mpa10",
+      "netdev": "enp3s0f1",
+      "config": {}
+    }
+  ]
+}
+)";
+
+// --- save --------------------------------------------------------------------------
+
+TEST_F(Saved, has_what_was_set_and_nothing_else)
+{
+	EXPECT_EQ(world.output("save"), furnished);
+	EXPECT_EQ(world.output("save -"), furnished);
+	std::swap(world.mpa_.devices_[0], world.mpa_.devices_[1]);
+	EXPECT_EQ(world.output("save"), furnished);
+}
+
+TEST_F(Saved, to_a_file_and_nothing_beside_it)
+{
+	EXPECT_EQ(world.output("save " + path("a")), "");
+	EXPECT_EQ(read_file(path("a")), furnished);
+	EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Saved, replaces_keeps_permissions_and_follows_links)
+{
+	struct stat status;
+
+	std::ofstream(path("a")) << "old";
+	::chmod(path("a").c_str(), 0600);
+	std::filesystem::create_symlink("a", path("b"));
+	world.output("save " + path("b"));
+	EXPECT_EQ(read_file(path("a")), furnished);
+	EXPECT_TRUE(std::filesystem::is_symlink(path("b")));
+	ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
+	EXPECT_EQ(status.st_mode & 07777, 0600u);
+	EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(Saved, to_where_nothing_can_be_written_is_4)
+{
+	EXPECT_EQ(world.run("save " + path("no/such")), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: " + path("no/such") +
+				      ": No such file or directory\n");
+	EXPECT_EQ(world.run("save /dev/full"), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: /dev/full: No space left on device\n");
+}
+
+// --- files that are wrong --------------------------------------------------------------
+
+struct WrongFile {
+	const char *text;
+	const char *says;
+};
+
+const WrongFile wrong_files[] = {
+	{"", "line 1, column 1: syntax error while parsing value - unexpected end "
+	     "of input; expected '[', '{', or a literal"},
+	{"{\n \"version\": 1,\n}",
+	 "line 3, column 1: syntax error while parsing object key - unexpected "
+	 "'}'; expected string literal"},
+	{"[]", "an object is wanted here"},
+	{"{}", "version: is missing"},
+	{R"({"version":2})", "version: must be 1"},
+	{R"({"version":"1"})", "version: must be 1"},
+	{R"({"version":1,"version":1})", "'version' is there twice"},
+	{R"({"version":1,"default":{}})", "default: is not known; 'defaults'?"},
+	{R"({"version":1,"defaults":[]})", "defaults: an object is wanted here"},
+	{R"({"version":1,"defaults":{"crk":"off"}})",
+	 "defaults.crk: is not known; 'crc'?"},
+	{R"({"version":1,"defaults":{"peer-to-peer":true}})",
+	 "defaults.peer-to-peer: is not known; 'peer_to_peer'?"},
+	{R"({"version":1,"defaults":{"crc":"off","crc":"off"}})",
+	 "'crc' is there twice"},
+	{R"({"version":1,"defaults":{"crc":false}})",
+	 "defaults.crc: false is not one of required, off"},
+	{R"({"version":1,"defaults":{"ird":16383}})",
+	 "defaults.ird: 16383 is not 0 .. 16382"},
+	{R"({"version":1,"defaults":{"packing":1}})",
+	 "defaults.packing: 1 is not true or false"},
+	{R"({"version":1,"defaults":{"reply_timeout":99}})",
+	 "defaults.reply_timeout: 99 is not 100ms .. 1h"},
+	{R"({"version":1,"devices":{}})", "devices: an array is wanted here"},
+	{R"({"version":1,"devices":[1]})", "devices[0]: an object is wanted here"},
+	{R"({"version":1,"devices":[{}]})", "devices[0].name: is missing"},
+	{R"({"version":1,"devices":[{"name":1,"netdev":"a"}]})",
+	 "devices[0].name: a string is wanted here"},
+	{R"({"version":1,"devices":[{"name":"","netdev":"a"}]})",
+	 "devices[0].name: 1 .. 63 characters are wanted here"},
+	{R"({"version":1,"devices":[{"name":"a"}]})",
+	 "devices[0].netdev: is missing"},
+	{R"({"version":1,"devices":[{"name":"a","netdev":"0123456789abcdef"}]})",
+	 "devices[0].netdev: 1 .. 15 characters are wanted here"},
+	{R"({"version":1,"devices":[{"name":"a","netdev":"b\u0000c"}]})",
+	 "devices[0].netdev: 1 .. 15 characters are wanted here"},
+	{R"({"version":1,"devices":[{"name":"a","netdev":"b","cfg":{}}]})",
+	 "devices[0].cfg: is not known"},
+	{R"({"version":1,"devices":[{"name":"a","netdev":"b"},)"
+	 R"({"name":"a","netdev":"c"}]})",
+	 "devices[1].name: is there twice"},
+	{R"({"version":1,"devices":[{"name":"a","netdev":"b"},)"
+	 R"({"name":"b","netdev":"c","config":{"rtr":[]}}]})",
+	 "devices[1].config.rtr: [] is not some of send,write,read"},
+};
+
+TEST_F(Saved, wrong_files_are_refused_as_a_whole)
+{
+	for (const auto &row : wrong_files) {
+		const auto name = file(row.text);
+
+		EXPECT_EQ(world.run("restore " + name), Exit::usage) << row.text;
+		EXPECT_EQ(world.out_, "");
+		EXPECT_EQ(world.err_,
+			  "mpactl: " + name + ": " + row.says + "\n");
+	}
+	EXPECT_TRUE(world.mpa_.asked_.empty());
+	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+TEST_F(Saved, files_that_cannot_be_read_are_4)
+{
+	const auto name = file(std::string(file_max + 1, ' '));
+
+	EXPECT_EQ(world.run("restore " + name), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: " + name + ": longer than 1 MiB\n");
+	EXPECT_EQ(world.run("restore " + path("none")), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: " + path("none") +
+				      ": No such file or directory\n");
+	EXPECT_EQ(world.run("restore /tmp"), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: /tmp: Is a directory\n");
+}
+
+// --- restore -----------------------------------------------------------------------------
+
+constexpr const char *other = R"({
+  "version": 1,
+  "defaults": {"startup_timeout": 3000, "markers": true},
+  "devices": [
+    {"name": "mpa3", "netdev": "eth3", "config": {"ird": 8, "rtr": ["read"]}},
+    {"name": "mpa1", "netdev": "eth0", "config": {"packing": false}},
+    {"name": "mpa2", "netdev": "eth2"}
+  ]
+})";
+
+constexpr const char *other_difference =
+	R"(OBJECT       CHANGE   SETTING          OLD        NEW
+defaults     added    markers          inherited  on
+defaults     changed  startup-timeout  2s         3s
+device mpa1  reset    crc              off        inherited
+device mpa1  added    packing          inherited  off
+device mpa2  made                                 at eth2
+device mpa3  made                                 at eth3
+device mpa3  added    rtr              inherited  read
+device mpa3  added    ird              inherited  8
+)";
+
+TEST_F(Saved, the_same_again_changes_nothing)
+{
+	const auto name = file(furnished);
+
+	EXPECT_EQ(world.output("restore " + name), "nothing to change\n");
+	EXPECT_EQ(world.output("restore " + name + " -j"),
+		  "{\"dry_run\":false,\"changes\":[]}\n");
+	EXPECT_TRUE(world.mpa_.asked_.empty());
+}
+
+TEST_F(Saved, dry_run_shows_and_does_nothing)
+{
+	const auto name = file(other);
+
+	EXPECT_EQ(world.output("restore --dry-run " + name), other_difference);
+	EXPECT_EQ(world.output("restore -n -j " + name), R"({"dry_run":true,"changes":[{"kind":"defaults","what":"added","setting":"markers","new":true},{"kind":"defaults","what":"changed","setting":"startup_timeout","old":2000,"new":3000},{"kind":"device","name":"mpa1","what":"reset","setting":"crc","old":"off"},{"kind":"device","name":"mpa1","what":"added","setting":"packing","new":false},{"kind":"device","name":"mpa2","what":"made","netdev":"eth2"},{"kind":"device","name":"mpa3","what":"made","netdev":"eth3"},{"kind":"device","name":"mpa3","what":"added","setting":"rtr","new":["read"]},{"kind":"device","name":"mpa3","what":"added","setting":"ird","new":8}]}
+)");
+	EXPECT_TRUE(world.mpa_.asked_.empty());
+	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+TEST_F(Saved, restore_makes_devices_and_changes_all_at_once)
+{
+	EXPECT_EQ(world.output("restore " + file(other)), other_difference);
+	EXPECT_EQ(world.rdma_.calls_,
+		  (std::vector<std::string>{"add mpa2 eth2", "add mpa3 eth3"}));
+	Change defaults, mpa1{Target::device("mpa1"), {}, 0},
+		mpa3{Target::device("mpa3"), {}, 0};
+
+	defaults.to.set(MPA_A_CONFIG_STARTUP_TIMEOUT, 3000);
+	defaults.to.set(MPA_A_CONFIG_MARKERS, 1);
+	mpa1.to.set(MPA_A_CONFIG_PACKING, 0);
+	mpa1.inherit = Settings::bit(MPA_A_CONFIG_CRC);
+	mpa3.to.set(MPA_A_CONFIG_IRD, 8);
+	mpa3.to.set(MPA_A_CONFIG_RTR, MPA_CONFIG_RTR_READ);
+	EXPECT_EQ(world.mpa_.asked_, (std::vector<std::vector<Change>>{
+					     {defaults, mpa1, mpa3}}));
+	EXPECT_EQ(world.output("restore " + file(other)), "nothing to change\n");
+}
+
+TEST_F(Saved, what_a_file_does_not_name_is_inherited)
+{
+	EXPECT_EQ(world.output("restore " + file(R"({"version":1})")), R"(OBJECT       CHANGE  SETTING          OLD  NEW
+defaults     reset   startup-timeout  2s   inherited
+device mpa1  reset   crc              off  inherited
+)");
+	EXPECT_TRUE(world.rdma_.calls_.empty());
+	EXPECT_EQ(world.mpa_.namespace_.config.own, 0u);
+	EXPECT_EQ(world.mpa_.devices_[0].config.own, 0u);
+}
+
+TEST_F(Saved, refused_settings_take_the_devices_away_again)
+{
+	world.mpa_.refusal_ = Refusal{EINVAL, "no", "config.ird", {}};
+	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
+	EXPECT_EQ(world.out_, "");
+	EXPECT_EQ(world.err_,
+		  "mpactl: device mpa3: no (attribute config.ird)\n");
+	EXPECT_EQ(world.rdma_.calls_,
+		  (std::vector<std::string>{"add mpa2 eth2", "add mpa3 eth3",
+					    "remove mpa3", "remove mpa2"}));
+	world.mpa_.refusal_.reset();
+	EXPECT_EQ(world.output("save"), furnished);
+}
+
+TEST_F(Saved, a_device_that_cannot_be_made_takes_others_away_again)
+{
+	world.rdma_.add_refusals_["mpa3"] = {ENODEV, "", "netdev", {}};
+	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
+	EXPECT_EQ(world.err_, "mpactl: add device mpa3 at eth3: No such device "
+			      "(attribute netdev)\n");
+	EXPECT_EQ(world.rdma_.calls_,
+		  (std::vector<std::string>{"add mpa2 eth2", "add mpa3 eth3",
+					    "remove mpa2"}));
+	EXPECT_TRUE(world.mpa_.asked_.empty());
+	EXPECT_EQ(world.output("save"), furnished);
+}
+
+TEST_F(Saved, a_device_that_stays_is_told_of)
+{
+	world.mpa_.refusal_ = Refusal{EINVAL, "no", "", {}};
+	world.rdma_.remove_refusals_["mpa3"] = {EBUSY, "", "", {}};
+	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
+	EXPECT_EQ(world.err_,
+		  "mpactl: remove device mpa3: Device or resource busy\n"
+		  "mpactl: device mpa3: no\n");
+	EXPECT_EQ(world.rdma_.calls_.back(), "remove mpa2");
+}
+
+TEST_F(Saved, devices_are_not_moved)
+{
+	const auto name = file(R"({"version":1,"devices":[)"
+			       R"({"name":"mpa1","netdev":"eth9"},)"
+			       R"({"name":"mpa0","netdev":"eth8"}]})");
+
+	for (const auto *option : {"", " -n"}) {
+		EXPECT_EQ(world.run("restore " + name + option), Exit::refused);
+		EXPECT_EQ(world.err_, "mpactl: device mpa1 is at eth0, not at eth9; "
+				      "devices are not moved\n");
+	}
+	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+TEST_F(Saved, every_setting_survives)
+{
+	auto &config = world.mpa_.namespace_.config;
+
+	config.own = config.in_force.mask();
+	const auto text = world.output("save");
+	State state = state_from(text, "it");
+
+	EXPECT_EQ(state.defaults, config.in_force);
+	EXPECT_EQ(state_json(state).dump(2) + "\n", text);
+}
+
+} // namespace
