@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "job.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace bench {
+
+namespace {
+
+std::optional<std::string> outside(std::string_view what, std::uint64_t value,
+				   std::uint64_t low, std::uint64_t high)
+{
+	if (value >= low && value <= high)
+		return {};
+	return fmt::format("{} is {}, not in {} to {}", what, value, low, high);
+}
+
+std::optional<std::string> bad_number(const Job &job)
+{
+	const struct {
+		std::string_view what;
+		std::uint64_t value, low, high;
+	} ranges[] = {
+		{"size", job.size, 1, max_size},
+		{"depth", job.depth, 1, max_depth},
+		{"list", job.list, 1, job.depth},
+		{"moderation", job.moderation, 1, job.depth},
+		{"solicit", job.solicit, 1, job.depth},
+		{"connections", job.connections, 1, max_connections},
+		{"slots", job.slots, 1, max_depth},
+		{"inline", job.inline_octets, 0, max_inline},
+		{"chunk", job.chunk, 1, max_size},
+		{"timeout", job.timeout_ms, 1, max_timeout_ms},
+		{"octets to send from", source_octets(job), 0, max_region},
+		{"octets to receive into", sink_octets(job), 0, max_region},
+	};
+
+	for (const auto &range : ranges)
+		if (auto bad = outside(range.what, range.value, range.low, range.high))
+			return bad;
+	return {};
+}
+
+// Combinations that mean nothing.
+std::optional<std::string> bad_mixture(const Job &job)
+{
+	const bool streams = job.test == Test::stream;
+
+	if (job.bidirectional && !streams)
+		return "only streams go both ways";
+	if (job.verify && !streams && job.test != Test::latency)
+		return fmt::format("test {} has no data to verify", name(job.test));
+	if (job.bidirectional && rounds(job))
+		return "Writes and Reads are verified in one direction";
+	if (job.test != Test::latency)
+		return {};
+	if (job.connections != 1)
+		return "latency is measured on one connection";
+	if (job.op == Op::write ||
+	    (job.op == Op::read && job.transport == Transport::tcp))
+		return "latency is that of send, or on verbs of read";
+	if (job.op == Op::read && job.moderation != 1)
+		return "round trips of read need a completion each";
+	if (job.op == Op::read && job.verify)
+		return "latency of read has no verification: use test read";
+	return {};
+}
+
+// Every connection has its own.
+std::uint64_t own_slots(const Job &job, std::uint64_t each) noexcept
+{
+	return each * job.connections;
+}
+
+} // namespace
+
+std::string_view name(Transport transport) noexcept
+{
+	return transport == Transport::tcp ? "tcp" : "verbs";
+}
+
+std::string_view name(Test test) noexcept
+{
+	switch (test) {
+	case Test::stream:
+		return "stream";
+	case Test::latency:
+		return "latency";
+	case Test::connect:
+		return "connect";
+	case Test::memory:
+		return "memory";
+	}
+	return "?";
+}
+
+std::string_view name(Op op) noexcept
+{
+	switch (op) {
+	case Op::write:
+		return "write";
+	case Op::read:
+		return "read";
+	case Op::send:
+		return "send";
+	}
+	return "?";
+}
+
+std::string_view name(Wait wait) noexcept
+{
+	switch (wait) {
+	case Wait::poll:
+		return "poll";
+	case Wait::yield:
+		return "yield";
+	case Wait::event:
+		return "event";
+	}
+	return "?";
+}
+
+std::optional<std::string> complaint(const Job &job)
+{
+	auto bad = bad_number(job);
+
+	return bad ? bad : bad_mixture(job);
+}
+
+std::uint64_t stride(const Job &job) noexcept
+{
+	if (job.transport == Transport::tcp)
+		return job.size;
+	// Credits come into the same buffers.
+	return (std::max<std::uint64_t>(job.size, 32) + 63) / 64 * 64;
+}
+
+std::uint64_t source_slots(const Job &job) noexcept
+{
+	return job.verify ? own_slots(job, job.depth) : job.slots;
+}
+
+std::uint64_t sink_slots(const Job &job) noexcept
+{
+	if (!job.verify || job.transport == Transport::tcp)
+		return job.slots;
+	if (job.op == Op::send)
+		return own_slots(job, receive_window(job) + credit_receives);
+	return own_slots(job, job.depth);
+}
+
+std::uint64_t source_octets(const Job &job) noexcept
+{
+	const auto octets = source_slots(job) * stride(job);
+
+	// Without numbers, one socket call may take more than a message.
+	if (job.transport == Transport::tcp && !job.verify)
+		return std::max<std::uint64_t>(octets, job.chunk);
+	return octets;
+}
+
+std::uint64_t sink_octets(const Job &job) noexcept
+{
+	const auto octets = sink_slots(job) * stride(job);
+
+	return job.transport == Transport::tcp
+		? std::max<std::uint64_t>(octets, receive_chunk(job))
+		: octets;
+}
+
+} // namespace bench

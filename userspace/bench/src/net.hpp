@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// Descriptors, addresses, TCP connections, and the request to end.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace bench {
+
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::milliseconds;
+
+inline std::uint64_t nanoseconds_since(Clock::time_point start) noexcept
+{
+	return static_cast<std::uint64_t>(
+		std::chrono::nanoseconds(Clock::now() - start).count());
+}
+
+class Fd {
+public:
+	Fd() = default;
+	explicit Fd(int fd) noexcept : fd_(fd) {}
+	Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+	Fd &operator=(Fd &&other) noexcept
+	{
+		std::swap(fd_, other.fd_);
+		return *this;
+	}
+	~Fd()
+	{
+		if (fd_ >= 0)
+			::close(fd_);
+	}
+
+	int get() const noexcept { return fd_; }
+	void reset() noexcept { *this = Fd(); }
+
+private:
+	int fd_ = -1;
+};
+
+// An IPv4 or IPv6 address with a port.
+class Address {
+public:
+	// The address of this end of a socket, or of the other one; that of an
+	// IPv4 connection is an IPv4 one, whatever the socket is.
+	static Address local(int fd);
+	static Address remote(int fd);
+
+	Address with_port(std::uint16_t port) const;
+	std::uint16_t port() const;
+	// Without the port.
+	std::string text() const;
+
+	sockaddr *get() noexcept { return reinterpret_cast<sockaddr *>(&storage_); }
+	const sockaddr *get() const noexcept
+	{
+		return reinterpret_cast<const sockaddr *>(&storage_);
+	}
+	socklen_t size() const noexcept;
+
+private:
+	sockaddr_storage storage_{};
+};
+
+// --- waiting --------------------------------------------------------------------
+
+// From now on SIGINT and SIGTERM only ask to end.
+void catch_signals();
+bool stop_requested() noexcept;
+// For tests.
+void request_stop(bool stop) noexcept;
+// Throws Failure if it was asked for.
+void check_stop();
+
+// Sleeps until one of them is readable, an error of it included; false: none is
+// within the time. Throws if the process is to end.
+bool wait_readable(std::span<const int> fds, Milliseconds time);
+
+// --- TCP ------------------------------------------------------------------------
+
+// Listens at a port of the address, or of all addresses if that is empty; 0: any.
+Fd listen_at(const std::string &address, std::uint16_t port);
+Fd listen_at(const Address &address);
+// What waits to be accepted, if anything does.
+Fd accept_from(int listener);
+// Throws Failure "unavailable" if nobody listens there, or nobody is there.
+Fd connect_to(const std::string &host, std::uint16_t port, Milliseconds time);
+Fd connect_to(const Address &address, Milliseconds time);
+
+void set_blocking(int fd, bool blocking);
+void set_option(int fd, int level, int option, int value);
+
+} // namespace bench

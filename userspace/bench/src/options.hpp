@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// The command line, as mpa-bench(1) has it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job.hpp"
+
+namespace bench {
+
+constexpr std::uint16_t default_port = 7470;
+
+struct ServerOptions {
+	// Empty: every address.
+	std::string address;
+	std::uint16_t port = default_port;
+	// End after one client.
+	bool once = false;
+	bool quiet = false;
+};
+
+// How long, and how often.
+struct Plan {
+	// Seconds, unless `messages` is given.
+	double seconds = 2;
+	// Of each connection; 0: by time.
+	std::uint64_t messages = 0;
+	double warm_up_seconds = 0.5;
+	// In place of seconds.
+	std::optional<std::uint64_t> warm_up_messages;
+	std::uint32_t repeat = 1;
+};
+
+struct ClientOptions {
+	std::string host;
+	std::uint16_t port = default_port;
+	// What the user calls it: write, read, send, rate, latency, ...
+	std::string command;
+	// All but the size and what depends on it.
+	Job job;
+	std::vector<std::uint32_t> sizes;
+	Plan plan;
+	// The client's RDMA device must have this name.
+	std::string device;
+	// None: the size of a list of messages.
+	std::optional<std::uint32_t> chunk;
+	// Find the best one.
+	bool best_chunk = false;
+	std::optional<std::uint32_t> slots;
+	bool json = false;
+};
+
+struct Options {
+	// One of both.
+	std::optional<ServerOptions> server;
+	std::optional<ClientOptions> client;
+};
+
+// Nothing: there is nothing to do but to exit with `status`; what is to be said
+// has been said.
+std::optional<Options> parse_options(int argc, const char *const *argv, int &status);
+
+// The job for messages of one size.
+Job job_of(const ClientOptions &options, std::uint32_t size);
+
+// "4096", "64K", "1M": octets. None: that is no number, or too large a one.
+std::optional<std::uint32_t> parse_size(const std::string &text);
+
+} // namespace bench

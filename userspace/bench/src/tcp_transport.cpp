@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "tcp_transport.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <endian.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+
+namespace bench {
+
+namespace {
+
+// What a connection begins with, in network byte order.
+struct Introduction {
+	std::uint64_t cookie;
+	std::uint32_t index;
+	std::uint32_t reserved;
+};
+static_assert(sizeof(Introduction) == 16);
+
+// Data of epoll that is no connection's number.
+constexpr std::uint64_t of_listener = std::uint64_t{1} << 40;
+constexpr std::uint64_t of_guest = of_listener + 1;
+constexpr std::uint64_t of_other = of_listener + 2;
+
+bool is_direct(const Job &job)
+{
+	return job.connections == 1 && job.wait == Wait::event &&
+		(job.test == Test::latency ||
+		 (job.test == Test::stream && !job.bidirectional));
+}
+
+// Calls that sleep do so for 100 ms at most.
+void set_patience(int fd)
+{
+	const timeval time{0, 100'000};
+
+	if (::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) ||
+	    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)))
+		fail("setsockopt");
+}
+
+} // namespace
+
+TcpTransport::TcpTransport(const Job &job, bool is_client, const Address &local)
+	: job_(job), is_client_(is_client),
+	  sends_(job.test == Test::latency || posts(job, is_client)),
+	  takes_(job.test == Test::latency || takes(job, is_client)),
+	  direct_(is_direct(job)),
+	  tireless_(direct_ || (job.connections == 1 && job.wait != Wait::event)),
+	  source_slots_(job, source_slots(job)), local_(local),
+	  source_(source_octets(job)), sink_(sink_octets(job)),
+	  epoll_(::epoll_create1(EPOLL_CLOEXEC)), connections_(job.connections),
+	  ready_(job.connections)
+{
+	if (epoll_.get() < 0)
+		fail("epoll_create1");
+	pattern_fill({0, 0, is_client_}, 0, source_.at(0, source_.size()));
+}
+
+void TcpTransport::watch(int fd, std::uint64_t data, std::uint32_t events)
+{
+	epoll_event event{};
+
+	event.events = events;
+	event.data.u64 = data;
+	if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event))
+		fail("epoll_ctl");
+}
+
+// Edges only: what is known to be there is in ready_.
+void TcpTransport::set_up(std::uint32_t index, Fd fd)
+{
+	auto &one = connections_[index];
+	const std::uint32_t events = (takes_ ? EPOLLIN | EPOLLRDHUP : 0U) |
+		(sends_ ? EPOLLOUT : 0U) | EPOLLET;
+
+	one = Connection();
+	one.fd = std::move(fd);
+	one.empty = true;
+	set_option(one.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+	if (direct_) {
+		set_blocking(one.fd.get(), true);
+		set_patience(one.fd.get());
+	}
+	if (tireless_) {
+		one.empty = false;
+		queue(index);
+	} else {
+		watch(one.fd.get(), index, events);
+	}
+}
+
+// --- server ------------------------------------------------------------------------------
+
+std::uint16_t TcpTransport::listen(std::uint64_t cookie)
+{
+	cookie_ = cookie;
+	listener_ = listen_at(local_.with_port(0));
+	watch(listener_.get(), of_listener, EPOLLIN);
+	return Address::local(listener_.get()).port();
+}
+
+bool TcpTransport::complete() const noexcept
+{
+	return complete_ == job_.connections;
+}
+
+void TcpTransport::pump()
+{
+	for (;;) {
+		Fd fd = accept_from(listener_.get());
+
+		if (fd.get() < 0)
+			break;
+		watch(fd.get(), of_guest, EPOLLIN);
+		guests_.emplace_back().fd = std::move(fd);
+	}
+	for (auto guest = guests_.begin(); guest != guests_.end();) {
+		const auto next = std::next(guest);
+
+		if (!hear(*guest))
+			guests_.erase(guest);
+		guest = next;
+	}
+}
+
+// False: no more is to be heard.
+bool TcpTransport::hear(Guest &guest)
+{
+	std::byte end;
+	const bool done = guest.size == guest.said.size();
+	const auto got = done
+		? ::recv(guest.fd.get(), &end, 1, 0)
+		: ::recv(guest.fd.get(), guest.said.data() + guest.size,
+			 guest.said.size() - guest.size, 0);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got <= 0 || done)
+		return false;
+	guest.size += static_cast<std::size_t>(got);
+	if (guest.size < guest.said.size())
+		return true;
+	admit(guest);
+	return guest.fd.get() >= 0;
+}
+
+// Who does not know the cookie is somebody else's client.
+void TcpTransport::admit(Guest &guest)
+{
+	Introduction said;
+
+	std::memcpy(&said, guest.said.data(), sizeof(said));
+	const auto index = be32toh(said.index);
+	if (be64toh(said.cookie) != cookie_ || index >= connections_.size()) {
+		guest.fd.reset();
+		return;
+	}
+	accepted_++;
+	// In the test of set-up they stay guests until they end.
+	if (job_.test == Test::connect)
+		return;
+	if (connections_[index].fd.get() < 0)
+		complete_++;
+	::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, guest.fd.get(), nullptr);
+	set_up(index, std::move(guest.fd));
+}
+
+// --- client ------------------------------------------------------------------------------
+
+void TcpTransport::connect(const Address &server, std::uint64_t cookie,
+			   std::uint32_t first, std::uint32_t end, Histogram &times)
+{
+	for (std::uint32_t index = first; index < end; index++) {
+		const Introduction said{htobe64(cookie), htobe32(index), 0};
+		const auto started = Clock::now();
+		Fd fd = connect_to(server, Milliseconds(job_.timeout_ms));
+
+		times.add(nanoseconds_since(started));
+		if (::send(fd.get(), &said, sizeof(said), MSG_NOSIGNAL) != sizeof(said))
+			fail("introduction of a TCP connection");
+		set_up(index, std::move(fd));
+	}
+}
+
+void TcpTransport::disconnect()
+{
+	for (auto &one : connections_)
+		one = Connection();
+}
+
+// --- messages ------------------------------------------------------------------------------
+
+void TcpTransport::queue(std::uint32_t connection)
+{
+	auto &one = connections_[connection];
+
+	if (one.queued)
+		return;
+	one.queued = true;
+	ready_[(ready_first_ + ready_count_++) % ready_.size()] = connection;
+}
+
+// Whether trying again makes sense at once.
+bool TcpTransport::work_left(const Connection &one) const noexcept
+{
+	return tireless_ || (one.pending && !one.full) || (takes_ && !one.empty);
+}
+
+void TcpTransport::post(std::uint32_t connection, std::uint32_t n, bool)
+{
+	auto &one = connections_[connection];
+
+	if (job_.verify)
+		for (std::uint32_t i = 0; i < n; i++)
+			pattern_fill({connection, one.posted + i, is_client_}, 0,
+				     source_.at(source_slots_.offset(connection,
+								     one.posted + i),
+						job_.size));
+	one.posted += n;
+	one.outstanding += n;
+	one.pending += std::uint64_t{n} * job_.size;
+	queue(connection);
+}
+
+// One call to send; messages that are with TCP then.
+std::uint32_t TcpTransport::push(std::uint32_t connection)
+{
+	auto &one = connections_[connection];
+	// A connection's own buffers in verification, the whole region otherwise.
+	const std::uint64_t ring = job_.verify ? std::uint64_t{job_.depth} * job_.size
+					       : source_.size();
+	const std::uint64_t at = one.sent % ring;
+	const std::uint64_t base = job_.verify ? connection * ring : 0;
+	const auto length = std::min({one.pending, std::uint64_t{job_.chunk}, ring - at});
+	const auto sent = ::send(one.fd.get(), source_.data() + base + at, length,
+				 MSG_NOSIGNAL);
+
+	if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+		one.full = errno == EAGAIN;
+		return 0;
+	}
+	if (sent < 0)
+		fail(fmt::format("connection {}", connection));
+	const auto octets = static_cast<std::uint64_t>(sent);
+	one.full = octets < length;
+	const auto before = one.sent / job_.size;
+	one.sent += octets;
+	one.pending -= octets;
+	const auto messages = static_cast<std::uint32_t>(one.sent / job_.size - before);
+	one.outstanding -= messages;
+	return messages;
+}
+
+// One call to receive; messages that are whole then.
+std::uint32_t TcpTransport::pull(std::uint32_t connection)
+{
+	auto &one = connections_[connection];
+	const std::uint64_t at = one.received % sink_.size();
+	const auto length = std::min<std::uint64_t>(receive_chunk(job_), sink_.size() - at);
+	const auto got = ::recv(one.fd.get(), sink_.data() + at, length, 0);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+		one.empty = errno == EAGAIN;
+		return 0;
+	}
+	if (got < 0)
+		fail(fmt::format("connection {}", connection));
+	if (got == 0)
+		throw Failure(fmt::format("connection {} was ended by the peer", connection));
+	// Short: there is no more, and an event will say when there is.
+	one.empty = static_cast<std::uint64_t>(got) < length;
+	const auto before = one.received / job_.size;
+	if (job_.verify)
+		verify(connection, sink_.at(at, static_cast<std::size_t>(got)));
+	one.received += static_cast<std::uint64_t>(got);
+	return static_cast<std::uint32_t>(one.received / job_.size - before);
+}
+
+void TcpTransport::verify(std::uint32_t connection, std::span<const std::byte> octets)
+{
+	std::uint64_t position = connections_[connection].received;
+
+	while (!octets.empty()) {
+		const auto offset = position % job_.size;
+		const auto piece = octets.first(
+			std::min<std::size_t>(octets.size(), job_.size - offset));
+
+		pattern_require({connection, position / job_.size, !is_client_}, offset,
+				piece);
+		octets = octets.subspan(piece.size());
+		position += piece.size();
+	}
+}
+
+// A call in each direction; true: octets went somewhere.
+bool TcpTransport::turn(std::uint32_t connection, Completions &completions,
+			std::size_t &count)
+{
+	auto &one = connections_[connection];
+	const auto before = one.sent + one.received;
+
+	if (one.pending && !one.full)
+		if (const auto n = push(connection))
+			completions[count++] = {Completion::Kind::sent, connection, n};
+	if (takes_ && !one.empty)
+		if (const auto n = pull(connection))
+			completions[count++] = {Completion::Kind::received, connection, n};
+	// A call that came back in vain may be tried again.
+	if (tireless_)
+		one.full = one.empty = false;
+	if (work_left(one))
+		queue(connection);
+	return one.sent + one.received != before;
+}
+
+// Each connection that may get on has a turn, again and again until a message is
+// whole or nothing moves.
+std::span<const Completion> TcpTransport::reap(Completions &completions)
+{
+	std::size_t count = 0;
+	bool moved;
+
+	if (!tireless_ && ready_count_ == 0)
+		wait_events(0);
+	do {
+		moved = false;
+		for (auto turns = std::min(ready_count_, completions.size() / 2); turns;
+		     turns--) {
+			const auto connection = ready_[ready_first_];
+
+			ready_first_ = (ready_first_ + 1) % ready_.size();
+			ready_count_--;
+			connections_[connection].queued = false;
+			moved |= turn(connection, completions, count);
+		}
+	} while (count == 0 && moved);
+	return std::span(completions).first(count);
+}
+
+void TcpTransport::on_event(std::uint64_t data, std::uint32_t events)
+{
+	auto &one = connections_[data];
+
+	if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
+		one.full = false;
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP))
+		one.empty = false;
+	if (work_left(one))
+		queue(static_cast<std::uint32_t>(data));
+}
+
+Rest TcpTransport::wait_events(int time)
+{
+	std::array<epoll_event, 64> events;
+	Rest rest = Rest::woken;
+	const int got = ::epoll_wait(epoll_.get(), events.data(),
+				     static_cast<int>(events.size()), time);
+
+	if (got < 0 && errno != EINTR)
+		fail("epoll_wait");
+	for (int i = 0; i < got; i++) {
+		const auto &event = events[static_cast<std::size_t>(i)];
+
+		if (event.data.u64 == of_other)
+			rest = Rest::readable;
+		else if (event.data.u64 < of_listener)
+			on_event(event.data.u64, event.events);
+	}
+	return got > 0 ? rest : Rest::late;
+}
+
+// The calls themselves have slept, if any could.
+Rest TcpTransport::block(int fd)
+{
+	pollfd one{fd, POLLIN, 0};
+
+	if (direct_) {
+		const bool slept = takes_ || connections_[0].pending;
+
+		return ::poll(&one, 1, slept ? 0 : 100) > 0 ? Rest::readable : Rest::late;
+	}
+	if (watched_ < 0) {
+		watch(fd, of_other, EPOLLIN);
+		watched_ = fd;
+	}
+	return wait_events(100);
+}
+
+} // namespace bench

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// control.hpp and the server, with peers that are not mpa-bench; then both ends
+// together, over TCP.
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "pattern.hpp"
+#include "session.hpp"
+#include "support.hpp"
+#include "usage.hpp"
+
+namespace {
+
+using namespace bench;
+using test::failure_of;
+
+constexpr std::uint16_t port = 7470;
+
+void put(int fd, const std::vector<std::byte> &octets)
+{
+	ASSERT_EQ(::send(fd, octets.data(), octets.size(), MSG_NOSIGNAL),
+		  static_cast<ssize_t>(octets.size()));
+}
+
+// --- control ------------------------------------------------------------------------
+
+TEST(Control, takes_messages_however_they_are_cut)
+{
+	test::Pair pair;
+	auto octets = wire::encode(wire::End{1});
+	const auto more = wire::encode(wire::Failed{1, std::string(wire::max_text, 'x')});
+
+	for (int n = 2; n < 5; n++) {
+		const auto next = wire::encode(wire::End{static_cast<std::uint64_t>(n)});
+		octets.insert(octets.end(), next.begin(), next.end());
+	}
+	octets.insert(octets.end(), more.begin(), more.end());
+	std::uint64_t wanted = 1;
+	for (const auto octet : octets) {
+		put(pair.client.fd(), {octet});
+		if (wanted == 5)
+			continue;
+		const int fds[] = {pair.server.fd()};
+		ASSERT_TRUE(wait_readable(fds, Milliseconds(1000)));
+		if (const auto message = pair.server.poll()) {
+			EXPECT_EQ(Control::as<wire::End>(*message).sent, wanted++);
+		}
+	}
+	EXPECT_EQ(wanted, 5);
+	const auto failure = failure_of([&] { pair.server.receive(); });
+	EXPECT_EQ(failure.what(), "the peer: " + std::string(wire::max_text, 'x'));
+	EXPECT_TRUE(pair.server.peer_failed());
+}
+
+TEST(Control, refuses_bad_frames)
+{
+	const auto octets = [](std::initializer_list<int> values) {
+		std::vector<std::byte> all;
+		for (const int value : values)
+			all.push_back(static_cast<std::byte>(value));
+		return all;
+	};
+	const struct {
+		std::vector<std::byte> sent;
+		const char *reason;
+	} rows[] = {
+		{octets({0, 0, 0, 0}), "does not speak"},
+		{octets({0, 0, 0x10, 1}), "does not speak"},
+		{octets({0xff, 0xff, 0xff, 0xff}), "does not speak"},
+		{octets({0, 0, 0, 1, 99}), "malformed"},
+		{octets({0, 0, 0, 2, 4, 0}), "malformed"},
+		{octets({0, 0, 0, 1, 5}), "malformed"},
+	};
+
+	for (const auto &row : rows) {
+		test::Pair pair;
+
+		put(pair.client.fd(), row.sent);
+		const auto failure = failure_of([&] { pair.server.receive(); });
+		EXPECT_NE(std::string(failure.what()).find(row.reason), std::string::npos)
+			<< failure.what();
+	}
+}
+
+TEST(Control, tells_an_end_from_a_loss)
+{
+	for (const bool whole : {true, false}) {
+		auto pair = std::make_unique<test::Pair>();
+		const auto frame = wire::encode(wire::Begin{});
+		Control server = std::move(pair->server);
+
+		put(pair->client.fd(), {frame.begin(), frame.end() - !whole});
+		pair.reset();
+		if (whole) {
+			EXPECT_TRUE(server.receive_or_end());
+			EXPECT_FALSE(server.receive_or_end());
+		} else {
+			EXPECT_THROW(server.receive_or_end(), Failure);
+		}
+	}
+}
+
+TEST(Control, is_patient_for_a_while)
+{
+	test::Pair pair;
+
+	pair.client.set_patience(Milliseconds(50));
+	EXPECT_STREQ(failure_of([&] { pair.client.receive(); }).what(),
+		     "the peer does not answer");
+	pair.server.send(wire::Begin{});
+	EXPECT_STREQ(failure_of([&] { pair.client.expect<wire::Done>(); }).what(),
+		     "unexpected message Begin from the peer");
+}
+
+// --- the server -----------------------------------------------------------------------
+
+ServerOptions server_options(bool once = false)
+{
+	ServerOptions options;
+
+	options.address = "127.0.0.1";
+	options.once = once;
+	options.quiet = true;
+	return options;
+}
+
+// Connects once the server listens.
+Control to_server()
+{
+	for (int tries = 0;; tries++) {
+		try {
+			return Control(connect_to("127.0.0.1", port, Milliseconds(1000)),
+				       Milliseconds(5000));
+		} catch (const Failure &) {
+			if (tries == 100)
+				throw;
+			::usleep(20'000);
+		}
+	}
+}
+
+Control greeted()
+{
+	auto control = to_server();
+
+	control.send(wire::Hello{wire::magic, wire::version, "elsewhere"});
+	EXPECT_EQ(control.expect<wire::Hello>().machine, machine_id());
+	return control;
+}
+
+Job tcp_job()
+{
+	Job job;
+
+	job.transport = Transport::tcp;
+	job.verify = true;
+	job.size = 100;
+	job.depth = job.slots = 4;
+	job.chunk = 100;
+	job.timeout_ms = 300;
+	return job;
+}
+
+struct Misbehaviour {
+	const char *what;
+	std::function<void(Control &)> act;
+	const char *reason;
+	Status status = Status::failed;
+};
+
+const std::vector<Misbehaviour> &misbehaviours()
+{
+	static const std::vector<Misbehaviour> rows{
+		{"no Start", [](Control &c) { c.send(wire::Begin{}); }, "unexpected"},
+		{"a job out of bounds",
+		 [](Control &c) {
+			 Job job = tcp_job();
+			 job.depth = max_depth + 1;
+			 c.send(wire::Start{job, {}});
+		 },
+		 "out of bounds"},
+		{"a job for a device that is not there",
+		 [](Control &c) {
+			 Job job = tcp_job();
+			 job.transport = Transport::verbs;
+			 c.send(wire::Start{job, {}});
+		 },
+		 "", Status::unavailable},
+		{"no connections",
+		 [](Control &c) {
+			 c.send(wire::Start{tcp_job(), {}});
+			 c.expect<wire::Ready>();
+			 c.send(wire::Phase{1});
+		 },
+		 "not all connections"},
+		{"a connection that does not know the cookie",
+		 [](Control &c) {
+			 c.send(wire::Start{tcp_job(), {}});
+			 const auto ready = c.expect<wire::Ready>();
+			 const Fd fd = connect_to("127.0.0.1", ready.port,
+						  Milliseconds(1000));
+			 put(fd.get(), std::vector<std::byte>(16));
+			 c.send(wire::Phase{1});
+			 // Held open until the server has had enough.
+			 c.receive();
+		 },
+		 "not all connections"},
+		{"rounds of what has none",
+		 [](Control &c) {
+			 c.send(wire::Start{tcp_job(), {}});
+			 c.expect<wire::Ready>();
+			 c.send(wire::Round{wire::Round::What::fill, 0, 1});
+		 },
+		 "rounds are for"},
+		{"another version",
+		 [](Control &c) {
+			 c = to_server();
+			 c.send(wire::Hello{wire::magic, wire::version + 1, ""});
+		 },
+		 "speaks version"},
+	};
+
+	return rows;
+}
+
+// The server says what it minds, and is there for the next.
+TEST(server, refuses)
+{
+	test::Background server([] { serve(server_options()); });
+
+	for (const auto &row : misbehaviours()) {
+		auto control = greeted();
+		const auto failure = failure_of([&] {
+			row.act(control);
+			control.receive();
+		});
+
+		EXPECT_EQ(failure.status(), row.status) << row.what;
+		EXPECT_NE(std::string(failure.what()).find(row.reason), std::string::npos)
+			<< row.what << ": " << failure.what();
+	}
+}
+
+// What a client sends over a connection that is not as it should be.
+TEST(server, notices_wrong_data)
+{
+	test::Background server([] { serve(server_options(true)); });
+	auto control = greeted();
+
+	control.send(wire::Start{tcp_job(), {}});
+	const auto ready = control.expect<wire::Ready>();
+	const Fd fd = connect_to("127.0.0.1", ready.port, Milliseconds(1000));
+	std::vector<std::byte> introduction(16);
+	for (std::size_t i = 0; i < 8; i++)
+		introduction[i] = static_cast<std::byte>(ready.cookie >> (56 - 8 * i));
+	put(fd.get(), introduction);
+	control.send(wire::Phase{2});
+	control.expect<wire::Begin>();
+	std::vector<std::byte> data(200);
+	pattern_fill({0, 0, true}, 0, std::span(data).first(100));
+	pattern_fill({0, 1, true}, 0, std::span(data).last(100));
+	data[142] ^= std::byte{1};
+	put(fd.get(), data);
+	const auto failure = failure_of([&] { control.receive(); });
+	EXPECT_EQ(failure.status(), Status::wrong_data);
+	EXPECT_NE(std::string(failure.what()).find("message 1 of the client, octet 42:"),
+		  std::string::npos)
+		<< failure.what();
+	const auto *own = server.join();
+	ASSERT_TRUE(own);
+	EXPECT_EQ(own->status(), Status::wrong_data);
+}
+
+// --- both -----------------------------------------------------------------------------
+
+struct Case {
+	const char *command;
+	std::vector<const char *> options;
+	std::uint64_t messages;
+};
+
+ClientOptions client_options(const Case &one)
+{
+	std::vector<const char *> argv{"mpa-bench", one.command, "-t", "tcp", "-j", "-w", "0",
+				       "--timeout", "5"};
+	int status = 0;
+
+	argv.insert(argv.end(), one.options.begin(), one.options.end());
+	argv.push_back("127.0.0.1");
+	return parse_options(static_cast<int>(argv.size()), argv.data(), status)
+		.value().client.value();
+}
+
+// Everything that TCP can do, in one conversation after the other.
+TEST(session, measures)
+{
+	const Case cases[] = {
+		{"write", {"-n", "30", "-v", "-s", "1,7,4097"}, 30},
+		{"write", {"-n", "30", "-v", "-s", "64K", "-q", "3", "-b"}, 180},
+		{"read", {"-n", "30", "-v", "-s", "1000", "-q", "2"}, 60},
+		{"read", {"-n", "30", "-s", "64K"}, 30},
+		{"send", {"-n", "30", "-W", "poll", "-b", "-s", "5"}, 60},
+		{"rate", {"-n", "100", "-v", "-W", "yield", "-s", "8"}, 100},
+		{"write", {"-n", "20", "-s", "1M", "--write-size", "1000"}, 20},
+		{"latency", {"-n", "20", "-v", "-W", "event", "-s", "1,5000"}, 20},
+		{"latency", {"-n", "20", "-v", "-W", "poll"}, 20},
+		{"connect", {"-n", "5", "-q", "3"}, 15},
+		{"write", {"-n", "3", "-s", "16", "-q", "200"}, 600},
+	};
+	test::Background server([] { serve(server_options()); });
+
+	to_server();
+	for (const auto &one : cases) {
+		const auto options = client_options(one);
+		const auto report = measure(options);
+		const auto json = nlohmann::json::parse(to_json(report));
+
+		EXPECT_TRUE(report.same_machine);
+		ASSERT_EQ(report.results.size(), options.sizes.size());
+		for (const auto &result : json["results"]) {
+			EXPECT_EQ(result["runs"][0]["messages"], one.messages);
+			EXPECT_EQ(result["summary"]["messages"]["median"], one.messages);
+		}
+		EXPECT_FALSE(line(report, report.results[0]).empty());
+	}
+}
+
+TEST(session, measures_memory)
+{
+	test::Background server([] { serve(server_options()); });
+
+	to_server();
+	const auto report = measure(client_options({"memory", {"-q", "4", "-r", "1"}, 0}));
+	ASSERT_EQ(report.results.size(), 1);
+	ASSERT_EQ(report.results[0].runs.size(), 1);
+	EXPECT_FALSE(report.results[0].runs[0].footprint->tcp_kernel);
+}
+
+TEST(session, needs_a_server)
+{
+	const auto failure = failure_of([] { measure(client_options({"write", {}, 0})); });
+
+	EXPECT_EQ(failure.status(), Status::unavailable);
+	EXPECT_STREQ(failure.what(), "no server at 127.0.0.1 port 7470: Connection refused");
+}
+
+} // namespace

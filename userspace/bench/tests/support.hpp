@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// A network of the tests' own: a namespace in which nothing is but loopback.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "control.hpp"
+#include "failure.hpp"
+#include "net.hpp"
+#include "options.hpp"
+
+namespace bench::test {
+
+// A server that runs as long as this does. It may fail: join() tells how.
+class Background {
+public:
+	explicit Background(std::function<void()> work)
+		: thread_([this, work = std::move(work)] {
+			  try {
+				  work();
+			  } catch (const Failure &failure) {
+				  failure_ = std::make_unique<Failure>(failure);
+			  }
+		  })
+	{
+	}
+	~Background()
+	{
+		if (!thread_.joinable())
+			return;
+		request_stop(true);
+		thread_.join();
+		request_stop(false);
+	}
+
+	// Nothing: all was well.
+	const Failure *join()
+	{
+		thread_.join();
+		return failure_.get();
+	}
+
+private:
+	std::unique_ptr<Failure> failure_;
+	std::thread thread_;
+};
+
+// Two ends of a control connection.
+struct Pair {
+	Pair();
+
+	Control client;
+	Control server;
+
+private:
+	explicit Pair(std::pair<Fd, Fd> ends);
+};
+
+// What a call throws.
+template <typename Call> Failure failure_of(Call call)
+{
+	try {
+		call();
+	} catch (const Failure &failure) {
+		return failure;
+	}
+	return Failure("did not fail", Status::good);
+}
+
+} // namespace bench::test
