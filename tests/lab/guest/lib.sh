@@ -31,7 +31,8 @@ lab_note() {
 
 # Runs a command and echoes it first.
 lab_do() {
-	printf '+ %s\n' "${*@Q}" | tr -d "'"
+	local words=${*@Q}
+	printf '+ %s\n' "${words//\'/}"
 	"$@"
 }
 
@@ -237,6 +238,20 @@ lab_unlink() {
 	lab_do rdma link delete "$1"
 }
 
+# lab_second_link: another veth pair between h1 and h2, as lab_hosts makes the first.
+lab_second_link() {
+	local n
+	lab_do ip link add eth1 netns h1 type veth peer name eth1 netns h2
+	for n in 1 2; do
+		lab_ip "h$n" <<- END
+			addr add 10.78.0.$n/24 dev eth1
+			addr add fd78::$n/64 dev eth1 nodad
+			link set eth1 up
+		END
+	done
+	lab_wait 20 lab_reachable h1 10.78.0.2 fd78::2
+}
+
 # lab_devices [N [MTU]]: the usual setting, N hosts with an mpa device each.
 lab_devices() {
 	local count=${1:-2} n
@@ -248,15 +263,16 @@ lab_devices() {
 
 # lab_counter DEVICE NAME: value of one hardware counter.
 lab_counter() {
-	local value
-	value=$(rdma -j statistic show link "$1/1" |
-		"$PYTHON" -c 'import json, sys
-for entry in json.load(sys.stdin):
-    print(entry[sys.argv[1]])' "$2") || {
-		lab_note "device $1 has no counter $2" >&2
-		return 1
-	}
-	echo "$value"
+	local words n
+	read -r -a words < <(rdma statistic show link "$1/1")
+	for ((n = 2; n + 1 < ${#words[@]}; n += 2)); do
+		if [[ ${words[n]} == "$2" ]]; then
+			echo "${words[n + 1]}"
+			return
+		fi
+	done
+	lab_note "device $1 has no counter $2" >&2
+	return 1
 }
 
 # lab_counters LABEL: all counters of all devices into $LAB_OUT/LABEL.json.
@@ -320,7 +336,18 @@ lab_kill() {
 	unset "lab_jobs[$1]"
 }
 
+# lab_listening HOST PORT: asks a program that runs there, which takes no new one
+# in the namespace; ss if there is none.
 lab_listening() {
+	local pid port
+	printf -v port '%04X' "$2"
+	for pid in "${lab_jobs[@]}"; do
+		if [[ /proc/$pid/ns/net -ef /run/netns/$1 ]]; then
+			grep -qsE "^ *[0-9]+: [0-9A-F]+:$port [0-9A-F]+:0000 0A " \
+				"/proc/$pid/net/tcp" "/proc/$pid/net/tcp6"
+			return
+		fi
+	done
 	[[ -n $(ip netns exec "$1" ss -Hltn "sport = :$2") ]]
 }
 
@@ -370,6 +397,13 @@ lab_module_users() {
 		/proc/modules
 }
 
+# What holds a module for longer than anything may: sockets, mostly.
+lab_tell_holders() {
+	ss -taniope
+	ip -all netns exec ss -taniope
+	"$MPA_REPO/build/bin/mpactl" conn || true
+}
+
 # Every object the applications made is gone, though devices still exist.
 # The core's own connection management QP (GSI, type 1) is not theirs.
 lab_applications_gone() {
@@ -405,8 +439,12 @@ lab_teardown() {
 	lab_host_names=()
 	for module in siw mpa_rnic mpa; do
 		[[ -d /sys/module/$module/holders ]] || continue
-		lab_check "module $module is unused" \
-			lab_wait 30 lab_gone lab_module_users "$module"
+		if lab_wait 30 lab_gone lab_module_users "$module"; then
+			lab_ok "module $module is unused"
+		else
+			lab_tell_holders
+			lab_not_ok "module $module is unused"
+		fi
 		lab_check "module $module can be removed" modprobe -r "$module"
 	done
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernels of the two lanes, their modules and their initramfs."""
+"""The kernels of the lanes, their modules and their initramfs."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from .common import BUILD, CACHE, LAB, REPO, LabError
 from .common import digest, locked, output_of, run_logged, say
 from .initramfs import write_initramfs
 
-LANES = ("stock", "debug")
+LANES = ("stock", "debug", "plain", "speed")
 HEADERS = Path("/lib/modules")
 SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 
@@ -26,12 +26,13 @@ UNUSED = ("sound", "drivers/gpu", "drivers/media", "drivers/staging",
 # Longer than any run may wait and last.
 UNUSED_SECONDS = 4 * 3600
 
-FRAGMENT = LAB / "kernel-debug.config"
+# Sources of the kernels that are built here, where the first such lane put them.
+KERNEL_SOURCE = CACHE / "debug" / "src"
 
 
 def lane(name):
     """The lane called name."""
-    return Stock() if name == "stock" else Debug()
+    return {one.name: one for one in (Stock, Debug, Plain, Speed)}[name]()
 
 
 def package_version(package):
@@ -75,7 +76,7 @@ def forget_unused(directory, keep):
 
 
 class Lane:
-    """What the two lanes have in common.
+    """What the lanes have in common.
 
     Each has a `base` directory in the cache: boot image and pristine module
     tree. modules() adds the modules of this repository in extra/.
@@ -84,14 +85,21 @@ class Lane:
     name = ""
     memory = 2048
     cmdline = ""
+    # What runs the kernel: "qemu", or "uml" for one that is a program itself.
+    machine = "qemu"
+    boot_modules = BOOT_MODULES
 
     def __init__(self):
         self._prepared = None
 
+    def cache_name(self):
+        """Of the lane's directory in the cache."""
+        return self.name
+
     def prepare(self):
         """Makes the kernel available; returns (release, base directory)."""
         if self._prepared is None:
-            with locked(CACHE / f"{self.name}.lock"):
+            with locked(CACHE / f"{self.cache_name()}.lock"):
                 self._prepared = self._prepare()
         return self._prepared
 
@@ -106,6 +114,10 @@ class Lane:
 
     def module_sources(self):
         """Our own module files, as built for this lane."""
+        raise NotImplementedError
+
+    def build_modules(self):
+        """Builds our own modules for this lane."""
         raise NotImplementedError
 
     def release(self):
@@ -162,10 +174,10 @@ class Lane:
         return target
 
     def _boot_modules(self):
-        """Files of BOOT_MODULES and what they need, in loading order."""
+        """Files of boot_modules and what they need, in loading order."""
         release, base = self.prepare()
         files = []
-        for module in BOOT_MODULES:
+        for module in self.boot_modules:
             lines = output_of(
                 "modprobe", "-d", str(base), "-S", release,
                 "--show-depends", module,
@@ -244,98 +256,111 @@ class Stock(Lane):
         )
 
 
-class Debug(Lane):
-    """linux-source-6.1 with kernel-debug.config: the watchers' kernel."""
+class Built(Lane):
+    """A kernel from linux-source-6.1 with a configuration of the lab's own."""
 
-    name = "debug"
-    memory = 3072
-    cmdline = (
-        "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 "
-        "hung_task_panic=1 watchdog_thresh=60 reboot=t kunit.enable=1"
-    )
-    base = CACHE / "debug"
-    source = base / "src"
-    objects = base / "obj"
+    # Variables of the kernel's build, its targets, the boot image among objects.
+    variables = ()
+    targets = ("bzImage", "modules")
+    boot_image = "arch/x86/boot/bzImage"
+    duration = ""
+
+    def __init__(self):
+        super().__init__()
+        self.fragment = LAB / f"kernel-{self.name}.config"
+        self.base = CACHE / self.cache_name()
+        self.objects = self.base / "obj"
+        self.module_tree = BUILD / self.name / "mod"
 
     def _prepare(self):
         if not SOURCE.exists():
             raise LabError(f"{SOURCE} is missing: run scripts/deps")
-        inputs = digest(
-            FRAGMENT,
-            package_version("linux-source-6.1"),
-            output_of("gcc", "--version"),
-        )
+        version = package_version("linux-source-6.1")
+        inputs = digest(self.fragment, version, output_of("gcc", "--version"))
         stamp = self.base / "complete"
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != inputs:
             stamp.unlink(missing_ok=True)
-            self._unpack()
-            self._configure()
+            self._unpack(version)
+            self._configure(version)
             self._build()
             stamp.write_text(inputs, encoding="utf-8")
         release = (self.objects / "include/config/kernel.release").read_text("utf-8")
         return release.strip(), self.base
 
-    def _unpack(self):
-        stamp = self.base / "unpacked"
-        version = package_version("linux-source-6.1")
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == version:
-            return
-        shutil.rmtree(self.source, ignore_errors=True)
-        shutil.rmtree(self.objects, ignore_errors=True)
-        self.source.mkdir(parents=True)
-        say(f"unpacking {SOURCE}")
-        output_of(
-            "tar", "-xJf", str(SOURCE), "-C", str(self.source),
-            "--strip-components=1", "--exclude=*/drivers/gpu/drm/amd/include/*",
-        )
-        stamp.write_text(version, encoding="utf-8")
+    @staticmethod
+    def _unpack(version):
+        stamp = KERNEL_SOURCE.parent / "unpacked"
+        with locked(CACHE / "source.lock"):
+            if stamp.exists() and stamp.read_text(encoding="utf-8") == version:
+                return
+            stamp.unlink(missing_ok=True)
+            shutil.rmtree(KERNEL_SOURCE, ignore_errors=True)
+            KERNEL_SOURCE.mkdir(parents=True)
+            say(f"unpacking {SOURCE}")
+            output_of(
+                "tar", "-xJf", str(SOURCE), "-C", str(KERNEL_SOURCE),
+                "--strip-components=1", "--exclude=*/drivers/gpu/drm/amd/include/*",
+            )
+            stamp.write_text(version, encoding="utf-8")
 
-    def _configure(self):
-        self.objects.mkdir(exist_ok=True)
+    def _configure(self, version):
+        # Objects of other sources: the files' times do not tell them apart.
+        origin = self.base / "source-version"
+        if not origin.exists() or origin.read_text(encoding="utf-8") != version:
+            shutil.rmtree(self.objects, ignore_errors=True)
+        self.objects.mkdir(parents=True, exist_ok=True)
+        origin.write_text(version, encoding="utf-8")
         output_of(
-            "make", "-s", "-C", str(self.source), f"O={self.objects}",
-            f"KCONFIG_ALLCONFIG={FRAGMENT}", "allnoconfig",
+            "make", "-s", "-C", str(KERNEL_SOURCE), f"O={self.objects}",
+            *self.variables, f"KCONFIG_ALLCONFIG={self.fragment}", "allnoconfig",
         )
-        result = set((self.objects / ".config").read_text("utf-8").splitlines())
-        wanted = FRAGMENT.read_text(encoding="utf-8").splitlines()
+        result = set(self._config().read_text("utf-8").splitlines())
+        wanted = self.fragment.read_text(encoding="utf-8").splitlines()
         lost = [
             line for line in wanted
             if ("CONFIG_" in line and ("=" in line or "is not set" in line))
             and line not in result
         ]
         if lost:
-            raise LabError(f"{FRAGMENT}: without effect: " + ", ".join(lost))
+            raise LabError(f"{self.fragment}: without effect: " + ", ".join(lost))
+
+    def _config(self):
+        return self.objects / ".config"
+
+    def config_hash(self):
+        """What tells this kernel's whole configuration from another."""
+        self.prepare()
+        return digest(self._config())
 
     def _build(self):
-        say("building the debug kernel (8 minutes on two cores, then cached)")
+        say(f"building the {self.name} kernel ({self.duration}, then cached)")
         run_logged(
-            ["nice", "make", "-C", str(self.objects), "-j2", "bzImage", "modules"],
-            BUILD / "lab" / "kernel-debug.log",
-            "debug kernel",
+            ["nice", "make", "-C", str(self.objects), *self.variables, "-j2",
+             *self.targets],
+            BUILD / "lab" / f"kernel-{self.name}.log",
+            f"{self.name} kernel",
             unit="  CC",
         )
         shutil.rmtree(self.base / "lib", ignore_errors=True)
         output_of(
-            "make", "-s", "-C", str(self.objects),
+            "make", "-s", "-C", str(self.objects), *self.variables,
             f"INSTALL_MOD_PATH={self.base}", "modules_install",
         )
 
     def image(self):
         self.prepare()
-        return self.objects / "arch/x86/boot/bzImage"
+        return self.objects / self.boot_image
 
     def build_dir(self):
         self.prepare()
         return self.objects
-
-    module_tree = BUILD / "debug" / "mod"
 
     def build_modules(self):
         """Builds in a copy of the sources: the stock build stays as it is."""
         self.prepare()
         if not (REPO / "Kbuild").exists():
             return
-        with locked(CACHE / "modules-debug-build.lock"):
+        with locked(CACHE / f"modules-{self.name}-build.lock"):
             self.module_tree.mkdir(parents=True, exist_ok=True)
             output_of(
                 "rsync", "-a", "--delete", "--prune-empty-dirs",
@@ -348,20 +373,67 @@ class Debug(Lane):
                 "--include=Kbuild.*", "--include=Makefile", "--exclude=*",
                 f"{REPO}/", f"{self.module_tree}/",
             )
-            self._make_modules(self.module_tree, "modules-debug")
-            self._make_modules(
-                self.module_tree / "tests" / "kunit", "modules-kunit",
-                f"KBUILD_EXTRA_SYMBOLS={self.module_tree}/Module.symvers",
-            )
+            self._make_all_modules()
+
+    def _make_all_modules(self):
+        self._make_modules(self.module_tree, f"modules-{self.name}")
 
     def _make_modules(self, directory, log, *variables):
         run_logged(
-            ["make", "-C", str(self.objects), f"M={directory}", *variables,
-             "-j2", "modules"],
+            ["make", "-C", str(self.objects), f"M={directory}", *self.variables,
+             *variables, "-j2", "modules"],
             BUILD / "lab" / f"{log}.log",
-            f"{log} of the debug kernel",
+            f"{log} of the {self.name} kernel",
             unit="  CC",
         )
 
     def module_sources(self):
         return sorted(self.module_tree.rglob("*.ko"))
+
+
+class Debug(Built):
+    """The watchers' kernel."""
+
+    name = "debug"
+    memory = 1536
+    cmdline = (
+        "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 "
+        "hung_task_panic=1 watchdog_thresh=60 reboot=t kunit.enable=1"
+    )
+    duration = "8 minutes on two cores"
+
+    def _make_all_modules(self):
+        super()._make_all_modules()
+        self._make_modules(
+            self.module_tree / "tests" / "kunit", "modules-kunit",
+            f"KBUILD_EXTRA_SYMBOLS={self.module_tree}/Module.symvers",
+        )
+
+
+class Plain(Built):
+    """The debug lane's kernel without its watchers: instructions are counted."""
+
+    name = "plain"
+    cmdline = "mitigations=off reboot=t"
+    duration = "6 minutes on two cores"
+
+
+class Speed(Built):
+    """User Mode Linux: a kernel that is a program, at nearly full speed."""
+
+    name = "speed"
+    machine = "uml"
+    boot_modules = ()
+    variables = ("ARCH=um", "SUBARCH=x86_64")
+    targets = ("linux", "modules")
+    boot_image = "linux"
+    duration = "4 minutes on two cores"
+
+    def cache_name(self):
+        """Trees that share a cache may differ in this configuration."""
+        return f"{self.name}-{digest(self.fragment)}"
+
+    def _make_all_modules(self):
+        super()._make_all_modules()
+        self._make_modules(self.module_tree / "tests" / "lab" / "module",
+                           "modules-lab")

@@ -79,12 +79,44 @@ def read_tap(text):
     return totals
 
 
+def read_evidence(text, before=20, after=8):
+    """What a script printed around its failures: a list of lists of lines.
+
+    before: of the lines since the last result, the last so many; after: of the
+    notes that follow.
+    """
+    evidence = []
+    since = []
+    notes = None
+    for line in text.splitlines():
+        found = TAP_LINE.match(line)
+        if notes is not None and line.startswith("#") and len(notes) < after:
+            notes.append(line)
+            evidence[-1].append(line)
+            continue
+        notes = None
+        if not found:
+            since.append(line)
+            continue
+        if found.group(1):
+            evidence.append(since[-before:] + [line])
+            notes = []
+        since = []
+    return evidence
+
+
 def read_alarms(kernel_log, expected=()):
     """Kernel messages that fail a run; expected: regular expressions."""
+    return [line for line, *_ in alarms_with_context(kernel_log, expected, 1)]
+
+
+def alarms_with_context(kernel_log, expected=(), count=30):
+    """Each message that fails a run, with what follows: lists of up to count lines."""
     allowed = [re.compile(pattern) for pattern in expected]
+    lines = [line.strip() for line in kernel_log.splitlines()]
     return [
-        line.strip()
-        for line in kernel_log.splitlines()
+        lines[at:at + count]
+        for at, line in enumerate(lines)
         if ALARMS.search(line) and not any(one.search(line) for one in allowed)
     ]
 

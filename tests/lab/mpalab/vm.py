@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import verdict
+from . import uml, verdict
 from .common import BUILD, REPO, SEARCH_PATH, LabError, say
 from .kernel import Lane
 
@@ -23,6 +24,11 @@ RUNS = BUILD / "lab"
 # scans for leaks are part of it.
 CLOSING_TIME = 45
 LEAK_SCAN_TIME = 240
+# For a kernel to come up, which ends no good run on a busy machine, and how often
+# it may try.
+BOOT_TIME = 180
+BOOTS = 3
+EVIDENCE = 8  # failures of a run that are shown with what was printed around them
 PROVIDER = BUILD / "lib" / "libmpa"
 
 
@@ -38,10 +44,26 @@ class Job:
     smp: int = 2
     memory: int | None = None
     cmdline: str = ""
+    # The guest's time counts instructions (QEMU only).
+    icount: bool = False
+    # The guest's processes are where the machine likes (User Mode Linux only).
+    spread: bool = False
     kmemleak: bool = False
     name: str | None = None
     quiet: bool = False
     expect: list = field(default_factory=list)
+    # Texts by name, which the script finds in /lab.
+    files: dict = field(default_factory=dict)
+    # Called with the machine's process id and the run's directory.
+    started: Callable | None = None
+
+
+@dataclass
+class Outcome:
+    """How a run ended, and where everything is that it left."""
+
+    good: bool
+    directory: Path
 
 
 def new_run_directory(name):
@@ -74,6 +96,7 @@ def write_job(directory, lane, mode, env, guest_timeout, script="", args=()):
             "MPA_REPO": REPO,
             "LAB_MODULES": lane.modules(),
             "LAB_LANE": lane.name,
+            "LAB_MACHINE": lane.machine,
             "LAB_MODE": mode,
             "LAB_SCRIPT": script,
             "LAB_GUEST_TIMEOUT": guest_timeout,
@@ -95,14 +118,19 @@ def guest_script(script, directory):
     return "/lab/script"
 
 
-def cpu_options():
+def cpu_options(icount):
+    if icount:
+        # One nanosecond an instruction, none while all processors are idle; the
+        # processors take turns, and give theirs away with `pause` and `hlt`.
+        return ["-accel", "tcg,thread=single", "-cpu", "max,la57=off",
+                "-icount", "shift=0,sleep=off"]
     accelerator = os.environ.get("ACCEL", "tcg")
     if accelerator == "tcg":
         return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
     return ["-accel", accelerator, "-cpu", "host"]
 
 
-def command_line(lane, directory, console, smp, memory, cmdline):
+def command_line(lane, directory, console, smp, memory, cmdline, icount=False):
     """The whole QEMU command."""
     def port(name):
         return ["-chardev", f"file,id={name},path={directory}/{name}.log",
@@ -115,7 +143,7 @@ def command_line(lane, directory, console, smp, memory, cmdline):
 
     return [
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
-        "-display", "none", "-machine", "pc,usb=off", *cpu_options(),
+        "-display", "none", "-machine", "pc,usb=off", *cpu_options(icount),
         "-smp", f"{smp},sockets={smp}", "-m", str(memory or lane.memory),
         "-kernel", str(lane.image()), "-initrd", str(lane.initramfs()),
         # The kernel's check of its timer loses a race on a busy machine.
@@ -165,6 +193,9 @@ def follow(process, directory, timeout, quiet):
 
 def stop(process):
     """Ends the VM whatever state it is in."""
+    if isinstance(process, uml.Machine):
+        process.stop()
+        return
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:
@@ -178,11 +209,68 @@ def read(path):
     return path.read_text("utf-8", errors="replace") if path.exists() else ""
 
 
-def start(command, directory, **options):
+def keep_command(command, directory):
     (directory / "command").write_text(shlex.join(command) + "\n", "utf-8")
+    return command
+
+
+def start(command, directory, **options):
     return subprocess.Popen(
-        command, env={**os.environ, "PATH": SEARCH_PATH}, **options
+        keep_command(command, directory),
+        env={**os.environ, "PATH": SEARCH_PATH}, **options
     )
+
+
+def start_job(job, directory, log):
+    """The machine of a job: a process, as far as follow() can tell."""
+    cmdline = job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}"
+    if job.lane.machine == "uml":
+        return uml.start(
+            lambda lines: keep_command(uml.command_line(
+                job.lane, directory, job.memory, job.cmdline, lines, job.spread),
+                directory),
+            directory, {**os.environ, "PATH": SEARCH_PATH}, log)
+    return start(command_line(
+        job.lane, directory,
+        ["-chardev", f"file,id=console,path={directory}/console.log",
+         "-serial", "chardev:console"],
+        job.smp, job.memory, cmdline, job.icount,
+    ), directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def came_up(process, directory, limit):
+    """Waits for a guest's first word, or its end. False: neither came in time."""
+    deadline = time.monotonic() + limit
+    while process.poll() is None and not read(directory / "result.log"):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def boot(start_one, directory, limit=BOOT_TIME):
+    """The machine that start_one() started, once it has come up.
+
+    Now and then an emulated machine stands still in the first second of its
+    kernel, before anything of ours is loaded, and is started again. One that
+    ends is not: its verdict says so.
+    """
+    for number in range(1, BOOTS):
+        process = start_one()
+        up = False
+        try:
+            up = came_up(process, directory, limit)
+        finally:
+            if not up:
+                stop(process)
+        if up:
+            return process
+        say(f"the kernel did not come up within {limit} s: starting the machine "
+            "again")
+        console = directory / "console.log"
+        if console.exists():
+            console.rename(directory / f"console-{number}.log")
+    return start_one()
 
 
 def newer_sources():
@@ -234,7 +322,7 @@ def place():
 
 
 def run(job):
-    """Runs one script; prints and stores the verdict, returns True if good."""
+    """Runs one script; prints and stores the verdict, returns the Outcome."""
     script = Path(job.script).resolve()
     if not script.is_file():
         raise LabError(f"no such script: {job.script}")
@@ -246,33 +334,38 @@ def run(job):
     directory = new_run_directory(name)
     write_job(directory, job.lane, "run", job.env, job.timeout - closing,
               guest_script(script, directory), job.args)
-    command = command_line(
-        job.lane, directory,
-        ["-chardev", f"file,id=console,path={directory}/console.log",
-         "-serial", "chardev:console"],
-        job.smp, job.memory,
-        job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}",
-    )
+    for file, text in job.files.items():
+        (directory / file).write_text(text, encoding="utf-8")
     say(f"{name}: booting {job.lane.release()}, "
         f"everything goes to {directory.relative_to(REPO)}/")
     with place(), open(directory / "qemu.log", "wb") as log:
         started = time.monotonic()
-        process = start(command, directory, stdin=subprocess.DEVNULL,
-                        stdout=log, stderr=log)
+
+        def start_one():
+            process = start_job(job, directory, log)
+            if job.started:
+                job.started(process.pid, directory)
+            return process
+
+        process = boot(start_one, directory)
         in_time = follow(process, directory, job.timeout, job.quiet)
         seconds = time.monotonic() - started
-    return conclude(job, name, directory, in_time, seconds)
+    return conclude(job, name, directory, in_time, seconds, process.poll())
 
 
-def conclude(job, name, directory, in_time, seconds):
-    totals = verdict.read_tap(read(directory / "out.log"))
-    alarms = verdict.read_alarms(
+def conclude(job, name, directory, in_time, seconds, status):
+    said = read(directory / "out.log")
+    totals = verdict.read_tap(said)
+    alarms = verdict.alarms_with_context(
         read(directory / "console.log") + read(directory / "dmesg"), job.expect
     )
     words = verdict.read_words(read(directory / "result.log"))
-    reasons = verdict.judge(words, totals, alarms, job.kmemleak)
+    reasons = verdict.judge(words, totals, [lines[0] for lines in alarms],
+                            job.kmemleak)
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
+    if in_time and "end" not in words:
+        reasons.append(f"{job.lane.machine} ended with status {status}")
     if "boot" not in words:
         reasons += read(directory / "qemu.log").strip().splitlines()[:3]
     (directory / "verdict.json").write_text(json.dumps({
@@ -284,19 +377,22 @@ def conclude(job, name, directory, in_time, seconds):
     say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
     for reason in reasons:
         say(f"  {reason}")
-    for failure in totals.failures:
-        say(f"  not ok: {failure}")
+    for lines in verdict.read_evidence(said)[:EVIDENCE] + alarms[:1]:
+        for line in lines:
+            say(f"  | {line}")
     if reasons and "end" not in words:
         tail = read(directory / "console.log").splitlines()[-20:]
         say("last lines of the console:")
         sys.stderr.writelines(f"  {line}\n" for line in tail)
-    return not reasons
+    return Outcome(not reasons, directory)
 
 
 def shell(lane, smp, memory):
     """Puts the caller's terminal on the console of a VM."""
     if not sys.stdin.isatty():
         raise LabError("a shell needs a terminal")
+    if lane.machine != "qemu":
+        raise LabError(f"the {lane.name} lane gives no shell, it only runs scripts")
     warn_if_stale(lane)
     directory = new_run_directory(f"shell-{lane.name}")
     size = shutil.get_terminal_size()

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plans measurements, reads what the programs said of them, and counts up.
+
+Pure functions; tests/lab/selftest drives them. What is compared runs in turns: one
+measurement of each contestant, then the next repetition, in another order. A ratio
+is that of two measurements of the same repetition, so that what slows the whole
+machine for a while slows both.
+"""
+
+import re
+import statistics
+from dataclasses import asdict, dataclass, field, replace
+
+from .common import LabError
+
+CONTESTANTS = ("tcp", "siw", "mpa")
+# mpa with something switched on that it is measured without; slow: with every fast
+# path off.
+VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow"}
+# The kernel's bare CRC32c, measured beside mpa-crc, and octets of a packet that are
+# not in an FPDU's CRC.
+BARE_CRC = "crc"
+AROUND_FPDU = 60
+# All, in the order in which they stand in tables.
+KNOWN = (*CONTESTANTS, *VARIANTS.values(), BARE_CRC)
+# Of the contestants, by the link they use; see guest/bench.
+ADDRESSES = {"tcp": "10.77.0.2", "mpa": "10.77.0.2", "siw": "10.78.0.2",
+             BARE_CRC: ""}
+FIRST_PORT = 20000
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured, whoever does it; size is that of a message, in octets."""
+
+    mtu: int
+    operation: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of one contestant."""
+
+    case: Case
+    contestant: str
+    repeat: int
+
+    @property
+    def base(self):
+        """Whose device and link it uses."""
+        return "mpa" if self.contestant in VARIANTS.values() else self.contestant
+
+    @property
+    def name(self):
+        case = self.case
+        return (f"{case.mtu}-{case.operation}-{case.size}-{self.contestant}"
+                f"-{self.repeat}")
+
+
+@dataclass
+class Series:
+    """All that one contestant reached in one case, in the order of repetitions."""
+
+    case: Case
+    contestant: str
+    values: dict = field(default_factory=dict)
+    # Nanoseconds of processor time to a KiB, a message or whatever the tool counts.
+    costs: dict = field(default_factory=dict)
+    details: dict = field(default_factory=dict)
+
+    def summary(self):
+        return {**asdict(self.case), "contestant": self.contestant,
+                **spread(list(self.values.values())),
+                "values": list(self.values.values()),
+                "costs": list(self.costs.values()),
+                "details": list(self.details.values())}
+
+
+def parse_size(text):
+    """Octets of "64", "64k", "1M"."""
+    found = re.fullmatch(r"(\d+)([kmg]?)i?b?", text.strip().lower())
+    if not found or not int(found.group(1)):
+        raise ValueError(f"{text!r} is no size")
+    return int(found.group(1)) * UNITS[found.group(2)]
+
+
+def size_text(size):
+    """As people say it: the largest unit that leaves a whole number."""
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def spread(values):
+    """Median, extremes, and how far apart these are in parts of the median."""
+    if not values:
+        return {"median": None, "min": None, "max": None, "spread": None}
+    median = statistics.median(values)
+    return {"median": median, "min": min(values), "max": max(values),
+            "spread": (max(values) - min(values)) / median if median else None}
+
+
+def rotated(items, by):
+    by %= max(len(items), 1)
+    return items[by:] + items[:by]
+
+
+def plan(mtus, verbs, tcp, contestants, repeats):
+    """All measurements in the order in which they are to be taken.
+
+    verbs, tcp: pairs of operation and size that RNICs and TCP are measured with in
+    each repetition.
+    """
+    todo = []
+    for mtu in mtus:
+        groups = [[(Case(mtu, operation, size), who)
+                   for who in contestants if who not in ("tcp", BARE_CRC)]
+                  for operation, size in verbs]
+        if "tcp" in contestants:
+            groups += [[(Case(mtu, operation, size), "tcp")] for operation, size in tcp]
+        if BARE_CRC in contestants:
+            groups.append([(Case(mtu, "crc32c", mtu - AROUND_FPDU), BARE_CRC)])
+        for repeat in range(repeats):
+            todo += [Measurement(case, who, repeat)
+                     for group in rotated(groups, repeat)
+                     for case, who in rotated(group, repeat)]
+    return todo
+
+
+def plan_text(measurements, tool, crc, markers):
+    """The plan as guest/bench reads it; crc, markers: settings of mpa."""
+    lines = []
+    for number, one in enumerate(measurements):
+        port = FIRST_PORT + number
+        address = ADDRESSES[one.base]
+        lines.append("\t".join((
+            one.name, str(one.case.mtu),
+            "required" if one.contestant == VARIANTS["crc"] else crc,
+            "on" if one.contestant == VARIANTS["markers"] else markers,
+            "slow" if one.contestant == VARIANTS["slow"] else "fast", str(port),
+            tool.server(one, address, port) or "-", tool.client(one, address, port))))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def collect(measurements, directory, tool):
+    """(series, names of measurements without a result)."""
+    series, missing = {}, []
+    for one in measurements:
+        try:
+            text = (directory / f"{one.name}.client.log").read_text("utf-8", "replace")
+            value, details = tool.read(one, text)
+        except (OSError, LabError) as error:
+            missing.append(f"{one.name}: {error}")
+            continue
+        found = series.setdefault((one.case, one.contestant),
+                                  Series(one.case, one.contestant))
+        found.values[one.repeat] = value
+        found.details[one.repeat] = details
+    return list(series.values()), missing
+
+
+def add_costs(series, tool, meter):
+    """What each measurement took of the processor, by a profile.Meter."""
+    for one in series:
+        for repeat, run in one.details.items():
+            used = meter.between(run["ended"] - run["seconds"], run["ended"])
+            if used is not None:
+                one.costs[repeat] = 1e9 * used / run["seconds"] / tool.work(run)[0]
+
+
+def best_tcp(series, mtu):
+    """The series of the write size with which TCP streams fastest, or None."""
+    of_tcp = [one for one in series if one.contestant == "tcp"
+              and (one.case.mtu, one.case.operation) == (mtu, "stream")]
+    return max(of_tcp, default=None,
+               key=lambda one: statistics.median(one.values.values()))
+
+
+def paired(one, other, smaller_is_better=False):
+    """Ratios of the repetitions that both have; above 1: `one` is better."""
+    pairs = [(one.values[repeat], other.values[repeat])
+             for repeat in sorted(one.values.keys() & other.values.keys())]
+    if smaller_is_better:
+        pairs = [(second, first) for first, second in pairs]
+    return [first / second for first, second in pairs if second]
+
+
+def cost_ratio(one, other):
+    """Median of pairs; above 1: `one` is cheaper. None if it is not known."""
+    values = [other.costs[repeat] / one.costs[repeat]
+              for repeat in one.costs.keys() & other.costs.keys() if one.costs[repeat]]
+    return statistics.median(values) if values else None
+
+
+def ratios(series, smaller_is_better=False, base_operation=None):
+    """How mpa and siw compare in each case, and each of them with TCP's best.
+
+    base_operation: each contestant's other operations are compared with that one.
+    """
+    table = {(one.case, one.contestant): one for one in series}
+    found = []
+
+    def add(one, other, name=None):
+        values = paired(one, other, smaller_is_better)
+        if values:
+            found.append({**asdict(one.case), "of": one.contestant,
+                          "to": name or other.contestant, **spread(values),
+                          "values": values, "cost": cost_ratio(one, other)})
+
+    for (case, who), one in table.items():
+        base = table.get((replace(case, operation=base_operation), who))
+        if base and base is not one:
+            add(one, base, base_operation)
+        if who in ("tcp", BARE_CRC):
+            continue
+        if who in VARIANTS.values():
+            if (case, "mpa") in table:
+                add(one, table[case, "mpa"])
+            continue
+        if who == "mpa" and (case, "siw") in table:
+            add(one, table[case, "siw"])
+        tcp = table.get((case, "tcp")) or best_tcp(series, case.mtu)
+        if tcp:
+            add(one, tcp)
+    return found
+
+
+def crc_costs(series):
+    """What CRCs add to mpa's processor time, to what the bare function takes for the
+    same octets on both sides; below 1 if there is noise only."""
+    table = {(one.case, one.contestant): one for one in series}
+    bare = {one.case.mtu: one.costs for one in series if one.contestant == BARE_CRC}
+    found = []
+    for (case, who), one in table.items():
+        off = table.get((case, "mpa"))
+        if who != VARIANTS["crc"] or not off or case.mtu not in bare:
+            continue
+        of_crc = bare[case.mtu]
+        repeats = sorted(one.costs.keys() & off.costs.keys() & of_crc.keys())
+        values = [(one.costs[repeat] - off.costs[repeat]) / (2 * of_crc[repeat])
+                  for repeat in repeats]
+        if values:
+            found.append({**asdict(case), **spread(values), "values": values})
+    return found
+
+
+def crc_text(found):
+    """crc_costs() for a person."""
+    rows = [("MTU", "operation", "size", "CRC, to the bare function: median (range)")]
+    rows += [(str(one["mtu"]), one["operation"], size_text(one["size"]),
+              spread_text(one)) for one in found]
+    return aligned(rows)
+
+
+def number(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def spread_text(found, digits=2):
+    """"9.51 (9.40 .. 9.60)"."""
+    if found["median"] is None:
+        return "-"
+    return (f"{number(found['median'], digits)} "
+            f"({number(found['min'], digits)} .. {number(found['max'], digits)})")
+
+
+def aligned(rows):
+    """Rows of texts in columns; the first row is the head."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def table_text(series, compared, unit, digits=2, cost_unit=""):
+    """What a person reads: the figures, then the ratios.
+
+    cost_unit: what costs belong to; empty: there are none.
+    """
+    cut = None if cost_unit else -1
+    rows = [("MTU", "operation", "size", "contestant", f"{unit}: median (range)",
+             f"CPU ns/{cost_unit}")]
+    rows += [(str(one.case.mtu), one.case.operation, size_text(one.case.size),
+              one.contestant, spread_text(one.summary(), digits),
+              number(spread(list(one.costs.values()))["median"], 1))
+             for one in sorted(series, key=lambda one: (
+                 one.case.mtu, one.case.operation, one.case.size,
+                 KNOWN.index(one.contestant)))]
+    text = aligned([row[:cut] for row in rows])
+    if compared:
+        rows = [("MTU", "operation", "size", "ratio", "of pairs: median (range)",
+                 "by CPU")]
+        rows += [(str(one["mtu"]), one["operation"], size_text(one["size"]),
+                  f"{one['of']} / {one['to']}", spread_text(one), number(one["cost"]))
+                 for one in compared]
+        text += "\n\n" + aligned([row[:cut] for row in rows])
+    return text

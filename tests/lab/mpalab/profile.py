@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the time goes in the speed lane.
+
+Its kernel is a program of this machine, so the machine's own perf looks into it. The
+kernel's functions, those of modules included, are known from the /proc/kallsyms that
+the guest leaves; programs of the guest are one function.
+
+A sample belongs to the first part in PARTS that knows one of its functions, from the
+innermost function outwards: a copy that placement asked for is placement.
+"""
+
+import bisect
+import os
+import re
+import subprocess
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .measure import aligned
+
+# Seconds in which perf's last samples are written.
+PATIENCE = 30
+# The samples of a second; the processor has no counters that perf could use here.
+FREQUENCY = 2500
+# Between two looks at the processor time.
+METER_SECONDS = 0.04
+# Less than this part of the samples is not worth a line.
+WORTH = 0.005
+
+HOST, PROGRAMS, LIBRARIES = "[host]", "[programs]", "[libraries of the kernel]"
+SAMPLE = re.compile(r"(\d+) \S+ \[\S+\]: PERF_RECORD_SAMPLE\(.*\): (\d+)/")
+FIRST_MARKER = (1 << 64) - 4095
+OTHER = "other"
+PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, names in (
+    ("host's kernel", re.escape(HOST)),
+    ("programs", re.escape(PROGRAMS)),
+    ("clock", r"ktime_get\w* timer_read os_nsecs tcp_mstamp_refresh"),
+    ("CRC", r"crc32c?\w* chksum_\w+ mpa_crc\w* siw_csum\w*"),
+    ("placement", r"mpa_mr_place mr_\w+ mpa_mr_write mpa_rx_held_read mpa_pos_\w+"
+                  r" mpa_rx_read mpa_strip_run"
+                  r" siw_rx_umem\S* siw_rx_kva\S* siw_rx_pbl\S*"),
+    ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
+    ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* mpa_mr_kvec"
+                         r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
+                         r" mpa_fpdu_write write_octets"),
+    ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
+                       r" skb_copy_datagram_iter"),
+    ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
+                     r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
+                     r" mpa_tx_room mpa_ulpdu_fit mpa_sheet_\w+ mpa_out_take"
+                     r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
+    ("work requests", r"mpa_doorbell mpa_sq_\w+ mpa_rq_\w+ mpa_ring\w* mpa_post_\w+"
+                      r" siw_post_\w+ siw_sq_start\S* siw_qp_sq_process\S* siw_run_sq"
+                      r" siw_activate_tx\S* siw_read_to_orq mpa_tx_work mpa_tx_kick ib_uverbs_post_send"),
+    ("completions", r"mpa_cq_\w+ mpa_wr_finish mpa_sq_retire mpa_response_done"
+                    r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
+                    r" mpa_poll_cq mpa_req_notify_cq"),
+    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+"
+                     r" mpa_strip_run mpa_qp_ulpdu mpa_op_ulpdu mpa_kick mark_taken deliver"
+                     r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
+                     r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
+                     r" siw_qp_llp_data_ready siw_proc_\S+ ksock_recv"),
+    ("link", r"veth_\w+ dev_\w+ __dev_\w+ sch_\w+ __netif_\w+ netif_\w+"
+             r" process_backlog net_rx_action napi_\w+ __napi_\w+ eth_\w+"
+             r" validate_xmit_\w+ skb_network_protocol enqueue_to_backlog"),
+    ("IP", r"ip_\w+(?:\.\S+)? __ip_\w+ ipv4_\w+ nf_\w+ dst_\w+ neigh_\w+ __inet_lookup\w*"
+           r" inet_\w+ fib_\w+"),
+    ("TCP, receiving", r"tcp_v4_\w+ tcp_rcv_\w+(?:\.\S+)? tcp_ack\S* tcp_data_\w+"
+                       r" tcp_queue_rcv\S* tcp_event_data_recv tcp_clean_rtx\S*"
+                       r" __tcp_ack_\w+ tcp_recvmsg\w* sock_def_readable"
+                       r" tcp_cleanup_rbuf __tcp_cleanup_rbuf tcp_try_\w+"
+                       r" __tcp_select_window tcp_rearm_rto tcp_validate_incoming"),
+    ("TCP, sending", r"tcp_write_xmit __tcp_transmit_skb tcp_\w*push\w* __tcp_push\w*"
+                     r" tcp_options_write\S* tcp_established_options tcp_schedule_\S+"
+                     r" tcp_send_\w+ __tcp_send_\w+ tcp_tso\w* tcp_fragment tcp_wfree"
+                     r" tcp_event_new_data_sent tcp_rate_\w+ tcp_update_\w+"
+                     r" tcp_current_mss tcp_init_tso_segs\S* tcp_pacing\w*"),
+    ("socket call", r"tcp_sendmsg\w* sock_sendmsg inet_sendmsg tcp_stream_alloc_skb"
+                    r" sk_stream_\w+ tcp_send_mss mpa_tx_\w+ send_ready writable"
+                    r" do_tcp_sendpages tcp_sendpage_locked tcp_build_frag give push"
+                    r" sock_recvmsg release_sock lock_sock_nested __release_sock"),
+    ("timers", r"\w*timer\w* hrtimer_\w+ tick_\w+"),
+    ("scheduling", r"schedule\w* __schedule __switch_to\w* try_to_wake_up\S* wake_up\w*"
+                   r" __wake_up\w* ep_\w+ pick_next\w* dequeue_\w+ enqueue_\w+"
+                   r" worker_thread process_one_work kthread\w* update_curr\S*"),
+    ("interrupts and system calls",
+     r"handle_syscall userspace\S* do_syscall\w* interrupt_end handle_\w+"
+     r" sig_handler\S* timer_handler \w*block_signals\w* um_set_signals\w*"
+     r" set_signals\w* fault_in_\w+ segv\w* wait_stub_done\S*"),
+))
+
+
+@dataclass
+class Found:
+    """What was seen during one measurement."""
+
+    samples: int = 0
+    seconds: float = 0
+    functions: Counter = field(default_factory=Counter)
+    parts: Counter = field(default_factory=Counter)
+    stacks: Counter = field(default_factory=Counter)
+
+
+class Symbols:
+    """Names of addresses, from the text of /proc/kallsyms."""
+
+    def __init__(self, text):
+        found = []
+        for line in text.splitlines():
+            address, kind, name = line.split()[:3]
+            if kind in "tTwW":
+                found.append((int(address, 16), name))
+        found.sort()
+        self._addresses = [one[0] for one in found]
+        self._names = [one[1] for one in found]
+
+    def name(self, address):
+        """Of the function an address is in, or None."""
+        at = bisect.bisect_right(self._addresses, address) - 1
+        if at < 0 or address - self._addresses[at] > 1 << 16:
+            return None
+        return self._names[at]
+
+
+def part_of(frames):
+    """frames: function names, the innermost first."""
+    for frame in frames:
+        for name, known in PARTS:
+            if known.match(frame):
+                return name
+    return OTHER
+
+
+def name_of(address, kernel, symbols):
+    """Of the function; kernel: whether it is the guest's kernel that is running."""
+    if address >= 1 << 63:
+        return HOST
+    if not kernel:
+        return PROGRAMS
+    return symbols.name(address) or LIBRARIES
+
+
+def frames_of(chain, kernel, symbols):
+    """Names of the functions of one sample; chain: addresses, the innermost first."""
+    frames = []
+    for address in chain:
+        # Nothing, or what tells which kind of addresses follows.
+        if address == 0 or address >= FIRST_MARKER:
+            continue
+        name = name_of(address, kernel, symbols)
+        # Once is enough for what is not looked into.
+        if not frames or name != frames[-1] or not name.startswith("["):
+            frames.append(name)
+    return frames
+
+
+def read_samples(text):
+    """(process, seconds, chain) of each sample in what `perf script -D` printed.
+
+    Without -D it has no true addresses of what it does not know.
+    """
+    pid, when, chain = None, None, []
+    for line in text:
+        if line.startswith("....."):
+            chain.append(int(line.rpartition(":")[2], 16))
+        elif found := SAMPLE.match(line):
+            if pid is not None:
+                yield pid, when, chain
+            when, pid, chain = int(found.group(1)) / 1e9, int(found.group(2)), []
+    if pid is not None:
+        yield pid, when, chain
+
+
+def read(samples, kernel_pid, symbols, begin, end):
+    """Found of the samples between begin and end, seconds since 1970."""
+    found = Found(seconds=end - begin)
+    for pid, when, chain in samples:
+        if not begin <= when < end:
+            continue
+        frames = frames_of(chain, pid == kernel_pid, symbols)
+        if not frames:
+            continue
+        found.samples += 1
+        found.functions[frames[0]] += 1
+        found.parts[part_of(frames)] += 1
+        found.stacks[";".join(reversed(frames))] += 1
+    return found
+
+
+def pids_of(session):
+    """Of the kernel, which leads the session, and of what it runs programs in."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[3]) == session and words[0] != "Z":
+            found.append(stat.parent.name)
+    return found
+
+
+class Meter(threading.Thread):
+    """Notes how much processor time the guest has used so far.
+
+    What else the machine does takes time from the guest, but none of this.
+    """
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid = pid
+        # Seconds since 1970, and seconds of processor time.
+        self.times, self.used = [], []
+
+    def run(self):
+        known, total, round_ = {}, 0, 0
+        while os.path.exists(f"/proc/{self.pid}"):
+            # Looking for new ones is dear.
+            if round_ % 8 == 0:
+                pids = pids_of(self.pid)
+            round_ += 1
+            now = {pid: spent(pid) for pid in pids}
+            # A process that ended takes nothing back.
+            total += sum(max(0, used - known.get(pid, 0)) for pid, used in now.items())
+            known = now
+            self.times.append(time.time())
+            self.used.append(total / 1e9)
+            time.sleep(METER_SECONDS)
+
+    def between(self, begin, end):
+        """Seconds of processor time from begin to end, or None."""
+        first = bisect.bisect_left(self.times, begin)
+        last = bisect.bisect_right(self.times, end) - 1
+        if last <= first:
+            return None
+        return ((self.used[last] - self.used[first]) * (end - begin) /
+                (self.times[last] - self.times[first]))
+
+
+def spent(pid, proc="/proc"):
+    """Nanoseconds that the process's threads have run; whatever ends meanwhile
+    counts as far as it was seen."""
+    total = 0
+    try:
+        threads = os.listdir(Path(proc, pid, "task"))
+    except OSError:
+        return 0
+    for thread in threads:
+        try:
+            total += int(Path(proc, pid, "task", thread, "schedstat").read_text()
+                         .split()[0])
+        except (OSError, IndexError):
+            pass
+    return total
+
+
+class Recorder:
+    """perf at work on the guest's kernel, and so on all that descends from it."""
+
+    def __init__(self, pid, directory):
+        self.pid, self.directory = pid, directory
+        self.file = directory / "perf.data"
+        self._perf = subprocess.Popen(
+            ["perf", "record", "-q", "-g", "-k", "CLOCK_REALTIME", "-e", "cpu-clock",
+             "-F", str(FREQUENCY), "-o", str(self.file), "-p", str(pid)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True)
+
+    def finish(self):
+        """After the guest's end; what perf complained of."""
+        try:
+            return self._perf.communicate(timeout=PATIENCE)[0].strip()
+        except subprocess.TimeoutExpired:
+            self._perf.kill()
+            return "perf did not end"
+
+    def samples(self):
+        """All of them, as read() wants them."""
+        with subprocess.Popen(["perf", "script", "-D", "-i", str(self.file)], text=True,
+                              errors="replace", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as perf:
+            return list(read_samples(perf.stdout))
+
+
+def rows_of(counter, found, cost, limit):
+    rows = []
+    for name, count in counter.most_common(limit):
+        share = count / found.samples
+        if share < WORTH:
+            break
+        rows.append((name, f"{100 * share:.1f}", f"{cost * share:.1f}"))
+    return rows
+
+
+def text(title, found, per_second, unit, limit=30):
+    """What a person reads. per_second: of what a cost is told, named by unit."""
+    if not found.samples:
+        return f"{title}: no samples"
+    busy = found.samples / FREQUENCY / found.seconds
+    cost = 1e9 * min(busy, 1) / per_second
+    head = (f"{title}: busy {100 * busy:.0f} % of the time, "
+            f"{cost:.1f} ns of processor time to a {unit}")
+    return "\n".join((
+        head, "",
+        aligned([("part", "%", f"ns/{unit}"), *rows_of(found.parts, found, cost, None)]),
+        "",
+        aligned([("function", "%", f"ns/{unit}"),
+                 *rows_of(found.functions, found, cost, limit)]), ""))
+
+
+def folded(found):
+    """Stacks as flamegraph programs want them."""
+    return "".join(f"{stack} {count}\n" for stack, count in sorted(found.stacks.items()))

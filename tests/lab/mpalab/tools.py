@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The programs that measure: their commands, and what they print.
+
+A tool has server() and client(), which give shell words, and read(), which gives
+the figure of a run in the tool's unit and whatever else the program said.
+"""
+
+import json
+import re
+import shlex
+
+from .common import REPO, LabError
+from .measure import BARE_CRC
+
+DEPTH = 16
+KINDS = ("bandwidth", "rate", "latency", "qps", "connect", "memory")
+
+
+class Tool:
+    """What one program does for one kind of figures."""
+
+    name = ""
+    kind = ""
+    contestants = ("tcp", "siw", "mpa")
+    unit = ""
+    smaller_is_better = False
+    operations = ()
+    sizes = (1 << 20,)
+    # Whether work() knows how much was done.
+    counts = False
+    # Other operations are compared with this one.
+    base_operation = None
+
+    def __init__(self, icount=False):
+        self.icount = icount
+
+    def knows(self, operation):
+        """Whether it can measure that."""
+        return operation in self.operations
+
+    def tcp_cases(self, operations, sizes, _write_sizes):
+        """Operation and size of what TCP is measured with."""
+        return [(operation, size) for operation in operations for size in sizes]
+
+
+# --- mpa-bench ----------------------------------------------------------------
+
+# What may follow an operation: "send-event", "write-both", "write-1024", and
+# "send-each", where each Send wakes its receiver.
+EACH = ["--solicit", "1"]
+SUFFIXES = {"both": ["--bidirectional"], "each": EACH,
+            **{wait: ["--wait", wait] for wait in ("poll", "yield", "event")}}
+
+
+class Bench(Tool):
+    """mpa-bench, as its manual page has it."""
+
+    name = "mpa-bench"
+    program = REPO / "build" / "bin" / "mpa-bench"
+    # Seconds of a measurement, before it, and without progress on a busy machine.
+    seconds, warm_up, patience = 1, 0.3, 60
+    bases = ("write", "send", "read")
+    counts = True
+
+    def knows(self, operation):
+        base, *more = operation.split("-")
+        return base in self.bases and all(
+            one in SUFFIXES or one.isdigit() for one in more)
+
+    def server(self, _one, address, port):
+        return shlex.join([str(self.program), "server", address, "--port", str(port),
+                           "--once", "--quiet"])
+
+    def client(self, one, address, port):
+        transport = "tcp" if one.base == "tcp" else "verbs"
+        return shlex.join([
+            str(self.program), *self.command(one), *self.more(one), address,
+            "--port", str(port), "--transport", transport, *self.length(), "--json",
+            "--timeout", str(self.patience),
+            *(["--device", f"{one.base}1"] if transport == "verbs" else [])])
+
+    @staticmethod
+    def more(one):
+        """Options of the operation's suffixes."""
+        words = []
+        for suffix in one.case.operation.split("-")[1:]:
+            words += SUFFIXES.get(suffix) or ["--qps", suffix]
+        # siw's solicited events never come.
+        if one.base == "siw" and EACH[0] not in words:
+            words += EACH
+        return words
+
+    def command(self, one):
+        raise NotImplementedError
+
+    def length(self):
+        return ["--time", str(self.seconds), "--warm-up", str(self.warm_up)]
+
+    def read(self, one, text):
+        try:
+            run = json.loads(text)["results"][0]["runs"][0]
+            return self.figure(one, run), run
+        except (ValueError, LookupError, TypeError, ZeroDivisionError) as error:
+            raise LabError(f"no figures ({error!r})") from error
+
+    def figure(self, one, run):
+        raise NotImplementedError
+
+    def work(self, run):
+        """For profiles: how much a second, of what."""
+        return run["messages_per_second"], "message"
+
+
+class Bandwidth(Bench):
+    """Large messages; TCP takes the data of one with each of several write sizes."""
+
+    kind = "bandwidth"
+    unit = "Gbit/s"
+    operations = ("write", "send", "read")
+    # MiB that the bare CRC goes over.
+    crc_mebi = 1024
+
+    def server(self, one, address, port):
+        return "" if one.contestant == BARE_CRC else super().server(one, address, port)
+
+    def client(self, one, address, port):
+        if one.contestant == BARE_CRC:
+            return shlex.join(["bare_crc", str(one.case.size), str(self.crc_mebi)])
+        return super().client(one, address, port)
+
+    def read(self, one, text):
+        if one.contestant != BARE_CRC:
+            return super().read(one, text)
+        try:
+            run = json.loads(text)
+            run["bits_per_second"] = run["octets"] * 8 / run["seconds"]
+            return self.figure(one, run), run
+        except (ValueError, LookupError, TypeError, ZeroDivisionError) as error:
+            raise LabError(f"no figures ({error!r})") from error
+
+    def tcp_cases(self, _operations, _sizes, write_sizes):
+        return [("stream", size) for size in write_sizes]
+
+    def command(self, one):
+        if one.contestant == "tcp":
+            return ["write", "--size", str(max(one.case.size, self.sizes[0])),
+                    "--write-size", str(one.case.size), "--depth", str(DEPTH)]
+        return [one.case.operation.split("-")[0], "--size", str(one.case.size),
+                "--depth", str(DEPTH)]
+
+    def figure(self, _one, run):
+        return run["bits_per_second"] / 1e9
+
+    def work(self, run):
+        return run["bits_per_second"] / 8 / 1024, "KiB"
+
+
+class Qps(Bandwidth):
+    """Many connections at once; what counts is what all of them reach together."""
+
+    kind = "qps"
+    operations = ("write-1", "write-64", "write-1024")
+    base_operation = "write-1"
+    sizes = (64 << 10,)
+
+    def tcp_cases(self, operations, sizes, _write_sizes):
+        return [(operation, size) for operation in operations for size in sizes]
+
+    def command(self, one):
+        return [one.case.operation.split("-")[0], "--size", str(one.case.size),
+                "--depth", str(DEPTH)]
+
+
+class Rate(Bench):
+    """Small messages, posted in lists with a completion each."""
+
+    kind = "rate"
+    operations = ("send",)
+    sizes = (64,)
+    # Of a run whose time counts instructions.
+    messages, warm_up_messages = 20000, 2000
+
+    def __init__(self, icount=False):
+        super().__init__(icount)
+        if icount:
+            self.patience = 1000
+
+    @property
+    def unit(self):
+        return "instructions/message" if self.icount else "1000 messages/s"
+
+    @property
+    def smaller_is_better(self):
+        return self.icount
+
+    def command(self, one):
+        return [self.kind, "--op", one.case.operation.split("-")[0],
+                "--size", str(one.case.size)]
+
+    def length(self):
+        if not self.icount:
+            return super().length()
+        return ["--count", str(self.messages),
+                "--warm-up-count", str(self.warm_up_messages)]
+
+    def figure(self, _one, run):
+        if self.icount:
+            return run["seconds"] * 1e9 / run["messages"]
+        return run["messages_per_second"] / 1e3
+
+
+class Latency(Rate):
+    """Round trips of small messages."""
+
+    kind = "latency"
+    # Not send-yield: two that poll on one processor of User Mode Linux, whose
+    # scheduler's clock is the tick, keep each other waiting for whole ticks.
+    operations = ("send-event", "read-yield")
+    bases = ("send", "read")
+    messages, warm_up_messages = 2000, 200
+    smaller_is_better = True
+
+    def __init__(self, icount=False):
+        super().__init__(icount)
+        # One processor: who polls without giving way keeps the other side out.
+        if icount:
+            self.operations = ("send-yield",)
+
+    def tcp_cases(self, operations, sizes, _write_sizes):
+        return [(operation, size) for operation in operations for size in sizes
+                if operation.startswith("send")]
+
+    @property
+    def unit(self):
+        return "instructions/round trip" if self.icount else "us"
+
+    def figure(self, _one, run):
+        median = run["nanoseconds"]["median"]
+        return median if self.icount else median / 1e3
+
+    def work(self, run):
+        return run["messages_per_second"], "round trip"
+
+
+class Connect(Bench):
+    """Connections that are set up and ended, one after the other."""
+
+    kind = "connect"
+    unit = "connections/s"
+    operations = ("connect",)
+    bases = operations
+    sizes = (64,)
+    # Fewer than a client has ports, which TCP keeps for a minute.
+    connections = 500
+
+    def command(self, _one):
+        return ["connect"]
+
+    def length(self):
+        return ["--count", str(self.connections), "--warm-up-count", "20"]
+
+    def figure(self, _one, run):
+        return run["messages_per_second"]
+
+    def work(self, run):
+        return run["messages_per_second"], "connection"
+
+
+class Memory(Bench):
+    """Memory of the kernel that idle connections take."""
+
+    kind = "memory"
+    unit = "octets"
+    smaller_is_better = True
+    operations = ("idle", "above-tcp")
+    counts = False
+    sizes = (64,)
+    # Enough that what the kernel keeps of earlier ones is little beside them.
+    connections = 1000
+
+    def knows(self, operation):
+        return operation in self.operations
+
+    @staticmethod
+    def more(one):
+        return []
+
+    def tcp_cases(self, operations, sizes, _write_sizes):
+        return [("idle", size) for size in sizes if "idle" in operations]
+
+    def command(self, _one):
+        return ["memory", "--qps", str(self.connections)]
+
+    def length(self):
+        return ["--repeat", "1"]
+
+    def figure(self, one, run):
+        return run["above_tcp_octets" if one.case.operation == "above-tcp"
+                   else "kernel_octets"]
+
+
+# --- perftest -----------------------------------------------------------------
+
+class Perftest(Tool):
+    """perftest's programs: verbs only, and nothing of ours in them."""
+
+    name = "perftest"
+    kind = "bandwidth"
+    contestants = ("siw", "mpa")
+    unit = "Gbit/s"
+    operations = ("write", "send", "read")
+    # Octets in a measurement, and at most so many messages.
+    amount = 2 << 30
+    messages = 100000
+    # Size, messages, best and average bandwidth, messages per second.
+    figures = re.compile(r"^\s*(\d+)\s+\d+\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s*$",
+                         re.MULTILINE)
+
+    def _words(self, one, port):
+        count = max(DEPTH, min(self.messages, self.amount // one.case.size))
+        return [f"ib_{one.case.operation}_bw", "-R", "-F", "--report_gbits",
+                "-s", str(one.case.size), "-n", str(count), "-t", str(DEPTH),
+                "-p", str(port)]
+
+    def server(self, one, address, port):
+        return shlex.join([*self._words(one, port), "--source_ip", address])
+
+    def client(self, one, address, port):
+        return shlex.join([*self._words(one, port), address])
+
+    def read(self, one, text):
+        found = self.figures.findall(text)
+        if len(found) != 1 or int(found[0][0]) != one.case.size:
+            raise LabError("no figures")
+        return float(found[0][1]), {"messages_per_second": float(found[0][2]) * 1e6}
+
+
+TOOLS = {tool.name: {one.kind: one for one in kinds}
+         for tool, *kinds in (
+             (Bench, Bandwidth, Rate, Latency, Qps, Connect, Memory),
+             (Perftest, Perftest))}
+
+
+def choose(name, kind, icount=False):
+    """The tool of that name for that kind of figures."""
+    if kind not in TOOLS[name]:
+        raise LabError(f"{name} is not used for {kind}")
+    return TOOLS[name][kind](icount)
