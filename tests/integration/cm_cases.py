@@ -11,7 +11,6 @@ Octets sent and wanted are those of RFC 5044 and RFC 6581.
 
 import contextlib
 import errno
-import json
 import os
 import signal
 import socket
@@ -24,125 +23,16 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 
 # pylint: disable=wrong-import-position
 import mpaframe as mpa  # noqa: E402
-from mpaframe import dial, enhanced, frame  # noqa: E402
+from cmlab import (  # noqa: E402
+    H1, H2, PORT, case, check, counting, crowd, initiator, ip, main, raw,
+    raw_listener, reachable, reply, request, responder, switched,
+    turned_away, turned_away_at_once, within)
+from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import Channel, host  # noqa: E402
 
-PORT = 7300
-H1, H2 = "10.77.0.1", "10.77.0.2"
 # What we ask as Initiator: peer-to-peer, RTR by Write or Read.
 ASK_IRD = mpa.P2P
 ASK_ORD = mpa.RTR_WRITE | mpa.RTR_READ
-CASES = {}
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
-
-
-def check(what, got, wanted):
-    if got != wanted:
-        raise AssertionError(f"{what}: got {got!r}, wanted {wanted!r}")
-
-
-def counters(device):
-    text = subprocess.run(
-        ["rdma", "-j", "statistic", "show", "link", f"{device}/1"],
-        check=True, capture_output=True, text=True).stdout
-    return json.loads(text)[0]
-
-
-@contextlib.contextmanager
-def counting(device, **wanted):
-    """The counters grow by exactly that much, soon after the block."""
-    before = counters(device)
-    yield
-    deadline = time.monotonic() + 8
-    while True:
-        now = counters(device)
-        grown = {name: now[name] - before[name] for name in wanted}
-        if grown == wanted:
-            return
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{device} counted {grown}, wanted {wanted}")
-        time.sleep(0.1)
-
-
-@contextlib.contextmanager
-def switched(device, name, value):
-    """A setting of the device for new connections."""
-    switch = Path("/sys/kernel/debug/mpa_rnic") / device / name
-    before = switch.read_text("ascii")
-    switch.write_text(value, "ascii")
-    try:
-        yield
-    finally:
-        switch.write_text(before, "ascii")
-
-
-@contextlib.contextmanager
-def within(low, high):
-    """The block takes that many seconds."""
-    start = time.monotonic()
-    yield
-    took = time.monotonic() - start
-    if not low <= took <= high:
-        raise AssertionError(f"took {took:.1f} s, wanted {low} to {high}")
-
-
-def ip(words):
-    subprocess.run(["ip", *words.split()], check=True)
-
-
-def reachable(address, where="h1"):
-    deadline = time.monotonic() + 20
-    with host(where):
-        while subprocess.run(["ping", "-c", "1", "-W", "1", address],
-                             stdout=subprocess.DEVNULL,
-                             check=False).returncode:
-            assert time.monotonic() < deadline, f"{address} unreachable"
-
-
-@contextlib.contextmanager
-def responder(address=H2, port=PORT, where="h2", backlog=0):
-    """A consumer that listens: its channel."""
-    with Channel() as channel:
-        with host(where):
-            channel.id().listen(address, port, backlog)
-        yield channel
-
-
-@contextlib.contextmanager
-def initiator(where="h1"):
-    with Channel() as channel:
-        with host(where):
-            identifier = channel.id()
-        yield channel, identifier
-
-
-def raw(address=H2, port=PORT, where="h1", seconds=15, source=None):
-    with host(where):
-        return dial(address, port, seconds, source)
-
-
-def turned_away_at_once(address, where="h1"):
-    """TCP answers, nobody else does."""
-    with within(0, 3), contextlib.suppress(ConnectionResetError):
-        with raw(address, where=where) as peer:
-            peer.closed()
-
-
-def raw_listener(address=H2, port=PORT, where="h2"):
-    with host(where):
-        return mpa.Listener(address, port)
-
-
-def request(word1, word2, data=b"", flags=mpa.CRC | mpa.ENHANCED):
-    return frame(mpa.REQUEST, flags, 2, enhanced(word1, word2) + data)
-
-
-def reply(word1, word2, data=b"", flags=mpa.CRC | mpa.ENHANCED):
-    return frame(mpa.REPLY, flags, 2, enhanced(word1, word2) + data)
 
 
 # --- as Responder, against octets --------------------------------------------
@@ -309,7 +199,7 @@ def responder_refuses_revision_0():
 def responder_revision_0():
     """RFC 5044 appendix C.2.4."""
     flags = mpa.MARKERS | mpa.CRC
-    with switched("mpa2", "permissive", "Y"), \
+    with switched("mpa2", "permissive", "on"), \
             counting("mpa2", conn_passive=1, rx_write=1, tx_terminate=1), \
             responder() as app, raw() as peer:
         peer.send(frame(mpa.REQUEST, flags, 0, b"old"))
@@ -329,7 +219,7 @@ def responder_revision_0():
 @case
 def responder_rejects_revision_0():
     flags = mpa.MARKERS | mpa.CRC
-    with switched("mpa2", "permissive", "Y"), \
+    with switched("mpa2", "permissive", "on"), \
             counting("mpa2", conn_rejected=1), responder() as app, \
             raw() as peer:
         peer.send(frame(mpa.REQUEST, flags, 0))
@@ -489,26 +379,6 @@ def responder_peer_reset_established():
         peer.reset()
         app.event("DISCONNECTED")
         app.silent(0.5)
-
-
-def crowd(count, address=H2, port=PORT, where="h1"):
-    """Sockets that connect all at once."""
-    socks = [None] * count
-    with host(where):
-        for n in range(count):
-            socks[n] = socket.socket()
-            socks[n].setblocking(False)
-            socks[n].connect_ex((address, port))
-    return socks
-
-
-def turned_away(sock):
-    try:
-        return not sock.recv(1)
-    except BlockingIOError:
-        return False
-    except ConnectionResetError:
-        return True
 
 
 @case
@@ -705,7 +575,7 @@ def initiator_revision_0():
     or answer all the same; then it is asked again in words it knows."""
     flags = mpa.MARKERS | mpa.CRC
     for how in ("close", "answer"):
-        with switched("mpa1", "permissive", "Y"), \
+        with switched("mpa1", "permissive", "on"), \
                 counting("mpa1", conn_active=1, conn_fallback=1, rx_write=1,
                          tx_terminate=1, conn_startup_error=0), \
                 raw_listener() as listener, initiator() as (app, me):
@@ -811,7 +681,7 @@ def initiator_silent_peer():
 
 @case
 def initiator_asks_for_markers():
-    with switched("mpa1", "markers", "Y"), raw_listener() as listener, \
+    with switched("mpa1", "markers", "on"), raw_listener() as listener, \
             initiator() as (_, me):
         me.connect(H2, PORT)
         with listener.accept() as peer:
@@ -1164,16 +1034,5 @@ def gone_device():
                 del asked
 
 
-def main(argv):
-    if len(argv) == 3 and argv[1] == "--list":
-        print("\n".join(name for name in CASES if name.startswith(argv[2])))
-        return 0
-    if len(argv) != 2 or argv[1] not in CASES:
-        print(__doc__, file=sys.stderr)
-        return 2
-    CASES[argv[1]]()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(main(sys.argv, __doc__))

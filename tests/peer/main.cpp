@@ -9,7 +9,7 @@
 // --kind rnic|socket, of the target (rnic); --control ADDR:PORT, where a target
 // takes orders, and --here ADDR, where the peer listens: both needed as
 // responder; --markers: the target asks for Markers; --jobs N, cases at a time
-// (16); --patience MS, for what the target does at once (10000).
+// (16); --patience MS, for what the target does at once (30000).
 //
 // Results are lines of the Test Anything Protocol. After each case a good
 // connection must be served. In the end a line "# counted NAME=N ..." says what

@@ -35,7 +35,7 @@ struct Environment {
 	// The target asks for Markers.
 	bool markers = false;
 	// How long the target may take for what it does at once.
-	milliseconds patience{10000};
+	milliseconds patience{30000};
 };
 
 // What the target is to do, told in our Request or by a connect order.

@@ -413,10 +413,11 @@ CASE("packing: more than a segment does not wait for long")
 		must(pair.near.send(pattern(100, count), send_flags::more), "send");
 	yes(counted.fpdus() > 0, "some has left");
 	must(pair.near.send(pattern(100, count++)), "send");
-	is(counted.fpdus(), std::uint64_t(count), "all");
-	yes(counted.batches() < count / 4, "packed");
 	for (unsigned int n = 0; n < count; n++)
 		expect_ulpdu(pair.far, pattern(100, n));
+	// Not before: TCP may have had no room for the last of them at once.
+	is(counted.fpdus(), std::uint64_t(count), "all");
+	yes(counted.batches() < count / 4, "packed");
 }
 
 CASE("packing: sendmmsg packs its messages")

@@ -58,6 +58,14 @@ devices_back() {
 
 lab_devices 2
 
+# One of each exchange, for kmemleak: what 50-traffic has more of is repetition.
+ucmatose_pair h1 h2 2 10 1000
+stream_pair rstream h1 h2 65536 4 2 nn
+for tool in "${list_perf_tools[@]}"; do
+	perf_pair h1 h2 "$tool" 4097 "$list_iterations"
+done
+death_of "ib_write_bw" client
+
 # One device after the other, with connections of both roles on each.
 for device in mpa1 mpa2; do
 	traffic_on "deletion of $device"

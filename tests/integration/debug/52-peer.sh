@@ -10,6 +10,7 @@
 #	+--------------------+        +------------------+
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
+. "$MPA_REPO/tests/integration/lib/settings.sh"
 . "$MPA_REPO/tests/integration/lib/counters.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 
@@ -76,14 +77,22 @@ if (($#)); then
 fi
 
 counters_mark
-peer_run initiator --role initiator --jobs 32 \
+peer_run initiator --role initiator --jobs 24 \
 	'request/*' 'fpdu/*' 'ddp/*' 'rdmap/*'
 peer_counted initiator
 target_is_well "initiator"
 
+# Long enough for as many connections as must be half-open at a time.
+device_set startup-timeout 20s mpa2
+counters_mark
+peer_run half-open --role initiator 'flood/*'
+peer_counted half-open
+device_set startup-timeout 5s mpa2
+target_is_well "half-open"
+
 counters_mark
 # In full operation both roles are alike: of that, a choice is enough.
-peer_run responder --role responder --jobs 32 'reply/*' 'fpdu/c*' \
+peer_run responder --role responder --jobs 24 'reply/*' 'fpdu/c*' \
 	'fpdu/length-*' 'ddp/*version*' 'ddp/write-*' 'rdmap/response-*'
 peer_counted responder
 target_is_well "responder"

@@ -35,20 +35,3 @@ capture_real_segments() {
 		lab_in "$host" ethtool -K eth0 tso off gso off gro off
 	done
 }
-
-# markers_ask on|off DEVICE...: whether new connections of the devices ask
-# their peers for Markers.
-markers_ask() {
-	local value=N device
-	[[ $1 == off ]] || value=Y
-	shift
-	for device in "$@"; do
-		device_set markers "$value" "$device"
-	done
-}
-
-# device_set NAME VALUE DEVICE: a setting for new connections of the device.
-device_set() {
-	echo "+ $1 of $3: $2"
-	echo "$2" > "/sys/kernel/debug/mpa_rnic/$3/$1"
-}

@@ -12,6 +12,10 @@
 
 declare -gA counters_before=()
 
+# Seconds in which what a program caused has been counted.
+counters_limit=5
+[[ ${LAB_LANE:-stock} == stock ]] || counters_limit=20
+
 # Counters that move only when a peer or the device broke the protocol.
 counters_bad=(rx_crc_error rx_marker_error rx_ddp_error rx_rdmap_error
 	tx_terminate rx_terminate cq_overflow conn_startup_error
@@ -85,5 +89,5 @@ counters_of_protocol() {
 counters_grew() {
 	local what=$1
 	shift
-	lab_check "counters $what" lab_wait 5 counters_hold "$@"
+	lab_check "counters $what" lab_wait "$counters_limit" counters_hold "$@"
 }

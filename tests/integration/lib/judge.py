@@ -7,12 +7,14 @@ TCP streams says where FPDUs and Markers must be, and computes each CRC again.
 Both must find the same FPDUs in the same order, so that no octet of payload
 is unexplained.
 
-tshark (4.0) gets lost where there are Markers, for the rest of a direction:
-at an FPDU with a Marker right behind it, which it counts as one within; at a
+tshark (4.0) gets lost where there are Markers, for the rest of a direction: at
+an FPDU with a Marker right behind it, which it counts as one within; at a
 segment with more than one FPDU, or out of order; and, when one side only asked
-for Markers, in all of the direction without. There our own walk has to do; the counts tell how
-much tshark has seen, and --seen says how much it must have. It does not know
-either that with revision 0 there are Markers where none were asked for.
+for Markers, in all of the direction without. Lost, it may take an STag or
+payload for an FPDU, and call that malformed or its CRC bad. There our own walk
+has to do; the counts tell how much tshark has seen, and --seen says how much
+it must have. It does not know either that with revision 0 there are Markers
+where none were asked for.
 
 Exit status 0: all is good. 1: something is not, told on standard output.
 """
@@ -40,7 +42,11 @@ FIELDS = [
 REQUEST = b"MPA ID Req Frame"
 REPLY = b"MPA ID Rep Frame"
 STARTUP = 20
-FLAG_MARKERS, FLAG_CRC = 0x80, 0x40
+FLAG_MARKERS, FLAG_CRC, FLAG_ENHANCED = 0x80, 0x40, 0x10
+# RFC 6581: in the two words that begin the private data.
+DEPTH = 0x3FFF
+FLAG_P2P, FLAG_SEND = 0x80000000, 0x40000000
+FLAG_WRITE, FLAG_READ = 0x00008000, 0x00004000
 MARKER_PERIOD, MARKER_SIZE = 512, 4
 HEADER_SIZE, CRC_SIZE = 2, 4
 CRC32C = 0x82F63B78
@@ -83,18 +89,18 @@ class Flow:
     """One direction of a connection.
 
     first: sequence number of the first octet; refused: it answered the other
-    one's SYN with RST; dissected: ULPDU lengths that
-    tshark found; bad: frames in which it found a bad CRC; fpdus: (offset, end,
-    ULPDU length) of what the walk found; versions: of DDP and RDMAP, in their
-    ULPDUs; seen: how many of these tshark can see; window: the most octets that
-    it let the other one have under way.
+    one's SYN with RST; dissected: ULPDU lengths that tshark found; complaints:
+    (frame, what tshark does not like about it); fpdus: (offset, end, ULPDU
+    length) of what the walk found; versions: of DDP and RDMAP, in their ULPDUs;
+    seen: how many of these tshark can see; window: the most octets that it let
+    the other one have under way.
     """
 
     first: int | None = None
     refused: bool = False
     segments: list = field(default_factory=list)
     dissected: list = field(default_factory=list)
-    bad: list = field(default_factory=list)
+    complaints: list = field(default_factory=list)
     fpdus: list = field(default_factory=list)
     versions: set = field(default_factory=set)
     markers: int = 0
@@ -130,6 +136,7 @@ class Startup:
     flags: int
     revision: int
     size: int
+    data: bytes
 
     @classmethod
     def parse(cls, data, key):
@@ -138,7 +145,21 @@ class Startup:
         size = STARTUP + int.from_bytes(data[18:20], "big")
         if len(data) < size:
             raise Bad(f"{key!r} is cut off")
-        return cls(data[16], data[17], size)
+        return cls(data[16], data[17], size, data[STARTUP:size])
+
+    def depths(self):
+        """IRD,ORD of an enhanced frame, and ,KIND+KIND if it is about
+        peer-to-peer mode; else "plain"."""
+        if not self.flags & FLAG_ENHANCED:
+            return "plain"
+        words = int.from_bytes(self.data[:4], "big")
+        told = f"{words >> 16 & DEPTH},{words & DEPTH}"
+        kinds = [name for name, flag in (("send", FLAG_SEND),
+                                         ("write", FLAG_WRITE),
+                                         ("read", FLAG_READ)) if words & flag]
+        if bool(words & FLAG_P2P) != bool(kinds):
+            raise Bad(f"RTR kinds and peer-to-peer mode disagree: {words:#x}")
+        return told + ("," + "+".join(kinds) if kinds else "")
 
 
 def run_tshark(path, *options):
@@ -168,7 +189,7 @@ def read_flows(path):
         add_segment(flow, values)
         frame = int(values["frame.number"])
         if frame in bad:
-            flow.bad.append(frame)
+            flow.complaints.append((frame, "has a bad CRC"))
     return flows
 
 
@@ -188,7 +209,7 @@ def bad_frames(path):
 def add_segment(flow, values):
     frame = int(values["frame.number"])
     if values["_ws.malformed"]:
-        raise Bad(f"frame {frame} is malformed, says tshark")
+        flow.complaints.append((frame, "is malformed"))
     sequence = int(values["tcp.seq_raw"])
     if values["tcp.flags.syn"] in ("1", "True"):
         flow.first = (sequence + 1) % 2**32
@@ -266,20 +287,31 @@ def check_marker(octets, position, header):
                   f"{pointer}, wanted {wanted}")
 
 
+# Octets that TCP puts into a packet at the most.
+PACKET = 65536
+
+
 def check_aligned(flow, start, marked):
     """Segments of full operation begin where an FPDU does: every one where
-    there are Markers; without, TCP's windows may cut a few differently."""
+    there are Markers. Without, the edge of a window may cut one of TCP's
+    packets elsewhere, and what is left of it with that; the next one begins
+    with an FPDU again. Returns how many segments do not."""
     origins = {origin for origin, _, _ in flow.fpdus}
     others = []
-    for segment in flow.segments:
+    aligned = start
+    for segment in sorted(flow.segments, key=lambda one: one.offset):
         end = segment.offset + len(segment.payload)
         if segment.offset < start < end:
             raise Bad(f"frame {segment.frame} holds a startup frame and FPDUs")
-        if segment.offset >= start and segment.offset not in origins:
-            others.append(segment.frame)
-    if others and (marked or len(others) > max(2, len(flow.segments) // 10)):
-        raise Bad(f"frame {others[0]} does not begin with an FPDU, in all "
-                  f"{len(others)} of {len(flow.segments)} do not")
+        if segment.offset < start:
+            continue
+        if segment.offset in origins:
+            aligned = segment.offset
+            continue
+        others.append(segment.frame)
+        if marked or segment.offset - aligned >= PACKET:
+            raise Bad(f"frame {segment.frame} does not begin with an FPDU, "
+                      f"{len(others)} so far")
     return len(others)
 
 
@@ -316,10 +348,11 @@ def compare(flow, name):
         raise Bad(f"{name}: {len(wanted)} FPDUs, tshark dissected {len(found)}, "
                   f"the first difference is number {number}")
     blind = flow.fpdus[flow.seen][0] if flow.seen < len(lengths) else None
-    for segment in flow.segments:
-        end = segment.offset + len(segment.payload)
-        if segment.frame in flow.bad and (blind is None or end <= blind):
-            raise Bad(f"frame {segment.frame} has a bad CRC, says tshark")
+    known = {segment.frame: segment.offset + len(segment.payload)
+             for segment in flow.segments}
+    for frame, complaint in flow.complaints:
+        if blind is None or known.get(frame, 0) <= blind:
+            raise Bad(f"frame {frame} {complaint}, says tshark")
 
 
 def judge_flow(name, flow, start, asked, args):
@@ -360,6 +393,12 @@ def judge_revisions(frames, args):
             raise Bad(f"Request and Reply are of revisions {found}")
 
 
+def judge_depths(frames, args):
+    for frame, wanted in zip(frames, (args.request, args.reply)):
+        if wanted and frame.depths() != wanted:
+            raise Bad(f"a startup frame says {frame.depths()}, not {wanted}")
+
+
 def judge_connection(pair, args, total):
     """One connection: startup, both directions, what tshark made of them."""
     frames = [Startup.parse(pair[0].stream(), REQUEST),
@@ -367,6 +406,7 @@ def judge_connection(pair, args, total):
     total["connections"] += 1
     judge_crc_flags(frames, args.crc_from)
     judge_revisions(frames, args)
+    judge_depths(frames, args)
     if args.window and pair[1].window > args.window:
         raise Bad(f"the responder's window was {pair[1].window}")
     for side, flow in enumerate(pair):
@@ -443,7 +483,8 @@ def main():
     parser.add_argument("capture")
     parser.add_argument("--aligned", action="store_true",
                         help="segments must begin with FPDUs: all where there "
-                        "are Markers, nine of ten elsewhere")
+                        "are Markers, elsewhere one of TCP's packets each, and "
+                        "three quarters of the segments in all")
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
@@ -452,6 +493,11 @@ def main():
                         help="who must ask for CRCs (default: at least one)")
     parser.add_argument("--revision", type=int,
                         help="of Request and Reply, exactly")
+    for name in ("request", "reply"):
+        parser.add_argument(f"--{name}", metavar="IRD,ORD[,KIND+KIND]",
+                            help=f"what the {name.title()} says beyond "
+                            "revision 1, with KINDs of peer-to-peer mode; "
+                            "\"plain\": nothing")
     parser.add_argument("--mss", type=int,
                         help="no segment may be longer")
     parser.add_argument("--window", type=int,
@@ -477,6 +523,9 @@ def main():
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = judge(args)
+    if 4 * total["of these unaligned"] > total["in full operation"]:
+        reasons.append("more than a quarter of the segments do not begin with "
+                       "an FPDU")
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
     if args.aligned and total["in full operation"]:
         count = total["in full operation"]

@@ -7,6 +7,7 @@
 
 . "$MPA_REPO/tests/integration/lib/traffic.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
+. "$MPA_REPO/tests/integration/lib/settings.sh"
 if [[ ${LAB_LANE:-stock} == stock ]]; then
 	list_mtus=(1500 9000)
 	list_families=(ipv4 ipv6)
@@ -18,9 +19,11 @@ if [[ ${LAB_LANE:-stock} == stock ]]; then
 	list_streams=("1 1 50" "64 1 50" "1000 1 50" "16384 1 20" "65536 1 10"
 		"64 100 10" "1000 100 10" "4096 50 10" "65536 10 10"
 		"1048576 2 4")
-	list_perf_sizes=(1 64 4097 65536 1048575)
+	list_perf_sizes=(1 4097 1048575)
 	list_perf_tools=(ib_send_bw ib_write_bw ib_read_bw
 		ib_send_lat ib_write_lat ib_read_lat)
+	# With several queue pairs, and both ways.
+	list_perf_wide=(ib_send_bw ib_write_bw ib_read_bw)
 	list_iterations=10
 	# Program and which of its two sides is killed.
 	list_victims=("rping client" "rping server"
@@ -36,6 +39,7 @@ else
 	list_streams=("1000 1 10" "65536 4 2")
 	list_perf_sizes=(4097)
 	list_perf_tools=(ib_send_bw ib_write_bw ib_read_bw ib_send_lat)
+	list_perf_wide=()
 	list_iterations=5
 	list_victims=("rping server" "ib_write_bw client")
 fi
@@ -88,7 +92,7 @@ list_perftest() {
 			perf_pair h1 h2 "$tool" "$size" "$list_iterations"
 		done
 	done
-	for tool in ib_send_bw ib_write_bw ib_read_bw; do
+	for tool in "${list_perf_wide[@]}"; do
 		perf_pair h1 h2 "$tool" 65536 "$list_iterations" -q 4
 		perf_pair h1 h2 "$tool" 65536 "$list_iterations" -b
 	done

@@ -3,6 +3,14 @@
 #
 # What is left over after programs have ended: RDMA objects and TCP sockets.
 
+# Seconds in which what programs leave behind has gone.
+objects_limit=10
+sockets_limit=15
+if [[ ${LAB_LANE:-stock} != stock ]]; then
+	objects_limit=40
+	sockets_limit=60
+fi
+
 # objects_left: every object that an application owns, one a line.
 objects_left() {
 	local kind
@@ -26,7 +34,7 @@ sockets_left() {
 # soon.
 objects_gone() {
 	lab_check "no object is left $1" \
-		lab_wait "${2:-10}" lab_gone objects_left
+		lab_wait "${2:-$objects_limit}" lab_gone objects_left
 }
 
 # sockets_gone WHAT HOST...
@@ -34,5 +42,5 @@ sockets_gone() {
 	local what=$1
 	shift
 	lab_check "no socket is left $what" \
-		lab_wait 15 lab_gone sockets_left "$@"
+		lab_wait "$sockets_limit" lab_gone sockets_left "$@"
 }

@@ -7,6 +7,7 @@
 #
 # shellcheck disable=SC2034 # lab_host_names is the library's
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/settings.sh"
 
 # --- asking -------------------------------------------------------------------
 
@@ -32,6 +33,25 @@ link_is() {
 # netdev_is DEVICE VALUE: the core tells only those in its namespace.
 netdev_is() {
 	[[ "$(ip netns exec h1 rdma link show "$1/1") " == *" netdev $2 "* ]]
+}
+
+# shown HOST: names of the devices that mpactl shows there, each with its network
+# device, sorted.
+shown() {
+	ip netns exec "$1" "$mpactl_bin" -j dev | "$PYTHON" -c '
+import json, sys
+print(*sorted("%s/%s" % (one["name"], one["ifname"]) for one in json.load(sys.stdin)))'
+}
+
+shown_is() {
+	[[ $(shown "$1") == "$2" ]]
+}
+
+# device_ird HOST DEVICE: a setting in force.
+device_ird() {
+	ip netns exec "$1" "$mpactl_bin" -j get dev "$2" | "$PYTHON" -c '
+import json, sys
+print(json.load(sys.stdin)["config"]["ird"])'
 }
 
 # devinfo HOST DEVICE KEY: a value of ibv_devinfo, first word.
@@ -155,7 +175,7 @@ limits() {
 	lab_is "a completion vector for each processor" \
 		"$(pick num_comp_vectors <<< "$info")" "$(nproc)"
 	lab_is "a provider can know the device" \
-		"$(cat /sys/class/infiniband/mpa1/mpa_abi_version)" 1
+		"$(cat /sys/class/infiniband/mpa1/mpa_abi_version)" 2
 }
 
 statistics() {
@@ -166,6 +186,68 @@ statistics() {
 		"$MPA_REPO/kernel/rnic/counters.h" | tr 'A-Z\n' 'a-z ')
 	lab_is "statistics: every counter by name, in order, zero" \
 		"${all% } " "$wanted"
+}
+
+# --- what its objects are like ----------------------------------------------------
+
+# pings HOST CLIENT_HOST: a server that stays, and a client of it for long enough
+# to be looked at.
+pings() {
+	lab_spawn server "$1" rping -s -P -a 0.0.0.0 -S 4096
+	lab_wait_listen "$1" 7174
+	lab_spawn client "$2" rping -c -a "10.77.0.${1#h}" -C 1000000 -S 4096
+}
+
+pings_end() {
+	lab_kill client
+	lab_kill server
+}
+
+# detailed KIND NAME VALUE...: some object of that kind that a program has on
+# mpa1 has these details, all of them. VALUE is a pattern.
+detailed() {
+	local told
+	told=$(rdma -j -dd resource show "$1")
+	"$PYTHON" -c '
+import json, re, sys
+wanted = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+told = [one for one in json.loads(sys.argv[1]) if one.get("comm") == "rping"
+        and "mpa1" in (one.get("ifname"), one.get("dev"))]
+for one in told:
+    one = {name.removeprefix("drv_"): value for name, value in one.items()}
+    if all(re.fullmatch(value, str(one.get(name)))
+           for name, value in wanted.items()):
+        sys.exit(0)
+sys.exit("none of: " + sys.argv[1])' "$told" "${@:2}"
+}
+
+details() {
+	pings h2 h1
+	lab_check "details of a queue pair" lab_wait 20 detailed qp \
+		mpa_state rts role initiator revision 2 ddp_version 1 \
+		enhanced 1 peer_to_peer 1 rtr 2 tx_markers 0 rx_markers 0 \
+		crc 1 ird 1 ord 1 peer_ird 1 peer_ord 1 mulpdu '1[34]..' \
+		sq_size '[1-9].*' sq_posted '[0-9]' sq_taken '[0-9]' \
+		rq_size '[1-9].*' rq_posted '[0-9]' reads_out '[01]' \
+		reads_in '[01]'
+	lab_check "details of a completion queue" lab_wait 20 detailed cq \
+		cq_size '[1-9].*' cq_used '[0-9]' armed 'next|none' overflown 0
+	lab_check "details of a region" lab_wait 20 detailed mr \
+		kind user stag_valid 1 pages '[12]' page_size 4096 \
+		senders '[01]' access '0x7|7'
+	lab_check "details of an identifier" lab_wait 20 detailed cm_id \
+		mpa_state established role initiator listen_id 0 ird 1 ord 1 \
+		mpa_qpn '[1-9].*'
+	pings_end
+	pings h1 h2
+	lab_check "details of a listener" lab_wait 20 detailed cm_id \
+		mpa_state listening listen_id '[1-9].*' backlog '[1-9].*' \
+		half_open 0
+	lab_check "and of what came to it" lab_wait 20 detailed cm_id \
+		mpa_state established role responder listen_id '[1-9].*'
+	lab_check "a queue pair of the other side" lab_wait 20 detailed qp \
+		mpa_state rts role responder
+	pings_end
 }
 
 # Address, MTU and link state of the network device show in the RDMA device.
@@ -233,10 +315,20 @@ shared() {
 	lab_is "shared: everybody sees both" "$(devices h1)" "mpa1 mpa2"
 	lab_check "shared: usable where the network device is" \
 		devinfo_is h2 mpa2 state PORT_ACTIVE
+	lab_is "mpactl: h1's" "$(shown h1)" mpa1/eth0
+	lab_is "mpactl: h2's" "$(shown h2)" mpa2/eth0
+	lab_do rdma dev set mpa1 name other
+	lab_is "mpactl: it has a new name" "$(shown h1)" other/eth0
+	lab_do rdma dev set other name mpa1
+	device_set ird 17 mpa1
 	holder stay h1 mpa1
 	lab_do ip -n h1 link set eth0 netns h2 name eth9
 	lab_is "moving the network device keeps the device" \
 		"$(devices h2)" "mpa1 mpa2"
+	lab_is "mpactl shows it where it has come to" \
+		"$(shown h2)" "mpa1/eth9 mpa2/eth0"
+	lab_is "and no more where it was" "$(shown h1)" ""
+	lab_is "with what was set at it" "$(device_ird h2 mpa1)" 17
 	holder_ends stay "and its users"
 	lab_do ip -n h2 link set eth9 netns h1 name eth0
 	lab_do ip -n h1 link set eth0 up
@@ -251,6 +343,20 @@ shared() {
 		lab_wait 20 devices_are "mpa1 mpa2"
 }
 
+# A wildcard listener waits for a device that has left its namespace and comes
+# back, while the network device stays.
+listener_stays() {
+	lab_spawn server h1 rping -s -P -a 0.0.0.0
+	lab_wait_listen h1 7174
+	lab_in h1 rdma dev set mpa1 netns h2
+	lab_in h2 rdma dev set mpa1 netns h1
+	lab_is "a device that was moved is shown with its network device" \
+		"$(shown h1)" mpa1/eth0
+	lab_check "and listeners are on it again" timeout 30 \
+		ip netns exec h2 rping -c -a 10.77.0.1 -C 2 -S 100
+	lab_kill server
+}
+
 exclusive() {
 	lab_check "exclusive mode" lab_do rdma system set netns exclusive
 	lab_hosts 2
@@ -260,6 +366,7 @@ exclusive() {
 	lab_is "exclusive: h2 sees its own" "$(devices h2)" mpa2
 	lab_is "exclusive: the rest sees none" "$(devices)" ""
 	lab_check "exclusive: usable" devinfo_is h1 mpa1 state PORT_ACTIVE
+	listener_stays
 
 	holder moved h1 mpa1
 	lab_check "rdma dev set netns does not wait for users" \
@@ -338,6 +445,7 @@ lab_link h1
 lab_link h2
 limits
 statistics
+details
 follows
 shared
 races

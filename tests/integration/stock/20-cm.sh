@@ -13,44 +13,24 @@
 #	+----------+               +----------+
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
-cases=$MPA_REPO/tests/integration/cm_cases.py
+. "$MPA_REPO/tests/integration/lib/cases.sh"
 
-run() {
-	local name
-	for name in $("$PYTHON" "$cases" --list "$1"); do
-		lab_check "$name" timeout 150 "$PYTHON" "$cases" "$name"
-	done
-}
-
-second_link() {
-	local n
-	lab_do ip link add eth1 netns h1 type veth peer name eth1 netns h2
-	for n in 1 2; do
-		lab_ip "h$n" <<- END
-			addr add 10.78.0.$n/24 dev eth1
-			addr add fd78::$n/64 dev eth1 nodad
-			link set eth1 up
-		END
-	done
-	lab_wait 20 lab_reachable h1 10.78.0.2 fd78::2
-}
-
-[[ -d /sys/kernel/debug/tracing ]] || lab_do mount -t debugfs none /sys/kernel/debug
 lab_devices 2
+cases_open "$MPA_REPO/tests/integration/cm_cases.py" 150
 
 if (($#)); then
-	[[ $* != *pair* ]] || { second_link; lab_link h1 mpa mpa4 eth1; lab_link h2 mpa mpa3 eth1; }
+	[[ $* != *pair* ]] || { lab_second_link; lab_link h1 mpa mpa4 eth1; lab_link h2 mpa mpa3 eth1; }
 	for prefix in "$@"; do
-		run "$prefix"
+		cases_run "$prefix"
 	done
 	exit
 fi
 
-run responder
-run initiator
-run both
-second_link
+cases_run responder
+cases_run initiator
+cases_run both
+lab_second_link
 lab_link h1 mpa mpa4 eth1
 lab_link h2 mpa mpa3 eth1
-run pair
-run gone
+cases_run pair
+cases_run gone

@@ -24,7 +24,7 @@ rdmac_run() {
 lab_devices 2
 capture_real_segments h1 h2
 device_set revision 0 mpa1
-device_set permissive Y mpa2
+device_set permissive on mpa2
 rdmac_run rdmac-initiator h1 h2
 # A Request of revision 2 would come first, and not be answered.
 device_set revision 1 mpa2

@@ -7,12 +7,12 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
-# device_is NAME WHO: a setting of both devices, on for the ones in WHO. h1 has
-# the Initiator.
+# device_is KEY YES NO WHO: a setting of both devices, YES for the ones in WHO.
+# h1 has the Initiator.
 device_is() {
-	local initiator=N responder=N
-	case $2 in initiator | both) initiator=Y ;; esac
-	case $2 in responder | both) responder=Y ;; esac
+	local initiator=$3 responder=$3
+	case $4 in initiator | both) initiator=$2 ;; esac
+	case $4 in responder | both) responder=$2 ;; esac
 	device_set "$1" "$initiator" mpa1
 	device_set "$1" "$responder" mpa2
 }
@@ -35,8 +35,8 @@ modes_run() {
 	capture_start "$name" h2
 	for mode in "$@"; do
 		read -r markers crc <<< "$mode"
-		device_is markers "$markers"
-		device_is crc "$crc"
+		device_is markers on off "$markers"
+		device_is crc required off "$crc"
 		traffic_label="$name, Markers for $markers, CRCs for $crc"
 		rping_pair h1 h2 1000 4
 	done
@@ -67,5 +67,5 @@ device_set revision 1 mpa1
 modes_run revision-1-initiator 1 0 "${few[@]}"
 device_set revision 1 mpa2
 modes_run revision-1-both 1 0 "${each[@]}"
-device_set revision 2 mpa1
+device_set revision auto mpa1
 modes_run revision-1-responder 1 1 "${few[@]}"

@@ -58,6 +58,11 @@ disk_has() {
 		status=none) /tmp/small
 }
 
+# owned_by KIND MODULE
+owned_by() {
+	rdma resource show "$1" | grep -F " comm [$2]"
+}
+
 lab_do ip link set lo up
 lab_do ip link add nvme0 type veth peer name nvme1
 lab_do ip link set nvme0 up
@@ -73,6 +78,14 @@ lab_check "its disk appears" lab_wait 30 disk_there
 lab_check "16 MiB and 64 small blocks are written" write_disk
 lab_check "the same is read back" disk_has
 lab_check "and lies in the target's file" cmp -n 16777216 /tmp/disk /tmp/data
+
+for owner in nvme_rdma nvmet_rdma; do
+	lab_check "rdma names $owner as the owner of an identifier" \
+		owned_by cm_id "$owner"
+done
+lab_check "rdma names the owner of a region" owned_by mr nvme_rdma
+# Which makes the queue pairs of both.
+lab_check "rdma names the owner of a queue pair" owned_by qp rdma_cm
 
 lab_true "the target read what was written" \
 	"$(lab_counter mpa0 rx_read_resp) > 0"

@@ -20,6 +20,12 @@ uses_installed_provider() {
 	grep -q '/libibverbs/libmpa-rdmav[0-9]*\.so$' "/proc/$(lab_pid server)/maps"
 }
 
+# It says which files it has read, with any network device.
+udev_has_rule() {
+	udevadm test /sys/class/net/lo 2>&1 |
+		grep -F 'Reading rules file: /usr/local/lib/udev/rules.d/90-mpa.rules'
+}
+
 unset IBV_DRIVERS
 writable "$modules"
 writable "$MPA_REPO"
@@ -36,9 +42,23 @@ lab_check "the user ABI is installed" \
 	test -s /usr/local/include/rdma/mpa-abi.h
 lab_check "the socket interface and its C++ headers are installed" \
 	test -s /usr/local/include/linux/mpa.h -a -s /usr/local/include/mpa/mpa.hpp
+lab_check "mpactl is installed" /usr/local/bin/mpactl --help
 lab_check "mpa-nc is installed" /usr/local/bin/mpa-nc --help
 lab_check "its manual page is found" man -w 1 mpa-nc
+lab_check "mpactl is installed" /usr/local/bin/mpactl --version
+lab_check "mpactl(8) is found" man -w 8 mpactl
+lab_check "its completions are where shells look" ls \
+	/usr/local/share/bash-completion/completions/mpactl \
+	/usr/local/share/zsh/site-functions/_mpactl \
+	/usr/local/share/fish/vendor_completions.d/mpactl.fish
 lab_check "mpa(7) is found" man -w 7 mpa
+lab_check "mpa-bench is installed" /usr/local/bin/mpa-bench --help
+lab_check "its manual page is found" man -w 1 mpa-bench
+lab_check "systemd takes the units" systemd-analyze --man=no verify \
+	mpa.service mpa-restore@eth0.service
+lab_check "one of them is wanted at boot" test -s \
+	/usr/local/lib/systemd/system/multi-user.target.wants/mpa.service
+lab_check "udev has the rule" udev_has_rule
 
 lab_devices 2
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -C 10 -S 1000

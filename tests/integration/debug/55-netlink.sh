@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The same cases as 70-netlink of the stock lane under KASAN, lockdep and kmemleak,
+# with fewer connections.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/netlink.sh"
+
+export NETLINK_TEST_CONNECTIONS=400
+lab_devices 2
+netlink_cases "$@"

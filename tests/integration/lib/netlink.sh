@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# The netlink family: cases of build/bin/netlink_test between the hosts h1 and h2.
+
+# netlink_cases [GLOB...]: their result lines count like our own.
+netlink_cases() {
+	local slow=()
+	[[ ${LAB_LANE:-stock} == stock ]] || slow=(--slow)
+	lab_check "all cases of the netlink family" \
+		"$MPA_REPO/build/bin/netlink_test" "${slow[@]}" "$@"
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""TCP services for `mpactl probe` to tell apart.
+
+    services.py ADDRESS PORT KIND
+
+Each connection is served as KIND says; what the client sends is read to its end
+where the service does not end itself.
+"""
+
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import mpaframe as mpa  # noqa: E402
+
+
+def request(sock):
+    """The whole Request; None if the client ends before."""
+    octets = b""
+    while len(octets) < 20 or len(octets) < 20 + struct.unpack(">H", octets[18:20])[0]:
+        more = sock.recv(4096)
+        if not more:
+            return None
+        octets += more
+    return octets
+
+
+def drain(sock):
+    count = 0
+    while octets := sock.recv(65536):
+        count += len(octets)
+    # The test looks for it: nothing but the Request has come.
+    print(f"ended after {count} more octets", flush=True)
+
+
+def answer(sock, rev, flags=mpa.CRC, data=b"", slowly=False):
+    octets = mpa.frame(mpa.REPLY, flags, rev, data)
+    step = 1 if slowly else len(octets)
+    for at in range(0, len(octets), step):
+        sock.sendall(octets[at:at + step])
+        if slowly:
+            time.sleep(0.01)
+    drain(sock)
+
+
+def only(rev, flags=mpa.CRC, data=b"", **options):
+    """Knows one revision, and closes when it sees another one."""
+    def serve(sock):
+        octets = request(sock)
+        if octets and octets[17] == rev:
+            answer(sock, rev, flags, data, **options)
+    return serve
+
+
+def echo(sock):
+    while octets := sock.recv(4096):
+        sock.sendall(octets)
+
+
+def banner(text):
+    def serve(sock):
+        sock.sendall(text)
+        drain(sock)
+    return serve
+
+
+def reset(sock):
+    request(sock)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+ENHANCED = mpa.enhanced(mpa.P2P | mpa.RTR_SEND | 5, mpa.RTR_WRITE | 6)
+KINDS = {
+    "rev0": only(0, mpa.MARKERS | mpa.CRC),
+    "rev1": only(1, mpa.MARKERS, b"hello"),
+    "rev2": only(2, mpa.CRC | mpa.ENHANCED, ENHANCED),
+    "slow": only(2, mpa.CRC | mpa.ENHANCED, ENHANCED, slowly=True),
+    "reject": only(2, mpa.REJECT | mpa.ENHANCED, ENHANCED + b"no"),
+    "echo": echo,
+    "ssh": banner(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+    "http": banner(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"),
+    "tls": banner(bytes.fromhex("15030300020246")),
+    "silent": drain,
+    "close": request,
+    "reset": reset,
+}
+
+
+def serve(sock, kind):
+    with sock:
+        try:
+            KINDS[kind](sock)
+        except ConnectionError as error:
+            print(f"error: {error}", flush=True)
+
+
+def main():
+    address, port, kind = sys.argv[1:]
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, int(port)), family=family) as listener:
+        while True:
+            sock, _ = listener.accept()
+            threading.Thread(target=serve, args=(sock, kind), daemon=True).start()
+
+
+main()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Settings for new connections, by mpactl, which speaks of the network namespace
+# it is run in.
+
+mpactl_bin=$MPA_REPO/build/bin/mpactl
+
+# mpactl_in HOST WORD...
+mpactl_in() {
+	lab_in "$1" "$mpactl_bin" "${@:2}"
+}
+
+# device_set KEY VALUE DEVICE: of device mpaN, which host hN has.
+device_set() {
+	mpactl_in "h${3#mpa}" set dev "$3" "$1" "$2"
+}
+
+# fast_paths on|off DEVICE...: everything that can be switched off, of new
+# connections of the devices, and of all of them (performance.rst).
+fast_paths() {
+	local device segments=auto straight=Y
+	[[ $1 == on ]] || { segments=single straight=N; }
+	lab_do tee /sys/module/mpa/parameters/straight <<< "$straight"
+	for device in "${@:2}"; do
+		device_set segments "$segments" "$device"
+	done
+}
+
+# markers_ask on|off DEVICE...: whether new connections of the devices ask
+# their peers for Markers.
+markers_ask() {
+	local device
+	for device in "${@:2}"; do
+		device_set markers "$1" "$device"
+	done
+}

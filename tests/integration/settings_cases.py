@@ -1,0 +1,764 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cases of settings, run by 72-settings.sh, which made the hosts.
+
+Usage: settings_cases.py --list PREFIX | settings_cases.py CASE
+
+Each setting is made with mpactl at the namespace, the device or the listener,
+read back, and seen in what goes over the wire or in what happens. Octets sent
+and wanted are those of RFC 5044 and RFC 6581.
+"""
+
+import contextlib
+import errno
+import json
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "lib"))
+
+# pylint: disable=wrong-import-position
+import mpaframe as mpa  # noqa: E402
+from cmlab import (  # noqa: E402
+    H2, HOST_OF, PORT, case, check, configured, counting, crowd, initiator,
+    ip, main, mpactl, raw, raw_listener, request, responder, turned_away,
+    within)
+from mpaframe import enhanced, frame  # noqa: E402
+from rdmacm import host  # noqa: E402
+
+# What devices can, and so what they ask for where nothing was set.
+DEEPEST = 128
+KNOWN_RTR = ["write", "read"]
+M, C, X = mpa.MARKERS, mpa.CRC, mpa.ENHANCED
+P2P, WRITE, READ = mpa.P2P, mpa.RTR_WRITE, mpa.RTR_READ
+
+DEV1, DEV2 = ("dev", "mpa1"), ("dev", "mpa2")
+
+
+def get(where, of=()):
+    """Settings in force, and the set of those that are the object's own."""
+    told = json.loads(mpactl(where, "-j", "get", *of).stdout)
+    return told["config"], set(told["own"])
+
+
+def listener(where="h2", port=PORT):
+    """What mpactl says of the device's listener on the port."""
+    told = json.loads(mpactl(where, "-j", "listen").stdout)
+    found = [one for one in told if one["local"]["port"] == port]
+    check("listeners on the port", len(found), 1)
+    return found[0]
+
+
+def connection(where, **wanted):
+    """What mpactl says of the one connection that is like that."""
+    told = json.loads(mpactl(where, "-j", "conn").stdout)
+    found = [one for one in told
+             if all(one.get(name) == value for name, value in wanted.items())]
+    check(f"connections with {wanted} of {told}", len(found), 1)
+    return found[0]
+
+
+def listening(where="h2", port=PORT):
+    return ("listen", listener(where, port)["id"])
+
+
+# --- set and read back --------------------------------------------------------
+# Key, least value, greatest, one in between, as they are given and as JSON has
+# them; then what is built in.
+VALUES = {
+    "crc": (("off", "off"), ("required", "required"), ("off", "off"),
+            "required"),
+    "markers": (("off", False), ("on", True), ("on", True), False),
+    "revision": (("0", "0"), ("auto", "auto"), ("2", "2"), "auto"),
+    "permissive": (("off", False), ("on", True), ("on", True), False),
+    "exchange": (("plain", "plain"), ("enhanced", "enhanced"),
+                 ("plain", "plain"), "enhanced"),
+    "peer-to-peer": (("off", False), ("on", True), ("off", False), True),
+    "rtr": (("send", ["send"]), ("all", ["send", "write", "read"]),
+            ("send,read", ["send", "read"]), ["send", "write", "read"]),
+    "ird": (("0", 0), ("16382", 16382), ("17", 17), 16382),
+    "ord": (("0", 0), ("16382", 16382), ("18", 18), 16382),
+    "startup-timeout": (("100", 100), ("3600s", 3600000), ("1500ms", 1500),
+                        5000),
+    "reply-timeout": (("100ms", 100), ("3600000", 3600000), ("2s", 2000),
+                      30000),
+    "half-open-max": (("1", 1), ("65536", 65536), ("129", 129), 128),
+    "packing": (("off", False), ("on", True), ("on", True), False),
+    "segments": (("single", "single"), ("auto", "auto"),
+                 ("single", "single"), "auto"),
+}
+BUILT_IN = 3
+
+# The same where it is different at devices and their listeners.
+OF_DEVICES = {
+    "rtr": (("write", ["write"]), ("all", KNOWN_RTR), ("read", ["read"]),
+            KNOWN_RTR),
+    "ird": (("0", 0), ("128", 128), ("17", 17), DEEPEST),
+    "ord": (("0", 0), ("128", 128), ("18", 18), DEEPEST),
+}
+
+
+def values_of(of):
+    if not of:
+        return VALUES
+    at_device = VALUES | OF_DEVICES
+    return {key: at_device[key] for key in VALUES if key != "packing"}
+
+
+def json_key(key):
+    return key.replace("-", "_")
+
+
+def set_and_read(where, of):
+    table = values_of(of)
+    built_in = {json_key(key): row[BUILT_IN] for key, row in table.items()}
+    for column in range(BUILT_IN):
+        words = [word for key, row in table.items()
+                 for word in (key, row[column][0])]
+        wanted = {json_key(key): row[column][1] for key, row in table.items()}
+        with configured(where, *words, of=of):
+            config, own = get(where, of)
+            check(f"settings of {of}", {key: config[key] for key in wanted},
+                  wanted)
+            check("its own", own, set(wanted))
+        config, own = get(where, of)
+        check("settings then", {key: config[key] for key in wanted}, built_in)
+        check("its own then", own, set())
+
+
+@case
+def values_of_namespace():
+    set_and_read("h2", ())
+
+
+@case
+def values_of_device():
+    set_and_read("h2", DEV2)
+
+
+@case
+def values_of_listener():
+    with responder():
+        set_and_read("h2", listening())
+
+
+@case
+def values_one_by_one():
+    """Each leaves all others as they are."""
+    before, _ = get("h1", DEV1)
+    for key, row in values_of(DEV1).items():
+        word, value = row[2]
+        with configured("h1", key, word, of=DEV1):
+            config, own = get("h1", DEV1)
+            check(f"its own after {key}", own, {json_key(key)})
+            check(f"settings after {key}", config,
+                  before | {json_key(key): value})
+
+
+@case
+def values_inherited():
+    """Listener, device, namespace, built in: the first that has one."""
+    def ird(of):
+        config, own = get("h2", of)
+        return config["ird"], "ird" in own
+
+    with responder():
+        chain = [(), DEV2, listening()]
+        check("built in", [ird(of) for of in chain],
+              [(16382, False), (128, False), (128, False)])
+        with configured("h2", "ird", 90):
+            check("of the namespace", [ird(of) for of in chain],
+                  [(90, True), (90, False), (90, False)])
+            with configured("h2", "ird", 60, of=DEV2):
+                check("of the device", [ird(of) for of in chain],
+                      [(90, True), (60, True), (60, False)])
+                with configured("h2", "ird", 30, of=chain[2]):
+                    check("of the listener", [ird(of) for of in chain],
+                          [(90, True), (60, True), (30, True)])
+                check("without", ird(chain[2]), (60, False))
+        check("device without", ird(DEV2), (128, False))
+        # Another namespace, and what is in it, has its own.
+        with configured("h2", "ird", 7):
+            check("h1", get("h1")[0]["ird"], 16382)
+            check("mpa1", get("h1", DEV1)[0]["ird"], DEEPEST)
+
+
+@case
+def values_of_clipped_rtr():
+    """A namespace may name a kind that no device knows: there is no
+    peer-to-peer mode to ask for then."""
+    with configured("h1", "rtr", "send"):
+        config, _ = get("h1", DEV1)
+        check("rtr", config["rtr"], KNOWN_RTR)
+        check("peer-to-peer", config["peer_to_peer"], False)
+
+
+def refused(where, of, words, status, message):
+    before = get(where, of)
+    got = mpactl(where, "set", *of, *words, must=False)
+    check(f"status of {of} {words}: {got.stderr}", got.returncode, status)
+    if message not in got.stderr:
+        raise AssertionError(f"{of} {words}: no '{message}' in: {got.stderr}")
+    check("settings after it", get(where, of), before)
+
+
+@case
+def refused_by_the_kernel():
+    """Its own words are shown, and of several changes none is made."""
+    with responder():
+        for where, of in (("h1", DEV1), ("h2", listening())):
+            for words, message in (
+                    (("ird", 129), "ird is more than the device can"),
+                    (("ord", 16382), "ord is more than the device can"),
+                    (("rtr", "send"), "rtr has a kind that the device does "
+                                      "not know"),
+                    (("rtr", "send,write"), "rtr has a kind that the device "
+                                            "does not know"),
+                    (("packing", "on"), "packing is for sockets"),
+                    (("packing", "off"), "packing is for sockets"),
+                    (("crc", "off", "ird", 129), "ird is more than"),
+                    (("markers", "on", "packing", "on"), "packing is for")):
+                refused(where, of, words, 1, message)
+
+
+@case
+def refused_by_range():
+    """By the kernel, which says what would do."""
+    for key, bounds, values in (
+            ("ird", "0 .. 16382", (16383, 4294967295)),
+            ("ord", "0 .. 16382", (16383, 65536)),
+            ("startup-timeout", "100 .. 3600000",
+             ("0", "99", "99ms", "3600001", "3601s")),
+            ("reply-timeout", "100 .. 3600000", ("99", "3600001ms", "2h")),
+            ("half-open-max", "1 .. 65536", (0, 65537))):
+        for value in values:
+            refused("h1", (), (key, value), 1, bounds)
+
+
+@case
+def refused_by_the_tool():
+    """What has no number: by its words."""
+    for key, values in {
+            "crc": ("on", "2", ""), "markers": ("yes", "2"),
+            "revision": ("3", "-1"), "permissive": ("2",),
+            "exchange": ("auto",), "peer-to-peer": ("2",),
+            "rtr": ("", "none", "write,", "8"), "ird": ("-1", "1x", ""),
+            "ord": ("4294967296",), "startup-timeout": ("5d", "s"),
+            "half-open-max": ("many",), "packing": ("2",),
+            "segments": ("2",)}.items():
+        for value in values:
+            refused("h1", (), (key, value), 2, key)
+
+
+@case
+def refused_objects():
+    for of in (("dev", "mpa2"), ("dev", "nosuch"), ("listen", "4294967295")):
+        got = mpactl("h1", "set", *of, "crc", "off", must=False)
+        check(f"status of {of}: {got.stderr}", got.returncode, 1)
+        check(f"words for {of}", bool(got.stderr.strip()), True)
+
+
+@case
+def set_says_when_it_counts():
+    got = mpactl("h1", "set", *DEV1, "crc", "inherit")
+    check("new connections are spoken of",
+          "new connections" in got.stdout + got.stderr, True)
+
+
+# --- what Initiators ask, octet by octet ----------------------------------------
+def asked(ird, ord_):
+    """A Request of revision 2, of a device with nothing else set."""
+    return mpa.Frame(mpa.REQUEST, C | X, 2, enhanced(ird, ord_))
+
+
+# The consumer wants 7 and 9.
+P7, A9 = P2P | 7, WRITE | READ | 9
+REQUESTS = [
+    ((), asked(P7, A9)),
+    (("crc", "off"), asked(P7, A9)._replace(flags=X)),
+    (("markers", "on"), asked(P7, A9)._replace(flags=M | C | X)),
+    (("revision", "2"), asked(P7, A9)),
+    (("revision", "1"), mpa.Frame(mpa.REQUEST, C, 1, b"")),
+    (("revision", "0"), mpa.Frame(mpa.REQUEST, M | C, 0, b"")),
+    # What the RDMA Consortium's peers do is not to be chosen.
+    (("revision", "0", "crc", "off"), mpa.Frame(mpa.REQUEST, M | C, 0, b"")),
+    (("exchange", "plain"), mpa.Frame(mpa.REQUEST, C, 1, b"")),
+    (("exchange", "plain", "revision", "2"),
+     mpa.Frame(mpa.REQUEST, C, 2, b"")),
+    (("peer-to-peer", "off"), asked(7, 9)),
+    (("rtr", "write"), asked(P7, WRITE | 9)),
+    (("rtr", "read"), asked(P7, READ | 9)),
+    (("ird", "3"), asked(P2P | 3, A9)),
+    (("ord", "4"), asked(P7, WRITE | READ | 4)),
+    (("ird", "0", "ord", "0"), asked(P2P, WRITE | READ)),
+]
+
+
+def request_sent():
+    """The Request of an Initiator on h1, who is then left alone."""
+    with raw_listener() as there, initiator() as (_, me):
+        me.connect(H2, PORT, ird=7, ord_=9)
+        with there.accept() as peer:
+            got = peer.read_frame()
+            me.destroy()
+            return got
+
+
+def ask_everything(of):
+    for words, wanted in REQUESTS:
+        with contextlib.ExitStack() as stack:
+            if words:
+                stack.enter_context(configured("h1", *words, of=of))
+            check(f"Request with {words}", request_sent(), wanted)
+
+
+@case
+def initiator_of_device():
+    ask_everything(DEV1)
+
+
+@case
+def initiator_of_namespace():
+    ask_everything(())
+
+
+@case
+def initiator_device_before_namespace():
+    with configured("h1", "crc", "off", "ird", 3), \
+            configured("h1", "crc", "required", of=DEV1):
+        check("Request", request_sent(), asked(P2P | 3, A9))
+
+
+@case
+def initiator_rtr():
+    """The one kind that was asked for is what opens the stream."""
+    for kind, bit, ulpdu in (("write", WRITE, "c140"), ("read", READ, "4141")):
+        with configured("h1", "rtr", kind, of=DEV1), \
+                raw_listener() as there, initiator() as (app, me):
+            me.connect(H2, PORT)
+            with there.accept() as peer:
+                peer.read_frame()
+                peer.send(mpa_reply(P2P | 1, WRITE | READ | 1))
+                app.event("ESTABLISHED")
+                check(f"RTR of {kind}", peer.read_fpdu()[:2],
+                      bytes.fromhex(ulpdu))
+                told = connection("h1", qpn=qpn_of("mpa1"))
+                check("rtr told", told["rtr"], [kind])
+                check("bit", bool(bit), True)
+
+
+def mpa_reply(word1, word2, flags=C | X):
+    return frame(mpa.REPLY, flags, 2, enhanced(word1, word2))
+
+
+def qpn_of(device):
+    """Number of the one queue pair that the device's connection has."""
+    told = json.loads(mpactl(HOST_OF[device], "-j", "conn", "show", "dev",
+                             device).stdout)
+    check("connections", len(told), 1)
+    return told[0]["qpn"]
+
+
+@case
+def initiator_falls_back_or_not():
+    """Auto tries again in older words; 2 does not, and plain needs not."""
+    for words, revisions in (((), [2, 1]), (("revision", "2"), [2]),
+                             (("revision", "1"), [1]),
+                             (("exchange", "plain"), [1])):
+        with contextlib.ExitStack() as stack:
+            if words:
+                stack.enter_context(configured("h1", *words, of=DEV1))
+            stack.enter_context(counting(
+                "mpa1", conn_fallback=len(revisions) - 1,
+                conn_startup_error=1))
+            there = stack.enter_context(raw_listener())
+            app, me = stack.enter_context(initiator())
+            me.connect(H2, PORT)
+            for revision in revisions:
+                with there.accept() as peer:
+                    check(f"revision with {words}", peer.read_frame().rev,
+                          revision)
+            check(f"status with {words}", app.event("REJECTED").status,
+                  -errno.ECONNRESET)
+            there.sock.settimeout(0.3)
+            with contextlib.suppress(TimeoutError):
+                there.accept()
+                raise AssertionError(f"another Request with {words}")
+
+
+@case
+def initiator_refuses_more_than_its_ird():
+    """IRD is also what it can be raised to in negotiation."""
+    with configured("h1", "ird", 20, of=DEV1):
+        for ord_, event in ((20, "ESTABLISHED"), (21, "CONNECT_ERROR")):
+            with raw_listener() as there, initiator() as (app, me):
+                me.connect(H2, PORT, ird=1, ord_=1)
+                with there.accept() as peer:
+                    peer.read_frame()
+                    peer.send(mpa_reply(P2P | 1, WRITE | ord_))
+                    app.event(event)
+
+
+# --- what Responders answer, octet by octet ---------------------------------------
+def answer(word1, word2, flags=C | X):
+    return mpa.Frame(mpa.REPLY, flags, 2, enhanced(word1, word2))
+
+
+def plain(flags, rev):
+    return mpa.Frame(mpa.REPLY, flags, rev, b"")
+
+
+def old(flags, rev):
+    return frame(mpa.REQUEST, flags, rev)
+
+
+# Settings, a Request, its Reply or None: closed without. The consumer wants 5
+# and 6 and is asked only if there is something to accept.
+NOW = request(P2P | 8, WRITE | READ | 9)
+REPLIES = [
+    ((), NOW, answer(P2P | 9, WRITE | READ | 6)),
+    (("crc", "off"), request(8, 1, flags=X), answer(5, 6, X)),
+    (("crc", "off"), request(8, 1), answer(5, 6)),
+    ((), request(8, 1, flags=X), answer(5, 6)),
+    (("markers", "on"), request(8, 1), answer(5, 6, M | C | X)),
+    (("revision", "1"), NOW, None),
+    (("revision", "1"), old(C, 1), plain(C, 1)),
+    (("revision", "2"), NOW, answer(P2P | 9, WRITE | READ | 6)),
+    (("revision", "2"), old(C, 1), plain(C | mpa.REJECT, 2)),
+    (("revision", "0"), old(M | C, 0), plain(M | C, 0)),
+    (("revision", "0"), old(0, 1), plain(M | C, 0)),
+    (("revision", "0"), NOW, None),
+    ((), old(M | C, 0), plain(C | mpa.REJECT, 1)),
+    (("permissive", "on"), old(M | C, 0), plain(M | C, 0)),
+    (("permissive", "on"), old(C, 1), plain(C, 1)),
+    (("permissive", "on", "revision", "1"), old(M | C, 0), plain(M | C, 0)),
+    (("permissive", "on", "revision", "2"), old(M | C, 0),
+     plain(C | mpa.REJECT, 2)),
+    (("rtr", "write"), NOW, answer(P2P | 9, WRITE | 6)),
+    (("rtr", "read"), NOW, answer(P2P | 9, READ | 6)),
+    # No more than the setting, whatever the peer wants.
+    (("ird", "3"), NOW, answer(P2P | 3, WRITE | READ | 6)),
+    (("ird", "7"), NOW, answer(P2P | 7, WRITE | READ | 6)),
+    (("ord", "2"), NOW, answer(P2P | 9, WRITE | READ | 2)),
+    (("ird", "0", "ord", "0", "rtr", "write"), NOW,
+     answer(P2P, WRITE)),
+]
+
+
+def reply_to(app, octets, accepted):
+    """The Reply, or None."""
+    with raw() as peer:
+        peer.send(octets)
+        if accepted:
+            app.event("CONNECT_REQUEST").id.accept(ird=5, ord_=6)
+        try:
+            got = peer.read_frame()
+        except (AssertionError, ConnectionResetError):
+            return None
+        if accepted:
+            # Who is to begin has not, and ends it: either may be first.
+            app.event("ESTABLISHED").id.destroy()
+        return got
+
+
+def answer_everything(find_of):
+    with responder() as app:
+        of = find_of()
+        for words, octets, wanted in REPLIES:
+            accepted = wanted and not wanted.flags & mpa.REJECT
+            with contextlib.ExitStack() as stack:
+                if words:
+                    stack.enter_context(configured("h2", *words, of=of))
+                check(f"Reply with {words} to {octets.hex()}",
+                      reply_to(app, octets, accepted), wanted)
+
+
+@case
+def responder_of_listener():
+    answer_everything(listening)
+
+
+@case
+def responder_of_device():
+    answer_everything(lambda: DEV2)
+
+
+@case
+def responder_of_namespace():
+    answer_everything(lambda: ())
+
+
+@case
+def responder_tells_consumer_what_may_be():
+    """The depths a consumer is offered keep to the settings."""
+    with responder() as app, \
+            configured("h2", "ird", 3, "ord", 4, of=DEV2):
+        for octets, depths in ((request(8, 9), (4, 3)),
+                               (request(2, 1), (2, 1)),
+                               (old(C, 1), (4, 3))):
+            with raw() as peer:
+                peer.send(octets)
+                got = app.event("CONNECT_REQUEST")
+                check(f"depths for {octets.hex()}",
+                      (got.initiator_depth, got.responder_resources), depths)
+                got.id.reject()
+                peer.read_frame()
+
+
+@case
+def responder_two_listeners():
+    """Each has its own."""
+    with responder() as one, responder(port=PORT + 1) as other:
+        with configured("h2", "markers", "on", of=listening()), \
+                configured("h2", "crc", "off", of=listening(port=PORT + 1)):
+            for app, port, wanted in ((one, PORT, M | C | X),
+                                      (other, PORT + 1, X)):
+                with raw(port=port) as peer:
+                    peer.send(request(1, 1, flags=X))
+                    app.event("CONNECT_REQUEST").id.accept()
+                    check(f"flags of port {port}", peer.read_frame().flags,
+                          wanted)
+                    app.event("ESTABLISHED")
+
+
+# --- how long, how many ------------------------------------------------------------
+def startup_timeout(of):
+    with responder() as app, \
+            configured("h2", "startup-timeout", "800ms",
+                       of=of or listening()), \
+            counting("mpa2", conn_startup_error=3):
+        for octets in (b"", request(1, 1)[:-1]):
+            with raw() as peer, within(0.7, 2.5):
+                peer.send(octets)
+                peer.closed()
+        # The same for a first FPDU that is due.
+        with raw() as peer:
+            peer.send(request(P2P | 1, WRITE | 1))
+            app.event("CONNECT_REQUEST").id.accept()
+            peer.read_frame()
+            app.event("ESTABLISHED")
+            with within(0.3, 2.5):
+                peer.closed()
+
+
+@case
+def time_startup_of_listener():
+    startup_timeout(None)
+
+
+@case
+def time_startup_of_device():
+    startup_timeout(DEV2)
+
+
+def reply_timeout(of):
+    with configured("h1", "reply-timeout", "900", of=of), \
+            counting("mpa1", conn_startup_error=1, conn_fallback=0), \
+            raw_listener() as there, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with there.accept() as peer:
+            peer.read_frame()
+            with within(0.5, 3):
+                check("status", app.event("UNREACHABLE").status,
+                      -errno.ETIMEDOUT)
+            peer.closed()
+
+
+@case
+def time_reply_of_device():
+    reply_timeout(DEV1)
+
+
+@case
+def time_reply_of_namespace():
+    reply_timeout(())
+
+
+def half_open_max(of):
+    most, count = 3, 8
+    with responder() as app, \
+            configured("h2", "half-open-max", most, of=of or listening()):
+        with counting("mpa2", conn_half_open_drop=count - most):
+            silent = crowd(count)
+        check("half-open", listener()["half_open"], most)
+        told = json.loads(mpactl("h2", "-j", "stat", "dev", "mpa2").stdout)
+        check("the counter, as mpactl has it",
+              told[0]["counters"]["conn_half_open_drop"] >= count - most, True)
+        waiting = [sock for sock in silent if not turned_away(sock)]
+        check("not turned away", len(waiting), most)
+        # One that does its part makes room for another.
+        first = mpa.Peer(waiting[0])
+        first.send(request(1, 1))
+        app.event("CONNECT_REQUEST").id.reject()
+        first.read_frame()
+        with counting("mpa2", conn_half_open_drop=0), raw() as late:
+            late.send(request(1, 1))
+            app.event("CONNECT_REQUEST").id.reject()
+            late.read_frame()
+        for sock in silent:
+            sock.close()
+
+
+@case
+def half_open_of_listener():
+    half_open_max(None)
+
+
+@case
+def half_open_of_device():
+    half_open_max(DEV2)
+
+
+# --- what runs, and what is next -----------------------------------------------------
+@case
+def running_connection_keeps_what_it_has():
+    words = ("crc", "off", "markers", "on", "ird", 2, "ord", 2,
+             "startup-timeout", 100)
+    with responder() as app, raw() as first:
+        first.send(request(4, 4))
+        app.event("CONNECT_REQUEST").id.accept(ird=4, ord_=4)
+        check("Reply", first.read_frame(), answer(4, 4))
+        app.event("ESTABLISHED")
+        before = connection("h2", phase="operational")
+        with configured("h2", *words, of=DEV2):
+            with raw() as second:
+                second.send(request(4, 4, flags=X))
+                app.event("CONNECT_REQUEST").id.accept(ird=4, ord_=4)
+                check("Reply to the next", second.read_frame(),
+                      answer(2, 2, M | X))
+                app.event("ESTABLISHED")
+                both = json.loads(mpactl("h2", "-j", "conn").stdout)
+                check("CRCs", sorted(one["crc"] for one in both),
+                      [False, True])
+                after = connection("h2", id=before["id"])
+                same = ("crc", "tx_markers", "rx_markers", "revision", "ird",
+                        "ord", "peer_ird", "peer_ord", "enhanced")
+                check("the first", {key: after[key] for key in same},
+                      {key: before[key] for key in same})
+                later = connection("h2", crc=False)
+                check("the next",
+                      [later[key] for key in ("tx_markers", "rx_markers",
+                                              "revision", "ird", "ord",
+                                              "peer_ird", "peer_ord")],
+                      [False, True, 2, 2, 2, 4, 4])
+            # A CRC that is not checked any more would let this pass.
+            with counting("mpa2", rx_write=1):
+                first.send(mpa.RTR_WRITE_FPDU)
+            bad = bytearray(mpa.RTR_WRITE_FPDU)
+            bad[-1] ^= 1
+            with counting("mpa2", rx_crc_error=1):
+                first.send(bytes(bad))
+
+
+@case
+def startup_under_way_keeps_what_it_began_with():
+    """Settings are those of the time when the connection came."""
+    with responder() as app, raw() as peer:
+        with counting("mpa2", conn_passive=0):
+            peer.send(request(4, 4, flags=X)[:10])
+            time.sleep(0.3)
+        with configured("h2", "crc", "off", "markers", "on", "ird", 1,
+                        of=DEV2):
+            peer.send(request(4, 4, flags=X)[10:])
+            app.event("CONNECT_REQUEST").id.accept(ird=4, ord_=4)
+            check("Reply", peer.read_frame(), answer(4, 4))
+            app.event("ESTABLISHED")
+
+
+# --- sockets of applications -----------------------------------------------------------
+TCP_ULP, SOL_MPA = 31, 5044
+SO_START, SO_INFO, SO_PACKING, SO_STATS = 4, 8, 10, 11
+ROLE_INITIATOR, ROLE_RESPONDER = 1, 2
+F_AUTO_ACCEPT, F_NO_CRC = 8, 2
+# In struct tcp_info.
+DATA_SEGS_OUT, TOTAL_RETRANS = 156, 100
+
+
+def mpa_socket(sock):
+    sock.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"mpa")
+    return sock
+
+
+def sockets(stack, port=7310):
+    """Two MPA sockets that are connected, the Initiator's on h1 first."""
+    with host("h2"):
+        there = stack.enter_context(socket.socket())
+    there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    there.bind((H2, port))
+    there.listen(1)
+    with host("h1"):
+        one = stack.enter_context(socket.socket())
+    one.settimeout(20)
+    one.connect((H2, port))
+    two = stack.enter_context(there.accept()[0])
+    mpa_socket(one)
+    mpa_socket(two)
+    auto = struct.pack("=IBBHHHI4x", F_AUTO_ACCEPT, 0xff, 0, 0, 0, 0, 0)
+    two.setsockopt(SOL_MPA, 1, auto)
+    two.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        two.setsockopt(SOL_MPA, SO_START, ROLE_RESPONDER)
+    two.settimeout(20)
+    one.setblocking(True)
+    one.setsockopt(SOL_MPA, SO_START, ROLE_INITIATOR)
+    return one, two
+
+
+@contextlib.contextmanager
+def late_acknowledgements():
+    """What h2 sends, takes its time."""
+    words = "netns exec h2 tc qdisc %s dev eth0 root netem delay 400ms"
+    ip(words % "add")
+    try:
+        yield
+    finally:
+        ip(words % "del")
+
+
+def segments_sent(sock):
+    """Without those that TCP sent again, as it does when it has waited long
+    enough for an acknowledgement."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
+    return (struct.unpack_from("=I", info, DATA_SEGS_OUT)[0] -
+            struct.unpack_from("=I", info, TOTAL_RETRANS)[0])
+
+
+def send_in_flight(one, two, count):
+    """Segments it took for so many small ULPDUs while the first was not
+    acknowledged."""
+    before = segments_sent(one)
+    for number in range(count):
+        one.send(b"%03d" % number)
+    for number in range(count):
+        check("ULPDU", two.recv(100), b"%03d" % number)
+    return segments_sent(one) - before
+
+
+@case
+def sockets_packing():
+    """One segment to a ULPDU, or company for those that come while the first
+    is under way."""
+    for word, wanted in (("off", 6), ("on", 2)):
+        with configured("h1", "packing", word), \
+                contextlib.ExitStack() as stack:
+            one, two = sockets(stack)
+            check(f"option with {word}",
+                  one.getsockopt(SOL_MPA, SO_PACKING), int(word == "on"))
+            with late_acknowledgements():
+                check(f"segments with {word}", send_in_flight(one, two, 6),
+                      wanted)
+
+
+@case
+def sockets_packing_of_running():
+    with contextlib.ExitStack() as stack:
+        one, _ = sockets(stack)
+        with configured("h1", "packing", "on"):
+            check("option", one.getsockopt(SOL_MPA, SO_PACKING), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv, __doc__))

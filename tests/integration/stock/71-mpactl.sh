@@ -1,0 +1,277 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# mpactl, every command end to end: what it shows of devices, listeners and
+# connections of verbs and of sockets, what it sets, what it watches; for users
+# without privilege, as text and as JSON.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/settings.sh"
+
+nc=$MPA_REPO/build/bin/mpa-nc
+
+# status_of WANTED NAME HOST WORD...: the exit status; what it writes is in
+# $LAB_OUT/said and $LAB_OUT/warned.
+status_of() {
+	local wanted=$1 name=$2 status=0
+	shift 2
+	mpactl_in "$@" > "$LAB_OUT/said" 2> "$LAB_OUT/warned" || status=$?
+	cat "$LAB_OUT/said" "$LAB_OUT/warned"
+	lab_is "$name" "$status" "$wanted"
+}
+
+# json NAME EXPRESSION HOST WORD...: true of what it writes, which is `j`.
+json() {
+	local name=$1 expression=$2
+	shift 2
+	mpactl_in "$1" -j "${@:2}" > "$LAB_OUT/said"
+	tail -n +2 "$LAB_OUT/said" > "$LAB_OUT/said.json"
+	lab_check "$name" "$PYTHON" -c '
+import json, sys
+j = json.load(open(sys.argv[1]))
+try:
+    good = eval("(" + sys.argv[2] + ")")
+except Exception as error:
+    sys.exit(f"{error!r} in {j}")
+sys.exit(0 if good else f"not true of {j}")' "$LAB_OUT/said.json" "$expression"
+}
+
+said() {
+	grep -qE -- "$1" "$LAB_OUT/said"
+}
+
+# The id of h1's connection of a kind.
+connection_of() {
+	ip netns exec h1 "$mpactl_bin" -j conn owner "$1" | "$PYTHON" -c '
+import json, sys
+print(json.load(sys.stdin)[0]["id"])'
+}
+
+# --- without the module -----------------------------------------------------------
+
+not_loaded() {
+	status_of 2 "a word that is not known" h1 devs
+	lab_check "is told what it may have been" grep -q "'dev'?" "$LAB_OUT/warned"
+	status_of 2 "a setting that is not known" h1 set crk off
+	status_of 2 "restore of nothing" h1 restore /dev/null
+	status_of 4 "restore of a file that is not there" h1 restore /nowhere
+}
+
+# --- what there is ------------------------------------------------------------------
+
+devices() {
+	status_of 0 "dev" h1 dev
+	lab_check "dev: the device" said '^mpa1 +eth0 +active +0 +0 +128 +128 +write,read'
+	json "dev as JSON" 'len(j) == 1 and j[0]["name"] == "mpa1" and
+		j[0]["ifname"] == "eth0" and j[0]["active"] is True and
+		j[0]["rtr"] == ["write", "read"]' h1 dev
+	json "dev of one" 'j[0]["name"] == "mpa1"' h1 dev show mpa1
+	status_of 1 "dev: not of another namespace" h1 dev mpa2
+	lab_check "dev: in the kernel's words" grep -q '^mpactl: device mpa2: ' "$LAB_OUT/warned"
+}
+
+# rping at port 7174, and a socket's connection, both from h1 to h2. The input of
+# mpa-nc never ends.
+connect() {
+	lab_spawn rping_server h2 rping -s -a 10.77.0.2 -C 100000 -S 1000
+	lab_spawn nc_server h2 bash -c 'exec "$@" 0<> <(:)' - "$nc" -v -l 7000
+	lab_wait_listen h2 7174
+	lab_wait_listen h2 7000
+	lab_spawn rping_client h1 rping -c -a 10.77.0.2 -C 100000 -S 1000
+	lab_spawn nc_client h1 bash -c 'exec 0<> <(:); echo one >&0; exec "$@"' - \
+		"$nc" -v 10.77.0.2 7000
+	lab_wait 20 grep -q one "$LAB_OUT/nc_server.log"
+	lab_wait 20 is_up device
+}
+
+is_up() {
+	ip netns exec h1 "$mpactl_bin" conn owner "$1" phase operational | grep -q operational
+}
+
+listeners() {
+	status_of 0 "listen" h2 listen
+	lab_check "listen: of the device" said '^ *[0-9]+ +mpa2 +10\.77\.0\.2:7174'
+	lab_check "listen: of the socket" said '^ *[0-9]+ +socket, user 0 +\S+:7000'
+	json "listen as JSON" 'sorted(one["local"]["port"] for one in j) == [7000, 7174]
+		and {one["owner"] for one in j} == {"socket", "device"}' h2 listen
+	json "listen: none on the other side" 'j == []' h1 listen
+}
+
+connections() {
+	local id
+	status_of 0 "conn" h1 conn
+	lab_check "conn: of the device" said 'mpa1 qp [0-9]+ .*10\.77\.0\.2:7174 +operational +initiator'
+	lab_check "conn: of the socket" said 'socket, user 0 .*10\.77\.0\.2:7000 +operational +initiator'
+	json "conn as JSON" 'len(j) == 2 and all(one["phase"] == "operational" and
+		one["role"] == "initiator" and one["crc"] is True and
+		one["remote"]["addr"] == "10.77.0.2" and one["stats"]["tx_fpdus"] > 0
+		for one in j)' h1 conn
+	json "conn: the responders" 'len(j) == 2 and all(one["role"] == "responder"
+		and "listen_id" in one for one in j)' h2 conn
+	json "conn by device" 'len(j) == 1 and j[0]["qpn"] and j[0]["dev"] == "mpa1"' \
+		h1 conn dev mpa1
+	json "conn by owner" 'len(j) == 1 and j[0]["inode"] and j[0]["uid"] == 0' \
+		h1 conn owner socket
+	json "conn by phase: none" 'j == []' h1 conn phase exited
+	id=$(connection_of socket)
+	status_of 0 "conn by id" h1 conn id "$id"
+	lab_check "conn by id: all of it" said '^  tx_fpdus +[1-9]'
+	status_of 1 "conn: an id that is not there" h1 conn id 4294967295
+}
+
+statistics() {
+	json "stat" '[one["kind"] for one in j] == ["defaults", "device"] and
+		j[1]["dev"] == "mpa1" and j[1]["counters"]' h1 stat
+	json "stat of a connection" 'len(j) == 1 and
+		j[0]["counters"]["tx_fpdus"] > 0' h1 stat conn "$(connection_of device)"
+	status_of 0 "stat of a device" h1 stat dev mpa1
+}
+
+# Ends with SIGINT after a few looks, and every line is an object.
+watching() {
+	lab_spawn watch h1 "$mpactl_bin" -j stat dev mpa1 --watch 0.5
+	lab_wait 20 lines_in watch 3
+	kill -INT "$(lab_pid watch)"
+	lab_check "watch ends well when interrupted" lab_join watch 10
+	lab_check "watch: rates" "$PYTHON" -c '
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert len(lines) >= 3, lines
+assert all(0.4 < line["seconds"] < 30 for line in lines), lines
+assert any(rate > 0 for line in lines
+           for rate in line["stat"][0]["rates"].values()), lines' "$LAB_OUT/watch.log"
+	lab_spawn watch_text h1 "$mpactl_bin" stat --watch
+	lab_wait 20 grep -qE '^device mpa1 +\S+ +[0-9.]+.*/s' "$LAB_OUT/watch_text.log"
+	kill -INT "$(lab_pid watch_text)"
+	lab_check "watch as text" lab_join watch_text 10
+}
+
+lines_in() {
+	(($(wc -l < "$LAB_OUT/$1.log") >= $2))
+}
+
+# --- settings -------------------------------------------------------------------------
+
+settings() {
+	json "get" 'j["kind"] == "defaults" and j["config"]["crc"] == "required" and
+		j["own"] == [] and set(j["from"].values()) == {"built-in"} and
+		len(j["config"]) == 14' h1 get
+	status_of 0 "set of the namespace" h1 set startup-timeout 2s markers on
+	lab_check "set: nothing on standard output" test ! -s <(tail -n +2 "$LAB_OUT/said")
+	lab_is "set: the kernel's remark, once" "$(wc -l < "$LAB_OUT/warned")" 1
+	status_of 0 "set of a device" h1 set dev mpa1 markers off rtr write
+	json "get of the device" 'j["config"]["startup_timeout"] == 2000 and
+		j["config"]["markers"] is False and j["config"]["rtr"] == ["write"]
+		and j["own"] == ["markers", "rtr"]
+		and j["from"]["startup_timeout"] == "defaults"
+		and j["from"]["markers"] == "device"
+		and j["from"]["crc"] == "built-in"' h1 get dev mpa1
+	status_of 0 "get as text" h1 get dev mpa1
+	lab_check "get: from here" said '^rtr +write +device mpa1$'
+	lab_check "get: from above" said '^startup-timeout +2s +defaults$'
+	status_of 0 "set --check" h1 set crc off --check
+	json "set --check does nothing" 'j["config"]["crc"] == "required"' h1 get
+	status_of 0 "inherit" h1 set dev mpa1 markers inherit rtr inherit
+	status_of 0 "inherit in the namespace" h1 set startup-timeout inherit markers inherit
+	json "all is inherited again" 'j["own"] == [] and
+		j["config"]["markers"] is False' h1 get dev mpa1
+	status_of 1 "set out of range" h1 set ird 99999
+	lab_check "set out of range: which, and what may be" \
+		grep -qE '^mpactl: defaults: .*\(attribute config.ird, 0 \.\. 16382\)' "$LAB_OUT/warned"
+	status_of 1 "a way that the device does not know" h1 set dev mpa1 rtr send
+	lab_check "the attribute is named" \
+		grep -q '(attribute config.rtr)' "$LAB_OUT/warned"
+	status_of 1 "set of all or nothing" h1 set crc off half-open-max 0
+	json "nothing was set" 'j["own"] == []' h1 get
+	status_of 1 "packing is not for devices" h1 set dev mpa1 packing on
+	lab_check "packing: the kernel says why" grep -q packing "$LAB_OUT/warned"
+}
+
+# --- without privilege ------------------------------------------------------------------
+
+as_nobody() {
+	local words
+	for words in dev conn listen stat get "get dev mpa1" save; do
+		# shellcheck disable=SC2086 # words
+		lab_check "nobody: $words" lab_in h1 setpriv --reuid=65534 --regid=65534 \
+			--clear-groups --inh-caps=-all "$mpactl_bin" -j $words
+	done
+	lab_spawn nobody h1 setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=-all "$mpactl_bin" set crc off
+	words=0
+	lab_join nobody 10 || words=$?
+	lab_is "nobody may not set" "$words" 1
+	lab_check "nobody is told why" grep -qE '^mpactl: defaults: .+' "$LAB_OUT/nobody.log"
+}
+
+# --- events -----------------------------------------------------------------------------
+
+events_of() {
+	"$PYTHON" -c '
+import json, sys
+print(*(json.loads(line)["event"] for line in open(sys.argv[1])))' "$LAB_OUT/$1.log"
+}
+
+monitoring() {
+	lab_spawn monitor h2 "$mpactl_bin" -j monitor
+	lab_spawn monitor_text h2 "$mpactl_bin" monitor --kinds conn,listen
+	lab_wait 10 monitors
+	lab_spawn short_server h2 "$nc" -l 7001
+	lab_wait_listen h2 7001
+	echo two | lab_in h1 "$nc" -c 10.77.0.2 7001
+	lab_check "its server ends" lab_join short_server 20
+	mpactl_in h2 set dev mpa2 ird 8
+	mpactl_in h2 set dev mpa2 ird inherit
+	lab_wait 20 lines_in monitor 6
+	kill -INT "$(lab_pid monitor)" "$(lab_pid monitor_text)"
+	lab_check "monitor ends well when interrupted" lab_join monitor 10
+	lab_check "and as text" lab_join monitor_text 10
+	lab_is "monitor: all in order" "$(events_of monitor)" \
+		"listen-add conn-up conn-down listen-del config config"
+	lab_check "monitor: what they are about" "$PYTHON" -c '
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+up, down = [one["conn"] for one in events if one["event"].startswith("conn")]
+assert up["id"] == down["id"] and up["local"]["port"] == 7001, events
+assert down["stats"]["rx_fpdus"] == 1, down
+config = events[-2]
+assert config["name"] == "mpa2" and config["own"] == ["ird"], config
+assert config["config"]["ird"] == 8 and events[-1]["own"] == [], events
+assert sorted(one["time"] for one in events) == [one["time"] for one in events]
+' "$LAB_OUT/monitor.log"
+	lab_is "monitor: only some kinds" "$(wc -l < "$LAB_OUT/monitor_text.log")" 4
+}
+
+# Both have joined the group.
+monitors() {
+	(($(ip netns exec h2 grep -c '^[0-9a-f]* 16 ' /proc/net/netlink) >= 2))
+}
+
+# --- completion ----------------------------------------------------------------------------
+
+completion() {
+	lab_is "bash knows live names" "$(ip netns exec h1 bash -c '
+		PATH=${1%/*}:$PATH
+		. "$2/userspace/mpactl/completion/mpactl.bash"
+		COMP_WORDS=(mpactl conn dev "") COMP_CWORD=3
+		_mpactl mpactl ""
+		echo "${COMPREPLY[*]}"' - "$mpactl_bin" "$MPA_REPO")" mpa1
+}
+
+lab_hosts 2
+not_loaded
+lab_link h1
+lab_link h2
+devices
+connect
+listeners
+connections
+statistics
+watching
+lab_kill rping_client
+lab_kill rping_server
+settings
+as_nobody
+completion
+lab_kill nc_client
+lab_kill nc_server
+monitoring

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Every setting, made with mpactl: read back, effective, refused where it may not
+# be. Octet by octet and by what happens in settings_cases.py; here what two
+# devices put on the wire under them, for tshark to judge. Arguments choose
+# cases by the beginning of their names, "wire" all of this file.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+. "$MPA_REPO/tests/integration/lib/cases.sh"
+
+# --- on the wire ------------------------------------------------------------------
+
+# settings_of HOST KEY VALUE...: of its device; what is not named is inherited.
+settings_of() {
+	local host=$1 device key words=()
+	device=$(traffic_device "$1")
+	shift
+	for key in crc markers revision permissive exchange peer-to-peer rtr ird \
+		ord segments; do
+		[[ " $* " == *" $key "* ]] || words+=("$key" inherit)
+	done
+	mpactl_in "$host" set dev "$device" "${words[@]}" "$@"
+}
+
+# What tshark is to find, one line of options for each connection.
+wire_wanted=()
+
+# wire_ping NAME INITIATOR_SETTINGS RESPONDER_SETTINGS OPTION...: a ping under
+# these settings; options are judge.py's.
+wire_ping() {
+	local initiator responder
+	read -r -a initiator <<< "$2"
+	read -r -a responder <<< "$3"
+	settings_of h1 "${initiator[@]}"
+	settings_of h2 "${responder[@]}"
+	traffic_label="with $1"
+	rping_pair h1 h2 1000 3
+	wire_wanted+=("${*:4}")
+}
+
+# rping's consumer asks for depths of 1.
+wire_all() {
+	local nth=0 options
+	capture_real_segments h1 h2
+	capture_start settings h2
+	wire_ping "nothing set" "" "" --revision 2 --crc-from both \
+		--request 1,1,write+read --reply 1,1,write+read
+	wire_ping "CRCs off" "crc off" "crc off" --revision 2 --crc-from none
+	wire_ping "Markers" "markers on" "markers on" --revision 2 --crc-from both \
+		--markers-from both
+	wire_ping "revision 1" "revision 1" "" --revision 1 --request plain \
+		--reply plain
+	wire_ping "revision 2" "revision 2" "revision 2" --revision 2
+	wire_ping "revision 0" "revision 0" "permissive on" --revision 0 \
+		--version 0 --markers-from both
+	wire_ping "a revision older" "" "revision 1" --revision 1
+	wire_ping "plain exchange" "exchange plain" "" --revision 1 --request plain \
+		--reply plain
+	wire_ping "no peer-to-peer" "peer-to-peer off" "" --request 1,1 --reply 1,1
+	wire_ping "RTR by Write" "rtr write" "" --request 1,1,write \
+		--reply 1,1,write
+	wire_ping "RTR by Read" "" "rtr read" --request 1,1,write+read \
+		--reply 1,1,read
+	capture_end settings
+	for options in "${wire_wanted[@]}"; do
+		# shellcheck disable=SC2086 # words
+		capture_order settings --nth $((++nth)) --aligned --fallbacks 1 \
+			$options
+	done
+	settings_of h1
+	settings_of h2
+}
+
+# --- segments ------------------------------------------------------------------------
+
+# segments_run auto|single: how many DDP segments, and calls into TCP, a run of
+# long messages takes.
+segments_run() {
+	local before
+	device_set segments "$1" mpa1
+	before="$(lab_counter mpa1 tx_segments) $(lab_counter mpa1 tx_batches)"
+	traffic_label="segments $1"
+	perf_pair h1 h2 ib_write_bw 65536 20
+	read -r segments batches <<< "$before"
+	segments=$(($(lab_counter mpa1 tx_segments) - segments))
+	batches=$(($(lab_counter mpa1 tx_batches) - batches))
+	lab_note "segments $1: $segments DDP segments in $batches calls"
+}
+
+segments_all() {
+	local segments batches
+	lab_in h1 ethtool -K eth0 tso on gso on
+	segments_run single
+	# The ends of two messages may share a segment of TCP.
+	lab_true "single: a call to each segment" \
+		"$batches * 20 >= $segments * 19"
+	segments_run auto
+	lab_true "auto: many segments to a call" "$batches * 4 < $segments"
+	device_set segments inherit mpa1
+}
+
+lab_devices 2
+cases_open "$MPA_REPO/tests/integration/settings_cases.py" 100
+
+if (($#)); then
+	for prefix in "$@"; do
+		if [[ $prefix == wire ]]; then
+			wire_all
+			segments_all
+		else
+			cases_run "$prefix"
+		fi
+	done
+	exit
+fi
+
+cases_run values
+cases_run set
+cases_run refused
+cases_run initiator
+cases_run responder
+cases_run time
+cases_run half_open
+cases_run running
+cases_run startup
+cases_run sockets
+wire_all
+segments_all

@@ -1,0 +1,154 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# mpactl save and restore: settings and devices come back to the octet after all
+# is gone, also in a namespace that never had any; a dry run tells the
+# difference; what cannot be restored as a whole changes nothing. saved.json was
+# saved in another VM, as one is here, which has to be the same.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/settings.sh"
+
+state=$LAB_OUT/state.json
+saved=$MPA_REPO/tests/integration/lib/saved.json
+
+# save HOST FILE
+save() {
+	mpactl_in "$1" save "$2"
+}
+
+# same NAME HOST FILE: what the host has is what the file says, octet by octet.
+same() {
+	save "$2" "$LAB_OUT/again.json"
+	lab_check "$1" diff "$3" "$LAB_OUT/again.json"
+}
+
+# restore_status WANTED NAME HOST FILE [OPTION...]
+restore_status() {
+	local wanted=$1 name=$2 status=0
+	shift 2
+	mpactl_in "$1" restore "${@:2}" > "$LAB_OUT/said" 2> "$LAB_OUT/warned" || status=$?
+	cat "$LAB_OUT/said" "$LAB_OUT/warned"
+	lab_is "$name" "$status" "$wanted"
+}
+
+# Every setting somewhere, with a value that is not the one built in.
+set_everything() {
+	mpactl_in h1 set crc off markers on revision 1 permissive on exchange plain \
+		peer-to-peer off rtr write,read ird 5 ord 6 startup-timeout 2s \
+		reply-timeout 1min half-open-max 7 packing on segments single
+	mpactl_in h1 set dev mpa1 crc required revision auto ird 128 ord 1 rtr write
+	mpactl_in h1 set dev mpa8 exchange enhanced startup-timeout 1500ms
+}
+
+# --- in a VM that knows of nothing ------------------------------------------------
+
+forget_everything() {
+	local words=() key
+	lab_unlink mpa8
+	lab_unlink mpa1
+	for key in crc markers revision permissive exchange peer-to-peer rtr ird ord \
+		startup-timeout reply-timeout half-open-max packing segments; do
+		words+=("$key" inherit)
+	done
+	mpactl_in h1 set "${words[@]}"
+}
+
+fresh() {
+	lab_is "a fresh VM: no device" "$(ip netns exec h1 "$mpactl_bin" -j dev)" '[]'
+	restore_status 0 "restore in a fresh VM" h1 "$saved"
+	same "a fresh VM: what another one had" h1 "$saved"
+	forget_everything
+}
+
+# --- there and back ---------------------------------------------------------------
+
+there_and_back() {
+	lab_link h1
+	lab_link h1 mpa mpa8 eth1
+	set_everything
+	save h1 "$state"
+	lab_do cat "$state"
+	lab_check "save is what it was in another VM" diff "$saved" "$state"
+	lab_check "save is JSON of every setting" "$PYTHON" -c '
+import json, sys
+state = json.load(open(sys.argv[1]))
+assert state["version"] == 1
+assert len(state["defaults"]) == 14, state
+assert [one["name"] for one in state["devices"]] == ["mpa1", "mpa8"], state
+assert state["devices"][0]["netdev"] == "eth0", state
+assert len(state["devices"][0]["config"]) == 5, state' "$state"
+	restore_status 0 "nothing to change" h1 "$state"
+	lab_check "and that is said" grep -q '^nothing to change$' "$LAB_OUT/said"
+
+	forget_everything
+	save h1 "$LAB_OUT/empty.json"
+	lab_check "all is gone" "$PYTHON" -c '
+import json, sys
+state = json.load(open(sys.argv[1]))
+assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/empty.json"
+
+	restore_status 0 "dry run" h1 "$state" --dry-run
+	lab_is "dry run: devices to be made" "$(grep -c '^device mpa[18] *made' "$LAB_OUT/said")" 2
+	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 21
+	same "dry run has done nothing" h1 "$LAB_OUT/empty.json"
+	restore_status 0 "restore" h1 "$state"
+	same "all is back" h1 "$state"
+	lab_check "devices work" lab_wait 10 lab_link_active mpa1
+
+	restore_status 0 "back to the empty state" h1 "$LAB_OUT/empty.json"
+	lab_is "devices stay" "$(ip netns exec h1 "$mpactl_bin" -j dev | grep -c '"name"')" 2
+	lab_is "nothing is set any more" "$(ip netns exec h1 "$mpactl_bin" -j save)" \
+		'{"version":1,"defaults":{},"devices":[{"name":"mpa1","netdev":"eth0","config":{}},{"name":"mpa8","netdev":"eth1","config":{}}]}'
+	restore_status 0 "and once more there" h1 "$state"
+	same "again all is back" h1 "$state"
+}
+
+# --- in another namespace, through pipes ----------------------------------------------
+
+elsewhere() {
+	sed 's/"mpa1"/"mpa2"/; s/"mpa8"/"mpa9"/' "$state" > "$LAB_OUT/h2.json"
+	lab_check "from standard input" bash -c 'ip netns exec h2 "$1" restore - < "$2"' - \
+		"$mpactl_bin" "$LAB_OUT/h2.json"
+	same "the same in another namespace" h2 "$LAB_OUT/h2.json"
+	lab_check "to standard output" bash -c 'ip netns exec h2 "$1" save | diff - "$2"' - \
+		"$mpactl_bin" "$LAB_OUT/h2.json"
+	same "the first one has not changed" h1 "$state"
+}
+
+# --- what cannot be restored -------------------------------------------------------------
+
+# refused NAME WANTED_STATUS SED_EXPRESSION: h3, which is empty, stays so.
+refused() {
+	sed "$3" "$state" > "$LAB_OUT/bad.json"
+	restore_status "$2" "refused: $1" h3 "$LAB_OUT/bad.json"
+	lab_check "refused: $1: it is said why" grep -q '^mpactl: ' "$LAB_OUT/warned"
+	same "refused: $1: nothing has changed" h3 "$LAB_OUT/empty.json"
+	lab_is "refused: $1: no device is left" "$(ip netns exec h3 "$mpactl_bin" -j dev)" '[]'
+}
+
+cannot_be() {
+	sed -i 's/"mpa1"/"mpa3"/; s/"mpa8"/"mpa7"/' "$state"
+	refused "a setting of the last device" 1 's/"exchange": "enhanced",/"packing": true,/'
+	refused "no such network device" 1 's/"eth1"/"eth9"/'
+	refused "a device's name that is taken" 1 's/"mpa7"/"mpa9"/'
+	refused "a value out of bounds" 2 's/"ird": 5,/"ird": 16383,/'
+	refused "a key that is not known" 2 's/"crc"/"crk"/'
+	refused "a file that is cut off" 2 '$d'
+	lab_check "unprivileged: refused" bash -c '! ip netns exec h3 setpriv --reuid=65534 \
+		--regid=65534 --clear-groups "$1" restore "$2"' - "$mpactl_bin" "$state"
+	same "unprivileged: nothing has changed" h3 "$LAB_OUT/empty.json"
+	restore_status 0 "the whole file is good" h3 "$state"
+	same "and restored" h3 "$state"
+}
+
+lab_hosts 3
+for host in h1 h2 h3; do
+	lab_ip "$host" <<- END
+		link add eth1 type dummy
+		link set eth1 up
+	END
+done
+fresh
+there_and_back
+elsewhere
+cannot_be

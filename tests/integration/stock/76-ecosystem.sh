@@ -1,0 +1,334 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the tools that everybody has tell of us and do with us: modprobe and the
+# kernel's own autoloading, rdma, ss and tracepoints; and systemd and udev, which
+# bring devices back. (Kernel owners of RDMA objects: 50-nvme.)
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/boot.sh"
+
+bin=$MPA_REPO/build/bin
+tracing=/sys/kernel/tracing
+
+# --- modules that come by themselves ------------------------------------------
+
+loaded() {
+	[[ -d /sys/module/$1 ]]
+}
+
+unload() {
+	lab_do modprobe -r mpa_rnic mpa
+	lab_refuse "$1: the modules are out" loaded mpa
+}
+
+has_alias() {
+	modinfo -F alias "$1" | grep -qxF "$2"
+}
+
+# The protocol cannot be had without a connection: ENOTCONN is the module's own
+# word, for want of it it would be ENOENT.
+ulp_error() {
+	"$PYTHON" -c 'import errno, socket
+try:
+    socket.socket().setsockopt(socket.SOL_TCP, 31, b"mpa")
+except OSError as e:
+    print(errno.errorcode[e.errno])'
+}
+
+autoload() {
+	lab_check "mpa is there for sockets" has_alias mpa tcp-ulp-mpa
+	lab_check "mpa is there for netlink" \
+		has_alias mpa net-pf-16-proto-16-family-mpa
+	lab_check "mpa_rnic is there for links" has_alias mpa_rnic rdma-link-mpa
+
+	unload sockets
+	lab_is "TCP_ULP of root loads mpa" "$(ulp_error)" ENOTCONN
+	lab_check "it is loaded" loaded mpa
+
+	unload netlink
+	lab_check "anybody's question for the family is answered" \
+		setpriv --reuid=65534 --clear-groups genl ctrl get name mpa
+	lab_check "that has loaded mpa" loaded mpa
+	lab_refuse "and nothing else" loaded mpa_rnic
+
+	unload links
+	lab_check "rdma link add finds its module" \
+		lab_in h1 rdma link add mpa9 type mpa netdev lo
+	lab_check "that has loaded mpa_rnic" loaded mpa_rnic
+	lab_do rdma link delete mpa9
+}
+
+# --- rdma and ss on connections that are alive --------------------------------
+
+# tells LABEL COMMAND PATTERN...: its output, as one line, has all of these.
+tells() {
+	local label=$1 text pattern
+	text=$($2 | tr -s '\n\t ' ' ')
+	for pattern in "${@:3}"; do
+		if ! grep -qE -- "(^| )$pattern( |\$)" <<< "$text"; then
+			lab_not_ok "$label" "no '$pattern' in: $text"
+			return
+		fi
+	done
+	lab_note "$2: $text"
+	lab_ok "$label"
+}
+
+has_counted() {
+	(($(lab_counter "$1" "$2") > $3))
+}
+
+# rping that goes on until it is told to end.
+live_start() {
+	lab_spawn server h2 rping -s -P -a 10.77.0.2 -S 1000
+	lab_wait_listen h2 7174
+	lab_spawn client h1 rping -c -a 10.77.0.2 -S 1000 -C 1000000
+	lab_wait 20 has_counted mpa1 rx_send 2
+}
+
+live_end() {
+	lab_kill client
+	lab_kill server
+}
+
+live_rdma() {
+	local owner server
+	owner="pid $(lab_pid client) comm rping"
+	server="pid $(lab_pid server) comm rping"
+	tells "rdma link" "ip netns exec h1 rdma link show mpa1/1" \
+		'state ACTIVE' 'physical_state LINK_UP' 'netdev eth0'
+	tells "rdma dev" "rdma -d dev show mpa1" 'mpa1: node_type rnic' \
+		'node_guid [0-9a-f:]+'
+	tells "rdma resource: queue pair" \
+		"rdma resource show qp link mpa1 type RC" 'state RTS' "$owner"
+	tells "rdma resource: completion queue" "rdma resource show cq dev mpa1" \
+		'cqe [0-9]+' "$owner"
+	tells "rdma resource: region" "rdma resource show mr dev mpa1" \
+		'mrlen 1000' "$owner"
+	tells "rdma resource: protection domain" \
+		"rdma resource show pd dev mpa1" "$owner"
+	tells "rdma resource: context" "rdma resource show ctx dev mpa1" \
+		'comm rping'
+	tells "rdma resource: connection" "rdma resource show cm_id link mpa1" \
+		'state CONNECT' "$owner" 'dst-addr 10.77.0.2:7174'
+	tells "rdma resource: listener" "rdma resource show cm_id link mpa2" \
+		'state LISTEN' "$server" 'src-addr 10.77.0.2:7174'
+	tells "rdma statistic" "rdma statistic show link mpa1/1" \
+		'conn_active 1' 'tx_send [1-9][0-9]*' 'rx_write [1-9][0-9]*' \
+		'rx_crc_error 0'
+}
+
+# What the core knows nothing of.
+live_details() {
+	tells "details of a queue pair" \
+		"rdma -dd resource show qp link mpa1 type RC" 'drv_mpa_state rts' \
+		'drv_role initiator' 'drv_revision [12]' 'drv_crc 1' 'drv_tx_markers 0' \
+		'drv_mulpdu 1[0-9]{3}' 'drv_sq_size [1-9][0-9]*'
+	tells "details of a completion queue" \
+		"rdma -dd resource show cq dev mpa1" 'drv_cq_size [1-9][0-9]*' \
+		'drv_armed [a-z]+' 'drv_overflown 0'
+	tells "details of a region" "rdma -dd resource show mr dev mpa1" \
+		'drv_kind user' 'drv_stag_valid 1' 'drv_page_size 4096'
+	tells "details of a connection" \
+		"rdma -dd resource show cm_id link mpa1" \
+		'drv_mpa_state established' 'drv_role initiator'
+	tells "details of a listener" "rdma -dd resource show cm_id link mpa2" \
+		'drv_mpa_state listening' 'drv_backlog [1-9][0-9]*'
+}
+
+live_ss() {
+	lab_in h1 "$bin/mpactl" conn show
+	lab_in h1 "$bin/mpactl" dev show
+	lab_in h1 "$bin/mpactl" stat dev mpa1
+	tells "ss names what is on the socket, and TCP's numbers" \
+		"ip netns exec h1 ss -Htin dport = :7174" tcp-ulp-mpa \
+		'bytes_acked:[1-9][0-9]*' 'mss:1448'
+	tells "mpactl has the rest" \
+		"ip netns exec h1 $bin/mpactl -j conn show" \
+		'.*"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational".*'
+	tells "ip counts the same packets" "ip -n h1 -s link show eth0" \
+		'RX: bytes packets errors dropped missed mcast [1-9][0-9]* [1-9][0-9]* 0 0'
+}
+
+# --- tracepoints --------------------------------------------------------------
+
+trace_start() {
+	echo > "$tracing/trace"
+	echo 1 > "$tracing/events/mpa/enable"
+	echo 1 > "$tracing/events/mpa_rnic/enable"
+}
+
+# Both ends have left their sockets.
+trace_has_end() {
+	(($(grep -c 'mpa_detach: .*port=7174' "$tracing/trace") == 2))
+}
+
+trace_end() {
+	lab_check "the trace has the end of both" lab_wait 20 trace_has_end
+	echo 0 > "$tracing/events/mpa/enable"
+	echo 0 > "$tracing/events/mpa_rnic/enable"
+	grep -v '^#' "$tracing/trace" > "$LAB_OUT/trace"
+}
+
+# One connection, from its first event to its last by its socket, and to its
+# queue pair.
+trace_life() {
+	local key qpn pattern
+	key=$(grep -m1 'mpa_frame: .* sent request' "$LAB_OUT/trace" |
+		grep -o 'skaddr=[^ ]*')
+	lab_check "a connection begins with its Request" test -n "$key"
+	grep -F " $key " "$LAB_OUT/trace" > "$LAB_OUT/life" || true
+	for pattern in \
+		'mpa_ep_state: dev=mpa1 .* from=idle to=connecting' \
+		'mpa_frame: .* rport=7174 sent request rev=' \
+		'mpa_frame: .* raddr=::ffff:10.77.0.2 .* received reply rev=' \
+		'mpa_agreed: .* initiator rev=[12] .* crc=1 ' \
+		'mpa_state: .* from=wait-reply to=operational' \
+		'mpa_cm_event: dev=mpa1 .* event=connect-reply status=0' \
+		'mpa_detach: .* tx_fpdus=[1-9]'; do
+		lab_check "its life has: $pattern" \
+			grep -E -m1 -- "$pattern" "$LAB_OUT/life"
+	done
+	qpn=$(sed -n 's/.*to=established.*/&/; s/.* qpn=\([1-9][0-9]*\) .*/\1/p' \
+		"$LAB_OUT/life" | head -n 1)
+	lab_check "it leads to its queue pair" \
+		grep -m1 "mpa_qp_state: dev=mpa1 qpn=${qpn:-none} " \
+		"$LAB_OUT/trace"
+}
+
+# The example of the documentation, which needs its time to be ready.
+script_start() {
+	printf '+ [life] bpftrace\n'
+	bpftrace "$MPA_REPO/Documentation/examples/conn-life.bt" \
+		> "$LAB_OUT/life.log" 2>&1 < /dev/null &
+	lab_jobs[life]=$!
+}
+
+script_ready() {
+	grep -q ' conn  event$' "$LAB_OUT/life.log"
+}
+
+# Both ends of one more connection.
+script_life() {
+	local line
+	lab_check "the script is ready" lab_wait 180 script_ready
+	lab_spawn pinged h2 rping -s -a 10.77.0.2 -p 7175 -C 3
+	lab_wait_listen h2 7175
+	lab_check "a connection for the script" \
+		lab_in h1 rping -c -a 10.77.0.2 -p 7175 -C 3
+	lab_check "and its server" lab_join pinged
+	lab_wait 10 grep -qE '^ *[0-9]+ +7175 .* over:' "$LAB_OUT/life.log"
+	lab_do kill -INT "$(lab_pid life)"
+	lab_check "the script ends well" lab_join life
+	cat "$LAB_OUT/life.log"
+	for line in 'sent Request, revision [12], M=0 C=1 R=0,' \
+		'received Reply, revision [12],' \
+		'Initiator ::ffff:10.77.0.1, peer ::ffff:10.77.0.2 port 7175' \
+		'agreed: revision [12], CRC 1, Markers sent 0 received 0,' \
+		'queue pair [1-9][0-9]* of mpa1' \
+		'receives no more: TCP has ended, error 0' \
+		'over: sent [1-9][0-9]* FPDUs, [1-9][0-9]* octets, received [1-9]'; do
+		lab_check "the script tells: $line" \
+			grep -qE "^ *[0-9]+ +[0-9]+ +[1-9][0-9]*  $line" \
+			"$LAB_OUT/life.log"
+	done
+}
+
+# --- devices that come back ---------------------------------------------------
+
+device_is_back() {
+	[[ $(rdma link show mpa7/1) == *" netdev boot0 "* ]]
+}
+
+state_is_saved() {
+	"$bin/mpactl" save | cmp - /etc/mpa/mpa.json
+}
+
+# back LABEL: the device, and all its settings.
+back() {
+	lab_check "$1: the device is there" lab_wait 120 device_is_back
+	lab_check "$1: and everything is as it was saved" \
+		lab_wait 10 state_is_saved
+}
+
+no_device() {
+	[[ -z $(rdma link) ]]
+}
+
+boot_save() {
+	lab_do ip link add boot0 type dummy
+	lab_do rdma link add mpa7 type mpa netdev boot0
+	lab_do "$bin/mpactl" set half-open-max 7
+	lab_do "$bin/mpactl" set dev mpa7 markers on startup-timeout 7s
+	lab_do make -s -C "$MPA_REPO/dist" install PREFIX=/usr/local
+	lab_do install -m 755 "$bin/mpactl" /usr/local/bin/
+	lab_check "the state is saved" lab_do "$bin/mpactl" save /etc/mpa/mpa.json
+	lab_do cat /etc/mpa/mpa.json
+	lab_do rdma link delete mpa7
+	lab_do modprobe -r mpa_rnic mpa
+}
+
+boot_devices() {
+	boot_save
+	lab_check "systemd takes the units" systemd-analyze --man=no verify \
+		mpa.service mpa-restore@boot0.service
+	boot_up mpa.service
+	lab_check "the defaults are set at boot" \
+		lab_wait 120 boot_unit_is mpa.service ActiveState active
+	tells "and are what they were" "$bin/mpactl get" 'half-open-max 7'
+	lab_check "no device is made for that" no_device
+	boot_coldplug
+	back "at boot"
+
+	lab_do ip link delete boot0
+	lab_check "the device goes with its network device" lab_wait 10 no_device
+	lab_do ip link add boot0 type dummy
+	back "plugged in again"
+
+	lab_do ip link delete boot0
+	lab_do ip link add other0 type dummy
+	lab_do boot_in udevadm settle
+	lab_check "a network device that is not in the file gets none" no_device
+	lab_do ip link set other0 name boot0
+	back "renamed to what is in the file"
+}
+
+# It fails once, and says so.
+boot_fails() {
+	local unit=mpa-restore@boot0.service
+	lab_do rdma link delete mpa7
+	echo '{ "boot0"' > /etc/mpa/mpa.json
+	lab_refuse "a bad file makes the unit fail" \
+		boot_in systemctl start "$unit"
+	lab_is "and it stays so" "$(boot_unit "$unit" ActiveState)" failed
+	lab_is "without another try" "$(boot_unit "$unit" NRestarts)" 0
+	tells "the journal has the reason" \
+		"boot_in journalctl --no-pager -u $unit" '.*/etc/mpa/mpa.json.*'
+	lab_do rm /etc/mpa/mpa.json
+	lab_do boot_in systemctl start "$unit"
+	lab_is "without the file it does nothing" \
+		"$(boot_unit "$unit" ConditionResult)" no
+	boot_down
+	lab_do ip link delete boot0
+}
+
+# ------------------------------------------------------------------------------
+
+lab_do modprobe -a ib_uverbs rdma_ucm mpa_rnic
+lab_hosts 2
+autoload
+lab_link h1
+lab_link h2
+script_start
+trace_start
+live_start
+live_rdma
+live_details
+live_ss
+live_end
+trace_end
+trace_life
+script_life
+lab_teardown
+boot_devices
+boot_fails

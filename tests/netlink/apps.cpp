@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What sockets of applications make of settings: what they begin with, what
+// accepted ones take over, what an application may say itself, and what their
+// peers see of it.
+#include <chrono>
+#include <functional>
+
+#include <sys/wait.h>
+
+#include "settings.hpp"
+#include "sockets.hpp"
+
+using namespace harness;
+using namespace nl;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Value {
+	int attr;
+	std::uint32_t value;
+};
+
+// Settings, and what a socket begins with under them.
+struct Begins {
+	const char *name;
+	std::vector<Value> settings;
+	mpa_sock_params params;
+	int packing = 0;
+};
+
+const std::array begins{
+	Begins{"nothing set", {}, {.rev = MPA_REV_AUTO}},
+	Begins{"markers", {{MPA_A_CONFIG_MARKERS, 1}},
+	       {.flags = MPA_F_MARKERS, .rev = MPA_REV_AUTO}},
+	Begins{"crc off", {{MPA_A_CONFIG_CRC, 0}},
+	       {.flags = MPA_F_NO_CRC, .rev = MPA_REV_AUTO}},
+	Begins{"permissive", {{MPA_A_CONFIG_PERMISSIVE, 1}},
+	       {.flags = MPA_F_PERMISSIVE, .rev = MPA_REV_AUTO}},
+	Begins{"revision 0", {{MPA_A_CONFIG_REVISION, 0}}, {.rev = 0}},
+	Begins{"revision 1", {{MPA_A_CONFIG_REVISION, 1}}, {.rev = 1}},
+	Begins{"revision 2", {{MPA_A_CONFIG_REVISION, 2}},
+	       {.rev = 2, .rev_min = 2}},
+	Begins{"revision 0, permissive",
+	       {{MPA_A_CONFIG_REVISION, 0}, {MPA_A_CONFIG_PERMISSIVE, 1}},
+	       {.rev = 0}},
+	Begins{"revision 1, permissive",
+	       {{MPA_A_CONFIG_REVISION, 1}, {MPA_A_CONFIG_PERMISSIVE, 1}},
+	       {.flags = MPA_F_PERMISSIVE, .rev = 1}},
+	Begins{"revision 2, permissive",
+	       {{MPA_A_CONFIG_REVISION, 2}, {MPA_A_CONFIG_PERMISSIVE, 1}},
+	       {.rev = 2, .rev_min = 2}},
+	Begins{"rtr", {{MPA_A_CONFIG_RTR, 3}}, {.rev = MPA_REV_AUTO, .rtr = 3}},
+	Begins{"rtr, all", {{MPA_A_CONFIG_RTR, 7}}, {.rev = MPA_REV_AUTO}},
+	Begins{"packing", {{MPA_A_CONFIG_PACKING, 1}}, {.rev = MPA_REV_AUTO}, 1},
+	Begins{"what is not for the application",
+	       {{MPA_A_CONFIG_IRD, 1}, {MPA_A_CONFIG_ORD, 1},
+		{MPA_A_CONFIG_STARTUP_TIMEOUT, 100},
+		{MPA_A_CONFIG_PEER_TO_PEER, 0}, {MPA_A_CONFIG_EXCHANGE, 0},
+		{MPA_A_CONFIG_SEGMENTS, 0}},
+	       {.rev = MPA_REV_AUTO}},
+};
+
+mpa_sock_params params_of(const mpa::socket &socket)
+{
+	mpa_sock_params params{};
+	socklen_t size = sizeof(params);
+
+	must_call(::getsockopt(socket.fd(), SOL_MPA, MPA_SO_PARAMS, &params, &size),
+		  "MPA_SO_PARAMS");
+	return params;
+}
+
+int packing_of(const mpa::socket &socket)
+{
+	int on = -1;
+	socklen_t size = sizeof(on);
+
+	must_call(::getsockopt(socket.fd(), SOL_MPA, MPA_SO_PACKING, &on, &size),
+		  "MPA_SO_PACKING");
+	return on;
+}
+
+Err set_params(const mpa::socket &socket, const mpa_sock_params &params)
+{
+	return err_of(::setsockopt(socket.fd(), SOL_MPA, MPA_SO_PARAMS, &params,
+				   sizeof(params)));
+}
+
+void expect(const mpa::socket &socket, const mpa_sock_params &wanted, int packing)
+{
+	const mpa_sock_params got = params_of(socket);
+
+	is(got.flags, wanted.flags, "flags");
+	is(int{got.rev}, int{wanted.rev}, "rev");
+	is(int{got.rev_min}, int{wanted.rev_min}, "rev_min");
+	is(int{got.rtr}, int{wanted.rtr}, "rtr");
+	is(int{got.ird}, int{wanted.ird}, "ird");
+	is(int{got.ord}, int{wanted.ord}, "ord");
+	is(int{got.ird_max}, int{wanted.ird_max}, "ird_max");
+	is(got.timeout_ms, wanted.timeout_ms, "timeout_ms");
+	is(packing_of(socket), packing, "packing");
+}
+
+void set_all(Client &client, const Object &object,
+	     const std::vector<Value> &settings)
+{
+	for (const Value &one : settings)
+		set_one(client, object, one.attr, one.value);
+}
+
+// Without any capability.
+Err unprivileged(const std::function<Err()> &act)
+{
+	const pid_t child = ::fork();
+	int status = 0;
+
+	if (child == 0)
+		::_exit(::setgid(65534) || ::setuid(65534) ? 255 : act().number);
+	must_call(::waitpid(child, &status, 0), "waitpid");
+	return {WEXITSTATUS(status)};
+}
+
+// Of an application that has said nothing but that they start by themselves.
+struct Silent {
+	Silent()
+	{
+		net::Listener listener(net::Path::loopback);
+
+		address = listener.address;
+		socket = net::attach(std::move(listener.fd));
+		must(socket.start(mpa::role::responder), "start of the listener");
+	}
+
+	mpa::socket accept(mpa::descriptor &peer)
+	{
+		peer = net::connect_to(net::Path::loopback, address);
+		return must(socket.accept_connection(), "accept");
+	}
+
+	std::uint32_t id(Client &client) const
+	{
+		const auto *v4 = reinterpret_cast<const sockaddr_in *>(&address.storage);
+
+		for (const Message &one : client.get(dump(MPA_CMD_LISTEN_GET)).replies) {
+			const Got got = one.attrs.nest(MPA_A_LISTEN);
+
+			if (got.port(MPA_A_LISTEN_PORT) == ntohs(v4->sin_port))
+				return got.u32(MPA_A_LISTEN_ID);
+		}
+		fail("the listener is not dumped");
+	}
+
+	net::Address address;
+	mpa::socket socket;
+};
+
+} // namespace
+
+CASE("applications: a socket begins with the settings of its namespace")
+{
+	Client client("h1");
+
+	for (const Begins &row : begins) {
+		const Row name(row.name);
+		const Restored restored(client, defaults());
+
+		set_all(client, defaults(), row.settings);
+		const net::WithWire both(net::Path::ipv4);
+		expect(both.ours, row.params, row.packing);
+
+		// What was read can be set, whoever does.
+		const auto same = params_of(both.ours);
+		is(unprivileged([&] { return set_params(both.ours, same); }), 0,
+		   "the same once more");
+		expect(both.ours, row.params, row.packing);
+	}
+}
+
+CASE("applications: settings that change do not change a socket")
+{
+	Client client("h1");
+	const Restored restored(client, defaults());
+	const net::WithWire before(net::Path::ipv4);
+
+	set_all(client, defaults(), {{MPA_A_CONFIG_MARKERS, 1},
+				     {MPA_A_CONFIG_CRC, 0},
+				     {MPA_A_CONFIG_PACKING, 1}});
+	expect(before.ours, {.rev = MPA_REV_AUTO}, 0);
+	auto wanted = params_of(before.ours);
+	wanted.flags |= MPA_F_NO_CRC;
+	is(unprivileged([&] { return set_params(before.ours, wanted); }), EPERM,
+	   "no CRCs, without privilege");
+}
+
+CASE("applications: no CRCs are for all where the administrator says so")
+{
+	Client client("h1");
+	const Restored restored(client, defaults());
+
+	set_one(client, defaults(), MPA_A_CONFIG_CRC, 0);
+	net::WithWire both(net::Path::ipv4);
+	const mpa_sock_params with{.rev = 1}, without{.flags = MPA_F_NO_CRC, .rev = 1};
+
+	is(unprivileged([&] { return set_params(both.ours, with); }), 0, "with");
+	expect(both.ours, with, 0);
+	is(unprivileged([&] { return set_params(both.ours, without); }), 0,
+	   "and without again");
+	expect(both.ours, without, 0);
+}
+
+CASE("applications: accepted sockets begin with what their listener has by then")
+{
+	Client client("h1");
+	Silent listener;
+	const Object node = nl::listener(listener.id(client));
+	mpa::descriptor peer;
+
+	for (const Begins &row : begins) {
+		const Row name(row.name);
+
+		set_all(client, node, row.settings);
+		expect(listener.accept(peer), row.params, row.packing);
+		inherit(client, node, ~1u & ((2u << MPA_A_CONFIG_MAX) - 1));
+		expect(listener.accept(peer), {.rev = MPA_REV_AUTO}, 0);
+	}
+	const Restored restored(client, defaults());
+	set_one(client, defaults(), MPA_A_CONFIG_MARKERS, 1);
+	expect(listener.accept(peer),
+	       {.flags = MPA_F_MARKERS, .rev = MPA_REV_AUTO}, 0);
+	expect(listener.socket, {.rev = MPA_REV_AUTO}, 0);
+}
+
+CASE("applications: what they say at a listener goes before its settings")
+{
+	Client client("h1");
+	Silent listener;
+	const Object node = nl::listener(listener.id(client));
+	const mpa_sock_params said{.flags = MPA_F_PERMISSIVE, .rev = 2, .ird = 9};
+	const int on = 1;
+	mpa::descriptor peer;
+
+	set_all(client, node, {{MPA_A_CONFIG_MARKERS, 1}, {MPA_A_CONFIG_RTR, 2}});
+	is(set_params(listener.socket, said), 0, "parameters");
+	expect(listener.accept(peer), said, 0);
+	must_call(::setsockopt(listener.socket.fd(), SOL_MPA, MPA_SO_PACKING, &on,
+			       sizeof(on)), "packing");
+	expect(listener.accept(peer), said, 1);
+	set_one(client, node, MPA_A_CONFIG_PACKING, 0);
+	expect(listener.accept(peer), said, 1);
+}
+
+CASE("applications: Requests are as the settings say")
+{
+	struct Said {
+		const char *name;
+		std::vector<Value> settings;
+		mpa_sock_params params;
+		bool replaced;
+		unsigned int flags;
+		int rev;
+		std::uint16_t ird = 0, ord = 0;
+	};
+	constexpr unsigned int m = 0x80, c = 0x40, s = 0x10;
+	const std::array rows{
+		Said{"nothing set", {}, {}, false, c, 1},
+		Said{"markers", {{MPA_A_CONFIG_MARKERS, 1}}, {}, false, m | c, 1},
+		Said{"no crc", {{MPA_A_CONFIG_CRC, 0}}, {}, false, 0, 1},
+		Said{"revision 0", {{MPA_A_CONFIG_REVISION, 0}}, {}, false, m | c, 0},
+		Said{"revision 2", {{MPA_A_CONFIG_REVISION, 2}}, {}, false, c | s, 2},
+		Said{"depths within", {{MPA_A_CONFIG_IRD, 7}, {MPA_A_CONFIG_ORD, 3}},
+		     {.rev = 2, .ird = 7, .ord = 3}, true, c | s, 2, 7, 3},
+		Said{"depths beyond", {{MPA_A_CONFIG_IRD, 7}, {MPA_A_CONFIG_ORD, 3}},
+		     {.rev = 2, .ird = 8, .ord = 4}, true, c | s, 2, 7, 3},
+		Said{"replaced", {{MPA_A_CONFIG_MARKERS, 1}, {MPA_A_CONFIG_CRC, 0}},
+		     {.rev = 1}, true, c, 1},
+	};
+	Client client("h1");
+
+	for (const Said &row : rows) {
+		const Row name(row.name);
+		const Restored restored(client, defaults());
+
+		set_all(client, defaults(), row.settings);
+		net::WithWire both(net::Path::ipv4);
+		if (row.replaced)
+			is(set_params(both.ours, row.params), 0, "parameters");
+		must(both.ours.set_blocking(false), "O_NONBLOCK");
+		is(err(both.ours.start(mpa::role::initiator)), EINPROGRESS, "start");
+		const auto [frame, data] = both.wire.read_frame();
+		const auto octet = [&](std::size_t i, const auto &in) {
+			return std::to_integer<unsigned int>(in.at(i));
+		};
+		is(octet(16, frame), row.flags, "flags of the frame");
+		is(static_cast<int>(octet(17, frame)), row.rev, "revision of the frame");
+		is(data.size(), row.flags & s ? 4u : 0u, "data of the frame");
+		if (data.empty())
+			continue;
+		is(octet(0, data) << 8 | octet(1, data), unsigned{row.ird}, "ird");
+		is(octet(2, data) << 8 | octet(3, data), unsigned{row.ord}, "ord");
+	}
+}
+
+CASE("applications: a Request that is not there in time")
+{
+	Client client("h1");
+	const Restored restored(client, defaults());
+	const auto wait = [&](std::uint32_t own) {
+		net::WithWire both(net::Path::ipv4);
+		const auto begun = std::chrono::steady_clock::now();
+
+		is(set_params(both.ours, {.rev = 1, .timeout_ms = own}), 0,
+		   "parameters");
+		is(err(both.ours.start(mpa::role::responder)), ETIMEDOUT, "start");
+		return std::chrono::steady_clock::now() - begun;
+	};
+
+	set_one(client, defaults(), MPA_A_CONFIG_STARTUP_TIMEOUT, 300);
+	const auto short_one = wait(0);
+	yes(short_one >= 300ms && short_one < 4s, "the setting's time");
+	yes(wait(4500) >= 4500ms, "the application's own time");
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A netlink socket in a network namespace, and what the family answers.
+#pragma once
+
+#include <chrono>
+
+#include <mpa/mpa.hpp>
+
+#include "harness.hpp"
+#include "message.hpp"
+
+namespace nl {
+
+struct Answer {
+	int error = 0; // positive
+	bool done = false; // as the end of a dump
+	bool interrupted = false; // NLM_F_DUMP_INTR anywhere
+	std::string message; // of the extended acknowledgement
+	std::optional<std::uint32_t> offset;
+	std::optional<std::uint32_t> missing;
+	std::vector<Message> replies;
+};
+
+class Client {
+public:
+	// host: h1, h2, ... or the namespace we are in. room: octets of one receive,
+	// and of a message of a dump, which takes more of them if there are few.
+	explicit Client(const std::string &host = "", std::size_t room = 32768);
+
+	Answer ask(const Request &request);
+	// Must succeed.
+	Answer get(const Request &request,
+		   std::source_location at = std::source_location::current());
+	// The one reply of a get that must succeed.
+	Got one(const Request &request,
+		std::source_location at = std::source_location::current());
+	// Goes on reading a dump that is under way: one datagram. True at its end.
+	void send(const Request &request);
+	bool more(Answer &answer);
+
+	// The multicast group, from now on; receives up to this many octets, which
+	// is a privilege, or as many as anybody's sockets do.
+	void subscribe(int buffer = 1 << 20);
+	// The next event, or none for so long.
+	std::optional<Message> event(std::chrono::milliseconds patience);
+
+private:
+	void read_ack(Answer &answer, const Octets &octets, const nlmsghdr &header,
+		      std::size_t skip);
+	bool receive(Octets &octets, int flags);
+	void find_family();
+
+	mpa::descriptor fd_;
+	std::uint16_t family_ = 0;
+	std::uint32_t group_ = 0;
+	std::uint32_t seq_ = 0;
+	std::size_t room_;
+	// Events of a datagram that were not asked for yet.
+	std::vector<Message> waiting_;
+};
+
+} // namespace nl

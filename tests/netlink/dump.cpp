@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Dumps: what is told of an object, and that of thousands none is lost or told
+// twice while others come and go.
+#include <atomic>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "settings.hpp"
+#include "sockets.hpp"
+
+using namespace harness;
+using namespace nl;
+using sockets::Listener;
+using sockets::Pair;
+using sockets::Ports;
+
+namespace {
+
+// Room that makes a dump take many messages.
+constexpr std::size_t small = 4096;
+
+void raise_limit(std::size_t files)
+{
+	const rlimit limit{files, files};
+
+	must_call(::setrlimit(RLIMIT_NOFILE, &limit), "RLIMIT_NOFILE");
+}
+
+// Connections with MPA on both ends, not started; each is two of
+// sockets::many().
+struct Crowd {
+	explicit Crowd(std::size_t connections)
+	{
+		const net::Listener listener(net::Path::loopback, 128);
+
+		for (std::size_t n = 0; n < connections / 2; n++) {
+			ends.push_back(net::attach(net::connect_to(listener)));
+			ends.push_back(net::attach(net::accept_from(listener)));
+		}
+		for (const auto &end : ends)
+			ports.insert(sockets::ports_of(end.fd()));
+	}
+
+	std::vector<mpa::socket> ends;
+	std::set<Ports> ports;
+};
+
+// All of them are there once, each with a number of its own.
+void expect_all(const Answer &answer, const Crowd &crowd)
+{
+	std::map<Ports, int> seen;
+	std::set<std::uint32_t> ids;
+	std::uint32_t last = 0;
+
+	for (const Message &one : answer.replies) {
+		const Got conn = one.attrs.nest(MPA_A_CONN);
+		const std::uint32_t id = conn.u32(MPA_A_CONN_ID);
+
+		yes(id > last, "numbers go up");
+		last = id;
+		if (crowd.ports.contains(sockets::ports_of(conn)))
+			seen[sockets::ports_of(conn)]++;
+	}
+	is(seen.size(), crowd.ports.size(), "connections that the dump has told");
+	for (const auto &[ports, count] : seen)
+		is(count, 1, "times that one was told");
+}
+
+// Opens and closes connections as long as it lives.
+class Traffic {
+public:
+	Traffic() : thread_([this] { run(); }) {}
+	~Traffic()
+	{
+		stop_ = true;
+		thread_.join();
+	}
+
+	std::size_t count() const { return count_; }
+
+private:
+	void run()
+	{
+		const net::Listener listener(net::Path::loopback);
+
+		while (!stop_) {
+			mpa::socket near = net::attach(net::connect_to(listener));
+			mpa::socket far = net::attach(net::accept_from(listener));
+
+			sockets::abort(near);
+			count_++;
+		}
+	}
+
+	std::atomic<bool> stop_ = false;
+	std::atomic<std::size_t> count_ = 0;
+	std::thread thread_;
+};
+
+std::uint32_t number_of_conns(Client &client)
+{
+	for (const Got &counter :
+	     client.one({.cmd = MPA_CMD_DEFAULTS_GET}).nests(MPA_A_COUNTER))
+		if (counter.string(MPA_A_COUNTER_NAME) == "conns")
+			return static_cast<std::uint32_t>(
+				counter.u64(MPA_A_COUNTER_VALUE));
+	fail("no counter conns");
+}
+
+} // namespace
+
+CASE("dump: thousands of connections, quiet and among others that come and go")
+{
+	const std::size_t wanted = sockets::many();
+	raise_limit(wanted + 100);
+	Client client("h1");
+	const std::uint32_t before = number_of_conns(client);
+	const Crowd crowd(wanted);
+
+	is(crowd.ports.size(), wanted, "connections");
+	const Answer quiet = client.get(dump(MPA_CMD_CONN_GET));
+	is(quiet.replies.size(), wanted + before, "replies");
+	yes(!quiet.interrupted, "nothing has come or gone");
+	expect_all(quiet, crowd);
+
+	Client slow("h1", small);
+	const Traffic traffic;
+	for (int round = 0; round < 3; round++) {
+		const Row row(round);
+		const std::size_t begun = traffic.count();
+
+		await([&] { return traffic.count() > begun; }, "traffic");
+		const Answer answer = slow.get(dump(MPA_CMD_CONN_GET));
+		yes(answer.interrupted, "the dump says that something came or went");
+		expect_all(answer, crowd);
+	}
+	std::cout << "# " << traffic.count() << " came and went\n";
+}
+
+CASE("dump: a connection that goes while it is dumped, and one that comes")
+{
+	raise_limit(4096);
+	Client client("h1", small);
+	Crowd crowd(200);
+	Answer answer;
+
+	client.send(dump(MPA_CMD_CONN_GET));
+	yes(!client.more(answer), "there is more to come");
+	const std::size_t told = answer.replies.size();
+	yes(told < 200, "not all at once");
+	// The last one of the crowd, which was not told yet.
+	const Ports gone = sockets::ports_of(crowd.ends.back().fd());
+	crowd.ends.pop_back();
+	crowd.ports.erase(gone);
+	await([&] {
+		Client other("h1");
+
+		return !sockets::dumped(other, gone);
+	}, "it is gone");
+	while (!client.more(answer))
+		;
+	yes(answer.interrupted, "the dump says so");
+	expect_all(answer, crowd);
+}
+
+CASE("dump: one that is not read to its end")
+{
+	Client client("h1", small);
+	const Crowd crowd(100);
+	Answer answer;
+
+	client.send(dump(MPA_CMD_CONN_GET));
+	yes(!client.more(answer), "there is more to come");
+}
+
+CASE("dump: a connection, before and in full operation, by its number and not")
+{
+	Client client("h1");
+	Listener listener;
+	mpa::socket near = net::attach(listener.connect());
+	mpa::socket far = listener.accept();
+	const Ports ports = sockets::ports_of(near.fd());
+	struct stat file{};
+	must_call(::fstat(near.fd(), &file), "stat");
+
+	const Got before = sockets::find(client, ports);
+	is(before.u32(MPA_A_CONN_OWNER), std::uint32_t{MPA_OWNER_SOCKET}, "owner");
+	is(before.u32(MPA_A_CONN_PHASE), std::uint32_t{MPA_PHASE_ATTACHED}, "phase");
+	is(before.u32(MPA_A_CONN_UID), 0u, "user");
+	is(before.u64(MPA_A_CONN_INODE), file.st_ino, "inode");
+	const in_addr loopback{htonl(INADDR_LOOPBACK)};
+	yes(before.octets(MPA_A_CONN_LOCAL_ADDR) == octets_of(loopback), "address");
+	yes(before.octets(MPA_A_CONN_REMOTE_ADDR) == octets_of(loopback), "peer");
+	for (const int attr : {MPA_A_CONN_DEV_INDEX, MPA_A_CONN_QPN, MPA_A_CONN_LISTEN_ID,
+			       MPA_A_CONN_INITIATOR, MPA_A_CONN_REVISION, MPA_A_CONN_CRC,
+			       MPA_A_CONN_CODE, MPA_A_CONN_TERM_SENT,
+			       MPA_A_CONN_TERM_RECEIVED})
+		yes(!before.has(attr), "nothing of " + std::to_string(attr));
+
+	must(near.set_params({.markers = true}), "parameters");
+	must(near.start(mpa::role::initiator), "start");
+	must(near.send(mpa::bytes("four")), "send");
+	net::expect_ulpdu(far, mpa::bytes("four"));
+	const std::uint32_t id = before.u32(MPA_A_CONN_ID);
+	const Got after = client.one({.cmd = MPA_CMD_CONN_GET, .attrs =
+		Attrs().nest(MPA_A_CONN, Attrs().u32(MPA_A_CONN_ID, id))})
+		.nest(MPA_A_CONN);
+	is(after.u32(MPA_A_CONN_ID), id, "number");
+	is(after.u32(MPA_A_CONN_PHASE), std::uint32_t{MPA_PHASE_OPERATIONAL}, "phase");
+	is(after.u32(MPA_A_CONN_INITIATOR), 1u, "initiator");
+	is(after.u32(MPA_A_CONN_RX_MARKERS), 1u, "markers received");
+	is(after.u32(MPA_A_CONN_TX_MARKERS), 0u, "markers sent");
+	is(after.u32(MPA_A_CONN_CRC), 1u, "crc");
+	is(after.u32(MPA_A_CONN_MULPDU), must(near.info(), "info").mulpdu, "mulpdu");
+	is(after.nest(MPA_A_CONN_STATS).u64(MPA_A_CONN_STATS_TX_FPDUS), 1u, "sent");
+
+	const Got other = sockets::find(client, sockets::ports_of(far.fd()));
+	is(other.u32(MPA_A_CONN_INITIATOR), 0u, "the other's role");
+	is(other.u32(MPA_A_CONN_LISTEN_ID), listener.id(client), "its listener");
+	is(other.u32(MPA_A_CONN_TX_MARKERS), 1u, "markers sent");
+	is(other.nest(MPA_A_CONN_STATS).u64(MPA_A_CONN_STATS_RX_FPDUS), 1u, "received");
+}
+
+CASE("dump: listeners, all of them and one")
+{
+	Client client("h1", small);
+	const std::size_t before = client.get(dump(MPA_CMD_LISTEN_GET)).replies.size();
+	std::vector<Listener> listeners;
+	std::set<std::uint32_t> ids;
+
+	for (int n = 0; n < 100; n++)
+		listeners.emplace_back();
+	const Answer all = client.get(dump(MPA_CMD_LISTEN_GET));
+	is(all.replies.size(), before + 100, "listeners");
+	for (const Listener &one : listeners)
+		ids.insert(one.id(client));
+	is(ids.size(), 100u, "numbers");
+	const Got one = client.one(listener(*ids.begin()).get());
+	const Got got = one.nest(MPA_A_LISTEN);
+	is(got.u32(MPA_A_LISTEN_ID), *ids.begin(), "number");
+	is(got.u32(MPA_A_LISTEN_OWNER), std::uint32_t{MPA_OWNER_SOCKET}, "owner");
+	is(got.u32(MPA_A_LISTEN_UID), 0u, "user");
+	is(got.u32(MPA_A_LISTEN_BACKLOG), 1024u, "backlog");
+	yes(!got.has(MPA_A_LISTEN_DEV_INDEX), "no device");
+	is(state_of(one).own, 0u, "own settings");
+	listeners.clear();
+	is(client.get(dump(MPA_CMD_LISTEN_GET)).replies.size(), before, "listeners left");
+}

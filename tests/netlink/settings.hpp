@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Settings of the family, and the objects they hang on.
+#pragma once
+
+#include <array>
+
+#include "client.hpp"
+
+namespace nl {
+
+// A setting: what it can be, and what it is unless something is said.
+struct Setting {
+	int attr;
+	const char *name;
+	std::uint32_t min;
+	std::uint32_t max;
+	std::uint32_t builtin;
+	bool devices = true; // may be set there
+};
+
+inline constexpr std::array settings{
+	Setting{MPA_A_CONFIG_CRC, "crc", 0, 1, 1},
+	Setting{MPA_A_CONFIG_MARKERS, "markers", 0, 1, 0},
+	Setting{MPA_A_CONFIG_REVISION, "revision", 0, 3, 3},
+	Setting{MPA_A_CONFIG_PERMISSIVE, "permissive", 0, 1, 0},
+	Setting{MPA_A_CONFIG_EXCHANGE, "exchange", 0, 1, 1},
+	Setting{MPA_A_CONFIG_PEER_TO_PEER, "peer-to-peer", 0, 1, 1},
+	Setting{MPA_A_CONFIG_RTR, "rtr", 1, 7, 7},
+	Setting{MPA_A_CONFIG_IRD, "ird", 0, 16382, 16382},
+	Setting{MPA_A_CONFIG_ORD, "ord", 0, 16382, 16382},
+	Setting{MPA_A_CONFIG_STARTUP_TIMEOUT, "startup-timeout", 100, 3600000, 5000},
+	Setting{MPA_A_CONFIG_REPLY_TIMEOUT, "reply-timeout", 100, 3600000, 30000},
+	Setting{MPA_A_CONFIG_HALF_OPEN_MAX, "half-open-max", 1, 65536, 128},
+	Setting{MPA_A_CONFIG_PACKING, "packing", 0, 1, 0, false},
+	Setting{MPA_A_CONFIG_SEGMENTS, "segments", 0, 1, 1},
+};
+static_assert(settings.size() == MPA_A_CONFIG_MAX);
+
+// An object as a selector; empty: the namespace's defaults.
+struct Object {
+	std::string name;
+	int nest = 0;
+	Attrs selector{};
+	// Device whose limits hold there, by its name.
+	std::string limited{};
+
+	Request get() const;
+};
+
+Object defaults();
+Object device(const std::string &name);
+Object listener(std::uint32_t id, const std::string &device = "");
+
+// A change of this object's.
+Attrs change(const Object &object, const Attrs &config, std::uint32_t inherit = 0);
+Request set(const Attrs &changes, bool check = false);
+
+// All values in force, by number, and which of them are the object's own.
+struct State {
+	std::array<std::uint32_t, MPA_A_CONFIG_MAX + 1> values{};
+	std::uint32_t own = 0;
+
+	bool operator==(const State &) const = default;
+};
+std::ostream &operator<<(std::ostream &out, const State &state);
+
+State state_of(const Got &got);
+State state_of(Client &client, const Object &object);
+
+// Sets one value, which must work and say that it is for new connections only.
+void set_one(Client &client, const Object &object, int attr, std::uint32_t value);
+void inherit(Client &client, const Object &object, std::uint32_t bits);
+
+// Every setting is inherited again, from now and at the end.
+class Restored {
+public:
+	Restored(Client &client, Object object);
+	~Restored();
+	Restored(const Restored &) = delete;
+	Restored &operator=(const Restored &) = delete;
+
+private:
+	Client &client_;
+	Object object_;
+};
+
+} // namespace nl
