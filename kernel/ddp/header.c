@@ -5,6 +5,7 @@
  * business of check.c.
  */
 #include <linux/errno.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include <asm/unaligned.h>
@@ -65,6 +66,31 @@ int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 		h->mo = get_unaligned_be32(p + DDP_OFF_MO);
 	}
 	return 0;
+}
+
+/**
+ * ddp_goes_on() - is a segment no more than the continuation of another?
+ * @p: header of the one
+ * @next: header of the other, as many octets
+ * @passed: octets of payload from the beginning of the one to that of the other
+ *
+ * Such segments of one message can be judged and placed as if they were one:
+ * nothing in the header of the second is news. A last segment is none of them.
+ *
+ * Return: true if all octets of the headers agree but the TO or MO, and that
+ * has grown by @passed.
+ */
+bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed)
+{
+	if (p[DDP_OFF_CTRL] & DDP_CTRL_LAST)
+		return false;
+	if (p[DDP_OFF_CTRL] & DDP_CTRL_TAGGED)
+		return !memcmp(p, next, DDP_OFF_TO) &&
+		       get_unaligned_be64(next + DDP_OFF_TO) ==
+		       get_unaligned_be64(p + DDP_OFF_TO) + passed;
+	return !memcmp(p, next, DDP_OFF_MO) &&
+	       get_unaligned_be32(next + DDP_OFF_MO) ==
+	       get_unaligned_be32(p + DDP_OFF_MO) + passed;
 }
 
 /**

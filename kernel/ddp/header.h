@@ -54,6 +54,7 @@ struct rdmap_read {
 };
 
 u32 ddp_hdr_len(u8 ddp_ctrl);
+bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed);
 int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
 void rdmap_read_decode(const u8 *p, struct rdmap_read *rd);
 

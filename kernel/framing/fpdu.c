@@ -347,19 +347,11 @@ static u8 *put_octets(u8 *to, const void *p, u32 len)
 	return to + len;
 }
 
-/* Without Markers there is nothing to look out for. Returns the end. */
-static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
-		       u8 *start)
+/* Pad and CRC of an FPDU without Markers, from @to on. Returns the end. */
+static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
 {
-	u8 *to = start + MPA_LENGTH_FIELD;
 	u32 crc = 0;
-	unsigned int i;
 
-	put_unaligned_be16(ulpdu_len, start);
-	to = put_octets(to, u->hdr, u->hdr_len);
-	for (i = 0; i < u->nr; i++)
-		to = put_octets(to, u->payload[i].iov_base,
-				u->payload[i].iov_len);
 	/* The pad, and of the field behind it what is needed for that. */
 	put_unaligned_le32(0, to);
 	to += -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
@@ -367,6 +359,21 @@ static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
 		crc = ~crc32c(~0, start, to - start);
 	put_unaligned_le32(crc, to);
 	return to + MPA_CRC_FIELD;
+}
+
+/* Without Markers there is nothing to look out for. Returns the end. */
+static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
+		       u8 *start)
+{
+	u8 *to = start + MPA_LENGTH_FIELD;
+	unsigned int i;
+
+	put_unaligned_be16(ulpdu_len, start);
+	to = put_octets(to, u->hdr, u->hdr_len);
+	for (i = 0; i < u->nr; i++)
+		to = put_octets(to, u->payload[i].iov_base,
+				u->payload[i].iov_len);
+	return write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
 
 static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
@@ -413,4 +420,52 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 	else
 		end = write_plain(u, ulpdu_len, tx->crc, to);
 	return end - to;
+}
+
+/* Payload of the next ULPDU. Returns the end. */
+static u8 *write_train_payload(struct mpa_train *t, u8 *to)
+{
+	u32 left, n;
+
+	for (left = t->each; left; left -= n) {
+		n = min_t(size_t, left, t->payload->iov_len - t->off);
+		to = put_octets(to, t->payload->iov_base + t->off, n);
+		t->off += n;
+		if (t->off < t->payload->iov_len)
+			continue;
+		t->payload++;
+		t->off = 0;
+	}
+	return to;
+}
+
+/**
+ * mpa_fpdu_write_train - write FPDUs one behind the other into memory
+ * @tx: a stream without Markers
+ * @t: the ULPDUs, none longer than %MPA_MULPDU_MAX; moved behind those written,
+ *	its header counted on
+ * @nr: how many; the pieces of @t have payload for so many
+ * @to: @nr times mpa_fpdu_len() octets
+ *
+ * The same octets as from @nr calls of mpa_fpdu_write().
+ *
+ * Return: octets written.
+ */
+u32 mpa_fpdu_write_train(const struct mpa_tx_half *tx, struct mpa_train *t,
+			 unsigned int nr, u8 *to)
+{
+	u8 *counter = t->hdr + t->hdr_len - MPA_TRAIN_COUNTER;
+	u32 ulpdu_len = t->hdr_len + t->each;
+	u64 count = get_unaligned_be64(counter);
+	u8 *start, *at;
+
+	for (start = to; nr; nr--, start = at) {
+		put_unaligned_be16(ulpdu_len, start);
+		at = put_octets(start + MPA_LENGTH_FIELD, t->hdr, t->hdr_len);
+		at = write_train_payload(t, at);
+		at = write_plain_trailer(start, at, ulpdu_len, tx->crc);
+		count += t->each;
+		put_unaligned_be64(count, counter);
+	}
+	return start - to;
 }

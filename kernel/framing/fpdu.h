@@ -67,6 +67,27 @@ struct mpa_ulpdu {
 };
 
 /**
+ * struct mpa_train - ULPDUs of equal length whose headers only count on
+ * @hdr: header of the next; its last %MPA_TRAIN_COUNTER octets are a number in
+ *	network order that grows by @each from one ULPDU to the next
+ * @hdr_len: octets of it, at least %MPA_TRAIN_COUNTER
+ * @payload: pieces of the payload of all, from the next on
+ * @off: octets of the first piece that are used already
+ * @each: octets of payload of each
+ */
+struct mpa_train {
+	u8 *hdr;
+	u32 hdr_len;
+	const struct kvec *payload;
+	size_t off;
+	u32 each;
+};
+
+enum {
+	MPA_TRAIN_COUNTER	= 8,
+};
+
+/**
  * mpa_markers_within - count the Markers that fall into a stretch of stream
  * @gap: octets from the start of the stretch to the next Marker
  * @content: octets of the stretch that are not Marker octets
@@ -90,5 +111,7 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
+u32 mpa_fpdu_write_train(const struct mpa_tx_half *tx, struct mpa_train *t,
+			 unsigned int nr, u8 *to);
 
 #endif /* MPA_FRAMING_FPDU_H */

@@ -292,6 +292,26 @@ u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 }
 
 /**
+ * mpa_reader_again - does another FPDU follow that is just as long?
+ * @r: a reader that has just returned %MPA_RX_FPDU, or mpa_reader_take() octets
+ * @p: the next octets of the stream
+ * @len: how many
+ *
+ * If so, it is read by that: the reader would describe it as it describes the
+ * last one. For streams without Markers.
+ *
+ * Return: true if all of such an FPDU is at hand, and good; else nothing was
+ * done.
+ */
+bool mpa_reader_again(const struct mpa_reader *r, const u8 *p, u32 len)
+{
+	return !r->markers && r->verdict == MPA_RX_FPDU &&
+	       len >= r->since_start &&
+	       get_unaligned_be16(p) == r->ulpdu_len &&
+	       trailer_agrees(r, p, r->since_start);
+}
+
+/**
  * mpa_reader_need - how much must arrive before the reader can say more
  * @r: the reader
  *

@@ -390,6 +390,18 @@ public:
 		r.start_gap = gap;
 	}
 
+	// Another FPDU like the one before is one that would be taken, no longer
+	// and no shorter.
+	void check_again(View s, std::size_t at, const Found &want) const
+	{
+		const Exact rest(s.subspan(at));
+		const bool again = want.verdict == MPA_RX_FPDU && !r.markers &&
+			r.verdict == MPA_RX_FPDU &&
+			want.ulpdu.size() == r.ulpdu_len;
+
+		REQUIRE(mpa_reader_again(&r, rest.data(), rest.size()) == again);
+	}
+
 	// As an FPDU that lies whole in one piece; false: it does not, or is bad.
 	bool take(View s, std::size_t &at, const Found &want)
 	{
@@ -505,6 +517,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 	while (at < stream.size()) {
 		const Found want = model.look(stream, at);
 
+		subject.check_again(stream, at, want);
 		in_one = options & OPT_TAKE && !in_one;
 		const auto got = in_one && subject.take(stream, at, want)
 			? MPA_RX_FPDU

@@ -197,6 +197,40 @@ static void header_decode_truncated(struct kunit *test)
 	}
 }
 
+/* What goes on does so in its offset, and in every other bit agrees. */
+static void header_goes_on(struct kunit *test)
+{
+	u8 octets[DDP_UNTAGGED_LEN];
+	u32 kind, bit, len;
+	u8 *p, *next;
+
+	for (kind = 0; kind < 4; kind++) {
+		bool last = kind & 1;
+
+		if (kind & 2)
+			len = ddp_build_tagged(octets, 1, RDMAP_WRITE, last, 7,
+					       0xfffffffe);
+		else
+			len = ddp_build_untagged(octets, 1, RDMAP_SEND, last,
+						 0, DDP_QN_SEND, 9, 0xfffe);
+		p = exact(test, octets, len);
+		next = exact(test, octets, len);
+		if (kind & 2)
+			put_unaligned_be64(0xfffffffeULL + 1428, next + 6);
+		else
+			put_unaligned_be32(0xfffe + 1428, next + 14);
+		KUNIT_EXPECT_EQ(test, !last, ddp_goes_on(p, next, 1428));
+		KUNIT_EXPECT_FALSE(test, ddp_goes_on(p, next, 1427));
+		for (bit = 0; bit < 8 * len; bit++) {
+			next[bit / 8] ^= 1 << bit % 8;
+			KUNIT_EXPECT_FALSE(test, ddp_goes_on(p, next, 1428));
+			next[bit / 8] ^= 1 << bit % 8;
+		}
+		kunit_kfree(test, next);
+		kunit_kfree(test, p);
+	}
+}
+
 static void header_read_request(struct kunit *test)
 {
 	const struct ddp_read_case *c = test->param_value;
@@ -447,6 +481,7 @@ static struct kunit_case mpa_ddp_cases[] = {
 	KUNIT_CASE_PARAM(header_decode, wire_gen_params),
 	KUNIT_CASE_PARAM(header_build, wire_gen_params),
 	KUNIT_CASE(header_decode_truncated),
+	KUNIT_CASE(header_goes_on),
 	KUNIT_CASE_PARAM(header_read_request, read_gen_params),
 	KUNIT_CASE_PARAM(header_reference_fpdu, fpdu_gen_params),
 	KUNIT_CASE_PARAM(check_control, control_gen_params),

@@ -314,6 +314,59 @@ static void fpdu_written(struct kunit *test)
 	}
 }
 
+/* In a train as one by one; and each is found again behind another. */
+static void fpdu_train(struct kunit *test)
+{
+	static const u32 lengths[] = { 1, 2, 3, 4, 490, 1430 };
+	enum { NR = 3, HDR = 14 };
+	u32 i, n;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(lengths); i++) {
+		struct mpa_tx_half tx = { .crc = i & 1 };
+		u32 each = lengths[i / 2];
+		struct octets hdr = any_octets(test, HDR);
+		struct octets all = any_octets(test, NR * each);
+		struct octets ulpdu = any_octets(test, HDR + each);
+		u32 len = mpa_fpdu_len(&tx, ulpdu.n);
+		struct octets got = alloc_octets(test, NR * len);
+		struct kvec piece = { all.p, all.n };
+		struct mpa_train t = {
+			.hdr = hdr.p, .hdr_len = HDR, .payload = &piece,
+			.each = each,
+		};
+		struct mpa_reader r;
+
+		memcpy(ulpdu.p, hdr.p, HDR);
+		KUNIT_EXPECT_EQ(test, got.n,
+				mpa_fpdu_write_train(&tx, &t, NR, got.p));
+		mpa_reader_init(&r, false, tx.crc);
+		for (n = 0; n < NR; n++) {
+			struct octets part = { got.p + n * len, len };
+			struct octets want;
+
+			memcpy(ulpdu.p + HDR, all.p + n * each, each);
+			want = write_fpdu(test, &tx, ulpdu);
+			expect_same(test, part, want);
+			KUNIT_EXPECT_EQ(test, n > 0,
+					mpa_reader_again(&r, part.p, len));
+			KUNIT_EXPECT_FALSE(test, mpa_reader_again(&r, part.p,
+								  len - 1));
+			if (!n)
+				KUNIT_EXPECT_EQ(test, len,
+						mpa_reader_take(&r, part.p,
+								len));
+			put_unaligned_be64(get_unaligned_be64(ulpdu.p + 6) +
+					   each, ulpdu.p + 6);
+			free_octets(test, want);
+		}
+		expect_same(test, hdr, (struct octets){ ulpdu.p, HDR });
+		free_octets(test, got);
+		free_octets(test, ulpdu);
+		free_octets(test, all);
+		free_octets(test, hdr);
+	}
+}
+
 /* With Markers, an FPDU behind the other, so that they fall everywhere. */
 static void fpdu_taken(struct kunit *test)
 {
@@ -348,6 +401,7 @@ static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE_PARAM(fpdu_known, fpdu_gen_params),
 	KUNIT_CASE(fpdu_refuses),
 	KUNIT_CASE(fpdu_written),
+	KUNIT_CASE(fpdu_train),
 	KUNIT_CASE(fpdu_taken),
 	{}
 };

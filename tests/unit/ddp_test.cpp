@@ -309,6 +309,49 @@ TEST(DdpHeader, BuildersKeepFieldsInTheirBits)
 		  "0003");
 }
 
+// The header @passed octets on, and every bit of it turned.
+void goes_on_to(const Octets &p, const Octets &next, u32 passed)
+{
+	const Exact from(p);
+	Octets turned = next;
+
+	EXPECT_TRUE(ddp_goes_on(from.get(), Exact(next).get(), passed));
+	EXPECT_FALSE(ddp_goes_on(from.get(), Exact(next).get(), passed + 1));
+	for (std::size_t bit = 0; bit < 8 * next.size(); bit++) {
+		turned[bit / 8] ^= 1 << bit % 8;
+		EXPECT_FALSE(ddp_goes_on(from.get(), Exact(turned).get(), passed))
+			<< bit;
+		turned[bit / 8] ^= 1 << bit % 8;
+	}
+}
+
+TEST(DdpHeader, GoesOnInTheSameMessage)
+{
+	for (u32 passed : { 1U, 1428U, 0xffffU }) {
+		for (u64 to : kEdges64)
+			goes_on_to(build_tagged(1, RDMAP_WRITE, false, 0x1234, to),
+				   build_tagged(1, RDMAP_WRITE, false, 0x1234,
+						to + passed),
+				   passed);
+		for (u32 mo : kEdges32)
+			goes_on_to(build_untagged(1, RDMAP_SEND, false, 7, 0, 9, mo),
+				   build_untagged(1, RDMAP_SEND, false, 7, 0, 9,
+						  mo + passed),
+				   passed);
+	}
+}
+
+TEST(DdpHeader, NothingGoesOnBehindTheLast)
+{
+	const Exact write(build_tagged(1, RDMAP_WRITE, true, 1, 0));
+	const Exact write_on(build_tagged(1, RDMAP_WRITE, true, 1, 4));
+	const Exact send(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0));
+	const Exact send_on(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 4));
+
+	EXPECT_FALSE(ddp_goes_on(write.get(), write_on.get(), 4));
+	EXPECT_FALSE(ddp_goes_on(send.get(), send_on.get(), 4));
+}
+
 TEST(DdpHeader, ReadRequestTable)
 {
 	for (const auto &c : ddp_read_cases) {

@@ -482,6 +482,87 @@ TEST_P(Written, mixes_with_what_is_gathered)
 INSTANTIATE_TEST_SUITE_P(kinds, Written,
 			 testing::Combine(testing::Bool(), testing::Bool()));
 
+class Train : public testing::TestWithParam<bool> {
+protected:
+	const mpa_tx_half tx = { 0, false, GetParam() };
+};
+
+// A header that ends with @count, in network order.
+Octets counted(std::size_t len, std::uint64_t count)
+{
+	Octets header = Random(9).octets(len);
+
+	for (std::size_t i = 1; i <= 8; i++, count >>= 8)
+		header[len - i] = count;
+	return header;
+}
+
+// Payload in pieces of any length, empty ones among them.
+std::vector<kvec> pieces_of(Octets &payload, Random &random)
+{
+	std::vector<kvec> pieces;
+	std::size_t at = 0;
+
+	while (at < payload.size()) {
+		const auto n = std::min<std::size_t>(random.between(0, 700),
+						     payload.size() - at);
+
+		pieces.push_back({ payload.data() + at, n });
+		at += n;
+	}
+	return pieces;
+}
+
+TEST_P(Train, equals_ulpdus_written_one_by_one)
+{
+	// Near the end of 32 and of 64 bits, too: whoever counts so far wraps.
+	constexpr std::uint64_t counts[] = { 0, 0xfffffffe, 0x1234fffffff0,
+					     0xfffffffffffffffd };
+	Random random(21);
+
+	for (std::size_t hdr_len : { 8, 14, 18, 80 }) {
+		for (std::uint32_t each : { 1, 2, 3, 4, 5, 509, 1428, 1430, 8930 }) {
+			for (unsigned int nr : { 1, 2, 3, 22 }) {
+				auto count = counts[random.between(0, 3)];
+				Octets header = counted(hdr_len, count);
+				Octets payload = random.octets(nr * each);
+				auto pieces = pieces_of(payload, random);
+				mpa_train t = {
+					.hdr = header.data(),
+					.hdr_len = static_cast<u32>(hdr_len),
+					.payload = pieces.data(),
+					.off = 0,
+					.each = each,
+				};
+				const auto fpdu = mpa_fpdu_len(&tx, hdr_len + each);
+				Octets got(nr * fpdu), want;
+
+				// In two goes, so that the first must leave it right.
+				auto n = mpa_fpdu_write_train(&tx, &t, nr / 2,
+							      got.data());
+				ASSERT_EQ(n, nr / 2 * fpdu);
+				n = mpa_fpdu_write_train(&tx, &t, nr - nr / 2,
+							 got.data() + n);
+				ASSERT_EQ(n, (nr - nr / 2) * fpdu);
+				for (unsigned int i = 0; i < nr; i++, count += each) {
+					mpa_tx_half half = tx;
+					Octets ulpdu = counted(hdr_len, count);
+
+					append(ulpdu,
+					       Octets(payload.begin() + i * each,
+						      payload.begin() + (i + 1) * each));
+					append(want, write(half, ulpdu, hdr_len));
+				}
+				ASSERT_EQ(got, want) << hdr_len << ' ' << each
+						     << ' ' << nr;
+				ASSERT_EQ(header, counted(hdr_len, count));
+			}
+		}
+	}
+}
+
+INSTANTIATE_TEST_SUITE_P(crc, Train, testing::Bool(), crc_name);
+
 TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
 {
 	struct Row {

@@ -283,11 +283,6 @@ protected:
 	bool crc = GetParam();
 };
 
-std::string crc_name(const testing::TestParamInfo<bool> &info)
-{
-	return info.param ? "crc" : "nocrc";
-}
-
 // Where the @index-th Marker of an FPDU ends, counted from its first octet.
 std::uint32_t marker_end(std::uint32_t gap, int index)
 {
@@ -787,6 +782,74 @@ TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
 	Reader reader(false, false);
 
 	ASSERT_EQ(reader.take(fpdu), fpdu.size());
+}
+
+// FPDUs of equal length, after the first of which a reader stands.
+struct Alike {
+	Alike(bool markers, bool crc, std::uint32_t len)
+		: model(markers, crc), reader(markers, crc)
+	{
+		EXPECT_GT(reader.take(model.frame(random.octets(len))), 0u);
+		next = model.frame(random.octets(len));
+	}
+
+	// With what is asked about in a block of its own: ASan sees the end.
+	[[nodiscard]] bool again(std::size_t len) const
+	{
+		const Octets part(next.begin(), next.begin() + len);
+
+		return mpa_reader_again(&reader.r, part.data(), part.size());
+	}
+
+	Random random{ 31 };
+	Model model;
+	Reader reader;
+	Octets next;
+};
+
+TEST(mpa_reader_again, all_of_it_is_there)
+{
+	for (bool crc : { false, true })
+		for (std::uint32_t len : { 0, 1, 2, 3, 4, 18, 1442 }) {
+			const Alike alike(false, crc, len);
+
+			for (std::size_t n = 0; n <= alike.next.size(); n++)
+				ASSERT_EQ(alike.again(n), n == alike.next.size())
+					<< len << ": " << n;
+		}
+}
+
+TEST(mpa_reader_again, no_flipped_bit_passes)
+{
+	for (bool crc : { false, true }) {
+		Alike alike(false, crc, 61);
+
+		for (std::size_t bit = 0; bit < 8 * alike.next.size(); bit++) {
+			alike.next[bit / 8] ^= 1 << bit % 8;
+			// Without CRCs only the length says anything.
+			ASSERT_EQ(alike.again(alike.next.size()),
+				  !crc && bit >= 16) << bit;
+			alike.next[bit / 8] ^= 1 << bit % 8;
+		}
+		ASSERT_TRUE(alike.again(alike.next.size()));
+	}
+}
+
+TEST(mpa_reader_again, only_behind_an_fpdu_and_without_markers)
+{
+	const Alike marked(true, true, 61);
+	Alike half(false, true, 61);
+	const Octets fpdu = half.next;
+	const Reader fresh(false, true);
+
+	EXPECT_FALSE(marked.again(marked.next.size()));
+	EXPECT_FALSE(mpa_reader_again(&fresh.r, fpdu.data(), fpdu.size()));
+	ASSERT_EQ(half.reader.feed(Octets(fpdu.begin(), fpdu.begin() + 30)).verdict,
+		  MPA_RX_MORE);
+	EXPECT_FALSE(half.again(fpdu.size()));
+	ASSERT_EQ(half.reader.feed(Octets(fpdu.begin() + 30, fpdu.end())).verdict,
+		  MPA_RX_FPDU);
+	EXPECT_TRUE(half.again(fpdu.size())) << "fed is as good as taken";
 }
 
 INSTANTIATE_TEST_SUITE_P(kinds, TakenFrom,

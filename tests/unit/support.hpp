@@ -61,6 +61,11 @@ std::string row_name(const testing::TestParamInfo<Row> &info)
 // Markers in the stream or not; CRCs in use or not.
 using Kind = std::tuple<bool, bool>;
 
+inline std::string crc_name(const testing::TestParamInfo<bool> &info)
+{
+	return info.param ? "crc" : "nocrc";
+}
+
 inline std::string kind_name(const testing::TestParamInfo<Kind> &info)
 {
 	auto [markers, crc] = info.param;
