@@ -150,6 +150,8 @@ u32 mpa_tx_room(struct mpa_conn *conn);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable);
+unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+			      const struct kvec *payload, u32 *len);
 int mpa_tx_send(struct mpa_conn *conn);
 void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);
@@ -159,6 +161,9 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn);
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len);
 u32 mpa_rx_left(const struct mpa_rx *rx);
+const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len);
+bool mpa_rx_join(struct mpa_rx *rx, u32 skip);
+void mpa_rx_part(struct mpa_rx *rx);
 
 /**
  * struct mpa_conn_stats - what a stream has counted

@@ -9,6 +9,8 @@
  */
 #include <net/tcp.h>
 
+#include <asm/unaligned.h>
+
 #include "conn.h"
 #include "queue.h"
 #include "trace.h"
@@ -33,20 +35,46 @@ static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
  * @flat: at @at are its octets and nothing in between
  * @pos: else where that is
  * @strip: tells which it is, and how many octets are left
+ * @reader: if @flat: what has read it, and describes those joined with it
+ * @run: octets at @at before the next gap
+ * @next: where the FPDU after it starts, or after the last that was joined
+ * @end: end of the piece they lie in
+ * @joined: how many ULPDUs were joined with it
+ * @each: octets of each of these
+ * @gap: octets between them
  */
 struct mpa_rx {
 	const u8 *at;
 	bool flat;
 	struct mpa_pos pos;
 	struct mpa_strip strip;
+	const struct mpa_reader *reader;
+	u32 run;
+	const u8 *next;
+	const u8 *end;
+	u32 joined;
+	u32 each;
+	u32 gap;
 };
 
 static void read_flat(struct mpa_rx *rx, void *to, u32 len)
 {
-	if (to)
-		memcpy(to, rx->at, len);
-	rx->at += len;
+	u32 n;
+
 	rx->strip.left -= len;
+	for (; len; len -= n) {
+		if (!rx->run) {
+			rx->at += rx->gap;
+			rx->run = rx->each;
+		}
+		n = min(len, rx->run);
+		if (to) {
+			memcpy(to, rx->at, n);
+			to += n;
+		}
+		rx->at += n;
+		rx->run -= n;
+	}
 }
 
 static void read_piece(struct mpa_rx *rx, void *to, u32 len)
@@ -115,7 +143,7 @@ const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 	u32 skip;
 
 	if (rx->flat)
-		return len <= rx->strip.left ? rx->at : NULL;
+		return len <= rx->run ? rx->at : NULL;
 	strip = rx->strip;
 	if (!rx->at || mpa_strip_run(&strip, U32_MAX, &skip) < len)
 		return NULL;
@@ -134,6 +162,71 @@ u32 mpa_rx_left(const struct mpa_rx *rx)
 	return rx->strip.left;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
+
+/**
+ * mpa_rx_next - see the ULPDU that follows, if it could be joined
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ * @len: how many of its first octets, no more than the ULPDU called up has
+ *
+ * What is seen was not checked: it is only good to find out whether
+ * mpa_rx_join() is worth a try.
+ *
+ * Return: where they are; NULL if not all of an FPDU of the same length follows
+ * at once, or the two do not lie in one piece without Markers.
+ */
+const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
+{
+	const u8 *p = rx->next;
+
+	if (!rx->flat || rx->end - p < rx->reader->since_start ||
+	    get_unaligned_be16(p) != rx->reader->ulpdu_len)
+		return NULL;
+	return p + MPA_LENGTH_FIELD;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
+
+/**
+ * mpa_rx_join - go on in the ULPDU that follows
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu, and after mpa_rx_next() has shown
+ *	what follows; of what was called up as many octets have been read as
+ *	are left out of that
+ * @skip: octets to leave out at its beginning
+ *
+ * Nothing but these, pads and CRCs part the octets of the two from now on: what
+ * is judged and placed in one go is read in one go. It is checked here as the
+ * first one was.
+ *
+ * Return: true, and the octets left are more; false if it is not in order, to be
+ * found out in its turn.
+ */
+bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
+{
+	const struct mpa_reader *r = rx->reader;
+
+	if (!mpa_reader_again(r, rx->next, rx->end - rx->next))
+		return false;
+	rx->next += r->since_start;
+	rx->joined++;
+	rx->each = r->ulpdu_len - skip;
+	rx->gap = r->since_start - rx->each;
+	rx->strip.left += rx->each;
+	return true;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA);
+
+/**
+ * mpa_rx_part - undo all mpa_rx_join()
+ * @rx: the ULPDU; nothing was read since the first of them
+ *
+ * The others will be called up in their turn.
+ */
+void mpa_rx_part(struct mpa_rx *rx)
+{
+	rx->strip.left = rx->run;
+	rx->next -= rx->joined * rx->reader->since_start;
+	rx->joined = 0;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA);
 
 /**
  * mpa_rx_within_fpdu - has an FPDU begun and not ended?
@@ -197,6 +290,7 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 
 	rx.at = NULL;
 	rx.flat = false;
+	rx.joined = 0;
 	rx.pos = *start;
 	mpa_reader_strip(&conn->reader, &rx.strip);
 	return call_up(conn, &rx);
@@ -245,11 +339,12 @@ static bool may_read_on(const struct mpa_conn *conn, u32 done)
 	       done < RELEASE_OCTETS;
 }
 
-/* The FPDU just found lies whole at @p. */
-static void begin_piece(const struct mpa_conn *conn, struct mpa_rx *rx,
-			const u8 *p)
+/* The FPDU just found lies whole at @p, in a piece that ends at @end. */
+static void begin_piece(const struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
+			const u8 *end)
 {
 	rx->flat = !conn->reader.markers;
+	rx->joined = 0;
 	rx->at = p;
 	if (!rx->flat) {
 		mpa_reader_strip(&conn->reader, &rx->strip);
@@ -257,6 +352,21 @@ static void begin_piece(const struct mpa_conn *conn, struct mpa_rx *rx,
 	}
 	rx->at += MPA_LENGTH_FIELD;
 	rx->strip.left = conn->reader.ulpdu_len;
+	rx->run = rx->strip.left;
+	rx->reader = &conn->reader;
+	rx->next = p + conn->reader.since_start;
+	rx->end = end;
+}
+
+/* Counts the FPDUs that the owner took with the one called up; their octets. */
+static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
+{
+	u32 len = rx->joined * conn->reader.since_start;
+
+	conn->rx_ahead += len;
+	conn->stats.rx_fpdus += rx->joined;
+	conn->stats.rx_octets += len;
+	return len;
 }
 
 /*
@@ -275,10 +385,10 @@ static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
 		if (!n)
 			break;
 		conn->rx_ahead += n;
-		begin_piece(conn, &rx, p + done);
+		begin_piece(conn, &rx, p + done, p + len);
 		if (!call_up(conn, &rx))
 			break;
-		done += n;
+		done += n + count_joined(conn, &rx);
 	}
 	return done;
 }

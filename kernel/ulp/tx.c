@@ -599,6 +599,78 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
+/*
+ * How many ULPDUs of equal length, with no more than @len octets of payload
+ * together, can be written in one go; @each: octets of payload to each. Where
+ * one is not as long as a segment, the next will be of another length.
+ */
+static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len, u32 *each)
+{
+	struct mpa_scratch *s = conn->scratch;
+	u32 room = s->room ?: mpa_tx_room(conn);
+	u32 fpdu_len, nr = 1;
+
+	if (!s->written || room <= hdr_len)
+		return 0;
+	*each = room - hdr_len;
+	fpdu_len = mpa_fpdu_len(&conn->tx, room);
+	if (fpdu_len == conn->plan.seg_len)
+		nr += conn->plan.segs - conn->segs;
+	return min3(nr, len / *each, mpa_sheet_left(s) / fpdu_len);
+}
+
+static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
+{
+	struct mpa_scratch *s = conn->scratch;
+	u32 len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
+
+	mpa_sheet_wrote(s, len);
+	conn->seg_left -= len / nr;
+	conn->segs += nr - 1;
+	s->fpdus += nr;
+	s->room = 0;
+}
+
+/**
+ * mpa_tx_add_train - add ULPDUs to the batch that fill their segments
+ * @conn: the stream, under lock_sock(), with a batch open
+ * @hdr: header of the first ULPDU; its last eight octets are a number in network
+ *	order that grows by the octets of payload; changed
+ * @hdr_len: octets of it, 8 to %MPA_TX_HEADER_MAX
+ * @payload: pieces of the payload; they must stay until mpa_tx_send() returns
+ * @len: octets of them; set to those that were added
+ *
+ * As mpa_tx_add() with mpa_tx_room() octets again and again, for as long as
+ * there are so many, but with less to do for each. What cannot be done so is
+ * left to these.
+ *
+ * Return: how many ULPDUs were added; may be 0.
+ */
+unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+			      const struct kvec *payload, u32 *len)
+{
+	struct mpa_train t = {
+		.hdr = hdr, .hdr_len = hdr_len, .payload = payload,
+	};
+	unsigned int total = 0;
+	u32 left = *len;
+	u32 nr;
+
+	assert_owned(conn);
+	*len = 0;
+	if (WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
+			 hdr_len > MPA_TX_HEADER_MAX) || conn->tx.markers)
+		return 0;
+	while ((nr = train_room(conn, hdr_len, left, &t.each))) {
+		add_train(conn, &t, nr);
+		left -= nr * t.each;
+		*len += nr * t.each;
+		total += nr;
+	}
+	return total;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_add_train, MPA);
+
 static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {
 	unsigned int nr = s->nr_runs;

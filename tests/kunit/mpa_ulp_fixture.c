@@ -14,6 +14,8 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include <asm/unaligned.h>
+
 #include "mpa_ulp_fixture.h"
 
 /* ---- Call-ups ---- */
@@ -98,13 +100,80 @@ static void check_part(struct end *e, struct mpa_rx *rx, u32 off, u32 len)
 		e->bad++;
 }
 
+static u64 counter_of(const u8 *p)
+{
+	return p ? get_unaligned_be64(p) : U64_MAX;
+}
+
+/* Joins what goes on with a ULPDU of @each octets behind its counter. */
+static u32 join_all(struct end *e, struct mpa_rx *rx, u32 each)
+{
+	u32 nr = 1;
+
+	while (counter_of(mpa_rx_next(rx, COUNTER)) ==
+	       e->rx_count + nr * each && mpa_rx_join(rx, COUNTER))
+		nr++;
+	/* Each second time it is to be as if nothing had been joined. */
+	if (nr == 1 || ++e->rx_joins % 2)
+		return nr;
+	mpa_rx_part(rx);
+	return 1;
+}
+
+/* Checks octets of the pattern, in parts that end anywhere. */
+static void check_count(struct end *e, struct mpa_rx *rx, u32 len)
+{
+	u8 want[sizeof(e->buf)];
+	u32 n;
+
+	for (; len; len -= n) {
+		n = min3(len, (u32)(e->rx_count % 509) + 1,
+			 (u32)sizeof(e->buf));
+		pattern(want, 0, e->rx_count, n);
+		mpa_rx_read(rx, e->buf, n);
+		if (memcmp(want, e->buf, n))
+			e->bad++;
+		e->rx_count += n;
+	}
+}
+
+static int on_counted(struct end *e, struct mpa_rx *rx, u32 len)
+{
+	u8 counter[COUNTER];
+	u32 nr;
+
+	if (len <= COUNTER) {
+		e->bad++;
+		return -EPROTO;
+	}
+	mpa_rx_read(rx, counter, COUNTER);
+	if (counter_of(counter) != e->rx_count)
+		e->bad++;
+	nr = join_all(e, rx, len - COUNTER);
+	if (mpa_rx_left(rx) != nr * (len - COUNTER))
+		e->bad++;
+	check_count(e, rx, nr * (len - COUNTER));
+	if (mpa_rx_left(rx))
+		e->bad++;
+	e->rx_octets += nr * len;
+	e->rx_joined += nr - 1;
+	e->rx_ulpdus += nr;
+	return 0;
+}
+
 static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	struct end *e = enter(conn);
 	u32 off = 0;
+	int ret;
 
 	if (mpa_rx_left(rx) != len)
 		e->bad++;
+	if (e->counted) {
+		ret = on_counted(e, rx, len);
+		leave(e);
+		return ret;
+	}
 	while (off < len) {
 		/* Parts of all lengths, to fall on Markers in all ways. */
 		u32 n = min3((off * 7 + e->rx_ulpdus) % 509 + 1, len - off,
@@ -625,6 +694,23 @@ static int send_batch(struct end *e, u32 *nr,
 	return mpa_tx_send(e->conn) ?: ret;
 }
 
+/* Whether a batch can be opened; if not, waits for when it might. */
+static int open_batch(struct end *e)
+{
+	unsigned int before = e->writables;
+	int ret = mpa_tx_begin(e->conn);
+
+	if (ret != -EAGAIN)
+		return ret;
+	release_sock(e->sock->sk);
+	if (!wait_event_timeout(e->fx->wq, e->writables != before ||
+				e->ended[MPA_ERROR_CLOSED],
+				msecs_to_jiffies(PATIENCE_MS)))
+		ret = -ETIMEDOUT;
+	lock_sock(e->sock->sk);
+	return ret;
+}
+
 /**
  * end_send - send ULPDUs
  * @e: the sender
@@ -635,25 +721,95 @@ static int send_batch(struct end *e, u32 *nr,
  */
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room))
 {
-	struct sock *sk = e->sock->sk;
 	int ret = 0;
 
 	while (nr && !ret) {
-		unsigned int before;
-
-		lock_sock(sk);
-		before = e->writables;
-		ret = mpa_tx_begin(e->conn);
+		lock_sock(e->sock->sk);
+		ret = open_batch(e);
 		if (!ret)
 			ret = send_batch(e, &nr, length);
-		release_sock(sk);
-		if (ret != -EAGAIN)
-			continue;
-		ret = 0;
-		if (!wait_event_timeout(e->fx->wq, e->writables != before ||
-					e->ended[MPA_ERROR_CLOSED],
-					msecs_to_jiffies(PATIENCE_MS)))
-			ret = -ETIMEDOUT;
+		else if (ret == -EAGAIN)
+			ret = 0;
+		release_sock(e->sock->sk);
+	}
+	return ret;
+}
+
+/* A ULPDU by itself, of what is at @p. Returns octets of the pattern sent. */
+static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
+{
+	struct kvec vec = {
+		.iov_base = p,
+		.iov_len = min(len, room - COUNTER),
+	};
+	u8 counter[COUNTER];
+
+	put_unaligned_be64(e->tx_count, counter);
+	if (mpa_tx_add(e->conn, counter, COUNTER, &vec, 1, vec.iov_len, false))
+		e->bad++;
+	e->tx_ulpdus++;
+	e->tx_octets += COUNTER + vec.iov_len;
+	return vec.iov_len;
+}
+
+/* As many as fill their segments. Returns octets of the pattern sent. */
+static u32 train_counted(struct end *e, u8 *p, u32 len)
+{
+	/* Pieces that end anywhere, and one without octets. */
+	struct kvec vec[] = {
+		{ .iov_base = p, .iov_len = len / 3 },
+		{ .iov_base = p + len / 3, .iov_len = 0 },
+		{ .iov_base = p + len / 3, .iov_len = len - len / 3 },
+	};
+	u8 counter[COUNTER];
+	unsigned int nr;
+	u32 sent = len;
+
+	put_unaligned_be64(e->tx_count, counter);
+	nr = mpa_tx_add_train(e->conn, counter, COUNTER, vec, &sent);
+	if (sent > len || counter_of(counter) != e->tx_count + sent)
+		e->bad++;
+	e->tx_trains += nr;
+	e->tx_ulpdus += nr;
+	e->tx_octets += nr * COUNTER + sent;
+	return sent;
+}
+
+static int send_batch_counted(struct end *e, u32 *len)
+{
+	u32 at = 0, n, room;
+
+	while (*len && (room = mpa_tx_room(e->conn))) {
+		n = min(*len, (u32)ROOM - at);
+		pattern(e->out + at, 0, e->tx_count, n);
+		n = train_counted(e, e->out + at, n) ?:
+		    add_counted(e, e->out + at, n, room);
+		e->tx_count += n;
+		*len -= n;
+		at += n;
+	}
+	return mpa_tx_send(e->conn);
+}
+
+/**
+ * end_send_counted - send octets of the pattern, in trains where they can be
+ * @e: the sender
+ * @len: how many
+ *
+ * Return: 0; -ETIMEDOUT if sending was stuck; what mpa_tx_*() return.
+ */
+int end_send_counted(struct end *e, u32 len)
+{
+	int ret = 0;
+
+	while (len && !ret) {
+		lock_sock(e->sock->sk);
+		ret = open_batch(e);
+		if (!ret)
+			ret = send_batch_counted(e, &len);
+		else if (ret == -EAGAIN)
+			ret = 0;
+		release_sock(e->sock->sk);
 	}
 	return ret;
 }

@@ -18,6 +18,7 @@ enum {
 	NR_ENDS		= 2,
 	NR_RAW		= 2,
 	ROOM		= 128 * 1024,
+	COUNTER		= 8,
 	PATIENCE_MS	= 20000,	/* emulated machines are slow */
 	SETTLE_MS	= 30,		/* for what must not happen */
 };
@@ -60,6 +61,13 @@ struct link_options {
  * @rx_octets: octets of them
  * @refuse_at: refuse the ULPDU of this number; U32_MAX: none
  * @skip: read only parts of each ULPDU
+ * @counted: ULPDUs begin with COUNTER octets: how many others were sent before,
+ *	which are of one pattern; those that follow each other are joined
+ * @rx_count: of these others, received
+ * @rx_joined: ULPDUs that came with the one called up
+ * @rx_joins: call-ups with others to join; each second was undone
+ * @tx_count: of those others, sent
+ * @tx_trains: ULPDUs sent in trains
  * @tx_ulpdus: ULPDUs sent
  * @tx_octets: octets of them
  * @buf: for receiving
@@ -88,6 +96,12 @@ struct end {
 	u64 rx_octets;
 	u32 refuse_at;
 	bool skip;
+	bool counted;
+	u64 rx_count;
+	u32 rx_joined;
+	u32 rx_joins;
+	u64 tx_count;
+	u32 tx_trains;
 	u32 tx_ulpdus;
 	u64 tx_octets;
 	u8 buf[512];
@@ -158,6 +172,7 @@ u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len);
 
 void pattern(u8 *to, u32 ulpdu, u32 off, u32 len);
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room));
+int end_send_counted(struct end *e, u32 len);
 u32 random_length(struct end *e, u32 room);
 u32 longest_length(struct end *e, u32 room);
 unsigned int end_events(const struct end *e);

@@ -1748,6 +1748,90 @@ static void receive__through_buffers(struct kunit *test)
 	expect_arrived(fx, &fx->end[1], &fx->end[0]);
 }
 
+struct train_case {
+	int mss;
+	bool markers;
+	bool crc;
+	bool train;
+	bool joined;
+};
+
+/*
+ * Segments of the loopback are longer than what ULPDUs are written on; those of
+ * 1446 octets go out one by one.
+ */
+static const struct train_case train_cases[] = {
+	{ 0, false, true, false, false },
+	{ 8948, false, false, true, true }, { 8948, false, true, true, true },
+	{ 1448, false, false, true, true }, { 1448, false, true, true, true },
+	{ 1448, true, true, false, false }, { 1446, false, true, true, false },
+	{ 536, false, true, true, true },
+};
+
+static void train_desc(const struct train_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "mss %d M %u C %u", c->mss,
+		 c->markers, c->crc);
+}
+
+KUNIT_ARRAY_PARAM(train, train_cases, train_desc);
+
+/*
+ * Long messages go out in trains and are joined where they come in, but for
+ * those with Markers; what is read and counted is the same.
+ */
+static void send__in_trains(struct kunit *test)
+{
+	const struct train_case *c = test->param_value;
+	struct link_options lo = { .mss = c->mss };
+	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	unsigned int i;
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	a->counted = true;
+	b->counted = true;
+	for (i = 0; i < 12; i++)
+		KUNIT_ASSERT_EQ(test, 0, end_send_counted(a, 20011 * i + 1));
+	fx_wait(fx, all_arrived(fx));
+	expect_arrived(fx, a, b);
+	KUNIT_EXPECT_EQ(test, a->tx_count, b->rx_count);
+	KUNIT_EXPECT_EQ(test, c->train, a->tx_trains > 0);
+	KUNIT_EXPECT_EQ(test, c->joined, b->rx_joined > 0);
+	KUNIT_EXPECT_EQ(test, c->joined, b->rx_joins > 1);
+}
+
+/* The @nr-th of FPDUs that could be joined is bad: those before it are not. */
+static void receive__joined_until_bad(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	u8 ulpdu[COUNTER + 100], *f = fx->data;
+	u32 i, n = 0;
+
+	fx_with_raw(fx, 0, &plain);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
+	raw_send(fx->relay.raw[0], f, raw_frame(f, true, CRC, 1, 0));
+	fx_wait(fx, a->replies);
+	a->counted = true;
+	for (i = 0; i < 5; i++) {
+		put_unaligned_be64(100 * i, ulpdu);
+		pattern(ulpdu + COUNTER, 0, 100 * i, 100);
+		n += raw_fpdu(f + n, ulpdu, sizeof(ulpdu));
+		if (i == 3)
+			f[n - 20] ^= 1;
+	}
+	KUNIT_ASSERT_EQ(test, (int)n, raw_send(fx->relay.raw[0], f, n));
+	fx_wait(fx, a->ended[MPA_ERROR_CRC]);
+	KUNIT_EXPECT_EQ(test, 3, a->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 2, a->rx_joined);
+	KUNIT_EXPECT_EQ(test, 300ULL, a->rx_count);
+}
+
 static u32 mulpdu_of(struct end *e)
 {
 	u32 len;
@@ -2065,6 +2149,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(receive__longest, buffer_gen_params),
 	KUNIT_CASE_PARAM(receive__through_buffers, buffer_gen_params),
 	KUNIT_CASE(receive__longest_of_ours),
+	KUNIT_CASE_PARAM(send__in_trains, train_gen_params),
+	KUNIT_CASE(receive__joined_until_bad),
 	KUNIT_CASE(send__to_sleeper),
 	KUNIT_CASE(send__after_end),
 	KUNIT_CASE(send__catches_up),
