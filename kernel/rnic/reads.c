@@ -164,8 +164,9 @@ int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
 		v.to = wr->to;
 		v.left = wr->left;
 	}
-	if (!rdmap_check_response(&seg->h, &v, &f))
-		return mpa_qp_refuse(qp, &f, seg);
+	while (!rdmap_check_response(&seg->h, &v, &f))
+		if (!mpa_segment_part(seg, rx))
+			return mpa_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
 		if (mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
 				 wr->to, seg->h.payload_len, rx))

@@ -113,6 +113,40 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 	return 0;
 }
 
+/* Segments joined ------------------------------------------------------------- */
+
+/* Takes those with @seg that say nothing new, if they have come already. */
+static void mpa_segment_join(struct mpa_segment *seg, struct mpa_rx *rx)
+{
+	u32 each = seg->h.payload_len;
+	const u8 *next;
+
+	while (each && (next = mpa_rx_next(rx, seg->image_len)) &&
+	       ddp_goes_on(seg->image, next, seg->h.payload_len) &&
+	       mpa_rx_join(rx, seg->image_len)) {
+		seg->h.payload_len += each;
+		seg->joined++;
+	}
+}
+
+/**
+ * mpa_segment_part - judge a segment alone, after all
+ * @seg: the segment, refused together with others
+ * @rx: its payload, not read yet
+ *
+ * Return: true if there is now something else to judge; false if it was alone
+ * before.
+ */
+bool mpa_segment_part(struct mpa_segment *seg, struct mpa_rx *rx)
+{
+	if (!seg->joined)
+		return false;
+	mpa_rx_part(rx);
+	seg->h.payload_len = mpa_rx_left(rx);
+	seg->joined = 0;
+	return true;
+}
+
 /* Sends ------------------------------------------------------------------------ */
 
 static bool mpa_send_invalidates(u8 opcode)
@@ -217,8 +251,9 @@ static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
 
 	v.buffer = rq->busy || mpa_rq_take(qp);
 	v.buffer_len = v.buffer ? rq->cur_len : 0;
-	if (!ddp_check_untagged(&seg->h, &v, &f))
-		return mpa_qp_refuse(qp, &f, seg);
+	while (!ddp_check_untagged(&seg->h, &v, &f))
+		if (!mpa_segment_part(seg, rx))
+			return mpa_qp_refuse(qp, &f, seg);
 	qp->rx.send_opcode = seg->h.opcode;
 	if (mpa_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
 		return mpa_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
@@ -235,9 +270,10 @@ static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
 	struct ddp_fault f;
 
 	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
-	if (h->payload_len &&
-	    !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
-		return mpa_qp_refuse(qp, &f, seg);
+	while (h->payload_len &&
+	       !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
+		if (!mpa_segment_part(seg, rx))
+			return mpa_qp_refuse(qp, &f, seg);
 	if (h->last)
 		mpa_count(qp->dev, MPA_CNT_RX_WRITE);
 	return 0;
@@ -268,6 +304,7 @@ static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
 
 	seg->len = len;
 	seg->image_len = 0;
+	seg->joined = 0;
 	seg->h = (struct ddp_hdr){};
 	if (p) {
 		/* The longer of the two: a copy of constant length is cheap. */
@@ -302,6 +339,7 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
 	struct mpa_segment seg;
 	struct ddp_fault f;
 	bool whole;
+	int ret;
 
 	if (!mpa_qp_streaming(qp))
 		return -ECONNABORTED;
@@ -314,9 +352,11 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
 			mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
 		return mpa_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
-	qp->rx.segments++;
+	mpa_segment_join(&seg, rx);
+	ret = mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
+	qp->rx.segments += 1 + seg.joined;
 	qp->rx.octets += seg.h.payload_len;
-	return mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
+	return ret;
 }
 
 /**

@@ -573,6 +573,64 @@ static bool mpa_out_region(struct mpa_qp *qp, struct mpa_out *out, u32 stag,
 	return true;
 }
 
+static void mpa_run_skip(struct mpa_run *run, u32 len)
+{
+	run->len -= len;
+	for (;;) {
+		struct kvec *kv = &run->kv[run->at];
+		u32 n = min_t(size_t, kv->iov_len, len);
+
+		kv->iov_base += n;
+		kv->iov_len -= n;
+		len -= n;
+		if (kv->iov_len || !run->len)
+			return;
+		run->at++;
+	}
+}
+
+/**
+ * struct mpa_source - memory that the message in progress goes on with
+ * @stag: its region
+ * @addr: the next octet
+ * @len: octets of the message that follow there
+ * @access: IB_ACCESS_* rights needed, 0 for none
+ */
+struct mpa_source {
+	u32 stag;
+	u64 addr;
+	u32 len;
+	int access;
+};
+
+/*
+ * Adds segments that fill their FPDUs, all but the last of the message. Their
+ * headers are @out's, counted on. Returns octets sent, perhaps none: whatever
+ * stands in the way is found again by who sends a segment by itself.
+ */
+static u32 mpa_tx_train(struct mpa_qp *qp, struct mpa_conn *conn,
+			struct mpa_out *out, const struct mpa_source *from)
+{
+	struct mpa_tx *tx = &qp->tx;
+	struct mpa_run *run = &tx->draft->run;
+	unsigned int nr;
+	u32 len;
+
+	if (!run->len && !mpa_run_get(qp, from->stag, from->addr, from->len,
+				      from->access, NULL))
+		return 0;
+	len = min(run->len, tx->len - tx->off - 1);
+	nr = mpa_tx_add_train(conn, out->hdr, out->hdr_len, run->kv + run->at,
+			      &len);
+	if (!nr)
+		return 0;
+	mpa_run_skip(run, len);
+	tx->off += len;
+	tx->segments += nr;
+	tx->octets += len;
+	return len;
+}
+
 /*
  * Inline data is referred to where it lies in the ring: its slot is not given
  * back before the batch is sent, and the private copy is reused sooner.
@@ -637,6 +695,29 @@ static void mpa_wr_header(struct mpa_qp *qp, struct mpa_out *out, bool last)
 						  qp->tx.send_msn, qp->tx.off);
 }
 
+/* As much of the request in progress as mpa_tx_train() takes. */
+static bool mpa_wr_train(struct mpa_qp *qp, struct mpa_conn *conn,
+			 struct mpa_out *out)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct mpa_tx *tx = &qp->tx;
+	const struct mpa_sge *sge = &e->sge[tx->sge];
+	struct mpa_source from;
+	u32 len;
+
+	if (e->flags & MPA_SQE_INLINE || tx->sge_off == sge->length)
+		return false;
+	from = (struct mpa_source){
+		.stag = sge->lkey,
+		.addr = sge->addr + tx->sge_off,
+		.len = sge->length - tx->sge_off,
+	};
+	mpa_wr_header(qp, out, false);
+	len = mpa_tx_train(qp, conn, out, &from);
+	tx->sge_off += len;
+	return len;
+}
+
 static void mpa_wr_finish(struct mpa_qp *qp)
 {
 	const struct mpa_wr_info *info = &mpa_wr_infos[qp->sq.cur->opcode];
@@ -692,6 +773,8 @@ static int mpa_tx_wr(struct mpa_qp *qp, struct mpa_conn *conn,
 
 	if (info->read)
 		return mpa_tx_read(qp, conn, out);
+	if (want < tx->len - tx->off && mpa_wr_train(qp, conn, out))
+		return 0;
 	if (!mpa_out_gather(qp, out, want)) {
 		mpa_swr_finish(qp, mpa_swr_at(&qp->sq, qp->sq.fetched - 1),
 			       MPA_WC_LOC_PROT_ERR);
@@ -735,6 +818,32 @@ static void mpa_response_refused(struct mpa_qp *qp, struct rdmap_read rd,
 	mpa_qp_refuse(qp, f, &seg);
 }
 
+static void mpa_response_header(struct mpa_qp *qp, struct mpa_out *out,
+				bool last)
+{
+	const struct rdmap_read *rd = mpa_response_head(&qp->reads);
+
+	out->hdr_len = ddp_build_tagged(out->hdr, qp->version, RDMAP_READ_RESP,
+					last, rd->sink_stag,
+					rd->sink_to + qp->tx.off);
+}
+
+/* As much of the response in progress as mpa_tx_train() takes. */
+static bool mpa_response_train(struct mpa_qp *qp, struct mpa_conn *conn,
+			       struct mpa_out *out)
+{
+	const struct rdmap_read *rd = mpa_response_head(&qp->reads);
+	const struct mpa_source from = {
+		.stag = rd->src_stag,
+		.addr = rd->src_to + qp->tx.off,
+		.len = qp->tx.len - qp->tx.off,
+		.access = IB_ACCESS_REMOTE_READ,
+	};
+
+	mpa_response_header(qp, out, false);
+	return mpa_tx_train(qp, conn, out, &from);
+}
+
 static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
 			   struct mpa_out *out, u32 room,
 			   struct ddp_fault *fault)
@@ -745,6 +854,8 @@ static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
 	u32 got;
 	int ret;
 
+	if (want < tx->len - tx->off && mpa_response_train(qp, conn, out))
+		return 0;
 	if (want && !mpa_out_region(qp, out, rd->src_stag,
 				    rd->src_to + tx->off, tx->len - tx->off,
 				    want, IB_ACCESS_REMOTE_READ, &got,
@@ -752,9 +863,7 @@ static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
 		return -EACCES;
 	if (want && !out->len)
 		return -ENOSPC;
-	out->hdr_len = ddp_build_tagged(out->hdr, qp->version, RDMAP_READ_RESP,
-					tx->off + out->len == tx->len,
-					rd->sink_stag, rd->sink_to + tx->off);
+	mpa_response_header(qp, out, tx->off + out->len == tx->len);
 	ret = mpa_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;

@@ -15,12 +15,15 @@
  * @image: octets of its headers as they came
  * @image_len: how many of @image
  * @len: ULPDU_Length
+ * @joined: segments that only go on with it and are judged with it: @h has the
+ *	payload of all, the rest is of the first
  */
 struct mpa_segment {
 	struct ddp_hdr h;
 	u8 image[RDMAP_READ_REQ_ULPDU];
 	u32 image_len;
 	u32 len;
+	u32 joined;
 };
 
 /**
@@ -61,6 +64,7 @@ void mpa_tx_work(struct work_struct *work);
 int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr);
 
 /* rq.c */
+bool mpa_segment_part(struct mpa_segment *seg, struct mpa_rx *rx);
 void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due);
 int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr);
 

@@ -89,6 +89,20 @@ Step ulpdu(Octets octets, Fault fault)
 	return [octets, fault](Session &s) { s.send_ulpdu(octets, fault); };
 }
 
+Step in_one_go(std::vector<Aimed> segments, std::size_t at_fault)
+{
+	return [segments, at_fault](Session &s) {
+		Octets all;
+		for (std::size_t i = 0; i < segments.size(); i++) {
+			const auto ulpdu = segments[i](s);
+			if (i == at_fault)
+				s.suspect = ulpdu;
+			all = join(all, s.writer.fpdu(ulpdu));
+		}
+		s.send(all);
+	};
+}
+
 Step good()
 {
 	return [](Session &s) { s.good_exchange(); };

@@ -119,6 +119,8 @@ Step flood(Octets what, std::size_t times);
 // FPDUs in good order around any ULPDU, or with a fault.
 Step ulpdu(Aimed make, Fault fault = {});
 Step ulpdu(Octets octets, Fault fault = {});
+// All in one piece for the target to find, as far as TCP can be asked for that.
+Step in_one_go(std::vector<Aimed> segments, std::size_t at_fault = 0);
 Step good();
 
 // Outcomes -----------------------------------------------------------------------

@@ -548,10 +548,86 @@ void add_untagged(Table &t)
 	add_invalidations(t);
 }
 
+// Segments that only go on with the first, which a receiver may judge together:
+// each @size octets behind the one before, all but the last without L.
+
+std::vector<Aimed> write_run(std::size_t count, std::size_t size, bool to_end,
+			     std::function<void(Tagged &, std::size_t)> change = {})
+{
+	std::vector<Aimed> run;
+	for (std::size_t i = 0; i < count; i++)
+		run.push_back(writes([=](Tagged &w, Session &s) {
+			if (to_end)
+				w.to += s.aim.rw_length - 100;
+			w.to += i * size;
+			w.payload = pattern(size, 3);
+			w.control.last = i + 1 == count;
+			if (change)
+				change(w, i);
+		}));
+	return run;
+}
+
+std::vector<Aimed> send_run(std::size_t count,
+			    std::function<void(Untagged &, std::size_t)> change = {})
+{
+	std::vector<Aimed> run;
+	for (std::size_t i = 0; i < count; i++)
+		run.push_back(sends([=](Untagged &u, Session &s) {
+			const auto size = s.aim.receive_size / 5;
+			u.mo = i * size;
+			u.payload = pattern(size, 3);
+			u.control.last = i + 1 == count;
+			if (change)
+				change(u, i);
+		}));
+	return run;
+}
+
+void add_runs(Table &t)
+{
+	row(t, "run-write", "a Write in 20 equal segments in one go",
+	    {in_one_go(write_run(20, 40, false))}, works());
+	row(t, "run-write-beyond", "the third of them passes the region's end",
+	    {in_one_go(write_run(6, 40, true), 2)}, terminates({{1, 1, 1}}));
+	row(t, "run-write-first-beyond", "the first of them passes the region's end",
+	    {in_one_go(write_run(6, 101, true), 0)}, terminates({{1, 1, 1}}));
+	row(t, "run-write-stag", "the third of them has another STag",
+	    {in_one_go(write_run(6, 40, false,
+				 [](Tagged &w, std::size_t i) {
+					 w.stag ^= i == 2;
+				 }),
+		       2)},
+	    terminates({{1, 1, 0}}));
+	row(t, "run-write-elsewhere", "the third of them goes elsewhere: in order",
+	    {in_one_go(write_run(6, 40, false,
+				 [](Tagged &w, std::size_t i) {
+					 w.to += i == 2 ? 1000 : 0;
+				 }))},
+	    works());
+	row(t, "run-send-too-long", "the sixth segment passes the receive's end",
+	    {in_one_go(send_run(9), 5)}, terminates({{1, 2, 5}}));
+	row(t, "run-send-gap", "a gap before the third segment",
+	    {in_one_go(send_run(5,
+				[](Untagged &u, std::size_t i) {
+					u.mo += i >= 2;
+				}),
+		       2)},
+	    terminates({{1, 2, 4}}));
+	row(t, "run-send-msn", "the next MSN in the third segment",
+	    {in_one_go(send_run(5,
+				[](Untagged &u, std::size_t i) {
+					u.msn += i == 2;
+				}),
+		       2)},
+	    terminates({{1, 2, 3}}));
+}
+
 void add_tagged(Table &t)
 {
 	add_stags(t);
 	add_bounds(t);
+	add_runs(t);
 }
 
 } // namespace peer

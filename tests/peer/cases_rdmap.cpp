@@ -349,6 +349,33 @@ void add_responses(Table &t)
 			       })(s));
 	       }},
 	       completes());
+	const auto crumbs = [](std::size_t count) {
+		std::vector<Aimed> run;
+		for (std::size_t at = 0; at < count * 64; at += 64)
+			run.push_back(responds([at](Tagged &r, Session &) {
+				r.to += at;
+				r.payload = at < reader_size ?
+					first(rest(pattern(reader_size, 21), at), 64) :
+					pattern(64, 3);
+				r.control.last = at + 64 == reader_size;
+			}));
+		return run;
+	};
+	static_assert(reader_size % 64 == 0);
+	answer("run", "a Read answered in segments of 64 octets in one go",
+	       {in_one_go(crumbs(reader_size / 64))}, completes());
+	answer("run-long", "such segments without L beyond the end",
+	       {in_one_go([&] {
+			auto run = crumbs(reader_size / 64 + 3);
+			run[reader_size / 64 - 1] =
+				responds([](Tagged &r, Session &) {
+					r.to += reader_size - 64;
+					r.payload.resize(64);
+					r.control.last = false;
+				});
+			return run;
+		}(), reader_size / 64)},
+	       terminates(wrong_place));
 	answer("stag", "an answer to another STag",
 	       {ulpdu(responds([](Tagged &r, Session &) { r.stag ^= 1; }))},
 	       terminates(wrong_stag));
