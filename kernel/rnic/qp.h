@@ -253,6 +253,7 @@ struct mpa_due {
  * @send_mo: octets of it received
  * @send_opcode: opcode of its first segment
  * @read_msn: MSN of the next Read Request
+ * @alone: segments that are not to be joined with others
  * @sink: region that was placed into last, with a reference, or NULL
  * @segments: segments that came and are not counted yet
  * @octets: payload of these
@@ -265,6 +266,7 @@ struct mpa_rx_state {
 	u32 send_mo;
 	u8 send_opcode;
 	u32 read_msn;
+	u32 alone;
 	struct mpa_mr *sink;
 	u32 segments;
 	u32 octets;

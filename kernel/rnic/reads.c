@@ -165,7 +165,7 @@ int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
 		v.left = wr->left;
 	}
 	while (!rdmap_check_response(&seg->h, &v, &f))
-		if (!mpa_segment_part(seg, rx))
+		if (!mpa_segment_part(qp, seg, rx))
 			return mpa_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
 		if (mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,

@@ -115,13 +115,22 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 
 /* Segments joined ------------------------------------------------------------- */
 
-/* Takes those with @seg that say nothing new, if they have come already. */
-static void mpa_segment_join(struct mpa_segment *seg, struct mpa_rx *rx)
+/*
+ * Takes those with @seg that say nothing new, if they have come already; but not
+ * those that were refused together before: a peer could have each of them
+ * checked again and again.
+ */
+static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
+			     struct mpa_rx *rx)
 {
 	u32 each = seg->h.payload_len;
 	const u8 *next;
 
-	while (each && (next = mpa_rx_next(rx, seg->image_len)) &&
+	if (qp->rx.alone) {
+		qp->rx.alone--;
+		return;
+	}
+	while (each && (next = mpa_rx_next(rx)) &&
 	       ddp_goes_on(seg->image, next, seg->h.payload_len) &&
 	       mpa_rx_join(rx, seg->image_len)) {
 		seg->h.payload_len += each;
@@ -131,18 +140,23 @@ static void mpa_segment_join(struct mpa_segment *seg, struct mpa_rx *rx)
 
 /**
  * mpa_segment_part - judge a segment alone, after all
+ * @qp: the QP; socket lock held
  * @seg: the segment, refused together with others
  * @rx: its payload, not read yet
+ *
+ * The others, which are called up next, will be judged alone as well.
  *
  * Return: true if there is now something else to judge; false if it was alone
  * before.
  */
-bool mpa_segment_part(struct mpa_segment *seg, struct mpa_rx *rx)
+bool mpa_segment_part(struct mpa_qp *qp, struct mpa_segment *seg,
+		      struct mpa_rx *rx)
 {
 	if (!seg->joined)
 		return false;
 	mpa_rx_part(rx);
 	seg->h.payload_len = mpa_rx_left(rx);
+	qp->rx.alone = seg->joined;
 	seg->joined = 0;
 	return true;
 }
@@ -252,7 +266,7 @@ static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
 	v.buffer = rq->busy || mpa_rq_take(qp);
 	v.buffer_len = v.buffer ? rq->cur_len : 0;
 	while (!ddp_check_untagged(&seg->h, &v, &f))
-		if (!mpa_segment_part(seg, rx))
+		if (!mpa_segment_part(qp, seg, rx))
 			return mpa_qp_refuse(qp, &f, seg);
 	qp->rx.send_opcode = seg->h.opcode;
 	if (mpa_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
@@ -272,7 +286,7 @@ static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
 	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
 	while (h->payload_len &&
 	       !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
-		if (!mpa_segment_part(seg, rx))
+		if (!mpa_segment_part(qp, seg, rx))
 			return mpa_qp_refuse(qp, &f, seg);
 	if (h->last)
 		mpa_count(qp->dev, MPA_CNT_RX_WRITE);
@@ -307,9 +321,12 @@ static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
 	seg->joined = 0;
 	seg->h = (struct ddp_hdr){};
 	if (p) {
-		/* The longer of the two: a copy of constant length is cheap. */
+		/*
+		 * The longer of the two: a copy of constant length is cheap. Only
+		 * that is looked at: who sent the page may still change it.
+		 */
 		memcpy(seg->image, p, DDP_UNTAGGED_LEN);
-		seg->image_len = ddp_hdr_len(p[0]);
+		seg->image_len = ddp_hdr_len(seg->image[0]);
 		mpa_rx_read(rx, NULL, seg->image_len);
 		return !ddp_decode(seg->image, len, &seg->h);
 	}
@@ -352,7 +369,7 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
 			mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
 		return mpa_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
-	mpa_segment_join(&seg, rx);
+	mpa_segment_join(qp, &seg, rx);
 	ret = mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
 	qp->rx.segments += 1 + seg.joined;
 	qp->rx.octets += seg.h.payload_len;

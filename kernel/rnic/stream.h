@@ -64,7 +64,8 @@ void mpa_tx_work(struct work_struct *work);
 int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr);
 
 /* rq.c */
-bool mpa_segment_part(struct mpa_segment *seg, struct mpa_rx *rx);
+bool mpa_segment_part(struct mpa_qp *qp, struct mpa_segment *seg,
+		      struct mpa_rx *rx);
 void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due);
 int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr);
 

@@ -161,7 +161,7 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn);
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len);
 u32 mpa_rx_left(const struct mpa_rx *rx);
-const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len);
+const u8 *mpa_rx_next(const struct mpa_rx *rx);
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip);
 void mpa_rx_part(struct mpa_rx *rx);
 
@@ -171,7 +171,7 @@ void mpa_rx_part(struct mpa_rx *rx);
  * @tx_batches: socket calls that carried them
  * @tx_octets: stream octets of these
  * @tx_short: socket calls that TCP took only in part
- * @rx_fpdus: FPDUs verified and called up
+ * @rx_fpdus: FPDUs verified and called up, or joined with one that was
  * @rx_octets: stream octets of these
  * @rx_crc_errors: FPDUs refused for their CRC
  * @rx_marker_errors: FPDUs refused for a Marker or length

@@ -3,9 +3,10 @@
  * Receiving FPDUs. RFC 5044 sections 6 and 8.
  *
  * Octets are read where TCP has queued them, each once for the CRC as it
- * comes and once more by the owner when its FPDU is whole. They leave the
- * queue with their FPDU, so the peer's window is what bounds memory; only when
- * TCP has no room for the rest of an FPDU are its first octets put aside.
+ * comes (twice where the owner joined FPDUs and undid it) and once more by the
+ * owner when its FPDU is whole. They leave the queue with their FPDU, so the
+ * peer's window is what bounds memory; only when TCP has no room for the rest of
+ * an FPDU are its first octets put aside.
  */
 #include <net/tcp.h>
 
@@ -166,22 +167,19 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
 /**
  * mpa_rx_next - see the ULPDU that follows, if it could be joined
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @len: how many of its first octets, no more than the ULPDU called up has
  *
  * What is seen was not checked: it is only good to find out whether
  * mpa_rx_join() is worth a try.
  *
- * Return: where they are; NULL if not all of an FPDU of the same length follows
- * at once, or the two do not lie in one piece without Markers.
+ * Return: where it is, all of it, as long as the one called up; NULL if another
+ * follows, or none yet, or they do not lie in one piece without Markers.
  */
-const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
+const u8 *mpa_rx_next(const struct mpa_rx *rx)
 {
-	const u8 *p = rx->next;
-
-	if (!rx->flat || rx->end - p < rx->reader->since_start ||
-	    get_unaligned_be16(p) != rx->reader->ulpdu_len)
+	if (!rx->flat || rx->end - rx->next < rx->reader->since_start ||
+	    get_unaligned_be16(rx->next) != rx->reader->ulpdu_len)
 		return NULL;
-	return p + MPA_LENGTH_FIELD;
+	return rx->next + MPA_LENGTH_FIELD;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
 
@@ -222,6 +220,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA);
  */
 void mpa_rx_part(struct mpa_rx *rx)
 {
+	if (!rx->joined)
+		return;
 	rx->strip.left = rx->run;
 	rx->next -= rx->joined * rx->reader->since_start;
 	rx->joined = 0;

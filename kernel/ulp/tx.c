@@ -637,7 +637,7 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
  * @hdr: header of the first ULPDU; its last eight octets are a number in network
  *	order that grows by the octets of payload; changed
  * @hdr_len: octets of it, 8 to %MPA_TX_HEADER_MAX
- * @payload: pieces of the payload; they must stay until mpa_tx_send() returns
+ * @payload: pieces of the payload; copied at once
  * @len: octets of them; set to those that were added
  *
  * As mpa_tx_add() with mpa_tx_room() octets again and again, for as long as

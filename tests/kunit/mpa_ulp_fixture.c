@@ -110,7 +110,7 @@ static u32 join_all(struct end *e, struct mpa_rx *rx, u32 each)
 {
 	u32 nr = 1;
 
-	while (counter_of(mpa_rx_next(rx, COUNTER)) ==
+	while (counter_of(mpa_rx_next(rx)) ==
 	       e->rx_count + nr * each && mpa_rx_join(rx, COUNTER))
 		nr++;
 	/* Each second time it is to be as if nothing had been joined. */
