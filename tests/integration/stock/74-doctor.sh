@@ -117,11 +117,17 @@ device_nodes() {
 	lab_do modprobe rdma_ucm
 }
 
+# The kernel says so when it comes to it, up to a second later.
+no_carrier() {
+	ip -n h1 link show eth0 | grep -q NO-CARRIER
+}
+
 links() {
 	lab_in h1 ip link set eth0 down
 	finds "network device down" netdev:fail 'ip link set eth0 up'
 	lab_in h1 ip link set eth0 up
 	lab_in h2 ip link set eth0 down
+	lab_wait 20 no_carrier
 	finds "no carrier" netdev:fail 'has no carrier'
 	lab_in h2 ip link set eth0 up
 	lab_wait 20 lab_reachable h1 10.77.0.2
