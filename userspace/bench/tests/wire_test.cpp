@@ -2,6 +2,7 @@
 // wire.hpp and job.hpp: what is sent is read back, and nothing else is taken.
 #include <functional>
 #include <random>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -210,6 +211,18 @@ struct Change {
 	bool good;
 };
 
+// Each change alone, to the usual job.
+void judge(std::span<const Change> rows)
+{
+	for (const auto &row : rows) {
+		Job job;
+
+		row.make(job);
+		const auto bad = complaint(job);
+		EXPECT_EQ(!bad, row.good) << row.what << ": " << bad.value_or("");
+	}
+}
+
 TEST(job, is_bounded)
 {
 	const Change rows[] = {
@@ -253,13 +266,7 @@ TEST(job, is_bounded)
 		 true},
 	};
 
-	for (const auto &row : rows) {
-		Job job;
-
-		row.make(job);
-		const auto bad = complaint(job);
-		EXPECT_EQ(!bad, row.good) << row.what << ": " << bad.value_or("");
-	}
+	judge(rows);
 }
 
 TEST(job, has_a_meaning)
@@ -298,13 +305,7 @@ TEST(job, has_a_meaning)
 		 true},
 	};
 
-	for (const auto &row : rows) {
-		Job job;
-
-		row.make(job);
-		const auto bad = complaint(job);
-		EXPECT_EQ(!bad, row.good) << row.what << ": " << bad.value_or("");
-	}
+	judge(rows);
 }
 
 TEST(job, credits_differ_from_data)
