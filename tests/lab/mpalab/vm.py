@@ -35,6 +35,9 @@ PROVIDER = BUILD / "lib" / "libmpa"
 # itself), which whatever is stuck for good outlasts. And its check of the timer
 # loses a race there.
 PATIENT = "no_timer_check rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
+# QEMU translates a program anew wherever it finds it at another address: left
+# where they are, most programs start in half the time.
+AT_REST = "norandmaps"
 
 
 @dataclass
@@ -151,7 +154,7 @@ def command_line(lane, directory, console, smp, memory, cmdline, icount=False):
         "-display", "none", "-machine", "pc,usb=off", *cpu_options(icount),
         "-smp", f"{smp},sockets={smp}", "-m", str(memory or lane.memory),
         "-kernel", str(lane.image()), "-initrd", str(lane.initramfs()),
-        "-append", f"console=ttyS0 {PATIENT} panic=-1 oops=panic "
+        "-append", f"console=ttyS0 {PATIENT} {AT_REST} panic=-1 oops=panic "
                    f"{lane.cmdline} {cmdline}",
         *console,
         *share("root", "/", ",readonly=on"),
