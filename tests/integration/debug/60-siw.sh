@@ -7,7 +7,7 @@
 # siw of 6.1 takes a socket's callback lock in one place without turning off
 # softirqs. lockdep says so, once; below it is made sure that it means siw.
 # Leaks are what other scripts look for.
-# lab run --smp 1 --no-kmemleak --expect 'WARNING: inconsistent lock state'
+# lab run --no-kmemleak --expect 'WARNING: inconsistent lock state'
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/probe.sh"
