@@ -27,6 +27,7 @@ ALARMS = re.compile(
     r"|refcount_t: "
     r"|ref_tracker: "
     r"|unregister_netdevice: waiting for"
+    r"|\bBUG [\w-]+ \((?:Not t|T)ainted"
     r"|Slab cache still has objects|Objects remaining in "
     r"|restrack: .*(?:leak|still)"
     r"|Out of memory: |invoked oom-killer"
@@ -34,6 +35,9 @@ ALARMS = re.compile(
     r"|list_(?:add|del) corruption"
     r"|DEAD000000000"
 )
+# What begins one report and thereby ends another; lines that one on RCU has at most.
+REPORT_BEGINS = re.compile(r"={20,}$|cut here")
+RCU_REPORT = 80
 TAP_LINE = re.compile(r"^(not )?ok\b(?: (\d+))?(?: - )?(.*)$")
 SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
 PLAN = re.compile(r"^1\.\.(\d+)\s*$")
@@ -110,15 +114,33 @@ def read_alarms(kernel_log, expected=()):
     return [line for line, *_ in alarms_with_context(kernel_log, expected, 1)]
 
 
-def alarms_with_context(kernel_log, expected=(), count=30):
-    """Each message that fails a run, with what follows: lists of up to count lines."""
+def alarms_with_context(kernel_log, expected=(), count=30, foreign=()):
+    """Each message that fails a run, with what follows: lists of up to count lines.
+
+    foreign: functions of the kernel's that no report of lockdep's on RCU is about
+    which has called one of them.
+    """
     allowed = [re.compile(pattern) for pattern in expected]
     lines = [line.strip() for line in kernel_log.splitlines()]
     return [
         lines[at:at + count]
         for at, line in enumerate(lines)
         if ALARMS.search(line) and not any(one.search(line) for one in allowed)
+        and not is_foreign(lines, at, foreign)
     ]
+
+
+def is_foreign(lines, at, functions):
+    """Whether a report of lockdep's on RCU has one of the functions in its trace."""
+    if "suspicious RCU usage" not in lines[at]:
+        return False
+    for line in lines[at:at + RCU_REPORT]:
+        if REPORT_BEGINS.search(line):
+            return False
+        # Not what merely lay on the stack, which is marked.
+        if any(f" {function}+" in line and "?" not in line for function in functions):
+            return True
+    return False
 
 
 def read_words(text):

@@ -228,13 +228,14 @@ def start(command, directory, **options):
     )
 
 
-def start_job(job, directory, log):
-    """The machine of a job: a process, as far as follow() can tell."""
+def start_job(job, directory, log, number):
+    """The machine of a job: a process, as far as follow() can tell; number: of its
+    place."""
     cmdline = job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}"
     if job.lane.machine == "uml":
         return uml.start(
             lambda lines: keep_command(uml.command_line(
-                job.lane, directory, job.memory, job.cmdline, lines, job.spread),
+                job.lane, directory, job.memory, cmdline, lines, job.spread, number),
                 directory),
             directory, {**os.environ, "PATH": SEARCH_PATH}, log)
     return start(command_line(
@@ -299,33 +300,40 @@ def warn_if_stale(lane):
 
 
 def take_any(locks):
-    """Whether one of the lock files could be taken."""
-    for lock in locks:
+    """Number of the lock file that could be taken, or None."""
+    for number, lock in enumerate(locks):
         with contextlib.suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-    return False
+            return number
+    return None
+
+
+def places(machine):
+    """How many VMs of a kind may run at the same time.
+
+    Emulated ones that share a processor hit their timeouts instead of bugs. User
+    Mode Linux waits a good part of its time: one more fills the gaps.
+    """
+    return (os.cpu_count() or 1) + int(machine == "uml")
 
 
 @contextlib.contextmanager
-def place():
-    """Waits until fewer VMs run than this machine has processors.
-
-    Emulated ones that share a processor hit their timeouts instead of bugs.
-    """
+def place(machine):
+    """Waits until one more VM of a kind may run; gives the number of its place."""
     RUNS.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         locks = [
-            stack.enter_context(open(RUNS / f".place-{n}", "w", encoding="utf-8"))
-            for n in range(os.cpu_count() or 1)
+            stack.enter_context(open(RUNS / f".place-{machine}-{n}", "w",
+                                     encoding="utf-8"))
+            for n in range(places(machine))
         ]
         waited = 0
-        while not take_any(locks):
+        while (number := take_any(locks)) is None:
             if waited % 60 == 0:
                 say("waiting for another VM to end")
             time.sleep(1)
             waited += 1
-        yield
+        yield number
 
 
 def run(job):
@@ -345,11 +353,11 @@ def run(job):
         (directory / file).write_text(text, encoding="utf-8")
     say(f"{name}: booting {job.lane.release()}, "
         f"everything goes to {directory.relative_to(REPO)}/")
-    with place(), open(directory / "qemu.log", "wb") as log:
+    with place(job.lane.machine) as number, open(directory / "qemu.log", "wb") as log:
         started = time.monotonic()
 
         def start_one():
-            process = start_job(job, directory, log)
+            process = start_job(job, directory, log, number)
             if job.started:
                 job.started(process.pid, directory)
             return process
@@ -364,7 +372,8 @@ def conclude(job, name, directory, in_time, seconds, status):
     said = read(directory / "out.log")
     totals = verdict.read_tap(said)
     alarms = verdict.alarms_with_context(
-        read(directory / "console.log") + read(directory / "dmesg"), job.expect
+        read(directory / "console.log") + read(directory / "dmesg"), job.expect,
+        foreign=job.lane.foreign
     )
     words = verdict.read_words(read(directory / "result.log"))
     reasons = verdict.judge(words, totals, [lines[0] for lines in alarms],
