@@ -13,8 +13,6 @@
 
 namespace harness {
 
-std::chrono::milliseconds patience{15000};
-
 // Of a case as a whole, in patiences.
 static constexpr int case_limit = 6;
 
@@ -107,8 +105,6 @@ int main(int argc, char **argv)
 
 		if (word == "--list")
 			list = true;
-		else if (word == "--slow")
-			patience *= 4;
 		else
 			globs.emplace_back(word);
 	}

@@ -151,14 +151,14 @@ inline long must_call(long returned, const std::string &what,
 }
 
 // For what must come: long, since it ends early. For what must not: short.
-extern std::chrono::milliseconds patience;
+inline constexpr std::chrono::milliseconds patience{60000};
 inline constexpr std::chrono::milliseconds moment{250};
 
 // Polls until it is so.
 void await(const std::function<bool()> &so, const std::string &what,
 	   std::source_location at = std::source_location::current());
 
-// socket_test [--slow] [--list] [GLOB...]
+// socket_test [--list] [GLOB...]
 int main(int argc, char **argv);
 
 } // namespace harness

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Devices, network devices and modules go while traffic runs, and connections
-# come and go by the hundred; nothing hangs and nothing stays.
+# come and go by the hundred; nothing hangs and nothing stays. The smp lane has
+# this as well, with fewer connections.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 cycles=500
+[[ ${LAB_LANE:-debug} == debug ]] || cycles=100
 cycles_limit=400
 cycles_program=$MPA_REPO/build/bin/cycles
 modules=(mpa_rnic mpa)

@@ -8,8 +8,6 @@
 #	+---------h1---------+        +--------h2--------+
 #	| mpa-peer           |--------| rnic-target, mpa2|
 #	+--------------------+        +------------------+
-# One processor: 50, 51 and 53 show what two do to each other.
-# lab run --smp 1
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"

@@ -9,9 +9,7 @@
 #	+---------h1---------+        +---------h2---------+
 #	| mpa-peer           |--------| socket-target, two |
 #	+--------------------+        +--------------------+
-# Leaks of sockets, and what two processors do to each other, are what 53-socket
-# looks for.
-# lab run --no-kmemleak --smp 1
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The same cases as 70-netlink of the stock lane under KASAN, lockdep and kmemleak,
-# with fewer connections and, unlike there, one processor.
-# lab run --smp 1
+# with fewer connections.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/netlink.sh"
 

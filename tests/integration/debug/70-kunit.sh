@@ -2,5 +2,4 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Every KUnit suite, in the debug lane's kernel: one case at a time.
-# lab run --smp 1
 . "$MPA_REPO/tests/kunit/run.sh"

@@ -13,8 +13,7 @@
 declare -gA counters_before=()
 
 # Seconds in which what a program caused has been counted.
-counters_limit=5
-[[ ${LAB_LANE:-stock} == stock ]] || counters_limit=20
+counters_limit=20
 
 # Counters that move only when a peer or the device broke the protocol.
 counters_bad=(rx_crc_error rx_marker_error rx_ddp_error rx_rdmap_error

@@ -9,8 +9,7 @@
 # Pings of those that live.
 death_pings=${list_pings:-20}
 # Seconds in which a survivor must have noticed and ended.
-death_limit=10
-[[ ${LAB_LANE:-stock} == stock ]] || death_limit=40
+death_limit=40
 
 # death_moved DEVICE COUNTER AMOUNT: true once it has grown that much.
 death_moved() {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The lists of exchanges. The stock lane runs them in full; the debug lane, where
-# everything takes many times longer, runs the same with the shorter values
+# The lists of exchanges. The debug lane runs them in full; emulated processors,
+# where everything takes many times longer, run the same with the shorter values
 # below. A list finds two hosts with a device each and leaves them idle.
 
 . "$MPA_REPO/tests/integration/lib/traffic.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
-if [[ ${LAB_LANE:-stock} == stock ]]; then
+if [[ ${LAB_MACHINE:-uml} == uml ]]; then
 	list_mtus=(1500 9000)
 	list_families=(ipv4 ipv6)
 	list_rping_sizes=(64 4096 65535)

@@ -5,8 +5,6 @@
 
 # netlink_cases [GLOB...]: their result lines count like our own.
 netlink_cases() {
-	local slow=()
-	[[ ${LAB_LANE:-stock} == stock ]] || slow=(--slow)
 	lab_check "all cases of the netlink family" \
-		"$MPA_REPO/build/bin/netlink_test" "${slow[@]}" "$@"
+		"$MPA_REPO/build/bin/netlink_test" "$@"
 }

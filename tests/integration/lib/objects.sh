@@ -4,12 +4,8 @@
 # What is left over after programs have ended: RDMA objects and TCP sockets.
 
 # Seconds in which what programs leave behind has gone.
-objects_limit=10
-sockets_limit=15
-if [[ ${LAB_LANE:-stock} != stock ]]; then
-	objects_limit=40
-	sockets_limit=60
-fi
+objects_limit=40
+sockets_limit=60
 
 # objects_left: every object that an application owns, one a line.
 objects_left() {

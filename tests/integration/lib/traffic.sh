@@ -10,8 +10,7 @@
 
 family=ipv4
 # Seconds within which any single exchange must be over.
-traffic_limit=90
-[[ ${LAB_LANE:-stock} == stock ]] || traffic_limit=240
+traffic_limit=240
 
 # traffic_address HOST: in the current family.
 traffic_address() {
@@ -177,8 +176,7 @@ ucmatose_pair() {
 
 perf_port=18515
 # Milliseconds that the server's last words take, see perf_pair.
-perf_lag=25
-[[ ${LAB_LANE:-stock} == stock ]] || perf_lag=100
+perf_lag=100
 perf_bad='with error|Failed|failed|Unable|Couldn.t|ERR|rror'
 
 # perf_line LOG SIZE ITERATIONS: the line of figures is there. What the figures

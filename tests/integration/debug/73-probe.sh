@@ -4,6 +4,7 @@
 # mpactl probe, as a user without privilege, against everything that may be at a
 # port: our devices and sockets, peers of each revision, other services, and
 # nobody. Arguments choose parts: services, nobody, sockets, devices.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/probe.sh"
 

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything the stock lane exchanges, shortened, under the watchers' eyes. Leaks
-# are what 51-removal looks for: with kmemleak this takes about twice as long.
-# lab run --no-kmemleak
+# Everything that 30 to 33 of the debug lane exchange, shortened, between processors
+# that run at the same time. The stock lane has this as well.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
@@ -13,12 +12,12 @@ list_streams
 list_perftest
 list_death
 
-# A few Markers, for the checks on memory rather than for the wire.
+# A few Markers.
 markers_ask on mpa1 mpa2
 rping_pair h1 h2 65535 "$list_pings"
 markers_ask off mpa1 mpa2
 
-# What the fast paths leave to others, under the same eyes.
+# What the fast paths leave to others, in the same way.
 fast_paths off mpa1 mpa2
 traffic_label=slow
 for size in "${list_rping_sizes[@]}"; do

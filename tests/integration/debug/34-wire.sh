@@ -3,6 +3,7 @@
 #
 # What goes over the wire, without Markers and with them, as tshark sees it:
 # every FPDU good, and every segment beginning with one.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 

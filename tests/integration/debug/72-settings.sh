@@ -5,6 +5,7 @@
 # be. Octet by octet and by what happens in settings_cases.py; here what two
 # devices put on the wire under them, for tshark to judge. Arguments choose
 # cases by the beginning of their names, "wire" all of this file.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 

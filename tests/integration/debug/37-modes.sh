@@ -4,6 +4,7 @@
 # What two sides can agree on, and what then goes over the wire: revisions 1 and
 # 2, Markers for none, one or both, CRCs that none, one or both ask for. One is
 # enough to have them. Revision 0 is the matter of 35-rdmac.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 

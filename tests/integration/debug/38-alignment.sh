@@ -9,6 +9,7 @@
 # the kernel cuts them for the device. With it they would go through veth as
 # they are: tbf, with room for one segment only, cuts them as a device does, and
 # netem behind it has real segments to lose. What TCP makes is counted before.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 

@@ -4,6 +4,7 @@
 # Over a wire that loses, doubles and reorders packets, from the first one of a
 # connection on: TCP repairs that, MPA notices nothing, and what is sent again
 # begins with FPDUs as before. Over a good one: as few segments as there can be.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 

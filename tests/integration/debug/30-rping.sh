@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# perftest's programs, for what they transfer rather than for their figures.
+# rping and ucmatose: both roles, sizes, families, MTUs; many clients at once.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 lab_devices 2
-list_perftest
+list_rping

@@ -4,6 +4,7 @@
 # A device that speaks what the RDMA Consortium specified and nothing else, and
 # a permissive one (RFC 5044 appendix C): traffic in both roles, and version 0
 # in everything that goes over the wire, with Markers both ways.
+# lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
