@@ -21,23 +21,20 @@ static int family_of(Path path)
 	return path == Path::ipv6 ? AF_INET6 : AF_INET;
 }
 
-// The thread is in the namespace while this lives.
-class Inside {
-public:
-	explicit Inside(int host)
-	{
-		const std::string name = "/run/netns/h" + std::to_string(host);
-		const descriptor there(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+Inside::Inside(int host)
+	: home_(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC))
+{
+	const std::string name = "/run/netns/h" + std::to_string(host);
+	const descriptor there(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
 
-		must_call(there.get(), name);
-		must_call(::setns(there.get(), CLONE_NEWNET), "setns");
-	}
+	must_call(there.get(), name);
+	must_call(::setns(there.get(), CLONE_NEWNET), "setns");
+}
 
-	~Inside() { ::setns(home_.get(), CLONE_NEWNET); }
-
-private:
-	descriptor home_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
-};
+Inside::~Inside()
+{
+	::setns(home_.get(), CLONE_NEWNET);
+}
 
 descriptor tcp_socket(Path path, int host)
 {

@@ -23,6 +23,18 @@ enum class Path { ipv4, ipv6, loopback };
 inline constexpr std::array paths{Path::ipv4, Path::ipv6, Path::loopback};
 std::ostream &operator<<(std::ostream &out, Path path);
 
+// The thread is in the namespace of a host while this lives.
+class Inside {
+public:
+	explicit Inside(int host);
+	~Inside();
+	Inside(const Inside &) = delete;
+	Inside &operator=(const Inside &) = delete;
+
+private:
+	descriptor home_;
+};
+
 // A TCP socket in the namespace of host 1 or 2, for either end of a path.
 descriptor tcp_socket(Path path, int host);
 

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Verbs and connections that find no memory. Device mpa1 is on host h1, where this
+// runs; whoever it talks to is on h2 and lacks nothing.
+#include "faults.hpp"
+#include "net.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+#include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
+
+using namespace harness;
+using faults::each_allocation;
+using faults::with_fault;
+using net::Octets;
+using net::pattern;
+
+namespace {
+
+template <auto End> struct Ender {
+	template <typename Object> void operator()(Object *object) const { End(object); }
+};
+
+using Context = std::unique_ptr<ibv_context, Ender<ibv_close_device>>;
+using Domain = std::unique_ptr<ibv_pd, Ender<ibv_dealloc_pd>>;
+using Region = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
+using Channel = std::unique_ptr<ibv_comp_channel, Ender<ibv_destroy_comp_channel>>;
+using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
+using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
+using Endpoint = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_ep>>;
+using Identifier = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_id>>;
+using Address = std::unique_ptr<rdma_addrinfo, Ender<rdma_freeaddrinfo>>;
+
+constexpr std::size_t message = 200000;
+
+// What a call that gives an object or none has made of errno.
+template <typename Object> int error_of(const Object &object)
+{
+	return object ? 0 : errno;
+}
+
+ibv_device *device()
+{
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+
+	for (int n = 0; n < count; n++)
+		if (std::string_view(ibv_get_device_name(list[n])) == "mpa1")
+			return list[n];
+	fail("there is no mpa1");
+}
+
+struct Opened {
+	Context context{ibv_open_device(device())};
+	Domain domain{ibv_alloc_pd(context.get())};
+	Completions completions{ibv_create_cq(context.get(), 64, nullptr, nullptr, 0)};
+
+	Opened() { yes(context && domain && completions, "the device can be used"); }
+};
+
+ibv_qp_init_attr queue_sizes(ibv_cq *completions = nullptr)
+{
+	ibv_qp_init_attr attr{};
+
+	attr.send_cq = attr.recv_cq = completions;
+	attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
+	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
+	attr.sq_sig_all = 1;
+	attr.qp_type = IBV_QPT_RC;
+	return attr;
+}
+
+Address look_up(const char *address, const char *port, int flags)
+{
+	rdma_addrinfo hints{};
+	rdma_addrinfo *found = nullptr;
+
+	hints.ai_flags = flags;
+	hints.ai_port_space = RDMA_PS_TCP;
+	must_call(rdma_getaddrinfo(address, port, &hints, &found), "rdma_getaddrinfo");
+	return Address(found);
+}
+
+Endpoint endpoint(const Address &address)
+{
+	ibv_qp_init_attr attr = queue_sizes();
+	rdma_cm_id *id = nullptr;
+
+	must_call(rdma_create_ep(&id, address.get(), nullptr, &attr), "rdma_create_ep");
+	return Endpoint(id);
+}
+
+int error_of_call(int returned)
+{
+	return returned ? errno : 0;
+}
+
+rdma_conn_param parameters()
+{
+	rdma_conn_param param{};
+
+	param.responder_resources = param.initiator_depth = 1;
+	return param;
+}
+
+// A thread on another host, which is waited for.
+class There {
+public:
+	explicit There(std::function<void()> work)
+		: thread_([work = std::move(work), this] {
+			  try {
+				  const net::Inside inside(2);
+
+				  work();
+			  } catch (const Failed &failed) {
+				  what_ = failed.what;
+			  }
+		  })
+	{
+	}
+
+	// Of a case that has failed the process ends, whatever this one waits for.
+	~There()
+	{
+		if (thread_.joinable())
+			thread_.detach();
+	}
+
+	void join()
+	{
+		thread_.join();
+		if (!what_.empty())
+			fail(what_);
+	}
+
+private:
+	std::string what_;
+	std::thread thread_;
+};
+
+// The next connection, with room for one message; none: it did not come about.
+Endpoint accept_one(rdma_cm_id *listener, Octets &room, Region &region)
+{
+	rdma_conn_param param = parameters();
+	rdma_cm_id *id = nullptr;
+
+	must_call(rdma_get_request(listener, &id), "rdma_get_request");
+	Endpoint peer(id);
+	region.reset(rdma_reg_msgs(id, room.data(), room.size()));
+	yes(region != nullptr, "the peer has a region");
+	must_call(rdma_post_recv(id, nullptr, room.data(), room.size(), region.get()),
+		  "rdma_post_recv");
+	if (rdma_accept(id, &param))
+		return nullptr;
+	return peer;
+}
+
+Endpoint listener_on(const char *address, const char *port)
+{
+	Endpoint listening = endpoint(look_up(address, port, RAI_PASSIVE));
+
+	must_call(rdma_listen(listening.get(), 8), "rdma_listen");
+	return listening;
+}
+
+// A connection whose two ends are in this process.
+struct Connection {
+	Connection()
+	{
+		There peer([&] {
+			const Endpoint listening = listener_on("10.77.0.2", "7701");
+
+			listens = true;
+			far = accept_one(listening.get(), room, room_region);
+		});
+		await([&] { return listens.load(); }, "the peer listens");
+		near = endpoint(look_up("10.77.0.2", "7701", 0));
+		rdma_conn_param param = parameters();
+		must_call(rdma_connect(near.get(), &param), "rdma_connect");
+		peer.join();
+		yes(far != nullptr, "the peer accepts");
+		region.reset(rdma_reg_msgs(near.get(), octets.data(), octets.size()));
+		yes(region != nullptr, "there is a region");
+	}
+
+	Octets octets = pattern(message, 7), room = Octets(message);
+	Endpoint near, far;
+	// Of the endpoints' protection domains: they go first.
+	Region region, room_region;
+	std::atomic<bool> listens{false};
+};
+
+// Polls for one completion and says how it ended.
+ibv_wc_status completed(ibv_cq *completions)
+{
+	const auto end = std::chrono::steady_clock::now() + patience;
+	ibv_wc wc{};
+
+	while (!ibv_poll_cq(completions, 1, &wc))
+		if (std::chrono::steady_clock::now() > end)
+			fail("no completion");
+	return wc.status;
+}
+
+void expect_success(ibv_cq *completions, const char *what)
+{
+	const ibv_wc_status status = completed(completions);
+
+	yes(status == IBV_WC_SUCCESS, std::string(what) + ": " +
+					      ibv_wc_status_str(status));
+}
+
+} // namespace
+
+CASE("verbs: a device is opened")
+{
+	ibv_device *const mpa1 = device();
+
+	each_allocation([&] {
+		return with_fault([&] {
+			return error_of(Context(ibv_open_device(mpa1)));
+		});
+	}, ENOENT); // libibverbs, of files that it cannot open
+}
+
+CASE("verbs: a protection domain")
+{
+	const Opened opened;
+
+	each_allocation([&] {
+		Domain domain;
+
+		return with_fault([&] {
+			domain.reset(ibv_alloc_pd(opened.context.get()));
+			return error_of(domain);
+		});
+	});
+}
+
+CASE("verbs: a memory region")
+{
+	const Opened opened;
+	Octets memory(1 << 20);
+
+	each_allocation([&] {
+		Region region;
+
+		return with_fault([&] {
+			region.reset(ibv_reg_mr(opened.domain.get(), memory.data(),
+						memory.size(),
+						IBV_ACCESS_LOCAL_WRITE |
+							IBV_ACCESS_REMOTE_WRITE));
+			return error_of(region);
+		});
+	});
+}
+
+CASE("verbs: a completion queue with a channel")
+{
+	const Opened opened;
+
+	each_allocation([&] {
+		Channel channel;
+		Completions completions;
+
+		return with_fault([&] {
+			channel.reset(ibv_create_comp_channel(opened.context.get()));
+			if (!channel)
+				return errno;
+			completions.reset(ibv_create_cq(opened.context.get(), 1000,
+							nullptr, channel.get(), 0));
+			return error_of(completions);
+		});
+	});
+}
+
+CASE("verbs: a queue pair")
+{
+	const Opened opened;
+
+	each_allocation([&] {
+		ibv_qp_init_attr attr = queue_sizes(opened.completions.get());
+		Queues queues;
+
+		return with_fault([&] {
+			queues.reset(ibv_create_qp(opened.domain.get(), &attr));
+			return error_of(queues);
+		});
+	});
+}
+
+CASE("connections: a listener")
+{
+	const Address address = look_up("10.77.0.1", "7702", RAI_PASSIVE);
+
+	each_allocation([&] {
+		Identifier id;
+		rdma_cm_id *raw = nullptr;
+
+		must_call(rdma_create_id(nullptr, &raw, nullptr, RDMA_PS_TCP),
+			  "rdma_create_id");
+		id.reset(raw);
+		return with_fault([&] {
+			if (rdma_bind_addr(id.get(), address->ai_src_addr))
+				return errno;
+			return error_of_call(rdma_listen(id.get(), 4));
+		});
+	}, EADDRINUSE); // TCP, of a port that it has no memory for
+}
+
+// Attempts that get as far as the peer end there as well: it takes one by one.
+CASE("connections: an Initiator connects")
+{
+	std::atomic<bool> listens{false}, over{false};
+	There peer([&] {
+		const Endpoint listening = listener_on("10.77.0.2", "7703");
+
+		listens = true;
+		while (!over) {
+			Octets room(16);
+			Region region;
+
+			accept_one(listening.get(), room, region);
+		}
+	});
+	await([&] { return listens.load(); }, "the peer listens");
+	const Address address = look_up("10.77.0.2", "7703", 0);
+	const auto connect = [&](const std::function<int(rdma_cm_id *)> &how) {
+		const Endpoint id = endpoint(address);
+
+		return how(id.get());
+	};
+	const auto plainly = [](rdma_cm_id *id) {
+		rdma_conn_param param = parameters();
+
+		return error_of_call(rdma_connect(id, &param));
+	};
+
+	each_allocation([&] {
+		return connect([&](rdma_cm_id *id) {
+			return with_fault([&] { return plainly(id); });
+		});
+	});
+	over = true;
+	// If the peer has not seen that yet it waits for one more.
+	static_cast<void>(connect(plainly));
+	peer.join();
+}
+
+CASE("connections: a Responder accepts")
+{
+	const Endpoint listening = listener_on("10.77.0.1", "7704");
+
+	each_allocation([&] {
+		Octets room(16);
+		Region region;
+		rdma_cm_id *raw = nullptr;
+		There peer([] {
+			const Endpoint id = endpoint(look_up("10.77.0.1", "7704", 0));
+			rdma_conn_param param = parameters();
+
+			// Whether it comes about is the other side's matter.
+			static_cast<void>(rdma_connect(id.get(), &param));
+		});
+
+		must_call(rdma_get_request(listening.get(), &raw), "rdma_get_request");
+		Endpoint id(raw);
+		rdma_conn_param param = parameters();
+		const int error = with_fault([&] {
+			return error_of_call(rdma_accept(raw, &param));
+		});
+		id.reset();
+		peer.join();
+		return error;
+	}, ECONNABORTED); // once the Reply is on its way
+}
+
+CASE("data: what is sent arrives")
+{
+	each_allocation([] {
+		Connection connection;
+		const int error = with_fault([&] {
+			return error_of_call(rdma_post_send(
+				connection.near.get(), nullptr,
+				connection.octets.data(), message,
+				connection.region.get(), 0));
+		});
+
+		if (error)
+			return error;
+		expect_success(connection.near->send_cq, "the Send");
+		expect_success(connection.far->recv_cq, "the receive");
+		yes(connection.room == connection.octets, "what arrived is what was sent");
+		return 0;
+	});
+}
