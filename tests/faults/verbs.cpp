@@ -9,20 +9,23 @@
 #include <memory>
 #include <thread>
 
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+
+#include "rdmacm.hpp"
 
 using namespace harness;
 using faults::each_allocation;
 using faults::with_fault;
 using net::Octets;
 using net::pattern;
+using rdmacm::Address;
+using rdmacm::Ender;
+using rdmacm::Endpoint;
+using rdmacm::look_up;
+using rdmacm::make_endpoint;
+using rdmacm::queue_sizes;
 
 namespace {
-
-template <auto End> struct Ender {
-	template <typename Object> void operator()(Object *object) const { End(object); }
-};
 
 using Context = std::unique_ptr<ibv_context, Ender<ibv_close_device>>;
 using Domain = std::unique_ptr<ibv_pd, Ender<ibv_dealloc_pd>>;
@@ -30,9 +33,7 @@ using Region = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
 using Channel = std::unique_ptr<ibv_comp_channel, Ender<ibv_destroy_comp_channel>>;
 using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
 using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
-using Endpoint = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_ep>>;
 using Identifier = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_id>>;
-using Address = std::unique_ptr<rdma_addrinfo, Ender<rdma_freeaddrinfo>>;
 
 constexpr std::size_t message = 200000;
 
@@ -61,38 +62,6 @@ struct Opened {
 	Opened() { yes(context && domain && completions, "the device can be used"); }
 };
 
-ibv_qp_init_attr queue_sizes(ibv_cq *completions = nullptr)
-{
-	ibv_qp_init_attr attr{};
-
-	attr.send_cq = attr.recv_cq = completions;
-	attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
-	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
-	attr.sq_sig_all = 1;
-	attr.qp_type = IBV_QPT_RC;
-	return attr;
-}
-
-Address look_up(const char *address, const char *port, int flags)
-{
-	rdma_addrinfo hints{};
-	rdma_addrinfo *found = nullptr;
-
-	hints.ai_flags = flags;
-	hints.ai_port_space = RDMA_PS_TCP;
-	must_call(rdma_getaddrinfo(address, port, &hints, &found), "rdma_getaddrinfo");
-	return Address(found);
-}
-
-Endpoint endpoint(const Address &address)
-{
-	ibv_qp_init_attr attr = queue_sizes();
-	rdma_cm_id *id = nullptr;
-
-	must_call(rdma_create_ep(&id, address.get(), nullptr, &attr), "rdma_create_ep");
-	return Endpoint(id);
-}
-
 int error_of_call(int returned)
 {
 	return returned ? errno : 0;
@@ -117,6 +86,8 @@ public:
 				  work();
 			  } catch (const Failed &failed) {
 				  what_ = failed.what;
+			  } catch (const std::exception &error) {
+				  what_ = error.what();
 			  }
 		  })
 	{
@@ -160,7 +131,7 @@ Endpoint accept_one(rdma_cm_id *listener, Octets &room, Region &region)
 
 Endpoint listener_on(const char *address, const char *port)
 {
-	Endpoint listening = endpoint(look_up(address, port, RAI_PASSIVE));
+	Endpoint listening = make_endpoint(look_up(address, port, RAI_PASSIVE).get());
 
 	must_call(rdma_listen(listening.get(), 8), "rdma_listen");
 	return listening;
@@ -177,7 +148,7 @@ struct Connection {
 			far = accept_one(listening.get(), room, room_region);
 		});
 		await([&] { return listens.load(); }, "the peer listens");
-		near = endpoint(look_up("10.77.0.2", "7701", 0));
+		near = make_endpoint(look_up("10.77.0.2", "7701", 0).get());
 		rdma_conn_param param = parameters();
 		must_call(rdma_connect(near.get(), &param), "rdma_connect");
 		peer.join();
@@ -282,9 +253,10 @@ CASE("verbs: a queue pair")
 	const Opened opened;
 
 	each_allocation([&] {
-		ibv_qp_init_attr attr = queue_sizes(opened.completions.get());
+		ibv_qp_init_attr attr = queue_sizes(4);
 		Queues queues;
 
+		attr.send_cq = attr.recv_cq = opened.completions.get();
 		return with_fault([&] {
 			queues.reset(ibv_create_qp(opened.domain.get(), &attr));
 			return error_of(queues);
@@ -329,7 +301,7 @@ CASE("connections: an Initiator connects")
 	await([&] { return listens.load(); }, "the peer listens");
 	const Address address = look_up("10.77.0.2", "7703", 0);
 	const auto connect = [&](const std::function<int(rdma_cm_id *)> &how) {
-		const Endpoint id = endpoint(address);
+		const Endpoint id = make_endpoint(address.get());
 
 		return how(id.get());
 	};
@@ -359,7 +331,7 @@ CASE("connections: a Responder accepts")
 		Region region;
 		rdma_cm_id *raw = nullptr;
 		There peer([] {
-			const Endpoint id = endpoint(look_up("10.77.0.1", "7704", 0));
+			const Endpoint id = make_endpoint(look_up("10.77.0.1", "7704", 0).get());
 			rdma_conn_param param = parameters();
 
 			// Whether it comes about is the other side's matter.

@@ -27,7 +27,11 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include "rdmacm.hpp"
+
 namespace {
+
+using namespace rdmacm;
 
 enum class Ending : std::uint32_t {
 	initiator_disconnects,
@@ -67,60 +71,13 @@ Message message_of(Cycle cycle, std::uint8_t salt)
 constexpr std::uint8_t request_salt = 1;
 constexpr std::uint8_t reply_salt = 2;
 
-[[noreturn]] void fail(const std::string &what)
-{
-	throw std::system_error(errno, std::generic_category(), what);
-}
-
-void must(int result, const char *what)
-{
-	if (result)
-		fail(what);
-}
-
 [[noreturn]] void wrong(Cycle cycle, const std::string &what)
 {
 	throw std::runtime_error("cycle " + std::to_string(ntohl(cycle.number)) +
 				 ": " + what);
 }
 
-struct EndpointDeleter {
-	void operator()(rdma_cm_id *id) const { rdma_destroy_ep(id); }
-};
-struct MrDeleter {
-	void operator()(ibv_mr *mr) const { rdma_dereg_mr(mr); }
-};
-struct AddressDeleter {
-	void operator()(rdma_addrinfo *info) const { rdma_freeaddrinfo(info); }
-};
-
-using Endpoint = std::unique_ptr<rdma_cm_id, EndpointDeleter>;
-using Mr = std::unique_ptr<ibv_mr, MrDeleter>;
-using Address = std::unique_ptr<rdma_addrinfo, AddressDeleter>;
-
-Address look_up(const char *address, const char *port, int flags)
-{
-	rdma_addrinfo hints{};
-	rdma_addrinfo *found = nullptr;
-
-	hints.ai_flags = flags;
-	hints.ai_port_space = RDMA_PS_TCP;
-	must(rdma_getaddrinfo(address, port, &hints, &found), "rdma_getaddrinfo");
-	return Address(found);
-}
-
-Endpoint make_endpoint(rdma_addrinfo *info)
-{
-	ibv_qp_init_attr attr{};
-	rdma_cm_id *id = nullptr;
-
-	attr.cap.max_send_wr = attr.cap.max_recv_wr = 2;
-	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
-	attr.sq_sig_all = 1;
-	attr.qp_type = IBV_QPT_RC;
-	must(rdma_create_ep(&id, info, nullptr, &attr), "rdma_create_ep");
-	return Endpoint(id);
-}
+using Mr = std::unique_ptr<ibv_mr, Ender<rdma_dereg_mr>>;
 
 rdma_conn_param parameters(const Cycle &cycle)
 {
