@@ -290,18 +290,22 @@ struct writer {
 	u32 gap;
 };
 
+/* Marker: 16 reserved bits, zero, and 16 of FPDUPTR. */
 static void write_marker_if_due(struct writer *w)
 {
-	struct mpa_marker marker = {};
-
 	if (w->gap)
 		return;
 	/* Zero in front of the length, whose place is not yet known. */
-	if (w->length_at)
-		marker.fpduptr = cpu_to_be16(w->to - w->length_at);
-	memcpy(w->to, &marker, sizeof(marker));
-	w->to += sizeof(marker);
-	w->gap = MPA_MARKER_PERIOD - sizeof(marker);
+	put_unaligned_be32(w->length_at ? w->to - w->length_at : 0, w->to);
+	w->to += MPA_MARKER_LEN;
+	w->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
+}
+
+/* @n octets were written, with no Marker in between. */
+static void wrote(struct writer *w, u32 n)
+{
+	w->to += n;
+	w->gap -= n;
 }
 
 static void write_octets(struct writer *w, const void *p, u32 len)
@@ -311,9 +315,8 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 
 		write_marker_if_due(w);
 		n = min(len, w->gap);
-		w->gap -= n;
 		memcpy(w->to, p, n);
-		w->to += n;
+		wrote(w, n);
 		p += n;
 		len -= n;
 	}
@@ -321,22 +324,31 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 
 static void write_length(struct writer *w, u32 ulpdu_len)
 {
-	const __be16 length = cpu_to_be16(ulpdu_len);
-
 	write_marker_if_due(w);
 	w->length_at = w->to;
-	write_octets(w, &length, sizeof(length));
+	put_unaligned_be16(ulpdu_len, w->to);
+	wrote(w, MPA_LENGTH_FIELD);
 }
 
-/* The CRC, or zero in its place, of what stands from @start on. */
-static void write_crc(struct writer *w, const u8 *start, bool use_crc)
+/*
+ * The pad behind a ULPDU, and the CRC, or zero in its place, of what stands from
+ * @start on. Markers can stand between the two only, see add_trailer().
+ */
+static void write_trailer(struct writer *w, const u8 *start, u32 ulpdu_len,
+			  bool use_crc)
 {
-	__le32 crc = 0;
+	u32 pad = -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
+	u32 crc = 0;
 
+	if (pad) {
+		memset(w->to, 0, pad);
+		wrote(w, pad);
+	}
 	write_marker_if_due(w);
 	if (use_crc)
-		crc = cpu_to_le32(~crc32c(~0, start, w->to - start));
-	write_octets(w, &crc, sizeof(crc));
+		crc = ~crc32c(~0, start, w->to - start);
+	put_unaligned_le32(crc, w->to);
+	wrote(w, MPA_CRC_FIELD);
 }
 
 static u8 *put_octets(u8 *to, const void *p, u32 len)
@@ -379,7 +391,6 @@ static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
 static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
 			u32 ulpdu_len, u8 *start)
 {
-	static const u8 zeros[MPA_FPDU_ALIGN];
 	struct writer w = { .to = start, .gap = tx->gap };
 	unsigned int i;
 
@@ -387,8 +398,7 @@ static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
 	write_octets(&w, u->hdr, u->hdr_len);
 	for (i = 0; i < u->nr; i++)
 		write_octets(&w, u->payload[i].iov_base, u->payload[i].iov_len);
-	write_octets(&w, zeros, -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN);
-	write_crc(&w, start, tx->crc);
+	write_trailer(&w, start, ulpdu_len, tx->crc);
 	tx->gap = w.gap;
 	return w.to;
 }
@@ -422,50 +432,82 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 	return end - to;
 }
 
-/* Payload of the next ULPDU. Returns the end. */
-static u8 *write_train_payload(struct mpa_train *t, u8 *to)
+/* Payload that lies in one piece, no more than @want octets; how many, @p: where. */
+static u32 next_piece(struct mpa_train *t, u32 want, const u8 **p)
 {
-	u32 left, n;
+	u32 n = min_t(size_t, want, t->payload->iov_len - t->off);
 
-	for (left = t->each; left; left -= n) {
-		n = min_t(size_t, left, t->payload->iov_len - t->off);
-		to = put_octets(to, t->payload->iov_base + t->off, n);
-		t->off += n;
-		if (t->off < t->payload->iov_len)
-			continue;
+	*p = t->payload->iov_base + t->off;
+	t->off += n;
+	if (t->off == t->payload->iov_len) {
 		t->payload++;
 		t->off = 0;
 	}
-	return to;
+	return n;
+}
+
+/* The next FPDU of the train. Returns its end. */
+static u8 *write_plain_next(struct mpa_train *t, bool use_crc, u8 *start)
+{
+	u32 ulpdu_len = t->hdr_len + t->each;
+	u8 *to = start + MPA_LENGTH_FIELD;
+	const u8 *p;
+	u32 left, n;
+
+	put_unaligned_be16(ulpdu_len, start);
+	to = put_octets(to, t->hdr, t->hdr_len);
+	for (left = t->each; left; left -= n) {
+		n = next_piece(t, left, &p);
+		to = put_octets(to, p, n);
+	}
+	return write_plain_trailer(start, to, ulpdu_len, use_crc);
+}
+
+static u8 *write_marked_next(struct mpa_tx_half *tx, struct mpa_train *t,
+			     u8 *start)
+{
+	u32 ulpdu_len = t->hdr_len + t->each;
+	struct writer w = { .to = start, .gap = tx->gap };
+	const u8 *p;
+	u32 left, n;
+
+	write_length(&w, ulpdu_len);
+	write_octets(&w, t->hdr, t->hdr_len);
+	for (left = t->each; left; left -= n) {
+		n = next_piece(t, left, &p);
+		write_octets(&w, p, n);
+	}
+	write_trailer(&w, start, ulpdu_len, tx->crc);
+	tx->gap = w.gap;
+	return w.to;
 }
 
 /**
  * mpa_fpdu_write_train - write FPDUs one behind the other into memory
- * @tx: a stream without Markers
+ * @tx: where the stream stands; moved behind the FPDUs
  * @t: the ULPDUs, none longer than %MPA_MULPDU_MAX; moved behind those written,
  *	its header counted on
  * @nr: how many; the pieces of @t have payload for so many
- * @to: @nr times mpa_fpdu_len() octets
+ * @to: as many octets as mpa_fpdu_len() says of each in its turn
  *
  * The same octets as from @nr calls of mpa_fpdu_write().
  *
  * Return: octets written.
  */
-u32 mpa_fpdu_write_train(const struct mpa_tx_half *tx, struct mpa_train *t,
+u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 			 unsigned int nr, u8 *to)
 {
 	u8 *counter = t->hdr + t->hdr_len - MPA_TRAIN_COUNTER;
-	u32 ulpdu_len = t->hdr_len + t->each;
 	u64 count = get_unaligned_be64(counter);
-	u8 *start, *at;
+	u8 *at = to;
 
-	for (start = to; nr; nr--, start = at) {
-		put_unaligned_be16(ulpdu_len, start);
-		at = put_octets(start + MPA_LENGTH_FIELD, t->hdr, t->hdr_len);
-		at = write_train_payload(t, at);
-		at = write_plain_trailer(start, at, ulpdu_len, tx->crc);
+	for (; nr; nr--) {
+		if (tx->markers)
+			at = write_marked_next(tx, t, at);
+		else
+			at = write_plain_next(t, tx->crc, at);
 		count += t->each;
 		put_unaligned_be64(count, counter);
 	}
-	return start - to;
+	return at - to;
 }

@@ -111,7 +111,7 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
-u32 mpa_fpdu_write_train(const struct mpa_tx_half *tx, struct mpa_train *t,
+u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 			 unsigned int nr, u8 *to);
 
 #endif /* MPA_FRAMING_FPDU_H */

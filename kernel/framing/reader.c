@@ -291,24 +291,62 @@ u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 	return total;
 }
 
+/*
+ * Octets from the start of an FPDU, @gap before the next Marker, to its ULPDU;
+ * @run: to those of the ULPDU before a Marker.
+ */
+static u32 ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
+{
+	u32 offset = MPA_LENGTH_FIELD;
+
+	*run = U32_MAX;
+	if (!r->markers)
+		return offset;
+	if (!gap) {
+		offset += MPA_MARKER_LEN;
+		gap = MPA_MARKER_PERIOD;
+	}
+	*run = gap - offset;
+	return offset;
+}
+
 /**
- * mpa_reader_again - does another FPDU follow that is just as long?
+ * mpa_reader_ulpdu - where in an FPDU does its ULPDU begin?
  * @r: a reader that has just returned %MPA_RX_FPDU, or mpa_reader_take() octets
+ * @run: set to the octets of stream from there to the next Marker, more than any
+ *	ULPDU has if there are none
+ *
+ * Return: octets from the first one of that FPDU on.
+ */
+u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
+{
+	return ulpdu_offset(r, r->start_gap, run);
+}
+
+/**
+ * mpa_reader_ahead - see how the next ULPDU begins
+ * @r: the reader
  * @p: the next octets of the stream
  * @len: how many
+ * @want: octets of the ULPDU wanted
  *
- * If so, it is read by that: the reader would describe it as it describes the
- * last one. For streams without Markers.
+ * Nothing is checked but that all of its FPDU is at hand, if its length is right.
  *
- * Return: true if all of such an FPDU is at hand, and good; else nothing was
- * done.
+ * Return: where these octets are; NULL if the FPDU is not at hand, its ULPDU not
+ * longer than @want, a Marker in between, or @r within an FPDU.
  */
-bool mpa_reader_again(const struct mpa_reader *r, const u8 *p, u32 len)
+const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
+			   u32 want)
 {
-	return !r->markers && r->verdict == MPA_RX_FPDU &&
-	       len >= r->since_start &&
-	       get_unaligned_be16(p) == r->ulpdu_len &&
-	       trailer_agrees(r, p, r->since_start);
+	u32 run, ulpdu_len;
+	u32 offset = ulpdu_offset(r, r->gap, &run);
+
+	if (!at_start(r) || len < offset || run < want)
+		return NULL;
+	ulpdu_len = get_unaligned_be16(p + offset - MPA_LENGTH_FIELD);
+	if (ulpdu_len <= want || fpdu_total(r, ulpdu_len) > len)
+		return NULL;
+	return p + offset;
 }
 
 /**

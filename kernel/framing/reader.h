@@ -89,7 +89,9 @@ void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc);
 enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 				 u32 *used);
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len);
-bool mpa_reader_again(const struct mpa_reader *r, const u8 *p, u32 len);
+u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run);
+const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
+			   u32 want);
 u32 mpa_reader_need(const struct mpa_reader *r);
 void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s);
 u32 mpa_strip_run(struct mpa_strip *s, u32 len, u32 *skip);

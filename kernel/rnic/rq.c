@@ -123,17 +123,16 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
 			     struct mpa_rx *rx)
 {
-	u32 each = seg->h.payload_len;
 	const u8 *next;
 
 	if (qp->rx.alone) {
 		qp->rx.alone--;
 		return;
 	}
-	while (each && (next = mpa_rx_next(rx)) &&
+	while ((next = mpa_rx_next(rx, seg->image_len)) &&
 	       ddp_goes_on(seg->image, next, seg->h.payload_len) &&
 	       mpa_rx_join(rx, seg->image_len)) {
-		seg->h.payload_len += each;
+		seg->h.payload_len = mpa_rx_left(rx);
 		seg->joined++;
 	}
 }

@@ -19,6 +19,8 @@
 enum {
 	/* Give octets back to TCP at least so often within one run. */
 	RELEASE_OCTETS		= 128 * 1024,
+	/* ULPDUs joined with one: what a sheet of ours has at the usual MTU. */
+	JOINED_MAX		= 24,
 	/* Enough of an FPDU to know its length, a Marker before it included. */
 	LENGTH_KNOWN		= MPA_MARKER_LEN + MPA_LENGTH_FIELD,
 	/* Marker, length, the longest ULPDU, pad, CRC and Markers in between. */
@@ -30,44 +32,84 @@ enum {
 static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
 
 /**
- * struct mpa_rx - a ULPDU that is being called up
- * @at: where its next octet is, or a Marker or the length field before it, if
- *	it lies in one piece
- * @flat: at @at are its octets and nothing in between
- * @pos: else where that is
- * @strip: tells which it is, and how many octets are left
- * @reader: if @flat: what has read it, and describes those joined with it
- * @run: octets at @at before the next gap
- * @next: where the FPDU after it starts, or after the last that was joined
- * @end: end of the piece they lie in
- * @joined: how many ULPDUs were joined with it
- * @each: octets of each of these
- * @gap: octets between them
+ * struct mpa_rx_part - the octets of a ULPDU that was joined with another
+ * @at: where, in octets from &mpa_rx.base
+ * @len: how many
+ * @run: octets of stream from there to the next Marker
  */
-struct mpa_rx {
-	const u8 *at;
-	bool flat;
-	struct mpa_pos pos;
-	struct mpa_strip strip;
-	const struct mpa_reader *reader;
-	u32 run;
-	const u8 *next;
-	const u8 *end;
-	u32 joined;
-	u32 each;
-	u32 gap;
+struct mpa_rx_part {
+	u32 at;
+	u16 len;
+	u16 run;
 };
 
-static void read_flat(struct mpa_rx *rx, void *to, u32 len)
+static_assert(MPA_MULPDU_MAX <= U16_MAX);
+
+/**
+ * struct mpa_rx - a ULPDU that is being called up
+ * @left: octets not read yet, joined ones included
+ * @at: where the next is, or a Marker before it, if its FPDU lies in one piece
+ * @run: octets at @at before anything else comes
+ * @more: octets of the same ULPDU behind that, and behind a Marker
+ * @base: start of the FPDU
+ * @next: start of the FPDU that follows it, and those that were joined
+ * @end: end of the piece they lie in
+ * @reader: has read what is before @next
+ * @first: what @reader was before anything was joined
+ * @part: ULPDUs that were joined
+ * @joined: how many
+ * @passed: how many of them have been begun
+ * @pos: if @at is NULL: where the next octet is, or a Marker or the length field
+ *	before it
+ * @strip: then tells which it is
+ *
+ * Lengths are kept: who sent the page may still change it.
+ */
+struct mpa_rx {
+	u32 left;
+	const u8 *at;
+	u32 run;
+	u32 more;
+	const u8 *base;
+	const u8 *next;
+	const u8 *end;
+	struct mpa_reader *reader;
+	struct mpa_reader first;
+	struct mpa_rx_part part[JOINED_MAX];
+	u32 joined;
+	u32 passed;
+	struct mpa_pos pos;
+	struct mpa_strip strip;
+};
+
+/* The next octets are @len at @at, with a Marker behind @run of them. */
+static void begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
+{
+	rx->at = at;
+	rx->run = min(len, run);
+	rx->more = len - rx->run;
+}
+
+static void next_run(struct mpa_rx *rx)
+{
+	const struct mpa_rx_part *part;
+
+	if (rx->more) {
+		begin_run(rx, rx->at + MPA_MARKER_LEN, rx->more,
+			  MPA_MARKER_PERIOD - MPA_MARKER_LEN);
+		return;
+	}
+	part = &rx->part[rx->passed++];
+	begin_run(rx, rx->base + part->at, part->len, part->run);
+}
+
+static void read_piece(struct mpa_rx *rx, void *to, u32 len)
 {
 	u32 n;
 
-	rx->strip.left -= len;
 	for (; len; len -= n) {
-		if (!rx->run) {
-			rx->at += rx->gap;
-			rx->run = rx->each;
-		}
+		if (!rx->run)
+			next_run(rx);
 		n = min(len, rx->run);
 		if (to) {
 			memcpy(to, rx->at, n);
@@ -75,21 +117,6 @@ static void read_flat(struct mpa_rx *rx, void *to, u32 len)
 		}
 		rx->at += n;
 		rx->run -= n;
-	}
-}
-
-static void read_piece(struct mpa_rx *rx, void *to, u32 len)
-{
-	while (len) {
-		u32 skip;
-		u32 run = mpa_strip_run(&rx->strip, len, &skip);
-
-		if (to) {
-			memcpy(to, rx->at + skip, run);
-			to += run;
-		}
-		rx->at += skip + run;
-		len -= run;
 	}
 }
 
@@ -102,12 +129,9 @@ static void read_piece(struct mpa_rx *rx, void *to, u32 len)
  */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 {
-	if (WARN_ON_ONCE(len > rx->strip.left))
+	if (WARN_ON_ONCE(len > rx->left))
 		return;
-	if (rx->flat) {
-		read_flat(rx, to, len);
-		return;
-	}
+	rx->left -= len;
 	if (rx->at) {
 		read_piece(rx, to, len);
 		return;
@@ -140,15 +164,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
  */
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 {
-	struct mpa_strip strip;
-	u32 skip;
-
-	if (rx->flat)
-		return len <= rx->run ? rx->at : NULL;
-	strip = rx->strip;
-	if (!rx->at || mpa_strip_run(&strip, U32_MAX, &skip) < len)
-		return NULL;
-	return rx->at + skip;
+	return rx->at && len <= rx->run ? rx->at : NULL;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
 
@@ -160,54 +176,75 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
  */
 u32 mpa_rx_left(const struct mpa_rx *rx)
 {
-	return rx->strip.left;
+	return rx->left;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
 
 /**
- * mpa_rx_next - see the ULPDU that follows, if it could be joined
+ * mpa_rx_next - see how the ULPDU begins that follows, if it could be joined
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ * @len: octets of it wanted
  *
  * What is seen was not checked: it is only good to find out whether
  * mpa_rx_join() is worth a try.
  *
- * Return: where it is, all of it, as long as the one called up; NULL if another
- * follows, or none yet, or they do not lie in one piece without Markers.
+ * Return: where these octets are; NULL if none follows with that many and more,
+ * not yet, or they do not lie in one piece with the one called up and without a
+ * Marker, or enough of them were joined.
  */
-const u8 *mpa_rx_next(const struct mpa_rx *rx)
+const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 {
-	if (!rx->flat || rx->end - rx->next < rx->reader->since_start ||
-	    get_unaligned_be16(rx->next) != rx->reader->ulpdu_len)
+	if (!rx->at || rx->joined == JOINED_MAX)
 		return NULL;
-	return rx->next + MPA_LENGTH_FIELD;
+	return mpa_reader_ahead(rx->reader, rx->next, rx->end - rx->next, len);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
+
+/* The FPDU at @next was read; of its ULPDU @skip octets are left out. */
+static bool add_part(struct mpa_rx *rx, u32 skip)
+{
+	const struct mpa_reader *r = rx->reader;
+	struct mpa_rx_part *part = &rx->part[rx->joined];
+	u32 run;
+	u32 offset = mpa_reader_ulpdu(r, &run);
+
+	if (skip > run || skip > r->ulpdu_len)
+		return false;
+	part->at = rx->next - rx->base + offset + skip;
+	part->len = r->ulpdu_len - skip;
+	part->run = min_t(u32, run - skip, U16_MAX);
+	rx->left += part->len;
+	return true;
+}
 
 /**
  * mpa_rx_join - go on in the ULPDU that follows
  * @rx: the ULPDU; only within &mpa_ops.ulpdu, and after mpa_rx_next() has shown
- *	what follows; of what was called up as many octets have been read as
- *	are left out of that
- * @skip: octets to leave out at its beginning
+ *	what follows. Who has joined others takes them all: @ulpdu does not return
+ *	-EAGAIN then
+ * @skip: octets to leave out at its beginning, no more than were shown
  *
- * Nothing but these, pads and CRCs part the octets of the two from now on: what
- * is judged and placed in one go is read in one go. It is checked here as the
- * first one was.
+ * Nothing but these, pads, CRCs and Markers part the octets of the two from now
+ * on: what is judged and placed in one go is read in one go. It is checked here
+ * as the first one was.
  *
  * Return: true, and the octets left are more; false if it is not in order, to be
  * found out in its turn.
  */
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
 {
-	const struct mpa_reader *r = rx->reader;
+	const struct mpa_reader before = *rx->reader;
+	u32 n = mpa_reader_take(rx->reader, rx->next, rx->end - rx->next);
 
-	if (!mpa_reader_again(r, rx->next, rx->end - rx->next))
+	if (!n)
 		return false;
-	rx->next += r->since_start;
-	rx->joined++;
-	rx->each = r->ulpdu_len - skip;
-	rx->gap = r->since_start - rx->each;
-	rx->strip.left += rx->each;
+	if (!add_part(rx, skip)) {
+		*rx->reader = before;
+		return false;
+	}
+	if (!rx->joined++)
+		rx->first = before;
+	rx->next += n;
 	return true;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA);
@@ -222,9 +259,10 @@ void mpa_rx_part(struct mpa_rx *rx)
 {
 	if (!rx->joined)
 		return;
-	rx->strip.left = rx->run;
-	rx->next -= rx->joined * rx->reader->since_start;
+	*rx->reader = rx->first;
 	rx->joined = 0;
+	rx->next = rx->base + rx->first.since_start;
+	rx->left = rx->run + rx->more;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA);
 
@@ -288,8 +326,8 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 {
 	struct mpa_rx rx;
 
+	rx.left = conn->reader.ulpdu_len;
 	rx.at = NULL;
-	rx.flat = false;
 	rx.joined = 0;
 	rx.pos = *start;
 	mpa_reader_strip(&conn->reader, &rx.strip);
@@ -340,29 +378,31 @@ static bool may_read_on(const struct mpa_conn *conn, u32 done)
 }
 
 /* The FPDU just found lies whole at @p, in a piece that ends at @end. */
-static void begin_piece(const struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
+static void begin_piece(struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
 			const u8 *end)
 {
-	rx->flat = !conn->reader.markers;
-	rx->joined = 0;
-	rx->at = p;
-	if (!rx->flat) {
-		mpa_reader_strip(&conn->reader, &rx->strip);
-		return;
-	}
-	rx->at += MPA_LENGTH_FIELD;
-	rx->strip.left = conn->reader.ulpdu_len;
-	rx->run = rx->strip.left;
-	rx->reader = &conn->reader;
-	rx->next = p + conn->reader.since_start;
+	struct mpa_reader *r = &conn->reader;
+	u32 run;
+	u32 offset = mpa_reader_ulpdu(r, &run);
+
+	rx->left = r->ulpdu_len;
+	begin_run(rx, p + offset, rx->left, run);
+	rx->base = p;
+	rx->next = p + r->since_start;
 	rx->end = end;
+	rx->reader = r;
+	rx->joined = 0;
+	rx->passed = 0;
 }
 
 /* Counts the FPDUs that the owner took with the one called up; their octets. */
 static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 {
-	u32 len = rx->joined * conn->reader.since_start;
+	u32 len;
 
+	if (!rx->joined)
+		return 0;
+	len = rx->next - rx->base - rx->first.since_start;
 	conn->rx_ahead += len;
 	conn->stats.rx_fpdus += rx->joined;
 	conn->stats.rx_octets += len;

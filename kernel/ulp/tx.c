@@ -602,21 +602,25 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 /*
  * How many ULPDUs of equal length, with no more than @len octets of payload
  * together, can be written in one go; @each: octets of payload to each. Where
- * one is not as long as a segment, the next will be of another length.
+ * one is not as long as a segment, or with Markers, the next will be of another
+ * length.
  */
 static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len, u32 *each)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 room = s->room ?: mpa_tx_room(conn);
-	u32 fpdu_len, nr = 1;
+	u32 fpdu_len;
 
 	if (!s->written || room <= hdr_len)
 		return 0;
 	*each = room - hdr_len;
+	if (len < *each || conn->tx.markers)
+		return len >= *each;
 	fpdu_len = mpa_fpdu_len(&conn->tx, room);
-	if (fpdu_len == conn->plan.seg_len)
-		nr += conn->plan.segs - conn->segs;
-	return min3(nr, len / *each, mpa_sheet_left(s) / fpdu_len);
+	if (fpdu_len < conn->plan.seg_len)
+		return 1;
+	return min3(conn->plan.segs - conn->segs + 1, len / *each,
+		    mpa_sheet_left(s) / fpdu_len);
 }
 
 static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
@@ -625,7 +629,8 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
 	u32 len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
 
 	mpa_sheet_wrote(s, len);
-	conn->seg_left -= len / nr;
+	/* If there are several, each fills its segment. */
+	conn->seg_left = nr > 1 ? 0 : conn->seg_left - len;
 	conn->segs += nr - 1;
 	s->fpdus += nr;
 	s->room = 0;
@@ -659,7 +664,7 @@ unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	assert_owned(conn);
 	*len = 0;
 	if (WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
-			 hdr_len > MPA_TX_HEADER_MAX) || conn->tx.markers)
+			 hdr_len > MPA_TX_HEADER_MAX))
 		return 0;
 	while ((nr = train_room(conn, hdr_len, left, &t.each))) {
 		add_train(conn, &t, nr);

@@ -314,51 +314,58 @@ static void fpdu_written(struct kunit *test)
 	}
 }
 
-/* In a train as one by one; and each is found again behind another. */
+/* In a train as one by one; each is seen behind another, and taken. */
 static void fpdu_train(struct kunit *test)
 {
 	static const u32 lengths[] = { 1, 2, 3, 4, 490, 1430 };
 	enum { NR = 3, HDR = 14 };
-	u32 i, n;
+	u32 i, n, run;
 
-	for (i = 0; i < 2 * ARRAY_SIZE(lengths); i++) {
-		struct mpa_tx_half tx = { .crc = i & 1 };
-		u32 each = lengths[i / 2];
+	for (i = 0; i < 4 * ARRAY_SIZE(lengths); i++) {
+		struct mpa_tx_half tx = { .crc = i & 1, .markers = i & 2 };
+		struct mpa_tx_half one = tx;
+		u32 each = lengths[i / 4];
 		struct octets hdr = any_octets(test, HDR);
 		struct octets all = any_octets(test, NR * each);
 		struct octets ulpdu = any_octets(test, HDR + each);
-		u32 len = mpa_fpdu_len(&tx, ulpdu.n);
-		struct octets got = alloc_octets(test, NR * len);
+		struct octets got = alloc_octets(test, NR * (each + 64));
 		struct kvec piece = { all.p, all.n };
 		struct mpa_train t = {
 			.hdr = hdr.p, .hdr_len = HDR, .payload = &piece,
 			.each = each,
 		};
 		struct mpa_reader r;
+		u8 *p = got.p;
+		u32 len = mpa_fpdu_write_train(&tx, &t, NR, got.p);
 
 		memcpy(ulpdu.p, hdr.p, HDR);
-		KUNIT_EXPECT_EQ(test, got.n,
-				mpa_fpdu_write_train(&tx, &t, NR, got.p));
-		mpa_reader_init(&r, false, tx.crc);
+		put_unaligned_be64(get_unaligned_be64(hdr.p + 6) - NR * each,
+				   ulpdu.p + 6);
+		mpa_reader_init(&r, tx.markers, tx.crc);
 		for (n = 0; n < NR; n++) {
-			struct octets part = { got.p + n * len, len };
-			struct octets want;
+			struct octets want, part;
+			const u8 *seen;
 
 			memcpy(ulpdu.p + HDR, all.p + n * each, each);
-			want = write_fpdu(test, &tx, ulpdu);
+			want = write_fpdu(test, &one, ulpdu);
+			part = (struct octets){ p, want.n };
 			expect_same(test, part, want);
-			KUNIT_EXPECT_EQ(test, n > 0,
-					mpa_reader_again(&r, part.p, len));
-			KUNIT_EXPECT_FALSE(test, mpa_reader_again(&r, part.p,
-								  len - 1));
-			if (!n)
-				KUNIT_EXPECT_EQ(test, len,
-						mpa_reader_take(&r, part.p,
-								len));
+			seen = mpa_reader_ahead(&r, p, want.n, HDR);
+			KUNIT_EXPECT_NULL(test, mpa_reader_ahead(&r, p,
+								 want.n - 1,
+								 HDR));
+			KUNIT_EXPECT_EQ(test, want.n,
+					mpa_reader_take(&r, p, want.n));
+			KUNIT_EXPECT_PTR_EQ(test, seen,
+					    (const u8 *)p +
+					    mpa_reader_ulpdu(&r, &run));
 			put_unaligned_be64(get_unaligned_be64(ulpdu.p + 6) +
 					   each, ulpdu.p + 6);
+			p += want.n;
 			free_octets(test, want);
 		}
+		KUNIT_EXPECT_PTR_EQ(test, got.p + len, p);
+		KUNIT_EXPECT_EQ(test, one.gap, tx.gap);
 		expect_same(test, hdr, (struct octets){ ulpdu.p, HDR });
 		free_octets(test, got);
 		free_octets(test, ulpdu);

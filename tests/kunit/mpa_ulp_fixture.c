@@ -105,18 +105,21 @@ static u64 counter_of(const u8 *p)
 	return p ? get_unaligned_be64(p) : U64_MAX;
 }
 
-/* Joins what goes on with a ULPDU of @each octets behind its counter. */
-static u32 join_all(struct end *e, struct mpa_rx *rx, u32 each)
+/* Joins what goes on with a ULPDU, whose counter was read. Returns how many. */
+static u32 join_all(struct end *e, struct mpa_rx *rx)
 {
+	u32 left = mpa_rx_left(rx);
 	u32 nr = 1;
 
-	while (counter_of(mpa_rx_next(rx)) ==
-	       e->rx_count + nr * each && mpa_rx_join(rx, COUNTER))
+	while (counter_of(mpa_rx_next(rx, COUNTER)) ==
+	       e->rx_count + mpa_rx_left(rx) && mpa_rx_join(rx, COUNTER))
 		nr++;
 	/* Each second time it is to be as if nothing had been joined. */
 	if (nr == 1 || ++e->rx_joins % 2)
 		return nr;
 	mpa_rx_part(rx);
+	if (mpa_rx_left(rx) != left)
+		e->bad++;
 	return 1;
 }
 
@@ -140,7 +143,7 @@ static void check_count(struct end *e, struct mpa_rx *rx, u32 len)
 static int on_counted(struct end *e, struct mpa_rx *rx, u32 len)
 {
 	u8 counter[COUNTER];
-	u32 nr;
+	u32 nr, left;
 
 	if (len <= COUNTER) {
 		e->bad++;
@@ -149,13 +152,14 @@ static int on_counted(struct end *e, struct mpa_rx *rx, u32 len)
 	mpa_rx_read(rx, counter, COUNTER);
 	if (counter_of(counter) != e->rx_count)
 		e->bad++;
-	nr = join_all(e, rx, len - COUNTER);
-	if (mpa_rx_left(rx) != nr * (len - COUNTER))
+	nr = join_all(e, rx);
+	left = mpa_rx_left(rx);
+	if (nr == 1 ? left != len - COUNTER : left <= len - COUNTER)
 		e->bad++;
-	check_count(e, rx, nr * (len - COUNTER));
+	check_count(e, rx, left);
 	if (mpa_rx_left(rx))
 		e->bad++;
-	e->rx_octets += nr * len;
+	e->rx_octets += nr * COUNTER + left;
 	e->rx_joined += nr - 1;
 	e->rx_ulpdus += nr;
 	return 0;

@@ -584,37 +584,74 @@ std::vector<Aimed> send_run(std::size_t count,
 	return run;
 }
 
-void add_runs(Table &t)
+// A Write in segments of all lengths from 1 octet on, and what is then there.
+constexpr std::size_t unequal_octets = 60 * 61 / 2;
+
+std::vector<Aimed> unequal_run()
 {
-	row(t, "run-write", "a Write in 20 equal segments in one go",
+	std::vector<Aimed> run;
+	for (std::size_t at = 0, size = 1; at < unequal_octets; at += size++)
+		run.push_back(writes([=](Tagged &w, Session &) {
+			w.to += at;
+			w.payload = first(rest(pattern(unequal_octets, 7), at), size);
+			w.control.last = at + size == unequal_octets;
+		}));
+	return run;
+}
+
+Step is_there()
+{
+	return [](Session &s) {
+		s.send_ulpdu(s.read_request(unequal_octets, s.aim.rw_stag,
+					    s.aim.rw_at));
+		if (s.receive_response(unequal_octets) !=
+		    pattern(unequal_octets, 7))
+			throw Mismatch("other octets there than were written");
+	};
+}
+
+void add_runs(Table &table, bool marked)
+{
+	const auto row = [&](const std::string &name, const std::string &what,
+			     std::vector<Step> steps, Outcome outcome) {
+		auto &added = peer::row(table, marked ? name + "-markers" : name,
+					what, std::move(steps),
+					std::move(outcome));
+		if (marked)
+			added.with_markers();
+	};
+
+	row("run-write", "a Write in 20 equal segments in one go",
 	    {in_one_go(write_run(20, 40, false))}, works());
-	row(t, "run-write-beyond", "the third of them passes the region's end",
+	row("run-write-unequal", "a Write in segments of 1 to 60 octets in one go",
+	    {in_one_go(unequal_run()), is_there()}, works());
+	row("run-write-beyond", "the third of them passes the region's end",
 	    {in_one_go(write_run(6, 40, true), 2)}, terminates({{1, 1, 1}}));
-	row(t, "run-write-first-beyond", "the first of them passes the region's end",
+	row("run-write-first-beyond", "the first of them passes the region's end",
 	    {in_one_go(write_run(6, 101, true), 0)}, terminates({{1, 1, 1}}));
-	row(t, "run-write-stag", "the third of them has another STag",
+	row("run-write-stag", "the third of them has another STag",
 	    {in_one_go(write_run(6, 40, false,
 				 [](Tagged &w, std::size_t i) {
 					 w.stag ^= i == 2;
 				 }),
 		       2)},
 	    terminates({{1, 1, 0}}));
-	row(t, "run-write-elsewhere", "the third of them goes elsewhere: in order",
+	row("run-write-elsewhere", "the third of them goes elsewhere: in order",
 	    {in_one_go(write_run(6, 40, false,
 				 [](Tagged &w, std::size_t i) {
 					 w.to += i == 2 ? 1000 : 0;
 				 }))},
 	    works());
-	row(t, "run-send-too-long", "the sixth segment passes the receive's end",
+	row("run-send-too-long", "the sixth segment passes the receive's end",
 	    {in_one_go(send_run(9), 5)}, terminates({{1, 2, 5}}));
-	row(t, "run-send-gap", "a gap before the third segment",
+	row("run-send-gap", "a gap before the third segment",
 	    {in_one_go(send_run(5,
 				[](Untagged &u, std::size_t i) {
 					u.mo += i >= 2;
 				}),
 		       2)},
 	    terminates({{1, 2, 4}}));
-	row(t, "run-send-msn", "the next MSN in the third segment",
+	row("run-send-msn", "the next MSN in the third segment",
 	    {in_one_go(send_run(5,
 				[](Untagged &u, std::size_t i) {
 					u.msn += i == 2;
@@ -627,7 +664,8 @@ void add_tagged(Table &t)
 {
 	add_stags(t);
 	add_bounds(t);
-	add_runs(t);
+	for (bool marked : {false, true})
+		add_runs(t, marked);
 }
 
 } // namespace peer

@@ -784,72 +784,109 @@ TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
 	ASSERT_EQ(reader.take(fpdu), fpdu.size());
 }
 
-// FPDUs of equal length, after the first of which a reader stands.
-struct Alike {
-	Alike(bool markers, bool crc, std::uint32_t len)
-		: model(markers, crc), reader(markers, crc)
+TEST_P(TakenFrom, where_the_ulpdu_begins)
+{
+	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
+		const Octets ulpdu = Random(gap).octets(1100);
+		const Octets fpdu = Model::at_gap(markers, crc, gap).frame(ulpdu);
+		Reader reader(markers, crc, gap);
+		std::uint32_t run;
+
+		ASSERT_EQ(reader.take(fpdu), fpdu.size());
+		const auto at = mpa_reader_ulpdu(&reader.r, &run);
+
+		ASSERT_EQ(at, markers && !gap ? 6 : 2);
+		if (!markers) {
+			ASSERT_GT(run, MPA_MULPDU_MAX);
+			run = ulpdu.size();
+		}
+		ASSERT_TRUE(std::equal(ulpdu.begin(), ulpdu.begin() + run,
+				       fpdu.begin() + at)) << gap;
+		// Right behind that is a Marker, if there are any.
+		if (markers)
+			ASSERT_EQ(at + run, gap ? gap : 512u);
+	}
+}
+
+// Two FPDUs, the first of which a reader has taken.
+struct Two {
+	Two(bool markers, bool crc, std::uint32_t gap, std::uint32_t len)
+		: reader(markers, crc, gap)
 	{
-		EXPECT_GT(reader.take(model.frame(random.octets(len))), 0u);
-		next = model.frame(random.octets(len));
+		Model model = Model::at_gap(markers, crc, gap);
+
+		EXPECT_GT(reader.take(model.frame(random.octets(45))), 0u);
+		phase = model.gap();
+		ulpdu = random.octets(len);
+		next = model.frame(ulpdu);
 	}
 
-	// With what is asked about in a block of its own: ASan sees the end.
-	[[nodiscard]] bool again(std::size_t len) const
+	// Where @want octets of the second are, seen with no more than @len of it.
+	[[nodiscard]] std::optional<std::size_t> ahead(std::uint32_t want,
+						       std::size_t len) const
 	{
+		// In a block of its own: ASan sees the end.
 		const Octets part(next.begin(), next.begin() + len);
+		const auto *p = mpa_reader_ahead(&reader.r, part.data(),
+						 part.size(), want);
 
-		return mpa_reader_again(&reader.r, part.data(), part.size());
+		if (!p)
+			return {};
+		return p - part.data();
 	}
 
 	Random random{ 31 };
-	Model model;
 	Reader reader;
+	std::uint32_t phase;
+	Octets ulpdu;
 	Octets next;
 };
 
-TEST(mpa_reader_again, all_of_it_is_there)
+TEST_P(TakenFrom, what_comes_next_is_seen)
 {
-	for (bool crc : { false, true })
-		for (std::uint32_t len : { 0, 1, 2, 3, 4, 18, 1442 }) {
-			const Alike alike(false, crc, len);
+	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
+		const Two two(markers, crc, gap, 61);
+		const std::size_t at = markers && !two.phase ? 6 : 2;
+		// Octets before a Marker
+		const std::size_t run = !markers ? 61 :
+			(two.phase ? two.phase : 512) - at;
 
-			for (std::size_t n = 0; n <= alike.next.size(); n++)
-				ASSERT_EQ(alike.again(n), n == alike.next.size())
-					<< len << ": " << n;
+		for (std::uint32_t want : { 0, 1, 8, 14, 18, 60, 61, 62 }) {
+			const auto seen = two.ahead(want, two.next.size());
+
+			ASSERT_EQ(seen.has_value(), want < 61 && want <= run)
+				<< gap << ' ' << want;
+			if (seen)
+				ASSERT_EQ(*seen, at);
 		}
-}
-
-TEST(mpa_reader_again, no_flipped_bit_passes)
-{
-	for (bool crc : { false, true }) {
-		Alike alike(false, crc, 61);
-
-		for (std::size_t bit = 0; bit < 8 * alike.next.size(); bit++) {
-			alike.next[bit / 8] ^= 1 << bit % 8;
-			// Without CRCs only the length says anything.
-			ASSERT_EQ(alike.again(alike.next.size()),
-				  !crc && bit >= 16) << bit;
-			alike.next[bit / 8] ^= 1 << bit % 8;
-		}
-		ASSERT_TRUE(alike.again(alike.next.size()));
 	}
 }
 
-TEST(mpa_reader_again, only_behind_an_fpdu_and_without_markers)
+TEST_P(TakenFrom, what_comes_next_is_seen_only_if_all_of_it_is_there)
 {
-	const Alike marked(true, true, 61);
-	Alike half(false, true, 61);
-	const Octets fpdu = half.next;
-	const Reader fresh(false, true);
+	for (std::uint32_t gap : { 0, 4, 8, 60, 508 })
+		for (std::uint32_t len : { 15, 16, 17, 18, 1442 }) {
+			const Two two(markers, crc, markers ? gap : 0, len);
+			const bool whole = two.ahead(14, two.next.size()).has_value();
 
-	EXPECT_FALSE(marked.again(marked.next.size()));
-	EXPECT_FALSE(mpa_reader_again(&fresh.r, fpdu.data(), fpdu.size()));
-	ASSERT_EQ(half.reader.feed(Octets(fpdu.begin(), fpdu.begin() + 30)).verdict,
-		  MPA_RX_MORE);
-	EXPECT_FALSE(half.again(fpdu.size()));
-	ASSERT_EQ(half.reader.feed(Octets(fpdu.begin() + 30, fpdu.end())).verdict,
-		  MPA_RX_FPDU);
-	EXPECT_TRUE(half.again(fpdu.size())) << "fed is as good as taken";
+			for (std::size_t n = 0; n < two.next.size(); n++)
+				ASSERT_FALSE(two.ahead(14, n)) << len << ' ' << n;
+			ASSERT_TRUE(whole || markers);
+		}
+}
+
+TEST_P(TakenFrom, what_comes_next_may_have_any_length_field)
+{
+	for (std::uint32_t len : { 0, 8, 9, 60, 61, 62, 0xfd00, 0xfd01, 0xffff }) {
+		Two two(markers, crc, 0, 61);
+		const std::size_t at = two.phase || !markers ? 0 : 4;
+
+		two.next[at] = len >> 8;
+		two.next[at + 1] = len;
+		// The pad of one of 61 octets is one.
+		ASSERT_EQ(two.ahead(8, two.next.size()).has_value(),
+			  len > 8 && len <= 62) << len;
+	}
 }
 
 INSTANTIATE_TEST_SUITE_P(kinds, TakenFrom,
