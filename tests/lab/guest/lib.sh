@@ -227,6 +227,15 @@ lab_link() {
 		lab_do modprobe -a ib_uverbs rdma_ucm
 	lab_in "$host" rdma link add "$device" type "$type" netdev "$netdev"
 	lab_wait 10 lab_link_active "$device"
+	if [[ $type == mpa ]] && lab_slow_paths; then
+		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set dev "$device" \
+			segments single
+	fi
+}
+
+# Are fast paths to be off?
+lab_slow_paths() {
+	grep -qw mpa.straight=N /proc/cmdline
 }
 
 lab_link_active() {
