@@ -630,28 +630,48 @@ bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
 	return ok;
 }
 
+/* Lists the contiguous pieces of [@addr, @addr + @len). Returns octets of them. */
+static u32 mr_list(const struct mpa_mr *mr, u64 addr, u32 len, struct kvec *kv,
+		   unsigned int max)
+{
+	unsigned int i;
+	u32 done = 0;
+
+	for (i = 0; i < max && done < len; i++) {
+		kv[i].iov_len = mr_piece(mr, addr + done, len - done,
+					 &kv[i].iov_base);
+		done += kv[i].iov_len;
+	}
+	return done;
+}
+
 /* Senders take references under the lock, and only while the region is valid. */
 static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
-		    u64 addr, u32 len, int access, struct ddp_fault *f)
+		    u64 addr, u32 *len, int access, struct kvec *kv,
+		    unsigned int max, struct ddp_fault *f)
 {
 	bool ok;
 
 	read_lock_bh(&mr->lock);
-	ok = mr_grants(mr, pd, stag, addr, len, access, f);
-	if (ok)
+	ok = mr_grants(mr, pd, stag, addr, *len, access, f);
+	if (ok) {
 		refcount_inc(&mr->refs);
+		*len = mr_list(mr, addr, *len, kv, max);
+	}
 	read_unlock_bh(&mr->lock);
 	return ok;
 }
 
 /**
- * mpa_mr_get() - a region to send from
+ * mpa_mr_get() - a region to send from, and where its octets lie
  * @dev: the device
  * @pd: the sender's protection domain
  * @stag: the region
  * @addr: first octet wanted
- * @len: octets wanted, at least 1 and less than 2^32
+ * @len: octets wanted, at least 1; set to those that @kv covers
  * @access: IB_ACCESS_* rights needed, 0 for none
+ * @kv: gets the contiguous pieces
+ * @max: room in @kv; 0 to know no more than whether they are granted
  * @fault: gets the reason in RDMAP's terms (0/1/xx) when refused; may be NULL
  *
  * Any context. The reference keeps the memory in place; its owner waits for
@@ -660,32 +680,32 @@ static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  * Return: the region with a reference, or NULL.
  */
 struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u64 len, int access,
-			  struct ddp_fault *fault)
+			  u64 addr, u32 *len, int access, struct kvec *kv,
+			  unsigned int max, struct ddp_fault *fault)
 {
+	const struct rdmap_read rd = { .size = *len, .src_to = addr };
 	const struct ddp_region_view none = {};
-	const struct rdmap_read any = { .size = 1 };
 	struct ddp_fault f;
 	struct mpa_mr *mr;
+	bool ok;
 
-	rdmap_check_read(&any, &none, &f);
 	rcu_read_lock();
 	mr = mr_find_access(dev, pd, stag, access);
-	if (mr && (!len || len > U32_MAX ||
-		   !mr_hold(mr, pd, stag, addr, len, access, &f)))
-		mr = NULL;
+	ok = mr ? mr_hold(mr, pd, stag, addr, len, access, kv, max, &f) :
+		  rdmap_check_read(&rd, &none, &f);
 	rcu_read_unlock();
-	if (!mr && fault)
+	if (ok)
+		return mr;
+	if (fault)
 		*fault = f;
-	return mr;
+	return NULL;
 }
 
 /**
- * mpa_mr_kvec() - where octets of a region lie
- * @mr: the region, held: got from mpa_mr_get() for these octets or for others
+ * mpa_mr_kvec() - where more octets of a region lie
+ * @mr: the region, held: got from mpa_mr_get() for other octets
  * @pd: the sender's protection domain
- * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA unless
- *	@mr was got by that name just now
+ * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA
  * @addr: first octet
  * @len: octets wanted, at least 1; set to those that @kv covers
  * @access: IB_ACCESS_* rights needed, 0 for none
@@ -695,28 +715,21 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
  * Any context. Asks anew whether the region grants it: it may have been
  * invalidated, and registered with other octets, since it was got.
  *
- * Return: pieces in @kv; 0 if this region does not grant it, which another one
- * of that STag might.
+ * Return: false if this region does not grant it, which another one of that
+ * STag might; nothing has changed then.
  */
-unsigned int mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
-			 u64 addr, u32 *len, int access, struct kvec *kv,
-			 unsigned int max)
+bool mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		 u32 *len, int access, struct kvec *kv, unsigned int max)
 {
 	struct ddp_fault f;
-	unsigned int i;
-	u32 done = 0;
+	bool ok;
 
 	read_lock_bh(&mr->lock);
-	if (!mr_grants(mr, pd, stag, addr, *len, access, &f))
-		max = 0;
-	for (i = 0; i < max && done < *len; i++) {
-		kv[i].iov_len = mr_piece(mr, addr + done, *len - done,
-					 &kv[i].iov_base);
-		done += kv[i].iov_len;
-	}
+	ok = mr_grants(mr, pd, stag, addr, *len, access, &f);
+	if (ok)
+		*len = mr_list(mr, addr, *len, kv, max);
 	read_unlock_bh(&mr->lock);
-	*len = done;
-	return i;
+	return ok;
 }
 
 /**

@@ -114,11 +114,10 @@ void mpa_mr_forget(struct mpa_mr **sink);
 
 /* Sending */
 struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u64 len, int access,
-			  struct ddp_fault *fault);
-unsigned int mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
-			 u64 addr, u32 *len, int access, struct kvec *kv,
-			 unsigned int max);
+			  u64 addr, u32 *len, int access, struct kvec *kv,
+			  unsigned int max, struct ddp_fault *fault);
+bool mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		 u32 *len, int access, struct kvec *kv, unsigned int max);
 void mpa_mr_put(struct mpa_mr *mr);
 
 /* Work requests */

@@ -921,7 +921,8 @@ static void mpa_doorbell(struct mpa_qp *qp)
 	}
 	lock_sock(ep->sock->sk);
 	mpa_sq_run(qp, ep);
-	mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+	if (!mpa_qp_streaming(qp))
+		mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
 	release_sock(ep->sock->sk);
 	mpa_ep_put(ep);
 }

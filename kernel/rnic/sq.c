@@ -286,16 +286,17 @@ static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
 	bool read = mpa_wr_infos[e->opcode].read;
 	const struct mpa_sge *sge;
 	struct mpa_mr *mr;
-	u32 i;
+	u32 i, len;
 
 	if (e->flags & MPA_SQE_INLINE || mpa_sqe_asked_once(qp, e))
 		return MPA_WC_SUCCESS;
 	for (i = 0; i < e->num_sge; i++) {
 		sge = &e->sge[i];
-		if (!sge->length)
+		len = sge->length;
+		if (!len)
 			continue;
 		mr = mpa_mr_get(qp->dev, qp->ibqp.pd, sge->lkey, sge->addr,
-				sge->length, read ? IB_ACCESS_LOCAL_WRITE : 0,
+				&len, read ? IB_ACCESS_LOCAL_WRITE : 0, NULL, 0,
 				NULL);
 		if (!mr)
 			return MPA_WC_LOC_PROT_ERR;
@@ -459,6 +460,18 @@ static bool mpa_tx_next(struct mpa_qp *qp, struct mpa_end *end)
 	return mpa_tx_choose(qp, end);
 }
 
+/* Could mpa_tx_next() find a message? Not so if what is posted has to wait. */
+static bool mpa_tx_pending(const struct mpa_qp *qp)
+{
+	const struct mpa_tx *tx = &qp->tx;
+
+	if (tx->kind != MPA_TX_NONE || (tx->term_len && !tx->term_sent))
+		return true;
+	return mpa_qp_streaming(qp) &&
+	       (tx->rtr || mpa_response_pending(&qp->reads) ||
+		mpa_sq_pending(&qp->sq));
+}
+
 /* Segments ------------------------------------------------------------------- */
 
 static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
@@ -521,13 +534,12 @@ static bool mpa_run_get(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
 	run->len = 0;
 	if (tx->nr_held == MPA_TX_HELD)
 		return true;
-	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, len, access, fault);
+	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, &len, access, run->kv,
+			MPA_TX_PIECES, fault);
 	if (!mr)
 		return false;
 	run->len = len;
 	mpa_tx_hold(tx, mr);
-	mpa_mr_kvec(mr, qp->ibqp.pd, stag, addr, &run->len, access, run->kv,
-		    MPA_TX_PIECES);
 	return true;
 }
 
@@ -933,11 +945,13 @@ static int mpa_tx_terminate(struct mpa_qp *qp, struct mpa_conn *conn,
 
 /**
  * struct mpa_fill - how the filling of a batch ended
+ * @idle: there is nothing left to send
  * @end: a work request failed: end.fault is set
  * @fault: a Read Response cannot go on
  * @refused: @fault is set
  */
 struct mpa_fill {
+	bool idle;
 	struct mpa_end end;
 	struct ddp_fault fault;
 	bool refused;
@@ -978,6 +992,7 @@ static void mpa_tx_fill(struct mpa_qp *qp, struct mpa_conn *conn,
 		if (!room || mpa_tx_segment(qp, conn, room, fill))
 			return;
 	} while (mpa_tx_next(qp, &fill->end));
+	fill->idle = true;
 }
 
 /* TCP has taken the batch: what was wholly in it is done, Reads apart. */
@@ -1025,8 +1040,7 @@ static void mpa_tx_count(struct mpa_qp *qp)
 	tx->octets = 0;
 }
 
-static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
-			struct mpa_fill *fill)
+static int mpa_tx_open(struct mpa_qp *qp, struct mpa_conn *conn)
 {
 	int ret = mpa_tx_begin(conn);
 
@@ -1034,17 +1048,46 @@ static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
 		return ret;
 	qp->tx.draft = mpa_tx_desk(conn);
 	mpa_run_forget(&qp->tx);
-	mpa_tx_fill(qp, conn, fill);
+	return 0;
+}
+
+static int mpa_tx_close(struct mpa_qp *qp, struct mpa_conn *conn)
+{
+	bool empty = !qp->tx.segments;
+	int ret;
+
 	qp->tx.draft = NULL;
 	mpa_tx_count(qp);
 	ret = mpa_tx_send(conn);
 	mpa_tx_release(qp);
-	if (ret)
+	if (ret || empty)
 		return ret;
 	mpa_count(qp->dev, MPA_CNT_TX_BATCHES);
 	mpa_tx_taken(qp);
-	mpa_tx_settle(qp, fill);
 	return 0;
+}
+
+/*
+ * Sends a batch. It is open before a request is taken up, whose memory is then
+ * asked for once. If it cannot be opened that matters only to what would be sent:
+ * local requests are executed, and others judged, in any case.
+ */
+static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
+			struct mpa_fill *fill)
+{
+	int ret = mpa_tx_open(qp, conn);
+
+	fill->idle = !mpa_tx_next(qp, &fill->end);
+	if (ret && fill->idle) {
+		ret = 0;
+	} else if (!ret) {
+		if (!fill->idle)
+			mpa_tx_fill(qp, conn, fill);
+		ret = mpa_tx_close(qp, conn);
+	}
+	if (!ret)
+		mpa_tx_settle(qp, fill);
+	return ret;
 }
 
 /* What follows when there is nothing left to send. */
@@ -1077,7 +1120,7 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
 	if (!ep->conn)
 		return;
-	for (;;) {
+	while (mpa_tx_pending(qp)) {
 		fill = (struct mpa_fill){
 			.end = {
 				.send_status = MPA_WC_WR_FLUSH_ERR,
@@ -1085,12 +1128,6 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 				.event = IB_EVENT_QP_FATAL,
 			},
 		};
-		if (!mpa_tx_next(qp, &fill.end)) {
-			mpa_tx_settle(qp, &fill);
-			if (!fill.end.fault)
-				break;
-			continue;
-		}
 		if (!budget--) {
 			mpa_tx_kick(qp);
 			return;
@@ -1106,6 +1143,9 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 					  0 : ret);
 			return;
 		}
+		/* A fault may have brought a Terminate. */
+		if (fill.idle && !fill.end.fault)
+			break;
 		mpa_tx_catch_up(ep->conn);
 	}
 	mpa_sq_idle(qp, ep);

@@ -420,7 +420,8 @@ static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
 	u32 done = 0;
 	u32 n;
 
-	while (READ_ONCE(mpa_straight) && may_read_on(conn, conn->rx_ahead)) {
+	while (done < len && READ_ONCE(mpa_straight) &&
+	       may_read_on(conn, conn->rx_ahead)) {
 		n = mpa_reader_take(&conn->reader, p + done, len - done);
 		if (!n)
 			break;

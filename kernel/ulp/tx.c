@@ -146,19 +146,12 @@ int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 	return push(conn, &msg);
 }
 
-/**
- * mpa_tx_flush - hand what is left from before to TCP, as far as it takes it
- * @conn: the stream, under lock_sock()
- */
-void mpa_tx_flush(struct mpa_conn *conn)
+static void flush_rest(struct mpa_conn *conn)
 {
 	struct msghdr msg = {};
 	struct kvec vec;
 	int ret;
 
-	assert_owned(conn);
-	if (!conn->rest)
-		return;
 	vec.iov_base = conn->rest + conn->rest_off;
 	vec.iov_len = conn->rest_len - conn->rest_off;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, vec.iov_len);
@@ -167,6 +160,17 @@ void mpa_tx_flush(struct mpa_conn *conn)
 		conn->rest_off += ret;
 	if (ret < 0 || conn->rest_off == conn->rest_len)
 		forget_rest(conn);
+}
+
+/**
+ * mpa_tx_flush - hand what is left from before to TCP, as far as it takes it
+ * @conn: the stream, under lock_sock()
+ */
+void mpa_tx_flush(struct mpa_conn *conn)
+{
+	assert_owned(conn);
+	if (conn->rest)
+		flush_rest(conn);
 }
 
 /**
