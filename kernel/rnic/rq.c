@@ -129,7 +129,7 @@ static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
 		qp->rx.alone--;
 		return;
 	}
-	while ((next = mpa_rx_next(rx, seg->image_len)) &&
+	while (!seg->h.last && (next = mpa_rx_next(rx, seg->image_len)) &&
 	       ddp_goes_on(seg->image, next, seg->h.payload_len) &&
 	       mpa_rx_join(rx, seg->image_len)) {
 		seg->h.payload_len = mpa_rx_left(rx);

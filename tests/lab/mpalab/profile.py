@@ -45,7 +45,9 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
     ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* mpa_mr_kvec"
                          r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
-                         r" mpa_fpdu_write write_octets"),
+                         r" mpa_fpdu_write write_octets"
+                         # A train is copied in one loop, headers and all.
+                         r" mpa_fpdu_write_train mpa_tx_add_train write_marker_\S*"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
