@@ -88,13 +88,18 @@ both_ways() {
 	perf_pair h1 h2 ib_send_bw 3001 200 -b
 }
 
+# Without fast paths each packet is of one segment in any case.
+large_expected() {
+	lab_slow_paths || lab_true "$1" "$(large) > $2"
+}
+
 # all_runs PREFIX
 all_runs() {
 	local before cut
 	wire
 	cut=$(large)
 	align_run "$1-clean" long_messages
-	lab_true "$1: TCP has made packets to be cut" "$(large) > $cut"
+	large_expected "$1: TCP has made packets to be cut" "$cut"
 	align_run "$1-mixed" mixed_messages --connections 4
 	shrink_window
 	align_run "$1-small-window" long_messages --window "$small_window"
@@ -107,7 +112,7 @@ all_runs() {
 		"$(retransmitted) > $before"
 	wire delay 2ms reorder 30% 50%
 	align_run "$1-reorder" both_ways --connections 3 --behind 10
-	lab_true "$1: and on a bad wire too" "$(large) > $cut"
+	large_expected "$1: and on a bad wire too" "$cut"
 	lab_in h1 tc qdisc del dev eth0 root
 }
 
