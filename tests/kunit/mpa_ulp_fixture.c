@@ -200,7 +200,9 @@ static void on_writable(struct mpa_conn *conn)
 {
 	struct end *e = enter(conn);
 
-	if (e->ended[MPA_ERROR_CLOSED])
+	/* After a FIN, also one within an FPDU, our half is still open. */
+	if (e->ended[MPA_ERROR_CLOSED] && e->err[MPA_ERROR_CLOSED] &&
+	    e->err[MPA_ERROR_CLOSED] != -EPIPE)
 		e->bad++;
 	e->writables++;
 	leave(e);
