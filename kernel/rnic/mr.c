@@ -689,6 +689,8 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 	struct mpa_mr *mr;
 	bool ok;
 
+	if (WARN_ON_ONCE(!*len))
+		return NULL;
 	rcu_read_lock();
 	mr = mr_find_access(dev, pd, stag, access);
 	ok = mr ? mr_hold(mr, pd, stag, addr, len, access, kv, max, &f) :

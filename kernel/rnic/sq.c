@@ -460,7 +460,7 @@ static bool mpa_tx_next(struct mpa_qp *qp, struct mpa_end *end)
 	return mpa_tx_choose(qp, end);
 }
 
-/* Could mpa_tx_next() find a message? Not so if what is posted has to wait. */
+/* Could mpa_tx_next() find a message? It will not if what is posted has to wait. */
 static bool mpa_tx_pending(const struct mpa_qp *qp)
 {
 	const struct mpa_tx *tx = &qp->tx;
@@ -945,7 +945,8 @@ static int mpa_tx_terminate(struct mpa_qp *qp, struct mpa_conn *conn,
 
 /**
  * struct mpa_fill - how the filling of a batch ended
- * @idle: there is nothing left to send
+ * @idle: there is nothing left to send, or nothing that could be sent now; also
+ *	if a request failed that was just taken up
  * @end: a work request failed: end.fault is set
  * @fault: a Read Response cannot go on
  * @refused: @fault is set
@@ -1143,10 +1144,14 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 					  0 : ret);
 			return;
 		}
-		/* A fault may have brought a Terminate. */
-		if (fill.idle && !fill.end.fault)
-			break;
 		mpa_tx_catch_up(ep->conn);
+		/*
+		 * A fault may have brought a Terminate, and the backlog a Read
+		 * Request, which goes before the end of the stream.
+		 */
+		if (fill.idle && !fill.end.fault &&
+		    !mpa_response_pending(&qp->reads))
+			break;
 	}
 	mpa_sq_idle(qp, ep);
 }
