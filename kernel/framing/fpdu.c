@@ -373,34 +373,63 @@ static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
 	return to + MPA_CRC_FIELD;
 }
 
-/* Without Markers there is nothing to look out for. Returns the end. */
-static u8 *write_plain(const struct mpa_ulpdu *u, u32 ulpdu_len, bool use_crc,
+/* Payload that lies in one piece, no more than @want octets; how many, @p: where. */
+static u32 next_piece(struct mpa_train *t, u32 want, const u8 **p)
+{
+	u32 n = min_t(size_t, want, t->payload->iov_len - t->off);
+
+	*p = t->payload->iov_base + t->off;
+	t->off += n;
+	if (t->off == t->payload->iov_len) {
+		t->payload++;
+		t->off = 0;
+	}
+	return n;
+}
+
+/* The next FPDU; without Markers there is nothing to look out for. */
+static u8 *write_plain(struct mpa_train *t, const void *hdr, bool use_crc,
 		       u8 *start)
 {
+	u32 ulpdu_len = t->hdr_len + t->each;
 	u8 *to = start + MPA_LENGTH_FIELD;
-	unsigned int i;
+	const u8 *p;
+	u32 left, n;
 
 	put_unaligned_be16(ulpdu_len, start);
-	to = put_octets(to, u->hdr, u->hdr_len);
-	for (i = 0; i < u->nr; i++)
-		to = put_octets(to, u->payload[i].iov_base,
-				u->payload[i].iov_len);
+	to = put_octets(to, hdr, t->hdr_len);
+	for (left = t->each; left; left -= n) {
+		n = next_piece(t, left, &p);
+		to = put_octets(to, p, n);
+	}
 	return write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
 
-static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
-			u32 ulpdu_len, u8 *start)
+static u8 *write_marked(struct mpa_tx_half *tx, struct mpa_train *t,
+			const void *hdr, u8 *start)
 {
+	u32 ulpdu_len = t->hdr_len + t->each;
 	struct writer w = { .to = start, .gap = tx->gap };
-	unsigned int i;
+	const u8 *p;
+	u32 left, n;
 
 	write_length(&w, ulpdu_len);
-	write_octets(&w, u->hdr, u->hdr_len);
-	for (i = 0; i < u->nr; i++)
-		write_octets(&w, u->payload[i].iov_base, u->payload[i].iov_len);
+	write_octets(&w, hdr, t->hdr_len);
+	for (left = t->each; left; left -= n) {
+		n = next_piece(t, left, &p);
+		write_octets(&w, p, n);
+	}
 	write_trailer(&w, start, ulpdu_len, tx->crc);
 	tx->gap = w.gap;
 	return w.to;
+}
+
+/* The next FPDU of @t, whose header is at @hdr. Returns its end. */
+static u8 *write_next(struct mpa_tx_half *tx, struct mpa_train *t,
+		      const void *hdr, u8 *start)
+{
+	return tx->markers ? write_marked(tx, t, hdr, start) :
+			     write_plain(t, hdr, tx->crc, start);
 }
 
 /**
@@ -418,68 +447,17 @@ static u8 *write_marked(struct mpa_tx_half *tx, const struct mpa_ulpdu *u,
  */
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 {
-	u32 ulpdu_len = u->hdr_len + u->payload_len;
-	u8 *end;
+	struct mpa_train one = {
+		.hdr_len = u->hdr_len,
+		.payload = u->payload,
+		.each = u->payload_len,
+	};
 
 	if (u->hdr_len > MPA_MULPDU_MAX || u->payload_len > MPA_MULPDU_MAX ||
-	    ulpdu_len > MPA_MULPDU_MAX ||
+	    u->hdr_len + u->payload_len > MPA_MULPDU_MAX ||
 	    !adds_up(u->payload, u->nr, u->payload_len))
 		return -EMSGSIZE;
-	if (tx->markers)
-		end = write_marked(tx, u, ulpdu_len, to);
-	else
-		end = write_plain(u, ulpdu_len, tx->crc, to);
-	return end - to;
-}
-
-/* Payload that lies in one piece, no more than @want octets; how many, @p: where. */
-static u32 next_piece(struct mpa_train *t, u32 want, const u8 **p)
-{
-	u32 n = min_t(size_t, want, t->payload->iov_len - t->off);
-
-	*p = t->payload->iov_base + t->off;
-	t->off += n;
-	if (t->off == t->payload->iov_len) {
-		t->payload++;
-		t->off = 0;
-	}
-	return n;
-}
-
-/* The next FPDU of the train. Returns its end. */
-static u8 *write_plain_next(struct mpa_train *t, bool use_crc, u8 *start)
-{
-	u32 ulpdu_len = t->hdr_len + t->each;
-	u8 *to = start + MPA_LENGTH_FIELD;
-	const u8 *p;
-	u32 left, n;
-
-	put_unaligned_be16(ulpdu_len, start);
-	to = put_octets(to, t->hdr, t->hdr_len);
-	for (left = t->each; left; left -= n) {
-		n = next_piece(t, left, &p);
-		to = put_octets(to, p, n);
-	}
-	return write_plain_trailer(start, to, ulpdu_len, use_crc);
-}
-
-static u8 *write_marked_next(struct mpa_tx_half *tx, struct mpa_train *t,
-			     u8 *start)
-{
-	u32 ulpdu_len = t->hdr_len + t->each;
-	struct writer w = { .to = start, .gap = tx->gap };
-	const u8 *p;
-	u32 left, n;
-
-	write_length(&w, ulpdu_len);
-	write_octets(&w, t->hdr, t->hdr_len);
-	for (left = t->each; left; left -= n) {
-		n = next_piece(t, left, &p);
-		write_octets(&w, p, n);
-	}
-	write_trailer(&w, start, ulpdu_len, tx->crc);
-	tx->gap = w.gap;
-	return w.to;
+	return write_next(tx, &one, u->hdr, to) - to;
 }
 
 /**
@@ -502,10 +480,7 @@ u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 	u8 *at = to;
 
 	for (; nr; nr--) {
-		if (tx->markers)
-			at = write_marked_next(tx, t, at);
-		else
-			at = write_plain_next(t, tx->crc, at);
+		at = write_next(tx, t, t->hdr, at);
 		count += t->each;
 		put_unaligned_be64(count, counter);
 	}

@@ -1079,12 +1079,12 @@ static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
 	int ret = mpa_tx_open(qp, conn);
 
 	fill->idle = !mpa_tx_next(qp, &fill->end);
-	if (ret && fill->idle) {
-		ret = 0;
-	} else if (!ret) {
+	if (!ret) {
 		if (!fill->idle)
 			mpa_tx_fill(qp, conn, fill);
 		ret = mpa_tx_close(qp, conn);
+	} else if (fill->idle) {
+		ret = 0;
 	}
 	if (!ret)
 		mpa_tx_settle(qp, fill);

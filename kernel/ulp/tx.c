@@ -618,8 +618,10 @@ static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len, u32 *each)
 	if (!s->written || room <= hdr_len)
 		return 0;
 	*each = room - hdr_len;
-	if (len < *each || conn->tx.markers)
-		return len >= *each;
+	if (len < *each)
+		return 0;
+	if (conn->tx.markers)
+		return 1;
 	fpdu_len = mpa_fpdu_len(&conn->tx, room);
 	if (fpdu_len < conn->plan.seg_len)
 		return 1;

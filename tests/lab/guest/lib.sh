@@ -235,7 +235,7 @@ lab_link() {
 
 # Are fast paths to be off?
 lab_slow_paths() {
-	grep -qw mpa.straight=N /proc/cmdline
+	grep -qwF mpa.straight=N /proc/cmdline
 }
 
 lab_link_active() {

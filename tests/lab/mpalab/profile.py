@@ -39,6 +39,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("programs", re.escape(PROGRAMS)),
     ("clock", r"ktime_get\w* timer_read os_nsecs tcp_mstamp_refresh"),
     ("CRC", r"crc32c?\w* chksum_\w+ mpa_crc\w* siw_csum\w*"),
+    # The sender's, before placement claims the rest of mr.c.
     ("work requests", "mpa_mr_get mr_hold mr_list"),
     ("placement", r"mpa_mr_place mr_\w+ mpa_mr_write mpa_rx_held_read mpa_pos_\w+"
                   r" mpa_rx_read mpa_strip_run"
@@ -48,8 +49,8 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                          r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
                          r" mpa_fpdu_write write_octets"
                          # A train is copied in one loop, headers and all.
-                         r" mpa_fpdu_write_train mpa_tx_add_train write_\w+_next"
-                         r" write_marked write_trailer write_marker_\S*"),
+                         r" mpa_fpdu_write_train mpa_tx_add_train write_next"
+                         r" write_plain write_marked write_trailer write_marker_\S*"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
