@@ -12,6 +12,8 @@
  * @MPA_CNT_TX_WRITE: RDMA Write messages handed to TCP
  * @MPA_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
  * @MPA_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
+ * @MPA_CNT_TX_READ_RESP_AT_ONCE: of these, those that went from where their
+ *	request had come in, without a change of threads
  * @MPA_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
  * @MPA_CNT_TX_BYTES: payload octets of these
  * @MPA_CNT_TX_BATCHES: socket calls that carried them
@@ -42,6 +44,7 @@ enum mpa_counter {
 	MPA_CNT_TX_WRITE,
 	MPA_CNT_TX_READ_REQ,
 	MPA_CNT_TX_READ_RESP,
+	MPA_CNT_TX_READ_RESP_AT_ONCE,
 	MPA_CNT_TX_SEGMENTS,
 	MPA_CNT_TX_BYTES,
 	MPA_CNT_TX_BATCHES,

@@ -31,6 +31,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_CNT_TX_WRITE]		= { .name = "tx_write" },
 	[MPA_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
 	[MPA_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
+	[MPA_CNT_TX_READ_RESP_AT_ONCE]	= { .name = "tx_read_resp_at_once" },
 	[MPA_CNT_TX_SEGMENTS]		= { .name = "tx_segments" },
 	[MPA_CNT_TX_BYTES]		= { .name = "tx_bytes" },
 	[MPA_CNT_TX_BATCHES]		= { .name = "tx_batches" },

@@ -882,6 +882,14 @@ static void mpa_op_settled(struct mpa_conn *conn)
 		mpa_qp_settled(ep->qp);
 }
 
+static void mpa_op_answer(struct mpa_conn *conn)
+{
+	struct mpa_ep *ep = mpa_priv(conn);
+
+	if (ep->conn && ep->qp)
+		mpa_qp_answer(ep->qp, conn);
+}
+
 static void mpa_op_writable(struct mpa_conn *conn)
 {
 	struct mpa_ep *ep = mpa_priv(conn);
@@ -915,6 +923,7 @@ static const struct mpa_ops mpa_ep_ops = {
 	.reply		= mpa_op_reply,
 	.ulpdu		= mpa_op_ulpdu,
 	.settled	= mpa_op_settled,
+	.answer		= mpa_op_answer,
 	.writable	= mpa_op_writable,
 	.ended		= mpa_op_ended,
 };

@@ -258,8 +258,10 @@ struct mpa_due {
  * @segments: segments that came and are not counted yet
  * @octets: payload of these
  * @due: completion events that became due
+ * @asked: Read Requests came
  *
- * The last four only from one ULPDU to the next, up to mpa_qp_settled().
+ * The last five only from one ULPDU to the next, @sink to @due up to
+ * mpa_qp_settled(), @asked up to mpa_qp_answer().
  */
 struct mpa_rx_state {
 	u32 send_msn;
@@ -271,6 +273,7 @@ struct mpa_rx_state {
 	u32 segments;
 	u32 octets;
 	struct mpa_due due;
+	bool asked;
 };
 
 /**
@@ -394,6 +397,7 @@ struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
  *	it to ERR meanwhile), -ENOMEM: end the stream.
  * mpa_qp_ulpdu: from ops->ulpdu, whose return value it gives.
  * mpa_qp_settled: from ops->settled.
+ * mpa_qp_answer: from ops->answer.
  * mpa_qp_writable: from ops->writable.
  * mpa_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
  *	The endpoint is told with mpa_ep_end() once the Terminate is out.
@@ -407,6 +411,7 @@ void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep);
 int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res);
 int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len);
 void mpa_qp_settled(struct mpa_qp *qp);
+void mpa_qp_answer(struct mpa_qp *qp, struct mpa_conn *conn);
 void mpa_qp_writable(struct mpa_qp *qp);
 void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code);
 void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f);

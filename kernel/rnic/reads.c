@@ -249,6 +249,6 @@ int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
 		return mpa_qp_refuse(qp, &f, seg);
 	r->in_tail++;
 	qp->rx.read_msn++;
-	mpa_tx_kick(qp);
+	qp->rx.asked = true;
 	return 0;
 }

@@ -20,6 +20,8 @@ enum {
 	MPA_TX_BUDGET	= 64,
 	/* Octets to ask a region for at once: what a batch takes. */
 	MPA_TX_RUN	= 65536,
+	/* Octets of Read Responses to be copied in a softirq. */
+	MPA_ANSWER_MAX	= 4096,
 };
 
 /**
@@ -1041,15 +1043,11 @@ static void mpa_tx_count(struct mpa_qp *qp)
 	tx->octets = 0;
 }
 
-static int mpa_tx_open(struct mpa_qp *qp, struct mpa_conn *conn)
+/* A batch is open: of what is wanted for it nothing is there yet. */
+static void mpa_tx_opened(struct mpa_qp *qp, struct mpa_conn *conn)
 {
-	int ret = mpa_tx_begin(conn);
-
-	if (ret)
-		return ret;
 	qp->tx.draft = mpa_tx_desk(conn);
 	mpa_run_forget(&qp->tx);
-	return 0;
 }
 
 static int mpa_tx_close(struct mpa_qp *qp, struct mpa_conn *conn)
@@ -1076,8 +1074,10 @@ static int mpa_tx_close(struct mpa_qp *qp, struct mpa_conn *conn)
 static int mpa_tx_batch(struct mpa_qp *qp, struct mpa_conn *conn,
 			struct mpa_fill *fill)
 {
-	int ret = mpa_tx_open(qp, conn);
+	int ret = mpa_tx_begin(conn);
 
+	if (!ret)
+		mpa_tx_opened(qp, conn);
 	fill->idle = !mpa_tx_next(qp, &fill->end);
 	if (!ret) {
 		if (!fill->idle)
@@ -1154,6 +1154,73 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 			break;
 	}
 	mpa_sq_idle(qp, ep);
+}
+
+/* Answers at once ------------------------------------------------------------ */
+
+/*
+ * Is the sender between messages, with nothing that goes before a Read Response,
+ * and is one due that is no longer than @left?
+ */
+static bool mpa_answer_due(struct mpa_qp *qp, u32 left)
+{
+	return READ_ONCE(qp->state) == MPA_QP_RTS && !qp->tx.rtr &&
+	       qp->tx.kind == MPA_TX_NONE && mpa_response_pending(&qp->reads) &&
+	       mpa_response_head(&qp->reads)->size <= left;
+}
+
+static void mpa_answer_fill(struct mpa_qp *qp, struct mpa_conn *conn,
+			    struct mpa_fill *fill)
+{
+	u32 left = MPA_ANSWER_MAX;
+	u32 room;
+
+	while (mpa_answer_due(qp, left)) {
+		mpa_tx_begin_response(qp);
+		left -= qp->tx.len;
+		do {
+			room = mpa_tx_room(conn);
+			if (!room || mpa_tx_segment(qp, conn, room, fill))
+				return;
+		} while (qp->tx.kind != MPA_TX_NONE);
+		mpa_count(qp->dev, MPA_CNT_TX_READ_RESP_AT_ONCE);
+	}
+	/* Now it is for the next request to go first. */
+	qp->tx.prefer_wr = true;
+}
+
+/* Whatever stops it is left to the sender, who will come upon it, too. */
+static void mpa_answer_send(struct mpa_qp *qp, struct mpa_conn *conn)
+{
+	struct mpa_fill fill = {};
+
+	if (mpa_tx_begin_atomic(conn))
+		return;
+	mpa_tx_opened(qp, conn);
+	mpa_answer_fill(qp, conn, &fill);
+	if (mpa_tx_close(qp, conn))
+		mpa_tx_kick(qp);
+	else
+		mpa_tx_settle(qp, &fill);
+}
+
+/**
+ * mpa_qp_answer - send Read Responses where their requests have come in
+ * @qp: the QP; socket lock held in any way
+ * @conn: its stream, within its &mpa_ops.answer
+ *
+ * A few short ones: no thread has to be woken for those. What is longer, or has
+ * to wait, is left to mpa_sq_run().
+ */
+void mpa_qp_answer(struct mpa_qp *qp, struct mpa_conn *conn)
+{
+	if (!qp->rx.asked)
+		return;
+	qp->rx.asked = false;
+	if (mpa_answer_due(qp, MPA_ANSWER_MAX))
+		mpa_answer_send(qp, conn);
+	if (mpa_response_pending(&qp->reads))
+		mpa_tx_kick(qp);
 }
 
 /* Kernel consumers ----------------------------------------------------------- */

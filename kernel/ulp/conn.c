@@ -153,6 +153,14 @@ static void check_closed(struct mpa_conn *conn)
 	}
 }
 
+/* Here sending is allowed, since nothing is under way. */
+static void answer(struct mpa_conn *conn)
+{
+	conn->called = false;
+	if (conn->ops->answer)
+		conn->ops->answer(conn);
+}
+
 /**
  * mpa_conn_run - do all that can be done for a stream in any context
  * @conn: the stream, locked
@@ -171,6 +179,8 @@ void mpa_conn_run(struct mpa_conn *conn)
 		check_closed(conn);
 	} while (conn->again);
 	conn->busy = false;
+	if (conn->called)
+		answer(conn);
 }
 
 static void mpa_run_work(struct work_struct *work)

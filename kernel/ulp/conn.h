@@ -5,7 +5,8 @@
  * Locks. There is one: the socket's. It protects everything in struct
  * mpa_conn that is not constant. TCP holds it when it calls back, as
  * bh_lock_sock() in softirq or as lock_sock() from release_sock(); whoever
- * sends holds it as lock_sock(), since tcp_sendmsg_locked() wants that.
+ * sends holds it as lock_sock(), since tcp_sendmsg_locked() wants that. Only an
+ * atomic batch, of pages that are there, goes to TCP from its own callbacks.
  *
  * Contexts in which a stream's code runs, and why each ends with
  * mpa_detach():
@@ -104,6 +105,7 @@ struct mpa_saved {
  * @state: changed by mpa_set_state() alone
  * @busy: a call-up or a send is under way
  * @again: TCP had something to tell meanwhile
+ * @called: ULPDUs were called up since @ops->answer
  * @gone: detached, or the socket was destroyed under us
  * @muted: the owner was told all it is to hear: no more of @ops->ended
  * @tx_open: full operation was reached; FPDUs may be sent
@@ -125,7 +127,9 @@ struct mpa_saved {
  * @seg_left: octets left in the current segment of the open batch
  * @segs: segments of the open batch, the current one included
  * @scratch: the open batch; NULL if there is none
- * @rest: octets that TCP did not take, kvmalloc()ed; NULL if there are none
+ * @atomic: the open batch was opened by mpa_tx_begin_atomic()
+ * @rest: octets that TCP did not take; NULL if there are none
+ * @rest_page: where @rest lies, with a reference; NULL if it was kvmalloc()ed
  * @rest_off: octets of @rest it took since
  * @rest_len: octets of @rest
  * @tx_err: sending has failed with this for good; 0 if not
@@ -164,6 +168,7 @@ struct mpa_conn {
 	enum mpa_conn_state state;
 	bool busy;
 	bool again;
+	bool called;
 	bool gone;
 	bool muted;
 	bool tx_open;
@@ -183,7 +188,9 @@ struct mpa_conn {
 	u32 seg_left;
 	u32 segs;
 	struct mpa_scratch *scratch;
+	bool atomic;
 	u8 *rest;
+	struct page *rest_page;
 	u32 rest_off;
 	u32 rest_len;
 	int tx_err;

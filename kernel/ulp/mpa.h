@@ -15,7 +15,7 @@
  * Locking: the socket lock (lock_sock() or the softirq's bh_lock_sock())
  * protects a stream. Every call-up runs under it, in softirq or in process
  * context, and must not sleep. Functions say whether they take it themselves
- * or want it held by lock_sock().
+ * or want it held by lock_sock(). No call-up but @answer may send.
  */
 #ifndef MPA_ULP_MPA_H
 #define MPA_ULP_MPA_H
@@ -64,6 +64,9 @@ enum mpa_error {
  * @settled: the ULPDUs that had arrived have been called up, one or more of
  *	them since the last time: for what is better done once for all of them.
  *	May be NULL.
+ * @answer: as @settled, when also their octets were given back to TCP, and what
+ *	has ended was told: what they ask for may be sent from here, by
+ *	mpa_tx_begin_atomic(), without waking anybody. May be NULL.
  * @writable: sending may go on: TCP has room again, or a Responder has
  *	received its first FPDU. Also after @ended with CLOSED, if that was the
  *	peer's FIN, which leaves our half open.
@@ -83,6 +86,7 @@ struct mpa_ops {
 		      u32 pd_len);
 	int (*ulpdu)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len);
 	void (*settled)(struct mpa_conn *conn);
+	void (*answer)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
 	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
 };
@@ -143,8 +147,11 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
  *			mpa_tx_add(conn, ...);
  *		mpa_tx_send(conn);
  *	}
+ *
+ * After mpa_tx_begin_atomic() the same with the lock held in any way.
  */
 int mpa_tx_begin(struct mpa_conn *conn);
+int mpa_tx_begin_atomic(struct mpa_conn *conn);
 void *mpa_tx_desk(struct mpa_conn *conn);
 u32 mpa_tx_room(struct mpa_conn *conn);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,

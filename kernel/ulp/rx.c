@@ -467,6 +467,7 @@ static bool run_queue(struct mpa_conn *conn)
 		}
 	}
 	if (done) {
+		conn->called = true;
 		if (conn->ops->settled)
 			conn->ops->settled(conn);
 		conn->rx_ahead -= done;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Working memory for batches of FPDUs: a few pieces are kept for all streams,
- * one for each processor, since that is how many batches are built at a time.
+ * one for each processor, since that is how many batches are built at a time;
+ * and as many again, at the most, for softirqs that interrupt these.
  *
  * With each comes a sheet: pages on which batches are written one behind the
  * other. TCP holds the pages for as long as it needs what stands there.
@@ -15,21 +16,25 @@
 
 #include "scratch.h"
 
-static DEFINE_SPINLOCK(lock);	/* protects the two below; process context */
+static DEFINE_SPINLOCK(lock);	/* protects the three below; softirq */
 static LIST_HEAD(idle);
 static unsigned int nr_idle;
+/* How many are left to those who cannot make one: as many as they missed. */
+static unsigned int nr_left;
 
-static struct mpa_scratch *take_idle(void)
+static struct mpa_scratch *take(bool atomic)
 {
-	struct mpa_scratch *s;
+	struct mpa_scratch *s = NULL;
 
-	spin_lock(&lock);
-	s = list_first_entry_or_null(&idle, struct mpa_scratch, entry);
-	if (s) {
+	spin_lock_bh(&lock);
+	if (nr_idle > (atomic ? 0 : nr_left)) {
+		s = list_first_entry(&idle, struct mpa_scratch, entry);
 		list_del(&s->entry);
 		nr_idle--;
+	} else if (atomic) {
+		nr_left = min(nr_left + 1, num_online_cpus());
 	}
-	spin_unlock(&lock);
+	spin_unlock_bh(&lock);
 	return s;
 }
 
@@ -54,15 +59,16 @@ static void destroy(struct mpa_scratch *s)
 
 /**
  * mpa_scratch_get - get working memory for a batch
+ * @atomic: do not sleep; otherwise process context
  *
- * Process context.
- *
- * Return: an empty batch; NULL if there is no memory.
+ * Return: an empty batch; NULL if there is no memory, or none idle and @atomic.
  */
-struct mpa_scratch *mpa_scratch_get(void)
+struct mpa_scratch *mpa_scratch_get(bool atomic)
 {
-	struct mpa_scratch *s = take_idle() ?: create();
+	struct mpa_scratch *s = take(atomic);
 
+	if (!s && !atomic)
+		s = create() ?: take(true);
 	if (!s)
 		return NULL;
 	s->g = (struct mpa_gather){
@@ -92,20 +98,20 @@ static void put_sheets(struct mpa_scratch *s)
  * mpa_scratch_put - give working memory back
  * @s: what mpa_scratch_get() returned
  *
- * Process context.
+ * As there.
  */
 void mpa_scratch_put(struct mpa_scratch *s)
 {
 	bool keep;
 
 	put_sheets(s);
-	spin_lock(&lock);
-	keep = nr_idle < num_online_cpus();
+	spin_lock_bh(&lock);
+	keep = nr_idle < num_online_cpus() + nr_left;
 	if (keep) {
 		list_add(&s->entry, &idle);
 		nr_idle++;
 	}
-	spin_unlock(&lock);
+	spin_unlock_bh(&lock);
 	if (!keep)
 		destroy(s);
 }
@@ -117,7 +123,7 @@ void mpa_scratch_drain(void)
 {
 	struct mpa_scratch *s;
 
-	while ((s = take_idle()))
+	while ((s = take(true)))
 		destroy(s);
 }
 
@@ -143,7 +149,7 @@ static void begin_run(struct mpa_scratch *s)
  * @s: the batch
  * @len: octets of the FPDU, at most %MPA_SHEET_OCTETS
  *
- * Process context. A batch begins on the sheet of the one before if that has
+ * Does not sleep. A batch begins on the sheet of the one before if that has
  * room; what else is left of a sheet is given up.
  *
  * Return: false if there is no memory, or the batch has sheets enough; nothing

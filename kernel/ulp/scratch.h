@@ -87,7 +87,7 @@ struct mpa_scratch {
 	u64 desk[MPA_TX_DESK / sizeof(u64)];
 };
 
-struct mpa_scratch *mpa_scratch_get(void);
+struct mpa_scratch *mpa_scratch_get(bool atomic);
 void mpa_scratch_put(struct mpa_scratch *s);
 bool mpa_sheet_begin(struct mpa_scratch *s, u32 len);
 void mpa_scratch_drain(void);

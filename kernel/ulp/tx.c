@@ -22,17 +22,39 @@ static void assert_owned(const struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
 	/* A softirq's lock will not do: tcp_sendmsg_locked() may sleep. */
-	WARN_ON_ONCE(!sock_owned_by_user_nocheck(conn->sk));
+	WARN_ON_ONCE(!conn->atomic &&
+		     !sock_owned_by_user_nocheck(conn->sk));
 }
 
 static void forget_rest(struct mpa_conn *conn)
 {
-	kvfree(conn->rest);
+	if (conn->rest_page)
+		put_page(conn->rest_page);
+	else
+		kvfree(conn->rest);
+	conn->rest_page = NULL;
 	conn->rest = NULL;
 }
 
+/* All that is left lies on one sheet: it stays there. */
+static bool keep_page(struct mpa_conn *conn, const struct msghdr *msg)
+{
+	const struct iov_iter *i = &msg->msg_iter;
+	const struct bio_vec *bv = i->bvec;
+
+	if (conn->rest || !iov_iter_is_bvec(i) ||
+	    iov_iter_single_seg_count(i) != iov_iter_count(i))
+		return false;
+	get_page(bv->bv_page);
+	conn->rest_page = bv->bv_page;
+	conn->rest = page_address(bv->bv_page) + bv->bv_offset + i->iov_offset;
+	conn->rest_off = 0;
+	conn->rest_len = iov_iter_count(i);
+	return true;
+}
+
 /* Appends to what is left already, if anything is. */
-static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
+static int copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	u32 before = conn->rest ? conn->rest_len - conn->rest_off : 0;
 	u32 len = msg_data_left(msg);
@@ -52,6 +74,16 @@ static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 	conn->rest_off = 0;
 	conn->rest_len = before + len;
 	return 0;
+}
+
+static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
+{
+	if (keep_page(conn, msg))
+		return 0;
+	/* An atomic batch lies on one sheet and begins with nothing left. */
+	if (WARN_ON_ONCE(conn->atomic))
+		return -ENOMEM;
+	return copy_rest(conn, msg);
 }
 
 /*
@@ -74,6 +106,18 @@ static int send_shared(struct sock *sk, struct msghdr *msg, u32 len)
 	return ret;
 }
 
+/* TCP allocates what it needs to send pages without waiting for memory. */
+static int send_atomic(struct sock *sk, struct msghdr *msg)
+{
+	gfp_t allocation = sk->sk_allocation;
+	int ret;
+
+	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
+	ret = mpa_tcp_send_pages(sk, msg);
+	sk->sk_allocation = allocation;
+	return ret;
+}
+
 /* Hands over what TCP takes now: octets, or a negative error that is final. */
 static int give(struct mpa_conn *conn, struct msghdr *msg)
 {
@@ -84,7 +128,9 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 	msg->msg_flags = MSG_EOR | MSG_DONTWAIT | MSG_NOSIGNAL;
 	/* It may process the backlog on its way. */
 	conn->busy = true;
-	if (iov_iter_is_bvec(&msg->msg_iter))
+	if (conn->atomic)
+		ret = send_atomic(sk, msg);
+	else if (iov_iter_is_bvec(&msg->msg_iter))
 		ret = mpa_tcp_send_pages(sk, msg);
 	else if (conn->sock)
 		ret = send_shared(sk, msg, len);
@@ -355,7 +401,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	ret = mpa_tx_ready(conn);
 	if (ret)
 		return ret;
-	conn->scratch = mpa_scratch_get();
+	conn->scratch = mpa_scratch_get(conn->atomic);
 	if (!conn->scratch)
 		return -ENOMEM;
 	look_at_socket(conn, &view);
@@ -367,6 +413,33 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
+
+/**
+ * mpa_tx_begin_atomic - open a batch where nothing may sleep
+ * @conn: the stream, locked in any way, with no batch open; only within
+ *	&mpa_ops.answer
+ *
+ * Such a batch is put together and sent as any other one is, without waiting for
+ * memory and without leaving anything to be allocated later. It takes FPDUs for
+ * as long as they lie on one sheet, which may mean none at all.
+ *
+ * Return: 0; else this one is better sent by mpa_tx_begin(), whose errors these
+ * are: -EAGAIN, -EPIPE, -ENOMEM.
+ */
+int mpa_tx_begin_atomic(struct mpa_conn *conn)
+{
+	int ret;
+
+	mpa_assert_locked(conn);
+	if (!READ_ONCE(mpa_straight) || conn->rest)
+		return -EAGAIN;
+	conn->atomic = true;
+	ret = mpa_tx_begin(conn);
+	if (ret)
+		conn->atomic = false;
+	return ret;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
 
 /**
  * mpa_tx_desk - where to put a batch together
@@ -424,8 +497,9 @@ static bool find_sheet(struct mpa_conn *conn, u32 ulpdu_len)
 	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
 	struct mpa_scratch *s = conn->scratch;
 
-	return (s->nr_runs && len <= mpa_sheet_left(s)) ||
-	       mpa_sheet_begin(s, len);
+	if (s->nr_runs && len <= mpa_sheet_left(s))
+		return true;
+	return !(conn->atomic && s->nr_runs) && mpa_sheet_begin(s, len);
 }
 
 /* Has the batch room for a ULPDU of such length? */
@@ -435,7 +509,7 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
 
 	if (s->written && find_sheet(conn, ulpdu_len))
 		return true;
-	if (s->written && s->fpdus)
+	if (conn->atomic || (s->written && s->fpdus))
 		return false;
 	/* No memory for a sheet: the batch does without. */
 	s->written = false;
@@ -452,7 +526,8 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
  * way.
  *
  * Return: octets, header included, at least %MPA_MULPDU_MIN; 0 if the batch is
- * full, which an empty one never is.
+ * full, which an empty one never is unless it was opened by
+ * mpa_tx_begin_atomic().
  */
 u32 mpa_tx_room(struct mpa_conn *conn)
 {
@@ -735,6 +810,7 @@ int mpa_tx_send(struct mpa_conn *conn)
 	conn->scratch = NULL;
 	if (s->fpdus)
 		ret = send_batch(conn, s);
+	conn->atomic = false;
 	mpa_scratch_put(s);
 	return ret;
 }

@@ -18,6 +18,9 @@
 
 #include "mpa_ulp_fixture.h"
 
+static int add_batch(struct end *e, u32 *nr,
+		     u32 (*length)(struct end *e, u32 room));
+
 /* ---- Call-ups ---- */
 
 static struct end *enter(struct mpa_conn *conn)
@@ -192,8 +195,24 @@ static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 	if (mpa_rx_left(rx) != len - off)
 		e->bad++;
 	e->rx_octets += len;
+	e->owed += !!e->echo;
 	leave(e);
 	return e->rx_ulpdus++ == e->refuse_at ? -ECANCELED : 0;
+}
+
+static void on_answer(struct mpa_conn *conn)
+{
+	struct end *e = enter(conn);
+	u32 before = e->tx_ulpdus;
+
+	e->answers++;
+	if (e->owed && !mpa_tx_begin_atomic(conn)) {
+		if (add_batch(e, &e->owed, e->echo) ||
+		    (e->shrink ? end_send_shrunk(e) : mpa_tx_send(conn)))
+			e->bad++;
+		e->at_once += e->tx_ulpdus - before;
+	}
+	leave(e);
 }
 
 static void on_writable(struct mpa_conn *conn)
@@ -222,6 +241,7 @@ static const struct mpa_ops ops = {
 	.operational	= on_operational,
 	.reply		= on_reply,
 	.ulpdu		= on_ulpdu,
+	.answer		= on_answer,
 	.writable	= on_writable,
 	.ended		= on_ended,
 };
@@ -677,14 +697,12 @@ static int add_one(struct end *e, u32 at, u32 len)
 	return 0;
 }
 
-static int send_batch(struct end *e, u32 *nr,
-		      u32 (*length)(struct end *e, u32 room))
+static int add_batch(struct end *e, u32 *nr,
+		     u32 (*length)(struct end *e, u32 room))
 {
 	u32 at = 0, room;
 	int ret = 0;
 
-	if (mpa_tx_room(e->conn) < MPA_MULPDU_MIN)
-		e->bad++;
 	while (!ret && *nr && (room = mpa_tx_room(e->conn))) {
 		u32 len = length(e, room);
 
@@ -697,7 +715,36 @@ static int send_batch(struct end *e, u32 *nr,
 		at += len;
 		--*nr;
 	}
+	return ret;
+}
+
+static int send_batch(struct end *e, u32 *nr,
+		      u32 (*length)(struct end *e, u32 room))
+{
+	int ret;
+
+	if (mpa_tx_room(e->conn) < MPA_MULPDU_MIN)
+		e->bad++;
+	ret = add_batch(e, nr, length);
 	return mpa_tx_send(e->conn) ?: ret;
+}
+
+/**
+ * end_send_shrunk - send a batch whose packet shrinks to one segment meanwhile
+ * @e: the sender, locked, with a batch open
+ *
+ * Return: what mpa_tx_send() does.
+ */
+int end_send_shrunk(struct end *e)
+{
+	struct sock *sk = e->sock->sk;
+	unsigned int packet = sk->sk_gso_max_size;
+	int ret;
+
+	sk->sk_gso_max_size = tcp_sk(sk)->mss_cache;
+	ret = mpa_tx_send(e->conn);
+	sk->sk_gso_max_size = packet;
+	return ret;
 }
 
 /* Whether a batch can be opened; if not, waits for when it might. */
@@ -739,6 +786,23 @@ int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room))
 		release_sock(e->sock->sk);
 	}
 	return ret;
+}
+
+/**
+ * end_send_owed - send the answers that were not sent at once
+ * @e: the sender; nothing more comes for it to answer
+ *
+ * Return: as end_send().
+ */
+int end_send_owed(struct end *e)
+{
+	u32 nr;
+
+	lock_sock(e->sock->sk);
+	nr = e->owed;
+	e->owed = 0;
+	release_sock(e->sock->sk);
+	return end_send(e, nr, e->echo);
 }
 
 /* A ULPDU by itself, of what is at @p. Returns octets of the pattern sent. */

@@ -70,6 +70,11 @@ struct link_options {
  * @tx_trains: ULPDUs sent in trains
  * @tx_ulpdus: ULPDUs sent
  * @tx_octets: octets of them
+ * @echo: says how long the ULPDUs are that answer those received; NULL: none do
+ * @owed: answers not sent yet
+ * @at_once: answers sent from ops->answer
+ * @answers: calls of ops->answer
+ * @shrink: the packet shrinks while answers are on their way to TCP
  * @buf: for receiving
  * @out: for sending, ROOM octets
  */
@@ -104,6 +109,11 @@ struct end {
 	u32 tx_trains;
 	u32 tx_ulpdus;
 	u64 tx_octets;
+	u32 (*echo)(struct end *e, u32 room);
+	u32 owed;
+	u32 at_once;
+	u32 answers;
+	bool shrink;
 	u8 buf[512];
 	u8 *out;
 };
@@ -173,6 +183,8 @@ u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len);
 void pattern(u8 *to, u32 ulpdu, u32 off, u32 len);
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room));
 int end_send_counted(struct end *e, u32 len);
+int end_send_shrunk(struct end *e);
+int end_send_owed(struct end *e);
 u32 random_length(struct end *e, u32 room);
 u32 longest_length(struct end *e, u32 room);
 unsigned int end_events(const struct end *e);

@@ -1864,23 +1864,30 @@ static u32 mulpdu_of(struct end *e)
  * TCP takes no segment longer than half the widest window it has seen, so the
  * longest ULPDU there is comes up only with time.
  */
+static void wait_for_longest(struct fixture *fx, unsigned int from)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		if (mulpdu_of(&fx->end[from]) == MPA_MULPDU_MAX)
+			break;
+		send_some(fx, from, 4, longest_length);
+		fx_wait(fx, all_arrived(fx));
+	}
+}
+
 static void receive__longest_of_ours(struct kunit *test)
 {
 	struct link_options lo = { .rcvbuf = 1024 * 1024 };
 	struct fixture *fx = test->priv;
 	struct mpa_params p = params(MPA_REV_1, false, true);
-	unsigned int i, tries;
+	unsigned int i;
 	u64 before;
 
 	fx_direct(fx, &lo);
 	start_both(fx, &p, &p);
 	for (i = 0; i < NR_ENDS; i++) {
-		for (tries = 0; tries < 50; tries++) {
-			if (mulpdu_of(&fx->end[i]) == MPA_MULPDU_MAX)
-				break;
-			send_some(fx, i, 4, longest_length);
-			fx_wait(fx, all_arrived(fx));
-		}
+		wait_for_longest(fx, i);
 		before = fx->end[i].tx_octets;
 		send_some(fx, i, 3, longest_length);
 		KUNIT_EXPECT_EQ(test, fx->end[i].tx_octets - before,
@@ -1892,19 +1899,6 @@ static void receive__longest_of_ours(struct kunit *test)
 }
 
 /* ---- Sending into a peer that does not read ---- */
-
-/* Under way to TCP, the packet a batch was planned for shrinks to one segment. */
-static int send_shrunk(struct end *e)
-{
-	struct sock *sk = e->sock->sk;
-	unsigned int packet = sk->sk_gso_max_size;
-	int ret;
-
-	sk->sk_gso_max_size = tcp_sk(sk)->mss_cache;
-	ret = mpa_tx_send(e->conn);
-	sk->sk_gso_max_size = packet;
-	return ret;
-}
 
 static int send_until_eagain(struct end *e)
 {
@@ -1924,7 +1918,7 @@ static int send_until_eagain(struct end *e)
 			e->tx_ulpdus += !ret;
 		}
 		if (!ret)
-			ret = send_shrunk(e);
+			ret = end_send_shrunk(e);
 		release_sock(sk);
 	} while (!ret);
 	return ret;
@@ -2014,6 +2008,189 @@ static void send__after_end(struct kunit *test)
 	lock_sock(a->sock->sk);
 	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
 	release_sock(a->sock->sk);
+}
+
+/* ---- Answering from where it comes in ---- */
+
+static u32 short_length(struct end *e, u32 room)
+{
+	return min(room, 1 + e->tx_ulpdus * 37 % 200);
+}
+
+struct answer_case {
+	int mss;
+	bool markers;
+	bool crc;
+};
+
+static const struct answer_case answer_cases[] = {
+	{ 1448, false, false }, { 1448, false, true },
+	{ 1448, true, false }, { 1448, true, true },
+	{ 8948, false, true }, { 8948, true, true },
+	{ 536, true, true },
+};
+
+static void answer_desc(const struct answer_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "mss %d M %u C %u", c->mss,
+		 c->markers, c->crc);
+}
+
+KUNIT_ARRAY_PARAM(answer, answer_cases, answer_desc);
+
+/* What could not be answered at once is answered now: one to each ULPDU. */
+static void expect_answered(struct fixture *fx)
+{
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+
+	fx_wait(fx, b->rx_ulpdus == a->tx_ulpdus);
+	KUNIT_ASSERT_EQ(fx->test, 0, end_send_owed(b));
+	fx_wait(fx, a->rx_ulpdus == b->tx_ulpdus);
+	KUNIT_EXPECT_EQ(fx->test, a->tx_ulpdus, b->tx_ulpdus);
+	expect_arrived(fx, a, b);
+	expect_arrived(fx, b, a);
+}
+
+/*
+ * Short answers go at once, but for a few: working memory is not there yet for as
+ * many as want it.
+ */
+static void answer__at_once(struct kunit *test)
+{
+	const struct answer_case *c = test->param_value;
+	struct link_options lo = { .mss = c->mss };
+	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0], *b = &fx->end[1];
+	u32 i;
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	b->echo = short_length;
+	for (i = 0; i < 100; i++)
+		send_some(fx, 0, 1 + i % 4, random_length);
+	expect_answered(fx);
+	KUNIT_EXPECT_GT(test, b->answers, 10U);
+	if (is_straight(test))
+		KUNIT_EXPECT_GT(test, b->at_once, b->tx_ulpdus * 3 / 4);
+	else
+		KUNIT_EXPECT_EQ(test, b->at_once, 0U);
+}
+
+/* One call-up answers what fits on a sheet: the rest is left. */
+static void answer__too_much(struct kunit *test)
+{
+	struct link_options lo = { .mss = 8948 };
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	u32 i, owed;
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	b->echo = longest_length;
+	for (i = 0; i < 20; i++) {
+		/* As many as come in one segment. */
+		send_some(fx, 0, 40, short_length);
+		fx_wait(fx, b->rx_ulpdus == fx->end[0].tx_ulpdus);
+		lock_sock(b->sock->sk);
+		owed = b->owed;
+		release_sock(b->sock->sk);
+		KUNIT_EXPECT_GT(test, owed, 20U);
+		expect_answered(fx);
+	}
+	KUNIT_EXPECT_EQ(test, is_straight(test), b->at_once > 20);
+}
+
+/* Segments as long as the loopback's do not lie on a sheet. */
+static void answer__too_long(struct kunit *test)
+{
+	struct link_options lo = { .rcvbuf = 1024 * 1024 };
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+
+	fx_direct(fx, &lo);
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, all_arrived(fx));
+	wait_for_longest(fx, 1);
+	b->echo = short_length;
+	send_some(fx, 0, 5, random_length);
+	fx_wait(fx, all_arrived(fx));
+	KUNIT_EXPECT_GT(test, b->answers, 0U);
+	KUNIT_EXPECT_EQ(test, b->at_once, 0U);
+	KUNIT_ASSERT_EQ(test, 0, end_send_owed(b));
+	fx_wait(fx, all_arrived(fx));
+}
+
+/* Has the peer ask, four ULPDUs at a time, until there is no answer at once. */
+static void ask_until_owed(struct fixture *fx, struct end *a)
+{
+	u8 *f = fx->data;
+	u32 i, n, before;
+
+	do {
+		before = a->at_once;
+		for (i = 0, n = 60; i < 4; i++) {
+			pattern(f, a->rx_ulpdus + i, 0, 60);
+			n += raw_fpdu(f + n, f, 60);
+		}
+		i += a->rx_ulpdus;
+		KUNIT_ASSERT_EQ(fx->test, (int)n - 60,
+				raw_send(fx->relay.raw[0], f + 60, n - 60));
+		fx_wait(fx, a->rx_ulpdus == i);
+		/* The last call-up is over when the lock can be had. */
+		lock_sock(a->sock->sk);
+		n = a->at_once;
+		release_sock(a->sock->sk);
+	} while (n != before);
+}
+
+/*
+ * A peer that asks and does not read: what TCP has taken in part goes on where it
+ * was cut off, what it has not taken is left to the sender.
+ */
+static void answer__to_sleeper(struct kunit *test)
+{
+	struct link_options lo = {
+		.mss = 1448,
+		.rcvbuf = 20000,
+		.sndbuf = 9000,
+	};
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	struct mpa_conn_stats st;
+	u32 i, before;
+
+	fx_with_raw(fx, 0, &lo);
+	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
+	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], fx->data, 20));
+	raw_send(fx->relay.raw[0], fx->data,
+		 raw_frame(fx->data, true, CRC, 1, 0));
+	fx_wait(fx, a->replies);
+	a->echo = longest_length;
+	a->shrink = true;
+	for (i = 0; i < 5; i++) {
+		before = a->tx_ulpdus;
+		ask_until_owed(fx, a);
+		read_fpdus(test, fx->relay.raw[0], fx->data,
+			   a->tx_ulpdus - before);
+		before = a->tx_ulpdus;
+		KUNIT_ASSERT_EQ(test, 0, end_send_owed(a));
+		read_fpdus(test, fx->relay.raw[0], fx->data,
+			   a->tx_ulpdus - before);
+	}
+	KUNIT_EXPECT_EQ(test, a->tx_ulpdus, a->rx_ulpdus);
+	mpa_conn_stats(a->conn, &st);
+	KUNIT_EXPECT_EQ(test, is_straight(test), a->at_once > 20);
+	KUNIT_EXPECT_EQ(test, is_straight(test), st.tx_short > 0);
+	/* What TCP has not taken goes out even if we detach now. */
+	before = a->tx_ulpdus;
+	ask_until_owed(fx, a);
+	fx_detach(a);
+	read_fpdus(test, fx->relay.raw[0], fx->data, a->tx_ulpdus - before);
 }
 
 /* ---- Detaching under traffic ---- */
@@ -2172,6 +2349,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(send__to_sleeper),
 	KUNIT_CASE(send__after_end),
 	KUNIT_CASE(send__catches_up),
+	KUNIT_CASE_PARAM(answer__at_once, answer_gen_params),
+	KUNIT_CASE(answer__too_much),
+	KUNIT_CASE(answer__too_long),
+	KUNIT_CASE(answer__to_sleeper),
 	KUNIT_CASE(detach__under_traffic),
 	KUNIT_CASE(detach__in_startup),
 	{}

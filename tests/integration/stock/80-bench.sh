@@ -117,6 +117,30 @@ measured() {
 	counters_grew "of idle connections" mpa1 conn_active=96 tx_send=0 mpa2 tx_send=0
 }
 
+# answered_at_once SIZE N: of 30 Reads of so many octets, N, a few of which may
+# find no working memory, are answered where they have come in; all are answered.
+answered_at_once() {
+	counters_mark
+	bench_run latency -o read -s "$1" -n 30 --warm-up-count 0
+	counters_grew "of Reads of $1 octets, $2 at once" mpa1 rx_read_resp=30 \
+		mpa2 tx_read_resp=30 "tx_read_resp_at_once$2"
+}
+
+# Short Reads are, but not long ones, nor where that is switched off.
+answered() {
+	local straight=/sys/module/mpa/parameters/straight size all='>=25'
+	! lab_slow_paths || all='=0'
+	for size in 1 64 4096; do
+		answered_at_once "$size" "$all"
+	done
+	answered_at_once 4097 =0
+	if ! lab_slow_paths; then
+		lab_do tee "$straight" <<< N
+		answered_at_once 64 =0
+		lab_do tee "$straight" <<< Y
+	fi
+}
+
 plain_tcp() {
 	local op
 	counters_mark
@@ -222,6 +246,7 @@ bench_server 7470
 verified
 counted
 measured
+answered
 plain_tcp
 readable
 refused
