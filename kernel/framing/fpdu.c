@@ -315,7 +315,7 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 
 		write_marker_if_due(w);
 		n = min(len, w->gap);
-		memcpy(w->to, p, n);
+		mpa_copy_run(w->to, p, n);
 		wrote(w, n);
 		p += n;
 		len -= n;

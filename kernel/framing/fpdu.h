@@ -7,6 +7,7 @@
 #ifndef MPA_FRAMING_FPDU_H
 #define MPA_FRAMING_FPDU_H
 
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 
@@ -86,6 +87,26 @@ struct mpa_train {
 enum {
 	MPA_TRAIN_COUNTER	= 8,
 };
+
+/**
+ * mpa_copy_run - copy octets that no Marker parts
+ * @to: where to
+ * @from: where from
+ * @len: how many
+ *
+ * In a long FPDU most runs are as long as Markers let them be, and a copy of a
+ * known length is done with sooner.
+ */
+static inline void mpa_copy_run(void *to, const void *from, u32 len)
+{
+	enum { LONGEST = MPA_MARKER_PERIOD - MPA_MARKER_LEN };
+
+	/* User Mode Linux is compiled without builtins: say it. */
+	if (len == LONGEST)
+		__builtin_memcpy(to, from, LONGEST);
+	else
+		memcpy(to, from, len);
+}
 
 /**
  * mpa_markers_within - count the Markers that fall into a stretch of stream

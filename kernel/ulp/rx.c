@@ -112,7 +112,7 @@ static void read_piece(struct mpa_rx *rx, void *to, u32 len)
 			next_run(rx);
 		n = min(len, rx->run);
 		if (to) {
-			memcpy(to, rx->at, n);
+			mpa_copy_run(to, rx->at, n);
 			to += n;
 		}
 		rx->at += n;
