@@ -518,7 +518,11 @@ static int mpa_qp_set_locked(struct mpa_qp *qp, enum ib_qp_state to)
 
 static bool mpa_qp_quiet(const struct mpa_qp *qp)
 {
-	return qp->tx.kind == MPA_TX_NONE && !qp->rq.busy &&
+	const struct mpa_tx *tx = &qp->tx;
+	/* A Read Response that was taken up and found no room. */
+	bool unsent = tx->kind == MPA_TX_RESPONSE && !tx->off;
+
+	return (tx->kind == MPA_TX_NONE || unsent) && !qp->rq.busy &&
 	       qp->sq.fetched == qp->sq.retired &&
 	       !mpa_ring_pending(&qp->sq.ring, qp->sq.fetched);
 }

@@ -1189,17 +1189,19 @@ static void mpa_answer_fill(struct mpa_qp *qp, struct mpa_conn *conn,
 	qp->tx.prefer_wr = true;
 }
 
-/* Whatever stops it is left to the sender, who will come upon it, too. */
 static void mpa_answer_send(struct mpa_qp *qp, struct mpa_conn *conn)
 {
 	struct mpa_fill fill = {};
+	int ret;
 
+	/* The sender comes upon what is in the way, too. */
 	if (mpa_tx_begin_atomic(conn))
 		return;
 	mpa_tx_opened(qp, conn);
 	mpa_answer_fill(qp, conn, &fill);
-	if (mpa_tx_close(qp, conn))
-		mpa_tx_kick(qp);
+	ret = mpa_tx_close(qp, conn);
+	if (ret)
+		mpa_qp_closed(qp, ret);
 	else
 		mpa_tx_settle(qp, &fill);
 }

@@ -422,7 +422,7 @@ void mpa_conn_free(struct mpa_conn *conn)
  *	sk_user_data. The owner must not ask for timestamps or soft errors on
  *	it (SO_TIMESTAMPING, IP_RECVERR), and sees to it that the network
  *	namespace lives until mpa_detach().
- * @ops: call-ups; all must be there
+ * @ops: call-ups; all must be there that are not said to be dispensable
  * @priv: what mpa_priv() returns
  *
  * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU

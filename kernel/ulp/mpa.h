@@ -63,10 +63,10 @@ enum mpa_error {
  *	it: further octets are dropped unseen.
  * @settled: the ULPDUs that had arrived have been called up, one or more of
  *	them since the last time: for what is better done once for all of them.
- *	May be NULL.
+ *	Dispensable: may be NULL.
  * @answer: as @settled, when also their octets were given back to TCP, and what
  *	has ended was told: what they ask for may be sent from here, by
- *	mpa_tx_begin_atomic(), without waking anybody. May be NULL.
+ *	mpa_tx_begin_atomic(), without waking anybody. Dispensable.
  * @writable: sending may go on: TCP has room again, or a Responder has
  *	received its first FPDU. Also after @ended with CLOSED, if that was the
  *	peer's FIN, which leaves our half open.

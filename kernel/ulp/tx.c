@@ -149,9 +149,9 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /*
- * Hands octets over, all of them: what TCP does not take at once is copied. If
- * something is left from before, which only startup brings about, all of it is,
- * to go behind that.
+ * Hands octets over, all of them: what TCP does not take at once is kept. If
+ * something is left from before, which only startup brings about, all of it is
+ * copied, to go behind that.
  */
 static int push(struct mpa_conn *conn, struct msghdr *msg)
 {
@@ -393,6 +393,7 @@ int mpa_tx_ready(struct mpa_conn *conn)
 int mpa_tx_begin(struct mpa_conn *conn)
 {
 	struct mpa_seg_view view;
+	bool written;
 	int ret;
 
 	assert_owned(conn);
@@ -401,13 +402,16 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	ret = mpa_tx_ready(conn);
 	if (ret)
 		return ret;
+	look_at_socket(conn, &view);
+	mpa_seg_plan(&view, &conn->plan);
+	written = READ_ONCE(mpa_straight) &&
+		  conn->plan.seg_len <= MPA_SHEET_OCTETS;
+	if (conn->atomic && !written)
+		return -EAGAIN;
 	conn->scratch = mpa_scratch_get(conn->atomic);
 	if (!conn->scratch)
 		return -ENOMEM;
-	look_at_socket(conn, &view);
-	mpa_seg_plan(&view, &conn->plan);
-	conn->scratch->written = READ_ONCE(mpa_straight) &&
-				 conn->plan.seg_len <= MPA_SHEET_OCTETS;
+	conn->scratch->written = written;
 	conn->seg_left = conn->plan.seg_len;
 	conn->segs = 1;
 	return 0;
@@ -419,19 +423,20 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
  * @conn: the stream, locked in any way, with no batch open; only within
  *	&mpa_ops.answer
  *
- * Such a batch is put together and sent as any other one is, without waiting for
- * memory and without leaving anything to be allocated later. It takes FPDUs for
- * as long as they lie on one sheet, which may mean none at all.
+ * Such a batch is put together and sent as any other one is, but nothing waits
+ * for memory, nor is any needed to keep what TCP does not take. It takes FPDUs
+ * for as long as they lie on one sheet, which may mean none at all.
  *
  * Return: 0; else this one is better sent by mpa_tx_begin(), whose errors these
- * are: -EAGAIN, -EPIPE, -ENOMEM.
+ * are: -EAGAIN, also if it could not be sent as pages, -EPIPE, -ENOMEM.
  */
 int mpa_tx_begin_atomic(struct mpa_conn *conn)
 {
 	int ret;
 
 	mpa_assert_locked(conn);
-	if (!READ_ONCE(mpa_straight) || conn->rest)
+	/* Without scatter and gather TCP copies, into what may be a task's. */
+	if (conn->rest || !(conn->sk->sk_route_caps & NETIF_F_SG))
 		return -EAGAIN;
 	conn->atomic = true;
 	ret = mpa_tx_begin(conn);
