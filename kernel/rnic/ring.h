@@ -46,6 +46,21 @@ static inline void *mpa_ring_at(const struct mpa_ring *ring, u32 index)
 	       (size_t)(index & (ring->size - 1)) * ring->stride;
 }
 
+/*
+ * Copies the first @len octets of an entry, a multiple of 8. Each word is read
+ * once, whatever its producer does meanwhile; of so few, memcpy() takes longer.
+ */
+static inline void mpa_ring_fetch(const struct mpa_ring *ring, u32 index,
+				  void *to, u32 len)
+{
+	const u64 *entry = mpa_ring_at(ring, index);
+	u64 *word = to;
+	u32 i;
+
+	for (i = 0; i < len / sizeof(*word); i++)
+		word[i] = READ_ONCE(entry[i]);
+}
+
 /* Entries the producer has published beyond @next, bounded by the size. */
 static inline u32 mpa_ring_pending(const struct mpa_ring *ring, u32 next)
 {

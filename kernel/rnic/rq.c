@@ -54,7 +54,7 @@ void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
 	}
 	/* Counted once: what the user adds meanwhile has its own doorbell. */
 	for (n = mpa_ring_pending(&rq->ring, rq->taken); n; n--) {
-		memcpy(&e, mpa_ring_at(&rq->ring, rq->taken), sizeof(e));
+		mpa_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
 		rq->taken++;
 		mpa_rq_give_back(rq);
 		mpa_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
@@ -72,7 +72,7 @@ static bool mpa_rq_take(struct mpa_qp *qp)
 
 	if (!mpa_ring_pending(&rq->ring, rq->taken))
 		return false;
-	memcpy(rq->cur, mpa_ring_at(&rq->ring, rq->taken), rq->ring.stride);
+	mpa_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
 	rq->taken++;
 	rq->busy = true;
 	rq->cur_len = 0;

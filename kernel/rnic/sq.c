@@ -182,7 +182,7 @@ void mpa_sq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
 	mpa_sq_retire(qp, due);
 	/* Counted once: what the user adds meanwhile has its own doorbell. */
 	for (n = mpa_sq_pending(sq); n; n--) {
-		memcpy(&e, mpa_ring_at(&sq->ring, sq->fetched), sizeof(e));
+		mpa_ring_fetch(&sq->ring, sq->fetched, &e, sizeof(e));
 		wr = mpa_swr_take(qp, &e);
 		wr->done = true;
 		wr->status = MPA_WC_WR_FLUSH_ERR;
@@ -342,10 +342,13 @@ static struct mpa_swr *mpa_sq_take(struct mpa_qp *qp, u8 *status)
 	struct mpa_swr *wr = NULL;
 	unsigned long flags;
 
+	/* What is posted from now on has its own doorbell. */
+	if (!mpa_ring_pending(&sq->ring, READ_ONCE(sq->fetched)))
+		return NULL;
 	spin_lock_irqsave(&qp->lock, flags);
 	if (mpa_qp_streaming(qp) && mpa_sq_pending(sq)) {
-		memcpy(sq->cur, mpa_ring_at(&sq->ring, sq->fetched),
-		       sq->ring.stride);
+		mpa_ring_fetch(&sq->ring, sq->fetched, sq->cur,
+			       sq->ring.stride);
 		*status = mpa_sqe_check(qp, sq->cur);
 		if (*status || !mpa_sqe_blocked(qp, sq->cur))
 			wr = mpa_swr_take(qp, sq->cur);

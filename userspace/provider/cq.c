@@ -169,12 +169,18 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	int64_t ready;
 	int found = 0;
 
+	/* Who waits for a completion finds the ring empty most of the time. */
+	if (!mpa_ring_ready(&cq->ring, __atomic_load_n(&cq->cons,
+						       __ATOMIC_RELAXED)))
+		return 0;
+
 	pthread_mutex_lock(&cq->lock);
 	ready = mpa_ring_ready(&cq->ring, cq->cons);
 	for (; found < num_entries && found < ready; found++)
-		mpa_wc_fill(mpa_ring_slot(&cq->ring, cq->cons++), wc + found);
+		mpa_wc_fill(mpa_ring_slot(&cq->ring, cq->cons + (uint32_t)found),
+			    wc + found);
 	if (found)
-		mpa_ring_consume(&cq->ring, cq->cons);
+		mpa_cq_consume(cq, cq->cons + (uint32_t)found);
 	pthread_mutex_unlock(&cq->lock);
 
 	return ready < 0 ? -EIO : found;
@@ -222,8 +228,7 @@ void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num)
 		if (--keep != i)
 			*(struct mpa_cqe *)mpa_ring_slot(&cq->ring, keep) = *cqe;
 	}
-	cq->cons = keep;
-	mpa_ring_consume(&cq->ring, keep);
+	mpa_cq_consume(cq, keep);
 unlock:
 	pthread_mutex_unlock(&cq->lock);
 }

@@ -29,7 +29,7 @@ static int cq_next(struct mpa_cq *cq)
 
 	/* A copy, so that the kernel has the place back at once. */
 	cq->cur = *(const struct mpa_cqe *)mpa_ring_slot(&cq->ring, cq->cons);
-	mpa_ring_consume(&cq->ring, ++cq->cons);
+	mpa_cq_consume(cq, cq->cons + 1);
 
 	cq_ex->wr_id = cq->cur.wr_id;
 	cq_ex->status = mpa_wc_status(&cq->cur);

@@ -44,7 +44,7 @@ struct mpa_context {
  * @base: libibverbs' part
  * @lock: protects all below
  * @unlocked: the program promised to use it from one thread only
- * @cons: index of the next entry to be read
+ * @cons: index of the next entry to be read; looked at without the lock, too
  * @area: memory of @ring
  * @ring: the entries
  * @cur: entry that the program looks at between start_poll and end_poll
@@ -106,6 +106,13 @@ struct mpa_qp {
 	struct mpa_sqe *wr_sqe;
 	int wr_err;
 };
+
+/* Gives all entries before @cons back; the lock is held. */
+static inline void mpa_cq_consume(struct mpa_cq *cq, uint32_t cons)
+{
+	__atomic_store_n(&cq->cons, cons, __ATOMIC_RELAXED);
+	mpa_ring_consume(&cq->ring, cons);
+}
 
 static inline struct mpa_context *to_mpa_context(struct ibv_context *context)
 {

@@ -224,7 +224,7 @@ class Latency(Rate):
         super().__init__(icount)
         # One processor: who polls without giving way keeps the other side out.
         if icount:
-            self.operations = ("send-yield",)
+            self.operations = ("send-yield", "read-yield")
 
     def tcp_cases(self, operations, sizes, _write_sizes):
         return [(operation, size) for operation in operations for size in sizes
