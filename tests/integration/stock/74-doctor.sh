@@ -3,8 +3,8 @@
 #
 # mpactl doctor finds nothing on a healthy host, then one fault after the other,
 # each by its name, with what to do, and nothing that only follows from it.
-# Arguments choose parts: user_space, device_nodes, links, network, settings,
-# devices.
+# Arguments choose parts: rationed, user_space, device_nodes, links, network,
+# settings, devices.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 bin=$MPA_REPO/build/bin
@@ -103,6 +103,18 @@ user_space() {
 		bash -c 'ulimit -l 0; exec "$@"' - "${user[@]}"
 }
 
+# Who sends many datagrams to nobody, as the doctor does if it is asked often, gets
+# six answers at once, then one a second. After some, then, nothing is wrong.
+rationed() {
+	local taken
+	for taken in 4 5 6; do
+		lab_in h1 bash -c \
+			'for ((n = 0; n < $1; n++)); do echo > /dev/udp/10.77.0.2/33435; done' \
+			- "$taken"
+		healthy "$taken answers taken"
+	done
+}
+
 device_nodes() {
 	local node=/dev/infiniband/uverbs0
 	lab_do chmod 600 "$node"
@@ -117,9 +129,13 @@ device_nodes() {
 	lab_do modprobe rdma_ucm
 }
 
-# The kernel says so when it comes to it, up to a second later.
+# The kernel says so when it comes to it, up to a second later; so with its return.
 no_carrier() {
 	ip -n h1 link show eth0 | grep -q NO-CARRIER
+}
+
+carrier() {
+	! no_carrier
 }
 
 links() {
@@ -130,6 +146,7 @@ links() {
 	lab_wait 20 no_carrier
 	finds "no carrier" netdev:fail 'has no carrier'
 	lab_in h2 ip link set eth0 up
+	lab_wait 20 carrier
 	lab_wait 20 lab_reachable h1 10.77.0.2
 
 	lab_in h1 ip address flush dev eth0
@@ -228,7 +245,7 @@ healthy "a healthy host"
 healthy "a healthy host, to a user" "${user[@]}"
 lab_check "what a user may not see is said" \
 	grep -q 'rules not seen' "$LAB_OUT/doctor.json"
-(($#)) || set -- user_space device_nodes links network settings devices
+(($#)) || set -- rationed user_space device_nodes links network settings devices
 for part; do
 	"$part"
 done

@@ -307,9 +307,9 @@ Loop loop_at(const std::string &address, std::uint16_t port)
 
 // --- the path to a peer ---------------------------------------------------------
 
-// Whether the peer answers a datagram of that many octets, IP's included, with
-// "nobody at this port".
-bool answered(const descriptor &fd, std::size_t size)
+// Whether the peer answers a datagram of that many octets of data with "nobody at
+// this port".
+bool answered_once(const descriptor &fd, std::size_t size)
 {
 	const std::vector<char> octets(size);
 	char ignored;
@@ -320,6 +320,20 @@ bool answered(const descriptor &fd, std::size_t size)
 	if (!ready(fd.get(), POLLIN, Steady::now() + answer_limit))
 		return false;
 	return ::recv(fd.get(), &ignored, 1, 0) < 0 && errno == ECONNREFUSED;
+}
+
+// A peer gives few such answers at once to the same host, and then one a second
+// (icmp_ratelimit): none by that time means that there will be none.
+bool answered(const descriptor &fd, std::size_t size)
+{
+	constexpr milliseconds ration{1000};
+	const auto limit = Steady::now() + ration + answer_limit;
+
+	do {
+		if (answered_once(fd, size))
+			return true;
+	} while (Steady::now() < limit);
+	return false;
 }
 
 Path path_to(const std::string &address, unsigned int size)
