@@ -1343,12 +1343,12 @@ static void end__half_close(struct kunit *test)
 /* ---- Faults in the stream ---- */
 
 /* Gets an Initiator into full operation with a raw Responder. */
-static void raw_responder(struct fixture *fx, const struct mpa_params *p,
-			  u8 flags)
+static void raw_responder(struct fixture *fx, const struct link_options *lo,
+			  const struct mpa_params *p, u8 flags)
 {
 	u8 *f = fx->data;
 
-	fx_with_raw(fx, 0, &plain);
+	fx_with_raw(fx, 0, lo);
 	KUNIT_ASSERT_EQ(fx->test, 0, mpa_start_initiator(fx->end[0].conn, p,
 							 NULL, 0, 0));
 	KUNIT_ASSERT_EQ(fx->test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
@@ -1396,7 +1396,7 @@ static void fault__crc(struct kunit *test)
 	u8 ulpdu[300], *f = fx->data;
 	u32 good, bad;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	good = raw_fpdu(f, ulpdu, sizeof(ulpdu));
 	bad = raw_fpdu(f + good, ulpdu, 17);
@@ -1414,7 +1414,7 @@ static void fault__crc_not_in_use(struct kunit *test)
 	u8 ulpdu[300], *f = fx->data;
 	u32 n;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	n = raw_fpdu(f, ulpdu, sizeof(ulpdu));
 	f[n - 1] ^= 0x55;
@@ -1430,7 +1430,7 @@ static void fault__length(struct kunit *test)
 	u8 ulpdu[300], *f = fx->data;
 	u32 n;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	n = raw_fpdu(f, ulpdu, sizeof(ulpdu));
 	f[n] = 64769 >> 8;
@@ -1461,7 +1461,7 @@ static void fault__marker(struct kunit *test)
 	u8 ulpdu[498], *f = fx->data;
 	u32 good, bad, crc;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	/* 4 + 2 + 498 + 4 CRC = 508: four octets to the next Marker. */
 	good = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
@@ -1486,7 +1486,7 @@ static void fault__marker_right(struct kunit *test)
 	u8 ulpdu[498], *f = fx->data;
 	u32 n, crc;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	n = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
 	memcpy(f + n, "\0\2\0\0\0\0\0\4", 8);
@@ -1545,7 +1545,7 @@ static void fault__second_marker(struct kunit *test)
 	u8 ulpdu[498], *f = fx->data;
 	u32 n, crc;
 
-	raw_responder(fx, &p, 0);
+	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	n = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
 	memcpy(f + n, "\0\2", 2);
@@ -1830,11 +1830,7 @@ static void receive__joined_until_bad(struct kunit *test)
 	u8 ulpdu[COUNTER + 100], *f = fx->data;
 	u32 i, n = 0;
 
-	fx_with_raw(fx, 0, &plain);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
-	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
-	raw_send(fx->relay.raw[0], f, raw_frame(f, true, CRC, 1, 0));
-	fx_wait(fx, a->replies);
+	raw_responder(fx, &plain, &p, CRC);
 	a->counted = true;
 	for (i = 0; i < 5; i++) {
 		put_unaligned_be64(100 * i, ulpdu);
@@ -1950,12 +1946,7 @@ static void send__to_sleeper(struct kunit *test)
 	u64 octets = 0;
 	u32 i;
 
-	fx_with_raw(fx, 0, &lo);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
-	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], fx->data, 20));
-	raw_send(fx->relay.raw[0], fx->data,
-		 raw_frame(fx->data, true, CRC, 1, 0));
-	fx_wait(fx, a->replies);
+	raw_responder(fx, &lo, &p, CRC);
 
 	for (i = 0; i < 3; i++) {
 		u32 before = a->tx_ulpdus;
@@ -2164,12 +2155,7 @@ static void answer__to_sleeper(struct kunit *test)
 	struct mpa_conn_stats st;
 	u32 i, before;
 
-	fx_with_raw(fx, 0, &lo);
-	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
-	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], fx->data, 20));
-	raw_send(fx->relay.raw[0], fx->data,
-		 raw_frame(fx->data, true, CRC, 1, 0));
-	fx_wait(fx, a->replies);
+	raw_responder(fx, &lo, &p, CRC);
 	a->echo = longest_length;
 	a->shrink = true;
 	for (i = 0; i < 5; i++) {
