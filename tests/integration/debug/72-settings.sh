@@ -11,6 +11,9 @@
 
 . "$MPA_REPO/tests/integration/lib/cases.sh"
 
+# shellcheck disable=SC2034 # it is read in lib.sh
+lab_sets_nothing=1
+
 # --- on the wire ------------------------------------------------------------------
 
 # settings_of HOST KEY VALUE...: of its device; what is not named is inherited.

@@ -7,6 +7,9 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
+# shellcheck disable=SC2034 # it is read in lib.sh
+lab_sets_nothing=1
+
 nc=$MPA_REPO/build/bin/mpa-nc
 
 # status_of WANTED NAME HOST WORD...: the exit status; what it writes is in

@@ -8,6 +8,9 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
+# shellcheck disable=SC2034 # it is read in lib.sh
+lab_sets_nothing=1
+
 state=$LAB_OUT/state.json
 saved=$MPA_REPO/tests/integration/lib/saved.json
 

@@ -227,7 +227,8 @@ lab_link() {
 		lab_do modprobe -a ib_uverbs rdma_ucm
 	lab_in "$host" rdma link add "$device" type "$type" netdev "$netdev"
 	lab_wait 10 lab_link_active "$device"
-	if [[ $type == mpa ]] && lab_slow_paths; then
+	# A test of what is set has lab_sets_nothing set.
+	if [[ $type == mpa && -z ${lab_sets_nothing:-} ]] && lab_slow_paths; then
 		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set dev "$device" \
 			segments single
 	fi
