@@ -315,7 +315,7 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 
 		write_marker_if_due(w);
 		n = min(len, w->gap);
-		mpa_copy_run(w->to, p, n);
+		mpa_copy(w->to, p, n);
 		wrote(w, n);
 		p += n;
 		len -= n;
@@ -355,7 +355,7 @@ static u8 *put_octets(u8 *to, const void *p, u32 len)
 {
 	/* Of no octets the address may be NULL. */
 	if (len)
-		memcpy(to, p, len);
+		mpa_copy(to, p, len);
 	return to + len;
 }
 

@@ -89,23 +89,18 @@ enum {
 };
 
 /**
- * mpa_copy_run - copy octets that no Marker parts
+ * mpa_copy - copy payload from one place to another, which do not overlap
  * @to: where to
  * @from: where from
- * @len: how many
+ * @len: how many octets
  *
- * In a long FPDU most runs are as long as Markers let them be, and a copy of a
- * known length is done with sooner.
+ * Where memcpy() of x86 is no string instruction, as in User Mode Linux, it goes
+ * backwards for half of all addresses, which takes up to twice as long for what
+ * the cache has not. memmove() goes forward then, and else is the same.
  */
-static inline void mpa_copy_run(void *to, const void *from, u32 len)
+static inline void mpa_copy(void *to, const void *from, u32 len)
 {
-	enum { LONGEST = MPA_MARKER_PERIOD - MPA_MARKER_LEN };
-
-	/* User Mode Linux is compiled without builtins: say it. */
-	if (len == LONGEST)
-		__builtin_memcpy(to, from, LONGEST);
-	else
-		memcpy(to, from, len);
+	memmove(to, from, len);
 }
 
 /**

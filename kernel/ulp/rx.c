@@ -112,7 +112,7 @@ static void read_piece(struct mpa_rx *rx, void *to, u32 len)
 			next_run(rx);
 		n = min(len, rx->run);
 		if (to) {
-			mpa_copy_run(to, rx->at, n);
+			mpa_copy(to, rx->at, n);
 			to += n;
 		}
 		rx->at += n;
@@ -144,7 +144,7 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 			return;
 		run = mpa_strip_run(&rx->strip, min(n, len), &skip);
 		if (to) {
-			memcpy(to, p + skip, run);
+			mpa_copy(to, p + skip, run);
 			to += run;
 		}
 		mpa_pos_unmap(&rx->pos, p);
