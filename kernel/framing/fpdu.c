@@ -13,6 +13,7 @@
 #include <asm/byteorder.h>
 #include <asm/unaligned.h>
 
+#include "copy.h"
 #include "fpdu.h"
 
 static_assert(sizeof(struct mpa_marker) == MPA_MARKER_LEN);

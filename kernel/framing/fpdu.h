@@ -7,7 +7,6 @@
 #ifndef MPA_FRAMING_FPDU_H
 #define MPA_FRAMING_FPDU_H
 
-#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/uio.h>
 
@@ -87,21 +86,6 @@ struct mpa_train {
 enum {
 	MPA_TRAIN_COUNTER	= 8,
 };
-
-/**
- * mpa_copy - copy payload from one place to another, which do not overlap
- * @to: where to
- * @from: where from
- * @len: how many octets
- *
- * Where memcpy() of x86 is no string instruction, as in User Mode Linux, it goes
- * backwards for half of all addresses, which takes up to twice as long for what
- * the cache has not. memmove() goes forward then, and else is the same.
- */
-static inline void mpa_copy(void *to, const void *from, u32 len)
-{
-	memmove(to, from, len);
-}
 
 /**
  * mpa_markers_within - count the Markers that fall into a stretch of stream

@@ -13,6 +13,7 @@
 #include <asm/unaligned.h>
 
 #include "conn.h"
+#include "framing/copy.h"
 #include "queue.h"
 #include "trace.h"
 
