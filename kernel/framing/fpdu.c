@@ -292,14 +292,18 @@ struct writer {
 };
 
 /* Marker: 16 reserved bits, zero, and 16 of FPDUPTR. */
-static void write_marker_if_due(struct writer *w)
+static void write_marker(struct writer *w)
 {
-	if (w->gap)
-		return;
 	/* Zero in front of the length, whose place is not yet known. */
 	put_unaligned_be32(w->length_at ? w->to - w->length_at : 0, w->to);
 	w->to += MPA_MARKER_LEN;
 	w->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
+}
+
+static void write_marker_if_due(struct writer *w)
+{
+	if (!w->gap)
+		write_marker(w);
 }
 
 /* @n octets were written, with no Marker in between. */
@@ -309,18 +313,23 @@ static void wrote(struct writer *w, u32 n)
 	w->gap -= n;
 }
 
+/* No Marker follows: the next one may belong to another FPDU. */
 static void write_octets(struct writer *w, const void *p, u32 len)
 {
-	while (len) {
-		u32 n;
+	u32 n;
 
-		write_marker_if_due(w);
-		n = min(len, w->gap);
+	while (len > w->gap) {
+		n = w->gap;
 		mpa_copy(w->to, p, n);
 		wrote(w, n);
+		write_marker(w);
 		p += n;
 		len -= n;
 	}
+	/* Of no octets, @p need not point anywhere. */
+	if (len)
+		mpa_copy(w->to, p, len);
+	wrote(w, len);
 }
 
 static void write_length(struct writer *w, u32 ulpdu_len)
@@ -375,49 +384,74 @@ static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
 }
 
 /* Payload that lies in one piece, no more than @want octets; how many, @p: where. */
-static u32 next_piece(struct mpa_train *t, u32 want, const u8 **p)
+static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 {
-	u32 n = min_t(size_t, want, t->payload->iov_len - t->off);
+	u32 n = min_t(size_t, want, c->at->iov_len - c->off);
 
-	*p = t->payload->iov_base + t->off;
-	t->off += n;
-	if (t->off == t->payload->iov_len) {
-		t->payload++;
-		t->off = 0;
+	*p = c->at->iov_base + c->off;
+	c->off += n;
+	if (c->off == c->at->iov_len) {
+		c->at++;
+		c->off = 0;
 	}
 	return n;
 }
 
-/* The next FPDU; without Markers there is nothing to look out for. */
-static u8 *write_plain(struct mpa_train *t, const void *hdr, bool use_crc,
-		       u8 *start)
+/* Asks for @len octets of payload more, or what there is. */
+static void look_ahead(struct mpa_train *t, u32 len)
 {
-	u32 ulpdu_len = t->hdr_len + t->each;
+	const u8 *p;
+	u32 n;
+
+	len = min(len, t->left);
+	t->left -= len;
+	for (; len; len -= n) {
+		n = next_piece(&t->ahead, len, &p);
+		mpa_will_read(p, n);
+	}
+}
+
+/*
+ * struct source - the ULPDU of an FPDU to be written
+ *
+ * @payload is moved behind the @payload_len octets that are the ULPDU's.
+ */
+struct source {
+	const void *hdr;
+	u32 hdr_len;
+	struct mpa_cursor *payload;
+	u32 payload_len;
+};
+
+/* Without Markers there is nothing to look out for. */
+static u8 *write_plain(const struct source *s, bool use_crc, u8 *start)
+{
+	u32 ulpdu_len = s->hdr_len + s->payload_len;
 	u8 *to = start + MPA_LENGTH_FIELD;
 	const u8 *p;
 	u32 left, n;
 
 	put_unaligned_be16(ulpdu_len, start);
-	to = put_octets(to, hdr, t->hdr_len);
-	for (left = t->each; left; left -= n) {
-		n = next_piece(t, left, &p);
+	to = put_octets(to, s->hdr, s->hdr_len);
+	for (left = s->payload_len; left; left -= n) {
+		n = next_piece(s->payload, left, &p);
 		to = put_octets(to, p, n);
 	}
 	return write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
 
-static u8 *write_marked(struct mpa_tx_half *tx, struct mpa_train *t,
-			const void *hdr, u8 *start)
+static u8 *write_marked(struct mpa_tx_half *tx, const struct source *s,
+			u8 *start)
 {
-	u32 ulpdu_len = t->hdr_len + t->each;
+	u32 ulpdu_len = s->hdr_len + s->payload_len;
 	struct writer w = { .to = start, .gap = tx->gap };
 	const u8 *p;
 	u32 left, n;
 
 	write_length(&w, ulpdu_len);
-	write_octets(&w, hdr, t->hdr_len);
-	for (left = t->each; left; left -= n) {
-		n = next_piece(t, left, &p);
+	write_octets(&w, s->hdr, s->hdr_len);
+	for (left = s->payload_len; left; left -= n) {
+		n = next_piece(s->payload, left, &p);
 		write_octets(&w, p, n);
 	}
 	write_trailer(&w, start, ulpdu_len, tx->crc);
@@ -425,12 +459,11 @@ static u8 *write_marked(struct mpa_tx_half *tx, struct mpa_train *t,
 	return w.to;
 }
 
-/* The next FPDU of @t, whose header is at @hdr. Returns its end. */
-static u8 *write_next(struct mpa_tx_half *tx, struct mpa_train *t,
-		      const void *hdr, u8 *start)
+/* Writes an FPDU. Returns its end. */
+static u8 *write_next(struct mpa_tx_half *tx, const struct source *s, u8 *start)
 {
-	return tx->markers ? write_marked(tx, t, hdr, start) :
-			     write_plain(t, hdr, tx->crc, start);
+	return tx->markers ? write_marked(tx, s, start) :
+			     write_plain(s, tx->crc, start);
 }
 
 /**
@@ -448,28 +481,53 @@ static u8 *write_next(struct mpa_tx_half *tx, struct mpa_train *t,
  */
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 {
-	struct mpa_train one = {
-		.hdr_len = u->hdr_len,
-		.payload = u->payload,
-		.each = u->payload_len,
+	struct mpa_cursor payload = { .at = u->payload };
+	const struct source s = {
+		.hdr = u->hdr, .hdr_len = u->hdr_len,
+		.payload = &payload, .payload_len = u->payload_len,
 	};
 
 	if (u->hdr_len > MPA_MULPDU_MAX || u->payload_len > MPA_MULPDU_MAX ||
 	    u->hdr_len + u->payload_len > MPA_MULPDU_MAX ||
 	    !adds_up(u->payload, u->nr, u->payload_len))
 		return -EMSGSIZE;
-	return write_next(tx, &one, u->hdr, to) - to;
+	return write_next(tx, &s, to) - to;
+}
+
+/**
+ * mpa_train_init - begin a train
+ * @t: the train; its @room is for the caller to set
+ * @hdr: header of the first ULPDU, see &mpa_train.hdr
+ * @hdr_len: octets of it
+ * @payload: pieces of the payload, which must stay for as long as @t is used
+ * @len: octets of them; not all of them need to be used
+ *
+ * The first of them are asked for from memory, those behind as it goes on.
+ */
+void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
+		    const struct kvec *payload, u32 len)
+{
+	*t = (struct mpa_train){
+		.hdr = hdr,
+		.hdr_len = hdr_len,
+		.payload.at = payload,
+		.ahead.at = payload,
+		.left = len,
+	};
+	look_ahead(t, MPA_AHEAD);
 }
 
 /**
  * mpa_fpdu_write_train - write FPDUs one behind the other into memory
  * @tx: where the stream stands; moved behind the FPDUs
- * @t: the ULPDUs, none longer than %MPA_MULPDU_MAX; moved behind those written,
- *	its header counted on
- * @nr: how many; the pieces of @t have payload for so many
- * @to: as many octets as mpa_fpdu_len() says of each in its turn
+ * @t: the ULPDUs; moved behind those written, its header counted on. There is
+ *	payload for so many
+ * @nr: how many at most, each as long as fits &mpa_train.room
+ * @to: as many times that
  *
- * The same octets as from @nr calls of mpa_fpdu_write().
+ * The same octets as from calls of mpa_fpdu_write(). Ends before @nr behind an
+ * FPDU that leaves a word of its room empty: the next would not begin where it
+ * should.
  *
  * Return: octets written.
  */
@@ -478,12 +536,20 @@ u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 {
 	u8 *counter = t->hdr + t->hdr_len - MPA_TRAIN_COUNTER;
 	u64 count = get_unaligned_be64(counter);
-	u8 *at = to;
+	struct source s = {
+		.hdr = t->hdr, .hdr_len = t->hdr_len, .payload = &t->payload,
+	};
+	u8 *start, *at = to;
 
-	for (; nr; nr--) {
-		at = write_next(tx, t, t->hdr, at);
-		count += t->each;
+	do {
+		start = at;
+		s.payload_len = mpa_ulpdu_fit(tx, t->room) - t->hdr_len;
+		look_ahead(t, s.payload_len);
+		at = write_next(tx, &s, start);
+		count += s.payload_len;
 		put_unaligned_be64(count, counter);
-	}
+		t->used += s.payload_len;
+		t->fpdus++;
+	} while (--nr && at - start + MPA_FPDU_ALIGN > t->room);
 	return at - to;
 }

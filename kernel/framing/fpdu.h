@@ -67,20 +67,38 @@ struct mpa_ulpdu {
 };
 
 /**
- * struct mpa_train - ULPDUs of equal length whose headers only count on
+ * struct mpa_cursor - a place in a list of pieces
+ * @at: the piece
+ * @off: octets of it that have been passed
+ */
+struct mpa_cursor {
+	const struct kvec *at;
+	size_t off;
+};
+
+/**
+ * struct mpa_train - ULPDUs whose headers only count on
  * @hdr: header of the next; its last %MPA_TRAIN_COUNTER octets are a number in
- *	network order that grows by @each from one ULPDU to the next
+ *	network order that grows from one ULPDU to the next by the octets of
+ *	payload
  * @hdr_len: octets of it, at least %MPA_TRAIN_COUNTER
- * @payload: pieces of the payload of all, from the next on
- * @off: octets of the first piece that are used already
- * @each: octets of payload of each
+ * @payload: where the payload of the next begins
+ * @ahead: up to where payload has been asked for from memory
+ * @left: octets of payload from @ahead on
+ * @room: octets of stream that each FPDU is to fill, see mpa_ulpdu_fit(); more
+ *	than the header takes
+ * @fpdus: FPDUs written
+ * @used: octets of their payload
  */
 struct mpa_train {
 	u8 *hdr;
 	u32 hdr_len;
-	const struct kvec *payload;
-	size_t off;
-	u32 each;
+	struct mpa_cursor payload;
+	struct mpa_cursor ahead;
+	u32 left;
+	u32 room;
+	u32 fpdus;
+	u32 used;
 };
 
 enum {
@@ -111,6 +129,8 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
+void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
+		    const struct kvec *payload, u32 len);
 u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 			 unsigned int nr, u8 *to);
 

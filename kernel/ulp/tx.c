@@ -684,39 +684,39 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
 /*
- * How many ULPDUs of equal length, with no more than @len octets of payload
- * together, can be written in one go; @each: octets of payload to each. Where
- * one is not as long as a segment, or with Markers, the next will be of another
- * length.
+ * How many ULPDUs that fill their segments, with no more than @len octets of
+ * payload together, can be written in one go. Where the segment has been begun,
+ * the next one is another.
  */
-static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len, u32 *each)
+static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 room = s->room ?: mpa_tx_room(conn);
-	u32 fpdu_len;
+	u32 seg_len = conn->plan.seg_len;
+	u32 most;
 
-	if (!s->written || room <= hdr_len)
+	if (!s->written || room <= hdr_len || len < room - hdr_len)
 		return 0;
-	*each = room - hdr_len;
-	if (len < *each)
-		return 0;
-	if (conn->tx.markers)
+	if (conn->seg_left < seg_len)
 		return 1;
-	fpdu_len = mpa_fpdu_len(&conn->tx, room);
-	if (fpdu_len < conn->plan.seg_len)
-		return 1;
-	return min3(conn->plan.segs - conn->segs + 1, len / *each,
-		    mpa_sheet_left(s) / fpdu_len);
+	/* One may have a Marker less than this one. */
+	most = room - hdr_len + (conn->tx.markers ? MPA_MARKER_LEN : 0);
+	return max_t(u32, 1, min3(conn->plan.segs - conn->segs + 1, len / most,
+				  mpa_sheet_left(s) / seg_len));
 }
 
 static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
 {
 	struct mpa_scratch *s = conn->scratch;
-	u32 len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
+	u32 before = t->fpdus;
+	u32 len;
 
+	t->room = conn->seg_left;
+	len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
+	nr = t->fpdus - before;
 	mpa_sheet_wrote(s, len);
-	/* If there are several, each fills its segment. */
-	conn->seg_left = nr > 1 ? 0 : conn->seg_left - len;
+	/* None but the last leaves anything of its segment. */
+	conn->seg_left = nr * t->room - len;
 	conn->segs += nr - 1;
 	s->fpdus += nr;
 	s->room = 0;
@@ -740,25 +740,17 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
 unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 			      const struct kvec *payload, u32 *len)
 {
-	struct mpa_train t = {
-		.hdr = hdr, .hdr_len = hdr_len, .payload = payload,
-	};
-	unsigned int total = 0;
-	u32 left = *len;
+	struct mpa_train t;
 	u32 nr;
 
 	assert_owned(conn);
-	*len = 0;
-	if (WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
-			 hdr_len > MPA_TX_HEADER_MAX))
-		return 0;
-	while ((nr = train_room(conn, hdr_len, left, &t.each))) {
-		add_train(conn, &t, nr);
-		left -= nr * t.each;
-		*len += nr * t.each;
-		total += nr;
-	}
-	return total;
+	mpa_train_init(&t, hdr, hdr_len, payload, *len);
+	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
+			  hdr_len > MPA_TX_HEADER_MAX))
+		while ((nr = train_room(conn, hdr_len, *len - t.used)))
+			add_train(conn, &t, nr);
+	*len = t.used;
+	return t.fpdus;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add_train, MPA);
 

@@ -317,36 +317,38 @@ static void fpdu_written(struct kunit *test)
 /* In a train as one by one; each is seen behind another, and taken. */
 static void fpdu_train(struct kunit *test)
 {
-	static const u32 lengths[] = { 1, 2, 3, 4, 490, 1430 };
+	static const u32 rooms[] = { 28, 29, 36, 512, 516, 1448 };
 	enum { NR = 3, HDR = 14 };
 	u32 i, n, run;
 
-	for (i = 0; i < 4 * ARRAY_SIZE(lengths); i++) {
+	for (i = 0; i < 4 * ARRAY_SIZE(rooms); i++) {
 		struct mpa_tx_half tx = { .crc = i & 1, .markers = i & 2 };
 		struct mpa_tx_half one = tx;
-		u32 each = lengths[i / 4];
+		u32 room = rooms[i / 4];
 		struct octets hdr = any_octets(test, HDR);
-		struct octets all = any_octets(test, NR * each);
-		struct octets ulpdu = any_octets(test, HDR + each);
-		struct octets got = alloc_octets(test, NR * (each + 64));
+		struct octets all = any_octets(test, NR * room);
+		struct octets ulpdu = any_octets(test, room);
+		struct octets got = alloc_octets(test, NR * room);
 		struct kvec piece = { all.p, all.n };
-		struct mpa_train t = {
-			.hdr = hdr.p, .hdr_len = HDR, .payload = &piece,
-			.each = each,
-		};
 		struct mpa_reader r;
+		struct mpa_train t;
 		u8 *p = got.p;
-		u32 len = mpa_fpdu_write_train(&tx, &t, NR, got.p);
+		u32 len, used = 0;
 
 		memcpy(ulpdu.p, hdr.p, HDR);
-		put_unaligned_be64(get_unaligned_be64(hdr.p + 6) - NR * each,
-				   ulpdu.p + 6);
+		mpa_train_init(&t, hdr.p, HDR, &piece, all.n);
+		t.room = room;
+		len = mpa_fpdu_write_train(&tx, &t, NR, got.p);
 		mpa_reader_init(&r, tx.markers, tx.crc);
-		for (n = 0; n < NR; n++) {
+		for (n = 0; n < t.fpdus; n++) {
 			struct octets want, part;
 			const u8 *seen;
+			u32 each;
 
-			memcpy(ulpdu.p + HDR, all.p + n * each, each);
+			ulpdu.n = mpa_ulpdu_fit(&one, room);
+			each = ulpdu.n - HDR;
+			memcpy(ulpdu.p + HDR, all.p + used, each);
+			used += each;
 			want = write_fpdu(test, &one, ulpdu);
 			part = (struct octets){ p, want.n };
 			expect_same(test, part, want);
@@ -365,6 +367,7 @@ static void fpdu_train(struct kunit *test)
 			free_octets(test, want);
 		}
 		KUNIT_EXPECT_PTR_EQ(test, got.p + len, p);
+		KUNIT_EXPECT_EQ(test, used, t.used);
 		KUNIT_EXPECT_EQ(test, one.gap, tx.gap);
 		expect_same(test, hdr, (struct octets){ ulpdu.p, HDR });
 		free_octets(test, got);

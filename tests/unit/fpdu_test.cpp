@@ -514,6 +514,10 @@ std::vector<kvec> pieces_of(Octets &payload, Random &random)
 	return pieces;
 }
 
+// Wide enough for any header below, and for what is behind the last FPDU.
+constexpr std::size_t train_rooms[] = { 104, 108, 256, 511, 512, 516, 520, 1024,
+					1028, 1446, 1448, 1460, 8948, 8950, 70000 };
+
 TEST_P(Train, equals_ulpdus_written_one_by_one)
 {
 	// Near the end of 32 and of 64 bits, too: whoever counts so far wraps.
@@ -522,44 +526,106 @@ TEST_P(Train, equals_ulpdus_written_one_by_one)
 	Random random(21);
 
 	for (std::size_t hdr_len : { 8, 14, 18, 80 }) {
-		for (std::uint32_t each : { 1, 2, 3, 4, 5, 509, 1428, 1430, 8930 }) {
+		for (std::size_t room : train_rooms) {
 			for (unsigned int nr : { 1, 2, 3, 22 }) {
 				auto count = counts[random.between(0, 3)];
 				Octets header = counted(hdr_len, count);
-				Octets payload = random.octets(nr * each);
+				Octets payload = random.octets(nr * room);
 				auto pieces = pieces_of(payload, random);
-				mpa_train t = {
-					.hdr = header.data(),
-					.hdr_len = static_cast<u32>(hdr_len),
-					.payload = pieces.data(),
-					.off = 0,
-					.each = each,
-				};
-				mpa_tx_half half = tx;
-				Octets want;
+				auto half = tx;
+				mpa_train t;
+				Octets got(nr * room);
 
-				for (unsigned int i = 0; i < nr; i++, count += each) {
-					Octets ulpdu = counted(hdr_len, count);
-
-					append(ulpdu,
-					       Octets(payload.begin() + i * each,
-						      payload.begin() + (i + 1) * each));
-					append(want, write(half, ulpdu, hdr_len));
-				}
-				Octets got(want.size());
+				mpa_train_init(&t, header.data(), hdr_len,
+					       pieces.data(), payload.size());
+				t.room = room;
 				// In two goes, so that the first must leave it right.
-				auto n = mpa_fpdu_write_train(&tx, &t, nr / 2,
+				auto n = mpa_fpdu_write_train(&tx, &t, (nr + 1) / 2,
 							      got.data());
+				if (nr > 1)
+					n += mpa_fpdu_write_train(&tx, &t, nr / 2,
+								  got.data() + n);
+				got.resize(n);
 
-				n += mpa_fpdu_write_train(&tx, &t, nr - nr / 2,
-							  got.data() + n);
-				ASSERT_EQ(n, want.size());
-				ASSERT_EQ(got, want) << hdr_len << ' ' << each
+				Octets want;
+				std::size_t used = 0;
+
+				for (unsigned int i = 0; i < t.fpdus; i++) {
+					const auto each = mpa_ulpdu_fit(&half, room) -
+							  hdr_len;
+					Octets ulpdu = counted(hdr_len, count + used);
+					auto from = payload.begin() + used;
+
+					append(ulpdu, Octets(from, from + each));
+					append(want, write(half, ulpdu, hdr_len));
+					used += each;
+				}
+				ASSERT_EQ(got, want) << hdr_len << ' ' << room
 						     << ' ' << nr;
+				ASSERT_EQ(t.used, used);
 				ASSERT_EQ(tx.gap, half.gap);
-				ASSERT_EQ(header, counted(hdr_len, count));
+				ASSERT_EQ(header, counted(hdr_len, count + used));
 			}
 		}
+	}
+}
+
+TEST_P(Train, ends_behind_an_fpdu_that_does_not_fill_its_room)
+{
+	constexpr unsigned int nr = 40;
+	constexpr std::size_t hdr_len = 14;
+	Random random(22);
+
+	for (std::size_t room : train_rooms) {
+		Octets header = counted(hdr_len, 0);
+		Octets payload = random.octets(nr * room);
+		auto pieces = pieces_of(payload, random);
+		Octets got(nr * room);
+		mpa_tx_half at = tx, half = tx;
+		unsigned int want = 0;
+		std::uint32_t len;
+		mpa_train t;
+
+		do {
+			const auto before = half;
+
+			write(half, random.octets(mpa_ulpdu_fit(&half, room)), 0);
+			len = mpa_fpdu_len(&before, mpa_ulpdu_fit(&before, room));
+		} while (++want < nr && room - len < 4);
+		mpa_train_init(&t, header.data(), hdr_len, pieces.data(),
+			       payload.size());
+		t.room = room;
+		mpa_fpdu_write_train(&at, &t, nr, got.data());
+		EXPECT_EQ(t.fpdus, want) << room;
+		// Above the longest ULPDU, or a Marker would be the last word.
+		if (room == 70000 || (tx.markers && room % 512 == 4))
+			EXPECT_EQ(t.fpdus, 1u) << room;
+		if (!tx.markers && room < 65536)
+			EXPECT_EQ(t.fpdus, nr) << room;
+	}
+}
+
+// What lies ahead may be less than is asked for from memory at a time.
+TEST_P(Train, looks_no_further_than_there_is_payload)
+{
+	for (std::size_t len : { 90, 91, 4096, 8191, 8192, 8193, 20000 }) {
+		const std::size_t longest = 100;
+		Random random(len);
+		Octets header = counted(14, 0);
+		Octets payload = random.octets(len);
+		auto pieces = pieces_of(payload, random);
+		Octets got(256);
+		mpa_train t;
+
+		pieces.shrink_to_fit();
+		mpa_train_init(&t, header.data(), 14, pieces.data(), len);
+		EXPECT_LT(t.left, len);
+		EXPECT_EQ(t.left > 0, len == 20000 || len == 8193);
+		for (t.room = longest; len - t.used >= longest;) {
+			mpa_fpdu_write_train(&tx, &t, 1, got.data());
+			ASSERT_LE(t.left, len - t.used);
+		}
+		EXPECT_EQ(t.left, 0u);
 	}
 }
 

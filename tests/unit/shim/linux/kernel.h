@@ -12,6 +12,7 @@
 #define __shim_mask(x, a)	((__typeof__(x))(a) - 1)
 #define ALIGN(x, a)		(((x) + __shim_mask(x, a)) & ~__shim_mask(x, a))
 #define ALIGN_DOWN(x, a)	((x) & ~__shim_mask(x, a))
+#define PTR_ALIGN_DOWN(p, a)	((__typeof__(p))ALIGN_DOWN((unsigned long)(p), (a)))
 #define IS_ALIGNED(x, a)	(((x) & __shim_mask(x, a)) == 0)
 #define ARRAY_SIZE(arr)		(sizeof(arr) / sizeof((arr)[0]))
 #ifndef DIV_ROUND_UP
