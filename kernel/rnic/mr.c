@@ -25,6 +25,8 @@ enum {
 	 * all of these fail once in 2^64 times.
 	 */
 	MR_INDEX_TRIES	= 16,
+	/* Octets to place for which it does not pay to look ahead. */
+	MR_FEW		= 2048,
 	MR_ACCESS_REMOTE = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 	/*
 	 * The atomic and binding rights may be granted, though nothing that
@@ -499,14 +501,35 @@ static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
 	return min_t(u64, run, len);
 }
 
-static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
-		       struct mpa_rx *rx)
+/* @len octets at @addr will be placed into soon. */
+static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
 {
 	void *at;
 	u32 n;
 
+	for (; len; addr += n, len -= n) {
+		n = mr_piece(mr, addr, len, &at);
+		mpa_will_write(at, n);
+	}
+}
+
+/*
+ * A page at a time, so that what comes %MPA_AHEAD octets later can be asked for
+ * from memory in between.
+ */
+static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
+		       struct mpa_rx *rx)
+{
+	u32 ahead = min_t(u32, len, MPA_AHEAD);
+	void *at;
+	u32 n;
+
+	if (len > MR_FEW)
+		mr_look_ahead(mr, to, ahead);
 	for (; len; to += n, len -= n) {
-		n = mr_piece(mr, to, len, &at);
+		n = mr_piece(mr, to, min_t(u32, len, PAGE_SIZE), &at);
+		if (len > ahead)
+			mr_look_ahead(mr, to + ahead, min(n, len - ahead));
 		mpa_rx_read(rx, at, n);
 	}
 }

@@ -24,6 +24,7 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
+#include "../framing/copy.h"
 #include "../framing/startup.h"
 #include "node.h"
 

@@ -13,7 +13,6 @@
 #include <asm/unaligned.h>
 
 #include "conn.h"
-#include "framing/copy.h"
 #include "queue.h"
 #include "trace.h"
 
