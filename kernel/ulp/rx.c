@@ -56,7 +56,7 @@ static_assert(MPA_MULPDU_MAX <= U16_MAX);
  * @end: end of the piece they lie in
  * @reader: has read what is before @next
  * @first: what @reader was before anything was joined
- * @part: ULPDUs that were joined
+ * @part: ULPDUs that were joined; one more is looked at and never used
  * @joined: how many
  * @passed: how many of them have been begun
  * @pos: if @at is NULL: where the next octet is, or a Marker or the length field
@@ -75,7 +75,7 @@ struct mpa_rx {
 	const u8 *end;
 	struct mpa_reader *reader;
 	struct mpa_reader first;
-	struct mpa_rx_part part[JOINED_MAX];
+	struct mpa_rx_part part[JOINED_MAX + 1];
 	u32 joined;
 	u32 passed;
 	struct mpa_pos pos;
@@ -90,17 +90,20 @@ static void begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 	rx->more = len - rx->run;
 }
 
+/*
+ * What is behind a Marker, or the next ULPDU: which of the two nobody can
+ * foretell, so both are at hand.
+ */
 static void next_run(struct mpa_rx *rx)
 {
-	const struct mpa_rx_part *part;
+	const struct mpa_rx_part *part = &rx->part[rx->passed];
+	const u32 more = rx->more;
+	const u8 *at = rx->at + MPA_MARKER_LEN;
+	const u8 *next = rx->base + part->at;
 
-	if (rx->more) {
-		begin_run(rx, rx->at + MPA_MARKER_LEN, rx->more,
-			  MPA_MARKER_PERIOD - MPA_MARKER_LEN);
-		return;
-	}
-	part = &rx->part[rx->passed++];
-	begin_run(rx, rx->base + part->at, part->len, part->run);
+	rx->passed += !more;
+	begin_run(rx, more ? at : next, more ?: part->len,
+		  more ? MPA_MARKER_PERIOD - MPA_MARKER_LEN : part->run);
 }
 
 static void read_piece(struct mpa_rx *rx, void *to, u32 len)
