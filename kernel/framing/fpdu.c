@@ -313,6 +313,14 @@ static void wrote(struct writer *w, u32 n)
 	w->gap -= n;
 }
 
+static u8 *put_octets(u8 *to, const void *p, u32 len)
+{
+	/* Of no octets the address may be NULL. */
+	if (len)
+		mpa_copy(to, p, len);
+	return to + len;
+}
+
 /* No Marker follows: the next one may belong to another FPDU. */
 static void write_octets(struct writer *w, const void *p, u32 len)
 {
@@ -326,9 +334,7 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 		p += n;
 		len -= n;
 	}
-	/* Of no octets, @p need not point anywhere. */
-	if (len)
-		mpa_copy(w->to, p, len);
+	put_octets(w->to, p, len);
 	wrote(w, len);
 }
 
@@ -359,14 +365,6 @@ static void write_trailer(struct writer *w, const u8 *start, u32 ulpdu_len,
 		crc = ~crc32c(~0, start, w->to - start);
 	put_unaligned_le32(crc, w->to);
 	wrote(w, MPA_CRC_FIELD);
-}
-
-static u8 *put_octets(u8 *to, const void *p, u32 len)
-{
-	/* Of no octets the address may be NULL. */
-	if (len)
-		mpa_copy(to, p, len);
-	return to + len;
 }
 
 /* Pad and CRC of an FPDU without Markers, from @to on. Returns the end. */

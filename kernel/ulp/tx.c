@@ -685,8 +685,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
 /*
  * How many ULPDUs that fill their segments, with no more than @len octets of
- * payload together, can be written in one go. Where the segment has been begun,
- * the next one is another.
+ * payload together, can be written in one go. A segment that was begun takes one
+ * by itself: those behind it have another room.
  */
 static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 {

@@ -367,6 +367,9 @@ static void fpdu_train(struct kunit *test)
 			free_octets(test, want);
 		}
 		KUNIT_EXPECT_PTR_EQ(test, got.p + len, p);
+		/* Of 516 octets a Marker would be the last word. */
+		KUNIT_EXPECT_EQ(test, t.fpdus,
+				tx.markers && room == 516 ? 1 : NR);
 		KUNIT_EXPECT_EQ(test, used, t.used);
 		KUNIT_EXPECT_EQ(test, one.gap, tx.gap);
 		expect_same(test, hdr, (struct octets){ ulpdu.p, HDR });

@@ -514,7 +514,7 @@ std::vector<kvec> pieces_of(Octets &payload, Random &random)
 	return pieces;
 }
 
-// Wide enough for any header below, and for what is behind the last FPDU.
+// None too small for the longest header below; whole words and not.
 constexpr std::size_t train_rooms[] = { 104, 108, 256, 511, 512, 516, 520, 1024,
 					1028, 1446, 1448, 1460, 8948, 8950, 70000 };
 
