@@ -27,6 +27,12 @@ enum {
 	MR_INDEX_TRIES	= 16,
 	/* Octets to place for which it does not pay to look ahead. */
 	MR_FEW		= 2048,
+	/*
+	 * Octets placed between two looks ahead. Less would break more pieces of
+	 * FPDUs where pages adjoin, more would have left a first-level cache again
+	 * before it is written to.
+	 */
+	MR_STRETCH	= 16384,
 	MR_ACCESS_REMOTE = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 	/*
 	 * The atomic and binding rights may be granted, though nothing that
@@ -514,8 +520,8 @@ static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
 }
 
 /*
- * A page at a time, so that what comes %MPA_AHEAD octets later can be asked for
- * from memory in between.
+ * A stretch at a time, so that what comes %MPA_AHEAD octets later can be asked
+ * for from memory in between; less where the pages do not adjoin.
  */
 static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
 		       struct mpa_rx *rx)
@@ -527,7 +533,7 @@ static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
 	if (len > MR_FEW)
 		mr_look_ahead(mr, to, ahead);
 	for (; len; to += n, len -= n) {
-		n = mr_piece(mr, to, min_t(u32, len, PAGE_SIZE), &at);
+		n = mr_piece(mr, to, min_t(u32, len, MR_STRETCH), &at);
 		if (len > ahead)
 			mr_look_ahead(mr, to + ahead, min(n, len - ahead));
 		mpa_rx_read(rx, at, n);
