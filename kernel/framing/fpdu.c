@@ -395,7 +395,7 @@ static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 	return n;
 }
 
-/* Asks for @len octets of payload more, or what there is. */
+/* Asks memory for @len octets of payload more, or what there is. */
 static void look_ahead(struct mpa_train *t, u32 len)
 {
 	const u8 *p;
@@ -499,8 +499,6 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
  * @hdr_len: octets of it
  * @payload: pieces of the payload, which must stay for as long as @t is used
  * @len: octets of them; not all of them need to be used
- *
- * The first of them are asked for from memory, those behind as it goes on.
  */
 void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
 		    const struct kvec *payload, u32 len)
@@ -512,7 +510,6 @@ void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
 		.ahead.at = payload,
 		.left = len,
 	};
-	look_ahead(t, MPA_AHEAD);
 }
 
 /**
@@ -542,7 +539,7 @@ u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
 	do {
 		start = at;
 		s.payload_len = mpa_ulpdu_fit(tx, t->room) - t->hdr_len;
-		look_ahead(t, s.payload_len);
+		look_ahead(t, s.payload_len + (t->fpdus ? 0 : MPA_AHEAD));
 		at = write_next(tx, &s, start);
 		count += s.payload_len;
 		put_unaligned_be64(count, counter);
