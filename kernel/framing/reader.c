@@ -330,23 +330,22 @@ u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
  * @len: how many
  * @want: octets of the ULPDU wanted
  *
- * Nothing is checked but that all of its FPDU is at hand, if its length is right.
+ * Nothing is checked, nor whether the rest of its FPDU is at hand:
+ * mpa_reader_take() does both.
  *
- * Return: where these octets are; NULL if the FPDU is not at hand, its ULPDU not
+ * Return: where these octets are; NULL if they are not all at hand, its ULPDU not
  * longer than @want, a Marker in between, or @r within an FPDU.
  */
 const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
 			   u32 want)
 {
-	u32 run, ulpdu_len;
+	u32 run;
 	u32 offset = ulpdu_offset(r, r->gap, &run);
 
-	if (!at_start(r) || len < offset || run < want)
+	if (!at_start(r) || run < want || len < offset || len - offset < want)
 		return NULL;
-	ulpdu_len = get_unaligned_be16(p + offset - MPA_LENGTH_FIELD);
-	if (ulpdu_len <= want || fpdu_total(r, ulpdu_len) > len)
-		return NULL;
-	return p + offset;
+	p += offset;
+	return get_unaligned_be16(p - MPA_LENGTH_FIELD) > want ? p : NULL;
 }
 
 /**

@@ -353,8 +353,9 @@ static void fpdu_train(struct kunit *test)
 			part = (struct octets){ p, want.n };
 			expect_same(test, part, want);
 			seen = mpa_reader_ahead(&r, p, want.n, HDR);
-			KUNIT_EXPECT_NULL(test, mpa_reader_ahead(&r, p,
-								 want.n - 1,
+			KUNIT_ASSERT_NOT_NULL(test, seen);
+			KUNIT_EXPECT_NULL(test, mpa_reader_ahead(&r, p, seen -
+								 p + HDR - 1,
 								 HDR));
 			KUNIT_EXPECT_EQ(test, want.n,
 					mpa_reader_take(&r, p, want.n));
