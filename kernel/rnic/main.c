@@ -79,11 +79,25 @@ static void rnic_delist(struct mpa_dev *dev)
 	spin_unlock(&rnics_lock);
 }
 
+/*
+ * Whoever destroys an rdma_cm_id tells the core that it is done with the device,
+ * and lets go of the device's GID right after that, without a sleep in between but
+ * perhaps without its processor for a while. If it lets go last, work of the core's
+ * then looks for the table of GIDs, which goes with the last reference to the
+ * device: ours. By then all of them must have come so far.
+ */
+static void rnic_let_stragglers_pass(void)
+{
+	synchronize_rcu_tasks();
+	flush_workqueue(ib_wq);
+}
+
 static void rnic_unregister_work(struct work_struct *work)
 {
 	struct mpa_dev *dev = container_of(work, struct mpa_dev, unregister);
 
 	ib_unregister_device(&dev->ibdev);
+	rnic_let_stragglers_pass();
 	put_device(&dev->ibdev.dev);
 }
 
@@ -117,7 +131,8 @@ int mpa_dev_enable(struct ib_device *ibdev)
  *
  * Contexts, regions and queues are gone; endpoints that outlived their
  * identifiers are ended here. The work queued last finds nothing left to
- * unregister, but waits for us to return.
+ * unregister, but waits for us to return, and keeps the device until nobody can
+ * be about to use what the core has in it.
  */
 void mpa_dev_dealloc(struct ib_device *ibdev)
 {

@@ -3,7 +3,7 @@
 #
 # Devices, network devices and modules go while traffic runs, and connections
 # come and go by the hundred; nothing hangs and nothing stays. The smp lane has
-# this as well, with fewer connections.
+# this as well, with fewer connections and with threads that are held up.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
@@ -76,6 +76,25 @@ for device in mpa1 mpa2; do
 	lab_link "h${device#mpa}"
 done
 rping_pair h1 h2 4096 "$list_pings"
+
+# held_up: somebody was.
+held_up() {
+	(($(< /sys/module/mpa_stall/parameters/stalls) > 0))
+}
+
+# The core's rdma_cm says that an identifier no longer uses a device before it lets
+# go of the device's address; the device must still be there by then. Its thread is
+# held up in between for longer than all the rest of a deletion takes.
+if [[ ${LAB_LANE:-debug} == smp ]]; then
+	traffic_on "deletion while a thread is held up"
+	lab_check "threads are held up" modprobe mpa_stall milliseconds=1000
+	death_delete mpa1 "deletion while a thread is held up"
+	traffic_ends "deletion while a thread is held up"
+	lab_check "threads were held up" held_up
+	lab_check "threads are held up no more" modprobe -r mpa_stall
+	lab_link h1
+	rping_pair h1 h2 4096 "$list_pings"
+fi
 
 # Both network devices at once: they are the two ends of one veth pair.
 traffic_on "end of the network devices"

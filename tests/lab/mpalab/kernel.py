@@ -392,6 +392,10 @@ class Built(Lane):
             unit="  CC",
         )
 
+    def _make_lab_modules(self):
+        self._make_modules(self.module_tree / "tests" / "lab" / "module",
+                           f"modules-lab-{self.name}")
+
     def module_sources(self):
         return sorted(self.module_tree.rglob("*.ko"))
 
@@ -440,6 +444,10 @@ class Smp(Built):
     )
     duration = "5 to 10 minutes on two cores"
 
+    def _make_all_modules(self):
+        super()._make_all_modules()
+        self._make_lab_modules()
+
 
 class Plain(Built):
     """The smp lane's kernel without its watchers: instructions are counted."""
@@ -461,5 +469,4 @@ class Speed(UserMode):
 
     def _make_all_modules(self):
         super()._make_all_modules()
-        self._make_modules(self.module_tree / "tests" / "lab" / "module",
-                           "modules-lab")
+        self._make_lab_modules()

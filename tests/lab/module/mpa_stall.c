@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holds up whoever lets go of an address of an RDMA device, before it does, as a
+ * busy machine now and then does:
+ *
+ *	modprobe mpa_stall milliseconds=500
+ *
+ * Its processor stays busy meanwhile, can be taken from it, and is not given up.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <rdma/ib_cache.h>
+
+static unsigned int milliseconds = 500;
+module_param(milliseconds, uint, 0444);
+MODULE_PARM_DESC(milliseconds, "that each call is held up, 1 to 10000");
+
+static atomic_t stalls;
+module_param_named(stalls, stalls.counter, int, 0444);
+MODULE_PARM_DESC(stalls, "calls held up so far");
+
+/* Calls that have been held up and may pass. */
+static atomic_t passes;
+/* Calls that are held up, whose code is ours. */
+static atomic_t inside;
+
+static void stalled_put(const struct ib_gid_attr *attr)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(milliseconds);
+
+	while (time_before(jiffies, end))
+		cpu_relax();
+	atomic_inc(&stalls);
+	atomic_inc(&passes);
+	rdma_put_gid_attr(attr);
+	atomic_dec(&inside);
+}
+
+static int divert(struct kprobe *p, struct pt_regs *regs)
+{
+	if (atomic_dec_if_positive(&passes) >= 0)
+		return 0;
+	atomic_inc(&inside);
+	instruction_pointer_set(regs, (unsigned long)stalled_put);
+	return 1;
+}
+
+/* A probe with this is never made a jump, which could not be diverted. */
+static void divert_post(struct kprobe *p, struct pt_regs *regs,
+			unsigned long flags)
+{
+}
+
+static struct kprobe probe = {
+	.symbol_name	= "rdma_put_gid_attr",
+	.pre_handler	= divert,
+	.post_handler	= divert_post,
+};
+
+static int __init mpa_stall_init(void)
+{
+	if (!milliseconds || milliseconds > 10000)
+		return -EINVAL;
+	return register_kprobe(&probe);
+}
+
+/* Those who are about to return from our code need a moment for it. */
+static void __exit mpa_stall_exit(void)
+{
+	unregister_kprobe(&probe);
+	while (atomic_read(&inside))
+		msleep(20);
+	synchronize_rcu_tasks();
+}
+
+module_init(mpa_stall_init);
+module_exit(mpa_stall_exit);
+
+MODULE_DESCRIPTION("Holds up callers of rdma_put_gid_attr()");
+MODULE_LICENSE("GPL");
