@@ -988,13 +988,30 @@ static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
 	return ret;
 }
 
+/* What the next ULPDU would be if nothing had to be cut; 128 stands for more. */
+static u32 mpa_tx_ulpdu_len(const struct mpa_qp *qp)
+{
+	const struct mpa_tx *tx = &qp->tx;
+	u32 left = min_t(u32, tx->len - tx->off, MPA_MULPDU_MIN);
+	const struct mpa_wr_info *info;
+
+	if (tx->kind == MPA_TX_RESPONSE)
+		return DDP_TAGGED_LEN + left;
+	if (tx->kind != MPA_TX_WR)
+		return MPA_MULPDU_MIN;
+	info = &mpa_wr_infos[qp->sq.cur->opcode];
+	if (info->read)
+		return RDMAP_READ_REQ_ULPDU;
+	return (info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN) + left;
+}
+
 static void mpa_tx_fill(struct mpa_qp *qp, struct mpa_conn *conn,
 			struct mpa_fill *fill)
 {
 	u32 room;
 
 	do {
-		room = mpa_tx_room(conn);
+		room = mpa_tx_room_for(conn, mpa_tx_ulpdu_len(qp));
 		if (!room || mpa_tx_segment(qp, conn, room, fill))
 			return;
 	} while (mpa_tx_next(qp, &fill->end));
@@ -1182,7 +1199,7 @@ static void mpa_answer_fill(struct mpa_qp *qp, struct mpa_conn *conn,
 		mpa_tx_begin_response(qp);
 		left -= qp->tx.len;
 		do {
-			room = mpa_tx_room(conn);
+			room = mpa_tx_room_for(conn, mpa_tx_ulpdu_len(qp));
 			if (!room || mpa_tx_segment(qp, conn, room, fill))
 				return;
 		} while (qp->tx.kind != MPA_TX_NONE);

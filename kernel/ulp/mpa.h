@@ -26,6 +26,7 @@
 
 #include "../framing/copy.h"
 #include "../framing/startup.h"
+#include "../framing/wire.h"
 #include "node.h"
 
 struct mpa_conn;
@@ -154,7 +155,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 int mpa_tx_begin(struct mpa_conn *conn);
 int mpa_tx_begin_atomic(struct mpa_conn *conn);
 void *mpa_tx_desk(struct mpa_conn *conn);
-u32 mpa_tx_room(struct mpa_conn *conn);
+u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable);
@@ -164,6 +165,12 @@ int mpa_tx_send(struct mpa_conn *conn);
 void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);
 u32 mpa_tx_mulpdu(struct mpa_conn *conn);
+
+/* Of a message of any length, to be cut: at least %MPA_MULPDU_MIN, or 0 */
+static inline u32 mpa_tx_room(struct mpa_conn *conn)
+{
+	return mpa_tx_room_for(conn, MPA_MULPDU_MIN);
+}
 
 /* Receiving (rx.c); only within ops->ulpdu */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);

@@ -522,19 +522,21 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
 }
 
 /**
- * mpa_tx_room - longest ULPDU the batch takes next
+ * mpa_tx_room_for - longest ULPDU the batch takes next, if it takes this one
  * @conn: the stream, under lock_sock(), with a batch open
+ * @ulpdu_len: octets of the ULPDU at hand, header included
  *
  * What fits into the current segment, with the Markers that fall there: the
  * MULPDU adjusted as it goes (RFC 5044 section 4.5). Another segment follows
  * only on one that is exactly full, since a batch keeps its alignment only that
- * way.
+ * way. Less than %MPA_MULPDU_MIN is nothing to cut a message by, but may have
+ * room for all of a ULPDU.
  *
- * Return: octets, header included, at least %MPA_MULPDU_MIN; 0 if the batch is
- * full, which an empty one never is unless it was opened by
- * mpa_tx_begin_atomic().
+ * Return: octets, header included, at least @ulpdu_len or %MPA_MULPDU_MIN,
+ * whichever is less; 0 if the batch is full, which an empty one never is unless
+ * it was opened by mpa_tx_begin_atomic().
  */
-u32 mpa_tx_room(struct mpa_conn *conn)
+u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 room;
@@ -547,12 +549,13 @@ u32 mpa_tx_room(struct mpa_conn *conn)
 		conn->seg_left = conn->plan.seg_len;
 	}
 	room = mpa_ulpdu_fit(&conn->tx, conn->seg_left);
-	if (room < MPA_MULPDU_MIN || !batch_room(conn, room))
+	if (room < min_t(u32, ulpdu_len, MPA_MULPDU_MIN) ||
+	    !batch_room(conn, room))
 		room = 0;
 	s->room = room;
 	return room;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_room_for, MPA);
 
 /**
  * mpa_tx_widen - make an empty batch take a ULPDU that has grown too long
@@ -663,7 +666,8 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       bool stable)
 {
 	struct mpa_scratch *s = conn->scratch;
-	u32 room = s && s->room ? s->room : mpa_tx_room(conn);
+	u32 room = s && s->room ? s->room :
+		   mpa_tx_room_for(conn, hdr_len + payload_len);
 	struct mpa_ulpdu u = {
 		.hdr = hdr, .hdr_len = hdr_len,
 		.payload = payload, .nr = nr, .payload_len = payload_len,

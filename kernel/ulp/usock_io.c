@@ -92,7 +92,7 @@ static void pend_fill(struct mpa_usock *us)
 			.iov_base = pend->buf + pend->head + sizeof(len),
 			.iov_len = len,
 		};
-		u32 room = mpa_tx_room(conn);
+		u32 room = mpa_tx_room_for(conn, len);
 
 		if (first && len > room)
 			mpa_tx_widen(conn, len);

@@ -103,6 +103,81 @@ static void segment__room(struct kunit *test)
 	exchange(fx, 300, packed_length);
 }
 
+struct tail_case {
+	u32 room;
+	bool markers;
+};
+
+/* Octets of ULPDU for which there is room behind the first one of a segment. */
+static const struct tail_case tail_cases[] = {
+	{ 2, false }, { 6, false }, { 82, false }, { 122, false },
+	{ 126, false }, { 130, false }, { 2, true }, { 82, true },
+	{ 126, true }, { 130, true },
+};
+
+static void tail_desc(const struct tail_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "room %u M %u", c->room,
+		 c->markers);
+}
+
+KUNIT_ARRAY_PARAM(tail, tail_cases, tail_desc);
+
+/* What is said to ULPDUs of all lengths when there are @room octets. */
+static void expect_room(struct kunit *test, struct mpa_conn *conn, u32 room)
+{
+	u32 len, want;
+
+	for (len = 1; len <= MPA_MULPDU_MIN + 10; len++) {
+		want = room >= min_t(u32, len, MPA_MULPDU_MIN) ? room : 0;
+		KUNIT_EXPECT_EQ_MSG(test, want, mpa_tx_room_for(conn, len),
+				    "%u octets", len);
+	}
+	want = room >= MPA_MULPDU_MIN ? room : 0;
+	KUNIT_EXPECT_EQ(test, want, mpa_tx_room(conn));
+}
+
+/* Two ULPDUs, the second of which takes all that the first has left. */
+static void send_tail(struct kunit *test, struct end *e,
+		      const struct tail_case *c)
+{
+	u32 first = mpa_tx_room(e->conn) - MPA_FPDU_OVERHEAD - c->room;
+	u32 room;
+
+	KUNIT_EXPECT_EQ(test, 0, add_one(e, 0, first));
+	room = mpa_tx_room_for(e->conn, 1);
+	if (c->markers)
+		KUNIT_EXPECT_GE(test, c->room, room);
+	else
+		KUNIT_EXPECT_EQ(test, c->room, room);
+	expect_room(test, e->conn, room);
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE, add_one(e, first, room + 1));
+	KUNIT_EXPECT_EQ(test, 0, add_one(e, first, room));
+}
+
+/*
+ * Sections 4.5 and A.2: what is left of a segment takes a ULPDU that fits whole,
+ * however little it is, and is nothing to cut a longer one by below 128 octets.
+ */
+static void segment__tail(struct kunit *test)
+{
+	const struct tail_case *c = test->param_value;
+	struct link_options lo = { .mss = 1448 };
+	struct fixture *fx = test->priv;
+	struct end *from = &fx->end[0], *to = &fx->end[1];
+
+	fx_direct(fx, &lo);
+	establish(fx, c->markers);
+	lock_sock(from->sock->sk);
+	KUNIT_EXPECT_EQ(test, 0, mpa_tx_begin(from->conn));
+	send_tail(test, from, c);
+	KUNIT_EXPECT_EQ(test, 0, mpa_tx_send(from->conn));
+	release_sock(from->sock->sk);
+	fx_wait(fx, to->rx_ulpdus == 2 || end_events(to));
+	KUNIT_EXPECT_EQ(test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(test, 0, end_events(to));
+}
+
 /* Sends one batch of all that fits; returns how many FPDUs that were. */
 static u32 send_full_batch(struct end *e)
 {
@@ -448,6 +523,7 @@ static void node__in_softirq(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(attach__socket_options),
 	KUNIT_CASE_PARAM(segment__room, room_gen_params),
+	KUNIT_CASE_PARAM(segment__tail, tail_gen_params),
 	KUNIT_CASE(segment__fewer_markers),
 	KUNIT_CASE_PARAM(sequence__wraps, wrap_gen_params),
 	KUNIT_CASE(segment__policy),
