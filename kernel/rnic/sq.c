@@ -78,6 +78,11 @@ static const struct mpa_wr_info mpa_wr_infos[MPA_WR_OPCODES] = {
 	[MPA_WR_REG_MR] = { .known = true, .local = true, .kernel = true },
 };
 
+static u32 mpa_wr_hdr_len(const struct mpa_wr_info *info)
+{
+	return info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+}
+
 static struct mpa_swr *mpa_swr_at(struct mpa_sq *sq, u32 index)
 {
 	return &sq->wr[index & (sq->ring.size - 1)];
@@ -783,7 +788,7 @@ static int mpa_tx_wr(struct mpa_qp *qp, struct mpa_conn *conn,
 {
 	const struct mpa_wr_info *info = &mpa_wr_infos[qp->sq.cur->opcode];
 	struct mpa_tx *tx = &qp->tx;
-	u32 hdr = info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+	u32 hdr = mpa_wr_hdr_len(info);
 	u32 want = min(tx->len - tx->off, room - hdr);
 	u32 sge = tx->sge, sge_off = tx->sge_off;
 	int ret;
@@ -988,7 +993,10 @@ static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
 	return ret;
 }
 
-/* What the next ULPDU would be if nothing had to be cut; 128 stands for more. */
+/*
+ * The next ULPDU's length if nothing has to be cut. Any of 128 octets or more says
+ * that it may have to be.
+ */
 static u32 mpa_tx_ulpdu_len(const struct mpa_qp *qp)
 {
 	const struct mpa_tx *tx = &qp->tx;
@@ -1002,7 +1010,7 @@ static u32 mpa_tx_ulpdu_len(const struct mpa_qp *qp)
 	info = &mpa_wr_infos[qp->sq.cur->opcode];
 	if (info->read)
 		return RDMAP_READ_REQ_ULPDU;
-	return (info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN) + left;
+	return mpa_wr_hdr_len(info) + left;
 }
 
 static void mpa_tx_fill(struct mpa_qp *qp, struct mpa_conn *conn,

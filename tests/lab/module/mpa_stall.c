@@ -5,7 +5,7 @@
  *
  *	modprobe mpa_stall milliseconds=500
  *
- * Its processor stays busy meanwhile, can be taken from it, and is not given up.
+ * Such a thread is busy meanwhile: it can lose its processor and does not sleep.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>

@@ -265,6 +265,8 @@ class Built(Lane):
     # image among objects.
     variables = ()
     module_variables = ()
+    # With those of tests/lab/module.
+    lab_modules = False
     targets = ("bzImage", "modules")
     boot_image = "arch/x86/boot/bzImage"
     duration = ""
@@ -382,6 +384,9 @@ class Built(Lane):
 
     def _make_all_modules(self):
         self._make_modules(self.module_tree, f"modules-{self.name}")
+        if self.lab_modules:
+            self._make_modules(self.module_tree / "tests" / "lab" / "module",
+                               f"modules-lab-{self.name}")
 
     def _make_modules(self, directory, log, *variables):
         run_logged(
@@ -391,10 +396,6 @@ class Built(Lane):
             f"{log} of the {self.name} kernel",
             unit="  CC",
         )
-
-    def _make_lab_modules(self):
-        self._make_modules(self.module_tree / "tests" / "lab" / "module",
-                           f"modules-lab-{self.name}")
 
     def module_sources(self):
         return sorted(self.module_tree.rglob("*.ko"))
@@ -438,15 +439,12 @@ class Smp(Built):
 
     name = "smp"
     memory = 1536
+    lab_modules = True
     cmdline = (
         "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 slub_debug=FZP "
         "hung_task_panic=1 watchdog_thresh=60 reboot=t"
     )
     duration = "5 to 10 minutes on two cores"
-
-    def _make_all_modules(self):
-        super()._make_all_modules()
-        self._make_lab_modules()
 
 
 class Plain(Built):
@@ -461,12 +459,9 @@ class Speed(UserMode):
     """What is measured."""
 
     name = "speed"
+    lab_modules = True
     duration = "4 minutes on two cores"
 
     def cache_name(self):
         """Trees that share a cache may differ in this configuration."""
         return f"{self.name}-{digest(self.fragment)}"
-
-    def _make_all_modules(self):
-        super()._make_all_modules()
-        self._make_lab_modules()

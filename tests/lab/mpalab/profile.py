@@ -55,7 +55,8 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
                      r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
-                     r" mpa_tx_room mpa_ulpdu_fit mpa_sheet_\w+ mpa_out_take"
+                     r" mpa_tx_room_for mpa_tx_ulpdu_len mpa_ulpdu_fit mpa_sheet_\w+"
+                     r" mpa_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
     ("work requests", r"mpa_doorbell mpa_sq_\w+ mpa_rq_\w+ mpa_ring\w* mpa_post_\w+"
                       r" siw_post_\w+ siw_sq_start\S* siw_qp_sq_process\S* siw_run_sq"
