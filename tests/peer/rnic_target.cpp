@@ -5,16 +5,10 @@
 //
 //	rnic-target ADDR PORT CONTROL_PORT
 //
-// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT, a line to a TCP
-// connection:
-//
-//	connect ADDR PORT MODE	connects; lines say what comes of it:
-//				"established", "rejected ERR OCTETS",
-//				"failed ERR", "disconnected"
-//	check			answers "ok", or "bad" and what is
+// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
 //
 // The last octet of a Request's private data, or MODE, says what to do (see
-// Mode in session.hpp). Its own private data say where regions are (see Aim). A
+// Mode in target.hpp). Its own private data say where regions are (aim()). A
 // receive is answered by a Send of the same octets. What is looked after besides:
 // memory around and outside of what a peer may write, and that each work request
 // completes once, in order.
@@ -44,11 +38,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "session.hpp"
+#include "control.hpp"
 
 namespace {
 
 using namespace peer;
+using std::chrono::milliseconds;
+using target::Customer;
+using target::Fd;
+using Clock = std::chrono::steady_clock;
+using Octets = std::vector<std::uint8_t>;
 
 constexpr std::size_t page = 4096;
 constexpr std::uint32_t region_length = 128 * 1024;
@@ -93,26 +92,6 @@ using Cq = std::unique_ptr<ibv_cq, Call<ibv_destroy_cq>>;
 using CompChannel = std::unique_ptr<ibv_comp_channel,
 				    Call<ibv_destroy_comp_channel>>;
 using Qp = std::unique_ptr<rdma_cm_id, Call<rdma_destroy_qp>>;
-
-class Fd {
-public:
-	explicit Fd(int fd = -1) : fd_(fd) {}
-	~Fd()
-	{
-		if (fd_ >= 0)
-			close(fd_);
-	}
-	Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-	Fd &operator=(Fd &&other) noexcept
-	{
-		std::swap(fd_, other.fd_);
-		return *this;
-	}
-	int get() const { return fd_; }
-
-private:
-	int fd_;
-};
 
 // A registered region between two guards that nobody may touch.
 class Region {
@@ -169,13 +148,18 @@ struct Device {
 	}
 };
 
-// Complaints that a check order reports.
-std::string complaints;
+target::Complaints complaints;
 
 void complain(const std::string &what)
 {
-	std::printf("BAD %s\n", what.c_str());
-	complaints += " " + what + ";";
+	complaints.add(what);
+}
+
+// Appends a number, most significant octet first.
+void put(Octets &to, std::uint64_t value, int octets)
+{
+	for (int shift = (octets - 1) * 8; shift >= 0; shift -= 8)
+		to.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 
 // One connection. Numbers of work requests rise, so that their completions can
@@ -224,7 +208,7 @@ public:
 	void established()
 	{
 		if (mode_ == Mode::speak)
-			say(text("I speak first"));
+			say("I speak first");
 		if (mode_ == Mode::reader)
 			post_read();
 	}
@@ -266,7 +250,7 @@ public:
 private:
 	Octets aim()
 	{
-		Octets all = text("AIM1");
+		Octets all{'A', 'I', 'M', '1'};
 		const auto add = [&](Region &region) {
 			put(all, region.stag(), 4);
 			put(all, reinterpret_cast<std::uintptr_t>(region.at()), 8);
@@ -323,11 +307,16 @@ private:
 	}
 
 	// By a buffer that is of no other use any more.
-	void say(const Octets &words)
+	void say(std::string_view words)
 	{
 		std::copy(words.begin(), words.end(), region_.at());
+		send_region(static_cast<std::uint32_t>(words.size()));
+	}
+
+	void send_region(std::uint32_t length)
+	{
 		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region_.at()),
-			    .length = static_cast<std::uint32_t>(words.size()),
+			    .length = length,
 			    .lkey = region_.lkey()};
 		ibv_send_wr wr{}, *bad;
 
@@ -394,10 +383,7 @@ private:
 		if (received) {
 			post_send(received->buffer, wc.byte_len);
 		} else if (sent->is_read) {
-			Octets sum;
-			put(sum, crc32c(Octets(region_.at(),
-					       region_.at() + reader_size)), 4);
-			say(sum);
+			send_region(reader_size);
 		} else if (sent->buffer < receive_count) {
 			post_receive(sent->buffer);
 		}
@@ -414,19 +400,6 @@ private:
 	std::deque<Work> receives_;
 	std::deque<Work> sends_;
 	std::uint64_t next_ = 1;
-};
-
-// Who has ordered a connection, and reads what comes of it.
-struct Customer {
-	Fd fd;
-	std::string received;
-
-	void tell(const std::string &line)
-	{
-		const auto words = line + "\n";
-		// One that has gone does not want to know.
-		(void)!send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL);
-	}
 };
 
 struct Entry {
@@ -455,8 +428,10 @@ private:
 	void new_customer();
 	void serve(const std::shared_ptr<Customer> &customer);
 	void order(const std::shared_ptr<Customer> &customer,
-		   const std::string &line);
-	std::string check() const;
+		   const target::Order &order);
+	void connect_to(const std::shared_ptr<Customer> &customer,
+			const target::Order &order);
+	std::string check();
 
 	Channel channel_;
 	Id listener_;
@@ -464,7 +439,7 @@ private:
 	Fd control_;
 	std::map<rdma_cm_id *, Entry> entries_;
 	std::vector<std::shared_ptr<Customer>> customers_;
-	std::deque<std::pair<Time, rdma_cm_id *>> late_;
+	std::deque<std::pair<Clock::time_point, rdma_cm_id *>> late_;
 };
 
 void no_blocking(int fd)
@@ -475,25 +450,17 @@ void no_blocking(int fd)
 Target::Target(const char *address, const char *port, const char *control_port)
 	: channel_(must(rdma_create_event_channel(), "rdma_create_event_channel"))
 {
-	const auto here = Address::parse(std::string(address) + ":" + port);
-	const auto there = Address::parse(std::string(address) + ":" +
-					  control_port);
+	target::Endpoint here(address, port);
 	rdma_cm_id *id = nullptr;
-	const int on = 1;
 
 	must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
 	     "rdma_create_id");
 	listener_.reset(id);
-	must(rdma_bind_addr(id, const_cast<sockaddr *>(here.raw())),
-	     "rdma_bind_addr");
+	must(rdma_bind_addr(id, here.raw()), "rdma_bind_addr");
 	device_ = std::make_unique<Device>(must(id->verbs, "no device"));
 	must(rdma_listen(id, 512), "rdma_listen");
 
-	control_ = Fd(socket(there.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-	setsockopt(control_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	must(bind(control_.get(), there.raw(), there.length()), "bind");
-	must(listen(control_.get(), 128), "listen");
-	no_blocking(control_.get());
+	control_ = target::listen_for_orders({address, control_port});
 	no_blocking(channel_->fd);
 	no_blocking(device_->completions->fd);
 	no_blocking(device_->verbs->async_fd);
@@ -509,7 +476,7 @@ void Target::run()
 			{device_->verbs->async_fd, POLLIN, 0},
 			{control_.get(), POLLIN, 0}};
 		for (const auto &customer : customers_)
-			fds.push_back({customer->fd.get(), POLLIN, 0});
+			fds.push_back({customer->fd(), POLLIN, 0});
 
 		if (poll(fds.data(), fds.size(), late_.empty() ? 1000 : 50) < 0)
 			continue;
@@ -606,7 +573,7 @@ void Target::requested(rdma_cm_id *id, const rdma_conn_param &param)
 	if (param.private_data_len)
 		entry.mode = static_cast<Mode>(data[param.private_data_len - 1]);
 	if (entry.mode == Mode::reject) {
-		const auto why = zeros(100, 0x4a);
+		const Octets why(100, 0x4a);
 		must(rdma_reject(id, why.data(),
 				 static_cast<std::uint8_t>(why.size())),
 		     "rdma_reject");
@@ -690,75 +657,66 @@ void Target::async_event()
 
 void Target::new_customer()
 {
-	for (;;) {
-		Fd fd(accept4(control_.get(), nullptr, nullptr,
-			      SOCK_NONBLOCK | SOCK_CLOEXEC));
-		if (fd.get() < 0)
-			break;
-		auto customer = std::make_shared<Customer>();
-		customer->fd = std::move(fd);
-		customers_.push_back(std::move(customer));
-	}
+	while (auto customer = Customer::accept(control_.get()))
+		customers_.push_back(
+			std::make_shared<Customer>(*std::move(customer)));
 }
 
 void Target::serve(const std::shared_ptr<Customer> &customer)
 {
-	std::array<char, 256> some;
-	const auto n = recv(customer->fd.get(), some.data(), some.size(), 0);
+	const auto orders = customer->orders();
 
-	if (n <= 0) {
+	if (!orders) {
 		std::erase(customers_, customer);
 		return;
 	}
-	customer->received.append(some.data(), n);
-	for (std::size_t end; (end = customer->received.find('\n')) !=
-			      std::string::npos;) {
-		const auto line = customer->received.substr(0, end);
-		customer->received.erase(0, end + 1);
-		order(customer, line);
-	}
+	for (const auto &one : *orders)
+		order(customer, one);
 }
 
 void Target::order(const std::shared_ptr<Customer> &customer,
-		   const std::string &line)
+		   const target::Order &order)
 {
-	std::array<char, 64> address{};
-	unsigned port = 0;
-	char mode = 0;
-
-	if (line == "check") {
+	switch (order.kind) {
+	case target::Order::Kind::check:
 		customer->tell(check());
-		return;
-	}
-	if (std::sscanf(line.c_str(), "connect %63s %u %c", address.data(), &port,
-			&mode) != 3) {
+		break;
+	case target::Order::Kind::complain:
+		complain(order.text);
+		break;
+	case target::Order::Kind::connect:
+		connect_to(customer, order);
+		break;
+	case target::Order::Kind::unknown:
 		customer->tell("what?");
-		return;
+		break;
 	}
-	const auto to = Address::parse(std::string(address.data()) + ":" +
-				       std::to_string(port));
+}
+
+void Target::connect_to(const std::shared_ptr<Customer> &customer,
+			const target::Order &order)
+{
+	target::Endpoint to(order.host, order.port);
 	rdma_cm_id *id = nullptr;
+
 	must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
 	     "rdma_create_id");
 	auto &entry = entries_[id];
 	entry.id.reset(id);
 	entry.customer = customer;
-	entry.mode = static_cast<Mode>(mode);
-	if (rdma_resolve_addr(id, nullptr, const_cast<sockaddr *>(to.raw()), 5000))
+	entry.mode = order.mode;
+	if (rdma_resolve_addr(id, nullptr, to.raw(), 5000))
 		ended(id, "failed " + std::to_string(-errno));
 }
 
-std::string Target::check() const
+std::string Target::check()
 {
-	auto all = complaints;
-
 	if (!device_->read_only.untouched() || !device_->other.untouched())
-		all += " a region that may not be written to was;";
+		complain("a region that may not be written to was");
 	if (!device_->read_only.guards_hold() ||
 	    !device_->write_only.guards_hold() || !device_->other.guards_hold())
-		all += " memory beside a region was written to;";
-	return all.empty() ? "ok " + std::to_string(entries_.size()) + " open"
-			   : "bad" + all;
+		complain("memory beside a region was written to");
+	return complaints.answer(entries_.size());
 }
 
 } // namespace

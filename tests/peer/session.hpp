@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "socket.hpp"
+#include "target.hpp"
 #include "wire.hpp"
 
 namespace peer {
@@ -28,7 +29,7 @@ struct Environment {
 	Kind kind = Kind::rnic;
 	Role role = Role::initiator;
 	Address target;
-	// Where the target takes orders, see rnic_target.cpp.
+	// Where the target takes orders, see control.hpp.
 	Address control;
 	// Where we listen as Responder.
 	Address here;
@@ -36,16 +37,6 @@ struct Environment {
 	bool markers = false;
 	// How long the target may take for what it does at once.
 	milliseconds patience{30000};
-};
-
-// What the target is to do, told in our Request or by a connect order.
-enum class Mode : char {
-	echo = 'E',		// sends back each Send, ULPDU
-	speak = 'S',		// echo, and has one Send to say by itself
-	deaf = 'N',		// posts no receives
-	reader = 'R',		// reads from us, and confirms that with a Send
-	slow = 'D',		// accepts a second later
-	reject = 'J',		// refuses, with private data
 };
 
 // What the target's application exposes: its private data.
@@ -66,11 +57,6 @@ struct Aim {
 	static constexpr std::size_t octets = 68;
 	static Aim decode(const Octets &data);
 };
-
-// The Read that a target in mode reader issues.
-inline constexpr std::uint32_t reader_stag = 0xa1b2c301;
-inline constexpr std::uint64_t reader_at = 0x1122334455667788;
-inline constexpr std::uint32_t reader_size = 4096;
 
 // What the target ought to have counted.
 class Tally {

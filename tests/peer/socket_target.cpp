@@ -5,16 +5,10 @@
 //
 //	socket-target [--markers] ADDR PORT CONTROL_PORT
 //
-// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT, a line to a TCP
-// connection:
-//
-//	connect ADDR PORT MODE	connects; lines say what comes of it:
-//				"established", "rejected ERR OCTETS",
-//				"failed ERR", "disconnected"
-//	check			answers "ok", or "bad" and what is
+// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
 //
 // The last octet of a Request's private data, or MODE, says what to do (see
-// Mode in session.hpp). A ULPDU is answered by the same octets, in pieces if
+// Mode in target.hpp). A ULPDU is answered by the same octets, in pieces if
 // they are more than MULPDU. What is looked after besides: that an error is the
 // same each time it is asked for, that MPA_SO_INFO tells the same reason, and
 // that no octet is received twice or lost in between.
@@ -37,25 +31,20 @@
 #include <mpa/mpa.hpp>
 #include <mpa/tcp.hpp>
 
-#include "session.hpp"
+#include "control.hpp"
 
 namespace {
 
 using namespace peer;
+using std::chrono::milliseconds;
+using target::Customer;
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
 
 constexpr std::size_t refusal_size = 100;
 constexpr auto thinking_time = milliseconds(1000);
 
-// Complaints that a check order reports.
-std::string complaints;
-
-void complain(const std::string &what)
-{
-	std::printf("BAD %s\n", what.c_str());
-	// An answer is one line that somebody reads.
-	if (complaints.size() < 4096)
-		complaints += " " + what + ";";
-}
+target::Complaints complaints;
 
 std::string name_of(std::error_code error)
 {
@@ -92,19 +81,6 @@ bool fits(mpa::error_kind kind, std::error_code error)
 		return kind == mpa::error_kind::marker;
 	return kind == mpa::error_kind::tcp;
 }
-
-// Who has ordered a connection, and reads what comes of it.
-struct Customer {
-	mpa::descriptor fd;
-	std::string received;
-
-	void tell(const std::string &line) const
-	{
-		const auto words = line + "\n";
-		// One that has gone does not want to know.
-		(void)!::send(fd.get(), words.data(), words.size(), MSG_NOSIGNAL);
-	}
-};
 
 // A connection, from TCP's beginning to its end.
 class Connection {
@@ -174,7 +150,7 @@ private:
 
 	void complain(const std::string &what) const
 	{
-		::complain(std::to_string(number_) + " " + what);
+		complaints.add(std::to_string(number_) + " " + what);
 	}
 
 	Next failed(std::error_code error)
@@ -428,9 +404,9 @@ private:
 	void new_customer();
 	void serve(int fd);
 	void order(const std::shared_ptr<Customer> &customer,
-		   const std::string &line);
+		   const target::Order &order);
 	void connect(const std::shared_ptr<Customer> &customer,
-		     const Address &to, Mode mode);
+		     const target::Order &order);
 	void add(std::unique_ptr<Connection> connection);
 	void go_on(int fd, std::uint32_t events);
 	void answer_late();
@@ -439,7 +415,7 @@ private:
 	mpa::params params_;
 	mpa::descriptor poll_;
 	mpa::socket listener_;
-	mpa::descriptor control_;
+	target::Fd control_;
 	bool full_ = false;
 	unsigned long number_ = 0;
 	std::map<int, std::unique_ptr<Connection>> connections_;
@@ -457,9 +433,7 @@ Target::Target(const std::string &address, const std::string &port,
 	must(listener_.set_blocking(false), "set_blocking");
 	must(listener_.start(mpa::role::responder), "start");
 	// Who can give orders can rely on all that is above.
-	control_ = must(mpa::tcp::listen(address, control_port), "listen");
-	if (::fcntl(control_.get(), F_SETFL, O_NONBLOCK))
-		throw std::system_error(mpa::last_error(), "fcntl");
+	control_ = target::listen_for_orders({address, control_port});
 	watch(EPOLL_CTL_ADD, listener_.fd(), EPOLLIN);
 	watch(EPOLL_CTL_ADD, control_.get(), EPOLLIN);
 	std::printf("ready\n");
@@ -583,65 +557,53 @@ void Target::answer_late()
 
 void Target::new_customer()
 {
-	mpa::descriptor fd(::accept4(control_.get(), nullptr, nullptr,
-				     SOCK_NONBLOCK | SOCK_CLOEXEC));
+	auto fresh = Customer::accept(control_.get());
 
-	if (!fd)
+	if (!fresh)
 		return;
-	auto customer = std::make_shared<Customer>();
-	const int number = fd.get();
-	customer->fd = std::move(fd);
-	watch(EPOLL_CTL_ADD, number, EPOLLIN);
-	customers_[number] = std::move(customer);
+	const auto customer = std::make_shared<Customer>(*std::move(fresh));
+	watch(EPOLL_CTL_ADD, customer->fd(), EPOLLIN);
+	customers_[customer->fd()] = customer;
 }
 
 void Target::serve(int fd)
 {
 	const auto customer = customers_.at(fd);
-	std::array<char, 256> some;
-	const auto n = ::recv(fd, some.data(), some.size(), 0);
+	const auto orders = customer->orders();
 
 	// A connection it has ordered may still have something to tell.
-	if (n <= 0) {
+	if (!orders) {
 		::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 		customers_.erase(fd);
 		return;
 	}
-	customer->received.append(some.data(), n);
-	for (std::size_t end; (end = customer->received.find('\n')) !=
-			      std::string::npos;) {
-		const auto line = customer->received.substr(0, end);
-		customer->received.erase(0, end + 1);
-		order(customer, line);
-	}
+	for (const auto &one : *orders)
+		order(customer, one);
 }
 
 void Target::order(const std::shared_ptr<Customer> &customer,
-		   const std::string &line)
+		   const target::Order &order)
 {
-	std::array<char, 64> address{};
-	unsigned port = 0;
-	char mode = 0;
-
-	if (line == "check")
-		customer->tell(complaints.empty()
-				       ? "ok " + std::to_string(
-							 connections_.size()) +
-						 " open"
-				       : "bad" + complaints);
-	else if (std::sscanf(line.c_str(), "connect %63s %u %c", address.data(),
-			     &port, &mode) == 3)
-		connect(customer,
-			Address::parse(std::string(address.data()) + ":" +
-				       std::to_string(port)),
-			static_cast<Mode>(mode));
-	else
+	switch (order.kind) {
+	case target::Order::Kind::check:
+		customer->tell(complaints.answer(connections_.size()));
+		break;
+	case target::Order::Kind::complain:
+		complaints.add(order.text);
+		break;
+	case target::Order::Kind::connect:
+		connect(customer, order);
+		break;
+	case target::Order::Kind::unknown:
 		customer->tell("what?");
+		break;
+	}
 }
 
 void Target::connect(const std::shared_ptr<Customer> &customer,
-		     const Address &to, Mode mode)
+		     const target::Order &order)
 {
+	target::Endpoint to(order.host, order.port);
 	mpa::descriptor tcp(::socket(to.family(),
 				     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 				     0));
@@ -651,8 +613,8 @@ void Target::connect(const std::shared_ptr<Customer> &customer,
 		customer->tell("failed " + name_of(mpa::last_error()));
 		return;
 	}
-	add(std::make_unique<Connection>(std::move(tcp), ++number_, mode, params_,
-					 customer));
+	add(std::make_unique<Connection>(std::move(tcp), ++number_, order.mode,
+					 params_, customer));
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 . "$MPA_REPO/tests/integration/lib/counters.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
+. "$MPA_REPO/tests/integration/lib/target.sh"
 
 peer_program=$MPA_REPO/build/bin/mpa-peer
 target_program=$MPA_REPO/build/bin/rnic-target
@@ -44,21 +45,10 @@ peer_counted() {
 	counters_grew "of the cases as $1" mpa2 "${words[@]}"
 }
 
-peer_target_check() {
-	local line
-	exec {target_fd}<> "/dev/tcp/10.77.0.2/$control_port"
-	echo check >&"$target_fd"
-	read -r -t 20 line <&"$target_fd"
-	exec {target_fd}>&-
-	echo "target: $line"
-	[[ $line == ok* ]]
-}
-
 # As hosts are namespaces, what speaks TCP to the target must be in one.
 target_is_well() {
 	lab_check "$1: the target has nothing to complain of" \
-		ip netns exec h1 bash -c "$(declare -f peer_target_check)
-			control_port=$control_port peer_target_check"
+		target_answers "$control_port" "ok *"
 	lab_check "$1: the target runs" lab_running target
 }
 
@@ -66,6 +56,7 @@ lab_hosts 2
 lab_link h2
 lab_spawn target h2 "$target_program" 10.77.0.2 "$target_port" "$control_port"
 lab_wait_listen h2 "$control_port" 60
+target_complaints_arrive "$control_port"
 
 # Cases by hand: a role, and patterns.
 if (($#)); then

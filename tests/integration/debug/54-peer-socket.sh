@@ -12,6 +12,7 @@
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
+. "$MPA_REPO/tests/integration/lib/target.sh"
 
 peer_program=$MPA_REPO/build/bin/mpa-peer
 target_program=$MPA_REPO/build/bin/socket-target
@@ -27,6 +28,7 @@ target_start() {
 	lab_spawn "$name" h2 "$target_program" "$@" 10.77.0.2 \
 		"${target_port[$name]}" "${control_port[$name]}"
 	lab_wait_listen h2 "${control_port[$name]}" 60
+	target_complaints_arrive "${control_port[$name]}"
 }
 
 # peer_run TARGET LABEL ROLE [OPTION|GLOB...]: what the peer says is shown; the
@@ -44,22 +46,10 @@ peer_run() {
 	target_is_well "$target" "$label"
 }
 
-# target_says_ok PORT: in the namespace of who may ask.
-target_says_ok() {
-	local line
-	exec {target_fd}<> "/dev/tcp/10.77.0.2/$1"
-	echo check >&"$target_fd"
-	read -r -t 20 line <&"$target_fd"
-	exec {target_fd}>&-
-	echo "target: $line"
-	[[ $line == "ok 0 open" ]]
-}
-
 # What has ended on the wire may be a little later over for the application.
 target_is_well() {
 	lab_check "$2: the target has no connection left, and no complaint" \
-		lab_wait 15 ip netns exec h1 bash -c "$(declare -f target_says_ok)
-			target_says_ok ${control_port[$1]}"
+		lab_wait 15 target_answers "${control_port[$1]}" "ok 0 open"
 	lab_check "$2: the target runs" lab_running "$1"
 }
 

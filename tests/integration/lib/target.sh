@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Asks a target of mpa-peer on h2 how it is (tests/peer/control.hpp).
+
+# target_ask PORT ORDER...: the answer, a line, to the last order.
+target_ask() {
+	# shellcheck disable=SC2016 # expanded in h1
+	ip netns exec h1 bash -c 'exec 3<> "/dev/tcp/10.77.0.2/$1"
+		printf "%s\n" "${@:2}" >&3
+		read -r -t 20 line <&3
+		echo "$line"' - "$@"
+}
+
+# target_answers PORT PATTERN: to a check.
+target_answers() {
+	local line
+	line=$(target_ask "$1" check)
+	echo "target: $line"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $line == $2 ]]
+}
+
+# What a target complains of must arrive, or "ok" would mean nothing.
+target_complaints_arrive() {
+	lab_is "a complaint of the target arrives" \
+		"$(target_ask "$1" "complain planted" check)" "bad planted;"
+	lab_check "and is forgotten then" target_answers "$1" "ok 0 open"
+}

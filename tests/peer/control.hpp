@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The port where a target takes orders, for all kinds of targets:
+//
+//	connect ADDR PORT MODE	connects; lines say what comes of it:
+//				"established", "rejected ERR OCTETS",
+//				"failed ERR", "disconnected"
+//	check			answers "ok N open", or "bad" and what was
+//				complained of since the last check
+//	complain TEXT		adds a complaint: shows that they arrive
+//
+// An order is a line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "target.hpp"
+
+namespace target {
+
+using peer::Mode;
+
+class Fd {
+public:
+	explicit Fd(int fd = -1) : fd_(fd) {}
+	~Fd()
+	{
+		if (fd_ >= 0)
+			::close(fd_);
+	}
+	Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+	Fd &operator=(Fd &&other) noexcept
+	{
+		std::swap(fd_, other.fd_);
+		return *this;
+	}
+	int get() const { return fd_; }
+
+private:
+	int fd_;
+};
+
+// A numeric address and port; an exception if it is none.
+class Endpoint {
+public:
+	Endpoint(const std::string &host, const std::string &port);
+	sockaddr *raw() { return reinterpret_cast<sockaddr *>(&storage_); }
+	socklen_t length() const { return length_; }
+	int family() const { return storage_.ss_family; }
+
+private:
+	sockaddr_storage storage_{};
+	socklen_t length_ = 0;
+};
+
+struct Order {
+	enum class Kind { unknown, check, complain, connect };
+
+	Kind kind = Kind::unknown;
+	std::string text;		// of complain
+	std::string host, port;		// of connect
+	Mode mode = Mode::echo;
+};
+
+Order parse_order(const std::string &line);
+
+// A listening socket for orders that does not block.
+Fd listen_for_orders(Endpoint at);
+
+// Who gives orders, and reads what comes of them.
+class Customer {
+public:
+	explicit Customer(Fd fd) : fd_(std::move(fd)) {}
+
+	// The next one that waits at the port, if one does.
+	static std::optional<Customer> accept(int port);
+
+	int fd() const { return fd_.get(); }
+	void tell(const std::string &line) const;
+	// Orders that are there, after one read; nothing: the customer has gone.
+	std::optional<std::vector<Order>> orders();
+
+private:
+	Fd fd_;
+	std::string received_;
+};
+
+// What is wrong, until a check asks.
+class Complaints {
+public:
+	void add(const std::string &what);
+	// The answer to a check; what was complained of is forgotten.
+	std::string answer(std::size_t open);
+
+private:
+	std::string all_;
+};
+
+} // namespace target

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What mpa-peer and the programs it aims at have agreed on: numbers only. The
+// targets link nothing of the peer's, so that a fault of the peer's code cannot
+// hide one of the kernel's by being on both sides.
+#pragma once
+
+#include <cstdint>
+
+namespace peer {
+
+// What the target is to do: the last octet of our Request's private data, or a word
+// of a connect order.
+enum class Mode : char {
+	echo = 'E',		// sends back each Send, ULPDU
+	speak = 'S',		// echo, and has one Send to say by itself
+	deaf = 'N',		// posts no receives
+	reader = 'R',		// reads from us, and sends the octets back
+	slow = 'D',		// accepts a second later
+	reject = 'J',		// refuses, with private data
+};
+
+// The Read that a target in mode reader issues.
+inline constexpr std::uint32_t reader_stag = 0xa1b2c301;
+inline constexpr std::uint64_t reader_at = 0x1122334455667788;
+inline constexpr std::uint32_t reader_size = 4096;
+
+} // namespace peer
