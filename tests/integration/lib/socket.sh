@@ -110,6 +110,66 @@ nc_kept() {
 	lab_kill server
 }
 
+# Output that cannot be written is an error, also of a ULPDU longer than stdio's
+# buffer, which a later flush knows nothing of.
+nc_output_fails() {
+	local status=0
+	lab_spawn server h2 bash -c 'exec "$1" -l -k 7100 < /dev/null > /dev/full' \
+		- "$socket_bin/mpa-nc"
+	lab_wait_listen h2 7100
+	lab_spawn client h2 bash -c 'head -c 50000 /dev/zero | "$1" -b 50000 ::1 7100' \
+		- "$socket_bin/mpa-nc"
+	lab_join server 30 || status=$?
+	lab_is "mpa-nc, no room for its output: status" "$status" 1
+	lab_check "mpa-nc, no room for its output: message" \
+		socket_said server 'standard output: No space left on device'
+	lab_join client 30 || true
+}
+
+# The peer has ended its half, then resets the connection, and there is nothing to
+# send yet.
+nc_reset_while_idle() {
+	local status=0
+	mkfifo "$LAB_OUT/server.fifo"
+	lab_spawn server h2 bash -c 'exec "$1" -v -l 7100 <> "$2"' \
+		- "$socket_bin/mpa-nc" "$LAB_OUT/server.fifo"
+	lab_wait_listen h2 7100
+	lab_spawn client h1 bash -c 'exec "$1" -v 10.77.0.2 7100 < /dev/null' \
+		- "$socket_bin/mpa-nc"
+	lab_wait 20 nc_half_closed
+	kill -STOP "$(lab_pid client)"
+	# What is unread when the client ends makes its kernel send a RST.
+	echo unread > "$LAB_OUT/server.fifo"
+	lab_wait 20 nc_unread
+	lab_kill client KILL
+	lab_join server 20 || status=$?
+	lab_is "mpa-nc, reset while idle: status" "$status" 1
+	lab_check "mpa-nc, reset while idle: message" socket_said server 'mpa-nc: send: '
+	rm "$LAB_OUT/server.fifo"
+}
+
+nc_half_closed() {
+	ip netns exec h1 ss -Htn state fin-wait-2 | grep -q ':7100'
+}
+
+nc_unread() {
+	ip netns exec h1 ss -Htn state fin-wait-2 | awk '$1 > 0' | grep -q ':7100'
+}
+
+# Without a descriptor for it no connection can be accepted, now or later.
+nc_no_descriptor() {
+	local status=0
+	lab_spawn server h2 bash -c 'ulimit -n 4; exec "$1" -l -k 7100 < /dev/null' \
+		- "$socket_bin/mpa-nc"
+	lab_wait_listen h2 7100
+	lab_is "mpa-nc, not accepted: client" "$(lab_status ip netns exec h1 \
+		"$socket_bin/mpa-nc" -w 5 10.77.0.2 7100)" 1
+	lab_join server 20 || status=$?
+	lab_is "mpa-nc, no descriptor: status" "$status" 1
+	lab_check "mpa-nc, no descriptor: message" \
+		socket_said server 'accept: Too many open files'
+}
+
 lab_status() {
 	local status=0
 	timeout 30 "$@" > /dev/null 2>&1 < /dev/null || status=$?
@@ -155,6 +215,9 @@ socket_tools() {
 	nc_blocks
 	nc_refused
 	nc_kept
+	nc_output_fails
+	nc_reset_while_idle
+	nc_no_descriptor
 	echo_pair plain ""
 	echo_pair "revision 2 with Markers" "-m -2"
 	echo_many

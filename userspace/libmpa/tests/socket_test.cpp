@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // mpa.hpp: which system call each function is, and what it makes of the answer.
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <csignal>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <mpa/tcp.hpp>
+#include <sys/time.h>
 
 #include "fake_kernel.hpp"
 
@@ -470,6 +476,57 @@ TEST(flags, combine)
 }
 
 // --- the rest -------------------------------------------------------------------
+
+TEST(wait, limits_as_poll_takes_them)
+{
+	const struct {
+		std::chrono::milliseconds limit;
+		int time;
+	} rows[] = {
+		{0ms, 0},
+		{1ms, 1},
+		{-1ms, -1},
+		{-2ms, -1},
+		{std::chrono::milliseconds::min(), -1},
+		{std::chrono::milliseconds(INT_MIN) - 1ms, -1},
+		{std::chrono::milliseconds(INT_MAX), INT_MAX},
+		{std::chrono::milliseconds(INT_MAX) + 1ms, INT_MAX},
+		{std::chrono::milliseconds(1LL << 32), INT_MAX},
+		{std::chrono::milliseconds::max(), INT_MAX},
+	};
+
+	for (const auto &row : rows)
+		EXPECT_EQ(mpa::poll_time(row.limit), row.time);
+}
+
+// A listener whose queue is full does not answer: signals do not end the wait.
+TEST(tcp, signals_do_not_end_connecting)
+{
+	auto listener = mpa::tcp::listen("127.0.0.1", "0", 0).value();
+	const auto name = mpa::tcp::name_of(listener.get(), false);
+	const auto port = name.substr(name.find(' ') + 1);
+	std::vector<mpa::descriptor> queued;
+	struct sigaction action{}, before{};
+	const itimerval often{{0, 10000}, {0, 10000}}, never{};
+	static std::atomic<int> signals;
+
+	for (;;) {
+		auto one = mpa::tcp::connect("127.0.0.1", port, 200ms);
+
+		if (!one)
+			break;
+		queued.push_back(*std::move(one));
+		ASSERT_LT(queued.size(), 16u);
+	}
+	action.sa_handler = [](int) { ++signals; };
+	::sigaction(SIGALRM, &action, &before);
+	::setitimer(ITIMER_REAL, &often, nullptr);
+	const auto last = mpa::tcp::connect("127.0.0.1", port, 200ms);
+	::setitimer(ITIMER_REAL, &never, nullptr);
+	::sigaction(SIGALRM, &before, nullptr);
+	EXPECT_EQ(last.error(), std::errc::timed_out);
+	EXPECT_GT(signals, 5);
+}
 
 TEST(wait, for_events_and_in_vain)
 {

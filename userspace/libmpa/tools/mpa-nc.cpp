@@ -155,10 +155,36 @@ mpa::socket listen(const Options &options)
 	return listener;
 }
 
+// What accept(2) says of the connection that it had for us, not of the listener.
+bool peer_gone(std::error_code error)
+{
+	for (const auto one : {std::errc::connection_aborted, std::errc::connection_reset,
+			       std::errc::protocol_error, std::errc::timed_out,
+			       std::errc::interrupted})
+		if (error == one)
+			return true;
+	return false;
+}
+
+// The next connection. An error of the listener, such as no free descriptor, comes
+// again with every call: it ends the program, with -k as well.
+mpa::socket accept(mpa::socket &listener)
+{
+	for (;;) {
+		auto socket = listener.accept_connection();
+
+		if (socket)
+			return *std::move(socket);
+		if (!peer_gone(socket.error()))
+			throw std::runtime_error("accept: " +
+						 socket.error().message());
+	}
+}
+
 // The next connection, its Request answered.
 mpa::socket serve(mpa::socket &listener, const Options &options)
 {
-	auto socket = must(listener.accept_connection(), "accept");
+	auto socket = accept(listener);
 
 	note(options, "connection from {}", mpa::tcp::name_of(socket.fd()));
 	must(socket.wait(POLLPRI), "wait");
@@ -187,7 +213,8 @@ public:
 		const ssize_t got = ::read(STDIN_FILENO, fresh.data(), fresh.size());
 
 		if (got < 0)
-			throw Failure("standard input", mpa::last_error());
+			throw std::runtime_error("standard input: " +
+						 mpa::last_error().message());
 		ended_ = got == 0;
 		held_.erase(0, used_);
 		held_.append(fresh.data(), static_cast<std::size_t>(got));
@@ -243,6 +270,8 @@ public:
 				pending_ = input_.read();
 			if (polls[0].revents & ~POLLOUT)
 				receive();
+			if (peer_ended_ && polls[0].revents & (POLLERR | POLLHUP))
+				throw Failure("send", lost());
 			send();
 		}
 	}
@@ -265,6 +294,15 @@ private:
 					  (pending_.empty() ? 0 : POLLOUT));
 	}
 
+	// Why nothing can be sent any more: the peer has closed the connection
+	// although not all input was sent.
+	std::error_code lost()
+	{
+		const auto error = socket_.pending_error();
+
+		return error ? error : std::make_error_code(std::errc::broken_pipe);
+	}
+
 	// All that is there, one ULPDU after the other.
 	void receive()
 	{
@@ -279,12 +317,27 @@ private:
 				peer_ended_ = true;
 				break;
 			}
-			std::fwrite(buffer_.data(), 1, one.size, stdout);
-			if (!options_.block)
-				std::fputc('\n', stdout);
+			write(one.size);
 		}
 		if (std::fflush(stdout))
-			throw Failure("standard output", mpa::last_error());
+			output_failed();
+	}
+
+	// Octets of the buffer, as a line or a block. stdio forgets the error of
+	// a write, errno does not.
+	void write(std::size_t size)
+	{
+		if (std::fwrite(buffer_.data(), 1, size, stdout) != size)
+			output_failed();
+		if (!options_.block && std::fputc('\n', stdout) == EOF)
+			output_failed();
+	}
+
+	// Of no use for any further connection either.
+	[[noreturn]] static void output_failed()
+	{
+		throw std::runtime_error("standard output: " +
+					 mpa::last_error().message());
 	}
 
 	void send()

@@ -316,6 +316,14 @@ struct received {
 	bool operator==(const received &) const = default;
 };
 
+// A time limit as poll(2) takes it, in milliseconds: any negative one is no limit,
+// and INT_MAX, 24 days, stands for all that are longer.
+constexpr int poll_time(std::chrono::milliseconds limit) noexcept
+{
+	return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
+		limit.count(), -1, std::numeric_limits<int>::max()));
+}
+
 // What a call to send_batch() or another system call handles at once.
 inline constexpr std::size_t batch_max = 64;
 
@@ -578,11 +586,8 @@ public:
 				   std::chrono::milliseconds(-1)) const noexcept
 	{
 		pollfd one{.fd = fd_.get(), .events = events, .revents = 0};
-		const auto most = std::chrono::milliseconds(
-			std::numeric_limits<int>::max());
 
-		if (::poll(&one, 1,
-			   static_cast<int>(std::min(limit, most).count())) < 0)
+		if (::poll(&one, 1, poll_time(limit)) < 0)
 			return last_error();
 		return one.revents;
 	}

@@ -3,6 +3,8 @@
 // a time limit, listened for. Nothing of MPA is here.
 #pragma once
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -69,7 +71,31 @@ inline std::string name_of(int fd, bool peer = true)
 	return std::string(host) + " " + port;
 }
 
-// Connects to one address within the limit; the descriptor blocks afterwards.
+// Waits until connect(2) has ended, well or not. Signals do not end the wait.
+inline result<void> wait_connected(int fd, std::chrono::milliseconds limit)
+{
+	using clock = std::chrono::steady_clock;
+	const auto begin = clock::now();
+	pollfd one{.fd = fd, .events = POLLOUT, .revents = 0};
+
+	for (auto left = limit;;) {
+		const int ready = ::poll(&one, 1, poll_time(left));
+
+		if (ready > 0)
+			return {};
+		if (ready == 0)
+			return std::errc::timed_out;
+		if (errno != EINTR)
+			return last_error();
+		if (limit.count() >= 0)
+			left = std::max(
+				std::chrono::milliseconds(0),
+				limit - std::chrono::floor<std::chrono::milliseconds>(
+						clock::now() - begin));
+	}
+}
+
+// Connects to one address within the limit, negative: none; the descriptor blocks afterwards.
 inline result<descriptor> connect_one(const addrinfo &to,
 				      std::chrono::milliseconds limit)
 {
@@ -83,12 +109,8 @@ inline result<descriptor> connect_one(const addrinfo &to,
 	if (::connect(fd.get(), to.ai_addr, to.ai_addrlen) &&
 	    errno != EINPROGRESS)
 		return last_error();
-	pollfd one{.fd = fd.get(), .events = POLLOUT, .revents = 0};
-	const int ready = ::poll(&one, 1, static_cast<int>(limit.count()));
-	if (ready < 0)
-		return last_error();
-	if (!ready)
-		return std::errc::timed_out;
+	if (auto ready = wait_connected(fd.get(), limit); !ready)
+		return ready.error();
 	if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size))
 		return last_error();
 	if (error)
