@@ -244,9 +244,26 @@ assert sorted(one["time"] for one in events) == [one["time"] for one in events]
 	lab_is "monitor: only some kinds" "$(wc -l < "$LAB_OUT/monitor_text.log")" 4
 }
 
-# Both have joined the group.
+# Events that wait when the signal comes are not shown any more: with a flood of
+# them there would be no end.
+monitor_flood() {
+	local n
+	lab_spawn monitor h2 "$mpactl_bin" monitor
+	lab_wait 10 monitors 1
+	kill -STOP "$(lab_pid monitor)"
+	for n in {1..5}; do
+		mpactl_in h2 set dev mpa2 ird "$n"
+	done
+	mpactl_in h2 set dev mpa2 ird inherit
+	kill -INT "$(lab_pid monitor)"
+	kill -CONT "$(lab_pid monitor)"
+	lab_check "monitor ends among events" lab_join monitor 10
+	lab_is "and shows none of them" "$(wc -l < "$LAB_OUT/monitor.log")" 0
+}
+
+# monitors [N]: so many (2) have joined the group.
 monitors() {
-	(($(ip netns exec h2 grep -c '^[0-9a-f]* 16 ' /proc/net/netlink) >= 2))
+	(($(ip netns exec h2 grep -c '^[0-9a-f]* 16 ' /proc/net/netlink) >= ${1:-2}))
 }
 
 # --- completion ----------------------------------------------------------------------------
@@ -278,3 +295,4 @@ completion
 lab_kill nc_client
 lab_kill nc_server
 monitoring
+monitor_flood

@@ -3,7 +3,9 @@
 #include "app.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -104,6 +106,15 @@ Exit parse_failed(const CLI::App &app, const CLI::ParseError &error,
 	return Exit::usage;
 }
 
+// Output that was written before comes before the message.
+Exit failed(const Context &context, const Streams &streams, const std::string &why,
+	    Exit status)
+{
+	streams.out.flush();
+	context.warn(why);
+	return status;
+}
+
 Exit run_chosen(const Run &chosen, Context &context, const Streams &streams)
 try {
 	const auto status = chosen(context);
@@ -112,10 +123,12 @@ try {
 		throw IoError("standard output: cannot be written");
 	return status;
 } catch (const Error &error) {
-	// What was found out before comes first.
-	streams.out.flush();
-	context.warn(error.what());
-	return error.status();
+	return failed(context, streams, error.what(), error.status());
+} catch (const std::bad_alloc &) {
+	return failed(context, streams, "out of memory", Exit::io);
+} catch (const std::exception &error) {
+	return failed(context, streams,
+		      fmt::format("internal error: {}", error.what()), Exit::io);
 }
 
 } // namespace

@@ -70,12 +70,10 @@ mode_t mode_for(const struct stat *old)
 // A file beside another, gone at the end unless it has taken its place.
 class Draft {
 public:
-	Draft(const std::string &path, mode_t mode)
-		: path_(path), name_(path + ".XXXXXX"),
-		  file_(::mkostemp(name_.data(), O_CLOEXEC))
+	// Once the other constructor has ended, the destructor removes the file
+	// when this one fails.
+	Draft(const std::string &path, mode_t mode) : Draft(path)
 	{
-		if (file_.get() < 0)
-			fail(path_);
 		if (::fchmod(file_.get(), mode))
 			fail(path_);
 	}
@@ -104,6 +102,14 @@ public:
 	}
 
 private:
+	explicit Draft(const std::string &path)
+		: path_(path), name_(path + ".XXXXXX"),
+		  file_(::mkostemp(name_.data(), O_CLOEXEC))
+	{
+		if (file_.get() < 0)
+			fail(path_);
+	}
+
 	const std::string &path_;
 	std::string name_;
 	mpa::descriptor file_;

@@ -58,6 +58,9 @@ public:
 		for (;;) {
 			if (auto event = pending())
 				return *std::move(event);
+			// Events may come faster than they are written.
+			if (stop_.pending())
+				return Stopped{};
 			if (receive())
 				continue;
 			// All that had room was seen: now to what had none.
@@ -65,8 +68,7 @@ public:
 				dropped_ += lost;
 				return Lost{lost};
 			}
-			if (!wait())
-				return Stopped{};
+			wait();
 		}
 	}
 
@@ -126,8 +128,8 @@ private:
 		return std::nullopt;
 	}
 
-	// False: the user wants to end.
-	bool wait() const
+	// For an event or the user's wish to end.
+	void wait() const
 	{
 		pollfd fds[] = {{socket_.fd(), POLLIN, 0},
 				{stop_.fd(), POLLIN, 0}};
@@ -137,7 +139,6 @@ private:
 				throw IoError("poll: " +
 					      std::generic_category().message(
 						      errno));
-		return !fds[1].revents;
 	}
 
 	StopSignals stop_;

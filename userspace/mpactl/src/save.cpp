@@ -9,10 +9,12 @@ namespace mpactl {
 
 namespace {
 
+// A name with a character replaced would be restored as another name.
 std::string file_text(const State &state)
-{
-	return state_json(state).dump(2, ' ', false,
-				      Json::error_handler_t::replace);
+try {
+	return state_json(state).dump(2);
+} catch (const Json::type_error &) {
+	throw IoError("a name is not UTF-8, a file cannot hold it");
 }
 
 class StateView : public View {

@@ -2,13 +2,13 @@
 
 #include "system.hpp"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <system_error>
-#include <thread>
 
 #include <poll.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "error.hpp"
 #include "genl.hpp"
@@ -16,23 +16,51 @@
 
 namespace mpactl {
 
-StopSignals::StopSignals()
-{
-	sigset_t set;
+namespace {
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-	fd_ = ::signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd_ < 0)
-		throw IoError("signals: " +
-			      std::generic_category().message(errno));
+// An eventfd that the handler writes to; one for the process, as handlers are.
+std::atomic<int> stop_event = -1;
+
+extern "C" void on_stop_signal(int)
+{
+	const int before = errno;
+
+	::eventfd_write(stop_event, 1);
+	errno = before;
 }
 
-StopSignals::~StopSignals()
+void install_stop_handlers()
 {
-	::close(fd_);
+	struct sigaction action{};
+
+	stop_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stop_event < 0)
+		throw IoError("signals: " +
+			      std::generic_category().message(errno));
+	action.sa_handler = on_stop_signal;
+	action.sa_flags = SA_RESETHAND;
+	for (const int number : {SIGINT, SIGTERM})
+		::sigaction(number, &action, nullptr);
+}
+
+} // namespace
+
+StopSignals::StopSignals()
+{
+	if (stop_event < 0)
+		install_stop_handlers();
+}
+
+int StopSignals::fd() const
+{
+	return stop_event;
+}
+
+bool StopSignals::pending() const
+{
+	pollfd one{fd(), POLLIN, 0};
+
+	return ::poll(&one, 1, 0) > 0;
 }
 
 Transport &SystemKernel::mpa()
@@ -69,7 +97,7 @@ bool SystemClock::sleep_until(std::chrono::steady_clock::time_point when)
 		pollfd wait{stop_->fd(), POLLIN, 0};
 
 		if (left.count() <= 0)
-			return ::poll(&wait, 1, 0) == 0;
+			return !stop_->pending();
 		if (::poll(&wait, 1, static_cast<int>(left.count())) > 0)
 			return false;
 	}

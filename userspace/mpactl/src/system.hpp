@@ -8,18 +8,16 @@
 
 namespace mpactl {
 
-// Becomes readable at SIGINT and SIGTERM, which do nothing else from then on.
+// From the first object on, for the rest of the process: the first SIGINT or
+// SIGTERM only asks for the end, the next one of its kind ends the process, so that
+// one that is stuck, in a write to a full pipe for example, can be ended.
 class StopSignals {
 public:
 	StopSignals();
-	~StopSignals();
-	StopSignals(const StopSignals &) = delete;
-	StopSignals &operator=(const StopSignals &) = delete;
 
-	int fd() const { return fd_; }
-
-private:
-	int fd_;
+	// Readable once the end was asked for.
+	int fd() const;
+	bool pending() const;
 };
 
 class SystemKernel : public Kernel {

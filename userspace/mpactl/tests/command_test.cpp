@@ -2,11 +2,16 @@
 // Commands that do something, and what happens when they cannot.
 
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
 #include "fake.hpp"
 #include "stat.hpp"
+#include "system.hpp"
 
 using namespace fake;
 
@@ -123,6 +128,50 @@ TEST_F(Command, what_is_not_there_is_told_in_the_kernels_words)
 		EXPECT_EQ(world.out_, "");
 		EXPECT_EQ(world.err_, row.says);
 	}
+}
+
+TEST_F(Command, a_foreign_exception_gets_a_message)
+{
+	const struct {
+		std::function<void()> fault;
+		const char *says;
+	} rows[] = {
+		{[] { throw std::bad_alloc(); }, "mpactl: out of memory\n"},
+		{[] { throw std::length_error("basic_string"); },
+		 "mpactl: internal error: basic_string\n"},
+		{[] { Json("\xff").dump(); }, nullptr},
+	};
+
+	for (const auto &row : rows) {
+		world.mpa_.fault_ = row.fault;
+		EXPECT_EQ(world.run("dev"), Exit::io);
+		EXPECT_EQ(world.out_, "");
+		if (row.says)
+			EXPECT_EQ(world.err_, row.says);
+		else
+			EXPECT_TRUE(world.err_.starts_with(
+				"mpactl: internal error: ")) << world.err_;
+	}
+}
+
+// The first signal asks for the end; the second one does not ask.
+TEST(Stop, a_second_signal_ends_the_process)
+{
+	testing::FLAGS_gtest_death_test_style = "threadsafe";
+	for (const int number : {SIGINT, SIGTERM})
+		EXPECT_EXIT(
+			{
+				const StopSignals stop;
+
+				if (stop.pending())
+					std::_Exit(1);
+				::raise(number);
+				if (!stop.pending() || !StopSignals().pending())
+					std::_Exit(2);
+				::raise(number);
+				std::_Exit(3);
+			},
+			testing::KilledBySignal(number), "");
 }
 
 TEST_F(Command, a_dump_that_was_disturbed_is_shown_with_a_warning)

@@ -64,6 +64,8 @@ Device Mpa::device(const std::string &name)
 
 Listing<Device> Mpa::devices()
 {
+	if (fault_)
+		fault_();
 	return {devices_, interrupted_};
 }
 

@@ -38,6 +38,8 @@ public:
 	bool interrupted_ = false;
 	// Told by events(), then Stopped.
 	std::deque<Notice> notices_;
+	// Called by devices() first, to throw.
+	std::function<void()> fault_;
 	// Changes are refused with this.
 	std::optional<Refusal> refusal_;
 	// Changes are acknowledged with this.

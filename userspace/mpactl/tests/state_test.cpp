@@ -17,6 +17,22 @@
 
 using namespace fake;
 
+// The linker has calls of fchmod() come here (-Wl,--wrap).
+static int fchmod_error;
+
+extern "C" {
+int __real_fchmod(int, mode_t);
+int __wrap_fchmod(int, mode_t);
+
+int __wrap_fchmod(int fd, mode_t mode)
+{
+	if (!fchmod_error)
+		return __real_fchmod(fd, mode);
+	errno = fchmod_error;
+	return -1;
+}
+}
+
 namespace {
 
 class Saved : public testing::Test {
@@ -206,6 +222,27 @@ TEST_F(Saved, files_that_cannot_be_read_are_4)
 				      ": No such file or directory\n");
 	EXPECT_EQ(world.run("restore /tmp"), Exit::io);
 	EXPECT_EQ(world.err_, "mpactl: /tmp: Is a directory\n");
+}
+
+TEST_F(Saved, no_temporary_file_stays_when_its_mode_cannot_be_set)
+{
+	const auto name = file("before");
+
+	fchmod_error = EPERM;
+	EXPECT_EQ(world.run("save " + name), Exit::io);
+	fchmod_error = 0;
+	EXPECT_EQ(world.err_,
+		  "mpactl: " + name + ": Operation not permitted\n");
+	EXPECT_EQ(read_file(name), "before");
+	EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Saved, a_name_that_json_cannot_hold_is_refused)
+{
+	world.mpa_.devices_[0].ifname = "eth\xff";
+	EXPECT_EQ(world.run("save " + path("state.json")), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: a name is not UTF-8, a file cannot hold it\n");
+	EXPECT_EQ(files(), 0u);
 }
 
 // --- restore -----------------------------------------------------------------------------
