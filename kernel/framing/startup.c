@@ -63,17 +63,15 @@ static int check_key(const u8 *buf, u32 avail, bool reply)
 
 static int check_rev(const u8 *buf, u32 avail)
 {
-	if (avail <= OFF_REV)
-		return 0;
-	if (buf[OFF_REV] > MPA_REV_2)
+	if (avail > OFF_REV && buf[OFF_REV] > MPA_REV_2)
 		return -EPROTONOSUPPORT;
-	if (buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] < MPA_REV_2)
-		return -EINVAL;
-	/* Such a peer sends Markers and wants them: it cannot mean that. */
-	if (buf[OFF_REV] == MPA_REV_RDMAC &&
-	    !(buf[OFF_FLAGS] & MPA_FLAG_MARKERS))
-		return -EINVAL;
 	return 0;
+}
+
+/* S is a bit of revision 2; before that it is reserved and not looked at. */
+static bool is_enhanced(const u8 *buf)
+{
+	return buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] >= MPA_REV_2;
 }
 
 static int check_pd_len(const u8 *buf, u32 avail)
@@ -85,8 +83,7 @@ static int check_pd_len(const u8 *buf, u32 avail)
 		return 0;
 	if (get_word(buf + OFF_PD_LEN) > MPA_PRIVATE_DATA_MAX)
 		return -EMSGSIZE;
-	if (buf[OFF_FLAGS] & MPA_FLAG_ENHANCED &&
-	    get_word(buf + OFF_PD_LEN) < MPA_ENHANCED_LEN)
+	if (is_enhanced(buf) && get_word(buf + OFF_PD_LEN) < MPA_ENHANCED_LEN)
 		return -EINVAL;
 	return 0;
 }
@@ -127,9 +124,11 @@ static void parse_enhanced(const u8 *p, struct mpa_frame *f)
  * -EALREADY for a Request where a Reply was due (both ends are Initiators,
  * RFC 5044 section 7.1.2 rule 8), -EPROTONOSUPPORT for an unknown revision,
  * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX octets of private data,
- * -EINVAL for an enhanced frame of a revision before 2 or without room for its
- * four octets, or one of revision 0 without M. Whether our side speaks the
- * revision is not judged here.
+ * -EINVAL for an enhanced frame without room for its four octets. Reserved bits
+ * are not looked at (RFC 5044 section 7.1.1), which the bit of enhanced frames
+ * is before revision 2. Whether our side speaks the revision is not judged here,
+ * nor whether one of revision 0 says what such peers mean: see mpa_answer() and
+ * mpa_conclude().
  */
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd)
@@ -156,7 +155,7 @@ int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		.markers = flags & MPA_FLAG_MARKERS,
 		.crc = flags & MPA_FLAG_CRC,
 		.reject = expect_reply && flags & MPA_FLAG_REJECT,
-		.enhanced = flags & MPA_FLAG_ENHANCED,
+		.enhanced = is_enhanced(buf),
 		.rev = buf[OFF_REV],
 		.pd_len = pd_len,
 	};

@@ -62,7 +62,8 @@ enum {
 /**
  * struct mpa_frame_hdr - fixed part of an MPA Request or Reply Frame
  * @key: %MPA_KEY_REQUEST or %MPA_KEY_REPLY, without a terminating zero
- * @flags: MPA_FLAG_* bits; the low four are reserved, sent zero, ignored
+ * @flags: MPA_FLAG_* bits; the low four, and %MPA_FLAG_ENHANCED before
+ *	%MPA_REV_2, are reserved, sent zero, ignored
  * @rev: MPA_REV_*
  * @pd_len: octets of private data that follow, RFC 6581's four included
  */

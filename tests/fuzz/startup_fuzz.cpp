@@ -54,20 +54,13 @@ struct Model {
 			return o[18] << 8 | o[19];
 		};
 		const auto enh = [](const auto &o) {
-			return o[16] & 0x10;
+			return o[16] & 0x10 && o[17] == 2;
 		};
 
 		if (refuse(
 			    octets, 18,
 			    [&](const auto &o) { return rev(o) > 2; },
 			    -EPROTONOSUPPORT) ||
-		    refuse(
-			    octets, 18,
-			    [&](const auto &o) {
-				    return (enh(o) && rev(o) < 2) ||
-					   (!rev(o) && !(o[16] & 0x80));
-			    },
-			    -EINVAL) ||
 		    refuse(
 			    octets, 19,
 			    [&](const auto &o) { return o[18] > 2; },
@@ -111,6 +104,8 @@ Octets normal(View octets, bool reply)
 	Octets n(octets.begin(), octets.end());
 
 	n[16] &= reply ? 0xf0 : 0xd0;
+	if (n[17] < 2)
+		n[16] &= ~0x10;
 	if (n[16] & 0x10 && !(n[20] & 0x80)) {
 		n[20] &= 0x3f;
 		n[22] &= 0x3f;

@@ -117,6 +117,12 @@ void add_frames(Table &t)
 		reply(t, "reserved-" + std::to_string(bit),
 		      "reserved bits of the flags are set: to be ignored",
 		      {answer([bit](Frame &f) { f.flags |= bit; })}, opens());
+	// A socket asks in revision 1, where this bit is reserved, too.
+	for (int bit : {0x10, 0x1f})
+		reply(t, "reserved-" + std::to_string(bit),
+		      "reserved bits of the flags are set: to be ignored",
+		      {answer([bit](Frame &f) { f.flags |= bit; })}, opens())
+			.only(Kind::socket);
 	reply(t, "no-crc", "C is 0: CRCs are in use if the target wants them",
 	      {answer([](Frame &f) { f.flags &= ~flag_crc; })}, opens());
 	reply(t, "markers", "M is 1: the target must insert Markers",

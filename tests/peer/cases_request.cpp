@@ -109,12 +109,30 @@ void add_keys(Table &t)
 
 void add_revisions(Table &t)
 {
-	for (int rev : {0, 3, 4, 15, 16, 127, 128, 254, 255}) {
+	for (int rev : {3, 4, 15, 16, 127, 128, 254, 255}) {
 		auto frame = request();
 		frame.rev = static_cast<std::uint8_t>(rev);
 		refused(t, "revision-" + std::to_string(rev),
 			"a Request of a revision nobody speaks",
 			{send(frame.encode())});
+	}
+	// RFC 5044 appendix C.2.1: the Reply says which revision would have done.
+	for (int flags : {0, 0x40, 0x80, 0xc0, 0xd0, 0xdf}) {
+		auto frame = request();
+		frame.rev = 0;
+		frame.flags = static_cast<std::uint8_t>(flags);
+		t.add("request/revision-0-flags-" + std::to_string(flags),
+		      "a Request of revision 0, to a target that does not speak it",
+		      connected, {send(frame.encode())},
+		      replies("R, of revision 1",
+			      [](const Frame &f) {
+				      return f.has(flag_reject) && f.rev == 1 &&
+					     !f.has(flag_enhanced);
+			      },
+			      closes()))
+			.only(Role::initiator)
+			.on_socket(closes())
+			.counts("conn_rejected");
 	}
 	t.add("request/revisions-all",
 	      "253 connections with a Request of each revision but 0, 1 and 2",
@@ -137,7 +155,7 @@ void add_revisions(Table &t)
 
 void add_flags(Table &t)
 {
-	for (int bit : {0x01, 0x02, 0x04, 0x08, 0x0f}) {
+	for (int bit : {0x01, 0x02, 0x04, 0x08, 0x0f, 0x10, 0x1f}) {
 		auto frame = request();
 		frame.flags |= bit;
 		taken(t, "reserved-" + std::to_string(bit),
@@ -153,14 +171,33 @@ void add_flags(Table &t)
 	frame = request();
 	frame.flags |= flag_markers;
 	taken(t, "markers-asked", "M is 1: the target must insert Markers", frame);
-	for (std::size_t octets : {0, 1, 3, 4, 8}) {
-		frame = request(zeros(octets));
+	// Octets that would be A and all kinds of RTR, were the bit S.
+	for (std::size_t octets : {1, 3, 4, 8, 512}) {
+		frame = request(join(zeros(octets - 1, 0xff), Octets{echo_mode}));
 		frame.flags |= flag_enhanced;
-		refused(t, "enhanced-revision-1-" + std::to_string(octets),
-			"S in revision 1, with " + std::to_string(octets) +
-				" octets of private data",
-			{send(frame.encode())});
+		taken(t, "enhanced-revision-1-" + std::to_string(octets),
+		      "bit 0x10 in revision 1, where it is reserved, with " +
+			      std::to_string(octets) +
+			      " octets of private data",
+		      frame);
 	}
+	t.add("request/flags-all",
+	      "256 connections with a Request of each flag octet, of revision 1",
+	      nothing,
+	      {[](Session &s) {
+		      auto asked = request();
+		      for (int flags = 0; flags < 256; flags++) {
+			      Session one(s.env, s.tally);
+			      asked.flags = static_cast<std::uint8_t>(flags);
+			      one.start(asked);
+			      one.good_exchange();
+			      one.socket.fin();
+			      one.drain();
+		      }
+	      }},
+	      custom("takes each for a plain one", [](Session &) {}))
+		.only(Role::initiator)
+		.takes_long();
 	for (std::size_t octets : {0, 1, 2, 3}) {
 		frame = request(zeros(octets));
 		frame.flags |= flag_enhanced;

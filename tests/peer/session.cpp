@@ -171,7 +171,7 @@ void Session::operate(const Frame &ours, const Frame &reply)
 	if (env.role == Role::initiator &&
 	    (reply.key != text(reply_key) || reply.has(flag_reject) ||
 	     reply.rev != ours.rev || reply.has(flag_reserved) ||
-	     reply.has(flag_enhanced) != ours.has(flag_enhanced)))
+	     reply.has(flag_enhanced) != ours.enhanced()))
 		throw Mismatch("a Reply that accepts nothing: " + reply.words());
 	if (!ours.has(flag_crc) && !reply.has(flag_crc))
 		throw Mismatch("CRCs given up: " + reply.words());

@@ -105,14 +105,14 @@ std::string Frame::words() const
 		reply ? "Reply" : key == text(request_key) ? "Request" : "frame?",
 		rev, flags, data.size());
 
-	if (has(flag_enhanced) && data.size() >= 4)
+	if (enhanced() && data.size() >= 4)
 		all += ", " + Enhanced::decode(data).words();
 	return all;
 }
 
 Octets Frame::consumer_data() const
 {
-	return has(flag_enhanced) ? rest(data, 4) : data;
+	return enhanced() ? rest(data, 4) : data;
 }
 
 std::optional<std::size_t> Frame::length_of(const Octets &octets)

@@ -59,6 +59,8 @@ struct Frame {
 	std::optional<std::uint16_t> length;
 
 	bool has(std::uint8_t flag) const { return flags & flag; }
+	// Before revision 2 that bit is a reserved one.
+	bool enhanced() const { return has(flag_enhanced) && rev >= 2; }
 	Octets encode() const;
 	std::string words() const;
 	// What the consumer said, without the enhanced octets.

@@ -156,6 +156,7 @@ TEST_P(SloppyFrame, is_parsed) // M12, M22
 
 	ASSERT_EQ(parsed.ret, static_cast<int>(unhex(v.hex).size()));
 	expect_same(parsed.frame, v.frame);
+	EXPECT_EQ(parsed.pd, unhex(v.pd));
 }
 
 INSTANTIATE_TEST_SUITE_P(table, SloppyFrame,
@@ -181,12 +182,12 @@ TEST_P(BadFrame, is_refused_as_early_as_its_octets_allow) // M4 to M7, M9
 INSTANTIATE_TEST_SUITE_P(table, BadFrame, testing::ValuesIn(vec_bad_frames),
 			 row_name<vec_bad_frame>);
 
-void check_pd_length(bool reply, bool enhanced, int rev, std::uint32_t len)
+void check_pd_length(bool reply, bool bit_0x10, int rev, std::uint32_t len)
 {
 	Octets octets = unhex(reply ? VEC_REP : VEC_REQ);
-	const std::uint32_t least = enhanced ? 4 : 0;
+	const std::uint32_t least = bit_0x10 && rev == 2 ? 4 : 0;
 
-	append(octets, { std::uint8_t(enhanced ? 0xd0 : 0xc0),
+	append(octets, { std::uint8_t(bit_0x10 ? 0xd0 : 0xc0),
 			 std::uint8_t(rev), std::uint8_t(len >> 8),
 			 std::uint8_t(len) });
 	if (len > 512) {
@@ -211,11 +212,11 @@ void check_pd_length(bool reply, bool enhanced, int rev, std::uint32_t len)
 
 TEST(mpa_frame_parse, every_pd_length) // M7
 {
-	for (bool enhanced : { false, true }) {
+	for (bool bit_0x10 : { false, true }) {
 		for (std::uint32_t len = 0; len <= 0xffff; len++)
 			for (bool reply : { false, true })
-				for (int rev = enhanced ? 2 : 0; rev < 3; rev++)
-					check_pd_length(reply, enhanced, rev,
+				for (int rev = 0; rev < 3; rev++)
+					check_pd_length(reply, bit_0x10, rev,
 							len);
 	}
 }
@@ -227,7 +228,8 @@ TEST(mpa_frame_parse, every_flag_octet_and_revision)
 			for (int rev = 0; rev < 256; rev++) {
 				Octets octets =
 					unhex(reply ? VEC_REP : VEC_REQ);
-				const bool enhanced = flags & 0x10;
+				// Below revision 2 that bit is reserved.
+				const bool enhanced = flags & 0x10 && rev == 2;
 				int want = 24;
 
 				append(octets, { std::uint8_t(flags),
@@ -235,10 +237,6 @@ TEST(mpa_frame_parse, every_flag_octet_and_revision)
 						 0, 0 });
 				if (rev > 2)
 					want = -EPROTONOSUPPORT;
-				else if (enhanced && rev < 2)
-					want = -EINVAL;
-				else if (!rev && !(flags & 0x80))
-					want = -EINVAL;
 				Parsed parsed = parse(octets, reply);
 
 				ASSERT_EQ(parsed.ret, want);
@@ -342,7 +340,7 @@ TEST(mpa_frame_build, round_trip_of_random_frames)
 		const u8 rev = enhanced ? 2 : random.between(0, 2);
 		mpa_frame frame = {
 			.reply = reply,
-			.markers = !rev || random.one_in(2),
+			.markers = random.one_in(2),
 			.crc = random.one_in(2),
 			.reject = reply && random.one_in(2),
 			.enhanced = enhanced,
@@ -809,6 +807,8 @@ TEST(negotiation, revision_0_has_markers_and_crc)
 		mpa_result res;
 
 		own.crc = bits & 4;
+		ASSERT_EQ(parse(encode(req), false).ret, 20);
+		req = parse(encode(req), false).frame;
 		ASSERT_EQ(mpa_answer(&own, &req, false, &rep, &res), 0);
 		EXPECT_TRUE(rep.markers && rep.crc);
 		EXPECT_TRUE(res.tx_markers && res.rx_markers && res.crc);
@@ -816,12 +816,37 @@ TEST(negotiation, revision_0_has_markers_and_crc)
 
 		rep.crc = bits & 2;
 		rep.markers = bits & 4;
+		ASSERT_EQ(parse(encode(rep), true).ret, 20);
+		rep = parse(encode(rep), true).frame;
 		mpa_request_from(&own, &req);
 		EXPECT_EQ(req.markers, bool(bits & 1));
 		EXPECT_EQ(req.crc, bool(bits & 4));
 		ASSERT_EQ(mpa_conclude(&own, &req, &rep, &res), 0);
 		EXPECT_TRUE(res.tx_markers && res.rx_markers && res.crc);
 		EXPECT_EQ(res.ddp_version, 0);
+	}
+}
+
+// Without the permissive mode it is the revision that is refused, not M.
+TEST(negotiation, revision_0_without_markers_and_no_permission)
+{
+	for (bool markers : { false, true }) {
+		mpa_params own = params(MPA_REV_1);
+		mpa_frame req = { .markers = markers, .crc = true };
+		mpa_frame rep = req;
+		mpa_result res;
+
+		ASSERT_EQ(parse(encode(req), false).ret, 20);
+		EXPECT_EQ(mpa_answer(&own, &req, false, &rep, &res),
+			  -EPROTONOSUPPORT);
+		ASSERT_EQ(mpa_answer(&own, &req, true, &rep, &res), 0);
+		EXPECT_EQ(encode(rep), unhex(VEC_REP "60 01 0000"));
+
+		rep = { .reply = true, .markers = markers, .crc = true };
+		mpa_request_from(&own, &req);
+		ASSERT_EQ(parse(encode(rep), true).ret, 20);
+		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res),
+			  -EPROTONOSUPPORT);
 	}
 }
 
