@@ -49,6 +49,8 @@ FLAG_P2P, FLAG_SEND = 0x80000000, 0x40000000
 FLAG_WRITE, FLAG_READ = 0x00008000, 0x00004000
 MARKER_PERIOD, MARKER_SIZE = 512, 4
 HEADER_SIZE, CRC_SIZE = 2, 4
+# Octets of the longest ULPDU there can be.
+ULPDU_MAX = 64768
 CRC32C = 0x82F63B78
 
 
@@ -265,7 +267,8 @@ def walk(flow, data, start, marked, with_crc):
         header = origin + MARKER_SIZE if at_marker() else origin
         length = int.from_bytes(take(HEADER_SIZE, header), "big")
         ulpdu = take(length + -(HEADER_SIZE + length) % 4, header)
-        flow.versions |= {ulpdu[0] & 3, ulpdu[1] >> 6}
+        if length > 1:
+            flow.versions |= {ulpdu[0] & 3, ulpdu[1] >> 6}
         skip_marker(header)
         covered = data[origin:position]
         crc = int.from_bytes(take(CRC_SIZE, header), "little")
@@ -355,6 +358,15 @@ def compare(flow, name):
             raise Bad(f"frame {frame} {complaint}, says tshark")
 
 
+def check_lengths(name, flow, opaque):
+    """RFC 5044 section 3: a ULPDU has 1 to 64768 octets. That an application's
+    may be empty is an extension of our sockets (mpa(7)); no RNIC sends one."""
+    for origin, _, length in flow.fpdus:
+        if length > ULPDU_MAX or (not length and not opaque):
+            raise Bad(f"{name}: the FPDU at {origin} has a ULPDU of {length} "
+                      f"octets")
+
+
 def judge_flow(name, flow, start, asked, args):
     """One direction; returns how many of its segments are not aligned."""
     # Revision 0 has Markers whether they were asked for or not.
@@ -362,6 +374,7 @@ def judge_flow(name, flow, start, asked, args):
     if marked != (args.markers_from in (name, "both")):
         raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
     walk(flow, flow.stream(), start, marked, args.crc_from != "none")
+    check_lengths(name, flow, args.opaque)
     if marked and flow.fpdus and not flow.markers:
         raise Bad(f"{name} sent no Marker")
     if not args.opaque and flow.versions - {args.version}:
