@@ -32,6 +32,10 @@ static struct netlink_range_validation half_open_range = {
 	.max	= HALF_OPEN_MAX,
 };
 
+static struct netlink_range_validation first_fpdu_range = {
+	.max	= TIMEOUT_MAX,
+};
+
 static const struct nla_policy dev_policy[MPA_A_DEV_NAME + 1] = {
 	[MPA_A_DEV_INDEX]	= { .type = NLA_U32 },
 	[MPA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
@@ -71,6 +75,8 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_SEGMENTS] =
 		NLA_POLICY_RANGE(NLA_U32, MPA_SEGMENTS_SINGLE,
 				 MPA_SEGMENTS_AUTO),
+	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &first_fpdu_range),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

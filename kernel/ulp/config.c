@@ -53,6 +53,8 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_SEGMENTS] = {
 		.max = MPA_SEGMENTS_AUTO, .def = MPA_SEGMENTS_AUTO,
 	},
+	/* A client may lawfully be silent for as long as it likes. */
+	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = { .max = TIMEOUT_MAX },
 };
 
 static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
@@ -70,6 +72,8 @@ static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_HALF_OPEN_MAX] = "half-open-max is 1 to 65536",
 	[MPA_A_CONFIG_PACKING] = "packing is 0 or 1",
 	[MPA_A_CONFIG_SEGMENTS] = "segments is 0 (single) or 1 (auto)",
+	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
+		"first-fpdu-timeout is 0 (none) to 3600000 ms",
 };
 
 /**

@@ -110,7 +110,7 @@ struct mpa_saved {
  * @muted: the owner was told all it is to hear: no more of @ops->ended
  * @tx_open: full operation was reached; FPDUs may be sent
  * @tx_barred: Responder: no FPDU has come yet, so none may be sent
- * @fpdu_due: Responder, peer-to-peer: @timer waits for the first FPDU
+ * @fpdu_due: Responder: @timer waits for the first FPDU
  * @want_write: the owner was told to wait for @ops->writable
  * @reader: state of the incoming half
  * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
@@ -149,6 +149,8 @@ struct mpa_saved {
  * @stats: counters
  * @startup: NULL when there is no startup exchange under way
  * @timeout: how long the peer may take in startup, jiffies
+ * @first_timeout: how long to wait for its first FPDU outside of peer-to-peer mode,
+ *	jiffies; 0: for ever
  * @deadline: when @timer is due, jiffies
  * @timer: bounds the startup exchange; process context
  * @run: does what must be done in process context
@@ -213,6 +215,7 @@ struct mpa_conn {
 
 	struct mpa_startup *startup;
 	unsigned long timeout;
+	unsigned long first_timeout;
 	unsigned long deadline;
 	struct delayed_work timer;
 	struct delayed_work run;

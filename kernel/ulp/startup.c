@@ -3,8 +3,8 @@
  * The startup exchange on a socket: RFC 5044 section 7.1, RFC 6581.
  *
  * One timer. It runs while we wait for the peer's frame, and with a Responder
- * in peer-to-peer mode until the first FPDU has come; while the owner thinks
- * about a Request it stands still.
+ * in peer-to-peer mode, or whose settings say so, until the first FPDU has come;
+ * while the owner thinks about a Request it stands still.
  *
  * Octets stay in TCP's queue until they are known to be a frame's, so whatever
  * came before the stream was started, or comes right behind a frame, is there
@@ -19,10 +19,10 @@
 #include "queue.h"
 #include "trace.h"
 
-static void arm(struct mpa_conn *conn)
+static void arm(struct mpa_conn *conn, unsigned long timeout)
 {
-	conn->deadline = jiffies + conn->timeout;
-	mod_delayed_work(conn->wq, &conn->timer, conn->timeout);
+	conn->deadline = jiffies + timeout;
+	mod_delayed_work(conn->wq, &conn->timer, timeout);
 }
 
 static void disarm(struct mpa_conn *conn)
@@ -239,7 +239,7 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
 	conn->started = true;
 	conn->initiator = wait == MPA_CONN_WAIT_REPLY;
 	mpa_set_state(conn, wait);
-	arm(conn);
+	arm(conn, conn->timeout);
 	/* Octets or a FIN may be there already; the caller is not ready. */
 	mpa_kick(conn, 0);
 	return 0;
@@ -353,11 +353,14 @@ static int answer(struct mpa_conn *conn, const struct mpa_params *own,
 
 static void accepted(struct mpa_conn *conn)
 {
+	unsigned long timeout = conn->res.p2p ? conn->timeout :
+						conn->first_timeout;
+
 	enter_operation(conn);
 	mpa_startup_done(conn);
-	conn->fpdu_due = conn->res.p2p;
+	conn->fpdu_due = timeout;
 	if (conn->fpdu_due)
-		arm(conn);
+		arm(conn, timeout);
 	/* FPDUs may have come with the Request. */
 	mpa_kick(conn, 0);
 }
@@ -372,8 +375,8 @@ static void accepted(struct mpa_conn *conn)
  *
  * Process context; takes the lock. Calls &mpa_ops.operational. Nothing can be
  * sent before the first FPDU has come (RFC 5044 section 7.1.2 rule 4); in
- * peer-to-peer mode the timer waits for it, its absence is
- * ended(STARTUP, -ETIMEDOUT).
+ * peer-to-peer mode the timer waits for it, else if %MPA_A_CONFIG_FIRST_FPDU_TIMEOUT
+ * says so; its absence is ended(STARTUP, -ETIMEDOUT).
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
  * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:

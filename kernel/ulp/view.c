@@ -460,11 +460,14 @@ EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);
  * @conn: the stream, locked, before startup
  * @cfg: settings in force
  *
- * That is how FPDUs are laid into segments. Without it, as built in.
+ * That is how FPDUs are laid into segments, and how long a Responder waits for the
+ * first. Without it, as built in.
  */
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 {
 	mpa_assert_locked(conn);
 	conn->single = cfg->v[MPA_A_CONFIG_SEGMENTS] == MPA_SEGMENTS_SINGLE;
+	conn->first_timeout =
+		msecs_to_jiffies(cfg->v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT]);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_config, MPA);

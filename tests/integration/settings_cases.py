@@ -89,6 +89,7 @@ VALUES = {
     "packing": (("off", False), ("on", True), ("on", True), False),
     "segments": (("single", "single"), ("auto", "auto"),
                  ("single", "single"), "auto"),
+    "first-fpdu-timeout": (("1ms", 1), ("3600s", 3600000), ("0", 0), 0),
 }
 BUILT_IN = 3
 
@@ -233,7 +234,8 @@ def refused_by_range():
             ("startup-timeout", "100 .. 3600000",
              ("0", "99", "99ms", "3600001", "3601s")),
             ("reply-timeout", "100 .. 3600000", ("99", "3600001ms", "2h")),
-            ("half-open-max", "1 .. 65536", (0, 65537))):
+            ("half-open-max", "1 .. 65536", (0, 65537)),
+            ("first-fpdu-timeout", "0 .. 3600000", (3600001, "3601s"))):
         for value in values:
             refused("h1", (), (key, value), 1, bounds)
 
@@ -248,7 +250,7 @@ def refused_by_the_tool():
             "rtr": ("", "none", "write,", "8"), "ird": ("-1", "1x", ""),
             "ord": ("4294967296",), "startup-timeout": ("5d", "s"),
             "half-open-max": ("many",), "packing": ("2",),
-            "segments": ("2",)}.items():
+            "segments": ("2",), "first-fpdu-timeout": ("-1", "never")}.items():
         for value in values:
             refused("h1", (), (key, value), 2, key)
 
@@ -552,6 +554,48 @@ def time_startup_of_listener():
 @case
 def time_startup_of_device():
     startup_timeout(DEV2)
+
+
+def first_fpdu_timeout(of):
+    with responder() as app, \
+            configured("h2", "first-fpdu-timeout", "700ms",
+                       of=of or listening()):
+        # Neither of these is in peer-to-peer mode.
+        for asked in (request(1, 1), frame(mpa.REQUEST, C, 1)):
+            with counting("mpa2", conn_startup_error=1), raw() as peer:
+                peer.send(asked)
+                app.event("CONNECT_REQUEST").id.accept()
+                peer.read_frame()
+                app.event("ESTABLISHED")
+                with within(0.3, 2.5):
+                    peer.closed()
+                app.event("DISCONNECTED")
+        with counting("mpa2", conn_startup_error=0, rx_write=1), \
+                raw() as peer:
+            peer.send(request(1, 1))
+            app.event("CONNECT_REQUEST").id.accept()
+            peer.read_frame()
+            app.event("ESTABLISHED")
+            peer.send(mpa.RTR_WRITE_FPDU)
+            app.silent(1.5)
+    # By default there is no hurry.
+    with counting("mpa2", conn_startup_error=0), responder() as app, \
+            raw() as peer:
+        peer.send(request(1, 1))
+        app.event("CONNECT_REQUEST").id.accept()
+        peer.read_frame()
+        app.event("ESTABLISHED")
+        app.silent(1.5)
+
+
+@case
+def time_first_fpdu_of_listener():
+    first_fpdu_timeout(None)
+
+
+@case
+def time_first_fpdu_of_device():
+    first_fpdu_timeout(DEV2)
 
 
 def reply_timeout(of):

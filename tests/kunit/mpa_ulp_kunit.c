@@ -831,6 +831,49 @@ static void startup__fpdu_behind_frame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
 }
 
+/* A Responder whose settings say so does not wait for ever for the first FPDU. */
+static void startup__no_first_fpdu(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct mpa_config cfg = {};
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+
+	fx_direct(fx, &plain);
+	cfg.v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = SHORT_MS;
+	lock_sock(b->sock->sk);
+	mpa_set_config(b->conn, &cfg);
+	release_sock(b->sock->sk);
+	start_both(fx, &p, &p);
+	fx_wait(fx, end_events(b));
+	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, b->err[MPA_ERROR_STARTUP]);
+	send_some(fx, 0, 1, random_length);
+	fx_settle();
+	KUNIT_EXPECT_EQ(test, 0, b->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+}
+
+/* Once it is there the time is over. */
+static void startup__first_fpdu(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct mpa_config cfg = {};
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+
+	fx_direct(fx, &plain);
+	cfg.v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = 2 * SHORT_MS;
+	lock_sock(b->sock->sk);
+	mpa_set_config(b->conn, &cfg);
+	release_sock(b->sock->sk);
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 1, random_length);
+	fx_wait(fx, all_arrived(fx));
+	msleep(3 * SHORT_MS);
+	KUNIT_EXPECT_EQ(test, 0, end_events(b));
+}
+
 /* Reads all that comes and checks that it is FPDUs; returns octets. */
 static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
 {
@@ -2311,6 +2354,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(startup__no_rtr),
 	KUNIT_CASE(startup__rtr),
 	KUNIT_CASE(startup__fpdu_behind_frame),
+	KUNIT_CASE(startup__no_first_fpdu),
+	KUNIT_CASE(startup__first_fpdu),
 	KUNIT_CASE_PARAM(startup__last_message, last_gen_params),
 	KUNIT_CASE(startup__last_message_fails),
 	KUNIT_CASE(startup__responder_on_the_wire),

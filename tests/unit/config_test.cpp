@@ -87,6 +87,7 @@ constexpr Bounds bounds[] = {
 	{ "half open max", MPA_A_CONFIG_HALF_OPEN_MAX, 1, 65536, 128 },
 	{ "packing", MPA_A_CONFIG_PACKING, 0, 1, 0 },
 	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, 1, 1 },
+	{ "first FPDU timeout", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 0, 3600000, 0 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);
@@ -147,6 +148,7 @@ constexpr AtDevice at_device[] = {
 	{ "packing", MPA_A_CONFIG_PACKING, 1, false },
 	{ "no packing", MPA_A_CONFIG_PACKING, 0, false },
 	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, true },
+	{ "first FPDU", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 1, true },
 	{ "markers", MPA_A_CONFIG_MARKERS, 1, true },
 	{ "no crc", MPA_A_CONFIG_CRC, 0, true },
 };
@@ -252,12 +254,14 @@ const Clip clips[] = {
 	  { { MPA_A_CONFIG_PACKING, 0 } } },
 	{ "all else stays",
 	  { { MPA_A_CONFIG_CRC, 0 }, { MPA_A_CONFIG_MARKERS, 1 },
-	    { MPA_A_CONFIG_HALF_OPEN_MAX, 9 } }, device,
+	    { MPA_A_CONFIG_HALF_OPEN_MAX, 9 },
+	    { MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 7 } }, device,
 	  { { MPA_A_CONFIG_CRC, 0 }, { MPA_A_CONFIG_MARKERS, 1 },
 	    { MPA_A_CONFIG_HALF_OPEN_MAX, 9 }, { MPA_A_CONFIG_REVISION, 3 },
 	    { MPA_A_CONFIG_STARTUP_TIMEOUT, 5000 },
 	    { MPA_A_CONFIG_REPLY_TIMEOUT, 30000 },
-	    { MPA_A_CONFIG_SEGMENTS, 1 } } },
+	    { MPA_A_CONFIG_SEGMENTS, 1 },
+	    { MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 7 } } },
 };
 
 class ConfigClip : public testing::TestWithParam<Clip> {};

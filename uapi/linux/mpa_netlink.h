@@ -118,6 +118,9 @@ enum mpa_attr {
  *	application is; not for devices, whose queues pack what is posted
  *	together; default 0
  * @MPA_A_CONFIG_SEGMENTS: enum mpa_config_segments; default auto
+ * @MPA_A_CONFIG_FIRST_FPDU_TIMEOUT: 0 .. 3600000 ms: Responders wait so long for the
+ *	first FPDU where %MPA_A_CONFIG_STARTUP_TIMEOUT does not say it, which is
+ *	outside of peer-to-peer mode; 0: for ever; default 0
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -135,6 +138,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_HALF_OPEN_MAX	= 12,
 	MPA_A_CONFIG_PACKING		= 13,
 	MPA_A_CONFIG_SEGMENTS		= 14,
+	MPA_A_CONFIG_FIRST_FPDU_TIMEOUT	= 15,
 
 	__MPA_A_CONFIG_MAX,
 	MPA_A_CONFIG_MAX		= __MPA_A_CONFIG_MAX - 1

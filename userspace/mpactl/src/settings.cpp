@@ -74,6 +74,9 @@ std::vector<Setting> make_table()
 		 toggle_words, "sockets: small ULPDUs wait for company"},
 		{MPA_A_CONFIG_SEGMENTS, Kind::word, "segments", "segments", 0, 1,
 		 segments_words, "TCP segments to a call into TCP"},
+		{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, Kind::duration,
+		 "first-fpdu-timeout", "first_fpdu_timeout", 0, 3600000, {},
+		 "how long Responders wait for the first FPDU; 0: for ever"},
 	};
 }
 

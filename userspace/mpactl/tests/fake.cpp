@@ -227,6 +227,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_HALF_OPEN_MAX, 128);
 	all.set(MPA_A_CONFIG_PACKING, 0);
 	all.set(MPA_A_CONFIG_SEGMENTS, MPA_SEGMENTS_AUTO);
+	all.set(MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 0);
 	return all;
 }
 

@@ -60,6 +60,8 @@ const Good good[] = {
 	{"packing", "on", 1},
 	{"segments", "single", MPA_SEGMENTS_SINGLE},
 	{"segments", "auto", MPA_SEGMENTS_AUTO},
+	{"first-fpdu-timeout", "0", 0, "0ms"},
+	{"first-fpdu-timeout", "8s", 8000},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -114,6 +116,7 @@ const Bad bad[] = {
 	{"startup-timeout", "4294968s"},
 	{"reply-timeout", "1194h"},
 	{"segments", "many"},
+	{"first-fpdu-timeout", "never"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)

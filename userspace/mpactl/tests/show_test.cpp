@@ -126,59 +126,62 @@ device mpa10
 
 TEST_F(Show, get)
 {
-	EXPECT_EQ(world.output("get"), R"(SETTING          VALUE            FROM
-crc              required         built in
-markers          off              built in
-revision         auto             built in
-permissive       off              built in
-exchange         enhanced         built in
-peer-to-peer     on               built in
-rtr              send,write,read  built in
-ird              16382            built in
-ord              16382            built in
-startup-timeout  2s               defaults
-reply-timeout    30s              built in
-half-open-max    128              built in
-packing          off              built in
-segments         auto             built in
+	EXPECT_EQ(world.output("get"), R"(SETTING             VALUE            FROM
+crc                 required         built in
+markers             off              built in
+revision            auto             built in
+permissive          off              built in
+exchange            enhanced         built in
+peer-to-peer        on               built in
+rtr                 send,write,read  built in
+ird                 16382            built in
+ord                 16382            built in
+startup-timeout     2s               defaults
+reply-timeout       30s              built in
+half-open-max       128              built in
+packing             off              built in
+segments            auto             built in
+first-fpdu-timeout  0ms              built in
 )");
-	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING          VALUE            FROM
-crc              off              device mpa1
-markers          off              built in
-revision         auto             built in
-permissive       off              built in
-exchange         enhanced         built in
-peer-to-peer     on               built in
-rtr              send,write,read  built in
-ird              128              built in
-ord              128              built in
-startup-timeout  2s               defaults
-reply-timeout    30s              built in
-half-open-max    128              built in
-packing          off              built in
-segments         auto             built in
+	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING             VALUE            FROM
+crc                 off              device mpa1
+markers             off              built in
+revision            auto             built in
+permissive          off              built in
+exchange            enhanced         built in
+peer-to-peer        on               built in
+rtr                 send,write,read  built in
+ird                 128              built in
+ord                 128              built in
+startup-timeout     2s               defaults
+reply-timeout       30s              built in
+half-open-max       128              built in
+packing             off              built in
+segments            auto             built in
+first-fpdu-timeout  0ms              built in
 )");
-	EXPECT_EQ(world.output("get listen 3"), R"(SETTING          VALUE            FROM
-crc              off              device mpa1
-markers          on               listener 3
-revision         auto             built in
-permissive       off              built in
-exchange         enhanced         built in
-peer-to-peer     on               built in
-rtr              send,write,read  built in
-ird              128              built in
-ord              128              built in
-startup-timeout  2s               defaults
-reply-timeout    30s              built in
-half-open-max    128              built in
-packing          off              built in
-segments         auto             built in
+	EXPECT_EQ(world.output("get listen 3"), R"(SETTING             VALUE            FROM
+crc                 off              device mpa1
+markers             on               listener 3
+revision            auto             built in
+permissive          off              built in
+exchange            enhanced         built in
+peer-to-peer        on               built in
+rtr                 send,write,read  built in
+ird                 128              built in
+ord                 128              built in
+startup-timeout     2s               defaults
+reply-timeout       30s              built in
+half-open-max       128              built in
+packing             off              built in
+segments            auto             built in
+first-fpdu-timeout  0ms              built in
 )");
-	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto"},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in"}}
+	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
 )");
 }
 
