@@ -41,7 +41,7 @@ static void begin_fpdu(struct mpa_reader *r)
 {
 	r->state = IN_LENGTH;
 	r->nr_field = 0;
-	r->bad_marker = false;
+	r->if_crc_good = MPA_RX_FPDU;
 	r->verdict = MPA_RX_MORE;
 	r->start_gap = r->gap;
 	r->crc_seen = ~0;
@@ -77,6 +77,18 @@ static void pass(struct mpa_reader *r, u32 n)
 		r->gap -= n;
 }
 
+/*
+ * The FPDU has a fault. A right CRC must show first that it is the sender's;
+ * of several faults the first is reported.
+ */
+static void found_fault(struct mpa_reader *r, enum mpa_verdict fault)
+{
+	if (!r->crc)
+		r->verdict = fault;
+	else if (r->if_crc_good == MPA_RX_FPDU)
+		r->if_crc_good = fault;
+}
+
 static bool marker_agrees(const struct mpa_reader *r)
 {
 	u32 fpduptr = (r->field[2] << 8 | r->field[3]) & ~(MPA_FPDU_ALIGN - 1);
@@ -95,11 +107,8 @@ static u32 read_marker(struct mpa_reader *r, const u8 *p, u32 len)
 		return n;
 	r->nr_field = 0;
 	r->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
-	if (marker_agrees(r))
-		return n;
-	r->bad_marker = true;
-	if (!r->crc)
-		r->verdict = MPA_RX_BAD_MARKER;
+	if (!marker_agrees(r))
+		found_fault(r, MPA_RX_BAD_MARKER);
 	return n;
 }
 
@@ -112,10 +121,8 @@ static u32 read_length(struct mpa_reader *r, const u8 *p, u32 len)
 		return n;
 	r->nr_field = 0;
 	r->ulpdu_len = r->field[0] << 8 | r->field[1];
-	if (r->ulpdu_len > MPA_MULPDU_MAX) {
-		r->verdict = MPA_RX_BAD_LENGTH;
-		return n;
-	}
+	if (r->ulpdu_len > MPA_MULPDU_MAX)
+		found_fault(r, MPA_RX_BAD_LENGTH);
 	r->body_left = ALIGN(MPA_LENGTH_FIELD + r->ulpdu_len, MPA_FPDU_ALIGN) -
 		       MPA_LENGTH_FIELD;
 	r->state = IN_BODY;
@@ -169,12 +176,7 @@ static u32 read_crc(struct mpa_reader *r, const u8 *p, u32 len)
 	if (r->nr_field < MPA_CRC_FIELD)
 		return n;
 	r->nr_field = 0;
-	if (r->crc && !crc_agrees(r))
-		r->verdict = MPA_RX_BAD_CRC;
-	else if (r->bad_marker)
-		r->verdict = MPA_RX_BAD_MARKER;
-	else
-		r->verdict = MPA_RX_FPDU;
+	r->verdict = r->crc && !crc_agrees(r) ? MPA_RX_BAD_CRC : r->if_crc_good;
 	return n;
 }
 
@@ -354,8 +356,8 @@ const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
  *
  * Return: octets missing to the end of the current FPDU once its length was
  * read, else to the end of the length field; after %MPA_RX_FPDU that of the
- * next FPDU is meant. 0 after a bad verdict. A bad Marker found without CRCs
- * in use (see &enum mpa_verdict) is the one verdict that can come earlier.
+ * next FPDU is meant. 0 after a bad verdict. Without CRCs in use, a bad Marker
+ * (see &enum mpa_verdict) is the one verdict that can come earlier.
  */
 u32 mpa_reader_need(const struct mpa_reader *r)
 {

@@ -17,13 +17,15 @@
  * @MPA_RX_FPDU: the current FPDU is whole and valid
  * @MPA_RX_BAD_CRC: whole, but its CRC is wrong (error code 2)
  * @MPA_RX_BAD_MARKER: a Marker and ULPDU_Length disagree (error code 3)
- * @MPA_RX_BAD_LENGTH: ULPDU_Length above %MPA_MULPDU_MAX (error code 3)
+ * @MPA_RX_BAD_LENGTH: ULPDU_Length above %MPA_MULPDU_MAX (error code 3, there
+ *	being no other that fits)
  *
  * The bad verdicts are final: the reader repeats them and consumes nothing.
- * With CRCs in use a disagreeing Marker is reported only after the CRC of its
- * FPDU was found good (RFC 5044 section 8: "in the event that the CRC is
- * valid"); otherwise the verdict is BAD_CRC. Without CRCs it is reported at
- * once: nothing vouches for the length that leads to the end of that FPDU.
+ * With CRCs in use the CRC of an FPDU is checked before anything else (RFC 5044
+ * sections 4.4 and 8: "in the event that the CRC is valid"): an FPDU of any
+ * length is read to its end, and the verdict is BAD_CRC if that is wrong, else
+ * the first other fault. Without CRCs a fault is reported at once: nothing
+ * vouches for the length that leads to the end of that FPDU.
  */
 enum mpa_verdict {
 	MPA_RX_MORE,
@@ -52,7 +54,8 @@ struct mpa_strip {
  * struct mpa_reader - state of an incoming half connection
  * @state: which field of the FPDU the next octet falls into (private)
  * @nr_field: octets of @field gathered so far (private)
- * @bad_marker: a Marker of this FPDU disagreed with its length (private)
+ * @if_crc_good: what this FPDU is if its CRC is right or none is in use, an enum
+ *	mpa_verdict (private)
  * @verdict: what the last feed returned, an enum mpa_verdict (private)
  * @markers: we asked for Markers: they are in the stream and are checked
  * @crc: CRCs are in use and checked
@@ -72,7 +75,7 @@ struct mpa_strip {
 struct mpa_reader {
 	u8 state;
 	u8 nr_field;
-	bool bad_marker;
+	u8 if_crc_good;
 	u8 verdict;
 	bool markers;
 	bool crc;

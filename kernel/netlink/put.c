@@ -329,6 +329,9 @@ static int stats_attrs(struct sk_buff *skb, const struct mpa_conn_stats *st)
 			st->rx_crc_errors) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_RX_MARKER_ERRORS,
 			st->rx_marker_errors) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_LENGTH_ERRORS,
+			st->rx_length_errors) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_TOO_SOON, st->rx_too_soon) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_RX_DROPPED, st->rx_dropped);
 }
 

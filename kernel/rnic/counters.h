@@ -26,7 +26,8 @@
  * @MPA_CNT_RX_BYTES: payload octets of these
  * @MPA_CNT_RX_TERMINATE: Terminate messages received
  * @MPA_CNT_RX_CRC_ERROR: streams ended by a wrong CRC
- * @MPA_CNT_RX_MARKER_ERROR: streams ended by a Marker or length
+ * @MPA_CNT_RX_MARKER_ERROR: streams ended by a Marker
+ * @MPA_CNT_RX_LENGTH_ERROR: streams ended by a ULPDU_Length that is too much
  * @MPA_CNT_RX_DDP_ERROR: streams ended by a DDP check
  * @MPA_CNT_RX_RDMAP_ERROR: streams ended by an RDMAP check
  * @MPA_CNT_CONN_ACTIVE: connections established as Initiator
@@ -58,6 +59,7 @@ enum mpa_counter {
 	MPA_CNT_RX_TERMINATE,
 	MPA_CNT_RX_CRC_ERROR,
 	MPA_CNT_RX_MARKER_ERROR,
+	MPA_CNT_RX_LENGTH_ERROR,
 	MPA_CNT_RX_DDP_ERROR,
 	MPA_CNT_RX_RDMAP_ERROR,
 	MPA_CNT_CONN_ACTIVE,

@@ -45,6 +45,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },
 	[MPA_CNT_RX_CRC_ERROR]		= { .name = "rx_crc_error" },
 	[MPA_CNT_RX_MARKER_ERROR]	= { .name = "rx_marker_error" },
+	[MPA_CNT_RX_LENGTH_ERROR]	= { .name = "rx_length_error" },
 	[MPA_CNT_RX_DDP_ERROR]		= { .name = "rx_ddp_error" },
 	[MPA_CNT_RX_RDMAP_ERROR]	= { .name = "rx_rdmap_error" },
 	[MPA_CNT_CONN_ACTIVE]		= { .name = "conn_active" },

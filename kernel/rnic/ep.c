@@ -906,7 +906,7 @@ static void mpa_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 
 	if (code == MPA_ERROR_CRC || code == MPA_ERROR_MARKER) {
 		if (ep->qp)
-			mpa_qp_stream_error(ep->qp, code);
+			mpa_qp_stream_error(ep->qp, code, err);
 		return;
 	}
 	if (code == MPA_ERROR_STARTUP || ep->state == MPA_EP_AWAITING ||

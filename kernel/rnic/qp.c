@@ -409,13 +409,15 @@ void mpa_qp_writable(struct mpa_qp *qp)
  * mpa_qp_stream_error - MPA refused an FPDU
  * @qp: the QP; socket lock held
  * @code: %MPA_ERROR_CRC or %MPA_ERROR_MARKER
+ * @err: as for &mpa_ops.ended
  */
-void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code)
+void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code, int err)
 {
 	bool crc = code == MPA_ERROR_CRC;
 
 	mpa_count(qp->dev, crc ? MPA_CNT_RX_CRC_ERROR :
-				 MPA_CNT_RX_MARKER_ERROR);
+			   err == -EMSGSIZE ? MPA_CNT_RX_LENGTH_ERROR :
+					      MPA_CNT_RX_MARKER_ERROR);
 	mpa_qp_refuse(qp, crc ? &ddp_fault_crc : &ddp_fault_marker, NULL);
 }
 

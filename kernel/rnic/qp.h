@@ -413,7 +413,7 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len);
 void mpa_qp_settled(struct mpa_qp *qp);
 void mpa_qp_answer(struct mpa_qp *qp, struct mpa_conn *conn);
 void mpa_qp_writable(struct mpa_qp *qp);
-void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code);
+void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code, int err);
 void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f);
 void mpa_qp_closed(struct mpa_qp *qp, int err);
 

@@ -111,6 +111,7 @@ struct mpa_saved {
  * @tx_open: full operation was reached; FPDUs may be sent
  * @tx_barred: Responder: no FPDU has come yet, so none may be sent
  * @fpdu_due: Responder: @timer waits for the first FPDU
+ * @rx_begun: an FPDU has come, and not too soon (RFC 5044 section 7.1.2 rule 4)
  * @want_write: the owner was told to wait for @ops->writable
  * @reader: state of the incoming half
  * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
@@ -176,6 +177,7 @@ struct mpa_conn {
 	bool tx_open;
 	bool tx_barred;
 	bool fpdu_due;
+	bool rx_begun;
 	bool want_write;
 
 	struct mpa_reader reader;
@@ -293,6 +295,7 @@ void mpa_conn_hide(struct mpa_conn *conn);
 void mpa_conn_strike(struct mpa_conn *conn);
 void mpa_conn_up(struct mpa_conn *conn);
 void mpa_conn_down(struct mpa_conn *conn);
+void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus);
 void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err);
 void mpa_addr_local(const struct sock *sk, struct mpa_addr *to);
 

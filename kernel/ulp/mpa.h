@@ -37,7 +37,7 @@ enum mpa_error {
 	MPA_ERROR_NONE		= 0,
 	MPA_ERROR_CLOSED	= 1,	/* TCP closed, terminated or lost */
 	MPA_ERROR_CRC		= 2,	/* CRC of an FPDU is wrong */
-	MPA_ERROR_MARKER	= 3,	/* Marker and ULPDU_Length disagree */
+	MPA_ERROR_MARKER	= 3,	/* Marker or ULPDU_Length is wrong */
 	MPA_ERROR_STARTUP	= 4,	/* invalid or missing startup frame */
 };
 
@@ -73,7 +73,8 @@ enum mpa_error {
  *	received its first FPDU. Also after @ended with CLOSED, if that was the
  *	peer's FIN, which leaves our half open.
  * @ended: nothing more will be received. @code: CRC and MARKER leave TCP open
- *	for a last message; CLOSED: @err is 0 for an orderly end at an FPDU
+ *	for a last message (with MARKER @err is -EMSGSIZE if it was ULPDU_Length that
+ *	was too much); CLOSED: @err is 0 for an orderly end at an FPDU
  *	boundary, else the socket's error (-EPIPE for a FIN within an FPDU);
  *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
  *	more with CLOSED if TCP ends after CRC or MARKER.
@@ -189,7 +190,9 @@ void mpa_rx_part(struct mpa_rx *rx);
  * @rx_fpdus: FPDUs verified and called up, or joined with one that was
  * @rx_octets: stream octets of these
  * @rx_crc_errors: FPDUs refused for their CRC
- * @rx_marker_errors: FPDUs refused for a Marker or length
+ * @rx_marker_errors: FPDUs refused for a Marker
+ * @rx_length_errors: FPDUs refused for a ULPDU_Length above %MPA_MULPDU_MAX
+ * @rx_too_soon: Initiator: FPDUs that came before our first was sent
  * @rx_dropped: octets dropped after an error
  *
  * Under the socket lock; read unlocked for display only.
@@ -203,6 +206,8 @@ struct mpa_conn_stats {
 	u64 rx_octets;
 	u64 rx_crc_errors;
 	u64 rx_marker_errors;
+	u64 rx_length_errors;
+	u64 rx_too_soon;
 	u64 rx_dropped;
 };
 

@@ -29,11 +29,13 @@ static const char counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
 	[MPA_COUNT_REJECTED]		= "rejected",
 	[MPA_COUNT_CRC]			= "crc_errors",
 	[MPA_COUNT_MARKER]		= "marker_errors",
+	[MPA_COUNT_LENGTH]		= "length_errors",
 	[MPA_COUNT_TCP]			= "tcp_lost",
 	[MPA_COUNT_TERM_SENT]		= "terminates_sent",
 	[MPA_COUNT_TERM_RECEIVED]	= "terminates_received",
 	[MPA_COUNT_HALF_OPEN]		= "half_open_dropped",
 	[MPA_COUNT_SUPPRESSED]		= "verdicts_suppressed",
+	[MPA_COUNT_TOO_SOON]		= "fpdus_too_soon",
 };
 
 /**

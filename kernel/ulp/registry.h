@@ -40,11 +40,13 @@ enum {
  * @MPA_COUNT_REJECTED: and that the peer, or our consumer, has refused
  * @MPA_COUNT_CRC: streams that have ended with a wrong CRC
  * @MPA_COUNT_MARKER: and with a Marker and ULPDU_Length that disagree
+ * @MPA_COUNT_LENGTH: and with a ULPDU_Length that is too much
  * @MPA_COUNT_TCP: and with TCP, out of order
  * @MPA_COUNT_TERM_SENT: Terminates sent
  * @MPA_COUNT_TERM_RECEIVED: Terminates received
  * @MPA_COUNT_HALF_OPEN: peers turned away: too many had not sent a Request
  * @MPA_COUNT_SUPPRESSED: verdicts that no notification was sent for
+ * @MPA_COUNT_TOO_SOON: FPDUs that came before our first was sent
  * @MPA_COUNT_NR: how many there are
  */
 enum mpa_counter {
@@ -55,11 +57,13 @@ enum mpa_counter {
 	MPA_COUNT_REJECTED,
 	MPA_COUNT_CRC,
 	MPA_COUNT_MARKER,
+	MPA_COUNT_LENGTH,
 	MPA_COUNT_TCP,
 	MPA_COUNT_TERM_SENT,
 	MPA_COUNT_TERM_RECEIVED,
 	MPA_COUNT_HALF_OPEN,
 	MPA_COUNT_SUPPRESSED,
+	MPA_COUNT_TOO_SOON,
 	MPA_COUNT_NR,
 };
 

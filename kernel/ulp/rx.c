@@ -23,10 +23,13 @@ enum {
 	JOINED_MAX		= 24,
 	/* Enough of an FPDU to know its length, a Marker before it included. */
 	LENGTH_KNOWN		= MPA_MARKER_LEN + MPA_LENGTH_FIELD,
-	/* Marker, length, the longest ULPDU, pad, CRC and Markers in between. */
-	FPDU_MAX		= MPA_MULPDU_MAX + MPA_FPDU_OVERHEAD +
+	/*
+	 * Marker, length, a ULPDU as long as that can say, pad, CRC and Markers in
+	 * between: what is too long is read to its CRC all the same.
+	 */
+	FPDU_MAX		= U16_MAX + MPA_FPDU_OVERHEAD +
 				  MPA_FPDU_ALIGN + MPA_MARKER_LEN *
-				  (MPA_MULPDU_MAX / MPA_MARKER_PERIOD + 3),
+				  (U16_MAX / MPA_MARKER_PERIOD + 3),
 };
 
 static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
@@ -296,7 +299,7 @@ void mpa_rx_uninit(struct mpa_conn *conn)
 	forget_aside(conn);
 }
 
-static void first_fpdu_came(struct mpa_conn *conn)
+static void cancel_wait(struct mpa_conn *conn)
 {
 	if (!conn->fpdu_due)
 		return;
@@ -304,12 +307,34 @@ static void first_fpdu_came(struct mpa_conn *conn)
 	cancel_delayed_work(&conn->timer);
 }
 
+/*
+ * RFC 5044 section 7.1.2 rule 4: a Responder sends nothing before it has received
+ * an FPDU. One that does breaks that rule, but nothing of the stream is lost.
+ */
+static void count_too_soon(struct mpa_conn *conn, u32 fpdus)
+{
+	conn->stats.rx_too_soon += fpdus;
+	mpa_conn_too_soon(conn, fpdus);
+}
+
+/* An FPDU has come while @rx_begun was not set. */
+static void first_fpdu_came(struct mpa_conn *conn)
+{
+	if (conn->initiator && !conn->stats.tx_fpdus) {
+		count_too_soon(conn, 1);
+		return;
+	}
+	conn->rx_begun = true;
+	cancel_wait(conn);
+}
+
 /* Calls up the FPDU just found. False if its owner wants it later. */
 static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	int ret;
 
-	first_fpdu_came(conn);
+	if (unlikely(!conn->rx_begun))
+		first_fpdu_came(conn);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_octets += conn->reader.since_start;
 	/* poll() looks without the lock, as soon as the owner wakes it. */
@@ -339,11 +364,14 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 
 static void refuse(struct mpa_conn *conn, enum mpa_verdict verdict)
 {
-	first_fpdu_came(conn);
+	cancel_wait(conn);
 	mpa_set_state(conn, MPA_CONN_RX_ENDED);
 	if (verdict == MPA_RX_BAD_CRC) {
 		conn->stats.rx_crc_errors++;
 		mpa_ended(conn, MPA_ERROR_CRC, -EBADMSG);
+	} else if (verdict == MPA_RX_BAD_LENGTH) {
+		conn->stats.rx_length_errors++;
+		mpa_ended(conn, MPA_ERROR_MARKER, -EMSGSIZE);
 	} else {
 		conn->stats.rx_marker_errors++;
 		mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
@@ -405,6 +433,8 @@ static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 
 	if (!rx->joined)
 		return 0;
+	if (!conn->rx_begun)
+		count_too_soon(conn, rx->joined);
 	len = rx->next - rx->base - rx->first.since_start;
 	conn->rx_ahead += len;
 	conn->stats.rx_fpdus += rx->joined;
@@ -538,7 +568,7 @@ static void make_room(struct mpa_conn *conn)
 /* What is left of the stream makes no sense any more. */
 static void lose(struct mpa_conn *conn)
 {
-	first_fpdu_came(conn);
+	cancel_wait(conn);
 	WRITE_ONCE(conn->rx_held, false);
 	mpa_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);

@@ -329,6 +329,8 @@ static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)
 		.rx_crc_errors = st.rx_crc_errors,
 		.rx_marker_errors = st.rx_marker_errors,
 		.rx_dropped = st.rx_dropped,
+		.rx_length_errors = st.rx_length_errors,
+		.rx_too_soon = st.rx_too_soon,
 	};
 }
 

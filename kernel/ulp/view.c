@@ -336,6 +336,17 @@ void mpa_conn_down(struct mpa_conn *conn)
 	tell(conn, MPA_CMD_CONN_DOWN_NTF);
 }
 
+/**
+ * mpa_conn_too_soon - count FPDUs that came before they could be expected
+ * @conn: the stream, locked
+ * @fpdus: how many
+ */
+void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus)
+{
+	mpa_assert_locked(conn);
+	mpa_count(net_of(conn), MPA_COUNT_TOO_SOON, fpdus);
+}
+
 static void tell_verdict(struct mpa_conn *conn, struct mpa_verdict_view *verdict)
 {
 	struct net *net = sock_net(conn->sk);
@@ -358,6 +369,7 @@ static const u8 counter_of[] = {
 	[MPA_VERDICT_REJECTED]		= MPA_COUNT_REJECTED,
 	[MPA_VERDICT_TERM_SENT]		= MPA_COUNT_TERM_SENT,
 	[MPA_VERDICT_TERM_RECEIVED]	= MPA_COUNT_TERM_RECEIVED,
+	[MPA_VERDICT_LENGTH]		= MPA_COUNT_LENGTH,
 };
 
 static void count_verdict(struct mpa_conn *conn, enum mpa_verdict_kind kind,
@@ -383,7 +395,8 @@ static enum mpa_verdict_kind kind_of(const struct mpa_conn *conn,
 	case MPA_ERROR_CRC:
 		return MPA_VERDICT_CRC;
 	case MPA_ERROR_MARKER:
-		return MPA_VERDICT_MARKER;
+		return err == -EMSGSIZE ? MPA_VERDICT_LENGTH :
+					  MPA_VERDICT_MARKER;
 	case MPA_ERROR_STARTUP:
 		return MPA_VERDICT_STARTUP;
 	case MPA_ERROR_CLOSED:

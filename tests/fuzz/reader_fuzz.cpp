@@ -66,7 +66,7 @@ public:
 		judge_early_marker(s, f);
 		if (f.verdict != MPA_RX_MORE)
 			return f;
-		if (length > 64768) {
+		if (!crc && length > 64768) {
 			f.verdict = MPA_RX_BAD_LENGTH;
 			f.known_at = f.length_end;
 			return f;
@@ -93,8 +93,6 @@ public:
 			const std::size_t at = step(start, 1) - 1;
 			const std::uint32_t length = s[at] << 8 | s[at + 1];
 
-			if (length > 64768)
-				return;
 			locate_end(f, length);
 			if (s.size() < f.end)
 				return;
@@ -181,8 +179,11 @@ private:
 		});
 	}
 
+	// The first fault counts: with CRCs, once the CRC was found good.
 	void judge(View s, Found &f, std::size_t length_at) const
 	{
+		const bool too_long =
+			(s[length_at] << 8 | s[length_at + 1]) > 64768;
 		const std::size_t have = std::min(s.size(), f.end);
 		std::size_t first_bad = 0;
 
@@ -197,6 +198,8 @@ private:
 			f.known_at = f.end;
 			if (crc && crc_of(s, f) != read_crc(s, f))
 				f.verdict = MPA_RX_BAD_CRC;
+			else if (too_long && (!first_bad || first_bad > length_at))
+				f.verdict = MPA_RX_BAD_LENGTH;
 			else if (first_bad)
 				f.verdict = MPA_RX_BAD_MARKER;
 			else

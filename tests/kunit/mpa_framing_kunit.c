@@ -479,9 +479,7 @@ static void reader_flipped(struct kunit *test)
 
 		fpdu.p[bit / 8] ^= 1 << bit % 8;
 		ulpdu_len = fpdu.p[at] << 8 | fpdu.p[at + 1];
-		if (ulpdu_len > MPA_MULPDU_MAX)
-			want = MPA_RX_BAD_LENGTH;
-		else if (mpa_fpdu_len(&tx, ulpdu_len) > fpdu.n)
+		if (mpa_fpdu_len(&tx, ulpdu_len) > fpdu.n)
 			want = MPA_RX_MORE;
 		reader_at(&r, v->markers, true, v->gap);
 		KUNIT_EXPECT_EQ_MSG(test, feed_in(test, &r, fpdu, fpdu.n),
@@ -546,6 +544,7 @@ static void reader_bad_marker(struct kunit *test)
 	}
 }
 
+/* Without CRCs nothing vouches for where such an FPDU ends. */
 static void reader_length_limits(struct kunit *test)
 {
 	struct mpa_reader r;
@@ -556,6 +555,11 @@ static void reader_length_limits(struct kunit *test)
 		bool good = len <= MPA_MULPDU_MAX;
 
 		mpa_reader_init(&r, false, true);
+		KUNIT_ASSERT_EQ(test, mpa_reader_feed(&r, field, 2, &used),
+				MPA_RX_MORE);
+		KUNIT_ASSERT_EQ(test, mpa_reader_need(&r),
+				(u32)ALIGN(len + 2, 4) + 4 - 2);
+		mpa_reader_init(&r, false, false);
 		KUNIT_ASSERT_EQ(test, mpa_reader_feed(&r, field, 2, &used),
 				good ? MPA_RX_MORE : MPA_RX_BAD_LENGTH);
 		if (good)
@@ -568,6 +572,33 @@ static void reader_length_limits(struct kunit *test)
 	}
 }
 
+/* With CRCs it is read to its end: the CRC comes before anything else. */
+static void reader_too_long(struct kunit *test)
+{
+	struct octets fpdu = alloc_octets(test, 2 + U16_MAX + 3 + 4);
+	struct mpa_reader r;
+	u32 len, used, end;
+	__le32 sum;
+
+	for (len = MPA_MULPDU_MAX + 1; len <= U16_MAX; len += 383) {
+		fpdu.p[0] = len >> 8;
+		fpdu.p[1] = len;
+		end = ALIGN(len + 2, 4);
+		sum = cpu_to_le32(~crc32c(~0, fpdu.p, end));
+		memcpy(fpdu.p + end, &sum, 4);
+		mpa_reader_init(&r, false, true);
+		KUNIT_ASSERT_EQ(test, mpa_reader_take(&r, fpdu.p, fpdu.n), 0u);
+		KUNIT_ASSERT_EQ(test, mpa_reader_feed(&r, fpdu.p, fpdu.n, &used),
+				MPA_RX_BAD_LENGTH);
+		KUNIT_ASSERT_EQ(test, used, end + 4);
+		fpdu.p[end] ^= 1;
+		mpa_reader_init(&r, false, true);
+		KUNIT_ASSERT_EQ(test, mpa_reader_feed(&r, fpdu.p, fpdu.n, &used),
+				MPA_RX_BAD_CRC);
+		KUNIT_ASSERT_EQ(test, used, end + 4);
+	}
+}
+
 static struct kunit_case reader_cases[] = {
 	KUNIT_CASE_PARAM(reader_known, fpdu_gen_params),
 	KUNIT_CASE_PARAM(reader_truncated, fpdu_gen_params),
@@ -575,6 +606,7 @@ static struct kunit_case reader_cases[] = {
 	KUNIT_CASE(reader_phases),
 	KUNIT_CASE(reader_bad_marker),
 	KUNIT_CASE(reader_length_limits),
+	KUNIT_CASE(reader_too_long),
 	{}
 };
 

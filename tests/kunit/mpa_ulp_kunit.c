@@ -1400,8 +1400,12 @@ static void raw_responder(struct fixture *fx, const struct link_options *lo,
 	KUNIT_ASSERT_EQ(fx->test, 0, fx->end[0].status);
 }
 
-/* After @code: dropping, sending, FIN. @dropped octets from the bad FPDU on. */
-static void expect_fault(struct fixture *fx, enum mpa_error code, u32 dropped)
+/*
+ * After @code and @err: dropping, sending, FIN. @dropped octets from the bad FPDU
+ * on.
+ */
+static void expect_fault(struct fixture *fx, enum mpa_error code, int err,
+			 u32 dropped)
 {
 	struct end *a = &fx->end[0];
 	struct mpa_conn_stats st;
@@ -1409,6 +1413,7 @@ static void expect_fault(struct fixture *fx, enum mpa_error code, u32 dropped)
 
 	fx_wait(fx, end_events(a));
 	KUNIT_EXPECT_EQ(fx->test, 1, a->ended[code]);
+	KUNIT_EXPECT_EQ(fx->test, err, a->err[code]);
 	KUNIT_EXPECT_EQ(fx->test, 0, a->ended[MPA_ERROR_CLOSED]);
 	memset(last, 'x', sizeof(last));
 	raw_send(fx->relay.raw[0], last, sizeof(last));
@@ -1427,8 +1432,9 @@ static void expect_fault(struct fixture *fx, enum mpa_error code, u32 dropped)
 	mpa_conn_stats(a->conn, &st);
 	KUNIT_EXPECT_EQ(fx->test, 1ULL, st.rx_fpdus);
 	KUNIT_EXPECT_EQ(fx->test, code == MPA_ERROR_CRC, st.rx_crc_errors);
-	KUNIT_EXPECT_EQ(fx->test, code == MPA_ERROR_MARKER,
+	KUNIT_EXPECT_EQ(fx->test, code == MPA_ERROR_MARKER && err == -EBADMSG,
 			st.rx_marker_errors);
+	KUNIT_EXPECT_EQ(fx->test, err == -EMSGSIZE, st.rx_length_errors);
 	KUNIT_EXPECT_EQ(fx->test, (u64)dropped + sizeof(last), st.rx_dropped);
 }
 
@@ -1446,7 +1452,7 @@ static void fault__crc(struct kunit *test)
 	f[good + 5] ^= 1;
 	bad += raw_fpdu(f + good + bad, ulpdu, 21);
 	raw_send(fx->relay.raw[0], f, good + bad);
-	expect_fault(fx, MPA_ERROR_CRC, bad);
+	expect_fault(fx, MPA_ERROR_CRC, -EBADMSG, bad);
 }
 
 /* Neither end asked for CRCs: the field may hold anything. */
@@ -1466,20 +1472,56 @@ static void fault__crc_not_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
 }
 
+/* A good FPDU at fx->data, and one of @len octets behind it; returns both. */
+static u32 one_too_long(struct fixture *fx, u32 len, u32 *good)
+{
+	u8 ulpdu[300], *f = fx->data;
+	u8 *from = fx->end[0].out;
+
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
+	*good = raw_fpdu(f, ulpdu, sizeof(ulpdu));
+	memset(from, 0x5a, len);
+	return *good + raw_fpdu(f + *good, from, len);
+}
+
+/* Its CRC is right: then it is the length that is wrong. */
 static void fault__length(struct kunit *test)
 {
-	struct fixture *fx = test->priv;
 	struct mpa_params p = params(MPA_REV_1, false, true);
-	u8 ulpdu[300], *f = fx->data;
-	u32 n;
+	struct fixture *fx = test->priv;
+	u32 n, good;
 
 	raw_responder(fx, &plain, &p, 0);
-	pattern(ulpdu, 0, 0, sizeof(ulpdu));
-	n = raw_fpdu(f, ulpdu, sizeof(ulpdu));
-	f[n] = 64769 >> 8;
-	f[n + 1] = 64769 & 0xff;
-	raw_send(fx->relay.raw[0], f, n + 2);
-	expect_fault(fx, MPA_ERROR_MARKER, 2);
+	n = one_too_long(fx, 64769, &good);
+	raw_send(fx->relay.raw[0], fx->data, n);
+	expect_fault(fx, MPA_ERROR_MARKER, -EMSGSIZE, n - good);
+}
+
+/* Its CRC is wrong, which comes before all else. */
+static void fault__length_and_crc(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	u32 n, good;
+
+	raw_responder(fx, &plain, &p, 0);
+	n = one_too_long(fx, U16_MAX, &good);
+	fx->data[n - 1] ^= 1;
+	raw_send(fx->relay.raw[0], fx->data, n);
+	expect_fault(fx, MPA_ERROR_CRC, -EBADMSG, n - good);
+}
+
+/* Without CRCs its length is refused at once. */
+static void fault__length_without_crc(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, false);
+	struct fixture *fx = test->priv;
+	u32 good;
+
+	raw_responder(fx, &plain, &p, 0);
+	one_too_long(fx, 64769, &good);
+	raw_send(fx->relay.raw[0], fx->data, good + 2);
+	expect_fault(fx, MPA_ERROR_MARKER, -EMSGSIZE, 2);
 }
 
 /* Writes the first FPDU of a stream with Markers, at most 500 octets. */
@@ -1518,7 +1560,7 @@ static void fault__marker(struct kunit *test)
 	f[good + 11] = crc >> 24;
 	bad = 12;
 	raw_send(fx->relay.raw[0], f, good + bad);
-	expect_fault(fx, MPA_ERROR_MARKER, bad);
+	expect_fault(fx, MPA_ERROR_MARKER, -EBADMSG, bad);
 }
 
 /* The same octets with the right pointer are fine. */
@@ -2366,6 +2408,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(fault__crc),
 	KUNIT_CASE(fault__crc_not_in_use),
 	KUNIT_CASE(fault__length),
+	KUNIT_CASE(fault__length_and_crc),
+	KUNIT_CASE(fault__length_without_crc),
 	KUNIT_CASE(fault__marker),
 	KUNIT_CASE(fault__marker_right),
 	KUNIT_CASE_PARAM(fault__second_marker, marker_gen_params),

@@ -47,8 +47,9 @@ std::map<std::string, std::uint64_t> counters(Client &client)
 
 // What verdicts are about.
 constexpr std::array verdict_counters{
-	"startup_failures", "rejected", "crc_errors", "marker_errors", "tcp_lost",
-	"terminates_sent", "terminates_received", "half_open_dropped",
+	"startup_failures", "rejected", "crc_errors", "marker_errors",
+	"length_errors", "tcp_lost", "terminates_sent", "terminates_received",
+	"half_open_dropped",
 };
 
 std::uint64_t verdicts(const std::map<std::string, std::uint64_t> &counters)

@@ -132,7 +132,9 @@ void tally_terminate(Session &s, const Code &code)
 	if (code == Code{2, 0, 2})
 		s.tally.add("rx_crc_error");
 	else if (code == Code{2, 0, 3})
-		s.tally.add(s.too_short ? "rx_ddp_error" : "rx_marker_error");
+		s.tally.add(s.too_short ? "rx_ddp_error" :
+			    s.too_long	? "rx_length_error" :
+					  "rx_marker_error");
 	else if (code.layer == 0 && code.etype)
 		s.tally.add("rx_rdmap_error");
 	else if (code.layer == 1)

@@ -140,9 +140,10 @@ void add_crc(Table &t)
 		.counts("rx_crc_error")
 		.takes_long();
 	t.add("fpdu/length-first", "a ULPDU_Length of 65535 in the very first FPDU",
-	      operational, {send(zeros(2, 0xff))}, closes(milliseconds(15000)))
+	      operational, {ulpdu(pattern(65535, 7))},
+	      closes(milliseconds(15000)))
 		.only(Role::initiator)
-		.counts("rx_marker_error")
+		.counts("rx_length_error")
 		.takes_long();
 	const auto no_crc = [](Fault fault) -> Step {
 		return [fault](Session &s) {
@@ -172,16 +173,24 @@ void add_pads(Table &t)
 
 void add_lengths(Table &t)
 {
-	for (int length : {64769, 64770, 65000, 65534, 65535}) {
-		Octets head;
-		put(head, length, 2);
-		broken(t, "length-" + std::to_string(length),
-		       "a ULPDU_Length above 64768: to be refused at once",
-		       {send(head)}, bad_length);
+	for (std::size_t length : {64769, 64770, 65000, 65534, 65535}) {
+		const auto label = "length-" + std::to_string(length);
+
+		broken(t, label, "a ULPDU above 64768 octets, its CRC being right",
+		       {[length](Session &s) {
+			       s.too_long = true;
+			       s.send_ulpdu(any_ulpdu(s, length - 14));
+		       }},
+		       bad_length);
+		broken(t, label + "-crc", "the same with a wrong CRC",
+		       {[length](Session &s) {
+			       s.send_ulpdu(any_ulpdu(s, length - 14),
+					    {.crc_xor = 1});
+		       }},
+		       bad_crc);
 	}
-	broken(t, "length-64769-whole", "a whole FPDU one octet longer than allowed",
-	       {[](Session &s) { s.send_ulpdu(any_ulpdu(s, 64769 - 14)); }},
-	       bad_length);
+	cut(t, "length-65535-fin", "a ULPDU_Length of 65535, and a FIN",
+	    {send(zeros(2, 0xff)), fin()}, closes());
 	fine(t, "length-64768", "the longest FPDU there can be",
 	     {whole(64768 - 14)});
 	fine(t, "length-64765", "one whose pad makes it as long",

@@ -158,6 +158,7 @@ public:
 	Octets received;
 	End end = End::none;
 	bool operational = false;
+	bool too_long = false;		// above 64768 octets
 	bool too_short = false;		// for its DDP header, that is
 	Octets suspect;			// the ULPDU that is at fault
 	bool any_suspect = false;	// the Terminate may show another one

@@ -282,13 +282,37 @@ CASE("errors: the peer is silent for too long")
 CASE("errors: a length beyond the longest ULPDU")
 {
 	for (const std::size_t size : {64769, 65535}) {
-		const Row row(size);
-		Running running(role::initiator);
+		for (const bool right : {true, false}) {
+			const Row row(size, "CRC", right);
+			Running running(role::initiator);
+			auto octets = fpdu(pattern(size));
 
-		running.wire.send(mpa::octets(fpdu(pattern(size))).first(100));
-		expect_error(running.ours, EPROTO, mpa::error_kind::marker);
-		last_word(running);
+			if (!right)
+				octets.back() ^= std::byte{1};
+			running.wire.send(octets);
+			expect_error(running.ours, right ? EPROTO : EBADMSG,
+				     right ? mpa::error_kind::marker :
+					     mpa::error_kind::crc);
+			const auto stats = must(running.ours.stats(), "counts");
+			is(stats.rx_length_errors, right, "length errors");
+			is(stats.rx_crc_errors, !right, "CRC errors");
+			is(stats.rx_marker_errors, 0u, "Marker errors");
+			last_word(running);
+		}
 	}
+}
+
+CASE("errors: a length beyond the longest ULPDU, and no CRCs")
+{
+	mpa::params params;
+
+	params.no_crc = true;
+	Running running(role::initiator, params, 0);
+	running.wire.send(mpa::octets(fpdu(pattern(64769))).first(2));
+	expect_error(running.ours, EPROTO, mpa::error_kind::marker);
+	is(must(running.ours.stats(), "counts").rx_length_errors, 1u,
+	   "length errors");
+	last_word(running);
 }
 
 CASE("errors: the longest ULPDU, in any receive buffer")

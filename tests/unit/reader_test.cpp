@@ -171,23 +171,24 @@ TEST_P(ReaderOf, feeding_nothing_changes_nothing)
 	EXPECT_EQ(reader.strip(fpdu), Octets(10, 1));
 }
 
+// RFC 5044 section 4.4: where there is a CRC it is looked at first.
 TEST_P(ReaderOf, length_limits)
 {
 	for (std::uint32_t len :
 	     { 0u, 1u, 64767u, 64768u, 64769u, 64770u, 65000u, 65534u, 65535u }) {
 		Octets head = markers ? Octets(4) : Octets();
 		Reader reader(markers, crc);
-		bool good = len <= MPA_MULPDU_MAX;
+		bool more = crc || len <= MPA_MULPDU_MAX;
 
 		head.push_back(len >> 8);
 		head.push_back(len & 0xff);
 		Fed fed = reader.feed_in(head, 1);
 
-		EXPECT_EQ(fed.verdict, good ? MPA_RX_MORE : MPA_RX_BAD_LENGTH)
+		EXPECT_EQ(fed.verdict, more ? MPA_RX_MORE : MPA_RX_BAD_LENGTH)
 			<< len;
 		EXPECT_EQ(fed.used, head.size());
 		EXPECT_EQ(reader.need(),
-			  good ? fpdu_len(markers, 0, len) - head.size() : 0);
+			  more ? fpdu_len(markers, 0, len) - head.size() : 0);
 	}
 }
 
@@ -200,8 +201,57 @@ TEST_P(ReaderOf, every_length_field)
 		head.push_back(len >> 8);
 		head.push_back(len & 0xff);
 		ASSERT_EQ(reader.feed(head).verdict,
-			  len <= MPA_MULPDU_MAX ? MPA_RX_MORE :
-						  MPA_RX_BAD_LENGTH);
+			  crc || len <= MPA_MULPDU_MAX ? MPA_RX_MORE :
+							 MPA_RX_BAD_LENGTH);
+	}
+}
+
+struct TooLong {
+	const char *name;
+	Twist twist;
+	mpa_verdict with_crc;
+};
+
+TEST_P(ReaderOf, too_long_is_judged_after_its_crc)
+{
+	const TooLong rows[] = {
+		{ "right CRC", {}, MPA_RX_BAD_LENGTH },
+		{ "wrong CRC", { .crc_xor = 0x80000000 }, MPA_RX_BAD_CRC },
+		{ "wrong pad", { .pad_fill = 0x5a }, MPA_RX_BAD_LENGTH },
+		{ "wrong last Marker, right CRC",
+		  { .marker = 127, .marker_xor = 4 }, MPA_RX_BAD_LENGTH },
+		{ "wrong last Marker, wrong CRC",
+		  { .marker = 127, .marker_xor = 4, .crc_xor = 1 },
+		  MPA_RX_BAD_CRC },
+	};
+
+	for (std::uint32_t len : { 64769, 64770, 65001, 65534, 65535 }) {
+		const Octets ulpdu = Random(len).octets(len);
+
+		for (const auto &row : rows)
+			for (std::uint32_t gap : { 0, 4, 508 }) {
+				const std::uint32_t phase = markers ? gap : 0;
+				Octets fpdu = Model::at_gap(markers, crc, phase)
+						      .frame(ulpdu, row.twist);
+
+				for (std::uint32_t size : { 1448u, 1u << 20 }) {
+					Reader reader(markers, crc, phase);
+					Octets more = fpdu;
+
+					ASSERT_EQ(reader.take(fpdu), 0u);
+					append(more, Octets(100));
+					Fed fed = reader.feed_in(more, size);
+
+					ASSERT_EQ(fed.verdict,
+						  crc ? row.with_crc :
+							MPA_RX_BAD_LENGTH)
+						<< len << ' ' << row.name;
+					ASSERT_EQ(fed.used,
+						  crc ? fpdu.size() :
+						  markers && !phase ? 6u : 2u);
+					ASSERT_EQ(reader.need(), 0u);
+				}
+			}
 	}
 }
 
@@ -257,10 +307,9 @@ TEST_P(ReaderOf, wrong_crc)
 TEST_P(ReaderOf, bad_verdicts_are_final)
 {
 	Octets good = Model(markers, crc).frame(Octets(20));
-	Octets bad = markers ? Octets(4) : Octets();
+	Octets bad = Model(markers, crc).frame(Octets(65535));
 	Reader reader(markers, crc);
 
-	append(bad, { 0xff, 0xff });
 	ASSERT_EQ(reader.feed(bad).verdict, MPA_RX_BAD_LENGTH);
 	for (int again = 0; again < 3; again++) {
 		Fed fed = reader.feed(good);
@@ -467,11 +516,12 @@ TEST_P(Flips, every_bit_of_an_fpdu)
 
 		bad[at] ^= 1 << bit % 8;
 		std::uint32_t len = bad[length_at] << 8 | bad[length_at + 1];
-		std::size_t size = len > MPA_MULPDU_MAX ?
-			length_at + 2 : fpdu_len(markers, gap, len);
+		bool at_once = !crc && len > MPA_MULPDU_MAX;
+		std::size_t size = at_once ? length_at + 2 :
+					     fpdu_len(markers, gap, len);
 		mpa_verdict want = crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU;
 
-		if (field[at] == LENGTH && len > MPA_MULPDU_MAX)
+		if (field[at] == LENGTH && at_once)
 			want = MPA_RX_BAD_LENGTH;
 		else if (field[at] == LENGTH && size > bad.size())
 			want = MPA_RX_MORE;
@@ -731,7 +781,8 @@ TEST_P(TakenFrom, nothing_that_is_too_long)
 		octets[0] = len >> 8;
 		octets[1] = len;
 		ASSERT_EQ(reader.take(octets), 0u) << len;
-		ASSERT_EQ(reader.feed(octets).verdict, MPA_RX_BAD_LENGTH);
+		ASSERT_EQ(reader.feed(octets).verdict,
+			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_LENGTH);
 		ASSERT_EQ(reader.take(octets), 0u) << "after a bad verdict";
 	}
 }

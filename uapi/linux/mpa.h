@@ -207,8 +207,10 @@ struct mpa_sock_info {
  * @rx_fpdus: FPDUs found good
  * @rx_octets: stream octets of these
  * @rx_crc_errors: FPDUs refused for their CRC
- * @rx_marker_errors: FPDUs refused for a Marker or length
+ * @rx_marker_errors: FPDUs refused for a Marker
  * @rx_dropped: octets dropped after an error
+ * @rx_length_errors: FPDUs refused for a length above 64768
+ * @rx_too_soon: Initiator: FPDUs that came before our first was sent
  */
 struct mpa_sock_stats {
 	__u64 tx_fpdus;
@@ -219,6 +221,8 @@ struct mpa_sock_stats {
 	__u64 rx_crc_errors;
 	__u64 rx_marker_errors;
 	__u64 rx_dropped;
+	__u64 rx_length_errors;
+	__u64 rx_too_soon;
 };
 
 /*

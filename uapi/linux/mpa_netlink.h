@@ -381,8 +381,11 @@ enum mpa_attr_conn {
  * @MPA_A_CONN_STATS_RX_FPDUS: FPDUs found good
  * @MPA_A_CONN_STATS_RX_OCTETS: stream octets of these
  * @MPA_A_CONN_STATS_RX_CRC_ERRORS: FPDUs refused for their CRC
- * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused for a Marker or length
+ * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused for a Marker
  * @MPA_A_CONN_STATS_RX_DROPPED: octets dropped after an error
+ * @MPA_A_CONN_STATS_RX_LENGTH_ERRORS: FPDUs refused for a length above 64768
+ * @MPA_A_CONN_STATS_RX_TOO_SOON: Initiator: FPDUs that came before our first was
+ *	sent (RFC 5044 section 7.1.2 rule 4)
  */
 enum mpa_attr_conn_stats {
 	MPA_A_CONN_STATS_UNSPEC			= 0,
@@ -396,6 +399,8 @@ enum mpa_attr_conn_stats {
 	MPA_A_CONN_STATS_RX_CRC_ERRORS		= 8,
 	MPA_A_CONN_STATS_RX_MARKER_ERRORS	= 9,
 	MPA_A_CONN_STATS_RX_DROPPED		= 10,
+	MPA_A_CONN_STATS_RX_LENGTH_ERRORS	= 11,
+	MPA_A_CONN_STATS_RX_TOO_SOON		= 12,
 
 	__MPA_A_CONN_STATS_MAX,
 	MPA_A_CONN_STATS_MAX			= __MPA_A_CONN_STATS_MAX - 1
@@ -427,6 +432,7 @@ enum mpa_attr_counter {
  * @MPA_VERDICT_TERM_SENT: we have ended the stream by a Terminate
  * @MPA_VERDICT_TERM_RECEIVED: the peer has
  * @MPA_VERDICT_HALF_OPEN: a peer was turned away: too many without a Request
+ * @MPA_VERDICT_LENGTH: a ULPDU_Length above 64768
  */
 enum mpa_verdict_kind {
 	MPA_VERDICT_TCP			= 1,
@@ -437,6 +443,7 @@ enum mpa_verdict_kind {
 	MPA_VERDICT_TERM_SENT		= 6,
 	MPA_VERDICT_TERM_RECEIVED	= 7,
 	MPA_VERDICT_HALF_OPEN		= 8,
+	MPA_VERDICT_LENGTH		= 9,
 };
 
 /**

@@ -16,8 +16,8 @@ declare -gA counters_before=()
 counters_limit=20
 
 # Counters that move only when a peer or the device broke the protocol.
-counters_bad=(rx_crc_error rx_marker_error rx_ddp_error rx_rdmap_error
-	tx_terminate rx_terminate cq_overflow conn_startup_error
+counters_bad=(rx_crc_error rx_marker_error rx_length_error rx_ddp_error
+	rx_rdmap_error tx_terminate rx_terminate cq_overflow conn_startup_error
 	conn_half_open_drop)
 
 # counters_read ARRAY: every counter of every device, under "DEVICE NAME". A

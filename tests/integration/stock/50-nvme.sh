@@ -91,7 +91,8 @@ lab_true "the target read what was written" \
 	"$(lab_counter mpa0 rx_read_resp) > 0"
 lab_true "the target wrote what was read" \
 	"$(lab_counter mpa0 rx_write) > 0"
-for error in rx_crc_error rx_marker_error rx_ddp_error rx_rdmap_error \
+for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
+	rx_rdmap_error \
 	tx_terminate rx_terminate cq_overflow; do
 	lab_is "no $error" "$(lab_counter mpa0 $error)" 0
 done

@@ -387,9 +387,11 @@ void tell_counts(mpa::socket &socket, const Options &options)
 	const auto stats = must(socket.stats(), "statistics");
 
 	note(options, "sent {} FPDUs in {} calls to TCP, {} octets; received {} "
-	     "FPDUs, {} octets; {} CRC errors, {} Marker errors",
+	     "FPDUs, {} octets; {} CRC errors, {} Marker errors, {} too long, {} too "
+	     "soon",
 	     stats.tx_fpdus, stats.tx_batches, stats.tx_octets, stats.rx_fpdus,
-	     stats.rx_octets, stats.rx_crc_errors, stats.rx_marker_errors);
+	     stats.rx_octets, stats.rx_crc_errors, stats.rx_marker_errors,
+	     stats.rx_length_errors, stats.rx_too_soon);
 }
 
 Status talk(mpa::socket socket, const Options &options)

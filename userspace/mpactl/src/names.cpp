@@ -52,6 +52,7 @@ const std::vector<Word> verdict_words = {
 	{MPA_VERDICT_TERM_SENT, "term-sent"},
 	{MPA_VERDICT_TERM_RECEIVED, "term-received"},
 	{MPA_VERDICT_HALF_OPEN, "half-open"},
+	{MPA_VERDICT_LENGTH, "length"},
 };
 
 const std::vector<Word> stats_words = {
@@ -64,6 +65,8 @@ const std::vector<Word> stats_words = {
 	{MPA_A_CONN_STATS_RX_CRC_ERRORS, "rx_crc_errors"},
 	{MPA_A_CONN_STATS_RX_MARKER_ERRORS, "rx_marker_errors"},
 	{MPA_A_CONN_STATS_RX_DROPPED, "rx_dropped"},
+	{MPA_A_CONN_STATS_RX_LENGTH_ERRORS, "rx_length_errors"},
+	{MPA_A_CONN_STATS_RX_TOO_SOON, "rx_too_soon"},
 };
 
 std::string word_for(const std::vector<Word> &words, std::uint32_t number)
