@@ -164,8 +164,8 @@ static void mpa_ep_accept_failed(struct mpa_ep *ep, int err)
 {
 	mpa_ep_disarm(ep);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
-		/* The end of TCP was counted when it came. */
-		if (err != -ECONNRESET)
+		/* Counted when it came: the end of TCP, or what is no Request. */
+		if (err != -ECONNRESET && err != -EPROTO)
 			mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 		mpa_ep_finish(ep, true, err);
 		return;
@@ -182,7 +182,8 @@ static void mpa_ep_accept_failed(struct mpa_ep *ep, int err)
  * Return: 0, after the ESTABLISHED event; else a negative error, no event, and
  * the connection is at its end: -ECONNRESET (the peer has given up), -EINVAL
  * (no such QP, or not idle), -EISCONN (QP bound already), -EMSGSIZE (too much
- * private data), -ECONNABORTED (the QP was moved to ERR meanwhile), -ENOMEM.
+ * private data), -ECONNABORTED (the QP was moved to ERR meanwhile), -EPROTO
+ * (something came behind the Request), -ENOMEM.
  */
 int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {

@@ -8,9 +8,11 @@
  *
  * Octets stay in TCP's queue until they are known to be a frame's, so whatever
  * came before the stream was started, or comes right behind a frame, is there
- * when its turn comes. The same makes a Responder's last streaming message safe
- * (RFC 5044 section 7.1.5): by the time it goes out, the stream waits for the
- * Request already.
+ * when its turn comes: FPDUs behind a Reply, streaming mode behind a refusal.
+ * Behind a Request that is accepted there can be nothing yet, so what is there is
+ * an error. The same makes a Responder's last streaming message safe (RFC 5044
+ * section 7.1.5): by the time it goes out, the stream waits for the Request
+ * already.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -337,6 +339,18 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA);
 
+/*
+ * Before it has the Reply no Initiator knows whether its FPDUs need Markers, so
+ * none can have been sent; and as private data they would contradict PD_Length
+ * (RFC 5044 sections 7.1.1 and 7.1.2 rule 2).
+ */
+static bool more_than_request(const struct mpa_conn *conn)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	return tp->rcv_nxt != tp->copied_seq;
+}
+
 static int answer(struct mpa_conn *conn, const struct mpa_params *own,
 		  bool reject, const void *pd, u32 pd_len)
 {
@@ -348,6 +362,10 @@ static int answer(struct mpa_conn *conn, const struct mpa_params *own,
 	ret = mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
 	if (ret)
 		return ret;
+	if (!reject && more_than_request(conn)) {
+		fail(conn, -EPROTO);
+		return -EPROTO;
+	}
 	return send_frame(conn, &rep, pd, pd_len);
 }
 
@@ -361,7 +379,7 @@ static void accepted(struct mpa_conn *conn)
 	conn->fpdu_due = timeout;
 	if (conn->fpdu_due)
 		arm(conn, timeout);
-	/* FPDUs may have come with the Request. */
+	/* What TCP took in while it sent the Reply, which the peer may have seen. */
 	mpa_kick(conn, 0);
 }
 
@@ -380,8 +398,9 @@ static void accepted(struct mpa_conn *conn)
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
  * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:
- * close TCP, if it is an older one after mpa_reject(); -EINVAL there is no
- * Request to answer; -ENOMEM.
+ * close TCP, if it is an older one after mpa_reject(); -EPROTO octets have come
+ * behind the Request, which makes it an improper one: &mpa_ops.ended was called
+ * with STARTUP; -EINVAL there is no Request to answer; -ENOMEM.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)
@@ -405,11 +424,13 @@ EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
  * @pd_len: octets of it, see mpa_accept()
  *
  * Process context; takes the lock. MPA is over with that and TCP left open
- * (RFC 5044 section 7.1.2 rule 2); no call-up follows. A Request of an older
+ * (RFC 5044 section 7.1.2 rule 2); no call-up follows. Octets behind the Request
+ * stay in TCP's queue. A Request of an older
  * revision than @own speaks can be refused in this way, too: the Reply then
  * tells the revision that would have done (appendix C.2.1).
  *
- * Return: as for mpa_accept(), -EPROTONOSUPPORT only for newer revisions.
+ * Return: as for mpa_accept(), -EPROTONOSUPPORT only for newer revisions, and
+ * never -EPROTO.
  */
 int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)

@@ -294,14 +294,23 @@ def responder_octet_by_octet():
 
 @case
 def responder_data_behind_request():
-    """An FPDU in the same segment is neither lost nor private data."""
-    with counting("mpa2", rx_write=1), responder() as app, raw() as peer:
-        peer.send(request(1, 1, b"x") + mpa.RTR_WRITE_FPDU)
-        asked = app.event("CONNECT_REQUEST")
-        check("private data", asked.private_data, b"x")
-        asked.id.accept()
-        peer.read_frame()
-        app.event("ESTABLISHED")
+    """RFC 5044 section 7.1.2 rule 2: nobody can send FPDUs before the Reply, so
+    what is there is none; nor is it private data."""
+    for more in (mpa.RTR_WRITE_FPDU, b"x"):
+        with counting("mpa2", conn_startup_error=1, conn_passive=0,
+                      conn_rejected=0, rx_write=0), \
+                responder() as app, raw() as peer:
+            peer.send(request(1, 1, b"x") + more)
+            asked = app.event("CONNECT_REQUEST")
+            check("private data", asked.private_data, b"x")
+            try:
+                asked.id.accept()
+            except OSError as error:
+                check("errno", error.errno, errno.EPROTO)
+            else:
+                raise AssertionError("it was accepted")
+            peer.closed()
+            app.silent(0.2)
 
 
 @case

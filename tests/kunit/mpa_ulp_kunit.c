@@ -799,12 +799,12 @@ static void startup__rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
-/* Octets right behind the frames are FPDUs, and wait until they may come. */
-static void startup__fpdu_behind_frame(struct kunit *test)
+/* Nothing that is there when a Request is accepted can be an FPDU: error 4. */
+static void startup__more_behind_request(struct kunit *test)
 {
-	struct fixture *fx = test->priv;
-	struct end *a = &fx->end[0], *b = &fx->end[1];
 	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
 	u8 ulpdu[40], *f = fx->data;
 	u32 n;
 
@@ -816,11 +816,30 @@ static void startup__fpdu_behind_frame(struct kunit *test)
 	raw_send(fx->relay.raw[1], f, n);
 	fx_wait(fx, b->requests);
 	fx_settle();
-	KUNIT_EXPECT_EQ(test, 0, b->rx_ulpdus);
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
-	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, NULL, 0));
-	fx_wait(fx, b->rx_ulpdus == 1);
+	KUNIT_EXPECT_EQ(test, -EPROTO, mpa_accept(b->conn, &p, NULL, 0));
+	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, -EPROTO, b->err[MPA_ERROR_STARTUP]);
+	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_accept(b->conn, &p, NULL, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_reject(b->conn, &p, NULL, 0));
+	fx_settle();
+	/* There is no Reply, and TCP is for the owner to close. */
+	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[1], f, 1));
+	KUNIT_EXPECT_EQ(test, 0, b->operationals + b->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+}
 
+/* Octets right behind a Reply are FPDUs; before our first they are too soon. */
+static void startup__fpdu_behind_reply(struct kunit *test)
+{
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct fixture *fx = test->priv;
+	struct end *a = &fx->end[0];
+	u8 ulpdu[40], *f = fx->data;
+	struct mpa_conn_stats st;
+	u32 n;
+
+	pattern(ulpdu, 0, 0, sizeof(ulpdu));
 	fx_with_raw(fx, 0, &plain);
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(a->conn, &p, NULL, 0, 0));
 	KUNIT_ASSERT_EQ(test, 20, raw_recv_all(fx->relay.raw[0], f, 20));
@@ -829,6 +848,19 @@ static void startup__fpdu_behind_frame(struct kunit *test)
 	raw_send(fx->relay.raw[0], f, n);
 	fx_wait(fx, a->replies && a->rx_ulpdus == 1);
 	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
+	pattern(ulpdu, 1, 0, sizeof(ulpdu));
+	raw_send(fx->relay.raw[0], f, raw_fpdu(f, ulpdu, sizeof(ulpdu)));
+	fx_wait(fx, a->rx_ulpdus == 2);
+	mpa_conn_stats(a->conn, &st);
+	KUNIT_EXPECT_EQ(test, 2ULL, st.rx_too_soon);
+	send_some(fx, 0, 1, random_length);
+	pattern(ulpdu, 2, 0, sizeof(ulpdu));
+	raw_send(fx->relay.raw[0], f, raw_fpdu(f, ulpdu, sizeof(ulpdu)));
+	fx_wait(fx, a->rx_ulpdus == 3);
+	mpa_conn_stats(a->conn, &st);
+	KUNIT_EXPECT_EQ(test, 2ULL, st.rx_too_soon);
+	KUNIT_EXPECT_EQ(test, 3ULL, st.rx_fpdus);
+	KUNIT_EXPECT_EQ(test, 0, end_events(a));
 }
 
 /* A Responder whose settings say so does not wait for ever for the first FPDU. */
@@ -2395,7 +2427,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(startup__late_answer),
 	KUNIT_CASE(startup__no_rtr),
 	KUNIT_CASE(startup__rtr),
-	KUNIT_CASE(startup__fpdu_behind_frame),
+	KUNIT_CASE(startup__more_behind_request),
+	KUNIT_CASE(startup__fpdu_behind_reply),
 	KUNIT_CASE(startup__no_first_fpdu),
 	KUNIT_CASE(startup__first_fpdu),
 	KUNIT_CASE_PARAM(startup__last_message, last_gen_params),

@@ -671,22 +671,49 @@ CASE("early: a Responder waits for the first FPDU")
 	await_events(running.ours.fd(), POLLOUT, "room");
 }
 
-CASE("early: what comes right behind the startup frame is kept")
+// RFC 5044 section 7.1.2 rule 4 lets a Responder send only after our first FPDU.
+CASE("early: what comes right behind the Reply is kept, and counted")
 {
-	WithWire initiator, responder;
+	WithWire pair;
 
-	begin(initiator.ours, role::initiator);
-	initiator.wire.read_frame();
-	initiator.wire.send(reply(flag_crc, 1, mpa::bytes("data")) +
-			    fpdu(mpa::bytes("one")) + fpdu(mpa::bytes("two")));
-	expect_ulpdu(initiator.ours, mpa::bytes("one"));
-	expect_ulpdu(initiator.ours, mpa::bytes("two"));
+	begin(pair.ours, role::initiator);
+	pair.wire.read_frame();
+	pair.wire.send(reply(flag_crc, 1, mpa::bytes("data")) +
+		       fpdu(mpa::bytes("one")) + fpdu(mpa::bytes("two")));
+	expect_ulpdu(pair.ours, mpa::bytes("one"));
+	expect_ulpdu(pair.ours, mpa::bytes("two"));
+	is(must(pair.ours.stats(), "counts").rx_too_soon, 2u, "too soon");
+	must(pair.ours.send(mpa::bytes("first")), "send");
+	is(mpa::text(pair.wire.read_fpdu()), "first", "octets");
+	pair.wire.send(fpdu(mpa::bytes("three")));
+	expect_ulpdu(pair.ours, mpa::bytes("three"));
+	is(must(pair.ours.stats(), "counts").rx_too_soon, 2u, "too soon, later");
+}
 
-	begin(responder.ours, role::responder);
-	responder.wire.send(request() + fpdu(mpa::bytes("eager")));
-	await_request(responder.ours);
-	must(responder.ours.accept_request(), "accept");
-	expect_ulpdu(responder.ours, mpa::bytes("eager"));
+// Rule 2: there can be none yet, whether the application answers or the kernel.
+CASE("early: what comes right behind the Request is an error")
+{
+	for (const bool automatic : {false, true}) {
+		for (const Octets &more :
+		     {Octets{} + mpa::bytes("x"), fpdu(mpa::bytes("eager"))}) {
+			const Row row(automatic, more.size());
+			WithWire pair;
+			mpa::params params;
+
+			params.auto_accept = automatic;
+			must(pair.ours.set_params(params), "params");
+			begin(pair.ours, role::responder);
+			pair.wire.send(request() + more);
+			if (!automatic) {
+				await_request(pair.ours);
+				is(err(pair.ours.accept_request()), EPROTO,
+				   "accept");
+			}
+			expect_failed(pair.ours, EPROTO);
+			// There is no Reply.
+			pair.wire.expect_end();
+		}
+	}
 }
 
 CASE("early: the Request may come before the start")
