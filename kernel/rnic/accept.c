@@ -142,11 +142,11 @@ static struct mpa_ep *mpa_ep_use_request(struct iw_cm_id *cm_id)
 static int mpa_ep_accept(struct mpa_ep *ep, struct iw_cm_id *cm_id,
 			 const struct iw_cm_conn_param *param)
 {
-	struct mpa_qp *qp = mpa_qp_find(ep->dev, param->qpn);
+	struct mpa_qp *qp = mpa_cm_get_qp(cm_id, param->qpn);
 	int ret;
 
-	if (!qp)
-		return -EINVAL;
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	ret = mpa_ep_bind(ep, cm_id, qp);
 	mpa_qp_put(qp);
 	if (ret)
@@ -181,9 +181,9 @@ static void mpa_ep_accept_failed(struct mpa_ep *ep, int err)
  *
  * Return: 0, after the ESTABLISHED event; else a negative error, no event, and
  * the connection is at its end: -ECONNRESET (the peer has given up), -EINVAL
- * (no such QP, or not idle), -EISCONN (QP bound already), -EMSGSIZE (too much
- * private data), -ECONNABORTED (the QP was moved to ERR meanwhile), -EPROTO
- * (something came behind the Request), -ENOMEM.
+ * (no such QP, or not idle), -EPERM (somebody else's QP), -EISCONN (QP bound
+ * already), -EMSGSIZE (too much private data), -ECONNABORTED (the QP was moved
+ * to ERR meanwhile), -EPROTO (something came behind the Request), -ENOMEM.
  */
 int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {

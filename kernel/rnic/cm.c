@@ -3,12 +3,15 @@
  * The connection manager as a whole: what its connections ask for, and devices
  * that come and go.
  */
+#include <linux/sched/signal.h>
 #include <linux/wait_bit.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/restrack.h>
 
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
+#include "trace.h"
 
 /* Why a device has no connections: bits of mpa_dev.cm_gone. */
 enum {
@@ -16,28 +19,84 @@ enum {
 	MPA_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
 };
 
+/*
+ * Of its consumer the iw_cm interface says nothing, so look where it is: the only
+ * consumer of iw_cm in the kernel is rdma_cm, whose context is always the
+ * rdma_cm_id, bound to device and @cm_id by now, in connect, accept and
+ * create_listen. NULL: the context does not point back and is something else.
+ */
+static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
+{
+	struct rdma_cm_id *id = cm_id->context;
+
+	if (!id || id->device != cm_id->device || rdma_iw_cm_id(id) != cm_id)
+		return NULL;
+	return id;
+}
+
 /**
  * mpa_cm_same_net - does the consumer live where the device does?
  * @cm_id: fresh from the core, in connect or create_listen
  *
  * With shared RDMA namespaces the core offers every wildcard listener to every
  * device it shows, and knows devices by hardware addresses, which may occur
- * twice. TCP's ports and addresses belong to one network namespace. Of the
- * consumer's the iw_cm interface says nothing, so look where it is: the only
- * consumer of iw_cm in the kernel is rdma_cm, whose context is always the
- * rdma_cm_id, bound to device and @cm_id by now and holding its namespace. A
- * context that does not point back is taken for something else, and trusted.
+ * twice. TCP's ports and addresses belong to one network namespace. The
+ * rdma_cm_id holds that of the consumer.
  *
  * Return: true if so, or if it cannot be known.
  */
 bool mpa_cm_same_net(const struct iw_cm_id *cm_id)
 {
 	const struct mpa_dev *dev = to_mpa_dev(cm_id->device);
-	struct rdma_cm_id *id = cm_id->context;
+	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
 
-	if (!id || id->device != cm_id->device || rdma_iw_cm_id(id) != cm_id)
-		return true;
-	return net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
+	return !id || net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
+}
+
+/*
+ * May the caller of connect or accept use this QP? Kernel consumers that made it
+ * with rdma_create_qp() have it in their identifier. Users never have one there:
+ * they name a QP by number, within their system call, and any number at that. So
+ * theirs has to come from the same process. A kernel consumer that made its QP
+ * by itself and names it by number is believed where no user can be: in a kernel
+ * thread. The reference to @qp keeps res.task, and that keeps its signal struct.
+ */
+static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct mpa_qp *qp)
+{
+	const struct rdma_restrack_entry *res = &qp->ibqp.res;
+	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
+	const struct ib_qp *own = id ? READ_ONCE(id->qp) : NULL;
+
+	if (own)
+		return own == &qp->ibqp;
+	if (rdma_is_kernel_res(res))
+		return !id || current->flags & PF_KTHREAD;
+	return res->task && same_thread_group(res->task, current);
+}
+
+/**
+ * mpa_cm_get_qp - the QP that the caller of connect or accept names
+ * @cm_id: the core's identifier
+ * @qpn: number of the QP
+ *
+ * In the context of the consumer's call. Return: the QP with a reference;
+ * ERR_PTR(-EINVAL): there is no such QP; ERR_PTR(-EPERM): it is not the
+ * caller's, which is counted.
+ */
+struct mpa_qp *mpa_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
+{
+	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
+	struct mpa_qp *qp = mpa_qp_find(dev, qpn);
+
+	might_sleep();
+	if (!qp)
+		return ERR_PTR(-EINVAL);
+	if (cm_owns_qp(cm_id, qp))
+		return qp;
+	mpa_count(dev, MPA_CNT_CONN_QP_DENIED);
+	trace_mpa_qp_denied(&qp->ibqp);
+	mpa_qp_put(qp);
+	return ERR_PTR(-EPERM);
 }
 
 /**
@@ -106,6 +165,9 @@ void mpa_iw_rem_ref(struct ib_qp *ibqp)
  *
  * Called under a spinlock of the core's, which calls mpa_iw_add_ref() before it
  * drops the lock; it is the consumer who must not destroy the QP meanwhile.
+ * Connect or accept follows at once and looks whose the QP is, with a better
+ * error than this can give; if it is not the caller's, the core drops its
+ * reference without having touched it.
  *
  * Return: the QP, without a reference, or NULL.
  */

@@ -97,8 +97,9 @@ static int mpa_ep_connect(struct mpa_dev *dev, struct iw_cm_id *cm_id,
  *
  * Never blocks on the peer. Return: 0, CONNECT_REPLY will follow; else a
  * negative error and no event: -EINVAL (no such QP, not idle, or too much
- * private data), -EISCONN (QP bound already), -ENODEV (the network device is
- * gone, or in another namespace), or what TCP says.
+ * private data), -EPERM (somebody else's QP), -EISCONN (QP bound already),
+ * -ENODEV (the network device is gone, or in another namespace), or what TCP
+ * says.
  */
 int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -117,9 +118,9 @@ int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = mpa_cm_config(dev, &cfg);
 	if (ret)
 		return ret;
-	qp = mpa_qp_find(dev, param->qpn);
-	if (!qp)
-		return -EINVAL;
+	qp = mpa_cm_get_qp(cm_id, param->qpn);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	mpa_cm_params(&cfg, param->ird, param->ord, &params);
 	ret = mpa_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
 			     param->private_data_len);

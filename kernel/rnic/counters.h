@@ -37,6 +37,8 @@
  * @MPA_CNT_CONN_STARTUP_ERROR: startups that failed or timed out
  * @MPA_CNT_CONN_HALF_OPEN_DROP: peers turned away at the half-open cap
  * @MPA_CNT_CONN_RESET: streams TCP lost or reset
+ * @MPA_CNT_CONN_QP_DENIED: connections not made because the queue pair that was
+ *	named belongs to somebody else
  * @MPA_CNT_CQ_OVERFLOW: completions lost to a full completion queue
  * @MPA_CNT_COUNT: how many there are
  */
@@ -69,6 +71,7 @@ enum mpa_counter {
 	MPA_CNT_CONN_STARTUP_ERROR,
 	MPA_CNT_CONN_HALF_OPEN_DROP,
 	MPA_CNT_CONN_RESET,
+	MPA_CNT_CONN_QP_DENIED,
 	MPA_CNT_CQ_OVERFLOW,
 	MPA_CNT_COUNT
 };

@@ -55,6 +55,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
 	[MPA_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
 	[MPA_CNT_CONN_RESET]		= { .name = "conn_reset" },
+	[MPA_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
 	[MPA_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
 };
 

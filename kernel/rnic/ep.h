@@ -37,6 +37,7 @@ enum mpa_ep_todo {
 
 /* cm.c */
 bool mpa_cm_same_net(const struct iw_cm_id *cm_id);
+struct mpa_qp *mpa_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn);
 void mpa_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 		   struct mpa_params *p);
 int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg);

@@ -53,6 +53,21 @@ TRACE_EVENT(mpa_qp_state,
 		  __entry->qpn, __entry->from, __entry->to)
 );
 
+/* Somebody has named a queue pair that belongs to somebody else. */
+TRACE_EVENT(mpa_qp_denied,
+	TP_PROTO(const struct ib_qp *ibqp),
+	TP_ARGS(ibqp),
+	TP_STRUCT__entry(
+		__string(dev, dev_name(&ibqp->device->dev))
+		__field(u32, qpn)
+	),
+	TP_fast_assign(
+		__assign_str(dev, dev_name(&ibqp->device->dev));
+		__entry->qpn = ibqp->qp_num;
+	),
+	TP_printk("dev=%s qpn=%u", __get_str(dev), __entry->qpn)
+);
+
 /* A stream is being ended for a fault, found here (local) or by the peer. */
 TRACE_EVENT(mpa_fault,
 	TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,

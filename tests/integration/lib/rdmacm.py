@@ -18,6 +18,8 @@ from typing import NamedTuple
 CLONE_NEWNET = 0x40000000
 PS_TCP = 0x0106
 QPT_RC = 2
+# Of qp_num in struct ibv_qp: behind six pointers and a handle.
+QP_NUM_AT = 6 * ctypes.sizeof(ctypes.c_void_p) + 4
 
 EVENTS = (
     "ADDR_RESOLVED", "ADDR_ERROR", "ROUTE_RESOLVED", "ROUTE_ERROR",
@@ -228,7 +230,12 @@ class Id:
         must(rdmacm.rdma_create_qp(self.pointer, None, ctypes.byref(attr)),
              "rdma_create_qp")
 
-    def resolve(self, address, port, source=None):
+    def qp_num(self):
+        """The number of the QP that create_qp() has made."""
+        octets = ctypes.string_at(self.pointer.contents.qp, QP_NUM_AT + 4)
+        return struct.unpack_from("=I", octets, QP_NUM_AT)[0]
+
+    def find_route(self, address, port, source=None):
         must(rdmacm.rdma_resolve_addr(
             self.pointer, sockaddr(source, 0) if source else None,
             sockaddr(address, port), 5000), "rdma_resolve_addr")
@@ -236,22 +243,27 @@ class Id:
         must(rdmacm.rdma_resolve_route(self.pointer, 5000),
              "rdma_resolve_route")
         self.channel.event("ROUTE_RESOLVED")
+
+    def resolve(self, address, port, source=None):
+        self.find_route(address, port, source)
         self.create_qp()
 
     @staticmethod
-    def param(private_data, ird, ord_):
+    def param(private_data, ird, ord_, qp_num=0):
         buffer = ctypes.create_string_buffer(private_data, len(private_data))
         param = ConnParam(
             private_data=ctypes.cast(buffer, ctypes.c_void_p).value
             if private_data else None,
             private_data_len=len(private_data), responder_resources=ird,
-            initiator_depth=ord_, retry_count=7, rnr_retry_count=7)
+            initiator_depth=ord_, retry_count=7, rnr_retry_count=7,
+            qp_num=qp_num)
         param.keep = buffer
         return param
 
-    def request(self, private_data=b"", ird=1, ord_=1):
-        """Connects to what was resolved."""
-        param = self.param(private_data, ird, ord_)
+    def request(self, private_data=b"", ird=1, ord_=1, qp_num=0):
+        """Connects to what was resolved, with the QP of that number if the
+        identifier has none."""
+        param = self.param(private_data, ird, ord_, qp_num)
         must(rdmacm.rdma_connect(self.pointer, ctypes.byref(param)),
              "rdma_connect")
 
@@ -261,9 +273,11 @@ class Id:
         self.request(private_data, ird, ord_)
         return self
 
-    def accept(self, private_data=b"", ird=1, ord_=1):
-        self.create_qp()
-        param = self.param(private_data, ird, ord_)
+    def accept(self, private_data=b"", ird=1, ord_=1, qp_num=None):
+        """With a QP of its own, or with that of another number."""
+        if qp_num is None:
+            self.create_qp()
+        param = self.param(private_data, ird, ord_, qp_num or 0)
         must(rdmacm.rdma_accept(self.pointer, ctypes.byref(param)),
              "rdma_accept")
         return self

@@ -418,6 +418,7 @@ class Debug(UserMode):
 
     name = "debug"
     memory = 1536
+    lab_modules = True
     cmdline = "panic_on_warn=1 hung_task_panic=1 kunit.enable=1"
     # KASAN does not watch stacks: this architecture reads those of others in ways it
     # is not told of, and GCC leaves no choice in the configuration.
