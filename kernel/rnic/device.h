@@ -7,6 +7,7 @@
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
+#include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -46,7 +47,8 @@ enum {
  * @mrs: memory regions by STag index (stag >> 8); read under RCU, written
  *	under its own lock
  * @qps: queue pairs by number; likewise
- * @next_qpn: where the search for a QP number starts; under the lock of @qps
+ * @qpn_key: says in which order QP numbers are given; constant
+ * @next_qpn: how many have been given, and looked at in vain
  * @nr_qp: queue pairs alive, bounded by %MPA_MAX_QP
  * @nr_cq: completion queues alive, bounded by %MPA_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %MPA_MAX_MR
@@ -82,7 +84,8 @@ struct mpa_dev {
 	struct mpa_mr *local_dma;
 	struct xarray mrs;
 	struct xarray qps;
-	u32 next_qpn;
+	siphash_key_t qpn_key;
+	atomic_t next_qpn;
 	atomic_t nr_qp;
 	atomic_t nr_cq;
 	atomic_t nr_mr;

@@ -13,6 +13,7 @@
 #include <linux/if_arp.h>
 #include <linux/jhash.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <rdma/rdma_netlink.h>
@@ -213,7 +214,8 @@ static void rnic_init(struct mpa_dev *dev, struct net_device *netdev)
 	xa_init(&dev->mrs);
 	/* Not taken in interrupts, unlike that of @qps, whose class it shares. */
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
 	mpa_cm_dev_init(dev);
 	mpa_dev_node_init(dev);
 	INIT_LIST_HEAD(&dev->entry);

@@ -12,6 +12,13 @@
 #include "stream.h"
 #include "trace.h"
 
+enum {
+	/* Of a QP number, two halves; and rounds that scramble it. */
+	QP_HALF_BITS	= 12,
+	QP_HALF_MASK	= (1 << QP_HALF_BITS) - 1,
+	QP_ROUNDS	= 8,
+};
+
 /* Legal moves: from (row) to (column). */
 static const bool mpa_qp_moves[MPA_QP_STATES][MPA_QP_STATES] = {
 	[MPA_QP_IDLE] = {
@@ -767,19 +774,44 @@ static int mpa_qp_respond(struct mpa_qp *qp, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* Reserves a number; nobody finds the QP by it yet. */
+/*
+ * The 24-bit numbers in an order that only the key tells: a Feistel network, which
+ * maps no two of them to the same one.
+ */
+static u32 qp_scramble(const siphash_key_t *key, u32 n)
+{
+	u32 left = n >> QP_HALF_BITS & QP_HALF_MASK;
+	u32 right = n & QP_HALF_MASK;
+	u32 round, next;
+
+	for (round = 0; round < QP_ROUNDS; round++) {
+		next = left ^ (siphash_2u32(round, right, key) & QP_HALF_MASK);
+		left = right;
+		right = next;
+	}
+	return left << QP_HALF_BITS | right;
+}
+
+/*
+ * Reserves a number; nobody finds the QP by it yet. No number tells of another
+ * one, and each comes back after all others have had their turn. 0 and 1 mean
+ * special QPs to the core. It ends: of 2^24 numbers MPA_MAX_QP are taken at most.
+ */
 static int mpa_qp_number(struct mpa_qp *qp)
 {
 	struct mpa_dev *dev = qp->dev;
 	u32 qpn;
 	int ret;
 
-	ret = xa_alloc_cyclic_irq(&dev->qps, &qpn, NULL, XA_LIMIT(2, 0xffffff),
-				  &dev->next_qpn, GFP_KERNEL);
-	if (ret < 0)
-		return ret;
-	qp->ibqp.qp_num = qpn;
-	return 0;
+	do {
+		qpn = qp_scramble(&dev->qpn_key,
+				  atomic_inc_return(&dev->next_qpn));
+		ret = qpn < 2 ? -EBUSY : xa_insert_irq(&dev->qps, qpn, NULL,
+						       GFP_KERNEL_ACCOUNT);
+	} while (ret == -EBUSY);
+	if (!ret)
+		qp->ibqp.qp_num = qpn;
+	return ret;
 }
 
 static void mpa_qp_free_queues(struct mpa_qp *qp)

@@ -134,5 +134,20 @@ def owner_of_another_thread():
             connects(server, victim)
 
 
+@case
+def owner_numbers():
+    """One number tells nothing of the next, and none comes back soon."""
+    with parties(plain) as (_, user):
+        kept = user.ask("numbers", H2, PORT, 24, False)
+        dropped = user.ask("numbers", H2, PORT, 200, True)
+    numbers = kept + dropped
+    check("different ones", len(set(numbers)), len(numbers))
+    check("24 bits", all(2 <= n < 1 << 24 for n in numbers), True)
+    steps = [abs(b - a) for a, b in zip(numbers, numbers[1:])]
+    # 223 steps, of which one in 8000 is so short at random.
+    check("in turn", sum(step < 1024 for step in steps) < 5, True)
+    check("all over", max(numbers) - min(numbers) > 1 << 22, True)
+
+
 if __name__ == "__main__":
     sys.exit(main(sys.argv, __doc__))
