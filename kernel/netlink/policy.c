@@ -17,6 +17,7 @@ enum {
 	TIMEOUT_MIN	= 100,
 	TIMEOUT_MAX	= 3600000,
 	HALF_OPEN_MAX	= 65536,
+	LINGER_MAX	= 65536,
 	RTR_ALL		= MPA_CONFIG_RTR_SEND | MPA_CONFIG_RTR_WRITE |
 			  MPA_CONFIG_RTR_READ,
 };
@@ -34,6 +35,11 @@ static struct netlink_range_validation half_open_range = {
 
 static struct netlink_range_validation first_fpdu_range = {
 	.max	= TIMEOUT_MAX,
+};
+
+static struct netlink_range_validation linger_range = {
+	.min	= 1,
+	.max	= LINGER_MAX,
 };
 
 static const struct nla_policy dev_policy[MPA_A_DEV_NAME + 1] = {
@@ -77,6 +83,11 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 				 MPA_SEGMENTS_AUTO),
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &first_fpdu_range),
+	[MPA_A_CONFIG_CLOSE_TIMEOUT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range),
+	[MPA_A_CONFIG_LINGER_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &linger_range),
+	[MPA_A_CONFIG_KEEPALIVE]	= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

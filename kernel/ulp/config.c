@@ -55,6 +55,11 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	},
 	/* A client may lawfully be silent for as long as it likes. */
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = { .max = TIMEOUT_MAX },
+	[MPA_A_CONFIG_CLOSE_TIMEOUT] = {
+		.min = TIMEOUT_MIN, .max = TIMEOUT_MAX, .def = 20 * 60 * 1000,
+	},
+	[MPA_A_CONFIG_LINGER_MAX] = { .min = 1, .max = 65536, .def = 8192 },
+	[MPA_A_CONFIG_KEEPALIVE] = { .max = 1, .def = 1 },
 };
 
 static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
@@ -74,6 +79,9 @@ static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_SEGMENTS] = "segments is 0 (single) or 1 (auto)",
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
 		"first-fpdu-timeout is 0 (none) to 3600000 ms",
+	[MPA_A_CONFIG_CLOSE_TIMEOUT] = "close-timeout is 100 to 3600000 ms",
+	[MPA_A_CONFIG_LINGER_MAX] = "linger-max is 1 to 65536",
+	[MPA_A_CONFIG_KEEPALIVE] = "keepalive is 0 or 1",
 };
 
 /**

@@ -90,6 +90,9 @@ VALUES = {
     "segments": (("single", "single"), ("auto", "auto"),
                  ("single", "single"), "auto"),
     "first-fpdu-timeout": (("1ms", 1), ("3600s", 3600000), ("0", 0), 0),
+    "close-timeout": (("100", 100), ("1h", 3600000), ("90s", 90000), 1200000),
+    "linger-max": (("1", 1), ("65536", 65536), ("4097", 4097), 8192),
+    "keepalive": (("off", False), ("on", True), ("off", False), True),
 }
 BUILT_IN = 3
 
@@ -235,6 +238,8 @@ def refused_by_range():
              ("0", "99", "99ms", "3600001", "3601s")),
             ("reply-timeout", "100 .. 3600000", ("99", "3600001ms", "2h")),
             ("half-open-max", "1 .. 65536", (0, 65537)),
+            ("close-timeout", "100 .. 3600000", ("99", "3600001ms")),
+            ("linger-max", "1 .. 65536", (0, 65537)),
             ("first-fpdu-timeout", "0 .. 3600000", (3600001, "3601s"))):
         for value in values:
             refused("h1", (), (key, value), 1, bounds)
@@ -250,7 +255,9 @@ def refused_by_the_tool():
             "rtr": ("", "none", "write,", "8"), "ird": ("-1", "1x", ""),
             "ord": ("4294967296",), "startup-timeout": ("5d", "s"),
             "half-open-max": ("many",), "packing": ("2",),
-            "segments": ("2",), "first-fpdu-timeout": ("-1", "never")}.items():
+            "segments": ("2",), "first-fpdu-timeout": ("-1", "never"),
+            "close-timeout": ("never",), "linger-max": ("all",),
+            "keepalive": ("2", "1s")}.items():
         for value in values:
             refused("h1", (), (key, value), 2, key)
 

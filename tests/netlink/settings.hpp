@@ -35,6 +35,9 @@ inline constexpr std::array settings{
 	Setting{MPA_A_CONFIG_PACKING, "packing", 0, 1, 0, false},
 	Setting{MPA_A_CONFIG_SEGMENTS, "segments", 0, 1, 1},
 	Setting{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, "first-fpdu-timeout", 0, 3600000, 0},
+	Setting{MPA_A_CONFIG_CLOSE_TIMEOUT, "close-timeout", 100, 3600000, 1200000},
+	Setting{MPA_A_CONFIG_LINGER_MAX, "linger-max", 1, 65536, 8192},
+	Setting{MPA_A_CONFIG_KEEPALIVE, "keepalive", 0, 1, 1},
 };
 static_assert(settings.size() == MPA_A_CONFIG_MAX);
 

@@ -88,6 +88,9 @@ constexpr Bounds bounds[] = {
 	{ "packing", MPA_A_CONFIG_PACKING, 0, 1, 0 },
 	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, 1, 1 },
 	{ "first FPDU timeout", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 0, 3600000, 0 },
+	{ "close timeout", MPA_A_CONFIG_CLOSE_TIMEOUT, 100, 3600000, 1200000 },
+	{ "linger max", MPA_A_CONFIG_LINGER_MAX, 1, 65536, 8192 },
+	{ "keepalive", MPA_A_CONFIG_KEEPALIVE, 0, 1, 1 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);
@@ -178,6 +181,8 @@ TEST(mpa_config_refuse, knows_every_bit)
 		s.v[MPA_A_CONFIG_STARTUP_TIMEOUT] = 100;
 		s.v[MPA_A_CONFIG_REPLY_TIMEOUT] = 100;
 		s.v[MPA_A_CONFIG_HALF_OPEN_MAX] = 1;
+		s.v[MPA_A_CONFIG_CLOSE_TIMEOUT] = 100;
+		s.v[MPA_A_CONFIG_LINGER_MAX] = 1;
 		auto refused = refuse(s);
 
 		EXPECT_EQ(!refused, i >= 1 && i <= MPA_A_CONFIG_MAX) << i;

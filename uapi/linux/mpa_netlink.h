@@ -121,6 +121,14 @@ enum mpa_attr {
  * @MPA_A_CONFIG_FIRST_FPDU_TIMEOUT: 0 .. 3600000 ms: Responders wait so long for the
  *	first FPDU where %MPA_A_CONFIG_STARTUP_TIMEOUT does not say it, which is
  *	outside of peer-to-peer mode; 0: for ever; default 0
+ * @MPA_A_CONFIG_CLOSE_TIMEOUT: 100 .. 3600000 ms: connections of devices take so
+ *	long at most from the beginning of their end to the last that TCP does;
+ *	default 1200000
+ * @MPA_A_CONFIG_LINGER_MAX: 1 .. 65536: connections of a device whose queue pair
+ *	is free again while TCP still delivers; with one more the oldest is reset;
+ *	default 8192
+ * @MPA_A_CONFIG_KEEPALIVE: 0, 1: connections of devices have TCP's keepalive, at
+ *	the times that the namespace's net.ipv4.tcp_keepalive_* say; default 1
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -139,6 +147,9 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_PACKING		= 13,
 	MPA_A_CONFIG_SEGMENTS		= 14,
 	MPA_A_CONFIG_FIRST_FPDU_TIMEOUT	= 15,
+	MPA_A_CONFIG_CLOSE_TIMEOUT	= 16,
+	MPA_A_CONFIG_LINGER_MAX		= 17,
+	MPA_A_CONFIG_KEEPALIVE		= 18,
 
 	__MPA_A_CONFIG_MAX,
 	MPA_A_CONFIG_MAX		= __MPA_A_CONFIG_MAX - 1

@@ -77,6 +77,13 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, Kind::duration,
 		 "first-fpdu-timeout", "first_fpdu_timeout", 0, 3600000, {},
 		 "how long Responders wait for the first FPDU; 0: for ever"},
+		{MPA_A_CONFIG_CLOSE_TIMEOUT, Kind::duration, "close-timeout",
+		 "close_timeout", 100, 3600000, {},
+		 "how long the end of a device's connection may take"},
+		{MPA_A_CONFIG_LINGER_MAX, Kind::number, "linger-max", "linger_max",
+		 1, 65536, {}, "connections of a device that end without a QP"},
+		{MPA_A_CONFIG_KEEPALIVE, Kind::toggle, "keepalive", "keepalive", 0, 1,
+		 toggle_words, "TCP's keepalive for connections of devices"},
 	};
 }
 

@@ -228,6 +228,9 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_PACKING, 0);
 	all.set(MPA_A_CONFIG_SEGMENTS, MPA_SEGMENTS_AUTO);
 	all.set(MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 0);
+	all.set(MPA_A_CONFIG_CLOSE_TIMEOUT, 1200000);
+	all.set(MPA_A_CONFIG_LINGER_MAX, 8192);
+	all.set(MPA_A_CONFIG_KEEPALIVE, 1);
 	return all;
 }
 

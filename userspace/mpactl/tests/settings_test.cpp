@@ -62,6 +62,9 @@ const Good good[] = {
 	{"segments", "auto", MPA_SEGMENTS_AUTO},
 	{"first-fpdu-timeout", "0", 0, "0ms"},
 	{"first-fpdu-timeout", "8s", 8000},
+	{"close-timeout", "20min", 1200000},
+	{"linger-max", "8192", 8192},
+	{"keepalive", "off", 0},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -117,6 +120,9 @@ const Bad bad[] = {
 	{"reply-timeout", "1194h"},
 	{"segments", "many"},
 	{"first-fpdu-timeout", "never"},
+	{"close-timeout", "never"},
+	{"linger-max", "-1"},
+	{"keepalive", "2"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -159,6 +165,9 @@ const GoodJson good_json[] = {
 	{"startup-timeout", "3600000", 3600000},
 	{"half-open-max", "1", 1},
 	{"half-open-max", "65536", 65536},
+	{"close-timeout", "1200000", 1200000},
+	{"linger-max", "65536", 65536},
+	{"keepalive", "true", 1},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -197,6 +206,9 @@ const Bad bad_json[] = {
 	{"half-open-max", "0"},
 	{"half-open-max", "65537"},
 	{"half-open-max", "{}"},
+	{"close-timeout", "99"},
+	{"linger-max", "0"},
+	{"keepalive", "1"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

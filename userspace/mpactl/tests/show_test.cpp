@@ -142,6 +142,9 @@ half-open-max       128              built in
 packing             off              built in
 segments            auto             built in
 first-fpdu-timeout  0ms              built in
+close-timeout       20min            built in
+linger-max          8192             built in
+keepalive           on               built in
 )");
 	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -159,6 +162,9 @@ half-open-max       128              built in
 packing             off              built in
 segments            auto             built in
 first-fpdu-timeout  0ms              built in
+close-timeout       20min            built in
+linger-max          8192             built in
+keepalive           on               built in
 )");
 	EXPECT_EQ(world.output("get listen 3"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -176,12 +182,15 @@ half-open-max       128              built in
 packing             off              built in
 segments            auto             built in
 first-fpdu-timeout  0ms              built in
+close-timeout       20min            built in
+linger-max          8192             built in
+keepalive           on               built in
 )");
-	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
+	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
+	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in"}}
+	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
 )");
 }
 
