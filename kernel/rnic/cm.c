@@ -251,6 +251,7 @@ void mpa_cm_dev_init(struct mpa_dev *dev)
 {
 	mutex_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
+	INIT_LIST_HEAD(&dev->lingering);
 	hash_init(dev->ep_ids);
 	INIT_LIST_HEAD(&dev->listeners);
 	dev->cm_gone = MPA_CM_NO_CORE;

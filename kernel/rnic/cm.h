@@ -108,10 +108,13 @@ struct mpa_ep_saved {
  * @open: the core was told of success and waits for CLOSE
  * @operational: the QP has heard mpa_qp_operational()
  * @fin_due: FIN waits for the stream to drain
- * @bounded: established, but the QP is at its end: @timer bounds it; @lock
+ * @bounded: the connection is ending: @timer looks after it, @close_by bounds it
  * @reply_pd_len: octets of @reply_pd
  * @reply_pd: active: private data of a refusal
- * @snd_una: what TCP had acknowledged when @timer was armed; @lock
+ * @snd_una: what the peer had acknowledged at the last look at a @bounded one
+ * @rcv_nxt: what had been received from it then
+ * @moved_at: when one of them was last seen to have grown, jiffies
+ * @close_by: when the end must be over, jiffies
  * @deadline: when @timer is really due, jiffies; stale expiries see it
  * @todo: bits of &enum mpa_ep_todo for @work; atomic
  * @work: everything that may sleep: attach, start, detach, close
@@ -119,6 +122,7 @@ struct mpa_ep_saved {
  *	ESTABLISHED
  * @free: releases the socket and the memory
  * @entry: in mpa_dev.eps, under mpa_dev.ep_lock
+ * @linger_entry: in mpa_dev.lingering, likewise
  *
  * Private to who includes ep.h but for @dev, @sock, @conn, @qp and the
  * functions below.
@@ -154,12 +158,16 @@ struct mpa_ep {
 	u8 reply_pd_len;
 	u8 reply_pd[U8_MAX];
 	u32 snd_una;
+	u32 rcv_nxt;
+	unsigned long moved_at;
+	unsigned long close_by;
 	unsigned long deadline;
 	unsigned long todo;
 	struct work_struct work;
 	struct delayed_work timer;
 	struct work_struct free;
 	struct list_head entry;
+	struct list_head linger_entry;
 };
 
 void mpa_ep_get(struct mpa_ep *ep);

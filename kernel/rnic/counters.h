@@ -39,6 +39,10 @@
  * @MPA_CNT_CONN_RESET: streams TCP lost or reset
  * @MPA_CNT_CONN_QP_DENIED: connections not made because the queue pair that was
  *	named belongs to somebody else
+ * @MPA_CNT_CONN_CLOSE_TIMEOUT: ends of connections that took too long and were
+ *	cut short
+ * @MPA_CNT_CONN_LINGER_DROP: ends that were cut short because too many others
+ *	began
  * @MPA_CNT_CQ_OVERFLOW: completions lost to a full completion queue
  * @MPA_CNT_COUNT: how many there are
  */
@@ -72,6 +76,8 @@ enum mpa_counter {
 	MPA_CNT_CONN_HALF_OPEN_DROP,
 	MPA_CNT_CONN_RESET,
 	MPA_CNT_CONN_QP_DENIED,
+	MPA_CNT_CONN_CLOSE_TIMEOUT,
+	MPA_CNT_CONN_LINGER_DROP,
 	MPA_CNT_CQ_OVERFLOW,
 	MPA_CNT_COUNT
 };

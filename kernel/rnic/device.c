@@ -56,6 +56,8 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
 	[MPA_CNT_CONN_RESET]		= { .name = "conn_reset" },
 	[MPA_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
+	[MPA_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },
+	[MPA_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
 	[MPA_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
 };
 

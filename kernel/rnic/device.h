@@ -53,8 +53,11 @@ enum {
  * @nr_cq: completion queues alive, bounded by %MPA_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %MPA_MAX_MR
  * @nr_pd: protection domains alive, bounded by %MPA_MAX_PD
- * @ep_lock: protects @eps, @ep_ids, @cm_gone and @listed
+ * @ep_lock: protects @eps, @lingering, @nr_lingering, @ep_ids, @cm_gone and
+ *	@listed
  * @eps: connection endpoints alive (struct mpa_ep.entry)
+ * @lingering: those in LINGERING, oldest first (struct mpa_ep.linger_entry)
+ * @nr_lingering: how many
  * @ep_ids: those with an identifier of the core's, by its address (struct
  *	mpa_ep.id_entry)
  * @listeners: listeners alive (struct mpa_listener.entry), under the lock of
@@ -92,6 +95,8 @@ struct mpa_dev {
 	atomic_t nr_pd;
 	struct mutex ep_lock;		/* see above */
 	struct list_head eps;
+	struct list_head lingering;
+	u32 nr_lingering;
 	DECLARE_HASHTABLE(ep_ids, MPA_EP_ID_BITS);
 	struct list_head listeners;
 	u8 cm_gone;

@@ -241,6 +241,7 @@ static void mpa_ep_delist(struct mpa_ep *ep)
 
 	mutex_lock(&dev->ep_lock);
 	list_del_init(&ep->entry);
+	mpa_ep_unlinger(ep);
 	/* Afterwards the device may go; only its address is used for this. */
 	wake_up_var(&dev->eps);
 	mutex_unlock(&dev->ep_lock);
@@ -272,6 +273,7 @@ struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 	INIT_WORK(&ep->work, mpa_ep_work);
 	INIT_DELAYED_WORK(&ep->timer, mpa_ep_timer);
 	INIT_WORK(&ep->free, mpa_ep_free);
+	INIT_LIST_HEAD(&ep->linger_entry);
 
 	mpa_ep_get(ep);
 	/* Nobody else has it; a falling back caller holds another one's. */
@@ -314,8 +316,13 @@ static int mpa_drop(read_descriptor_t *desc, struct sk_buff *skb,
 	return len;
 }
 
-/* Unread octets would turn our FIN into a RST and so lose what is before it. */
-static void mpa_ep_drain(struct sock *sk)
+/**
+ * mpa_ep_drain - drop what has come
+ * @sk: the socket, locked; also a data_ready callback
+ *
+ * Unread octets would turn our FIN into a RST and so lose what is before it.
+ */
+void mpa_ep_drain(struct sock *sk)
 {
 	read_descriptor_t desc = { .count = 1 };
 
@@ -500,12 +507,15 @@ static void mpa_ep_tell_close(const struct mpa_ep *ep, struct iw_cm_id *cm_id)
 	WARN_ON_ONCE(mpa_ep_send_event(ep, cm_id, &event));
 }
 
-/*
- * QP and core hear the last of the endpoint, which lets go of both. Either the
- * stream is detached, or its call-ups have yet to find a QP. The QP is free for
- * another connection before the core hears that this one has failed.
+/**
+ * mpa_ep_let_go - QP and core hear the last of the endpoint
+ * @ep: the endpoint, locked; lets go of both
+ * @err: for the QP, if nobody has told it yet
+ *
+ * Either the stream is detached, or its call-ups have yet to find a QP. The QP is
+ * free for another connection before the core hears that this one has failed.
  */
-static void mpa_ep_let_go(struct mpa_ep *ep, int err)
+void mpa_ep_let_go(struct mpa_ep *ep, int err)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_cm_id *cm_id;
@@ -579,45 +589,6 @@ void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err)
 }
 
 /**
- * mpa_tcp_over - has TCP received all it ever will?
- * @sk: the socket; without its lock the answer may be old
- *
- * Return: true if so.
- */
-bool mpa_tcp_over(const struct sock *sk)
-{
-	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
-}
-
-/**
- * mpa_ep_linger - QP and core are told now, TCP has its time
- * @ep: the endpoint, locked
- */
-void mpa_ep_linger(struct mpa_ep *ep)
-{
-	struct sock *sk = ep->sock->sk;
-	bool over;
-
-	mpa_ep_detach(ep);
-	lock_sock(sk);
-	mpa_ep_set_state(ep, MPA_EP_LINGERING);
-	/* It goes out below, however often the QP has asked for it. */
-	ep->fin_due = false;
-	mpa_ep_hook(ep, mpa_ep_drain);
-	mpa_ep_drain(sk);
-	over = mpa_tcp_over(sk);
-	ep->snd_una = tcp_sk(sk)->snd_una;
-	release_sock(sk);
-	if (over) {
-		mpa_ep_finish(ep, false, 0);
-		return;
-	}
-	kernel_sock_shutdown(ep->sock, SHUT_WR);
-	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
-	mpa_ep_let_go(ep, 0);
-}
-
-/**
  * mpa_ep_abort - end it at once
  * @ep: the endpoint, locked
  */
@@ -648,61 +619,6 @@ static void mpa_ep_release(struct mpa_ep *ep)
 	}
 }
 
-/*
- * May FIN go out without cutting off what the ULP still holds? If not, its
- * writable call-up will follow.
- */
-static bool mpa_ep_drained(struct mpa_ep *ep)
-{
-	int ret;
-
-	mpa_ep_assert_locked(ep);
-	if (!ep->conn || mpa_tx_drained(ep->conn))
-		return true;
-	ret = mpa_tx_begin(ep->conn);
-	if (!ret)
-		mpa_tx_send(ep->conn);
-	return ret != -EAGAIN;
-}
-
-static void mpa_ep_orderly(struct mpa_ep *ep)
-{
-	struct sock *sk = ep->sock->sk;
-	bool fin;
-
-	if (ep->state != MPA_EP_ESTABLISHED && !ep->fin_due)
-		return;
-	/* After a failed startup the stream would not tell of the peer's FIN. */
-	if (ep->status) {
-		mpa_ep_linger(ep);
-		return;
-	}
-	lock_sock(sk);
-	if (ep->state == MPA_EP_ESTABLISHED)
-		mpa_ep_set_state(ep, MPA_EP_CLOSING);
-	fin = mpa_ep_drained(ep);
-	ep->fin_due = !fin;
-	ep->snd_una = tcp_sk(sk)->snd_una;
-	release_sock(sk);
-	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
-	if (fin)
-		kernel_sock_shutdown(ep->sock, SHUT_WR);
-}
-
-/* A Terminate, or a draining queue: a peer that takes nothing is not awaited. */
-static void mpa_ep_bound(struct mpa_ep *ep)
-{
-	struct sock *sk = ep->sock->sk;
-
-	if (ep->state != MPA_EP_ESTABLISHED || ep->bounded)
-		return;
-	lock_sock(sk);
-	ep->snd_una = tcp_sk(sk)->snd_una;
-	release_sock(sk);
-	ep->bounded = true;
-	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
-}
-
 static void mpa_ep_refuse(struct mpa_ep *ep)
 {
 	if (ep->state != MPA_EP_REQUESTED)
@@ -722,22 +638,6 @@ static void mpa_ep_orphan(struct mpa_ep *ep)
 		mpa_ep_arm(ep, MPA_CM_ORPHAN_MS);
 }
 
-/* Has TCP got anything across since the timer was armed? */
-static bool mpa_ep_progress(struct mpa_ep *ep)
-{
-	struct sock *sk = ep->sock->sk;
-	u32 una;
-
-	lock_sock(sk);
-	una = tcp_sk(sk)->snd_una;
-	release_sock(sk);
-	if (una == ep->snd_una)
-		return false;
-	ep->snd_una = una;
-	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
-	return true;
-}
-
 static void mpa_ep_timeout(struct mpa_ep *ep)
 {
 	if (time_before(jiffies, READ_ONCE(ep->deadline)))
@@ -753,16 +653,9 @@ static void mpa_ep_timeout(struct mpa_ep *ep)
 		mpa_ep_abort(ep);
 		break;
 	case MPA_EP_ESTABLISHED:
-		if (!ep->bounded)
-			break;
-		fallthrough;
 	case MPA_EP_CLOSING:
-		if (!mpa_ep_progress(ep))
-			mpa_ep_finish(ep, true, -ETIMEDOUT);
-		break;
 	case MPA_EP_LINGERING:
-		if (!mpa_ep_progress(ep))
-			mpa_ep_finish(ep, false, 0);
+		mpa_ep_look(ep);
 		break;
 	default:
 		break;
@@ -835,7 +728,7 @@ static void mpa_ep_startup_fault(struct mpa_ep *ep, const struct ddp_fault *f)
 	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 	mpa_ep_set_state(ep, MPA_EP_CLOSING);
 	ep->fin_due = true;
-	mpa_ep_arm(ep, MPA_CM_CLOSE_MS);
+	mpa_ep_bound(ep);
 	mpa_qp_startup_fault(ep->qp, f);
 }
 
@@ -956,6 +849,9 @@ int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to)
 
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
+	/* An idle QP would not find out by itself that its peer is gone. */
+	if (ep->config.v[MPA_A_CONFIG_KEEPALIVE])
+		sock_set_keepalive(sk);
 	atomic_inc(&ep->dev->nr_conn);
 	lock_sock(sk);
 	ep->conn = conn;
@@ -1050,7 +946,7 @@ static void mpa_ep_work(struct work_struct *work)
 		[MPA_EP_DO_TCP]		= mpa_ep_tcp,
 		[MPA_EP_DO_REFUSE]	= mpa_ep_refuse,
 		[MPA_EP_DO_ORPHAN]	= mpa_ep_orphan,
-		[MPA_EP_DO_BOUND]	= mpa_ep_bound,
+		[MPA_EP_DO_BOUND]	= mpa_ep_soon,
 		[MPA_EP_DO_ORDERLY]	= mpa_ep_orderly,
 	};
 	struct mpa_ep *ep = container_of(work, struct mpa_ep, work);

@@ -16,7 +16,7 @@ enum {
 	 * event, and nobody will ever answer.
 	 */
 	MPA_CM_ORPHAN_MS	= 10000,
-	/* The peer's FIN, as long as it acknowledges nothing. */
+	/* The peer's FIN, after a Terminate that it has acknowledged. */
 	MPA_CM_CLOSE_MS		= 5000,
 };
 
@@ -57,14 +57,23 @@ void mpa_ep_tell_failure(const struct mpa_ep *ep, struct iw_cm_id *cm_id,
 			 int status);
 void mpa_ep_reset_tcp(struct mpa_ep *ep);
 void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err);
-bool mpa_tcp_over(const struct sock *sk);
-void mpa_ep_linger(struct mpa_ep *ep);
+void mpa_ep_drain(struct sock *sk);
+void mpa_ep_let_go(struct mpa_ep *ep, int err);
 void mpa_ep_abort(struct mpa_ep *ep);
 int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to);
 int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp);
 struct mpa_ep *mpa_ep_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id);
 const char *mpa_ep_state_name(enum mpa_ep_state state);
 void mpa_ep_forget_id(struct mpa_ep *ep);
+
+/* close.c */
+bool mpa_tcp_over(const struct sock *sk);
+void mpa_ep_bound(struct mpa_ep *ep);
+void mpa_ep_look(struct mpa_ep *ep);
+void mpa_ep_unlinger(struct mpa_ep *ep);
+void mpa_ep_linger(struct mpa_ep *ep);
+void mpa_ep_orderly(struct mpa_ep *ep);
+void mpa_ep_soon(struct mpa_ep *ep);
 
 /* sock.c */
 int mpa_addr_len(const struct sockaddr_storage *addr);

@@ -1,11 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may connect a QP. An argument chooses one of the parts below.
+# Who may connect a QP, and how connections end: what was completed arrives, however
+# long the link is out, and no end goes on for ever. An argument chooses one of the
+# parts below.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/counters.sh"
 
 . "$MPA_REPO/tests/integration/lib/cases.sh"
+
+closing=$MPA_REPO/build/bin/closing
+mpactl=$MPA_REPO/build/bin/mpactl
+port=7400
+gate=/tmp/gate
 
 owners() {
 	# For other users and containers, too: there is no udev here.
@@ -14,9 +22,188 @@ owners() {
 	cases_run owner
 }
 
+# --- how connections end ----------------------------------------------------------
+
+# log_has NAME REGEX
+log_has() {
+	grep -Eq "$2" "$LAB_OUT/$1.log"
+}
+
+# shape HOST QDISC...: of what the host sends. Without: as it was.
+shape() {
+	lab_in "$1" tc qdisc del dev eth0 root 2> /dev/null || true
+	[[ $# == 1 ]] || lab_do lab_in "$1" tc qdisc add dev eth0 root "${@:2}"
+}
+
+# setting NAME VALUE: of the client's device.
+setting() {
+	lab_do lab_in h1 "$mpactl" set dev mpa1 "$1" "$2"
+}
+
+# sysctl_of HOST NAME=VALUE
+sysctl_of() {
+	lab_in "$1" sysctl -qw "net.ipv4.$2"
+}
+
+# begin LABEL CONNECTIONS OCTETS ROLE ARGUMENT...: a server and a client that are
+# connected, the client at its gate.
+begin() {
+	local label=$1 connections=$2 octets=$3 role=$4 words=()
+	shift 4
+	rm -f "$gate"
+	counters_mark
+	[[ $role == read ]] || words=("$connections")
+	lab_spawn server h2 "$closing" serve 10.77.0.2 "$port" "$connections" "$octets"
+	lab_check "$label: server listens" lab_wait_listen h2 "$port" 60
+	lab_spawn client h1 "$closing" "$role" 10.77.0.2 "$port" "${words[@]}" \
+		"$gate" "$@"
+	lab_check "$label: connected" lab_wait 30 log_has client '^connected$'
+}
+
+finish() {
+	local name
+	for name in client server; do
+		[[ ! -v lab_jobs[$name] ]] || lab_kill "$name" KILL
+	done
+	shape h1
+	shape h2
+}
+
+# took MILLISECONDS MOST: how long the client's disconnection took.
+took() {
+	local ms
+	ms=$(sed -n 's/^disconnected after \([0-9]*\) ms$/\1/p' "$LAB_OUT/client.log")
+	echo "disconnected after ${ms:-no} ms, wanted $1 to $2"
+	((${ms:-0} >= $1 && ms <= $2))
+}
+
+# The link is out for longer than TCP takes for its first five attempts.
+outage() {
+	local label="link out, $1"
+	begin "$label" 1 4096 send 8 4096 "$1"
+	shape h1 netem loss 100%
+	touch "$gate"
+	lab_check "$label: completed" lab_wait 20 log_has client '^completed 8$'
+	sleep 8
+	shape h1
+	lab_check "$label: server sees the end" lab_join server 40
+	lab_check "$label: server has it all" \
+		log_has server '^connection 0: 8 messages, 32768 octets$'
+	lab_check "$label: client ends" lab_join client 20
+	lab_check "$label: counted" lab_wait 10 counters_hold \
+		mpa1 tx_send=8 conn_reset=0 conn_close_timeout=0 \
+		mpa2 rx_send=8 conn_reset=0
+	finish
+}
+
+# Nothing is acknowledged any more but for what the peer still sends.
+read_in_flight() {
+	local label="a Read in flight"
+	begin "$label" 1 1500000 read 1500000
+	shape h2 tbf rate 1mbit burst 16kb latency 2s
+	touch "$gate"
+	lab_check "$label: client ends" lab_join client 60
+	lab_check "$label: all was read" log_has client '^read 1500000 octets$'
+	lab_check "$label: it took longer than ever before" took 8000 60000
+	lab_check "$label: counted" lab_wait 10 counters_hold \
+		mpa1 rx_read_resp=1 conn_reset=0 conn_close_timeout=0 \
+		mpa2 tx_read_resp=1 conn_reset=0
+	finish
+}
+
+# Acknowledgements come now and then, and would for half a minute.
+trickle() {
+	local label="a trickle, $1"
+	setting close-timeout 4s
+	begin "$label" 1 4096 send 16 4096 "$1"
+	shape h1 tbf rate 16kbit burst 1600 latency 60s
+	touch "$gate"
+	lab_check "$label: completed" lab_wait 20 log_has client '^completed 16$'
+	lab_check "$label: cut short, and counted" lab_wait 10 counters_hold \
+		mpa1 conn_close_timeout=1 conn_linger_drop=0
+	lab_check "$label: client ends" lab_join client 10
+	[[ $1 != disconnect ]] || lab_check "$label: in time" took 3500 8000
+	finish
+	setting close-timeout inherit
+}
+
+# TCP gives up by itself: after 12.6 s, with five retransmissions.
+dead_peer() {
+	local label="a dead peer"
+	sysctl_of h1 tcp_retries2=5
+	begin "$label" 1 4096 send 8 4096 disconnect
+	shape h1 netem loss 100%
+	touch "$gate"
+	lab_check "$label: client ends" lab_join client 60
+	lab_check "$label: when TCP has given up" took 7000 40000
+	lab_check "$label: counted" counters_hold \
+		mpa1 conn_reset=1 conn_close_timeout=0
+	sysctl_of h1 tcp_retries2=15
+	finish
+}
+
+# sockets_that_end COUNT: of the client's host, with a FIN on its way.
+sockets_that_end() {
+	[[ $(lab_in h1 ss -Htn state fin-wait-1 | wc -l) == "$1" ]]
+}
+
+# The client is gone, its connections are not: only so many may be at it.
+crowd() {
+	local label="many that linger"
+	setting linger-max 4
+	begin "$label" 8 4096 send 2 4096 destroy
+	shape h1 netem loss 100%
+	touch "$gate"
+	lab_check "$label: client ends" lab_join client 20
+	lab_check "$label: the oldest ones are cut short, and counted" \
+		lab_wait 10 counters_hold \
+		mpa1 conn_linger_drop=4 conn_close_timeout=0
+	lab_check "$label: the others go on" lab_wait 10 sockets_that_end 4
+	shape h1
+	for n in 4 5 6 7; do
+		lab_check "$label: server has it all of connection $n" lab_wait 30 \
+			log_has server "^connection $n: 2 messages, 8192 octets$"
+	done
+	finish
+	setting linger-max inherit
+}
+
+# keepalive on|off: an idle QP whose peer goes without a word.
+keepalive() {
+	local label="keepalive $1"
+	setting keepalive "$1"
+	begin "$label" 1 4096 send 1 1 destroy
+	shape h1 netem loss 100%
+	if [[ $1 == on ]]; then
+		lab_check "$label: the QP finds out" \
+			lab_wait 20 counters_hold mpa1 conn_reset=1
+	else
+		sleep 10
+		lab_check "$label: it does not" counters_hold mpa1 conn_reset=0
+	fi
+	finish
+	setting keepalive inherit
+}
+
+ends() {
+	outage disconnect
+	outage destroy
+	read_in_flight
+	trickle disconnect
+	trickle destroy
+	dead_peer
+	crowd
+	sysctl_of h1 tcp_keepalive_time=2
+	sysctl_of h1 tcp_keepalive_intvl=1
+	sysctl_of h1 tcp_keepalive_probes=3
+	keepalive on
+	keepalive off
+}
+
 lab_devices 2
 if (($#)); then
 	"$@"
 	exit
 fi
 owners
+ends
