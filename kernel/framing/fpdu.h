@@ -122,6 +122,17 @@ static inline u32 mpa_markers_within(u32 gap, u32 content)
 	return content > gap ? 1 + (content - gap - 1) / between : 0;
 }
 
+/**
+ * mpa_tx_rewind - go back over octets that were built and will not be sent
+ * @tx: where the stream stands
+ * @len: octets of stream, Markers included
+ */
+static inline void mpa_tx_rewind(struct mpa_tx_half *tx, u32 len)
+{
+	if (tx->markers)
+		tx->gap = (tx->gap + len) % MPA_MARKER_PERIOD;
+}
+
 u32 mpa_mulpdu(u32 emss, bool markers);
 u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len);
 u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room);

@@ -4,9 +4,10 @@
  *
  * A region is found by its STag under RCU and used under its own lock. Whoever
  * takes its rights away holds that lock for writing, so that no placement is
- * running once they are gone (RFC 5042 section 6.2.2). Senders cannot hold a
- * spinning lock while TCP takes their octets: they hold a reference, and
- * deregistration waits for it.
+ * running once they are gone (RFC 5042 section 6.2.2). Senders find out under the
+ * lock where octets lie, and copy them without it: they hold a reference, which
+ * deregistration waits for, and look whether the region's epoch is still the same
+ * when they have copied, before any of it goes to TCP.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -353,11 +354,23 @@ int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	return ret;
 }
 
+/*
+ * Nothing is granted any more, and what a sender has not copied yet is not sent: the
+ * lock's release orders this before whatever tells that it is done. Pairs with the
+ * smp_rmb() before mpa_mr_unchanged().
+ */
+static void mr_end_rights(struct mpa_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	mr->valid = false;
+	WRITE_ONCE(mr->epoch, mr->epoch + 1);
+}
+
 /* Takes all rights away. No placement is running on return. */
 static void mr_revoke(struct mpa_mr *mr)
 {
 	write_lock_bh(&mr->lock);
-	mr->valid = false;
+	mr_end_rights(mr);
 	write_unlock_bh(&mr->lock);
 }
 
@@ -659,33 +672,36 @@ bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
 	return ok;
 }
 
-/* Lists the contiguous pieces of [@addr, @addr + @len). Returns octets of them. */
-static u32 mr_list(const struct mpa_mr *mr, u64 addr, u32 len, struct kvec *kv,
-		   unsigned int max)
+/* Lists the contiguous pieces of [@addr, @addr + @len), as many as @run takes. */
+static void mr_list(const struct mpa_mr *mr, u64 addr, u32 len,
+		    struct mpa_run *run)
 {
-	unsigned int i;
+	struct kvec *kv = run->kv;
 	u32 done = 0;
 
-	for (i = 0; i < max && done < len; i++) {
-		kv[i].iov_len = mr_piece(mr, addr + done, len - done,
-					 &kv[i].iov_base);
-		done += kv[i].iov_len;
+	for (; kv < run->kv + MPA_TX_PIECES && done < len; kv++) {
+		kv->iov_len = mr_piece(mr, addr + done, len - done,
+				       &kv->iov_base);
+		done += kv->iov_len;
 	}
-	return done;
+	run->len = done;
+	run->at = 0;
+	run->epoch = mr->epoch;
 }
 
 /* Senders take references under the lock, and only while the region is valid. */
 static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
-		    u64 addr, u32 *len, int access, struct kvec *kv,
-		    unsigned int max, struct ddp_fault *f)
+		    u64 addr, u32 len, int access, struct mpa_run *run,
+		    struct ddp_fault *f)
 {
 	bool ok;
 
 	read_lock_bh(&mr->lock);
-	ok = mr_grants(mr, pd, stag, addr, *len, access, f);
+	ok = mr_grants(mr, pd, stag, addr, len, access, f);
 	if (ok) {
 		refcount_inc(&mr->refs);
-		*len = mr_list(mr, addr, *len, kv, max);
+		if (run)
+			mr_list(mr, addr, len, run);
 	}
 	read_unlock_bh(&mr->lock);
 	return ok;
@@ -697,32 +713,32 @@ static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  * @pd: the sender's protection domain
  * @stag: the region
  * @addr: first octet wanted
- * @len: octets wanted, at least 1; set to those that @kv covers
+ * @len: octets wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @kv: gets the contiguous pieces
- * @max: room in @kv; 0 to know no more than whether they are granted
+ * @run: gets the first of them, as many as there is room for; NULL to know no more
+ *	than whether all are granted. Unchanged if they are not
  * @fault: gets the reason in RDMAP's terms (0/1/xx) when refused; may be NULL
  *
  * Any context. The reference keeps the memory in place; its owner waits for
- * it: drop it soon. Invalidation does not wait.
+ * it: drop it soon. Invalidation does not wait, see mpa_mr_unchanged().
  *
  * Return: the region with a reference, or NULL.
  */
 struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u32 *len, int access, struct kvec *kv,
-			  unsigned int max, struct ddp_fault *fault)
+			  u64 addr, u32 len, int access, struct mpa_run *run,
+			  struct ddp_fault *fault)
 {
-	const struct rdmap_read rd = { .size = *len, .src_to = addr };
+	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	const struct ddp_region_view none = {};
 	struct ddp_fault f;
 	struct mpa_mr *mr;
 	bool ok;
 
-	if (WARN_ON_ONCE(!*len))
+	if (WARN_ON_ONCE(!len))
 		return NULL;
 	rcu_read_lock();
 	mr = mr_find_access(dev, pd, stag, access);
-	ok = mr ? mr_hold(mr, pd, stag, addr, len, access, kv, max, &f) :
+	ok = mr ? mr_hold(mr, pd, stag, addr, len, access, run, &f) :
 		  rdmap_check_read(&rd, &none, &f);
 	rcu_read_unlock();
 	if (ok)
@@ -733,32 +749,33 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_kvec() - where more octets of a region lie
+ * mpa_mr_more() - where more octets of a region lie
  * @mr: the region, held: got from mpa_mr_get() for other octets
  * @pd: the sender's protection domain
  * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA
  * @addr: first octet
- * @len: octets wanted, at least 1; set to those that @kv covers
+ * @len: octets wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @kv: gets the contiguous pieces
- * @max: room in @kv
+ * @epoch: &mpa_run.epoch of those it was got for
+ * @run: gets the first of them, as many as there is room for
  *
- * Any context. Asks anew whether the region grants it: it may have been
+ * Any context. Asks again whether the region grants it: it may have been
  * invalidated, and registered with other octets, since it was got.
  *
- * Return: false if this region does not grant it, which another one of that
- * STag might; nothing has changed then.
+ * Return: false if this region does not grant it, which another one of that STag
+ * might, or this one of another epoch; nothing has changed then.
  */
-bool mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		 u32 *len, int access, struct kvec *kv, unsigned int max)
+bool mpa_mr_more(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		 u32 len, int access, u32 epoch, struct mpa_run *run)
 {
 	struct ddp_fault f;
 	bool ok;
 
 	read_lock_bh(&mr->lock);
-	ok = mr_grants(mr, pd, stag, addr, *len, access, &f);
+	ok = mr->epoch == epoch &&
+	     mr_grants(mr, pd, stag, addr, len, access, &f);
 	if (ok)
-		*len = mr_list(mr, addr, *len, kv, max);
+		mr_list(mr, addr, len, run);
 	read_unlock_bh(&mr->lock);
 	return ok;
 }
@@ -801,7 +818,7 @@ static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);
 	if (ok)
-		mr->valid = false;
+		mr_end_rights(mr);
 	write_unlock_bh(&mr->lock);
 	if (ok)
 		trace_mpa_mr(&mr->dev->ibdev, stag,
@@ -819,8 +836,9 @@ static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  *	with remote rights
  * @fault: gets the reason when refused, 0/1/09 or 0/2/09; may be NULL
  *
- * Any context. No placement is running on return; senders may be: what they
- * send has been asked for before.
+ * Any context. On return no placement is running, and no octet of the region is sent
+ * that was not copied before: senders may still be reading, but look whether they may
+ * send what they have read (RFC 5042 section 6.2.2).
  *
  * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
  */

@@ -16,11 +16,34 @@
 struct mpa_dev;
 struct mpa_mr;
 
+enum {
+	/* Pieces of memory in one segment, or granted at once. */
+	MPA_TX_PIECES	= 40,
+};
+
 /* What memory a region names. */
 enum mpa_mr_kind {
 	MPA_MR_USER,		/* pinned user pages */
 	MPA_MR_DMA,		/* all kernel memory, by kernel address */
 	MPA_MR_FAST_REG,	/* a kernel consumer's page list */
+};
+
+/**
+ * struct mpa_run - octets that may be sent without asking for them again
+ * @len: how many are left; they are the next of the message in progress
+ * @epoch: &mpa_mr.epoch of their region when they were granted
+ * @at: the first piece not yet wholly used
+ * @kv: where they lie
+ *
+ * Good for one message and one batch, which holds the region. Whoever invalidates
+ * the region meanwhile does not wait: what is copied from here may be sent only if
+ * mpa_mr_unchanged() says so after that.
+ */
+struct mpa_run {
+	u32 len;
+	u32 epoch;
+	unsigned int at;
+	struct kvec kv[MPA_TX_PIECES];
 };
 
 enum {
@@ -42,6 +65,8 @@ enum {
  *	removes holds it for writing: once that returns no placement is
  *	running (RFC 5042 section 6.2.2). Taken in softirq: use _bh elsewhere
  * @valid: the STag may be used; under @lock
+ * @epoch: grows when rights are taken away; written under @lock, read by senders
+ *	without it, see mpa_mr_unchanged()
  * @access: IB_ACCESS_*; under @lock
  * @iova: tagged offset of the first octet; under @lock
  * @len: octets; under @lock
@@ -67,6 +92,7 @@ struct mpa_mr {
 	u32 stag;
 	rwlock_t lock;
 	bool valid;
+	u32 epoch;
 	int access;
 	u64 iova;
 	u64 len;
@@ -114,11 +140,27 @@ void mpa_mr_forget(struct mpa_mr **sink);
 
 /* Sending */
 struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u32 *len, int access, struct kvec *kv,
-			  unsigned int max, struct ddp_fault *fault);
-bool mpa_mr_kvec(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		 u32 *len, int access, struct kvec *kv, unsigned int max);
+			  u64 addr, u32 len, int access, struct mpa_run *run,
+			  struct ddp_fault *fault);
+bool mpa_mr_more(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		 u32 len, int access, u32 epoch, struct mpa_run *run);
 void mpa_mr_put(struct mpa_mr *mr);
+
+/**
+ * mpa_mr_unchanged() - was all that was copied before this still granted then?
+ * @mr: the region, held
+ * @epoch: &mpa_run.epoch of what was copied; smp_rmb() has followed the copying
+ *
+ * Any context. The counterpart of taking rights away, which changes the epoch before
+ * it is completed: whoever has read what was written into the memory after that sees
+ * another epoch here.
+ *
+ * Return: true if nobody took rights away since the octets were granted.
+ */
+static inline bool mpa_mr_unchanged(const struct mpa_mr *mr, u32 epoch)
+{
+	return READ_ONCE(mr->epoch) == epoch;
+}
 
 /* Work requests */
 int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,

@@ -26,6 +26,7 @@
 
 #include "cq.h"
 #include "ddp/check.h"
+#include "mr.h"
 #include "ring.h"
 #include "ulp/mpa.h"
 
@@ -138,24 +139,6 @@ enum mpa_tx_kind {
 enum {
 	/* Regions a batch may refer to; with more, struct mpa_qp takes 2 KiB. */
 	MPA_TX_HELD	= 24,
-	/* Pieces of memory in one segment. */
-	MPA_TX_PIECES	= 40,
-};
-
-/**
- * struct mpa_run - octets that may be sent without asking for them again
- * @len: how many are left; they are the next of the message in progress
- * @at: the first piece not yet wholly used
- * @kv: where they lie
- *
- * Good for one message and one batch, which holds the region. Whoever
- * invalidates the region meanwhile does not wait for what was asked for
- * before, see mpa_mr_invalidate().
- */
-struct mpa_run {
-	u32 len;
-	unsigned int at;
-	struct kvec kv[MPA_TX_PIECES];
 };
 
 /**
@@ -164,6 +147,7 @@ struct mpa_run {
  * @hdr_len: how many
  * @nr: pieces of payload
  * @len: octets of payload
+ * @first: the first of &mpa_tx.held that may have payload of it
  * @kv: the pieces
  *
  * Not on the stack, which many kernels clear: that costs more than the rest.
@@ -173,6 +157,7 @@ struct mpa_out {
 	u32 hdr_len;
 	unsigned int nr;
 	u32 len;
+	unsigned int first;
 	struct kvec kv[MPA_TX_PIECES];
 };
 
@@ -180,10 +165,12 @@ struct mpa_out {
  * struct mpa_draft - what is needed only while a batch is open
  * @run: octets got from the region held last
  * @out: the segment being put together
+ * @epochs: of &mpa_tx.held when they were got, see mpa_mr_unchanged()
  */
 struct mpa_draft {
 	struct mpa_run run;
 	struct mpa_out out;
+	u32 epochs[MPA_TX_HELD];
 };
 
 static_assert(sizeof(struct mpa_draft) <= MPA_TX_DESK);

@@ -293,18 +293,17 @@ static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
 	bool read = mpa_wr_infos[e->opcode].read;
 	const struct mpa_sge *sge;
 	struct mpa_mr *mr;
-	u32 i, len;
+	u32 i;
 
 	if (e->flags & MPA_SQE_INLINE || mpa_sqe_asked_once(qp, e))
 		return MPA_WC_SUCCESS;
 	for (i = 0; i < e->num_sge; i++) {
 		sge = &e->sge[i];
-		len = sge->length;
-		if (!len)
+		if (!sge->length)
 			continue;
 		mr = mpa_mr_get(qp->dev, qp->ibqp.pd, sge->lkey, sge->addr,
-				&len, read ? IB_ACCESS_LOCAL_WRITE : 0, NULL, 0,
-				NULL);
+				sge->length, read ? IB_ACCESS_LOCAL_WRITE : 0,
+				NULL, NULL);
 		if (!mr)
 			return MPA_WC_LOC_PROT_ERR;
 		mpa_mr_put(mr);
@@ -484,12 +483,34 @@ static bool mpa_tx_pending(const struct mpa_qp *qp)
 
 /* Segments ------------------------------------------------------------------- */
 
+/*
+ * Has the payload of what was just added been copied while its regions granted it?
+ * Otherwise their owner may have written something else there meanwhile (RFC 5042
+ * section 6.2.2): the batch is sent without that, and the message goes on in the next
+ * one, if it may.
+ */
+static bool mpa_tx_granted(const struct mpa_tx *tx)
+{
+	unsigned int i;
+
+	/* Copied first. Pairs with mr_end_rights(). */
+	smp_rmb();
+	for (i = tx->draft->out.first; i < tx->nr_held; i++)
+		if (!mpa_mr_unchanged(tx->held[i], tx->draft->epochs[i]))
+			return false;
+	return true;
+}
+
 static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
 			  const struct mpa_out *out)
 {
 	int ret = mpa_tx_add(conn, out->hdr, out->hdr_len, out->kv, out->nr,
 			     out->len, false);
 
+	if (!ret && !mpa_tx_granted(&qp->tx)) {
+		mpa_tx_undo(conn, 1);
+		ret = -EAGAIN;
+	}
 	if (ret) {
 		/* Some of it was used, and has to be used again. */
 		mpa_run_forget(&qp->tx);
@@ -503,10 +524,16 @@ static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
 /* The batch keeps the region, once for all uses that follow each other. */
 static void mpa_tx_hold(struct mpa_tx *tx, struct mpa_mr *mr)
 {
-	if (tx->nr_held && tx->held[tx->nr_held - 1] == mr)
+	u32 *epochs = tx->draft->epochs, epoch = tx->draft->run.epoch;
+	unsigned int n = tx->nr_held;
+
+	if (n && tx->held[n - 1] == mr && epochs[n - 1] == epoch) {
 		mpa_mr_put(mr);
-	else
-		tx->held[tx->nr_held++] = mr;
+		return;
+	}
+	epochs[n] = epoch;
+	tx->held[n] = mr;
+	tx->nr_held++;
 }
 
 /*
@@ -516,13 +543,12 @@ static void mpa_tx_hold(struct mpa_tx *tx, struct mpa_mr *mr)
 static bool mpa_run_again(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
 			  int access)
 {
-	struct mpa_tx *tx = &qp->tx;
-	struct mpa_run *run = &tx->draft->run;
+	const struct mpa_tx *tx = &qp->tx;
+	unsigned int last = tx->nr_held - 1;
 
-	run->len = len;
 	return tx->nr_held && stag != MPA_STAG_LOCAL_DMA &&
-	       mpa_mr_kvec(tx->held[tx->nr_held - 1], qp->ibqp.pd, stag, addr,
-			   &run->len, access, run->kv, MPA_TX_PIECES);
+	       mpa_mr_more(tx->held[last], qp->ibqp.pd, stag, addr, len, access,
+			   tx->draft->epochs[last], &tx->draft->run);
 }
 
 /*
@@ -534,21 +560,17 @@ static bool mpa_run_get(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
 			int access, struct ddp_fault *fault)
 {
 	struct mpa_tx *tx = &qp->tx;
-	struct mpa_run *run = &tx->draft->run;
 	struct mpa_mr *mr;
 
-	run->at = 0;
 	len = min_t(u32, len, MPA_TX_RUN);
 	if (mpa_run_again(qp, stag, addr, len, access))
 		return true;
-	run->len = 0;
 	if (tx->nr_held == MPA_TX_HELD)
 		return true;
-	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, &len, access, run->kv,
-			MPA_TX_PIECES, fault);
+	mr = mpa_mr_get(qp->dev, qp->ibqp.pd, stag, addr, len, access,
+			&tx->draft->run, fault);
 	if (!mr)
 		return false;
-	run->len = len;
 	mpa_tx_hold(tx, mr);
 	return true;
 }
@@ -646,6 +668,11 @@ static u32 mpa_tx_train(struct mpa_qp *qp, struct mpa_conn *conn,
 			      &len);
 	if (!nr)
 		return 0;
+	if (!mpa_tx_granted(tx)) {
+		mpa_tx_undo(conn, nr);
+		mpa_run_forget(tx);
+		return 0;
+	}
 	mpa_run_skip(run, len);
 	tx->off += len;
 	tx->segments += nr;
@@ -976,6 +1003,7 @@ static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
 
 	out->nr = 0;
 	out->len = 0;
+	out->first = max(qp->tx.nr_held, 1U) - 1;
 	switch (qp->tx.kind) {
 	case MPA_TX_RTR:
 		return mpa_tx_rtr(qp, conn, out);

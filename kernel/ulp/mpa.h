@@ -162,6 +162,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       bool stable);
 unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 			      const struct kvec *payload, u32 *len);
+void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr);
 int mpa_tx_send(struct mpa_conn *conn);
 void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);

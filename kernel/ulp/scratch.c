@@ -82,6 +82,7 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 	s->len = 0;
 	s->fpdus = 0;
 	s->room = 0;
+	s->added = 0;
 	s->staged = 0;
 	return s;
 }

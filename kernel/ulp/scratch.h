@@ -61,6 +61,7 @@ struct mpa_sheet {
  * @g: the batch, in @out and @octets
  * @fpdus: how many it has
  * @room: longest ULPDU it takes next; 0 if that is to be found out
+ * @added: octets of stream that mpa_tx_add() or mpa_tx_add_train() added last
  * @staged: octets of @octets used behind %MPA_SCRATCH_CTL
  * @ulpdu: pieces of the ULPDU being added
  * @out: pieces of the batch
@@ -80,6 +81,7 @@ struct mpa_scratch {
 	struct mpa_gather g;
 	unsigned int fpdus;
 	u32 room;
+	u32 added;
 	u32 staged;
 	struct kvec ulpdu[MPA_SCRATCH_PIECES];
 	struct kvec out[MPA_SCRATCH_OUT];

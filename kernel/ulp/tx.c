@@ -622,7 +622,7 @@ static int list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
 static int gather(struct mpa_conn *conn, const struct mpa_ulpdu *u, bool stable)
 {
 	struct mpa_scratch *s = conn->scratch;
-	bool copy = (!stable && conn->tx.crc) || u->nr >= MPA_SCRATCH_PIECES;
+	bool copy = !stable || u->nr >= MPA_SCRATCH_PIECES;
 	u32 staged = s->staged;
 	int ret;
 
@@ -653,10 +653,10 @@ static int write_on_sheet(struct mpa_conn *conn, const struct mpa_ulpdu *u)
  * @hdr_len: how many, at most %MPA_TX_HEADER_MAX
  * @payload: pieces of the rest
  * @nr: how many
- * @payload_len: octets of the rest; they must stay until mpa_tx_send() returns
- * @stable: nobody can change the payload meanwhile. Otherwise it is copied
- *	before a CRC is taken, so that the CRC and the octets sent agree
- *	whatever the application writes.
+ * @payload_len: octets of the rest
+ * @stable: nobody can change the payload, which stays, until mpa_tx_send()
+ *	returns. Otherwise it is copied before this returns: the CRC is taken of
+ *	the octets that are sent, and what is written there later is not sent.
  *
  * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header
  * too long or @payload_len not the sum of the pieces; nothing was added then.
@@ -683,6 +683,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	conn->seg_left -= ret;
 	s->fpdus++;
 	s->room = 0;
+	s->added = ret;
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
@@ -719,6 +720,7 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
 	len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
 	nr = t->fpdus - before;
 	mpa_sheet_wrote(s, len);
+	s->added += len;
 	/* None but the last leaves anything of its segment. */
 	conn->seg_left = nr * t->room - len;
 	conn->segs += nr - 1;
@@ -750,13 +752,45 @@ unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	assert_owned(conn);
 	mpa_train_init(&t, hdr, hdr_len, payload, *len);
 	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
-			  hdr_len > MPA_TX_HEADER_MAX))
+			  hdr_len > MPA_TX_HEADER_MAX)) {
+		conn->scratch->added = 0;
 		while ((nr = train_room(conn, hdr_len, *len - t.used)))
 			add_train(conn, &t, nr);
+	}
 	*len = t.used;
 	return t.fpdus;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add_train, MPA);
+
+/**
+ * mpa_tx_undo - take out of the batch what was added to it last
+ * @conn: the stream, under lock_sock(), with a batch open
+ * @nr: how many ULPDUs the last call of mpa_tx_add() or mpa_tx_add_train() has
+ *	added
+ *
+ * For an owner that finds, when its payload was copied, that it may not be sent.
+ * The batch takes no more, and is to be sent without it.
+ */
+void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
+{
+	struct mpa_scratch *s = conn->scratch;
+
+	assert_owned(conn);
+	if (WARN_ON_ONCE(!s || s->fpdus < nr))
+		return;
+	mpa_tx_rewind(&conn->tx, s->added);
+	/* Octets beyond the length are listed still; TCP is not given them. */
+	if (s->written)
+		s->len -= s->added;
+	else
+		s->g.len -= s->added;
+	s->fpdus -= nr;
+	s->added = 0;
+	s->room = 0;
+	conn->seg_left = 0;
+	conn->segs = conn->plan.segs;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_undo, MPA);
 
 static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {

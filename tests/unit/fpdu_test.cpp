@@ -118,6 +118,29 @@ TEST(mpa_fpdu_len, equals_the_model_at_every_phase)
 	}
 }
 
+// What was built and is taken back: the next FPDU is as if it had not been there.
+TEST(mpa_tx_rewind, goes_back_over_every_fpdu)
+{
+	Octets ulpdu(1050), ctl(4096);
+	std::vector<kvec> pieces(64);
+
+	for (bool markers : { false, true }) {
+		for (std::uint32_t gap = 0; gap < (markers ? 512u : 1u); gap += 4) {
+			for (std::uint32_t len = 0; len < 1050; len += 7) {
+				mpa_tx_half tx = { gap, markers, true };
+				mpa_gather g = { pieces.data(), 0, 64, ctl.data(), 0,
+						 4096, 0 };
+				kvec piece = { ulpdu.data(), len };
+				int n = mpa_fpdu_gather(&tx, &piece, 1, len, &g);
+
+				ASSERT_GT(n, 0);
+				mpa_tx_rewind(&tx, n);
+				ASSERT_EQ(tx.gap, gap) << "ULPDU " << len;
+			}
+		}
+	}
+}
+
 class UlpduFit : public testing::TestWithParam<vec_fit> {};
 
 TEST_P(UlpduFit, fills_the_room)

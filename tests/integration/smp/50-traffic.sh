@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Everything that 30 to 33 of the debug lane exchange, shortened, between processors
-# that run at the same time. The stock lane has this as well.
+# that run at the same time. The stock lane has this as well; the smp lane also
+# invalidates regions while they are sent from.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
+. "$MPA_REPO/tests/integration/lib/invalidate.sh"
 
 lab_devices 2
 list_rping
@@ -27,3 +29,10 @@ stream_pair rstream h1 h2 65536 4 2 bb
 for tool in ib_send_bw ib_write_bw ib_read_bw; do
 	perf_pair h1 h2 "$tool" 65536 "$list_iterations"
 done
+traffic_label=
+fast_paths on mpa1 mpa2
+
+# The lane with the module that holds a sender up.
+if [[ ${LAB_LANE:-stock} == smp ]]; then
+	invalidate_all
+fi

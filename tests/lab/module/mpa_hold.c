@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holds one sender up that knows where its payload lies and has not copied it yet:
+ *
+ *	modprobe mpa_hold
+ *	echo 1 > /sys/module/mpa_hold/parameters/armed
+ *	cat /sys/module/mpa_hold/parameters/held
+ *	echo 1 > /sys/module/mpa_hold/parameters/pass
+ *
+ * The next one with 32 octets of payload or more sleeps, until it may pass, at the
+ * entrance of mpa_tx_add() or mpa_tx_add_train(). Senders in softirqs are not held.
+ */
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/uio.h>
+
+enum {
+	HOLD_OCTETS	= 32,
+	HOLD_SECONDS	= 60,
+};
+
+struct mpa_conn;
+
+typedef int (*add_fn)(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+		      const struct kvec *payload, unsigned int nr,
+		      u32 payload_len, bool stable);
+typedef unsigned int (*train_fn)(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+				 const struct kvec *payload, u32 *len);
+
+static atomic_t armed;
+module_param_named(armed, armed.counter, int, 0644);
+MODULE_PARM_DESC(armed, "1: hold the next sender up");
+
+static atomic_t held;
+module_param_named(held, held.counter, int, 0444);
+MODULE_PARM_DESC(held, "1: one is held up");
+
+static int pass;
+module_param(pass, int, 0644);
+MODULE_PARM_DESC(pass, "1: who is held up may pass");
+
+/* Calls whose code is ours. */
+static atomic_t inside;
+
+static void hold(void)
+{
+	unsigned int tries = HOLD_SECONDS * 100;
+
+	atomic_set(&held, 1);
+	while (!READ_ONCE(pass) && tries--)
+		msleep(10);
+	WRITE_ONCE(pass, 0);
+	atomic_set(&held, 0);
+}
+
+static struct kprobe add_probe, train_probe;
+
+static int held_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
+		    const struct kvec *payload, unsigned int nr,
+		    u32 payload_len, bool stable)
+{
+	int ret;
+
+	hold();
+	ret = ((add_fn)add_probe.addr)(conn, hdr, hdr_len, payload, nr,
+				       payload_len, stable);
+	atomic_dec(&inside);
+	return ret;
+}
+
+static unsigned int held_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+			       const struct kvec *payload, u32 *len)
+{
+	unsigned int ret;
+
+	hold();
+	ret = ((train_fn)train_probe.addr)(conn, hdr, hdr_len, payload, len);
+	atomic_dec(&inside);
+	return ret;
+}
+
+static int divert(struct pt_regs *regs, u32 octets, void *to)
+{
+	/* Tasklets and the like cannot sleep; this handler itself does not count. */
+	if (in_serving_softirq() || octets < HOLD_OCTETS ||
+	    atomic_cmpxchg(&armed, 1, 0) != 1)
+		return 0;
+	atomic_inc(&inside);
+	instruction_pointer_set(regs, (unsigned long)to);
+	return 1;
+}
+
+static int divert_add(struct kprobe *p, struct pt_regs *regs)
+{
+	return divert(regs, regs_get_kernel_argument(regs, 5), held_add);
+}
+
+static int divert_train(struct kprobe *p, struct pt_regs *regs)
+{
+	u32 *len = (u32 *)regs_get_kernel_argument(regs, 4);
+
+	return divert(regs, *len, held_train);
+}
+
+/* A probe with this is never made a jump, which could not be diverted. */
+static void divert_post(struct kprobe *p, struct pt_regs *regs,
+			unsigned long flags)
+{
+}
+
+static struct kprobe add_probe = {
+	.symbol_name	= "mpa_tx_add",
+	.pre_handler	= divert_add,
+	.post_handler	= divert_post,
+};
+
+static struct kprobe train_probe = {
+	.symbol_name	= "mpa_tx_add_train",
+	.pre_handler	= divert_train,
+	.post_handler	= divert_post,
+};
+
+static struct kprobe *probes[] = { &add_probe, &train_probe };
+
+static int __init mpa_hold_init(void)
+{
+	return register_kprobes(probes, ARRAY_SIZE(probes));
+}
+
+/* Who is about to return from our code needs a moment for it. */
+static void __exit mpa_hold_exit(void)
+{
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
+	WRITE_ONCE(pass, 1);
+	while (atomic_read(&inside))
+		msleep(20);
+	synchronize_rcu_tasks();
+}
+
+module_init(mpa_hold_init);
+module_exit(mpa_hold_exit);
+
+MODULE_DESCRIPTION("Holds a sender of MPA up before it copies");
+MODULE_LICENSE("GPL");
