@@ -18,6 +18,9 @@ enum {
 	TIMEOUT_MAX	= 3600000,
 	HALF_OPEN_MAX	= 65536,
 	LINGER_MAX	= 65536,
+	OBJECTS_MAX	= 65536,
+	REGIONS_MAX	= 1048576,
+	RINGS_MAX	= 1048576,
 	RTR_ALL		= MPA_CONFIG_RTR_SEND | MPA_CONFIG_RTR_WRITE |
 			  MPA_CONFIG_RTR_READ,
 };
@@ -40,6 +43,21 @@ static struct netlink_range_validation first_fpdu_range = {
 static struct netlink_range_validation linger_range = {
 	.min	= 1,
 	.max	= LINGER_MAX,
+};
+
+static struct netlink_range_validation objects_range = {
+	.min	= 1,
+	.max	= OBJECTS_MAX,
+};
+
+static struct netlink_range_validation regions_range = {
+	.min	= 1,
+	.max	= REGIONS_MAX,
+};
+
+static struct netlink_range_validation rings_range = {
+	.min	= 1,
+	.max	= RINGS_MAX,
 };
 
 static const struct nla_policy dev_policy[MPA_A_DEV_NAME + 1] = {
@@ -88,6 +106,16 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_LINGER_MAX] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &linger_range),
 	[MPA_A_CONFIG_KEEPALIVE]	= NLA_POLICY_MAX(NLA_U32, 1),
+	[MPA_A_CONFIG_USER_QP_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &objects_range),
+	[MPA_A_CONFIG_USER_CQ_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &objects_range),
+	[MPA_A_CONFIG_USER_MR_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &regions_range),
+	[MPA_A_CONFIG_USER_PD_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &objects_range),
+	[MPA_A_CONFIG_USER_RINGS_MAX] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &rings_range),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

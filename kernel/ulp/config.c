@@ -60,6 +60,11 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	},
 	[MPA_A_CONFIG_LINGER_MAX] = { .min = 1, .max = 65536, .def = 8192 },
 	[MPA_A_CONFIG_KEEPALIVE] = { .max = 1, .def = 1 },
+	[MPA_A_CONFIG_USER_QP_MAX] = { .min = 1, .max = 65536, .def = 8192 },
+	[MPA_A_CONFIG_USER_CQ_MAX] = { .min = 1, .max = 65536, .def = 16384 },
+	[MPA_A_CONFIG_USER_MR_MAX] = { .min = 1, .max = 1048576, .def = 131072 },
+	[MPA_A_CONFIG_USER_PD_MAX] = { .min = 1, .max = 65536, .def = 1024 },
+	[MPA_A_CONFIG_USER_RINGS_MAX] = { .min = 1, .max = 1048576, .def = 4096 },
 };
 
 static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
@@ -82,6 +87,11 @@ static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_CLOSE_TIMEOUT] = "close-timeout is 100 to 3600000 ms",
 	[MPA_A_CONFIG_LINGER_MAX] = "linger-max is 1 to 65536",
 	[MPA_A_CONFIG_KEEPALIVE] = "keepalive is 0 or 1",
+	[MPA_A_CONFIG_USER_QP_MAX] = "user-qp-max is 1 to 65536",
+	[MPA_A_CONFIG_USER_CQ_MAX] = "user-cq-max is 1 to 65536",
+	[MPA_A_CONFIG_USER_MR_MAX] = "user-mr-max is 1 to 1048576",
+	[MPA_A_CONFIG_USER_PD_MAX] = "user-pd-max is 1 to 65536",
+	[MPA_A_CONFIG_USER_RINGS_MAX] = "user-rings-max is 1 to 1048576 MiB",
 };
 
 /**
@@ -205,6 +215,24 @@ const char *mpa_config_refuse(const struct mpa_settings *change,
 		}
 	}
 	return NULL;
+}
+
+/**
+ * mpa_config_not_for_listener - is one of these for devices only?
+ * @change: what is to be set at a listener
+ * @attr: set to the MPA_A_CONFIG_* that is, the first of them
+ *
+ * Return: NULL if none is; else why not, for the user.
+ */
+const char *mpa_config_not_for_listener(const struct mpa_settings *change,
+					unsigned int *attr)
+{
+	u32 devices = change->set & (u32)MPA_CONFIG_USER_LIMITS;
+
+	if (!devices)
+		return NULL;
+	*attr = lowest_bit(devices);
+	return "what users may own is for devices, not for listeners";
 }
 
 /**

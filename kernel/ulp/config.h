@@ -59,12 +59,17 @@ extern const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1];
 
 /* Every setting there is. */
 #define MPA_CONFIG_ALL	(GENMASK(MPA_A_CONFIG_MAX, 1))
+/* Those that bound what a user's context may own. */
+#define MPA_CONFIG_USER_LIMITS	(GENMASK(MPA_A_CONFIG_USER_RINGS_MAX,	\
+					 MPA_A_CONFIG_USER_QP_MAX))
 
 void mpa_config_builtin(struct mpa_config *cfg);
 void mpa_config_overlay(struct mpa_config *cfg, const struct mpa_settings *own);
 void mpa_config_clip(struct mpa_config *cfg, const struct mpa_limits *lim);
 const char *mpa_config_refuse(const struct mpa_settings *change,
 			      const struct mpa_limits *lim, unsigned int *attr);
+const char *mpa_config_not_for_listener(const struct mpa_settings *change,
+					unsigned int *attr);
 void mpa_settings_change(struct mpa_settings *own,
 			 const struct mpa_settings *change, u32 inherit);
 void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p);

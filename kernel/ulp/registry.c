@@ -487,6 +487,11 @@ static int check_change(struct net *net, const struct mpa_change *c,
 	lockdep_assert_held(&mpa_registry_lock);
 	if (c->kind == MPA_NODE_DEFAULTS)
 		return refuse(c, NULL, no);
+	if (node && c->kind == MPA_NODE_LISTENER) {
+		no->why = mpa_config_not_for_listener(&c->to, &no->attr);
+		if (no->why)
+			return -EINVAL;
+	}
 	if (node)
 		return refuse(c, limits_of(node), no);
 	no->attr = 0;

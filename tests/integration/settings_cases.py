@@ -93,6 +93,11 @@ VALUES = {
     "close-timeout": (("100", 100), ("1h", 3600000), ("90s", 90000), 1200000),
     "linger-max": (("1", 1), ("65536", 65536), ("4097", 4097), 8192),
     "keepalive": (("off", False), ("on", True), ("off", False), True),
+    "user-qp-max": (("1", 1), ("65536", 65536), ("1024", 1024), 8192),
+    "user-cq-max": (("1", 1), ("65536", 65536), ("2048", 2048), 16384),
+    "user-mr-max": (("1", 1), ("1048576", 1048576), ("65536", 65536), 131072),
+    "user-pd-max": (("1", 1), ("65536", 65536), ("32", 32), 1024),
+    "user-rings-max": (("1", 1), ("1048576", 1048576), ("64", 64), 4096),
 }
 BUILT_IN = 3
 
@@ -109,7 +114,8 @@ def values_of(of):
     if not of:
         return VALUES
     at_device = VALUES | OF_DEVICES
-    return {key: at_device[key] for key in VALUES if key != "packing"}
+    return {key: at_device[key] for key in VALUES if key != "packing" and
+            not (of[0] == "listen" and key.startswith("user-"))}
 
 
 def json_key(key):
@@ -226,6 +232,9 @@ def refused_by_the_kernel():
                     (("crc", "off", "ird", 129), "ird is more than"),
                     (("markers", "on", "packing", "on"), "packing is for")):
                 refused(where, of, words, 1, message)
+        for words in (("user-qp-max", 5), ("crc", "off", "user-rings-max", 5)):
+            refused("h2", listening(), words, 1,
+                    "is for devices, not for listeners")
 
 
 @case
@@ -238,6 +247,11 @@ def refused_by_range():
              ("0", "99", "99ms", "3600001", "3601s")),
             ("reply-timeout", "100 .. 3600000", ("99", "3600001ms", "2h")),
             ("half-open-max", "1 .. 65536", (0, 65537)),
+            ("user-qp-max", "1 .. 65536", (0, 65537)),
+            ("user-cq-max", "1 .. 65536", (0, 65537)),
+            ("user-mr-max", "1 .. 1048576", (0, 1048577)),
+            ("user-pd-max", "1 .. 65536", (0, 65537)),
+            ("user-rings-max", "1 .. 1048576", (0, 1048577)),
             ("close-timeout", "100 .. 3600000", ("99", "3600001ms")),
             ("linger-max", "1 .. 65536", (0, 65537)),
             ("first-fpdu-timeout", "0 .. 3600000", (3600001, "3601s"))):

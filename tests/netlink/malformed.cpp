@@ -118,7 +118,7 @@ std::vector<Place> places()
 		{"set.change", in_change,
 		 {dev_nest, listen_nest,
 		  {.type = MPA_A_CONFIG, .kind = nest, .inner = crc()},
-		  {MPA_A_INHERIT, Known::Kind::mask, 0, 0x7ffe}}},
+		  {MPA_A_INHERIT, Known::Kind::mask, 0, 0xffffe}}},
 		{"set.change.dev", within(in_change, MPA_A_DEV, config), dev},
 		{"set.change.listen", within(in_change, MPA_A_LISTEN, config), listen},
 		{"set.change.config", within(in_change, MPA_A_CONFIG), config_known()},

@@ -17,6 +17,7 @@ struct Setting {
 	std::uint32_t max;
 	std::uint32_t builtin;
 	bool devices = true; // may be set there
+	bool listeners = true;
 };
 
 inline constexpr std::array settings{
@@ -38,6 +39,11 @@ inline constexpr std::array settings{
 	Setting{MPA_A_CONFIG_CLOSE_TIMEOUT, "close-timeout", 100, 3600000, 1200000},
 	Setting{MPA_A_CONFIG_LINGER_MAX, "linger-max", 1, 65536, 8192},
 	Setting{MPA_A_CONFIG_KEEPALIVE, "keepalive", 0, 1, 1},
+	Setting{MPA_A_CONFIG_USER_QP_MAX, "user-qp-max", 1, 65536, 8192, true, false},
+	Setting{MPA_A_CONFIG_USER_CQ_MAX, "user-cq-max", 1, 65536, 16384, true, false},
+	Setting{MPA_A_CONFIG_USER_MR_MAX, "user-mr-max", 1, 1048576, 131072, true, false},
+	Setting{MPA_A_CONFIG_USER_PD_MAX, "user-pd-max", 1, 65536, 1024, true, false},
+	Setting{MPA_A_CONFIG_USER_RINGS_MAX, "user-rings-max", 1, 1048576, 4096, true, false},
 };
 static_assert(settings.size() == MPA_A_CONFIG_MAX);
 

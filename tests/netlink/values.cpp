@@ -60,6 +60,8 @@ void every_setting(Client &client, const Object &object)
 
 		if (!one.devices && !object.limited.empty())
 			continue;
+		if (!one.listeners && object.nest == MPA_A_LISTEN)
+			continue;
 		for (const auto value : values_of(client, object, one)) {
 			State wanted = before;
 
@@ -87,6 +89,8 @@ void inherited_from(Client &client, const Object &above, const Object &below)
 		// A device's limits lie over what is inherited of these.
 		if (!below.limited.empty() &&
 		    (!one.devices || one.attr == MPA_A_CONFIG_RTR))
+			continue;
+		if (!one.listeners && below.nest == MPA_A_LISTEN)
 			continue;
 		const std::uint32_t builtin = in_force();
 		const std::uint32_t other = builtin == one.min ? one.min + 1 : one.min;

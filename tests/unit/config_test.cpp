@@ -91,6 +91,11 @@ constexpr Bounds bounds[] = {
 	{ "close timeout", MPA_A_CONFIG_CLOSE_TIMEOUT, 100, 3600000, 1200000 },
 	{ "linger max", MPA_A_CONFIG_LINGER_MAX, 1, 65536, 8192 },
 	{ "keepalive", MPA_A_CONFIG_KEEPALIVE, 0, 1, 1 },
+	{ "user qp max", MPA_A_CONFIG_USER_QP_MAX, 1, 65536, 8192 },
+	{ "user cq max", MPA_A_CONFIG_USER_CQ_MAX, 1, 65536, 16384 },
+	{ "user mr max", MPA_A_CONFIG_USER_MR_MAX, 1, 1048576, 131072 },
+	{ "user pd max", MPA_A_CONFIG_USER_PD_MAX, 1, 65536, 1024 },
+	{ "user rings max", MPA_A_CONFIG_USER_RINGS_MAX, 1, 1048576, 4096 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);
@@ -122,6 +127,24 @@ TEST_P(ConfigBounds, are_kept)
 
 INSTANTIATE_TEST_SUITE_P(table, ConfigBounds, testing::ValuesIn(bounds),
 			 row_name<Bounds>);
+
+/* What users may own is for devices; listeners refuse nothing else that these take. */
+TEST(ConfigAtListener, refuses_what_users_may_own)
+{
+	for (const auto &b : bounds) {
+		const unsigned int user = b.attr >= MPA_A_CONFIG_USER_QP_MAX;
+		const unsigned int first = user ? b.attr :
+					   unsigned{MPA_A_CONFIG_USER_RINGS_MAX};
+		mpa_settings s = setting(b.attr, b.def);
+		unsigned int attr = ~0u;
+
+		EXPECT_EQ(mpa_config_not_for_listener(&s, &attr) != nullptr, user)
+			<< b.name;
+		s.set |= bit(MPA_A_CONFIG_USER_RINGS_MAX);
+		EXPECT_NE(mpa_config_not_for_listener(&s, &attr), nullptr) << b.name;
+		EXPECT_EQ(attr, first) << b.name;
+	}
+}
 
 /* What a device refuses beside that. */
 constexpr mpa_limits device = { 128, 64, MPA_RTR_WRITE | MPA_RTR_READ };
@@ -183,6 +206,8 @@ TEST(mpa_config_refuse, knows_every_bit)
 		s.v[MPA_A_CONFIG_HALF_OPEN_MAX] = 1;
 		s.v[MPA_A_CONFIG_CLOSE_TIMEOUT] = 100;
 		s.v[MPA_A_CONFIG_LINGER_MAX] = 1;
+		for (const auto &b : bounds)
+			s.v[b.attr] = b.min;
 		auto refused = refuse(s);
 
 		EXPECT_EQ(!refused, i >= 1 && i <= MPA_A_CONFIG_MAX) << i;

@@ -129,6 +129,17 @@ enum mpa_attr {
  *	default 8192
  * @MPA_A_CONFIG_KEEPALIVE: 0, 1: connections of devices have TCP's keepalive, at
  *	the times that the namespace's net.ipv4.tcp_keepalive_* say; default 1
+ * @MPA_A_CONFIG_USER_QP_MAX: 1 .. 65536: queue pairs of a user context, which is what
+ *	a process gets each time it opens a device; this and the next four are for
+ *	devices, not for listeners, and for new objects only; default 8192
+ * @MPA_A_CONFIG_USER_CQ_MAX: 1 .. 65536: completion queues of a user context;
+ *	default 16384
+ * @MPA_A_CONFIG_USER_MR_MAX: 1 .. 1048576: memory regions of a user context;
+ *	default 131072
+ * @MPA_A_CONFIG_USER_PD_MAX: 1 .. 65536: protection domains of a user context;
+ *	default 1024
+ * @MPA_A_CONFIG_USER_RINGS_MAX: 1 .. 1048576: MiB of the rings of a user context's
+ *	queues; default 4096
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -150,6 +161,11 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_CLOSE_TIMEOUT	= 16,
 	MPA_A_CONFIG_LINGER_MAX		= 17,
 	MPA_A_CONFIG_KEEPALIVE		= 18,
+	MPA_A_CONFIG_USER_QP_MAX	= 19,
+	MPA_A_CONFIG_USER_CQ_MAX	= 20,
+	MPA_A_CONFIG_USER_MR_MAX	= 21,
+	MPA_A_CONFIG_USER_PD_MAX	= 22,
+	MPA_A_CONFIG_USER_RINGS_MAX	= 23,
 
 	__MPA_A_CONFIG_MAX,
 	MPA_A_CONFIG_MAX		= __MPA_A_CONFIG_MAX - 1

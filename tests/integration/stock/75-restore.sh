@@ -39,7 +39,9 @@ set_everything() {
 	mpactl_in h1 set crc off markers on revision 1 permissive on exchange plain \
 		peer-to-peer off rtr write,read ird 5 ord 6 startup-timeout 2s \
 		reply-timeout 1min half-open-max 7 packing on segments single \
-		first-fpdu-timeout 8s close-timeout 90s linger-max 4097 keepalive off
+		first-fpdu-timeout 8s close-timeout 90s linger-max 4097 keepalive off \
+		user-qp-max 1024 user-cq-max 2048 user-mr-max 65536 user-pd-max 32 \
+		user-rings-max 64
 	mpactl_in h1 set dev mpa1 crc required revision auto ird 128 ord 1 rtr write
 	mpactl_in h1 set dev mpa8 exchange enhanced startup-timeout 1500ms
 }
@@ -52,7 +54,8 @@ forget_everything() {
 	lab_unlink mpa1
 	for key in crc markers revision permissive exchange peer-to-peer rtr ird ord \
 		startup-timeout reply-timeout half-open-max packing segments \
-		first-fpdu-timeout close-timeout linger-max keepalive; do
+		first-fpdu-timeout close-timeout linger-max keepalive \
+		user-{qp,cq,mr,pd,rings}-max; do
 		words+=("$key" inherit)
 	done
 	mpactl_in h1 set "${words[@]}"

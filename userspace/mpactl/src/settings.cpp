@@ -84,6 +84,16 @@ std::vector<Setting> make_table()
 		 1, 65536, {}, "connections of a device that end without a QP"},
 		{MPA_A_CONFIG_KEEPALIVE, Kind::toggle, "keepalive", "keepalive", 0, 1,
 		 toggle_words, "TCP's keepalive for connections of devices"},
+		{MPA_A_CONFIG_USER_QP_MAX, Kind::number, "user-qp-max", "user_qp_max", 1, 65536, {},
+		 "devices: queue pairs of a user context"},
+		{MPA_A_CONFIG_USER_CQ_MAX, Kind::number, "user-cq-max", "user_cq_max", 1, 65536, {},
+		 "devices: completion queues of a user context"},
+		{MPA_A_CONFIG_USER_MR_MAX, Kind::number, "user-mr-max", "user_mr_max", 1, 1048576, {},
+		 "devices: memory regions of a user context"},
+		{MPA_A_CONFIG_USER_PD_MAX, Kind::number, "user-pd-max", "user_pd_max", 1, 65536, {},
+		 "devices: protection domains of a user context"},
+		{MPA_A_CONFIG_USER_RINGS_MAX, Kind::number, "user-rings-max", "user_rings_max", 1, 1048576, {},
+		 "devices: MiB of rings of a user context"},
 	};
 }
 

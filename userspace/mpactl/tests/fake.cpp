@@ -231,6 +231,11 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_CLOSE_TIMEOUT, 1200000);
 	all.set(MPA_A_CONFIG_LINGER_MAX, 8192);
 	all.set(MPA_A_CONFIG_KEEPALIVE, 1);
+	all.set(MPA_A_CONFIG_USER_QP_MAX, 8192);
+	all.set(MPA_A_CONFIG_USER_CQ_MAX, 16384);
+	all.set(MPA_A_CONFIG_USER_MR_MAX, 131072);
+	all.set(MPA_A_CONFIG_USER_PD_MAX, 1024);
+	all.set(MPA_A_CONFIG_USER_RINGS_MAX, 4096);
 	return all;
 }
 

@@ -65,6 +65,11 @@ const Good good[] = {
 	{"close-timeout", "20min", 1200000},
 	{"linger-max", "8192", 8192},
 	{"keepalive", "off", 0},
+	{"user-qp-max", "65536", 65536},
+	{"user-cq-max", "65536", 65536},
+	{"user-mr-max", "1048576", 1048576},
+	{"user-pd-max", "65536", 65536},
+	{"user-rings-max", "1048576", 1048576},
 };
 
 TEST(Settings, values_are_read_and_shown)

@@ -145,6 +145,11 @@ first-fpdu-timeout  0ms              built in
 close-timeout       20min            built in
 linger-max          8192             built in
 keepalive           on               built in
+user-qp-max         8192             built in
+user-cq-max         16384            built in
+user-mr-max         131072           built in
+user-pd-max         1024             built in
+user-rings-max      4096             built in
 )");
 	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -165,6 +170,11 @@ first-fpdu-timeout  0ms              built in
 close-timeout       20min            built in
 linger-max          8192             built in
 keepalive           on               built in
+user-qp-max         8192             built in
+user-cq-max         16384            built in
+user-mr-max         131072           built in
+user-pd-max         1024             built in
+user-rings-max      4096             built in
 )");
 	EXPECT_EQ(world.output("get listen 3"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -185,12 +195,17 @@ first-fpdu-timeout  0ms              built in
 close-timeout       20min            built in
 linger-max          8192             built in
 keepalive           on               built in
+user-qp-max         8192             built in
+user-cq-max         16384            built in
+user-mr-max         131072           built in
+user-pd-max         1024             built in
+user-rings-max      4096             built in
 )");
-	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
+	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
+	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in"}}
+	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
 )");
 }
 
