@@ -33,6 +33,7 @@
 
 #include "ulp/mpa.h"
 
+struct mem_cgroup;
 struct mpa_dev;
 struct mpa_listener;
 struct mpa_qp;
@@ -81,6 +82,8 @@ struct mpa_ep_saved {
  *	work, one of the QP's pointer, short ones of users
  * @lock: see above
  * @dev: device; constant; not to be used once %MPA_EP_DEAD
+ * @memcg: memory cgroup to charge, with a reference: the connecting consumer's, or the
+ *	listener's; NULL: there are none; constant
  * @sock: TCP socket; constant, released with the last reference
  * @conn: MPA stream, NULL when not attached; under the socket lock; changes
  *	only with @lock held, too
@@ -131,6 +134,7 @@ struct mpa_ep {
 	struct kref ref;
 	struct mutex lock;		/* see above */
 	struct mpa_dev *dev;
+	struct mem_cgroup *memcg;
 	struct socket *sock;
 	struct mpa_conn *conn;
 	enum mpa_ep_state state;

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "compat/memcg.h"
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
@@ -42,8 +43,11 @@ static struct mpa_ep *mpa_ep_open(struct mpa_dev *dev, struct iw_cm_id *cm_id)
 	if (ret)
 		goto err_sock;
 	ep = mpa_ep_create(dev, sock);
-	if (!IS_ERR(ep))
+	if (!IS_ERR(ep)) {
+		/* Nothing to charge yet: it cannot fail. */
+		mpa_sk_set_memcg(sock->sk, ep->memcg);
 		return ep;
+	}
 	ret = PTR_ERR(ep);
 
 err_sock:
@@ -55,7 +59,7 @@ static int mpa_ep_set_pd(struct mpa_ep *ep, const void *pd, u32 pd_len)
 {
 	if (!pd_len)
 		return 0;
-	ep->pd = kmemdup(pd, pd_len, GFP_KERNEL);
+	ep->pd = kmemdup(pd, pd_len, GFP_KERNEL_ACCOUNT);
 	ep->pd_len = pd_len;
 	return ep->pd ? 0 : -ENOMEM;
 }

@@ -44,6 +44,8 @@
  * @MPA_CNT_CONN_LINGER_DROP: ends that were cut short because too many others
  *	began
  * @MPA_CNT_CQ_OVERFLOW: completions lost to a full completion queue
+ * @MPA_CNT_USER_LIMIT: objects and rings refused to users whose contexts have as much
+ *	as the settings allow
  * @MPA_CNT_COUNT: how many there are
  */
 enum mpa_counter {
@@ -79,6 +81,7 @@ enum mpa_counter {
 	MPA_CNT_CONN_CLOSE_TIMEOUT,
 	MPA_CNT_CONN_LINGER_DROP,
 	MPA_CNT_CQ_OVERFLOW,
+	MPA_CNT_USER_LIMIT,
 	MPA_CNT_COUNT
 };
 

@@ -62,7 +62,8 @@ static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
 						 ibuctx);
 	spin_lock_init(&cq->lock);
 	len = mpa_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
-	ret = mpa_area_create(&cq->area, uctx ? &uctx->ibuctx : NULL, len);
+	ret = mpa_area_create(&cq->area, MPA_OWNED_CQ,
+			      uctx ? &uctx->ibuctx : NULL, len);
 	if (ret)
 		return ret;
 	mpa_ring_place(&cq->ring, &cq->area, 0);
@@ -83,7 +84,7 @@ static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
  *
  * Return: 0; -EINVAL: no entries or more than %MPA_MAX_CQE, or no room for
  * the response; -EOPNOTSUPP: flags; -ENOMEM: memory, or %MPA_MAX_CQ queues
- * exist; -EFAULT.
+ * exist, or as many as its context may have; -EFAULT.
  */
 int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata)

@@ -3,6 +3,7 @@
 #include <linux/ethtool.h>
 #include <linux/rtnetlink.h>
 #include <linux/sysfs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "cm.h"
 #include "cq.h"
@@ -59,6 +60,7 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[MPA_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },
 	[MPA_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
 	[MPA_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
+	[MPA_CNT_USER_LIMIT]		= { .name = "user_limit" },
 };
 
 static_assert(ARRAY_SIZE(stat_descs) == MPA_CNT_COUNT);
@@ -218,16 +220,29 @@ static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 	return 0;
 }
 
-static int rnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct mpa_dev *dev = to_mpa_dev(pd->device);
+	struct mpa_pd *pd = container_of(ibpd, struct mpa_pd, ibpd);
+	struct mpa_dev *dev = to_mpa_dev(ibpd->device);
+	int ret;
 
-	return mpa_dev_take(&dev->nr_pd, MPA_MAX_PD) ? 0 : -ENOMEM;
+	pd->uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
+					     ibuctx);
+	ret = mpa_own(pd->uctx, MPA_OWNED_PD);
+	if (ret)
+		return ret;
+	if (mpa_dev_take(&dev->nr_pd, MPA_MAX_PD))
+		return 0;
+	mpa_disown(pd->uctx, MPA_OWNED_PD);
+	return -ENOMEM;
 }
 
-static int rnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+static int rnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	atomic_dec(&to_mpa_dev(pd->device)->nr_pd);
+	struct mpa_pd *pd = container_of(ibpd, struct mpa_pd, ibpd);
+
+	atomic_dec(&to_mpa_dev(ibpd->device)->nr_pd);
+	mpa_disown(pd->uctx, MPA_OWNED_PD);
 	return 0;
 }
 

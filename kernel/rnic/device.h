@@ -17,6 +17,7 @@
 #include "ulp/mpa.h"
 
 struct mpa_mr;
+struct mpa_ucontext;
 
 /* Limits, each of which really works. */
 enum {
@@ -133,11 +134,13 @@ static inline void mpa_count_add(struct mpa_dev *dev, enum mpa_counter c,
 /**
  * struct mpa_pd - a protection domain
  * @ibpd: what the core sees
+ * @uctx: the context that it counts for, or NULL with a kernel consumer; constant
  *
  * Regions and queue pairs refer to it by the core's pointer.
  */
 struct mpa_pd {
 	struct ib_pd ibpd;
+	struct mpa_ucontext *uctx;
 };
 
 extern const struct ib_device_ops mpa_device_ops;

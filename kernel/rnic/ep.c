@@ -7,6 +7,7 @@
 #include <linux/wait_bit.h>
 #include <net/tcp.h>
 
+#include "compat/memcg.h"
 #include "ddp/check.h"
 #include "device.h"
 #include "ep.h"
@@ -96,6 +97,7 @@ static void mpa_ep_free(struct work_struct *work)
 	if (ep->listener)
 		mpa_listener_put(ep->listener);
 	mutex_destroy(&ep->lock);
+	mem_cgroup_put(ep->memcg);
 	kfree(ep->pd);
 	kfree(ep);
 }
@@ -253,14 +255,15 @@ static void mpa_ep_delist(struct mpa_ep *ep)
  * @sock: its socket; taken over if it succeeds
  *
  * It comes listed, with the state machine's reference, and for the caller with
- * one of its own and mpa_ep.lock held, both of which mpa_ep_unuse() undoes.
+ * one of its own and mpa_ep.lock held, both of which mpa_ep_unuse() undoes. It is
+ * charged to the memory cgroup that is charged when it is made.
  *
  * Return: the endpoint, or an ERR_PTR(): -ENOMEM; -ENODEV the network device
  * is gone.
  */
 struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 {
-	struct mpa_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct mpa_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!ep)
@@ -270,6 +273,7 @@ struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 	ep->dev = dev;
 	ep->sock = sock;
 	ep->deadline = jiffies;
+	ep->memcg = mpa_memcg_get();
 	INIT_WORK(&ep->work, mpa_ep_work);
 	INIT_DELAYED_WORK(&ep->timer, mpa_ep_timer);
 	INIT_WORK(&ep->free, mpa_ep_free);
@@ -283,6 +287,7 @@ struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 		return ep;
 	mutex_unlock(&ep->lock);
 	mutex_destroy(&ep->lock);
+	mem_cgroup_put(ep->memcg);
 	kfree(ep);
 	return ERR_PTR(ret);
 }
@@ -950,6 +955,7 @@ static void mpa_ep_work(struct work_struct *work)
 		[MPA_EP_DO_ORDERLY]	= mpa_ep_orderly,
 	};
 	struct mpa_ep *ep = container_of(work, struct mpa_ep, work);
+	struct mem_cgroup *old = set_active_memcg(ep->memcg);
 	unsigned long todo;
 	unsigned int i;
 
@@ -959,6 +965,7 @@ static void mpa_ep_work(struct work_struct *work)
 	for_each_set_bit(i, &todo, MPA_EP_DO_COUNT)
 		if (ep->state != MPA_EP_DEAD)
 			handlers[i](ep);
+	set_active_memcg(old);
 	mpa_ep_unuse(ep);
 }
 

@@ -24,6 +24,7 @@
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
+#include "compat/memcg.h"
 #include "device.h"
 #include "ep.h"
 
@@ -68,6 +69,8 @@ struct mpa_port {
  *	there is @port
  * @addr: where it listens, for @node; constant while that is in the registry
  * @backlog: the consumer's; constant
+ * @memcg: memory cgroup of who listens, with a reference: charged for connections that
+ *	come; NULL: there are none; constant
  * @lock: protects @cm_id; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
  * @half_open: peers that have not sent their Request yet
@@ -81,6 +84,7 @@ struct mpa_listener {
 	struct mpa_node node;
 	struct mpa_addr addr;
 	int backlog;
+	struct mem_cgroup *memcg;
 	spinlock_t lock;		/* see above */
 	struct iw_cm_id *cm_id;
 	atomic_t half_open;
@@ -105,7 +109,10 @@ void mpa_listener_get(struct mpa_listener *l)
 
 static void mpa_listener_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct mpa_listener, ref));
+	struct mpa_listener *l = container_of(ref, struct mpa_listener, ref);
+
+	mem_cgroup_put(l->memcg);
+	kfree(l);
 }
 
 /**
@@ -258,6 +265,24 @@ static void mpa_listener_drop(struct mpa_listener *l, struct socket *sock)
 	mpa_turn_away(sock);
 }
 
+/* What is allocated from here on is charged to who listens, as the socket is. */
+static void mpa_listener_take(struct mpa_listener *l,
+			      const struct mpa_config *cfg, struct socket *sock,
+			      const struct sockaddr_storage *local,
+			      const struct sockaddr_storage *remote)
+{
+	struct mem_cgroup *old = set_active_memcg(l->memcg);
+
+	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
+		mpa_listener_leave(l);
+		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_turn_away(sock);
+	} else {
+		mpa_ep_take(l->dev, l, cfg, sock, local, remote);
+	}
+	set_active_memcg(old);
+}
+
 /* While this runs, @l stays in the registry: see mpa_listener_stop(). */
 static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
 {
@@ -278,7 +303,7 @@ static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
 		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
 		mpa_turn_away(sock);
 	} else if (mpa_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
-		mpa_ep_take(l->dev, l, &cfg, sock, &local, &remote);
+		mpa_listener_take(l, &cfg, sock, &local, &remote);
 	} else {
 		mpa_listener_drop(l, sock);
 	}
@@ -395,7 +420,7 @@ static void mpa_port_unhook(struct mpa_port *port)
 static struct mpa_port *mpa_port_alloc(const struct mpa_dev *dev,
 				       const struct iw_cm_id *cm_id)
 {
-	struct mpa_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	struct mpa_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
 	if (!port)
 		return NULL;
@@ -588,7 +613,7 @@ static const struct mpa_node_ops mpa_listener_node_ops = {
 static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 						int backlog)
 {
-	struct mpa_listener *l = kzalloc(sizeof(*l), GFP_KERNEL);
+	struct mpa_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return NULL;
@@ -598,6 +623,7 @@ static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 	l->node.parent = &l->dev->node;
 	l->node.ops = &mpa_listener_node_ops;
 	l->backlog = backlog;
+	l->memcg = mpa_memcg_get();
 	spin_lock_init(&l->lock);
 	cm_id->add_ref(cm_id);
 	l->cm_id = cm_id;

@@ -16,6 +16,7 @@
 
 #include "device.h"
 #include "mr.h"
+#include "ring.h"
 #include "trace.h"
 
 enum {
@@ -66,6 +67,7 @@ static void mr_free(struct mpa_mr *mr)
 	ib_umem_release(mr->umem);
 	kvfree(mr->pages);
 	kfree(mr->next_pages);
+	mpa_disown(mr->uctx, MPA_OWNED_MR);
 	/* Lookups may still find it invalid under the lock. */
 	kfree_rcu(mr, rcu);
 }
@@ -181,6 +183,23 @@ static int user_mr_check(u64 len, u64 iova, int access,
 	return 0;
 }
 
+static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
+{
+	struct mpa_ucontext *uctx = container_of(pd, struct mpa_pd, ibpd)->uctx;
+	struct mpa_mr *mr;
+	int ret = mpa_own(uctx, MPA_OWNED_MR);
+
+	if (ret)
+		return ERR_PTR(ret);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_USER);
+	if (!mr) {
+		mpa_disown(uctx, MPA_OWNED_MR);
+		return ERR_PTR(-ENOMEM);
+	}
+	mr->uctx = uctx;
+	return mr;
+}
+
 /**
  * mpa_reg_user_mr() - register memory of the calling process
  * @pd: protection domain
@@ -194,8 +213,8 @@ static int user_mr_check(u64 len, u64 iova, int access,
  * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
  * that is not to be had (on-demand paging, zero-based); -EINVAL: no octets or
  * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response;
- * -ENOMEM: memory, RLIMIT_MEMLOCK, or %MPA_MAX_MR regions exist; -EFAULT and
- * others of ib_umem_get().
+ * -ENOMEM: memory, RLIMIT_MEMLOCK, or %MPA_MAX_MR regions exist, or as many as its
+ * context may have; -EFAULT and others of ib_umem_get().
  */
 struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			      int access, struct ib_udata *udata)
@@ -205,9 +224,9 @@ struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_USER);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = user_mr_alloc(pd);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	ret = mr_init_user(mr, start, len, iova, access);
 	if (ret) {
 		mr_free(mr);
@@ -303,8 +322,9 @@ struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_FAST_REG);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL);
-	mr->next_pages = kcalloc(max_sg, sizeof(*mr->next_pages), GFP_KERNEL);
+	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
+	mr->next_pages = kcalloc(max_sg, sizeof(*mr->next_pages),
+				 GFP_KERNEL_ACCOUNT);
 	if (mr->pages && mr->next_pages) {
 		mr->max_pages = max_sg;
 		ret = mr_publish(mr);

@@ -15,6 +15,7 @@
 
 struct mpa_dev;
 struct mpa_mr;
+struct mpa_ucontext;
 
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
@@ -58,6 +59,7 @@ enum {
  * struct mpa_mr - a memory region
  * @ibmr: what the core sees; its lkey and rkey equal @stag
  * @dev: device it belongs to; constant
+ * @uctx: the context that it counts for, or NULL with a kernel consumer; constant
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region
  *	changes under @lock
@@ -88,6 +90,7 @@ enum {
 struct mpa_mr {
 	struct ib_mr ibmr;
 	struct mpa_dev *dev;
+	struct mpa_ucontext *uctx;
 	enum mpa_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;

@@ -3,6 +3,7 @@
  * Queue pairs: their life, their states, and the one way in which a stream
  * ends. The locks are described in qp.h.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <net/sock.h>
@@ -372,6 +373,22 @@ static void mpa_qp_start(struct mpa_qp *qp, const struct mpa_result *res)
 	r->ord = min_t(u32, res->ord, MPA_MAX_ORD);
 }
 
+/* Often in a softirq: charged to the QP's owner all the same. */
+static int mpa_qp_prepare_reads(struct mpa_qp *qp, const struct mpa_result *res)
+{
+	struct mem_cgroup *memcg = mpa_area_memcg(&qp->rings);
+	struct mem_cgroup *old = NULL;
+	int ret;
+
+	if (memcg)
+		old = set_active_memcg(memcg);
+	ret = mpa_reads_prepare(&qp->reads, min_t(u32, res->ird, MPA_MAX_IRD),
+				min_t(u32, res->ord, MPA_MAX_ORD));
+	if (memcg)
+		set_active_memcg(old);
+	return ret;
+}
+
 /**
  * mpa_qp_operational - the stream is in full operation
  * @qp: the bound QP; socket lock held
@@ -388,8 +405,7 @@ int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res)
 	int ret;
 
 	/* Bound, it begins no other stream; moved to ERR, it begins none. */
-	ret = mpa_reads_prepare(&qp->reads, min_t(u32, res->ird, MPA_MAX_IRD),
-				min_t(u32, res->ord, MPA_MAX_ORD));
+	ret = mpa_qp_prepare_reads(qp, res);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&qp->lock, flags);
@@ -831,15 +847,15 @@ static int mpa_qp_alloc_queues(struct mpa_qp *qp, struct ib_qp_init_attr *attr,
 	u64 rq_len = mpa_rq_plan(&qp->rq, attr);
 	int ret;
 
-	ret = mpa_area_create(&qp->rings, uctx, sq_len + rq_len);
+	ret = mpa_area_create(&qp->rings, MPA_OWNED_QP, uctx, sq_len + rq_len);
 	if (ret)
 		return ret;
 	mpa_ring_place(&qp->sq.ring, &qp->rings, 0);
 	mpa_ring_place(&qp->rq.ring, &qp->rings, sq_len);
 	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
-			     GFP_KERNEL_ACCOUNT);
-	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL);
-	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL);
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL_ACCOUNT);
+	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL_ACCOUNT);
 	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)
 		return 0;
 	mpa_qp_free_queues(qp);
@@ -876,7 +892,7 @@ static void mpa_qp_report_cap(const struct mpa_qp *qp, struct ib_qp_cap *cap)
  * @udata: the user's response buffer, NULL for kernel consumers
  *
  * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits),
- * -ENOMEM, -EFAULT.
+ * -ENOMEM (memory, or the device or the context has as many as it may), -EFAULT.
  */
 int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User contexts, and the rings that they map.
+ * User contexts, what they may own, and the rings that they map.
+ *
+ * All that a context makes the device allocate is charged to the memory cgroup of
+ * whoever asks. What the core allocates for it is not: settings bound how many
+ * objects of each kind a context has.
  *
  * The memory of a user's rings belongs to its mmap entry, which the core keeps
  * as long as somebody maps from it. Pages that are mapped have a reference
@@ -13,13 +17,15 @@
 #include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat/memcg.h"
+#include "compat/mm.h"
 #include "device.h"
 #include "ring.h"
 
 /**
  * struct mpa_mmap_entry - the memory of a user's rings
  * @rdma: what the core sees
- * @mem: the memory, vmalloc_user(); freed with the entry
+ * @mem: the memory, vmalloc(); freed with the entry
  */
 struct mpa_mmap_entry {
 	struct rdma_user_mmap_entry rdma;
@@ -30,6 +36,101 @@ static struct mpa_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
 {
 	return container_of(entry, struct mpa_mmap_entry, rdma);
 }
+
+static struct mpa_ucontext *to_mpa_uctx(struct ib_ucontext *uctx)
+{
+	return container_of(uctx, struct mpa_ucontext, ibuctx);
+}
+
+/* What a context may own --------------------------------------------------- */
+
+static u32 own_setting(struct mpa_dev *dev, unsigned int attr)
+{
+	struct mpa_config cfg;
+
+	mpa_node_config(&dev->node, &cfg);
+	return cfg.v[attr];
+}
+
+static struct mpa_dev *uctx_dev(const struct mpa_ucontext *uctx)
+{
+	return to_mpa_dev(uctx->ibuctx.device);
+}
+
+/**
+ * mpa_own() - count one more object of a context
+ * @uctx: the context; NULL for kernel consumers, who are not bounded
+ * @kind: what it is
+ *
+ * Process context.
+ *
+ * Return: 0; -ENOMEM: it has as many as the settings allow.
+ */
+int mpa_own(struct mpa_ucontext *uctx, enum mpa_owned kind)
+{
+	static const u8 settings[MPA_OWNED_KINDS] = {
+		[MPA_OWNED_QP] = MPA_A_CONFIG_USER_QP_MAX,
+		[MPA_OWNED_CQ] = MPA_A_CONFIG_USER_CQ_MAX,
+		[MPA_OWNED_MR] = MPA_A_CONFIG_USER_MR_MAX,
+		[MPA_OWNED_PD] = MPA_A_CONFIG_USER_PD_MAX,
+	};
+
+	if (!uctx)
+		return 0;
+	if (mpa_dev_take(&uctx->owned[kind],
+			 own_setting(uctx_dev(uctx), settings[kind])))
+		return 0;
+	mpa_count(uctx_dev(uctx), MPA_CNT_USER_LIMIT);
+	return -ENOMEM;
+}
+
+/**
+ * mpa_disown() - an object of a context is gone
+ * @uctx: the context, or NULL
+ * @kind: what it was
+ */
+void mpa_disown(struct mpa_ucontext *uctx, enum mpa_owned kind)
+{
+	if (uctx)
+		WARN_ON_ONCE(atomic_dec_return(&uctx->owned[kind]) < 0);
+}
+
+static int own_ring_bytes(struct mpa_ucontext *uctx, u32 len)
+{
+	struct mpa_dev *dev = uctx_dev(uctx);
+	u64 max = (u64)own_setting(dev, MPA_A_CONFIG_USER_RINGS_MAX) << 20;
+
+	if (atomic64_add_return(len, &uctx->ring_bytes) <= max)
+		return 0;
+	atomic64_sub(len, &uctx->ring_bytes);
+	mpa_count(dev, MPA_CNT_USER_LIMIT);
+	return -ENOMEM;
+}
+
+static int area_own(struct mpa_area *area)
+{
+	int ret;
+
+	if (!area->uctx)
+		return 0;
+	ret = mpa_own(area->uctx, area->kind);
+	if (ret)
+		return ret;
+	ret = own_ring_bytes(area->uctx, area->len);
+	if (ret)
+		mpa_disown(area->uctx, area->kind);
+	return ret;
+}
+
+static void area_disown(const struct mpa_area *area)
+{
+	if (!area->uctx)
+		return;
+	atomic64_sub(area->len, &area->uctx->ring_bytes);
+	mpa_disown(area->uctx, area->kind);
+}
+
+/* Rings ---------------------------------------------------------------------- */
 
 static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 						 void *mem, u32 len)
@@ -49,37 +150,59 @@ static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 	return &entry->rdma;
 }
 
+static int area_alloc(struct mpa_area *area)
+{
+	int ret;
+
+	/* vmalloc_user() charges nobody; a user's request is not worth a warning. */
+	area->mem = __vmalloc(area->len,
+			      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!area->mem)
+		return -ENOMEM;
+	if (!area->uctx)
+		return 0;
+	area->entry = entry_create(&area->uctx->ibuctx, area->mem, area->len);
+	if (!IS_ERR(area->entry))
+		return 0;
+	ret = PTR_ERR(area->entry);
+	vfree(area->mem);
+	return ret;
+}
+
 /**
  * mpa_area_create() - make memory for rings, zeroed
  * @area: to be set up; zeroed if it fails
+ * @kind: what the rings belong to, of which the context has one more
  * @uctx: whose process is to map it; NULL for kernel consumers
  * @len: octets, rounded up to pages
  *
- * Process context.
+ * Process context. Charged to the memory cgroup of the caller.
  *
- * Return: 0; -EINVAL: too much for a mapping; -ENOMEM.
+ * Return: 0; -EINVAL: too much for a mapping; -ENOMEM: memory, or the context has as
+ * much as the settings allow.
  */
-int mpa_area_create(struct mpa_area *area, struct ib_ucontext *uctx, u64 len)
+int mpa_area_create(struct mpa_area *area, enum mpa_owned kind,
+		    struct ib_ucontext *uctx, u64 len)
 {
+	int ret;
+
 	*area = (struct mpa_area){};
 	len = PAGE_ALIGN(len);
 	if (len > INT_MAX)
 		return -EINVAL;
-	area->mem = vmalloc_user(len);
-	if (!area->mem)
-		return -ENOMEM;
 	area->len = len;
-	if (!uctx)
+	area->kind = kind;
+	area->uctx = uctx ? to_mpa_uctx(uctx) : NULL;
+	ret = area_own(area);
+	if (ret)
+		goto err_zero;
+	ret = area_alloc(area);
+	if (!ret)
 		return 0;
-	area->entry = entry_create(uctx, area->mem, len);
-	if (IS_ERR(area->entry)) {
-		int ret = PTR_ERR(area->entry);
-
-		vfree(area->mem);
-		*area = (struct mpa_area){};
-		return ret;
-	}
-	return 0;
+	area_disown(area);
+err_zero:
+	*area = (struct mpa_area){};
+	return ret;
 }
 
 /**
@@ -91,6 +214,9 @@ int mpa_area_create(struct mpa_area *area, struct ib_ucontext *uctx, u64 len)
  */
 void mpa_area_destroy(struct mpa_area *area)
 {
+	if (!area->mem)
+		return;
+	area_disown(area);
 	if (area->entry)
 		rdma_user_mmap_entry_remove(area->entry);
 	else
@@ -140,6 +266,21 @@ void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
 	ring->hdr = area->mem + offset;
 }
 
+static int map_area(struct vm_area_struct *vma, void *mem)
+{
+	unsigned long at;
+	int ret;
+
+	mpa_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	for (at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE) {
+		ret = vm_insert_page(vma, at, vmalloc_to_page(mem));
+		if (ret)
+			return ret;
+		mem += PAGE_SIZE;
+	}
+	return 0;
+}
+
 /**
  * mpa_mmap() - map rings into the calling process
  * @uctx: its context
@@ -147,7 +288,7 @@ void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
  *
  * Return: 0; -EINVAL: no rings at that offset, or of another length, or the
  * mapping is private; -EPERM: an executable mapping was asked for; or what
- * remap_vmalloc_range() says.
+ * vm_insert_page() says.
  */
 int mpa_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -159,7 +300,8 @@ int mpa_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	entry = rdma_user_mmap_entry_get(uctx, vma);
 	if (!entry)
 		return -EINVAL;
-	ret = remap_vmalloc_range(vma, to_mpa_entry(entry)->mem, 0);
+	/* The core has compared the lengths. */
+	ret = map_area(vma, to_mpa_entry(entry)->mem);
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }
@@ -189,9 +331,14 @@ int mpa_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		.abi_version = MPA_ABI_VERSION,
 	};
 
+	int ret;
+
 	if (udata->outlen < sizeof(resp))
 		return -EINVAL;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (!ret)
+		to_mpa_uctx(uctx)->memcg = mpa_memcg_get();
+	return ret;
 }
 
 /**
@@ -202,6 +349,7 @@ int mpa_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
  */
 void mpa_dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	mem_cgroup_put(to_mpa_uctx(uctx)->memcg);
 }
 
 /**

@@ -266,7 +266,7 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 			const void *pd, u32 pd_len, unsigned int timeout_ms)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
-	struct mpa_startup *su = kzalloc(sizeof(*su), GFP_KERNEL);
+	struct mpa_startup *su = kzalloc(sizeof(*su), GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!su)
@@ -327,7 +327,7 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 
 	if (last_len > MPA_LAST_MESSAGE_MAX)
 		return -EMSGSIZE;
-	su = kzalloc(sizeof(*su), GFP_KERNEL);
+	su = kzalloc(sizeof(*su), GFP_KERNEL_ACCOUNT);
 	if (!su)
 		return -ENOMEM;
 	lock_sock(conn->sk);

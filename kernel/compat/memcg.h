@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Memory cgroups: charging what is done for somebody else, in work items and softirqs,
+ * to whom it is done for. What kernel releases and configurations differ in.
+ */
+#ifndef MPA_COMPAT_MEMCG_H
+#define MPA_COMPAT_MEMCG_H
+
+#include <linux/cgroup.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <net/sock.h>
+#include <net/tcp.h>
+
+/**
+ * mpa_memcg_get - the memory cgroup that is charged at present
+ *
+ * Process context: that of set_active_memcg(), or else that of the process.
+ *
+ * Return: it, with a reference for mem_cgroup_put(); NULL if there are none.
+ */
+static inline struct mem_cgroup *mpa_memcg_get(void)
+{
+	return get_mem_cgroup_from_mm(NULL);
+}
+
+#ifdef CONFIG_MEMCG
+/* Is the memory of sockets charged to @memcg? As mem_cgroup_sk_alloc() sees it. */
+static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
+{
+	/* The root is never charged. */
+	if (!mem_cgroup_sockets_enabled || !memcg || !memcg->css.parent)
+		return false;
+	return cgroup_subsys_on_dfl(memory_cgrp_subsys) ||
+	       memcg->tcpmem_active;
+}
+
+/*
+ * TCP has counted what the socket holds; @pages of that are to be charged as well.
+ * TCP's own way of doing so counts them once more, which is undone.
+ */
+static inline bool mpa_sk_charge_pages(struct sock *sk, int pages)
+{
+	int bytes = pages << PAGE_SHIFT;
+
+	if (!pages)
+		return true;
+	if (!__sk_mem_schedule(sk, bytes, SK_MEM_RECV))
+		return false;
+	sk->sk_forward_alloc -= bytes;
+	/* As sk_memory_allocated_sub(), of which modules lack a part. */
+	atomic_long_sub(pages, sk->sk_prot->memory_allocated);
+	return true;
+}
+
+static inline bool mpa_sk_join_memcg(struct sock *sk, struct mem_cgroup *memcg)
+{
+	int bytes = sk->sk_forward_alloc + sk->sk_wmem_queued +
+		    atomic_read(&sk->sk_rmem_alloc);
+
+	css_get(&memcg->css);
+	sk->sk_memcg = memcg;
+	if (mpa_sk_charge_pages(sk, sk_mem_pages(bytes)))
+		return true;
+	sk->sk_memcg = NULL;
+	css_put(&memcg->css);
+	return false;
+}
+
+/**
+ * mpa_sk_set_memcg - charge a socket's memory to a memory cgroup
+ * @sk: TCP socket that a work item has made or accepted, for which TCP looks at the
+ *	work item's cgroup; one that is charged already stays so
+ * @memcg: the memory cgroup, or NULL
+ *
+ * Process context; takes the socket lock. Return: 0, also if nothing is to be
+ * charged; -ENOMEM: @memcg has no room for what the socket holds.
+ */
+static inline int mpa_sk_set_memcg(struct sock *sk, struct mem_cgroup *memcg)
+{
+	bool joined = true;
+
+	if (!mpa_memcg_has_sockets(memcg))
+		return 0;
+	lock_sock(sk);
+	if (!sk->sk_memcg)
+		joined = mpa_sk_join_memcg(sk, memcg);
+	release_sock(sk);
+	return joined ? 0 : -ENOMEM;
+}
+#else
+static inline int mpa_sk_set_memcg(struct sock *sk, struct mem_cgroup *memcg)
+{
+	return 0;
+}
+#endif
+
+#endif /* MPA_COMPAT_MEMCG_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between kernel releases in memory management.
+ */
+#ifndef MPA_COMPAT_MM_H
+#define MPA_COMPAT_MM_H
+
+#include <linux/mm.h>
+#include <linux/version.h>
+
+/**
+ * mpa_vm_flags_set - set flags of a mapping that is being made
+ * @vma: the mapping
+ * @flags: VM_*
+ */
+static inline void mpa_vm_flags_set(struct vm_area_struct *vma,
+				    unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+#endif /* MPA_COMPAT_MM_H */

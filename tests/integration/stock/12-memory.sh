@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Whose memory it is: what users have a device allocate is charged to their memory
+# cgroups, and bounded by settings. Whoever takes all there is in a cgroup of 64 MiB
+# fails by that; others do not notice.
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
+
+hoard=$MPA_REPO/build/bin/hoard
+cgroups=$(mktemp -d)
+group=$cgroups/offender
+limit=$((64 << 20))
+
+lab_devices 2
+lab_do mount -t cgroup2 none "$cgroups"
+lab_do tee "$cgroups/cgroup.subtree_control" <<< "+memory"
+lab_do mkdir "$group"
+lab_do tee "$group/memory.max" <<< "$limit"
+
+# spawn_in_group NAME HOST COMMAND...: as a user without privilege, in the cgroup.
+spawn_in_group() {
+	lab_spawn "$1" "$2" bash -c \
+		"echo \$\$ > $group/cgroup.procs && exec setpriv --reuid 65534 \
+		--regid 65534 --clear-groups -- ${*:3}"
+}
+
+# memory_stat KEY: octets of the cgroup.
+memory_stat() {
+	awk -v key="$1" '$1 == key { print $2 }' "$group/memory.stat"
+}
+
+# What stays behind for a moment are caches of each processor.
+group_empty() {
+	local now
+	now=$(< "$group/memory.current")
+	echo "memory.current is $now, sockets have $(memory_stat sock)"
+	((now < 8 << 20 && $(memory_stat sock) == 0))
+}
+
+free_kib() {
+	awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo
+}
+
+# What the kernel has free falls by no more than the cgroup may have, and some more
+# for what the core allocates uncharged.
+lowest=0
+watch_free() {
+	local now
+	now=$(free_kib)
+	if ((now < lowest)); then
+		lowest=$now
+	fi
+	lab_ended "$1"
+}
+
+# refused NAME KIND MOST [ENTRIES]: somebody in the cgroup gets no more at some time,
+# by an error or by its end.
+refused() {
+	local name=$1 before status=0
+	before=$(free_kib)
+	lowest=$before
+	counters_mark
+	spawn_in_group hoard h1 "$hoard" mpa1 "${@:2}"
+	lab_check "$name: the offender ends" lab_wait_free
+	lab_join hoard || status=$?
+	cat "$LAB_OUT/hoard.log"
+	lab_true "$name: is refused, or killed, in its cgroup" \
+		"$status == 0 || $status == 137"
+	lab_true "$name: no more memory went than the cgroup has" \
+		"$before - $lowest < ($limit >> 10) + 32768"
+	lab_check "$name: memory is given back" lab_wait 30 group_empty
+	lab_check "$name: others go on" \
+		lab_wait 60 counters_hold mpa1 "rx_send>=2" "tx_send>=2"
+}
+
+lab_wait_free() {
+	lab_wait_loop 180 watch_free hoard
+}
+
+# As lab_wait, but in this shell, whose variables it changes.
+lab_wait_loop() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		((SECONDS < end)) || return 1
+		lab_tick
+	done
+}
+
+# Somebody else, all the time.
+lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096
+lab_check "others: the server listens" lab_wait_listen h2 7174
+counters_mark
+lab_spawn client h1 rping -c -a 10.77.0.2 -V -S 4096
+lab_check "others: traffic" \
+	lab_wait 60 counters_hold mpa1 "rx_send>=5" "tx_send>=5"
+
+# --- by the cgroup ------------------------------------------------------------------
+
+refused "completion queues of 1 MiB" cq 100 32768
+refused "queue pairs of 384 KiB" qp 300 4096
+refused "regions that pin memory" mr 1000 64
+
+# Connections are accepted by the kernel, but for somebody.
+group_sockets() {
+	(($(memory_stat sock) > 0))
+}
+
+before=$(memory_stat kernel)
+spawn_in_group listener h1 rping -s -a 10.77.0.1 -p 7200 -P -S 65536
+lab_check "a listener in the cgroup" lab_wait_listen h1 7200
+listens=$(memory_stat kernel)
+lab_spawn crowd h2 "$PYTHON" -c '
+import socket, time
+crowd = [socket.create_connection(("10.77.0.1", 7200)) for _ in range(100)]
+print("all", flush=True)
+time.sleep(3)'
+lab_check "a hundred peers have connected" \
+	lab_wait 30 grep -q all "$LAB_OUT/crowd.log"
+half_open() {
+	(($(rdma -dd resource show cm_id link mpa1 |
+		sed -n 's/.*drv_half_open //p') == 100))
+}
+lab_check "they are half-open" lab_wait 20 half_open
+crowded=$(memory_stat kernel)
+lab_note "kernel memory: $before, with a listener $listens, with its peers $crowded"
+lab_true "a peer is charged to who listens" "$crowded - $listens > 100 * 2048"
+lab_join crowd
+
+lab_spawn talker h2 rping -c -a 10.77.0.1 -p 7200 -S 65536
+lab_check "accepted connections' buffers are charged to who listens" \
+	lab_wait 60 group_sockets
+lab_kill talker
+lab_kill listener
+lab_join talker || true
+lab_join listener || true
+lab_check "connections: memory is given back" lab_wait 30 group_empty
+
+# --- by settings ----------------------------------------------------------------------
+
+# bounded SETTING VALUE KIND COUNT [ENTRIES]: COUNT more objects, but no further one.
+bounded() {
+	device_set "$1" "$2" mpa1
+	counters_mark
+	lab_spawn hoard h1 "$hoard" mpa1 "$3" 50 "${@:5}"
+	lab_check "$1 $2: an error" lab_join hoard
+	lab_is "$1 $2: as many as that" "$(< "$LAB_OUT/hoard.log")" \
+		"has $4, then: Cannot allocate memory"
+	counters_grew "$1 $2" mpa1 user_limit=1
+	device_set "$1" inherit mpa1
+}
+
+bounded user-qp-max 5 qp 5 16
+bounded user-cq-max 6 cq 6 16
+bounded user-mr-max 7 mr 7 64
+bounded user-pd-max 8 pd 8
+# A page more for the header of each.
+bounded user-rings-max 4 cq 3 32768
+
+# --- and the others -------------------------------------------------------------------
+
+lab_check "others: still there" lab_running client
+lab_kill client
+lab_kill server
+lab_join client || true
+lab_join server || true
+objects_gone "at the end"
+lab_do rmdir "$group"
+lab_do umount "$cgroups"
