@@ -66,6 +66,11 @@ enum mpa_ep_state {
 	MPA_EP_STATES
 };
 
+enum {
+	/* Octets of private data that an event of the core can carry. */
+	MPA_EP_PD_MAX	= U8_MAX,
+};
+
 /**
  * struct mpa_ep_saved - callbacks of a socket that has no stream attached
  * @state_change: sk_state_change from before
@@ -160,7 +165,7 @@ struct mpa_ep {
 	bool fin_due;
 	bool bounded;
 	u8 reply_pd_len;
-	u8 reply_pd[U8_MAX];
+	u8 reply_pd[MPA_EP_PD_MAX];
 	u32 snd_una;
 	u32 rcv_nxt;
 	unsigned long moved_at;

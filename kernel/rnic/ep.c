@@ -419,17 +419,13 @@ static void mpa_ep_fill_depths(const struct mpa_ep *ep,
 	event->ord = ep->ird;
 }
 
-/*
- * The core carries at most 255 octets of private data, MPA up to 512. The
- * consumer gets the first part of longer ones, and sees from the length that
- * it got as much as there can be.
- */
+/* No more than mpa_ep_ops.pd_max: the core carries so much. */
 static void mpa_event_set_pd(struct iw_cm_event *event, const void *pd,
 			     u32 pd_len)
 {
 	/* The core copies it. */
 	event->private_data = (void *)pd;
-	event->private_data_len = min_t(u32, pd_len, U8_MAX);
+	event->private_data_len = pd_len;
 }
 
 /**
@@ -723,7 +719,7 @@ static void mpa_ep_refused(struct mpa_ep *ep, const struct mpa_result *res,
 {
 	ep->ird = min_t(u16, res->peer_ord, MPA_MAX_IRD);
 	ep->ord = min_t(u16, res->peer_ird, MPA_MAX_ORD);
-	ep->reply_pd_len = min_t(u32, pd_len, U8_MAX);
+	ep->reply_pd_len = pd_len;
 	memcpy(ep->reply_pd, pd, ep->reply_pd_len);
 }
 
@@ -824,6 +820,7 @@ static const struct mpa_ops mpa_ep_ops = {
 	.answer		= mpa_op_answer,
 	.writable	= mpa_op_writable,
 	.ended		= mpa_op_ended,
+	.pd_max		= MPA_EP_PD_MAX,
 };
 
 /* Whose the stream is, as far as is known. */

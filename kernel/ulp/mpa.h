@@ -78,6 +78,9 @@ enum mpa_error {
  *	boundary, else the socket's error (-EPIPE for a FIN within an FPDU);
  *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
  *	more with CLOSED if TCP ends after CRC or MARKER.
+ * @pd_max: octets of private data that the owner has room for; 0: all there can
+ *	be. A frame with more is improper (RFC 5044 section 7.1.2 rule 9): the
+ *	owner hears of its end by -EMSGSIZE, never of the data.
  */
 struct mpa_ops {
 	void (*request)(struct mpa_conn *conn, const struct mpa_frame *req,
@@ -92,6 +95,7 @@ struct mpa_ops {
 	void (*answer)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
 	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
+	u16 pd_max;
 };
 
 enum {

@@ -155,6 +155,12 @@ static void gather_frame(struct mpa_conn *conn)
 	}
 }
 
+/* What mpa_frame_parse() found whole: has the owner room for its data? */
+static bool pd_fits(const struct mpa_conn *conn, const struct mpa_frame *f)
+{
+	return !conn->ops->pd_max || f->pd_len <= conn->ops->pd_max;
+}
+
 /**
  * mpa_startup_rx - look for the peer's frame in the receive queue
  * @conn: the stream, locked, waiting for it
@@ -178,6 +184,8 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	/* What came before the Request cannot be the answer to it. */
 	if (su->early && ret != -EALREADY)
 		ret = -EPROTO;
+	if (ret > 0 && !pd_fits(conn, &f))
+		ret = -EMSGSIZE;
 	if (ret < 0)
 		fail(conn, ret);
 	if (ret <= 0)

@@ -151,13 +151,12 @@ def responder_reject_rev1():
 
 @case
 def responder_most_private_data():
-    """MPA's 512 octets are taken; the core can carry 255 of them."""
-    data = bytes(i % 251 for i in range(512))
+    """The core carries 255 octets: so many arrive, whole."""
+    data = bytes(i % 251 for i in range(255))
     with responder() as app:
         for octets, seen in (
-                (frame(mpa.REQUEST, mpa.CRC, 1, data), data[:255]),
-                (request(1, 1, data[:508]), data[:255]),
-                (request(1, 1, data[:255]), data[:255]),
+                (frame(mpa.REQUEST, mpa.CRC, 1, data), data),
+                (request(1, 1, data), data),
                 (request(1, 1, data[:1]), data[:1])):
             with raw() as peer:
                 peer.send(octets)
@@ -168,6 +167,27 @@ def responder_most_private_data():
                 check("answer", got.data[4 * (got.rev == 2):], data[:196])
                 app.event("ESTABLISHED")
                 asked.id.destroy()
+
+
+# Private data that MPA can carry and the core cannot: never a part of it.
+TOO_LONG = {f"revision {rev}, {size} octets": (rev, bytes(size))
+            for rev, size in ((1, 256), (1, 512), (2, 256), (2, 508))}
+
+
+@case
+def responder_too_much_private_data():
+    """RFC 5044 section 7.1.2 rule 9: an improper frame."""
+    with counting("mpa2", conn_startup_error=len(TOO_LONG), conn_rejected=0,
+                  conn_passive=0), responder() as app:
+        for what, (rev, data) in TOO_LONG.items():
+            with raw() as peer:
+                peer.send(request(1, 1, data) if rev == 2 else
+                          frame(mpa.REQUEST, mpa.CRC, rev, data))
+                try:
+                    peer.closed()
+                except AssertionError as error:
+                    raise AssertionError(f"{what}: {error}") from error
+        app.silent(0.5)
 
 
 # An RDMA Write of nothing, of the RDMA Consortium's version and the IETF's.
@@ -555,6 +575,33 @@ def initiator_rejected():
             check("private data", got.private_data, data)
             peer.closed()
         app.silent(0.5)
+
+
+@case
+def initiator_too_much_private_data():
+    """RFC 5044 section 7.1.2 rule 9, in a Reply of either kind."""
+    with counting("mpa1", conn_startup_error=2 * len(TOO_LONG),
+                  conn_rejected=0, conn_active=0, conn_fallback=0):
+        for rev, data in TOO_LONG.values():
+            for flags in (mpa.CRC, mpa.CRC | mpa.REJECT):
+                refused_reply(rev, data, flags)
+
+
+def refused_reply(rev, data, flags):
+    """The Initiator closes, and its consumer gets no data."""
+    with switched("mpa1", "revision", str(rev)), \
+            raw_listener() as listener, initiator() as (app, me):
+        me.connect(H2, PORT)
+        with listener.accept() as peer:
+            peer.read_frame()
+            peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 1, data,
+                            flags | mpa.ENHANCED) if rev == 2 else
+                      frame(mpa.REPLY, flags, rev, data))
+            got = app.event("CONNECT_ERROR")
+            check("status", got.status, -errno.EMSGSIZE)
+            check("private data", got.private_data, b"")
+            peer.closed()
+        app.silent(0.1)
 
 
 @case
