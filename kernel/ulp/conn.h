@@ -48,6 +48,7 @@ struct mpa_scratch;
  * @MPA_CONN_RX_ENDED: what comes in is dropped, FPDUs may still go out
  * @MPA_CONN_EXITED: MPA is over, TCP is the owner's business
  * @MPA_CONN_CLOSED: nothing can come any more
+ * @MPA_CONN_REPLY_SEEN: Initiator that reviews: the owner is to answer
  * @MPA_CONN_NR_STATES: how many there are
  */
 enum mpa_conn_state {
@@ -59,6 +60,7 @@ enum mpa_conn_state {
 	MPA_CONN_RX_ENDED,
 	MPA_CONN_EXITED,
 	MPA_CONN_CLOSED,
+	MPA_CONN_REPLY_SEEN,
 	MPA_CONN_NR_STATES,
 };
 
@@ -110,6 +112,8 @@ struct mpa_saved {
  * @muted: the owner was told all it is to hear: no more of @ops->ended
  * @tx_open: full operation was reached; FPDUs may be sent
  * @tx_barred: Responder: no FPDU has come yet, so none may be sent
+ * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
+ *	mpa_reply_decline(); set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU
  * @rx_begun: an FPDU has come, and not too soon (RFC 5044 section 7.1.2 rule 4)
  * @want_write: the owner was told to wait for @ops->writable
@@ -176,6 +180,7 @@ struct mpa_conn {
 	bool muted;
 	bool tx_open;
 	bool tx_barred;
+	bool review;
 	bool fpdu_due;
 	bool rx_begun;
 	bool want_write;
@@ -265,6 +270,8 @@ void mpa_kick(struct mpa_conn *conn, unsigned long delay);
 void mpa_startup_rx(struct mpa_conn *conn);
 void mpa_startup_closed(struct mpa_conn *conn, int err);
 void mpa_startup_done(struct mpa_conn *conn);
+int mpa_reply_accept(struct mpa_conn *conn);
+int mpa_reply_decline(struct mpa_conn *conn);
 void mpa_startup_timer(struct work_struct *work);
 
 /* rx.c */

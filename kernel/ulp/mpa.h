@@ -50,7 +50,8 @@ enum mpa_error {
  * @operational: the stream enters full operation with @res, which stays valid
  *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
  *	within mpa_accept().
- * @reply: Initiator: the exchange is over. @status: 0 (after @operational);
+ * @reply: Initiator: the exchange is over. @status: 0 (after @operational; with
+ *	a stream that reviews before it, see mpa_reply_accept());
  *	-ECONNREFUSED: the peer rejected; -ENOSPC: its ORD is more than our IRD
  *	can be; -EOPNOTSUPP: no RTR in common (in both cases @operational came
  *	first, so that a Terminate can be sent); -ECONNRESET, -ETIMEDOUT: TCP

@@ -66,7 +66,9 @@ static void fail(struct mpa_conn *conn, int err)
  * @err: 0 for a FIN, else what TCP gave up with
  *
  * Octets behind a Request are of no use without an answer to it, so a FIN
- * after them is as orderly as one without.
+ * after them is as orderly as one without. A FIN behind a Reply that is being
+ * looked at is the end of what full operation receives, or of what plain TCP
+ * does: it waits for that.
  */
 void mpa_startup_closed(struct mpa_conn *conn, int err)
 {
@@ -74,6 +76,8 @@ void mpa_startup_closed(struct mpa_conn *conn, int err)
 		fail(conn, err == -ETIMEDOUT ? err : -ECONNRESET);
 		return;
 	}
+	if (!err && conn->state == MPA_CONN_REPLY_SEEN)
+		return;
 	if (!err && conn->state == MPA_CONN_WAIT_REQUEST && conn->startup->have)
 		err = -EPIPE;
 	disarm(conn);
@@ -111,6 +115,16 @@ static void got_request(struct mpa_conn *conn, const struct mpa_frame *f,
 		conn->ops->request(conn, &su->req, pd, f->pd_len);
 }
 
+/* The owner is to say whether the private data is acceptable. */
+static void review_reply(struct mpa_conn *conn, const struct mpa_frame *f,
+			 const u8 *pd)
+{
+	if (!mpa_set_state(conn, MPA_CONN_REPLY_SEEN))
+		return;
+	conn->ops->reply(conn, 0, &conn->res, pd, f->pd_len);
+	mpa_startup_done(conn);
+}
+
 static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 		      const u8 *pd)
 {
@@ -124,6 +138,10 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 		return;
 	}
 	disarm(conn);
+	if (!status && conn->review) {
+		review_reply(conn, f, pd);
+		return;
+	}
 	if (!status || terminate)
 		enter_operation(conn);
 	else
@@ -457,6 +475,55 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
+
+/**
+ * mpa_reply_accept - go on from a Reply into full operation
+ * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0
+ *
+ * Process context; takes the lock. Calls &mpa_ops.operational.
+ *
+ * Return: 0; -ECONNRESET if the stream ended meanwhile; -EINVAL there is no
+ * Reply to answer.
+ */
+int mpa_reply_accept(struct mpa_conn *conn)
+{
+	int ret;
+
+	lock_sock(conn->sk);
+	ret = check_state(conn, MPA_CONN_REPLY_SEEN);
+	if (!ret) {
+		enter_operation(conn);
+		/* FPDUs or a FIN may have come meanwhile. */
+		mpa_kick(conn, 0);
+	}
+	release_sock(conn->sk);
+	return ret;
+}
+
+/**
+ * mpa_reply_decline - the private data of a Reply is not acceptable
+ * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0
+ *
+ * Process context; takes the lock. MPA is over with that and TCP left open (RFC
+ * 5044 section 7.1.2 rule 3): no frame tells the peer, and what it sent behind
+ * the Reply is in the receive queue. No call-up follows.
+ *
+ * Return: as for mpa_reply_accept().
+ */
+int mpa_reply_decline(struct mpa_conn *conn)
+{
+	int ret;
+
+	lock_sock(conn->sk);
+	ret = check_state(conn, MPA_CONN_REPLY_SEEN);
+	if (!ret) {
+		mpa_set_state(conn, MPA_CONN_EXITED);
+		mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
+		conn->muted = true;
+	}
+	release_sock(conn->sk);
+	return ret;
+}
 
 static void expire(struct mpa_conn *conn)
 {

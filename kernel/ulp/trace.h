@@ -27,6 +27,7 @@ TRACE_DEFINE_ENUM(MPA_CONN_OPERATIONAL);
 TRACE_DEFINE_ENUM(MPA_CONN_RX_ENDED);
 TRACE_DEFINE_ENUM(MPA_CONN_EXITED);
 TRACE_DEFINE_ENUM(MPA_CONN_CLOSED);
+TRACE_DEFINE_ENUM(MPA_CONN_REPLY_SEEN);
 
 #define mpa_show_state(state)						\
 	__print_symbolic(state,						\
@@ -37,7 +38,8 @@ TRACE_DEFINE_ENUM(MPA_CONN_CLOSED);
 			 { MPA_CONN_OPERATIONAL, "operational" },	\
 			 { MPA_CONN_RX_ENDED, "rx-ended" },		\
 			 { MPA_CONN_EXITED, "exited" },			\
-			 { MPA_CONN_CLOSED, "closed" })
+			 { MPA_CONN_CLOSED, "closed" },			\
+			 { MPA_CONN_REPLY_SEEN, "reply-seen" })
 
 TRACE_DEFINE_ENUM(MPA_ERROR_NONE);
 TRACE_DEFINE_ENUM(MPA_ERROR_CLOSED);

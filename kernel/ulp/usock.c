@@ -75,6 +75,7 @@ static void op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
+	us->req = *req;
 	memcpy(us->peer, pd, pd_len);
 	us->peer_len = pd_len;
 	if (us->params.flags & MPA_F_AUTO_ACCEPT) {
@@ -110,6 +111,9 @@ static void op_reply(struct mpa_conn *conn, int status,
 		/* Without RDMAP nobody can say more than that with a FIN. */
 		us->operational = false;
 		end(us, MPA_ERROR_STARTUP, status);
+	} else if (!us->operational) {
+		/* It is reviewed. */
+		wake(us);
 	}
 }
 
@@ -609,6 +613,7 @@ static int start_stream(struct mpa_usock *us)
 		return mpa_start_responder(us->conn, us->last, us->last_len,
 					   timeout_ms);
 	params_for(us, &p);
+	us->conn->review = us->params.flags & MPA_F_REVIEW;
 	return mpa_start_initiator(us->conn, &p, us->pd, us->pd_len,
 				   timeout_ms);
 }
@@ -632,10 +637,7 @@ static int startup_over(struct mpa_usock *us, size_t unused)
 	}
 	if (us->operational)
 		return 0;
-	if (us->conn->state == MPA_CONN_REQUEST_SEEN &&
-	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
-		return 0;
-	return -EAGAIN;
+	return mpa_usock_asks(us) ? 0 : -EAGAIN;
 }
 
 /* Plain TCP as before, unless the last message of streaming mode got stuck. */
@@ -695,29 +697,46 @@ out:
 	return ret;
 }
 
+static int answer_request(struct mpa_usock *us, bool accept, const u8 *pd,
+			  u32 len)
+{
+	struct mpa_params p;
+
+	params_for(us, &p);
+	return accept ? mpa_accept(us->conn, &p, pd, len) :
+			mpa_reject(us->conn, &p, pd, len);
+}
+
+/* No frame follows a Reply, so there is nothing to put private data into. */
+static int answer_reply(struct mpa_usock *us, bool accept, u32 len)
+{
+	if (len)
+		return -EINVAL;
+	return accept ? mpa_reply_accept(us->conn) :
+			mpa_reply_decline(us->conn);
+}
+
 /**
- * mpa_usock_answer - answer the peer's Request
+ * mpa_usock_answer - answer the peer's Request, or its Reply
  * @us: the socket, not locked
  * @accept: or reject it
  * @pd: private data
- * @len: octets of it
+ * @len: octets of it; 0 for a Reply
  *
- * Return: 0; -EINVAL there is no Request to be answered; others as for
- * mpa_accept().
+ * Return: 0; -EINVAL there is nothing to be answered, or private data for a
+ * Reply; others as for mpa_accept().
  */
 int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 {
 	struct sock *sk = us->conn->sk;
-	struct mpa_params p;
 	int ret;
 
 	if (us->listener)
 		return -EINVAL;
-	params_for(us, &p);
-	if (accept)
-		return mpa_accept(us->conn, &p, pd, len);
-	ret = mpa_reject(us->conn, &p, pd, len);
-	if (ret)
+	ret = us->role == MPA_ROLE_INITIATOR ? answer_reply(us, accept, len) :
+					       answer_request(us, accept, pd,
+							      len);
+	if (ret || accept)
 		return ret;
 	lock_sock(sk);
 	/* Nothing may overtake the Reply. */

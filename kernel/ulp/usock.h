@@ -73,7 +73,8 @@ struct mpa_pend {
  * @pend: kept back for packing
  * @pd: our private data
  * @pd_len: octets of it
- * @peer: the peer's
+ * @req: Responder: the peer's Request; zero before it came
+ * @peer: the peer's private data
  * @peer_len: octets of it
  * @last: last message of streaming mode, or NULL
  * @last_len: octets of it
@@ -106,6 +107,7 @@ struct mpa_usock {
 	struct mpa_pend pend;
 	u8 pd[MPA_PRIVATE_DATA_MAX];
 	u32 pd_len;
+	struct mpa_frame req;
 	u8 peer[MPA_PRIVATE_DATA_MAX];
 	u32 peer_len;
 	u8 *last;
@@ -128,6 +130,22 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 						      true);
 
 	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
+}
+
+/**
+ * mpa_usock_asks - is the application to answer the peer's frame?
+ * @us: the socket; without its lock the answer may be old
+ *
+ * Return: true if a Request waits that is not accepted by itself, or a Reply
+ * that is reviewed.
+ */
+static inline bool mpa_usock_asks(const struct mpa_usock *us)
+{
+	enum mpa_conn_state state = READ_ONCE(us->conn->state);
+
+	return state == MPA_CONN_REPLY_SEEN ||
+	       (state == MPA_CONN_REQUEST_SEEN &&
+		!(us->params.flags & MPA_F_AUTO_ACCEPT));
 }
 
 /**

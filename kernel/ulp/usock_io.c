@@ -184,8 +184,8 @@ static int send_state(const struct mpa_usock *us)
 	case MPA_CONN_WAIT_REQUEST:
 		return -EAGAIN;
 	case MPA_CONN_REQUEST_SEEN:
-		return us->params.flags & MPA_F_AUTO_ACCEPT ? -EAGAIN :
-							     -ENOTCONN;
+	case MPA_CONN_REPLY_SEEN:
+		return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
 	default:
 		return mpa_usock_failed(us) ? us->err : 0;
 	}
@@ -282,10 +282,7 @@ static int recv_ready(struct mpa_usock *us, size_t unused)
 		return 1;
 	if (us->ended)
 		return us->err;
-	if (us->conn->state == MPA_CONN_REQUEST_SEEN &&
-	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
-		return -ENOTCONN;
-	return -EAGAIN;
+	return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
 }
 
 static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
@@ -371,8 +368,7 @@ static __poll_t poll_out(struct mpa_usock *us)
 
 static __poll_t poll_in(const struct mpa_usock *us)
 {
-	if (READ_ONCE(us->conn->state) == MPA_CONN_REQUEST_SEEN &&
-	    !(us->params.flags & MPA_F_AUTO_ACCEPT))
+	if (mpa_usock_asks(us))
 		return EPOLLIN | EPOLLRDNORM | EPOLLPRI;
 	if (READ_ONCE(us->conn->rx_held) || READ_ONCE(us->ended))
 		return EPOLLIN | EPOLLRDNORM;

@@ -13,7 +13,7 @@
 
 enum {
 	PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC | MPA_F_PEER_TO_PEER |
-			  MPA_F_AUTO_ACCEPT | MPA_F_PERMISSIVE,
+			  MPA_F_AUTO_ACCEPT | MPA_F_PERMISSIVE | MPA_F_REVIEW,
 	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 };
 
@@ -268,6 +268,7 @@ static u8 state_of(const struct mpa_usock *us)
 		[MPA_CONN_RX_ENDED]	= MPA_STATE_RECEIVE_ENDED,
 		[MPA_CONN_EXITED]	= MPA_STATE_FAILED,
 		[MPA_CONN_CLOSED]	= MPA_STATE_CLOSED,
+		[MPA_CONN_REPLY_SEEN]	= MPA_STATE_REPLIED,
 	};
 	const struct sock *sk = us->conn->sk;
 
@@ -291,20 +292,21 @@ static u32 result_flags(const struct mpa_result *res)
 	       (res->enhanced ? MPA_F_ENHANCED : 0);
 }
 
-/* Without the lock the numbers may not fit together: good enough to look at. */
-static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
+/* Read off our copy: the stream's own goes while inet_diag looks at it. */
+static void fill_request(const struct mpa_frame *req, struct mpa_sock_info *info)
 {
-	const struct mpa_result *res = &us->conn->res;
+	info->rev = req->rev;
+	info->rtr = req->rtr;
+	info->flags = (req->markers ? MPA_F_TX_MARKERS : 0) |
+		      (req->crc ? 0 : MPA_F_NO_CRC) |
+		      (req->p2p ? MPA_F_PEER_TO_PEER : 0) |
+		      (req->enhanced ? MPA_F_ENHANCED : 0);
+	info->peer_ird = req->ird;
+	info->peer_ord = req->ord;
+}
 
-	*info = (struct mpa_sock_info){
-		.state = state_of(us),
-		.role = us->role,
-		.error = us->code,
-		.err = -us->err,
-		.peer_data_len = us->peer_len,
-	};
-	if (!us->operational && !us->rejected)
-		return;
+static void fill_result(const struct mpa_result *res, struct mpa_sock_info *info)
+{
 	info->rev = res->rev;
 	info->ddp_version = res->ddp_version;
 	info->rtr = res->rtr;
@@ -313,6 +315,23 @@ static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
 	info->ord = res->ord;
 	info->peer_ird = res->peer_ird;
 	info->peer_ord = res->peer_ord;
+}
+
+/* Without the lock the numbers may not fit together: good enough to look at. */
+static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
+{
+	*info = (struct mpa_sock_info){
+		.state = state_of(us),
+		.role = us->role,
+		.error = us->code,
+		.err = -us->err,
+		.peer_data_len = us->peer_len,
+	};
+	if (info->state == MPA_STATE_REQUESTED)
+		fill_request(&us->req, info);
+	else if (us->operational || us->rejected ||
+		 info->state == MPA_STATE_REPLIED)
+		fill_result(&us->conn->res, info);
 }
 
 static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)

@@ -172,6 +172,7 @@ static enum mpa_conn_phase phase_of(const struct mpa_conn *conn)
 		[MPA_CONN_RX_ENDED]	= MPA_PHASE_RX_ENDED,
 		[MPA_CONN_EXITED]	= MPA_PHASE_EXITED,
 		[MPA_CONN_CLOSED]	= MPA_PHASE_CLOSED,
+		[MPA_CONN_REPLY_SEEN]	= MPA_PHASE_REPLIED,
 	};
 
 	return phases[conn->state];

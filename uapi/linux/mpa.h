@@ -32,11 +32,14 @@
  *	0 .. 4096, sent the moment MPA is ready for the Request that answers them
  * @MPA_SO_START: set: enum mpa_sock_role as int. Like connect(2): a blocking
  *	call returns when the exchange is over (Initiator), or when a Request
- *	waits for its answer or was accepted (Responder); a non-blocking one
+ *	waits for its answer or was accepted (Responder), or with %MPA_F_REVIEW
+ *	when a Reply waits for it (Initiator); a non-blocking one
  *	returns -1 with EINPROGRESS. On a listening socket, Responder only:
  *	sockets accepted from now on start by themselves.
- * @MPA_SO_ACCEPT: set: answer the Request; the value is the private data
- * @MPA_SO_REJECT: set: refuse the Request; likewise
+ * @MPA_SO_ACCEPT: set: answer the Request; the value is the private data. With
+ *	%MPA_F_REVIEW: go on from the Reply; the value is empty
+ * @MPA_SO_REJECT: set: refuse the Request; likewise. With %MPA_F_REVIEW: decline
+ *	the Reply; nothing is sent, and the socket is ordinary TCP again
  * @MPA_SO_PEER_DATA: get: private data of the peer's Request or Reply
  * @MPA_SO_INFO: get: struct mpa_sock_info
  * @MPA_SO_MULPDU: get: u32, longest ULPDU that can be sent now, octets
@@ -79,6 +82,9 @@ enum mpa_sock_role {
  *	of revision 0 (RFC 5044 appendix C), if @rev is higher and @rev_min 0
  * @MPA_F_TX_MARKERS: info: the peer asked for Markers and gets them
  * @MPA_F_ENHANCED: info: RFC 6581's data was exchanged
+ * @MPA_F_REVIEW: params: Initiator: a Reply that accepts waits in
+ *	%MPA_STATE_REPLIED for %MPA_SO_ACCEPT or %MPA_SO_REJECT, so that its private
+ *	data can be declined (RFC 5044 section 7.1.2 rule 3)
  */
 enum mpa_sock_flag {
 	MPA_F_MARKERS		= 1 << 0,
@@ -88,6 +94,7 @@ enum mpa_sock_flag {
 	MPA_F_PERMISSIVE	= 1 << 4,
 	MPA_F_TX_MARKERS	= 1 << 5,
 	MPA_F_ENHANCED		= 1 << 6,
+	MPA_F_REVIEW		= 1 << 7,
 };
 
 /* mpa_sock_params.rev: Initiator: 1; Responder: all that are known. */
@@ -95,7 +102,7 @@ enum mpa_sock_flag {
 
 /**
  * struct mpa_sock_params - what this side asks of a connection
- * @flags: MPA_F_* of the first five
+ * @flags: MPA_F_* of the first five, and %MPA_F_REVIEW
  * @rev: highest revision to speak: 1 (RFC 5044), 2 (RFC 6581) or %MPA_REV_AUTO;
  *	0: be one of the RDMA Consortium's peers
  * @rtr: revision 2: ways to open the stream in peer-to-peer mode that the
@@ -139,6 +146,7 @@ struct mpa_sock_params {
  * @MPA_STATE_REJECTED: ordinary TCP again
  * @MPA_STATE_FAILED: the startup exchange came to nothing
  * @MPA_STATE_CLOSED: TCP has ended
+ * @MPA_STATE_REPLIED: Initiator with %MPA_F_REVIEW: the Reply waits for an answer
  */
 enum mpa_sock_state {
 	MPA_STATE_STREAMING	= 0,
@@ -151,6 +159,7 @@ enum mpa_sock_state {
 	MPA_STATE_REJECTED	= 7,
 	MPA_STATE_FAILED	= 8,
 	MPA_STATE_CLOSED	= 9,
+	MPA_STATE_REPLIED	= 10,
 };
 
 /* mpa_sock_info.error: RFC 5044 section 8 */
@@ -170,7 +179,7 @@ enum mpa_sock_error {
  * @rtr: the RTR agreed on, as in &struct mpa_sock_params
  * @error: enum mpa_sock_error: the first thing that ended receiving
  * @err: the error number receiving ended with; 0: none, or an orderly end
- * @flags: MPA_F_*
+ * @flags: MPA_F_* that are for info
  * @mulpdu: longest ULPDU that can be sent now, octets; 0 before full operation
  * @ird: our inbound Read depth
  * @ord: our outbound Read depth
@@ -180,6 +189,13 @@ enum mpa_sock_error {
  * @ddp_version: version of DDP and RDMAP, should they be spoken: 0 with revision
  *	0, else 1
  * @pad: zero
+ *
+ * In %MPA_STATE_REQUESTED there is no result yet, and what the Request says is
+ * shown: @rev; in @flags %MPA_F_TX_MARKERS if its sender wants Markers,
+ * %MPA_F_NO_CRC if it prefers no CRCs, %MPA_F_ENHANCED and %MPA_F_PEER_TO_PEER;
+ * if enhanced @rtr, the kinds its sender can open the stream with, @peer_ird and
+ * @peer_ord. In %MPA_STATE_REPLIED all but @mulpdu is what full operation will
+ * have.
  */
 struct mpa_sock_info {
 	__u8 state;

@@ -306,6 +306,7 @@ enum mpa_attr_listen {
  * @MPA_PHASE_RX_ENDED: nothing is received any more, sending may go on
  * @MPA_PHASE_EXITED: rejected or failed: MPA is over
  * @MPA_PHASE_CLOSED: TCP has ended, or its receiving half
+ * @MPA_PHASE_REPLIED: Initiator of an application: the Reply waits for its answer
  */
 enum mpa_conn_phase {
 	MPA_PHASE_ATTACHED	= 0,
@@ -316,6 +317,7 @@ enum mpa_conn_phase {
 	MPA_PHASE_RX_ENDED	= 5,
 	MPA_PHASE_EXITED	= 6,
 	MPA_PHASE_CLOSED	= 7,
+	MPA_PHASE_REPLIED	= 8,
 };
 
 /**

@@ -13,7 +13,7 @@ if (($#)); then
 	exit
 fi
 socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' \
-	'start:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
+	'start:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
 	'errors: [!t]*' 'epoll:*' 'races:*' 'io_uring:*' 'life:*' 'diag:*' 'much: two*'
 socket_tools

@@ -62,7 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
 			FlagRow{"no_crc", &mpa::params::no_crc, 2},
 			FlagRow{"peer_to_peer", &mpa::params::peer_to_peer, 4},
 			FlagRow{"auto_accept", &mpa::params::auto_accept, 8},
-			FlagRow{"permissive", &mpa::params::permissive, 16}),
+			FlagRow{"permissive", &mpa::params::permissive, 16},
+			FlagRow{"review", &mpa::params::review, 128}),
 	[](const auto &row) { return row.param.name; });
 
 TEST(params, numbers_go_both_ways)
@@ -144,10 +145,11 @@ TEST(info, comes_from_the_kernel_field_by_field)
 
 TEST(names, every_state_has_one)
 {
-	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_CLOSED; value++)
+	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_REPLIED; value++)
 		EXPECT_NE(name(static_cast<mpa::state>(value)), "unknown");
-	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_CLOSED + 1)), "unknown");
+	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_REPLIED + 1)), "unknown");
 	EXPECT_EQ(name(mpa::state::failed), "failed");
+	EXPECT_EQ(name(mpa::state::replied), "a Reply waits");
 }
 
 TEST(reason, of_what_is_peculiar_to_mpa)
@@ -214,6 +216,8 @@ TEST(set, each_option_with_its_value)
 	ASSERT_TRUE(pair.socket.accept_request(mpa::bytes("yes")));
 	ASSERT_TRUE(pair.socket.accept_request());
 	ASSERT_TRUE(pair.socket.reject_request(mpa::bytes("no")));
+	ASSERT_TRUE(pair.socket.accept_reply());
+	ASSERT_TRUE(pair.socket.decline_reply());
 	EXPECT_EQ(kernel().set,
 		  (std::vector<fake::Call>{
 			  {SOL_MPA, MPA_SO_PARAMS,
@@ -226,6 +230,8 @@ TEST(set, each_option_with_its_value)
 			  {SOL_MPA, MPA_SO_ACCEPT, octets_of("yes")},
 			  {SOL_MPA, MPA_SO_ACCEPT, {}},
 			  {SOL_MPA, MPA_SO_REJECT, octets_of("no")},
+			  {SOL_MPA, MPA_SO_ACCEPT, {}},
+			  {SOL_MPA, MPA_SO_REJECT, {}},
 		  }));
 }
 

@@ -22,6 +22,7 @@ const std::vector<Word> phase_words = {
 	{MPA_PHASE_RX_ENDED, "rx-ended"},
 	{MPA_PHASE_EXITED, "exited"},
 	{MPA_PHASE_CLOSED, "closed"},
+	{MPA_PHASE_REPLIED, "replied"},
 };
 
 const std::vector<Word> owner_words = {

@@ -110,14 +110,16 @@ enum class state : std::uint8_t {
 	rejected = MPA_STATE_REJECTED,
 	failed = MPA_STATE_FAILED,
 	closed = MPA_STATE_CLOSED,
+	replied = MPA_STATE_REPLIED,
 };
 
 inline std::string_view name(state value) noexcept
 {
-	constexpr std::array<std::string_view, 10> names{
+	constexpr std::array<std::string_view, 11> names{
 		"streaming", "listening", "waiting for the Reply",
 		"waiting for a Request", "a Request waits", "operational",
 		"receiving has ended", "rejected", "failed", "closed",
+		"a Reply waits",
 	};
 	const auto index = static_cast<std::size_t>(value);
 
@@ -149,6 +151,8 @@ struct params {
 	bool peer_to_peer = false;
 	bool auto_accept = false;
 	bool permissive = false;
+	// Initiator: a Reply waits for accept_reply() or decline_reply().
+	bool review = false;
 	revision rev = revision::automatic;
 	// At most rev; zero is as good as one, but with permissive.
 	revision rev_min = revision::zero;
@@ -174,7 +178,8 @@ inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 		   (from.no_crc ? std::uint32_t{MPA_F_NO_CRC} : 0) |
 		   (from.peer_to_peer ? std::uint32_t{MPA_F_PEER_TO_PEER} : 0) |
 		   (from.auto_accept ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0) |
-		   (from.permissive ? std::uint32_t{MPA_F_PERMISSIVE} : 0);
+		   (from.permissive ? std::uint32_t{MPA_F_PERMISSIVE} : 0) |
+		   (from.review ? std::uint32_t{MPA_F_REVIEW} : 0);
 	to.rev = static_cast<std::uint8_t>(from.rev);
 	to.rev_min = static_cast<std::uint8_t>(from.rev_min);
 	to.rtr = from.rtr;
@@ -194,6 +199,7 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	to.peer_to_peer = from.flags & MPA_F_PEER_TO_PEER;
 	to.auto_accept = from.flags & MPA_F_AUTO_ACCEPT;
 	to.permissive = from.flags & MPA_F_PERMISSIVE;
+	to.review = from.flags & MPA_F_REVIEW;
 	to.rev = static_cast<revision>(from.rev);
 	to.rev_min = static_cast<revision>(from.rev_min);
 	to.rtr = from.rtr;
@@ -204,7 +210,8 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	return to;
 }
 
-// What became of a connection; struct mpa_sock_info has the details.
+// What became of a connection, or while a Request waits, what it says; struct
+// mpa_sock_info has the details.
 struct info {
 	mpa::state state = state::streaming;
 	mpa::role role = role::none;
@@ -406,9 +413,10 @@ public:
 	// --- the startup exchange, RFC 5044 section 7.1 ------------------------
 
 	// A blocking socket waits: an Initiator for the end of the exchange
-	// (connection_refused: rejected, see peer_data()), a Responder for a
-	// Request. A non-blocking one gets operation_in_progress; wait for
-	// POLLOUT (Initiator) or POLLPRI (Responder), then see pending_error().
+	// (connection_refused: rejected, see peer_data()) or with params.review
+	// for a Reply, a Responder for a Request. A non-blocking one gets
+	// operation_in_progress; wait for POLLOUT (Initiator) or POLLPRI
+	// (Responder, or params.review), then see pending_error().
 	// On a listening socket, as Responder: connections accepted from now on
 	// start by themselves, with the parameters, private data and packing
 	// that are set here.
@@ -438,6 +446,14 @@ public:
 	{
 		return set_octets(MPA_SO_REJECT, data);
 	}
+
+	// Answers to a Reply that waits because of params.review; see peer_data()
+	// and info(). To accept is to enter full operation. To decline makes the
+	// socket ordinary TCP again; nothing is sent, so the peer, which is in
+	// full operation, takes every octet for part of an FPDU: as a rule the
+	// connection is closed then. invalid_argument: none waits.
+	result<void> accept_reply() noexcept { return set_octets(MPA_SO_ACCEPT, {}); }
+	result<void> decline_reply() noexcept { return set_octets(MPA_SO_REJECT, {}); }
 
 	// The private data of the peer's Request or Reply.
 	result<mpa::private_data> peer_data() const noexcept
