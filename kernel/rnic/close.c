@@ -44,8 +44,11 @@ bool mpa_tcp_over(const struct sock *sk)
 /* How long the peer may be silent that has acknowledged all there is. */
 static unsigned long ep_silence(const struct mpa_ep *ep)
 {
-	/* It has had our Terminate, and RFC 5040 wants it to close. */
-	if (ep->qp && !mpa_qp_streaming(ep->qp))
+	/*
+	 * It was refused, and has nothing of value; or it has had our Terminate,
+	 * and RFC 5040 wants it to close.
+	 */
+	if (!ep->operational || (ep->qp && !mpa_qp_streaming(ep->qp)))
 		return msecs_to_jiffies(MPA_CM_CLOSE_MS);
 	return tcp_fin_time(ep->sock->sk);
 }

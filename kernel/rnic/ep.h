@@ -16,7 +16,7 @@ enum {
 	 * event, and nobody will ever answer.
 	 */
 	MPA_CM_ORPHAN_MS	= 10000,
-	/* The peer's FIN, after a Terminate that it has acknowledged. */
+	/* The peer's FIN, after a refusal or Terminate it has acknowledged. */
 	MPA_CM_CLOSE_MS		= 5000,
 };
 
