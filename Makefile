@@ -20,7 +20,8 @@ export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-mpactl install-bench install-headers \
-	install-boot clean distclean help demo check fuzz bench lab-shell deps
+	install-boot clean distclean help demo check check-all fuzz bench \
+	lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -92,6 +93,10 @@ check:
 	scripts/deps check
 	tests/run-check
 
+check-all:
+	scripts/deps check
+	tests/run-check --all
+
 fuzz:
 	scripts/deps check
 	$(MAKE) -C tests/fuzz -j$(JOBS)
@@ -123,7 +128,9 @@ help:
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
-	@echo '  check           every test'
+	@echo '  check           every test but those that take hours'
+	@echo '  check-all       every test: also connections, removal, verbs, sockets and'
+	@echo '                  settings under KASAN and under KCSAN on two processors'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  bench           our RNIC, siw and plain TCP measured in one guest'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
@@ -138,4 +145,4 @@ help:
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
 	@echo '  BENCH=          options of tests/lab/bench, e.g. "--mtu 1500 --repeat 3"'
-	@echo '  ACCEL=tcg       QEMU accelerator of demo, check and lab-shell'
+	@echo '  ACCEL=tcg       QEMU accelerator of demo, check(-all) and lab-shell'

@@ -11,7 +11,7 @@ from .common import BUILD, CACHE, LAB, REPO, LabError
 from .common import digest, locked, output_of, run_logged, say
 from .initramfs import write_initramfs
 
-LANES = ("stock", "debug", "smp", "plain", "speed")
+LANES = ("stock", "debug", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
 SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 
@@ -32,7 +32,8 @@ KERNEL_SOURCE = CACHE / "source" / "linux"
 
 def lane(name):
     """The lane called name."""
-    return {one.name: one for one in (Stock, Debug, Smp, Plain, Speed)}[name]()
+    return {one.name: one for one in
+            (Stock, Debug, Smp, Kasan, Kcsan, Plain, Speed)}[name]()
 
 
 def package_version(package):
@@ -261,6 +262,9 @@ class Stock(Lane):
 class Built(Lane):
     """A kernel from linux-source-6.1 with a configuration of the lab's own."""
 
+    # Parts of the configuration, tests/lab/kernel-NAME.config; that of the lane's name
+    # if there are none.
+    parts = ()
     # Variables of the kernel's build and of our modules', its targets, the boot
     # image among objects.
     variables = ()
@@ -273,7 +277,8 @@ class Built(Lane):
 
     def __init__(self):
         super().__init__()
-        self.fragment = LAB / f"kernel-{self.name}.config"
+        self.fragments = [LAB / f"kernel-{part}.config"
+                          for part in self.parts or (self.name,)]
         self.base = CACHE / self.cache_name()
         self.objects = self.base / "obj"
         self.module_tree = BUILD / self.name / "mod"
@@ -282,7 +287,7 @@ class Built(Lane):
         if not SOURCE.exists():
             raise LabError(f"{SOURCE} is missing: run scripts/deps")
         version = package_version("linux-source-6.1")
-        inputs = digest(self.fragment, version, output_of("gcc", "--version"),
+        inputs = digest(*self.fragments, version, output_of("gcc", "--version"),
                         *self.variables)
         stamp = self.base / "complete"
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != inputs:
@@ -317,19 +322,22 @@ class Built(Lane):
             shutil.rmtree(self.objects, ignore_errors=True)
         self.objects.mkdir(parents=True, exist_ok=True)
         origin.write_text(version, encoding="utf-8")
+        wanted = [line for fragment in self.fragments
+                  for line in fragment.read_text("utf-8").splitlines()]
+        joined = self.base / "fragments.config"
+        joined.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         output_of(
             "make", "-s", "-C", str(KERNEL_SOURCE), f"O={self.objects}",
-            *self.variables, f"KCONFIG_ALLCONFIG={self.fragment}", "allnoconfig",
+            *self.variables, f"KCONFIG_ALLCONFIG={joined}", "allnoconfig",
         )
         result = set(self._config().read_text("utf-8").splitlines())
-        wanted = self.fragment.read_text(encoding="utf-8").splitlines()
         lost = [
             line for line in wanted
             if ("CONFIG_" in line and ("=" in line or "is not set" in line))
             and line not in result
         ]
         if lost:
-            raise LabError(f"{self.fragment}: without effect: " + ", ".join(lost))
+            raise LabError(f"{joined}: without effect: " + ", ".join(lost))
 
     def _config(self):
         return self.objects / ".config"
@@ -439,6 +447,7 @@ class Smp(Built):
     """Several processors that preempt, watched by lockdep and the like."""
 
     name = "smp"
+    parts = ("pc", "lockdep", "smp")
     memory = 1536
     lab_modules = True
     cmdline = (
@@ -446,6 +455,43 @@ class Smp(Built):
         "hung_task_panic=1 watchdog_thresh=60 reboot=t"
     )
     duration = "5 to 10 minutes on two cores"
+
+
+class Kasan(Built):
+    """As the smp lane, with KASAN."""
+
+    name = "kasan"
+    parts = ("pc", "lockdep", "suites", "kasan")
+    lab_modules = True
+    cmdline = (
+        "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 "
+        "watchdog_thresh=60 reboot=t"
+    )
+    duration = "10 minutes on two cores"
+
+
+class Kcsan(Built):
+    """Several processors that preempt, watched by KCSAN."""
+
+    name = "kcsan"
+    parts = ("pc", "suites", "kcsan")
+    lab_modules = True
+    # KCSAN watches one of so many accesses of a processor, for so many microseconds:
+    # more than by default, since few things happen at the same time on emulated
+    # processors. A report is no reason to stop: see verdict.py.
+    cmdline = (
+        "kcsan.skip_watch=400 kcsan.udelay_task=200 kcsan.udelay_interrupt=60 "
+        "rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 watchdog_thresh=60 "
+        "reboot=t"
+    )
+    # Instrumented is what works on the same memory as our modules, and these, whose
+    # objects have an absolute path. All else would only be slower.
+    instrumented = ("net/", "net/core/%", "net/ipv4/%", "net/ipv6/%", "net/netlink/%",
+                    "drivers/infiniband/%", "lib/%", "/%")
+    variables = (
+        f"KCSAN_SANITIZE=$(if $(filter {' '.join(instrumented)},$(obj)/),y,n)",
+    )
+    duration = "10 minutes on two cores"
 
 
 class Plain(Built):
@@ -465,4 +511,4 @@ class Speed(UserMode):
 
     def cache_name(self):
         """Trees that share a cache may differ in this configuration."""
-        return f"{self.name}-{digest(self.fragment)}"
+        return f"{self.name}-{digest(*self.fragments)}"

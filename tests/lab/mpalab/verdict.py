@@ -38,6 +38,11 @@ ALARMS = re.compile(
 # What begins one report and thereby ends another; lines that one on RCU has at most.
 REPORT_BEGINS = re.compile(r"={20,}$|cut here")
 RCU_REPORT = 80
+# In a report of KCSAN's: an access, whose function follows in the next line, and how
+# a function of a module of this repository looks there.
+KCSAN_BEGINS = "BUG: KCSAN: "
+KCSAN_ACCESS = re.compile(r"to 0x[0-9a-f]+ of \d+ bytes by .* on cpu \d+:$")
+OWN_FUNCTION = re.compile(r"\S\+0x[0-9a-f]+/0x[0-9a-f]+ \[mpa\w*\]$")
 TAP_LINE = re.compile(r"^(not )?ok\b(?: (\d+))?(?: - )?(.*)$")
 SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
 PLAN = re.compile(r"^1\.\.(\d+)\s*$")
@@ -131,7 +136,11 @@ def alarms_with_context(kernel_log, expected=(), count=30, foreign=()):
 
 
 def is_foreign(lines, at, functions):
-    """Whether a report of lockdep's on RCU has one of the functions in its trace."""
+    """Whether a message that begins in line at is about the kernel's own code only:
+    a race of KCSAN's neither of whose accesses is in our modules, or a report of
+    lockdep's on RCU with one of the functions in its trace."""
+    if KCSAN_BEGINS in lines[at]:
+        return not is_own_race(lines, at)
     if "suspicious RCU usage" not in lines[at]:
         return False
     for line in lines[at:at + RCU_REPORT]:
@@ -141,6 +150,18 @@ def is_foreign(lines, at, functions):
         if any(f" {function}+" in line and "?" not in line for function in functions):
             return True
     return False
+
+
+def is_own_race(lines, at):
+    """Whether code of our modules makes an access of a race that KCSAN reports in line
+    at. A report that tells of none, cut off or garbled, counts."""
+    functions = []
+    for number, line in enumerate(lines[at + 1:], at + 1):
+        if REPORT_BEGINS.search(line):
+            break
+        if KCSAN_ACCESS.search(line):
+            functions += lines[number + 1:number + 2]
+    return not functions or any(OWN_FUNCTION.search(line) for line in functions)
 
 
 def read_words(text):

@@ -1,0 +1,1 @@
+../stock/40-pyverbs.sh

@@ -1,0 +1,1 @@
+../debug/53-socket.sh

@@ -1,0 +1,1 @@
+../debug/54-peer-socket.sh

@@ -1,0 +1,1 @@
+../debug/72-settings.sh

@@ -1,0 +1,1 @@
+../smp/50-traffic.sh

@@ -1,0 +1,1 @@
+../debug/52-peer.sh

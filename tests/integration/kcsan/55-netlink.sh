@@ -1,0 +1,1 @@
+../debug/55-netlink.sh
