@@ -44,7 +44,8 @@ bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 	trace_mpa_state(conn, to, legal);
 	if (WARN_ON_ONCE(!legal))
 		return false;
-	conn->state = to;
+	/* poll() and inet_diag read it without the lock. */
+	WRITE_ONCE(conn->state, to);
 	return true;
 }
 

@@ -104,14 +104,16 @@ struct mpa_saved {
  * @priv: the owner's; constant
  * @saved: callbacks to restore; constant
  * @res: what the startup exchange came to; constant once operational
- * @state: changed by mpa_set_state() alone
+ * @state: changed by mpa_set_state() alone; read without the lock by poll() and
+ *	inet_diag
  * @busy: a call-up or a send is under way
  * @again: TCP had something to tell meanwhile
  * @called: ULPDUs were called up since @ops->answer
  * @gone: detached, or the socket was destroyed under us
  * @muted: the owner was told all it is to hear: no more of @ops->ended
  * @tx_open: full operation was reached; FPDUs may be sent
- * @tx_barred: Responder: no FPDU has come yet, so none may be sent
+ * @tx_barred: Responder: no FPDU has come yet, so none may be sent. Read without
+ *	the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
  *	mpa_reply_decline(); set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU

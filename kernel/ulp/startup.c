@@ -97,7 +97,7 @@ static void enter_operation(struct mpa_conn *conn)
 		.markers = res->tx_markers,
 		.crc = res->crc,
 	};
-	conn->tx_barred = !res->initiator;
+	WRITE_ONCE(conn->tx_barred, !res->initiator);
 	conn->tx_open = true;
 	mpa_conn_up(conn);
 	trace_mpa_agreed(conn, res);

@@ -299,7 +299,7 @@ void mpa_tx_unbar(struct mpa_conn *conn)
 	mpa_assert_locked(conn);
 	if (!conn->tx_barred)
 		return;
-	conn->tx_barred = false;
+	WRITE_ONCE(conn->tx_barred, false);
 	call_writable(conn);
 }
 
