@@ -314,7 +314,8 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 	if (!WARN_ON_ONCE(node->net))
 		ret = enlist(mn, node);
 	if (!ret) {
-		node->net = net;
+		/* mpa_node_listed() reads it without the lock. */
+		WRITE_ONCE(node->net, net);
 		next_generation(mn, node->kind);
 		notify(node, node->kind == MPA_NODE_DEVICE ?
 			     MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
@@ -333,7 +334,7 @@ static void delist(struct mpa_node *node)
 	next_generation(mn, node->kind);
 	notify(node, node->kind == MPA_NODE_DEVICE ? MPA_CMD_DEV_DEL_NTF :
 						     MPA_CMD_LISTEN_DEL_NTF);
-	node->net = NULL;
+	WRITE_ONCE(node->net, NULL);
 }
 
 /**
@@ -589,7 +590,7 @@ static void forget(struct xarray *nodes)
 
 	lockdep_assert_held(&mpa_registry_lock);
 	xa_for_each(nodes, index, node)
-		node->net = NULL;
+		WRITE_ONCE(node->net, NULL);
 	xa_destroy(nodes);
 }
 
