@@ -50,7 +50,8 @@ static bool mpa_qp_move(struct mpa_qp *qp, enum mpa_qp_state to)
 	lockdep_assert_held(&qp->lock);
 	if (!mpa_qp_moves[from][to])
 		return false;
-	qp->state = to;
+	/* Read under the socket lock alone where only that has to last. */
+	WRITE_ONCE(qp->state, to);
 	trace_mpa_qp_state(&qp->ibqp, from, to);
 	return true;
 }

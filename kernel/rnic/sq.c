@@ -156,7 +156,8 @@ static struct mpa_swr *mpa_swr_take(struct mpa_qp *qp,
 			mpa_wr_infos[e->opcode].read,
 		.signaled = qp->sq.sig_all || (e->flags & MPA_SQE_SIGNALED),
 	};
-	qp->sq.fetched++;
+	/* Read under the socket lock alone, too. */
+	WRITE_ONCE(qp->sq.fetched, qp->sq.fetched + 1);
 	return wr;
 }
 
