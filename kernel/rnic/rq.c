@@ -55,7 +55,7 @@ void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
 	/* Counted once: what the user adds meanwhile has its own doorbell. */
 	for (n = mpa_ring_pending(&rq->ring, rq->taken); n; n--) {
 		mpa_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
-		rq->taken++;
+		WRITE_ONCE(rq->taken, rq->taken + 1);
 		mpa_rq_give_back(rq);
 		mpa_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
 	}
@@ -73,7 +73,8 @@ static bool mpa_rq_take(struct mpa_qp *qp)
 	if (!mpa_ring_pending(&rq->ring, rq->taken))
 		return false;
 	mpa_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
-	rq->taken++;
+	/* nldev reads it without the socket lock. */
+	WRITE_ONCE(rq->taken, rq->taken + 1);
 	rq->busy = true;
 	rq->cur_len = 0;
 	rq->cur->num_sge = min(rq->cur->num_sge, rq->max_sge);
@@ -99,7 +100,8 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 	lockdep_assert_held(&qp->lock);
 	if (wr->num_sge < 0 || wr->num_sge > qp->rq.max_sge)
 		return -EINVAL;
-	if (prod - ring->hdr->cons >= ring->size)
+	/* Pairs with mpa_rq_give_back(): its reader is done with the slot. */
+	if (prod - smp_load_acquire(&ring->hdr->cons) >= ring->size)
 		return -ENOMEM;
 	e->wr_id = wr->wr_id;
 	e->num_sge = wr->num_sge;
