@@ -382,7 +382,7 @@ int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 static void mr_end_rights(struct mpa_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
-	mr->valid = false;
+	WRITE_ONCE(mr->valid, false);
 	WRITE_ONCE(mr->epoch, mr->epoch + 1);
 }
 
@@ -940,10 +940,11 @@ int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 	write_lock_bh(&mr->lock);
 	ok = mr_may_fast_reg(mr, pd, key, access);
 	if (ok) {
-		mr->stag = key;
+		/* mr_sink() looks at both without the lock. */
+		WRITE_ONCE(mr->stag, key);
 		mr->access = access;
 		mr_take_over(mr);
-		mr->valid = true;
+		WRITE_ONCE(mr->valid, true);
 	}
 	write_unlock_bh(&mr->lock);
 	if (ok)
