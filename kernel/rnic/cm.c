@@ -213,7 +213,8 @@ static void mpa_cm_stop(struct mpa_dev *dev, u8 why)
 	struct mpa_ep *ep;
 
 	mutex_lock(&dev->ep_lock);
-	dev->cm_gone |= why;
+	/* mpa_listener_start() reads it without the lock. */
+	WRITE_ONCE(dev->cm_gone, dev->cm_gone | why);
 	list_for_each_entry(ep, &dev->eps, entry)
 		mpa_ep_kick(ep, MPA_EP_DO_ABORT);
 	mutex_unlock(&dev->ep_lock);

@@ -213,7 +213,8 @@ static void mpa_ep_fall_back(struct mpa_ep *ep)
 	qp = ep->qp;
 	cm_id = ep->cm_id;
 	ep->qp = NULL;
-	ep->cm_id = NULL;
+	/* mpa_ep_of_id() looks at it without the socket lock. */
+	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
 	/* Both want the same ports. */
 	mpa_ep_reset_tcp(ep);

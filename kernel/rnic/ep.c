@@ -530,7 +530,8 @@ void mpa_ep_let_go(struct mpa_ep *ep, int err)
 	failed = ep->reply_due;
 	open = ep->open;
 	ep->qp = NULL;
-	ep->cm_id = NULL;
+	/* mpa_ep_of_id() looks at it without the socket lock. */
+	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
 	ep->open = false;
 	release_sock(sk);
