@@ -89,7 +89,7 @@ int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
 	if (!ret && !mpa_listener_alive(l))
 		ret = -ECONNABORTED;
 	if (ret) {
-		awaiting = ep->state != MPA_EP_IDLE;
+		awaiting = READ_ONCE(ep->state) != MPA_EP_IDLE;
 		mpa_ep_finish(ep, true, ret);
 		if (!awaiting)
 			mpa_listener_leave(l);
@@ -133,7 +133,7 @@ static struct mpa_ep *mpa_ep_use_request(struct iw_cm_id *cm_id)
 	if (!ep)
 		return NULL;
 	mutex_lock(&ep->lock);
-	if (ep->state == MPA_EP_REQUESTED)
+	if (READ_ONCE(ep->state) == MPA_EP_REQUESTED)
 		return ep;
 	mpa_ep_unuse(ep);
 	return NULL;

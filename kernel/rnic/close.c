@@ -38,7 +38,8 @@ enum {
  */
 bool mpa_tcp_over(const struct sock *sk)
 {
-	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
+	return READ_ONCE(sk->sk_state) == TCP_CLOSE ||
+	       READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN;
 }
 
 /* How long the peer may be silent that has acknowledged all there is. */
@@ -200,7 +201,7 @@ void mpa_ep_linger(struct mpa_ep *ep)
 	lock_sock(sk);
 	mpa_ep_set_state(ep, MPA_EP_LINGERING);
 	/* It goes out below, however often the QP has asked for it. */
-	ep->fin_due = false;
+	WRITE_ONCE(ep->fin_due, false);
 	mpa_ep_hook(ep, mpa_ep_drain);
 	mpa_ep_drain(sk);
 	over = mpa_tcp_over(sk);
@@ -243,10 +244,11 @@ void mpa_ep_orderly(struct mpa_ep *ep)
 	struct sock *sk = ep->sock->sk;
 	bool fin;
 
-	if (ep->state != MPA_EP_ESTABLISHED && !ep->fin_due)
+	if (READ_ONCE(ep->state) != MPA_EP_ESTABLISHED &&
+	    !READ_ONCE(ep->fin_due))
 		return;
 	/* After a failed startup the stream would not tell of the peer's FIN. */
-	if (ep->status) {
+	if (READ_ONCE(ep->status)) {
 		mpa_ep_linger(ep);
 		return;
 	}
@@ -254,7 +256,7 @@ void mpa_ep_orderly(struct mpa_ep *ep)
 	if (ep->state == MPA_EP_ESTABLISHED)
 		mpa_ep_set_state(ep, MPA_EP_CLOSING);
 	fin = ep_drained(ep);
-	ep->fin_due = !fin;
+	WRITE_ONCE(ep->fin_due, !fin);
 	mpa_ep_bound(ep);
 	release_sock(sk);
 	if (fin)
@@ -269,7 +271,7 @@ void mpa_ep_soon(struct mpa_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 
-	if (ep->state != MPA_EP_ESTABLISHED)
+	if (READ_ONCE(ep->state) != MPA_EP_ESTABLISHED)
 		return;
 	lock_sock(sk);
 	if (!ep->bounded)

@@ -92,7 +92,8 @@ struct mpa_ep_saved {
  * @sock: TCP socket; constant, released with the last reference
  * @conn: MPA stream, NULL when not attached; under the socket lock; changes
  *	only with @lock held, too
- * @state: under the socket lock
+ * @state: changed under the socket lock; read under @lock alone with READ_ONCE(),
+ *	since call-ups may change it then
  * @qp: bound QP, with a reference; under the socket lock
  * @cm_id: the core's connection identifier, with a reference; under the
  *	socket lock
@@ -111,7 +112,8 @@ struct mpa_ep_saved {
  * @ird: our inbound Read depth; with a refusal what the peer would have had;
  *	under the socket lock, as the rest
  * @ord: our outbound Read depth; likewise
- * @status: active: why the connection failed, a negative error; 0 so far
+ * @status: active: why the connection failed, a negative error; 0 so far; as
+ *	@fin_due read under @lock alone with READ_ONCE()
  * @reply_due: the core waits for CONNECT_REPLY
  * @open: the core was told of success and waits for CLOSE
  * @operational: the QP has heard mpa_qp_operational()

@@ -182,9 +182,11 @@ static void mpa_ep_tcp_connecting(struct mpa_ep *ep)
  */
 void mpa_ep_tcp(struct mpa_ep *ep)
 {
-	if (ep->state == MPA_EP_CONNECTING)
+	enum mpa_ep_state state = READ_ONCE(ep->state);
+
+	if (state == MPA_EP_CONNECTING)
 		mpa_ep_tcp_connecting(ep);
-	else if (ep->state == MPA_EP_LINGERING && mpa_tcp_over(ep->sock->sk))
+	else if (state == MPA_EP_LINGERING && mpa_tcp_over(ep->sock->sk))
 		mpa_ep_finish(ep, false, 0);
 }
 

@@ -140,7 +140,8 @@ void mpa_ep_set_state(struct mpa_ep *ep, enum mpa_ep_state to)
 		return;
 	if (from == MPA_EP_AWAITING)
 		mpa_listener_leave(ep->listener);
-	ep->state = to;
+	/* Read by who holds mpa_ep.lock alone, too. */
+	WRITE_ONCE(ep->state, to);
 	trace_mpa_ep_state(ep, from, to);
 }
 
@@ -606,7 +607,7 @@ static void mpa_ep_closed(struct mpa_ep *ep)
 
 static void mpa_ep_release(struct mpa_ep *ep)
 {
-	switch (ep->state) {
+	switch (READ_ONCE(ep->state)) {
 	case MPA_EP_ESTABLISHED:
 	case MPA_EP_CLOSING:
 		mpa_ep_linger(ep);
@@ -623,7 +624,7 @@ static void mpa_ep_release(struct mpa_ep *ep)
 
 static void mpa_ep_refuse(struct mpa_ep *ep)
 {
-	if (ep->state != MPA_EP_REQUESTED)
+	if (READ_ONCE(ep->state) != MPA_EP_REQUESTED)
 		return;
 	mpa_count(ep->dev, MPA_CNT_CONN_REJECTED);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0))
@@ -634,9 +635,11 @@ static void mpa_ep_refuse(struct mpa_ep *ep)
 
 static void mpa_ep_orphan(struct mpa_ep *ep)
 {
-	if (ep->state == MPA_EP_AWAITING)
+	enum mpa_ep_state state = READ_ONCE(ep->state);
+
+	if (state == MPA_EP_AWAITING)
 		mpa_ep_abort(ep);
-	else if (ep->state == MPA_EP_REQUESTED)
+	else if (state == MPA_EP_REQUESTED)
 		mpa_ep_arm(ep, MPA_CM_ORPHAN_MS);
 }
 
@@ -644,7 +647,7 @@ static void mpa_ep_timeout(struct mpa_ep *ep)
 {
 	if (time_before(jiffies, READ_ONCE(ep->deadline)))
 		return;
-	switch (ep->state) {
+	switch (READ_ONCE(ep->state)) {
 	case MPA_EP_CONNECTING:
 		ep->status = -ETIMEDOUT;
 		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
@@ -729,7 +732,8 @@ static void mpa_ep_startup_fault(struct mpa_ep *ep, const struct ddp_fault *f)
 {
 	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
 	mpa_ep_set_state(ep, MPA_EP_CLOSING);
-	ep->fin_due = true;
+	/* mpa_ep_orderly() reads both without the socket lock. */
+	WRITE_ONCE(ep->fin_due, true);
 	mpa_ep_bound(ep);
 	mpa_qp_startup_fault(ep->qp, f);
 }
@@ -752,7 +756,7 @@ static void mpa_op_reply(struct mpa_conn *conn, int status,
 		status = mpa_ep_announce(ep, pd, pd_len);
 	if (!status)
 		return;
-	ep->status = status;
+	WRITE_ONCE(ep->status, status);
 	if (status == -ECONNREFUSED && res)
 		mpa_ep_refused(ep, res, pd, pd_len);
 	if (ep->operational)
@@ -961,7 +965,7 @@ static void mpa_ep_work(struct work_struct *work)
 	todo = xchg(&ep->todo, 0);
 	/* It dies under the lock only. */
 	for_each_set_bit(i, &todo, MPA_EP_DO_COUNT)
-		if (ep->state != MPA_EP_DEAD)
+		if (READ_ONCE(ep->state) != MPA_EP_DEAD)
 			handlers[i](ep);
 	set_active_memcg(old);
 	mpa_ep_unuse(ep);
