@@ -231,7 +231,9 @@ static struct mpa_listener *mpa_port_match(struct mpa_port *port, int ifindex,
 
 	spin_lock_bh(&port->lock);
 	list_for_each_entry(l, &port->listeners, port_entry) {
-		if (ifindex && l->dev->netdev->ifindex == ifindex) {
+		/* It changes when the network device moves elsewhere. */
+		if (ifindex &&
+		    READ_ONCE(l->dev->netdev->ifindex) == ifindex) {
 			found = l;
 			break;
 		}
