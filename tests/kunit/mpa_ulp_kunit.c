@@ -1675,7 +1675,7 @@ static void fault__second_marker(struct kunit *test)
 	f[n + 11] = crc >> 24;
 	raw_send(fx->relay.raw[0], f, n + 12);
 	if (c->code) {
-		expect_fault(fx, c->code, 12);
+		expect_fault(fx, c->code, -EBADMSG, 12);
 		return;
 	}
 	fx_wait(fx, fx->end[0].rx_ulpdus == 2 || end_events(&fx->end[0]));

@@ -81,7 +81,7 @@ there_and_back() {
 import json, sys
 state = json.load(open(sys.argv[1]))
 assert state["version"] == 1
-assert len(state["defaults"]) == 14, state
+assert len(state["defaults"]) == 23, state
 assert [one["name"] for one in state["devices"]] == ["mpa1", "mpa8"], state
 assert state["devices"][0]["netdev"] == "eth0", state
 assert len(state["devices"][0]["config"]) == 5, state' "$state"
@@ -97,7 +97,7 @@ assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/
 
 	restore_status 0 "dry run" h1 "$state" --dry-run
 	lab_is "dry run: devices to be made" "$(grep -c '^device mpa[18] *made' "$LAB_OUT/said")" 2
-	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 21
+	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 30
 	same "dry run has done nothing" h1 "$LAB_OUT/empty.json"
 	restore_status 0 "restore" h1 "$state"
 	same "all is back" h1 "$state"

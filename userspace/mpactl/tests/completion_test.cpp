@@ -74,7 +74,7 @@ const Row completions[] = {
 	{{"set", "dev", "mpa1", "cr"}, "crc"},
 	{{"set", "dev", "mpa1", "d"}, ""},
 	{{"set", "crc", ""}, "required off inherit"},
-	{{"set", "crc", "off", "c"}, ""},
+	{{"set", "crc", "off", "c"}, "close-timeout"},
 	{{"set", "crc", "off", "segm"}, "segments"},
 	{{"set", "rtr", ""}, "send write read all inherit"},
 	{{"set", "rtr", "send,"}, "send,write send,read"},
