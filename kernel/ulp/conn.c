@@ -103,23 +103,33 @@ static void receive(struct mpa_conn *conn)
 }
 
 /*
- * Has TCP ended what we receive? Set @err to what it is to be blamed on: 0 for
- * an orderly end. Only tcp_fin() sets SOCK_DONE, only tcp_done() goes to CLOSE.
+ * Keeps the error that TCP has ended with: until what had arrived is read,
+ * getsockopt(SO_ERROR) or a send may take it off the socket. Only tcp_fin() sets
+ * SOCK_DONE, only tcp_done() goes to CLOSE. After the peer's FIN nothing more can
+ * come, so what happens to our own half, as EPIPE for a reset, is no error here.
  */
-static bool tcp_ended(const struct sock *sk, int *err)
+static void note_tcp_error(struct mpa_conn *conn)
 {
-	*err = 0;
-	if (sk->sk_state == TCP_CLOSE && sk->sk_err)
-		*err = -sk->sk_err;
-	else if (sk->sk_state == TCP_CLOSE && !sock_flag(sk, SOCK_DONE))
-		*err = -ECONNABORTED;
+	const struct sock *sk = conn->sk;
+
+	if (conn->tcp_err || sk->sk_state != TCP_CLOSE ||
+	    sock_flag(sk, SOCK_DONE))
+		return;
+	conn->tcp_err = -sk->sk_err ?: -ECONNABORTED;
+}
+
+static bool tcp_ended(const struct sock *sk)
+{
 	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
 }
 
-static void close_rx(struct mpa_conn *conn, int err)
+static void close_rx(struct mpa_conn *conn)
 {
-	if (!err && mpa_rx_within_fpdu(conn))
-		err = -EPIPE;
+	int err = conn->tcp_err;
+
+	/* Our own shutdown(SHUT_RD) may come within an FPDU, a FIN may not. */
+	if (!err && mpa_rx_within_fpdu(conn) && sock_flag(conn->sk, SOCK_DONE))
+		err = -ECONNABORTED;
 	conn->fpdu_due = false;
 	cancel_delayed_work(&conn->timer);
 	mpa_set_state(conn, MPA_CONN_CLOSED);
@@ -128,14 +138,10 @@ static void close_rx(struct mpa_conn *conn, int err)
 
 static void check_closed(struct mpa_conn *conn)
 {
-	int err;
-
-	if (!tcp_ended(conn->sk, &err))
+	note_tcp_error(conn);
+	/* What has come whole is read before any end is reported, as with TCP. */
+	if (!tcp_ended(conn->sk) || conn->rx_held)
 		return;
-	/* What came before a FIN is read before that is told. */
-	if (conn->rx_held && !err)
-		return;
-	WRITE_ONCE(conn->rx_held, false);
 	switch (conn->state) {
 	case MPA_CONN_ATTACHED:
 		/* Whoever starts the stream will be told. */
@@ -145,11 +151,11 @@ static void check_closed(struct mpa_conn *conn)
 	case MPA_CONN_WAIT_REQUEST:
 	case MPA_CONN_REQUEST_SEEN:
 	case MPA_CONN_REPLY_SEEN:
-		mpa_startup_closed(conn, err);
+		mpa_startup_closed(conn, conn->tcp_err);
 		break;
 	case MPA_CONN_OPERATIONAL:
 	case MPA_CONN_RX_ENDED:
-		close_rx(conn, err);
+		close_rx(conn);
 		break;
 	case MPA_CONN_EXITED:
 	case MPA_CONN_CLOSED:
@@ -229,6 +235,8 @@ static void mpa_state_change(struct sock *sk)
 	struct mpa_conn *conn = conn_of(sk);
 
 	conn->saved.state_change(sk);
+	/* A send of ours that is under way would take it. */
+	note_tcp_error(conn);
 	mpa_conn_run(conn);
 }
 
@@ -333,6 +341,9 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
+	/* An end that nobody has read on to is counted all the same. */
+	if (conn->rx_held && conn->tcp_err)
+		mpa_conn_verdict(conn, MPA_ERROR_CLOSED, conn->tcp_err);
 	mpa_conn_down(conn);
 	trace_mpa_detach(conn);
 	write_lock_bh(&sk->sk_callback_lock);

@@ -125,7 +125,10 @@ struct mpa_saved {
  * @rx_seq: where copied_seq must be; a call of an application that was within
  *	TCP when its socket was attached may have taken octets away
  * @rx_held: that FPDU is whole and good, and its owner will come for it; no
- *	other is looked for meanwhile. Read without the lock by poll().
+ *	other is looked for meanwhile, and no end is reported. Read without the
+ *	lock by poll().
+ * @tcp_err: TCP has ended before the peer's FIN, with this negative error; 0: it
+ *	has not. Reported when everything that had arrived has been read
  * @aside: first octets of that FPDU, taken out of the receive queue because
  *	TCP had no more room for the rest; NULL if there are none
  * @nr_aside: how many
@@ -191,6 +194,7 @@ struct mpa_conn {
 	u32 rx_ahead;
 	u32 rx_seq;
 	bool rx_held;
+	int tcp_err;
 	struct sk_buff *aside;
 	u32 nr_aside;
 

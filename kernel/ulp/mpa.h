@@ -73,10 +73,11 @@ enum mpa_error {
  * @writable: sending may go on: TCP has room again, or a Responder has
  *	received its first FPDU. Also after @ended with CLOSED, if that was the
  *	peer's FIN, which leaves our half open.
- * @ended: nothing more will be received. @code: CRC and MARKER leave TCP open
- *	for a last message (with MARKER @err is -EMSGSIZE if it was ULPDU_Length that
- *	was too much); CLOSED: @err is 0 for an orderly end at an FPDU
- *	boundary, else the socket's error (-EPIPE for a FIN within an FPDU);
+ * @ended: nothing more will be received; all that had arrived whole has been
+ *	called up before. @code: CRC and MARKER leave TCP open for a last message
+ *	(with MARKER @err is -EMSGSIZE if it was ULPDU_Length that was too much);
+ *	CLOSED: @err is 0 for an orderly end at an FPDU boundary,
+ *	-ECONNABORTED for a FIN within an FPDU, else the error TCP ended with;
  *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
  *	more with CLOSED if TCP ends after CRC or MARKER.
  * @pd_max: octets of private data that the owner has room for; 0: all there can

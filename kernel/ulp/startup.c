@@ -79,7 +79,7 @@ void mpa_startup_closed(struct mpa_conn *conn, int err)
 	if (!err && conn->state == MPA_CONN_REPLY_SEEN)
 		return;
 	if (!err && conn->state == MPA_CONN_WAIT_REQUEST && conn->startup->have)
-		err = -EPIPE;
+		err = -ECONNABORTED;
 	disarm(conn);
 	mpa_set_state(conn, MPA_CONN_CLOSED);
 	mpa_startup_done(conn);

@@ -35,7 +35,7 @@ void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
 }
 
 /* What calls are to report; see mpa_ops.ended for @err. */
-static int error_of(const struct mpa_usock *us, enum mpa_error code, int err)
+static int error_of(enum mpa_error code, int err)
 {
 	switch (code) {
 	case MPA_ERROR_CRC:
@@ -43,12 +43,8 @@ static int error_of(const struct mpa_usock *us, enum mpa_error code, int err)
 	case MPA_ERROR_MARKER:
 		return -EPROTO;
 	default:
-		break;
-	}
-	if (err != -EPIPE)
 		return err;
-	/* Our own shutdown(SHUT_RD) may come within an FPDU; FIN may not. */
-	return sock_flag(us->conn->sk, SOCK_DONE) ? -ECONNABORTED : 0;
+	}
 }
 
 static void end(struct mpa_usock *us, enum mpa_error code, int err)
@@ -134,7 +130,7 @@ static void op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
-	err = error_of(us, code, err);
+	err = error_of(code, err);
 	/* Before full operation no end is an orderly one, wherever it comes. */
 	if (!us->operational && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;

@@ -221,7 +221,7 @@ static void on_writable(struct mpa_conn *conn)
 
 	/* After a FIN, also one within an FPDU, our half is still open. */
 	if (e->ended[MPA_ERROR_CLOSED] && e->err[MPA_ERROR_CLOSED] &&
-	    e->err[MPA_ERROR_CLOSED] != -EPIPE)
+	    e->err[MPA_ERROR_CLOSED] != -ECONNABORTED)
 		e->bad++;
 	e->writables++;
 	leave(e);

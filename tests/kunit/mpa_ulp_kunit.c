@@ -1274,7 +1274,7 @@ static void expect_end(struct kunit *test, const struct end_case *c,
 {
 	bool part = c->phase == WITHIN_REQUEST || c->phase == WITHIN_FPDU ||
 		    c->phase == FIRST_FPDU;
-	int err = c->reset ? -ECONNRESET : part ? -EPIPE : 0;
+	int err = c->reset ? -ECONNRESET : part ? -ECONNABORTED : 0;
 
 	if (c->phase == WAIT_REPLY || c->phase == WITHIN_REPLY) {
 		KUNIT_EXPECT_EQ(test, -ECONNRESET, e->status);

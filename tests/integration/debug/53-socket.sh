@@ -15,6 +15,6 @@ fi
 socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' \
 	'start:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
-	'errors: [!t]*' 'epoll:*' 'races:*' 'io_uring:*' 'life:*' 'diag:*' 'much: two*'
+	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'io_uring:*' 'life:*' 'diag:*' 'much: two*'
 socket_tools
 socket_module
