@@ -118,6 +118,13 @@ static int send_atomic(struct sock *sk, struct msghdr *msg)
 	return ret;
 }
 
+/* TCP gives its error to who sends. It is the application's: back with it. */
+static void return_error(struct sock *sk, int err)
+{
+	if (sk->sk_state == TCP_CLOSE && err != -EPIPE && !sk->sk_err)
+		WRITE_ONCE(sk->sk_err, -err);
+}
+
 /* Hands over what TCP takes now: octets, or a negative error that is final. */
 static int give(struct mpa_conn *conn, struct msghdr *msg)
 {
@@ -141,10 +148,12 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 		mpa_kick(conn, 0);
 	if (ret == -EAGAIN)
 		ret = 0;
-	if (ret < 0)
+	if (ret < 0) {
 		conn->tx_err = ret;
-	else if (ret < len && tcp_rtx_and_write_queues_empty(sk))
+		return_error(sk, ret);
+	} else if (ret < len && tcp_rtx_and_write_queues_empty(sk)) {
 		mpa_kick(conn, RETRY_JIFFIES);
+	}
 	return ret;
 }
 

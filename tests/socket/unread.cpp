@@ -337,4 +337,23 @@ CASE("unread: a receive that waits gets what comes with the RST")
 	is(last, ECONNRESET, "then");
 }
 
+// What was not taken by TCP at once meets the reset, and takes it off the socket.
+CASE("unread: SO_ERROR tells of a reset while something is left to send")
+{
+	Running running(role::initiator, {}, flag_crc, Buffers{4096, 4096});
+	std::vector<mpa::octets> batch;
+	const auto octets = pattern(1000);
+
+	must(running.ours.set_blocking(false), "O_NONBLOCK");
+	batch.assign(mpa::batch_max, octets);
+	while (running.ours.send_batch(batch))
+		;
+	running.wire.reset();
+	await_closed(running);
+	::poll(nullptr, 0, static_cast<int>(moment.count()));
+	yes(events_of(running.ours.fd()) & POLLERR, "POLLERR");
+	is(err(running.ours.pending_error()), ECONNRESET, "SO_ERROR");
+	expect_over(running.ours, ECONNRESET);
+}
+
 } // namespace
