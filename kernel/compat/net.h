@@ -41,7 +41,11 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-/* The pages of the iterator's first piece, as far as TCP takes them. */
+/*
+ * The pages of the iterator's first piece, as far as TCP takes them; or all that is
+ * left is copied, where the route has no scatter and gather (any more: sending the
+ * piece before may have found another route).
+ */
 static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 {
 	const struct bio_vec *bv = msg->msg_iter.bvec;
@@ -50,6 +54,12 @@ static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 	int flags = msg->msg_flags | MSG_NO_SHARED_FRAGS;
 	int ret;
 
+	/*
+	 * tcp_sendpage_locked() would go on to &proto_ops.sendmsg_locked, which an
+	 * application's socket may not have.
+	 */
+	if (!(sk->sk_route_caps & NETIF_F_SG))
+		return tcp_sendmsg_locked(sk, msg, msg_data_left(msg));
 	if (n < msg_data_left(msg))
 		flags |= MSG_SENDPAGE_NOTLAST;
 	ret = tcp_sendpage_locked(sk, bv->bv_page, bv->bv_offset + off, n,
@@ -75,6 +85,9 @@ static inline void mpa_tcp_end_record(struct sock *sk)
  * @msg: where they are, as &struct bio_vec, and flags, %MSG_DONTWAIT among
  *	them; with %MSG_EOR nothing later joins the last packet. Nobody writes
  *	to them while TCP has them
+ *
+ * TCP copies them if the route has no scatter and gather, and then takes a page
+ * fragment of the task's, unless the socket's allocation mask forbids that.
  *
  * Pages came as tcp_sendpage_locked() until 6.5, a piece to a call and without
  * ends of records; the shim can go when that is the oldest kernel supported.

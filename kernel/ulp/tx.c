@@ -413,7 +413,9 @@ int mpa_tx_begin(struct mpa_conn *conn)
 		return ret;
 	look_at_socket(conn, &view);
 	mpa_seg_plan(&view, &conn->plan);
+	/* Without scatter and gather TCP copies, so that a page gains nothing. */
 	written = READ_ONCE(mpa_straight) &&
+		  conn->sk->sk_route_caps & NETIF_F_SG &&
 		  conn->plan.seg_len <= MPA_SHEET_OCTETS;
 	if (conn->atomic && !written)
 		return -EAGAIN;
