@@ -214,6 +214,12 @@ static struct mpa_conn *conn_of(const struct sock *sk)
 					 lockdep_sock_is_held(sk));
 }
 
+static void prompt(struct mpa_conn *conn)
+{
+	conn->rx_prompted = true;
+	mpa_conn_run(conn);
+}
+
 static void mpa_data_ready(struct sock *sk)
 {
 	struct mpa_conn *conn = conn_of(sk);
@@ -222,7 +228,7 @@ static void mpa_data_ready(struct sock *sk)
 	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
 		conn->saved.data_ready(sk);
 	else
-		mpa_conn_run(conn);
+		prompt(conn);
 }
 
 /*
@@ -351,6 +357,8 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	sk->sk_state_change = conn->saved.state_change;
 	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
+	/* The socket is charged for that. */
+	mpa_rx_uninit(conn);
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	conn->gone = true;
 }
@@ -493,7 +501,6 @@ void mpa_detach(struct mpa_conn *conn)
 	cancel_delayed_work_sync(&conn->timer);
 	mpa_startup_done(conn);
 	mpa_tx_uninit(conn);
-	mpa_rx_uninit(conn);
 	mpa_conn_hide(conn);
 	sock_put(sk);
 	kfree_rcu(conn, rcu);

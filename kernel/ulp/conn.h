@@ -129,9 +129,13 @@ struct mpa_saved {
  *	lock by poll().
  * @tcp_err: TCP has ended before the peer's FIN, with this negative error; 0: it
  *	has not. Reported when everything that had arrived has been read
- * @aside: first octets of that FPDU, taken out of the receive queue because
- *	TCP had no more room for the rest; NULL if there are none
- * @nr_aside: how many
+ * @rx_prompted: TCP has said that there is something to read, and nobody has
+ *	looked yet
+ * @rx_short: TCP has come to have no room for the rest of that FPDU
+ * @aside: pages for its first octets, taken out of the receive queue then; NULL if
+ *	there are none
+ * @nr_aside: how many octets
+ * @aside_charged: octets of sk_forward_alloc that are charged for @aside
  * @tx: state of the outgoing half
  * @plan: how the open batch is laid into segments
  * @seg_left: octets left in the current segment of the open batch
@@ -195,8 +199,11 @@ struct mpa_conn {
 	u32 rx_seq;
 	bool rx_held;
 	int tcp_err;
+	bool rx_prompted;
+	bool rx_short;
 	struct sk_buff *aside;
 	u32 nr_aside;
+	int aside_charged;
 
 	struct mpa_tx_half tx;
 	struct mpa_seg_plan plan;

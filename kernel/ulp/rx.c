@@ -6,7 +6,8 @@
  * comes (twice where the owner joined FPDUs and undid it) and once more by the
  * owner when its FPDU is whole. They leave the queue with their FPDU, so the
  * peer's window is what bounds memory; only when TCP has no room for the rest of
- * an FPDU are its first octets put aside.
+ * an FPDU are its first octets put aside, into pages that the socket is charged
+ * for.
  */
 #include <net/tcp.h>
 
@@ -21,8 +22,6 @@ enum {
 	RELEASE_OCTETS		= 128 * 1024,
 	/* ULPDUs joined with one: what a sheet of ours has at the usual MTU. */
 	JOINED_MAX		= 24,
-	/* Enough of an FPDU to know its length, a Marker before it included. */
-	LENGTH_KNOWN		= MPA_MARKER_LEN + MPA_LENGTH_FIELD,
 	/*
 	 * Marker, length, a ULPDU as long as that can say, pad, CRC and Markers in
 	 * between: what is too long is read to its CRC all the same.
@@ -285,6 +284,11 @@ bool mpa_rx_within_fpdu(const struct mpa_conn *conn)
 
 static void forget_aside(struct mpa_conn *conn)
 {
+	conn->rx_short = false;
+	if (!conn->aside)
+		return;
+	sk_mem_uncharge(conn->sk, conn->aside_charged);
+	conn->aside_charged = 0;
 	kfree_skb(conn->aside);
 	conn->aside = NULL;
 	conn->nr_aside = 0;
@@ -292,7 +296,7 @@ static void forget_aside(struct mpa_conn *conn)
 
 /**
  * mpa_rx_uninit - let go of what receiving has allocated
- * @conn: the stream, detached
+ * @conn: the stream, locked or unreachable for anyone else, about to be detached
  */
 void mpa_rx_uninit(struct mpa_conn *conn)
 {
@@ -509,30 +513,52 @@ static bool run_queue(struct mpa_conn *conn)
 	return done >= RELEASE_OCTETS && conn->state == MPA_CONN_OPERATIONAL;
 }
 
-static bool alloc_aside(struct mpa_conn *conn)
+/* How many of the next @want octets there is room for, as far as memory goes. */
+static u32 grow_aside(struct mpa_conn *conn, u32 want)
 {
-	u32 len = FPDU_MAX;
-	struct sk_buff *skb;
-	int err;
+	const gfp_t gfp = sk_gfp_mask(conn->sk, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = conn->aside ?: alloc_skb(0, gfp);
+	struct page *page;
 
-	if (conn->aside)
-		return true;
-	if (conn->reader.since_start >= LENGTH_KNOWN)
-		len = conn->reader.since_start + mpa_reader_need(&conn->reader);
-	skb = alloc_skb_with_frags(0, len, 0, &err, GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
-		return false;
-	skb->len = len;
-	skb->data_len = len;
 	conn->aside = skb;
-	return true;
+	while (skb && skb->len - conn->nr_aside < want &&
+	       skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS) {
+		page = alloc_page(gfp);
+		if (!page)
+			break;
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0,
+				PAGE_SIZE, PAGE_SIZE);
+	}
+	return skb ? min(want, skb->len - conn->nr_aside) : 0;
 }
 
-/* What @reader has seen goes from the queue to where no window is needed. */
-static void move_aside(struct mpa_conn *conn)
+/*
+ * Charges what the pages take beyond their octets, if TCP's limits allow that.
+ * Less than nothing, if packets gave back less than their octets. The socket
+ * never owes anything on return: TCP takes sk_forward_alloc for what it has.
+ */
+static void charge_pages(struct mpa_conn *conn)
+{
+	int more = conn->aside->truesize - conn->aside_charged;
+	struct sock *sk = conn->sk;
+
+	if (more > sk->sk_forward_alloc)
+		__sk_mem_schedule(sk, more - sk->sk_forward_alloc, SK_MEM_RECV);
+	more = min(more, sk->sk_forward_alloc);
+	sk_mem_charge(sk, more);
+	conn->aside_charged += more;
+}
+
+/*
+ * The first octets in the queue go where no window is needed. The socket has been
+ * charged for them, with the packets they came in, and stays so when these go:
+ * that can neither fail nor pass any limit. They do not count for the receive
+ * buffer, whose limit is what they are in the way of.
+ */
+static void move_aside(struct mpa_conn *conn, u32 len)
 {
 	u32 seq = tcp_sk(conn->sk)->copied_seq;
-	u32 left = conn->rx_ahead;
+	u32 left = len;
 	struct mpa_pos pos;
 	const u8 *p;
 	u32 n;
@@ -546,22 +572,48 @@ static void move_aside(struct mpa_conn *conn)
 		conn->nr_aside += n;
 		left -= n;
 	}
-	mpa_rx_release(conn, conn->rx_ahead);
-	conn->rx_ahead = 0;
+	sk_mem_charge(conn->sk, len);
+	conn->aside_charged += len;
+	mpa_rx_release(conn, len);
+	conn->rx_ahead -= len;
+	charge_pages(conn);
+}
+
+/*
+ * Is the window too small for the rest of the FPDU, or for any segment, and will
+ * TCP not open it either? See __tcp_select_window() for how little room that is.
+ */
+static bool window_closed(const struct mpa_conn *conn)
+{
+	const struct sock *sk = conn->sk;
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 window = tcp_receive_window(tp);
+	u32 mss = inet_csk(sk)->icsk_ack.rcv_mss;
+	int least = max_t(int, tcp_full_space(sk) >> 4, mss);
+
+	return (window <= mss || window < mpa_reader_need(&conn->reader)) &&
+	       tcp_space(sk) < least + (1 << tp->rx_opt.rcv_wscale);
 }
 
 /*
  * An FPDU whose first octets fill the receive buffer would wait for the rest
- * for ever: the window is closed until they are read. Many small segments, a
- * small buffer or lack of memory can bring that about at any length.
+ * for ever: the window is closed until they are read. Many small segments or a
+ * small buffer can bring that about at any length. If memory is what TCP lacks,
+ * it drops what comes, unless its queue is empty, and says that there is
+ * something to read: @dropped. An FPDU that has come upon this once goes on so.
  */
-static void make_room(struct mpa_conn *conn)
+static void make_room(struct mpa_conn *conn, bool dropped)
 {
-	if (!conn->rx_ahead || !tcp_epollin_ready(conn->sk, INT_MAX))
+	u32 len;
+
+	if (dropped || window_closed(conn))
+		conn->rx_short = true;
+	if (!conn->rx_short)
 		return;
-	if (alloc_aside(conn))
-		move_aside(conn);
-	else
+	len = grow_aside(conn, conn->rx_ahead);
+	if (len)
+		move_aside(conn, len);
+	if (conn->rx_ahead)
 		mpa_kick(conn, HZ / 50);
 }
 
@@ -574,20 +626,32 @@ static void lose(struct mpa_conn *conn)
 	mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
 }
 
+/* Where the octets end that the reader has seen. */
+static u32 seen(const struct mpa_conn *conn)
+{
+	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
+}
+
 /**
  * mpa_rx_fpdus - call up all FPDUs that are whole
  * @conn: the stream, locked, operational
  */
 void mpa_rx_fpdus(struct mpa_conn *conn)
 {
+	bool prompted = conn->rx_prompted;
+	u32 before;
+
+	conn->rx_prompted = false;
 	if (mpa_rx_robbed(conn)) {
 		lose(conn);
 		return;
 	}
+	before = seen(conn);
 	while (!conn->rx_held && run_queue(conn))
 		;
-	if (conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held)
-		make_room(conn);
+	if (conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
+	    conn->rx_ahead)
+		make_room(conn, prompted && before == seen(conn));
 }
 
 /**

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Many connections that hold parts of FPDUs while TCP is short of memory: what they
+// hold is charged for, TCP's limits see it, and all of them complete.
+#include "net.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+using namespace harness;
+using namespace net;
+
+namespace {
+
+using mpa::role;
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t connections = 128;
+constexpr std::size_t part = 60000;
+constexpr std::size_t whole = 64000;
+// What processors keep of TCP's count for themselves, either way: 1 MiB each.
+const long slack = 256 * ::sysconf(_SC_NPROCESSORS_ONLN);
+
+// net.ipv4.tcp_mem, in pages, while this lives.
+class Limits {
+public:
+	explicit Limits(const std::string &limits)
+	{
+		std::getline(std::ifstream(path), before_);
+		set(limits);
+	}
+	~Limits() { set(before_); }
+	Limits(const Limits &) = delete;
+	Limits &operator=(const Limits &) = delete;
+
+private:
+	static constexpr const char *path = "/proc/sys/net/ipv4/tcp_mem";
+
+	static void set(const std::string &limits)
+	{
+		std::ofstream file(path);
+
+		file << limits << std::flush;
+		yes(file.good(), "tcp_mem");
+	}
+
+	std::string before_;
+};
+
+// Pages that TCP has charged its sockets for.
+long charged()
+{
+	std::ifstream file("/proc/net/sockstat");
+	std::string word;
+	long pages = -1;
+
+	while (file >> word)
+		if (word == "TCP:") {
+			while (file >> word && word != "mem")
+				;
+			file >> pages;
+			break;
+		}
+	yes(pages >= 0, "sockstat tells of TCP's memory");
+	return pages;
+}
+
+std::size_t unacknowledged(const Wire &wire)
+{
+	int octets;
+
+	must_call(::ioctl(wire.fd(), SIOCOUTQ, &octets), "SIOCOUTQ");
+	return static_cast<std::size_t>(octets);
+}
+
+std::size_t queued(const mpa::socket &socket)
+{
+	std::uint32_t info[SK_MEMINFO_VARS] = {};
+	socklen_t size = sizeof(info);
+
+	must_call(::getsockopt(socket.fd(), SOL_SOCKET, SO_MEMINFO, info, &size),
+		  "SO_MEMINFO");
+	return info[SK_MEMINFO_RMEM_ALLOC];
+}
+
+struct One {
+	explicit One(Buffers buffers)
+		: running(role::initiator, {}, flag_crc, buffers)
+	{
+	}
+
+	Running running;
+	Octets frame;
+	std::size_t sent = 0;
+};
+
+using All = std::vector<std::unique_ptr<One>>;
+
+All connect_all(Buffers buffers)
+{
+	All all;
+
+	for (unsigned int n = 0; n < connections; n++) {
+		all.push_back(std::make_unique<One>(buffers));
+		all.back()->frame = fpdu(pattern(whole, n));
+	}
+	return all;
+}
+
+// From all of them at once, so that nobody waits for another's memory.
+void send_up_to(All &all, std::size_t limit)
+{
+	await([&] {
+		bool done = true;
+
+		for (auto &one : all) {
+			const auto left = mpa::octets(one->frame)
+						  .first(std::min(limit, one->frame.size()))
+						  .subspan(one->sent);
+			const auto n = ::send(one->running.wire.fd(), left.data(),
+					      left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+			if (n > 0)
+				one->sent += static_cast<std::size_t>(n);
+			done = done && std::size_t(n) == left.size() &&
+			       !unacknowledged(one->running.wire);
+		}
+		return done;
+	}, "acknowledgement of all that was sent");
+}
+
+void receive_all(All &all)
+{
+	for (unsigned int n = 0; n < all.size(); n++) {
+		const Row row("connection", n);
+
+		expect_ulpdu(all[n]->running.ours, pattern(whole, n));
+	}
+}
+
+struct Scene {
+	const char *name;
+	const char *limits;
+	Buffers buffers;
+	// Parts stay in TCP's queue: the window is open.
+	bool in_queue;
+};
+
+void play(const Scene &scene)
+{
+	const Row row(scene.name);
+	const long before = charged();
+	{
+		All all = connect_all(scene.buffers);
+		const Limits limits(scene.limits);
+
+		send_up_to(all, part);
+		const long held = charged() - before;
+		std::cout << "# " << scene.name << ": " << held << " pages charged for "
+			  << connections * part / page << " of parts" << std::endl;
+		yes(held >= long(connections * part / page) - slack,
+		    "what was received is charged for");
+		if (scene.in_queue)
+			for (const auto &one : all)
+				yes(queued(one->running.ours) >= part,
+				    "the part is in TCP's queue");
+		send_up_to(all, whole * 2);
+		receive_all(all);
+	}
+	await([&] { return charged() - before <= slack; },
+	      "return of what was charged");
+}
+
+CASE("pressure: memory is scarce, windows are open")
+{
+	play({"soft", "100 200 100000", {}, true});
+}
+
+CASE("pressure: there is no memory")
+{
+	play({"hard", "100 200 400", {}, false});
+}
+
+CASE("pressure: small receive buffers, and plenty of memory")
+{
+	play({"closed windows", "100000 100000 100000", {0, 4096}, false});
+}
+
+CASE("pressure: small receive buffers, and no memory")
+{
+	play({"closed windows, hard", "100 200 400", {0, 4096}, false});
+}
+
+} // namespace
