@@ -1161,6 +1161,18 @@ static void mpa_sq_idle(struct mpa_qp *qp, struct mpa_ep *ep)
 	mpa_ep_end(ep, MPA_EP_END_ORDERLY);
 }
 
+/*
+ * Nothing can be sent any more. If TCP has ended, the stream says so itself, once
+ * all that had arrived before is placed and completed: the end may have come up
+ * from the backlog while we were sending. After our own FIN it is no error.
+ */
+static void mpa_tx_failed(struct mpa_qp *qp, struct mpa_ep *ep, int err)
+{
+	if (ep->sock->sk->sk_state == TCP_CLOSE)
+		return;
+	mpa_qp_closed(qp, err == -EPIPE && qp->tx.fin_asked ? 0 : err);
+}
+
 /**
  * mpa_sq_run - send until there is nothing to send or no room
  * @qp: the QP
@@ -1196,9 +1208,7 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 		if (ret == -EAGAIN || ret == -ENOMEM)
 			return;
 		if (ret) {
-			/* After our own FIN nothing can be sent: no error. */
-			mpa_qp_closed(qp, ret == -EPIPE && qp->tx.fin_asked ?
-					  0 : ret);
+			mpa_tx_failed(qp, ep, ret);
 			return;
 		}
 		mpa_tx_catch_up(ep->conn);
