@@ -306,8 +306,20 @@ static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
 	rnic_view_counters(dev, v);
 }
 
+static bool rnic_is_called(const struct mpa_node *node, const char *name)
+{
+	struct mpa_dev *dev = container_of(node, struct mpa_dev, node);
+	bool same;
+
+	spin_lock(&dev->name_lock);
+	same = !strncmp(dev->name, name, sizeof(dev->name));
+	spin_unlock(&dev->name_lock);
+	return same;
+}
+
 static const struct mpa_node_ops node_ops = {
 	.view = rnic_view,
+	.is_called = rnic_is_called,
 };
 
 /**

@@ -85,6 +85,7 @@ struct mpa_verdict_view {
  * @name: device by name instead, or empty
  * @to: what to set
  * @inherit: MPA_A_CONFIG_* bits to be inherited again; none of @to's
+ * @node: the registry's own
  */
 struct mpa_change {
 	enum mpa_node_kind kind;
@@ -92,6 +93,7 @@ struct mpa_change {
 	char name[MPA_DEV_NAME_MAX];
 	struct mpa_settings to;
 	u32 inherit;
+	struct mpa_node *node;
 };
 
 /**
@@ -112,7 +114,7 @@ int mpa_view_device(struct net *net, u32 index, const char *name,
 		    struct mpa_node_view *v);
 int mpa_view_next(struct net *net, enum mpa_node_kind kind, u32 from,
 		  struct mpa_node_view *v);
-int mpa_change_settings(struct net *net, const struct mpa_change *changes,
+int mpa_change_settings(struct net *net, struct mpa_change *changes,
 			unsigned int nr, bool check, struct mpa_refusal *no);
 u32 mpa_generation(struct net *net, enum mpa_node_kind kind);
 

@@ -110,9 +110,11 @@ struct mpa_node_view {
  * @view: fill in what is the owner's in @v: all zero but what the registry knows
  *	(kind, id, settings). Called with the registry's lock held and bottom
  *	halves off.
+ * @is_called: device: is that its name? Called likewise
  */
 struct mpa_node_ops {
 	void (*view)(const struct mpa_node *node, struct mpa_node_view *v);
+	bool (*is_called)(const struct mpa_node *node, const char *name);
 };
 
 /**

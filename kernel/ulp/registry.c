@@ -141,11 +141,9 @@ static struct mpa_node *find_by_name(struct net *net, const char *name)
 	unsigned long index;
 
 	lockdep_assert_held(&mpa_registry_lock);
-	xa_for_each(&mpa_net_of(net)->devices, index, node) {
-		view_node(node, &shared_view);
-		if (!strncmp(shared_view.name, name, MPA_DEV_NAME_MAX))
+	xa_for_each(&mpa_net_of(net)->devices, index, node)
+		if (node->ops->is_called(node, name))
 			return node;
-	}
 	return NULL;
 }
 
@@ -480,12 +478,14 @@ static int refuse(const struct mpa_change *c, const struct mpa_limits *lim,
 	return 0;
 }
 
-static int check_change(struct net *net, const struct mpa_change *c,
+/* Finds the node, which stays until the lock is released. */
+static int check_change(struct net *net, struct mpa_change *c,
 			struct mpa_refusal *no)
 {
 	struct mpa_node *node = target_of(net, c);
 
 	lockdep_assert_held(&mpa_registry_lock);
+	c->node = node;
 	if (c->kind == MPA_NODE_DEFAULTS)
 		return refuse(c, NULL, no);
 	if (node && c->kind == MPA_NODE_LISTENER) {
@@ -506,8 +506,8 @@ static int check_change(struct net *net, const struct mpa_change *c,
 
 static void make_change(struct net *net, const struct mpa_change *c)
 {
-	struct mpa_node *node = target_of(net, c);
 	struct mpa_net *mn = mpa_net_of(net);
+	struct mpa_node *node = c->node;
 
 	lockdep_assert_held(&mpa_registry_lock);
 	mpa_settings_change(node ? &node->own : &mn->own, &c->to, c->inherit);
@@ -516,18 +516,16 @@ static void make_change(struct net *net, const struct mpa_change *c)
 
 static void tell_change(struct net *net, const struct mpa_change *c)
 {
-	struct mpa_node *node = target_of(net, c);
-
 	lockdep_assert_held(&mpa_registry_lock);
-	if (node) {
-		notify(node, MPA_CMD_CONFIG_NTF);
+	if (c->node) {
+		notify(c->node, MPA_CMD_CONFIG_NTF);
 	} else if (mpa_netlink_heard(net)) {
 		view_defaults(mpa_net_of(net), &shared_view);
 		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &shared_view);
 	}
 }
 
-static int check_all(struct net *net, const struct mpa_change *changes,
+static int check_all(struct net *net, struct mpa_change *changes,
 		     unsigned int nr, struct mpa_refusal *no)
 {
 	int ret = 0;
@@ -542,7 +540,7 @@ static int check_all(struct net *net, const struct mpa_change *changes,
 /**
  * mpa_change_settings - change settings: all of these or none
  * @net: namespace
- * @changes: what to change; later ones win
+ * @changes: what to change; later ones win. Where a node is meant, it is noted
  * @nr: how many
  * @check: only say whether it can be done
  * @no: set on errors: which cannot, and why
@@ -553,7 +551,7 @@ static int check_all(struct net *net, const struct mpa_change *changes,
  * Return: 0; -EINVAL a value is refused; -ENODEV, -ENOENT there is no such
  * device or listener.
  */
-int mpa_change_settings(struct net *net, const struct mpa_change *changes,
+int mpa_change_settings(struct net *net, struct mpa_change *changes,
 			unsigned int nr, bool check, struct mpa_refusal *no)
 {
 	unsigned int i;

@@ -349,8 +349,14 @@ static void node_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
 }
 
+static bool node_is_called(const struct mpa_node *node, const char *name)
+{
+	return false;
+}
+
 static const struct mpa_node_ops node_ops = {
-	.view	= node_view,
+	.view		= node_view,
+	.is_called	= node_is_called,
 };
 
 static const struct mpa_limits node_limits = {
