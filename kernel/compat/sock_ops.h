@@ -37,19 +37,41 @@ static int name(struct socket *sock, struct socket *newsock, int flags,	\
 }
 #endif
 
+/* Reports of soft errors: of IPv4's, of IPv6's */
+#define MPA_RECVERR4	1U
+#define MPA_RECVERR6	2U
+
 /**
- * mpa_sk_no_recverr - have soft errors not reported as errors of the connection
+ * mpa_sk_recverr - are soft errors reported as errors of the connection?
  * @sk: TCP socket, locked
+ *
+ * Return: MPA_RECVERR* bits.
  */
-static inline void mpa_sk_no_recverr(struct sock *sk)
+static inline unsigned int mpa_sk_recverr(const struct sock *sk)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	inet_clear_bit(RECVERR, sk);
-	inet_clear_bit(RECVERR6, sk);
+	return (inet_test_bit(RECVERR, sk) ? MPA_RECVERR4 : 0) |
+	       (inet_test_bit(RECVERR6, sk) ? MPA_RECVERR6 : 0);
 #else
-	inet_sk(sk)->recverr = 0;
+	return (inet_sk(sk)->recverr ? MPA_RECVERR4 : 0) |
+	       (inet6_sk(sk) && inet6_sk(sk)->recverr ? MPA_RECVERR6 : 0);
+#endif
+}
+
+/**
+ * mpa_sk_set_recverr - say which soft errors are reported
+ * @sk: TCP socket, locked
+ * @bits: MPA_RECVERR* bits
+ */
+static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	inet_assign_bit(RECVERR, sk, bits & MPA_RECVERR4);
+	inet_assign_bit(RECVERR6, sk, bits & MPA_RECVERR6);
+#else
+	inet_sk(sk)->recverr = !!(bits & MPA_RECVERR4);
 	if (inet6_sk(sk))
-		inet6_sk(sk)->recverr = 0;
+		inet6_sk(sk)->recverr = !!(bits & MPA_RECVERR6);
 #endif
 }
 

@@ -44,8 +44,8 @@ bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 	trace_mpa_state(conn, to, legal);
 	if (WARN_ON_ONCE(!legal))
 		return false;
-	/* poll() and inet_diag read it without the lock. */
-	WRITE_ONCE(conn->state, to);
+	/* poll() and inet_diag read it without the lock. Pairs with has_result(). */
+	smp_store_release(&conn->state, to);
 	return true;
 }
 
@@ -199,7 +199,8 @@ static void mpa_run_work(struct work_struct *work)
 	struct mpa_conn *conn = container_of(to_delayed_work(work),
 					     struct mpa_conn, run);
 
-	lock_sock(conn->sk);
+	if (!mpa_lock_or_defer(conn, &conn->run_wait))
+		return;
 	if (!conn->gone) {
 		mpa_tx_flush(conn);
 		mpa_conn_run(conn);
@@ -254,47 +255,12 @@ static void mpa_write_space(struct sock *sk)
 	mpa_tx_check_writable(conn);
 }
 
-/*
- * The longest FPDU must find room in the receive window beside as much again,
- * or each one would stall. Autotuning goes on from there, unless the size was
- * fixed by the owner.
- */
-static void raise_rcvbuf(struct sock *sk)
-{
-	int want = 2 * 65536;
-	int space;
-
-	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
-		return;
-	for (space = want; tcp_win_from_space(sk, space) < want; space *= 2)
-		if (space > S32_MAX / 4)
-			return;
-	if (space <= sk->sk_rcvbuf)
-		return;
-	WRITE_ONCE(sk->sk_rcvbuf, space);
-	tcp_sk(sk)->window_clamp = max_t(u32, tcp_sk(sk)->window_clamp,
-					 tcp_win_from_space(sk, space));
-}
-
-static void tune(struct mpa_conn *conn)
-{
-	struct sock *sk = conn->sk;
-
-	/* A probe would be cut across FPDUs. */
-	inet_csk(sk)->icsk_mtup.enabled = 0;
-	/* Nagle would hold back the last FPDU of a message. */
-	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* Memory reclaim may be waiting for what the kernel sends. */
-	if (conn->sock)
-		sk->sk_allocation = GFP_NOIO;
-	raise_rcvbuf(sk);
-}
-
 /**
  * mpa_conn_hook - let TCP call a stream
  * @conn: the stream, under lock_sock()
  *
- * Fits the socket to its new use, takes a reference to it. A TCP that has ended
+ * Takes a reference to the socket, fits the kernel's own to its use: that of an
+ * application stays what it is until the stream is started. A TCP that has ended
  * already is noticed.
  */
 void mpa_conn_hook(struct mpa_conn *conn)
@@ -303,7 +269,11 @@ void mpa_conn_hook(struct mpa_conn *conn)
 
 	mpa_assert_locked(conn);
 	sock_hold(sk);
-	tune(conn);
+	if (conn->sock) {
+		mpa_sock_tune(sk, &conn->tuned);
+		/* Memory reclaim may be waiting for what the kernel sends. */
+		sk->sk_allocation = GFP_NOIO;
+	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
 	write_lock_bh(&sk->sk_callback_lock);
 	conn->saved = (struct mpa_saved){
@@ -360,7 +330,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	/* The socket is charged for that. */
 	mpa_rx_uninit(conn);
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
-	conn->gone = true;
+	WRITE_ONCE(conn->gone, true);
 }
 
 /**
@@ -421,6 +391,8 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	conn->priv = priv;
 	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
 	INIT_DELAYED_WORK(&conn->run, mpa_run_work);
+	mpa_lock_wait_init(&conn->timer_wait, &conn->timer);
+	mpa_lock_wait_init(&conn->run_wait, &conn->run);
 	if (mpa_conn_enroll(conn)) {
 		kfree(conn);
 		return NULL;
@@ -497,8 +469,8 @@ void mpa_detach(struct mpa_conn *conn)
 	release_sock(sk);
 
 	/* Nobody queues them any more: all who did looked at @gone. */
-	cancel_delayed_work_sync(&conn->run);
-	cancel_delayed_work_sync(&conn->timer);
+	mpa_lock_wait_cancel(conn, &conn->run_wait);
+	mpa_lock_wait_cancel(conn, &conn->timer_wait);
 	mpa_startup_done(conn);
 	mpa_tx_uninit(conn);
 	mpa_conn_hide(conn);

@@ -12,8 +12,9 @@
  * mpa_detach():
  * - TCP's callbacks find the stream through icsk_ulp_data, under the lock;
  *   mpa_detach() clears it and restores the callbacks, under the lock.
- * - @timer and @run take the lock and look at @gone; mpa_detach() sets it and
- *   then waits for both to finish.
+ * - @timer and @run take the lock, or wait for it in its queue if it is that of
+ *   an application's socket, and look at @gone; mpa_detach() sets it and then
+ *   waits for both to finish.
  * - The owner's own calls: the owner sees to it that none is under way.
  *
  * Call-ups never nest: what TCP reports while a call-up or a send of ours is
@@ -35,6 +36,7 @@
 #include "framing/segment.h"
 #include "framing/startup.h"
 #include "mpa.h"
+#include "sock.h"
 
 struct mpa_scratch;
 
@@ -168,6 +170,9 @@ struct mpa_saved {
  * @deadline: when @timer is due, jiffies
  * @timer: bounds the startup exchange; process context
  * @run: does what must be done in process context
+ * @timer_wait: @timer waits for the lock
+ * @run_wait: so does @run
+ * @tuned: the socket's settings from before
  * @rcu: delays the freeing for those who look at icsk_ulp_data unlocked
  *
  * All under the socket lock unless constant.
@@ -239,6 +244,9 @@ struct mpa_conn {
 	unsigned long deadline;
 	struct delayed_work timer;
 	struct delayed_work run;
+	struct mpa_lock_wait timer_wait;
+	struct mpa_lock_wait run_wait;
+	struct mpa_tuned tuned;
 	struct rcu_head rcu;
 };
 
@@ -286,6 +294,10 @@ void mpa_startup_done(struct mpa_conn *conn);
 int mpa_reply_accept(struct mpa_conn *conn);
 int mpa_reply_decline(struct mpa_conn *conn);
 void mpa_startup_timer(struct work_struct *work);
+int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
+		      const void *pd, u32 pd_len);
+int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
+		      const void *pd, u32 pd_len);
 
 /* rx.c */
 void mpa_rx_fpdus(struct mpa_conn *conn);

@@ -91,7 +91,9 @@ static int __init mpa_init(void)
 		ret = -ENOMEM;
 		goto err_netlink;
 	}
-	/* What runs there may sleep for as long as an application pleases. */
+	/*
+	 * Of all users: nothing there waits for the lock of a socket (sock.h).
+	 */
 	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
 	if (!mpa_user_wq) {
 		ret = -ENOMEM;

@@ -239,6 +239,9 @@ static int send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 
 static int check_state(const struct mpa_conn *conn, enum mpa_conn_state want)
 {
+	/* Its socket was closed while work was on its way: nobody is there. */
+	if (conn->gone)
+		return -ECONNRESET;
 	if (conn->state == want)
 		return 0;
 	return conn->state == MPA_CONN_CLOSED ? -ECONNRESET : -EINVAL;
@@ -410,6 +413,27 @@ static void accepted(struct mpa_conn *conn)
 }
 
 /**
+ * mpa_accept_locked - mpa_accept() for who has the lock
+ * @conn: the stream, under lock_sock()
+ * @own: as there
+ * @pd: as there
+ * @pd_len: as there
+ *
+ * Return: as there.
+ */
+int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
+		      const void *pd, u32 pd_len)
+{
+	int ret;
+
+	mpa_assert_locked(conn);
+	ret = answer(conn, own, false, pd, pd_len);
+	if (!ret)
+		accepted(conn);
+	return ret;
+}
+
+/**
  * mpa_accept - answer a Request with a Reply and enter full operation
  * @conn: the stream, after &mpa_ops.request
  * @own: what our side asks
@@ -434,13 +458,36 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	lock_sock(conn->sk);
-	ret = answer(conn, own, false, pd, pd_len);
-	if (!ret)
-		accepted(conn);
+	ret = mpa_accept_locked(conn, own, pd, pd_len);
 	release_sock(conn->sk);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
+
+/**
+ * mpa_reject_locked - mpa_reject() for who has the lock
+ * @conn: the stream, under lock_sock()
+ * @own: as there
+ * @pd: as there
+ * @pd_len: as there
+ *
+ * Return: as there.
+ */
+int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
+		      const void *pd, u32 pd_len)
+{
+	int ret;
+
+	mpa_assert_locked(conn);
+	ret = answer(conn, own, true, pd, pd_len);
+	if (ret)
+		return ret;
+	mpa_set_state(conn, MPA_CONN_EXITED);
+	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
+	mpa_startup_done(conn);
+	conn->muted = true;
+	return 0;
+}
 
 /**
  * mpa_reject - answer a Request with a Reply that refuses the connection
@@ -464,13 +511,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	lock_sock(conn->sk);
-	ret = answer(conn, own, true, pd, pd_len);
-	if (!ret) {
-		mpa_set_state(conn, MPA_CONN_EXITED);
-		mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
-		mpa_startup_done(conn);
-		conn->muted = true;
-	}
+	ret = mpa_reject_locked(conn, own, pd, pd_len);
 	release_sock(conn->sk);
 	return ret;
 }
@@ -478,33 +519,33 @@ EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
 
 /**
  * mpa_reply_accept - go on from a Reply into full operation
- * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0
+ * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0;
+ *	under lock_sock()
  *
- * Process context; takes the lock. Calls &mpa_ops.operational.
+ * Process context. Calls &mpa_ops.operational.
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EINVAL there is no
  * Reply to answer.
  */
 int mpa_reply_accept(struct mpa_conn *conn)
 {
-	int ret;
+	int ret = check_state(conn, MPA_CONN_REPLY_SEEN);
 
-	lock_sock(conn->sk);
-	ret = check_state(conn, MPA_CONN_REPLY_SEEN);
-	if (!ret) {
-		enter_operation(conn);
-		/* FPDUs or a FIN may have come meanwhile. */
-		mpa_kick(conn, 0);
-	}
-	release_sock(conn->sk);
-	return ret;
+	mpa_assert_locked(conn);
+	if (ret)
+		return ret;
+	enter_operation(conn);
+	/* FPDUs or a FIN may have come meanwhile. */
+	mpa_kick(conn, 0);
+	return 0;
 }
 
 /**
  * mpa_reply_decline - the private data of a Reply is not acceptable
- * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0
+ * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0;
+ *	under lock_sock()
  *
- * Process context; takes the lock. MPA is over with that and TCP left open (RFC
+ * Process context. MPA is over with that and TCP left open (RFC
  * 5044 section 7.1.2 rule 3): no frame tells the peer, and what it sent behind
  * the Reply is in the receive queue. No call-up follows.
  *
@@ -512,17 +553,15 @@ int mpa_reply_accept(struct mpa_conn *conn)
  */
 int mpa_reply_decline(struct mpa_conn *conn)
 {
-	int ret;
+	int ret = check_state(conn, MPA_CONN_REPLY_SEEN);
 
-	lock_sock(conn->sk);
-	ret = check_state(conn, MPA_CONN_REPLY_SEEN);
-	if (!ret) {
-		mpa_set_state(conn, MPA_CONN_EXITED);
-		mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
-		conn->muted = true;
-	}
-	release_sock(conn->sk);
-	return ret;
+	mpa_assert_locked(conn);
+	if (ret)
+		return ret;
+	mpa_set_state(conn, MPA_CONN_EXITED);
+	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
+	conn->muted = true;
+	return 0;
 }
 
 static void expire(struct mpa_conn *conn)
@@ -556,8 +595,9 @@ void mpa_startup_timer(struct work_struct *work)
 	struct mpa_conn *conn = container_of(to_delayed_work(work),
 					     struct mpa_conn, timer);
 
-	lock_sock(conn->sk);
-	/* Armed anew since we were queued: another run of ours is to come. */
+	if (!mpa_lock_or_defer(conn, &conn->timer_wait))
+		return;
+	/* Armed again since we were queued: another run of ours is to come. */
 	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
 		expire(conn);
 	release_sock(conn->sk);

@@ -12,6 +12,40 @@
 #include "registry.h"
 #include "usock.h"
 
+#define NEXT(phase) BIT(MPA_USOCK_##phase)
+
+/* What a phase means for calls, and what may follow it. */
+const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
+	[MPA_USOCK_STREAMING] = {
+		/* An accepted one may find that TCP has ended already. */
+		.next = NEXT(STARTUP) | NEXT(FAILED),
+	},
+	[MPA_USOCK_LISTENER] = {},
+	[MPA_USOCK_STARTUP] = {
+		.ours = true,
+		.next = NEXT(STREAMING) | NEXT(OPERATIONAL) | NEXT(FAILED) |
+			NEXT(REJECTED),
+	},
+	[MPA_USOCK_OPERATIONAL] = {
+		.ours = true,
+		.full = true,
+		/* The Reply may ask for what cannot be done. */
+		.next = NEXT(ENDED) | NEXT(FAILED),
+	},
+	[MPA_USOCK_ENDED] = { .ours = true, .full = true, .ended = true },
+	[MPA_USOCK_FAILED] = { .ours = true, .ended = true },
+	[MPA_USOCK_REJECTED] = {},
+};
+
+/* The one place where a phase changes. */
+static void usock_enter(struct mpa_usock *us, enum mpa_usock_phase phase)
+{
+	mpa_assert_locked(us->conn);
+	/* Pairs with has_result() and poll(): what the phase stands for is there. */
+	if (!WARN_ON_ONCE(!(mpa_usock_is(us)->next & BIT(phase))))
+		smp_store_release(&us->phase, phase);
+}
+
 /* Whoever sleeps in a call or polls is to look again. */
 static void wake(struct mpa_usock *us)
 {
@@ -47,17 +81,18 @@ static int error_of(enum mpa_error code, int err)
 	}
 }
 
-static void end(struct mpa_usock *us, enum mpa_error code, int err)
+/* Receiving is over, with @phase; the first reason is what counts. */
+static void usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
+		      enum mpa_error code, int err)
 {
 	struct sock *sk = us->conn->sk;
 
-	/* The first reason is what counts. */
-	if (us->ended)
+	if (mpa_usock_is(us)->ended)
 		return;
 	us->code = code;
 	us->err = err;
-	WRITE_ONCE(us->ended, true);
-	if (!us->operational || code == MPA_ERROR_STARTUP) {
+	usock_enter(us, phase);
+	if (phase == MPA_USOCK_FAILED || code == MPA_ERROR_STARTUP) {
 		/* As connect(2) tells it; the peer gets no more of us. */
 		WRITE_ONCE(sk->sk_err, -err);
 		us->close_due = true;
@@ -85,7 +120,15 @@ static void op_operational(struct mpa_conn *conn, const struct mpa_result *res)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
-	us->operational = true;
+	usock_enter(us, MPA_USOCK_OPERATIONAL);
+	wake(us);
+}
+
+/* Plain TCP again, with the settings from before. */
+static void usock_rejected(struct mpa_usock *us)
+{
+	usock_enter(us, MPA_USOCK_REJECTED);
+	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
 	wake(us);
 }
 
@@ -94,20 +137,16 @@ static void op_reply(struct mpa_conn *conn, int status,
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
-	us->replied = true;
 	if (pd_len)
 		memcpy(us->peer, pd, pd_len);
 	us->peer_len = pd_len;
 	if (status == -ECONNREFUSED) {
-		us->rejected = true;
-		WRITE_ONCE(us->on, false);
 		WRITE_ONCE(conn->sk->sk_err, ECONNREFUSED);
-		wake(us);
+		usock_rejected(us);
 	} else if (status) {
 		/* Without RDMAP nobody can say more than that with a FIN. */
-		us->operational = false;
-		end(us, MPA_ERROR_STARTUP, status);
-	} else if (!us->operational) {
+		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, status);
+	} else if (!mpa_usock_is(us)->full) {
 		/* It is reviewed. */
 		wake(us);
 	}
@@ -129,12 +168,13 @@ static void op_writable(struct mpa_conn *conn)
 static void op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	struct mpa_usock *us = mpa_priv(conn);
+	bool full = mpa_usock_is(us)->full;
 
 	err = error_of(code, err);
 	/* Before full operation no end is an orderly one, wherever it comes. */
-	if (!us->operational && (!err || err == -ECONNABORTED))
+	if (!full && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;
-	end(us, code, err);
+	usock_end(us, full ? MPA_USOCK_ENDED : MPA_USOCK_FAILED, code, err);
 }
 
 static const struct mpa_ops usock_ops = {
@@ -157,37 +197,64 @@ static void close_tcp(struct mpa_usock *us)
 	wake(us);
 }
 
-static void accept_now(struct mpa_usock *us)
+/* The settings bound what the application says of Read depths. */
+static u16 depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
 {
-	int ret = mpa_usock_answer(us, true, us->pd, us->pd_len);
-
-	lock_sock(us->conn->sk);
-	/* The application may have been quicker. */
-	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
-		end(us, MPA_ERROR_STARTUP, ret);
-	release_sock(us->conn->sk);
+	return min_t(u32, asked, us->cfg.v[attr]);
 }
 
+static void params_for(const struct mpa_usock *us, struct mpa_params *p)
+{
+	const struct mpa_sock_params *sp = &us->params;
+	bool initiator = us->role == MPA_ROLE_INITIATOR;
+
+	*p = (struct mpa_params){
+		.markers = sp->flags & MPA_F_MARKERS,
+		.crc = !(sp->flags & MPA_F_NO_CRC),
+		.p2p = sp->flags & MPA_F_PEER_TO_PEER,
+		.permissive = sp->flags & MPA_F_PERMISSIVE,
+		.rev = sp->rev,
+		.rev_min = sp->rev_min,
+		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+		.ird = depth(us, MPA_A_CONFIG_IRD, sp->ird),
+		.ord = depth(us, MPA_A_CONFIG_ORD, sp->ord),
+		.ird_max = depth(us, MPA_A_CONFIG_IRD,
+				 max(sp->ird, sp->ird_max)),
+	};
+	if (sp->rev == MPA_REV_AUTO)
+		p->rev = initiator ? MPA_REV_1 : MPA_REV_2;
+}
+
+static void accept_now(struct mpa_usock *us)
+{
+	struct mpa_params p;
+	int ret;
+
+	us->accept_due = false;
+	params_for(us, &p);
+	ret = mpa_accept_locked(us->conn, &p, us->pd, us->pd_len);
+	/* The application may have been quicker. */
+	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
+		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
+}
+
+/* The application closes: mpa_usock_release() has seen to everything. */
 static void usock_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(to_delayed_work(work),
 					    struct mpa_usock, work);
-	struct sock *sk = us->conn->sk;
-	bool accept;
 
-	lock_sock(sk);
-	accept = us->accept_due;
-	us->accept_due = false;
-	release_sock(sk);
-	if (accept)
-		accept_now(us);
-
-	lock_sock(sk);
-	if (us->close_due)
-		close_tcp(us);
-	else
-		mpa_pend_flush(us);
-	release_sock(sk);
+	if (!mpa_lock_or_defer(us->conn, &us->work_wait))
+		return;
+	if (!us->conn->gone) {
+		if (us->accept_due)
+			accept_now(us);
+		if (us->close_due)
+			close_tcp(us);
+		else
+			mpa_pend_flush(us);
+	}
+	release_sock(us->conn->sk);
 }
 
 static void usock_free(struct mpa_usock *us)
@@ -201,7 +268,7 @@ static void reap_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(work, struct mpa_usock, reap);
 
-	cancel_delayed_work_sync(&us->work);
+	mpa_lock_wait_cancel(us->conn, &us->work_wait);
 	mpa_detach(us->conn);
 	usock_free(us);
 }
@@ -321,6 +388,7 @@ static struct mpa_usock *usock_create(struct sock *sk,
 	us->node.kind = MPA_NODE_LISTENER;
 	us->node.ops = &listener_ops;
 	INIT_DELAYED_WORK(&us->work, usock_work);
+	mpa_lock_wait_init(&us->work_wait, &us->work);
 	INIT_WORK(&us->reap, reap_work);
 	return us;
 }
@@ -336,13 +404,11 @@ static void mark_taken(struct sock *sk, struct mpa_conn *conn)
 static void bind_to(struct mpa_usock *us, struct sock *sk,
 		    const struct mpa_config *cfg)
 {
-	us->listener = sk->sk_state == TCP_LISTEN;
 	take_config(us, cfg);
 	mpa_set_config(us->conn, cfg);
 	mark_taken(sk, us->conn);
-	/* Soft errors would look like TCP's end. */
-	mpa_sk_no_recverr(sk);
-	if (us->listener) {
+	if (sk->sk_state == TCP_LISTEN) {
+		us->phase = MPA_USOCK_LISTENER;
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
 		return;
 	}
@@ -376,9 +442,13 @@ int mpa_usock_init(struct sock *sk)
 	return 0;
 }
 
-/* What the listener's application has set, and what is in force there now. */
-static void inherit(struct mpa_usock *us, const struct mpa_usock *from,
-		    struct mpa_config *cfg)
+/*
+ * What the listener's application has set, and what is in force there now: 0, or
+ * -ENOMEM. Without its last message a Responder would wait for a Request that
+ * nobody was asked for.
+ */
+static int inherit(struct mpa_usock *us, const struct mpa_usock *from,
+		   struct mpa_config *cfg)
 {
 	struct sock *parent = from->conn->sk;
 	struct mpa_label label = {};
@@ -398,10 +468,12 @@ static void inherit(struct mpa_usock *us, const struct mpa_usock *from,
 	us->pd_len = from->pd_len;
 	memcpy(us->pd, from->pd, from->pd_len);
 	if (!from->last)
-		return;
+		return 0;
 	us->last = kmemdup(from->last, from->last_len, GFP_KERNEL_ACCOUNT);
-	if (us->last)
-		us->last_len = from->last_len;
+	if (!us->last)
+		return -ENOMEM;
+	us->last_len = from->last_len;
+	return 0;
 }
 
 /* Was it in the queue before its listener became ours? */
@@ -430,8 +502,8 @@ static void start_child(struct mpa_usock *us)
 		return;
 	lock_sock(sk);
 	us->role = MPA_ROLE_RESPONDER;
-	WRITE_ONCE(us->on, true);
-	end(us, ret == -ECONNRESET ? MPA_ERROR_CLOSED : MPA_ERROR_STARTUP, ret);
+	usock_end(us, MPA_USOCK_FAILED, ret == -ECONNRESET ?
+		  MPA_ERROR_CLOSED : MPA_ERROR_STARTUP, ret);
 	/* The start may have taken it, as for a caller. */
 	WRITE_ONCE(sk->sk_err, -ret);
 	release_sock(sk);
@@ -452,24 +524,27 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 	struct sock *parent = from->conn->sk, *sk = sock->sk;
 	struct mpa_usock *us = usock_create(sk, from->base);
 	struct mpa_config cfg;
-	bool start, taken;
+	int ret = 0;
+	bool start;
 
 	lock_sock(sk);
 	adopt_ulp(sk);
-	taken = rcu_access_pointer(__sk_user_data((sk)));
+	if (rcu_access_pointer(__sk_user_data((sk))))
+		ret = -EEXIST;
 	release_sock(sk);
 	if (!us)
 		return -ENOMEM;
-	if (taken) {
+	if (!ret) {
+		lock_sock(parent);
+		ret = inherit(us, from, &cfg);
+		start = from->child_start;
+		release_sock(parent);
+	}
+	if (ret) {
 		mpa_conn_free(us->conn);
 		kfree(us);
-		return -EEXIST;
+		return ret;
 	}
-	lock_sock(parent);
-	inherit(us, from, &cfg);
-	start = from->child_start;
-	release_sock(parent);
-
 	lock_sock(sk);
 	bind_to(us, sk, &cfg);
 	release_sock(sk);
@@ -495,7 +570,7 @@ void mpa_usock_release(struct sock *sk)
 	conn = us->conn;
 	lock_sock(sk);
 	mark_taken(sk, NULL);
-	if (us->listener) {
+	if (us->phase == MPA_USOCK_LISTENER) {
 		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
@@ -505,8 +580,8 @@ void mpa_usock_release(struct sock *sk)
 	release_sock(sk);
 
 	/* Nobody queues it any more: all who did looked at @gone. */
-	cancel_delayed_work_sync(&us->work);
-	if (us->listener)
+	mpa_lock_wait_cancel(conn, &us->work_wait);
+	if (us->phase == MPA_USOCK_LISTENER)
 		mpa_conn_free(conn);
 	else
 		mpa_detach(conn);
@@ -523,7 +598,7 @@ void mpa_usock_release(struct sock *sk)
 bool mpa_usock_enter_plain(struct mpa_usock *us)
 {
 	mpa_assert_locked(us->conn);
-	if (us->on)
+	if (mpa_usock_is(us)->ours)
 		return false;
 	us->nr_plain++;
 	return true;
@@ -571,34 +646,6 @@ int mpa_usock_wait(struct mpa_usock *us,
 	return ret;
 }
 
-/* The settings bound what the application says of Read depths. */
-static u16 depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
-{
-	return min_t(u32, asked, us->cfg.v[attr]);
-}
-
-static void params_for(const struct mpa_usock *us, struct mpa_params *p)
-{
-	const struct mpa_sock_params *sp = &us->params;
-	bool initiator = us->role == MPA_ROLE_INITIATOR;
-
-	*p = (struct mpa_params){
-		.markers = sp->flags & MPA_F_MARKERS,
-		.crc = !(sp->flags & MPA_F_NO_CRC),
-		.p2p = sp->flags & MPA_F_PEER_TO_PEER,
-		.permissive = sp->flags & MPA_F_PERMISSIVE,
-		.rev = sp->rev,
-		.rev_min = sp->rev_min,
-		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
-		.ird = depth(us, MPA_A_CONFIG_IRD, sp->ird),
-		.ord = depth(us, MPA_A_CONFIG_ORD, sp->ord),
-		.ird_max = depth(us, MPA_A_CONFIG_IRD,
-				 max(sp->ird, sp->ird_max)),
-	};
-	if (sp->rev == MPA_REV_AUTO)
-		p->rev = initiator ? MPA_REV_1 : MPA_REV_2;
-}
-
 static int start_stream(struct mpa_usock *us)
 {
 	u32 timeout_ms = us->params.timeout_ms ?:
@@ -614,37 +661,54 @@ static int start_stream(struct mpa_usock *us)
 				   timeout_ms);
 }
 
+/* A listener that was shut down may listen again, but not what was connected. */
+static int check_start_listener(const struct mpa_usock *us, int role)
+{
+	const int state = us->conn->sk->sk_state;
+
+	if (role != MPA_ROLE_RESPONDER)
+		return -EINVAL;
+	return state == TCP_LISTEN || state == TCP_CLOSE ? 0 : -EINVAL;
+}
+
 static int check_start(const struct mpa_usock *us, int role)
 {
 	if (role != MPA_ROLE_INITIATOR && role != MPA_ROLE_RESPONDER)
 		return -EINVAL;
-	if (us->listener)
-		return role == MPA_ROLE_RESPONDER ? 0 : -EINVAL;
-	if (us->role != MPA_ROLE_NONE)
+	if (us->phase == MPA_USOCK_LISTENER)
+		return check_start_listener(us, role);
+	if (us->phase != MPA_USOCK_STREAMING)
 		return -EINVAL;
-	return us->nr_plain ? -EBUSY : 0;
+	return us->nr_plain || tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
 }
 
 static int startup_over(struct mpa_usock *us, size_t unused)
 {
-	if (us->ended || us->rejected) {
+	switch (us->phase) {
+	case MPA_USOCK_REJECTED:
 		WRITE_ONCE(us->conn->sk->sk_err, 0);
-		return us->ended ? us->err : -ECONNREFUSED;
-	}
-	if (us->operational)
+		return -ECONNREFUSED;
+	case MPA_USOCK_ENDED:
+	case MPA_USOCK_FAILED:
+		WRITE_ONCE(us->conn->sk->sk_err, 0);
+		return us->err;
+	case MPA_USOCK_OPERATIONAL:
 		return 0;
-	return mpa_usock_asks(us) ? 0 : -EAGAIN;
+	default:
+		return mpa_usock_asks(us) ? 0 : -EAGAIN;
+	}
 }
 
 /* Plain TCP as before, unless the last message of streaming mode got stuck. */
 static void not_started(struct mpa_usock *us, int err)
 {
 	if (us->conn->state == MPA_CONN_EXITED) {
-		end(us, MPA_ERROR_STARTUP, err);
+		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, err);
 		return;
 	}
 	us->role = MPA_ROLE_NONE;
-	WRITE_ONCE(us->on, false);
+	usock_enter(us, MPA_USOCK_STREAMING);
+	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
 	wake(us);
 }
 
@@ -665,15 +729,14 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	ret = check_start(us, role);
 	if (ret)
 		goto out;
-	if (us->listener) {
+	if (us->phase == MPA_USOCK_LISTENER) {
 		us->child_start = true;
 		ret = mpa_usock_listen(us);
 		goto out;
 	}
 	us->role = role;
-	WRITE_ONCE(us->on, true);
-	/* TCP would not tell of a ULPDU that is shorter. */
-	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	usock_enter(us, MPA_USOCK_STARTUP);
+	mpa_sock_tune(sk, &us->conn->tuned);
 	release_sock(sk);
 	ret = start_stream(us);
 	lock_sock(sk);
@@ -699,8 +762,8 @@ static int answer_request(struct mpa_usock *us, bool accept, const u8 *pd,
 	struct mpa_params p;
 
 	params_for(us, &p);
-	return accept ? mpa_accept(us->conn, &p, pd, len) :
-			mpa_reject(us->conn, &p, pd, len);
+	return accept ? mpa_accept_locked(us->conn, &p, pd, len) :
+			mpa_reject_locked(us->conn, &p, pd, len);
 }
 
 /* No frame follows a Reply, so there is nothing to put private data into. */
@@ -727,21 +790,20 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	struct sock *sk = us->conn->sk;
 	int ret;
 
-	if (us->listener)
-		return -EINVAL;
-	ret = us->role == MPA_ROLE_INITIATOR ? answer_reply(us, accept, len) :
-					       answer_request(us, accept, pd,
-							      len);
-	if (ret || accept)
-		return ret;
 	lock_sock(sk);
-	/* Nothing may overtake the Reply. */
-	mpa_tx_last(us->conn);
-	us->rejected = true;
-	WRITE_ONCE(us->on, false);
-	/* What came behind the Request is plain TCP's. */
-	us->conn->saved.data_ready(sk);
-	wake(us);
+	if (us->phase == MPA_USOCK_LISTENER)
+		ret = -EINVAL;
+	else if (us->role == MPA_ROLE_INITIATOR)
+		ret = answer_reply(us, accept, len);
+	else
+		ret = answer_request(us, accept, pd, len);
+	if (!ret && !accept) {
+		/* Nothing may overtake the Reply. */
+		mpa_tx_last(us->conn);
+		usock_rejected(us);
+		/* What came behind the Request is plain TCP's. */
+		us->conn->saved.data_ready(sk);
+	}
 	release_sock(sk);
-	return 0;
+	return ret;
 }

@@ -4,13 +4,14 @@
  * stands between the stream and the socket calls. Interface: uapi/linux/mpa.h.
  *
  * Calls reach us through the socket's operations, which are replaced when the
- * protocol is attached; the protocol operations below them stay TCP's. While
- * @on is false, calls go on to TCP's own operations.
+ * protocol is attached; the protocol operations below them stay TCP's. What
+ * becomes of a call is decided by the socket's phase.
  *
  * Locking: the socket's lock, as in conn.h. It is held over every look at a
  * struct mpa_usock but those that poll() and inet_diag take, which are marked
- * READ_ONCE(). @work takes it in process context; mpa_usock_release() waits
- * for it.
+ * READ_ONCE(). @work takes it in process context, or waits for it in its queue
+ * (sock.h); mpa_usock_release() waits for @work. No call holds the lock while it
+ * copies to or from memory of the application that is not there.
  */
 #ifndef MPA_ULP_USOCK_H
 #define MPA_ULP_USOCK_H
@@ -29,6 +30,45 @@ enum {
 	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
 	/* For how long; the same as TCP_CORK's limit */
 	MPA_PEND_MS		= 200,
+};
+
+/**
+ * enum mpa_usock_phase - where the socket of an application is in its life
+ * @MPA_USOCK_STREAMING: plain TCP, not started
+ * @MPA_USOCK_LISTENER: attached while listening, for good; the stream is idle, and
+ *	what becomes of the socket after shutdown() stays plain TCP
+ * @MPA_USOCK_STARTUP: started, the exchange is not over
+ * @MPA_USOCK_OPERATIONAL: full operation
+ * @MPA_USOCK_ENDED: nothing more is received; sending may go on
+ * @MPA_USOCK_FAILED: the exchange came to nothing, TCP is being closed
+ * @MPA_USOCK_REJECTED: by the peer's Reply or ours: plain TCP again
+ * @MPA_USOCK_NR_PHASES: how many there are
+ *
+ * &mpa_conn.state says more of the exchange, and of TCP's end.
+ */
+enum mpa_usock_phase {
+	MPA_USOCK_STREAMING,
+	MPA_USOCK_LISTENER,
+	MPA_USOCK_STARTUP,
+	MPA_USOCK_OPERATIONAL,
+	MPA_USOCK_ENDED,
+	MPA_USOCK_FAILED,
+	MPA_USOCK_REJECTED,
+	MPA_USOCK_NR_PHASES,
+};
+
+/**
+ * struct mpa_usock_facts - what a phase means
+ * @ours: calls are ours, else TCP's own
+ * @full: full operation was reached, there is a result
+ * @ended: nothing more will be received, &mpa_usock.err is valid
+ * @next: phases that may follow, BIT(enum mpa_usock_phase)
+ */
+struct mpa_usock_facts {
+	bool ours;
+	bool full;
+	bool ended;
+	u8 next;
 };
 
 /**
@@ -53,18 +93,12 @@ struct mpa_pend {
  *	while it listens and accepted sockets start by themselves
  * @cfg: settings that were in force when it was attached; constant after that
  * @params: what this side asks
+ * @phase: changed by usock_enter() alone, but for a listener's
  * @role: enum mpa_sock_role
- * @on: started and not rejected: calls are ours
- * @listener: attached while listening; @conn is idle, and what becomes of the
- *	socket after shutdown() stays plain TCP
  * @child_start: listener: accepted sockets start as Responder
  * @params_set: @params are the application's, else they come from @cfg
  * @packing: small ULPDUs wait for acknowledgements
  * @packing_set: likewise
- * @operational: full operation was reached
- * @replied: Initiator: the exchange is over
- * @rejected: by the peer's Reply or ours: plain TCP again
- * @ended: nothing more will be received
  * @accept_due: @work is to accept the Request
  * @close_due: @work is to close TCP
  * @code: enum mpa_error that ended receiving, the first one
@@ -79,6 +113,7 @@ struct mpa_pend {
  * @last: last message of streaming mode, or NULL
  * @last_len: octets of it
  * @work: what needs process context: sending, accepting, closing
+ * @work_wait: @work waits for the lock
  * @reap: frees all this if TCP has destroyed the socket without our release
  * @rcu: delays the freeing for inet_diag
  */
@@ -88,17 +123,12 @@ struct mpa_usock {
 	struct mpa_node node;
 	struct mpa_config cfg;
 	struct mpa_sock_params params;
+	enum mpa_usock_phase phase;
 	u8 role;
-	bool on;
-	bool listener;
 	bool child_start;
 	bool params_set;
 	bool packing;
 	bool packing_set;
-	bool operational;
-	bool replied;
-	bool rejected;
-	bool ended;
 	bool accept_due;
 	bool close_due;
 	u8 code;
@@ -113,6 +143,7 @@ struct mpa_usock {
 	u8 *last;
 	u32 last_len;
 	struct delayed_work work;
+	struct mpa_lock_wait work_wait;
 	struct work_struct reap;
 	struct rcu_head rcu;
 };
@@ -132,6 +163,9 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
 }
 
+/* usock.c */
+extern const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES];
+
 /**
  * mpa_usock_asks - is the application to answer the peer's frame?
  * @us: the socket; without its lock the answer may be old
@@ -149,20 +183,24 @@ static inline bool mpa_usock_asks(const struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_failed - are calls ours, though nothing was or will be received?
- * @us: the socket, locked
+ * mpa_usock_is - what the phase of a socket means
+ * @us: the socket; without the lock it may mean something else right after
  *
- * Return: true after a startup exchange that failed.
+ * Return: that.
  */
-static inline bool mpa_usock_failed(const struct mpa_usock *us)
+static inline const struct mpa_usock_facts *
+mpa_usock_is(const struct mpa_usock *us)
 {
-	return us->on && us->ended && !us->operational;
+	/* Pairs with usock_enter(): @params are constant once calls are ours. */
+	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
 /* What a call was waiting for is not ours to wait for any more: plain TCP. */
 #define MPA_PLAIN_AGAIN		(-ENOTSUPP)
+/* Memory of the caller has to be brought in first, without the lock. */
+#define MPA_BRING_IN		(-ENOPARAM)
 
-/* usock.c */
+/* usock.c, too */
 int mpa_usock_init(struct sock *sk);
 int mpa_usock_listen(struct mpa_usock *us);
 int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock);

@@ -6,15 +6,28 @@
  * TCP: an application may change its memory at any time, and the CRC must fit
  * what leaves. What is received stays in TCP's queue, verified, until the
  * application comes for it; so the peer's window bounds it.
+ *
+ * Under the socket's lock only memory is read and written that is there. Pages
+ * that are not, which may take as long as the application likes, are brought in
+ * without the lock, and the call begins again.
  */
 #include <linux/errqueue.h>
 #include <linux/sockios.h>
+#include <linux/uaccess.h>
 #include <net/tcp.h>
 
 #include <asm/ioctls.h>
 
 #include "compat/sock_ops.h"
 #include "usock.h"
+
+enum {
+	/*
+	 * Times that pages are brought in for one call. More than one means that
+	 * they went again at once.
+	 */
+	BRING_IN_MAX	= 64,
+};
 
 /* ---- What is kept back ---- */
 
@@ -68,13 +81,17 @@ static int pend_grow(struct mpa_pend *pend, u32 need)
 static int pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
 {
 	int ret = pend_grow(pend, sizeof(len) + len);
+	bool all;
 
 	if (ret)
 		return ret;
 	memcpy(pend->buf + pend->tail, &len, sizeof(len));
-	if (!copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
-				 &msg->msg_iter))
-		return -EFAULT;
+	pagefault_disable();
+	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
+				  &msg->msg_iter);
+	pagefault_enable();
+	if (!all)
+		return MPA_BRING_IN;
 	pend->tail += sizeof(len) + len;
 	return 0;
 }
@@ -142,7 +159,7 @@ void mpa_pend_last(struct mpa_usock *us)
 	struct sock *sk = us->conn->sk;
 	int sndbuf = READ_ONCE(sk->sk_sndbuf);
 
-	if (!us->operational)
+	if (!mpa_usock_is(us)->full)
 		return;
 	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
 	mpa_tx_last(us->conn);
@@ -176,24 +193,25 @@ void mpa_pend_writable(struct mpa_usock *us)
 
 /* ---- Sending ---- */
 
-/* The peer, or our application, is to do something first. */
-static int send_state(const struct mpa_usock *us)
+/* May a ULPDU be sent, or who is to do something first: peer or application? */
+static int send_phase(const struct mpa_usock *us)
 {
-	switch (us->conn->state) {
-	case MPA_CONN_WAIT_REPLY:
-	case MPA_CONN_WAIT_REQUEST:
-		return -EAGAIN;
-	case MPA_CONN_REQUEST_SEEN:
-	case MPA_CONN_REPLY_SEEN:
+	switch (us->phase) {
+	case MPA_USOCK_STARTUP:
 		return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
+	case MPA_USOCK_OPERATIONAL:
+	case MPA_USOCK_ENDED:
+		return 0;
+	case MPA_USOCK_FAILED:
+		return us->err;
 	default:
-		return mpa_usock_failed(us) ? us->err : 0;
+		return MPA_PLAIN_AGAIN;
 	}
 }
 
 static int send_ready(struct mpa_usock *us, size_t len)
 {
-	int ret = us->on ? send_state(us) : MPA_PLAIN_AGAIN;
+	int ret = send_phase(us);
 
 	if (ret)
 		return ret;
@@ -231,9 +249,30 @@ static int send_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len)
 	if (!ret)
 		ret = pend_add(&us->pend, msg, len);
 	/* After an error there may be no successor. */
-	if (us->operational)
+	if (ret != MPA_BRING_IN && mpa_usock_is(us)->full)
 		send_settle(us, more && !ret);
 	return ret ?: len;
+}
+
+/* Not locked. All of it has to be there: a ULPDU is sent whole. */
+static int send_bring_in(const struct msghdr *msg, size_t len,
+			 unsigned int *tries)
+{
+	const struct iov_iter *from = &msg->msg_iter;
+
+	if (!user_backed_iter(from) || iov_iter_count(from) < len ||
+	    ++*tries > BRING_IN_MAX)
+		return -EFAULT;
+	return fault_in_iov_iter_readable(from, len) ? -EFAULT : 0;
+}
+
+/* Memory of the caller is bad: what was sent before it leaves. */
+static void send_give_up(struct mpa_usock *us)
+{
+	lock_sock(us->conn->sk);
+	if (mpa_usock_is(us)->full)
+		send_settle(us, false);
+	release_sock(us->conn->sk);
 }
 
 /**
@@ -248,6 +287,7 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct sock *sk = sock->sk;
 	struct mpa_usock *us = mpa_usock_of(sk);
+	unsigned int tries = 0;
 	int ret;
 
 	if (!us)
@@ -261,13 +301,16 @@ again:
 		return ret;
 	}
 	ret = send_ulpdu(us, msg, len);
-	if (ret == MPA_PLAIN_AGAIN) {
-		release_sock(sk);
-		goto again;
-	}
-	if (ret < 0)
+	if (ret < 0 && ret != MPA_PLAIN_AGAIN && ret != MPA_BRING_IN)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);
+	if (ret == MPA_BRING_IN) {
+		ret = send_bring_in(msg, len, &tries) ?: MPA_PLAIN_AGAIN;
+		if (ret == -EFAULT)
+			send_give_up(us);
+	}
+	if (ret == MPA_PLAIN_AGAIN)
+		goto again;
 	return ret;
 }
 
@@ -276,23 +319,39 @@ again:
 /* 1: a ULPDU is there; 0: nothing more will come; -EAGAIN: wait. */
 static int recv_ready(struct mpa_usock *us, size_t unused)
 {
-	if (!us->on)
+	if (!mpa_usock_is(us)->ours)
 		return MPA_PLAIN_AGAIN;
 	if (us->conn->rx_held)
 		return 1;
-	if (us->ended)
+	if (mpa_usock_is(us)->ended)
 		return us->err;
 	return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
 }
 
+static int recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
+{
+	size_t room = iov_iter_count(to);
+	int ret;
+
+	pagefault_disable();
+	ret = mpa_rx_held_read(conn, to, len);
+	pagefault_enable();
+	if (ret != -EFAULT)
+		return ret;
+	iov_iter_revert(to, room - iov_iter_count(to));
+	return MPA_BRING_IN;
+}
+
+/* %MPA_BRING_IN: as many octets as @want is set to. */
 static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
-		      int flags)
+		      int flags, size_t *want)
 {
 	struct mpa_conn *conn = us->conn;
 	u32 ulpdu_len = conn->reader.ulpdu_len;
 	u32 n = min_t(size_t, len, ulpdu_len);
-	int ret = mpa_rx_held_read(conn, &msg->msg_iter, n);
+	int ret = recv_copy(conn, &msg->msg_iter, n);
 
+	*want = n;
 	if (ret)
 		return ret;
 	msg->msg_flags |= MSG_EOR;
@@ -303,6 +362,18 @@ static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
 		mpa_conn_run(conn);
 	}
 	return flags & MSG_TRUNC ? ulpdu_len : n;
+}
+
+/* Not locked. What is there next time may be another ULPDU, and want more. */
+static int recv_bring_in(const struct msghdr *msg, size_t len,
+			 unsigned int *tries)
+{
+	const struct iov_iter *to = &msg->msg_iter;
+
+	if (!user_backed_iter(to) || iov_iter_count(to) < len ||
+	    ++*tries > BRING_IN_MAX)
+		return -EFAULT;
+	return fault_in_iov_iter_writeable(to, len) ? -EFAULT : 0;
 }
 
 /**
@@ -320,6 +391,8 @@ int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 {
 	struct sock *sk = sock->sk;
 	struct mpa_usock *us = mpa_usock_of(sk);
+	unsigned int tries = 0;
+	size_t want = 0;
 	int ret;
 
 	if (!us)
@@ -337,8 +410,10 @@ again:
 		mpa_usock_wait(us, recv_ready, 0,
 			       sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
 	if (ret > 0)
-		ret = recv_ulpdu(us, msg, len, flags);
+		ret = recv_ulpdu(us, msg, len, flags, &want);
 	release_sock(sk);
+	if (ret == MPA_BRING_IN)
+		ret = recv_bring_in(msg, want, &tries) ?: MPA_PLAIN_AGAIN;
 	if (ret == MPA_PLAIN_AGAIN)
 		goto again;
 	return ret;
@@ -348,7 +423,7 @@ again:
 
 static bool writable(struct mpa_usock *us)
 {
-	return READ_ONCE(us->operational) && !READ_ONCE(us->conn->tx_barred) &&
+	return mpa_usock_is(us)->full && !READ_ONCE(us->conn->tx_barred) &&
 	       __sk_stream_is_writeable(us->conn->sk, 1);
 }
 
@@ -370,7 +445,7 @@ static __poll_t poll_in(const struct mpa_usock *us)
 {
 	if (mpa_usock_asks(us))
 		return EPOLLIN | EPOLLRDNORM | EPOLLPRI;
-	if (READ_ONCE(us->conn->rx_held) || READ_ONCE(us->ended))
+	if (READ_ONCE(us->conn->rx_held) || mpa_usock_is(us)->ended)
 		return EPOLLIN | EPOLLRDNORM;
 	return 0;
 }
@@ -391,7 +466,7 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	u8 shutdown;
 	__poll_t mask;
 
-	if (!us || !READ_ONCE(us->on))
+	if (!us || !mpa_usock_is(us)->ours)
 		return mpa_usock_base_ops(sock)->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
 	mask = poll_in(us) | poll_out(us);
@@ -406,25 +481,55 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	return mask;
 }
 
+static int unread(const struct mpa_usock *us)
+{
+	return us->conn->rx_held ? us->conn->reader.ulpdu_len : 0;
+}
+
+/* From @from on, as TCP counts, and what it was not given yet. */
+static int unsent(const struct mpa_usock *us, u32 from)
+{
+	const struct mpa_conn *conn = us->conn;
+	u32 rest = conn->rest ? conn->rest_len - conn->rest_off : 0;
+
+	return tcp_sk(conn->sk)->write_seq - from + rest +
+	       pend_octets(&us->pend);
+}
+
+static int ioctl_answer(const struct mpa_usock *us, unsigned int cmd)
+{
+	const struct tcp_sock *tp = tcp_sk(us->conn->sk);
+
+	mpa_assert_locked(us->conn);
+	switch (cmd) {
+	case SIOCINQ:
+		return unread(us);
+	case SIOCOUTQ:
+		return unsent(us, tp->snd_una);
+	default:
+		return unsent(us, tp->snd_nxt);
+	}
+}
+
 /**
  * mpa_usock_ioctl - &proto_ops.ioctl
  * @sock: the socket
  * @cmd: what to do
  * @arg: with what
  *
- * Return: as ioctl(2). %SIOCINQ tells the length of the next ULPDU.
+ * Return: as ioctl(2). %SIOCINQ tells the length of the next ULPDU, %SIOCOUTQ and
+ * %SIOCOUTQNSD count what is kept back as well.
  */
 int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
-	struct sock *sk = sock->sk;
-	struct mpa_usock *us = mpa_usock_of(sk);
-	int len = 0;
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int len;
 
-	if (cmd != SIOCINQ || !us || !READ_ONCE(us->on))
+	if ((cmd != SIOCINQ && cmd != SIOCOUTQ && cmd != SIOCOUTQNSD) || !us ||
+	    !mpa_usock_is(us)->ours)
 		return mpa_usock_base_ops(sock)->ioctl(sock, cmd, arg);
-	lock_sock(sk);
-	if (us->conn->rx_held)
-		len = us->conn->reader.ulpdu_len;
-	release_sock(sk);
+	lock_sock(sock->sk);
+	len = ioctl_answer(us, cmd);
+	release_sock(sock->sk);
 	return put_user(len, (int __user *)arg);
 }

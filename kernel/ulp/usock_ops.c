@@ -54,17 +54,30 @@ static int usock_release(struct socket *sock)
 	return base->release(sock);
 }
 
-/* The new one has the operations that its listener had a while ago. */
+/*
+ * The new one has the operations that its listener had a while ago, or none:
+ * kernel_accept() sets them, and takes the reference, when this has succeeded.
+ * If it has not, nobody but us could release what was accepted then.
+ */
 static int usock_adopt(struct socket *sock, struct socket *newsock)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int ret;
 
-	if (newsock->ops != sock->ops)
+	if (newsock->ops && newsock->ops != sock->ops)
 		mpa_usock_set_ops(newsock, sock->ops);
-	return us ? mpa_usock_adopt(us, newsock) : -EINVAL;
+	ret = us ? mpa_usock_adopt(us, newsock) : -EINVAL;
+	if (ret && !newsock->ops)
+		mpa_usock_base_ops(sock)->release(newsock);
+	return ret;
 }
 
 MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_adopt)
+
+static bool is_listener(const struct mpa_usock *us)
+{
+	return us->phase == MPA_USOCK_LISTENER;
+}
 
 /* It is connected; and of AF_UNSPEC, connect() would undo that under us. */
 static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
@@ -74,7 +87,7 @@ static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return -EOPNOTSUPP;
-	if (us && !us->listener)
+	if (us && !is_listener(us))
 		return -EISCONN;
 	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
 }
@@ -84,7 +97,7 @@ static int relist(struct mpa_usock *us)
 {
 	int ret;
 
-	if (!us || !us->listener)
+	if (!us || !is_listener(us))
 		return 0;
 	lock_sock(us->conn->sk);
 	ret = mpa_usock_listen(us);
@@ -98,7 +111,7 @@ static int usock_listen(struct socket *sock, int backlog)
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int ret;
 
-	if (us && !us->listener)
+	if (us && !is_listener(us))
 		return -EINVAL;
 	ret = mpa_usock_base_ops(sock)->listen(sock, backlog);
 	return ret ?: relist(us);
@@ -124,7 +137,7 @@ static int usock_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
 
-	if (us && us->on)
+	if (us && mpa_usock_is(us)->ours)
 		return 0;
 	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
 }

@@ -26,6 +26,9 @@ static int take_struct(void *to, size_t size, sockptr_t val, unsigned int len)
 
 	if (!len)
 		return -EINVAL;
+	/* What is looked through is the caller's time, but bounded. */
+	if (len > PAGE_SIZE)
+		return -E2BIG;
 	memset(to, 0, size);
 	if (len > size) {
 		ret = check_zeroed_sockptr(val, size, len - size);
@@ -70,7 +73,7 @@ static bool may_drop_crc(const struct mpa_usock *us)
 static int take_params(struct mpa_usock *us, const struct mpa_sock_params *p)
 {
 	mpa_assert_locked(us->conn);
-	if (us->on)
+	if (mpa_usock_is(us)->ours)
 		return -EBUSY;
 	if (p->flags & MPA_F_NO_CRC && !may_drop_crc(us))
 		return -EPERM;
@@ -108,7 +111,7 @@ static int set_private_data(struct mpa_usock *us, sockptr_t val,
 	if (len && copy_from_sockptr(pd, val, len))
 		return -EFAULT;
 	lock_sock(sk);
-	if (us->on) {
+	if (mpa_usock_is(us)->ours) {
 		ret = -EBUSY;
 	} else {
 		memcpy(us->pd, pd, len);
@@ -132,7 +135,7 @@ static int set_last_message(struct mpa_usock *us, sockptr_t val,
 	if (IS_ERR(last))
 		return PTR_ERR(last);
 	lock_sock(sk);
-	if (us->on) {
+	if (mpa_usock_is(us)->ours) {
 		ret = -EBUSY;
 	} else {
 		swap(us->last, last);
@@ -184,10 +187,13 @@ static int set_packing(struct mpa_usock *us, sockptr_t val, unsigned int len)
 	ret = take_int(&on, val, len);
 	if (ret)
 		return ret;
+	/* The other bits may mean something one day. */
+	if (on & ~1)
+		return -EINVAL;
 	lock_sock(sk);
 	us->packing = on;
 	us->packing_set = true;
-	if (!on && us->operational)
+	if (!on && mpa_usock_is(us)->full)
 		mpa_pend_flush(us);
 	release_sock(sk);
 	return 0;
@@ -215,6 +221,7 @@ static int write_option(struct mpa_usock *us, int name, sockptr_t val,
 	}
 }
 
+/* Of TCP's and IP's options, those that a stream cannot live with. */
 static bool breaks_stream(int level, int name)
 {
 	switch (level) {
@@ -225,11 +232,30 @@ static bool breaks_stream(int level, int name)
 		/* Makes soft errors look like the end of TCP. */
 		return name == IP_RECVERR;
 	case SOL_IPV6:
-		/* The second takes our operations from the socket. */
-		return name == IPV6_RECVERR || name == IPV6_ADDRFORM;
+		return name == IPV6_RECVERR;
 	default:
 		return false;
 	}
+}
+
+/* Until the start, and after a refusal: the stream does not start meanwhile. */
+static int set_while_plain(struct socket *sock, int level, int name,
+			   sockptr_t val, unsigned int len)
+{
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	bool plain;
+	int ret;
+
+	if (!us)
+		return -EOPNOTSUPP;
+	lock_sock(sock->sk);
+	plain = mpa_usock_enter_plain(us);
+	release_sock(sock->sk);
+	if (!plain)
+		return -EOPNOTSUPP;
+	ret = mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val, len);
+	mpa_usock_leave_plain(us);
+	return ret;
 }
 
 /**
@@ -249,13 +275,25 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? write_option(us, name, val, len) : -ENOMEM;
-	if (breaks_stream(level, name))
+	/* Takes our operations from the socket. */
+	if (level == SOL_IPV6 && name == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
+	if (breaks_stream(level, name))
+		return set_while_plain(sock, level, name, val, len);
 	return mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val,
 						    len);
 }
 
 /* ---- Getting ---- */
+
+/* What was connected after that has nothing to do with MPA. */
+static u8 listener_state(const struct sock *sk)
+{
+	int state = inet_sk_state_load(sk);
+
+	return state == TCP_LISTEN || state == TCP_CLOSE ? MPA_STATE_LISTENING :
+							   MPA_STATE_STREAMING;
+}
 
 static u8 state_of(const struct mpa_usock *us)
 {
@@ -272,15 +310,20 @@ static u8 state_of(const struct mpa_usock *us)
 	};
 	const struct sock *sk = us->conn->sk;
 
-	if (us->listener)
-		return MPA_STATE_LISTENING;
-	if (us->rejected)
+	switch (READ_ONCE(us->phase)) {
+	case MPA_USOCK_LISTENER:
+		return listener_state(sk);
+	case MPA_USOCK_REJECTED:
 		return MPA_STATE_REJECTED;
+	case MPA_USOCK_FAILED:
+		return MPA_STATE_FAILED;
+	default:
+		break;
+	}
 	/* The peer has ended, and we need not. */
-	if (us->operational && inet_sk_state_load(sk) == TCP_CLOSE_WAIT)
+	if (mpa_usock_is(us)->full && inet_sk_state_load(sk) == TCP_CLOSE_WAIT)
 		return MPA_STATE_RECEIVE_ENDED;
-	return mpa_usock_failed(us) ? MPA_STATE_FAILED :
-				      states[READ_ONCE(us->conn->state)];
+	return states[READ_ONCE(us->conn->state)];
 }
 
 static u32 result_flags(const struct mpa_result *res)
@@ -317,20 +360,31 @@ static void fill_result(const struct mpa_result *res, struct mpa_sock_info *info
 	info->peer_ord = res->peer_ord;
 }
 
+/* Is what the startup exchange came to there, and constant? */
+static bool has_result(const struct mpa_usock *us)
+{
+	if (mpa_usock_is(us)->full || READ_ONCE(us->phase) == MPA_USOCK_REJECTED)
+		return true;
+	/* Pairs with mpa_set_state(). */
+	return smp_load_acquire(&us->conn->state) == MPA_CONN_REPLY_SEEN;
+}
+
 /* Without the lock the numbers may not fit together: good enough to look at. */
 static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
 {
-	*info = (struct mpa_sock_info){
-		.state = state_of(us),
+	/* A race of inet_diag's, which only shows them. */
+	const struct mpa_frame req = data_race(us->req);
+
+	*info = data_race(((struct mpa_sock_info){
 		.role = us->role,
 		.error = us->code,
 		.err = -us->err,
 		.peer_data_len = us->peer_len,
-	};
+	}));
+	info->state = state_of(us);
 	if (info->state == MPA_STATE_REQUESTED)
-		fill_request(&us->req, info);
-	else if (us->operational || us->rejected ||
-		 info->state == MPA_STATE_REPLIED)
+		fill_request(&req, info);
+	else if (has_result(us))
 		fill_result(&us->conn->res, info);
 }
 
@@ -371,7 +425,7 @@ union value {
 
 static u32 mulpdu(struct mpa_usock *us)
 {
-	return us->operational ? mpa_tx_mulpdu(us->conn) : 0;
+	return mpa_usock_is(us)->full ? mpa_tx_mulpdu(us->conn) : 0;
 }
 
 /* Its length, or a negative error; octets of any length are told by @octets. */

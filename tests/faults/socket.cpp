@@ -4,6 +4,7 @@
 #include "faults.hpp"
 #include "net.hpp"
 
+#include <fcntl.h>
 #include <netinet/tcp.h>
 
 using namespace harness;
@@ -80,6 +81,12 @@ CASE("socket: the Responder accepts, or says why not")
 
 namespace {
 
+// Or it has failed, and says so.
+bool is_started(const mpa::socket &socket)
+{
+	return must(socket.info(), "info").state == mpa::state::wait_request;
+}
+
 // As many as one segment holds.
 Octets longest(const mpa::socket &socket, unsigned int number)
 {
@@ -135,6 +142,33 @@ CASE("socket: a batch is sent in whole ULPDUs")
 		for (std::size_t n = 0; n < sent; n++)
 			expect_ulpdu(pair.far, ulpdus[n]);
 		expect_ulpdu(pair.far, last);
+		return error;
+	});
+}
+
+// It may be refused, but does not start without what calls for the Request.
+CASE("socket: what is accepted has the last message of its listener")
+{
+	each_allocation([] {
+		net::Listener plain;
+		mpa::socket listener = attach(
+			descriptor(::fcntl(plain.fd.get(), F_DUPFD_CLOEXEC, 0)));
+		must(listener.set_last_message(mpa::bytes("go on")), "last message");
+		must(listener.start(mpa::role::responder), "start");
+		const descriptor near = connect_to(plain);
+		await_events(listener.fd(), POLLIN, "a connection");
+		mpa::result<mpa::socket> far = std::errc::not_enough_memory;
+		const int error = with_fault([&] {
+			far = listener.accept_connection();
+			return err(far).number;
+		});
+		char text[8] = "";
+
+		if (!error && is_started(*far)) {
+			is(must_call(::recv(near.get(), text, 5, MSG_WAITALL), "recv"), 5L,
+			   "octets of the last message");
+			is(std::string(text), "go on", "last message");
+		}
 		return error;
 	});
 }

@@ -203,18 +203,44 @@ CASE("streaming: TCP's own options go on")
 void what_breaks_the_stream(int fd, const std::string &when)
 {
 	const Row row(when);
-	const int on = 1;
 	char value[64] = "";
 	socklen_t size = sizeof(value);
 	sockaddr nowhere{};
 
 	nowhere.sa_family = AF_UNSPEC;
-	is(err_of(::setsockopt(fd, SOL_TCP, TCP_REPAIR, &on, sizeof(on))),
-	   EOPNOTSUPP, "TCP_REPAIR");
 	is(err_of(::getsockopt(fd, SOL_TCP, TCP_ZEROCOPY_RECEIVE, value, &size)),
 	   EOPNOTSUPP, "TCP_ZEROCOPY_RECEIVE");
 	yes(::connect(fd, &nowhere, sizeof(nowhere)) < 0, "no connect(AF_UNSPEC)");
 	is(attach_err(fd), EEXIST, "attaching again");
+}
+
+Err repair(int fd, int how)
+{
+	return err_of(::setsockopt(fd, SOL_TCP, TCP_REPAIR, &how, sizeof(how)));
+}
+
+// What a checkpoint has frozen is thawed with the same option.
+CASE("streaming: repair mode is left, and MPA does not start within")
+{
+	for (const bool before : {false, true}) {
+		const Row row(before ? "before the attachment" : "after it");
+		Tcp tcp;
+
+		if (before)
+			is(repair(tcp.near.get(), 1), 0, "repair mode");
+		mpa::socket near = attach(std::move(tcp.near));
+		if (!before)
+			is(repair(near.fd(), 1), 0, "repair mode");
+		must(near.set_blocking(false), "O_NONBLOCK");
+		is(err(near.start(mpa::role::initiator)), EBUSY, "start");
+		is(name(must(near.info(), "info").state),
+		   name(mpa::state::streaming), "state");
+		is(repair(near.fd(), 0), 0, "it is left");
+		streaming_is_tcp(near.fd(), tcp.far.get());
+		is(err(near.start(mpa::role::initiator)), EINPROGRESS, "start");
+		is(repair(near.fd(), 1), EOPNOTSUPP, "repair mode, started");
+		is(repair(near.fd(), 0), EOPNOTSUPP, "leaving it, started");
+	}
 }
 
 CASE("streaming: what would break the stream is refused")

@@ -3,6 +3,9 @@
 // Full operation: one call, one ULPDU.
 #include "net.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <cstdlib>
 #include <future>
 #include <random>
@@ -382,6 +385,30 @@ CASE("packing: what was held back leaves after 200 ms")
 		    std::chrono::milliseconds(150), "not at once");
 	expect_ulpdu(pair.far, mpa::bytes("two"));
 	is(counted.batches(), 1u, "in one call to TCP");
+}
+
+CASE("packing: SIOCOUTQ and SIOCOUTQNSD count what is held back")
+{
+	Pair pair;
+	const auto queued = [&](unsigned long what) {
+		int count = -1;
+
+		must_call(::ioctl(pair.near.fd(), what, &count), "ioctl");
+		return count;
+	};
+
+	await([&] { return queued(SIOCOUTQ) == 0; }, "nothing at first");
+	is(queued(SIOCOUTQNSD), 0, "nothing unsent at first");
+	must(pair.near.send(pattern(100, 1), mpa::send_flags::more), "send");
+	must(pair.near.send(pattern(50, 2), mpa::send_flags::more), "send");
+	// Each with its length.
+	is(queued(SIOCOUTQ), 154, "not acknowledged");
+	is(queued(SIOCOUTQNSD), 154, "not sent");
+	must(pair.near.send(pattern(10, 3)), "the last one");
+	for (const auto &[size, n] : {std::pair(100, 1), {50, 2}, {10, 3}})
+		expect_ulpdu(pair.far, pattern(size, n));
+	await([&] { return queued(SIOCOUTQ) == 0; }, "all is acknowledged");
+	is(queued(SIOCOUTQNSD), 0, "all is sent");
 }
 
 CASE("packing: shutdown and close leave nothing behind")

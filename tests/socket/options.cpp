@@ -73,6 +73,7 @@ CASE("options: every field of the parameters, and its limits")
 		{"IRD limit 65535", {.rev = 2, .ird_max = 65535}, EINVAL},
 		{"1 ms", {.rev = 1, .timeout_ms = 1}, 0},
 		{"25 days", {.rev = 1, .timeout_ms = 0x7fffffff}, 0},
+		{"more than 25 days", {.rev = 1, .timeout_ms = 0x80000000}, EINVAL},
 	};
 
 	for (const auto &row : rows) {
@@ -118,6 +119,13 @@ CASE("options: structures that are shorter or longer")
 	value.more[7] = 1;
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 7), 0, "zeros");
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 8), E2BIG, "not zeros");
+	// No more than a page is looked through for zeros.
+	std::vector<unsigned char> zeros(1 << 20);
+	std::memcpy(zeros.data(), &value.params, sizeof(value.params));
+	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 4096), 0, "a page");
+	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 4097), E2BIG,
+	   "more than a page");
+	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 1 << 20), E2BIG, "1 MiB");
 }
 
 CASE("options: room of any size for what is read")
@@ -212,6 +220,13 @@ CASE("options: integers have one length")
 			is(set_raw(both.near, option, value.data(), size), EINVAL, "set");
 		}
 		is(set_raw(both.near, option, nullptr, 4), EFAULT, "no value");
+	}
+	for (const int bits : {2, 3, -1, 1 << 30}) {
+		const Row row("packing", bits);
+
+		is(set_raw(both.near, MPA_SO_PACKING, &bits, sizeof(bits)), EINVAL,
+		   "unknown bits");
+		yes(!must(both.near.packing(), "packing"), "nothing was set");
 	}
 	for (const int role : {-1, 0, 3, 256, 1 << 30}) {
 		const Row row("role", role);

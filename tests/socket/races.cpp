@@ -15,7 +15,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sched.h>
+
 #include "net.hpp"
+#include "trap.hpp"
 
 using namespace harness;
 using namespace net;
@@ -152,4 +155,74 @@ CASE("races: a signal does not begin the start anew")
 	await_request(pair.ours);
 	must(pair.ours.accept_request(), "accept");
 	pair.wire.read_frame();
+}
+
+namespace {
+
+// Runs before anybody else who can.
+void hurry()
+{
+	const sched_param first{.sched_priority = 1};
+
+	must_call(::sched_setscheduler(0, SCHED_FIFO, &first), "SCHED_FIFO");
+}
+
+bool anything_came(int fd)
+{
+	char octet;
+
+	return ::recv(fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+// Whether the socket was closed before its Request was accepted; then it must not
+// be accepted after that.
+bool closed_before_accepted()
+{
+	Tcp tcp;
+	Trap trap;
+	descriptor twin(::dup(tcp.near.get()));
+	std::atomic<pid_t> reader{0};
+	mpa::params params;
+	// Woken by the Request, it takes what is behind it, and has the lock while
+	// it waits for memory.
+	std::thread reading([&, fd = twin.get()] {
+		hurry();
+		reader = ::gettid();
+		::recv(fd, trap.memory(), 16, 0);
+	});
+
+	await_asleep(reader);
+	mpa::socket ours = attach(std::move(tcp.near));
+	params.auto_accept = true;
+	must(ours.set_params(params), "parameters");
+	begin(ours, role::responder);
+	Wire wire(std::move(tcp.far));
+	wire.send(request() + pattern(8));
+	trap.await_waiting(1);
+	std::this_thread::sleep_for(std::chrono::milliseconds(100));
+	const bool accepted = anything_came(wire.fd());
+	// The reader's call is the last to hold the file.
+	ours.close();
+	twin.reset();
+	trap.release();
+	reading.join();
+	if (!accepted) {
+		char octet;
+		const long got = ::recv(wire.fd(), &octet, 1, 0);
+
+		yes(got <= 0, "no Reply of a socket that was closed");
+	}
+	return !accepted;
+}
+
+} // namespace
+
+CASE("races: a socket that is closed while its Request is to be accepted")
+{
+	int closed = 0;
+
+	// With several processors the acceptance may be quicker than the reader.
+	for (int n = 0; n < 200 && closed < 3; n++)
+		closed += closed_before_accepted();
+	yes(closed > 0, "closed before the Request was accepted");
 }

@@ -6,6 +6,10 @@
 
 #include <future>
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -404,6 +408,125 @@ CASE("reject: both sides are plain TCP again")
 		must(both.near.shutdown(), "shutdown");
 		await_events(both.far.fd(), POLLRDHUP | POLLIN, "the end");
 	}
+}
+
+// Settings that a stream needs otherwise.
+struct Settings {
+	int nodelay, rcvlowat, recverr, rcvbuf;
+
+	bool operator==(const Settings &) const = default;
+	friend std::ostream &operator<<(std::ostream &out, const Settings &one)
+	{
+		return out << "TCP_NODELAY " << one.nodelay << ", SO_RCVLOWAT "
+			   << one.rcvlowat << ", RECVERR " << one.recverr
+			   << ", SO_RCVBUF " << one.rcvbuf;
+	}
+};
+
+int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	must_call(::getsockopt(fd, level, name, &value, &size), "getsockopt");
+	return value;
+}
+
+void set_option(int fd, int level, int name, int value)
+{
+	must_call(::setsockopt(fd, level, name, &value, sizeof(value)), "setsockopt");
+}
+
+Settings settings_of(int fd, Path path)
+{
+	const bool v6 = path == Path::ipv6;
+
+	return {option(fd, SOL_TCP, TCP_NODELAY), option(fd, SOL_SOCKET, SO_RCVLOWAT),
+		option(fd, v6 ? SOL_IPV6 : SOL_IP, v6 ? IPV6_RECVERR : IP_RECVERR),
+		option(fd, SOL_SOCKET, SO_RCVBUF)};
+}
+
+void change_settings(int fd, Path path)
+{
+	const bool v6 = path == Path::ipv6;
+
+	set_option(fd, SOL_SOCKET, SO_RCVLOWAT, 7);
+	set_option(fd, v6 ? SOL_IPV6 : SOL_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
+}
+
+CASE("reject: the sockets have the settings they had")
+{
+	for (const auto path : paths) {
+		const Row row(path);
+		Tcp tcp(path);
+		Settings near, far;
+
+		change_settings(tcp.near.get(), path);
+		near = settings_of(tcp.near.get(), path);
+		is(near.rcvlowat, 7, "SO_RCVLOWAT");
+		is(near.recverr, 1, "RECVERR");
+		Attached both(std::move(tcp.near), std::move(tcp.far));
+		is(settings_of(both.near.fd(), path), near, "near, attached");
+		// Still plain TCP.
+		change_settings(both.far.fd(), path);
+		far = settings_of(both.far.fd(), path);
+		begin(both.far, role::responder);
+		begin(both.near, role::initiator);
+		for (const int fd : {both.near.fd(), both.far.fd()}) {
+			const Settings now = settings_of(fd, path);
+
+			is(now.nodelay, 1, "TCP_NODELAY of a stream");
+			is(now.recverr, 0, "RECVERR of a stream");
+		}
+		await_request(both.far);
+		must(both.far.reject_request(), "reject");
+		await_events(both.near.fd(), POLLERR, "the refusal");
+		is(settings_of(both.near.fd(), path), near, "near, rejected");
+		is(settings_of(both.far.fd(), path), far, "far, rejected");
+		change_settings(both.near.fd(), path);
+	}
+}
+
+CASE("reject: a start that comes to nothing leaves the settings")
+{
+	Tcp tcp;
+
+	change_settings(tcp.near.get(), Path::ipv4);
+	const Settings before = settings_of(tcp.near.get(), Path::ipv4);
+	mpa::socket near = attach(std::move(tcp.near));
+	// Revision 2 leaves no room for that.
+	must(near.set_params({.rev = mpa::revision::two}), "parameters");
+	must(near.set_private_data(pattern(512)), "private data");
+	is(err(near.start(role::initiator)), EMSGSIZE, "start");
+	state_is(near, state::streaming);
+	is(settings_of(near.fd(), Path::ipv4), before, "settings");
+}
+
+CASE("start: the receive buffer keeps to the administrator's limit")
+{
+	const auto limit = [](const std::string &text) {
+		const Inside inside(1);
+		const descriptor file(::open("/proc/sys/net/ipv4/tcp_rmem", O_RDWR));
+		std::array<char, 64> before{};
+
+		must_call(::read(file.get(), before.data(), 60), "tcp_rmem");
+		must_call(::pwrite(file.get(), text.data(), text.size(), 0), "tcp_rmem");
+		return std::string(before.data());
+	};
+	const std::string before = limit("4096 16384 49152");
+	Attached both;
+
+	begin(both.near, role::initiator);
+	const int buffer = option(both.near.fd(), SOL_SOCKET, SO_RCVBUF);
+	limit(before);
+	is(buffer, 49152, "SO_RCVBUF");
+	begin(both.far, role::responder);
+	await_request(both.far);
+	must(both.far.accept_request(), "accept");
+	await_operational(both.near);
+	works(both.near, both.far);
+	is(option(both.far.fd(), SOL_SOCKET, SO_RCVBUF) > 131072, true,
+	   "the other one's was raised");
 }
 
 CASE("reject: nothing is lost of what followed the Reply")
@@ -878,6 +1001,25 @@ CASE("listen: a plain peer, a silent one and one that left")
 		await_events(third->fd(), POLLHUP, "its end");
 		return true;
 	}, "the one that left");
+}
+
+CASE("listen: what has listened and is connected since does not start")
+{
+	Server server;
+	const Listener other;
+	const int fd = server.socket.fd();
+
+	must(server.socket.start(role::responder), "start");
+	must_call(::shutdown(fd, SHUT_RDWR), "shutdown");
+	must(server.socket.start(role::responder), "start of what may listen again");
+	state_is(server.socket, state::listening);
+	auto address = other.address;
+	must_call(::connect(fd, address.generic(), address.size), "connect");
+	const descriptor peer = accept_from(other);
+	state_is(server.socket, state::streaming);
+	is(err(server.socket.start(role::responder)), EINVAL, "start as Responder");
+	is(err(server.socket.start(role::initiator)), EINVAL, "start as Initiator");
+	plain_both_ways(fd, peer.get());
 }
 
 CASE("listen: many at once, and those never accepted")

@@ -12,7 +12,8 @@
  *
  * Structures may grow: options take and return as many octets as both sides
  * know; what a caller does not give is zero, and what the kernel does not know
- * must be zero (else E2BIG).
+ * must be zero (else E2BIG). Bits that are not named here and fields that are
+ * reserved must be zero as well (else EINVAL).
  */
 #ifndef _UAPI_LINUX_MPA_H
 #define _UAPI_LINUX_MPA_H
@@ -43,8 +44,8 @@
  * @MPA_SO_PEER_DATA: get: private data of the peer's Request or Reply
  * @MPA_SO_INFO: get: struct mpa_sock_info
  * @MPA_SO_MULPDU: get: u32, longest ULPDU that can be sent now, octets
- * @MPA_SO_PACKING: get, set: int; nonzero: small ULPDUs wait while earlier ones
- *	are not acknowledged, to leave in one segment with their successors.
+ * @MPA_SO_PACKING: get, set: int; 1: small ULPDUs wait while earlier ones are
+ *	not acknowledged, to leave in one segment with their successors; else 0.
  *	Until it is set, what the administrator's settings say
  * @MPA_SO_STATS: get: struct mpa_sock_stats
  */
@@ -110,8 +111,8 @@ enum mpa_sock_flag {
  * @ird: revision 2: Read Requests taken at once; 0 .. 16382
  * @ord: revision 2: Read Requests sent at once; likewise
  * @ird_max: revision 2: to which @ird may be raised in negotiation
- * @timeout_ms: how long the peer may take for its frame; 0: as the settings
- *	say, 5000 unless they do
+ * @timeout_ms: how long the peer may take for its frame, at most 2^31 - 1; 0: as
+ *	the settings say, 5000 unless they do
  * @rev_min: lowest revision to speak, at most @rev; 0 is as good as 1, but with
  *	%MPA_F_PERMISSIVE
  * @pad: zero

@@ -8,6 +8,8 @@
 
 lab_hosts 2
 lab_do modprobe mpa
+# Memory that does not come: this kernel has no userfaultfd.
+lab_do modprobe mpa_trap
 if (($#)); then
 	socket_cases "$@"
 	exit
@@ -15,6 +17,9 @@ fi
 socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' \
 	'start:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
-	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'io_uring:*' 'life:*' 'diag:*' 'much: two*'
+	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'hostile:*' 'io_uring:*' 'life:*' 'diag:*' \
+	'much: two*'
+socket_counters
+socket_kernel_accept
 socket_tools
 socket_module

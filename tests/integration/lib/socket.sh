@@ -14,6 +14,83 @@ socket_cases() {
 	lab_check "all cases of the sockets" "$socket_bin/socket_test" "$@"
 }
 
+# socket_counter HOST NAME: of its network namespace.
+socket_counter() {
+	ip netns exec "$1" "$socket_bin/mpactl" --json stat | "$PYTHON" -c '
+import json, sys
+def find(value, name):
+    if isinstance(value, dict):
+        if name in value:
+            return value[name]
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        found = find(one, name)
+        if found is not None:
+            return found
+print(find(json.load(sys.stdin), sys.argv[1]))' "$2"
+}
+
+# Whatever a case does, each connection that came has gone, also from the counters.
+socket_counters() {
+	local host
+	for host in h1 h2; do
+		lab_check "no connection is left in $host" \
+			lab_wait 30 socket_count_is "$host" conns 0
+		lab_is "none in full operation either" \
+			"$(socket_counter "$host" conns_up)" 0
+	done
+}
+
+socket_count_is() {
+	[[ $(socket_counter "$1" "$2") == "$3" ]]
+}
+
+# A server in the kernel is given a listening socket that has MPA.
+socket_kernel_accept() {
+	local owned
+	lab_do modprobe mpa_kaccept
+	for owned in N Y; do
+		echo "$owned" > /sys/module/mpa_kaccept/parameters/owned
+		lab_check "kernel_accept(), owned $owned" \
+			ip netns exec h1 "$PYTHON" -c '
+import socket, struct, sys, threading, time
+SOL_MPA, PARAMS, START = 5044, 1, 4
+file = "/sys/module/mpa_kaccept/parameters/listener"
+owned = sys.argv[1] == "Y"
+answers = []
+listener = socket.create_server(("127.0.0.1", 0))
+listener.setsockopt(socket.SOL_TCP, 31, b"mpa")
+# MPA_F_AUTO_ACCEPT, any revision
+listener.setsockopt(SOL_MPA, PARAMS, struct.pack("IBBHHHIBBBB", 8, 255, *[0] * 9))
+listener.setsockopt(SOL_MPA, START, struct.pack("i", 2))
+def client():
+    # What is made when the server has the listener inherits its data.
+    time.sleep(0.5)
+    near = socket.create_connection(listener.getsockname())
+    near.setsockopt(socket.SOL_TCP, 31, b"mpa")
+    try:
+        near.setsockopt(SOL_MPA, START, struct.pack("i", 1))
+        near.sendall(b"hello")
+        answers.append(near.recv(10))
+    except OSError as error:
+        answers.append(type(error))
+thread = threading.Thread(target=client)
+thread.start()
+with open(file, "w") as to:
+    to.write(str(listener.fileno()))
+thread.join()
+result = int(open(file).read())
+print(result, answers)
+if owned:
+    # EEXIST: it cannot be ours, and is dropped.
+    assert result == -17 and answers != [b"hello"]
+else:
+    assert result == 5 and answers == [b"hello"]
+' "$owned"
+	done
+	lab_check "the kernel's server is done" modprobe -r mpa_kaccept
+}
+
 # socket_said LOG TEXT
 socket_said() {
 	grep -qF -- "$2" "$LAB_OUT/$1.log" || {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The socket below a stream: see sock.h.
+ */
+#include <linux/list.h>
+#include <linux/sched.h>
+#include <net/tcp.h>
+
+#include "compat/sock_ops.h"
+#include "conn.h"
+#include "sock.h"
+
+/* ---- Its lock ---- */
+
+/* Under the spinlock within the lock, which is released; as lock_sock(). */
+static void sock_take_lock(struct sock *sk)
+{
+	sk->sk_lock.owned = 1;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+}
+
+/* The lock was released: by the time the work runs somebody else may have it. */
+static int sock_lock_released(wait_queue_entry_t *entry, unsigned int mode,
+			      int flags, void *key)
+{
+	struct mpa_lock_wait *wait = container_of(entry, struct mpa_lock_wait,
+						  entry);
+
+	list_del_init(&entry->entry);
+	mod_delayed_work(mpa_user_wq, wait->work, 0);
+	return 0;
+}
+
+/**
+ * mpa_lock_wait_init - prepare work for mpa_lock_or_defer()
+ * @wait: to be filled in
+ * @work: the work, queued to &mpa_conn.wq
+ */
+void mpa_lock_wait_init(struct mpa_lock_wait *wait, struct delayed_work *work)
+{
+	init_waitqueue_func_entry(&wait->entry, sock_lock_released);
+	INIT_LIST_HEAD(&wait->entry.entry);
+	wait->work = work;
+}
+
+/**
+ * mpa_lock_or_defer - lock a stream, or have the work come again when that can be
+ * @conn: the stream
+ * @wait: of the work that this is
+ *
+ * Process context. The kernel's own streams are waited for. Where an application
+ * has the lock, no worker does: they are few, and all users'. The work is queued
+ * when the lock is released, unless the stream is detached by then.
+ *
+ * Return: true: lock_sock() is held; false: the work is to return.
+ */
+bool mpa_lock_or_defer(struct mpa_conn *conn, struct mpa_lock_wait *wait)
+{
+	struct sock *sk = conn->sk;
+
+	if (conn->sock) {
+		lock_sock(sk);
+		return true;
+	}
+	might_sleep();
+	spin_lock_bh(&sk->sk_lock.slock);
+	if (!sock_owned_by_user_nocheck(sk)) {
+		sock_take_lock(sk);
+		return true;
+	}
+	/*
+	 * Who sets @gone has the lock, and wakes us when he releases it; after
+	 * that it is seen here.
+	 */
+	if (!READ_ONCE(conn->gone) && list_empty(&wait->entry.entry))
+		add_wait_queue(&sk->sk_lock.wq, &wait->entry);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return false;
+}
+
+/**
+ * mpa_lock_wait_cancel - have work neither run nor wait any more
+ * @conn: the stream, detached; not locked
+ * @wait: of the work
+ *
+ * Process context.
+ */
+void mpa_lock_wait_cancel(struct mpa_conn *conn, struct mpa_lock_wait *wait)
+{
+	wait_queue_head_t *queue = &conn->sk->sk_lock.wq;
+
+	spin_lock_irq(&queue->lock);
+	list_del_init(&wait->entry.entry);
+	spin_unlock_irq(&queue->lock);
+	cancel_delayed_work_sync(wait->work);
+}
+
+/**
+ * mpa_lock_within - lock a socket, unless that takes too long
+ * @sk: the socket
+ * @timeo: how long it may take, jiffies
+ *
+ * Process context; a fatal signal ends the wait.
+ *
+ * Return: whether lock_sock() is held.
+ */
+bool mpa_lock_within(struct sock *sk, long timeo)
+{
+	DEFINE_WAIT(wait);
+	bool free;
+
+	might_sleep();
+	spin_lock_bh(&sk->sk_lock.slock);
+	while (sock_owned_by_user_nocheck(sk) && timeo > 0 &&
+	       !fatal_signal_pending(current)) {
+		prepare_to_wait_exclusive(&sk->sk_lock.wq, &wait, TASK_KILLABLE);
+		spin_unlock_bh(&sk->sk_lock.slock);
+		timeo = schedule_timeout(timeo);
+		spin_lock_bh(&sk->sk_lock.slock);
+	}
+	/* If it was woken, who has the lock now wakes the next one. */
+	finish_wait(&sk->sk_lock.wq, &wait);
+	free = !sock_owned_by_user_nocheck(sk);
+	if (free)
+		sock_take_lock(sk);
+	else
+		spin_unlock_bh(&sk->sk_lock.slock);
+	return free;
+}
+
+/* ---- Its settings ---- */
+
+/*
+ * The longest FPDU must find room in the receive window together with as much
+ * again, or each one would stall. Autotuning goes on from there, unless the size
+ * was fixed by the owner. The administrator's limit for all sockets holds.
+ */
+static void sock_raise_rcvbuf(struct sock *sk, struct mpa_tuned *before)
+{
+	int most = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_rmem[2]);
+	int want = 2 * 65536;
+	int space;
+
+	if (sk->sk_userlocks & SOCK_RCVBUF_LOCK)
+		return;
+	for (space = want; tcp_win_from_space(sk, space) < want; space *= 2)
+		if (space > S32_MAX / 4)
+			return;
+	space = min(space, most);
+	if (space <= sk->sk_rcvbuf)
+		return;
+	before->rcvbuf_raised = space;
+	WRITE_ONCE(sk->sk_rcvbuf, space);
+	tcp_sk(sk)->window_clamp = max_t(u32, tcp_sk(sk)->window_clamp,
+					 tcp_win_from_space(sk, space));
+}
+
+/**
+ * mpa_sock_tune - fit a socket to a stream
+ * @sk: TCP socket, under lock_sock()
+ * @before: set to what there was before
+ */
+void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	*before = (struct mpa_tuned){
+		.mtu_probing = icsk->icsk_mtup.enabled,
+		.nodelay = tp->nonagle & TCP_NAGLE_OFF,
+		.recverr = mpa_sk_recverr(sk),
+		.rcvlowat = sk->sk_rcvlowat,
+		.rcvbuf = sk->sk_rcvbuf,
+		.window_clamp = tp->window_clamp,
+	};
+	/* A probe would be cut across FPDUs. */
+	icsk->icsk_mtup.enabled = 0;
+	/* Nagle would hold back the last FPDU of a message. */
+	tp->nonagle |= TCP_NAGLE_OFF;
+	/* Soft errors would look like TCP's end. */
+	mpa_sk_set_recverr(sk, 0);
+	/* TCP would not tell of a ULPDU that is shorter. */
+	WRITE_ONCE(sk->sk_rcvlowat, 1);
+	sock_raise_rcvbuf(sk, before);
+}
+
+/**
+ * mpa_sock_untune - the stream is over: make a socket what it was
+ * @sk: TCP socket, locked
+ * @before: what there was
+ *
+ * A receive buffer that TCP has changed since is TCP's.
+ */
+void mpa_sock_untune(struct sock *sk, const struct mpa_tuned *before)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	inet_csk(sk)->icsk_mtup.enabled = before->mtu_probing;
+	if (!before->nodelay)
+		tp->nonagle &= ~TCP_NAGLE_OFF;
+	mpa_sk_set_recverr(sk, before->recverr);
+	WRITE_ONCE(sk->sk_rcvlowat, before->rcvlowat);
+	if (!before->rcvbuf_raised || sk->sk_rcvbuf != before->rcvbuf_raised)
+		return;
+	WRITE_ONCE(sk->sk_rcvbuf, before->rcvbuf);
+	tp->window_clamp = before->window_clamp;
+}
