@@ -262,10 +262,15 @@ static int conn_identity(struct sk_buff *skb, const struct net *net,
 	      conn_owner(skb, net, v);
 	if (!ret && v->listen_id)
 		ret = nla_put_u32(skb, MPA_A_CONN_LISTEN_ID, v->listen_id);
-	return ret ?: put_addr(skb, MPA_A_CONN_LOCAL_ADDR,
-			       MPA_A_CONN_LOCAL_PORT, &v->local) ?:
-		      put_addr(skb, MPA_A_CONN_REMOTE_ADDR,
-			       MPA_A_CONN_REMOTE_PORT, &v->remote);
+	ret = ret ?: put_addr(skb, MPA_A_CONN_LOCAL_ADDR,
+			      MPA_A_CONN_LOCAL_PORT, &v->local) ?:
+		     put_addr(skb, MPA_A_CONN_REMOTE_ADDR,
+			      MPA_A_CONN_REMOTE_PORT, &v->remote);
+	if (!ret && v->local.scope)
+		ret = nla_put_u32(skb, MPA_A_CONN_LOCAL_SCOPE, v->local.scope);
+	if (!ret && v->remote.scope)
+		ret = nla_put_u32(skb, MPA_A_CONN_REMOTE_SCOPE, v->remote.scope);
+	return ret;
 }
 
 /* What the startup exchange has come to. */
@@ -299,6 +304,8 @@ static int conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
 
 	ret = nla_put_u32(skb, MPA_A_CONN_PHASE, v->phase) ?:
 	      nla_put_u64_64bit(skb, MPA_A_CONN_AGE, v->age_ms, MPA_A_CONN_PAD);
+	if (!ret && v->busy)
+		ret = nla_put_flag(skb, MPA_A_CONN_BUSY);
 	if (!ret && v->started)
 		ret = nla_put_u32(skb, MPA_A_CONN_INITIATOR, v->initiator);
 	if (!ret && v->known)

@@ -35,6 +35,7 @@
  * @term_sent: layer << 12 | type << 8 | code, and %MPA_TERM_VALID; 0: none
  * @term_received: likewise
  * @stats: counters
+ * @busy: looked at without the lock: numbers may not fit together
  */
 struct mpa_conn_view {
 	u32 id;
@@ -58,6 +59,7 @@ struct mpa_conn_view {
 	u32 term_sent;
 	u32 term_received;
 	struct mpa_conn_stats stats;
+	bool busy;
 };
 
 /**

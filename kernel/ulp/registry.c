@@ -578,6 +578,7 @@ static int __net_init mpa_net_init(struct net *net)
 	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	spin_lock_init(&mn->verdict_lock);
 	mn->verdict_second = jiffies;
+	mn->no_waiting_until = jiffies;
 	return 0;
 }
 

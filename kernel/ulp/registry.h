@@ -78,6 +78,7 @@ enum mpa_counter {
  *	one is made, and taken while TCP knows of it
  * @next_conn: number to be tried next
  * @conn_generation: changes when a connection comes or goes
+ * @no_waiting_until: jiffies until which no lock of a socket is waited for
  * @counters: by enum mpa_counter
  * @verdict_lock: the rest; innermost, bottom halves off
  * @verdict_second: when @verdicts began to be counted, jiffies
@@ -96,6 +97,7 @@ struct mpa_net {
 	struct xarray conns;
 	u32 next_conn;
 	atomic_t conn_generation;
+	unsigned long no_waiting_until;
 
 	atomic64_t counters[MPA_COUNT_NR];
 

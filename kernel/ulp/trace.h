@@ -89,13 +89,14 @@ static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
 {
 	struct in6_addr l, r;
 
-	if (sk->sk_family == AF_INET) {
-		ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &l);
-		ipv6_addr_set_v4mapped(sk->sk_daddr, &r);
-	} else {
+	ipv6_addr_set_v4mapped(sk->sk_rcv_saddr, &l);
+	ipv6_addr_set_v4mapped(sk->sk_daddr, &r);
+#if IS_ENABLED(CONFIG_IPV6)
+	if (sk->sk_family == AF_INET6) {
 		l = sk->sk_v6_rcv_saddr;
 		r = sk->sk_v6_daddr;
 	}
+#endif
 	memcpy(local, &l, sizeof(l));
 	memcpy(remote, &r, sizeof(r));
 }

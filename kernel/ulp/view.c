@@ -7,12 +7,18 @@
  * is made. It stands there while TCP knows of it: from mpa_conn_hook() until
  * mpa_detach(), which takes it out before it lets go of the socket. Whoever
  * finds it under RCU takes a reference to the socket, then its lock, and looks
- * whether the stream is still on it: so a stream is only looked at under the
- * lock that everything in it is under, and detaching waits.
+ * whether the stream is still on it: so a stream is looked at under the lock that
+ * everything in it is under, and detaching waits.
+ *
+ * An application may hold that lock for as long as it likes (sock.h). After a
+ * moment a stream is looked at without it, under RCU, which keeps its memory: its
+ * numbers may not fit together, and it says so.
  */
 #include <linux/jiffies.h>
+#include <linux/kcsan-checks.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/sched/signal.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
@@ -112,21 +118,20 @@ static void fill_ipv4(struct mpa_addr *to, __be32 addr)
 	memcpy(to->octets, &addr, sizeof(addr));
 }
 
-static void fill_addr(const struct sock *sk, const struct in6_addr *addr6,
-		      __be32 addr4, __be16 port, struct mpa_addr *to)
+#if IS_ENABLED(CONFIG_IPV6)
+static void fill_ipv6(const struct sock *sk, const struct in6_addr *addr,
+		      struct mpa_addr *to)
 {
-	*to = (struct mpa_addr){ .port = port };
-	if (sk->sk_family != AF_INET6) {
-		fill_ipv4(to, addr4);
-	} else if (ipv6_addr_v4mapped(addr6)) {
-		fill_ipv4(to, addr6->s6_addr32[3]);
-	} else {
-		to->len = sizeof(*addr6);
-		memcpy(to->octets, addr6, sizeof(*addr6));
-		if (ipv6_addr_type(addr6) & IPV6_ADDR_LINKLOCAL)
-			to->scope = READ_ONCE(sk->sk_bound_dev_if);
+	if (ipv6_addr_v4mapped(addr)) {
+		fill_ipv4(to, addr->s6_addr32[3]);
+		return;
 	}
+	to->len = sizeof(*addr);
+	memcpy(to->octets, addr, sizeof(*addr));
+	if (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
+		to->scope = READ_ONCE(sk->sk_bound_dev_if);
 }
+#endif
 
 /**
  * mpa_addr_local - where a socket is
@@ -139,15 +144,26 @@ void mpa_addr_local(const struct sock *sk, struct mpa_addr *to)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
-	fill_addr(sk, &sk->sk_v6_rcv_saddr, inet->inet_rcv_saddr,
-		  inet->inet_sport, to);
+	*to = (struct mpa_addr){ .port = inet->inet_sport };
+	if (sk->sk_family == AF_INET)
+		fill_ipv4(to, inet->inet_rcv_saddr);
+#if IS_ENABLED(CONFIG_IPV6)
+	else
+		fill_ipv6(sk, &sk->sk_v6_rcv_saddr, to);
+#endif
 }
 
 static void addr_remote(const struct sock *sk, struct mpa_addr *to)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
-	fill_addr(sk, &sk->sk_v6_daddr, inet->inet_daddr, inet->inet_dport, to);
+	*to = (struct mpa_addr){ .port = inet->inet_dport };
+	if (sk->sk_family == AF_INET)
+		fill_ipv4(to, inet->inet_daddr);
+#if IS_ENABLED(CONFIG_IPV6)
+	else
+		fill_ipv6(sk, &sk->sk_v6_daddr, to);
+#endif
 }
 
 static u64 inode_of(struct sock *sk)
@@ -175,7 +191,7 @@ static enum mpa_conn_phase phase_of(const struct mpa_conn *conn)
 		[MPA_CONN_REPLY_SEEN]	= MPA_PHASE_REPLIED,
 	};
 
-	return phases[conn->state];
+	return phases[READ_ONCE(conn->state)];
 }
 
 /*
@@ -257,15 +273,57 @@ static bool still_there(const struct mpa_conn *conn, u32 id,
 	       conn->sk == sk && conn->id == id;
 }
 
+/*
+ * How long a socket may keep us waiting. If one has for that long, none may for a
+ * second: a program may hold the locks of many.
+ */
+static long patience(const struct mpa_net *mn)
+{
+	unsigned long until = READ_ONCE(mn->no_waiting_until);
+
+	return time_before(jiffies, until) ? 0 : HZ / 10 + 1;
+}
+
+static bool view_locked(struct mpa_conn *conn, u32 id, struct sock *sk,
+			struct mpa_conn_view *v)
+{
+	bool there = still_there(conn, id, sk);
+
+	if (there) {
+		view_conn(conn, v);
+		view_room(conn, v);
+	}
+	release_sock(sk);
+	return there;
+}
+
+/* What changes meanwhile may be seen or not; @sk is kept by a reference. */
+static bool view_busy(struct mpa_net *mn, const struct mpa_conn *conn, u32 id,
+		      const struct sock *sk, struct mpa_conn_view *v)
+{
+	bool there;
+
+	rcu_read_lock();
+	there = xa_load(&mn->conns, id) == conn && conn->sk == sk;
+	if (there) {
+		kcsan_disable_current();
+		view_conn(conn, v);
+		kcsan_enable_current();
+		v->busy = true;
+	}
+	rcu_read_unlock();
+	return there;
+}
+
 /**
  * mpa_view_next_conn - look at the next connection
  * @net: its namespace
  * @from: least number wanted
  * @v: the first with that number or a greater one
  *
- * Process context; takes the lock of its socket.
+ * Process context; takes the lock of its socket, unless that takes too long.
  *
- * Return: 0; -ENOENT there are no more.
+ * Return: 0; -ENOENT there are no more; -EINTR a fatal signal.
  */
 int mpa_view_next_conn(struct net *net, u32 from, struct mpa_conn_view *v)
 {
@@ -277,17 +335,20 @@ int mpa_view_next_conn(struct net *net, u32 from, struct mpa_conn_view *v)
 	for (; !there; id++) {
 		struct mpa_conn *conn;
 		struct sock *sk = find_conn(mn, &id, &conn);
+		long timeo = patience(mn);
 
 		if (!sk)
 			return -ENOENT;
-		lock_sock(sk);
-		there = still_there(conn, id, sk);
-		if (there) {
-			view_conn(conn, v);
-			view_room(conn, v);
+		if (mpa_lock_within(sk, timeo)) {
+			there = view_locked(conn, id, sk, v);
+		} else {
+			if (timeo)
+				WRITE_ONCE(mn->no_waiting_until, jiffies + HZ);
+			there = view_busy(mn, conn, id, sk, v);
 		}
-		release_sock(sk);
 		sock_put(sk);
+		if (fatal_signal_pending(current))
+			return -EINTR;
 	}
 	return 0;
 }

@@ -5,13 +5,18 @@
 #include <atomic>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <set>
+#include <thread>
 
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "settings.hpp"
 #include "sockets.hpp"
+#include "trap.hpp"
 
 using namespace harness;
 using namespace nl;
@@ -229,6 +234,110 @@ CASE("dump: a connection, before and in full operation, by its number and not")
 	is(other.u32(MPA_A_CONN_LISTEN_ID), listener.id(client), "its listener");
 	is(other.u32(MPA_A_CONN_TX_MARKERS), 1u, "markers sent");
 	is(other.nest(MPA_A_CONN_STATS).u64(MPA_A_CONN_STATS_RX_FPDUS), 1u, "received");
+}
+
+// Its application holds the lock for as long as it likes, as any user's can.
+CASE("dump: connections whose locks are held do not hold up the dump")
+{
+	constexpr int count = 40;
+	Client client("h1");
+	net::Trap trap;
+	std::vector<std::unique_ptr<net::Held>> held;
+	std::set<Ports> ports;
+
+	for (int n = 0; n < count; n++) {
+		held.push_back(std::make_unique<net::Held>(net::Tcp(net::Path::loopback)));
+		held.back()->read_into(trap);
+		held.back()->start();
+		ports.insert(sockets::ports_of(held.back()->fd()));
+	}
+	trap.await_waiting(count);
+
+	const auto began = std::chrono::steady_clock::now();
+	std::atomic<bool> done = false;
+	std::thread limit([&] {
+		for (int n = 0; n < 100 && !done; n++)
+			std::this_thread::sleep_for(std::chrono::milliseconds(50));
+		if (!done) {
+			std::cout << "# the dump hangs" << std::endl;
+			// Threads within the kernel would keep us for ever.
+			trap.release();
+		}
+	});
+	const Answer answer = client.get(dump(MPA_CMD_CONN_GET));
+	const auto took = std::chrono::steady_clock::now() - began;
+	done = true;
+	limit.join();
+	yes(took < std::chrono::seconds(2), "in time");
+	int busy = 0;
+	for (const Message &one : answer.replies) {
+		const Got conn = one.attrs.nest(MPA_A_CONN);
+
+		if (!ports.contains(sockets::ports_of(conn)))
+			continue;
+		yes(conn.has(MPA_A_CONN_BUSY), "it says that it is busy");
+		is(conn.u32(MPA_A_CONN_PHASE),
+		   std::uint32_t{MPA_PHASE_WAIT_REQUEST}, "phase");
+		is(conn.u32(MPA_A_CONN_MULPDU), 0u, "MULPDU");
+		busy++;
+	}
+	is(busy, count, "all of them are told of");
+	trap.release();
+	held.clear();
+	Listener listener;
+	Pair pair(listener);
+	yes(!sockets::find(client, sockets::ports_of(pair.near.fd()))
+		    .has(MPA_A_CONN_BUSY), "others are not busy");
+}
+
+namespace {
+
+// The link-local address of eth0, with its interface.
+sockaddr_in6 link_local(int host)
+{
+	const net::Inside inside(host);
+	ifaddrs *all = nullptr;
+	sockaddr_in6 found{};
+
+	must_call(::getifaddrs(&all), "getifaddrs");
+	for (const ifaddrs *one = all; one; one = one->ifa_next) {
+		const auto *address = reinterpret_cast<sockaddr_in6 *>(one->ifa_addr);
+
+		if (address && address->sin6_family == AF_INET6 &&
+		    !std::strcmp(one->ifa_name, "eth0") &&
+		    IN6_IS_ADDR_LINKLOCAL(&address->sin6_addr))
+			found = *address;
+	}
+	::freeifaddrs(all);
+	yes(found.sin6_scope_id, "a link-local address");
+	return found;
+}
+
+} // namespace
+
+CASE("dump: a connection between link-local addresses tells the interface")
+{
+	Client client("h1");
+	const sockaddr_in6 own = link_local(1);
+	const mpa::descriptor there = net::tcp_socket(net::Path::ipv6, 2);
+	mpa::descriptor near = net::tcp_socket(net::Path::ipv6, 1);
+	sockaddr_in6 address = link_local(2);
+	socklen_t size = sizeof(address);
+	auto *generic = reinterpret_cast<sockaddr *>(&address);
+
+	must_call(::bind(there.get(), generic, size), "bind");
+	must_call(::listen(there.get(), 1), "listen");
+	must_call(::getsockname(there.get(), generic, &size), "getsockname");
+	address.sin6_scope_id = own.sin6_scope_id;
+	must_call(::connect(near.get(), generic, size), "connect");
+	const mpa::socket ours = net::attach(std::move(near));
+	const Got conn = sockets::find(client, sockets::ports_of(ours.fd()));
+	is(conn.u32(MPA_A_CONN_LOCAL_SCOPE), own.sin6_scope_id, "own interface");
+	is(conn.u32(MPA_A_CONN_REMOTE_SCOPE), own.sin6_scope_id, "the peer's");
+	Listener listener;
+	Pair pair(listener);
+	yes(!sockets::find(client, sockets::ports_of(pair.near.fd()))
+		    .has(MPA_A_CONN_LOCAL_SCOPE), "other addresses have none");
 }
 
 CASE("dump: listeners, all of them and one")

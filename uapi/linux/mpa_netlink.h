@@ -64,7 +64,8 @@ enum mpa_cmd {
  * @MPA_A_CONN: nest of enum mpa_attr_conn; likewise
  * @MPA_A_CONFIG: nest of enum mpa_attr_config: in replies those in force
  * @MPA_A_OWN: u32, bits 1 << MPA_A_CONFIG_*: replies: set at this very object;
- *	what is not is inherited: listener, device, namespace, built in
+ *	what is not is inherited: listener, device, namespace, built in. Settings
+ *	from 32 on, should there be so many, get an attribute of their own
  * @MPA_A_INHERIT: u32, the same bits: within %MPA_A_CHANGE: to be inherited again
  * @MPA_A_CHECK: flag: %MPA_CMD_SET: say whether it could be done, do nothing
  * @MPA_A_CHANGE: nest, repeated: %MPA_CMD_SET: %MPA_A_DEV, %MPA_A_LISTEN or
@@ -178,7 +179,7 @@ enum mpa_attr_config {
  */
 enum mpa_config_crc {
 	MPA_CONFIG_CRC_PREFERRED_OFF	= 0,
-	MPA_CONFIG_CRC_REQUIRED	= 1,
+	MPA_CONFIG_CRC_REQUIRED		= 1,
 };
 
 /**
@@ -358,6 +359,11 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_TERM_SENT: u32: the Terminate sent: layer << 12 | type << 8 | code
  * @MPA_A_CONN_TERM_RECEIVED: u32: the Terminate received, likewise
  * @MPA_A_CONN_STATS: nest of enum mpa_attr_conn_stats
+ * @MPA_A_CONN_LOCAL_SCOPE: u32: interface of a link-local address; else absent
+ * @MPA_A_CONN_REMOTE_SCOPE: u32: likewise
+ * @MPA_A_CONN_BUSY: flag: an application would not release the lock of the socket,
+ *	which was looked at without it: numbers may not fit together, and MULPDU and
+ *	EMSS are 0
  */
 enum mpa_attr_conn {
 	MPA_A_CONN_UNSPEC		= 0,
@@ -395,6 +401,9 @@ enum mpa_attr_conn {
 	MPA_A_CONN_TERM_SENT		= 32,
 	MPA_A_CONN_TERM_RECEIVED	= 33,
 	MPA_A_CONN_STATS		= 34,
+	MPA_A_CONN_LOCAL_SCOPE		= 35,
+	MPA_A_CONN_REMOTE_SCOPE		= 36,
+	MPA_A_CONN_BUSY			= 37,
 
 	__MPA_A_CONN_MAX,
 	MPA_A_CONN_MAX			= __MPA_A_CONN_MAX - 1

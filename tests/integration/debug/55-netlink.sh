@@ -8,4 +8,6 @@
 
 export NETLINK_TEST_CONNECTIONS=400
 lab_devices 2
+# Memory that does not come: this kernel has no userfaultfd.
+lab_do modprobe mpa_trap
 netlink_cases "$@"
