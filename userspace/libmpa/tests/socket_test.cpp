@@ -254,9 +254,11 @@ TEST(set, params_that_cannot_be_are_not_tried)
 	Pair pair;
 	mpa::params params;
 
-	params.timeout = -1ms;
-	EXPECT_EQ(pair.socket.set_params(params).error(),
-		  std::errc::result_out_of_range);
+	for (const auto timeout : {-1ms, 2147483648ms}) {
+		params.timeout = timeout;
+		EXPECT_EQ(pair.socket.set_params(params).error(),
+			  std::errc::result_out_of_range);
+	}
 	EXPECT_TRUE(kernel().set.empty());
 }
 

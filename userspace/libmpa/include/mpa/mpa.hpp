@@ -166,13 +166,13 @@ struct params {
 	bool operator==(const params &) const = default;
 };
 
-// result_out_of_range: a timeout that is negative or beyond 49 days.
+// result_out_of_range: a timeout that is negative or beyond 24 days.
 inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 {
 	mpa_sock_params to{};
 
 	if (from.timeout.count() < 0 ||
-	    from.timeout.count() > std::numeric_limits<std::uint32_t>::max())
+	    from.timeout.count() > std::numeric_limits<std::int32_t>::max())
 		return std::errc::result_out_of_range;
 	to.flags = (from.markers ? std::uint32_t{MPA_F_MARKERS} : 0) |
 		   (from.no_crc ? std::uint32_t{MPA_F_NO_CRC} : 0) |
