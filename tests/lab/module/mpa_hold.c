@@ -46,11 +46,11 @@ static atomic_t inside;
 
 static void hold(void)
 {
-	unsigned int tries = HOLD_SECONDS * 100;
+	unsigned int tries = HOLD_SECONDS * 50;
 
 	atomic_set(&held, 1);
 	while (!READ_ONCE(pass) && tries--)
-		msleep(10);
+		msleep(20);
 	WRITE_ONCE(pass, 0);
 	atomic_set(&held, 0);
 }
