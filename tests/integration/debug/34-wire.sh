@@ -7,8 +7,8 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
-# wire_run NAME WHO SIZES TOOLS: pings of these sizes and perftest's programs in a
-# capture; WHO inserts Markers.
+# wire_run NAME WHO SIZES TOOLS [OPTION...]: pings of these sizes and perftest's
+# programs in a capture; WHO inserts Markers. Options are the judge's.
 wire_run() {
 	local name=$1 who=$2 sizes tools size tool
 	read -r -a sizes <<< "$3"
@@ -23,14 +23,14 @@ wire_run() {
 	done
 	# perftest makes a connection of its own to agree on things.
 	capture_judge "$name" --aligned --markers-from "$who" \
-		--connections $((${#sizes[@]} + 2 * ${#tools[@]}))
+		--connections $((${#sizes[@]} + 2 * ${#tools[@]})) "${@:5}"
 }
 
 lab_devices 2
 capture_real_segments h1 h2
 wire_run plain none "64 4096 65535" "ib_write_bw ib_read_bw ib_send_bw"
 fast_paths off mpa1 mpa2
-wire_run slow none "4096 65535" ib_send_bw
+wire_run slow none "4096 65535" "ib_write_bw ib_send_bw" --unaligned 0
 markers_ask on mpa1 mpa2
 wire_run slow-markers both "4096 65535" ib_send_bw
 markers_ask off mpa1 mpa2

@@ -497,7 +497,11 @@ def main():
     parser.add_argument("--aligned", action="store_true",
                         help="segments must begin with FPDUs: all where there "
                         "are Markers, elsewhere one of TCP's packets each, and "
-                        "three quarters of the segments in all")
+                        "in all but so many as --unaligned says")
+    parser.add_argument("--unaligned", type=float, default=1, metavar="PERCENT",
+                        help="of the segments without Markers, at the most, "
+                        "begin without an FPDU: 0 for the policy of one segment "
+                        "at a time (default: 1, for a wire without loss)")
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
@@ -536,9 +540,10 @@ def main():
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = judge(args)
-    if 4 * total["of these unaligned"] > total["in full operation"]:
-        reasons.append("more than a quarter of the segments do not begin with "
-                       "an FPDU")
+    if 100 * total["of these unaligned"] > \
+            args.unaligned * total["in full operation"]:
+        reasons.append(f"more than {args.unaligned} % of the segments do not "
+                       "begin with an FPDU")
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
     if args.aligned and total["in full operation"]:
         count = total["in full operation"]
