@@ -226,6 +226,24 @@ TRACE_EVENT(mpa_verdict,
 		  mpa_show_error(__entry->code), __entry->err)
 );
 
+/* A ULPDU that was taken is longer than a segment has become since. */
+TRACE_EVENT(mpa_tx_widen,
+	TP_PROTO(const struct mpa_conn *conn, u32 ulpdu_len),
+	TP_ARGS(conn, ulpdu_len),
+	TP_STRUCT__entry(
+		MPA_TRACE_STREAM
+		__field(u32, ulpdu_len)
+		__field(u32, seg_len)
+	),
+	TP_fast_assign(
+		MPA_TRACE_STREAM_ASSIGN(conn);
+		__entry->ulpdu_len = ulpdu_len;
+		__entry->seg_len = conn->plan.seg_len;
+	),
+	TP_printk(MPA_TRACE_STREAM_FORMAT " ulpdu_len=%u seg_len=%u",
+		  MPA_TRACE_STREAM_ARGS, __entry->ulpdu_len, __entry->seg_len)
+);
+
 /* The last event of a stream: it leaves its socket, having counted this. */
 TRACE_EVENT(mpa_detach,
 	TP_PROTO(const struct mpa_conn *conn),

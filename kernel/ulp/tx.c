@@ -12,6 +12,7 @@
 #include "compat/net.h"
 #include "conn.h"
 #include "scratch.h"
+#include "trace.h"
 
 enum {
 	/* TCP lacks memory and nothing is under way whose end would tell. */
@@ -583,6 +584,7 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 	assert_owned(conn);
 	if (WARN_ON_ONCE(!conn->scratch || conn->scratch->fpdus))
 		return;
+	trace_mpa_tx_widen(conn, ulpdu_len);
 	conn->plan.segs = 1;
 	conn->plan.seg_len = ulpdu_len + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
 			     markers * MPA_MARKER_LEN;
