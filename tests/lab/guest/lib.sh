@@ -211,7 +211,8 @@ lab_in() {
 lab_mtu() {
 	local host
 	for host in "${lab_host_names[@]}"; do
-		[[ $host == switch ]] || lab_in "$host" ip link set eth0 mtu "$1"
+		[[ $host == switch || $host == r ]] ||
+			lab_in "$host" ip link set eth0 mtu "$1"
 	done
 }
 
@@ -260,6 +261,37 @@ lab_second_link() {
 		END
 	done
 	lab_wait 20 lab_reachable h1 10.78.0.2 fd78::2
+}
+
+# lab_router: another way between h1 and h2, through the router r.
+#
+#	h1 eth1 10.79.1.1 --- near .254  r  far .254 --- 10.79.2.2 eth1 h2
+lab_router() {
+	local n
+	lab_do ip netns add r
+	lab_host_names+=(r)
+	lab_do ip link add eth1 netns h1 type veth peer name near netns r
+	lab_do ip link add eth1 netns h2 type veth peer name far netns r
+	lab_ip r <<- END
+		link set lo up
+		addr add 10.79.1.254/24 dev near
+		addr add 10.79.2.254/24 dev far
+		addr add fd79:1::254/64 dev near nodad
+		addr add fd79:2::254/64 dev far nodad
+		link set near up
+		link set far up
+	END
+	lab_in r sysctl -q -w net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+	for n in 1 2; do
+		lab_ip "h$n" <<- END
+			addr add 10.79.$n.$n/24 dev eth1
+			addr add fd79:$n::$n/64 dev eth1 nodad
+			link set eth1 up
+			route add 10.79.$((3 - n)).0/24 via 10.79.$n.254
+			route add fd79:$((3 - n))::/64 via fd79:$n::254
+		END
+	done
+	lab_wait 20 lab_reachable h1 10.79.2.2 fd79:2::2
 }
 
 # lab_devices [N [MTU]]: the usual setting, N hosts with an mpa device each.
