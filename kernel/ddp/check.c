@@ -9,8 +9,10 @@
  *
  * The RFCs leave some codes open. Here a ULPDU too short for its header is
  * an MPA framing error (2/0/03), an opcode on the wrong kind of buffer or
- * queue is unexpected (0/2/06), and a Write without the right to write has
- * an STag that is invalid for it (1/1/00), since DDP knows no access rights.
+ * queue is unexpected (0/2/06), and a Write to a region without the right to write
+ * has an STag that is invalid for it (1/1/00), since DDP knows no access rights. The
+ * rights of a stream are RDMAP's: without them a Write, like a Read, is an access
+ * violation (0/1/02).
  */
 #include <linux/limits.h>
 #include <linux/types.h>
@@ -39,6 +41,7 @@ enum verdict {
 	READ_ACCESS,
 	READ_BOUNDS,
 	READ_WRAP,
+	WRITE_RIGHT,
 	INVALIDATE_STREAM,
 	INVALIDATE_STAG,
 };
@@ -91,6 +94,8 @@ static const struct ddp_fault verdicts[] = {
 	[READ_ACCESS]		= READ_FAULT(RDMAP_EC_ACCESS),
 	[READ_BOUNDS]		= READ_FAULT(RDMAP_EC_BOUNDS),
 	[READ_WRAP]		= READ_FAULT(RDMAP_EC_TO_WRAP),
+	[WRITE_RIGHT]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_ACCESS),
 	[INVALIDATE_STREAM]	= RDMAP_FAULT(RDMAP_ET_PROTECTION,
 					      RDMAP_EC_CANNOT_INVALIDATE),
 	[INVALIDATE_STAG]	= RDMAP_FAULT(RDMAP_ET_OPERATION,
@@ -357,6 +362,26 @@ bool rdmap_check_read(const struct rdmap_read *rd,
 		break;
 	}
 	return refuse(f, READ_BOUNDS);
+}
+
+/**
+ * rdmap_check_right() - judge a Read or Write against the rights of its stream
+ * @read: a Read Request; false: a segment of a Write
+ * @len: octets it asks for or carries
+ * @right: the stream grants it
+ * @f: gets the fault
+ *
+ * Without octets all is in order, so that such a message can open a peer-to-peer
+ * stream (RFC 6581 section 9). Else without the right: access violation (0/1/02),
+ * RFC 5040 section 4.8.
+ *
+ * Return: true if all is in order; else false, and @f is set.
+ */
+bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f)
+{
+	if (!len || right)
+		return true;
+	return refuse(f, read ? READ_ACCESS : WRITE_RIGHT);
 }
 
 /**

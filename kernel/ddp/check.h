@@ -71,6 +71,7 @@ bool ddp_check_tagged(const struct ddp_hdr *h,
 		      const struct ddp_region_view *r, struct ddp_fault *f);
 bool rdmap_check_read(const struct rdmap_read *rd,
 		      const struct ddp_region_view *r, struct ddp_fault *f);
+bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f);
 bool rdmap_check_invalidate(const struct ddp_region_view *r,
 			    struct ddp_fault *f);
 

@@ -119,6 +119,7 @@ NAMED_CASES(control);
 NAMED_CASES(flip);
 NAMED_CASES(untagged);
 NAMED_CASES(region);
+NAMED_CASES(right);
 NAMED_CASES(invalidate);
 NAMED_CASES(response);
 NAMED_CASES(terminate);
@@ -366,6 +367,15 @@ static void check_read(struct kunit *test)
 	expect_verdict(test, rdmap_check_read(&rd, &c->r, &f), &f, &c->read);
 }
 
+static void check_right(struct kunit *test)
+{
+	const struct ddp_right_case *c = test->param_value;
+	struct ddp_fault f = unlike(&c->want);
+
+	expect_verdict(test, rdmap_check_right(c->read, c->len, c->right, &f),
+		       &f, &c->want);
+}
+
 static void check_invalidate(struct kunit *test)
 {
 	const struct ddp_invalidate_case *c = test->param_value;
@@ -490,6 +500,7 @@ static struct kunit_case mpa_ddp_cases[] = {
 	KUNIT_CASE_PARAM(check_untagged, untagged_gen_params),
 	KUNIT_CASE_PARAM(check_tagged, region_gen_params),
 	KUNIT_CASE_PARAM(check_read, region_gen_params),
+	KUNIT_CASE_PARAM(check_right, right_gen_params),
 	KUNIT_CASE_PARAM(check_invalidate, invalidate_gen_params),
 	KUNIT_CASE_PARAM(check_response, response_gen_params),
 	KUNIT_CASE(check_faults_of_other_layers),

@@ -854,6 +854,16 @@ TEST(DdpCheckTagged, StagThenStreamThenRight)
 	}
 }
 
+TEST(RdmapCheckRight, Table)
+{
+	for (const auto &c : ddp_right_cases) {
+		SCOPED_TRACE(c.name);
+		expect_verdict([&](ddp_fault *f) {
+			return rdmap_check_right(c.read, c.len, c.right, f);
+		}, c.want);
+	}
+}
+
 TEST(RdmapCheckInvalidate, Table)
 {
 	for (const auto &c : ddp_invalidate_cases) {

@@ -679,6 +679,33 @@ static const struct ddp_region_case ddp_region_cases[] = {
 };
 
 /**
+ * struct ddp_right_case - a Read or Write and the rights of its stream
+ * @name: what it shows
+ * @read: a Read; else a Write
+ * @len: octets
+ * @right: the stream grants it
+ * @want: verdict
+ */
+struct ddp_right_case {
+	const char *name;
+	bool read;
+	u32 len;
+	bool right;
+	struct ddp_want want;
+};
+
+static const struct ddp_right_case ddp_right_cases[] = {
+	{ "Write with the right", false, 1, true, WANT_OK },
+	{ "Write without it", false, 1, false, WANT(0, 1, 0x02) },
+	{ "longest Write without it", false, 0xffffffff, false,
+	  WANT(0, 1, 0x02) },
+	{ "Write of nothing without it", false, 0, false, WANT_OK },
+	{ "Read with the right", true, 1, true, WANT_OK },
+	{ "Read without it", true, 1, false, WANT_READ(0x02) },
+	{ "Read of nothing without it", true, 0, false, WANT_OK },
+};
+
+/**
  * struct ddp_invalidate_case - the region an Invalidate STag names
  * @name: the fact sheet's number, and what it shows
  * @r: the region
