@@ -8,6 +8,14 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 
+/*
+ * Regions are lists of kernel addresses, by which softirqs place octets: with memory
+ * that has no address before it is mapped (32-bit kernels) there would be none to list.
+ */
+#ifdef CONFIG_HIGHMEM
+#error "mpa_rnic needs a kernel without CONFIG_HIGHMEM: all memory must have kernel addresses"
+#endif
+
 /**
  * mpa_vm_flags_set - set flags of a mapping that is being made
  * @vma: the mapping

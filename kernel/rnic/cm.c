@@ -140,11 +140,11 @@ int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg)
  * mpa_iw_add_ref - iw_cm: hold a QP
  * @ibqp: the QP
  *
- * Any context.
+ * The core calls this for what mpa_iw_get_qp() has just given it, and for nothing
+ * else: the reference was taken there, where the QP could not go in between.
  */
 void mpa_iw_add_ref(struct ib_qp *ibqp)
 {
-	mpa_qp_get(to_mpa_qp(ibqp));
 }
 
 /**
@@ -163,22 +163,18 @@ void mpa_iw_rem_ref(struct ib_qp *ibqp)
  * @ibdev: the device
  * @qpn: number of the QP
  *
- * Called under a spinlock of the core's, which calls mpa_iw_add_ref() before it
- * drops the lock; it is the consumer who must not destroy the QP meanwhile.
- * Connect or accept follows at once and looks whose the QP is, with a better
- * error than this can give; if it is not the caller's, the core drops its
- * reference without having touched it.
+ * The core calls mpa_iw_add_ref() next, without a condition. Connect or accept
+ * follows at once and looks whose the QP is, with a better error than this can
+ * give; if it is not the caller's, the core drops its reference without having
+ * touched it.
  *
- * Return: the QP, without a reference, or NULL.
+ * Return: the QP, with the reference that mpa_iw_rem_ref() drops, or NULL.
  */
 struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct mpa_qp *qp = mpa_qp_find(to_mpa_dev(ibdev), qpn);
 
-	if (!qp)
-		return NULL;
-	mpa_qp_put(qp);
-	return &qp->ibqp;
+	return qp ? &qp->ibqp : NULL;
 }
 
 /* Devices -------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /**
- * enum mpa_counter - per-device counters, names in mpa_counter_names[]
+ * enum mpa_counter - per-device counters, named by stat_descs[] in device.c
  * @MPA_CNT_TX_SEND: Send-type messages handed to TCP
  * @MPA_CNT_TX_WRITE: RDMA Write messages handed to TCP
  * @MPA_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP

@@ -12,6 +12,13 @@
 #include "device.h"
 #include "qp.h"
 
+enum {
+	/* Entries looked at while interrupts are off. */
+	CQ_CHUNK	= 64,
+	/* mpa_cqe.qp_num of an entry that is nobody's any more. */
+	CQ_NOBODY	= 0,
+};
+
 /* mpa_cq.due */
 enum {
 	MPA_CQ_DUE_COMP,	/* a completion event */
@@ -51,6 +58,13 @@ static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
+static void cq_failed(struct work_struct *work)
+{
+	struct mpa_cq *cq = container_of(work, struct mpa_cq, failed);
+
+	mpa_qps_of_cq_failed(cq_dev(cq), cq);
+}
+
 static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
 {
 	struct mpa_ucontext *uctx = NULL;
@@ -61,6 +75,7 @@ static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
 		uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
 						 ibuctx);
 	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->failed, cq_failed);
 	len = mpa_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
 	ret = mpa_area_create(&cq->area, MPA_OWNED_CQ,
 			      uctx ? &uctx->ibuctx : NULL, len);
@@ -82,9 +97,9 @@ static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
  * @attr: how many entries; no flags are known
  * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
  *
- * Return: 0; -EINVAL: no entries or more than %MPA_MAX_CQE, or no room for
- * the response; -EOPNOTSUPP: flags; -ENOMEM: memory, or %MPA_MAX_CQ queues
- * exist, or as many as its context may have; -EFAULT.
+ * Return: 0; -EINVAL: no entries or more than %MPA_MAX_CQE, no room for the
+ * response, or unknown input of the provider's; -EOPNOTSUPP: flags; -ENOMEM:
+ * memory, or %MPA_MAX_CQ queues exist, or as many as its context may have; -EFAULT.
  */
 int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		  struct ib_udata *udata)
@@ -98,6 +113,8 @@ int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!attr->cqe || attr->cqe > MPA_MAX_CQE)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct mpa_create_cq_resp))
+		return -EINVAL;
+	if (!mpa_udata_clear(udata))
 		return -EINVAL;
 	if (!mpa_dev_take(&dev->nr_cq, MPA_MAX_CQ))
 		return -ENOMEM;
@@ -120,6 +137,8 @@ int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct mpa_cq *cq = to_mpa_cq(ibcq);
 	unsigned long flags;
 
+	/* Queued by QPs only, of which none is left. */
+	cancel_work_sync(&cq->failed);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -129,8 +148,8 @@ int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /*
- * The next entry if it belongs to a QP that is still there; entries of QPs
- * that were destroyed are passed over, for who asks has let go of them.
+ * The next entry, false if there is none. Those of QPs that were destroyed or reset
+ * are passed over: with them *ibqp is NULL.
  */
 static bool cq_take(struct mpa_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 {
@@ -138,14 +157,15 @@ static bool cq_take(struct mpa_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 	struct mpa_qp *qp = NULL;
 
 	lockdep_assert_held(&cq->lock);
-	while (!qp && hdr->cons != cq->prod) {
-		*e = *cq_entry(cq, hdr->cons);
-		hdr->cons++;
+	if (hdr->cons == cq->prod)
+		return false;
+	*e = *cq_entry(cq, hdr->cons);
+	hdr->cons++;
+	if (e->qp_num != CQ_NOBODY)
 		qp = xa_load(&cq_dev(cq)->qps, e->qp_num);
-	}
 	/* Nothing is read of *qp, it may be on its way out. */
 	*ibqp = qp ? &qp->ibqp : NULL;
-	return qp;
+	return true;
 }
 
 static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
@@ -166,6 +186,25 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 	}
 }
 
+/* Up to @n entries, of so many that are looked at; *@more: there may be others. */
+static int cq_poll_some(struct mpa_cq *cq, int n, struct ib_wc *wc, bool *more)
+{
+	struct mpa_cqe e;
+	struct ib_qp *ibqp;
+	unsigned long irq;
+	int seen, i = 0;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	*more = true;
+	for (seen = 0; seen < CQ_CHUNK && i < n && *more; seen++) {
+		*more = cq_take(cq, &e, &ibqp);
+		if (*more && ibqp)
+			cq_translate(&e, ibqp, wc + i++);
+	}
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return i;
+}
+
 /**
  * mpa_poll_cq() - a kernel consumer takes completions
  * @ibcq: the queue
@@ -179,16 +218,51 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
 	struct mpa_cq *cq = to_mpa_cq(ibcq);
-	struct mpa_cqe e;
-	struct ib_qp *ibqp;
+	bool more = true;
+	int i = 0;
+
+	while (i < n && more)
+		i += cq_poll_some(cq, n - i, wc + i, &more);
+	return i;
+}
+
+/* Returns the index to go on with. */
+static u32 cq_forget_some(struct mpa_cq *cq, u32 qpn, u32 from, u32 to)
+{
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
-	int i;
+	int seen;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	for (i = 0; i < n && cq_take(cq, &e, &ibqp); i++)
-		cq_translate(&e, ibqp, wc + i);
+	/* The consumer may have gone on. */
+	if ((s32)(hdr->cons - from) > 0)
+		from = hdr->cons;
+	for (seen = 0; seen < CQ_CHUNK && (s32)(to - from) > 0; seen++, from++)
+		if (cq_entry(cq, from)->qp_num == qpn)
+			cq_entry(cq, from)->qp_num = CQ_NOBODY;
 	spin_unlock_irqrestore(&cq->lock, irq);
-	return i;
+	return from;
+}
+
+/**
+ * mpa_cq_forget() - a kernel consumer is done with a QP's completions
+ * @cq: the queue, a kernel consumer's
+ * @qpn: number of the QP, which appends none meanwhile
+ *
+ * Of what was appended before, nothing is polled any more: the QP was reset or is
+ * destroyed, and its number may come back. A user's provider does the same for
+ * itself. Process context.
+ */
+void mpa_cq_forget(struct mpa_cq *cq, u32 qpn)
+{
+	u32 at = READ_ONCE(cq->ring.hdr->cons);
+	u32 end = READ_ONCE(cq->prod);
+
+	might_sleep();
+	while ((s32)(end - at) > 0) {
+		at = cq_forget_some(cq, qpn, at, end);
+		cond_resched();
+	}
 }
 
 /**
@@ -262,7 +336,7 @@ static bool cq_lose(struct mpa_cq *cq)
 	mpa_count(cq_dev(cq), MPA_CNT_CQ_OVERFLOW);
 	if (cq->overflown)
 		return false;
-	cq->overflown = true;
+	WRITE_ONCE(cq->overflown, true);
 	set_bit(MPA_CQ_DUE_ERR, &cq->due);
 	return true;
 }
@@ -287,8 +361,9 @@ static bool cq_append(struct mpa_cq *cq, const struct mpa_cqe *e,
  * @e: the completion
  * @solicited: it is of a Send with solicited event, or an error
  *
- * Any context; the caller may hold a QP lock. A full queue loses the
- * completion, which counts, and is reported by IB_EVENT_CQ_ERR once.
+ * Any context; the caller may hold a QP lock. A full queue loses the completion,
+ * which counts, and all after it, so that those in the queue are without a gap.
+ * This is reported by IB_EVENT_CQ_ERR once, and ends every QP that uses the queue.
  *
  * Return: true if an event is due: then call mpa_cq_notify() once no lock but
  * the socket's is held.
@@ -299,7 +374,8 @@ bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited)
 	bool due;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	due = cq_full(cq) ? cq_lose(cq) : cq_append(cq, e, solicited);
+	due = cq->overflown || cq_full(cq) ? cq_lose(cq) :
+					     cq_append(cq, e, solicited);
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return due;
 }
@@ -322,8 +398,11 @@ void mpa_cq_notify(struct mpa_cq *cq)
 	};
 
 	lockdep_assert_not_held(&cq->lock);
-	if (test_and_clear_bit(MPA_CQ_DUE_ERR, &cq->due) && ibcq->event_handler)
-		ibcq->event_handler(&event, ibcq->cq_context);
+	if (test_and_clear_bit(MPA_CQ_DUE_ERR, &cq->due)) {
+		if (ibcq->event_handler)
+			ibcq->event_handler(&event, ibcq->cq_context);
+		queue_work(mpa_wq, &cq->failed);
+	}
 	if (test_and_clear_bit(MPA_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }

@@ -4,6 +4,7 @@
 #define MPA_RNIC_CQ_H
 
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "ring.h"
@@ -16,10 +17,12 @@
  * @lock: protects @prod, @overflown, @dead and the consumer's side of kernel
  *	consumers; innermost lock of all, irq-safe
  * @prod: entries produced; the shared copy is only ever written
- * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR
+ * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR. No more is
+ *	appended, and every QP that uses the queue ends; written under @lock
  * @dead: @ring is going; for those who look from outside
  * @due: events that mpa_cq_notify() has still to raise, MPA_CQ_DUE_* bits;
  *	atomic
+ * @failed: ends the QPs, once the queue is @overflown
  */
 struct mpa_cq {
 	struct ib_cq ibcq;
@@ -30,6 +33,7 @@ struct mpa_cq {
 	bool overflown;
 	bool dead;
 	unsigned long due;
+	struct work_struct failed;
 };
 
 static inline struct mpa_cq *to_mpa_cq(struct ib_cq *ibcq)
@@ -45,5 +49,6 @@ int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited);
 void mpa_cq_notify(struct mpa_cq *cq);
+void mpa_cq_forget(struct mpa_cq *cq, u32 qpn);
 
 #endif /* MPA_RNIC_CQ_H */

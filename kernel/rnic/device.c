@@ -222,10 +222,12 @@ static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 
 static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct mpa_pd *pd = container_of(ibpd, struct mpa_pd, ibpd);
+	struct mpa_pd *pd = to_mpa_pd(ibpd);
 	struct mpa_dev *dev = to_mpa_dev(ibpd->device);
 	int ret;
 
+	if (!mpa_udata_clear(udata))
+		return -EINVAL;
 	pd->uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
 					     ibuctx);
 	ret = mpa_own(pd->uctx, MPA_OWNED_PD);
@@ -239,7 +241,7 @@ static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 static int rnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct mpa_pd *pd = container_of(ibpd, struct mpa_pd, ibpd);
+	struct mpa_pd *pd = to_mpa_pd(ibpd);
 
 	atomic_dec(&to_mpa_dev(ibpd->device)->nr_pd);
 	mpa_disown(pd->uctx, MPA_OWNED_PD);

@@ -34,7 +34,6 @@ enum {
 	MPA_EP_ID_BITS		= 8,
 };
 
-#define MPA_MAX_MSG_SIZE	0x80000000U	/* RDMA messages, octets */
 #define MPA_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, octets */
 
 /**
@@ -134,7 +133,7 @@ static inline void mpa_count_add(struct mpa_dev *dev, enum mpa_counter c,
 /**
  * struct mpa_pd - a protection domain
  * @ibpd: what the core sees
- * @uctx: the context that it counts for, or NULL with a kernel consumer; constant
+ * @uctx: the context that it counts for, or NULL: it is a kernel consumer's; constant
  *
  * Regions and queue pairs refer to it by the core's pointer.
  */
@@ -142,6 +141,21 @@ struct mpa_pd {
 	struct ib_pd ibpd;
 	struct mpa_ucontext *uctx;
 };
+
+static inline struct mpa_pd *to_mpa_pd(const struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct mpa_pd, ibpd);
+}
+
+/*
+ * Did the user's provider hand over nothing but zeros? Nothing else has a meaning yet.
+ * @udata is NULL for kernel consumers.
+ */
+static inline bool mpa_udata_clear(struct ib_udata *udata)
+{
+	return !udata || !udata->inlen ||
+	       ib_is_udata_cleared(udata, 0, udata->inlen);
+}
 
 extern const struct ib_device_ops mpa_device_ops;
 /* Unbound, for work that may sleep; flushed at module exit. */

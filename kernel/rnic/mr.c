@@ -14,6 +14,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "compat/mm.h"
 #include "device.h"
 #include "mr.h"
 #include "ring.h"
@@ -167,7 +168,7 @@ static int mr_respond(const struct mpa_mr *mr, struct ib_udata *udata)
 }
 
 static int user_mr_check(u64 len, u64 iova, int access,
-			 const struct ib_udata *udata)
+			 struct ib_udata *udata)
 {
 	u64 last;
 
@@ -180,12 +181,12 @@ static int user_mr_check(u64 len, u64 iova, int access,
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct mpa_reg_mr_resp))
 		return -EINVAL;
-	return 0;
+	return mpa_udata_clear(udata) ? 0 : -EINVAL;
 }
 
 static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
 {
-	struct mpa_ucontext *uctx = container_of(pd, struct mpa_pd, ibpd)->uctx;
+	struct mpa_ucontext *uctx = to_mpa_pd(pd)->uctx;
 	struct mpa_mr *mr;
 	int ret = mpa_own(uctx, MPA_OWNED_MR);
 
@@ -212,9 +213,10 @@ static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
  *
  * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
  * that is not to be had (on-demand paging, zero-based); -EINVAL: no octets or
- * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response;
- * -ENOMEM: memory, RLIMIT_MEMLOCK, or %MPA_MAX_MR regions exist, or as many as its
- * context may have; -EFAULT and others of ib_umem_get().
+ * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
+ * unknown input of the provider's; -ENOMEM: memory, RLIMIT_MEMLOCK, or
+ * %MPA_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
+ * of ib_umem_get().
  */
 struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			      int access, struct ib_udata *udata)
@@ -432,7 +434,7 @@ static struct mpa_mr *mr_find(struct mpa_dev *dev, const struct ib_pd *pd,
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == MPA_STAG_LOCAL_DMA)
-		return local && !pd->uobject ? dev->local_dma : NULL;
+		return local && !to_mpa_pd(pd)->uctx ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> MR_KEY_BITS);
 }
 

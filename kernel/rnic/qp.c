@@ -43,6 +43,14 @@ static const bool mpa_qp_moves[MPA_QP_STATES][MPA_QP_STATES] = {
 	},
 };
 
+enum {
+	/* What the core's connection manager gives every queue pair. */
+	MPA_QP_ACCESS_DEFAULT	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+	/* What may be given; there are no atomic operations and no windows yet. */
+	MPA_QP_ACCESS_KNOWN	= MPA_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
+				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
+};
+
 static bool mpa_qp_move(struct mpa_qp *qp, enum mpa_qp_state to)
 {
 	enum mpa_qp_state from = qp->state;
@@ -191,25 +199,80 @@ static void mpa_qp_event(struct mpa_qp *qp, int type)
  */
 static void mpa_qp_want_doorbell(struct mpa_qp *qp)
 {
-	if (!qp->ibqp.uobject)
+	if (!qp->user)
 		return;
 	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NEXT);
 	/* Pairs with the provider's fence between prod and arm. */
 	smp_mb();
 }
 
-static void mpa_qp_flush(struct mpa_qp *qp, u8 send_status, u8 recv_status)
+/**
+ * struct mpa_flush - the flushing of both queues
+ * @send_status: MPA_WC_* of the oldest request that is not done
+ * @recv_status: MPA_WC_* of the receive in use
+ * @sends: requests to be completed yet
+ * @receives: receives to be completed yet
+ * @due: completion events that became due
+ */
+struct mpa_flush {
+	u8 send_status;
+	u8 recv_status;
+	u32 sends;
+	u32 receives;
+	struct mpa_due due;
+};
+
+static bool mpa_qp_flushes(const struct mpa_qp *qp)
 {
-	struct mpa_due due = {};
+	lockdep_assert_held(&qp->lock);
+	return !qp->discard && (qp->state == MPA_QP_TERMINATE ||
+				qp->state == MPA_QP_ERROR);
+}
+
+/* Counted once: what the user adds meanwhile has its own doorbell. */
+static void mpa_qp_flush_begin(struct mpa_qp *qp, struct mpa_flush *f)
+{
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->state == MPA_QP_TERMINATE || qp->state == MPA_QP_ERROR) {
-		mpa_sq_flush(qp, send_status, &due);
-		mpa_rq_flush(qp, recv_status, &due);
+	if (mpa_qp_flushes(qp)) {
+		f->sends = mpa_sq_posted(qp);
+		f->receives = mpa_rq_posted(qp);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
-	mpa_qp_notify(qp, &due);
+}
+
+/* Whoever flushes at the same time takes what comes next: the order is the same. */
+static void mpa_qp_flush_some(struct mpa_qp *qp, struct mpa_flush *f)
+{
+	u32 sends = min_t(u32, f->sends, MPA_QP_CHUNK);
+	u32 receives = min_t(u32, f->receives, MPA_QP_CHUNK - sends);
+	unsigned long flags;
+	bool on;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	on = mpa_qp_flushes(qp);
+	if (on && mpa_sq_flush(qp, &f->send_status, sends, &f->due) < sends)
+		f->sends = sends;
+	if (on && mpa_rq_flush(qp, f->recv_status, receives, &f->due) < receives)
+		f->receives = receives;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	f->sends = on ? f->sends - sends : 0;
+	f->receives = on ? f->receives - receives : 0;
+}
+
+/* Interrupts are off for no more than MPA_QP_CHUNK entries at a time. */
+static void mpa_qp_flush(struct mpa_qp *qp, u8 send_status, u8 recv_status)
+{
+	struct mpa_flush f = {
+		.send_status = send_status,
+		.recv_status = recv_status,
+	};
+
+	mpa_qp_flush_begin(qp, &f);
+	while (f.sends || f.receives)
+		mpa_qp_flush_some(qp, &f);
+	mpa_qp_notify(qp, &f.due);
 }
 
 /*
@@ -340,8 +403,10 @@ void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep)
 		qp->ep = NULL;
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (mine)
-		mpa_ep_put(ep);
+	if (!mine)
+		return;
+	wake_up(&qp->unbound);
+	mpa_ep_put(ep);
 }
 
 /* Nothing of one stream may leak into the next. */
@@ -492,20 +557,6 @@ static int mpa_qp_to_idle(struct mpa_qp *qp, enum ib_qp_state to)
 	return 0;
 }
 
-static int mpa_qp_reset(struct mpa_qp *qp)
-{
-	lockdep_assert_held(&qp->lock);
-	if (qp->state == MPA_QP_IDLE)
-		return mpa_qp_to_idle(qp, IB_QPS_INIT);
-	if (qp->ep || !mpa_qp_move(qp, MPA_QP_IDLE))
-		return -EBUSY;
-	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
-	mpa_qp_forget_end(qp);
-	qp->started = false;
-	qp->ib_state = IB_QPS_INIT;
-	return 0;
-}
-
 /* To RTS only the connection manager moves a QP; once there, it is no move. */
 static int mpa_qp_to_rts(struct mpa_qp *qp)
 {
@@ -526,8 +577,6 @@ static int mpa_qp_to_sqd(struct mpa_qp *qp)
 static int mpa_qp_set_locked(struct mpa_qp *qp, enum ib_qp_state to)
 {
 	switch (to) {
-	case IB_QPS_RESET:
-		return mpa_qp_reset(qp);
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		return mpa_qp_to_idle(qp, to);
@@ -636,16 +685,76 @@ static int mpa_qp_set_state(struct mpa_qp *qp, enum ib_qp_state to)
 	return ret;
 }
 
+/* From ERROR, without a stream. False if the QP is not there, or not any more. */
+static bool mpa_qp_begin_again(struct mpa_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	idle = !qp->ep && mpa_qp_move(qp, MPA_QP_IDLE);
+	if (idle) {
+		mpa_sq_forget(qp);
+		mpa_rq_forget(qp);
+		WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
+		mpa_qp_forget_end(qp);
+		qp->started = false;
+		qp->ib_state = IB_QPS_INIT;
+		qp->access = MPA_QP_ACCESS_DEFAULT;
+		qp->discard = false;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return idle;
+}
+
+static void mpa_qp_discard(struct mpa_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->discard = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/* A kernel consumer's completions; a user's are in the hands of the provider. */
+static void mpa_qp_forget_completions(struct mpa_qp *qp)
+{
+	if (qp->user)
+		return;
+	mpa_cq_forget(qp->scq, qp->ibqp.qp_num);
+	if (qp->rcq != qp->scq)
+		mpa_cq_forget(qp->rcq, qp->ibqp.qp_num);
+}
+
+/*
+ * RESET, from any state: a stream ends at once, and so that nothing of it is left the
+ * endpoint is waited for, which waits for no peer.
+ */
+static int mpa_qp_reset(struct mpa_qp *qp)
+{
+	do {
+		mpa_qp_discard(qp);
+		mpa_qp_set_state(qp, IB_QPS_ERR);
+		wait_event(qp->unbound, !READ_ONCE(qp->ep));
+		/* The number's completions end here, not those of the next life. */
+		mpa_qp_forget_completions(qp);
+	} while (!mpa_qp_begin_again(qp));
+	return 0;
+}
+
 /**
  * mpa_modify_qp - verbs: modify_qp
  * @ibqp: the QP
  * @attr: new attributes
  * @mask: which; all but state and access rights are the stream's business and
  *	are accepted without effect
- * @udata: unused
+ * @udata: what the provider hands over: nothing so far; NULL for kernel consumers
  *
- * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move), -EBUSY
- * (RESET while the stream is still ending).
+ * RESET is legal in every state: it ends the stream, waits for that, and discards
+ * what is posted, and a kernel consumer's completions that were not polled. Sleeps.
+ *
+ * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move, unknown rights,
+ * unknown input of the provider's).
  */
 int mpa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_udata *udata)
@@ -655,9 +764,16 @@ int mpa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	if (!mpa_udata_clear(udata))
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS &&
+	    attr->qp_access_flags & ~MPA_QP_ACCESS_KNOWN)
+		return -EINVAL;
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		return mpa_qp_reset(qp);
 	if (mask & IB_QP_ACCESS_FLAGS) {
 		spin_lock_irqsave(&qp->lock, flags);
-		qp->access = attr->qp_access_flags;
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
 		spin_unlock_irqrestore(&qp->lock, flags);
 	}
 	if (!(mask & IB_QP_STATE))
@@ -682,9 +798,9 @@ static enum ib_qp_state mpa_qp_ib_state(const struct mpa_qp *qp)
 /**
  * mpa_query_qp - verbs: query_qp
  * @ibqp: the QP
- * @attr: filled in
+ * @attr: filled in; what an iWARP QP does not have is 0
  * @mask: ignored, everything known is reported
- * @init: filled in
+ * @init: filled in likewise
  *
  * Return: 0.
  */
@@ -694,6 +810,9 @@ int mpa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct mpa_qp *qp = to_mpa_qp(ibqp);
 	unsigned long flags;
 
+	/* The core hands all of it to users, and has cleared none of it. */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
 	spin_lock_irqsave(&qp->lock, flags);
 	attr->qp_state = mpa_qp_ib_state(qp);
 	attr->cur_qp_state = attr->qp_state;
@@ -863,18 +982,22 @@ static int mpa_qp_alloc_queues(struct mpa_qp *qp, struct ib_qp_init_attr *attr,
 	return -ENOMEM;
 }
 
-static void mpa_qp_init(struct mpa_qp *qp, struct mpa_dev *dev,
+static void mpa_qp_init(struct mpa_qp *qp, struct mpa_dev *dev, bool user,
 			struct ib_qp_init_attr *attr)
 {
 	qp->dev = dev;
+	qp->user = user;
 	qp->state = MPA_QP_IDLE;
 	qp->ib_state = IB_QPS_INIT;
+	qp->access = MPA_QP_ACCESS_DEFAULT;
+	init_waitqueue_head(&qp->unbound);
 	qp->scq = to_mpa_cq(attr->send_cq);
 	qp->rcq = to_mpa_cq(attr->recv_cq);
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
 	INIT_WORK(&qp->tx_work, mpa_tx_work);
+	INIT_DELAYED_WORK(&qp->tx_retry, mpa_tx_retry_work);
 }
 
 static void mpa_qp_report_cap(const struct mpa_qp *qp, struct ib_qp_cap *cap)
@@ -892,8 +1015,9 @@ static void mpa_qp_report_cap(const struct mpa_qp *qp, struct ib_qp_cap *cap)
  * @attr: what the consumer asks; its capabilities are updated to what it gets
  * @udata: the user's response buffer, NULL for kernel consumers
  *
- * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits),
- * -ENOMEM (memory, or the device or the context has as many as it may), -EFAULT.
+ * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits, unknown
+ * input of the provider's), -ENOMEM (memory, or the device or the context has as
+ * many as it may), -EFAULT.
  */
 int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		  struct ib_udata *udata)
@@ -907,11 +1031,13 @@ int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	ret = mpa_qp_check(attr);
 	if (ret)
 		return ret;
+	if (!mpa_udata_clear(udata))
+		return -EINVAL;
 	if (atomic_inc_return(&dev->nr_qp) > MPA_MAX_QP) {
 		ret = -ENOMEM;
 		goto err_count;
 	}
-	mpa_qp_init(qp, dev, attr);
+	mpa_qp_init(qp, dev, udata, attr);
 	ret = mpa_qp_alloc_queues(qp, attr, uctx ? &uctx->ibuctx : NULL);
 	if (ret)
 		goto err_count;
@@ -950,15 +1076,13 @@ int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct mpa_qp *qp = to_mpa_qp(ibqp);
 
 	mpa_qp_set_state(qp, IB_QPS_ERR);
+	/* Who finds it by its number holds it before the lock of the table is free. */
 	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
-	/*
-	 * The core calls iw_get_qp(), which gives no reference, and iw_add_ref()
-	 * with interrupts off in between: once none of these is under way
-	 * whoever found the QP holds it.
-	 */
-	synchronize_rcu_expedited();
+	if (cancel_delayed_work(&qp->tx_retry))
+		mpa_qp_put(qp);
 	mpa_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	mpa_qp_forget_completions(qp);
 	mpa_qp_free_queues(qp);
 	atomic_dec(&qp->dev->nr_qp);
 	return 0;
@@ -966,15 +1090,83 @@ int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 /* Verbs: post -------------------------------------------------------------- */
 
+/* No stream, and none is about to begin: the QP is not let into one. */
+static void mpa_qp_end_unbound(struct mpa_qp *qp, int event)
+{
+	unsigned long flags;
+	bool ended;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ended = !qp->ep && qp->state == MPA_QP_IDLE &&
+		mpa_qp_move(qp, MPA_QP_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!ended)
+		return;
+	mpa_qp_want_doorbell(qp);
+	mpa_qp_event(qp, event);
+}
+
+/*
+ * A completion queue that has lost an entry takes no more: what the QP did from now
+ * on nobody would learn of. @ep: its endpoint, whose socket is locked, or NULL.
+ */
+static void mpa_qp_check_cqs(struct mpa_qp *qp, struct mpa_ep *ep)
+{
+	const struct mpa_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = IB_EVENT_QP_FATAL,
+		.how = MPA_EP_END_ABORT,
+	};
+
+	if (!READ_ONCE(qp->scq->overflown) && !READ_ONCE(qp->rcq->overflown))
+		return;
+	if (ep && READ_ONCE(qp->ep) == ep)
+		mpa_qp_kill(qp, &end);
+	else
+		mpa_qp_end_unbound(qp, end.event);
+}
+
+/**
+ * mpa_qps_of_cq_failed - a completion queue has lost an entry
+ * @dev: the device
+ * @cq: the queue
+ *
+ * Ends every QP that uses it, each in its own work. One that is made, or that
+ * connects, later looks for itself. Process context.
+ */
+void mpa_qps_of_cq_failed(struct mpa_dev *dev, const struct mpa_cq *cq)
+{
+	unsigned long qpn = 0;
+	struct mpa_qp *qp;
+
+	might_sleep();
+	do {
+		/* The core frees a QP without a grace period: the lock stands in. */
+		xa_lock_irq(&dev->qps);
+		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
+		if (qp && (qp->scq == cq || qp->rcq == cq) && mpa_qp_try_get(qp)) {
+			mpa_tx_kick(qp);
+			mpa_qp_put(qp);
+		}
+		xa_unlock_irq(&dev->qps);
+		qpn++;
+		cond_resched();
+	} while (qp);
+}
+
 static void mpa_doorbell(struct mpa_qp *qp)
 {
 	struct mpa_ep *ep = mpa_qp_ep_get(qp);
 
 	if (!ep) {
+		mpa_qp_check_cqs(qp, NULL);
 		mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
 		return;
 	}
 	lock_sock(ep->sock->sk);
+	mpa_qp_check_cqs(qp, ep);
 	mpa_sq_run(qp, ep);
 	if (!mpa_qp_streaming(qp))
 		mpa_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
@@ -989,6 +1181,19 @@ static void mpa_doorbell(struct mpa_qp *qp)
 void mpa_tx_work(struct work_struct *work)
 {
 	struct mpa_qp *qp = container_of(work, struct mpa_qp, tx_work);
+
+	mpa_doorbell(qp);
+	mpa_qp_put(qp);
+}
+
+/**
+ * mpa_tx_retry_work - send where there was no memory
+ * @work: of mpa_qp.tx_retry; owns a reference to the QP
+ */
+void mpa_tx_retry_work(struct work_struct *work)
+{
+	struct mpa_qp *qp = container_of(to_delayed_work(work), struct mpa_qp,
+					 tx_retry);
 
 	mpa_doorbell(qp);
 	mpa_qp_put(qp);
@@ -1021,7 +1226,7 @@ int mpa_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int ret = 0;
 
-	if (ibqp->uobject) {
+	if (qp->user) {
 		if (wr) {
 			*bad = wr;
 			return -EINVAL;
@@ -1058,7 +1263,7 @@ int mpa_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	bool flush;
 	int ret = 0;
 
-	if (ibqp->uobject) {
+	if (qp->user) {
 		*bad = wr;
 		return -EINVAL;
 	}

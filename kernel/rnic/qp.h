@@ -21,6 +21,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
@@ -199,6 +200,7 @@ static_assert(sizeof(struct mpa_draft) <= MPA_TX_DESK);
  * @draft: of the batch that is open, else NULL
  * @segments: DDP segments of the current batch
  * @octets: octets of their payload
+ * @starved: batches in a row for which there was no memory, up to a limit
  */
 struct mpa_tx {
 	enum mpa_tx_kind kind;
@@ -222,6 +224,7 @@ struct mpa_tx {
 	struct mpa_draft *draft;
 	u32 segments;
 	u32 octets;
+	u8 starved;
 };
 
 /**
@@ -298,14 +301,19 @@ struct mpa_reads {
  * struct mpa_qp - a queue pair
  * @ibqp: what the core sees
  * @dev: its device; constant
+ * @user: a user's, whose rings are shared, not a kernel consumer's; constant
  * @ref: one of the consumer's, one of every bound endpoint, CM identifier and
  *	queued work
  * @freed: completed with the last reference
  * @lock: see above
  * @state: under @lock
  * @ib_state: what query reports while @state is IDLE; under @lock
- * @access: IB_ACCESS_* last set by modify; under @lock
+ * @access: IB_ACCESS_* of the peer, regions apart; written under @lock, read
+ *	without. Those that the core gives every connection, until modify says
+ *	otherwise
+ * @discard: RESET is under way: nothing posted is reported; under @lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock
+ * @unbound: woken when @ep has become NULL
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
  * @rings: memory of the rings of @sq and, behind it, @rq
@@ -320,17 +328,21 @@ struct mpa_reads {
  * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
  *	code; under @lock
  * @tx_work: sends from where it must not be done at once; flushes
+ * @tx_retry: sends where there was no memory; holds a reference while pending
  */
 struct mpa_qp {
 	struct ib_qp ibqp;
 	struct mpa_dev *dev;
+	bool user;
 	struct kref ref;
 	struct completion freed;
 	spinlock_t lock;		/* see above */
 	enum mpa_qp_state state;
 	enum ib_qp_state ib_state;
 	int access;
+	bool discard;
 	struct mpa_ep *ep;
+	wait_queue_head_t unbound;
 	struct mpa_cq *scq;
 	struct mpa_cq *rcq;
 	struct mpa_area rings;
@@ -344,6 +356,7 @@ struct mpa_qp {
 	bool started;
 	u32 cause;
 	struct work_struct tx_work;
+	struct delayed_work tx_retry;
 };
 
 static inline struct mpa_qp *to_mpa_qp(struct ib_qp *ibqp)
@@ -369,6 +382,7 @@ bool mpa_qp_try_get(struct mpa_qp *qp);
 void mpa_qp_put(struct mpa_qp *qp);
 /* The QP of that number with a reference, or NULL; any context. */
 struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
+void mpa_qps_of_cq_failed(struct mpa_dev *dev, const struct mpa_cq *cq);
 
 /*
  * For the connection manager.

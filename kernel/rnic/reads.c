@@ -111,24 +111,6 @@ static bool mpa_read_awaited(const struct mpa_qp *qp)
 	       mpa_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
 }
 
-static void mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
-{
-	unsigned long flags;
-
-	if (wr && wr->opcode == MPA_WR_READ_INV && wr->len)
-		mpa_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL);
-	qp->reads.out_head++;
-	mpa_count(qp->dev, MPA_CNT_RX_READ_RESP);
-	spin_lock_irqsave(&qp->lock, flags);
-	if (wr)
-		wr->done = true;
-	mpa_sq_retire(qp, &qp->rx.due);
-	spin_unlock_irqrestore(&qp->lock, flags);
-	/* Whoever posts later rings the doorbell. */
-	if (mpa_read_awaited(qp))
-		mpa_tx_kick(qp);
-}
-
 static int mpa_read_sink_error(struct mpa_qp *qp)
 {
 	struct mpa_end end = {
@@ -140,6 +122,32 @@ static int mpa_read_sink_error(struct mpa_qp *qp)
 
 	mpa_qp_kill(qp, &end);
 	return -EACCES;
+}
+
+/* However short it was; without a sink there is no STag. */
+static bool mpa_read_invalidates(const struct mpa_swr *wr)
+{
+	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
+}
+
+static int mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
+{
+	unsigned long flags;
+
+	if (mpa_read_invalidates(wr) &&
+	    mpa_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
+		return mpa_read_sink_error(qp);
+	qp->reads.out_head++;
+	mpa_count(qp->dev, MPA_CNT_RX_READ_RESP);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (wr)
+		wr->done = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_sq_retire(qp, &qp->rx.due);
+	/* Whoever posts later rings the doorbell. */
+	if (mpa_read_awaited(qp))
+		mpa_tx_kick(qp);
+	return 0;
 }
 
 /**
@@ -174,9 +182,7 @@ int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
 		wr->to += seg->h.payload_len;
 		wr->left -= seg->h.payload_len;
 	}
-	if (seg->h.last)
-		mpa_read_complete(qp, wr);
-	return 0;
+	return seg->h.last ? mpa_read_complete(qp, wr) : 0;
 }
 
 /* The peer's --------------------------------------------------------------------- */
@@ -212,6 +218,20 @@ void mpa_response_done(struct mpa_reads *r)
 	r->in_head++;
 }
 
+static bool mpa_read_granted(struct mpa_qp *qp, const struct rdmap_read *rd,
+			     struct ddp_fault *f)
+{
+	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
+	struct ddp_region_view v = {};
+
+	if (!rdmap_check_right(true, rd->size, right, f))
+		return false;
+	if (rd->size)
+		mpa_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
+			    IB_ACCESS_REMOTE_READ, &v);
+	return rdmap_check_read(rd, &v, f);
+}
+
 /**
  * mpa_rx_read_request - a Read Request
  * @qp: the QP; socket lock held
@@ -229,7 +249,6 @@ int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
 		.buffer = r->in_tail - r->in_head < r->ird,
 		.buffer_len = RDMAP_READ_REQ_LEN,
 	};
-	struct ddp_region_view v = {};
 	struct rdmap_read *rd;
 	struct ddp_fault f;
 
@@ -242,10 +261,8 @@ int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
 	}
 	rdmap_read_decode(seg->image + seg->image_len, rd);
 	seg->image_len += RDMAP_READ_REQ_LEN;
-	if (rd->size)
-		mpa_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
-			    IB_ACCESS_REMOTE_READ, &v);
-	if (!rdmap_check_read(rd, &v, &f))
+	/* The stream's rights first: without them a peer learns of no STag. */
+	if (!mpa_read_granted(qp, rd, &f))
 		return mpa_qp_refuse(qp, &f, seg);
 	r->in_tail++;
 	qp->rx.read_msn++;

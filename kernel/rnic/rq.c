@@ -34,53 +34,87 @@ static void mpa_rq_give_back(struct mpa_rq *rq)
 }
 
 /**
- * mpa_rq_flush - complete everything posted, in order, with an error
+ * mpa_rq_posted - receives that have not been completed
+ * @qp: the QP; mpa_qp.lock held, and the socket lock if there is a stream
+ *
+ * Return: how many; the user may add others at any time.
+ */
+u32 mpa_rq_posted(const struct mpa_qp *qp)
+{
+	const struct mpa_rq *rq = &qp->rq;
+
+	lockdep_assert_held(&qp->lock);
+	return rq->busy + mpa_ring_pending(&rq->ring, rq->taken);
+}
+
+/**
+ * mpa_rq_flush - complete what is posted, in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; mpa_qp.lock held, and the socket lock
  *	if there is a stream
  * @first: MPA_WC_* of a receive whose message has begun; others are flushed
+ * @n: no more than so many
  * @due: completion events that became due are added
+ *
+ * Return: how many were completed.
  */
-void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
+u32 mpa_rq_flush(struct mpa_qp *qp, u8 first, u32 n, struct mpa_due *due)
 {
 	struct mpa_rq *rq = &qp->rq;
 	struct mpa_rqe e;
-	u32 n;
+	u32 done = 0;
 
 	lockdep_assert_held(&qp->lock);
-	if (rq->busy) {
+	if (n && rq->busy) {
 		rq->busy = false;
 		mpa_rq_give_back(rq);
 		mpa_rq_push(qp, rq->cur->wr_id, first, due);
+		done++;
 	}
-	/* Counted once: what the user adds meanwhile has its own doorbell. */
-	for (n = mpa_ring_pending(&rq->ring, rq->taken); n; n--) {
+	for (; done < n && mpa_ring_pending(&rq->ring, rq->taken); done++) {
 		mpa_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
 		WRITE_ONCE(rq->taken, rq->taken + 1);
 		mpa_rq_give_back(rq);
 		mpa_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
 	}
+	return done;
+}
+
+/**
+ * mpa_rq_forget - what is posted, or in use, is posted no more
+ * @qp: the QP, in ERROR and without a stream; mpa_qp.lock held
+ */
+void mpa_rq_forget(struct mpa_qp *qp)
+{
+	struct mpa_rq *rq = &qp->rq;
+
+	lockdep_assert_held(&qp->lock);
+	rq->busy = false;
+	rq->taken += mpa_ring_pending(&rq->ring, rq->taken);
+	mpa_rq_give_back(rq);
 }
 
 /*
  * Copies the next entry, before anything in it is believed. Nobody flushes the
- * ring meanwhile: that wants the socket lock too.
+ * ring meanwhile: that wants the socket lock too. In use it is in any case, with
+ * -EINVAL if it cannot be used.
  */
-static bool mpa_rq_take(struct mpa_qp *qp)
+static int mpa_rq_take(struct mpa_qp *qp)
 {
 	struct mpa_rq *rq = &qp->rq;
 	u32 i;
 
 	if (!mpa_ring_pending(&rq->ring, rq->taken))
-		return false;
+		return 0;
 	mpa_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
 	/* nldev reads it without the socket lock. */
 	WRITE_ONCE(rq->taken, rq->taken + 1);
 	rq->busy = true;
 	rq->cur_len = 0;
-	rq->cur->num_sge = min(rq->cur->num_sge, rq->max_sge);
+	if (rq->cur->num_sge > rq->max_sge || rq->cur->reserved)
+		return -EINVAL;
 	for (i = 0; i < rq->cur->num_sge; i++)
 		rq->cur_len += rq->cur->sge[i].length;
-	return true;
+	return 0;
 }
 
 /**
@@ -105,6 +139,7 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 		return -ENOMEM;
 	e->wr_id = wr->wr_id;
 	e->num_sge = wr->num_sge;
+	e->reserved = 0;
 	for (i = 0; i < wr->num_sge; i++) {
 		e->sge[i].addr = wr->sg_list[i].addr;
 		e->sge[i].length = wr->sg_list[i].length;
@@ -264,7 +299,9 @@ static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
 	};
 	struct ddp_fault f;
 
-	v.buffer = rq->busy || mpa_rq_take(qp);
+	if (!rq->busy && mpa_rq_take(qp))
+		return mpa_rq_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
+	v.buffer = rq->busy;
 	v.buffer_len = v.buffer ? rq->cur_len : 0;
 	while (!ddp_check_untagged(&seg->h, &v, &f))
 		if (!mpa_segment_part(qp, seg, rx))
@@ -284,6 +321,10 @@ static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
 	const struct ddp_hdr *h = &seg->h;
 	struct ddp_fault f;
 
+	if (!rdmap_check_right(false, h->payload_len,
+			       READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE,
+			       &f))
+		return mpa_qp_refuse(qp, &f, seg);
 	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
 	while (h->payload_len &&
 	       !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))

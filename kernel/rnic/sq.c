@@ -22,6 +22,10 @@ enum {
 	MPA_TX_RUN	= 65536,
 	/* Octets of Read Responses to be copied in a softirq. */
 	MPA_ANSWER_MAX	= 4096,
+	/* Without memory: ms until the next try, twice as long each time. */
+	MPA_TX_RETRY	= 4,
+	/* So often at the most: half a second. */
+	MPA_TX_RETRY_DOUBLED = 7,
 };
 
 /**
@@ -31,7 +35,9 @@ enum {
  * @local: executed here, nothing is sent
  * @read: answered by a Read Response
  * @tagged: becomes a tagged message
- * @may_inline: data may stand in the entry
+ * @remote: the entry names a place at the peer
+ * @stag: the entry names an STag
+ * @flags: MPA_SQE_* that mean something to it
  * @rdmap: RDMAP opcode
  * @rdmap_se: RDMAP opcode with solicited event
  * @counter: what it counts as
@@ -42,40 +48,57 @@ struct mpa_wr_info {
 	bool local;
 	bool read;
 	bool tagged;
-	bool may_inline;
+	bool remote;
+	bool stag;
+	u8 flags;
 	u8 rdmap;
 	u8 rdmap_se;
 	enum mpa_counter counter;
 };
 
+enum {
+	MPA_SQE_ANY	= MPA_SQE_SIGNALED | MPA_SQE_FENCE,
+};
+
 static const struct mpa_wr_info mpa_wr_infos[MPA_WR_OPCODES] = {
 	[MPA_WR_WRITE] = {
-		.known = true, .tagged = true, .may_inline = true,
+		.known = true, .tagged = true, .remote = true, .stag = true,
+		.flags = MPA_SQE_ANY | MPA_SQE_INLINE,
 		.rdmap = RDMAP_WRITE, .rdmap_se = RDMAP_WRITE,
 		.counter = MPA_CNT_TX_WRITE,
 	},
 	[MPA_WR_SEND] = {
-		.known = true, .may_inline = true,
+		.known = true,
+		.flags = MPA_SQE_ANY | MPA_SQE_INLINE | MPA_SQE_SOLICITED,
 		.rdmap = RDMAP_SEND, .rdmap_se = RDMAP_SEND_SE,
 		.counter = MPA_CNT_TX_SEND,
 	},
 	[MPA_WR_SEND_INV] = {
-		.known = true, .may_inline = true,
+		.known = true, .stag = true,
+		.flags = MPA_SQE_ANY | MPA_SQE_INLINE | MPA_SQE_SOLICITED,
 		.rdmap = RDMAP_SEND_INV, .rdmap_se = RDMAP_SEND_SE_INV,
 		.counter = MPA_CNT_TX_SEND,
 	},
 	[MPA_WR_READ] = {
-		.known = true, .read = true,
+		.known = true, .read = true, .remote = true, .stag = true,
+		.flags = MPA_SQE_ANY,
 		.rdmap = RDMAP_READ_REQ, .rdmap_se = RDMAP_READ_REQ,
 		.counter = MPA_CNT_TX_READ_REQ,
 	},
 	[MPA_WR_READ_INV] = {
-		.known = true, .read = true,
+		.known = true, .read = true, .remote = true, .stag = true,
+		.flags = MPA_SQE_ANY,
 		.rdmap = RDMAP_READ_REQ, .rdmap_se = RDMAP_READ_REQ,
 		.counter = MPA_CNT_TX_READ_REQ,
 	},
-	[MPA_WR_LOCAL_INV] = { .known = true, .local = true },
-	[MPA_WR_REG_MR] = { .known = true, .local = true, .kernel = true },
+	[MPA_WR_LOCAL_INV] = {
+		.known = true, .local = true, .stag = true,
+		.flags = MPA_SQE_ANY,
+	},
+	[MPA_WR_REG_MR] = {
+		.known = true, .local = true, .kernel = true, .remote = true,
+		.stag = true, .flags = MPA_SQE_ANY,
+	},
 };
 
 static u32 mpa_wr_hdr_len(const struct mpa_wr_info *info)
@@ -114,25 +137,51 @@ static void mpa_sq_advance(struct mpa_sq *sq)
 	smp_store_release(&sq->ring.hdr->cons, sq->retired);
 }
 
+static void mpa_sq_retire_one(struct mpa_qp *qp, struct mpa_due *due)
+{
+	struct mpa_sq *sq = &qp->sq;
+	struct mpa_swr wr = *mpa_swr_at(sq, sq->retired);
+
+	mpa_sq_advance(sq);
+	if (wr.signaled || wr.status)
+		mpa_sq_report(qp, &wr, due);
+}
+
+/* No more than MPA_QP_CHUNK. Returns whether others are done. */
+static bool mpa_sq_retire_some(struct mpa_qp *qp, struct mpa_due *due)
+{
+	struct mpa_sq *sq = &qp->sq;
+	unsigned int n;
+
+	lockdep_assert_held(&qp->lock);
+	for (n = 0; sq->retired != sq->fetched; n++) {
+		if (!mpa_swr_at(sq, sq->retired)->done)
+			return false;
+		if (n == MPA_QP_CHUNK)
+			return true;
+		mpa_sq_retire_one(qp, due);
+	}
+	return false;
+}
+
 /**
  * mpa_sq_retire - report what is done, in posting order
- * @qp: the QP; mpa_qp.lock held
+ * @qp: the QP; socket lock held; mpa_qp.lock not
  * @due: completion events that became due are added
+ *
+ * One Read may have kept a whole queue of requests waiting: interrupts go on now
+ * and then.
  */
 void mpa_sq_retire(struct mpa_qp *qp, struct mpa_due *due)
 {
-	struct mpa_sq *sq = &qp->sq;
-	struct mpa_swr wr;
+	unsigned long flags;
+	bool more;
 
-	lockdep_assert_held(&qp->lock);
-	while (sq->retired != sq->fetched) {
-		wr = *mpa_swr_at(sq, sq->retired);
-		if (!wr.done)
-			return;
-		mpa_sq_advance(sq);
-		if (wr.signaled || wr.status)
-			mpa_sq_report(qp, &wr, due);
-	}
+	do {
+		spin_lock_irqsave(&qp->lock, flags);
+		more = mpa_sq_retire_some(qp, due);
+		spin_unlock_irqrestore(&qp->lock, flags);
+	} while (more);
 }
 
 static u32 mpa_sq_pending(const struct mpa_sq *sq)
@@ -162,38 +211,80 @@ static struct mpa_swr *mpa_swr_take(struct mpa_qp *qp,
 }
 
 /**
- * mpa_sq_flush - complete everything posted, in order, with an error
+ * mpa_sq_posted - requests that have not been reported
+ * @qp: the QP; mpa_qp.lock held
+ *
+ * Return: how many; the user may add others at any time.
+ */
+u32 mpa_sq_posted(const struct mpa_qp *qp)
+{
+	const struct mpa_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&qp->lock);
+	return sq->fetched - sq->retired + mpa_sq_pending(sq);
+}
+
+/* A request that was not taken up ends before it has begun. */
+static bool mpa_sq_flush_next(struct mpa_qp *qp)
+{
+	struct mpa_sq *sq = &qp->sq;
+	struct mpa_swr *wr;
+	struct mpa_sqe e;
+
+	if (!mpa_sq_pending(sq))
+		return false;
+	mpa_ring_fetch(&sq->ring, sq->fetched, &e, sizeof(e));
+	wr = mpa_swr_take(qp, &e);
+	wr->done = true;
+	wr->status = MPA_WC_WR_FLUSH_ERR;
+	return true;
+}
+
+/**
+ * mpa_sq_flush - complete what is posted, in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; mpa_qp.lock held
- * @first: MPA_WC_* of the oldest request not done yet; the others are flushed
+ * @first: MPA_WC_* of the oldest request not done yet; set to that of the others
+ *	once it is used
+ * @n: no more than so many
  * @due: completion events that became due are added
  *
  * Requests that were done keep their success.
+ *
+ * Return: how many were completed.
  */
-void mpa_sq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due)
+u32 mpa_sq_flush(struct mpa_qp *qp, u8 *first, u32 n, struct mpa_due *due)
 {
 	struct mpa_sq *sq = &qp->sq;
-	struct mpa_sqe e;
 	struct mpa_swr *wr;
-	u32 i, n;
+	u32 done;
 
 	lockdep_assert_held(&qp->lock);
-	for (i = sq->retired; i != sq->fetched; i++) {
-		wr = mpa_swr_at(sq, i);
-		if (wr->done)
-			continue;
-		wr->done = true;
-		wr->status = first;
-		first = MPA_WC_WR_FLUSH_ERR;
+	for (done = 0; done < n; done++) {
+		if (sq->retired == sq->fetched && !mpa_sq_flush_next(qp))
+			break;
+		wr = mpa_swr_at(sq, sq->retired);
+		if (!wr->done) {
+			wr->done = true;
+			wr->status = *first;
+			*first = MPA_WC_WR_FLUSH_ERR;
+		}
+		mpa_sq_retire_one(qp, due);
 	}
-	mpa_sq_retire(qp, due);
-	/* Counted once: what the user adds meanwhile has its own doorbell. */
-	for (n = mpa_sq_pending(sq); n; n--) {
-		mpa_ring_fetch(&sq->ring, sq->fetched, &e, sizeof(e));
-		wr = mpa_swr_take(qp, &e);
-		wr->done = true;
-		wr->status = MPA_WC_WR_FLUSH_ERR;
-		mpa_sq_retire(qp, due);
-	}
+	return done;
+}
+
+/**
+ * mpa_sq_forget - what is posted, or under way, is posted no more
+ * @qp: the QP, in ERROR and without a stream; mpa_qp.lock held
+ */
+void mpa_sq_forget(struct mpa_qp *qp)
+{
+	struct mpa_sq *sq = &qp->sq;
+
+	lockdep_assert_held(&qp->lock);
+	sq->fetched += mpa_ring_pending(&sq->ring, sq->fetched);
+	sq->retired = sq->fetched - 1;
+	mpa_sq_advance(sq);
 }
 
 /* What comes next has to be asked for. */
@@ -236,8 +327,8 @@ static void mpa_swr_finish(struct mpa_qp *qp, struct mpa_swr *wr, u8 status)
 	spin_lock_irqsave(&qp->lock, flags);
 	wr->done = true;
 	wr->status = status;
-	mpa_sq_retire(qp, &due);
 	spin_unlock_irqrestore(&qp->lock, flags);
+	mpa_sq_retire(qp, &due);
 	mpa_qp_notify(qp, &due);
 }
 
@@ -253,20 +344,33 @@ static u64 mpa_sqe_len(const struct mpa_sqe *e)
 	return len;
 }
 
+/* Is all zero that has no meaning for the entry? */
+static bool mpa_sqe_clear(const struct mpa_wr_info *info,
+			  const struct mpa_sqe *e)
+{
+	bool inlined = e->flags & MPA_SQE_INLINE;
+
+	return !(e->flags & ~info->flags) && !e->reserved && !e->reserved2 &&
+	       (info->remote || !e->remote_addr) && (info->stag || !e->stag) &&
+	       (inlined || info->kernel || !e->length) &&
+	       (!(inlined || info->local) || !e->num_sge);
+}
+
 /* Judges the private copy of an entry by itself. Returns MPA_WC_*. */
 static u8 mpa_sqe_check(const struct mpa_qp *qp, const struct mpa_sqe *e)
 {
 	const struct mpa_wr_info *info;
 
-	if (e->opcode >= MPA_WR_OPCODES || e->flags & ~MPA_SQE_FLAGS)
+	if (e->opcode >= MPA_WR_OPCODES)
 		return MPA_WC_LOC_QP_OP_ERR;
 	info = &mpa_wr_infos[e->opcode];
-	if (!info->known || (info->kernel && qp->ibqp.uobject))
+	if (!info->known || (info->kernel && qp->user) ||
+	    !mpa_sqe_clear(info, e))
 		return MPA_WC_LOC_QP_OP_ERR;
 	if (info->local)
 		return MPA_WC_SUCCESS;
 	if (e->flags & MPA_SQE_INLINE) {
-		if (!info->may_inline || e->length > qp->sq.max_inline)
+		if (e->length > qp->sq.max_inline)
 			return MPA_WC_LOC_QP_OP_ERR;
 	} else if (e->num_sge > (info->read ? 1 : qp->sq.max_sge)) {
 		return MPA_WC_LOC_QP_OP_ERR;
@@ -1055,24 +1159,39 @@ static void mpa_tx_fill(struct mpa_qp *qp, struct mpa_conn *conn,
 	fill->idle = true;
 }
 
+/* Marks no more than MPA_QP_CHUNK. Returns whether there is more to do. */
+static bool mpa_tx_taken_some(struct mpa_qp *qp, struct mpa_due *due)
+{
+	struct mpa_tx *tx = &qp->tx;
+	struct mpa_swr *wr;
+	unsigned int n;
+	bool more;
+
+	lockdep_assert_held(&qp->lock);
+	/* Local requests may have retired ahead; their slots have new tenants. */
+	if ((s32)(qp->sq.retired - tx->taken) > 0)
+		tx->taken = qp->sq.retired;
+	for (n = 0; n < MPA_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
+		wr = mpa_swr_at(&qp->sq, tx->taken++);
+		if (!wr->read)
+			wr->done = true;
+	}
+	more = (s32)(tx->whole - tx->taken) > 0;
+	return mpa_sq_retire_some(qp, due) || more;
+}
+
 /* TCP has taken the batch: what was wholly in it is done, Reads apart. */
 static void mpa_tx_taken(struct mpa_qp *qp)
 {
 	struct mpa_due due = {};
-	struct mpa_swr *wr;
 	unsigned long flags;
+	bool more;
 
-	spin_lock_irqsave(&qp->lock, flags);
-	/* Local requests may have retired ahead; their slots have new tenants. */
-	if ((s32)(qp->sq.retired - qp->tx.taken) > 0)
-		qp->tx.taken = qp->sq.retired;
-	while ((s32)(qp->tx.whole - qp->tx.taken) > 0) {
-		wr = mpa_swr_at(&qp->sq, qp->tx.taken++);
-		if (!wr->read)
-			wr->done = true;
-	}
-	mpa_sq_retire(qp, &due);
-	spin_unlock_irqrestore(&qp->lock, flags);
+	do {
+		spin_lock_irqsave(&qp->lock, flags);
+		more = mpa_tx_taken_some(qp, &due);
+		spin_unlock_irqrestore(&qp->lock, flags);
+	} while (more);
 	mpa_qp_notify(qp, &due);
 }
 
@@ -1162,6 +1281,21 @@ static void mpa_sq_idle(struct mpa_qp *qp, struct mpa_ep *ep)
 }
 
 /*
+ * There is no memory. Whoever has none tries again after a while, and later each
+ * time: a worker that tries at once keeps its processor from those who free some.
+ */
+static void mpa_tx_retry(struct mpa_qp *qp)
+{
+	unsigned int ms = MPA_TX_RETRY << qp->tx.starved;
+
+	if (qp->tx.starved < MPA_TX_RETRY_DOUBLED)
+		qp->tx.starved++;
+	mpa_qp_get(qp);
+	if (!queue_delayed_work(mpa_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
+		mpa_qp_put(qp);
+}
+
+/*
  * Nothing can be sent any more. If TCP has ended, the stream says so itself, once
  * all that had arrived before is placed and completed: the end may have come up
  * from the backlog while we were sending. After our own FIN it is no error.
@@ -1204,9 +1338,10 @@ void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep)
 		}
 		ret = mpa_tx_batch(qp, ep->conn, &fill);
 		if (ret == -ENOMEM)
-			mpa_tx_kick(qp);
+			mpa_tx_retry(qp);
 		if (ret == -EAGAIN || ret == -ENOMEM)
 			return;
+		qp->tx.starved = 0;
 		if (ret) {
 			mpa_tx_failed(qp, ep, ret);
 			return;
@@ -1316,8 +1451,11 @@ static int mpa_wr_opcode(enum ib_wr_opcode opcode)
 	}
 }
 
-static u8 mpa_wr_flags(int send_flags)
+/* The peer's event is asked for by Sends; of others it is harmless. */
+static u8 mpa_wr_flags(const struct mpa_wr_info *info, int send_flags)
 {
+	if (!(info->flags & MPA_SQE_SOLICITED))
+		send_flags &= ~IB_SEND_SOLICITED;
 	return (send_flags & IB_SEND_SIGNALED ? MPA_SQE_SIGNALED : 0) |
 	       (send_flags & IB_SEND_SOLICITED ? MPA_SQE_SOLICITED : 0) |
 	       (send_flags & IB_SEND_FENCE ? MPA_SQE_FENCE : 0) |
@@ -1384,13 +1522,22 @@ static int mpa_sqe_from(const struct mpa_sq *sq, struct mpa_sqe *e,
 	return mpa_sqe_pieces(sq, e, wr);
 }
 
+/* What of an entry in the making is refused at once. */
+static int mpa_sqe_refused(const struct mpa_wr_info *info,
+			   const struct mpa_sqe *e)
+{
+	if (!mpa_sqe_clear(info, e) || mpa_sqe_len(e) > MPA_MAX_MSG_SIZE)
+		return -EINVAL;
+	return 0;
+}
+
 /**
  * mpa_sq_post - put a kernel consumer's request into the ring
  * @qp: the QP; mpa_qp.lock held
  * @wr: the request
  *
- * Return: 0, -EINVAL (malformed), -ENOMEM (ring full), -ENOTCONN (the QP was
- * never connected).
+ * Return: 0, -EINVAL (malformed, or longer than %MPA_MAX_MSG_SIZE), -ENOMEM (ring
+ * full), -ENOTCONN (the QP was never connected).
  */
 int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr)
 {
@@ -1410,9 +1557,10 @@ int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr)
 	*e = (struct mpa_sqe){
 		.wr_id = wr->wr_id,
 		.opcode = opcode,
-		.flags = mpa_wr_flags(wr->send_flags),
+		.flags = mpa_wr_flags(&mpa_wr_infos[opcode], wr->send_flags),
 	};
-	ret = mpa_sqe_from(&qp->sq, e, wr);
+	ret = mpa_sqe_from(&qp->sq, e, wr) ?:
+	      mpa_sqe_refused(&mpa_wr_infos[opcode], e);
 	if (ret)
 		return ret;
 	/* Pairs with mpa_ring_pending(). */

@@ -46,6 +46,11 @@ struct mpa_end {
 	enum mpa_ep_end how;
 };
 
+enum {
+	/* Entries that are completed while interrupts are off. */
+	MPA_QP_CHUNK	= 16,
+};
+
 /* qp.c */
 struct mpa_ep *mpa_qp_ep_get(struct mpa_qp *qp);
 bool mpa_qp_streaming(const struct mpa_qp *qp);
@@ -57,16 +62,21 @@ void mpa_qp_notify(struct mpa_qp *qp, const struct mpa_due *due);
 /* sq.c */
 void mpa_sq_run(struct mpa_qp *qp, struct mpa_ep *ep);
 void mpa_sq_retire(struct mpa_qp *qp, struct mpa_due *due);
-void mpa_sq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due);
+u32 mpa_sq_posted(const struct mpa_qp *qp);
+u32 mpa_sq_flush(struct mpa_qp *qp, u8 *first, u32 n, struct mpa_due *due);
+void mpa_sq_forget(struct mpa_qp *qp);
 void mpa_sq_stop(struct mpa_qp *qp);
 void mpa_tx_kick(struct mpa_qp *qp);
 void mpa_tx_work(struct work_struct *work);
+void mpa_tx_retry_work(struct work_struct *work);
 int mpa_sq_post(struct mpa_qp *qp, const struct ib_send_wr *wr);
 
 /* rq.c */
 bool mpa_segment_part(struct mpa_qp *qp, struct mpa_segment *seg,
 		      struct mpa_rx *rx);
-void mpa_rq_flush(struct mpa_qp *qp, u8 first, struct mpa_due *due);
+u32 mpa_rq_posted(const struct mpa_qp *qp);
+u32 mpa_rq_flush(struct mpa_qp *qp, u8 first, u32 n, struct mpa_due *due);
+void mpa_rq_forget(struct mpa_qp *qp);
 int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr);
 
 /* reads.c: all under the socket lock */

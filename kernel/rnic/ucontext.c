@@ -323,17 +323,17 @@ void mpa_mmap_free(struct rdma_user_mmap_entry *entry)
  * @uctx: its context
  * @udata: room for struct mpa_alloc_ucontext_resp
  *
- * Return: 0; -EINVAL: the provider has no room for the response; -EFAULT.
+ * Return: 0; -EINVAL: the provider has no room for the response, or hands over what
+ * has no meaning; -EFAULT.
  */
 int mpa_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct mpa_alloc_ucontext_resp resp = {
 		.abi_version = MPA_ABI_VERSION,
 	};
-
 	int ret;
 
-	if (udata->outlen < sizeof(resp))
+	if (udata->outlen < sizeof(resp) || !mpa_udata_clear(udata))
 		return -EINVAL;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!ret)

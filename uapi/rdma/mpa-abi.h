@@ -34,6 +34,9 @@ enum {
 	MPA_RING_ALIGN		= 64,
 };
 
+/* Octets of an RDMA message. Longer requests are refused when they are posted. */
+#define MPA_MAX_MSG_SIZE	0x80000000U
+
 /**
  * struct mpa_ring_hdr - the indices at the start of every ring
  * @prod: entries produced since creation
@@ -96,8 +99,10 @@ enum {
  * struct mpa_sqe - a send queue entry
  * @wr_id: returned in the completion
  * @opcode: MPA_WR_*
- * @flags: MPA_SQE_* bits, others must be zero
- * @num_sge: pieces in @sge; a Read takes at most one
+ * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends, %MPA_SQE_INLINE for Sends
+ *	and Writes
+ * @num_sge: pieces in @sge; a Read takes at most one. Zero with %MPA_SQE_INLINE,
+ *	LOCAL_INV and REG_MR
  * @reserved: zero
  * @length: %MPA_SQE_INLINE: octets of data that stand in place of @sge;
  *	%MPA_WR_REG_MR: access flags
@@ -107,6 +112,9 @@ enum {
  *	invalidate; LOCAL_INV: own STag; REG_MR: the new STag
  * @reserved2: zero
  * @sge: the pieces, or inline data; room for both is in the stride
+ *
+ * Bits and fields without a meaning for the entry are zero, so that they can get one
+ * later: an entry in which they are not completes with %MPA_WC_LOC_QP_OP_ERR.
  */
 struct mpa_sqe {
 	__aligned_u64 wr_id;
@@ -127,6 +135,9 @@ struct mpa_sqe {
  * @num_sge: pieces in @sge
  * @reserved: zero
  * @sge: where the message goes
+ *
+ * With @reserved set, or more pieces than the queue was made for, it completes with
+ * %MPA_WC_LOC_QP_OP_ERR when a message comes for it.
  */
 struct mpa_rqe {
 	__aligned_u64 wr_id;
