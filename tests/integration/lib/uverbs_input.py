@@ -17,6 +17,9 @@ from pathlib import Path
 GET_CONTEXT, ALLOC_PD, CREATE_AH, REG_MR = 0, 3, 5, 9
 REREG_MR, DEREG_MR, ALLOC_MW, CREATE_CQ = 11, 13, 14, 18
 RESIZE_CQ, DESTROY_CQ, CREATE_SRQ = 19, 20, 32
+QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
+QUERY_QP, MODIFY_QP, DESTROY_QP = 25, 26, 27
+EXTENDED = 1 << 31
 
 PAGE = mmap.PAGESIZE
 TOP = 1 << 64
@@ -77,24 +80,56 @@ class Device:
         os.write(self.fd, head + body)
         return struct.unpack(answer, room.raw[:size])
 
-    def context(self, answer="=IIII"):
-        return self.command(GET_CONTEXT, b"", answer)
+    def reply(self, number, payload, size, fill):
+        """Every octet of an answer, in a buffer that is full of something."""
+        room = ctypes.create_string_buffer(bytes([fill]) * size, size)
+        body = struct.pack("=Q", ctypes.addressof(room)) + payload
+        os.write(self.fd, struct.pack("=IHH", number, (8 + len(body)) // 4,
+                                      size // 4) + body)
+        return room.raw
 
-    def create_cq(self, cqe, vector=0, answer="=IIQII"):
+    def extended(self, number, payload, more, size):
+        """A command of the other form; more is for the driver."""
+        room = ctypes.create_string_buffer(size)
+        head = struct.pack("=IHHQHHI", number | EXTENDED, len(payload) // 8,
+                           size // 8, ctypes.addressof(room), len(more) // 8,
+                           0, 0)
+        os.write(self.fd, head + payload + more)
+
+    def context(self, answer="=IIII", more=b""):
+        return self.command(GET_CONTEXT, more, answer)
+
+    def create_cq(self, cqe, vector=0, answer="=IIQII", more=b""):
         return self.command(
-            CREATE_CQ, struct.pack("=QIIiI", 0, cqe, vector, -1, 0), answer)
+            CREATE_CQ, struct.pack("=QIIiI", 0, cqe, vector, -1, 0) + more,
+            answer)
 
     def destroy_cq(self, handle):
         return self.command(DESTROY_CQ, struct.pack("=II", handle, 0), "=II")
 
-    def alloc_pd(self):
-        return self.command(ALLOC_PD, b"", "=I")[0]
+    def alloc_pd(self, more=b""):
+        return self.command(ALLOC_PD, more, "=I")[0]
 
-    def reg_mr(self, pd, start, length, access, iova=None, answer="=IIIII"):
+    def create_qp(self, pd, cq, more=b"", answer="=8IQ8I"):
+        """Four requests each way of two pieces, 64 octets inline, RC."""
+        return self.command(
+            CREATE_QP, struct.pack("=Q9I4B", 0, pd, cq, cq, 0, 4, 4, 2, 2, 64,
+                                   0, 2, 0, 0) + more, answer)
+
+    def destroy_qp(self, handle):
+        return self.command(DESTROY_QP, struct.pack("=II", handle, 0), "=I")
+
+    def modify_qp(self, handle, rights, more):
+        base = struct.pack("=64x7I2H16B", handle, 1 << 3, 0, 0, 0, 0, rights,
+                           0, 0, *[0] * 16)
+        return self.extended(MODIFY_QP, base + bytes(8), more, 8)
+
+    def reg_mr(self, pd, start, length, access, iova=None, answer="=IIIII",
+               more=b""):
         iova = start if iova is None else iova
         return self.command(
-            REG_MR, struct.pack("=QQQII", start, length, iova, pd, access),
-            answer)
+            REG_MR, struct.pack("=QQQII", start, length, iova, pd, access) +
+            more, answer)
 
     def dereg_mr(self, handle):
         head = struct.pack("=IHHI", DEREG_MR, 3, 0, handle)
@@ -261,6 +296,71 @@ def stags(device, pd, at, results):
     results.same("none next to the one before", near, 0)
 
 
+def more_than_known(device, results):
+    """What a driver may get one day is refused until it means something."""
+    pd = device.alloc_pd()
+    cq = device.create_cq(16)[0]
+    qp = device.create_qp(pd, cq)[0]
+    at = libc.mmap(None, PAGE, RW, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+
+    def other_context(more):
+        other = Device(sys.argv[1])
+        try:
+            other.context(more=more)
+        finally:
+            os.close(other.fd)
+
+    ways = (
+        ("a context", other_context),
+        ("a protection domain", lambda more: device.alloc_pd(more=more)),
+        ("a completion queue", lambda more: device.create_cq(16, more=more)),
+        ("a queue pair", lambda more: device.create_qp(pd, cq, more=more)),
+        ("a change of a queue pair",
+         lambda more: device.modify_qp(qp, LOCAL_WRITE, more)),
+        ("a region",
+         lambda more: device.reg_mr(pd, at, PAGE, LOCAL_WRITE, more=more)),
+    )
+    for name, way in ways:
+        for more, wanted in ((bytes(8), None), (bytes(64), None),
+                             (b"\x01" + bytes(7), "EINVAL"),
+                             (bytes(7) + b"\x80", "EINVAL"),
+                             (bytes(4088) + bytes(7) + b"\x01", "EINVAL")):
+            _, error = attempt(way, more)
+            what = "zeros" if wanted is None else "more than that"
+            results.same(f"{name} with {len(more)} octets for the driver, {what}",
+                         error, wanted)
+
+
+def replies(device, results):
+    """Every octet of what a query gives is the device's own."""
+    pd = device.alloc_pd()
+    cq = device.create_cq(16)[0]
+    qp = device.create_qp(pd, cq)[0]
+    port = struct.pack("=B7x", 1)
+    both = REMOTE_WRITE | REMOTE_READ
+    mtu = int(Path("/sys/class/net/eth0/mtu").read_text("ascii"))
+    # IB's name of the MTU: the largest that is no more.
+    mtu = max(n for n, size in enumerate((0, 256, 512, 1024, 2048, 4096))
+              if size <= mtu)
+    of_qp = struct.pack("=64x10I2H15B5x", 4, 4, 2, 2, 64, 0, 0, 0, 0, both, 0, 0,
+                        1, 1, mtu, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0)
+    for name, command, payload, size in (
+            ("the device", QUERY_DEVICE, b"", 176),
+            ("the port", QUERY_PORT, port, 40),
+            ("a queue pair", QUERY_QP, struct.pack("=II", qp, 0x1fffff), 128)):
+        got = [device.reply(command, payload, size, fill)
+               for fill in (0, 0xff, 0x5a)]
+        results.same(f"query of {name}: all of it is written", len(set(got)), 1)
+        # Fresh and freed objects of a kernel with slub_debug=P.
+        for poison in (0x6b, 0x5a, 0xa5, 0xcc):
+            results.same(f"query of {name}: no {poison:#x} of former memory",
+                         bytes([poison]) * 4 in got[0], False)
+        if command == QUERY_QP:
+            results.same(f"query of {name}: nothing that is not of it",
+                         got[0].hex(), of_qp.hex())
+    device.destroy_qp(qp)
+
+
 def main():
     results = Results()
     device = Device(sys.argv[1])
@@ -269,6 +369,8 @@ def main():
     queues(device, results)
     mappings(device, results)
     regions(device, results)
+    more_than_known(device, results)
+    replies(device, results)
     # What is open now the kernel has to clean up.
     device.create_cq(100)
     device.map(*device.create_cq(100)[2::2])

@@ -5,24 +5,13 @@
 # sizes, addresses, mappings. Everything is refused with the right error, and
 # nothing is left behind.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/uverbs.sh"
 
 tracing=/sys/kernel/tracing
 
 lab_devices 2
 echo 1 > $tracing/events/mpa_rnic/mpa_mr/enable
-
-lab_spawn input h1 "$PYTHON" -u \
-	"$MPA_REPO/tests/integration/lib/uverbs_input.py" mpa1
-status=0
-lab_join input 120 || status=$?
-while read -r word name; do
-	case $word in
-	good) lab_ok "$name" ;;
-	bad) lab_not_ok "$name" ;;
-	*) lab_note "$word $name" ;;
-	esac
-done < "$LAB_OUT/input.log"
-lab_is "the program comes to its end" "$status" 0
+uverbs_input h1 mpa1
 
 cp $tracing/trace "$LAB_OUT/trace"
 registered=$(grep -c 'mpa_mr: dev=mpa1 stag=0x[0-9a-f]* reg ' "$LAB_OUT/trace")

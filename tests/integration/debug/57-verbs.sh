@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Verbs at their edges: input that no provider sends, replies with nothing in them that
+# does not belong there (memory that was used before is poisoned), rights, RESET, full
+# completion queues, many entries at once; for kernel consumers as well. Arguments choose
+# cases by patterns of their names.
+# lab run --cmdline slub_debug=P
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/uverbs.sh"
+
+# code_of MODULE: where it is, as parameters of mpa_irqoff.
+code_of() {
+	local start size
+	start=$(cat "/sys/module/$1/sections/.text")
+	size=$(awk -v name="$1" '$1 == name {print $2}' /proc/modules)
+	echo "from=$start to=$(printf '0x%x' $((start + size)))"
+}
+
+lab_devices 2
+read -ra where < <(code_of mpa_rnic)
+lab_do modprobe mpa_irqoff "${where[@]}"
+lab_check "all cases" \
+	ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
+lab_do modprobe -r mpa_irqoff
+(($#)) && exit
+
+lab_do modprobe mpa_unconnected device=mpa1
+lab_is "work requests of a kernel consumer" \
+	"$(cat /sys/module/mpa_unconnected/parameters/result)" ok
+lab_do modprobe -r mpa_unconnected
+uverbs_input h1 mpa1

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For how long a module keeps interrupts off: the longest time since the last write
+ * of 0 to its parameter, between an instruction in [from, to) that disabled them and
+ * the one that enabled them again.
+ *
+ *	modprobe mpa_irqoff from=0xffffffffa0000000 to=0xffffffffa0010000
+ *	cat /sys/module/mpa_irqoff/parameters/longest
+ *
+ * For kernels that say when interrupts go off and on (CONFIG_TRACE_IRQFLAGS), of one
+ * processor.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/tracepoint.h>
+
+static ulong from;
+module_param(from, ulong, 0444);
+MODULE_PARM_DESC(from, "where the code begins");
+
+static ulong to;
+module_param(to, ulong, 0444);
+MODULE_PARM_DESC(to, "where it ends");
+
+static ulong longest;
+module_param(longest, ulong, 0644);
+MODULE_PARM_DESC(longest, "nanoseconds");
+
+/* 0: they are on, or somebody else has them off. */
+static u64 since;
+
+static struct tracepoint *off_point;
+static struct tracepoint *on_point;
+
+static bool of_module(unsigned long ip)
+{
+	return ip >= from && ip < to;
+}
+
+static void went_off(void *data, unsigned long ip, unsigned long parent)
+{
+	since = of_module(ip) || of_module(parent) ? ktime_get_mono_fast_ns() : 0;
+}
+
+static void went_on(void *data, unsigned long ip, unsigned long parent)
+{
+	if (since)
+		longest = max_t(ulong, longest, ktime_get_mono_fast_ns() - since);
+	since = 0;
+}
+
+static void find_point(struct tracepoint *point, void *data)
+{
+	if (!strcmp(point->name, "irq_disable"))
+		off_point = point;
+	else if (!strcmp(point->name, "irq_enable"))
+		on_point = point;
+}
+
+static int __init mpa_irqoff_init(void)
+{
+	int ret;
+
+	for_each_kernel_tracepoint(find_point, NULL);
+	if (!off_point || !on_point)
+		return -EOPNOTSUPP;
+	ret = tracepoint_probe_register(off_point, went_off, NULL);
+	if (ret)
+		return ret;
+	ret = tracepoint_probe_register(on_point, went_on, NULL);
+	if (ret)
+		tracepoint_probe_unregister(off_point, went_off, NULL);
+	return ret;
+}
+module_init(mpa_irqoff_init);
+
+static void __exit mpa_irqoff_exit(void)
+{
+	tracepoint_probe_unregister(on_point, went_on, NULL);
+	tracepoint_probe_unregister(off_point, went_off, NULL);
+	tracepoint_synchronize_unregister();
+}
+module_exit(mpa_irqoff_exit);
+
+MODULE_DESCRIPTION("Longest time with interrupts off");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Completion queues: what becomes of one that is full, and of many entries that end
+// at once.
+#include "raw.hpp"
+
+#include <fstream>
+#include <iostream>
+
+using namespace harness;
+using namespace verbs;
+
+namespace {
+
+constexpr unsigned int small = 8;
+
+void fill(Queue &queue)
+{
+	for (std::uint64_t n = 0; n < small + 4; n++)
+		queue.send(n, 0);
+}
+
+void expect_full(Queue &queue)
+{
+	const std::vector<ibv_wc> seen = queue.drain();
+
+	is(seen.size(), std::size_t{small}, "completions that there was room for");
+	for (std::size_t n = 0; n < seen.size(); n++)
+		is(seen[n].wr_id, n, "which, in order");
+}
+
+unsigned long parameter(const std::string &name)
+{
+	std::ifstream file("/sys/module/mpa_irqoff/parameters/" + name);
+	unsigned long value = 0;
+
+	yes(bool(file >> value), "there is " + name);
+	return value;
+}
+
+// Every entry of both rings, of a queue pair that has ended.
+void publish_all(Queue &queue)
+{
+	for (std::uint32_t n = 0; n < raw::send_entries(queue); n++) {
+		raw::next_send(queue).wr_id = n;
+		raw::publish_sends(queue, 1);
+	}
+	for (std::uint32_t n = 0; n < raw::receive_entries(queue); n++) {
+		raw::next_receive(queue).wr_id = n;
+		raw::publish_receives(queue, 1);
+	}
+}
+
+} // namespace
+
+CASE("full: every queue pair that uses the queue ends, and is told")
+{
+	Device one(1), two(2);
+	const Completions shared(
+		ibv_create_cq(one.context.get(), small, nullptr, nullptr, 0));
+	Depth depth{.send = 32, .recv = 32, .completions = 128};
+	Queue culprit(one, depth, shared.get()), victim(one, depth, shared.get());
+	Queue idle(one, depth, shared.get()), bystander(one, depth);
+	Queue peers[] = {Queue(two, depth), Queue(two, depth), Queue(two, depth)};
+	const Connection connections[] = {connect(culprit, peers[0]),
+					  connect(victim, peers[1]),
+					  connect(bystander, peers[2])};
+
+	for (auto &peer : peers)
+		for (std::uint64_t n = 0; n < 2 * small; n++)
+			peer.post_receive(n);
+	fill(culprit);
+	is(one.events(4), "1 CQ error, 3 local work queue catastrophic error", "events");
+	for (Queue *queue : {&culprit, &victim, &idle})
+		is(queue->query().qp_state, IBV_QPS_ERR, "the state of one that used it");
+	expect_full(culprit);
+	await([&] { return peers[1].query().qp_state == IBV_QPS_ERR; },
+	      "the peer learns of it");
+	is(one.event(moment).has_value(), false, "there is another event");
+
+	// Who uses another one goes on.
+	bystander.send(5);
+	is(status_name(bystander.completion().status), status_name(IBV_WC_SUCCESS),
+	   "who uses another queue");
+}
+
+CASE("full: who is connected on such a queue ends at once")
+{
+	Device one(1), two(2);
+	const Completions shared(
+		ibv_create_cq(one.context.get(), small, nullptr, nullptr, 0));
+	Depth depth{.send = 32, .recv = 32, .completions = 128};
+	Queue culprit(one, depth, shared.get());
+	Queue first(two, depth), second(two, depth);
+
+	const Connection connection = connect(culprit, first);
+	for (std::uint64_t n = 0; n < 2 * small; n++)
+		first.post_receive(n);
+	fill(culprit);
+	is(one.events(2), "1 CQ error, 1 local work queue catastrophic error", "events");
+	culprit.modify(IBV_QPS_RESET);
+	const Connection again = connect(culprit, second);
+	is(one.events(1), "1 local work queue catastrophic error", "events after RESET");
+	is(culprit.query().qp_state, IBV_QPS_ERR, "the state");
+}
+
+CASE("full: by receives")
+{
+	Device one(1), two(2);
+	const Completions shared(
+		ibv_create_cq(one.context.get(), small, nullptr, nullptr, 0));
+	Depth depth{.send = 32, .recv = 32, .completions = 128};
+	Queue culprit(one, depth, shared.get()), peer(two, depth);
+
+	for (std::uint64_t n = 0; n < 2 * small; n++)
+		culprit.post_receive(n);
+	const Connection connection = connect(culprit, peer);
+	for (std::uint64_t n = 0; n < small + 4; n++)
+		peer.send(n, 0);
+	is(one.events(2), "1 CQ error, 1 local work queue catastrophic error", "events");
+	is(culprit.query().qp_state, IBV_QPS_ERR, "the state");
+	expect_full(culprit);
+}
+
+CASE("many: all that is posted ends in the order in which it was posted")
+{
+	Device device(1);
+	Queue queue(device, {.send = 1000, .recv = 1000, .completions = 4096});
+	std::uint64_t sends = 0, receives = 0;
+
+	queue.modify(IBV_QPS_ERR);
+	for (unsigned int round = 0; round < 3; round++) {
+		publish_all(queue);
+		raw::ring(queue);
+		sends = receives = 0;
+		for (const ibv_wc &wc : queue.drain()) {
+			is(status_name(wc.status), status_name(IBV_WC_WR_FLUSH_ERR),
+			   "how it ends");
+			if (wc.opcode & IBV_WC_RECV)
+				is(wc.wr_id, receives++, "which receive");
+			else
+				is(wc.wr_id, sends++, "which send");
+		}
+		is(sends, raw::send_entries(queue), "sends");
+		is(receives, raw::receive_entries(queue), "receives");
+	}
+}
+
+// Needs the lab's module; the least of several tries, since the machine may take its
+// processor away at any time.
+CASE("interrupts: off for a moment only while 65,536 entries end")
+{
+	Device device(1);
+	Queue queue(device, {.send = 32768, .recv = 32768, .completions = 65536});
+	unsigned long least = ~0UL;
+
+	queue.modify(IBV_QPS_ERR);
+	for (unsigned int round = 0; round < 10; round++) {
+		publish_all(queue);
+		std::ofstream("/sys/module/mpa_irqoff/parameters/longest") << 0;
+		raw::ring(queue);
+		const unsigned long longest = parameter("longest");
+		yes(longest > 0, "something was measured");
+		least = std::min(least, longest);
+		is(queue.drain().size(), std::size_t{65536}, "completions");
+	}
+	std::cout << "# interrupts off for " << least / 1000.0 << " us at most\n";
+	yes(least <= 100000, "100 us at most, but " + std::to_string(least / 1000));
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pair.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include <poll.h>
+
+namespace verbs {
+
+using namespace harness;
+
+namespace {
+
+ibv_context *open_device(int host)
+{
+	const std::string name = "mpa" + std::to_string(host);
+	int count = 0;
+	ibv_device **list = ibv_get_device_list(&count);
+
+	for (int n = 0; n < count; n++)
+		if (ibv_get_device_name(list[n]) == name)
+			return ibv_open_device(list[n]);
+	fail("there is no " + name);
+}
+
+// A thread on another host, which is waited for.
+class There {
+public:
+	There(int host, std::function<void()> work)
+		: thread_([work = std::move(work), host, this] {
+			  try {
+				  const net::Inside inside(host);
+
+				  work();
+			  } catch (const Failed &failed) {
+				  what_ = failed.what;
+			  } catch (const std::exception &error) {
+				  what_ = error.what();
+			  }
+			  over_ = true;
+		  })
+	{
+	}
+
+	// Of a case that has failed the process ends, whatever this one waits for.
+	~There()
+	{
+		if (thread_.joinable())
+			thread_.detach();
+	}
+
+	bool over() const { return over_; }
+
+	void join()
+	{
+		thread_.join();
+		if (!what_.empty())
+			fail(what_);
+	}
+
+private:
+	std::string what_;
+	std::atomic<bool> over_{false};
+	std::thread thread_;
+};
+
+rdma_conn_param parameters(const Queue &queue)
+{
+	rdma_conn_param param{};
+
+	param.responder_resources = param.initiator_depth = 4;
+	param.qp_num = queue.qp->qp_num;
+	return param;
+}
+
+rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &port,
+			       int flags)
+{
+	rdma_cm_id *id = nullptr;
+	const rdmacm::Address info =
+		rdmacm::look_up(address.c_str(), port.c_str(), flags);
+
+	must_call(rdma_create_ep(&id, info.get(), nullptr, nullptr), "rdma_create_ep");
+	return rdmacm::Endpoint(id);
+}
+
+} // namespace
+
+Device::Device(int host)
+	: host(host), context(open_device(host))
+{
+	yes(context != nullptr, "the device opens");
+	domain.reset(ibv_alloc_pd(context.get()));
+	yes(domain != nullptr, "there is a protection domain");
+	region.reset(ibv_reg_mr(domain.get(), memory.data(), memory.size(), all_rights));
+	yes(region != nullptr, "there is a region");
+}
+
+std::optional<ibv_event_type> Device::event(std::chrono::milliseconds wait)
+{
+	pollfd poll{.fd = context->async_fd, .events = POLLIN, .revents = 0};
+	ibv_async_event event{};
+
+	if (::poll(&poll, 1, static_cast<int>(wait.count())) <= 0)
+		return {};
+	must_call(ibv_get_async_event(context.get(), &event), "ibv_get_async_event");
+	ibv_ack_async_event(&event);
+	return event.event_type;
+}
+
+std::string Device::events(unsigned int number)
+{
+	std::map<std::string, unsigned int> seen;
+	std::string text;
+
+	for (; number; number--) {
+		const auto one = event(patience);
+
+		yes(one.has_value(), "an event comes");
+		seen[ibv_event_type_str(*one)]++;
+	}
+	for (const auto &[name, times] : seen)
+		text += (text.empty() ? "" : ", ") + std::to_string(times) + " " + name;
+	return text;
+}
+
+Queue::Queue(Device &on, Depth depth, ibv_cq *shared)
+	: device(on), completions(shared)
+{
+	ibv_qp_init_attr attr{};
+
+	if (!shared) {
+		own.reset(ibv_create_cq(on.context.get(),
+					static_cast<int>(depth.completions), nullptr,
+					nullptr, 0));
+		completions = own.get();
+	}
+	yes(completions != nullptr, "there is a completion queue");
+	attr.cap.max_send_wr = depth.send;
+	attr.cap.max_recv_wr = depth.recv;
+	attr.cap.max_send_sge = attr.cap.max_recv_sge = 2;
+	attr.cap.max_inline_data = 64;
+	attr.send_cq = attr.recv_cq = completions;
+	attr.sq_sig_all = 1;
+	attr.qp_type = IBV_QPT_RC;
+	qp.reset(ibv_create_qp(on.domain.get(), &attr));
+	yes(qp != nullptr, "there is a queue pair");
+}
+
+void Queue::post_receive(std::uint64_t number, std::uint32_t length)
+{
+	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(device.memory.data()),
+		      .length = length,
+		      .lkey = device.region->lkey};
+	ibv_recv_wr wr{}, *bad = nullptr;
+
+	wr.wr_id = number;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	is(Err{ibv_post_recv(qp.get(), &wr, &bad)}, 0, "ibv_post_recv");
+}
+
+void Queue::post(ibv_send_wr &wr)
+{
+	ibv_send_wr *bad = nullptr;
+
+	is(Err{ibv_post_send(qp.get(), &wr, &bad)}, 0, "ibv_post_send");
+}
+
+void Queue::send(std::uint64_t number, std::uint32_t length)
+{
+	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(device.memory.data()),
+		      .length = length,
+		      .lkey = device.region->lkey};
+	ibv_send_wr wr{};
+
+	wr.wr_id = number;
+	wr.opcode = IBV_WR_SEND;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	post(wr);
+}
+
+void Queue::transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length)
+{
+	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(device.memory.data()),
+		      .length = length,
+		      .lkey = device.region->lkey};
+	ibv_send_wr wr{};
+
+	wr.wr_id = 1;
+	wr.opcode = opcode;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(peer.memory.data());
+	wr.wr.rdma.rkey = peer.region->rkey;
+	post(wr);
+}
+
+void Queue::modify(ibv_qp_state state)
+{
+	ibv_qp_attr attr{};
+
+	attr.qp_state = state;
+	is(Err{ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE)}, 0,
+	   "to state " + std::to_string(state));
+}
+
+void Queue::modify_rights(int rights)
+{
+	ibv_qp_attr attr{};
+
+	attr.qp_access_flags = static_cast<unsigned int>(rights);
+	is(Err{ibv_modify_qp(qp.get(), &attr, IBV_QP_ACCESS_FLAGS)}, 0,
+	   "rights " + std::to_string(rights));
+}
+
+ibv_qp_attr Queue::query()
+{
+	ibv_qp_init_attr init{};
+	ibv_qp_attr attr{};
+
+	is(Err{ibv_query_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_ACCESS_FLAGS, &init)},
+	   0, "ibv_query_qp");
+	return attr;
+}
+
+ibv_wc Queue::completion()
+{
+	const auto end = std::chrono::steady_clock::now() + patience;
+	ibv_wc wc{};
+
+	while (!ibv_poll_cq(completions, 1, &wc)) {
+		if (std::chrono::steady_clock::now() > end)
+			fail("no completion");
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+	}
+	return wc;
+}
+
+std::vector<ibv_wc> Queue::drain()
+{
+	std::vector<ibv_wc> all;
+	ibv_wc wc{};
+
+	while (ibv_poll_cq(completions, 1, &wc) > 0)
+		all.push_back(wc);
+	return all;
+}
+
+Connection connect(Queue &active, Queue &passive)
+{
+	static int next = 7800;
+	const std::string port = std::to_string(next++);
+	const std::string address = "10.77.0." + std::to_string(passive.device.host);
+	std::atomic<bool> listens{false};
+	Connection connection;
+	There peer(passive.device.host, [&] {
+		const rdmacm::Endpoint listening =
+			bare_endpoint(address, port, RAI_PASSIVE);
+		rdma_conn_param param = parameters(passive);
+		rdma_cm_id *id = nullptr;
+
+		must_call(rdma_listen(listening.get(), 4), "rdma_listen");
+		listens = true;
+		must_call(rdma_get_request(listening.get(), &id), "rdma_get_request");
+		connection.passive.reset(id);
+		must_call(rdma_accept(id, &param), "rdma_accept");
+	});
+	await([&] { return listens || peer.over(); }, "the peer listens");
+	if (!listens)
+		peer.join();
+
+	rdma_conn_param param = parameters(active);
+	connection.active = bare_endpoint(address, port, 0);
+	must_call(rdma_connect(connection.active.get(), &param), "rdma_connect");
+	peer.join();
+	return connection;
+}
+
+Pair::Pair(Depth depth)
+	: near(one, depth), far(two, depth), connection(connect(near, far))
+{
+}
+
+std::string status_name(ibv_wc_status status)
+{
+	return ibv_wc_status_str(status);
+}
+
+} // namespace verbs

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Two queue pairs for the cases, on the devices mpa1 and mpa2 of the lab's hosts h1
+// and h2. They are made with libibverbs alone; rdma_cm only connects them, by number.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <rdma/rdma_verbs.h>
+
+#include "harness.hpp"
+#include "net.hpp"
+#include "rdmacm.hpp"
+
+namespace verbs {
+
+using net::Octets;
+using rdmacm::Ender;
+
+using Context = std::unique_ptr<ibv_context, Ender<ibv_close_device>>;
+using Domain = std::unique_ptr<ibv_pd, Ender<ibv_dealloc_pd>>;
+using Region = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
+using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
+using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
+
+inline constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+				  IBV_ACCESS_REMOTE_WRITE;
+
+// One host's device, open, with a protection domain and registered memory.
+struct Device {
+	explicit Device(int host);
+
+	int host;
+	Context context;
+	Domain domain;
+	Octets memory = Octets(65536);
+	Region region;
+
+	// The next asynchronous event within the time, acknowledged.
+	std::optional<ibv_event_type> event(std::chrono::milliseconds wait);
+	// So many that come, sorted: "1 name, 2 other name".
+	std::string events(unsigned int number);
+};
+
+struct Depth {
+	unsigned int send = 16;
+	unsigned int recv = 16;
+	unsigned int completions = 64;
+};
+
+// A queue pair of a device, with a completion queue for both directions.
+struct Queue {
+	explicit Queue(Device &on, Depth depth = {}, ibv_cq *shared = nullptr);
+
+	Device &device;
+	Completions own;
+	ibv_cq *completions;
+	Queues qp;
+
+	void post_receive(std::uint64_t number, std::uint32_t length = 1024);
+	void send(std::uint64_t number, std::uint32_t length = 64);
+	// A Write or Read between the beginnings of both devices' memory.
+	void transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length);
+	void post(ibv_send_wr &wr);
+	void modify(ibv_qp_state state);
+	void modify_rights(int rights);
+	ibv_qp_attr query();
+	// The next completion, which must come.
+	ibv_wc completion();
+	// Completions that are there at once.
+	std::vector<ibv_wc> drain();
+};
+
+// Identifiers of a connection; its queue pairs outlive it.
+struct Connection {
+	rdmacm::Endpoint active, passive;
+};
+
+// Connects them: active on host h1, passive on its own host.
+Connection connect(Queue &active, Queue &passive);
+
+// Devices, a queue pair on each, connected.
+struct Pair {
+	explicit Pair(Depth depth = {});
+
+	Device one{1}, two{2};
+	Queue near, far;
+	Connection connection;
+};
+
+std::string status_name(ibv_wc_status status);
+
+} // namespace verbs

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// RESET from every state: it succeeds, and of what was posted nothing is left.
+#include "raw.hpp"
+
+using namespace harness;
+using namespace verbs;
+
+namespace {
+
+// Receives of the life that RESET ends; those after it have other numbers.
+constexpr std::uint64_t old_number = 100, new_number = 200;
+
+void post_old(Queue &queue)
+{
+	for (std::uint64_t n = 0; n < 4; n++)
+		queue.post_receive(old_number + n);
+}
+
+// Connects the queue pair to another one and has it take a message.
+void expect_new_life(Queue &queue, const std::string &state_before)
+{
+	const Row row("after RESET from", state_before);
+	Device other(2);
+	Queue peer(other);
+
+	is(queue.query().qp_state, IBV_QPS_INIT, "the state");
+	is(queue.drain().size(), 0u, "completions left");
+	queue.post_receive(new_number);
+	const Connection connection = connect(queue, peer);
+	peer.send(1);
+	const ibv_wc wc = queue.completion();
+	is(wc.wr_id, new_number, "the receive that the first message takes");
+	is(status_name(wc.status), status_name(IBV_WC_SUCCESS), "its status");
+	peer.post_receive(2);
+	queue.send(3);
+	is(queue.completion().wr_id, 3u, "the first Send's completion");
+	is(peer.completion().wr_id, 1u, "the peer's Send");
+	is(peer.completion().wr_id, 2u, "the peer's receive");
+}
+
+} // namespace
+
+CASE("reset: of a queue pair that was never connected")
+{
+	Device device(1);
+	Queue queue(device);
+
+	post_old(queue);
+	queue.modify(IBV_QPS_RESET);
+	expect_new_life(queue, "INIT");
+}
+
+CASE("reset: while it is connected")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	pair.far.post_receive(1);
+	pair.near.modify(IBV_QPS_RESET);
+	is(status_name(pair.far.completion().status), status_name(IBV_WC_WR_FLUSH_ERR),
+	   "the peer's receive");
+	expect_new_life(pair.near, "RTS");
+	is(pair.one.event(moment).has_value(), false, "there is an event");
+}
+
+CASE("reset: in the middle of much that is to be sent")
+{
+	Pair pair({.send = 256, .recv = 256, .completions = 1024});
+
+	// Nothing is posted there: the peer's Terminate is on its way soon, too.
+	for (std::uint64_t n = 0; n < 200; n++)
+		pair.near.send(n, 1024);
+	post_old(pair.near);
+	pair.near.modify(IBV_QPS_RESET);
+	expect_new_life(pair.near, "RTS, sending");
+}
+
+CASE("reset: while it closes in order")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	pair.near.modify(IBV_QPS_SQD);
+	pair.near.modify(IBV_QPS_RESET);
+	expect_new_life(pair.near, "SQD");
+}
+
+CASE("reset: after an error, with completions that nobody has looked at")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	pair.near.modify(IBV_QPS_ERR);
+	pair.near.post_receive(old_number + 10);
+	pair.near.send(old_number + 11);
+	pair.near.modify(IBV_QPS_RESET);
+	expect_new_life(pair.near, "ERR");
+}
+
+CASE("reset: after the peer's end")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	pair.far.modify(IBV_QPS_ERR);
+	await([&] { return pair.near.query().qp_state == IBV_QPS_ERR; }, "it has ended");
+	pair.near.modify(IBV_QPS_RESET);
+	expect_new_life(pair.near, "ERR");
+}
+
+CASE("reset: again and again")
+{
+	Device one(1);
+	Queue queue(one);
+
+	for (unsigned int n = 0; n < 20; n++) {
+		Device two(2);
+		Queue peer(two);
+
+		const Connection connection = connect(queue, peer);
+		queue.post_receive(old_number);
+		peer.send(1);
+		queue.modify(IBV_QPS_RESET);
+		is(queue.drain().size(), 0u, "completions left");
+	}
+	expect_new_life(queue, "RTS");
+}
+
+// Entries that are published without a doorbell are posted all the same.
+CASE("reset: of entries that the kernel has not looked at")
+{
+	Device device(1);
+	Queue queue(device);
+
+	for (std::uint32_t n = 0; n < 3; n++) {
+		raw::next_send(queue).wr_id = old_number;
+		raw::publish_sends(queue, 1);
+		raw::next_receive(queue).wr_id = old_number;
+		raw::publish_receives(queue, 1);
+	}
+	queue.modify(IBV_QPS_RESET);
+	expect_new_life(queue, "INIT");
+}

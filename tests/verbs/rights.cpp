@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The rights of a queue pair: what a peer may do is what ibv_query_qp() reports, and
+// no more, whatever the region grants.
+#include "pair.hpp"
+
+using namespace harness;
+using namespace verbs;
+
+namespace {
+
+// RDMAP, remote protection error, access rights violation (RFC 5040 section 4.8).
+constexpr unsigned int access_violation = 0 << 12 | 1 << 8 | 2;
+
+struct RightsRow {
+	const char *name;
+	std::optional<int> rights;	// none: the program never says
+	bool write;			// a peer's Write is placed
+	bool read;			// a peer's Read is answered
+};
+
+constexpr RightsRow rows[] = {
+	{"as connected", {}, true, true},
+	{"none", 0, false, false},
+	{"local", IBV_ACCESS_LOCAL_WRITE, false, false},
+	{"Write", IBV_ACCESS_REMOTE_WRITE, true, false},
+	{"Read", IBV_ACCESS_REMOTE_READ, false, true},
+	{"both", IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE, true, true},
+	{"all", all_rights, true, true},
+};
+
+// The peer has refused: its queue pair has ended, and ours with its Terminate.
+void expect_refusal(Pair &pair)
+{
+	const ibv_wc flushed = pair.near.completion();
+
+	is(flushed.wr_id, 77u, "the posted receive ends");
+	is(status_name(flushed.status), status_name(IBV_WC_WR_FLUSH_ERR), "flushed");
+	is(flushed.vendor_err, access_violation, "the Terminate's error");
+	is(pair.two.events(1), "1 local access violation work queue error", "the event");
+	is(pair.far.query().qp_state, IBV_QPS_ERR, "state of who refused");
+}
+
+} // namespace
+
+CASE("rights: a peer's Write needs the right of the queue pair")
+{
+	for (const RightsRow &row : rows) {
+		const Row name(row.name);
+		Pair pair;
+
+		if (row.rights)
+			pair.far.modify_rights(*row.rights);
+		pair.one.memory[0] = std::byte{0x5a};
+		pair.near.post_receive(77);
+		pair.near.transfer(IBV_WR_RDMA_WRITE, pair.two, 64);
+		const ibv_wc sent = pair.near.completion();
+		is(status_name(sent.status), status_name(IBV_WC_SUCCESS), "the Write is sent");
+		if (!row.write) {
+			expect_refusal(pair);
+			is(int(pair.two.memory[0]), 0, "nothing is placed");
+			continue;
+		}
+		// What follows it has arrived after it.
+		pair.far.post_receive(5, 0);
+		pair.near.send(2, 0);
+		pair.near.completion();
+		is(pair.far.completion().wr_id, 5u, "a Send arrives");
+		is(int(pair.two.memory[0]), 0x5a, "the Write is placed");
+	}
+}
+
+CASE("rights: a peer's Read needs the right of the queue pair")
+{
+	for (const RightsRow &row : rows) {
+		const Row name(row.name);
+		Pair pair;
+
+		if (row.rights)
+			pair.far.modify_rights(*row.rights);
+		pair.two.memory[0] = std::byte{0xa5};
+		pair.near.post_receive(77);
+		pair.near.transfer(IBV_WR_RDMA_READ, pair.two, 64);
+		const ibv_wc read = pair.near.completion();
+		is(int(pair.one.memory[0]), row.read ? 0xa5 : 0, "what was read");
+		is(status_name(read.status),
+		   status_name(row.read ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR),
+		   "the Read");
+		if (!row.read)
+			expect_refusal(pair);
+	}
+}
+
+CASE("rights: no octets need no right")
+{
+	for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+		const Row name(opcode == IBV_WR_RDMA_READ ? "Read" : "Write");
+		Pair pair;
+
+		pair.far.modify_rights(0);
+		pair.near.transfer(opcode, pair.two, 0);
+		is(status_name(pair.near.completion().status),
+		   status_name(IBV_WC_SUCCESS), "it succeeds");
+		pair.far.post_receive(5);
+		pair.near.send(2);
+		pair.near.completion();
+		is(pair.far.completion().wr_id, 5u, "a Send arrives after it");
+	}
+}
+
+CASE("rights: those reported are those set")
+{
+	Device device(1);
+	Queue queue(device);
+	const unsigned int both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+	// As the connection manager of the core gives them.
+	is(queue.query().qp_access_flags, both, "of a new queue pair");
+	for (const unsigned int rights : {0u, 1u, both, 7u, 0u}) {
+		const Row row(rights);
+
+		queue.modify_rights(static_cast<int>(rights));
+		is(queue.query().qp_access_flags, rights, "rights");
+	}
+	ibv_qp_attr attr{};
+	for (const unsigned int unknown : {1u << 5, 1u << 6, 1u << 7, 1u << 20, 1u << 30}) {
+		const Row row(unknown);
+
+		attr.qp_access_flags = unknown;
+		is(Err{ibv_modify_qp(queue.qp.get(), &attr, IBV_QP_ACCESS_FLAGS)}, EINVAL,
+		   "an unknown right");
+		is(queue.query().qp_access_flags, 0u, "rights as before");
+	}
+}
