@@ -118,7 +118,7 @@ void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag)
  * @sges: the pieces
  *
  * Return: 0, or %EINVAL for more pieces than the operation or the queue takes,
- * or for a message that no DDP message can be as long as.
+ * or for a message longer than %MPA_MAX_MSG_SIZE.
  */
 int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 		     size_t num_sge, const struct ibv_sge *sges)
@@ -139,7 +139,7 @@ int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 			.lkey = sges[i].lkey,
 		};
 	}
-	if (total > UINT32_MAX)
+	if (total > MPA_MAX_MSG_SIZE)
 		return EINVAL;
 
 	sqe->num_sge = (uint8_t)num_sge;
