@@ -21,7 +21,8 @@ lab_do tee "$group/memory.max" <<< "$limit"
 # spawn_in_group NAME HOST COMMAND...: as a user without privilege, in the cgroup.
 spawn_in_group() {
 	lab_spawn "$1" "$2" bash -c \
-		"echo \$\$ > $group/cgroup.procs && exec setpriv --reuid 65534 \
+		"echo \$\$ > $group/cgroup.procs && ulimit -l 8192 &&
+		exec setpriv --reuid 65534 \
 		--regid 65534 --clear-groups -- ${*:3}"
 }
 
@@ -108,8 +109,8 @@ group_sockets() {
 }
 
 before=$(memory_stat kernel)
-spawn_in_group listener h1 rping -s -a 10.77.0.1 -p 7200 -P -S 65536
-lab_check "a listener in the cgroup" lab_wait_listen h1 7200
+spawn_in_group listener h1 rping -s -a 10.77.0.1 -p 7200 -P -S 65535
+lab_check "a listener in the cgroup" lab_wait_listen h1 7200 60
 listens=$(memory_stat kernel)
 lab_spawn crowd h2 "$PYTHON" -c '
 import socket, time
@@ -128,7 +129,7 @@ lab_note "kernel memory: $before, with a listener $listens, with its peers $crow
 lab_true "a peer is charged to who listens" "$crowded - $listens > 100 * 2048"
 lab_join crowd
 
-lab_spawn talker h2 rping -c -a 10.77.0.1 -p 7200 -S 65536
+lab_spawn talker h2 rping -c -a 10.77.0.1 -p 7200 -S 65535
 lab_check "accepted connections' buffers are charged to who listens" \
 	lab_wait 60 group_sockets
 lab_kill talker
