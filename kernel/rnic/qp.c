@@ -973,7 +973,8 @@ static int mpa_qp_alloc_queues(struct mpa_qp *qp, struct ib_qp_init_attr *attr,
 	mpa_ring_place(&qp->sq.ring, &qp->rings, 0);
 	mpa_ring_place(&qp->rq.ring, &qp->rings, sq_len);
 	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
-			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+			     __GFP_RETRY_MAYFAIL);
 	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL_ACCOUNT);
 	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL_ACCOUNT);
 	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)

@@ -154,9 +154,12 @@ static int area_alloc(struct mpa_area *area)
 {
 	int ret;
 
-	/* vmalloc_user() charges nobody; a user's request is not worth a warning. */
-	area->mem = __vmalloc(area->len,
-			      GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	/*
+	 * vmalloc_user() charges nobody. A user's request is worth neither a
+	 * warning nor a process that the OOM killer ends for it.
+	 */
+	area->mem = __vmalloc(area->len, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					 __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!area->mem)
 		return -ENOMEM;
 	if (!area->uctx)

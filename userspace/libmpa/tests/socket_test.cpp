@@ -94,8 +94,8 @@ TEST(params, timeouts_are_bounded)
 	const struct {
 		std::int64_t ms;
 		bool good;
-	} rows[] = {{-1, false}, {0, true}, {1, true}, {0xffffffff, true},
-		    {0x100000000, false}};
+	} rows[] = {{-1, false}, {0, true}, {1, true}, {INT_MAX, true},
+		    {INT_MAX + 1LL, false}, {0x100000000, false}};
 
 	for (const auto &row : rows) {
 		mpa::params params;
