@@ -361,6 +361,18 @@ int mpa_qp_refuse(struct mpa_qp *qp, const struct ddp_fault *f,
 
 /* For the connection manager ---------------------------------------------- */
 
+/*
+ * Before there is a connection, rdma_init_qp_attr() tells who will connect to give the
+ * QP no rights, and librdmacm asks only once. Who accepts, and kernel consumers, are
+ * told the default. So no rights at that time are no choice: it is made afterwards.
+ */
+static void qp_default_access(struct mpa_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	if (!(qp->access & MPA_QP_ACCESS_DEFAULT))
+		WRITE_ONCE(qp->access, qp->access | MPA_QP_ACCESS_DEFAULT);
+}
+
 /**
  * mpa_qp_bind - tie an idle QP to an endpoint
  * @qp: the QP
@@ -381,6 +393,7 @@ int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep)
 	} else {
 		mpa_ep_get(ep);
 		qp->ep = ep;
+		qp_default_access(qp);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return ret;

@@ -14,6 +14,7 @@
 
 /* Under the spinlock within the lock, which is released; as lock_sock(). */
 static void sock_take_lock(struct sock *sk)
+	__releases(&sk->sk_lock.slock)
 {
 	sk->sk_lock.owned = 1;
 	spin_unlock_bh(&sk->sk_lock.slock);

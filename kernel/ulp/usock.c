@@ -41,9 +41,10 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 static void usock_enter(struct mpa_usock *us, enum mpa_usock_phase phase)
 {
 	mpa_assert_locked(us->conn);
-	/* Pairs with has_result() and poll(): what the phase stands for is there. */
-	if (!WARN_ON_ONCE(!(mpa_usock_is(us)->next & BIT(phase))))
-		smp_store_release(&us->phase, phase);
+	if (WARN_ON_ONCE(!(mpa_usock_is(us)->next & BIT(phase))))
+		return;
+	/* Pairs with mpa_usock_is(): what the phase stands for is there. */
+	smp_store_release(&us->phase, phase);
 }
 
 /* Whoever sleeps in a call or polls is to look again. */

@@ -372,9 +372,10 @@ static bool has_result(const struct mpa_usock *us)
 /* Without the lock the numbers may not fit together: good enough to look at. */
 static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
 {
-	/* A race of inet_diag's, which only shows them. */
+	/* A race of inet_diag's, which only shows it. */
 	const struct mpa_frame req = data_race(us->req);
 
+	/* Likewise: each is read whole. */
 	*info = data_race(((struct mpa_sock_info){
 		.role = us->role,
 		.error = us->code,

@@ -91,6 +91,23 @@ CASE("rights: a peer's Read needs the right of the queue pair")
 	}
 }
 
+// What librdmacm does with the queue pair of who connects.
+CASE("rights: none before the connection are not a choice")
+{
+	const unsigned int both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	Device one(1), two(2);
+	Queue near(one), far(two);
+
+	near.modify_rights(0);
+	const Connection connection = connect(near, far);
+	is(near.query().qp_access_flags, both, "of who has connected");
+	one.memory[0] = std::byte{0x5a};
+	far.transfer(IBV_WR_RDMA_READ, one, 64);
+	is(status_name(far.completion().status), status_name(IBV_WC_SUCCESS),
+	   "a Read by who was connected to");
+	is(int(two.memory[0]), 0x5a, "what was read");
+}
+
 CASE("rights: no octets need no right")
 {
 	for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
