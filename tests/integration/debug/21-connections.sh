@@ -144,7 +144,7 @@ dead_peer() {
 
 # sockets_that_end COUNT: of the client's host, with a FIN on its way.
 sockets_that_end() {
-	[[ $(lab_in h1 ss -Htn state fin-wait-1 | wc -l) == "$1" ]]
+	[[ $(ip netns exec h1 ss -Htn state fin-wait-1 | wc -l) == "$1" ]]
 }
 
 # The client is gone, its connections are not: only so many may be at it.
