@@ -270,7 +270,9 @@ public:
 				pending_ = input_.read();
 			if (polls[0].revents & ~POLLOUT)
 				receive();
-			if (peer_ended_ && polls[0].revents & (POLLERR | POLLHUP))
+			// Otherwise both halves have ended in good order.
+			if (peer_ended_ && !shut_ &&
+			    polls[0].revents & (POLLERR | POLLHUP))
 				throw Failure("send", lost());
 			send();
 		}
