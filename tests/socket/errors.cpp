@@ -312,7 +312,10 @@ CASE("errors: a length beyond the longest ULPDU, and no CRCs")
 	expect_error(running.ours, EPROTO, mpa::error_kind::marker);
 	is(must(running.ours.stats(), "counts").rx_length_errors, 1u,
 	   "length errors");
-	last_word(running);
+	must(running.ours.send(mpa::bytes("last word")), "send");
+	// Length, ULPDU and pad, and four octets that mean nothing.
+	const auto last = running.wire.read(2 + 9 + 1 + 4);
+	is(mpa::text(mpa::octets(last).subspan(2, 9)), "last word", "a last word");
 }
 
 CASE("errors: the longest ULPDU, in any receive buffer")

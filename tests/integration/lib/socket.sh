@@ -194,7 +194,7 @@ nc_output_fails() {
 	lab_spawn server h2 bash -c 'exec "$1" -l -k 7100 < /dev/null > /dev/full' \
 		- "$socket_bin/mpa-nc"
 	lab_wait_listen h2 7100
-	lab_spawn client h2 bash -c 'head -c 50000 /dev/zero | "$1" -b 50000 ::1 7100' \
+	lab_spawn client h2 bash -c 'head -c 50000 /dev/zero | "$1" -b 50000 10.77.0.2 7100' \
 		- "$socket_bin/mpa-nc"
 	lab_join server 30 || status=$?
 	lab_is "mpa-nc, no room for its output: status" "$status" 1
