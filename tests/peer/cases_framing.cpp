@@ -385,7 +385,8 @@ void add_floods(Table &t)
 		.counts("rx_write", 200);
 	const std::vector<std::pair<std::string, Octets>> rubbish{
 		{"zeros", zeros(1 << 16)},
-		{"ones", zeros(1 << 16, 0xff)},
+		// A length that cannot be is not judged before the CRC.
+		{"ones", zeros(1 << 17, 0xff)},
 		{"random", pattern(1 << 16, 11)},
 		{"random-more", pattern(1 << 20, 12)},
 		{"http", join(text("POST / HTTP/1.1\r\nContent-Length: 65536\r\n"),

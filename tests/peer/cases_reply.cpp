@@ -153,9 +153,13 @@ void add_lengths(Table &t)
 		"4 MiB of private data behind a PD_Length of 65535",
 		{answer([](Frame &f) { f.length = 0xffff; }),
 		 flood(pattern(65536, 3), 64)});
-	reply(t, "private-data-508",
-	      "as much private data as there can be, the four octets included",
-	      {answer([](Frame &f) { f.data.resize(512); })}, opens());
+	reply(t, "private-data-255",
+	      "as much private data as an RNIC's connection manager has room for",
+	      {answer([](Frame &f) { f.data.resize(4 + 255); })}, opens());
+	refused(t, "private-data-508",
+		"as much private data as there can be, the four octets included",
+		{answer([](Frame &f) { f.data.resize(512); })})
+		.on_socket(opens());
 	reply(t, "length-one-less",
 	      "PD_Length is one less than what comes: FPDUs begin with the last "
 	      "octet, and none is right",
@@ -297,8 +301,12 @@ void add_rejections(Table &t)
 	refused_plain("rejects-fin", "R, and a FIN", 4, {fin()});
 	refused_by_us("rejects", "R, and 100 octets of private data",
 		      {reject(100, 2)});
-	refused_by_us("rejects-508", "R, and all private data there can be",
-		      {reject(508, 2)});
+	refused_by_us("rejects-255",
+		      "R, and as much private data as there is room for",
+		      {reject(255, 2)});
+	refused(t, "rejects-508", "R, and all private data there can be",
+		{reject(508, 2)})
+		.only(Kind::rnic);
 	refused_by_us("rejects-plain",
 		      "R in a plain Reply of revision 1 to an enhanced Request",
 		      {answer([](Frame &f) {

@@ -80,12 +80,19 @@ Case &refused(Table &t, const std::string &name, const std::string &what,
 		.counts("conn_startup_error");
 }
 
+// An RNIC's connection manager has room for 255 octets of private data: a frame with
+// more is an improper one (RFC 5044 section 7.1.2 rule 9).
 Case &taken(Table &t, const std::string &name, const std::string &what,
-	    const Frame &frame)
+	    const Frame &frame, std::optional<Step> how = {})
 {
-	return t.add("request/" + name, what, connected, {send(frame.encode())},
-		     accepts(frame))
-		.only(Role::initiator);
+	const bool too_much = frame.data.size() > 255;
+	auto &row = t.add("request/" + name, what, connected,
+			  {how ? *how : send(frame.encode())},
+			  too_much ? closes() : accepts(frame))
+			    .only(Role::initiator);
+
+	return too_much ? row.on_socket(accepts(frame))
+				  .counts("conn_startup_error") : row;
 }
 
 void add_keys(Table &t)
@@ -287,11 +294,14 @@ void add_portions(Table &t)
 	t.add("request/dripped", "a Request octet by octet", connected,
 	      {drip(whole)}, accepts(frame))
 		.only(Role::initiator);
-	t.add("request/dripped-512", "512 octets of private data octet by octet",
-	      connected, {drip(request(join(zeros(511), Octets{echo_mode})).encode(),
-			       milliseconds(0))},
-	      accepts(request()))
-		.only(Role::initiator);
+	for (std::size_t octets : {255, 512}) {
+		const auto full =
+			request(join(zeros(octets - 1), Octets{echo_mode}));
+
+		taken(t, "dripped-" + std::to_string(octets),
+		      std::to_string(octets) + " octets of private data octet by octet",
+		      full, drip(full.encode(), milliseconds(0)));
+	}
 	// Before the Reply nobody can know whether Markers are due in them, so
 	// these are no FPDUs (RFC 5044 section 7.1.2 rule 2).
 	const auto eager = [](Octets more) {
