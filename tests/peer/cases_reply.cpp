@@ -162,13 +162,13 @@ void add_lengths(Table &t)
 		.on_socket(opens());
 	reply(t, "length-one-less",
 	      "PD_Length is one less than what comes: FPDUs begin with the last "
-	      "octet, and none is right",
+	      "octet, and the CRC of the first, 65280 octets long, is wrong",
 	      {answer([](Frame &f) {
 		      f.length = static_cast<std::uint16_t>(f.data.size());
 		      f.data.push_back(0xff);
 	      }),
-	       send(zeros(4096))},
-	      breaks({{2, 0, 3}}));
+	       send(zeros(1 << 17))},
+	      breaks({{2, 0, 2}}));
 	reply(t, "length-one-more-fin",
 	      "PD_Length is one more than what comes, then FIN",
 	      {answer([](Frame &f) {

@@ -194,7 +194,7 @@ nc_output_fails() {
 	lab_spawn server h2 bash -c 'exec "$1" -l -k 7100 < /dev/null > /dev/full' \
 		- "$socket_bin/mpa-nc"
 	lab_wait_listen h2 7100
-	lab_spawn client h2 bash -c 'head -c 50000 /dev/zero | "$1" -b 50000 10.77.0.2 7100' \
+	lab_spawn client h2 bash -c 'head -c 50000 /dev/zero | "$1" -b 0 10.77.0.2 7100' \
 		- "$socket_bin/mpa-nc"
 	lab_join server 30 || status=$?
 	lab_is "mpa-nc, no room for its output: status" "$status" 1
@@ -211,7 +211,8 @@ nc_reset_while_idle() {
 	lab_spawn server h2 bash -c 'exec "$1" -v -l 7100 <> "$2"' \
 		- "$socket_bin/mpa-nc" "$LAB_OUT/server.fifo"
 	lab_wait_listen h2 7100
-	lab_spawn client h1 bash -c 'exec "$1" -v 10.77.0.2 7100 < /dev/null' \
+	# Something must come before a Responder may send.
+	lab_spawn client h1 bash -c 'exec "$1" -v 10.77.0.2 7100 <<< first' \
 		- "$socket_bin/mpa-nc"
 	lab_wait 20 nc_half_closed
 	kill -STOP "$(lab_pid client)"
