@@ -236,10 +236,13 @@ nc_unread() {
 
 # Without a descriptor for it no connection can be accepted, now or later.
 nc_no_descriptor() {
-	local status=0
-	lab_spawn server h2 bash -c 'ulimit -n 4; exec "$1" -l -k 7100 < /dev/null' \
-		- "$socket_bin/mpa-nc"
+	local status=0 pid
+	lab_spawn server h2 "$socket_bin/mpa-nc" -l -k 7100
 	lab_wait_listen h2 7100
+	pid=$(lab_pid server)
+	# As many as it has.
+	lab_do prlimit --pid "$pid" \
+		--nofile="$(($(cd "/proc/$pid/fd" && printf '%s\n' * | sort -n | tail -n 1) + 1))"
 	lab_is "mpa-nc, not accepted: client" "$(lab_status ip netns exec h1 \
 		"$socket_bin/mpa-nc" -w 5 10.77.0.2 7100)" 1
 	lab_join server 20 || status=$?
