@@ -206,10 +206,12 @@ nc_output_fails() {
 # The peer has ended its half, then resets the connection, and there is nothing to
 # send yet.
 nc_reset_while_idle() {
-	local status=0
-	mkfifo "$LAB_OUT/server.fifo"
+	local status=0 fifo
+	# Where the run's files go there may be none.
+	fifo=$(mktemp -u)
+	mkfifo "$fifo"
 	lab_spawn server h2 bash -c 'exec "$1" -v -l 7100 <> "$2"' \
-		- "$socket_bin/mpa-nc" "$LAB_OUT/server.fifo"
+		- "$socket_bin/mpa-nc" "$fifo"
 	lab_wait_listen h2 7100
 	# Something must come before a Responder may send.
 	lab_spawn client h1 bash -c 'exec "$1" -v 10.77.0.2 7100 <<< first' \
@@ -217,13 +219,13 @@ nc_reset_while_idle() {
 	lab_wait 20 nc_half_closed
 	kill -STOP "$(lab_pid client)"
 	# What is unread when the client ends makes its kernel send a RST.
-	echo unread > "$LAB_OUT/server.fifo"
+	echo unread > "$fifo"
 	lab_wait 20 nc_unread
 	lab_kill client KILL
 	lab_join server 20 || status=$?
 	lab_is "mpa-nc, reset while idle: status" "$status" 1
 	lab_check "mpa-nc, reset while idle: message" socket_said server 'mpa-nc: send: '
-	rm "$LAB_OUT/server.fifo"
+	rm "$fifo"
 }
 
 nc_half_closed() {
