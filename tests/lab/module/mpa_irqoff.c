@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For how long a module keeps interrupts off: the longest time since the last write
- * of 0 to its parameter, between an instruction in [from, to) that disabled them and
- * the one that enabled them again.
+ * How often, and for how long, a module keeps interrupts off: between an instruction
+ * in [from, to) that disabled them and the one that enabled them again, since 0 was
+ * written to the parameters.
  *
  *	modprobe mpa_irqoff from=0xffffffffa0000000 to=0xffffffffa0010000
- *	cat /sys/module/mpa_irqoff/parameters/longest
+ *	cat /sys/module/mpa_irqoff/parameters/sections
+ *
+ * A machine that is a program is left aside by its host now and then: the longest time
+ * says little there, and the number of sections more.
  *
  * For kernels that say when interrupts go off and on (CONFIG_TRACE_IRQFLAGS), of one
  * processor.
@@ -26,6 +29,14 @@ static ulong longest;
 module_param(longest, ulong, 0644);
 MODULE_PARM_DESC(longest, "nanoseconds");
 
+static ulong sections;
+module_param(sections, ulong, 0644);
+MODULE_PARM_DESC(sections, "how often they were off");
+
+static ulong longer;
+module_param(longer, ulong, 0644);
+MODULE_PARM_DESC(longer, "how often for more than 100 microseconds");
+
 /* 0: they are on, or somebody else has them off. */
 static u64 since;
 
@@ -44,9 +55,16 @@ static void went_off(void *data, unsigned long ip, unsigned long parent)
 
 static void went_on(void *data, unsigned long ip, unsigned long parent)
 {
-	if (since)
-		longest = max_t(ulong, longest, ktime_get_mono_fast_ns() - since);
+	ulong took;
+
+	if (!since)
+		return;
+	took = ktime_get_mono_fast_ns() - since;
 	since = 0;
+	sections++;
+	longest = max(longest, took);
+	if (took > 100 * NSEC_PER_USEC)
+		longer++;
 }
 
 static void find_point(struct tracepoint *point, void *data)
