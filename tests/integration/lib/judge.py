@@ -36,7 +36,7 @@ OPTIONS = [
 FIELDS = [
     "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
     "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "tcp.window_size",
-    "iwarp_mpa.ulpdulength", "_ws.malformed",
+    "tcp.analysis.window_full", "iwarp_mpa.ulpdulength", "_ws.malformed",
 ]
 
 REQUEST = b"MPA ID Req Frame"
@@ -79,11 +79,13 @@ def crc32c(octets):
 
 @dataclass
 class Segment:
-    """A TCP segment with payload, and where it begins in the stream."""
+    """A TCP segment with payload, and where it begins in the stream; fills: with
+    it the receiver's window is full."""
 
     frame: int
     offset: int
     payload: bytes
+    fills: bool = False
 
 
 @dataclass
@@ -225,7 +227,8 @@ def add_segment(flow, values):
     payload = bytes.fromhex(values["tcp.payload"].replace(":", ""))
     if payload:
         offset = (sequence - flow.first) % 2**32
-        flow.segments.append(Segment(frame, offset, payload))
+        flow.segments.append(Segment(frame, offset, payload,
+                                     bool(values["tcp.analysis.window_full"])))
     flow.dissected += map(int, filter(None, values["iwarp_mpa.ulpdulength"].split(",")))
 
 
@@ -298,10 +301,12 @@ def check_aligned(flow, start, marked):
     """Segments of full operation begin where an FPDU does: every one where
     there are Markers. Without, the edge of a window may cut one of TCP's
     packets elsewhere, and what is left of it with that; the next one begins
-    with an FPDU again. Returns how many segments do not."""
+    with an FPDU again. Returns how many segments do not, and how many more are
+    what a window left."""
     origins = {origin for origin, _, _ in flow.fpdus}
-    others = []
+    others, cut = [], 0
     aligned = start
+    fills = False
     for segment in sorted(flow.segments, key=lambda one: one.offset):
         end = segment.offset + len(segment.payload)
         if segment.offset < start < end:
@@ -310,12 +315,17 @@ def check_aligned(flow, start, marked):
             continue
         if segment.offset in origins:
             aligned = segment.offset
+            fills = segment.fills
             continue
-        others.append(segment.frame)
         if marked or segment.offset - aligned >= PACKET:
             raise Bad(f"frame {segment.frame} does not begin with an FPDU, "
-                      f"{len(others)} so far")
-    return len(others)
+                      f"behind {len(others)} others and {cut} cut by a window")
+        if fills:
+            cut += 1
+        else:
+            others.append(segment.frame)
+        fills = fills or segment.fills
+    return len(others), cut
 
 
 def in_order(segments):
@@ -368,7 +378,8 @@ def check_lengths(name, flow, opaque):
 
 
 def judge_flow(name, flow, start, asked, args):
-    """One direction; returns how many of its segments are not aligned."""
+    """One direction; returns how many of its segments are not aligned, and how
+    many more because the receiver's window was full."""
     # Revision 0 has Markers whether they were asked for or not.
     marked = asked or not args.version
     if marked != (args.markers_from in (name, "both")):
@@ -384,7 +395,7 @@ def judge_flow(name, flow, start, asked, args):
     elif args.markers_from == "none":
         flow.seen = len(flow.fpdus)
     compare(flow, name)
-    return check_aligned(flow, start, marked) if args.aligned else 0
+    return check_aligned(flow, start, marked) if args.aligned else (0, 0)
 
 
 def judge_crc_flags(frames, crc_from):
@@ -424,8 +435,9 @@ def judge_connection(pair, args, total):
         raise Bad(f"the responder's window was {pair[1].window}")
     for side, flow in enumerate(pair):
         name = ("initiator", "responder")[side]
-        unaligned = judge_flow(name, flow, frames[side].size,
-                               bool(frames[1 - side].flags & FLAG_MARKERS), args)
+        unaligned, cut = judge_flow(
+            name, flow, frames[side].size,
+            bool(frames[1 - side].flags & FLAG_MARKERS), args)
         total[f"FPDUs from {name}s"] += len(flow.fpdus)
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
@@ -434,6 +446,7 @@ def judge_connection(pair, args, total):
         judged = [one for one in flow.segments if one.offset >= frames[side].size]
         total["in full operation"] += len(judged)
         total["of these unaligned"] += unaligned
+        total["of these cut by a full window"] += cut
         longest = max(map(len, (one.payload for one in judged)), default=0)
         if args.mss and longest > args.mss:
             raise Bad(f"{name} sent a segment of {longest} octets")
@@ -501,7 +514,8 @@ def main():
     parser.add_argument("--unaligned", type=float, default=1, metavar="PERCENT",
                         help="of the segments without Markers, at the most, "
                         "begin without an FPDU: 0 for the policy of one segment "
-                        "at a time (default: 1, for a wire without loss)")
+                        "at a time (default: 1, for a wire without loss). Not "
+                        "counted is what is left where TCP filled the window")
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
@@ -547,7 +561,8 @@ def main():
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
     if args.aligned and total["in full operation"]:
         count = total["in full operation"]
-        share = 100 * (count - total["of these unaligned"]) / count
+        others = total["of these unaligned"] + total["of these cut by a full window"]
+        share = 100 * (count - others) / count
         print(f"{share:.2f} % of {count} segments begin with an FPDU")
     for reason in reasons:
         print(f"BAD: {reason}")

@@ -238,13 +238,14 @@ nc_unread() {
 
 # Without a descriptor for it no connection can be accepted, now or later.
 nc_no_descriptor() {
-	local status=0 pid
+	local status=0 pid lowest=0
 	lab_spawn server h2 "$socket_bin/mpa-nc" -l -k 7100
 	lab_wait_listen h2 7100
 	pid=$(lab_pid server)
-	# As many as it has.
-	lab_do prlimit --pid "$pid" \
-		--nofile="$(($(cd "/proc/$pid/fd" && printf '%s\n' * | sort -n | tail -n 1) + 1))"
+	while [[ -e /proc/$pid/fd/$lowest ]]; do
+		((++lowest))
+	done
+	lab_do prlimit --pid "$pid" --nofile="$lowest"
 	lab_is "mpa-nc, not accepted: client" "$(lab_status ip netns exec h1 \
 		"$socket_bin/mpa-nc" -w 5 10.77.0.2 7100)" 1
 	lab_join server 20 || status=$?

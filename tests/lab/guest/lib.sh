@@ -401,12 +401,13 @@ lab_wait_listen() {
 # --- captures ---------------------------------------------------------------
 
 # lab_capture NAME HOST [NETDEV]: packets into $LAB_OUT/NAME.pcapng, from now
-# until lab_capture_end NAME.
+# until lab_capture_end NAME. dumpcap looks at all that could be captured first, which
+# has the kernel load modules: that takes its time.
 lab_capture() {
 	local name=$1 host=$2 netdev=${3:-eth0}
 	lab_spawn "$name" "$host" dumpcap -q -i "$netdev" -s 0 -B 64 \
 		-f 'tcp or udp or icmp or icmp6' -w "/tmp/$name.pcapng"
-	lab_wait 20 grep -q '^File: ' "$LAB_OUT/$name.log"
+	lab_wait 90 grep -q '^File: ' "$LAB_OUT/$name.log"
 }
 
 # Stops the capture once everything sent so far has been written.
