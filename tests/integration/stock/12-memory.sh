@@ -63,7 +63,7 @@ refused() {
 	lowest=$before
 	counters_mark
 	spawn_in_group hoard h1 "$hoard" mpa1 "${@:2}"
-	lab_check "$name: the offender ends" lab_wait_free
+	lab_check "$name: the offender ends" lab_wait 180 watch_free hoard
 	lab_join hoard || status=$?
 	cat "$LAB_OUT/hoard.log"
 	lab_is "$name: is refused" "$status" 0
@@ -72,20 +72,6 @@ refused() {
 	lab_check "$name: memory is given back" lab_wait 30 group_empty
 	lab_check "$name: others go on" \
 		lab_wait 60 counters_hold mpa1 "rx_send>=2" "tx_send>=2"
-}
-
-lab_wait_free() {
-	lab_wait_loop 180 watch_free hoard
-}
-
-# As lab_wait, but in this shell, whose variables it changes.
-lab_wait_loop() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		((SECONDS < end)) || return 1
-		lab_tick
-	done
 }
 
 # Somebody else, all the time.

@@ -105,14 +105,15 @@ lab_true() {
 # --- waiting ----------------------------------------------------------------
 
 # lab_wait SECONDS COMMAND...: polls until the command succeeds; its output is
-# shown only if it never does.
+# shown only if it never does. It runs in this shell: to fork for each look would take
+# more of an instrumented kernel's time than most looks do.
 lab_wait() {
-	local limit=$((SECONDS + $1)) output
+	local limit=$((SECONDS + $1)) output=/tmp/lab-wait-$BASHPID-${#FUNCNAME[@]}
 	shift
-	until output=$("$@" 2>&1); do
+	until "$@" > "$output" 2>&1; do
 		if ((SECONDS >= limit)); then
 			lab_note "waited in vain for: $*"
-			printf '%s\n' "$output"
+			printf '%s\n' "$(< "$output")"
 			return 1
 		fi
 		lab_tick

@@ -409,6 +409,12 @@ class Built(Lane):
         return sorted(self.module_tree.rglob("*.ko"))
 
 
+def only_in(variable, *parts):
+    """A variable of a kernel's build that is set in these parts of the tree only, and
+    in modules of ours, whose objects have an absolute path."""
+    return f"{variable}=$(if $(filter {' '.join(parts)} /%,$(obj)/),y,n)"
+
+
 class UserMode(Built):
     """User Mode Linux: a kernel that is a program, at nearly full speed."""
 
@@ -463,6 +469,10 @@ class Kasan(Built):
     name = "kasan"
     parts = ("pc", "lockdep", "suites", "kasan")
     lab_modules = True
+    # What works on the objects of our modules, and may find one of them gone. All else
+    # would only be slower.
+    variables = (only_in("KASAN_SANITIZE", "net/%", "drivers/infiniband/%", "lib/",
+                         "kernel/", "kernel/rcu/", "kernel/sched/", "kernel/time/"),)
     cmdline = (
         "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 "
         "watchdog_thresh=60 reboot=t"
@@ -484,13 +494,11 @@ class Kcsan(Built):
         "rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 watchdog_thresh=60 "
         "reboot=t"
     )
-    # Instrumented is what works on the same memory as our modules, and these, whose
-    # objects have an absolute path. All else would only be slower.
-    instrumented = ("net/", "net/core/%", "net/ipv4/%", "net/ipv6/%", "net/netlink/%",
-                    "drivers/infiniband/%", "lib/%", "/%")
-    variables = (
-        f"KCSAN_SANITIZE=$(if $(filter {' '.join(instrumented)},$(obj)/),y,n)",
-    )
+    # Instrumented is what works on the same memory as our modules. All else would only
+    # be slower.
+    variables = (only_in("KCSAN_SANITIZE", "net/", "net/core/%", "net/ipv4/%",
+                         "net/ipv6/%", "net/netlink/%", "drivers/infiniband/%",
+                         "lib/%"),)
     duration = "10 minutes on two cores"
 
 
