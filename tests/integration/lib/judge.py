@@ -514,8 +514,8 @@ def main():
     parser.add_argument("--unaligned", type=float, default=1, metavar="PERCENT",
                         help="of the segments without Markers, at the most, "
                         "begin without an FPDU: 0 for the policy of one segment "
-                        "at a time (default: 1, for a wire without loss). Not "
-                        "counted is what is left where TCP filled the window")
+                        "at a time (default: 1, for a wire without loss). What is "
+                        "left where TCP filled the window counts for 0 only")
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")
@@ -554,15 +554,16 @@ def main():
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = judge(args)
-    if 100 * total["of these unaligned"] > \
-            args.unaligned * total["in full operation"]:
+    unaligned = total["of these unaligned"]
+    cut = total["of these cut by a full window"]
+    counted = unaligned if args.unaligned else unaligned + cut
+    if 100 * counted > args.unaligned * total["in full operation"]:
         reasons.append(f"more than {args.unaligned} % of the segments do not "
                        "begin with an FPDU")
     print(", ".join(f"{count} {name}" for name, count in total.items() if count))
     if args.aligned and total["in full operation"]:
         count = total["in full operation"]
-        others = total["of these unaligned"] + total["of these cut by a full window"]
-        share = 100 * (count - others) / count
+        share = 100 * (count - unaligned - cut) / count
         print(f"{share:.2f} % of {count} segments begin with an FPDU")
     for reason in reasons:
         print(f"BAD: {reason}")

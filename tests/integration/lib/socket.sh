@@ -236,7 +236,8 @@ nc_unread() {
 	ip netns exec h1 ss -Htn state fin-wait-2 | awk '$1 > 0' | grep -q ':7100'
 }
 
-# Without a descriptor for it no connection can be accepted, now or later.
+# Without a descriptor for it no connection can be accepted, now or later. The first
+# one has its descriptor: accept() takes that before it waits.
 nc_no_descriptor() {
 	local status=0 pid lowest=0
 	lab_spawn server h2 "$socket_bin/mpa-nc" -l -k 7100
@@ -246,9 +247,8 @@ nc_no_descriptor() {
 		((++lowest))
 	done
 	lab_do prlimit --pid "$pid" --nofile="$lowest"
-	# Whether it hears of the end before it has ended itself is a matter of time.
-	lab_note "client: status $(lab_status ip netns exec h1 \
-		"$socket_bin/mpa-nc" -w 5 10.77.0.2 7100)"
+	lab_is "mpa-nc, the last descriptor: client" "$(lab_status ip netns exec h1 \
+		"$socket_bin/mpa-nc" -w 5 10.77.0.2 7100)" 0
 	lab_join server 20 || status=$?
 	lab_is "mpa-nc, no descriptor: status" "$status" 1
 	lab_check "mpa-nc, no descriptor: message" \
