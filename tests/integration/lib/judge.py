@@ -36,7 +36,7 @@ OPTIONS = [
 FIELDS = [
     "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
     "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "tcp.window_size",
-    "tcp.analysis.window_full", "iwarp_mpa.ulpdulength", "_ws.malformed",
+    "tcp.ack_raw", "iwarp_mpa.ulpdulength", "_ws.malformed",
 ]
 
 REQUEST = b"MPA ID Req Frame"
@@ -79,8 +79,8 @@ def crc32c(octets):
 
 @dataclass
 class Segment:
-    """A TCP segment with payload, and where it begins in the stream; fills: with
-    it the receiver's window is full."""
+    """A TCP segment with payload, and where it begins in the stream; fills: it ends
+    where a window of the receiver did."""
 
     frame: int
     offset: int
@@ -97,7 +97,7 @@ class Flow:
     (frame, what tshark does not like about it); fpdus: (offset, end, ULPDU
     length) of what the walk found; versions: of DDP and RDMAP, in their ULPDUs;
     seen: how many of these tshark can see; window: the most octets that it let
-    the other one have under way.
+    the other one have under way; edges: sequence numbers where its windows ended.
     """
 
     first: int | None = None
@@ -110,6 +110,7 @@ class Flow:
     markers: int = 0
     seen: int = 0
     window: int = 0
+    edges: set = field(default_factory=set)
 
     def behind(self):
         """How many segments came behind later ones: reordered, or sent again."""
@@ -189,8 +190,9 @@ def read_flows(path):
         values = dict(zip(FIELDS, line.rstrip("\n").split("\t")))
         stream = int(values["tcp.stream"])
         port = values["tcp.srcport"], values["tcp.dstport"]
-        flow = flows[stream][opener.setdefault(stream, port) != port]
-        add_segment(flow, values)
+        side = opener.setdefault(stream, port) != port
+        flow = flows[stream][side]
+        add_segment(flow, flows[stream][not side], values)
         frame = int(values["frame.number"])
         if frame in bad:
             flow.complaints.append((frame, "has a bad CRC"))
@@ -210,7 +212,9 @@ def bad_frames(path):
     return frames
 
 
-def add_segment(flow, values):
+def add_segment(flow, peer, values):
+    """A sender may not know of the newest window yet that the capture has: any of the
+    peer's may be what it has filled."""
     frame = int(values["frame.number"])
     if values["_ws.malformed"]:
         flow.complaints.append((frame, "is malformed"))
@@ -223,12 +227,14 @@ def add_segment(flow, values):
         return
     if flow.first is None:
         raise Bad(f"frame {frame} belongs to a connection begun earlier")
-    flow.window = max(flow.window, int(values["tcp.window_size"]))
+    window = int(values["tcp.window_size"])
+    flow.window = max(flow.window, window)
+    flow.edges.add((int(values["tcp.ack_raw"] or 0) + window) % 2**32)
     payload = bytes.fromhex(values["tcp.payload"].replace(":", ""))
     if payload:
         offset = (sequence - flow.first) % 2**32
-        flow.segments.append(Segment(frame, offset, payload,
-                                     bool(values["tcp.analysis.window_full"])))
+        end = (sequence + len(payload)) % 2**32
+        flow.segments.append(Segment(frame, offset, payload, end in peer.edges))
     flow.dissected += map(int, filter(None, values["iwarp_mpa.ulpdulength"].split(",")))
 
 
