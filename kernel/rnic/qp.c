@@ -373,18 +373,28 @@ static void qp_default_access(struct mpa_qp *qp)
 		WRITE_ONCE(qp->access, qp->access | MPA_QP_ACCESS_DEFAULT);
 }
 
+static bool mpa_qp_cq_overflown(const struct mpa_qp *qp)
+{
+	return READ_ONCE(qp->scq->overflown) || READ_ONCE(qp->rcq->overflown);
+}
+
 /**
  * mpa_qp_bind - tie an idle QP to an endpoint
  * @qp: the QP
  * @ep: the endpoint; the QP takes a reference
  *
- * Process context. Return: 0, -EINVAL (not idle), -EISCONN (bound already).
+ * Process context. Return: 0; -EINVAL: not idle, or a completion queue of it
+ * has overflown, which moves it to ERROR; -EISCONN: bound already.
  */
 int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep)
 {
 	unsigned long flags;
 	int ret = 0;
 
+	if (mpa_qp_cq_overflown(qp)) {
+		mpa_tx_kick(qp);
+		return -EINVAL;
+	}
 	spin_lock_irqsave(&qp->lock, flags);
 	if (qp->state != MPA_QP_IDLE) {
 		ret = -EINVAL;
@@ -1134,7 +1144,7 @@ static void mpa_qp_check_cqs(struct mpa_qp *qp, struct mpa_ep *ep)
 		.how = MPA_EP_END_ABORT,
 	};
 
-	if (!READ_ONCE(qp->scq->overflown) && !READ_ONCE(qp->rcq->overflown))
+	if (!mpa_qp_cq_overflown(qp))
 		return;
 	if (ep && READ_ONCE(qp->ep) == ep)
 		mpa_qp_kill(qp, &end);

@@ -389,7 +389,8 @@ void mpa_qps_of_cq_failed(struct mpa_dev *dev, const struct mpa_cq *cq);
  *
  * mpa_qp_bind: before the startup exchange; process context. The QP gets a
  *	reference to @ep (which must hold one to the QP for as long).
- *	-EINVAL: not idle, -EISCONN: bound already, -ENOMEM.
+ *	-EINVAL: not idle, or a completion queue has overflown; -EISCONN: bound
+ *	already.
  * mpa_qp_unbind: undoes it: the QP drops its reference to @ep. Call once the
  *	stream is detached; the QP must be out of RTS (mpa_qp_closed()).
  *	Harmless if @ep is not the one bound.

@@ -84,22 +84,23 @@ CASE("full: every queue pair that uses the queue ends, and is told")
 	   "who uses another queue");
 }
 
-CASE("full: who is connected on such a queue ends at once")
+CASE("full: who uses such a queue is not connected again")
 {
 	Device one(1), two(2);
 	const Completions shared(
 		ibv_create_cq(one.context.get(), small, nullptr, nullptr, 0));
 	Depth depth{.send = 32, .recv = 32, .completions = 128};
 	Queue culprit(one, depth, shared.get());
-	Queue first(two, depth), second(two, depth);
+	Queue peer(two, depth), another(one, depth);
 
-	const Connection connection = connect(culprit, first);
+	const Connection connection = connect(culprit, peer);
 	for (std::uint64_t n = 0; n < 2 * small; n++)
-		first.post_receive(n);
+		peer.post_receive(n);
 	fill(culprit);
 	is(one.events(2), "1 CQ error, 1 local work queue catastrophic error", "events");
 	culprit.modify(IBV_QPS_RESET);
-	const Connection again = connect(culprit, second);
+	is(connect_error(culprit, two), EINVAL, "rdma_connect");
+	is(connect_error(another, two), ECONNREFUSED, "rdma_connect of another");
 	is(one.events(1), "1 local work queue catastrophic error", "events after RESET");
 	is(culprit.query().qp_state, IBV_QPS_ERR, "the state");
 }

@@ -74,6 +74,11 @@ rdma_conn_param parameters(const Queue &queue)
 	return param;
 }
 
+std::string address_of(const Device &device)
+{
+	return "10.77.0." + std::to_string(device.host);
+}
+
 rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &port,
 			       int flags)
 {
@@ -253,7 +258,7 @@ Connection connect(Queue &active, Queue &passive)
 {
 	static int next = 7800;
 	const std::string port = std::to_string(next++);
-	const std::string address = "10.77.0." + std::to_string(passive.device.host);
+	const std::string address = address_of(passive.device);
 	std::atomic<bool> listens{false};
 	Connection connection;
 	There peer(passive.device.host, [&] {
@@ -277,6 +282,14 @@ Connection connect(Queue &active, Queue &passive)
 	must_call(rdma_connect(connection.active.get(), &param), "rdma_connect");
 	peer.join();
 	return connection;
+}
+
+int connect_error(Queue &active, const Device &peer)
+{
+	const rdmacm::Endpoint id = bare_endpoint(address_of(peer), "7799", 0);
+	rdma_conn_param param = parameters(active);
+
+	return rdma_connect(id.get(), &param) ? errno : 0;
 }
 
 Pair::Pair(Depth depth)

@@ -81,6 +81,10 @@ struct Connection {
 // Connects them: active on host h1, passive on its own host.
 Connection connect(Queue &active, Queue &passive);
 
+// What becomes of a connection to a port of @peer's where nobody listens: errno, or 0.
+// ECONNREFUSED says that nothing is wrong with @active.
+int connect_error(Queue &active, const Device &peer);
+
 // Devices, a queue pair on each, connected.
 struct Pair {
 	explicit Pair(Depth depth = {});
