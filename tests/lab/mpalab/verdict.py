@@ -30,7 +30,7 @@ ALARMS = re.compile(
     r"|\bBUG [\w-]+ \((?:Not t|T)ainted"
     r"|Slab cache still has objects|Objects remaining in "
     r"|restrack: .*(?:leak|still)"
-    r"|Out of memory: |invoked oom-killer"
+    r"|Out of memory: "
     r"|disagrees about version of symbol|Unknown symbol"
     r"|list_(?:add|del) corruption"
     r"|DEAD000000000"
