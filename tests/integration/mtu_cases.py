@@ -242,11 +242,16 @@ class Wire:
 
 
 def first_of(payload):
-    """With a Marker in front of the length, or without."""
-    for at in (2, 6):
-        if payload[at:at + 4] == MAGIC:
-            return HEAD.unpack_from(payload, at)[1]
-    return -1
+    """The number of the ULPDU whose FPDU begins a segment, -1 without. A Marker,
+    whose FPDUPTR says how far behind the FPDU's beginning it stands, falls in front
+    of the FPDU, into the length and the magic number, or before the number."""
+    for at in (0, 4, 8):
+        if payload[at:at + 4] == struct.pack(">I", at):
+            payload = payload[:at] + payload[at + 4:]
+            break
+    if payload[2:6] != MAGIC:
+        return -1
+    return HEAD.unpack_from(payload, 2)[1]
 
 
 @contextlib.contextmanager
@@ -283,11 +288,15 @@ def goes_through(address, netdev, steps, markers=False):
     (what changes the way, its MTU then)."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     headers = 72 if family == socket.AF_INET6 else 52
-    with mpa_pair(address, markers) as (near, far), wire(netdev) as seen:
+    with contextlib.ExitStack() as stack:
+        near, far = stack.enter_context(mpa_pair(address, markers))
+        seen = stack.enter_context(wire(netdev))
         check("MULPDU at first", mpa.mulpdu(near),
               mulpdu_at(1500, family, markers))
         streams = Stream(near, far), Stream(far, near)
         for change, mtu in steps:
+            # The next case begins as this one did, whatever happens here.
+            stack.callback(change, 1500)
             with streams[0].held_up():
                 change(mtu)
             for stream in streams:
@@ -348,6 +357,7 @@ def sockets_device_markers():
 
 @case
 def sockets_route():
+    route_mtu(1500)
     try:
         goes_through("10.77.0.2", "eth0", steps_of(route_mtu, 1280, 600, 1500))
     finally:
@@ -532,6 +542,7 @@ def rnic_goes_through(address, devices, steps):
             check(f"{key}", counter(*key), value)
     finally:
         pings.end()
+        steps[-1][0](1500)
 
 
 @case
