@@ -7,22 +7,14 @@
 # cases by patterns of their names.
 # lab run --cmdline slub_debug=P
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/irqoff.sh"
 . "$MPA_REPO/tests/integration/lib/uverbs.sh"
 
-# code_of MODULE: where it is, as parameters of mpa_irqoff.
-code_of() {
-	local start size
-	start=$(cat "/sys/module/$1/sections/.text")
-	size=$(awk -v name="$1" '$1 == name {print $2}' /proc/modules)
-	echo "from=$start to=$(printf '0x%x' $((start + size)))"
-}
-
 lab_devices 2
-read -ra where < <(code_of mpa_rnic)
-lab_do modprobe mpa_irqoff "${where[@]}"
+irqoff_begin
 lab_check "all cases" \
 	ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
-lab_do modprobe -r mpa_irqoff
+irqoff_end
 (($#)) && exit
 
 lab_do modprobe mpa_unconnected device=mpa1

@@ -7,8 +7,8 @@
  *	modprobe mpa_irqoff from=0xffffffffa0000000 to=0xffffffffa0010000
  *	cat /sys/module/mpa_irqoff/parameters/sections
  *
- * A machine that is a program is left aside by its host now and then: the longest time
- * says little there, and the number of sections more.
+ * A machine that is a program waits for its host now and then: the longest time says
+ * little there, and the number of sections more, unless time counts instructions.
  *
  * For kernels that say when interrupts go off and on (CONFIG_TRACE_IRQFLAGS), of one
  * processor.
@@ -37,6 +37,17 @@ static ulong longer;
 module_param(longer, ulong, 0644);
 MODULE_PARM_DESC(longer, "how often for more than 100 microseconds");
 
+static ulong all;
+module_param(all, ulong, 0444);
+MODULE_PARM_DESC(all, "how often since the module is here");
+
+static ulong worst;
+module_param(worst, ulong, 0444);
+MODULE_PARM_DESC(worst, "nanoseconds, since the module is here");
+
+/* Where interrupts went off, and who was the caller; the same of the longest time. */
+static unsigned long went_at[2], worst_at[2];
+
 /* 0: they are on, or somebody else has them off. */
 static u64 since;
 
@@ -51,6 +62,8 @@ static bool of_module(unsigned long ip)
 static void went_off(void *data, unsigned long ip, unsigned long parent)
 {
 	since = of_module(ip) || of_module(parent) ? ktime_get_mono_fast_ns() : 0;
+	went_at[0] = ip;
+	went_at[1] = parent;
 }
 
 static void went_on(void *data, unsigned long ip, unsigned long parent)
@@ -63,6 +76,11 @@ static void went_on(void *data, unsigned long ip, unsigned long parent)
 	since = 0;
 	sections++;
 	longest = max(longest, took);
+	all++;
+	if (took > worst) {
+		worst = took;
+		memcpy(worst_at, went_at, sizeof(worst_at));
+	}
 	if (took > 100 * NSEC_PER_USEC)
 		longer++;
 }
@@ -97,6 +115,8 @@ static void __exit mpa_irqoff_exit(void)
 	tracepoint_probe_unregister(on_point, went_on, NULL);
 	tracepoint_probe_unregister(off_point, went_off, NULL);
 	tracepoint_synchronize_unregister();
+	pr_info("interrupts were off %lu times, up to %lu ns: %pS, %pS\n", all, worst,
+		(void *)worst_at[0], (void *)worst_at[1]);
 }
 module_exit(mpa_irqoff_exit);
 

@@ -1,0 +1,23 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# How long mpa_rnic keeps interrupts off, by the lab's module mpa_irqoff. One processor.
+
+# irqoff_begin
+irqoff_begin() {
+	local start size
+	start=$(< /sys/module/mpa_rnic/sections/.text)
+	size=$(awk '$1 == "mpa_rnic" { print $2 }' /proc/modules)
+	lab_do modprobe mpa_irqoff "from=$start" \
+		"to=$(printf '0x%x' $((start + size)))"
+}
+
+# irqoff_value NAME: of a parameter of the module.
+irqoff_value() {
+	cat "/sys/module/mpa_irqoff/parameters/$1"
+}
+
+# irqoff_end
+irqoff_end() {
+	lab_do modprobe -r mpa_irqoff
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The longest time for which mpa_rnic keeps interrupts off, while verbs are used at their
+# edges and messages go both ways. An instruction takes a nanosecond here, whatever the
+# host does meanwhile. lockdep's are counted as well, but not what it does the first time
+# that it sees locks taken together: all is done once before.
+# lab run --smp 1 --icount --no-kmemleak
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/irqoff.sh"
+. "$MPA_REPO/tests/integration/lib/traffic.sh"
+
+most=100000
+
+messages() {
+	rping_pair h1 h2 65535 20
+	rping_pair h2 h1 100 20
+}
+
+lab_devices 2
+irqoff_begin
+lab_check "verbs, first" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test"
+messages
+irqoff_end
+
+irqoff_begin
+lab_check "verbs" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test"
+messages
+lab_note "$(irqoff_value all) times, $(irqoff_value worst) ns at most"
+lab_true "interrupts were off" "$(irqoff_value all) > 10000"
+lab_true "and not for more than 100 us" "$(irqoff_value worst) <= $most"
+irqoff_end
