@@ -55,9 +55,9 @@ inline ibv_qp_init_attr queue_sizes(unsigned int depth)
 	return attr;
 }
 
-inline Endpoint make_endpoint(rdma_addrinfo *info)
+inline Endpoint make_endpoint(rdma_addrinfo *info, unsigned int depth = 2)
 {
-	ibv_qp_init_attr attr = queue_sizes(2);
+	ibv_qp_init_attr attr = queue_sizes(depth);
 	rdma_cm_id *id = nullptr;
 
 	must(rdma_create_ep(&id, info, nullptr, &attr), "rdma_create_ep");

@@ -3,10 +3,10 @@
 #
 # Everything that 30 to 33 of the debug lane exchange, shortened, between processors
 # that run at the same time. The stock lane has this as well; the smp lane also
-# invalidates regions while they are sent from.
+# holds senders up.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
-. "$MPA_REPO/tests/integration/lib/invalidate.sh"
+. "$MPA_REPO/tests/integration/lib/held.sh"
 
 lab_devices 2
 list_rping
@@ -34,5 +34,5 @@ fast_paths on mpa1 mpa2
 
 # The lane with the module that holds a sender up.
 if [[ ${LAB_LANE:-stock} == smp ]]; then
-	invalidate_all
+	held_all
 fi

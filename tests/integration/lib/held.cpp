@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Invalidates a region by one QP while another one sends from it, held up by the
-// module mpa_hold between finding out where the payload lies and copying it:
+// What happens while a sender is held up by the module mpa_hold, between finding out
+// where its payload lies and copying it:
 //
-//	invalidate ADDRESS PORT send|read OCTETS
+//	held ADDRESS PORT send|read|reset OCTETS
 //
-// Connects to itself, twice. When the invalidation has completed the region is
-// written over; none of what is written then may come to the peer, and the sender's
+// Connects to itself, twice.
+//
+// send, read: the region is invalidated by another QP, and written over when that has
+// completed; none of what is written then may come to the peer, and the sender's
 // request ends with a local protection error or, with a Read, the peer's with an
 // error of its own. "send" posts a Send from the region, with "read" the peer reads it.
+//
+// reset: the peer sends messages, and ends by RST within a further one. Those that came
+// whole are received, and then only the queues flushed.
 
 #include <algorithm>
 #include <array>
@@ -38,6 +43,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint8_t valid_octet = 0x11;
 constexpr std::uint8_t stale_octet = 0xee;
+constexpr unsigned int queue_depth = 16;
 constexpr auto patience = 60s;
 
 using Mr = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
@@ -101,7 +107,7 @@ Pair connect(rdma_cm_id *listener, rdma_addrinfo *info)
 	rdma_conn_param param{};
 
 	param.responder_resources = param.initiator_depth = 4;
-	pair.active = make_endpoint(info);
+	pair.active = make_endpoint(info, queue_depth);
 	auto connected = std::async(std::launch::async, [&] {
 		must(rdma_connect(pair.active.get(), &param), "rdma_connect");
 	});
@@ -207,15 +213,94 @@ void judge(bool read, const Pair &pair, const Memory &sink)
 		throw std::runtime_error("the Send failed for another reason");
 }
 
-void run(const char *address, const char *port, bool read, std::size_t len)
+constexpr unsigned int whole_messages = 8;
+
+void post_receives(const Pair &pair, const Memory &room)
+{
+	for (unsigned int n = 0; n <= whole_messages; n++) {
+		ibv_sge sge = room.sge();
+		ibv_recv_wr wr{}, *bad = nullptr;
+
+		wr.wr_id = n;
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		must(ibv_post_recv(pair.active->qp, &wr, &bad), "ibv_post_recv");
+	}
+}
+
+// Sends of 16 octets, and one of which the receiver's window holds a part only.
+void send_and_reset(const Pair &pair, const Memory &region)
+{
+	ibv_sge sge = region.sge();
+	ibv_send_wr wr{};
+	ibv_qp_attr attr{};
+
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	wr.opcode = IBV_WR_SEND;
+	for (unsigned int n = 0; n <= whole_messages; n++) {
+		sge.length = n < whole_messages ? 16 : region.sge().length;
+		post(pair.passive.get(), wr, "Send of the peer");
+	}
+	// They have left when they are acknowledged: the backlog takes them.
+	for (unsigned int n = 0; n < whole_messages; n++)
+		must_be(completion(pair.passive->send_cq, "Send of the peer"), true,
+			"Send of the peer");
+	attr.qp_state = IBV_QPS_ERR;
+	must(ibv_modify_qp(pair.passive->qp, &attr, IBV_QP_STATE), "ibv_modify_qp");
+	must_be(completion(pair.passive->send_cq, "the last Send"), false,
+		"the last Send");
+}
+
+void expect_whole_messages(const Pair &pair)
+{
+	unsigned int whole = 0;
+	ibv_wc wc = completion(pair.active->recv_cq, "receive");
+
+	for (; wc.status == IBV_WC_SUCCESS; whole++) {
+		if (wc.wr_id != whole || wc.byte_len != 16)
+			throw std::runtime_error("another message than was sent");
+		wc = completion(pair.active->recv_cq, "receive");
+	}
+	std::printf("%u messages, then: %s\n", whole, ibv_wc_status_str(wc.status));
+	if (whole != whole_messages || wc.status != IBV_WC_WR_FLUSH_ERR)
+		throw std::runtime_error("not all that came whole was received");
+	completion(pair.active->send_cq, "held request");
+}
+
+void run_reset(const Pair &pair, std::size_t len)
+{
+	Memory region(pair.active->qp->pd, len, valid_octet);
+	Memory far(pair.passive->qp->pd, 16 << 20, valid_octet);
+	Memory room(pair.active->qp->pd, 16 << 20, 0);
+
+	post_receives(pair, room);
+	hold_set("armed");
+	auto started = std::async(std::launch::async, [&] {
+		start(false, pair, region, region);
+	});
+	wait_for([] { return hold_is("held"); }, "sender held up");
+	send_and_reset(pair, far);
+	hold_set("pass");
+	started.get();
+	expect_whole_messages(pair);
+}
+
+void run(const char *address, const char *port, std::string_view what, std::size_t len)
 {
 	const auto passive_info = look_up(address, port, RAI_PASSIVE);
 	const auto info = look_up(address, port, 0);
-	const auto listener = make_endpoint(passive_info.get());
+	const auto listener = make_endpoint(passive_info.get(), queue_depth);
 
 	must(rdma_listen(listener.get(), 4), "rdma_listen");
 	const Pair other = connect(listener.get(), info.get());
 	const Pair pair = connect(listener.get(), info.get());
+	if (what == "reset") {
+		run_reset(pair, len);
+		return;
+	}
+
+	const bool read = what == "read";
 	Memory region(pair.active->qp->pd, len, valid_octet);
 	Memory sink(pair.passive->qp->pd, len, 0);
 
@@ -238,16 +323,16 @@ int main(int argc, char **argv)
 {
 	std::size_t len = 0;
 
-	if (argc != 5 || (std::string_view(argv[3]) != "send" &&
-			  std::string_view(argv[3]) != "read"))
+	if (argc != 5)
 		return 2;
-	const std::string_view digits = argv[4];
-	if (std::from_chars(digits.begin(), digits.end(), len).ec != std::errc{})
+	const std::string_view what = argv[3], digits = argv[4];
+	if ((what != "send" && what != "read" && what != "reset") ||
+	    std::from_chars(digits.begin(), digits.end(), len).ec != std::errc{})
 		return 2;
 	try {
-		run(argv[1], argv[2], std::string_view(argv[3]) == "read", len);
+		run(argv[1], argv[2], what, len);
 	} catch (const std::exception &error) {
-		std::fprintf(stderr, "invalidate: %s\n", error.what());
+		std::fprintf(stderr, "held: %s\n", error.what());
 		return 1;
 	}
 	return 0;
