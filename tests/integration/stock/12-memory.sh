@@ -101,6 +101,8 @@ group_sockets() {
 	(($(memory_stat sock) > 0))
 }
 
+# None of them is given up before the last has connected.
+device_set startup-timeout 10min mpa1
 before=$(memory_stat kernel)
 spawn_in_group listener h1 rping -s -a 10.77.0.1 -p 7200 -P -S 65535
 lab_check "a listener in the cgroup" lab_wait_listen h1 7200 60
@@ -128,6 +130,7 @@ lab_check "accepted connections' buffers are charged to who listens" \
 lab_kill talker
 lab_kill listener
 lab_check "connections: memory is given back" lab_wait 30 group_empty
+device_set startup-timeout inherit mpa1
 
 # --- by settings ----------------------------------------------------------------------
 
@@ -149,6 +152,32 @@ bounded user-mr-max 7 mr 7 64
 bounded user-pd-max 8 pd 8
 # A page more for the header of each.
 bounded user-rings-max 4 cq 3 32768
+
+# --- nor the time of others -------------------------------------------------------------
+
+tracing=/sys/kernel/tracing
+[[ -d $tracing/events ]] || lab_do mount -t tracefs none "$tracing"
+
+# expedited: grace periods for which other processors were interrupted.
+expedited() {
+	awk '$1 == "expedited" { print $2 }' "$tracing/kprobe_profile"
+}
+
+echo "p:expedited synchronize_rcu_expedited" >> "$tracing/kprobe_events"
+lab_do tee "$tracing/events/kprobes/expedited/enable" <<< 1
+before=$(expedited)
+lab_spawn hoard h1 "$hoard" mpa1 qp 200 16
+status=0
+lab_join hoard || status=$?
+lab_is "200 queue pairs come and go" "$status" 3
+# ip netns exec needs some itself.
+lab_true "without an expedited grace period for each" "$(expedited) - $before < 20"
+lab_do ip netns add passing
+lab_do ip netns del passing
+lab_check "one is seen where there is one" \
+	lab_wait 20 eval '(($(expedited) > before))'
+lab_do tee "$tracing/events/kprobes/expedited/enable" <<< 0
+echo "-:expedited" >> "$tracing/kprobe_events"
 
 # --- and the others -------------------------------------------------------------------
 
