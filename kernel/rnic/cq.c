@@ -401,7 +401,7 @@ void mpa_cq_notify(struct mpa_cq *cq)
 	if (test_and_clear_bit(MPA_CQ_DUE_ERR, &cq->due)) {
 		if (ibcq->event_handler)
 			ibcq->event_handler(&event, ibcq->cq_context);
-		queue_work(mpa_wq, &cq->failed);
+		queue_work(mpa_rnic_wq, &cq->failed);
 	}
 	if (test_and_clear_bit(MPA_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);

@@ -159,7 +159,7 @@ static inline bool mpa_udata_clear(struct ib_udata *udata)
 
 extern const struct ib_device_ops mpa_device_ops;
 /* Unbound, for work that may sleep; flushed at module exit. */
-extern struct workqueue_struct *mpa_wq;
+extern struct workqueue_struct *mpa_rnic_wq;
 
 /* device.c */
 bool mpa_dev_port_active(const struct mpa_dev *dev);

@@ -107,7 +107,7 @@ static void mpa_ep_last_put(struct kref *ref)
 	struct mpa_ep *ep = container_of(ref, struct mpa_ep, ref);
 
 	/* The last user may be in softirq or hold locks. */
-	queue_work(mpa_wq, &ep->free);
+	queue_work(mpa_rnic_wq, &ep->free);
 }
 
 /**
@@ -157,7 +157,7 @@ void mpa_ep_kick(struct mpa_ep *ep, enum mpa_ep_todo what)
 {
 	set_bit(what, &ep->todo);
 	mpa_ep_get(ep);
-	if (!queue_work(mpa_wq, &ep->work))
+	if (!queue_work(mpa_rnic_wq, &ep->work))
 		mpa_ep_put(ep);
 }
 
@@ -194,7 +194,7 @@ void mpa_ep_arm(struct mpa_ep *ep, unsigned int ms)
 	WRITE_ONCE(ep->deadline, jiffies + delay);
 	mpa_ep_get(ep);
 	/* True if it was pending, with a reference of its own. */
-	if (mod_delayed_work(mpa_wq, &ep->timer, delay))
+	if (mod_delayed_work(mpa_rnic_wq, &ep->timer, delay))
 		mpa_ep_put(ep);
 }
 

@@ -328,9 +328,9 @@ static void mpa_port_accept(struct work_struct *work)
 			ret = 0;
 	}
 	if (!ret)
-		queue_delayed_work(mpa_wq, &port->accept, 0);
+		queue_delayed_work(mpa_rnic_wq, &port->accept, 0);
 	else if (ret != -EAGAIN && ret != -EINVAL)
-		queue_delayed_work(mpa_wq, &port->accept, MPA_ACCEPT_RETRY);
+		queue_delayed_work(mpa_rnic_wq, &port->accept, MPA_ACCEPT_RETRY);
 }
 
 /* Also the callback of sockets that wait to be accepted; those know no port. */
@@ -341,7 +341,7 @@ static void mpa_port_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	port = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (port)
-		mod_delayed_work(mpa_wq, &port->accept, 0);
+		mod_delayed_work(mpa_rnic_wq, &port->accept, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -562,7 +562,7 @@ static void mpa_listener_stop(struct mpa_listener *l)
 	if (list_empty(&port->listeners))
 		mpa_port_close(port);
 	else
-		mod_delayed_work(mpa_wq, &port->accept, 0);
+		mod_delayed_work(mpa_rnic_wq, &port->accept, 0);
 }
 
 static int mpa_listener_start(struct mpa_listener *l)

@@ -1230,7 +1230,7 @@ void mpa_tx_retry_work(struct work_struct *work)
 void mpa_tx_kick(struct mpa_qp *qp)
 {
 	mpa_qp_get(qp);
-	if (!queue_work(mpa_wq, &qp->tx_work))
+	if (!queue_work(mpa_rnic_wq, &qp->tx_work))
 		mpa_qp_put(qp);
 }
 

@@ -1291,7 +1291,7 @@ static void mpa_tx_retry(struct mpa_qp *qp)
 	if (qp->tx.starved < MPA_TX_RETRY_DOUBLED)
 		qp->tx.starved++;
 	mpa_qp_get(qp);
-	if (!queue_delayed_work(mpa_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
+	if (!queue_delayed_work(mpa_rnic_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
 		mpa_qp_put(qp);
 }
 
