@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# While a sender is held up (mpa_hold), its region is invalidated by another QP: nothing
+# Senders whose way is not free. While one is held up (mpa_hold), its region is invalidated by another QP: nothing
 # that is written there afterwards may be sent. Or its peer ends by RST: what came whole
-# before is received.
+# before is received. Or it finds no memory (mpa_starve): it tries again, seldom.
 
 held_program=$MPA_REPO/build/bin/held
 
@@ -26,6 +26,7 @@ held_reset() {
 # Written on pages of our own; gathered, since segments are longer than these; with
 # CRCs and without.
 held_all() {
+	held_starved
 	local mtu crc
 	lab_check "a sender can be held up" modprobe mpa_hold
 	for mtu in 1500 65536; do
@@ -42,4 +43,29 @@ held_all() {
 	held_reset 64
 	held_reset 65536
 	lab_check "senders are held up no more" modprobe -r mpa_hold
+}
+
+# held_starved: memory is short for three seconds. A queue pair tries after 4 ms, and
+# twice as long each time, up to half a second.
+held_starved() {
+	local parameters=/sys/module/mpa_starve/parameters attempts
+	lab_check "senders can be starved" modprobe mpa_starve
+	lab_spawn server h2 rping -s -a 10.77.0.2 -p 7601 -V -S 4096
+	lab_check "starved: the server listens" lab_wait_listen h2 7601
+	counters_mark
+	lab_spawn client h1 rping -c -a 10.77.0.2 -p 7601 -V -S 4096
+	lab_check "starved: traffic before" \
+		lab_wait 60 counters_hold mpa1 "rx_send>=5" "tx_send>=5"
+	echo 1 > "$parameters/on"
+	sleep 3
+	attempts=$(< "$parameters/attempts")
+	lab_true "starved: tries again, and not all the time ($attempts attempts)" \
+		"$attempts >= 6 && $attempts <= 40"
+	echo 0 > "$parameters/on"
+	counters_mark
+	lab_check "starved: traffic goes on" \
+		lab_wait 60 counters_hold mpa1 "rx_send>=5" "tx_send>=5"
+	lab_kill client
+	lab_kill server
+	lab_check "senders are starved no more" modprobe -r mpa_starve
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Has senders find no memory for a batch for as long as that is asked for:
+ *
+ *	modprobe mpa_starve
+ *	echo 1 > /sys/module/mpa_starve/parameters/on
+ *	cat /sys/module/mpa_starve/parameters/attempts
+ *
+ * mpa_tx_begin() returns -ENOMEM then, and attempts counts the calls.
+ */
+#include <linux/errno.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+
+struct mpa_conn;
+
+static bool on;
+module_param(on, bool, 0644);
+MODULE_PARM_DESC(on, "there is no memory");
+
+static atomic_t attempts;
+module_param_named(attempts, attempts.counter, int, 0644);
+MODULE_PARM_DESC(attempts, "calls that found none");
+
+static int starved_begin(struct mpa_conn *conn)
+{
+	atomic_inc(&attempts);
+	return -ENOMEM;
+}
+
+static int divert_begin(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!READ_ONCE(on))
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)starved_begin);
+	return 1;
+}
+
+/* A probe with this is never made a jump, which could not be diverted. */
+static void divert_post(struct kprobe *p, struct pt_regs *regs,
+			unsigned long flags)
+{
+}
+
+static struct kprobe begin_probe = {
+	.symbol_name	= "mpa_tx_begin",
+	.pre_handler	= divert_begin,
+	.post_handler	= divert_post,
+};
+
+static int __init mpa_starve_init(void)
+{
+	return register_kprobe(&begin_probe);
+}
+module_init(mpa_starve_init);
+
+/* Who is about to return from our code needs a moment for it. */
+static void __exit mpa_starve_exit(void)
+{
+	unregister_kprobe(&begin_probe);
+	synchronize_rcu_tasks();
+}
+module_exit(mpa_starve_exit);
+
+MODULE_DESCRIPTION("Senders without memory");
+MODULE_LICENSE("GPL");
