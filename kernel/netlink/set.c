@@ -107,11 +107,11 @@ static int take_change(struct mpa_change *change, const struct nlattr *nest,
 		change->inherit = nla_get_u32(tb[MPA_A_INHERIT]);
 	if (change->inherit & change->to.set) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[MPA_A_INHERIT],
-				    "the same is to be set and inherited");
+				    "setting is both set and inherited");
 		return -EINVAL;
 	}
 	if (!change->inherit && !change->to.set) {
-		NL_SET_ERR_MSG_ATTR(extack, nest, "the change changes nothing");
+		NL_SET_ERR_MSG_ATTR(extack, nest, "empty change");
 		return -EINVAL;
 	}
 	return 0;
@@ -140,8 +140,8 @@ static const struct nlattr *find_in(const struct nlattr *nest, int type)
 }
 
 /* The setting itself, that it is to be inherited, or who is to have it. */
-static const struct nlattr *culprit(const struct nlattr *change,
-				    unsigned int setting)
+static const struct nlattr *bad_attr_of(const struct nlattr *change,
+					 unsigned int setting)
 {
 	const struct nlattr *nest, *nla;
 
@@ -161,7 +161,7 @@ static void show_refusal(const struct genl_info *info,
 
 	info->extack->_msg = no->why;
 	if (change)
-		info->extack->bad_attr = culprit(change, no->attr);
+		info->extack->bad_attr = bad_attr_of(change, no->attr);
 }
 
 static int set(struct genl_info *info, struct mpa_change *changes,
@@ -197,7 +197,7 @@ int mpa_set(struct sk_buff *skb, struct genl_info *info)
 
 	if (!netlink_ns_capable(skb, genl_info_net(info)->user_ns,
 				CAP_NET_ADMIN)) {
-		GENL_SET_ERR_MSG(info, "setting wants CAP_NET_ADMIN");
+		GENL_SET_ERR_MSG(info, "CAP_NET_ADMIN required");
 		return -EPERM;
 	}
 	ret = mpa_check_request(info->nlhdr,

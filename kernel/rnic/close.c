@@ -211,7 +211,7 @@ void mpa_ep_linger(struct mpa_ep *ep)
 		return;
 	}
 	kernel_sock_shutdown(ep->sock, SHUT_WR);
-	mpa_ep_let_go(ep, 0);
+	mpa_ep_release_refs(ep, 0);
 	lock_sock(sk);
 	mpa_ep_bound(ep);
 	release_sock(sk);

@@ -148,7 +148,7 @@ void mpa_iw_add_ref(struct ib_qp *ibqp)
 }
 
 /**
- * mpa_iw_rem_ref - iw_cm: let go of a QP
+ * mpa_iw_rem_ref - iw_cm: drop a reference to a QP
  * @ibqp: the QP
  *
  * Any context.
@@ -189,7 +189,7 @@ static void mpa_cm_delist(struct mpa_dev *dev)
 }
 
 /* The namespace may be another than the last time, and any time the first. */
-static int mpa_cm_enlist(struct mpa_dev *dev)
+static int mpa_cm_register(struct mpa_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
 	int ret;
@@ -231,7 +231,7 @@ static int mpa_cm_go(struct mpa_dev *dev, u8 why)
 	mutex_lock(&dev->ep_lock);
 	left = dev->cm_gone & ~why;
 	if (!left)
-		ret = mpa_cm_enlist(dev);
+		ret = mpa_cm_register(dev);
 	if (!ret)
 		WRITE_ONCE(dev->cm_gone, left);
 	mutex_unlock(&dev->ep_lock);

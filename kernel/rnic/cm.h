@@ -19,7 +19,7 @@
  * identifier sees: as Initiator one CONNECT_REPLY, unless connect has returned
  * an error; as Responder one ESTABLISHED, unless accept has; and one CLOSE
  * after a CONNECT_REPLY without error or an ESTABLISHED. All come from
- * mpa_ep_announce(), mpa_iw_accept() and mpa_ep_let_go().
+ * mpa_ep_announce(), mpa_iw_accept() and mpa_ep_release_refs().
  */
 #ifndef MPA_RNIC_CM_H
 #define MPA_RNIC_CM_H

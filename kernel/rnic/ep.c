@@ -224,7 +224,7 @@ static void mpa_ep_timer(struct work_struct *work)
 
 static void mpa_ep_work(struct work_struct *work);
 
-static int mpa_ep_enlist(struct mpa_ep *ep)
+static int mpa_ep_register(struct mpa_ep *ep)
 {
 	struct mpa_dev *dev = ep->dev;
 	int ret = 0;
@@ -283,7 +283,7 @@ struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 	mpa_ep_get(ep);
 	/* Nobody else has it; a falling back caller holds another one's. */
 	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
-	ret = mpa_ep_enlist(ep);
+	ret = mpa_ep_register(ep);
 	if (!ret)
 		return ep;
 	mutex_unlock(&ep->lock);
@@ -510,14 +510,14 @@ static void mpa_ep_tell_close(const struct mpa_ep *ep, struct iw_cm_id *cm_id)
 }
 
 /**
- * mpa_ep_let_go - QP and core hear the last of the endpoint
- * @ep: the endpoint, locked; lets go of both
- * @err: for the QP, if nobody has told it yet
+ * mpa_ep_release_refs - release the QP and the identifier
+ * @ep: the endpoint, locked
+ * @err: for the QP, unless the end was reported to it before
  *
- * Either the stream is detached, or its call-ups have yet to find a QP. The QP is
+ * The core gets its last event. Either the stream is detached, or its call-ups have yet to find a QP. The QP is
  * free for another connection before the core hears that this one has failed.
  */
-void mpa_ep_let_go(struct mpa_ep *ep, int err)
+void mpa_ep_release_refs(struct mpa_ep *ep, int err)
 {
 	struct sock *sk = ep->sock->sk;
 	struct iw_cm_id *cm_id;
@@ -584,7 +584,7 @@ void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err)
 	if (abort)
 		mpa_ep_reset_tcp(ep);
 	release_sock(sk);
-	mpa_ep_let_go(ep, err);
+	mpa_ep_release_refs(ep, err);
 	mpa_ep_disarm(ep);
 	mpa_ep_forget_request(ep);
 	mpa_ep_delist(ep);
@@ -617,7 +617,7 @@ static void mpa_ep_release(struct mpa_ep *ep)
 		mpa_ep_abort(ep);
 		break;
 	default:
-		/* LINGERING: QP let go. The rest has no QP. */
+		/* LINGERING: the QP was released. The rest has no QP. */
 		break;
 	}
 }
@@ -896,8 +896,8 @@ void mpa_ep_forget_id(struct mpa_ep *ep)
  * @dev: its device
  * @cm_id: the identifier, which is not looked at and need not exist
  *
- * Process context. Return: the endpoint with a reference, which may have let go
- * of @cm_id in the meantime, or NULL.
+ * Process context. Return: the endpoint with a reference, which may have released
+ * @cm_id in the meantime, or NULL.
  */
 struct mpa_ep *mpa_ep_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id)
 {

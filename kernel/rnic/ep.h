@@ -26,7 +26,7 @@ enum mpa_ep_todo {
 	MPA_EP_DO_ABORT,	/* the QP or the device wants an end at once */
 	MPA_EP_DO_CLOSED,	/* the stream has heard the last of TCP */
 	MPA_EP_DO_FAILED,	/* the Initiator's startup has failed */
-	MPA_EP_DO_RELEASE,	/* the QP wants to be let go */
+	MPA_EP_DO_RELEASE,	/* the QP waits to be released */
 	MPA_EP_DO_TCP,		/* TCP has changed, without a stream attached */
 	MPA_EP_DO_REFUSE,	/* the core could not take the Request */
 	MPA_EP_DO_ORPHAN,	/* the listener is gone */
@@ -58,7 +58,7 @@ void mpa_ep_tell_failure(const struct mpa_ep *ep, struct iw_cm_id *cm_id,
 void mpa_ep_reset_tcp(struct mpa_ep *ep);
 void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err);
 void mpa_ep_drain(struct sock *sk);
-void mpa_ep_let_go(struct mpa_ep *ep, int err);
+void mpa_ep_release_refs(struct mpa_ep *ep, int err);
 void mpa_ep_abort(struct mpa_ep *ep);
 int mpa_ep_attach(struct mpa_ep *ep, enum mpa_ep_state to);
 int mpa_ep_bind(struct mpa_ep *ep, struct iw_cm_id *cm_id, struct mpa_qp *qp);

@@ -254,7 +254,7 @@ static void mpa_port_disown(const struct mpa_port *port, struct sock *sk)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void mpa_turn_away(struct socket *sock)
+static void mpa_port_reset_socket(struct socket *sock)
 {
 	sock_no_linger(sock->sk);
 	sock_release(sock);
@@ -264,7 +264,7 @@ static void mpa_listener_drop(struct mpa_listener *l, struct socket *sock)
 {
 	mpa_count(l->dev, MPA_CNT_CONN_HALF_OPEN_DROP);
 	mpa_node_half_open(&l->node);
-	mpa_turn_away(sock);
+	mpa_port_reset_socket(sock);
 }
 
 /* What is allocated from here on is charged to who listens, as the socket is. */
@@ -278,7 +278,7 @@ static void mpa_listener_take(struct mpa_listener *l,
 	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
 		mpa_listener_leave(l);
 		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_turn_away(sock);
+		mpa_port_reset_socket(sock);
 	} else {
 		mpa_ep_take(l->dev, l, cfg, sock, local, remote);
 	}
@@ -297,13 +297,13 @@ static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
 	gone = mpa_sock_names(sock, &local, &remote);
 	l = mpa_port_match(port, sock->sk->sk_bound_dev_if, &local);
 	if (!l) {
-		mpa_turn_away(sock);
+		mpa_port_reset_socket(sock);
 		return;
 	}
 	mpa_node_config(&l->node, &cfg);
 	if (gone) {
 		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_turn_away(sock);
+		mpa_port_reset_socket(sock);
 	} else if (mpa_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
 		mpa_listener_take(l, &cfg, sock, &local, &remote);
 	} else {

@@ -60,7 +60,7 @@ static struct mpa_dev *rnic_get_by_netdev(const struct net_device *netdev)
 }
 
 /* One device on each network device. */
-static int rnic_enlist(struct mpa_dev *dev)
+static int rnic_register(struct mpa_dev *dev)
 {
 	int ret = -EEXIST;
 
@@ -87,7 +87,7 @@ static void rnic_delist(struct mpa_dev *dev)
  * then looks for the table of GIDs, which goes with the last reference to the
  * device: ours. By then all of them must have come so far.
  */
-static void rnic_let_stragglers_pass(void)
+static void rnic_wait_for_readers(void)
 {
 	synchronize_rcu_tasks();
 	flush_workqueue(ib_wq);
@@ -98,7 +98,7 @@ static void rnic_unregister_work(struct work_struct *work)
 	struct mpa_dev *dev = container_of(work, struct mpa_dev, unregister);
 
 	ib_unregister_device(&dev->ibdev);
-	rnic_let_stragglers_pass();
+	rnic_wait_for_readers();
 	put_device(&dev->ibdev.dev);
 }
 
@@ -250,7 +250,7 @@ static struct mpa_dev *rnic_create(struct net_device *netdev)
 	rnic_init(dev, netdev);
 	ret = rnic_alloc_parts(dev);
 	if (!ret)
-		ret = rnic_enlist(dev);
+		ret = rnic_register(dev);
 	if (ret) {
 		ib_dealloc_device(&dev->ibdev);
 		return ERR_PTR(ret);

@@ -600,7 +600,7 @@ static struct mpa_mr *mr_sink(struct mpa_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * mpa_mr_forget() - let go of the region that was placed into last
+ * mpa_mr_forget() - drop the reference to the region that was placed into last
  * @sink: where mpa_mr_place() and mpa_mr_write() keep it
  *
  * Any context. Whoever deregisters it waits for this.

@@ -410,7 +410,7 @@ int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep)
 }
 
 /**
- * mpa_qp_unbind - let go of an endpoint whose stream is detached
+ * mpa_qp_unbind - drop an endpoint whose stream is detached
  * @qp: the QP
  * @ep: the endpoint; another one is left alone
  */
@@ -1092,7 +1092,7 @@ err_count:
  * @ibqp: the QP; its stream, if any, ends, at once for the consumer
  * @udata: unused
  *
- * Waits for the endpoint and the connection manager to let go, which depends
+ * Waits for the endpoint and the connection manager to release it, which depends
  * on no peer. Return: 0.
  */
 int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)

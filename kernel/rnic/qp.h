@@ -174,7 +174,7 @@ struct mpa_draft {
 	u32 epochs[MPA_TX_HELD];
 };
 
-static_assert(sizeof(struct mpa_draft) <= MPA_TX_DESK);
+static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
 
 /**
  * struct mpa_tx - state of the sending side; socket lock

@@ -54,7 +54,7 @@ int mpa_reads_prepare(struct mpa_reads *r, u32 ird, u32 ord)
 }
 
 /**
- * mpa_reads_destroy - let go of what mpa_reads_prepare() has allocated
+ * mpa_reads_destroy - free what mpa_reads_prepare() has allocated
  * @r: prepared, or zeroed
  */
 void mpa_reads_destroy(struct mpa_reads *r)

@@ -1222,7 +1222,7 @@ static void mpa_tx_count(struct mpa_qp *qp)
 /* A batch is open: of what is wanted for it nothing is there yet. */
 static void mpa_tx_opened(struct mpa_qp *qp, struct mpa_conn *conn)
 {
-	qp->tx.draft = mpa_tx_desk(conn);
+	qp->tx.draft = mpa_tx_workspace(conn);
 	mpa_run_forget(&qp->tx);
 }
 

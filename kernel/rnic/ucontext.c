@@ -209,7 +209,7 @@ err_zero:
 }
 
 /**
- * mpa_area_destroy() - let go of the memory of rings
+ * mpa_area_destroy() - free the memory of rings
  * @area: the memory, or a zeroed one
  *
  * Nobody may use the rings any more. The memory goes when the last mapping

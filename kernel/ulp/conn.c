@@ -61,11 +61,11 @@ void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	mpa_conn_verdict(conn, code, err);
 	if (conn->state == MPA_CONN_CLOSED || conn->state == MPA_CONN_EXITED)
 		mpa_conn_down(conn);
-	if (conn->muted)
+	if (conn->end_reported)
 		return;
 	/* After CRC and MARKER the end of TCP is still to be told. */
 	if (code == MPA_ERROR_CLOSED || code == MPA_ERROR_STARTUP)
-		conn->muted = true;
+		conn->end_reported = true;
 	conn->ops->ended(conn, code, err);
 }
 
@@ -393,7 +393,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	INIT_DELAYED_WORK(&conn->run, mpa_run_work);
 	mpa_lock_wait_init(&conn->timer_wait, &conn->timer);
 	mpa_lock_wait_init(&conn->run_wait, &conn->run);
-	if (mpa_conn_enroll(conn)) {
+	if (mpa_conn_alloc_id(conn)) {
 		kfree(conn);
 		return NULL;
 	}
@@ -408,7 +408,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
  */
 void mpa_conn_free(struct mpa_conn *conn)
 {
-	mpa_conn_strike(conn);
+	mpa_conn_free_id(conn);
 	kfree_rcu(conn, rcu);
 }
 

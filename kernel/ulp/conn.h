@@ -112,9 +112,9 @@ struct mpa_saved {
  * @again: TCP had something to tell meanwhile
  * @called: ULPDUs were called up since @ops->answer
  * @gone: detached, or the socket was destroyed under us
- * @muted: the owner was told all it is to hear: no more of @ops->ended
+ * @end_reported: the end was reported to the owner: no more of @ops->ended
  * @tx_open: full operation was reached; FPDUs may be sent
- * @tx_barred: Responder: no FPDU has come yet, so none may be sent. Read without
+ * @tx_blocked: Responder: no FPDU has come yet, so none may be sent. Read without
  *	the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
  *	mpa_reply_decline(); set before startup
@@ -156,7 +156,7 @@ struct mpa_saved {
  * @initiator: our role in it
  * @known: full operation was reached, @res is valid
  * @up: that was told, and no end of it yet
- * @blamed: @code and @err are known
+ * @cause_known: @code and @err are set
  * @single: batches are one segment long
  * @code: enum mpa_error: the first thing that ended receiving
  * @err: the error number that went with it, positive
@@ -191,9 +191,9 @@ struct mpa_conn {
 	bool again;
 	bool called;
 	bool gone;
-	bool muted;
+	bool end_reported;
 	bool tx_open;
-	bool tx_barred;
+	bool tx_blocked;
 	bool review;
 	bool fpdu_due;
 	bool rx_begun;
@@ -229,7 +229,7 @@ struct mpa_conn {
 	bool initiator;
 	bool known;
 	bool up;
-	bool blamed;
+	bool cause_known;
 	bool single;
 	u8 code;
 	int err;
@@ -262,7 +262,7 @@ static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 }
 
-static inline bool mpa_rx_robbed(const struct mpa_conn *conn)
+static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 {
 	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
 }
@@ -272,7 +272,7 @@ extern struct tcp_ulp_ops mpa_ulp_ops;
 extern struct workqueue_struct *mpa_wq;
 extern struct workqueue_struct *mpa_user_wq;
 /* May change at any time; either way is good for any FPDU. */
-extern bool mpa_straight;
+extern bool mpa_fast_path;
 
 /* conn.c */
 bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
@@ -313,7 +313,7 @@ int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 int mpa_tx_ready(struct mpa_conn *conn);
 void mpa_tx_flush(struct mpa_conn *conn);
 void mpa_tx_check_writable(struct mpa_conn *conn);
-void mpa_tx_unbar(struct mpa_conn *conn);
+void mpa_tx_unblock(struct mpa_conn *conn);
 void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len);
 void mpa_tx_last(struct mpa_conn *conn);
 void mpa_tx_uninit(struct mpa_conn *conn);
@@ -321,10 +321,10 @@ u32 mpa_tx_emss(struct mpa_conn *conn);
 
 /* view.c */
 struct mpa_addr;
-int mpa_conn_enroll(struct mpa_conn *conn);
+int mpa_conn_alloc_id(struct mpa_conn *conn);
 void mpa_conn_show(struct mpa_conn *conn);
 void mpa_conn_hide(struct mpa_conn *conn);
-void mpa_conn_strike(struct mpa_conn *conn);
+void mpa_conn_free_id(struct mpa_conn *conn);
 void mpa_conn_up(struct mpa_conn *conn);
 void mpa_conn_down(struct mpa_conn *conn);
 void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus);

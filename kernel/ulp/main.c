@@ -19,9 +19,9 @@ struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_user_wq;
 
 /* Nobody gains by switching it off but who looks for a bug, or tests. */
-bool mpa_straight = true;
-module_param_named(straight, mpa_straight, bool, 0644);
-MODULE_PARM_DESC(straight, "FPDUs go the shortest way there is (default: yes)");
+bool mpa_fast_path = true;
+module_param_named(fast_path, mpa_fast_path, bool, 0644);
+MODULE_PARM_DESC(fast_path, "Use the fast paths for FPDUs that lie in one piece (default: yes)");
 
 /* What has a file is an application's, whoever has made it. */
 static bool is_users(const struct sock *sk)
@@ -125,7 +125,7 @@ static void __exit mpa_exit(void)
 	tcp_unregister_ulp(&mpa_ulp_ops);
 	destroy_workqueue(mpa_user_wq);
 	destroy_workqueue(mpa_wq);
-	/* The last streams were let go of by work. */
+	/* The last streams were released by work. */
 	mpa_netlink_exit();
 	mpa_registry_exit();
 	mpa_scratch_drain();

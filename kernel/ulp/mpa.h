@@ -106,8 +106,8 @@ enum {
 	MPA_LAST_MESSAGE_MAX	= 65536,
 	/* Longest header mpa_tx_add() takes beside the payload. */
 	MPA_TX_HEADER_MAX	= 80,
-	/* Octets of mpa_tx_desk(). */
-	MPA_TX_DESK		= 1536,
+	/* Octets of mpa_tx_workspace(). */
+	MPA_TX_WORKSPACE	= 1536,
 };
 
 /* Life (conn.c) */
@@ -161,7 +161,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
  */
 int mpa_tx_begin(struct mpa_conn *conn);
 int mpa_tx_begin_atomic(struct mpa_conn *conn);
-void *mpa_tx_desk(struct mpa_conn *conn);
+void *mpa_tx_workspace(struct mpa_conn *conn);
 u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,

@@ -472,7 +472,7 @@ static int refuse(const struct mpa_change *c, const struct mpa_limits *lim,
 	}
 	if (both) {
 		no->attr = __ffs(both);
-		no->why = "the same is to be set and inherited";
+		no->why = "setting is both set and inherited";
 		return -EINVAL;
 	}
 	return 0;

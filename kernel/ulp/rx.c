@@ -295,7 +295,7 @@ static void forget_aside(struct mpa_conn *conn)
 }
 
 /**
- * mpa_rx_uninit - let go of what receiving has allocated
+ * mpa_rx_uninit - free what receiving has allocated
  * @conn: the stream, locked or unreachable for anyone else, about to be detached
  */
 void mpa_rx_uninit(struct mpa_conn *conn)
@@ -349,7 +349,7 @@ static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
 		forget_aside(conn);
 	if (ret < 0 && !conn->rx_held)
 		mpa_set_state(conn, MPA_CONN_RX_ENDED);
-	mpa_tx_unbar(conn);
+	mpa_tx_unblock(conn);
 	return !conn->rx_held;
 }
 
@@ -457,7 +457,7 @@ static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
 	u32 done = 0;
 	u32 n;
 
-	while (done < len && READ_ONCE(mpa_straight) &&
+	while (done < len && READ_ONCE(mpa_fast_path) &&
 	       may_read_on(conn, conn->rx_ahead)) {
 		n = mpa_reader_take(&conn->reader, p + done, len - done);
 		if (!n)
@@ -642,7 +642,7 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
 	u32 before;
 
 	conn->rx_prompted = false;
-	if (mpa_rx_robbed(conn)) {
+	if (mpa_rx_copied_seq_moved(conn)) {
 		lose(conn);
 		return;
 	}
@@ -672,7 +672,7 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	mpa_assert_locked(conn);
 	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
 		return -EFAULT;
-	if (mpa_rx_robbed(conn)) {
+	if (mpa_rx_copied_seq_moved(conn)) {
 		lose(conn);
 		return -EPROTO;
 	}

@@ -67,7 +67,7 @@ struct mpa_sheet {
  * @out: pieces of the batch
  * @octets: control octets, and behind them ULPDU octets that cannot stay where
  *	their owner has them
- * @desk: the owner's, see mpa_tx_desk()
+ * @workspace: the owner's, see mpa_tx_workspace()
  *
  * Belongs to one stream at a time and is protected by its lock.
  */
@@ -86,7 +86,7 @@ struct mpa_scratch {
 	struct kvec ulpdu[MPA_SCRATCH_PIECES];
 	struct kvec out[MPA_SCRATCH_OUT];
 	u8 octets[MPA_SCRATCH_OCTETS];
-	u64 desk[MPA_TX_DESK / sizeof(u64)];
+	u64 workspace[MPA_TX_WORKSPACE / sizeof(u64)];
 };
 
 struct mpa_scratch *mpa_scratch_get(bool atomic);

@@ -56,7 +56,7 @@ static void fail(struct mpa_conn *conn, int err)
 		return;
 	}
 	mpa_conn_verdict(conn, MPA_ERROR_STARTUP, err);
-	conn->muted = true;
+	conn->end_reported = true;
 	conn->ops->reply(conn, err, NULL, NULL, 0);
 }
 
@@ -97,7 +97,7 @@ static void enter_operation(struct mpa_conn *conn)
 		.markers = res->tx_markers,
 		.crc = res->crc,
 	};
-	WRITE_ONCE(conn->tx_barred, !res->initiator);
+	WRITE_ONCE(conn->tx_blocked, !res->initiator);
 	conn->tx_open = true;
 	mpa_conn_up(conn);
 	trace_mpa_agreed(conn, res);
@@ -151,7 +151,7 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 	if (status)
 		mpa_conn_verdict(conn, status == -ECONNREFUSED ?
 				 MPA_ERROR_NONE : MPA_ERROR_STARTUP, status);
-	conn->muted = status;
+	conn->end_reported = status;
 	conn->ops->reply(conn, status, &conn->res, pd, f->pd_len);
 	mpa_startup_done(conn);
 }
@@ -193,7 +193,7 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	const u8 *pd;
 	int ret;
 
-	if (mpa_rx_robbed(conn)) {
+	if (mpa_rx_copied_seq_moved(conn)) {
 		fail(conn, -EPROTO);
 		return;
 	}
@@ -325,7 +325,7 @@ static int send_last_message(struct mpa_conn *conn, const void *last, u32 len)
 	disarm(conn);
 	mpa_set_state(conn, MPA_CONN_EXITED);
 	mpa_startup_done(conn);
-	conn->muted = true;
+	conn->end_reported = true;
 	return ret == -ENOMEM ? ret : -ECONNRESET;
 }
 
@@ -485,7 +485,7 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	mpa_set_state(conn, MPA_CONN_EXITED);
 	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 	mpa_startup_done(conn);
-	conn->muted = true;
+	conn->end_reported = true;
 	return 0;
 }
 
@@ -560,7 +560,7 @@ int mpa_reply_decline(struct mpa_conn *conn)
 		return ret;
 	mpa_set_state(conn, MPA_CONN_EXITED);
 	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
-	conn->muted = true;
+	conn->end_reported = true;
 	return 0;
 }
 

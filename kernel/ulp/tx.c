@@ -249,7 +249,7 @@ void mpa_tx_last(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_uninit - let go of what sending has allocated
+ * mpa_tx_uninit - free what sending has allocated
  * @conn: the stream, detached
  */
 void mpa_tx_uninit(struct mpa_conn *conn)
@@ -291,7 +291,7 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 	} else if (conn->rest) {
 		/* Wants lock_sock(). */
 		mpa_kick(conn, 0);
-	} else if (conn->want_write && !conn->tx_barred && conn->tx_open &&
+	} else if (conn->want_write && !conn->tx_blocked && conn->tx_open &&
 		   tcp_can_send(sk)) {
 		if (__sk_stream_is_writeable(sk, 1))
 			call_writable(conn);
@@ -301,15 +301,15 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_unbar - an FPDU has come: a Responder may send
+ * mpa_tx_unblock - an FPDU has come: a Responder may send
  * @conn: the stream, locked
  */
-void mpa_tx_unbar(struct mpa_conn *conn)
+void mpa_tx_unblock(struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
-	if (!conn->tx_barred)
+	if (!conn->tx_blocked)
 		return;
-	WRITE_ONCE(conn->tx_barred, false);
+	WRITE_ONCE(conn->tx_blocked, false);
 	call_writable(conn);
 }
 
@@ -323,7 +323,7 @@ static int may_send(struct mpa_conn *conn)
 		mpa_kick(conn, 0);
 		return -EAGAIN;
 	}
-	if (conn->tx_barred)
+	if (conn->tx_blocked)
 		return -EAGAIN;
 	mpa_tx_flush(conn);
 	if (conn->tx_err)
@@ -383,7 +383,7 @@ int mpa_tx_ready(struct mpa_conn *conn)
 
 	assert_owned(conn);
 	/* Nobody would tell the owner to try again. */
-	if (ret == -EAGAIN && conn->tx_barred &&
+	if (ret == -EAGAIN && conn->tx_blocked &&
 	    conn->state != MPA_CONN_OPERATIONAL)
 		ret = -EPIPE;
 	if (ret)
@@ -415,7 +415,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	look_at_socket(conn, &view);
 	mpa_seg_plan(&view, &conn->plan);
 	/* Without scatter and gather TCP copies, so that a page gains nothing. */
-	written = READ_ONCE(mpa_straight) &&
+	written = READ_ONCE(mpa_fast_path) &&
 		  conn->sk->sk_route_caps & NETIF_F_SG &&
 		  conn->plan.seg_len <= MPA_SHEET_OCTETS;
 	if (conn->atomic && !written)
@@ -459,20 +459,20 @@ int mpa_tx_begin_atomic(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
 
 /**
- * mpa_tx_desk - where to put a batch together
+ * mpa_tx_workspace - where to put a batch together
  * @conn: the stream, under lock_sock(), with a batch open
  *
- * A stream without a batch needs no memory for that. The desk comes as the last
- * one left it.
+ * A stream without a batch needs no memory for that. The workspace comes as the last
+ * batch left it.
  *
- * Return: %MPA_TX_DESK octets, aligned to 8, until mpa_tx_send() is called.
+ * Return: %MPA_TX_WORKSPACE octets, aligned to 8, until mpa_tx_send() is called.
  */
-void *mpa_tx_desk(struct mpa_conn *conn)
+void *mpa_tx_workspace(struct mpa_conn *conn)
 {
 	assert_owned(conn);
-	return conn->scratch->desk;
+	return conn->scratch->workspace;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_desk, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA);
 
 /**
  * mpa_tx_emss - octets of stream in a segment

@@ -423,7 +423,7 @@ again:
 
 static bool writable(struct mpa_usock *us)
 {
-	return mpa_usock_is(us)->full && !READ_ONCE(us->conn->tx_barred) &&
+	return mpa_usock_is(us)->full && !READ_ONCE(us->conn->tx_blocked) &&
 	       __sk_stream_is_writeable(us->conn->sk, 1);
 }
 

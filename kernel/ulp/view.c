@@ -35,14 +35,14 @@ static struct mpa_net *net_of(const struct mpa_conn *conn)
 /* ---- Coming and going ---- */
 
 /**
- * mpa_conn_enroll - give a stream its number
+ * mpa_conn_alloc_id - give a stream its number
  * @conn: the stream, which TCP does not know of yet
  *
  * Process context.
  *
  * Return: 0, or -ENOMEM.
  */
-int mpa_conn_enroll(struct mpa_conn *conn)
+int mpa_conn_alloc_id(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = net_of(conn);
 	int ret;
@@ -56,12 +56,12 @@ int mpa_conn_enroll(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_strike - take a stream's number back
+ * mpa_conn_free_id - take a stream's number back
  * @conn: the stream, which TCP does not know of; its socket is still there
  *
  * Process context.
  */
-void mpa_conn_strike(struct mpa_conn *conn)
+void mpa_conn_free_id(struct mpa_conn *conn)
 {
 	xa_erase_bh(&net_of(conn)->conns, conn->id);
 }
@@ -84,7 +84,7 @@ void mpa_conn_show(struct mpa_conn *conn)
 
 /**
  * mpa_conn_hide - a stream is to be found no more
- * @conn: the stream, detached, its socket not let go of; not locked
+ * @conn: the stream, detached, its socket not yet released; not locked
  *
  * Process context. Who has found it already may still wait for the lock.
  */
@@ -92,7 +92,7 @@ void mpa_conn_hide(struct mpa_conn *conn)
 {
 	struct mpa_net *mn = net_of(conn);
 
-	mpa_conn_strike(conn);
+	mpa_conn_free_id(conn);
 	mpa_count(mn, MPA_COUNT_CONNS, -1);
 	atomic_inc(&mn->conn_generation);
 }
@@ -464,7 +464,7 @@ static enum mpa_verdict_kind kind_of(const struct mpa_conn *conn,
 	case MPA_ERROR_CLOSED:
 		break;
 	}
-	if (conn->blamed)
+	if (conn->cause_known)
 		return 0;
 	if (err)
 		return MPA_VERDICT_TCP;
@@ -486,8 +486,8 @@ void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err)
 
 	mpa_assert_locked(conn);
 	trace_mpa_verdict(conn, code, err);
-	if (!conn->blamed) {
-		conn->blamed = true;
+	if (!conn->cause_known) {
+		conn->cause_known = true;
 		conn->code = code;
 		conn->err = -err;
 	}

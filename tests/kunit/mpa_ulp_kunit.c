@@ -1867,9 +1867,9 @@ static void receive__through_buffers(struct kunit *test)
 }
 
 /* Parameter of mpa. One of ours would not be set yet when cases run. */
-static bool is_straight(struct kunit *test)
+static bool is_fast_path(struct kunit *test)
 {
-	struct file *file = filp_open("/sys/module/mpa/parameters/straight",
+	struct file *file = filp_open("/sys/module/mpa/parameters/fast_path",
 				      O_RDONLY, 0);
 	char value = 0;
 	loff_t pos = 0;
@@ -1921,7 +1921,7 @@ static void send__in_trains(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
 	struct fixture *fx = test->priv;
 	struct end *a = &fx->end[0], *b = &fx->end[1];
-	bool straight = is_straight(test);
+	bool fast_path = is_fast_path(test);
 	unsigned int i;
 
 	fx_direct(fx, &lo);
@@ -1933,9 +1933,9 @@ static void send__in_trains(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 	expect_arrived(fx, a, b);
 	KUNIT_EXPECT_EQ(test, a->tx_count, b->rx_count);
-	KUNIT_EXPECT_EQ(test, straight && c->train, a->tx_trains > 0);
-	KUNIT_EXPECT_EQ(test, straight && c->joined, b->rx_joined > 0);
-	KUNIT_EXPECT_EQ(test, straight && c->joined, b->rx_joins > 1);
+	KUNIT_EXPECT_EQ(test, fast_path && c->train, a->tx_trains > 0);
+	KUNIT_EXPECT_EQ(test, fast_path && c->joined, b->rx_joined > 0);
+	KUNIT_EXPECT_EQ(test, fast_path && c->joined, b->rx_joins > 1);
 }
 
 /* The @nr-th of FPDUs that could be joined is bad: those before it are not. */
@@ -1959,7 +1959,7 @@ static void receive__joined_until_bad(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, (int)n, raw_send(fx->relay.raw[0], f, n));
 	fx_wait(fx, a->ended[MPA_ERROR_CRC]);
 	KUNIT_EXPECT_EQ(test, 3, a->rx_ulpdus);
-	KUNIT_EXPECT_EQ(test, is_straight(test) ? 2 : 0, a->rx_joined);
+	KUNIT_EXPECT_EQ(test, is_fast_path(test) ? 2 : 0, a->rx_joined);
 	KUNIT_EXPECT_EQ(test, 300ULL, a->rx_count);
 }
 
@@ -2179,7 +2179,7 @@ static void answer__at_once(struct kunit *test)
 		send_some(fx, 0, 1 + i % 4, random_length);
 	expect_answered(fx);
 	KUNIT_EXPECT_GT(test, b->answers, 10U);
-	if (is_straight(test))
+	if (is_fast_path(test))
 		KUNIT_EXPECT_GT(test, b->at_once, b->tx_ulpdus * 3 / 4);
 	else
 		KUNIT_EXPECT_EQ(test, b->at_once, 0U);
@@ -2207,7 +2207,7 @@ static void answer__too_much(struct kunit *test)
 		KUNIT_EXPECT_GT(test, owed, 20U);
 		expect_answered(fx);
 	}
-	KUNIT_EXPECT_EQ(test, is_straight(test), b->at_once > 20);
+	KUNIT_EXPECT_EQ(test, is_fast_path(test), b->at_once > 20);
 }
 
 /* Segments as long as the loopback's do not lie on a sheet. */
@@ -2287,8 +2287,8 @@ static void answer__to_sleeper(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, a->tx_ulpdus, a->rx_ulpdus);
 	mpa_conn_stats(a->conn, &st);
-	KUNIT_EXPECT_EQ(test, is_straight(test), a->at_once > 20);
-	KUNIT_EXPECT_EQ(test, is_straight(test), st.tx_short > 0);
+	KUNIT_EXPECT_EQ(test, is_fast_path(test), a->at_once > 20);
+	KUNIT_EXPECT_EQ(test, is_fast_path(test), st.tx_short > 0);
 	/* What TCP has not taken goes out even if we detach now. */
 	before = a->tx_ulpdus;
 	ask_until_owed(fx, a);

@@ -487,7 +487,7 @@ CASE("malformed: without privilege nothing is set, and everything is read")
 		const Answer answer = one->ask(set_crc);
 
 		is(Err{answer.error}, EPERM, "SET without privilege");
-		is(answer.message, "setting wants CAP_NET_ADMIN", "message");
+		is(answer.message, "CAP_NET_ADMIN required", "message");
 		is(Err{one->ask(set(change(defaults(), crc(0)), true)).error}, EPERM,
 		   "CHECK without privilege");
 		state_of(*one, defaults());

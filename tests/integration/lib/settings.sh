@@ -19,9 +19,9 @@ device_set() {
 # fast_paths on|off DEVICE...: everything that can be switched off, of new
 # connections of the devices, and of all of them (performance.rst).
 fast_paths() {
-	local device segments=auto straight=Y
-	[[ $1 == on ]] || { segments=single straight=N; }
-	lab_do tee /sys/module/mpa/parameters/straight <<< "$straight"
+	local device segments=auto fast_path=Y
+	[[ $1 == on ]] || { segments=single fast_path=N; }
+	lab_do tee /sys/module/mpa/parameters/fast_path <<< "$fast_path"
 	for device in "${@:2}"; do
 		device_set segments "$segments" "$device"
 	done

@@ -128,16 +128,16 @@ answered_at_once() {
 
 # Short Reads are, but not long ones, nor where that is switched off.
 answered() {
-	local straight=/sys/module/mpa/parameters/straight size all='>=25'
+	local fast_path=/sys/module/mpa/parameters/fast_path size all='>=25'
 	! lab_slow_paths || all='=0'
 	for size in 1 64 4096; do
 		answered_at_once "$size" "$all"
 	done
 	answered_at_once 4097 =0
 	if ! lab_slow_paths; then
-		lab_do tee "$straight" <<< N
+		lab_do tee "$fast_path" <<< N
 		answered_at_once 64 =0
-		lab_do tee "$straight" <<< Y
+		lab_do tee "$fast_path" <<< Y
 	fi
 }
 

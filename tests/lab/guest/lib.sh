@@ -238,7 +238,7 @@ lab_link() {
 
 # Are fast paths to be off?
 lab_slow_paths() {
-	grep -qwF mpa.straight=N /proc/cmdline
+	grep -qwF mpa.fast_path=N /proc/cmdline
 }
 
 lab_link_active() {
