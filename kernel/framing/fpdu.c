@@ -396,7 +396,7 @@ static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 }
 
 /* Asks memory for @len octets of payload more, or what there is. */
-static void look_ahead(struct mpa_train *t, u32 len)
+static void look_ahead(struct mpa_series *t, u32 len)
 {
 	const u8 *p;
 	u32 n;
@@ -493,17 +493,17 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 }
 
 /**
- * mpa_train_init - begin a train
- * @t: the train; its @room is for the caller to set
- * @hdr: header of the first ULPDU, see &mpa_train.hdr
+ * mpa_series_init - begin a series
+ * @t: the series; its @room is for the caller to set
+ * @hdr: header of the first ULPDU, see &mpa_series.hdr
  * @hdr_len: octets of it
  * @payload: pieces of the payload, which must stay for as long as @t is used
  * @len: octets of them; not all of them need to be used
  */
-void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
-		    const struct kvec *payload, u32 len)
+void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
+		     const struct kvec *payload, u32 len)
 {
-	*t = (struct mpa_train){
+	*t = (struct mpa_series){
 		.hdr = hdr,
 		.hdr_len = hdr_len,
 		.payload.at = payload,
@@ -513,11 +513,11 @@ void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
 }
 
 /**
- * mpa_fpdu_write_train - write FPDUs one behind the other into memory
+ * mpa_fpdu_write_series - write FPDUs one behind the other into memory
  * @tx: where the stream stands; moved behind the FPDUs
  * @t: the ULPDUs; moved behind those written, its header counted on. There is
  *	payload for so many
- * @nr: how many at most, each as long as fits &mpa_train.room
+ * @nr: how many at most, each as long as fits &mpa_series.room
  * @to: as many times that
  *
  * The same octets as from calls of mpa_fpdu_write(). Ends before @nr behind an
@@ -526,10 +526,10 @@ void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
  *
  * Return: octets written.
  */
-u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
-			 unsigned int nr, u8 *to)
+u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
+			  unsigned int nr, u8 *to)
 {
-	u8 *counter = t->hdr + t->hdr_len - MPA_TRAIN_COUNTER;
+	u8 *counter = t->hdr + t->hdr_len - MPA_SERIES_COUNTER;
 	u64 count = get_unaligned_be64(counter);
 	struct source s = {
 		.hdr = t->hdr, .hdr_len = t->hdr_len, .payload = &t->payload,

@@ -77,11 +77,11 @@ struct mpa_cursor {
 };
 
 /**
- * struct mpa_train - ULPDUs whose headers only count on
- * @hdr: header of the next; its last %MPA_TRAIN_COUNTER octets are a number in
+ * struct mpa_series - ULPDUs whose headers only count on
+ * @hdr: header of the next; its last %MPA_SERIES_COUNTER octets are a number in
  *	network order that grows from one ULPDU to the next by the octets of
  *	payload
- * @hdr_len: octets of it, at least %MPA_TRAIN_COUNTER
+ * @hdr_len: octets of it, at least %MPA_SERIES_COUNTER
  * @payload: where the payload of the next begins
  * @ahead: up to where payload has been asked for from memory
  * @left: octets of payload from @ahead on
@@ -90,7 +90,7 @@ struct mpa_cursor {
  * @fpdus: FPDUs written
  * @used: octets of their payload
  */
-struct mpa_train {
+struct mpa_series {
 	u8 *hdr;
 	u32 hdr_len;
 	struct mpa_cursor payload;
@@ -102,7 +102,7 @@ struct mpa_train {
 };
 
 enum {
-	MPA_TRAIN_COUNTER	= 8,
+	MPA_SERIES_COUNTER	= 8,
 };
 
 /**
@@ -140,9 +140,9 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
-void mpa_train_init(struct mpa_train *t, u8 *hdr, u32 hdr_len,
-		    const struct kvec *payload, u32 len);
-u32 mpa_fpdu_write_train(struct mpa_tx_half *tx, struct mpa_train *t,
-			 unsigned int nr, u8 *to);
+void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
+		     const struct kvec *payload, u32 len);
+u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
+			  unsigned int nr, u8 *to);
 
 #endif /* MPA_FRAMING_FPDU_H */

@@ -141,7 +141,7 @@ static const struct nlattr *find_in(const struct nlattr *nest, int type)
 
 /* The setting itself, that it is to be inherited, or who is to have it. */
 static const struct nlattr *bad_attr_of(const struct nlattr *change,
-					 unsigned int setting)
+					unsigned int setting)
 {
 	const struct nlattr *nest, *nla;
 

@@ -514,8 +514,9 @@ static void mpa_ep_tell_close(const struct mpa_ep *ep, struct iw_cm_id *cm_id)
  * @ep: the endpoint, locked
  * @err: for the QP, unless the end was reported to it before
  *
- * The core gets its last event. Either the stream is detached, or its call-ups have yet to find a QP. The QP is
- * free for another connection before the core hears that this one has failed.
+ * The core gets its last event. Either the stream is detached, or its callbacks
+ * have yet to find a QP. The QP is free for another connection before the core
+ * hears that this one has failed.
  */
 void mpa_ep_release_refs(struct mpa_ep *ep, int err)
 {

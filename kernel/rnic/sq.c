@@ -757,8 +757,8 @@ struct mpa_source {
  * headers are @out's, counted on. Returns octets sent, perhaps none: whatever
  * stands in the way is found again by who sends a segment by itself.
  */
-static u32 mpa_tx_train(struct mpa_qp *qp, struct mpa_conn *conn,
-			struct mpa_out *out, const struct mpa_source *from)
+static u32 mpa_tx_series(struct mpa_qp *qp, struct mpa_conn *conn,
+			 struct mpa_out *out, const struct mpa_source *from)
 {
 	struct mpa_tx *tx = &qp->tx;
 	struct mpa_run *run = &tx->draft->run;
@@ -769,8 +769,8 @@ static u32 mpa_tx_train(struct mpa_qp *qp, struct mpa_conn *conn,
 				      from->access, NULL))
 		return 0;
 	len = min(run->len, tx->len - tx->off - 1);
-	nr = mpa_tx_add_train(conn, out->hdr, out->hdr_len, run->kv + run->at,
-			      &len);
+	nr = mpa_tx_add_series(conn, out->hdr, out->hdr_len, run->kv + run->at,
+			       &len);
 	if (!nr)
 		return 0;
 	if (!mpa_tx_granted(tx)) {
@@ -849,9 +849,9 @@ static void mpa_wr_header(struct mpa_qp *qp, struct mpa_out *out, bool last)
 						  qp->tx.send_msn, qp->tx.off);
 }
 
-/* As much of the request in progress as mpa_tx_train() takes. */
-static bool mpa_wr_train(struct mpa_qp *qp, struct mpa_conn *conn,
-			 struct mpa_out *out)
+/* As much of the request in progress as mpa_tx_series() takes. */
+static bool mpa_wr_series(struct mpa_qp *qp, struct mpa_conn *conn,
+			  struct mpa_out *out)
 {
 	const struct mpa_sqe *e = qp->sq.cur;
 	struct mpa_tx *tx = &qp->tx;
@@ -867,7 +867,7 @@ static bool mpa_wr_train(struct mpa_qp *qp, struct mpa_conn *conn,
 		.len = sge->length - tx->sge_off,
 	};
 	mpa_wr_header(qp, out, false);
-	len = mpa_tx_train(qp, conn, out, &from);
+	len = mpa_tx_series(qp, conn, out, &from);
 	tx->sge_off += len;
 	return len;
 }
@@ -927,7 +927,7 @@ static int mpa_tx_wr(struct mpa_qp *qp, struct mpa_conn *conn,
 
 	if (info->read)
 		return mpa_tx_read(qp, conn, out);
-	if (want < tx->len - tx->off && mpa_wr_train(qp, conn, out))
+	if (want < tx->len - tx->off && mpa_wr_series(qp, conn, out))
 		return 0;
 	if (!mpa_out_gather(qp, out, want)) {
 		mpa_swr_finish(qp, mpa_swr_at(&qp->sq, qp->sq.fetched - 1),
@@ -982,9 +982,9 @@ static void mpa_response_header(struct mpa_qp *qp, struct mpa_out *out,
 					rd->sink_to + qp->tx.off);
 }
 
-/* As much of the response in progress as mpa_tx_train() takes. */
-static bool mpa_response_train(struct mpa_qp *qp, struct mpa_conn *conn,
-			       struct mpa_out *out)
+/* As much of the response in progress as mpa_tx_series() takes. */
+static bool mpa_response_series(struct mpa_qp *qp, struct mpa_conn *conn,
+				struct mpa_out *out)
 {
 	const struct rdmap_read *rd = mpa_response_head(&qp->reads);
 	const struct mpa_source from = {
@@ -995,7 +995,7 @@ static bool mpa_response_train(struct mpa_qp *qp, struct mpa_conn *conn,
 	};
 
 	mpa_response_header(qp, out, false);
-	return mpa_tx_train(qp, conn, out, &from);
+	return mpa_tx_series(qp, conn, out, &from);
 }
 
 static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
@@ -1008,7 +1008,7 @@ static int mpa_tx_response(struct mpa_qp *qp, struct mpa_conn *conn,
 	u32 got;
 	int ret;
 
-	if (want < tx->len - tx->off && mpa_response_train(qp, conn, out))
+	if (want < tx->len - tx->off && mpa_response_series(qp, conn, out))
 		return 0;
 	if (want && !mpa_out_region(qp, out, rd->src_stag,
 				    rd->src_to + tx->off, tx->len - tx->off,

@@ -166,8 +166,8 @@ u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable);
-unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
-			      const struct kvec *payload, u32 *len);
+unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+			       const struct kvec *payload, u32 *len);
 void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr);
 int mpa_tx_send(struct mpa_conn *conn);
 void mpa_tx_catch_up(struct mpa_conn *conn);

@@ -20,7 +20,7 @@
 enum {
 	/* Give octets back to TCP at least so often within one run. */
 	RELEASE_OCTETS		= 128 * 1024,
-	/* ULPDUs joined with one: what a sheet of ours has at the usual MTU. */
+	/* ULPDUs joined with one: what a fragment has at the usual MTU. */
 	JOINED_MAX		= 24,
 	/*
 	 * Marker, length, a ULPDU as long as that can say, pad, CRC and Markers in

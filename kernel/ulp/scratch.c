@@ -4,7 +4,7 @@
  * one for each processor, since that is how many batches are built at a time;
  * and as many again, at the most, for softirqs that interrupt these.
  *
- * With each comes a sheet: pages on which batches are written one behind the
+ * With each comes a page fragment, on which batches are written one behind the
  * other. TCP holds the pages for as long as it needs what stands there.
  */
 #include <linux/cpumask.h>
@@ -46,14 +46,14 @@ static struct mpa_scratch *create(void)
 
 	memalloc_noio_restore(noio);
 	if (s)
-		s->sheet = (struct mpa_sheet){};
+		s->frag = (struct mpa_frag){};
 	return s;
 }
 
 static void destroy(struct mpa_scratch *s)
 {
-	if (s->sheet.page)
-		put_page(s->sheet.page);
+	if (s->frag.page)
+		put_page(s->frag.page);
 	vfree(s);
 }
 
@@ -87,11 +87,11 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 	return s;
 }
 
-/* The sheets of the batch are TCP's now, but for the one to go on with. */
-static void put_sheets(struct mpa_scratch *s)
+/* The fragments of the batch are TCP's now, but for the one to go on with. */
+static void put_frags(struct mpa_scratch *s)
 {
 	while (s->nr_runs)
-		if (s->run[--s->nr_runs].bv_page != s->sheet.page)
+		if (s->run[--s->nr_runs].bv_page != s->frag.page)
 			put_page(s->run[s->nr_runs].bv_page);
 }
 
@@ -105,7 +105,7 @@ void mpa_scratch_put(struct mpa_scratch *s)
 {
 	bool keep;
 
-	put_sheets(s);
+	put_frags(s);
 	spin_lock_bh(&lock);
 	keep = nr_idle < num_online_cpus() + nr_left;
 	if (keep) {
@@ -129,49 +129,49 @@ void mpa_scratch_drain(void)
 }
 
 /* As TCP gets pages for what it copies: without waiting for any. */
-static struct page *alloc_sheet(void)
+static struct page *alloc_frag(void)
 {
 	return alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN |
 			   __GFP_NORETRY | __GFP_NOMEMALLOC,
-			   get_order(MPA_SHEET_OCTETS));
+			   get_order(MPA_FRAG_OCTETS));
 }
 
-/* The batch goes on, or begins, on @sheet from where it is used. */
+/* The batch goes on, or begins, on @frag from where it is used. */
 static void begin_run(struct mpa_scratch *s)
 {
 	s->run[s->nr_runs++] = (struct bio_vec){
-		.bv_page = s->sheet.page,
-		.bv_offset = s->sheet.used,
+		.bv_page = s->frag.page,
+		.bv_offset = s->frag.used,
 	};
 }
 
 /**
- * mpa_sheet_begin - make the batch go on where there is room for an FPDU
+ * mpa_frag_begin - make the batch go on where there is room for an FPDU
  * @s: the batch
- * @len: octets of the FPDU, at most %MPA_SHEET_OCTETS
+ * @len: octets of the FPDU, at most %MPA_FRAG_OCTETS
  *
- * Does not sleep. A batch begins on the sheet of the one before if that has
- * room; what else is left of a sheet is given up.
+ * Does not sleep. A batch begins on the fragment of the one before if that has
+ * room; what else is left of a fragment is given up.
  *
- * Return: false if there is no memory, or the batch has sheets enough; nothing
- * has changed then.
+ * Return: false if there is no memory, or the batch has fragments enough;
+ * nothing has changed then.
  */
-bool mpa_sheet_begin(struct mpa_scratch *s, u32 len)
+bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 {
 	struct page *page;
 
-	if (s->nr_runs == MPA_SHEETS)
+	if (s->nr_runs == MPA_FRAGS)
 		return false;
-	if (!s->sheet.page || mpa_sheet_left(s) < len) {
-		page = alloc_sheet();
+	if (!s->frag.page || mpa_frag_left(s) < len) {
+		page = alloc_frag();
 		if (!page)
 			return false;
 		/* With a run of the batch on it, it goes with that. */
-		if (s->sheet.page && !s->nr_runs)
-			put_page(s->sheet.page);
-		s->sheet.page = page;
-		s->sheet.octets = page_address(page);
-		s->sheet.used = 0;
+		if (s->frag.page && !s->nr_runs)
+			put_page(s->frag.page);
+		s->frag.page = page;
+		s->frag.octets = page_address(page);
+		s->frag.used = 0;
 	}
 	begin_run(s);
 	return true;

@@ -31,20 +31,20 @@ enum {
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
 	/* These and all ULPDUs of a batch */
 	MPA_SCRATCH_OCTETS	= MPA_SCRATCH_CTL + MPA_BATCH_OCTETS,
-	/* Octets of a sheet: as many as TCP allocates for what it copies */
-	MPA_SHEET_OCTETS	= SZ_32K,
-	/* Sheets of a batch */
-	MPA_SHEETS		= 8,
+	/* Octets of a fragment: as many as TCP allocates for what it copies */
+	MPA_FRAG_OCTETS	= SZ_32K,
+	/* Page fragments of a batch */
+	MPA_FRAGS		= 8,
 };
 
 /**
- * struct mpa_sheet - pages that FPDUs are written on, for TCP to send as they are
- * @page: %MPA_SHEET_OCTETS of them, with a reference of ours; NULL if there are
+ * struct mpa_frag - pages that FPDUs are written on, for TCP to send as they are
+ * @page: %MPA_FRAG_OCTETS of them, with a reference of ours; NULL if there are
  *	none
  * @octets: where they are
  * @used: octets that were written, by whatever batch
  */
-struct mpa_sheet {
+struct mpa_frag {
 	struct page *page;
 	u8 *octets;
 	u32 used;
@@ -53,15 +53,15 @@ struct mpa_sheet {
 /**
  * struct mpa_scratch - a batch of FPDUs
  * @entry: in the list of those not in use
- * @written: FPDUs are written on sheets; otherwise they are gathered in @g
- * @sheet: what is written on; goes on from one batch to the next
- * @run: what was written of the batch, a piece to each sheet
+ * @written: FPDUs are written on fragments; otherwise they are gathered in @g
+ * @frag: what is written on; goes on from one batch to the next
+ * @run: what was written of the batch, a piece to each fragment
  * @nr_runs: how many
  * @len: octets of the batch, if @written
  * @g: the batch, in @out and @octets
  * @fpdus: how many it has
  * @room: longest ULPDU it takes next; 0 if that is to be found out
- * @added: octets of stream that mpa_tx_add() or mpa_tx_add_train() added last
+ * @added: octets of stream that mpa_tx_add() or mpa_tx_add_series() added last
  * @staged: octets of @octets used behind %MPA_SCRATCH_CTL
  * @ulpdu: pieces of the ULPDU being added
  * @out: pieces of the batch
@@ -74,8 +74,8 @@ struct mpa_sheet {
 struct mpa_scratch {
 	struct list_head entry;
 	bool written;
-	struct mpa_sheet sheet;
-	struct bio_vec run[MPA_SHEETS];
+	struct mpa_frag frag;
+	struct bio_vec run[MPA_FRAGS];
 	unsigned int nr_runs;
 	u32 len;
 	struct mpa_gather g;
@@ -91,33 +91,33 @@ struct mpa_scratch {
 
 struct mpa_scratch *mpa_scratch_get(bool atomic);
 void mpa_scratch_put(struct mpa_scratch *s);
-bool mpa_sheet_begin(struct mpa_scratch *s, u32 len);
+bool mpa_frag_begin(struct mpa_scratch *s, u32 len);
 void mpa_scratch_drain(void);
 
-/* Octets that the sheet still takes. */
-static inline u32 mpa_sheet_left(const struct mpa_scratch *s)
+/* Octets that the fragment still takes. */
+static inline u32 mpa_frag_left(const struct mpa_scratch *s)
 {
-	return s->sheet.page ? MPA_SHEET_OCTETS - s->sheet.used : 0;
+	return s->frag.page ? MPA_FRAG_OCTETS - s->frag.used : 0;
 }
 
 /**
- * mpa_sheet_at - where to write the next FPDU
- * @s: the batch, begun on a sheet
+ * mpa_frag_at - where to write the next FPDU
+ * @s: the batch, begun on a fragment
  */
-static inline u8 *mpa_sheet_at(const struct mpa_scratch *s)
+static inline u8 *mpa_frag_at(const struct mpa_scratch *s)
 {
-	return s->sheet.octets + s->sheet.used;
+	return s->frag.octets + s->frag.used;
 }
 
 /**
- * mpa_sheet_wrote - an FPDU has been written
+ * mpa_frag_wrote - an FPDU has been written
  * @s: the batch
  * @len: octets of it
  */
-static inline void mpa_sheet_wrote(struct mpa_scratch *s, u32 len)
+static inline void mpa_frag_wrote(struct mpa_scratch *s, u32 len)
 {
 	s->run[s->nr_runs - 1].bv_len += len;
-	s->sheet.used += len;
+	s->frag.used += len;
 	s->len += len;
 }
 

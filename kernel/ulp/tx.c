@@ -37,7 +37,7 @@ static void forget_rest(struct mpa_conn *conn)
 	conn->rest = NULL;
 }
 
-/* All that is left lies on one sheet: it stays there. */
+/* All that is left lies on one fragment: it stays there. */
 static bool keep_page(struct mpa_conn *conn, const struct msghdr *msg)
 {
 	const struct iov_iter *i = &msg->msg_iter;
@@ -81,14 +81,14 @@ static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	if (keep_page(conn, msg))
 		return 0;
-	/* An atomic batch lies on one sheet and begins with nothing left. */
+	/* An atomic batch lies on one fragment and begins with nothing left. */
 	if (WARN_ON_ONCE(conn->atomic))
 		return -ENOMEM;
 	return copy_rest(conn, msg);
 }
 
 /*
- * TCP copies into a page fragment of the task's, but for sockets that may not
+ * TCP copies into a fragment of the task's, but for sockets that may not
  * enter file systems into one of their own: 32 KiB that an idle socket keeps.
  * The scope forbids the same, so the task's can serve the kernel's sockets too.
  * None of its users is interrupted by us: we send from work queues and from
@@ -417,7 +417,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	/* Without scatter and gather TCP copies, so that a page gains nothing. */
 	written = READ_ONCE(mpa_fast_path) &&
 		  conn->sk->sk_route_caps & NETIF_F_SG &&
-		  conn->plan.seg_len <= MPA_SHEET_OCTETS;
+		  conn->plan.seg_len <= MPA_FRAG_OCTETS;
 	if (conn->atomic && !written)
 		return -EAGAIN;
 	conn->scratch = mpa_scratch_get(conn->atomic);
@@ -437,7 +437,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
  *
  * Such a batch is put together and sent as any other one is, but nothing waits
  * for memory, nor is any needed to keep what TCP does not take. It takes FPDUs
- * for as long as they lie on one sheet, which may mean none at all.
+ * for as long as they lie on one fragment, which may mean none at all.
  *
  * Return: 0; else this one is better sent by mpa_tx_begin(), whose errors these
  * are: -EAGAIN, also if it could not be sent as pages, -EPIPE, -ENOMEM.
@@ -508,15 +508,15 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA);
 
-/* The next FPDU stands on one sheet, whatever it takes of the segment. */
-static bool find_sheet(struct mpa_conn *conn, u32 ulpdu_len)
+/* The next FPDU stands on one fragment, whatever it takes of the segment. */
+static bool find_frag(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
 	struct mpa_scratch *s = conn->scratch;
 
-	if (s->nr_runs && len <= mpa_sheet_left(s))
+	if (s->nr_runs && len <= mpa_frag_left(s))
 		return true;
-	return !(conn->atomic && s->nr_runs) && mpa_sheet_begin(s, len);
+	return !(conn->atomic && s->nr_runs) && mpa_frag_begin(s, len);
 }
 
 /* Has the batch room for a ULPDU of such length? */
@@ -524,11 +524,11 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	struct mpa_scratch *s = conn->scratch;
 
-	if (s->written && find_sheet(conn, ulpdu_len))
+	if (s->written && find_frag(conn, ulpdu_len))
 		return true;
 	if (conn->atomic || (s->written && s->fpdus))
 		return false;
-	/* No memory for a sheet: the batch does without. */
+	/* No memory for a fragment: the batch does without. */
 	s->written = false;
 	return mpa_scratch_room(s, ulpdu_len);
 }
@@ -590,7 +590,7 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 			     markers * MPA_MARKER_LEN;
 	conn->seg_left = conn->plan.seg_len;
 	conn->scratch->room = 0;
-	/* It may be longer than a sheet. */
+	/* It may be longer than a fragment. */
 	conn->scratch->written = false;
 }
 
@@ -649,13 +649,13 @@ static int gather(struct mpa_conn *conn, const struct mpa_ulpdu *u, bool stable)
 	return ret;
 }
 
-static int write_on_sheet(struct mpa_conn *conn, const struct mpa_ulpdu *u)
+static int write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
 {
 	struct mpa_scratch *s = conn->scratch;
-	int ret = mpa_fpdu_write(&conn->tx, u, mpa_sheet_at(s));
+	int ret = mpa_fpdu_write(&conn->tx, u, mpa_frag_at(s));
 
 	if (ret > 0)
-		mpa_sheet_wrote(s, ret);
+		mpa_frag_wrote(s, ret);
 	return ret;
 }
 
@@ -690,7 +690,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	if (!room || hdr_len > MPA_TX_HEADER_MAX || hdr_len > room ||
 	    payload_len > room - hdr_len)
 		return -EMSGSIZE;
-	ret = s->written ? write_on_sheet(conn, &u) : gather(conn, &u, stable);
+	ret = s->written ? write_into_frag(conn, &u) : gather(conn, &u, stable);
 	if (ret < 0)
 		return ret;
 	conn->seg_left -= ret;
@@ -706,7 +706,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
  * payload together, can be written in one go. A segment that was begun takes one
  * by itself: those behind it have another room.
  */
-static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
+static u32 series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 room = s->room ?: mpa_tx_room(conn);
@@ -720,19 +720,19 @@ static u32 train_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 	/* One may have a Marker less than this one. */
 	most = room - hdr_len + (conn->tx.markers ? MPA_MARKER_LEN : 0);
 	return max_t(u32, 1, min3(conn->plan.segs - conn->segs + 1, len / most,
-				  mpa_sheet_left(s) / seg_len));
+				  mpa_frag_left(s) / seg_len));
 }
 
-static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
+static void add_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 before = t->fpdus;
 	u32 len;
 
 	t->room = conn->seg_left;
-	len = mpa_fpdu_write_train(&conn->tx, t, nr, mpa_sheet_at(s));
+	len = mpa_fpdu_write_series(&conn->tx, t, nr, mpa_frag_at(s));
 	nr = t->fpdus - before;
-	mpa_sheet_wrote(s, len);
+	mpa_frag_wrote(s, len);
 	s->added += len;
 	/* None but the last leaves anything of its segment. */
 	conn->seg_left = nr * t->room - len;
@@ -742,7 +742,7 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
 }
 
 /**
- * mpa_tx_add_train - add ULPDUs to the batch that fill their segments
+ * mpa_tx_add_series - add ULPDUs to the batch that fill their segments
  * @conn: the stream, under lock_sock(), with a batch open
  * @hdr: header of the first ULPDU; its last eight octets are a number in network
  *	order that grows by the octets of payload; changed
@@ -756,29 +756,29 @@ static void add_train(struct mpa_conn *conn, struct mpa_train *t, u32 nr)
  *
  * Return: how many ULPDUs were added; may be 0.
  */
-unsigned int mpa_tx_add_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
-			      const struct kvec *payload, u32 *len)
+unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+			       const struct kvec *payload, u32 *len)
 {
-	struct mpa_train t;
+	struct mpa_series t;
 	u32 nr;
 
 	assert_owned(conn);
-	mpa_train_init(&t, hdr, hdr_len, payload, *len);
-	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_TRAIN_COUNTER ||
+	mpa_series_init(&t, hdr, hdr_len, payload, *len);
+	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_SERIES_COUNTER ||
 			  hdr_len > MPA_TX_HEADER_MAX)) {
 		conn->scratch->added = 0;
-		while ((nr = train_room(conn, hdr_len, *len - t.used)))
-			add_train(conn, &t, nr);
+		while ((nr = series_room(conn, hdr_len, *len - t.used)))
+			add_series(conn, &t, nr);
 	}
 	*len = t.used;
 	return t.fpdus;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_add_train, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_add_series, MPA);
 
 /**
  * mpa_tx_undo - take out of the batch what was added to it last
  * @conn: the stream, under lock_sock(), with a batch open
- * @nr: how many ULPDUs the last call of mpa_tx_add() or mpa_tx_add_train() has
+ * @nr: how many ULPDUs the last call of mpa_tx_add() or mpa_tx_add_series() has
  *	added
  *
  * For an owner that finds, when its payload was copied, that it may not be sent.
@@ -809,7 +809,7 @@ static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {
 	unsigned int nr = s->nr_runs;
 
-	/* A sheet was begun, but nothing written on it. */
+	/* A fragment was begun, but nothing written on it. */
 	if (!s->run[nr - 1].bv_len)
 		nr--;
 	iov_iter_bvec(&msg->msg_iter, ITER_SOURCE, s->run, nr, s->len);

@@ -314,8 +314,8 @@ static void fpdu_written(struct kunit *test)
 	}
 }
 
-/* In a train as one by one; each is seen behind another, and taken. */
-static void fpdu_train(struct kunit *test)
+/* In a series as one by one; each is seen behind another, and taken. */
+static void fpdu_series(struct kunit *test)
 {
 	static const u32 rooms[] = { 28, 29, 36, 512, 516, 1448 };
 	enum { NR = 3, HDR = 14 };
@@ -331,14 +331,14 @@ static void fpdu_train(struct kunit *test)
 		struct octets got = alloc_octets(test, NR * room);
 		struct kvec piece = { all.p, all.n };
 		struct mpa_reader r;
-		struct mpa_train t;
+		struct mpa_series t;
 		u8 *p = got.p;
 		u32 len, used = 0;
 
 		memcpy(ulpdu.p, hdr.p, HDR);
-		mpa_train_init(&t, hdr.p, HDR, &piece, all.n);
+		mpa_series_init(&t, hdr.p, HDR, &piece, all.n);
 		t.room = room;
-		len = mpa_fpdu_write_train(&tx, &t, NR, got.p);
+		len = mpa_fpdu_write_series(&tx, &t, NR, got.p);
 		mpa_reader_init(&r, tx.markers, tx.crc);
 		for (n = 0; n < t.fpdus; n++) {
 			struct octets want, part;
@@ -415,7 +415,7 @@ static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE_PARAM(fpdu_known, fpdu_gen_params),
 	KUNIT_CASE(fpdu_refuses),
 	KUNIT_CASE(fpdu_written),
-	KUNIT_CASE(fpdu_train),
+	KUNIT_CASE(fpdu_series),
 	KUNIT_CASE(fpdu_taken),
 	{}
 };

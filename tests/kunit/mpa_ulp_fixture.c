@@ -823,7 +823,7 @@ static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
 }
 
 /* As many as fill their segments. Returns octets of the pattern sent. */
-static u32 train_counted(struct end *e, u8 *p, u32 len)
+static u32 series_counted(struct end *e, u8 *p, u32 len)
 {
 	/* Pieces that end anywhere, and one without octets. */
 	struct kvec vec[] = {
@@ -836,10 +836,10 @@ static u32 train_counted(struct end *e, u8 *p, u32 len)
 	u32 sent = len;
 
 	put_unaligned_be64(e->tx_count, counter);
-	nr = mpa_tx_add_train(e->conn, counter, COUNTER, vec, &sent);
+	nr = mpa_tx_add_series(e->conn, counter, COUNTER, vec, &sent);
 	if (sent > len || counter_of(counter) != e->tx_count + sent)
 		e->bad++;
-	e->tx_trains += nr;
+	e->tx_series += nr;
 	e->tx_ulpdus += nr;
 	e->tx_octets += nr * COUNTER + sent;
 	return sent;
@@ -852,7 +852,7 @@ static int send_batch_counted(struct end *e, u32 *len)
 	while (*len && (room = mpa_tx_room(e->conn))) {
 		n = min(*len, (u32)ROOM - at);
 		pattern(e->out + at, 0, e->tx_count, n);
-		n = train_counted(e, e->out + at, n) ?:
+		n = series_counted(e, e->out + at, n) ?:
 		    add_counted(e, e->out + at, n, room);
 		e->tx_count += n;
 		*len -= n;
@@ -862,7 +862,7 @@ static int send_batch_counted(struct end *e, u32 *len)
 }
 
 /**
- * end_send_counted - send octets of the pattern, in trains where they can be
+ * end_send_counted - send octets of the pattern, in series where they can be
  * @e: the sender
  * @len: how many
  *

@@ -67,7 +67,7 @@ struct link_options {
  * @rx_joined: ULPDUs that came with the one called up
  * @rx_joins: call-ups with others to join; each second was undone
  * @tx_count: of those others, sent
- * @tx_trains: ULPDUs sent in trains
+ * @tx_series: ULPDUs sent in series
  * @tx_ulpdus: ULPDUs sent
  * @tx_octets: octets of them
  * @echo: says how long the ULPDUs are that answer those received; NULL: none do
@@ -106,7 +106,7 @@ struct end {
 	u32 rx_joined;
 	u32 rx_joins;
 	u64 tx_count;
-	u32 tx_trains;
+	u32 tx_series;
 	u32 tx_ulpdus;
 	u64 tx_octets;
 	u32 (*echo)(struct end *e, u32 room);

@@ -1880,11 +1880,11 @@ static bool is_fast_path(struct kunit *test)
 	return value == 'Y';
 }
 
-struct train_case {
+struct series_case {
 	int mss;
 	bool markers;
 	bool crc;
-	bool train;
+	bool series;
 	bool joined;
 };
 
@@ -1892,7 +1892,7 @@ struct train_case {
  * Segments of the loopback are longer than what ULPDUs are written on; those of
  * 1446 octets go out one by one.
  */
-static const struct train_case train_cases[] = {
+static const struct series_case series_cases[] = {
 	{ 0, false, true, false, false },
 	{ 8948, false, false, true, true }, { 8948, false, true, true, true },
 	{ 1448, false, false, true, true }, { 1448, false, true, true, true },
@@ -1902,21 +1902,21 @@ static const struct train_case train_cases[] = {
 	{ 536, false, true, true, true }, { 536, true, true, true, true },
 };
 
-static void train_desc(const struct train_case *c, char *desc)
+static void series_desc(const struct series_case *c, char *desc)
 {
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "mss %d M %u C %u", c->mss,
 		 c->markers, c->crc);
 }
 
-KUNIT_ARRAY_PARAM(train, train_cases, train_desc);
+KUNIT_ARRAY_PARAM(series, series_cases, series_desc);
 
 /*
- * Long messages go out in trains and are joined where they come in, unless that
+ * Long messages go out in series and are joined where they come in, unless that
  * is switched off; what is read and counted is as if each FPDU had come alone.
  */
-static void send__in_trains(struct kunit *test)
+static void send__in_series(struct kunit *test)
 {
-	const struct train_case *c = test->param_value;
+	const struct series_case *c = test->param_value;
 	struct link_options lo = { .mss = c->mss };
 	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
 	struct fixture *fx = test->priv;
@@ -1933,7 +1933,7 @@ static void send__in_trains(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 	expect_arrived(fx, a, b);
 	KUNIT_EXPECT_EQ(test, a->tx_count, b->rx_count);
-	KUNIT_EXPECT_EQ(test, fast_path && c->train, a->tx_trains > 0);
+	KUNIT_EXPECT_EQ(test, fast_path && c->series, a->tx_series > 0);
 	KUNIT_EXPECT_EQ(test, fast_path && c->joined, b->rx_joined > 0);
 	KUNIT_EXPECT_EQ(test, fast_path && c->joined, b->rx_joins > 1);
 }
@@ -2185,7 +2185,7 @@ static void answer__at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->at_once, 0U);
 }
 
-/* One call-up answers what fits on a sheet: the rest is left. */
+/* One call-up answers what fits on a fragment: the rest is left. */
 static void answer__too_much(struct kunit *test)
 {
 	struct link_options lo = { .mss = 8948 };
@@ -2210,7 +2210,7 @@ static void answer__too_much(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, is_fast_path(test), b->at_once > 20);
 }
 
-/* Segments as long as the loopback's do not lie on a sheet. */
+/* Segments as long as the loopback's do not lie on a fragment. */
 static void answer__too_long(struct kunit *test)
 {
 	struct link_options lo = { .rcvbuf = 1024 * 1024 };
@@ -2452,7 +2452,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(receive__longest, buffer_gen_params),
 	KUNIT_CASE_PARAM(receive__through_buffers, buffer_gen_params),
 	KUNIT_CASE(receive__longest_of_ours),
-	KUNIT_CASE_PARAM(send__in_trains, train_gen_params),
+	KUNIT_CASE_PARAM(send__in_series, series_gen_params),
 	KUNIT_CASE(receive__joined_until_bad),
 	KUNIT_CASE(send__to_sleeper),
 	KUNIT_CASE(send__after_end),

@@ -505,9 +505,9 @@ TEST_P(Written, mixes_with_what_is_gathered)
 INSTANTIATE_TEST_SUITE_P(kinds, Written,
 			 testing::Combine(testing::Bool(), testing::Bool()));
 
-class Train : public testing::TestWithParam<std::tuple<bool, bool>> {
+class Series : public testing::TestWithParam<std::tuple<bool, bool>> {
 protected:
-	// Trains that begin at any phase
+	// Series that begin at any phase
 	mpa_tx_half tx = { 0, std::get<0>(GetParam()), std::get<1>(GetParam()) };
 };
 
@@ -538,10 +538,10 @@ std::vector<kvec> pieces_of(Octets &payload, Random &random)
 }
 
 // None too small for the longest header below; whole words and not.
-constexpr std::size_t train_rooms[] = { 104, 108, 256, 511, 512, 516, 520, 1024,
+constexpr std::size_t series_rooms[] = { 104, 108, 256, 511, 512, 516, 520, 1024,
 					1028, 1446, 1448, 1460, 8948, 8950, 70000 };
 
-TEST_P(Train, equals_ulpdus_written_one_by_one)
+TEST_P(Series, equals_ulpdus_written_one_by_one)
 {
 	// Near the end of 32 and of 64 bits, too: whoever counts so far wraps.
 	constexpr std::uint64_t counts[] = { 0, 0xfffffffe, 0x1234fffffff0,
@@ -549,24 +549,24 @@ TEST_P(Train, equals_ulpdus_written_one_by_one)
 	Random random(21);
 
 	for (std::size_t hdr_len : { 8, 14, 18, 80 }) {
-		for (std::size_t room : train_rooms) {
+		for (std::size_t room : series_rooms) {
 			for (unsigned int nr : { 1, 2, 3, 22 }) {
 				auto count = counts[random.between(0, 3)];
 				Octets header = counted(hdr_len, count);
 				Octets payload = random.octets(nr * room);
 				auto pieces = pieces_of(payload, random);
 				auto half = tx;
-				mpa_train t;
+				mpa_series t;
 				Octets got(nr * room);
 
-				mpa_train_init(&t, header.data(), hdr_len,
+				mpa_series_init(&t, header.data(), hdr_len,
 					       pieces.data(), payload.size());
 				t.room = room;
 				// In two goes, so that the first must leave it right.
-				auto n = mpa_fpdu_write_train(&tx, &t, (nr + 1) / 2,
+				auto n = mpa_fpdu_write_series(&tx, &t, (nr + 1) / 2,
 							      got.data());
 				if (nr > 1)
-					n += mpa_fpdu_write_train(&tx, &t, nr / 2,
+					n += mpa_fpdu_write_series(&tx, &t, nr / 2,
 								  got.data() + n);
 				got.resize(n);
 
@@ -593,13 +593,13 @@ TEST_P(Train, equals_ulpdus_written_one_by_one)
 	}
 }
 
-TEST_P(Train, ends_behind_an_fpdu_that_does_not_fill_its_room)
+TEST_P(Series, ends_behind_an_fpdu_that_does_not_fill_its_room)
 {
 	constexpr unsigned int nr = 40;
 	constexpr std::size_t hdr_len = 14;
 	Random random(22);
 
-	for (std::size_t room : train_rooms) {
+	for (std::size_t room : series_rooms) {
 		Octets header = counted(hdr_len, 0);
 		Octets payload = random.octets(nr * room);
 		auto pieces = pieces_of(payload, random);
@@ -607,7 +607,7 @@ TEST_P(Train, ends_behind_an_fpdu_that_does_not_fill_its_room)
 		mpa_tx_half at = tx, half = tx;
 		unsigned int want = 0;
 		std::uint32_t len;
-		mpa_train t;
+		mpa_series t;
 
 		do {
 			const auto before = half;
@@ -615,10 +615,10 @@ TEST_P(Train, ends_behind_an_fpdu_that_does_not_fill_its_room)
 			write(half, random.octets(mpa_ulpdu_fit(&half, room)), 0);
 			len = mpa_fpdu_len(&before, mpa_ulpdu_fit(&before, room));
 		} while (++want < nr && room - len < 4);
-		mpa_train_init(&t, header.data(), hdr_len, pieces.data(),
+		mpa_series_init(&t, header.data(), hdr_len, pieces.data(),
 			       payload.size());
 		t.room = room;
-		mpa_fpdu_write_train(&at, &t, nr, got.data());
+		mpa_fpdu_write_series(&at, &t, nr, got.data());
 		EXPECT_EQ(t.fpdus, want) << room;
 		// Above the longest ULPDU, or a Marker would be the last word.
 		if (room == 70000 || (tx.markers && room % 512 == 4))
@@ -629,7 +629,7 @@ TEST_P(Train, ends_behind_an_fpdu_that_does_not_fill_its_room)
 }
 
 // What lies ahead may be less than is asked for from memory at a time.
-TEST_P(Train, looks_no_further_than_there_is_payload)
+TEST_P(Series, looks_no_further_than_there_is_payload)
 {
 	for (std::size_t len : { 100, 101, 4096, 8191, 8192, 8193, 8400, 20000 }) {
 		// MPA_AHEAD of framing/copy.h.
@@ -639,20 +639,20 @@ TEST_P(Train, looks_no_further_than_there_is_payload)
 		Octets payload = random.octets(len);
 		auto pieces = pieces_of(payload, random);
 		Octets got(256);
-		mpa_train t;
+		mpa_series t;
 
 		pieces.shrink_to_fit();
-		mpa_train_init(&t, header.data(), 14, pieces.data(), len);
+		mpa_series_init(&t, header.data(), 14, pieces.data(), len);
 		EXPECT_EQ(t.left, len);
 		for (t.room = longest; len - t.used >= longest;) {
-			mpa_fpdu_write_train(&tx, &t, 1, got.data());
+			mpa_fpdu_write_series(&tx, &t, 1, got.data());
 			ASSERT_EQ(t.left, len - std::min(len, ahead + t.used));
 		}
 		EXPECT_EQ(t.left, 0u);
 	}
 }
 
-INSTANTIATE_TEST_SUITE_P(kinds, Train,
+INSTANTIATE_TEST_SUITE_P(kinds, Series,
 			 testing::Combine(testing::Bool(), testing::Bool()));
 
 TEST(mpa_fpdu_write, refuses_what_does_not_add_up)

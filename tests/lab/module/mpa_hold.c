@@ -8,7 +8,7 @@
  *	echo 1 > /sys/module/mpa_hold/parameters/pass
  *
  * The next one with 32 octets of payload or more sleeps, until it may pass, at the
- * entrance of mpa_tx_add() or mpa_tx_add_train(). Senders in softirqs are not held.
+ * entrance of mpa_tx_add() or mpa_tx_add_series(). Senders in softirqs are not held.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -26,7 +26,7 @@ struct mpa_conn;
 typedef int (*add_fn)(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		      const struct kvec *payload, unsigned int nr,
 		      u32 payload_len, bool stable);
-typedef unsigned int (*train_fn)(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+typedef unsigned int (*series_fn)(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 				 const struct kvec *payload, u32 *len);
 
 static atomic_t armed;
@@ -55,7 +55,7 @@ static void hold(void)
 	atomic_set(&held, 0);
 }
 
-static struct kprobe add_probe, train_probe;
+static struct kprobe add_probe, series_probe;
 
 static int held_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		    const struct kvec *payload, unsigned int nr,
@@ -70,13 +70,13 @@ static int held_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	return ret;
 }
 
-static unsigned int held_train(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
+static unsigned int held_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 			       const struct kvec *payload, u32 *len)
 {
 	unsigned int ret;
 
 	hold();
-	ret = ((train_fn)train_probe.addr)(conn, hdr, hdr_len, payload, len);
+	ret = ((series_fn)series_probe.addr)(conn, hdr, hdr_len, payload, len);
 	atomic_dec(&inside);
 	return ret;
 }
@@ -97,11 +97,11 @@ static int divert_add(struct kprobe *p, struct pt_regs *regs)
 	return divert(regs, regs_get_kernel_argument(regs, 5), held_add);
 }
 
-static int divert_train(struct kprobe *p, struct pt_regs *regs)
+static int divert_series(struct kprobe *p, struct pt_regs *regs)
 {
 	u32 *len = (u32 *)regs_get_kernel_argument(regs, 4);
 
-	return divert(regs, *len, held_train);
+	return divert(regs, *len, held_series);
 }
 
 /* A probe with this is never made a jump, which could not be diverted. */
@@ -116,13 +116,13 @@ static struct kprobe add_probe = {
 	.post_handler	= divert_post,
 };
 
-static struct kprobe train_probe = {
-	.symbol_name	= "mpa_tx_add_train",
-	.pre_handler	= divert_train,
+static struct kprobe series_probe = {
+	.symbol_name	= "mpa_tx_add_series",
+	.pre_handler	= divert_series,
 	.post_handler	= divert_post,
 };
 
-static struct kprobe *probes[] = { &add_probe, &train_probe };
+static struct kprobe *probes[] = { &add_probe, &series_probe };
 
 static int __init mpa_hold_init(void)
 {

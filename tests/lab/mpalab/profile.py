@@ -48,14 +48,14 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* mpa_mr_kvec"
                          r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
                          r" mpa_fpdu_write write_octets"
-                         # A train is copied in one loop, headers and all.
-                         r" mpa_fpdu_write_train mpa_tx_add_train write_next"
+                         # A series is copied in one loop, headers and all.
+                         r" mpa_fpdu_write_series mpa_tx_add_series write_next"
                          r" write_plain write_marked write_trailer write_marker_\S*"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
                      r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
-                     r" mpa_tx_room_for mpa_tx_ulpdu_len mpa_ulpdu_fit mpa_sheet_\w+"
+                     r" mpa_tx_room_for mpa_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
                      r" mpa_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
     ("work requests", r"mpa_doorbell mpa_sq_\w+ mpa_rq_\w+ mpa_ring\w* mpa_post_\w+"
