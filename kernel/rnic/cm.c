@@ -179,7 +179,7 @@ struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn)
 
 /* Devices -------------------------------------------------------------------- */
 
-static void mpa_cm_delist(struct mpa_dev *dev)
+static void mpa_cm_node_remove(struct mpa_dev *dev)
 {
 	lockdep_assert_held(&dev->ep_lock);
 	if (!dev->listed)
@@ -189,7 +189,7 @@ static void mpa_cm_delist(struct mpa_dev *dev)
 }
 
 /* The namespace may be another than the last time, and any time the first. */
-static int mpa_cm_register(struct mpa_dev *dev)
+static int mpa_cm_node_add(struct mpa_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
 	int ret;
@@ -197,7 +197,7 @@ static int mpa_cm_register(struct mpa_dev *dev)
 	lockdep_assert_held(&dev->ep_lock);
 	if (dev->listed && net_eq(dev->node.net, net))
 		return 0;
-	mpa_cm_delist(dev);
+	mpa_cm_node_remove(dev);
 	dev->node.id = dev->ibdev.index;
 	ret = mpa_node_add(&dev->node, net);
 	dev->listed = !ret;
@@ -216,9 +216,9 @@ static void mpa_cm_stop(struct mpa_dev *dev, u8 why)
 	mutex_unlock(&dev->ep_lock);
 	mpa_listeners_stop(dev);
 	wait_var_event(&dev->eps, list_empty_careful(&dev->eps));
-	/* Whoever has delisted the last one must be out of the lock, too. */
+	/* A task that removed the last node must be out of the lock, too. */
 	mutex_lock(&dev->ep_lock);
-	mpa_cm_delist(dev);
+	mpa_cm_node_remove(dev);
 	mutex_unlock(&dev->ep_lock);
 }
 
@@ -231,7 +231,7 @@ static int mpa_cm_go(struct mpa_dev *dev, u8 why)
 	mutex_lock(&dev->ep_lock);
 	left = dev->cm_gone & ~why;
 	if (!left)
-		ret = mpa_cm_register(dev);
+		ret = mpa_cm_node_add(dev);
 	if (!ret)
 		WRITE_ONCE(dev->cm_gone, left);
 	mutex_unlock(&dev->ep_lock);

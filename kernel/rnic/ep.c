@@ -224,7 +224,7 @@ static void mpa_ep_timer(struct work_struct *work)
 
 static void mpa_ep_work(struct work_struct *work);
 
-static int mpa_ep_register(struct mpa_ep *ep)
+static int mpa_ep_list_add(struct mpa_ep *ep)
 {
 	struct mpa_dev *dev = ep->dev;
 	int ret = 0;
@@ -238,7 +238,7 @@ static int mpa_ep_register(struct mpa_ep *ep)
 	return ret;
 }
 
-static void mpa_ep_delist(struct mpa_ep *ep)
+static void mpa_ep_list_del(struct mpa_ep *ep)
 {
 	struct mpa_dev *dev = ep->dev;
 
@@ -283,7 +283,7 @@ struct mpa_ep *mpa_ep_create(struct mpa_dev *dev, struct socket *sock)
 	mpa_ep_get(ep);
 	/* Nobody else has it; a falling back caller holds another one's. */
 	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
-	ret = mpa_ep_register(ep);
+	ret = mpa_ep_list_add(ep);
 	if (!ret)
 		return ep;
 	mutex_unlock(&ep->lock);
@@ -588,7 +588,7 @@ void mpa_ep_finish(struct mpa_ep *ep, bool abort, int err)
 	mpa_ep_release_refs(ep, err);
 	mpa_ep_disarm(ep);
 	mpa_ep_forget_request(ep);
-	mpa_ep_delist(ep);
+	mpa_ep_list_del(ep);
 	mpa_ep_put(ep);
 }
 

@@ -60,7 +60,7 @@ static struct mpa_dev *rnic_get_by_netdev(const struct net_device *netdev)
 }
 
 /* One device on each network device. */
-static int rnic_register(struct mpa_dev *dev)
+static int rnic_list_add(struct mpa_dev *dev)
 {
 	int ret = -EEXIST;
 
@@ -73,7 +73,7 @@ static int rnic_register(struct mpa_dev *dev)
 	return ret;
 }
 
-static void rnic_delist(struct mpa_dev *dev)
+static void rnic_list_del(struct mpa_dev *dev)
 {
 	spin_lock(&rnics_lock);
 	list_del_init(&dev->entry);
@@ -146,7 +146,7 @@ void mpa_dev_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->mrs);
 	mpa_mr_local_dma_destroy(dev);
 	free_percpu(dev->counters);
-	rnic_delist(dev);
+	rnic_list_del(dev);
 	netdev_put(dev->netdev, &dev->tracker);
 	rnic_unregister_later(dev);
 }
@@ -250,7 +250,7 @@ static struct mpa_dev *rnic_create(struct net_device *netdev)
 	rnic_init(dev, netdev);
 	ret = rnic_alloc_parts(dev);
 	if (!ret)
-		ret = rnic_register(dev);
+		ret = rnic_list_add(dev);
 	if (ret) {
 		ib_dealloc_device(&dev->ibdev);
 		return ERR_PTR(ret);

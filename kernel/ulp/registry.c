@@ -279,7 +279,7 @@ static void notify(const struct mpa_node *node, enum mpa_cmd cmd)
 	mpa_notify_node(node->net, cmd, &shared_view);
 }
 
-static int enlist(struct mpa_net *mn, struct mpa_node *node)
+static int node_insert(struct mpa_net *mn, struct mpa_node *node)
 {
 	int ret;
 
@@ -310,7 +310,7 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 
 	spin_lock_bh(&mpa_registry_lock);
 	if (!WARN_ON_ONCE(node->net))
-		ret = enlist(mn, node);
+		ret = node_insert(mn, node);
 	if (!ret) {
 		/* mpa_node_listed() reads it without the lock. */
 		WRITE_ONCE(node->net, net);
@@ -323,7 +323,7 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_node_add, MPA);
 
-static void delist(struct mpa_node *node)
+static void node_erase(struct mpa_node *node)
 {
 	struct mpa_net *mn = mpa_net_of(node->net);
 
@@ -346,7 +346,7 @@ void mpa_node_remove(struct mpa_node *node)
 {
 	spin_lock_bh(&mpa_registry_lock);
 	if (node->net)
-		delist(node);
+		node_erase(node);
 	spin_unlock_bh(&mpa_registry_lock);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_node_remove, MPA);

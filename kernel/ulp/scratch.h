@@ -31,8 +31,8 @@ enum {
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
 	/* These and all ULPDUs of a batch */
 	MPA_SCRATCH_OCTETS	= MPA_SCRATCH_CTL + MPA_BATCH_OCTETS,
-	/* Octets of a fragment: as many as TCP allocates for what it copies */
-	MPA_FRAG_OCTETS	= SZ_32K,
+	/* Octets of a page fragment: as many as TCP allocates for what it copies */
+	MPA_FRAG_OCTETS		= SZ_32K,
 	/* Page fragments of a batch */
 	MPA_FRAGS		= 8,
 };

@@ -88,7 +88,7 @@ static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /*
- * TCP copies into a fragment of the task's, but for sockets that may not
+ * TCP copies into a page fragment of the task's, but for sockets that may not
  * enter file systems into one of their own: 32 KiB that an idle socket keeps.
  * The scope forbids the same, so the task's can serve the kernel's sockets too.
  * None of its users is interrupted by us: we send from work queues and from

@@ -294,9 +294,9 @@ def goes_through(address, netdev, steps, markers=False):
         check("MULPDU at first", mpa.mulpdu(near),
               mulpdu_at(1500, family, markers))
         streams = Stream(near, far), Stream(far, near)
+        # The next case begins as this one did, whatever happens here.
+        stack.callback(steps[-1][0], 1500)
         for change, mtu in steps:
-            # The next case begins as this one did, whatever happens here.
-            stack.callback(change, 1500)
             with streams[0].held_up():
                 change(mtu)
             for stream in streams:

@@ -242,7 +242,7 @@ void send_and_reset(const Pair &pair, const Memory &region)
 		sge.length = n < whole_messages ? 16 : region.sge().length;
 		post(pair.passive.get(), wr, "Send of the peer");
 	}
-	// They have left when they are acknowledged: the backlog takes them.
+	// TCP has them then, and between ends on one host that is the receiver's.
 	for (unsigned int n = 0; n < whole_messages; n++)
 		must_be(completion(pair.passive->send_cq, "Send of the peer"), true,
 			"Send of the peer");

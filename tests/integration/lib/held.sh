@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Senders whose way is not free. While one is held up (mpa_hold), its region is invalidated by another QP: nothing
-# that is written there afterwards may be sent. Or its peer ends by RST: what came whole
-# before is received. Or it finds no memory (mpa_starve): it tries again, seldom.
+# Senders that are disturbed. While one is held up (mpa_hold), its region is invalidated
+# by another QP: nothing that is written there afterwards may be sent. Or its peer ends
+# by RST: what came whole before is received. One that finds no memory (mpa_starve) tries
+# again, after longer and longer times.
 
 held_program=$MPA_REPO/build/bin/held
 
@@ -21,28 +22,6 @@ held_reset() {
 	lab_check "RST while $1 octets are sent: what came whole is received" \
 		lab_in h1 timeout 120 "$held_program" 10.77.0.1 7600 reset "$1"
 	counters_grew "RST while $1 octets are sent" mpa1 conn_reset=1 rx_send=8
-}
-
-# Written on pages of our own; gathered, since segments are longer than these; with
-# CRCs and without.
-held_all() {
-	held_starved
-	local mtu crc
-	lab_check "a sender can be held up" modprobe mpa_hold
-	for mtu in 1500 65536; do
-		lab_do ip -n h1 link set lo mtu "$mtu"
-		for crc in required off; do
-			device_set crc "$crc" mpa1
-			held_invalidation "of a long Send, MTU $mtu, crc $crc" send 65536
-			held_invalidation "of a short Send, MTU $mtu, crc $crc" send 64
-			held_invalidation "of a Read Response, MTU $mtu, crc $crc" \
-				read 65536 rx_rdmap_error=1
-		done
-	done
-	device_set crc inherit mpa1
-	held_reset 64
-	held_reset 65536
-	lab_check "senders are held up no more" modprobe -r mpa_hold
 }
 
 # held_starved: memory is short for three seconds. A queue pair tries after 4 ms, and
@@ -68,4 +47,26 @@ held_starved() {
 	lab_kill client
 	lab_kill server
 	lab_check "senders are starved no more" modprobe -r mpa_starve
+}
+
+# held_all: the FPDUs of what is invalidated are written on pages of our own, or
+# gathered, since segments are longer than these; with CRCs and without.
+held_all() {
+	local mtu crc
+	lab_check "a sender can be held up" modprobe mpa_hold
+	for mtu in 1500 65536; do
+		lab_do ip -n h1 link set lo mtu "$mtu"
+		for crc in required off; do
+			device_set crc "$crc" mpa1
+			held_invalidation "of a long Send, MTU $mtu, crc $crc" send 65536
+			held_invalidation "of a short Send, MTU $mtu, crc $crc" send 64
+			held_invalidation "of a Read Response, MTU $mtu, crc $crc" \
+				read 65536 rx_rdmap_error=1
+		done
+	done
+	device_set crc inherit mpa1
+	held_reset 64
+	held_reset 65536
+	lab_check "senders are held up no more" modprobe -r mpa_hold
+	held_starved
 }

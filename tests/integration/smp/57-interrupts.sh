@@ -12,20 +12,19 @@
 
 most=100000
 
-messages() {
+all_once() {
+	lab_check "verbs" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test"
 	rping_pair h1 h2 65535 20
 	rping_pair h2 h1 100 20
 }
 
 lab_devices 2
 irqoff_begin
-lab_check "verbs, first" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test"
-messages
+all_once
 irqoff_end
 
 irqoff_begin
-lab_check "verbs" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test"
-messages
+all_once
 lab_note "$(irqoff_value all) times, $(irqoff_value worst) ns at most"
 lab_true "interrupts were off" "$(irqoff_value all) > 10000"
 lab_true "and not for more than 100 us" "$(irqoff_value worst) <= $most"

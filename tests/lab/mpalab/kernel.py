@@ -350,8 +350,7 @@ class Built(Lane):
     def _build(self):
         say(f"building the {self.name} kernel ({self.duration}, then cached)")
         run_logged(
-            ["make", "-C", str(self.objects), *self.variables, "-j2",
-             *self.targets],
+            ["make", "-C", str(self.objects), *self.variables, "-j2", *self.targets],
             BUILD / "lab" / f"kernel-{self.name}.log",
             f"{self.name} kernel",
             unit="  CC",
