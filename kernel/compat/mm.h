@@ -9,7 +9,7 @@
 #include <linux/version.h>
 
 /*
- * Regions are lists of kernel addresses, by which softirqs place octets: with memory
+ * Regions are lists of kernel addresses, by which softirqs place bytes: with memory
  * that has no address before it is mapped (32-bit kernels) there would be none to list.
  */
 #ifdef CONFIG_HIGHMEM

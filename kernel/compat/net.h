@@ -92,7 +92,7 @@ static inline void mpa_tcp_end_record(struct sock *sk)
  * Pages came as tcp_sendpage_locked() until 6.5, a piece to a call and without
  * ends of records; the shim can go when that is the oldest kernel supported.
  *
- * Return: octets that TCP took, @msg is moved behind them; a negative error if
+ * Return: bytes that TCP took, @msg is moved behind them; a negative error if
  * none.
  */
 static inline int mpa_tcp_send_pages(struct sock *sk, struct msghdr *msg)

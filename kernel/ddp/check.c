@@ -20,7 +20,7 @@
 #include "check.h"
 
 /* Everything that can be wrong with an inbound segment. */
-enum verdict {
+enum check_result {
 	BAD_LENGTH,
 	BAD_TAGGED_VERSION,
 	BAD_UNTAGGED_VERSION,
@@ -59,7 +59,7 @@ enum verdict {
 	{ .layer = RDMAP_LAYER_LLP, .etype = LLP_ET_MPA, .code = (ec) }
 
 /* Which headers go with which error: RFC 5040 figure 10. */
-static const struct ddp_fault verdicts[] = {
+static const struct ddp_fault check_faults[] = {
 	[BAD_LENGTH]		= MPA_FAULT(MPA_EC_MARKER),
 	[BAD_TAGGED_VERSION]	= DDP_FAULT(DDP_ET_TAGGED,
 					    DDP_EC_TAGGED_VERSION),
@@ -118,7 +118,7 @@ const struct ddp_fault ddp_fault_stream =
 
 /*
  * What an opcode demands of the segment that carries it. payload_min and
- * payload_max bound the octets after the DDP header; in_one says that the
+ * payload_max bound the bytes after the DDP header; in_one says that the
  * message must be a single segment: it is shorter than the smallest MULPDU, so
  * no sender has a reason to cut it.
  */
@@ -162,9 +162,9 @@ static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
 	},
 };
 
-static bool refuse(struct ddp_fault *f, enum verdict v)
+static bool refuse(struct ddp_fault *f, enum check_result v)
 {
-	*f = verdicts[v];
+	*f = check_faults[v];
 	return false;
 }
 
@@ -247,9 +247,9 @@ bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
  * @f: gets the fault
  *
  * TCP delivers in order, so there is exactly one acceptable MSN and MO: those
- * of the next octet. In this order: MSN (1/2/03), a buffer is there (1/2/02),
+ * of the next byte. In this order: MSN (1/2/03), a buffer is there (1/2/02),
  * MO (1/2/04), the payload fits the buffer and the message stays below 2^32
- * octets (1/2/05), the opcode is that of the message's first segment
+ * bytes (1/2/05), the opcode is that of the message's first segment
  * (0/2/06). A segment without payload is checked alike, since a zero-length
  * message takes a buffer too (RFC 5040 section 5.3). RFC 5041 section 7.1.
  *
@@ -280,7 +280,7 @@ enum extent {
 };
 
 /*
- * Where the @len > 0 octets at @to lie. An extent that ends with octet
+ * Where the @len > 0 bytes at @to lie. An extent that ends with byte
  * 2^64 - 1 does not wrap. Only what starts inside the region can be said to
  * wrap; everything else is out of bounds to begin with.
  */
@@ -367,11 +367,11 @@ bool rdmap_check_read(const struct rdmap_read *rd,
 /**
  * rdmap_check_right() - judge a Read or Write against the rights of its stream
  * @read: a Read Request; false: a segment of a Write
- * @len: octets it asks for or carries
+ * @len: bytes it asks for or carries
  * @right: the stream grants it
  * @f: gets the fault
  *
- * Without octets all is in order, so that such a message can open a peer-to-peer
+ * Without bytes all is in order, so that such a message can open a peer-to-peer
  * stream (RFC 6581 section 9). Else without the right: access violation (0/1/02),
  * RFC 5040 section 4.8.
  *
@@ -414,7 +414,7 @@ bool rdmap_check_invalidate(const struct ddp_region_view *r,
  * @f: gets the fault
  *
  * In this order: a Read is outstanding (0/2/06), and if there is payload the
- * STag is its sink's (1/1/00), the TO that of the next octet and the payload
+ * STag is its sink's (1/1/00), the TO that of the next byte and the payload
  * no more than what is due (1/1/01). The last segment must bring all that is
  * due (1/1/01). Responses come in request order (RFC 5040 section 5.2.2).
  * This replaces no check of the sink itself: see ddp_check_tagged().

@@ -31,11 +31,11 @@ struct ddp_fault {
 /**
  * struct ddp_queue_view - what a receiver knows of an untagged queue
  * @msn: MSN of the message now expected (or in progress)
- * @mo: octets of it received so far
+ * @mo: bytes of it received so far
  * @opcode: opcode its first segment had; meaningful if @mo_open
  * @mo_open: a segment of it has been received
  * @buffer: a buffer is there for it
- * @buffer_len: octets the buffer takes
+ * @buffer_len: bytes the buffer takes
  */
 struct ddp_queue_view {
 	u32 msn;
@@ -52,7 +52,7 @@ struct ddp_queue_view {
  * @same_pd: the region belongs to the stream's protection domain
  * @allowed: the region grants the right asked for
  * @base: first tagged offset of the region
- * @len: octets of the region
+ * @len: bytes of the region
  */
 struct ddp_region_view {
 	bool found;
@@ -79,8 +79,8 @@ bool rdmap_check_invalidate(const struct ddp_region_view *r,
  * struct ddp_read_view - the outstanding Read a response must answer
  * @outstanding: there is one
  * @stag: its sink STag
- * @to: tagged offset its next octet goes to
- * @left: octets still due
+ * @to: tagged offset its next byte goes to
+ * @left: bytes still due
  */
 struct ddp_read_view {
 	bool outstanding;

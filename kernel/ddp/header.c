@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DDP and RDMAP headers to and from their octets (RFC 5041 section 4,
+ * DDP and RDMAP headers to and from their bytes (RFC 5041 section 4,
  * RFC 5040 section 4). Nothing is judged here: what a header may say is the
  * business of check.c.
  */
@@ -13,8 +13,8 @@
 #include "header.h"
 
 /**
- * ddp_hdr_len() - octets of DDP header that a ULPDU begins with
- * @ddp_ctrl: its first octet
+ * ddp_hdr_len() - bytes of DDP header that a ULPDU begins with
+ * @ddp_ctrl: its first byte
  *
  * Return: %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN, by the T bit.
  */
@@ -33,9 +33,9 @@ static void decode_control(const u8 *p, struct ddp_hdr *h)
 
 /**
  * ddp_decode() - read the DDP and RDMAP control fields of a segment
- * @p: start of the ULPDU; the octets of its header are readable, or all
+ * @p: start of the ULPDU; the bytes of its header are readable, or all
  *	@ulpdu_len if those are fewer
- * @ulpdu_len: ULPDU_Length, octets
+ * @ulpdu_len: ULPDU_Length, bytes
  * @h: gets the fields; those of the other kind of buffer are zero
  *
  * Reserved bits are ignored, as RFC 5041 section 4.1 and RFC 5040 section 4.1
@@ -71,13 +71,13 @@ int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 /**
  * ddp_goes_on() - is a segment no more than the continuation of another?
  * @p: header of the one
- * @next: header of the other, as many octets
- * @passed: octets of payload from the beginning of the one to that of the other
+ * @next: header of the other, as many bytes
+ * @passed: bytes of payload from the beginning of the one to that of the other
  *
  * Such segments of one message can be judged and placed as if they were one:
  * nothing in the header of the second is news. A last segment is none of them.
  *
- * Return: true if all octets of the headers agree but the TO or MO, and that
+ * Return: true if all bytes of the headers agree but the TO or MO, and that
  * has grown by @passed.
  */
 bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed)
@@ -95,7 +95,7 @@ bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed)
 
 /**
  * rdmap_read_decode() - read an RDMA Read Request header
- * @p: its %RDMAP_READ_REQ_LEN octets, all readable
+ * @p: its %RDMAP_READ_REQ_LEN bytes, all readable
  * @rd: gets the fields, unchecked
  */
 void rdmap_read_decode(const u8 *p, struct rdmap_read *rd)
@@ -117,14 +117,14 @@ static void build_control(u8 *p, u8 kind, u8 version, u8 opcode, bool last)
 
 /**
  * ddp_build_tagged() - write the header of a tagged segment
- * @p: room for %DDP_TAGGED_LEN octets
+ * @p: room for %DDP_TAGGED_LEN bytes
  * @version: DDP's and RDMAP's version alike
  * @opcode: enum rdmap_opcode
  * @last: L bit
  * @stag: STag of the sink buffer
  * @to: tagged offset of the payload
  *
- * Return: octets written, %DDP_TAGGED_LEN.
+ * Return: bytes written, %DDP_TAGGED_LEN.
  */
 u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
 {
@@ -136,7 +136,7 @@ u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
 
 /**
  * ddp_build_untagged() - write the header of an untagged segment
- * @p: room for %DDP_UNTAGGED_LEN octets
+ * @p: room for %DDP_UNTAGGED_LEN bytes
  * @version: DDP's and RDMAP's version alike
  * @opcode: enum rdmap_opcode
  * @last: L bit
@@ -145,7 +145,7 @@ u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
  * @msn: message sequence number
  * @mo: message offset of the payload
  *
- * Return: octets written, %DDP_UNTAGGED_LEN.
+ * Return: bytes written, %DDP_UNTAGGED_LEN.
  */
 u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
 		       u32 qn, u32 msn, u32 mo)
@@ -160,10 +160,10 @@ u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
 
 /**
  * rdmap_read_build() - write an RDMA Read Request header
- * @p: room for %RDMAP_READ_REQ_LEN octets, right after the DDP header
+ * @p: room for %RDMAP_READ_REQ_LEN bytes, right after the DDP header
  * @rd: the fields
  *
- * Return: octets written, %RDMAP_READ_REQ_LEN.
+ * Return: bytes written, %RDMAP_READ_REQ_LEN.
  */
 u32 rdmap_read_build(u8 *p, const struct rdmap_read *rd)
 {

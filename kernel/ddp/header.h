@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* DDP and RDMAP headers: to and from their octets. Pure functions. */
+/* DDP and RDMAP headers: to and from their bytes. Pure functions. */
 #ifndef MPA_DDP_HEADER_H
 #define MPA_DDP_HEADER_H
 
@@ -19,8 +19,8 @@
  * @qn: queue number (untagged)
  * @msn: message sequence number (untagged)
  * @mo: message offset of the payload (untagged)
- * @hdr_len: octets of this header, %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN
- * @payload_len: octets of the ULPDU after it
+ * @hdr_len: bytes of this header, %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN
+ * @payload_len: bytes of the ULPDU after it
  */
 struct ddp_hdr {
 	bool tagged;
@@ -41,7 +41,7 @@ struct ddp_hdr {
  * struct rdmap_read - RDMA Read Request header, host order
  * @sink_stag: where the response goes, echoed uninterpreted
  * @sink_to: likewise
- * @size: octets to read
+ * @size: bytes to read
  * @src_stag: where they are
  * @src_to: likewise
  */

@@ -10,7 +10,7 @@
 
 #include "terminate.h"
 
-/* Octets from the start of a Terminate header to its fields. */
+/* Bytes from the start of a Terminate header to its fields. */
 enum {
 	TERM_OFF_LAYER	= 0,	/* layer in the high, type in the low half */
 	TERM_OFF_CODE	= 1,
@@ -37,7 +37,7 @@ static bool can_show_read(const struct ddp_fault *f, const u8 *seg,
 	       seg_hdr_len >= RDMAP_READ_REQ_ULPDU;
 }
 
-/* Append the segment's length and header(s) to @p; returns octets of @p. */
+/* Append the segment's length and header(s) to @p; returns bytes of @p. */
 static u32 show_segment(u8 *p, const struct ddp_fault *f, const u8 *seg,
 			u32 seg_hdr_len, u32 seg_len)
 {
@@ -55,13 +55,13 @@ static u32 show_segment(u8 *p, const struct ddp_fault *f, const u8 *seg,
 
 /**
  * rdmap_terminate_build() - write a whole Terminate ULPDU
- * @p: room for %RDMAP_TERM_ULPDU_MAX octets
+ * @p: room for %RDMAP_TERM_ULPDU_MAX bytes
  * @version: DDP's and RDMAP's version alike
  * @f: the error to report
  * @seg: the offending segment as received; %NULL for an error that no inbound
- *	segment caused. For a Read that failed after n octets of response, the
+ *	segment caused. For a Read that failed after n bytes of response, the
  *	caller has moved its two TOs forward and its size back by n.
- * @seg_hdr_len: octets of @seg at hand: its DDP header, and for a Read
+ * @seg_hdr_len: bytes of @seg at hand: its DDP header, and for a Read
  *	Request the RDMAP header after it; more is not used
  * @seg_len: ULPDU_Length of the segment
  *
@@ -70,7 +70,7 @@ static u32 show_segment(u8 *p, const struct ddp_fault *f, const u8 *seg,
  * and then the Read Request header (R) likewise; else they are left out. The
  * caller sees to it that a stream sends this once, and nothing after it.
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 rdmap_terminate_build(u8 *p, u8 version, const struct ddp_fault *f,
 			  const u8 *seg, u32 seg_hdr_len, u32 seg_len)
@@ -89,7 +89,7 @@ u32 rdmap_terminate_build(u8 *p, u8 version, const struct ddp_fault *f,
 }
 
 /*
- * Octets that a Terminate with these @flags must have, as far as the @len at
+ * Bytes that a Terminate with these @flags must have, as far as the @len at
  * @p tell; 0 if the flags contradict each other.
  */
 static u32 needed_len(const u8 *p, u32 len, u8 flags)
@@ -103,7 +103,7 @@ static u32 needed_len(const u8 *p, u32 len, u8 flags)
 
 	if (flags & RDMAP_TERM_HAS_LEN)
 		need += RDMAP_TERM_LEN_FIELD;
-	/* The header's own first octet, if it came, tells its length. */
+	/* The header's own first byte, if it came, tells its length. */
 	if (flags & RDMAP_TERM_HAS_DDP)
 		need += len > TERM_OFF_DDP ? ddp_hdr_len(p[TERM_OFF_DDP]) :
 					     DDP_TAGGED_LEN;
@@ -114,16 +114,16 @@ static u32 needed_len(const u8 *p, u32 len, u8 flags)
 
 /**
  * rdmap_terminate_parse() - read a received Terminate header
- * @p: the octets after the DDP header, @len of them readable
+ * @p: the bytes after the DDP header, @len of them readable
  * @len: how many; what is beyond the fields announced is ignored
  * @t: gets the fields; any layer, type and code is taken as it comes
  *
  * Some stacks send a zero-filled header without any of M, D and R: that is in
  * order. A Terminate must not be answered with another, so -EPROTO is for the
- * local user only; layer, type and code are then what the first four octets
+ * local user only; layer, type and code are then what the first four bytes
  * say, if they came, and all else is zero.
  *
- * Return: 0, or -EPROTO if octets are missing, or there is R without D, or D
+ * Return: 0, or -EPROTO if bytes are missing, or there is R without D, or D
  * without M.
  */
 int rdmap_terminate_parse(const u8 *p, u32 len, struct rdmap_terminate *t)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The octets of DDP (RFC 5041) and RDMAP (RFC 5040). Formats and numbers
+ * The bytes of DDP (RFC 5041) and RDMAP (RFC 5040). Formats and numbers
  * only.
  */
 #ifndef MPA_DDP_WIRE_H
@@ -27,7 +27,7 @@ enum {
 	RDMAP_TERM_ULPDU_MAX	= DDP_UNTAGGED_LEN + RDMAP_TERM_MAX,
 };
 
-/* Octets from the start of a ULPDU to its DDP fields (RFC 5041 section 4). */
+/* Bytes from the start of a ULPDU to its DDP fields (RFC 5041 section 4). */
 enum {
 	DDP_OFF_CTRL		= 0,
 	DDP_OFF_RDMAP		= 1,
@@ -38,7 +38,7 @@ enum {
 	DDP_OFF_MO		= 14,
 };
 
-/* Octets from the start of a Read Request header (RFC 5040 section 4.4). */
+/* Bytes from the start of a Read Request header (RFC 5040 section 4.4). */
 enum {
 	RDMAP_READ_OFF_SINK_STAG	= 0,
 	RDMAP_READ_OFF_SINK_TO		= 4,
@@ -75,7 +75,7 @@ enum ddp_queue {
 	DDP_QN_COUNT		= 3,	/* those in use here: 0, 1, 2 */
 };
 
-/* The flag octet of a Terminate header (RFC 5040 section 4.8). */
+/* The flag byte of a Terminate header (RFC 5040 section 4.8). */
 enum {
 	RDMAP_TERM_HAS_LEN	= 0x80,	/* M */
 	RDMAP_TERM_HAS_DDP	= 0x40,	/* D */

@@ -11,7 +11,7 @@
 
 enum {
 	/*
-	 * Octets from where payload is copied to what is fetched meanwhile. It
+	 * Bytes from where payload is copied to what is fetched meanwhile. It
 	 * gives memory the time of some six packets of the usual MTU to answer, and
 	 * leaves most of a first-level cache to others.
 	 */
@@ -22,7 +22,7 @@ enum {
  * mpa_copy - copy payload from one place to another, which do not overlap
  * @to: where to
  * @from: where from
- * @len: how many octets
+ * @len: how many bytes
  *
  * Where memcpy() of x86 is no string instruction, as in User Mode Linux, it goes
  * backwards for half of all addresses, which takes up to twice as long for what
@@ -35,7 +35,7 @@ static inline void mpa_copy(void *to, const void *from, u32 len)
 
 /**
  * mpa_will_read - have memory fetched that will be copied from soon
- * @p: the first octet
+ * @p: the first byte
  * @len: how many
  *
  * Payload lies in pages all over memory and is copied in pieces of FPDUs, which
@@ -52,7 +52,7 @@ static inline void mpa_will_read(const void *p, u32 len)
 
 /**
  * mpa_will_write - have memory fetched that will be copied to soon
- * @p: the first octet
+ * @p: the first byte
  * @len: how many
  *
  * See mpa_will_read().

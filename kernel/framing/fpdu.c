@@ -37,13 +37,13 @@ struct builder {
 
 /**
  * mpa_mulpdu - longest ULPDU whose FPDU is sure to fit a TCP segment
- * @emss: octets of stream to a segment
+ * @emss: bytes of stream to a segment
  * @markers: Markers are sent
  *
  * RFC 5044 section 4.5, both formulas; with Markers the worst case of their
  * phase is taken.
  *
- * Return: octets, from %MPA_MULPDU_MIN to %MPA_MULPDU_MAX.
+ * Return: bytes, from %MPA_MULPDU_MIN to %MPA_MULPDU_MAX.
  */
 u32 mpa_mulpdu(u32 emss, bool markers)
 {
@@ -63,9 +63,9 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 /**
  * mpa_fpdu_len - length of the next FPDU
  * @tx: where the stream stands
- * @ulpdu_len: octets of ULPDU, at most %MPA_MULPDU_MAX
+ * @ulpdu_len: bytes of ULPDU, at most %MPA_MULPDU_MAX
  *
- * Return: octets of stream from here to the end of the FPDU's CRC, its
+ * Return: bytes of stream from here to the end of the FPDU's CRC, its
  * Markers included.
  */
 u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len)
@@ -82,14 +82,14 @@ u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len)
 /**
  * mpa_ulpdu_fit - longest ULPDU that fits a given room
  * @tx: where the stream stands
- * @room: octets of stream the FPDU may take
+ * @room: bytes of stream the FPDU may take
  *
  * The FPDU of such a ULPDU fills all whole words of @room, with two
  * exceptions: the ULPDU is capped at %MPA_MULPDU_MAX; and where the last word
  * of @room would be a Marker it stays empty, since that Marker belongs to the
  * next FPDU (RFC 5044 section 4.3).
  *
- * Return: octets of ULPDU, at most %MPA_MULPDU_MAX; 0 if nothing fits.
+ * Return: bytes of ULPDU, at most %MPA_MULPDU_MAX; 0 if nothing fits.
  */
 u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room)
 {
@@ -103,7 +103,7 @@ u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room)
 	return min_t(u32, content - MPA_FPDU_OVERHEAD, MPA_MULPDU_MAX);
 }
 
-/* Hands @n octets at @base to the list, in the last piece if they adjoin it. */
+/* Hands @n bytes at @base to the list, in the last piece if they adjoin it. */
 static int add_piece(struct mpa_gather *g, void *base, u32 n)
 {
 	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
@@ -118,7 +118,7 @@ static int add_piece(struct mpa_gather *g, void *base, u32 n)
 	return 0;
 }
 
-static int add_octets(struct builder *b, void *p, u32 n)
+static int add_bytes(struct builder *b, void *p, u32 n)
 {
 	int ret = add_piece(b->g, p, n);
 
@@ -140,7 +140,7 @@ static int add_ctl(struct builder *b, const void *field, u32 n)
 		return -ENOSPC;
 	memcpy(to, field, n);
 	g->nr_ctl += n;
-	return add_octets(b, to, n);
+	return add_bytes(b, to, n);
 }
 
 static void cover(struct builder *b, const void *p, u32 n)
@@ -188,7 +188,7 @@ static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
 		if (b->tx.markers)
 			n = min(n, b->tx.gap);
 		cover(b, p, n);
-		ret = add_octets(b, p, n);
+		ret = add_bytes(b, p, n);
 		if (ret)
 			return ret;
 		p += n;
@@ -198,7 +198,7 @@ static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
 }
 
 /*
- * Markers stand at multiples of four octets from the start of any FPDU, so
+ * Markers stand at multiples of four bytes from the start of any FPDU, so
  * none can fall before or into a pad, nor into the CRC: only between the two.
  */
 static int add_trailer(struct builder *b, u32 ulpdu_len)
@@ -249,13 +249,13 @@ static bool adds_up(const struct kvec *piece, unsigned int nr, u32 len)
  * @tx: where the stream stands; moved behind the FPDU
  * @ulpdu: the pieces of the ULPDU, in order; empty pieces are allowed
  * @nr_ulpdu: how many
- * @ulpdu_len: what they measure together, octets
+ * @ulpdu_len: what they measure together, bytes
  * @g: the list; its pieces point into @ulpdu's memory, which must stay as it
  *	is until they have been sent
  *
- * Return: octets of stream appended; -EMSGSIZE if @ulpdu_len is above
+ * Return: bytes of stream appended; -EMSGSIZE if @ulpdu_len is above
  * %MPA_MULPDU_MAX or not the sum of the pieces; -ENOSPC if @g has not enough
- * pieces or control octets left. On error @tx and @g are as they were.
+ * pieces or control bytes left. On error @tx and @g are as they were.
  */
 int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
@@ -283,7 +283,7 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 /*
  * struct writer - one FPDU with Markers on its way into memory of its own
  *
- * @gap is 0 where a Marker is due before the next octet.
+ * @gap is 0 where a Marker is due before the next byte.
  */
 struct writer {
 	u8 *to;
@@ -306,23 +306,23 @@ static void write_marker_if_due(struct writer *w)
 		write_marker(w);
 }
 
-/* @n octets were written, with no Marker in between. */
+/* @n bytes were written, with no Marker in between. */
 static void wrote(struct writer *w, u32 n)
 {
 	w->to += n;
 	w->gap -= n;
 }
 
-static u8 *put_octets(u8 *to, const void *p, u32 len)
+static u8 *put_bytes(u8 *to, const void *p, u32 len)
 {
-	/* Of no octets the address may be NULL. */
+	/* Of no bytes the address may be NULL. */
 	if (len)
 		mpa_copy(to, p, len);
 	return to + len;
 }
 
 /* No Marker follows: the next one may belong to another FPDU. */
-static void write_octets(struct writer *w, const void *p, u32 len)
+static void write_bytes(struct writer *w, const void *p, u32 len)
 {
 	u32 n;
 
@@ -334,7 +334,7 @@ static void write_octets(struct writer *w, const void *p, u32 len)
 		p += n;
 		len -= n;
 	}
-	put_octets(w->to, p, len);
+	put_bytes(w->to, p, len);
 	wrote(w, len);
 }
 
@@ -381,7 +381,7 @@ static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
 	return to + MPA_CRC_FIELD;
 }
 
-/* Payload that lies in one piece, no more than @want octets; how many, @p: where. */
+/* Payload that lies in one piece, no more than @want bytes; how many, @p: where. */
 static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 {
 	u32 n = min_t(size_t, want, c->at->iov_len - c->off);
@@ -395,7 +395,7 @@ static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 	return n;
 }
 
-/* Asks memory for @len octets of payload more, or what there is. */
+/* Asks memory for @len bytes of payload more, or what there is. */
 static void look_ahead(struct mpa_series *t, u32 len)
 {
 	const u8 *p;
@@ -412,7 +412,7 @@ static void look_ahead(struct mpa_series *t, u32 len)
 /*
  * struct source - the ULPDU of an FPDU to be written
  *
- * @payload is moved behind the @payload_len octets that are the ULPDU's.
+ * @payload is moved behind the @payload_len bytes that are the ULPDU's.
  */
 struct source {
 	const void *hdr;
@@ -430,10 +430,10 @@ static u8 *write_plain(const struct source *s, bool use_crc, u8 *start)
 	u32 left, n;
 
 	put_unaligned_be16(ulpdu_len, start);
-	to = put_octets(to, s->hdr, s->hdr_len);
+	to = put_bytes(to, s->hdr, s->hdr_len);
 	for (left = s->payload_len; left; left -= n) {
 		n = next_piece(s->payload, left, &p);
-		to = put_octets(to, p, n);
+		to = put_bytes(to, p, n);
 	}
 	return write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
@@ -447,10 +447,10 @@ static u8 *write_marked(struct mpa_tx_half *tx, const struct source *s,
 	u32 left, n;
 
 	write_length(&w, ulpdu_len);
-	write_octets(&w, s->hdr, s->hdr_len);
+	write_bytes(&w, s->hdr, s->hdr_len);
 	for (left = s->payload_len; left; left -= n) {
 		n = next_piece(s->payload, left, &p);
-		write_octets(&w, p, n);
+		write_bytes(&w, p, n);
 	}
 	write_trailer(&w, start, ulpdu_len, tx->crc);
 	tx->gap = w.gap;
@@ -468,13 +468,13 @@ static u8 *write_next(struct mpa_tx_half *tx, const struct source *s, u8 *start)
  * mpa_fpdu_write - write one FPDU into memory
  * @tx: where the stream stands; moved behind the FPDU
  * @u: the ULPDU
- * @to: mpa_fpdu_len() octets
+ * @to: mpa_fpdu_len() bytes
  *
- * The same octets as mpa_fpdu_gather() lists, in one piece. Each is copied
+ * The same bytes as mpa_fpdu_gather() lists, in one piece. Each is copied
  * once, and the CRC taken of the copy: what happens to the payload meanwhile
  * cannot part them.
  *
- * Return: octets written; -EMSGSIZE as mpa_fpdu_gather(), @tx is as it was
+ * Return: bytes written; -EMSGSIZE as mpa_fpdu_gather(), @tx is as it was
  * then.
  */
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
@@ -496,9 +496,9 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
  * mpa_series_init - begin a series
  * @t: the series; its @room is for the caller to set
  * @hdr: header of the first ULPDU, see &mpa_series.hdr
- * @hdr_len: octets of it
+ * @hdr_len: bytes of it
  * @payload: pieces of the payload, which must stay for as long as @t is used
- * @len: octets of them; not all of them need to be used
+ * @len: bytes of them; not all of them need to be used
  */
 void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
 		     const struct kvec *payload, u32 len)
@@ -520,11 +520,11 @@ void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
  * @nr: how many at most, each as long as fits &mpa_series.room
  * @to: as many times that
  *
- * The same octets as from calls of mpa_fpdu_write(). Ends before @nr behind an
+ * The same bytes as from calls of mpa_fpdu_write(). Ends before @nr behind an
  * FPDU that leaves a word of its room empty: the next would not begin where it
  * should.
  *
- * Return: octets written.
+ * Return: bytes written.
  */
 u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
 			  unsigned int nr, u8 *to)

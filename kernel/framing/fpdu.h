@@ -14,7 +14,7 @@
 
 /**
  * struct mpa_tx_half - framing state of an outgoing half connection
- * @gap: octets from the current stream position to the next Marker,
+ * @gap: bytes from the current stream position to the next Marker,
  *	0 .. %MPA_MARKER_PERIOD - 1; 0 at the start of full operation and
  *	kept at 0 while @markers is false
  * @markers: the peer asked for Markers (RFC 5044 section 4.3)
@@ -27,17 +27,17 @@ struct mpa_tx_half {
 };
 
 /**
- * struct mpa_gather - the octets of a batch of FPDUs, as a list of pieces
- * @out: pieces in stream order: control octets out of @ctl, ULPDU octets
+ * struct mpa_gather - the bytes of a batch of FPDUs, as a list of pieces
+ * @out: pieces in stream order: control bytes out of @ctl, ULPDU bytes
  *	where the caller has them
  * @nr_out: pieces used
  * @max_out: room in @out
- * @ctl: control octets: length fields, Markers, pads and CRCs
- * @nr_ctl: octets of @ctl used
- * @max_ctl: room in @ctl, octets
- * @len: octets of stream described by @out
+ * @ctl: control bytes: length fields, Markers, pads and CRCs
+ * @nr_ctl: bytes of @ctl used
+ * @max_ctl: room in @ctl, bytes
+ * @len: bytes of stream described by @out
  *
- * Neighbouring control octets share one piece: the CRC of one FPDU and the
+ * Neighbouring control bytes share one piece: the CRC of one FPDU and the
  * length of the next are contiguous in @ctl.
  */
 struct mpa_gather {
@@ -52,11 +52,11 @@ struct mpa_gather {
 
 /**
  * struct mpa_ulpdu - a ULPDU to be sent
- * @hdr: its first octets
+ * @hdr: its first bytes
  * @hdr_len: how many
  * @payload: pieces of the rest, in order; empty pieces are allowed
  * @nr: how many
- * @payload_len: what they measure together, octets
+ * @payload_len: what they measure together, bytes
  */
 struct mpa_ulpdu {
 	const void *hdr;
@@ -69,7 +69,7 @@ struct mpa_ulpdu {
 /**
  * struct mpa_cursor - a place in a list of pieces
  * @at: the piece
- * @off: octets of it that have been passed
+ * @off: bytes of it that have been passed
  */
 struct mpa_cursor {
 	const struct kvec *at;
@@ -78,17 +78,17 @@ struct mpa_cursor {
 
 /**
  * struct mpa_series - ULPDUs whose headers only count on
- * @hdr: header of the next; its last %MPA_SERIES_COUNTER octets are a number in
- *	network order that grows from one ULPDU to the next by the octets of
+ * @hdr: header of the next; its last %MPA_SERIES_COUNTER bytes are a number in
+ *	network order that grows from one ULPDU to the next by the bytes of
  *	payload
- * @hdr_len: octets of it, at least %MPA_SERIES_COUNTER
+ * @hdr_len: bytes of it, at least %MPA_SERIES_COUNTER
  * @payload: where the payload of the next begins
  * @ahead: up to where payload has been asked for from memory
- * @left: octets of payload from @ahead on
- * @room: octets of stream that each FPDU is to fill, see mpa_ulpdu_fit(); more
+ * @left: bytes of payload from @ahead on
+ * @room: bytes of stream that each FPDU is to fill, see mpa_ulpdu_fit(); more
  *	than the header takes
  * @fpdus: FPDUs written
- * @used: octets of their payload
+ * @used: bytes of their payload
  */
 struct mpa_series {
 	u8 *hdr;
@@ -107,13 +107,13 @@ enum {
 
 /**
  * mpa_markers_within - count the Markers that fall into a stretch of stream
- * @gap: octets from the start of the stretch to the next Marker
- * @content: octets of the stretch that are not Marker octets
+ * @gap: bytes from the start of the stretch to the next Marker
+ * @content: bytes of the stretch that are not Marker bytes
  *
- * A Marker right behind the last octet of content is not counted: it belongs
+ * A Marker right behind the last byte of content is not counted: it belongs
  * to the FPDU that follows (RFC 5044 section 4.3).
  *
- * Return: Markers needed to carry @content octets from here.
+ * Return: Markers needed to carry @content bytes from here.
  */
 static inline u32 mpa_markers_within(u32 gap, u32 content)
 {
@@ -123,9 +123,9 @@ static inline u32 mpa_markers_within(u32 gap, u32 content)
 }
 
 /**
- * mpa_tx_rewind - go back over octets that were built and will not be sent
+ * mpa_tx_rewind - go back over bytes that were built and will not be sent
  * @tx: where the stream stands
- * @len: octets of stream, Markers included
+ * @len: bytes of stream, Markers included
  */
 static inline void mpa_tx_rewind(struct mpa_tx_half *tx, u32 len)
 {

@@ -8,7 +8,7 @@
  * then checksummed in a single run.
  *
  * Fields are gathered in one small buffer. One is enough: FPDUs start and end
- * at multiples of four octets from the first Marker, so a Marker never falls
+ * at multiples of four bytes from the first Marker, so a Marker never falls
  * into a length or CRC field.
  */
 #include <linux/build_bug.h>
@@ -42,14 +42,14 @@ static void begin_fpdu(struct mpa_reader *r)
 	r->state = IN_LENGTH;
 	r->nr_field = 0;
 	r->if_crc_good = MPA_RX_FPDU;
-	r->verdict = MPA_RX_MORE;
+	r->result = MPA_RX_MORE;
 	r->start_gap = r->gap;
 	r->crc_seen = ~0;
 	r->since_start = 0;
 }
 
 /**
- * mpa_reader_init - start reading at the first octet of full operation
+ * mpa_reader_init - start reading at the first byte of full operation
  * @r: the reader; whatever it held is forgotten
  * @markers: the peer inserts Markers, the first one comes next
  * @crc: CRCs are in use
@@ -70,7 +70,7 @@ static u32 gather_field(struct mpa_reader *r, const u8 *p, u32 len, u32 size)
 	return n;
 }
 
-/* Passes @n octets that are not of a Marker. */
+/* Passes @n bytes that are not of a Marker. */
 static void pass(struct mpa_reader *r, u32 n)
 {
 	if (r->markers)
@@ -81,10 +81,10 @@ static void pass(struct mpa_reader *r, u32 n)
  * The FPDU has a fault. A right CRC must show first that it is the sender's;
  * of several faults the first is reported.
  */
-static void found_fault(struct mpa_reader *r, enum mpa_verdict fault)
+static void found_fault(struct mpa_reader *r, enum mpa_rx_result fault)
 {
 	if (!r->crc)
-		r->verdict = fault;
+		r->result = fault;
 	else if (r->if_crc_good == MPA_RX_FPDU)
 		r->if_crc_good = fault;
 }
@@ -143,12 +143,12 @@ static u32 read_body(struct mpa_reader *r, u32 len)
 	return n;
 }
 
-/* Walks what the CRC covers; stops at the CRC field or a bad verdict. */
+/* Walks what the CRC covers; stops at the CRC field or a bad result. */
 static u32 walk_covered(struct mpa_reader *r, const u8 *p, u32 len)
 {
 	u32 done = 0;
 
-	while (done < len && r->verdict == MPA_RX_MORE) {
+	while (done < len && r->result == MPA_RX_MORE) {
 		if (marker_due(r))
 			done += read_marker(r, p + done, len - done);
 		else if (r->state == IN_LENGTH)
@@ -176,53 +176,53 @@ static u32 read_crc(struct mpa_reader *r, const u8 *p, u32 len)
 	if (r->nr_field < MPA_CRC_FIELD)
 		return n;
 	r->nr_field = 0;
-	r->verdict = r->crc && !crc_agrees(r) ? MPA_RX_BAD_CRC : r->if_crc_good;
+	r->result = r->crc && !crc_agrees(r) ? MPA_RX_BAD_CRC : r->if_crc_good;
 	return n;
 }
 
 /**
  * mpa_reader_feed - read on, up to the end of the current FPDU
  * @r: the reader
- * @p: the next octets of the stream
+ * @p: the next bytes of the stream
  * @len: how many
- * @used: set to the octets consumed; never more than the current FPDU holds
+ * @used: set to the bytes consumed; never more than the current FPDU holds
  *
- * Call again with what was not consumed. The first feed of at least one octet
+ * Call again with what was not consumed. The first feed of at least one byte
  * after %MPA_RX_FPDU starts the next FPDU, until then the reader describes
  * the last one.
  *
  * Return: %MPA_RX_MORE if all of @len was consumed and the FPDU is not whole;
- * %MPA_RX_FPDU if it is; any other verdict is final.
+ * %MPA_RX_FPDU if it is; any other result is final.
  */
-enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
-				 u32 *used)
+enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
+				   u32 *used)
 {
 	*used = 0;
-	if (r->verdict > MPA_RX_FPDU)
-		return r->verdict;
+	if (r->result > MPA_RX_FPDU)
+		return r->result;
 	if (!len)
 		return MPA_RX_MORE;
-	if (r->verdict == MPA_RX_FPDU)
+	if (r->result == MPA_RX_FPDU)
 		begin_fpdu(r);
 
 	*used = walk_covered(r, p, len);
-	if (r->verdict != MPA_RX_MORE)
-		return r->verdict;
+	if (r->result != MPA_RX_MORE)
+		return r->result;
 	if (r->crc && *used)
 		r->crc_seen = crc32c(r->crc_seen, p, *used);
 	if (*used < len)
 		*used += read_crc(r, p + *used, len - *used);
-	return r->verdict;
+	return r->result;
 }
 
-/* Is the next octet the first of an FPDU, or of the Marker before one? */
+/* Is the next byte the first of an FPDU, or of the Marker before one? */
 static bool at_start(const struct mpa_reader *r)
 {
-	return r->verdict == MPA_RX_FPDU ||
-	       (r->verdict == MPA_RX_MORE && !r->since_start);
+	return r->result == MPA_RX_FPDU ||
+	       (r->result == MPA_RX_MORE && !r->since_start);
 }
 
-/* Octets of stream of an FPDU that begins here. */
+/* Bytes of stream of an FPDU that begins here. */
 static u32 fpdu_total(const struct mpa_reader *r, u32 ulpdu_len)
 {
 	u32 content = ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) +
@@ -233,7 +233,7 @@ static u32 fpdu_total(const struct mpa_reader *r, u32 ulpdu_len)
 	return content + MPA_MARKER_LEN * mpa_markers_within(r->gap, content);
 }
 
-/* Of the FPDU whose @total octets, the @lead of a Marker first, are at @p. */
+/* Of the FPDU whose @total bytes, the @lead of a Marker first, are at @p. */
 static bool markers_agree(const struct mpa_reader *r, const u8 *p, u32 lead,
 			  u32 total)
 {
@@ -250,7 +250,7 @@ static bool markers_agree(const struct mpa_reader *r, const u8 *p, u32 lead,
 	return true;
 }
 
-/* Of @total octets at @p; the field is not looked at without CRCs. */
+/* Of @total bytes at @p; the field is not looked at without CRCs. */
 static bool trailer_agrees(const struct mpa_reader *r, const u8 *p, u32 total)
 {
 	u32 covered = total - MPA_CRC_FIELD;
@@ -262,14 +262,14 @@ static bool trailer_agrees(const struct mpa_reader *r, const u8 *p, u32 total)
 /**
  * mpa_reader_take - read an FPDU that lies whole in one piece
  * @r: the reader
- * @p: the next octets of the stream
+ * @p: the next bytes of the stream
  * @len: how many
  *
  * The shortest way to what mpa_reader_feed() would come to, where there is
  * nothing to put together: all of the FPDU is at hand. Whatever is not as it
  * should be is left to that function.
  *
- * Return: octets of the FPDU, its Markers included, as after %MPA_RX_FPDU; 0
+ * Return: bytes of the FPDU, its Markers included, as after %MPA_RX_FPDU; 0
  * if nothing was done.
  */
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
@@ -289,12 +289,12 @@ u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 	r->start_gap = r->gap;
 	if (r->markers)
 		r->gap = (r->gap - total) % MPA_MARKER_PERIOD;
-	r->verdict = MPA_RX_FPDU;
+	r->result = MPA_RX_FPDU;
 	return total;
 }
 
 /*
- * Octets from the start of an FPDU, @gap before the next Marker, to its ULPDU;
+ * Bytes from the start of an FPDU, @gap before the next Marker, to its ULPDU;
  * @run: to those of the ULPDU before a Marker.
  */
 static u32 ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
@@ -314,11 +314,11 @@ static u32 ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
 
 /**
  * mpa_reader_ulpdu - where in an FPDU does its ULPDU begin?
- * @r: a reader that has just returned %MPA_RX_FPDU, or mpa_reader_take() octets
- * @run: set to the octets of stream from there to the next Marker, more than any
+ * @r: a reader that has just returned %MPA_RX_FPDU, or mpa_reader_take() bytes
+ * @run: set to the bytes of stream from there to the next Marker, more than any
  *	ULPDU has if there are none
  *
- * Return: octets from the first one of that FPDU on.
+ * Return: bytes from the first one of that FPDU on.
  */
 u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
 {
@@ -328,14 +328,14 @@ u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
 /**
  * mpa_reader_ahead - see how the next ULPDU begins
  * @r: the reader
- * @p: the next octets of the stream
+ * @p: the next bytes of the stream
  * @len: how many
- * @want: octets of the ULPDU wanted
+ * @want: bytes of the ULPDU wanted
  *
  * Nothing is checked, nor whether the rest of its FPDU is at hand:
  * mpa_reader_take() does both.
  *
- * Return: where these octets are; NULL if they are not all at hand, its ULPDU not
+ * Return: where these bytes are; NULL if they are not all at hand, its ULPDU not
  * longer than @want, a Marker in between, or @r within an FPDU.
  */
 const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
@@ -354,18 +354,18 @@ const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
  * mpa_reader_need - how much must arrive before the reader can say more
  * @r: the reader
  *
- * Return: octets missing to the end of the current FPDU once its length was
+ * Return: bytes missing to the end of the current FPDU once its length was
  * read, else to the end of the length field; after %MPA_RX_FPDU that of the
- * next FPDU is meant. 0 after a bad verdict. Without CRCs in use, a bad Marker
- * (see &enum mpa_verdict) is the one verdict that can come earlier.
+ * next FPDU is meant. 0 after a bad result. Without CRCs in use, a bad Marker
+ * (see &enum mpa_rx_result) is the one result that can come earlier.
  */
 u32 mpa_reader_need(const struct mpa_reader *r)
 {
 	u32 content;
 
-	if (r->verdict > MPA_RX_FPDU)
+	if (r->result > MPA_RX_FPDU)
 		return 0;
-	if (r->verdict == MPA_RX_FPDU || r->state == IN_LENGTH)
+	if (r->result == MPA_RX_FPDU || r->state == IN_LENGTH)
 		content = MPA_LENGTH_FIELD;
 	else
 		content = r->body_left + MPA_CRC_FIELD;
@@ -382,8 +382,8 @@ u32 mpa_reader_need(const struct mpa_reader *r)
 /**
  * mpa_reader_strip - prepare a second pass over an FPDU
  * @r: a reader that has just returned %MPA_RX_FPDU
- * @s: set to stand at the first stream octet of that FPDU, which lies
- *	@r->since_start octets back
+ * @s: set to stand at the first stream byte of that FPDU, which lies
+ *	@r->since_start bytes back
  */
 void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
 {
@@ -396,14 +396,14 @@ void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
 }
 
 /**
- * mpa_strip_run - find the next run of ULPDU octets
+ * mpa_strip_run - find the next run of ULPDU bytes
  * @s: the stripper; moved behind the run
- * @len: stream octets at hand
- * @skip: set to the octets before the run: of a Marker or the length field
+ * @len: stream bytes at hand
+ * @skip: set to the bytes before the run: of a Marker or the length field
  *
  * Call again with the @len less both numbers that is left.
  *
- * Return: octets in the run, which starts *@skip octets from here; may be 0
+ * Return: bytes in the run, which starts *@skip bytes from here; may be 0
  * if @len ends before. Once the ULPDU is over both numbers are 0: what is
  * left of the FPDU are pad, CRC and perhaps a Marker.
  */

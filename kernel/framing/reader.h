@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reading FPDUs: an incremental reader that is fed the stream in any
- * portions, touches each octet once and says what it found; and a stripper
- * that tells ULPDU octets from Markers on a second pass.
+ * portions, touches each byte once and says what it found; and a stripper
+ * that tells ULPDU bytes from Markers on a second pass.
  */
 #ifndef MPA_FRAMING_READER_H
 #define MPA_FRAMING_READER_H
@@ -12,7 +12,7 @@
 #include "wire.h"
 
 /**
- * enum mpa_verdict - what the reader thinks of the octets it was fed
+ * enum mpa_rx_result - what the reader thinks of the bytes it was fed
  * @MPA_RX_MORE: the current FPDU is not whole; everything was consumed
  * @MPA_RX_FPDU: the current FPDU is whole and valid
  * @MPA_RX_BAD_CRC: whole, but its CRC is wrong (error code 2)
@@ -20,14 +20,14 @@
  * @MPA_RX_BAD_LENGTH: ULPDU_Length above %MPA_MULPDU_MAX (error code 3, there
  *	being no other that fits)
  *
- * The bad verdicts are final: the reader repeats them and consumes nothing.
+ * The bad results are final: the reader repeats them and consumes nothing.
  * With CRCs in use the CRC of an FPDU is checked before anything else (RFC 5044
  * sections 4.4 and 8: "in the event that the CRC is valid"): an FPDU of any
- * length is read to its end, and the verdict is BAD_CRC if that is wrong, else
+ * length is read to its end, and the result is BAD_CRC if that is wrong, else
  * the first other fault. Without CRCs a fault is reported at once: nothing
  * vouches for the length that leads to the end of that FPDU.
  */
-enum mpa_verdict {
+enum mpa_rx_result {
 	MPA_RX_MORE,
 	MPA_RX_FPDU,
 	MPA_RX_BAD_CRC,
@@ -36,11 +36,11 @@ enum mpa_verdict {
 };
 
 /**
- * struct mpa_strip - tells ULPDU octets from Markers in a stretch of stream
- * @gap: octets to the next Marker; 1 .. %MPA_MARKER_PERIOD, or 0 when a
+ * struct mpa_strip - tells ULPDU bytes from Markers in a stretch of stream
+ * @gap: bytes to the next Marker; 1 .. %MPA_MARKER_PERIOD, or 0 when a
  *	Marker starts here; unused without Markers
- * @skip: octets of a Marker (or of the length field) still to be skipped
- * @left: ULPDU octets still to come
+ * @skip: bytes of a Marker (or of the length field) still to be skipped
+ * @left: ULPDU bytes still to come
  * @markers: Markers are in the stream
  */
 struct mpa_strip {
@@ -52,20 +52,20 @@ struct mpa_strip {
 
 /**
  * struct mpa_reader - state of an incoming half connection
- * @state: which field of the FPDU the next octet falls into (private)
- * @nr_field: octets of @field gathered so far (private)
+ * @state: which field of the FPDU the next byte falls into (private)
+ * @nr_field: bytes of @field gathered so far (private)
  * @if_crc_good: what this FPDU is if its CRC is right or none is in use, an enum
- *	mpa_verdict (private)
- * @verdict: what the last feed returned, an enum mpa_verdict (private)
+ *	mpa_rx_result (private)
+ * @result: what the last feed returned, an enum mpa_rx_result (private)
  * @markers: we asked for Markers: they are in the stream and are checked
  * @crc: CRCs are in use and checked
  * @field: the length, Marker or CRC field being gathered (private)
- * @gap: octets from the next octet to the next Marker; stays 0 while a Marker
+ * @gap: bytes from the next byte to the next Marker; stays 0 while a Marker
  *	is being gathered and while @markers is false (private)
- * @start_gap: @gap at the first octet of the current FPDU (private)
- * @body_left: octets of ULPDU and pad still to come (private)
+ * @start_gap: @gap at the first byte of the current FPDU (private)
+ * @body_left: bytes of ULPDU and pad still to come (private)
  * @crc_seen: running CRC32c, not yet inverted (private)
- * @since_start: stream octets of the current FPDU consumed so far, a
+ * @since_start: stream bytes of the current FPDU consumed so far, a
  *	Marker that precedes it included; after %MPA_RX_FPDU its whole length
  * @ulpdu_len: length of the ULPDU; valid from %MPA_RX_FPDU on
  *
@@ -76,7 +76,7 @@ struct mpa_reader {
 	u8 state;
 	u8 nr_field;
 	u8 if_crc_good;
-	u8 verdict;
+	u8 result;
 	bool markers;
 	bool crc;
 	u8 field[4];
@@ -89,8 +89,8 @@ struct mpa_reader {
 };
 
 void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc);
-enum mpa_verdict mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
-				 u32 *used);
+enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
+				   u32 *used);
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len);
 u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run);
 const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,

@@ -16,7 +16,7 @@
 /* Segments of the current size that may go out in one packet; 1 if unsure. */
 static u32 batch_segs(const struct mpa_seg_view *v)
 {
-	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_OCTETS, MPA_BATCH_OCTETS);
+	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_BYTES, MPA_BATCH_BYTES);
 	u32 segs = packet / v->mss;
 
 	if (v->single || v->mss % MPA_FPDU_ALIGN || v->sack_pending)
@@ -44,9 +44,9 @@ static u32 batch_segs(const struct mpa_seg_view *v)
  * windows. A batch never needs more than one of TCP's packets.
  *
  * @p->seg_len is a multiple of four, never less than a ULPDU of
- * %MPA_MULPDU_MIN octets may take at any Marker phase, even if that is more
+ * %MPA_MULPDU_MIN bytes may take at any Marker phase, even if that is more
  * than a segment (RFC 5044 section 4.5), and never more than a ULPDU of
- * %MPA_MULPDU_MAX octets may take.
+ * %MPA_MULPDU_MAX bytes may take.
  */
 void mpa_seg_plan(const struct mpa_seg_view *v, struct mpa_seg_plan *p)
 {

@@ -45,7 +45,7 @@ static void put_word(u8 *p, u16 word)
 	p[1] = word;
 }
 
-/* The first wrong octet decides, so that portions do not change the answer. */
+/* The first wrong byte decides, so that portions do not change the answer. */
 static int check_key(const u8 *buf, u32 avail, bool reply)
 {
 	static const char request_key[] = MPA_KEY_REQUEST;
@@ -76,7 +76,7 @@ static bool is_enhanced(const u8 *buf)
 
 static int check_pd_len(const u8 *buf, u32 avail)
 {
-	/* The upper octet alone may already be too much. */
+	/* The upper byte alone may already be too much. */
 	if (avail > OFF_PD_LEN && buf[OFF_PD_LEN] > MPA_PRIVATE_DATA_MAX >> 8)
 		return -EMSGSIZE;
 	if (avail < MPA_FRAME_HDR_LEN)
@@ -109,22 +109,22 @@ static void parse_enhanced(const u8 *p, struct mpa_frame *f)
 
 /**
  * mpa_frame_parse - decode a startup frame
- * @buf: the octets received so far, from the first of the frame on
- * @avail: how many; octets that follow the frame are not looked at
+ * @buf: the bytes received so far, from the first of the frame on
+ * @avail: how many; bytes that follow the frame are not looked at
  * @expect_reply: we are the Initiator, a Reply is due; else a Request
  * @f: the frame, written only when it is whole
  * @pd: set likewise to the consumer's private data inside @buf, @f->pd_len
- *	octets of it
+ *	bytes of it
  *
- * A frame is refused as soon as its octets allow it, and for the same reason
+ * A frame is refused as soon as its bytes allow it, and for the same reason
  * in whatever portions it comes.
  *
- * Return: octets of the whole frame; 0 if more than @avail are needed;
+ * Return: bytes of the whole frame; 0 if more than @avail are needed;
  * negative if it is improperly formatted: -EPROTO for a wrong key, but
  * -EALREADY for a Request where a Reply was due (both ends are Initiators,
  * RFC 5044 section 7.1.2 rule 8), -EPROTONOSUPPORT for an unknown revision,
- * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX octets of private data,
- * -EINVAL for an enhanced frame without room for its four octets. Reserved bits
+ * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX bytes of private data,
+ * -EINVAL for an enhanced frame without room for its four bytes. Reserved bits
  * are not looked at (RFC 5044 section 7.1.1), which the bit of enhanced frames
  * is before revision 2. Whether our side speaks the revision is not judged here,
  * nor whether one of revision 0 says what such peers mean: see mpa_answer() and
@@ -197,12 +197,12 @@ static void build_enhanced(u8 *p, const struct mpa_frame *f)
 /**
  * mpa_frame_build - encode a startup frame
  * @buf: where to
- * @room: octets there; %MPA_FRAME_MAX is always enough
+ * @room: bytes there; %MPA_FRAME_MAX is always enough
  * @f: the frame
- * @pd: the consumer's private data, @f->pd_len octets; unused if that is 0
+ * @pd: the consumer's private data, @f->pd_len bytes; unused if that is 0
  *
- * Return: octets written; -EMSGSIZE if there is more private data than a
- * frame of this kind can carry: %MPA_PRIVATE_DATA_MAX octets, less
+ * Return: bytes written; -EMSGSIZE if there is more private data than a
+ * frame of this kind can carry: %MPA_PRIVATE_DATA_MAX bytes, less
  * %MPA_ENHANCED_LEN in an enhanced frame; -ENOSPC if @room is too small.
  */
 int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,

@@ -24,13 +24,13 @@ enum {
  * @markers: the sender wants Markers in what it receives
  * @crc: the sender prefers CRCs
  * @reject: Reply only: the connection is refused
- * @enhanced: the frame carries RFC 6581's four octets
+ * @enhanced: the frame carries RFC 6581's four bytes
  * @p2p: peer-to-peer: the Initiator's first FPDU is an RTR
  * @rev: revision of the frame
  * @rtr: MPA_RTR_* set; empty unless @p2p
  * @ird: inbound Read depth offered, 0 .. 0x3fff, meaningful if @enhanced
  * @ord: outbound Read depth wanted, likewise
- * @pd_len: octets of the consumer's private data, the four not included
+ * @pd_len: bytes of the consumer's private data, the four not included
  */
 struct mpa_frame {
 	bool reply;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The octets of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
+ * The bytes of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
  * Formats, masks and limits only; behaviour lives beside this file.
  */
 #ifndef MPA_FRAMING_WIRE_H
@@ -41,7 +41,7 @@ enum {
 	MPA_REV_2	= 2,
 };
 
-/* The flag octet of a startup frame. */
+/* The flag byte of a startup frame. */
 enum {
 	MPA_FLAG_MARKERS	= 0x80,
 	MPA_FLAG_CRC		= 0x40,
@@ -65,7 +65,7 @@ enum {
  * @flags: MPA_FLAG_* bits; the low four, and %MPA_FLAG_ENHANCED before
  *	%MPA_REV_2, are reserved, sent zero, ignored
  * @rev: MPA_REV_*
- * @pd_len: octets of private data that follow, RFC 6581's four included
+ * @pd_len: bytes of private data that follow, RFC 6581's four included
  */
 struct mpa_frame_hdr {
 	u8 key[MPA_KEY_LEN];
@@ -77,7 +77,7 @@ struct mpa_frame_hdr {
 /**
  * struct mpa_marker - a Marker as it lies in the stream
  * @reserved: sent zero, ignored on receipt (but covered by the CRC)
- * @fpduptr: octets from the containing FPDU's ULPDU_Length to this Marker;
+ * @fpduptr: bytes from the containing FPDU's ULPDU_Length to this Marker;
  *	zero when the Marker falls between two FPDUs
  */
 struct mpa_marker {

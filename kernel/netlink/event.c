@@ -24,7 +24,7 @@ bool mpa_netlink_heard(struct net *net)
 	return genl_has_listeners(&mpa_family, net, GROUP_EVENTS);
 }
 
-/* Nobody listens, or @size octets of attributes are ready at @hdr. */
+/* Nobody listens, or @size bytes of attributes are ready at @hdr. */
 static struct sk_buff *begin(struct net *net, enum mpa_cmd cmd, size_t size,
 			     void **hdr)
 {
@@ -94,18 +94,18 @@ void mpa_notify_node(struct net *net, enum mpa_cmd cmd,
 }
 
 /**
- * mpa_notify_verdict - tell of something that was refused or has failed
+ * mpa_notify_failure - tell of something that was refused or has failed
  * @net: namespace
  * @v: what; whether it is time to tell is for the caller to say
  *
  * Any context.
  */
-void mpa_notify_verdict(struct net *net, const struct mpa_verdict_view *v)
+void mpa_notify_failure(struct net *net, const struct mpa_failure_view *v)
 {
 	struct sk_buff *skb;
 	void *hdr;
 
-	skb = begin(net, MPA_CMD_VERDICT_NTF, mpa_verdict_size(), &hdr);
+	skb = begin(net, MPA_CMD_FAILURE_NTF, mpa_failure_size(), &hdr);
 	if (skb)
-		finish(net, skb, hdr, mpa_put_verdict(skb, net, v));
+		finish(net, skb, hdr, mpa_put_failure(skb, net, v));
 }

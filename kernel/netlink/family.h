@@ -70,12 +70,12 @@ int mpa_set(struct sk_buff *skb, struct genl_info *info);
 /* put.c */
 size_t mpa_conn_size(void);
 size_t mpa_node_size(const struct mpa_node_view *v);
-size_t mpa_verdict_size(void);
+size_t mpa_failure_size(void);
 int mpa_put_conn(struct sk_buff *skb, const struct net *net,
 		 const struct mpa_conn_view *v);
 int mpa_put_node(struct sk_buff *skb, const struct net *net,
 		 const struct mpa_node_view *v, bool counters);
-int mpa_put_verdict(struct sk_buff *skb, const struct net *net,
-		    const struct mpa_verdict_view *v);
+int mpa_put_failure(struct sk_buff *skb, const struct net *net,
+		    const struct mpa_failure_view *v);
 
 #endif /* MPA_NETLINK_FAMILY_H */

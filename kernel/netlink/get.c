@@ -21,7 +21,7 @@
  * @next: view the first one numbered @from or higher, or -ENOENT
  * @number: what a view is numbered
  * @of_device: is it device @index's?
- * @size: octets of attributes that @put can need
+ * @size: bytes of attributes that @put can need
  * @put: put a view
  */
 struct object_ops {
@@ -423,7 +423,7 @@ static int fill(struct sk_buff *skb, struct netlink_callback *cb,
  * The generation is looked at before each message and once more before the end
  * is told, so that no change on the way goes unnoticed.
  *
- * Return: octets in @skb, 0: that was all, or a negative error.
+ * Return: bytes in @skb, 0: that was all, or a negative error.
  */
 int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {

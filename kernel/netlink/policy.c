@@ -3,7 +3,7 @@
  * What requests may hold. The tables are held against the YAML by
  * scripts/check-netlink; what they cannot say follows them.
  *
- * A type that a table leaves out is refused by the core, as is every octet it
+ * A type that a table leaves out is refused by the core, as is every byte it
  * cannot account for: all levels are parsed strictly.
  */
 #include <linux/bits.h>

@@ -49,7 +49,7 @@ static size_t stats_size(void)
 }
 
 /**
- * mpa_conn_size - octets of attributes that mpa_put_conn() can need
+ * mpa_conn_size - bytes of attributes that mpa_put_conn() can need
  *
  * Return: that.
  */
@@ -61,7 +61,7 @@ size_t mpa_conn_size(void)
 }
 
 /**
- * mpa_node_size - octets of attributes that mpa_put_node() can need
+ * mpa_node_size - bytes of attributes that mpa_put_node() can need
  * @v: the node
  *
  * Return: that.
@@ -73,13 +73,13 @@ size_t mpa_node_size(const struct mpa_node_view *v)
 }
 
 /**
- * mpa_verdict_size - octets of attributes that mpa_put_verdict() can need
+ * mpa_failure_size - bytes of attributes that mpa_put_failure() can need
  *
  * Return: that.
  */
-size_t mpa_verdict_size(void)
+size_t mpa_failure_size(void)
 {
-	return nla_total_size(0) + U32S(MPA_A_VERDICT_MAX) +
+	return nla_total_size(0) + U32S(MPA_A_FAILURE_MAX) +
 	       max(mpa_conn_size(), listen_size());
 }
 
@@ -97,7 +97,7 @@ static int put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
 {
 	if (!addr->len)
 		return 0;
-	return nla_put(skb, addr_attr, addr->len, addr->octets) ?:
+	return nla_put(skb, addr_attr, addr->len, addr->bytes) ?:
 	       nla_put_be16(skb, port_attr, addr->port);
 }
 
@@ -328,10 +328,10 @@ static int stats_attrs(struct sk_buff *skb, const struct mpa_conn_stats *st)
 {
 	return put_stat(skb, MPA_A_CONN_STATS_TX_FPDUS, st->tx_fpdus) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_TX_BATCHES, st->tx_batches) ?:
-	       put_stat(skb, MPA_A_CONN_STATS_TX_OCTETS, st->tx_octets) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_TX_BYTES, st->tx_bytes) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_TX_SHORT, st->tx_short) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_RX_FPDUS, st->rx_fpdus) ?:
-	       put_stat(skb, MPA_A_CONN_STATS_RX_OCTETS, st->rx_octets) ?:
+	       put_stat(skb, MPA_A_CONN_STATS_RX_BYTES, st->rx_bytes) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_RX_CRC_ERRORS,
 			st->rx_crc_errors) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_RX_MARKER_ERRORS,
@@ -370,33 +370,33 @@ int mpa_put_conn(struct sk_buff *skb, const struct net *net,
 	return end_nest(skb, nest, ret);
 }
 
-/* ---- Verdicts ---- */
+/* ---- Failures ---- */
 
-static int verdict_attrs(struct sk_buff *skb, const struct mpa_verdict_view *v)
+static int failure_attrs(struct sk_buff *skb, const struct mpa_failure_view *v)
 {
-	return nla_put_u32(skb, MPA_A_VERDICT_KIND, v->kind) ?:
-	       nla_put_u32(skb, MPA_A_VERDICT_ERR, v->err) ?:
-	       put_term(skb, MPA_A_VERDICT_TERM, v->term) ?:
-	       nla_put_u32(skb, MPA_A_VERDICT_SUPPRESSED, v->suppressed);
+	return nla_put_u32(skb, MPA_A_FAILURE_KIND, v->kind) ?:
+	       nla_put_u32(skb, MPA_A_FAILURE_ERR, v->err) ?:
+	       put_term(skb, MPA_A_FAILURE_TERM, v->term) ?:
+	       nla_put_u32(skb, MPA_A_FAILURE_SUPPRESSED, v->suppressed);
 }
 
 /**
- * mpa_put_verdict - put a verdict, and whose it is
+ * mpa_put_failure - put a failure, and whose it is
  * @skb: message
  * @net: namespace it was given in
- * @v: the verdict
+ * @v: the failure
  *
  * Return: 0, or -EMSGSIZE with some of it put.
  */
-int mpa_put_verdict(struct sk_buff *skb, const struct net *net,
-		    const struct mpa_verdict_view *v)
+int mpa_put_failure(struct sk_buff *skb, const struct net *net,
+		    const struct mpa_failure_view *v)
 {
-	struct nlattr *nest = nla_nest_start(skb, MPA_A_VERDICT);
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_FAILURE);
 	int ret;
 
 	if (!nest)
 		return -EMSGSIZE;
-	ret = end_nest(skb, nest, verdict_attrs(skb, v));
+	ret = end_nest(skb, nest, failure_attrs(skb, v));
 	if (!ret && v->conn)
 		ret = mpa_put_conn(skb, net, v->conn);
 	if (!ret && v->listener)

@@ -14,7 +14,7 @@
 
 struct mpa_conn_view;
 struct mpa_node_view;
-struct mpa_verdict_view;
+struct mpa_failure_view;
 
 int mpa_netlink_init(void);
 void mpa_netlink_exit(void);
@@ -23,6 +23,6 @@ void mpa_notify_conn(struct net *net, enum mpa_cmd cmd,
 		     const struct mpa_conn_view *v);
 void mpa_notify_node(struct net *net, enum mpa_cmd cmd,
 		     const struct mpa_node_view *v);
-void mpa_notify_verdict(struct net *net, const struct mpa_verdict_view *v);
+void mpa_notify_failure(struct net *net, const struct mpa_failure_view *v);
 
 #endif /* MPA_NETLINK_ULP_H */

@@ -207,7 +207,7 @@ int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * mpa_iw_reject - iw_cm: reject
  * @cm_id: identifier the core has made for the Request
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of it
  *
  * Return: 0, or -ECONNRESET if the peer has given up.
  */

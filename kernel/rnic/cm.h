@@ -67,7 +67,7 @@ enum mpa_ep_state {
 };
 
 enum {
-	/* Octets of private data that an event of the core can carry. */
+	/* Bytes of private data that an event of the core can carry. */
 	MPA_EP_PD_MAX	= U8_MAX,
 };
 
@@ -106,7 +106,7 @@ struct mpa_ep_saved {
  * @params: what follows from them, and from the consumer: what we ask the peer;
  *	active: constant; passive: @lock
  * @pd: active: private data of the Request; constant
- * @pd_len: active: octets of @pd; constant
+ * @pd_len: active: bytes of @pd; constant
  * @local: local address, IPv4 never mapped; set before the stream starts
  * @remote: peer's address, likewise
  * @ird: our inbound Read depth; with a refusal what the peer would have had;
@@ -119,7 +119,7 @@ struct mpa_ep_saved {
  * @operational: the QP has heard mpa_qp_operational()
  * @fin_due: FIN waits for the stream to drain
  * @bounded: the connection is ending: @timer looks after it, @close_by bounds it
- * @reply_pd_len: octets of @reply_pd
+ * @reply_pd_len: bytes of @reply_pd
  * @reply_pd: active: private data of a refusal
  * @snd_una: what the peer had acknowledged at the last look at a @bounded one
  * @rcv_nxt: what had been received from it then

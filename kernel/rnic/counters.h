@@ -15,7 +15,7 @@
  * @MPA_CNT_TX_READ_RESP_AT_ONCE: of these, those that went from where their
  *	request had come in, without a change of threads
  * @MPA_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
- * @MPA_CNT_TX_BYTES: payload octets of these
+ * @MPA_CNT_TX_BYTES: payload bytes of these
  * @MPA_CNT_TX_BATCHES: socket calls that carried them
  * @MPA_CNT_TX_TERMINATE: Terminate messages sent
  * @MPA_CNT_RX_SEND: Send-type messages delivered
@@ -23,7 +23,7 @@
  * @MPA_CNT_RX_READ_REQ: RDMA Read Requests received
  * @MPA_CNT_RX_READ_RESP: RDMA Read Responses delivered
  * @MPA_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
- * @MPA_CNT_RX_BYTES: payload octets of these
+ * @MPA_CNT_RX_BYTES: payload bytes of these
  * @MPA_CNT_RX_TERMINATE: Terminate messages received
  * @MPA_CNT_RX_CRC_ERROR: streams ended by a wrong CRC
  * @MPA_CNT_RX_MARKER_ERROR: streams ended by a Marker

@@ -34,7 +34,7 @@ enum {
 	MPA_EP_ID_BITS		= 8,
 };
 
-#define MPA_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, octets */
+#define MPA_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, bytes */
 
 /**
  * struct mpa_dev - an RNIC

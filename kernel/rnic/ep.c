@@ -326,7 +326,7 @@ static int mpa_drop(read_descriptor_t *desc, struct sk_buff *skb,
  * mpa_ep_drain - drop what has come
  * @sk: the socket, locked; also a data_ready callback
  *
- * Unread octets would turn our FIN into a RST and so lose what is before it.
+ * Unread bytes would turn our FIN into a RST and so lose what is before it.
  */
 void mpa_ep_drain(struct sock *sk)
 {

@@ -518,10 +518,10 @@ static void mpa_listener_set_addr(struct mpa_listener *l,
 	l->addr = (struct mpa_addr){ .port = sin->sin_port };
 	if (port->addr.ss_family == AF_INET) {
 		l->addr.len = sizeof(sin->sin_addr);
-		memcpy(l->addr.octets, &sin->sin_addr, l->addr.len);
+		memcpy(l->addr.bytes, &sin->sin_addr, l->addr.len);
 	} else {
 		l->addr.len = sizeof(sin6->sin6_addr);
-		memcpy(l->addr.octets, &sin6->sin6_addr, l->addr.len);
+		memcpy(l->addr.bytes, &sin6->sin6_addr, l->addr.len);
 		l->addr.scope = sin6->sin6_scope_id;
 	}
 }

@@ -5,7 +5,7 @@
  * A region is found by its STag under RCU and used under its own lock. Whoever
  * takes its rights away holds that lock for writing, so that no placement is
  * running once they are gone (RFC 5042 section 6.2.2). Senders find out under the
- * lock where octets lie, and copy them without it: they hold a reference, which
+ * lock where bytes lie, and copy them without it: they hold a reference, which
  * deregistration waits for, and look whether the region's epoch is still the same
  * when they have copied, before any of it goes to TCP.
  */
@@ -28,10 +28,10 @@ enum {
 	 * all of these fail once in 2^64 times.
 	 */
 	MR_INDEX_TRIES	= 16,
-	/* Octets to place for which it does not pay to look ahead. */
+	/* Bytes to place for which it does not pay to look ahead. */
 	MR_FEW		= 2048,
 	/*
-	 * Octets placed between two looks ahead. Less would break more pieces of
+	 * Bytes placed between two looks ahead. Less would break more pieces of
 	 * FPDUs where pages adjoin, more would have left a first-level cache again
 	 * before it is written to.
 	 */
@@ -174,7 +174,7 @@ static int user_mr_check(u64 len, u64 iova, int access,
 
 	if (access & ~MR_ACCESS_KNOWN)
 		return -EOPNOTSUPP;
-	/* kvmalloc() gives no more than INT_MAX octets for @pages. */
+	/* kvmalloc() gives no more than INT_MAX bytes for @pages. */
 	BUILD_BUG_ON(((MPA_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
 	if (!len || len > MPA_MAX_MR_SIZE ||
 	    check_add_overflow(iova, len - 1, &last))
@@ -205,14 +205,14 @@ static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
  * mpa_reg_user_mr() - register memory of the calling process
  * @pd: protection domain
  * @start: its address
- * @len: octets
- * @iova: tagged offset its first octet is to have
+ * @len: bytes
+ * @iova: tagged offset its first byte is to have
  * @access: IB_ACCESS_*; the core has seen to it that remote writing implies
  *	local writing
  * @udata: room for struct mpa_reg_mr_resp, or NULL
  *
  * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
- * that is not to be had (on-demand paging, zero-based); -EINVAL: no octets or
+ * that is not to be had (on-demand paging, zero-based); -EINVAL: no bytes or
  * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
  * unknown input of the provider's; -ENOMEM: memory, RLIMIT_MEMLOCK, or
  * %MPA_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
@@ -522,7 +522,7 @@ static bool mr_grants(const struct mpa_mr *mr, const struct ib_pd *pd,
 	return rdmap_check_read(&rd, &v, f);
 }
 
-/* The contiguous piece at @addr, at most @len octets of it. */
+/* The contiguous piece at @addr, at most @len bytes of it. */
 static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
 {
 	u64 size, off, page, run;
@@ -542,7 +542,7 @@ static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
 	return min_t(u64, run, len);
 }
 
-/* @len octets at @addr will be placed into soon. */
+/* @len bytes at @addr will be placed into soon. */
 static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
 {
 	void *at;
@@ -555,7 +555,7 @@ static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
 }
 
 /*
- * A stretch at a time, so that what comes %MPA_AHEAD octets later can be asked
+ * A stretch at a time, so that what comes %MPA_AHEAD bytes later can be asked
  * for from memory in between; less where the pages do not adjoin.
  */
 static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
@@ -613,13 +613,13 @@ void mpa_mr_forget(struct mpa_mr **sink)
 }
 
 /**
- * mpa_mr_place() - place received octets into memory of our own consumer
+ * mpa_mr_place() - place received bytes into memory of our own consumer
  * @dev: the device
  * @pd: the stream's protection domain
  * @sink: the region placed into last; see mpa_mr_forget()
  * @stag: where to
  * @to: tagged offset there
- * @len: the next octets of @rx; 0 is in order whatever @stag says
+ * @len: the next bytes of @rx; 0 is in order whatever @stag says
  * @rx: the ULPDU
  *
  * Softirq or process context, socket lock held. Checks and places under the
@@ -730,12 +730,12 @@ static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_get() - a region to send from, and where its octets lie
+ * mpa_mr_get() - a region to send from, and where its bytes lie
  * @dev: the device
  * @pd: the sender's protection domain
  * @stag: the region
- * @addr: first octet wanted
- * @len: octets wanted, at least 1
+ * @addr: first byte wanted
+ * @len: bytes wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
  * @run: gets the first of them, as many as there is room for; NULL to know no more
  *	than whether all are granted. Unchanged if they are not
@@ -771,18 +771,18 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_more() - where more octets of a region lie
- * @mr: the region, held: got from mpa_mr_get() for other octets
+ * mpa_mr_more() - where more bytes of a region lie
+ * @mr: the region, held: got from mpa_mr_get() for other bytes
  * @pd: the sender's protection domain
  * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA
- * @addr: first octet
- * @len: octets wanted, at least 1
+ * @addr: first byte
+ * @len: bytes wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
  * @epoch: &mpa_run.epoch of those it was got for
  * @run: gets the first of them, as many as there is room for
  *
  * Any context. Asks again whether the region grants it: it may have been
- * invalidated, and registered with other octets, since it was got.
+ * invalidated, and registered with other bytes, since it was got.
  *
  * Return: false if this region does not grant it, which another one of that STag
  * might, or this one of another epoch; nothing has changed then.
@@ -858,7 +858,7 @@ static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  *	with remote rights
  * @fault: gets the reason when refused, 0/1/09 or 0/2/09; may be NULL
  *
- * Any context. On return no placement is running, and no octet of the region is sent
+ * Any context. On return no placement is running, and no byte of the region is sent
  * that was not copied before: senders may still be reading, but look whether they may
  * send what they have read (RFC 5042 section 6.2.2).
  *
@@ -882,7 +882,7 @@ int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 	return ok ? 0 : -EINVAL;
 }
 
-/* Do the pages that a registration would take hold the mapped octets? */
+/* Do the pages that a registration would take hold the mapped bytes? */
 static bool mr_pages_cover(const struct mpa_mr *mr)
 {
 	const struct ib_mr *ibmr = &mr->ibmr;
@@ -926,7 +926,7 @@ static void mr_take_over(struct mpa_mr *mr)
  * mpa_mr_fast_reg() - make a fast-register region valid
  * @pd: protection domain of the QP
  * @ibmr: the region; its iova and length are taken over
- * @key: the STag it is to have: another low octet at most
+ * @key: the STag it is to have: another low byte at most
  * @access: IB_ACCESS_*
  *
  * Any context.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory regions, STags, and every octet moved in or out of them. */
+/* Memory regions, STags, and every byte moved in or out of them. */
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
 
@@ -30,7 +30,7 @@ enum mpa_mr_kind {
 };
 
 /**
- * struct mpa_run - octets that may be sent without asking for them again
+ * struct mpa_run - bytes that may be sent without asking for them again
  * @len: how many are left; they are the next of the message in progress
  * @epoch: &mpa_mr.epoch of their region when they were granted
  * @at: the first piece not yet wholly used
@@ -70,9 +70,9 @@ enum {
  * @epoch: grows when rights are taken away; written under @lock, read by senders
  *	without it, see mpa_mr_unchanged()
  * @access: IB_ACCESS_*; under @lock
- * @iova: tagged offset of the first octet; under @lock
- * @len: octets; under @lock
- * @page_off: offset of the first octet within the first page; under @lock
+ * @iova: tagged offset of the first byte; under @lock
+ * @len: bytes; under @lock
+ * @page_off: offset of the first byte within the first page; under @lock
  * @page_shift: log2 of the page size of @pages
  * @nr_pages: pages in @pages now
  * @max_pages: room in @pages; constant
@@ -158,7 +158,7 @@ void mpa_mr_put(struct mpa_mr *mr);
  * it is completed: whoever has read what was written into the memory after that sees
  * another epoch here.
  *
- * Return: true if nobody took rights away since the octets were granted.
+ * Return: true if nobody took rights away since the bytes were granted.
  */
 static inline bool mpa_mr_unchanged(const struct mpa_mr *mr, u32 epoch)
 {

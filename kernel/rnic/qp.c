@@ -890,7 +890,7 @@ static u32 mpa_sqe_stride(u32 sges, u32 inlined)
 	return round_up(sizeof(struct mpa_sqe) + room, 32);
 }
 
-/* Returns octets of the ring. */
+/* Returns bytes of the ring. */
 static u64 mpa_sq_plan(struct mpa_sq *sq, const struct ib_qp_init_attr *attr)
 {
 	u32 sges = max_t(u32, attr->cap.max_send_sge, 1);

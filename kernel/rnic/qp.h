@@ -59,10 +59,10 @@ enum mpa_qp_state {
 /**
  * struct mpa_swr - what is remembered of a send work request until it retires
  * @wr_id: the consumer's name for it
- * @to: Read: where the next octet of the response goes
- * @len: octets of the message
+ * @to: Read: where the next byte of the response goes
+ * @len: bytes of the message
  * @stag: Read: the sink's STag
- * @left: Read: octets of the response still due
+ * @left: Read: bytes of the response still due
  * @opcode: MPA_WR_*
  * @status: MPA_WC_*, valid once @done
  * @read: an RDMA Read: done when its response was placed
@@ -93,7 +93,7 @@ static_assert(sizeof(struct mpa_swr) == 32);
  * @wr: a record for each entry between @retired and @fetched
  * @fetched: entries copied out of the ring and taken up
  * @retired: entries reported (or silently done); mirrored in ring cons
- * @cur: private copy of the entry being sent, ring stride octets; socket lock
+ * @cur: private copy of the entry being sent, ring stride bytes; socket lock
  * @max_sge: limit of mpa_sqe.num_sge; constant
  * @max_inline: limit of inline data; constant
  * @sig_all: every request is signaled; constant
@@ -114,8 +114,8 @@ struct mpa_sq {
  * @ring: entries are struct mpa_rqe; written by the consumer
  * @taken: entries taken for messages; mirrored in ring cons when reported;
  *	socket lock
- * @cur: private copy of the entry in use, ring stride octets; socket lock
- * @cur_len: octets @cur has room for
+ * @cur: private copy of the entry in use, ring stride bytes; socket lock
+ * @cur_len: bytes @cur has room for
  * @busy: @cur is in use: its message has begun and not ended
  * @max_sge: limit of mpa_rqe.num_sge; constant
  */
@@ -144,10 +144,10 @@ enum {
 
 /**
  * struct mpa_out - one segment while it is put together
- * @hdr: header octets
+ * @hdr: header bytes
  * @hdr_len: how many
  * @nr: pieces of payload
- * @len: octets of payload
+ * @len: bytes of payload
  * @first: the first of &mpa_tx.held that may have payload of it
  * @kv: the pieces
  *
@@ -164,7 +164,7 @@ struct mpa_out {
 
 /**
  * struct mpa_draft - what is needed only while a batch is open
- * @run: octets got from the region held last
+ * @run: bytes got from the region held last
  * @out: the segment being put together
  * @epochs: of &mpa_tx.held when they were got, see mpa_mr_unchanged()
  */
@@ -179,13 +179,13 @@ static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
 /**
  * struct mpa_tx - state of the sending side; socket lock
  * @kind: message in progress
- * @off: octets of it handed to the batch so far
- * @len: octets of it
+ * @off: bytes of it handed to the batch so far
+ * @len: bytes of it
  * @rtr: RTR to be sent first, one MPA_RTR_* bit, or 0
  * @send_msn: MSN of the next Send
  * @read_msn: MSN of the next Read Request
- * @sge: piece of the current request that holds octet @off
- * @sge_off: offset of that octet within the piece
+ * @sge: piece of the current request that holds byte @off
+ * @sge_off: offset of that byte within the piece
  * @whole: mpa_sq.fetched numbering: one past the last request that is wholly
  *	in the current batch or in earlier ones
  * @taken: one past the last that is wholly in batches TCP has taken
@@ -193,13 +193,13 @@ static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
  * @fin_asked: the endpoint was asked to end the stream in order
  * @term_sent: the Terminate is in a batch
  * @term_cause: what @term tells: layer << 12 | type << 8 | code
- * @term_len: octets of @term; 0: none owed
- * @term: the Terminate, an octet image of the ULPDU
+ * @term_len: bytes of @term; 0: none owed
+ * @term: the Terminate, a byte image of the ULPDU
  * @held: regions the current batch refers to
  * @nr_held: how many
  * @draft: of the batch that is open, else NULL
  * @segments: DDP segments of the current batch
- * @octets: octets of their payload
+ * @bytes: bytes of their payload
  * @starved: batches in a row for which there was no memory, up to a limit
  */
 struct mpa_tx {
@@ -223,7 +223,7 @@ struct mpa_tx {
 	unsigned int nr_held;
 	struct mpa_draft *draft;
 	u32 segments;
-	u32 octets;
+	u32 bytes;
 	u8 starved;
 };
 
@@ -240,13 +240,13 @@ struct mpa_due {
 /**
  * struct mpa_rx_state - state of the receiving side; socket lock
  * @send_msn: MSN of the Send expected or in progress
- * @send_mo: octets of it received
+ * @send_mo: bytes of it received
  * @send_opcode: opcode of its first segment
  * @read_msn: MSN of the next Read Request
  * @alone: segments that are not to be joined with others
  * @sink: region that was placed into last, with a reference, or NULL
  * @segments: segments that came and are not counted yet
- * @octets: payload of these
+ * @bytes: payload of these
  * @due: completion events that became due
  * @asked: Read Requests came
  *
@@ -261,7 +261,7 @@ struct mpa_rx_state {
 	u32 alone;
 	struct mpa_mr *sink;
 	u32 segments;
-	u32 octets;
+	u32 bytes;
 	struct mpa_due due;
 	bool asked;
 };

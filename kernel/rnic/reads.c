@@ -10,7 +10,7 @@
 #include "stream.h"
 #include "trace.h"
 
-/* Room for @nr entries of @size octets: old room if it will do. */
+/* Room for @nr entries of @size bytes: old room if it will do. */
 static void *mpa_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 {
 	void *room;

@@ -24,7 +24,7 @@ enum mpa_owned {
  * @memcg: memory cgroup of the process that opened the device, with a reference, for
  *	what is allocated on its behalf elsewhere; NULL: there are none; constant
  * @owned: objects it has, by &enum mpa_owned
- * @ring_bytes: octets of the rings among these
+ * @ring_bytes: bytes of the rings among these
  */
 struct mpa_ucontext {
 	struct ib_ucontext ibuctx;
@@ -36,7 +36,7 @@ struct mpa_ucontext {
 /**
  * struct mpa_area - memory of rings that are mapped together
  * @mem: vmalloc() memory, of kernel consumers too; NULL: none
- * @len: octets, page-aligned
+ * @len: bytes, page-aligned
  * @entry: the mmap entry, which owns the memory, or NULL with a kernel
  *	consumer
  * @uctx: the context that it counts for, or NULL with a kernel consumer
@@ -52,11 +52,11 @@ struct mpa_area {
 
 /**
  * struct mpa_ring - the kernel's view of a ring
- * @hdr: shared header, within an area; entries start %MPA_RING_HDR_LEN octets
+ * @hdr: shared header, within an area; entries start %MPA_RING_HDR_LEN bytes
  *	after it
  * @size: entries, a power of two; constant (the copy in user hands is
  *	never consulted)
- * @stride: octets to an entry; constant
+ * @stride: bytes to an entry; constant
  */
 struct mpa_ring {
 	struct mpa_ring_hdr *hdr;
@@ -87,7 +87,7 @@ static inline void *mpa_ring_at(const struct mpa_ring *ring, u32 index)
 }
 
 /*
- * Copies the first @len octets of an entry, a multiple of 8. Each word is read
+ * Copies the first @len bytes of an entry, a multiple of 8. Each word is read
  * once, whatever its producer does meanwhile; of so few, memcpy() takes longer.
  */
 static inline void mpa_ring_fetch(const struct mpa_ring *ring, u32 index,

@@ -209,7 +209,7 @@ static bool mpa_send_solicited(u8 opcode)
 	return opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV;
 }
 
-/* Spreads a segment's payload over the receive's pieces, from octet @mo on. */
+/* Spreads a segment's payload over the receive's pieces, from byte @mo on. */
 static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 {
 	const struct mpa_rqe *e = qp->rq.cur;
@@ -388,7 +388,7 @@ static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
 /**
  * mpa_qp_ulpdu - a verified ULPDU for a QP
  * @qp: the QP; socket lock held
- * @rx: its octets
+ * @rx: its bytes
  * @len: how many
  *
  * Return: 0; a negative error if it, and all that follows, is refused.
@@ -414,7 +414,7 @@ int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
 	mpa_segment_join(qp, &seg, rx);
 	ret = mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
 	qp->rx.segments += 1 + seg.joined;
-	qp->rx.octets += seg.h.payload_len;
+	qp->rx.bytes += seg.h.payload_len;
 	return ret;
 }
 
@@ -429,9 +429,9 @@ void mpa_qp_settled(struct mpa_qp *qp)
 
 	mpa_mr_forget(&rx->sink);
 	mpa_count_add(qp->dev, MPA_CNT_RX_SEGMENTS, rx->segments);
-	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, rx->octets);
+	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, rx->bytes);
 	rx->segments = 0;
-	rx->octets = 0;
+	rx->bytes = 0;
 	rx->due = (struct mpa_due){};
 	mpa_qp_notify(qp, &due);
 }

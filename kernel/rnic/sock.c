@@ -14,7 +14,7 @@
  * mpa_addr_len - length of an IP address and port
  * @addr: the address
  *
- * Return: octets; 0 if it is neither IPv4 nor IPv6.
+ * Return: bytes; 0 if it is neither IPv4 nor IPv6.
  */
 int mpa_addr_len(const struct sockaddr_storage *addr)
 {

@@ -18,9 +18,9 @@
 enum {
 	/* Batches sent before the socket lock is given up once. */
 	MPA_TX_BUDGET	= 64,
-	/* Octets to ask a region for at once: what a batch takes. */
+	/* Bytes to ask a region for at once: what a batch takes. */
 	MPA_TX_RUN	= 65536,
-	/* Octets of Read Responses to be copied in a softirq. */
+	/* Bytes of Read Responses to be copied in a softirq. */
 	MPA_ANSWER_MAX	= 4096,
 	/* Without memory: ms until the next try, twice as long each time. */
 	MPA_TX_RETRY	= 4,
@@ -392,7 +392,7 @@ static bool mpa_sqe_asked_once(const struct mpa_qp *qp, const struct mpa_sqe *e)
 	       e->num_sge == 1 && e->sge[0].length <= MPA_TX_RUN;
 }
 
-/* A local protection check of every piece before the first octet is sent. */
+/* A local protection check of every piece before the first byte is sent. */
 static u8 mpa_sqe_check_memory(struct mpa_qp *qp, const struct mpa_sqe *e)
 {
 	bool read = mpa_wr_infos[e->opcode].read;
@@ -622,7 +622,7 @@ static int mpa_tx_add_out(struct mpa_qp *qp, struct mpa_conn *conn,
 		return ret;
 	}
 	qp->tx.segments++;
-	qp->tx.octets += out->len;
+	qp->tx.bytes += out->len;
 	return 0;
 }
 
@@ -642,7 +642,7 @@ static void mpa_tx_hold(struct mpa_tx *tx, struct mpa_mr *mr)
 }
 
 /*
- * Most octets are of the region that was used last: nothing is looked up. Who
+ * Most bytes are of the region that was used last: nothing is looked up. Who
  * may name the reserved STag is asked each time.
  */
 static bool mpa_run_again(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
@@ -657,7 +657,7 @@ static bool mpa_run_again(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
 }
 
 /*
- * What may be sent of the @len octets at [@addr] of region @stag, no more than
+ * What may be sent of the @len bytes at [@addr] of region @stag, no more than
  * a batch takes; nothing if the batch holds too many regions. False if the
  * region does not grant it.
  */
@@ -680,7 +680,7 @@ static bool mpa_run_get(struct mpa_qp *qp, u32 stag, u64 addr, u32 len,
 	return true;
 }
 
-/* Moves octets from the run to the segment: @want, or as many as there are. */
+/* Moves bytes from the run to the segment: @want, or as many as there are. */
 static u32 mpa_out_take(struct mpa_out *out, struct mpa_run *run, u32 want)
 {
 	u32 n, got = 0;
@@ -704,7 +704,7 @@ static u32 mpa_out_take(struct mpa_out *out, struct mpa_run *run, u32 want)
 }
 
 /*
- * Up to @want octets at [@addr] of region @stag, of which the message goes on
+ * Up to @want bytes at [@addr] of region @stag, of which the message goes on
  * to use @len. Fewer if there is no room for more pieces; none at all if the
  * batch holds too many regions. False if the region does not grant it.
  */
@@ -741,8 +741,8 @@ static void mpa_run_skip(struct mpa_run *run, u32 len)
 /**
  * struct mpa_source - memory that the message in progress goes on with
  * @stag: its region
- * @addr: the next octet
- * @len: octets of the message that follow there
+ * @addr: the next byte
+ * @len: bytes of the message that follow there
  * @access: IB_ACCESS_* rights needed, 0 for none
  */
 struct mpa_source {
@@ -754,7 +754,7 @@ struct mpa_source {
 
 /*
  * Adds segments that fill their FPDUs, all but the last of the message. Their
- * headers are @out's, counted on. Returns octets sent, perhaps none: whatever
+ * headers are @out's, counted on. Returns bytes sent, perhaps none: whatever
  * stands in the way is found again by who sends a segment by itself.
  */
 static u32 mpa_tx_series(struct mpa_qp *qp, struct mpa_conn *conn,
@@ -781,7 +781,7 @@ static u32 mpa_tx_series(struct mpa_qp *qp, struct mpa_conn *conn,
 	mpa_run_skip(run, len);
 	tx->off += len;
 	tx->segments += nr;
-	tx->octets += len;
+	tx->bytes += len;
 	return len;
 }
 
@@ -1127,7 +1127,7 @@ static int mpa_tx_segment(struct mpa_qp *qp, struct mpa_conn *conn, u32 room,
 }
 
 /*
- * The next ULPDU's length if nothing has to be cut. Any of 128 octets or more says
+ * The next ULPDU's length if nothing has to be cut. Any of 128 bytes or more says
  * that it may have to be.
  */
 static u32 mpa_tx_ulpdu_len(const struct mpa_qp *qp)
@@ -1214,9 +1214,9 @@ static void mpa_tx_count(struct mpa_qp *qp)
 	struct mpa_tx *tx = &qp->tx;
 
 	mpa_count_add(qp->dev, MPA_CNT_TX_SEGMENTS, tx->segments);
-	mpa_count_add(qp->dev, MPA_CNT_TX_BYTES, tx->octets);
+	mpa_count_add(qp->dev, MPA_CNT_TX_BYTES, tx->bytes);
 	tx->segments = 0;
-	tx->octets = 0;
+	tx->bytes = 0;
 }
 
 /* A batch is open: of what is wanted for it nothing is there yet. */

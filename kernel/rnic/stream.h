@@ -12,7 +12,7 @@
 /**
  * struct mpa_segment - a received segment while it is being judged
  * @h: its DDP header
- * @image: octets of its headers as they came
+ * @image: bytes of its headers as they came
  * @image_len: how many of @image
  * @len: ULPDU_Length
  * @joined: segments that only go on with it and are judged with it: @h has the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the RNIC, at state changes and error verdicts.
+ * Tracepoints of the RNIC, at state changes and errors.
  *
  * An endpoint is named by its socket, as in the events of the ULP and in the
  * core's; its events also tell the queue pair, once there is one, and so lead to

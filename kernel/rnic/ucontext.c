@@ -177,7 +177,7 @@ static int area_alloc(struct mpa_area *area)
  * @area: to be set up; zeroed if it fails
  * @kind: what the rings belong to, of which the context has one more
  * @uctx: whose process is to map it; NULL for kernel consumers
- * @len: octets, rounded up to pages
+ * @len: bytes, rounded up to pages
  *
  * Process context. Charged to the memory cgroup of the caller.
  *
@@ -243,9 +243,9 @@ u64 mpa_area_key(const struct mpa_area *area)
  * @ring: its size and stride are set
  * @entries: how many it holds, not 0, at most 2^20; rounded up to a power of
  *	two
- * @stride: octets to an entry, at most 4096
+ * @stride: bytes to an entry, at most 4096
  *
- * Return: octets of memory it needs; another ring may follow these.
+ * Return: bytes of memory it needs; another ring may follow these.
  */
 u64 mpa_ring_plan(struct mpa_ring *ring, u32 entries, u32 stride)
 {

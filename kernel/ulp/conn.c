@@ -58,7 +58,7 @@ bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	mpa_assert_locked(conn);
-	mpa_conn_verdict(conn, code, err);
+	mpa_conn_failure(conn, code, err);
 	if (conn->state == MPA_CONN_CLOSED || conn->state == MPA_CONN_EXITED)
 		mpa_conn_down(conn);
 	if (conn->end_reported)
@@ -319,7 +319,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 
 	/* An end that nobody has read on to is counted all the same. */
 	if (conn->rx_held && conn->tcp_err)
-		mpa_conn_verdict(conn, MPA_ERROR_CLOSED, conn->tcp_err);
+		mpa_conn_failure(conn, MPA_ERROR_CLOSED, conn->tcp_err);
 	mpa_conn_down(conn);
 	trace_mpa_detach(conn);
 	write_lock_bh(&sk->sk_callback_lock);
@@ -454,7 +454,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA);
  * @conn: the stream, in any state; the owner has no other call to it under way
  *
  * Process context; takes the socket lock. On return no call-up runs or will
- * run, and @conn is gone; the socket is left to its owner. Octets that were
+ * run, and @conn is gone; the socket is left to its owner. Bytes that were
  * handed over for sending go to TCP first.
  */
 void mpa_detach(struct mpa_conn *conn)

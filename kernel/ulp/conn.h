@@ -70,9 +70,9 @@ enum mpa_conn_state {
  * struct mpa_startup - what only the startup exchange needs
  * @own: Initiator: what our side asks
  * @req: the Request sent or received
- * @early: Initiator: octets had come before the Request was sent
- * @have: octets of the peer's frame in @buf
- * @buf: the peer's frame as far as it has come; its octets stay in TCP's
+ * @early: Initiator: bytes had come before the Request was sent
+ * @have: bytes of the peer's frame in @buf
+ * @buf: the peer's frame as far as it has come; its bytes stay in TCP's
  *	queue until it is whole
  */
 struct mpa_startup {
@@ -122,10 +122,10 @@ struct mpa_saved {
  * @rx_begun: an FPDU has come, and not too soon (RFC 5044 section 7.1.2 rule 4)
  * @want_write: the owner was told to wait for @ops->writable
  * @reader: state of the incoming half
- * @rx_ahead: octets in the receive queue, from copied_seq on, that @reader
+ * @rx_ahead: bytes in the receive queue, from copied_seq on, that @reader
  *	has seen; they belong to an FPDU that is not whole, or held
  * @rx_seq: where copied_seq must be; a call of an application that was within
- *	TCP when its socket was attached may have taken octets away
+ *	TCP when its socket was attached may have taken bytes away
  * @rx_held: that FPDU is whole and good, and its owner will come for it; no
  *	other is looked for meanwhile, and no end is reported. Read without the
  *	lock by poll().
@@ -134,20 +134,20 @@ struct mpa_saved {
  * @rx_prompted: TCP has said that there is something to read, and nobody has
  *	looked yet
  * @rx_short: TCP has come to have no room for the rest of that FPDU
- * @aside: pages for its first octets, taken out of the receive queue then; NULL if
+ * @aside: pages for its first bytes, taken out of the receive queue then; NULL if
  *	there are none
- * @nr_aside: how many octets
- * @aside_charged: octets of sk_forward_alloc that are charged for @aside
+ * @nr_aside: how many bytes
+ * @aside_charged: bytes of sk_forward_alloc that are charged for @aside
  * @tx: state of the outgoing half
  * @plan: how the open batch is laid into segments
- * @seg_left: octets left in the current segment of the open batch
+ * @seg_left: bytes left in the current segment of the open batch
  * @segs: segments of the open batch, the current one included
  * @scratch: the open batch; NULL if there is none
  * @atomic: the open batch was opened by mpa_tx_begin_atomic()
- * @rest: octets that TCP did not take; NULL if there are none
+ * @rest: bytes that TCP did not take; NULL if there are none
  * @rest_page: where @rest lies, with a reference; NULL if it was kvmalloc()ed
- * @rest_off: octets of @rest it took since
- * @rest_len: octets of @rest
+ * @rest_off: bytes of @rest it took since
+ * @rest_len: bytes of @rest
  * @tx_err: sending has failed with this for good; 0 if not
  * @id: number in the namespace; constant
  * @since: when it was made, jiffies; constant
@@ -255,7 +255,7 @@ static inline void mpa_assert_locked(const struct mpa_conn *conn)
 	lockdep_assert(lockdep_sock_is_held(conn->sk));
 }
 
-/* Octets that were read go back to TCP. */
+/* Bytes that were read go back to TCP. */
 static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
 {
 	tcp_read_done(conn->sk, len);
@@ -328,7 +328,7 @@ void mpa_conn_free_id(struct mpa_conn *conn);
 void mpa_conn_up(struct mpa_conn *conn);
 void mpa_conn_down(struct mpa_conn *conn);
 void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus);
-void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err);
+void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err);
 void mpa_addr_local(const struct sock *sk, struct mpa_addr *to);
 
 #endif /* MPA_ULP_CONN_H */

@@ -43,7 +43,7 @@ enum mpa_error {
 
 /**
  * struct mpa_ops - call-ups of a stream's owner
- * @request: Responder: a valid Request Frame has arrived, with @pd_len octets
+ * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes
  *	of private data at @pd (gone on return). Answer with mpa_accept() or
  *	mpa_reject(), later and from process context. Of a revision that
  *	mpa_serves() denies only the latter can succeed.
@@ -60,14 +60,14 @@ enum mpa_error {
  *	kin: improper frame. The last three want TCP closed.
  *	@res holds what was understood and may be NULL on improper frames.
  *	Failed startups call only this, not @ended.
- * @ulpdu: a ULPDU of @len octets has arrived and was verified; read it with
+ * @ulpdu: a ULPDU of @len bytes has arrived and was verified; read it with
  *	mpa_rx_read(). -EAGAIN: nothing was read, the owner will come for it
  *	(within mpa.ko). Another negative value refuses it and everything after
- *	it: further octets are dropped unseen.
+ *	it: further bytes are dropped unseen.
  * @settled: the ULPDUs that had arrived have been called up, one or more of
  *	them since the last time: for what is better done once for all of them.
  *	Dispensable: may be NULL.
- * @answer: as @settled, when also their octets were given back to TCP, and what
+ * @answer: as @settled, when also their bytes were given back to TCP, and what
  *	has ended was told: what they ask for may be sent from here, by
  *	mpa_tx_begin_atomic(), without waking anybody. Dispensable.
  * @writable: sending may go on: TCP has room again, or a Responder has
@@ -80,7 +80,7 @@ enum mpa_error {
  *	-ECONNABORTED for a FIN within an FPDU, else the error TCP ended with;
  *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
  *	more with CLOSED if TCP ends after CRC or MARKER.
- * @pd_max: octets of private data that the owner has room for; 0: all there can
+ * @pd_max: bytes of private data that the owner has room for; 0: all there can
  *	be. A frame with more is improper (RFC 5044 section 7.1.2 rule 9): the
  *	owner hears of its end by -EMSGSIZE, never of the data.
  */
@@ -106,7 +106,7 @@ enum {
 	MPA_LAST_MESSAGE_MAX	= 65536,
 	/* Longest header mpa_tx_add() takes beside the payload. */
 	MPA_TX_HEADER_MAX	= 80,
-	/* Octets of mpa_tx_workspace(). */
+	/* Bytes of mpa_tx_workspace(). */
 	MPA_TX_WORKSPACE	= 1536,
 };
 
@@ -192,25 +192,25 @@ void mpa_rx_part(struct mpa_rx *rx);
  * struct mpa_conn_stats - what a stream has counted
  * @tx_fpdus: FPDUs handed to TCP
  * @tx_batches: socket calls that carried them
- * @tx_octets: stream octets of these
+ * @tx_bytes: stream bytes of these
  * @tx_short: socket calls that TCP took only in part
  * @rx_fpdus: FPDUs verified and called up, or joined with one that was
- * @rx_octets: stream octets of these
+ * @rx_bytes: stream bytes of these
  * @rx_crc_errors: FPDUs refused for their CRC
  * @rx_marker_errors: FPDUs refused for a Marker
  * @rx_length_errors: FPDUs refused for a ULPDU_Length above %MPA_MULPDU_MAX
  * @rx_too_soon: Initiator: FPDUs that came before our first was sent
- * @rx_dropped: octets dropped after an error
+ * @rx_dropped: bytes dropped after an error
  *
  * Under the socket lock; read unlocked for display only.
  */
 struct mpa_conn_stats {
 	u64 tx_fpdus;
 	u64 tx_batches;
-	u64 tx_octets;
+	u64 tx_bytes;
 	u64 tx_short;
 	u64 rx_fpdus;
-	u64 rx_octets;
+	u64 rx_bytes;
 	u64 rx_crc_errors;
 	u64 rx_marker_errors;
 	u64 rx_length_errors;

@@ -28,8 +28,8 @@
  * @age_ms: since it was attached, ms
  * @known: @res is: full operation was reached
  * @res: what the startup exchange has come to
- * @mulpdu: longest ULPDU now, octets; 0: none can be sent
- * @emss: octets of stream in a segment now
+ * @mulpdu: longest ULPDU now, bytes; 0: none can be sent
+ * @emss: bytes of stream in a segment now
  * @code: enum mpa_error: the first thing that ended receiving
  * @err: the error that went with it, positive
  * @term_sent: layer << 12 | type << 8 | code, and %MPA_TERM_VALID; 0: none
@@ -63,16 +63,16 @@ struct mpa_conn_view {
 };
 
 /**
- * struct mpa_verdict_view - something was refused or has failed
+ * struct mpa_failure_view - something was refused or has failed
  * @kind: what
  * @err: error number, positive; 0: none
  * @term: as in &struct mpa_conn_view
- * @suppressed: verdicts not told of since the last one that was
+ * @suppressed: failures not told of since the last one that was
  * @conn: whose, or NULL
  * @listener: whose, or NULL
  */
-struct mpa_verdict_view {
-	enum mpa_verdict_kind kind;
+struct mpa_failure_view {
+	enum mpa_failure_kind kind;
 	int err;
 	u32 term;
 	u32 suppressed;

@@ -37,14 +37,14 @@ enum {
 
 /**
  * struct mpa_addr - an IP address and port
- * @len: octets of @octets: 4, 16, or 0 for none
- * @octets: the address; IPv4 is never mapped
+ * @len: bytes of @bytes: 4, 16, or 0 for none
+ * @bytes: the address; IPv4 is never mapped
  * @port: TCP port
  * @scope: interface of a link-local address, else 0
  */
 struct mpa_addr {
 	u8 len;
-	u8 octets[16];
+	u8 bytes[16];
 	__be16 port;
 	u32 scope;
 };

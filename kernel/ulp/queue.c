@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading received octets where they lie.
+ * Reading received bytes where they lie.
  *
- * An skb of the queue holds octets in a linear part, in page fragments and,
+ * An skb of the queue holds bytes in a linear part, in page fragments and,
  * if it was merged on receipt, in further skbs on its frag_list, which have
  * the same two but no list of their own. Neighbours in the queue may overlap:
- * only sequence numbers tell where the next octet is.
+ * only sequence numbers tell where the next byte is.
  */
 #include <linux/highmem.h>
 #include <net/tcp.h>
@@ -22,7 +22,7 @@ static void enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off, u32 end)
 	pos->end = end;
 }
 
-/* From @skb of the receive queue on, the first that has octets at pos->seq. */
+/* From @skb of the receive queue on, the first that has bytes at pos->seq. */
 static void enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 {
 	pos->aside = false;
@@ -38,10 +38,10 @@ static void enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 }
 
 /**
- * mpa_pos_queue - stand at an octet of the receive queue
+ * mpa_pos_queue - stand at a byte of the receive queue
  * @pos: the place
  * @sk: the socket, locked
- * @seq: the octet's TCP sequence number; at or behind copied_seq
+ * @seq: the byte's TCP sequence number; at or behind copied_seq
  */
 void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 {
@@ -50,12 +50,12 @@ void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 }
 
 /**
- * mpa_pos_aside - stand at the first of the octets that were put aside
+ * mpa_pos_aside - stand at the first of the bytes that were put aside
  * @pos: the place
  * @sk: the socket, locked
  * @skb: what holds them
  * @len: how many, not 0
- * @seq: sequence number of the octet that comes behind them
+ * @seq: sequence number of the byte that comes behind them
  */
 void mpa_pos_aside(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 		   u32 len, u32 seq)
@@ -90,7 +90,7 @@ static void next_top(struct mpa_pos *pos)
 				      pos->top->next);
 }
 
-/* Finds the piece that holds the octet at pos->off; false at the end. */
+/* Finds the piece that holds the byte at pos->off; false at the end. */
 static bool settle(struct mpa_pos *pos)
 {
 	while (pos->top) {
@@ -120,7 +120,7 @@ static const u8 *map_frag(struct mpa_pos *pos, u32 into, u32 *len)
 }
 
 /**
- * mpa_pos_map - see the next octets
+ * mpa_pos_map - see the next bytes
  * @pos: the place; not moved
  * @len: set to how many can be seen at once
  *
@@ -154,7 +154,7 @@ void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p)
 /**
  * mpa_pos_skip - move on
  * @pos: the place
- * @len: by how many octets; beyond the last one it stays at the end
+ * @len: by how many bytes; beyond the last one it stays at the end
  */
 void mpa_pos_skip(struct mpa_pos *pos, u32 len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading received octets where they lie: in TCP's receive queue, after those
+ * Reading received bytes where they lie: in TCP's receive queue, after those
  * that were put aside from there.
  */
 #ifndef MPA_ULP_QUEUE_H
@@ -12,17 +12,17 @@
 struct sock;
 
 /**
- * struct mpa_pos - a place in the stream of received octets
+ * struct mpa_pos - a place in the stream of received bytes
  * @sk: the socket
  * @top: skb the place is in; NULL at the end
  * @cur: @top or the one of its frag_list the place is in
  * @frag: fragment of @cur, or -1 for its linear part
  * @aside: @top is not of the receive queue; the queue comes next
  * @mapped: mpa_pos_map() made a mapping that must be undone
- * @base: offset within @top at which the fragment starts, octets
- * @off: offset within @top of the place, octets
- * @end: octets of @top
- * @seq: TCP sequence number of the place; while @aside, of the first octet
+ * @base: offset within @top at which the fragment starts, bytes
+ * @off: offset within @top of the place, bytes
+ * @end: bytes of @top
+ * @seq: TCP sequence number of the place; while @aside, of the first byte
  *	behind
  *
  * Good only as long as the receive queue does not change: under the socket

@@ -34,7 +34,7 @@ static const char counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
 	[MPA_COUNT_TERM_SENT]		= "terminates_sent",
 	[MPA_COUNT_TERM_RECEIVED]	= "terminates_received",
 	[MPA_COUNT_HALF_OPEN]		= "half_open_dropped",
-	[MPA_COUNT_SUPPRESSED]		= "verdicts_suppressed",
+	[MPA_COUNT_SUPPRESSED]		= "failures_suppressed",
 	[MPA_COUNT_TOO_SOON]		= "fpdus_too_soon",
 };
 
@@ -380,10 +380,10 @@ bool mpa_node_listed(const struct mpa_node *node)
 	return READ_ONCE(node->net);
 }
 
-/* ---- Verdicts ---- */
+/* ---- Failures ---- */
 
 /**
- * mpa_verdict_due - may a verdict be told?
+ * mpa_failure_due - may a failure be told?
  * @mn: namespace
  * @suppressed: set, if so, to how many were not since the last one
  *
@@ -391,24 +391,24 @@ bool mpa_node_listed(const struct mpa_node *node)
  *
  * Return: true if so; else it is counted.
  */
-bool mpa_verdict_due(struct mpa_net *mn, u32 *suppressed)
+bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed)
 {
 	bool due;
 
-	spin_lock_bh(&mn->verdict_lock);
-	if (time_after_eq(jiffies, mn->verdict_second + HZ)) {
-		mn->verdict_second = jiffies;
-		mn->verdicts = 0;
+	spin_lock_bh(&mn->failure_lock);
+	if (time_after_eq(jiffies, mn->failure_second + HZ)) {
+		mn->failure_second = jiffies;
+		mn->failures = 0;
 	}
-	due = mn->verdicts < MPA_VERDICTS_PER_SECOND;
+	due = mn->failures < MPA_FAILURES_PER_SECOND;
 	if (due) {
-		mn->verdicts++;
+		mn->failures++;
 		*suppressed = mn->suppressed;
 		mn->suppressed = 0;
 	} else {
 		mn->suppressed++;
 	}
-	spin_unlock_bh(&mn->verdict_lock);
+	spin_unlock_bh(&mn->failure_lock);
 	if (!due)
 		mpa_count(mn, MPA_COUNT_SUPPRESSED, 1);
 	return due;
@@ -416,17 +416,17 @@ bool mpa_verdict_due(struct mpa_net *mn, u32 *suppressed)
 
 static void tell_half_open(const struct mpa_node *node)
 {
-	struct mpa_verdict_view v = {
-		.kind = MPA_VERDICT_HALF_OPEN,
+	struct mpa_failure_view v = {
+		.kind = MPA_FAILURE_HALF_OPEN,
 		.listener = &shared_view,
 	};
 
 	lockdep_assert_held(&mpa_registry_lock);
 	if (!mpa_netlink_heard(node->net) ||
-	    !mpa_verdict_due(mpa_net_of(node->net), &v.suppressed))
+	    !mpa_failure_due(mpa_net_of(node->net), &v.suppressed))
 		return;
 	view_node(node, &shared_view);
-	mpa_notify_verdict(node->net, &v);
+	mpa_notify_failure(node->net, &v);
 }
 
 /**
@@ -576,8 +576,8 @@ static int __net_init mpa_net_init(struct net *net)
 	xa_init(&mn->devices);
 	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1);
 	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	spin_lock_init(&mn->verdict_lock);
-	mn->verdict_second = jiffies;
+	spin_lock_init(&mn->failure_lock);
+	mn->failure_second = jiffies;
 	mn->no_waiting_until = jiffies;
 	return 0;
 }

@@ -27,8 +27,8 @@
 enum {
 	/* Numbers of listeners and connections: 1 and so on, then anew. */
 	MPA_ID_MAX		= S32_MAX,
-	/* Verdicts told in a second at the most, in each namespace. */
-	MPA_VERDICTS_PER_SECOND	= 20,
+	/* Failures told in a second at the most, in each namespace. */
+	MPA_FAILURES_PER_SECOND	= 20,
 };
 
 /**
@@ -45,7 +45,7 @@ enum {
  * @MPA_COUNT_TERM_SENT: Terminates sent
  * @MPA_COUNT_TERM_RECEIVED: Terminates received
  * @MPA_COUNT_HALF_OPEN: peers turned away: too many had not sent a Request
- * @MPA_COUNT_SUPPRESSED: verdicts that no notification was sent for
+ * @MPA_COUNT_SUPPRESSED: failures that no notification was sent for
  * @MPA_COUNT_TOO_SOON: FPDUs that came before our first was sent
  * @MPA_COUNT_NR: how many there are
  */
@@ -80,9 +80,9 @@ enum mpa_counter {
  * @conn_generation: changes when a connection comes or goes
  * @no_waiting_until: jiffies until which no lock of a socket is waited for
  * @counters: by enum mpa_counter
- * @verdict_lock: the rest; innermost, bottom halves off
- * @verdict_second: when @verdicts began to be counted, jiffies
- * @verdicts: told since then
+ * @failure_lock: the rest; innermost, bottom halves off
+ * @failure_second: when @failures began to be counted, jiffies
+ * @failures: told since then
  * @suppressed: not told since the last one that was
  *
  * To @generation under mpa_registry_lock. @next_conn: under the lock of @conns.
@@ -102,9 +102,9 @@ struct mpa_net {
 	atomic64_t counters[MPA_COUNT_NR];
 
 	/* The rest; innermost. */
-	spinlock_t verdict_lock;
-	unsigned long verdict_second;
-	u32 verdicts;
+	spinlock_t failure_lock;
+	unsigned long failure_second;
+	u32 failures;
 	u32 suppressed;
 };
 
@@ -116,7 +116,7 @@ void mpa_registry_exit(void);
 struct mpa_net *mpa_net_of(const struct net *net);
 void mpa_count(struct mpa_net *mn, enum mpa_counter what, int by);
 void mpa_net_config(struct net *net, struct mpa_config *cfg);
-bool mpa_verdict_due(struct mpa_net *mn, u32 *suppressed);
+bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed);
 bool mpa_node_listed(const struct mpa_node *node);
 
 #endif /* MPA_ULP_REGISTRY_H */

@@ -2,11 +2,11 @@
 /*
  * Receiving FPDUs. RFC 5044 sections 6 and 8.
  *
- * Octets are read where TCP has queued them, each once for the CRC as it
+ * Bytes are read where TCP has queued them, each once for the CRC as it
  * comes (twice where the owner joined FPDUs and undid it) and once more by the
  * owner when its FPDU is whole. They leave the queue with their FPDU, so the
  * peer's window is what bounds memory; only when TCP has no room for the rest of
- * an FPDU are its first octets put aside, into pages that the socket is charged
+ * an FPDU are its first bytes put aside, into pages that the socket is charged
  * for.
  */
 #include <net/tcp.h>
@@ -18,8 +18,8 @@
 #include "trace.h"
 
 enum {
-	/* Give octets back to TCP at least so often within one run. */
-	RELEASE_OCTETS		= 128 * 1024,
+	/* Give bytes back to TCP at least so often within one run. */
+	RELEASE_BYTES		= 128 * 1024,
 	/* ULPDUs joined with one: what a fragment has at the usual MTU. */
 	JOINED_MAX		= 24,
 	/*
@@ -34,10 +34,10 @@ enum {
 static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
 
 /**
- * struct mpa_rx_part - the octets of a ULPDU that was joined with another
- * @at: where, in octets from &mpa_rx.base
+ * struct mpa_rx_part - the bytes of a ULPDU that was joined with another
+ * @at: where, in bytes from &mpa_rx.base
  * @len: how many
- * @run: octets of stream from there to the next Marker
+ * @run: bytes of stream from there to the next Marker
  */
 struct mpa_rx_part {
 	u32 at;
@@ -49,10 +49,10 @@ static_assert(MPA_MULPDU_MAX <= U16_MAX);
 
 /**
  * struct mpa_rx - a ULPDU that is being called up
- * @left: octets not read yet, joined ones included
+ * @left: bytes not read yet, joined ones included
  * @at: where the next is, or a Marker before it, if its FPDU lies in one piece
- * @run: octets at @at before anything else comes
- * @more: octets of the same ULPDU behind that, and behind a Marker
+ * @run: bytes at @at before anything else comes
+ * @more: bytes of the same ULPDU behind that, and behind a Marker
  * @base: start of the FPDU
  * @next: start of the FPDU that follows it, and those that were joined
  * @end: end of the piece they lie in
@@ -61,7 +61,7 @@ static_assert(MPA_MULPDU_MAX <= U16_MAX);
  * @part: ULPDUs that were joined; one more is looked at and never used
  * @joined: how many
  * @passed: how many of them have been begun
- * @pos: if @at is NULL: where the next octet is, or a Marker or the length field
+ * @pos: if @at is NULL: where the next byte is, or a Marker or the length field
  *	before it
  * @strip: then tells which it is
  *
@@ -84,7 +84,7 @@ struct mpa_rx {
 	struct mpa_strip strip;
 };
 
-/* The next octets are @len at @at, with a Marker behind @run of them. */
+/* The next bytes are @len at @at, with a Marker behind @run of them. */
 static void begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 {
 	rx->at = at;
@@ -128,7 +128,7 @@ static void read_piece(struct mpa_rx *rx, void *to, u32 len)
 /**
  * mpa_rx_read - read on in a ULPDU
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @to: where to; NULL: skip the octets
+ * @to: where to; NULL: skip the bytes
  * @len: how many; more than mpa_rx_left() is a bug of the caller's: copies
  *	nothing and warns once
  */
@@ -160,7 +160,7 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
 
 /**
- * mpa_rx_peek - see the next octets of a ULPDU where they lie
+ * mpa_rx_peek - see the next bytes of a ULPDU where they lie
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
  * @len: how many
  *
@@ -177,7 +177,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
  * mpa_rx_left - what is left of a ULPDU
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
  *
- * Return: octets not read yet.
+ * Return: bytes not read yet.
  */
 u32 mpa_rx_left(const struct mpa_rx *rx)
 {
@@ -188,12 +188,12 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
 /**
  * mpa_rx_next - see how the ULPDU begins that follows, if it could be joined
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @len: octets of it wanted
+ * @len: bytes of it wanted
  *
  * What is seen was not checked: it is only good to find out whether
  * mpa_rx_join() is worth a try.
  *
- * Return: where these octets are; NULL if none follows with that many and more,
+ * Return: where these bytes are; NULL if none follows with that many and more,
  * not yet, or they do not lie in one piece with the one called up and without a
  * Marker, or enough of them were joined.
  */
@@ -205,7 +205,7 @@ const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
 
-/* The FPDU at @next was read; of its ULPDU @skip octets are left out. */
+/* The FPDU at @next was read; of its ULPDU @skip bytes are left out. */
 static bool add_part(struct mpa_rx *rx, u32 skip)
 {
 	const struct mpa_reader *r = rx->reader;
@@ -227,13 +227,13 @@ static bool add_part(struct mpa_rx *rx, u32 skip)
  * @rx: the ULPDU; only within &mpa_ops.ulpdu, and after mpa_rx_next() has shown
  *	what follows. Who has joined others takes them all: @ulpdu does not return
  *	-EAGAIN then
- * @skip: octets to leave out at its beginning, no more than were shown
+ * @skip: bytes to leave out at its beginning, no more than were shown
  *
- * Nothing but these, pads, CRCs and Markers part the octets of the two from now
+ * Nothing but these, pads, CRCs and Markers part the bytes of the two from now
  * on: what is judged and placed in one go is read in one go. It is checked here
  * as the first one was.
  *
- * Return: true, and the octets left are more; false if it is not in order, to be
+ * Return: true, and the bytes left are more; false if it is not in order, to be
  * found out in its turn.
  */
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
@@ -340,7 +340,7 @@ static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
 	if (unlikely(!conn->rx_begun))
 		first_fpdu_came(conn);
 	conn->stats.rx_fpdus++;
-	conn->stats.rx_octets += conn->reader.since_start;
+	conn->stats.rx_bytes += conn->reader.since_start;
 	/* poll() looks without the lock, as soon as the owner wakes it. */
 	WRITE_ONCE(conn->rx_held, true);
 	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
@@ -366,14 +366,14 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 	return call_up(conn, &rx);
 }
 
-static void refuse(struct mpa_conn *conn, enum mpa_verdict verdict)
+static void refuse(struct mpa_conn *conn, enum mpa_rx_result result)
 {
 	cancel_wait(conn);
 	mpa_set_state(conn, MPA_CONN_RX_ENDED);
-	if (verdict == MPA_RX_BAD_CRC) {
+	if (result == MPA_RX_BAD_CRC) {
 		conn->stats.rx_crc_errors++;
 		mpa_ended(conn, MPA_ERROR_CRC, -EBADMSG);
-	} else if (verdict == MPA_RX_BAD_LENGTH) {
+	} else if (result == MPA_RX_BAD_LENGTH) {
 		conn->stats.rx_length_errors++;
 		mpa_ended(conn, MPA_ERROR_MARKER, -EMSGSIZE);
 	} else {
@@ -393,23 +393,23 @@ static void fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
 		mpa_pos_queue(start, conn->sk, seq);
 }
 
-static enum mpa_verdict feed(struct mpa_conn *conn, struct mpa_pos *pos,
-			     const u8 *p, u32 len)
+static enum mpa_rx_result feed(struct mpa_conn *conn, struct mpa_pos *pos,
+			       const u8 *p, u32 len)
 {
-	enum mpa_verdict verdict;
+	enum mpa_rx_result result;
 	u32 used;
 
-	verdict = mpa_reader_feed(&conn->reader, p, len, &used);
+	result = mpa_reader_feed(&conn->reader, p, len, &used);
 	mpa_pos_unmap(pos, p);
 	mpa_pos_skip(pos, used);
 	conn->rx_ahead += used;
-	return verdict;
+	return result;
 }
 
 static bool may_read_on(const struct mpa_conn *conn, u32 done)
 {
 	return conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
-	       done < RELEASE_OCTETS;
+	       done < RELEASE_BYTES;
 }
 
 /* The FPDU just found lies whole at @p, in a piece that ends at @end. */
@@ -430,7 +430,7 @@ static void begin_piece(struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
 	rx->passed = 0;
 }
 
-/* Counts the FPDUs that the owner took with the one called up; their octets. */
+/* Counts the FPDUs that the owner took with the one called up; their bytes. */
 static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 {
 	u32 len;
@@ -442,13 +442,13 @@ static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 	len = rx->next - rx->base - rx->first.since_start;
 	conn->rx_ahead += len;
 	conn->stats.rx_fpdus += rx->joined;
-	conn->stats.rx_octets += len;
+	conn->stats.rx_bytes += len;
 	return len;
 }
 
 /*
  * Calls up the FPDUs that lie whole at @p, one after the other: nothing is
- * looked for there twice. Returns their octets, without those of one that its
+ * looked for there twice. Returns their bytes, without those of one that its
  * owner wants later.
  */
 static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
@@ -484,7 +484,7 @@ static bool run_queue(struct mpa_conn *conn)
 	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
 	while (may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
 		u32 n = run_piece(conn, p, len);
-		enum mpa_verdict verdict;
+		enum mpa_rx_result result;
 
 		if (n || conn->rx_held) {
 			mpa_pos_unmap(&pos, p);
@@ -493,14 +493,14 @@ static bool run_queue(struct mpa_conn *conn)
 			start = pos;
 			continue;
 		}
-		verdict = feed(conn, &pos, p, len);
-		if (verdict == MPA_RX_FPDU) {
+		result = feed(conn, &pos, p, len);
+		if (result == MPA_RX_FPDU) {
 			if (!deliver(conn, &start))
 				break;
 			done = conn->rx_ahead;
 			start = pos;
-		} else if (verdict != MPA_RX_MORE) {
-			refuse(conn, verdict);
+		} else if (result != MPA_RX_MORE) {
+			refuse(conn, result);
 		}
 	}
 	if (done) {
@@ -510,10 +510,10 @@ static bool run_queue(struct mpa_conn *conn)
 		conn->rx_ahead -= done;
 		mpa_rx_release(conn, done);
 	}
-	return done >= RELEASE_OCTETS && conn->state == MPA_CONN_OPERATIONAL;
+	return done >= RELEASE_BYTES && conn->state == MPA_CONN_OPERATIONAL;
 }
 
-/* How many of the next @want octets there is room for, as far as memory goes. */
+/* How many of the next @want bytes there is room for, as far as memory goes. */
 static u32 grow_aside(struct mpa_conn *conn, u32 want)
 {
 	const gfp_t gfp = sk_gfp_mask(conn->sk, GFP_ATOMIC | __GFP_NOWARN);
@@ -533,8 +533,8 @@ static u32 grow_aside(struct mpa_conn *conn, u32 want)
 }
 
 /*
- * Charges what the pages take beyond their octets, if TCP's limits allow that.
- * Less than nothing, if packets gave back less than their octets. The socket
+ * Charges what the pages take beyond their bytes, if TCP's limits allow that.
+ * Less than nothing, if packets gave back less than their bytes. The socket
  * never owes anything on return: TCP takes sk_forward_alloc for what it has.
  */
 static void charge_pages(struct mpa_conn *conn)
@@ -550,7 +550,7 @@ static void charge_pages(struct mpa_conn *conn)
 }
 
 /*
- * The first octets in the queue go where no window is needed. The socket has been
+ * The first bytes in the queue go where no window is needed. The socket has been
  * charged for them, with the packets they came in, and stays so when these go:
  * that can neither fail nor pass any limit. They do not count for the receive
  * buffer, whose limit is what they are in the way of.
@@ -596,7 +596,7 @@ static bool window_closed(const struct mpa_conn *conn)
 }
 
 /*
- * An FPDU whose first octets fill the receive buffer would wait for the rest
+ * An FPDU whose first bytes fill the receive buffer would wait for the rest
  * for ever: the window is closed until they are read. Many small segments or a
  * small buffer can bring that about at any length. If memory is what TCP lacks,
  * it drops what comes, unless its queue is empty, and says that there is
@@ -626,7 +626,7 @@ static void lose(struct mpa_conn *conn)
 	mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
 }
 
-/* Where the octets end that the reader has seen. */
+/* Where the bytes end that the reader has seen. */
 static u32 seen(const struct mpa_conn *conn)
 {
 	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
@@ -658,11 +658,11 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
  * mpa_rx_held_read - copy from the ULPDU that was left for later
  * @conn: the stream, under lock_sock(), its @rx_held set
  * @to: where to; advanced
- * @len: how many of its octets, from the first on; no more than it has
+ * @len: how many of its bytes, from the first on; no more than it has
  *
  * May sleep. The ULPDU stays what it is until mpa_rx_held_done().
  *
- * Return: 0; -EFAULT; -EPROTO if its octets were taken away: the receiving half
+ * Return: 0; -EFAULT; -EPROTO if its bytes were taken away: the receiving half
  * has ended with that.
  */
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
@@ -700,7 +700,7 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
  * mpa_rx_held_done - the ULPDU that was left for later has been read
  * @conn: the stream, under lock_sock(), its @rx_held set
  *
- * Gives its octets back to TCP; the next may be looked for.
+ * Gives its bytes back to TCP; the next may be looked for.
  */
 void mpa_rx_held_done(struct mpa_conn *conn)
 {

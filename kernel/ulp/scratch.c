@@ -74,7 +74,7 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 	s->g = (struct mpa_gather){
 		.out = s->out,
 		.max_out = MPA_SCRATCH_OUT,
-		.ctl = s->octets,
+		.ctl = s->bytes,
 		.max_ctl = MPA_SCRATCH_CTL,
 	};
 	s->written = false;
@@ -133,7 +133,7 @@ static struct page *alloc_frag(void)
 {
 	return alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN |
 			   __GFP_NORETRY | __GFP_NOMEMALLOC,
-			   get_order(MPA_FRAG_OCTETS));
+			   get_order(MPA_FRAG_BYTES));
 }
 
 /* The batch goes on, or begins, on @frag from where it is used. */
@@ -148,7 +148,7 @@ static void begin_run(struct mpa_scratch *s)
 /**
  * mpa_frag_begin - make the batch go on where there is room for an FPDU
  * @s: the batch
- * @len: octets of the FPDU, at most %MPA_FRAG_OCTETS
+ * @len: bytes of the FPDU, at most %MPA_FRAG_BYTES
  *
  * Does not sleep. A batch begins on the fragment of the one before if that has
  * room; what else is left of a fragment is given up.
@@ -170,7 +170,7 @@ bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 		if (s->frag.page && !s->nr_runs)
 			put_page(s->frag.page);
 		s->frag.page = page;
-		s->frag.octets = page_address(page);
+		s->frag.bytes = page_address(page);
 		s->frag.used = 0;
 	}
 	begin_run(s);

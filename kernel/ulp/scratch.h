@@ -24,29 +24,29 @@ enum {
 	/* Pieces of a batch */
 	MPA_SCRATCH_OUT		= 2048,
 	/* Markers of a batch, at the most */
-	MPA_SCRATCH_MARKERS	= MPA_BATCH_OCTETS / MPA_MARKER_PERIOD + 1,
-	/* Control octets: length, pad and CRC of each FPDU; Markers */
+	MPA_SCRATCH_MARKERS	= MPA_BATCH_BYTES / MPA_MARKER_PERIOD + 1,
+	/* Control bytes: length, pad and CRC of each FPDU; Markers */
 	MPA_SCRATCH_CTL		= MPA_SCRATCH_FPDUS *
 				  (MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN - 1) +
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
 	/* These and all ULPDUs of a batch */
-	MPA_SCRATCH_OCTETS	= MPA_SCRATCH_CTL + MPA_BATCH_OCTETS,
-	/* Octets of a page fragment: as many as TCP allocates for what it copies */
-	MPA_FRAG_OCTETS		= SZ_32K,
+	MPA_SCRATCH_BYTES	= MPA_SCRATCH_CTL + MPA_BATCH_BYTES,
+	/* Bytes of a page fragment: as many as TCP allocates for what it copies */
+	MPA_FRAG_BYTES		= SZ_32K,
 	/* Page fragments of a batch */
 	MPA_FRAGS		= 8,
 };
 
 /**
  * struct mpa_frag - pages that FPDUs are written on, for TCP to send as they are
- * @page: %MPA_FRAG_OCTETS of them, with a reference of ours; NULL if there are
+ * @page: %MPA_FRAG_BYTES of them, with a reference of ours; NULL if there are
  *	none
- * @octets: where they are
- * @used: octets that were written, by whatever batch
+ * @bytes: where they are
+ * @used: bytes that were written, by whatever batch
  */
 struct mpa_frag {
 	struct page *page;
-	u8 *octets;
+	u8 *bytes;
 	u32 used;
 };
 
@@ -57,15 +57,15 @@ struct mpa_frag {
  * @frag: what is written on; goes on from one batch to the next
  * @run: what was written of the batch, a piece to each fragment
  * @nr_runs: how many
- * @len: octets of the batch, if @written
- * @g: the batch, in @out and @octets
+ * @len: bytes of the batch, if @written
+ * @g: the batch, in @out and @bytes
  * @fpdus: how many it has
  * @room: longest ULPDU it takes next; 0 if that is to be found out
- * @added: octets of stream that mpa_tx_add() or mpa_tx_add_series() added last
- * @staged: octets of @octets used behind %MPA_SCRATCH_CTL
+ * @added: bytes of stream that mpa_tx_add() or mpa_tx_add_series() added last
+ * @staged: bytes of @bytes used behind %MPA_SCRATCH_CTL
  * @ulpdu: pieces of the ULPDU being added
  * @out: pieces of the batch
- * @octets: control octets, and behind them ULPDU octets that cannot stay where
+ * @bytes: control bytes, and behind them ULPDU bytes that cannot stay where
  *	their owner has them
  * @workspace: the owner's, see mpa_tx_workspace()
  *
@@ -85,7 +85,7 @@ struct mpa_scratch {
 	u32 staged;
 	struct kvec ulpdu[MPA_SCRATCH_PIECES];
 	struct kvec out[MPA_SCRATCH_OUT];
-	u8 octets[MPA_SCRATCH_OCTETS];
+	u8 bytes[MPA_SCRATCH_BYTES];
 	u64 workspace[MPA_TX_WORKSPACE / sizeof(u64)];
 };
 
@@ -94,10 +94,10 @@ void mpa_scratch_put(struct mpa_scratch *s);
 bool mpa_frag_begin(struct mpa_scratch *s, u32 len);
 void mpa_scratch_drain(void);
 
-/* Octets that the fragment still takes. */
+/* Bytes that the fragment still takes. */
 static inline u32 mpa_frag_left(const struct mpa_scratch *s)
 {
-	return s->frag.page ? MPA_FRAG_OCTETS - s->frag.used : 0;
+	return s->frag.page ? MPA_FRAG_BYTES - s->frag.used : 0;
 }
 
 /**
@@ -106,13 +106,13 @@ static inline u32 mpa_frag_left(const struct mpa_scratch *s)
  */
 static inline u8 *mpa_frag_at(const struct mpa_scratch *s)
 {
-	return s->frag.octets + s->frag.used;
+	return s->frag.bytes + s->frag.used;
 }
 
 /**
  * mpa_frag_wrote - an FPDU has been written
  * @s: the batch
- * @len: octets of it
+ * @len: bytes of it
  */
 static inline void mpa_frag_wrote(struct mpa_scratch *s, u32 len)
 {
@@ -124,7 +124,7 @@ static inline void mpa_frag_wrote(struct mpa_scratch *s, u32 len)
 /**
  * mpa_scratch_room - is there room for one more FPDU to be gathered?
  * @s: the batch
- * @len: octets of ULPDU
+ * @len: bytes of ULPDU
  *
  * Return: true if there is, in however many pieces the ULPDU comes and wherever
  * Markers fall.

@@ -34,10 +34,10 @@ struct mpa_lock_wait {
  * @mtu_probing: path MTU probing was on
  * @nodelay: so was TCP_NODELAY
  * @recverr: reports of soft errors: as mpa_sk_set_recverr() takes it
- * @rcvlowat: SO_RCVLOWAT, octets
- * @rcvbuf: receive buffer, octets
+ * @rcvlowat: SO_RCVLOWAT, bytes
+ * @rcvbuf: receive buffer, bytes
  * @rcvbuf_raised: what it was raised to; 0 if it was not
- * @window_clamp: most that may be advertised, octets
+ * @window_clamp: most that may be advertised, bytes
  */
 struct mpa_tuned {
 	bool mtu_probing;

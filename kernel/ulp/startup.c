@@ -6,7 +6,7 @@
  * in peer-to-peer mode, or whose settings say so, until the first FPDU has come;
  * while the owner thinks about a Request it stands still.
  *
- * Octets stay in TCP's queue until they are known to be a frame's, so whatever
+ * Bytes stay in TCP's queue until they are known to be a frame's, so whatever
  * came before the stream was started, or comes right behind a frame, is there
  * when its turn comes: FPDUs behind a Reply, streaming mode behind a refusal.
  * Behind a Request that is accepted there can be nothing yet, so what is there is
@@ -55,7 +55,7 @@ static void fail(struct mpa_conn *conn, int err)
 		mpa_ended(conn, MPA_ERROR_STARTUP, err);
 		return;
 	}
-	mpa_conn_verdict(conn, MPA_ERROR_STARTUP, err);
+	mpa_conn_failure(conn, MPA_ERROR_STARTUP, err);
 	conn->end_reported = true;
 	conn->ops->reply(conn, err, NULL, NULL, 0);
 }
@@ -65,7 +65,7 @@ static void fail(struct mpa_conn *conn, int err)
  * @conn: the stream, locked, waiting for a frame or for its owner's answer
  * @err: 0 for a FIN, else what TCP gave up with
  *
- * Octets behind a Request are of no use without an answer to it, so a FIN
+ * Bytes behind a Request are of no use without an answer to it, so a FIN
  * after them is as orderly as one without. A FIN behind a Reply that is being
  * looked at is the end of what full operation receives, or of what plain TCP
  * does: it waits for that.
@@ -149,7 +149,7 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 	if (terminate)
 		mpa_set_state(conn, MPA_CONN_RX_ENDED);
 	if (status)
-		mpa_conn_verdict(conn, status == -ECONNREFUSED ?
+		mpa_conn_failure(conn, status == -ECONNREFUSED ?
 				 MPA_ERROR_NONE : MPA_ERROR_STARTUP, status);
 	conn->end_reported = status;
 	conn->ops->reply(conn, status, &conn->res, pd, f->pd_len);
@@ -183,7 +183,7 @@ static bool pd_fits(const struct mpa_conn *conn, const struct mpa_frame *f)
  * mpa_startup_rx - look for the peer's frame in the receive queue
  * @conn: the stream, locked, waiting for it
  *
- * Takes exactly the frame's octets out of the queue: what follows are FPDUs.
+ * Takes exactly the frame's bytes out of the queue: what follows are FPDUs.
  */
 void mpa_startup_rx(struct mpa_conn *conn)
 {
@@ -271,7 +271,7 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
 	conn->initiator = wait == MPA_CONN_WAIT_REPLY;
 	mpa_set_state(conn, wait);
 	arm(conn, conn->timeout);
-	/* Octets or a FIN may be there already; the caller is not ready. */
+	/* Bytes or a FIN may be there already; the caller is not ready. */
 	mpa_kick(conn, 0);
 	return 0;
 }
@@ -281,7 +281,7 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
  * @conn: the stream, attached and not started
  * @own: what our side asks
  * @pd: private data
- * @pd_len: octets of it; at most %MPA_PRIVATE_DATA_MAX, less
+ * @pd_len: bytes of it; at most %MPA_PRIVATE_DATA_MAX, less
  *	%MPA_ENHANCED_LEN if @own speaks revision 2
  * @timeout_ms: how long to wait for the Reply; 0: %MPA_STARTUP_TIMEOUT_MS
  *
@@ -334,13 +334,13 @@ static int send_last_message(struct mpa_conn *conn, const void *last, u32 len)
  * @conn: the stream, attached and not started
  * @last: last streaming message: what tells the peer that it may send its
  *	Request (RFC 5044 sections 7.1.3 and 7.1.5)
- * @last_len: octets of it, at most %MPA_LAST_MESSAGE_MAX; 0 if there is none
+ * @last_len: bytes of it, at most %MPA_LAST_MESSAGE_MAX; 0 if there is none
  * @timeout_ms: how long; 0: %MPA_STARTUP_TIMEOUT_MS. Also bounds the wait for
  *	the first FPDU in peer-to-peer mode.
  *
  * Process context; takes the lock. Under one hold of it the stream first takes
  * up waiting and then sends @last, so that no Request can be too fast for it.
- * Octets that TCP has queued already, and those that come before @last is out,
+ * Bytes that TCP has queued already, and those that come before @last is out,
  * are the beginning of the Request. Call-ups follow, none of them before the
  * lock is released.
  *
@@ -438,7 +438,7 @@ int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
  * @conn: the stream, after &mpa_ops.request
  * @own: what our side asks
  * @pd: private data
- * @pd_len: octets of it; at most %MPA_PRIVATE_DATA_MAX, less
+ * @pd_len: bytes of it; at most %MPA_PRIVATE_DATA_MAX, less
  *	%MPA_ENHANCED_LEN if the Request was enhanced
  *
  * Process context; takes the lock. Calls &mpa_ops.operational. Nothing can be
@@ -448,7 +448,7 @@ int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
  * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:
- * close TCP, if it is an older one after mpa_reject(); -EPROTO octets have come
+ * close TCP, if it is an older one after mpa_reject(); -EPROTO bytes have come
  * behind the Request, which makes it an improper one: &mpa_ops.ended was called
  * with STARTUP; -EINVAL there is no Request to answer; -ENOMEM.
  */
@@ -483,7 +483,7 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	if (ret)
 		return ret;
 	mpa_set_state(conn, MPA_CONN_EXITED);
-	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
+	mpa_conn_failure(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 	mpa_startup_done(conn);
 	conn->end_reported = true;
 	return 0;
@@ -494,10 +494,10 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
  * @conn: the stream, after &mpa_ops.request
  * @own: what our side would have asked
  * @pd: private data
- * @pd_len: octets of it, see mpa_accept()
+ * @pd_len: bytes of it, see mpa_accept()
  *
  * Process context; takes the lock. MPA is over with that and TCP left open
- * (RFC 5044 section 7.1.2 rule 2); no call-up follows. Octets behind the Request
+ * (RFC 5044 section 7.1.2 rule 2); no call-up follows. Bytes behind the Request
  * stay in TCP's queue. A Request of an older
  * revision than @own speaks can be refused in this way, too: the Reply then
  * tells the revision that would have done (appendix C.2.1).
@@ -559,7 +559,7 @@ int mpa_reply_decline(struct mpa_conn *conn)
 	if (ret)
 		return ret;
 	mpa_set_state(conn, MPA_CONN_EXITED);
-	mpa_conn_verdict(conn, MPA_ERROR_NONE, -ECONNREFUSED);
+	mpa_conn_failure(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 	conn->end_reported = true;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints of the ULP: a stream's life from state to state, with the startup
- * frames, what was agreed, verdicts and what it has counted.
+ * frames, what was agreed, failures and what it has counted.
  *
  * Every event names the stream by its socket, under the name that the core's
  * events of TCP sockets have for it, so that one key follows a connection
@@ -83,7 +83,7 @@ TRACE_DEFINE_ENUM(MPA_ERROR_STARTUP);
 
 #ifndef MPA_ULP_TRACE_ADDRESSES
 #define MPA_ULP_TRACE_ADDRESSES
-/* 16 octets each; the lock is not needed, nobody rebinds a stream. */
+/* 16 bytes each; the lock is not needed, nobody rebinds a stream. */
 static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
 				       u8 *remote)
 {
@@ -206,7 +206,7 @@ TRACE_EVENT(mpa_agreed,
 );
 
 /* What a stream receives, or its startup, has come to an end. */
-TRACE_EVENT(mpa_verdict,
+TRACE_EVENT(mpa_failure,
 	TP_PROTO(const struct mpa_conn *conn, enum mpa_error code, int err),
 	TP_ARGS(conn, code, err),
 	TP_STRUCT__entry(
@@ -252,22 +252,22 @@ TRACE_EVENT(mpa_detach,
 		MPA_TRACE_STREAM
 		__field(int, state)
 		__field(u64, tx_fpdus)
-		__field(u64, tx_octets)
+		__field(u64, tx_bytes)
 		__field(u64, rx_fpdus)
-		__field(u64, rx_octets)
+		__field(u64, rx_bytes)
 	),
 	TP_fast_assign(
 		MPA_TRACE_STREAM_ASSIGN(conn);
 		__entry->state = conn->state;
 		__entry->tx_fpdus = conn->stats.tx_fpdus;
-		__entry->tx_octets = conn->stats.tx_octets;
+		__entry->tx_bytes = conn->stats.tx_bytes;
 		__entry->rx_fpdus = conn->stats.rx_fpdus;
-		__entry->rx_octets = conn->stats.rx_octets;
+		__entry->rx_bytes = conn->stats.rx_bytes;
 	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s tx_fpdus=%llu tx_octets=%llu rx_fpdus=%llu rx_octets=%llu",
+	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s tx_fpdus=%llu tx_bytes=%llu rx_fpdus=%llu rx_bytes=%llu",
 		  MPA_TRACE_STREAM_ARGS, mpa_show_state(__entry->state),
-		  __entry->tx_fpdus, __entry->tx_octets, __entry->rx_fpdus,
-		  __entry->rx_octets)
+		  __entry->tx_fpdus, __entry->tx_bytes, __entry->rx_fpdus,
+		  __entry->rx_bytes)
 );
 
 #endif /* MPA_ULP_TRACE_H */

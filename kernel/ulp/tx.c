@@ -126,7 +126,7 @@ static void return_error(struct sock *sk, int err)
 		WRITE_ONCE(sk->sk_err, -err);
 }
 
-/* Hands over what TCP takes now: octets, or a negative error that is final. */
+/* Hands over what TCP takes now: bytes, or a negative error that is final. */
 static int give(struct mpa_conn *conn, struct msghdr *msg)
 {
 	struct sock *sk = conn->sk;
@@ -159,7 +159,7 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /*
- * Hands octets over, all of them: what TCP does not take at once is kept. If
+ * Hands bytes over, all of them: what TCP does not take at once is kept. If
  * something is left from before, which only startup brings about, all of it is
  * copied, to go behind that.
  */
@@ -185,11 +185,11 @@ static int push(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /**
- * mpa_tx_push - hand octets to TCP, all of them
+ * mpa_tx_push - hand bytes to TCP, all of them
  * @conn: the stream, under lock_sock()
  * @vec: where they are; changed
  * @nr: pieces of @vec
- * @len: octets together
+ * @len: bytes together
  *
  * Return: 0, or a negative error that ends the sending half.
  */
@@ -417,7 +417,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	/* Without scatter and gather TCP copies, so that a page gains nothing. */
 	written = READ_ONCE(mpa_fast_path) &&
 		  conn->sk->sk_route_caps & NETIF_F_SG &&
-		  conn->plan.seg_len <= MPA_FRAG_OCTETS;
+		  conn->plan.seg_len <= MPA_FRAG_BYTES;
 	if (conn->atomic && !written)
 		return -EAGAIN;
 	conn->scratch = mpa_scratch_get(conn->atomic);
@@ -465,7 +465,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
  * A stream without a batch needs no memory for that. The workspace comes as the last
  * batch left it.
  *
- * Return: %MPA_TX_WORKSPACE octets, aligned to 8, until mpa_tx_send() is called.
+ * Return: %MPA_TX_WORKSPACE bytes, aligned to 8, until mpa_tx_send() is called.
  */
 void *mpa_tx_workspace(struct mpa_conn *conn)
 {
@@ -475,7 +475,7 @@ void *mpa_tx_workspace(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA);
 
 /**
- * mpa_tx_emss - octets of stream in a segment
+ * mpa_tx_emss - bytes of stream in a segment
  * @conn: the stream, locked
  *
  * Return: EMSS (RFC 5044 section 4.5), with room for SACK options.
@@ -497,10 +497,10 @@ u32 mpa_tx_emss(struct mpa_conn *conn)
  * @conn: the stream, locked
  *
  * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
- * offer some octets more where no SACK options are due, or fewer Markers than
+ * offer some bytes more where no SACK options are due, or fewer Markers than
  * the most fall into the segment.
  *
- * Return: MULPDU (RFC 5044 section 4.5), octets.
+ * Return: MULPDU (RFC 5044 section 4.5), bytes.
  */
 u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 {
@@ -536,7 +536,7 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
 /**
  * mpa_tx_room_for - longest ULPDU the batch takes next, if it takes this one
  * @conn: the stream, under lock_sock(), with a batch open
- * @ulpdu_len: octets of the ULPDU at hand, header included
+ * @ulpdu_len: bytes of the ULPDU at hand, header included
  *
  * What fits into the current segment, with the Markers that fall there: the
  * MULPDU adjusted as it goes (RFC 5044 section 4.5). Another segment follows
@@ -544,7 +544,7 @@ static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
  * way. Less than %MPA_MULPDU_MIN is nothing to cut a message by, but may have
  * room for all of a ULPDU.
  *
- * Return: octets, header included, at least @ulpdu_len or %MPA_MULPDU_MIN,
+ * Return: bytes, header included, at least @ulpdu_len or %MPA_MULPDU_MIN,
  * whichever is less; 0 if the batch is full, which an empty one never is unless
  * it was opened by mpa_tx_begin_atomic().
  */
@@ -572,7 +572,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_room_for, MPA);
 /**
  * mpa_tx_widen - make an empty batch take a ULPDU that has grown too long
  * @conn: the stream, under lock_sock(), with an empty batch open
- * @ulpdu_len: octets, at most %MPA_MULPDU_MAX
+ * @ulpdu_len: bytes, at most %MPA_MULPDU_MAX
  *
  * The EMSS may shrink after a ULPDU was accepted; it is sent as it is, over
  * several segments (RFC 5044 section 4.5).
@@ -596,11 +596,11 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 
 static void stage(struct mpa_scratch *s, const void *p, u32 len)
 {
-	memcpy(s->octets + MPA_SCRATCH_CTL + s->staged, p, len);
+	memcpy(s->bytes + MPA_SCRATCH_CTL + s->staged, p, len);
 	s->staged += len;
 }
 
-/* Copies the payload; false if it is not @len octets. */
+/* Copies the payload; false if it is not @len bytes. */
 static bool stage_payload(struct mpa_scratch *s, const struct kvec *payload,
 			  unsigned int nr, u32 len)
 {
@@ -619,7 +619,7 @@ static bool stage_payload(struct mpa_scratch *s, const struct kvec *payload,
 static int list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
 		       bool copy)
 {
-	s->ulpdu[0].iov_base = s->octets + MPA_SCRATCH_CTL + s->staged -
+	s->ulpdu[0].iov_base = s->bytes + MPA_SCRATCH_CTL + s->staged -
 			       u->hdr_len;
 	s->ulpdu[0].iov_len = u->hdr_len;
 	if (!copy) {
@@ -662,14 +662,14 @@ static int write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
 /**
  * mpa_tx_add - add a ULPDU to the batch
  * @conn: the stream, under lock_sock(), with a batch open
- * @hdr: first octets of the ULPDU; copied at once
+ * @hdr: first bytes of the ULPDU; copied at once
  * @hdr_len: how many, at most %MPA_TX_HEADER_MAX
  * @payload: pieces of the rest
  * @nr: how many
- * @payload_len: octets of the rest
+ * @payload_len: bytes of the rest
  * @stable: nobody can change the payload, which stays, until mpa_tx_send()
  *	returns. Otherwise it is copied before this returns: the CRC is taken of
- *	the octets that are sent, and what is written there later is not sent.
+ *	the bytes that are sent, and what is written there later is not sent.
  *
  * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header
  * too long or @payload_len not the sum of the pieces; nothing was added then.
@@ -702,7 +702,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
 /*
- * How many ULPDUs that fill their segments, with no more than @len octets of
+ * How many ULPDUs that fill their segments, with no more than @len bytes of
  * payload together, can be written in one go. A segment that was begun takes one
  * by itself: those behind it have another room.
  */
@@ -744,13 +744,13 @@ static void add_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 /**
  * mpa_tx_add_series - add ULPDUs to the batch that fill their segments
  * @conn: the stream, under lock_sock(), with a batch open
- * @hdr: header of the first ULPDU; its last eight octets are a number in network
- *	order that grows by the octets of payload; changed
- * @hdr_len: octets of it, 8 to %MPA_TX_HEADER_MAX
+ * @hdr: header of the first ULPDU; its last eight bytes are a number in network
+ *	order that grows by the bytes of payload; changed
+ * @hdr_len: bytes of it, 8 to %MPA_TX_HEADER_MAX
  * @payload: pieces of the payload; copied at once
- * @len: octets of them; set to those that were added
+ * @len: bytes of them; set to those that were added
  *
- * As mpa_tx_add() with mpa_tx_room() octets again and again, for as long as
+ * As mpa_tx_add() with mpa_tx_room() bytes again and again, for as long as
  * there are so many, but with less to do for each. What cannot be done so is
  * left to these.
  *
@@ -792,7 +792,7 @@ void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 	if (WARN_ON_ONCE(!s || s->fpdus < nr))
 		return;
 	mpa_tx_rewind(&conn->tx, s->added);
-	/* Octets beyond the length are listed still; TCP is not given them. */
+	/* Bytes beyond the length are listed still; TCP is not given them. */
 	if (s->written)
 		s->len -= s->added;
 	else
@@ -832,7 +832,7 @@ static int send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
 	if (ret)
 		return ret;
 	conn->stats.tx_fpdus += s->fpdus;
-	conn->stats.tx_octets += len;
+	conn->stats.tx_bytes += len;
 	conn->stats.tx_batches++;
 	return 0;
 }

@@ -492,7 +492,7 @@ static void adopt_ulp(struct sock *sk)
 
 /*
  * Nobody is there to be told that TCP has ended already, so it must stay told:
- * as plain TCP the peer's octets would pass for ULPDUs.
+ * as plain TCP the peer's bytes would pass for ULPDUs.
  */
 static void start_child(struct mpa_usock *us)
 {
@@ -781,7 +781,7 @@ static int answer_reply(struct mpa_usock *us, bool accept, u32 len)
  * @us: the socket, not locked
  * @accept: or reject it
  * @pd: private data
- * @len: octets of it; 0 for a Reply
+ * @len: bytes of it; 0 for a Reply
  *
  * Return: 0; -EINVAL there is nothing to be answered, or private data for a
  * Reply; others as for mpa_accept().

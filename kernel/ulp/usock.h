@@ -24,7 +24,7 @@
 #include "conn.h"
 
 enum {
-	/* Longest last message of streaming mode, octets; it is kept */
+	/* Longest last message of streaming mode, bytes; it is kept */
 	MPA_USOCK_LAST_MAX	= 4096,
 	/* ULPDUs kept back for packing: the longest and its length field */
 	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
@@ -73,8 +73,8 @@ struct mpa_usock_facts {
 
 /**
  * struct mpa_pend - ULPDUs taken from the application and not sent yet
- * @buf: each as its length, a u16, and its octets; NULL at first
- * @size: octets allocated
+ * @buf: each as its length, a u16, and its bytes; NULL at first
+ * @size: bytes allocated
  * @head: where the first begins
  * @tail: where the next goes
  */
@@ -106,12 +106,12 @@ struct mpa_pend {
  * @nr_plain: calls that are within TCP's own operations
  * @pend: kept back for packing
  * @pd: our private data
- * @pd_len: octets of it
+ * @pd_len: bytes of it
  * @req: Responder: the peer's Request; zero before it came
  * @peer: the peer's private data
- * @peer_len: octets of it
+ * @peer_len: bytes of it
  * @last: last message of streaming mode, or NULL
- * @last_len: octets of it
+ * @last_len: bytes of it
  * @work: what needs process context: sending, accepting, closing
  * @work_wait: @work waits for the lock
  * @reap: frees all this if TCP has destroyed the socket without our release

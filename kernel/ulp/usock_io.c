@@ -31,7 +31,7 @@ enum {
 
 /* ---- What is kept back ---- */
 
-static u32 pend_octets(const struct mpa_pend *pend)
+static u32 pend_bytes(const struct mpa_pend *pend)
 {
 	return pend->tail - pend->head;
 }
@@ -50,10 +50,10 @@ static void pend_forget(struct mpa_pend *pend)
 	pend->tail = 0;
 }
 
-/* Makes room at the tail for @need octets. */
+/* Makes room at the tail for @need bytes. */
 static int pend_grow(struct mpa_pend *pend, u32 need)
 {
-	u32 used = pend_octets(pend);
+	u32 used = pend_bytes(pend);
 	u32 size;
 	u8 *buf;
 
@@ -103,7 +103,7 @@ static void pend_fill(struct mpa_usock *us)
 	struct mpa_conn *conn = us->conn;
 	bool first = true;
 
-	while (pend_octets(pend)) {
+	while (pend_bytes(pend)) {
 		u16 len = pend_length(pend);
 		struct kvec vec = {
 			.iov_base = pend->buf + pend->head + sizeof(len),
@@ -120,7 +120,7 @@ static void pend_fill(struct mpa_usock *us)
 		pend->head += sizeof(len) + len;
 		first = false;
 	}
-	if (!pend_octets(pend))
+	if (!pend_bytes(pend))
 		pend_forget(pend);
 }
 
@@ -135,7 +135,7 @@ void mpa_pend_flush(struct mpa_usock *us)
 	int ret = 0;
 
 	mpa_assert_locked(us->conn);
-	while (pend_octets(&us->pend) && !ret) {
+	while (pend_bytes(&us->pend) && !ret) {
 		ret = mpa_tx_begin(us->conn);
 		if (ret)
 			break;
@@ -173,7 +173,7 @@ static bool pend_must_wait(struct mpa_usock *us)
 	struct sock *sk = us->conn->sk;
 
 	if (!us->packing || !tcp_sk(sk)->packets_out ||
-	    pend_octets(&us->pend) >= mpa_tx_mulpdu(us->conn))
+	    pend_bytes(&us->pend) >= mpa_tx_mulpdu(us->conn))
 		return false;
 	/* Each ACK is to be told. */
 	us->conn->want_write = true;
@@ -187,7 +187,7 @@ static bool pend_must_wait(struct mpa_usock *us)
  */
 void mpa_pend_writable(struct mpa_usock *us)
 {
-	if (pend_octets(&us->pend) && !pend_must_wait(us))
+	if (pend_bytes(&us->pend) && !pend_must_wait(us))
 		mpa_usock_kick(us, 0);
 }
 
@@ -220,15 +220,15 @@ static int send_ready(struct mpa_usock *us, size_t len)
 		return ret;
 	if (len > mpa_tx_mulpdu(us->conn))
 		return -EMSGSIZE;
-	if (pend_octets(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
+	if (pend_bytes(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
 		return 0;
 	mpa_pend_flush(us);
-	return pend_octets(&us->pend) ? -EAGAIN : 0;
+	return pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 
 static void send_settle(struct mpa_usock *us, bool more)
 {
-	if (!pend_octets(&us->pend))
+	if (!pend_bytes(&us->pend))
 		return;
 	if (more || pend_must_wait(us))
 		mpa_usock_kick(us, msecs_to_jiffies(MPA_PEND_MS));
@@ -279,7 +279,7 @@ static void send_give_up(struct mpa_usock *us)
  * mpa_usock_sendmsg - &proto_ops.sendmsg
  * @sock: the socket
  * @msg: as for sendmsg(2)
- * @len: octets
+ * @len: bytes
  *
  * Return: @len: one ULPDU was taken; or the errors of mpa(7).
  */
@@ -342,7 +342,7 @@ static int recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	return MPA_BRING_IN;
 }
 
-/* %MPA_BRING_IN: as many octets as @want is set to. */
+/* %MPA_BRING_IN: as many bytes as @want is set to. */
 static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
 		      int flags, size_t *want)
 {
@@ -380,10 +380,10 @@ static int recv_bring_in(const struct msghdr *msg, size_t len,
  * mpa_usock_recvmsg - &proto_ops.recvmsg
  * @sock: the socket
  * @msg: as for recvmsg(2)
- * @len: octets there is room for
+ * @len: bytes there is room for
  * @flags: likewise
  *
- * Return: octets of one ULPDU, with %MSG_EOR set in @msg; 0 without it: the
+ * Return: bytes of one ULPDU, with %MSG_EOR set in @msg; 0 without it: the
  * end; or the errors of mpa(7).
  */
 int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
@@ -493,7 +493,7 @@ static int unsent(const struct mpa_usock *us, u32 from)
 	u32 rest = conn->rest ? conn->rest_len - conn->rest_off : 0;
 
 	return tcp_sk(conn->sk)->write_seq - from + rest +
-	       pend_octets(&us->pend);
+	       pend_bytes(&us->pend);
 }
 
 static int ioctl_answer(const struct mpa_usock *us, unsigned int cmd)

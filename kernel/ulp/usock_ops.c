@@ -132,7 +132,7 @@ static int usock_shutdown(struct socket *sock, int how)
 	return ret;
 }
 
-/* Octets of the stream mean nothing to who receives ULPDUs. */
+/* Bytes of the stream mean nothing to who receives ULPDUs. */
 static int usock_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);

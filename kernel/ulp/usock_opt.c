@@ -264,7 +264,7 @@ static int set_while_plain(struct socket *sock, int level, int name,
  * @level: ours, or TCP is asked, but for what would break the stream
  * @name: which option
  * @val: its value
- * @len: octets of it
+ * @len: bytes of it
  *
  * Return: 0, or the errors of mpa(7).
  */
@@ -397,9 +397,9 @@ static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)
 	*to = (struct mpa_sock_stats){
 		.tx_fpdus = st.tx_fpdus,
 		.tx_batches = st.tx_batches,
-		.tx_octets = st.tx_octets,
+		.tx_bytes = st.tx_bytes,
 		.rx_fpdus = st.rx_fpdus,
-		.rx_octets = st.rx_octets,
+		.rx_bytes = st.rx_bytes,
 		.rx_crc_errors = st.rx_crc_errors,
 		.rx_marker_errors = st.rx_marker_errors,
 		.rx_dropped = st.rx_dropped,
@@ -429,9 +429,9 @@ static u32 mulpdu(struct mpa_usock *us)
 	return mpa_usock_is(us)->full ? mpa_tx_mulpdu(us->conn) : 0;
 }
 
-/* Its length, or a negative error; octets of any length are told by @octets. */
+/* Its length, or a negative error; bytes of any length are told by @bytes. */
 static int get_value(struct mpa_usock *us, int name, union value *v,
-		     bool *octets)
+		     bool *bytes)
 {
 	switch (name) {
 	case MPA_SO_PARAMS:
@@ -451,11 +451,11 @@ static int get_value(struct mpa_usock *us, int name, union value *v,
 		v->word = us->packing;
 		return sizeof(v->word);
 	case MPA_SO_PRIVATE_DATA:
-		*octets = true;
+		*bytes = true;
 		memcpy(v->pd, us->pd, us->pd_len);
 		return us->pd_len;
 	case MPA_SO_PEER_DATA:
-		*octets = true;
+		*bytes = true;
 		memcpy(v->pd, us->peer, us->peer_len);
 		return us->peer_len;
 	default:
@@ -472,7 +472,7 @@ static int give_value(char __user *val, int __user *optlen, const void *from,
 		return -EFAULT;
 	if (room < 0)
 		return -EINVAL;
-	/* A structure may be cut, octets are given whole. */
+	/* A structure may be cut, bytes are given whole. */
 	if (!whole)
 		len = min(len, room);
 	if (put_user(len, optlen))
@@ -503,16 +503,16 @@ static int get_last_message(struct mpa_usock *us, char __user *val,
 static int read_option(struct mpa_usock *us, int name, char __user *val,
 		       int __user *len)
 {
-	bool octets = false;
+	bool bytes = false;
 	union value v;
 	int ret;
 
 	if (name == MPA_SO_LAST_MESSAGE)
 		return get_last_message(us, val, len);
 	lock_sock(us->conn->sk);
-	ret = get_value(us, name, &v, &octets);
+	ret = get_value(us, name, &v, &bytes);
 	release_sock(us->conn->sk);
-	return ret < 0 ? ret : give_value(val, len, &v, ret, octets);
+	return ret < 0 ? ret : give_value(val, len, &v, ret, bytes);
 }
 
 /**
@@ -521,7 +521,7 @@ static int read_option(struct mpa_usock *us, int name, char __user *val,
  * @level: ours, or TCP is asked, but for what would break the stream
  * @name: which option
  * @val: where its value goes
- * @len: octets there; set to those of the value
+ * @len: bytes there; set to those of the value
  *
  * Return: 0, or the errors of mpa(7).
  */
@@ -532,7 +532,7 @@ int mpa_usock_getsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? read_option(us, name, val, len) : -ENOMEM;
-	/* It takes octets out of the receive queue. */
+	/* It takes bytes out of the receive queue. */
 	if (level == SOL_TCP && name == TCP_ZEROCOPY_RECEIVE)
 		return -EOPNOTSUPP;
 	return mpa_usock_base_ops(sock)->getsockopt(sock, level, name, val,
@@ -545,7 +545,7 @@ int mpa_usock_getsockopt(struct socket *sock, int level, int name,
  * mpa_usock_diag_size - &tcp_ulp_ops.get_info_size
  * @sk: the socket, not locked
  *
- * Return: octets that mpa_usock_diag() needs.
+ * Return: bytes that mpa_usock_diag() needs.
  */
 size_t mpa_usock_diag_size(const struct sock *sk)
 {

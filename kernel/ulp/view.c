@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What is told of connections: to dumps, by value; in events, as they enter
- * full operation and end; in counters and verdicts, when something fails.
+ * full operation and end; in counters and failures, when something fails.
  *
  * A connection has a number and a place in its namespace's array from the time it
  * is made. It stands there while TCP knows of it: from mpa_conn_hook() until
@@ -115,7 +115,7 @@ u32 mpa_conn_generation(struct net *net)
 static void fill_ipv4(struct mpa_addr *to, __be32 addr)
 {
 	to->len = sizeof(addr);
-	memcpy(to->octets, &addr, sizeof(addr));
+	memcpy(to->bytes, &addr, sizeof(addr));
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
@@ -127,7 +127,7 @@ static void fill_ipv6(const struct sock *sk, const struct in6_addr *addr,
 		return;
 	}
 	to->len = sizeof(*addr);
-	memcpy(to->octets, addr, sizeof(*addr));
+	memcpy(to->bytes, addr, sizeof(*addr));
 	if (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL)
 		to->scope = READ_ONCE(sk->sk_bound_dev_if);
 }
@@ -409,70 +409,70 @@ void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus)
 	mpa_count(net_of(conn), MPA_COUNT_TOO_SOON, fpdus);
 }
 
-static void tell_verdict(struct mpa_conn *conn, struct mpa_verdict_view *verdict)
+static void tell_failure(struct mpa_conn *conn, struct mpa_failure_view *failure)
 {
 	struct net *net = sock_net(conn->sk);
 	struct mpa_conn_view v;
 
 	if (!mpa_netlink_heard(net) ||
-	    !mpa_verdict_due(net_of(conn), &verdict->suppressed))
+	    !mpa_failure_due(net_of(conn), &failure->suppressed))
 		return;
 	view_conn(conn, &v);
 	view_room(conn, &v);
-	verdict->conn = &v;
-	mpa_notify_verdict(net, verdict);
+	failure->conn = &v;
+	mpa_notify_failure(net, failure);
 }
 
 static const u8 counter_of[] = {
-	[MPA_VERDICT_TCP]		= MPA_COUNT_TCP,
-	[MPA_VERDICT_CRC]		= MPA_COUNT_CRC,
-	[MPA_VERDICT_MARKER]		= MPA_COUNT_MARKER,
-	[MPA_VERDICT_STARTUP]		= MPA_COUNT_STARTUP,
-	[MPA_VERDICT_REJECTED]		= MPA_COUNT_REJECTED,
-	[MPA_VERDICT_TERM_SENT]		= MPA_COUNT_TERM_SENT,
-	[MPA_VERDICT_TERM_RECEIVED]	= MPA_COUNT_TERM_RECEIVED,
-	[MPA_VERDICT_LENGTH]		= MPA_COUNT_LENGTH,
+	[MPA_FAILURE_TCP]		= MPA_COUNT_TCP,
+	[MPA_FAILURE_CRC]		= MPA_COUNT_CRC,
+	[MPA_FAILURE_MARKER]		= MPA_COUNT_MARKER,
+	[MPA_FAILURE_STARTUP]		= MPA_COUNT_STARTUP,
+	[MPA_FAILURE_REJECTED]		= MPA_COUNT_REJECTED,
+	[MPA_FAILURE_TERM_SENT]		= MPA_COUNT_TERM_SENT,
+	[MPA_FAILURE_TERM_RECEIVED]	= MPA_COUNT_TERM_RECEIVED,
+	[MPA_FAILURE_LENGTH]		= MPA_COUNT_LENGTH,
 };
 
-static void count_verdict(struct mpa_conn *conn, enum mpa_verdict_kind kind,
+static void count_failure(struct mpa_conn *conn, enum mpa_failure_kind kind,
 			  int err, u32 term)
 {
-	struct mpa_verdict_view v = {
+	struct mpa_failure_view v = {
 		.kind = kind,
 		.err = err,
 		.term = term,
 	};
 
 	mpa_count(net_of(conn), counter_of[kind], 1);
-	tell_verdict(conn, &v);
+	tell_failure(conn, &v);
 }
 
 /* 0: an orderly end, or the end of TCP after what has been told already. */
-static enum mpa_verdict_kind kind_of(const struct mpa_conn *conn,
+static enum mpa_failure_kind kind_of(const struct mpa_conn *conn,
 				     enum mpa_error code, int err)
 {
 	switch (code) {
 	case MPA_ERROR_NONE:
-		return MPA_VERDICT_REJECTED;
+		return MPA_FAILURE_REJECTED;
 	case MPA_ERROR_CRC:
-		return MPA_VERDICT_CRC;
+		return MPA_FAILURE_CRC;
 	case MPA_ERROR_MARKER:
-		return err == -EMSGSIZE ? MPA_VERDICT_LENGTH :
-					  MPA_VERDICT_MARKER;
+		return err == -EMSGSIZE ? MPA_FAILURE_LENGTH :
+					  MPA_FAILURE_MARKER;
 	case MPA_ERROR_STARTUP:
-		return MPA_VERDICT_STARTUP;
+		return MPA_FAILURE_STARTUP;
 	case MPA_ERROR_CLOSED:
 		break;
 	}
 	if (conn->cause_known)
 		return 0;
 	if (err)
-		return MPA_VERDICT_TCP;
-	return conn->known ? 0 : MPA_VERDICT_STARTUP;
+		return MPA_FAILURE_TCP;
+	return conn->known ? 0 : MPA_FAILURE_STARTUP;
 }
 
 /**
- * mpa_conn_verdict - what a stream receives, or its startup, has come to an end
+ * mpa_conn_failure - what a stream receives, or its startup, has come to an end
  * @conn: the stream, locked
  * @code: RFC 5044 section 8; %MPA_ERROR_NONE: it was rejected
  * @err: negative error, or 0
@@ -480,19 +480,19 @@ static enum mpa_verdict_kind kind_of(const struct mpa_conn *conn,
  * Traces and counts it, keeps it if it is the first, tells of it if it is not
  * an orderly end.
  */
-void mpa_conn_verdict(struct mpa_conn *conn, enum mpa_error code, int err)
+void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 {
-	enum mpa_verdict_kind kind = kind_of(conn, code, err);
+	enum mpa_failure_kind kind = kind_of(conn, code, err);
 
 	mpa_assert_locked(conn);
-	trace_mpa_verdict(conn, code, err);
+	trace_mpa_failure(conn, code, err);
 	if (!conn->cause_known) {
 		conn->cause_known = true;
 		conn->code = code;
 		conn->err = -err;
 	}
 	if (kind)
-		count_verdict(conn, kind, -err, 0);
+		count_failure(conn, kind, -err, 0);
 }
 
 /* ---- What the owner says ---- */
@@ -525,8 +525,8 @@ void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
 	term |= MPA_TERM_VALID;
 	if (!*to)
 		*to = term;
-	count_verdict(conn, sent ? MPA_VERDICT_TERM_SENT :
-				   MPA_VERDICT_TERM_RECEIVED, 0, term);
+	count_failure(conn, sent ? MPA_FAILURE_TERM_SENT :
+				   MPA_FAILURE_TERM_RECEIVED, 0, term);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);
 

@@ -17,11 +17,11 @@ namespace {
 // TCP goes on as it was.
 void expect_plain(const Tcp &tcp)
 {
-	char octet = 'x';
+	char byte = 'x';
 
-	must_call(::send(tcp.near.get(), &octet, 1, MSG_NOSIGNAL), "send on TCP");
-	is(must_call(::recv(tcp.far.get(), &octet, 1, 0), "receive on TCP"), 1,
-	   "octets over TCP");
+	must_call(::send(tcp.near.get(), &byte, 1, MSG_NOSIGNAL), "send on TCP");
+	is(must_call(::recv(tcp.far.get(), &byte, 1, 0), "receive on TCP"), 1,
+	   "bytes over TCP");
 }
 
 } // namespace
@@ -88,7 +88,7 @@ bool is_started(const mpa::socket &socket)
 }
 
 // As many as one segment holds.
-Octets longest(const mpa::socket &socket, unsigned int number)
+Bytes longest(const mpa::socket &socket, unsigned int number)
 {
 	return pattern(must(socket.mulpdu(), "MULPDU"), number);
 }
@@ -96,7 +96,7 @@ Octets longest(const mpa::socket &socket, unsigned int number)
 // A ULPDU is sent whole or not at all, and the next one is not the worse for it.
 int send_one(Pair pair)
 {
-	const Octets first = longest(pair.near, 1), second = pattern(100, 2);
+	const Bytes first = longest(pair.near, 1), second = pattern(100, 2);
 	const int error = with_fault([&] {
 		return err(pair.near.send(first)).number;
 	});
@@ -124,11 +124,11 @@ CASE("socket: a batch is sent in whole ULPDUs")
 {
 	each_allocation([] {
 		Pair pair;
-		std::vector<Octets> ulpdus;
+		std::vector<Bytes> ulpdus;
 
 		for (unsigned int n = 0; n < 20; n++)
 			ulpdus.push_back(longest(pair.near, n));
-		const std::vector<mpa::octets> batch(ulpdus.begin(), ulpdus.end());
+		const std::vector<mpa::bytes> batch(ulpdus.begin(), ulpdus.end());
 		std::size_t sent = 0;
 		const int error = with_fault([&] {
 			const auto result = pair.near.send_batch(batch);
@@ -136,7 +136,7 @@ CASE("socket: a batch is sent in whole ULPDUs")
 			sent = result ? *result : 0;
 			return err(result).number;
 		});
-		const Octets last = pattern(10, 3);
+		const Bytes last = pattern(10, 3);
 
 		must(pair.near.send(last), "the next one");
 		for (std::size_t n = 0; n < sent; n++)
@@ -166,7 +166,7 @@ CASE("socket: what is accepted has the last message of its listener")
 
 		if (!error && is_started(*far)) {
 			is(must_call(::recv(near.get(), text, 5, MSG_WAITALL), "recv"), 5L,
-			   "octets of the last message");
+			   "bytes of the last message");
 			is(std::string(text), "go on", "last message");
 		}
 		return error;

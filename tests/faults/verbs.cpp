@@ -16,7 +16,7 @@
 using namespace harness;
 using faults::each_allocation;
 using faults::with_fault;
-using net::Octets;
+using net::Bytes;
 using net::pattern;
 using rdmacm::Address;
 using rdmacm::Ender;
@@ -113,7 +113,7 @@ private:
 };
 
 // The next connection, with room for one message; none: it did not come about.
-Endpoint accept_one(rdma_cm_id *listener, Octets &room, Region &region)
+Endpoint accept_one(rdma_cm_id *listener, Bytes &room, Region &region)
 {
 	rdma_conn_param param = parameters();
 	rdma_cm_id *id = nullptr;
@@ -153,11 +153,11 @@ struct Connection {
 		must_call(rdma_connect(near.get(), &param), "rdma_connect");
 		peer.join();
 		yes(far != nullptr, "the peer accepts");
-		region.reset(rdma_reg_msgs(near.get(), octets.data(), octets.size()));
+		region.reset(rdma_reg_msgs(near.get(), bytes.data(), bytes.size()));
 		yes(region != nullptr, "there is a region");
 	}
 
-	Octets octets = pattern(message, 7), room = Octets(message);
+	Bytes bytes = pattern(message, 7), room = Bytes(message);
 	Endpoint near, far;
 	// Of the endpoints' protection domains: they go first.
 	Region region, room_region;
@@ -214,7 +214,7 @@ CASE("verbs: a protection domain")
 CASE("verbs: a memory region")
 {
 	const Opened opened;
-	Octets memory(1 << 20);
+	Bytes memory(1 << 20);
 
 	each_allocation([&] {
 		Region region;
@@ -292,7 +292,7 @@ CASE("connections: an Initiator connects")
 
 		listens = true;
 		while (!over) {
-			Octets room(16);
+			Bytes room(16);
 			Region region;
 
 			accept_one(listening.get(), room, region);
@@ -327,7 +327,7 @@ CASE("connections: a Responder accepts")
 	const Endpoint listening = listener_on("10.77.0.1", "7704");
 
 	each_allocation([&] {
-		Octets room(16);
+		Bytes room(16);
 		Region region;
 		rdma_cm_id *raw = nullptr;
 		There peer([] {
@@ -357,7 +357,7 @@ CASE("data: what is sent arrives")
 		const int error = with_fault([&] {
 			return error_of_call(rdma_post_send(
 				connection.near.get(), nullptr,
-				connection.octets.data(), message,
+				connection.bytes.data(), message,
 				connection.region.get(), 0));
 		});
 
@@ -365,7 +365,7 @@ CASE("data: what is sent arrives")
 			return error;
 		expect_success(connection.near->send_cq, "the Send");
 		expect_success(connection.far->recv_cq, "the receive");
-		yes(connection.room == connection.octets, "what arrived is what was sent");
+		yes(connection.room == connection.bytes, "what arrived is what was sent");
 		return 0;
 	});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // DDP and RDMAP headers as a peer may send them. Input: what the receiver
-// knows (a queue, a region, an outstanding Read), then the octets of a ULPDU.
+// knows (a queue, a region, an outstanding Read), then the bytes of a ULPDU.
 // Which segments pass is compared with rules in wide arithmetic.
 #include "support.hpp"
 
@@ -24,7 +24,7 @@ struct Known {
 	ddp_region_view region = {};
 	ddp_read_view read = {};
 
-	// The octets present, or a longer segment of which they are the start.
+	// The bytes present, or a longer segment of which they are the start.
 	Known(Input &in)
 	{
 		const std::uint8_t flags = in.u8();
@@ -48,12 +48,12 @@ struct Known {
 	}
 };
 
-std::uint64_t be(View octets, std::size_t at, std::size_t n)
+std::uint64_t be(View bytes, std::size_t at, std::size_t n)
 {
 	std::uint64_t value = 0;
 
 	for (std::size_t i = 0; i < n; i++)
-		value = value << 8 | octets[at + i];
+		value = value << 8 | bytes[at + i];
 	return value;
 }
 
@@ -62,7 +62,7 @@ bool is_fault(const ddp_fault &f, int layer, int etype, int code)
 	return f.layer == layer && f.etype == etype && f.code == code;
 }
 
-// All @len octets at @to lie in the region; @wrap: their sum passes 2^64.
+// All @len bytes at @to lie in the region; @wrap: their sum passes 2^64.
 bool inside(const ddp_region_view &r, std::uint64_t to, std::uint64_t len,
 	    bool &wrap)
 {
@@ -73,27 +73,27 @@ bool inside(const ddp_region_view &r, std::uint64_t to, std::uint64_t len,
 	return !wrap && to >= r.base && end <= region_end;
 }
 
-void check_decode(View octets, const ddp_hdr &h)
+void check_decode(View bytes, const ddp_hdr &h)
 {
-	const bool tagged = octets[0] & 0x80;
+	const bool tagged = bytes[0] & 0x80;
 
-	REQUIRE(h.tagged == tagged && h.last == !!(octets[0] & 0x40));
-	REQUIRE(h.ddp_version == (octets[0] & 3));
-	REQUIRE(h.rdmap_version == octets[1] >> 6);
-	REQUIRE(h.opcode == (octets[1] & 15));
+	REQUIRE(h.tagged == tagged && h.last == !!(bytes[0] & 0x40));
+	REQUIRE(h.ddp_version == (bytes[0] & 3));
+	REQUIRE(h.rdmap_version == bytes[1] >> 6);
+	REQUIRE(h.opcode == (bytes[1] & 15));
 	REQUIRE(h.hdr_len == (tagged ? 14u : 18u));
-	REQUIRE(h.stag == be(octets, 2, 4));
-	REQUIRE(h.to == (tagged ? be(octets, 6, 8) : 0));
-	REQUIRE(h.qn == (tagged ? 0 : be(octets, 6, 4)));
-	REQUIRE(h.msn == (tagged ? 0 : be(octets, 10, 4)));
-	REQUIRE(h.mo == (tagged ? 0 : be(octets, 14, 4)));
+	REQUIRE(h.stag == be(bytes, 2, 4));
+	REQUIRE(h.to == (tagged ? be(bytes, 6, 8) : 0));
+	REQUIRE(h.qn == (tagged ? 0 : be(bytes, 6, 4)));
+	REQUIRE(h.msn == (tagged ? 0 : be(bytes, 10, 4)));
+	REQUIRE(h.mo == (tagged ? 0 : be(bytes, 14, 4)));
 }
 
-// A header built from its fields has the octets it was read from.
-void check_rebuild(View octets, const ddp_hdr &h)
+// A header built from its fields has the bytes it was read from.
+void check_rebuild(View bytes, const ddp_hdr &h)
 {
-	Octets built(h.hdr_len),
-		want(octets.begin(), octets.begin() + h.hdr_len);
+	Bytes built(h.hdr_len),
+		want(bytes.begin(), bytes.begin() + h.hdr_len);
 
 	if (h.ddp_version != h.rdmap_version)
 		return;
@@ -181,7 +181,7 @@ void check_invalidate(const ddp_region_view &r)
 // A Terminate for @f is one that its receiver understands.
 void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
 {
-	Octets ulpdu(RDMAP_TERM_ULPDU_MAX);
+	Bytes ulpdu(RDMAP_TERM_ULPDU_MAX);
 	const u32 n = rdmap_terminate_build(ulpdu.data(), RDMAP_VERSION, &f,
 					    seg.data(), seg.size(), len);
 	rdmap_terminate t;
@@ -200,18 +200,18 @@ void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
 	REQUIRE(!t.has_len || t.seg_len == len);
 }
 
-// @octets: the ULPDU of a Read Request, with nothing behind it.
-void check_read(View octets, const ddp_region_view &r)
+// @bytes: the ULPDU of a Read Request, with nothing behind it.
+void check_read(View bytes, const ddp_region_view &r)
 {
-	const View body = octets.subspan(18);
+	const View body = bytes.subspan(18);
 	rdmap_read rd;
 	ddp_fault f = {};
 	bool wrap;
-	Octets built(28);
+	Bytes built(28);
 
 	rdmap_read_decode(Exact(body).data(), &rd);
 	rdmap_read_build(built.data(), &rd);
-	REQUIRE(built == Octets(body.begin(), body.end()));
+	REQUIRE(built == Bytes(body.begin(), body.end()));
 	REQUIRE(rd.size == be(body, 12, 4) && rd.src_to == be(body, 20, 8));
 	const bool in = inside(r, rd.src_to, rd.size, wrap);
 	const bool may = r.found && r.same_pd && r.allowed;
@@ -222,13 +222,13 @@ void check_read(View octets, const ddp_region_view &r)
 		return;
 	if (may)
 		REQUIRE(is_fault(f, 0, 1, 1) || (wrap && is_fault(f, 0, 1, 4)));
-	check_terminate(f, Exact(octets), octets.size());
+	check_terminate(f, Exact(bytes), bytes.size());
 }
 
-// Any octets as a Terminate: no field without its octets.
-void check_parse(View octets)
+// Any bytes as a Terminate: no field without its bytes.
+void check_parse(View bytes)
 {
-	const Exact exact(octets);
+	const Exact exact(bytes);
 	rdmap_terminate t;
 	const int ret = rdmap_terminate_parse(exact.data(), exact.size(), &t);
 
@@ -238,23 +238,23 @@ void check_parse(View octets)
 		REQUIRE(!t.has_len && !t.has_ddp && !t.has_rdmap);
 		return;
 	}
-	REQUIRE(t.layer == octets[0] >> 4 && t.etype == (octets[0] & 15));
-	REQUIRE(t.code == octets[1]);
+	REQUIRE(t.layer == bytes[0] >> 4 && t.etype == (bytes[0] & 15));
+	REQUIRE(t.code == bytes[1]);
 	std::size_t need = 4 + 2 * t.has_len + 28 * t.has_rdmap;
 
 	if (t.has_ddp)
-		need += octets[6] & 0x80 ? 14 : 18;
-	REQUIRE(octets.size() >= need);
+		need += bytes[6] & 0x80 ? 14 : 18;
+	REQUIRE(bytes.size() >= need);
 }
 
-void check_segment(const Known &known, View octets, const ddp_hdr &h)
+void check_segment(const Known &known, View bytes, const ddp_hdr &h)
 {
 	ddp_fault f = {};
 	const bool passes = ddp_check_control(&h, true, RDMAP_VERSION, &f);
 
 	REQUIRE(passes == control_passes(h));
 	if (!passes) {
-		check_terminate(f, Exact(octets.first(h.hdr_len)),
+		check_terminate(f, Exact(bytes.first(h.hdr_len)),
 				known.ulpdu_len);
 		return;
 	}
@@ -265,8 +265,8 @@ void check_segment(const Known &known, View octets, const ddp_hdr &h)
 	}
 	check_untagged(h, known.queue);
 	check_invalidate(known.region);
-	if (h.opcode == RDMAP_READ_REQ && octets.size() >= 46)
-		check_read(octets.first(46), known.region);
+	if (h.opcode == RDMAP_READ_REQ && bytes.size() >= 46)
+		check_read(bytes.first(46), known.region);
 }
 
 } // namespace
@@ -276,20 +276,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 {
 	Input in(data, size);
 	Known known(in);
-	const View octets = in.rest();
+	const View bytes = in.rest();
 	ddp_hdr h;
 	ddp_fault f = {};
 
 	known.ulpdu_len =
-		std::max<std::uint32_t>(known.ulpdu_len, octets.size());
-	check_parse(octets);
-	if (octets.size() < 18)
-		known.ulpdu_len = octets.size();
+		std::max<std::uint32_t>(known.ulpdu_len, bytes.size());
+	check_parse(bytes);
+	if (bytes.size() < 18)
+		known.ulpdu_len = bytes.size();
 	const Exact exact(
-		octets.first(std::min<std::size_t>(octets.size(), 18)));
+		bytes.first(std::min<std::size_t>(bytes.size(), 18)));
 	const bool whole = !ddp_decode(exact.data(), known.ulpdu_len, &h);
-	const bool enough = octets.size() >= 2 &&
-			    octets.size() >= (octets[0] & 0x80 ? 14u : 18u);
+	const bool enough = bytes.size() >= 2 &&
+			    bytes.size() >= (bytes[0] & 0x80 ? 14u : 18u);
 
 	REQUIRE(whole == enough);
 	if (!whole) {
@@ -299,8 +299,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 		return 0;
 	}
 	REQUIRE(h.payload_len == known.ulpdu_len - h.hdr_len);
-	check_decode(octets, h);
-	check_rebuild(octets, h);
-	check_segment(known, octets, h);
+	check_decode(bytes, h);
+	check_rebuild(bytes, h);
+	check_segment(known, bytes, h);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The stream reader against a model that looks at the whole stream by index:
-// any octets, in any portions, must give the verdicts and ULPDUs that the
-// model finds. Input: an octet of options, one for the phase of the Markers,
+// any bytes, in any portions, must give the results and ULPDUs that the
+// model finds. Input: a byte of options, one for the phase of the Markers,
 // one for the portions, then the stream itself or, if the options say so,
 // commands that build FPDUs with the sender under test and damage them.
 #include "support.hpp"
@@ -36,9 +36,9 @@ struct Found {
 	std::size_t length_end = 0; // behind ULPDU_Length
 	std::size_t crc_at = 0;
 	std::size_t end = 0;
-	mpa_verdict verdict = MPA_RX_MORE;
-	std::size_t known_at = 0; // octets after which the verdict stands
-	Octets ulpdu;
+	mpa_rx_result result = MPA_RX_MORE;
+	std::size_t known_at = 0; // bytes after which the result stands
+	Bytes ulpdu;
 };
 
 // RFC 5044 sections 4.1 to 4.4 and 8, by index.
@@ -64,22 +64,22 @@ public:
 		const std::uint32_t length = s[at] << 8 | s[at + 1];
 
 		judge_early_marker(s, f);
-		if (f.verdict != MPA_RX_MORE)
+		if (f.result != MPA_RX_MORE)
 			return f;
 		if (!crc && length > 64768) {
-			f.verdict = MPA_RX_BAD_LENGTH;
+			f.result = MPA_RX_BAD_LENGTH;
 			f.known_at = f.length_end;
 			return f;
 		}
 		locate_end(f, length);
 		judge(s, f, at);
-		if (f.verdict == MPA_RX_FPDU)
+		if (f.result == MPA_RX_FPDU)
 			f.ulpdu = content(s, f, length);
 		return f;
 	}
 
 	// Makes every FPDU of the stream agree with itself.
-	void mend(Octets &s, bool mend_markers) const
+	void mend(Bytes &s, bool mend_markers) const
 	{
 		std::size_t start = 0;
 
@@ -109,7 +109,7 @@ private:
 		return markers && at >= gap && (at - gap) % 512 < 4;
 	}
 
-	// Octets from @at, which is not of a Marker, to the next Marker.
+	// Bytes from @at, which is not of a Marker, to the next Marker.
 	std::size_t run(std::size_t at) const
 	{
 		if (!markers)
@@ -117,7 +117,7 @@ private:
 		return at < gap ? gap - at : 512 - (at - gap) % 512;
 	}
 
-	// The offset behind @n more octets that are not of a Marker.
+	// The offset behind @n more bytes that are not of a Marker.
 	std::size_t step(std::size_t at, std::size_t n) const
 	{
 		while (n) {
@@ -173,7 +173,7 @@ private:
 			return;
 		each_marker(f.start, to, [&](std::size_t at) {
 			if (at == f.start && !agrees(s, at, at + 4)) {
-				f.verdict = MPA_RX_BAD_MARKER;
+				f.result = MPA_RX_BAD_MARKER;
 				f.known_at = at + 4;
 			}
 		});
@@ -192,18 +192,18 @@ private:
 				first_bad = at + 4;
 		});
 		if (first_bad && !crc) {
-			f.verdict = MPA_RX_BAD_MARKER;
+			f.result = MPA_RX_BAD_MARKER;
 			f.known_at = first_bad;
 		} else if (have == f.end) {
 			f.known_at = f.end;
 			if (crc && crc_of(s, f) != read_crc(s, f))
-				f.verdict = MPA_RX_BAD_CRC;
+				f.result = MPA_RX_BAD_CRC;
 			else if (too_long && (!first_bad || first_bad > length_at))
-				f.verdict = MPA_RX_BAD_LENGTH;
+				f.result = MPA_RX_BAD_LENGTH;
 			else if (first_bad)
-				f.verdict = MPA_RX_BAD_MARKER;
+				f.result = MPA_RX_BAD_MARKER;
 			else
-				f.verdict = MPA_RX_FPDU;
+				f.result = MPA_RX_FPDU;
 		}
 	}
 
@@ -220,7 +220,7 @@ private:
 		       static_cast<std::uint32_t>(p[3]) << 24;
 	}
 
-	static void put_crc(Octets &s, const Found &f)
+	static void put_crc(Bytes &s, const Found &f)
 	{
 		const std::uint32_t sum = crc_of(s, f);
 
@@ -228,7 +228,7 @@ private:
 			s[f.crc_at + i] = sum >> 8 * i;
 	}
 
-	void right_markers(Octets &s, const Found &f,
+	void right_markers(Bytes &s, const Found &f,
 			   std::size_t length_at) const
 	{
 		each_marker(f.start, f.end, [&](std::size_t at) {
@@ -240,9 +240,9 @@ private:
 		});
 	}
 
-	Octets content(View s, const Found &f, std::uint32_t length) const
+	Bytes content(View s, const Found &f, std::uint32_t length) const
 	{
-		Octets ulpdu;
+		Bytes ulpdu;
 
 		for (std::size_t at = f.length_end; ulpdu.size() < length;) {
 			if (is_marker(at)) {
@@ -288,7 +288,7 @@ public:
 				       back % stream.size()] ^= change;
 	}
 
-	Octets stream;
+	Bytes stream;
 
 private:
 	struct Damage {
@@ -323,14 +323,14 @@ private:
 	void add_fpdu(std::uint8_t op, Input &in)
 	{
 		const std::uint32_t len = wanted_len(op, in);
-		Octets ulpdu = Sequence(op ^ len).octets(len);
+		Bytes ulpdu = Sequence(op ^ len).bytes(len);
 		const std::size_t cut = len ? op * 37u % (len + 1) : 0;
 		kvec pieces[] = {
 			{ulpdu.data(), cut},
 			{ulpdu.data() + cut, len - cut},
 		};
 		std::vector<kvec> out(op % 8 ? 600 : op / 8);
-		Octets ctl(op % 8 == 1 ? op : 2048);
+		Bytes ctl(op % 8 == 1 ? op : 2048);
 		mpa_gather g = {};
 		const mpa_tx_half before = tx;
 
@@ -359,7 +359,7 @@ private:
 	}
 
 	// What is written equals what was gathered.
-	void check_write(mpa_tx_half before, const Octets &ulpdu, std::size_t hdr_len,
+	void check_write(mpa_tx_half before, const Bytes &ulpdu, std::size_t hdr_len,
 			 View want) const
 	{
 		const kvec rest = {const_cast<u8 *>(ulpdu.data()) + hdr_len,
@@ -371,7 +371,7 @@ private:
 			.nr = 1,
 			.payload_len = static_cast<u32>(rest.iov_len),
 		};
-		Octets to(want.size());
+		Bytes to(want.size());
 		const int ret = mpa_fpdu_write(&before, &u, to.data());
 
 		REQUIRE(ret == static_cast<int>(want.size()));
@@ -394,14 +394,14 @@ public:
 	}
 
 	// What is seen of the next ULPDU is what it begins with, of any that would
-	// be taken, and of no other octets than are there.
+	// be taken, and of no other bytes than are there.
 	void check_ahead(View s, std::size_t at, const Found &want) const
 	{
 		const Exact rest(s.subspan(at));
 		const std::uint32_t len = want.ulpdu.size() / 2;
 		const u8 *p = mpa_reader_ahead(&r, rest.data(), rest.size(), len);
 
-		if (want.verdict != MPA_RX_FPDU)
+		if (want.result != MPA_RX_FPDU)
 			return;
 		REQUIRE(p ? std::equal(want.ulpdu.begin(), want.ulpdu.begin() + len, p)
 			  : r.markers || want.ulpdu.empty());
@@ -411,7 +411,7 @@ public:
 	bool take(View s, std::size_t &at, const Found &want)
 	{
 		const Exact rest(s.subspan(at));
-		const bool good = want.verdict == MPA_RX_FPDU;
+		const bool good = want.result == MPA_RX_FPDU;
 		const std::uint32_t len = good ? want.end - at : 0;
 
 		if (good)
@@ -421,8 +421,8 @@ public:
 		return good;
 	}
 
-	// Feeds until a verdict other than MORE or the end of the stream.
-	mpa_verdict read_one(View s, std::size_t &at, Portions &portions,
+	// Feeds until a result other than MORE or the end of the stream.
+	mpa_rx_result read_one(View s, std::size_t &at, Portions &portions,
 			     const Found &want)
 	{
 		while (at < s.size()) {
@@ -432,21 +432,21 @@ public:
 			std::uint32_t used;
 
 			check_need(at, want);
-			const auto verdict =
+			const auto result =
 				mpa_reader_feed(&r, part.data(), n, &used);
 
 			REQUIRE(used <= n);
 			at += used;
-			if (verdict != MPA_RX_MORE)
-				return verdict;
+			if (result != MPA_RX_MORE)
+				return result;
 			REQUIRE(used == n);
 		}
 		return MPA_RX_MORE;
 	}
 
-	Octets strip(View fpdu, Portions &portions) const
+	Bytes strip(View fpdu, Portions &portions) const
 	{
-		Octets ulpdu;
+		Bytes ulpdu;
 		std::size_t at = 0;
 		mpa_strip s;
 
@@ -467,13 +467,13 @@ public:
 		return ulpdu;
 	}
 
-	// A bad verdict stands, whatever comes.
-	void check_final(mpa_verdict verdict)
+	// A bad result stands, whatever comes.
+	void check_final(mpa_rx_result result)
 	{
 		static const std::uint8_t more[8] = {};
 		std::uint32_t used;
 
-		REQUIRE(mpa_reader_feed(&r, more, 8, &used) == verdict);
+		REQUIRE(mpa_reader_feed(&r, more, 8, &used) == result);
 		REQUIRE(used == 0 && mpa_reader_need(&r) == 0);
 	}
 
@@ -502,7 +502,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 	const std::uint32_t gap = in.u8() % 128 * 4 * markers;
 	Portions portions(in.u8());
 	const Model model(markers, crc, gap);
-	Octets stream;
+	Bytes stream;
 
 	if (options & OPT_COMMANDS) {
 		Builder builder(markers, crc, gap);
@@ -528,7 +528,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 			? MPA_RX_FPDU
 			: subject.read_one(stream, at, portions, want);
 
-		REQUIRE(got == want.verdict);
+		REQUIRE(got == want.result);
 		if (got == MPA_RX_MORE)
 			break;
 		REQUIRE(at == want.known_at);

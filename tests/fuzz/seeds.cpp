@@ -19,27 +19,27 @@ extern "C" {
 namespace
 {
 
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
-Octets unhex(const char *hex)
+Bytes unhex(const char *hex)
 {
-	Octets octets(2048);
+	Bytes bytes(2048);
 
-	octets.resize(vec_unhex(hex, octets.data(), octets.size()));
-	return octets;
+	bytes.resize(vec_unhex(hex, bytes.data(), bytes.size()));
+	return bytes;
 }
 
-Octets unhex_capitals(const char *hex)
+Bytes unhex_capitals(const char *hex)
 {
-	Octets octets(2048);
+	Bytes bytes(2048);
 
-	octets.resize(ddp_unhex(hex, octets.data(), octets.size()));
-	return octets;
+	bytes.resize(ddp_unhex(hex, bytes.data(), bytes.size()));
+	return bytes;
 }
 
-void put(Octets &to, std::uint64_t value, int octets)
+void put(Bytes &to, std::uint64_t value, int bytes)
 {
-	for (int shift = 8 * (octets - 1); shift >= 0; shift -= 8)
+	for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
 		to.push_back(value >> shift);
 }
 
@@ -51,7 +51,7 @@ public:
 		std::filesystem::create_directories(this->path);
 	}
 
-	void write(Octets head, const Octets &tail = {})
+	void write(Bytes head, const Bytes &tail = {})
 	{
 		std::ofstream file(path / ("seed-" + std::to_string(count++)),
 				   std::ios::binary);
@@ -81,7 +81,7 @@ void reader_seeds(Directory &to)
 		}
 	}
 	for (const auto &row : vec_fpdu_lens) {
-		Octets head = {static_cast<std::uint8_t>(18 | row.markers),
+		Bytes head = {static_cast<std::uint8_t>(18 | row.markers),
 			       static_cast<std::uint8_t>(row.gap / 4), 3, 0x73};
 
 		put(head, row.ulpdu_len, 2);
@@ -92,7 +92,7 @@ void reader_seeds(Directory &to)
 }
 
 // See take_params() in startup_fuzz.cpp.
-void put_params(Octets &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
+void put_params(Bytes &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
 {
 	to.push_back(flags);
 	to.push_back(2); // revision 2, nothing special
@@ -101,9 +101,9 @@ void put_params(Octets &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
 	put(to, ird_max, 2);
 }
 
-Octets parties(std::uint8_t choice)
+Bytes parties(std::uint8_t choice)
 {
-	Octets head = {choice};
+	Bytes head = {choice};
 
 	put_params(head, 0x76, 4, 8, 16);
 	put_params(head, 0x77, 8, 4, 16);
@@ -120,7 +120,7 @@ void startup_seeds(Directory &to)
 		to.write(parties(row.expect_reply), unhex(row.hex));
 	for (const auto &row : vec_answers) {
 		const std::uint8_t reject = row.reject ? 6 : 2;
-		Octets head = {reject};
+		Bytes head = {reject};
 
 		put_params(head, row.req.p2p ? 0x06 | row.req.rtr << 4 : 0x02,
 			   row.req.ird, row.req.ord, row.req.ird);
@@ -134,28 +134,28 @@ void startup_seeds(Directory &to)
 void ddp_seeds(Directory &to)
 {
 	for (const auto &row : ddp_control_cases) {
-		Octets head = {0x3f};
+		Bytes head = {0x3f};
 
 		put(head, row.ulpdu_len, 2);
 		put(head, 1, 4);      // expected MSN
 		put(head, 0, 4);      // and MO
 		put(head, 3, 1);      // opcode of its first segment
-		put(head, 4096, 8);   // octets of the buffer
+		put(head, 4096, 8);   // bytes of the buffer
 		put(head, 0x1000, 8); // a region's base
 		put(head, 0x1000, 8); // and length
 		put(head, 0x100, 4);  // a Read's STag,
 		put(head, 0x1000, 8); // TO
-		put(head, 64, 4);     // and octets due
-		to.write(head, unhex_capitals(row.octets));
+		put(head, 64, 4);     // and bytes due
+		to.write(head, unhex_capitals(row.bytes));
 	}
 	for (const auto &row : ddp_read_cases) {
-		Octets ulpdu = unhex_capitals("4141 00000000 00000001 "
+		Bytes ulpdu = unhex_capitals("4141 00000000 00000001 "
 					      "00000001 00000000");
-		const Octets body = unhex_capitals(row.octets);
+		const Bytes body = unhex_capitals(row.bytes);
 
 		ulpdu.insert(ulpdu.end(), body.begin(), body.end());
-		to.write(Octets(58, 0xff), ulpdu);
-		to.write(Octets(58, 0x1f), ulpdu);
+		to.write(Bytes(58, 0xff), ulpdu);
+		to.write(Bytes(58, 0x1f), ulpdu);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Startup frames and what follows from a pair of them. Input: an octet that
-// chooses, the parameters of two ends, then the octets of a frame. Either the
+// Startup frames and what follows from a pair of them. Input: a byte that
+// chooses, the parameters of two ends, then the bytes of a frame. Either the
 // frame is parsed in all ways, and answered or concluded as if it had come
 // from a peer; or the two ends negotiate with each other.
 #include "support.hpp"
@@ -29,21 +29,21 @@ enum {
 // What a frame must parse to, straight from the pictures of the RFCs.
 struct Model {
 	int result = 0;
-	std::size_t known_at = 0; // octets needed to know a negative result
+	std::size_t known_at = 0; // bytes needed to know a negative result
 
-	Model(View octets, bool reply)
+	Model(View bytes, bool reply)
 	{
 		static const char *const keys[] = {"MPA ID Req Frame",
 						   "MPA ID Rep Frame"};
 
 		for (std::size_t i = 0; i < 16; i++)
 			if (refuse(
-				    octets, i + 1,
+				    bytes, i + 1,
 				    [&](const auto &o) {
 					    return o[i] != keys[reply][i];
 				    },
-				    reply && i < octets.size() &&
-						    octets[i] == keys[0][i]
+				    reply && i < bytes.size() &&
+						    bytes[i] == keys[0][i]
 					    ? -EALREADY
 					    : -EPROTO))
 				return;
@@ -58,31 +58,31 @@ struct Model {
 		};
 
 		if (refuse(
-			    octets, 18,
+			    bytes, 18,
 			    [&](const auto &o) { return rev(o) > 2; },
 			    -EPROTONOSUPPORT) ||
 		    refuse(
-			    octets, 19,
+			    bytes, 19,
 			    [&](const auto &o) { return o[18] > 2; },
 			    -EMSGSIZE) ||
 		    refuse(
-			    octets, 20,
+			    bytes, 20,
 			    [&](const auto &o) { return pd(o) > 512; },
 			    -EMSGSIZE) ||
 		    refuse(
-			    octets, 20,
+			    bytes, 20,
 			    [&](const auto &o) { return enh(o) && pd(o) < 4; },
 			    -EINVAL))
 			return;
-		if (octets.size() >= 20 && octets.size() >= 20u + pd(octets))
-			result = 20 + pd(octets);
+		if (bytes.size() >= 20 && bytes.size() >= 20u + pd(bytes))
+			result = 20 + pd(bytes);
 	}
 
 private:
 	template <typename Wrong>
-	bool refuse(View octets, std::size_t need, Wrong wrong, int error)
+	bool refuse(View bytes, std::size_t need, Wrong wrong, int error)
 	{
-		if (octets.size() < need || !wrong(octets))
+		if (bytes.size() < need || !wrong(bytes))
 			return false;
 		result = error;
 		known_at = need;
@@ -98,10 +98,10 @@ bool same(const mpa_frame &a, const mpa_frame &b)
 	       a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
 }
 
-// A frame's octets without what has no meaning in it.
-Octets normal(View octets, bool reply)
+// A frame's bytes without what has no meaning in it.
+Bytes normal(View bytes, bool reply)
 {
-	Octets n(octets.begin(), octets.end());
+	Bytes n(bytes.begin(), bytes.end());
 
 	n[16] &= reply ? 0xf0 : 0xd0;
 	if (n[17] < 2)
@@ -113,9 +113,9 @@ Octets normal(View octets, bool reply)
 	return n;
 }
 
-int parse(View octets, bool reply, mpa_frame &frame, Octets &pd)
+int parse(View bytes, bool reply, mpa_frame &frame, Bytes &pd)
 {
-	const Exact exact(octets);
+	const Exact exact(bytes);
 	const u8 *at = nullptr;
 	const int ret =
 		mpa_frame_parse(exact.data(), exact.size(), reply, &frame, &at);
@@ -131,14 +131,14 @@ int parse(View octets, bool reply, mpa_frame &frame, Octets &pd)
 }
 
 // Whatever prefix is at hand, the answer is the final one or "more".
-void check_portions(View octets, bool reply, int whole, std::size_t known_at,
+void check_portions(View bytes, bool reply, int whole, std::size_t known_at,
 		    const mpa_frame &want)
 {
-	for (std::size_t n = 0; n <= octets.size(); n++) {
+	for (std::size_t n = 0; n <= bytes.size(); n++) {
 		const std::size_t end = whole > 0 ? whole : known_at;
 		mpa_frame frame = {};
-		Octets pd;
-		const int ret = parse(octets.first(n), reply, frame, pd);
+		Bytes pd;
+		const int ret = parse(bytes.first(n), reply, frame, pd);
 
 		REQUIRE(ret == (whole && n >= end ? whole : 0));
 		if (ret > 0)
@@ -148,15 +148,15 @@ void check_portions(View octets, bool reply, int whole, std::size_t known_at,
 	}
 }
 
-void check_round_trip(View octets, const mpa_frame &frame, const Octets &pd)
+void check_round_trip(View bytes, const mpa_frame &frame, const Bytes &pd)
 {
-	Octets built(MPA_FRAME_MAX);
+	Bytes built(MPA_FRAME_MAX);
 	const int ret =
-		mpa_frame_build(built.data(), octets.size(), &frame, pd.data());
+		mpa_frame_build(built.data(), bytes.size(), &frame, pd.data());
 
-	REQUIRE(ret == static_cast<int>(octets.size()));
+	REQUIRE(ret == static_cast<int>(bytes.size()));
 	built.resize(ret);
-	REQUIRE(built == normal(octets, frame.reply));
+	REQUIRE(built == normal(bytes, frame.reply));
 	REQUIRE(mpa_frame_build(built.data(), ret - 1, &frame, pd.data()) ==
 		-ENOSPC);
 }
@@ -316,13 +316,13 @@ mpa_frame request(const mpa_params &own, std::uint8_t choice)
 // A frame as the other end gets it.
 mpa_frame over_the_wire(const mpa_frame &sent)
 {
-	Octets octets(MPA_FRAME_MAX), pd;
+	Bytes bytes(MPA_FRAME_MAX), pd;
 	const int len =
-		mpa_frame_build(octets.data(), octets.size(), &sent, nullptr);
+		mpa_frame_build(bytes.data(), bytes.size(), &sent, nullptr);
 	mpa_frame got = {};
 
 	REQUIRE(len > 0);
-	REQUIRE(parse(View(octets).first(len), sent.reply, got, pd) == len);
+	REQUIRE(parse(View(bytes).first(len), sent.reply, got, pd) == len);
 	REQUIRE(same(got, sent));
 	return got;
 }
@@ -393,21 +393,21 @@ void negotiate(std::uint8_t choice, const mpa_params &initiator,
 		check_agreement(first, second);
 }
 
-void frame_from_peer(std::uint8_t choice, const mpa_params &own, View octets)
+void frame_from_peer(std::uint8_t choice, const mpa_params &own, View bytes)
 {
 	const bool reply = choice & CHOOSE_REPLY;
-	const Model model(octets, reply);
+	const Model model(bytes, reply);
 	mpa_frame frame = {};
 	mpa_result res;
-	Octets pd;
-	const int ret = parse(octets, reply, frame, pd);
+	Bytes pd;
+	const int ret = parse(bytes, reply, frame, pd);
 
 	REQUIRE(ret == model.result);
-	check_portions(octets, reply, ret, model.known_at, frame);
+	check_portions(bytes, reply, ret, model.known_at, frame);
 	if (ret <= 0)
 		return;
 	REQUIRE(frame.reply == reply && (reply || !frame.reject));
-	check_round_trip(octets.first(ret), frame, pd);
+	check_round_trip(bytes.first(ret), frame, pd);
 	if (reply) {
 		conclude(own, request(own, choice), frame, res);
 	} else {

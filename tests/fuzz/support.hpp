@@ -17,7 +17,7 @@
 namespace fuzz
 {
 
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 using View = std::span<const std::uint8_t>;
 
 [[noreturn]] inline void fail(const char *what, const char *file, int line)
@@ -45,11 +45,11 @@ public:
 	View rest() const { return left; }
 
 private:
-	std::uint64_t get(std::size_t octets)
+	std::uint64_t get(std::size_t bytes)
 	{
 		std::uint64_t value = 0;
 
-		for (; octets; octets--) {
+		for (; bytes; bytes--) {
 			value <<= 8;
 			if (left.empty())
 				continue;
@@ -66,21 +66,21 @@ private:
 class Exact
 {
 public:
-	explicit Exact(View octets)
-		: size_(octets.size()), octets_(new std::uint8_t[octets.size()])
+	explicit Exact(View bytes)
+		: size_(bytes.size()), bytes_(new std::uint8_t[bytes.size()])
 	{
-		std::copy(octets.begin(), octets.end(), octets_.get());
+		std::copy(bytes.begin(), bytes.end(), bytes_.get());
 	}
 
-	const std::uint8_t *data() const { return octets_.get(); }
+	const std::uint8_t *data() const { return bytes_.get(); }
 	std::uint32_t size() const { return size_; }
 
 private:
 	std::size_t size_;
-	std::unique_ptr<std::uint8_t[]> octets_;
+	std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
-// Octets and portions that follow from one octet of input (xorshift32).
+// Bytes and portions that follow from one byte of input (xorshift32).
 class Sequence
 {
 public:
@@ -94,12 +94,12 @@ public:
 		return state;
 	}
 
-	Octets octets(std::size_t n)
+	Bytes bytes(std::size_t n)
 	{
-		Octets result(n);
+		Bytes result(n);
 
-		for (auto &octet : result)
-			octet = next() >> 7;
+		for (auto &byte : result)
+			byte = next() >> 7;
 		return result;
 	}
 
@@ -107,7 +107,7 @@ private:
 	std::uint32_t state;
 };
 
-// Sizes of the portions in which a stretch of octets is handed over. Small
+// Sizes of the portions in which a stretch of bytes is handed over. Small
 // ones come to an end, or the longest FPDUs would take most of the time.
 class Portions
 {

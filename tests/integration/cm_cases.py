@@ -6,7 +6,7 @@ Usage: cm_cases.py --list PREFIX | cm_cases.py CASE
 
 Hosts h1 (10.77.0.1, fd77::1, device mpa1) and h2 (10.77.0.2, fd77::2, mpa2),
 and for the cases of "pair" the device mpa3 on 10.78.0.2 and fd78::2 of h2.
-Octets sent and wanted are those of RFC 5044 and RFC 6581.
+Bytes sent and wanted are those of RFC 5044 and RFC 6581.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ ASK_IRD = mpa.P2P
 ASK_ORD = mpa.RTR_WRITE | mpa.RTR_READ
 
 
-# --- as Responder, against octets --------------------------------------------
+# --- as Responder, against bytes --------------------------------------------
 @case
 def responder_rev1():
     with responder() as app, raw() as peer:
@@ -151,15 +151,15 @@ def responder_reject_rev1():
 
 @case
 def responder_most_private_data():
-    """The core carries 255 octets: so many arrive, whole."""
+    """The core carries 255 bytes: so many arrive, whole."""
     data = bytes(i % 251 for i in range(255))
     with responder() as app:
-        for octets, seen in (
+        for sent, seen in (
                 (frame(mpa.REQUEST, mpa.CRC, 1, data), data),
                 (request(1, 1, data), data),
                 (request(1, 1, data[:1]), data[:1])):
             with raw() as peer:
-                peer.send(octets)
+                peer.send(sent)
                 asked = app.event("CONNECT_REQUEST")
                 check("private data", asked.private_data, seen)
                 asked.id.accept(data[:196])
@@ -170,7 +170,7 @@ def responder_most_private_data():
 
 
 # Private data that MPA can carry and the core cannot: never a part of it.
-TOO_LONG = {f"revision {rev}, {size} octets": (rev, bytes(size))
+TOO_LONG = {f"revision {rev}, {size} bytes": (rev, bytes(size))
             for rev, size in ((1, 256), (1, 512), (2, 256), (2, 508))}
 
 
@@ -282,17 +282,17 @@ def responder_refuses_frames():
         "length 65535": frame(mpa.REQUEST, mpa.CRC, 1, b"", 65535),
         "revision 3": frame(mpa.REQUEST, mpa.CRC, 3),
         "revision 255": frame(mpa.REQUEST, mpa.CRC, 255),
-        "first octet": b"N" + frame(mpa.REQUEST, mpa.CRC, 1)[1:],
-        "last octet of the key": frame(b"MPA ID Req Framf", mpa.CRC, 1),
+        "first byte": b"N" + frame(mpa.REQUEST, mpa.CRC, 1)[1:],
+        "last byte of the key": frame(b"MPA ID Req Framf", mpa.CRC, 1),
         "a Reply": frame(mpa.REPLY, mpa.CRC, 1),
         "enhanced, length 0": frame(mpa.REQUEST, mpa.ENHANCED, 2),
         "enhanced, length 3": frame(mpa.REQUEST, mpa.ENHANCED, 2, bytes(3)),
     }
     with counting("mpa2", conn_startup_error=len(bad)), \
             responder() as app:
-        for what, octets in bad.items():
+        for what, data in bad.items():
             with raw() as peer:
-                peer.send(octets)
+                peer.send(data)
                 try:
                     peer.closed()
                 except AssertionError as error:
@@ -301,11 +301,11 @@ def responder_refuses_frames():
 
 
 @case
-def responder_octet_by_octet():
+def responder_byte_by_byte():
     with responder() as app, raw() as peer:
         peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for octet in request(1, 1, b"slow"):
-            peer.send(bytes([octet]))
+        for byte in request(1, 1, b"slow"):
+            peer.send(bytes([byte]))
         asked = app.event("CONNECT_REQUEST")
         check("private data", asked.private_data, b"slow")
         asked.id.accept()
@@ -482,7 +482,7 @@ def responder_listener_churn():
         peer.sock.close()
 
 
-# --- as Initiator, against octets --------------------------------------------
+# --- as Initiator, against bytes --------------------------------------------
 @case
 def initiator_rev2():
     with counting("mpa1", conn_active=1, conn_fallback=0), \
@@ -701,7 +701,7 @@ def initiator_peer_vanishes():
 
 @case
 def initiator_improper_replies():
-    for what, octets in {
+    for what, data in {
             "key": frame(b"MPA ID Rep Framf", mpa.CRC, 2, bytes(4)),
             "a Request": request(1, 1),
             "length 513": frame(mpa.REPLY, mpa.CRC, 2, bytes(513)),
@@ -718,7 +718,7 @@ def initiator_improper_replies():
             me.connect(H2, PORT)
             with listener.accept() as peer:
                 peer.read_frame()
-                peer.send(octets)
+                peer.send(data)
                 try:
                     app.event("CONNECT_ERROR")
                     peer.closed()

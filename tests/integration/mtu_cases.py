@@ -6,7 +6,7 @@ Usage: mtu_cases.py --list PREFIX | mtu_cases.py CASE
 
 h1 and h2 have eth0 (10.77.0.N, fd77::N) in common, and eth1 (10.79.N.N,
 fd79:N::N) to the router r. Nothing on the way merges or cuts segments. What
-h2 gets is looked at as it arrives: each ULPDU begins with the same octets, so
+h2 gets is looked at as it arrives: each ULPDU begins with the same bytes, so
 that a segment shows whether it begins with an FPDU.
 """
 
@@ -107,7 +107,7 @@ class Stream:
                 return
             if got != ulpdu(self.received, len(got)):
                 raise AssertionError(f"ULPDU {self.received}, {len(got)} "
-                                     f"octets: {got[:16].hex()}")
+                                     f"bytes: {got[:16].hex()}")
             self.received += 1
 
     def until(self, what, so):
@@ -193,7 +193,7 @@ def mpa_pair(address, markers=False):
 # --- what passes --------------------------------------------------------------
 class Wire:
     """Segments with ULPDUs that arrive at a network device of h2: (their
-    octets, the number of the ULPDU whose FPDU begins them; -1: none does). It
+    bytes, the number of the ULPDU whose FPDU begins them; -1: none does). It
     may be late, and some may be missing."""
 
     def __init__(self, netdev, port=PORT):
@@ -213,14 +213,14 @@ class Wire:
                 self.add(self.sock.recvfrom(65536))
 
     def add(self, packet):
-        octets, where = packet
+        data, where = packet
         if where[2] == socket.PACKET_OUTGOING:
             return
         # Behind Ethernet: IPv4 without options, or IPv6.
-        tcp = 54 if octets[12:14] == b"\x86\xdd" else 34
-        if struct.unpack_from(">H", octets, tcp + 2)[0] != self.port:
+        tcp = 54 if data[12:14] == b"\x86\xdd" else 34
+        if struct.unpack_from(">H", data, tcp + 2)[0] != self.port:
             return
-        payload = octets[tcp + (octets[tcp + 12] >> 4) * 4:]
+        payload = data[tcp + (data[tcp + 12] >> 4) * 4:]
         if payload:
             self.segments.append((len(payload), first_of(payload)))
 
@@ -268,7 +268,7 @@ def ip_tc(where, words):
 
 
 def unsent(sock):
-    """Octets in TCP's queue that were never sent (SIOCOUTQNSD)."""
+    """Bytes in TCP's queue that were never sent (SIOCOUTQNSD)."""
     import fcntl  # pylint: disable=import-outside-toplevel
     return struct.unpack("=i", fcntl.ioctl(sock, 0x894B, bytes(4)))[0]
 
@@ -280,7 +280,7 @@ def aligned(stream, seen, mss, count=100):
           sum(number < 0 for _, number in segments), 0)
     longest = max(size for size, _ in segments)
     if longest > mss:
-        raise AssertionError(f"a segment of {longest} octets, MSS {mss}")
+        raise AssertionError(f"a segment of {longest} bytes, MSS {mss}")
 
 
 def goes_through(address, netdev, steps, markers=False):

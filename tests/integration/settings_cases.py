@@ -5,7 +5,7 @@
 Usage: settings_cases.py --list PREFIX | settings_cases.py CASE
 
 Each setting is made with mpactl at the namespace, the device or the listener,
-read back, and seen in what goes over the wire or in what happens. Octets sent
+read back, and seen in what goes over the wire or in what happens. Bytes sent
 and wanted are those of RFC 5044 and RFC 6581.
 """
 
@@ -291,7 +291,7 @@ def set_says_when_it_counts():
           "new connections" in got.stdout + got.stderr, True)
 
 
-# --- what Initiators ask, octet by octet ----------------------------------------
+# --- what Initiators ask, byte by byte ----------------------------------------
 def asked(ird, ord_):
     """A Request of revision 2, of a device with nothing else set."""
     return mpa.Frame(mpa.REQUEST, C | X, 2, enhanced(ird, ord_))
@@ -425,7 +425,7 @@ def initiator_refuses_more_than_its_ird():
                     app.event(event)
 
 
-# --- what Responders answer, octet by octet ---------------------------------------
+# --- what Responders answer, byte by byte ---------------------------------------
 def answer(word1, word2, flags=C | X):
     return mpa.Frame(mpa.REPLY, flags, 2, enhanced(word1, word2))
 
@@ -471,10 +471,10 @@ REPLIES = [
 ]
 
 
-def reply_to(app, octets, accepted):
+def reply_to(app, data, accepted):
     """The Reply, or None."""
     with raw() as peer:
-        peer.send(octets)
+        peer.send(data)
         if accepted:
             app.event("CONNECT_REQUEST").id.accept(ird=5, ord_=6)
         try:
@@ -490,13 +490,13 @@ def reply_to(app, octets, accepted):
 def answer_everything(find_of):
     with responder() as app:
         of = find_of()
-        for words, octets, wanted in REPLIES:
+        for words, data, wanted in REPLIES:
             accepted = wanted and not wanted.flags & mpa.REJECT
             with contextlib.ExitStack() as stack:
                 if words:
                     stack.enter_context(configured("h2", *words, of=of))
-                check(f"Reply with {words} to {octets.hex()}",
-                      reply_to(app, octets, accepted), wanted)
+                check(f"Reply with {words} to {data.hex()}",
+                      reply_to(app, data, accepted), wanted)
 
 
 @case
@@ -519,13 +519,13 @@ def responder_tells_consumer_what_may_be():
     """The depths a consumer is offered keep to the settings."""
     with responder() as app, \
             configured("h2", "ird", 3, "ord", 4, of=DEV2):
-        for octets, depths in ((request(8, 9), (4, 3)),
+        for data, depths in ((request(8, 9), (4, 3)),
                                (request(2, 1), (2, 1)),
                                (old(C, 1), (4, 3))):
             with raw() as peer:
-                peer.send(octets)
+                peer.send(data)
                 got = app.event("CONNECT_REQUEST")
-                check(f"depths for {octets.hex()}",
+                check(f"depths for {data.hex()}",
                       (got.initiator_depth, got.responder_resources), depths)
                 got.id.reject()
                 peer.read_frame()
@@ -553,9 +553,9 @@ def startup_timeout(of):
             configured("h2", "startup-timeout", "800ms",
                        of=of or listening()), \
             counting("mpa2", conn_startup_error=3):
-        for octets in (b"", request(1, 1)[:-1]):
+        for data in (b"", request(1, 1)[:-1]):
             with raw() as peer, within(0.7, 2.5):
-                peer.send(octets)
+                peer.send(data)
                 peer.closed()
         # The same for a first FPDU that is due.
         with raw() as peer:

@@ -2,8 +2,8 @@
 /*
  * KUnit suite of kernel/ddp: the tables of tests/unit/ddp_vectors.h, run in
  * the kernel. The sources under test are compiled into this module, so that
- * nothing need be exported for it. Octets handed to them live in blocks of
- * just their size, so that KASAN sees every octet read too far.
+ * nothing need be exported for it. Bytes handed to them live in blocks of
+ * just their size, so that KASAN sees every byte read too far.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -19,33 +19,33 @@
 
 enum { ROOM = 128 };	/* more than any ULPDU of the tables */
 
-/* A copy of @n octets without slack. */
-static u8 *exact(struct kunit *test, const u8 *octets, u32 n)
+/* A copy of @n bytes without slack. */
+static u8 *exact(struct kunit *test, const u8 *bytes, u32 n)
 {
 	u8 *p = kunit_kmalloc(test, n, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p);
-	memcpy(p, octets, n);
+	memcpy(p, bytes, n);
 	return p;
 }
 
-static u32 unhex(struct kunit *test, const char *text, u8 *octets)
+static u32 unhex(struct kunit *test, const char *text, u8 *bytes)
 {
-	u32 n = ddp_unhex(text, octets, ROOM);
+	u32 n = ddp_unhex(text, bytes, ROOM);
 
 	KUNIT_ASSERT_LE(test, n, (u32)ROOM);
 	return n;
 }
 
-static void expect_octets(struct kunit *test, const u8 *got, u32 n,
+static void expect_bytes(struct kunit *test, const u8 *got, u32 n,
 			  const char *want)
 {
-	u8 octets[ROOM];
-	u32 i, nr_want = unhex(test, want, octets);
+	u8 bytes[ROOM];
+	u32 i, nr_want = unhex(test, want, bytes);
 
 	KUNIT_ASSERT_EQ(test, n, nr_want);
 	for (i = 0; i < n; i++)
-		KUNIT_EXPECT_EQ_MSG(test, got[i], octets[i], "octet %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got[i], bytes[i], "byte %u", i);
 }
 
 /* A fault record in which no field is right. */
@@ -60,7 +60,7 @@ static struct ddp_fault unlike(const struct ddp_want *want)
 	};
 }
 
-static void expect_verdict(struct kunit *test, bool ok,
+static void expect_result(struct kunit *test, bool ok,
 			   const struct ddp_fault *f,
 			   const struct ddp_want *want)
 {
@@ -92,15 +92,15 @@ static void expect_hdr(struct kunit *test, const struct ddp_hdr *got,
 }
 
 /* Decode and judge as the receive path does. */
-static void expect_control(struct kunit *test, const u8 *octets, u32 at_hand,
+static void expect_control(struct kunit *test, const u8 *bytes, u32 at_hand,
 			   u32 ulpdu_len, const struct ddp_want *want)
 {
-	const u8 *p = exact(test, octets, at_hand);
+	const u8 *p = exact(test, bytes, at_hand);
 	struct ddp_fault f = unlike(want);
 	struct ddp_hdr h;
 	bool whole = !ddp_decode(p, ulpdu_len, &h);
 
-	expect_verdict(test, ddp_check_control(&h, whole, RDMAP_VERSION, &f),
+	expect_result(test, ddp_check_control(&h, whole, RDMAP_VERSION, &f),
 		       &f, want);
 }
 
@@ -145,11 +145,11 @@ KUNIT_ARRAY_PARAM(parse, ddp_parse_cases, parse_desc);
 static void header_decode(struct kunit *test)
 {
 	const struct ddp_wire_case *c = test->param_value;
-	u8 octets[ROOM];
-	u32 n = unhex(test, c->octets, octets);
+	u8 bytes[ROOM];
+	u32 n = unhex(test, c->bytes, bytes);
 	struct ddp_hdr h;
 
-	KUNIT_EXPECT_EQ(test, ddp_decode(exact(test, octets, n), c->ulpdu_len,
+	KUNIT_EXPECT_EQ(test, ddp_decode(exact(test, bytes, n), c->ulpdu_len,
 					 &h), 0);
 	expect_hdr(test, &h, &c->want);
 }
@@ -158,42 +158,42 @@ static void header_build(struct kunit *test)
 {
 	const struct ddp_wire_case *c = test->param_value;
 	const struct ddp_hdr *h = &c->want;
-	u8 octets[ROOM];
+	u8 bytes[ROOM];
 	u32 n;
 
 	if (h->tagged)
-		n = ddp_build_tagged(octets, h->ddp_version, h->opcode,
+		n = ddp_build_tagged(bytes, h->ddp_version, h->opcode,
 				     h->last, h->stag, h->to);
 	else
-		n = ddp_build_untagged(octets, h->ddp_version, h->opcode,
+		n = ddp_build_untagged(bytes, h->ddp_version, h->opcode,
 				       h->last, h->stag, h->qn, h->msn, h->mo);
-	expect_octets(test, octets, n, c->octets);
+	expect_bytes(test, bytes, n, c->bytes);
 }
 
 static void header_decode_truncated(struct kunit *test)
 {
 	static const u8 ctrls[] = { 0x41, 0xc1, 0x00, 0x80, 0x7f, 0xff };
-	u8 octets[DDP_HDR_MAX];
+	u8 bytes[DDP_HDR_MAX];
 	struct ddp_hdr h;
 	u32 i, len;
 
-	memset(octets, 0xff, sizeof(octets));
+	memset(bytes, 0xff, sizeof(bytes));
 	for (i = 0; i < ARRAY_SIZE(ctrls); i++) {
 		bool tagged = ctrls[i] & 0x80;
 		u32 need = tagged ? 14 : 18;
 
-		octets[0] = ctrls[i];
+		bytes[0] = ctrls[i];
 		KUNIT_EXPECT_EQ(test, ddp_hdr_len(ctrls[i]), need);
 		for (len = 0; len < need; len++) {
 			const struct ddp_hdr zero = { .tagged = len && tagged };
 
 			KUNIT_EXPECT_EQ(test, -EMSGSIZE,
-					ddp_decode(exact(test, octets, len),
+					ddp_decode(exact(test, bytes, len),
 						   len, &h));
 			expect_hdr(test, &h, &zero);
 		}
 		KUNIT_EXPECT_EQ(test, 0,
-				ddp_decode(exact(test, octets, need), need,
+				ddp_decode(exact(test, bytes, need), need,
 					   &h));
 	}
 }
@@ -201,7 +201,7 @@ static void header_decode_truncated(struct kunit *test)
 /* What goes on does so in its offset, and in every other bit agrees. */
 static void header_goes_on(struct kunit *test)
 {
-	u8 octets[DDP_UNTAGGED_LEN];
+	u8 bytes[DDP_UNTAGGED_LEN];
 	u32 kind, bit, len;
 	u8 *p, *next;
 
@@ -209,13 +209,13 @@ static void header_goes_on(struct kunit *test)
 		bool last = kind & 1;
 
 		if (kind & 2)
-			len = ddp_build_tagged(octets, 1, RDMAP_WRITE, last, 7,
+			len = ddp_build_tagged(bytes, 1, RDMAP_WRITE, last, 7,
 					       0xfffffffe);
 		else
-			len = ddp_build_untagged(octets, 1, RDMAP_SEND, last,
+			len = ddp_build_untagged(bytes, 1, RDMAP_SEND, last,
 						 0, DDP_QN_SEND, 9, 0xfffe);
-		p = exact(test, octets, len);
-		next = exact(test, octets, len);
+		p = exact(test, bytes, len);
+		next = exact(test, bytes, len);
 		if (kind & 2)
 			put_unaligned_be64(0xfffffffeULL + 1428, next + 6);
 		else
@@ -235,20 +235,20 @@ static void header_goes_on(struct kunit *test)
 static void header_read_request(struct kunit *test)
 {
 	const struct ddp_read_case *c = test->param_value;
-	u8 octets[ROOM];
-	u32 n = unhex(test, c->octets, octets);
+	u8 bytes[ROOM];
+	u32 n = unhex(test, c->bytes, bytes);
 	struct rdmap_read rd;
 
-	rdmap_read_decode(exact(test, octets, n), &rd);
+	rdmap_read_decode(exact(test, bytes, n), &rd);
 	KUNIT_EXPECT_EQ(test, rd.sink_stag, c->want.sink_stag);
 	KUNIT_EXPECT_EQ(test, rd.sink_to, c->want.sink_to);
 	KUNIT_EXPECT_EQ(test, rd.size, c->want.size);
 	KUNIT_EXPECT_EQ(test, rd.src_stag, c->want.src_stag);
 	KUNIT_EXPECT_EQ(test, rd.src_to, c->want.src_to);
 
-	memset(octets, 0xee, sizeof(octets));
-	n = rdmap_read_build(octets, &c->want);
-	expect_octets(test, octets, n, c->octets);
+	memset(bytes, 0xee, sizeof(bytes));
+	n = rdmap_read_build(bytes, &c->want);
+	expect_bytes(test, bytes, n, c->bytes);
 }
 
 static u32 build_reference_ulpdu(enum ddp_fpdu_kind kind, u8 *p)
@@ -289,7 +289,7 @@ static void header_reference_fpdu(struct kunit *test)
 	n += 2;
 	KUNIT_ASSERT_EQ(test, n % 4, 0);
 	put_unaligned_le32(ddp_crc32c(fpdu, n), fpdu + n);
-	expect_octets(test, fpdu, n + 4, c->fpdu);
+	expect_bytes(test, fpdu, n + 4, c->fpdu);
 }
 
 /* check.c */
@@ -297,26 +297,26 @@ static void header_reference_fpdu(struct kunit *test)
 static void check_control(struct kunit *test)
 {
 	const struct ddp_control_case *c = test->param_value;
-	u8 octets[ROOM];
-	u32 n = unhex(test, c->octets, octets);
+	u8 bytes[ROOM];
+	u32 n = unhex(test, c->bytes, bytes);
 
-	expect_control(test, octets, n, c->ulpdu_len, &c->want);
+	expect_control(test, bytes, n, c->ulpdu_len, &c->want);
 }
 
 static void check_control_bits(struct kunit *test)
 {
 	const struct ddp_flip_case *c = test->param_value;
-	u8 octets[ROOM] = {};
+	u8 bytes[ROOM] = {};
 	u32 bit;
 
-	unhex(test, c->octets, octets);
+	unhex(test, c->bytes, bytes);
 	for (bit = 0; bit < ARRAY_SIZE(c->want); bit++) {
 		u8 mask = 0x80 >> bit % 8;
 
-		octets[bit / 8] ^= mask;
-		expect_control(test, octets, DDP_HDR_MAX, c->ulpdu_len,
+		bytes[bit / 8] ^= mask;
+		expect_control(test, bytes, DDP_HDR_MAX, c->ulpdu_len,
 			       &c->want[bit]);
-		octets[bit / 8] ^= mask;
+		bytes[bit / 8] ^= mask;
 	}
 }
 
@@ -324,18 +324,18 @@ static void check_control_opcodes(struct kunit *test)
 {
 	const struct ddp_opcode_case *c = test->param_value;
 	u8 opcode = c - ddp_opcode_cases;
-	u8 octets[ROOM];
+	u8 bytes[ROOM];
 	u32 i, n;
 
-	n = ddp_build_tagged(octets, 1, opcode, true, 0, 0);
-	expect_control(test, octets, n, n + c->payload, &c->tagged);
+	n = ddp_build_tagged(bytes, 1, opcode, true, 0, 0);
+	expect_control(test, bytes, n, n + c->payload, &c->tagged);
 
 	BUILD_BUG_ON(ARRAY_SIZE(ddp_queue_numbers) !=
 		     ARRAY_SIZE(c->untagged));
 	for (i = 0; i < ARRAY_SIZE(ddp_queue_numbers); i++) {
-		n = ddp_build_untagged(octets, 1, opcode, true, 0,
+		n = ddp_build_untagged(bytes, 1, opcode, true, 0,
 				       ddp_queue_numbers[i], 1, 0);
-		expect_control(test, octets, n, n + c->payload,
+		expect_control(test, bytes, n, n + c->payload,
 			       &c->untagged[i]);
 	}
 }
@@ -345,7 +345,7 @@ static void check_untagged(struct kunit *test)
 	const struct ddp_untagged_case *c = test->param_value;
 	struct ddp_fault f = unlike(&c->want);
 
-	expect_verdict(test, ddp_check_untagged(&c->h, &c->q, &f), &f,
+	expect_result(test, ddp_check_untagged(&c->h, &c->q, &f), &f,
 		       &c->want);
 }
 
@@ -355,7 +355,7 @@ static void check_tagged(struct kunit *test)
 	const struct ddp_hdr h = RESPONSE(true, 7, c->to, c->len);
 	struct ddp_fault f = unlike(&c->tagged);
 
-	expect_verdict(test, ddp_check_tagged(&h, &c->r, &f), &f, &c->tagged);
+	expect_result(test, ddp_check_tagged(&h, &c->r, &f), &f, &c->tagged);
 }
 
 static void check_read(struct kunit *test)
@@ -364,7 +364,7 @@ static void check_read(struct kunit *test)
 	const struct rdmap_read rd = { .size = c->len, .src_to = c->to };
 	struct ddp_fault f = unlike(&c->read);
 
-	expect_verdict(test, rdmap_check_read(&rd, &c->r, &f), &f, &c->read);
+	expect_result(test, rdmap_check_read(&rd, &c->r, &f), &f, &c->read);
 }
 
 static void check_right(struct kunit *test)
@@ -372,7 +372,7 @@ static void check_right(struct kunit *test)
 	const struct ddp_right_case *c = test->param_value;
 	struct ddp_fault f = unlike(&c->want);
 
-	expect_verdict(test, rdmap_check_right(c->read, c->len, c->right, &f),
+	expect_result(test, rdmap_check_right(c->read, c->len, c->right, &f),
 		       &f, &c->want);
 }
 
@@ -381,7 +381,7 @@ static void check_invalidate(struct kunit *test)
 	const struct ddp_invalidate_case *c = test->param_value;
 	struct ddp_fault f = unlike(&c->want);
 
-	expect_verdict(test, rdmap_check_invalidate(&c->r, &f), &f, &c->want);
+	expect_result(test, rdmap_check_invalidate(&c->r, &f), &f, &c->want);
 }
 
 static void check_response(struct kunit *test)
@@ -389,7 +389,7 @@ static void check_response(struct kunit *test)
 	const struct ddp_response_case *c = test->param_value;
 	struct ddp_fault f = unlike(&c->want);
 
-	expect_verdict(test, rdmap_check_response(&c->h, &c->v, &f), &f,
+	expect_result(test, rdmap_check_response(&c->h, &c->v, &f), &f,
 		       &c->want);
 }
 
@@ -410,7 +410,7 @@ static void check_faults_of_other_layers(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
-		expect_verdict(test, false, faults[i].fault, &faults[i].want);
+		expect_result(test, false, faults[i].fault, &faults[i].want);
 }
 
 /* terminate.c */
@@ -418,40 +418,40 @@ static void check_faults_of_other_layers(struct kunit *test)
 static void terminate_build(struct kunit *test)
 {
 	const struct ddp_terminate_case *c = test->param_value;
-	u8 octets[ROOM], *p;
+	u8 bytes[ROOM], *p;
 	const u8 *seg = NULL;
 	u32 n = 0;
 
 	if (c->seg) {
-		n = unhex(test, c->seg, octets);
-		seg = exact(test, octets, n);
+		n = unhex(test, c->seg, bytes);
+		seg = exact(test, bytes, n);
 	}
 	p = kunit_kmalloc(test, RDMAP_TERM_ULPDU_MAX, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p);
 	memset(p, 0xee, RDMAP_TERM_ULPDU_MAX);
 	n = rdmap_terminate_build(p, 1, &c->fault, seg, n, c->seg_len);
-	expect_octets(test, p, n, c->want);
+	expect_bytes(test, p, n, c->want);
 }
 
 static void terminate_parse(struct kunit *test)
 {
 	const struct ddp_parse_case *c = test->param_value;
-	u8 octets[ROOM];
+	u8 bytes[ROOM];
 	u32 len;
 
-	memset(octets, 0xff, sizeof(octets));
-	unhex(test, "5A A7 00 00 12 34 00", octets);
-	octets[2] = c->flags;
-	octets[6] = c->ctrl;
+	memset(bytes, 0xff, sizeof(bytes));
+	unhex(test, "5A A7 00 00 12 34 00", bytes);
+	bytes[2] = c->flags;
+	bytes[6] = c->ctrl;
 	for (len = 0; len <= 80; len++) {
 		bool good = c->need && len >= c->need;
 		struct rdmap_terminate t;
 
 		KUNIT_EXPECT_EQ_MSG(test, good ? 0 : -EPROTO,
-				    rdmap_terminate_parse(exact(test, octets,
+				    rdmap_terminate_parse(exact(test, bytes,
 								len),
 							  len, &t),
-				    "%u octets", len);
+				    "%u bytes", len);
 		KUNIT_EXPECT_EQ(test, t.layer, len < 4 ? 0 : 5);
 		KUNIT_EXPECT_EQ(test, t.etype, len < 4 ? 0 : 10);
 		KUNIT_EXPECT_EQ(test, t.code, len < 4 ? 0 : 0xa7);

@@ -3,8 +3,8 @@
  * KUnit suites of kernel/framing: the tables of tests/unit/vectors.h and the
  * sweeps that are cheap, run in the kernel and over its own CRC32c. The
  * sources under test are compiled into this module, so that nothing need be
- * exported for it. Octets handed to them live in blocks of just their size,
- * so that KASAN sees every octet read or written too far.
+ * exported for it. Bytes handed to them live in blocks of just their size,
+ * so that KASAN sees every byte read or written too far.
  */
 #include <kunit/test.h>
 #include <linux/kernel.h>
@@ -19,7 +19,7 @@
 #include "../unit/vectors.h"
 
 enum {
-	ROOM		= 1024,	/* octets of any frame in the tables */
+	ROOM		= 1024,	/* bytes of any frame in the tables */
 	PIECES		= 64,	/* of any FPDU built here */
 	LONG_ULPDU	= 1201,	/* spans two or three Markers */
 };
@@ -30,23 +30,23 @@ static void type##_desc(const struct type *v, char *desc)		\
 	strscpy(desc, v->name, KUNIT_PARAM_DESC_SIZE);			\
 }
 
-struct octets {
+struct bytes {
 	u8 *p;
 	u32 n;
 };
 
-static struct octets alloc_octets(struct kunit *test, u32 n)
+static struct bytes alloc_bytes(struct kunit *test, u32 n)
 {
-	struct octets o = { kunit_kzalloc(test, n, GFP_KERNEL), n };
+	struct bytes o = { kunit_kzalloc(test, n, GFP_KERNEL), n };
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, o.p);
 	return o;
 }
 
-static struct octets unhex(struct kunit *test, const char *hex)
+static struct bytes unhex(struct kunit *test, const char *hex)
 {
-	struct octets all = alloc_octets(test, ROOM);
-	struct octets exact = alloc_octets(test,
+	struct bytes all = alloc_bytes(test, ROOM);
+	struct bytes exact = alloc_bytes(test,
 					   vec_unhex(hex, all.p, all.n));
 
 	KUNIT_ASSERT_LT(test, exact.n, (u32)ROOM);
@@ -55,26 +55,26 @@ static struct octets unhex(struct kunit *test, const char *hex)
 	return exact;
 }
 
-static void free_octets(struct kunit *test, struct octets o)
+static void free_bytes(struct kunit *test, struct bytes o)
 {
 	kunit_kfree(test, o.p);
 }
 
-static void expect_same(struct kunit *test, struct octets got,
-			struct octets want)
+static void expect_same(struct kunit *test, struct bytes got,
+			struct bytes want)
 {
 	u32 i;
 
 	KUNIT_ASSERT_EQ(test, got.n, want.n);
 	for (i = 0; i < got.n && got.p[i] == want.p[i]; i++)
 		;
-	KUNIT_EXPECT_EQ_MSG(test, i, got.n, "first wrong octet");
+	KUNIT_EXPECT_EQ_MSG(test, i, got.n, "first wrong byte");
 }
 
-/* Octets that repeat only after a long while. */
-static struct octets any_octets(struct kunit *test, u32 n)
+/* Bytes that repeat only after a long while. */
+static struct bytes any_bytes(struct kunit *test, u32 n)
 {
-	struct octets o = alloc_octets(test, n);
+	struct bytes o = alloc_bytes(test, n);
 	u32 i;
 
 	for (i = 0; i < n; i++)
@@ -83,17 +83,17 @@ static struct octets any_octets(struct kunit *test, u32 n)
 }
 
 /* One FPDU as the code under test builds it, in a block of just its size. */
-static struct octets build(struct kunit *test, struct mpa_tx_half *tx,
-			   struct octets ulpdu)
+static struct bytes build(struct kunit *test, struct mpa_tx_half *tx,
+			   struct bytes ulpdu)
 {
 	struct kvec *out = kunit_kcalloc(test, PIECES, sizeof(*out),
 					 GFP_KERNEL);
-	struct octets ctl = alloc_octets(test, ROOM);
+	struct bytes ctl = alloc_bytes(test, ROOM);
 	struct kvec piece = { ulpdu.p, ulpdu.n };
 	struct mpa_gather g = {
 		.out = out, .max_out = PIECES, .ctl = ctl.p, .max_ctl = ctl.n,
 	};
-	struct octets fpdu;
+	struct bytes fpdu;
 	int len;
 	u32 i;
 
@@ -101,13 +101,13 @@ static struct octets build(struct kunit *test, struct mpa_tx_half *tx,
 	len = mpa_fpdu_gather(tx, &piece, 1, ulpdu.n, &g);
 	KUNIT_ASSERT_GT(test, len, 0);
 	KUNIT_ASSERT_EQ(test, (u32)len, g.len);
-	fpdu = alloc_octets(test, len);
+	fpdu = alloc_bytes(test, len);
 	for (i = 0, len = 0; i < g.nr_out; i++) {
 		memcpy(fpdu.p + len, out[i].iov_base, out[i].iov_len);
 		len += out[i].iov_len;
 	}
 	KUNIT_ASSERT_EQ(test, (u32)len, g.len);
-	free_octets(test, ctl);
+	free_bytes(test, ctl);
 	kunit_kfree(test, out);
 	return fpdu;
 }
@@ -121,29 +121,29 @@ static void reader_at(struct mpa_reader *r, bool markers, bool crc, u32 gap)
 }
 
 /* Feeds portions of @size, each a block of its own. */
-static enum mpa_verdict feed_in(struct kunit *test, struct mpa_reader *r,
-				struct octets o, u32 size)
+static enum mpa_rx_result feed_in(struct kunit *test, struct mpa_reader *r,
+				struct bytes o, u32 size)
 {
-	enum mpa_verdict verdict = MPA_RX_MORE;
+	enum mpa_rx_result result = MPA_RX_MORE;
 	u32 at, used;
 
-	for (at = 0; at < o.n && verdict == MPA_RX_MORE; at += used) {
+	for (at = 0; at < o.n && result == MPA_RX_MORE; at += used) {
 		u32 n = min(size, o.n - at);
 		u8 *part = kmemdup(o.p + at, n, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, part);
-		verdict = mpa_reader_feed(r, part, n, &used);
+		result = mpa_reader_feed(r, part, n, &used);
 		kfree(part);
-		if (verdict == MPA_RX_MORE)
+		if (result == MPA_RX_MORE)
 			KUNIT_EXPECT_EQ(test, used, n);
 	}
-	return verdict;
+	return result;
 }
 
-static struct octets strip(struct kunit *test, const struct mpa_reader *r,
-			   struct octets fpdu, u32 size)
+static struct bytes strip(struct kunit *test, const struct mpa_reader *r,
+			   struct bytes fpdu, u32 size)
 {
-	struct octets ulpdu = alloc_octets(test, r->ulpdu_len);
+	struct bytes ulpdu = alloc_bytes(test, r->ulpdu_len);
 	u32 at = 0, to = 0, skip, run;
 	struct mpa_strip s;
 
@@ -222,12 +222,12 @@ static void fpdu_known(struct kunit *test)
 
 static void fpdu_refuses(struct kunit *test)
 {
-	struct octets ulpdu = any_octets(test, 40);
-	struct octets ctl = alloc_octets(test, 16);
+	struct bytes ulpdu = any_bytes(test, 40);
+	struct bytes ctl = alloc_bytes(test, 16);
 	struct mpa_tx_half tx = { .markers = true, .crc = true };
 	struct kvec piece = { ulpdu.p, ulpdu.n }, out[3] = {};
 	struct mpa_gather g = { .out = out, .ctl = ctl.p };
-	u32 pieces, octets;
+	u32 pieces, bytes;
 
 	KUNIT_EXPECT_EQ(test, mpa_fpdu_gather(&tx, &piece, 1, 39, &g),
 			-EMSGSIZE);
@@ -238,13 +238,13 @@ static void fpdu_refuses(struct kunit *test)
 					      MPA_MULPDU_MAX + 1, &g),
 			-EMSGSIZE);
 	piece.iov_len = ulpdu.n;
-	/* Marker, length | ULPDU | pad, CRC: 3 pieces, 12 octets */
+	/* Marker, length | ULPDU | pad, CRC: 3 pieces, 12 bytes */
 	for (pieces = 0; pieces <= 3; pieces++) {
-		for (octets = 0; octets <= 12; octets++) {
-			if (pieces == 3 && octets == 12)
+		for (bytes = 0; bytes <= 12; bytes++) {
+			if (pieces == 3 && bytes == 12)
 				break;
 			g.max_out = pieces;
-			g.max_ctl = octets;
+			g.max_ctl = bytes;
 			KUNIT_EXPECT_EQ(test, -ENOSPC,
 					mpa_fpdu_gather(&tx, &piece, 1,
 							ulpdu.n, &g));
@@ -261,10 +261,10 @@ static void fpdu_refuses(struct kunit *test)
 }
 
 /* The FPDU of @ulpdu as mpa_fpdu_write() writes it, in a block of just its size. */
-static struct octets write_fpdu(struct kunit *test, struct mpa_tx_half *tx,
-				struct octets ulpdu)
+static struct bytes write_fpdu(struct kunit *test, struct mpa_tx_half *tx,
+				struct bytes ulpdu)
 {
-	struct octets fpdu = alloc_octets(test, mpa_fpdu_len(tx, ulpdu.n));
+	struct bytes fpdu = alloc_bytes(test, mpa_fpdu_len(tx, ulpdu.n));
 	u32 hdr_len = min(ulpdu.n, 14u);
 	struct kvec piece = { ulpdu.p + hdr_len, ulpdu.n - hdr_len };
 	const struct mpa_ulpdu u = {
@@ -289,9 +289,9 @@ static void fpdu_written(struct kunit *test)
 		mpa_reader_init(&r, markers, crc);
 		for (len = 0; len <= 300; len++) {
 			struct mpa_tx_half general = tx;
-			struct octets ulpdu = any_octets(test, len);
-			struct octets want = build(test, &general, ulpdu);
-			struct octets got = write_fpdu(test, &tx, ulpdu);
+			struct bytes ulpdu = any_bytes(test, len);
+			struct bytes want = build(test, &general, ulpdu);
+			struct bytes got = write_fpdu(test, &tx, ulpdu);
 
 			expect_same(test, got, want);
 			KUNIT_EXPECT_EQ(test, tx.gap, general.gap);
@@ -307,9 +307,9 @@ static void fpdu_written(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, got.n,
 					mpa_reader_take(&r, got.p, got.n));
 			KUNIT_EXPECT_EQ(test, r.ulpdu_len, len);
-			free_octets(test, got);
-			free_octets(test, want);
-			free_octets(test, ulpdu);
+			free_bytes(test, got);
+			free_bytes(test, want);
+			free_bytes(test, ulpdu);
 		}
 	}
 }
@@ -325,10 +325,10 @@ static void fpdu_series(struct kunit *test)
 		struct mpa_tx_half tx = { .crc = i & 1, .markers = i & 2 };
 		struct mpa_tx_half one = tx;
 		u32 room = rooms[i / 4];
-		struct octets hdr = any_octets(test, HDR);
-		struct octets all = any_octets(test, NR * room);
-		struct octets ulpdu = any_octets(test, room);
-		struct octets got = alloc_octets(test, NR * room);
+		struct bytes hdr = any_bytes(test, HDR);
+		struct bytes all = any_bytes(test, NR * room);
+		struct bytes ulpdu = any_bytes(test, room);
+		struct bytes got = alloc_bytes(test, NR * room);
 		struct kvec piece = { all.p, all.n };
 		struct mpa_reader r;
 		struct mpa_series t;
@@ -341,7 +341,7 @@ static void fpdu_series(struct kunit *test)
 		len = mpa_fpdu_write_series(&tx, &t, NR, got.p);
 		mpa_reader_init(&r, tx.markers, tx.crc);
 		for (n = 0; n < t.fpdus; n++) {
-			struct octets want, part;
+			struct bytes want, part;
 			const u8 *seen;
 			u32 each;
 
@@ -350,7 +350,7 @@ static void fpdu_series(struct kunit *test)
 			memcpy(ulpdu.p + HDR, all.p + used, each);
 			used += each;
 			want = write_fpdu(test, &one, ulpdu);
-			part = (struct octets){ p, want.n };
+			part = (struct bytes){ p, want.n };
 			expect_same(test, part, want);
 			seen = mpa_reader_ahead(&r, p, want.n, HDR);
 			KUNIT_ASSERT_NOT_NULL(test, seen);
@@ -365,19 +365,19 @@ static void fpdu_series(struct kunit *test)
 			put_unaligned_be64(get_unaligned_be64(ulpdu.p + 6) +
 					   each, ulpdu.p + 6);
 			p += want.n;
-			free_octets(test, want);
+			free_bytes(test, want);
 		}
 		KUNIT_EXPECT_PTR_EQ(test, got.p + len, p);
-		/* Of 516 octets a Marker would be the last word. */
+		/* Of 516 bytes a Marker would be the last word. */
 		KUNIT_EXPECT_EQ(test, t.fpdus,
 				tx.markers && room == 516 ? 1 : NR);
 		KUNIT_EXPECT_EQ(test, used, t.used);
 		KUNIT_EXPECT_EQ(test, one.gap, tx.gap);
-		expect_same(test, hdr, (struct octets){ ulpdu.p, HDR });
-		free_octets(test, got);
-		free_octets(test, ulpdu);
-		free_octets(test, all);
-		free_octets(test, hdr);
+		expect_same(test, hdr, (struct bytes){ ulpdu.p, HDR });
+		free_bytes(test, got);
+		free_bytes(test, ulpdu);
+		free_bytes(test, all);
+		free_bytes(test, hdr);
 	}
 }
 
@@ -390,8 +390,8 @@ static void fpdu_taken(struct kunit *test)
 
 	mpa_reader_init(&r, true, true);
 	for (len = 0; len <= 1100; len++) {
-		struct octets ulpdu = any_octets(test, len);
-		struct octets fpdu = build(test, &tx, ulpdu);
+		struct bytes ulpdu = any_bytes(test, len);
+		struct bytes fpdu = build(test, &tx, ulpdu);
 
 		/* Of the CRC field. */
 		fpdu.p[fpdu.n - 1] ^= 1;
@@ -403,8 +403,8 @@ static void fpdu_taken(struct kunit *test)
 				mpa_reader_take(&r, fpdu.p, fpdu.n));
 		KUNIT_EXPECT_EQ(test, r.ulpdu_len, len);
 		KUNIT_EXPECT_EQ(test, r.gap, tx.gap);
-		free_octets(test, fpdu);
-		free_octets(test, ulpdu);
+		free_bytes(test, fpdu);
+		free_bytes(test, ulpdu);
 	}
 }
 
@@ -430,8 +430,8 @@ static struct kunit_suite fpdu_suite = {
 static void reader_known(struct kunit *test)
 {
 	const struct vec_fpdu *v = test->param_value;
-	struct octets fpdu = unhex(test, v->fpdu);
-	struct octets ulpdu = unhex(test, v->ulpdu);
+	struct bytes fpdu = unhex(test, v->fpdu);
+	struct bytes ulpdu = unhex(test, v->ulpdu);
 	struct mpa_reader r;
 	u32 size;
 
@@ -447,7 +447,7 @@ static void reader_known(struct kunit *test)
 static void reader_truncated(struct kunit *test)
 {
 	const struct vec_fpdu *v = test->param_value;
-	struct octets fpdu = unhex(test, v->fpdu);
+	struct bytes fpdu = unhex(test, v->fpdu);
 	u32 length_end = v->markers && !v->gap ? 6 : 2;
 	struct mpa_reader r;
 	u32 seen, used;
@@ -468,13 +468,13 @@ static void reader_truncated(struct kunit *test)
 static void reader_flipped(struct kunit *test)
 {
 	const struct vec_fpdu *v = test->param_value;
-	struct octets fpdu = unhex(test, v->fpdu);
+	struct bytes fpdu = unhex(test, v->fpdu);
 	u32 at = v->markers && !v->gap ? 4 : 0;
 	u32 ulpdu_len, bit;
 
 	for (bit = 0; bit < 8 * fpdu.n; bit++) {
 		struct mpa_tx_half tx = { .gap = v->gap, .markers = v->markers };
-		enum mpa_verdict want = MPA_RX_BAD_CRC;
+		enum mpa_rx_result want = MPA_RX_BAD_CRC;
 		struct mpa_reader r;
 
 		fpdu.p[bit / 8] ^= 1 << bit % 8;
@@ -490,7 +490,7 @@ static void reader_flipped(struct kunit *test)
 
 static void reader_phases(struct kunit *test)
 {
-	struct octets ulpdu = any_octets(test, LONG_ULPDU);
+	struct bytes ulpdu = any_bytes(test, LONG_ULPDU);
 	static const u32 sizes[] = { 7, 500, 65536 };
 	struct mpa_reader r;
 	u32 gap, i;
@@ -499,7 +499,7 @@ static void reader_phases(struct kunit *test)
 		struct mpa_tx_half tx = {
 			.gap = gap, .markers = true, .crc = gap & 4,
 		};
-		struct octets got, fpdu = build(test, &tx, ulpdu);
+		struct bytes got, fpdu = build(test, &tx, ulpdu);
 
 		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 			reader_at(&r, true, gap & 4, gap);
@@ -509,23 +509,23 @@ static void reader_phases(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, r.gap, tx.gap);
 			got = strip(test, &r, fpdu, sizes[i]);
 			expect_same(test, got, ulpdu);
-			free_octets(test, got);
+			free_bytes(test, got);
 		}
-		free_octets(test, fpdu);
+		free_bytes(test, fpdu);
 	}
 }
 
 /* A Marker that points elsewhere, under a CRC that is good or not in use. */
 static void reader_bad_marker(struct kunit *test)
 {
-	struct octets ulpdu = any_octets(test, 42);
+	struct bytes ulpdu = any_bytes(test, 42);
 	u32 bit, used;
 
 	for (bit = 0; bit < 64; bit++) {
 		/* Reserved, and the two bits to be taken as zero */
 		bool harmless = bit % 32 >= 16 || bit % 32 < 2;
 		struct mpa_tx_half tx = { .gap = 20, .markers = true };
-		struct octets fpdu = build(test, &tx, ulpdu);
+		struct bytes fpdu = build(test, &tx, ulpdu);
 		bool crc = bit >= 32;
 		struct mpa_reader r;
 		__le32 sum;
@@ -540,7 +540,7 @@ static void reader_bad_marker(struct kunit *test)
 				    harmless ? MPA_RX_FPDU : MPA_RX_BAD_MARKER,
 				    "bit %u", bit);
 		KUNIT_EXPECT_EQ(test, used, harmless || crc ? fpdu.n : 24);
-		free_octets(test, fpdu);
+		free_bytes(test, fpdu);
 	}
 }
 
@@ -575,7 +575,7 @@ static void reader_length_limits(struct kunit *test)
 /* With CRCs it is read to its end: the CRC comes before anything else. */
 static void reader_too_long(struct kunit *test)
 {
-	struct octets fpdu = alloc_octets(test, 2 + U16_MAX + 3 + 4);
+	struct bytes fpdu = alloc_bytes(test, 2 + U16_MAX + 3 + 4);
 	struct mpa_reader r;
 	u32 len, used, end;
 	__le32 sum;
@@ -633,17 +633,17 @@ static void expect_frame(struct kunit *test, const struct mpa_frame *got,
 	KUNIT_EXPECT_EQ(test, got->pd_len, want->pd_len);
 }
 
-/* Parses the first @len octets, in a block that ends with them. */
-static int parse_first(struct kunit *test, struct octets o, u32 len, bool reply)
+/* Parses the first @len bytes, in a block that ends with them. */
+static int parse_first(struct kunit *test, struct bytes o, u32 len, bool reply)
 {
-	struct octets part = alloc_octets(test, len);
+	struct bytes part = alloc_bytes(test, len);
 	struct mpa_frame frame;
 	const u8 *pd;
 	int ret;
 
 	memcpy(part.p, o.p, len);
 	ret = mpa_frame_parse(part.p, len, reply, &frame, &pd);
-	free_octets(test, part);
+	free_bytes(test, part);
 	return ret;
 }
 
@@ -654,8 +654,8 @@ KUNIT_ARRAY_PARAM(sloppy_frame, vec_sloppy_frames, vec_frame_desc);
 static void startup_parse(struct kunit *test)
 {
 	const struct vec_frame *v = test->param_value;
-	struct octets want_pd = unhex(test, v->pd);
-	struct octets o = unhex(test, v->hex);
+	struct bytes want_pd = unhex(test, v->pd);
+	struct bytes o = unhex(test, v->hex);
 	struct mpa_frame frame;
 	const u8 *pd;
 	u32 len;
@@ -672,9 +672,9 @@ static void startup_parse(struct kunit *test)
 static void startup_build(struct kunit *test)
 {
 	const struct vec_frame *v = test->param_value;
-	struct octets pd = unhex(test, v->pd);
-	struct octets want = unhex(test, v->hex);
-	struct octets got = alloc_octets(test, want.n);
+	struct bytes pd = unhex(test, v->pd);
+	struct bytes want = unhex(test, v->hex);
+	struct bytes got = alloc_bytes(test, want.n);
 	u32 room;
 
 	for (room = 0; room < want.n; room++)
@@ -688,7 +688,7 @@ static void startup_build(struct kunit *test)
 static void startup_wrong_key(struct kunit *test)
 {
 	const struct vec_frame *v = test->param_value;
-	struct octets o = unhex(test, v->hex);
+	struct bytes o = unhex(test, v->hex);
 	u32 bit;
 
 	for (bit = 0; bit < 8 * MPA_KEY_LEN; bit++) {
@@ -714,14 +714,14 @@ KUNIT_ARRAY_PARAM(bad_frame, vec_bad_frames, vec_bad_frame_desc);
 static void startup_refused(struct kunit *test)
 {
 	const struct vec_bad_frame *v = test->param_value;
-	struct octets o = unhex(test, v->hex);
+	struct bytes o = unhex(test, v->hex);
 	u32 len;
 
 	for (len = 0; len <= o.n; len++)
 		KUNIT_EXPECT_EQ_MSG(test, parse_first(test, o, len,
 						      v->expect_reply),
 				    len < v->seen ? 0 : v->want,
-				    "%u octets", len);
+				    "%u bytes", len);
 }
 
 DESC(vec_answer)

@@ -41,7 +41,7 @@ static void exchange(struct fixture *fx, u32 nr,
 
 		KUNIT_ASSERT_EQ(fx->test, 0, end_send(from, nr, length));
 		fx_wait(fx, to->rx_ulpdus == from->tx_ulpdus || end_events(to));
-		KUNIT_EXPECT_EQ(fx->test, from->tx_octets, to->rx_octets);
+		KUNIT_EXPECT_EQ(fx->test, from->tx_bytes, to->rx_bytes);
 		KUNIT_EXPECT_EQ(fx->test, 0, end_events(to));
 	}
 }
@@ -89,7 +89,7 @@ static u32 packed_length(struct end *e, u32 room)
 }
 
 /*
- * Section 4.5: what is offered is never less than 128 octets, neither in
+ * Section 4.5: what is offered is never less than 128 bytes, neither in
  * segments too short for that nor in what others have left of one.
  */
 static void segment__room(struct kunit *test)
@@ -108,7 +108,7 @@ struct tail_case {
 	bool markers;
 };
 
-/* Octets of ULPDU for which there is room behind the first one of a segment. */
+/* Bytes of ULPDU for which there is room behind the first one of a segment. */
 static const struct tail_case tail_cases[] = {
 	{ 2, false }, { 6, false }, { 82, false }, { 122, false },
 	{ 126, false }, { 130, false }, { 2, true }, { 82, true },
@@ -123,7 +123,7 @@ static void tail_desc(const struct tail_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(tail, tail_cases, tail_desc);
 
-/* What is said to ULPDUs of all lengths when there are @room octets. */
+/* What is said to ULPDUs of all lengths when there are @room bytes. */
 static void expect_room(struct kunit *test, struct mpa_conn *conn, u32 room)
 {
 	u32 len, want;
@@ -131,7 +131,7 @@ static void expect_room(struct kunit *test, struct mpa_conn *conn, u32 room)
 	for (len = 1; len <= MPA_MULPDU_MIN + 10; len++) {
 		want = room >= min_t(u32, len, MPA_MULPDU_MIN) ? room : 0;
 		KUNIT_EXPECT_EQ_MSG(test, want, mpa_tx_room_for(conn, len),
-				    "%u octets", len);
+				    "%u bytes", len);
 	}
 	want = room >= MPA_MULPDU_MIN ? room : 0;
 	KUNIT_EXPECT_EQ(test, want, mpa_tx_room(conn));
@@ -154,7 +154,7 @@ static void send_tail(struct kunit *test, struct end *e,
 
 /*
  * Sections 4.5 and A.2: what is left of a segment takes a ULPDU that fits whole,
- * however little it is, and is nothing to cut a longer one by below 128 octets.
+ * however little it is, and is nothing to cut a longer one by below 128 bytes.
  */
 static void segment__tail(struct kunit *test)
 {
@@ -171,7 +171,7 @@ static void segment__tail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mpa_tx_send(from->conn));
 	release_sock(from->sock->sk);
 	fx_wait(fx, to->rx_ulpdus == 2 || end_events(to));
-	KUNIT_EXPECT_EQ(test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(test, from->tx_bytes, to->rx_bytes);
 	KUNIT_EXPECT_EQ(test, 0, end_events(to));
 }
 
@@ -209,7 +209,7 @@ static void segment__fewer_markers(struct kunit *test)
 	establish(fx, true);
 	KUNIT_EXPECT_GE(test, send_full_batch(from), 9u);
 	fx_wait(fx, to->rx_ulpdus == from->tx_ulpdus || end_events(to));
-	KUNIT_EXPECT_EQ(test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(test, from->tx_bytes, to->rx_bytes);
 	KUNIT_EXPECT_EQ(test, 0, end_events(to));
 }
 
@@ -218,7 +218,7 @@ struct wrap_case {
 	bool markers;
 };
 
-/* Octets that an end sends up to the wrap: its startup frame is 20 of them. */
+/* Bytes that an end sends up to the wrap: its startup frame is 20 of them. */
 static const struct wrap_case wrap_cases[] = {
 	{ 0, true }, { 1, true }, { 19, true }, { 20, true }, { 21, true },
 	{ 24, true }, { 276, true }, { 532, true }, { 1000, true },
@@ -227,7 +227,7 @@ static const struct wrap_case wrap_cases[] = {
 
 static void wrap_desc(const struct wrap_case *c, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u octets before, M %u",
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u bytes before, M %u",
 		 c->before, c->markers);
 }
 

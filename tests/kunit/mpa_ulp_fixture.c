@@ -87,7 +87,7 @@ static void on_reply(struct mpa_conn *conn, int status,
 	leave(e);
 }
 
-/* Checks octets @off .. @off + @len of the ULPDU, or skips some of them. */
+/* Checks bytes @off .. @off + @len of the ULPDU, or skips some of them. */
 static void check_part(struct end *e, struct mpa_rx *rx, u32 off, u32 len)
 {
 	u8 want[sizeof(e->buf)];
@@ -126,7 +126,7 @@ static u32 join_all(struct end *e, struct mpa_rx *rx)
 	return 1;
 }
 
-/* Checks octets of the pattern, in parts that end anywhere. */
+/* Checks bytes of the pattern, in parts that end anywhere. */
 static void check_count(struct end *e, struct mpa_rx *rx, u32 len)
 {
 	u8 want[sizeof(e->buf)];
@@ -162,7 +162,7 @@ static int on_counted(struct end *e, struct mpa_rx *rx, u32 len)
 	check_count(e, rx, left);
 	if (mpa_rx_left(rx))
 		e->bad++;
-	e->rx_octets += nr * COUNTER + left;
+	e->rx_bytes += nr * COUNTER + left;
 	e->rx_joined += nr - 1;
 	e->rx_ulpdus += nr;
 	return 0;
@@ -194,7 +194,7 @@ static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 	}
 	if (mpa_rx_left(rx) != len - off)
 		e->bad++;
-	e->rx_octets += len;
+	e->rx_bytes += len;
 	e->owed += !!e->echo;
 	leave(e);
 	return e->rx_ulpdus++ == e->refuse_at ? -ECANCELED : 0;
@@ -488,9 +488,9 @@ void fx_exit(struct kunit *test)
 /* ---- Raw peers ---- */
 
 /**
- * raw_send - send octets, all of them
+ * raw_send - send bytes, all of them
  * @sock: a raw peer's socket
- * @p: the octets
+ * @p: the bytes
  * @len: how many
  *
  * Return: @len, or what came instead.
@@ -507,9 +507,9 @@ int raw_send(struct socket *sock, const void *p, u32 len)
  * raw_recv - receive what there is
  * @sock: a raw peer's socket
  * @p: where to
- * @len: at most so many octets
+ * @len: at most so many bytes
  *
- * Return: octets; 0 at the end; -EAGAIN if there are none.
+ * Return: bytes; 0 at the end; -EAGAIN if there are none.
  */
 int raw_recv(struct socket *sock, void *p, u32 len)
 {
@@ -520,7 +520,7 @@ int raw_recv(struct socket *sock, void *p, u32 len)
 }
 
 /**
- * raw_recv_all - wait for octets
+ * raw_recv_all - wait for bytes
  * @sock: a raw peer's socket
  * @p: where to
  * @len: how many
@@ -537,13 +537,13 @@ int raw_recv_all(struct socket *sock, void *p, u32 len)
 
 /**
  * raw_frame - write a startup frame by hand
- * @to: where to; 20 octets and @pd_len
+ * @to: where to; 20 bytes and @pd_len
  * @reply: a Reply, else a Request
- * @flags: the flag octet
+ * @flags: the flag byte
  * @rev: the revision
- * @pd_len: octets of private data, 0 each
+ * @pd_len: bytes of private data, 0 each
  *
- * Return: its octets.
+ * Return: its bytes.
  */
 u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len)
 {
@@ -560,9 +560,9 @@ u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len)
  * raw_fpdu - write an FPDU without Markers by hand
  * @to: where to
  * @ulpdu: the ULPDU
- * @len: octets of it
+ * @len: bytes of it
  *
- * Return: its octets.
+ * Return: its bytes.
  */
 u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len)
 {
@@ -599,7 +599,7 @@ static int pass(struct relay *r, unsigned int from, u8 *data)
  * @r: the relay
  * @fx: the fixture
  *
- * Return: octets passed, or a negative error. Sleeps a little if there were
+ * Return: bytes passed, or a negative error. Sleeps a little if there were
  * none.
  */
 int relay_step(struct relay *r, struct fixture *fx)
@@ -620,7 +620,7 @@ int relay_step(struct relay *r, struct fixture *fx)
  * pattern - what a ULPDU is to hold
  * @to: where to
  * @ulpdu: its number, from 0 on
- * @off: first octet wanted
+ * @off: first byte wanted
  * @len: how many
  */
 void pattern(u8 *to, u32 ulpdu, u32 off, u32 len)
@@ -670,7 +670,7 @@ u32 longest_length(struct end *e, u32 room)
 	return room;
 }
 
-/* Adds one ULPDU of @len octets that may use e->out from @at on. */
+/* Adds one ULPDU of @len bytes that may use e->out from @at on. */
 static int add_one(struct end *e, u32 at, u32 len)
 {
 	bool stable = e->tx_ulpdus % 3 == 0;
@@ -693,7 +693,7 @@ static int add_one(struct end *e, u32 at, u32 len)
 	if (!stable && e->res.crc)
 		memset(p, 0xdd, len);
 	e->tx_ulpdus++;
-	e->tx_octets += len;
+	e->tx_bytes += len;
 	return 0;
 }
 
@@ -805,7 +805,7 @@ int end_send_owed(struct end *e)
 	return end_send(e, nr, e->echo);
 }
 
-/* A ULPDU by itself, of what is at @p. Returns octets of the pattern sent. */
+/* A ULPDU by itself, of what is at @p. Returns bytes of the pattern sent. */
 static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
 {
 	struct kvec vec = {
@@ -818,14 +818,14 @@ static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
 	if (mpa_tx_add(e->conn, counter, COUNTER, &vec, 1, vec.iov_len, false))
 		e->bad++;
 	e->tx_ulpdus++;
-	e->tx_octets += COUNTER + vec.iov_len;
+	e->tx_bytes += COUNTER + vec.iov_len;
 	return vec.iov_len;
 }
 
-/* As many as fill their segments. Returns octets of the pattern sent. */
+/* As many as fill their segments. Returns bytes of the pattern sent. */
 static u32 series_counted(struct end *e, u8 *p, u32 len)
 {
-	/* Pieces that end anywhere, and one without octets. */
+	/* Pieces that end anywhere, and one without bytes. */
 	struct kvec vec[] = {
 		{ .iov_base = p, .iov_len = len / 3 },
 		{ .iov_base = p + len / 3, .iov_len = 0 },
@@ -841,7 +841,7 @@ static u32 series_counted(struct end *e, u8 *p, u32 len)
 		e->bad++;
 	e->tx_series += nr;
 	e->tx_ulpdus += nr;
-	e->tx_octets += nr * COUNTER + sent;
+	e->tx_bytes += nr * COUNTER + sent;
 	return sent;
 }
 
@@ -862,7 +862,7 @@ static int send_batch_counted(struct end *e, u32 *len)
 }
 
 /**
- * end_send_counted - send octets of the pattern, in series where they can be
+ * end_send_counted - send bytes of the pattern, in series where they can be
  * @e: the sender
  * @len: how many
  *

@@ -53,15 +53,15 @@ struct link_options {
  * @with_res: a result came with it
  * @err: of the last ended, by code
  * @pd: private data of the Request or Reply
- * @pd_len: octets of it
+ * @pd_len: bytes of it
  * @within: a call-up is under way
  * @dead: detached: nothing may be called
  * @bad: call-ups that should not have come, came nested, unlocked or wrong
  * @rx_ulpdus: ULPDUs received
- * @rx_octets: octets of them
+ * @rx_bytes: bytes of them
  * @refuse_at: refuse the ULPDU of this number; U32_MAX: none
  * @skip: read only parts of each ULPDU
- * @counted: ULPDUs begin with COUNTER octets: how many others were sent before,
+ * @counted: ULPDUs begin with COUNTER bytes: how many others were sent before,
  *	which are of one pattern; those that follow each other are joined
  * @rx_count: of these others, received
  * @rx_joined: ULPDUs that came with the one called up
@@ -69,14 +69,14 @@ struct link_options {
  * @tx_count: of those others, sent
  * @tx_series: ULPDUs sent in series
  * @tx_ulpdus: ULPDUs sent
- * @tx_octets: octets of them
+ * @tx_bytes: bytes of them
  * @echo: says how long the ULPDUs are that answer those received; NULL: none do
  * @owed: answers not sent yet
  * @at_once: answers sent from ops->answer
  * @answers: calls of ops->answer
  * @shrink: the packet shrinks while answers are on their way to TCP
  * @buf: for receiving
- * @out: for sending, ROOM octets
+ * @out: for sending, ROOM bytes
  */
 struct end {
 	struct fixture *fx;
@@ -98,7 +98,7 @@ struct end {
 	bool dead;
 	unsigned int bad;
 	u32 rx_ulpdus;
-	u64 rx_octets;
+	u64 rx_bytes;
 	u32 refuse_at;
 	bool skip;
 	bool counted;
@@ -108,7 +108,7 @@ struct end {
 	u64 tx_count;
 	u32 tx_series;
 	u32 tx_ulpdus;
-	u64 tx_octets;
+	u64 tx_bytes;
 	u32 (*echo)(struct end *e, u32 room);
 	u32 owed;
 	u32 at_once;
@@ -119,11 +119,11 @@ struct end {
 };
 
 /**
- * struct relay - passes octets between two sockets
+ * struct relay - passes bytes between two sockets
  * @raw: the sockets; @raw[i] is the peer of end i
- * @passed: octets passed on from @raw[i]
+ * @passed: bytes passed on from @raw[i]
  * @flip_at: of those from @raw[i], the one to falsify; U64_MAX: none
- * @chunk: at most so many octets at once; 0: no limit
+ * @chunk: at most so many bytes at once; 0: no limit
  */
 struct relay {
 	struct socket *raw[NR_RAW];
@@ -139,7 +139,7 @@ struct relay {
  * @end: ends of streams; 0 is meant to be the Initiator
  * @relay: in case there is one; its sockets serve as raw peers too
  * @listener: of the pair made last
- * @data: ROOM octets for raw peers
+ * @data: ROOM bytes for raw peers
  */
 struct fixture {
 	struct kunit *test;

@@ -18,7 +18,7 @@
 enum {
 	SHORT_MS	= 150,	/* timeouts that are to expire */
 	LONG_MS		= 60000, /* timeouts that are not */
-	MARKERS		= 0x80,	/* in a flag octet */
+	MARKERS		= 0x80,	/* in a flag byte */
 	CRC		= 0x40,
 	REJECT		= 0x20,
 	ENHANCED	= 0x10,
@@ -103,10 +103,10 @@ static void expect_arrived(struct fixture *fx, struct end *from,
 	mpa_conn_stats(from->conn, &tx);
 	mpa_conn_stats(to->conn, &rx);
 	KUNIT_EXPECT_EQ(fx->test, from->tx_ulpdus, to->rx_ulpdus);
-	KUNIT_EXPECT_EQ(fx->test, from->tx_octets, to->rx_octets);
+	KUNIT_EXPECT_EQ(fx->test, from->tx_bytes, to->rx_bytes);
 	KUNIT_EXPECT_EQ(fx->test, tx.tx_fpdus, (u64)from->tx_ulpdus);
 	KUNIT_EXPECT_EQ(fx->test, tx.tx_fpdus, rx.rx_fpdus);
-	KUNIT_EXPECT_EQ(fx->test, tx.tx_octets, rx.rx_octets);
+	KUNIT_EXPECT_EQ(fx->test, tx.tx_bytes, rx.rx_bytes);
 	KUNIT_EXPECT_LE(fx->test, tx.tx_batches, tx.tx_fpdus);
 	KUNIT_EXPECT_EQ(fx->test, 0ULL, rx.rx_crc_errors);
 	KUNIT_EXPECT_EQ(fx->test, 0ULL, rx.rx_marker_errors);
@@ -298,7 +298,7 @@ static const struct pd_case pd_cases[] = {
 
 static void pd_desc(const struct pd_case *c, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "rev %u, %u octets", c->rev,
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "rev %u, %u bytes", c->rev,
 		 c->len);
 }
 
@@ -639,7 +639,7 @@ static void startup__bad_frame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, e->requests + e->operationals);
 }
 
-/* The time is for the whole frame: no octet of it buys more. */
+/* The time is for the whole frame: no byte of it buys more. */
 static void startup__frame_too_slow(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -829,7 +829,7 @@ static void startup__more_behind_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
 }
 
-/* Octets right behind a Reply are FPDUs; before our first they are too soon. */
+/* Bytes right behind a Reply are FPDUs; before our first they are too soon. */
 static void startup__fpdu_behind_reply(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -906,7 +906,7 @@ static void startup__first_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
-/* Reads all that comes and checks that it is FPDUs; returns octets. */
+/* Reads all that comes and checks that it is FPDUs; returns bytes. */
 static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
 {
 	u64 total = 0;
@@ -943,7 +943,7 @@ static const struct last_case last_cases[] = {
 
 static void last_desc(const struct last_case *c, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u octets%s sndbuf %d", c->len,
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u bytes%s sndbuf %d", c->len,
 		 c->hasty ? ", hasty peer," : "", c->sndbuf);
 }
 
@@ -1079,7 +1079,7 @@ static void startup__responder_on_the_wire(struct kunit *test)
 	release_sock(b->sock->sk);
 	pattern(f, 0, 0, 50);
 	n = raw_fpdu(f + 50, f, 50);
-	/* All but its last octet is no FPDU yet. */
+	/* All but its last byte is no FPDU yet. */
 	raw_send(raw, f + 50, n - 1);
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(raw, f + 500, 1));
@@ -1091,7 +1091,7 @@ static void startup__responder_on_the_wire(struct kunit *test)
 	send_some(fx, 1, 1, longest_length);
 	KUNIT_ASSERT_EQ(test, 6, raw_recv_all(raw, f, 6));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(f, "\0\0\0\0", 4));
-	KUNIT_EXPECT_EQ(test, b->tx_octets, (u64)(f[4] << 8 | f[5]));
+	KUNIT_EXPECT_EQ(test, b->tx_bytes, (u64)(f[4] << 8 | f[5]));
 }
 
 /* A Responder keeps silent until the first FPDU has come. */
@@ -1433,7 +1433,7 @@ static void raw_responder(struct fixture *fx, const struct link_options *lo,
 }
 
 /*
- * After @code and @err: dropping, sending, FIN. @dropped octets from the bad FPDU
+ * After @code and @err: dropping, sending, FIN. @dropped bytes from the bad FPDU
  * on.
  */
 static void expect_fault(struct fixture *fx, enum mpa_error code, int err,
@@ -1504,7 +1504,7 @@ static void fault__crc_not_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
 }
 
-/* A good FPDU at fx->data, and one of @len octets behind it; returns both. */
+/* A good FPDU at fx->data, and one of @len bytes behind it; returns both. */
 static u32 one_too_long(struct fixture *fx, u32 len, u32 *good)
 {
 	u8 ulpdu[300], *f = fx->data;
@@ -1556,7 +1556,7 @@ static void fault__length_without_crc(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_MARKER, -EMSGSIZE, 2);
 }
 
-/* Writes the first FPDU of a stream with Markers, at most 500 octets. */
+/* Writes the first FPDU of a stream with Markers, at most 500 bytes. */
 static u32 fpdu_after_marker(u8 *to, const u8 *ulpdu, u32 len, u8 fpduptr)
 {
 	u32 n = raw_fpdu(to + 4, ulpdu, len) + 4, crc;
@@ -1580,7 +1580,7 @@ static void fault__marker(struct kunit *test)
 
 	raw_responder(fx, &plain, &p, 0);
 	pattern(ulpdu, 0, 0, sizeof(ulpdu));
-	/* 4 + 2 + 498 + 4 CRC = 508: four octets to the next Marker. */
+	/* 4 + 2 + 498 + 4 CRC = 508: four bytes to the next Marker. */
 	good = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
 	KUNIT_ASSERT_EQ(test, 508, good);
 	/* Length 2, then a Marker that is wrong by four, then the CRC. */
@@ -1595,7 +1595,7 @@ static void fault__marker(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_MARKER, -EBADMSG, bad);
 }
 
-/* The same octets with the right pointer are fine. */
+/* The same bytes with the right pointer are fine. */
 static void fault__marker_right(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1625,7 +1625,7 @@ struct marker_case {
 	enum mpa_error code;
 };
 
-/* The second Marker of a stream: four octets into the second FPDU. */
+/* The second Marker of a stream: four bytes into the second FPDU. */
 static const struct marker_case marker_cases[] = {
 	{ { 0, 0, 0, 4 }, true, true, MPA_ERROR_NONE },
 	{ { 0, 0, 0, 4 }, false, false, MPA_ERROR_NONE },
@@ -1700,7 +1700,7 @@ static void fault__refused_by_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 5, b->rx_ulpdus);
 	mpa_conn_stats(fx->end[0].conn, &tx);
 	mpa_conn_stats(b->conn, &rx);
-	KUNIT_EXPECT_EQ(test, tx.tx_octets, rx.rx_octets + rx.rx_dropped);
+	KUNIT_EXPECT_EQ(test, tx.tx_bytes, rx.rx_bytes + rx.rx_dropped);
 	/* Its own voice it keeps. */
 	send_some(fx, 1, 1, random_length);
 	fx_wait(fx, fx->end[0].rx_ulpdus == 1);
@@ -1758,7 +1758,7 @@ static const struct drip_case drip_cases[] = {
 
 static void drip_desc(const struct drip_case *c, char *desc)
 {
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u octets, M %u C %u", c->chunk,
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u bytes, M %u C %u", c->chunk,
 		 c->markers, c->crc);
 }
 
@@ -1769,7 +1769,7 @@ static u32 modest_length(struct end *e, u32 room)
 	return get_random_u32() % min(room, 700U);
 }
 
-/* All octets of both directions come in small portions. */
+/* All bytes of both directions come in small portions. */
 static void receive__drip(struct kunit *test)
 {
 	const struct drip_case *c = test->param_value;
@@ -1890,7 +1890,7 @@ struct series_case {
 
 /*
  * Segments of the loopback are longer than what ULPDUs are written on; those of
- * 1446 octets go out one by one.
+ * 1446 bytes go out one by one.
  */
 static const struct series_case series_cases[] = {
 	{ 0, false, true, false, false },
@@ -2001,9 +2001,9 @@ static void receive__longest_of_ours(struct kunit *test)
 	start_both(fx, &p, &p);
 	for (i = 0; i < NR_ENDS; i++) {
 		wait_for_longest(fx, i);
-		before = fx->end[i].tx_octets;
+		before = fx->end[i].tx_bytes;
 		send_some(fx, i, 3, longest_length);
-		KUNIT_EXPECT_EQ(test, fx->end[i].tx_octets - before,
+		KUNIT_EXPECT_EQ(test, fx->end[i].tx_bytes - before,
 				3ULL * MPA_MULPDU_MAX);
 		fx_wait(fx, all_arrived(fx));
 	}
@@ -2060,7 +2060,7 @@ static void send__to_sleeper(struct kunit *test)
 	struct end *a = &fx->end[0];
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct mpa_conn_stats st;
-	u64 octets = 0;
+	u64 bytes = 0;
 	u32 i;
 
 	raw_responder(fx, &lo, &p, CRC);
@@ -2071,12 +2071,12 @@ static void send__to_sleeper(struct kunit *test)
 
 		send_until_full(test, a);
 		writables = a->writables;
-		octets += read_fpdus(test, fx->relay.raw[0], fx->data,
+		bytes += read_fpdus(test, fx->relay.raw[0], fx->data,
 				     a->tx_ulpdus - before);
 		fx_wait(fx, a->writables > writables);
 	}
 	mpa_conn_stats(a->conn, &st);
-	KUNIT_EXPECT_EQ(test, octets, st.tx_octets);
+	KUNIT_EXPECT_EQ(test, bytes, st.tx_bytes);
 	KUNIT_EXPECT_GT(test, st.tx_short, 0ULL);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[0], fx->data, 1));
 

@@ -26,19 +26,19 @@ load() {
 }
 
 # The kernel's messages since module $1 was named in them. Not debugfs: it keeps
-# 512 octets of each case and loses the verdicts of those with many parameters.
+# 512 bytes of each case and loses the results of those with many parameters.
 said_since() {
 	dmesg --notime | sed "1,/^kunit: $1$/d"
 }
 
 # Each case of suite $1, and each set of parameters of a case, becomes a result
-# here; a suite without cases is a failure, as is one whose own verdict is
+# here; a suite without cases is a failure, as is one whose own result is
 # missing or bad.
 report() {
-	local suite=$1 log=$2 results=0 verdict name
-	while read -r verdict name; do
+	local suite=$1 log=$2 results=0 result name
+	while read -r result name; do
 		results=$((results + 1))
-		if [[ $verdict == ok ]]; then
+		if [[ $result == ok ]]; then
 			lab_ok "$suite: $name"
 		else
 			lab_not_ok "$suite: $name" "see $log"

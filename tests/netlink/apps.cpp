@@ -291,16 +291,16 @@ CASE("applications: Requests are as the settings say")
 		must(both.ours.set_blocking(false), "O_NONBLOCK");
 		is(err(both.ours.start(mpa::role::initiator)), EINPROGRESS, "start");
 		const auto [frame, data] = both.wire.read_frame();
-		const auto octet = [&](std::size_t i, const auto &in) {
+		const auto byte = [&](std::size_t i, const auto &in) {
 			return std::to_integer<unsigned int>(in.at(i));
 		};
-		is(octet(16, frame), row.flags, "flags of the frame");
-		is(static_cast<int>(octet(17, frame)), row.rev, "revision of the frame");
+		is(byte(16, frame), row.flags, "flags of the frame");
+		is(static_cast<int>(byte(17, frame)), row.rev, "revision of the frame");
 		is(data.size(), row.flags & s ? 4u : 0u, "data of the frame");
 		if (data.empty())
 			continue;
-		is(octet(0, data) << 8 | octet(1, data), unsigned{row.ird}, "ird");
-		is(octet(2, data) << 8 | octet(3, data), unsigned{row.ord}, "ord");
+		is(byte(0, data) << 8 | byte(1, data), unsigned{row.ird}, "ird");
+		is(byte(2, data) << 8 | byte(3, data), unsigned{row.ord}, "ord");
 	}
 }
 

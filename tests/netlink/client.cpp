@@ -48,7 +48,7 @@ void set(int fd, int option, int value = 1)
 }
 
 // Calls with each message of a datagram.
-template <typename Each> void each_message(const Octets &datagram, Each each)
+template <typename Each> void each_message(const Bytes &datagram, Each each)
 {
 	std::size_t at = 0;
 
@@ -60,18 +60,18 @@ template <typename Each> void each_message(const Octets &datagram, Each each)
 		yes(header.nlmsg_len >= sizeof(header) &&
 		    at + header.nlmsg_len <= datagram.size(), "a message's length");
 		const auto first = datagram.begin() + at;
-		each(header, Octets(first + NLMSG_HDRLEN, first + header.nlmsg_len));
+		each(header, Bytes(first + NLMSG_HDRLEN, first + header.nlmsg_len));
 		at += NLMSG_ALIGN(header.nlmsg_len);
 	}
 }
 
-Message message_of(const nlmsghdr &header, const Octets &payload)
+Message message_of(const nlmsghdr &header, const Bytes &payload)
 {
 	yes(payload.size() >= GENL_HDRLEN, "a generic netlink header");
 	return {
 		.cmd = static_cast<std::uint8_t>(payload[0]),
 		.seq = header.nlmsg_seq,
-		.attrs = Got(Octets(payload.begin() + GENL_HDRLEN, payload.end())),
+		.attrs = Got(Bytes(payload.begin() + GENL_HDRLEN, payload.end())),
 	};
 }
 
@@ -95,7 +95,7 @@ void Client::find_family()
 	name.string(CTRL_ATTR_FAMILY_NAME, MPA_GENL_NAME);
 	const Got found = one({.cmd = CTRL_CMD_GETFAMILY, .attrs = name, .version = 2});
 
-	const Octets id = found.octets(CTRL_ATTR_FAMILY_ID);
+	const Bytes id = found.bytes(CTRL_ATTR_FAMILY_ID);
 	std::memcpy(&family_, id.data(), sizeof(family_));
 	const Got groups = found.nest(CTRL_ATTR_MCAST_GROUPS).nest(1);
 	is(groups.string(CTRL_ATTR_MCAST_GRP_NAME), MPA_GENL_EVENTS, "group");
@@ -109,9 +109,9 @@ void Client::send(const Request &request)
 		.version = request.version,
 		.reserved = request.reserved,
 	};
-	Octets payload = octets_of(head);
+	Bytes payload = bytes_of(head);
 	payload.resize(request.header);
-	const Octets &attrs = request.attrs.octets();
+	const Bytes &attrs = request.attrs.bytes();
 	payload.insert(payload.end(), attrs.begin(), attrs.end());
 	const nlmsghdr header{
 		.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + payload.size()),
@@ -121,39 +121,39 @@ void Client::send(const Request &request)
 		.nlmsg_seq = ++seq_,
 		.nlmsg_pid = 0,
 	};
-	Octets datagram = octets_of(header);
+	Bytes datagram = bytes_of(header);
 
 	datagram.insert(datagram.end(), payload.begin(), payload.end());
 	is(::send(fd_.get(), datagram.data(), datagram.size(), 0),
 	   static_cast<long>(datagram.size()), "send");
 }
 
-bool Client::receive(Octets &octets, int flags)
+bool Client::receive(Bytes &bytes, int flags)
 {
-	octets.resize(room_);
-	const long got = ::recv(fd_.get(), octets.data(), octets.size(),
+	bytes.resize(room_);
+	const long got = ::recv(fd_.get(), bytes.data(), bytes.size(),
 				flags | MSG_TRUNC);
 
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
 	must_call(got, "receive");
-	yes(got <= static_cast<long>(octets.size()), "the datagram is whole");
-	octets.resize(got);
+	yes(got <= static_cast<long>(bytes.size()), "the datagram is whole");
+	bytes.resize(got);
 	return true;
 }
 
 // Behind what every acknowledgement or end holds, if there is more.
-void Client::read_ack(Answer &answer, const Octets &octets, const nlmsghdr &header,
+void Client::read_ack(Answer &answer, const Bytes &bytes, const nlmsghdr &header,
 		      std::size_t skip)
 {
 	std::int32_t error;
 
-	yes(octets.size() >= skip, "an acknowledgement's length");
-	std::memcpy(&error, octets.data(), sizeof(error));
+	yes(bytes.size() >= skip, "an acknowledgement's length");
+	std::memcpy(&error, bytes.data(), sizeof(error));
 	answer.error = -error;
 	if (!(header.nlmsg_flags & NLM_F_ACK_TLVS))
 		return;
-	const Got more(Octets(octets.begin() + skip, octets.end()));
+	const Got more(Bytes(bytes.begin() + skip, bytes.end()));
 	if (more.has(NLMSGERR_ATTR_MSG))
 		answer.message = more.string(NLMSGERR_ATTR_MSG);
 	if (more.has(NLMSGERR_ATTR_OFFS))
@@ -165,10 +165,10 @@ void Client::read_ack(Answer &answer, const Octets &octets, const nlmsghdr &head
 bool Client::more(Answer &answer)
 {
 	bool over = false;
-	Octets datagram;
+	Bytes datagram;
 
 	receive(datagram, 0);
-	each_message(datagram, [&](const nlmsghdr &header, const Octets &payload) {
+	each_message(datagram, [&](const nlmsghdr &header, const Bytes &payload) {
 		is(header.nlmsg_seq, seq_, "sequence number");
 		answer.interrupted |= header.nlmsg_flags & NLM_F_DUMP_INTR;
 		if (header.nlmsg_type == NLMSG_ERROR) {
@@ -223,12 +223,12 @@ std::optional<Message> Client::event(std::chrono::milliseconds patience)
 {
 	if (waiting_.empty()) {
 		pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-		Octets datagram;
+		Bytes datagram;
 
 		if (!::poll(&one, 1, static_cast<int>(patience.count())))
 			return {};
 		receive(datagram, MSG_DONTWAIT);
-		each_message(datagram, [&](const nlmsghdr &header, const Octets &payload) {
+		each_message(datagram, [&](const nlmsghdr &header, const Bytes &payload) {
 			is(header.nlmsg_seq, 0u, "sequence number of an event");
 			waiting_.push_back(message_of(header, payload));
 		});

@@ -24,7 +24,7 @@ struct Answer {
 
 class Client {
 public:
-	// host: h1, h2, ... or the namespace we are in. room: octets of one receive,
+	// host: h1, h2, ... or the namespace we are in. room: bytes of one receive,
 	// and of a message of a dump, which takes more of them if there are few.
 	explicit Client(const std::string &host = "", std::size_t room = 32768);
 
@@ -39,16 +39,16 @@ public:
 	void send(const Request &request);
 	bool more(Answer &answer);
 
-	// The multicast group, from now on; receives up to this many octets, which
+	// The multicast group, from now on; receives up to this many bytes, which
 	// is a privilege, or as many as anybody's sockets do.
 	void subscribe(int buffer = 1 << 20);
 	// The next event, or none for so long.
 	std::optional<Message> event(std::chrono::milliseconds patience);
 
 private:
-	void read_ack(Answer &answer, const Octets &octets, const nlmsghdr &header,
+	void read_ack(Answer &answer, const Bytes &bytes, const nlmsghdr &header,
 		      std::size_t skip);
-	bool receive(Octets &octets, int flags);
+	bool receive(Bytes &bytes, int flags);
 	void find_family();
 
 	mpa::descriptor fd_;

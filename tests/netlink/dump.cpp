@@ -204,8 +204,8 @@ CASE("dump: a connection, before and in full operation, by its number and not")
 	is(before.u32(MPA_A_CONN_UID), 0u, "user");
 	is(before.u64(MPA_A_CONN_INODE), file.st_ino, "inode");
 	const in_addr loopback{htonl(INADDR_LOOPBACK)};
-	yes(before.octets(MPA_A_CONN_LOCAL_ADDR) == octets_of(loopback), "address");
-	yes(before.octets(MPA_A_CONN_REMOTE_ADDR) == octets_of(loopback), "peer");
+	yes(before.bytes(MPA_A_CONN_LOCAL_ADDR) == bytes_of(loopback), "address");
+	yes(before.bytes(MPA_A_CONN_REMOTE_ADDR) == bytes_of(loopback), "peer");
 	for (const int attr : {MPA_A_CONN_DEV_INDEX, MPA_A_CONN_QPN, MPA_A_CONN_LISTEN_ID,
 			       MPA_A_CONN_INITIATOR, MPA_A_CONN_REVISION, MPA_A_CONN_CRC,
 			       MPA_A_CONN_CODE, MPA_A_CONN_TERM_SENT,

@@ -45,18 +45,18 @@ std::map<std::string, std::uint64_t> counters(Client &client)
 	return all;
 }
 
-// What verdicts are about.
-constexpr std::array verdict_counters{
+// What failures are about.
+constexpr std::array failure_counters{
 	"startup_failures", "rejected", "crc_errors", "marker_errors",
 	"length_errors", "tcp_lost", "terminates_sent", "terminates_received",
 	"half_open_dropped",
 };
 
-std::uint64_t verdicts(const std::map<std::string, std::uint64_t> &counters)
+std::uint64_t failures(const std::map<std::string, std::uint64_t> &counters)
 {
 	std::uint64_t sum = 0;
 
-	for (const char *name : verdict_counters)
+	for (const char *name : failure_counters)
 		sum += counters.at(name);
 	return sum;
 }
@@ -65,7 +65,7 @@ std::uint64_t verdicts(const std::map<std::string, std::uint64_t> &counters)
 struct Told {
 	std::map<std::uint32_t, Ports> up; // by number
 	std::set<std::uint32_t> down;
-	std::uint64_t verdicts = 0;
+	std::uint64_t failures = 0;
 	std::uint64_t suppressed = 0;
 };
 
@@ -91,10 +91,10 @@ void note(Told &told, const Message &event)
 {
 	if (event.cmd == MPA_CMD_CONN_UP_NTF || event.cmd == MPA_CMD_CONN_DOWN_NTF) {
 		note_conn(told, event);
-	} else if (event.cmd == MPA_CMD_VERDICT_NTF) {
-		told.verdicts++;
-		told.suppressed += event.attrs.nest(MPA_A_VERDICT)
-					   .u32(MPA_A_VERDICT_SUPPRESSED);
+	} else if (event.cmd == MPA_CMD_FAILURE_NTF) {
+		told.failures++;
+		told.suppressed += event.attrs.nest(MPA_A_FAILURE)
+					   .u32(MPA_A_FAILURE_SUPPRESSED);
 	}
 }
 
@@ -108,18 +108,18 @@ void fail_startups(int count)
 		net::begin(all.back().ours, mpa::role::responder);
 	}
 	for (auto &one : all)
-		one.wire.send(net::Octets(20, std::byte{'x'}));
+		one.wire.send(net::Bytes(20, std::byte{'x'}));
 	for (auto &one : all)
 		net::await_events(one.ours.fd(), POLLERR, "a failure");
 }
 
 // Has one told when one may be told again: how many were not before it.
-std::uint32_t next_verdict(Client &listening)
+std::uint32_t next_failure(Client &listening)
 {
 	std::this_thread::sleep_for(1100ms);
 	fail_startups(1);
-	return await_event(listening, MPA_CMD_VERDICT_NTF)
-		.attrs.nest(MPA_A_VERDICT).u32(MPA_A_VERDICT_SUPPRESSED);
+	return await_event(listening, MPA_CMD_FAILURE_NTF)
+		.attrs.nest(MPA_A_FAILURE).u32(MPA_A_FAILURE_SUPPRESSED);
 }
 
 // Connects, one after the other, and ends each in one of three ways.
@@ -166,7 +166,7 @@ CASE("events: a storm of connects, each is up once and down once")
 		    std::to_string(told.down.size()));
 		note(told, *event);
 	}
-	// And nothing more but a last verdict.
+	// And nothing more but a last failure.
 	while (const auto event = listening.event(moment))
 		note(told, *event);
 	is(told.up.size(), wanted, "that were up");
@@ -184,22 +184,22 @@ CASE("events: a storm of connects, each is up once and down once")
 	is(after.at("opened") - before.at("opened"), wanted, "counter opened");
 	is(after.at("conns_up"), before.at("conns_up"), "counter conns_up");
 	const std::uint64_t suppressed =
-		after.at("verdicts_suppressed") - before.at("verdicts_suppressed");
-	is(told.verdicts + suppressed, verdicts(after) - verdicts(before),
-	   "verdicts told and not told");
+		after.at("failures_suppressed") - before.at("failures_suppressed");
+	is(told.failures + suppressed, failures(after) - failures(before),
+	   "failures told and not told");
 	yes(told.suppressed <= suppressed, "what was not told is told later");
-	std::cout << "# " << told.verdicts << " verdicts told, " << suppressed
+	std::cout << "# " << told.failures << " failures told, " << suppressed
 		  << " not\n";
 }
 
-CASE("events: verdicts are told so many in a second, and the others counted")
+CASE("events: failures are told so many in a second, and the others counted")
 {
 	Client listening("h1"), asking("h1");
 	std::uint64_t told = 0;
 
 	listening.subscribe();
 	// What others have left untold is told by now, in a second of its own.
-	next_verdict(listening);
+	next_failure(listening);
 	std::this_thread::sleep_for(1100ms);
 	const auto before = counters(asking);
 	fail_startups(100);
@@ -208,21 +208,21 @@ CASE("events: verdicts are told so many in a second, and the others counted")
 	   "counter startup_failures");
 	std::uint64_t suppressed = 0;
 	while (const auto event = listening.event(moment)) {
-		if (event->cmd != MPA_CMD_VERDICT_NTF)
+		if (event->cmd != MPA_CMD_FAILURE_NTF)
 			continue;
-		const Got verdict = event->attrs.nest(MPA_A_VERDICT);
+		const Got failure = event->attrs.nest(MPA_A_FAILURE);
 
-		is(verdict.u32(MPA_A_VERDICT_KIND), std::uint32_t{MPA_VERDICT_STARTUP},
+		is(failure.u32(MPA_A_FAILURE_KIND), std::uint32_t{MPA_FAILURE_STARTUP},
 		   "kind");
 		yes(event->attrs.nest(MPA_A_CONN).u32(MPA_A_CONN_ID) != 0, "whose");
 		told++;
-		suppressed += verdict.u32(MPA_A_VERDICT_SUPPRESSED);
+		suppressed += failure.u32(MPA_A_FAILURE_SUPPRESSED);
 	}
 	const std::uint64_t counted =
-		after.at("verdicts_suppressed") - before.at("verdicts_suppressed");
+		after.at("failures_suppressed") - before.at("failures_suppressed");
 	yes(told > 0 && counted > 0, "some are told, and some not");
-	is(told + counted, 100u, "verdicts");
-	suppressed += next_verdict(listening);
+	is(told + counted, 100u, "failures");
+	suppressed += next_failure(listening);
 	is(suppressed, counted, "told to be suppressed");
 }
 

@@ -125,19 +125,19 @@ std::vector<Place> places()
 	};
 }
 
-Octets good_value(const Known &one)
+Bytes good_value(const Known &one)
 {
 	switch (one.kind) {
 	case Known::Kind::name:
-		return octets_of(std::string_view("mpa0\0", 5));
+		return bytes_of(std::string_view("mpa0\0", 5));
 	case Known::Kind::flag:
 		return {};
 	case Known::Kind::nest:
-		return one.inner.octets();
+		return one.inner.bytes();
 	case Known::Kind::mask:
-		return octets_of(std::uint32_t{2});
+		return bytes_of(std::uint32_t{2});
 	default:
-		return octets_of(one.min);
+		return bytes_of(one.min);
 	}
 }
 
@@ -149,7 +149,7 @@ std::uint16_t good_type(const Known &one)
 // What an attribute of a kind may not hold, and how that is refused.
 struct Content {
 	std::string name;
-	Octets data;
+	Bytes data;
 	int error = EINVAL;
 };
 
@@ -158,17 +158,17 @@ std::vector<Content> bad_numbers(const Known &one)
 	std::vector<Content> all;
 
 	for (const std::size_t size : {0, 1, 2, 3, 5, 8})
-		all.push_back({std::to_string(size) + " octets", Octets(size)});
+		all.push_back({std::to_string(size) + " bytes", Bytes(size)});
 	if (one.kind == Known::Kind::mask) {
-		all.push_back({"bit 0", octets_of(std::uint32_t{3})});
-		all.push_back({"a bit too high", octets_of(one.max + 3)});
+		all.push_back({"bit 0", bytes_of(std::uint32_t{3})});
+		all.push_back({"a bit too high", bytes_of(one.max + 3)});
 		return all;
 	}
 	if (one.min)
-		all.push_back({"less than the least", octets_of(one.min - 1), ERANGE});
+		all.push_back({"less than the least", bytes_of(one.min - 1), ERANGE});
 	if (one.max != UINT32_MAX) {
-		all.push_back({"more than the most", octets_of(one.max + 1), ERANGE});
-		all.push_back({"much too much", octets_of(UINT32_MAX), ERANGE});
+		all.push_back({"more than the most", bytes_of(one.max + 1), ERANGE});
+		all.push_back({"much too much", bytes_of(UINT32_MAX), ERANGE});
 	}
 	return all;
 }
@@ -177,11 +177,11 @@ std::vector<Content> bad_names()
 {
 	return {
 		{"nothing", {}},
-		{"no NUL", octets_of("mpa0")},
-		{"empty", octets_of(std::string_view("\0", 1))},
-		{"64 characters", octets_of(std::string(64, 'a') + '\0')},
-		{"1000 characters", octets_of(std::string(1000, 'a') + '\0')},
-		{"octets behind the NUL", octets_of(std::string_view("mpa0\0x\0", 7))},
+		{"no NUL", bytes_of("mpa0")},
+		{"empty", bytes_of(std::string_view("\0", 1))},
+		{"64 characters", bytes_of(std::string(64, 'a') + '\0')},
+		{"1000 characters", bytes_of(std::string(1000, 'a') + '\0')},
+		{"bytes behind the NUL", bytes_of(std::string_view("mpa0\0x\0", 7))},
 	};
 }
 
@@ -191,9 +191,9 @@ std::vector<Content> bad_contents(const Known &one)
 	case Known::Kind::name:
 		return bad_names();
 	case Known::Kind::flag:
-		return {{"1 octet", Octets(1), ERANGE}, {"4 octets", Octets(4), ERANGE}};
+		return {{"1 byte", Bytes(1), ERANGE}, {"4 bytes", Bytes(4), ERANGE}};
 	case Known::Kind::nest:
-		return {{"1 octet", Octets(1), ERANGE}, {"3 octets", Octets(3), ERANGE}};
+		return {{"1 byte", Bytes(1), ERANGE}, {"3 bytes", Bytes(3), ERANGE}};
 	default:
 		return bad_numbers(one);
 	}
@@ -203,7 +203,7 @@ std::vector<Content> bad_contents(const Known &one)
 void add_known(std::vector<Bad> &all, const Place &place, const Known &one)
 {
 	const std::string name = place.name + ": " + std::to_string(one.type) + ": ";
-	const Octets value = good_value(one);
+	const Bytes value = good_value(one);
 	const std::uint16_t type = good_type(one);
 
 	for (const Content &bad : bad_contents(one))
@@ -218,7 +218,7 @@ void add_known(std::vector<Bad> &all, const Place &place, const Known &one)
 							  .mark().raw(type, value))});
 }
 
-// Attributes that nobody knows here, and octets that are none.
+// Attributes that nobody knows here, and bytes that are none.
 void add_unknown(std::vector<Bad> &all, const Place &place)
 {
 	std::vector<int> types{0, 35, 100, 0x3fff};
@@ -229,14 +229,14 @@ void add_unknown(std::vector<Bad> &all, const Place &place)
 			types.push_back(type);
 	for (const int type : types)
 		all.push_back({place.name + ": unknown " + std::to_string(type),
-			       place.wrap(Attrs().mark().raw(type, Octets(4)))});
+			       place.wrap(Attrs().mark().raw(type, Bytes(4)))});
 	// An attribute that is not one has no place to tell.
 	for (const std::size_t count : {4, 8, 12})
 		all.push_back({place.name + ": junk of " + std::to_string(count),
 			       place.wrap(Attrs().junk(count))});
 	for (const int length : {0, 3})
 		all.push_back({place.name + ": length " + std::to_string(length),
-			       place.wrap(Attrs().raw(1, Octets(4), length))});
+			       place.wrap(Attrs().raw(1, Bytes(4), length))});
 }
 
 // What is right in form and cannot be.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Netlink messages octet by octet: what a request holds may be as wrong as a test
+// Netlink messages byte by byte: what a request holds may be as wrong as a test
 // wants it, what comes from the kernel is read with suspicion.
 #pragma once
 
@@ -19,39 +19,39 @@
 
 namespace nl {
 
-using Octets = std::vector<std::byte>;
+using Bytes = std::vector<std::byte>;
 
-template <typename Number> Octets octets_of(Number number)
+template <typename Number> Bytes bytes_of(Number number)
 {
 	const auto *first = reinterpret_cast<const std::byte *>(&number);
 
 	return {first, first + sizeof(number)};
 }
 
-Octets octets_of(std::string_view text);
+Bytes bytes_of(std::string_view text);
 
 // Attributes in a row. One of them may be marked: where it begins is what an
 // extended acknowledgement should tell.
 class Attrs {
 public:
-	Attrs &raw(std::uint16_t type, const Octets &data, int length = -1);
+	Attrs &raw(std::uint16_t type, const Bytes &data, int length = -1);
 	Attrs &u32(std::uint16_t type, std::uint32_t value);
 	Attrs &string(std::uint16_t type, std::string_view text);
 	Attrs &flag(std::uint16_t type) { return raw(type, {}); }
 	Attrs &nest(std::uint16_t type, const Attrs &inner,
 		    std::uint16_t flags = NLA_F_NESTED);
-	// Octets that are no attribute.
+	// Bytes that are no attribute.
 	Attrs &junk(std::size_t count);
 	// All of another row.
 	Attrs &add(const Attrs &more);
 	// What comes next is the culprit.
 	Attrs &mark();
 
-	const Octets &octets() const { return octets_; }
+	const Bytes &bytes() const { return bytes_; }
 	std::optional<std::size_t> marked() const { return mark_; }
 
 private:
-	Octets octets_;
+	Bytes bytes_;
 	std::optional<std::size_t> mark_;
 };
 
@@ -78,21 +78,21 @@ inline Request dump(std::uint8_t cmd, Attrs attrs = {})
 class Got {
 public:
 	Got() = default;
-	explicit Got(Octets octets);
+	explicit Got(Bytes bytes);
 
 	bool has(int type) const { return attrs_.contains(type); }
 	std::uint32_t u32(int type) const { return number<std::uint32_t>(type); }
 	std::uint64_t u64(int type) const { return number<std::uint64_t>(type); }
 	std::uint16_t port(int type) const;
 	std::string string(int type) const;
-	Octets octets(int type) const;
-	Got nest(int type) const { return Got(octets(type)); }
+	Bytes bytes(int type) const;
+	Got nest(int type) const { return Got(bytes(type)); }
 	std::vector<Got> nests(int type) const;
 
 private:
 	template <typename Number> Number number(int type) const;
 
-	std::multimap<int, Octets> attrs_;
+	std::multimap<int, Bytes> attrs_;
 };
 
 // A message of the family.

@@ -39,7 +39,7 @@ Attrs change(const Object &object, const Attrs &config, std::uint32_t inherit)
 
 	if (object.nest)
 		inner.nest(object.nest, object.selector);
-	if (!config.octets().empty())
+	if (!config.bytes().empty())
 		inner.nest(MPA_A_CONFIG, config);
 	if (inherit)
 		inner.u32(MPA_A_INHERIT, inherit);

@@ -43,14 +43,14 @@ const Table &all_cases()
 
 // Steps --------------------------------------------------------------------------
 
-Step send(Octets octets)
+Step send(Bytes bytes)
 {
-	return [octets](Session &s) { s.send(octets); };
+	return [bytes](Session &s) { s.send(bytes); };
 }
 
-Step drip(Octets octets, milliseconds pause)
+Step drip(Bytes bytes, milliseconds pause)
 {
-	return [octets, pause](Session &s) { s.drip(octets, pause); };
+	return [bytes, pause](Session &s) { s.drip(bytes, pause); };
 }
 
 Step wait(milliseconds how_long)
@@ -68,7 +68,7 @@ Step reset()
 	return [](Session &s) { s.socket.reset(); };
 }
 
-Step flood(Octets what, std::size_t times)
+Step flood(Bytes what, std::size_t times)
 {
 	return [what, times](Session &s) {
 		const auto until = s.soon();
@@ -84,15 +84,15 @@ Step ulpdu(Aimed make, Fault fault)
 	return [make, fault](Session &s) { s.send_ulpdu(make(s), fault); };
 }
 
-Step ulpdu(Octets octets, Fault fault)
+Step ulpdu(Bytes bytes, Fault fault)
 {
-	return [octets, fault](Session &s) { s.send_ulpdu(octets, fault); };
+	return [bytes, fault](Session &s) { s.send_ulpdu(bytes, fault); };
 }
 
 Step in_one_go(std::vector<Aimed> segments, std::size_t at_fault)
 {
 	return [segments, at_fault](Session &s) {
-		Octets all;
+		Bytes all;
 		for (std::size_t i = 0; i < segments.size(); i++) {
 			const auto ulpdu = segments[i](s);
 			if (i == at_fault)
@@ -191,14 +191,14 @@ void check_terminate(Session &s, const std::vector<Code> &allowed, bool must)
 
 Outcome closes(milliseconds within)
 {
-	return {"closes TCP within " + ms(within) + ", without another octet",
+	return {"closes TCP within " + ms(within) + ", without another byte",
 		[within](Session &s) { s.must_end(Clock::now() + within); }};
 }
 
 Outcome closes_late(milliseconds from, milliseconds to)
 {
 	return {"closes TCP after " + ms(from) + " to " + ms(to) +
-			", without another octet",
+			", without another byte",
 		[from, to](Session &s) {
 			const auto start = Clock::now();
 

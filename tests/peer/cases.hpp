@@ -18,7 +18,7 @@ namespace peer {
 
 using Step = std::function<void(Session &)>;
 // A segment, made when it is known where the target is.
-using Aimed = std::function<Octets(Session &)>;
+using Aimed = std::function<Bytes(Session &)>;
 
 struct Outcome {
 	std::string text;
@@ -109,23 +109,23 @@ const Table &all_cases();
 
 // Steps ------------------------------------------------------------------------
 
-Step send(Octets octets);
-Step drip(Octets octets, milliseconds pause = milliseconds(2));
+Step send(Bytes bytes);
+Step drip(Bytes bytes, milliseconds pause = milliseconds(2));
 Step wait(milliseconds how_long);
 Step fin();
 Step reset();
 // Until the other side takes no more, or all is sent.
-Step flood(Octets what, std::size_t times);
+Step flood(Bytes what, std::size_t times);
 // FPDUs in good order around any ULPDU, or with a fault.
 Step ulpdu(Aimed make, Fault fault = {});
-Step ulpdu(Octets octets, Fault fault = {});
+Step ulpdu(Bytes bytes, Fault fault = {});
 // All in one piece for the target to find, as far as TCP can be asked for that.
 Step in_one_go(std::vector<Aimed> segments, std::size_t at_fault = 0);
 Step good();
 
 // Outcomes -----------------------------------------------------------------------
 
-// FIN or RST without another octet.
+// FIN or RST without another byte.
 Outcome closes(milliseconds within = milliseconds(10000));
 // The same, but not before so much time has passed.
 Outcome closes_late(milliseconds from, milliseconds to);

@@ -38,7 +38,7 @@ Aimed sends(std::function<void(Untagged &, Session &)> change)
 	};
 }
 
-// A Write of eight octets likewise.
+// A Write of eight bytes likewise.
 Aimed writes(std::function<void(Tagged &, Session &)> change)
 {
 	return [change](Session &s) {
@@ -162,7 +162,7 @@ void add_opcodes(Table &t)
 		    u.payload = zeros(12);
 	    }))},
 	    terminates({{0, 2, 6}, {1, 2, 1}}));
-	row(t, "immediate", "eight octets of Immediate Data: not supported",
+	row(t, "immediate", "eight bytes of Immediate Data: not supported",
 	    {ulpdu(sends([](Untagged &u, Session &) {
 		    u.control.opcode = 8;
 		    u.payload = zeros(8);
@@ -219,7 +219,7 @@ void add_sequence(Table &t)
 	row(t, "send-too-many",
 	    "50 Sends in one go, more than there are receives",
 	    {[](Session &s) {
-		    Octets all;
+		    Bytes all;
 		    for (int i = 0; i < 50; i++) {
 			    s.suspect = Untagged{.msn = s.send_msn + i,
 						 .payload = {1}}
@@ -264,9 +264,9 @@ void add_offsets(Table &t)
 	};
 	row(t, "send-full", "a Send that fills its receive", {ulpdu(sized(0))},
 	    delivered());
-	row(t, "send-one-too-long", "a Send one octet longer than its receive",
+	row(t, "send-one-too-long", "a Send one byte longer than its receive",
 	    {ulpdu(sized(1))}, terminates({{1, 2, 5}}));
-	row(t, "send-much-too-long", "a Send of 60000 octets",
+	row(t, "send-much-too-long", "a Send of 60000 bytes",
 	    {ulpdu(piece(0, 60000, true))}, terminates({{1, 2, 5}}));
 	row(t, "send-too-long-later", "a second segment beyond the receive",
 	    {ulpdu(piece(0, 32, false)), ulpdu(sends([](Untagged &u, Session &s) {
@@ -302,9 +302,9 @@ void add_offsets(Table &t)
 	    {ulpdu(piece(0, 16, false)), ulpdu(writes([](Tagged &, Session &) {})),
 	     ulpdu(piece(16, 16, true))},
 	    delivered());
-	row(t, "send-crumbs", "a message in 1000 segments of one octet",
+	row(t, "send-crumbs", "a message in 1000 segments of one byte",
 	    {[](Session &s) {
-		    Octets all;
+		    Bytes all;
 		    for (std::uint32_t mo = 0; mo < 1000; mo++)
 			    all = join(all, s.writer.fpdu(
 						    piece(mo, 1, mo == 999)(s)));
@@ -459,7 +459,7 @@ void add_bounds(Table &t)
 		    const auto bad = writes([](Tagged &w, Session &) {
 			    w.stag ^= 1;
 		    })(s);
-		    Octets all = s.writer.fpdu(bad);
+		    Bytes all = s.writer.fpdu(bad);
 		    for (int i = 0; i < 10; i++)
 			    all = join(all, s.writer.fpdu(piece(0, 4, true)(s)));
 		    s.suspect = bad;
@@ -510,24 +510,24 @@ void add_bounds(Table &t)
 	    terminates({{1, 1, 0}}));
 	for (std::uint32_t seed = 1; seed <= 12; seed++)
 		t.add(label("fuzz/segment", seed),
-		    "40 connections that get a ULPDU of random octets each",
+		    "40 connections that get a ULPDU of random bytes each",
 		    connected,
 		    {[seed](Session &s) {
 			    for (std::uint32_t i = 0; i < 40; i++) {
 				    Session one(s.env, s.tally);
 				    one.start();
-				    auto octets = pattern(20 + i * 3,
+				    auto bytes = pattern(20 + i * 3,
 							  seed * 1000 + i);
 				    // Versions and half of the opcodes right,
 				    // or most would end there.
-				    octets[0] = (octets[0] & 0xfc) | 1;
-				    octets[1] = 0x40 | (octets[1] & 0x37);
-				    one.send_ulpdu(octets);
+				    bytes[0] = (bytes[0] & 0xfc) | 1;
+				    bytes[1] = 0x40 | (bytes[1] & 0x37);
+				    one.send_ulpdu(bytes);
 				    one.socket.fin();
 				    one.drain();
 				    if (one.end == End::none)
 					    throw Mismatch("hangs on " +
-							   hex(octets));
+							   hex(bytes));
 			    }
 		    }},
 		    survives())
@@ -549,7 +549,7 @@ void add_untagged(Table &t)
 }
 
 // Segments that only go on with the first, which a receiver may judge together:
-// each @size octets behind the one before, all but the last without L.
+// each @size bytes behind the one before, all but the last without L.
 
 std::vector<Aimed> write_run(std::size_t count, std::size_t size, bool to_end,
 			     std::function<void(Tagged &, std::size_t)> change = {})
@@ -584,17 +584,17 @@ std::vector<Aimed> send_run(std::size_t count,
 	return run;
 }
 
-// A Write in segments of all lengths from 1 octet on, and what is then there.
-constexpr std::size_t unequal_octets = 60 * 61 / 2;
+// A Write in segments of all lengths from 1 byte on, and what is then there.
+constexpr std::size_t unequal_bytes = 60 * 61 / 2;
 
 std::vector<Aimed> unequal_run()
 {
 	std::vector<Aimed> run;
-	for (std::size_t at = 0, size = 1; at < unequal_octets; at += size++)
+	for (std::size_t at = 0, size = 1; at < unequal_bytes; at += size++)
 		run.push_back(writes([=](Tagged &w, Session &) {
 			w.to += at;
-			w.payload = first(rest(pattern(unequal_octets, 7), at), size);
-			w.control.last = at + size == unequal_octets;
+			w.payload = first(rest(pattern(unequal_bytes, 7), at), size);
+			w.control.last = at + size == unequal_bytes;
 		}));
 	return run;
 }
@@ -602,11 +602,11 @@ std::vector<Aimed> unequal_run()
 Step is_there()
 {
 	return [](Session &s) {
-		s.send_ulpdu(s.read_request(unequal_octets, s.aim.rw_stag,
+		s.send_ulpdu(s.read_request(unequal_bytes, s.aim.rw_stag,
 					    s.aim.rw_at));
-		if (s.receive_response(unequal_octets) !=
-		    pattern(unequal_octets, 7))
-			throw Mismatch("other octets there than were written");
+		if (s.receive_response(unequal_bytes) !=
+		    pattern(unequal_bytes, 7))
+			throw Mismatch("other bytes there than were written");
 	};
 }
 
@@ -623,7 +623,7 @@ void add_runs(Table &table, bool marked)
 
 	row("run-write", "a Write in 20 equal segments in one go",
 	    {in_one_go(write_run(20, 40, false))}, works());
-	row("run-write-unequal", "a Write in segments of 1 to 60 octets in one go",
+	row("run-write-unequal", "a Write in segments of 1 to 60 bytes in one go",
 	    {in_one_go(unequal_run()), is_there()}, works());
 	row("run-write-beyond", "the third of them passes the region's end",
 	    {in_one_go(write_run(6, 40, true), 2)}, terminates({{1, 1, 1}}));

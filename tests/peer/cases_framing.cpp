@@ -15,14 +15,14 @@ const std::vector<Code> bad_either{{2, 0, 2}, {2, 0, 3}};
 
 // An FPDU of some size that every kind of target takes: a Write, or a ULPDU to
 // be echoed.
-Octets any_ulpdu(Session &s, std::size_t payload)
+Bytes any_ulpdu(Session &s, std::size_t payload)
 {
 	return s.env.kind == Kind::rnic ? s.write(0, pattern(payload, 6))
 					: pattern(payload + 14, 6);
 }
 
 // What comes back for it.
-void take_echo(Session &s, const Octets &ulpdu)
+void take_echo(Session &s, const Bytes &ulpdu)
 {
 	if (s.env.kind == Kind::socket)
 		s.take_echo(ulpdu);
@@ -38,8 +38,8 @@ Step whole(std::size_t payload, const Fault &fault = {})
 }
 
 // Passes what an FPDU is on the wire to somebody else.
-Step octets_of(std::size_t payload,
-	       std::function<void(Session &, const Octets &)> use)
+Step bytes_of(std::size_t payload,
+	       std::function<void(Session &, const Bytes &)> use)
 {
 	return [payload, use](Session &s) {
 		const auto ulpdu = any_ulpdu(s, payload);
@@ -68,20 +68,20 @@ Case &cut(Table &t, const std::string &name, const std::string &what,
 		.counts("conn_reset");
 }
 
-Octets flipped(Octets octets, std::size_t at, std::uint8_t mask = 1)
+Bytes flipped(Bytes bytes, std::size_t at, std::uint8_t mask = 1)
 {
-	octets.at(at) ^= mask;
-	return octets;
+	bytes.at(at) ^= mask;
+	return bytes;
 }
 
 void add_crc(Table &t)
 {
-	for (int octet = 0; octet < 4; octet++)
-		broken(t, "crc-octet-" + std::to_string(octet),
+	for (int byte = 0; byte < 4; byte++)
+		broken(t, "crc-byte-" + std::to_string(byte),
 		       "one bit of the CRC is wrong",
-		       {[octet](Session &s) {
+		       {[byte](Session &s) {
 			       s.send_ulpdu(any_ulpdu(s, 64),
-					    {.crc_xor = 1u << (octet * 8)});
+					    {.crc_xor = 1u << (byte * 8)});
 		       }},
 		       bad_crc);
 	broken(t, "crc-zero", "a CRC of zero, as without CRCs",
@@ -95,7 +95,7 @@ void add_crc(Table &t)
 	       }},
 	       bad_crc);
 	broken(t, "crc-byte-order", "the CRC in the other byte order",
-	       {octets_of(64, [](Session &s, const Octets &fpdu) {
+	       {bytes_of(64, [](Session &s, const Bytes &fpdu) {
 		       auto wrong = fpdu;
 		       std::reverse(wrong.end() - 4, wrong.end());
 		       s.send(wrong);
@@ -108,13 +108,13 @@ void add_crc(Table &t)
 		{"payload-last", 76},  {"pad-first", 77},    {"pad-last", 79}};
 	for (const auto &[name, at] : regions)
 		broken(t, "flip-" + name,
-		       "one bit flips on the way in octet " + std::to_string(at) +
+		       "one bit flips on the way in byte " + std::to_string(at) +
 			       " of an FPDU",
-		       {octets_of(61, [at](Session &s, const Octets &fpdu) {
+		       {bytes_of(61, [at](Session &s, const Bytes &fpdu) {
 			       s.send(flipped(fpdu, at));
 		       })},
 		       bad_crc);
-	broken(t, "crc-large", "a wrong CRC behind 60000 octets",
+	broken(t, "crc-large", "a wrong CRC behind 60000 bytes",
 	       {[](Session &s) {
 		       s.send_ulpdu(any_ulpdu(s, 60000), {.crc_xor = 1});
 	       }},
@@ -176,7 +176,7 @@ void add_lengths(Table &t)
 	for (std::size_t length : {64769, 64770, 65000, 65534, 65535}) {
 		const auto label = "length-" + std::to_string(length);
 
-		broken(t, label, "a ULPDU above 64768 octets, its CRC being right",
+		broken(t, label, "a ULPDU above 64768 bytes, its CRC being right",
 		       {[length](Session &s) {
 			       s.too_long = true;
 			       s.send_ulpdu(any_ulpdu(s, length - 14));
@@ -217,9 +217,9 @@ void add_lengths(Table &t)
 		t.add("fpdu/ulpdu-" + std::to_string(length),
 		      "a ULPDU of any length is a record", exchanged,
 		      {[length](Session &s) {
-			      const auto octets = pattern(length, 8);
-			      s.send_ulpdu(octets);
-			      take_echo(s, octets);
+			      const auto bytes = pattern(length, 8);
+			      s.send_ulpdu(bytes);
+			      take_echo(s, bytes);
 		      }},
 		      works())
 			.only(Kind::socket);
@@ -251,7 +251,7 @@ void add_lengths(Table &t)
 						{"all", 64, -78}})
 		broken(t, std::string("length-lie-") + name,
 		       "ULPDU_Length says another length than the FPDU has, and "
-		       "more octets follow",
+		       "more bytes follow",
 		       {[payload, by](Session &s) {
 			       const auto ulpdu = any_ulpdu(s, payload);
 			       s.send_ulpdu(ulpdu, {.length = ulpdu.size() + by});
@@ -264,15 +264,15 @@ void add_ends(Table &t)
 {
 	for (std::size_t at : {1, 2, 3, 4, 15, 16, 17, 60, 80, 83}) {
 		const auto label = std::to_string(at);
-		const auto part = [at](Session &s, const Octets &fpdu) {
+		const auto part = [at](Session &s, const Bytes &fpdu) {
 			s.send(first(fpdu, at));
 		};
 		cut(t, "cut-" + label + "-fin",
-		    "an FPDU that ends by FIN after " + label + " octets",
-		    {octets_of(64, part), fin()}, closes());
+		    "an FPDU that ends by FIN after " + label + " bytes",
+		    {bytes_of(64, part), fin()}, closes());
 		cut(t, "cut-" + label + "-reset",
-		    "an FPDU that ends by RST after " + label + " octets",
-		    {octets_of(64, part), reset()}, survives());
+		    "an FPDU that ends by RST after " + label + " bytes",
+		    {bytes_of(64, part), reset()}, survives());
 		fine(t, "cut-" + label + "-later",
 		     "an FPDU of which the rest comes a second later",
 		     {[at](Session &s) {
@@ -297,8 +297,8 @@ void add_ends(Table &t)
 		      while (s.next_ulpdu_or_end(s.soon()))
 			      ;
 	      }));
-	t.add("fpdu/long-cut-fin", "60000 octets of an FPDU, then FIN", exchanged,
-	      {octets_of(64000, [](Session &s, const Octets &fpdu) {
+	t.add("fpdu/long-cut-fin", "60000 bytes of an FPDU, then FIN", exchanged,
+	      {bytes_of(64000, [](Session &s, const Bytes &fpdu) {
 		       s.send(first(fpdu, 60000));
 	       }),
 	       fin()},
@@ -308,13 +308,13 @@ void add_ends(Table &t)
 
 void add_portions(Table &t)
 {
-	fine(t, "dripped", "an FPDU octet by octet",
+	fine(t, "dripped", "an FPDU byte by byte",
 	     {[](Session &s) {
 		     const auto ulpdu = any_ulpdu(s, 64);
 		     s.drip(s.writer.fpdu(ulpdu), milliseconds(2));
 		     take_echo(s, ulpdu);
 	     }});
-	fine(t, "dripped-three", "three FPDUs octet by octet",
+	fine(t, "dripped-three", "three FPDUs byte by byte",
 	     {[](Session &s) {
 		     for (int i = 0; i < 3; i++) {
 			     const auto ulpdu = any_ulpdu(s, i);
@@ -322,7 +322,7 @@ void add_portions(Table &t)
 			     take_echo(s, ulpdu);
 		     }
 	     }});
-	fine(t, "dripped-long", "4000 octets of FPDU in segments of one octet",
+	fine(t, "dripped-long", "4000 bytes of FPDU in segments of one byte",
 	     {[](Session &s) {
 		     const auto ulpdu = any_ulpdu(s, 4000);
 		     s.drip(s.writer.fpdu(ulpdu), milliseconds(0));
@@ -330,7 +330,7 @@ void add_portions(Table &t)
 	     }});
 	for (std::size_t at = 1; at < 28; at += at < 20 ? 1 : 3)
 		fine(t, "split-" + std::to_string(at),
-		     "an FPDU in two segments, cut at octet " + std::to_string(at),
+		     "an FPDU in two segments, cut at byte " + std::to_string(at),
 		     {[at](Session &s) {
 			     const auto ulpdu = any_ulpdu(s, 8);
 			     const auto fpdu = s.writer.fpdu(ulpdu);
@@ -341,15 +341,15 @@ void add_portions(Table &t)
 		     }});
 	fine(t, "many-in-one", "70 FPDUs in one segment",
 	     {[](Session &s) {
-		     Octets all;
+		     Bytes all;
 		     for (int i = 0; i < 70; i++)
 			     all = join(all, s.writer.fpdu(Tagged{}.encode()));
 		     s.send(all);
 	     }})
 		.only(Kind::rnic);
-	fine(t, "crossing", "FPDUs that all cross segments: 1000 octets, 7 at a time",
+	fine(t, "crossing", "FPDUs that all cross segments: 1000 bytes, 7 at a time",
 	     {[](Session &s) {
-		     Octets all;
+		     Bytes all;
 		     for (int i = 0; i < 10; i++)
 			     all = join(all, s.writer.fpdu(s.write(i, {1, 2, 3})));
 		     for (std::size_t i = 0; i < all.size(); i += 7)
@@ -362,7 +362,7 @@ void add_floods(Table &t)
 {
 	const auto writes = [](std::size_t payload) -> Step {
 		return [payload](Session &s) {
-			Octets all;
+			Bytes all;
 			for (int i = 0; i < 4000; i++)
 				all = join(all, s.writer.fpdu(s.write(
 							i, zeros(payload))));
@@ -372,18 +372,18 @@ void add_floods(Table &t)
 	fine(t, "flood-empty", "4000 Writes of nothing", {writes(0)})
 		.only(Kind::rnic)
 		.counts("rx_write", 4000);
-	fine(t, "flood-tiny", "4000 Writes of one octet", {writes(1)})
+	fine(t, "flood-tiny", "4000 Writes of one byte", {writes(1)})
 		.only(Kind::rnic)
 		.counts("rx_write", 4000);
-	fine(t, "flood-large", "200 Writes of 60000 octets",
+	fine(t, "flood-large", "200 Writes of 60000 bytes",
 	     {[](Session &s) {
-		     const auto octets = pattern(60000, 2);
+		     const auto bytes = pattern(60000, 2);
 		     for (int i = 0; i < 200; i++)
-			     s.send_ulpdu(s.write(i, octets));
+			     s.send_ulpdu(s.write(i, bytes));
 	     }})
 		.only(Kind::rnic)
 		.counts("rx_write", 200);
-	const std::vector<std::pair<std::string, Octets>> rubbish{
+	const std::vector<std::pair<std::string, Bytes>> rubbish{
 		{"zeros", zeros(1 << 16)},
 		// A length that cannot be is not judged before the CRC.
 		{"ones", zeros(1 << 17, 0xff)},
@@ -399,14 +399,14 @@ void add_floods(Table &t)
 				       .encode(),
 			       zeros(1 << 16))},
 	};
-	for (const auto &[name, octets] : rubbish) {
+	for (const auto &[name, bytes] : rubbish) {
 		broken(t, "garbage-" + name,
 		       "rubbish in place of FPDUs, in full operation",
-		       {send(octets)}, bad_either);
+		       {send(bytes)}, bad_either);
 	}
 	for (std::uint32_t seed = 20; seed < 28; seed++)
 		broken(t, "garbage-seed-" + std::to_string(seed),
-		       "random octets in place of FPDUs",
+		       "random bytes in place of FPDUs",
 		       {send(pattern(1 << 17, seed))}, bad_either);
 	broken(t, "markers-unasked",
 	       "Markers although the target asked for none",
@@ -507,14 +507,14 @@ void add_markers(Table &t)
 			      .reserved = static_cast<std::uint16_t>(value)})});
 	right("long", "the longest FPDU there can be, with its Markers",
 	      {whole(64768 - 14)});
-	right("dripped", "1500 octets with Markers in segments of one octet",
+	right("dripped", "1500 bytes with Markers in segments of one byte",
 	      {[](Session &s) {
 		      const auto ulpdu = any_ulpdu(s, 1500);
 		      s.drip(s.writer.fpdu(ulpdu), milliseconds(0));
 		      take_echo(s, ulpdu);
 	      }});
 	right("every-place",
-	      "FPDUs of 16 octets until Markers have fallen everywhere",
+	      "FPDUs of 16 bytes until Markers have fallen everywhere",
 	      {[](Session &s) {
 		      for (int i = 0; i < 300; i++) {
 			      const auto ulpdu = any_ulpdu(s, i % 5);
@@ -525,11 +525,11 @@ void add_markers(Table &t)
 	for (std::size_t at : {1, 2, 3, 4, 5, 6})
 		t.add("marker/cut-" + std::to_string(at) + "-fin",
 		      "a FIN " + std::to_string(at) +
-			      " octets into what begins with a Marker",
+			      " bytes into what begins with a Marker",
 		      exchanged,
 		      {[at](Session &s) {
 			      // Up to where a Marker is due.
-			      Octets fpdu;
+			      Bytes fpdu;
 			      do {
 				      const auto ulpdu = any_ulpdu(s, 2);
 				      fpdu = s.writer.fpdu(ulpdu);

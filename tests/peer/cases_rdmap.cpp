@@ -141,7 +141,7 @@ void add_read_requests(Table &t)
 		    terminates({{0, 2, 0xff}, {0, 2, 6}}));
 	for (std::size_t more : {1, 4, 1000})
 		row(t, "read-long-" + std::to_string(more),
-		    "a Read Request with octets behind its header",
+		    "a Read Request with bytes behind its header",
 		    {ulpdu(reads([more](Untagged &u, ReadRequest &r, Session &) {
 			    u.payload = join(r.encode(), zeros(more));
 		    }))},
@@ -193,7 +193,7 @@ Step burst(std::function<unsigned(const Session &)> count)
 {
 	return [count](Session &s) {
 		const auto number = count(s);
-		Octets all;
+		Bytes all;
 
 		for (unsigned i = 0; i < number; i++) {
 			s.suspect = s.read_request(16, s.aim.rw_stag, s.aim.rw_at);
@@ -210,7 +210,7 @@ void add_depths(Table &t)
 		const Enhanced e{.ird = 4, .ord = 4};
 		const Frame request{.flags = flag_crc | flag_enhanced,
 				    .rev = 2,
-				    .data = join(e.encode(), Octets{'E'}),
+				    .data = join(e.encode(), Bytes{'E'}),
 				    .length = {}};
 		s.start(request);
 		s.good_exchange();
@@ -304,11 +304,11 @@ Step asked()
 
 Outcome completes()
 {
-	return {"completes its Read, and sends the octets back",
+	return {"completes its Read, and sends the bytes back",
 		[](Session &s) {
 			const auto said = s.receive_message();
 			if (said != pattern(reader_size, 21))
-				throw Mismatch("the target has read other octets: " +
+				throw Mismatch("the target has read other bytes: " +
 					       hex(said));
 			s.echo();
 		}};
@@ -336,7 +336,7 @@ void add_responses(Table &t)
 
 	answer("good", "a Read answered in good order", {ulpdu(responds(keep))},
 	       completes());
-	answer("crumbs", "a Read answered in segments of 64 octets",
+	answer("crumbs", "a Read answered in segments of 64 bytes",
 	       {[](Session &s) {
 		       const auto all = pattern(reader_size, 21);
 		       for (std::size_t at = 0; at < all.size(); at += 64)
@@ -360,7 +360,7 @@ void add_responses(Table &t)
 		return run;
 	};
 	static_assert(reader_size % 64 == 0);
-	answer("run", "a Read answered in segments of 64 octets in one go",
+	answer("run", "a Read answered in segments of 64 bytes in one go",
 	       {in_one_go(crumbs(reader_size / 64))}, completes());
 	answer("run-long", "such segments without L beyond the end",
 	       {in_one_go([&] {
@@ -393,12 +393,12 @@ void add_responses(Table &t)
 			       r.to += off;
 		       }))},
 		       terminates(wrong_place));
-	answer("long", "an answer one octet too long",
+	answer("long", "an answer one byte too long",
 	       {ulpdu(responds([](Tagged &r, Session &) {
 		       r.payload.push_back(0);
 	       }))},
 	       terminates(wrong_place));
-	answer("short", "an answer one octet too short",
+	answer("short", "an answer one byte too short",
 	       {ulpdu(responds([](Tagged &r, Session &) { r.payload.pop_back(); }))},
 	       terminates(wrong_place));
 	answer("empty", "an empty answer",
@@ -414,7 +414,7 @@ void add_responses(Table &t)
 			r.payload.resize(64);
 		}))},
 	       terminates(wrong_place));
-	answer("more-after-all", "an octet more behind an answer without L",
+	answer("more-after-all", "a byte more behind an answer without L",
 	       {ulpdu(responds([](Tagged &r, Session &) {
 			r.control.last = false;
 		})),
@@ -450,7 +450,7 @@ void add_responses(Table &t)
 
 // Terminates -----------------------------------------------------------------------
 
-Octets terminate(std::function<void(Untagged &)> change)
+Bytes terminate(std::function<void(Untagged &)> change)
 {
 	Untagged u{.control = {.opcode = op_terminate},
 		   .qn = 2,
@@ -475,7 +475,7 @@ void add_good_terminates(Table &t)
 	      {0, 2, 5}, {0, 2, 7}, {0, 2, 0xff}, {1, 0, 0}, {1, 1, 0}, {1, 1, 3},
 	      {1, 2, 1}, {1, 2, 5}, {2, 0, 1}, {2, 0, 2}, {2, 0, 7}, {1, 3, 9},
 	      {3, 0, 0}, {7, 7, 7}, {15, 15, 255}}) {
-		Octets name;
+		Bytes name;
 		put(name, code.layer << 12 | code.etype << 8 | code.code, 2);
 		ends(t, hex(name), "a Terminate, defined or not, is the end",
 		     {ulpdu(terminate([code](Untagged &u) {
@@ -506,7 +506,7 @@ void add_good_terminates(Table &t)
 	      ulpdu(terminate([](Untagged &u) { u.msn = 2; }))});
 	ends(t, "then-more", "a Terminate, and then Sends, Writes and faults",
 	     {[](Session &s) {
-		     Octets all = s.writer.fpdu(terminate([](Untagged &) {}));
+		     Bytes all = s.writer.fpdu(terminate([](Untagged &) {}));
 		     all = join(all, s.writer.fpdu(s.write(0, {1})),
 				s.writer.fpdu(Untagged{.msn = s.send_msn}.encode()),
 				s.writer.fpdu(Untagged{.qn = 9}.encode()));
@@ -536,9 +536,9 @@ void add_bad_terminates(Table &t)
 		     {ulpdu(terminate([size](Untagged &u) {
 			     u.payload.resize(size);
 		     }))});
-	ends(t, "long", "a Terminate of 1000 octets",
+	ends(t, "long", "a Terminate of 1000 bytes",
 	     {ulpdu(terminate([](Untagged &u) { u.payload.resize(1000); }))});
-	ends(t, "longest", "a Terminate of 60000 octets",
+	ends(t, "longest", "a Terminate of 60000 bytes",
 	     {ulpdu(terminate([](Untagged &u) { u.payload.resize(60000); }))});
 	ends(t, "cut-length", "M without a segment length",
 	     {ulpdu(terminate([](Untagged &u) { u.payload[2] = 0x80; }))});

@@ -35,9 +35,9 @@ Step answer_enhanced(const EnhancedChange &change)
 	});
 }
 
-// For peers of any revision: the octets of a good Reply, and what to do with
+// For peers of any revision: the bytes of a good Reply, and what to do with
 // them.
-Step with_reply(const std::function<void(Session &, const Octets &)> &use)
+Step with_reply(const std::function<void(Session &, const Bytes &)> &use)
 {
 	return [use](Session &s) { use(s, s.good_reply().encode()); };
 }
@@ -88,8 +88,8 @@ Case &refused(Table &t, const std::string &name, const std::string &what,
 void add_frames(Table &t)
 {
 	for (std::size_t at = 0; at < 16; at++)
-		refused(t, "key-octet-" + std::to_string(at),
-			"one bit of the key's octet " + std::to_string(at) +
+		refused(t, "key-byte-" + std::to_string(at),
+			"one bit of the key's byte " + std::to_string(at) +
 				" is wrong",
 			{answer([at](Frame &f) { f.key[at] ^= 0x20; })});
 	refused(t, "is-a-request", "a Request: both ends are Initiators",
@@ -143,7 +143,7 @@ void add_lengths(Table &t)
 	for (int length : {0, 1, 2, 3})
 		refused(t, "enhanced-short-" + std::to_string(length),
 			"S, but only " + std::to_string(length) +
-				" octets of private data",
+				" bytes of private data",
 			{answer([length](Frame &f) {
 				f.data.resize(length);
 			 })},
@@ -157,12 +157,12 @@ void add_lengths(Table &t)
 	      "as much private data as an RNIC's connection manager has room for",
 	      {answer([](Frame &f) { f.data.resize(4 + 255); })}, opens());
 	refused(t, "private-data-508",
-		"as much private data as there can be, the four octets included",
+		"as much private data as there can be, the four bytes included",
 		{answer([](Frame &f) { f.data.resize(512); })})
 		.on_socket(opens());
 	reply(t, "length-one-less",
 	      "PD_Length is one less than what comes: FPDUs begin with the last "
-	      "octet, and the CRC of the first, 65280 octets long, is wrong",
+	      "byte, and the CRC of the first, 65280 bytes long, is wrong",
 	      {answer([](Frame &f) {
 		      f.length = static_cast<std::uint16_t>(f.data.size());
 		      f.data.push_back(0xff);
@@ -193,8 +193,8 @@ void add_truncations(Table &t)
 	for (std::size_t at = 0; at < 24; at++) {
 		const auto label = std::to_string(at);
 		reply(t, "cut-" + label + "-fin",
-		      "a Reply that ends by FIN after " + label + " octets",
-		      {with_reply([at](Session &s, const Octets &whole) {
+		      "a Reply that ends by FIN after " + label + " bytes",
+		      {with_reply([at](Session &s, const Bytes &whole) {
 			      s.send(first(whole, at));
 			      s.socket.fin();
 		      })},
@@ -202,8 +202,8 @@ void add_truncations(Table &t)
 			.only(Kind::rnic)
 			.counts("conn_fallback");
 		reply(t, "cut-" + label + "-reset",
-		      "a Reply that ends by RST after " + label + " octets",
-		      {with_reply([at](Session &s, const Octets &whole) {
+		      "a Reply that ends by RST after " + label + " bytes",
+		      {with_reply([at](Session &s, const Bytes &whole) {
 			      s.send(first(whole, at));
 			      s.socket.reset();
 		      })},
@@ -214,8 +214,8 @@ void add_truncations(Table &t)
 	for (std::size_t at : {0, 1, 15, 16, 17, 19, 20, 23})
 		refused(t, "cut-" + std::to_string(at) + "-silence",
 			"a Reply that goes no further than " +
-				std::to_string(at) + " octets",
-			{with_reply([at](Session &s, const Octets &whole) {
+				std::to_string(at) + " bytes",
+			{with_reply([at](Session &s, const Bytes &whole) {
 				s.send(first(whole, at));
 			})},
 			fails(closes_late(milliseconds(20000),
@@ -225,20 +225,20 @@ void add_truncations(Table &t)
 	// A socket asks in revision 1, of which nobody has heard too little.
 	for (std::size_t at = 0; at < 20; at++) {
 		const auto label = std::to_string(at);
-		const auto part = with_reply([at](Session &s, const Octets &whole) {
+		const auto part = with_reply([at](Session &s, const Bytes &whole) {
 			s.send(first(whole, at));
 		});
 		reply(t, "short-" + label + "-fin",
-		      "a plain Reply that ends by FIN after " + label + " octets",
+		      "a plain Reply that ends by FIN after " + label + " bytes",
 		      {part, fin()}, fails())
 			.only(Kind::socket);
 		reply(t, "short-" + label + "-reset",
-		      "a plain Reply that ends by RST after " + label + " octets",
+		      "a plain Reply that ends by RST after " + label + " bytes",
 		      {part, reset()}, fails(survives()))
 			.only(Kind::socket);
 		reply(t, "short-" + label + "-silence",
 		      "a plain Reply that goes no further than " + label +
-			      " octets",
+			      " bytes",
 		      {part},
 		      fails(closes_late(milliseconds(3500),
 					milliseconds(15000))))
@@ -255,8 +255,8 @@ void add_truncations(Table &t)
 		.only(Kind::rnic)
 		.counts("conn_fallback")
 		.counts("conn_startup_error");
-	reply(t, "dripped", "a Reply octet by octet",
-	      {with_reply([](Session &s, const Octets &whole) {
+	reply(t, "dripped", "a Reply byte by byte",
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.drip(whole, milliseconds(2));
 		      s.operate(Frame::decode(whole), s.theirs);
 	      })},
@@ -265,10 +265,10 @@ void add_truncations(Table &t)
 
 void add_rejections(Table &t)
 {
-	const auto reject = [](std::size_t octets, std::uint8_t rev) {
-		return answer([octets, rev](Frame &f) {
+	const auto reject = [](std::size_t bytes, std::uint8_t rev) {
+		return answer([bytes, rev](Frame &f) {
 			f.flags |= flag_reject;
-			f.data = join(f.data, pattern(octets, 9));
+			f.data = join(f.data, pattern(bytes, 9));
 			f.rev = rev;
 		});
 	};
@@ -282,12 +282,12 @@ void add_rejections(Table &t)
 	};
 
 	const auto refused_plain = [&](const std::string &name,
-				       const std::string &what, std::size_t octets,
+				       const std::string &what, std::size_t bytes,
 				       std::vector<Step> more = {}) {
-		more.insert(more.begin(), reject(octets, 1));
+		more.insert(more.begin(), reject(bytes, 1));
 		reply(t, "plain-" + name, what, std::move(more),
 		      told("rejected -" + std::to_string(ECONNREFUSED) + " " +
-				   std::to_string(octets),
+				   std::to_string(bytes),
 			   closes()))
 			.only(Kind::socket);
 	};
@@ -299,7 +299,7 @@ void add_rejections(Table &t)
 	refused_plain("rejects-megabytes", "R, and then 4 MiB of rubbish", 4,
 		      {flood(pattern(65536, 1), 64)});
 	refused_plain("rejects-fin", "R, and a FIN", 4, {fin()});
-	refused_by_us("rejects", "R, and 100 octets of private data",
+	refused_by_us("rejects", "R, and 100 bytes of private data",
 		      {reject(100, 2)});
 	refused_by_us("rejects-255",
 		      "R, and as much private data as there is room for",
@@ -380,7 +380,7 @@ void add_phases(Table &t)
 		{[](Session &s) { s.send(Writer().fpdu(Tagged{}.encode())); }});
 	reply(t, "fpdu-behind",
 	      "an FPDU in the same segment as the Reply, before the target's RTR",
-	      {with_reply([](Session &s, const Octets &whole) {
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      const auto fpdu = Writer().fpdu(Tagged{}.encode());
 		      s.send(join(whole, fpdu));
 		      s.operate(Frame::decode(whole), s.theirs);
@@ -388,14 +388,14 @@ void add_phases(Table &t)
 	      opens())
 		.only(Kind::rnic);
 	reply(t, "twice", "a second Reply right behind the first, and more",
-	      {with_reply([](Session &s, const Octets &whole) {
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.send(join(whole, whole));
 		      s.operate(Frame::decode(whole), s.theirs);
 	      }),
 	       flood(zeros(1024), 20)},
 	      breaks({{2, 0, 2}}));
 	reply(t, "twice-fin", "a second Reply right behind the first, FIN",
-	      {with_reply([](Session &s, const Octets &whole) {
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.send(join(whole, whole));
 		      s.operate(Frame::decode(whole), s.theirs);
 		      s.socket.fin();
@@ -405,7 +405,7 @@ void add_phases(Table &t)
 			      ;
 	      }));
 	reply(t, "fin-behind", "a FIN right behind the Reply",
-	      {with_reply([](Session &s, const Octets &whole) {
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.send(whole);
 		      s.operate(Frame::decode(whole), s.theirs);
 		      s.socket.fin();
@@ -416,24 +416,24 @@ void add_phases(Table &t)
 				   ;
 		   })));
 	reply(t, "reset-behind", "a RST right behind the Reply",
-	      {with_reply([](Session &s, const Octets &whole) {
+	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.send(whole);
 		      s.socket.reset();
 	      })},
 	      survives());
-	const std::vector<std::pair<std::string, Octets>> rubbish{
+	const std::vector<std::pair<std::string, Bytes>> rubbish{
 		{"zeros", zeros(24)},
 		{"ones", zeros(24, 0xff)},
 		{"random", pattern(532, 2)},
 		{"http", text("HTTP/1.1 400 Bad Request\r\n\r\n")},
 		{"megabytes", pattern(1 << 20, 5)},
-		{"one-octet", {0}},
+		{"one-byte", {0}},
 	};
-	for (const auto &[name, octets] : rubbish)
+	for (const auto &[name, bytes] : rubbish)
 		refused(t, "garbage-" + name,
-			"no Reply at all but " + std::to_string(octets.size()) +
-				" other octets",
-			{send(octets)});
+			"no Reply at all but " + std::to_string(bytes.size()) +
+				" other bytes",
+			{send(bytes)});
 }
 
 // The frame comes as soon as TCP is there. Whether that is before the Request

@@ -13,12 +13,12 @@ namespace {
 
 constexpr auto echo_mode = static_cast<std::uint8_t>(Mode::echo);
 
-Frame request(Octets data = {echo_mode})
+Frame request(Bytes data = {echo_mode})
 {
 	return {.data = std::move(data), .length = {}};
 }
 
-Frame enhanced(const Enhanced &depths, Octets data = {echo_mode})
+Frame enhanced(const Enhanced &depths, Bytes data = {echo_mode})
 {
 	return {.flags = flag_crc | flag_enhanced,
 		.rev = 2,
@@ -26,7 +26,7 @@ Frame enhanced(const Enhanced &depths, Octets data = {echo_mode})
 		.length = {}};
 }
 
-Octets key_wrong_at(std::size_t at)
+Bytes key_wrong_at(std::size_t at)
 {
 	auto frame = request();
 
@@ -80,7 +80,7 @@ Case &refused(Table &t, const std::string &name, const std::string &what,
 		.counts("conn_startup_error");
 }
 
-// An RNIC's connection manager has room for 255 octets of private data: a frame with
+// An RNIC's connection manager has room for 255 bytes of private data: a frame with
 // more is an improper one (RFC 5044 section 7.1.2 rule 9).
 Case &taken(Table &t, const std::string &name, const std::string &what,
 	    const Frame &frame, std::optional<Step> how = {})
@@ -98,8 +98,8 @@ Case &taken(Table &t, const std::string &name, const std::string &what,
 void add_keys(Table &t)
 {
 	for (std::size_t at = 0; at < 16; at++)
-		refused(t, "key-octet-" + std::to_string(at),
-			"one bit of the key's octet " + std::to_string(at) +
+		refused(t, "key-byte-" + std::to_string(at),
+			"one bit of the key's byte " + std::to_string(at) +
 				" is wrong",
 			{send(key_wrong_at(at))});
 	auto reply = request();
@@ -152,7 +152,7 @@ void add_revisions(Table &t)
 			      one.must_end(one.soon());
 		      }
 	      }},
-	      custom("closes each without another octet", [](Session &) {}))
+	      custom("closes each without another byte", [](Session &) {}))
 		.only(Role::initiator)
 		.counts("conn_startup_error", 253)
 		.takes_long();
@@ -176,18 +176,18 @@ void add_flags(Table &t)
 	frame = request();
 	frame.flags |= flag_markers;
 	taken(t, "markers-asked", "M is 1: the target must insert Markers", frame);
-	// Octets that would be A and all kinds of RTR, were the bit S.
-	for (std::size_t octets : {1, 3, 4, 8, 512}) {
-		frame = request(join(zeros(octets - 1, 0xff), Octets{echo_mode}));
+	// Bytes that would be A and all kinds of RTR, were the bit S.
+	for (std::size_t bytes : {1, 3, 4, 8, 512}) {
+		frame = request(join(zeros(bytes - 1, 0xff), Bytes{echo_mode}));
 		frame.flags |= flag_enhanced;
-		taken(t, "enhanced-revision-1-" + std::to_string(octets),
+		taken(t, "enhanced-revision-1-" + std::to_string(bytes),
 		      "bit 0x10 in revision 1, where it is reserved, with " +
-			      std::to_string(octets) +
-			      " octets of private data",
+			      std::to_string(bytes) +
+			      " bytes of private data",
 		      frame);
 	}
 	t.add("request/flags-all",
-	      "256 connections with a Request of each flag octet, of revision 1",
+	      "256 connections with a Request of each flag byte, of revision 1",
 	      nothing,
 	      {[](Session &s) {
 		      auto asked = request();
@@ -203,13 +203,13 @@ void add_flags(Table &t)
 	      custom("takes each for a plain one", [](Session &) {}))
 		.only(Role::initiator)
 		.takes_long();
-	for (std::size_t octets : {0, 1, 2, 3}) {
-		frame = request(zeros(octets));
+	for (std::size_t bytes : {0, 1, 2, 3}) {
+		frame = request(zeros(bytes));
 		frame.flags |= flag_enhanced;
 		frame.rev = 2;
-		refused(t, "enhanced-short-" + std::to_string(octets),
-			"S, but only " + std::to_string(octets) +
-				" octets of private data",
+		refused(t, "enhanced-short-" + std::to_string(bytes),
+			"S, but only " + std::to_string(bytes) +
+				" bytes of private data",
 			{send(frame.encode())});
 	}
 	frame = request();
@@ -233,12 +233,12 @@ void add_lengths(Table &t)
 		"4 MiB of private data behind a PD_Length of 65535",
 		{send(frame.encode()), flood(pattern(65536, 3), 64)});
 	taken(t, "private-data-512", "as much private data as there can be",
-	      request(join(zeros(511), Octets{echo_mode})));
+	      request(join(zeros(511), Bytes{echo_mode})));
 	taken(t, "private-data-0", "no private data", request({}));
 	taken(t, "private-data-508-enhanced",
-	      "as much private data as there can be, the four octets included",
+	      "as much private data as there can be, the four bytes included",
 	      enhanced({.ird = 4, .ord = 4},
-		       join(zeros(507), Octets{echo_mode})));
+		       join(zeros(507), Bytes{echo_mode})));
 
 	frame = request();
 	frame.length = 2;
@@ -268,20 +268,20 @@ void add_truncations(Table &t)
 		const auto label = std::to_string(at);
 
 		refused(t, "cut-" + label + "-fin",
-			"a Request that ends by FIN after " + label + " octets",
+			"a Request that ends by FIN after " + label + " bytes",
 			{send(part), fin()});
 		refused(t, "cut-" + label + "-reset",
-			"a Request that ends by RST after " + label + " octets",
+			"a Request that ends by RST after " + label + " bytes",
 			{send(part), reset()}, survives());
 		refused(t, "cut-" + label + "-silence",
 			"a Request that goes no further than " + label +
-				" octets",
+				" bytes",
 			{send(part)},
 			closes_late(milliseconds(3500), milliseconds(15000)))
 			.takes_long();
 	}
 	refused(t, "slow-loris",
-		"a Request one octet every 400 ms: there is one limit for the whole",
+		"a Request one byte every 400 ms: there is one limit for the whole",
 		{drip(first(whole, 16), milliseconds(400))}, closes())
 		.takes_long();
 }
@@ -291,24 +291,24 @@ void add_portions(Table &t)
 	const auto frame = enhanced({.ird = 4, .ord = 4});
 	const auto whole = frame.encode();
 
-	t.add("request/dripped", "a Request octet by octet", connected,
+	t.add("request/dripped", "a Request byte by byte", connected,
 	      {drip(whole)}, accepts(frame))
 		.only(Role::initiator);
-	for (std::size_t octets : {255, 512}) {
+	for (std::size_t bytes : {255, 512}) {
 		const auto full =
-			request(join(zeros(octets - 1), Octets{echo_mode}));
+			request(join(zeros(bytes - 1), Bytes{echo_mode}));
 
-		taken(t, "dripped-" + std::to_string(octets),
-		      std::to_string(octets) + " octets of private data octet by octet",
+		taken(t, "dripped-" + std::to_string(bytes),
+		      std::to_string(bytes) + " bytes of private data byte by byte",
 		      full, drip(full.encode(), milliseconds(0)));
 	}
 	// Before the Reply nobody can know whether Markers are due in them, so
 	// these are no FPDUs (RFC 5044 section 7.1.2 rule 2).
-	const auto eager = [](Octets more) {
+	const auto eager = [](Bytes more) {
 		return send(join(request().encode(), more));
 	};
 	const auto write = Writer().fpdu(Tagged{}.encode());
-	refused(t, "with-octet", "one octet in the same segment as the Request",
+	refused(t, "with-byte", "one byte in the same segment as the Request",
 		{eager({0})});
 	refused(t, "with-fpdu",
 		"the first FPDU in the same segment as the Request",
@@ -330,26 +330,26 @@ void add_portions(Table &t)
 
 void add_garbage(Table &t)
 {
-	const std::vector<std::pair<std::string, Octets>> rubbish{
+	const std::vector<std::pair<std::string, Bytes>> rubbish{
 		{"zeros-20", zeros(20)},
 		{"ones-20", zeros(20, 0xff)},
 		{"random-20", pattern(20, 1)},
 		{"random-532", pattern(532, 2)},
 		{"random-65536", pattern(65536, 3)},
 		{"http", text("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")},
-		{"tls", join(Octets{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3},
+		{"tls", join(Bytes{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3},
 			     pattern(506, 4))},
 		{"ssh", text("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")},
 		{"fpdu", Writer().fpdu(Tagged{}.encode())},
-		{"one-octet", Octets{0}},
+		{"one-byte", Bytes{0}},
 		{"megabytes", pattern(1 << 20, 5)},
 	};
 
-	for (const auto &[name, octets] : rubbish)
+	for (const auto &[name, bytes] : rubbish)
 		refused(t, "garbage-" + name, "no Request at all but " +
-						      std::to_string(octets.size()) +
-						      " other octets",
-			{send(octets)});
+						      std::to_string(bytes.size()) +
+						      " other bytes",
+			{send(bytes)});
 }
 
 void add_rtr(Table &t)
@@ -492,7 +492,7 @@ void add_application(Table &t)
 		.only(Role::initiator)
 		.counts("conn_startup_error");
 	t.add("request/garbage-before-answer",
-	      "octets while the application still thinks about the Request", late,
+	      "bytes while the application still thinks about the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)),
 	       send(zeros(64, 0xff))},
 	      closes())
@@ -504,7 +504,7 @@ void add_application(Table &t)
 	};
 	t.add("request/rejected", "a Request the application refuses", connected,
 	      {send(rejected.encode())},
-	      replies("R and 100 octets of private data", refusal, closes()))
+	      replies("R and 100 bytes of private data", refusal, closes()))
 		.only(Role::initiator)
 		.counts("conn_rejected");
 	// What follows a refused Request is for TCP, that is for the application.
@@ -512,7 +512,7 @@ void add_application(Table &t)
 	      "an FPDU in the same segment as a Request the application refuses",
 	      connected,
 	      {send(join(rejected.encode(), Writer().fpdu(Tagged{}.encode())))},
-	      replies("R and 100 octets of private data", refusal, closes()))
+	      replies("R and 100 bytes of private data", refusal, closes()))
 		.only(Role::initiator)
 		.counts("conn_rejected");
 	t.add("request/rejected-goes-on",
@@ -523,7 +523,7 @@ void add_application(Table &t)
 		       s.send_ulpdu(Tagged{}.encode());
 		       s.send(request().encode());
 	       }},
-	      replies("R and 100 octets of private data", refusal, closes()))
+	      replies("R and 100 bytes of private data", refusal, closes()))
 		.only(Role::initiator)
 		.counts("conn_rejected");
 	Setup speak = operational;
@@ -589,20 +589,20 @@ void add_floods(Table &t)
 		     [](Session &s) {
 			     const auto early = Clock::now() + milliseconds(3500);
 			     int closed = 0;
-			     Octets octets;
+			     Bytes bytes;
 
 			     for (auto &one : s.more)
 				     closed += !one.open() ||
-					       one.receive(octets, early) !=
+					       one.receive(bytes, early) !=
 						       End::none;
-			     if (closed != 33 || !octets.empty())
+			     if (closed != 33 || !bytes.empty())
 				     throw Mismatch(std::to_string(closed) +
-						    " turned away, octets " +
-						    hex(octets));
+						    " turned away, bytes " +
+						    hex(bytes));
 			     s.must_end(s.soon());
 			     for (auto &one : s.more)
 				     if (one.open() &&
-					 one.receive(octets, s.soon()) ==
+					 one.receive(bytes, s.soon()) ==
 						 End::none)
 					     throw Mismatch("one is still open");
 		     }))

@@ -3,7 +3,7 @@
 // The port where a target takes orders, for all kinds of targets:
 //
 //	connect ADDR PORT MODE	connects; lines say what comes of it:
-//				"established", "rejected ERR OCTETS",
+//				"established", "rejected ERR BYTES",
 //				"failed ERR", "disconnected"
 //	check			answers "ok N open", or "bad" and what was
 //				complained of since the last check

@@ -7,9 +7,9 @@
 //
 // It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
 //
-// The last octet of a Request's private data, or MODE, says what to do (see
+// The last byte of a Request's private data, or MODE, says what to do (see
 // Mode in target.hpp). Its own private data say where regions are (aim()). A
-// receive is answered by a Send of the same octets. What is looked after besides:
+// receive is answered by a Send of the same bytes. What is looked after besides:
 // memory around and outside of what a peer may write, and that each work request
 // completes once, in order.
 
@@ -47,7 +47,7 @@ using std::chrono::milliseconds;
 using target::Customer;
 using target::Fd;
 using Clock = std::chrono::steady_clock;
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t page = 4096;
 constexpr std::uint32_t region_length = 128 * 1024;
@@ -109,7 +109,7 @@ public:
 
 	bool guards_hold() const
 	{
-		const auto good = [](std::uint8_t octet) { return octet == guard; };
+		const auto good = [](std::uint8_t byte) { return byte == guard; };
 
 		return std::all_of(memory_.begin(), memory_.begin() + page, good) &&
 		       std::all_of(memory_.end() - page, memory_.end(), good);
@@ -118,7 +118,7 @@ public:
 	bool untouched() const
 	{
 		return std::all_of(memory_.begin() + page, memory_.end() - page,
-				   [](std::uint8_t octet) { return !octet; });
+				   [](std::uint8_t byte) { return !byte; });
 	}
 
 private:
@@ -155,10 +155,10 @@ void complain(const std::string &what)
 	complaints.add(what);
 }
 
-// Appends a number, most significant octet first.
-void put(Octets &to, std::uint64_t value, int octets)
+// Appends a number, most significant byte first.
+void put(Bytes &to, std::uint64_t value, int bytes)
 {
-	for (int shift = (octets - 1) * 8; shift >= 0; shift -= 8)
+	for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8)
 		to.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 
@@ -248,9 +248,9 @@ public:
 	}
 
 private:
-	Octets aim()
+	Bytes aim()
 	{
-		Octets all{'A', 'I', 'M', '1'};
+		Bytes all{'A', 'I', 'M', '1'};
 		const auto add = [&](Region &region) {
 			put(all, region.stag(), 4);
 			put(all, reinterpret_cast<std::uintptr_t>(region.at()), 8);
@@ -396,7 +396,7 @@ private:
 	Region buffers_;
 	Cq cq_;
 	Qp qp_;
-	Octets aim_;
+	Bytes aim_;
 	std::deque<Work> receives_;
 	std::deque<Work> sends_;
 	std::uint64_t next_ = 1;
@@ -507,7 +507,7 @@ void Target::cm_event()
 		const auto copy = *event;
 		const auto *data = static_cast<const std::uint8_t *>(
 			event->param.conn.private_data);
-		Octets kept;
+		Bytes kept;
 		if (data)
 			kept.assign(data, data + event->param.conn.private_data_len);
 		rdma_ack_cm_event(event);
@@ -573,7 +573,7 @@ void Target::requested(rdma_cm_id *id, const rdma_conn_param &param)
 	if (param.private_data_len)
 		entry.mode = static_cast<Mode>(data[param.private_data_len - 1]);
 	if (entry.mode == Mode::reject) {
-		const Octets why(100, 0x4a);
+		const Bytes why(100, 0x4a);
 		must(rdma_reject(id, why.data(),
 				 static_cast<std::uint8_t>(why.size())),
 		     "rdma_reject");

@@ -5,14 +5,14 @@
 
 namespace peer {
 
-Aim Aim::decode(const Octets &data)
+Aim Aim::decode(const Bytes &data)
 {
-	if (data.size() < octets || first(data, 4) != text("AIM1"))
+	if (data.size() < bytes || first(data, 4) != text("AIM1"))
 		throw Mismatch("private data that names no target: " + hex(data));
 	std::size_t at = 4;
-	const auto number = [&](int octets) {
-		const auto value = get(data, at, octets);
-		at += octets;
+	const auto number = [&](int bytes) {
+		const auto value = get(data, at, bytes);
+		at += bytes;
 		return value;
 	};
 	const auto word = [&] { return static_cast<std::uint32_t>(number(4)); };
@@ -206,22 +206,22 @@ void Session::read_rtr()
 	throw Mismatch("no ready-to-receive: " + words(ulpdu));
 }
 
-// Octets ---------------------------------------------------------------------------
+// Bytes ---------------------------------------------------------------------------
 
-void Session::send(const Octets &octets)
+void Session::send(const Bytes &bytes)
 {
-	socket.send(octets, soon());
+	socket.send(bytes, soon());
 }
 
-void Session::drip(const Octets &octets, milliseconds pause)
+void Session::drip(const Bytes &bytes, milliseconds pause)
 {
-	for (auto octet : octets) {
-		send({octet});
+	for (auto byte : bytes) {
+		send({byte});
 		std::this_thread::sleep_for(pause);
 	}
 }
 
-void Session::send_ulpdu(const Octets &ulpdu, const Fault &fault)
+void Session::send_ulpdu(const Bytes &ulpdu, const Fault &fault)
 {
 	suspect = ulpdu;
 	send(writer.fpdu(ulpdu, fault));
@@ -236,7 +236,7 @@ bool Session::receive_some(Time until)
 	return received.size() != before;
 }
 
-std::optional<Octets> Session::next_ulpdu_or_end(Time until)
+std::optional<Bytes> Session::next_ulpdu_or_end(Time until)
 {
 	for (;;) {
 		if (auto ulpdu = reader.next(received))
@@ -252,7 +252,7 @@ std::optional<Octets> Session::next_ulpdu_or_end(Time until)
 	return std::nullopt;
 }
 
-Octets Session::next_ulpdu(const char *wanted)
+Bytes Session::next_ulpdu(const char *wanted)
 {
 	auto ulpdu = next_ulpdu_or_end(soon());
 
@@ -283,7 +283,7 @@ void Session::must_end(Time until)
 	while (received.empty() && receive_some(until))
 		;
 	if (!received.empty())
-		throw Mismatch("octets; " + seen());
+		throw Mismatch("bytes; " + seen());
 	if (end == End::none && socket.open())
 		throw Mismatch("no end in time");
 }
@@ -317,13 +317,13 @@ std::string Session::seen() const
 		{End::fin, "FIN"},
 		{End::reset, "RST"}};
 
-	return (received.empty() ? "no more octets" : "octets " + hex(received)) +
+	return (received.empty() ? "no more bytes" : "bytes " + hex(received)) +
 	       ", " + ends.at(end);
 }
 
 // Messages -----------------------------------------------------------------------
 
-Octets Session::send_message(const Octets &payload, std::uint8_t opcode)
+Bytes Session::send_message(const Bytes &payload, std::uint8_t opcode)
 {
 	const auto ulpdu = Untagged{.control = {.opcode = opcode},
 				    .msn = send_msn++,
@@ -334,9 +334,9 @@ Octets Session::send_message(const Octets &payload, std::uint8_t opcode)
 	return ulpdu;
 }
 
-Octets Session::receive_message()
+Bytes Session::receive_message()
 {
-	Octets message;
+	Bytes message;
 
 	for (;;) {
 		const auto ulpdu = next_ulpdu("a Send");
@@ -369,7 +369,7 @@ void Session::echo(std::size_t size)
 		throw Mismatch("another echo: " + hex(back));
 }
 
-void Session::take_echo(const Octets &ulpdu)
+void Session::take_echo(const Bytes &ulpdu)
 {
 	auto back = next_ulpdu("an echo");
 
@@ -383,7 +383,7 @@ void Session::take_echo(const Octets &ulpdu)
 		throw Mismatch("another echo: " + hex(back));
 }
 
-Octets Session::write(std::uint64_t offset, const Octets &payload)
+Bytes Session::write(std::uint64_t offset, const Bytes &payload)
 {
 	return Tagged{.stag = aim.rw_stag,
 		      .to = aim.rw_at + offset,
@@ -391,7 +391,7 @@ Octets Session::write(std::uint64_t offset, const Octets &payload)
 		.encode();
 }
 
-Octets Session::read_request(std::uint32_t size, std::uint32_t stag,
+Bytes Session::read_request(std::uint32_t size, std::uint32_t stag,
 			     std::uint64_t at)
 {
 	return Untagged{.control = {.opcode = op_read_request},
@@ -406,9 +406,9 @@ Octets Session::read_request(std::uint32_t size, std::uint32_t stag,
 		.encode();
 }
 
-Octets Session::receive_response(std::size_t size)
+Bytes Session::receive_response(std::size_t size)
 {
-	Octets data;
+	Bytes data;
 
 	for (;;) {
 		const auto ulpdu = next_ulpdu("a Read Response");
@@ -429,7 +429,7 @@ Octets Session::receive_response(std::size_t size)
 	}
 	if (data.size() != size)
 		throw Mismatch("a Read Response of " +
-			       std::to_string(data.size()) + " octets");
+			       std::to_string(data.size()) + " bytes");
 	return data;
 }
 
@@ -441,7 +441,7 @@ void Session::write_and_read_back(std::size_t size)
 	send_ulpdu(read_request(static_cast<std::uint32_t>(size), aim.rw_stag,
 				aim.rw_at));
 	if (receive_response(size) != payload)
-		throw Mismatch("other octets read than were written");
+		throw Mismatch("other bytes read than were written");
 }
 
 void Session::good_exchange()

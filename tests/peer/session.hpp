@@ -54,8 +54,8 @@ struct Aim {
 	std::uint32_t receive_size = 0;
 	std::uint32_t receives = 0;
 
-	static constexpr std::size_t octets = 68;
-	static Aim decode(const Octets &data);
+	static constexpr std::size_t bytes = 68;
+	static Aim decode(const Bytes &data);
 };
 
 // What the target ought to have counted.
@@ -79,7 +79,7 @@ public:
 
 private:
 	Socket socket_;
-	Octets received_;
+	Bytes received_;
 };
 
 class Session {
@@ -104,14 +104,14 @@ public:
 	// Full operation, the frames having been exchanged.
 	void operate(const Frame &ours, const Frame &theirs);
 
-	void send(const Octets &octets);
-	// One octet to a segment.
-	void drip(const Octets &octets, milliseconds pause);
-	void send_ulpdu(const Octets &ulpdu, const Fault &fault = {});
+	void send(const Bytes &bytes);
+	// One byte to a segment.
+	void drip(const Bytes &bytes, milliseconds pause);
+	void send_ulpdu(const Bytes &ulpdu, const Fault &fault = {});
 	// For checks: the other side's next FPDU, or Mismatch.
-	Octets next_ulpdu(const char *wanted);
+	Bytes next_ulpdu(const char *wanted);
 	// The same, but nothing if the other side ends instead.
-	std::optional<Octets> next_ulpdu_or_end(Time until);
+	std::optional<Bytes> next_ulpdu_or_end(Time until);
 	Frame next_frame();
 	// Nothing but the end may come, by then.
 	void must_end(Time until);
@@ -124,16 +124,16 @@ public:
 	void read_rtr();
 
 	// Messages in good order.
-	Octets send_message(const Octets &payload, std::uint8_t opcode = op_send);
-	Octets receive_message();
+	Bytes send_message(const Bytes &payload, std::uint8_t opcode = op_send);
+	Bytes receive_message();
 	void echo(std::size_t size = 64);
-	// What a socket sends back for a ULPDU: the same octets, in pieces if
+	// What a socket sends back for a ULPDU: the same bytes, in pieces if
 	// they are more than its MULPDU.
-	void take_echo(const Octets &ulpdu);
-	Octets write(std::uint64_t offset, const Octets &payload);
-	Octets read_request(std::uint32_t size, std::uint32_t stag,
+	void take_echo(const Bytes &ulpdu);
+	Bytes write(std::uint64_t offset, const Bytes &payload);
+	Bytes read_request(std::uint32_t size, std::uint32_t stag,
 			    std::uint64_t at);
-	Octets receive_response(std::size_t size);
+	Bytes receive_response(std::size_t size);
 	void write_and_read_back(std::size_t size);
 	// What tells that the target is in good order.
 	void good_exchange();
@@ -155,12 +155,12 @@ public:
 	Framing tx_framing;
 	Writer writer;
 	Reader reader;
-	Octets received;
+	Bytes received;
 	End end = End::none;
 	bool operational = false;
-	bool too_long = false;		// above 64768 octets
+	bool too_long = false;		// above 64768 bytes
 	bool too_short = false;		// for its DDP header, that is
-	Octets suspect;			// the ULPDU that is at fault
+	Bytes suspect;			// the ULPDU that is at fault
 	bool any_suspect = false;	// the Terminate may show another one
 	std::uint32_t send_msn = 1;
 	std::uint32_t read_msn = 1;

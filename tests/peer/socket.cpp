@@ -162,13 +162,13 @@ Socket Socket::accept(Time until) const
 	return s;
 }
 
-std::size_t Socket::send(const Octets &octets, Time until)
+std::size_t Socket::send(const Bytes &bytes, Time until)
 {
 	std::size_t done = 0;
 
-	while (done < octets.size() && ready(POLLOUT, until)) {
-		const auto n = ::send(fd_, octets.data() + done,
-				      octets.size() - done, MSG_NOSIGNAL);
+	while (done < bytes.size() && ready(POLLOUT, until)) {
+		const auto n = ::send(fd_, bytes.data() + done,
+				      bytes.size() - done, MSG_NOSIGNAL);
 
 		if (n > 0)
 			done += n;
@@ -180,7 +180,7 @@ std::size_t Socket::send(const Octets &octets, Time until)
 	return done;
 }
 
-End Socket::receive(Octets &to, Time until)
+End Socket::receive(Bytes &to, Time until)
 {
 	std::array<std::uint8_t, 65536> some;
 

@@ -10,7 +10,7 @@
 
 #include <netinet/in.h>
 
-#include "octets.hpp"
+#include "bytes.hpp"
 
 namespace peer {
 
@@ -57,9 +57,9 @@ public:
 	bool asked(Time until) const;
 
 	// Less than all if the other side takes no more by then, or has closed.
-	std::size_t send(const Octets &octets, Time until);
+	std::size_t send(const Bytes &bytes, Time until);
 	// Appends what comes first, if something does by then.
-	End receive(Octets &to, Time until);
+	End receive(Bytes &to, Time until);
 	void fin();
 	void reset();
 	void close();

@@ -7,11 +7,11 @@
 //
 // It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
 //
-// The last octet of a Request's private data, or MODE, says what to do (see
-// Mode in target.hpp). A ULPDU is answered by the same octets, in pieces if
+// The last byte of a Request's private data, or MODE, says what to do (see
+// Mode in target.hpp). A ULPDU is answered by the same bytes, in pieces if
 // they are more than MULPDU. What is looked after besides: that an error is the
 // same each time it is asked for, that MPA_SO_INFO tells the same reason, and
-// that no octet is received twice or lost in between.
+// that no byte is received twice or lost in between.
 //
 // One thread, epoll and non-blocking sockets: a connection holds one ULPDU.
 
@@ -278,7 +278,7 @@ private:
 			return read();
 		const auto words = mpa::bytes("I speak first");
 		std::ranges::copy(words, buffer_.begin());
-		pending_ = mpa::octets(buffer_).first(words.size());
+		pending_ = mpa::bytes(buffer_).first(words.size());
 		return flush();
 	}
 
@@ -304,7 +304,7 @@ private:
 				return over(got.error());
 			if (got->truncated)
 				complain("a ULPDU longer than there can be");
-			pending_ = mpa::octets(buffer_).first(got->size);
+			pending_ = mpa::bytes(buffer_).first(got->size);
 			if (const auto next = flush_some(); next != Next::readable)
 				return next;
 		}
@@ -387,7 +387,7 @@ private:
 	Next next_ = Next::started;
 	std::optional<Time> due_;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
-	std::optional<mpa::octets> pending_; // part of buffer_
+	std::optional<mpa::bytes> pending_; // part of buffer_
 };
 
 class Target {

@@ -9,13 +9,13 @@
 
 namespace peer {
 
-// What the target is to do: the last octet of our Request's private data, or a word
+// What the target is to do: the last byte of our Request's private data, or a word
 // of a connect order.
 enum class Mode : char {
 	echo = 'E',		// sends back each Send, ULPDU
 	speak = 'S',		// echo, and has one Send to say by itself
 	deaf = 'N',		// posts no receives
-	reader = 'R',		// reads from us, and sends the octets back
+	reader = 'R',		// reads from us, and sends the bytes back
 	slow = 'D',		// accepts a second later
 	reject = 'J',		// refuses, with private data
 };

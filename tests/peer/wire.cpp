@@ -35,42 +35,42 @@ constexpr std::size_t marker_length = 4;
 
 } // namespace
 
-std::string hex(const Octets &octets, std::size_t most)
+std::string hex(const Bytes &bytes, std::size_t most)
 {
 	std::string all;
 
-	for (std::size_t i = 0; i < std::min(most, octets.size()); i++)
-		all += format("%02x", octets[i]);
-	if (octets.size() > most)
-		all += format("... (%zu octets)", octets.size());
+	for (std::size_t i = 0; i < std::min(most, bytes.size()); i++)
+		all += format("%02x", bytes[i]);
+	if (bytes.size() > most)
+		all += format("... (%zu bytes)", bytes.size());
 	return all;
 }
 
-std::uint32_t crc32c(const Octets &octets)
+std::uint32_t crc32c(const Bytes &bytes)
 {
 	static const auto table = make_crc_table();
 	std::uint32_t crc = 0xffffffff;
 
-	for (auto octet : octets)
-		crc = crc >> 8 ^ table[(crc ^ octet) & 0xff];
+	for (auto byte : bytes)
+		crc = crc >> 8 ^ table[(crc ^ byte) & 0xff];
 	return ~crc;
 }
 
 // Startup ----------------------------------------------------------------------
 
-Octets Enhanced::encode() const
+Bytes Enhanced::encode() const
 {
-	Octets data;
+	Bytes data;
 
 	put(data, (a ? 0x8000 : 0) | (b ? 0x4000 : 0) | ird, 2);
 	put(data, (c ? 0x8000 : 0) | (d ? 0x4000 : 0) | ord, 2);
 	return data;
 }
 
-Enhanced Enhanced::decode(const Octets &data)
+Enhanced Enhanced::decode(const Bytes &data)
 {
 	if (data.size() < 4)
-		throw WireError("an enhanced frame without its four octets");
+		throw WireError("an enhanced frame without its four bytes");
 	const auto one = static_cast<std::uint16_t>(get(data, 0, 2));
 	const auto two = static_cast<std::uint16_t>(get(data, 2, 2));
 
@@ -87,9 +87,9 @@ std::string Enhanced::words() const
 	return format("A=%d B=%d C=%d D=%d IRD %u ORD %u", a, b, c, d, ird, ord);
 }
 
-Octets Frame::encode() const
+Bytes Frame::encode() const
 {
-	Octets all = key;
+	Bytes all = key;
 
 	all.push_back(flags);
 	all.push_back(rev);
@@ -110,30 +110,30 @@ std::string Frame::words() const
 	return all;
 }
 
-Octets Frame::consumer_data() const
+Bytes Frame::consumer_data() const
 {
 	return enhanced() ? rest(data, 4) : data;
 }
 
-std::optional<std::size_t> Frame::length_of(const Octets &octets)
+std::optional<std::size_t> Frame::length_of(const Bytes &bytes)
 {
-	if (octets.size() < 20)
+	if (bytes.size() < 20)
 		return std::nullopt;
-	return 20 + get(octets, 18, 2);
+	return 20 + get(bytes, 18, 2);
 }
 
-Frame Frame::decode(const Octets &octets)
+Frame Frame::decode(const Bytes &bytes)
 {
-	return {.key = first(octets, 16),
-		.flags = octets.at(16),
-		.rev = octets.at(17),
-		.data = rest(octets, 20),
+	return {.key = first(bytes, 16),
+		.flags = bytes.at(16),
+		.rev = bytes.at(17),
+		.data = rest(bytes, 20),
 		.length = {}};
 }
 
 // FPDUs --------------------------------------------------------------------------
 
-void Writer::marker(Octets &out, int number, const Fault &fault)
+void Writer::marker(Bytes &out, int number, const Fault &fault)
 {
 	const bool wrong = fault.marker == number;
 	const auto fpduptr =
@@ -146,23 +146,23 @@ void Writer::marker(Octets &out, int number, const Fault &fault)
 	put(out, wrong ? fpduptr ^ fault.fpduptr_xor : fpduptr, 2);
 }
 
-void Writer::add(Octets &out, const Octets &octets, const Fault &fault)
+void Writer::add(Bytes &out, const Bytes &bytes, const Fault &fault)
 {
-	for (auto octet : octets) {
+	for (auto byte : bytes) {
 		if (framing_.markers && at_ % marker_period == 0)
 			marker(out, markers_++, fault);
 		if (!started_) {
 			start_ = at_;
 			started_ = true;
 		}
-		out.push_back(octet);
+		out.push_back(byte);
 		at_++;
 	}
 }
 
-Octets Writer::fpdu(const Octets &ulpdu, const Fault &fault)
+Bytes Writer::fpdu(const Bytes &ulpdu, const Fault &fault)
 {
-	Octets body, out, field;
+	Bytes body, out, field;
 
 	started_ = false;
 	markers_ = 0;
@@ -182,7 +182,7 @@ Octets Writer::fpdu(const Octets &ulpdu, const Fault &fault)
 	return join(out, field);
 }
 
-std::optional<Octets> Reader::next(Octets &received)
+std::optional<Bytes> Reader::next(Bytes &received)
 {
 	std::uint64_t at = at_, start = at_;
 	std::size_t used = 0;
@@ -200,7 +200,7 @@ std::optional<Octets> Reader::next(Octets &received)
 		at += marker_length;
 		return true;
 	};
-	const auto take = [&](Octets &into, std::size_t count) {
+	const auto take = [&](Bytes &into, std::size_t count) {
 		for (; count; count--) {
 			if (framing_.markers && at % marker_period == 0 &&
 			    !marker())
@@ -216,7 +216,7 @@ std::optional<Octets> Reader::next(Octets &received)
 		return true;
 	};
 
-	Octets head, body, crc;
+	Bytes head, body, crc;
 	if (!take(head, 2))
 		return std::nullopt;
 	const std::size_t length = get(head, 0, 2);
@@ -241,7 +241,7 @@ std::optional<Octets> Reader::next(Octets &received)
 
 // DDP and RDMAP --------------------------------------------------------------------
 
-void Control::encode(Octets &to) const
+void Control::encode(Bytes &to) const
 {
 	to.push_back(static_cast<std::uint8_t>((tagged ? 0x80 : 0) |
 					       (last ? 0x40 : 0) |
@@ -250,7 +250,7 @@ void Control::encode(Octets &to) const
 					       opcode));
 }
 
-Control Control::decode(const Octets &ulpdu)
+Control Control::decode(const Bytes &ulpdu)
 {
 	if (ulpdu.size() < (is_tagged(ulpdu) ? 14 : 18))
 		throw WireError("a segment shorter than its header: " +
@@ -271,9 +271,9 @@ Control Control::decode(const Octets &ulpdu)
 	return control;
 }
 
-Octets Untagged::encode() const
+Bytes Untagged::encode() const
 {
-	Octets ulpdu;
+	Bytes ulpdu;
 
 	control.encode(ulpdu);
 	put(ulpdu, invalidate, 4);
@@ -283,7 +283,7 @@ Octets Untagged::encode() const
 	return join(ulpdu, payload);
 }
 
-Untagged Untagged::decode(const Octets &ulpdu)
+Untagged Untagged::decode(const Bytes &ulpdu)
 {
 	return {.control = Control::decode(ulpdu),
 		.invalidate = static_cast<std::uint32_t>(get(ulpdu, 2, 4)),
@@ -293,9 +293,9 @@ Untagged Untagged::decode(const Octets &ulpdu)
 		.payload = rest(ulpdu, 18)};
 }
 
-Octets Tagged::encode() const
+Bytes Tagged::encode() const
 {
-	Octets ulpdu;
+	Bytes ulpdu;
 
 	control.encode(ulpdu);
 	put(ulpdu, stag, 4);
@@ -303,7 +303,7 @@ Octets Tagged::encode() const
 	return join(ulpdu, payload);
 }
 
-Tagged Tagged::decode(const Octets &ulpdu)
+Tagged Tagged::decode(const Bytes &ulpdu)
 {
 	return {.control = Control::decode(ulpdu),
 		.stag = static_cast<std::uint32_t>(get(ulpdu, 2, 4)),
@@ -311,9 +311,9 @@ Tagged Tagged::decode(const Octets &ulpdu)
 		.payload = rest(ulpdu, 14)};
 }
 
-Octets ReadRequest::encode() const
+Bytes ReadRequest::encode() const
 {
-	Octets header;
+	Bytes header;
 
 	put(header, sink_stag, 4);
 	put(header, sink_to, 8);
@@ -323,16 +323,16 @@ Octets ReadRequest::encode() const
 	return header;
 }
 
-ReadRequest ReadRequest::decode(const Octets &octets)
+ReadRequest ReadRequest::decode(const Bytes &bytes)
 {
-	if (octets.size() != 28)
+	if (bytes.size() != 28)
 		throw WireError("a Read Request header of another length: " +
-				hex(octets));
-	return {.sink_stag = static_cast<std::uint32_t>(get(octets, 0, 4)),
-		.sink_to = get(octets, 4, 8),
-		.size = static_cast<std::uint32_t>(get(octets, 12, 4)),
-		.src_stag = static_cast<std::uint32_t>(get(octets, 16, 4)),
-		.src_to = get(octets, 20, 8)};
+				hex(bytes));
+	return {.sink_stag = static_cast<std::uint32_t>(get(bytes, 0, 4)),
+		.sink_to = get(bytes, 4, 8),
+		.size = static_cast<std::uint32_t>(get(bytes, 12, 4)),
+		.src_stag = static_cast<std::uint32_t>(get(bytes, 16, 4)),
+		.src_to = get(bytes, 20, 8)};
 }
 
 std::string Code::words() const
@@ -347,9 +347,9 @@ std::string Terminate::words() const
 	       hex(headers, 60);
 }
 
-Octets Terminate::encode() const
+Bytes Terminate::encode() const
 {
-	Octets header;
+	Bytes header;
 
 	header.push_back(static_cast<std::uint8_t>(code.layer << 4 | code.etype));
 	header.push_back(code.code);
@@ -361,52 +361,52 @@ Octets Terminate::encode() const
 	return join(header, headers);
 }
 
-Terminate Terminate::decode(const Octets &ulpdu)
+Terminate Terminate::decode(const Bytes &ulpdu)
 {
 	const auto segment = Untagged::decode(ulpdu);
-	const auto &octets = segment.payload;
+	const auto &bytes = segment.payload;
 
 	if (segment.qn != 2 || segment.msn != 1 || segment.mo ||
 	    !segment.control.last)
 		throw WireError("a Terminate with another QN, MSN, MO or L: " +
 				hex(ulpdu));
-	if (octets.size() < 4 || octets[2] & 0x1f || octets[3])
+	if (bytes.size() < 4 || bytes[2] & 0x1f || bytes[3])
 		throw WireError("a Terminate too short or with reserved bits: " +
 				hex(ulpdu, 80));
-	Terminate t{.code = {static_cast<std::uint8_t>(octets[0] >> 4),
-			     static_cast<std::uint8_t>(octets[0] & 0xf),
-			     octets[1]},
-		    .m = (octets[2] & 0x80) != 0,
-		    .d = (octets[2] & 0x40) != 0,
-		    .r = (octets[2] & 0x20) != 0,
+	Terminate t{.code = {static_cast<std::uint8_t>(bytes[0] >> 4),
+			     static_cast<std::uint8_t>(bytes[0] & 0xf),
+			     bytes[1]},
+		    .m = (bytes[2] & 0x80) != 0,
+		    .d = (bytes[2] & 0x40) != 0,
+		    .r = (bytes[2] & 0x20) != 0,
 		    .headers = {}};
 	const std::size_t start = t.m ? 6 : 4;
 	std::size_t length = start;
 
-	if (t.m && octets.size() >= 6)
-		t.segment_length = static_cast<std::uint16_t>(get(octets, 4, 2));
-	if (t.d && octets.size() > start)
-		length += octets[start] & 0x80 ? 14 : 18;
+	if (t.m && bytes.size() >= 6)
+		t.segment_length = static_cast<std::uint16_t>(get(bytes, 4, 2));
+	if (t.d && bytes.size() > start)
+		length += bytes[start] & 0x80 ? 14 : 18;
 	if (t.r)
 		length += 28;
-	if (octets.size() != length || (t.d && !t.m) || (t.r && !t.d))
+	if (bytes.size() != length || (t.d && !t.m) || (t.r && !t.d))
 		throw WireError("a Terminate whose flags and length disagree: " +
 				hex(ulpdu, 80));
-	t.headers = rest(octets, start);
+	t.headers = rest(bytes, start);
 	return t;
 }
 
-bool is_tagged(const Octets &ulpdu)
+bool is_tagged(const Bytes &ulpdu)
 {
 	return !ulpdu.empty() && ulpdu[0] & 0x80;
 }
 
-bool is_terminate(const Octets &ulpdu)
+bool is_terminate(const Bytes &ulpdu)
 {
 	return ulpdu.size() >= 18 && (ulpdu[1] & 0xf) == op_terminate;
 }
 
-std::string words(const Octets &ulpdu)
+std::string words(const Bytes &ulpdu)
 {
 	if (is_terminate(ulpdu))
 		return Terminate::decode(ulpdu).words();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The octets of MPA, DDP and RDMAP, written from RFC 5040, 5041, 5044 and 6581
+// The bytes of MPA, DDP and RDMAP, written from RFC 5040, 5041, 5044 and 6581
 // alone: the peer is to judge the kernel's sources, not to mirror them. Whatever
 // can be built right here can be built wrong, too.
 #pragma once
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "octets.hpp"
+#include "bytes.hpp"
 
 namespace peer {
 
@@ -19,7 +19,7 @@ struct WireError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-std::uint32_t crc32c(const Octets &octets);
+std::uint32_t crc32c(const Bytes &bytes);
 
 // Startup (RFC 5044 section 7.1, RFC 6581 section 9) -------------------------
 
@@ -34,7 +34,7 @@ enum Flags : std::uint8_t {
 	flag_reserved = 0x0f,
 };
 
-// The four octets of RFC 6581; a depth of 0x3fff is not to be negotiated.
+// The four bytes of RFC 6581; a depth of 0x3fff is not to be negotiated.
 struct Enhanced {
 	bool a = false;
 	bool b = false;
@@ -43,32 +43,32 @@ struct Enhanced {
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
 
-	Octets encode() const;
-	static Enhanced decode(const Octets &data);
+	Bytes encode() const;
+	static Enhanced decode(const Bytes &data);
 	std::string words() const;
 };
 
 inline constexpr std::uint16_t no_depth = 0x3fff;
 
 struct Frame {
-	Octets key = text(request_key);
+	Bytes key = text(request_key);
 	std::uint8_t flags = flag_crc;
 	std::uint8_t rev = 1;
-	Octets data;
+	Bytes data;
 	// PD_Length, if it is to be a lie.
 	std::optional<std::uint16_t> length;
 
 	bool has(std::uint8_t flag) const { return flags & flag; }
 	// Before revision 2 that bit is a reserved one.
 	bool enhanced() const { return has(flag_enhanced) && rev >= 2; }
-	Octets encode() const;
+	Bytes encode() const;
 	std::string words() const;
-	// What the consumer said, without the enhanced octets.
-	Octets consumer_data() const;
+	// What the consumer said, without the enhanced bytes.
+	Bytes consumer_data() const;
 
-	// How many octets the frame takes that starts like this, if they tell.
-	static std::optional<std::size_t> length_of(const Octets &octets);
-	static Frame decode(const Octets &octets);
+	// How many bytes the frame takes that starts like this, if they tell.
+	static std::optional<std::size_t> length_of(const Bytes &bytes);
+	static Frame decode(const Bytes &bytes);
 };
 
 // FPDUs (RFC 5044 section 4) ---------------------------------------------------
@@ -81,29 +81,29 @@ struct Framing {
 // What is wrong with an FPDU.
 struct Fault {
 	std::optional<std::uint16_t> length;	// ULPDU_Length says this
-	std::uint32_t crc_xor = 0;		// on the octets as sent
+	std::uint32_t crc_xor = 0;		// on the bytes as sent
 	bool crc_zero = false;
 	std::uint8_t pad = 0;			// value of the pad
 	int marker = -1;			// which Marker of the FPDU
 	std::uint16_t fpduptr_xor = 0;
 	std::uint16_t reserved = 0;
 	bool no_marker = false;			// nothing where it belongs
-	bool marker_late = false;		// four octets too late
+	bool marker_late = false;		// four bytes too late
 };
 
 // Writes one direction of a stream.
 class Writer {
 public:
 	explicit Writer(Framing framing = {}) : framing_(framing) {}
-	Octets fpdu(const Octets &ulpdu, const Fault &fault = {});
+	Bytes fpdu(const Bytes &ulpdu, const Fault &fault = {});
 	const Framing &framing() const { return framing_; }
 
 private:
-	void marker(Octets &out, int number, const Fault &fault);
-	void add(Octets &out, const Octets &octets, const Fault &fault);
+	void marker(Bytes &out, int number, const Fault &fault);
+	void add(Bytes &out, const Bytes &bytes, const Fault &fault);
 
 	Framing framing_;
-	std::uint64_t at_ = 0;		// octets of the stream so far
+	std::uint64_t at_ = 0;		// bytes of the stream so far
 	std::uint64_t start_ = 0;	// where ULPDU_Length of this FPDU is
 	bool started_ = false;
 	int markers_ = 0;		// of this FPDU, so far
@@ -114,7 +114,7 @@ class Reader {
 public:
 	explicit Reader(Framing framing = {}) : framing_(framing) {}
 	// Takes an FPDU out of what was received; nothing if it is not whole.
-	std::optional<Octets> next(Octets &received);
+	std::optional<Bytes> next(Bytes &received);
 
 private:
 	Framing framing_;
@@ -134,7 +134,7 @@ enum Opcode : std::uint8_t {
 	op_terminate = 7,
 };
 
-// The first two octets of every segment.
+// The first two bytes of every segment.
 struct Control {
 	bool tagged = false;
 	bool last = true;
@@ -144,8 +144,8 @@ struct Control {
 	std::uint8_t rdmap_reserved = 0; // two bits
 	std::uint8_t opcode = op_send;
 
-	void encode(Octets &to) const;
-	static Control decode(const Octets &ulpdu);
+	void encode(Bytes &to) const;
+	static Control decode(const Bytes &ulpdu);
 };
 
 struct Untagged {
@@ -154,20 +154,20 @@ struct Untagged {
 	std::uint32_t qn = 0;
 	std::uint32_t msn = 1;
 	std::uint32_t mo = 0;
-	Octets payload;
+	Bytes payload;
 
-	Octets encode() const;
-	static Untagged decode(const Octets &ulpdu);
+	Bytes encode() const;
+	static Untagged decode(const Bytes &ulpdu);
 };
 
 struct Tagged {
 	Control control{.tagged = true, .opcode = op_write};
 	std::uint32_t stag = 0;
 	std::uint64_t to = 0;
-	Octets payload;
+	Bytes payload;
 
-	Octets encode() const;
-	static Tagged decode(const Octets &ulpdu);
+	Bytes encode() const;
+	static Tagged decode(const Bytes &ulpdu);
 };
 
 struct ReadRequest {
@@ -177,8 +177,8 @@ struct ReadRequest {
 	std::uint32_t src_stag = 0;
 	std::uint64_t src_to = 0;
 
-	Octets encode() const;
-	static ReadRequest decode(const Octets &octets);
+	Bytes encode() const;
+	static ReadRequest decode(const Bytes &bytes);
 };
 
 // Layer, error type, error code.
@@ -197,16 +197,16 @@ struct Terminate {
 	bool d = false;
 	bool r = false;
 	std::uint16_t segment_length = 0;
-	Octets headers;			// terminated ones
+	Bytes headers;			// terminated ones
 	std::string words() const;
 
-	Octets encode() const;
+	Bytes encode() const;
 	// The Terminate header of a whole segment, judged by RFC 5040.
-	static Terminate decode(const Octets &ulpdu);
+	static Terminate decode(const Bytes &ulpdu);
 };
 
-bool is_tagged(const Octets &ulpdu);
-bool is_terminate(const Octets &ulpdu);
-std::string words(const Octets &ulpdu);
+bool is_tagged(const Bytes &ulpdu);
+bool is_terminate(const Bytes &ulpdu);
+std::string words(const Bytes &ulpdu);
 
 } // namespace peer

@@ -103,7 +103,7 @@ std::string read_text(int fd, int flags = 0)
 {
 	std::string text(64, 0);
 
-	await_events(fd, POLLIN, "octets");
+	await_events(fd, POLLIN, "bytes");
 	text.resize(static_cast<std::size_t>(must_call(
 		::recv(fd, text.data(), text.size(), flags), "recv")));
 	return text;
@@ -150,32 +150,32 @@ CASE("streaming: splice, sendfile and urgent data are plain TCP's")
 	must_call(::write(in.get(), "piped", 5), "write");
 	is(must_call(::splice(out.get(), nullptr, both.near.fd(), nullptr, 5, 0),
 		     "splice to"), 5L, "spliced to");
-	is(read_text(both.far.fd()), "piped", "octets");
+	is(read_text(both.far.fd()), "piped", "bytes");
 
 	must_call(::send(both.far.fd(), "back", 4, 0), "send");
-	await_events(both.near.fd(), POLLIN, "octets");
+	await_events(both.near.fd(), POLLIN, "bytes");
 	is(must_call(::splice(both.near.fd(), nullptr, in.get(), nullptr, 4, 0),
 		     "splice from"), 4L, "spliced from");
-	is(must_call(::read(out.get(), text, sizeof(text)), "read"), 4L, "octets");
+	is(must_call(::read(out.get(), text, sizeof(text)), "read"), 4L, "bytes");
 
 	const descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
 	is(must_call(::sendfile(both.near.fd(), file.get(), nullptr, 32),
 		     "sendfile"), 32L, "sent of a file");
-	is(read_text(both.far.fd()).substr(0, 4), "\x7f" "ELF", "octets");
+	is(read_text(both.far.fd()).substr(0, 4), "\x7f" "ELF", "bytes");
 
 	must_call(::send(both.near.fd(), "!", 1, MSG_OOB), "urgent");
 	await_events(both.far.fd(), POLLPRI, "urgent data");
-	is(must_call(::recv(both.far.fd(), text, 1, MSG_OOB), "urgent"), 1L, "octet");
+	is(must_call(::recv(both.far.fd(), text, 1, MSG_OOB), "urgent"), 1L, "byte");
 }
 
 CASE("streaming: shutdown, end and reset are plain TCP's")
 {
 	Attached both;
-	char octet;
+	char byte;
 
 	must_call(::shutdown(both.near.fd(), SHUT_WR), "shutdown");
 	await_events(both.far.fd(), POLLRDHUP | POLLIN, "the end");
-	is(must_call(::recv(both.far.fd(), &octet, 1, 0), "recv"), 0L, "end");
+	is(must_call(::recv(both.far.fd(), &byte, 1, 0), "recv"), 0L, "end");
 	must_call(::send(both.far.fd(), "on", 2, 0), "the other way");
 	is(read_text(both.near.fd()), "on", "the other way");
 	is(err_of(::send(both.near.fd(), "x", 1, MSG_NOSIGNAL)), EPIPE, "our way");
@@ -183,7 +183,7 @@ CASE("streaming: shutdown, end and reset are plain TCP's")
 	WithWire reset;
 	reset.wire.reset();
 	await_events(reset.ours.fd(), POLLERR | POLLHUP, "RST");
-	is(err_of(::recv(reset.ours.fd(), &octet, 1, 0)), ECONNRESET, "recv");
+	is(err_of(::recv(reset.ours.fd(), &byte, 1, 0)), ECONNRESET, "recv");
 }
 
 CASE("streaming: TCP's own options go on")

@@ -54,10 +54,10 @@ void lengths_go(mpa::socket &from, mpa::socket &to, const char *way)
 				       std::size_t{3}, std::size_t{4}, std::size_t{5},
 				       most / 2, most - 1, most}) {
 		const Row row(way, size);
-		const auto octets = pattern(size, 3);
+		const auto bytes = pattern(size, 3);
 
-		must(from.send(octets), "send");
-		expect_ulpdu(to, octets);
+		must(from.send(bytes), "send");
+		expect_ulpdu(to, bytes);
 	}
 	for (std::size_t more : {1, 2, 1000, 64769, 65535, 65536, 1 << 20}) {
 		more = std::max<std::size_t>(more, must(from.mulpdu(), "MULPDU") +
@@ -143,10 +143,10 @@ CASE("receive: buffers shorter and longer than the ULPDU")
 			for (const int flags : {0, int(MSG_TRUNC), int(MSG_PEEK),
 						MSG_PEEK | MSG_TRUNC}) {
 				const Row row("size", size, "room", room, "flags", flags);
-				Octets buffer(room + 1, std::byte{0xa5});
-				const auto octets = pattern(size, 9);
+				Bytes buffer(room + 1, std::byte{0xa5});
+				const auto bytes = pattern(size, 9);
 
-				must(pair.near.send(octets), "send");
+				must(pair.near.send(bytes), "send");
 				await_events(pair.far.fd(), POLLIN, "a ULPDU");
 				const auto fits = std::min<std::size_t>(size, room);
 				const auto got = receive_raw(
@@ -156,12 +156,12 @@ CASE("receive: buffers shorter and longer than the ULPDU")
 				   "returned");
 				is(got.flags & MSG_EOR, int(MSG_EOR), "MSG_EOR");
 				is(bool(got.flags & MSG_TRUNC), size > fits, "MSG_TRUNC");
-				yes(std::equal(octets.begin(), octets.begin() + fits,
-					       buffer.begin()), "octets");
+				yes(std::equal(bytes.begin(), bytes.begin() + fits,
+					       buffer.begin()), "bytes");
 				is(std::to_integer<int>(buffer[fits]), 0xa5,
-				   "the octet behind them");
+				   "the byte behind them");
 				if (flags & MSG_PEEK)
-					expect_ulpdu(pair.far, octets);
+					expect_ulpdu(pair.far, bytes);
 				yes(!(events_of(pair.far.fd()) & POLLIN),
 				    "nothing is left");
 			}
@@ -172,7 +172,7 @@ CASE("receive: buffers shorter and longer than the ULPDU")
 CASE("receive: an empty ULPDU is not the end")
 {
 	Pair pair;
-	Octets buffer(8);
+	Bytes buffer(8);
 
 	must(pair.near.send({}), "send");
 	must(pair.near.send(mpa::bytes("x")), "send");
@@ -195,9 +195,9 @@ CASE("receive: bad memory leaves the ULPDU there")
 {
 	Pair pair;
 	void *none = ::mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	const auto octets = pattern(600, 4);
+	const auto bytes = pattern(600, 4);
 
-	must(pair.near.send(octets), "send");
+	must(pair.near.send(bytes), "send");
 	await_events(pair.far.fd(), POLLIN, "a ULPDU");
 	for (int n = 0; n < 3; n++)
 		is(err_of(::recv(pair.far.fd(), none, 4096, 0)), EFAULT, "receive");
@@ -206,7 +206,7 @@ CASE("receive: bad memory leaves the ULPDU there")
 						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 	must_call(::mprotect(pages + 4096, 4096, PROT_NONE), "mprotect");
 	is(err_of(::recv(pair.far.fd(), pages + 4096 - 10, 600, 0)), EFAULT, "partly");
-	expect_ulpdu(pair.far, octets);
+	expect_ulpdu(pair.far, bytes);
 	is(err_of(::send(pair.near.fd(), none, 10, MSG_NOSIGNAL)), EFAULT, "send");
 	is(err_of(::send(pair.near.fd(), pages + 4096 - 10, 20, MSG_NOSIGNAL)), EFAULT,
 	   "send partly");
@@ -218,7 +218,7 @@ CASE("receive: bad memory leaves the ULPDU there")
 CASE("receive: MSG_WAITALL and SO_RCVLOWAT have no effect")
 {
 	Pair pair;
-	Octets buffer(1000);
+	Bytes buffer(1000);
 	const int low = 500;
 
 	must_call(::setsockopt(pair.far.fd(), SOL_SOCKET, SO_RCVLOWAT, &low,
@@ -237,7 +237,7 @@ CASE("receive: MSG_WAITALL and SO_RCVLOWAT have no effect")
 CASE("receive: FIONREAD is the length of the next ULPDU")
 {
 	Pair pair;
-	std::byte octet;
+	std::byte byte;
 
 	is(must(pair.far.next_length(), "FIONREAD"), 0u, "none");
 	for (const std::size_t size : {0, 7, 1000})
@@ -245,7 +245,7 @@ CASE("receive: FIONREAD is the length of the next ULPDU")
 	for (const std::size_t size : {0, 7, 1000}) {
 		await_events(pair.far.fd(), POLLIN, "a ULPDU");
 		is(must(pair.far.next_length(), "FIONREAD"), size, "length");
-		must(pair.far.receive({&octet, 1}), "receive");
+		must(pair.far.receive({&byte, 1}), "receive");
 	}
 	is(must(pair.far.next_length(), "FIONREAD"), 0u, "none is left");
 }
@@ -255,7 +255,7 @@ CASE("receive: FIONREAD is the length of the next ULPDU")
 CASE("wait: a receive waits, or does not")
 {
 	Pair pair;
-	Octets buffer(16);
+	Bytes buffer(16);
 
 	is(receive_raw(pair.far.fd(), buffer, MSG_DONTWAIT).returned, -long(EAGAIN),
 	   "MSG_DONTWAIT");
@@ -276,7 +276,7 @@ CASE("wait: SO_RCVTIMEO and SO_SNDTIMEO")
 
 	Pair pair;
 	const timeval limit{.tv_sec = 0, .tv_usec = 300000};
-	Octets buffer(16);
+	Bytes buffer(16);
 	auto began = std::chrono::steady_clock::now();
 
 	must_call(::setsockopt(pair.far.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit,
@@ -285,11 +285,11 @@ CASE("wait: SO_RCVTIMEO and SO_SNDTIMEO")
 	yes(std::chrono::steady_clock::now() - began >= 250ms, "after its time");
 	must_call(::setsockopt(pair.near.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit,
 			       sizeof(limit)), "SO_SNDTIMEO");
-	const auto octets = pattern(1000);
+	const auto bytes = pattern(1000);
 	Err last{0};
 	for (int n = 0; n < 100000 && last == Err{0}; n++) {
 		began = std::chrono::steady_clock::now();
-		last = err(pair.near.send(octets));
+		last = err(pair.near.send(bytes));
 	}
 	is(last, EAGAIN, "send");
 	yes(std::chrono::steady_clock::now() - began >= 250ms, "after its time");
@@ -298,12 +298,12 @@ CASE("wait: SO_RCVTIMEO and SO_SNDTIMEO")
 CASE("wait: a full connection has room again when the peer reads")
 {
 	Pair pair;
-	const auto octets = pattern(1000, 1);
+	const auto bytes = pattern(1000, 1);
 	unsigned int sent = 0, got = 0;
 
 	must(pair.near.set_blocking(false), "O_NONBLOCK");
 	const auto fill = [&] {
-		while (pair.near.send(octets))
+		while (pair.near.send(bytes))
 			sent++;
 	};
 	fill();
@@ -315,7 +315,7 @@ CASE("wait: a full connection has room again when the peer reads")
 		return must(pair.near.wait(POLLOUT, patience), "poll");
 	});
 	must(pair.far.set_blocking(false), "O_NONBLOCK");
-	Octets buffer(2000);
+	Bytes buffer(2000);
 	await([&] {
 		while (auto one = pair.far.receive(buffer)) {
 			is(one->size, 1000u, "length");
@@ -453,8 +453,8 @@ CASE("packing: sendmmsg packs its messages")
 		const Row row(count);
 		Pair pair;
 		const Counted counted(pair.near);
-		std::vector<Octets> sent;
-		std::vector<mpa::octets> batch;
+		std::vector<Bytes> sent;
+		std::vector<mpa::bytes> batch;
 
 		for (unsigned int n = 0; n < count; n++)
 			sent.push_back(pattern(n % 16, n));
@@ -471,7 +471,7 @@ CASE("packing: sendmmsg that ends at a bad message")
 {
 	Pair pair;
 	const auto good = pattern(50), bad = pattern(70000);
-	const std::vector<mpa::octets> batch{good, good, bad, good};
+	const std::vector<mpa::bytes> batch{good, good, bad, good};
 
 	is(must(pair.near.send_batch(batch), "send"), 2u, "sent before it");
 	expect_ulpdu(pair.far, good);
@@ -522,10 +522,10 @@ CASE("refused: urgent data, MSG_ZEROCOPY, splice and sendfile")
 	Pair pair;
 	const int near = pair.near.fd(), far = pair.far.fd(), on = 1;
 	int pipe[2];
-	char octet;
+	char byte;
 
 	is(err_of(::send(near, "x", 1, MSG_OOB | MSG_NOSIGNAL)), EOPNOTSUPP, "MSG_OOB");
-	is(err_of(::recv(near, &octet, 1, MSG_OOB)), EOPNOTSUPP, "receive MSG_OOB");
+	is(err_of(::recv(near, &byte, 1, MSG_OOB)), EOPNOTSUPP, "receive MSG_OOB");
 	::setsockopt(near, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on));
 	is(err_of(::send(near, "x", 1, MSG_ZEROCOPY | MSG_NOSIGNAL)), EOPNOTSUPP,
 	   "MSG_ZEROCOPY");
@@ -614,7 +614,7 @@ CASE("end: one side ends, the other one goes on")
 CASE("end: a receive that waits hears of it")
 {
 	Pair pair;
-	Octets buffer(8);
+	Bytes buffer(8);
 	auto waiting = std::async(std::launch::async, [&] {
 		return receive_raw(pair.far.fd(), buffer, 0);
 	});
@@ -629,7 +629,7 @@ CASE("end: a receive that waits hears of it")
 CASE("end: SHUT_RD of our own")
 {
 	Pair pair;
-	Octets buffer(8);
+	Bytes buffer(8);
 	auto waiting = std::async(std::launch::async, [&] {
 		return receive_raw(pair.far.fd(), buffer, 0).returned;
 	});
@@ -645,7 +645,7 @@ CASE("end: SHUT_RD of our own")
 CASE("end: close with ULPDUs unread resets")
 {
 	Pair pair;
-	Octets buffer(8);
+	Bytes buffer(8);
 
 	must(pair.near.send(mpa::bytes("unread")), "send");
 	await_events(pair.far.fd(), POLLIN, "a ULPDU");
@@ -737,7 +737,7 @@ CASE("much: both ways at once, a thread for each")
 		is(stats.rx_crc_errors + stats.rx_marker_errors + stats.rx_dropped, 0u,
 		   "errors");
 		is(stats.tx_fpdus, must(pair.far.stats(), "counts").rx_fpdus, "FPDUs");
-		is(stats.tx_octets, must(pair.far.stats(), "counts").rx_octets, "octets");
+		is(stats.tx_bytes, must(pair.far.stats(), "counts").rx_bytes, "bytes");
 	}
 }
 
@@ -751,7 +751,7 @@ CASE("much: two threads send, two receive, on one socket")
 			must(pair.near.send(pattern(100 + seed, seed)), "send");
 	};
 	const auto receive = [&] {
-		Octets buffer(2000);
+		Bytes buffer(2000);
 
 		while (got < 2 * each) {
 			auto one = pair.far.receive(buffer, receive_flags::dont_wait);
@@ -761,7 +761,7 @@ CASE("much: two threads send, two receive, on one socket")
 				continue;
 			}
 			const auto seed = static_cast<unsigned int>(one->size - 100);
-			yes(std::ranges::equal(mpa::octets(buffer).first(one->size),
+			yes(std::ranges::equal(mpa::bytes(buffer).first(one->size),
 					       pattern(one->size, seed)),
 			    "a ULPDU is in one piece");
 			got++;

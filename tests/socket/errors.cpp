@@ -23,7 +23,7 @@ std::string name_of(role as)
 void expect_error(mpa::socket &socket, int error, mpa::error_kind kind,
 		  std::source_location at = std::source_location::current())
 {
-	Octets buffer(64);
+	Bytes buffer(64);
 
 	await_events(socket.fd(), POLLIN, "the error", at);
 	for (int n = 0; n < 3; n++) {
@@ -50,7 +50,7 @@ CASE("errors: a wrong CRC, after good FPDUs")
 		for (const unsigned int good : {0u, 1u, 5u}) {
 			const Row row(name_of(as), "after", good);
 			Running running(as);
-			Octets stream;
+			Bytes stream;
 
 			for (unsigned int n = 0; n < good; n++)
 				stream = stream + fpdu(pattern(10 + n, n));
@@ -80,7 +80,7 @@ CASE("errors: a bit anywhere in an FPDU")
 	// Length, payload, padding, CRC. A greater length is good for nothing but
 	// waiting, if what follows is too short for it.
 	for (const std::size_t at : {1, 2, 3, 10, 18, 19, 20, 21, 22, 23}) {
-		const Row row("octet", at);
+		const Row row("byte", at);
 		Running running(role::initiator);
 		auto bad = fpdu(pattern(17));
 
@@ -137,10 +137,10 @@ CASE("errors: a wrong Marker, after good FPDUs")
 			Running running(as, with_markers());
 			MarkedStream stream;
 
-			auto octets = stream.fpdu(pattern(100));
-			octets = octets + stream.fpdu(pattern(1000), wrong);
-			octets = octets + stream.fpdu(pattern(10));
-			running.wire.send(octets);
+			auto bytes = stream.fpdu(pattern(100));
+			bytes = bytes + stream.fpdu(pattern(1000), wrong);
+			bytes = bytes + stream.fpdu(pattern(10));
+			running.wire.send(bytes);
 			expect_ulpdu(running.ours, pattern(100));
 			expect_error(running.ours, EPROTO, mpa::error_kind::marker);
 			is(must(running.ours.stats(), "counts").rx_marker_errors, 1u,
@@ -163,7 +163,7 @@ CASE("errors: the lowest bits of a Marker mean nothing")
 	}
 }
 
-CASE("errors: the peer ends at any octet of an FPDU")
+CASE("errors: the peer ends at any byte of an FPDU")
 {
 	const auto frame = fpdu(pattern(9));
 
@@ -173,7 +173,7 @@ CASE("errors: the peer ends at any octet of an FPDU")
 			Running running(as);
 
 			running.wire.send(fpdu(mpa::bytes("good")) +
-					  mpa::octets(frame).first(cut));
+					  mpa::bytes(frame).first(cut));
 			running.wire.fin();
 			expect_ulpdu(running.ours, mpa::bytes("good"));
 			if (cut == frame.size())
@@ -197,7 +197,7 @@ CASE("errors: the peer resets, after good FPDUs")
 
 			running.wire.send(fpdu(mpa::bytes("good")));
 			expect_ulpdu(running.ours, mpa::bytes("good"));
-			running.wire.send(mpa::octets(frame).first(within ? 50 : 0));
+			running.wire.send(mpa::bytes(frame).first(within ? 50 : 0));
 			running.wire.reset();
 			await_events(running.ours.fd(), POLLHUP | POLLIN, "RST");
 			expect_error(running.ours, ECONNRESET, mpa::error_kind::tcp);
@@ -226,14 +226,14 @@ CASE("errors: a receive that waits is told")
 	for (const int error : {EBADMSG, ECONNABORTED, ECONNRESET}) {
 		const Row row(Err{error});
 		Running running(role::initiator);
-		Octets buffer(64);
+		Bytes buffer(64);
 		Err got{0};
 		std::jthread waiting([&] { got = err(running.ours.receive(buffer)); });
 
 		::poll(nullptr, 0, static_cast<int>(moment.count()));
 		auto frame = fpdu(pattern(20));
 		frame.back() ^= std::byte{1};
-		running.wire.send(mpa::octets(frame).first(
+		running.wire.send(mpa::bytes(frame).first(
 			error == EBADMSG ? frame.size() : 10));
 		if (error == ECONNABORTED)
 			running.wire.fin();
@@ -248,10 +248,10 @@ CASE("errors: a send that waits is told")
 {
 	Running running(role::initiator);
 	Err got{0};
-	const auto octets = pattern(1000);
+	const auto bytes = pattern(1000);
 	std::jthread waiting([&] {
 		while (got == Err{0})
-			got = err(running.ours.send(octets));
+			got = err(running.ours.send(bytes));
 	});
 
 	await([&] { return !(events_of(running.ours.fd()) & POLLOUT); }, "no room");
@@ -265,7 +265,7 @@ CASE("errors: the peer is silent for too long")
 {
 	Running running(role::initiator);
 	const int limit = 1000;
-	Octets buffer(8);
+	Bytes buffer(8);
 
 	must_call(::setsockopt(running.ours.fd(), SOL_TCP, TCP_USER_TIMEOUT, &limit,
 			       sizeof(limit)), "TCP_USER_TIMEOUT");
@@ -285,11 +285,11 @@ CASE("errors: a length beyond the longest ULPDU")
 		for (const bool right : {true, false}) {
 			const Row row(size, "CRC", right);
 			Running running(role::initiator);
-			auto octets = fpdu(pattern(size));
+			auto bytes = fpdu(pattern(size));
 
 			if (!right)
-				octets.back() ^= std::byte{1};
-			running.wire.send(octets);
+				bytes.back() ^= std::byte{1};
+			running.wire.send(bytes);
 			expect_error(running.ours, right ? EPROTO : EBADMSG,
 				     right ? mpa::error_kind::marker :
 					     mpa::error_kind::crc);
@@ -308,14 +308,14 @@ CASE("errors: a length beyond the longest ULPDU, and no CRCs")
 
 	params.no_crc = true;
 	Running running(role::initiator, params, 0);
-	running.wire.send(mpa::octets(fpdu(pattern(64769))).first(2));
+	running.wire.send(mpa::bytes(fpdu(pattern(64769))).first(2));
 	expect_error(running.ours, EPROTO, mpa::error_kind::marker);
 	is(must(running.ours.stats(), "counts").rx_length_errors, 1u,
 	   "length errors");
 	must(running.ours.send(mpa::bytes("last word")), "send");
-	// Length, ULPDU and pad, and four octets that mean nothing.
+	// Length, ULPDU and pad, and four bytes that mean nothing.
 	const auto last = running.wire.read(2 + 9 + 1 + 4);
-	is(mpa::text(mpa::octets(last).subspan(2, 9)), "last word", "a last word");
+	is(mpa::text(mpa::bytes(last).subspan(2, 9)), "last word", "a last word");
 }
 
 CASE("errors: the longest ULPDU, in any receive buffer")

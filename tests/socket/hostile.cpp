@@ -65,7 +65,7 @@ CASE("hostile: a send waits for its memory without the lock")
 	expect_ulpdu(pair.near, mpa::bytes("back"));
 	trap.release();
 	is(sent.get(), 1000L, "what was sent");
-	expect_ulpdu(pair.far, Octets(1000));
+	expect_ulpdu(pair.far, Bytes(1000));
 	is(must(pair.near.stats(), "counts").tx_fpdus, 3u, "FPDUs sent");
 }
 
@@ -84,7 +84,7 @@ CASE("hostile: a receive waits for its memory without the lock")
 	expect_ulpdu(pair.far, mpa::bytes("on"));
 	trap.release();
 	is(received.get(), 700L, "what was received");
-	yes(!std::memcmp(trap.memory(), pattern(700, 1).data(), 700), "octets");
+	yes(!std::memcmp(trap.memory(), pattern(700, 1).data(), 700), "bytes");
 }
 
 // Another thread may read meanwhile what this one was about to.
@@ -102,7 +102,7 @@ CASE("hostile: a receive that waits for its memory takes what is there then")
 	expect_ulpdu(pair.near, mpa::bytes("first"));
 	trap.release();
 	is(received.get(), 6L, "what was received");
-	is(std::string(trap.memory(), 6), "second", "octets");
+	is(std::string(trap.memory(), 6), "second", "bytes");
 }
 
 CASE("hostile: a send whose memory is bad sends nothing, and what waits leaves")
@@ -129,7 +129,7 @@ void hold_many(const descriptor &tell, const descriptor &end)
 	std::vector<Tcp> tcp(many);
 	Trap trap;
 	std::vector<std::unique_ptr<Held>> held;
-	char octet;
+	char byte;
 
 	must_call(::setuid(65534), "setuid");
 	for (auto &one : tcp)
@@ -142,7 +142,7 @@ void hold_many(const descriptor &tell, const descriptor &end)
 	// The last of the startup timers.
 	std::this_thread::sleep_for(Held::time_to_start);
 	must_call(::write(tell.get(), "x", 1), "tell");
-	must_call(::read(end.get(), &octet, 1), "the end");
+	must_call(::read(end.get(), &byte, 1), "the end");
 	trap.release();
 }
 
@@ -151,7 +151,7 @@ void hold_many(const descriptor &tell, const descriptor &end)
 CASE("hostile: a user who holds many locks does not hold up others")
 {
 	int ready[2], end[2];
-	char octet;
+	char byte;
 
 	raise_limit();
 	must_call(::pipe2(ready, O_CLOEXEC), "pipe");
@@ -171,7 +171,7 @@ CASE("hostile: a user who holds many locks does not hold up others")
 		::_exit(status);
 	}
 	ready_in.reset();
-	is(must_call(::read(ready_out.get(), &octet, 1), "read"), 1L, "locks are held");
+	is(must_call(::read(ready_out.get(), &byte, 1), "read"), 1L, "locks are held");
 
 	Attached both;
 	mpa::params params;

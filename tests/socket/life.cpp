@@ -77,8 +77,8 @@ CASE("life: a socket that is passed over AF_UNIX")
 	Pair pair;
 	int both[2];
 	alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-	char octet = 0;
-	iovec part{&octet, 1};
+	char byte = 0;
+	iovec part{&byte, 1};
 	msghdr message{};
 
 	must_call(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both), "pair");
@@ -107,8 +107,8 @@ CASE("life: a socket that is lost in AF_UNIX")
 	Pair pair;
 	int both[2];
 	alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-	char octet = 0;
-	iovec part{&octet, 1};
+	char byte = 0;
+	iovec part{&byte, 1};
 	msghdr message{};
 
 	must_call(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both), "pair");
@@ -149,7 +149,7 @@ CASE("life: the peer is killed")
 		must_call(::kill(child, SIGKILL), "kill");
 		must_call(::waitpid(child, nullptr, 0), "waitpid");
 		await_events(pair.near.fd(), POLLIN | POLLRDHUP, "the end");
-		Octets buffer(8);
+		Bytes buffer(8);
 		const auto got = pair.near.receive(buffer);
 		if (unread)
 			is(err(got), ECONNRESET, "receive");
@@ -169,7 +169,7 @@ CASE("life: killed in the middle of everything")
 		const pid_t child = ::fork();
 
 		if (child == 0) {
-			Octets buffer(64);
+			Bytes buffer(64);
 
 			used.near.close();
 			if (word == "start")
@@ -186,7 +186,7 @@ CASE("life: killed in the middle of everything")
 		must_call(::kill(child, SIGKILL), "kill");
 		must_call(::waitpid(child, nullptr, 0), "waitpid");
 		// The end is behind all that was sent.
-		Octets buffer(2000);
+		Bytes buffer(2000);
 		await([&] {
 			if (events_of(used.near.fd()) & POLLRDHUP)
 				return true;
@@ -236,7 +236,7 @@ CASE("life: another thread closes while one receives")
 {
 	Pair pair;
 	const int fd = pair.far.fd();
-	Octets buffer(16);
+	Bytes buffer(16);
 	auto waiting = std::async(std::launch::async, [&] {
 		return ::recv(fd, buffer.data(), buffer.size(), 0);
 	});
@@ -361,7 +361,7 @@ template <typename T> std::optional<T> taken(const char *data, std::size_t size)
 {
 	T value{};
 
-	is(size, sizeof(T), "octets of the structure");
+	is(size, sizeof(T), "bytes of the structure");
 	std::memcpy(&value, data, sizeof(T));
 	return value;
 }
@@ -441,7 +441,7 @@ CASE("diag: netlink tells what the options tell")
 	    "result");
 	const auto counts = must(pair.near.stats(), "counts");
 	is(diag.stats->tx_fpdus, counts.tx_fpdus, "FPDUs sent");
-	is(diag.stats->rx_octets, counts.rx_octets, "octets received");
+	is(diag.stats->rx_bytes, counts.rx_bytes, "bytes received");
 
 	diag = diag_of(port_of(streaming.near.fd()));
 	is(diag.name, "mpa", "name");

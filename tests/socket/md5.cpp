@@ -43,13 +43,13 @@ Pair signed_pair()
 void send_many(mpa::socket &from, unsigned int first)
 {
 	const std::size_t longest = must(from.mulpdu(), "MULPDU");
-	std::vector<Octets> batch;
+	std::vector<Bytes> batch;
 
 	for (unsigned int n = 0; n < 20; n++)
 		must(from.send(pattern(n % 3 ? n * 17 : longest, first + n)), "send");
 	for (unsigned int n = 20; n < 60; n++)
 		batch.push_back(pattern(n % 5 ? n * 11 : longest, first + n));
-	const std::vector<mpa::octets> views(batch.begin(), batch.end());
+	const std::vector<mpa::bytes> views(batch.begin(), batch.end());
 	is(must(from.send_batch(views), "send a batch"), views.size(), "sent");
 }
 

@@ -194,19 +194,19 @@ void Pair::run(const mpa::params &near_params, const mpa::params &far_params)
 	expect_ulpdu(far, mpa::bytes("first"));
 }
 
-Octets pattern(std::size_t size, unsigned int number)
+Bytes pattern(std::size_t size, unsigned int number)
 {
-	Octets octets(size);
+	Bytes bytes(size);
 
 	for (std::size_t i = 0; i < size; i++)
-		octets[i] = static_cast<std::byte>(number * 37 + i * 5 + (i >> 8));
-	return octets;
+		bytes[i] = static_cast<std::byte>(number * 37 + i * 5 + (i >> 8));
+	return bytes;
 }
 
-void expect_ulpdu(mpa::socket &socket, mpa::octets wanted,
+void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
 		  std::source_location at)
 {
-	Octets buffer(mpa::ulpdu_max);
+	Bytes buffer(mpa::ulpdu_max);
 	const auto ready = must(socket.wait(POLLIN, patience), "poll", at);
 
 	yes(ready & POLLIN, "a ULPDU comes", at);
@@ -214,13 +214,13 @@ void expect_ulpdu(mpa::socket &socket, mpa::octets wanted,
 	yes(!got.end, "it is no end", at);
 	is(got.size, wanted.size(), "length of the ULPDU", at);
 	yes(!got.truncated, "it is whole", at);
-	yes(std::ranges::equal(mpa::octets(buffer).first(got.size), wanted),
-	    "its octets", at);
+	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
+	    "its bytes", at);
 }
 
 void expect_end(mpa::socket &socket, std::source_location at)
 {
-	Octets buffer(16);
+	Bytes buffer(16);
 
 	yes(must(socket.wait(POLLIN, patience), "poll", at) & POLLIN,
 	    "the end comes", at);
@@ -231,7 +231,7 @@ void expect_end(mpa::socket &socket, std::source_location at)
 
 void expect_failed(mpa::socket &socket, int error, std::source_location at)
 {
-	Octets buffer(16);
+	Bytes buffer(16);
 
 	await_events(socket.fd(), POLLERR | POLLHUP, "failure", at);
 	is(err(socket.pending_error()), error, "SO_ERROR", at);
@@ -258,43 +258,43 @@ void await_events(int fd, short wanted, const std::string &what,
 	await([&] { return (events_of(fd) & wanted) == wanted; }, what, at);
 }
 
-// --- octet by octet ---------------------------------------------------------
+// --- byte by byte ---------------------------------------------------------
 
-std::uint32_t crc32c(mpa::octets octets)
+std::uint32_t crc32c(mpa::bytes bytes)
 {
 	std::uint32_t crc = 0xffffffff;
 
-	for (const auto octet : octets) {
-		crc ^= std::to_integer<std::uint32_t>(octet);
+	for (const auto byte : bytes) {
+		crc ^= std::to_integer<std::uint32_t>(byte);
 		for (int bit = 0; bit < 8; bit++)
 			crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
 	}
 	return ~crc;
 }
 
-Octets operator+(Octets left, mpa::octets right)
+Bytes operator+(Bytes left, mpa::bytes right)
 {
 	left.insert(left.end(), right.begin(), right.end());
 	return left;
 }
 
-static void put16(Octets &out, unsigned int value)
+static void put16(Bytes &out, unsigned int value)
 {
 	out.push_back(static_cast<std::byte>(value >> 8));
 	out.push_back(static_cast<std::byte>(value));
 }
 
-// As it lies in the stream: the lowest octet first.
-static void put_crc(Octets &out, std::uint32_t crc)
+// As it lies in the stream: the lowest byte first.
+static void put_crc(Bytes &out, std::uint32_t crc)
 {
 	for (int n = 0; n < 4; n++)
 		out.push_back(static_cast<std::byte>(crc >> (8 * n)));
 }
 
-static Octets frame(std::string_view key, unsigned char flags, unsigned char rev,
-		    mpa::octets data, int length)
+static Bytes frame(std::string_view key, unsigned char flags, unsigned char rev,
+		    mpa::bytes data, int length)
 {
-	Octets out = Octets{} + mpa::bytes(key);
+	Bytes out = Bytes{} + mpa::bytes(key);
 
 	out.push_back(std::byte{flags});
 	out.push_back(std::byte{rev});
@@ -303,21 +303,21 @@ static Octets frame(std::string_view key, unsigned char flags, unsigned char rev
 	return out + data;
 }
 
-Octets request(unsigned char flags, unsigned char rev, mpa::octets data,
+Bytes request(unsigned char flags, unsigned char rev, mpa::bytes data,
 	       int length)
 {
 	return frame("MPA ID Req Frame", flags, rev, data, length);
 }
 
-Octets reply(unsigned char flags, unsigned char rev, mpa::octets data,
+Bytes reply(unsigned char flags, unsigned char rev, mpa::bytes data,
 	     int length)
 {
 	return frame("MPA ID Rep Frame", flags, rev, data, length);
 }
 
-Octets fpdu(mpa::octets ulpdu)
+Bytes fpdu(mpa::bytes ulpdu)
 {
-	Octets out;
+	Bytes out;
 
 	put16(out, static_cast<unsigned int>(ulpdu.size()));
 	out = std::move(out) + ulpdu;
@@ -327,7 +327,7 @@ Octets fpdu(mpa::octets ulpdu)
 	return out;
 }
 
-void MarkedStream::put_marker(Octets &out)
+void MarkedStream::put_marker(Bytes &out)
 {
 	const auto pointer = position_ > header_ ? position_ - header_ : 0;
 
@@ -336,93 +336,93 @@ void MarkedStream::put_marker(Octets &out)
 	position_ += 4;
 }
 
-void MarkedStream::put(Octets &out, std::byte octet)
+void MarkedStream::put(Bytes &out, std::byte byte)
 {
 	if (position_ % 512 == 0)
 		put_marker(out);
-	out.push_back(octet);
+	out.push_back(byte);
 	position_++;
 }
 
-Octets MarkedStream::fpdu(mpa::octets ulpdu, int wrong)
+Bytes MarkedStream::fpdu(mpa::bytes ulpdu, int wrong)
 {
-	Octets plain = net::fpdu(ulpdu), out;
+	Bytes plain = net::fpdu(ulpdu), out;
 
 	wrong_ = wrong;
 	header_ = position_ % 512 ? position_ : position_ + 4;
 	plain.resize(plain.size() - 4);
-	for (const auto octet : plain)
-		put(out, octet);
+	for (const auto byte : plain)
+		put(out, byte);
 	// A Marker between the ULPDU's end and the CRC is covered, too.
 	if (position_ % 512 == 0)
 		put_marker(out);
-	Octets crc;
+	Bytes crc;
 	put_crc(crc, crc32c(out));
-	for (const auto octet : crc)
-		put(out, octet);
+	for (const auto byte : crc)
+		put(out, byte);
 	return out;
 }
 
-void Wire::send(mpa::octets octets)
+void Wire::send(mpa::bytes bytes)
 {
-	while (!octets.empty()) {
-		const auto sent = must_call(::send(fd_.get(), octets.data(),
-						   octets.size(), MSG_NOSIGNAL),
+	while (!bytes.empty()) {
+		const auto sent = must_call(::send(fd_.get(), bytes.data(),
+						   bytes.size(), MSG_NOSIGNAL),
 					    "send of the plain peer");
-		octets = octets.subspan(static_cast<std::size_t>(sent));
+		bytes = bytes.subspan(static_cast<std::size_t>(sent));
 	}
 }
 
-Octets Wire::read(std::size_t count)
+Bytes Wire::read(std::size_t count)
 {
-	Octets octets(count);
+	Bytes bytes(count);
 
 	for (std::size_t have = 0; have < count;) {
-		await_events(fd_.get(), POLLIN, "octets for the plain peer");
-		const auto got = must_call(::recv(fd_.get(), octets.data() + have,
+		await_events(fd_.get(), POLLIN, "bytes for the plain peer");
+		const auto got = must_call(::recv(fd_.get(), bytes.data() + have,
 						  count - have, 0),
 					   "receive of the plain peer");
 		yes(got > 0, "the plain peer gets " + std::to_string(count) +
-				     " octets");
+				     " bytes");
 		have += static_cast<std::size_t>(got);
 	}
-	return octets;
+	return bytes;
 }
 
-static std::size_t get16(mpa::octets at)
+static std::size_t get16(mpa::bytes at)
 {
 	return std::to_integer<std::size_t>(at[0]) << 8 |
 	       std::to_integer<std::size_t>(at[1]);
 }
 
-std::pair<Octets, Octets> Wire::read_frame()
+std::pair<Bytes, Bytes> Wire::read_frame()
 {
-	Octets head = read(20);
-	Octets data = read(get16(mpa::octets(head).subspan(18)));
+	Bytes head = read(20);
+	Bytes data = read(get16(mpa::bytes(head).subspan(18)));
 
 	return {std::move(head), std::move(data)};
 }
 
-Octets Wire::read_fpdu()
+Bytes Wire::read_fpdu()
 {
-	Octets all = read(2);
+	Bytes all = read(2);
 	const std::size_t length = get16(all);
 	const std::size_t padded = (2 + length + 3) / 4 * 4;
 
 	all = std::move(all) + read(padded - 2 + 4);
-	yes(std::ranges::equal(all, fpdu(mpa::octets(all).subspan(2, length))),
+	yes(std::ranges::equal(all, fpdu(mpa::bytes(all).subspan(2, length))),
 	    "an FPDU is as it should be");
 	return {all.begin() + 2, all.begin() + 2 + static_cast<long>(length)};
 }
 
 void Wire::expect_end()
 {
-	char octet;
+	char byte;
 
 	await_events(fd_.get(), POLLIN, "the end for the plain peer");
-	const auto got = ::recv(fd_.get(), &octet, 1, 0);
+	const auto got = ::recv(fd_.get(), &byte, 1, 0);
 	yes(got == 0 || (got < 0 && errno == ECONNRESET),
-	    "the connection ends without another octet");
+	    "the connection ends without another byte");
 }
 
 void Wire::reset()

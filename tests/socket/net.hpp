@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Sockets for the cases: TCP between the hosts h1 and h2 of the lab, MPA on it,
-// and a peer that is plain TCP and speaks MPA octet by octet.
+// and a peer that is plain TCP and speaks MPA byte by byte.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace net {
 
-using Octets = std::vector<std::byte>;
+using Bytes = std::vector<std::byte>;
 using mpa::descriptor;
 
 enum class Path { ipv4, ipv6, loopback };
@@ -102,10 +102,10 @@ void await_request(mpa::socket &socket);
 void await_operational(mpa::socket &socket);
 
 // A pattern that differs from one number to the next.
-Octets pattern(std::size_t size, unsigned int number = 0);
+Bytes pattern(std::size_t size, unsigned int number = 0);
 
 // One receive that must be this ULPDU, whole.
-void expect_ulpdu(mpa::socket &socket, mpa::octets wanted,
+void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
 		  std::source_location at = std::source_location::current());
 void expect_end(mpa::socket &socket,
 		std::source_location at = std::source_location::current());
@@ -122,7 +122,7 @@ void await_events(int fd, short wanted, const std::string &what,
 // Until a thread, which tells its id first, sleeps in a system call.
 void await_asleep(const std::atomic<pid_t> &thread);
 
-// --- octet by octet ---------------------------------------------------------
+// --- byte by byte ---------------------------------------------------------
 
 enum : unsigned char {
 	flag_markers = 0x80,
@@ -131,24 +131,24 @@ enum : unsigned char {
 	flag_enhanced = 0x10,
 };
 
-std::uint32_t crc32c(mpa::octets octets);
-Octets operator+(Octets left, mpa::octets right);
-Octets request(unsigned char flags = flag_crc, unsigned char rev = 1,
-	       mpa::octets data = {}, int length = -1);
-Octets reply(unsigned char flags = flag_crc, unsigned char rev = 1,
-	     mpa::octets data = {}, int length = -1);
+std::uint32_t crc32c(mpa::bytes bytes);
+Bytes operator+(Bytes left, mpa::bytes right);
+Bytes request(unsigned char flags = flag_crc, unsigned char rev = 1,
+	       mpa::bytes data = {}, int length = -1);
+Bytes reply(unsigned char flags = flag_crc, unsigned char rev = 1,
+	     mpa::bytes data = {}, int length = -1);
 // An FPDU without Markers.
-Octets fpdu(mpa::octets ulpdu);
+Bytes fpdu(mpa::bytes ulpdu);
 
 // FPDUs with Markers; position counts from the startup frame's end.
 class MarkedStream {
 public:
 	// wrong: added to every FPDUPTR.
-	Octets fpdu(mpa::octets ulpdu, int wrong = 0);
+	Bytes fpdu(mpa::bytes ulpdu, int wrong = 0);
 
 private:
-	void put(Octets &out, std::byte octet);
-	void put_marker(Octets &out);
+	void put(Bytes &out, std::byte byte);
+	void put_marker(Bytes &out);
 
 	std::size_t position_ = 0;
 	std::size_t header_ = 0;
@@ -162,11 +162,11 @@ public:
 	explicit Wire(descriptor fd) : fd_(std::move(fd)) {}
 
 	int fd() const { return fd_.get(); }
-	void send(mpa::octets octets);
-	Octets read(std::size_t count);
-	// A startup frame: (its 20 octets, its private data).
-	std::pair<Octets, Octets> read_frame();
-	Octets read_fpdu();
+	void send(mpa::bytes bytes);
+	Bytes read(std::size_t count);
+	// A startup frame: (its 20 bytes, its private data).
+	std::pair<Bytes, Bytes> read_frame();
+	Bytes read_fpdu();
 	void expect_end();
 	void fin() { ::shutdown(fd_.get(), SHUT_WR); }
 	void reset();

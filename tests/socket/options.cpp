@@ -146,9 +146,9 @@ CASE("options: room of any size for what is read")
 			int got = room;
 
 			is(get_raw(pair.near, option, value.data(), &got), 0, "get");
-			is(got, std::min(size, room), "octets told");
+			is(got, std::min(size, room), "bytes told");
 			is(int(value[static_cast<std::size_t>(got)]), 0xa5,
-			   "octet behind it");
+			   "byte behind it");
 		}
 		int negative = -1;
 		unsigned char value[256];
@@ -159,7 +159,7 @@ CASE("options: room of any size for what is read")
 	}
 }
 
-CASE("options: octets are read whole or not")
+CASE("options: bytes are read whole or not")
 {
 	Attached both;
 	unsigned char value[16];
@@ -175,7 +175,7 @@ CASE("options: octets are read whole or not")
 			   room < 5 ? ERANGE : 0, "get");
 			is(got, 5, "length");
 		}
-		is(set_raw(both.near, option, nullptr, 5), EFAULT, "no octets");
+		is(set_raw(both.near, option, nullptr, 5), EFAULT, "no bytes");
 		is(set_raw(both.near, option, nullptr, 0), 0, "none at all");
 		int got = 16;
 		is(get_raw(both.near, option, value, &got), 0, "get");

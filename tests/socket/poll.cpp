@@ -68,9 +68,9 @@ CASE("epoll: edges of a Responder, from the start to the end")
 	epoll.now();
 	is(err(pair.ours.start(role::responder)), EINPROGRESS, "start");
 	epoll.now();
-	pair.wire.send(mpa::octets(frame).first(10));
+	pair.wire.send(mpa::bytes(frame).first(10));
 	is(epoll.wait(moment) & (EPOLLIN | EPOLLPRI), 0u, "half a Request");
-	pair.wire.send(mpa::octets(frame).subspan(10));
+	pair.wire.send(mpa::bytes(frame).subspan(10));
 	epoll.expect(EPOLLIN | EPOLLPRI, "the Request");
 	must(pair.ours.accept_request(), "accept");
 	epoll.now();
@@ -103,9 +103,9 @@ CASE("epoll: edges of an Initiator")
 	pair.wire.read_frame();
 	pair.wire.send(reply());
 	epoll.expect(EPOLLOUT, "full operation");
-	const auto octets = pattern(1000);
+	const auto bytes = pattern(1000);
 	await([&] {
-		while (pair.ours.send(octets))
+		while (pair.ours.send(bytes))
 			;
 		return epoll.wait(moment) == 0;
 	}, "no room for long");
@@ -118,7 +118,7 @@ CASE("epoll: edges of an Initiator")
 				::poll(nullptr, 0, 2);
 	});
 	epoll.expect(EPOLLOUT, "room again");
-	must(pair.ours.send(octets), "send");
+	must(pair.ours.send(bytes), "send");
 }
 
 CASE("epoll: edges of refusal, failure and reset")
@@ -149,7 +149,7 @@ CASE("epoll: a level lasts until it is dealt with")
 {
 	Pair pair;
 	Epoll epoll;
-	std::byte octet;
+	std::byte byte;
 
 	epoll.add(pair.far.fd(), EPOLLIN);
 	is(epoll.now(), 0u, "nothing");
@@ -159,7 +159,7 @@ CASE("epoll: a level lasts until it is dealt with")
 		is(epoll.wait(), std::uint32_t{EPOLLIN}, "a ULPDU");
 		is(epoll.wait(), std::uint32_t{EPOLLIN}, "it is still there");
 		// A part of it is all of it.
-		must(pair.far.receive({&octet, 1}), "receive");
+		must(pair.far.receive({&byte, 1}), "receive");
 	}
 	is(epoll.now(), 0u, "nothing is left");
 }
@@ -179,18 +179,18 @@ CASE("epoll: a ULPDU in pieces is ready when it is whole")
 {
 	Running running(role::responder);
 	Epoll epoll;
-	const auto octets = pattern(5000);
-	const auto frame = fpdu(octets);
+	const auto bytes = pattern(5000);
+	const auto frame = fpdu(bytes);
 
 	epoll.add(running.ours.fd(), EPOLLIN);
 	for (std::size_t at = 0; at < frame.size(); at += 999) {
 		is(epoll.wait(std::chrono::milliseconds(30)), 0u, "not whole");
 		is(must(running.ours.next_length(), "FIONREAD"), 0u, "none is there");
-		running.wire.send(mpa::octets(frame).subspan(
+		running.wire.send(mpa::bytes(frame).subspan(
 			at, std::min<std::size_t>(999, frame.size() - at)));
 	}
 	is(epoll.wait(), std::uint32_t{EPOLLIN}, "whole");
-	expect_ulpdu(running.ours, octets);
+	expect_ulpdu(running.ours, bytes);
 }
 
 CASE("select: readable, writable and exceptional")
@@ -290,7 +290,7 @@ CASE("io_uring: sends and receives")
 			const auto [received, sent] = ring.done_both(1);
 			is(sent, 4, "sent");
 			is(received, 4, "received");
-			is(std::string_view(room.data(), 4), "ring", "octets");
+			is(std::string_view(room.data(), 4), "ring", "bytes");
 		} else {
 			is(ring.done().second, 4, "sent");
 			expect_ulpdu(pair.far, mpa::bytes("ring"));

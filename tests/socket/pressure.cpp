@@ -72,10 +72,10 @@ long charged()
 
 std::size_t unacknowledged(const Wire &wire)
 {
-	int octets;
+	int bytes;
 
-	must_call(::ioctl(wire.fd(), SIOCOUTQ, &octets), "SIOCOUTQ");
-	return static_cast<std::size_t>(octets);
+	must_call(::ioctl(wire.fd(), SIOCOUTQ, &bytes), "SIOCOUTQ");
+	return static_cast<std::size_t>(bytes);
 }
 
 std::size_t queued(const mpa::socket &socket)
@@ -95,7 +95,7 @@ struct One {
 	}
 
 	Running running;
-	Octets frame;
+	Bytes frame;
 	std::size_t sent = 0;
 };
 
@@ -119,7 +119,7 @@ void send_up_to(All &all, std::size_t limit)
 		bool done = true;
 
 		for (auto &one : all) {
-			const auto left = mpa::octets(one->frame)
+			const auto left = mpa::bytes(one->frame)
 						  .first(std::min(limit, one->frame.size()))
 						  .subspan(one->sent);
 			const auto n = ::send(one->running.wire.fd(), left.data(),

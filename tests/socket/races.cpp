@@ -137,7 +137,7 @@ CASE("races: who waits for full operation goes on as plain TCP when rejected")
 	await_asleep(reader);
 	pair.wire.send(reply(flag_crc | flag_reject) + mpa::bytes("behind it"));
 	is(reading.get(), 9L, "what came behind the Reply");
-	is(std::string(text.data()), "behind it", "octets");
+	is(std::string(text.data()), "behind it", "bytes");
 }
 
 CASE("races: a signal does not begin the start anew")
@@ -169,9 +169,9 @@ void hurry()
 
 bool anything_came(int fd)
 {
-	char octet;
+	char byte;
 
-	return ::recv(fd, &octet, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 // Whether the socket was closed before its Request was accepted; then it must not
@@ -208,8 +208,8 @@ bool closed_before_accepted()
 	trap.release();
 	reading.join();
 	if (!accepted) {
-		char octet;
-		const long got = ::recv(wire.fd(), &octet, 1, 0);
+		char byte;
+		const long got = ::recv(wire.fd(), &byte, 1, 0);
 
 		accepted = got > 0;
 		yes(!accepted || std::thread::hardware_concurrency() > 1,

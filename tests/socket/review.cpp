@@ -34,15 +34,15 @@ void says(const mpa::info &info, const Said &wanted)
 	is(info.peer_ord, wanted.peer_ord, "the peer's ORD");
 }
 
-Octets words(unsigned int first, unsigned int second)
+Bytes words(unsigned int first, unsigned int second)
 {
-	Octets octets;
+	Bytes bytes;
 
 	for (const auto word : {first, second}) {
-		octets.push_back(static_cast<std::byte>(word >> 8));
-		octets.push_back(static_cast<std::byte>(word));
+		bytes.push_back(static_cast<std::byte>(word >> 8));
+		bytes.push_back(static_cast<std::byte>(word));
 	}
-	return octets;
+	return bytes;
 }
 
 mpa::params reviewing(mpa::revision rev = mpa::revision::automatic)
@@ -56,7 +56,7 @@ mpa::params reviewing(mpa::revision rev = mpa::revision::automatic)
 
 // An Initiator whose Reply has come, behind it perhaps more.
 struct Reviewed : WithWire {
-	explicit Reviewed(const Octets &answer = reply(flag_crc, 1,
+	explicit Reviewed(const Bytes &answer = reply(flag_crc, 1,
 						       mpa::bytes("data")),
 			  mpa::params params = reviewing())
 	{
@@ -74,7 +74,7 @@ CASE("review: a Responder sees what the Request says")
 {
 	const struct {
 		const char *what;
-		Octets frame;
+		Bytes frame;
 		Said said;
 	} rows[] = {
 		{"CRCs", request(), {1, false, true, false, false, 0, 0, 0}},
@@ -162,8 +162,8 @@ CASE("review: an Initiator accepts the Reply")
 		is(int(info.rev), 1, "revision");
 		is(info.mulpdu, 0u, "MULPDU");
 		is(err(both.near.send(mpa::bytes("x"))), ENOTCONN, "send");
-		std::byte octet;
-		is(err(both.near.receive({&octet, 1})), ENOTCONN, "receive");
+		std::byte byte;
+		is(err(both.near.receive({&byte, 1})), ENOTCONN, "receive");
 		must(both.near.accept_reply(), "accept");
 		is(name(must(both.near.info(), "info").state),
 		   name(state::operational), "state");
@@ -196,7 +196,7 @@ CASE("review: an Initiator declines the Reply and keeps TCP")
 	// Nothing was sent, nothing is lost, and both directions are open.
 	await_events(pair.ours.fd(), POLLIN | POLLOUT, "what followed");
 	is(must_call(::recv(pair.ours.fd(), text, 16, 0), "recv"), 9L, "length");
-	is(std::string(text), "behind it", "octets");
+	is(std::string(text), "behind it", "bytes");
 	must_call(::send(pair.ours.fd(), "plain", 5, 0), "send");
 	is(mpa::text(pair.wire.read(5)), "plain", "what the peer gets first");
 	pair.wire.send(mpa::bytes("too"));
@@ -234,7 +234,7 @@ CASE("review: the peer resets meanwhile")
 CASE("review: the peer ends its half meanwhile")
 {
 	Reviewed accepted, declined;
-	std::byte octet;
+	std::byte byte;
 
 	for (auto *pair : {&accepted, &declined}) {
 		pair->wire.fin();
@@ -247,7 +247,7 @@ CASE("review: the peer ends its half meanwhile")
 	must(accepted.ours.send(mpa::bytes("still")), "send");
 	is(mpa::text(accepted.wire.read_fpdu()), "still", "our half is open");
 	must(declined.ours.decline_reply(), "decline");
-	is(must(declined.ours.receive({&octet, 1}), "receive").size, 0u, "the end");
+	is(must(declined.ours.receive({&byte, 1}), "receive").size, 0u, "the end");
 	must_call(::send(declined.ours.fd(), "plain", 5, 0), "send");
 	is(mpa::text(declined.wire.read(5)), "plain", "our half is open");
 }
@@ -261,7 +261,7 @@ CASE("review: the Reply does not wait for a limited time")
 	std::this_thread::sleep_for(3 * params.timeout);
 	must(pair.ours.accept_reply(), "accept");
 	must(pair.ours.send(mpa::bytes("late")), "send");
-	is(mpa::text(pair.wire.read_fpdu()), "late", "octets");
+	is(mpa::text(pair.wire.read_fpdu()), "late", "bytes");
 }
 
 CASE("review: revision 2, as it will be")

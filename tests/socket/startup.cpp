@@ -236,7 +236,7 @@ CASE("start: revision 2 exchanges Read depths")
 	}
 }
 
-CASE("start: revision 2 leaves 508 octets of private data")
+CASE("start: revision 2 leaves 508 bytes of private data")
 {
 	for (const std::size_t size : {507, 508, 509, 512}) {
 		const Row row(size);
@@ -278,10 +278,10 @@ CASE("start: not while another thread is in a call of plain TCP")
 {
 	Attached both;
 	std::atomic<pid_t> reader{0};
-	char octet;
+	char byte;
 	auto reading = std::async(std::launch::async, [&] {
 		reader = ::gettid();
-		return ::recv(both.near.fd(), &octet, 1, 0);
+		return ::recv(both.near.fd(), &byte, 1, 0);
 	});
 
 	await_asleep(reader);
@@ -289,7 +289,7 @@ CASE("start: not while another thread is in a call of plain TCP")
 	is(err(both.near.start(role::responder)), EBUSY, "a reader waits");
 	state_is(both.near, state::streaming);
 	must_call(::send(both.far.fd(), "x", 1, 0), "send");
-	is(reading.get(), 1L, "the reader's octet");
+	is(reading.get(), 1L, "the reader's byte");
 
 	std::atomic<bool> full{false};
 	auto writing = std::async(std::launch::async, [&] {
@@ -318,7 +318,7 @@ CASE("start: an Initiator must have read what came")
 	WithWire pair;
 
 	pair.wire.send(mpa::bytes("unread"));
-	await_events(pair.ours.fd(), POLLIN, "octets");
+	await_events(pair.ours.fd(), POLLIN, "bytes");
 	is(err(pair.ours.start(role::initiator)), EPROTO, "start");
 	state_is(pair.ours, state::failed);
 	// The Request may have left.
@@ -368,10 +368,10 @@ void plain_both_ways(int a, int b)
 
 	for (const auto &[from, to] : {std::pair(a, b), std::pair(b, a)}) {
 		is(must_call(::send(from, "plain", 5, 0), "send"), 5L, "sent");
-		await_events(to, POLLIN, "octets");
+		await_events(to, POLLIN, "bytes");
 		is(must_call(::recv(to, text, 2, 0), "recv"), 2L, "a part");
 		is(must_call(::recv(to, text + 2, 6, 0), "recv"), 3L, "the rest");
-		is(std::string_view(text, 5), "plain", "octets");
+		is(std::string_view(text, 5), "plain", "bytes");
 	}
 }
 
@@ -546,7 +546,7 @@ CASE("reject: nothing is lost of what followed the Reply")
 		is(err(pair.ours.pending_error()), ECONNREFUSED, "SO_ERROR");
 		char text[16] = "";
 		is(must_call(::recv(pair.ours.fd(), text, 16, 0), "recv"), 9L, "length");
-		is(std::string(text), "behind it", "octets");
+		is(std::string(text), "behind it", "bytes");
 		plain_both_ways(pair.ours.fd(), pair.wire.fd());
 	}
 }
@@ -566,7 +566,7 @@ CASE("reject: nothing is lost of what followed the Request")
 	is(mpa::text(data), "no", "private data");
 	await_events(pair.ours.fd(), POLLIN, "what followed");
 	is(must_call(::recv(pair.ours.fd(), text, 16, 0), "recv"), 9L, "length");
-	is(std::string(text), "behind it", "octets");
+	is(std::string(text), "behind it", "bytes");
 	plain_both_ways(pair.ours.fd(), pair.wire.fd());
 }
 
@@ -574,13 +574,13 @@ CASE("reject: nothing is lost of what followed the Request")
 
 struct Improper {
 	const char *what;
-	Octets frame;
+	Bytes frame;
 	int error;
 };
 
-Octets with_key(std::string_view key)
+Bytes with_key(std::string_view key)
 {
-	return Octets{} + mpa::bytes(key) + pattern(4) + pattern(60);
+	return Bytes{} + mpa::bytes(key) + pattern(4) + pattern(60);
 }
 
 CASE("fail: improper Replies")
@@ -591,8 +591,8 @@ CASE("fail: improper Replies")
 		{"a Request", request(), EALREADY},
 		{"revision 3", reply(flag_crc, 3), EPROTONOSUPPORT},
 		{"revision 255", reply(flag_crc, 255), EPROTONOSUPPORT},
-		{"513 octets of data", reply(flag_crc, 1, pattern(513)), EMSGSIZE},
-		{"65535 octets of data", reply(flag_crc, 1, pattern(100), 65535),
+		{"513 bytes of data", reply(flag_crc, 1, pattern(513)), EMSGSIZE},
+		{"65535 bytes of data", reply(flag_crc, 1, pattern(100), 65535),
 		 EMSGSIZE},
 	};
 
@@ -622,8 +622,8 @@ CASE("fail: improper Requests")
 		{"plain text", with_key("GET / HTTP/1.1\r\n"), EPROTO},
 		{"a Reply", reply(), EPROTO},
 		{"revision 3", request(flag_crc, 3), EPROTONOSUPPORT},
-		{"513 octets of data", request(flag_crc, 1, pattern(513)), EMSGSIZE},
-		{"65535 octets of data", request(flag_crc, 1, pattern(9), 65535),
+		{"513 bytes of data", request(flag_crc, 1, pattern(513)), EMSGSIZE},
+		{"65535 bytes of data", request(flag_crc, 1, pattern(9), 65535),
 		 EMSGSIZE},
 	};
 
@@ -644,7 +644,7 @@ CASE("fail: improper Requests")
 	}
 }
 
-CASE("fail: the peer resets or ends at any octet of its frame")
+CASE("fail: the peer resets or ends at any byte of its frame")
 {
 	for (const auto as : {role::initiator, role::responder}) {
 		const auto frame = as == role::initiator
@@ -661,7 +661,7 @@ CASE("fail: the peer resets or ends at any octet of its frame")
 				begin(pair.ours, as);
 				if (as == role::initiator)
 					pair.wire.read_frame();
-				pair.wire.send(mpa::octets(frame).first(cut));
+				pair.wire.send(mpa::bytes(frame).first(cut));
 				if (reset)
 					pair.wire.reset();
 				else
@@ -693,7 +693,7 @@ CASE("fail: a frame that does not come in time")
 			begin(pair.ours, as);
 			if (as == role::initiator)
 				pair.wire.read_frame();
-			pair.wire.send(mpa::octets(frame).first(sent));
+			pair.wire.send(mpa::bytes(frame).first(sent));
 			expect_failed(pair.ours, ETIMEDOUT);
 			yes(std::chrono::steady_clock::now() - began >= 290ms,
 			    "not too early");
@@ -717,7 +717,7 @@ CASE("fail: both sides are Initiators")
 	await([&] {
 		must(both.far.set_blocking(false), "O_NONBLOCK");
 		const auto got = err(both.far.start(role::initiator));
-		// The other one's Request may be there before: unread octets.
+		// The other one's Request may be there before: unread bytes.
 		return got == Err{EINPROGRESS} || got == Err{EPROTO} ||
 		       got == Err{EALREADY};
 	}, "both start");
@@ -751,8 +751,8 @@ CASE("early: sends wait for full operation")
 
 	begin(pair.ours, role::initiator);
 	is(err(pair.ours.send(mpa::bytes("x"))), EAGAIN, "without waiting");
-	std::byte octet;
-	is(err(pair.ours.receive({&octet, 1})), EAGAIN, "receive");
+	std::byte byte;
+	is(err(pair.ours.receive({&byte, 1})), EAGAIN, "receive");
 	must(pair.ours.set_blocking(true), "blocking");
 	auto sent = std::async(std::launch::async, [&] {
 		return err(pair.ours.send(mpa::bytes("early")));
@@ -761,13 +761,13 @@ CASE("early: sends wait for full operation")
 	pair.wire.read_frame();
 	pair.wire.send(reply());
 	is(outcome(sent), 0, "send");
-	is(mpa::text(pair.wire.read_fpdu()), "early", "octets");
+	is(mpa::text(pair.wire.read_fpdu()), "early", "bytes");
 }
 
 CASE("early: nothing goes while a Request waits for us")
 {
 	WithWire pair;
-	std::byte octet;
+	std::byte byte;
 
 	begin(pair.ours, role::responder);
 	is(err(pair.ours.send(mpa::bytes("x"))), EAGAIN, "before the Request");
@@ -775,7 +775,7 @@ CASE("early: nothing goes while a Request waits for us")
 	await_request(pair.ours);
 	must(pair.ours.set_blocking(true), "blocking");
 	is(err(pair.ours.send(mpa::bytes("x"))), ENOTCONN, "send");
-	is(err(pair.ours.receive({&octet, 1})), ENOTCONN, "receive");
+	is(err(pair.ours.receive({&byte, 1})), ENOTCONN, "receive");
 }
 
 CASE("early: a Responder waits for the first FPDU")
@@ -791,7 +791,7 @@ CASE("early: a Responder waits for the first FPDU")
 	yes(sent.wait_for(moment) == std::future_status::timeout, "it waits");
 	running.wire.send(fpdu({}));
 	is(outcome(sent), 0, "send");
-	is(mpa::text(running.wire.read_fpdu()), "late", "octets");
+	is(mpa::text(running.wire.read_fpdu()), "late", "bytes");
 	expect_ulpdu(running.ours, {});
 	await_events(running.ours.fd(), POLLOUT, "room");
 }
@@ -809,7 +809,7 @@ CASE("early: what comes right behind the Reply is kept, and counted")
 	expect_ulpdu(pair.ours, mpa::bytes("two"));
 	is(must(pair.ours.stats(), "counts").rx_too_soon, 2u, "too soon");
 	must(pair.ours.send(mpa::bytes("first")), "send");
-	is(mpa::text(pair.wire.read_fpdu()), "first", "octets");
+	is(mpa::text(pair.wire.read_fpdu()), "first", "bytes");
 	pair.wire.send(fpdu(mpa::bytes("three")));
 	expect_ulpdu(pair.ours, mpa::bytes("three"));
 	is(must(pair.ours.stats(), "counts").rx_too_soon, 2u, "too soon, later");
@@ -819,8 +819,8 @@ CASE("early: what comes right behind the Reply is kept, and counted")
 CASE("early: what comes right behind the Request is an error")
 {
 	for (const bool automatic : {false, true}) {
-		for (const Octets &more :
-		     {Octets{} + mpa::bytes("x"), fpdu(mpa::bytes("eager"))}) {
+		for (const Bytes &more :
+		     {Bytes{} + mpa::bytes("x"), fpdu(mpa::bytes("eager"))}) {
 			const Row row(automatic, more.size());
 			WithWire pair;
 			mpa::params params;
@@ -846,7 +846,7 @@ CASE("early: the Request may come before the start")
 	WithWire pair;
 
 	pair.wire.send(request(flag_crc, 1, mpa::bytes("early")));
-	await_events(pair.ours.fd(), POLLIN, "octets");
+	await_events(pair.ours.fd(), POLLIN, "bytes");
 	must(pair.ours.start(role::responder), "start");
 	is(mpa::text(must(pair.ours.peer_data(), "data")), "early", "private data");
 	must(pair.ours.accept_request(), "accept");

@@ -42,7 +42,7 @@ private:
 };
 
 // The lock of a socket that has MPA, held in a call of TCP's from before that: it
-// waits for octets, is given memory that does not come, and has the lock then.
+// waits for bytes, is given memory that does not come, and has the lock then.
 class Held {
 public:
 	explicit Held(Tcp tcp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The end of a connection while ULPDUs are unread. As with the octets of TCP, all
+// The end of a connection while ULPDUs are unread. As with the bytes of TCP, all
 // that arrived whole is read first; then comes what ended the connection.
 #include "net.hpp"
 
@@ -68,20 +68,20 @@ std::size_t size_of(unsigned int number)
 	return number % 7 * 211;
 }
 
-// Whole FPDUs, and so many octets of one more, all in our receive queue.
+// Whole FPDUs, and so many bytes of one more, all in our receive queue.
 void fill(Running &running, unsigned int whole, std::size_t part)
 {
-	Octets stream;
+	Bytes stream;
 
 	for (unsigned int n = 0; n < whole; n++)
 		stream = stream + fpdu(pattern(size_of(n), n));
-	running.wire.send(stream + mpa::octets(fpdu(pattern(100))).first(part));
+	running.wire.send(stream + mpa::bytes(fpdu(pattern(100))).first(part));
 	await([&] {
 		int unsent;
 
 		must_call(::ioctl(running.wire.fd(), SIOCOUTQ, &unsent), "SIOCOUTQ");
 		return unsent == 0;
-	}, "acknowledgement of all octets");
+	}, "acknowledgement of all bytes");
 }
 
 void await_closed(Running &running)
@@ -127,9 +127,9 @@ void end_here(Running &running, End end)
 }
 
 // One ULPDU, read in such a way.
-void read_one(mpa::socket &socket, const Octets &wanted, Reading reading)
+void read_one(mpa::socket &socket, const Bytes &wanted, Reading reading)
 {
-	Octets buffer(4096);
+	Bytes buffer(4096);
 
 	if (reading == Reading::peek)
 		for (int n = 0; n < 2; n++) {
@@ -142,21 +142,21 @@ void read_one(mpa::socket &socket, const Octets &wanted, Reading reading)
 		const auto got = must(socket.receive(
 			std::span(buffer).first(3), mpa::receive_flags::peek |
 							    mpa::receive_flags::true_length),
-			"peek at three octets");
+			"peek at three bytes");
 		is(got.length, wanted.size(), "true length");
 	}
 	const auto got = must(socket.receive(buffer, mpa::receive_flags::dont_wait),
 			      "receive");
 	yes(!got.end, "it is no end");
 	is(got.size, wanted.size(), "length of the ULPDU");
-	yes(std::ranges::equal(mpa::octets(buffer).first(got.size), wanted),
-	    "its octets");
+	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
+	    "its bytes");
 }
 
 // Nothing but this end is reported, by whatever call.
 void expect_over(mpa::socket &socket, int error)
 {
-	Octets buffer(64);
+	Bytes buffer(64);
 
 	for (int n = 0; n < 3; n++) {
 		for (const auto flags : {mpa::receive_flags::none,
@@ -290,7 +290,7 @@ CASE("unread: all whole ULPDUs come before TCP gives up")
 	}
 }
 
-// Longer than the receive buffer: octets of it were taken out of TCP's queue.
+// Longer than the receive buffer: bytes of it were taken out of TCP's queue.
 CASE("unread: a ULPDU that filled the receive buffer")
 {
 	for (const bool whole : {true, false}) {
@@ -299,7 +299,7 @@ CASE("unread: a ULPDU that filled the receive buffer")
 		const auto longest = pattern(60000);
 		const auto frame = fpdu(longest);
 
-		running.wire.send(mpa::octets(frame).first(
+		running.wire.send(mpa::bytes(frame).first(
 			whole ? frame.size() : frame.size() - 1));
 		if (whole)
 			await_events(running.ours.fd(), POLLIN, "a ULPDU");
@@ -314,7 +314,7 @@ CASE("unread: a ULPDU that filled the receive buffer")
 CASE("unread: a receive that waits gets what comes with the RST")
 {
 	Running running(role::initiator);
-	Octets buffer(4096);
+	Bytes buffer(4096);
 	std::vector<std::size_t> sizes;
 	Err last{0};
 	std::jthread waiting([&] {
@@ -341,11 +341,11 @@ CASE("unread: a receive that waits gets what comes with the RST")
 CASE("unread: SO_ERROR tells of a reset while something is left to send")
 {
 	Running running(role::initiator, {}, flag_crc, Buffers{4096, 4096});
-	std::vector<mpa::octets> batch;
-	const auto octets = pattern(1000);
+	std::vector<mpa::bytes> batch;
+	const auto bytes = pattern(1000);
 
 	must(running.ours.set_blocking(false), "O_NONBLOCK");
-	batch.assign(mpa::batch_max, octets);
+	batch.assign(mpa::batch_max, bytes);
 	while (running.ours.send_batch(batch))
 		;
 	running.wire.reset();

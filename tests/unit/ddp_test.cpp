@@ -2,8 +2,8 @@
 //
 // kernel/ddp in user space: the tables of ddp_vectors.h, and what is too
 // wide for a table (full cross products, comparison with wide arithmetic,
-// random round trips). Octets handed to the code under test live in heap
-// blocks of just their size, so that ASan sees every octet read too far.
+// random round trips). Bytes handed to the code under test live in heap
+// blocks of just their size, so that ASan sees every byte read too far.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,51 +30,51 @@ extern "C" {
 
 namespace {
 
-using Octets = std::vector<u8>;
+using Bytes = std::vector<u8>;
 __extension__ typedef unsigned __int128 Wide;
 
 // A copy without slack: vectors may have capacity beyond their size.
 class Exact {
 public:
-	explicit Exact(const Octets &octets)
-		: octets_(std::make_unique<u8[]>(octets.size()))
+	explicit Exact(const Bytes &bytes)
+		: bytes_(std::make_unique<u8[]>(bytes.size()))
 	{
-		std::copy(octets.begin(), octets.end(), octets_.get());
+		std::copy(bytes.begin(), bytes.end(), bytes_.get());
 	}
-	const u8 *get() const { return octets_.get(); }
+	const u8 *get() const { return bytes_.get(); }
 
 private:
-	std::unique_ptr<u8[]> octets_;
+	std::unique_ptr<u8[]> bytes_;
 };
 
-Octets unhex(const char *text)
+Bytes unhex(const char *text)
 {
-	Octets octets(256);
-	const u32 n = ddp_unhex(text, octets.data(), octets.size());
+	Bytes bytes(256);
+	const u32 n = ddp_unhex(text, bytes.data(), bytes.size());
 
 	if (n == ~0U) {
 		ADD_FAILURE() << "malformed hex: " << text;
 		return {};
 	}
-	octets.resize(n);
-	return octets;
+	bytes.resize(n);
+	return bytes;
 }
 
-std::string hex(const Octets &octets)
+std::string hex(const Bytes &bytes)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	std::string text;
 
-	for (const u8 o : octets) {
+	for (const u8 o : bytes) {
 		text += digits[o >> 4];
 		text += digits[o & 15];
 	}
 	return text;
 }
 
-void put_be(Octets &to, u64 value, int octets)
+void put_be(Bytes &to, u64 value, int bytes)
 {
-	for (int shift = 8 * (octets - 1); shift >= 0; shift -= 8)
+	for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
 		to.push_back(static_cast<u8>(value >> shift));
 }
 
@@ -91,7 +91,7 @@ std::string show(const ddp_want &w)
 
 // Runs a check on a fault record in which every field is wrong.
 template <typename Check>
-ddp_want verdict(Check check)
+ddp_want result(Check check)
 {
 	ddp_want got = { false, { 0xee, 0xee, 0xee, false, false } };
 	ddp_want other = { false, { 0xdd, 0xdd, 0xdd, true, true } };
@@ -105,19 +105,19 @@ ddp_want verdict(Check check)
 }
 
 template <typename Check>
-void expect_verdict(Check check, const ddp_want &want)
+void expect_result(Check check, const ddp_want &want)
 {
-	EXPECT_EQ(show(verdict(check)), show(want));
+	EXPECT_EQ(show(result(check)), show(want));
 }
 
 // Decode and judge as the receive path does.
-ddp_want control_verdict(const Octets &octets, u32 ulpdu_len, u8 version = 1)
+ddp_want control_result(const Bytes &bytes, u32 ulpdu_len, u8 version = 1)
 {
-	const Exact p(octets);
+	const Exact p(bytes);
 	ddp_hdr h;
 	const bool whole = !ddp_decode(p.get(), ulpdu_len, &h);
 
-	return verdict([&](ddp_fault *f) {
+	return result([&](ddp_fault *f) {
 		return ddp_check_control(&h, whole, version, f);
 	});
 }
@@ -149,23 +149,23 @@ void expect_read(const rdmap_read &got, const rdmap_read &want)
 
 // Calls a builder with room for just what it should write.
 template <typename Build>
-Octets build(u32 room, Build builder)
+Bytes build(u32 room, Build builder)
 {
 	const auto p = std::make_unique<u8[]>(room);
 
 	std::fill_n(p.get(), room, 0xee);
 	EXPECT_EQ(builder(p.get()), room);
-	return Octets(p.get(), p.get() + room);
+	return Bytes(p.get(), p.get() + room);
 }
 
-Octets build_tagged(u8 version, u8 opcode, bool last, u32 stag, u64 to)
+Bytes build_tagged(u8 version, u8 opcode, bool last, u32 stag, u64 to)
 {
 	return build(14, [&](u8 *p) {
 		return ddp_build_tagged(p, version, opcode, last, stag, to);
 	});
 }
 
-Octets build_untagged(u8 version, u8 opcode, bool last, u32 inv_stag, u32 qn,
+Bytes build_untagged(u8 version, u8 opcode, bool last, u32 inv_stag, u32 qn,
 		      u32 msn, u32 mo)
 {
 	return build(18, [&](u8 *p) {
@@ -174,28 +174,28 @@ Octets build_untagged(u8 version, u8 opcode, bool last, u32 inv_stag, u32 qn,
 	});
 }
 
-Octets build_read(const rdmap_read &rd)
+Bytes build_read(const rdmap_read &rd)
 {
 	return build(28, [&](u8 *p) { return rdmap_read_build(p, &rd); });
 }
 
 // The result is what was written, in room for the longest Terminate.
-Octets build_terminate(const ddp_fault &f, const Octets *seg, u32 seg_len,
+Bytes build_terminate(const ddp_fault &f, const Bytes *seg, u32 seg_len,
 		       u8 version = 1)
 {
 	const auto p = std::make_unique<u8[]>(70);
-	const Exact octets(seg ? *seg : Octets{});
+	const Exact bytes(seg ? *seg : Bytes{});
 
 	std::fill_n(p.get(), 70, 0xee);
 	const u32 n = rdmap_terminate_build(p.get(), version, &f,
-					    seg ? octets.get() : nullptr,
+					    seg ? bytes.get() : nullptr,
 					    seg ? seg->size() : 0, seg_len);
 
 	if (n > 70) {
-		ADD_FAILURE() << "wrote " << n << " octets";
+		ADD_FAILURE() << "wrote " << n << " bytes";
 		return {};
 	}
-	return Octets(p.get(), p.get() + n);
+	return Bytes(p.get(), p.get() + n);
 }
 
 constexpr u64 kEdges64[] = {
@@ -223,7 +223,7 @@ TEST(DdpHeader, DecodeTable)
 {
 	for (const auto &c : ddp_wire_cases) {
 		SCOPED_TRACE(c.name);
-		const Exact p(unhex(c.octets));
+		const Exact p(unhex(c.bytes));
 		ddp_hdr h;
 
 		std::memset(&h, 0xee, sizeof(h));
@@ -237,18 +237,18 @@ TEST(DdpHeader, BuildTable)
 	for (const auto &c : ddp_wire_cases) {
 		SCOPED_TRACE(c.name);
 		const ddp_hdr &h = c.want;
-		const Octets got =
+		const Bytes got =
 			h.tagged ? build_tagged(h.ddp_version, h.opcode,
 						h.last, h.stag, h.to) :
 				   build_untagged(h.ddp_version, h.opcode,
 						  h.last, h.stag, h.qn, h.msn,
 						  h.mo);
 
-		EXPECT_EQ(hex(got), hex(unhex(c.octets)));
+		EXPECT_EQ(hex(got), hex(unhex(c.bytes)));
 	}
 }
 
-// D1, D2: each length below the header's, with just those octets readable.
+// D1, D2: each length below the header's, with just those bytes readable.
 TEST(DdpHeader, DecodeRefusesEveryTruncation)
 {
 	for (const u8 ctrl : { 0x41, 0xc1, 0x00, 0x80, 0xff, 0x7f }) {
@@ -257,19 +257,19 @@ TEST(DdpHeader, DecodeRefusesEveryTruncation)
 		for (u32 len = 0; len <= 20; len++) {
 			SCOPED_TRACE(testing::Message() << "ctrl " << +ctrl
 							<< " len " << len);
-			Octets octets(std::min(len, need), 0xff);
+			Bytes bytes(std::min(len, need), 0xff);
 			ddp_hdr h;
 
 			if (len)
-				octets[0] = ctrl;
-			const Exact p(octets);
+				bytes[0] = ctrl;
+			const Exact p(bytes);
 			std::memset(&h, 0xee, sizeof(h));
 			const int ret = ddp_decode(p.get(), len, &h);
 
 			if (len < need) {
 				EXPECT_EQ(ret, -EMSGSIZE);
 				expect_hdr(h, { .tagged = len && need == 14 });
-				expect_verdict([&](ddp_fault *f) {
+				expect_result([&](ddp_fault *f) {
 					return ddp_check_control(&h, false, 1,
 								 f);
 				}, WANT_NO_HEADER(2, 0, 3));
@@ -285,12 +285,12 @@ TEST(DdpHeader, DecodeRefusesEveryTruncation)
 TEST(DdpHeader, DecodeTellsEveryControlBit)
 {
 	for (u32 word = 0; word < 0x10000; word++) {
-		Octets octets(18);
+		Bytes bytes(18);
 		ddp_hdr h;
 
-		octets[0] = word >> 8;
-		octets[1] = word & 0xff;
-		ASSERT_EQ(ddp_decode(octets.data(), 18, &h), 0);
+		bytes[0] = word >> 8;
+		bytes[1] = word & 0xff;
+		ASSERT_EQ(ddp_decode(bytes.data(), 18, &h), 0);
 		ASSERT_EQ(h.tagged, (word & 0x8000) != 0);
 		ASSERT_EQ(h.last, (word & 0x4000) != 0);
 		ASSERT_EQ(h.ddp_version, (word & 0x0300) >> 8);
@@ -309,11 +309,11 @@ TEST(DdpHeader, BuildersKeepFieldsInTheirBits)
 		  "0003");
 }
 
-// The header @passed octets on, and every bit of it turned.
-void goes_on_to(const Octets &p, const Octets &next, u32 passed)
+// The header @passed bytes on, and every bit of it turned.
+void goes_on_to(const Bytes &p, const Bytes &next, u32 passed)
 {
 	const Exact from(p);
-	Octets turned = next;
+	Bytes turned = next;
 
 	EXPECT_TRUE(ddp_goes_on(from.get(), Exact(next).get(), passed));
 	EXPECT_FALSE(ddp_goes_on(from.get(), Exact(next).get(), passed + 1));
@@ -356,15 +356,15 @@ TEST(DdpHeader, ReadRequestTable)
 {
 	for (const auto &c : ddp_read_cases) {
 		SCOPED_TRACE(c.name);
-		const Octets octets = unhex(c.octets);
-		const Exact p(octets);
+		const Bytes bytes = unhex(c.bytes);
+		const Exact p(bytes);
 		rdmap_read rd;
 
-		ASSERT_EQ(octets.size(), 28U);
+		ASSERT_EQ(bytes.size(), 28U);
 		std::memset(&rd, 0xee, sizeof(rd));
 		rdmap_read_decode(p.get(), &rd);
 		expect_read(rd, c.want);
-		EXPECT_EQ(hex(build_read(c.want)), hex(octets));
+		EXPECT_EQ(hex(build_read(c.want)), hex(bytes));
 	}
 }
 
@@ -385,24 +385,24 @@ TEST(DdpHeader, RandomRoundTrips)
 			.hdr_len = hdr_len, .payload_len = payload,
 		};
 		ddp_hdr got;
-		Octets octets;
+		Bytes bytes;
 
 		if (tagged) {
 			want.to = rnd();
-			octets = build_tagged(version, want.opcode, want.last,
+			bytes = build_tagged(version, want.opcode, want.last,
 					      want.stag, want.to);
 		} else {
 			want.qn = rnd();
 			want.msn = rnd();
 			want.mo = rnd();
-			octets = build_untagged(version, want.opcode,
+			bytes = build_untagged(version, want.opcode,
 						want.last, want.stag, want.qn,
 						want.msn, want.mo);
 		}
-		const Exact p(octets);
+		const Exact p(bytes);
 		ASSERT_EQ(ddp_decode(p.get(), hdr_len + payload, &got), 0);
 		expect_hdr(got, want);
-		ASSERT_FALSE(HasFailure()) << hex(octets);
+		ASSERT_FALSE(HasFailure()) << hex(bytes);
 	}
 }
 
@@ -425,10 +425,10 @@ TEST(DdpHeader, RandomReadRequestRoundTrips)
 	}
 }
 
-Octets build_reference_ulpdu(enum ddp_fpdu_kind kind)
+Bytes build_reference_ulpdu(enum ddp_fpdu_kind kind)
 {
 	const ddp_fault ird = { 2, 0, 6, false, false };
-	Octets octets, more;
+	Bytes bytes, more;
 
 	switch (kind) {
 	case DDP_FPDU_WRITE:
@@ -436,14 +436,14 @@ Octets build_reference_ulpdu(enum ddp_fpdu_kind kind)
 	case DDP_FPDU_RESPONSE:
 		return build_tagged(1, RDMAP_READ_RESP, true, 0, 0);
 	case DDP_FPDU_READ:
-		octets = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
+		bytes = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
 		more = build_read({});
-		octets.insert(octets.end(), more.begin(), more.end());
-		return octets;
+		bytes.insert(bytes.end(), more.begin(), more.end());
+		return bytes;
 	case DDP_FPDU_SEND:
-		octets = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
-		octets.resize(octets.size() + 24);
-		return octets;
+		bytes = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
+		bytes.resize(bytes.size() + 24);
+		return bytes;
 	case DDP_FPDU_TERMINATE:
 		return build_terminate(ird, nullptr, 0);
 	}
@@ -451,13 +451,13 @@ Octets build_reference_ulpdu(enum ddp_fpdu_kind kind)
 	return {};
 }
 
-// RTR frames and the example of RFC 5044: length, ULPDU, CRC to the octet.
+// RTR frames and the example of RFC 5044: length, ULPDU, CRC to the byte.
 TEST(DdpHeader, ReferenceFpdus)
 {
 	for (const auto &c : ddp_fpdu_cases) {
 		SCOPED_TRACE(c.name);
-		const Octets ulpdu = build_reference_ulpdu(c.kind);
-		Octets fpdu;
+		const Bytes ulpdu = build_reference_ulpdu(c.kind);
+		Bytes fpdu;
 
 		put_be(fpdu, ulpdu.size(), 2);
 		fpdu.insert(fpdu.end(), ulpdu.begin(), ulpdu.end());
@@ -466,7 +466,7 @@ TEST(DdpHeader, ReferenceFpdus)
 		for (int shift = 0; shift < 32; shift += 8)
 			fpdu.push_back(static_cast<u8>(crc >> shift));
 		EXPECT_EQ(hex(fpdu), hex(unhex(c.fpdu)));
-		EXPECT_EQ(show(control_verdict(ulpdu, ulpdu.size())),
+		EXPECT_EQ(show(control_result(ulpdu, ulpdu.size())),
 			  "in order");
 	}
 }
@@ -477,7 +477,7 @@ TEST(DdpCheckControl, Table)
 {
 	for (const auto &c : ddp_control_cases) {
 		SCOPED_TRACE(c.name);
-		EXPECT_EQ(show(control_verdict(unhex(c.octets), c.ulpdu_len)),
+		EXPECT_EQ(show(control_result(unhex(c.bytes), c.ulpdu_len)),
 			  show(c.want));
 	}
 }
@@ -485,19 +485,19 @@ TEST(DdpCheckControl, Table)
 TEST(DdpCheckControl, EachControlBitTurned)
 {
 	for (const auto &c : ddp_flip_cases) {
-		const Octets good = unhex(c.octets);
+		const Bytes good = unhex(c.bytes);
 
-		EXPECT_EQ(show(control_verdict(good, c.ulpdu_len)),
+		EXPECT_EQ(show(control_result(good, c.ulpdu_len)),
 			  "in order");
 		for (int i = 0; i < 16; i++) {
 			SCOPED_TRACE(testing::Message() << c.name << ", bit "
 							<< 15 - i);
-			Octets octets = good;
+			Bytes bytes = good;
 
 			// Payload follows, which may turn into header.
-			octets.resize(18);
-			octets[i / 8] ^= 0x80 >> i % 8;
-			EXPECT_EQ(show(control_verdict(octets, c.ulpdu_len)),
+			bytes.resize(18);
+			bytes[i / 8] ^= 0x80 >> i % 8;
+			EXPECT_EQ(show(control_result(bytes, c.ulpdu_len)),
 				  show(c.want[i]));
 		}
 	}
@@ -510,12 +510,12 @@ TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
 
 	for (int op = 0; op < 16; op++) {
 		const auto &c = ddp_opcode_cases[op];
-		auto judge = [&](const Octets &octets, const ddp_want &want) {
-			const ddp_want got = control_verdict(
-				octets, octets.size() + c.payload);
+		auto judge = [&](const Bytes &bytes, const ddp_want &want) {
+			const ddp_want got = control_result(
+				bytes, bytes.size() + c.payload);
 
 			EXPECT_EQ(show(got), show(want))
-				<< "opcode " << op << " " << hex(octets);
+				<< "opcode " << op << " " << hex(bytes);
 			(got.ok ? in_order : refused)++;
 		};
 
@@ -534,12 +534,12 @@ TEST(DdpCheckControl, VersionsComeFirst)
 {
 	for (u32 word = 0; word < 0x10000; word++) {
 		const u8 dv = word >> 8 & 3, rv = word >> 6 & 3;
-		Octets octets(18);
+		Bytes bytes(18);
 
-		octets[0] = word >> 8;
-		octets[1] = word & 0xff;
+		bytes[0] = word >> 8;
+		bytes[1] = word & 0xff;
 		for (u8 version = 0; version < 4; version++) {
-			const ddp_want got = control_verdict(octets, 46,
+			const ddp_want got = control_result(bytes, 46,
 							     version);
 
 			if (dv != version)
@@ -561,11 +561,11 @@ TEST(DdpCheckControl, VersionsComeFirst)
 // Terminate and Read Request at every length, Send and Write at every too.
 TEST(DdpCheckControl, EveryPayloadLength)
 {
-	const Octets read = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
-	const Octets term = build_untagged(1, RDMAP_TERMINATE, true, 0, 2, 1,
+	const Bytes read = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
+	const Bytes term = build_untagged(1, RDMAP_TERMINATE, true, 0, 2, 1,
 					   0);
-	const Octets send = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
-	const Octets write = build_tagged(1, RDMAP_WRITE, true, 0, 0);
+	const Bytes send = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
+	const Bytes write = build_tagged(1, RDMAP_WRITE, true, 0, 0);
 	auto bounded = [](u32 n, u32 least, u32 most) -> ddp_want {
 		if (n < least)
 			return WANT(0, 2, 0xff);
@@ -576,12 +576,12 @@ TEST(DdpCheckControl, EveryPayloadLength)
 
 	for (u32 n = 0; n <= 64768; n += n < 100 ? 1 : 997) {
 		SCOPED_TRACE(n);
-		EXPECT_EQ(show(control_verdict(read, 18 + n)),
+		EXPECT_EQ(show(control_result(read, 18 + n)),
 			  show(bounded(n, 28, 28)));
-		EXPECT_EQ(show(control_verdict(term, 18 + n)),
+		EXPECT_EQ(show(control_result(term, 18 + n)),
 			  show(bounded(n, 4, 52)));
-		EXPECT_EQ(show(control_verdict(send, 18 + n)), "in order");
-		EXPECT_EQ(show(control_verdict(write, 14 + n)), "in order");
+		EXPECT_EQ(show(control_result(send, 18 + n)), "in order");
+		EXPECT_EQ(show(control_result(write, 14 + n)), "in order");
 	}
 }
 
@@ -594,7 +594,7 @@ TEST(DdpCheckControl, OpcodeBeyondItsFieldIsRefused)
 			.hdr_len = 14,
 		};
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_control(&h, true, 1, f);
 		}, WANT(0, 2, 6));
 	}
@@ -604,7 +604,7 @@ TEST(DdpCheckUntagged, Table)
 {
 	for (const auto &c : ddp_untagged_cases) {
 		SCOPED_TRACE(c.name);
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_untagged(&c.h, &c.q, f);
 		}, c.want);
 	}
@@ -634,14 +634,14 @@ TEST(DdpCheckUntagged, AgreesWithWideArithmetic)
 			want = WANT(1, 2, 4);
 		else if (end > room || end >> 32)
 			want = WANT(1, 2, 5);
-		const ddp_want got = verdict([&](ddp_fault *f) {
+		const ddp_want got = result([&](ddp_fault *f) {
 			return ddp_check_untagged(&h, &q, f);
 		});
 		ASSERT_EQ(show(got), show(want))
 			<< mo << " " << at << " " << len << " " << room;
 		seen[show(got)]++;
 	}
-	EXPECT_EQ(seen.size(), 4U) << "every verdict occurs";
+	EXPECT_EQ(seen.size(), 4U) << "every result occurs";
 }
 
 TEST(DdpCheckUntagged, OneMsnAtATimeAroundTheWrap)
@@ -652,7 +652,7 @@ TEST(DdpCheckUntagged, OneMsnAtATimeAroundTheWrap)
 		const ddp_hdr h = SEGMENT(msn, 0, len);
 		const ddp_queue_view q = FRESH(expected, 1);
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_untagged(&h, &q, f);
 		}, msn == expected ? ddp_want WANT_OK :
 				     ddp_want WANT(1, 2, 3));
@@ -671,7 +671,7 @@ TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
 		h.opcode = next;
 		q.opcode = first;
 		q.mo_open = open;
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_untagged(&h, &q, f);
 		}, first == next || !open ? ddp_want WANT_OK :
 					    ddp_want WANT(0, 2, 6));
@@ -679,16 +679,16 @@ TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
 }
 
 // D15, D8: a receiver that believes the checks, over the wrap of the MSN.
-TEST(DdpCheckUntagged, MessagesOfOneOctetSegments)
+TEST(DdpCheckUntagged, MessagesOfOneByteSegments)
 {
-	const u32 octets = 300;
+	const u32 bytes = 300;
 	u32 messages = 0;
 	u32 msn = 0xfffffffe;
 
 	for (; messages < 4; messages++, msn++) {
-		ddp_queue_view q = FRESH(msn, octets);
+		ddp_queue_view q = FRESH(msn, bytes);
 
-		while (q.mo < octets) {
+		while (q.mo < bytes) {
 			const ddp_hdr h = SEGMENT(msn, q.mo, 1);
 			const ddp_hdr again = SEGMENT(msn, q.mo, 2);
 			ddp_fault f;
@@ -699,9 +699,9 @@ TEST(DdpCheckUntagged, MessagesOfOneOctetSegments)
 			q.opcode = 3;
 			ASSERT_FALSE(ddp_check_untagged(&again, &q, &f));
 		}
-		const ddp_hdr more = SEGMENT(msn, octets, 1);
+		const ddp_hdr more = SEGMENT(msn, bytes, 1);
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_untagged(&more, &q, f);
 		}, WANT(1, 2, 5));
 	}
@@ -714,7 +714,7 @@ TEST(DdpCheckTagged, Table)
 		SCOPED_TRACE(c.name);
 		const ddp_hdr h = RESPONSE(true, 7, c.to, c.len);
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_tagged(&h, &c.r, f);
 		}, c.tagged);
 	}
@@ -726,7 +726,7 @@ TEST(RdmapCheckRead, Table)
 		SCOPED_TRACE(c.name);
 		const rdmap_read rd = { 1, 2, c.len, 7, c.to };
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_read(&rd, &c.r, f);
 		}, c.read);
 	}
@@ -765,10 +765,10 @@ void expect_extent(const ddp_region_view &r, u64 to, u32 len,
 
 	SCOPED_TRACE(testing::Message() << r.base << "+" << r.len << ": "
 					<< to << "+" << len);
-	expect_verdict([&](ddp_fault *f) {
+	expect_result([&](ddp_fault *f) {
 		return ddp_check_tagged(&h, &r, f);
 	}, want[0]);
-	expect_verdict([&](ddp_fault *f) {
+	expect_result([&](ddp_fault *f) {
 		return rdmap_check_read(&rd, &r, f);
 	}, want[1]);
 	seen[e]++;
@@ -845,10 +845,10 @@ TEST(DdpCheckTagged, StagThenStreamThenRight)
 			tagged = WANT_OK;
 			read = WANT_OK;
 		}
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return ddp_check_tagged(&h, &r, f);
 		}, tagged);
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_read(&rd, &r, f);
 		}, read);
 	}
@@ -858,7 +858,7 @@ TEST(RdmapCheckRight, Table)
 {
 	for (const auto &c : ddp_right_cases) {
 		SCOPED_TRACE(c.name);
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_right(c.read, c.len, c.right, f);
 		}, c.want);
 	}
@@ -868,7 +868,7 @@ TEST(RdmapCheckInvalidate, Table)
 {
 	for (const auto &c : ddp_invalidate_cases) {
 		SCOPED_TRACE(c.name);
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_invalidate(&c.r, f);
 		}, c.want);
 	}
@@ -878,7 +878,7 @@ TEST(RdmapCheckResponse, Table)
 {
 	for (const auto &c : ddp_response_cases) {
 		SCOPED_TRACE(c.name);
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_response(&c.h, &c.v, f);
 		}, c.want);
 	}
@@ -893,7 +893,7 @@ TEST(RdmapCheckResponse, EdgesOfLengthAndLast)
 		const ddp_read_view v = DUE(7, 0x1000, left);
 		const bool fits = last ? len == left : len <= left;
 
-		expect_verdict([&](ddp_fault *f) {
+		expect_result([&](ddp_fault *f) {
 			return rdmap_check_response(&h, &v, f);
 		}, fits ? ddp_want WANT_OK : ddp_want WANT(1, 1, 1));
 	}
@@ -918,7 +918,7 @@ TEST(RdmapTerminate, BuildTable)
 {
 	for (const auto &c : ddp_terminate_cases) {
 		SCOPED_TRACE(c.name);
-		const Octets seg = c.seg ? unhex(c.seg) : Octets{};
+		const Bytes seg = c.seg ? unhex(c.seg) : Bytes{};
 
 		EXPECT_EQ(hex(build_terminate(c.fault, c.seg ? &seg : nullptr,
 					      c.seg_len)),
@@ -927,11 +927,11 @@ TEST(RdmapTerminate, BuildTable)
 }
 
 // T1, T2: every code with every wish for headers, every kind of segment and
-// every number of its octets at hand, against octets put together here.
+// every number of its bytes at hand, against bytes put together here.
 TEST(RdmapTerminate, BuildsEveryCodeWithEveryHeader)
 {
-	const Octets read = unhex(A_READ A_READ_TAIL "EEEE");
-	const Octets kinds[] = {
+	const Bytes read = unhex(A_READ A_READ_TAIL "EEEE");
+	const Bytes kinds[] = {
 		unhex(A_WRITE), unhex(A_SEND), read, unhex(A_SEND A_READ_TAIL),
 		unhex(A_WRITE A_READ_TAIL "EEEEEEEE"),
 		unhex("43DF" SEND_TAIL), unhex("FFFF" TAGGED_TAIL),
@@ -942,17 +942,17 @@ TEST(RdmapTerminate, BuildsEveryCodeWithEveryHeader)
 	for (const auto &e : ddp_defined_errors)
 	for (const bool with_hdr : { false, true })
 	for (const bool with_rdmap : { false, true })
-	for (const Octets &whole : kinds)
+	for (const Bytes &whole : kinds)
 	for (size_t at_hand = 0; at_hand <= whole.size(); at_hand++) {
 		const ddp_fault f = { e.layer, e.etype, e.code, with_hdr,
 				      with_rdmap };
-		const Octets seg(whole.begin(), whole.begin() + at_hand);
+		const Bytes seg(whole.begin(), whole.begin() + at_hand);
 		const u32 seg_len = 0x1000 + at_hand;
 		const size_t hdr_len = whole[0] & 0x80 ? 14 : 18;
 		const bool d = with_hdr && at_hand >= hdr_len;
 		const bool r = d && with_rdmap && whole == read &&
 			       at_hand >= 46;
-		Octets want = unhex(TERM_HDR);
+		Bytes want = unhex(TERM_HDR);
 
 		want.push_back(e.layer << 4 | e.etype);
 		want.push_back(e.code);
@@ -963,9 +963,9 @@ TEST(RdmapTerminate, BuildsEveryCodeWithEveryHeader)
 			want.insert(want.end(), whole.begin(),
 				    whole.begin() + (r ? 46 : hdr_len));
 		}
-		const Octets got = build_terminate(f, &seg, seg_len);
+		const Bytes got = build_terminate(f, &seg, seg_len);
 		ASSERT_EQ(hex(got), hex(want));
-		ASSERT_EQ(show(control_verdict(got, got.size())), "in order");
+		ASSERT_EQ(show(control_result(got, got.size())), "in order");
 		flags_seen.insert(got[20]);
 		built++;
 	}
@@ -1034,13 +1034,13 @@ TEST(RdmapTerminate, ParsesEveryTruncation)
 	for (u32 len = 0; len <= 80; len++) {
 		SCOPED_TRACE(testing::Message() << "flags " << +c.flags
 						<< " len " << len);
-		Octets octets = unhex("5A A7 00 00 12 34 00");
+		Bytes bytes = unhex("5A A7 00 00 12 34 00");
 		rdmap_terminate t;
 
-		octets[2] = c.flags;
-		octets[6] = c.ctrl;
-		octets.resize(len, 0xff);
-		const Exact p(octets);
+		bytes[2] = c.flags;
+		bytes[6] = c.ctrl;
+		bytes.resize(len, 0xff);
+		const Exact p(bytes);
 		std::memset(&t, 0xee, sizeof(t));
 		const int ret = rdmap_terminate_parse(p.get(), len, &t);
 		const bool good = c.need && len >= c.need;
@@ -1071,35 +1071,35 @@ TEST(RdmapTerminate, ParseIgnoresWhatNoFlagAnnounces)
 	EXPECT_FALSE(t.has_rdmap);
 }
 
-// T7, T8: whatever the octets, no read beyond them, and one rule for all.
-TEST(RdmapTerminate, ParsesRandomOctets)
+// T7, T8: whatever the bytes, no read beyond them, and one rule for all.
+TEST(RdmapTerminate, ParsesRandomBytes)
 {
 	std::mt19937_64 rnd(48);
 	int good = 0, bad = 0;
 
 	for (int i = 0; i < 100000; i++) {
-		Octets octets(rnd() % 60);
+		Bytes bytes(rnd() % 60);
 		rdmap_terminate t;
 		u32 need = 4;
 
-		std::generate(octets.begin(), octets.end(), std::ref(rnd));
-		const Exact p(octets);
-		const int ret = rdmap_terminate_parse(p.get(), octets.size(),
+		std::generate(bytes.begin(), bytes.end(), std::ref(rnd));
+		const Exact p(bytes);
+		const int ret = rdmap_terminate_parse(p.get(), bytes.size(),
 						      &t);
-		const u8 flags = octets.size() > 2 ? octets[2] : 0;
+		const u8 flags = bytes.size() > 2 ? bytes[2] : 0;
 
 		if (flags & 0x80)
 			need += 2;
 		if (flags & 0x40)
-			need += octets.size() > 6 && !(octets[6] & 0x80) ?
+			need += bytes.size() > 6 && !(bytes[6] & 0x80) ?
 					18 : 14;
 		if (flags & 0x20)
 			need += 28;
 		const bool sound = (!(flags & 0x40) || (flags & 0x80)) &&
 				   (!(flags & 0x20) || (flags & 0x40));
 
-		ASSERT_EQ(ret, sound && octets.size() >= need ? 0 : -EPROTO)
-			<< hex(octets);
+		ASSERT_EQ(ret, sound && bytes.size() >= need ? 0 : -EPROTO)
+			<< hex(bytes);
 		ret ? bad++ : good++;
 	}
 	EXPECT_GT(good, 10000);
@@ -1108,16 +1108,16 @@ TEST(RdmapTerminate, ParsesRandomOctets)
 
 TEST(RdmapTerminate, ParseUndoesBuild)
 {
-	const Octets read = unhex(A_READ A_READ_TAIL);
-	const Octets write = unhex(A_WRITE);
+	const Bytes read = unhex(A_READ A_READ_TAIL);
+	const Bytes write = unhex(A_WRITE);
 
 	for (const auto &e : ddp_defined_errors)
-	for (const Octets *seg : { static_cast<const Octets *>(nullptr),
+	for (const Bytes *seg : { static_cast<const Bytes *>(nullptr),
 				   &write, &read })
 	for (const bool hdr : { false, true }) {
 		const ddp_fault f = { e.layer, e.etype, e.code, hdr, hdr };
-		const Octets ulpdu = build_terminate(f, seg, 0xabcd);
-		const Exact p(Octets(ulpdu.begin() + 18, ulpdu.end()));
+		const Bytes ulpdu = build_terminate(f, seg, 0xabcd);
+		const Exact p(Bytes(ulpdu.begin() + 18, ulpdu.end()));
 		rdmap_terminate t;
 
 		ASSERT_EQ(rdmap_terminate_parse(p.get(), ulpdu.size() - 18,

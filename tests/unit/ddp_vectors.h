@@ -38,7 +38,7 @@ static inline int ddp_hex_digit(char c)
 	return -1;
 }
 
-/* Octets of the capital hex digits in @s, blanks ignored; ~0 if malformed. */
+/* Bytes of the capital hex digits in @s, blanks ignored; ~0 if malformed. */
 static inline u32 ddp_unhex(const char *s, u8 *out, u32 room)
 {
 	u32 n = 0;
@@ -58,7 +58,7 @@ static inline u32 ddp_unhex(const char *s, u8 *out, u32 room)
 	return n;
 }
 
-/* CRC32c, bit by bit, as the integer whose low octet is sent first. */
+/* CRC32c, bit by bit, as the integer whose low byte is sent first. */
 static inline u32 ddp_crc32c(const u8 *p, u32 len)
 {
 	u32 crc = ~0U;
@@ -73,15 +73,15 @@ static inline u32 ddp_crc32c(const u8 *p, u32 len)
 }
 
 /**
- * struct ddp_wire_case - one header, as octets and as fields
+ * struct ddp_wire_case - one header, as bytes and as fields
  * @name: what it shows
- * @octets: the ULPDU's header, hex
+ * @bytes: the ULPDU's header, hex
  * @ulpdu_len: length of the ULPDU it begins
  * @want: the fields
  */
 struct ddp_wire_case {
 	const char *name;
-	const char *octets;
+	const char *bytes;
 	u32 ulpdu_len;
 	struct ddp_hdr want;
 };
@@ -111,13 +111,13 @@ static const struct ddp_wire_case ddp_wire_cases[] = {
 		  .rdmap_version = 1, .stag = 0x01020304, .to = 17870,
 		  .hdr_len = 14, .payload_len = 562 },
 	}, {
-		"tagged, each octet its own",
+		"tagged, each byte its own",
 		"C142 A1A2A3A4 B1B2B3B4B5B6B7B8", 14,
 		{ .tagged = true, .last = true, .ddp_version = 1,
 		  .rdmap_version = 1, .opcode = 2, .stag = 0xa1a2a3a4,
 		  .to = 0xb1b2b3b4b5b6b7b8ULL, .hdr_len = 14 },
 	}, {
-		"untagged, each octet its own",
+		"untagged, each byte its own",
 		"4146 A1A2A3A4 B1B2B3B4 C1C2C3C4 D1D2D3D4", 65535,
 		{ .last = true, .ddp_version = 1, .rdmap_version = 1,
 		  .opcode = 6, .stag = 0xa1a2a3a4, .qn = 0xb1b2b3b4,
@@ -137,20 +137,20 @@ static const struct ddp_wire_case ddp_wire_cases[] = {
 };
 
 /**
- * struct ddp_read_case - a Read Request header, as octets and as fields
+ * struct ddp_read_case - a Read Request header, as bytes and as fields
  * @name: what it shows
- * @octets: the 28 octets, hex
+ * @bytes: the 28 bytes, hex
  * @want: the fields
  */
 struct ddp_read_case {
 	const char *name;
-	const char *octets;
+	const char *bytes;
 	struct rdmap_read want;
 };
 
 static const struct ddp_read_case ddp_read_cases[] = {
 	{
-		"each octet its own",
+		"each byte its own",
 		"01020304 1112131415161718 21222324 31323334 4142434445464748",
 		{ 0x01020304, 0x1112131415161718ULL, 0x21222324, 0x31323334,
 		  0x4142434445464748ULL },
@@ -185,7 +185,7 @@ struct ddp_fpdu_case {
 	const char *fpdu;
 };
 
-/* Octets 2 to 17, or 2 to 13, of a header. */
+/* Bytes 2 to 17, or 2 to 13, of a header. */
 #define SEND_TAIL	" 00000000 00000000 00000001 00000000"
 #define READ_TAIL	" 00000000 00000001 00000001 00000000"
 #define TERM_TAIL	" 00000000 00000002 00000001 00000000"
@@ -214,13 +214,13 @@ static const struct ddp_fpdu_case ddp_fpdu_cases[] = {
 /**
  * struct ddp_control_case - what a header says without any state
  * @name: the fact sheet's number, and what it shows
- * @octets: the ULPDU's octets as far as they are at hand, hex
+ * @bytes: the ULPDU's bytes as far as they are at hand, hex
  * @ulpdu_len: length of the ULPDU they begin
- * @want: the verdict
+ * @want: the result
  */
 struct ddp_control_case {
 	const char *name;
-	const char *octets;
+	const char *bytes;
 	u32 ulpdu_len;
 	struct ddp_want want;
 };
@@ -228,7 +228,7 @@ struct ddp_control_case {
 static const struct ddp_control_case ddp_control_cases[] = {
 	{ "Write", "C140" TAGGED_TAIL, 78, WANT_OK },
 	{ "Write, more to come", "8140" TAGGED_TAIL, 78, WANT_OK },
-	{ "Write, one octet", "C140" TAGGED_TAIL, 15, WANT_OK },
+	{ "Write, one byte", "C140" TAGGED_TAIL, 15, WANT_OK },
 	{ "D23 Write, no payload", "C140" TAGGED_TAIL, 14, WANT_OK },
 	{ "Read Response", "C142" TAGGED_TAIL, 78, WANT_OK },
 	{ "Read Response, no payload", "C142" TAGGED_TAIL, 14, WANT_OK },
@@ -241,22 +241,22 @@ static const struct ddp_control_case ddp_control_cases[] = {
 	{ "Send with Invalidate", "4144" SEND_TAIL, 42, WANT_OK },
 	{ "Send with SE", "4145" SEND_TAIL, 42, WANT_OK },
 	{ "Send with SE and Invalidate", "4146" SEND_TAIL, 42, WANT_OK },
-	{ "R11 Send, octets 2-5 not zero",
+	{ "R11 Send, bytes 2-5 not zero",
 	  "4143 DEADBEEF 00000000 00000001 00000000", 42, WANT_OK },
 	{ "Read Request", "4141" READ_TAIL, 46, WANT_OK },
 	{ "Terminate, shortest", "4147" TERM_TAIL, 22, WANT_OK },
 	{ "Terminate, longest", "4147" TERM_TAIL, 70, WANT_OK },
 
-	{ "D1 tagged, 13 octets", "C140 00000100 00000000000010", 13,
+	{ "D1 tagged, 13 bytes", "C140 00000100 00000000000010", 13,
 	  WANT_NO_HEADER(2, 0, 3) },
-	{ "D1 tagged, 2 octets", "C140", 2, WANT_NO_HEADER(2, 0, 3) },
-	{ "D1 tagged, 1 octet", "C1", 1, WANT_NO_HEADER(2, 0, 3) },
+	{ "D1 tagged, 2 bytes", "C140", 2, WANT_NO_HEADER(2, 0, 3) },
+	{ "D1 tagged, 1 byte", "C1", 1, WANT_NO_HEADER(2, 0, 3) },
 	{ "D1 nothing", "", 0, WANT_NO_HEADER(2, 0, 3) },
-	{ "D1 untagged, 13 octets", "4143 00000000 00000000 000000", 13,
+	{ "D1 untagged, 13 bytes", "4143 00000000 00000000 000000", 13,
 	  WANT_NO_HEADER(2, 0, 3) },
-	{ "D2 untagged, 14 octets", "4143 00000000 00000000 00000001", 14,
+	{ "D2 untagged, 14 bytes", "4143 00000000 00000000 00000001", 14,
 	  WANT_NO_HEADER(2, 0, 3) },
-	{ "D2 untagged, 17 octets", "4143 00000000 00000000 00000001 000000",
+	{ "D2 untagged, 17 bytes", "4143 00000000 00000000 00000001 000000",
 	  17, WANT_NO_HEADER(2, 0, 3) },
 	{ "D1 before D3: short, and DV 0", "C040", 2,
 	  WANT_NO_HEADER(2, 0, 3) },
@@ -307,11 +307,11 @@ static const struct ddp_control_case ddp_control_cases[] = {
 	{ "R3 before D5: opcode 0, T=0, QN 4",
 	  "4140 00000000 00000004 00000001 00000000", 42, WANT(0, 2, 6) },
 
-	{ "R17 Read Request, 18 octets", "4141" READ_TAIL, 18,
+	{ "R17 Read Request, 18 bytes", "4141" READ_TAIL, 18,
 	  WANT(0, 2, 0xff) },
-	{ "R17 Read Request, 45 octets", "4141" READ_TAIL, 45,
+	{ "R17 Read Request, 45 bytes", "4141" READ_TAIL, 45,
 	  WANT(0, 2, 0xff) },
-	{ "R17 Read Request, 47 octets", "4141" READ_TAIL, 47, WANT(1, 2, 5) },
+	{ "R17 Read Request, 47 bytes", "4141" READ_TAIL, 47, WANT(1, 2, 5) },
 	{ "R17 Read Request, L=0", "0141" READ_TAIL, 46, WANT(0, 2, 0xff) },
 	{ "R17 Read Request, second half",
 	  "4141 00000000 00000001 00000001 0000000E", 32, WANT(1, 2, 4) },
@@ -324,24 +324,24 @@ static const struct ddp_control_case ddp_control_cases[] = {
 	  "4147 00000000 00000002 00000001 00000004", 22, WANT(1, 2, 4) },
 	{ "T6 Terminate, QN 1",
 	  "4147 00000000 00000001 00000001 00000000", 22, WANT(0, 2, 6) },
-	{ "T7 Terminate, no header octet", "4147" TERM_TAIL, 18,
+	{ "T7 Terminate, no header byte", "4147" TERM_TAIL, 18,
 	  WANT(0, 2, 0xff) },
-	{ "T7 Terminate, 3 header octets", "4147" TERM_TAIL, 21,
+	{ "T7 Terminate, 3 header bytes", "4147" TERM_TAIL, 21,
 	  WANT(0, 2, 0xff) },
-	{ "T7 Terminate, 53 header octets", "4147" TERM_TAIL, 71,
+	{ "T7 Terminate, 53 header bytes", "4147" TERM_TAIL, 71,
 	  WANT(1, 2, 5) },
 };
 
 /**
  * struct ddp_flip_case - a good segment of which one control bit is turned
  * @name: the segment
- * @octets: its header
+ * @bytes: its header
  * @ulpdu_len: length of the ULPDU
- * @want: the verdict for each bit of the control word turned, bit 15 (T) first
+ * @want: the result for each bit of the control word turned, bit 15 (T) first
  */
 struct ddp_flip_case {
 	const char *name;
-	const char *octets;
+	const char *bytes;
 	u32 ulpdu_len;
 	struct ddp_want want[16];
 };
@@ -401,9 +401,9 @@ static const u32 ddp_queue_numbers[] = {
 
 /**
  * struct ddp_opcode_case - an opcode on every kind of buffer and queue
- * @payload: octets after the DDP header that suit it
- * @tagged: the verdict with T=1
- * @untagged: the verdicts with T=0, for each of ddp_queue_numbers
+ * @payload: bytes after the DDP header that suit it
+ * @tagged: the result with T=1
+ * @untagged: the results with T=0, for each of ddp_queue_numbers
  */
 struct ddp_opcode_case {
 	u32 payload;
@@ -450,7 +450,7 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
  * @name: the fact sheet's number, and what it shows
  * @h: the segment
  * @q: the queue
- * @want: the verdict
+ * @want: the result
  */
 struct ddp_untagged_case {
 	const char *name;
@@ -463,9 +463,9 @@ struct ddp_untagged_case {
 #define SEGMENT(m, o, n) \
 	{ .last = true, .ddp_version = 1, .rdmap_version = 1, .opcode = 3, \
 	  .msn = (m), .mo = (o), .hdr_len = 18, .payload_len = (n) }
-/* A queue before the first segment of message @m: buffer of @n octets. */
+/* A queue before the first segment of message @m: buffer of @n bytes. */
 #define FRESH(m, n)	{ .msn = (m), .buffer = true, .buffer_len = (n) }
-/* A queue amid message @m, a Send of which @o octets are there. */
+/* A queue amid message @m, a Send of which @o bytes are there. */
 #define AMID(m, o, n) \
 	{ .msn = (m), .mo = (o), .opcode = 3, .mo_open = true, \
 	  .buffer = true, .buffer_len = (n) }
@@ -502,7 +502,7 @@ static const struct ddp_untagged_case ddp_untagged_cases[] = {
 	{ "T6 Terminate with MSN 2", SEGMENT(2, 0, 4), FRESH(1, 52),
 	  WANT(1, 2, 3) },
 
-	{ "D9 no buffer, 1 octet", SEGMENT(1, 0, 1), EMPTY(1),
+	{ "D9 no buffer, 1 byte", SEGMENT(1, 0, 1), EMPTY(1),
 	  WANT(1, 2, 2) },
 	{ "D9 no buffer, no payload", SEGMENT(1, 0, 0), EMPTY(1),
 	  WANT(1, 2, 2) },
@@ -511,22 +511,22 @@ static const struct ddp_untagged_case ddp_untagged_cases[] = {
 
 	{ "D10 fills the buffer", SEGMENT(1, 0, 4096), FRESH(1, 4096),
 	  WANT_OK },
-	{ "D10 one octet longer", SEGMENT(1, 0, 4097), FRESH(1, 4096),
+	{ "D10 one byte longer", SEGMENT(1, 0, 4097), FRESH(1, 4096),
 	  WANT(1, 2, 5) },
-	{ "D10 one octet, buffer of none", SEGMENT(1, 0, 1), FRESH(1, 0),
+	{ "D10 one byte, buffer of none", SEGMENT(1, 0, 1), FRESH(1, 0),
 	  WANT(1, 2, 5) },
-	{ "D10 second segment, one octet longer", SEGMENT(1, 1482, 567),
+	{ "D10 second segment, one byte longer", SEGMENT(1, 1482, 567),
 	  AMID(1, 1482, 2048), WANT(1, 2, 5) },
-	{ "D10 full, one octet more", SEGMENT(1, 64, 1), AMID(1, 64, 64),
+	{ "D10 full, one byte more", SEGMENT(1, 64, 1), AMID(1, 64, 64),
 	  WANT(1, 2, 5) },
 
 	{ "D11 MO beyond the buffer", SEGMENT(1, 101, 1), FRESH(1, 100),
 	  WANT(1, 2, 4) },
 	{ "D11 MO beyond the buffer, as the queue has it",
 	  SEGMENT(1, 101, 0), AMID(1, 101, 100), WANT(1, 2, 4) },
-	{ "D11 MO 0xFFFFFFFF, 2 octets", SEGMENT(1, 0xffffffff, 2),
+	{ "D11 MO 0xFFFFFFFF, 2 bytes", SEGMENT(1, 0xffffffff, 2),
 	  FRESH(1, 100), WANT(1, 2, 4) },
-	{ "D11 MO 0xFFFFFFFF, 2 octets, reached", SEGMENT(1, 0xffffffff, 2),
+	{ "D11 MO 0xFFFFFFFF, 2 bytes, reached", SEGMENT(1, 0xffffffff, 2),
 	  AMID(1, 0xffffffff, 1ULL << 33), WANT(1, 2, 5) },
 	{ "D12 gap", SEGMENT(1, 11, 5), AMID(1, 10, 100), WANT(1, 2, 4) },
 	{ "D12 overlap", SEGMENT(1, 9, 5), AMID(1, 10, 100),
@@ -542,11 +542,11 @@ static const struct ddp_untagged_case ddp_untagged_cases[] = {
 	{ "D13 next message begins amid", SEGMENT(2, 0, 5),
 	  AMID(1, 10, 100), WANT(1, 2, 3) },
 
-	{ "D25 2^32 - 1 octets at last", SEGMENT(1, 0xfffffff0, 15),
+	{ "D25 2^32 - 1 bytes at last", SEGMENT(1, 0xfffffff0, 15),
 	  AMID(1, 0xfffffff0, 0xffffffff), WANT_OK },
-	{ "D25 2^32 - 1 octets, boundless buffer",
+	{ "D25 2^32 - 1 bytes, boundless buffer",
 	  SEGMENT(1, 0xfffffff0, 15), AMID(1, 0xfffffff0, ~0ULL), WANT_OK },
-	{ "D25 2^32 octets, boundless buffer", SEGMENT(1, 0xfffffff0, 16),
+	{ "D25 2^32 bytes, boundless buffer", SEGMENT(1, 0xfffffff0, 16),
 	  AMID(1, 0xfffffff0, ~0ULL), WANT(1, 2, 5) },
 	{ "D25 sum of two large", SEGMENT(1, 0xffffffff, 0xffffffff),
 	  AMID(1, 0xffffffff, ~0ULL), WANT(1, 2, 5) },
@@ -581,10 +581,10 @@ static const struct ddp_untagged_case ddp_untagged_cases[] = {
  * struct ddp_region_case - an extent and the region it is meant for
  * @name: the fact sheet's number, and what it shows
  * @to: where it starts
- * @len: octets
+ * @len: bytes
  * @r: the region
- * @tagged: the verdict if a tagged segment wants to write it
- * @read: the verdict if a Read Request wants to read it
+ * @tagged: the result if a tagged segment wants to write it
+ * @read: the result if a Read Request wants to read it
  */
 struct ddp_region_case {
 	const char *name;
@@ -601,13 +601,13 @@ struct ddp_region_case {
 static const struct ddp_region_case ddp_region_cases[] = {
 	{ "D21 the region exactly", 0x1000, 0x100, REGION(0x1000, 0x100),
 	  WANT_OK, WANT_OK },
-	{ "D21 its first octet", 0x1000, 1, REGION(0x1000, 0x100),
+	{ "D21 its first byte", 0x1000, 1, REGION(0x1000, 0x100),
 	  WANT_OK, WANT_OK },
-	{ "D21 its last octet", 0x10ff, 1, REGION(0x1000, 0x100),
+	{ "D21 its last byte", 0x10ff, 1, REGION(0x1000, 0x100),
 	  WANT_OK, WANT_OK },
-	{ "all 2^32 - 1 octets", 0, 0xffffffff, REGION(0, 0xffffffff),
+	{ "all 2^32 - 1 bytes", 0, 0xffffffff, REGION(0, 0xffffffff),
 	  WANT_OK, WANT_OK },
-	{ "2^32 - 1 octets of more", 1, 0xffffffff, REGION(0, 1ULL << 32),
+	{ "2^32 - 1 bytes of more", 1, 0xffffffff, REGION(0, 1ULL << 32),
 	  WANT_OK, WANT_OK },
 	{ "across 2^32", 0xfffffff0, 0x20, REGION(0xfffffff0, 0x20),
 	  WANT_OK, WANT_OK },
@@ -630,26 +630,26 @@ static const struct ddp_region_case ddp_region_cases[] = {
 	  WANT(1, 1, 1), WANT_READ(1) },
 	{ "D20 ends one past the end", 0x1000, 0x101, REGION(0x1000, 0x100),
 	  WANT(1, 1, 1), WANT_READ(1) },
-	{ "D20 last octet and one more", 0x10ff, 2, REGION(0x1000, 0x100),
+	{ "D20 last byte and one more", 0x10ff, 2, REGION(0x1000, 0x100),
 	  WANT(1, 1, 1), WANT_READ(1) },
 	{ "TO 0, base above", 0, 1, REGION(0x1000, 0x100),
 	  WANT(1, 1, 1), WANT_READ(1) },
-	{ "region of no octets", 0x1000, 1, REGION(0x1000, 0),
+	{ "region of no bytes", 0x1000, 1, REGION(0x1000, 0),
 	  WANT(1, 1, 1), WANT_READ(1) },
-	{ "2^32 - 1 octets, one too many", 0, 0xffffffff,
+	{ "2^32 - 1 bytes, one too many", 0, 0xffffffff,
 	  REGION(0, 0xfffffffe), WANT(1, 1, 1), WANT_READ(1) },
 	{ "length far too long", 0x1000, 0xffffffff, REGION(0x1000, 0x100),
 	  WANT(1, 1, 1), WANT_READ(1) },
 
-	{ "D22 TO 2^64 - 4, 8 octets", TOP(4), 8, REGION(TOP(16), 16),
+	{ "D22 TO 2^64 - 4, 8 bytes", TOP(4), 8, REGION(TOP(16), 16),
 	  WANT(1, 1, 3), WANT_READ(4) },
-	{ "TO 2^64 - 4, 5 octets", TOP(4), 5, REGION(TOP(16), 16),
+	{ "TO 2^64 - 4, 5 bytes", TOP(4), 5, REGION(TOP(16), 16),
 	  WANT(1, 1, 3), WANT_READ(4) },
-	{ "TO 2^64 - 4, 4 octets", TOP(4), 4, REGION(TOP(16), 16),
+	{ "TO 2^64 - 4, 4 bytes", TOP(4), 4, REGION(TOP(16), 16),
 	  WANT_OK, WANT_OK },
-	{ "TO 2^64 - 1, 1 octet", TOP(1), 1, REGION(TOP(1), 1),
+	{ "TO 2^64 - 1, 1 byte", TOP(1), 1, REGION(TOP(1), 1),
 	  WANT_OK, WANT_OK },
-	{ "TO 2^64 - 1, 2 octets", TOP(1), 2, REGION(TOP(1), 1),
+	{ "TO 2^64 - 1, 2 bytes", TOP(1), 2, REGION(TOP(1), 1),
 	  WANT(1, 1, 3), WANT_READ(4) },
 	{ "region at the top exactly", TOP(16), 16, REGION(TOP(16), 16),
 	  WANT_OK, WANT_OK },
@@ -659,12 +659,12 @@ static const struct ddp_region_case ddp_region_cases[] = {
 	  REGION(0x1000, 0x100), WANT(1, 1, 1), WANT_READ(1) },
 	{ "wraps into a region at 0", TOP(4), 8, REGION(0, 0x100),
 	  WANT(1, 1, 1), WANT_READ(1) },
-	{ "octet 2^64 - 1, region ends before", TOP(1), 1, REGION(0, ~0ULL),
+	{ "byte 2^64 - 1, region ends before", TOP(1), 1, REGION(0, ~0ULL),
 	  WANT(1, 1, 1), WANT_READ(1) },
 
-	{ "D23 R13 no octets, all else garbage", TOP(1), 0,
+	{ "D23 R13 no bytes, all else garbage", TOP(1), 0,
 	  { false, false, false, 0x1000, 0 }, WANT_OK, WANT_OK },
-	{ "S3 no octets, right not granted", 0x1000, 0,
+	{ "S3 no bytes, right not granted", 0x1000, 0,
 	  { true, true, false, 0x1000, 0x100 }, WANT_OK, WANT_OK },
 
 	{ "order: STag before all else", TOP(1), 2,
@@ -682,9 +682,9 @@ static const struct ddp_region_case ddp_region_cases[] = {
  * struct ddp_right_case - a Read or Write and the rights of its stream
  * @name: what it shows
  * @read: a Read; else a Write
- * @len: octets
+ * @len: bytes
  * @right: the stream grants it
- * @want: verdict
+ * @want: result
  */
 struct ddp_right_case {
 	const char *name;
@@ -709,7 +709,7 @@ static const struct ddp_right_case ddp_right_cases[] = {
  * struct ddp_invalidate_case - the region an Invalidate STag names
  * @name: the fact sheet's number, and what it shows
  * @r: the region
- * @want: the verdict
+ * @want: the result
  */
 struct ddp_invalidate_case {
 	const char *name;
@@ -719,7 +719,7 @@ struct ddp_invalidate_case {
 
 static const struct ddp_invalidate_case ddp_invalidate_cases[] = {
 	{ "R7 own STag", { true, true, true, 0x1000, 0x100 }, WANT_OK },
-	{ "R7 region of no octets", { true, true, true, 0, 0 }, WANT_OK },
+	{ "R7 region of no bytes", { true, true, true, 0, 0 }, WANT_OK },
 	{ "R8 unknown STag", { false, true, true, 0x1000, 0x100 },
 	  WANT(0, 2, 9) },
 	{ "R8 nothing known", { false, false, false, 0, 0 },
@@ -737,7 +737,7 @@ static const struct ddp_invalidate_case ddp_invalidate_cases[] = {
  * @name: the fact sheet's number, and what it shows
  * @h: the segment
  * @v: the Read
- * @want: the verdict
+ * @want: the result
  */
 struct ddp_response_case {
 	const char *name;
@@ -770,7 +770,7 @@ static const struct ddp_response_case ddp_response_cases[] = {
 	  WANT_OK },
 	{ "empty part, nothing ended", RESPONSE(false, 0xdead, TOP(1), 0),
 	  DUE(7, 0x1000, 100), WANT_OK },
-	{ "2^32 - 1 octets left", RESPONSE(false, 7, 0, 1000),
+	{ "2^32 - 1 bytes left", RESPONSE(false, 7, 0, 1000),
 	  DUE(7, 0, 0xffffffff), WANT_OK },
 	{ "sink at the top", RESPONSE(true, 7, TOP(4), 4), DUE(7, TOP(4), 4),
 	  WANT_OK },
@@ -793,11 +793,11 @@ static const struct ddp_response_case ddp_response_cases[] = {
 	  DUE(7, 0x1000, 100), WANT(1, 1, 1) },
 	{ "R20 too long, L still to come", RESPONSE(false, 7, 0x1000, 101),
 	  DUE(7, 0x1000, 100), WANT(1, 1, 1) },
-	{ "R20 one octet, nothing asked", RESPONSE(true, 7, 0x1000, 1),
+	{ "R20 one byte, nothing asked", RESPONSE(true, 7, 0x1000, 1),
 	  DUE(7, 0x1000, 0), WANT(1, 1, 1) },
 	{ "R20 too short", RESPONSE(true, 7, 0x1000, 99),
 	  DUE(7, 0x1000, 100), WANT(1, 1, 1) },
-	{ "R20 ends with one octet due", RESPONSE(true, 7, 0x1063, 0),
+	{ "R20 ends with one byte due", RESPONSE(true, 7, 0x1063, 0),
 	  DUE(7, 0x1063, 1), WANT(1, 1, 1) },
 	{ "order: STag before TO", RESPONSE(true, 8, 0, 500),
 	  DUE(7, 0x1000, 100), WANT(1, 1, 0) },
@@ -844,7 +844,7 @@ static const struct ddp_error_case ddp_undefined_errors[] = {
  * struct ddp_terminate_case - a Terminate to build
  * @name: what it shows
  * @fault: the error
- * @seg: octets of the offending segment at hand, hex; %NULL for none
+ * @seg: bytes of the offending segment at hand, hex; %NULL for none
  * @seg_len: its ULPDU_Length
  * @want: the whole ULPDU, hex
  */
@@ -898,7 +898,7 @@ static const struct ddp_terminate_case ddp_terminate_cases[] = {
 	  { 0, 1, 1, true, true },
 	  A_READ A_READ_MOVED, 46,
 	  TERM_HDR "0101E000 002E " A_READ A_READ_MOVED },
-	{ "0/1/00, Read Request, one octet of its header short",
+	{ "0/1/00, Read Request, one byte of its header short",
 	  { 0, 1, 0, true, true },
 	  A_READ " 01020304 1112131415161718 21222324 31323334 41424344454647",
 	  46, TERM_HDR "0100C000 002E " A_READ },
@@ -909,14 +909,14 @@ static const struct ddp_terminate_case ddp_terminate_cases[] = {
 	  A_SEND A_READ_TAIL, 46, TERM_HDR "0109C000 002E " A_SEND },
 	{ "0/1/00, R without M and D", { 0, 1, 0, false, true },
 	  A_READ A_READ_TAIL, 46, TERM_HDR "01000000" },
-	{ "1/1/04, one octet of the header short",
+	{ "1/1/04, one byte of the header short",
 	  { 1, 1, 4, true, false }, "C040 A1A2A3A4 B1B2B3B4B5B6B7", 13,
 	  TERM_HDR "11040000" },
-	{ "1/2/06, one octet of the header short",
+	{ "1/2/06, one byte of the header short",
 	  { 1, 2, 6, true, false },
 	  "4043 A1A2A3A4 00000000 C1C2C3C4 D1D2D3", 17,
 	  TERM_HDR "12060000" },
-	{ "1/1/04, no octet at hand", { 1, 1, 4, true, false }, "", 0,
+	{ "1/1/04, no byte at hand", { 1, 1, 4, true, false }, "", 0,
 	  TERM_HDR "11040000" },
 	{ "1/2/05, payload at hand is not shown", { 1, 2, 5, true, false },
 	  A_SEND "EEEEEEEE", 22, TERM_HDR "1205C000 0016 " A_SEND },
@@ -928,9 +928,9 @@ static const struct ddp_terminate_case ddp_terminate_cases[] = {
 
 /**
  * struct ddp_parse_case - a kind of Terminate header to parse
- * @flags: its flag octet
- * @ctrl: first octet of the terminated DDP header, if there is one
- * @need: octets it must have; 0: refused at any length
+ * @flags: its flag byte
+ * @ctrl: first byte of the terminated DDP header, if there is one
+ * @need: bytes it must have; 0: refused at any length
  */
 struct ddp_parse_case {
 	u8 flags;

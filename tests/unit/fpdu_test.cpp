@@ -16,16 +16,16 @@ namespace {
 
 struct CrcVector {
 	const char *name;
-	Octets octets;
+	Bytes bytes;
 	std::uint32_t want;
 };
 
-Octets counting(std::size_t n)
+Bytes counting(std::size_t n)
 {
-	Octets octets(n);
+	Bytes bytes(n);
 
-	std::iota(octets.begin(), octets.end(), 0);
-	return octets;
+	std::iota(bytes.begin(), bytes.end(), 0);
+	return bytes;
 }
 
 class Crc32c : public testing::TestWithParam<CrcVector> {};
@@ -34,16 +34,16 @@ TEST_P(Crc32c, matches_known_value)
 {
 	const auto &v = GetParam();
 
-	EXPECT_EQ(~crc32c(~0u, v.octets.data(), v.octets.size()), v.want);
-	EXPECT_EQ(model_crc(v.octets), v.want);
+	EXPECT_EQ(~crc32c(~0u, v.bytes.data(), v.bytes.size()), v.want);
+	EXPECT_EQ(model_crc(v.bytes), v.want);
 }
 
 // RFC 3720 appendix B.4, as numbers; and the common check value.
 INSTANTIATE_TEST_SUITE_P(
 	rfc3720, Crc32c,
 	testing::Values(CrcVector{ "empty", {}, 0 },
-			CrcVector{ "zeros", Octets(32, 0), 0x8a9136aa },
-			CrcVector{ "ones", Octets(32, 0xff), 0x62a8ab43 },
+			CrcVector{ "zeros", Bytes(32, 0), 0x8a9136aa },
+			CrcVector{ "ones", Bytes(32, 0xff), 0x62a8ab43 },
 			CrcVector{ "counting", counting(32), 0x46dd794e },
 			CrcVector{ "digits", unhex("313233343536373839"),
 				   0xe3069283 }),
@@ -96,7 +96,7 @@ TEST_P(FpduLen, counts_pad_and_markers)
 
 	EXPECT_EQ(mpa_fpdu_len(&tx, v.ulpdu_len), v.want);
 	EXPECT_EQ(Model::at_gap(v.markers, false, v.gap)
-			  .frame(Octets(v.ulpdu_len))
+			  .frame(Bytes(v.ulpdu_len))
 			  .size(),
 		  v.want);
 }
@@ -112,7 +112,7 @@ TEST(mpa_fpdu_len, equals_the_model_at_every_phase)
 			auto model = Model::at_gap(true, false, gap);
 
 			ASSERT_EQ(mpa_fpdu_len(&tx, len),
-				  model.frame(Octets(len)).size())
+				  model.frame(Bytes(len)).size())
 				<< "gap " << gap << " ULPDU " << len;
 		}
 	}
@@ -121,7 +121,7 @@ TEST(mpa_fpdu_len, equals_the_model_at_every_phase)
 // What was built and is taken back: the next FPDU is as if it had not been there.
 TEST(mpa_tx_rewind, goes_back_over_every_fpdu)
 {
-	Octets ulpdu(1050), ctl(4096);
+	Bytes ulpdu(1050), ctl(4096);
 	std::vector<kvec> pieces(64);
 
 	for (bool markers : { false, true }) {
@@ -153,7 +153,7 @@ TEST_P(UlpduFit, fills_the_room)
 
 INSTANTIATE_TEST_SUITE_P(table, UlpduFit, testing::ValuesIn(vec_fits));
 
-// The longest: its FPDU fits, that of one octet more does not.
+// The longest: its FPDU fits, that of one byte more does not.
 void expect_longest(const mpa_tx_half &tx, std::uint32_t room)
 {
 	std::uint32_t fit = mpa_ulpdu_fit(&tx, room);
@@ -180,11 +180,11 @@ TEST(mpa_ulpdu_fit, is_the_longest_at_every_phase)
 
 class KnownFpdu : public testing::TestWithParam<vec_fpdu> {};
 
-TEST_P(KnownFpdu, is_built_octet_by_octet)
+TEST_P(KnownFpdu, is_built_byte_by_byte)
 {
 	const auto &v = GetParam();
-	Octets ulpdu = unhex(v.ulpdu);
-	Octets want = unhex(v.fpdu);
+	Bytes ulpdu = unhex(v.ulpdu);
+	Bytes want = unhex(v.fpdu);
 	mpa_tx_half tx = { v.gap, v.markers, true };
 
 	EXPECT_EQ(mpa_fpdu_len(&tx, ulpdu.size()), want.size());
@@ -211,12 +211,12 @@ TEST_P(GatherOf, every_phase_and_pad_equals_the_model)
 					   128, 499, 500, 501, 502, 503, 504,
 					   505, 506, 507, 508, 509, 510, 1010,
 					   1011, 1430, 1442 }) {
-			Octets ulpdu = random.octets(len);
+			Bytes ulpdu = random.bytes(len);
 			auto model = Model::at_gap(markers, crc, gap);
 			mpa_tx_half tx = { gap, markers, crc };
-			Octets octets = build(tx, ulpdu);
+			Bytes bytes = build(tx, ulpdu);
 
-			ASSERT_EQ(octets, model.frame(ulpdu))
+			ASSERT_EQ(bytes, model.frame(ulpdu))
 				<< "gap " << gap << " ULPDU " << len;
 			ASSERT_EQ(tx.gap, model.gap());
 		}
@@ -229,7 +229,7 @@ TEST_P(GatherOf, longest_ulpdu)
 	Random random(2);
 
 	for (std::uint32_t gap : { 0, 4, 252, 508 }) {
-		Octets ulpdu = random.octets(MPA_MULPDU_MAX);
+		Bytes ulpdu = random.bytes(MPA_MULPDU_MAX);
 		mpa_tx_half tx = { markers ? gap : 0, markers, crc };
 		auto model = Model::at_gap(markers, crc, tx.gap);
 
@@ -243,8 +243,8 @@ TEST_P(GatherOf, pieces_of_the_ulpdu_may_end_anywhere)
 	auto [markers, crc] = GetParam();
 	Random random(3);
 	const std::uint32_t gap = markers ? 16 : 0;
-	Octets ulpdu = random.octets(45);
-	Octets want = Model::at_gap(markers, crc, gap).frame(ulpdu);
+	Bytes ulpdu = random.bytes(45);
+	Bytes want = Model::at_gap(markers, crc, gap).frame(ulpdu);
 
 	for (std::size_t a = 0; a <= ulpdu.size(); a++) {
 		for (std::size_t b = a; b <= ulpdu.size(); b++) {
@@ -253,7 +253,7 @@ TEST_P(GatherOf, pieces_of_the_ulpdu_may_end_anywhere)
 
 			ASSERT_EQ(gather.add(tx, ulpdu, { a, b }),
 				  static_cast<int>(want.size()));
-			ASSERT_EQ(gather.octets(), want) << a << ' ' << b;
+			ASSERT_EQ(gather.bytes(), want) << a << ' ' << b;
 			ASSERT_EQ(gather.g.len, want.size());
 		}
 	}
@@ -263,8 +263,8 @@ TEST_P(GatherOf, running_out_of_room_changes_nothing)
 {
 	auto [markers, crc] = GetParam();
 	Random random(4);
-	Octets first = random.octets(37);
-	Octets second = random.octets(600);
+	Bytes first = random.bytes(37);
+	Bytes second = random.bytes(600);
 	const mpa_tx_half start = { markers ? 24u : 0, markers, crc };
 	mpa_tx_half tx = start;
 	Gather enough;
@@ -283,18 +283,18 @@ TEST_P(GatherOf, running_out_of_room_changes_nothing)
 			EXPECT_EQ(gather.g.len, 0u);
 			return -ENOSPC;
 		}
-		const Octets before = gather.octets();
+		const Bytes before = gather.bytes();
 		const mpa_tx_half tx_before = tx;
 		const mpa_gather g_before = gather.g;
 		int ret = gather.add(tx, second, { 100 });
 
 		if (ret < 0) {
-			EXPECT_EQ(gather.octets(), before);
+			EXPECT_EQ(gather.bytes(), before);
 			EXPECT_EQ(tx.gap, tx_before.gap);
 			EXPECT_EQ(std::memcmp(&gather.g, &g_before,
 					      sizeof(g_before)), 0);
 		} else {
-			EXPECT_EQ(gather.octets(), enough.octets());
+			EXPECT_EQ(gather.bytes(), enough.bytes());
 		}
 		return ret;
 	};
@@ -305,27 +305,27 @@ TEST_P(GatherOf, running_out_of_room_changes_nothing)
 	for (unsigned int less = 0; less < out; less++)
 		EXPECT_EQ(attempt(less, ctl), -ENOSPC) << less << " pieces";
 	for (unsigned int less = 0; less < ctl; less++)
-		EXPECT_EQ(attempt(out, less), -ENOSPC) << less << " octets";
+		EXPECT_EQ(attempt(out, less), -ENOSPC) << less << " bytes";
 }
 
 TEST_P(GatherOf, without_crc_the_field_is_zero)
 {
 	auto [markers, crc] = GetParam();
 	mpa_tx_half tx = { 0, markers, crc };
-	Octets fpdu = build(tx, unhex("0102030405"));
-	Octets field(fpdu.end() - 4, fpdu.end());
+	Bytes fpdu = build(tx, unhex("0102030405"));
+	Bytes field(fpdu.end() - 4, fpdu.end());
 
-	EXPECT_EQ(field == Octets(4), !crc);
+	EXPECT_EQ(field == Bytes(4), !crc);
 }
 
 INSTANTIATE_TEST_SUITE_P(kinds, GatherOf,
 			 testing::Combine(testing::Bool(), testing::Bool()),
 			 kind_name);
 
-TEST(mpa_fpdu_gather, control_octets_that_adjoin_share_a_piece)
+TEST(mpa_fpdu_gather, control_bytes_that_adjoin_share_a_piece)
 {
 	mpa_tx_half tx = { 0, false, true };
-	Octets one(6, 1), two(5, 2);
+	Bytes one(6, 1), two(5, 2);
 	Gather gather;
 
 	ASSERT_EQ(gather.add(tx, one), 12);
@@ -340,10 +340,10 @@ TEST(mpa_fpdu_gather, control_octets_that_adjoin_share_a_piece)
 	EXPECT_EQ(gather.g.nr_ctl, 13u);
 }
 
-TEST(mpa_fpdu_gather, ulpdu_octets_stay_where_they_are)
+TEST(mpa_fpdu_gather, ulpdu_bytes_stay_where_they_are)
 {
 	mpa_tx_half tx = { 0, true, true };
-	Octets ulpdu(506 - 4, 7);
+	Bytes ulpdu(506 - 4, 7);
 	Gather gather;
 
 	// Marker, length | ULPDU | CRC; the next Marker is not ours.
@@ -356,7 +356,7 @@ TEST(mpa_fpdu_gather, ulpdu_octets_stay_where_they_are)
 
 TEST(mpa_fpdu_gather, refuses_what_does_not_add_up)
 {
-	Octets ulpdu(64769);
+	Bytes ulpdu(64769);
 	mpa_tx_half tx = { 0, false, true };
 	Gather gather;
 
@@ -385,7 +385,7 @@ TEST(mpa_fpdu_gather, refuses_what_does_not_add_up)
 
 TEST(mpa_fpdu_gather, empty_pieces_leave_no_trace)
 {
-	Octets ulpdu = { 1, 2 };
+	Bytes ulpdu = { 1, 2 };
 	mpa_tx_half tx = { 0, false, true };
 	Gather gather;
 
@@ -406,7 +406,7 @@ TEST_P(Written, every_length_equals_what_is_gathered)
 	Random random(5);
 
 	for (std::size_t len = 0; len <= 2000; len++) {
-		const Octets ulpdu = random.octets(len);
+		const Bytes ulpdu = random.bytes(len);
 
 		// From where the last one of them has ended: any phase.
 		for (auto hdr : headers) {
@@ -424,15 +424,15 @@ TEST_P(Written, every_length_equals_what_is_gathered)
 TEST_P(Written, every_phase_equals_the_model)
 {
 	auto [markers, crc] = GetParam();
-	const Octets filler = Random(11).octets(2);
+	const Bytes filler = Random(11).bytes(2);
 	Model model(markers, crc);
 	mpa_tx_half tx = { 0, markers, crc };
 	Random random(12);
 
-	// FPDUs of 8 octets move the phase by as much; each second goes a word on.
+	// FPDUs of 8 bytes move the phase by as much; each second goes a word on.
 	for (int n = 0; n < 256; n++) {
 		for (std::size_t len : { std::size_t(n % 2 ? 2 : 6), std::size_t(1430) }) {
-			const Octets ulpdu = random.octets(len);
+			const Bytes ulpdu = random.bytes(len);
 
 			ASSERT_EQ(write(tx, ulpdu, len / 2), model.frame(ulpdu))
 				<< n << ' ' << len;
@@ -444,7 +444,7 @@ TEST_P(Written, longest_ulpdu_and_one_more)
 {
 	auto [markers, crc] = GetParam();
 	const mpa_tx_half start = { 0, markers, crc };
-	Octets ulpdu = Random(6).octets(MPA_MULPDU_MAX + 1);
+	Bytes ulpdu = Random(6).bytes(MPA_MULPDU_MAX + 1);
 	std::uint8_t to = 0xdd;
 
 	for (auto hdr : headers) {
@@ -471,9 +471,9 @@ TEST_P(Written, pieces_may_end_anywhere)
 {
 	auto [markers, crc] = GetParam();
 	const mpa_tx_half start = { markers ? 16u : 0u, markers, crc };
-	const Octets ulpdu = Random(7).octets(45);
+	const Bytes ulpdu = Random(7).bytes(45);
 	mpa_tx_half general = start;
-	const Octets want = build(general, ulpdu);
+	const Bytes want = build(general, ulpdu);
 
 	for (std::size_t hdr = 0; hdr <= ulpdu.size(); hdr++) {
 		for (std::size_t a = hdr; a <= ulpdu.size(); a++) {
@@ -495,7 +495,7 @@ TEST_P(Written, mixes_with_what_is_gathered)
 	Random random(8);
 
 	for (int i = 0; i < 200; i++) {
-		Octets ulpdu = random.octets(random.between(14, 1500));
+		Bytes ulpdu = random.bytes(random.between(14, 1500));
 
 		ASSERT_EQ(i % 3 ? write(tx, ulpdu, 14, { 14 }) : build(tx, ulpdu),
 			  model.frame(ulpdu));
@@ -512,9 +512,9 @@ protected:
 };
 
 // A header that ends with @count, in network order.
-Octets counted(std::size_t len, std::uint64_t count)
+Bytes counted(std::size_t len, std::uint64_t count)
 {
-	Octets header = Random(9).octets(len);
+	Bytes header = Random(9).bytes(len);
 
 	for (std::size_t i = 1; i <= 8; i++, count >>= 8)
 		header[len - i] = count;
@@ -522,7 +522,7 @@ Octets counted(std::size_t len, std::uint64_t count)
 }
 
 // Payload in pieces of any length, empty ones among them.
-std::vector<kvec> pieces_of(Octets &payload, Random &random)
+std::vector<kvec> pieces_of(Bytes &payload, Random &random)
 {
 	std::vector<kvec> pieces;
 	std::size_t at = 0;
@@ -552,12 +552,12 @@ TEST_P(Series, equals_ulpdus_written_one_by_one)
 		for (std::size_t room : series_rooms) {
 			for (unsigned int nr : { 1, 2, 3, 22 }) {
 				auto count = counts[random.between(0, 3)];
-				Octets header = counted(hdr_len, count);
-				Octets payload = random.octets(nr * room);
+				Bytes header = counted(hdr_len, count);
+				Bytes payload = random.bytes(nr * room);
 				auto pieces = pieces_of(payload, random);
 				auto half = tx;
 				mpa_series t;
-				Octets got(nr * room);
+				Bytes got(nr * room);
 
 				mpa_series_init(&t, header.data(), hdr_len,
 					       pieces.data(), payload.size());
@@ -570,16 +570,16 @@ TEST_P(Series, equals_ulpdus_written_one_by_one)
 								  got.data() + n);
 				got.resize(n);
 
-				Octets want;
+				Bytes want;
 				std::size_t used = 0;
 
 				for (unsigned int i = 0; i < t.fpdus; i++) {
 					const auto each = mpa_ulpdu_fit(&half, room) -
 							  hdr_len;
-					Octets ulpdu = counted(hdr_len, count + used);
+					Bytes ulpdu = counted(hdr_len, count + used);
 					auto from = payload.begin() + used;
 
-					append(ulpdu, Octets(from, from + each));
+					append(ulpdu, Bytes(from, from + each));
 					append(want, write(half, ulpdu, hdr_len));
 					used += each;
 				}
@@ -600,10 +600,10 @@ TEST_P(Series, ends_behind_an_fpdu_that_does_not_fill_its_room)
 	Random random(22);
 
 	for (std::size_t room : series_rooms) {
-		Octets header = counted(hdr_len, 0);
-		Octets payload = random.octets(nr * room);
+		Bytes header = counted(hdr_len, 0);
+		Bytes payload = random.bytes(nr * room);
 		auto pieces = pieces_of(payload, random);
-		Octets got(nr * room);
+		Bytes got(nr * room);
 		mpa_tx_half at = tx, half = tx;
 		unsigned int want = 0;
 		std::uint32_t len;
@@ -612,7 +612,7 @@ TEST_P(Series, ends_behind_an_fpdu_that_does_not_fill_its_room)
 		do {
 			const auto before = half;
 
-			write(half, random.octets(mpa_ulpdu_fit(&half, room)), 0);
+			write(half, random.bytes(mpa_ulpdu_fit(&half, room)), 0);
 			len = mpa_fpdu_len(&before, mpa_ulpdu_fit(&before, room));
 		} while (++want < nr && room - len < 4);
 		mpa_series_init(&t, header.data(), hdr_len, pieces.data(),
@@ -635,10 +635,10 @@ TEST_P(Series, looks_no_further_than_there_is_payload)
 		// MPA_AHEAD of framing/copy.h.
 		const std::size_t longest = 100, ahead = 8192;
 		Random random(len);
-		Octets header = counted(14, 0);
-		Octets payload = random.octets(len);
+		Bytes header = counted(14, 0);
+		Bytes payload = random.bytes(len);
 		auto pieces = pieces_of(payload, random);
-		Octets got(256);
+		Bytes got(256);
 		mpa_series t;
 
 		pieces.shrink_to_fit();
@@ -680,11 +680,11 @@ TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
 		{ 4, { 8, ~std::size_t(0) - 3 }, 4, -EMSGSIZE },
 		{ 0, { 64768 }, 64768, 64776 },
 	};
-	Octets memory(64770);
+	Bytes memory(64770);
 
 	for (const auto &row : rows) {
 		mpa_tx_half tx = { 0, false, true };
-		Octets to(64776, 0xdd);
+		Bytes to(64776, 0xdd);
 		std::vector<kvec> pieces;
 
 		for (auto n : row.pieces)
@@ -699,21 +699,21 @@ TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
 		EXPECT_EQ(mpa_fpdu_write(&tx, &u, to.data()), row.want)
 			<< row.hdr_len << ' ' << row.payload_len;
 		if (row.want < 0)
-			EXPECT_EQ(to, Octets(64776, 0xdd));
+			EXPECT_EQ(to, Bytes(64776, 0xdd));
 	}
 }
 
 // The phase must outlive any wrap of a 32-bit stream position.
-TEST(mpa_fpdu_gather, phase_over_more_than_2_32_octets)
+TEST(mpa_fpdu_gather, phase_over_more_than_2_32_bytes)
 {
 	mpa_tx_half tx = { 0, true, false };
-	Octets ulpdu(MPA_MULPDU_MAX);
+	Bytes ulpdu(MPA_MULPDU_MAX);
 	std::uint64_t position = 0;
 	std::uint32_t len = MPA_MULPDU_MAX;
 
 	while (position < (1ull << 32) + (1u << 20)) {
 		Gather gather(300, 1024);
-		Octets head;
+		Bytes head;
 		kvec piece = { ulpdu.data(), len };
 		int ret = mpa_fpdu_gather(&tx, &piece, 1, len, &gather.g);
 

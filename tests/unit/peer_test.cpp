@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The test peer's own encoder (tests/peer/wire.cpp): the octets RFC 5044 shows
+// The test peer's own encoder (tests/peer/wire.cpp): the bytes RFC 5044 shows
 // and those computed from RFC 5040, and that it and the kernel's reader, which
 // share nothing, agree on where FPDUs are.
 #include "support.hpp"
@@ -11,11 +11,11 @@ namespace {
 
 using peer::Fault;
 using peer::Framing;
-using peer::Octets;
+using peer::Bytes;
 using peer::Tagged;
 using peer::Untagged;
 
-const Octets send_24 = Untagged{.payload = Octets(24)}.encode();
+const Bytes send_24 = Untagged{.payload = Bytes(24)}.encode();
 
 TEST(peer_writer, figure_5_of_rfc_5044)
 {
@@ -122,7 +122,7 @@ struct Wrong {
 	const char *name;
 	bool markers;
 	Fault fault;
-	mpa_verdict verdict;
+	mpa_rx_result result;
 };
 
 void PrintTo(const Wrong &row, std::ostream *out)
@@ -143,7 +143,7 @@ TEST_P(peer_faults, are_faults_to_both_readers)
 
 	mpa_reader_init(&reader, row.markers, true);
 	EXPECT_EQ(mpa_reader_feed(&reader, fpdu.data(), fpdu.size(), &used),
-		  row.verdict);
+		  row.result);
 	EXPECT_THROW(judge.next(fpdu), peer::WireError);
 }
 

@@ -8,7 +8,7 @@ using namespace mpa;
 
 namespace {
 
-enum class Cut { OCTETS, SMALL, SEGMENTS, WHOLE };
+enum class Cut { BYTES, SMALL, SEGMENTS, WHOLE };
 
 using Row = std::tuple<Kind, Cut>;
 
@@ -21,7 +21,7 @@ protected:
 	std::uint32_t portion(Random &random) const
 	{
 		switch (cut) {
-		case Cut::OCTETS:
+		case Cut::BYTES:
 			return 1;
 		case Cut::SMALL:
 			return random.between(1, 17);
@@ -52,10 +52,10 @@ protected:
 	}
 
 	// Gathers @ulpdus in batches, each from pieces cut at random.
-	static Octets send(mpa_tx_half &tx, std::vector<Octets> &ulpdus,
+	static Bytes send(mpa_tx_half &tx, std::vector<Bytes> &ulpdus,
 			   Random &random)
 	{
-		Octets stream;
+		Bytes stream;
 		std::size_t i = 0;
 
 		while (i < ulpdus.size()) {
@@ -74,24 +74,24 @@ protected:
 				EXPECT_EQ(gather.add(tx, ulpdus[i], cuts),
 					  want);
 			}
-			append(stream, gather.octets());
+			append(stream, gather.bytes());
 			EXPECT_LE(gather.g.nr_out, gather.g.max_out);
 		}
 		return stream;
 	}
 
 	// Reads a stream in portions, each an allocation of its own.
-	std::vector<Octets> receive(const Octets &stream, Random &random)
+	std::vector<Bytes> receive(const Bytes &stream, Random &random)
 	{
 		Reader reader(markers, crc);
-		std::vector<Octets> ulpdus;
+		std::vector<Bytes> ulpdus;
 		std::size_t at = 0, start = 0;
 
 		while (at < stream.size()) {
 			auto from = stream.begin() + at;
 			std::uint32_t n = std::min<std::size_t>(
 				portion(random), stream.size() - at);
-			Octets part(from, from + n);
+			Bytes part(from, from + n);
 			std::uint32_t done = 0;
 
 			while (done < n) {
@@ -99,18 +99,18 @@ protected:
 				Fed fed = reader.feed(&part[done], n - done);
 
 				done += fed.used;
-				if (fed.verdict == MPA_RX_MORE) {
+				if (fed.result == MPA_RX_MORE) {
 					EXPECT_EQ(done, n);
 					break;
 				}
-				EXPECT_EQ(fed.verdict, MPA_RX_FPDU);
-				if (fed.verdict != MPA_RX_FPDU)
+				EXPECT_EQ(fed.result, MPA_RX_FPDU);
+				if (fed.result != MPA_RX_FPDU)
 					return ulpdus;
 				EXPECT_LE(need, fed.used);
 				std::size_t end = at + done;
 
 				EXPECT_EQ(reader.r.since_start, end - start);
-				Octets fpdu(stream.begin() + start,
+				Bytes fpdu(stream.begin() + start,
 					    stream.begin() + end);
 				ulpdus.push_back(reader.strip(
 					fpdu, portion(random)));
@@ -129,15 +129,15 @@ TEST_P(RoundTrip, what_goes_in_comes_out)
 		SCOPED_TRACE("seed " + std::to_string(seed()) + " run " +
 			     std::to_string(run));
 		Random random(1000 + run);
-		std::vector<Octets> ulpdus;
+		std::vector<Bytes> ulpdus;
 
 		for (int i = 0; i < 60; i++)
-			ulpdus.push_back(random.octets(ulpdu_len(random)));
+			ulpdus.push_back(random.bytes(ulpdu_len(random)));
 
 		mpa_tx_half tx = { 0, markers, crc };
-		Octets stream = send(tx, ulpdus, random);
+		Bytes stream = send(tx, ulpdus, random);
 		Model model(markers, crc);
-		Octets want;
+		Bytes want;
 
 		for (const auto &ulpdu : ulpdus)
 			append(want, model.frame(ulpdu));
@@ -158,12 +158,12 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 			     std::to_string(run));
 		Random random(5000 + run);
 		Model model(markers, crc);
-		std::vector<Octets> ulpdus;
+		std::vector<Bytes> ulpdus;
 		std::vector<std::size_t> ends;
-		Octets stream;
+		Bytes stream;
 
 		for (int i = 0; i < 8; i++) {
-			ulpdus.push_back(random.octets(random.between(0, 700)));
+			ulpdus.push_back(random.bytes(random.between(0, 700)));
 			append(stream, model.frame(ulpdus.back()));
 			ends.push_back(stream.size());
 		}
@@ -179,16 +179,16 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 		std::size_t read = 0, delivered = 0, start = 0;
 		Fed fed = { MPA_RX_MORE, 0 };
 
-		while (read < stream.size() && fed.verdict <= MPA_RX_FPDU) {
+		while (read < stream.size() && fed.result <= MPA_RX_FPDU) {
 			std::uint32_t n = std::min<std::size_t>(
 				portion(random), stream.size() - read);
 
 			fed = reader.feed(&stream[read], n);
 			read += fed.used;
-			if (fed.verdict != MPA_RX_FPDU)
+			if (fed.result != MPA_RX_FPDU)
 				continue;
 			ASSERT_LT(delivered, spoilt);
-			Octets fpdu(stream.begin() + start,
+			Bytes fpdu(stream.begin() + start,
 				    stream.begin() + read);
 			ASSERT_EQ(reader.strip(fpdu), ulpdus[delivered]);
 			delivered++;
@@ -198,27 +198,27 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 	}
 }
 
-// Octets that are no FPDUs at all: no crash, no endless loop, no over-read.
+// Bytes that are no FPDUs at all: no crash, no endless loop, no over-read.
 TEST_P(RoundTrip, noise)
 {
 	for (std::uint64_t run = 0; run < 300; run++) {
 		Random random(9000 + run);
-		Octets noise = random.octets(random.between(0, 6000));
+		Bytes noise = random.bytes(random.between(0, 6000));
 		Reader reader(markers, crc);
 		std::size_t at = 0;
 
 		// Small lengths, so that more than one field gets its turn
-		for (auto &octet : noise)
+		for (auto &byte : noise)
 			if (random.one_in(2))
-				octet = 0;
+				byte = 0;
 		while (at < noise.size()) {
 			std::uint32_t n = std::min<std::size_t>(
 				portion(random), noise.size() - at);
 			auto from = noise.begin() + at;
-			Fed fed = reader.feed(Octets(from, from + n));
+			Fed fed = reader.feed(Bytes(from, from + n));
 
 			at += fed.used;
-			if (fed.verdict > MPA_RX_FPDU) {
+			if (fed.result > MPA_RX_FPDU) {
 				ASSERT_EQ(reader.need(), 0u);
 				break;
 			}
@@ -231,7 +231,7 @@ TEST_P(RoundTrip, noise)
 
 std::string round_trip_name(const testing::TestParamInfo<Row> &info)
 {
-	static const char *const cuts[] = { "octets", "small", "segments",
+	static const char *const cuts[] = { "bytes", "small", "segments",
 					    "whole" };
 	auto cut = static_cast<std::size_t>(std::get<1>(info.param));
 
@@ -241,7 +241,7 @@ std::string round_trip_name(const testing::TestParamInfo<Row> &info)
 INSTANTIATE_TEST_SUITE_P(
 	all, RoundTrip,
 	testing::Combine(testing::Combine(testing::Bool(), testing::Bool()),
-			 testing::Values(Cut::OCTETS, Cut::SMALL, Cut::SEGMENTS,
+			 testing::Values(Cut::BYTES, Cut::SMALL, Cut::SEGMENTS,
 					 Cut::WHOLE)),
 	round_trip_name);
 
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
 	crc, Protected,
 	testing::Combine(testing::Combine(testing::Bool(),
 					  testing::Values(true)),
-			 testing::Values(Cut::OCTETS, Cut::SMALL, Cut::SEGMENTS,
+			 testing::Values(Cut::BYTES, Cut::SMALL, Cut::SEGMENTS,
 					 Cut::WHOLE)),
 	round_trip_name);
 

@@ -21,15 +21,15 @@ class KnownFpdu : public testing::TestWithParam<vec_fpdu> {};
 TEST_P(KnownFpdu, is_read_in_portions_of_any_size)
 {
 	const auto &v = GetParam();
-	Octets fpdu = unhex(v.fpdu);
-	Octets ulpdu = unhex(v.ulpdu);
+	Bytes fpdu = unhex(v.fpdu);
+	Bytes ulpdu = unhex(v.ulpdu);
 
 	for (bool crc : { true, false }) {
 		for (std::uint32_t size = 1; size <= fpdu.size(); size++) {
 			Reader reader(v.markers, crc, v.gap);
 			Fed fed = reader.feed_in(fpdu, size);
 
-			ASSERT_EQ(fed.verdict, MPA_RX_FPDU) << size;
+			ASSERT_EQ(fed.result, MPA_RX_FPDU) << size;
 			ASSERT_EQ(fed.used, fpdu.size());
 			ASSERT_EQ(reader.r.since_start, fpdu.size());
 			ASSERT_EQ(reader.r.ulpdu_len, ulpdu.size());
@@ -61,13 +61,13 @@ TEST_P(ReaderOf, every_phase_and_pad)
 
 	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
 		for (auto len : lengths()) {
-			Octets ulpdu = random.octets(len);
+			Bytes ulpdu = random.bytes(len);
 			auto model = Model::at_gap(markers, crc, gap);
-			Octets fpdu = model.frame(ulpdu);
+			Bytes fpdu = model.frame(ulpdu);
 			Reader reader(markers, crc, gap);
 			Fed fed = reader.feed_in(fpdu, random.between(1, 700));
 
-			ASSERT_EQ(fed.verdict, MPA_RX_FPDU)
+			ASSERT_EQ(fed.result, MPA_RX_FPDU)
 				<< "gap " << gap << " ULPDU " << len;
 			ASSERT_EQ(fed.used, fpdu.size());
 			ASSERT_EQ(reader.r.ulpdu_len, len);
@@ -85,8 +85,8 @@ TEST_P(ReaderOf, every_cut_in_two)
 
 	for (std::uint32_t gap : { 0, 4, 8, 12, 16, 20, 44, 48, 52, 508 }) {
 		std::uint32_t phase = markers ? gap : 0;
-		Octets ulpdu = random.octets(543);
-		Octets fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
+		Bytes ulpdu = random.bytes(543);
+		Bytes fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
 
 		for (std::size_t cut = 0; cut <= fpdu.size(); cut++) {
 			Reader reader(markers, crc, phase);
@@ -96,9 +96,9 @@ TEST_P(ReaderOf, every_cut_in_two)
 			bool whole = cut == fpdu.size();
 
 			ASSERT_EQ(one.used, cut);
-			ASSERT_EQ(one.verdict,
+			ASSERT_EQ(one.result,
 				  whole ? MPA_RX_FPDU : MPA_RX_MORE);
-			ASSERT_EQ(two.verdict,
+			ASSERT_EQ(two.result,
 				  whole ? MPA_RX_MORE : MPA_RX_FPDU);
 			ASSERT_EQ(one.used + two.used, fpdu.size());
 		}
@@ -110,8 +110,8 @@ TEST_P(ReaderOf, truncation_means_more_and_says_how_much)
 	Random random(12);
 
 	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
-		Octets fpdu = Model::at_gap(markers, crc, gap)
-				      .frame(random.octets(1021));
+		Bytes fpdu = Model::at_gap(markers, crc, gap)
+				      .frame(random.bytes(1021));
 		std::size_t length_end = markers && !gap ? 6 : 2;
 		Reader reader(markers, crc, gap);
 
@@ -120,7 +120,7 @@ TEST_P(ReaderOf, truncation_means_more_and_says_how_much)
 							      fpdu.size();
 
 			ASSERT_EQ(reader.need(), end - seen) << seen;
-			ASSERT_EQ(reader.feed(&fpdu[seen], 1).verdict,
+			ASSERT_EQ(reader.feed(&fpdu[seen], 1).result,
 				  seen + 1 < fpdu.size() ? MPA_RX_MORE :
 							   MPA_RX_FPDU);
 			ASSERT_EQ(reader.r.since_start, seen + 1);
@@ -134,11 +134,11 @@ TEST_P(ReaderOf, stops_at_the_end_of_each_fpdu)
 {
 	Random random(13);
 	Model model(markers, crc);
-	Octets stream;
-	std::vector<Octets> ulpdus, fpdus;
+	Bytes stream;
+	std::vector<Bytes> ulpdus, fpdus;
 
 	for (int i = 0; i < 300; i++) {
-		ulpdus.push_back(random.octets(random.between(0, 90)));
+		ulpdus.push_back(random.bytes(random.between(0, 90)));
 		fpdus.push_back(model.frame(ulpdus.back()));
 		append(stream, fpdus.back());
 	}
@@ -148,7 +148,7 @@ TEST_P(ReaderOf, stops_at_the_end_of_each_fpdu)
 	for (std::size_t i = 0; i < ulpdus.size(); i++) {
 		Fed fed = reader.feed(&stream[at], stream.size() - at);
 
-		ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+		ASSERT_EQ(fed.result, MPA_RX_FPDU);
 		ASSERT_EQ(fed.used, fpdus[i].size());
 		ASSERT_EQ(reader.strip(fpdus[i]), ulpdus[i]);
 		at += fed.used;
@@ -158,17 +158,17 @@ TEST_P(ReaderOf, stops_at_the_end_of_each_fpdu)
 
 TEST_P(ReaderOf, feeding_nothing_changes_nothing)
 {
-	Octets fpdu = Model(markers, crc).frame(Octets(10, 1));
+	Bytes fpdu = Model(markers, crc).frame(Bytes(10, 1));
 	Reader reader(markers, crc);
 	Fed fed = reader.feed(nullptr, 0);
 
-	EXPECT_EQ(fed.verdict, MPA_RX_MORE);
+	EXPECT_EQ(fed.result, MPA_RX_MORE);
 	EXPECT_EQ(fed.used, 0u);
-	EXPECT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
-	EXPECT_EQ(reader.feed(nullptr, 0).verdict, MPA_RX_MORE);
+	EXPECT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
+	EXPECT_EQ(reader.feed(nullptr, 0).result, MPA_RX_MORE);
 	// The FPDU is still described.
 	EXPECT_EQ(reader.r.since_start, fpdu.size());
-	EXPECT_EQ(reader.strip(fpdu), Octets(10, 1));
+	EXPECT_EQ(reader.strip(fpdu), Bytes(10, 1));
 }
 
 // RFC 5044 section 4.4: where there is a CRC it is looked at first.
@@ -176,7 +176,7 @@ TEST_P(ReaderOf, length_limits)
 {
 	for (std::uint32_t len :
 	     { 0u, 1u, 64767u, 64768u, 64769u, 64770u, 65000u, 65534u, 65535u }) {
-		Octets head = markers ? Octets(4) : Octets();
+		Bytes head = markers ? Bytes(4) : Bytes();
 		Reader reader(markers, crc);
 		bool more = crc || len <= MPA_MULPDU_MAX;
 
@@ -184,7 +184,7 @@ TEST_P(ReaderOf, length_limits)
 		head.push_back(len & 0xff);
 		Fed fed = reader.feed_in(head, 1);
 
-		EXPECT_EQ(fed.verdict, more ? MPA_RX_MORE : MPA_RX_BAD_LENGTH)
+		EXPECT_EQ(fed.result, more ? MPA_RX_MORE : MPA_RX_BAD_LENGTH)
 			<< len;
 		EXPECT_EQ(fed.used, head.size());
 		EXPECT_EQ(reader.need(),
@@ -195,12 +195,12 @@ TEST_P(ReaderOf, length_limits)
 TEST_P(ReaderOf, every_length_field)
 {
 	for (std::uint32_t len = 0; len <= 0xffff; len++) {
-		Octets head = markers ? Octets(4) : Octets();
+		Bytes head = markers ? Bytes(4) : Bytes();
 		Reader reader(markers, crc);
 
 		head.push_back(len >> 8);
 		head.push_back(len & 0xff);
-		ASSERT_EQ(reader.feed(head).verdict,
+		ASSERT_EQ(reader.feed(head).result,
 			  crc || len <= MPA_MULPDU_MAX ? MPA_RX_MORE :
 							 MPA_RX_BAD_LENGTH);
 	}
@@ -209,7 +209,7 @@ TEST_P(ReaderOf, every_length_field)
 struct TooLong {
 	const char *name;
 	Twist twist;
-	mpa_verdict with_crc;
+	mpa_rx_result with_crc;
 };
 
 TEST_P(ReaderOf, too_long_is_judged_after_its_crc)
@@ -226,23 +226,23 @@ TEST_P(ReaderOf, too_long_is_judged_after_its_crc)
 	};
 
 	for (std::uint32_t len : { 64769, 64770, 65001, 65534, 65535 }) {
-		const Octets ulpdu = Random(len).octets(len);
+		const Bytes ulpdu = Random(len).bytes(len);
 
 		for (const auto &row : rows)
 			for (std::uint32_t gap : { 0, 4, 508 }) {
 				const std::uint32_t phase = markers ? gap : 0;
-				Octets fpdu = Model::at_gap(markers, crc, phase)
+				Bytes fpdu = Model::at_gap(markers, crc, phase)
 						      .frame(ulpdu, row.twist);
 
 				for (std::uint32_t size : { 1448u, 1u << 20 }) {
 					Reader reader(markers, crc, phase);
-					Octets more = fpdu;
+					Bytes more = fpdu;
 
 					ASSERT_EQ(reader.take(fpdu), 0u);
-					append(more, Octets(100));
+					append(more, Bytes(100));
 					Fed fed = reader.feed_in(more, size);
 
-					ASSERT_EQ(fed.verdict,
+					ASSERT_EQ(fed.result,
 						  crc ? row.with_crc :
 							MPA_RX_BAD_LENGTH)
 						<< len << ' ' << row.name;
@@ -261,19 +261,19 @@ TEST_P(ReaderOf, longest_ulpdu)
 
 	for (std::uint32_t gap : { 0, 4, 256, 508 }) {
 		std::uint32_t phase = markers ? gap : 0;
-		Octets ulpdu = random.octets(MPA_MULPDU_MAX);
-		Octets fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
+		Bytes ulpdu = random.bytes(MPA_MULPDU_MAX);
+		Bytes fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
 
 		for (std::uint32_t size : { 1u, 511u, 1448u, 65535u, 1u << 20 }) {
 			Reader reader(markers, crc, phase);
 			Fed fed = reader.feed_in(fpdu, size);
 
-			ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+			ASSERT_EQ(fed.result, MPA_RX_FPDU);
 			ASSERT_EQ(fed.used, fpdu.size());
 		}
 		Reader reader(markers, crc, phase);
 
-		ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		ASSERT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 		ASSERT_EQ(reader.strip(fpdu), ulpdu);
 	}
 }
@@ -281,12 +281,12 @@ TEST_P(ReaderOf, longest_ulpdu)
 TEST_P(ReaderOf, pad_is_ignored_but_covered)
 {
 	for (std::uint32_t len : { 1, 3, 4, 5 }) {
-		Octets ulpdu(len, 9);
-		Octets fpdu = Model(markers, crc).frame(
+		Bytes ulpdu(len, 9);
+		Bytes fpdu = Model(markers, crc).frame(
 			ulpdu, { .pad_fill = 0xa5 });
 		Reader reader(markers, crc);
 
-		EXPECT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		EXPECT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 		EXPECT_EQ(reader.strip(fpdu), ulpdu);
 	}
 }
@@ -294,29 +294,29 @@ TEST_P(ReaderOf, pad_is_ignored_but_covered)
 TEST_P(ReaderOf, wrong_crc)
 {
 	for (std::uint32_t bit = 0; bit < 32; bit++) {
-		Octets fpdu = Model(markers, crc).frame(
-			Octets(20), { .crc_xor = 1u << bit });
+		Bytes fpdu = Model(markers, crc).frame(
+			Bytes(20), { .crc_xor = 1u << bit });
 		Reader reader(markers, crc);
 		Fed fed = reader.feed(fpdu);
 
-		EXPECT_EQ(fed.verdict, crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU);
+		EXPECT_EQ(fed.result, crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU);
 		EXPECT_EQ(fed.used, fpdu.size());
 	}
 }
 
-TEST_P(ReaderOf, bad_verdicts_are_final)
+TEST_P(ReaderOf, bad_results_are_final)
 {
-	Octets good = Model(markers, crc).frame(Octets(20));
-	Octets bad = Model(markers, crc).frame(Octets(65535));
+	Bytes good = Model(markers, crc).frame(Bytes(20));
+	Bytes bad = Model(markers, crc).frame(Bytes(65535));
 	Reader reader(markers, crc);
 
-	ASSERT_EQ(reader.feed(bad).verdict, MPA_RX_BAD_LENGTH);
+	ASSERT_EQ(reader.feed(bad).result, MPA_RX_BAD_LENGTH);
 	for (int again = 0; again < 3; again++) {
 		Fed fed = reader.feed(good);
 
-		EXPECT_EQ(fed.verdict, MPA_RX_BAD_LENGTH);
+		EXPECT_EQ(fed.result, MPA_RX_BAD_LENGTH);
 		EXPECT_EQ(fed.used, 0u);
-		EXPECT_EQ(reader.feed(nullptr, 0).verdict, MPA_RX_BAD_LENGTH);
+		EXPECT_EQ(reader.feed(nullptr, 0).result, MPA_RX_BAD_LENGTH);
 		EXPECT_EQ(reader.need(), 0u);
 	}
 }
@@ -332,7 +332,7 @@ protected:
 	bool crc = GetParam();
 };
 
-// Where the @index-th Marker of an FPDU ends, counted from its first octet.
+// Where the @index-th Marker of an FPDU ends, counted from its first byte.
 std::uint32_t marker_end(std::uint32_t gap, int index)
 {
 	return gap + 512 * index + 4;
@@ -343,7 +343,7 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 	Random random(20);
 
 	for (std::uint32_t gap = 0; gap < 512; gap += 4) {
-		Octets ulpdu = random.octets(1100);
+		Bytes ulpdu = random.bytes(1100);
 		Model counter = Model::at_gap(true, crc, gap);
 
 		counter.frame(ulpdu);
@@ -352,13 +352,13 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 			for (int bit = 0; bit < 32; bit++) {
 				// Reserved, and the two bits to be taken as 0
 				bool harmless = bit >= 16 || bit < 2;
-				Octets fpdu = Model::at_gap(true, crc, gap).frame(
+				Bytes fpdu = Model::at_gap(true, crc, gap).frame(
 					ulpdu, { .marker = index,
 						 .marker_xor = 1u << bit });
 				Reader reader(true, crc, gap);
 				Fed fed = reader.feed(fpdu);
 
-				ASSERT_EQ(fed.verdict,
+				ASSERT_EQ(fed.result,
 					  harmless ? MPA_RX_FPDU :
 						     MPA_RX_BAD_MARKER)
 					<< "gap " << gap << " Marker " << index
@@ -378,14 +378,14 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 
 TEST_P(MarkersOf, wrong_marker_and_wrong_crc)
 {
-	Octets fpdu = Model::at_gap(true, crc, 100).frame(
-		Octets(700), { .marker = 0, .marker_xor = 4, .crc_xor = 1 });
+	Bytes fpdu = Model::at_gap(true, crc, 100).frame(
+		Bytes(700), { .marker = 0, .marker_xor = 4, .crc_xor = 1 });
 
 	for (std::uint32_t size : { 1u, 7u, 1u << 20 }) {
 		Reader reader(true, crc, 100);
 
 		// Error 3 only "in the event that the CRC is valid"
-		EXPECT_EQ(reader.feed_in(fpdu, size).verdict,
+		EXPECT_EQ(reader.feed_in(fpdu, size).result,
 			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_MARKER);
 	}
 }
@@ -400,14 +400,14 @@ TEST(mpa_reader_feed, marker_pointing_elsewhere)
 
 	for (const auto &row : rows) {
 		for (std::uint32_t points = 0; points < 0x10000; points += 4) {
-			Octets fpdu = Model::at_gap(true, false, row.gap)
-					      .frame(Octets(600),
+			Bytes fpdu = Model::at_gap(true, false, row.gap)
+					      .frame(Bytes(600),
 						     { .marker = 0,
 						       .marker_xor = row.at ^
 								     points });
 			Reader reader(true, false, row.gap);
 
-			ASSERT_EQ(reader.feed(fpdu).verdict,
+			ASSERT_EQ(reader.feed(fpdu).result,
 				  points == row.at ? MPA_RX_FPDU :
 						     MPA_RX_BAD_MARKER);
 		}
@@ -416,12 +416,12 @@ TEST(mpa_reader_feed, marker_pointing_elsewhere)
 
 TEST_P(MarkersOf, stream_without_the_markers_we_asked_for)
 {
-	Octets fpdu = Model(false, crc).frame(Octets(600, 0x55));
+	Bytes fpdu = Model(false, crc).frame(Bytes(600, 0x55));
 	Reader reader(true, crc);
 	Fed fed = reader.feed(fpdu);
 
-	// Its length and first two octets are taken for a Marker.
-	EXPECT_EQ(fed.verdict, crc ? MPA_RX_MORE : MPA_RX_BAD_MARKER);
+	// Its length and first two bytes are taken for a Marker.
+	EXPECT_EQ(fed.result, crc ? MPA_RX_MORE : MPA_RX_BAD_MARKER);
 	EXPECT_EQ(reader.need() == 0, !crc);
 }
 
@@ -429,36 +429,36 @@ TEST_P(MarkersOf, exactly_between_two_fpdus)
 {
 	// The first ends with the period; the Marker leads the second.
 	Model model(true, crc);
-	Octets first = model.frame(Octets(502, 1));
-	Octets second = model.frame(Octets(8, 2));
+	Bytes first = model.frame(Bytes(502, 1));
+	Bytes second = model.frame(Bytes(8, 2));
 	Reader reader(true, crc);
 
 	ASSERT_EQ(first.size(), 512u);
 	ASSERT_EQ(second.size(), 20u);
-	Octets stream = first;
+	Bytes stream = first;
 
 	append(stream, second);
 	Fed fed = reader.feed(stream);
 
-	EXPECT_EQ(fed.verdict, MPA_RX_FPDU);
+	EXPECT_EQ(fed.result, MPA_RX_FPDU);
 	EXPECT_EQ(fed.used, 512u);
 	EXPECT_EQ(reader.need(), 6u);
 	fed = reader.feed(&stream[512], 20);
-	EXPECT_EQ(fed.verdict, MPA_RX_FPDU);
+	EXPECT_EQ(fed.result, MPA_RX_FPDU);
 	EXPECT_EQ(reader.r.since_start, 20u);
-	EXPECT_EQ(reader.strip(second), Octets(8, 2));
+	EXPECT_EQ(reader.strip(second), Bytes(8, 2));
 }
 
 TEST_P(MarkersOf, right_after_the_pad)
 {
-	// 2 + 5 + 1 octets, then the Marker, then the CRC
-	Octets fpdu = Model::at_gap(true, crc, 8).frame(Octets(5, 3));
+	// 2 + 5 + 1 bytes, then the Marker, then the CRC
+	Bytes fpdu = Model::at_gap(true, crc, 8).frame(Bytes(5, 3));
 	Reader reader(true, crc, 8);
 
 	ASSERT_EQ(fpdu.size(), 16u);
 	EXPECT_EQ(fpdu[11], 8);
-	EXPECT_EQ(reader.feed_in(fpdu, 1).verdict, MPA_RX_FPDU);
-	EXPECT_EQ(reader.strip(fpdu), Octets(5, 3));
+	EXPECT_EQ(reader.feed_in(fpdu, 1).result, MPA_RX_FPDU);
+	EXPECT_EQ(reader.strip(fpdu), Bytes(5, 3));
 	EXPECT_EQ(reader.r.gap, 504u);
 }
 
@@ -480,7 +480,7 @@ protected:
 
 	enum Field { LENGTH, MARKER, ULPDU, PAD, CRC };
 
-	// Which field each octet of the FPDU belongs to.
+	// Which field each byte of the FPDU belongs to.
 	std::vector<Field> fields(std::size_t size) const
 	{
 		std::vector<Field> all;
@@ -503,23 +503,23 @@ protected:
 TEST_P(Flips, every_bit_of_an_fpdu)
 {
 	Random random(30);
-	Octets ulpdu = random.octets(ulpdu_len);
-	Octets more = random.octets(4096);
+	Bytes ulpdu = random.bytes(ulpdu_len);
+	Bytes more = random.bytes(4096);
 	auto model = Model::at_gap(markers, crc, gap);
-	Octets fpdu = model.frame(ulpdu);
+	Bytes fpdu = model.frame(ulpdu);
 	auto field = fields(fpdu.size());
 	std::size_t length_at = markers && !gap ? 4 : 0;
 
 	for (std::size_t bit = 0; bit < 8 * fpdu.size(); bit++) {
 		std::size_t at = bit / 8;
-		Octets bad = fpdu;
+		Bytes bad = fpdu;
 
 		bad[at] ^= 1 << bit % 8;
 		std::uint32_t len = bad[length_at] << 8 | bad[length_at + 1];
 		bool at_once = !crc && len > MPA_MULPDU_MAX;
 		std::size_t size = at_once ? length_at + 2 :
 					     fpdu_len(markers, gap, len);
-		mpa_verdict want = crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU;
+		mpa_rx_result want = crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU;
 
 		if (field[at] == LENGTH && at_once)
 			want = MPA_RX_BAD_LENGTH;
@@ -536,8 +536,8 @@ TEST_P(Flips, every_bit_of_an_fpdu)
 			Reader reader(markers, crc, gap);
 			Fed fed = reader.feed_in(bad, portion);
 
-			ASSERT_EQ(fed.verdict, want)
-				<< "octet " << at << " bit " << bit % 8;
+			ASSERT_EQ(fed.result, want)
+				<< "byte " << at << " bit " << bit % 8;
 			if (want == MPA_RX_MORE)
 				ASSERT_EQ(reader.need(), size - bad.size());
 		}
@@ -548,9 +548,9 @@ TEST_P(Flips, every_bit_of_an_fpdu)
 		Reader reader(markers, crc, gap);
 		Fed fed = reader.feed(bad);
 
-		ASSERT_NE(fed.verdict, MPA_RX_FPDU);
+		ASSERT_NE(fed.result, MPA_RX_FPDU);
 		if (want == MPA_RX_MORE && size <= bad.size())
-			ASSERT_EQ(fed.verdict, MPA_RX_BAD_CRC);
+			ASSERT_EQ(fed.result, MPA_RX_BAD_CRC);
 	}
 }
 
@@ -573,8 +573,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(mpa_strip_run, one_call_to_a_run)
 {
-	Octets ulpdu(2000, 6);
-	Octets fpdu = Model::at_gap(true, true, 100).frame(ulpdu);
+	Bytes ulpdu(2000, 6);
+	Bytes fpdu = Model::at_gap(true, true, 100).frame(ulpdu);
 	Reader reader(true, true, 100);
 	const struct {
 		std::uint32_t skip, run;
@@ -585,7 +585,7 @@ TEST(mpa_strip_run, one_call_to_a_run)
 	std::uint32_t left = fpdu.size();
 	mpa_strip s;
 
-	ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+	ASSERT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 	mpa_reader_strip(&reader.r, &s);
 	for (const auto &row : rows) {
 		std::uint32_t skip;
@@ -599,15 +599,15 @@ TEST(mpa_strip_run, one_call_to_a_run)
 	EXPECT_EQ(left, 6u);
 }
 
-TEST(mpa_strip_run, without_octets_stands_still)
+TEST(mpa_strip_run, without_bytes_stands_still)
 {
 	for (bool markers : { false, true }) {
-		Octets fpdu = Model(markers, true).frame(Octets(9, 1));
+		Bytes fpdu = Model(markers, true).frame(Bytes(9, 1));
 		Reader reader(markers, true);
 		std::uint32_t skip;
 		mpa_strip s;
 
-		ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+		ASSERT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 		mpa_reader_strip(&reader.r, &s);
 		for (int again = 0; again < 3; again++) {
 			EXPECT_EQ(mpa_strip_run(&s, 0, &skip), 0u);
@@ -620,21 +620,21 @@ TEST(mpa_strip_run, without_octets_stands_still)
 
 TEST(mpa_strip_run, an_empty_ulpdu_has_no_run)
 {
-	Octets fpdu = Model(true, true).frame({});
+	Bytes fpdu = Model(true, true).frame({});
 	Reader reader(true, true);
 	std::uint32_t skip;
 	mpa_strip s;
 
-	ASSERT_EQ(reader.feed(fpdu).verdict, MPA_RX_FPDU);
+	ASSERT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 	mpa_reader_strip(&reader.r, &s);
 	EXPECT_EQ(mpa_strip_run(&s, fpdu.size(), &skip), 0u);
 	EXPECT_EQ(skip, 0u);
 }
 
 // The phase must outlive any wrap of a 32-bit stream position.
-TEST(mpa_reader_feed, phase_over_more_than_2_32_octets)
+TEST(mpa_reader_feed, phase_over_more_than_2_32_bytes)
 {
-	Octets body(MPA_MULPDU_MAX);
+	Bytes body(MPA_MULPDU_MAX);
 	mpa_tx_half tx = { 0, true, false };
 	Reader reader(true, false);
 	std::uint64_t position = 0;
@@ -649,13 +649,13 @@ TEST(mpa_reader_feed, phase_over_more_than_2_32_octets)
 		for (unsigned int i = 0; i < gather.g.nr_out; i++) {
 			const kvec &piece = gather.out[i];
 
-			ASSERT_EQ(fed.verdict, MPA_RX_MORE);
+			ASSERT_EQ(fed.result, MPA_RX_MORE);
 			fed = reader.feed(
 				static_cast<std::uint8_t *>(piece.iov_base),
 				piece.iov_len);
 			ASSERT_EQ(fed.used, piece.iov_len);
 		}
-		ASSERT_EQ(fed.verdict, MPA_RX_FPDU);
+		ASSERT_EQ(fed.result, MPA_RX_FPDU);
 		ASSERT_EQ(reader.r.since_start, gather.g.len);
 		ASSERT_EQ(reader.r.ulpdu_len, len);
 		position += gather.g.len;
@@ -672,12 +672,12 @@ struct Stream {
 		Random random(77);
 
 		for (std::uint32_t len = 0; len <= most; len++) {
-			append(octets, model.frame(random.octets(len)));
-			ends.push_back(octets.size());
+			append(bytes, model.frame(random.bytes(len)));
+			ends.push_back(bytes.size());
 		}
 	}
 
-	Octets octets;
+	Bytes bytes;
 	std::vector<std::size_t> ends;
 };
 
@@ -695,12 +695,12 @@ TEST_P(TakenFrom, every_length_as_if_it_had_been_fed)
 	std::size_t at = 0;
 
 	for (auto end : stream.ends) {
-		// In memory of its own: not an octet beyond is looked at.
-		const Octets fpdu(stream.octets.begin() + at,
-				  stream.octets.begin() + end);
+		// In memory of its own: not a byte beyond is looked at.
+		const Bytes fpdu(stream.bytes.begin() + at,
+				  stream.bytes.begin() + end);
 
 		ASSERT_EQ(taken.take(fpdu), fpdu.size());
-		ASSERT_EQ(fed.feed(fpdu).verdict, MPA_RX_FPDU);
+		ASSERT_EQ(fed.feed(fpdu).result, MPA_RX_FPDU);
 		ASSERT_EQ(taken.r.ulpdu_len, fed.r.ulpdu_len);
 		ASSERT_EQ(taken.r.since_start, fed.r.since_start);
 		ASSERT_EQ(taken.r.start_gap, fed.r.start_gap);
@@ -716,8 +716,8 @@ TEST_P(TakenFrom, every_phase)
 	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4)
 		for (std::uint32_t len : { 0, 1, 46, 500, 504, 1011, 64768 }) {
 			auto model = Model::at_gap(markers, crc, gap);
-			Octets ulpdu = Random(len).octets(len);
-			Octets fpdu = model.frame(ulpdu);
+			Bytes ulpdu = Random(len).bytes(len);
+			Bytes fpdu = model.frame(ulpdu);
 			Reader reader(markers, crc, gap);
 
 			ASSERT_EQ(reader.take(fpdu), fpdu.size())
@@ -735,11 +735,11 @@ TEST_P(TakenFrom, and_fed_in_turns)
 	std::size_t at = 0, n = 0;
 
 	for (auto end : stream.ends) {
-		const Octets fpdu(stream.octets.begin() + at,
-				  stream.octets.begin() + end);
+		const Bytes fpdu(stream.bytes.begin() + at,
+				  stream.bytes.begin() + end);
 
 		if (n++ % 3)
-			ASSERT_EQ(reader.feed_in(fpdu, n).verdict, MPA_RX_FPDU);
+			ASSERT_EQ(reader.feed_in(fpdu, n).result, MPA_RX_FPDU);
 		else
 			ASSERT_EQ(reader.take(fpdu), fpdu.size());
 		ASSERT_EQ(reader.r.since_start, fpdu.size());
@@ -751,21 +751,21 @@ TEST_P(TakenFrom, nothing_that_is_not_whole)
 {
 	for (std::uint32_t gap : { 0, 4, 8, 60, 508 }) {
 		const std::uint32_t phase = markers ? gap : 0;
-		Octets fpdu = Model::at_gap(markers, crc, phase)
-				      .frame(Random(3).octets(61));
+		Bytes fpdu = Model::at_gap(markers, crc, phase)
+				      .frame(Random(3).bytes(61));
 
 		for (std::size_t len = 0; len < fpdu.size(); len++) {
 			Reader reader(markers, crc, phase);
-			const Octets part(fpdu.begin(), fpdu.begin() + len);
+			const Bytes part(fpdu.begin(), fpdu.begin() + len);
 
 			ASSERT_EQ(reader.take(part), 0u) << len;
-			ASSERT_EQ(reader.feed(part).verdict, MPA_RX_MORE);
+			ASSERT_EQ(reader.feed(part).result, MPA_RX_MORE);
 			// The rest of an FPDU that has begun is no FPDU.
-			const Octets rest(fpdu.begin() + len, fpdu.end());
+			const Bytes rest(fpdu.begin() + len, fpdu.end());
 
 			if (len)
 				ASSERT_EQ(reader.take(rest), 0u) << len;
-			ASSERT_EQ(reader.feed(rest).verdict, MPA_RX_FPDU);
+			ASSERT_EQ(reader.feed(rest).result, MPA_RX_FPDU);
 		}
 	}
 }
@@ -773,17 +773,17 @@ TEST_P(TakenFrom, nothing_that_is_not_whole)
 TEST_P(TakenFrom, nothing_that_is_too_long)
 {
 	const std::uint32_t gap = markers ? 4 : 0;
-	Octets octets(1 << 17);
+	Bytes bytes(1 << 17);
 
 	for (std::uint32_t len : { MPA_MULPDU_MAX + 1, 0xfffe, 0xffff }) {
 		Reader reader(markers, crc, gap);
 
-		octets[0] = len >> 8;
-		octets[1] = len;
-		ASSERT_EQ(reader.take(octets), 0u) << len;
-		ASSERT_EQ(reader.feed(octets).verdict,
+		bytes[0] = len >> 8;
+		bytes[1] = len;
+		ASSERT_EQ(reader.take(bytes), 0u) << len;
+		ASSERT_EQ(reader.feed(bytes).result,
 			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_LENGTH);
-		ASSERT_EQ(reader.take(octets), 0u) << "after a bad verdict";
+		ASSERT_EQ(reader.take(bytes), 0u) << "after a bad result";
 	}
 }
 
@@ -794,12 +794,12 @@ void wrong_markers_at(bool crc, std::uint32_t gap)
 		for (std::uint32_t change : { 4, 0x8000 }) {
 			const Twist twist{ .marker = marker,
 					   .marker_xor = change };
-			const Octets bad = Model::at_gap(true, crc, gap)
-						   .frame(Octets(1530), twist);
+			const Bytes bad = Model::at_gap(true, crc, gap)
+						   .frame(Bytes(1530), twist);
 			Reader reader(true, crc, gap);
 
 			ASSERT_EQ(reader.take(bad), 0u) << "gap " << gap;
-			ASSERT_EQ(reader.feed(bad).verdict, MPA_RX_BAD_MARKER);
+			ASSERT_EQ(reader.feed(bad).result, MPA_RX_BAD_MARKER);
 		}
 }
 
@@ -813,23 +813,23 @@ TEST(mpa_reader_take, no_wrong_marker_passes)
 TEST(mpa_reader_take, no_flipped_bit_passes)
 {
 	for (bool markers : { false, true }) {
-		const Octets fpdu =
-			Model(markers, true).frame(Random(5).octets(45));
+		const Bytes fpdu =
+			Model(markers, true).frame(Random(5).bytes(45));
 
 		for (std::size_t bit = 0; bit < 8 * fpdu.size(); bit++) {
 			Reader reader(markers, true);
-			Octets bad = fpdu;
+			Bytes bad = fpdu;
 
 			bad[bit / 8] ^= 1 << bit % 8;
 			ASSERT_EQ(reader.take(bad), 0u) << bit;
-			ASSERT_NE(reader.feed(bad).verdict, MPA_RX_FPDU);
+			ASSERT_NE(reader.feed(bad).result, MPA_RX_FPDU);
 		}
 	}
 }
 
 TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
 {
-	Octets fpdu = Model(false, true).frame(Random(5).octets(45));
+	Bytes fpdu = Model(false, true).frame(Random(5).bytes(45));
 	Reader reader(false, false);
 
 	ASSERT_EQ(reader.take(fpdu), fpdu.size());
@@ -838,8 +838,8 @@ TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
 TEST_P(TakenFrom, where_the_ulpdu_begins)
 {
 	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
-		const Octets ulpdu = Random(gap).octets(1100);
-		const Octets fpdu = Model::at_gap(markers, crc, gap).frame(ulpdu);
+		const Bytes ulpdu = Random(gap).bytes(1100);
+		const Bytes fpdu = Model::at_gap(markers, crc, gap).frame(ulpdu);
 		Reader reader(markers, crc, gap);
 		std::uint32_t run;
 
@@ -866,18 +866,18 @@ struct Two {
 	{
 		Model model = Model::at_gap(markers, crc, gap);
 
-		EXPECT_GT(reader.take(model.frame(random.octets(45))), 0u);
+		EXPECT_GT(reader.take(model.frame(random.bytes(45))), 0u);
 		phase = model.gap();
-		ulpdu = random.octets(len);
+		ulpdu = random.bytes(len);
 		next = model.frame(ulpdu);
 	}
 
-	// Where @want octets of the second are, seen with no more than @len of it.
+	// Where @want bytes of the second are, seen with no more than @len of it.
 	[[nodiscard]] std::optional<std::size_t> ahead(std::uint32_t want,
 						       std::size_t len) const
 	{
 		// In a block of its own: ASan sees the end.
-		const Octets part(next.begin(), next.begin() + len);
+		const Bytes part(next.begin(), next.begin() + len);
 		const auto *p = mpa_reader_ahead(&reader.r, part.data(),
 						 part.size(), want);
 
@@ -889,8 +889,8 @@ struct Two {
 	Random random{ 31 };
 	Reader reader;
 	std::uint32_t phase;
-	Octets ulpdu;
-	Octets next;
+	Bytes ulpdu;
+	Bytes next;
 };
 
 TEST_P(TakenFrom, what_comes_next_is_seen)
@@ -898,7 +898,7 @@ TEST_P(TakenFrom, what_comes_next_is_seen)
 	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4) {
 		const Two two(markers, crc, gap, 61);
 		const std::size_t at = markers && !two.phase ? 6 : 2;
-		// Octets before a Marker
+		// Bytes before a Marker
 		const std::size_t run = !markers ? 61 :
 			(two.phase ? two.phase : 512) - at;
 

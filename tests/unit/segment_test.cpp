@@ -57,7 +57,7 @@ TEST(mpa_seg_plan, promises_for_random_views)
 		ASSERT_LE(plan.seg_len, mpa_fpdu_len(&worst, MPA_MULPDU_MAX));
 		if (plan.segs > 1) {
 			ASSERT_EQ(plan.seg_len, view.mss);
-			ASSERT_LE(plan.segs * plan.seg_len, MPA_BATCH_OCTETS);
+			ASSERT_LE(plan.segs * plan.seg_len, MPA_BATCH_BYTES);
 			ASSERT_FALSE(view.sack_pending);
 			ASSERT_FALSE(view.single);
 			if (view.packet)

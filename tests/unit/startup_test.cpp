@@ -14,14 +14,14 @@ namespace {
 struct Parsed {
 	int ret;
 	mpa_frame frame;
-	Octets pd;
+	Bytes pd;
 };
 
-// Parses octets that end where their memory ends.
-Parsed parse(const Octets &octets, bool reply)
+// Parses bytes that end where their memory ends.
+Parsed parse(const Bytes &bytes, bool reply)
 {
 	Parsed parsed = { 0, {}, {} };
-	Octets exact(octets);
+	Bytes exact(bytes);
 	const u8 *pd = nullptr;
 
 	exact.shrink_to_fit();
@@ -57,15 +57,15 @@ void expect_same(const mpa_frame &a, const mpa_frame &b)
 	EXPECT_EQ(a.pd_len, b.pd_len);
 }
 
-Octets encode(const mpa_frame &frame, const Octets &pd = {})
+Bytes encode(const mpa_frame &frame, const Bytes &pd = {})
 {
-	Octets octets(MPA_FRAME_MAX);
-	int ret = mpa_frame_build(octets.data(), octets.size(), &frame,
+	Bytes bytes(MPA_FRAME_MAX);
+	int ret = mpa_frame_build(bytes.data(), bytes.size(), &frame,
 				  pd.data());
 
 	EXPECT_GT(ret, 0);
-	octets.resize(std::max(ret, 0));
-	return octets;
+	bytes.resize(std::max(ret, 0));
+	return bytes;
 }
 
 class KnownFrame : public testing::TestWithParam<vec_frame> {};
@@ -80,15 +80,15 @@ TEST_P(KnownFrame, is_built)
 TEST_P(KnownFrame, is_parsed_and_what_follows_is_left_alone)
 {
 	const auto &v = GetParam();
-	Octets octets = unhex(v.hex);
+	Bytes bytes = unhex(v.hex);
 
 	for (std::size_t behind : { 0, 1, 100 }) { // M27
-		Octets more = octets;
+		Bytes more = bytes;
 
 		more.insert(more.end(), behind, 0x4d);
 		Parsed parsed = parse(more, v.frame.reply);
 
-		ASSERT_EQ(parsed.ret, static_cast<int>(octets.size()));
+		ASSERT_EQ(parsed.ret, static_cast<int>(bytes.size()));
 		expect_same(parsed.frame, v.frame);
 		EXPECT_EQ(parsed.pd, unhex(v.pd));
 	}
@@ -96,10 +96,10 @@ TEST_P(KnownFrame, is_parsed_and_what_follows_is_left_alone)
 
 TEST_P(KnownFrame, every_truncation_asks_for_more) // M8, M10
 {
-	Octets octets = unhex(GetParam().hex);
+	Bytes bytes = unhex(GetParam().hex);
 
-	for (std::size_t len = 0; len < octets.size(); len++) {
-		Octets part(octets.begin(), octets.begin() + len);
+	for (std::size_t len = 0; len < bytes.size(); len++) {
+		Bytes part(bytes.begin(), bytes.begin() + len);
 
 		EXPECT_EQ(parse(part, GetParam().frame.reply).ret, 0) << len;
 	}
@@ -107,12 +107,12 @@ TEST_P(KnownFrame, every_truncation_asks_for_more) // M8, M10
 
 TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
 {
-	const Octets octets = unhex(GetParam().hex);
+	const Bytes bytes = unhex(GetParam().hex);
 	const bool reply = GetParam().frame.reply;
-	const Octets other = unhex(reply ? VEC_REQ : VEC_REP);
+	const Bytes other = unhex(reply ? VEC_REQ : VEC_REP);
 
 	for (std::size_t bit = 0; bit < 128; bit++) {
-		Octets bad = octets;
+		Bytes bad = bytes;
 
 		bad[bit / 8] ^= 1 << bit % 8;
 		// 'p' and 'q' differ in one bit: that is the other key.
@@ -122,7 +122,7 @@ TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
 			int want = len <= bit / 8 ? 0 :
 				   others && reply ? -EALREADY : -EPROTO;
 
-			ASSERT_EQ(parse(Octets(bad.begin(), bad.begin() + len),
+			ASSERT_EQ(parse(Bytes(bad.begin(), bad.begin() + len),
 					reply).ret, want)
 				<< "bit " << bit << " length " << len;
 		}
@@ -132,15 +132,15 @@ TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
 TEST_P(KnownFrame, every_room_too_small)
 {
 	const auto &v = GetParam();
-	Octets pd = unhex(v.pd);
+	Bytes pd = unhex(v.pd);
 
 	for (std::size_t room = 0; room < unhex(v.hex).size(); room++) {
-		Octets octets(room, 0xaa);
+		Bytes bytes(room, 0xaa);
 
-		EXPECT_EQ(mpa_frame_build(octets.data(), room, &v.frame,
+		EXPECT_EQ(mpa_frame_build(bytes.data(), room, &v.frame,
 					  pd.data()),
 			  -ENOSPC);
-		EXPECT_EQ(octets, Octets(room, 0xaa));
+		EXPECT_EQ(bytes, Bytes(room, 0xaa));
 	}
 }
 
@@ -165,17 +165,17 @@ INSTANTIATE_TEST_SUITE_P(table, SloppyFrame,
 
 class BadFrame : public testing::TestWithParam<vec_bad_frame> {};
 
-TEST_P(BadFrame, is_refused_as_early_as_its_octets_allow) // M4 to M7, M9
+TEST_P(BadFrame, is_refused_as_early_as_its_bytes_allow) // M4 to M7, M9
 {
 	const auto &v = GetParam();
-	Octets octets = unhex(v.hex);
+	Bytes bytes = unhex(v.hex);
 
-	for (std::size_t len = 0; len <= octets.size(); len++) {
-		Octets part(octets.begin(), octets.begin() + len);
+	for (std::size_t len = 0; len <= bytes.size(); len++) {
+		Bytes part(bytes.begin(), bytes.begin() + len);
 
 		EXPECT_EQ(parse(part, v.expect_reply).ret,
 			  len < v.seen ? 0 : v.want)
-			<< len << " octets";
+			<< len << " bytes";
 	}
 }
 
@@ -184,30 +184,30 @@ INSTANTIATE_TEST_SUITE_P(table, BadFrame, testing::ValuesIn(vec_bad_frames),
 
 void check_pd_length(bool reply, bool bit_0x10, int rev, std::uint32_t len)
 {
-	Octets octets = unhex(reply ? VEC_REP : VEC_REQ);
+	Bytes bytes = unhex(reply ? VEC_REP : VEC_REQ);
 	const std::uint32_t least = bit_0x10 && rev == 2 ? 4 : 0;
 
-	append(octets, { std::uint8_t(bit_0x10 ? 0xd0 : 0xc0),
+	append(bytes, { std::uint8_t(bit_0x10 ? 0xd0 : 0xc0),
 			 std::uint8_t(rev), std::uint8_t(len >> 8),
 			 std::uint8_t(len) });
 	if (len > 512) {
-		ASSERT_EQ(parse(octets, reply).ret, -EMSGSIZE);
+		ASSERT_EQ(parse(bytes, reply).ret, -EMSGSIZE);
 		return;
 	}
 	if (len < least) {
-		ASSERT_EQ(parse(octets, reply).ret, -EINVAL);
+		ASSERT_EQ(parse(bytes, reply).ret, -EINVAL);
 		return;
 	}
-	octets.resize(20 + len, 0x11);
-	Parsed parsed = parse(octets, reply);
+	bytes.resize(20 + len, 0x11);
+	Parsed parsed = parse(bytes, reply);
 
 	ASSERT_EQ(parsed.ret, static_cast<int>(20 + len));
 	ASSERT_EQ(parsed.frame.pd_len, len - least);
-	ASSERT_EQ(parsed.pd, Octets(len - least, 0x11));
+	ASSERT_EQ(parsed.pd, Bytes(len - least, 0x11));
 	if (!len)
 		return;
-	octets.pop_back();
-	ASSERT_EQ(parse(octets, reply).ret, 0);
+	bytes.pop_back();
+	ASSERT_EQ(parse(bytes, reply).ret, 0);
 }
 
 TEST(mpa_frame_parse, every_pd_length) // M7
@@ -221,23 +221,23 @@ TEST(mpa_frame_parse, every_pd_length) // M7
 	}
 }
 
-TEST(mpa_frame_parse, every_flag_octet_and_revision)
+TEST(mpa_frame_parse, every_flag_byte_and_revision)
 {
 	for (bool reply : { false, true }) {
 		for (int flags = 0; flags < 256; flags++) {
 			for (int rev = 0; rev < 256; rev++) {
-				Octets octets =
+				Bytes bytes =
 					unhex(reply ? VEC_REP : VEC_REQ);
 				// Below revision 2 that bit is reserved.
 				const bool enhanced = flags & 0x10 && rev == 2;
 				int want = 24;
 
-				append(octets, { std::uint8_t(flags),
+				append(bytes, { std::uint8_t(flags),
 						 std::uint8_t(rev), 0, 4, 0, 0,
 						 0, 0 });
 				if (rev > 2)
 					want = -EPROTONOSUPPORT;
-				Parsed parsed = parse(octets, reply);
+				Parsed parsed = parse(bytes, reply);
 
 				ASSERT_EQ(parsed.ret, want);
 				if (want < 0)
@@ -262,14 +262,14 @@ TEST(mpa_frame_parse, every_flag_octet_and_revision)
 TEST(mpa_frame_parse, every_word_of_the_enhanced_data)
 {
 	for (std::uint32_t word = 0; word <= 0xffff; word++) {
-		Octets octets = unhex(VEC_REQ "50 02 0004");
+		Bytes bytes = unhex(VEC_REQ "50 02 0004");
 		const std::uint16_t other = ~word;
 		const bool a = word & 0x8000;
 
-		append(octets, { std::uint8_t(word >> 8), std::uint8_t(word),
+		append(bytes, { std::uint8_t(word >> 8), std::uint8_t(word),
 				 std::uint8_t(other >> 8),
 				 std::uint8_t(other) });
-		Parsed parsed = parse(octets, false);
+		Parsed parsed = parse(bytes, false);
 
 		ASSERT_EQ(parsed.ret, 24);
 		ASSERT_EQ(parsed.frame.p2p, a);
@@ -285,7 +285,7 @@ TEST(mpa_frame_parse, every_word_of_the_enhanced_data)
 
 TEST(mpa_frame_build, private_data_limits)
 {
-	Octets pd(600, 0x77);
+	Bytes pd(600, 0x77);
 
 	for (bool enhanced : { false, true }) {
 		const int limit = enhanced ? 508 : 512;
@@ -295,8 +295,8 @@ TEST(mpa_frame_build, private_data_limits)
 					    .enhanced = enhanced,
 					    .rev = 2,
 					    .pd_len = u16(len) };
-			Octets octets(MPA_FRAME_MAX + 1, 0xaa);
-			int ret = mpa_frame_build(octets.data(), MPA_FRAME_MAX,
+			Bytes bytes(MPA_FRAME_MAX + 1, 0xaa);
+			int ret = mpa_frame_build(bytes.data(), MPA_FRAME_MAX,
 						  &frame, pd.data());
 
 			if (len > limit) {
@@ -304,18 +304,18 @@ TEST(mpa_frame_build, private_data_limits)
 				continue;
 			}
 			EXPECT_EQ(ret, 20 + (enhanced ? 4 : 0) + len);
-			EXPECT_EQ(octets[ret], 0xaa);
-			octets.resize(ret);
-			Parsed parsed = parse(octets, false);
+			EXPECT_EQ(bytes[ret], 0xaa);
+			bytes.resize(ret);
+			Parsed parsed = parse(bytes, false);
 
 			EXPECT_EQ(parsed.ret, ret);
-			EXPECT_EQ(parsed.pd, Octets(len, 0x77));
+			EXPECT_EQ(parsed.pd, Bytes(len, 0x77));
 		}
 	}
 	mpa_frame huge = { .rev = 1, .pd_len = 65535 };
-	Octets octets(MPA_FRAME_MAX);
+	Bytes bytes(MPA_FRAME_MAX);
 
-	EXPECT_EQ(mpa_frame_build(octets.data(), octets.size(), &huge,
+	EXPECT_EQ(mpa_frame_build(bytes.data(), bytes.size(), &huge,
 				  pd.data()),
 		  -EMSGSIZE);
 }
@@ -351,11 +351,11 @@ TEST(mpa_frame_build, round_trip_of_random_frames)
 			.ord = u16(enhanced ? random.between(0, 0x3fff) : 0),
 			.pd_len = u16(random.between(0, enhanced ? 508 : 512)),
 		};
-		Octets pd = random.octets(frame.pd_len);
-		Octets octets = encode(frame, pd);
-		Parsed parsed = parse(octets, reply);
+		Bytes pd = random.bytes(frame.pd_len);
+		Bytes bytes = encode(frame, pd);
+		Parsed parsed = parse(bytes, reply);
 
-		ASSERT_EQ(parsed.ret, static_cast<int>(octets.size()));
+		ASSERT_EQ(parsed.ret, static_cast<int>(bytes.size()));
 		expect_same(parsed.frame, frame);
 		ASSERT_EQ(parsed.pd, pd);
 	}
@@ -366,17 +366,17 @@ TEST(mpa_frame_parse, noise)
 	Random random(51);
 
 	for (int i = 0; i < 200000; i++) {
-		Octets octets = unhex(random.one_in(2) ? VEC_REQ : VEC_REP);
+		Bytes bytes = unhex(random.one_in(2) ? VEC_REQ : VEC_REP);
 
-		append(octets, random.octets(random.between(0, 64)));
+		append(bytes, random.bytes(random.between(0, 64)));
 		if (random.one_in(4))
-			octets[random.between(0, octets.size() - 1)] ^=
+			bytes[random.between(0, bytes.size() - 1)] ^=
 				1 << random.between(0, 7);
-		if (octets.size() > 18 && random.one_in(2))
-			octets[18] = random.between(0, 2);
-		Parsed parsed = parse(octets, random.one_in(2));
+		if (bytes.size() > 18 && random.one_in(2))
+			bytes[18] = random.between(0, 2);
+		Parsed parsed = parse(bytes, random.one_in(2));
 
-		ASSERT_LE(parsed.ret, static_cast<int>(octets.size()));
+		ASSERT_LE(parsed.ret, static_cast<int>(bytes.size()));
 	}
 }
 

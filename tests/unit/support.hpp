@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What the tests of the framing share: a slow model of MPA written straight
-// from RFC 5044, one octet at a time and with none of the code under test;
+// from RFC 5044, one byte at a time and with none of the code under test;
 // and value types around the C interfaces.
 #pragma once
 
@@ -28,17 +28,17 @@ extern "C" {
 
 namespace mpa {
 
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
-inline Octets unhex(const char *hex)
+inline Bytes unhex(const char *hex)
 {
-	Octets octets(2048);
+	Bytes bytes(2048);
 
-	octets.resize(vec_unhex(hex, octets.data(), octets.size()));
-	return octets;
+	bytes.resize(vec_unhex(hex, bytes.data(), bytes.size()));
+	return bytes;
 }
 
-inline void append(Octets &to, const Octets &more)
+inline void append(Bytes &to, const Bytes &more)
 {
 	to.insert(to.end(), more.begin(), more.end());
 }
@@ -100,12 +100,12 @@ public:
 		return between(1, n) == 1;
 	}
 
-	Octets octets(std::size_t n)
+	Bytes bytes(std::size_t n)
 	{
-		Octets result(n);
+		Bytes result(n);
 
-		for (auto &octet : result)
-			octet = static_cast<std::uint8_t>(engine());
+		for (auto &byte : result)
+			byte = static_cast<std::uint8_t>(engine());
 		return result;
 	}
 
@@ -114,12 +114,12 @@ private:
 };
 
 // CRC32c bit by bit: RFC 3720 section 12.1 by way of RFC 5044 section 4.4.
-inline std::uint32_t model_crc(const Octets &octets)
+inline std::uint32_t model_crc(const Bytes &bytes)
 {
 	std::uint32_t crc = 0xffffffff;
 
-	for (auto octet : octets) {
-		crc ^= octet;
+	for (auto byte : bytes) {
+		crc ^= byte;
 		for (int bit = 0; bit < 8; bit++)
 			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
 	}
@@ -143,7 +143,7 @@ public:
 
 	static constexpr std::uint64_t period = 512;
 
-	// A model that stands @gap octets before the next Marker.
+	// A model that stands @gap bytes before the next Marker.
 	static Model at_gap(bool markers, bool crc, std::uint32_t gap)
 	{
 		return Model(markers, crc, markers ? period - gap : 0);
@@ -154,15 +154,15 @@ public:
 		return markers ? (period - position % period) % period : 0;
 	}
 
-	Octets frame(const Octets &ulpdu, const Twist &twist = {})
+	Bytes frame(const Bytes &ulpdu, const Twist &twist = {})
 	{
-		Octets out;
+		Bytes out;
 		const std::uint64_t start = position;
 		std::uint64_t length_at = 0;
 		bool length_seen = false;
 		int nr_marker = 0;
 
-		auto put = [&](std::uint8_t octet) {
+		auto put = [&](std::uint8_t byte) {
 			if (markers && position % period == 0) {
 				std::uint32_t marker =
 					length_seen ? position - length_at : 0;
@@ -177,14 +177,14 @@ public:
 				length_seen = true;
 				length_at = position;
 			}
-			out.push_back(octet);
+			out.push_back(byte);
 			position++;
 		};
 
 		put(ulpdu.size() >> 8);
 		put(ulpdu.size() & 0xff);
-		for (auto octet : ulpdu)
-			put(octet);
+		for (auto byte : ulpdu)
+			put(byte);
 		for (auto n = ulpdu.size() + 2; n % 4; n++)
 			put(twist.pad_fill);
 		// A Marker between pad and CRC is covered by that CRC.
@@ -228,7 +228,7 @@ public:
 	Gather &operator=(const Gather &) = delete;
 
 	// The ULPDU is handed over in pieces that end at @cuts.
-	int add(mpa_tx_half &tx, Octets &ulpdu,
+	int add(mpa_tx_half &tx, Bytes &ulpdu,
 		const std::vector<std::size_t> &cuts = {})
 	{
 		std::vector<kvec> pieces;
@@ -243,9 +243,9 @@ public:
 				       ulpdu.size(), &g);
 	}
 
-	Octets octets() const
+	Bytes bytes() const
 	{
-		Octets all;
+		Bytes all;
 
 		for (unsigned int i = 0; i < g.nr_out; i++) {
 			auto p = static_cast<const std::uint8_t *>(
@@ -260,16 +260,16 @@ public:
 	std::vector<kvec> out;
 
 private:
-	Octets ctl;
+	Bytes ctl;
 };
 
-// What the code under test writes of a ULPDU: its first @hdr_len octets are a
-// header, the rest comes in pieces that end at @cuts. No octet behind that changes.
-inline Octets write(mpa_tx_half &tx, const Octets &ulpdu, std::size_t hdr_len,
+// What the code under test writes of a ULPDU: its first @hdr_len bytes are a
+// header, the rest comes in pieces that end at @cuts. No byte behind that changes.
+inline Bytes write(mpa_tx_half &tx, const Bytes &ulpdu, std::size_t hdr_len,
 		    const std::vector<std::size_t> &cuts = {})
 {
 	constexpr std::uint8_t untouched = 0xdd;
-	Octets payload(ulpdu.begin() + hdr_len, ulpdu.end());
+	Bytes payload(ulpdu.begin() + hdr_len, ulpdu.end());
 	std::vector<kvec> pieces;
 	std::size_t from = 0;
 
@@ -286,26 +286,26 @@ inline Octets write(mpa_tx_half &tx, const Octets &ulpdu, std::size_t hdr_len,
 		.payload_len = static_cast<std::uint32_t>(payload.size()),
 	};
 	const auto len = mpa_fpdu_len(&tx, static_cast<std::uint32_t>(ulpdu.size()));
-	Octets to(len + 8, untouched);
+	Bytes to(len + 8, untouched);
 
 	EXPECT_EQ(mpa_fpdu_write(&tx, &u, to.data()), static_cast<int>(len));
-	EXPECT_EQ(Octets(to.begin() + len, to.end()), Octets(8, untouched));
+	EXPECT_EQ(Bytes(to.begin() + len, to.end()), Bytes(8, untouched));
 	to.resize(len);
 	return to;
 }
 
-inline Octets build(mpa_tx_half &tx, Octets ulpdu)
+inline Bytes build(mpa_tx_half &tx, Bytes ulpdu)
 {
 	Gather gather;
 	int ret = gather.add(tx, ulpdu);
-	Octets octets = gather.octets();
+	Bytes bytes = gather.bytes();
 
-	EXPECT_EQ(ret, static_cast<int>(octets.size()));
-	return octets;
+	EXPECT_EQ(ret, static_cast<int>(bytes.size()));
+	return bytes;
 }
 
 struct Fed {
-	mpa_verdict verdict;
+	mpa_rx_result result;
 	std::uint32_t used;
 };
 
@@ -323,39 +323,39 @@ public:
 	{
 		Fed fed;
 
-		fed.verdict = mpa_reader_feed(&r, p, len, &fed.used);
+		fed.result = mpa_reader_feed(&r, p, len, &fed.used);
 		EXPECT_LE(fed.used, len);
 		return fed;
 	}
 
-	Fed feed(const Octets &octets)
+	Fed feed(const Bytes &bytes)
 	{
-		return feed(octets.data(), octets.size());
+		return feed(bytes.data(), bytes.size());
 	}
 
-	// Hands over octets in portions of @size, each in memory of its own,
+	// Hands over bytes in portions of @size, each in memory of its own,
 	// so that a look beyond the portion is caught.
-	Fed feed_in(const Octets &octets, std::uint32_t size)
+	Fed feed_in(const Bytes &bytes, std::uint32_t size)
 	{
 		Fed all = { MPA_RX_MORE, 0 };
 
-		while (all.verdict == MPA_RX_MORE && all.used < octets.size()) {
-			auto from = octets.begin() + all.used;
+		while (all.result == MPA_RX_MORE && all.used < bytes.size()) {
+			auto from = bytes.begin() + all.used;
 			std::uint32_t n = std::min<std::size_t>(
-				size, octets.size() - all.used);
-			Fed fed = feed(Octets(from, from + n));
+				size, bytes.size() - all.used);
+			Fed fed = feed(Bytes(from, from + n));
 
-			if (fed.verdict == MPA_RX_MORE)
+			if (fed.result == MPA_RX_MORE)
 				EXPECT_EQ(fed.used, n);
-			all.verdict = fed.verdict;
+			all.result = fed.result;
 			all.used += fed.used;
 		}
 		return all;
 	}
 
-	std::uint32_t take(const Octets &octets)
+	std::uint32_t take(const Bytes &bytes)
 	{
-		return mpa_reader_take(&r, octets.data(), octets.size());
+		return mpa_reader_take(&r, bytes.data(), bytes.size());
 	}
 
 	std::uint32_t need() const
@@ -364,10 +364,10 @@ public:
 	}
 
 	// The ULPDU of the FPDU just read, seen through windows of @size.
-	Octets strip(const Octets &fpdu, std::uint32_t size = 1 << 20) const
+	Bytes strip(const Bytes &fpdu, std::uint32_t size = 1 << 20) const
 	{
 		mpa_strip s;
-		Octets ulpdu;
+		Bytes ulpdu;
 		std::size_t at = 0;
 
 		mpa_reader_strip(&r, &s);
@@ -394,11 +394,11 @@ public:
 
 } // namespace mpa
 
-inline void PrintTo(mpa_verdict verdict, std::ostream *os)
+inline void PrintTo(mpa_rx_result result, std::ostream *os)
 {
 	static const char *const names[] = {
 		"MORE", "FPDU", "BAD_CRC", "BAD_MARKER", "BAD_LENGTH",
 	};
 
-	*os << (verdict <= MPA_RX_BAD_LENGTH ? names[verdict] : "?");
+	*os << (result <= MPA_RX_BAD_LENGTH ? names[result] : "?");
 }

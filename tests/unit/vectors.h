@@ -14,7 +14,7 @@
 #include "../../kernel/framing/startup.h"
 #include "../../kernel/framing/wire.h"
 
-/* Octets as hexadecimal digits; blanks are for the reader's eye. */
+/* Bytes as hexadecimal digits; blanks are for the reader's eye. */
 static inline u32 vec_unhex(const char *hex, u8 *to, u32 room)
 {
 	u32 nibbles = 0;
@@ -106,7 +106,7 @@ static const struct vec_fpdu_len vec_fpdu_lens[] = {
 	{ "Marker right after the pad", true, 8, 5, 16 },
 	{ "Marker one word after the CRC", true, 16, 5, 12 },
 	{ "up to the Marker", true, 508, 502, 508 },
-	{ "one octet past it", true, 508, 503, 516 },
+	{ "one byte past it", true, 508, 503, 516 },
 	{ "one Marker, then up to the next", true, 0, 502, 512 },
 	{ "one Marker, then past the next", true, 0, 503, 520 },
 	{ "RFC 5044 figure 5", true, 0, 42, 52 },
@@ -151,7 +151,7 @@ static const struct vec_fit vec_fits[] = {
 	{ true, 0, 0xffffffff, 64768 },
 };
 
-/* FPDUs known octet by octet: RFC 5044 figures 5 and 6, and RDMAP frames */
+/* FPDUs known byte by byte: RFC 5044 figures 5 and 6, and RDMAP frames */
 #define VEC_Z4	"00000000"
 #define VEC_Z24	"000000000000000000000000000000000000000000000000"
 
@@ -177,7 +177,7 @@ static const struct vec_fpdu vec_fpdus[] = {
 		.fpdu = "002a 4143" VEC_Z4 VEC_Z4 "00000001" VEC_Z4
 			VEC_Z24 "b7243ec3",
 	}, {
-		.name = "figure 6, at octet 492 of the stream",
+		.name = "figure 6, at byte 492 of the stream",
 		.markers = true,
 		.gap = 20,
 		.ulpdu = "4143" VEC_Z4 VEC_Z4 "00000002" VEC_Z4 VEC_Z24,
@@ -369,7 +369,7 @@ static const struct vec_frame vec_sloppy_frames[] = {
 		.pd = "",
 		.frame = { .crc = true, .rev = 1 },
 	}, {
-		.name = "revision 1, bit 0x10, less than four octets",
+		.name = "revision 1, bit 0x10, less than four bytes",
 		.hex = VEC_REQ "50 01 0003 010203",
 		.pd = "010203",
 		.frame = { .crc = true, .rev = 1, .pd_len = 3 },
@@ -405,7 +405,7 @@ static const struct vec_frame vec_sloppy_frames[] = {
 	},
 };
 
-/* Improper frames; @seen octets of @hex suffice to refuse them */
+/* Improper frames; @seen bytes of @hex suffice to refuse them */
 struct vec_bad_frame {
 	const char *name;
 	const char *hex;
@@ -424,23 +424,23 @@ static const struct vec_bad_frame vec_bad_frames[] = {
 	  true, 10, -EALREADY },
 	{ "HTTP", "47455420 2f204854 54502f31 2e310d0a 0d0a 0000",
 	  false, 1, -EPROTO },
-	{ "revision 0, 513 octets of private data", VEC_REQ "c0 00 0201",
+	{ "revision 0, 513 bytes of private data", VEC_REQ "c0 00 0201",
 	  false, 20, -EMSGSIZE },
 	{ "revision 3", VEC_REQ "40 03 0000", false, 18, -EPROTONOSUPPORT },
 	{ "revision 255", VEC_REQ "40 ff 0000", false, 18, -EPROTONOSUPPORT },
 	{ "revision 3 in a Reply", VEC_REP "40 03 0000", true, 18,
 	  -EPROTONOSUPPORT },
-	{ "revision 1, bit 0x10, 513 octets of private data",
+	{ "revision 1, bit 0x10, 513 bytes of private data",
 	  VEC_REQ "50 01 0201", false, 20, -EMSGSIZE },
-	{ "513 octets of private data", VEC_REQ "40 01 0201", false, 20,
+	{ "513 bytes of private data", VEC_REQ "40 01 0201", false, 20,
 	  -EMSGSIZE },
-	{ "767 octets of private data", VEC_REQ "40 01 02ff", false, 20,
+	{ "767 bytes of private data", VEC_REQ "40 01 02ff", false, 20,
 	  -EMSGSIZE },
-	{ "768 octets of private data", VEC_REQ "40 01 0300", false, 19,
+	{ "768 bytes of private data", VEC_REQ "40 01 0300", false, 19,
 	  -EMSGSIZE },
-	{ "65535 octets of private data", VEC_REQ "40 01 ffff", false, 19,
+	{ "65535 bytes of private data", VEC_REQ "40 01 ffff", false, 19,
 	  -EMSGSIZE },
-	{ "513 octets, enhanced", VEC_REP "50 02 0201", true, 20, -EMSGSIZE },
+	{ "513 bytes, enhanced", VEC_REP "50 02 0201", true, 20, -EMSGSIZE },
 	{ "enhanced, PD_Length 0", VEC_REQ "50 02 0000", false, 20, -EINVAL },
 	{ "enhanced, PD_Length 1", VEC_REQ "50 02 0001 80", false, 20,
 	  -EINVAL },
@@ -882,14 +882,14 @@ struct vec_seg {
 	u32 segs;
 };
 
-/* A view at MTU 1500 with timestamps: SACK blocks can take 28 octets. */
+/* A view at MTU 1500 with timestamps: SACK blocks can take 28 bytes. */
 #define VEC_VIEW(...) { .mss = 1448, .sack_room = 28, ##__VA_ARGS__ }
 #define VEC_AMPLE .window = 1 << 20, .cwnd = 1000
 
 static const struct vec_seg vec_segs[] = {
 	/* fast policy, no Markers: the socket's windows do not matter */
 	{ "several segments", VEC_VIEW(), 1448, 45 },
-	{ "behind unsent octets",
+	{ "behind unsent bytes",
 	  VEC_VIEW(.unsent = 1, .window = 0, .cwnd = 0), 1448, 45 },
 	{ "jumbo frames", { .mss = 8948, .sack_room = 28 }, 8948, 7 },
 	{ "two segments at the most",
@@ -897,7 +897,7 @@ static const struct vec_seg vec_segs[] = {
 	{ "too long for two", { .mss = 32772, .sack_room = 28 }, 32744, 1 },
 	/* a batch fits one packet of TCP's */
 	{ "packets of 44 segments", VEC_VIEW(.packet = 44 * 1448), 1448, 44 },
-	{ "an octet short of 44",
+	{ "a byte short of 44",
 	  VEC_VIEW(.packet = 44 * 1448 - 1), 1448, 43 },
 	{ "packets of two segments", VEC_VIEW(.packet = 2896), 1448, 2 },
 	{ "packets of one segment", VEC_VIEW(.packet = 1448), 1420, 1 },
@@ -926,17 +926,17 @@ static const struct vec_seg vec_segs[] = {
 	  VEC_VIEW(.strict = true, VEC_AMPLE), 1448, 45 },
 	{ "strict, SACK pending",
 	  VEC_VIEW(.sack_pending = true, .strict = true, VEC_AMPLE), 1420, 1 },
-	{ "strict, one octet unsent",
+	{ "strict, one byte unsent",
 	  VEC_VIEW(.strict = true, .unsent = 1, VEC_AMPLE), 1420, 1 },
 	{ "strict, window just wide enough",
 	  VEC_VIEW(.strict = true, .window = 45 * 1448, .cwnd = 45),
 	  1448, 45 },
-	{ "strict, window an octet short",
+	{ "strict, window a byte short",
 	  VEC_VIEW(.strict = true, .window = 45 * 1448 - 1, .cwnd = 45),
 	  1448, 44 },
 	{ "strict, window of two segments",
 	  VEC_VIEW(.strict = true, .window = 2896, .cwnd = 45), 1448, 2 },
-	{ "strict, window an octet short of two",
+	{ "strict, window a byte short of two",
 	  VEC_VIEW(.strict = true, .window = 2895, .cwnd = 45), 1420, 1 },
 	{ "strict, window closed",
 	  VEC_VIEW(.strict = true, .window = 0, .cwnd = 45), 1420, 1 },

@@ -125,9 +125,9 @@ constexpr SendRow rows[] = {
 void judge(const Base &base, const SendRow &row)
 {
 	const Row name(base.name, row.name);
-	Octets octets(4096);
+	Bytes bytes(4096);
 	Pair pair;
-	const Region spare(ibv_reg_mr(pair.one.domain.get(), octets.data(), octets.size(),
+	const Region spare(ibv_reg_mr(pair.one.domain.get(), bytes.data(), bytes.size(),
 				      all_rights));
 
 	yes(spare != nullptr, "there is a region to spare");
@@ -202,11 +202,11 @@ CASE("entries: of the receive queue")
 CASE("entries: a Read with invalidate invalidates, however short it is")
 {
 	for (const std::uint32_t length : {32u, 0u}) {
-		const Row name(length, "octets");
-		Octets octets(4096);
+		const Row name(length, "bytes");
+		Bytes bytes(4096);
 		Pair pair;
-		const Region sink(ibv_reg_mr(pair.one.domain.get(), octets.data(),
-					     octets.size(), all_rights));
+		const Region sink(ibv_reg_mr(pair.one.domain.get(), bytes.data(),
+					     bytes.size(), all_rights));
 
 		mpa_sqe &sqe = raw::next_send(pair.near);
 		fill(sqe, bases[4], pair, sink.get());

@@ -16,7 +16,7 @@
 
 namespace verbs {
 
-using net::Octets;
+using net::Bytes;
 using rdmacm::Ender;
 
 using Context = std::unique_ptr<ibv_context, Ender<ibv_close_device>>;
@@ -35,7 +35,7 @@ struct Device {
 	int host;
 	Context context;
 	Domain domain;
-	Octets memory = Octets(65536);
+	Bytes memory = Bytes(65536);
 	Region region;
 
 	// The next asynchronous event within the time, acknowledged.

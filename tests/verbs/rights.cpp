@@ -108,7 +108,7 @@ CASE("rights: none before the connection are not a choice")
 	is(int(two.memory[0]), 0x5a, "what was read");
 }
 
-CASE("rights: no octets need no right")
+CASE("rights: no bytes need no right")
 {
 	for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
 		const Row name(opcode == IBV_WR_RDMA_READ ? "Read" : "Write");

@@ -10,7 +10,7 @@
  * exchange of the startup frames one send is one ULPDU and one receive is one
  * ULPDU. A connection that was rejected is an ordinary TCP socket again.
  *
- * Structures may grow: options take and return as many octets as both sides
+ * Structures may grow: options take and return as many bytes as both sides
  * know; what a caller does not give is zero, and what the kernel does not know
  * must be zero (else E2BIG). Bits that are not named here and fields that are
  * reserved must be zero as well (else EINVAL).
@@ -27,9 +27,9 @@
  * enum mpa_sock_option - options of level SOL_MPA
  * @MPA_SO_PARAMS: get, set: struct mpa_sock_params; set before the start. Until
  *	it is set, what the administrator's settings say (linux/mpa_netlink.h)
- * @MPA_SO_PRIVATE_DATA: get, set: octets that the next Request, or a Reply sent
+ * @MPA_SO_PRIVATE_DATA: get, set: bytes that the next Request, or a Reply sent
  *	by %MPA_F_AUTO_ACCEPT, carries; 0 .. 512, less 4 with revision 2
- * @MPA_SO_LAST_MESSAGE: get, set: Responder: the last octets of streaming mode,
+ * @MPA_SO_LAST_MESSAGE: get, set: Responder: the last bytes of streaming mode,
  *	0 .. 4096, sent the moment MPA is ready for the Request that answers them
  * @MPA_SO_START: set: enum mpa_sock_role as int. Like connect(2): a blocking
  *	call returns when the exchange is over (Initiator), or when a Request
@@ -43,7 +43,7 @@
  *	the Reply; nothing is sent, and the socket is ordinary TCP again
  * @MPA_SO_PEER_DATA: get: private data of the peer's Request or Reply
  * @MPA_SO_INFO: get: struct mpa_sock_info
- * @MPA_SO_MULPDU: get: u32, longest ULPDU that can be sent now, octets
+ * @MPA_SO_MULPDU: get: u32, longest ULPDU that can be sent now, bytes
  * @MPA_SO_PACKING: get, set: int; 1: small ULPDUs wait while earlier ones are
  *	not acknowledged, to leave in one segment with their successors; else 0.
  *	Until it is set, what the administrator's settings say
@@ -181,12 +181,12 @@ enum mpa_sock_error {
  * @error: enum mpa_sock_error: the first thing that ended receiving
  * @err: the error number receiving ended with; 0: none, or an orderly end
  * @flags: MPA_F_* that are for info
- * @mulpdu: longest ULPDU that can be sent now, octets; 0 before full operation
+ * @mulpdu: longest ULPDU that can be sent now, bytes; 0 before full operation
  * @ird: our inbound Read depth
  * @ord: our outbound Read depth
  * @peer_ird: the peer's word on its own; 0 unless %MPA_F_ENHANCED
  * @peer_ord: likewise
- * @peer_data_len: octets of %MPA_SO_PEER_DATA
+ * @peer_data_len: bytes of %MPA_SO_PEER_DATA
  * @ddp_version: version of DDP and RDMAP, should they be spoken: 0 with revision
  *	0, else 1
  * @pad: zero
@@ -220,21 +220,21 @@ struct mpa_sock_info {
  * struct mpa_sock_stats - counted since the socket was attached
  * @tx_fpdus: FPDUs handed to TCP
  * @tx_batches: calls into TCP that carried them
- * @tx_octets: stream octets of these
+ * @tx_bytes: stream bytes of these
  * @rx_fpdus: FPDUs found good
- * @rx_octets: stream octets of these
+ * @rx_bytes: stream bytes of these
  * @rx_crc_errors: FPDUs refused for their CRC
  * @rx_marker_errors: FPDUs refused for a Marker
- * @rx_dropped: octets dropped after an error
+ * @rx_dropped: bytes dropped after an error
  * @rx_length_errors: FPDUs refused for a length above 64768
  * @rx_too_soon: Initiator: FPDUs that came before our first was sent
  */
 struct mpa_sock_stats {
 	__u64 tx_fpdus;
 	__u64 tx_batches;
-	__u64 tx_octets;
+	__u64 tx_bytes;
 	__u64 rx_fpdus;
-	__u64 rx_octets;
+	__u64 rx_bytes;
 	__u64 rx_crc_errors;
 	__u64 rx_marker_errors;
 	__u64 rx_dropped;

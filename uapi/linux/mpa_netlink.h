@@ -34,7 +34,7 @@
  * @MPA_CMD_LISTEN_ADD_NTF: somebody listens
  * @MPA_CMD_LISTEN_DEL_NTF: and does no more
  * @MPA_CMD_CONFIG_NTF: settings of namespace, device or listener have changed
- * @MPA_CMD_VERDICT_NTF: something was refused or has failed; rate-limited
+ * @MPA_CMD_FAILURE_NTF: something was refused or has failed; rate-limited
  */
 enum mpa_cmd {
 	MPA_CMD_UNSPEC		= 0,
@@ -51,7 +51,7 @@ enum mpa_cmd {
 	MPA_CMD_LISTEN_ADD_NTF	= 11,
 	MPA_CMD_LISTEN_DEL_NTF	= 12,
 	MPA_CMD_CONFIG_NTF	= 13,
-	MPA_CMD_VERDICT_NTF	= 14,
+	MPA_CMD_FAILURE_NTF	= 14,
 
 	__MPA_CMD_MAX,
 	MPA_CMD_MAX		= __MPA_CMD_MAX - 1
@@ -71,7 +71,7 @@ enum mpa_cmd {
  * @MPA_A_CHANGE: nest, repeated: %MPA_CMD_SET: %MPA_A_DEV, %MPA_A_LISTEN or
  *	neither (the namespace), %MPA_A_CONFIG and %MPA_A_INHERIT
  * @MPA_A_COUNTER: nest of enum mpa_attr_counter, repeated
- * @MPA_A_VERDICT: nest of enum mpa_attr_verdict
+ * @MPA_A_FAILURE: nest of enum mpa_attr_failure
  */
 enum mpa_attr {
 	MPA_A_UNSPEC		= 0,
@@ -84,7 +84,7 @@ enum mpa_attr {
 	MPA_A_CHECK		= 7,
 	MPA_A_CHANGE		= 8,
 	MPA_A_COUNTER		= 9,
-	MPA_A_VERDICT		= 10,
+	MPA_A_FAILURE		= 10,
 
 	__MPA_A_MAX,
 	MPA_A_MAX		= __MPA_A_MAX - 1
@@ -199,7 +199,7 @@ enum mpa_config_revision {
 /**
  * enum mpa_config_exchange - how an Initiator tells its Read depths
  * @MPA_EXCHANGE_PLAIN: not at all: a Request of revision 1 (RFC 6581 section 10)
- * @MPA_EXCHANGE_ENHANCED: with RFC 6581's four octets
+ * @MPA_EXCHANGE_ENHANCED: with RFC 6581's four bytes
  */
 enum mpa_config_exchange {
 	MPA_EXCHANGE_PLAIN	= 0,
@@ -274,7 +274,7 @@ enum mpa_owner {
  *	a long time; a selector
  * @MPA_A_LISTEN_OWNER: u32, enum mpa_owner
  * @MPA_A_LISTEN_DEV_INDEX: u32; of a device
- * @MPA_A_LISTEN_ADDR: 4 or 16 octets
+ * @MPA_A_LISTEN_ADDR: 4 or 16 bytes
  * @MPA_A_LISTEN_PORT: u16, big endian
  * @MPA_A_LISTEN_SCOPE: u32: interface of a link-local address
  * @MPA_A_LISTEN_BACKLOG: u32
@@ -333,9 +333,9 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_LISTEN_ID: u32; if it came from a listener
  * @MPA_A_CONN_UID: u32; of an application's socket
  * @MPA_A_CONN_INODE: u64; of an application's socket, as ss(8) and /proc tell it
- * @MPA_A_CONN_LOCAL_ADDR: 4 or 16 octets; an IPv4 address is never mapped
+ * @MPA_A_CONN_LOCAL_ADDR: 4 or 16 bytes; an IPv4 address is never mapped
  * @MPA_A_CONN_LOCAL_PORT: u16, big endian
- * @MPA_A_CONN_REMOTE_ADDR: 4 or 16 octets
+ * @MPA_A_CONN_REMOTE_ADDR: 4 or 16 bytes
  * @MPA_A_CONN_REMOTE_PORT: u16, big endian
  * @MPA_A_CONN_PHASE: u32, enum mpa_conn_phase
  * @MPA_A_CONN_INITIATOR: u32: 1: we are; absent before startup
@@ -352,8 +352,8 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_ORD: u32: our outbound Read depth
  * @MPA_A_CONN_PEER_IRD: u32: the peer's word on its own; 0 unless enhanced
  * @MPA_A_CONN_PEER_ORD: u32: likewise
- * @MPA_A_CONN_MULPDU: u32: longest ULPDU that can be sent now, octets
- * @MPA_A_CONN_EMSS: u32: octets of stream in a segment now
+ * @MPA_A_CONN_MULPDU: u32: longest ULPDU that can be sent now, bytes
+ * @MPA_A_CONN_EMSS: u32: bytes of stream in a segment now
  * @MPA_A_CONN_CODE: u32, enum mpa_sock_error: first thing that ended receiving
  * @MPA_A_CONN_ERR: u32: the error number that went with it; 0: an orderly end
  * @MPA_A_CONN_TERM_SENT: u32: the Terminate sent: layer << 12 | type << 8 | code
@@ -414,13 +414,13 @@ enum mpa_attr_conn {
  * @MPA_A_CONN_STATS_PAD: aligns
  * @MPA_A_CONN_STATS_TX_FPDUS: FPDUs handed to TCP
  * @MPA_A_CONN_STATS_TX_BATCHES: calls into TCP that carried them
- * @MPA_A_CONN_STATS_TX_OCTETS: stream octets of these
+ * @MPA_A_CONN_STATS_TX_BYTES: stream bytes of these
  * @MPA_A_CONN_STATS_TX_SHORT: calls that TCP took only in part
  * @MPA_A_CONN_STATS_RX_FPDUS: FPDUs found good
- * @MPA_A_CONN_STATS_RX_OCTETS: stream octets of these
+ * @MPA_A_CONN_STATS_RX_BYTES: stream bytes of these
  * @MPA_A_CONN_STATS_RX_CRC_ERRORS: FPDUs refused for their CRC
  * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused for a Marker
- * @MPA_A_CONN_STATS_RX_DROPPED: octets dropped after an error
+ * @MPA_A_CONN_STATS_RX_DROPPED: bytes dropped after an error
  * @MPA_A_CONN_STATS_RX_LENGTH_ERRORS: FPDUs refused for a length above 64768
  * @MPA_A_CONN_STATS_RX_TOO_SOON: Initiator: FPDUs that came before our first was
  *	sent (RFC 5044 section 7.1.2 rule 4)
@@ -430,10 +430,10 @@ enum mpa_attr_conn_stats {
 	MPA_A_CONN_STATS_PAD			= 1,
 	MPA_A_CONN_STATS_TX_FPDUS		= 2,
 	MPA_A_CONN_STATS_TX_BATCHES		= 3,
-	MPA_A_CONN_STATS_TX_OCTETS		= 4,
+	MPA_A_CONN_STATS_TX_BYTES		= 4,
 	MPA_A_CONN_STATS_TX_SHORT		= 5,
 	MPA_A_CONN_STATS_RX_FPDUS		= 6,
-	MPA_A_CONN_STATS_RX_OCTETS		= 7,
+	MPA_A_CONN_STATS_RX_BYTES		= 7,
 	MPA_A_CONN_STATS_RX_CRC_ERRORS		= 8,
 	MPA_A_CONN_STATS_RX_MARKER_ERRORS	= 9,
 	MPA_A_CONN_STATS_RX_DROPPED		= 10,
@@ -461,46 +461,46 @@ enum mpa_attr_counter {
 };
 
 /**
- * enum mpa_verdict_kind - what was refused or has failed
- * @MPA_VERDICT_TCP: TCP was lost, or ended within an FPDU or a frame
- * @MPA_VERDICT_CRC: an FPDU with a wrong CRC
- * @MPA_VERDICT_MARKER: Marker and ULPDU_Length disagree
- * @MPA_VERDICT_STARTUP: an invalid or missing startup frame
- * @MPA_VERDICT_REJECTED: the peer, or our consumer, has said no
- * @MPA_VERDICT_TERM_SENT: we have ended the stream by a Terminate
- * @MPA_VERDICT_TERM_RECEIVED: the peer has
- * @MPA_VERDICT_HALF_OPEN: a peer was turned away: too many without a Request
- * @MPA_VERDICT_LENGTH: a ULPDU_Length above 64768
+ * enum mpa_failure_kind - what was refused or has failed
+ * @MPA_FAILURE_TCP: TCP was lost, or ended within an FPDU or a frame
+ * @MPA_FAILURE_CRC: an FPDU with a wrong CRC
+ * @MPA_FAILURE_MARKER: Marker and ULPDU_Length disagree
+ * @MPA_FAILURE_STARTUP: an invalid or missing startup frame
+ * @MPA_FAILURE_REJECTED: the peer, or our consumer, has said no
+ * @MPA_FAILURE_TERM_SENT: we have ended the stream by a Terminate
+ * @MPA_FAILURE_TERM_RECEIVED: the peer has
+ * @MPA_FAILURE_HALF_OPEN: a peer was turned away: too many without a Request
+ * @MPA_FAILURE_LENGTH: a ULPDU_Length above 64768
  */
-enum mpa_verdict_kind {
-	MPA_VERDICT_TCP			= 1,
-	MPA_VERDICT_CRC			= 2,
-	MPA_VERDICT_MARKER		= 3,
-	MPA_VERDICT_STARTUP		= 4,
-	MPA_VERDICT_REJECTED		= 5,
-	MPA_VERDICT_TERM_SENT		= 6,
-	MPA_VERDICT_TERM_RECEIVED	= 7,
-	MPA_VERDICT_HALF_OPEN		= 8,
-	MPA_VERDICT_LENGTH		= 9,
+enum mpa_failure_kind {
+	MPA_FAILURE_TCP			= 1,
+	MPA_FAILURE_CRC			= 2,
+	MPA_FAILURE_MARKER		= 3,
+	MPA_FAILURE_STARTUP		= 4,
+	MPA_FAILURE_REJECTED		= 5,
+	MPA_FAILURE_TERM_SENT		= 6,
+	MPA_FAILURE_TERM_RECEIVED	= 7,
+	MPA_FAILURE_HALF_OPEN		= 8,
+	MPA_FAILURE_LENGTH		= 9,
 };
 
 /**
- * enum mpa_attr_verdict - beside it, %MPA_A_CONN or %MPA_A_LISTEN says whose
- * @MPA_A_VERDICT_KIND: u32, enum mpa_verdict_kind
- * @MPA_A_VERDICT_ERR: u32: an error number; 0: none
- * @MPA_A_VERDICT_TERM: u32: as %MPA_A_CONN_TERM_SENT
- * @MPA_A_VERDICT_SUPPRESSED: u32: verdicts since the last notification that none
+ * enum mpa_attr_failure - beside it, %MPA_A_CONN or %MPA_A_LISTEN says whose
+ * @MPA_A_FAILURE_KIND: u32, enum mpa_failure_kind
+ * @MPA_A_FAILURE_ERR: u32: an error number; 0: none
+ * @MPA_A_FAILURE_TERM: u32: as %MPA_A_CONN_TERM_SENT
+ * @MPA_A_FAILURE_SUPPRESSED: u32: failures since the last notification that none
  *	was sent for
  */
-enum mpa_attr_verdict {
-	MPA_A_VERDICT_UNSPEC		= 0,
-	MPA_A_VERDICT_KIND		= 1,
-	MPA_A_VERDICT_ERR		= 2,
-	MPA_A_VERDICT_TERM		= 3,
-	MPA_A_VERDICT_SUPPRESSED	= 4,
+enum mpa_attr_failure {
+	MPA_A_FAILURE_UNSPEC		= 0,
+	MPA_A_FAILURE_KIND		= 1,
+	MPA_A_FAILURE_ERR		= 2,
+	MPA_A_FAILURE_TERM		= 3,
+	MPA_A_FAILURE_SUPPRESSED	= 4,
 
-	__MPA_A_VERDICT_MAX,
-	MPA_A_VERDICT_MAX		= __MPA_A_VERDICT_MAX - 1
+	__MPA_A_FAILURE_MAX,
+	MPA_A_FAILURE_MAX		= __MPA_A_FAILURE_MAX - 1
 };
 
 #endif /* _UAPI_LINUX_MPA_NETLINK_H */

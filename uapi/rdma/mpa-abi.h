@@ -3,7 +3,7 @@
  * What mpa_rnic.ko and its verbs provider share: responses of the verbs
  * commands, and the rings that both map.
  *
- * A ring is a struct mpa_ring_hdr, then, from octet MPA_RING_HDR_LEN on, a
+ * A ring is a struct mpa_ring_hdr, then, from byte MPA_RING_HDR_LEN on, a
  * power-of-two number of entries. A completion queue's is one mmap()able object;
  * the two rings of a queue pair share one. Indices run freely
  * and are reduced modulo the number of entries on use. Whoever owns an index
@@ -34,7 +34,7 @@ enum {
 	MPA_RING_ALIGN		= 64,
 };
 
-/* Octets of an RDMA message. Longer requests are refused when they are posted. */
+/* Bytes of an RDMA message. Longer requests are refused when they are posted. */
 #define MPA_MAX_MSG_SIZE	0x80000000U
 
 /**
@@ -65,7 +65,7 @@ enum {
 /**
  * struct mpa_sge - a piece of registered memory
  * @addr: address within the region
- * @length: octets
+ * @length: bytes
  * @lkey: STag of the region
  */
 struct mpa_sge {
@@ -104,7 +104,7 @@ enum {
  * @num_sge: pieces in @sge; a Read takes at most one. Zero with %MPA_SQE_INLINE,
  *	LOCAL_INV and REG_MR
  * @reserved: zero
- * @length: %MPA_SQE_INLINE: octets of data that stand in place of @sge;
+ * @length: %MPA_SQE_INLINE: bytes of data that stand in place of @sge;
  *	%MPA_WR_REG_MR: access flags
  * @remote_addr: Write, Read: tagged offset at the peer; %MPA_WR_REG_MR: the
  *	region, a kernel pointer
@@ -177,7 +177,7 @@ enum {
  * struct mpa_cqe - a completion queue entry
  * @wr_id: of the work request
  * @qp_num: queue pair it was posted to
- * @byte_len: octets received or read
+ * @byte_len: bytes received or read
  * @inv_stag: STag a Send with Invalidate has invalidated
  * @status: MPA_WC_*
  * @opcode: MPA_WR_* or %MPA_CQE_RECV
@@ -211,7 +211,7 @@ struct mpa_alloc_ucontext_resp {
  * struct mpa_create_cq_resp - response of CREATE_CQ
  * @cq_key: mmap() offset of the ring
  * @num_cqe: entries, a power of two
- * @ring_len: octets to map
+ * @ring_len: bytes to map
  */
 struct mpa_create_cq_resp {
 	__aligned_u64 cq_key;
@@ -222,14 +222,14 @@ struct mpa_create_cq_resp {
 /**
  * struct mpa_create_qp_resp - response of CREATE_QP
  * @key: mmap() offset of both rings; the send ring comes first
- * @len: octets to map
- * @rq_offset: octets from there to the receive ring, a multiple of
+ * @len: bytes to map
+ * @rq_offset: bytes from there to the receive ring, a multiple of
  *	%MPA_RING_ALIGN
  * @num_sqe: send entries, a power of two
  * @num_rqe: receive entries, a power of two
- * @sqe_stride: octets to a send entry
- * @rqe_stride: octets to a receive entry
- * @max_inline: octets of inline data an entry takes
+ * @sqe_stride: bytes to a send entry
+ * @rqe_stride: bytes to a receive entry
+ * @max_inline: bytes of inline data an entry takes
  * @qp_num: number of the queue pair
  *
  * The doorbell is a POST_SEND command without work requests. The receive

@@ -91,7 +91,7 @@ struct mpa_doorbell {
  * @rings: memory of the rings of both queues
  * @sq: send queue
  * @rq: receive queue
- * @max_inline: octets of inline data a send entry takes
+ * @max_inline: bytes of inline data a send entry takes
  * @sq_sig_all: every send entry is signalled
  * @wr_sqe: entry under construction by the ibv_wr functions, or NULL; sq.lock
  * @wr_err: first error since ibv_wr_start(), a positive errno; sq.lock

@@ -21,9 +21,9 @@
  * mpa_cmd_get_context() - introduce this process to the kernel
  * @context: open device
  * @cmd: request
- * @cmd_size: octets of it
+ * @cmd_size: bytes of it
  * @resp: response
- * @resp_size: octets of it, ours included
+ * @resp_size: bytes of it, ours included
  *
  * Return: 0 or a positive errno.
  */
@@ -48,9 +48,9 @@ static inline int mpa_cmd_get_context(struct verbs_context *context,
  * @attr: what is wanted
  * @cq: filled in
  * @cmd: request
- * @cmd_size: octets of it
+ * @cmd_size: bytes of it
  * @resp: response
- * @resp_size: octets of it, ours included
+ * @resp_size: bytes of it, ours included
  *
  * Return: 0 or a positive errno.
  */

@@ -12,7 +12,7 @@
  * @area: filled in
  * @fd: command file of the open device
  * @key: mmap() offset
- * @len: octets to map
+ * @len: bytes to map
  *
  * Return: 0, or a positive errno. The area can be unmapped in either case.
  */
@@ -45,9 +45,9 @@ void mpa_area_unmap(struct mpa_area *area)
  * mpa_ring_plan() - learn the geometry of a ring, and judge it
  * @ring: filled in, but for where it is
  * @entries: number of entries; 0 makes a ring without room
- * @stride: octets to an entry
- * @least_stride: octets that an entry must have
- * @len: octets there are for the whole ring
+ * @stride: bytes to an entry
+ * @least_stride: bytes that an entry must have
+ * @len: bytes there are for the whole ring
  *
  * Return: 0 or EPROTO.
  */
@@ -67,7 +67,7 @@ int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,
  * mpa_ring_place() - say where a ring is
  * @ring: as planned
  * @area: mapped
- * @offset: octets from its beginning
+ * @offset: bytes from its beginning
  */
 void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
 		    uint32_t offset)

@@ -18,8 +18,8 @@
 
 /**
  * struct mpa_area - mapped memory of rings
- * @base: the first octet; NULL: nothing is mapped
- * @len: octets mapped
+ * @base: the first byte; NULL: nothing is mapped
+ * @len: bytes mapped
  */
 struct mpa_area {
 	void *base;
@@ -31,7 +31,7 @@ struct mpa_area {
  * @hdr: the shared indices; NULL for a ring of no entries
  * @slots: the first entry
  * @entries: a power of two, or 0
- * @stride: octets from one entry to the next
+ * @stride: bytes from one entry to the next
  */
 struct mpa_ring {
 	struct mpa_ring_hdr *hdr;
@@ -43,9 +43,9 @@ struct mpa_ring {
 /**
  * mpa_ring_fits() - whether a geometry is one this code can work with
  * @entries: number of entries
- * @stride: octets to an entry
- * @least_stride: octets that an entry must have
- * @len: octets there are for the whole ring
+ * @stride: bytes to an entry
+ * @least_stride: bytes that an entry must have
+ * @len: bytes there are for the whole ring
  */
 static inline bool mpa_ring_fits(uint32_t entries, uint32_t stride,
 				 uint32_t least_stride, uint32_t len)

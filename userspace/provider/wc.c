@@ -23,7 +23,7 @@ MPA_SAME_STATUS(REM_OP_ERR);
 MPA_SAME_STATUS(FATAL_ERR);
 MPA_SAME_STATUS(GENERAL_ERR);
 
-/* Statuses and opcodes are one octet each; what no table names is an error. */
+/* Statuses and opcodes are one byte each; what no table names is an error. */
 static const bool known_status[UINT8_MAX + 1] = {
 	[MPA_WC_SUCCESS]		= true,
 	[MPA_WC_LOC_LEN_ERR]		= true,

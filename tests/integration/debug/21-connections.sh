@@ -45,15 +45,15 @@ sysctl_of() {
 	lab_in "$1" sysctl -qw "net.ipv4.$2"
 }
 
-# begin LABEL CONNECTIONS OCTETS ROLE ARGUMENT...: a server and a client that are
+# begin LABEL CONNECTIONS BYTES ROLE ARGUMENT...: a server and a client that are
 # connected, the client at its gate.
 begin() {
-	local label=$1 connections=$2 octets=$3 role=$4 words=()
+	local label=$1 connections=$2 bytes=$3 role=$4 words=()
 	shift 4
 	rm -f "$gate"
 	counters_mark
 	[[ $role == read ]] || words=("$connections")
-	lab_spawn server h2 "$closing" serve 10.77.0.2 "$port" "$connections" "$octets"
+	lab_spawn server h2 "$closing" serve 10.77.0.2 "$port" "$connections" "$bytes"
 	lab_check "$label: server listens" lab_wait_listen h2 "$port" 60
 	lab_spawn client h1 "$closing" "$role" 10.77.0.2 "$port" "${words[@]}" \
 		"$gate" "$@"
@@ -88,7 +88,7 @@ outage() {
 	shape h1
 	lab_check "$label: server sees the end" lab_join server 40
 	lab_check "$label: server has it all" \
-		log_has server '^connection 0: 8 messages, 32768 octets$'
+		log_has server '^connection 0: 8 messages, 32768 bytes$'
 	lab_check "$label: client ends" lab_join client 20
 	lab_check "$label: counted" lab_wait 10 counters_hold \
 		mpa1 tx_send=8 conn_reset=0 conn_close_timeout=0 \
@@ -103,7 +103,7 @@ read_in_flight() {
 	shape h2 tbf rate 1mbit burst 16kb latency 2s
 	touch "$gate"
 	lab_check "$label: client ends" lab_join client 60
-	lab_check "$label: all was read" log_has client '^read 1500000 octets$'
+	lab_check "$label: all was read" log_has client '^read 1500000 bytes$'
 	lab_check "$label: it took longer than ever before" took 8000 60000
 	lab_check "$label: counted" lab_wait 10 counters_hold \
 		mpa1 rx_read_resp=1 conn_reset=0 conn_close_timeout=0 \
@@ -162,7 +162,7 @@ crowd() {
 	shape h1
 	for n in 4 5 6 7; do
 		lab_check "$label: server has it all of connection $n" lab_wait 30 \
-			log_has server "^connection $n: 2 messages, 8192 octets$"
+			log_has server "^connection $n: 2 messages, 8192 bytes$"
 	done
 	finish
 	setting linger-max inherit

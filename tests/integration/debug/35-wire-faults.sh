@@ -31,7 +31,7 @@ retransmitted() {
 lab_devices 2
 capture_real_segments h1 h2
 
-# Segments of 1448 octets; 28 for SACK, 14 for DDP and 6 for MPA are the most
+# Segments of 1448 bytes; 28 for SACK, 14 for DDP and 6 for MPA are the most
 # that is not payload. 40 are for what perftest has to say besides.
 before=$(lab_counter mpa1 tx_segments)
 perf_pair h1 h2 ib_write_bw 65536 20

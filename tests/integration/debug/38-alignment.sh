@@ -13,7 +13,7 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
-# Of 1500 octets, 20 each for IP and TCP and 12 for timestamps.
+# Of 1500 bytes, 20 each for IP and TCP and 12 for timestamps.
 mss=1448
 # Three segments and a bit: the edge is never where a segment ends.
 small_window=5000
@@ -47,7 +47,7 @@ retransmitted() {
 # Neither tcp_rmem nor a route's window makes the window small: an MPA socket
 # gets a receive buffer for the longest FPDU, and what arrives is placed at
 # once. So a box on the way says so in every segment, SYN included; without
-# scaling the field is in octets.
+# scaling the field is in bytes.
 shrink_window() {
 	lab_in h2 sysctl -q -w net.ipv4.tcp_window_scaling=0
 	lab_in h2 tc qdisc add dev eth0 clsact
@@ -70,7 +70,7 @@ align_run() {
 	capture_judge "$1" --aligned --markers-from both --mss "$mss" "${@:3}"
 }
 
-# Segments of full size, and after each message a Send of 16 octets.
+# Segments of full size, and after each message a Send of 16 bytes.
 long_messages() {
 	rping_pair h1 h2 65535 10
 }

@@ -97,7 +97,7 @@ fast_paths on mpa1
 # What mpactl probe makes of siw, and siw of it.
 lab_spawn probed h2 rping -s -P -a 10.77.0.2
 lab_wait_listen h2 7174
-probe_case "siw" 0 "r['verdict'] == 'accepted' and r['revisions'] == [2]" \
+probe_case "siw" 0 "r['outcome'] == 'accepted' and r['revisions'] == [2]" \
 	10.77.0.2 7174
 probe_case "siw, revision 1" 0 "r['revisions'] == [1]" 10.77.0.2 7174 --revision 1
 lab_kill probed

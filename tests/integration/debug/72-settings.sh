@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Every setting, made with mpactl: read back, effective, refused where it may not
-# be. Octet by octet and by what happens in settings_cases.py; here what two
+# be. Byte by byte and by what happens in settings_cases.py; here what two
 # devices put on the wire under them, for tshark to judge. Arguments choose
 # cases by the beginning of their names, "wire" all of this file.
 # lab run --no-kmemleak
@@ -105,7 +105,7 @@ segments_all() {
 	device_set segments inherit mpa1
 }
 
-# FPDUs of 88 octets, of which sixteen fit into a segment at this MTU, and no more
+# FPDUs of 88 bytes, of which sixteen fit into a segment at this MTU, and no more
 # than fifteen if it had to keep room for a longer one.
 segments_packed() {
 	local bench=$MPA_REPO/build/bin/mpa-bench lists=100 before

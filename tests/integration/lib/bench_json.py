@@ -26,16 +26,16 @@ TOP = {
 USAGE = {"process_user", "process_system", "machine_busy", "machine_softirq"}
 TIMES = {"min", "median", "p99", "p999", "max", "mean"}
 RUNS = {
-    "stream": {"seconds", "ended", "messages", "messages_per_second", "octets",
+    "stream": {"seconds", "ended", "messages", "messages_per_second", "bytes",
                "bits_per_second", "cpu", "cpu_seconds_per_gigabyte"},
     "latency": {"seconds", "ended", "messages", "messages_per_second", "cpu",
                 "nanoseconds"},
     "connect": {"seconds", "ended", "messages", "messages_per_second", "cpu",
                 "nanoseconds"},
-    "memory": {"connections", "kernel_octets", "slab_octets",
-               "client_process_octets", "server_process_octets"},
+    "memory": {"connections", "kernel_bytes", "slab_bytes",
+               "client_process_bytes", "server_process_bytes"},
 }
-BESIDE_TCP = {"tcp_kernel_octets", "above_tcp_octets"}
+BESIDE_TCP = {"tcp_kernel_bytes", "above_tcp_bytes"}
 
 bad = []
 
@@ -67,8 +67,8 @@ def check_times(what, times):
 
 
 def check_stream(what, run, size):
-    need(run["octets"] == run["messages"] * size, f"{what}: octets")
-    need(close(run["bits_per_second"], run["octets"] * 8 / run["seconds"]),
+    need(run["bytes"] == run["messages"] * size, f"{what}: bytes")
+    need(close(run["bits_per_second"], run["bytes"] * 8 / run["seconds"]),
          f"{what}: bits_per_second")
     members(f"{what}.cpu_seconds_per_gigabyte", run["cpu_seconds_per_gigabyte"],
             {"client_process", "server_process", "machine"})

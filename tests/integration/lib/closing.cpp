@@ -2,14 +2,14 @@
 //
 // How connections end after work that was completed:
 //
-//	closing serve ADDRESS PORT CONNECTIONS OCTETS
+//	closing serve ADDRESS PORT CONNECTIONS BYTES
 //	closing send  ADDRESS PORT CONNECTIONS GATE COUNT SIZE disconnect|destroy
-//	closing read  ADDRESS PORT GATE OCTETS
+//	closing read  ADDRESS PORT GATE BYTES
 //
 // The server takes connections and tells how many messages each has brought and
-// how it ended; it has a region of so many octets to be read. The others connect
+// how it ended; it has a region of so many bytes to be read. The others connect
 // and wait until the file GATE exists. One then sends messages, waits until all are
-// completed, and ends the connections; the other posts a Read of so many octets and
+// completed, and ends the connections; the other posts a Read of so many bytes and
 // ends the connection while it is in flight.
 
 #include <charconv>
@@ -125,12 +125,12 @@ public:
 		while (!over_ && poll(id_->recv_cq, wc)) {
 			over_ = wc.status != IBV_WC_SUCCESS;
 			if (over_) {
-				say("connection %zu: %zu messages, %zu octets\n",
-				    number_, messages_, octets_);
+				say("connection %zu: %zu messages, %zu bytes\n",
+				    number_, messages_, bytes_);
 				break;
 			}
 			messages_++;
-			octets_ += wc.byte_len;
+			bytes_ += wc.byte_len;
 			post(wc.wr_id);
 		}
 		return !over_;
@@ -149,13 +149,13 @@ private:
 	Endpoint id_;
 	Mr mr_;
 	std::size_t messages_ = 0;
-	std::size_t octets_ = 0;
+	std::size_t bytes_ = 0;
 	bool over_ = false;
 };
 
-void serve(rdma_addrinfo *info, std::size_t count, std::size_t octets)
+void serve(rdma_addrinfo *info, std::size_t count, std::size_t bytes)
 {
-	std::vector<std::uint8_t> memory(octets, 0x5a);
+	std::vector<std::uint8_t> memory(bytes, 0x5a);
 	const auto listener = endpoint(info);
 	std::vector<std::unique_ptr<Served>> all;
 	Mr mr(rdma_reg_read(listener.get(), memory.data(), memory.size()));
@@ -233,9 +233,9 @@ void send(rdma_addrinfo *info, std::size_t connections, const char *gate,
 	}
 }
 
-void read(rdma_addrinfo *info, const char *gate, std::size_t octets)
+void read(rdma_addrinfo *info, const char *gate, std::size_t bytes)
 {
-	std::vector<std::uint8_t> sink(octets);
+	std::vector<std::uint8_t> sink(bytes);
 	const auto id = connected(info);
 	const Mr mr(rdma_reg_write(id.get(), sink.data(), sink.size()));
 	Region region;
@@ -245,17 +245,17 @@ void read(rdma_addrinfo *info, const char *gate, std::size_t octets)
 	std::memcpy(&region, id->event->param.conn.private_data, sizeof(region));
 	say("connected\n");
 	wait_for_gate(gate);
-	must(rdma_post_read(id.get(), nullptr, sink.data(), octets, mr.get(), 0,
+	must(rdma_post_read(id.get(), nullptr, sink.data(), bytes, mr.get(), 0,
 			    region.address, region.rkey),
 	     "rdma_post_read");
 	disconnect(id.get());
 	const auto wc = wait_for(id->send_cq);
 	if (wc.status != IBV_WC_SUCCESS)
 		throw std::runtime_error(ibv_wc_status_str(wc.status));
-	for (const auto octet : sink)
-		if (octet != 0x5a)
-			throw std::runtime_error("other octets than there are");
-	say("read %zu octets\n", octets);
+	for (const auto byte : sink)
+		if (byte != 0x5a)
+			throw std::runtime_error("other bytes than there are");
+	say("read %zu bytes\n", bytes);
 }
 
 std::size_t number(std::string_view text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the cases of several suites do with hosts of the lab: consumers of the
-RDMA connection manager on one side, octets on the other, settings, counters.
+RDMA connection manager on one side, bytes on the other, settings, counters.
 
 Hosts are h1 (10.77.0.1, fd77::1, device mpa1) and h2 (10.77.0.2, fd77::2, mpa2).
 """

@@ -99,7 +99,7 @@ Cycle told(const rdma_cm_id &id)
 	if (!param.private_data || param.private_data_len < sizeof(cycle))
 		throw std::runtime_error("private data of " +
 					 std::to_string(param.private_data_len) +
-					 " octets");
+					 " bytes");
 	std::memcpy(&cycle, param.private_data, sizeof(cycle));
 	return cycle;
 }

@@ -3,7 +3,7 @@
 // What happens while a sender is held up by the module mpa_hold, between finding out
 // where its payload lies and copying it:
 //
-//	held ADDRESS PORT send|read|reset OCTETS
+//	held ADDRESS PORT send|read|reset BYTES
 //
 // Connects to itself, twice.
 //
@@ -41,8 +41,8 @@ namespace {
 using namespace rdmacm;
 using namespace std::chrono_literals;
 
-constexpr std::uint8_t valid_octet = 0x11;
-constexpr std::uint8_t stale_octet = 0xee;
+constexpr std::uint8_t valid_byte = 0x11;
+constexpr std::uint8_t stale_byte = 0xee;
 constexpr unsigned int queue_depth = 16;
 constexpr auto patience = 60s;
 
@@ -120,12 +120,12 @@ Pair connect(rdma_cm_id *listener, rdma_addrinfo *info)
 }
 
 struct Memory {
-	std::vector<std::uint8_t> octets;
+	std::vector<std::uint8_t> bytes;
 	Mr mr;
 
-	Memory(ibv_pd *pd, std::size_t len, std::uint8_t octet)
-		: octets(len, octet),
-		  mr(ibv_reg_mr(pd, octets.data(), len,
+	Memory(ibv_pd *pd, std::size_t len, std::uint8_t byte)
+		: bytes(len, byte),
+		  mr(ibv_reg_mr(pd, bytes.data(), len,
 				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ))
 	{
 		if (!mr)
@@ -134,13 +134,13 @@ struct Memory {
 
 	ibv_sge sge() const
 	{
-		return {reinterpret_cast<std::uintptr_t>(octets.data()),
-			static_cast<std::uint32_t>(octets.size()), mr->lkey};
+		return {reinterpret_cast<std::uintptr_t>(bytes.data()),
+			static_cast<std::uint32_t>(bytes.size()), mr->lkey};
 	}
 
-	std::ptrdiff_t count(std::uint8_t octet) const
+	std::ptrdiff_t count(std::uint8_t byte) const
 	{
-		return std::ranges::count(octets, octet);
+		return std::ranges::count(bytes, byte);
 	}
 };
 
@@ -166,7 +166,7 @@ void invalidate(rdma_cm_id *id, const Memory &region)
 	must_be(completion(id->send_cq, "invalidation"), true, "invalidation");
 }
 
-// Starts what is to be held up: the region's octets on their way to the sink.
+// Starts what is to be held up: the region's bytes on their way to the sink.
 void start(bool read, const Pair &pair, const Memory &region, const Memory &sink)
 {
 	ibv_send_wr wr{};
@@ -200,14 +200,14 @@ void judge(bool read, const Pair &pair, const Memory &sink)
 	const auto own = completion(read ? pair.passive->send_cq :
 					   pair.active->send_cq, "request");
 
-	std::printf("request: %s; peer has %td valid octets, %td stale ones\n",
-		    ibv_wc_status_str(own.status), sink.count(valid_octet),
-		    sink.count(stale_octet));
+	std::printf("request: %s; peer has %td valid bytes, %td stale ones\n",
+		    ibv_wc_status_str(own.status), sink.count(valid_byte),
+		    sink.count(stale_byte));
 	if (!read)
 		must_be(completion(pair.passive->recv_cq, "receive"), false,
 			"receive");
-	if (sink.count(stale_octet))
-		throw std::runtime_error("stale octets have come to the peer");
+	if (sink.count(stale_byte))
+		throw std::runtime_error("stale bytes have come to the peer");
 	must_be(own, false, "request");
 	if (!read && own.status != IBV_WC_LOC_PROT_ERR)
 		throw std::runtime_error("the Send failed for another reason");
@@ -228,7 +228,7 @@ void post_receives(const Pair &pair, const Memory &room)
 	}
 }
 
-// Sends of 16 octets, and one of which the receiver's window holds a part only.
+// Sends of 16 bytes, and one of which the receiver's window holds a part only.
 void send_and_reset(const Pair &pair, const Memory &region)
 {
 	ibv_sge sge = region.sge();
@@ -270,8 +270,8 @@ void expect_whole_messages(const Pair &pair)
 
 void run_reset(const Pair &pair, std::size_t len)
 {
-	Memory region(pair.active->qp->pd, len, valid_octet);
-	Memory far(pair.passive->qp->pd, 16 << 20, valid_octet);
+	Memory region(pair.active->qp->pd, len, valid_byte);
+	Memory far(pair.passive->qp->pd, 16 << 20, valid_byte);
 	Memory room(pair.active->qp->pd, 16 << 20, 0);
 
 	post_receives(pair, room);
@@ -301,7 +301,7 @@ void run(const char *address, const char *port, std::string_view what, std::size
 	}
 
 	const bool read = what == "read";
-	Memory region(pair.active->qp->pd, len, valid_octet);
+	Memory region(pair.active->qp->pd, len, valid_byte);
 	Memory sink(pair.passive->qp->pd, len, 0);
 
 	receive_into(pair, sink);
@@ -311,7 +311,7 @@ void run(const char *address, const char *port, std::string_view what, std::size
 	});
 	wait_for([] { return hold_is("held"); }, "sender held up");
 	invalidate(other.active.get(), region);
-	std::ranges::fill(region.octets, stale_octet);
+	std::ranges::fill(region.bytes, stale_byte);
 	hold_set("pass");
 	started.get();
 	judge(read, pair, sink);

@@ -8,20 +8,20 @@
 
 held_program=$MPA_REPO/build/bin/held
 
-# held_invalidation NAME OPERATION OCTETS COUNTED...
+# held_invalidation NAME OPERATION BYTES COUNTED...
 held_invalidation() {
 	counters_mark
-	lab_check "invalidation $1: no stale octet is sent" \
+	lab_check "invalidation $1: no stale byte is sent" \
 		lab_in h1 timeout 120 "$held_program" 10.77.0.1 7600 "$2" "$3"
 	counters_grew "invalidation $1" mpa1 tx_terminate=1 rx_terminate=1 "${@:4}"
 }
 
-# held_reset OCTETS: of the request that is held up.
+# held_reset BYTES: of the request that is held up.
 held_reset() {
 	counters_mark
-	lab_check "RST while $1 octets are sent: what came whole is received" \
+	lab_check "RST while $1 bytes are sent: what came whole is received" \
 		lab_in h1 timeout 120 "$held_program" 10.77.0.1 7600 reset "$1"
-	counters_grew "RST while $1 octets are sent" mpa1 conn_reset=1 rx_send=8
+	counters_grew "RST while $1 bytes are sent" mpa1 conn_reset=1 rx_send=8
 }
 
 # held_starved: memory is short for three seconds. A queue pair tries after 4 ms, and

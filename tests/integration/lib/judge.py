@@ -4,7 +4,7 @@
 
 tshark says of every FPDU whether its CRC is good. A walk of our own over the
 TCP streams says where FPDUs and Markers must be, and computes each CRC again.
-Both must find the same FPDUs in the same order, so that no octet of payload
+Both must find the same FPDUs in the same order, so that no byte of payload
 is unexplained.
 
 tshark (4.0) gets lost where there are Markers, for the rest of a direction: at
@@ -49,7 +49,7 @@ FLAG_P2P, FLAG_SEND = 0x80000000, 0x40000000
 FLAG_WRITE, FLAG_READ = 0x00008000, 0x00004000
 MARKER_PERIOD, MARKER_SIZE = 512, 4
 HEADER_SIZE, CRC_SIZE = 2, 4
-# Octets of the longest ULPDU there can be.
+# Bytes of the longest ULPDU there can be.
 ULPDU_MAX = 64768
 CRC32C = 0x82F63B78
 
@@ -70,10 +70,10 @@ def crc_table():
 CRC_TABLE = crc_table()
 
 
-def crc32c(octets):
+def crc32c(data):
     value = 0xFFFFFFFF
-    for octet in octets:
-        value = (value >> 8) ^ CRC_TABLE[(value ^ octet) & 0xFF]
+    for byte in data:
+        value = (value >> 8) ^ CRC_TABLE[(value ^ byte) & 0xFF]
     return value ^ 0xFFFFFFFF
 
 
@@ -92,11 +92,11 @@ class Segment:
 class Flow:
     """One direction of a connection.
 
-    first: sequence number of the first octet; refused: it answered the other
+    first: sequence number of the first byte; refused: it answered the other
     one's SYN with RST; dissected: ULPDU lengths that tshark found; complaints:
     (frame, what tshark does not like about it); fpdus: (offset, end, ULPDU
     length) of what the walk found; versions: of DDP and RDMAP, in their ULPDUs;
-    seen: how many of these tshark can see; window: the most octets that it let
+    seen: how many of these tshark can see; window: the most bytes that it let
     the other one have under way; edges: sequence numbers where its windows ended.
     """
 
@@ -121,15 +121,15 @@ class Flow:
         return count
 
     def stream(self):
-        """The octets in order; retransmissions must say the same again."""
+        """The bytes in order; retransmissions must say the same again."""
         data = bytearray()
         for segment in sorted(self.segments, key=lambda one: one.offset):
             if segment.offset > len(data):
-                raise Bad(f"octets {len(data)}..{segment.offset} are missing "
+                raise Bad(f"bytes {len(data)}..{segment.offset} are missing "
                           f"before frame {segment.frame}")
             known = data[segment.offset:segment.offset + len(segment.payload)]
             if known != segment.payload[:len(known)]:
-                raise Bad(f"frame {segment.frame} repeats other octets")
+                raise Bad(f"frame {segment.frame} repeats other bytes")
             data += segment.payload[len(known):]
         return bytes(data)
 
@@ -255,7 +255,7 @@ def walk(flow, data, start, marked, with_crc):
             position += MARKER_SIZE
 
     def take(count, header):
-        """The next count octets that are no Markers, of the FPDU whose length
+        """The next count bytes that are no Markers, of the FPDU whose length
         field is at header."""
         nonlocal position
         taken = bytearray()
@@ -286,20 +286,20 @@ def walk(flow, data, start, marked, with_crc):
         flow.fpdus.append((origin, position, length))
 
 
-def check_marker(octets, position, header):
+def check_marker(data, position, header):
     """A Marker points back to the length field of its FPDU; one that stands
     between FPDUs, before that field, says 0."""
-    if len(octets) < MARKER_SIZE:
+    if len(data) < MARKER_SIZE:
         raise Bad(f"stream ends within the Marker at {position}")
-    reserved = int.from_bytes(octets[:2], "big")
-    pointer = int.from_bytes(octets[2:], "big")
+    reserved = int.from_bytes(data[:2], "big")
+    pointer = int.from_bytes(data[2:], "big")
     wanted = max(position - header, 0)
     if reserved or pointer != wanted:
         raise Bad(f"Marker at {position}: reserved {reserved:#x}, FPDUPTR "
                   f"{pointer}, wanted {wanted}")
 
 
-# Octets that TCP puts into a packet at the most.
+# Bytes that TCP puts into a packet at the most.
 PACKET = 65536
 
 
@@ -375,12 +375,12 @@ def compare(flow, name):
 
 
 def check_lengths(name, flow, opaque):
-    """RFC 5044 section 3: a ULPDU has 1 to 64768 octets. That an application's
+    """RFC 5044 section 3: a ULPDU has 1 to 64768 bytes. That an application's
     may be empty is an extension of our sockets (mpa(7)); no RNIC sends one."""
     for origin, _, length in flow.fpdus:
         if length > ULPDU_MAX or (not length and not opaque):
             raise Bad(f"{name}: the FPDU at {origin} has a ULPDU of {length} "
-                      f"octets")
+                      f"bytes")
 
 
 def judge_flow(name, flow, start, asked, args):
@@ -455,7 +455,7 @@ def judge_connection(pair, args, total):
         total["of these cut by a full window"] += cut
         longest = max(map(len, (one.payload for one in judged)), default=0)
         if args.mss and longest > args.mss:
-            raise Bad(f"{name} sent a segment of {longest} octets")
+            raise Bad(f"{name} sent a segment of {longest} bytes")
 
 
 def fell_back(pair):

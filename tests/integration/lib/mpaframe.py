@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A peer that speaks MPA octet by octet over a TCP socket, for tests.
+"""A peer that speaks MPA byte by byte over a TCP socket, for tests.
 
 Nothing here is shared with the code under test: RFC 5044 and RFC 6581 alone.
 """
@@ -18,11 +18,11 @@ P2P, RTR_SEND = 0x8000, 0x4000
 RTR_WRITE, RTR_READ = 0x8000, 0x4000
 
 
-def crc32c(octets):
+def crc32c(data):
     """CRC32c as it lies in the stream."""
     crc = 0xffffffff
-    for octet in octets:
-        crc ^= octet
+    for byte in data:
+        crc ^= byte
         for _ in range(8):
             crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
     return struct.pack("<I", crc ^ 0xffffffff)
@@ -30,17 +30,17 @@ def crc32c(octets):
 
 def fpdu(ulpdu):
     """An FPDU without Markers."""
-    octets = struct.pack(">H", len(ulpdu)) + ulpdu
-    octets += bytes(-len(octets) % 4)
-    return octets + crc32c(octets)
+    data = struct.pack(">H", len(ulpdu)) + ulpdu
+    data += bytes(-len(data) % 4)
+    return data + crc32c(data)
 
 
 def first_fpdu(ulpdu):
     """The first FPDU of a stream with Markers, too short for a second one."""
-    octets = bytes(4) + struct.pack(">H", len(ulpdu)) + ulpdu
-    octets += bytes(-len(octets) % 4)
-    assert len(octets) < 512
-    return octets + crc32c(octets)
+    data = bytes(4) + struct.pack(">H", len(ulpdu)) + ulpdu
+    data += bytes(-len(data) % 4)
+    assert len(data) < 512
+    return data + crc32c(data)
 
 
 def frame(key, flags, rev, data=b"", length=None):
@@ -88,18 +88,18 @@ class Peer:
     def __exit__(self, *_):
         self.sock.close()
 
-    def send(self, octets):
-        self.sock.sendall(octets)
+    def send(self, data):
+        self.sock.sendall(data)
 
     def read(self, count):
-        octets = b""
-        while len(octets) < count:
-            more = self.sock.recv(count - len(octets))
+        data = b""
+        while len(data) < count:
+            more = self.sock.recv(count - len(data))
             if not more:
-                raise AssertionError(f"closed after {octets.hex()}, wanted "
-                                     f"{count} octets")
-            octets += more
-        return octets
+                raise AssertionError(f"closed after {data.hex()}, wanted "
+                                     f"{count} bytes")
+            data += more
+        return data
 
     def read_frame(self):
         head = self.read(20)
@@ -127,7 +127,7 @@ class Peer:
         return rest[:length]
 
     def closed(self):
-        """The other side closes, without another octet."""
+        """The other side closes, without another byte."""
         try:
             more = self.sock.recv(4096)
         except ConnectionResetError:

@@ -17,7 +17,7 @@ ULPDU_MAX = 64768
 PARAMS = struct.Struct("=IBBHHHIB3x")
 INFO = struct.Struct("=BBBBIIIIHHHHIB3x")
 STATS = struct.Struct("=8Q")
-STAT_NAMES = ("tx_fpdus", "tx_batches", "tx_octets", "rx_fpdus", "rx_octets",
+STAT_NAMES = ("tx_fpdus", "tx_batches", "tx_bytes", "rx_fpdus", "rx_bytes",
               "rx_crc_errors", "rx_marker_errors", "rx_dropped")
 
 

@@ -87,7 +87,7 @@ class QpInitAttr(ctypes.Structure):
 
 
 class Event(NamedTuple):
-    """An event, its octets copied."""
+    """An event, its bytes copied."""
     name: str
     status: int
     private_data: bytes
@@ -119,7 +119,7 @@ def setns(fd):
 
 
 def sockaddr(address, port):
-    """Octets of a struct sockaddr_in or sockaddr_in6."""
+    """Bytes of a struct sockaddr_in or sockaddr_in6."""
     if ":" in address:
         return struct.pack("=HH4s16s4s", socket.AF_INET6, socket.htons(port),
                            bytes(4),
@@ -232,8 +232,8 @@ class Id:
 
     def qp_num(self):
         """The number of the QP that create_qp() has made."""
-        octets = ctypes.string_at(self.pointer.contents.qp, QP_NUM_AT + 4)
-        return struct.unpack_from("=I", octets, QP_NUM_AT)[0]
+        data = ctypes.string_at(self.pointer.contents.qp, QP_NUM_AT + 4)
+        return struct.unpack_from("=I", data, QP_NUM_AT)[0]
 
     def find_route(self, address, port, source=None):
         must(rdmacm.rdma_resolve_addr(

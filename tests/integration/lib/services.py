@@ -21,28 +21,28 @@ import mpaframe as mpa  # noqa: E402
 
 def request(sock):
     """The whole Request; None if the client ends before."""
-    octets = b""
-    while len(octets) < 20 or len(octets) < 20 + struct.unpack(">H", octets[18:20])[0]:
+    data = b""
+    while len(data) < 20 or len(data) < 20 + struct.unpack(">H", data[18:20])[0]:
         more = sock.recv(4096)
         if not more:
             return None
-        octets += more
-    return octets
+        data += more
+    return data
 
 
 def drain(sock):
     count = 0
-    while octets := sock.recv(65536):
-        count += len(octets)
+    while data := sock.recv(65536):
+        count += len(data)
     # The test looks for it: nothing but the Request has come.
-    print(f"ended after {count} more octets", flush=True)
+    print(f"ended after {count} more bytes", flush=True)
 
 
 def answer(sock, rev, flags=mpa.CRC, data=b"", slowly=False):
-    octets = mpa.frame(mpa.REPLY, flags, rev, data)
-    step = 1 if slowly else len(octets)
-    for at in range(0, len(octets), step):
-        sock.sendall(octets[at:at + step])
+    data = mpa.frame(mpa.REPLY, flags, rev, data)
+    step = 1 if slowly else len(data)
+    for at in range(0, len(data), step):
+        sock.sendall(data[at:at + step])
         if slowly:
             time.sleep(0.01)
     drain(sock)
@@ -51,15 +51,15 @@ def answer(sock, rev, flags=mpa.CRC, data=b"", slowly=False):
 def only(rev, flags=mpa.CRC, data=b"", **options):
     """Knows one revision, and closes when it sees another one."""
     def serve(sock):
-        octets = request(sock)
-        if octets and octets[17] == rev:
+        asked = request(sock)
+        if asked and asked[17] == rev:
             answer(sock, rev, flags, data, **options)
     return serve
 
 
 def echo(sock):
-    while octets := sock.recv(4096):
-        sock.sendall(octets)
+    while data := sock.recv(4096):
+        sock.sendall(data)
 
 
 def banner(text):

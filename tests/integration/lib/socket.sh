@@ -134,7 +134,7 @@ nc_lines() {
 	nc_pair lines 0 "-d welcome" "--data-hex 00ff"
 	nc_same lines
 	lab_check "mpa-nc tells the Request's data" \
-		socket_said server 'private data of the peer, 2 octets: \x00\xff'
+		socket_said server 'private data of the peer, 2 bytes: \x00\xff'
 	lab_check "mpa-nc tells the Reply's data" socket_said client 'welcome'
 	lab_check "mpa-nc counts" socket_said client 'sent 3 FPDUs'
 }
@@ -155,7 +155,7 @@ nc_refused() {
 	: > "$LAB_OUT/client.in"
 	: > "$LAB_OUT/server.in"
 	nc_pair rejected 3 "-x -d no" ""
-	lab_check "mpa-nc tells the reason" socket_said client 'of the peer, 2 octets: no'
+	lab_check "mpa-nc tells the reason" socket_said client 'of the peer, 2 bytes: no'
 	printf '%070000d\n' 1 > "$LAB_OUT/client.in"
 	nc_pair "a line that is too long" 1 "" ""
 	lab_check "mpa-nc says so" socket_said client 'longer than the MULPDU'

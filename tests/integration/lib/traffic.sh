@@ -86,15 +86,15 @@ traffic_pair() {
 # says so, the client announces its sink, the server writes it and says so.
 # rping_counted LABEL CLIENT SERVER SIZE PINGS [CONNECTIONS]
 rping_counted() {
-	local octets=$(($4 * $5)) pings=$5 sends=$((2 * $5))
+	local bytes=$(($4 * $5)) pings=$5 sends=$((2 * $5))
 	counters_grew "of $1" "$(traffic_device "$2")" \
 		"conn_active=${6:-1}" "tx_send=$sends" "rx_send=$sends" \
 		"rx_read_req=$pings" "tx_read_resp=$pings" "rx_write>=$pings" \
-		"tx_bytes>=$octets" "rx_bytes>=$octets" \
+		"tx_bytes>=$bytes" "rx_bytes>=$bytes" \
 		"$(traffic_device "$3")" \
 		"conn_passive=${6:-1}" "tx_send=$sends" "rx_send=$sends" \
 		"tx_read_req=$pings" "rx_read_resp=$pings" "tx_write>=$pings" \
-		"tx_bytes>=$octets" "rx_bytes>=$octets"
+		"tx_bytes>=$bytes" "rx_bytes>=$bytes"
 }
 
 # rping_good LOG: rping's exit status says less than its words.
@@ -192,7 +192,7 @@ perf_line() {
 # is 1. Latency tests of sends and writes answer each message.
 # perf_counted LABEL TOOL SIZE MESSAGES BOTH CLIENT SERVER
 perf_counted() {
-	local label=$1 tool=$2 octets=$(($3 * $4)) messages=$4 both=$5
+	local label=$1 tool=$2 bytes=$(($3 * $4)) messages=$4 both=$5
 	local client server out in from to
 	client=$(traffic_device "$6")
 	server=$(traffic_device "$7")
@@ -201,11 +201,11 @@ perf_counted() {
 	ib_write_*) out=tx_write in=rx_write from=$client to=$server ;;
 	ib_read_*)  out=tx_read_resp in=rx_read_resp from=$server to=$client ;;
 	esac
-	set -- "$from" "$out>=$messages" "tx_bytes>=$octets" \
-		"$to" "$in>=$messages" "rx_bytes>=$octets"
+	set -- "$from" "$out>=$messages" "tx_bytes>=$bytes" \
+		"$to" "$in>=$messages" "rx_bytes>=$bytes"
 	if ((both)); then
-		set -- "$@" "$from" "$in>=$messages" "rx_bytes>=$octets" \
-			"$to" "$out>=$messages" "tx_bytes>=$octets"
+		set -- "$@" "$from" "$in>=$messages" "rx_bytes>=$bytes" \
+			"$to" "$out>=$messages" "tx_bytes>=$bytes"
 	fi
 	counters_grew "of $label" "$@"
 }
@@ -258,7 +258,7 @@ perf_pair() {
 # what the peer says last may find none, and be answered with a Terminate.
 stream_ends=("tx_terminate>=0" "rx_terminate>=0")
 
-# rcopy_file CLIENT SERVER MEBIBYTES: a file of random octets arrives as it was.
+# rcopy_file CLIENT SERVER MEBIBYTES: a file of random bytes arrives as it was.
 rcopy_file() {
 	local client=$1 server=$2 size=$3 address before after
 	address=$(traffic_address "$server")

@@ -81,7 +81,7 @@ class Device:
         return struct.unpack(answer, room.raw[:size])
 
     def reply(self, number, payload, size, fill):
-        """Every octet of an answer, in a buffer that is full of something."""
+        """Every byte of an answer, in a buffer that is full of something."""
         room = ctypes.create_string_buffer(bytes([fill]) * size, size)
         body = struct.pack("=Q", ctypes.addressof(room)) + payload
         os.write(self.fd, struct.pack("=IHH", number, (8 + len(body)) // 4,
@@ -111,7 +111,7 @@ class Device:
         return self.command(ALLOC_PD, more, "=I")[0]
 
     def create_qp(self, pd, cq, more=b"", answer="=8IQ8I"):
-        """Four requests each way of two pieces, 64 octets inline, RC."""
+        """Four requests each way of two pieces, 64 bytes inline, RC."""
         return self.command(
             CREATE_QP, struct.pack("=Q9I4B", 0, pd, cq, cq, 0, 4, 4, 2, 2, 64,
                                    0, 2, 0, 0) + more, answer)
@@ -231,8 +231,8 @@ def regions(device, results):
     fixed = libc.mmap(None, size, mmap.PROT_READ,
                       mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     bad = (
-        ("of no octets", (at, 0, LOCAL_WRITE), {}, "EINVAL"),
-        ("of no octets, odd", (at + 1, 0, LOCAL_WRITE), {}, "EINVAL"),
+        ("of no bytes", (at, 0, LOCAL_WRITE), {}, "EINVAL"),
+        ("of no bytes, odd", (at + 1, 0, LOCAL_WRITE), {}, "EINVAL"),
         ("whose address wraps", (TOP - PAGE, 2 * PAGE, LOCAL_WRITE),
          {"iova": 0}, "EINVAL"),
         ("whose offset wraps", (at, 2 * PAGE, LOCAL_WRITE),
@@ -263,9 +263,9 @@ def regions(device, results):
         results.same(f"region {name}", error, wanted)
 
     good = (
-        ("one octet", (at, 1, LOCAL_WRITE), {}),
-        ("the last octet of a page", (at + PAGE - 1, 1, LOCAL_WRITE), {}),
-        ("two octets in two pages", (at + PAGE - 1, 2, LOCAL_WRITE), {}),
+        ("one byte", (at, 1, LOCAL_WRITE), {}),
+        ("the last byte of a page", (at + PAGE - 1, 1, LOCAL_WRITE), {}),
+        ("two bytes in two pages", (at + PAGE - 1, 2, LOCAL_WRITE), {}),
         ("all of it", (at, size, LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ), {}),
         ("at the end of all offsets", (at, PAGE, LOCAL_WRITE),
          {"iova": TOP - PAGE}),
@@ -327,12 +327,12 @@ def more_than_known(device, results):
                              (bytes(4088) + bytes(7) + b"\x01", "EINVAL")):
             _, error = attempt(way, more)
             what = "zeros" if wanted is None else "more than that"
-            results.same(f"{name} with {len(more)} octets for the driver, {what}",
+            results.same(f"{name} with {len(more)} bytes for the driver, {what}",
                          error, wanted)
 
 
 def replies(device, results):
-    """Every octet of what a query gives is the device's own."""
+    """Every byte of what a query gives is the device's own."""
     pd = device.alloc_pd()
     cq = device.create_cq(16)[0]
     qp = device.create_qp(pd, cq)[0]

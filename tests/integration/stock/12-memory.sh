@@ -26,7 +26,7 @@ spawn_in_group() {
 		--regid 65534 --clear-groups -- ${*:3}"
 }
 
-# memory_stat KEY: octets of the cgroup.
+# memory_stat KEY: bytes of the cgroup.
 memory_stat() {
 	awk -v key="$1" '$1 == key { print $2 }' "$group/memory.stat"
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Connections are made and refused as RFC 5044 section 7.1 and RFC 6581 say,
-# octet by octet, and end so that each side hears of it once: with a peer of
+# byte by byte, and end so that each side hears of it once: with a peer of
 # plain TCP that knows the frames, and between two devices of ours. Arguments
 # choose cases by the beginning of their names.
 #

@@ -18,8 +18,8 @@ coproc FINDINGS { exec "$PYTHON" -u -c 'import json, sys
 for name in sys.stdin:
     try:
         checks = json.load(open(name.strip()))["checks"]
-        print(*(one["id"] + ":" + one["verdict"]
-                for one in checks if one["verdict"] in ("warn", "fail")))
+        print(*(one["id"] + ":" + one["status"]
+                for one in checks if one["status"] in ("warn", "fail")))
     except (ValueError, LookupError, OSError) as error:
         print("no findings:", repr(error))'; }
 # What runs in a subshell has no coprocess, but these.

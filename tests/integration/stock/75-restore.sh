@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpactl save and restore: settings and devices come back to the octet after all
+# mpactl save and restore: settings and devices come back to the byte after all
 # is gone, also in a namespace that never had any; a dry run tells the
 # difference; what cannot be restored as a whole changes nothing. saved.json was
 # saved in another VM, as one is here, which has to be the same.
@@ -19,7 +19,7 @@ save() {
 	mpactl_in "$1" save "$2"
 }
 
-# same NAME HOST FILE: what the host has is what the file says, octet by octet.
+# same NAME HOST FILE: what the host has is what the file says, byte by byte.
 same() {
 	save "$2" "$LAB_OUT/again.json"
 	lab_check "$1" diff "$3" "$LAB_OUT/again.json"

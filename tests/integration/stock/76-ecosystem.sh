@@ -227,7 +227,7 @@ script_life() {
 		'agreed: revision [12], CRC 1, Markers sent 0 received 0,' \
 		'queue pair [1-9][0-9]* of mpa1' \
 		'receives no more: TCP has ended, error 0' \
-		'over: sent [1-9][0-9]* FPDUs, [1-9][0-9]* octets, received [1-9]'; do
+		'over: sent [1-9][0-9]* FPDUs, [1-9][0-9]* bytes, received [1-9]'; do
 		lab_check "the script tells: $line" \
 			grep -qE "^ *[0-9]+ +[0-9]+ +[1-9][0-9]*  $line" \
 			"$LAB_OUT/life.log"

@@ -73,7 +73,7 @@ verified() {
 
 # Three connections, in a warm-up of 2 messages and two runs of 10: 66 messages. A
 # greeting each; after Writes a Read of each connection in each of the three. The
-# responder counts the Write of no octets that a connection begins with.
+# responder counts the Write of no bytes that a connection begins with.
 counted() {
 	local common=(-q 3 -n 10 --warm-up-count 2 -r 2 -s 3000)
 	counters_mark
@@ -90,7 +90,7 @@ counted() {
 		mpa2 tx_write=66 rx_write=69 tx_read_req=9
 	# Each 8 messages of a connection are worth credits: two times in 22.
 	counters_mark
-	bench_run send "${common[@]}" -d 8 -- results.0.runs.0.octets=90000
+	bench_run send "${common[@]}" -d 8 -- results.0.runs.0.bytes=90000
 	counters_grew "of sends" mpa1 tx_send=69 rx_send=6 mpa2 rx_send=69 tx_send=6
 	counters_mark
 	bench_run rate -s 8,64 -n 512 --warm-up-count 0 -i 64 \
@@ -117,12 +117,12 @@ measured() {
 	counters_grew "of idle connections" mpa1 conn_active=96 tx_send=0 mpa2 tx_send=0
 }
 
-# answered_at_once SIZE N: of 30 Reads of so many octets, N, a few of which may
+# answered_at_once SIZE N: of 30 Reads of so many bytes, N, a few of which may
 # find no working memory, are answered where they have come in; all are answered.
 answered_at_once() {
 	counters_mark
 	bench_run latency -o read -s "$1" -n 30 --warm-up-count 0
-	counters_grew "of Reads of $1 octets, $2 at once" mpa1 rx_read_resp=30 \
+	counters_grew "of Reads of $1 bytes, $2 at once" mpa1 rx_read_resp=30 \
 		mpa2 tx_read_resp=30 "tx_read_resp_at_once$2"
 }
 
@@ -164,7 +164,7 @@ plain_tcp() {
 readable() {
 	local out
 	out=$(ip netns exec h1 "$program" send -n 10 --warm-up-count 0 -s 4096 "$to")
-	lab_check "text for a person" grep -E '4096 octets .* Gbit/s .*CPU s/GB' <<< "$out"
+	lab_check "text for a person" grep -E '4096 bytes .* Gbit/s .*CPU s/GB' <<< "$out"
 }
 
 # --- what can be wrong --------------------------------------------------------------
@@ -185,7 +185,7 @@ refused() {
 	bench_fails "no device" 3 'no RDMA device has the address 127.0.0.1' \
 		ip netns exec h2 "$program" write -s 4096 127.0.0.1
 	bench_fails "no memory that can be locked" 3 \
-		'cannot be registered .RLIMIT_MEMLOCK is 65536 octets: ulimit' \
+		'cannot be registered .RLIMIT_MEMLOCK is 65536 bytes: ulimit' \
 		setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock \
 		prlimit --memlock=65536 "${client[@]}" write -s 64K "$to"
 	bench_fails "a wrong command line" 2 'depth is 5000, not in 1 to 4096' \

@@ -15,7 +15,7 @@
 
 static unsigned int size = 1440;
 module_param(size, uint, 0444);
-MODULE_PARM_DESC(size, "octets of a call, 1 to 1048576");
+MODULE_PARM_DESC(size, "bytes of a call, 1 to 1048576");
 
 static unsigned int mebi = 256;
 module_param(mebi, uint, 0444);

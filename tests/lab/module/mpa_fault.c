@@ -24,7 +24,7 @@ module_param(milliseconds, uint, 0444);
 MODULE_PARM_DESC(milliseconds, "that the two threads run, 1 to 10000");
 
 enum {
-	FAULT_OCTETS = 64,
+	FAULT_BYTES = 64,
 };
 
 struct fault_word {
@@ -85,16 +85,16 @@ static noinline u8 fault_look(u8 *at)
 
 static int fault_memory(bool freed)
 {
-	u8 *octets = kzalloc(FAULT_OCTETS, GFP_KERNEL);
+	u8 *bytes = kzalloc(FAULT_BYTES, GFP_KERNEL);
 	u8 got;
 
-	if (!octets)
+	if (!bytes)
 		return -ENOMEM;
 	if (freed)
-		kfree(octets);
-	got = fault_look(octets + (freed ? 0 : FAULT_OCTETS));
+		kfree(bytes);
+	got = fault_look(bytes + (freed ? 0 : FAULT_BYTES));
 	if (!freed)
-		kfree(octets);
+		kfree(bytes);
 	pr_info("read %u\n", got);
 	return 0;
 }

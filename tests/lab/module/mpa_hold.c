@@ -7,7 +7,7 @@
  *	cat /sys/module/mpa_hold/parameters/held
  *	echo 1 > /sys/module/mpa_hold/parameters/pass
  *
- * The next one with 32 octets of payload or more sleeps, until it may pass, at the
+ * The next one with 32 bytes of payload or more sleeps, until it may pass, at the
  * entrance of mpa_tx_add() or mpa_tx_add_series(). Senders in softirqs are not held.
  */
 #include <linux/delay.h>
@@ -17,7 +17,7 @@
 #include <linux/uio.h>
 
 enum {
-	HOLD_OCTETS	= 32,
+	HOLD_BYTES	= 32,
 	HOLD_SECONDS	= 60,
 };
 
@@ -81,10 +81,10 @@ static unsigned int held_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	return ret;
 }
 
-static int divert(struct pt_regs *regs, u32 octets, void *to)
+static int divert(struct pt_regs *regs, u32 bytes, void *to)
 {
 	/* Tasklets and the like cannot sleep; this handler itself does not count. */
-	if (in_serving_softirq() || octets < HOLD_OCTETS ||
+	if (in_serving_softirq() || bytes < HOLD_BYTES ||
 	    atomic_cmpxchg(&armed, 1, 0) != 1)
 		return 0;
 	atomic_inc(&inside);

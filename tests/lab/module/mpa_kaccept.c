@@ -9,7 +9,7 @@
  * The write accepts a connection with kernel_accept(), receives once, sends the
  * same back and releases the socket. @owned: sk_user_data is first set to what is
  * the server's own, which accepted sockets inherit. The parameter reads back what
- * the last call has returned: octets, or a negative error.
+ * the last call has returned: bytes, or a negative error.
  */
 #include <linux/module.h>
 #include <linux/net.h>

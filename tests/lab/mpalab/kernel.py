@@ -89,7 +89,7 @@ class Lane:
     # What runs the kernel: "qemu", or "uml" for one that is a program itself.
     machine = "qemu"
     boot_modules = BOOT_MODULES
-    # Functions of the kernel's own that lockdep complains of: see verdict.py.
+    # Functions of the kernel's own that lockdep complains of: see results.py.
     foreign = ()
 
     def __init__(self):
@@ -487,7 +487,7 @@ class Kcsan(Built):
     lab_modules = True
     # KCSAN watches one of so many accesses of a processor, for so many microseconds:
     # more than by default, since few things happen at the same time on emulated
-    # processors. A report is no reason to stop: see verdict.py.
+    # processors. A report is no reason to stop: see results.py.
     cmdline = (
         "kcsan.skip_watch=400 kcsan.udelay_task=200 kcsan.udelay_interrupt=60 "
         "rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 watchdog_thresh=60 "

@@ -17,7 +17,7 @@ CONTESTANTS = ("tcp", "siw", "mpa")
 # mpa with something switched on that it is measured without; slow: with every fast
 # path off.
 VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow"}
-# The kernel's bare CRC32c, measured beside mpa-crc, and octets of a packet that are
+# The kernel's bare CRC32c, measured beside mpa-crc, and bytes of a packet that are
 # not in an FPDU's CRC.
 BARE_CRC = "crc"
 AROUND_FPDU = 60
@@ -32,7 +32,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured, whoever does it; size is that of a message, in octets."""
+    """What is measured, whoever does it; size is that of a message, in bytes."""
 
     mtu: int
     operation: str
@@ -79,7 +79,7 @@ class Series:
 
 
 def parse_size(text):
-    """Octets of "64", "64k", "1M"."""
+    """Bytes of "64", "64k", "1M"."""
     found = re.fullmatch(r"(\d+)([kmg]?)i?b?", text.strip().lower())
     if not found or not int(found.group(1)):
         raise ValueError(f"{text!r} is no size")
@@ -230,7 +230,7 @@ def ratios(series, smaller_is_better=False, base_operation=None):
 
 def crc_costs(series):
     """What CRCs add to mpa's processor time, to what the bare function takes for the
-    same octets on both sides; below 1 if there is noise only."""
+    same bytes on both sides; below 1 if there is noise only."""
     table = {(one.case, one.contestant): one for one in series}
     bare = {one.case.mtu: one.costs for one in series if one.contestant == BARE_CRC}
     found = []

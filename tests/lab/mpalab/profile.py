@@ -47,7 +47,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
     ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* mpa_mr_kvec"
                          r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
-                         r" mpa_fpdu_write write_octets"
+                         r" mpa_fpdu_write write_bytes"
                          # A series is copied in one loop, headers and all.
                          r" mpa_fpdu_write_series mpa_tx_add_series write_next"
                          r" write_plain write_marked write_trailer write_marker_\S*"),

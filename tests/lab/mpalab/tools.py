@@ -133,7 +133,7 @@ class Bandwidth(Bench):
             return super().read(one, text)
         try:
             run = json.loads(text)
-            run["bits_per_second"] = run["octets"] * 8 / run["seconds"]
+            run["bits_per_second"] = run["bytes"] * 8 / run["seconds"]
             return self.figure(one, run), run
         except (ValueError, LookupError, TypeError, ZeroDivisionError) as error:
             raise LabError(f"no figures ({error!r})") from error
@@ -270,7 +270,7 @@ class Memory(Bench):
     """Memory of the kernel that idle connections take."""
 
     kind = "memory"
-    unit = "octets"
+    unit = "bytes"
     smaller_is_better = True
     operations = ("idle", "above-tcp")
     counts = False
@@ -295,8 +295,8 @@ class Memory(Bench):
         return ["--repeat", "1"]
 
     def figure(self, one, run):
-        return run["above_tcp_octets" if one.case.operation == "above-tcp"
-                   else "kernel_octets"]
+        return run["above_tcp_bytes" if one.case.operation == "above-tcp"
+                   else "kernel_bytes"]
 
 
 # --- perftest -----------------------------------------------------------------
@@ -309,7 +309,7 @@ class Perftest(Tool):
     contestants = ("siw", "mpa")
     unit = "Gbit/s"
     operations = ("write", "send", "read")
-    # Octets in a measurement, and at most so many messages.
+    # Bytes in a measurement, and at most so many messages.
     amount = 2 << 30
     messages = 100000
     # Size, messages, best and average bandwidth, messages per second.

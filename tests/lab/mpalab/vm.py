@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a VM, follows it, and turns what it left behind into a verdict."""
+"""Boots a VM, follows it, and turns what it left behind into a result."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import uml, verdict
+from . import results, uml
 from .common import BUILD, REPO, SEARCH_PATH, LabError, say
 from .kernel import Lane
 
@@ -261,7 +261,7 @@ def boot(start_one, directory, limit=BOOT_TIME):
 
     Now and then an emulated machine stands still in the first second of its
     kernel, before anything of ours is loaded, and is started again. One that
-    ends is not: its verdict says so.
+    ends is not: its result says so.
     """
     for number in range(1, BOOTS):
         process = start_one()
@@ -337,7 +337,7 @@ def place(machine):
 
 
 def run(job):
-    """Runs one script; prints and stores the verdict, returns the Outcome."""
+    """Runs one script; prints and stores the result, returns the Outcome."""
     script = Path(job.script).resolve()
     if not script.is_file():
         raise LabError(f"no such script: {job.script}")
@@ -370,13 +370,13 @@ def run(job):
 
 def conclude(job, name, directory, in_time, seconds, status):
     said = read(directory / "out.log")
-    totals = verdict.read_tap(said)
-    alarms = verdict.alarms_with_context(
+    totals = results.read_tap(said)
+    alarms = results.alarms_with_context(
         read(directory / "console.log") + read(directory / "dmesg"), job.expect,
         foreign=job.lane.foreign
     )
-    words = verdict.read_words(read(directory / "result.log"))
-    reasons = verdict.judge(words, totals, [lines[0] for lines in alarms],
+    words = results.read_words(read(directory / "result.log"))
+    reasons = results.judge(words, totals, [lines[0] for lines in alarms],
                             job.kmemleak)
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
@@ -384,7 +384,7 @@ def conclude(job, name, directory, in_time, seconds, status):
         reasons.append(f"{job.lane.machine} ended with status {status}")
     if "boot" not in words:
         reasons += read(directory / "qemu.log").strip().splitlines()[:3]
-    (directory / "verdict.json").write_text(json.dumps({
+    (directory / "result.json").write_text(json.dumps({
         "name": name, "lane": job.lane.name, "seconds": round(seconds, 1),
         "passed": totals.passed, "failed": totals.failed,
         "skipped": totals.skipped, "good": not reasons, "reasons": reasons,
@@ -393,7 +393,7 @@ def conclude(job, name, directory, in_time, seconds, status):
     say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
     for reason in reasons:
         say(f"  {reason}")
-    for lines in verdict.read_evidence(said)[:EVIDENCE] + alarms[:1]:
+    for lines in results.read_evidence(said)[:EVIDENCE] + alarms[:1]:
         for line in lines:
             say(f"  | {line}")
     if reasons and "end" not in words:

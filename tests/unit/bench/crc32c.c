@@ -9,14 +9,14 @@
 
 u32 crc32c(u32 crc, const void *p, unsigned int len)
 {
-	const unsigned char *octet = p;
+	const unsigned char *byte = p;
 	unsigned long long sum = crc, word;
 
-	for (; len >= sizeof(word); len -= sizeof(word), octet += sizeof(word)) {
-		memcpy(&word, octet, sizeof(word));
+	for (; len >= sizeof(word); len -= sizeof(word), byte += sizeof(word)) {
+		memcpy(&word, byte, sizeof(word));
 		sum = _mm_crc32_u64(sum, word);
 	}
 	for (; len; len--)
-		sum = _mm_crc32_u8((unsigned int)sum, *octet++);
+		sum = _mm_crc32_u8((unsigned int)sum, *byte++);
 	return (u32)sum;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The speed of the framing core in user space, beside that of the bare CRC32c over
-// the same octets: both take turns, so that what slows one slows the other. No test.
+// the same bytes: both take turns, so that what slows one slows the other. No test.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ extern "C" {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
 // FPDUs in a turn; together about what TCP takes as one packet.
 constexpr unsigned int batch = 44;
@@ -29,7 +29,7 @@ double seconds(Clock::duration time)
 	return std::chrono::duration<double>(time).count();
 }
 
-// Lists FPDUs of one ULPDU each; the octets of the ULPDU stay where they are.
+// Lists FPDUs of one ULPDU each; the bytes of the ULPDU stay where they are.
 class Sender {
 public:
 	Sender(std::uint32_t size, bool markers, bool crc)
@@ -40,7 +40,7 @@ public:
 			ulpdu_[i] = static_cast<std::uint8_t>(i * 7);
 	}
 
-	const Octets &ulpdu() const { return ulpdu_; }
+	const Bytes &ulpdu() const { return ulpdu_; }
 
 	mpa_gather list()
 	{
@@ -59,28 +59,28 @@ public:
 		return gather;
 	}
 
-	Octets stream()
+	Bytes stream()
 	{
 		const auto gather = list();
-		Octets octets;
+		Bytes bytes;
 
 		for (unsigned int i = 0; i < gather.nr_out; i++) {
 			const auto *from = static_cast<std::uint8_t *>(gather.out[i].iov_base);
 
-			octets.insert(octets.end(), from, from + gather.out[i].iov_len);
+			bytes.insert(bytes.end(), from, from + gather.out[i].iov_len);
 		}
-		return octets;
+		return bytes;
 	}
 
 private:
 	const mpa_tx_half start_;
-	Octets ulpdu_;
+	Bytes ulpdu_;
 	std::vector<kvec> pieces_;
-	Octets control_;
+	Bytes control_;
 };
 
 // How many valid FPDUs there are.
-unsigned int read_all(const Octets &stream, bool markers, bool crc)
+unsigned int read_all(const Bytes &stream, bool markers, bool crc)
 {
 	mpa_reader reader;
 	std::uint32_t at = 0, used = 0;
@@ -88,11 +88,11 @@ unsigned int read_all(const Octets &stream, bool markers, bool crc)
 
 	mpa_reader_init(&reader, markers, crc);
 	while (at < stream.size()) {
-		const auto verdict = mpa_reader_feed(
+		const auto result = mpa_reader_feed(
 			&reader, stream.data() + at,
 			static_cast<std::uint32_t>(stream.size()) - at, &used);
 		at += used;
-		if (verdict != MPA_RX_FPDU)
+		if (result != MPA_RX_FPDU)
 			break;
 		fpdus++;
 	}
@@ -101,7 +101,7 @@ unsigned int read_all(const Octets &stream, bool markers, bool crc)
 
 // As many turns of the bare CRC as of the other; tells how they compare.
 template <typename Work>
-void beside_crc(benchmark::State &state, const Octets &ulpdu, Work work)
+void beside_crc(benchmark::State &state, const Bytes &ulpdu, Work work)
 {
 	Clock::duration own{}, bare{};
 
@@ -117,10 +117,10 @@ void beside_crc(benchmark::State &state, const Octets &ulpdu, Work work)
 		own += middle - start;
 		state.SetIterationTime(seconds(middle - start));
 	}
-	const auto octets = static_cast<double>(ulpdu.size()) * batch *
+	const auto bytes = static_cast<double>(ulpdu.size()) * batch *
 		static_cast<double>(state.iterations());
-	state.SetBytesProcessed(static_cast<std::int64_t>(octets));
-	state.counters["crc_GBps"] = octets / seconds(bare) / 1e9;
+	state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
+	state.counters["crc_GBps"] = bytes / seconds(bare) / 1e9;
 	state.counters["of_crc"] = seconds(bare) / seconds(own);
 }
 
@@ -147,7 +147,7 @@ void read(benchmark::State &state)
 	});
 }
 
-// ULPDUs of a link of 1500 and of 9000 octets.
+// ULPDUs of a link of 1500 and of 9000 bytes.
 void cases(benchmark::internal::Benchmark *benchmark)
 {
 	benchmark->ArgNames({"ulpdu", "markers", "crc"})

@@ -24,9 +24,9 @@ static void __attribute__((constructor)) fill_table(void)
 
 u32 crc32c(u32 crc, const void *p, unsigned int len)
 {
-	const u8 *octet = p;
+	const u8 *byte = p;
 
 	while (len--)
-		crc = crc >> 8 ^ table[(crc ^ *octet++) & 0xff];
+		crc = crc >> 8 ^ table[(crc ^ *byte++) & 0xff];
 	return crc;
 }

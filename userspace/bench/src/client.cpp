@@ -65,7 +65,7 @@ public:
 
 	std::string device() const { return transport_.device(); }
 	std::string server_device() const { return ready_.device; }
-	std::uint32_t inline_octets() const { return transport_.inline_octets(); }
+	std::uint32_t inline_bytes() const { return transport_.inline_bytes(); }
 
 	void connect() { connect(0, job_.connections); }
 
@@ -151,7 +151,7 @@ private:
 		const auto phase = rounds(job_) ? verified(limit) : plain(limit);
 		auto run = run_of(phase);
 
-		run.octets = phase.messages * job_.size;
+		run.bytes = phase.messages * job_.size;
 		return run;
 	}
 
@@ -348,7 +348,7 @@ private:
 		for (std::uint32_t n = 0; n < plan.repeat; n++)
 			result.runs.push_back(leader.run(
 				{plan.messages, in_nanoseconds(plan.seconds)}));
-		result.inline_octets = leader.inline_octets();
+		result.inline_bytes = leader.inline_bytes();
 		leader.close();
 		return result;
 	}
@@ -377,7 +377,7 @@ private:
 			leader.run({0, in_nanoseconds(trial_seconds)});
 			const auto run = leader.run({0, in_nanoseconds(trial_seconds)});
 			leader.close();
-			const double rate = static_cast<double>(*run.octets) /
+			const double rate = static_cast<double>(*run.bytes) /
 				static_cast<double>(run.nanoseconds);
 			if (rate > most) {
 				most = rate;

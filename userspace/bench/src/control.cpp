@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t length_octets = 4;
+constexpr std::size_t length_bytes = 4;
 
 // A status that is not one of ours is a failure like others; and that the server
 // was told to end is one.
@@ -31,7 +31,7 @@ Status status_of(const wire::Failed &failed)
 
 Control::Control(Fd fd, Milliseconds patience)
 	: fd_(std::move(fd)), patience_(patience),
-	  buffer_(length_octets + wire::max_frame)
+	  buffer_(length_bytes + wire::max_frame)
 {
 	set_blocking(fd_.get(), false);
 	set_option(fd_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
@@ -66,17 +66,17 @@ std::optional<wire::Message> Control::take()
 {
 	std::uint32_t size = 0;
 
-	if (filled_ < length_octets)
+	if (filled_ < length_bytes)
 		return {};
-	for (std::size_t i = 0; i < length_octets; i++)
+	for (std::size_t i = 0; i < length_bytes; i++)
 		size = size << 8 | std::to_integer<std::uint32_t>(buffer_[i]);
 	if (size == 0 || size > wire::max_frame)
 		throw Failure("the peer does not speak mpa-bench's protocol");
-	if (filled_ < length_octets + size)
+	if (filled_ < length_bytes + size)
 		return {};
-	auto message = wire::decode(std::span(buffer_).subspan(length_octets, size));
-	filled_ -= length_octets + size;
-	std::memmove(buffer_.data(), buffer_.data() + length_octets + size, filled_);
+	auto message = wire::decode(std::span(buffer_).subspan(length_bytes, size));
+	filled_ -= length_bytes + size;
+	std::memmove(buffer_.data(), buffer_.data() + length_bytes + size, filled_);
 	if (!message)
 		throw Failure("a message of the peer is malformed or out of bounds");
 	if (const auto *failed = std::get_if<wire::Failed>(&*message)) {

@@ -30,11 +30,11 @@ std::optional<std::string> bad_number(const Job &job)
 		{"solicit", job.solicit, 1, job.depth},
 		{"connections", job.connections, 1, max_connections},
 		{"slots", job.slots, 1, max_depth},
-		{"inline", job.inline_octets, 0, max_inline},
+		{"inline", job.inline_bytes, 0, max_inline},
 		{"chunk", job.chunk, 1, max_size},
 		{"timeout", job.timeout_ms, 1, max_timeout_ms},
-		{"octets to send from", source_octets(job), 0, max_region},
-		{"octets to receive into", sink_octets(job), 0, max_region},
+		{"bytes to send from", source_bytes(job), 0, max_region},
+		{"bytes to receive into", sink_bytes(job), 0, max_region},
 	};
 
 	for (const auto &range : ranges)
@@ -151,23 +151,23 @@ std::uint64_t sink_slots(const Job &job) noexcept
 	return own_slots(job, job.depth);
 }
 
-std::uint64_t source_octets(const Job &job) noexcept
+std::uint64_t source_bytes(const Job &job) noexcept
 {
-	const auto octets = source_slots(job) * stride(job);
+	const auto bytes = source_slots(job) * stride(job);
 
 	// Without numbers, one socket call may take more than a message.
 	if (job.transport == Transport::tcp && !job.verify)
-		return std::max<std::uint64_t>(octets, job.chunk);
-	return octets;
+		return std::max<std::uint64_t>(bytes, job.chunk);
+	return bytes;
 }
 
-std::uint64_t sink_octets(const Job &job) noexcept
+std::uint64_t sink_bytes(const Job &job) noexcept
 {
-	const auto octets = sink_slots(job) * stride(job);
+	const auto bytes = sink_slots(job) * stride(job);
 
 	return job.transport == Transport::tcp
-		? std::max<std::uint64_t>(octets, receive_chunk(job))
-		: octets;
+		? std::max<std::uint64_t>(bytes, receive_chunk(job))
+		: bytes;
 }
 
 } // namespace bench

@@ -35,9 +35,9 @@ struct Job {
 	Op op = Op::write;
 	Wait wait = Wait::event;
 	bool bidirectional = false;
-	// Every octet is looked at.
+	// Every byte is looked at.
 	bool verify = false;
-	// Octets of a message.
+	// Bytes of a message.
 	std::uint32_t size = 1 << 20;
 	// Messages in flight, of a connection.
 	std::uint32_t depth = 16;
@@ -50,9 +50,9 @@ struct Job {
 	std::uint32_t connections = 1;
 	// Buffers on each side, which connections share.
 	std::uint32_t slots = 16;
-	// Octets to be sent inline at most.
-	std::uint32_t inline_octets = 0;
-	// TCP: octets of a socket call.
+	// Bytes to be sent inline at most.
+	std::uint32_t inline_bytes = 0;
+	// TCP: bytes of a socket call.
 	std::uint32_t chunk = 1 << 20;
 	// Without progress for so long, a side gives up.
 	std::uint32_t timeout_ms = 10000;
@@ -112,13 +112,13 @@ constexpr std::uint32_t credit_receives = 4;
 // Room for sends of credits in the send queue, and for the fence.
 constexpr std::uint32_t spare_sends = 5;
 
-// Octets of a message that carries credits, told from data by its length.
-constexpr std::uint32_t credit_octets(const Job &job) noexcept
+// Bytes of a message that carries credits, told from data by its length.
+constexpr std::uint32_t credit_bytes(const Job &job) noexcept
 {
 	return job.size == 16 ? 24 : 16;
 }
 
-// TCP: octets that a call to receive takes at most.
+// TCP: bytes that a call to receive takes at most.
 constexpr std::uint32_t receive_chunk(const Job &job) noexcept
 {
 	return job.chunk < 65536 ? 65536 : job.chunk;
@@ -129,8 +129,8 @@ std::uint64_t stride(const Job &job) noexcept;
 // Buffers for what is sent (or read from here), and for what comes.
 std::uint64_t source_slots(const Job &job) noexcept;
 std::uint64_t sink_slots(const Job &job) noexcept;
-// Octets of the two regions.
-std::uint64_t source_octets(const Job &job) noexcept;
-std::uint64_t sink_octets(const Job &job) noexcept;
+// Bytes of the two regions.
+std::uint64_t source_bytes(const Job &job) noexcept;
+std::uint64_t sink_bytes(const Job &job) noexcept;
 
 } // namespace bench

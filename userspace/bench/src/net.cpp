@@ -163,23 +163,23 @@ Address Address::with_port(std::uint16_t port) const
 	static_assert(offsetof(sockaddr_in, sin_port) ==
 		      offsetof(sockaddr_in6, sin6_port));
 	Address address = *this;
-	const std::uint16_t octets = htons(port);
+	const std::uint16_t bytes = htons(port);
 
 	std::memcpy(reinterpret_cast<char *>(&address.storage_) +
 			    offsetof(sockaddr_in, sin_port),
-		    &octets, sizeof(octets));
+		    &bytes, sizeof(bytes));
 	return address;
 }
 
 std::uint16_t Address::port() const
 {
-	std::uint16_t octets;
+	std::uint16_t bytes;
 
-	std::memcpy(&octets,
+	std::memcpy(&bytes,
 		    reinterpret_cast<const char *>(&storage_) +
 			    offsetof(sockaddr_in, sin_port),
-		    sizeof(octets));
-	return ntohs(octets);
+		    sizeof(bytes));
+	return ntohs(bytes);
 }
 
 std::string Address::text() const

@@ -91,7 +91,7 @@ void describe_length(CLI::App &app, Plan &plan)
 void describe_traffic(CLI::App &app, ClientOptions &options, Raw &raw)
 {
 	app.add_option("-s,--size", raw.sizes,
-		       "octets of a message, also 64K or 1M; several by commas")
+		       "bytes of a message, also 64K or 1M; several by commas")
 		->delimiter(',')->allow_extra_args(false);
 	app.add_option("-d,--depth", raw.depth, "messages in flight, of a connection");
 	app.add_option("-l,--list", raw.list, "work requests posted at once");
@@ -104,14 +104,14 @@ void describe_traffic(CLI::App &app, ClientOptions &options, Raw &raw)
 	app.add_flag("-b,--bidirectional", options.job.bidirectional, "both ways at once");
 	app.add_option("-o,--op", raw.op, "operation of rate and latency")
 		->check(CLI::IsMember({"write", "read", "send"}));
-	app.add_option("-i,--inline", options.job.inline_octets,
-		       "send messages of up to so many octets inline")
+	app.add_option("-i,--inline", options.job.inline_bytes,
+		       "send messages of up to so many bytes inline")
 		->check(CLI::Range(0U, max_inline));
 	app.add_option("--slots", options.slots,
 		       "buffers that messages use in turn (default: the depth)");
 	app.add_option("--write-size", raw.chunk,
-		       "TCP: octets of a socket call, or \"best\" to look for them");
-	app.add_flag("-v,--verify", options.job.verify, "look at every octet");
+		       "TCP: bytes of a socket call, or \"best\" to look for them");
+	app.add_flag("-v,--verify", options.job.verify, "look at every byte");
 }
 
 void describe_client(CLI::App &app, ClientOptions &options, Raw &raw)

@@ -66,7 +66,7 @@ std::optional<Options> parse_options(int argc, const char *const *argv, int &sta
 // The job for messages of one size.
 Job job_of(const ClientOptions &options, std::uint32_t size);
 
-// "4096", "64K", "1M": octets. None: that is no number, or too large a one.
+// "4096", "64K", "1M": bytes. None: that is no number, or too large a one.
 std::optional<std::uint32_t> parse_size(const std::string &text);
 
 } // namespace bench

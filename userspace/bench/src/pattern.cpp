@@ -30,7 +30,7 @@ std::uint64_t seed_of(const MessageId &id) noexcept
 	return mix(mix(id.number + 1) + id.connection * 2 + id.from_client);
 }
 
-// The octets are the same on machines of either byte order.
+// The bytes are the same on machines of either byte order.
 Word word_at(std::uint64_t seed, std::uint64_t index) noexcept
 {
 	const std::uint64_t value = mix(seed + index);
@@ -62,31 +62,31 @@ void each_piece(const MessageId &id, std::uint64_t offset, std::size_t size,
 
 } // namespace
 
-std::byte pattern_octet(const MessageId &id, std::uint64_t offset) noexcept
+std::byte pattern_byte(const MessageId &id, std::uint64_t offset) noexcept
 {
 	return word_at(seed_of(id), offset / 8)[offset % 8];
 }
 
 void pattern_fill(const MessageId &id, std::uint64_t offset,
-		  std::span<std::byte> octets) noexcept
+		  std::span<std::byte> bytes) noexcept
 {
-	each_piece(id, offset, octets.size(),
+	each_piece(id, offset, bytes.size(),
 		   [&](std::size_t at, std::span<const std::byte> piece) {
-			   std::memcpy(&octets[at], piece.data(), piece.size());
+			   std::memcpy(&bytes[at], piece.data(), piece.size());
 			   return true;
 		   });
 }
 
 std::optional<std::uint64_t>
 pattern_mismatch(const MessageId &id, std::uint64_t offset,
-		 std::span<const std::byte> octets) noexcept
+		 std::span<const std::byte> bytes) noexcept
 {
 	std::optional<std::uint64_t> wrong;
 
-	each_piece(id, offset, octets.size(),
+	each_piece(id, offset, bytes.size(),
 		   [&](std::size_t at, std::span<const std::byte> piece) {
 			   for (std::size_t i = 0; i < piece.size() && !wrong; i++)
-				   if (octets[at + i] != piece[i])
+				   if (bytes[at + i] != piece[i])
 					   wrong = offset + at + i;
 			   return !wrong;
 		   });
@@ -94,18 +94,18 @@ pattern_mismatch(const MessageId &id, std::uint64_t offset,
 }
 
 void pattern_require(const MessageId &id, std::uint64_t offset,
-		     std::span<const std::byte> octets)
+		     std::span<const std::byte> bytes)
 {
-	const auto wrong = pattern_mismatch(id, offset, octets);
+	const auto wrong = pattern_mismatch(id, offset, bytes);
 
 	if (!wrong)
 		return;
 	throw Failure(fmt::format("wrong data: connection {}, message {} of the {}, "
-				  "octet {}: {:#04x}, expected {:#04x}",
+				  "byte {}: {:#04x}, expected {:#04x}",
 				  id.connection, id.number,
 				  id.from_client ? "client" : "server", *wrong,
-				  std::to_integer<int>(octets[*wrong - offset]),
-				  std::to_integer<int>(pattern_octet(id, *wrong))),
+				  std::to_integer<int>(bytes[*wrong - offset]),
+				  std::to_integer<int>(pattern_byte(id, *wrong))),
 		      Status::wrong_data);
 }
 

@@ -55,7 +55,7 @@ double machine_seconds(const Report &report, const Run &run)
 
 Json per_gigabyte(const Report &report, const Run &run)
 {
-	const double gigabytes = static_cast<double>(*run.octets) / 1e9;
+	const double gigabytes = static_cast<double>(*run.bytes) / 1e9;
 
 	return {
 		{"client_process", ratio(process_seconds(*run.client), gigabytes)},
@@ -71,22 +71,22 @@ double messages_per_second(const Run &run)
 
 double bits_per_second(const Run &run)
 {
-	return ratio(static_cast<double>(*run.octets) * 8, seconds(run.nanoseconds));
+	return ratio(static_cast<double>(*run.bytes) * 8, seconds(run.nanoseconds));
 }
 
 Json json_of(const Footprint &footprint, const Job &job)
 {
 	Json json{
 		{"connections", job.connections},
-		{"kernel_octets", footprint.kernel},
-		{"slab_octets", footprint.slab},
-		{"client_process_octets", footprint.client_process},
-		{"server_process_octets", footprint.server_process},
+		{"kernel_bytes", footprint.kernel},
+		{"slab_bytes", footprint.slab},
+		{"client_process_bytes", footprint.client_process},
+		{"server_process_bytes", footprint.server_process},
 	};
 
 	if (footprint.tcp_kernel) {
-		json["tcp_kernel_octets"] = *footprint.tcp_kernel;
-		json["above_tcp_octets"] = footprint.kernel - *footprint.tcp_kernel;
+		json["tcp_kernel_bytes"] = *footprint.tcp_kernel;
+		json["above_tcp_bytes"] = footprint.kernel - *footprint.tcp_kernel;
 	}
 	return json;
 }
@@ -101,14 +101,14 @@ Json json_of(const Report &report, const Run &run, const Job &job)
 		{"messages", run.messages},
 		{"messages_per_second", messages_per_second(run)},
 	};
-	if (run.octets) {
-		json["octets"] = *run.octets;
+	if (run.bytes) {
+		json["bytes"] = *run.bytes;
 		json["bits_per_second"] = bits_per_second(run);
 	}
 	if (run.client && run.server)
 		json["cpu"] = {{"client", json_of(*run.client)},
 			       {"server", json_of(*run.server)}};
-	if (run.octets && run.client && run.server)
+	if (run.bytes && run.client && run.server)
 		json["cpu_seconds_per_gigabyte"] = per_gigabyte(report, run);
 	if (run.times)
 		json["nanoseconds"] = json_of(*run.times);
@@ -158,7 +158,7 @@ Json json_of(const Report &report, const Result &result)
 		{"solicit", job.solicit},
 		{"connections", job.connections},
 		{"slots", job.slots},
-		{"inline", result.inline_octets},
+		{"inline", result.inline_bytes},
 		{"chunk", job.transport == Transport::tcp ? job.chunk : 0},
 		{"bidirectional", job.bidirectional},
 		{"verify", job.verify},
@@ -190,18 +190,18 @@ std::string stream_line(const Report &report, const Result &result)
 	const auto rate = over(result, messages_per_second);
 	const auto machine = over(result, [&](const Run &run) {
 		return ratio(machine_seconds(report, run),
-			     static_cast<double>(*run.octets) / 1e9);
+			     static_cast<double>(*run.bytes) / 1e9);
 	});
 	const auto client = over(result, [](const Run &run) {
 		return ratio(process_seconds(*run.client),
-			     static_cast<double>(*run.octets) / 1e9);
+			     static_cast<double>(*run.bytes) / 1e9);
 	});
 	const auto server = over(result, [](const Run &run) {
 		return ratio(process_seconds(*run.server),
-			     static_cast<double>(*run.octets) / 1e9);
+			     static_cast<double>(*run.bytes) / 1e9);
 	});
 
-	return fmt::format("{:>9} octets  {:>8.3f} Gbit/s{}  {:>11.0f} messages/s  "
+	return fmt::format("{:>9} bytes  {:>8.3f} Gbit/s{}  {:>11.0f} messages/s  "
 			   "CPU s/GB: client {:.3f}, server {:.3f}, machine {:.3f}",
 			   result.job.size, bits.median / 1e9, spread(result, bits),
 			   rate.median, client.median, server.median, machine.median);
@@ -292,7 +292,7 @@ std::string line(const Report &report, const Result &result)
 	case Test::stream:
 		return stream_line(report, result);
 	case Test::latency:
-		return fmt::format("{:>9} octets  round trip {}", result.job.size,
+		return fmt::format("{:>9} bytes  round trip {}", result.job.size,
 				   times_text(result));
 	case Test::connect:
 		return fmt::format("{} at a time  {:.0f} connections/s, set-up {}",

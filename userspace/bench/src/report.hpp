@@ -26,7 +26,7 @@ struct Times {
 	bool operator==(const Times &) const = default;
 };
 
-// Octets for one end of a connection.
+// Bytes for one end of a connection.
 struct Footprint {
 	double kernel = 0;
 	double slab = 0;
@@ -43,7 +43,7 @@ struct Run {
 	std::uint64_t ended = 0;
 	std::uint64_t messages = 0;
 	// Of streams.
-	std::optional<std::uint64_t> octets;
+	std::optional<std::uint64_t> bytes;
 	std::optional<Usage> client;
 	std::optional<Usage> server;
 	std::optional<Times> times;
@@ -53,7 +53,7 @@ struct Run {
 // All runs of one size.
 struct Result {
 	Job job;
-	std::uint32_t inline_octets = 0;
+	std::uint32_t inline_bytes = 0;
 	std::vector<Run> runs;
 };
 

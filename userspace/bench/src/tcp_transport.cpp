@@ -56,7 +56,7 @@ TcpTransport::TcpTransport(const Job &job, bool is_client, const Address &local)
 	  direct_(is_direct(job)),
 	  tireless_(direct_ || (job.connections == 1 && job.wait != Wait::event)),
 	  source_slots_(job, source_slots(job)), local_(local),
-	  source_(source_octets(job)), sink_(sink_octets(job)),
+	  source_(source_bytes(job)), sink_(sink_bytes(job)),
 	  epoll_(::epoll_create1(EPOLL_CLOEXEC)), connections_(job.connections),
 	  ready_(job.connections)
 {
@@ -250,11 +250,11 @@ std::uint32_t TcpTransport::push(std::uint32_t connection)
 	}
 	if (sent < 0)
 		fail(fmt::format("connection {}", connection));
-	const auto octets = static_cast<std::uint64_t>(sent);
-	one.full = octets < length;
+	const auto bytes = static_cast<std::uint64_t>(sent);
+	one.full = bytes < length;
 	const auto before = one.sent / job_.size;
-	one.sent += octets;
-	one.pending -= octets;
+	one.sent += bytes;
+	one.pending -= bytes;
 	const auto messages = static_cast<std::uint32_t>(one.sent / job_.size - before);
 	one.outstanding -= messages;
 	return messages;
@@ -285,23 +285,23 @@ std::uint32_t TcpTransport::pull(std::uint32_t connection)
 	return static_cast<std::uint32_t>(one.received / job_.size - before);
 }
 
-void TcpTransport::verify(std::uint32_t connection, std::span<const std::byte> octets)
+void TcpTransport::verify(std::uint32_t connection, std::span<const std::byte> bytes)
 {
 	std::uint64_t position = connections_[connection].received;
 
-	while (!octets.empty()) {
+	while (!bytes.empty()) {
 		const auto offset = position % job_.size;
-		const auto piece = octets.first(
-			std::min<std::size_t>(octets.size(), job_.size - offset));
+		const auto piece = bytes.first(
+			std::min<std::size_t>(bytes.size(), job_.size - offset));
 
 		pattern_require({connection, position / job_.size, !is_client_}, offset,
 				piece);
-		octets = octets.subspan(piece.size());
+		bytes = bytes.subspan(piece.size());
 		position += piece.size();
 	}
 }
 
-// A call in each direction; true: octets went somewhere.
+// A call in each direction; true: bytes went somewhere.
 bool TcpTransport::turn(std::uint32_t connection, Completions &completions,
 			std::size_t &count)
 {

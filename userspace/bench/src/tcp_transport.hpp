@@ -28,7 +28,7 @@ public:
 	// --- set-up and end, as of VerbsTransport ------------------------------------
 
 	std::string device() const { return {}; }
-	std::uint32_t inline_octets() const noexcept { return 0; }
+	std::uint32_t inline_bytes() const noexcept { return 0; }
 	wire::Regions regions() const { return {}; }
 	void set_peer(const wire::Regions &) {}
 	std::uint16_t listen(std::uint64_t cookie);
@@ -64,10 +64,10 @@ public:
 private:
 	struct Connection {
 		Fd fd;
-		// Posted, in messages and octets, not yet taken by TCP.
+		// Posted, in messages and bytes, not yet taken by TCP.
 		std::uint32_t outstanding = 0;
 		std::uint64_t pending = 0;
-		// Octets ever sent and received.
+		// Bytes ever sent and received.
 		std::uint64_t sent = 0;
 		std::uint64_t received = 0;
 		// Messages ever posted.
@@ -97,7 +97,7 @@ private:
 	bool turn(std::uint32_t connection, Completions &completions, std::size_t &count);
 	void on_event(std::uint64_t data, std::uint32_t events);
 	Rest wait_events(int time);
-	void verify(std::uint32_t connection, std::span<const std::byte> octets);
+	void verify(std::uint32_t connection, std::span<const std::byte> bytes);
 
 	const Job job_;
 	const bool is_client_;

@@ -24,7 +24,7 @@ struct Usage {
 
 Usage operator-(const Usage &later, const Usage &earlier) noexcept;
 
-// Octets in use.
+// Bytes in use.
 struct Memory {
 	// Of the whole machine: all that is neither free, nor cache of files, nor
 	// memory of applications.
@@ -43,7 +43,7 @@ struct Memory {
 // many nanoseconds.
 std::optional<Usage> parse_stat(std::string_view text, std::uint64_t tick);
 
-// A line "NAME:   123 kB" of /proc/meminfo or /proc/self/status, in octets.
+// A line "NAME:   123 kB" of /proc/meminfo or /proc/self/status, in bytes.
 std::optional<std::uint64_t> parse_kilobytes(std::string_view text,
 					     std::string_view name);
 

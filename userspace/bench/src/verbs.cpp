@@ -25,7 +25,7 @@ std::string memlock()
 
 	::getrlimit(RLIMIT_MEMLOCK, &limit);
 	return limit.rlim_cur == RLIM_INFINITY
-		? "unlimited" : fmt::format("{} octets", limit.rlim_cur);
+		? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
 }
 
 } // namespace
@@ -78,7 +78,7 @@ Mr register_memory(ibv_pd *pd, void *address, std::size_t size)
 				 IBV_ACCESS_REMOTE_READ));
 
 	if (!mr)
-		fail(fmt::format("{} octets cannot be registered (RLIMIT_MEMLOCK is {}: "
+		fail(fmt::format("{} bytes cannot be registered (RLIMIT_MEMLOCK is {}: "
 				 "ulimit -l unlimited, or less depth, size or slots)",
 				 size, memlock()),
 		     Status::unavailable);

@@ -24,7 +24,7 @@ static_assert(sizeof(Introduction) == 16);
 // reads to.
 constexpr std::size_t credit_at = 0;
 constexpr std::size_t fence_at = 32;
-constexpr std::size_t extra_octets = 64;
+constexpr std::size_t extra_bytes = 64;
 
 // Connections that are being made at the same time.
 constexpr std::uint32_t at_once = 32;
@@ -62,7 +62,7 @@ VerbsTransport::VerbsTransport(const Job &job, bool is_client, const Address &lo
 	  device_(verbs::attributes(anchor_->verbs)), pd_(verbs::make_pd(anchor_->verbs)),
 	  placeholder_(placeholder(job, anchor_->verbs, device_)),
 	  completion_channel_(verbs::make_completion_channel(anchor_->verbs)),
-	  source_(source_octets(job) + extra_octets), sink_(sink_octets(job)),
+	  source_(source_bytes(job) + extra_bytes), sink_(sink_bytes(job)),
 	  connections_(job.connections)
 {
 	make_queues();
@@ -118,7 +118,7 @@ void VerbsTransport::make_queues()
 // Not zeros: some page of the kernel's would be behind all of it.
 void VerbsTransport::make_buffers()
 {
-	pattern_fill({0, 0, is_client_}, 0, source_.at(0, source_octets(job_)));
+	pattern_fill({0, 0, is_client_}, 0, source_.at(0, source_bytes(job_)));
 	source_mr_ = verbs::register_memory(pd_.get(), source_.data(), source_.size());
 	sink_mr_ = verbs::register_memory(pd_.get(), sink_.data(), sink_.size());
 }
@@ -168,7 +168,7 @@ ibv_qp_init_attr VerbsTransport::queue_pair() const
 	attr.cap.max_send_wr = job_.depth + spare_sends;
 	attr.cap.max_recv_wr = std::max(receives(), job_.depth);
 	attr.cap.max_send_sge = attr.cap.max_recv_sge = 1;
-	attr.cap.max_inline_data = job_.inline_octets;
+	attr.cap.max_inline_data = job_.inline_bytes;
 	attr.qp_type = IBV_QPT_RC;
 	return attr;
 }
@@ -183,10 +183,10 @@ void VerbsTransport::add_queue_pair(rdma_cm_id *id)
 	// Providers may fail without a reason; an old one would mislead.
 	errno = ENODATA;
 	if (rdma_create_qp(id, pd_.get(), &attr))
-		fail(fmt::format("queue pair of depth {} with {} octets inline",
-				 job_.depth, job_.inline_octets),
+		fail(fmt::format("queue pair of depth {} with {} bytes inline",
+				 job_.depth, job_.inline_bytes),
 		     errno == ENOMEM ? Status::unavailable : Status::failed);
-	inline_ = job_.inline_octets ? attr.cap.max_inline_data : 0;
+	inline_ = job_.inline_bytes ? attr.cap.max_inline_data : 0;
 }
 
 rdma_conn_param VerbsTransport::parameters(const void *data, std::uint8_t size) const
@@ -466,7 +466,7 @@ void VerbsTransport::fence(std::uint32_t connection)
 	ibv_send_wr wr{};
 
 	piece.addr = reinterpret_cast<std::uintptr_t>(source_.data()) +
-		source_octets(job_) + fence_at;
+		source_bytes(job_) + fence_at;
 	piece.length = std::min(job_.size, 8U);
 	piece.lkey = source_mr_->lkey;
 	wr.wr_id = wr_id(Kind::fence, connection, 0);
@@ -485,8 +485,8 @@ void VerbsTransport::post_credit(std::uint32_t connection)
 	ibv_send_wr wr{};
 
 	piece.addr = reinterpret_cast<std::uintptr_t>(source_.data()) +
-		source_octets(job_) + credit_at;
-	piece.length = credit_octets(job_);
+		source_bytes(job_) + credit_at;
+	piece.length = credit_bytes(job_);
 	piece.lkey = source_mr_->lkey;
 	wr.wr_id = wr_id(Kind::credit, connection, 0);
 	wr.opcode = IBV_WR_SEND;
@@ -580,8 +580,8 @@ std::optional<Completion> VerbsTransport::on_credit(std::uint32_t connection,
 	const bool greeting = !is_client_ && !one.greeted;
 	const std::uint32_t credits = greeting ? 0 : job_.depth;
 
-	if (wc.byte_len != credit_octets(job_))
-		throw Failure(fmt::format("a message of {} octets has come, not of {}",
+	if (wc.byte_len != credit_bytes(job_))
+		throw Failure(fmt::format("a message of {} bytes has come, not of {}",
 					  wc.byte_len, job_.size));
 	greeted_ += greeting;
 	one.greeted = true;

@@ -37,7 +37,7 @@ public:
 	// --- set-up and end --------------------------------------------------------
 
 	std::string device() const;
-	std::uint32_t inline_octets() const noexcept { return inline_; }
+	std::uint32_t inline_bytes() const noexcept { return inline_; }
 	wire::Regions regions() const;
 	void set_peer(const wire::Regions &peer) { peer_ = peer; }
 

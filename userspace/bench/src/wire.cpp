@@ -19,7 +19,7 @@ public:
 		const auto bits = static_cast<std::uint64_t>(value);
 
 		for (std::size_t i = sizeof(T); i-- > 0;)
-			octets.push_back(static_cast<std::byte>(bits >> (8 * i)));
+			bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
 	}
 
 	template <typename T> void choice(const T &value, T) { number(value); }
@@ -30,23 +30,23 @@ public:
 		const auto *first = reinterpret_cast<const std::byte *>(value.data());
 
 		number(static_cast<std::uint16_t>(size));
-		octets.insert(octets.end(), first, first + size);
+		bytes.insert(bytes.end(), first, first + size);
 	}
 
-	std::vector<std::byte> octets;
+	std::vector<std::byte> bytes;
 };
 
 // Anything that is wrong leaves it bad; what is read then is 0.
 class Reader {
 public:
-	explicit Reader(std::span<const std::byte> octets) : octets_(octets) {}
+	explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
 	template <typename T> void number(T &value)
 	{
 		std::uint64_t bits = 0;
 
-		for (const auto octet : take(sizeof(T)))
-			bits = bits << 8 | std::to_integer<std::uint64_t>(octet);
+		for (const auto byte : take(sizeof(T)))
+			bits = bits << 8 | std::to_integer<std::uint64_t>(byte);
 		if constexpr (std::is_same_v<T, bool>)
 			good_ &= bits <= 1;
 		value = static_cast<T>(bits);
@@ -64,28 +64,28 @@ public:
 
 		number(size);
 		good_ &= size <= max_text;
-		const auto octets = take(good_ ? size : 0);
-		value.assign(reinterpret_cast<const char *>(octets.data()),
-			     octets.size());
+		const auto bytes = take(good_ ? size : 0);
+		value.assign(reinterpret_cast<const char *>(bytes.data()),
+			     bytes.size());
 	}
 
 	// Nothing was wrong, and nothing is left.
-	bool complete() const { return good_ && octets_.empty(); }
+	bool complete() const { return good_ && bytes_.empty(); }
 
 private:
 	std::span<const std::byte> take(std::size_t size)
 	{
-		if (size > octets_.size()) {
+		if (size > bytes_.size()) {
 			good_ = false;
-			octets_ = {};
+			bytes_ = {};
 			return {};
 		}
-		const auto taken = octets_.first(size);
-		octets_ = octets_.subspan(size);
+		const auto taken = bytes_.first(size);
+		bytes_ = bytes_.subspan(size);
 		return taken;
 	}
 
-	std::span<const std::byte> octets_;
+	std::span<const std::byte> bytes_;
 	bool good_ = true;
 };
 
@@ -106,7 +106,7 @@ template <typename Archive> void job_fields(Archive &archive, auto &job)
 	archive.number(job.solicit);
 	archive.number(job.connections);
 	archive.number(job.slots);
-	archive.number(job.inline_octets);
+	archive.number(job.inline_bytes);
 	archive.number(job.chunk);
 	archive.number(job.timeout_ms);
 }
@@ -210,18 +210,18 @@ std::vector<std::byte> encode(const Message &message)
 
 	content.number(static_cast<std::uint8_t>(message.index()));
 	std::visit([&](const auto &one) { body(content, one); }, message);
-	frame.number(static_cast<std::uint32_t>(content.octets.size()));
-	frame.octets.insert(frame.octets.end(), content.octets.begin(),
-			    content.octets.end());
-	return std::move(frame.octets);
+	frame.number(static_cast<std::uint32_t>(content.bytes.size()));
+	frame.bytes.insert(frame.bytes.end(), content.bytes.begin(),
+			    content.bytes.end());
+	return std::move(frame.bytes);
 }
 
-std::optional<Message> decode(std::span<const std::byte> octets)
+std::optional<Message> decode(std::span<const std::byte> bytes)
 {
-	if (octets.empty() || octets.size() > max_frame)
+	if (bytes.empty() || bytes.size() > max_frame)
 		return {};
-	return decode_as<0>(std::to_integer<std::size_t>(octets.front()),
-			    Reader(octets.subspan(1)));
+	return decode_as<0>(std::to_integer<std::size_t>(bytes.front()),
+			    Reader(bytes.subspan(1)));
 }
 
 const char *name(const Message &message) noexcept

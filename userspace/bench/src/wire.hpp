@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // The control protocol: what client and server tell each other over a TCP
-// connection besides the one that is measured. A frame is 4 octets of length, 1
+// connection besides the one that is measured. A frame is 4 bytes of length, 1
 // of type, and fields in network byte order. Everything that is decoded is
 // bounded; what is too short, too long or out of range is refused.
 #pragma once

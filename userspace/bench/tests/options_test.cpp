@@ -115,7 +115,7 @@ TEST(options, are_understood)
 	EXPECT_EQ(got.moderation, 8);
 	EXPECT_EQ(got.connections, 3);
 	EXPECT_TRUE(got.bidirectional);
-	EXPECT_EQ(got.inline_octets, 64);
+	EXPECT_EQ(got.inline_bytes, 64);
 	EXPECT_EQ(got.slots, 2);
 	EXPECT_TRUE(got.verify);
 	EXPECT_EQ(got.wait, Wait::yield);

@@ -14,13 +14,13 @@ using bench::MessageId;
 
 std::vector<std::byte> filled(const MessageId &id, std::uint64_t offset, std::size_t size)
 {
-	std::vector<std::byte> octets(size);
+	std::vector<std::byte> bytes(size);
 
-	bench::pattern_fill(id, offset, octets);
-	return octets;
+	bench::pattern_fill(id, offset, bytes);
+	return bytes;
 }
 
-// However a message is cut, its octets are the same.
+// However a message is cut, its bytes are the same.
 TEST(pattern, does_not_depend_on_pieces)
 {
 	const MessageId id{3, 77, true};
@@ -35,7 +35,7 @@ TEST(pattern, does_not_depend_on_pieces)
 			EXPECT_FALSE(bench::pattern_mismatch(id, offset, piece));
 		}
 	for (std::size_t offset = 0; offset < whole.size(); offset++)
-		EXPECT_EQ(bench::pattern_octet(id, offset), whole[offset]);
+		EXPECT_EQ(bench::pattern_byte(id, offset), whole[offset]);
 }
 
 TEST(pattern, tells_messages_apart)
@@ -62,17 +62,17 @@ TEST(pattern, notices_what_never_came)
 	EXPECT_TRUE(bench::pattern_mismatch(id, 0, filled(id, 1, 64)));
 }
 
-TEST(pattern, notices_each_octet)
+TEST(pattern, notices_each_byte)
 {
 	const MessageId id{9, 1234, false};
 
 	for (const std::uint64_t offset : {0, 1, 7, 8, 1000}) {
-		auto octets = filled(id, offset, 33);
+		auto bytes = filled(id, offset, 33);
 
-		for (std::size_t at = 0; at < octets.size(); at++) {
-			octets[at] ^= std::byte{0x10};
-			EXPECT_EQ(bench::pattern_mismatch(id, offset, octets), offset + at);
-			octets[at] ^= std::byte{0x10};
+		for (std::size_t at = 0; at < bytes.size(); at++) {
+			bytes[at] ^= std::byte{0x10};
+			EXPECT_EQ(bench::pattern_mismatch(id, offset, bytes), offset + at);
+			bytes[at] ^= std::byte{0x10};
 		}
 	}
 }
@@ -80,18 +80,18 @@ TEST(pattern, notices_each_octet)
 TEST(pattern, says_where_and_what)
 {
 	const MessageId id{2, 40, true};
-	auto octets = filled(id, 100, 50);
+	auto bytes = filled(id, 100, 50);
 
-	EXPECT_NO_THROW(bench::pattern_require(id, 100, octets));
-	octets[7] = ~octets[7];
-	octets[9] = ~octets[9];
+	EXPECT_NO_THROW(bench::pattern_require(id, 100, bytes));
+	bytes[7] = ~bytes[7];
+	bytes[9] = ~bytes[9];
 	try {
-		bench::pattern_require(id, 100, octets);
+		bench::pattern_require(id, 100, bytes);
 		FAIL();
 	} catch (const bench::Failure &failure) {
 		EXPECT_EQ(failure.status(), bench::Status::wrong_data);
 		EXPECT_NE(std::string(failure.what())
-				  .find("connection 2, message 40 of the client, octet 107"),
+				  .find("connection 2, message 40 of the client, byte 107"),
 			  std::string::npos)
 			<< failure.what();
 	}

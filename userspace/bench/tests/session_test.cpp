@@ -19,10 +19,10 @@ using test::failure_of;
 
 constexpr std::uint16_t port = 7470;
 
-void put(int fd, const std::vector<std::byte> &octets)
+void put(int fd, const std::vector<std::byte> &bytes)
 {
-	ASSERT_EQ(::send(fd, octets.data(), octets.size(), MSG_NOSIGNAL),
-		  static_cast<ssize_t>(octets.size()));
+	ASSERT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+		  static_cast<ssize_t>(bytes.size()));
 }
 
 // --- control ------------------------------------------------------------------------
@@ -30,17 +30,17 @@ void put(int fd, const std::vector<std::byte> &octets)
 TEST(Control, takes_messages_however_they_are_cut)
 {
 	test::Pair pair;
-	auto octets = wire::encode(wire::End{1});
+	auto bytes = wire::encode(wire::End{1});
 	const auto more = wire::encode(wire::Failed{1, std::string(wire::max_text, 'x')});
 
 	for (int n = 2; n < 5; n++) {
 		const auto next = wire::encode(wire::End{static_cast<std::uint64_t>(n)});
-		octets.insert(octets.end(), next.begin(), next.end());
+		bytes.insert(bytes.end(), next.begin(), next.end());
 	}
-	octets.insert(octets.end(), more.begin(), more.end());
+	bytes.insert(bytes.end(), more.begin(), more.end());
 	std::uint64_t wanted = 1;
-	for (const auto octet : octets) {
-		put(pair.client.fd(), {octet});
+	for (const auto byte : bytes) {
+		put(pair.client.fd(), {byte});
 		if (wanted == 5)
 			continue;
 		const int fds[] = {pair.server.fd()};
@@ -57,7 +57,7 @@ TEST(Control, takes_messages_however_they_are_cut)
 
 TEST(Control, refuses_bad_frames)
 {
-	const auto octets = [](std::initializer_list<int> values) {
+	const auto bytes = [](std::initializer_list<int> values) {
 		std::vector<std::byte> all;
 		for (const int value : values)
 			all.push_back(static_cast<std::byte>(value));
@@ -67,12 +67,12 @@ TEST(Control, refuses_bad_frames)
 		std::vector<std::byte> sent;
 		const char *reason;
 	} rows[] = {
-		{octets({0, 0, 0, 0}), "does not speak"},
-		{octets({0, 0, 0x10, 1}), "does not speak"},
-		{octets({0xff, 0xff, 0xff, 0xff}), "does not speak"},
-		{octets({0, 0, 0, 1, 99}), "malformed"},
-		{octets({0, 0, 0, 2, 4, 0}), "malformed"},
-		{octets({0, 0, 0, 1, 5}), "malformed"},
+		{bytes({0, 0, 0, 0}), "does not speak"},
+		{bytes({0, 0, 0x10, 1}), "does not speak"},
+		{bytes({0xff, 0xff, 0xff, 0xff}), "does not speak"},
+		{bytes({0, 0, 0, 1, 99}), "malformed"},
+		{bytes({0, 0, 0, 2, 4, 0}), "malformed"},
+		{bytes({0, 0, 0, 1, 5}), "malformed"},
 	};
 
 	for (const auto &row : rows) {
@@ -266,7 +266,7 @@ TEST(server, notices_wrong_data)
 	put(fd.get(), data);
 	const auto failure = failure_of([&] { control.receive(); });
 	EXPECT_EQ(failure.status(), Status::wrong_data);
-	EXPECT_NE(std::string(failure.what()).find("message 1 of the client, octet 42:"),
+	EXPECT_NE(std::string(failure.what()).find("message 1 of the client, byte 42:"),
 		  std::string::npos)
 		<< failure.what();
 	const auto *own = server.join();

@@ -30,7 +30,7 @@ Job unusual_job()
 	job.solicit = 6;
 	job.connections = 3;
 	job.slots = 11;
-	job.inline_octets = 256;
+	job.inline_bytes = 256;
 	job.chunk = 0x40506;
 	job.timeout_ms = 123456;
 	return job;
@@ -53,7 +53,7 @@ std::vector<Message> messages()
 		wire::Round{wire::Round::What::check, 0x123456789, max_depth},
 		wire::RoundDone{},
 		wire::Close{},
-		wire::Failed{4, std::string("zero \0 octet", 12)},
+		wire::Failed{4, std::string("zero \0 byte", 12)},
 		wire::Measure{},
 		wire::Measured{{7, 8, 9}},
 	};
@@ -100,10 +100,10 @@ TEST(wire, has_its_length_in_front)
 TEST(wire, refuses_what_is_cut_short)
 {
 	for (const auto &message : messages()) {
-		const auto octets = body(message);
+		const auto bytes = body(message);
 
-		for (std::size_t size = 0; size < octets.size(); size++)
-			EXPECT_FALSE(wire::decode(std::span(octets).first(size)))
+		for (std::size_t size = 0; size < bytes.size(); size++)
+			EXPECT_FALSE(wire::decode(std::span(bytes).first(size)))
 				<< wire::name(message) << " of " << size;
 	}
 }
@@ -111,10 +111,10 @@ TEST(wire, refuses_what_is_cut_short)
 TEST(wire, refuses_what_is_too_long)
 {
 	for (const auto &message : messages()) {
-		auto octets = body(message);
+		auto bytes = body(message);
 
-		octets.push_back(std::byte{0});
-		EXPECT_FALSE(wire::decode(octets)) << wire::name(message);
+		bytes.push_back(std::byte{0});
+		EXPECT_FALSE(wire::decode(bytes)) << wire::name(message);
 	}
 	EXPECT_FALSE(wire::decode(std::vector<std::byte>(wire::max_frame + 1)));
 }
@@ -139,14 +139,14 @@ TEST(wire, bounds_text)
 	ASSERT_TRUE(cut);
 	EXPECT_EQ(std::get<wire::Failed>(*cut).text, longest);
 	// A length that says more than is allowed, with all of it there.
-	auto octets = body(wire::Failed{1, longest});
-	octets[5] = std::byte{(wire::max_text + 1) >> 8};
-	octets[6] = std::byte{(wire::max_text + 1) & 0xff};
-	octets.push_back(std::byte{'x'});
-	EXPECT_FALSE(wire::decode(octets));
+	auto bytes = body(wire::Failed{1, longest});
+	bytes[5] = std::byte{(wire::max_text + 1) >> 8};
+	bytes[6] = std::byte{(wire::max_text + 1) & 0xff};
+	bytes.push_back(std::byte{'x'});
+	EXPECT_FALSE(wire::decode(bytes));
 }
 
-// Octets of Start: type, four choices, two truths, numbers of 4 octets.
+// Bytes of Start: type, four choices, two truths, numbers of 4 bytes.
 TEST(wire, refuses_choices_there_are_not)
 {
 	const struct {
@@ -155,16 +155,16 @@ TEST(wire, refuses_choices_there_are_not)
 	} rows[] = {{1, 1}, {2, 3}, {3, 2}, {4, 2}, {5, 1}, {6, 1}};
 
 	for (const auto &row : rows) {
-		auto octets = body(wire::Start{unusual_job(), {}});
+		auto bytes = body(wire::Start{unusual_job(), {}});
 
 		for (int value = row.last + 1; value < 256; value++) {
-			octets[row.at] = static_cast<std::byte>(value);
-			EXPECT_FALSE(wire::decode(octets)) << row.at << ": " << value;
+			bytes[row.at] = static_cast<std::byte>(value);
+			EXPECT_FALSE(wire::decode(bytes)) << row.at << ": " << value;
 		}
 	}
-	auto octets = body(wire::Round{wire::Round::What::check, 0, 1});
-	octets[1] = std::byte{2};
-	EXPECT_FALSE(wire::decode(octets));
+	auto bytes = body(wire::Round{wire::Round::What::check, 0, 1});
+	bytes[1] = std::byte{2};
+	EXPECT_FALSE(wire::decode(bytes));
 }
 
 TEST(wire, refuses_rounds_of_nothing_or_too_much)
@@ -182,15 +182,15 @@ TEST(wire, survives_noise)
 
 	for (int turn = 0; turn < 20000; turn++) {
 		const auto all = messages();
-		auto octets = body(all[random() % all.size()]);
+		auto bytes = body(all[random() % all.size()]);
 
 		for (auto flips = random() % 4 + 1; flips; flips--)
-			octets[random() % octets.size()] ^=
+			bytes[random() % bytes.size()] ^=
 				static_cast<std::byte>(1 << random() % 8);
-		const auto got = wire::decode(octets);
+		const auto got = wire::decode(bytes);
 		if (!got)
 			continue;
-		EXPECT_EQ(body(*got), octets);
+		EXPECT_EQ(body(*got), bytes);
 		if (const auto *start = std::get_if<wire::Start>(&*got)) {
 			EXPECT_FALSE(complaint(start->job));
 		}
@@ -246,8 +246,8 @@ TEST(job, is_bounded)
 		{"all connections", [](Job &j) { j.connections = max_connections; }, true},
 		{"one more", [](Job &j) { j.connections = max_connections + 1; }, false},
 		{"no slot", [](Job &j) { j.slots = 0; }, false},
-		{"inline", [](Job &j) { j.inline_octets = max_inline; }, true},
-		{"more inline", [](Job &j) { j.inline_octets = max_inline + 1; }, false},
+		{"inline", [](Job &j) { j.inline_bytes = max_inline; }, true},
+		{"more inline", [](Job &j) { j.inline_bytes = max_inline + 1; }, false},
 		{"no chunk", [](Job &j) { j.chunk = 0; }, false},
 		{"large chunk", [](Job &j) { j.chunk = max_size + 1; }, false},
 		{"no time", [](Job &j) { j.timeout_ms = 0; }, false},
@@ -313,8 +313,8 @@ TEST(job, credits_differ_from_data)
 	Job job;
 
 	for (job.size = 1; job.size < 100; job.size++) {
-		EXPECT_NE(credit_octets(job), job.size);
-		EXPECT_LE(credit_octets(job), stride(job));
+		EXPECT_NE(credit_bytes(job), job.size);
+		EXPECT_LE(credit_bytes(job), stride(job));
 		EXPECT_LE(job.size, stride(job));
 	}
 }

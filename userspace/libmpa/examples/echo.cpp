@@ -113,10 +113,10 @@ private:
 	bool answer()
 	{
 		auto data = socket_.peer_data();
-		const auto echoed = data ? data->view() : mpa::octets{};
+		const auto echoed = data ? data->view() : mpa::bytes{};
 
 		tell("request with " + std::to_string(echoed.size()) +
-		     " octets of private data");
+		     " bytes of private data");
 		if (options_.reject) {
 			auto done = socket_.reject_request(echoed);
 
@@ -144,8 +144,8 @@ private:
 			}
 			if (got->end) {
 				tell("ended after " + std::to_string(ulpdus_) +
-				     " ULPDUs, " + std::to_string(octets_) +
-				     " octets");
+				     " ULPDUs, " + std::to_string(bytes_) +
+				     " bytes");
 				return Next::gone;
 			}
 			take(got->size);
@@ -162,8 +162,8 @@ private:
 		if (options_.verbose)
 			tell("ULPDU of " + std::to_string(size));
 		ulpdus_++;
-		octets_ += size;
-		pending_ = mpa::octets(buffer_).first(size);
+		bytes_ += size;
+		pending_ = mpa::bytes(buffer_).first(size);
 	}
 
 	// Sends as much of the answer as there is room for. False: it is over.
@@ -201,9 +201,9 @@ private:
 	const Options &options_;
 	bool operational_ = false;
 	unsigned long ulpdus_ = 0;
-	unsigned long octets_ = 0;
+	unsigned long bytes_ = 0;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
-	std::optional<mpa::octets> pending_; // part of buffer_
+	std::optional<mpa::bytes> pending_; // part of buffer_
 };
 
 class Server {
@@ -320,14 +320,14 @@ private:
 
 // --- client ---------------------------------------------------------------
 
-// The octets of the n-th ULPDU.
+// The bytes of the n-th ULPDU.
 std::vector<std::byte> ulpdu_of(unsigned long n, std::size_t size)
 {
-	std::vector<std::byte> octets(size);
+	std::vector<std::byte> bytes(size);
 
 	for (std::size_t i = 0; i < size; i++)
-		octets[i] = static_cast<std::byte>(n * 31 + i * 7 + (i >> 8));
-	return octets;
+		bytes[i] = static_cast<std::byte>(n * 31 + i * 7 + (i >> 8));
+	return bytes;
 }
 
 class Client {
@@ -353,7 +353,7 @@ public:
 				return tell("error " + words(done.error())),
 				       false;
 			if (!*done)
-				return tell("error other octets came back"),
+				return tell("error other bytes came back"),
 				       false;
 			n += *done;
 		}
@@ -403,13 +403,13 @@ private:
 			     : (n / 2) % (most_ + 1);
 	}
 
-	// A few ULPDUs there and back; returns how many, 0: with other octets.
+	// A few ULPDUs there and back; returns how many, 0: with other bytes.
 	// Not so many that both sides might wait for the other to read.
 	mpa::result<std::size_t> exchange(unsigned long first, unsigned long end,
 					  std::optional<std::size_t> size)
 	{
 		std::vector<std::vector<std::byte>> sent;
-		std::vector<mpa::octets> batch;
+		std::vector<mpa::bytes> batch;
 		std::size_t total = 0;
 
 		for (auto n = first; n < end && n < first + 8 && total < 16384; n++) {
@@ -431,7 +431,7 @@ private:
 			if (!got)
 				return got.error();
 			if (got->end || !std::ranges::equal(
-						mpa::octets(buffer_).first(got->size),
+						mpa::bytes(buffer_).first(got->size),
 						wanted))
 				return std::size_t{0};
 		}

@@ -19,14 +19,14 @@ using fake::kernel;
 using fake::Pair;
 using namespace std::chrono_literals;
 
-std::vector<std::byte> octets_of(std::string_view text)
+std::vector<std::byte> bytes_of(std::string_view text)
 {
 	const auto view = mpa::bytes(text);
 
 	return {view.begin(), view.end()};
 }
 
-template <typename T> std::vector<std::byte> octets_of(const T &value)
+template <typename T> std::vector<std::byte> bytes_of(const T &value)
 	requires std::is_trivially_copyable_v<T> && (!std::is_convertible_v<T, std::string_view>)
 {
 	const auto *first = reinterpret_cast<const std::byte *>(&value);
@@ -173,7 +173,7 @@ TEST(attach, names_the_protocol)
 	ASSERT_TRUE(socket);
 	EXPECT_EQ(socket->fd(), fds[0]);
 	EXPECT_EQ(kernel().set,
-		  (std::vector<fake::Call>{{SOL_TCP, TCP_ULP, octets_of("mpa")}}));
+		  (std::vector<fake::Call>{{SOL_TCP, TCP_ULP, bytes_of("mpa")}}));
 }
 
 TEST(attach, failure_closes)
@@ -221,15 +221,15 @@ TEST(set, each_option_with_its_value)
 	EXPECT_EQ(kernel().set,
 		  (std::vector<fake::Call>{
 			  {SOL_MPA, MPA_SO_PARAMS,
-			   octets_of(*mpa::to_kernel(params))},
-			  {SOL_MPA, MPA_SO_PRIVATE_DATA, octets_of("data")},
-			  {SOL_MPA, MPA_SO_LAST_MESSAGE, octets_of("last")},
-			  {SOL_MPA, MPA_SO_PACKING, octets_of(on)},
-			  {SOL_MPA, MPA_SO_PACKING, octets_of(off)},
-			  {SOL_MPA, MPA_SO_START, octets_of(initiator)},
-			  {SOL_MPA, MPA_SO_ACCEPT, octets_of("yes")},
+			   bytes_of(*mpa::to_kernel(params))},
+			  {SOL_MPA, MPA_SO_PRIVATE_DATA, bytes_of("data")},
+			  {SOL_MPA, MPA_SO_LAST_MESSAGE, bytes_of("last")},
+			  {SOL_MPA, MPA_SO_PACKING, bytes_of(on)},
+			  {SOL_MPA, MPA_SO_PACKING, bytes_of(off)},
+			  {SOL_MPA, MPA_SO_START, bytes_of(initiator)},
+			  {SOL_MPA, MPA_SO_ACCEPT, bytes_of("yes")},
 			  {SOL_MPA, MPA_SO_ACCEPT, {}},
-			  {SOL_MPA, MPA_SO_REJECT, octets_of("no")},
+			  {SOL_MPA, MPA_SO_REJECT, bytes_of("no")},
 			  {SOL_MPA, MPA_SO_ACCEPT, {}},
 			  {SOL_MPA, MPA_SO_REJECT, {}},
 		  }));
@@ -272,8 +272,8 @@ TEST(get, each_option)
 	kernel().give(MPA_SO_PACKING, 2);
 	kernel().give(MPA_SO_STATS, mpa_sock_stats{.tx_fpdus = 5, .rx_dropped = 6});
 	kernel().give(MPA_SO_INFO, mpa_sock_info{.state = MPA_STATE_REJECTED});
-	kernel().values[MPA_SO_PRIVATE_DATA] = octets_of("private");
-	kernel().values[MPA_SO_LAST_MESSAGE] = octets_of("last");
+	kernel().values[MPA_SO_PRIVATE_DATA] = bytes_of("private");
+	kernel().values[MPA_SO_LAST_MESSAGE] = bytes_of("last");
 	kernel().values[MPA_SO_PEER_DATA] = {};
 	EXPECT_TRUE(pair.socket.params().value().auto_accept);
 	EXPECT_EQ(pair.socket.mulpdu().value(), 1420);
@@ -290,12 +290,12 @@ TEST(get, each_option)
 TEST(get, a_shorter_structure)
 {
 	Pair pair;
-	mpa_sock_stats stats{.tx_fpdus = 1, .tx_batches = 2, .tx_octets = 3};
+	mpa_sock_stats stats{.tx_fpdus = 1, .tx_batches = 2, .tx_bytes = 3};
 
 	kernel().give(MPA_SO_STATS, stats);
 	kernel().values[MPA_SO_STATS].resize(2 * sizeof(std::uint64_t));
 	EXPECT_EQ(pair.socket.stats().value().tx_batches, 2);
-	EXPECT_EQ(pair.socket.stats().value().tx_octets, 0);
+	EXPECT_EQ(pair.socket.stats().value().tx_bytes, 0);
 }
 
 TEST(get, errors_come_through)
@@ -347,7 +347,7 @@ TEST(send, to_nobody_is_an_error_only)
 {
 	Pair pair;
 	const auto one = mpa::bytes("x");
-	const mpa::octets batch[] = {one};
+	const mpa::bytes batch[] = {one};
 	char x[] = "x";
 	const iovec parts[] = {{x, 1}};
 
@@ -363,7 +363,7 @@ TEST_P(Batch, arrives_in_order)
 {
 	Pair pair;
 	std::vector<std::string> texts;
-	std::vector<mpa::octets> batch;
+	std::vector<mpa::bytes> batch;
 	const int room = 1 << 20;
 
 	::setsockopt(pair.socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
@@ -402,7 +402,7 @@ TEST(send_batch, tells_how_far_it_came)
 {
 	Pair pair;
 	const std::vector<std::byte> big(4096);
-	const std::vector<mpa::octets> batch(1000, big);
+	const std::vector<mpa::bytes> batch(1000, big);
 
 	const auto done =
 		pair.socket.send_batch(batch, mpa::send_flags::dont_wait);

@@ -77,13 +77,13 @@ void note(const Options &options, fmt::format_string<Args...> format,
 			   fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Octets so that a terminal can bear them.
-std::string printable(mpa::octets octets)
+// Bytes so that a terminal can bear them.
+std::string printable(mpa::bytes bytes)
 {
 	std::string text;
 
-	for (const auto octet : octets) {
-		const auto c = std::to_integer<unsigned char>(octet);
+	for (const auto byte : bytes) {
+		const auto c = std::to_integer<unsigned char>(byte);
 
 		text += std::isprint(c) && c != '\\' ? std::string(1, c)
 						     : fmt::format("\\x{:02x}", c);
@@ -113,7 +113,7 @@ void tell_result(mpa::socket &socket, const Options &options)
 		     info.peer_ird, info.peer_ord, info.ird, info.ord,
 		     info.peer_to_peer ? "; peer-to-peer" : "");
 	if (!data.empty())
-		note(options, "private data of the peer, {} octets: {}",
+		note(options, "private data of the peer, {} bytes: {}",
 		     data.size(), printable(data));
 }
 
@@ -207,7 +207,7 @@ public:
 
 	// One read, and the ULPDUs that are whole then; they are good until the
 	// next call.
-	std::vector<mpa::octets> read()
+	std::vector<mpa::bytes> read()
 	{
 		std::array<char, 65536> fresh;
 		const ssize_t got = ::read(STDIN_FILENO, fresh.data(), fresh.size());
@@ -222,9 +222,9 @@ public:
 	}
 
 private:
-	std::vector<mpa::octets> cut()
+	std::vector<mpa::bytes> cut()
 	{
-		std::vector<mpa::octets> ulpdus;
+		std::vector<mpa::bytes> ulpdus;
 		std::string_view rest = held_;
 
 		while (!rest.empty()) {
@@ -325,7 +325,7 @@ private:
 			output_failed();
 	}
 
-	// Octets of the buffer, as a line or a block. stdio forgets the error of
+	// Bytes of the buffer, as a line or a block. stdio forgets the error of
 	// a write, errno does not.
 	void write(std::size_t size)
 	{
@@ -378,7 +378,7 @@ private:
 	mpa::socket &socket_;
 	const Options &options_;
 	Input input_;
-	std::vector<mpa::octets> pending_;
+	std::vector<mpa::bytes> pending_;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
 	bool shut_ = false;
 	bool peer_ended_ = false;
@@ -388,11 +388,11 @@ void tell_counts(mpa::socket &socket, const Options &options)
 {
 	const auto stats = must(socket.stats(), "statistics");
 
-	note(options, "sent {} FPDUs in {} calls to TCP, {} octets; received {} "
-	     "FPDUs, {} octets; {} CRC errors, {} Marker errors, {} too long, {} too "
+	note(options, "sent {} FPDUs in {} calls to TCP, {} bytes; received {} "
+	     "FPDUs, {} bytes; {} CRC errors, {} Marker errors, {} too long, {} too "
 	     "soon",
-	     stats.tx_fpdus, stats.tx_batches, stats.tx_octets, stats.rx_fpdus,
-	     stats.rx_octets, stats.rx_crc_errors, stats.rx_marker_errors,
+	     stats.tx_fpdus, stats.tx_batches, stats.tx_bytes, stats.rx_fpdus,
+	     stats.rx_bytes, stats.rx_crc_errors, stats.rx_marker_errors,
 	     stats.rx_length_errors, stats.rx_too_soon);
 }
 
@@ -433,7 +433,7 @@ Status run(const Options &options)
 
 std::vector<std::byte> unhex(const std::string &digits)
 {
-	std::vector<std::byte> octets;
+	std::vector<std::byte> bytes;
 
 	for (std::size_t at = 0; at < digits.size(); at += 2) {
 		const char *begin = digits.data() + at;
@@ -443,9 +443,9 @@ std::vector<std::byte> unhex(const std::string &digits)
 		    std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2)
 			throw CLI::ValidationError("--data-hex",
 						   "not pairs of hex digits");
-		octets.push_back(static_cast<std::byte>(value));
+		bytes.push_back(static_cast<std::byte>(value));
 	}
-	return octets;
+	return bytes;
 }
 
 void describe(CLI::App &app, Options &options)
@@ -456,13 +456,13 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-k,--keep-open", options.keep,
 		     "with -l: one connection after the other, for ever");
 	app.add_option("-b,--block", options.block,
-		       "ULPDUs of so many octets, not lines; 0: as many as fit")
+		       "ULPDUs of so many bytes, not lines; 0: as many as fit")
 		->check(CLI::Range(0, 65535));
 	auto *text = app.add_option_function<std::string>(
 		"-d,--data",
 		[&](const std::string &value) {
-			const auto octets = mpa::bytes(value);
-			options.data.assign(octets.begin(), octets.end());
+			const auto bytes = mpa::bytes(value);
+			options.data.assign(bytes.begin(), bytes.end());
 		},
 		"private data of the Request or of the answer");
 	app.add_option_function<std::string>(

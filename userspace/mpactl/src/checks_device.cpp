@@ -113,7 +113,7 @@ Diagnosis judge_address(const Netdev &netdev)
 
 Diagnosis judge_mtu(const Netdev &netdev)
 {
-	// RFC 5044 section 3 wants ULPDUs of 128 octets to be possible; around
+	// RFC 5044 section 3 wants ULPDUs of 128 bytes to be possible; around
 	// them are FPDU, TCP with time stamps, and IPv4.
 	static constexpr unsigned int least = 128 + 8 + 32 + 20;
 	static constexpr unsigned int ipv6 = 1280;

@@ -286,7 +286,7 @@ Diagnosis path_mtu(Examination &on)
 	if (!path.small_answered)
 		return skip("the peer does not answer datagrams: cannot tell");
 	if (!path.large_answered)
-		return fail(fmt::format("packets of {} octets, the MTU of {}, do not "
+		return fail(fmt::format("packets of {} bytes, the MTU of {}, do not "
 					"arrive, small ones do",
 					out->mtu, netdev),
 			    "give both ends, and all between them, the same MTU: ip "

@@ -32,10 +32,10 @@ public:
 	{
 	}
 
-	Attributes(const nlattr *first, int octets)
+	Attributes(const nlattr *first, int bytes)
 	{
 		if (nla_parse(table_.data(), type_max,
-			      const_cast<nlattr *>(first), octets, nullptr) < 0)
+			      const_cast<nlattr *>(first), bytes, nullptr) < 0)
 			throw bad();
 	}
 
@@ -74,7 +74,7 @@ public:
 		return {data, ::strnlen(data, size_of(type))};
 	}
 
-	std::vector<std::uint8_t> octets(int type) const
+	std::vector<std::uint8_t> bytes(int type) const
 	{
 		if (!has(type))
 			return {};
@@ -118,27 +118,27 @@ private:
 
 struct Body {
 	const nlattr *first;
-	int octets;
+	int bytes;
 };
 
 Body body_of(const nlmsghdr *message)
 {
-	const int octets = nlmsg_datalen(message) - GENL_HDRLEN;
+	const int bytes = nlmsg_datalen(message) - GENL_HDRLEN;
 
-	if (octets < 0)
+	if (bytes < 0)
 		throw Attributes::bad();
 	return {reinterpret_cast<const nlattr *>(
 			static_cast<const char *>(
 				nlmsg_data(const_cast<nlmsghdr *>(message))) +
 			GENL_HDRLEN),
-		octets};
+		bytes};
 }
 
 Attributes top_of(const nlmsghdr *message)
 {
 	const auto body = body_of(message);
 
-	return Attributes(body.first, body.octets);
+	return Attributes(body.first, body.bytes);
 }
 
 Config config_of(const Attributes &top)
@@ -161,7 +161,7 @@ std::vector<Counter> counters_of(const nlmsghdr *message)
 {
 	const auto body = body_of(message);
 	std::vector<Counter> counters;
-	int left = body.octets;
+	int left = body.bytes;
 
 	for (const auto *one = body.first; nla_ok(one, left);
 	     one = nla_next(one, &left)) {
@@ -201,7 +201,7 @@ Listener listener_in(const nlattr *nest)
 	return {.id = listen.u32(MPA_A_LISTEN_ID),
 		.owner = listen.u32(MPA_A_LISTEN_OWNER),
 		.dev_index = listen.maybe_u32(MPA_A_LISTEN_DEV_INDEX),
-		.local = {listen.octets(MPA_A_LISTEN_ADDR),
+		.local = {listen.bytes(MPA_A_LISTEN_ADDR),
 			  listen.port(MPA_A_LISTEN_PORT),
 			  listen.u32(MPA_A_LISTEN_SCOPE)},
 		.backlog = listen.u32(MPA_A_LISTEN_BACKLOG),
@@ -250,10 +250,10 @@ Connection connection_in(const nlattr *nest)
 		.listen_id = conn.maybe_u32(MPA_A_CONN_LISTEN_ID),
 		.uid = conn.maybe_u32(MPA_A_CONN_UID),
 		.inode = conn.maybe_u64(MPA_A_CONN_INODE),
-		.local = {conn.octets(MPA_A_CONN_LOCAL_ADDR),
+		.local = {conn.bytes(MPA_A_CONN_LOCAL_ADDR),
 			  conn.port(MPA_A_CONN_LOCAL_PORT),
 			  conn.u32(MPA_A_CONN_LOCAL_SCOPE)},
-		.remote = {conn.octets(MPA_A_CONN_REMOTE_ADDR),
+		.remote = {conn.bytes(MPA_A_CONN_REMOTE_ADDR),
 			   conn.port(MPA_A_CONN_REMOTE_PORT),
 			   conn.u32(MPA_A_CONN_REMOTE_SCOPE)},
 		.phase = conn.u32(MPA_A_CONN_PHASE),
@@ -277,14 +277,14 @@ Connection connection_in(const nlattr *nest)
 	return one;
 }
 
-Verdict verdict_in(const nlattr *nest)
+Failure failure_in(const nlattr *nest)
 {
-	const Attributes verdict(nest);
+	const Attributes failure(nest);
 
-	return {.kind = verdict.u32(MPA_A_VERDICT_KIND),
-		.err = verdict.u32(MPA_A_VERDICT_ERR),
-		.term = verdict.terminate(MPA_A_VERDICT_TERM),
-		.suppressed = verdict.u32(MPA_A_VERDICT_SUPPRESSED)};
+	return {.kind = failure.u32(MPA_A_FAILURE_KIND),
+		.err = failure.u32(MPA_A_FAILURE_ERR),
+		.term = failure.terminate(MPA_A_FAILURE_TERM),
+		.suppressed = failure.u32(MPA_A_FAILURE_SUPPRESSED)};
 }
 
 const nlattr *need(const Attributes &top, int type)
@@ -382,12 +382,12 @@ void put_check(nl_msg *message)
 std::size_t room_for(std::span<const Change> changes)
 {
 	// Headers; then nests, a name and every setting.
-	std::size_t octets = 64;
+	std::size_t bytes = 64;
 
 	for (const auto &change : changes)
-		octets += 64 + NLA_ALIGN(change.target.name.size()) +
+		bytes += 64 + NLA_ALIGN(change.target.name.size()) +
 			  MPA_A_CONFIG_MAX * 8;
-	return octets;
+	return bytes;
 }
 
 Defaults defaults_of(const nlmsghdr *message)
@@ -439,8 +439,8 @@ Event event_of(const nlmsghdr *message)
 		event.connection = connection_in(top[MPA_A_CONN]);
 	if (top.has(MPA_A_CONFIG) && !event.device && !event.listener)
 		event.config = config_of(top);
-	if (top.has(MPA_A_VERDICT))
-		event.verdict = verdict_in(top[MPA_A_VERDICT]);
+	if (top.has(MPA_A_FAILURE))
+		event.failure = failure_in(top[MPA_A_FAILURE]);
 	return event;
 }
 

@@ -24,7 +24,7 @@ void put_connection(nl_msg *message, std::uint32_t id);
 
 void put_change(nl_msg *message, const Change &change);
 void put_check(nl_msg *message);
-// Octets that a message with these changes needs at most.
+// Bytes that a message with these changes needs at most.
 std::size_t room_for(std::span<const Change> changes);
 
 // Each takes a message of the family, its generic netlink header first; IoError

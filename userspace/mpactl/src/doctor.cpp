@@ -260,7 +260,7 @@ Json DoctorView::json() const
 	for (const auto &[check, diagnosis] : results_)
 		json["checks"].push_back({{"id", check->id},
 					  {"title", check->title},
-					  {"verdict",
+					  {"status",
 					   face_of(diagnosis.health).word},
 					  {"detail", diagnosis.detail},
 					  {"remedy", diagnosis.remedy}});
@@ -269,7 +269,7 @@ Json DoctorView::json() const
 
 void DoctorView::text(Text &to) const
 {
-	Table table{{{"VERDICT"}, {"CHECK"}, {"WHAT"}}, {}};
+	Table table{{{"STATUS"}, {"CHECK"}, {"WHAT"}}, {}};
 	const auto count = findings(results_);
 
 	for (const auto &[check, diagnosis] : results_) {

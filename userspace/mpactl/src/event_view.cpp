@@ -25,7 +25,7 @@ constexpr EventName event_names[] = {
 	{MPA_CMD_LISTEN_ADD_NTF, "listen-add", "listen"},
 	{MPA_CMD_LISTEN_DEL_NTF, "listen-del", "listen"},
 	{MPA_CMD_CONFIG_NTF, "config", "config"},
-	{MPA_CMD_VERDICT_NTF, "verdict", "verdict"},
+	{MPA_CMD_FAILURE_NTF, "failure", "failure"},
 };
 
 Style style_of(const Event &event)
@@ -39,7 +39,7 @@ Style style_of(const Event &event)
 	case MPA_CMD_DEV_DEL_NTF:
 	case MPA_CMD_LISTEN_DEL_NTF:
 		return Style::warn;
-	case MPA_CMD_VERDICT_NTF:
+	case MPA_CMD_FAILURE_NTF:
 		return Style::bad;
 	default:
 		return Style::plain;
@@ -66,14 +66,14 @@ const Config &config_of(const Event &event)
 	return event.config ? *event.config : none;
 }
 
-Json verdict_json(const Verdict &verdict)
+Json failure_json(const Failure &failure)
 {
-	Json json{{"kind", word_for(verdict_words, verdict.kind)},
-		  {"err", verdict.err ? errno_text(verdict.err) : ""}};
+	Json json{{"kind", word_for(failure_words, failure.kind)},
+		  {"err", failure.err ? errno_text(failure.err) : ""}};
 
-	if (verdict.term)
-		json["term"] = terminate_json(*verdict.term);
-	json["suppressed"] = verdict.suppressed;
+	if (failure.term)
+		json["term"] = terminate_json(*failure.term);
+	json["suppressed"] = failure.suppressed;
 	return json;
 }
 
@@ -125,8 +125,8 @@ Json EventView::json() const
 		json["listen"] = listener_json(*event_.listener, names_);
 	if (event_.connection)
 		json["conn"] = connection_json(*event_.connection, names_);
-	if (event_.verdict)
-		json["verdict"] = verdict_json(*event_.verdict);
+	if (event_.failure)
+		json["failure"] = failure_json(*event_.failure);
 	return json;
 }
 
@@ -145,10 +145,10 @@ std::string EventView::connection_text() const
 		return text;
 	text += fmt::format(
 		", after {}, {} sent, {} received", age_text(one.age_ms),
-		octets_text(static_cast<double>(
-			stat_of(one, MPA_A_CONN_STATS_TX_OCTETS))),
-		octets_text(static_cast<double>(
-			stat_of(one, MPA_A_CONN_STATS_RX_OCTETS))));
+		bytes_text(static_cast<double>(
+			stat_of(one, MPA_A_CONN_STATS_TX_BYTES))),
+		bytes_text(static_cast<double>(
+			stat_of(one, MPA_A_CONN_STATS_RX_BYTES))));
 	if (const auto end = end_text(one); !end.empty())
 		text += ", by " + end;
 	return text;
@@ -177,21 +177,21 @@ std::string EventView::config_text() const
 	return config.own ? text : text + " all inherited";
 }
 
-std::string EventView::verdict_text() const
+std::string EventView::failure_text() const
 {
-	const auto &verdict = *event_.verdict;
-	auto text = word_for(verdict_words, verdict.kind);
+	const auto &failure = *event_.failure;
+	auto text = word_for(failure_words, failure.kind);
 
-	if (verdict.err)
-		text += fmt::format(" ({})", errno_text(verdict.err));
-	if (verdict.term)
-		text += ", " + terminate_text(*verdict.term);
+	if (failure.err)
+		text += fmt::format(" ({})", errno_text(failure.err));
+	if (failure.term)
+		text += ", " + terminate_text(*failure.term);
 	if (event_.connection)
 		text += ", " + connection_text();
 	else if (event_.listener)
 		text += ", " + listener_text();
-	if (verdict.suppressed)
-		text += fmt::format(", {} more not told of", verdict.suppressed);
+	if (failure.suppressed)
+		text += fmt::format(", {} more not told of", failure.suppressed);
 	return text;
 }
 
@@ -199,8 +199,8 @@ std::string EventView::what() const
 {
 	if (event_.command == MPA_CMD_CONFIG_NTF)
 		return config_text();
-	if (event_.verdict)
-		return verdict_text();
+	if (event_.failure)
+		return failure_text();
 	if (event_.connection)
 		return connection_text();
 	if (event_.listener)

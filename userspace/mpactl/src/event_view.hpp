@@ -40,7 +40,7 @@ private:
 	std::string connection_text() const;
 	std::string listener_text() const;
 	std::string config_text() const;
-	std::string verdict_text() const;
+	std::string failure_text() const;
 	std::string what() const;
 
 	const Event &event_;

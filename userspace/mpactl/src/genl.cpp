@@ -224,10 +224,10 @@ public:
 	}
 
 private:
-	netlink::MessagePtr request(mpa_cmd command, std::size_t octets = 4096,
+	netlink::MessagePtr request(mpa_cmd command, std::size_t bytes = 4096,
 				    int flags = 0) const
 	{
-		auto message = netlink::new_message(octets);
+		auto message = netlink::new_message(bytes);
 
 		netlink::fits(genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ,
 					  family_, 0, flags,

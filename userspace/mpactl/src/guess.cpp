@@ -12,7 +12,7 @@ namespace {
 
 struct Beginning {
 	std::size_t at;
-	std::string_view octets;
+	std::string_view bytes;
 	std::string_view service;
 };
 
@@ -60,16 +60,16 @@ constexpr Beginning beginnings[] = {
 
 bool fits(const Beginning &row, std::string_view text)
 {
-	return text.size() >= row.at + row.octets.size() &&
-	       text.substr(row.at, row.octets.size()) == row.octets;
+	return text.size() >= row.at + row.bytes.size() &&
+	       text.substr(row.at, row.bytes.size()) == row.bytes;
 }
 
 } // namespace
 
-std::string_view guess_service(std::span<const std::uint8_t> octets)
+std::string_view guess_service(std::span<const std::uint8_t> bytes)
 {
 	const std::string_view text(
-		reinterpret_cast<const char *>(octets.data()), octets.size());
+		reinterpret_cast<const char *>(bytes.data()), bytes.size());
 	const auto *row = std::find_if(
 		std::begin(beginnings), std::end(beginnings),
 		[&](const Beginning &one) { return fits(one, text); });
@@ -77,17 +77,17 @@ std::string_view guess_service(std::span<const std::uint8_t> octets)
 	return row == std::end(beginnings) ? std::string_view() : row->service;
 }
 
-std::string hex(std::span<const std::uint8_t> octets, std::string_view between)
+std::string hex(std::span<const std::uint8_t> bytes, std::string_view between)
 {
-	return fmt::format("{:02x}", fmt::join(octets, between));
+	return fmt::format("{:02x}", fmt::join(bytes, between));
 }
 
-std::string printable(std::span<const std::uint8_t> octets)
+std::string printable(std::span<const std::uint8_t> bytes)
 {
 	std::string text;
 
-	for (const auto octet : octets)
-		text += octet >= 0x20 && octet < 0x7f ? static_cast<char>(octet)
+	for (const auto byte : bytes)
+		text += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte)
 						      : '.';
 	return text;
 }

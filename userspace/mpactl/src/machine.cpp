@@ -307,15 +307,15 @@ Loop loop_at(const std::string &address, std::uint16_t port)
 
 // --- the path to a peer ---------------------------------------------------------
 
-// Whether the peer answers a datagram of that many octets of data with "nobody at
+// Whether the peer answers a datagram of that many bytes of data with "nobody at
 // this port".
 bool answered_once(const descriptor &fd, std::size_t size)
 {
-	const std::vector<char> octets(size);
+	const std::vector<char> bytes(size);
 	char ignored;
 
 	// An error of an earlier datagram may be reported first.
-	if (::send(fd.get(), octets.data(), octets.size(), 0) < 0)
+	if (::send(fd.get(), bytes.data(), bytes.size(), 0) < 0)
 		return errno == ECONNREFUSED;
 	if (!ready(fd.get(), POLLIN, Steady::now() + answer_limit))
 		return false;

@@ -71,7 +71,7 @@ public:
 	virtual bool capable(unsigned int capability) = 0;
 	virtual std::string environment(const std::string &name) = 0;
 
-	// Up to four million octets.
+	// Up to four million bytes.
 	virtual FileText read(const std::string &path) = 0;
 	// Names in a directory, sorted; none if it cannot be read.
 	virtual std::vector<std::string> list(const std::string &path) = 0;
@@ -79,7 +79,7 @@ public:
 	// Whether it can be read and written by this process: 0 or an error number.
 	virtual int access(const std::string &path) = 0;
 
-	// Octets of memory that may be locked; nothing: any number.
+	// Bytes of memory that may be locked; nothing: any number.
 	virtual std::optional<std::uint64_t> memlock() = 0;
 	// Ended by force when it takes longer than a few seconds.
 	virtual CommandEnd run(const std::vector<std::string> &command) = 0;
@@ -92,7 +92,7 @@ public:
 
 	// Listens at the address and connects to it; port 0: any that is free.
 	virtual Loop loop(const std::string &address, std::uint16_t port) = 0;
-	// size: octets of an IP packet that may not be fragmented.
+	// size: bytes of an IP packet that may not be fragmented.
 	virtual Path path(const std::string &address, unsigned int size) = 0;
 };
 

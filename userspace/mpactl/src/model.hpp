@@ -102,7 +102,7 @@ struct Device {
 // An IP address and port.
 struct Endpoint {
 	// 4 or 16, as received; empty: unknown.
-	std::vector<std::uint8_t> octets;
+	std::vector<std::uint8_t> bytes;
 	// Host byte order.
 	std::uint16_t port = 0;
 	// Interface of a link-local address, or 0.
@@ -224,14 +224,14 @@ struct Change {
 	bool operator==(const Change &) const = default;
 };
 
-struct Verdict {
+struct Failure {
 	std::uint32_t kind = 0;
 	std::uint32_t err = 0;
 	std::optional<Terminate> term;
 	// Since the last one that was told of.
 	std::uint32_t suppressed = 0;
 
-	bool operator==(const Verdict &) const = default;
+	bool operator==(const Failure &) const = default;
 };
 
 // A notification.
@@ -243,7 +243,7 @@ struct Event {
 	std::optional<Connection> connection;
 	// Of the namespace itself: MPA_CMD_CONFIG_NTF without device and listener.
 	std::optional<Config> config;
-	std::optional<Verdict> verdict;
+	std::optional<Failure> failure;
 
 	bool operator==(const Event &) const = default;
 };

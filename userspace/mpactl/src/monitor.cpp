@@ -49,7 +49,7 @@ void setup_monitor(CLI::App &app, Run &chosen)
 		[](CLI::App &command, MonitorOptions &options) {
 			command.add_option("--kinds", options.kinds,
 					   "only these: conn, dev, listen, "
-					   "config, verdict")
+					   "config, failure")
 				->delimiter(',')
 				->type_name("KIND,...");
 		},

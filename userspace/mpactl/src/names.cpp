@@ -44,25 +44,25 @@ const std::vector<Word> code_words = {
 	{MPA_CODE_STARTUP, "startup"},
 };
 
-const std::vector<Word> verdict_words = {
-	{MPA_VERDICT_TCP, "tcp"},
-	{MPA_VERDICT_CRC, "crc"},
-	{MPA_VERDICT_MARKER, "marker"},
-	{MPA_VERDICT_STARTUP, "startup"},
-	{MPA_VERDICT_REJECTED, "rejected"},
-	{MPA_VERDICT_TERM_SENT, "term-sent"},
-	{MPA_VERDICT_TERM_RECEIVED, "term-received"},
-	{MPA_VERDICT_HALF_OPEN, "half-open"},
-	{MPA_VERDICT_LENGTH, "length"},
+const std::vector<Word> failure_words = {
+	{MPA_FAILURE_TCP, "tcp"},
+	{MPA_FAILURE_CRC, "crc"},
+	{MPA_FAILURE_MARKER, "marker"},
+	{MPA_FAILURE_STARTUP, "startup"},
+	{MPA_FAILURE_REJECTED, "rejected"},
+	{MPA_FAILURE_TERM_SENT, "term-sent"},
+	{MPA_FAILURE_TERM_RECEIVED, "term-received"},
+	{MPA_FAILURE_HALF_OPEN, "half-open"},
+	{MPA_FAILURE_LENGTH, "length"},
 };
 
 const std::vector<Word> stats_words = {
 	{MPA_A_CONN_STATS_TX_FPDUS, "tx_fpdus"},
 	{MPA_A_CONN_STATS_TX_BATCHES, "tx_batches"},
-	{MPA_A_CONN_STATS_TX_OCTETS, "tx_octets"},
+	{MPA_A_CONN_STATS_TX_BYTES, "tx_bytes"},
 	{MPA_A_CONN_STATS_TX_SHORT, "tx_short"},
 	{MPA_A_CONN_STATS_RX_FPDUS, "rx_fpdus"},
-	{MPA_A_CONN_STATS_RX_OCTETS, "rx_octets"},
+	{MPA_A_CONN_STATS_RX_BYTES, "rx_bytes"},
 	{MPA_A_CONN_STATS_RX_CRC_ERRORS, "rx_crc_errors"},
 	{MPA_A_CONN_STATS_RX_MARKER_ERRORS, "rx_marker_errors"},
 	{MPA_A_CONN_STATS_RX_DROPPED, "rx_dropped"},
@@ -120,11 +120,11 @@ std::string address_text(const Endpoint &endpoint)
 {
 	std::array<char, INET6_ADDRSTRLEN> text{};
 	std::array<char, IF_NAMESIZE> interface{};
-	const bool v6 = endpoint.octets.size() == 16;
+	const bool v6 = endpoint.bytes.size() == 16;
 
-	if (!v6 && endpoint.octets.size() != 4)
+	if (!v6 && endpoint.bytes.size() != 4)
 		return "";
-	::inet_ntop(v6 ? AF_INET6 : AF_INET, endpoint.octets.data(), text.data(),
+	::inet_ntop(v6 ? AF_INET6 : AF_INET, endpoint.bytes.data(), text.data(),
 		    text.size());
 	if (!endpoint.scope)
 		return text.data();
@@ -135,17 +135,17 @@ std::string address_text(const Endpoint &endpoint)
 
 std::string endpoint_text(const Endpoint &endpoint)
 {
-	const auto &octets = endpoint.octets;
-	const bool any = std::all_of(octets.begin(), octets.end(),
-				     [](auto octet) { return octet == 0; });
+	const auto &bytes = endpoint.bytes;
+	const bool any = std::all_of(bytes.begin(), bytes.end(),
+				     [](auto byte) { return byte == 0; });
 
-	if (octets.empty())
+	if (bytes.empty())
 		return "";
-	if (any && octets.size() == 4)
+	if (any && bytes.size() == 4)
 		return fmt::format("*:{}", endpoint.port);
 	const auto address = any ? "::" : address_text(endpoint);
 
-	return octets.size() == 16
+	return bytes.size() == 16
 		       ? fmt::format("[{}]:{}", address, endpoint.port)
 		       : fmt::format("{}:{}", address, endpoint.port);
 }
@@ -193,9 +193,9 @@ std::string count_text(double value)
 	return scaled(value, 1000, {"", "k", "M", "G", "T", "P"});
 }
 
-std::string octets_text(double octets)
+std::string bytes_text(double bytes)
 {
-	return scaled(octets, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+	return scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
 }
 
 std::string errno_text(std::uint32_t number)

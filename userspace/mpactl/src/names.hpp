@@ -22,7 +22,7 @@ extern const std::vector<Word> phase_words;
 extern const std::vector<Word> owner_words;
 extern const std::vector<Word> rtr_words;
 extern const std::vector<Word> code_words;
-extern const std::vector<Word> verdict_words;
+extern const std::vector<Word> failure_words;
 extern const std::vector<Word> stats_words;
 
 // The word, or the number for what a later kernel knows.
@@ -46,7 +46,7 @@ std::string age_text(std::uint64_t ms);
 // 999, 1.2 k, 34 M: four columns of digits at most.
 std::string count_text(double value);
 // 999 B, 1.2 KiB, 34 MiB.
-std::string octets_text(double octets);
+std::string bytes_text(double bytes);
 // ECONNRESET, or the number.
 std::string errno_text(std::uint32_t number);
 

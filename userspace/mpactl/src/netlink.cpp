@@ -57,13 +57,13 @@ void take_policy(const nlattr *nest, Answer &answer)
 }
 
 // The attributes behind an acknowledgement.
-void take_extended(const std::byte *first, std::size_t octets, Answer &answer)
+void take_extended(const std::byte *first, std::size_t bytes, Answer &answer)
 {
 	nlattr *tb[NLMSGERR_ATTR_MAX + 1];
 	// libnl only reads.
 	auto *head = reinterpret_cast<nlattr *>(const_cast<std::byte *>(first));
 
-	if (nla_parse(tb, NLMSGERR_ATTR_MAX, head, static_cast<int>(octets),
+	if (nla_parse(tb, NLMSGERR_ATTR_MAX, head, static_cast<int>(bytes),
 		      nullptr) < 0)
 		return;
 	if (tb[NLMSGERR_ATTR_MSG])
@@ -80,17 +80,17 @@ void take_end(const nlmsghdr *message, Answer &answer)
 {
 	const auto *data = static_cast<const std::byte *>(
 		nlmsg_data(const_cast<nlmsghdr *>(message)));
-	const auto octets = static_cast<std::size_t>(nlmsg_datalen(message));
+	const auto bytes = static_cast<std::size_t>(nlmsg_datalen(message));
 	std::size_t before = NLMSG_ALIGN(sizeof(int));
 	int error = 0;
 
 	answer.done = true;
-	if (octets < sizeof(error))
+	if (bytes < sizeof(error))
 		return;
 	std::memcpy(&error, data, sizeof(error));
 	answer.refusal.number = -error;
 	if (message->nlmsg_type == NLMSG_ERROR) {
-		if (octets < sizeof(nlmsgerr))
+		if (bytes < sizeof(nlmsgerr))
 			return;
 		const auto *head = reinterpret_cast<const nlmsgerr *>(data);
 
@@ -98,8 +98,8 @@ void take_end(const nlmsghdr *message, Answer &answer)
 				 ? sizeof(nlmsgerr)
 				 : sizeof(int) + NLMSG_ALIGN(head->msg.nlmsg_len);
 	}
-	if (message->nlmsg_flags & NLM_F_ACK_TLVS && before < octets)
-		take_extended(data + before, octets - before, answer);
+	if (message->nlmsg_flags & NLM_F_ACK_TLVS && before < bytes)
+		take_extended(data + before, bytes - before, answer);
 }
 
 const AttributeName *name_in(const std::vector<AttributeName> &names, int type)
@@ -110,12 +110,12 @@ const AttributeName *name_in(const std::vector<AttributeName> &names, int type)
 	return nullptr;
 }
 
-// As place_of(), among the `octets` from `head`, which is at `at`.
-Place place_within(const nlattr *head, int octets, std::uint32_t at,
+// As place_of(), among the `bytes` from `head`, which is at `at`.
+Place place_within(const nlattr *head, int bytes, std::uint32_t at,
 		   std::uint32_t offset, const std::vector<AttributeName> &names)
 {
 	Place place;
-	int left = octets;
+	int left = bytes;
 
 	for (const auto *one = head; nla_ok(one, left); one = nla_next(one, &left)) {
 		const auto here = at + static_cast<std::uint32_t>(
@@ -146,9 +146,9 @@ Place place_within(const nlattr *head, int octets, std::uint32_t at,
 
 } // namespace
 
-MessagePtr new_message(std::size_t octets)
+MessagePtr new_message(std::size_t bytes)
 {
-	MessagePtr message(nlmsg_alloc_size(octets));
+	MessagePtr message(nlmsg_alloc_size(bytes));
 
 	if (!message)
 		throw IoError("no memory for a message");

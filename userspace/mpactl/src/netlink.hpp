@@ -29,8 +29,8 @@ template <auto function> struct Deleter {
 using MessagePtr = std::unique_ptr<nl_msg, Deleter<nlmsg_free>>;
 using SocketPtr = std::unique_ptr<nl_sock, Deleter<nl_socket_free>>;
 
-// A message with room for `octets`.
-MessagePtr new_message(std::size_t octets = 4096);
+// A message with room for `bytes`.
+MessagePtr new_message(std::size_t bytes = 4096);
 
 // Throws IoError if what was put into a message found no room.
 void fits(int result);
@@ -67,7 +67,7 @@ struct Place {
 };
 
 // The attribute at `offset` from the start of the request, whose attributes
-// begin `header` octets behind its nlmsghdr.
+// begin `header` bytes behind its nlmsghdr.
 Place place_of(const nlmsghdr *request, std::size_t header, std::uint32_t offset,
 	       const std::vector<AttributeName> &names);
 

@@ -151,9 +151,9 @@ Json json_of(const Attempt &attempt)
 	if (attempt.outcome == ProbeOutcome::accepted)
 		json["agreed"] = json_of(attempt.agreement);
 	if (attempt.early)
-		json["early_octets"] = attempt.early;
-	if (!attempt.octets.empty())
-		json["octets"] = hex(attempt.octets, "");
+		json["early_bytes"] = attempt.early;
+	if (!attempt.bytes.empty())
+		json["bytes"] = hex(attempt.bytes, "");
 	if (!attempt.why.empty())
 		json[attempt.outcome == ProbeOutcome::foreign ? "guess" : "why"] =
 			attempt.why;
@@ -178,11 +178,11 @@ std::string crc_text(const Attempt &attempt)
 	return wish + (attempt.agreement.crc ? ", in use" : ", not in use");
 }
 
-std::string private_data_text(const startup::Octets &data)
+std::string private_data_text(const startup::Bytes &data)
 {
 	if (data.empty())
 		return "none";
-	return fmt::format("{} octets: {}  |{}|", data.size(), hex(data),
+	return fmt::format("{} bytes: {}  |{}|", data.size(), hex(data),
 			   printable(data));
 }
 
@@ -220,7 +220,7 @@ std::vector<Field> reply_fields(const Attempt &attempt)
 	if (attempt.early)
 		fields.push_back(field(
 			"wrong",
-			fmt::format("{} octets before any FPDU of ours",
+			fmt::format("{} bytes before any FPDU of ours",
 				    attempt.early),
 			Style::warn));
 	if (!attempt.why.empty())
@@ -242,9 +242,9 @@ std::vector<Field> stranger_fields(const Attempt &attempt)
 			attempt.outcome == ProbeOutcome::foreign ? "looks like"
 								 : "why",
 			attempt.why));
-	if (!attempt.octets.empty()) {
-		fields.push_back(field("octets", hex(attempt.octets)));
-		fields.push_back(field("", "|" + printable(attempt.octets) + "|"));
+	if (!attempt.bytes.empty()) {
+		fields.push_back(field("bytes", hex(attempt.bytes)));
+		fields.push_back(field("", "|" + printable(attempt.bytes) + "|"));
 	}
 	fields.push_back(
 		field("time", fmt::format("{} ms", attempt.took.count())));
@@ -273,23 +273,23 @@ struct ProbeOptions {
 	bool ipv6 = false;
 };
 
-startup::Octets unhex(const std::string &text)
+startup::Bytes unhex(const std::string &text)
 {
-	startup::Octets octets;
+	startup::Bytes bytes;
 
 	for (std::size_t i = 0; i < text.size(); i += 2) {
 		const auto *from = text.data() + i;
 		const auto *end = text.data() + std::min(i + 2, text.size());
-		unsigned int octet = 0;
-		const auto [stop, error] = std::from_chars(from, end, octet, 16);
+		unsigned int byte = 0;
+		const auto [stop, error] = std::from_chars(from, end, byte, 16);
 
 		if (error != std::errc() || stop != from + 2)
 			throw UsageError("--private-data-hex: '" + text +
 					 "' is not a row of pairs of hexadecimal "
 					 "digits");
-		octets.push_back(static_cast<std::uint8_t>(octet));
+		bytes.push_back(static_cast<std::uint8_t>(byte));
 	}
-	return octets;
+	return bytes;
 }
 
 // As times are given to `mpactl set`.
@@ -327,12 +327,12 @@ ProbeOrder order_of(const ProbeOptions &options)
 		       : options.ipv6 ? AF_INET6
 				      : AF_UNSPEC;
 	order.data = options.data_hex.empty()
-		? startup::Octets(options.data.begin(), options.data.end())
+		? startup::Bytes(options.data.begin(), options.data.end())
 		: unhex(options.data_hex);
 	// The first Request is of revision 2 unless another one is asked for.
 	const auto room = startup::room_for_data(order.revision.value_or(2));
 	if (order.data.size() > room)
-		throw UsageError(fmt::format("private data: {} octets, a Request "
+		throw UsageError(fmt::format("private data: {} bytes, a Request "
 					     "has room for {}",
 					     order.data.size(), room));
 	check_family({order, {}, {}, {}, {}, {}, {}, {}});
@@ -393,7 +393,7 @@ Json ProbeView::json() const
 		  {"speaks_mpa", report_.speaks()},
 		  {"revisions", report_.revisions()}};
 
-	json["verdict"] = best ? words(best->outcome).key
+	json["outcome"] = best ? words(best->outcome).key
 			       : key_of(report_.no_way.value_or(NoWay::unreachable));
 	if (!report_.why.empty())
 		json["why"] = report_.why;

@@ -27,13 +27,13 @@ using Steady = std::chrono::steady_clock;
 using Time = Steady::time_point;
 using mpa::descriptor;
 using mpa::tcp::addresses;
-using startup::Octets;
+using startup::Bytes;
 using startup::Reading;
 
 // What is read at most, whatever the peer has to say.
-constexpr std::size_t most_octets = 1024;
+constexpr std::size_t most_bytes = 1024;
 // What is not MPA is shown up to here, and given so long to come.
-constexpr std::size_t shown_octets = 64;
+constexpr std::size_t shown_bytes = 64;
 constexpr milliseconds more_of_it{200};
 // For the peer's end after ours.
 constexpr milliseconds goodbye{1000};
@@ -168,71 +168,71 @@ connect_any(const addrinfo *list, const ProbeOrder &order, ProbeReport &report)
 
 // --- the exchange -------------------------------------------------------------
 
-enum class Got { octets, end, reset, nothing };
+enum class Got { bytes, end, reset, nothing };
 
-Got receive(const descriptor &fd, Octets &to, std::size_t room, Time when)
+Got receive(const descriptor &fd, Bytes &to, std::size_t room, Time when)
 {
-	std::array<std::uint8_t, most_octets> piece;
+	std::array<std::uint8_t, most_bytes> piece;
 
 	if (!wait(fd, POLLIN, when))
 		return Got::nothing;
 	const auto size = ::recv(fd.get(), piece.data(),
 				 std::min(room, piece.size()), 0);
 	if (size < 0)
-		return errno == EAGAIN || errno == EINTR ? Got::octets
+		return errno == EAGAIN || errno == EINTR ? Got::bytes
 							 : Got::reset;
 	to.insert(to.end(), piece.begin(), piece.begin() + size);
-	return size ? Got::octets : Got::end;
+	return size ? Got::bytes : Got::end;
 }
 
 // A Request fits into any socket's buffer; what does not arrive shows in what
 // is received, or is not.
-void send(const descriptor &fd, const Octets &octets, Time when)
+void send(const descriptor &fd, const Bytes &bytes, Time when)
 {
 	std::size_t sent = 0;
 
-	while (sent < octets.size() && wait(fd, POLLOUT, when)) {
-		const auto size = ::send(fd.get(), octets.data() + sent,
-					 octets.size() - sent, MSG_NOSIGNAL);
+	while (sent < bytes.size() && wait(fd, POLLOUT, when)) {
+		const auto size = ::send(fd.get(), bytes.data() + sent,
+					 bytes.size() - sent, MSG_NOSIGNAL);
 		if (size < 0 && errno != EAGAIN && errno != EINTR)
 			return;
 		sent += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
 	}
 }
 
-bool begins_with(const Octets &whole, const Octets &part)
+bool begins_with(const Bytes &whole, const Bytes &part)
 {
 	return part.size() <= whole.size() &&
 	       std::equal(part.begin(), part.end(), whole.begin());
 }
 
-// The octets are no Reply: reads on until it is plain what else.
-void read_stranger(const descriptor &fd, const Octets &request, Octets &octets,
+// The bytes are no Reply: reads on until it is plain what else.
+void read_stranger(const descriptor &fd, const Bytes &request, Bytes &bytes,
 		   Time when)
 {
 	const auto soon = std::min(when, Steady::now() + more_of_it);
 
-	while (octets.size() < most_octets) {
-		const bool echo = begins_with(request, octets);
+	while (bytes.size() < most_bytes) {
+		const bool echo = begins_with(request, bytes);
 
-		if (echo && octets.size() == request.size())
+		if (echo && bytes.size() == request.size())
 			return;
-		if (!echo && octets.size() >= shown_octets)
+		if (!echo && bytes.size() >= shown_bytes)
 			return;
-		if (receive(fd, octets, most_octets - octets.size(),
-			    echo ? when : soon) != Got::octets)
+		if (receive(fd, bytes, most_bytes - bytes.size(),
+			    echo ? when : soon) != Got::bytes)
 			return;
 	}
 }
 
-void judge_stranger(Attempt &attempt, const Octets &request,
+void judge_stranger(Attempt &attempt, const Bytes &request,
 		    const Reading &reading)
 {
 	using State = Reading::State;
-	const auto &octets = attempt.octets;
-	const auto size = std::min(octets.size(), request.size());
+	const auto &bytes = attempt.bytes;
+	const auto size = std::min(bytes.size(), request.size());
 	const bool echo = size &&
-		std::equal(octets.begin(), octets.begin() + size,
+		std::equal(bytes.begin(), bytes.begin() + size,
 			   request.begin());
 
 	if (reading.state == State::malformed)
@@ -240,23 +240,23 @@ void judge_stranger(Attempt &attempt, const Octets &request,
 	else if (echo && size == request.size())
 		attempt.outcome = ProbeOutcome::echo;
 	else if (reading.state == State::request && size > 16 &&
-		 std::equal(octets.begin(), octets.begin() + 16,
+		 std::equal(bytes.begin(), bytes.begin() + 16,
 			    request.begin()))
 		attempt.outcome = ProbeOutcome::initiator;
 	else
 		attempt.outcome = ProbeOutcome::foreign;
 	attempt.why = attempt.outcome == ProbeOutcome::foreign
-		? std::string(guess_service(octets))
+		? std::string(guess_service(bytes))
 		: std::string(reading.why);
-	attempt.octets.resize(std::min(octets.size(), shown_octets));
+	attempt.bytes.resize(std::min(bytes.size(), shown_bytes));
 }
 
 void judge_reply(Attempt &attempt, const Reading &reading)
 {
 	attempt.reply = reading.reply;
 	attempt.agreement = startup::conclude(attempt.ask, reading.reply);
-	attempt.early = attempt.octets.size() - reading.used;
-	attempt.octets.clear();
+	attempt.early = attempt.bytes.size() - reading.used;
+	attempt.bytes.clear();
 	if (reading.reply.reject)
 		attempt.outcome = ProbeOutcome::rejected;
 	else if (attempt.agreement.problem.empty())
@@ -270,7 +270,7 @@ void judge_reply(Attempt &attempt, const Reading &reading)
 // Nothing more comes, and what came is no whole Reply.
 void judge_end(Attempt &attempt, Got how)
 {
-	if (!attempt.octets.empty()) {
+	if (!attempt.bytes.empty()) {
 		attempt.outcome = ProbeOutcome::malformed;
 		attempt.why = how == Got::nothing ? "its Reply stops in the middle"
 						  : "it ends within its Reply";
@@ -281,49 +281,49 @@ void judge_end(Attempt &attempt, Got how)
 					    : ProbeOutcome::silent;
 }
 
-void hear(const descriptor &fd, const Octets &request, Attempt &attempt,
+void hear(const descriptor &fd, const Bytes &request, Attempt &attempt,
 	  Time when)
 {
 	for (;;) {
-		const auto got = receive(fd, attempt.octets,
-					 most_octets - attempt.octets.size(),
+		const auto got = receive(fd, attempt.bytes,
+					 most_bytes - attempt.bytes.size(),
 					 when);
-		if (got != Got::octets)
+		if (got != Got::bytes)
 			return judge_end(attempt, got);
 
-		const auto reading = startup::read_reply(attempt.octets);
+		const auto reading = startup::read_reply(attempt.bytes);
 		if (reading.state == Reading::State::more)
 			continue;
 		if (reading.state == Reading::State::whole)
 			return judge_reply(attempt, reading);
-		read_stranger(fd, request, attempt.octets, when);
+		read_stranger(fd, request, attempt.bytes, when);
 		return judge_stranger(attempt, request, reading);
 	}
 }
 
-// To a Responder, the end of a stream without an FPDU. Octets left unread would
+// To a Responder, the end of a stream without an FPDU. Bytes left unread would
 // make a reset of it; the first of them are returned.
-Octets say_goodbye(const descriptor &fd)
+Bytes say_goodbye(const descriptor &fd)
 {
 	const auto when = Steady::now() + goodbye;
-	Octets rest;
+	Bytes rest;
 
 	::shutdown(fd.get(), SHUT_WR);
 	while (rest.size() < 65536 &&
-	       receive(fd, rest, most_octets, when) == Got::octets)
+	       receive(fd, rest, most_bytes, when) == Got::bytes)
 		;
 	return rest;
 }
 
 // Services of lines of text wait for the end of ours, and find it when the
 // stream ends: then they say what they are.
-void judge_last_words(Attempt &attempt, const Octets &request, Octets words)
+void judge_last_words(Attempt &attempt, const Bytes &request, Bytes words)
 {
 	const auto reading = startup::read_reply(words);
 
 	if (words.empty() || reading.state != Reading::State::foreign)
 		return;
-	attempt.octets = std::move(words);
+	attempt.bytes = std::move(words);
 	judge_stranger(attempt, request, reading);
 }
 

@@ -28,7 +28,7 @@ struct ProbeOrder {
 	bool peer_to_peer = true;
 	unsigned int ird = 16;
 	unsigned int ord = 16;
-	startup::Octets data;
+	startup::Bytes data;
 	// For each step: the connection, and what the peer says.
 	milliseconds timeout{3000};
 	int family = AF_UNSPEC;
@@ -58,9 +58,9 @@ struct Attempt {
 	startup::Agreement agreement;
 	// Why not, in words; may be empty.
 	std::string why;
-	// The first octets of what is not a Reply.
-	startup::Octets octets;
-	// Octets that came with the Reply, before any FPDU of ours.
+	// The first bytes of what is not a Reply.
+	startup::Bytes bytes;
+	// Bytes that came with the Reply, before any FPDU of ours.
 	std::size_t early = 0;
 	milliseconds took{0};
 };

@@ -82,7 +82,7 @@ Reply reply_of(const mpa_frame &frame, const u8 *data)
 		.rtr = frame.rtr,
 		.ird = frame.ird,
 		.ord = frame.ord,
-		.data = Octets(data, data + frame.pd_len),
+		.data = Bytes(data, data + frame.pd_len),
 	};
 }
 
@@ -108,7 +108,7 @@ std::string_view words_of(int error)
 	case -EPROTONOSUPPORT:
 		return "a revision above 2";
 	case -EMSGSIZE:
-		return "more than 512 octets of private data";
+		return "more than 512 bytes of private data";
 	default:
 		return "flags that its revision does not have";
 	}
@@ -134,26 +134,26 @@ std::string_view problem_of(int error)
 
 } // namespace
 
-Octets request(const Ask &ask)
+Bytes request(const Ask &ask)
 {
 	if (ask.data.size() > room_for_data(ask.revision))
 		throw std::length_error("too much private data");
 	const auto frame = frame_of(ask);
-	Octets octets(MPA_FRAME_MAX);
-	const int size = mpa_frame_build(octets.data(), octets.size(), &frame,
+	Bytes bytes(MPA_FRAME_MAX);
+	const int size = mpa_frame_build(bytes.data(), bytes.size(), &frame,
 					 ask.data.data());
 
 	if (size < 0)
 		throw std::length_error("too much private data");
-	octets.resize(size);
-	return octets;
+	bytes.resize(size);
+	return bytes;
 }
 
-Reading read_reply(std::span<const std::uint8_t> octets)
+Reading read_reply(std::span<const std::uint8_t> bytes)
 {
 	mpa_frame frame{};
 	const u8 *data = nullptr;
-	const int used = mpa_frame_parse(octets.data(), octets.size(), true,
+	const int used = mpa_frame_parse(bytes.data(), bytes.size(), true,
 					 &frame, &data);
 
 	Reading reading;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-// Startup frames as values. The octets are the kernel's own doing: startup.cpp
+// Startup frames as values. The bytes are the kernel's own doing: startup.cpp
 // calls kernel/framing/startup.c, which is GPL-2.0-only, and so a program linked
 // with it is.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace mpactl::startup {
 
-using Octets = std::vector<std::uint8_t>;
+using Bytes = std::vector<std::uint8_t>;
 
 // Ways to open a peer-to-peer stream (RFC 6581 section 9.2), as a set.
 enum Rtr : std::uint8_t { rtr_send = 1, rtr_write = 2, rtr_read = 4, rtr_all = 7 };
 
-// Octets of private data that a Request has room for.
+// Bytes of private data that a Request has room for.
 constexpr std::size_t room_for_data(unsigned int revision)
 {
 	return revision == 2 ? 508 : 512;
@@ -37,7 +37,7 @@ struct Ask {
 	std::uint8_t rtr = rtr_all;
 	std::uint16_t ird = 16;
 	std::uint16_t ord = 16;
-	Octets data;
+	Bytes data;
 };
 
 struct Reply {
@@ -50,10 +50,10 @@ struct Reply {
 	std::uint8_t rtr = 0;
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
-	Octets data;
+	Bytes data;
 };
 
-// What the octets received so far are: the beginning of a Reply, a whole one,
+// What the bytes received so far are: the beginning of a Reply, a whole one,
 // or none, and then why.
 struct Reading {
 	enum class State { more, whole, request, foreign, malformed };
@@ -75,8 +75,8 @@ struct Agreement {
 };
 
 // Throws std::length_error if there is more private data than room for it.
-Octets request(const Ask &ask);
-Reading read_reply(std::span<const std::uint8_t> octets);
+Bytes request(const Ask &ask);
+Reading read_reply(std::span<const std::uint8_t> bytes);
 Agreement conclude(const Ask &ask, const Reply &reply);
 
 } // namespace mpactl::startup

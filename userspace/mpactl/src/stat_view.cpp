@@ -39,14 +39,14 @@ std::string head_text(const Counted &object)
 	return "namespace";
 }
 
-bool counts_octets(const Counter &counter)
+bool counts_bytes(const Counter &counter)
 {
-	return counter.name.ends_with("octets") || counter.name.ends_with("bytes");
+	return counter.name.ends_with("bytes") || counter.name.ends_with("bytes");
 }
 
 std::string rate_text(const Counter &counter, double rate)
 {
-	return (counts_octets(counter) ? octets_text(rate) : count_text(rate)) +
+	return (counts_bytes(counter) ? bytes_text(rate) : count_text(rate)) +
 	       "/s";
 }
 

@@ -333,10 +333,10 @@ std::vector<Cell> ConnectionTable::row(const Connection &connection) const
 				       : Cell{agreed ? "on" : ""},
 		{agreed ? markers_text(*agreed) : ""},
 		{agreed ? fmt::format("{}/{}", agreed->ird, agreed->ord) : ""},
-		{octets_text(static_cast<double>(
-			stat_of(connection, MPA_A_CONN_STATS_TX_OCTETS)))},
-		{octets_text(static_cast<double>(
-			stat_of(connection, MPA_A_CONN_STATS_RX_OCTETS)))},
+		{bytes_text(static_cast<double>(
+			stat_of(connection, MPA_A_CONN_STATS_TX_BYTES)))},
+		{bytes_text(static_cast<double>(
+			stat_of(connection, MPA_A_CONN_STATS_RX_BYTES)))},
 		{age_text(connection.age_ms)},
 		{end_text(connection), Style::bad}};
 }
@@ -425,9 +425,9 @@ void ConnectionDetails::text(Text &to) const
 	if (one.agreed)
 		add_agreed(fields);
 	if (one.mulpdu)
-		fields.push_back({"MULPDU", {fmt::format("{} octets", *one.mulpdu)}});
+		fields.push_back({"MULPDU", {fmt::format("{} bytes", *one.mulpdu)}});
 	if (one.emss)
-		fields.push_back({"EMSS", {fmt::format("{} octets", *one.emss)}});
+		fields.push_back({"EMSS", {fmt::format("{} bytes", *one.emss)}});
 	add_end(fields);
 	for (const auto &[type, value] : one.stats)
 		fields.push_back({word_for(stats_words, type), number_cell(value)});

@@ -67,7 +67,7 @@ const Wrong wrong[] = {
 	 "mpactl: rtr: 'rea' is not some of send,write,read; 'read'?\n"},
 	{"monitor --kinds conn,devices",
 	 "mpactl: --kinds: 'devices' is not one of conn, dev, listen, config, "
-	 "verdict\n"},
+	 "failure\n"},
 	{"restore", nullptr},
 	{"--color blue dev", nullptr},
 	{"dev --frob", nullptr},
@@ -274,8 +274,8 @@ TEST_F(Command, watch_as_json_is_an_object_to_a_line)
 		[&] { world.mpa_.devices_[0].counters[0].value += 1; },
 		[&] { world.mpa_.devices_[0].counters[1].value = 0; },
 	};
-	EXPECT_EQ(world.output("-j stat dev mpa1 --watch=3"), R"({"time":1795262403.25,"seconds":3.0,"stat":[{"kind":"device","dev":"mpa1","rates":{"tx_fpdus":0.333,"tx_octets":0.0},"counters":{"tx_fpdus":1001,"tx_octets":1258291}}]}
-{"time":1795262406.25,"seconds":3.0,"stat":[{"kind":"device","dev":"mpa1","rates":{"tx_fpdus":0.0,"tx_octets":0.0},"counters":{"tx_fpdus":1001,"tx_octets":0}}]}
+	EXPECT_EQ(world.output("-j stat dev mpa1 --watch=3"), R"({"time":1795262403.25,"seconds":3.0,"stat":[{"kind":"device","dev":"mpa1","rates":{"tx_fpdus":0.333,"tx_bytes":0.0},"counters":{"tx_fpdus":1001,"tx_bytes":1258291}}]}
+{"time":1795262406.25,"seconds":3.0,"stat":[{"kind":"device","dev":"mpa1","rates":{"tx_fpdus":0.0,"tx_bytes":0.0},"counters":{"tx_fpdus":1001,"tx_bytes":0}}]}
 )");
 }
 
@@ -335,12 +335,12 @@ std::deque<Notice> every_notice(const Mpa &mpa)
 		   .listener = mpa.listeners_[1]};
 	Event set_device{.command = MPA_CMD_CONFIG_NTF, .device = mpa.devices_[0]};
 	Event set_all{.command = MPA_CMD_CONFIG_NTF, .config = Config{}};
-	Event crc{.command = MPA_CMD_VERDICT_NTF,
+	Event crc{.command = MPA_CMD_FAILURE_NTF,
 		  .connection = mpa.connections_[0],
-		  .verdict = Verdict{MPA_VERDICT_CRC, EBADMSG, {}, 7}};
-	Event crowd{.command = MPA_CMD_VERDICT_NTF,
+		  .failure = Failure{MPA_FAILURE_CRC, EBADMSG, {}, 7}};
+	Event crowd{.command = MPA_CMD_FAILURE_NTF,
 		    .listener = mpa.listeners_[0],
-		    .verdict = Verdict{MPA_VERDICT_HALF_OPEN, 0,
+		    .failure = Failure{MPA_FAILURE_HALF_OPEN, 0,
 				       Terminate{2, 0, 3}, 0}};
 
 	return {up, down, add, change, gone, heard, deaf, set_device, set_all, crc,
@@ -359,8 +359,8 @@ TEST_F(Command, monitor_tells_every_event)
 12:00:00.250 listen-del listener 4: [::]:7000, socket, user 1000
 12:00:00.250 config     device mpa1: crc off
 12:00:00.250 config     defaults: all inherited
-12:00:00.250 verdict    crc (EBADMSG), connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, 7 more not told of
-12:00:00.250 verdict    half-open, layer 2 type 0 code 0x03, listener 3: *:7174, mpa1
+12:00:00.250 failure    crc (EBADMSG), connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, 7 more not told of
+12:00:00.250 failure    half-open, layer 2 type 0 code 0x03, listener 3: *:7174, mpa1
 12:00:00.250 37 events lost
 )");
 }
@@ -368,7 +368,7 @@ TEST_F(Command, monitor_tells_every_event)
 TEST_F(Command, monitor_as_json)
 {
 	world.mpa_.notices_ = every_notice(world.mpa_);
-	EXPECT_EQ(world.output("monitor -j"), R"({"event":"conn-up","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}}}
+	EXPECT_EQ(world.output("monitor -j"), R"({"event":"conn-up","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}}}
 {"event":"conn-down","time":1795262400.25,"conn":{"id":18,"owner":"socket","listen_id":4,"uid":1000,"inode":98765,"local":{"addr":"fd77::1","port":7000},"remote":{"addr":"fd77::2","port":50001},"phase":"exited","role":"responder","age_ms":950,"code":"startup","err":"EPROTO","term_sent":{"layer":2,"type":0,"code":3},"stats":{}}}
 {"event":"dev-add","time":1795262400.25,"dev":{"index":1,"name":"mpa10","ifindex":3,"ifname":"enp3s0f1","active":false,"ird_max":128,"ord_max":128,"rtr":["send","write","read"],"conns":0,"listeners":0}}
 {"event":"dev-change","time":1795262400.25,"dev":{"index":1,"name":"mpa10","ifindex":3,"ifname":"enp3s0f1","active":false,"ird_max":128,"ord_max":128,"rtr":["send","write","read"],"conns":0,"listeners":0}}
@@ -377,8 +377,8 @@ TEST_F(Command, monitor_as_json)
 {"event":"listen-del","time":1795262400.25,"listen":{"id":4,"owner":"socket","local":{"addr":"::","port":7000},"backlog":128,"uid":1000}}
 {"event":"config","time":1795262400.25,"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["crc"]}
 {"event":"config","time":1795262400.25,"kind":"defaults","config":{},"own":[]}
-{"event":"verdict","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}},"verdict":{"kind":"crc","err":"EBADMSG","suppressed":7}}
-{"event":"verdict","time":1795262400.25,"listen":{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2},"verdict":{"kind":"half-open","err":"","term":{"layer":2,"type":0,"code":3},"suppressed":0}}
+{"event":"failure","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},"failure":{"kind":"crc","err":"EBADMSG","suppressed":7}}
+{"event":"failure","time":1795262400.25,"listen":{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2},"failure":{"kind":"half-open","err":"","term":{"layer":2,"type":0,"code":3},"suppressed":0}}
 {"event":"lost","time":1795262400.25,"count":37}
 )");
 }

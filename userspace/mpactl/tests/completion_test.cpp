@@ -82,7 +82,7 @@ const Row completions[] = {
 	{{"set", "ird", ""}, "inherit"},
 	{{"set", "nonsense", ""}, ""},
 	{{"set", "--ch"}, "--check"},
-	{{"monitor", "--kinds", ""}, "conn dev listen config verdict"},
+	{{"monitor", "--kinds", ""}, "conn dev listen config failure"},
 	{{"monitor", "--kinds", "conn,d"}, "conn,dev"},
 	{{"save", ""}, ":files"},
 	{{"restore", "x"}, ":files"},

@@ -198,7 +198,7 @@ public:
 	Path path(const std::string &, unsigned int) override { return way; }
 };
 
-// "id:verdict" of each finding.
+// "id:status" of each finding.
 std::string findings_of(const std::vector<CheckResult> &results)
 {
 	std::string text;
@@ -494,7 +494,7 @@ const Fault faults[] = {
 	 "path-mtu:warn", "packets of 1400, eth0 has an MTU of 1500",
 	 "ip link set eth0 mtu 1400"},
 	{"black_hole", [](FakeMachine &on) { on.way.large_answered = false; },
-	 "path-mtu:fail", "packets of 1500 octets", "the same MTU"},
+	 "path-mtu:fail", "packets of 1500 bytes", "the same MTU"},
 };
 
 class doctor_faults : public testing::TestWithParam<Fault> {};
@@ -722,7 +722,7 @@ TEST(doctor_view, tells_findings_with_their_remedies)
 		// Below such an MTU the path is not looked at.
 		const char *good = one["id"] == "path-mtu" ? "skip" : "ok";
 
-		EXPECT_EQ(one["verdict"], bad ? "fail" : good);
+		EXPECT_EQ(one["status"], bad ? "fail" : good);
 		EXPECT_EQ(one["remedy"] == "", !bad);
 	}
 }

@@ -239,7 +239,7 @@ Settings every_setting()
 	return all;
 }
 
-std::vector<std::uint8_t> octets(std::initializer_list<int> values)
+std::vector<std::uint8_t> bytes(std::initializer_list<int> values)
 {
 	return {values.begin(), values.end()};
 }
@@ -272,8 +272,8 @@ Connection device_connection()
 	one.owner = MPA_OWNER_DEVICE;
 	one.dev_index = 0;
 	one.qpn = 5;
-	one.local = {octets({10, 77, 0, 1}), 40312, 0};
-	one.remote = {octets({10, 77, 0, 2}), 7174, 0};
+	one.local = {bytes({10, 77, 0, 1}), 40312, 0};
+	one.remote = {bytes({10, 77, 0, 2}), 7174, 0};
 	one.phase = MPA_PHASE_OPERATIONAL;
 	one.initiator = true;
 	one.age_ms = 185000;
@@ -284,8 +284,8 @@ Connection device_connection()
 	one.code = MPA_CODE_NONE;
 	one.err = 0;
 	one.stats = {{MPA_A_CONN_STATS_TX_FPDUS, 1000},
-		     {MPA_A_CONN_STATS_TX_OCTETS, 1258291},
-		     {MPA_A_CONN_STATS_RX_OCTETS, 900}};
+		     {MPA_A_CONN_STATS_TX_BYTES, 1258291},
+		     {MPA_A_CONN_STATS_RX_BYTES, 900}};
 	return one;
 }
 
@@ -298,9 +298,9 @@ Connection socket_connection()
 	one.listen_id = 4;
 	one.uid = 1000;
 	one.inode = 98765;
-	one.local = {octets({0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}),
+	one.local = {bytes({0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}),
 		     7000, 0};
-	one.remote = {octets({0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	one.remote = {bytes({0xfd, 0x77, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 			      2}),
 		      50001, 0};
 	one.phase = MPA_PHASE_EXITED;
@@ -321,7 +321,7 @@ void furnish(Mpa &mpa)
 	mpa.namespace_.config.in_force = every_setting();
 	mpa.namespace_.config.in_force.set(MPA_A_CONFIG_STARTUP_TIMEOUT, 2000);
 	mpa.namespace_.config.own = Settings::bit(MPA_A_CONFIG_STARTUP_TIMEOUT);
-	mpa.namespace_.counters = {{"attached", 12}, {"verdicts", 0}};
+	mpa.namespace_.counters = {{"attached", 12}, {"failures", 0}};
 	mpa.devices_ = {some_device(0, "mpa1", "eth0"),
 			some_device(1, "mpa10", "enp3s0f1")};
 	auto &device = mpa.devices_[0];
@@ -332,11 +332,11 @@ void furnish(Mpa &mpa)
 	device.config.in_force.set(MPA_A_CONFIG_CRC,
 				   MPA_CONFIG_CRC_PREFERRED_OFF);
 	device.config.own = Settings::bit(MPA_A_CONFIG_CRC);
-	device.counters = {{"tx_fpdus", 1000}, {"tx_octets", 1258291}};
+	device.counters = {{"tx_fpdus", 1000}, {"tx_bytes", 1258291}};
 	of_device.id = 3;
 	of_device.owner = MPA_OWNER_DEVICE;
 	of_device.dev_index = 0;
-	of_device.local = {octets({0, 0, 0, 0}), 7174, 0};
+	of_device.local = {bytes({0, 0, 0, 0}), 7174, 0};
 	of_device.backlog = 10;
 	of_device.half_open = 2;
 	of_device.config.in_force = device.config.in_force;

@@ -105,6 +105,6 @@ private:
 // Two devices, a listener of each kind, a connection of each kind.
 void furnish(Mpa &mpa);
 Settings every_setting();
-std::vector<std::uint8_t> octets(std::initializer_list<int> values);
+std::vector<std::uint8_t> bytes(std::initializer_list<int> values);
 
 } // namespace fake

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Messages, octet by octet: requests as the kernel gets them, its answers as they
+// Messages, byte by byte: requests as the kernel gets them, its answers as they
 // may come.
 
 #include <cerrno>
@@ -132,21 +132,21 @@ public:
 		header.nlmsg_seq = sequence;
 		add(&header, sizeof(header));
 		add(payload.data(), payload.size());
-		octets_.resize(NLMSG_ALIGN(octets_.size()));
+		bytes_.resize(NLMSG_ALIGN(bytes_.size()));
 		return *this;
 	}
 
-	std::span<const std::byte> span() const { return octets_; }
+	std::span<const std::byte> span() const { return bytes_; }
 
 private:
 	void add(const void *data, std::size_t size)
 	{
 		const auto *first = static_cast<const std::byte *>(data);
 
-		octets_.insert(octets_.end(), first, first + size);
+		bytes_.insert(bytes_.end(), first, first + size);
 	}
 
-	std::vector<std::byte> octets_;
+	std::vector<std::byte> bytes_;
 };
 
 // What an NLMSG_ERROR has: the error number, a header, attributes.
@@ -160,12 +160,12 @@ Bytes error_payload(int error, const Bytes &request, const Bytes &attributes)
 	return payload;
 }
 
-// A header of a request of so many octets.
-Bytes request_header(std::uint32_t octets)
+// A header of a request of so many bytes.
+Bytes request_header(std::uint32_t bytes)
 {
 	Bytes header(NLMSG_HDRLEN);
 
-	std::memcpy(header.data(), &octets, sizeof(octets));
+	std::memcpy(header.data(), &bytes, sizeof(bytes));
 	return header;
 }
 
@@ -319,7 +319,7 @@ TEST(Place, is_found_by_offset)
 					 offset, codec::request_names());
 	};
 
-	// 20 octets of headers; change: 4, dev: 4 + 12, config: 4 + 8.
+	// 20 bytes of headers; change: 4, dev: 4 + 12, config: 4 + 8.
 	EXPECT_EQ(place(20), (netlink::Place{"change", 0}));
 	EXPECT_EQ(place(24), (netlink::Place{"change.dev", 0}));
 	EXPECT_EQ(place(28), (netlink::Place{"change.dev.name", 0}));
@@ -374,7 +374,7 @@ public:
 		return *this;
 	}
 
-	Told &octets(int type, const Bytes &value)
+	Told &bytes(int type, const Bytes &value)
 	{
 		nla_put(message_.get(), type, static_cast<int>(value.size()),
 			value.data());
@@ -446,8 +446,8 @@ TEST(Told, listener)
 	told.begin(MPA_A_LISTEN)
 		.u32(MPA_A_LISTEN_ID, 4)
 		.u32(MPA_A_LISTEN_OWNER, MPA_OWNER_SOCKET)
-		.octets(MPA_A_LISTEN_ADDR, {10, 77, 0, 1})
-		.octets(MPA_A_LISTEN_PORT, {0x1b, 0x58})
+		.bytes(MPA_A_LISTEN_ADDR, {10, 77, 0, 1})
+		.bytes(MPA_A_LISTEN_PORT, {0x1b, 0x58})
 		.u32(MPA_A_LISTEN_BACKLOG, 128)
 		.u32(MPA_A_LISTEN_UID, 0)
 		.end();
@@ -524,7 +524,7 @@ TEST(Told, connection_in_full_operation)
 	EXPECT_EQ(event.command, MPA_CMD_CONN_UP_NTF);
 	EXPECT_EQ(event.connection, wanted);
 	EXPECT_FALSE(event.device || event.listener || event.config ||
-		     event.verdict);
+		     event.failure);
 }
 
 TEST(Told, events_of_settings_are_told_apart)
@@ -549,18 +549,18 @@ TEST(Told, events_of_settings_are_told_apart)
 	EXPECT_EQ(device.device->config.in_force.at(MPA_A_CONFIG_IRD), 1u);
 }
 
-TEST(Told, verdict)
+TEST(Told, failure)
 {
-	Told told(MPA_CMD_VERDICT_NTF);
+	Told told(MPA_CMD_FAILURE_NTF);
 
-	told.begin(MPA_A_VERDICT)
-		.u32(MPA_A_VERDICT_KIND, MPA_VERDICT_TERM_SENT)
-		.u32(MPA_A_VERDICT_ERR, EBADMSG)
-		.u32(MPA_A_VERDICT_TERM, 0x1203)
-		.u32(MPA_A_VERDICT_SUPPRESSED, 4)
+	told.begin(MPA_A_FAILURE)
+		.u32(MPA_A_FAILURE_KIND, MPA_FAILURE_TERM_SENT)
+		.u32(MPA_A_FAILURE_ERR, EBADMSG)
+		.u32(MPA_A_FAILURE_TERM, 0x1203)
+		.u32(MPA_A_FAILURE_SUPPRESSED, 4)
 		.end();
-	EXPECT_EQ(codec::event_of(told.get()).verdict,
-		  (Verdict{MPA_VERDICT_TERM_SENT, EBADMSG, Terminate{1, 2, 3}, 4}));
+	EXPECT_EQ(codec::event_of(told.get()).failure,
+		  (Failure{MPA_FAILURE_TERM_SENT, EBADMSG, Terminate{1, 2, 3}, 4}));
 }
 
 TEST(Told, what_is_too_short_is_refused)
@@ -569,7 +569,7 @@ TEST(Told, what_is_too_short_is_refused)
 		no_header(0);
 
 	EXPECT_THROW(codec::device_of(no_device.get()), IoError);
-	short_number.begin(MPA_A_DEV).octets(MPA_A_DEV_INDEX, {1, 2}).end();
+	short_number.begin(MPA_A_DEV).bytes(MPA_A_DEV_INDEX, {1, 2}).end();
 	EXPECT_THROW(codec::device_of(short_number.get()), IoError);
 	no_header.get()->nlmsg_len = NLMSG_HDRLEN + 2;
 	EXPECT_THROW(codec::defaults_of(no_header.get()), IoError);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl probe against peers that the test plays on loopback, with octets
+// mpactl probe against peers that the test plays on loopback, with bytes
 // written from RFC 5044 and RFC 6581 alone.
 
 #include <atomic>
@@ -25,24 +25,24 @@ namespace {
 
 using namespace mpactl;
 using namespace std::string_literals;
-using startup::Octets;
+using startup::Bytes;
 
-Octets octets_of(const std::string &text)
+Bytes bytes_of(const std::string &text)
 {
 	return {text.begin(), text.end()};
 }
 
-Octets operator+(Octets left, const Octets &right)
+Bytes operator+(Bytes left, const Bytes &right)
 {
 	left.insert(left.end(), right.begin(), right.end());
 	return left;
 }
 
-Octets reply_with(std::uint8_t flags, std::uint8_t revision,
-		  const Octets &body = {})
+Bytes reply_with(std::uint8_t flags, std::uint8_t revision,
+		  const Bytes &body = {})
 {
-	return octets_of("MPA ID Rep Frame") +
-	       Octets{flags, revision,
+	return bytes_of("MPA ID Rep Frame") +
+	       Bytes{flags, revision,
 		      static_cast<std::uint8_t>(body.size() >> 8),
 		      static_cast<std::uint8_t>(body.size())} +
 	       body;
@@ -114,10 +114,10 @@ private:
 	std::thread thread_;
 };
 
-// Up to `size` octets; less at the end of the stream or after two seconds.
-Octets take(int fd, std::size_t size)
+// Up to `size` bytes; less at the end of the stream or after two seconds.
+Bytes take(int fd, std::size_t size)
 {
-	Octets got(size);
+	Bytes got(size);
 	std::size_t have = 0;
 
 	while (have < size) {
@@ -133,7 +133,7 @@ Octets take(int fd, std::size_t size)
 	return got;
 }
 
-Octets take_request(int fd)
+Bytes take_request(int fd)
 {
 	auto request = take(fd, 20);
 
@@ -142,26 +142,26 @@ Octets take_request(int fd)
 	return request;
 }
 
-void give(int fd, const Octets &octets)
+void give(int fd, const Bytes &bytes)
 {
-	if (::send(fd, octets.data(), octets.size(), MSG_NOSIGNAL) < 0)
+	if (::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0)
 		ADD_FAILURE() << "send";
 }
 
-void give_singly(int fd, const Octets &octets)
+void give_singly(int fd, const Bytes &bytes)
 {
 	const int on = 1;
 
 	::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	for (const auto octet : octets) {
-		give(fd, {octet});
+	for (const auto byte : bytes) {
+		give(fd, {byte});
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
 	}
 }
 
 // Until the other side closes, like a Responder that waits for an FPDU: what
 // comes instead of the stream's end.
-Octets until_end(int fd)
+Bytes until_end(int fd)
 {
 	return take(fd, 1000);
 }
@@ -177,13 +177,13 @@ ProbeOrder order_for(const Peer &peer)
 }
 
 // A, B, C, D of RFC 6581; IRD 4, ORD 8.
-const Octets enhanced_all{0xc0, 0x04, 0xc0, 0x08};
+const Bytes enhanced_all{0xc0, 0x04, 0xc0, 0x08};
 
 // --- replies ------------------------------------------------------------------
 
 TEST(probe_request, is_of_revision_2_enhanced_and_peer_to_peer)
 {
-	Octets request;
+	Bytes request;
 	Peer peer([&](int fd, int) {
 		request = take_request(fd);
 		give(fd, reply_with(0x50, 2, enhanced_all));
@@ -191,13 +191,13 @@ TEST(probe_request, is_of_revision_2_enhanced_and_peer_to_peer)
 	});
 
 	probe(order_for(peer));
-	EXPECT_EQ(hex(request, ""), hex(octets_of("MPA ID Req Frame"), "") +
+	EXPECT_EQ(hex(request, ""), hex(bytes_of("MPA ID Req Frame"), "") +
 					    "50020004" "c010c010");
 }
 
 TEST(probe_request, says_what_the_options_say)
 {
-	Octets request;
+	Bytes request;
 	Peer peer([&](int fd, int) {
 		request = take_request(fd);
 		give(fd, reply_with(0x90, 2, {0, 1, 0, 2}));
@@ -210,13 +210,13 @@ TEST(probe_request, says_what_the_options_say)
 	order.peer_to_peer = false;
 	order.ird = 1;
 	order.ord = startup::depth_none;
-	order.data = octets_of("hi");
+	order.data = bytes_of("hi");
 	probe(order);
-	EXPECT_EQ(hex(request, ""), hex(octets_of("MPA ID Req Frame"), "") +
+	EXPECT_EQ(hex(request, ""), hex(bytes_of("MPA ID Req Frame"), "") +
 					    "90020006" "00013fff" "6869");
 }
 
-TEST(probe_request, ends_without_a_single_octet_of_an_fpdu)
+TEST(probe_request, ends_without_a_single_byte_of_an_fpdu)
 {
 	std::string after = "not asked";
 	Peer peer([&](int fd, int) {
@@ -235,7 +235,7 @@ TEST(probe_request, ends_without_a_single_octet_of_an_fpdu)
 struct Answer {
 	const char *name;
 	unsigned int asked;
-	Octets octets;
+	Bytes bytes;
 	ProbeOutcome outcome;
 	const char *why;
 };
@@ -251,11 +251,11 @@ const Answer answers[] = {
 	{"accept_1", 1, reply_with(0x40, 1), ProbeOutcome::accepted, ""},
 	{"accept_0", 0, reply_with(0xc0, 0), ProbeOutcome::accepted, ""},
 	{"accept_1_by_0", 1, reply_with(0xc0, 0), ProbeOutcome::accepted, ""},
-	{"longest", 1, reply_with(0, 1, Octets(512, 0x41)),
+	{"longest", 1, reply_with(0, 1, Bytes(512, 0x41)),
 	 ProbeOutcome::accepted, ""},
 	{"reject_2", 2, reply_with(0x70, 2, enhanced_all), ProbeOutcome::rejected,
 	 ""},
-	{"reject_1", 1, reply_with(0x60, 1, octets_of("no")),
+	{"reject_1", 1, reply_with(0x60, 1, bytes_of("no")),
 	 ProbeOutcome::rejected, ""},
 	{"not_enhanced", 2, reply_with(0x40, 2), ProbeOutcome::unfit,
 	 "the Reply does not answer the Request"},
@@ -265,34 +265,34 @@ const Answer answers[] = {
 	 "the Reply does not answer the Request"},
 	{"revision_3", 2, reply_with(0x40, 3), ProbeOutcome::malformed,
 	 "a revision above 2"},
-	{"too_long", 2, octets_of("MPA ID Rep Frame") + Octets{0x40, 1, 2, 1},
-	 ProbeOutcome::malformed, "more than 512 octets of private data"},
+	{"too_long", 2, bytes_of("MPA ID Rep Frame") + Bytes{0x40, 1, 2, 1},
+	 ProbeOutcome::malformed, "more than 512 bytes of private data"},
 	{"no_room", 2, reply_with(0x50, 2, {0, 0}), ProbeOutcome::malformed,
 	 "flags that its revision does not have"},
 	{"initiator", 2,
-	 octets_of("MPA ID Req Frame") + Octets{0x40, 1, 0, 2, 7, 7},
+	 bytes_of("MPA ID Req Frame") + Bytes{0x40, 1, 0, 2, 7, 7},
 	 ProbeOutcome::initiator, "a Request where a Reply was due"},
-	{"ssh", 2, octets_of("SSH-2.0-OpenSSH_9.2p1\r\n"), ProbeOutcome::foreign,
+	{"ssh", 2, bytes_of("SSH-2.0-OpenSSH_9.2p1\r\n"), ProbeOutcome::foreign,
 	 "SSH"},
-	{"http", 2, octets_of("HTTP/1.1 400 Bad Request\r\n\r\n"),
+	{"http", 2, bytes_of("HTTP/1.1 400 Bad Request\r\n\r\n"),
 	 ProbeOutcome::foreign, "HTTP"},
 	{"tls_alert", 2, {0x15, 3, 3, 0, 2, 2, 10}, ProbeOutcome::foreign,
 	 "TLS, an alert"},
 	{"garbage", 2, {0, 1, 2, 3}, ProbeOutcome::foreign, ""},
-	{"one_octet", 2, {0xff}, ProbeOutcome::foreign, ""},
-	{"nearly_a_key", 2, octets_of("MPA ID Rep Frome....."),
+	{"one_byte", 2, {0xff}, ProbeOutcome::foreign, ""},
+	{"nearly_a_key", 2, bytes_of("MPA ID Rep Frome....."),
 	 ProbeOutcome::foreign, "MPA, with a key of its own"},
 };
 
 class probe_answers
 	: public testing::TestWithParam<std::tuple<Answer, bool>> {};
 
-TEST_P(probe_answers, are_told_apart_whole_and_in_single_octets)
+TEST_P(probe_answers, are_told_apart_whole_and_in_single_bytes)
 {
 	const auto &[row, singly] = GetParam();
 	Peer peer([&, &row = row, singly = singly](int fd, int) {
 		take_request(fd);
-		(singly ? give_singly : give)(fd, row.octets);
+		(singly ? give_singly : give)(fd, row.bytes);
 		until_end(fd);
 	});
 	auto order = order_for(peer);
@@ -309,7 +309,7 @@ TEST_P(probe_answers, are_told_apart_whole_and_in_single_octets)
 	EXPECT_EQ(attempt.reply.has_value(), is_reply(row.outcome));
 	EXPECT_FALSE(report.no_way);
 	EXPECT_TRUE(row.outcome != ProbeOutcome::foreign ||
-		    attempt.octets == row.octets);
+		    attempt.bytes == row.bytes);
 }
 
 std::string name_of_answer(
@@ -328,7 +328,7 @@ TEST(probe_reply, is_told_in_full)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
-		give(fd, reply_with(0xd0, 2, enhanced_all + octets_of("hello")));
+		give(fd, reply_with(0xd0, 2, enhanced_all + bytes_of("hello")));
 		until_end(fd);
 	});
 	const auto report = probe(order_for(peer));
@@ -343,18 +343,18 @@ TEST(probe_reply, is_told_in_full)
 	EXPECT_EQ(reply.rtr, startup::rtr_all);
 	EXPECT_EQ(reply.ird, 4);
 	EXPECT_EQ(reply.ord, 8);
-	EXPECT_EQ(reply.data, octets_of("hello"));
+	EXPECT_EQ(reply.data, bytes_of("hello"));
 	EXPECT_TRUE(report.attempts[0].agreement.tx_markers);
 	EXPECT_FALSE(report.attempts[0].agreement.rx_markers);
 	EXPECT_EQ(report.address, "127.0.0.1");
 	EXPECT_EQ(report.source, "127.0.0.1");
 }
 
-TEST(probe_reply, with_octets_behind_it_is_noted)
+TEST(probe_reply, with_bytes_behind_it_is_noted)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
-		give(fd, reply_with(0x40, 1) + Octets{1, 2, 3});
+		give(fd, reply_with(0x40, 1) + Bytes{1, 2, 3});
 		until_end(fd);
 	});
 	auto order = order_for(peer);
@@ -475,7 +475,7 @@ TEST(probe_strangers, an_echo_is_known_as_such)
 TEST(probe_strangers, a_banner_before_our_request)
 {
 	Peer peer([](int fd, int) {
-		give(fd, octets_of("220 mail.example ESMTP\r\n"));
+		give(fd, bytes_of("220 mail.example ESMTP\r\n"));
 		until_end(fd);
 	});
 	const auto report = probe(order_for(peer));
@@ -487,7 +487,7 @@ TEST(probe_strangers, a_banner_before_our_request)
 TEST(probe_strangers, a_flood_is_not_read_for_ever)
 {
 	Peer peer([](int fd, int) {
-		const Octets flood(65536, 'x');
+		const Bytes flood(65536, 'x');
 
 		while (::send(fd, flood.data(), flood.size(), MSG_NOSIGNAL) > 0)
 			;
@@ -495,7 +495,7 @@ TEST(probe_strangers, a_flood_is_not_read_for_ever)
 	const auto report = probe(order_for(peer));
 
 	EXPECT_EQ(report.attempts[0].outcome, ProbeOutcome::foreign);
-	EXPECT_EQ(report.attempts[0].octets.size(), 64u);
+	EXPECT_EQ(report.attempts[0].bytes.size(), 64u);
 }
 
 TEST(probe_strangers, silence)
@@ -516,7 +516,7 @@ TEST(probe_strangers, who_waits_for_the_end_of_a_line_speaks_at_ours)
 	Peer peer([](int fd, int) {
 		take_request(fd);
 		until_end(fd);
-		give(fd, octets_of("HTTP/1.1 400 Bad request syntax\r\n\r\n"));
+		give(fd, bytes_of("HTTP/1.1 400 Bad request syntax\r\n\r\n"));
 	});
 	const auto report = probe(order_for(peer));
 
@@ -556,14 +556,14 @@ TEST(probe_strangers, closed_and_reset)
 	EXPECT_EQ(probe_status(report), Exit::refused);
 }
 
-TEST(probe_strangers, a_reply_that_stops_at_every_octet)
+TEST(probe_strangers, a_reply_that_stops_at_every_byte)
 {
 	const auto whole = reply_with(0x50, 2, enhanced_all);
 
 	for (std::size_t size = 1; size < whole.size(); size++) {
 		Peer peer([&](int fd, int) {
 			take_request(fd);
-			give(fd, Octets(whole.begin(), whole.begin() + size));
+			give(fd, Bytes(whole.begin(), whole.begin() + size));
 		});
 		const auto report = probe(order_for(peer));
 
@@ -577,7 +577,7 @@ TEST(probe_strangers, a_reply_that_hangs)
 {
 	Peer peer([&](int fd, int) {
 		take_request(fd);
-		give(fd, octets_of("MPA ID Rep"));
+		give(fd, bytes_of("MPA ID Rep"));
 		until_end(fd);
 	});
 	const auto report = probe(order_for(peer));
@@ -685,14 +685,14 @@ TEST(probe_families, the_next_address_is_tried)
 
 // --- guesses --------------------------------------------------------------------
 
-TEST(probe_guess, needs_all_octets_of_a_beginning)
+TEST(probe_guess, needs_all_bytes_of_a_beginning)
 {
-	EXPECT_EQ(guess_service(octets_of("HTTP")), "");
-	EXPECT_EQ(guess_service(octets_of("HTTP/")), "HTTP");
-	EXPECT_EQ(guess_service(octets_of("\x4a\0\0\0\x0a""8.0.35"s)), "MySQL");
+	EXPECT_EQ(guess_service(bytes_of("HTTP")), "");
+	EXPECT_EQ(guess_service(bytes_of("HTTP/")), "HTTP");
+	EXPECT_EQ(guess_service(bytes_of("\x4a\0\0\0\x0a""8.0.35"s)), "MySQL");
 	EXPECT_EQ(guess_service({}), "");
-	EXPECT_EQ(printable(Octets{0, 'a', 0x7f, 0x80, ' '}), ".a.. ");
-	EXPECT_EQ(hex(Octets{0, 0xab}), "00 ab");
+	EXPECT_EQ(printable(Bytes{0, 'a', 0x7f, 0x80, ' '}), ".a.. ");
+	EXPECT_EQ(hex(Bytes{0, 0xab}), "00 ab");
 }
 
 // --- what is printed --------------------------------------------------------------
@@ -709,7 +709,7 @@ TEST(probe_view, of_a_reply)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
-		give(fd, reply_with(0x50, 2, enhanced_all + octets_of("hi")));
+		give(fd, reply_with(0x50, 2, enhanced_all + bytes_of("hi")));
 		until_end(fd);
 	});
 	const auto report = probe(order_for(peer));
@@ -717,10 +717,10 @@ TEST(probe_view, of_a_reply)
 
 	for (const char *line :
 	     {"speaks MPA\n", "2 (RFC 6581)\n", "accepted\n", "wanted, in use\n",
-	      "not wanted\n", "send, write, read\n", "2 octets: 68 69  |hi|\n"})
+	      "not wanted\n", "send, write, read\n", "2 bytes: 68 69  |hi|\n"})
 		EXPECT_NE(text.find(line), std::string::npos) << line << text;
 	const auto json = ProbeView(report).json();
-	EXPECT_EQ(json["verdict"], "accepted");
+	EXPECT_EQ(json["failure"], "accepted");
 	EXPECT_EQ(json["speaks_mpa"], true);
 	EXPECT_EQ(json["revisions"], Json::array({2}));
 	const auto &reply = json["attempts"][0]["reply"];
@@ -733,7 +733,7 @@ TEST(probe_view, of_a_reply)
 TEST(probe_view, of_a_stranger)
 {
 	Peer peer([](int fd, int) {
-		give(fd, octets_of("SSH-2.0-x\r\n\x1b[31m"));
+		give(fd, bytes_of("SSH-2.0-x\r\n\x1b[31m"));
 		until_end(fd);
 	});
 	const auto report = probe(order_for(peer));
@@ -742,7 +742,7 @@ TEST(probe_view, of_a_stranger)
 	EXPECT_NE(text.find("does not speak MPA"), std::string::npos) << text;
 	EXPECT_NE(text.find("|SSH-2.0-x...[31m|"), std::string::npos) << text;
 	const auto json = ProbeView(report).json();
-	EXPECT_EQ(json["verdict"], "foreign");
+	EXPECT_EQ(json["failure"], "foreign");
 	EXPECT_EQ(json["attempts"][0]["guess"], "SSH");
 }
 
@@ -755,7 +755,7 @@ TEST(probe_view, of_nobody)
 	report.no_way = NoWay::timeout;
 	report.why = "Connection timed out";
 	EXPECT_NE(text_of(report).find("no answer to TCP"), std::string::npos);
-	EXPECT_EQ(ProbeView(report).json()["verdict"], "timeout");
+	EXPECT_EQ(ProbeView(report).json()["failure"], "timeout");
 }
 
 } // namespace

@@ -251,7 +251,7 @@ TEST(Words, the_nearest_is_found)
 struct Units {
 	double value;
 	const char *count;
-	const char *octets;
+	const char *bytes;
 };
 
 TEST(Units, are_what_fits)
@@ -272,7 +272,7 @@ TEST(Units, are_what_fits)
 
 	for (const auto &row : rows) {
 		EXPECT_EQ(count_text(row.value), row.count);
-		EXPECT_EQ(octets_text(row.value), row.octets);
+		EXPECT_EQ(bytes_text(row.value), row.bytes);
 	}
 	EXPECT_EQ(age_text(0), "0 ms");
 	EXPECT_EQ(age_text(999), "999 ms");

@@ -56,7 +56,7 @@ TEST_F(Show, conn)
 18  socket, user 1000  [fd77::1]:7000   [fd77::2]:50001  exited       responder                                   0 B       0 B     950 ms  startup (EPROTO)
 )");
 	EXPECT_EQ(world.output("conn -j"), R"([
-{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}},
+{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},
 {"id":18,"owner":"socket","listen_id":4,"uid":1000,"inode":98765,"local":{"addr":"fd77::1","port":7000},"remote":{"addr":"fd77::2","port":50001},"phase":"exited","role":"responder","age_ms":950,"code":"startup","err":"EPROTO","term_sent":{"layer":2,"type":0,"code":3},"stats":{}}
 ]
 )");
@@ -73,11 +73,11 @@ TEST_F(Show, conn)
   Markers       received
   Read depths   in 8, out 16
   peer's        in 16, out 8
-  MULPDU        1440 octets
-  EMSS          1448 octets
+  MULPDU        1440 bytes
+  EMSS          1448 bytes
   tx_fpdus      1000
-  tx_octets     1258291
-  rx_octets     900
+  tx_bytes     1258291
+  rx_bytes     900
 )");
 	EXPECT_EQ(world.output("conn id 18"), R"(connection 18
   owner           socket, user 1000
@@ -97,30 +97,30 @@ TEST_F(Show, stat)
 {
 	EXPECT_EQ(world.output("stat"), R"(namespace
   attached  12
-  verdicts  0
+  failures  0
 device mpa1
   tx_fpdus   1000
-  tx_octets  1258291
+  tx_bytes  1258291
 device mpa10
 )");
 	EXPECT_EQ(world.output("stat -j"), R"([
-{"kind":"defaults","counters":{"attached":12,"verdicts":0}},
-{"kind":"device","dev":"mpa1","counters":{"tx_fpdus":1000,"tx_octets":1258291}},
+{"kind":"defaults","counters":{"attached":12,"failures":0}},
+{"kind":"device","dev":"mpa1","counters":{"tx_fpdus":1000,"tx_bytes":1258291}},
 {"kind":"device","dev":"mpa10","counters":{}}
 ]
 )");
 	EXPECT_EQ(world.output("stat conn 17"), R"(connection 17
   tx_fpdus   1000
-  tx_octets  1258291
-  rx_octets  900
+  tx_bytes  1258291
+  rx_bytes  900
 )");
 	EXPECT_EQ(world.output("stat conn 17 -j"), R"([
-{"kind":"connection","conn":17,"counters":{"tx_fpdus":1000,"tx_octets":1258291,"rx_octets":900}}
+{"kind":"connection","conn":17,"counters":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}}
 ]
 )");
 	EXPECT_EQ(world.output("stat dev mpa1"), R"(device mpa1
   tx_fpdus   1000
-  tx_octets  1258291
+  tx_bytes  1258291
 )");
 }
 

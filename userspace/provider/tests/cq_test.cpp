@@ -143,7 +143,7 @@ TEST_F(CqTest, refused_destruction_keeps_the_queue)
 	destroy(cq);
 }
 
-/* Every status and every opcode that one octet can hold. */
+/* Every status and every opcode that one byte can hold. */
 
 TEST_F(CqTest, every_status_is_translated)
 {

@@ -143,8 +143,8 @@ TEST_F(ProviderTest, pd_failures)
 
 TEST_F(ProviderTest, mr_comes_and_goes)
 {
-	char octet;
-	ibv_mr *mr = kernel.ops.reg_mr(&pd, &octet, 1, 0,
+	char byte;
+	ibv_mr *mr = kernel.ops.reg_mr(&pd, &byte, 1, 0,
 				       IBV_ACCESS_REMOTE_READ);
 
 	ASSERT_NE(mr, nullptr);

@@ -33,10 +33,10 @@ struct Ring {
 
 	mpa_ring_hdr &hdr() const
 	{
-		return *reinterpret_cast<mpa_ring_hdr *>(octets());
+		return *reinterpret_cast<mpa_ring_hdr *>(bytes());
 	}
 
-	std::uint8_t *octets() const
+	std::uint8_t *bytes() const
 	{
 		return reinterpret_cast<std::uint8_t *>(memory.get()) + offset;
 	}
@@ -45,7 +45,7 @@ struct Ring {
 	template <typename Entry> Entry &at(std::uint32_t index) const
 	{
 		return *reinterpret_cast<Entry *>(
-			octets() + MPA_RING_HDR_LEN +
+			bytes() + MPA_RING_HDR_LEN +
 			std::size_t{ index % entries } * stride);
 	}
 

@@ -11,7 +11,7 @@ namespace {
 
 using fake::ProviderTest;
 
-/* Grants of the fixture's queue pair: 4 entries, 2 pieces, 64 octets. */
+/* Grants of the fixture's queue pair: 4 entries, 2 pieces, 64 bytes. */
 class PostTest : public ProviderTest {
 protected:
 	~PostTest() override

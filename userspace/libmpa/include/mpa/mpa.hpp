@@ -39,23 +39,23 @@
 
 namespace mpa {
 
-using octets = std::span<const std::byte>;
+using bytes = std::span<const std::byte>;
 using buffer = std::span<std::byte>;
 
-// The characters of a text as octets, without a closing zero.
-inline octets bytes(std::string_view text) noexcept
+// The characters of a text as bytes, without a closing zero.
+inline bytes bytes(std::string_view text) noexcept
 {
 	return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// Octets as text, for printing.
-inline std::string_view text(octets data) noexcept
+// Bytes as text, for printing.
+inline std::string_view text(bytes data) noexcept
 {
 	return {reinterpret_cast<const char *>(data.data()), data.size()};
 }
 
 // Longest private data of a frame (RFC 5044 section 7.1.1); revision 2 takes 4
-// octets of it for itself (RFC 6581 section 4).
+// bytes of it for itself (RFC 6581 section 4).
 inline constexpr std::size_t private_data_max = 512;
 // Longest last message of streaming mode.
 inline constexpr std::size_t last_message_max = 4096;
@@ -225,12 +225,12 @@ struct info {
 	bool crc = true;
 	bool peer_to_peer = false;
 	bool enhanced = false;	   // RFC 6581's data was exchanged
-	std::uint32_t mulpdu = 0;  // octets; 0 before full operation
+	std::uint32_t mulpdu = 0;  // bytes; 0 before full operation
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
 	std::uint16_t peer_ird = 0;
 	std::uint16_t peer_ord = 0;
-	std::uint32_t peer_data_size = 0; // octets
+	std::uint32_t peer_data_size = 0; // bytes
 	std::uint8_t ddp_version = 0; // should DDP be spoken
 
 	bool operator==(const info &) const = default;
@@ -263,15 +263,15 @@ inline info from_kernel(const mpa_sock_info &from) noexcept
 
 using stats = mpa_sock_stats;
 
-// A few octets held in place: private data or a last message that was read.
-template <std::size_t Max> class short_octets {
+// A few bytes held in place: private data or a last message that was read.
+template <std::size_t Max> class short_bytes {
 public:
 	static constexpr std::size_t max_size = Max;
 
 	std::size_t size() const noexcept { return size_; }
 	bool empty() const noexcept { return size_ == 0; }
-	octets view() const noexcept { return octets(data_).first(size_); }
-	operator octets() const noexcept { return view(); }
+	bytes view() const noexcept { return bytes(data_).first(size_); }
+	operator bytes() const noexcept { return view(); }
 
 	// For who fills it: all the room, and then how much was used.
 	buffer room() noexcept { return data_; }
@@ -282,8 +282,8 @@ private:
 	std::size_t size_ = 0;
 };
 
-using private_data = short_octets<private_data_max>;
-using last_message = short_octets<last_message_max>;
+using private_data = short_bytes<private_data_max>;
+using last_message = short_bytes<last_message_max>;
 
 // Flags of sending. SIGPIPE is never raised.
 enum class send_flags : int {
@@ -297,7 +297,7 @@ enum class receive_flags : int {
 	dont_wait = MSG_DONTWAIT,
 	peek = MSG_PEEK,
 	// Report the true length of a ULPDU that is cut. Not while the socket
-	// is ordinary TCP, which would throw octets away.
+	// is ordinary TCP, which would throw bytes away.
 	true_length = MSG_TRUNC,
 };
 
@@ -314,7 +314,7 @@ constexpr receive_flags operator|(receive_flags a, receive_flags b) noexcept
 
 // One receive.
 struct received {
-	std::size_t size = 0;	 // octets now in the buffer
+	std::size_t size = 0;	 // bytes now in the buffer
 	std::size_t length = 0;	 // of the ULPDU, with receive_flags::true_length;
 				 // else as size
 	bool truncated = false;	 // the rest of the ULPDU is lost, unless peeked
@@ -387,27 +387,27 @@ public:
 	}
 
 	// For the next Request, or the Reply of auto_accept; at most
-	// private_data_max octets.
-	result<void> set_private_data(octets data) noexcept
+	// private_data_max bytes.
+	result<void> set_private_data(bytes data) noexcept
 	{
-		return set_octets(MPA_SO_PRIVATE_DATA, data);
+		return set_bytes(MPA_SO_PRIVATE_DATA, data);
 	}
 
 	result<mpa::private_data> private_data() const noexcept
 	{
-		return get_octets<private_data_max>(MPA_SO_PRIVATE_DATA);
+		return get_bytes<private_data_max>(MPA_SO_PRIVATE_DATA);
 	}
 
-	// Responder: the last octets of streaming mode, sent once MPA is ready
+	// Responder: the last bytes of streaming mode, sent once MPA is ready
 	// for the Request that answers them; at most last_message_max.
-	result<void> set_last_message(octets data) noexcept
+	result<void> set_last_message(bytes data) noexcept
 	{
-		return set_octets(MPA_SO_LAST_MESSAGE, data);
+		return set_bytes(MPA_SO_LAST_MESSAGE, data);
 	}
 
 	result<mpa::last_message> last_message() const noexcept
 	{
-		return get_octets<last_message_max>(MPA_SO_LAST_MESSAGE);
+		return get_bytes<last_message_max>(MPA_SO_LAST_MESSAGE);
 	}
 
 	// --- the startup exchange, RFC 5044 section 7.1 ------------------------
@@ -437,35 +437,35 @@ public:
 	}
 
 	// Answers to a Request. invalid_argument: none waits.
-	result<void> accept_request(octets data = {}) noexcept
+	result<void> accept_request(bytes data = {}) noexcept
 	{
-		return set_octets(MPA_SO_ACCEPT, data);
+		return set_bytes(MPA_SO_ACCEPT, data);
 	}
 
-	result<void> reject_request(octets data = {}) noexcept
+	result<void> reject_request(bytes data = {}) noexcept
 	{
-		return set_octets(MPA_SO_REJECT, data);
+		return set_bytes(MPA_SO_REJECT, data);
 	}
 
 	// Answers to a Reply that waits because of params.review; see peer_data()
 	// and info(). To accept is to enter full operation. To decline makes the
 	// socket ordinary TCP again; nothing is sent, so the peer, which is in
-	// full operation, takes every octet for part of an FPDU: as a rule the
+	// full operation, takes every byte for part of an FPDU: as a rule the
 	// connection is closed then. invalid_argument: none waits.
-	result<void> accept_reply() noexcept { return set_octets(MPA_SO_ACCEPT, {}); }
-	result<void> decline_reply() noexcept { return set_octets(MPA_SO_REJECT, {}); }
+	result<void> accept_reply() noexcept { return set_bytes(MPA_SO_ACCEPT, {}); }
+	result<void> decline_reply() noexcept { return set_bytes(MPA_SO_REJECT, {}); }
 
 	// The private data of the peer's Request or Reply.
 	result<mpa::private_data> peer_data() const noexcept
 	{
-		return get_octets<private_data_max>(MPA_SO_PEER_DATA);
+		return get_bytes<private_data_max>(MPA_SO_PEER_DATA);
 	}
 
 	// --- full operation ----------------------------------------------------
 
-	// Sends one ULPDU of at most mulpdu() octets; none at all is a ULPDU
+	// Sends one ULPDU of at most mulpdu() bytes; none at all is a ULPDU
 	// too. message_size: it is longer, nothing was sent.
-	result<void> send(octets ulpdu, send_flags flags = {}) noexcept
+	result<void> send(bytes ulpdu, send_flags flags = {}) noexcept
 	{
 		const ssize_t sent = ::send(fd_.get(), ulpdu.data(), ulpdu.size(),
 					    static_cast<int>(flags) | MSG_NOSIGNAL);
@@ -491,7 +491,7 @@ public:
 	// Sends ULPDUs packed into as few segments as they fill. Returns how
 	// many were sent, if that is more than none; the reason why the next
 	// one was not comes with the next call.
-	result<std::size_t> send_batch(std::span<const octets> ulpdus,
+	result<std::size_t> send_batch(std::span<const bytes> ulpdus,
 				       send_flags flags = {}) noexcept
 	{
 		std::size_t done = 0;
@@ -536,7 +536,7 @@ public:
 		};
 	}
 
-	// Octets of the next ULPDU; 0: none is there, or an empty one.
+	// Bytes of the next ULPDU; 0: none is there, or an empty one.
 	result<std::size_t> next_length() const noexcept
 	{
 		int length = 0;
@@ -546,7 +546,7 @@ public:
 		return static_cast<std::size_t>(length);
 	}
 
-	// The longest ULPDU that can be sent now, octets. It follows the path.
+	// The longest ULPDU that can be sent now, bytes. It follows the path.
 	result<std::uint32_t> mulpdu() const noexcept
 	{
 		return get<std::uint32_t>(MPA_SO_MULPDU);
@@ -645,7 +645,7 @@ private:
 		return set_raw(option, &value, sizeof(value));
 	}
 
-	result<void> set_octets(int option, octets data) noexcept
+	result<void> set_bytes(int option, bytes data) noexcept
 	{
 		return set_raw(option, data.data(), data.size());
 	}
@@ -662,9 +662,9 @@ private:
 	}
 
 	template <std::size_t Max>
-	result<short_octets<Max>> get_octets(int option) const noexcept
+	result<short_bytes<Max>> get_bytes(int option) const noexcept
 	{
-		short_octets<Max> value;
+		short_bytes<Max> value;
 		socklen_t size = Max;
 
 		if (::getsockopt(fd_.get(), SOL_MPA, option,
@@ -675,7 +675,7 @@ private:
 	}
 
 	// At most batch_max of them in one system call.
-	result<std::size_t> send_some(std::span<const octets> ulpdus,
+	result<std::size_t> send_some(std::span<const bytes> ulpdus,
 				      send_flags flags) noexcept
 	{
 		std::array<iovec, batch_max> parts;
