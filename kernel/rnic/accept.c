@@ -10,38 +10,38 @@
 #include "qp.h"
 
 /*
- * Endpoints that wait for an answer of the core's, by mpa_ep.request. The core
+ * Endpoints that wait for an answer of the core's, by rnic_ep.request. The core
  * gets the number, not the pointer: it may drop a Request without a word when
  * a listener goes away, or answer one whose peer has given up.
  */
-static DEFINE_XARRAY_ALLOC1(mpa_requests);
-static u32 mpa_requests_next;
+static DEFINE_XARRAY_ALLOC1(rnic_requests);
+static u32 rnic_requests_next;
 
 /**
- * mpa_ep_forget_request - the core can answer no more
+ * rnic_ep_forget_request - the core can answer no more
  * @ep: the endpoint, locked
  */
-void mpa_ep_forget_request(struct mpa_ep *ep)
+void rnic_ep_forget_request(struct rnic_ep *ep)
 {
 	if (ep->request)
-		xa_erase(&mpa_requests, ep->request);
+		xa_erase(&rnic_requests, ep->request);
 }
 
-static int mpa_ep_number(struct mpa_ep *ep)
+static int rnic_ep_number(struct rnic_ep *ep)
 {
-	int ret = xa_alloc_cyclic(&mpa_requests, &ep->request, ep,
-				  xa_limit_31b, &mpa_requests_next,
+	int ret = xa_alloc_cyclic(&rnic_requests, &ep->request, ep,
+				  xa_limit_31b, &rnic_requests_next,
 				  GFP_KERNEL);
 
 	return min(ret, 0);
 }
 
-static int mpa_ep_await(struct mpa_ep *ep)
+static int rnic_ep_await(struct rnic_ep *ep)
 {
-	int ret = mpa_ep_number(ep);
+	int ret = rnic_ep_number(ep);
 
 	if (!ret)
-		ret = mpa_ep_attach(ep, MPA_EP_AWAITING);
+		ret = rnic_ep_attach(ep, RNIC_EP_AWAITING);
 	if (!ret)
 		ret = mpa_start_responder(ep->conn, NULL, 0,
 					  ep->config.v[MPA_A_CONFIG_STARTUP_TIMEOUT]);
@@ -49,7 +49,7 @@ static int mpa_ep_await(struct mpa_ep *ep)
 }
 
 /**
- * mpa_ep_take - take over an accepted connection
+ * rnic_ep_take - take over an accepted connection
  * @dev: device it is for
  * @l: listener it is for; its count of half-open peers includes this one, and
  *	is settled here in any case
@@ -60,46 +60,46 @@ static int mpa_ep_await(struct mpa_ep *ep)
  *
  * Process context. Return: 0, or a negative error if it came to nothing.
  */
-int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
-		const struct mpa_config *cfg, struct socket *sock,
+int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
+		 const struct mpa_config *cfg, struct socket *sock,
 		const struct sockaddr_storage *local,
 		const struct sockaddr_storage *remote)
 {
-	struct mpa_ep *ep = mpa_ep_create(dev, sock);
+	struct rnic_ep *ep = rnic_ep_create(dev, sock);
 	bool awaiting;
 	int ret;
 
 	if (IS_ERR(ep)) {
-		mpa_listener_leave(l);
+		rnic_listener_leave(l);
 		sock_no_linger(sock->sk);
 		sock_release(sock);
 		return PTR_ERR(ep);
 	}
-	mpa_listener_get(l);
+	rnic_listener_get(l);
 	ep->listener = l;
 	ep->local = *local;
 	ep->remote = *remote;
 	ep->config = *cfg;
-	mpa_cm_params(cfg, MPA_MAX_IRD, MPA_MAX_ORD, &ep->params);
+	rnic_cm_params(cfg, RNIC_MAX_IRD, RNIC_MAX_ORD, &ep->params);
 
-	ret = mpa_ep_await(ep);
+	ret = rnic_ep_await(ep);
 	if (ret)
-		mpa_count(dev, MPA_CNT_CONN_STARTUP_ERROR);
+		mpa_count(dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	/* Whoever destroys the listener looks for us after it is marked. */
-	if (!ret && !mpa_listener_alive(l))
+	if (!ret && !rnic_listener_alive(l))
 		ret = -ECONNABORTED;
 	if (ret) {
-		awaiting = READ_ONCE(ep->state) != MPA_EP_IDLE;
-		mpa_ep_finish(ep, true, ret);
+		awaiting = READ_ONCE(ep->state) != RNIC_EP_IDLE;
+		rnic_ep_finish(ep, true, ret);
 		if (!awaiting)
-			mpa_listener_leave(l);
+			rnic_listener_leave(l);
 	}
-	mpa_ep_unuse(ep);
+	rnic_ep_unuse(ep);
 	return ret;
 }
 
 /**
- * mpa_ep_orphan_all - a listener goes away
+ * rnic_ep_orphan_all - a listener goes away
  * @dev: its device
  * @l: the listener, marked dead
  *
@@ -107,75 +107,75 @@ int mpa_ep_take(struct mpa_dev *dev, struct mpa_listener *l,
  * consumer's hands, who still may answer it; or the core forgets it without a
  * word, so it gets less time.
  */
-void mpa_ep_orphan_all(struct mpa_dev *dev, const struct mpa_listener *l)
+void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l)
 {
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 
 	mutex_lock(&dev->ep_lock);
 	list_for_each_entry(ep, &dev->eps, entry)
 		if (ep->listener == l)
-			mpa_ep_kick(ep, MPA_EP_DO_ORPHAN);
+			rnic_ep_kick(ep, RNIC_EP_DO_ORPHAN);
 	mutex_unlock(&dev->ep_lock);
 }
 
-/* The endpoint a Request belongs to, until mpa_ep_unuse(), or NULL. */
-static struct mpa_ep *mpa_ep_use_request(struct iw_cm_id *cm_id)
+/* The endpoint a Request belongs to, until rnic_ep_unuse(), or NULL. */
+static struct rnic_ep *rnic_ep_use_request(struct iw_cm_id *cm_id)
 {
-	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
 	unsigned long request = (unsigned long)cm_id->provider_data;
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 
-	xa_lock(&mpa_requests);
-	ep = xa_load(&mpa_requests, request);
+	xa_lock(&rnic_requests);
+	ep = xa_load(&rnic_requests, request);
 	if (ep && (ep->dev != dev || !kref_get_unless_zero(&ep->ref)))
 		ep = NULL;
-	xa_unlock(&mpa_requests);
+	xa_unlock(&rnic_requests);
 	if (!ep)
 		return NULL;
 	mutex_lock(&ep->lock);
-	if (READ_ONCE(ep->state) == MPA_EP_REQUESTED)
+	if (READ_ONCE(ep->state) == RNIC_EP_REQUESTED)
 		return ep;
-	mpa_ep_unuse(ep);
+	rnic_ep_unuse(ep);
 	return NULL;
 }
 
-static int mpa_ep_accept(struct mpa_ep *ep, struct iw_cm_id *cm_id,
-			 const struct iw_cm_conn_param *param)
+static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			  const struct iw_cm_conn_param *param)
 {
-	struct mpa_qp *qp = mpa_cm_get_qp(cm_id, param->qpn);
+	struct rnic_qp *qp = rnic_cm_get_qp(cm_id, param->qpn);
 	int ret;
 
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	ret = mpa_ep_bind(ep, cm_id, qp);
-	mpa_qp_put(qp);
+	ret = rnic_ep_bind(ep, cm_id, qp);
+	rnic_qp_put(qp);
 	if (ret)
 		return ret;
-	mpa_cm_params(&ep->config, param->ird, param->ord, &ep->params);
+	rnic_cm_params(&ep->config, param->ird, param->ord, &ep->params);
 	ret = mpa_accept(ep->conn, &ep->params, param->private_data,
 			 param->private_data_len);
 	if (ret)
 		return ret;
-	return ep->operational ? mpa_ep_tell_established(ep) : -ECONNABORTED;
+	return ep->operational ? rnic_ep_tell_established(ep) : -ECONNABORTED;
 }
 
 /* The core takes no other answer after an accept that failed. */
-static void mpa_ep_accept_failed(struct mpa_ep *ep, int err)
+static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 {
-	mpa_ep_disarm(ep);
+	rnic_ep_disarm(ep);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
 		/* Counted when it came: the end of TCP, or what is no Request. */
 		if (err != -ECONNRESET && err != -EPROTO)
-			mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_ep_finish(ep, true, err);
+			mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_ep_finish(ep, true, err);
 		return;
 	}
-	mpa_count(ep->dev, MPA_CNT_CONN_REJECTED);
-	mpa_ep_linger(ep);
+	mpa_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+	rnic_ep_linger(ep);
 }
 
 /**
- * mpa_iw_accept - iw_cm: accept
+ * rnic_iw_accept - iw_cm: accept
  * @cm_id: identifier the core has made for the Request
  * @param: QP, depths, private data
  *
@@ -185,55 +185,55 @@ static void mpa_ep_accept_failed(struct mpa_ep *ep, int err)
  * already), -EMSGSIZE (too much private data), -ECONNABORTED (the QP was moved
  * to ERR meanwhile), -EPROTO (something came behind the Request), -ENOMEM.
  */
-int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct mpa_ep *ep = mpa_ep_use_request(cm_id);
+	struct rnic_ep *ep = rnic_ep_use_request(cm_id);
 	int ret;
 
 	if (!ep)
 		return -ECONNRESET;
-	ret = mpa_ep_accept(ep, cm_id, param);
+	ret = rnic_ep_accept(ep, cm_id, param);
 	if (ret) {
-		mpa_ep_accept_failed(ep, ret);
+		rnic_ep_accept_failed(ep, ret);
 	} else {
-		mpa_ep_disarm(ep);
-		mpa_count(ep->dev, MPA_CNT_CONN_PASSIVE);
+		rnic_ep_disarm(ep);
+		mpa_count(ep->dev, RNIC_CNT_CONN_PASSIVE);
 	}
-	mpa_ep_unuse(ep);
+	rnic_ep_unuse(ep);
 	return ret;
 }
 
 /**
- * mpa_iw_reject - iw_cm: reject
+ * rnic_iw_reject - iw_cm: reject
  * @cm_id: identifier the core has made for the Request
  * @pd: private data
  * @pd_len: bytes of it
  *
  * Return: 0, or -ECONNRESET if the peer has given up.
  */
-int mpa_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
+int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {
-	struct mpa_ep *ep = mpa_ep_use_request(cm_id);
+	struct rnic_ep *ep = rnic_ep_use_request(cm_id);
 	int ret;
 
 	if (!ep)
 		return -ECONNRESET;
 	ret = mpa_reject(ep->conn, &ep->params, pd, pd_len);
 	if (ret) {
-		mpa_ep_abort(ep);
+		rnic_ep_abort(ep);
 	} else {
-		mpa_count(ep->dev, MPA_CNT_CONN_REJECTED);
-		mpa_ep_linger(ep);
+		mpa_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+		rnic_ep_linger(ep);
 	}
-	mpa_ep_unuse(ep);
+	rnic_ep_unuse(ep);
 	return ret;
 }
 
 /**
- * mpa_requests_destroy - at module exit; no endpoint is left
+ * rnic_requests_destroy - at module exit; no endpoint is left
  */
-void mpa_requests_destroy(void)
+void rnic_requests_destroy(void)
 {
-	WARN_ON_ONCE(!xa_empty(&mpa_requests));
-	xa_destroy(&mpa_requests);
+	WARN_ON_ONCE(!xa_empty(&rnic_requests));
+	xa_destroy(&rnic_requests);
 }

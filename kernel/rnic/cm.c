@@ -13,10 +13,10 @@
 #include "qp.h"
 #include "trace.h"
 
-/* Why a device has no connections: bits of mpa_dev.cm_gone. */
+/* Why a device has no connections: bits of rnic_dev.cm_gone. */
 enum {
-	MPA_CM_NO_NETDEV	= BIT(0),	/* its network device has left */
-	MPA_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
+	RNIC_CM_NO_NETDEV	= BIT(0),	/* its network device has left */
+	RNIC_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
 };
 
 /*
@@ -35,7 +35,7 @@ static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
 }
 
 /**
- * mpa_cm_same_net - does the consumer live where the device does?
+ * rnic_cm_same_net - does the consumer live where the device does?
  * @cm_id: fresh from the core, in connect or create_listen
  *
  * With shared RDMA namespaces the core offers every wildcard listener to every
@@ -45,9 +45,9 @@ static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
  *
  * Return: true if so, or if it cannot be known.
  */
-bool mpa_cm_same_net(const struct iw_cm_id *cm_id)
+bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 {
-	const struct mpa_dev *dev = to_mpa_dev(cm_id->device);
+	const struct rnic_dev *dev = to_mpa_dev(cm_id->device);
 	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
 
 	return !id || net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
@@ -61,7 +61,7 @@ bool mpa_cm_same_net(const struct iw_cm_id *cm_id)
  * by itself and names it by number is believed where no user can be: in a kernel
  * thread. The reference to @qp keeps res.task, and that keeps its signal struct.
  */
-static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct mpa_qp *qp)
+static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
 {
 	const struct rdma_restrack_entry *res = &qp->ibqp.res;
 	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
@@ -75,7 +75,7 @@ static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct mpa_qp *qp)
 }
 
 /**
- * mpa_cm_get_qp - the QP that the caller of connect or accept names
+ * rnic_cm_get_qp - the QP that the caller of connect or accept names
  * @cm_id: the core's identifier
  * @qpn: number of the QP
  *
@@ -83,31 +83,31 @@ static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct mpa_qp *qp)
  * ERR_PTR(-EINVAL): there is no such QP; ERR_PTR(-EPERM): it is not the
  * caller's, which is counted.
  */
-struct mpa_qp *mpa_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
+struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
-	struct mpa_qp *qp = mpa_qp_find(dev, qpn);
+	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
 	might_sleep();
 	if (!qp)
 		return ERR_PTR(-EINVAL);
 	if (cm_owns_qp(cm_id, qp))
 		return qp;
-	mpa_count(dev, MPA_CNT_CONN_QP_DENIED);
+	mpa_count(dev, RNIC_CNT_CONN_QP_DENIED);
 	trace_mpa_qp_denied(&qp->ibqp);
-	mpa_qp_put(qp);
+	rnic_qp_put(qp);
 	return ERR_PTR(-EPERM);
 }
 
 /**
- * mpa_cm_params - what we ask of a connection
+ * rnic_cm_params - what we ask of a connection
  * @cfg: settings in force for it
  * @ird: inbound Read depth the consumer wants
  * @ord: outbound Read depth it wants
  * @p: filled in
  */
-void mpa_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
-		   struct mpa_params *p)
+void rnic_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
+		    struct mpa_params *p)
 {
 	mpa_config_params(cfg, p);
 	p->ird = min_t(u32, ird, p->ird);
@@ -115,13 +115,13 @@ void mpa_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 }
 
 /**
- * mpa_cm_config - settings for a connection that is about to begin
+ * rnic_cm_config - settings for a connection that is about to begin
  * @dev: its device
  * @cfg: filled in
  *
  * Process context. Return: 0; -ENODEV: there are no connections now.
  */
-int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg)
+int rnic_cm_config(struct rnic_dev *dev, struct mpa_config *cfg)
 {
 	int ret = 0;
 
@@ -137,49 +137,49 @@ int mpa_cm_config(struct mpa_dev *dev, struct mpa_config *cfg)
 /* QP references for the core ------------------------------------------------- */
 
 /**
- * mpa_iw_add_ref - iw_cm: hold a QP
+ * rnic_iw_add_ref - iw_cm: hold a QP
  * @ibqp: the QP
  *
- * The core calls this for what mpa_iw_get_qp() has just given it, and for nothing
+ * The core calls this for what rnic_iw_get_qp() has just given it, and for nothing
  * else: the reference was taken there, where the QP could not go in between.
  */
-void mpa_iw_add_ref(struct ib_qp *ibqp)
+void rnic_iw_add_ref(struct ib_qp *ibqp)
 {
 }
 
 /**
- * mpa_iw_rem_ref - iw_cm: drop a reference to a QP
+ * rnic_iw_rem_ref - iw_cm: drop a reference to a QP
  * @ibqp: the QP
  *
  * Any context.
  */
-void mpa_iw_rem_ref(struct ib_qp *ibqp)
+void rnic_iw_rem_ref(struct ib_qp *ibqp)
 {
-	mpa_qp_put(to_mpa_qp(ibqp));
+	rnic_qp_put(to_mpa_qp(ibqp));
 }
 
 /**
- * mpa_iw_get_qp - iw_cm: find a QP
+ * rnic_iw_get_qp - iw_cm: find a QP
  * @ibdev: the device
  * @qpn: number of the QP
  *
- * The core calls mpa_iw_add_ref() next, without a condition. Connect or accept
+ * The core calls rnic_iw_add_ref() next, without a condition. Connect or accept
  * follows at once and looks whose the QP is, with a better error than this can
  * give; if it is not the caller's, the core drops its reference without having
  * touched it.
  *
- * Return: the QP, with the reference that mpa_iw_rem_ref() drops, or NULL.
+ * Return: the QP, with the reference that rnic_iw_rem_ref() drops, or NULL.
  */
-struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn)
+struct ib_qp *rnic_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct mpa_qp *qp = mpa_qp_find(to_mpa_dev(ibdev), qpn);
+	struct rnic_qp *qp = rnic_qp_find(to_mpa_dev(ibdev), qpn);
 
 	return qp ? &qp->ibqp : NULL;
 }
 
 /* Devices -------------------------------------------------------------------- */
 
-static void mpa_cm_node_remove(struct mpa_dev *dev)
+static void rnic_cm_node_remove(struct rnic_dev *dev)
 {
 	lockdep_assert_held(&dev->ep_lock);
 	if (!dev->listed)
@@ -189,7 +189,7 @@ static void mpa_cm_node_remove(struct mpa_dev *dev)
 }
 
 /* The namespace may be another than the last time, and any time the first. */
-static int mpa_cm_node_add(struct mpa_dev *dev)
+static int rnic_cm_node_add(struct rnic_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
 	int ret;
@@ -197,33 +197,33 @@ static int mpa_cm_node_add(struct mpa_dev *dev)
 	lockdep_assert_held(&dev->ep_lock);
 	if (dev->listed && net_eq(dev->node.net, net))
 		return 0;
-	mpa_cm_node_remove(dev);
+	rnic_cm_node_remove(dev);
 	dev->node.id = dev->ibdev.index;
 	ret = mpa_node_add(&dev->node, net);
 	dev->listed = !ret;
 	return ret;
 }
 
-static void mpa_cm_stop(struct mpa_dev *dev, u8 why)
+static void rnic_cm_stop(struct rnic_dev *dev, u8 why)
 {
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 
 	mutex_lock(&dev->ep_lock);
-	/* mpa_listener_start() reads it without the lock. */
+	/* rnic_listener_start() reads it without the lock. */
 	WRITE_ONCE(dev->cm_gone, dev->cm_gone | why);
 	list_for_each_entry(ep, &dev->eps, entry)
-		mpa_ep_kick(ep, MPA_EP_DO_ABORT);
+		rnic_ep_kick(ep, RNIC_EP_DO_ABORT);
 	mutex_unlock(&dev->ep_lock);
-	mpa_listeners_stop(dev);
+	rnic_listeners_stop(dev);
 	wait_var_event(&dev->eps, list_empty_careful(&dev->eps));
 	/* A task that removed the last node must be out of the lock, too. */
 	mutex_lock(&dev->ep_lock);
-	mpa_cm_node_remove(dev);
+	rnic_cm_node_remove(dev);
 	mutex_unlock(&dev->ep_lock);
 }
 
-/* Who sees no reason in mpa_dev.cm_gone finds the node in the registry. */
-static int mpa_cm_go(struct mpa_dev *dev, u8 why)
+/* Who sees no reason in rnic_dev.cm_gone finds the node in the registry. */
+static int rnic_cm_go(struct rnic_dev *dev, u8 why)
 {
 	int ret = 0;
 	u8 left;
@@ -231,31 +231,31 @@ static int mpa_cm_go(struct mpa_dev *dev, u8 why)
 	mutex_lock(&dev->ep_lock);
 	left = dev->cm_gone & ~why;
 	if (!left)
-		ret = mpa_cm_node_add(dev);
+		ret = rnic_cm_node_add(dev);
 	if (!ret)
 		WRITE_ONCE(dev->cm_gone, left);
 	mutex_unlock(&dev->ep_lock);
 	if (!ret)
-		mpa_listeners_restart(dev);
+		rnic_listeners_restart(dev);
 	return ret;
 }
 
 /**
- * mpa_cm_dev_init - make a device ready for mpa_cm_dev_enable()
+ * rnic_cm_dev_init - make a device ready for rnic_cm_dev_enable()
  * @dev: the device, new
  */
-void mpa_cm_dev_init(struct mpa_dev *dev)
+void rnic_cm_dev_init(struct rnic_dev *dev)
 {
 	mutex_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
 	INIT_LIST_HEAD(&dev->lingering);
 	hash_init(dev->ep_ids);
 	INIT_LIST_HEAD(&dev->listeners);
-	dev->cm_gone = MPA_CM_NO_CORE;
+	dev->cm_gone = RNIC_CM_NO_CORE;
 }
 
 /**
- * mpa_cm_dev_enable - the core knows the device, its clients do not yet
+ * rnic_cm_dev_enable - the core knows the device, its clients do not yet
  * @dev: the device, its name taken; not under another call for it
  *
  * Before the core's clients: rdma_cm has every wildcard listener listen here as
@@ -263,18 +263,18 @@ void mpa_cm_dev_init(struct mpa_dev *dev)
  *
  * Return: 0 or an error of mpa_node_add().
  */
-int mpa_cm_dev_enable(struct mpa_dev *dev)
+int rnic_cm_dev_enable(struct rnic_dev *dev)
 {
-	return mpa_cm_go(dev, MPA_CM_NO_CORE);
+	return rnic_cm_go(dev, RNIC_CM_NO_CORE);
 }
 
 /**
- * mpa_cm_dev_changed - a name of the device, or its port, is not what it was
+ * rnic_cm_dev_changed - a name of the device, or its port, is not what it was
  * @dev: the device
  *
  * Process context.
  */
-void mpa_cm_dev_changed(struct mpa_dev *dev)
+void rnic_cm_dev_changed(struct rnic_dev *dev)
 {
 	mutex_lock(&dev->ep_lock);
 	if (dev->listed)
@@ -283,27 +283,27 @@ void mpa_cm_dev_changed(struct mpa_dev *dev)
 }
 
 /**
- * mpa_cm_netdev_gone - the network device is gone or on its way
+ * rnic_cm_netdev_gone - the network device is gone or on its way
  * @dev: the device
  *
  * Kills every endpoint, closes every listening socket, admits nothing new until
- * mpa_cm_netdev_back(). Process context, RTNL held or not; waits for the work
+ * rnic_cm_netdev_back(). Process context, RTNL held or not; waits for the work
  * of the endpoints, which waits for no user and no peer. Idempotent.
  */
-void mpa_cm_netdev_gone(struct mpa_dev *dev)
+void rnic_cm_netdev_gone(struct rnic_dev *dev)
 {
-	mpa_cm_stop(dev, MPA_CM_NO_NETDEV);
+	rnic_cm_stop(dev, RNIC_CM_NO_NETDEV);
 }
 
 /**
- * mpa_cm_netdev_back - the network device has arrived in another namespace
- * @dev: the device, after mpa_cm_netdev_gone()
+ * rnic_cm_netdev_back - the network device has arrived in another namespace
+ * @dev: the device, after rnic_cm_netdev_gone()
  *
  * Process context, RTNL held or not.
  */
-void mpa_cm_netdev_back(struct mpa_dev *dev)
+void rnic_cm_netdev_back(struct rnic_dev *dev)
 {
-	int ret = mpa_cm_go(dev, MPA_CM_NO_NETDEV);
+	int ret = rnic_cm_go(dev, RNIC_CM_NO_NETDEV);
 
 	if (ret)
 		dev_notice(&dev->ibdev.dev, "no connections here: error %d\n",
@@ -316,46 +316,46 @@ void mpa_cm_netdev_back(struct mpa_dev *dev)
  * driver beforehand, but a client of the core's is told: the youngest one first,
  * and rdma_cm is older than this module, which uses it.
  */
-static int mpa_cm_client_add(struct ib_device *ibdev)
+static int rnic_cm_client_add(struct ib_device *ibdev)
 {
 	return ibdev->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
 }
 
-static void mpa_cm_client_remove(struct ib_device *ibdev, void *data)
+static void rnic_cm_client_remove(struct ib_device *ibdev, void *data)
 {
-	mpa_cm_stop(to_mpa_dev(ibdev), MPA_CM_NO_CORE);
+	rnic_cm_stop(to_mpa_dev(ibdev), RNIC_CM_NO_CORE);
 }
 
-static void mpa_cm_client_rename(struct ib_device *ibdev, void *data)
+static void rnic_cm_client_rename(struct ib_device *ibdev, void *data)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_mpa_dev(ibdev);
 
-	mpa_dev_take_name(dev);
-	mpa_cm_dev_changed(dev);
+	rnic_dev_take_name(dev);
+	rnic_cm_dev_changed(dev);
 }
 
-static struct ib_client mpa_cm_client = {
+static struct ib_client rnic_cm_client = {
 	.name = "mpa_rnic",
-	.add = mpa_cm_client_add,
-	.remove = mpa_cm_client_remove,
-	.rename = mpa_cm_client_rename,
+	.add = rnic_cm_client_add,
+	.remove = rnic_cm_client_remove,
+	.rename = rnic_cm_client_rename,
 };
 
 /**
- * mpa_cm_init - at module init
+ * rnic_cm_init - at module init
  *
  * Return: 0 or a negative error.
  */
-int mpa_cm_init(void)
+int rnic_cm_init(void)
 {
-	return ib_register_client(&mpa_cm_client);
+	return ib_register_client(&rnic_cm_client);
 }
 
 /**
- * mpa_cm_exit - at module exit; no device is left
+ * rnic_cm_exit - at module exit; no device is left
  */
-void mpa_cm_exit(void)
+void rnic_cm_exit(void)
 {
-	ib_unregister_client(&mpa_cm_client);
-	mpa_requests_destroy();
+	ib_unregister_client(&rnic_cm_client);
+	rnic_requests_destroy();
 }

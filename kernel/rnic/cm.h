@@ -5,21 +5,21 @@
  *
  * Locks, outermost first:
  *
- *  1. mpa_ep.lock: whatever may sleep is done to an endpoint by one at a
+ *  1. rnic_ep.lock: whatever may sleep is done to an endpoint by one at a
  *     time: its work, or the core's accept and reject;
  *  2. the socket lock: state, stream, QP, CM identifier. Call-ups of the ULP
- *     hold it, and never take mpa_ep.lock;
- *  3. mpa_qp.lock and what nests in it; mpa_listener.lock, which protects the
+ *     hold it, and never take rnic_ep.lock;
+ *  3. rnic_qp.lock and what nests in it; rnic_listener.lock, which protects the
  *     listener's CM identifier.
  *
- * mpa_ports_lock (listen.c) and mpa_dev.ep_lock are leaves for endpoints: taken
- * under mpa_ep.lock at most, with no socket of an endpoint locked.
+ * rnic_ports_lock (listen.c) and rnic_dev.ep_lock are leaves for endpoints: taken
+ * under rnic_ep.lock at most, with no socket of an endpoint locked.
  *
  * The core BUG()s on an event that does not fit its own state. So each
  * identifier sees: as Initiator one CONNECT_REPLY, unless connect has returned
  * an error; as Responder one ESTABLISHED, unless accept has; and one CLOSE
  * after a CONNECT_REPLY without error or an ESTABLISHED. All come from
- * mpa_ep_announce(), mpa_iw_accept() and mpa_ep_release_refs().
+ * rnic_ep_announce(), rnic_iw_accept() and rnic_ep_release_refs().
  */
 #ifndef MPA_RNIC_CM_H
 #define MPA_RNIC_CM_H
@@ -34,59 +34,59 @@
 #include "ulp/mpa.h"
 
 struct mem_cgroup;
-struct mpa_dev;
-struct mpa_listener;
-struct mpa_qp;
+struct rnic_dev;
+struct rnic_listener;
+struct rnic_qp;
 
 /**
- * enum mpa_ep_state - life of an endpoint; legal moves stand in a table in ep.c
- * @MPA_EP_IDLE: nothing was done with the socket yet
- * @MPA_EP_CONNECTING: active: TCP's handshake
- * @MPA_EP_REQUESTING: active: Request sent, Reply awaited
- * @MPA_EP_AWAITING: passive: Request awaited (half-open)
- * @MPA_EP_REQUESTED: passive: the consumer is to answer
- * @MPA_EP_ESTABLISHED: full operation
- * @MPA_EP_CLOSING: our FIN is sent or due, the peer's awaited; QP and core
+ * enum rnic_ep_state - life of an endpoint; legal moves stand in a table in ep.c
+ * @RNIC_EP_IDLE: nothing was done with the socket yet
+ * @RNIC_EP_CONNECTING: active: TCP's handshake
+ * @RNIC_EP_REQUESTING: active: Request sent, Reply awaited
+ * @RNIC_EP_AWAITING: passive: Request awaited (half-open)
+ * @RNIC_EP_REQUESTED: passive: the consumer is to answer
+ * @RNIC_EP_ESTABLISHED: full operation
+ * @RNIC_EP_CLOSING: our FIN is sent or due, the peer's awaited; QP and core
  *	wait for it, too
- * @MPA_EP_LINGERING: QP and core have been told; what TCP holds goes out, what
+ * @RNIC_EP_LINGERING: QP and core have been told; what TCP holds goes out, what
  *	comes in is dropped, until the peer's FIN
- * @MPA_EP_DEAD: over; the socket goes with the last reference
- * @MPA_EP_STATES: how many there are
+ * @RNIC_EP_DEAD: over; the socket goes with the last reference
+ * @RNIC_EP_STATES: how many there are
  */
-enum mpa_ep_state {
-	MPA_EP_IDLE,
-	MPA_EP_CONNECTING,
-	MPA_EP_REQUESTING,
-	MPA_EP_AWAITING,
-	MPA_EP_REQUESTED,
-	MPA_EP_ESTABLISHED,
-	MPA_EP_CLOSING,
-	MPA_EP_LINGERING,
-	MPA_EP_DEAD,
-	MPA_EP_STATES
+enum rnic_ep_state {
+	RNIC_EP_IDLE,
+	RNIC_EP_CONNECTING,
+	RNIC_EP_REQUESTING,
+	RNIC_EP_AWAITING,
+	RNIC_EP_REQUESTED,
+	RNIC_EP_ESTABLISHED,
+	RNIC_EP_CLOSING,
+	RNIC_EP_LINGERING,
+	RNIC_EP_DEAD,
+	RNIC_EP_STATES
 };
 
 enum {
 	/* Bytes of private data that an event of the core can carry. */
-	MPA_EP_PD_MAX	= U8_MAX,
+	RNIC_EP_PD_MAX	= U8_MAX,
 };
 
 /**
- * struct mpa_ep_saved - callbacks of a socket that has no stream attached
+ * struct rnic_ep_saved - callbacks of a socket that has no stream attached
  * @state_change: sk_state_change from before
  * @data_ready: sk_data_ready from before
  */
-struct mpa_ep_saved {
+struct rnic_ep_saved {
 	void (*state_change)(struct sock *sk);
 	void (*data_ready)(struct sock *sk);
 };
 
 /**
- * struct mpa_ep - an endpoint
- * @ref: one of the state machine's until %MPA_EP_DEAD, one of every queued
+ * struct rnic_ep - an endpoint
+ * @ref: one of the state machine's until %RNIC_EP_DEAD, one of every queued
  *	work, one of the QP's pointer, short ones of users
  * @lock: see above
- * @dev: device; constant; not to be used once %MPA_EP_DEAD
+ * @dev: device; constant; not to be used once %RNIC_EP_DEAD
  * @memcg: memory cgroup to charge, with a reference: the connecting consumer's, or the
  *	listener's; NULL: there are none; constant
  * @sock: TCP socket; constant, released with the last reference
@@ -97,7 +97,7 @@ struct mpa_ep_saved {
  * @qp: bound QP, with a reference; under the socket lock
  * @cm_id: the core's connection identifier, with a reference; under the
  *	socket lock
- * @id_entry: in mpa_dev.ep_ids while there is @cm_id, under mpa_dev.ep_lock
+ * @id_entry: in rnic_dev.ep_ids while there is @cm_id, under rnic_dev.ep_lock
  * @listener: passive: where it came from, with a reference; constant
  * @request: passive: what the core knows the Request by; constant
  * @saved: callbacks to restore; under the socket lock
@@ -116,7 +116,7 @@ struct mpa_ep_saved {
  *	@fin_due read under @lock alone with READ_ONCE()
  * @reply_due: the core waits for CONNECT_REPLY
  * @open: the core was told of success and waits for CLOSE
- * @operational: the QP has heard mpa_qp_operational()
+ * @operational: the QP has heard rnic_qp_operational()
  * @fin_due: FIN waits for the stream to drain
  * @bounded: the connection is ending: @timer looks after it, @close_by bounds it
  * @reply_pd_len: bytes of @reply_pd
@@ -126,31 +126,31 @@ struct mpa_ep_saved {
  * @moved_at: when one of them was last seen to have grown, jiffies
  * @close_by: when the end must be over, jiffies
  * @deadline: when @timer is really due, jiffies; stale expiries see it
- * @todo: bits of &enum mpa_ep_todo for @work; atomic
+ * @todo: bits of &enum rnic_ep_todo for @work; atomic
  * @work: everything that may sleep: attach, start, detach, close
  * @timer: bounds CONNECTING, REQUESTED, CLOSING, LINGERING, and the end of
  *	ESTABLISHED
  * @free: releases the socket and the memory
- * @entry: in mpa_dev.eps, under mpa_dev.ep_lock
- * @linger_entry: in mpa_dev.lingering, likewise
+ * @entry: in rnic_dev.eps, under rnic_dev.ep_lock
+ * @linger_entry: in rnic_dev.lingering, likewise
  *
  * Private to who includes ep.h but for @dev, @sock, @conn, @qp and the
  * functions below.
  */
-struct mpa_ep {
+struct rnic_ep {
 	struct kref ref;
 	struct mutex lock;		/* see above */
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 	struct mem_cgroup *memcg;
 	struct socket *sock;
 	struct mpa_conn *conn;
-	enum mpa_ep_state state;
-	struct mpa_qp *qp;
+	enum rnic_ep_state state;
+	struct rnic_qp *qp;
 	struct iw_cm_id *cm_id;
 	struct hlist_node id_entry;
-	struct mpa_listener *listener;
+	struct rnic_listener *listener;
 	u32 request;
-	struct mpa_ep_saved saved;
+	struct rnic_ep_saved saved;
 	bool hooked;
 	struct mpa_config config;
 	struct mpa_params params;
@@ -167,7 +167,7 @@ struct mpa_ep {
 	bool fin_due;
 	bool bounded;
 	u8 reply_pd_len;
-	u8 reply_pd[MPA_EP_PD_MAX];
+	u8 reply_pd[RNIC_EP_PD_MAX];
 	u32 snd_una;
 	u32 rcv_nxt;
 	unsigned long moved_at;
@@ -181,56 +181,56 @@ struct mpa_ep {
 	struct list_head linger_entry;
 };
 
-void mpa_ep_get(struct mpa_ep *ep);
-void mpa_ep_put(struct mpa_ep *ep);
+void rnic_ep_get(struct rnic_ep *ep);
+void rnic_ep_put(struct rnic_ep *ep);
 
 /* How a QP asks for the end of its stream. */
-enum mpa_ep_end {
-	MPA_EP_END_SOON,	/* it has last things to send: bound that */
-	MPA_EP_END_ORDERLY,	/* FIN after what TCP holds; await the peer's */
-	MPA_EP_END_RELEASE,	/* FIN likewise, but leave the rest to TCP */
-	MPA_EP_END_ABORT,	/* RST at once */
+enum rnic_ep_end {
+	RNIC_EP_END_SOON,	/* it has last things to send: bound that */
+	RNIC_EP_END_ORDERLY,	/* FIN after what TCP holds; await the peer's */
+	RNIC_EP_END_RELEASE,	/* FIN likewise, but leave the rest to TCP */
+	RNIC_EP_END_ABORT,	/* RST at once */
 };
 
 /*
- * mpa_ep_end: any context, socket lock held or not, never sleeps: queues
+ * rnic_ep_end: any context, socket lock held or not, never sleeps: queues
  *	@work. May be called repeatedly; a later member of the list overrides an
  *	earlier one. RELEASE and ABORT wait for nothing from the peer. In the end
- *	the QP hears mpa_qp_closed() exactly once, the core one CLOSE event, and
+ *	the QP hears rnic_qp_closed() exactly once, the core one CLOSE event, and
  *	the endpoint lets go of both.
  */
-void mpa_ep_end(struct mpa_ep *ep, enum mpa_ep_end how);
+void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end how);
 
 /* iw_cm provider operations */
-int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
-int mpa_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
-int mpa_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len);
-int mpa_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
-int mpa_iw_destroy_listen(struct iw_cm_id *cm_id);
-void mpa_iw_add_ref(struct ib_qp *ibqp);
-void mpa_iw_rem_ref(struct ib_qp *ibqp);
-struct ib_qp *mpa_iw_get_qp(struct ib_device *ibdev, int qpn);
+int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param);
+int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len);
+int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
+int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
+void rnic_iw_add_ref(struct ib_qp *ibqp);
+void rnic_iw_rem_ref(struct ib_qp *ibqp);
+struct ib_qp *rnic_iw_get_qp(struct ib_device *ibdev, int qpn);
 
 /*
- * mpa_cm_init, mpa_cm_exit: at module init and exit.
- * mpa_cm_dev_init: @dev is new: admits nothing yet.
- * mpa_cm_dev_enable: the core knows @dev, whose name is taken: admits
+ * rnic_cm_init, rnic_cm_exit: at module init and exit.
+ * rnic_cm_dev_init: @dev is new: admits nothing yet.
+ * rnic_cm_dev_enable: the core knows @dev, whose name is taken: admits
  *	connections, and shows @dev in its namespace; sleeps.
- * mpa_cm_dev_changed: @dev or its network device has another name, or its port
+ * rnic_cm_dev_changed: @dev or its network device has another name, or its port
  *	has come or gone; sleeps.
- * mpa_cm_netdev_gone: kills every endpoint of @dev, closes every listening
+ * rnic_cm_netdev_gone: kills every endpoint of @dev, closes every listening
  *	socket, admits nothing new, and takes @dev out of its namespace; sleeps,
  *	waits for no user.
- * mpa_cm_netdev_back: the network device is in another namespace now: admits
+ * rnic_cm_netdev_back: the network device is in another namespace now: admits
  *	again, shows @dev there, and opens the listeners that belong there;
  *	sleeps.
  */
-int mpa_cm_init(void);
-void mpa_cm_exit(void);
-void mpa_cm_dev_init(struct mpa_dev *dev);
-int mpa_cm_dev_enable(struct mpa_dev *dev);
-void mpa_cm_dev_changed(struct mpa_dev *dev);
-void mpa_cm_netdev_gone(struct mpa_dev *dev);
-void mpa_cm_netdev_back(struct mpa_dev *dev);
+int rnic_cm_init(void);
+void rnic_cm_exit(void);
+void rnic_cm_dev_init(struct rnic_dev *dev);
+int rnic_cm_dev_enable(struct rnic_dev *dev);
+void rnic_cm_dev_changed(struct rnic_dev *dev);
+void rnic_cm_netdev_gone(struct rnic_dev *dev);
+void rnic_cm_netdev_back(struct rnic_dev *dev);
 
 #endif /* MPA_RNIC_CM_H */

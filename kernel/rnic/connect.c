@@ -11,38 +11,38 @@
 #include "qp.h"
 
 /* Starts TCP's handshake; what comes of it, the work will be told. */
-static int mpa_ep_dial(struct mpa_ep *ep, const struct iw_cm_id *cm_id)
+static int rnic_ep_dial(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_remote_addr;
 	struct sock *sk = ep->sock->sk;
 	int ret;
 
-	mpa_addr_scope(ep->dev, &addr);
+	rnic_addr_scope(ep->dev, &addr);
 	lock_sock(sk);
-	mpa_ep_set_state(ep, MPA_EP_CONNECTING);
-	mpa_ep_hook(ep, NULL);
+	rnic_ep_set_state(ep, RNIC_EP_CONNECTING);
+	rnic_ep_hook(ep, NULL);
 	release_sock(sk);
-	mpa_ep_arm(ep, MPA_CM_CONNECT_MS);
+	rnic_ep_arm(ep, RNIC_CM_CONNECT_MS);
 	ret = kernel_connect(ep->sock, (struct sockaddr *)&addr,
-			     mpa_addr_len(&addr), O_NONBLOCK);
+			     rnic_addr_len(&addr), O_NONBLOCK);
 	if (!ret)
-		mpa_ep_kick(ep, MPA_EP_DO_TCP);
+		rnic_ep_kick(ep, RNIC_EP_DO_TCP);
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
-static struct mpa_ep *mpa_ep_open(struct mpa_dev *dev, struct iw_cm_id *cm_id)
+static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct iw_cm_id *cm_id)
 {
 	struct socket *sock;
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 	int ret;
 
-	ret = mpa_sock_open(dev, cm_id, &sock);
+	ret = rnic_sock_open(dev, cm_id, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	ret = mpa_sock_bind(dev, sock, cm_id);
+	ret = rnic_sock_bind(dev, sock, cm_id);
 	if (ret)
 		goto err_sock;
-	ep = mpa_ep_create(dev, sock);
+	ep = rnic_ep_create(dev, sock);
 	if (!IS_ERR(ep)) {
 		/* Nothing to charge yet: it cannot fail. */
 		mpa_sk_set_memcg(sock->sk, ep->memcg);
@@ -55,7 +55,7 @@ err_sock:
 	return ERR_PTR(ret);
 }
 
-static int mpa_ep_set_pd(struct mpa_ep *ep, const void *pd, u32 pd_len)
+static int rnic_ep_set_pd(struct rnic_ep *ep, const void *pd, u32 pd_len)
 {
 	if (!pd_len)
 		return 0;
@@ -66,36 +66,36 @@ static int mpa_ep_set_pd(struct mpa_ep *ep, const void *pd, u32 pd_len)
 
 /*
  * Sets out to connect; takes references of its own. After an error no event
- * comes: work that was queued meanwhile waits for mpa_ep.lock, and then finds
+ * comes: work that was queued meanwhile waits for rnic_ep.lock, and then finds
  * the endpoint dead.
  */
-static int mpa_ep_connect(struct mpa_dev *dev, struct iw_cm_id *cm_id,
-			  struct mpa_qp *qp, const struct mpa_config *cfg,
+static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
+			   struct rnic_qp *qp, const struct mpa_config *cfg,
 			  const struct mpa_params *params, const void *pd,
 			  u32 pd_len)
 {
-	struct mpa_ep *ep = mpa_ep_open(dev, cm_id);
+	struct rnic_ep *ep = rnic_ep_open(dev, cm_id);
 	int ret;
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
 	ep->config = *cfg;
 	ep->params = *params;
-	ret = mpa_ep_set_pd(ep, pd, pd_len);
+	ret = rnic_ep_set_pd(ep, pd, pd_len);
 	if (!ret)
-		ret = mpa_ep_bind(ep, cm_id, qp);
+		ret = rnic_ep_bind(ep, cm_id, qp);
 	if (!ret)
-		ret = mpa_ep_dial(ep, cm_id);
+		ret = rnic_ep_dial(ep, cm_id);
 	if (ret)
-		mpa_ep_finish(ep, false, 0);
+		rnic_ep_finish(ep, false, 0);
 	else
 		ep->reply_due = true;
-	mpa_ep_unuse(ep);
+	rnic_ep_unuse(ep);
 	return ret;
 }
 
 /**
- * mpa_iw_connect - iw_cm: connect
+ * rnic_iw_connect - iw_cm: connect
  * @cm_id: the core's identifier
  * @param: QP, depths, private data
  *
@@ -105,58 +105,58 @@ static int mpa_ep_connect(struct mpa_dev *dev, struct iw_cm_id *cm_id,
  * -ENODEV (the network device is gone, or in another namespace), or what TCP
  * says.
  */
-int mpa_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
+int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct mpa_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
 	struct mpa_params params;
 	struct mpa_config cfg;
-	struct mpa_qp *qp;
+	struct rnic_qp *qp;
 	int ret;
 
 	if (param->private_data_len > MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN)
 		return -EINVAL;
 	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
-	if (!mpa_cm_same_net(cm_id))
+	if (!rnic_cm_same_net(cm_id))
 		return -ENODEV;
-	ret = mpa_cm_config(dev, &cfg);
+	ret = rnic_cm_config(dev, &cfg);
 	if (ret)
 		return ret;
-	qp = mpa_cm_get_qp(cm_id, param->qpn);
+	qp = rnic_cm_get_qp(cm_id, param->qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	mpa_cm_params(&cfg, param->ird, param->ord, &params);
-	ret = mpa_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
-			     param->private_data_len);
-	mpa_qp_put(qp);
+	rnic_cm_params(&cfg, param->ird, param->ord, &params);
+	ret = rnic_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
+			      param->private_data_len);
+	rnic_qp_put(qp);
 	return ret;
 }
 
-static void mpa_ep_fail(struct mpa_ep *ep, int status)
+static void rnic_ep_fail(struct rnic_ep *ep, int status)
 {
 	ep->status = status;
-	mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
-	mpa_ep_finish(ep, false, 0);
+	mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_ep_finish(ep, false, 0);
 }
 
 /* TCP's handshake is over; the stream is next. */
-static void mpa_ep_connected(struct mpa_ep *ep)
+static void rnic_ep_connected(struct rnic_ep *ep)
 {
-	int ret = mpa_sock_names(ep->sock, &ep->local, &ep->remote);
+	int ret = rnic_sock_names(ep->sock, &ep->local, &ep->remote);
 
 	if (!ret)
-		ret = mpa_ep_attach(ep, MPA_EP_REQUESTING);
+		ret = rnic_ep_attach(ep, RNIC_EP_REQUESTING);
 	if (!ret) {
-		mpa_ep_disarm(ep);
+		rnic_ep_disarm(ep);
 		ret = mpa_start_initiator(ep->conn, &ep->params, ep->pd,
 					  ep->pd_len,
 					  ep->config.v[MPA_A_CONFIG_REPLY_TIMEOUT]);
 	}
 	if (ret)
-		mpa_ep_fail(ep, ret == -ENOTCONN ? -ECONNRESET : ret);
+		rnic_ep_fail(ep, ret == -ENOTCONN ? -ECONNRESET : ret);
 }
 
-static void mpa_ep_tcp_connecting(struct mpa_ep *ep)
+static void rnic_ep_tcp_connecting(struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	int err = 0;
@@ -168,26 +168,26 @@ static void mpa_ep_tcp_connecting(struct mpa_ep *ep)
 	}
 	if (sk->sk_state == TCP_CLOSE)
 		err = sock_error(sk) ?: -ECONNRESET;
-	mpa_ep_unhook(ep);
+	rnic_ep_unhook(ep);
 	release_sock(sk);
 	if (err)
-		mpa_ep_fail(ep, err);
+		rnic_ep_fail(ep, err);
 	else
-		mpa_ep_connected(ep);
+		rnic_ep_connected(ep);
 }
 
 /**
- * mpa_ep_tcp - TCP has changed while no stream was attached
+ * rnic_ep_tcp - TCP has changed while no stream was attached
  * @ep: the endpoint, locked
  */
-void mpa_ep_tcp(struct mpa_ep *ep)
+void rnic_ep_tcp(struct rnic_ep *ep)
 {
-	enum mpa_ep_state state = READ_ONCE(ep->state);
+	enum rnic_ep_state state = READ_ONCE(ep->state);
 
-	if (state == MPA_EP_CONNECTING)
-		mpa_ep_tcp_connecting(ep);
-	else if (state == MPA_EP_LINGERING && mpa_tcp_over(ep->sock->sk))
-		mpa_ep_finish(ep, false, 0);
+	if (state == RNIC_EP_CONNECTING)
+		rnic_ep_tcp_connecting(ep);
+	else if (state == RNIC_EP_LINGERING && rnic_tcp_over(ep->sock->sk))
+		rnic_ep_finish(ep, false, 0);
 }
 
 /*
@@ -197,46 +197,46 @@ void mpa_ep_tcp(struct mpa_ep *ep)
  * one's socket cannot be used twice. It inherits QP and identifier, and with
  * that the duty to report.
  */
-static void mpa_ep_fall_back(struct mpa_ep *ep)
+static void rnic_ep_fall_back(struct rnic_ep *ep)
 {
 	struct mpa_params params = ep->params;
 	struct sock *sk = ep->sock->sk;
 	struct iw_cm_id *cm_id;
-	struct mpa_qp *qp;
+	struct rnic_qp *qp;
 	int ret;
 
-	mpa_count(ep->dev, MPA_CNT_CONN_FALLBACK);
+	mpa_count(ep->dev, RNIC_CNT_CONN_FALLBACK);
 	params.rev = MPA_REV_1;
 	params.p2p = false;
 	params.rtr = 0;
 
-	mpa_ep_detach(ep);
+	rnic_ep_detach(ep);
 	lock_sock(sk);
 	qp = ep->qp;
 	cm_id = ep->cm_id;
 	ep->qp = NULL;
-	/* mpa_ep_of_id() looks at it without the socket lock. */
+	/* rnic_ep_of_id() looks at it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
 	/* Both want the same ports. */
-	mpa_ep_reset_tcp(ep);
+	rnic_ep_reset_tcp(ep);
 	release_sock(sk);
-	mpa_ep_forget_id(ep);
+	rnic_ep_forget_id(ep);
 
-	mpa_qp_unbind(qp, ep);
-	ret = mpa_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
-			     ep->pd_len);
+	rnic_qp_unbind(qp, ep);
+	ret = rnic_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
+			      ep->pd_len);
 	if (ret) {
-		mpa_count(ep->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_ep_tell_failure(ep, cm_id, ret);
+		mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_ep_tell_failure(ep, cm_id, ret);
 	}
-	mpa_qp_put(qp);
+	rnic_qp_put(qp);
 	cm_id->rem_ref(cm_id);
-	mpa_ep_finish(ep, false, 0);
+	rnic_ep_finish(ep, false, 0);
 }
 
 /* Is there an older way to say what we have said, and may we? */
-static bool mpa_ep_may_fall_back(const struct mpa_ep *ep)
+static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 {
 	const struct mpa_params *p = &ep->params;
 
@@ -250,23 +250,23 @@ static bool mpa_ep_may_fall_back(const struct mpa_ep *ep)
  * Who has refused us, or speaks an older revision, is about to close and gets a
  * FIN; anyone else is to hear of it at once.
  */
-static bool mpa_ep_fails_hard(const struct mpa_ep *ep)
+static bool rnic_ep_fails_hard(const struct rnic_ep *ep)
 {
 	return ep->status != -ECONNREFUSED && ep->status != -EPROTONOSUPPORT;
 }
 
 /**
- * mpa_ep_failed - the startup exchange has failed
- * @ep: the endpoint, locked; mpa_ep.status says why
+ * rnic_ep_failed - the startup exchange has failed
+ * @ep: the endpoint, locked; rnic_ep.status says why
  */
-void mpa_ep_failed(struct mpa_ep *ep)
+void rnic_ep_failed(struct rnic_ep *ep)
 {
-	if (mpa_ep_may_fall_back(ep)) {
-		mpa_ep_fall_back(ep);
+	if (rnic_ep_may_fall_back(ep)) {
+		rnic_ep_fall_back(ep);
 		return;
 	}
 	mpa_count(ep->dev, ep->status == -ECONNREFUSED ?
-				   MPA_CNT_CONN_REJECTED :
-				   MPA_CNT_CONN_STARTUP_ERROR);
-	mpa_ep_finish(ep, mpa_ep_fails_hard(ep), ep->status);
+				   RNIC_CNT_CONN_REJECTED :
+				   RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);
 }

@@ -8,89 +8,89 @@
 
 /**
  * enum mpa_counter - per-device counters, named by stat_descs[] in device.c
- * @MPA_CNT_TX_SEND: Send-type messages handed to TCP
- * @MPA_CNT_TX_WRITE: RDMA Write messages handed to TCP
- * @MPA_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
- * @MPA_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
- * @MPA_CNT_TX_READ_RESP_AT_ONCE: of these, those that went from where their
+ * @RNIC_CNT_TX_SEND: Send-type messages handed to TCP
+ * @RNIC_CNT_TX_WRITE: RDMA Write messages handed to TCP
+ * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
+ * @RNIC_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
+ * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these, those that went from where their
  *	request had come in, without a change of threads
- * @MPA_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
- * @MPA_CNT_TX_BYTES: payload bytes of these
- * @MPA_CNT_TX_BATCHES: socket calls that carried them
- * @MPA_CNT_TX_TERMINATE: Terminate messages sent
- * @MPA_CNT_RX_SEND: Send-type messages delivered
- * @MPA_CNT_RX_WRITE: RDMA Write messages placed
- * @MPA_CNT_RX_READ_REQ: RDMA Read Requests received
- * @MPA_CNT_RX_READ_RESP: RDMA Read Responses delivered
- * @MPA_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
- * @MPA_CNT_RX_BYTES: payload bytes of these
- * @MPA_CNT_RX_TERMINATE: Terminate messages received
- * @MPA_CNT_RX_CRC_ERROR: streams ended by a wrong CRC
- * @MPA_CNT_RX_MARKER_ERROR: streams ended by a Marker
- * @MPA_CNT_RX_LENGTH_ERROR: streams ended by a ULPDU_Length that is too much
- * @MPA_CNT_RX_DDP_ERROR: streams ended by a DDP check
- * @MPA_CNT_RX_RDMAP_ERROR: streams ended by an RDMAP check
- * @MPA_CNT_CONN_ACTIVE: connections established as Initiator
- * @MPA_CNT_CONN_PASSIVE: connections established as Responder
- * @MPA_CNT_CONN_FALLBACK: connections retried with revision 1
- * @MPA_CNT_CONN_REJECTED: connections refused, by either side
- * @MPA_CNT_CONN_STARTUP_ERROR: startups that failed or timed out
- * @MPA_CNT_CONN_HALF_OPEN_DROP: peers turned away at the half-open cap
- * @MPA_CNT_CONN_RESET: streams TCP lost or reset
- * @MPA_CNT_CONN_QP_DENIED: connections not made because the queue pair that was
+ * @RNIC_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
+ * @RNIC_CNT_TX_BYTES: payload bytes of these
+ * @RNIC_CNT_TX_BATCHES: socket calls that carried them
+ * @RNIC_CNT_TX_TERMINATE: Terminate messages sent
+ * @RNIC_CNT_RX_SEND: Send-type messages delivered
+ * @RNIC_CNT_RX_WRITE: RDMA Write messages placed
+ * @RNIC_CNT_RX_READ_REQ: RDMA Read Requests received
+ * @RNIC_CNT_RX_READ_RESP: RDMA Read Responses delivered
+ * @RNIC_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
+ * @RNIC_CNT_RX_BYTES: payload bytes of these
+ * @RNIC_CNT_RX_TERMINATE: Terminate messages received
+ * @RNIC_CNT_RX_CRC_ERROR: streams ended by a wrong CRC
+ * @RNIC_CNT_RX_MARKER_ERROR: streams ended by a Marker
+ * @RNIC_CNT_RX_LENGTH_ERROR: streams ended by a ULPDU_Length that is too much
+ * @RNIC_CNT_RX_DDP_ERROR: streams ended by a DDP check
+ * @RNIC_CNT_RX_RDMAP_ERROR: streams ended by an RDMAP check
+ * @RNIC_CNT_CONN_ACTIVE: connections established as Initiator
+ * @RNIC_CNT_CONN_PASSIVE: connections established as Responder
+ * @RNIC_CNT_CONN_FALLBACK: connections retried with revision 1
+ * @RNIC_CNT_CONN_REJECTED: connections refused, by either side
+ * @RNIC_CNT_CONN_STARTUP_ERROR: startups that failed or timed out
+ * @RNIC_CNT_CONN_HALF_OPEN_DROP: peers turned away at the half-open cap
+ * @RNIC_CNT_CONN_RESET: streams TCP lost or reset
+ * @RNIC_CNT_CONN_QP_DENIED: connections not made because the queue pair that was
  *	named belongs to somebody else
- * @MPA_CNT_CONN_CLOSE_TIMEOUT: ends of connections that took too long and were
+ * @RNIC_CNT_CONN_CLOSE_TIMEOUT: ends of connections that took too long and were
  *	cut short
- * @MPA_CNT_CONN_LINGER_DROP: ends that were cut short because too many others
+ * @RNIC_CNT_CONN_LINGER_DROP: ends that were cut short because too many others
  *	began
- * @MPA_CNT_CQ_OVERFLOW: completions lost to a full completion queue
- * @MPA_CNT_USER_LIMIT: objects and rings refused to users whose contexts have as much
+ * @RNIC_CNT_CQ_OVERFLOW: completions lost to a full completion queue
+ * @RNIC_CNT_USER_LIMIT: objects and rings refused to users whose contexts have as much
  *	as the settings allow
- * @MPA_CNT_COUNT: how many there are
+ * @RNIC_CNT_COUNT: how many there are
  */
 enum mpa_counter {
-	MPA_CNT_TX_SEND,
-	MPA_CNT_TX_WRITE,
-	MPA_CNT_TX_READ_REQ,
-	MPA_CNT_TX_READ_RESP,
-	MPA_CNT_TX_READ_RESP_AT_ONCE,
-	MPA_CNT_TX_SEGMENTS,
-	MPA_CNT_TX_BYTES,
-	MPA_CNT_TX_BATCHES,
-	MPA_CNT_TX_TERMINATE,
-	MPA_CNT_RX_SEND,
-	MPA_CNT_RX_WRITE,
-	MPA_CNT_RX_READ_REQ,
-	MPA_CNT_RX_READ_RESP,
-	MPA_CNT_RX_SEGMENTS,
-	MPA_CNT_RX_BYTES,
-	MPA_CNT_RX_TERMINATE,
-	MPA_CNT_RX_CRC_ERROR,
-	MPA_CNT_RX_MARKER_ERROR,
-	MPA_CNT_RX_LENGTH_ERROR,
-	MPA_CNT_RX_DDP_ERROR,
-	MPA_CNT_RX_RDMAP_ERROR,
-	MPA_CNT_CONN_ACTIVE,
-	MPA_CNT_CONN_PASSIVE,
-	MPA_CNT_CONN_FALLBACK,
-	MPA_CNT_CONN_REJECTED,
-	MPA_CNT_CONN_STARTUP_ERROR,
-	MPA_CNT_CONN_HALF_OPEN_DROP,
-	MPA_CNT_CONN_RESET,
-	MPA_CNT_CONN_QP_DENIED,
-	MPA_CNT_CONN_CLOSE_TIMEOUT,
-	MPA_CNT_CONN_LINGER_DROP,
-	MPA_CNT_CQ_OVERFLOW,
-	MPA_CNT_USER_LIMIT,
-	MPA_CNT_COUNT
+	RNIC_CNT_TX_SEND,
+	RNIC_CNT_TX_WRITE,
+	RNIC_CNT_TX_READ_REQ,
+	RNIC_CNT_TX_READ_RESP,
+	RNIC_CNT_TX_READ_RESP_AT_ONCE,
+	RNIC_CNT_TX_SEGMENTS,
+	RNIC_CNT_TX_BYTES,
+	RNIC_CNT_TX_BATCHES,
+	RNIC_CNT_TX_TERMINATE,
+	RNIC_CNT_RX_SEND,
+	RNIC_CNT_RX_WRITE,
+	RNIC_CNT_RX_READ_REQ,
+	RNIC_CNT_RX_READ_RESP,
+	RNIC_CNT_RX_SEGMENTS,
+	RNIC_CNT_RX_BYTES,
+	RNIC_CNT_RX_TERMINATE,
+	RNIC_CNT_RX_CRC_ERROR,
+	RNIC_CNT_RX_MARKER_ERROR,
+	RNIC_CNT_RX_LENGTH_ERROR,
+	RNIC_CNT_RX_DDP_ERROR,
+	RNIC_CNT_RX_RDMAP_ERROR,
+	RNIC_CNT_CONN_ACTIVE,
+	RNIC_CNT_CONN_PASSIVE,
+	RNIC_CNT_CONN_FALLBACK,
+	RNIC_CNT_CONN_REJECTED,
+	RNIC_CNT_CONN_STARTUP_ERROR,
+	RNIC_CNT_CONN_HALF_OPEN_DROP,
+	RNIC_CNT_CONN_RESET,
+	RNIC_CNT_CONN_QP_DENIED,
+	RNIC_CNT_CONN_CLOSE_TIMEOUT,
+	RNIC_CNT_CONN_LINGER_DROP,
+	RNIC_CNT_CQ_OVERFLOW,
+	RNIC_CNT_USER_LIMIT,
+	RNIC_CNT_COUNT
 };
 
 /**
- * struct mpa_counters - one CPU's share of a device's counters
+ * struct rnic_counters - one CPU's share of a device's counters
  * @v: indexed by &enum mpa_counter
  */
-struct mpa_counters {
-	u64 v[MPA_CNT_COUNT];
+struct rnic_counters {
+	u64 v[RNIC_CNT_COUNT];
 };
 
 #endif /* MPA_RNIC_COUNTERS_H */

@@ -19,10 +19,10 @@ enum {
 	CQ_NOBODY	= 0,
 };
 
-/* mpa_cq.due */
+/* rnic_cq.due */
 enum {
-	MPA_CQ_DUE_COMP,	/* a completion event */
-	MPA_CQ_DUE_ERR,		/* IB_EVENT_CQ_ERR */
+	RNIC_CQ_DUE_COMP,	/* a completion event */
+	RNIC_CQ_DUE_ERR,		/* IB_EVENT_CQ_ERR */
 };
 
 static const enum ib_wc_opcode cq_opcodes[] = {
@@ -37,20 +37,20 @@ static const enum ib_wc_opcode cq_opcodes[] = {
 
 static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);
 
-static struct mpa_dev *cq_dev(const struct mpa_cq *cq)
+static struct rnic_dev *cq_dev(const struct rnic_cq *cq)
 {
 	return to_mpa_dev(cq->ibcq.device);
 }
 
-static struct mpa_cqe *cq_entry(const struct mpa_cq *cq, u32 index)
+static struct mpa_cqe *cq_entry(const struct rnic_cq *cq, u32 index)
 {
-	return mpa_ring_at(&cq->ring, index);
+	return rnic_ring_at(&cq->ring, index);
 }
 
-static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
+static int cq_respond(const struct rnic_cq *cq, struct ib_udata *udata)
 {
 	struct mpa_create_cq_resp resp = {
-		.cq_key = mpa_area_key(&cq->area),
+		.cq_key = rnic_area_key(&cq->area),
 		.num_cqe = cq->ring.size,
 		.ring_len = cq->area.len,
 	};
@@ -60,63 +60,63 @@ static int cq_respond(const struct mpa_cq *cq, struct ib_udata *udata)
 
 static void cq_failed(struct work_struct *work)
 {
-	struct mpa_cq *cq = container_of(work, struct mpa_cq, failed);
+	struct rnic_cq *cq = container_of(work, struct rnic_cq, failed);
 
-	mpa_qps_of_cq_failed(cq_dev(cq), cq);
+	rnic_qps_of_cq_failed(cq_dev(cq), cq);
 }
 
-static int cq_init(struct mpa_cq *cq, u32 cqe, struct ib_udata *udata)
+static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
 {
-	struct mpa_ucontext *uctx = NULL;
+	struct rnic_ucontext *uctx = NULL;
 	u64 len;
 	int ret;
 
 	if (udata)
-		uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
+		uctx = rdma_udata_to_drv_context(udata, struct rnic_ucontext,
 						 ibuctx);
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->failed, cq_failed);
-	len = mpa_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
-	ret = mpa_area_create(&cq->area, MPA_OWNED_CQ,
-			      uctx ? &uctx->ibuctx : NULL, len);
+	len = rnic_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
+	ret = rnic_area_create(&cq->area, RNIC_OWNED_CQ,
+			       uctx ? &uctx->ibuctx : NULL, len);
 	if (ret)
 		return ret;
-	mpa_ring_place(&cq->ring, &cq->area, 0);
+	rnic_ring_place(&cq->ring, &cq->area, 0);
 	cq->ibcq.cqe = cq->ring.size;
 	if (udata) {
 		ret = cq_respond(cq, udata);
 		if (ret)
-			mpa_area_destroy(&cq->area);
+			rnic_area_destroy(&cq->area);
 	}
 	return ret;
 }
 
 /**
- * mpa_create_cq() - make a completion queue
+ * rnic_create_cq() - make a completion queue
  * @ibcq: the queue, zeroed but for what the core has filled in
  * @attr: how many entries; no flags are known
  * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
  *
- * Return: 0; -EINVAL: no entries or more than %MPA_MAX_CQE, no room for the
+ * Return: 0; -EINVAL: no entries or more than %RNIC_MAX_CQE, no room for the
  * response, or unknown input of the provider's; -EOPNOTSUPP: flags; -ENOMEM:
- * memory, or %MPA_MAX_CQ queues exist, or as many as its context may have; -EFAULT.
+ * memory, or %RNIC_MAX_CQ queues exist, or as many as its context may have; -EFAULT.
  */
-int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct ib_udata *udata)
+int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibcq->device);
+	struct rnic_dev *dev = to_mpa_dev(ibcq->device);
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct mpa_cqe) != 32);
 	if (attr->flags)
 		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > MPA_MAX_CQE)
+	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct mpa_create_cq_resp))
 		return -EINVAL;
-	if (!mpa_udata_clear(udata))
+	if (!rnic_udata_clear(udata))
 		return -EINVAL;
-	if (!mpa_dev_take(&dev->nr_cq, MPA_MAX_CQ))
+	if (!rnic_dev_take(&dev->nr_cq, RNIC_MAX_CQ))
 		return -ENOMEM;
 
 	ret = cq_init(to_mpa_cq(ibcq), attr->cqe, udata);
@@ -126,15 +126,15 @@ int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * mpa_destroy_cq() - destroy a completion queue
+ * rnic_destroy_cq() - destroy a completion queue
  * @ibcq: the queue; the core has seen to it that no QP uses it any more
  * @udata: unused
  *
  * Return: 0.
  */
-int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_mpa_cq(ibcq);
 	unsigned long flags;
 
 	/* Queued by QPs only, of which none is left. */
@@ -142,7 +142,7 @@ int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
-	mpa_area_destroy(&cq->area);
+	rnic_area_destroy(&cq->area);
 	atomic_dec(&cq_dev(cq)->nr_cq);
 	return 0;
 }
@@ -151,10 +151,10 @@ int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * The next entry, false if there is none. Those of QPs that were destroyed or reset
  * are passed over: with them *ibqp is NULL.
  */
-static bool cq_take(struct mpa_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
+static bool cq_take(struct rnic_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
-	struct mpa_qp *qp = NULL;
+	struct rnic_qp *qp = NULL;
 
 	lockdep_assert_held(&cq->lock);
 	if (hdr->cons == cq->prod)
@@ -187,7 +187,7 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 }
 
 /* Up to @n entries, of so many that are looked at; *@more: there may be others. */
-static int cq_poll_some(struct mpa_cq *cq, int n, struct ib_wc *wc, bool *more)
+static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
 {
 	struct mpa_cqe e;
 	struct ib_qp *ibqp;
@@ -206,7 +206,7 @@ static int cq_poll_some(struct mpa_cq *cq, int n, struct ib_wc *wc, bool *more)
 }
 
 /**
- * mpa_poll_cq() - a kernel consumer takes completions
+ * rnic_poll_cq() - a kernel consumer takes completions
  * @ibcq: the queue
  * @n: at most so many
  * @wc: where to
@@ -215,9 +215,9 @@ static int cq_poll_some(struct mpa_cq *cq, int n, struct ib_wc *wc, bool *more)
  *
  * Return: how many there were.
  */
-int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
+int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
-	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_mpa_cq(ibcq);
 	bool more = true;
 	int i = 0;
 
@@ -227,7 +227,7 @@ int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 }
 
 /* Returns the index to go on with. */
-static u32 cq_forget_some(struct mpa_cq *cq, u32 qpn, u32 from, u32 to)
+static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
@@ -245,7 +245,7 @@ static u32 cq_forget_some(struct mpa_cq *cq, u32 qpn, u32 from, u32 to)
 }
 
 /**
- * mpa_cq_forget() - a kernel consumer is done with a QP's completions
+ * rnic_cq_forget() - a kernel consumer is done with a QP's completions
  * @cq: the queue, a kernel consumer's
  * @qpn: number of the QP, which appends none meanwhile
  *
@@ -253,7 +253,7 @@ static u32 cq_forget_some(struct mpa_cq *cq, u32 qpn, u32 from, u32 to)
  * destroyed, and its number may come back. A user's provider does the same for
  * itself. Process context.
  */
-void mpa_cq_forget(struct mpa_cq *cq, u32 qpn)
+void rnic_cq_forget(struct rnic_cq *cq, u32 qpn)
 {
 	u32 at = READ_ONCE(cq->ring.hdr->cons);
 	u32 end = READ_ONCE(cq->prod);
@@ -266,7 +266,7 @@ void mpa_cq_forget(struct mpa_cq *cq, u32 qpn)
 }
 
 /**
- * mpa_req_notify_cq() - a kernel consumer asks for an event
+ * rnic_req_notify_cq() - a kernel consumer asks for an event
  * @ibcq: the queue
  * @flags: which completion is to raise it. A request for any completion is
  *	not weakened by a later one for solicited ones.
@@ -276,9 +276,9 @@ void mpa_cq_forget(struct mpa_cq *cq, u32 qpn)
  * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and completions wait that
  * will raise no event; else 0.
  */
-int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
-	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_mpa_cq(ibcq);
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
 	int missed;
@@ -295,7 +295,7 @@ int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 }
 
 /* Takes the consumer's request for an event if this completion meets it. */
-static bool cq_disarm(struct mpa_cq *cq, bool solicited)
+static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	u32 arm;
@@ -319,7 +319,7 @@ static bool cq_disarm(struct mpa_cq *cq, bool solicited)
 	return true;
 }
 
-static bool cq_full(const struct mpa_cq *cq)
+static bool cq_full(const struct rnic_cq *cq)
 {
 	/*
 	 * Pairs with the consumer's store-release of cons: the slot is ours
@@ -330,18 +330,18 @@ static bool cq_full(const struct mpa_cq *cq)
 	       cq->ring.size;
 }
 
-static bool cq_lose(struct mpa_cq *cq)
+static bool cq_lose(struct rnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
-	mpa_count(cq_dev(cq), MPA_CNT_CQ_OVERFLOW);
+	mpa_count(cq_dev(cq), RNIC_CNT_CQ_OVERFLOW);
 	if (cq->overflown)
 		return false;
 	WRITE_ONCE(cq->overflown, true);
-	set_bit(MPA_CQ_DUE_ERR, &cq->due);
+	set_bit(RNIC_CQ_DUE_ERR, &cq->due);
 	return true;
 }
 
-static bool cq_append(struct mpa_cq *cq, const struct mpa_cqe *e,
+static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 		      bool solicited)
 {
 	lockdep_assert_held(&cq->lock);
@@ -351,12 +351,12 @@ static bool cq_append(struct mpa_cq *cq, const struct mpa_cqe *e,
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 	if (!cq_disarm(cq, solicited))
 		return false;
-	set_bit(MPA_CQ_DUE_COMP, &cq->due);
+	set_bit(RNIC_CQ_DUE_COMP, &cq->due);
 	return true;
 }
 
 /**
- * mpa_cq_push() - append a completion
+ * rnic_cq_push() - append a completion
  * @cq: the queue
  * @e: the completion
  * @solicited: it is of a Send with solicited event, or an error
@@ -365,10 +365,10 @@ static bool cq_append(struct mpa_cq *cq, const struct mpa_cqe *e,
  * which counts, and all after it, so that those in the queue are without a gap.
  * This is reported by IB_EVENT_CQ_ERR once, and ends every QP that uses the queue.
  *
- * Return: true if an event is due: then call mpa_cq_notify() once no lock but
+ * Return: true if an event is due: then call rnic_cq_notify() once no lock but
  * the socket's is held.
  */
-bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited)
+bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited)
 {
 	unsigned long irq;
 	bool due;
@@ -381,14 +381,14 @@ bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited)
 }
 
 /**
- * mpa_cq_notify() - raise the events that mpa_cq_push() found due
+ * rnic_cq_notify() - raise the events that rnic_cq_push() found due
  * @cq: the queue
  *
  * Any context, but no lock of ours except the socket lock may be held: a
  * consumer may poll and post from its handler. Events that became due twice
  * before the consumer heard of them are raised once.
  */
-void mpa_cq_notify(struct mpa_cq *cq)
+void rnic_cq_notify(struct rnic_cq *cq)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 	struct ib_event event = {
@@ -398,11 +398,11 @@ void mpa_cq_notify(struct mpa_cq *cq)
 	};
 
 	lockdep_assert_not_held(&cq->lock);
-	if (test_and_clear_bit(MPA_CQ_DUE_ERR, &cq->due)) {
+	if (test_and_clear_bit(RNIC_CQ_DUE_ERR, &cq->due)) {
 		if (ibcq->event_handler)
 			ibcq->event_handler(&event, ibcq->cq_context);
 		queue_work(mpa_rnic_wq, &cq->failed);
 	}
-	if (test_and_clear_bit(MPA_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
+	if (test_and_clear_bit(RNIC_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }

@@ -10,7 +10,7 @@
 #include "ring.h"
 
 /**
- * struct mpa_cq - a completion queue
+ * struct rnic_cq - a completion queue
  * @ibcq: what the core sees
  * @area: memory of @ring
  * @ring: entries are struct mpa_cqe
@@ -20,14 +20,14 @@
  * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR. No more is
  *	appended, and every QP that uses the queue ends; written under @lock
  * @dead: @ring is going; for those who look from outside
- * @due: events that mpa_cq_notify() has still to raise, MPA_CQ_DUE_* bits;
+ * @due: events that rnic_cq_notify() has still to raise, RNIC_CQ_DUE_* bits;
  *	atomic
  * @failed: ends the QPs, once the queue is @overflown
  */
-struct mpa_cq {
+struct rnic_cq {
 	struct ib_cq ibcq;
-	struct mpa_area area;
-	struct mpa_ring ring;
+	struct rnic_area area;
+	struct rnic_ring ring;
 	spinlock_t lock;	/* innermost of all */
 	u32 prod;
 	bool overflown;
@@ -36,19 +36,19 @@ struct mpa_cq {
 	struct work_struct failed;
 };
 
-static inline struct mpa_cq *to_mpa_cq(struct ib_cq *ibcq)
+static inline struct rnic_cq *to_mpa_cq(struct ib_cq *ibcq)
 {
-	return container_of(ibcq, struct mpa_cq, ibcq);
+	return container_of(ibcq, struct rnic_cq, ibcq);
 }
 
-int mpa_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		  struct ib_udata *udata);
-int mpa_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int mpa_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
-int mpa_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
-bool mpa_cq_push(struct mpa_cq *cq, const struct mpa_cqe *e, bool solicited);
-void mpa_cq_notify(struct mpa_cq *cq);
-void mpa_cq_forget(struct mpa_cq *cq, u32 qpn);
+bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
+void rnic_cq_notify(struct rnic_cq *cq);
+void rnic_cq_forget(struct rnic_cq *cq, u32 qpn);
 
 #endif /* MPA_RNIC_CQ_H */

@@ -85,7 +85,7 @@ static int put_result(struct sk_buff *msg, const struct mpa_result *r)
  * @cause: what ended the stream
  */
 struct qp_shown {
-	enum mpa_qp_state state;
+	enum rnic_qp_state state;
 	u32 sq_posted;
 	u32 sq_taken;
 	u32 rq_posted;
@@ -94,32 +94,32 @@ struct qp_shown {
 	u32 cause;
 };
 
-static void show_qp(struct mpa_qp *qp, struct qp_shown *s)
+static void show_qp(struct rnic_qp *qp, struct qp_shown *s)
 {
-	const struct mpa_sq *sq = &qp->sq;
+	const struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
 	s->state = qp->state;
-	s->sq_posted = mpa_ring_pending(&sq->ring, sq->retired);
+	s->sq_posted = rnic_ring_pending(&sq->ring, sq->retired);
 	s->sq_taken = sq->fetched - sq->retired;
-	s->rq_posted = mpa_ring_pending(&qp->rq.ring,
-					READ_ONCE(qp->rq.taken));
+	s->rq_posted = rnic_ring_pending(&qp->rq.ring,
+					 READ_ONCE(qp->rq.taken));
 	s->started = qp->started;
 	s->res = qp->res;
 	s->cause = qp->cause;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-static int put_queues(struct sk_buff *msg, const struct mpa_qp *qp,
+static int put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
 		      const struct qp_shown *s)
 {
 	static const char * const states[] = {
-		[MPA_QP_IDLE]		= "idle",
-		[MPA_QP_RTS]		= "rts",
-		[MPA_QP_CLOSING]	= "closing",
-		[MPA_QP_TERMINATE]	= "terminate",
-		[MPA_QP_ERROR]		= "error",
+		[RNIC_QP_IDLE]		= "idle",
+		[RNIC_QP_RTS]		= "rts",
+		[RNIC_QP_CLOSING]	= "closing",
+		[RNIC_QP_TERMINATE]	= "terminate",
+		[RNIC_QP_ERROR]		= "error",
 	};
 	const struct detail details[] = {
 		{ "mpa_state", .word = states[s->state] },
@@ -130,14 +130,14 @@ static int put_queues(struct sk_buff *msg, const struct mpa_qp *qp,
 		{ "rq_posted", s->rq_posted },
 	};
 
-	BUILD_BUG_ON(ARRAY_SIZE(states) != MPA_QP_STATES);
+	BUILD_BUG_ON(ARRAY_SIZE(states) != RNIC_QP_STATES);
 	return put_details(msg, details, ARRAY_SIZE(details));
 }
 
 /* What changes while the stream runs. */
-static int put_stream(struct sk_buff *msg, struct mpa_qp *qp)
+static int put_stream(struct sk_buff *msg, struct rnic_qp *qp)
 {
-	struct mpa_ep *ep = mpa_qp_ep_get(qp);
+	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 	struct detail details[] = {
 		{ "mulpdu" },
 		{ "reads_out" },
@@ -148,32 +148,32 @@ static int put_stream(struct sk_buff *msg, struct mpa_qp *qp)
 	if (!ep)
 		return 0;
 	lock_sock(ep->sock->sk);
-	live = ep->conn && mpa_qp_streaming(qp);
+	live = ep->conn && rnic_qp_streaming(qp);
 	if (live) {
 		details[0].value = mpa_tx_mulpdu(ep->conn);
-		details[1].value = mpa_reads_outstanding(&qp->reads);
+		details[1].value = rnic_reads_outstanding(&qp->reads);
 		details[2].value = qp->reads.in_tail - qp->reads.in_head;
 	}
 	release_sock(ep->sock->sk);
-	mpa_ep_put(ep);
+	rnic_ep_put(ep);
 	return live ? put_details(msg, details, ARRAY_SIZE(details)) : 0;
 }
 
 /**
- * mpa_fill_qp() - nldev: details of a queue pair
+ * rnic_fill_qp() - nldev: details of a queue pair
  * @msg: message to add them to
  * @ibqp: the queue pair
  *
  * Process context. Return: 0 or -EMSGSIZE.
  */
-int mpa_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
+int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	struct mpa_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_mpa_qp(ibqp);
 	struct qp_shown s;
 	struct nlattr *nest;
 	int ret = 0;
 
-	if (!mpa_qp_try_get(qp))
+	if (!rnic_qp_try_get(qp))
 		return 0;
 	show_qp(qp, &s);
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
@@ -183,11 +183,11 @@ int mpa_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 		ret = put_result(msg, &s.res) ?: put_stream(msg, qp);
 	if (nest && !ret && s.started && s.cause)
 		ret = rdma_nl_put_driver_u32_hex(msg, "cause", s.cause);
-	mpa_qp_put(qp);
+	rnic_qp_put(qp);
 	return end_details(msg, nest, ret);
 }
 
-/* Completion queues: mpa_cq.lock keeps the ring, while it is alive. ------------ */
+/* Completion queues: rnic_cq.lock keeps the ring, while it is alive. ------------ */
 
 static const char *arm_word(u32 arm)
 {
@@ -204,15 +204,15 @@ static const char *arm_word(u32 arm)
 }
 
 /**
- * mpa_fill_cq() - nldev: details of a completion queue
+ * rnic_fill_cq() - nldev: details of a completion queue
  * @msg: message to add them to
  * @ibcq: the queue
  *
  * Any context. Return: 0 or -EMSGSIZE.
  */
-int mpa_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
+int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_mpa_cq(ibcq);
 	struct nlattr *nest;
 	unsigned long flags;
 	bool overflown;
@@ -247,20 +247,20 @@ int mpa_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 /* Memory regions: of these the core waits in every release. -------------------- */
 
 /**
- * mpa_fill_mr() - nldev: details of a memory region
+ * rnic_fill_mr() - nldev: details of a memory region
  * @msg: message to add them to
  * @ibmr: the region
  *
  * Process context. Return: 0 or -EMSGSIZE.
  */
-int mpa_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
+int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 {
 	static const char * const kinds[] = {
-		[MPA_MR_USER]		= "user",
-		[MPA_MR_DMA]		= "dma",
-		[MPA_MR_FAST_REG]	= "fast_reg",
+		[RNIC_MR_USER]		= "user",
+		[RNIC_MR_DMA]		= "dma",
+		[RNIC_MR_FAST_REG]	= "fast_reg",
 	};
-	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_mpa_mr(ibmr);
 	struct detail details[] = {
 		{ "kind", .word = kinds[mr->kind] },
 		{ "stag_valid" },
@@ -292,21 +292,21 @@ int mpa_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
  * it finds has a life of its own.
  */
 
-static int put_ep(struct sk_buff *msg, struct mpa_ep *ep)
+static int put_ep(struct sk_buff *msg, struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct detail details[] = {
 		{ "mpa_state" },
 		{ "role", .word = ep->listener ? "responder" : "initiator" },
 		{ "listen_id",
-		  ep->listener ? mpa_listener_id(ep->listener) : 0 },
+		  ep->listener ? rnic_listener_id(ep->listener) : 0 },
 		{ "ird" },
 		{ "ord" },
 		{ "mpa_qpn" },
 	};
 
 	lock_sock(sk);
-	details[0].word = mpa_ep_state_name(ep->state);
+	details[0].word = rnic_ep_state_name(ep->state);
 	details[3].value = ep->ird;
 	details[4].value = ep->ord;
 	details[5].value = ep->qp ? ep->qp->ibqp.qp_num : 0;
@@ -326,14 +326,14 @@ static int put_listener(struct sk_buff *msg, const struct mpa_node_view *v)
 	return put_details(msg, details, ARRAY_SIZE(details));
 }
 
-static int fill_listener(struct sk_buff *msg, struct mpa_dev *dev,
+static int fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
 			 const struct iw_cm_id *cm_id)
 {
 	struct mpa_node_view *v = kzalloc(sizeof(*v), GFP_KERNEL);
 	struct nlattr *nest;
 	int ret = 0;
 
-	if (v && mpa_listener_of_id(dev, cm_id, v)) {
+	if (v && rnic_listener_of_id(dev, cm_id, v)) {
 		nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 		ret = end_details(msg, nest, nest ? put_listener(msg, v) : 0);
 	}
@@ -342,28 +342,28 @@ static int fill_listener(struct sk_buff *msg, struct mpa_dev *dev,
 }
 
 /**
- * mpa_fill_cm_id() - nldev: details of a connection identifier
+ * rnic_fill_cm_id() - nldev: details of a connection identifier
  * @msg: message to add them to
  * @id: the identifier, rdma_cm's
  *
  * Process context. Return: 0 or -EMSGSIZE.
  */
-int mpa_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id)
+int rnic_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id)
 {
-	struct mpa_dev *dev = to_mpa_dev(id->device);
+	struct rnic_dev *dev = to_mpa_dev(id->device);
 	const struct iw_cm_id *cm_id = rdma_iw_cm_id(id);
 	struct nlattr *nest;
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 	int ret = 0;
 
 	if (!cm_id)
 		return 0;
-	ep = mpa_ep_of_id(dev, cm_id);
+	ep = rnic_ep_of_id(dev, cm_id);
 	if (!ep)
 		return fill_listener(msg, dev, cm_id);
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (nest)
 		ret = put_ep(msg, ep);
-	mpa_ep_put(ep);
+	rnic_ep_put(ep);
 	return end_details(msg, nest, ret);
 }

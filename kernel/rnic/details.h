@@ -8,9 +8,9 @@
 struct rdma_cm_id;
 struct sk_buff;
 
-int mpa_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
-int mpa_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
-int mpa_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
-int mpa_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id);
+int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
+int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
+int rnic_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id);
 
 #endif /* MPA_RNIC_DETAILS_H */

@@ -15,56 +15,56 @@
 
 enum {
 	/* The numbers software without a vendor uses. */
-	MPA_VENDOR_ID		= 0xffffff,
-	MPA_VENDOR_PART_ID	= 0,
-	MPA_GID_TABLE_LEN	= 1,
+	RNIC_VENDOR_ID		= 0xffffff,
+	RNIC_VENDOR_PART_ID	= 0,
+	RNIC_GID_TABLE_LEN	= 1,
 };
 
 /* What settings can be at a device; it opens no stream by a Send. */
 static const struct mpa_limits limits = {
-	.ird_max = MPA_MAX_IRD,
-	.ord_max = MPA_MAX_ORD,
+	.ird_max = RNIC_MAX_IRD,
+	.ord_max = RNIC_MAX_ORD,
 	.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
 };
 
 static const struct rdma_stat_desc stat_descs[] = {
-	[MPA_CNT_TX_SEND]		= { .name = "tx_send" },
-	[MPA_CNT_TX_WRITE]		= { .name = "tx_write" },
-	[MPA_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
-	[MPA_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
-	[MPA_CNT_TX_READ_RESP_AT_ONCE]	= { .name = "tx_read_resp_at_once" },
-	[MPA_CNT_TX_SEGMENTS]		= { .name = "tx_segments" },
-	[MPA_CNT_TX_BYTES]		= { .name = "tx_bytes" },
-	[MPA_CNT_TX_BATCHES]		= { .name = "tx_batches" },
-	[MPA_CNT_TX_TERMINATE]		= { .name = "tx_terminate" },
-	[MPA_CNT_RX_SEND]		= { .name = "rx_send" },
-	[MPA_CNT_RX_WRITE]		= { .name = "rx_write" },
-	[MPA_CNT_RX_READ_REQ]		= { .name = "rx_read_req" },
-	[MPA_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
-	[MPA_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },
-	[MPA_CNT_RX_BYTES]		= { .name = "rx_bytes" },
-	[MPA_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },
-	[MPA_CNT_RX_CRC_ERROR]		= { .name = "rx_crc_error" },
-	[MPA_CNT_RX_MARKER_ERROR]	= { .name = "rx_marker_error" },
-	[MPA_CNT_RX_LENGTH_ERROR]	= { .name = "rx_length_error" },
-	[MPA_CNT_RX_DDP_ERROR]		= { .name = "rx_ddp_error" },
-	[MPA_CNT_RX_RDMAP_ERROR]	= { .name = "rx_rdmap_error" },
-	[MPA_CNT_CONN_ACTIVE]		= { .name = "conn_active" },
-	[MPA_CNT_CONN_PASSIVE]		= { .name = "conn_passive" },
-	[MPA_CNT_CONN_FALLBACK]		= { .name = "conn_fallback" },
-	[MPA_CNT_CONN_REJECTED]		= { .name = "conn_rejected" },
-	[MPA_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
-	[MPA_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
-	[MPA_CNT_CONN_RESET]		= { .name = "conn_reset" },
-	[MPA_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
-	[MPA_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },
-	[MPA_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
-	[MPA_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
-	[MPA_CNT_USER_LIMIT]		= { .name = "user_limit" },
+	[RNIC_CNT_TX_SEND]		= { .name = "tx_send" },
+	[RNIC_CNT_TX_WRITE]		= { .name = "tx_write" },
+	[RNIC_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
+	[RNIC_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
+	[RNIC_CNT_TX_READ_RESP_AT_ONCE]	= { .name = "tx_read_resp_at_once" },
+	[RNIC_CNT_TX_SEGMENTS]		= { .name = "tx_segments" },
+	[RNIC_CNT_TX_BYTES]		= { .name = "tx_bytes" },
+	[RNIC_CNT_TX_BATCHES]		= { .name = "tx_batches" },
+	[RNIC_CNT_TX_TERMINATE]		= { .name = "tx_terminate" },
+	[RNIC_CNT_RX_SEND]		= { .name = "rx_send" },
+	[RNIC_CNT_RX_WRITE]		= { .name = "rx_write" },
+	[RNIC_CNT_RX_READ_REQ]		= { .name = "rx_read_req" },
+	[RNIC_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
+	[RNIC_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },
+	[RNIC_CNT_RX_BYTES]		= { .name = "rx_bytes" },
+	[RNIC_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },
+	[RNIC_CNT_RX_CRC_ERROR]		= { .name = "rx_crc_error" },
+	[RNIC_CNT_RX_MARKER_ERROR]	= { .name = "rx_marker_error" },
+	[RNIC_CNT_RX_LENGTH_ERROR]	= { .name = "rx_length_error" },
+	[RNIC_CNT_RX_DDP_ERROR]		= { .name = "rx_ddp_error" },
+	[RNIC_CNT_RX_RDMAP_ERROR]	= { .name = "rx_rdmap_error" },
+	[RNIC_CNT_CONN_ACTIVE]		= { .name = "conn_active" },
+	[RNIC_CNT_CONN_PASSIVE]		= { .name = "conn_passive" },
+	[RNIC_CNT_CONN_FALLBACK]		= { .name = "conn_fallback" },
+	[RNIC_CNT_CONN_REJECTED]		= { .name = "conn_rejected" },
+	[RNIC_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
+	[RNIC_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
+	[RNIC_CNT_CONN_RESET]		= { .name = "conn_reset" },
+	[RNIC_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
+	[RNIC_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },
+	[RNIC_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
+	[RNIC_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
+	[RNIC_CNT_USER_LIMIT]		= { .name = "user_limit" },
 };
 
-static_assert(ARRAY_SIZE(stat_descs) == MPA_CNT_COUNT);
-static_assert((int)MPA_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
+static_assert(ARRAY_SIZE(stat_descs) == RNIC_CNT_COUNT);
+static_assert((int)RNIC_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
 static_assert((int)MPA_DEV_NAME_MAX >= IB_DEVICE_NAME_MAX);
 
 /**
@@ -94,26 +94,26 @@ static const struct link_class link_classes[] = {
 };
 
 /**
- * mpa_dev_take() - count one more object
+ * rnic_dev_take() - count one more object
  * @nr: how many are alive
  * @max: how many there may be
  *
  * Return: true, and @nr has grown; false: there are @max.
  */
-bool mpa_dev_take(atomic_t *nr, int max)
+bool rnic_dev_take(atomic_t *nr, int max)
 {
 	return atomic_add_unless(nr, 1, max);
 }
 
 /**
- * mpa_dev_port_active() - can the network device carry traffic?
+ * rnic_dev_port_active() - can the network device carry traffic?
  * @dev: the device
  *
  * Any context.
  *
  * Return: true if it is up and has carrier.
  */
-bool mpa_dev_port_active(const struct mpa_dev *dev)
+bool rnic_dev_port_active(const struct rnic_dev *dev)
 {
 	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
 }
@@ -126,27 +126,27 @@ static int rnic_query_device(struct ib_device *ibdev,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->sys_image_guid = ibdev->node_guid;
-	attr->vendor_id = MPA_VENDOR_ID;
-	attr->vendor_part_id = MPA_VENDOR_PART_ID;
+	attr->vendor_id = RNIC_VENDOR_ID;
+	attr->vendor_part_id = RNIC_VENDOR_PART_ID;
 	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
-	attr->max_mr_size = MPA_MAX_MR_SIZE;
+	attr->max_mr_size = RNIC_MAX_MR_SIZE;
 	attr->page_size_cap = GENMASK(31, 12);
-	attr->max_qp = MPA_MAX_QP;
-	attr->max_qp_wr = MPA_MAX_QP_WR;
+	attr->max_qp = RNIC_MAX_QP;
+	attr->max_qp_wr = RNIC_MAX_QP_WR;
 	attr->max_send_sge = MPA_MAX_SGE;
 	attr->max_recv_sge = MPA_MAX_SGE;
 	attr->max_sge_rd = 1;
-	attr->max_cq = MPA_MAX_CQ;
-	attr->max_cqe = MPA_MAX_CQE;
-	attr->max_mr = MPA_MAX_MR;
-	attr->max_pd = MPA_MAX_PD;
-	attr->max_qp_rd_atom = MPA_MAX_IRD;
-	attr->max_qp_init_rd_atom = MPA_MAX_ORD;
-	attr->max_res_rd_atom = MPA_MAX_IRD * MPA_MAX_QP;
+	attr->max_cq = RNIC_MAX_CQ;
+	attr->max_cqe = RNIC_MAX_CQE;
+	attr->max_mr = RNIC_MAX_MR;
+	attr->max_pd = RNIC_MAX_PD;
+	attr->max_qp_rd_atom = RNIC_MAX_IRD;
+	attr->max_qp_init_rd_atom = RNIC_MAX_ORD;
+	attr->max_res_rd_atom = RNIC_MAX_IRD * RNIC_MAX_QP;
 	attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
-	attr->max_fast_reg_page_list_len = MPA_MAX_FAST_REG_PAGES;
+	attr->max_fast_reg_page_list_len = RNIC_MAX_FAST_REG_PAGES;
 	return 0;
 }
 
@@ -169,10 +169,10 @@ static const struct link_class *link_class(u32 mbps)
 static int rnic_query_port(struct ib_device *ibdev, u32 port,
 			   struct ib_port_attr *attr)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_mpa_dev(ibdev);
 	const struct link_class *link = link_class(READ_ONCE(dev->link_mbps));
 
-	if (mpa_dev_port_active(dev)) {
+	if (rnic_dev_port_active(dev)) {
 		attr->state = IB_PORT_ACTIVE;
 		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	} else {
@@ -184,7 +184,7 @@ static int rnic_query_port(struct ib_device *ibdev, u32 port,
 	attr->phys_mtu = READ_ONCE(dev->netdev->mtu);
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	attr->max_msg_sz = MPA_MAX_MSG_SIZE;
-	attr->gid_tbl_len = MPA_GID_TABLE_LEN;
+	attr->gid_tbl_len = RNIC_GID_TABLE_LEN;
 	attr->pkey_tbl_len = 0;
 	attr->max_vl_num = 1;
 	return 0;
@@ -193,7 +193,7 @@ static int rnic_query_port(struct ib_device *ibdev, u32 port,
 static int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 				   struct ib_port_immutable *immutable)
 {
-	immutable->gid_tbl_len = MPA_GID_TABLE_LEN;
+	immutable->gid_tbl_len = RNIC_GID_TABLE_LEN;
 	immutable->pkey_tbl_len = 0;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
@@ -206,7 +206,7 @@ static int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 			  union ib_gid *gid)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_mpa_dev(ibdev);
 	const struct net_device *netdev = dev->netdev;
 
 	if (index)
@@ -222,29 +222,29 @@ static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 
 static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct mpa_pd *pd = to_mpa_pd(ibpd);
-	struct mpa_dev *dev = to_mpa_dev(ibpd->device);
+	struct rnic_pd *pd = to_mpa_pd(ibpd);
+	struct rnic_dev *dev = to_mpa_dev(ibpd->device);
 	int ret;
 
-	if (!mpa_udata_clear(udata))
+	if (!rnic_udata_clear(udata))
 		return -EINVAL;
-	pd->uctx = rdma_udata_to_drv_context(udata, struct mpa_ucontext,
+	pd->uctx = rdma_udata_to_drv_context(udata, struct rnic_ucontext,
 					     ibuctx);
-	ret = mpa_own(pd->uctx, MPA_OWNED_PD);
+	ret = rnic_own(pd->uctx, RNIC_OWNED_PD);
 	if (ret)
 		return ret;
-	if (mpa_dev_take(&dev->nr_pd, MPA_MAX_PD))
+	if (rnic_dev_take(&dev->nr_pd, RNIC_MAX_PD))
 		return 0;
-	mpa_disown(pd->uctx, MPA_OWNED_PD);
+	rnic_disown(pd->uctx, RNIC_OWNED_PD);
 	return -ENOMEM;
 }
 
 static int rnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct mpa_pd *pd = to_mpa_pd(ibpd);
+	struct rnic_pd *pd = to_mpa_pd(ibpd);
 
 	atomic_dec(&to_mpa_dev(ibpd->device)->nr_pd);
-	mpa_disown(pd->uctx, MPA_OWNED_PD);
+	rnic_disown(pd->uctx, RNIC_OWNED_PD);
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static u64 rnic_counted(const struct mpa_dev *dev, enum mpa_counter c)
+static u64 rnic_counted(const struct rnic_dev *dev, enum mpa_counter c)
 {
 	u64 sum = 0;
 	int cpu;
@@ -267,41 +267,41 @@ static u64 rnic_counted(const struct mpa_dev *dev, enum mpa_counter c)
 static int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			  u32 port, int index)
 {
-	const struct mpa_dev *dev = to_mpa_dev(ibdev);
+	const struct rnic_dev *dev = to_mpa_dev(ibdev);
 	int i;
 
 	if (!port || !stats)
 		return -EINVAL;
-	for (i = 0; i < MPA_CNT_COUNT; i++)
+	for (i = 0; i < RNIC_CNT_COUNT; i++)
 		stats->value[i] = rnic_counted(dev, i);
-	return MPA_CNT_COUNT;
+	return RNIC_CNT_COUNT;
 }
 
 /* The device as netlink shows it ---------------------------------------------- */
 
-static void rnic_view_counters(const struct mpa_dev *dev,
+static void rnic_view_counters(const struct rnic_dev *dev,
 			       struct mpa_node_view *v)
 {
 	int i;
 
-	for (i = 0; i < MPA_CNT_COUNT; i++) {
+	for (i = 0; i < RNIC_CNT_COUNT; i++) {
 		strscpy(v->counters[i].name, stat_descs[i].name,
 			sizeof(v->counters[i].name));
 		v->counters[i].value = rnic_counted(dev, i);
 	}
-	v->nr_counters = MPA_CNT_COUNT;
+	v->nr_counters = RNIC_CNT_COUNT;
 }
 
 static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
-	struct mpa_dev *dev = container_of(node, struct mpa_dev, node);
+	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
 
 	spin_lock(&dev->name_lock);
 	strscpy(v->name, dev->name, sizeof(v->name));
 	strscpy(v->ifname, dev->ifname, sizeof(v->ifname));
 	spin_unlock(&dev->name_lock);
 	v->ifindex = READ_ONCE(dev->netdev->ifindex);
-	v->active = mpa_dev_port_active(dev);
+	v->active = rnic_dev_port_active(dev);
 	v->limits = limits;
 	v->conns = atomic_read(&dev->nr_conn);
 	v->listeners = atomic_read(&dev->nr_listener);
@@ -310,7 +310,7 @@ static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
 
 static bool rnic_is_called(const struct mpa_node *node, const char *name)
 {
-	struct mpa_dev *dev = container_of(node, struct mpa_dev, node);
+	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
 	bool same;
 
 	spin_lock(&dev->name_lock);
@@ -325,10 +325,10 @@ static const struct mpa_node_ops node_ops = {
 };
 
 /**
- * mpa_dev_node_init() - make the node ready to be added
+ * rnic_dev_node_init() - make the node ready to be added
  * @dev: the device, new
  */
-void mpa_dev_node_init(struct mpa_dev *dev)
+void rnic_dev_node_init(struct rnic_dev *dev)
 {
 	dev->node.kind = MPA_NODE_DEVICE;
 	dev->node.limits = &limits;
@@ -337,12 +337,12 @@ void mpa_dev_node_init(struct mpa_dev *dev)
 }
 
 /**
- * mpa_dev_take_name() - the device has a name, or a new one
+ * rnic_dev_take_name() - the device has a name, or a new one
  * @dev: the device, within a call of the core's, which renames nothing meanwhile
  *
  * Nobody is told.
  */
-void mpa_dev_take_name(struct mpa_dev *dev)
+void rnic_dev_take_name(struct rnic_dev *dev)
 {
 	spin_lock_bh(&dev->name_lock);
 	strscpy(dev->name, dev->ibdev.name, sizeof(dev->name));
@@ -350,10 +350,10 @@ void mpa_dev_take_name(struct mpa_dev *dev)
 }
 
 /**
- * mpa_dev_take_ifname() - likewise, of the network device
+ * rnic_dev_take_ifname() - likewise, of the network device
  * @dev: the device; RTNL held
  */
-void mpa_dev_take_ifname(struct mpa_dev *dev)
+void rnic_dev_take_ifname(struct rnic_dev *dev)
 {
 	ASSERT_RTNL();
 	spin_lock_bh(&dev->name_lock);
@@ -384,57 +384,57 @@ static const struct attribute_group rnic_attr_group = {
 	.attrs = rnic_attrs,
 };
 
-const struct ib_device_ops mpa_device_ops = {
+const struct ib_device_ops rnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver		= MPA_ABI_VERSION,
 	.device_group		= &rnic_attr_group,
 
 	.alloc_hw_port_stats	= rnic_alloc_stats,
-	.alloc_mr		= mpa_alloc_mr,
+	.alloc_mr		= rnic_alloc_mr,
 	.alloc_pd		= rnic_alloc_pd,
-	.alloc_ucontext		= mpa_alloc_ucontext,
-	.create_cq		= mpa_create_cq,
-	.create_qp		= mpa_create_qp,
-	.dealloc_driver		= mpa_dev_dealloc,
+	.alloc_ucontext		= rnic_alloc_ucontext,
+	.create_cq		= rnic_create_cq,
+	.create_qp		= rnic_create_qp,
+	.dealloc_driver		= rnic_dev_dealloc,
 	.dealloc_pd		= rnic_dealloc_pd,
-	.dealloc_ucontext	= mpa_dealloc_ucontext,
-	.dereg_mr		= mpa_dereg_mr,
-	.destroy_cq		= mpa_destroy_cq,
-	.destroy_qp		= mpa_destroy_qp,
-	.disassociate_ucontext	= mpa_disassociate_ucontext,
-	.enable_driver		= mpa_dev_enable,
-	.fill_res_cm_id_entry	= mpa_fill_cm_id,
-	.fill_res_cq_entry	= mpa_fill_cq,
-	.fill_res_mr_entry	= mpa_fill_mr,
-	.fill_res_qp_entry	= mpa_fill_qp,
-	.get_dma_mr		= mpa_get_dma_mr,
+	.dealloc_ucontext	= rnic_dealloc_ucontext,
+	.dereg_mr		= rnic_dereg_mr,
+	.destroy_cq		= rnic_destroy_cq,
+	.destroy_qp		= rnic_destroy_qp,
+	.disassociate_ucontext	= rnic_disassociate_ucontext,
+	.enable_driver		= rnic_dev_enable,
+	.fill_res_cm_id_entry	= rnic_fill_cm_id,
+	.fill_res_cq_entry	= rnic_fill_cq,
+	.fill_res_mr_entry	= rnic_fill_mr,
+	.fill_res_qp_entry	= rnic_fill_qp,
+	.get_dma_mr		= rnic_get_dma_mr,
 	.get_hw_stats		= rnic_get_stats,
 	.get_port_immutable	= rnic_get_port_immutable,
-	.iw_accept		= mpa_iw_accept,
-	.iw_add_ref		= mpa_iw_add_ref,
-	.iw_connect		= mpa_iw_connect,
-	.iw_create_listen	= mpa_iw_create_listen,
-	.iw_destroy_listen	= mpa_iw_destroy_listen,
-	.iw_get_qp		= mpa_iw_get_qp,
-	.iw_reject		= mpa_iw_reject,
-	.iw_rem_ref		= mpa_iw_rem_ref,
-	.map_mr_sg		= mpa_map_mr_sg,
-	.mmap			= mpa_mmap,
-	.mmap_free		= mpa_mmap_free,
-	.modify_qp		= mpa_modify_qp,
-	.poll_cq		= mpa_poll_cq,
-	.post_recv		= mpa_post_recv,
-	.post_send		= mpa_post_send,
+	.iw_accept		= rnic_iw_accept,
+	.iw_add_ref		= rnic_iw_add_ref,
+	.iw_connect		= rnic_iw_connect,
+	.iw_create_listen	= rnic_iw_create_listen,
+	.iw_destroy_listen	= rnic_iw_destroy_listen,
+	.iw_get_qp		= rnic_iw_get_qp,
+	.iw_reject		= rnic_iw_reject,
+	.iw_rem_ref		= rnic_iw_rem_ref,
+	.map_mr_sg		= rnic_map_mr_sg,
+	.mmap			= rnic_mmap,
+	.mmap_free		= rnic_mmap_free,
+	.modify_qp		= rnic_modify_qp,
+	.poll_cq		= rnic_poll_cq,
+	.post_recv		= rnic_post_recv,
+	.post_send		= rnic_post_send,
 	.query_device		= rnic_query_device,
 	.query_gid		= rnic_query_gid,
 	.query_port		= rnic_query_port,
-	.query_qp		= mpa_query_qp,
-	.reg_user_mr		= mpa_reg_user_mr,
-	.req_notify_cq		= mpa_req_notify_cq,
+	.query_qp		= rnic_query_qp,
+	.reg_user_mr		= rnic_reg_user_mr,
+	.req_notify_cq		= rnic_req_notify_cq,
 
-	INIT_RDMA_OBJ_SIZE(ib_cq, mpa_cq, ibcq),
-	INIT_RDMA_OBJ_SIZE(ib_pd, mpa_pd, ibpd),
-	INIT_RDMA_OBJ_SIZE(ib_qp, mpa_qp, ibqp),
-	INIT_RDMA_OBJ_SIZE(ib_ucontext, mpa_ucontext, ibuctx),
+	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuctx),
 };

@@ -16,28 +16,28 @@
 #include "counters.h"
 #include "ulp/mpa.h"
 
-struct mpa_mr;
-struct mpa_ucontext;
+struct rnic_mr;
+struct rnic_ucontext;
 
 /* Limits, each of which really works. */
 enum {
-	MPA_MAX_QP		= 1 << 16,
-	MPA_MAX_QP_WR		= 1 << 15,
-	MPA_MAX_CQ		= 1 << 16,
-	MPA_MAX_CQE		= 1 << 20,
-	MPA_MAX_MR		= 1 << 20,
-	MPA_MAX_PD		= 1 << 16,
-	MPA_MAX_IRD		= 128,
-	MPA_MAX_ORD		= 128,
-	MPA_MAX_FAST_REG_PAGES	= 512,
+	RNIC_MAX_QP		= 1 << 16,
+	RNIC_MAX_QP_WR		= 1 << 15,
+	RNIC_MAX_CQ		= 1 << 16,
+	RNIC_MAX_CQE		= 1 << 20,
+	RNIC_MAX_MR		= 1 << 20,
+	RNIC_MAX_PD		= 1 << 16,
+	RNIC_MAX_IRD		= 128,
+	RNIC_MAX_ORD		= 128,
+	RNIC_MAX_FAST_REG_PAGES	= 512,
 	/* log2 of the buckets that find endpoints by the core's identifier. */
-	MPA_EP_ID_BITS		= 8,
+	RNIC_EP_ID_BITS		= 8,
 };
 
-#define MPA_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, bytes */
+#define RNIC_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, bytes */
 
 /**
- * struct mpa_dev - an RNIC
+ * struct rnic_dev - an RNIC
  * @ibdev: what the RDMA core sees
  * @netdev: the Ethernet (or other) device below, with a reference of our own
  *	that lasts until the core lets go of @ibdev; constant
@@ -49,18 +49,18 @@ enum {
  * @qps: queue pairs by number; likewise
  * @qpn_key: says in which order QP numbers are given; constant
  * @next_qpn: how many have been given, and looked at in vain
- * @nr_qp: queue pairs alive, bounded by %MPA_MAX_QP
- * @nr_cq: completion queues alive, bounded by %MPA_MAX_CQ
- * @nr_mr: memory regions alive, bounded by %MPA_MAX_MR
- * @nr_pd: protection domains alive, bounded by %MPA_MAX_PD
+ * @nr_qp: queue pairs alive, bounded by %RNIC_MAX_QP
+ * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
+ * @nr_mr: memory regions alive, bounded by %RNIC_MAX_MR
+ * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
  * @ep_lock: protects @eps, @lingering, @nr_lingering, @ep_ids, @cm_gone and
  *	@listed
- * @eps: connection endpoints alive (struct mpa_ep.entry)
- * @lingering: those in LINGERING, oldest first (struct mpa_ep.linger_entry)
+ * @eps: connection endpoints alive (struct rnic_ep.entry)
+ * @lingering: those in LINGERING, oldest first (struct rnic_ep.linger_entry)
  * @nr_lingering: how many
  * @ep_ids: those with an identifier of the core's, by its address (struct
- *	mpa_ep.id_entry)
- * @listeners: listeners alive (struct mpa_listener.entry), under the lock of
+ *	rnic_ep.id_entry)
+ * @listeners: listeners alive (struct rnic_listener.entry), under the lock of
  *	listen.c
  * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
  * @node: what netlink shows, and what settings hang on; in the registry if and
@@ -79,12 +79,12 @@ enum {
  * @link_mbps: speed of @netdev, or %SPEED_UNKNOWN; written under RTNL, read
  *	without a lock
  */
-struct mpa_dev {
+struct rnic_dev {
 	struct ib_device ibdev;
 	struct net_device *netdev;
 	netdevice_tracker tracker;
-	struct mpa_counters __percpu *counters;
-	struct mpa_mr *local_dma;
+	struct rnic_counters __percpu *counters;
+	struct rnic_mr *local_dma;
 	struct xarray mrs;
 	struct xarray qps;
 	siphash_key_t qpn_key;
@@ -97,7 +97,7 @@ struct mpa_dev {
 	struct list_head eps;
 	struct list_head lingering;
 	u32 nr_lingering;
-	DECLARE_HASHTABLE(ep_ids, MPA_EP_ID_BITS);
+	DECLARE_HASHTABLE(ep_ids, RNIC_EP_ID_BITS);
 	struct list_head listeners;
 	u8 cm_gone;
 	bool listed;
@@ -114,62 +114,62 @@ struct mpa_dev {
 	u32 link_mbps;
 };
 
-static inline struct mpa_dev *to_mpa_dev(struct ib_device *ibdev)
+static inline struct rnic_dev *to_mpa_dev(struct ib_device *ibdev)
 {
-	return container_of(ibdev, struct mpa_dev, ibdev);
+	return container_of(ibdev, struct rnic_dev, ibdev);
 }
 
-static inline void mpa_count(struct mpa_dev *dev, enum mpa_counter c)
+static inline void mpa_count(struct rnic_dev *dev, enum mpa_counter c)
 {
 	this_cpu_inc(dev->counters->v[c]);
 }
 
-static inline void mpa_count_add(struct mpa_dev *dev, enum mpa_counter c,
-				 u64 n)
+static inline void rnic_count_add(struct rnic_dev *dev, enum mpa_counter c,
+				  u64 n)
 {
 	this_cpu_add(dev->counters->v[c], n);
 }
 
 /**
- * struct mpa_pd - a protection domain
+ * struct rnic_pd - a protection domain
  * @ibpd: what the core sees
  * @uctx: the context that it counts for, or NULL: it is a kernel consumer's; constant
  *
  * Regions and queue pairs refer to it by the core's pointer.
  */
-struct mpa_pd {
+struct rnic_pd {
 	struct ib_pd ibpd;
-	struct mpa_ucontext *uctx;
+	struct rnic_ucontext *uctx;
 };
 
-static inline struct mpa_pd *to_mpa_pd(const struct ib_pd *ibpd)
+static inline struct rnic_pd *to_mpa_pd(const struct ib_pd *ibpd)
 {
-	return container_of(ibpd, struct mpa_pd, ibpd);
+	return container_of(ibpd, struct rnic_pd, ibpd);
 }
 
 /*
  * Did the user's provider hand over nothing but zeros? Nothing else has a meaning yet.
  * @udata is NULL for kernel consumers.
  */
-static inline bool mpa_udata_clear(struct ib_udata *udata)
+static inline bool rnic_udata_clear(struct ib_udata *udata)
 {
 	return !udata || !udata->inlen ||
 	       ib_is_udata_cleared(udata, 0, udata->inlen);
 }
 
-extern const struct ib_device_ops mpa_device_ops;
+extern const struct ib_device_ops rnic_device_ops;
 /* Unbound, for work that may sleep; flushed at module exit. */
 extern struct workqueue_struct *mpa_rnic_wq;
 
 /* device.c */
-bool mpa_dev_port_active(const struct mpa_dev *dev);
-bool mpa_dev_take(atomic_t *nr, int max);
-void mpa_dev_node_init(struct mpa_dev *dev);
-void mpa_dev_take_name(struct mpa_dev *dev);
-void mpa_dev_take_ifname(struct mpa_dev *dev);
+bool rnic_dev_port_active(const struct rnic_dev *dev);
+bool rnic_dev_take(atomic_t *nr, int max);
+void rnic_dev_node_init(struct rnic_dev *dev);
+void rnic_dev_take_name(struct rnic_dev *dev);
+void rnic_dev_take_ifname(struct rnic_dev *dev);
 
 /* main.c */
-int mpa_dev_enable(struct ib_device *ibdev);
-void mpa_dev_dealloc(struct ib_device *ibdev);
+int rnic_dev_enable(struct ib_device *ibdev);
+void rnic_dev_dealloc(struct ib_device *ibdev);
 
 #endif /* MPA_RNIC_DEVICE_H */

@@ -12,10 +12,10 @@
  * device: it is there for the core's peace of mind and hears nothing. It gets
  * one when the device moves to where the consumer is.
  *
- * Locks: mpa_ports_lock, a mutex, for ports, and for which listeners a device
+ * Locks: rnic_ports_lock, a mutex, for ports, and for which listeners a device
  * has; held while a port is closed, so that its address is free when the next
- * one wants it. mpa_port.lock, with bottom halves off, for the listeners of a
- * port: all that accepting takes. mpa_listener.lock for the core's identifier.
+ * one wants it. rnic_port.lock, with bottom halves off, for the listeners of a
+ * port: all that accepting takes. rnic_listener.lock for the core's identifier.
  */
 #include <linux/inetdevice.h>
 #include <linux/slab.h>
@@ -30,24 +30,24 @@
 
 enum {
 	/* Connections accepted in one go. */
-	MPA_ACCEPT_BATCH	= 64,
+	RNIC_ACCEPT_BATCH	= 64,
 	/* Accepting failed for lack of something: when to try again. */
-	MPA_ACCEPT_RETRY	= HZ / 10 + 1,
+	RNIC_ACCEPT_RETRY	= HZ / 10 + 1,
 };
 
 /**
- * struct mpa_port - a listening socket, shared by listeners
+ * struct rnic_port - a listening socket, shared by listeners
  * @sock: the socket; constant
  * @addr: address and port; constant
  * @v6only: IPv6 socket that does not take IPv4 connections; constant
- * @backlog: of the socket; under mpa_ports_lock
+ * @backlog: of the socket; under rnic_ports_lock
  * @data_ready: the socket's callback from before; constant
  * @accept: accepts
  * @lock: protects @listeners
- * @listeners: at most one per device (struct mpa_listener.port_entry)
- * @entry: in mpa_ports, under mpa_ports_lock
+ * @listeners: at most one per device (struct rnic_listener.port_entry)
+ * @entry: in rnic_ports, under rnic_ports_lock
  */
-struct mpa_port {
+struct rnic_port {
 	struct socket *sock;
 	struct sockaddr_storage addr;
 	bool v6only;
@@ -60,7 +60,7 @@ struct mpa_port {
 };
 
 /**
- * struct mpa_listener - a listener of the core's on a device
+ * struct rnic_listener - a listener of the core's on a device
  * @ref: one of the core's until it destroys the listener, one of each endpoint
  *	that came from it, short ones of those who accept
  * @dev: the device; constant; not to be used once the core's reference is gone
@@ -74,13 +74,13 @@ struct mpa_port {
  * @lock: protects @cm_id; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
  * @half_open: peers that have not sent their Request yet
- * @port: where it listens, or NULL; under mpa_ports_lock
- * @port_entry: in mpa_port.listeners, under mpa_port.lock
- * @entry: in mpa_dev.listeners, under mpa_ports_lock
+ * @port: where it listens, or NULL; under rnic_ports_lock
+ * @port_entry: in rnic_port.listeners, under rnic_port.lock
+ * @entry: in rnic_dev.listeners, under rnic_ports_lock
  */
-struct mpa_listener {
+struct rnic_listener {
 	struct kref ref;
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 	struct mpa_node node;
 	struct mpa_addr addr;
 	int backlog;
@@ -88,51 +88,51 @@ struct mpa_listener {
 	spinlock_t lock;		/* see above */
 	struct iw_cm_id *cm_id;
 	atomic_t half_open;
-	struct mpa_port *port;
+	struct rnic_port *port;
 	struct list_head port_entry;
 	struct list_head entry;
 };
 
-static DEFINE_MUTEX(mpa_ports_lock);
-static LIST_HEAD(mpa_ports);
+static DEFINE_MUTEX(rnic_ports_lock);
+static LIST_HEAD(rnic_ports);
 
 /* Listeners, as endpoints see them ------------------------------------------ */
 
 /**
- * mpa_listener_get - take a reference
+ * rnic_listener_get - take a reference
  * @l: the listener
  */
-void mpa_listener_get(struct mpa_listener *l)
+void rnic_listener_get(struct rnic_listener *l)
 {
 	kref_get(&l->ref);
 }
 
-static void mpa_listener_free(struct kref *ref)
+static void rnic_listener_free(struct kref *ref)
 {
-	struct mpa_listener *l = container_of(ref, struct mpa_listener, ref);
+	struct rnic_listener *l = container_of(ref, struct rnic_listener, ref);
 
 	mem_cgroup_put(l->memcg);
 	kfree(l);
 }
 
 /**
- * mpa_listener_put - drop a reference
+ * rnic_listener_put - drop a reference
  * @l: the listener
  *
  * Any context.
  */
-void mpa_listener_put(struct mpa_listener *l)
+void rnic_listener_put(struct rnic_listener *l)
 {
-	kref_put(&l->ref, mpa_listener_free);
+	kref_put(&l->ref, rnic_listener_free);
 }
 
 /**
- * mpa_listener_alive - has the core not destroyed it yet?
+ * rnic_listener_alive - has the core not destroyed it yet?
  * @l: the listener
  *
  * Return: true if so.
  */
-bool mpa_listener_alive(struct mpa_listener *l)
+bool rnic_listener_alive(struct rnic_listener *l)
 {
 	bool alive;
 
@@ -143,14 +143,14 @@ bool mpa_listener_alive(struct mpa_listener *l)
 }
 
 /**
- * mpa_listener_event - tell the core of a Request
+ * rnic_listener_event - tell the core of a Request
  * @l: the listener it came to
  * @event: the event
  *
  * Softirq or process context. Return: 0; -ENOMEM if the backlog is exceeded;
  * -ECONNABORTED if the listener is destroyed.
  */
-int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event)
+int rnic_listener_event(struct rnic_listener *l, struct iw_cm_event *event)
 {
 	int ret = -ECONNABORTED;
 
@@ -162,17 +162,17 @@ int mpa_listener_event(struct mpa_listener *l, struct iw_cm_event *event)
 }
 
 /**
- * mpa_listener_id - what netlink calls a listener
+ * rnic_listener_id - what netlink calls a listener
  * @l: the listener, which has listened
  *
  * Return: the number.
  */
-u32 mpa_listener_id(const struct mpa_listener *l)
+u32 rnic_listener_id(const struct rnic_listener *l)
 {
 	return l->node.id;
 }
 
-static bool mpa_listener_enter(struct mpa_listener *l, u32 max)
+static bool rnic_listener_enter(struct rnic_listener *l, u32 max)
 {
 	if (atomic_inc_return(&l->half_open) <= max)
 		return true;
@@ -181,17 +181,17 @@ static bool mpa_listener_enter(struct mpa_listener *l, u32 max)
 }
 
 /**
- * mpa_listener_leave - a peer is not half-open any more
+ * rnic_listener_leave - a peer is not half-open any more
  * @l: the listener that had counted it
  */
-void mpa_listener_leave(struct mpa_listener *l)
+void rnic_listener_leave(struct rnic_listener *l)
 {
 	WARN_ON_ONCE(atomic_dec_return(&l->half_open) < 0);
 }
 
 /* Accepting ----------------------------------------------------------------- */
 
-static bool mpa_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
+static bool rnic_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
 {
 	const struct in_ifaddr *ifa;
 	struct in_device *in_dev;
@@ -208,14 +208,14 @@ static bool mpa_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
 	return has;
 }
 
-static bool mpa_netdev_has(struct net_device *netdev,
-			   const struct sockaddr_storage *addr)
+static bool rnic_netdev_has(struct net_device *netdev,
+			    const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
 
 	if (addr->ss_family == AF_INET)
-		return mpa_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
+		return rnic_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
 	return IS_ENABLED(CONFIG_IPV6) &&
 	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
 }
@@ -224,10 +224,10 @@ static bool mpa_netdev_has(struct net_device *netdev,
  * The listener a connection is for, with a reference, or NULL. A socket bound
  * to a network device has a link-local address, which others may have, too.
  */
-static struct mpa_listener *mpa_port_match(struct mpa_port *port, int ifindex,
-					   const struct sockaddr_storage *addr)
+static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
+					     const struct sockaddr_storage *addr)
 {
-	struct mpa_listener *l, *found = NULL;
+	struct rnic_listener *l, *found = NULL;
 
 	spin_lock_bh(&port->lock);
 	list_for_each_entry(l, &port->listeners, port_entry) {
@@ -237,106 +237,106 @@ static struct mpa_listener *mpa_port_match(struct mpa_port *port, int ifindex,
 			found = l;
 			break;
 		}
-		if (!found && mpa_netdev_has(l->dev->netdev, addr))
+		if (!found && rnic_netdev_has(l->dev->netdev, addr))
 			found = l;
 	}
 	if (found)
-		mpa_listener_get(found);
+		rnic_listener_get(found);
 	spin_unlock_bh(&port->lock);
 	return found;
 }
 
 /* An accepted socket has inherited what the listening one had. */
-static void mpa_port_disown(const struct mpa_port *port, struct sock *sk)
+static void rnic_port_disown(const struct rnic_port *port, struct sock *sk)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_data_ready = port->data_ready;
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void mpa_port_reset_socket(struct socket *sock)
+static void rnic_port_reset_socket(struct socket *sock)
 {
 	sock_no_linger(sock->sk);
 	sock_release(sock);
 }
 
-static void mpa_listener_drop(struct mpa_listener *l, struct socket *sock)
+static void rnic_listener_drop(struct rnic_listener *l, struct socket *sock)
 {
-	mpa_count(l->dev, MPA_CNT_CONN_HALF_OPEN_DROP);
+	mpa_count(l->dev, RNIC_CNT_CONN_HALF_OPEN_DROP);
 	mpa_node_half_open(&l->node);
-	mpa_port_reset_socket(sock);
+	rnic_port_reset_socket(sock);
 }
 
 /* What is allocated from here on is charged to who listens, as the socket is. */
-static void mpa_listener_take(struct mpa_listener *l,
-			      const struct mpa_config *cfg, struct socket *sock,
+static void rnic_listener_take(struct rnic_listener *l,
+			       const struct mpa_config *cfg, struct socket *sock,
 			      const struct sockaddr_storage *local,
 			      const struct sockaddr_storage *remote)
 {
 	struct mem_cgroup *old = set_active_memcg(l->memcg);
 
 	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
-		mpa_listener_leave(l);
-		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_port_reset_socket(sock);
+		rnic_listener_leave(l);
+		mpa_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_port_reset_socket(sock);
 	} else {
-		mpa_ep_take(l->dev, l, cfg, sock, local, remote);
+		rnic_ep_take(l->dev, l, cfg, sock, local, remote);
 	}
 	set_active_memcg(old);
 }
 
-/* While this runs, @l stays in the registry: see mpa_listener_stop(). */
-static void mpa_port_dispatch(struct mpa_port *port, struct socket *sock)
+/* While this runs, @l stays in the registry: see rnic_listener_stop(). */
+static void rnic_port_dispatch(struct rnic_port *port, struct socket *sock)
 {
 	struct sockaddr_storage local, remote;
 	struct mpa_config cfg;
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 	bool gone;
 
-	mpa_port_disown(port, sock->sk);
-	gone = mpa_sock_names(sock, &local, &remote);
-	l = mpa_port_match(port, sock->sk->sk_bound_dev_if, &local);
+	rnic_port_disown(port, sock->sk);
+	gone = rnic_sock_names(sock, &local, &remote);
+	l = rnic_port_match(port, sock->sk->sk_bound_dev_if, &local);
 	if (!l) {
-		mpa_port_reset_socket(sock);
+		rnic_port_reset_socket(sock);
 		return;
 	}
 	mpa_node_config(&l->node, &cfg);
 	if (gone) {
-		mpa_count(l->dev, MPA_CNT_CONN_STARTUP_ERROR);
-		mpa_port_reset_socket(sock);
-	} else if (mpa_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
-		mpa_listener_take(l, &cfg, sock, &local, &remote);
+		mpa_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_port_reset_socket(sock);
+	} else if (rnic_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
+		rnic_listener_take(l, &cfg, sock, &local, &remote);
 	} else {
-		mpa_listener_drop(l, sock);
+		rnic_listener_drop(l, sock);
 	}
-	mpa_listener_put(l);
+	rnic_listener_put(l);
 }
 
-static void mpa_port_accept(struct work_struct *work)
+static void rnic_port_accept(struct work_struct *work)
 {
-	struct mpa_port *port = container_of(to_delayed_work(work),
-					     struct mpa_port, accept);
+	struct rnic_port *port = container_of(to_delayed_work(work),
+					     struct rnic_port, accept);
 	struct socket *sock;
 	int ret = 0;
 	int i;
 
-	for (i = 0; !ret && i < MPA_ACCEPT_BATCH; i++) {
+	for (i = 0; !ret && i < RNIC_ACCEPT_BATCH; i++) {
 		ret = kernel_accept(port->sock, &sock, O_NONBLOCK);
 		if (!ret)
-			mpa_port_dispatch(port, sock);
+			rnic_port_dispatch(port, sock);
 		else if (ret == -ECONNABORTED)
 			ret = 0;
 	}
 	if (!ret)
 		queue_delayed_work(mpa_rnic_wq, &port->accept, 0);
 	else if (ret != -EAGAIN && ret != -EINVAL)
-		queue_delayed_work(mpa_rnic_wq, &port->accept, MPA_ACCEPT_RETRY);
+		queue_delayed_work(mpa_rnic_wq, &port->accept, RNIC_ACCEPT_RETRY);
 }
 
 /* Also the callback of sockets that wait to be accepted; those know no port. */
-static void mpa_port_data_ready(struct sock *sk)
+static void rnic_port_data_ready(struct sock *sk)
 {
-	struct mpa_port *port;
+	struct rnic_port *port;
 
 	read_lock_bh(&sk->sk_callback_lock);
 	port = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
@@ -347,13 +347,13 @@ static void mpa_port_data_ready(struct sock *sk)
 
 /* Ports --------------------------------------------------------------------- */
 
-static bool mpa_v6only(const struct iw_cm_id *cm_id)
+static bool rnic_v6only(const struct iw_cm_id *cm_id)
 {
 	return cm_id->m_local_addr.ss_family == AF_INET6 && cm_id->afonly;
 }
 
-static bool mpa_addr_equal(const struct sockaddr_storage *a,
-			   const struct sockaddr_storage *b)
+static bool rnic_addr_equal(const struct sockaddr_storage *a,
+			    const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
 	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
@@ -368,21 +368,21 @@ static bool mpa_addr_equal(const struct sockaddr_storage *a,
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-static struct mpa_port *mpa_port_find(const struct net *net, bool v6only,
-				      const struct sockaddr_storage *addr)
+static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
+					const struct sockaddr_storage *addr)
 {
-	struct mpa_port *port;
+	struct rnic_port *port;
 
-	lockdep_assert_held(&mpa_ports_lock);
-	list_for_each_entry(port, &mpa_ports, entry)
+	lockdep_assert_held(&rnic_ports_lock);
+	list_for_each_entry(port, &rnic_ports, entry)
 		if (net_eq(sock_net(port->sock->sk), net) &&
 		    port->v6only == v6only &&
-		    mpa_addr_equal(&port->addr, addr))
+		    rnic_addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }
 
-static int mpa_port_bind(struct mpa_port *port)
+static int rnic_port_bind(struct rnic_port *port)
 {
 	struct sockaddr *addr = (struct sockaddr *)&port->addr;
 	int ret = 0;
@@ -390,7 +390,7 @@ static int mpa_port_bind(struct mpa_port *port)
 	if (port->v6only)
 		ret = ip6_sock_set_v6only(port->sock->sk);
 	if (!ret)
-		ret = kernel_bind(port->sock, addr, mpa_addr_len(&port->addr));
+		ret = kernel_bind(port->sock, addr, rnic_addr_len(&port->addr));
 	if (ret)
 		return ret;
 	/* Port 0 has become a real one. */
@@ -398,18 +398,18 @@ static int mpa_port_bind(struct mpa_port *port)
 	return min(ret, 0);
 }
 
-static void mpa_port_hook(struct mpa_port *port)
+static void rnic_port_hook(struct rnic_port *port)
 {
 	struct sock *sk = port->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
 	port->data_ready = sk->sk_data_ready;
-	sk->sk_data_ready = mpa_port_data_ready;
+	sk->sk_data_ready = rnic_port_data_ready;
 	__rcu_assign_sk_user_data_with_flags(sk, port, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void mpa_port_unhook(struct mpa_port *port)
+static void rnic_port_unhook(struct rnic_port *port)
 {
 	struct sock *sk = port->sock->sk;
 
@@ -419,39 +419,39 @@ static void mpa_port_unhook(struct mpa_port *port)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static struct mpa_port *mpa_port_alloc(const struct mpa_dev *dev,
-				       const struct iw_cm_id *cm_id)
+static struct rnic_port *rnic_port_alloc(const struct rnic_dev *dev,
+					 const struct iw_cm_id *cm_id)
 {
-	struct mpa_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+	struct rnic_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
 	if (!port)
 		return NULL;
 	port->addr = cm_id->m_local_addr;
-	mpa_addr_scope(dev, &port->addr);
-	port->v6only = mpa_v6only(cm_id);
-	INIT_DELAYED_WORK(&port->accept, mpa_port_accept);
+	rnic_addr_scope(dev, &port->addr);
+	port->v6only = rnic_v6only(cm_id);
+	INIT_DELAYED_WORK(&port->accept, rnic_port_accept);
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->listeners);
 	return port;
 }
 
-static struct mpa_port *mpa_port_open(const struct mpa_dev *dev,
-				      const struct iw_cm_id *cm_id)
+static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
+					const struct iw_cm_id *cm_id)
 {
-	struct mpa_port *port = mpa_port_alloc(dev, cm_id);
+	struct rnic_port *port = rnic_port_alloc(dev, cm_id);
 	int ret;
 
-	lockdep_assert_held(&mpa_ports_lock);
+	lockdep_assert_held(&rnic_ports_lock);
 	if (!port)
 		return ERR_PTR(-ENOMEM);
-	ret = mpa_sock_open(dev, cm_id, &port->sock);
+	ret = rnic_sock_open(dev, cm_id, &port->sock);
 	if (ret)
 		goto err_port;
-	ret = mpa_port_bind(port);
+	ret = rnic_port_bind(port);
 	if (ret)
 		goto err_sock;
-	mpa_port_hook(port);
-	list_add_tail(&port->entry, &mpa_ports);
+	rnic_port_hook(port);
+	list_add_tail(&port->entry, &rnic_ports);
 	return port;
 
 err_sock:
@@ -461,18 +461,18 @@ err_port:
 	return ERR_PTR(ret);
 }
 
-static void mpa_port_close(struct mpa_port *port)
+static void rnic_port_close(struct rnic_port *port)
 {
-	lockdep_assert_held(&mpa_ports_lock);
+	lockdep_assert_held(&rnic_ports_lock);
 	list_del(&port->entry);
-	mpa_port_unhook(port);
+	rnic_port_unhook(port);
 	cancel_delayed_work_sync(&port->accept);
 	/* Resets what was not accepted yet. */
 	sock_release(port->sock);
 	kfree(port);
 }
 
-static int mpa_port_set_backlog(struct mpa_port *port, int backlog)
+static int rnic_port_set_backlog(struct rnic_port *port, int backlog)
 {
 	int ret;
 
@@ -484,9 +484,9 @@ static int mpa_port_set_backlog(struct mpa_port *port, int backlog)
 	return ret;
 }
 
-static bool mpa_port_serves(struct mpa_port *port, const struct mpa_dev *dev)
+static bool rnic_port_serves(struct rnic_port *port, const struct rnic_dev *dev)
 {
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 	bool serves = false;
 
 	spin_lock_bh(&port->lock);
@@ -498,19 +498,19 @@ static bool mpa_port_serves(struct mpa_port *port, const struct mpa_dev *dev)
 
 /* Listeners, as the core sees them ------------------------------------------ */
 
-static struct mpa_port *mpa_port_for(const struct mpa_dev *dev,
-				     const struct iw_cm_id *cm_id)
+static struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
+				       const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_local_addr;
-	struct mpa_port *port;
+	struct rnic_port *port;
 
-	mpa_addr_scope(dev, &addr);
-	port = mpa_port_find(dev_net(dev->netdev), mpa_v6only(cm_id), &addr);
-	return port ?: mpa_port_open(dev, cm_id);
+	rnic_addr_scope(dev, &addr);
+	port = rnic_port_find(dev_net(dev->netdev), rnic_v6only(cm_id), &addr);
+	return port ?: rnic_port_open(dev, cm_id);
 }
 
-static void mpa_listener_set_addr(struct mpa_listener *l,
-				  const struct mpa_port *port)
+static void rnic_listener_set_addr(struct rnic_listener *l,
+				   const struct rnic_port *port)
 {
 	const struct sockaddr_in6 *sin6 = (const void *)&port->addr;
 	const struct sockaddr_in *sin = (const void *)&port->addr;
@@ -527,11 +527,11 @@ static void mpa_listener_set_addr(struct mpa_listener *l,
 }
 
 /* In the registry before the first connection can come to it. */
-static int mpa_listener_join(struct mpa_listener *l, struct mpa_port *port)
+static int rnic_listener_join(struct rnic_listener *l, struct rnic_port *port)
 {
 	int ret;
 
-	mpa_listener_set_addr(l, port);
+	rnic_listener_set_addr(l, port);
 	ret = mpa_node_add(&l->node, l->dev->node.net);
 	if (ret)
 		return ret;
@@ -543,11 +543,11 @@ static int mpa_listener_join(struct mpa_listener *l, struct mpa_port *port)
 	return 0;
 }
 
-static void mpa_listener_stop(struct mpa_listener *l)
+static void rnic_listener_stop(struct rnic_listener *l)
 {
-	struct mpa_port *port = l->port;
+	struct rnic_port *port = l->port;
 
-	lockdep_assert_held(&mpa_ports_lock);
+	lockdep_assert_held(&rnic_ports_lock);
 	if (!port)
 		return;
 	l->port = NULL;
@@ -558,47 +558,47 @@ static void mpa_listener_stop(struct mpa_listener *l)
 	cancel_delayed_work_sync(&port->accept);
 	mpa_node_remove(&l->node);
 	atomic_dec(&l->dev->nr_listener);
-	/* Nobody adds one but under mpa_ports_lock. */
+	/* Nobody adds one but under rnic_ports_lock. */
 	if (list_empty(&port->listeners))
-		mpa_port_close(port);
+		rnic_port_close(port);
 	else
 		mod_delayed_work(mpa_rnic_wq, &port->accept, 0);
 }
 
-static int mpa_listener_start(struct mpa_listener *l)
+static int rnic_listener_start(struct rnic_listener *l)
 {
-	struct mpa_dev *dev = l->dev;
-	struct mpa_port *port;
+	struct rnic_dev *dev = l->dev;
+	struct rnic_port *port;
 	int ret;
 
-	lockdep_assert_held(&mpa_ports_lock);
+	lockdep_assert_held(&rnic_ports_lock);
 	/*
-	 * Who sets it takes mpa_ports_lock afterwards, to stop the listeners:
+	 * Who sets it takes rnic_ports_lock afterwards, to stop the listeners:
 	 * either it is seen here or this one is stopped there.
 	 */
 	if (READ_ONCE(dev->cm_gone))
 		return -ENODEV;
-	port = mpa_port_for(dev, l->cm_id);
+	port = rnic_port_for(dev, l->cm_id);
 	if (IS_ERR(port))
 		return PTR_ERR(port);
-	if (mpa_port_serves(port, dev))
+	if (rnic_port_serves(port, dev))
 		return -EADDRINUSE;
-	ret = mpa_listener_join(l, port);
+	ret = rnic_listener_join(l, port);
 	if (ret) {
 		if (list_empty(&port->listeners))
-			mpa_port_close(port);
+			rnic_port_close(port);
 		return ret;
 	}
-	ret = mpa_port_set_backlog(port, l->backlog);
+	ret = rnic_port_set_backlog(port, l->backlog);
 	if (ret)
-		mpa_listener_stop(l);
+		rnic_listener_stop(l);
 	return ret;
 }
 
-static void mpa_listener_view(const struct mpa_node *node,
-			      struct mpa_node_view *v)
+static void rnic_listener_view(const struct mpa_node *node,
+			       struct mpa_node_view *v)
 {
-	const struct mpa_listener *l = container_of(node, struct mpa_listener,
+	const struct rnic_listener *l = container_of(node, struct rnic_listener,
 						    node);
 
 	v->owner = MPA_OWNER_DEVICE;
@@ -608,14 +608,14 @@ static void mpa_listener_view(const struct mpa_node *node,
 	v->half_open = atomic_read(&l->half_open);
 }
 
-static const struct mpa_node_ops mpa_listener_node_ops = {
-	.view = mpa_listener_view,
+static const struct mpa_node_ops rnic_listener_node_ops = {
+	.view = rnic_listener_view,
 };
 
-static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
-						int backlog)
+static struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id,
+						  int backlog)
 {
-	struct mpa_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	struct rnic_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return NULL;
@@ -623,7 +623,7 @@ static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 	l->dev = to_mpa_dev(cm_id->device);
 	l->node.kind = MPA_NODE_LISTENER;
 	l->node.parent = &l->dev->node;
-	l->node.ops = &mpa_listener_node_ops;
+	l->node.ops = &rnic_listener_node_ops;
 	l->backlog = backlog;
 	l->memcg = mpa_memcg_get();
 	spin_lock_init(&l->lock);
@@ -632,7 +632,7 @@ static struct mpa_listener *mpa_listener_create(struct iw_cm_id *cm_id,
 	return l;
 }
 
-static void mpa_listener_remove(struct mpa_listener *l)
+static void rnic_listener_remove(struct rnic_listener *l)
 {
 	struct iw_cm_id *cm_id;
 
@@ -641,11 +641,11 @@ static void mpa_listener_remove(struct mpa_listener *l)
 	l->cm_id = NULL;
 	spin_unlock_bh(&l->lock);
 	cm_id->rem_ref(cm_id);
-	mpa_listener_put(l);
+	rnic_listener_put(l);
 }
 
 /**
- * mpa_iw_create_listen - iw_cm: listen
+ * rnic_iw_create_listen - iw_cm: listen
  * @cm_id: the core's identifier
  * @backlog: connections that may wait to be accepted
  *
@@ -653,114 +653,114 @@ static void mpa_listener_remove(struct mpa_listener *l)
  * else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other words of TCP's,
  * -EAFNOSUPPORT, -ENODEV (the network device is gone), -ENOMEM.
  */
-int mpa_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
+int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 	int ret = 0;
 
-	if (!mpa_addr_len(&cm_id->m_local_addr))
+	if (!rnic_addr_len(&cm_id->m_local_addr))
 		return -EAFNOSUPPORT;
-	l = mpa_listener_create(cm_id, backlog);
+	l = rnic_listener_create(cm_id, backlog);
 	if (!l)
 		return -ENOMEM;
-	mutex_lock(&mpa_ports_lock);
-	if (mpa_cm_same_net(cm_id))
-		ret = mpa_listener_start(l);
+	mutex_lock(&rnic_ports_lock);
+	if (rnic_cm_same_net(cm_id))
+		ret = rnic_listener_start(l);
 	if (!ret)
 		list_add_tail(&l->entry, &l->dev->listeners);
-	mutex_unlock(&mpa_ports_lock);
+	mutex_unlock(&rnic_ports_lock);
 	if (ret)
-		mpa_listener_remove(l);
+		rnic_listener_remove(l);
 	else
 		cm_id->provider_data = l;
 	return ret;
 }
 
 /**
- * mpa_iw_destroy_listen - iw_cm: stop listening
+ * rnic_iw_destroy_listen - iw_cm: stop listening
  * @cm_id: the core's identifier
  *
  * No event comes on it afterwards. Return: 0.
  */
-int mpa_iw_destroy_listen(struct iw_cm_id *cm_id)
+int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {
-	struct mpa_listener *l = cm_id->provider_data;
-	struct mpa_dev *dev = l->dev;
+	struct rnic_listener *l = cm_id->provider_data;
+	struct rnic_dev *dev = l->dev;
 
 	cm_id->provider_data = NULL;
-	mutex_lock(&mpa_ports_lock);
+	mutex_lock(&rnic_ports_lock);
 	list_del(&l->entry);
-	mpa_listener_stop(l);
-	mutex_unlock(&mpa_ports_lock);
-	mpa_listener_get(l);
-	mpa_listener_remove(l);
-	mpa_ep_orphan_all(dev, l);
-	mpa_listener_put(l);
+	rnic_listener_stop(l);
+	mutex_unlock(&rnic_ports_lock);
+	rnic_listener_get(l);
+	rnic_listener_remove(l);
+	rnic_ep_orphan_all(dev, l);
+	rnic_listener_put(l);
 	return 0;
 }
 
 /**
- * mpa_listener_of_id - what a listener of the core's is like
+ * rnic_listener_of_id - what a listener of the core's is like
  * @dev: its device
  * @cm_id: the core's identifier, which is not looked at and need not exist
  * @v: filled in, but for what the registry knows
  *
  * Process context. Return: true if the listener is there and listens.
  */
-bool mpa_listener_of_id(struct mpa_dev *dev, const struct iw_cm_id *cm_id,
-			struct mpa_node_view *v)
+bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
+			 struct mpa_node_view *v)
 {
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 	bool found = false;
 
-	mutex_lock(&mpa_ports_lock);
+	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry)
 		if (l->cm_id == cm_id && l->port) {
 			found = true;
-			mpa_listener_view(&l->node, v);
+			rnic_listener_view(&l->node, v);
 			v->id = l->node.id;
 			break;
 		}
-	mutex_unlock(&mpa_ports_lock);
+	mutex_unlock(&rnic_ports_lock);
 	return found;
 }
 
 /**
- * mpa_listeners_stop - close whatever a device listens on
- * @dev: the device, mpa_dev.cm_gone set
+ * rnic_listeners_stop - close whatever a device listens on
+ * @dev: the device, rnic_dev.cm_gone set
  *
  * The listeners stay, for the core to destroy.
  */
-void mpa_listeners_stop(struct mpa_dev *dev)
+void rnic_listeners_stop(struct rnic_dev *dev)
 {
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 
-	mutex_lock(&mpa_ports_lock);
+	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry)
-		mpa_listener_stop(l);
-	mutex_unlock(&mpa_ports_lock);
+		rnic_listener_stop(l);
+	mutex_unlock(&rnic_ports_lock);
 }
 
 /**
- * mpa_listeners_restart - open the listeners that belong to @dev's namespace
- * @dev: the device, mpa_dev.cm_gone cleared
+ * rnic_listeners_restart - open the listeners that belong to @dev's namespace
+ * @dev: the device, rnic_dev.cm_gone cleared
  *
  * One whose address is taken, or not to be had here, stays closed.
  */
-void mpa_listeners_restart(struct mpa_dev *dev)
+void rnic_listeners_restart(struct rnic_dev *dev)
 {
-	struct mpa_listener *l;
+	struct rnic_listener *l;
 	int ret;
 
-	mutex_lock(&mpa_ports_lock);
+	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry) {
-		if (l->port || !mpa_cm_same_net(l->cm_id))
+		if (l->port || !rnic_cm_same_net(l->cm_id))
 			continue;
-		ret = mpa_listener_start(l);
+		ret = rnic_listener_start(l);
 		if (ret)
 			dev_notice(&dev->ibdev.dev,
 				   "cannot listen on %pISpc here: error %d\n",
 				   &l->cm_id->m_local_addr, ret);
 	}
-	mutex_unlock(&mpa_ports_lock);
+	mutex_unlock(&rnic_ports_lock);
 }

@@ -4,10 +4,10 @@
  * delete`, with their network device, or with the module.
  *
  * A device is on our list from before the core knows it until the core has let
- * go of it for good (mpa_dev_dealloc()). All ways of going end in the core's
+ * go of it for good (rnic_dev_dealloc()). All ways of going end in the core's
  * unregistration, which runs once however many ask for it and which every
  * asker waits for; work of ours may ask too, and therefore serves as the fence
- * that tells when nobody is inside mpa_dev_dealloc() any more.
+ * that tells when nobody is inside rnic_dev_dealloc() any more.
  */
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
@@ -29,12 +29,12 @@ static LIST_HEAD(rnics);
 struct workqueue_struct *mpa_rnic_wq;
 static struct lock_class_key mrs_lock_class;
 
-/* Runs mpa_dev.unregister only, so that it can be drained at module exit. */
+/* Runs rnic_dev.unregister only, so that it can be drained at module exit. */
 static struct workqueue_struct *unregister_wq;
 
-static struct mpa_dev *rnic_find(const struct net_device *netdev)
+static struct rnic_dev *rnic_find(const struct net_device *netdev)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 
 	lockdep_assert_held(&rnics_lock);
 	list_for_each_entry(dev, &rnics, entry)
@@ -47,9 +47,9 @@ static struct mpa_dev *rnic_find(const struct net_device *netdev)
  * The device on @netdev, whether the core knows it already, still, or not.
  * Its memory stays until put_device().
  */
-static struct mpa_dev *rnic_get_by_netdev(const struct net_device *netdev)
+static struct rnic_dev *rnic_get_by_netdev(const struct net_device *netdev)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 
 	spin_lock(&rnics_lock);
 	dev = rnic_find(netdev);
@@ -60,7 +60,7 @@ static struct mpa_dev *rnic_get_by_netdev(const struct net_device *netdev)
 }
 
 /* One device on each network device. */
-static int rnic_list_add(struct mpa_dev *dev)
+static int rnic_list_add(struct rnic_dev *dev)
 {
 	int ret = -EEXIST;
 
@@ -73,7 +73,7 @@ static int rnic_list_add(struct mpa_dev *dev)
 	return ret;
 }
 
-static void rnic_list_del(struct mpa_dev *dev)
+static void rnic_list_del(struct rnic_dev *dev)
 {
 	spin_lock(&rnics_lock);
 	list_del_init(&dev->entry);
@@ -95,7 +95,7 @@ static void rnic_wait_for_readers(void)
 
 static void rnic_unregister_work(struct work_struct *work)
 {
-	struct mpa_dev *dev = container_of(work, struct mpa_dev, unregister);
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
 
 	ib_unregister_device(&dev->ibdev);
 	rnic_wait_for_readers();
@@ -103,7 +103,7 @@ static void rnic_unregister_work(struct work_struct *work)
 }
 
 /* Unregisters where that cannot be waited for. */
-static void rnic_unregister_later(struct mpa_dev *dev)
+static void rnic_unregister_later(struct rnic_dev *dev)
 {
 	get_device(&dev->ibdev.dev);
 	if (!queue_work(unregister_wq, &dev->unregister))
@@ -111,23 +111,23 @@ static void rnic_unregister_later(struct mpa_dev *dev)
 }
 
 /**
- * mpa_dev_enable() - the core knows the device, its clients do not yet
+ * rnic_dev_enable() - the core knows the device, its clients do not yet
  * @ibdev: the device
  *
  * Also called when it has been moved to another namespace.
  *
  * Return: 0 or an error of mpa_node_add().
  */
-int mpa_dev_enable(struct ib_device *ibdev)
+int rnic_dev_enable(struct ib_device *ibdev)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_mpa_dev(ibdev);
 
-	mpa_dev_take_name(dev);
-	return mpa_cm_dev_enable(dev);
+	rnic_dev_take_name(dev);
+	return rnic_cm_dev_enable(dev);
 }
 
 /**
- * mpa_dev_dealloc() - the core lets go of a device, or never got to know it
+ * rnic_dev_dealloc() - the core lets go of a device, or never got to know it
  * @ibdev: the device
  *
  * Contexts, regions and queues are gone; endpoints that outlived their
@@ -135,16 +135,16 @@ int mpa_dev_enable(struct ib_device *ibdev)
  * unregister, but waits for us to return, and keeps the device until nobody can
  * be about to use what the core has in it.
  */
-void mpa_dev_dealloc(struct ib_device *ibdev)
+void rnic_dev_dealloc(struct ib_device *ibdev)
 {
-	struct mpa_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_mpa_dev(ibdev);
 
-	mpa_cm_netdev_gone(dev);
+	rnic_cm_netdev_gone(dev);
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
 		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_pd));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
-	mpa_mr_local_dma_destroy(dev);
+	rnic_mr_local_dma_destroy(dev);
 	free_percpu(dev->counters);
 	rnic_list_del(dev);
 	netdev_put(dev->netdev, &dev->tracker);
@@ -155,7 +155,7 @@ void mpa_dev_dealloc(struct ib_device *ibdev)
  * An address for a device below that has none, the same whenever the same
  * device is set up in the same order after boot.
  */
-static void rnic_derive_mac(struct mpa_dev *dev)
+static void rnic_derive_mac(struct rnic_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
 	u64 cookie = dev_net(netdev)->net_cookie;
@@ -173,7 +173,7 @@ static void rnic_derive_mac(struct mpa_dev *dev)
  * With shared ones every namespace sees it, and to be also in the initial
  * one's sysfs it must live there: the core mirrors into all others only.
  */
-static void rnic_set_netns(struct mpa_dev *dev)
+static void rnic_set_netns(struct rnic_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
 
@@ -181,7 +181,7 @@ static void rnic_set_netns(struct mpa_dev *dev)
 		write_pnet(&dev->ibdev.coredev.rdma_net, net);
 }
 
-static void rnic_setup_ibdev(struct mpa_dev *dev)
+static void rnic_setup_ibdev(struct rnic_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
 	struct ib_device *ibdev = &dev->ibdev;
@@ -194,7 +194,7 @@ static void rnic_setup_ibdev(struct mpa_dev *dev)
 	ibdev->node_type = RDMA_NODE_RNIC;
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();
-	ibdev->local_dma_lkey = MPA_STAG_LOCAL_DMA;
+	ibdev->local_dma_lkey = RNIC_STAG_LOCAL_DMA;
 	/* The doorbell of the send queue. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	/* Ports are TCP's own, no user space service maps them. */
@@ -204,10 +204,10 @@ static void rnic_setup_ibdev(struct mpa_dev *dev)
 	rnic_set_netns(dev);
 }
 
-/* Everything here can be undone by mpa_dev_dealloc(). */
-static void rnic_init(struct mpa_dev *dev, struct net_device *netdev)
+/* Everything here can be undone by rnic_dev_dealloc(). */
+static void rnic_init(struct rnic_dev *dev, struct net_device *netdev)
 {
-	ib_set_device_ops(&dev->ibdev, &mpa_device_ops);
+	ib_set_device_ops(&dev->ibdev, &rnic_device_ops);
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
@@ -216,33 +216,33 @@ static void rnic_init(struct mpa_dev *dev, struct net_device *netdev)
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
-	mpa_cm_dev_init(dev);
-	mpa_dev_node_init(dev);
+	rnic_cm_dev_init(dev);
+	rnic_dev_node_init(dev);
 	INIT_LIST_HEAD(&dev->entry);
 	INIT_WORK(&dev->unregister, rnic_unregister_work);
 	rnic_derive_mac(dev);
 	rnic_setup_ibdev(dev);
 	rtnl_lock();
-	mpa_dev_take_ifname(dev);
+	rnic_dev_take_ifname(dev);
 	rtnl_unlock();
 }
 
-static int rnic_alloc_parts(struct mpa_dev *dev)
+static int rnic_alloc_parts(struct rnic_dev *dev)
 {
 	int ret;
 
-	dev->counters = alloc_percpu(struct mpa_counters);
+	dev->counters = alloc_percpu(struct rnic_counters);
 	if (!dev->counters)
 		return -ENOMEM;
-	ret = mpa_mr_local_dma_create(dev);
+	ret = rnic_mr_local_dma_create(dev);
 	if (ret)
 		return ret;
 	return ib_device_set_netdev(&dev->ibdev, dev->netdev, 1);
 }
 
-static struct mpa_dev *rnic_create(struct net_device *netdev)
+static struct rnic_dev *rnic_create(struct net_device *netdev)
 {
-	struct mpa_dev *dev = ib_alloc_device(mpa_dev, ibdev);
+	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
 	int ret;
 
 	if (!dev)
@@ -259,7 +259,7 @@ static struct mpa_dev *rnic_create(struct net_device *netdev)
 }
 
 /* False if the core does not know the device now. */
-static bool port_event(struct mpa_dev *dev, enum ib_event_type type)
+static bool port_event(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -275,10 +275,10 @@ static bool port_event(struct mpa_dev *dev, enum ib_event_type type)
 }
 
 /* The network device has changed in some way: look what it was. */
-static void port_update(struct mpa_dev *dev)
+static void port_update(struct rnic_dev *dev)
 {
 	struct ethtool_link_ksettings link;
-	bool active = mpa_dev_port_active(dev);
+	bool active = rnic_dev_port_active(dev);
 	u32 mbps = SPEED_UNKNOWN;
 
 	ASSERT_RTNL();
@@ -289,7 +289,7 @@ static void port_update(struct mpa_dev *dev)
 	    port_event(dev, active ? IB_EVENT_PORT_ACTIVE :
 				     IB_EVENT_PORT_ERR)) {
 		dev->port_active = active;
-		mpa_cm_dev_changed(dev);
+		rnic_cm_dev_changed(dev);
 	}
 }
 
@@ -298,11 +298,11 @@ static void port_update(struct mpa_dev *dev)
  * up and the device's being registered, when the core had no use for events,
  * but may have read the state of the port already.
  */
-static void rnic_catch_up(struct mpa_dev *dev)
+static void rnic_catch_up(struct rnic_dev *dev)
 {
 	rtnl_lock();
 	if (dev->netdev->reg_state == NETREG_REGISTERED) {
-		dev->port_active = !mpa_dev_port_active(dev);
+		dev->port_active = !rnic_dev_port_active(dev);
 		port_update(dev);
 	} else {
 		rnic_unregister_later(dev);
@@ -323,7 +323,7 @@ static bool netdev_suits(const struct net_device *netdev)
 
 static int rnic_newlink(const char *name, struct net_device *netdev)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 	int ret;
 
 	if (!netdev_suits(netdev))
@@ -353,14 +353,14 @@ static struct rdma_link_ops link_ops = {
  * The network device leaves, for another namespace or for good. Connections
  * survive neither; the device stays only in the first case.
  */
-static void netdev_leaves(struct mpa_dev *dev)
+static void netdev_leaves(struct rnic_dev *dev)
 {
-	mpa_cm_netdev_gone(dev);
+	rnic_cm_netdev_gone(dev);
 	if (dev->netdev->reg_state != NETREG_REGISTERED)
 		rnic_unregister_later(dev);
 }
 
-static void netdev_changed(struct mpa_dev *dev, unsigned long event)
+static void netdev_changed(struct rnic_dev *dev, unsigned long event)
 {
 	switch (event) {
 	case NETDEV_UP:
@@ -372,16 +372,16 @@ static void netdev_changed(struct mpa_dev *dev, unsigned long event)
 		port_event(dev, IB_EVENT_GID_CHANGE);
 		break;
 	case NETDEV_CHANGENAME:
-		mpa_dev_take_ifname(dev);
-		mpa_cm_dev_changed(dev);
+		rnic_dev_take_ifname(dev);
+		rnic_cm_dev_changed(dev);
 		break;
 	case NETDEV_UNREGISTER:
 		netdev_leaves(dev);
 		break;
 	case NETDEV_REGISTER:
 		/* Known to us before it is registered: it has moved. */
-		mpa_dev_take_ifname(dev);
-		mpa_cm_netdev_back(dev);
+		rnic_dev_take_ifname(dev);
+		rnic_cm_netdev_back(dev);
 		break;
 	}
 }
@@ -389,7 +389,7 @@ static void netdev_changed(struct mpa_dev *dev, unsigned long event)
 static int netdev_event(struct notifier_block *nb, unsigned long event,
 			void *info)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 
 	dev = rnic_get_by_netdev(netdev_notifier_info_to_dev(info));
 	if (dev) {
@@ -403,12 +403,12 @@ static struct notifier_block netdev_notifier = {
 	.notifier_call = netdev_event,
 };
 
-static struct mpa_dev *rnic_first(void)
+static struct rnic_dev *rnic_first(void)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 
 	spin_lock(&rnics_lock);
-	dev = list_first_entry_or_null(&rnics, struct mpa_dev, entry);
+	dev = list_first_entry_or_null(&rnics, struct rnic_dev, entry);
 	if (dev)
 		get_device(&dev->ibdev.dev);
 	spin_unlock(&rnics_lock);
@@ -421,7 +421,7 @@ static struct mpa_dev *rnic_first(void)
  */
 static void rnic_remove_all(void)
 {
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 
 	while ((dev = rnic_first())) {
 		ib_unregister_device(&dev->ibdev);
@@ -433,7 +433,7 @@ static int __init mpa_rnic_init(void)
 {
 	int ret;
 
-	ret = mpa_cm_init();
+	ret = rnic_cm_init();
 	if (ret)
 		return ret;
 	ret = -ENOMEM;
@@ -454,7 +454,7 @@ err_unregister_wq:
 err_wq:
 	destroy_workqueue(mpa_rnic_wq);
 err_cm:
-	mpa_cm_exit();
+	rnic_cm_exit();
 	return ret;
 }
 
@@ -466,7 +466,7 @@ static void __exit mpa_rnic_exit(void)
 	destroy_workqueue(unregister_wq);
 	rcu_barrier();
 	destroy_workqueue(mpa_rnic_wq);
-	mpa_cm_exit();
+	rnic_cm_exit();
 }
 
 module_init(mpa_rnic_init);

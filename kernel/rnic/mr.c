@@ -24,7 +24,7 @@ enum {
 	MR_INDEX_BITS	= 24,
 	MR_KEY_BITS	= 8,
 	/*
-	 * Random indices to try. With %MPA_MAX_MR regions one in 16 is taken:
+	 * Random indices to try. With %RNIC_MAX_MR regions one in 16 is taken:
 	 * all of these fail once in 2^64 times.
 	 */
 	MR_INDEX_TRIES	= 16,
@@ -46,10 +46,10 @@ enum {
 			  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
 };
 
-static struct mpa_mr *mr_alloc(struct mpa_dev *dev, struct ib_pd *pd,
-			       enum mpa_mr_kind kind)
+static struct rnic_mr *mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
+				enum rnic_mr_kind kind)
 {
-	struct mpa_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return NULL;
@@ -63,12 +63,12 @@ static struct mpa_mr *mr_alloc(struct mpa_dev *dev, struct ib_pd *pd,
 	return mr;
 }
 
-static void mr_free(struct mpa_mr *mr)
+static void mr_free(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
 	kvfree(mr->pages);
 	kfree(mr->next_pages);
-	mpa_disown(mr->uctx, MPA_OWNED_MR);
+	rnic_disown(mr->uctx, RNIC_OWNED_MR);
 	/* Lookups may still find it invalid under the lock. */
 	kfree_rcu(mr, rcu);
 }
@@ -78,7 +78,7 @@ static void mr_free(struct mpa_mr *mr)
  * an old STag stays dead for long (RFC 5042 section 6.1.1). Index 0 is that
  * of the reserved STag.
  */
-static int mr_insert(struct mpa_mr *mr)
+static int mr_insert(struct rnic_mr *mr)
 {
 	u32 r, index;
 	int i, ret = -EBUSY;
@@ -97,23 +97,23 @@ static int mr_insert(struct mpa_mr *mr)
 }
 
 /* Makes a region that is complete known by a new STag; counts it. */
-static int mr_publish(struct mpa_mr *mr)
+static int mr_publish(struct rnic_mr *mr)
 {
 	int ret;
 
 	BUILD_BUG_ON(MR_INDEX_BITS + MR_KEY_BITS != 32);
-	if (!mpa_dev_take(&mr->dev->nr_mr, MPA_MAX_MR))
+	if (!rnic_dev_take(&mr->dev->nr_mr, RNIC_MAX_MR))
 		return -ENOMEM;
 	ret = mr_insert(mr);
 	if (ret)
 		atomic_dec(&mr->dev->nr_mr);
 	else
-		trace_mpa_mr(&mr->dev->ibdev, mr->stag, MPA_MR_EVENT_REG,
+		trace_mpa_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REG,
 			     mr->len);
 	return ret;
 }
 
-static int mr_pin(struct mpa_mr *mr, u64 start, u64 len, int access)
+static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, int access)
 {
 	struct sg_page_iter iter;
 	size_t nr;
@@ -142,7 +142,7 @@ static int mr_pin(struct mpa_mr *mr, u64 start, u64 len, int access)
 	return WARN_ON_ONCE(mr->nr_pages != mr->max_pages) ? -EINVAL : 0;
 }
 
-static int mr_init_user(struct mpa_mr *mr, u64 start, u64 len, u64 iova,
+static int mr_init_user(struct rnic_mr *mr, u64 start, u64 len, u64 iova,
 			int access)
 {
 	int ret = mr_pin(mr, start, len, access);
@@ -158,7 +158,7 @@ static int mr_init_user(struct mpa_mr *mr, u64 start, u64 len, u64 iova,
 	return mr_publish(mr);
 }
 
-static int mr_respond(const struct mpa_mr *mr, struct ib_udata *udata)
+static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
 {
 	struct mpa_reg_mr_resp resp = { .stag = mr->stag };
 
@@ -175,26 +175,26 @@ static int user_mr_check(u64 len, u64 iova, int access,
 	if (access & ~MR_ACCESS_KNOWN)
 		return -EOPNOTSUPP;
 	/* kvmalloc() gives no more than INT_MAX bytes for @pages. */
-	BUILD_BUG_ON(((MPA_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
-	if (!len || len > MPA_MAX_MR_SIZE ||
+	BUILD_BUG_ON(((RNIC_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
+	if (!len || len > RNIC_MAX_MR_SIZE ||
 	    check_add_overflow(iova, len - 1, &last))
 		return -EINVAL;
 	if (udata && udata->outlen < sizeof(struct mpa_reg_mr_resp))
 		return -EINVAL;
-	return mpa_udata_clear(udata) ? 0 : -EINVAL;
+	return rnic_udata_clear(udata) ? 0 : -EINVAL;
 }
 
-static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
+static struct rnic_mr *user_mr_alloc(struct ib_pd *pd)
 {
-	struct mpa_ucontext *uctx = to_mpa_pd(pd)->uctx;
-	struct mpa_mr *mr;
-	int ret = mpa_own(uctx, MPA_OWNED_MR);
+	struct rnic_ucontext *uctx = to_mpa_pd(pd)->uctx;
+	struct rnic_mr *mr;
+	int ret = rnic_own(uctx, RNIC_OWNED_MR);
 
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_USER);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_USER);
 	if (!mr) {
-		mpa_disown(uctx, MPA_OWNED_MR);
+		rnic_disown(uctx, RNIC_OWNED_MR);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->uctx = uctx;
@@ -202,7 +202,7 @@ static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
 }
 
 /**
- * mpa_reg_user_mr() - register memory of the calling process
+ * rnic_reg_user_mr() - register memory of the calling process
  * @pd: protection domain
  * @start: its address
  * @len: bytes
@@ -213,15 +213,15 @@ static struct mpa_mr *user_mr_alloc(struct ib_pd *pd)
  *
  * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
  * that is not to be had (on-demand paging, zero-based); -EINVAL: no bytes or
- * more than %MPA_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
+ * more than %RNIC_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
  * unknown input of the provider's; -ENOMEM: memory, RLIMIT_MEMLOCK, or
- * %MPA_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
+ * %RNIC_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
  * of ib_umem_get().
  */
-struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			      int access, struct ib_udata *udata)
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_udata *udata)
 {
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	int ret = user_mr_check(len, iova, access, udata);
 
 	if (ret)
@@ -236,13 +236,13 @@ struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	}
 	ret = mr_respond(mr, udata);
 	if (ret) {
-		mpa_dereg_mr(&mr->ibmr, NULL);
+		rnic_dereg_mr(&mr->ibmr, NULL);
 		return ERR_PTR(ret);
 	}
 	return &mr->ibmr;
 }
 
-static void mr_set_dma(struct mpa_mr *mr, int access)
+static void mr_set_dma(struct rnic_mr *mr, int access)
 {
 	mr->len = U64_MAX;
 	mr->access = access;
@@ -250,20 +250,20 @@ static void mr_set_dma(struct mpa_mr *mr, int access)
 }
 
 /**
- * mpa_get_dma_mr() - all kernel memory, by kernel address
+ * rnic_get_dma_mr() - all kernel memory, by kernel address
  * @pd: a kernel consumer's protection domain
  * @access: IB_ACCESS_*
  *
  * Return: the region, or as ERR_PTR: -EOPNOTSUPP: unknown rights; -ENOMEM.
  */
-struct ib_mr *mpa_get_dma_mr(struct ib_pd *pd, int access)
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	int ret;
 
 	if (access & ~MR_ACCESS_KNOWN)
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_DMA);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_DMA);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr_set_dma(mr, access);
@@ -276,16 +276,16 @@ struct ib_mr *mpa_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 /**
- * mpa_mr_local_dma_create() - make the region behind %MPA_STAG_LOCAL_DMA
+ * rnic_mr_local_dma_create() - make the region behind %RNIC_STAG_LOCAL_DMA
  * @dev: the device
  *
  * It is in no table: only lookup by kernel consumers, for local use, knows it.
  *
  * Return: 0 or -ENOMEM.
  */
-int mpa_mr_local_dma_create(struct mpa_dev *dev)
+int rnic_mr_local_dma_create(struct rnic_dev *dev)
 {
-	dev->local_dma = mr_alloc(dev, NULL, MPA_MR_DMA);
+	dev->local_dma = mr_alloc(dev, NULL, RNIC_MR_DMA);
 	if (!dev->local_dma)
 		return -ENOMEM;
 	mr_set_dma(dev->local_dma, IB_ACCESS_LOCAL_WRITE);
@@ -293,10 +293,10 @@ int mpa_mr_local_dma_create(struct mpa_dev *dev)
 }
 
 /**
- * mpa_mr_local_dma_destroy() - undo mpa_mr_local_dma_create()
+ * rnic_mr_local_dma_destroy() - undo rnic_mr_local_dma_create()
  * @dev: the device, which has no QP any more; harmless if it was not done
  */
-void mpa_mr_local_dma_destroy(struct mpa_dev *dev)
+void rnic_mr_local_dma_destroy(struct rnic_dev *dev)
 {
 	if (dev->local_dma)
 		mr_free(dev->local_dma);
@@ -304,24 +304,24 @@ void mpa_mr_local_dma_destroy(struct mpa_dev *dev)
 }
 
 /**
- * mpa_alloc_mr() - a region for a kernel consumer to register fast
+ * rnic_alloc_mr() - a region for a kernel consumer to register fast
  * @pd: protection domain
  * @type: %IB_MR_TYPE_MEM_REG
  * @max_sg: pages it is to hold at most
  *
  * Return: the region, invalid, or as ERR_PTR: -EOPNOTSUPP: another type;
- * -EINVAL: no pages or more than %MPA_MAX_FAST_REG_PAGES; -ENOMEM.
+ * -EINVAL: no pages or more than %RNIC_MAX_FAST_REG_PAGES; -ENOMEM.
  */
-struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 {
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	int ret = -ENOMEM;
 
 	if (type != IB_MR_TYPE_MEM_REG)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_sg || max_sg > MPA_MAX_FAST_REG_PAGES)
+	if (!max_sg || max_sg > RNIC_MAX_FAST_REG_PAGES)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, MPA_MR_FAST_REG);
+	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_FAST_REG);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
@@ -340,7 +340,7 @@ struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 
 static int mr_add_page(struct ib_mr *ibmr, u64 addr)
 {
-	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_mpa_mr(ibmr);
 
 	if (mr->next_nr == mr->max_pages)
 		return -ENOMEM;
@@ -349,7 +349,7 @@ static int mr_add_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * mpa_map_mr_sg() - give a fast-register region its next pages
+ * rnic_map_mr_sg() - give a fast-register region its next pages
  * @ibmr: the region; its page_size is set. It may still be valid with its
  *	present pages: consumers map before they post the invalidation and the
  *	registration that takes the new ones over
@@ -360,13 +360,13 @@ static int mr_add_page(struct ib_mr *ibmr, u64 addr)
  * Return: how many entries fit; -EINVAL: another kind of region, or nothing
  * to map; -ENOMEM: not even one page fits.
  */
-int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		  unsigned int *sg_offset)
+int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *sg_offset)
 {
-	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_mpa_mr(ibmr);
 	int ret;
 
-	if (mr->kind != MPA_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
+	if (mr->kind != RNIC_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
 	write_lock_bh(&mr->lock);
 	mr->next_nr = 0;
@@ -379,9 +379,9 @@ int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 /*
  * Nothing is granted any more, and what a sender has not copied yet is not sent: the
  * lock's release orders this before whatever tells that it is done. Pairs with the
- * smp_rmb() before mpa_mr_unchanged().
+ * smp_rmb() before rnic_mr_unchanged().
  */
-static void mr_end_rights(struct mpa_mr *mr)
+static void mr_end_rights(struct rnic_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
 	WRITE_ONCE(mr->valid, false);
@@ -389,7 +389,7 @@ static void mr_end_rights(struct mpa_mr *mr)
 }
 
 /* Takes all rights away. No placement is running on return. */
-static void mr_revoke(struct mpa_mr *mr)
+static void mr_revoke(struct rnic_mr *mr)
 {
 	write_lock_bh(&mr->lock);
 	mr_end_rights(mr);
@@ -397,7 +397,7 @@ static void mr_revoke(struct mpa_mr *mr)
 }
 
 /**
- * mpa_dereg_mr() - deregister a region
+ * rnic_dereg_mr() - deregister a region
  * @ibmr: the region; freed
  * @udata: unused
  *
@@ -409,16 +409,16 @@ static void mr_revoke(struct mpa_mr *mr)
  *
  * Return: 0.
  */
-int mpa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct mpa_mr *mr = to_mpa_mr(ibmr);
-	struct mpa_dev *dev = mr->dev;
+	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_dev *dev = mr->dev;
 
 	might_sleep();
-	trace_mpa_mr(&dev->ibdev, mr->stag, MPA_MR_EVENT_DEREG, mr->len);
+	trace_mpa_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
 	mr_revoke(mr);
 	xa_erase(&dev->mrs, mr->stag >> MR_KEY_BITS);
-	mpa_mr_put(mr);
+	rnic_mr_put(mr);
 	wait_for_completion(&mr->released);
 	mr_free(mr);
 	atomic_dec(&dev->nr_mr);
@@ -429,23 +429,23 @@ int mpa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
  * The region of that index; the caller judges the key, under its lock. @local:
  * asked for by a local consumer of @pd.
  */
-static struct mpa_mr *mr_find(struct mpa_dev *dev, const struct ib_pd *pd,
-			      u32 stag, bool local)
+static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
+			       u32 stag, bool local)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
-	if (stag == MPA_STAG_LOCAL_DMA)
+	if (stag == RNIC_STAG_LOCAL_DMA)
 		return local && !to_mpa_pd(pd)->uctx ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> MR_KEY_BITS);
 }
 
-static struct mpa_mr *mr_find_access(struct mpa_dev *dev,
-				     const struct ib_pd *pd, u32 stag,
+static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
+				      const struct ib_pd *pd, u32 stag,
 				     int access)
 {
 	return mr_find(dev, pd, stag, !(access & ~IB_ACCESS_LOCAL_WRITE));
 }
 
-static void mr_view(const struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+static void mr_view(const struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 		    int access, struct ddp_region_view *v)
 {
 	lockdep_assert_held(&mr->lock);
@@ -457,7 +457,7 @@ static void mr_view(const struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_view() - what ddp_check_*() want to know of an STag
+ * rnic_mr_view() - what ddp_check_*() want to know of an STag
  * @dev: the device
  * @pd: the stream's protection domain
  * @stag: the STag
@@ -465,12 +465,12 @@ static void mr_view(const struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  * @v: gets the answer; not found for unknown or invalid STags, stale keys
  *	included
  *
- * Any context. The answer may be outdated at once; mpa_mr_get() asks again.
+ * Any context. The answer may be outdated at once; rnic_mr_get() asks again.
  */
-void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
-		 struct ddp_region_view *v)
+void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
+		  struct ddp_region_view *v)
 {
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 
 	memset(v, 0, sizeof(*v));
 	rcu_read_lock();
@@ -484,11 +484,11 @@ void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
 }
 
 /* Kernel addresses a peer names must at least be memory. */
-static bool mr_mapped(const struct mpa_mr *mr, u64 addr, u64 len, int access)
+static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 {
 	u64 at = addr & PAGE_MASK;
 
-	if (mr->kind != MPA_MR_DMA || !(access & MR_ACCESS_REMOTE))
+	if (mr->kind != RNIC_MR_DMA || !(access & MR_ACCESS_REMOTE))
 		return true;
 	for (; at - (addr & PAGE_MASK) < offset_in_page(addr) + len;
 	     at += PAGE_SIZE)
@@ -498,7 +498,7 @@ static bool mr_mapped(const struct mpa_mr *mr, u64 addr, u64 len, int access)
 }
 
 /* As mr_view(), of [@addr, @addr + @len), for who is going to touch it. */
-static void mr_view_range(const struct mpa_mr *mr, const struct ib_pd *pd,
+static void mr_view_range(const struct rnic_mr *mr, const struct ib_pd *pd,
 			  u32 stag, u64 addr, u32 len, int access,
 			  struct ddp_region_view *v)
 {
@@ -511,7 +511,7 @@ static void mr_view_range(const struct mpa_mr *mr, const struct ib_pd *pd,
  * May [@addr, @addr + @len) of the region be used like that? @len is not 0.
  * The rules are those for the source of a Read, and so are the faults.
  */
-static bool mr_grants(const struct mpa_mr *mr, const struct ib_pd *pd,
+static bool mr_grants(const struct rnic_mr *mr, const struct ib_pd *pd,
 		      u32 stag, u64 addr, u32 len, int access,
 		      struct ddp_fault *f)
 {
@@ -523,11 +523,11 @@ static bool mr_grants(const struct mpa_mr *mr, const struct ib_pd *pd,
 }
 
 /* The contiguous piece at @addr, at most @len bytes of it. */
-static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
+static u32 mr_piece(const struct rnic_mr *mr, u64 addr, u32 len, void **at)
 {
 	u64 size, off, page, run;
 
-	if (mr->kind == MPA_MR_DMA) {
+	if (mr->kind == RNIC_MR_DMA) {
 		*at = (void *)(uintptr_t)addr;
 		return len;
 	}
@@ -543,7 +543,7 @@ static u32 mr_piece(const struct mpa_mr *mr, u64 addr, u32 len, void **at)
 }
 
 /* @len bytes at @addr will be placed into soon. */
-static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
+static void mr_look_ahead(const struct rnic_mr *mr, u64 addr, u32 len)
 {
 	void *at;
 	u32 n;
@@ -558,7 +558,7 @@ static void mr_look_ahead(const struct mpa_mr *mr, u64 addr, u32 len)
  * A stretch at a time, so that what comes %MPA_AHEAD bytes later can be asked
  * for from memory in between; less where the pages do not adjoin.
  */
-static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
+static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 		       struct mpa_rx *rx)
 {
 	u32 ahead = min_t(u32, len, MPA_AHEAD);
@@ -580,16 +580,16 @@ static void mr_copy_in(const struct mpa_mr *mr, u64 to, u32 len,
  * segment, which most likely goes there too, need not look it up again. Whether
  * it is valid is to be asked under its lock.
  */
-static struct mpa_mr *mr_sink(struct mpa_dev *dev, const struct ib_pd *pd,
-			      struct mpa_mr **sink, u32 stag, int access)
+static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_pd *pd,
+			       struct rnic_mr **sink, u32 stag, int access)
 {
-	struct mpa_mr *mr = *sink;
+	struct rnic_mr *mr = *sink;
 
 	/* Who may name the reserved STag is asked each time. */
 	if (mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid) &&
-	    stag != MPA_STAG_LOCAL_DMA)
+	    stag != RNIC_STAG_LOCAL_DMA)
 		return mr;
-	mpa_mr_forget(sink);
+	rnic_mr_forget(sink);
 	rcu_read_lock();
 	mr = mr_find_access(dev, pd, stag, access);
 	if (mr && !refcount_inc_not_zero(&mr->refs))
@@ -600,23 +600,23 @@ static struct mpa_mr *mr_sink(struct mpa_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * mpa_mr_forget() - drop the reference to the region that was placed into last
- * @sink: where mpa_mr_place() and mpa_mr_write() keep it
+ * rnic_mr_forget() - drop the reference to the region that was placed into last
+ * @sink: where rnic_mr_place() and rnic_mr_write() keep it
  *
  * Any context. Whoever deregisters it waits for this.
  */
-void mpa_mr_forget(struct mpa_mr **sink)
+void rnic_mr_forget(struct rnic_mr **sink)
 {
 	if (*sink)
-		mpa_mr_put(*sink);
+		rnic_mr_put(*sink);
 	*sink = NULL;
 }
 
 /**
- * mpa_mr_place() - place received bytes into memory of our own consumer
+ * rnic_mr_place() - place received bytes into memory of our own consumer
  * @dev: the device
  * @pd: the stream's protection domain
- * @sink: the region placed into last; see mpa_mr_forget()
+ * @sink: the region placed into last; see rnic_mr_forget()
  * @stag: where to
  * @to: tagged offset there
  * @len: the next bytes of @rx; 0 is in order whatever @stag says
@@ -627,11 +627,11 @@ void mpa_mr_forget(struct mpa_mr **sink)
  *
  * Return: 0; -EACCES: refused, nothing was placed.
  */
-int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
-		 u32 stag, u64 to, u32 len, struct mpa_rx *rx)
+int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
+		  u32 stag, u64 to, u32 len, struct mpa_rx *rx)
 {
 	struct ddp_fault f;
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	int ret = -EACCES;
 
 	if (!len)
@@ -648,7 +648,7 @@ int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
 	return ret;
 }
 
-static bool mr_write(const struct mpa_mr *mr, const struct ib_pd *pd,
+static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
 		     const struct ddp_hdr *h, struct mpa_rx *rx,
 		     struct ddp_fault *f)
 {
@@ -664,10 +664,10 @@ static bool mr_write(const struct mpa_mr *mr, const struct ib_pd *pd,
 }
 
 /**
- * mpa_mr_write() - judge a segment of a peer's Write, and place it
+ * rnic_mr_write() - judge a segment of a peer's Write, and place it
  * @dev: the device
  * @pd: the stream's protection domain
- * @sink: the region placed into last; see mpa_mr_forget()
+ * @sink: the region placed into last; see rnic_mr_forget()
  * @h: its header, passed by ddp_check_control(); with payload
  * @rx: its payload
  * @f: gets the fault, as ddp_check_tagged() says it
@@ -677,12 +677,12 @@ static bool mr_write(const struct mpa_mr *mr, const struct ib_pd *pd,
  *
  * Return: true; false if it is refused: nothing was placed.
  */
-bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
-		  const struct ddp_hdr *h, struct mpa_rx *rx,
+bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
+		   const struct ddp_hdr *h, struct mpa_rx *rx,
 		  struct ddp_fault *f)
 {
 	const struct ddp_region_view none = {};
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	bool ok;
 
 	mr = mr_sink(dev, pd, sink, h->stag, IB_ACCESS_REMOTE_WRITE);
@@ -695,13 +695,13 @@ bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
 }
 
 /* Lists the contiguous pieces of [@addr, @addr + @len), as many as @run takes. */
-static void mr_list(const struct mpa_mr *mr, u64 addr, u32 len,
-		    struct mpa_run *run)
+static void mr_list(const struct rnic_mr *mr, u64 addr, u32 len,
+		    struct rnic_run *run)
 {
 	struct kvec *kv = run->kv;
 	u32 done = 0;
 
-	for (; kv < run->kv + MPA_TX_PIECES && done < len; kv++) {
+	for (; kv < run->kv + RNIC_TX_PIECES && done < len; kv++) {
 		kv->iov_len = mr_piece(mr, addr + done, len - done,
 				       &kv->iov_base);
 		done += kv->iov_len;
@@ -712,8 +712,8 @@ static void mr_list(const struct mpa_mr *mr, u64 addr, u32 len,
 }
 
 /* Senders take references under the lock, and only while the region is valid. */
-static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
-		    u64 addr, u32 len, int access, struct mpa_run *run,
+static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
+		    u64 addr, u32 len, int access, struct rnic_run *run,
 		    struct ddp_fault *f)
 {
 	bool ok;
@@ -730,7 +730,7 @@ static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_get() - a region to send from, and where its bytes lie
+ * rnic_mr_get() - a region to send from, and where its bytes lie
  * @dev: the device
  * @pd: the sender's protection domain
  * @stag: the region
@@ -742,18 +742,18 @@ static bool mr_hold(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  * @fault: gets the reason in RDMAP's terms (0/1/xx) when refused; may be NULL
  *
  * Any context. The reference keeps the memory in place; its owner waits for
- * it: drop it soon. Invalidation does not wait, see mpa_mr_unchanged().
+ * it: drop it soon. Invalidation does not wait, see rnic_mr_unchanged().
  *
  * Return: the region with a reference, or NULL.
  */
-struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u32 len, int access, struct mpa_run *run,
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    u64 addr, u32 len, int access, struct rnic_run *run,
 			  struct ddp_fault *fault)
 {
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	const struct ddp_region_view none = {};
 	struct ddp_fault f;
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	bool ok;
 
 	if (WARN_ON_ONCE(!len))
@@ -771,14 +771,14 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 }
 
 /**
- * mpa_mr_more() - where more bytes of a region lie
- * @mr: the region, held: got from mpa_mr_get() for other bytes
+ * rnic_mr_more() - where more bytes of a region lie
+ * @mr: the region, held: got from rnic_mr_get() for other bytes
  * @pd: the sender's protection domain
- * @stag: the region as it is named for these; not %MPA_STAG_LOCAL_DMA
+ * @stag: the region as it is named for these; not %RNIC_STAG_LOCAL_DMA
  * @addr: first byte
  * @len: bytes wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @epoch: &mpa_run.epoch of those it was got for
+ * @epoch: &rnic_run.epoch of those it was got for
  * @run: gets the first of them, as many as there is room for
  *
  * Any context. Asks again whether the region grants it: it may have been
@@ -787,8 +787,8 @@ struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
  * Return: false if this region does not grant it, which another one of that STag
  * might, or this one of another epoch; nothing has changed then.
  */
-bool mpa_mr_more(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		 u32 len, int access, u32 epoch, struct mpa_run *run)
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		  u32 len, int access, u32 epoch, struct rnic_run *run)
 {
 	struct ddp_fault f;
 	bool ok;
@@ -803,12 +803,12 @@ bool mpa_mr_more(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
 }
 
 /**
- * mpa_mr_put() - drop a reference
+ * rnic_mr_put() - drop a reference
  * @mr: the region
  *
  * Any context.
  */
-void mpa_mr_put(struct mpa_mr *mr)
+void rnic_mr_put(struct rnic_mr *mr)
 {
 	if (refcount_dec_and_test(&mr->refs))
 		complete(&mr->released);
@@ -819,15 +819,15 @@ void mpa_mr_put(struct mpa_mr *mr)
  * invalidated (RFC 5040 section 8.1.1 item 7). The rights outlive the validity,
  * so that who invalidates twice is answered alike.
  */
-static bool mr_may_invalidate(const struct mpa_mr *mr, bool remote)
+static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 {
 	if (remote)
-		return mr->kind == MPA_MR_FAST_REG &&
+		return mr->kind == RNIC_MR_FAST_REG &&
 		       mr->access & MR_ACCESS_REMOTE;
-	return mr->kind != MPA_MR_DMA;
+	return mr->kind != RNIC_MR_DMA;
 }
 
-static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
+static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 			  bool remote, struct ddp_fault *f)
 {
 	struct ddp_region_view v = {
@@ -844,13 +844,13 @@ static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
 	write_unlock_bh(&mr->lock);
 	if (ok)
 		trace_mpa_mr(&mr->dev->ibdev, stag,
-			     remote ? MPA_MR_EVENT_REMOTE_INVALIDATE :
-				      MPA_MR_EVENT_INVALIDATE, mr->len);
+			     remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
+				      RNIC_MR_EVENT_INVALIDATE, mr->len);
 	return ok;
 }
 
 /**
- * mpa_mr_invalidate() - take the rights of an STag away
+ * rnic_mr_invalidate() - take the rights of an STag away
  * @dev: the device
  * @pd: protection domain of who asks
  * @stag: the region
@@ -864,12 +864,12 @@ static bool mr_invalidate(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag,
  *
  * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
  */
-int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-		      bool remote, struct ddp_fault *fault)
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       bool remote, struct ddp_fault *fault)
 {
 	const struct ddp_region_view none = {};
 	struct ddp_fault f;
-	struct mpa_mr *mr;
+	struct rnic_mr *mr;
 	bool ok;
 
 	rcu_read_lock();
@@ -883,7 +883,7 @@ int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
 }
 
 /* Do the pages that a registration would take hold the mapped bytes? */
-static bool mr_pages_cover(const struct mpa_mr *mr)
+static bool mr_pages_cover(const struct rnic_mr *mr)
 {
 	const struct ib_mr *ibmr = &mr->ibmr;
 	u32 shift = mr->next_nr ? mr->next_shift : mr->page_shift;
@@ -893,14 +893,14 @@ static bool mr_pages_cover(const struct mpa_mr *mr)
 	return off + ibmr->length <= nr << shift;
 }
 
-static bool mr_may_fast_reg(const struct mpa_mr *mr, const struct ib_pd *pd,
+static bool mr_may_fast_reg(const struct rnic_mr *mr, const struct ib_pd *pd,
 			    u32 key, int access)
 {
 	const struct ib_mr *ibmr = &mr->ibmr;
 	u64 last;
 
 	lockdep_assert_held(&mr->lock);
-	return mr->kind == MPA_MR_FAST_REG && ibmr->pd == pd && !mr->valid &&
+	return mr->kind == RNIC_MR_FAST_REG && ibmr->pd == pd && !mr->valid &&
 	       key >> MR_KEY_BITS == mr->stag >> MR_KEY_BITS &&
 	       !(access & ~MR_ACCESS_KNOWN) && ibmr->length &&
 	       !check_add_overflow(ibmr->iova, ibmr->length - 1, &last) &&
@@ -908,7 +908,7 @@ static bool mr_may_fast_reg(const struct mpa_mr *mr, const struct ib_pd *pd,
 }
 
 /* The pages mapped last become those of the region. */
-static void mr_take_over(struct mpa_mr *mr)
+static void mr_take_over(struct rnic_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
 	if (mr->next_nr) {
@@ -923,7 +923,7 @@ static void mr_take_over(struct mpa_mr *mr)
 }
 
 /**
- * mpa_mr_fast_reg() - make a fast-register region valid
+ * rnic_mr_fast_reg() - make a fast-register region valid
  * @pd: protection domain of the QP
  * @ibmr: the region; its iova and length are taken over
  * @key: the STag it is to have: another low byte at most
@@ -934,9 +934,9 @@ static void mr_take_over(struct mpa_mr *mr)
  * Return: 0; -EINVAL: of another protection domain or kind, not mapped, still
  * valid, unknown rights, or the STag of another region.
  */
-int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
+int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 {
-	struct mpa_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_mpa_mr(ibmr);
 	bool ok;
 
 	write_lock_bh(&mr->lock);
@@ -950,7 +950,7 @@ int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 	}
 	write_unlock_bh(&mr->lock);
 	if (ok)
-		trace_mpa_mr(&mr->dev->ibdev, key, MPA_MR_EVENT_FAST_REG,
+		trace_mpa_mr(&mr->dev->ibdev, key, RNIC_MR_EVENT_FAST_REG,
 			     ibmr->length);
 	return ok ? 0 : -EINVAL;
 }

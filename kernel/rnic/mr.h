@@ -13,38 +13,38 @@
 #include "ddp/check.h"
 #include "ulp/mpa.h"
 
-struct mpa_dev;
-struct mpa_mr;
-struct mpa_ucontext;
+struct rnic_dev;
+struct rnic_mr;
+struct rnic_ucontext;
 
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
-	MPA_TX_PIECES	= 40,
+	RNIC_TX_PIECES	= 40,
 };
 
 /* What memory a region names. */
-enum mpa_mr_kind {
-	MPA_MR_USER,		/* pinned user pages */
-	MPA_MR_DMA,		/* all kernel memory, by kernel address */
-	MPA_MR_FAST_REG,	/* a kernel consumer's page list */
+enum rnic_mr_kind {
+	RNIC_MR_USER,		/* pinned user pages */
+	RNIC_MR_DMA,		/* all kernel memory, by kernel address */
+	RNIC_MR_FAST_REG,	/* a kernel consumer's page list */
 };
 
 /**
- * struct mpa_run - bytes that may be sent without asking for them again
+ * struct rnic_run - bytes that may be sent without asking for them again
  * @len: how many are left; they are the next of the message in progress
- * @epoch: &mpa_mr.epoch of their region when they were granted
+ * @epoch: &rnic_mr.epoch of their region when they were granted
  * @at: the first piece not yet wholly used
  * @kv: where they lie
  *
  * Good for one message and one batch, which holds the region. Whoever invalidates
  * the region meanwhile does not wait: what is copied from here may be sent only if
- * mpa_mr_unchanged() says so after that.
+ * rnic_mr_unchanged() says so after that.
  */
-struct mpa_run {
+struct rnic_run {
 	u32 len;
 	u32 epoch;
 	unsigned int at;
-	struct kvec kv[MPA_TX_PIECES];
+	struct kvec kv[RNIC_TX_PIECES];
 };
 
 enum {
@@ -52,11 +52,11 @@ enum {
 	 * Reserved STag: all kernel memory, for local use by kernel consumers
 	 * (ib_device.local_dma_lkey). No peer and no user can use it.
 	 */
-	MPA_STAG_LOCAL_DMA	= 0,
+	RNIC_STAG_LOCAL_DMA	= 0,
 };
 
 /**
- * struct mpa_mr - a memory region
+ * struct rnic_mr - a memory region
  * @ibmr: what the core sees; its lkey and rkey equal @stag
  * @dev: device it belongs to; constant
  * @uctx: the context that it counts for, or NULL with a kernel consumer; constant
@@ -68,7 +68,7 @@ enum {
  *	running (RFC 5042 section 6.2.2). Taken in softirq: use _bh elsewhere
  * @valid: the STag may be used; under @lock
  * @epoch: grows when rights are taken away; written under @lock, read by senders
- *	without it, see mpa_mr_unchanged()
+ *	without it, see rnic_mr_unchanged()
  * @access: IB_ACCESS_*; under @lock
  * @iova: tagged offset of the first byte; under @lock
  * @len: bytes; under @lock
@@ -77,21 +77,21 @@ enum {
  * @nr_pages: pages in @pages now
  * @max_pages: room in @pages; constant
  * @pages: kernel addresses of the pages
- * @next_pages: %MPA_MR_FAST_REG: the pages that the next registration takes
+ * @next_pages: %RNIC_MR_FAST_REG: the pages that the next registration takes
  *	over; room for @max_pages
  * @next_nr: pages in @next_pages; 0: registering again takes @pages as before
  * @next_shift: log2 of the page size of @next_pages
- * @umem: the pinned pages, %MPA_MR_USER only
+ * @umem: the pinned pages, %RNIC_MR_USER only
  * @refs: one of the owner's, one of every sender that reads the memory
  *	without @lock, one of every receiver that may soon place more there
  * @released: completed when @refs falls to zero
  * @rcu: frees the structure after the last lookup is over
  */
-struct mpa_mr {
+struct rnic_mr {
 	struct ib_mr ibmr;
-	struct mpa_dev *dev;
-	struct mpa_ucontext *uctx;
-	enum mpa_mr_kind kind;
+	struct rnic_dev *dev;
+	struct rnic_ucontext *uctx;
+	enum rnic_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;
 	bool valid;
@@ -113,46 +113,46 @@ struct mpa_mr {
 	struct rcu_head rcu;
 };
 
-static inline struct mpa_mr *to_mpa_mr(struct ib_mr *ibmr)
+static inline struct rnic_mr *to_mpa_mr(struct ib_mr *ibmr)
 {
-	return container_of(ibmr, struct mpa_mr, ibmr);
+	return container_of(ibmr, struct rnic_mr, ibmr);
 }
 
 /* Verbs */
-struct ib_mr *mpa_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			      int access, struct ib_udata *udata);
-struct ib_mr *mpa_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *mpa_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
-int mpa_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		  unsigned int *sg_offset);
-int mpa_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_udata *udata);
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *sg_offset);
+int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 
 /* Life of a device's reserved region */
-int mpa_mr_local_dma_create(struct mpa_dev *dev);
-void mpa_mr_local_dma_destroy(struct mpa_dev *dev);
+int rnic_mr_local_dma_create(struct rnic_dev *dev);
+void rnic_mr_local_dma_destroy(struct rnic_dev *dev);
 
 /* Receiving: socket lock held */
-void mpa_mr_view(struct mpa_dev *dev, struct ib_pd *pd, u32 stag, int access,
-		 struct ddp_region_view *v);
-int mpa_mr_place(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
-		 u32 stag, u64 to, u32 len, struct mpa_rx *rx);
-bool mpa_mr_write(struct mpa_dev *dev, struct ib_pd *pd, struct mpa_mr **sink,
-		  const struct ddp_hdr *h, struct mpa_rx *rx,
+void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
+		  struct ddp_region_view *v);
+int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
+		  u32 stag, u64 to, u32 len, struct mpa_rx *rx);
+bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
+		   const struct ddp_hdr *h, struct mpa_rx *rx,
 		  struct ddp_fault *f);
-void mpa_mr_forget(struct mpa_mr **sink);
+void rnic_mr_forget(struct rnic_mr **sink);
 
 /* Sending */
-struct mpa_mr *mpa_mr_get(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-			  u64 addr, u32 len, int access, struct mpa_run *run,
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+			    u64 addr, u32 len, int access, struct rnic_run *run,
 			  struct ddp_fault *fault);
-bool mpa_mr_more(struct mpa_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		 u32 len, int access, u32 epoch, struct mpa_run *run);
-void mpa_mr_put(struct mpa_mr *mr);
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
+		  u32 len, int access, u32 epoch, struct rnic_run *run);
+void rnic_mr_put(struct rnic_mr *mr);
 
 /**
- * mpa_mr_unchanged() - was all that was copied before this still granted then?
+ * rnic_mr_unchanged() - was all that was copied before this still granted then?
  * @mr: the region, held
- * @epoch: &mpa_run.epoch of what was copied; smp_rmb() has followed the copying
+ * @epoch: &rnic_run.epoch of what was copied; smp_rmb() has followed the copying
  *
  * Any context. The counterpart of taking rights away, which changes the epoch before
  * it is completed: whoever has read what was written into the memory after that sees
@@ -160,15 +160,15 @@ void mpa_mr_put(struct mpa_mr *mr);
  *
  * Return: true if nobody took rights away since the bytes were granted.
  */
-static inline bool mpa_mr_unchanged(const struct mpa_mr *mr, u32 epoch)
+static inline bool rnic_mr_unchanged(const struct rnic_mr *mr, u32 epoch)
 {
 	return READ_ONCE(mr->epoch) == epoch;
 }
 
 /* Work requests */
-int mpa_mr_invalidate(struct mpa_dev *dev, struct ib_pd *pd, u32 stag,
-		      bool remote, struct ddp_fault *fault);
-int mpa_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
-		    int access);
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       bool remote, struct ddp_fault *fault);
+int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
+		     int access);
 
 #endif /* MPA_RNIC_MR_H */

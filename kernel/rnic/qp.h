@@ -7,12 +7,12 @@
  *  1. the socket lock of the bound stream: everything that sends or receives
  *     on it, hence the message in progress in either direction, outstanding
  *     Reads of either side, and the sequence numbers;
- *  2. mpa_qp.lock (irq-safe): the state, the kernel's indices of the send ring,
+ *  2. rnic_qp.lock (irq-safe): the state, the kernel's indices of the send ring,
  *     the send records, the pointer to the endpoint; and the kernel's index of
  *     the receive ring where there is no stream, whose socket lock protects it;
- *  3. mpa_cq.lock (irq-safe).
+ *  3. rnic_cq.lock (irq-safe).
  *
- * mpa_mr.lock nests inside 1 and is never held together with 2 or 3.
+ * rnic_mr.lock nests inside 1 and is never held together with 2 or 3.
  * Completion handlers are called under the socket lock at most.
  */
 #ifndef MPA_RNIC_QP_H
@@ -31,33 +31,33 @@
 #include "ring.h"
 #include "ulp/mpa.h"
 
-struct mpa_dev;
-struct mpa_ep;
-struct mpa_mr;
+struct rnic_dev;
+struct rnic_ep;
+struct rnic_mr;
 
 /**
- * enum mpa_qp_state - a QP's states; legal moves stand in a table in qp.c
- * @MPA_QP_IDLE: no stream; receives may be posted. INIT (or RTR, if they
+ * enum rnic_qp_state - a QP's states; legal moves stand in a table in qp.c
+ * @RNIC_QP_IDLE: no stream; receives may be posted. INIT (or RTR, if they
  *	asked for that) to consumers
- * @MPA_QP_RTS: full operation
- * @MPA_QP_CLOSING: the consumer asked for an orderly end: the send queue
+ * @RNIC_QP_RTS: full operation
+ * @RNIC_QP_CLOSING: the consumer asked for an orderly end: the send queue
  *	drains, then TCP gets its FIN. SQD to consumers
- * @MPA_QP_TERMINATE: a Terminate is owed to the peer; both queues are flushed.
+ * @RNIC_QP_TERMINATE: a Terminate is owed to the peer; both queues are flushed.
  *	ERR to consumers, as the next
- * @MPA_QP_ERROR: over; whatever is posted is flushed
- * @MPA_QP_STATES: how many there are
+ * @RNIC_QP_ERROR: over; whatever is posted is flushed
+ * @RNIC_QP_STATES: how many there are
  */
-enum mpa_qp_state {
-	MPA_QP_IDLE,
-	MPA_QP_RTS,
-	MPA_QP_CLOSING,
-	MPA_QP_TERMINATE,
-	MPA_QP_ERROR,
-	MPA_QP_STATES
+enum rnic_qp_state {
+	RNIC_QP_IDLE,
+	RNIC_QP_RTS,
+	RNIC_QP_CLOSING,
+	RNIC_QP_TERMINATE,
+	RNIC_QP_ERROR,
+	RNIC_QP_STATES
 };
 
 /**
- * struct mpa_swr - what is remembered of a send work request until it retires
+ * struct rnic_swr - what is remembered of a send work request until it retires
  * @wr_id: the consumer's name for it
  * @to: Read: where the next byte of the response goes
  * @len: bytes of the message
@@ -69,10 +69,10 @@ enum mpa_qp_state {
  * @signaled: a completion is wanted even on success
  * @done: nothing remains to be done but to report it, in its turn
  *
- * Under mpa_qp.lock; @to, @len, @stag and @left under the socket lock. There is
+ * Under rnic_qp.lock; @to, @len, @stag and @left under the socket lock. There is
  * one to each entry of the ring: two to a cache line.
  */
-struct mpa_swr {
+struct rnic_swr {
 	u64 wr_id;
 	u64 to;
 	u32 len;
@@ -85,10 +85,10 @@ struct mpa_swr {
 	u8 done:1;
 };
 
-static_assert(sizeof(struct mpa_swr) == 32);
+static_assert(sizeof(struct rnic_swr) == 32);
 
 /**
- * struct mpa_sq - a send queue
+ * struct rnic_sq - a send queue
  * @ring: entries are struct mpa_sqe; written by the consumer
  * @wr: a record for each entry between @retired and @fetched
  * @fetched: entries copied out of the ring and taken up
@@ -98,9 +98,9 @@ static_assert(sizeof(struct mpa_swr) == 32);
  * @max_inline: limit of inline data; constant
  * @sig_all: every request is signaled; constant
  */
-struct mpa_sq {
-	struct mpa_ring ring;
-	struct mpa_swr *wr;
+struct rnic_sq {
+	struct rnic_ring ring;
+	struct rnic_swr *wr;
 	u32 fetched;
 	u32 retired;
 	struct mpa_sqe *cur;
@@ -110,7 +110,7 @@ struct mpa_sq {
 };
 
 /**
- * struct mpa_rq - a receive queue
+ * struct rnic_rq - a receive queue
  * @ring: entries are struct mpa_rqe; written by the consumer
  * @taken: entries taken for messages; mirrored in ring cons when reported;
  *	socket lock
@@ -119,8 +119,8 @@ struct mpa_sq {
  * @busy: @cur is in use: its message has begun and not ended
  * @max_sge: limit of mpa_rqe.num_sge; constant
  */
-struct mpa_rq {
-	struct mpa_ring ring;
+struct rnic_rq {
+	struct rnic_ring ring;
 	u32 taken;
 	struct mpa_rqe *cur;
 	u64 cur_len;
@@ -129,55 +129,55 @@ struct mpa_rq {
 };
 
 /* What the sender is at. */
-enum mpa_tx_kind {
-	MPA_TX_NONE,
-	MPA_TX_RTR,		/* ready-to-receive of a peer-to-peer start */
-	MPA_TX_WR,		/* the work request in mpa_sq.cur */
-	MPA_TX_RESPONSE,	/* the Read Response at the head of the queue */
-	MPA_TX_TERMINATE,
+enum rnic_tx_kind {
+	RNIC_TX_NONE,
+	RNIC_TX_RTR,		/* ready-to-receive of a peer-to-peer start */
+	RNIC_TX_WR,		/* the work request in rnic_sq.cur */
+	RNIC_TX_RESPONSE,	/* the Read Response at the head of the queue */
+	RNIC_TX_TERMINATE,
 };
 
 enum {
-	/* Regions a batch may refer to; with more, struct mpa_qp takes 2 KiB. */
-	MPA_TX_HELD	= 24,
+	/* Regions a batch may refer to; with more, struct rnic_qp takes 2 KiB. */
+	RNIC_TX_HELD	= 24,
 };
 
 /**
- * struct mpa_out - one segment while it is put together
+ * struct rnic_out - one segment while it is put together
  * @hdr: header bytes
  * @hdr_len: how many
  * @nr: pieces of payload
  * @len: bytes of payload
- * @first: the first of &mpa_tx.held that may have payload of it
+ * @first: the first of &rnic_tx.held that may have payload of it
  * @kv: the pieces
  *
  * Not on the stack, which many kernels clear: that costs more than the rest.
  */
-struct mpa_out {
+struct rnic_out {
 	u8 hdr[MPA_TX_HEADER_MAX];
 	u32 hdr_len;
 	unsigned int nr;
 	u32 len;
 	unsigned int first;
-	struct kvec kv[MPA_TX_PIECES];
+	struct kvec kv[RNIC_TX_PIECES];
 };
 
 /**
- * struct mpa_draft - what is needed only while a batch is open
+ * struct rnic_draft - what is needed only while a batch is open
  * @run: bytes got from the region held last
  * @out: the segment being put together
- * @epochs: of &mpa_tx.held when they were got, see mpa_mr_unchanged()
+ * @epochs: of &rnic_tx.held when they were got, see rnic_mr_unchanged()
  */
-struct mpa_draft {
-	struct mpa_run run;
-	struct mpa_out out;
-	u32 epochs[MPA_TX_HELD];
+struct rnic_draft {
+	struct rnic_run run;
+	struct rnic_out out;
+	u32 epochs[RNIC_TX_HELD];
 };
 
-static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
+static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
 
 /**
- * struct mpa_tx - state of the sending side; socket lock
+ * struct rnic_tx - state of the sending side; socket lock
  * @kind: message in progress
  * @off: bytes of it handed to the batch so far
  * @len: bytes of it
@@ -186,7 +186,7 @@ static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
  * @read_msn: MSN of the next Read Request
  * @sge: piece of the current request that holds byte @off
  * @sge_off: offset of that byte within the piece
- * @whole: mpa_sq.fetched numbering: one past the last request that is wholly
+ * @whole: rnic_sq.fetched numbering: one past the last request that is wholly
  *	in the current batch or in earlier ones
  * @taken: one past the last that is wholly in batches TCP has taken
  * @prefer_wr: whose turn it is when a response and a request both wait
@@ -202,8 +202,8 @@ static_assert(sizeof(struct mpa_draft) <= MPA_TX_WORKSPACE);
  * @bytes: bytes of their payload
  * @starved: batches in a row for which there was no memory, up to a limit
  */
-struct mpa_tx {
-	enum mpa_tx_kind kind;
+struct rnic_tx {
+	enum rnic_tx_kind kind;
 	u32 off;
 	u32 len;
 	u8 rtr;
@@ -219,26 +219,26 @@ struct mpa_tx {
 	u32 term_cause;
 	u8 term_len;
 	u8 term[RDMAP_TERM_ULPDU_MAX];
-	struct mpa_mr *held[MPA_TX_HELD];
+	struct rnic_mr *held[RNIC_TX_HELD];
 	unsigned int nr_held;
-	struct mpa_draft *draft;
+	struct rnic_draft *draft;
 	u32 segments;
 	u32 bytes;
 	u8 starved;
 };
 
 /**
- * struct mpa_due - completion events that became due
+ * struct rnic_due - completion events that became due
  * @scq: for the send queue's completion queue
  * @rcq: for the receive queue's
  */
-struct mpa_due {
+struct rnic_due {
 	bool scq;
 	bool rcq;
 };
 
 /**
- * struct mpa_rx_state - state of the receiving side; socket lock
+ * struct rnic_rx_state - state of the receiving side; socket lock
  * @send_msn: MSN of the Send expected or in progress
  * @send_mo: bytes of it received
  * @send_opcode: opcode of its first segment
@@ -251,25 +251,25 @@ struct mpa_due {
  * @asked: Read Requests came
  *
  * The last five only from one ULPDU to the next, @sink to @due up to
- * mpa_qp_settled(), @asked up to mpa_qp_answer().
+ * rnic_qp_settled(), @asked up to rnic_qp_answer().
  */
-struct mpa_rx_state {
+struct rnic_rx_state {
 	u32 send_msn;
 	u32 send_mo;
 	u8 send_opcode;
 	u32 read_msn;
 	u32 alone;
-	struct mpa_mr *sink;
+	struct rnic_mr *sink;
 	u32 segments;
 	u32 bytes;
-	struct mpa_due due;
+	struct rnic_due due;
 	bool asked;
 };
 
 /**
- * struct mpa_reads - Reads in flight; socket lock
- * @out: indices (mpa_sq.fetched numbering) of our outstanding Reads, oldest
- *	first; %MPA_READ_RTR marks a peer-to-peer RTR
+ * struct rnic_reads - Reads in flight; socket lock
+ * @out: indices (rnic_sq.fetched numbering) of our outstanding Reads, oldest
+ *	first; %RNIC_READ_RTR marks a peer-to-peer RTR
  * @out_head: first of them, free-running
  * @out_tail: one past the last, free-running
  * @out_mask: entries of @out, a power of two, less one
@@ -282,7 +282,7 @@ struct mpa_rx_state {
  *
  * Neither array is there before the first stream.
  */
-struct mpa_reads {
+struct rnic_reads {
 	u32 *out;
 	u32 out_head;
 	u32 out_tail;
@@ -295,10 +295,10 @@ struct mpa_reads {
 	u32 ird;
 };
 
-#define MPA_READ_RTR	U32_MAX
+#define RNIC_READ_RTR	U32_MAX
 
 /**
- * struct mpa_qp - a queue pair
+ * struct rnic_qp - a queue pair
  * @ibqp: what the core sees
  * @dev: its device; constant
  * @user: a user's, whose rings are shared, not a kernel consumer's; constant
@@ -330,27 +330,27 @@ struct mpa_reads {
  * @tx_work: sends from where it must not be done at once; flushes
  * @tx_retry: sends where there was no memory; holds a reference while pending
  */
-struct mpa_qp {
+struct rnic_qp {
 	struct ib_qp ibqp;
-	struct mpa_dev *dev;
+	struct rnic_dev *dev;
 	bool user;
 	struct kref ref;
 	struct completion freed;
 	spinlock_t lock;		/* see above */
-	enum mpa_qp_state state;
+	enum rnic_qp_state state;
 	enum ib_qp_state ib_state;
 	int access;
 	bool discard;
-	struct mpa_ep *ep;
+	struct rnic_ep *ep;
 	wait_queue_head_t unbound;
-	struct mpa_cq *scq;
-	struct mpa_cq *rcq;
-	struct mpa_area rings;
-	struct mpa_sq sq;
-	struct mpa_rq rq;
-	struct mpa_tx tx;
-	struct mpa_rx_state rx;
-	struct mpa_reads reads;
+	struct rnic_cq *scq;
+	struct rnic_cq *rcq;
+	struct rnic_area rings;
+	struct rnic_sq sq;
+	struct rnic_rq rq;
+	struct rnic_tx tx;
+	struct rnic_rx_state rx;
+	struct rnic_reads reads;
 	u8 version;
 	struct mpa_result res;
 	bool started;
@@ -359,64 +359,64 @@ struct mpa_qp {
 	struct delayed_work tx_retry;
 };
 
-static inline struct mpa_qp *to_mpa_qp(struct ib_qp *ibqp)
+static inline struct rnic_qp *to_mpa_qp(struct ib_qp *ibqp)
 {
-	return container_of(ibqp, struct mpa_qp, ibqp);
+	return container_of(ibqp, struct rnic_qp, ibqp);
 }
 
 /* Verbs */
-int mpa_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-		  struct ib_udata *udata);
-int mpa_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_udata *udata);
-int mpa_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		 struct ib_qp_init_attr *init);
-int mpa_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int mpa_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		  const struct ib_send_wr **bad);
-int mpa_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		  const struct ib_recv_wr **bad);
+int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		   struct ib_udata *udata);
+int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
 
-void mpa_qp_get(struct mpa_qp *qp);
-bool mpa_qp_try_get(struct mpa_qp *qp);
-void mpa_qp_put(struct mpa_qp *qp);
+void rnic_qp_get(struct rnic_qp *qp);
+bool rnic_qp_try_get(struct rnic_qp *qp);
+void rnic_qp_put(struct rnic_qp *qp);
 /* The QP of that number with a reference, or NULL; any context. */
-struct mpa_qp *mpa_qp_find(struct mpa_dev *dev, u32 qpn);
-void mpa_qps_of_cq_failed(struct mpa_dev *dev, const struct mpa_cq *cq);
+struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qps_of_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
 
 /*
  * For the connection manager.
  *
- * mpa_qp_bind: before the startup exchange; process context. The QP gets a
+ * rnic_qp_bind: before the startup exchange; process context. The QP gets a
  *	reference to @ep (which must hold one to the QP for as long).
  *	-EINVAL: not idle, or a completion queue has overflown; -EISCONN: bound
  *	already.
- * mpa_qp_unbind: undoes it: the QP drops its reference to @ep. Call once the
- *	stream is detached; the QP must be out of RTS (mpa_qp_closed()).
+ * rnic_qp_unbind: undoes it: the QP drops its reference to @ep. Call once the
+ *	stream is detached; the QP must be out of RTS (rnic_qp_closed()).
  *	Harmless if @ep is not the one bound.
- * mpa_qp_operational: from ops->operational. The QP goes to RTS and sends its
+ * rnic_qp_operational: from ops->operational. The QP goes to RTS and sends its
  *	RTR if one is due. -EINVAL: it is not idle any more (the consumer moved
  *	it to ERR meanwhile), -ENOMEM: end the stream.
- * mpa_qp_ulpdu: from ops->ulpdu, whose return value it gives.
- * mpa_qp_settled: from ops->settled.
- * mpa_qp_answer: from ops->answer.
- * mpa_qp_writable: from ops->writable.
- * mpa_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
- *	The endpoint is told with mpa_ep_end() once the Terminate is out.
- * mpa_qp_startup_fault: the Initiator found that it cannot go on, after
- *	mpa_qp_operational(): Terminate with @f, flush, likewise.
- * mpa_qp_closed: TCP has ended (or the device has gone). @err: 0 for an
+ * rnic_qp_ulpdu: from ops->ulpdu, whose return value it gives.
+ * rnic_qp_settled: from ops->settled.
+ * rnic_qp_answer: from ops->answer.
+ * rnic_qp_writable: from ops->writable.
+ * rnic_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
+ *	The endpoint is told with rnic_ep_end() once the Terminate is out.
+ * rnic_qp_startup_fault: the Initiator found that it cannot go on, after
+ *	rnic_qp_operational(): Terminate with @f, flush, likewise.
+ * rnic_qp_closed: TCP has ended (or the device has gone). @err: 0 for an
  *	orderly end. Flushes; idempotent. Socket lock held, or no stream left.
  */
-int mpa_qp_bind(struct mpa_qp *qp, struct mpa_ep *ep);
-void mpa_qp_unbind(struct mpa_qp *qp, struct mpa_ep *ep);
-int mpa_qp_operational(struct mpa_qp *qp, const struct mpa_result *res);
-int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len);
-void mpa_qp_settled(struct mpa_qp *qp);
-void mpa_qp_answer(struct mpa_qp *qp, struct mpa_conn *conn);
-void mpa_qp_writable(struct mpa_qp *qp);
-void mpa_qp_stream_error(struct mpa_qp *qp, enum mpa_error code, int err);
-void mpa_qp_startup_fault(struct mpa_qp *qp, const struct ddp_fault *f);
-void mpa_qp_closed(struct mpa_qp *qp, int err);
+int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep);
+void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep);
+int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res);
+int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len);
+void rnic_qp_settled(struct rnic_qp *qp);
+void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn);
+void rnic_qp_writable(struct rnic_qp *qp);
+void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err);
+void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f);
+void rnic_qp_closed(struct rnic_qp *qp, int err);
 
 #endif /* MPA_RNIC_QP_H */

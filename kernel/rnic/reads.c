@@ -11,7 +11,7 @@
 #include "trace.h"
 
 /* Room for @nr entries of @size bytes: old room if it will do. */
-static void *mpa_reads_room(void *old, u32 *mask, u32 nr, size_t size)
+static void *rnic_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 {
 	void *room;
 
@@ -28,25 +28,25 @@ static void *mpa_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 }
 
 /**
- * mpa_reads_prepare - room for the Reads that a stream has negotiated
+ * rnic_reads_prepare - room for the Reads that a stream has negotiated
  * @r: of the last stream, or zeroed
- * @ird: how many Reads the peer may have in flight, at most %MPA_MAX_IRD
- * @ord: how many we may, at most %MPA_MAX_ORD
+ * @ird: how many Reads the peer may have in flight, at most %RNIC_MAX_IRD
+ * @ord: how many we may, at most %RNIC_MAX_ORD
  *
  * Under the socket lock of the stream that begins, in any context. What is in
  * the queues is lost.
  *
  * Return: 0 or -ENOMEM.
  */
-int mpa_reads_prepare(struct mpa_reads *r, u32 ird, u32 ord)
+int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord)
 {
 	void *in, *out;
 
-	in = mpa_reads_room(r->in, &r->in_mask, ird, sizeof(*r->in));
+	in = rnic_reads_room(r->in, &r->in_mask, ird, sizeof(*r->in));
 	if (!in)
 		return -ENOMEM;
 	r->in = in;
-	out = mpa_reads_room(r->out, &r->out_mask, ord, sizeof(*r->out));
+	out = rnic_reads_room(r->out, &r->out_mask, ord, sizeof(*r->out));
 	if (!out)
 		return -ENOMEM;
 	r->out = out;
@@ -54,10 +54,10 @@ int mpa_reads_prepare(struct mpa_reads *r, u32 ird, u32 ord)
 }
 
 /**
- * mpa_reads_destroy - free what mpa_reads_prepare() has allocated
+ * rnic_reads_destroy - free what rnic_reads_prepare() has allocated
  * @r: prepared, or zeroed
  */
-void mpa_reads_destroy(struct mpa_reads *r)
+void rnic_reads_destroy(struct rnic_reads *r)
 {
 	kfree(r->in);
 	kfree(r->out);
@@ -66,104 +66,104 @@ void mpa_reads_destroy(struct mpa_reads *r)
 /* Ours ------------------------------------------------------------------------- */
 
 /**
- * mpa_reads_outstanding - how many of our Reads await their response
+ * rnic_reads_outstanding - how many of our Reads await their response
  * @r: under the socket lock
  *
  * Return: the number, an RTR included.
  */
-u32 mpa_reads_outstanding(const struct mpa_reads *r)
+u32 rnic_reads_outstanding(const struct rnic_reads *r)
 {
 	return r->out_tail - r->out_head;
 }
 
 /**
- * mpa_read_issued - a Read Request was put into a batch
+ * rnic_read_issued - a Read Request was put into a batch
  * @qp: the QP; socket lock held; fewer than ORD are outstanding
- * @index: its send record, or %MPA_READ_RTR
+ * @index: its send record, or %RNIC_READ_RTR
  *
  * It took the current MSN of queue 1.
  */
-void mpa_read_issued(struct mpa_qp *qp, u32 index)
+void rnic_read_issued(struct rnic_qp *qp, u32 index)
 {
-	struct mpa_reads *r = &qp->reads;
+	struct rnic_reads *r = &qp->reads;
 
 	r->out[r->out_tail++ & r->out_mask] = index;
 	qp->tx.read_msn++;
 }
 
-static struct mpa_swr *mpa_read_head(struct mpa_qp *qp)
+static struct rnic_swr *rnic_read_head(struct rnic_qp *qp)
 {
-	struct mpa_reads *r = &qp->reads;
+	struct rnic_reads *r = &qp->reads;
 	u32 index;
 
-	if (!mpa_reads_outstanding(r))
+	if (!rnic_reads_outstanding(r))
 		return NULL;
 	index = r->out[r->out_head & r->out_mask];
-	if (index == MPA_READ_RTR)
+	if (index == RNIC_READ_RTR)
 		return NULL;
 	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
 }
 
 /* Can the end of a Read let something go on: ORD, a fence, or an orderly end? */
-static bool mpa_read_awaited(const struct mpa_qp *qp)
+static bool rnic_read_awaited(const struct rnic_qp *qp)
 {
-	return READ_ONCE(qp->state) != MPA_QP_RTS ||
-	       mpa_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
+	return READ_ONCE(qp->state) != RNIC_QP_RTS ||
+	       rnic_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
 }
 
-static int mpa_read_sink_error(struct mpa_qp *qp)
+static int rnic_read_sink_error(struct rnic_qp *qp)
 {
-	struct mpa_end end = {
+	struct rnic_end end = {
 		.fault = &ddp_fault_local,
 		.send_status = MPA_WC_LOC_PROT_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
 		.event = IB_EVENT_QP_FATAL,
 	};
 
-	mpa_qp_kill(qp, &end);
+	rnic_qp_kill(qp, &end);
 	return -EACCES;
 }
 
 /* However short it was; without a sink there is no STag. */
-static bool mpa_read_invalidates(const struct mpa_swr *wr)
+static bool rnic_read_invalidates(const struct rnic_swr *wr)
 {
 	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
 }
 
-static int mpa_read_complete(struct mpa_qp *qp, struct mpa_swr *wr)
+static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 {
 	unsigned long flags;
 
-	if (mpa_read_invalidates(wr) &&
-	    mpa_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
-		return mpa_read_sink_error(qp);
+	if (rnic_read_invalidates(wr) &&
+	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
+		return rnic_read_sink_error(qp);
 	qp->reads.out_head++;
-	mpa_count(qp->dev, MPA_CNT_RX_READ_RESP);
+	mpa_count(qp->dev, RNIC_CNT_RX_READ_RESP);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (wr)
 		wr->done = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	mpa_sq_retire(qp, &qp->rx.due);
+	rnic_sq_retire(qp, &qp->rx.due);
 	/* Whoever posts later rings the doorbell. */
-	if (mpa_read_awaited(qp))
-		mpa_tx_kick(qp);
+	if (rnic_read_awaited(qp))
+		rnic_tx_kick(qp);
 	return 0;
 }
 
 /**
- * mpa_rx_read_response - a segment of a Read Response
+ * rnic_rx_read_response - a segment of a Read Response
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: its payload
  *
  * Return: 0, or a negative error and the stream has ended.
  */
-int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
-			 struct mpa_rx *rx)
+int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
+			  struct mpa_rx *rx)
 {
-	struct mpa_swr *wr = mpa_read_head(qp);
+	struct rnic_swr *wr = rnic_read_head(qp);
 	struct ddp_read_view v = {
-		.outstanding = mpa_reads_outstanding(&qp->reads),
+		.outstanding = rnic_reads_outstanding(&qp->reads),
 	};
 	struct ddp_fault f;
 
@@ -173,53 +173,53 @@ int mpa_rx_read_response(struct mpa_qp *qp, struct mpa_segment *seg,
 		v.left = wr->left;
 	}
 	while (!rdmap_check_response(&seg->h, &v, &f))
-		if (!mpa_segment_part(qp, seg, rx))
-			return mpa_qp_refuse(qp, &f, seg);
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
-		if (mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
-				 wr->to, seg->h.payload_len, rx))
-			return mpa_read_sink_error(qp);
+		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
+				  wr->to, seg->h.payload_len, rx))
+			return rnic_read_sink_error(qp);
 		wr->to += seg->h.payload_len;
 		wr->left -= seg->h.payload_len;
 	}
-	return seg->h.last ? mpa_read_complete(qp, wr) : 0;
+	return seg->h.last ? rnic_read_complete(qp, wr) : 0;
 }
 
 /* The peer's --------------------------------------------------------------------- */
 
 /**
- * mpa_response_pending - is a Read of the peer unanswered?
+ * rnic_response_pending - is a Read of the peer unanswered?
  * @r: under the socket lock
  *
  * Return: true if so.
  */
-bool mpa_response_pending(const struct mpa_reads *r)
+bool rnic_response_pending(const struct rnic_reads *r)
 {
 	return r->in_head != r->in_tail;
 }
 
 /**
- * mpa_response_head - the Read to be answered next
+ * rnic_response_head - the Read to be answered next
  * @r: under the socket lock; one is pending
  *
  * Return: the request.
  */
-struct rdmap_read *mpa_response_head(struct mpa_reads *r)
+struct rdmap_read *rnic_response_head(struct rnic_reads *r)
 {
 	return &r->in[r->in_head & r->in_mask];
 }
 
 /**
- * mpa_response_done - the Read at the head was answered
+ * rnic_response_done - the Read at the head was answered
  * @r: under the socket lock
  */
-void mpa_response_done(struct mpa_reads *r)
+void rnic_response_done(struct rnic_reads *r)
 {
 	r->in_head++;
 }
 
-static bool mpa_read_granted(struct mpa_qp *qp, const struct rdmap_read *rd,
-			     struct ddp_fault *f)
+static bool rnic_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
+			      struct ddp_fault *f)
 {
 	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
 	struct ddp_region_view v = {};
@@ -227,23 +227,23 @@ static bool mpa_read_granted(struct mpa_qp *qp, const struct rdmap_read *rd,
 	if (!rdmap_check_right(true, rd->size, right, f))
 		return false;
 	if (rd->size)
-		mpa_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
-			    IB_ACCESS_REMOTE_READ, &v);
+		rnic_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
+			     IB_ACCESS_REMOTE_READ, &v);
 	return rdmap_check_read(rd, &v, f);
 }
 
 /**
- * mpa_rx_read_request - a Read Request
+ * rnic_rx_read_request - a Read Request
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: the Read Request header
  *
  * Return: 0, or a negative error and the stream has ended.
  */
-int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
-			struct mpa_rx *rx)
+int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx)
 {
-	struct mpa_reads *r = &qp->reads;
+	struct rnic_reads *r = &qp->reads;
 	struct ddp_queue_view q = {
 		.msn = qp->rx.read_msn,
 		.buffer = r->in_tail - r->in_head < r->ird,
@@ -252,18 +252,18 @@ int mpa_rx_read_request(struct mpa_qp *qp, struct mpa_segment *seg,
 	struct rdmap_read *rd;
 	struct ddp_fault f;
 
-	mpa_count(qp->dev, MPA_CNT_RX_READ_REQ);
+	mpa_count(qp->dev, RNIC_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
 	rd = &r->in[r->in_tail & r->in_mask];
 	if (!ddp_check_untagged(&seg->h, &q, &f)) {
 		seg->image_len += RDMAP_READ_REQ_LEN;
-		return mpa_qp_refuse(qp, &f, seg);
+		return rnic_qp_refuse(qp, &f, seg);
 	}
 	rdmap_read_decode(seg->image + seg->image_len, rd);
 	seg->image_len += RDMAP_READ_REQ_LEN;
 	/* The stream's rights first: without them a peer learns of no STag. */
-	if (!mpa_read_granted(qp, rd, &f))
-		return mpa_qp_refuse(qp, &f, seg);
+	if (!rnic_read_granted(qp, rd, &f))
+		return rnic_qp_refuse(qp, &f, seg);
 	r->in_tail++;
 	qp->rx.read_msn++;
 	qp->rx.asked = true;

@@ -11,8 +11,8 @@
 
 /* The receive queue ---------------------------------------------------------- */
 
-static void mpa_rq_push(struct mpa_qp *qp, u64 wr_id, u8 status,
-			struct mpa_due *due)
+static void rnic_rq_push(struct rnic_qp *qp, u64 wr_id, u8 status,
+			 struct rnic_due *due)
 {
 	struct mpa_cqe cqe = {
 		.wr_id = wr_id,
@@ -23,33 +23,33 @@ static void mpa_rq_push(struct mpa_qp *qp, u64 wr_id, u8 status,
 	};
 
 	lockdep_assert_held(&qp->lock);
-	if (mpa_cq_push(qp->rcq, &cqe, true))
+	if (rnic_cq_push(qp->rcq, &cqe, true))
 		due->rcq = true;
 }
 
-static void mpa_rq_give_back(struct mpa_rq *rq)
+static void rnic_rq_give_back(struct rnic_rq *rq)
 {
 	/* Pairs with the producer's load-acquire of cons. */
 	smp_store_release(&rq->ring.hdr->cons, rq->taken);
 }
 
 /**
- * mpa_rq_posted - receives that have not been completed
- * @qp: the QP; mpa_qp.lock held, and the socket lock if there is a stream
+ * rnic_rq_posted - receives that have not been completed
+ * @qp: the QP; rnic_qp.lock held, and the socket lock if there is a stream
  *
  * Return: how many; the user may add others at any time.
  */
-u32 mpa_rq_posted(const struct mpa_qp *qp)
+u32 rnic_rq_posted(const struct rnic_qp *qp)
 {
-	const struct mpa_rq *rq = &qp->rq;
+	const struct rnic_rq *rq = &qp->rq;
 
 	lockdep_assert_held(&qp->lock);
-	return rq->busy + mpa_ring_pending(&rq->ring, rq->taken);
+	return rq->busy + rnic_ring_pending(&rq->ring, rq->taken);
 }
 
 /**
- * mpa_rq_flush - complete what is posted, in order, with an error
- * @qp: the QP, in TERMINATE or ERROR; mpa_qp.lock held, and the socket lock
+ * rnic_rq_flush - complete what is posted, in order, with an error
+ * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held, and the socket lock
  *	if there is a stream
  * @first: MPA_WC_* of a receive whose message has begun; others are flushed
  * @n: no more than so many
@@ -57,40 +57,40 @@ u32 mpa_rq_posted(const struct mpa_qp *qp)
  *
  * Return: how many were completed.
  */
-u32 mpa_rq_flush(struct mpa_qp *qp, u8 first, u32 n, struct mpa_due *due)
+u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 {
-	struct mpa_rq *rq = &qp->rq;
+	struct rnic_rq *rq = &qp->rq;
 	struct mpa_rqe e;
 	u32 done = 0;
 
 	lockdep_assert_held(&qp->lock);
 	if (n && rq->busy) {
 		rq->busy = false;
-		mpa_rq_give_back(rq);
-		mpa_rq_push(qp, rq->cur->wr_id, first, due);
+		rnic_rq_give_back(rq);
+		rnic_rq_push(qp, rq->cur->wr_id, first, due);
 		done++;
 	}
-	for (; done < n && mpa_ring_pending(&rq->ring, rq->taken); done++) {
-		mpa_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
+	for (; done < n && rnic_ring_pending(&rq->ring, rq->taken); done++) {
+		rnic_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
 		WRITE_ONCE(rq->taken, rq->taken + 1);
-		mpa_rq_give_back(rq);
-		mpa_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
+		rnic_rq_give_back(rq);
+		rnic_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);
 	}
 	return done;
 }
 
 /**
- * mpa_rq_forget - what is posted, or in use, is posted no more
- * @qp: the QP, in ERROR and without a stream; mpa_qp.lock held
+ * rnic_rq_forget - what is posted, or in use, is posted no more
+ * @qp: the QP, in ERROR and without a stream; rnic_qp.lock held
  */
-void mpa_rq_forget(struct mpa_qp *qp)
+void rnic_rq_forget(struct rnic_qp *qp)
 {
-	struct mpa_rq *rq = &qp->rq;
+	struct rnic_rq *rq = &qp->rq;
 
 	lockdep_assert_held(&qp->lock);
 	rq->busy = false;
-	rq->taken += mpa_ring_pending(&rq->ring, rq->taken);
-	mpa_rq_give_back(rq);
+	rq->taken += rnic_ring_pending(&rq->ring, rq->taken);
+	rnic_rq_give_back(rq);
 }
 
 /*
@@ -98,14 +98,14 @@ void mpa_rq_forget(struct mpa_qp *qp)
  * ring meanwhile: that wants the socket lock too. In use it is in any case, with
  * -EINVAL if it cannot be used.
  */
-static int mpa_rq_take(struct mpa_qp *qp)
+static int rnic_rq_take(struct rnic_qp *qp)
 {
-	struct mpa_rq *rq = &qp->rq;
+	struct rnic_rq *rq = &qp->rq;
 	u32 i;
 
-	if (!mpa_ring_pending(&rq->ring, rq->taken))
+	if (!rnic_ring_pending(&rq->ring, rq->taken))
 		return 0;
-	mpa_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
+	rnic_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
 	/* nldev reads it without the socket lock. */
 	WRITE_ONCE(rq->taken, rq->taken + 1);
 	rq->busy = true;
@@ -118,23 +118,23 @@ static int mpa_rq_take(struct mpa_qp *qp)
 }
 
 /**
- * mpa_rq_post - put a kernel consumer's request into the ring
- * @qp: the QP; mpa_qp.lock held
+ * rnic_rq_post - put a kernel consumer's request into the ring
+ * @qp: the QP; rnic_qp.lock held
  * @wr: the request
  *
  * Return: 0, -EINVAL (too many pieces), -ENOMEM (ring full).
  */
-int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
+int rnic_rq_post(struct rnic_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct mpa_ring *ring = &qp->rq.ring;
+	struct rnic_ring *ring = &qp->rq.ring;
 	u32 prod = ring->hdr->prod;
-	struct mpa_rqe *e = mpa_ring_at(ring, prod);
+	struct mpa_rqe *e = rnic_ring_at(ring, prod);
 	int i;
 
 	lockdep_assert_held(&qp->lock);
 	if (wr->num_sge < 0 || wr->num_sge > qp->rq.max_sge)
 		return -EINVAL;
-	/* Pairs with mpa_rq_give_back(): its reader is done with the slot. */
+	/* Pairs with rnic_rq_give_back(): its reader is done with the slot. */
 	if (prod - smp_load_acquire(&ring->hdr->cons) >= ring->size)
 		return -ENOMEM;
 	e->wr_id = wr->wr_id;
@@ -145,7 +145,7 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
 		e->sge[i].length = wr->sg_list[i].length;
 		e->sge[i].lkey = wr->sg_list[i].lkey;
 	}
-	/* Pairs with mpa_ring_pending(). */
+	/* Pairs with rnic_ring_pending(). */
 	smp_store_release(&ring->hdr->prod, prod + 1);
 	return 0;
 }
@@ -157,8 +157,8 @@ int mpa_rq_post(struct mpa_qp *qp, const struct ib_recv_wr *wr)
  * those that were refused together before: a peer could have each of them
  * checked again and again.
  */
-static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
-			     struct mpa_rx *rx)
+static void rnic_segment_join(struct rnic_qp *qp, struct rnic_segment *seg,
+			      struct mpa_rx *rx)
 {
 	const u8 *next;
 
@@ -175,7 +175,7 @@ static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
 }
 
 /**
- * mpa_segment_part - judge a segment alone, after all
+ * rnic_segment_part - judge a segment alone, after all
  * @qp: the QP; socket lock held
  * @seg: the segment, refused together with others
  * @rx: its payload, not read yet
@@ -185,8 +185,8 @@ static void mpa_segment_join(struct mpa_qp *qp, struct mpa_segment *seg,
  * Return: true if there is now something else to judge; false if it was alone
  * before.
  */
-bool mpa_segment_part(struct mpa_qp *qp, struct mpa_segment *seg,
-		      struct mpa_rx *rx)
+bool rnic_segment_part(struct rnic_qp *qp, struct rnic_segment *seg,
+		       struct mpa_rx *rx)
 {
 	if (!seg->joined)
 		return false;
@@ -199,18 +199,18 @@ bool mpa_segment_part(struct mpa_qp *qp, struct mpa_segment *seg,
 
 /* Sends ------------------------------------------------------------------------ */
 
-static bool mpa_send_invalidates(u8 opcode)
+static bool rnic_send_invalidates(u8 opcode)
 {
 	return opcode == RDMAP_SEND_INV || opcode == RDMAP_SEND_SE_INV;
 }
 
-static bool mpa_send_solicited(u8 opcode)
+static bool rnic_send_solicited(u8 opcode)
 {
 	return opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV;
 }
 
 /* Spreads a segment's payload over the receive's pieces, from byte @mo on. */
-static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
+static int rnic_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 {
 	const struct mpa_rqe *e = qp->rq.cur;
 	u32 i, n;
@@ -222,8 +222,8 @@ static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 			continue;
 		}
 		n = min(len, e->sge[i].length - mo);
-		ret = mpa_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
-				   e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
+		ret = rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
+				    e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
 		if (ret)
 			return ret;
 		len -= n;
@@ -232,9 +232,9 @@ static int mpa_rq_place(struct mpa_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 	return 0;
 }
 
-static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
+static void rnic_send_complete(struct rnic_qp *qp, const struct rnic_segment *seg)
 {
-	struct mpa_rq *rq = &qp->rq;
+	struct rnic_rq *rq = &qp->rq;
 	u8 opcode = seg->h.opcode;
 	struct mpa_cqe cqe = {
 		.wr_id = rq->cur->wr_id,
@@ -244,23 +244,23 @@ static void mpa_send_complete(struct mpa_qp *qp, const struct mpa_segment *seg)
 		.opcode = MPA_CQE_RECV,
 	};
 
-	if (mpa_send_invalidates(opcode)) {
+	if (rnic_send_invalidates(opcode)) {
 		cqe.flags |= MPA_CQE_INVALIDATED;
 		cqe.inv_stag = seg->h.stag;
 	}
-	if (mpa_send_solicited(opcode))
+	if (rnic_send_solicited(opcode))
 		cqe.flags |= MPA_CQE_SOLICITED;
 
 	rq->busy = false;
-	mpa_rq_give_back(rq);
-	if (mpa_cq_push(qp->rcq, &cqe, mpa_send_solicited(opcode)))
+	rnic_rq_give_back(rq);
+	if (rnic_cq_push(qp->rcq, &cqe, rnic_send_solicited(opcode)))
 		qp->rx.due.rcq = true;
-	mpa_count(qp->dev, MPA_CNT_RX_SEND);
+	mpa_count(qp->dev, RNIC_CNT_RX_SEND);
 }
 
-static int mpa_rq_local_error(struct mpa_qp *qp, u8 status)
+static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
 {
-	struct mpa_end end = {
+	struct rnic_end end = {
 		.fault = &ddp_fault_local,
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = status,
@@ -269,28 +269,28 @@ static int mpa_rq_local_error(struct mpa_qp *qp, u8 status)
 
 	trace_mpa_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
 			end.fault->code);
-	mpa_qp_kill(qp, &end);
+	rnic_qp_kill(qp, &end);
 	return -EACCES;
 }
 
 /* The whole message is placed: deliver it (RFC 5040 section 5.3). */
-static int mpa_send_deliver(struct mpa_qp *qp, struct mpa_segment *seg)
+static int rnic_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 {
 	struct ddp_fault f;
 
-	if (mpa_send_invalidates(seg->h.opcode) &&
-	    mpa_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
-		return mpa_qp_refuse(qp, &f, seg);
-	mpa_send_complete(qp, seg);
+	if (rnic_send_invalidates(seg->h.opcode) &&
+	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	rnic_send_complete(qp, seg);
 	qp->rx.send_msn++;
 	qp->rx.send_mo = 0;
 	return 0;
 }
 
-static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
-		       struct mpa_rx *rx)
+static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
+			struct mpa_rx *rx)
 {
-	struct mpa_rq *rq = &qp->rq;
+	struct rnic_rq *rq = &qp->rq;
 	struct ddp_queue_view v = {
 		.msn = qp->rx.send_msn,
 		.mo = qp->rx.send_mo,
@@ -299,24 +299,24 @@ static int mpa_rx_send(struct mpa_qp *qp, struct mpa_segment *seg,
 	};
 	struct ddp_fault f;
 
-	if (!rq->busy && mpa_rq_take(qp))
-		return mpa_rq_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
+	if (!rq->busy && rnic_rq_take(qp))
+		return rnic_rq_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
 	v.buffer_len = v.buffer ? rq->cur_len : 0;
 	while (!ddp_check_untagged(&seg->h, &v, &f))
-		if (!mpa_segment_part(qp, seg, rx))
-			return mpa_qp_refuse(qp, &f, seg);
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
 	qp->rx.send_opcode = seg->h.opcode;
-	if (mpa_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
-		return mpa_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
+	if (rnic_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
+		return rnic_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
 	qp->rx.send_mo += seg->h.payload_len;
-	return seg->h.last ? mpa_send_deliver(qp, seg) : 0;
+	return seg->h.last ? rnic_send_deliver(qp, seg) : 0;
 }
 
 /* Writes ----------------------------------------------------------------------- */
 
-static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
-			struct mpa_rx *rx)
+static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx)
 {
 	const struct ddp_hdr *h = &seg->h;
 	struct ddp_fault f;
@@ -324,36 +324,36 @@ static int mpa_rx_write(struct mpa_qp *qp, struct mpa_segment *seg,
 	if (!rdmap_check_right(false, h->payload_len,
 			       READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE,
 			       &f))
-		return mpa_qp_refuse(qp, &f, seg);
+		return rnic_qp_refuse(qp, &f, seg);
 	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
 	while (h->payload_len &&
-	       !mpa_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
-		if (!mpa_segment_part(qp, seg, rx))
-			return mpa_qp_refuse(qp, &f, seg);
+	       !rnic_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
 	if (h->last)
-		mpa_count(qp->dev, MPA_CNT_RX_WRITE);
+		mpa_count(qp->dev, RNIC_CNT_RX_WRITE);
 	return 0;
 }
 
 /* Every segment ------------------------------------------------------------------ */
 
-typedef int (*mpa_rx_fn)(struct mpa_qp *qp, struct mpa_segment *seg,
+typedef int (*rnic_rx_fn)(struct rnic_qp *qp, struct rnic_segment *seg,
 			 struct mpa_rx *rx);
 
 /* By RDMAP opcode; ddp_check_control() lets no other one through. */
-static const mpa_rx_fn mpa_rx_fns[] = {
-	[RDMAP_WRITE] = mpa_rx_write,
-	[RDMAP_READ_REQ] = mpa_rx_read_request,
-	[RDMAP_READ_RESP] = mpa_rx_read_response,
-	[RDMAP_SEND] = mpa_rx_send,
-	[RDMAP_SEND_INV] = mpa_rx_send,
-	[RDMAP_SEND_SE] = mpa_rx_send,
-	[RDMAP_SEND_SE_INV] = mpa_rx_send,
-	[RDMAP_TERMINATE] = mpa_rx_terminate,
+static const rnic_rx_fn rnic_rx_fns[] = {
+	[RDMAP_WRITE] = rnic_rx_write,
+	[RDMAP_READ_REQ] = rnic_rx_read_request,
+	[RDMAP_READ_RESP] = rnic_rx_read_response,
+	[RDMAP_SEND] = rnic_rx_send,
+	[RDMAP_SEND_INV] = rnic_rx_send,
+	[RDMAP_SEND_SE] = rnic_rx_send,
+	[RDMAP_SEND_SE_INV] = rnic_rx_send,
+	[RDMAP_TERMINATE] = rnic_rx_terminate,
 };
 
-static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
-			     u32 len)
+static bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx,
+			      u32 len)
 {
 	const u8 *p = mpa_rx_peek(rx, DDP_UNTAGGED_LEN);
 	u32 hdr_len;
@@ -386,52 +386,52 @@ static bool mpa_segment_read(struct mpa_segment *seg, struct mpa_rx *rx,
 }
 
 /**
- * mpa_qp_ulpdu - a verified ULPDU for a QP
+ * rnic_qp_ulpdu - a verified ULPDU for a QP
  * @qp: the QP; socket lock held
  * @rx: its bytes
  * @len: how many
  *
  * Return: 0; a negative error if it, and all that follows, is refused.
  */
-int mpa_qp_ulpdu(struct mpa_qp *qp, struct mpa_rx *rx, u32 len)
+int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 {
-	struct mpa_segment seg;
+	struct rnic_segment seg;
 	struct ddp_fault f;
 	bool whole;
 	int ret;
 
-	if (!mpa_qp_streaming(qp))
+	if (!rnic_qp_streaming(qp))
 		return -ECONNABORTED;
-	whole = mpa_segment_read(&seg, rx, len);
+	whole = rnic_segment_read(&seg, rx, len);
 	if (!ddp_check_control(&seg.h, whole, qp->version, &f)) {
 		if (whole && seg.h.opcode == RDMAP_TERMINATE)
-			return mpa_rx_bad_terminate(qp);
-		/* Reported as MPA's error, so mpa_qp_refuse() does not count it. */
+			return rnic_rx_bad_terminate(qp);
+		/* Reported as MPA's error, so rnic_qp_refuse() does not count it. */
 		if (!whole)
-			mpa_count(qp->dev, MPA_CNT_RX_DDP_ERROR);
-		return mpa_qp_refuse(qp, &f, whole ? &seg : NULL);
+			mpa_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
-	mpa_segment_join(qp, &seg, rx);
-	ret = mpa_rx_fns[seg.h.opcode](qp, &seg, rx);
+	rnic_segment_join(qp, &seg, rx);
+	ret = rnic_rx_fns[seg.h.opcode](qp, &seg, rx);
 	qp->rx.segments += 1 + seg.joined;
 	qp->rx.bytes += seg.h.payload_len;
 	return ret;
 }
 
 /**
- * mpa_qp_settled - the ULPDUs that had arrived are dealt with
+ * rnic_qp_settled - the ULPDUs that had arrived are dealt with
  * @qp: the QP; socket lock held
  */
-void mpa_qp_settled(struct mpa_qp *qp)
+void rnic_qp_settled(struct rnic_qp *qp)
 {
-	struct mpa_rx_state *rx = &qp->rx;
-	const struct mpa_due due = rx->due;
+	struct rnic_rx_state *rx = &qp->rx;
+	const struct rnic_due due = rx->due;
 
-	mpa_mr_forget(&rx->sink);
-	mpa_count_add(qp->dev, MPA_CNT_RX_SEGMENTS, rx->segments);
-	mpa_count_add(qp->dev, MPA_CNT_RX_BYTES, rx->bytes);
+	rnic_mr_forget(&rx->sink);
+	rnic_count_add(qp->dev, RNIC_CNT_RX_SEGMENTS, rx->segments);
+	rnic_count_add(qp->dev, RNIC_CNT_RX_BYTES, rx->bytes);
 	rx->segments = 0;
 	rx->bytes = 0;
-	rx->due = (struct mpa_due){};
-	mpa_qp_notify(qp, &due);
+	rx->due = (struct rnic_due){};
+	rnic_qp_notify(qp, &due);
 }

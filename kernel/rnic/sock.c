@@ -11,12 +11,12 @@
 #include "ep.h"
 
 /**
- * mpa_addr_len - length of an IP address and port
+ * rnic_addr_len - length of an IP address and port
  * @addr: the address
  *
  * Return: bytes; 0 if it is neither IPv4 nor IPv6.
  */
-int mpa_addr_len(const struct sockaddr_storage *addr)
+int rnic_addr_len(const struct sockaddr_storage *addr)
 {
 	switch (addr->ss_family) {
 	case AF_INET:
@@ -29,11 +29,11 @@ int mpa_addr_len(const struct sockaddr_storage *addr)
 }
 
 /**
- * mpa_addr_scope - give a link-local address without a scope @dev's
+ * rnic_addr_scope - give a link-local address without a scope @dev's
  * @dev: the device
  * @addr: the address
  */
-void mpa_addr_scope(const struct mpa_dev *dev, struct sockaddr_storage *addr)
+void rnic_addr_scope(const struct rnic_dev *dev, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
 
@@ -43,7 +43,7 @@ void mpa_addr_scope(const struct mpa_dev *dev, struct sockaddr_storage *addr)
 }
 
 /* To the core an IPv4 address on an IPv6 socket is an IPv4 address. */
-static void mpa_addr_unmap(struct sockaddr_storage *addr)
+static void rnic_addr_unmap(struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 sin6 = *(struct sockaddr_in6 *)addr;
 	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
@@ -58,7 +58,7 @@ static void mpa_addr_unmap(struct sockaddr_storage *addr)
 }
 
 /**
- * mpa_sock_names - both addresses of a connected socket
+ * rnic_sock_names - both addresses of a connected socket
  * @sock: the socket
  * @local: set to the local address
  * @remote: set to the peer's
@@ -66,8 +66,8 @@ static void mpa_addr_unmap(struct sockaddr_storage *addr)
  * Process context; takes the socket lock. Return: 0, or -ENOTCONN if there is
  * no peer any more; @local is set also then.
  */
-int mpa_sock_names(struct socket *sock, struct sockaddr_storage *local,
-		   struct sockaddr_storage *remote)
+int rnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote)
 {
 	int ret;
 
@@ -76,12 +76,12 @@ int mpa_sock_names(struct socket *sock, struct sockaddr_storage *local,
 	ret = kernel_getsockname(sock, (struct sockaddr *)local);
 	if (ret >= 0)
 		ret = kernel_getpeername(sock, (struct sockaddr *)remote);
-	mpa_addr_unmap(local);
-	mpa_addr_unmap(remote);
+	rnic_addr_unmap(local);
+	rnic_addr_unmap(remote);
 	return min(ret, 0);
 }
 
-static int mpa_sock_set_tos(struct socket *sock, u8 tos)
+static int rnic_sock_set_tos(struct socket *sock, u8 tos)
 {
 	int val = tos;
 
@@ -93,19 +93,19 @@ static int mpa_sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /**
- * mpa_sock_open - a TCP socket for a connection or a listener of a device
+ * rnic_sock_open - a TCP socket for a connection or a listener of a device
  * @dev: the device; the socket is of its network namespace
  * @cm_id: says the address family and the type of service
  * @sock: set to the socket, not bound yet
  *
  * Process context. Return: 0 or a negative error.
  */
-int mpa_sock_open(const struct mpa_dev *dev, const struct iw_cm_id *cm_id,
-		  struct socket **sock)
+int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
+		   struct socket **sock)
 {
 	int ret;
 
-	if (!mpa_addr_len(&cm_id->m_local_addr))
+	if (!rnic_addr_len(&cm_id->m_local_addr))
 		return -EAFNOSUPPORT;
 	ret = sock_create_kern(dev_net(dev->netdev),
 			       cm_id->m_local_addr.ss_family, SOCK_STREAM,
@@ -116,13 +116,13 @@ int mpa_sock_open(const struct mpa_dev *dev, const struct iw_cm_id *cm_id,
 	/* Old connections in TIME_WAIT are to be no obstacle. */
 	sock_set_reuseaddr((*sock)->sk);
 	if (cm_id->tos_set)
-		ret = mpa_sock_set_tos(*sock, cm_id->tos);
+		ret = rnic_sock_set_tos(*sock, cm_id->tos);
 	if (ret)
 		sock_release(*sock);
 	return ret;
 }
 
-static bool mpa_port_ephemeral(struct net *net, __be16 port)
+static bool rnic_port_ephemeral(struct net *net, __be16 port)
 {
 	int low, high;
 
@@ -131,7 +131,7 @@ static bool mpa_port_ephemeral(struct net *net, __be16 port)
 }
 
 /**
- * mpa_sock_bind - bind a socket that is going to connect
+ * rnic_sock_bind - bind a socket that is going to connect
  * @dev: the device
  * @sock: the socket
  * @cm_id: says the local address
@@ -142,19 +142,19 @@ static bool mpa_port_ephemeral(struct net *net, __be16 port)
  *
  * Return: 0 or a negative error.
  */
-int mpa_sock_bind(const struct mpa_dev *dev, struct socket *sock,
-		  const struct iw_cm_id *cm_id)
+int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
+		   const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_local_addr;
 	/* In the same place for both families. */
 	__be16 *port = &((struct sockaddr_in *)&addr)->sin_port;
-	int len = mpa_addr_len(&addr);
+	int len = rnic_addr_len(&addr);
 	int ret;
 
-	mpa_addr_scope(dev, &addr);
+	rnic_addr_scope(dev, &addr);
 	ret = kernel_bind(sock, (struct sockaddr *)&addr, len);
 	if (ret != -EADDRINUSE ||
-	    !mpa_port_ephemeral(sock_net(sock->sk), *port))
+	    !rnic_port_ephemeral(sock_net(sock->sk), *port))
 		return ret;
 	*port = 0;
 	return kernel_bind(sock, (struct sockaddr *)&addr, len);

@@ -5,19 +5,19 @@
 #include "trace.h"
 
 /**
- * mpa_terminate_prepare - have a Terminate sent as the stream's last message
+ * rnic_terminate_prepare - have a Terminate sent as the stream's last message
  * @qp: the QP, in TERMINATE; socket lock held
  * @f: the fault it reports
  * @seg: the segment at fault, or NULL
  */
-void mpa_terminate_prepare(struct mpa_qp *qp, const struct ddp_fault *f,
-			   const struct mpa_segment *seg)
+void rnic_terminate_prepare(struct rnic_qp *qp, const struct ddp_fault *f,
+			    const struct rnic_segment *seg)
 {
-	struct mpa_tx *tx = &qp->tx;
+	struct rnic_tx *tx = &qp->tx;
 
 	if (tx->term_len)
 		return;
-	tx->term_cause = mpa_cause(f->layer, f->etype, f->code);
+	tx->term_cause = rnic_cause(f->layer, f->etype, f->code);
 	tx->term_len = rdmap_terminate_build(tx->term, qp->version, f,
 					     seg ? seg->image : NULL,
 					     seg ? seg->image_len : 0,
@@ -28,7 +28,7 @@ void mpa_terminate_prepare(struct mpa_qp *qp, const struct ddp_fault *f,
  * What our oldest unfinished request failed of, as far as the peer's word
  * tells: a refused access is the requester's error.
  */
-static u8 mpa_terminate_status(const struct rdmap_terminate *t)
+static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 {
 	if (t->layer == 0 && t->etype == 1)
 		return t->code == 9 ? MPA_WC_REM_INV_REQ_ERR
@@ -41,36 +41,36 @@ static u8 mpa_terminate_status(const struct rdmap_terminate *t)
 }
 
 /* The stream that is being received on is that of the endpoint. */
-static void mpa_terminate_received(struct mpa_qp *qp, u32 cause)
+static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 {
-	mpa_count(qp->dev, MPA_CNT_RX_TERMINATE);
+	mpa_count(qp->dev, RNIC_CNT_RX_TERMINATE);
 	mpa_set_terminate(qp->ep->conn, false, MPA_TERM_VALID | cause);
 }
 
 /**
- * mpa_rx_bad_terminate - a Terminate that is none
+ * rnic_rx_bad_terminate - a Terminate that is none
  * @qp: the QP; socket lock held
  *
  * The peer has given up the stream, however badly it says so: no answer.
  * Return: -ECONNABORTED.
  */
-int mpa_rx_bad_terminate(struct mpa_qp *qp)
+int rnic_rx_bad_terminate(struct rnic_qp *qp)
 {
-	const struct mpa_end end = {
+	const struct rnic_end end = {
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
-		.cause = mpa_cause(0, 2, 0xff),
+		.cause = rnic_cause(0, 2, 0xff),
 		.event = IB_EVENT_QP_FATAL,
-		.how = MPA_EP_END_ORDERLY,
+		.how = RNIC_EP_END_ORDERLY,
 	};
 
-	mpa_terminate_received(qp, end.cause);
-	mpa_qp_kill(qp, &end);
+	rnic_terminate_received(qp, end.cause);
+	rnic_qp_kill(qp, &end);
 	return -ECONNABORTED;
 }
 
 /**
- * mpa_rx_terminate - the peer's Terminate
+ * rnic_rx_terminate - the peer's Terminate
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: the Terminate header
@@ -78,14 +78,14 @@ int mpa_rx_bad_terminate(struct mpa_qp *qp)
  * The stream is over; it is never answered with a Terminate of our own.
  * Return: -ECONNABORTED.
  */
-int mpa_rx_terminate(struct mpa_qp *qp, struct mpa_segment *seg,
-		     struct mpa_rx *rx)
+int rnic_rx_terminate(struct rnic_qp *qp, struct rnic_segment *seg,
+		      struct mpa_rx *rx)
 {
-	struct mpa_end end = {
+	struct rnic_end end = {
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
 		.event = IB_EVENT_QP_FATAL,
-		.how = MPA_EP_END_ORDERLY,
+		.how = RNIC_EP_END_ORDERLY,
 	};
 	u32 len = min_t(u32, seg->h.payload_len, RDMAP_TERM_MAX);
 	struct rdmap_terminate t;
@@ -93,13 +93,13 @@ int mpa_rx_terminate(struct mpa_qp *qp, struct mpa_segment *seg,
 
 	mpa_rx_read(rx, buf, len);
 	if (seg->h.msn != 1 || rdmap_terminate_parse(buf, len, &t))
-		return mpa_rx_bad_terminate(qp);
+		return rnic_rx_bad_terminate(qp);
 	trace_mpa_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
-	end.cause = mpa_cause(t.layer, t.etype, t.code);
-	mpa_terminate_received(qp, end.cause);
-	end.send_status = mpa_terminate_status(&t);
+	end.cause = rnic_cause(t.layer, t.etype, t.code);
+	rnic_terminate_received(qp, end.cause);
+	end.send_status = rnic_terminate_status(&t);
 	if (t.etype == 1)
 		end.event = IB_EVENT_QP_REQ_ERR;
-	mpa_qp_kill(qp, &end);
+	rnic_qp_kill(qp, &end);
 	return -ECONNABORTED;
 }

@@ -5,8 +5,8 @@
  * An endpoint is named by its socket, as in the events of the ULP and in the
  * core's; its events also tell the queue pair, once there is one, and so lead to
  * the events of that. States and events are recorded as the numbers of their
- * enums: &enum mpa_qp_state, &enum mpa_ep_state, &enum iw_cm_event_type, &enum
- * mpa_mr_event.
+ * enums: &enum rnic_qp_state, &enum rnic_ep_state, &enum iw_cm_event_type, &enum
+ * rnic_mr_event.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM mpa_rnic
@@ -24,17 +24,17 @@
 #ifndef MPA_RNIC_TRACE_MR_EVENT
 #define MPA_RNIC_TRACE_MR_EVENT
 /* What has happened to a memory region. */
-enum mpa_mr_event {
-	MPA_MR_EVENT_REG,
-	MPA_MR_EVENT_FAST_REG,
-	MPA_MR_EVENT_INVALIDATE,
-	MPA_MR_EVENT_REMOTE_INVALIDATE,
-	MPA_MR_EVENT_DEREG,
+enum rnic_mr_event {
+	RNIC_MR_EVENT_REG,
+	RNIC_MR_EVENT_FAST_REG,
+	RNIC_MR_EVENT_INVALIDATE,
+	RNIC_MR_EVENT_REMOTE_INVALIDATE,
+	RNIC_MR_EVENT_DEREG,
 };
 #endif
 
 /* A queue pair has moved. */
-TRACE_EVENT(mpa_qp_state,
+TRACE_EVENT(rnic_qp_state,
 	TP_PROTO(const struct ib_qp *ibqp, int from, int to),
 	TP_ARGS(ibqp, from, to),
 	TP_STRUCT__entry(
@@ -54,7 +54,7 @@ TRACE_EVENT(mpa_qp_state,
 );
 
 /* Somebody has named a queue pair that belongs to somebody else. */
-TRACE_EVENT(mpa_qp_denied,
+TRACE_EVENT(rnic_qp_denied,
 	TP_PROTO(const struct ib_qp *ibqp),
 	TP_ARGS(ibqp),
 	TP_STRUCT__entry(
@@ -69,7 +69,7 @@ TRACE_EVENT(mpa_qp_denied,
 );
 
 /* A stream is being ended for a fault, found here (local) or by the peer. */
-TRACE_EVENT(mpa_fault,
+TRACE_EVENT(rnic_fault,
 	TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,
 		 u8 code),
 	TP_ARGS(ibqp, local, layer, etype, code),
@@ -94,27 +94,27 @@ TRACE_EVENT(mpa_fault,
 		  __entry->layer, __entry->etype, __entry->code)
 );
 
-TRACE_DEFINE_ENUM(MPA_EP_IDLE);
-TRACE_DEFINE_ENUM(MPA_EP_CONNECTING);
-TRACE_DEFINE_ENUM(MPA_EP_REQUESTING);
-TRACE_DEFINE_ENUM(MPA_EP_AWAITING);
-TRACE_DEFINE_ENUM(MPA_EP_REQUESTED);
-TRACE_DEFINE_ENUM(MPA_EP_ESTABLISHED);
-TRACE_DEFINE_ENUM(MPA_EP_CLOSING);
-TRACE_DEFINE_ENUM(MPA_EP_LINGERING);
-TRACE_DEFINE_ENUM(MPA_EP_DEAD);
+TRACE_DEFINE_ENUM(RNIC_EP_IDLE);
+TRACE_DEFINE_ENUM(RNIC_EP_CONNECTING);
+TRACE_DEFINE_ENUM(RNIC_EP_REQUESTING);
+TRACE_DEFINE_ENUM(RNIC_EP_AWAITING);
+TRACE_DEFINE_ENUM(RNIC_EP_REQUESTED);
+TRACE_DEFINE_ENUM(RNIC_EP_ESTABLISHED);
+TRACE_DEFINE_ENUM(RNIC_EP_CLOSING);
+TRACE_DEFINE_ENUM(RNIC_EP_LINGERING);
+TRACE_DEFINE_ENUM(RNIC_EP_DEAD);
 
-#define mpa_show_ep_state(state)					\
+#define rnic_show_ep_state(state)					\
 	__print_symbolic(state,						\
-			 { MPA_EP_IDLE, "idle" },			\
-			 { MPA_EP_CONNECTING, "connecting" },		\
-			 { MPA_EP_REQUESTING, "requesting" },		\
-			 { MPA_EP_AWAITING, "awaiting" },		\
-			 { MPA_EP_REQUESTED, "requested" },		\
-			 { MPA_EP_ESTABLISHED, "established" },		\
-			 { MPA_EP_CLOSING, "closing" },			\
-			 { MPA_EP_LINGERING, "lingering" },		\
-			 { MPA_EP_DEAD, "dead" })
+			 { RNIC_EP_IDLE, "idle" },			\
+			 { RNIC_EP_CONNECTING, "connecting" },		\
+			 { RNIC_EP_REQUESTING, "requesting" },		\
+			 { RNIC_EP_AWAITING, "awaiting" },		\
+			 { RNIC_EP_REQUESTED, "requested" },		\
+			 { RNIC_EP_ESTABLISHED, "established" },		\
+			 { RNIC_EP_CLOSING, "closing" },			\
+			 { RNIC_EP_LINGERING, "lingering" },		\
+			 { RNIC_EP_DEAD, "dead" })
 
 TRACE_DEFINE_ENUM(IW_CM_EVENT_CONNECT_REQUEST);
 TRACE_DEFINE_ENUM(IW_CM_EVENT_CONNECT_REPLY);
@@ -122,7 +122,7 @@ TRACE_DEFINE_ENUM(IW_CM_EVENT_ESTABLISHED);
 TRACE_DEFINE_ENUM(IW_CM_EVENT_DISCONNECT);
 TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
 
-#define mpa_show_cm_event(event)					\
+#define rnic_show_cm_event(event)					\
 	__print_symbolic(event,						\
 			 { IW_CM_EVENT_CONNECT_REQUEST, "connect-request" }, \
 			 { IW_CM_EVENT_CONNECT_REPLY, "connect-reply" },	\
@@ -131,8 +131,8 @@ TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
 			 { IW_CM_EVENT_CLOSE, "close" })
 
 /* A connection endpoint has moved; under its socket's lock. */
-TRACE_EVENT(mpa_ep_state,
-	TP_PROTO(const struct mpa_ep *ep, int from, int to),
+TRACE_EVENT(rnic_ep_state,
+	TP_PROTO(const struct rnic_ep *ep, int from, int to),
 	TP_ARGS(ep, from, to),
 	TP_STRUCT__entry(
 		__string(dev, dev_name(&ep->dev->ibdev.dev))
@@ -150,13 +150,13 @@ TRACE_EVENT(mpa_ep_state,
 	),
 	TP_printk("dev=%s skaddr=%p qpn=%u from=%s to=%s", __get_str(dev),
 		  __entry->skaddr, __entry->qpn,
-		  mpa_show_ep_state(__entry->from),
-		  mpa_show_ep_state(__entry->to))
+		  rnic_show_ep_state(__entry->from),
+		  rnic_show_ep_state(__entry->to))
 );
 
 /* The core's connection manager has been told something. */
-TRACE_EVENT(mpa_cm_event,
-	TP_PROTO(const struct mpa_ep *ep, int event, int status),
+TRACE_EVENT(rnic_cm_event,
+	TP_PROTO(const struct rnic_ep *ep, int event, int status),
 	TP_ARGS(ep, event, status),
 	TP_STRUCT__entry(
 		__string(dev, dev_name(&ep->dev->ibdev.dev))
@@ -172,11 +172,11 @@ TRACE_EVENT(mpa_cm_event,
 	),
 	TP_printk("dev=%s skaddr=%p event=%s status=%d",
 		  __get_str(dev), __entry->skaddr,
-		  mpa_show_cm_event(__entry->event), __entry->status)
+		  rnic_show_cm_event(__entry->event), __entry->status)
 );
 
 /* A memory region has become valid or invalid. */
-TRACE_EVENT(mpa_mr,
+TRACE_EVENT(rnic_mr,
 	TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
 	TP_ARGS(ibdev, stag, event, len),
 	TP_STRUCT__entry(
@@ -194,12 +194,12 @@ TRACE_EVENT(mpa_mr,
 	TP_printk("dev=%s stag=%#x %s len=%llu", __get_str(dev),
 		  __entry->stag,
 		  __print_symbolic(__entry->event,
-				   { MPA_MR_EVENT_REG, "reg" },
-				   { MPA_MR_EVENT_FAST_REG, "fast-reg" },
-				   { MPA_MR_EVENT_INVALIDATE, "invalidate" },
-				   { MPA_MR_EVENT_REMOTE_INVALIDATE,
+				   { RNIC_MR_EVENT_REG, "reg" },
+				   { RNIC_MR_EVENT_FAST_REG, "fast-reg" },
+				   { RNIC_MR_EVENT_INVALIDATE, "invalidate" },
+				   { RNIC_MR_EVENT_REMOTE_INVALIDATE,
 				     "remote-invalidate" },
-				   { MPA_MR_EVENT_DEREG, "dereg" }),
+				   { RNIC_MR_EVENT_DEREG, "dereg" }),
 		  __entry->len)
 );
 

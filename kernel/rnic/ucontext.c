@@ -23,28 +23,28 @@
 #include "ring.h"
 
 /**
- * struct mpa_mmap_entry - the memory of a user's rings
+ * struct rnic_mmap_entry - the memory of a user's rings
  * @rdma: what the core sees
  * @mem: the memory, vmalloc(); freed with the entry
  */
-struct mpa_mmap_entry {
+struct rnic_mmap_entry {
 	struct rdma_user_mmap_entry rdma;
 	void *mem;
 };
 
-static struct mpa_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
+static struct rnic_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
 {
-	return container_of(entry, struct mpa_mmap_entry, rdma);
+	return container_of(entry, struct rnic_mmap_entry, rdma);
 }
 
-static struct mpa_ucontext *to_mpa_uctx(struct ib_ucontext *uctx)
+static struct rnic_ucontext *to_mpa_uctx(struct ib_ucontext *uctx)
 {
-	return container_of(uctx, struct mpa_ucontext, ibuctx);
+	return container_of(uctx, struct rnic_ucontext, ibuctx);
 }
 
 /* What a context may own --------------------------------------------------- */
 
-static u32 own_setting(struct mpa_dev *dev, unsigned int attr)
+static u32 own_setting(struct rnic_dev *dev, unsigned int attr)
 {
 	struct mpa_config cfg;
 
@@ -52,13 +52,13 @@ static u32 own_setting(struct mpa_dev *dev, unsigned int attr)
 	return cfg.v[attr];
 }
 
-static struct mpa_dev *uctx_dev(const struct mpa_ucontext *uctx)
+static struct rnic_dev *uctx_dev(const struct rnic_ucontext *uctx)
 {
 	return to_mpa_dev(uctx->ibuctx.device);
 }
 
 /**
- * mpa_own() - count one more object of a context
+ * rnic_own() - count one more object of a context
  * @uctx: the context; NULL for kernel consumers, who are not bounded
  * @kind: what it is
  *
@@ -66,68 +66,68 @@ static struct mpa_dev *uctx_dev(const struct mpa_ucontext *uctx)
  *
  * Return: 0; -ENOMEM: it has as many as the settings allow.
  */
-int mpa_own(struct mpa_ucontext *uctx, enum mpa_owned kind)
+int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
-	static const u8 settings[MPA_OWNED_KINDS] = {
-		[MPA_OWNED_QP] = MPA_A_CONFIG_USER_QP_MAX,
-		[MPA_OWNED_CQ] = MPA_A_CONFIG_USER_CQ_MAX,
-		[MPA_OWNED_MR] = MPA_A_CONFIG_USER_MR_MAX,
-		[MPA_OWNED_PD] = MPA_A_CONFIG_USER_PD_MAX,
+	static const u8 settings[RNIC_OWNED_KINDS] = {
+		[RNIC_OWNED_QP] = MPA_A_CONFIG_USER_QP_MAX,
+		[RNIC_OWNED_CQ] = MPA_A_CONFIG_USER_CQ_MAX,
+		[RNIC_OWNED_MR] = MPA_A_CONFIG_USER_MR_MAX,
+		[RNIC_OWNED_PD] = MPA_A_CONFIG_USER_PD_MAX,
 	};
 
 	if (!uctx)
 		return 0;
-	if (mpa_dev_take(&uctx->owned[kind],
-			 own_setting(uctx_dev(uctx), settings[kind])))
+	if (rnic_dev_take(&uctx->owned[kind],
+			  own_setting(uctx_dev(uctx), settings[kind])))
 		return 0;
-	mpa_count(uctx_dev(uctx), MPA_CNT_USER_LIMIT);
+	mpa_count(uctx_dev(uctx), RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
 }
 
 /**
- * mpa_disown() - an object of a context is gone
+ * rnic_disown() - an object of a context is gone
  * @uctx: the context, or NULL
  * @kind: what it was
  */
-void mpa_disown(struct mpa_ucontext *uctx, enum mpa_owned kind)
+void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
 	if (uctx)
 		WARN_ON_ONCE(atomic_dec_return(&uctx->owned[kind]) < 0);
 }
 
-static int own_ring_bytes(struct mpa_ucontext *uctx, u32 len)
+static int own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
 {
-	struct mpa_dev *dev = uctx_dev(uctx);
+	struct rnic_dev *dev = uctx_dev(uctx);
 	u64 max = (u64)own_setting(dev, MPA_A_CONFIG_USER_RINGS_MAX) << 20;
 
 	if (atomic64_add_return(len, &uctx->ring_bytes) <= max)
 		return 0;
 	atomic64_sub(len, &uctx->ring_bytes);
-	mpa_count(dev, MPA_CNT_USER_LIMIT);
+	mpa_count(dev, RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
 }
 
-static int area_own(struct mpa_area *area)
+static int area_own(struct rnic_area *area)
 {
 	int ret;
 
 	if (!area->uctx)
 		return 0;
-	ret = mpa_own(area->uctx, area->kind);
+	ret = rnic_own(area->uctx, area->kind);
 	if (ret)
 		return ret;
 	ret = own_ring_bytes(area->uctx, area->len);
 	if (ret)
-		mpa_disown(area->uctx, area->kind);
+		rnic_disown(area->uctx, area->kind);
 	return ret;
 }
 
-static void area_disown(const struct mpa_area *area)
+static void area_disown(const struct rnic_area *area)
 {
 	if (!area->uctx)
 		return;
 	atomic64_sub(area->len, &area->uctx->ring_bytes);
-	mpa_disown(area->uctx, area->kind);
+	rnic_disown(area->uctx, area->kind);
 }
 
 /* Rings ---------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static void area_disown(const struct mpa_area *area)
 static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 						 void *mem, u32 len)
 {
-	struct mpa_mmap_entry *entry;
+	struct rnic_mmap_entry *entry;
 	int ret;
 
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
@@ -150,7 +150,7 @@ static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 	return &entry->rdma;
 }
 
-static int area_alloc(struct mpa_area *area)
+static int area_alloc(struct rnic_area *area)
 {
 	int ret;
 
@@ -173,7 +173,7 @@ static int area_alloc(struct mpa_area *area)
 }
 
 /**
- * mpa_area_create() - make memory for rings, zeroed
+ * rnic_area_create() - make memory for rings, zeroed
  * @area: to be set up; zeroed if it fails
  * @kind: what the rings belong to, of which the context has one more
  * @uctx: whose process is to map it; NULL for kernel consumers
@@ -184,12 +184,12 @@ static int area_alloc(struct mpa_area *area)
  * Return: 0; -EINVAL: too much for a mapping; -ENOMEM: memory, or the context has as
  * much as the settings allow.
  */
-int mpa_area_create(struct mpa_area *area, enum mpa_owned kind,
-		    struct ib_ucontext *uctx, u64 len)
+int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
+		     struct ib_ucontext *uctx, u64 len)
 {
 	int ret;
 
-	*area = (struct mpa_area){};
+	*area = (struct rnic_area){};
 	len = PAGE_ALIGN(len);
 	if (len > INT_MAX)
 		return -EINVAL;
@@ -204,18 +204,18 @@ int mpa_area_create(struct mpa_area *area, enum mpa_owned kind,
 		return 0;
 	area_disown(area);
 err_zero:
-	*area = (struct mpa_area){};
+	*area = (struct rnic_area){};
 	return ret;
 }
 
 /**
- * mpa_area_destroy() - free the memory of rings
+ * rnic_area_destroy() - free the memory of rings
  * @area: the memory, or a zeroed one
  *
  * Nobody may use the rings any more. The memory goes when the last mapping
  * does. Process context.
  */
-void mpa_area_destroy(struct mpa_area *area)
+void rnic_area_destroy(struct rnic_area *area)
 {
 	if (!area->mem)
 		return;
@@ -224,22 +224,22 @@ void mpa_area_destroy(struct mpa_area *area)
 		rdma_user_mmap_entry_remove(area->entry);
 	else
 		vfree(area->mem);
-	*area = (struct mpa_area){};
+	*area = (struct rnic_area){};
 }
 
 /**
- * mpa_area_key() - where to map a user's rings
+ * rnic_area_key() - where to map a user's rings
  * @area: the memory, made with a user context
  *
  * Return: the offset for mmap().
  */
-u64 mpa_area_key(const struct mpa_area *area)
+u64 rnic_area_key(const struct rnic_area *area)
 {
 	return rdma_user_mmap_get_offset(area->entry);
 }
 
 /**
- * mpa_ring_plan() - what a ring is to be like
+ * rnic_ring_plan() - what a ring is to be like
  * @ring: its size and stride are set
  * @entries: how many it holds, not 0, at most 2^20; rounded up to a power of
  *	two
@@ -247,7 +247,7 @@ u64 mpa_area_key(const struct mpa_area *area)
  *
  * Return: bytes of memory it needs; another ring may follow these.
  */
-u64 mpa_ring_plan(struct mpa_ring *ring, u32 entries, u32 stride)
+u64 rnic_ring_plan(struct rnic_ring *ring, u32 entries, u32 stride)
 {
 	BUILD_BUG_ON(sizeof(struct mpa_ring_hdr) != MPA_RING_HDR_LEN);
 	BUILD_BUG_ON(MPA_RING_HDR_LEN % MPA_RING_ALIGN);
@@ -258,13 +258,13 @@ u64 mpa_ring_plan(struct mpa_ring *ring, u32 entries, u32 stride)
 }
 
 /**
- * mpa_ring_place() - give a ring its memory; both indices are at 0
+ * rnic_ring_place() - give a ring its memory; both indices are at 0
  * @ring: as planned
  * @area: the memory, which nobody has mapped yet
  * @offset: where in it, a multiple of %MPA_RING_ALIGN
  */
-void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
-		    u64 offset)
+void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
+		     u64 offset)
 {
 	ring->hdr = area->mem + offset;
 }
@@ -285,7 +285,7 @@ static int map_area(struct vm_area_struct *vma, void *mem)
 }
 
 /**
- * mpa_mmap() - map rings into the calling process
+ * rnic_mmap() - map rings into the calling process
  * @uctx: its context
  * @vma: shared, and exactly as long as the area of the rings
  *
@@ -293,7 +293,7 @@ static int map_area(struct vm_area_struct *vma, void *mem)
  * mapping is private; -EPERM: an executable mapping was asked for; or what
  * vm_insert_page() says.
  */
-int mpa_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;
 	int ret;
@@ -310,33 +310,33 @@ int mpa_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * mpa_mmap_free() - the core's last reference to an mmap entry is gone
+ * rnic_mmap_free() - the core's last reference to an mmap entry is gone
  * @entry: the entry
  */
-void mpa_mmap_free(struct rdma_user_mmap_entry *entry)
+void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	struct mpa_mmap_entry *own = to_mpa_entry(entry);
+	struct rnic_mmap_entry *own = to_mpa_entry(entry);
 
 	vfree(own->mem);
 	kfree(own);
 }
 
 /**
- * mpa_alloc_ucontext() - a process opens the device
+ * rnic_alloc_ucontext() - a process opens the device
  * @uctx: its context
  * @udata: room for struct mpa_alloc_ucontext_resp
  *
  * Return: 0; -EINVAL: the provider has no room for the response, or hands over what
  * has no meaning; -EFAULT.
  */
-int mpa_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct mpa_alloc_ucontext_resp resp = {
 		.abi_version = MPA_ABI_VERSION,
 	};
 	int ret;
 
-	if (udata->outlen < sizeof(resp) || !mpa_udata_clear(udata))
+	if (udata->outlen < sizeof(resp) || !rnic_udata_clear(udata))
 		return -EINVAL;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!ret)
@@ -345,18 +345,18 @@ int mpa_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 }
 
 /**
- * mpa_dealloc_ucontext() - a process has closed the device
+ * rnic_dealloc_ucontext() - a process has closed the device
  * @uctx: its context
  *
  * All that was in it is gone already, and the core frees the rest.
  */
-void mpa_dealloc_ucontext(struct ib_ucontext *uctx)
+void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 	mem_cgroup_put(to_mpa_uctx(uctx)->memcg);
 }
 
 /**
- * mpa_disassociate_ucontext() - the device goes while a process has it open
+ * rnic_disassociate_ucontext() - the device goes while a process has it open
  * @uctx: the process's context
  *
  * Nothing is to be done: rings are ordinary memory whose mapped pages live as
@@ -364,6 +364,6 @@ void mpa_dealloc_ucontext(struct ib_ucontext *uctx)
  * operation exists is what lets the core remove or move a device without
  * waiting for its users.
  */
-void mpa_disassociate_ucontext(struct ib_ucontext *uctx)
+void rnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }

@@ -179,12 +179,12 @@ trace_life() {
 	lab_check "a connection begins with its Request" test -n "$key"
 	grep -F " $key " "$LAB_OUT/trace" > "$LAB_OUT/life" || true
 	for pattern in \
-		'mpa_ep_state: dev=mpa1 .* from=idle to=connecting' \
+		'rnic_ep_state: dev=mpa1 .* from=idle to=connecting' \
 		'mpa_frame: .* rport=7174 sent request rev=' \
 		'mpa_frame: .* raddr=::ffff:10.77.0.2 .* received reply rev=' \
 		'mpa_agreed: .* initiator rev=[12] .* crc=1 ' \
 		'mpa_state: .* from=wait-reply to=operational' \
-		'mpa_cm_event: dev=mpa1 .* event=connect-reply status=0' \
+		'rnic_cm_event: dev=mpa1 .* event=connect-reply status=0' \
 		'mpa_detach: .* tx_fpdus=[1-9]'; do
 		lab_check "its life has: $pattern" \
 			grep -E -m1 -- "$pattern" "$LAB_OUT/life"
@@ -192,7 +192,7 @@ trace_life() {
 	qpn=$(sed -n 's/.*to=established.*/&/; s/.* qpn=\([1-9][0-9]*\) .*/\1/p' \
 		"$LAB_OUT/life" | head -n 1)
 	lab_check "it leads to its queue pair" \
-		grep -m1 "mpa_qp_state: dev=mpa1 qpn=${qpn:-none} " \
+		grep -m1 "rnic_qp_state: dev=mpa1 qpn=${qpn:-none} " \
 		"$LAB_OUT/trace"
 }
 

@@ -40,32 +40,32 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("clock", r"ktime_get\w* timer_read os_nsecs tcp_mstamp_refresh"),
     ("CRC", r"crc32c?\w* chksum_\w+ mpa_crc\w* siw_csum\w*"),
     # The sender's, before placement claims the rest of mr.c.
-    ("work requests", "mpa_mr_get mr_hold mr_list"),
-    ("placement", r"mpa_mr_place mr_\w+ mpa_mr_write mpa_rx_held_read mpa_pos_\w+"
+    ("work requests", "rnic_mr_get mr_hold mr_list"),
+    ("placement", r"rnic_mr_place mr_\w+ rnic_mr_write mpa_rx_held_read mpa_pos_\w+"
                   r" mpa_rx_read mpa_strip_run"
                   r" siw_rx_umem\S* siw_rx_kva\S* siw_rx_pbl\S*"),
     ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
-    ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* mpa_mr_kvec"
-                         r" mpa_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
+    ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* rnic_mr_kvec"
+                         r" rnic_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
                          r" mpa_fpdu_write write_bytes"
                          # A series is copied in one loop, headers and all.
                          r" mpa_fpdu_write_series mpa_tx_add_series write_next"
                          r" write_plain write_marked write_trailer write_marker_\S*"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
-    ("segmentation", r"mpa_tx_segment mpa_tx_next mpa_tx_add_out mpa_tx_add ddp_build\w*"
+    ("segmentation", r"rnic_tx_segment rnic_tx_next rnic_tx_add_out mpa_tx_add ddp_build\w*"
                      r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
-                     r" mpa_tx_room_for mpa_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
-                     r" mpa_out_take"
+                     r" mpa_tx_room_for rnic_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
+                     r" rnic_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
-    ("work requests", r"mpa_doorbell mpa_sq_\w+ mpa_rq_\w+ mpa_ring\w* mpa_post_\w+"
+    ("work requests", r"rnic_doorbell rnic_sq_\w+ rnic_rq_\w+ rnic_ring\w* rnic_post_\w+"
                       r" siw_post_\w+ siw_sq_start\S* siw_qp_sq_process\S* siw_run_sq"
-                      r" siw_activate_tx\S* siw_read_to_orq mpa_tx_work mpa_tx_kick ib_uverbs_post_send"),
-    ("completions", r"mpa_cq_\w+ mpa_wr_finish mpa_sq_retire mpa_response_done"
+                      r" siw_activate_tx\S* siw_read_to_orq rnic_tx_work rnic_tx_kick ib_uverbs_post_send"),
+    ("completions", r"rnic_cq_\w+ rnic_wr_finish rnic_sq_retire rnic_response_done"
                     r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
-                    r" mpa_poll_cq mpa_req_notify_cq"),
+                    r" rnic_poll_cq rnic_req_notify_cq"),
     ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+"
-                     r" mpa_strip_run mpa_qp_ulpdu mpa_op_ulpdu mpa_kick mark_taken deliver"
+                     r" mpa_strip_run rnic_qp_ulpdu rnic_op_ulpdu mpa_kick mark_taken deliver"
                      r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
                      r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
                      r" siw_qp_llp_data_ready siw_proc_\S+ ksock_recv"),
