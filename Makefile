@@ -89,9 +89,10 @@ demo:
 	scripts/deps demo
 	tests/lab/demo
 
+# ONLY: names of suites, * and ? allowed. Quoted, so that the shell leaves them alone.
 check:
 	scripts/deps check
-	tests/run-check
+	tests/run-check $(patsubst %,--only '%',$(ONLY))
 
 check-all:
 	scripts/deps check
@@ -145,4 +146,6 @@ help:
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
 	@echo '  BENCH=          options of tests/lab/bench, e.g. "--mtu 1500 --repeat 3"'
+	@echo '  ONLY=           suites of check, e.g. "static unit" or "build debug/5*";'
+	@echo '                  tests/run-check --list names all of them'
 	@echo '  ACCEL=tcg       QEMU accelerator of demo, check(-all) and lab-shell'
