@@ -14,6 +14,15 @@ GAP = 34
 HEIGHT = 260
 LEFT, TOP, BOTTOM = 64, 56, 64
 STEPS = (1, 2, 2.5, 5, 10)
+# The attributes are for a light page; this replaces them where the reader's is dark.
+STYLE = """<style>
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117 }
+text { fill: #e6edf3 }
+.grid { stroke: #3d444d }
+.range { stroke: #e6edf3 }
+}
+</style>"""
 
 
 def round_step(largest, lines=5):
@@ -56,32 +65,41 @@ class Scale:
         while value <= self.top * 1.001:
             y = self.y(value)
             parts.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{width:.1f}" '
-                         f'y2="{y:.1f}" stroke="#ddd"/>')
+                         f'y2="{y:.1f}" class="grid" stroke="#ddd"/>')
             parts.append(text(LEFT - 6, y + 4, f"{value:g}", "end", 11))
             value += self.step
         return parts
 
 
-def bar(scale, x, one):
-    found = one.summary()
+def bar(scale, x, found, colour):
+    """found: median, min and max."""
     top, middle = scale.y(found["median"]), x + BAR / 2
     return [
         f'<rect x="{x:.1f}" y="{top:.1f}" width="{BAR}" '
-        f'height="{scale.y(0) - top:.1f}" fill="{COLOURS[one.contestant]}"/>',
+        f'height="{scale.y(0) - top:.1f}" fill="{colour}"/>',
         f'<line x1="{middle:.1f}" y1="{scale.y(found["min"]):.1f}" '
-        f'x2="{middle:.1f}" y2="{scale.y(found["max"]):.1f}" stroke="#000"/>',
+        f'x2="{middle:.1f}" y2="{scale.y(found["max"]):.1f}" class="range" stroke="#000"/>',
         text(middle, scale.y(found["max"]) - 4, f'{found["median"]:.3g}', size=10),
     ]
 
 
-def legend(width, present):
-    parts, x = [], width
-    for who in reversed([one for one in KNOWN if one in present]):
-        x -= 52
+def legend(width, colours, distance=52):
+    """colours: {name: colour}; the last one ends at width."""
+    parts, x = [], width - distance * len(colours)
+    for name, colour in colours.items():
         parts.append(f'<rect x="{x}" y="30" width="10" height="10" '
-                     f'fill="{COLOURS[who]}"/>')
-        parts.append(text(x + 14, 39, who, "start", 11))
+                     f'fill="{colour}"/>')
+        parts.append(text(x + 14, 39, name, "start", 11))
+        x += distance
     return parts
+
+
+def page(width, height, parts, comment=""):
+    """A whole file; comment: its first lines."""
+    return (f'{comment}<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
+            f'height="{height}" font-family="sans-serif">\n{STYLE}\n'
+            f'<rect width="100%" height="100%" class="page" fill="#fff"/>\n'
+            + "\n".join(parts) + "\n</svg>\n")
 
 
 def svg(series, title, unit):
@@ -100,15 +118,13 @@ def svg(series, title, unit):
         room = max(len(members) * BAR, 60)
         start = x + (room - len(members) * BAR) / 2
         for place, one in enumerate(members):
-            parts += bar(scale, start + place * BAR, one)
+            parts += bar(scale, start + place * BAR, one.summary(),
+                         COLOURS[one.contestant])
         for line, words in enumerate((operation, size_text(size), f"MTU {mtu}")):
             parts.append(text(x + room / 2, TOP + HEIGHT + 18 + 15 * line, words))
         x += room + GAP
     parts.append(text(LEFT, 20, title, "start", 15, ' font-weight="bold"'))
     parts.append(text(LEFT, 40, f"{unit}; bars: medians, lines: ranges", "start", 11))
-    parts += legend(width, {one.contestant for one in series})
-    height = TOP + HEIGHT + BOTTOM
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
-            f'height="{height}" font-family="sans-serif">\n'
-            f'<rect width="100%" height="100%" fill="#fff"/>\n'
-            + "\n".join(parts) + "\n</svg>\n")
+    present = {one.contestant for one in series}
+    parts += legend(width, {who: COLOURS[who] for who in KNOWN if who in present})
+    return page(width, TOP + HEIGHT + BOTTOM, parts)
