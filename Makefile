@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Front door of the build; `make help` explains it. The modules' own rules are
+# Entry point of the build; `make help` explains it. The rules of the modules are
 # in Kbuild, those of user space in userspace/*/Makefile.
 
 # The running kernel if its headers are here, else the newest Debian headers.
@@ -43,8 +43,8 @@ install: install-modules install-provider install-libmpa install-mpactl \
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h)
 
-# Kbuild would sign with Debian's key and index with System.map, which nobody
-# but Debian has.
+# Kbuild would sign with Debian's key and index with System.map, which only Debian
+# has.
 install-modules: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) \
 		INSTALL_MOD_DIR=extra CONFIG_MODULE_SIG_ALL= DEPMOD=true \
@@ -69,12 +69,12 @@ install-headers:
 			$(DESTDIR)$(PREFIX)/include/$$header || exit 1; \
 	done
 
-# systemd looks at its units when told to, udev at its rules by itself.
+# systemd reads its units again only on request, udev its rules automatically.
 install-boot:
 	$(MAKE) -C dist install
 	$(if $(DESTDIR),,[ ! -d /run/systemd/system ] || systemctl daemon-reload)
 
-# Not Kbuild's clean: it would also empty the kernels' trees in build/cache.
+# Not Kbuild's clean: it would also clean the kernel trees in build/cache.
 clean:
 	find kernel tests \( -name '*.o' -o -name '*.ko' -o -name '*.mod' \
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name '.*.d' \) -delete
@@ -124,16 +124,16 @@ help:
 	@echo '                  mpa-echo and mpa-bench, in build/bin'
 	@echo '  install         modules (extra/), provider, mpa.driver, mpactl and its'
 	@echo '                  completions, mpa-nc, mpa-bench, headers, manual pages,'
-	@echo '                  and what brings devices back at boot'
+	@echo '                  and the files that restore devices at boot'
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
-	@echo '  check           every test but those that take hours'
+	@echo '  check           every test except those that take hours'
 	@echo '  check-all       every test: also connections, removal, verbs, sockets and'
 	@echo '                  settings under KASAN and under KCSAN on two processors'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
-	@echo '  bench           our RNIC, siw and plain TCP measured in one guest'
+	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
 	@echo '  deps            only install the packages'
 	@echo 'Variables:'
