@@ -217,7 +217,7 @@ script_life() {
 	lab_check "a connection for the script" \
 		lab_in h1 rping -c -a 10.77.0.2 -p 7175 -C 3
 	lab_check "and its server" lab_join pinged
-	lab_wait 10 grep -qE '^ *[0-9]+ +7175 .* over:' "$LAB_OUT/life.log"
+	lab_wait 10 grep -qE '^ *[0-9]+ +7175 .* detached:' "$LAB_OUT/life.log"
 	lab_do kill -INT "$(lab_pid life)"
 	lab_check "the script ends well" lab_join life
 	cat "$LAB_OUT/life.log"
@@ -226,8 +226,8 @@ script_life() {
 		'Initiator ::ffff:10.77.0.1, peer ::ffff:10.77.0.2 port 7175' \
 		'agreed: revision [12], CRC 1, Markers sent 0 received 0,' \
 		'queue pair [1-9][0-9]* of mpa1' \
-		'receives no more: TCP has ended, error 0' \
-		'over: sent [1-9][0-9]* FPDUs, [1-9][0-9]* bytes, received [1-9]'; do
+		'receiving ended: TCP has ended, error 0' \
+		'detached: sent [1-9][0-9]* FPDUs, [1-9][0-9]* bytes, received [1-9]'; do
 		lab_check "the script tells: $line" \
 			grep -qE "^ *[0-9]+ +[0-9]+ +[1-9][0-9]*  $line" \
 			"$LAB_OUT/life.log"
