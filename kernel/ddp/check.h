@@ -13,10 +13,12 @@
 #include "header.h"
 
 /**
- * struct ddp_fault - an error as Terminate names it (RFC 5040 section 4.8)
- * @layer: 0 RDMAP, 1 DDP, 2 MPA
- * @etype: error type within the layer
- * @code: error code within the type
+ * struct ddp_fault - an error as a Terminate reports it (RFC 5040 section 4.8)
+ * @layer: enum rdmap_layer
+ * @etype: error type of the layer: enum rdmap_error_type, ddp_error_type or
+ *	llp_error_type
+ * @code: error code of the type: enum rdmap_error_code, ddp_tagged_error_code,
+ *	ddp_untagged_error_code or llp_error_code
  * @with_hdr: the Terminate carries segment length and DDP header (M and D)
  * @with_rdmap: and the RDMAP header of a Read Request (R)
  */

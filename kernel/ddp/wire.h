@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bytes of DDP (RFC 5041) and RDMAP (RFC 5040). Formats and numbers
- * only.
+ * Formats and numbers of DDP (RFC 5041) and RDMAP (RFC 5040).
  */
 #ifndef MPA_DDP_WIRE_H
 #define MPA_DDP_WIRE_H
@@ -27,18 +26,18 @@ enum {
 	RDMAP_TERM_ULPDU_MAX	= DDP_UNTAGGED_LEN + RDMAP_TERM_MAX,
 };
 
-/* Bytes from the start of a ULPDU to its DDP fields (RFC 5041 section 4). */
+/* Offsets of the DDP fields in a ULPDU, bytes (RFC 5041 section 4). */
 enum {
 	DDP_OFF_CTRL		= 0,
 	DDP_OFF_RDMAP		= 1,
 	DDP_OFF_STAG		= 2,	/* untagged: Invalidate STag */
 	DDP_OFF_TO		= 6,	/* tagged */
-	DDP_OFF_QN		= 6,	/* untagged, as are the next two */
-	DDP_OFF_MSN		= 10,
-	DDP_OFF_MO		= 14,
+	DDP_OFF_QN		= 6,	/* untagged */
+	DDP_OFF_MSN		= 10,	/* untagged */
+	DDP_OFF_MO		= 14,	/* untagged */
 };
 
-/* Bytes from the start of a Read Request header (RFC 5040 section 4.4). */
+/* Offsets of the fields of a Read Request header (RFC 5040 section 4.4). */
 enum {
 	RDMAP_READ_OFF_SINK_STAG	= 0,
 	RDMAP_READ_OFF_SINK_TO		= 4,
@@ -72,7 +71,7 @@ enum ddp_queue {
 	DDP_QN_READ_REQ		= 1,
 	DDP_QN_TERMINATE	= 2,
 	DDP_QN_ATOMIC_RESP	= 3,
-	DDP_QN_COUNT		= 3,	/* those in use here: 0, 1, 2 */
+	DDP_QN_COUNT		= 3,	/* queues 0, 1 and 2 are supported */
 };
 
 /* The flag byte of a Terminate header (RFC 5040 section 4.8). */
@@ -82,28 +81,37 @@ enum {
 	RDMAP_TERM_HAS_RDMAP	= 0x20,	/* R */
 };
 
-/* Layers an error can belong to. */
+/* Layer of an error: RFC 5040 section 4.8. */
 enum rdmap_layer {
 	RDMAP_LAYER_RDMAP	= 0,
 	RDMAP_LAYER_DDP		= 1,
-	RDMAP_LAYER_LLP		= 2,
+	RDMAP_LAYER_LLP		= 2,	/* MPA */
 };
 
-/* Error types of each layer. */
-enum {
-	RDMAP_ET_LOCAL		= 0,
-	RDMAP_ET_PROTECTION	= 1,
-	RDMAP_ET_OPERATION	= 2,
+/* Error types of %RDMAP_LAYER_RDMAP: RFC 5040 section 4.8. */
+enum rdmap_error_type {
+	RDMAP_ET_LOCAL		= 0,	/* local catastrophic error */
+	RDMAP_ET_PROTECTION	= 1,	/* remote protection error */
+	RDMAP_ET_OPERATION	= 2,	/* remote operation error */
+};
 
-	DDP_ET_LOCAL		= 0,
-	DDP_ET_TAGGED		= 1,
-	DDP_ET_UNTAGGED		= 2,
+/* Error types of %RDMAP_LAYER_DDP: RFC 5041 section 7.2. */
+enum ddp_error_type {
+	DDP_ET_LOCAL		= 0,	/* local catastrophic error */
+	DDP_ET_TAGGED		= 1,	/* tagged buffer error */
+	DDP_ET_UNTAGGED		= 2,	/* untagged buffer error */
+};
 
+/* Error type of %RDMAP_LAYER_LLP: RFC 5044 section 8. */
+enum llp_error_type {
 	LLP_ET_MPA		= 0,
 };
 
-/* Error codes: RFC 5040 figure 9, for both remote error types. */
-enum {
+/*
+ * Error codes of %RDMAP_ET_PROTECTION and %RDMAP_ET_OPERATION: RFC 5040
+ * figure 9. The code of %RDMAP_ET_LOCAL is 0.
+ */
+enum rdmap_error_code {
 	RDMAP_EC_INVALID_STAG		= 0x00,
 	RDMAP_EC_BOUNDS			= 0x01,
 	RDMAP_EC_ACCESS			= 0x02,
@@ -117,8 +125,8 @@ enum {
 	RDMAP_EC_UNSPECIFIED		= 0xff,
 };
 
-/* Error codes: RFC 5041 section 7.2, tagged buffers. */
-enum {
+/* Error codes of %DDP_ET_TAGGED: RFC 5041 section 7.2. */
+enum ddp_tagged_error_code {
 	DDP_EC_TAGGED_STAG		= 0x00,
 	DDP_EC_TAGGED_BOUNDS		= 0x01,
 	DDP_EC_TAGGED_NOT_ASSOCIATED	= 0x02,
@@ -126,8 +134,8 @@ enum {
 	DDP_EC_TAGGED_VERSION		= 0x04,
 };
 
-/* Error codes: RFC 5041 section 7.2, untagged buffers. */
-enum {
+/* Error codes of %DDP_ET_UNTAGGED: RFC 5041 section 7.2. */
+enum ddp_untagged_error_code {
 	DDP_EC_UNTAGGED_QN		= 0x01,
 	DDP_EC_UNTAGGED_NO_BUFFER	= 0x02,
 	DDP_EC_UNTAGGED_MSN_RANGE	= 0x03,
@@ -136,8 +144,8 @@ enum {
 	DDP_EC_UNTAGGED_VERSION		= 0x06,
 };
 
-/* Error codes: RFC 5044 section 8, RFC 6581 section 8. */
-enum {
+/* Error codes of %LLP_ET_MPA: RFC 5044 section 8, RFC 6581 section 8. */
+enum llp_error_code {
 	MPA_EC_TCP_LOST			= 0x01,
 	MPA_EC_CRC			= 0x02,
 	MPA_EC_MARKER			= 0x03,
