@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The generic netlink family among its own files.
+ * Internal interfaces of the generic netlink family, from the bottom up:
  *
- *	family.c	the table of commands
- *	policy.c	what a request may hold
+ *	family.c	the family and its multicast group
+ *	policy.c	attributes that requests may contain
+ *	put.c		views into attributes
+ *	event.c		notifications
  *	get.c		replies and dumps
  *	set.c		changes to settings
- *	event.c		notifications
- *	put.c		values into messages
+ *	commands.c	table of commands, registration
  *
- * Commands run in parallel: nothing here is shared but constants, the registry
- * has its own lock and connections have theirs. A reader who waits for the
- * lock of a socket so keeps nobody else waiting.
+ * Commands run in parallel. They share only constants; the registry and the
+ * connections have their own locks. A reader that waits for the lock of a
+ * socket does not delay any other request.
  */
 #ifndef MPA_NETLINK_FAMILY_H
 #define MPA_NETLINK_FAMILY_H
