@@ -162,7 +162,7 @@ static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
 	},
 };
 
-static bool refuse(struct ddp_fault *f, enum check_result v)
+static bool check_refuse(struct ddp_fault *f, enum check_result v)
 {
 	*f = check_faults[v];
 	return false;
@@ -172,10 +172,10 @@ static bool check_versions(const struct ddp_hdr *h, u8 version,
 			   struct ddp_fault *f)
 {
 	if (h->ddp_version != version)
-		return refuse(f, h->tagged ? BAD_TAGGED_VERSION :
-					     BAD_UNTAGGED_VERSION);
+		return check_refuse(f, h->tagged ? BAD_TAGGED_VERSION :
+						   BAD_UNTAGGED_VERSION);
 	if (h->rdmap_version != version)
-		return refuse(f, BAD_RDMAP_VERSION);
+		return check_refuse(f, BAD_RDMAP_VERSION);
 	return true;
 }
 
@@ -184,14 +184,14 @@ static bool check_buffer_model(const struct ddp_hdr *h,
 			       struct ddp_fault *f)
 {
 	if (h->tagged != rule->tagged)
-		return refuse(f, BAD_OPCODE);
+		return check_refuse(f, BAD_OPCODE);
 	if (h->tagged)
 		return true;
 	/* A queue that nobody uses says more than an opcode astray on it. */
 	if (h->qn >= DDP_QN_COUNT)
-		return refuse(f, BAD_QN);
+		return check_refuse(f, BAD_QN);
 	if (h->qn != rule->qn)
-		return refuse(f, BAD_OPCODE);
+		return check_refuse(f, BAD_OPCODE);
 	return true;
 }
 
@@ -199,13 +199,13 @@ static bool check_format(const struct ddp_hdr *h,
 			 const struct opcode_rule *rule, struct ddp_fault *f)
 {
 	if (rule->in_one && h->mo)
-		return refuse(f, BAD_MO);
+		return check_refuse(f, BAD_MO);
 	if (h->payload_len > rule->payload_max)
-		return refuse(f, TOO_LONG);
+		return check_refuse(f, TOO_LONG);
 	if (h->payload_len < rule->payload_min)
-		return refuse(f, BAD_FORMAT);
+		return check_refuse(f, BAD_FORMAT);
 	if (rule->in_one && !h->last)
-		return refuse(f, BAD_FORMAT);
+		return check_refuse(f, BAD_FORMAT);
 	return true;
 }
 
@@ -231,12 +231,12 @@ bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 	const struct opcode_rule *rule;
 
 	if (!whole)
-		return refuse(f, BAD_LENGTH);
+		return check_refuse(f, BAD_LENGTH);
 	if (!check_versions(h, version, f))
 		return false;
 	rule = &opcode_rules[h->opcode & RDMAP_CTRL_OPCODE_MASK];
 	if (h->opcode > RDMAP_CTRL_OPCODE_MASK || !rule->known)
-		return refuse(f, BAD_OPCODE);
+		return check_refuse(f, BAD_OPCODE);
 	return check_buffer_model(h, rule, f) && check_format(h, rule, f);
 }
 
@@ -261,15 +261,15 @@ bool ddp_check_untagged(const struct ddp_hdr *h,
 	u64 end = (u64)h->mo + h->payload_len;
 
 	if (h->msn != q->msn)
-		return refuse(f, BAD_MSN);
+		return check_refuse(f, BAD_MSN);
 	if (!q->buffer)
-		return refuse(f, NO_BUFFER);
+		return check_refuse(f, NO_BUFFER);
 	if (h->mo != q->mo || h->mo > q->buffer_len)
-		return refuse(f, BAD_MO);
+		return check_refuse(f, BAD_MO);
 	if (end > q->buffer_len || end > U32_MAX)
-		return refuse(f, TOO_LONG);
+		return check_refuse(f, TOO_LONG);
 	if (q->mo_open && h->opcode != q->opcode)
-		return refuse(f, BAD_OPCODE);
+		return check_refuse(f, BAD_OPCODE);
 	return true;
 }
 
@@ -284,7 +284,8 @@ enum extent {
  * 2^64 - 1 does not wrap. Only what starts inside the region can be said to
  * wrap; everything else is out of bounds to begin with.
  */
-static enum extent locate(const struct ddp_region_view *r, u64 to, u64 len)
+static enum extent check_extent(const struct ddp_region_view *r, u64 to,
+				u64 len)
 {
 	if (to < r->base || to - r->base >= r->len)
 		return EXTENT_OUTSIDE;
@@ -314,20 +315,20 @@ bool ddp_check_tagged(const struct ddp_hdr *h,
 	if (!h->payload_len)
 		return true;
 	if (!r->found)
-		return refuse(f, TAGGED_STAG);
+		return check_refuse(f, TAGGED_STAG);
 	if (!r->same_pd)
-		return refuse(f, TAGGED_STREAM);
+		return check_refuse(f, TAGGED_STREAM);
 	if (!r->allowed)
-		return refuse(f, TAGGED_STAG);
-	switch (locate(r, h->to, h->payload_len)) {
+		return check_refuse(f, TAGGED_STAG);
+	switch (check_extent(r, h->to, h->payload_len)) {
 	case EXTENT_INSIDE:
 		return true;
 	case EXTENT_WRAPS:
-		return refuse(f, TAGGED_WRAP);
+		return check_refuse(f, TAGGED_WRAP);
 	case EXTENT_OUTSIDE:
 		break;
 	}
-	return refuse(f, TAGGED_BOUNDS);
+	return check_refuse(f, TAGGED_BOUNDS);
 }
 
 /**
@@ -348,20 +349,20 @@ bool rdmap_check_read(const struct rdmap_read *rd,
 	if (!rd->size)
 		return true;
 	if (!r->found)
-		return refuse(f, READ_STAG);
+		return check_refuse(f, READ_STAG);
 	if (!r->same_pd)
-		return refuse(f, READ_STREAM);
+		return check_refuse(f, READ_STREAM);
 	if (!r->allowed)
-		return refuse(f, READ_ACCESS);
-	switch (locate(r, rd->src_to, rd->size)) {
+		return check_refuse(f, READ_ACCESS);
+	switch (check_extent(r, rd->src_to, rd->size)) {
 	case EXTENT_INSIDE:
 		return true;
 	case EXTENT_WRAPS:
-		return refuse(f, READ_WRAP);
+		return check_refuse(f, READ_WRAP);
 	case EXTENT_OUTSIDE:
 		break;
 	}
-	return refuse(f, READ_BOUNDS);
+	return check_refuse(f, READ_BOUNDS);
 }
 
 /**
@@ -381,7 +382,7 @@ bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f)
 {
 	if (!len || right)
 		return true;
-	return refuse(f, read ? READ_ACCESS : WRITE_RIGHT);
+	return check_refuse(f, read ? READ_ACCESS : WRITE_RIGHT);
 }
 
 /**
@@ -399,11 +400,11 @@ bool rdmap_check_invalidate(const struct ddp_region_view *r,
 			    struct ddp_fault *f)
 {
 	if (!r->found)
-		return refuse(f, INVALIDATE_STAG);
+		return check_refuse(f, INVALIDATE_STAG);
 	if (!r->same_pd)
-		return refuse(f, INVALIDATE_STREAM);
+		return check_refuse(f, INVALIDATE_STREAM);
 	if (!r->allowed)
-		return refuse(f, INVALIDATE_STAG);
+		return check_refuse(f, INVALIDATE_STAG);
 	return true;
 }
 
@@ -425,14 +426,14 @@ bool rdmap_check_response(const struct ddp_hdr *h,
 			  const struct ddp_read_view *v, struct ddp_fault *f)
 {
 	if (!v->outstanding)
-		return refuse(f, BAD_OPCODE);
+		return check_refuse(f, BAD_OPCODE);
 	if (h->payload_len && h->stag != v->stag)
-		return refuse(f, TAGGED_STAG);
+		return check_refuse(f, TAGGED_STAG);
 	if (h->payload_len && h->to != v->to)
-		return refuse(f, TAGGED_BOUNDS);
+		return check_refuse(f, TAGGED_BOUNDS);
 	if (h->payload_len > v->left)
-		return refuse(f, TAGGED_BOUNDS);
+		return check_refuse(f, TAGGED_BOUNDS);
 	if (h->last && h->payload_len < v->left)
-		return refuse(f, TAGGED_BOUNDS);
+		return check_refuse(f, TAGGED_BOUNDS);
 	return true;
 }

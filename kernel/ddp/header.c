@@ -23,7 +23,7 @@ u32 ddp_hdr_len(u8 ddp_ctrl)
 	return ddp_ctrl & DDP_CTRL_TAGGED ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
 }
 
-static void decode_control(const u8 *p, struct ddp_hdr *h)
+static void header_decode_control(const u8 *p, struct ddp_hdr *h)
 {
 	h->last = p[DDP_OFF_CTRL] & DDP_CTRL_LAST;
 	h->ddp_version = p[DDP_OFF_CTRL] & DDP_CTRL_VERSION_MASK;
@@ -54,7 +54,7 @@ int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 	if (!ulpdu_len || ulpdu_len < ddp_hdr_len(p[DDP_OFF_CTRL]))
 		return -EMSGSIZE;
 
-	decode_control(p, h);
+	header_decode_control(p, h);
 	h->hdr_len = ddp_hdr_len(p[DDP_OFF_CTRL]);
 	h->payload_len = ulpdu_len - h->hdr_len;
 	h->stag = get_unaligned_be32(p + DDP_OFF_STAG);
@@ -107,7 +107,8 @@ void rdmap_read_decode(const u8 *p, struct rdmap_read *rd)
 	rd->src_to = get_unaligned_be64(p + RDMAP_READ_OFF_SRC_TO);
 }
 
-static void build_control(u8 *p, u8 kind, u8 version, u8 opcode, bool last)
+static void header_build_control(u8 *p, u8 kind, u8 version, u8 opcode,
+				 bool last)
 {
 	p[DDP_OFF_CTRL] = kind | (last ? DDP_CTRL_LAST : 0) |
 			  (version & DDP_CTRL_VERSION_MASK);
@@ -128,7 +129,7 @@ static void build_control(u8 *p, u8 kind, u8 version, u8 opcode, bool last)
  */
 u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
 {
-	build_control(p, DDP_CTRL_TAGGED, version, opcode, last);
+	header_build_control(p, DDP_CTRL_TAGGED, version, opcode, last);
 	put_unaligned_be32(stag, p + DDP_OFF_STAG);
 	put_unaligned_be64(to, p + DDP_OFF_TO);
 	return DDP_TAGGED_LEN;
@@ -150,7 +151,7 @@ u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
 u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
 		       u32 qn, u32 msn, u32 mo)
 {
-	build_control(p, 0, version, opcode, last);
+	header_build_control(p, 0, version, opcode, last);
 	put_unaligned_be32(inv_stag, p + DDP_OFF_STAG);
 	put_unaligned_be32(qn, p + DDP_OFF_QN);
 	put_unaligned_be32(msn, p + DDP_OFF_MSN);

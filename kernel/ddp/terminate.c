@@ -21,15 +21,15 @@ enum {
 };
 
 /* RFC 5040 figure 10 wants the segment length wherever it wants the header. */
-static bool can_show_ddp(const struct ddp_fault *f, const u8 *seg,
-			 u32 seg_hdr_len)
+static bool terminate_has_ddp(const struct ddp_fault *f, const u8 *seg,
+			      u32 seg_hdr_len)
 {
 	return f->with_hdr && seg && seg_hdr_len &&
 	       seg_hdr_len >= ddp_hdr_len(seg[DDP_OFF_CTRL]);
 }
 
-static bool can_show_read(const struct ddp_fault *f, const u8 *seg,
-			  u32 seg_hdr_len)
+static bool terminate_has_read(const struct ddp_fault *f, const u8 *seg,
+			       u32 seg_hdr_len)
 {
 	return f->with_rdmap && !(seg[DDP_OFF_CTRL] & DDP_CTRL_TAGGED) &&
 	       (seg[DDP_OFF_RDMAP] & RDMAP_CTRL_OPCODE_MASK) ==
@@ -38,13 +38,13 @@ static bool can_show_read(const struct ddp_fault *f, const u8 *seg,
 }
 
 /* Append the segment's length and header(s) to @p; returns bytes of @p. */
-static u32 show_segment(u8 *p, const struct ddp_fault *f, const u8 *seg,
-			u32 seg_hdr_len, u32 seg_len)
+static u32 terminate_add_segment(u8 *p, const struct ddp_fault *f,
+				 const u8 *seg, u32 seg_hdr_len, u32 seg_len)
 {
 	u32 len = ddp_hdr_len(seg[DDP_OFF_CTRL]);
 
 	p[TERM_OFF_FLAGS] = RDMAP_TERM_HAS_LEN | RDMAP_TERM_HAS_DDP;
-	if (can_show_read(f, seg, seg_hdr_len)) {
+	if (terminate_has_read(f, seg, seg_hdr_len)) {
 		p[TERM_OFF_FLAGS] |= RDMAP_TERM_HAS_RDMAP;
 		len = RDMAP_READ_REQ_ULPDU;
 	}
@@ -83,16 +83,17 @@ u32 rdmap_terminate_build(u8 *p, u8 version, const struct ddp_fault *f,
 	term[TERM_OFF_CODE] = f->code;
 	term[TERM_OFF_FLAGS] = 0;
 	term[TERM_OFF_RSVD] = 0;
-	if (!can_show_ddp(f, seg, seg_hdr_len))
+	if (!terminate_has_ddp(f, seg, seg_hdr_len))
 		return hdr_len + RDMAP_TERM_MIN;
-	return hdr_len + show_segment(term, f, seg, seg_hdr_len, seg_len);
+	return hdr_len +
+	       terminate_add_segment(term, f, seg, seg_hdr_len, seg_len);
 }
 
 /*
  * Bytes that a Terminate with these @flags must have, as far as the @len at
  * @p tell; 0 if the flags contradict each other.
  */
-static u32 needed_len(const u8 *p, u32 len, u8 flags)
+static u32 terminate_needed_len(const u8 *p, u32 len, u8 flags)
 {
 	u32 need = RDMAP_TERM_MIN;
 
@@ -139,7 +140,7 @@ int rdmap_terminate_parse(const u8 *p, u32 len, struct rdmap_terminate *t)
 	t->etype = p[TERM_OFF_LAYER] & 0x0f;
 	t->code = p[TERM_OFF_CODE];
 	flags = p[TERM_OFF_FLAGS];
-	need = needed_len(p, len, flags);
+	need = terminate_needed_len(p, len, flags);
 	if (!need || len < need)
 		return -EPROTO;
 

@@ -23,12 +23,12 @@ static_assert(MPA_MULPDU_MAX + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
 	      U16_MAX);
 
 /*
- * struct builder - one FPDU on its way into a gather list
+ * struct fpdu_builder - one FPDU on its way into a gather list
  *
  * Works on a copy of the transmit half, which replaces the original only if
  * everything found room.
  */
-struct builder {
+struct fpdu_builder {
 	struct mpa_gather *g;
 	struct mpa_tx_half tx;
 	u32 crc;
@@ -104,7 +104,7 @@ u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room)
 }
 
 /* Hands @n bytes at @base to the list, in the last piece if they adjoin it. */
-static int add_piece(struct mpa_gather *g, void *base, u32 n)
+static int fpdu_add_piece(struct mpa_gather *g, void *base, u32 n)
 {
 	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
 
@@ -118,9 +118,9 @@ static int add_piece(struct mpa_gather *g, void *base, u32 n)
 	return 0;
 }
 
-static int add_bytes(struct builder *b, void *p, u32 n)
+static int fpdu_add_bytes(struct fpdu_builder *b, void *p, u32 n)
 {
-	int ret = add_piece(b->g, p, n);
+	int ret = fpdu_add_piece(b->g, p, n);
 
 	if (ret)
 		return ret;
@@ -131,7 +131,7 @@ static int add_bytes(struct builder *b, void *p, u32 n)
 	return 0;
 }
 
-static int add_ctl(struct builder *b, const void *field, u32 n)
+static int fpdu_add_ctl(struct fpdu_builder *b, const void *field, u32 n)
 {
 	struct mpa_gather *g = b->g;
 	void *to = g->ctl + g->nr_ctl;
@@ -140,40 +140,41 @@ static int add_ctl(struct builder *b, const void *field, u32 n)
 		return -ENOSPC;
 	memcpy(to, field, n);
 	g->nr_ctl += n;
-	return add_bytes(b, to, n);
+	return fpdu_add_bytes(b, to, n);
 }
 
-static void cover(struct builder *b, const void *p, u32 n)
+static void fpdu_crc_update(struct fpdu_builder *b, const void *p, u32 n)
 {
 	if (b->tx.crc)
 		b->crc = crc32c(b->crc, p, n);
 }
 
-static int add_marker_if_due(struct builder *b)
+static int fpdu_add_marker_if_due(struct fpdu_builder *b)
 {
 	struct mpa_marker marker = {};
 
 	if (!b->tx.markers || b->tx.gap)
 		return 0;
 	marker.fpduptr = cpu_to_be16(b->from_length);
-	cover(b, &marker, sizeof(marker));
+	fpdu_crc_update(b, &marker, sizeof(marker));
 	b->tx.gap = MPA_MARKER_PERIOD;
-	return add_ctl(b, &marker, sizeof(marker));
+	return fpdu_add_ctl(b, &marker, sizeof(marker));
 }
 
-static int add_length(struct builder *b, u32 ulpdu_len)
+static int fpdu_add_length(struct fpdu_builder *b, u32 ulpdu_len)
 {
 	const __be16 length = cpu_to_be16(ulpdu_len);
-	int ret = add_marker_if_due(b);
+	int ret = fpdu_add_marker_if_due(b);
 
 	if (ret)
 		return ret;
 	b->from_length = 0;
-	cover(b, &length, sizeof(length));
-	return add_ctl(b, &length, sizeof(length));
+	fpdu_crc_update(b, &length, sizeof(length));
+	return fpdu_add_ctl(b, &length, sizeof(length));
 }
 
-static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
+static int fpdu_add_ulpdu_piece(struct fpdu_builder *b,
+				const struct kvec *piece)
 {
 	u32 left = piece->iov_len;
 	void *p = piece->iov_base;
@@ -182,13 +183,13 @@ static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
 	while (left) {
 		u32 n = left;
 
-		ret = add_marker_if_due(b);
+		ret = fpdu_add_marker_if_due(b);
 		if (ret)
 			return ret;
 		if (b->tx.markers)
 			n = min(n, b->tx.gap);
-		cover(b, p, n);
-		ret = add_bytes(b, p, n);
+		fpdu_crc_update(b, p, n);
+		ret = fpdu_add_bytes(b, p, n);
 		if (ret)
 			return ret;
 		p += n;
@@ -201,7 +202,7 @@ static int add_ulpdu_piece(struct builder *b, const struct kvec *piece)
  * Markers stand at multiples of four bytes from the start of any FPDU, so
  * none can fall before or into a pad, nor into the CRC: only between the two.
  */
-static int add_trailer(struct builder *b, u32 ulpdu_len)
+static int fpdu_add_trailer(struct fpdu_builder *b, u32 ulpdu_len)
 {
 	static const u8 zeros[MPA_FPDU_ALIGN];
 	u32 pad = -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
@@ -209,30 +210,30 @@ static int add_trailer(struct builder *b, u32 ulpdu_len)
 	int ret = 0;
 
 	if (pad) {
-		cover(b, zeros, pad);
-		ret = add_ctl(b, zeros, pad);
+		fpdu_crc_update(b, zeros, pad);
+		ret = fpdu_add_ctl(b, zeros, pad);
 	}
 	if (!ret)
-		ret = add_marker_if_due(b);
+		ret = fpdu_add_marker_if_due(b);
 	if (ret)
 		return ret;
 	if (b->tx.crc)
 		crc = cpu_to_le32(~b->crc);
-	return add_ctl(b, &crc, sizeof(crc));
+	return fpdu_add_ctl(b, &crc, sizeof(crc));
 }
 
-static int add_fpdu(struct builder *b, const struct kvec *ulpdu,
+static int fpdu_add(struct fpdu_builder *b, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len)
 {
 	unsigned int i;
-	int ret = add_length(b, ulpdu_len);
+	int ret = fpdu_add_length(b, ulpdu_len);
 
 	for (i = 0; i < nr_ulpdu && !ret; i++)
-		ret = add_ulpdu_piece(b, &ulpdu[i]);
-	return ret ?: add_trailer(b, ulpdu_len);
+		ret = fpdu_add_ulpdu_piece(b, &ulpdu[i]);
+	return ret ?: fpdu_add_trailer(b, ulpdu_len);
 }
 
-static bool adds_up(const struct kvec *piece, unsigned int nr, u32 len)
+static bool fpdu_len_matches(const struct kvec *piece, unsigned int nr, u32 len)
 {
 	unsigned int i;
 
@@ -264,12 +265,13 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 	const struct mpa_gather old = *g;
 	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
 	const size_t last_len = last ? last->iov_len : 0;
-	struct builder b = { .g = g, .tx = *tx, .crc = ~0 };
+	struct fpdu_builder b = { .g = g, .tx = *tx, .crc = ~0 };
 	int ret;
 
-	if (ulpdu_len > MPA_MULPDU_MAX || !adds_up(ulpdu, nr_ulpdu, ulpdu_len))
+	if (ulpdu_len > MPA_MULPDU_MAX ||
+	    !fpdu_len_matches(ulpdu, nr_ulpdu, ulpdu_len))
 		return -EMSGSIZE;
-	ret = add_fpdu(&b, ulpdu, nr_ulpdu, ulpdu_len);
+	ret = fpdu_add(&b, ulpdu, nr_ulpdu, ulpdu_len);
 	if (ret) {
 		*g = old;
 		if (last)
@@ -281,18 +283,18 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 }
 
 /*
- * struct writer - one FPDU with Markers on its way into memory of its own
+ * struct fpdu_writer - one FPDU with Markers on its way into memory of its own
  *
  * @gap is 0 where a Marker is due before the next byte.
  */
-struct writer {
+struct fpdu_writer {
 	u8 *to;
 	u8 *length_at;
 	u32 gap;
 };
 
 /* Marker: 16 reserved bits, zero, and 16 of FPDUPTR. */
-static void write_marker(struct writer *w)
+static void fpdu_write_marker(struct fpdu_writer *w)
 {
 	/* Zero in front of the length, whose place is not yet known. */
 	put_unaligned_be32(w->length_at ? w->to - w->length_at : 0, w->to);
@@ -300,20 +302,20 @@ static void write_marker(struct writer *w)
 	w->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
 }
 
-static void write_marker_if_due(struct writer *w)
+static void fpdu_write_marker_if_due(struct fpdu_writer *w)
 {
 	if (!w->gap)
-		write_marker(w);
+		fpdu_write_marker(w);
 }
 
 /* @n bytes were written, with no Marker in between. */
-static void wrote(struct writer *w, u32 n)
+static void fpdu_written(struct fpdu_writer *w, u32 n)
 {
 	w->to += n;
 	w->gap -= n;
 }
 
-static u8 *put_bytes(u8 *to, const void *p, u32 len)
+static u8 *fpdu_copy(u8 *to, const void *p, u32 len)
 {
 	/* Of no bytes the address may be NULL. */
 	if (len)
@@ -322,53 +324,54 @@ static u8 *put_bytes(u8 *to, const void *p, u32 len)
 }
 
 /* No Marker follows: the next one may belong to another FPDU. */
-static void write_bytes(struct writer *w, const void *p, u32 len)
+static void fpdu_write_bytes(struct fpdu_writer *w, const void *p, u32 len)
 {
 	u32 n;
 
 	while (len > w->gap) {
 		n = w->gap;
 		mpa_copy(w->to, p, n);
-		wrote(w, n);
-		write_marker(w);
+		fpdu_written(w, n);
+		fpdu_write_marker(w);
 		p += n;
 		len -= n;
 	}
-	put_bytes(w->to, p, len);
-	wrote(w, len);
+	fpdu_copy(w->to, p, len);
+	fpdu_written(w, len);
 }
 
-static void write_length(struct writer *w, u32 ulpdu_len)
+static void fpdu_write_length(struct fpdu_writer *w, u32 ulpdu_len)
 {
-	write_marker_if_due(w);
+	fpdu_write_marker_if_due(w);
 	w->length_at = w->to;
 	put_unaligned_be16(ulpdu_len, w->to);
-	wrote(w, MPA_LENGTH_FIELD);
+	fpdu_written(w, MPA_LENGTH_FIELD);
 }
 
 /*
  * The pad behind a ULPDU, and the CRC, or zero in its place, of what stands from
- * @start on. Markers can stand between the two only, see add_trailer().
+ * @start on. Markers can stand between the two only, see fpdu_add_trailer().
  */
-static void write_trailer(struct writer *w, const u8 *start, u32 ulpdu_len,
-			  bool use_crc)
+static void fpdu_write_trailer(struct fpdu_writer *w, const u8 *start,
+			       u32 ulpdu_len, bool use_crc)
 {
 	u32 pad = -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
 	u32 crc = 0;
 
 	if (pad) {
 		memset(w->to, 0, pad);
-		wrote(w, pad);
+		fpdu_written(w, pad);
 	}
-	write_marker_if_due(w);
+	fpdu_write_marker_if_due(w);
 	if (use_crc)
 		crc = ~crc32c(~0, start, w->to - start);
 	put_unaligned_le32(crc, w->to);
-	wrote(w, MPA_CRC_FIELD);
+	fpdu_written(w, MPA_CRC_FIELD);
 }
 
 /* Pad and CRC of an FPDU without Markers, from @to on. Returns the end. */
-static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
+static u8 *fpdu_write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len,
+				    bool use_crc)
 {
 	u32 crc = 0;
 
@@ -382,7 +385,7 @@ static u8 *write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len, bool use_crc)
 }
 
 /* Payload that lies in one piece, no more than @want bytes; how many, @p: where. */
-static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
+static u32 fpdu_next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 {
 	u32 n = min_t(size_t, want, c->at->iov_len - c->off);
 
@@ -396,7 +399,7 @@ static u32 next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 }
 
 /* Asks memory for @len bytes of payload more, or what there is. */
-static void look_ahead(struct mpa_series *t, u32 len)
+static void fpdu_prefetch(struct mpa_series *t, u32 len)
 {
 	const u8 *p;
 	u32 n;
@@ -404,17 +407,17 @@ static void look_ahead(struct mpa_series *t, u32 len)
 	len = min(len, t->left);
 	t->left -= len;
 	for (; len; len -= n) {
-		n = next_piece(&t->ahead, len, &p);
+		n = fpdu_next_piece(&t->ahead, len, &p);
 		mpa_will_read(p, n);
 	}
 }
 
 /*
- * struct source - the ULPDU of an FPDU to be written
+ * struct fpdu_source - the ULPDU of an FPDU to be written
  *
  * @payload is moved behind the @payload_len bytes that are the ULPDU's.
  */
-struct source {
+struct fpdu_source {
 	const void *hdr;
 	u32 hdr_len;
 	struct mpa_cursor *payload;
@@ -422,7 +425,8 @@ struct source {
 };
 
 /* Without Markers there is nothing to look out for. */
-static u8 *write_plain(const struct source *s, bool use_crc, u8 *start)
+static u8 *fpdu_write_plain(const struct fpdu_source *s, bool use_crc,
+			    u8 *start)
 {
 	u32 ulpdu_len = s->hdr_len + s->payload_len;
 	u8 *to = start + MPA_LENGTH_FIELD;
@@ -430,38 +434,39 @@ static u8 *write_plain(const struct source *s, bool use_crc, u8 *start)
 	u32 left, n;
 
 	put_unaligned_be16(ulpdu_len, start);
-	to = put_bytes(to, s->hdr, s->hdr_len);
+	to = fpdu_copy(to, s->hdr, s->hdr_len);
 	for (left = s->payload_len; left; left -= n) {
-		n = next_piece(s->payload, left, &p);
-		to = put_bytes(to, p, n);
+		n = fpdu_next_piece(s->payload, left, &p);
+		to = fpdu_copy(to, p, n);
 	}
-	return write_plain_trailer(start, to, ulpdu_len, use_crc);
+	return fpdu_write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
 
-static u8 *write_marked(struct mpa_tx_half *tx, const struct source *s,
-			u8 *start)
+static u8 *fpdu_write_marked(struct mpa_tx_half *tx,
+			     const struct fpdu_source *s, u8 *start)
 {
 	u32 ulpdu_len = s->hdr_len + s->payload_len;
-	struct writer w = { .to = start, .gap = tx->gap };
+	struct fpdu_writer w = { .to = start, .gap = tx->gap };
 	const u8 *p;
 	u32 left, n;
 
-	write_length(&w, ulpdu_len);
-	write_bytes(&w, s->hdr, s->hdr_len);
+	fpdu_write_length(&w, ulpdu_len);
+	fpdu_write_bytes(&w, s->hdr, s->hdr_len);
 	for (left = s->payload_len; left; left -= n) {
-		n = next_piece(s->payload, left, &p);
-		write_bytes(&w, p, n);
+		n = fpdu_next_piece(s->payload, left, &p);
+		fpdu_write_bytes(&w, p, n);
 	}
-	write_trailer(&w, start, ulpdu_len, tx->crc);
+	fpdu_write_trailer(&w, start, ulpdu_len, tx->crc);
 	tx->gap = w.gap;
 	return w.to;
 }
 
 /* Writes an FPDU. Returns its end. */
-static u8 *write_next(struct mpa_tx_half *tx, const struct source *s, u8 *start)
+static u8 *fpdu_write_next(struct mpa_tx_half *tx, const struct fpdu_source *s,
+			   u8 *start)
 {
-	return tx->markers ? write_marked(tx, s, start) :
-			     write_plain(s, tx->crc, start);
+	return tx->markers ? fpdu_write_marked(tx, s, start) :
+			     fpdu_write_plain(s, tx->crc, start);
 }
 
 /**
@@ -480,16 +485,18 @@ static u8 *write_next(struct mpa_tx_half *tx, const struct source *s, u8 *start)
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 {
 	struct mpa_cursor payload = { .at = u->payload };
-	const struct source s = {
-		.hdr = u->hdr, .hdr_len = u->hdr_len,
-		.payload = &payload, .payload_len = u->payload_len,
+	const struct fpdu_source s = {
+		.hdr = u->hdr,
+		.hdr_len = u->hdr_len,
+		.payload = &payload,
+		.payload_len = u->payload_len,
 	};
 
 	if (u->hdr_len > MPA_MULPDU_MAX || u->payload_len > MPA_MULPDU_MAX ||
 	    u->hdr_len + u->payload_len > MPA_MULPDU_MAX ||
-	    !adds_up(u->payload, u->nr, u->payload_len))
+	    !fpdu_len_matches(u->payload, u->nr, u->payload_len))
 		return -EMSGSIZE;
-	return write_next(tx, &s, to) - to;
+	return fpdu_write_next(tx, &s, to) - to;
 }
 
 /**
@@ -531,16 +538,18 @@ u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
 {
 	u8 *counter = t->hdr + t->hdr_len - MPA_SERIES_COUNTER;
 	u64 count = get_unaligned_be64(counter);
-	struct source s = {
-		.hdr = t->hdr, .hdr_len = t->hdr_len, .payload = &t->payload,
+	struct fpdu_source s = {
+		.hdr = t->hdr,
+		.hdr_len = t->hdr_len,
+		.payload = &t->payload,
 	};
 	u8 *start, *at = to;
 
 	do {
 		start = at;
 		s.payload_len = mpa_ulpdu_fit(tx, t->room) - t->hdr_len;
-		look_ahead(t, s.payload_len + (t->fpdus ? 0 : MPA_AHEAD));
-		at = write_next(tx, &s, start);
+		fpdu_prefetch(t, s.payload_len + (t->fpdus ? 0 : MPA_AHEAD));
+		at = fpdu_write_next(tx, &s, start);
 		count += s.payload_len;
 		put_unaligned_be64(count, counter);
 		t->used += s.payload_len;

@@ -32,12 +32,12 @@ enum {
 static_assert(sizeof_field(struct mpa_reader, field) >= MPA_MARKER_LEN);
 static_assert(sizeof_field(struct mpa_reader, field) >= MPA_CRC_FIELD);
 
-static bool marker_due(const struct mpa_reader *r)
+static bool reader_marker_due(const struct mpa_reader *r)
 {
 	return r->markers && !r->gap;
 }
 
-static void begin_fpdu(struct mpa_reader *r)
+static void reader_begin_fpdu(struct mpa_reader *r)
 {
 	r->state = IN_LENGTH;
 	r->nr_field = 0;
@@ -57,10 +57,11 @@ static void begin_fpdu(struct mpa_reader *r)
 void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc)
 {
 	*r = (struct mpa_reader){ .markers = markers, .crc = crc };
-	begin_fpdu(r);
+	reader_begin_fpdu(r);
 }
 
-static u32 gather_field(struct mpa_reader *r, const u8 *p, u32 len, u32 size)
+static u32 reader_gather_field(struct mpa_reader *r, const u8 *p, u32 len,
+			       u32 size)
 {
 	u32 n = min(len, size - r->nr_field);
 
@@ -71,7 +72,7 @@ static u32 gather_field(struct mpa_reader *r, const u8 *p, u32 len, u32 size)
 }
 
 /* Passes @n bytes that are not of a Marker. */
-static void pass(struct mpa_reader *r, u32 n)
+static void reader_advance(struct mpa_reader *r, u32 n)
 {
 	if (r->markers)
 		r->gap -= n;
@@ -81,7 +82,7 @@ static void pass(struct mpa_reader *r, u32 n)
  * The FPDU has a fault. A right CRC must show first that it is the sender's;
  * of several faults the first is reported.
  */
-static void found_fault(struct mpa_reader *r, enum mpa_rx_result fault)
+static void reader_set_fault(struct mpa_reader *r, enum mpa_rx_result fault)
 {
 	if (!r->crc)
 		r->result = fault;
@@ -89,7 +90,7 @@ static void found_fault(struct mpa_reader *r, enum mpa_rx_result fault)
 		r->if_crc_good = fault;
 }
 
-static bool marker_agrees(const struct mpa_reader *r)
+static bool reader_marker_valid(const struct mpa_reader *r)
 {
 	u32 fpduptr = (r->field[2] << 8 | r->field[3]) & ~(MPA_FPDU_ALIGN - 1);
 	u32 lead = r->start_gap ? 0 : MPA_MARKER_LEN;
@@ -99,44 +100,44 @@ static bool marker_agrees(const struct mpa_reader *r)
 	return fpduptr == r->since_start - MPA_MARKER_LEN - lead;
 }
 
-static u32 read_marker(struct mpa_reader *r, const u8 *p, u32 len)
+static u32 reader_read_marker(struct mpa_reader *r, const u8 *p, u32 len)
 {
-	u32 n = gather_field(r, p, len, MPA_MARKER_LEN);
+	u32 n = reader_gather_field(r, p, len, MPA_MARKER_LEN);
 
 	if (r->nr_field < MPA_MARKER_LEN)
 		return n;
 	r->nr_field = 0;
 	r->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
-	if (!marker_agrees(r))
-		found_fault(r, MPA_RX_BAD_MARKER);
+	if (!reader_marker_valid(r))
+		reader_set_fault(r, MPA_RX_BAD_MARKER);
 	return n;
 }
 
-static u32 read_length(struct mpa_reader *r, const u8 *p, u32 len)
+static u32 reader_read_length(struct mpa_reader *r, const u8 *p, u32 len)
 {
-	u32 n = gather_field(r, p, len, MPA_LENGTH_FIELD);
+	u32 n = reader_gather_field(r, p, len, MPA_LENGTH_FIELD);
 
-	pass(r, n);
+	reader_advance(r, n);
 	if (r->nr_field < MPA_LENGTH_FIELD)
 		return n;
 	r->nr_field = 0;
 	r->ulpdu_len = r->field[0] << 8 | r->field[1];
 	if (r->ulpdu_len > MPA_MULPDU_MAX)
-		found_fault(r, MPA_RX_BAD_LENGTH);
+		reader_set_fault(r, MPA_RX_BAD_LENGTH);
 	r->body_left = ALIGN(MPA_LENGTH_FIELD + r->ulpdu_len, MPA_FPDU_ALIGN) -
 		       MPA_LENGTH_FIELD;
 	r->state = IN_BODY;
 	return n;
 }
 
-static u32 read_body(struct mpa_reader *r, u32 len)
+static u32 reader_read_body(struct mpa_reader *r, u32 len)
 {
 	u32 n = min(len, r->body_left);
 
 	if (r->markers)
 		n = min(n, r->gap);
 	r->since_start += n;
-	pass(r, n);
+	reader_advance(r, n);
 	r->body_left -= n;
 	if (!r->body_left)
 		r->state = IN_CRC;
@@ -144,39 +145,41 @@ static u32 read_body(struct mpa_reader *r, u32 len)
 }
 
 /* Walks what the CRC covers; stops at the CRC field or a bad result. */
-static u32 walk_covered(struct mpa_reader *r, const u8 *p, u32 len)
+static u32 reader_walk_covered(struct mpa_reader *r, const u8 *p, u32 len)
 {
 	u32 done = 0;
 
 	while (done < len && r->result == MPA_RX_MORE) {
-		if (marker_due(r))
-			done += read_marker(r, p + done, len - done);
+		if (reader_marker_due(r))
+			done += reader_read_marker(r, p + done, len - done);
 		else if (r->state == IN_LENGTH)
-			done += read_length(r, p + done, len - done);
+			done += reader_read_length(r, p + done, len - done);
 		else if (r->state == IN_BODY)
-			done += read_body(r, len - done);
+			done += reader_read_body(r, len - done);
 		else
 			break;
 	}
 	return done;
 }
 
-static bool crc_agrees(const struct mpa_reader *r)
+static bool reader_crc_valid(const struct mpa_reader *r)
 {
 	const __le32 want = cpu_to_le32(~r->crc_seen);
 
 	return !memcmp(r->field, &want, sizeof(want));
 }
 
-static u32 read_crc(struct mpa_reader *r, const u8 *p, u32 len)
+static u32 reader_read_crc(struct mpa_reader *r, const u8 *p, u32 len)
 {
-	u32 n = gather_field(r, p, len, MPA_CRC_FIELD);
+	u32 n = reader_gather_field(r, p, len, MPA_CRC_FIELD);
 
-	pass(r, n);
+	reader_advance(r, n);
 	if (r->nr_field < MPA_CRC_FIELD)
 		return n;
 	r->nr_field = 0;
-	r->result = r->crc && !crc_agrees(r) ? MPA_RX_BAD_CRC : r->if_crc_good;
+	r->result = r->if_crc_good;
+	if (r->crc && !reader_crc_valid(r))
+		r->result = MPA_RX_BAD_CRC;
 	return n;
 }
 
@@ -203,27 +206,27 @@ enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 	if (!len)
 		return MPA_RX_MORE;
 	if (r->result == MPA_RX_FPDU)
-		begin_fpdu(r);
+		reader_begin_fpdu(r);
 
-	*used = walk_covered(r, p, len);
+	*used = reader_walk_covered(r, p, len);
 	if (r->result != MPA_RX_MORE)
 		return r->result;
 	if (r->crc && *used)
 		r->crc_seen = crc32c(r->crc_seen, p, *used);
 	if (*used < len)
-		*used += read_crc(r, p + *used, len - *used);
+		*used += reader_read_crc(r, p + *used, len - *used);
 	return r->result;
 }
 
 /* Is the next byte the first of an FPDU, or of the Marker before one? */
-static bool at_start(const struct mpa_reader *r)
+static bool reader_at_start(const struct mpa_reader *r)
 {
 	return r->result == MPA_RX_FPDU ||
 	       (r->result == MPA_RX_MORE && !r->since_start);
 }
 
 /* Bytes of stream of an FPDU that begins here. */
-static u32 fpdu_total(const struct mpa_reader *r, u32 ulpdu_len)
+static u32 reader_fpdu_len(const struct mpa_reader *r, u32 ulpdu_len)
 {
 	u32 content = ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) +
 		      MPA_CRC_FIELD;
@@ -234,8 +237,8 @@ static u32 fpdu_total(const struct mpa_reader *r, u32 ulpdu_len)
 }
 
 /* Of the FPDU whose @total bytes, the @lead of a Marker first, are at @p. */
-static bool markers_agree(const struct mpa_reader *r, const u8 *p, u32 lead,
-			  u32 total)
+static bool reader_markers_valid(const struct mpa_reader *r, const u8 *p,
+				 u32 lead, u32 total)
 {
 	u32 at = r->gap;
 
@@ -251,7 +254,8 @@ static bool markers_agree(const struct mpa_reader *r, const u8 *p, u32 lead,
 }
 
 /* Of @total bytes at @p; the field is not looked at without CRCs. */
-static bool trailer_agrees(const struct mpa_reader *r, const u8 *p, u32 total)
+static bool reader_trailer_valid(const struct mpa_reader *r, const u8 *p,
+				 u32 total)
 {
 	u32 covered = total - MPA_CRC_FIELD;
 
@@ -274,15 +278,16 @@ static bool trailer_agrees(const struct mpa_reader *r, const u8 *p, u32 total)
  */
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 {
-	u32 lead = marker_due(r) ? MPA_MARKER_LEN : 0;
+	u32 lead = reader_marker_due(r) ? MPA_MARKER_LEN : 0;
 	u32 ulpdu_len, total;
 
-	if (len < lead + MPA_LENGTH_FIELD || !at_start(r))
+	if (len < lead + MPA_LENGTH_FIELD || !reader_at_start(r))
 		return 0;
 	ulpdu_len = get_unaligned_be16(p + lead);
-	total = fpdu_total(r, ulpdu_len);
+	total = reader_fpdu_len(r, ulpdu_len);
 	if (ulpdu_len > MPA_MULPDU_MAX || total > len ||
-	    !markers_agree(r, p, lead, total) || !trailer_agrees(r, p, total))
+	    !reader_markers_valid(r, p, lead, total) ||
+	    !reader_trailer_valid(r, p, total))
 		return 0;
 	r->ulpdu_len = ulpdu_len;
 	r->since_start = total;
@@ -297,7 +302,7 @@ u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
  * Bytes from the start of an FPDU, @gap before the next Marker, to its ULPDU;
  * @run: to those of the ULPDU before a Marker.
  */
-static u32 ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
+static u32 reader_ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
 {
 	u32 offset = MPA_LENGTH_FIELD;
 
@@ -322,7 +327,7 @@ static u32 ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
  */
 u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
 {
-	return ulpdu_offset(r, r->start_gap, run);
+	return reader_ulpdu_offset(r, r->start_gap, run);
 }
 
 /**
@@ -342,9 +347,10 @@ const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
 			   u32 want)
 {
 	u32 run;
-	u32 offset = ulpdu_offset(r, r->gap, &run);
+	u32 offset = reader_ulpdu_offset(r, r->gap, &run);
 
-	if (!at_start(r) || run < want || len < offset || len - offset < want)
+	if (!reader_at_start(r) || run < want || len < offset ||
+	    len - offset < want)
 		return NULL;
 	p += offset;
 	return get_unaligned_be16(p - MPA_LENGTH_FIELD) > want ? p : NULL;
@@ -369,7 +375,7 @@ u32 mpa_reader_need(const struct mpa_reader *r)
 		content = MPA_LENGTH_FIELD;
 	else
 		content = r->body_left + MPA_CRC_FIELD;
-	if (marker_due(r))
+	if (reader_marker_due(r))
 		return content - r->nr_field +
 		       MPA_MARKER_LEN * mpa_markers_within(0, content);
 	content -= r->nr_field;

@@ -14,7 +14,7 @@
 #include "segment.h"
 
 /* Segments of the current size that may go out in one packet; 1 if unsure. */
-static u32 batch_segs(const struct mpa_seg_view *v)
+static u32 segment_batch_max(const struct mpa_seg_view *v)
 {
 	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_BYTES, MPA_BATCH_BYTES);
 	u32 segs = packet / v->mss;
@@ -57,7 +57,7 @@ void mpa_seg_plan(const struct mpa_seg_view *v, struct mpa_seg_plan *p)
 
 	p->segs = 1;
 	if (v->mss >= shortest)
-		p->segs = max_t(u32, batch_segs(v), 1);
+		p->segs = max_t(u32, segment_batch_max(v), 1);
 	p->seg_len = p->segs > 1 ? v->mss : ALIGN_DOWN(safe, MPA_FPDU_ALIGN);
 	p->seg_len = clamp(p->seg_len, shortest, longest);
 }

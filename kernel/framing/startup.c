@@ -34,19 +34,19 @@ enum {
 	DEPTH_MAX	= MPA_ENH_DEPTH_NONE - 1,
 };
 
-static u16 get_word(const u8 *p)
+static u16 startup_get_word(const u8 *p)
 {
 	return p[0] << 8 | p[1];
 }
 
-static void put_word(u8 *p, u16 word)
+static void startup_put_word(u8 *p, u16 word)
 {
 	p[0] = word >> 8;
 	p[1] = word;
 }
 
 /* The first wrong byte decides, so that portions do not change the answer. */
-static int check_key(const u8 *buf, u32 avail, bool reply)
+static int startup_check_key(const u8 *buf, u32 avail, bool reply)
 {
 	static const char request_key[] = MPA_KEY_REQUEST;
 	static const char reply_key[] = MPA_KEY_REPLY;
@@ -61,7 +61,7 @@ static int check_key(const u8 *buf, u32 avail, bool reply)
 	return 0;
 }
 
-static int check_rev(const u8 *buf, u32 avail)
+static int startup_check_rev(const u8 *buf, u32 avail)
 {
 	if (avail > OFF_REV && buf[OFF_REV] > MPA_REV_2)
 		return -EPROTONOSUPPORT;
@@ -69,29 +69,30 @@ static int check_rev(const u8 *buf, u32 avail)
 }
 
 /* S is a bit of revision 2; before that it is reserved and not looked at. */
-static bool is_enhanced(const u8 *buf)
+static bool startup_is_enhanced(const u8 *buf)
 {
 	return buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] >= MPA_REV_2;
 }
 
-static int check_pd_len(const u8 *buf, u32 avail)
+static int startup_check_pd_len(const u8 *buf, u32 avail)
 {
 	/* The upper byte alone may already be too much. */
 	if (avail > OFF_PD_LEN && buf[OFF_PD_LEN] > MPA_PRIVATE_DATA_MAX >> 8)
 		return -EMSGSIZE;
 	if (avail < MPA_FRAME_HDR_LEN)
 		return 0;
-	if (get_word(buf + OFF_PD_LEN) > MPA_PRIVATE_DATA_MAX)
+	if (startup_get_word(buf + OFF_PD_LEN) > MPA_PRIVATE_DATA_MAX)
 		return -EMSGSIZE;
-	if (is_enhanced(buf) && get_word(buf + OFF_PD_LEN) < MPA_ENHANCED_LEN)
+	if (startup_is_enhanced(buf) &&
+	    startup_get_word(buf + OFF_PD_LEN) < MPA_ENHANCED_LEN)
 		return -EINVAL;
 	return 0;
 }
 
-static void parse_enhanced(const u8 *p, struct mpa_frame *f)
+static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
 {
-	u16 ird = get_word(p);
-	u16 ord = get_word(p + 2);
+	u16 ird = startup_get_word(p);
+	u16 ord = startup_get_word(p + 2);
 
 	f->ird = ird & MPA_ENH_DEPTH_MASK;
 	f->ord = ord & MPA_ENH_DEPTH_MASK;
@@ -138,14 +139,14 @@ int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 	u8 flags;
 	int ret;
 
-	ret = check_key(buf, avail, expect_reply);
+	ret = startup_check_key(buf, avail, expect_reply);
 	if (!ret)
-		ret = check_rev(buf, avail);
+		ret = startup_check_rev(buf, avail);
 	if (!ret)
-		ret = check_pd_len(buf, avail);
+		ret = startup_check_pd_len(buf, avail);
 	if (ret || avail < MPA_FRAME_HDR_LEN)
 		return ret;
-	pd_len = get_word(buf + OFF_PD_LEN);
+	pd_len = startup_get_word(buf + OFF_PD_LEN);
 	if (avail - MPA_FRAME_HDR_LEN < pd_len)
 		return 0;
 
@@ -155,20 +156,20 @@ int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		.markers = flags & MPA_FLAG_MARKERS,
 		.crc = flags & MPA_FLAG_CRC,
 		.reject = expect_reply && flags & MPA_FLAG_REJECT,
-		.enhanced = is_enhanced(buf),
+		.enhanced = startup_is_enhanced(buf),
 		.rev = buf[OFF_REV],
 		.pd_len = pd_len,
 	};
 	*pd = body;
 	if (f->enhanced) {
-		parse_enhanced(body, f);
+		startup_parse_enhanced(body, f);
 		f->pd_len -= MPA_ENHANCED_LEN;
 		*pd += MPA_ENHANCED_LEN;
 	}
 	return MPA_FRAME_HDR_LEN + pd_len;
 }
 
-static u8 frame_flags(const struct mpa_frame *f)
+static u8 startup_frame_flags(const struct mpa_frame *f)
 {
 	return (f->markers ? MPA_FLAG_MARKERS : 0) |
 	       (f->crc ? MPA_FLAG_CRC : 0) |
@@ -176,7 +177,7 @@ static u8 frame_flags(const struct mpa_frame *f)
 	       (f->enhanced ? MPA_FLAG_ENHANCED : 0);
 }
 
-static void build_enhanced(u8 *p, const struct mpa_frame *f)
+static void startup_build_enhanced(u8 *p, const struct mpa_frame *f)
 {
 	u16 ird = f->ird & MPA_ENH_DEPTH_MASK;
 	u16 ord = f->ord & MPA_ENH_DEPTH_MASK;
@@ -190,8 +191,8 @@ static void build_enhanced(u8 *p, const struct mpa_frame *f)
 		if (f->rtr & MPA_RTR_READ)
 			ord |= MPA_ENH_RTR_READ;
 	}
-	put_word(p, ird);
-	put_word(p + 2, ord);
+	startup_put_word(p, ird);
+	startup_put_word(p + 2, ord);
 }
 
 /**
@@ -217,12 +218,12 @@ int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
 		return -ENOSPC;
 
 	memcpy(buf, f->reply ? MPA_KEY_REPLY : MPA_KEY_REQUEST, MPA_KEY_LEN);
-	buf[OFF_FLAGS] = frame_flags(f);
+	buf[OFF_FLAGS] = startup_frame_flags(f);
 	buf[OFF_REV] = f->rev;
-	put_word(buf + OFF_PD_LEN, pd_len);
+	startup_put_word(buf + OFF_PD_LEN, pd_len);
 	buf += MPA_FRAME_HDR_LEN;
 	if (f->enhanced)
-		build_enhanced(buf, f);
+		startup_build_enhanced(buf, f);
 	if (f->pd_len)
 		memcpy(buf + enhanced_len, pd, f->pd_len);
 	return MPA_FRAME_HDR_LEN + pd_len;
@@ -260,9 +261,9 @@ void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 }
 
 /* RFC 6581 section 9.1, Responder; settles @res and @rep together. */
-static void answer_depths(const struct mpa_params *own,
-			  const struct mpa_frame *req,
-			  struct mpa_frame *rep, struct mpa_result *res)
+static void startup_answer_depths(const struct mpa_params *own,
+				  const struct mpa_frame *req,
+				  struct mpa_frame *rep, struct mpa_result *res)
 {
 	if (req->ird != MPA_ENH_DEPTH_NONE)
 		res->ord = min(own->ord, req->ird);
@@ -283,13 +284,13 @@ static void answer_depths(const struct mpa_params *own,
 	res->peer_ord = req->ord;
 }
 
-static u8 ddp_version(u8 rev)
+static u8 startup_ddp_version(u8 rev)
 {
 	return rev == MPA_REV_RDMAC ? 0 : 1;
 }
 
 /* The revision of the Reply to a Request of @rev, or -EPROTONOSUPPORT. */
-static int reply_rev(const struct mpa_params *own, u8 rev, bool reject)
+static int startup_reply_rev(const struct mpa_params *own, u8 rev, bool reject)
 {
 	if (mpa_serves(own, rev))
 		return min(own->rev, rev);
@@ -324,7 +325,7 @@ static int reply_rev(const struct mpa_params *own, u8 rev, bool reject)
 int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 	       bool reject, struct mpa_frame *rep, struct mpa_result *res)
 {
-	int rev = reply_rev(own, req->rev, reject);
+	int rev = startup_reply_rev(own, req->rev, reject);
 	bool rdmac = rev == MPA_REV_RDMAC;
 
 	if (rev < 0)
@@ -339,7 +340,7 @@ int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 	};
 	*res = (struct mpa_result){
 		.rev = rev,
-		.ddp_version = ddp_version(rev),
+		.ddp_version = startup_ddp_version(rev),
 		.enhanced = req->enhanced,
 		.tx_markers = req->markers || rdmac,
 		.rx_markers = rep->markers,
@@ -354,11 +355,11 @@ int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 		rep->rtr = own->rtr & req->rtr ?: own->rtr;
 	res->p2p = rep->p2p;
 	res->rtr = rep->rtr;
-	answer_depths(own, req, rep, res);
+	startup_answer_depths(own, req, rep, res);
 	return 0;
 }
 
-static u8 choose_rtr(u8 kinds)
+static u8 startup_choose_rtr(u8 kinds)
 {
 	/* A Send comes last: it is unclear whether it takes a receive buffer. */
 	static const u8 preferred[] = {
@@ -373,9 +374,10 @@ static u8 choose_rtr(u8 kinds)
 }
 
 /* RFC 6581 section 9.1, Initiator. */
-static int conclude_depths(const struct mpa_params *own,
-			   const struct mpa_frame *req,
-			   const struct mpa_frame *rep, struct mpa_result *res)
+static int startup_conclude_depths(const struct mpa_params *own,
+				   const struct mpa_frame *req,
+				   const struct mpa_frame *rep,
+				   struct mpa_result *res)
 {
 	if (req->ord != MPA_ENH_DEPTH_NONE && rep->ird != MPA_ENH_DEPTH_NONE)
 		res->ord = min(own->ord, rep->ird);
@@ -388,8 +390,9 @@ static int conclude_depths(const struct mpa_params *own,
 	return 0;
 }
 
-static int conclude_rtr(const struct mpa_frame *req,
-			const struct mpa_frame *rep, struct mpa_result *res)
+static int startup_conclude_rtr(const struct mpa_frame *req,
+				const struct mpa_frame *rep,
+				struct mpa_result *res)
 {
 	u8 kinds = req->rtr & rep->rtr;
 
@@ -398,15 +401,16 @@ static int conclude_rtr(const struct mpa_frame *req,
 	/* A Read as RTR takes a place in the peer's queue: it must have one. */
 	if (!rep->ird)
 		kinds &= ~MPA_RTR_READ;
-	res->rtr = choose_rtr(kinds);
+	res->rtr = startup_choose_rtr(kinds);
 	if (res->rtr == MPA_RTR_READ)
 		res->ord = max_t(u16, res->ord, 1);
 	return res->rtr ? 0 : -EOPNOTSUPP;
 }
 
 /* Is @rep an answer to @req that @own can go on from? */
-static int check_reply(const struct mpa_params *own,
-		       const struct mpa_frame *req, const struct mpa_frame *rep)
+static int startup_check_reply(const struct mpa_params *own,
+			       const struct mpa_frame *req,
+			       const struct mpa_frame *rep)
 {
 	if (rep->reject)
 		return -ECONNREFUSED;
@@ -450,7 +454,7 @@ int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 	*res = (struct mpa_result){
 		.initiator = true,
 		.rev = rep->rev,
-		.ddp_version = ddp_version(rep->rev),
+		.ddp_version = startup_ddp_version(rep->rev),
 		.enhanced = req->enhanced && rep->enhanced,
 		.p2p = req->p2p,
 		.tx_markers = rep->markers || rdmac,
@@ -463,9 +467,9 @@ int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		res->peer_ird = rep->ird;
 		res->peer_ord = rep->ord;
 	}
-	ret = check_reply(own, req, rep);
+	ret = startup_check_reply(own, req, rep);
 	if (ret || !res->enhanced)
 		return ret;
-	ret = conclude_depths(own, req, rep, res);
-	return ret ?: conclude_rtr(req, rep, res);
+	ret = startup_conclude_depths(own, req, rep, res);
+	return ret ?: startup_conclude_rtr(req, rep, res);
 }

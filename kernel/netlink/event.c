@@ -25,8 +25,8 @@ bool mpa_netlink_heard(struct net *net)
 }
 
 /* Nobody listens, or @size bytes of attributes are ready at @hdr. */
-static struct sk_buff *begin(struct net *net, enum mpa_cmd cmd, size_t size,
-			     void **hdr)
+static struct sk_buff *event_begin(struct net *net, enum mpa_cmd cmd,
+				   size_t size, void **hdr)
 {
 	struct sk_buff *skb;
 
@@ -42,7 +42,8 @@ static struct sk_buff *begin(struct net *net, enum mpa_cmd cmd, size_t size,
 }
 
 /* @ret: what putting it has come to; more than the room there is cannot be. */
-static void finish(struct net *net, struct sk_buff *skb, void *hdr, int ret)
+static void event_finish(struct net *net, struct sk_buff *skb, void *hdr,
+			 int ret)
 {
 	if (WARN_ON_ONCE(ret)) {
 		nlmsg_free(skb);
@@ -68,9 +69,9 @@ void mpa_notify_conn(struct net *net, enum mpa_cmd cmd,
 	struct sk_buff *skb;
 	void *hdr;
 
-	skb = begin(net, cmd, mpa_conn_size(), &hdr);
+	skb = event_begin(net, cmd, mpa_conn_size(), &hdr);
 	if (skb)
-		finish(net, skb, hdr, mpa_put_conn(skb, net, v));
+		event_finish(net, skb, hdr, mpa_put_conn(skb, net, v));
 }
 
 /**
@@ -88,9 +89,9 @@ void mpa_notify_node(struct net *net, enum mpa_cmd cmd,
 	struct sk_buff *skb;
 	void *hdr;
 
-	skb = begin(net, cmd, mpa_node_size(v), &hdr);
+	skb = event_begin(net, cmd, mpa_node_size(v), &hdr);
 	if (skb)
-		finish(net, skb, hdr, mpa_put_node(skb, net, v, false));
+		event_finish(net, skb, hdr, mpa_put_node(skb, net, v, false));
 }
 
 /**
@@ -105,7 +106,7 @@ void mpa_notify_failure(struct net *net, const struct mpa_failure_view *v)
 	struct sk_buff *skb;
 	void *hdr;
 
-	skb = begin(net, MPA_CMD_FAILURE_NTF, mpa_failure_size(), &hdr);
+	skb = event_begin(net, MPA_CMD_FAILURE_NTF, mpa_failure_size(), &hdr);
 	if (skb)
-		finish(net, skb, hdr, mpa_put_failure(skb, net, v));
+		event_finish(net, skb, hdr, mpa_put_failure(skb, net, v));
 }

@@ -58,75 +58,77 @@ struct dump {
 
 /* ---- The kinds ---- */
 
-static u32 node_number(const void *view)
+static u32 get_node_number(const void *view)
 {
 	const struct mpa_node_view *v = view;
 
 	return v->id;
 }
 
-static size_t node_size(const void *view)
+static size_t get_node_size(const void *view)
 {
 	return mpa_node_size(view);
 }
 
-static int put_node(struct sk_buff *skb, const struct net *net, const void *view)
+static int get_fill_node(struct sk_buff *skb, const struct net *net,
+			 const void *view)
 {
 	return mpa_put_node(skb, net, view, true);
 }
 
-static u32 dev_generation(struct net *net)
+static u32 get_dev_generation(struct net *net)
 {
 	return mpa_generation(net, MPA_NODE_DEVICE);
 }
 
-static int dev_next(struct net *net, u32 from, void *view)
+static int get_dev_next(struct net *net, u32 from, void *view)
 {
 	return mpa_view_next(net, MPA_NODE_DEVICE, from, view);
 }
 
-static u32 listen_generation(struct net *net)
+static u32 get_listen_generation(struct net *net)
 {
 	return mpa_generation(net, MPA_NODE_LISTENER);
 }
 
-static int listen_next(struct net *net, u32 from, void *view)
+static int get_listen_next(struct net *net, u32 from, void *view)
 {
 	return mpa_view_next(net, MPA_NODE_LISTENER, from, view);
 }
 
-static bool listen_of_device(const void *view, u32 index)
+static bool get_listen_of_device(const void *view, u32 index)
 {
 	const struct mpa_node_view *v = view;
 
 	return v->owner == MPA_OWNER_DEVICE && v->dev_index == index;
 }
 
-static int conn_next(struct net *net, u32 from, void *view)
+static int get_conn_next(struct net *net, u32 from, void *view)
 {
 	return mpa_view_next_conn(net, from, view);
 }
 
-static u32 conn_number(const void *view)
+static u32 get_conn_number(const void *view)
 {
 	const struct mpa_conn_view *v = view;
 
 	return v->id;
 }
 
-static bool conn_of_device(const void *view, u32 index)
+static bool get_conn_of_device(const void *view, u32 index)
 {
 	const struct mpa_conn_view *v = view;
 
 	return v->owner == MPA_OWNER_DEVICE && v->label.dev_index == index;
 }
 
-static size_t conn_size(const void *view)
+static size_t get_conn_size(const void *view)
 {
 	return mpa_conn_size();
 }
 
-static int put_conn(struct sk_buff *skb, const struct net *net, const void *view)
+static int get_fill_conn(struct sk_buff *skb, const struct net *net,
+			 const void *view)
 {
 	return mpa_put_conn(skb, net, view);
 }
@@ -136,11 +138,11 @@ static const struct object_ops devices = {
 	.nothing	= "no such device in this network namespace",
 	.view_size	= sizeof(struct mpa_node_view),
 	.pick		= mpa_pick_dev,
-	.generation	= dev_generation,
-	.next		= dev_next,
-	.number		= node_number,
-	.size		= node_size,
-	.put		= put_node,
+	.generation	= get_dev_generation,
+	.next		= get_dev_next,
+	.number		= get_node_number,
+	.size		= get_node_size,
+	.put		= get_fill_node,
 };
 
 static const struct object_ops listeners = {
@@ -148,12 +150,12 @@ static const struct object_ops listeners = {
 	.nothing	= "no such listener in this network namespace",
 	.view_size	= sizeof(struct mpa_node_view),
 	.pick		= mpa_pick_listen,
-	.generation	= listen_generation,
-	.next		= listen_next,
-	.number		= node_number,
-	.of_device	= listen_of_device,
-	.size		= node_size,
-	.put		= put_node,
+	.generation	= get_listen_generation,
+	.next		= get_listen_next,
+	.number		= get_node_number,
+	.of_device	= get_listen_of_device,
+	.size		= get_node_size,
+	.put		= get_fill_node,
 };
 
 static const struct object_ops conns = {
@@ -162,14 +164,14 @@ static const struct object_ops conns = {
 	.view_size	= sizeof(struct mpa_conn_view),
 	.pick		= mpa_pick_conn,
 	.generation	= mpa_conn_generation,
-	.next		= conn_next,
-	.number		= conn_number,
-	.of_device	= conn_of_device,
-	.size		= conn_size,
-	.put		= put_conn,
+	.next		= get_conn_next,
+	.number		= get_conn_number,
+	.of_device	= get_conn_of_device,
+	.size		= get_conn_size,
+	.put		= get_fill_conn,
 };
 
-static const struct object_ops *ops_of(const struct nlmsghdr *nlh)
+static const struct object_ops *get_ops_of(const struct nlmsghdr *nlh)
 {
 	const struct genlmsghdr *hdr = nlmsg_data(nlh);
 
@@ -186,9 +188,9 @@ static const struct object_ops *ops_of(const struct nlmsghdr *nlh)
 /* ---- One ---- */
 
 /* Puts a reply into a message of its own and sends it. */
-static int reply(struct genl_info *info, size_t size, const void *view,
-		 int (*put)(struct sk_buff *skb, const struct net *net,
-			    const void *view))
+static int get_reply(struct genl_info *info, size_t size, const void *view,
+		     int (*put)(struct sk_buff *skb, const struct net *net,
+				const void *view))
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
 	void *hdr;
@@ -225,14 +227,14 @@ int mpa_defaults_get(struct sk_buff *skb, struct genl_info *info)
 	if (!v)
 		return -ENOMEM;
 	mpa_view_defaults(genl_info_net(info), v);
-	ret = reply(info, mpa_node_size(v), v, put_node);
+	ret = get_reply(info, mpa_node_size(v), v, get_fill_node);
 	kfree(v);
 	return ret;
 }
 
 /* Views the object picked, which is there or not. */
-static int find(struct net *net, const struct object_ops *ops,
-		const struct mpa_pick *pick, void *view)
+static int get_find(struct net *net, const struct object_ops *ops,
+		    const struct mpa_pick *pick, void *view)
 {
 	int ret;
 
@@ -244,26 +246,28 @@ static int find(struct net *net, const struct object_ops *ops,
 	return ret;
 }
 
-static int not_found(const struct object_ops *ops, const struct mpa_pick *pick,
-		     struct netlink_ext_ack *extack)
+static int get_not_found(const struct object_ops *ops,
+			 const struct mpa_pick *pick,
+			 struct netlink_ext_ack *extack)
 {
 	extack->_msg = ops->nothing;
 	extack->bad_attr = pick->attr;
 	return ops == &devices ? -ENODEV : -ENOENT;
 }
 
-static int find_and_reply(struct genl_info *info, const struct object_ops *ops,
-			  const struct mpa_pick *pick)
+static int get_find_and_reply(struct genl_info *info,
+			      const struct object_ops *ops,
+			      const struct mpa_pick *pick)
 {
 	void *view = kzalloc(ops->view_size, GFP_KERNEL);
 	int ret;
 
 	if (!view)
 		return -ENOMEM;
-	if (find(genl_info_net(info), ops, pick, view))
-		ret = not_found(ops, pick, info->extack);
+	if (get_find(genl_info_net(info), ops, pick, view))
+		ret = get_not_found(ops, pick, info->extack);
 	else
-		ret = reply(info, ops->size(view), view, ops->put);
+		ret = get_reply(info, ops->size(view), view, ops->put);
 	kfree(view);
 	return ret;
 }
@@ -277,7 +281,7 @@ static int find_and_reply(struct genl_info *info, const struct object_ops *ops,
  */
 int mpa_object_get(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct object_ops *ops = ops_of(info->nlhdr);
+	const struct object_ops *ops = get_ops_of(info->nlhdr);
 	struct mpa_pick pick;
 	int ret;
 
@@ -289,7 +293,7 @@ int mpa_object_get(struct sk_buff *skb, struct genl_info *info)
 		return -EINVAL;
 	}
 	ret = ops->pick(info->attrs[ops->attr], &pick, info->extack);
-	return ret ?: find_and_reply(info, ops, &pick);
+	return ret ?: get_find_and_reply(info, ops, &pick);
 }
 
 /* ---- Many ---- */
@@ -308,7 +312,7 @@ int mpa_object_start(struct netlink_callback *cb)
 	struct dump *dump = (struct dump *)cb->ctx;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	dump->view = kzalloc(ops_of(cb->nlh)->view_size, GFP_KERNEL);
+	dump->view = kzalloc(get_ops_of(cb->nlh)->view_size, GFP_KERNEL);
 	return dump->view ? 0 : -ENOMEM;
 }
 
@@ -327,8 +331,8 @@ int mpa_object_done(struct netlink_callback *cb)
 }
 
 /* Only what is a device's, if the request says so. */
-static int take_filter(struct netlink_callback *cb, struct net *net,
-		       struct dump *dump)
+static int get_dump_filter(struct netlink_callback *cb, struct net *net,
+			   struct dump *dump)
 {
 	struct nlattr *nest = mpa_dump_attrs(cb)[MPA_A_DEV];
 	struct mpa_node_view *v;
@@ -343,19 +347,19 @@ static int take_filter(struct netlink_callback *cb, struct net *net,
 	v = kzalloc(sizeof(*v), GFP_KERNEL);
 	if (!v)
 		return -ENOMEM;
-	ret = find(net, &devices, &pick, v);
+	ret = get_find(net, &devices, &pick, v);
 	if (ret)
-		ret = not_found(&devices, &pick, cb->extack);
+		ret = get_not_found(&devices, &pick, cb->extack);
 	dump->filtered = true;
 	dump->device = v->id;
 	kfree(v);
 	return ret;
 }
 
-static int begin(struct netlink_callback *cb, struct net *net,
-		 struct dump *dump)
+static int get_dump_begin(struct netlink_callback *cb, struct net *net,
+			  struct dump *dump)
 {
-	const struct object_ops *ops = ops_of(cb->nlh);
+	const struct object_ops *ops = get_ops_of(cb->nlh);
 	u32 allowed = ops->of_device ? BIT(MPA_A_DEV) : 0;
 	int ret;
 
@@ -363,13 +367,13 @@ static int begin(struct netlink_callback *cb, struct net *net,
 		return 0;
 	ret = mpa_check_request(cb->nlh, allowed, cb->extack);
 	if (!ret)
-		ret = take_filter(cb, net, dump);
+		ret = get_dump_filter(cb, net, dump);
 	dump->begun = !ret;
 	return ret;
 }
 
-static int put_one(struct sk_buff *skb, struct netlink_callback *cb,
-		   const struct object_ops *ops, const void *view)
+static int get_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
+			const struct object_ops *ops, const void *view)
 {
 	const struct genlmsghdr *request = nlmsg_data(cb->nlh);
 	void *hdr;
@@ -389,10 +393,10 @@ static int put_one(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /* Fills the message; 0: all were told of. */
-static int fill(struct sk_buff *skb, struct netlink_callback *cb,
-		struct net *net, struct dump *dump)
+static int get_dump_fill(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct net *net, struct dump *dump)
 {
-	const struct object_ops *ops = ops_of(cb->nlh);
+	const struct object_ops *ops = get_ops_of(cb->nlh);
 	u32 number;
 	int ret;
 
@@ -404,7 +408,7 @@ static int fill(struct sk_buff *skb, struct netlink_callback *cb,
 		}
 		if (!dump->filtered ||
 		    ops->of_device(dump->view, dump->device)) {
-			ret = put_one(skb, cb, ops, dump->view);
+			ret = get_dump_put(skb, cb, ops, dump->view);
 			if (ret)
 				return ret;
 		}
@@ -431,12 +435,12 @@ int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	struct net *net = sock_net(cb->skb->sk);
 	int ret;
 
-	ret = begin(cb, net, dump);
+	ret = get_dump_begin(cb, net, dump);
 	if (ret)
 		return ret;
 	/* 0 would mean: no generations. */
-	cb->seq = ops_of(cb->nlh)->generation(net) ?: 1;
-	ret = fill(skb, cb, net, dump);
+	cb->seq = get_ops_of(cb->nlh)->generation(net) ?: 1;
+	ret = get_dump_fill(skb, cb, net, dump);
 	if (ret && !(ret == -EMSGSIZE && skb->len))
 		return ret;
 	return skb->len;

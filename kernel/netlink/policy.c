@@ -149,8 +149,8 @@ const struct nla_policy mpa_set_policy[MPA_A_CHANGE + 1] = {
  * byte order; here neither is let in. The policies bound the depth, and have
  * seen to it that what is flagged as a nest is one.
  */
-static int check_level(const struct nlattr *head, int len, u32 repeated,
-		       struct netlink_ext_ack *extack)
+static int policy_check_level(const struct nlattr *head, int len, u32 repeated,
+			      struct netlink_ext_ack *extack)
 {
 	const struct nlattr *nla;
 	u32 seen = 0;
@@ -172,7 +172,8 @@ static int check_level(const struct nlattr *head, int len, u32 repeated,
 		seen |= bit;
 		if (!(nla->nla_type & NLA_F_NESTED))
 			continue;
-		ret = check_level(nla_data(nla), nla_len(nla), 0, extack);
+		ret = policy_check_level(nla_data(nla), nla_len(nla), 0,
+					 extack);
 		if (ret)
 			return ret;
 	}
@@ -207,9 +208,9 @@ int mpa_check_request(const struct nlmsghdr *nlh, u32 allowed,
 			return -EINVAL;
 		}
 	}
-	return check_level(nlmsg_attrdata(nlh, GENL_HDRLEN),
-			   nlmsg_attrlen(nlh, GENL_HDRLEN), BIT(MPA_A_CHANGE),
-			   extack);
+	return policy_check_level(nlmsg_attrdata(nlh, GENL_HDRLEN),
+				  nlmsg_attrlen(nlh, GENL_HDRLEN),
+				  BIT(MPA_A_CHANGE), extack);
 }
 
 /**
@@ -242,7 +243,8 @@ int mpa_parse_config(struct nlattr *tb[MPA_A_CONFIG_MAX + 1],
 }
 
 /* A policy cannot say that a string ends where its attribute does. */
-static int check_name(const struct nlattr *attr, struct netlink_ext_ack *extack)
+static int policy_check_name(const struct nlattr *attr,
+			     struct netlink_ext_ack *extack)
 {
 	if (strlen(nla_data(attr)) + 1 == nla_len(attr) && nla_len(attr) > 1)
 		return 0;
@@ -288,13 +290,13 @@ int mpa_pick_dev(const struct nlattr *nest, struct mpa_pick *pick,
 		.name = nla_data(tb[MPA_A_DEV_NAME]),
 		.attr = tb[MPA_A_DEV_NAME],
 	};
-	return check_name(pick->attr, extack);
+	return policy_check_name(pick->attr, extack);
 }
 
 /* By the number @type, the one attribute that @policy knows. */
-static int pick_id(const struct nlattr *nest, int type,
-		   const struct nla_policy *policy, struct mpa_pick *pick,
-		   struct netlink_ext_ack *extack)
+static int policy_pick_id(const struct nlattr *nest, int type,
+			  const struct nla_policy *policy,
+			  struct mpa_pick *pick, struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[MPA_A_CONN_ID + 1];
 	int ret;
@@ -326,7 +328,8 @@ static int pick_id(const struct nlattr *nest, int type,
 int mpa_pick_listen(const struct nlattr *nest, struct mpa_pick *pick,
 		    struct netlink_ext_ack *extack)
 {
-	return pick_id(nest, MPA_A_LISTEN_ID, listen_policy, pick, extack);
+	return policy_pick_id(nest, MPA_A_LISTEN_ID, listen_policy, pick,
+			      extack);
 }
 
 /**
@@ -340,5 +343,5 @@ int mpa_pick_listen(const struct nlattr *nest, struct mpa_pick *pick,
 int mpa_pick_conn(const struct nlattr *nest, struct mpa_pick *pick,
 		  struct netlink_ext_ack *extack)
 {
-	return pick_id(nest, MPA_A_CONN_ID, conn_policy, pick, extack);
+	return policy_pick_id(nest, MPA_A_CONN_ID, conn_policy, pick, extack);
 }

@@ -17,32 +17,32 @@ enum {
 
 /* ---- How long ---- */
 
-static size_t dev_size(void)
+static size_t put_dev_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_DEV_MAX) +
 	       nla_total_size(MPA_DEV_NAME_MAX) + nla_total_size(IFNAMSIZ);
 }
 
-static size_t listen_size(void)
+static size_t put_listen_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_LISTEN_MAX) +
 	       nla_total_size(ADDR_MAX);
 }
 
 /* With what is the node's own, and what is not. */
-static size_t config_size(void)
+static size_t put_config_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_CONFIG_MAX) +
 	       nla_total_size(sizeof(u32));
 }
 
-static size_t counter_size(void)
+static size_t put_counter_size(void)
 {
 	return nla_total_size(0) + nla_total_size(MPA_COUNTER_NAME_MAX) +
 	       nla_total_size_64bit(sizeof(u64));
 }
 
-static size_t stats_size(void)
+static size_t put_stats_size(void)
 {
 	return nla_total_size(0) +
 	       MPA_A_CONN_STATS_MAX * nla_total_size_64bit(sizeof(u64));
@@ -57,7 +57,7 @@ size_t mpa_conn_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_CONN_MAX) +
 	       2 * nla_total_size(ADDR_MAX) +
-	       2 * nla_total_size_64bit(sizeof(u64)) + stats_size();
+	       2 * nla_total_size_64bit(sizeof(u64)) + put_stats_size();
 }
 
 /**
@@ -68,8 +68,8 @@ size_t mpa_conn_size(void)
  */
 size_t mpa_node_size(const struct mpa_node_view *v)
 {
-	return max(dev_size(), listen_size()) + config_size() +
-	       v->nr_counters * counter_size();
+	return max(put_dev_size(), put_listen_size()) + put_config_size() +
+	       v->nr_counters * put_counter_size();
 }
 
 /**
@@ -80,7 +80,7 @@ size_t mpa_node_size(const struct mpa_node_view *v)
 size_t mpa_failure_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_FAILURE_MAX) +
-	       max(mpa_conn_size(), listen_size());
+	       max(mpa_conn_size(), put_listen_size());
 }
 
 /* ---- Pieces ---- */
@@ -102,7 +102,7 @@ static int put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
 }
 
 /* Ends a nest that was begun, or takes it back. */
-static int end_nest(struct sk_buff *skb, struct nlattr *nest, int ret)
+static int put_nest_end(struct sk_buff *skb, struct nlattr *nest, int ret)
 {
 	if (ret) {
 		nla_nest_cancel(skb, nest);
@@ -114,7 +114,7 @@ static int end_nest(struct sk_buff *skb, struct nlattr *nest, int ret)
 
 /* ---- Nodes ---- */
 
-static int dev_attrs(struct sk_buff *skb, const struct mpa_node_view *v)
+static int put_dev_attrs(struct sk_buff *skb, const struct mpa_node_view *v)
 {
 	return nla_put_u32(skb, MPA_A_DEV_INDEX, v->id) ?:
 	       nla_put_string(skb, MPA_A_DEV_NAME, v->name) ?:
@@ -132,11 +132,12 @@ static int put_dev(struct sk_buff *skb, const struct mpa_node_view *v)
 {
 	struct nlattr *nest = nla_nest_start(skb, MPA_A_DEV);
 
-	return nest ? end_nest(skb, nest, dev_attrs(skb, v)) : -EMSGSIZE;
+	return nest ? put_nest_end(skb, nest, put_dev_attrs(skb, v)) :
+		      -EMSGSIZE;
 }
 
-static int listen_owner(struct sk_buff *skb, const struct net *net,
-			const struct mpa_node_view *v)
+static int put_listen_owner(struct sk_buff *skb, const struct net *net,
+			    const struct mpa_node_view *v)
 {
 	if (v->owner == MPA_OWNER_SOCKET)
 		return put_uid(skb, MPA_A_LISTEN_UID, net, v->uid);
@@ -144,8 +145,8 @@ static int listen_owner(struct sk_buff *skb, const struct net *net,
 	       nla_put_u32(skb, MPA_A_LISTEN_HALF_OPEN, v->half_open);
 }
 
-static int listen_attrs(struct sk_buff *skb, const struct net *net,
-			const struct mpa_node_view *v)
+static int put_listen_attrs(struct sk_buff *skb, const struct net *net,
+			    const struct mpa_node_view *v)
 {
 	int ret;
 
@@ -155,7 +156,7 @@ static int listen_attrs(struct sk_buff *skb, const struct net *net,
 	if (!ret && v->addr.scope)
 		ret = nla_put_u32(skb, MPA_A_LISTEN_SCOPE, v->addr.scope);
 	return ret ?: nla_put_u32(skb, MPA_A_LISTEN_BACKLOG, v->backlog) ?:
-		      listen_owner(skb, net, v);
+		      put_listen_owner(skb, net, v);
 }
 
 static int put_listen(struct sk_buff *skb, const struct net *net,
@@ -163,10 +164,11 @@ static int put_listen(struct sk_buff *skb, const struct net *net,
 {
 	struct nlattr *nest = nla_nest_start(skb, MPA_A_LISTEN);
 
-	return nest ? end_nest(skb, nest, listen_attrs(skb, net, v)) : -EMSGSIZE;
+	return nest ? put_nest_end(skb, nest, put_listen_attrs(skb, net, v)) :
+		      -EMSGSIZE;
 }
 
-static int config_attrs(struct sk_buff *skb, const struct mpa_config *cfg)
+static int put_config_attrs(struct sk_buff *skb, const struct mpa_config *cfg)
 {
 	int attr, ret = 0;
 
@@ -181,11 +183,12 @@ static int put_config(struct sk_buff *skb, const struct mpa_node_view *v)
 
 	if (!nest)
 		return -EMSGSIZE;
-	return end_nest(skb, nest, config_attrs(skb, &v->config)) ?:
+	return put_nest_end(skb, nest, put_config_attrs(skb, &v->config)) ?:
 	       nla_put_u32(skb, MPA_A_OWN, v->own);
 }
 
-static int counter_attrs(struct sk_buff *skb, const struct mpa_counter_view *c)
+static int put_counter_attrs(struct sk_buff *skb,
+			     const struct mpa_counter_view *c)
 {
 	return nla_put_string(skb, MPA_A_COUNTER_NAME, c->name) ?:
 	       nla_put_u64_64bit(skb, MPA_A_COUNTER_VALUE, c->value,
@@ -202,7 +205,8 @@ static int put_counters(struct sk_buff *skb, const struct mpa_node_view *v)
 		nest = nla_nest_start(skb, MPA_A_COUNTER);
 		if (!nest)
 			return -EMSGSIZE;
-		ret = end_nest(skb, nest, counter_attrs(skb, &v->counters[i]));
+		ret = put_nest_end(skb, nest,
+				   put_counter_attrs(skb, &v->counters[i]));
 	}
 	return ret;
 }
@@ -233,8 +237,8 @@ int mpa_put_node(struct sk_buff *skb, const struct net *net,
 
 /* ---- Connections ---- */
 
-static int conn_owner(struct sk_buff *skb, const struct net *net,
-		      const struct mpa_conn_view *v)
+static int put_conn_owner(struct sk_buff *skb, const struct net *net,
+			  const struct mpa_conn_view *v)
 {
 	int ret;
 
@@ -252,14 +256,14 @@ static int conn_owner(struct sk_buff *skb, const struct net *net,
 }
 
 /* Who, whose, and between whom. */
-static int conn_identity(struct sk_buff *skb, const struct net *net,
-			 const struct mpa_conn_view *v)
+static int put_conn_identity(struct sk_buff *skb, const struct net *net,
+			     const struct mpa_conn_view *v)
 {
 	int ret;
 
 	ret = nla_put_u32(skb, MPA_A_CONN_ID, v->id) ?:
 	      nla_put_u32(skb, MPA_A_CONN_OWNER, v->owner) ?:
-	      conn_owner(skb, net, v);
+	      put_conn_owner(skb, net, v);
 	if (!ret && v->listen_id)
 		ret = nla_put_u32(skb, MPA_A_CONN_LISTEN_ID, v->listen_id);
 	ret = ret ?: put_addr(skb, MPA_A_CONN_LOCAL_ADDR,
@@ -274,7 +278,7 @@ static int conn_identity(struct sk_buff *skb, const struct net *net,
 }
 
 /* What the startup exchange has come to. */
-static int conn_result(struct sk_buff *skb, const struct mpa_result *res)
+static int put_conn_result(struct sk_buff *skb, const struct mpa_result *res)
 {
 	return nla_put_u32(skb, MPA_A_CONN_REVISION, res->rev) ?:
 	       nla_put_u32(skb, MPA_A_CONN_DDP_VERSION, res->ddp_version) ?:
@@ -298,7 +302,7 @@ static int put_term(struct sk_buff *skb, int attr, u32 term)
 }
 
 /* Where it is in its life, and why it is not where it was. */
-static int conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
+static int put_conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
 {
 	int ret;
 
@@ -309,7 +313,7 @@ static int conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
 	if (!ret && v->started)
 		ret = nla_put_u32(skb, MPA_A_CONN_INITIATOR, v->initiator);
 	if (!ret && v->known)
-		ret = conn_result(skb, &v->res);
+		ret = put_conn_result(skb, &v->res);
 	ret = ret ?: nla_put_u32(skb, MPA_A_CONN_MULPDU, v->mulpdu) ?:
 		     nla_put_u32(skb, MPA_A_CONN_EMSS, v->emss);
 	if (!ret && v->code)
@@ -324,7 +328,7 @@ static int put_stat(struct sk_buff *skb, int attr, u64 value)
 	return nla_put_u64_64bit(skb, attr, value, MPA_A_CONN_STATS_PAD);
 }
 
-static int stats_attrs(struct sk_buff *skb, const struct mpa_conn_stats *st)
+static int put_stats_attrs(struct sk_buff *skb, const struct mpa_conn_stats *st)
 {
 	return put_stat(skb, MPA_A_CONN_STATS_TX_FPDUS, st->tx_fpdus) ?:
 	       put_stat(skb, MPA_A_CONN_STATS_TX_BATCHES, st->tx_batches) ?:
@@ -346,7 +350,8 @@ static int put_stats(struct sk_buff *skb, const struct mpa_conn_stats *st)
 {
 	struct nlattr *nest = nla_nest_start(skb, MPA_A_CONN_STATS);
 
-	return nest ? end_nest(skb, nest, stats_attrs(skb, st)) : -EMSGSIZE;
+	return nest ? put_nest_end(skb, nest, put_stats_attrs(skb, st)) :
+		      -EMSGSIZE;
 }
 
 /**
@@ -365,14 +370,15 @@ int mpa_put_conn(struct sk_buff *skb, const struct net *net,
 
 	if (!nest)
 		return -EMSGSIZE;
-	ret = conn_identity(skb, net, v) ?: conn_state(skb, v) ?:
+	ret = put_conn_identity(skb, net, v) ?: put_conn_state(skb, v) ?:
 	      put_stats(skb, &v->stats);
-	return end_nest(skb, nest, ret);
+	return put_nest_end(skb, nest, ret);
 }
 
 /* ---- Failures ---- */
 
-static int failure_attrs(struct sk_buff *skb, const struct mpa_failure_view *v)
+static int put_failure_attrs(struct sk_buff *skb,
+			     const struct mpa_failure_view *v)
 {
 	return nla_put_u32(skb, MPA_A_FAILURE_KIND, v->kind) ?:
 	       nla_put_u32(skb, MPA_A_FAILURE_ERR, v->err) ?:
@@ -396,7 +402,7 @@ int mpa_put_failure(struct sk_buff *skb, const struct net *net,
 
 	if (!nest)
 		return -EMSGSIZE;
-	ret = end_nest(skb, nest, failure_attrs(skb, v));
+	ret = put_nest_end(skb, nest, put_failure_attrs(skb, v));
 	if (!ret && v->conn)
 		ret = mpa_put_conn(skb, net, v->conn);
 	if (!ret && v->listener)

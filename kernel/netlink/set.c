@@ -10,8 +10,8 @@
 #include "family.h"
 
 /* MPA_A_CHANGE, number @which; NULL: there are not so many. */
-static const struct nlattr *nth_change(const struct nlmsghdr *nlh,
-				       unsigned int which)
+static const struct nlattr *set_nth_change(const struct nlmsghdr *nlh,
+					   unsigned int which)
 {
 	const struct nlattr *nla;
 	int rem;
@@ -22,7 +22,7 @@ static const struct nlattr *nth_change(const struct nlmsghdr *nlh,
 	return NULL;
 }
 
-static int count_changes(struct genl_info *info)
+static int set_count_changes(struct genl_info *info)
 {
 	const struct nlattr *nla;
 	int rem, nr = 0;
@@ -46,8 +46,8 @@ static int count_changes(struct genl_info *info)
 
 /* ---- Understanding ---- */
 
-static int take_object(struct mpa_change *change, struct nlattr **tb,
-		       struct netlink_ext_ack *extack)
+static int set_parse_object(struct mpa_change *change, struct nlattr **tb,
+			    struct netlink_ext_ack *extack)
 {
 	struct mpa_pick pick = {};
 	int ret = 0;
@@ -73,8 +73,8 @@ static int take_object(struct mpa_change *change, struct nlattr **tb,
 	return 0;
 }
 
-static int take_config(struct mpa_settings *to, const struct nlattr *nest,
-		       struct netlink_ext_ack *extack)
+static int set_parse_config(struct mpa_settings *to, const struct nlattr *nest,
+			    struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[MPA_A_CONFIG_MAX + 1];
 	int attr, ret;
@@ -91,16 +91,17 @@ static int take_config(struct mpa_settings *to, const struct nlattr *nest,
 	return 0;
 }
 
-static int take_change(struct mpa_change *change, const struct nlattr *nest,
-		       struct netlink_ext_ack *extack)
+static int set_parse_change(struct mpa_change *change,
+			    const struct nlattr *nest,
+			    struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[MPA_A_INHERIT + 1];
 	int ret;
 
 	ret = mpa_parse_change(tb, nest, extack) ?:
-	      take_object(change, tb, extack);
+	      set_parse_object(change, tb, extack);
 	if (!ret && tb[MPA_A_CONFIG])
-		ret = take_config(&change->to, tb[MPA_A_CONFIG], extack);
+		ret = set_parse_config(&change->to, tb[MPA_A_CONFIG], extack);
 	if (ret)
 		return ret;
 	if (tb[MPA_A_INHERIT])
@@ -117,7 +118,8 @@ static int take_change(struct mpa_change *change, const struct nlattr *nest,
 	return 0;
 }
 
-static int take_changes(struct mpa_change *changes, const struct genl_info *info)
+static int set_parse_changes(struct mpa_change *changes,
+			     const struct genl_info *info)
 {
 	const struct nlattr *nla;
 	int rem, ret;
@@ -125,7 +127,7 @@ static int take_changes(struct mpa_change *changes, const struct genl_info *info
 	nlmsg_for_each_attr(nla, info->nlhdr, GENL_HDRLEN, rem) {
 		if (nla_type(nla) != MPA_A_CHANGE)
 			continue;
-		ret = take_change(changes++, nla, info->extack);
+		ret = set_parse_change(changes++, nla, info->extack);
 		if (ret)
 			return ret;
 	}
@@ -134,49 +136,50 @@ static int take_changes(struct mpa_change *changes, const struct genl_info *info
 
 /* ---- Refusing ---- */
 
-static const struct nlattr *find_in(const struct nlattr *nest, int type)
+static const struct nlattr *set_find_attr(const struct nlattr *nest, int type)
 {
 	return nla_find(nla_data(nest), nla_len(nest), type);
 }
 
 /* The setting itself, that it is to be inherited, or who is to have it. */
-static const struct nlattr *bad_attr_of(const struct nlattr *change,
-					unsigned int setting)
+static const struct nlattr *set_bad_attr(const struct nlattr *change,
+					 unsigned int setting)
 {
 	const struct nlattr *nest, *nla;
 
 	if (setting) {
-		nest = find_in(change, MPA_A_CONFIG);
-		nla = nest ? find_in(nest, setting) : NULL;
-		return nla ?: find_in(change, MPA_A_INHERIT) ?: change;
+		nest = set_find_attr(change, MPA_A_CONFIG);
+		nla = nest ? set_find_attr(nest, setting) : NULL;
+		return nla ?: set_find_attr(change, MPA_A_INHERIT) ?: change;
 	}
-	nest = find_in(change, MPA_A_DEV) ?: find_in(change, MPA_A_LISTEN);
+	nest = set_find_attr(change, MPA_A_DEV) ?:
+		       set_find_attr(change, MPA_A_LISTEN);
 	return nest ? nla_data(nest) : change;
 }
 
-static void show_refusal(const struct genl_info *info,
-			 const struct mpa_refusal *no)
+static void set_report_refusal(const struct genl_info *info,
+			       const struct mpa_refusal *no)
 {
-	const struct nlattr *change = nth_change(info->nlhdr, no->which);
+	const struct nlattr *change = set_nth_change(info->nlhdr, no->which);
 
 	info->extack->_msg = no->why;
 	if (change)
-		info->extack->bad_attr = bad_attr_of(change, no->attr);
+		info->extack->bad_attr = set_bad_attr(change, no->attr);
 }
 
-static int set(struct genl_info *info, struct mpa_change *changes,
-	       unsigned int nr)
+static int set_apply(struct genl_info *info, struct mpa_change *changes,
+		     unsigned int nr)
 {
 	bool check = info->attrs[MPA_A_CHECK];
 	struct mpa_refusal no = {};
 	int ret;
 
-	ret = take_changes(changes, info);
+	ret = set_parse_changes(changes, info);
 	if (ret)
 		return ret;
 	ret = mpa_change_settings(genl_info_net(info), changes, nr, check, &no);
 	if (ret)
-		show_refusal(info, &no);
+		set_report_refusal(info, &no);
 	else if (!check)
 		GENL_SET_ERR_MSG(info, "settings are for new connections only");
 	return ret;
@@ -205,13 +208,13 @@ int mpa_set(struct sk_buff *skb, struct genl_info *info)
 				info->extack);
 	if (ret)
 		return ret;
-	nr = count_changes(info);
+	nr = set_count_changes(info);
 	if (nr < 0)
 		return nr;
 	changes = kvcalloc(nr, sizeof(*changes), GFP_KERNEL_ACCOUNT);
 	if (!changes)
 		return -ENOMEM;
-	ret = set(info, changes, nr);
+	ret = set_apply(info, changes, nr);
 	kvfree(changes);
 	return ret;
 }
