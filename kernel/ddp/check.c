@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a received segment may say: RFC 5041 section 7, RFC 5040 section 7.
+ * Checks of received segments: RFC 5041 section 7, RFC 5040 section 7.
  *
- * Each check answers with the fault to report, so that the caller can stop
- * the stream with exactly one Terminate. Whatever the peer chose (lengths,
- * offsets, sequence numbers) is compared in unsigned arithmetic that is
- * arranged so that no sum can wrap before it is judged.
+ * Each check sets the fault to report, so that the caller can end the stream
+ * with exactly one Terminate. Values chosen by the peer (lengths, offsets,
+ * sequence numbers) are compared in unsigned arithmetic in which no sum can
+ * wrap before it is checked.
  *
- * The RFCs leave some codes open. Here a ULPDU too short for its header is
- * an MPA framing error (2/0/03), an opcode on the wrong kind of buffer or
- * queue is unexpected (0/2/06), and a Write to a region without the right to write
- * has an STag that is invalid for it (1/1/00), since DDP knows no access rights. The
- * rights of a stream are RDMAP's: without them a Write, like a Read, is an access
+ * Comments give faults as layer/type/code, with the code in hexadecimal.
+ *
+ * The RFCs leave some codes open. Here a ULPDU too short for its header is an
+ * MPA framing error (2/0/03). An opcode on the wrong kind of buffer or queue is
+ * unexpected (0/2/06). A Write to a region without write access has an STag
+ * that is invalid for it (1/1/00), since DDP has no access rights. The rights
+ * of a stream belong to RDMAP: without them a Write, like a Read, is an access
  * violation (0/1/02).
  */
 #include <linux/limits.h>
@@ -19,7 +21,7 @@
 
 #include "check.h"
 
-/* Everything that can be wrong with an inbound segment. */
+/* The faults that the checks find; index of check_faults. */
 enum check_result {
 	BAD_LENGTH,
 	BAD_TAGGED_VERSION,
@@ -58,7 +60,7 @@ enum check_result {
 #define MPA_FAULT(ec) \
 	{ .layer = RDMAP_LAYER_LLP, .etype = LLP_ET_MPA, .code = (ec) }
 
-/* Which headers go with which error: RFC 5040 figure 10. */
+/* The headers to send with each error are those of RFC 5040 figure 10. */
 static const struct ddp_fault check_faults[] = {
 	[BAD_LENGTH]		= MPA_FAULT(MPA_EC_MARKER),
 	[BAD_TAGGED_VERSION]	= DDP_FAULT(DDP_ET_TAGGED,
@@ -117,10 +119,10 @@ const struct ddp_fault ddp_fault_stream =
 	RDMAP_FAULT(RDMAP_ET_OPERATION, RDMAP_EC_STREAM);
 
 /*
- * What an opcode demands of the segment that carries it. payload_min and
- * payload_max bound the bytes after the DDP header; in_one says that the
- * message must be a single segment: it is shorter than the smallest MULPDU, so
- * no sender has a reason to cut it.
+ * Requirements of an opcode on its segments. @payload_min and @payload_max
+ * bound the bytes after the DDP header. @in_one: the message must be a single
+ * segment. It is shorter than the smallest MULPDU, so no sender has a reason to
+ * split it.
  */
 struct opcode_rule {
 	bool known;
@@ -162,9 +164,9 @@ static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
 	},
 };
 
-static bool check_refuse(struct ddp_fault *f, enum check_result v)
+static bool check_refuse(struct ddp_fault *f, enum check_result result)
 {
-	*f = check_faults[v];
+	*f = check_faults[result];
 	return false;
 }
 
@@ -187,7 +189,7 @@ static bool check_buffer_model(const struct ddp_hdr *h,
 		return check_refuse(f, BAD_OPCODE);
 	if (h->tagged)
 		return true;
-	/* A queue that nobody uses says more than an opcode astray on it. */
+	/* An unused queue is the more specific error, so check it first. */
 	if (h->qn >= DDP_QN_COUNT)
 		return check_refuse(f, BAD_QN);
 	if (h->qn != rule->qn)
@@ -210,20 +212,20 @@ static bool check_format(const struct ddp_hdr *h,
 }
 
 /**
- * ddp_check_control() - judge what a header says without any state
+ * ddp_check_control - check a header without any state
  * @h: the header, from ddp_decode()
- * @whole: ddp_decode() succeeded; otherwise nothing of @h is looked at
- * @version: the version of DDP and of RDMAP that this stream uses
- * @f: gets the fault
+ * @whole: ddp_decode() succeeded; if not, @h is not used
+ * @version: the version of both DDP and RDMAP of this stream
+ * @f: the fault
  *
- * In this order: the header was whole (2/0/03), DDP version (1/1/04 or
- * 1/2/06), RDMAP version (0/2/05), opcode one of 0 to 7 (0/2/06) and with the
- * T bit it belongs to (0/2/06), queue in use (1/2/01) and the opcode's own
- * (0/2/06). A Read Request or Terminate must be one segment at MO 0 (1/2/04)
- * with the L bit (0/2/FF) and its header neither too long (1/2/05) nor too
- * short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4 and 7.2.
+ * In this order: the header is complete (2/0/03), DDP version (1/1/04 or
+ * 1/2/06), RDMAP version (0/2/05), opcode from 0 to 7 (0/2/06) and with the T
+ * bit that it requires (0/2/06), queue in use (1/2/01) and belonging to the
+ * opcode (0/2/06). A Read Request or Terminate must be one segment at MO 0
+ * (1/2/04) with the L bit (0/2/FF) and with a header neither too long (1/2/05)
+ * nor too short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4 and 7.2.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if all checks pass; else false, and @f is set.
  */
 bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 		       struct ddp_fault *f)
@@ -241,19 +243,20 @@ bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 }
 
 /**
- * ddp_check_untagged() - judge an untagged segment against its queue
- * @h: its header, passed by ddp_check_control()
- * @q: the queue @h->qn names
- * @f: gets the fault
+ * ddp_check_untagged - check an untagged segment against its queue
+ * @h: its header, after ddp_check_control()
+ * @q: the queue with number @h->qn
+ * @f: the fault
  *
- * TCP delivers in order, so there is exactly one acceptable MSN and MO: those
- * of the next byte. In this order: MSN (1/2/03), a buffer is there (1/2/02),
- * MO (1/2/04), the payload fits the buffer and the message stays below 2^32
- * bytes (1/2/05), the opcode is that of the message's first segment
- * (0/2/06). A segment without payload is checked alike, since a zero-length
- * message takes a buffer too (RFC 5040 section 5.3). RFC 5041 section 7.1.
+ * TCP delivers in order, so exactly one MSN and one MO are acceptable: those of
+ * the next byte. In this order: MSN (1/2/03), a buffer is available (1/2/02),
+ * MO (1/2/04), the payload fits into the buffer and the message is shorter than
+ * 2^32 bytes (1/2/05), the opcode is that of the first segment of the message
+ * (0/2/06). A segment without payload is checked in the same way, since a
+ * zero-length message consumes a buffer too (RFC 5040 section 5.3). RFC 5041
+ * section 7.1.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if all checks pass; else false, and @f is set.
  */
 bool ddp_check_untagged(const struct ddp_hdr *h,
 			const struct ddp_queue_view *q, struct ddp_fault *f)
@@ -280,9 +283,9 @@ enum extent {
 };
 
 /*
- * Where the @len > 0 bytes at @to lie. An extent that ends with byte
- * 2^64 - 1 does not wrap. Only what starts inside the region can be said to
- * wrap; everything else is out of bounds to begin with.
+ * Position of the @len > 0 bytes at @to relative to the region. A range that
+ * ends with byte 2^64 - 1 does not wrap. Only a range that starts inside the
+ * region can be reported as wrapping; any other is out of bounds anyway.
  */
 static enum extent check_extent(const struct ddp_region_view *r, u64 to,
 				u64 len)
@@ -297,17 +300,17 @@ static enum extent check_extent(const struct ddp_region_view *r, u64 to,
 }
 
 /**
- * ddp_check_tagged() - judge a tagged segment against its sink
- * @h: its header, passed by ddp_check_control()
- * @r: the region @h->stag names
- * @f: gets the fault
+ * ddp_check_tagged - check a tagged segment against its sink
+ * @h: its header, after ddp_check_control()
+ * @r: the region with STag @h->stag
+ * @f: the fault
  *
- * Without payload all is in order: STag and TO must not be looked at
- * (RFC 5041 section 5.2). Else, in this order: STag (1/1/00), protection
- * domain (1/1/02), right (1/1/00), bounds (1/1/01) and wrap (1/1/03).
+ * A segment without payload always passes: STag and TO must not be checked
+ * (RFC 5041 section 5.2). Otherwise, in this order: STag (1/1/00), protection
+ * domain (1/1/02), access (1/1/00), bounds (1/1/01) and wrap (1/1/03).
  * RFC 5041 section 7.1.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if all checks pass; else false, and @f is set.
  */
 bool ddp_check_tagged(const struct ddp_hdr *h,
 		      const struct ddp_region_view *r, struct ddp_fault *f)
@@ -332,16 +335,16 @@ bool ddp_check_tagged(const struct ddp_hdr *h,
 }
 
 /**
- * rdmap_check_read() - judge a Read Request against its source
+ * rdmap_check_read - check a Read Request against its source
  * @rd: the request
- * @r: the region @rd->src_stag names
- * @f: gets the fault
+ * @r: the region with STag @rd->src_stag
+ * @f: the fault
  *
- * With size 0 all is in order: the source must not be looked at. Else, in
- * this order: STag (0/1/00), protection domain (0/1/03), right (0/1/02),
+ * A request of size 0 always passes: the source must not be checked. Otherwise,
+ * in this order: STag (0/1/00), protection domain (0/1/03), access (0/1/02),
  * bounds (0/1/01) and wrap (0/1/04). RFC 5040 sections 5.2.1 and 7.2.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if all checks pass; else false, and @f is set.
  */
 bool rdmap_check_read(const struct rdmap_read *rd,
 		      const struct ddp_region_view *r, struct ddp_fault *f)
@@ -366,17 +369,17 @@ bool rdmap_check_read(const struct rdmap_read *rd,
 }
 
 /**
- * rdmap_check_right() - judge a Read or Write against the rights of its stream
+ * rdmap_check_right - check a Read or Write against the rights of its stream
  * @read: a Read Request; false: a segment of a Write
- * @len: bytes it asks for or carries
+ * @len: bytes it requests or carries
  * @right: the stream grants it
- * @f: gets the fault
+ * @f: the fault
  *
- * Without bytes all is in order, so that such a message can open a peer-to-peer
- * stream (RFC 6581 section 9). Else without the right: access violation (0/1/02),
- * RFC 5040 section 4.8.
+ * A message without bytes always passes, so that it can open a peer-to-peer
+ * stream (RFC 6581 section 9). Any other needs the right, else it is an access
+ * violation (0/1/02), RFC 5040 section 4.8.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if the check passes; else false, and @f is set.
  */
 bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f)
 {
@@ -386,15 +389,15 @@ bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f)
 }
 
 /**
- * rdmap_check_invalidate() - judge the Invalidate STag of a Send
- * @r: the region it names; @r->allowed says that a peer may invalidate it
- * @f: gets the fault
+ * rdmap_check_invalidate - check the Invalidate STag of a Send
+ * @r: the region of the STag; @r->allowed: a peer may invalidate it
+ * @f: the fault
  *
- * To be asked when the message is delivered, not when its first segment
- * comes: RFC 5040 section 5.3. An unknown STag or one that may not be
- * invalidated is 0/2/09, one of another protection domain 0/1/09.
+ * To be called when the message is delivered, not when its first segment
+ * arrives: RFC 5040 section 5.3. An STag that is unknown or must not be
+ * invalidated is 0/2/09, one of another protection domain is 0/1/09.
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if the check passes; else false, and @f is set.
  */
 bool rdmap_check_invalidate(const struct ddp_region_view *r,
 			    struct ddp_fault *f)
@@ -409,18 +412,18 @@ bool rdmap_check_invalidate(const struct ddp_region_view *r,
 }
 
 /**
- * rdmap_check_response() - judge a Read Response segment
- * @h: its header, passed by ddp_check_control()
+ * rdmap_check_response - check a Read Response segment
+ * @h: its header, after ddp_check_control()
  * @v: the oldest outstanding Read
- * @f: gets the fault
+ * @f: the fault
  *
- * In this order: a Read is outstanding (0/2/06), and if there is payload the
- * STag is its sink's (1/1/00), the TO that of the next byte and the payload
- * no more than what is due (1/1/01). The last segment must bring all that is
- * due (1/1/01). Responses come in request order (RFC 5040 section 5.2.2).
- * This replaces no check of the sink itself: see ddp_check_tagged().
+ * In this order: a Read is outstanding (0/2/06); if there is payload, the STag
+ * is that of its sink (1/1/00), the TO is that of the next byte and the payload
+ * is not longer than the rest of the Read (1/1/01). The last segment must
+ * complete the Read (1/1/01). Responses come in request order (RFC 5040 section
+ * 5.2.2). The sink itself is still to be checked: see ddp_check_tagged().
  *
- * Return: true if all is in order; else false, and @f is set.
+ * Return: true if all checks pass; else false, and @f is set.
  */
 bool rdmap_check_response(const struct ddp_hdr *h,
 			  const struct ddp_read_view *v, struct ddp_fault *f)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The receive checks of RFC 5041 section 7 and RFC 5040 section 7, as pure
- * functions: they look at a header and at what the caller knows, and return
- * the fault to be reported, if any. First failure wins; the order is that of
- * the RFCs' lists.
+ * functions: from a header and the state of the caller they determine the fault
+ * to be reported, if any. The first failed check decides; the order is that of
+ * the lists in the RFCs.
  */
 #ifndef MPA_DDP_CHECK_H
 #define MPA_DDP_CHECK_H
@@ -20,7 +20,8 @@
  * @code: error code of the type: enum rdmap_error_code, ddp_tagged_error_code,
  *	ddp_untagged_error_code or llp_error_code
  * @with_hdr: the Terminate carries segment length and DDP header (M and D)
- * @with_rdmap: and the RDMAP header of a Read Request (R)
+ * @with_rdmap: the Terminate also carries the RDMAP header of a Read Request
+ *	(R)
  */
 struct ddp_fault {
 	u8 layer;
@@ -31,13 +32,13 @@ struct ddp_fault {
 };
 
 /**
- * struct ddp_queue_view - what a receiver knows of an untagged queue
- * @msn: MSN of the message now expected (or in progress)
+ * struct ddp_queue_view - state of an untagged queue for a check
+ * @msn: MSN of the message that is expected or in progress
  * @mo: bytes of it received so far
- * @opcode: opcode its first segment had; meaningful if @mo_open
+ * @opcode: opcode of its first segment; valid if @mo_open
  * @mo_open: a segment of it has been received
- * @buffer: a buffer is there for it
- * @buffer_len: bytes the buffer takes
+ * @buffer: a buffer is available for it
+ * @buffer_len: bytes the buffer can hold
  */
 struct ddp_queue_view {
 	u32 msn;
@@ -49,10 +50,10 @@ struct ddp_queue_view {
 };
 
 /**
- * struct ddp_region_view - what a receiver knows of an STag
- * @found: the STag names a live region, key included
- * @same_pd: the region belongs to the stream's protection domain
- * @allowed: the region grants the right asked for
+ * struct ddp_region_view - state of an STag for a check
+ * @found: the STag identifies a valid region, including its key
+ * @same_pd: the region belongs to the protection domain of the stream
+ * @allowed: the region grants the access that is checked
  * @base: first tagged offset of the region
  * @len: bytes of the region
  */
@@ -64,7 +65,7 @@ struct ddp_region_view {
 	u64 len;
 };
 
-/* All return true if the segment is in order; else *f says what is wrong. */
+/* All return true if the segment passes; else false, and @f is set. */
 bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 		       struct ddp_fault *f);
 bool ddp_check_untagged(const struct ddp_hdr *h,
@@ -78,11 +79,11 @@ bool rdmap_check_invalidate(const struct ddp_region_view *r,
 			    struct ddp_fault *f);
 
 /**
- * struct ddp_read_view - the outstanding Read a response must answer
- * @outstanding: there is one
+ * struct ddp_read_view - the outstanding Read that a response must match
+ * @outstanding: a Read is outstanding
  * @stag: its sink STag
- * @to: tagged offset its next byte goes to
- * @left: bytes still due
+ * @to: tagged offset of its next byte
+ * @left: bytes still to be received
  */
 struct ddp_read_view {
 	bool outstanding;
@@ -94,7 +95,7 @@ struct ddp_read_view {
 bool rdmap_check_response(const struct ddp_hdr *h,
 			  const struct ddp_read_view *v, struct ddp_fault *f);
 
-/* Faults other layers raise, for use with rdmap_terminate_build(). */
+/* Faults found by other code, for rdmap_terminate_build(). */
 extern const struct ddp_fault ddp_fault_crc;		/* 2/0/02 */
 extern const struct ddp_fault ddp_fault_marker;		/* 2/0/03 */
 extern const struct ddp_fault ddp_fault_mpa_local;	/* 2/0/05 */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * DDP and RDMAP headers to and from their bytes (RFC 5041 section 4,
- * RFC 5040 section 4). Nothing is judged here: what a header may say is the
- * business of check.c.
+ * Encoding and decoding of DDP and RDMAP headers (RFC 5041 section 4, RFC 5040
+ * section 4). Values are not checked here but in check.c.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -13,8 +12,8 @@
 #include "header.h"
 
 /**
- * ddp_hdr_len() - bytes of DDP header that a ULPDU begins with
- * @ddp_ctrl: its first byte
+ * ddp_hdr_len - length of the DDP header of a ULPDU
+ * @ddp_ctrl: first byte of the ULPDU
  *
  * Return: %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN, by the T bit.
  */
@@ -32,18 +31,18 @@ static void header_decode_control(const u8 *p, struct ddp_hdr *h)
 }
 
 /**
- * ddp_decode() - read the DDP and RDMAP control fields of a segment
- * @p: start of the ULPDU; the bytes of its header are readable, or all
- *	@ulpdu_len if those are fewer
+ * ddp_decode - decode the DDP and RDMAP control fields of a segment
+ * @p: start of the ULPDU; all bytes of its header are readable, or all
+ *	@ulpdu_len bytes if these are fewer
  * @ulpdu_len: ULPDU_Length, bytes
- * @h: gets the fields; those of the other kind of buffer are zero
+ * @h: the fields; those of the other kind of buffer are zero
  *
  * Reserved bits are ignored, as RFC 5041 section 4.1 and RFC 5040 section 4.1
- * want. No field is checked but the length, so that a caller can report a
- * wrong field together with the header.
+ * require. Only the length is checked, so that the caller can report a wrong
+ * field together with the header.
  *
- * Return: 0, or -EMSGSIZE if @ulpdu_len is too short for the header its T bit
- * announces; all of @h but the T bit is then zero.
+ * Return: 0, or -EMSGSIZE if @ulpdu_len is too short for the header that the T
+ * bit announces; then all of @h except @h->tagged is zero.
  */
 int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 {
@@ -69,18 +68,19 @@ int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 }
 
 /**
- * ddp_goes_on() - is a segment no more than the continuation of another?
- * @p: header of the one
- * @next: header of the other, as many bytes
- * @passed: bytes of payload from the beginning of the one to that of the other
+ * ddp_continues - check if a segment only continues another one
+ * @p: header of the first segment
+ * @next: header of the second segment, as many bytes
+ * @passed: payload bytes from the start of the first to the start of the second
  *
- * Such segments of one message can be judged and placed as if they were one:
- * nothing in the header of the second is news. A last segment is none of them.
+ * Such segments of one message can be checked and placed as if they were one,
+ * since the second header contains no new information. No segment continues one
+ * that has the L bit.
  *
- * Return: true if all bytes of the headers agree but the TO or MO, and that
- * has grown by @passed.
+ * Return: true if the headers are equal except for the TO or MO, and that has
+ * grown by @passed.
  */
-bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed)
+bool ddp_continues(const u8 *p, const u8 *next, u32 passed)
 {
 	if (p[DDP_OFF_CTRL] & DDP_CTRL_LAST)
 		return false;
@@ -94,9 +94,9 @@ bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed)
 }
 
 /**
- * rdmap_read_decode() - read an RDMA Read Request header
+ * rdmap_read_decode - decode an RDMA Read Request header
  * @p: its %RDMAP_READ_REQ_LEN bytes, all readable
- * @rd: gets the fields, unchecked
+ * @rd: the fields, unchecked
  */
 void rdmap_read_decode(const u8 *p, struct rdmap_read *rd)
 {
@@ -117,9 +117,9 @@ static void header_build_control(u8 *p, u8 kind, u8 version, u8 opcode,
 }
 
 /**
- * ddp_build_tagged() - write the header of a tagged segment
- * @p: room for %DDP_TAGGED_LEN bytes
- * @version: DDP's and RDMAP's version alike
+ * ddp_build_tagged - write the header of a tagged segment
+ * @p: destination, %DDP_TAGGED_LEN bytes
+ * @version: version of both DDP and RDMAP
  * @opcode: enum rdmap_opcode
  * @last: L bit
  * @stag: STag of the sink buffer
@@ -136,9 +136,9 @@ u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to)
 }
 
 /**
- * ddp_build_untagged() - write the header of an untagged segment
- * @p: room for %DDP_UNTAGGED_LEN bytes
- * @version: DDP's and RDMAP's version alike
+ * ddp_build_untagged - write the header of an untagged segment
+ * @p: destination, %DDP_UNTAGGED_LEN bytes
+ * @version: version of both DDP and RDMAP
  * @opcode: enum rdmap_opcode
  * @last: L bit
  * @inv_stag: Invalidate STag, zero for opcodes that have none
@@ -160,8 +160,8 @@ u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
 }
 
 /**
- * rdmap_read_build() - write an RDMA Read Request header
- * @p: room for %RDMAP_READ_REQ_LEN bytes, right after the DDP header
+ * rdmap_read_build - write an RDMA Read Request header
+ * @p: destination directly after the DDP header, %RDMAP_READ_REQ_LEN bytes
  * @rd: the fields
  *
  * Return: bytes written, %RDMAP_READ_REQ_LEN.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* DDP and RDMAP headers: to and from their bytes. Pure functions. */
+/* Encoding and decoding of DDP and RDMAP headers. Pure functions. */
 #ifndef MPA_DDP_HEADER_H
 #define MPA_DDP_HEADER_H
 
@@ -8,19 +8,19 @@
 #include "wire.h"
 
 /**
- * struct ddp_hdr - a segment's DDP and RDMAP control fields, host order
+ * struct ddp_hdr - DDP and RDMAP control fields of a segment, host byte order
  * @tagged: T bit
  * @last: L bit
  * @ddp_version: DV
  * @rdmap_version: RV
- * @opcode: RDMAP opcode, 0 .. 15, not yet judged
+ * @opcode: RDMAP opcode, 0 .. 15, not checked yet
  * @stag: tagged: STag; untagged: Invalidate STag
  * @to: tagged offset of the payload (tagged)
  * @qn: queue number (untagged)
  * @msn: message sequence number (untagged)
  * @mo: message offset of the payload (untagged)
  * @hdr_len: bytes of this header, %DDP_TAGGED_LEN or %DDP_UNTAGGED_LEN
- * @payload_len: bytes of the ULPDU after it
+ * @payload_len: bytes of the ULPDU after the header
  */
 struct ddp_hdr {
 	bool tagged;
@@ -38,12 +38,12 @@ struct ddp_hdr {
 };
 
 /**
- * struct rdmap_read - RDMA Read Request header, host order
- * @sink_stag: where the response goes, echoed uninterpreted
- * @sink_to: likewise
+ * struct rdmap_read - RDMA Read Request header, host byte order
+ * @sink_stag: STag of the data sink; copied to the response, not interpreted
+ * @sink_to: tagged offset of the data sink; likewise
  * @size: bytes to read
- * @src_stag: where they are
- * @src_to: likewise
+ * @src_stag: STag of the data source
+ * @src_to: tagged offset of the data source
  */
 struct rdmap_read {
 	u32 sink_stag;
@@ -54,7 +54,7 @@ struct rdmap_read {
 };
 
 u32 ddp_hdr_len(u8 ddp_ctrl);
-bool ddp_goes_on(const u8 *p, const u8 *next, u32 passed);
+bool ddp_continues(const u8 *p, const u8 *next, u32 passed);
 int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
 void rdmap_read_decode(const u8 *p, struct rdmap_read *rd);
 

@@ -10,9 +10,9 @@
 
 #include "terminate.h"
 
-/* Bytes from the start of a Terminate header to its fields. */
+/* Offsets of the fields of a Terminate header. */
 enum {
-	TERM_OFF_LAYER	= 0,	/* layer in the high, type in the low half */
+	TERM_OFF_LAYER	= 0,	/* layer: high four bits, type: low four */
 	TERM_OFF_CODE	= 1,
 	TERM_OFF_FLAGS	= 2,
 	TERM_OFF_RSVD	= 3,
@@ -20,7 +20,7 @@ enum {
 	TERM_OFF_DDP	= TERM_OFF_LEN + RDMAP_TERM_LEN_FIELD,
 };
 
-/* RFC 5040 figure 10 wants the segment length wherever it wants the header. */
+/* RFC 5040 figure 10 requires the segment length whenever the DDP header is. */
 static bool terminate_has_ddp(const struct ddp_fault *f, const u8 *seg,
 			      u32 seg_hdr_len)
 {
@@ -37,7 +37,7 @@ static bool terminate_has_read(const struct ddp_fault *f, const u8 *seg,
 	       seg_hdr_len >= RDMAP_READ_REQ_ULPDU;
 }
 
-/* Append the segment's length and header(s) to @p; returns bytes of @p. */
+/* Appends length and headers of the segment to @p; returns the bytes at @p. */
 static u32 terminate_add_segment(u8 *p, const struct ddp_fault *f,
 				 const u8 *seg, u32 seg_hdr_len, u32 seg_len)
 {
@@ -54,21 +54,21 @@ static u32 terminate_add_segment(u8 *p, const struct ddp_fault *f,
 }
 
 /**
- * rdmap_terminate_build() - write a whole Terminate ULPDU
- * @p: room for %RDMAP_TERM_ULPDU_MAX bytes
- * @version: DDP's and RDMAP's version alike
+ * rdmap_terminate_build - write a whole Terminate ULPDU
+ * @p: destination, %RDMAP_TERM_ULPDU_MAX bytes
+ * @version: version of both DDP and RDMAP
  * @f: the error to report
- * @seg: the offending segment as received; %NULL for an error that no inbound
- *	segment caused. For a Read that failed after n bytes of response, the
- *	caller has moved its two TOs forward and its size back by n.
- * @seg_hdr_len: bytes of @seg at hand: its DDP header, and for a Read
- *	Request the RDMAP header after it; more is not used
+ * @seg: the faulty segment as received; %NULL for an error that no inbound
+ *	segment caused. For a Read that failed after n bytes of response the
+ *	caller has increased its two TOs by n and reduced its size by n.
+ * @seg_hdr_len: bytes available at @seg: the DDP header, and for a Read Request
+ *	the RDMAP header after it; more is not used
  * @seg_len: ULPDU_Length of the segment
  *
- * The message is a single segment on queue 2 with MSN 1. Segment length and
- * DDP header (M, D) go along if @f says so and the header is at hand in full,
- * and then the Read Request header (R) likewise; else they are left out. The
- * caller sees to it that a stream sends this once, and nothing after it.
+ * The message is a single segment on queue 2 with MSN 1. It carries segment
+ * length and DDP header (M, D) if @f requires them and the header is available
+ * in full, and then likewise the Read Request header (R). The caller must
+ * ensure that a stream sends only one Terminate, and nothing after it.
  *
  * Return: bytes written.
  */
@@ -90,8 +90,8 @@ u32 rdmap_terminate_build(u8 *p, u8 version, const struct ddp_fault *f,
 }
 
 /*
- * Bytes that a Terminate with these @flags must have, as far as the @len at
- * @p tell; 0 if the flags contradict each other.
+ * Minimum length of a Terminate with these @flags, as far as the @len bytes at
+ * @p determine it; 0 if the flags contradict each other.
  */
 static u32 terminate_needed_len(const u8 *p, u32 len, u8 flags)
 {
@@ -104,7 +104,7 @@ static u32 terminate_needed_len(const u8 *p, u32 len, u8 flags)
 
 	if (flags & RDMAP_TERM_HAS_LEN)
 		need += RDMAP_TERM_LEN_FIELD;
-	/* The header's own first byte, if it came, tells its length. */
+	/* The first byte of the DDP header, if received, gives its length. */
 	if (flags & RDMAP_TERM_HAS_DDP)
 		need += len > TERM_OFF_DDP ? ddp_hdr_len(p[TERM_OFF_DDP]) :
 					     DDP_TAGGED_LEN;
@@ -114,17 +114,17 @@ static u32 terminate_needed_len(const u8 *p, u32 len, u8 flags)
 }
 
 /**
- * rdmap_terminate_parse() - read a received Terminate header
+ * rdmap_terminate_parse - decode a received Terminate header
  * @p: the bytes after the DDP header, @len of them readable
- * @len: how many; what is beyond the fields announced is ignored
- * @t: gets the fields; any layer, type and code is taken as it comes
+ * @len: bytes at @p; bytes after the announced fields are ignored
+ * @t: the fields; any layer, type and code is accepted
  *
- * Some stacks send a zero-filled header without any of M, D and R: that is in
- * order. A Terminate must not be answered with another, so -EPROTO is for the
- * local user only; layer, type and code are then what the first four bytes
- * say, if they came, and all else is zero.
+ * Some stacks send a zero-filled header without any of M, D and R, which is
+ * valid. A Terminate must not be answered with another one, so -EPROTO is only
+ * for local use. Layer, type and code are then set if the first four bytes were
+ * received, and all other fields are zero.
  *
- * Return: 0, or -EPROTO if bytes are missing, or there is R without D, or D
+ * Return: 0, or -EPROTO if bytes are missing, or R is set without D, or D
  * without M.
  */
 int rdmap_terminate_parse(const u8 *p, u32 len, struct rdmap_terminate *t)
@@ -216,19 +216,19 @@ static const struct error_text error_texts[] = {
 };
 
 /**
- * rdmap_error_text() - what a layer, type and code mean
- * @layer: enum rdmap_layer, or anything else a peer may send
+ * rdmap_error_text - describe a layer, type and code
+ * @layer: enum rdmap_layer, or any other value that a peer may send
  * @etype: error type
  * @code: error code
  *
- * Return: a short English phrase for logs and tools, never %NULL; one and the
- * same for all that no RFC defines.
+ * Return: a short English phrase for logs and tools, never %NULL; the same for
+ * all values that no RFC defines.
  */
 const char *rdmap_error_text(u8 layer, u8 etype, u8 code)
 {
 	size_t i;
 
-	/* Of a local catastrophic error the code says nothing. */
+	/* The code of a local catastrophic error has no meaning. */
 	if (layer == RDMAP_LAYER_RDMAP && etype == RDMAP_ET_LOCAL)
 		return "local catastrophic error in RDMAP";
 

@@ -8,14 +8,14 @@
 #include "check.h"
 
 /**
- * struct rdmap_terminate - a Terminate, decoded
- * @layer: layer of the error, 0 .. 15
- * @etype: error type
- * @code: error code
- * @has_len: M: @seg_len is there
- * @has_ddp: D: a DDP header is there
- * @has_rdmap: R: a Read Request header is there
- * @seg_len: DDP Segment Length, diagnostic only
+ * struct rdmap_terminate - a decoded Terminate
+ * @layer: layer of the error, enum rdmap_layer or any other value up to 15
+ * @etype: error type, see &struct ddp_fault
+ * @code: error code, see &struct ddp_fault
+ * @has_len: M: @seg_len is valid
+ * @has_ddp: D: a DDP header is present
+ * @has_rdmap: R: a Read Request header is present
+ * @seg_len: DDP Segment Length, for diagnosis only
  */
 struct rdmap_terminate {
 	u8 layer;

@@ -11,22 +11,23 @@
 
 enum {
 	/*
-	 * Bytes from where payload is copied to what is fetched meanwhile. It
-	 * gives memory the time of some six packets of the usual MTU to answer, and
-	 * leaves most of a first-level cache to others.
+	 * How far ahead of the copy payload is prefetched, bytes: about six
+	 * packets of the usual MTU, which is enough time for memory to answer
+	 * and leaves most of a first-level cache unused.
 	 */
-	MPA_AHEAD	= 8192,
+	MPA_PREFETCH_BYTES	= 8192,
 };
 
 /**
- * mpa_copy - copy payload from one place to another, which do not overlap
- * @to: where to
- * @from: where from
- * @len: how many bytes
+ * mpa_copy - copy payload
+ * @to: destination
+ * @from: source; must not overlap @to
+ * @len: bytes to copy
  *
- * Where memcpy() of x86 is no string instruction, as in User Mode Linux, it goes
- * backwards for half of all addresses, which takes up to twice as long for what
- * the cache has not. memmove() goes forward then, and else is the same.
+ * Where the memcpy() of x86 is not a string instruction, as in User Mode Linux,
+ * it copies backwards for half of all addresses, which takes up to twice as
+ * long for data that is not cached. memmove() copies forward in that case and
+ * is equivalent otherwise.
  */
 static inline void mpa_copy(void *to, const void *from, u32 len)
 {
@@ -34,15 +35,15 @@ static inline void mpa_copy(void *to, const void *from, u32 len)
 }
 
 /**
- * mpa_will_read - have memory fetched that will be copied from soon
- * @p: the first byte
- * @len: how many
+ * mpa_prefetch_read - prefetch memory that will be copied from soon
+ * @p: first byte
+ * @len: number of bytes
  *
- * Payload lies in pages all over memory and is copied in pieces of FPDUs, which
- * keeps a processor from finding out by itself what comes next. A wrong guess
- * costs time and nothing else.
+ * Payload is spread over pages and is copied in pieces of FPDUs, so that the
+ * processor's own prefetcher does not recognize what comes next. Prefetching
+ * memory that is not used afterwards only costs time.
  */
-static inline void mpa_will_read(const void *p, u32 len)
+static inline void mpa_prefetch_read(const void *p, u32 len)
 {
 	const void *line = PTR_ALIGN_DOWN(p, L1_CACHE_BYTES);
 
@@ -51,13 +52,13 @@ static inline void mpa_will_read(const void *p, u32 len)
 }
 
 /**
- * mpa_will_write - have memory fetched that will be copied to soon
- * @p: the first byte
- * @len: how many
+ * mpa_prefetch_write - prefetch memory that will be copied to soon
+ * @p: first byte
+ * @len: number of bytes
  *
- * See mpa_will_read().
+ * See mpa_prefetch_read().
  */
-static inline void mpa_will_write(void *p, u32 len)
+static inline void mpa_prefetch_write(void *p, u32 len)
 {
 	void *line = PTR_ALIGN_DOWN(p, L1_CACHE_BYTES);
 

@@ -17,16 +17,16 @@
 #include "fpdu.h"
 
 static_assert(sizeof(struct mpa_marker) == MPA_MARKER_LEN);
-/* FPDUPTR has 16 bits; the longest FPDU, all its Markers in, must fit. */
+/* FPDUPTR has 16 bits: the longest FPDU, including its Markers, must fit. */
 static_assert(MPA_MULPDU_MAX + MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN +
 	      (MPA_MULPDU_MAX / MPA_MARKER_PERIOD + 2) * MPA_MARKER_LEN <=
 	      U16_MAX);
 
 /*
- * struct fpdu_builder - one FPDU on its way into a gather list
+ * struct fpdu_builder - state while one FPDU is added to a gather list
  *
- * Works on a copy of the transmit half, which replaces the original only if
- * everything found room.
+ * @tx is a copy of the transmit state. It replaces the original only after
+ * the whole FPDU has been added.
  */
 struct fpdu_builder {
 	struct mpa_gather *g;
@@ -36,12 +36,12 @@ struct fpdu_builder {
 };
 
 /**
- * mpa_mulpdu - longest ULPDU whose FPDU is sure to fit a TCP segment
- * @emss: bytes of stream to a segment
+ * mpa_mulpdu - longest ULPDU whose FPDU always fits into a TCP segment
+ * @emss: bytes of stream per segment
  * @markers: Markers are sent
  *
- * RFC 5044 section 4.5, both formulas; with Markers the worst case of their
- * phase is taken.
+ * Both formulas of RFC 5044 section 4.5. With Markers the worst case of their
+ * phase is assumed.
  *
  * Return: bytes, from %MPA_MULPDU_MIN to %MPA_MULPDU_MAX.
  */
@@ -49,7 +49,7 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 {
 	u32 overhead = MPA_FPDU_OVERHEAD + emss % MPA_FPDU_ALIGN;
 
-	/* More than an IP datagram can carry; the sums below stay small. */
+	/* More than an IP datagram can carry. The sums below stay small. */
 	if (emss > U16_MAX)
 		return MPA_MULPDU_MAX;
 	if (markers)
@@ -62,11 +62,11 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 
 /**
  * mpa_fpdu_len - length of the next FPDU
- * @tx: where the stream stands
+ * @tx: transmit state
  * @ulpdu_len: bytes of ULPDU, at most %MPA_MULPDU_MAX
  *
- * Return: bytes of stream from here to the end of the FPDU's CRC, its
- * Markers included.
+ * Return: bytes of stream from the current position to the end of the FPDU's
+ * CRC, including Markers.
  */
 u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len)
 {
@@ -80,14 +80,14 @@ u32 mpa_fpdu_len(const struct mpa_tx_half *tx, u32 ulpdu_len)
 }
 
 /**
- * mpa_ulpdu_fit - longest ULPDU that fits a given room
- * @tx: where the stream stands
- * @room: bytes of stream the FPDU may take
+ * mpa_ulpdu_fit - longest ULPDU that fits into a given space
+ * @tx: transmit state
+ * @room: bytes of stream available for the FPDU
  *
  * The FPDU of such a ULPDU fills all whole words of @room, with two
- * exceptions: the ULPDU is capped at %MPA_MULPDU_MAX; and where the last word
- * of @room would be a Marker it stays empty, since that Marker belongs to the
- * next FPDU (RFC 5044 section 4.3).
+ * exceptions: the ULPDU is limited to %MPA_MULPDU_MAX, and a last word of @room
+ * that would be a Marker stays empty because that Marker belongs to the next
+ * FPDU (RFC 5044 section 4.3).
  *
  * Return: bytes of ULPDU, at most %MPA_MULPDU_MAX; 0 if nothing fits.
  */
@@ -103,7 +103,7 @@ u32 mpa_ulpdu_fit(const struct mpa_tx_half *tx, u32 room)
 	return min_t(u32, content - MPA_FPDU_OVERHEAD, MPA_MULPDU_MAX);
 }
 
-/* Hands @n bytes at @base to the list, in the last piece if they adjoin it. */
+/* Adds @n bytes at @base, to the last piece if they are adjacent to it. */
 static int fpdu_add_piece(struct mpa_gather *g, void *base, u32 n)
 {
 	struct kvec *last = g->nr_out ? &g->out[g->nr_out - 1] : NULL;
@@ -199,8 +199,9 @@ static int fpdu_add_ulpdu_piece(struct fpdu_builder *b,
 }
 
 /*
- * Markers stand at multiples of four bytes from the start of any FPDU, so
- * none can fall before or into a pad, nor into the CRC: only between the two.
+ * Markers are at multiples of four bytes from the start of any FPDU. So no
+ * Marker can be before or within the pad, nor within the CRC: only between pad
+ * and CRC.
  */
 static int fpdu_add_trailer(struct fpdu_builder *b, u32 ulpdu_len)
 {
@@ -247,16 +248,16 @@ static bool fpdu_len_matches(const struct kvec *piece, unsigned int nr, u32 len)
 
 /**
  * mpa_fpdu_gather - append one FPDU to a gather list
- * @tx: where the stream stands; moved behind the FPDU
+ * @tx: transmit state; moved behind the FPDU
  * @ulpdu: the pieces of the ULPDU, in order; empty pieces are allowed
- * @nr_ulpdu: how many
- * @ulpdu_len: what they measure together, bytes
- * @g: the list; its pieces point into @ulpdu's memory, which must stay as it
- *	is until they have been sent
+ * @nr_ulpdu: number of pieces
+ * @ulpdu_len: total length of the pieces, bytes
+ * @g: the list. Its pieces point into the memory of @ulpdu, which must not
+ *	change until they have been sent
  *
  * Return: bytes of stream appended; -EMSGSIZE if @ulpdu_len is above
- * %MPA_MULPDU_MAX or not the sum of the pieces; -ENOSPC if @g has not enough
- * pieces or control bytes left. On error @tx and @g are as they were.
+ * %MPA_MULPDU_MAX or is not the sum of the pieces; -ENOSPC if @g does not have
+ * enough pieces or control bytes left. On error @tx and @g are unchanged.
  */
 int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
@@ -283,9 +284,9 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 }
 
 /*
- * struct fpdu_writer - one FPDU with Markers on its way into memory of its own
+ * struct fpdu_writer - state while one FPDU with Markers is written to memory
  *
- * @gap is 0 where a Marker is due before the next byte.
+ * @gap is 0 if a Marker is due before the next byte.
  */
 struct fpdu_writer {
 	u8 *to;
@@ -293,10 +294,10 @@ struct fpdu_writer {
 	u32 gap;
 };
 
-/* Marker: 16 reserved bits, zero, and 16 of FPDUPTR. */
+/* A Marker: 16 reserved bits, which are zero, and 16 bits of FPDUPTR. */
 static void fpdu_write_marker(struct fpdu_writer *w)
 {
-	/* Zero in front of the length, whose place is not yet known. */
+	/* Before the length field is written FPDUPTR is zero. */
 	put_unaligned_be32(w->length_at ? w->to - w->length_at : 0, w->to);
 	w->to += MPA_MARKER_LEN;
 	w->gap = MPA_MARKER_PERIOD - MPA_MARKER_LEN;
@@ -317,13 +318,13 @@ static void fpdu_written(struct fpdu_writer *w, u32 n)
 
 static u8 *fpdu_copy(u8 *to, const void *p, u32 len)
 {
-	/* Of no bytes the address may be NULL. */
+	/* @p may be NULL if @len is 0. */
 	if (len)
 		mpa_copy(to, p, len);
 	return to + len;
 }
 
-/* No Marker follows: the next one may belong to another FPDU. */
+/* Writes no Marker after the last byte: it may belong to the next FPDU. */
 static void fpdu_write_bytes(struct fpdu_writer *w, const void *p, u32 len)
 {
 	u32 n;
@@ -349,8 +350,9 @@ static void fpdu_write_length(struct fpdu_writer *w, u32 ulpdu_len)
 }
 
 /*
- * The pad behind a ULPDU, and the CRC, or zero in its place, of what stands from
- * @start on. Markers can stand between the two only, see fpdu_add_trailer().
+ * Writes the pad after a ULPDU, and then the CRC of everything from @start on,
+ * or zero in its place. A Marker is possible only between the two, see
+ * fpdu_add_trailer().
  */
 static void fpdu_write_trailer(struct fpdu_writer *w, const u8 *start,
 			       u32 ulpdu_len, bool use_crc)
@@ -369,13 +371,13 @@ static void fpdu_write_trailer(struct fpdu_writer *w, const u8 *start,
 	fpdu_written(w, MPA_CRC_FIELD);
 }
 
-/* Pad and CRC of an FPDU without Markers, from @to on. Returns the end. */
+/* Writes pad and CRC of an FPDU without Markers at @to. Returns its end. */
 static u8 *fpdu_write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len,
 				    bool use_crc)
 {
 	u32 crc = 0;
 
-	/* The pad, and of the field behind it what is needed for that. */
+	/* Four zero bytes cover the pad; the CRC overwrites the others. */
 	put_unaligned_le32(0, to);
 	to += -(MPA_LENGTH_FIELD + ulpdu_len) % MPA_FPDU_ALIGN;
 	if (use_crc)
@@ -384,7 +386,7 @@ static u8 *fpdu_write_plain_trailer(u8 *start, u8 *to, u32 ulpdu_len,
 	return to + MPA_CRC_FIELD;
 }
 
-/* Payload that lies in one piece, no more than @want bytes; how many, @p: where. */
+/* Consumes up to @want contiguous bytes, sets @p to them, returns how many. */
 static u32 fpdu_next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 {
 	u32 n = min_t(size_t, want, c->at->iov_len - c->off);
@@ -398,7 +400,7 @@ static u32 fpdu_next_piece(struct mpa_cursor *c, u32 want, const u8 **p)
 	return n;
 }
 
-/* Asks memory for @len bytes of payload more, or what there is. */
+/* Prefetches the next @len bytes of payload, or those that are left. */
 static void fpdu_prefetch(struct mpa_series *t, u32 len)
 {
 	const u8 *p;
@@ -408,14 +410,14 @@ static void fpdu_prefetch(struct mpa_series *t, u32 len)
 	t->left -= len;
 	for (; len; len -= n) {
 		n = fpdu_next_piece(&t->ahead, len, &p);
-		mpa_will_read(p, n);
+		mpa_prefetch_read(p, n);
 	}
 }
 
 /*
  * struct fpdu_source - the ULPDU of an FPDU to be written
  *
- * @payload is moved behind the @payload_len bytes that are the ULPDU's.
+ * @payload is moved behind the @payload_len bytes of this ULPDU.
  */
 struct fpdu_source {
 	const void *hdr;
@@ -424,7 +426,7 @@ struct fpdu_source {
 	u32 payload_len;
 };
 
-/* Without Markers there is nothing to look out for. */
+/* An FPDU without Markers. Returns its end. */
 static u8 *fpdu_write_plain(const struct fpdu_source *s, bool use_crc,
 			    u8 *start)
 {
@@ -442,6 +444,7 @@ static u8 *fpdu_write_plain(const struct fpdu_source *s, bool use_crc,
 	return fpdu_write_plain_trailer(start, to, ulpdu_len, use_crc);
 }
 
+/* An FPDU with Markers. Returns its end. */
 static u8 *fpdu_write_marked(struct mpa_tx_half *tx,
 			     const struct fpdu_source *s, u8 *start)
 {
@@ -470,17 +473,17 @@ static u8 *fpdu_write_next(struct mpa_tx_half *tx, const struct fpdu_source *s,
 }
 
 /**
- * mpa_fpdu_write - write one FPDU into memory
- * @tx: where the stream stands; moved behind the FPDU
+ * mpa_fpdu_write - write one FPDU to memory
+ * @tx: transmit state; moved behind the FPDU
  * @u: the ULPDU
  * @to: mpa_fpdu_len() bytes
  *
- * The same bytes as mpa_fpdu_gather() lists, in one piece. Each is copied
- * once, and the CRC taken of the copy: what happens to the payload meanwhile
- * cannot part them.
+ * Writes the bytes that mpa_fpdu_gather() would list, in one piece. Each byte
+ * is copied once and the CRC is computed over the copy: a payload that changes
+ * meanwhile cannot make the two differ.
  *
- * Return: bytes written; -EMSGSIZE as mpa_fpdu_gather(), @tx is as it was
- * then.
+ * Return: bytes written; -EMSGSIZE under the same conditions as
+ * mpa_fpdu_gather(), with @tx unchanged.
  */
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 {
@@ -501,11 +504,11 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 
 /**
  * mpa_series_init - begin a series
- * @t: the series; its @room is for the caller to set
+ * @t: the series; the caller sets its @room
  * @hdr: header of the first ULPDU, see &mpa_series.hdr
- * @hdr_len: bytes of it
- * @payload: pieces of the payload, which must stay for as long as @t is used
- * @len: bytes of them; not all of them need to be used
+ * @hdr_len: bytes at @hdr
+ * @payload: pieces of the payload, which must not change while @t is in use
+ * @len: total length of the pieces, bytes; not all of them need to be used
  */
 void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
 		     const struct kvec *payload, u32 len)
@@ -520,16 +523,16 @@ void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
 }
 
 /**
- * mpa_fpdu_write_series - write FPDUs one behind the other into memory
- * @tx: where the stream stands; moved behind the FPDUs
- * @t: the ULPDUs; moved behind those written, its header counted on. There is
- *	payload for so many
- * @nr: how many at most, each as long as fits &mpa_series.room
- * @to: as many times that
+ * mpa_fpdu_write_series - write consecutive FPDUs to memory
+ * @tx: transmit state; moved behind the FPDUs
+ * @t: the ULPDUs, with enough payload for all of them; moved behind those
+ *	written, with the counter of the header advanced
+ * @nr: most FPDUs to write, each as long as fits &mpa_series.room
+ * @to: @nr times &mpa_series.room bytes
  *
- * The same bytes as from calls of mpa_fpdu_write(). Ends before @nr behind an
- * FPDU that leaves a word of its room empty: the next would not begin where it
- * should.
+ * Writes the same bytes as calls of mpa_fpdu_write(). Ends before @nr after an
+ * FPDU that leaves a word of its room empty, because the next one would not
+ * begin at the right place.
  *
  * Return: bytes written.
  */
@@ -548,7 +551,8 @@ u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
 	do {
 		start = at;
 		s.payload_len = mpa_ulpdu_fit(tx, t->room) - t->hdr_len;
-		fpdu_prefetch(t, s.payload_len + (t->fpdus ? 0 : MPA_AHEAD));
+		fpdu_prefetch(t, s.payload_len +
+				 (t->fpdus ? 0 : MPA_PREFETCH_BYTES));
 		at = fpdu_write_next(tx, &s, start);
 		count += s.payload_len;
 		put_unaligned_be64(count, counter);

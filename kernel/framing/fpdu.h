@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Building FPDUs: lengths, markers, pad and CRC32c of an outgoing half
- * connection. Pure functions on bytes; the caller owns all memory and all
- * locking.
+ * Building FPDUs: length fields, Markers, pad and CRC32c of an outgoing half
+ * connection. Pure functions on bytes; memory and locking are the caller's.
  */
 #ifndef MPA_FRAMING_FPDU_H
 #define MPA_FRAMING_FPDU_H
@@ -27,18 +26,18 @@ struct mpa_tx_half {
 };
 
 /**
- * struct mpa_gather - the bytes of a batch of FPDUs, as a list of pieces
- * @out: pieces in stream order: control bytes out of @ctl, ULPDU bytes
- *	where the caller has them
+ * struct mpa_gather - the bytes of a batch of FPDUs as a list of pieces
+ * @out: pieces in stream order: control bytes in @ctl, ULPDU bytes in the
+ *	memory of the caller
  * @nr_out: pieces used
- * @max_out: room in @out
+ * @max_out: pieces available in @out
  * @ctl: control bytes: length fields, Markers, pads and CRCs
  * @nr_ctl: bytes of @ctl used
- * @max_ctl: room in @ctl, bytes
+ * @max_ctl: bytes available in @ctl
  * @len: bytes of stream described by @out
  *
- * Neighbouring control bytes share one piece: the CRC of one FPDU and the
- * length of the next are contiguous in @ctl.
+ * Adjacent control bytes share one piece: the CRC of one FPDU and the length
+ * field of the next are contiguous in @ctl.
  */
 struct mpa_gather {
 	struct kvec *out;
@@ -53,10 +52,10 @@ struct mpa_gather {
 /**
  * struct mpa_ulpdu - a ULPDU to be sent
  * @hdr: its first bytes
- * @hdr_len: how many
+ * @hdr_len: bytes at @hdr
  * @payload: pieces of the rest, in order; empty pieces are allowed
- * @nr: how many
- * @payload_len: what they measure together, bytes
+ * @nr: number of pieces
+ * @payload_len: total length of the pieces, bytes
  */
 struct mpa_ulpdu {
 	const void *hdr;
@@ -67,9 +66,9 @@ struct mpa_ulpdu {
 };
 
 /**
- * struct mpa_cursor - a place in a list of pieces
- * @at: the piece
- * @off: bytes of it that have been passed
+ * struct mpa_cursor - a position in a list of pieces
+ * @at: current piece
+ * @off: bytes of @at that are already consumed
  */
 struct mpa_cursor {
 	const struct kvec *at;
@@ -77,18 +76,18 @@ struct mpa_cursor {
 };
 
 /**
- * struct mpa_series - ULPDUs whose headers only count on
- * @hdr: header of the next; its last %MPA_SERIES_COUNTER bytes are a number in
- *	network order that grows from one ULPDU to the next by the bytes of
- *	payload
- * @hdr_len: bytes of it, at least %MPA_SERIES_COUNTER
- * @payload: where the payload of the next begins
- * @ahead: up to where payload has been asked for from memory
+ * struct mpa_series - ULPDUs whose headers differ only in a counter
+ * @hdr: header of the next ULPDU. Its last %MPA_SERIES_COUNTER bytes are a
+ *	counter in network byte order; from one ULPDU to the next it grows by
+ *	the number of payload bytes
+ * @hdr_len: bytes at @hdr, at least %MPA_SERIES_COUNTER
+ * @payload: position of the payload of the next ULPDU
+ * @ahead: position up to which payload is prefetched
  * @left: bytes of payload from @ahead on
- * @room: bytes of stream that each FPDU is to fill, see mpa_ulpdu_fit(); more
- *	than the header takes
+ * @room: bytes of stream that each FPDU fills, see mpa_ulpdu_fit(); more than
+ *	the header needs
  * @fpdus: FPDUs written
- * @used: bytes of their payload
+ * @used: bytes of payload in them
  */
 struct mpa_series {
 	u8 *hdr;
@@ -106,14 +105,14 @@ enum {
 };
 
 /**
- * mpa_markers_within - count the Markers that fall into a stretch of stream
- * @gap: bytes from the start of the stretch to the next Marker
- * @content: bytes of the stretch that are not Marker bytes
+ * mpa_markers_within - count the Markers within a range of the stream
+ * @gap: bytes from the start of the range to the next Marker
+ * @content: bytes of the range that are not Marker bytes
  *
- * A Marker right behind the last byte of content is not counted: it belongs
- * to the FPDU that follows (RFC 5044 section 4.3).
+ * A Marker directly after the last byte of content is not counted: it belongs
+ * to the next FPDU (RFC 5044 section 4.3).
  *
- * Return: Markers needed to carry @content bytes from here.
+ * Return: number of Markers needed to carry @content bytes.
  */
 static inline u32 mpa_markers_within(u32 gap, u32 content)
 {
@@ -124,8 +123,8 @@ static inline u32 mpa_markers_within(u32 gap, u32 content)
 
 /**
  * mpa_tx_rewind - go back over bytes that were built and will not be sent
- * @tx: where the stream stands
- * @len: bytes of stream, Markers included
+ * @tx: transmit state
+ * @len: bytes of stream, including Markers
  */
 static inline void mpa_tx_rewind(struct mpa_tx_half *tx, u32 len)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading FPDUs out of the stream in whatever portions it comes.
+ * Reading FPDUs from the stream, in portions of any size.
  * RFC 5044 sections 4.1 to 4.4, 6 and 8.
  *
- * Everything of an FPDU but the CRC field itself is covered by the CRC, its
- * Markers included, so each portion is walked once from field to field and
- * then checksummed in a single run.
+ * The CRC covers all of an FPDU except the CRC field, including the Markers. So
+ * each portion is walked once from field to field and then checksummed in a
+ * single call.
  *
  * Fields are gathered in one small buffer. One is enough: FPDUs start and end
- * at multiples of four bytes from the first Marker, so a Marker never falls
- * into a length or CRC field.
+ * at multiples of four bytes from the first Marker, so a Marker never splits a
+ * length or CRC field.
  */
 #include <linux/build_bug.h>
 #include <linux/crc32c.h>
@@ -22,7 +22,7 @@
 #include "fpdu.h"
 #include "reader.h"
 
-/* The fields of an FPDU in stream order; Markers come on top of any. */
+/* The fields of an FPDU in stream order; a Marker can be within any. */
 enum {
 	IN_LENGTH,
 	IN_BODY,
@@ -50,8 +50,8 @@ static void reader_begin_fpdu(struct mpa_reader *r)
 
 /**
  * mpa_reader_init - start reading at the first byte of full operation
- * @r: the reader; whatever it held is forgotten
- * @markers: the peer inserts Markers, the first one comes next
+ * @r: the reader; its previous state is discarded
+ * @markers: the peer inserts Markers; the first one comes next
  * @crc: CRCs are in use
  */
 void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc)
@@ -71,7 +71,7 @@ static u32 reader_gather_field(struct mpa_reader *r, const u8 *p, u32 len,
 	return n;
 }
 
-/* Passes @n bytes that are not of a Marker. */
+/* Consumes @n bytes that are not part of a Marker. */
 static void reader_advance(struct mpa_reader *r, u32 n)
 {
 	if (r->markers)
@@ -79,8 +79,8 @@ static void reader_advance(struct mpa_reader *r, u32 n)
 }
 
 /*
- * The FPDU has a fault. A right CRC must show first that it is the sender's;
- * of several faults the first is reported.
+ * Records a fault of the FPDU. With CRCs in use it is reported only if the CRC
+ * is right, and of several faults the first is reported.
  */
 static void reader_set_fault(struct mpa_reader *r, enum mpa_rx_result fault)
 {
@@ -144,7 +144,7 @@ static u32 reader_read_body(struct mpa_reader *r, u32 len)
 	return n;
 }
 
-/* Walks what the CRC covers; stops at the CRC field or a bad result. */
+/* Walks the bytes covered by the CRC, up to the CRC field or a bad result. */
 static u32 reader_walk_covered(struct mpa_reader *r, const u8 *p, u32 len)
 {
 	u32 done = 0;
@@ -184,18 +184,18 @@ static u32 reader_read_crc(struct mpa_reader *r, const u8 *p, u32 len)
 }
 
 /**
- * mpa_reader_feed - read on, up to the end of the current FPDU
+ * mpa_reader_feed - read up to the end of the current FPDU
  * @r: the reader
  * @p: the next bytes of the stream
- * @len: how many
- * @used: set to the bytes consumed; never more than the current FPDU holds
+ * @len: bytes at @p
+ * @used: set to the bytes consumed; never goes beyond the current FPDU
  *
- * Call again with what was not consumed. The first feed of at least one byte
- * after %MPA_RX_FPDU starts the next FPDU, until then the reader describes
- * the last one.
+ * Call again with the bytes that were not consumed. The first call with at
+ * least one byte after %MPA_RX_FPDU starts the next FPDU; until then the reader
+ * describes the last one.
  *
- * Return: %MPA_RX_MORE if all of @len was consumed and the FPDU is not whole;
- * %MPA_RX_FPDU if it is; any other result is final.
+ * Return: %MPA_RX_MORE if all of @len was consumed and the FPDU is incomplete;
+ * %MPA_RX_FPDU if it is complete; any other result is final.
  */
 enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 				   u32 *used)
@@ -218,14 +218,14 @@ enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 	return r->result;
 }
 
-/* Is the next byte the first of an FPDU, or of the Marker before one? */
+/* The next byte is the first of an FPDU or of the Marker before one. */
 static bool reader_at_start(const struct mpa_reader *r)
 {
 	return r->result == MPA_RX_FPDU ||
 	       (r->result == MPA_RX_MORE && !r->since_start);
 }
 
-/* Bytes of stream of an FPDU that begins here. */
+/* Bytes of stream of an FPDU that begins at the current position. */
 static u32 reader_fpdu_len(const struct mpa_reader *r, u32 ulpdu_len)
 {
 	u32 content = ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) +
@@ -236,7 +236,10 @@ static u32 reader_fpdu_len(const struct mpa_reader *r, u32 ulpdu_len)
 	return content + MPA_MARKER_LEN * mpa_markers_within(r->gap, content);
 }
 
-/* Of the FPDU whose @total bytes, the @lead of a Marker first, are at @p. */
+/*
+ * Checks all Markers of the FPDU of @total bytes at @p. @lead is the length of
+ * the Marker that precedes it, or 0.
+ */
 static bool reader_markers_valid(const struct mpa_reader *r, const u8 *p,
 				 u32 lead, u32 total)
 {
@@ -253,7 +256,7 @@ static bool reader_markers_valid(const struct mpa_reader *r, const u8 *p,
 	return true;
 }
 
-/* Of @total bytes at @p; the field is not looked at without CRCs. */
+/* Checks the CRC of the @total bytes at @p, if CRCs are in use. */
 static bool reader_trailer_valid(const struct mpa_reader *r, const u8 *p,
 				 u32 total)
 {
@@ -264,17 +267,16 @@ static bool reader_trailer_valid(const struct mpa_reader *r, const u8 *p,
 }
 
 /**
- * mpa_reader_take - read an FPDU that lies whole in one piece
+ * mpa_reader_take - read an FPDU that is complete and contiguous
  * @r: the reader
  * @p: the next bytes of the stream
- * @len: how many
+ * @len: bytes at @p
  *
- * The shortest way to what mpa_reader_feed() would come to, where there is
- * nothing to put together: all of the FPDU is at hand. Whatever is not as it
- * should be is left to that function.
+ * Fast path with the same result as mpa_reader_feed(), for an FPDU of which all
+ * bytes are available. Anything that is not valid is left to mpa_reader_feed().
  *
- * Return: bytes of the FPDU, its Markers included, as after %MPA_RX_FPDU; 0
- * if nothing was done.
+ * Return: bytes of the FPDU including its Markers, with the same state as after
+ * %MPA_RX_FPDU; 0 if nothing was done.
  */
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 {
@@ -299,8 +301,8 @@ u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len)
 }
 
 /*
- * Bytes from the start of an FPDU, @gap before the next Marker, to its ULPDU;
- * @run: to those of the ULPDU before a Marker.
+ * Returns the offset of the ULPDU in an FPDU that starts @gap bytes before the
+ * next Marker; sets @run to the bytes from there to the next Marker.
  */
 static u32 reader_ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
 {
@@ -318,12 +320,13 @@ static u32 reader_ulpdu_offset(const struct mpa_reader *r, u32 gap, u32 *run)
 }
 
 /**
- * mpa_reader_ulpdu - where in an FPDU does its ULPDU begin?
- * @r: a reader that has just returned %MPA_RX_FPDU, or mpa_reader_take() bytes
- * @run: set to the bytes of stream from there to the next Marker, more than any
- *	ULPDU has if there are none
+ * mpa_reader_ulpdu - offset of the ULPDU in the FPDU just read
+ * @r: a reader that has just returned %MPA_RX_FPDU, or bytes from
+ *	mpa_reader_take()
+ * @run: set to the bytes of stream from there to the next Marker; longer than
+ *	any ULPDU if there are no Markers
  *
- * Return: bytes from the first one of that FPDU on.
+ * Return: offset in bytes from the first byte of that FPDU.
  */
 u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
 {
@@ -331,20 +334,21 @@ u32 mpa_reader_ulpdu(const struct mpa_reader *r, u32 *run)
 }
 
 /**
- * mpa_reader_ahead - see how the next ULPDU begins
+ * mpa_reader_peek - look at the first bytes of the next ULPDU
  * @r: the reader
  * @p: the next bytes of the stream
- * @len: how many
- * @want: bytes of the ULPDU wanted
+ * @len: bytes at @p
+ * @want: bytes of the ULPDU needed
  *
- * Nothing is checked, nor whether the rest of its FPDU is at hand:
+ * Nothing is checked, not even whether the rest of the FPDU is available:
  * mpa_reader_take() does both.
  *
- * Return: where these bytes are; NULL if they are not all at hand, its ULPDU not
- * longer than @want, a Marker in between, or @r within an FPDU.
+ * Return: address of these bytes; NULL if not all of them are available, the
+ * ULPDU is not longer than @want, there is a Marker in between, or @r is within
+ * an FPDU.
  */
-const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
-			   u32 want)
+const u8 *mpa_reader_peek(const struct mpa_reader *r, const u8 *p, u32 len,
+			  u32 want)
 {
 	u32 run;
 	u32 offset = reader_ulpdu_offset(r, r->gap, &run);
@@ -357,13 +361,13 @@ const u8 *mpa_reader_ahead(const struct mpa_reader *r, const u8 *p, u32 len,
 }
 
 /**
- * mpa_reader_need - how much must arrive before the reader can say more
+ * mpa_reader_need - bytes that must arrive before there can be a new result
  * @r: the reader
  *
- * Return: bytes missing to the end of the current FPDU once its length was
- * read, else to the end of the length field; after %MPA_RX_FPDU that of the
- * next FPDU is meant. 0 after a bad result. Without CRCs in use, a bad Marker
- * (see &enum mpa_rx_result) is the one result that can come earlier.
+ * Return: bytes missing to the end of the current FPDU once its length has been
+ * read, else to the end of the length field; after %MPA_RX_FPDU, of the next
+ * FPDU. 0 after a bad result. Without CRCs in use a bad Marker (see &enum
+ * mpa_rx_result) is the only result that can come earlier.
  */
 u32 mpa_reader_need(const struct mpa_reader *r)
 {
@@ -388,8 +392,8 @@ u32 mpa_reader_need(const struct mpa_reader *r)
 /**
  * mpa_reader_strip - prepare a second pass over an FPDU
  * @r: a reader that has just returned %MPA_RX_FPDU
- * @s: set to stand at the first stream byte of that FPDU, which lies
- *	@r->since_start bytes back
+ * @s: set to the first stream byte of that FPDU, which is @r->since_start bytes
+ *	before the current position
  */
 void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
 {
@@ -403,15 +407,16 @@ void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
 
 /**
  * mpa_strip_run - find the next run of ULPDU bytes
- * @s: the stripper; moved behind the run
- * @len: stream bytes at hand
- * @skip: set to the bytes before the run: of a Marker or the length field
+ * @s: state of the second pass; moved behind the run
+ * @len: stream bytes available
+ * @skip: set to the bytes before the run that belong to a Marker or to the
+ *	length field
  *
- * Call again with the @len less both numbers that is left.
+ * Call again with @len reduced by both numbers.
  *
- * Return: bytes in the run, which starts *@skip bytes from here; may be 0
- * if @len ends before. Once the ULPDU is over both numbers are 0: what is
- * left of the FPDU are pad, CRC and perhaps a Marker.
+ * Return: bytes in the run, which starts *@skip bytes after the current
+ * position; may be 0 if @len ends before it. After the end of the ULPDU both
+ * numbers are 0: the rest of the FPDU is pad, CRC and perhaps a Marker.
  */
 u32 mpa_strip_run(struct mpa_strip *s, u32 len, u32 *skip)
 {

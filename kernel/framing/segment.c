@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How FPDUs are laid into TCP segments. RFC 5044 sections 4.5 and 5.1.
+ * The layout of FPDUs in TCP segments. RFC 5044 sections 4.5 and 5.1.
  *
- * TCP cuts a packet it is given at multiples of the segment size that holds
- * when it is sent. One FPDU to a packet therefore stays aligned as long as it
- * is not longer than a segment turns out to be; several FPDUs to a packet stay
- * aligned only if each is exactly one segment long, then and still at a
- * retransmission.
+ * TCP cuts a packet at multiples of the segment size that is valid when the
+ * packet is sent. One FPDU per packet therefore stays aligned as long as it is
+ * not longer than that segment size. Several FPDUs per packet stay aligned only
+ * if each of them is exactly one segment long, both at the first transmission
+ * and at a retransmission.
  */
 #include <linux/kernel.h>
 
 #include "fpdu.h"
 #include "segment.h"
 
-/* Segments of the current size that may go out in one packet; 1 if unsure. */
+/* Segments of the current size that one packet may carry; 1 if unsure. */
 static u32 segment_batch_max(const struct mpa_seg_view *v)
 {
 	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_BYTES, MPA_BATCH_BYTES);
@@ -24,8 +24,8 @@ static u32 segment_batch_max(const struct mpa_seg_view *v)
 	if (!v->strict)
 		return segs;
 	/*
-	 * What waits in the send queue is cut at sizes yet unknown, and a
-	 * window too small for the batch cuts it at its own edge.
+	 * Data in the send queue will be cut at sizes that are not known yet,
+	 * and a window smaller than the batch cuts it at the window's edge.
 	 */
 	if (v->unsent)
 		return 1;
@@ -33,20 +33,20 @@ static u32 segment_batch_max(const struct mpa_seg_view *v)
 }
 
 /**
- * mpa_seg_plan - decide how the next batch is laid into segments
- * @v: what the socket says now
+ * mpa_seg_plan - decide the layout of the next batch
+ * @v: current state of the socket
  * @p: the plan
  *
  * Base policy: one segment, short enough that no SACK option can push the end
- * of its FPDU into the next. Fast policy: several segments of exactly
- * @v->mss, taken unless @v->single, when that is a multiple of four, no SACK is
- * pending and, where @v->strict, nothing is unsent and the batch fits both
- * windows. A batch never needs more than one of TCP's packets.
+ * of its FPDU into the next segment. Fast policy: several segments of exactly
+ * @v->mss. It is used unless @v->single is set, if @v->mss is a multiple of
+ * four, no SACK is pending and, with @v->strict, nothing is unsent and the
+ * batch fits both windows. A batch never needs more than one packet of TCP.
  *
- * @p->seg_len is a multiple of four, never less than a ULPDU of
- * %MPA_MULPDU_MIN bytes may take at any Marker phase, even if that is more
- * than a segment (RFC 5044 section 4.5), and never more than a ULPDU of
- * %MPA_MULPDU_MAX bytes may take.
+ * @p->seg_len is a multiple of four. It is at least the length of an FPDU with
+ * a ULPDU of %MPA_MULPDU_MIN bytes at any Marker phase, even if that is more
+ * than a segment (RFC 5044 section 4.5), and at most that of an FPDU with a
+ * ULPDU of %MPA_MULPDU_MAX bytes.
  */
 void mpa_seg_plan(const struct mpa_seg_view *v, struct mpa_seg_plan *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How FPDUs are laid into TCP segments: the one place where it is decided,
- * from numbers the caller reads off its socket.
+ * The layout of FPDUs in TCP segments. It is decided only here, from values
+ * that the caller reads from its socket.
  */
 #ifndef MPA_FRAMING_SEGMENT_H
 #define MPA_FRAMING_SEGMENT_H
@@ -11,18 +11,18 @@
 #include "wire.h"
 
 /**
- * struct mpa_seg_view - what the decision depends on
- * @mss: bytes TCP puts into a full segment now (mss_cache)
+ * struct mpa_seg_view - input of mpa_seg_plan()
+ * @mss: bytes that TCP puts into a full segment now (mss_cache)
  * @sack_room: bytes by which SACK options could still shorten a segment
- * @sack_pending: SACK or D-SACK blocks will ride on our next segments
- * @strict: the peer asked for Markers, so it gains by alignment: take no
- *	chance with it
- * @single: one segment to a batch is wanted
- * @packet: bytes TCP puts into one packet at the most; it may take only a part
- *	of a batch that needs two, cut anywhere. 0: no limit known
+ * @sack_pending: SACK or D-SACK blocks will be sent with the next segments
+ * @strict: the peer asked for Markers and so benefits from alignment: do not
+ *	risk it
+ * @single: use one segment per batch
+ * @packet: most bytes that TCP puts into one packet; of a batch that needs two
+ *	packets it may accept only a part, cut anywhere. 0: no known limit
  * @unsent: bytes queued in TCP and not yet sent
- * @window: bytes of the peer's window not yet used by what is queued
- * @cwnd: segments the congestion window would still let out
+ * @window: bytes of the peer's window that queued data does not use yet
+ * @cwnd: segments that the congestion window still allows to send
  */
 struct mpa_seg_view {
 	u32 mss;
@@ -37,9 +37,9 @@ struct mpa_seg_view {
 };
 
 /**
- * struct mpa_seg_plan - how the next batch is laid out
- * @seg_len: bytes of stream to a segment; the EMSS of RFC 5044 section 4.5
- * @segs: segments in the batch at the most, at least 1
+ * struct mpa_seg_plan - layout of the next batch
+ * @seg_len: bytes of stream per segment; the EMSS of RFC 5044 section 4.5
+ * @segs: most segments in the batch, at least 1
  */
 struct mpa_seg_plan {
 	u32 seg_len;
@@ -47,7 +47,7 @@ struct mpa_seg_plan {
 };
 
 enum {
-	/* Segments of a batch: 64 KiB of stream, TCP's own largest packet. */
+	/* Most bytes of a batch: 64 KiB of stream, TCP's largest packet. */
 	MPA_BATCH_BYTES	= 65536,
 };
 

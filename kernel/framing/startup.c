@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The startup exchange: codec of the Request and Reply Frames of revisions 0,
- * 1 and 2, and the negotiation. RFC 5044 section 7.1 and appendix C, RFC 6581
- * sections 6 to 10.
+ * The startup exchange: encoding and decoding of Request and Reply Frames of
+ * revisions 0, 1 and 2, and the negotiation. RFC 5044 section 7.1 and
+ * appendix C, RFC 6581 sections 6 to 10.
  *
- * Revision 0 is spoken by the RDMA Consortium's implementations, or rather for
- * them by software that exchanges startup frames in their place. They know
- * neither a stream without Markers nor one without CRCs, whatever they were
- * told, so both are in use in both directions (appendix C.1 and C.2.5).
+ * Revision 0 is that of the RDMA Consortium's implementations; in practice
+ * other software exchanges the startup frames for them. They always use Markers
+ * and CRCs, whatever the frames say, so with revision 0 both are in use in both
+ * directions (appendix C.1 and C.2.5).
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -30,7 +30,7 @@ enum {
 	OFF_REV		= offsetof(struct mpa_frame_hdr, rev),
 	OFF_PD_LEN	= offsetof(struct mpa_frame_hdr, pd_len),
 
-	/* The deepest queue that can be told from "do not negotiate". */
+	/* Highest depth that is not the value for "no negotiation". */
 	DEPTH_MAX	= MPA_ENH_DEPTH_NONE - 1,
 };
 
@@ -45,7 +45,7 @@ static void startup_put_word(u8 *p, u16 word)
 	p[1] = word;
 }
 
-/* The first wrong byte decides, so that portions do not change the answer. */
+/* The first wrong byte decides, so the result does not depend on portions. */
 static int startup_check_key(const u8 *buf, u32 avail, bool reply)
 {
 	static const char request_key[] = MPA_KEY_REQUEST;
@@ -68,7 +68,7 @@ static int startup_check_rev(const u8 *buf, u32 avail)
 	return 0;
 }
 
-/* S is a bit of revision 2; before that it is reserved and not looked at. */
+/* The S bit exists since revision 2; before that it is reserved and ignored. */
 static bool startup_is_enhanced(const u8 *buf)
 {
 	return buf[OFF_FLAGS] & MPA_FLAG_ENHANCED && buf[OFF_REV] >= MPA_REV_2;
@@ -76,7 +76,7 @@ static bool startup_is_enhanced(const u8 *buf)
 
 static int startup_check_pd_len(const u8 *buf, u32 avail)
 {
-	/* The upper byte alone may already be too much. */
+	/* The high byte alone can already be too large. */
 	if (avail > OFF_PD_LEN && buf[OFF_PD_LEN] > MPA_PRIVATE_DATA_MAX >> 8)
 		return -EMSGSIZE;
 	if (avail < MPA_FRAME_HDR_LEN)
@@ -97,7 +97,7 @@ static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
 	f->ird = ird & MPA_ENH_DEPTH_MASK;
 	f->ord = ord & MPA_ENH_DEPTH_MASK;
 	f->p2p = ird & MPA_ENH_P2P;
-	/* RFC 6581 section 9.2: without A, B to D carry no meaning. */
+	/* RFC 6581 section 9.2: B, C and D have no meaning without A. */
 	if (!f->p2p)
 		return;
 	if (ird & MPA_ENH_RTR_SEND)
@@ -110,26 +110,27 @@ static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
 
 /**
  * mpa_frame_parse - decode a startup frame
- * @buf: the bytes received so far, from the first of the frame on
- * @avail: how many; bytes that follow the frame are not looked at
- * @expect_reply: we are the Initiator, a Reply is due; else a Request
- * @f: the frame, written only when it is whole
- * @pd: set likewise to the consumer's private data inside @buf, @f->pd_len
- *	bytes of it
+ * @buf: the bytes received so far, starting with the first one of the frame
+ * @avail: bytes at @buf; bytes after the frame are ignored
+ * @expect_reply: a Reply is expected (Initiator); else a Request
+ * @f: the frame, written only when it is complete
+ * @pd: set likewise to the private data of the consumer within @buf, @f->pd_len
+ *	bytes
  *
- * A frame is refused as soon as its bytes allow it, and for the same reason
- * in whatever portions it comes.
+ * An invalid frame is refused as soon as its bytes allow it, and with the same
+ * error in whatever portions it is received.
  *
- * Return: bytes of the whole frame; 0 if more than @avail are needed;
- * negative if it is improperly formatted: -EPROTO for a wrong key, but
- * -EALREADY for a Request where a Reply was due (both ends are Initiators,
- * RFC 5044 section 7.1.2 rule 8), -EPROTONOSUPPORT for an unknown revision,
- * -EMSGSIZE for more than %MPA_PRIVATE_DATA_MAX bytes of private data,
- * -EINVAL for an enhanced frame without room for its four bytes. Reserved bits
- * are not looked at (RFC 5044 section 7.1.1), which the bit of enhanced frames
- * is before revision 2. Whether our side speaks the revision is not judged here,
- * nor whether one of revision 0 says what such peers mean: see mpa_answer() and
- * mpa_conclude().
+ * Reserved bits are ignored (RFC 5044 section 7.1.1); before revision 2 the bit
+ * of enhanced frames is one of them. It is not checked whether this side
+ * supports the revision, nor whether the flags of a frame of revision 0 are
+ * what such peers use: see mpa_answer() and mpa_conclude().
+ *
+ * Return: bytes of the whole frame; 0 if more than @avail are needed; negative
+ * if it is invalid: -EPROTO for a wrong key, but -EALREADY for a Request where
+ * a Reply is expected (both sides are Initiators, RFC 5044 section 7.1.2 rule
+ * 8), -EPROTONOSUPPORT for an unknown revision, -EMSGSIZE for more than
+ * %MPA_PRIVATE_DATA_MAX bytes of private data, -EINVAL for an enhanced frame
+ * that is too short for its four bytes.
  */
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd)
@@ -197,14 +198,14 @@ static void startup_build_enhanced(u8 *p, const struct mpa_frame *f)
 
 /**
  * mpa_frame_build - encode a startup frame
- * @buf: where to
- * @room: bytes there; %MPA_FRAME_MAX is always enough
+ * @buf: destination
+ * @room: bytes available at @buf; %MPA_FRAME_MAX is always enough
  * @f: the frame
- * @pd: the consumer's private data, @f->pd_len bytes; unused if that is 0
+ * @pd: private data of the consumer, @f->pd_len bytes; unused if that is 0
  *
- * Return: bytes written; -EMSGSIZE if there is more private data than a
- * frame of this kind can carry: %MPA_PRIVATE_DATA_MAX bytes, less
- * %MPA_ENHANCED_LEN in an enhanced frame; -ENOSPC if @room is too small.
+ * Return: bytes written; -EMSGSIZE if there is more private data than a frame
+ * of this kind can carry: %MPA_PRIVATE_DATA_MAX bytes, less %MPA_ENHANCED_LEN
+ * in an enhanced frame; -ENOSPC if @room is too small.
  */
 int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
 		    const void *pd)
@@ -230,15 +231,15 @@ int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
 }
 
 /**
- * mpa_request_from - the Request an Initiator sends
- * @own: what our side asks
- * @req: the Request, without private data. A caller that wants no automatic
- *	negotiation of a depth sets @req->ird or @req->ord to
- *	%MPA_ENH_DEPTH_NONE before it sends (RFC 6581 section 9.1).
+ * mpa_request_from - make the Request of an Initiator
+ * @own: local parameters
+ * @req: the Request, without private data. To exclude a depth from automatic
+ *	negotiation the caller sets @req->ird or @req->ord to
+ *	%MPA_ENH_DEPTH_NONE before sending (RFC 6581 section 9.1).
  *
- * Of revision 2 and enhanced if @own speaks that and wants it, else of revision
- * 1, or of 0 if that is all @own speaks. Peer-to-peer mode is asked for only if
- * there is an RTR to open it with.
+ * The Request is of revision 2 and enhanced if @own allows and wants that; else
+ * of revision 1, or of 0 if @own supports no other. Peer-to-peer mode is asked
+ * for only if a kind of RTR is supported.
  */
 void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 {
@@ -260,7 +261,7 @@ void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 	req->rtr = req->p2p ? own->rtr : 0;
 }
 
-/* RFC 6581 section 9.1, Responder; settles @res and @rep together. */
+/* RFC 6581 section 9.1, Responder: sets the depths of @res and @rep. */
 static void startup_answer_depths(const struct mpa_params *own,
 				  const struct mpa_frame *req,
 				  struct mpa_frame *rep, struct mpa_result *res)
@@ -269,12 +270,12 @@ static void startup_answer_depths(const struct mpa_params *own,
 		res->ord = min(own->ord, req->ird);
 	if (req->ord != MPA_ENH_DEPTH_NONE && req->ord > own->ird)
 		res->ird = max_t(u16, own->ird, min(req->ord, own->ird_max));
-	/* The Initiator may open with a Read whatever its ORD. */
+	/* The Initiator may use a Read as RTR whatever its ORD is. */
 	if (rep->rtr & MPA_RTR_READ)
 		res->ird = max_t(u16, res->ird, 1);
 
 	rep->ird = min_t(u16, res->ird, DEPTH_MAX);
-	/* A refusal names the ORD that would have been wanted. */
+	/* A Reply that rejects states the ORD that was requested locally. */
 	rep->ord = min_t(u16, rep->reject ? own->ord : res->ord, DEPTH_MAX);
 	if (req->ord == MPA_ENH_DEPTH_NONE)
 		rep->ird = MPA_ENH_DEPTH_NONE;
@@ -289,38 +290,39 @@ static u8 startup_ddp_version(u8 rev)
 	return rev == MPA_REV_RDMAC ? 0 : 1;
 }
 
-/* The revision of the Reply to a Request of @rev, or -EPROTONOSUPPORT. */
+/* Revision of the Reply to a Request of @rev, or -EPROTONOSUPPORT. */
 static int startup_reply_rev(const struct mpa_params *own, u8 rev, bool reject)
 {
-	if (mpa_serves(own, rev))
+	if (mpa_rev_supported(own, rev))
 		return min(own->rev, rev);
-	/* Appendix C.2.1: an older peer reads in the Reply why it is refused. */
+	/* Appendix C.2.1: the Reply tells an older peer why it is rejected. */
 	if (reject && rev < mpa_lowest_rev(own))
 		return mpa_lowest_rev(own);
 	return -EPROTONOSUPPORT;
 }
 
 /**
- * mpa_answer - the Responder's Reply, and what follows from it
- * @own: what our side asks; @own->rtr must name at least one kind if @own->rev
+ * mpa_answer - make the Reply of a Responder and its result
+ * @own: local parameters; @own->rtr must contain at least one kind if @own->rev
  *	is %MPA_REV_2 (RFC 6581 section 9.2)
  * @req: the Request
- * @reject: refuse the connection
+ * @reject: reject the connection
  * @rep: the Reply, without private data
- * @res: the connection's result; after a refusal of use only for the peer's
- *	depths
+ * @res: result of the exchange; with @reject only the depths of the peer are
+ *	meaningful
  *
- * The Reply is of the revision and kind of the Request. It echoes A; keeps
- * our ORD within the Initiator's IRD and raises our IRD to the Initiator's
- * ORD, as far as @own->ird_max, and to 1 if a Read may come as RTR; leaves a
- * depth alone of which the Initiator says so; offers the RTR kinds that both
- * know, or all of ours if there is none (RFC 6581 section 9). C is set if
- * either side prefers CRCs, for then they are in use. In a Reply of revision 0
- * both M and C are set whatever @own prefers (RFC 5044 appendix C.2.3).
+ * The Reply has the revision and kind of the Request. It repeats bit A, keeps
+ * the local ORD within the IRD of the Initiator and raises the local IRD to the
+ * ORD of the Initiator, at most to @own->ird_max, and to 1 if the RTR may be a
+ * Read. A depth that the Initiator excludes from negotiation is not changed.
+ * The Reply offers the RTR kinds that both sides support, or all local ones if
+ * there are none in common (RFC 6581 section 9). C is set if either side
+ * prefers CRCs, since they are in use then. In a Reply of revision 0 both M and
+ * C are set whatever @own prefers (RFC 5044 appendix C.2.3).
  *
- * Return: 0; -EPROTONOSUPPORT, with nothing written, if @own does not speak
- * the Request's revision: a newer one is not answered at all, and an older one
- * only with @reject, in the lowest revision of @own's.
+ * Return: 0; -EPROTONOSUPPORT, with nothing written, if @own does not support
+ * the revision of the Request: a newer one is never answered, and an older one
+ * only with @reject, in the lowest revision of @own.
  */
 int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 	       bool reject, struct mpa_frame *rep, struct mpa_result *res)
@@ -361,7 +363,7 @@ int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 
 static u8 startup_choose_rtr(u8 kinds)
 {
-	/* A Send comes last: it is unclear whether it takes a receive buffer. */
+	/* Send is last: it is unclear if it consumes a receive buffer. */
 	static const u8 preferred[] = {
 		MPA_RTR_WRITE, MPA_RTR_READ, MPA_RTR_SEND,
 	};
@@ -398,7 +400,7 @@ static int startup_conclude_rtr(const struct mpa_frame *req,
 
 	if (!req->p2p)
 		return 0;
-	/* A Read as RTR takes a place in the peer's queue: it must have one. */
+	/* A Read as RTR needs a peer that accepts at least one Read. */
 	if (!rep->ird)
 		kinds &= ~MPA_RTR_READ;
 	res->rtr = startup_choose_rtr(kinds);
@@ -407,7 +409,7 @@ static int startup_conclude_rtr(const struct mpa_frame *req,
 	return res->rtr ? 0 : -EOPNOTSUPP;
 }
 
-/* Is @rep an answer to @req that @own can go on from? */
+/* Checks if @own can continue with @rep as the Reply to @req. */
 static int startup_check_reply(const struct mpa_params *own,
 			       const struct mpa_frame *req,
 			       const struct mpa_frame *rep)
@@ -416,7 +418,7 @@ static int startup_check_reply(const struct mpa_params *own,
 		return -ECONNREFUSED;
 	if (rep->rev > req->rev)
 		return -EPROTO;
-	/* Without asking: the peer does what it can do (appendix C.2.2, C.2.5). */
+	/* The peer does what it can without being asked: C.2.2, C.2.5. */
 	if (rep->rev < mpa_lowest_rev(own) ||
 	    (rep->rev == MPA_REV_RDMAC && req->enhanced))
 		return -EPROTONOSUPPORT;
@@ -426,24 +428,25 @@ static int startup_check_reply(const struct mpa_params *own,
 }
 
 /**
- * mpa_conclude - what the Initiator makes of the Reply
- * @own: what our side asks
+ * mpa_conclude - result of the exchange for the Initiator
+ * @own: local parameters
  * @req: the Request that was sent
- * @rep: the Reply that came
- * @res: the connection's result; complete only on success, the peer's depths
- *	are valid also with -ECONNREFUSED, -ENOSPC and -EOPNOTSUPP
+ * @rep: the Reply that was received
+ * @res: result of the exchange; complete only on success. The depths of the
+ *	peer are valid also with -ECONNREFUSED, -ENOSPC and -EOPNOTSUPP
  *
- * Of several RTR kinds it takes Write before Read before Send. A Reply of
- * revision 0 brings Markers in both directions, CRCs, and version 0 of DDP and
- * RDMAP, whatever was asked for (RFC 5044 appendix C.2.5).
+ * Of several RTR kinds Write is preferred to Read and Read to Send. With a
+ * Reply of revision 0 Markers are in use in both directions, CRCs are in use,
+ * and the version of DDP and RDMAP is 0, whatever was asked for (RFC 5044
+ * appendix C.2.5).
  *
- * Return: 0, or -ECONNREFUSED if the Responder refused; -EPROTONOSUPPORT if it
- * speaks an older revision, and @own does not, or had asked for what that
- * revision does not have; -EPROTO if the Reply is no answer to the Request: of
- * a newer revision, enhanced where the Request was not or the other way round,
- * or A not echoed; -ENOSPC if our IRD cannot be raised to the Responder's ORD
- * (it is owed a Terminate 2/0/06); -EOPNOTSUPP if no RTR kind is common to both
- * (Terminate 2/0/07).
+ * Return: 0; -ECONNREFUSED if the Responder rejected; -EPROTONOSUPPORT if it
+ * uses an older revision that @own does not support, or that lacks what @req
+ * asked for; -EPROTO if the Reply does not match the Request: it has a newer
+ * revision, is enhanced and the Request is not or vice versa, or does not
+ * repeat bit A; -ENOSPC if the local IRD cannot be raised to the ORD of the
+ * Responder (a Terminate with error 2/0/06 must be sent); -EOPNOTSUPP if both
+ * sides have no RTR kind in common (Terminate with error 2/0/07).
  */
 int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		 const struct mpa_frame *rep, struct mpa_result *res)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The startup exchange: Request and Reply Frames of revisions 0, 1 and 2, and
- * what follows from the two of them. RFC 5044 section 7.1 and appendix C,
- * RFC 6581.
+ * the result of their exchange. RFC 5044 section 7.1 and appendix C, RFC 6581.
  */
 #ifndef MPA_FRAMING_STARTUP_H
 #define MPA_FRAMING_STARTUP_H
@@ -11,7 +10,7 @@
 
 #include "wire.h"
 
-/* Ways to say "ready to receive" (RFC 6581 section 9.2), as a set. */
+/* Kinds of Ready to Receive (RTR) messages (RFC 6581 section 9.2), as a set. */
 enum {
 	MPA_RTR_SEND	= 1 << 0,
 	MPA_RTR_WRITE	= 1 << 1,
@@ -19,18 +18,19 @@ enum {
 };
 
 /**
- * struct mpa_frame - a startup frame, decoded
+ * struct mpa_frame - a decoded startup frame
  * @reply: Reply Frame, else Request Frame
- * @markers: the sender wants Markers in what it receives
+ * @markers: the sender wants to receive Markers
  * @crc: the sender prefers CRCs
- * @reject: Reply only: the connection is refused
- * @enhanced: the frame carries RFC 6581's four bytes
- * @p2p: peer-to-peer: the Initiator's first FPDU is an RTR
+ * @reject: Reply only: the connection is rejected
+ * @enhanced: the frame carries the four bytes of RFC 6581
+ * @p2p: peer-to-peer: the first FPDU of the Initiator is an RTR
  * @rev: revision of the frame
  * @rtr: MPA_RTR_* set; empty unless @p2p
- * @ird: inbound Read depth offered, 0 .. 0x3fff, meaningful if @enhanced
- * @ord: outbound Read depth wanted, likewise
- * @pd_len: bytes of the consumer's private data, the four not included
+ * @ird: inbound Read depth offered, 0 .. 0x3fff; valid if @enhanced
+ * @ord: outbound Read depth requested, likewise
+ * @pd_len: bytes of private data of the consumer, without the four bytes of
+ *	RFC 6581
  */
 struct mpa_frame {
 	bool reply;
@@ -47,29 +47,29 @@ struct mpa_frame {
 };
 
 /**
- * struct mpa_params - what our side asks of a connection
+ * struct mpa_params - local parameters of a connection
  * @markers: ask the peer for Markers (RFC 5044: off unless configured)
  * @crc: prefer CRCs; false only by an administrator's request
- * @p2p: as Initiator: ask for peer-to-peer mode; as Responder ignored
- * @permissive: take up the RDMA Consortium's protocols with a peer of
+ * @p2p: Initiator: ask for peer-to-peer mode; ignored by the Responder
+ * @permissive: use the protocols of the RDMA Consortium with a peer of
  *	revision 0, if @rev is higher and @rev_min is 0
- * @plain: as Initiator: ask for nothing that is enhanced, so that the Request
- *	is one of revision 1 unless @rev_min forbids (RFC 6581 section 10); as
- *	Responder ignored
- * @rev: highest revision to speak. %MPA_REV_RDMAC alone is not a limit but
- *	what we are: then Markers and CRCs are asked for in any case, and a
- *	Request of revision 1 is answered in our own.
- * @rev_min: lowest revision to speak; not above @rev. 0 is as good as
- *	%MPA_REV_1, but with @permissive. More than %MPA_REV_1 shuts out peers
- *	that RFC 6581 section 10 wants served: an administrator's choice.
- * @rtr: RTR kinds we support, MPA_RTR_* set
- * @ird: inbound Read depth we offer (Initiator) or will grant (Responder)
- * @ord: outbound Read depth we want
+ * @plain: Initiator: ask for no enhanced features, so that the Request is of
+ *	revision 1 unless @rev_min forbids that (RFC 6581 section 10); ignored
+ *	by the Responder
+ * @rev: highest revision to use. %MPA_REV_RDMAC is not only a limit: Markers
+ *	and CRCs are then always asked for, and a Request of revision 1 is
+ *	answered in revision 0.
+ * @rev_min: lowest revision to use, at most @rev. 0 is equivalent to %MPA_REV_1
+ *	except with @permissive. More than %MPA_REV_1 excludes peers that RFC
+ *	6581 section 10 requires to be served: an administrator's choice.
+ * @rtr: supported kinds of RTR, MPA_RTR_* set
+ * @ird: inbound Read depth to offer (Initiator) or to grant (Responder)
+ * @ord: outbound Read depth to request
  * @ird_max: limit to which @ird may be raised in negotiation
  *
  * The three kinds of peer of RFC 5044 appendix C: RDMAC is a @rev of
- * %MPA_REV_RDMAC, IETF non-permissive a higher one, and IETF permissive the
- * same with @permissive.
+ * %MPA_REV_RDMAC, IETF non-permissive is a higher @rev, and IETF permissive is
+ * a higher @rev with @permissive.
  */
 struct mpa_params {
 	bool markers;
@@ -86,22 +86,22 @@ struct mpa_params {
 };
 
 /**
- * struct mpa_result - what the startup exchange came to; never changes after
- * @initiator: our role
- * @rev: revision both speak; the Reply's
- * @ddp_version: version of DDP and RDMAP, on everything sent and received: 0
+ * struct mpa_result - result of the startup exchange; does not change later
+ * @initiator: this side is the Initiator
+ * @rev: revision in use, that of the Reply
+ * @ddp_version: version of DDP and RDMAP in everything sent and received: 0
  *	with revision 0, else 1 (RFC 5044 appendix C.1)
- * @enhanced: RFC 6581's exchange took place
- * @p2p: an RTR opens the stream
- * @rtr: the kind of RTR to send or expect: one MPA_RTR_* bit (Initiator), the
- *	set agreed (Responder); 0 without @p2p
- * @tx_markers: we insert Markers
- * @rx_markers: the peer inserts Markers and we check them
+ * @enhanced: the enhanced exchange of RFC 6581 took place
+ * @p2p: the first FPDU of the Initiator is an RTR
+ * @rtr: the kind of RTR to send or expect: one MPA_RTR_* bit (Initiator), or
+ *	the agreed set (Responder); 0 without @p2p
+ * @tx_markers: this side inserts Markers
+ * @rx_markers: the peer inserts Markers, which are checked
  * @crc: CRCs are generated and checked in both directions
- * @ird: our inbound Read depth
- * @ord: our outbound Read depth
- * @peer_ird: the peer's word on its own inbound depth; 0 unless @enhanced
- * @peer_ord: the peer's word on its outbound depth; 0 unless @enhanced
+ * @ird: local inbound Read depth
+ * @ord: local outbound Read depth
+ * @peer_ird: inbound depth stated by the peer; 0 unless @enhanced
+ * @peer_ord: outbound depth stated by the peer; 0 unless @enhanced
  */
 struct mpa_result {
 	bool initiator;
@@ -120,8 +120,8 @@ struct mpa_result {
 };
 
 /**
- * mpa_lowest_rev - the lowest revision our side speaks
- * @own: what our side asks
+ * mpa_lowest_rev - lowest revision that this side supports
+ * @own: local parameters
  *
  * Return: MPA_REV_*; %MPA_REV_RDMAC with the first and the last of the three
  * kinds of peer.
@@ -134,16 +134,18 @@ static inline u8 mpa_lowest_rev(const struct mpa_params *own)
 }
 
 /**
- * mpa_serves - can a Responder accept a Request of this revision?
- * @own: what our side asks
- * @rev: the Request's revision
+ * mpa_rev_supported - check if a Responder can accept a Request of a revision
+ * @own: local parameters
+ * @rev: revision of the Request
  *
- * A caller that is told no before it asks its consumer spares it the question.
+ * With this check a caller need not ask its consumer about a Request that
+ * cannot be accepted.
  *
- * Return: true if so. If not, a revision above ours wants TCP closed without a
- * Reply, one below may get a Reply that refuses (mpa_answer()).
+ * Return: true if it can. If not, TCP must be closed without a Reply if the
+ * revision is too high; if it is too low, a Reply that rejects may be sent (see
+ * mpa_answer()).
  */
-static inline bool mpa_serves(const struct mpa_params *own, u8 rev)
+static inline bool mpa_rev_supported(const struct mpa_params *own, u8 rev)
 {
 	if (own->rev == MPA_REV_RDMAC)
 		return rev <= MPA_REV_1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The bytes of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
- * Formats, masks and limits only; behaviour lives beside this file.
+ * Wire format of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
+ * Formats, masks and limits only.
  */
 #ifndef MPA_FRAMING_WIRE_H
 #define MPA_FRAMING_WIRE_H
@@ -19,7 +19,7 @@ enum {
 	MPA_MARKER_LEN		= 4,
 	MPA_MARKER_PERIOD	= 512,
 
-	/* What a ULPDU may measure (RFC 5044 section 3) */
+	/* Length of a ULPDU (RFC 5044 section 3) */
 	MPA_MULPDU_MIN		= 128,
 	MPA_MULPDU_MAX		= 64768,
 
@@ -34,7 +34,7 @@ enum {
 #define MPA_KEY_REQUEST	"MPA ID Req Frame"
 #define MPA_KEY_REPLY	"MPA ID Rep Frame"
 
-/* Revisions on the wire: the RDMA Consortium's, RFC 5044's, RFC 6581's. */
+/* Revisions of the RDMA Consortium, of RFC 5044 and of RFC 6581. */
 enum {
 	MPA_REV_RDMAC	= 0,
 	MPA_REV_1	= 1,
@@ -56,16 +56,17 @@ enum {
 	MPA_ENH_RTR_WRITE	= 0x8000,	/* C, in the ORD word */
 	MPA_ENH_RTR_READ	= 0x4000,	/* D, in the ORD word */
 	MPA_ENH_DEPTH_MASK	= 0x3fff,
-	MPA_ENH_DEPTH_NONE	= 0x3fff,	/* "do not negotiate this" */
+	MPA_ENH_DEPTH_NONE	= 0x3fff,	/* "no automatic negotiation" */
 };
 
 /**
  * struct mpa_frame_hdr - fixed part of an MPA Request or Reply Frame
  * @key: %MPA_KEY_REQUEST or %MPA_KEY_REPLY, without a terminating zero
- * @flags: MPA_FLAG_* bits; the low four, and %MPA_FLAG_ENHANCED before
- *	%MPA_REV_2, are reserved, sent zero, ignored
+ * @flags: MPA_FLAG_* bits. The low four bits are reserved, and so is
+ *	%MPA_FLAG_ENHANCED before %MPA_REV_2: sent as zero, ignored on receipt
  * @rev: MPA_REV_*
- * @pd_len: bytes of private data that follow, RFC 6581's four included
+ * @pd_len: bytes of private data that follow, including the four bytes of
+ *	RFC 6581
  */
 struct mpa_frame_hdr {
 	u8 key[MPA_KEY_LEN];
@@ -75,10 +76,10 @@ struct mpa_frame_hdr {
 } __packed;
 
 /**
- * struct mpa_marker - a Marker as it lies in the stream
- * @reserved: sent zero, ignored on receipt (but covered by the CRC)
+ * struct mpa_marker - a Marker in the stream
+ * @reserved: sent as zero, ignored on receipt, covered by the CRC
  * @fpduptr: bytes from the containing FPDU's ULPDU_Length to this Marker;
- *	zero when the Marker falls between two FPDUs
+ *	zero if the Marker is between two FPDUs
  */
 struct mpa_marker {
 	__be16 reserved;

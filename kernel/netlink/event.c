@@ -12,14 +12,14 @@ enum {
 };
 
 /**
- * mpa_netlink_heard - does anybody listen?
+ * mpa_netlink_has_listeners - does anybody listen?
  * @net: namespace
  *
  * For callers to whom the view itself is work. Any context.
  *
  * Return: true if a notification would reach someone.
  */
-bool mpa_netlink_heard(struct net *net)
+bool mpa_netlink_has_listeners(struct net *net)
 {
 	return genl_has_listeners(&mpa_family, net, GROUP_EVENTS);
 }
@@ -30,7 +30,7 @@ static struct sk_buff *event_begin(struct net *net, enum mpa_cmd cmd,
 {
 	struct sk_buff *skb;
 
-	if (!mpa_netlink_heard(net))
+	if (!mpa_netlink_has_listeners(net))
 		return NULL;
 	skb = genlmsg_new(size, GFP_ATOMIC);
 	if (!skb) {

@@ -18,7 +18,7 @@ struct mpa_failure_view;
 
 int mpa_netlink_init(void);
 void mpa_netlink_exit(void);
-bool mpa_netlink_heard(struct net *net);
+bool mpa_netlink_has_listeners(struct net *net);
 void mpa_notify_conn(struct net *net, enum mpa_cmd cmd,
 		     const struct mpa_conn_view *v);
 void mpa_notify_node(struct net *net, enum mpa_cmd cmd,

@@ -399,7 +399,7 @@ public:
 	{
 		const Exact rest(s.subspan(at));
 		const std::uint32_t len = want.ulpdu.size() / 2;
-		const u8 *p = mpa_reader_ahead(&r, rest.data(), rest.size(), len);
+		const u8 *p = mpa_reader_peek(&r, rest.data(), rest.size(), len);
 
 		if (want.result != MPA_RX_FPDU)
 			return;

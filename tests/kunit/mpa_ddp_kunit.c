@@ -220,11 +220,11 @@ static void header_goes_on(struct kunit *test)
 			put_unaligned_be64(0xfffffffeULL + 1428, next + 6);
 		else
 			put_unaligned_be32(0xfffe + 1428, next + 14);
-		KUNIT_EXPECT_EQ(test, !last, ddp_goes_on(p, next, 1428));
-		KUNIT_EXPECT_FALSE(test, ddp_goes_on(p, next, 1427));
+		KUNIT_EXPECT_EQ(test, !last, ddp_continues(p, next, 1428));
+		KUNIT_EXPECT_FALSE(test, ddp_continues(p, next, 1427));
 		for (bit = 0; bit < 8 * len; bit++) {
 			next[bit / 8] ^= 1 << bit % 8;
-			KUNIT_EXPECT_FALSE(test, ddp_goes_on(p, next, 1428));
+			KUNIT_EXPECT_FALSE(test, ddp_continues(p, next, 1428));
 			next[bit / 8] ^= 1 << bit % 8;
 		}
 		kunit_kfree(test, next);

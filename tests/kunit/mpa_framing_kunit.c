@@ -352,9 +352,9 @@ static void fpdu_series(struct kunit *test)
 			want = write_fpdu(test, &one, ulpdu);
 			part = (struct bytes){ p, want.n };
 			expect_same(test, part, want);
-			seen = mpa_reader_ahead(&r, p, want.n, HDR);
+			seen = mpa_reader_peek(&r, p, want.n, HDR);
 			KUNIT_ASSERT_NOT_NULL(test, seen);
-			KUNIT_EXPECT_NULL(test, mpa_reader_ahead(&r, p, seen -
+			KUNIT_EXPECT_NULL(test, mpa_reader_peek(&r, p, seen -
 								 p + HDR - 1,
 								 HDR));
 			KUNIT_EXPECT_EQ(test, want.n,
@@ -883,7 +883,7 @@ static void startup_serves(struct kunit *test)
 		const struct mpa_frame req = { .markers = !rev, .rev = rev };
 		int ret = mpa_answer(&own, &req, reject, &rep, &res);
 
-		KUNIT_EXPECT_EQ(test, mpa_serves(&own, rev),
+		KUNIT_EXPECT_EQ(test, mpa_rev_supported(&own, rev),
 				v->accept[rev] >= 0);
 		KUNIT_EXPECT_EQ(test, ret, want < 0 ? -EPROTONOSUPPORT : 0);
 		if (ret)

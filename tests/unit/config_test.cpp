@@ -444,10 +444,10 @@ TEST(mpa_config_params, every_combination_works)
 		mpa_request_from(&p, &req);
 		ASSERT_GE(req.rev, mpa_lowest_rev(&p)) << i;
 		ASSERT_LE(req.rev, p.rev) << i;
-		ASSERT_TRUE(mpa_serves(&p, req.rev)) << i;
+		ASSERT_TRUE(mpa_rev_supported(&p, req.rev)) << i;
 		ASSERT_EQ(req.enhanced, p.rev == MPA_REV_2 && !p.plain) << i;
 		ASSERT_EQ(req.p2p, p.p2p) << i;
-		ASSERT_EQ(mpa_serves(&p, MPA_REV_RDMAC),
+		ASSERT_EQ(mpa_rev_supported(&p, MPA_REV_RDMAC),
 			  p.permissive || p.rev == MPA_REV_RDMAC) << i;
 	}
 }

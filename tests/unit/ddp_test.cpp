@@ -315,11 +315,11 @@ void goes_on_to(const Bytes &p, const Bytes &next, u32 passed)
 	const Exact from(p);
 	Bytes turned = next;
 
-	EXPECT_TRUE(ddp_goes_on(from.get(), Exact(next).get(), passed));
-	EXPECT_FALSE(ddp_goes_on(from.get(), Exact(next).get(), passed + 1));
+	EXPECT_TRUE(ddp_continues(from.get(), Exact(next).get(), passed));
+	EXPECT_FALSE(ddp_continues(from.get(), Exact(next).get(), passed + 1));
 	for (std::size_t bit = 0; bit < 8 * next.size(); bit++) {
 		turned[bit / 8] ^= 1 << bit % 8;
-		EXPECT_FALSE(ddp_goes_on(from.get(), Exact(turned).get(), passed))
+		EXPECT_FALSE(ddp_continues(from.get(), Exact(turned).get(), passed))
 			<< bit;
 		turned[bit / 8] ^= 1 << bit % 8;
 	}
@@ -348,8 +348,8 @@ TEST(DdpHeader, NothingGoesOnBehindTheLast)
 	const Exact send(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0));
 	const Exact send_on(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 4));
 
-	EXPECT_FALSE(ddp_goes_on(write.get(), write_on.get(), 4));
-	EXPECT_FALSE(ddp_goes_on(send.get(), send_on.get(), 4));
+	EXPECT_FALSE(ddp_continues(write.get(), write_on.get(), 4));
+	EXPECT_FALSE(ddp_continues(send.get(), send_on.get(), 4));
 }
 
 TEST(DdpHeader, ReadRequestTable)

@@ -632,7 +632,7 @@ TEST_P(Series, ends_behind_an_fpdu_that_does_not_fill_its_room)
 TEST_P(Series, looks_no_further_than_there_is_payload)
 {
 	for (std::size_t len : { 100, 101, 4096, 8191, 8192, 8193, 8400, 20000 }) {
-		// MPA_AHEAD of framing/copy.h.
+		// MPA_PREFETCH_BYTES of framing/copy.h.
 		const std::size_t longest = 100, ahead = 8192;
 		Random random(len);
 		Bytes header = counted(14, 0);

@@ -878,7 +878,7 @@ struct Two {
 	{
 		// In a block of its own: ASan sees the end.
 		const Bytes part(next.begin(), next.begin() + len);
-		const auto *p = mpa_reader_ahead(&reader.r, part.data(),
+		const auto *p = mpa_reader_peek(&reader.r, part.data(),
 						 part.size(), want);
 
 		if (!p)

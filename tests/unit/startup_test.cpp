@@ -553,7 +553,7 @@ TEST_P(Serves, what_it_speaks_and_tells_older_peers)
 	own.rev_min = v.rev_min;
 	own.permissive = v.permissive;
 	for (u8 rev = 0; rev < 3; rev++) {
-		EXPECT_EQ(mpa_serves(&own, rev), v.accept[rev] >= 0);
+		EXPECT_EQ(mpa_rev_supported(&own, rev), v.accept[rev] >= 0);
 		for (bool reject : { false, true }) {
 			const int want = (reject ? v.reject : v.accept)[rev];
 			mpa_frame req = { .markers = !rev, .crc = !rev,
@@ -578,7 +578,7 @@ TEST_P(Serves, what_it_speaks_and_tells_older_peers)
 	}
 	// What the parser lets through and what is beyond it alike.
 	for (int rev = 3; rev < 256; rev++)
-		EXPECT_FALSE(mpa_serves(&own, rev));
+		EXPECT_FALSE(mpa_rev_supported(&own, rev));
 }
 
 INSTANTIATE_TEST_SUITE_P(table, Serves, testing::ValuesIn(vec_servers),
