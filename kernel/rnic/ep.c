@@ -686,7 +686,7 @@ static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 	rnic_ep_set_state(ep, RNIC_EP_REQUESTED);
 	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
 	/* No answer of the consumer's could make a connection of it. */
-	if (!mpa_serves(&ep->params, req->rev)) {
+	if (!mpa_rev_supported(&ep->params, req->rev)) {
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 		return;
 	}

@@ -550,18 +550,18 @@ static void mr_look_ahead(const struct rnic_mr *mr, u64 addr, u32 len)
 
 	for (; len; addr += n, len -= n) {
 		n = mr_piece(mr, addr, len, &at);
-		mpa_will_write(at, n);
+		mpa_prefetch_write(at, n);
 	}
 }
 
 /*
- * A stretch at a time, so that what comes %MPA_AHEAD bytes later can be asked
+ * A stretch at a time, so that what comes %MPA_PREFETCH_BYTES bytes later can be asked
  * for from memory in between; less where the pages do not adjoin.
  */
 static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 		       struct mpa_rx *rx)
 {
-	u32 ahead = min_t(u32, len, MPA_AHEAD);
+	u32 ahead = min_t(u32, len, MPA_PREFETCH_BYTES);
 	void *at;
 	u32 n;
 

@@ -167,7 +167,7 @@ static void rnic_segment_join(struct rnic_qp *qp, struct rnic_segment *seg,
 		return;
 	}
 	while (!seg->h.last && (next = mpa_rx_next(rx, seg->image_len)) &&
-	       ddp_goes_on(seg->image, next, seg->h.payload_len) &&
+	       ddp_continues(seg->image, next, seg->h.payload_len) &&
 	       mpa_rx_join(rx, seg->image_len)) {
 		seg->h.payload_len = mpa_rx_left(rx);
 		seg->joined++;

@@ -46,7 +46,7 @@ enum mpa_error {
  * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes
  *	of private data at @pd (gone on return). Answer with mpa_accept() or
  *	mpa_reject(), later and from process context. Of a revision that
- *	mpa_serves() denies only the latter can succeed.
+ *	mpa_rev_supported() denies only the latter can succeed.
  * @operational: the stream enters full operation with @res, which stays valid
  *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
  *	within mpa_accept().

@@ -273,7 +273,7 @@ static void next_generation(struct mpa_net *mn, enum mpa_node_kind kind)
 static void notify(const struct mpa_node *node, enum mpa_cmd cmd)
 {
 	lockdep_assert_held(&mpa_registry_lock);
-	if (!mpa_netlink_heard(node->net))
+	if (!mpa_netlink_has_listeners(node->net))
 		return;
 	view_node(node, &shared_view);
 	mpa_notify_node(node->net, cmd, &shared_view);
@@ -422,7 +422,7 @@ static void tell_half_open(const struct mpa_node *node)
 	};
 
 	lockdep_assert_held(&mpa_registry_lock);
-	if (!mpa_netlink_heard(node->net) ||
+	if (!mpa_netlink_has_listeners(node->net) ||
 	    !mpa_failure_due(mpa_net_of(node->net), &v.suppressed))
 		return;
 	view_node(node, &shared_view);
@@ -519,7 +519,7 @@ static void tell_change(struct net *net, const struct mpa_change *c)
 	lockdep_assert_held(&mpa_registry_lock);
 	if (c->node) {
 		notify(c->node, MPA_CMD_CONFIG_NTF);
-	} else if (mpa_netlink_heard(net)) {
+	} else if (mpa_netlink_has_listeners(net)) {
 		view_defaults(mpa_net_of(net), &shared_view);
 		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &shared_view);
 	}

@@ -201,7 +201,7 @@ const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 {
 	if (!rx->at || rx->joined == JOINED_MAX)
 		return NULL;
-	return mpa_reader_ahead(rx->reader, rx->next, rx->end - rx->next, len);
+	return mpa_reader_peek(rx->reader, rx->next, rx->end - rx->next, len);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
 

@@ -360,7 +360,7 @@ static void tell(struct mpa_conn *conn, enum mpa_cmd cmd)
 	struct net *net = sock_net(conn->sk);
 	struct mpa_conn_view v;
 
-	if (!mpa_netlink_heard(net))
+	if (!mpa_netlink_has_listeners(net))
 		return;
 	view_conn(conn, &v);
 	if (cmd == MPA_CMD_CONN_UP_NTF)
@@ -414,7 +414,7 @@ static void tell_failure(struct mpa_conn *conn, struct mpa_failure_view *failure
 	struct net *net = sock_net(conn->sk);
 	struct mpa_conn_view v;
 
-	if (!mpa_netlink_heard(net) ||
+	if (!mpa_netlink_has_listeners(net) ||
 	    !mpa_failure_due(net_of(conn), &failure->suppressed))
 		return;
 	view_conn(conn, &v);
