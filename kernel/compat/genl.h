@@ -9,10 +9,10 @@
 #include <net/genetlink.h>
 
 /**
- * mpa_dump_attrs - attributes of the request that a dump answers
+ * mpa_dump_attrs - attributes of the request of a dump
  * @cb: the dump
  *
- * Return: by type, as the command's policy has let them in.
+ * Return: attributes by type, as accepted by the command's policy.
  */
 static inline struct nlattr **mpa_dump_attrs(struct netlink_callback *cb)
 {

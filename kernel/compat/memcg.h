@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory cgroups: charging what is done for somebody else, in work items and softirqs,
- * to whom it is done for. What kernel releases and configurations differ in.
+ * Memory cgroups: charging memory that work items and softirqs allocate for a
+ * consumer to the consumer's cgroup. Depends on kernel release and
+ * configuration.
  */
 #ifndef MPA_COMPAT_MEMCG_H
 #define MPA_COMPAT_MEMCG_H
@@ -13,11 +14,13 @@
 #include <net/tcp.h>
 
 /**
- * mpa_memcg_get - the memory cgroup that is charged at present
+ * mpa_memcg_get - get the memory cgroup that is charged at present
  *
- * Process context: that of set_active_memcg(), or else that of the process.
+ * Process context. It is that of set_active_memcg(), or else that of the
+ * process.
  *
- * Return: it, with a reference for mem_cgroup_put(); NULL if there are none.
+ * Return: the cgroup with a reference for mem_cgroup_put(); NULL without memory
+ * cgroups.
  */
 static inline struct mem_cgroup *mpa_memcg_get(void)
 {
@@ -25,10 +28,10 @@ static inline struct mem_cgroup *mpa_memcg_get(void)
 }
 
 #ifdef CONFIG_MEMCG
-/* Is the memory of sockets charged to @memcg? As mem_cgroup_sk_alloc() sees it. */
+/* The memory of sockets is charged to @memcg, as in mem_cgroup_sk_alloc(). */
 static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 {
-	/* The root is never charged. */
+	/* The root cgroup is never charged. */
 	if (!mem_cgroup_sockets_enabled || !memcg || !memcg->css.parent)
 		return false;
 	return cgroup_subsys_on_dfl(memory_cgrp_subsys) ||
@@ -36,8 +39,8 @@ static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 }
 
 /*
- * TCP has counted what the socket holds; @pages of that are to be charged as well.
- * TCP's own way of doing so counts them once more, which is undone.
+ * Charges @pages of the memory that the socket holds. TCP has already counted
+ * them and counts them again when it charges them, which is undone here.
  */
 static inline bool mpa_sk_charge_pages(struct sock *sk, int pages)
 {
@@ -48,7 +51,7 @@ static inline bool mpa_sk_charge_pages(struct sock *sk, int pages)
 	if (!__sk_mem_schedule(sk, bytes, SK_MEM_RECV))
 		return false;
 	sk->sk_forward_alloc -= bytes;
-	/* As sk_memory_allocated_sub(), of which modules lack a part. */
+	/* sk_memory_allocated_sub() uses a symbol that is not exported. */
 	atomic_long_sub(pages, sk->sk_prot->memory_allocated);
 	return true;
 }
@@ -69,12 +72,15 @@ static inline bool mpa_sk_join_memcg(struct sock *sk, struct mem_cgroup *memcg)
 
 /**
  * mpa_sk_set_memcg - charge a socket's memory to a memory cgroup
- * @sk: TCP socket that a work item has made or accepted, for which TCP looks at the
- *	work item's cgroup; one that is charged already stays so
+ * @sk: TCP socket that a work item has created or accepted, for which TCP uses
+ *	the cgroup of the work item; a socket that is already charged does not
+ *	change
  * @memcg: the memory cgroup, or NULL
  *
- * Process context; takes the socket lock. Return: 0, also if nothing is to be
- * charged; -ENOMEM: @memcg has no room for what the socket holds.
+ * Process context; takes the socket lock.
+ *
+ * Return: 0, also if nothing is to be charged; -ENOMEM: @memcg has no room for
+ * the memory that the socket holds.
  */
 static inline int mpa_sk_set_memcg(struct sock *sk, struct mem_cgroup *memcg)
 {

@@ -9,15 +9,15 @@
 #include <linux/version.h>
 
 /*
- * Regions are lists of kernel addresses, by which softirqs place bytes: with memory
- * that has no address before it is mapped (32-bit kernels) there would be none to list.
+ * Regions are lists of kernel addresses, at which softirqs place received
+ * bytes. On 32-bit kernels high memory has no address before it is mapped.
  */
 #ifdef CONFIG_HIGHMEM
 #error "mpa_rnic needs a kernel without CONFIG_HIGHMEM: all memory must have kernel addresses"
 #endif
 
 /**
- * mpa_vm_flags_set - set flags of a mapping that is being made
+ * mpa_vm_flags_set - set flags of a mapping in its mmap() handler
  * @vma: the mapping
  * @flags: VM_*
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between kernel releases in what sockets offer.
+ * Differences between kernel releases in sockets and TCP.
  */
 #ifndef MPA_COMPAT_NET_H
 #define MPA_COMPAT_NET_H
@@ -15,17 +15,17 @@
 #endif
 
 /**
- * mpa_sk_hold_net - give a kernel socket its own reference to its namespace
- * @sk: TCP socket made by sock_create_kern() or accepted from one that was;
- *	nobody else uses it yet
+ * mpa_sk_hold_net - give a kernel socket a reference to its namespace
+ * @sk: TCP socket made by sock_create_kern(), or accepted from such a socket;
+ *	not in use by other code yet
  *
- * A kernel socket has none of its own, yet its timers run on after it was
- * released and refer to the namespace. With the reference, which goes away
- * with the last of @sk, that is safe. Does nothing if @sk has one already, as
- * sockets have that were accepted from a listener treated so.
+ * A kernel socket holds no reference to its namespace, but its timers use the
+ * namespace even after the socket was released. The reference makes that safe;
+ * it is dropped when @sk is freed. Does nothing if @sk already has one, like
+ * sockets accepted from a listener to which this function was applied.
  *
- * The shim for kernels without sk_net_refcnt_upgrade() can go when 6.12 is
- * the oldest kernel supported.
+ * The code for kernels without sk_net_refcnt_upgrade() can be removed when 6.12
+ * is the oldest supported kernel.
  */
 static inline void mpa_sk_hold_net(struct sock *sk)
 {
@@ -42,9 +42,9 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 /*
- * The pages of the iterator's first piece, as far as TCP takes them; or all that is
- * left is copied, where the route has no scatter and gather (any more: sending the
- * piece before may have found another route).
+ * Sends as much of the first piece of the iterator as TCP accepts. If the route
+ * has no scatter-gather, which can change with each call, all the rest is
+ * copied instead.
  */
 static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 {
@@ -55,8 +55,9 @@ static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 	int ret;
 
 	/*
-	 * tcp_sendpage_locked() would go on to &proto_ops.sendmsg_locked, which an
-	 * application's socket may not have.
+	 * In this case tcp_sendpage_locked() would call
+	 * &proto_ops.sendmsg_locked, which the socket of an application may not
+	 * have.
 	 */
 	if (!(sk->sk_route_caps & NETIF_F_SG))
 		return tcp_sendmsg_locked(sk, msg, msg_data_left(msg));
@@ -69,7 +70,7 @@ static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 	return ret;
 }
 
-/* What was handed over last ends a packet, sent or not: nothing joins it. */
+/* Ends the last packet, sent or not: no later data is added to it. */
 static inline void mpa_tcp_end_record(struct sock *sk)
 {
 	struct sk_buff *skb = tcp_write_queue_tail(sk) ?: tcp_rtx_queue_tail(sk);
@@ -80,20 +81,21 @@ static inline void mpa_tcp_end_record(struct sock *sk)
 #endif
 
 /**
- * mpa_tcp_send_pages - have TCP send pages as they are
+ * mpa_tcp_send_pages - send pages without copying them
  * @sk: TCP socket, under lock_sock()
- * @msg: where they are, as &struct bio_vec, and flags, %MSG_DONTWAIT among
- *	them; with %MSG_EOR nothing later joins the last packet. Nobody writes
- *	to them while TCP has them
+ * @msg: the pages as &struct bio_vec, and flags, which include %MSG_DONTWAIT;
+ *	with %MSG_EOR no later data is added to the last packet. The pages must
+ *	not be written to while TCP holds them
  *
- * TCP copies them if the route has no scatter and gather, and then takes a page
- * fragment of the task's, unless the socket's allocation mask forbids that.
+ * TCP copies the data if the route has no scatter-gather. It then uses a page
+ * fragment of the task, unless the allocation mask of the socket forbids that.
  *
- * Pages came as tcp_sendpage_locked() until 6.5, a piece to a call and without
- * ends of records; the shim can go when that is the oldest kernel supported.
+ * Before 6.5 pages are sent by tcp_sendpage_locked(), one piece per call and
+ * without ends of records. That code can be removed when 6.5 is the oldest
+ * supported kernel.
  *
- * Return: bytes that TCP took, @msg is moved behind them; a negative error if
- * none.
+ * Return: bytes that TCP accepted, with @msg advanced by as many; a negative
+ * error if none.
  */
 static inline int mpa_tcp_send_pages(struct sock *sk, struct msghdr *msg)
 {

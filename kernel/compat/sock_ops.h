@@ -14,8 +14,8 @@
 /**
  * MPA_ACCEPT_OP - define a &proto_ops.accept
  * @name: the function to define
- * @base_of: function from a socket to the operations it is to ask first
- * @then: called with both sockets after that; returns an error
+ * @base_of: function that returns the operations of a socket to call first
+ * @then: function called with both sockets after that; returns an error
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define MPA_ACCEPT_OP(name, base_of, then)				\
@@ -37,12 +37,12 @@ static int name(struct socket *sock, struct socket *newsock, int flags,	\
 }
 #endif
 
-/* Reports of soft errors: of IPv4's, of IPv6's */
+/* Soft errors are reported: IP_RECVERR, IPV6_RECVERR. */
 #define MPA_RECVERR4	1U
 #define MPA_RECVERR6	2U
 
 /**
- * mpa_sk_recverr - are soft errors reported as errors of the connection?
+ * mpa_sk_recverr - which soft errors are reported as errors of the connection
  * @sk: TCP socket, locked
  *
  * Return: MPA_RECVERR* bits.
@@ -59,7 +59,7 @@ static inline unsigned int mpa_sk_recverr(const struct sock *sk)
 }
 
 /**
- * mpa_sk_set_recverr - say which soft errors are reported
+ * mpa_sk_set_recverr - select the soft errors that are reported
  * @sk: TCP socket, locked
  * @bits: MPA_RECVERR* bits
  */
@@ -75,20 +75,20 @@ static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
 #endif
 }
 
-/* sendfile() and splice() to a socket came in this way until 6.5 ... */
+/* Until 6.5 sendfile() and splice() to a socket used &proto_ops.sendpage ... */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define MPA_HAVE_SENDPAGE	1
 #define MPA_MSG_SPLICE		0
 #else
 #define MPA_HAVE_SENDPAGE	0
-/* ... and as sendmsg() with this flag since. */
+/* ... and since then they use sendmsg() with this flag. */
 #define MPA_MSG_SPLICE		MSG_SPLICE_PAGES
 #endif
 
 /**
  * MPA_DIAG_OP - define a &tcp_ulp_ops.get_info
  * @name: the function to define
- * @fill: what it calls with the socket and the message
+ * @fill: function to call with the socket and the message
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define MPA_DIAG_OP(name, fill)						\

@@ -19,8 +19,8 @@
 }
 
 /*
- * mpa_set() checks the privilege itself: with GENL_UNS_ADMIN_PERM the core would
- * refuse a request without a message.
+ * mpa_set() checks the privilege itself: with GENL_UNS_ADMIN_PERM the core
+ * would refuse a request without a message.
  */
 static const struct genl_ops mpa_genl_ops[] = {
 	{

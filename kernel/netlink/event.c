@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notifications. They are made as long as their views can make them, so that
- * none is lost for want of room; one that is lost for want of memory shows up as
- * ENOBUFS at its readers, as a full receive buffer does.
+ * Notifications. A message is allocated with the maximum size of its views, so
+ * that none is lost because it does not fit. If one is lost for lack of memory,
+ * its readers get ENOBUFS, as with a full receive buffer.
  */
 #include "family.h"
 #include "ulp.h"
@@ -12,19 +12,22 @@ enum {
 };
 
 /**
- * mpa_netlink_has_listeners - does anybody listen?
+ * mpa_netlink_has_listeners - check if there are multicast listeners
  * @net: namespace
  *
- * For callers to whom the view itself is work. Any context.
+ * For callers that can avoid making a view. Any context.
  *
- * Return: true if a notification would reach someone.
+ * Return: true if a notification would be received.
  */
 bool mpa_netlink_has_listeners(struct net *net)
 {
 	return genl_has_listeners(&mpa_family, net, GROUP_EVENTS);
 }
 
-/* Nobody listens, or @size bytes of attributes are ready at @hdr. */
+/*
+ * Begins a message with @size bytes for attributes; sets @hdr. NULL if there
+ * are no listeners or no memory.
+ */
 static struct sk_buff *event_begin(struct net *net, enum mpa_cmd cmd,
 				   size_t size, void **hdr)
 {
@@ -41,7 +44,7 @@ static struct sk_buff *event_begin(struct net *net, enum mpa_cmd cmd,
 	return skb;
 }
 
-/* @ret: what putting it has come to; more than the room there is cannot be. */
+/* Sends the message. @ret: result of filling it, which cannot be an error. */
 static void event_finish(struct net *net, struct sk_buff *skb, void *hdr,
 			 int ret)
 {
@@ -56,7 +59,7 @@ static void event_finish(struct net *net, struct sk_buff *skb, void *hdr,
 }
 
 /**
- * mpa_notify_conn - tell of a connection
+ * mpa_notify_conn - notify about a connection
  * @net: its namespace
  * @cmd: %MPA_CMD_CONN_UP_NTF or %MPA_CMD_CONN_DOWN_NTF
  * @v: the connection
@@ -75,11 +78,10 @@ void mpa_notify_conn(struct net *net, enum mpa_cmd cmd,
 }
 
 /**
- * mpa_notify_node - tell of a device, a listener, or settings
+ * mpa_notify_node - notify about a device, a listener or settings
  * @net: namespace
  * @cmd: MPA_CMD_DEV_*_NTF, MPA_CMD_LISTEN_*_NTF or %MPA_CMD_CONFIG_NTF
- * @v: the node; its counters are left out, they have changed in no way that
- *	anybody waits for
+ * @v: the node. Its counters are left out, as they are not part of these events
  *
  * Any context.
  */
@@ -95,9 +97,9 @@ void mpa_notify_node(struct net *net, enum mpa_cmd cmd,
 }
 
 /**
- * mpa_notify_failure - tell of something that was refused or has failed
+ * mpa_notify_failure - notify about a rejection or failure
  * @net: namespace
- * @v: what; whether it is time to tell is for the caller to say
+ * @v: the failure; the caller limits the rate
  *
  * Any context.
  */

@@ -24,15 +24,15 @@
 #include "ulp/netlink.h"
 
 enum {
-	/* Most %MPA_A_CHANGE that one %MPA_CMD_SET may have. */
+	/* Most %MPA_A_CHANGE attributes in one %MPA_CMD_SET. */
 	MPA_CHANGES_MAX		= 256,
 };
 
 /**
  * struct mpa_pick - the object that a request selects
- * @id: a device's index, or the number of a listener or connection
- * @name: device by name instead, within the request; NULL: by @id
- * @attr: the attribute that says so
+ * @id: index of a device, or number of a listener or connection
+ * @name: name of a device instead, within the request; NULL: use @id
+ * @attr: the attribute that selects it
  */
 struct mpa_pick {
 	u32 id;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Replies and dumps. Devices, listeners and connections are objects with a
- * number; a dump goes on behind the last number it has told, so that an object
- * that lives through it is in it once, whatever comes and goes meanwhile.
+ * number. A dump continues after the last number it has put, so that an object
+ * that exists during the whole dump is in it exactly once, whatever other
+ * objects are added or removed meanwhile.
  */
 #include <linux/limits.h>
 #include <linux/slab.h>
@@ -14,19 +15,19 @@
 /**
  * struct object_ops - a kind of object
  * @attr: its selector
- * @nothing: there is no such object: message
- * @view_size: of a view
- * @pick: understand the selector
- * @generation: changes when an object comes or goes
- * @next: view the first one numbered @from or higher, or -ENOENT
- * @number: what a view is numbered
- * @of_device: is it device @index's?
- * @size: bytes of attributes that @put can need
+ * @not_found: message if there is no such object
+ * @view_size: bytes of a view
+ * @pick: parse the selector
+ * @generation: changes when an object is added or removed
+ * @next: view the first object with number @from or higher, or -ENOENT
+ * @number: number of the object in a view
+ * @of_device: the object belongs to the device with @index
+ * @size: maximum bytes of attributes that @put adds
  * @put: put a view
  */
 struct object_ops {
 	enum mpa_attr attr;
-	const char *nothing;
+	const char *not_found;
 	size_t view_size;
 	int (*pick)(const struct nlattr *nest, struct mpa_pick *pick,
 		    struct netlink_ext_ack *extack);
@@ -39,13 +40,13 @@ struct object_ops {
 };
 
 /**
- * struct dump - a dump, in &netlink_callback.ctx
+ * struct dump - state of a dump, in &netlink_callback.ctx
  * @view: memory for a view
- * @from: number to go on with
- * @begun: the request was looked at
- * @over: there are no numbers left
- * @filtered: only objects of a device
- * @device: its index
+ * @from: number to continue with
+ * @begun: the request has been checked
+ * @over: there are no more numbers
+ * @filtered: only objects of one device
+ * @device: index of that device
  */
 struct dump {
 	void *view;
@@ -56,7 +57,7 @@ struct dump {
 	u32 device;
 };
 
-/* ---- The kinds ---- */
+/* ---- Kinds of objects ---- */
 
 static u32 get_node_number(const void *view)
 {
@@ -135,7 +136,7 @@ static int get_fill_conn(struct sk_buff *skb, const struct net *net,
 
 static const struct object_ops devices = {
 	.attr		= MPA_A_DEV,
-	.nothing	= "no such device in this network namespace",
+	.not_found	= "no such device in this network namespace",
 	.view_size	= sizeof(struct mpa_node_view),
 	.pick		= mpa_pick_dev,
 	.generation	= get_dev_generation,
@@ -147,7 +148,7 @@ static const struct object_ops devices = {
 
 static const struct object_ops listeners = {
 	.attr		= MPA_A_LISTEN,
-	.nothing	= "no such listener in this network namespace",
+	.not_found	= "no such listener in this network namespace",
 	.view_size	= sizeof(struct mpa_node_view),
 	.pick		= mpa_pick_listen,
 	.generation	= get_listen_generation,
@@ -160,7 +161,7 @@ static const struct object_ops listeners = {
 
 static const struct object_ops conns = {
 	.attr		= MPA_A_CONN,
-	.nothing	= "no such connection in this network namespace",
+	.not_found	= "no such connection in this network namespace",
 	.view_size	= sizeof(struct mpa_conn_view),
 	.pick		= mpa_pick_conn,
 	.generation	= mpa_conn_generation,
@@ -185,9 +186,9 @@ static const struct object_ops *get_ops_of(const struct nlmsghdr *nlh)
 	}
 }
 
-/* ---- One ---- */
+/* ---- Single objects ---- */
 
-/* Puts a reply into a message of its own and sends it. */
+/* Allocates, fills and sends a reply. */
 static int get_reply(struct genl_info *info, size_t size, const void *view,
 		     int (*put)(struct sk_buff *skb, const struct net *net,
 				const void *view))
@@ -232,7 +233,7 @@ int mpa_defaults_get(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-/* Views the object picked, which is there or not. */
+/* Views the selected object, or returns an error if it does not exist. */
 static int get_find(struct net *net, const struct object_ops *ops,
 		    const struct mpa_pick *pick, void *view)
 {
@@ -250,7 +251,7 @@ static int get_not_found(const struct object_ops *ops,
 			 const struct mpa_pick *pick,
 			 struct netlink_ext_ack *extack)
 {
-	extack->_msg = ops->nothing;
+	extack->_msg = ops->not_found;
 	extack->bad_attr = pick->attr;
 	return ops == &devices ? -ENODEV : -ENOENT;
 }
@@ -289,21 +290,21 @@ int mpa_object_get(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	if (GENL_REQ_ATTR_CHECK(info, ops->attr)) {
-		GENL_SET_ERR_MSG(info, "the request does not say which one");
+		GENL_SET_ERR_MSG(info, "no object selected");
 		return -EINVAL;
 	}
 	ret = ops->pick(info->attrs[ops->attr], &pick, info->extack);
 	return ret ?: get_find_and_reply(info, ops, &pick);
 }
 
-/* ---- Many ---- */
+/* ---- Dumps ---- */
 
 /**
  * mpa_object_start - begin a dump of devices, listeners or connections
  * @cb: the dump
  *
- * What is wrong with the request is for mpa_object_dump() to say: here, nobody
- * takes messages.
+ * The request is checked in mpa_object_dump(), since extended ack messages
+ * cannot be returned from here.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -330,7 +331,7 @@ int mpa_object_done(struct netlink_callback *cb)
 	return 0;
 }
 
-/* Only what is a device's, if the request says so. */
+/* Sets the filter if the request asks for the objects of one device. */
 static int get_dump_filter(struct netlink_callback *cb, struct net *net,
 			   struct dump *dump)
 {
@@ -392,7 +393,7 @@ static int get_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/* Fills the message; 0: all were told of. */
+/* Fills the message. Returns 0 after the last object. */
 static int get_dump_fill(struct sk_buff *skb, struct netlink_callback *cb,
 			 struct net *net, struct dump *dump)
 {
@@ -420,14 +421,14 @@ static int get_dump_fill(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /**
- * mpa_object_dump - one message of a dump
- * @skb: to fill
+ * mpa_object_dump - fill one message of a dump
+ * @skb: message
  * @cb: the dump
  *
- * The generation is looked at before each message and once more before the end
- * is told, so that no change on the way goes unnoticed.
+ * The generation is read before each message, and once more before the end of
+ * the dump is reported, so that no change during the dump goes unnoticed.
  *
- * Return: bytes in @skb, 0: that was all, or a negative error.
+ * Return: bytes in @skb; 0: the dump is complete; or a negative error.
  */
 int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -438,7 +439,7 @@ int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	ret = get_dump_begin(cb, net, dump);
 	if (ret)
 		return ret;
-	/* 0 would mean: no generations. */
+	/* The core takes 0 for "no generations". */
 	cb->seq = get_ops_of(cb->nlh)->generation(net) ?: 1;
 	ret = get_dump_fill(skb, cb, net, dump);
 	if (ret && !(ret == -EMSGSIZE && skb->len))

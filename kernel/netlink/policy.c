@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What requests may hold. The tables are held against the YAML by
- * scripts/check-netlink; what they cannot say follows them.
+ * Attributes that requests may contain. scripts/check-netlink compares the
+ * policies with the YAML specification. Functions check what a policy cannot
+ * express.
  *
- * A type that a table leaves out is refused by the core, as is every byte it
- * cannot account for: all levels are parsed strictly.
+ * The core refuses attribute types without a policy and any bytes that are not
+ * part of an attribute: all levels are parsed strictly.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -25,7 +26,7 @@ enum {
 			  MPA_CONFIG_RTR_READ,
 };
 
-/* Ordinary policies have room for 16 bits; to 6.1's, ranges are not const. */
+/* Policies store 16-bit ranges only; in 6.1 a range cannot be const. */
 static struct netlink_range_validation timeout_range = {
 	.min	= TIMEOUT_MIN,
 	.max	= TIMEOUT_MAX,
@@ -145,9 +146,9 @@ const struct nla_policy mpa_set_policy[MPA_A_CHANGE + 1] = {
 };
 
 /*
- * Of attributes that come twice the core takes the last one, and it knows no
- * byte order; here neither is let in. The policies bound the depth, and have
- * seen to it that what is flagged as a nest is one.
+ * The core takes the last one of repeated attributes and ignores the byte order
+ * flag; here both are refused. The policies limit the depth of nesting and have
+ * checked that what is flagged as a nest is one.
  */
 static int policy_check_level(const struct nlattr *head, int len, u32 repeated,
 			      struct netlink_ext_ack *extack)
@@ -161,12 +162,12 @@ static int policy_check_level(const struct nlattr *head, int len, u32 repeated,
 
 		if (nla->nla_type & NLA_F_NET_BYTEORDER) {
 			NL_SET_ERR_MSG_ATTR(extack, nla,
-					    "numbers are in host byte order");
+					    "network byte order not supported");
 			return -EINVAL;
 		}
 		if (seen & bit & ~repeated) {
 			NL_SET_ERR_MSG_ATTR(extack, nla,
-					    "attribute comes twice");
+					    "duplicate attribute");
 			return -EINVAL;
 		}
 		seen |= bit;
@@ -181,11 +182,11 @@ static int policy_check_level(const struct nlattr *head, int len, u32 repeated,
 }
 
 /**
- * mpa_check_request - look for what a policy does not find
- * @nlh: request that has passed its policy
- * @allowed: bits 1 << MPA_A_* of those attributes of the policy that this use of
- *	the command knows: there is one policy for a command and its dump
- * @extack: is told what is wrong
+ * mpa_check_request - check what a policy cannot express
+ * @nlh: request that its policy accepts
+ * @allowed: bits 1 << MPA_A_* of the attributes that this use of the command
+ *	allows: a command and its dump share one policy
+ * @extack: extended ack for the error message
  *
  * Return: 0, or -EINVAL.
  */
@@ -197,14 +198,14 @@ int mpa_check_request(const struct nlmsghdr *nlh, u32 allowed,
 	int rem;
 
 	if (hdr->version != MPA_GENL_VERSION) {
-		NL_SET_ERR_MSG(extack, "no such version of the family");
+		NL_SET_ERR_MSG(extack, "unsupported version of the family");
 		return -EINVAL;
 	}
 	nlmsg_for_each_attr(nla, nlh, GENL_HDRLEN, rem) {
-		/* A command without a policy may let any type through. */
+		/* Without a policy any type is possible. */
 		if (nla_type(nla) >= 32 || !(BIT(nla_type(nla)) & allowed)) {
 			NL_SET_ERR_MSG_ATTR(extack, nla,
-					    "attribute is not for this request");
+					    "attribute not allowed in this request");
 			return -EINVAL;
 		}
 	}
@@ -214,10 +215,10 @@ int mpa_check_request(const struct nlmsghdr *nlh, u32 allowed,
 }
 
 /**
- * mpa_parse_change - take a change apart
- * @tb: gets its attributes
+ * mpa_parse_change - parse a change
+ * @tb: its attributes
  * @nest: %MPA_A_CHANGE
- * @extack: is told what is wrong
+ * @extack: extended ack for the error message
  *
  * Return: 0, or a negative error.
  */
@@ -228,10 +229,10 @@ int mpa_parse_change(struct nlattr *tb[MPA_A_INHERIT + 1],
 }
 
 /**
- * mpa_parse_config - take settings apart
- * @tb: gets them
+ * mpa_parse_config - parse settings
+ * @tb: the settings
  * @nest: %MPA_A_CONFIG
- * @extack: is told what is wrong
+ * @extack: extended ack for the error message
  *
  * Return: 0, or a negative error.
  */
@@ -242,21 +243,21 @@ int mpa_parse_config(struct nlattr *tb[MPA_A_CONFIG_MAX + 1],
 				extack);
 }
 
-/* A policy cannot say that a string ends where its attribute does. */
+/* A policy does not check that a string ends at the end of its attribute. */
 static int policy_check_name(const struct nlattr *attr,
 			     struct netlink_ext_ack *extack)
 {
 	if (strlen(nla_data(attr)) + 1 == nla_len(attr) && nla_len(attr) > 1)
 		return 0;
-	NL_SET_ERR_MSG_ATTR(extack, attr, "not a name");
+	NL_SET_ERR_MSG_ATTR(extack, attr, "invalid name");
 	return -EINVAL;
 }
 
 /**
- * mpa_pick_dev - which device is meant?
+ * mpa_pick_dev - parse the selector of a device
  * @nest: %MPA_A_DEV
- * @pick: is filled in
- * @extack: is told what is wrong
+ * @pick: the selection
+ * @extack: extended ack for the error message
  *
  * Return: 0, or a negative error.
  */
@@ -271,7 +272,7 @@ int mpa_pick_dev(const struct nlattr *nest, struct mpa_pick *pick,
 		return ret;
 	if (tb[MPA_A_DEV_INDEX] && tb[MPA_A_DEV_NAME]) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[MPA_A_DEV_NAME],
-				    "a device has an index or a name here, not both");
+				    "both index and name of a device");
 		return -EINVAL;
 	}
 	if (tb[MPA_A_DEV_INDEX]) {
@@ -293,7 +294,7 @@ int mpa_pick_dev(const struct nlattr *nest, struct mpa_pick *pick,
 	return policy_check_name(pick->attr, extack);
 }
 
-/* By the number @type, the one attribute that @policy knows. */
+/* Selection by the number @type, the only attribute in @policy. */
 static int policy_pick_id(const struct nlattr *nest, int type,
 			  const struct nla_policy *policy,
 			  struct mpa_pick *pick, struct netlink_ext_ack *extack)
@@ -318,10 +319,10 @@ static int policy_pick_id(const struct nlattr *nest, int type,
 }
 
 /**
- * mpa_pick_listen - which listener is meant?
+ * mpa_pick_listen - parse the selector of a listener
  * @nest: %MPA_A_LISTEN
- * @pick: is filled in
- * @extack: is told what is wrong
+ * @pick: the selection
+ * @extack: extended ack for the error message
  *
  * Return: 0, or a negative error.
  */
@@ -333,10 +334,10 @@ int mpa_pick_listen(const struct nlattr *nest, struct mpa_pick *pick,
 }
 
 /**
- * mpa_pick_conn - which connection is meant?
+ * mpa_pick_conn - parse the selector of a connection
  * @nest: %MPA_A_CONN
- * @pick: is filled in
- * @extack: is told what is wrong
+ * @pick: the selection
+ * @extack: extended ack for the error message
  *
  * Return: 0, or a negative error.
  */

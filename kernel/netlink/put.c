@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Values into messages. Each nest has a function that puts it and, for the
- * notifications, whose memory is there or not, one that says how long it can be.
+ * Putting views into messages. Each nest has a function that puts it and one
+ * that returns its maximum size.
  */
 #include <linux/cred.h>
 #include <linux/uidgid.h>
 
 #include "family.h"
 
-/* All attributes of numbers up to @_max, whatever they are, as u32. */
+/* Size of all attributes up to @_max, each with at most a u32. */
 #define U32S(_max)	((_max) * nla_total_size(sizeof(u32)))
 
 enum {
 	ADDR_MAX	= 16,
 };
 
-/* ---- How long ---- */
+/* ---- Sizes ---- */
 
 static size_t put_dev_size(void)
 {
@@ -29,7 +29,7 @@ static size_t put_listen_size(void)
 	       nla_total_size(ADDR_MAX);
 }
 
-/* With what is the node's own, and what is not. */
+/* The settings and %MPA_A_OWN. */
 static size_t put_config_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_CONFIG_MAX) +
@@ -49,9 +49,9 @@ static size_t put_stats_size(void)
 }
 
 /**
- * mpa_conn_size - bytes of attributes that mpa_put_conn() can need
+ * mpa_conn_size - maximum size of what mpa_put_conn() puts
  *
- * Return: that.
+ * Return: bytes of attributes.
  */
 size_t mpa_conn_size(void)
 {
@@ -61,10 +61,10 @@ size_t mpa_conn_size(void)
 }
 
 /**
- * mpa_node_size - bytes of attributes that mpa_put_node() can need
+ * mpa_node_size - maximum size of what mpa_put_node() puts
  * @v: the node
  *
- * Return: that.
+ * Return: bytes of attributes.
  */
 size_t mpa_node_size(const struct mpa_node_view *v)
 {
@@ -73,9 +73,9 @@ size_t mpa_node_size(const struct mpa_node_view *v)
 }
 
 /**
- * mpa_failure_size - bytes of attributes that mpa_put_failure() can need
+ * mpa_failure_size - maximum size of what mpa_put_failure() puts
  *
- * Return: that.
+ * Return: bytes of attributes.
  */
 size_t mpa_failure_size(void)
 {
@@ -83,9 +83,9 @@ size_t mpa_failure_size(void)
 	       max(mpa_conn_size(), put_listen_size());
 }
 
-/* ---- Pieces ---- */
+/* ---- Common parts ---- */
 
-/* As those see it who may set things in the namespace. */
+/* In the user namespace that owns the network namespace. */
 static int put_uid(struct sk_buff *skb, int attr, const struct net *net,
 		   kuid_t uid)
 {
@@ -101,7 +101,7 @@ static int put_addr(struct sk_buff *skb, int addr_attr, int port_attr,
 	       nla_put_be16(skb, port_attr, addr->port);
 }
 
-/* Ends a nest that was begun, or takes it back. */
+/* Ends a nest, or cancels it if @ret is an error. */
 static int put_nest_end(struct sk_buff *skb, struct nlattr *nest, int ret)
 {
 	if (ret) {
@@ -212,13 +212,13 @@ static int put_counters(struct sk_buff *skb, const struct mpa_node_view *v)
 }
 
 /**
- * mpa_put_node - put a node, its settings and its counters
+ * mpa_put_node - put a node and its settings
  * @skb: message
- * @net: namespace it is in
- * @v: the node; of the namespace's defaults nothing says what they are
- * @counters: also these
+ * @net: namespace of the node
+ * @v: the node; the defaults of a namespace have no nest of their own
+ * @counters: also put its counters
  *
- * Return: 0, or -EMSGSIZE with some of it put.
+ * Return: 0, or -EMSGSIZE with a part of it put.
  */
 int mpa_put_node(struct sk_buff *skb, const struct net *net,
 		 const struct mpa_node_view *v, bool counters)
@@ -255,7 +255,7 @@ static int put_conn_owner(struct sk_buff *skb, const struct net *net,
 	return ret;
 }
 
-/* Who, whose, and between whom. */
+/* Number, owner and addresses. */
 static int put_conn_identity(struct sk_buff *skb, const struct net *net,
 			     const struct mpa_conn_view *v)
 {
@@ -277,7 +277,7 @@ static int put_conn_identity(struct sk_buff *skb, const struct net *net,
 	return ret;
 }
 
-/* What the startup exchange has come to. */
+/* Result of the startup exchange. */
 static int put_conn_result(struct sk_buff *skb, const struct mpa_result *res)
 {
 	return nla_put_u32(skb, MPA_A_CONN_REVISION, res->rev) ?:
@@ -301,7 +301,7 @@ static int put_term(struct sk_buff *skb, int attr, u32 term)
 	return nla_put_u32(skb, attr, term & ~MPA_TERM_VALID);
 }
 
-/* Where it is in its life, and why it is not where it was. */
+/* Phase, result, and reason of the end. */
 static int put_conn_state(struct sk_buff *skb, const struct mpa_conn_view *v)
 {
 	int ret;
@@ -357,7 +357,7 @@ static int put_stats(struct sk_buff *skb, const struct mpa_conn_stats *st)
 /**
  * mpa_put_conn - put a connection
  * @skb: message
- * @net: namespace it is in
+ * @net: namespace of the connection
  * @v: the connection
  *
  * Return: 0, or -EMSGSIZE with nothing put.
@@ -387,12 +387,12 @@ static int put_failure_attrs(struct sk_buff *skb,
 }
 
 /**
- * mpa_put_failure - put a failure, and whose it is
+ * mpa_put_failure - put a failure and the connection or listener it belongs to
  * @skb: message
- * @net: namespace it was given in
+ * @net: namespace of the failure
  * @v: the failure
  *
- * Return: 0, or -EMSGSIZE with some of it put.
+ * Return: 0, or -EMSGSIZE with a part of it put.
  */
 int mpa_put_failure(struct sk_buff *skb, const struct net *net,
 		    const struct mpa_failure_view *v)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes to settings: all of a request or none. The request is made into a list
- * of values; whether they can be is for the registry to say, and what it refuses
- * is shown at the attribute it came from.
+ * Changes to settings: all of a request or none. The request is parsed into a
+ * list of values. The registry decides if they can be applied; if it refuses
+ * one, the error points to the attribute that it came from.
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
 
 #include "family.h"
 
-/* MPA_A_CHANGE, number @which; NULL: there are not so many. */
+/* MPA_A_CHANGE number @which; NULL if there are fewer. */
 static const struct nlattr *set_nth_change(const struct nlmsghdr *nlh,
 					   unsigned int which)
 {
@@ -32,19 +32,19 @@ static int set_count_changes(struct genl_info *info)
 			continue;
 		if (++nr > MPA_CHANGES_MAX) {
 			NL_SET_ERR_MSG_ATTR(info->extack, nla,
-					    "more changes than one request can have");
+					    "too many changes in one request");
 			return -E2BIG;
 		}
 	}
 	if (!nr) {
 		NL_SET_ERR_ATTR_MISS(info->extack, NULL, MPA_A_CHANGE);
-		GENL_SET_ERR_MSG(info, "no change is asked for");
+		GENL_SET_ERR_MSG(info, "request contains no change");
 		return -EINVAL;
 	}
 	return nr;
 }
 
-/* ---- Understanding ---- */
+/* ---- Parsing ---- */
 
 static int set_parse_object(struct mpa_change *change, struct nlattr **tb,
 			    struct netlink_ext_ack *extack)
@@ -54,7 +54,7 @@ static int set_parse_object(struct mpa_change *change, struct nlattr **tb,
 
 	if (tb[MPA_A_DEV] && tb[MPA_A_LISTEN]) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[MPA_A_LISTEN],
-				    "a change is to one object");
+				    "both device and listener in one change");
 		return -EINVAL;
 	}
 	change->kind = MPA_NODE_DEFAULTS;
@@ -134,14 +134,14 @@ static int set_parse_changes(struct mpa_change *changes,
 	return 0;
 }
 
-/* ---- Refusing ---- */
+/* ---- Errors ---- */
 
 static const struct nlattr *set_find_attr(const struct nlattr *nest, int type)
 {
 	return nla_find(nla_data(nest), nla_len(nest), type);
 }
 
-/* The setting itself, that it is to be inherited, or who is to have it. */
+/* The setting, or its bit in %MPA_A_INHERIT, or the selector of the object. */
 static const struct nlattr *set_bad_attr(const struct nlattr *change,
 					 unsigned int setting)
 {
@@ -190,8 +190,8 @@ static int set_apply(struct genl_info *info, struct mpa_change *changes,
  * @skb: request
  * @info: request
  *
- * Return: 0, with a message that not everything has changed; or a negative
- * error, and nothing has.
+ * Return: 0, with a message that existing connections keep their settings; or a
+ * negative error, and nothing has changed.
  */
 int mpa_set(struct sk_buff *skb, struct genl_info *info)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the ULP calls of the netlink family.
+ * Interface of the netlink family for the ULP.
  *
- * Notifications go to the multicast group of one namespace, from any context,
- * and cost one look if nobody listens there.
+ * Notifications are sent to the multicast group of one namespace, from any
+ * context. Without listeners a notification costs one check.
  */
 #ifndef MPA_NETLINK_ULP_H
 #define MPA_NETLINK_ULP_H
