@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Generic netlink family "mpa": settings, listeners, connections and events of
- * one network namespace. Documentation/netlink/specs/mpa.yaml says which command
- * takes and gives what; scripts/check-netlink keeps this file true to it.
+ * one network namespace. Documentation/netlink/specs/mpa.yaml specifies the
+ * commands; scripts/check-netlink compares this file with it.
  *
- * Reading is for everyone, setting wants CAP_NET_ADMIN over the namespace. Every
- * refusal comes with an extended acknowledgment: a message and, where there is
- * one, the attribute it is about.
+ * Reading needs no privilege, changing settings needs CAP_NET_ADMIN over the
+ * namespace. Every error has an extended acknowledgment: a message and, if
+ * there is one, the attribute that caused it.
  */
 #ifndef _UAPI_LINUX_MPA_NETLINK_H
 #define _UAPI_LINUX_MPA_NETLINK_H
@@ -19,22 +19,22 @@
 
 /**
  * enum mpa_cmd - commands and notifications
- * @MPA_CMD_DEFAULTS_GET: settings of the namespace, its counters
+ * @MPA_CMD_DEFAULTS_GET: settings and counters of the namespace
  * @MPA_CMD_DEV_GET: a device, or a dump of all
  * @MPA_CMD_LISTEN_GET: a listener, or a dump of all
  * @MPA_CMD_CONN_GET: a connection, or a dump of all
- * @MPA_CMD_SET: change settings: of all %MPA_A_CHANGE or of none
+ * @MPA_CMD_SET: change settings: all %MPA_A_CHANGE or none
  * @MPA_CMD_CONN_UP_NTF: a connection has entered full operation
- * @MPA_CMD_CONN_DOWN_NTF: one that had, has ended; it may stay in dumps until
- *	its owner lets go of it
- * @MPA_CMD_DEV_ADD_NTF: a device has come to the namespace
- * @MPA_CMD_DEV_CHANGE_NTF: its name, its network device's name or the state of its
- *	port is another one
- * @MPA_CMD_DEV_DEL_NTF: it has left
- * @MPA_CMD_LISTEN_ADD_NTF: somebody listens
- * @MPA_CMD_LISTEN_DEL_NTF: and does no more
+ * @MPA_CMD_CONN_DOWN_NTF: such a connection has ended; it may stay in dumps
+ *	until its owner releases it
+ * @MPA_CMD_DEV_ADD_NTF: a device was added to the namespace
+ * @MPA_CMD_DEV_CHANGE_NTF: its name, the name of its network device or the
+ *	state of its port has changed
+ * @MPA_CMD_DEV_DEL_NTF: a device was removed from the namespace
+ * @MPA_CMD_LISTEN_ADD_NTF: a listener was added
+ * @MPA_CMD_LISTEN_DEL_NTF: a listener was removed
  * @MPA_CMD_CONFIG_NTF: settings of namespace, device or listener have changed
- * @MPA_CMD_FAILURE_NTF: something was refused or has failed; rate-limited
+ * @MPA_CMD_FAILURE_NTF: a rejection or failure; rate-limited
  */
 enum mpa_cmd {
 	MPA_CMD_UNSPEC		= 0,
@@ -62,12 +62,14 @@ enum mpa_cmd {
  * @MPA_A_DEV: nest of enum mpa_attr_dev; in requests a selector
  * @MPA_A_LISTEN: nest of enum mpa_attr_listen; likewise
  * @MPA_A_CONN: nest of enum mpa_attr_conn; likewise
- * @MPA_A_CONFIG: nest of enum mpa_attr_config: in replies those in force
- * @MPA_A_OWN: u32, bits 1 << MPA_A_CONFIG_*: replies: set at this very object;
- *	what is not is inherited: listener, device, namespace, built in. Settings
- *	from 32 on, should there be so many, get an attribute of their own
- * @MPA_A_INHERIT: u32, the same bits: within %MPA_A_CHANGE: to be inherited again
- * @MPA_A_CHECK: flag: %MPA_CMD_SET: say whether it could be done, do nothing
+ * @MPA_A_CONFIG: nest of enum mpa_attr_config: in replies the settings in
+ *	effect
+ * @MPA_A_OWN: u32, bits 1 << MPA_A_CONFIG_*: replies: settings that are set at
+ *	this object. Others are inherited, in the order listener, device,
+ *	namespace, built-in default. If there are ever settings from 32 on, they
+ *	get another attribute
+ * @MPA_A_INHERIT: u32, the same bits: within %MPA_A_CHANGE: inherit these again
+ * @MPA_A_CHECK: flag: %MPA_CMD_SET: only check if the change is possible
  * @MPA_A_CHANGE: nest, repeated: %MPA_CMD_SET: %MPA_A_DEV, %MPA_A_LISTEN or
  *	neither (the namespace), %MPA_A_CONFIG and %MPA_A_INHERIT
  * @MPA_A_COUNTER: nest of enum mpa_attr_counter, repeated
@@ -91,56 +93,58 @@ enum mpa_attr {
 };
 
 /**
- * enum mpa_attr_config - settings; all are u32, all are for new connections only
+ * enum mpa_attr_config - settings; all are u32 and apply to new connections
+ * only
  * @MPA_A_CONFIG_CRC: enum mpa_config_crc; default required
  * @MPA_A_CONFIG_MARKERS: 0, 1: ask the peer for Markers; default 0
  * @MPA_A_CONFIG_REVISION: enum mpa_config_revision; default auto
- * @MPA_A_CONFIG_PERMISSIVE: 0, 1: take up the RDMA Consortium's protocols with a
- *	peer of revision 0 (RFC 5044 appendix C), unless the revision says 0 or 2;
- *	default 0
+ * @MPA_A_CONFIG_PERMISSIVE: 0, 1: use the protocols of the RDMA Consortium with
+ *	a peer of revision 0 (RFC 5044 appendix C), unless the revision is 0
+ *	or 2; default 0
  * @MPA_A_CONFIG_EXCHANGE: enum mpa_config_exchange: how Initiators of devices
- *	tell their Read depths; default enhanced
+ *	state their Read depths; default enhanced
  * @MPA_A_CONFIG_PEER_TO_PEER: 0, 1: Initiators of devices ask for peer-to-peer
  *	mode, if the exchange is enhanced; default 1
- * @MPA_A_CONFIG_RTR: nonempty set of enum mpa_config_rtr: ways to open a stream
- *	in that mode; default all
- * @MPA_A_CONFIG_IRD: 0 .. 16382: most Read Requests taken at once; default 16382,
- *	and never more than the device can
- * @MPA_A_CONFIG_ORD: 0 .. 16382: most Read Requests sent at once; likewise
- * @MPA_A_CONFIG_STARTUP_TIMEOUT: 100 .. 3600000 ms: Responders wait so long for
- *	the Request and a first FPDU that is due, Initiators on sockets of
- *	applications for the Reply; default 5000
- * @MPA_A_CONFIG_REPLY_TIMEOUT: 100 .. 3600000 ms: Initiators of devices wait so
- *	long for the Reply, over which the peer's consumer may think;
+ * @MPA_A_CONFIG_RTR: nonempty set of enum mpa_config_rtr: kinds of RTR in that
+ *	mode; default all
+ * @MPA_A_CONFIG_IRD: 0 .. 16382: most inbound Read Requests at once; default
+ *	16382, and limited by the device
+ * @MPA_A_CONFIG_ORD: 0 .. 16382: most outbound Read Requests at once; likewise
+ * @MPA_A_CONFIG_STARTUP_TIMEOUT: 100 .. 3600000 ms: how long Responders wait
+ *	for the Request and for a first FPDU that is due, and Initiators on
+ *	sockets of applications for the Reply; default 5000
+ * @MPA_A_CONFIG_REPLY_TIMEOUT: 100 .. 3600000 ms: how long Initiators of
+ *	devices wait for the Reply, which can depend on the peer's consumer;
  *	default 30000
  * @MPA_A_CONFIG_HALF_OPEN_MAX: 1 .. 65536: peers per listener of a device that
- *	have not sent their Request; the next one is turned away; default 128
- * @MPA_A_CONFIG_PACKING: 0, 1: what %MPA_SO_PACKING of a new socket of an
- *	application is; not for devices, whose queues pack what is posted
- *	together; default 0
+ *	have not sent their Request; more are reset; default 128
+ * @MPA_A_CONFIG_PACKING: 0, 1: initial %MPA_SO_PACKING of a socket of an
+ *	application; not for devices, which pack what is posted together;
+ *	default 0
  * @MPA_A_CONFIG_SEGMENTS: enum mpa_config_segments; default auto
- * @MPA_A_CONFIG_FIRST_FPDU_TIMEOUT: 0 .. 3600000 ms: Responders wait so long for the
- *	first FPDU where %MPA_A_CONFIG_STARTUP_TIMEOUT does not say it, which is
- *	outside of peer-to-peer mode; 0: for ever; default 0
- * @MPA_A_CONFIG_CLOSE_TIMEOUT: 100 .. 3600000 ms: connections of devices take so
- *	long at most from the beginning of their end to the last that TCP does;
- *	default 1200000
- * @MPA_A_CONFIG_LINGER_MAX: 1 .. 65536: connections of a device whose queue pair
- *	is free again while TCP still delivers; with one more the oldest is reset;
- *	default 8192
- * @MPA_A_CONFIG_KEEPALIVE: 0, 1: connections of devices have TCP's keepalive, at
- *	the times that the namespace's net.ipv4.tcp_keepalive_* say; default 1
- * @MPA_A_CONFIG_USER_QP_MAX: 1 .. 65536: queue pairs of a user context, which is what
- *	a process gets each time it opens a device; this and the next four are for
- *	devices, not for listeners, and for new objects only; default 8192
+ * @MPA_A_CONFIG_FIRST_FPDU_TIMEOUT: 0 .. 3600000 ms: how long Responders wait
+ *	for the first FPDU where %MPA_A_CONFIG_STARTUP_TIMEOUT does not apply
+ *	to it, which is outside of peer-to-peer mode; 0: no limit; default 0
+ * @MPA_A_CONFIG_CLOSE_TIMEOUT: 100 .. 3600000 ms: longest time from the start
+ *	of the end of a connection of a device until TCP has finished; default
+ *	1200000
+ * @MPA_A_CONFIG_LINGER_MAX: 1 .. 65536: connections of a device whose queue
+ *	pair is free again while TCP still delivers; if there is one more, the
+ *	oldest is reset; default 8192
+ * @MPA_A_CONFIG_KEEPALIVE: 0, 1: connections of devices use TCP keepalive, with
+ *	the times in net.ipv4.tcp_keepalive_* of the namespace; default 1
+ * @MPA_A_CONFIG_USER_QP_MAX: 1 .. 65536: queue pairs of a user context. A
+ *	process gets a user context each time it opens a device. This and the
+ *	next four are for devices, not for listeners, and apply to new objects
+ *	only; default 8192
  * @MPA_A_CONFIG_USER_CQ_MAX: 1 .. 65536: completion queues of a user context;
  *	default 16384
  * @MPA_A_CONFIG_USER_MR_MAX: 1 .. 1048576: memory regions of a user context;
  *	default 131072
  * @MPA_A_CONFIG_USER_PD_MAX: 1 .. 65536: protection domains of a user context;
  *	default 1024
- * @MPA_A_CONFIG_USER_RINGS_MAX: 1 .. 1048576: MiB of the rings of a user context's
- *	queues; default 4096
+ * @MPA_A_CONFIG_USER_RINGS_MAX: 1 .. 1048576: MiB of the rings of a user
+ *	context's queues; default 4096
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -174,8 +178,8 @@ enum mpa_attr_config {
 
 /**
  * enum mpa_config_crc - RFC 5044 section 4.4
- * @MPA_CONFIG_CRC_PREFERRED_OFF: CRCs are left out if the peer wants none either
- * @MPA_CONFIG_CRC_REQUIRED: there are CRCs, in both directions
+ * @MPA_CONFIG_CRC_PREFERRED_OFF: no CRCs if the peer prefers none either
+ * @MPA_CONFIG_CRC_REQUIRED: CRCs in both directions
  */
 enum mpa_config_crc {
 	MPA_CONFIG_CRC_PREFERRED_OFF	= 0,
@@ -183,11 +187,11 @@ enum mpa_config_crc {
 };
 
 /**
- * enum mpa_config_revision - which revisions are spoken
- * @MPA_REVISION_0: the RDMA Consortium's, and nothing else
+ * enum mpa_config_revision - revisions to use
+ * @MPA_REVISION_0: only that of the RDMA Consortium
  * @MPA_REVISION_1: RFC 5044
- * @MPA_REVISION_2: RFC 6581, and nothing less
- * @MPA_REVISION_AUTO: 2 and 1, whichever the peer speaks
+ * @MPA_REVISION_2: only RFC 6581
+ * @MPA_REVISION_AUTO: 2 or 1, depending on the peer
  */
 enum mpa_config_revision {
 	MPA_REVISION_0		= 0,
@@ -197,9 +201,10 @@ enum mpa_config_revision {
 };
 
 /**
- * enum mpa_config_exchange - how an Initiator tells its Read depths
- * @MPA_EXCHANGE_PLAIN: not at all: a Request of revision 1 (RFC 6581 section 10)
- * @MPA_EXCHANGE_ENHANCED: with RFC 6581's four bytes
+ * enum mpa_config_exchange - how an Initiator states its Read depths
+ * @MPA_EXCHANGE_PLAIN: not at all, by a Request of revision 1 (RFC 6581 section
+ *	10)
+ * @MPA_EXCHANGE_ENHANCED: with the four bytes of RFC 6581
  */
 enum mpa_config_exchange {
 	MPA_EXCHANGE_PLAIN	= 0,
@@ -219,9 +224,9 @@ enum mpa_config_rtr {
 };
 
 /**
- * enum mpa_config_segments - how FPDUs are laid into TCP segments
- * @MPA_SEGMENTS_SINGLE: one segment to a call into TCP
- * @MPA_SEGMENTS_AUTO: as many as state and peer of the connection allow
+ * enum mpa_config_segments - layout of FPDUs in TCP segments
+ * @MPA_SEGMENTS_SINGLE: one segment per call into TCP
+ * @MPA_SEGMENTS_AUTO: as many as the connection's state and its peer allow
  */
 enum mpa_config_segments {
 	MPA_SEGMENTS_SINGLE	= 0,
@@ -230,16 +235,16 @@ enum mpa_config_segments {
 
 /**
  * enum mpa_attr_dev - a device
- * @MPA_A_DEV_INDEX: u32, the RDMA core's; a selector
+ * @MPA_A_DEV_INDEX: u32, index in the RDMA core; a selector
  * @MPA_A_DEV_NAME: string; a selector
- * @MPA_A_DEV_IFINDEX: u32, of the network device below
- * @MPA_A_DEV_IFNAME: string, likewise
+ * @MPA_A_DEV_IFINDEX: u32, index of its network device
+ * @MPA_A_DEV_IFNAME: string, name of its network device
  * @MPA_A_DEV_ACTIVE: u32: 1: its port is active
- * @MPA_A_DEV_IRD_MAX: u32: most that %MPA_A_CONFIG_IRD can be here
- * @MPA_A_DEV_ORD_MAX: u32: most that %MPA_A_CONFIG_ORD can be here
- * @MPA_A_DEV_RTR: u32: set of enum mpa_config_rtr that it knows
- * @MPA_A_DEV_CONNS: u32: connections now
- * @MPA_A_DEV_LISTENERS: u32: listeners now
+ * @MPA_A_DEV_IRD_MAX: u32: upper limit of %MPA_A_CONFIG_IRD
+ * @MPA_A_DEV_ORD_MAX: u32: upper limit of %MPA_A_CONFIG_ORD
+ * @MPA_A_DEV_RTR: u32: set of enum mpa_config_rtr that it supports
+ * @MPA_A_DEV_CONNS: u32: number of connections
+ * @MPA_A_DEV_LISTENERS: u32: number of listeners
  */
 enum mpa_attr_dev {
 	MPA_A_DEV_UNSPEC	= 0,
@@ -259,9 +264,9 @@ enum mpa_attr_dev {
 };
 
 /**
- * enum mpa_owner - whose a listener or connection is
- * @MPA_OWNER_SOCKET: an application's, by TCP_ULP
- * @MPA_OWNER_DEVICE: an RNIC's
+ * enum mpa_owner - owner of a listener or connection
+ * @MPA_OWNER_SOCKET: an application, by TCP_ULP
+ * @MPA_OWNER_DEVICE: an RNIC
  */
 enum mpa_owner {
 	MPA_OWNER_SOCKET	= 1,
@@ -270,16 +275,16 @@ enum mpa_owner {
 
 /**
  * enum mpa_attr_listen - a listener
- * @MPA_A_LISTEN_ID: u32, never 0, unlike that of any other in the namespace for
- *	a long time; a selector
+ * @MPA_A_LISTEN_ID: u32, never 0, not reused in the namespace for a long time;
+ *	a selector
  * @MPA_A_LISTEN_OWNER: u32, enum mpa_owner
- * @MPA_A_LISTEN_DEV_INDEX: u32; of a device
+ * @MPA_A_LISTEN_DEV_INDEX: u32; only with a device as owner
  * @MPA_A_LISTEN_ADDR: 4 or 16 bytes
  * @MPA_A_LISTEN_PORT: u16, big endian
  * @MPA_A_LISTEN_SCOPE: u32: interface of a link-local address
  * @MPA_A_LISTEN_BACKLOG: u32
  * @MPA_A_LISTEN_HALF_OPEN: u32: peers that have not sent their Request
- * @MPA_A_LISTEN_UID: u32; of an application's socket
+ * @MPA_A_LISTEN_UID: u32; only for a socket of an application
  */
 enum mpa_attr_listen {
 	MPA_A_LISTEN_UNSPEC	= 0,
@@ -298,16 +303,17 @@ enum mpa_attr_listen {
 };
 
 /**
- * enum mpa_conn_phase - where a connection is in its life
- * @MPA_PHASE_ATTACHED: ordinary TCP so far
+ * enum mpa_conn_phase - phase of a connection
+ * @MPA_PHASE_ATTACHED: still ordinary TCP
  * @MPA_PHASE_WAIT_REPLY: Initiator: the Request was sent
  * @MPA_PHASE_WAIT_REQUEST: Responder: waiting for the Request
  * @MPA_PHASE_REQUESTED: Responder: the Request waits for its answer
- * @MPA_PHASE_OPERATIONAL: FPDUs go both ways
- * @MPA_PHASE_RX_ENDED: nothing is received any more, sending may go on
- * @MPA_PHASE_EXITED: rejected or failed: MPA is over
+ * @MPA_PHASE_OPERATIONAL: full operation, FPDUs in both directions
+ * @MPA_PHASE_RX_ENDED: nothing more is received; sending is still possible
+ * @MPA_PHASE_EXITED: rejected or failed, MPA has ended
  * @MPA_PHASE_CLOSED: TCP has ended, or its receiving half
- * @MPA_PHASE_REPLIED: Initiator of an application: the Reply waits for its answer
+ * @MPA_PHASE_REPLIED: Initiator of an application: the Reply waits for its
+ *	answer
  */
 enum mpa_conn_phase {
 	MPA_PHASE_ATTACHED	= 0,
@@ -322,47 +328,51 @@ enum mpa_conn_phase {
 };
 
 /**
- * enum mpa_attr_conn - a connection; from _REVISION to _PEER_ORD what the startup
- * exchange has come to, absent before full operation
- * @MPA_A_CONN_PAD: aligns
- * @MPA_A_CONN_ID: u32, never 0, unlike that of any other in the namespace for a
- *	long time; a selector
+ * enum mpa_attr_conn - a connection; the attributes from _REVISION to _PEER_ORD
+ * are the result of the startup exchange and absent before full operation
+ * @MPA_A_CONN_PAD: for alignment
+ * @MPA_A_CONN_ID: u32, never 0, not reused in the namespace for a long time; a
+ *	selector
  * @MPA_A_CONN_OWNER: u32, enum mpa_owner
- * @MPA_A_CONN_DEV_INDEX: u32; of a device
- * @MPA_A_CONN_QPN: u32; of a device, once there is a queue pair
- * @MPA_A_CONN_LISTEN_ID: u32; if it came from a listener
- * @MPA_A_CONN_UID: u32; of an application's socket
- * @MPA_A_CONN_INODE: u64; of an application's socket, as ss(8) and /proc tell it
+ * @MPA_A_CONN_DEV_INDEX: u32; only with a device as owner
+ * @MPA_A_CONN_QPN: u32; only with a device as owner, once there is a queue pair
+ * @MPA_A_CONN_LISTEN_ID: u32; if it was accepted from a listener
+ * @MPA_A_CONN_UID: u32; only for a socket of an application
+ * @MPA_A_CONN_INODE: u64; only for a socket of an application; as in ss(8) and
+ *	/proc
  * @MPA_A_CONN_LOCAL_ADDR: 4 or 16 bytes; an IPv4 address is never mapped
  * @MPA_A_CONN_LOCAL_PORT: u16, big endian
  * @MPA_A_CONN_REMOTE_ADDR: 4 or 16 bytes
  * @MPA_A_CONN_REMOTE_PORT: u16, big endian
  * @MPA_A_CONN_PHASE: u32, enum mpa_conn_phase
- * @MPA_A_CONN_INITIATOR: u32: 1: we are; absent before startup
- * @MPA_A_CONN_AGE: u64, ms since the protocol was put on the socket
- * @MPA_A_CONN_REVISION: u32, both speak
+ * @MPA_A_CONN_INITIATOR: u32: 1: this side is the Initiator; absent before
+ *	startup
+ * @MPA_A_CONN_AGE: u64, ms since the protocol was attached to the socket
+ * @MPA_A_CONN_REVISION: u32, revision in use
  * @MPA_A_CONN_DDP_VERSION: u32
- * @MPA_A_CONN_ENHANCED: u32: 1: RFC 6581's data was exchanged
+ * @MPA_A_CONN_ENHANCED: u32: 1: the enhanced data of RFC 6581 was exchanged
  * @MPA_A_CONN_PEER_TO_PEER: u32: 1: in use
  * @MPA_A_CONN_RTR: u32: set of enum mpa_config_rtr agreed on
- * @MPA_A_CONN_TX_MARKERS: u32: 1: we insert Markers
- * @MPA_A_CONN_RX_MARKERS: u32: 1: the peer does
+ * @MPA_A_CONN_TX_MARKERS: u32: 1: this side inserts Markers
+ * @MPA_A_CONN_RX_MARKERS: u32: 1: the peer inserts Markers
  * @MPA_A_CONN_CRC: u32: 1: in use
- * @MPA_A_CONN_IRD: u32: our inbound Read depth
- * @MPA_A_CONN_ORD: u32: our outbound Read depth
- * @MPA_A_CONN_PEER_IRD: u32: the peer's word on its own; 0 unless enhanced
- * @MPA_A_CONN_PEER_ORD: u32: likewise
+ * @MPA_A_CONN_IRD: u32: local inbound Read depth
+ * @MPA_A_CONN_ORD: u32: local outbound Read depth
+ * @MPA_A_CONN_PEER_IRD: u32: inbound depth stated by the peer; 0 unless
+ *	enhanced
+ * @MPA_A_CONN_PEER_ORD: u32: outbound depth stated by the peer; likewise
  * @MPA_A_CONN_MULPDU: u32: longest ULPDU that can be sent now, bytes
- * @MPA_A_CONN_EMSS: u32: bytes of stream in a segment now
- * @MPA_A_CONN_CODE: u32, enum mpa_sock_error: first thing that ended receiving
- * @MPA_A_CONN_ERR: u32: the error number that went with it; 0: an orderly end
- * @MPA_A_CONN_TERM_SENT: u32: the Terminate sent: layer << 12 | type << 8 | code
+ * @MPA_A_CONN_EMSS: u32: bytes of stream per segment now
+ * @MPA_A_CONN_CODE: u32, enum mpa_sock_error: first error that ended receiving
+ * @MPA_A_CONN_ERR: u32: the error number of that; 0: an orderly end
+ * @MPA_A_CONN_TERM_SENT: u32: the Terminate sent: layer << 12 | type << 8 |
+ *	code
  * @MPA_A_CONN_TERM_RECEIVED: u32: the Terminate received, likewise
  * @MPA_A_CONN_STATS: nest of enum mpa_attr_conn_stats
  * @MPA_A_CONN_LOCAL_SCOPE: u32: interface of a link-local address; else absent
  * @MPA_A_CONN_REMOTE_SCOPE: u32: likewise
- * @MPA_A_CONN_BUSY: flag: an application would not release the lock of the socket,
- *	which was looked at without it: numbers may not fit together, and MULPDU and
+ * @MPA_A_CONN_BUSY: flag: the socket was read without its lock, which an
+ *	application did not release: values may be inconsistent, and MULPDU and
  *	EMSS are 0
  */
 enum mpa_attr_conn {
@@ -410,20 +420,21 @@ enum mpa_attr_conn {
 };
 
 /**
- * enum mpa_attr_conn_stats - what a connection has counted; all are u64
- * @MPA_A_CONN_STATS_PAD: aligns
- * @MPA_A_CONN_STATS_TX_FPDUS: FPDUs handed to TCP
+ * enum mpa_attr_conn_stats - counters of a connection; all are u64
+ * @MPA_A_CONN_STATS_PAD: for alignment
+ * @MPA_A_CONN_STATS_TX_FPDUS: FPDUs passed to TCP
  * @MPA_A_CONN_STATS_TX_BATCHES: calls into TCP that carried them
- * @MPA_A_CONN_STATS_TX_BYTES: stream bytes of these
- * @MPA_A_CONN_STATS_TX_SHORT: calls that TCP took only in part
- * @MPA_A_CONN_STATS_RX_FPDUS: FPDUs found good
- * @MPA_A_CONN_STATS_RX_BYTES: stream bytes of these
- * @MPA_A_CONN_STATS_RX_CRC_ERRORS: FPDUs refused for their CRC
- * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused for a Marker
+ * @MPA_A_CONN_STATS_TX_BYTES: stream bytes of these FPDUs
+ * @MPA_A_CONN_STATS_TX_SHORT: calls that TCP accepted only in part
+ * @MPA_A_CONN_STATS_RX_FPDUS: valid FPDUs
+ * @MPA_A_CONN_STATS_RX_BYTES: stream bytes of these FPDUs
+ * @MPA_A_CONN_STATS_RX_CRC_ERRORS: FPDUs refused because of the CRC
+ * @MPA_A_CONN_STATS_RX_MARKER_ERRORS: FPDUs refused because of a Marker
  * @MPA_A_CONN_STATS_RX_DROPPED: bytes dropped after an error
- * @MPA_A_CONN_STATS_RX_LENGTH_ERRORS: FPDUs refused for a length above 64768
- * @MPA_A_CONN_STATS_RX_TOO_SOON: Initiator: FPDUs that came before our first was
- *	sent (RFC 5044 section 7.1.2 rule 4)
+ * @MPA_A_CONN_STATS_RX_LENGTH_ERRORS: FPDUs refused because of a length above
+ *	64768
+ * @MPA_A_CONN_STATS_RX_TOO_SOON: Initiator: FPDUs received before the first
+ *	FPDU was sent (RFC 5044 section 7.1.2 rule 4)
  */
 enum mpa_attr_conn_stats {
 	MPA_A_CONN_STATS_UNSPEC			= 0,
@@ -446,7 +457,7 @@ enum mpa_attr_conn_stats {
 
 /**
  * enum mpa_attr_counter - a counter of a device or of the namespace
- * @MPA_A_COUNTER_PAD: aligns
+ * @MPA_A_COUNTER_PAD: for alignment
  * @MPA_A_COUNTER_NAME: string
  * @MPA_A_COUNTER_VALUE: u64
  */
@@ -461,15 +472,15 @@ enum mpa_attr_counter {
 };
 
 /**
- * enum mpa_failure_kind - what was refused or has failed
- * @MPA_FAILURE_TCP: TCP was lost, or ended within an FPDU or a frame
+ * enum mpa_failure_kind - kind of a rejection or failure
+ * @MPA_FAILURE_TCP: TCP was lost, or ended within an FPDU or a startup frame
  * @MPA_FAILURE_CRC: an FPDU with a wrong CRC
  * @MPA_FAILURE_MARKER: Marker and ULPDU_Length disagree
  * @MPA_FAILURE_STARTUP: an invalid or missing startup frame
- * @MPA_FAILURE_REJECTED: the peer, or our consumer, has said no
- * @MPA_FAILURE_TERM_SENT: we have ended the stream by a Terminate
- * @MPA_FAILURE_TERM_RECEIVED: the peer has
- * @MPA_FAILURE_HALF_OPEN: a peer was turned away: too many without a Request
+ * @MPA_FAILURE_REJECTED: the peer or the local consumer rejected the connection
+ * @MPA_FAILURE_TERM_SENT: this side ended the stream with a Terminate
+ * @MPA_FAILURE_TERM_RECEIVED: the peer ended the stream with a Terminate
+ * @MPA_FAILURE_HALF_OPEN: a peer was reset: too many without a Request
  * @MPA_FAILURE_LENGTH: a ULPDU_Length above 64768
  */
 enum mpa_failure_kind {
@@ -485,12 +496,13 @@ enum mpa_failure_kind {
 };
 
 /**
- * enum mpa_attr_failure - beside it, %MPA_A_CONN or %MPA_A_LISTEN says whose
+ * enum mpa_attr_failure - a rejection or failure of the %MPA_A_CONN or
+ * %MPA_A_LISTEN in the same message
  * @MPA_A_FAILURE_KIND: u32, enum mpa_failure_kind
  * @MPA_A_FAILURE_ERR: u32: an error number; 0: none
  * @MPA_A_FAILURE_TERM: u32: as %MPA_A_CONN_TERM_SENT
- * @MPA_A_FAILURE_SUPPRESSED: u32: failures since the last notification that none
- *	was sent for
+ * @MPA_A_FAILURE_SUPPRESSED: u32: failures without a notification since the
+ *	last one
  */
 enum mpa_attr_failure {
 	MPA_A_FAILURE_UNSPEC		= 0,

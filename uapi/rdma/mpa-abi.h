@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What mpa_rnic.ko and its verbs provider share: responses of the verbs
- * commands, and the rings that both map.
+ * ABI between mpa_rnic.ko and its verbs provider: responses of the verbs
+ * commands, and the rings that both sides map.
  *
- * A ring is a struct mpa_ring_hdr, then, from byte MPA_RING_HDR_LEN on, a
- * power-of-two number of entries. A completion queue's is one mmap()able object;
- * the two rings of a queue pair share one. Indices run freely
- * and are reduced modulo the number of entries on use. Whoever owns an index
- * publishes entries with a store-release of it; the other side reads it with
- * a load-acquire. The kernel trusts nothing it reads here: it copies an entry
- * before it checks it, and bounds every index.
+ * A ring is a struct mpa_ring_hdr and then, from byte MPA_RING_HDR_LEN on, a
+ * power-of-two number of entries. The ring of a completion queue is one
+ * mmap()able object; the two rings of a queue pair share one. Indices run
+ * freely and are reduced modulo the number of entries on use. The owner of an
+ * index publishes entries with a store-release of it; the other side reads it
+ * with a load-acquire. The kernel does not trust what it reads here: it copies
+ * an entry before it checks it, and limits every index.
  *
- *		prod		cons
- * send queue	user		kernel
- * receive q.	user		kernel
- * completion q. kernel		user
+ *			owner of prod	owner of cons
+ *	send queue	user		kernel
+ *	receive queue	user		kernel
+ *	completion q.	kernel		user
  */
 #ifndef MPA_ABI_H
 #define MPA_ABI_H
@@ -23,28 +23,28 @@
 
 #define MPA_ABI_VERSION		2
 
-/* sysfs attribute of the ib_device by which a provider knows it; "2\n". */
+/* sysfs attribute of the ib_device that identifies it to a provider; "2\n". */
 #define MPA_ABI_SYSFS_ATTR	"mpa_abi_version"
 
 enum {
 	MPA_MAX_SGE		= 16,
 	MPA_MAX_INLINE		= 512,
 	MPA_RING_HDR_LEN	= 128,
-	/* Of a ring within what is mapped. */
+	/* Alignment of a ring in a mapping. */
 	MPA_RING_ALIGN		= 64,
 };
 
-/* Bytes of an RDMA message. Longer requests are refused when they are posted. */
+/* Most bytes of an RDMA message. Posting a longer request fails. */
 #define MPA_MAX_MSG_SIZE	0x80000000U
 
 /**
- * struct mpa_ring_hdr - the indices at the start of every ring
+ * struct mpa_ring_hdr - indices at the start of every ring
  * @prod: entries produced since creation
- * @pad0: keeps the two owners' words on cache lines of their own
+ * @pad0: keeps the words of the two owners in separate cache lines
  * @cons: entries consumed since creation
- * @arm: completion queues: MPA_ARM_*; set by the user, taken by the kernel.
- *	Receive queues: not %MPA_ARM_NONE once the kernel wants a doorbell after
- *	entries were published; the user looks after a full fence
+ * @arm: completion queues: MPA_ARM_*; set by the user, cleared by the kernel.
+ *	Receive queues: not %MPA_ARM_NONE if the kernel needs a doorbell after
+ *	entries are published; the user reads it after a full fence
  * @pad1: to %MPA_RING_HDR_LEN
  */
 struct mpa_ring_hdr {
@@ -55,7 +55,7 @@ struct mpa_ring_hdr {
 	__u32 pad1[14];
 };
 
-/* mpa_ring_hdr.arm: which completion raises the next event. */
+/* mpa_ring_hdr.arm: the completion that raises the next event. */
 enum {
 	MPA_ARM_NONE		= 0,
 	MPA_ARM_SOLICITED	= 1,
@@ -99,22 +99,22 @@ enum {
  * struct mpa_sqe - a send queue entry
  * @wr_id: returned in the completion
  * @opcode: MPA_WR_*
- * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends, %MPA_SQE_INLINE for Sends
- *	and Writes
- * @num_sge: pieces in @sge; a Read takes at most one. Zero with %MPA_SQE_INLINE,
+ * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends, %MPA_SQE_INLINE for
+ *	Sends and Writes
+ * @num_sge: pieces in @sge; at most one for a Read. Zero with %MPA_SQE_INLINE,
  *	LOCAL_INV and REG_MR
  * @reserved: zero
- * @length: %MPA_SQE_INLINE: bytes of data that stand in place of @sge;
- *	%MPA_WR_REG_MR: access flags
+ * @length: %MPA_SQE_INLINE: bytes of data in place of @sge; %MPA_WR_REG_MR:
+ *	access flags
  * @remote_addr: Write, Read: tagged offset at the peer; %MPA_WR_REG_MR: the
  *	region, a kernel pointer
- * @stag: Write, Read: the peer's STag; SEND_INV: STag the peer is to
- *	invalidate; LOCAL_INV: own STag; REG_MR: the new STag
+ * @stag: Write, Read: STag of the peer; SEND_INV: STag that the peer
+ *	invalidates; LOCAL_INV: local STag; REG_MR: the new STag
  * @reserved2: zero
- * @sge: the pieces, or inline data; room for both is in the stride
+ * @sge: the pieces, or inline data; the stride has room for both
  *
- * Bits and fields without a meaning for the entry are zero, so that they can get one
- * later: an entry in which they are not completes with %MPA_WC_LOC_QP_OP_ERR.
+ * Bits and fields without a meaning for the entry must be zero, so that they
+ * can get one later: otherwise the entry completes with %MPA_WC_LOC_QP_OP_ERR.
  */
 struct mpa_sqe {
 	__aligned_u64 wr_id;
@@ -134,10 +134,10 @@ struct mpa_sqe {
  * @wr_id: returned in the completion
  * @num_sge: pieces in @sge
  * @reserved: zero
- * @sge: where the message goes
+ * @sge: destination of the message
  *
- * With @reserved set, or more pieces than the queue was made for, it completes with
- * %MPA_WC_LOC_QP_OP_ERR when a message comes for it.
+ * If @reserved is set or there are more pieces than the queue was created for,
+ * the entry completes with %MPA_WC_LOC_QP_OP_ERR when a message arrives for it.
  */
 struct mpa_rqe {
 	__aligned_u64 wr_id;
@@ -146,18 +146,18 @@ struct mpa_rqe {
 	struct mpa_sge sge[];
 };
 
-/* mpa_cqe.opcode: an MPA_WR_* of the send queue, or */
+/* mpa_cqe.opcode: MPA_WR_* of the send queue, or this value */
 enum {
 	MPA_CQE_RECV		= 0x80,
 };
 
 /* mpa_cqe.flags */
 enum {
-	MPA_CQE_INVALIDATED	= 1 << 0,	/* inv_stag is meaningful */
+	MPA_CQE_INVALIDATED	= 1 << 0,	/* inv_stag is valid */
 	MPA_CQE_SOLICITED	= 1 << 1,	/* (kernel use) */
 };
 
-/* mpa_cqe.status; the numbers are those of enum ib_wc_status */
+/* mpa_cqe.status; same numbers as enum ib_wc_status */
 enum {
 	MPA_WC_SUCCESS		= 0,
 	MPA_WC_LOC_LEN_ERR	= 1,
@@ -175,10 +175,10 @@ enum {
 
 /**
  * struct mpa_cqe - a completion queue entry
- * @wr_id: of the work request
- * @qp_num: queue pair it was posted to
+ * @wr_id: as in the work request
+ * @qp_num: queue pair that the work request was posted to
  * @byte_len: bytes received or read
- * @inv_stag: STag a Send with Invalidate has invalidated
+ * @inv_stag: STag invalidated by a Send with Invalidate
  * @status: MPA_WC_*
  * @opcode: MPA_WR_* or %MPA_CQE_RECV
  * @flags: MPA_CQE_*
@@ -223,17 +223,17 @@ struct mpa_create_cq_resp {
  * struct mpa_create_qp_resp - response of CREATE_QP
  * @key: mmap() offset of both rings; the send ring comes first
  * @len: bytes to map
- * @rq_offset: bytes from there to the receive ring, a multiple of
+ * @rq_offset: offset of the receive ring in the mapping, a multiple of
  *	%MPA_RING_ALIGN
  * @num_sqe: send entries, a power of two
  * @num_rqe: receive entries, a power of two
- * @sqe_stride: bytes to a send entry
- * @rqe_stride: bytes to a receive entry
- * @max_inline: bytes of inline data an entry takes
+ * @sqe_stride: bytes per send entry
+ * @rqe_stride: bytes per receive entry
+ * @max_inline: most bytes of inline data in an entry
  * @qp_num: number of the queue pair
  *
- * The doorbell is a POST_SEND command without work requests. The receive
- * queue needs none while the queue pair is in operation; in the error state
+ * The doorbell is a POST_SEND command without work requests. The receive queue
+ * needs no doorbell while the queue pair is in operation. In the error state
  * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed.
  */
 struct mpa_create_qp_resp {
