@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// DDP and RDMAP headers as a peer may send them. Input: what the receiver
-// knows (a queue, a region, an outstanding Read), then the bytes of a ULPDU.
-// Which segments pass is compared with rules in wide arithmetic.
+// DDP and RDMAP headers as a peer may send them. Input: the state of the
+// receiver (a queue, a region, an outstanding Read), then the bytes of a ULPDU.
+// The results are compared with rules in wide arithmetic.
 #include "support.hpp"
 
 extern "C" {
@@ -24,7 +24,7 @@ struct Known {
 	ddp_region_view region = {};
 	ddp_read_view read = {};
 
-	// The bytes present, or a longer segment of which they are the start.
+	// The available bytes, or a longer segment that starts with them.
 	Known(Input &in)
 	{
 		const std::uint8_t flags = in.u8();
@@ -62,7 +62,7 @@ bool is_fault(const ddp_fault &f, int layer, int etype, int code)
 	return f.layer == layer && f.etype == etype && f.code == code;
 }
 
-// All @len bytes at @to lie in the region; @wrap: their sum passes 2^64.
+// All @len bytes at @to are in the region; @wrap: their end is beyond 2^64.
 bool inside(const ddp_region_view &r, std::uint64_t to, std::uint64_t len,
 	    bool &wrap)
 {
@@ -178,7 +178,7 @@ void check_invalidate(const ddp_region_view &r)
 		(r.found && r.same_pd && r.allowed));
 }
 
-// A Terminate for @f is one that its receiver understands.
+// A receiver can parse the Terminate for @f.
 void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
 {
 	Bytes ulpdu(RDMAP_TERM_ULPDU_MAX);
@@ -200,7 +200,7 @@ void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
 	REQUIRE(!t.has_len || t.seg_len == len);
 }
 
-// @bytes: the ULPDU of a Read Request, with nothing behind it.
+// @bytes: the ULPDU of a Read Request, with nothing after it.
 void check_read(View bytes, const ddp_region_view &r)
 {
 	const View body = bytes.subspan(18);
@@ -225,7 +225,7 @@ void check_read(View bytes, const ddp_region_view &r)
 	check_terminate(f, Exact(bytes), bytes.size());
 }
 
-// Any bytes as a Terminate: no field without its bytes.
+// Any bytes as a Terminate: no field is set without its bytes.
 void check_parse(View bytes)
 {
 	const Exact exact(bytes);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The stream reader against a model that looks at the whole stream by index:
-// any bytes, in any portions, must give the results and ULPDUs that the
-// model finds. Input: a byte of options, one for the phase of the Markers,
-// one for the portions, then the stream itself or, if the options say so,
-// commands that build FPDUs with the sender under test and damage them.
+// The stream reader compared with a model that reads the whole stream by index:
+// any bytes, in any portions, must give the results and ULPDUs of the model.
+// Input: a byte of options, one for the phase of the Markers, one for the
+// portions, then the stream itself or, depending on the options, commands that
+// build FPDUs with the sender under test and damage them.
 #include "support.hpp"
 
 extern "C" {
@@ -22,22 +22,22 @@ namespace
 enum {
 	OPT_MARKERS = 1 << 0,
 	OPT_CRC = 1 << 1,
-	OPT_MEND_CRC = 1 << 2,	  // put right CRCs into the stream
-	OPT_MEND_MARKER = 1 << 3, // and right Markers before them
+	OPT_MEND_CRC = 1 << 2,	  // put correct CRCs into the stream
+	OPT_MEND_MARKER = 1 << 3, // and correct Markers before that
 	OPT_COMMANDS = 1 << 4,
-	OPT_TAKE = 1 << 5, // every other FPDU in one go, if it can be
+	OPT_TAKE = 1 << 5, // take every other FPDU if it is complete
 
 	STREAM_MAX = 80000, // the longest FPDU and some more
 };
 
-// One FPDU as the model sees it, by offsets into the stream.
+// One FPDU in the model, by offsets into the stream.
 struct Found {
 	std::size_t start = 0;
-	std::size_t length_end = 0; // behind ULPDU_Length
+	std::size_t length_end = 0; // after ULPDU_Length
 	std::size_t crc_at = 0;
 	std::size_t end = 0;
 	mpa_rx_result result = MPA_RX_MORE;
-	std::size_t known_at = 0; // bytes after which the result stands
+	std::size_t known_at = 0; // bytes after which the result is known
 	Bytes ulpdu;
 };
 
@@ -78,7 +78,7 @@ public:
 		return f;
 	}
 
-	// Makes every FPDU of the stream agree with itself.
+	// Makes every FPDU of the stream consistent.
 	void mend(Bytes &s, bool mend_markers) const
 	{
 		std::size_t start = 0;
@@ -117,7 +117,7 @@ private:
 		return at < gap ? gap - at : 512 - (at - gap) % 512;
 	}
 
-	// The offset behind @n more bytes that are not of a Marker.
+	// The offset after @n more bytes that are not of a Marker.
 	std::size_t step(std::size_t at, std::size_t n) const
 	{
 		while (n) {
@@ -142,7 +142,7 @@ private:
 		f.crc_at = f.end - 4;
 	}
 
-	// Whether the Marker at @at is right, of an FPDU with its length there.
+	// Whether the Marker at @at is correct for an FPDU with this length field.
 	static bool agrees(View s, std::size_t at, std::size_t length_at)
 	{
 		const std::uint32_t want = at < length_at ? 0 : at - length_at;
@@ -150,7 +150,7 @@ private:
 		return ((s[at + 2] << 8 | s[at + 3]) & 0xfffc) == want;
 	}
 
-	// Calls @what with each Marker that lies wholly in [@from, @to).
+	// Calls @what with each Marker that is completely in [@from, @to).
 	template <typename What>
 	void each_marker(std::size_t from, std::size_t to, What what) const
 	{
@@ -164,7 +164,7 @@ private:
 			what(at);
 	}
 
-	// Without CRCs a Marker before the length is judged on its own.
+	// Without CRCs a Marker before the length is checked separately.
 	void judge_early_marker(View s, Found &f) const
 	{
 		const std::size_t to = std::min(s.size(), f.start + 4);
@@ -179,7 +179,7 @@ private:
 		});
 	}
 
-	// The first fault counts: with CRCs, once the CRC was found good.
+	// The first fault counts; with CRCs only after the CRC was checked.
 	void judge(View s, Found &f, std::size_t length_at) const
 	{
 		const bool too_long =
@@ -263,7 +263,7 @@ private:
 	std::uint32_t gap;
 };
 
-// Builds streams with mpa_fpdu_gather() as commands in the input say.
+// Builds streams with mpa_fpdu_gather() from commands in the input.
 class Builder
 {
 public:
@@ -296,7 +296,7 @@ private:
 		std::uint8_t change;
 	};
 
-	// Short ones mostly: the longest take a hundred times as long.
+	// Mostly short ones: the longest take a hundred times as long.
 	static std::uint32_t wanted_len(std::uint8_t op, Input &in)
 	{
 		switch (op & 0x70) {
@@ -358,7 +358,7 @@ private:
 		check_write(before, ulpdu, cut, View(stream).last(ret));
 	}
 
-	// What is written equals what was gathered.
+	// Writing and gathering give the same bytes.
 	void check_write(mpa_tx_half before, const Bytes &ulpdu, std::size_t hdr_len,
 			 View want) const
 	{
@@ -393,8 +393,8 @@ public:
 		r.start_gap = gap;
 	}
 
-	// What is seen of the next ULPDU is what it begins with, of any that would
-	// be taken, and of no other bytes than are there.
+	// The bytes shown of the next ULPDU are its first ones, for any that would
+	// be taken, and only available bytes are used.
 	void check_ahead(View s, std::size_t at, const Found &want) const
 	{
 		const Exact rest(s.subspan(at));
@@ -407,7 +407,7 @@ public:
 			  : r.markers || want.ulpdu.empty());
 	}
 
-	// As an FPDU that lies whole in one piece; false: it does not, or is bad.
+	// Takes a complete FPDU; false: it is incomplete or invalid.
 	bool take(View s, std::size_t &at, const Found &want)
 	{
 		const Exact rest(s.subspan(at));
@@ -467,7 +467,7 @@ public:
 		return ulpdu;
 	}
 
-	// A bad result stands, whatever comes.
+	// A bad result is final.
 	void check_final(mpa_rx_result result)
 	{
 		static const std::uint8_t more[8] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Writes the fuzzers' first inputs, made of the rows that the unit tests
-// walk: seeds TARGET DIRECTORY.
+// Writes the initial inputs of the fuzzers, made from the tables of the unit
+// tests: seeds TARGET DIRECTORY.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -95,7 +95,7 @@ void reader_seeds(Directory &to)
 void put_params(Bytes &to, std::uint8_t flags, u16 ird, u16 ord, u16 ird_max)
 {
 	to.push_back(flags);
-	to.push_back(2); // revision 2, nothing special
+	to.push_back(2); // revision 2, no flags
 	put(to, ird, 2);
 	put(to, ord, 2);
 	put(to, ird_max, 2);
@@ -145,7 +145,7 @@ void ddp_seeds(Directory &to)
 		put(head, 0x1000, 8); // and length
 		put(head, 0x100, 4);  // a Read's STag,
 		put(head, 0x1000, 8); // TO
-		put(head, 64, 4);     // and bytes due
+		put(head, 64, 4);     // and bytes left
 		to.write(head, unhex_capitals(row.bytes));
 	}
 	for (const auto &row : ddp_read_cases) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Startup frames and what follows from a pair of them. Input: a byte that
-// chooses, the parameters of two ends, then the bytes of a frame. Either the
-// frame is parsed in all ways, and answered or concluded as if it had come
-// from a peer; or the two ends negotiate with each other.
+// Startup frames and the result of their exchange. Input: a byte of options, the
+// parameters of two sides, then the bytes of a frame. Either the frame is parsed
+// in all ways and answered or concluded as if a peer had sent it, or the two
+// sides negotiate with each other.
 #include "support.hpp"
 
 extern "C" {
@@ -17,16 +17,16 @@ namespace
 
 enum {
 	CHOOSE_REPLY = 1 << 0, // a Reply is expected, else a Request
-	CHOOSE_PAIR = 1 << 1,  // both ends are ours
+	CHOOSE_PAIR = 1 << 1,  // two sides negotiate
 	CHOOSE_REJECT = 1 << 2,
-	CHOOSE_NO_IRD = 1 << 3, // the Initiator keeps its IRD to itself
+	CHOOSE_NO_IRD = 1 << 3, // the Initiator does not state its IRD
 	CHOOSE_NO_ORD = 1 << 4,
 
 	DEPTH_TOP = 0x3ffe,
 	DEPTH_NONE = 0x3fff,
 };
 
-// What a frame must parse to, straight from the pictures of the RFCs.
+// Expected result of parsing, from the figures of the RFCs.
 struct Model {
 	int result = 0;
 	std::size_t known_at = 0; // bytes needed to know a negative result
@@ -98,7 +98,7 @@ bool same(const mpa_frame &a, const mpa_frame &b)
 	       a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
 }
 
-// A frame's bytes without what has no meaning in it.
+// The bytes of a frame without bits that have no meaning in it.
 Bytes normal(View bytes, bool reply)
 {
 	Bytes n(bytes.begin(), bytes.end());
@@ -130,7 +130,7 @@ int parse(View bytes, bool reply, mpa_frame &frame, Bytes &pd)
 	return ret;
 }
 
-// Whatever prefix is at hand, the answer is the final one or "more".
+// For any prefix the result is the final one or "more".
 void check_portions(View bytes, bool reply, int whole, std::size_t known_at,
 		    const mpa_frame &want)
 {
@@ -174,7 +174,7 @@ mpa_params take_params(Input &in)
 	own.plain = kind & 8;
 	own.rev_min = std::min<u8>(own.rev, (kind >> 4) % 3);
 	own.rtr = flags >> 4 & 7;
-	// The Responder's part of a contract: see mpa_answer().
+	// The precondition of mpa_answer().
 	if (!own.rtr && flags & 0x80)
 		own.rtr = MPA_RTR_WRITE;
 	own.ird = in.u16();
@@ -183,7 +183,7 @@ mpa_params take_params(Input &in)
 	return own;
 }
 
-// RFC 5044 appendix C: what an end speaks at the least, and what it serves.
+// RFC 5044 appendix C: the lowest and the supported revisions of a side.
 u8 lowest(const mpa_params &own)
 {
 	const bool old = !own.rev || own.permissive;
@@ -196,7 +196,7 @@ bool serves(const mpa_params &own, u8 rev)
 	return own.rev ? rev <= own.rev && rev >= lowest(own) : rev <= 1;
 }
 
-// What mpa_answer() owes to any Request; @own has an RTR to offer.
+// What mpa_answer() must do with any Request; @own has an RTR to offer.
 void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 		  const mpa_frame &rep, const mpa_result &res)
 {
@@ -239,7 +239,7 @@ void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 		REQUIRE(rep.ird == DEPTH_NONE);
 	else
 		REQUIRE(rep.ird == std::min<int>(res.ird, DEPTH_TOP));
-	// Raised no further than asked.
+	// Not raised further than requested.
 	if (req.ord == DEPTH_NONE || req.ord <= own.ird)
 		REQUIRE(res.ird == std::max(own.ird, least));
 	else
@@ -247,7 +247,7 @@ void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 	REQUIRE(rep.ord == DEPTH_NONE || rep.ord <= DEPTH_TOP);
 }
 
-// What mpa_conclude() owes to any Reply.
+// What mpa_conclude() must do with any Reply.
 void check_conclusion(const mpa_params &own, const mpa_frame &req,
 		      const mpa_frame &rep, int ret, const mpa_result &res)
 {
@@ -313,7 +313,7 @@ mpa_frame request(const mpa_params &own, std::uint8_t choice)
 	return req;
 }
 
-// A frame as the other end gets it.
+// A frame as the other side receives it.
 mpa_frame over_the_wire(const mpa_frame &sent)
 {
 	Bytes bytes(MPA_FRAME_MAX), pd;
@@ -327,7 +327,7 @@ mpa_frame over_the_wire(const mpa_frame &sent)
 	return got;
 }
 
-// Whether there is a Reply.
+// Returns whether there is a Reply.
 bool answer(const mpa_params &own, const mpa_frame &req, bool reject,
 	    mpa_frame &rep, mpa_result &res)
 {
@@ -353,7 +353,7 @@ int conclude(const mpa_params &own, const mpa_frame &req, const mpa_frame &rep,
 	return ret;
 }
 
-// Both ends came to a result: it must be one and the same stream.
+// Both sides have a result: they must describe the same stream.
 void check_agreement(const mpa_result &i, const mpa_result &r)
 {
 	REQUIRE(i.initiator && !r.initiator);
@@ -386,7 +386,7 @@ void negotiate(std::uint8_t choice, const mpa_params &initiator,
 	const int ret = conclude(initiator, req, over_the_wire(rep), first);
 
 	REQUIRE((ret == -ECONNREFUSED) == reject && ret != -EPROTO);
-	// The Responder keeps within the Initiator's word on its IRD.
+	// The Responder does not exceed the IRD of the Initiator.
 	if (req.enhanced && !(choice & CHOOSE_NO_IRD))
 		REQUIRE(ret != -ENOSPC);
 	if (!ret)

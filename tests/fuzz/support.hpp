@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the fuzzers share: reading their input field by field, memory that
-// ends where it says, and the check that ends a run.
+// Shared by the fuzzers: reading the input field by field, memory of exactly the
+// needed size, and the check that ends a run.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ using View = std::span<const std::uint8_t>;
 #define REQUIRE(condition) \
 	((condition) ? (void)0 : fuzz::fail(#condition, __FILE__, __LINE__))
 
-// Takes fields off the front of an input; what is missing reads as zero.
+// Takes fields from the start of an input; missing bytes read as zero.
 class Input
 {
 public:
@@ -62,7 +62,7 @@ private:
 	View left;
 };
 
-// A copy with nothing behind it, so that ASan sees a look beyond its end.
+// A copy of exactly the size, so that ASan detects a read beyond its end.
 class Exact
 {
 public:
@@ -80,7 +80,7 @@ private:
 	std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
-// Bytes and portions that follow from one byte of input (xorshift32).
+// Bytes and portions derived from one byte of input (xorshift32).
 class Sequence
 {
 public:
@@ -107,8 +107,8 @@ private:
 	std::uint32_t state;
 };
 
-// Sizes of the portions in which a stretch of bytes is handed over. Small
-// ones come to an end, or the longest FPDUs would take most of the time.
+// Sizes of the portions in which bytes are passed. The number of small portions
+// is limited, else the longest FPDUs would take most of the time.
 class Portions
 {
 public:

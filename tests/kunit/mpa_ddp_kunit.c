@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of kernel/ddp: the tables of tests/unit/ddp_vectors.h, run in
- * the kernel. The sources under test are compiled into this module, so that
- * nothing need be exported for it. Bytes handed to them live in blocks of
- * just their size, so that KASAN sees every byte read too far.
+  * KUnit suite of kernel/ddp: the tables of tests/unit/ddp_vectors.h, run in the
+ * kernel. The sources under test are compiled into this module, so that nothing
+ * needs to be exported. Bytes passed to them are in blocks of exactly their
+ * size, so that KASAN detects every read beyond their end.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -19,7 +19,7 @@
 
 enum { ROOM = 128 };	/* more than any ULPDU of the tables */
 
-/* A copy of @n bytes without slack. */
+/* A copy of @n bytes in a block of that size. */
 static u8 *exact(struct kunit *test, const u8 *bytes, u32 n)
 {
 	u8 *p = kunit_kmalloc(test, n, GFP_KERNEL);
@@ -48,7 +48,7 @@ static void expect_bytes(struct kunit *test, const u8 *got, u32 n,
 		KUNIT_EXPECT_EQ_MSG(test, got[i], bytes[i], "byte %u", i);
 }
 
-/* A fault record in which no field is right. */
+/* A fault record in which every field is wrong. */
 static struct ddp_fault unlike(const struct ddp_want *want)
 {
 	return (struct ddp_fault){
@@ -91,7 +91,7 @@ static void expect_hdr(struct kunit *test, const struct ddp_hdr *got,
 	KUNIT_EXPECT_EQ(test, got->payload_len, want->payload_len);
 }
 
-/* Decode and judge as the receive path does. */
+/* Decodes and checks as the receive path does. */
 static void expect_control(struct kunit *test, const u8 *bytes, u32 at_hand,
 			   u32 ulpdu_len, const struct ddp_want *want)
 {
@@ -198,7 +198,7 @@ static void header_decode_truncated(struct kunit *test)
 	}
 }
 
-/* What goes on does so in its offset, and in every other bit agrees. */
+/* A segment continues another one if only the offset differs, as it should. */
 static void header_goes_on(struct kunit *test)
 {
 	u8 bytes[DDP_UNTAGGED_LEN];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suites of kernel/framing: the tables of tests/unit/vectors.h and the
- * sweeps that are cheap, run in the kernel and over its own CRC32c. The
- * sources under test are compiled into this module, so that nothing need be
- * exported for it. Bytes handed to them live in blocks of just their size,
- * so that KASAN sees every byte read or written too far.
+  * KUnit suites of kernel/framing: the tables of tests/unit/vectors.h and short
+ * sweeps, run in the kernel with its own CRC32c. The sources under test are
+ * compiled into this module, so that nothing needs to be exported. Bytes passed
+ * to them are in blocks of exactly their size, so that KASAN detects every
+ * access beyond their end.
  */
 #include <kunit/test.h>
 #include <linux/kernel.h>
@@ -71,7 +71,7 @@ static void expect_same(struct kunit *test, struct bytes got,
 	KUNIT_EXPECT_EQ_MSG(test, i, got.n, "first wrong byte");
 }
 
-/* Bytes that repeat only after a long while. */
+/* Bytes with a long period. */
 static struct bytes any_bytes(struct kunit *test, u32 n)
 {
 	struct bytes o = alloc_bytes(test, n);
@@ -82,7 +82,7 @@ static struct bytes any_bytes(struct kunit *test, u32 n)
 	return o;
 }
 
-/* One FPDU as the code under test builds it, in a block of just its size. */
+/* One FPDU as the code under test builds it, in a block of exactly its size. */
 static struct bytes build(struct kunit *test, struct mpa_tx_half *tx,
 			   struct bytes ulpdu)
 {
@@ -112,7 +112,7 @@ static struct bytes build(struct kunit *test, struct mpa_tx_half *tx,
 	return fpdu;
 }
 
-/* Any FPDU start is like any other; only the Marker phase differs. */
+/* All FPDU starts are equal; only the Marker phase differs. */
 static void reader_at(struct mpa_reader *r, bool markers, bool crc, u32 gap)
 {
 	mpa_reader_init(r, markers, crc);
@@ -120,7 +120,7 @@ static void reader_at(struct mpa_reader *r, bool markers, bool crc, u32 gap)
 	r->start_gap = gap;
 }
 
-/* Feeds portions of @size, each a block of its own. */
+/* Feeds portions of @size, each in a separate block. */
 static enum mpa_rx_result feed_in(struct kunit *test, struct mpa_reader *r,
 				struct bytes o, u32 size)
 {
@@ -260,7 +260,7 @@ static void fpdu_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx.gap, 460u);
 }
 
-/* The FPDU of @ulpdu as mpa_fpdu_write() writes it, in a block of just its size. */
+/* The FPDU that mpa_fpdu_write() writes for @ulpdu, in a block of its size. */
 static struct bytes write_fpdu(struct kunit *test, struct mpa_tx_half *tx,
 				struct bytes ulpdu)
 {
@@ -276,7 +276,7 @@ static struct bytes write_fpdu(struct kunit *test, struct mpa_tx_half *tx,
 	return fpdu;
 }
 
-/* What is written is what is gathered, at any phase, and is taken in one go. */
+/* Writing and gathering give the same bytes at any phase; the reader takes them. */
 static void fpdu_written(struct kunit *test)
 {
 	u32 kind, len;
@@ -297,7 +297,7 @@ static void fpdu_written(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, tx.gap, general.gap);
 			KUNIT_EXPECT_EQ(test, 0u,
 					mpa_reader_take(&r, got.p, got.n - 1));
-			/* Of the CRC field, which counts only with CRCs. */
+			/* In the CRC field, which is checked only with CRCs. */
 			got.p[got.n - 1] ^= 1;
 			if (crc)
 				KUNIT_EXPECT_EQ(test, 0u,
@@ -314,7 +314,7 @@ static void fpdu_written(struct kunit *test)
 	}
 }
 
-/* In a series as one by one; each is seen behind another, and taken. */
+/* A series equals single FPDUs; each is seen after another one, and taken. */
 static void fpdu_series(struct kunit *test)
 {
 	static const u32 rooms[] = { 28, 29, 36, 512, 516, 1448 };
@@ -368,7 +368,7 @@ static void fpdu_series(struct kunit *test)
 			free_bytes(test, want);
 		}
 		KUNIT_EXPECT_PTR_EQ(test, got.p + len, p);
-		/* Of 516 bytes a Marker would be the last word. */
+		/* In 516 bytes a Marker would be the last word. */
 		KUNIT_EXPECT_EQ(test, t.fpdus,
 				tx.markers && room == 516 ? 1 : NR);
 		KUNIT_EXPECT_EQ(test, used, t.used);
@@ -381,7 +381,7 @@ static void fpdu_series(struct kunit *test)
 	}
 }
 
-/* With Markers, an FPDU behind the other, so that they fall everywhere. */
+/* With Markers, consecutive FPDUs, so that they are at all positions. */
 static void fpdu_taken(struct kunit *test)
 {
 	struct mpa_tx_half tx = { .markers = true, .crc = true };
@@ -393,7 +393,7 @@ static void fpdu_taken(struct kunit *test)
 		struct bytes ulpdu = any_bytes(test, len);
 		struct bytes fpdu = build(test, &tx, ulpdu);
 
-		/* Of the CRC field. */
+		/* In the CRC field. */
 		fpdu.p[fpdu.n - 1] ^= 1;
 		KUNIT_EXPECT_EQ(test, 0u, mpa_reader_take(&r, fpdu.p, fpdu.n));
 		fpdu.p[fpdu.n - 1] ^= 1;
@@ -464,7 +464,7 @@ static void reader_truncated(struct kunit *test)
 	}
 }
 
-/* With CRCs no single flipped bit goes through. */
+/* With CRCs every single flipped bit is detected. */
 static void reader_flipped(struct kunit *test)
 {
 	const struct vec_fpdu *v = test->param_value;
@@ -515,7 +515,7 @@ static void reader_phases(struct kunit *test)
 	}
 }
 
-/* A Marker that points elsewhere, under a CRC that is good or not in use. */
+/* A Marker with a wrong pointer, with a valid CRC or without CRCs. */
 static void reader_bad_marker(struct kunit *test)
 {
 	struct bytes ulpdu = any_bytes(test, 42);
@@ -544,7 +544,7 @@ static void reader_bad_marker(struct kunit *test)
 	}
 }
 
-/* Without CRCs nothing vouches for where such an FPDU ends. */
+/* Without CRCs the end of such an FPDU cannot be trusted. */
 static void reader_length_limits(struct kunit *test)
 {
 	struct mpa_reader r;
@@ -564,7 +564,7 @@ static void reader_length_limits(struct kunit *test)
 				good ? MPA_RX_MORE : MPA_RX_BAD_LENGTH);
 		if (good)
 			continue;
-		/* For good */
+		/* The result is final. */
 		KUNIT_ASSERT_EQ(test, mpa_reader_feed(&r, field, 2, &used),
 				MPA_RX_BAD_LENGTH);
 		KUNIT_ASSERT_EQ(test, used, 0u);
@@ -572,7 +572,7 @@ static void reader_length_limits(struct kunit *test)
 	}
 }
 
-/* With CRCs it is read to its end: the CRC comes before anything else. */
+/* With CRCs it is read to its end: the CRC is checked before anything else. */
 static void reader_too_long(struct kunit *test)
 {
 	struct bytes fpdu = alloc_bytes(test, 2 + U16_MAX + 3 + 4);
@@ -692,7 +692,7 @@ static void startup_wrong_key(struct kunit *test)
 	u32 bit;
 
 	for (bit = 0; bit < 8 * MPA_KEY_LEN; bit++) {
-		/* 'p' and 'q' differ in one bit: that is the other key. */
+		/* 'p' and 'q' differ in one bit, which gives the other key. */
 		bool other = bit == 8 * 9 && v->frame.reply;
 		int want = other ? -EALREADY : -EPROTO;
 		u32 seen = bit / 8 + 1;
@@ -827,7 +827,7 @@ static void startup_markers_and_crc(struct kunit *test)
 DESC(vec_figure)
 KUNIT_ARRAY_PARAM(figure, vec_figures, vec_figure_desc);
 
-/* Appendix C, cell by cell: what each end makes of the other. */
+/* Appendix C, cell by cell: the result on both sides. */
 static void startup_figure(struct kunit *test)
 {
 	const struct vec_figure *v = test->param_value;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of what RFC 5044 asks of a stream and its TCP together: options
- * of the socket, room in segments, sequence numbers that wrap; and of nodes, on
- * which settings for streams hang. Needs mpa.ko loaded and nothing else.
+  * KUnit suite of requirements of RFC 5044 on a stream and its TCP together:
+ * socket options, space in segments, sequence numbers that wrap; and of nodes,
+ * which have the settings for streams. Needs only mpa.ko to be loaded.
  */
 #include <linux/interrupt.h>
 #include <linux/module.h>
@@ -47,8 +47,8 @@ static void exchange(struct fixture *fx, u32 nr,
 }
 
 /*
- * Sections 5.1 and A.2: no Nagle; A.5.1: no IP fragments; and no probe of the
- * path MTU that would cut across FPDUs.
+ * Sections 5.1 and A.2: no Nagle; A.5.1: no IP fragments; and no probing of the
+ * path MTU, which would split FPDUs.
  */
 static void attach__socket_options(struct kunit *test)
 {
@@ -80,7 +80,7 @@ static void room_desc(const struct room_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(room, room_cases, room_desc);
 
-/* Short ones: several share a segment. */
+/* Short ULPDUs, of which several share a segment. */
 static u32 packed_length(struct end *e, u32 room)
 {
 	KUNIT_EXPECT_GE(e->fx->test, room, (u32)MPA_MULPDU_MIN);
@@ -89,8 +89,8 @@ static u32 packed_length(struct end *e, u32 room)
 }
 
 /*
- * Section 4.5: what is offered is never less than 128 bytes, neither in
- * segments too short for that nor in what others have left of one.
+ * Section 4.5: never less than 128 bytes are offered, even if the segment or the
+ * rest of a segment is too short for that.
  */
 static void segment__room(struct kunit *test)
 {
@@ -108,7 +108,7 @@ struct tail_case {
 	bool markers;
 };
 
-/* Bytes of ULPDU for which there is room behind the first one of a segment. */
+/* Bytes of ULPDU that fit into a segment after the first one. */
 static const struct tail_case tail_cases[] = {
 	{ 2, false }, { 6, false }, { 82, false }, { 122, false },
 	{ 126, false }, { 130, false }, { 2, true }, { 82, true },
@@ -123,7 +123,7 @@ static void tail_desc(const struct tail_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(tail, tail_cases, tail_desc);
 
-/* What is said to ULPDUs of all lengths when there are @room bytes. */
+/* Result for ULPDUs of all lengths if there are @room bytes. */
 static void expect_room(struct kunit *test, struct mpa_conn *conn, u32 room)
 {
 	u32 len, want;
@@ -137,7 +137,7 @@ static void expect_room(struct kunit *test, struct mpa_conn *conn, u32 room)
 	KUNIT_EXPECT_EQ(test, want, mpa_tx_room(conn));
 }
 
-/* Two ULPDUs, the second of which takes all that the first has left. */
+/* Two ULPDUs; the second uses all the space that the first leaves. */
 static void send_tail(struct kunit *test, struct end *e,
 		      const struct tail_case *c)
 {
@@ -153,8 +153,9 @@ static void send_tail(struct kunit *test, struct end *e,
 }
 
 /*
- * Sections 4.5 and A.2: what is left of a segment takes a ULPDU that fits whole,
- * however little it is, and is nothing to cut a longer one by below 128 bytes.
+ * Sections 4.5 and A.2: the rest of a segment is used for a ULPDU that fits
+ * completely, however short it is, but a longer ULPDU is not cut for a rest of
+ * less than 128 bytes.
  */
 static void segment__tail(struct kunit *test)
 {
@@ -175,7 +176,7 @@ static void segment__tail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(to));
 }
 
-/* Sends one batch of all that fits; returns how many FPDUs that were. */
+/* Sends one batch of all that fits; returns the number of FPDUs. */
 static u32 send_full_batch(struct end *e)
 {
 	struct sock *sk = e->sock->sk;
@@ -196,8 +197,8 @@ static u32 send_full_batch(struct end *e)
 }
 
 /*
- * Section 4.5 may adjust MULPDU: the sixth of these segments has one Marker less
- * than the five before and is filled all the same, or no batch would go on.
+ * Section 4.5 allows MULPDU to be adjusted: the sixth of these segments has one
+ * Marker less than the five before. It must be filled too, else the batch ends.
  */
 static void segment__fewer_markers(struct kunit *test)
 {
@@ -218,7 +219,7 @@ struct wrap_case {
 	bool markers;
 };
 
-/* Bytes that an end sends up to the wrap: its startup frame is 20 of them. */
+/* Bytes that a side sends before the wrap; 20 of them are its startup frame. */
 static const struct wrap_case wrap_cases[] = {
 	{ 0, true }, { 1, true }, { 19, true }, { 20, true }, { 21, true },
 	{ 24, true }, { 276, true }, { 532, true }, { 1000, true },
@@ -262,8 +263,8 @@ static void connect_to(struct fixture *fx, struct socket *sock,
 }
 
 /*
- * Section 4.3: the sequence number may wrap between a Marker and what it
- * points to, and anywhere else.
+ * Section 4.3: the sequence number may wrap between a Marker and the field it
+ * points to, or at any other place.
  */
 static void sequence__wraps(struct kunit *test)
 {
@@ -290,7 +291,7 @@ static void sequence__wraps(struct kunit *test)
 				0x80000000);
 }
 
-/* One FPDU to a call into TCP, or many, as the settings say. */
+/* One FPDU per call into TCP, or many, depending on the settings. */
 static void segment__policy(struct kunit *test)
 {
 	const struct link_options lo = { .mss = 1448 };
@@ -314,7 +315,7 @@ static void segment__policy(struct kunit *test)
 	KUNIT_EXPECT_LT(test, st[1].tx_batches, 300);
 }
 
-/* What is said of a stream in each of its states is taken, and harmless. */
+/* The owner's information is accepted in each state of a stream. */
 static void view__said_of_stream(struct kunit *test)
 {
 	const struct mpa_label label = { .dev_index = 7, .qpn = 8 };
@@ -341,7 +342,7 @@ static void view__said_of_stream(struct kunit *test)
 /* ---- Nodes ---- */
 
 enum {
-	/* No device of the RDMA core's is numbered so. */
+	/* No device of the RDMA core has this number. */
 	NODE_INDEX	= 0x7ffffff0,
 };
 
@@ -398,7 +399,7 @@ static u32 in_force(const struct mpa_node *node, unsigned int attr)
 	return cfg.v[attr];
 }
 
-/* Listener over device over what is built in, and no more than the device can. */
+/* Listener before device before built-in default, limited by the device. */
 static void node__inherits(struct kunit *test)
 {
 	struct mpa_node dev, l, of_socket;
@@ -422,7 +423,7 @@ static void node__inherits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_CRC), 0);
 }
 
-/* Each settings of a revision leads to parameters of it. */
+/* Each setting of the revision gives the matching parameters. */
 static void node__params(struct kunit *test)
 {
 	static const u8 highest[] = {
@@ -446,7 +447,7 @@ static void node__params(struct kunit *test)
 	}
 }
 
-/* What is there is there once, under its own number; gone is gone. */
+/* A node is listed once, with its own number, until it is removed. */
 static void node__comes_and_goes(struct kunit *test)
 {
 	struct mpa_node dev, twin, l[3];
@@ -478,11 +479,11 @@ static void node__comes_and_goes(struct kunit *test)
 }
 
 /**
- * struct softly - a listener that comes and goes in softirq
- * @tasklet: where
+ * struct softly - a listener that is added and removed in softirq
+ * @tasklet: does that
  * @node: the listener
- * @ret: what adding it has come to
- * @own: a setting in force there
+ * @ret: result of adding it
+ * @own: a setting in effect there
  */
 struct softly {
 	struct tasklet_struct tasklet;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/ulp/config.c: what settings may be, how they are inherited, and what
-// they make of the startup exchange.
+// kernel/ulp/config.c: bounds of settings, how they are inherited, and the
+// parameters of the startup exchange that follow from them.
 #include "support.hpp"
 
 #include <cstring>
@@ -118,7 +118,7 @@ TEST_P(ConfigBounds, are_kept)
 
 		ASSERT_TRUE(refused) << value;
 		EXPECT_EQ(refused->attr, b.attr);
-		// The user reads what it may be; rtr is told as a set.
+		// The message contains the bounds; rtr is shown as a set.
 		if (b.attr != MPA_A_CONFIG_RTR)
 			EXPECT_NE(refused->why.find(std::to_string(b.max)),
 				  std::string::npos) << refused->why;
@@ -128,7 +128,7 @@ TEST_P(ConfigBounds, are_kept)
 INSTANTIATE_TEST_SUITE_P(table, ConfigBounds, testing::ValuesIn(bounds),
 			 row_name<Bounds>);
 
-/* What users may own is for devices; listeners refuse nothing else that these take. */
+/* Listeners refuse limits of user contexts and accept what a device accepts. */
 TEST(ConfigAtListener, refuses_what_users_may_own)
 {
 	for (const auto &b : bounds) {
@@ -146,7 +146,7 @@ TEST(ConfigAtListener, refuses_what_users_may_own)
 	}
 }
 
-/* What a device refuses beside that. */
+/* What a device refuses in addition. */
 constexpr mpa_limits device = { 128, 64, MPA_RTR_WRITE | MPA_RTR_READ };
 
 struct AtDevice {
@@ -329,13 +329,13 @@ TEST(mpa_settings_change, sets_and_gives_up)
 	EXPECT_EQ(own.set, bit(MPA_A_CONFIG_CRC));
 	EXPECT_EQ(own.v[MPA_A_CONFIG_IRD], 0u);
 
-	// Giving up what is not there, and one for another.
+	// Unset a setting that is not set, and one in place of another.
 	mpa_settings_change(&own, &ird,
 			    bit(MPA_A_CONFIG_CRC) | bit(MPA_A_CONFIG_RTR));
 	EXPECT_EQ(own.set, bit(MPA_A_CONFIG_IRD));
 }
 
-/* What settings make of the exchange. */
+/* Parameters of the exchange that follow from settings. */
 struct Params {
 	const char *name;
 	Values values;
@@ -423,9 +423,9 @@ TEST_P(ConfigParams, follows_the_table)
 INSTANTIATE_TEST_SUITE_P(table, ConfigParams, testing::ValuesIn(params),
 			 row_name<Params>);
 
-// Every combination that can be set leads to parameters that framing takes:
-// the Request is of a revision in their range, and one Request of our own kind
-// is one we serve.
+// Every possible combination leads to parameters that framing accepts: the
+// Request has a revision in their range, and a Request made from the same
+// parameters has a supported revision.
 TEST(mpa_config_params, every_combination_works)
 {
 	for (u32 i = 0; i < 4 * 2 * 2 * 2 * 7; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/ddp in user space: the tables of ddp_vectors.h, and what is too
-// wide for a table (full cross products, comparison with wide arithmetic,
-// random round trips). Bytes handed to the code under test live in heap
-// blocks of just their size, so that ASan sees every byte read too far.
+// kernel/ddp in user space: the tables of ddp_vectors.h, and tests that are too
+// large for a table (full cross products, comparison with wide arithmetic,
+// random round trips). Bytes passed to the code under test are in heap blocks
+// of exactly their size, so that ASan detects every read beyond their end.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -33,7 +33,7 @@ namespace {
 using Bytes = std::vector<u8>;
 __extension__ typedef unsigned __int128 Wide;
 
-// A copy without slack: vectors may have capacity beyond their size.
+// A copy of exactly the size: the capacity of a vector may be larger.
 class Exact {
 public:
 	explicit Exact(const Bytes &bytes)
@@ -110,7 +110,7 @@ void expect_result(Check check, const ddp_want &want)
 	EXPECT_EQ(show(result(check)), show(want));
 }
 
-// Decode and judge as the receive path does.
+// Decodes and checks as the receive path does.
 ddp_want control_result(const Bytes &bytes, u32 ulpdu_len, u8 version = 1)
 {
 	const Exact p(bytes);
@@ -147,7 +147,7 @@ void expect_read(const rdmap_read &got, const rdmap_read &want)
 	EXPECT_EQ(got.src_to, want.src_to);
 }
 
-// Calls a builder with room for just what it should write.
+// Calls a builder with exactly the memory that it should write.
 template <typename Build>
 Bytes build(u32 room, Build builder)
 {
@@ -179,7 +179,7 @@ Bytes build_read(const rdmap_read &rd)
 	return build(28, [&](u8 *p) { return rdmap_read_build(p, &rd); });
 }
 
-// The result is what was written, in room for the longest Terminate.
+// Builds into memory for the longest Terminate; returns the written bytes.
 Bytes build_terminate(const ddp_fault &f, const Bytes *seg, u32 seg_len,
 		       u8 version = 1)
 {
@@ -248,7 +248,7 @@ TEST(DdpHeader, BuildTable)
 	}
 }
 
-// D1, D2: each length below the header's, with just those bytes readable.
+// D1, D2: each length below that of the header, with only those bytes readable.
 TEST(DdpHeader, DecodeRefusesEveryTruncation)
 {
 	for (const u8 ctrl : { 0x41, 0xc1, 0x00, 0x80, 0xff, 0x7f }) {
@@ -309,7 +309,7 @@ TEST(DdpHeader, BuildersKeepFieldsInTheirBits)
 		  "0003");
 }
 
-// The header @passed bytes on, and every bit of it turned.
+// The header @passed bytes later, also with each bit inverted.
 void goes_on_to(const Bytes &p, const Bytes &next, u32 passed)
 {
 	const Exact from(p);
@@ -451,7 +451,7 @@ Bytes build_reference_ulpdu(enum ddp_fpdu_kind kind)
 	return {};
 }
 
-// RTR frames and the example of RFC 5044: length, ULPDU, CRC to the byte.
+// RTR frames and the example of RFC 5044, compared byte by byte.
 TEST(DdpHeader, ReferenceFpdus)
 {
 	for (const auto &c : ddp_fpdu_cases) {
@@ -494,7 +494,7 @@ TEST(DdpCheckControl, EachControlBitTurned)
 							<< 15 - i);
 			Bytes bytes = good;
 
-			// Payload follows, which may turn into header.
+			// Payload follows, which another T bit makes header.
 			bytes.resize(18);
 			bytes[i / 8] ^= 0x80 >> i % 8;
 			EXPECT_EQ(show(control_result(bytes, c.ulpdu_len)),
@@ -529,7 +529,7 @@ TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
 	EXPECT_EQ(refused, 16 * 11 - 8);
 }
 
-// No version but the stream's own, whatever else the header says.
+// Only the version of the stream passes, whatever the rest of the header is.
 TEST(DdpCheckControl, VersionsComeFirst)
 {
 	for (u32 word = 0; word < 0x10000; word++) {
@@ -558,7 +558,7 @@ TEST(DdpCheckControl, VersionsComeFirst)
 	}
 }
 
-// Terminate and Read Request at every length, Send and Write at every too.
+// Terminate, Read Request, Send and Write with every length.
 TEST(DdpCheckControl, EveryPayloadLength)
 {
 	const Bytes read = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
@@ -610,7 +610,7 @@ TEST(DdpCheckUntagged, Table)
 	}
 }
 
-// What the RFC's conditions say in arithmetic that cannot wrap.
+// The conditions of the RFC in arithmetic that cannot wrap.
 TEST(DdpCheckUntagged, AgreesWithWideArithmetic)
 {
 	std::map<std::string, int> seen;
@@ -659,7 +659,7 @@ TEST(DdpCheckUntagged, OneMsnAtATimeAroundTheWrap)
 	}
 }
 
-// R5: of two opcodes only the first segment's may go on.
+// R5: a message keeps the opcode of its first segment.
 TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
 {
 	for (int first = 0; first < 16; first++)
@@ -678,7 +678,7 @@ TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
 	}
 }
 
-// D15, D8: a receiver that believes the checks, over the wrap of the MSN.
+// D15, D8: a receiver that uses the checks, over the wrap of the MSN.
 TEST(DdpCheckUntagged, MessagesOfOneByteSegments)
 {
 	const u32 bytes = 300;
@@ -734,7 +734,7 @@ TEST(RdmapCheckRead, Table)
 
 enum class Extent { none, inside, outside, wraps };
 
-// The RFC's conditions in 128 bits; 1/1/01 wins if the start is outside.
+// The conditions of the RFC in 128 bits; 1/1/01 if the start is outside.
 Extent extent(const ddp_region_view &r, u64 to, u32 len)
 {
 	const Wide start = to, end = start + len;
@@ -782,7 +782,7 @@ TEST(DdpCheckTagged, EdgesAgreeWithWideArithmetic)
 	for (const u64 size : kEdges64)
 	for (const u64 to : kEdges64)
 	for (const u32 len : kEdges32) {
-		// A region itself never reaches beyond 2^64.
+		// A region never ends beyond 2^64.
 		if (size && size - 1 > ~0ULL - base)
 			continue;
 		expect_extent({ true, true, true, base, size }, to, len, seen);
@@ -815,7 +815,7 @@ TEST(DdpCheckTagged, RandomExtentsAroundTheBordersOfARegion)
 		EXPECT_GT(times, 100) << static_cast<int>(kind);
 }
 
-// What is missing first decides, wherever the extent lies.
+// The first failed check decides, whatever the range is.
 TEST(DdpCheckTagged, StagThenStreamThenRight)
 {
 	const ddp_region_view extents[] = {
@@ -926,8 +926,8 @@ TEST(RdmapTerminate, BuildTable)
 	}
 }
 
-// T1, T2: every code with every wish for headers, every kind of segment and
-// every number of its bytes at hand, against bytes put together here.
+// T1, T2: every code with every combination of headers, every kind of segment
+// and every number of its bytes available, compared with bytes built here.
 TEST(RdmapTerminate, BuildsEveryCodeWithEveryHeader)
 {
 	const Bytes read = unhex(A_READ A_READ_TAIL "EEEE");
@@ -979,7 +979,7 @@ TEST(RdmapTerminate, CarriesTheVersionAsked)
 		  "40070000000000000002000000010000000020020000");
 }
 
-// RFC 5040 figure 10, over every fault that any check of the tables raised.
+// RFC 5040 figure 10, for every fault that a check of the tables returned.
 TEST(RdmapTerminate, FaultsAskForTheHeadersOfFigure10)
 {
 	std::vector<ddp_want> wants;
@@ -1014,7 +1014,7 @@ TEST(RdmapTerminate, FaultsAskForTheHeadersOfFigure10)
 					f.code != 9);
 	}
 
-	// All codes but those no inbound segment of ours can cause.
+	// All codes except those that no inbound segment can cause.
 	const std::set<std::tuple<int, int, int>> unraised = {
 		{ 0, 1, 0xff }, { 0, 2, 8 }, { 1, 0, 0 }, { 2, 0, 1 },
 		{ 2, 0, 4 },
@@ -1071,7 +1071,7 @@ TEST(RdmapTerminate, ParseIgnoresWhatNoFlagAnnounces)
 	EXPECT_FALSE(t.has_rdmap);
 }
 
-// T7, T8: whatever the bytes, no read beyond them, and one rule for all.
+// T7, T8: random bytes: no read beyond their end, and one rule for all.
 TEST(RdmapTerminate, ParsesRandomBytes)
 {
 	std::mt19937_64 rnd(48);

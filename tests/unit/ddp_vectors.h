@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What DDP and RDMAP headers may say, as tables that the unit tests and the
- * KUnit suite share. The numbers are those of RFC 5040, 5041, 5044 and 6581,
- * written out: the constants of the code under test are not used here, so
- * that a wrong one shows.
+  * Tables of DDP and RDMAP headers, shared by the unit tests and the KUnit suite.
+ * The numbers are those of RFC 5040, 5041, 5044 and 6581: the constants of the
+ * code under test are not used here, so that a wrong one is detected.
  *
  * Plain C that is also C++20: designated initialisers in order of declaration.
  */
@@ -15,9 +14,9 @@
 #include "../../kernel/ddp/terminate.h"
 
 /**
- * struct ddp_want - what a check must answer
- * @ok: the segment is in order
- * @fault: else this is wrong with it
+ * struct ddp_want - expected result of a check
+ * @ok: the segment passes
+ * @fault: the fault if it does not
  */
 struct ddp_want {
 	bool ok;
@@ -38,7 +37,7 @@ static inline int ddp_hex_digit(char c)
 	return -1;
 }
 
-/* Bytes of the capital hex digits in @s, blanks ignored; ~0 if malformed. */
+/* Converts the capital hex digits in @s, ignoring blanks; ~0 if malformed. */
 static inline u32 ddp_unhex(const char *s, u8 *out, u32 room)
 {
 	u32 n = 0;
@@ -76,7 +75,7 @@ static inline u32 ddp_crc32c(const u8 *p, u32 len)
  * struct ddp_wire_case - one header, as bytes and as fields
  * @name: what it shows
  * @bytes: the ULPDU's header, hex
- * @ulpdu_len: length of the ULPDU it begins
+ * @ulpdu_len: length of the whole ULPDU
  * @want: the fields
  */
 struct ddp_wire_case {
@@ -212,10 +211,10 @@ static const struct ddp_fpdu_case ddp_fpdu_cases[] = {
 };
 
 /**
- * struct ddp_control_case - what a header says without any state
+ * struct ddp_control_case - a header checked without any state
  * @name: the fact sheet's number, and what it shows
- * @bytes: the ULPDU's bytes as far as they are at hand, hex
- * @ulpdu_len: length of the ULPDU they begin
+ * @bytes: the bytes of the ULPDU that are available, hex
+ * @ulpdu_len: length of the whole ULPDU
  * @want: the result
  */
 struct ddp_control_case {
@@ -333,11 +332,11 @@ static const struct ddp_control_case ddp_control_cases[] = {
 };
 
 /**
- * struct ddp_flip_case - a good segment of which one control bit is turned
+ * struct ddp_flip_case - a valid segment with one control bit inverted
  * @name: the segment
  * @bytes: its header
  * @ulpdu_len: length of the ULPDU
- * @want: the result for each bit of the control word turned, bit 15 (T) first
+ * @want: the result for each inverted bit of the control word, bit 15 (T) first
  */
 struct ddp_flip_case {
 	const char *name;
@@ -394,14 +393,14 @@ static const struct ddp_flip_case ddp_flip_cases[] = {
 	},
 };
 
-/* The queue numbers that ddp_opcode_cases judges, in the order of @untagged. */
+/* The queue numbers of ddp_opcode_cases, in the order of @untagged. */
 static const u32 ddp_queue_numbers[] = {
 	0, 1, 2, 3, 4, 0x100, 0x10000, 0x1000000, 0x80000000, 0xffffffff,
 };
 
 /**
  * struct ddp_opcode_case - an opcode on every kind of buffer and queue
- * @payload: bytes after the DDP header that suit it
+ * @payload: valid number of bytes after the DDP header
  * @tagged: the result with T=1
  * @untagged: the results with T=0, for each of ddp_queue_numbers
  */
@@ -433,12 +432,12 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
 	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
 	/* 7 Terminate */
 	{ 4, WANT_OP, WANT_BY_QUEUE(WANT_OP, WANT_OP, WANT_OK) },
-	/* 8, 9 Immediate Data, A, B Atomics: RFC 7306, not spoken here */
+	/* 8, 9 Immediate Data, A, B Atomics: RFC 7306, not supported */
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 52, WANT_OP, WANT_OP_ALWAYS },
 	{ 12, WANT_OP, WANT_OP_ALWAYS },
-	/* C - F nobody's */
+	/* C - F unassigned */
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
@@ -446,7 +445,7 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
 };
 
 /**
- * struct ddp_untagged_case - a segment and the queue it meets
+ * struct ddp_untagged_case - a segment and its queue
  * @name: the fact sheet's number, and what it shows
  * @h: the segment
  * @q: the queue
@@ -465,7 +464,7 @@ struct ddp_untagged_case {
 	  .msn = (m), .mo = (o), .hdr_len = 18, .payload_len = (n) }
 /* A queue before the first segment of message @m: buffer of @n bytes. */
 #define FRESH(m, n)	{ .msn = (m), .buffer = true, .buffer_len = (n) }
-/* A queue amid message @m, a Send of which @o bytes are there. */
+/* A queue within message @m, a Send of which @o bytes were received. */
 #define AMID(m, o, n) \
 	{ .msn = (m), .mo = (o), .opcode = 3, .mo_open = true, \
 	  .buffer = true, .buffer_len = (n) }
@@ -578,13 +577,13 @@ static const struct ddp_untagged_case ddp_untagged_cases[] = {
 };
 
 /**
- * struct ddp_region_case - an extent and the region it is meant for
+ * struct ddp_region_case - a range and its region
  * @name: the fact sheet's number, and what it shows
  * @to: where it starts
  * @len: bytes
  * @r: the region
- * @tagged: the result if a tagged segment wants to write it
- * @read: the result if a Read Request wants to read it
+ * @tagged: the result for a tagged segment that writes it
+ * @read: the result for a Read Request that reads it
  */
 struct ddp_region_case {
 	const char *name;
@@ -706,7 +705,7 @@ static const struct ddp_right_case ddp_right_cases[] = {
 };
 
 /**
- * struct ddp_invalidate_case - the region an Invalidate STag names
+ * struct ddp_invalidate_case - the region of an Invalidate STag
  * @name: the fact sheet's number, and what it shows
  * @r: the region
  * @want: the result
@@ -733,7 +732,7 @@ static const struct ddp_invalidate_case ddp_invalidate_cases[] = {
 };
 
 /**
- * struct ddp_response_case - a Read Response segment and the Read it meets
+ * struct ddp_response_case - a Read Response segment and the oldest Read
  * @name: the fact sheet's number, and what it shows
  * @h: the segment
  * @v: the Read
@@ -815,7 +814,7 @@ struct ddp_error_case {
 	u8 code;
 };
 
-/* All that the RFCs define; their texts must differ. */
+/* All errors that the RFCs define; their texts must differ. */
 static const struct ddp_error_case ddp_defined_errors[] = {
 	{ 0, 0, 0x00 },
 	{ 0, 1, 0x00 }, { 0, 1, 0x01 }, { 0, 1, 0x02 }, { 0, 1, 0x03 },
@@ -831,7 +830,7 @@ static const struct ddp_error_case ddp_defined_errors[] = {
 	{ 2, 0, 0x05 }, { 2, 0, 0x06 }, { 2, 0, 0x07 },
 };
 
-/* Some that they do not. */
+/* Some errors that they do not define. */
 static const struct ddp_error_case ddp_undefined_errors[] = {
 	{ 0, 1, 0x05 }, { 0, 1, 0x08 }, { 0, 1, 0x0a }, { 0, 2, 0x00 },
 	{ 0, 2, 0x04 }, { 0, 2, 0x0a }, { 0, 3, 0x00 }, { 0, 15, 0xff },
@@ -844,7 +843,7 @@ static const struct ddp_error_case ddp_undefined_errors[] = {
  * struct ddp_terminate_case - a Terminate to build
  * @name: what it shows
  * @fault: the error
- * @seg: bytes of the offending segment at hand, hex; %NULL for none
+ * @seg: available bytes of the faulty segment, hex; %NULL for none
  * @seg_len: its ULPDU_Length
  * @want: the whole ULPDU, hex
  */

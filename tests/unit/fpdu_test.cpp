@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/framing/fpdu.c: lengths, Markers, pads and CRCs of FPDUs to be sent.
+// kernel/framing/fpdu.c: lengths, Markers, pads and CRCs of outgoing FPDUs.
 #include "support.hpp"
 
 #include <linux/crc32c.h>
@@ -12,7 +12,7 @@ using namespace mpa;
 
 namespace {
 
-// The shim's CRC must be right before anything said with it can be.
+// The other tests depend on the CRC of the shim, so it is tested too.
 
 struct CrcVector {
 	const char *name;
@@ -118,7 +118,7 @@ TEST(mpa_fpdu_len, equals_the_model_at_every_phase)
 	}
 }
 
-// What was built and is taken back: the next FPDU is as if it had not been there.
+// After a rewind the next FPDU is the same as if the other was never built.
 TEST(mpa_tx_rewind, goes_back_over_every_fpdu)
 {
 	Bytes ulpdu(1050), ctl(4096);
@@ -153,7 +153,7 @@ TEST_P(UlpduFit, fills_the_room)
 
 INSTANTIATE_TEST_SUITE_P(table, UlpduFit, testing::ValuesIn(vec_fits));
 
-// The longest: its FPDU fits, that of one byte more does not.
+// The FPDU of the longest ULPDU fits, that of one byte more does not.
 void expect_longest(const mpa_tx_half &tx, std::uint32_t room)
 {
 	std::uint32_t fit = mpa_ulpdu_fit(&tx, room);
@@ -346,7 +346,7 @@ TEST(mpa_fpdu_gather, ulpdu_bytes_stay_where_they_are)
 	Bytes ulpdu(506 - 4, 7);
 	Gather gather;
 
-	// Marker, length | ULPDU | CRC; the next Marker is not ours.
+	// Marker, length | ULPDU | CRC; the next Marker is of the next FPDU.
 	ASSERT_EQ(gather.add(tx, ulpdu), 512);
 	ASSERT_EQ(gather.g.nr_out, 3u);
 	EXPECT_EQ(gather.out[1].iov_base, ulpdu.data());
@@ -408,7 +408,7 @@ TEST_P(Written, every_length_equals_what_is_gathered)
 	for (std::size_t len = 0; len <= 2000; len++) {
 		const Bytes ulpdu = random.bytes(len);
 
-		// From where the last one of them has ended: any phase.
+		// Continues where the last one ended, so at any phase.
 		for (auto hdr : headers) {
 			mpa_tx_half general = tx;
 
@@ -429,7 +429,7 @@ TEST_P(Written, every_phase_equals_the_model)
 	mpa_tx_half tx = { 0, markers, crc };
 	Random random(12);
 
-	// FPDUs of 8 bytes move the phase by as much; each second goes a word on.
+	// FPDUs of 8 bytes move the phase by 8; every second moves it by a word more.
 	for (int n = 0; n < 256; n++) {
 		for (std::size_t len : { std::size_t(n % 2 ? 2 : 6), std::size_t(1430) }) {
 			const Bytes ulpdu = random.bytes(len);
@@ -511,7 +511,7 @@ protected:
 	mpa_tx_half tx = { 0, std::get<0>(GetParam()), std::get<1>(GetParam()) };
 };
 
-// A header that ends with @count, in network order.
+// A header that ends with @count in network byte order.
 Bytes counted(std::size_t len, std::uint64_t count)
 {
 	Bytes header = Random(9).bytes(len);
@@ -537,13 +537,13 @@ std::vector<kvec> pieces_of(Bytes &payload, Random &random)
 	return pieces;
 }
 
-// None too small for the longest header below; whole words and not.
+// All larger than the longest header below; whole words and others.
 constexpr std::size_t series_rooms[] = { 104, 108, 256, 511, 512, 516, 520, 1024,
 					1028, 1446, 1448, 1460, 8948, 8950, 70000 };
 
 TEST_P(Series, equals_ulpdus_written_one_by_one)
 {
-	// Near the end of 32 and of 64 bits, too: whoever counts so far wraps.
+	// Also near the end of 32 and of 64 bits, where the counter wraps.
 	constexpr std::uint64_t counts[] = { 0, 0xfffffffe, 0x1234fffffff0,
 					     0xfffffffffffffffd };
 	Random random(21);
@@ -562,7 +562,7 @@ TEST_P(Series, equals_ulpdus_written_one_by_one)
 				mpa_series_init(&t, header.data(), hdr_len,
 					       pieces.data(), payload.size());
 				t.room = room;
-				// In two goes, so that the first must leave it right.
+				// In two calls, so the first must leave a valid state.
 				auto n = mpa_fpdu_write_series(&tx, &t, (nr + 1) / 2,
 							      got.data());
 				if (nr > 1)
@@ -628,7 +628,7 @@ TEST_P(Series, ends_behind_an_fpdu_that_does_not_fill_its_room)
 	}
 }
 
-// What lies ahead may be less than is asked for from memory at a time.
+// There may be less payload left than is prefetched at a time.
 TEST_P(Series, looks_no_further_than_there_is_payload)
 {
 	for (std::size_t len : { 100, 101, 4096, 8191, 8192, 8193, 8400, 20000 }) {
@@ -703,7 +703,7 @@ TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
 	}
 }
 
-// The phase must outlive any wrap of a 32-bit stream position.
+// The phase must survive any wrap of a 32-bit stream position.
 TEST(mpa_fpdu_gather, phase_over_more_than_2_32_bytes)
 {
 	mpa_tx_half tx = { 0, true, false };
@@ -721,7 +721,7 @@ TEST(mpa_fpdu_gather, phase_over_more_than_2_32_bytes)
 		ASSERT_EQ(gather.g.len, static_cast<std::uint32_t>(ret));
 		position += ret;
 		ASSERT_EQ(tx.gap, (512 - position % 512) % 512);
-		// Change the phase now and then, odd lengths included.
+		// Change the phase sometimes, with odd lengths as well.
 		len = MPA_MULPDU_MAX - position / 512 % 61;
 	}
 }

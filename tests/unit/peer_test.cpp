@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The test peer's own encoder (tests/peer/wire.cpp): the bytes RFC 5044 shows
-// and those computed from RFC 5040, and that it and the kernel's reader, which
-// share nothing, agree on where FPDUs are.
+// The encoder of the test peer (tests/peer/wire.cpp): the bytes shown in RFC 5044
+// and those computed from RFC 5040. Also that it and the kernel's reader, which
+// share no code, agree on where FPDUs are.
 #include "support.hpp"
 
 #include "../peer/wire.hpp"
@@ -75,7 +75,7 @@ TEST(peer_frames, keys_and_enhanced_data)
 		  mpa::unhex("4d504120494420526570204672616d65 40 01 0000"));
 }
 
-// Of each kind of stream, ULPDUs of all lengths modulo four.
+// ULPDUs of all lengths modulo four, in each kind of stream.
 class peer_streams : public testing::TestWithParam<bool> {};
 
 TEST_P(peer_streams, the_kernel_reads_what_the_peer_writes)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Building, reading and stripping together: whatever ULPDUs go in come out,
-// however the stream is cut. MPA_TEST_SEED picks another random sequence.
+// Building, reading and the second pass together: the ULPDUs that are sent are
+// received, however the stream is cut. MPA_TEST_SEED selects another random
+// sequence.
 #include "support.hpp"
 
 using namespace mpa;
@@ -80,7 +81,7 @@ protected:
 		return stream;
 	}
 
-	// Reads a stream in portions, each an allocation of its own.
+	// Reads a stream in portions, each in a separate allocation.
 	std::vector<Bytes> receive(const Bytes &stream, Random &random)
 	{
 		Reader reader(markers, crc);
@@ -147,8 +148,8 @@ TEST_P(RoundTrip, what_goes_in_comes_out)
 	}
 }
 
-// A corrupted stream delivers the ULPDUs before the spoilt FPDU, untouched,
-// and not one after it. Without CRCs nothing protects a stream.
+// A corrupted stream delivers the ULPDUs before the corrupted FPDU unchanged, and
+// none after it. Without CRCs nothing protects a stream.
 class Protected : public RoundTrip {};
 
 TEST_P(Protected, a_flipped_bit_ends_the_stream)
@@ -198,7 +199,7 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 	}
 }
 
-// Bytes that are no FPDUs at all: no crash, no endless loop, no over-read.
+// Random bytes: no crash, no endless loop, no read beyond the end.
 TEST_P(RoundTrip, noise)
 {
 	for (std::uint64_t run = 0; run < 300; run++) {
@@ -207,7 +208,7 @@ TEST_P(RoundTrip, noise)
 		Reader reader(markers, crc);
 		std::size_t at = 0;
 
-		// Small lengths, so that more than one field gets its turn
+		// Small lengths, so that more than one field is reached
 		for (auto &byte : noise)
 			if (random.one_in(2))
 				byte = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/framing/reader.c: what it makes of good and of spoilt streams. The
-// streams come from the model in support.hpp, not from the code that builds
-// FPDUs.
+// kernel/framing/reader.c with valid and corrupted streams. The streams come
+// from the model in support.hpp, not from the code that builds FPDUs.
 #include "support.hpp"
 
 using namespace mpa;
@@ -125,7 +124,7 @@ TEST_P(ReaderOf, truncation_means_more_and_says_how_much)
 							   MPA_RX_FPDU);
 			ASSERT_EQ(reader.r.since_start, seen + 1);
 		}
-		// Of the next FPDU now
+		// Those of the next FPDU now
 		ASSERT_EQ(reader.need(), reader.r.gap || !markers ? 2u : 6u);
 	}
 }
@@ -166,12 +165,12 @@ TEST_P(ReaderOf, feeding_nothing_changes_nothing)
 	EXPECT_EQ(fed.used, 0u);
 	EXPECT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
 	EXPECT_EQ(reader.feed(nullptr, 0).result, MPA_RX_MORE);
-	// The FPDU is still described.
+	// The reader still describes the FPDU.
 	EXPECT_EQ(reader.r.since_start, fpdu.size());
 	EXPECT_EQ(reader.strip(fpdu), Bytes(10, 1));
 }
 
-// RFC 5044 section 4.4: where there is a CRC it is looked at first.
+// RFC 5044 section 4.4: a CRC is checked before anything else.
 TEST_P(ReaderOf, length_limits)
 {
 	for (std::uint32_t len :
@@ -420,14 +419,14 @@ TEST_P(MarkersOf, stream_without_the_markers_we_asked_for)
 	Reader reader(true, crc);
 	Fed fed = reader.feed(fpdu);
 
-	// Its length and first two bytes are taken for a Marker.
+	// Its length and first two bytes are read as a Marker.
 	EXPECT_EQ(fed.result, crc ? MPA_RX_MORE : MPA_RX_BAD_MARKER);
 	EXPECT_EQ(reader.need() == 0, !crc);
 }
 
 TEST_P(MarkersOf, exactly_between_two_fpdus)
 {
-	// The first ends with the period; the Marker leads the second.
+	// The first ends at the Marker period; the second starts with the Marker.
 	Model model(true, crc);
 	Bytes first = model.frame(Bytes(502, 1));
 	Bytes second = model.frame(Bytes(8, 2));
@@ -543,7 +542,7 @@ TEST_P(Flips, every_bit_of_an_fpdu)
 		}
 		if (!crc)
 			continue;
-		// However much follows, such an FPDU never passes.
+		// Such an FPDU never passes, however much follows.
 		append(bad, more);
 		Reader reader(markers, crc, gap);
 		Fed fed = reader.feed(bad);
@@ -569,7 +568,7 @@ INSTANTIATE_TEST_SUITE_P(
 		       std::to_string(flip.ulpdu_len);
 	});
 
-// The stripper
+// The second pass
 
 TEST(mpa_strip_run, one_call_to_a_run)
 {
@@ -631,7 +630,7 @@ TEST(mpa_strip_run, an_empty_ulpdu_has_no_run)
 	EXPECT_EQ(skip, 0u);
 }
 
-// The phase must outlive any wrap of a 32-bit stream position.
+// The phase must survive any wrap of a 32-bit stream position.
 TEST(mpa_reader_feed, phase_over_more_than_2_32_bytes)
 {
 	Bytes body(MPA_MULPDU_MAX);
@@ -695,7 +694,7 @@ TEST_P(TakenFrom, every_length_as_if_it_had_been_fed)
 	std::size_t at = 0;
 
 	for (auto end : stream.ends) {
-		// In memory of its own: not a byte beyond is looked at.
+		// In a separate allocation: no byte beyond it is read.
 		const Bytes fpdu(stream.bytes.begin() + at,
 				  stream.bytes.begin() + end);
 
@@ -760,7 +759,7 @@ TEST_P(TakenFrom, nothing_that_is_not_whole)
 
 			ASSERT_EQ(reader.take(part), 0u) << len;
 			ASSERT_EQ(reader.feed(part).result, MPA_RX_MORE);
-			// The rest of an FPDU that has begun is no FPDU.
+			// The rest of a partly read FPDU is not an FPDU.
 			const Bytes rest(fpdu.begin() + len, fpdu.end());
 
 			if (len)
@@ -787,7 +786,7 @@ TEST_P(TakenFrom, nothing_that_is_too_long)
 	}
 }
 
-// Of three Markers, which FPDUs of this length have at any phase.
+// Each of the three Markers that FPDUs of this length have at any phase.
 void wrong_markers_at(bool crc, std::uint32_t gap)
 {
 	for (int marker = 0; marker < 3; marker++)
@@ -853,13 +852,13 @@ TEST_P(TakenFrom, where_the_ulpdu_begins)
 		}
 		ASSERT_TRUE(std::equal(ulpdu.begin(), ulpdu.begin() + run,
 				       fpdu.begin() + at)) << gap;
-		// Right behind that is a Marker, if there are any.
+		// With Markers, one is directly after that.
 		if (markers)
 			ASSERT_EQ(at + run, gap ? gap : 512u);
 	}
 }
 
-// Two FPDUs, the first of which a reader has taken.
+// Two FPDUs; a reader has taken the first.
 struct Two {
 	Two(bool markers, bool crc, std::uint32_t gap, std::uint32_t len)
 		: reader(markers, crc, gap)
@@ -872,11 +871,11 @@ struct Two {
 		next = model.frame(ulpdu);
 	}
 
-	// Where @want bytes of the second are, seen with no more than @len of it.
+	// Offset of @want bytes of the second, with @len bytes of it available.
 	[[nodiscard]] std::optional<std::size_t> ahead(std::uint32_t want,
 						       std::size_t len) const
 	{
-		// In a block of its own: ASan sees the end.
+		// In a separate block, so that ASan detects reads beyond it.
 		const Bytes part(next.begin(), next.begin() + len);
 		const auto *p = mpa_reader_peek(&reader.r, part.data(),
 						 part.size(), want);

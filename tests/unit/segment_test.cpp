@@ -29,7 +29,7 @@ TEST_P(SegPlan, follows_the_table)
 INSTANTIATE_TEST_SUITE_P(table, SegPlan, testing::ValuesIn(vec_segs),
 			 row_name<vec_seg>);
 
-// What holds for any view, and is what the sender relies on.
+// Properties of every plan, on which the sender relies.
 TEST(mpa_seg_plan, promises_for_random_views)
 {
 	Random random(40);

@@ -17,7 +17,7 @@ struct Parsed {
 	Bytes pd;
 };
 
-// Parses bytes that end where their memory ends.
+// Parses bytes in a block of exactly their size.
 Parsed parse(const Bytes &bytes, bool reply)
 {
 	Parsed parsed = { 0, {}, {} };
@@ -115,7 +115,7 @@ TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
 		Bytes bad = bytes;
 
 		bad[bit / 8] ^= 1 << bit % 8;
-		// 'p' and 'q' differ in one bit: that is the other key.
+		// 'p' and 'q' differ in one bit, which gives the other key.
 		bool others = bit / 8 == 9 && bad[9] == other[9];
 
 		for (std::size_t len = 0; len <= bad.size(); len++) {
@@ -228,7 +228,7 @@ TEST(mpa_frame_parse, every_flag_byte_and_revision)
 			for (int rev = 0; rev < 256; rev++) {
 				Bytes bytes =
 					unhex(reply ? VEC_REP : VEC_REQ);
-				// Below revision 2 that bit is reserved.
+				// Before revision 2 that bit is reserved.
 				const bool enhanced = flags & 0x10 && rev == 2;
 				int want = 24;
 
@@ -576,7 +576,7 @@ TEST_P(Serves, what_it_speaks_and_tells_older_peers)
 			EXPECT_EQ(res.ddp_version, want ? 1 : 0);
 		}
 	}
-	// What the parser lets through and what is beyond it alike.
+	// Values that the parser accepts and values that it does not.
 	for (int rev = 3; rev < 256; rev++)
 		EXPECT_FALSE(mpa_rev_supported(&own, rev));
 }
@@ -615,7 +615,7 @@ TEST_P(Conclude, follows_the_table)
 	EXPECT_EQ(res.peer_ord, v.rep.ord);
 }
 
-// M11: a refusal comes before anything that may be wrong with the Reply.
+// M11: a rejection has priority over anything wrong with the Reply.
 TEST_P(Conclude, a_refusal_tells_the_peers_depths)
 {
 	const auto &v = GetParam();
@@ -674,7 +674,7 @@ TEST(mpa_conclude, every_mismatch_of_revision_and_kind)
 	}
 }
 
-// M13, M14: all combinations of M and C, at every revision the two may speak
+// M13, M14: all combinations of M and C, with every revision of the two
 TEST(negotiation, markers_and_crc)
 {
 	for (unsigned int bits = 0; bits < 64; bits++) {
@@ -703,14 +703,14 @@ TEST(negotiation, markers_and_crc)
 		EXPECT_EQ(ra.rev, a.rev);
 		EXPECT_EQ(rb.rev, a.rev);
 
-		// A Responder that names only its own preference
+		// A Responder that states only its own preference
 		rep.crc = b.crc;
 		ASSERT_EQ(mpa_conclude(&a, &req, &rep, &ra), 0);
 		EXPECT_EQ(ra.crc, a.crc || b.crc);
 	}
 }
 
-// What an exchange comes to, through the codec: 0 or an error, at both ends.
+// Result of an exchange through the codec: 0 or an error, on both sides.
 struct Outcome {
 	int initiator;
 	int responder;
@@ -747,7 +747,7 @@ void check_cell(const vec_figure &v, const mpa_params &a, const mpa_params &b)
 		EXPECT_EQ(o.responder, v.initiator == VEC_RDMAC ?
 					       -EPROTONOSUPPORT : 0);
 		EXPECT_EQ(o.rep.rev, v.initiator == VEC_RDMAC ? 1 : 0);
-		// C.2.2: and an RDMAC Responder's revision is not ours.
+		// C.2.2: the revision of an RDMAC Responder is not supported.
 		if (v.responder == VEC_RDMAC) {
 			EXPECT_EQ(o.initiator, -EPROTONOSUPPORT);
 		}
@@ -785,8 +785,8 @@ TEST_P(Figure, of_appendix_C)
 
 		a.crc = bits & 4;
 		b.crc = bits & 8;
-		// Of RFC 6581 the figures do not speak: ask plainly, or both
-		// know it.
+		// The figures do not cover RFC 6581: ask plainly, or both sides
+		// support it.
 		a.plain = a.rev == 2 && (bits & 16 || b.rev < 2);
 		SCOPED_TRACE(bits);
 		check_cell(v, a, b);
@@ -796,7 +796,7 @@ TEST_P(Figure, of_appendix_C)
 INSTANTIATE_TEST_SUITE_P(table, Figure, testing::ValuesIn(vec_figures),
 			 row_name<vec_figure>);
 
-// A peer of revision 0 can do nothing else, whatever M and C say.
+// With a peer of revision 0 both are in use whatever M and C are.
 TEST(negotiation, revision_0_has_markers_and_crc)
 {
 	for (unsigned int bits = 0; bits < 8; bits++) {
@@ -827,7 +827,7 @@ TEST(negotiation, revision_0_has_markers_and_crc)
 	}
 }
 
-// Without the permissive mode it is the revision that is refused, not M.
+// Without the permissive mode the revision is refused, not M.
 TEST(negotiation, revision_0_without_markers_and_no_permission)
 {
 	for (bool markers : { false, true }) {
@@ -850,8 +850,8 @@ TEST(negotiation, revision_0_without_markers_and_no_permission)
 	}
 }
 
-// Both ends of every exchange, through the codec: RFC 6581 section 9 must
-// hold between them, and they must agree.
+// Both sides of every exchange, through the codec: they must follow RFC 6581
+// section 9 and agree.
 TEST(negotiation, both_ends_agree)
 {
 	const u16 depths[] = { 0, 1, 2, 4, 0x3ffe, 0x3fff, 0xffff };
@@ -877,7 +877,7 @@ TEST(negotiation, both_ends_agree)
 		rep = parse(encode(rep), true).frame;
 		int ret = mpa_conclude(&a, &req, &rep, &ra);
 
-		// An honest Responder never asks more than was offered.
+		// A correct Responder never requests more than was offered.
 		ASSERT_NE(ret, -ENOSPC);
 		ASSERT_NE(ret, -EPROTO);
 		ASSERT_EQ(ra.peer_ird, rep.ird);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the tests of the framing share: a slow model of MPA written straight
-// from RFC 5044, one byte at a time and with none of the code under test;
-// and value types around the C interfaces.
+// Shared by the tests of the framing: a slow model of MPA written from RFC 5044,
+// one byte at a time and without the code under test, and value types around the
+// C interfaces.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ inline std::string kind_name(const testing::TestParamInfo<Kind> &info)
 	       (crc ? "_crc" : "_nocrc");
 }
 
-// One seed for a run: fixed, unless the environment names another.
+// One seed per run: fixed, unless the environment has another.
 inline std::uint64_t seed()
 {
 	const char *wanted = std::getenv("MPA_TEST_SEED");
@@ -88,7 +88,7 @@ public:
 	{
 	}
 
-	// Both ends included.
+	// Including both limits.
 	std::uint32_t between(std::uint32_t low, std::uint32_t high)
 	{
 		return std::uniform_int_distribution<std::uint32_t>(low, high)(
@@ -113,7 +113,7 @@ private:
 	std::mt19937_64 engine;
 };
 
-// CRC32c bit by bit: RFC 3720 section 12.1 by way of RFC 5044 section 4.4.
+// CRC32c bit by bit: RFC 3720 section 12.1, see RFC 5044 section 4.4.
 inline std::uint32_t model_crc(const Bytes &bytes)
 {
 	std::uint32_t crc = 0xffffffff;
@@ -143,7 +143,7 @@ public:
 
 	static constexpr std::uint64_t period = 512;
 
-	// A model that stands @gap bytes before the next Marker.
+	// A model at a position @gap bytes before the next Marker.
 	static Model at_gap(bool markers, bool crc, std::uint32_t gap)
 	{
 		return Model(markers, crc, markers ? period - gap : 0);
@@ -212,7 +212,7 @@ private:
 	std::uint64_t position;
 };
 
-// The gather list of the code under test, with memory of its own.
+// The gather list of the code under test, with its memory.
 class Gather {
 public:
 	explicit Gather(unsigned int max_out = 1024, unsigned int max_ctl = 4096)
@@ -227,7 +227,7 @@ public:
 	Gather(const Gather &) = delete;
 	Gather &operator=(const Gather &) = delete;
 
-	// The ULPDU is handed over in pieces that end at @cuts.
+	// The ULPDU is passed in pieces that end at @cuts.
 	int add(mpa_tx_half &tx, Bytes &ulpdu,
 		const std::vector<std::size_t> &cuts = {})
 	{
@@ -263,8 +263,8 @@ private:
 	Bytes ctl;
 };
 
-// What the code under test writes of a ULPDU: its first @hdr_len bytes are a
-// header, the rest comes in pieces that end at @cuts. No byte behind that changes.
+// What the code under test writes for a ULPDU. Its first @hdr_len bytes are the
+// header, the rest is in pieces that end at @cuts. No later byte changes.
 inline Bytes write(mpa_tx_half &tx, const Bytes &ulpdu, std::size_t hdr_len,
 		    const std::vector<std::size_t> &cuts = {})
 {
@@ -314,7 +314,7 @@ public:
 	Reader(bool markers, bool crc, std::uint32_t gap = 0)
 	{
 		mpa_reader_init(&r, markers, crc);
-		// Any FPDU start is like any other; only the phase differs.
+		// All FPDU starts are equal; only the phase differs.
 		r.gap = gap;
 		r.start_gap = gap;
 	}
@@ -333,8 +333,8 @@ public:
 		return feed(bytes.data(), bytes.size());
 	}
 
-	// Hands over bytes in portions of @size, each in memory of its own,
-	// so that a look beyond the portion is caught.
+	// Passes bytes in portions of @size, each in a separate allocation, so
+	// that a read beyond the portion is detected.
 	Fed feed_in(const Bytes &bytes, std::uint32_t size)
 	{
 		Fed all = { MPA_RX_MORE, 0 };
@@ -363,7 +363,7 @@ public:
 		return mpa_reader_need(&r);
 	}
 
-	// The ULPDU of the FPDU just read, seen through windows of @size.
+	// The ULPDU of the FPDU just read, in windows of @size.
 	Bytes strip(const Bytes &fpdu, std::uint32_t size = 1 << 20) const
 	{
 		mpa_strip s;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Boundary tables for kernel/framing, in plain C: the user-space tests and
- * the KUnit suites walk the same rows. Expected values were worked out by
- * hand from the RFCs, not taken from the code.
+  * Boundary tables for kernel/framing, in plain C, shared by the user-space
+ * tests and the KUnit suites. Expected values were derived by hand from the
+ * RFCs, not taken from the code.
  */
 #ifndef MPA_TESTS_VECTORS_H
 #define MPA_TESTS_VECTORS_H
@@ -14,7 +14,7 @@
 #include "../../kernel/framing/startup.h"
 #include "../../kernel/framing/wire.h"
 
-/* Bytes as hexadecimal digits; blanks are for the reader's eye. */
+/* Bytes as hexadecimal digits; blanks are ignored. */
 static inline u32 vec_unhex(const char *hex, u8 *to, u32 room)
 {
 	u32 nibbles = 0;
@@ -115,7 +115,7 @@ static const struct vec_fpdu_len vec_fpdu_lens[] = {
 	{ "longest, Marker far", true, 508, 64768, 65284 },
 };
 
-/* Longest ULPDU for a room, by phase */
+/* Longest ULPDU for a given space, by phase */
 struct vec_fit {
 	bool markers;
 	u32 gap;
@@ -311,7 +311,7 @@ static const struct vec_frame vec_frames[] = {
 	},
 };
 
-/* What a frame may carry though it does not mean it: parse only */
+/* Frames with bits that have no meaning in them: parse only */
 static const struct vec_frame vec_sloppy_frames[] = {
 	{
 		.name = "reserved bits set",
@@ -405,7 +405,7 @@ static const struct vec_frame vec_sloppy_frames[] = {
 	},
 };
 
-/* Improper frames; @seen bytes of @hex suffice to refuse them */
+/* Invalid frames; @seen bytes of @hex are enough to refuse them */
 struct vec_bad_frame {
 	const char *name;
 	const char *hex;
@@ -450,7 +450,7 @@ static const struct vec_bad_frame vec_bad_frames[] = {
 	  -EINVAL },
 };
 
-/* RFC 5044 appendix C: who meets whom */
+/* RFC 5044 appendix C: kinds of peers */
 enum vec_kind {
 	VEC_RDMAC,
 	VEC_IETF,
@@ -461,8 +461,8 @@ enum vec_kind {
  * The cells of figures 15, 16 and 17, row by row: kinds and Marker preferences
  * of Initiator and Responder; the version of DDP and RDMAP, or -1 for "close";
  * Markers in what the Initiator and what the Responder receives. The cell of
- * figure 16 that is N/A (a permissive Responder never says M=0 to an RDMAC
- * Initiator) stands for a Responder that prefers M=0 and has to say M=1.
+ * figure 16 that is N/A (a permissive Responder never sends M=0 to an RDMAC
+ * Initiator) stands for a Responder that prefers M=0 and has to send M=1.
  */
 struct vec_figure {
 	const char *name;
@@ -560,8 +560,8 @@ static inline struct mpa_params vec_kind_params(enum vec_kind kind, bool markers
 }
 
 /*
- * Who answers which revision: what is accepted, and what refused, in a Reply
- * of which revision; -1: in none
+ * Revisions that each kind of Responder accepts, and revision of the Reply that
+ * accepts or rejects; -1: no Reply
  */
 struct vec_server {
 	const char *name;
@@ -591,8 +591,8 @@ static const struct vec_server vec_servers[] = {
 };
 
 /*
- * Who asks in which revision, enhanced or not, and what it makes of a plain
- * Reply of revision 0, 1 and 2, and of an enhanced one
+ * Revision of the Request of each kind of Initiator, enhanced or not, and its
+ * result for a plain Reply of revision 0, 1 and 2 and for an enhanced one
  */
 struct vec_asker {
 	const char *name;
@@ -631,7 +631,7 @@ static const struct vec_asker vec_askers[] = {
 	  { -EPROTONOSUPPORT, -EPROTO, -EPROTO }, 0 },
 };
 
-/* RFC 6581 section 9, the Responder's part: enhanced Requests */
+/* RFC 6581 section 9, Responder: enhanced Requests */
 struct vec_answer {
 	const char *name;
 	struct {
@@ -750,7 +750,7 @@ static const struct vec_answer vec_answers[] = {
 	},
 };
 
-/* RFC 6581 section 9, the Initiator's part */
+/* RFC 6581 section 9, Initiator */
 struct vec_conclude {
 	const char *name;
 	struct {
@@ -874,7 +874,7 @@ static const struct vec_conclude vec_conclusions[] = {
 	},
 };
 
-/* Laying FPDUs into segments */
+/* Layout of FPDUs in segments */
 struct vec_seg {
 	const char *name;
 	struct mpa_seg_view view;
@@ -895,7 +895,7 @@ static const struct vec_seg vec_segs[] = {
 	{ "two segments at the most",
 	  { .mss = 32768, .sack_room = 28 }, 32768, 2 },
 	{ "too long for two", { .mss = 32772, .sack_room = 28 }, 32744, 1 },
-	/* a batch fits one packet of TCP's */
+	/* a batch fits into one packet of TCP */
 	{ "packets of 44 segments", VEC_VIEW(.packet = 44 * 1448), 1448, 44 },
 	{ "a byte short of 44",
 	  VEC_VIEW(.packet = 44 * 1448 - 1), 1448, 43 },
@@ -904,7 +904,7 @@ static const struct vec_seg vec_segs[] = {
 	{ "packets beyond a batch", VEC_VIEW(.packet = 1 << 18), 1448, 45 },
 	{ "strict, packets of 3 segments",
 	  VEC_VIEW(.strict = true, .packet = 3 * 1448, VEC_AMPLE), 1448, 3 },
-	/* clauses that demand the base policy */
+	/* conditions that require the base policy */
 	{ "SACK pending", VEC_VIEW(.sack_pending = true), 1420, 1 },
 	{ "SACK pending, all options in use",
 	  { .mss = 1420, .sack_room = 0, .sack_pending = true }, 1420, 1 },
@@ -913,7 +913,7 @@ static const struct vec_seg vec_segs[] = {
 	{ "mss of 4n + 1", { .mss = 1449, .sack_room = 28 }, 1420, 1 },
 	{ "mss of 4n + 2", { .mss = 1446, .sack_room = 28 }, 1416, 1 },
 	{ "mss of 4n + 3", { .mss = 1447, .sack_room = 28 }, 1416, 1 },
-	/* the administrator's word */
+	/* set by the administrator */
 	{ "single", VEC_VIEW(.single = true), 1420, 1 },
 	{ "single, jumbo frames",
 	  { .mss = 8948, .sack_room = 28, .single = true }, 8920, 1 },
@@ -921,7 +921,7 @@ static const struct vec_seg vec_segs[] = {
 	  VEC_VIEW(.strict = true, .single = true, VEC_AMPLE), 1420, 1 },
 	{ "single, no room for options",
 	  { .mss = 1448, .single = true }, 1448, 1 },
-	/* Markers: no chance taken */
+	/* Markers: no risk taken */
 	{ "strict, ample windows",
 	  VEC_VIEW(.strict = true, VEC_AMPLE), 1448, 45 },
 	{ "strict, SACK pending",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The speed of the framing core in user space, beside that of the bare CRC32c over
-// the same bytes: both take turns, so that what slows one slows the other. No test.
+// The speed of the framing core in user space, compared with that of CRC32c alone
+// over the same bytes. Both alternate, so that a slower machine affects both. Not
+// a test.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -21,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::uint8_t>;
 
-// FPDUs in a turn; together about what TCP takes as one packet.
+// FPDUs per turn; together about one packet of TCP.
 constexpr unsigned int batch = 44;
 
 double seconds(Clock::duration time)
@@ -29,7 +30,7 @@ double seconds(Clock::duration time)
 	return std::chrono::duration<double>(time).count();
 }
 
-// Lists FPDUs of one ULPDU each; the bytes of the ULPDU stay where they are.
+// Gathers FPDUs of one ULPDU each; the bytes of the ULPDU are not copied.
 class Sender {
 public:
 	Sender(std::uint32_t size, bool markers, bool crc)
@@ -79,7 +80,7 @@ private:
 	Bytes control_;
 };
 
-// How many valid FPDUs there are.
+// Counts the valid FPDUs.
 unsigned int read_all(const Bytes &stream, bool markers, bool crc)
 {
 	mpa_reader reader;
@@ -99,7 +100,7 @@ unsigned int read_all(const Bytes &stream, bool markers, bool crc)
 	return fpdus;
 }
 
-// As many turns of the bare CRC as of the other; tells how they compare.
+// Runs as many turns of the CRC as of the other, and reports the ratio.
 template <typename Work>
 void beside_crc(benchmark::State &state, const Bytes &ulpdu, Work work)
 {

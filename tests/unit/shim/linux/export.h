@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is exported to modules is there for programs anyway. */
+/* In user space exported symbols need no declaration. */
 #ifndef MPA_SHIM_LINUX_EXPORT_H
 #define MPA_SHIM_LINUX_EXPORT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Like the kernel's, each operand evaluated once. That operands agree in
- * signedness is left for the kernel build to check.
+  * Like those of the kernel: each operand is evaluated once. Only the kernel
+ * build checks that operands agree in signedness.
  */
 #ifndef MPA_SHIM_LINUX_MINMAX_H
 #define MPA_SHIM_LINUX_MINMAX_H
