@@ -310,7 +310,7 @@ static void fpdu_write_marker_if_due(struct fpdu_writer *w)
 }
 
 /* @n bytes were written, with no Marker in between. */
-static void fpdu_written(struct fpdu_writer *w, u32 n)
+static void fpdu_advance(struct fpdu_writer *w, u32 n)
 {
 	w->to += n;
 	w->gap -= n;
@@ -332,13 +332,13 @@ static void fpdu_write_bytes(struct fpdu_writer *w, const void *p, u32 len)
 	while (len > w->gap) {
 		n = w->gap;
 		mpa_copy(w->to, p, n);
-		fpdu_written(w, n);
+		fpdu_advance(w, n);
 		fpdu_write_marker(w);
 		p += n;
 		len -= n;
 	}
 	fpdu_copy(w->to, p, len);
-	fpdu_written(w, len);
+	fpdu_advance(w, len);
 }
 
 static void fpdu_write_length(struct fpdu_writer *w, u32 ulpdu_len)
@@ -346,7 +346,7 @@ static void fpdu_write_length(struct fpdu_writer *w, u32 ulpdu_len)
 	fpdu_write_marker_if_due(w);
 	w->length_at = w->to;
 	put_unaligned_be16(ulpdu_len, w->to);
-	fpdu_written(w, MPA_LENGTH_FIELD);
+	fpdu_advance(w, MPA_LENGTH_FIELD);
 }
 
 /*
@@ -362,13 +362,13 @@ static void fpdu_write_trailer(struct fpdu_writer *w, const u8 *start,
 
 	if (pad) {
 		memset(w->to, 0, pad);
-		fpdu_written(w, pad);
+		fpdu_advance(w, pad);
 	}
 	fpdu_write_marker_if_due(w);
 	if (use_crc)
 		crc = ~crc32c(~0, start, w->to - start);
 	put_unaligned_le32(crc, w->to);
-	fpdu_written(w, MPA_CRC_FIELD);
+	fpdu_advance(w, MPA_CRC_FIELD);
 }
 
 /* Writes pad and CRC of an FPDU without Markers at @to. Returns its end. */
