@@ -72,7 +72,7 @@ public:
 			return f;
 		}
 		locate_end(f, length);
-		judge(s, f, at);
+		set_result(s, f, at);
 		if (f.result == MPA_RX_FPDU)
 			f.ulpdu = content(s, f, length);
 		return f;
@@ -180,7 +180,7 @@ private:
 	}
 
 	// The first fault counts; with CRCs only after the CRC was checked.
-	void judge(View s, Found &f, std::size_t length_at) const
+	void set_result(View s, Found &f, std::size_t length_at) const
 	{
 		const bool too_long =
 			(s[length_at] << 8 | s[length_at + 1]) > 64768;

@@ -199,7 +199,7 @@ static void header_decode_truncated(struct kunit *test)
 }
 
 /* A segment continues another one if only the offset differs, as it should. */
-static void header_goes_on(struct kunit *test)
+static void header_continues(struct kunit *test)
 {
 	u8 bytes[DDP_UNTAGGED_LEN];
 	u32 kind, bit, len;
@@ -491,7 +491,7 @@ static struct kunit_case mpa_ddp_cases[] = {
 	KUNIT_CASE_PARAM(header_decode, wire_gen_params),
 	KUNIT_CASE_PARAM(header_build, wire_gen_params),
 	KUNIT_CASE(header_decode_truncated),
-	KUNIT_CASE(header_goes_on),
+	KUNIT_CASE(header_continues),
 	KUNIT_CASE_PARAM(header_read_request, read_gen_params),
 	KUNIT_CASE_PARAM(header_reference_fpdu, fpdu_gen_params),
 	KUNIT_CASE_PARAM(check_control, control_gen_params),

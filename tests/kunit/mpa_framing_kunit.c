@@ -865,7 +865,7 @@ static void startup_figure(struct kunit *test)
 DESC(vec_server)
 KUNIT_ARRAY_PARAM(server, vec_servers, vec_server_desc);
 
-static void startup_serves(struct kunit *test)
+static void startup_rev_supported(struct kunit *test)
 {
 	const struct vec_server *v = test->param_value;
 	const struct mpa_params own = {
@@ -932,7 +932,7 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE_PARAM(startup_conclude, conclusion_gen_params),
 	KUNIT_CASE(startup_markers_and_crc),
 	KUNIT_CASE_PARAM(startup_figure, figure_gen_params),
-	KUNIT_CASE_PARAM(startup_serves, server_gen_params),
+	KUNIT_CASE_PARAM(startup_rev_supported, server_gen_params),
 	KUNIT_CASE_PARAM(startup_asks, asker_gen_params),
 	{}
 };

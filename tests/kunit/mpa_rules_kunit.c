@@ -316,7 +316,7 @@ static void segment__policy(struct kunit *test)
 }
 
 /* The owner's information is accepted in each state of a stream. */
-static void view__said_of_stream(struct kunit *test)
+static void view__owner_information(struct kunit *test)
 {
 	const struct mpa_label label = { .dev_index = 7, .qpn = 8 };
 	struct fixture *fx = test->priv;
@@ -531,7 +531,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(segment__fewer_markers),
 	KUNIT_CASE_PARAM(sequence__wraps, wrap_gen_params),
 	KUNIT_CASE(segment__policy),
-	KUNIT_CASE(view__said_of_stream),
+	KUNIT_CASE(view__owner_information),
 	KUNIT_CASE(node__inherits),
 	KUNIT_CASE(node__params),
 	KUNIT_CASE(node__comes_and_goes),

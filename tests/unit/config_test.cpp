@@ -217,7 +217,7 @@ TEST(mpa_config_refuse, knows_every_bit)
 	EXPECT_FALSE(refuse({}));
 }
 
-TEST(mpa_config_refuse, names_the_first_that_is_wrong)
+TEST(mpa_config_refuse, reports_the_first_wrong_setting)
 {
 	auto s = setting(MPA_A_CONFIG_ORD, 16383);
 
@@ -229,7 +229,7 @@ TEST(mpa_config_refuse, names_the_first_that_is_wrong)
 }
 
 /* Values that were not set do not matter. */
-TEST(mpa_config_refuse, looks_at_what_is_set_only)
+TEST(mpa_config_refuse, checks_only_what_is_set)
 {
 	auto s = setting(MPA_A_CONFIG_CRC, 0);
 
@@ -309,7 +309,7 @@ TEST_P(ConfigClip, follows_the_table)
 INSTANTIATE_TEST_SUITE_P(table, ConfigClip, testing::ValuesIn(clips),
 			 row_name<Clip>);
 
-TEST(mpa_settings_change, sets_and_gives_up)
+TEST(mpa_settings_change, sets_and_unsets)
 {
 	mpa_settings own = {};
 	auto crc = setting(MPA_A_CONFIG_CRC, 0);

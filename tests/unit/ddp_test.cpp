@@ -282,7 +282,7 @@ TEST(DdpHeader, DecodeRefusesEveryTruncation)
 	}
 }
 
-TEST(DdpHeader, DecodeTellsEveryControlBit)
+TEST(DdpHeader, DecodeReturnsEveryControlBit)
 {
 	for (u32 word = 0; word < 0x10000; word++) {
 		Bytes bytes(18);
@@ -325,7 +325,7 @@ void goes_on_to(const Bytes &p, const Bytes &next, u32 passed)
 	}
 }
 
-TEST(DdpHeader, GoesOnInTheSameMessage)
+TEST(DdpHeader, ContinuesInTheSameMessage)
 {
 	for (u32 passed : { 1U, 1428U, 0xffffU }) {
 		for (u64 to : kEdges64)
@@ -341,7 +341,7 @@ TEST(DdpHeader, GoesOnInTheSameMessage)
 	}
 }
 
-TEST(DdpHeader, NothingGoesOnBehindTheLast)
+TEST(DdpHeader, NothingContinuesTheLast)
 {
 	const Exact write(build_tagged(1, RDMAP_WRITE, true, 1, 0));
 	const Exact write_on(build_tagged(1, RDMAP_WRITE, true, 1, 4));
@@ -482,7 +482,7 @@ TEST(DdpCheckControl, Table)
 	}
 }
 
-TEST(DdpCheckControl, EachControlBitTurned)
+TEST(DdpCheckControl, EachControlBitInverted)
 {
 	for (const auto &c : ddp_flip_cases) {
 		const Bytes good = unhex(c.bytes);
@@ -510,7 +510,7 @@ TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
 
 	for (int op = 0; op < 16; op++) {
 		const auto &c = ddp_opcode_cases[op];
-		auto judge = [&](const Bytes &bytes, const ddp_want &want) {
+		auto expect = [&](const Bytes &bytes, const ddp_want &want) {
 			const ddp_want got = control_result(
 				bytes, bytes.size() + c.payload);
 
@@ -519,11 +519,11 @@ TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
 			(got.ok ? in_order : refused)++;
 		};
 
-		judge(build_tagged(1, op, true, 0xdead, 0xbeef), c.tagged);
+		expect(build_tagged(1, op, true, 0xdead, 0xbeef), c.tagged);
 		for (size_t q = 0; q < std::size(ddp_queue_numbers); q++)
-			judge(build_untagged(1, op, true, 0,
-					     ddp_queue_numbers[q], 1, 0),
-			      c.untagged[q]);
+			expect(build_untagged(1, op, true, 0,
+					      ddp_queue_numbers[q], 1, 0),
+			       c.untagged[q]);
 	}
 	EXPECT_EQ(in_order, 8) << "one place for each of the 8 opcodes";
 	EXPECT_EQ(refused, 16 * 11 - 8);

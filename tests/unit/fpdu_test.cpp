@@ -354,7 +354,7 @@ TEST(mpa_fpdu_gather, ulpdu_bytes_stay_where_they_are)
 	EXPECT_EQ(tx.gap, 0u);
 }
 
-TEST(mpa_fpdu_gather, refuses_what_does_not_add_up)
+TEST(mpa_fpdu_gather, refuses_a_wrong_total_length)
 {
 	Bytes ulpdu(64769);
 	mpa_tx_half tx = { 0, false, true };
@@ -655,7 +655,7 @@ TEST_P(Series, looks_no_further_than_there_is_payload)
 INSTANTIATE_TEST_SUITE_P(kinds, Series,
 			 testing::Combine(testing::Bool(), testing::Bool()));
 
-TEST(mpa_fpdu_write, refuses_what_does_not_add_up)
+TEST(mpa_fpdu_write, refuses_a_wrong_total_length)
 {
 	struct Row {
 		std::uint32_t hdr_len;

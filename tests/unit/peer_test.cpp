@@ -136,7 +136,7 @@ TEST_P(peer_faults, are_faults_to_both_readers)
 {
 	const auto &row = GetParam();
 	peer::Writer writer(Framing{.markers = row.markers});
-	peer::Reader judge(Framing{.markers = row.markers});
+	peer::Reader peer_reader(Framing{.markers = row.markers});
 	auto fpdu = writer.fpdu(peer::pattern(1000, 1), row.fault);
 	mpa_reader reader;
 	u32 used = 0;
@@ -144,7 +144,7 @@ TEST_P(peer_faults, are_faults_to_both_readers)
 	mpa_reader_init(&reader, row.markers, true);
 	EXPECT_EQ(mpa_reader_feed(&reader, fpdu.data(), fpdu.size(), &used),
 		  row.result);
-	EXPECT_THROW(judge.next(fpdu), peer::WireError);
+	EXPECT_THROW(peer_reader.next(fpdu), peer::WireError);
 }
 
 const Wrong wrongs[] = {

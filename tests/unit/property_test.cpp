@@ -171,10 +171,10 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 		std::size_t at = random.between(0, stream.size() - 1);
 
 		stream[at] ^= 1 << random.between(0, 7);
-		std::size_t spoilt = 0;
+		std::size_t corrupted = 0;
 
-		while (ends[spoilt] <= at)
-			spoilt++;
+		while (ends[corrupted] <= at)
+			corrupted++;
 
 		Reader reader(markers, crc);
 		std::size_t read = 0, delivered = 0, start = 0;
@@ -188,14 +188,14 @@ TEST_P(Protected, a_flipped_bit_ends_the_stream)
 			read += fed.used;
 			if (fed.result != MPA_RX_FPDU)
 				continue;
-			ASSERT_LT(delivered, spoilt);
+			ASSERT_LT(delivered, corrupted);
 			Bytes fpdu(stream.begin() + start,
 				    stream.begin() + read);
 			ASSERT_EQ(reader.strip(fpdu), ulpdus[delivered]);
 			delivered++;
 			start = read;
 		}
-		ASSERT_EQ(delivered, spoilt);
+		ASSERT_EQ(delivered, corrupted);
 	}
 }
 

@@ -211,7 +211,7 @@ struct TooLong {
 	mpa_rx_result with_crc;
 };
 
-TEST_P(ReaderOf, too_long_is_judged_after_its_crc)
+TEST_P(ReaderOf, too_long_is_reported_after_its_crc)
 {
 	const TooLong rows[] = {
 		{ "right CRC", {}, MPA_RX_BAD_LENGTH },
@@ -413,7 +413,7 @@ TEST(mpa_reader_feed, marker_pointing_elsewhere)
 	}
 }
 
-TEST_P(MarkersOf, stream_without_the_markers_we_asked_for)
+TEST_P(MarkersOf, stream_without_requested_markers)
 {
 	Bytes fpdu = Model(false, crc).frame(Bytes(600, 0x55));
 	Reader reader(true, crc);
@@ -570,7 +570,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The second pass
 
-TEST(mpa_strip_run, one_call_to_a_run)
+TEST(mpa_strip_run, one_call_per_run)
 {
 	Bytes ulpdu(2000, 6);
 	Bytes fpdu = Model::at_gap(true, true, 100).frame(ulpdu);
@@ -598,7 +598,7 @@ TEST(mpa_strip_run, one_call_to_a_run)
 	EXPECT_EQ(left, 6u);
 }
 
-TEST(mpa_strip_run, without_bytes_stands_still)
+TEST(mpa_strip_run, without_bytes_does_not_move)
 {
 	for (bool markers : { false, true }) {
 		Bytes fpdu = Model(markers, true).frame(Bytes(9, 1));

@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(table, SegPlan, testing::ValuesIn(vec_segs),
 			 row_name<vec_seg>);
 
 // Properties of every plan, on which the sender relies.
-TEST(mpa_seg_plan, promises_for_random_views)
+TEST(mpa_seg_plan, invariants_for_random_views)
 {
 	Random random(40);
 

@@ -320,7 +320,7 @@ TEST(mpa_frame_build, private_data_limits)
 		  -EMSGSIZE);
 }
 
-TEST(mpa_frame_build, sends_no_bit_it_may_not)
+TEST(mpa_frame_build, sends_no_reserved_bit)
 {
 	// R in a Request; B, C, D without A; depths of more than 14 bits
 	mpa_frame frame = { .reject = true, .enhanced = true, .rev = 2,
@@ -417,9 +417,9 @@ TEST(mpa_request_from, revision_0)
 	}
 }
 
-class Asks : public testing::TestWithParam<vec_asker> {};
+class InitiatorRevisions : public testing::TestWithParam<vec_asker> {};
 
-TEST_P(Asks, in_its_revision_and_takes_what_it_speaks)
+TEST_P(InitiatorRevisions, in_its_revision_and_accepts_its_revisions)
 {
 	const auto &v = GetParam();
 	mpa_params own = params(v.rev);
@@ -448,7 +448,7 @@ TEST_P(Asks, in_its_revision_and_takes_what_it_speaks)
 	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want_enhanced);
 }
 
-INSTANTIATE_TEST_SUITE_P(table, Asks, testing::ValuesIn(vec_askers),
+INSTANTIATE_TEST_SUITE_P(table, InitiatorRevisions, testing::ValuesIn(vec_askers),
 			 row_name<vec_asker>);
 
 TEST(mpa_request_from, revision_2)
@@ -543,9 +543,9 @@ TEST(mpa_answer, unenhanced_requests_get_unenhanced_replies) // M1, M3
 	}
 }
 
-class Serves : public testing::TestWithParam<vec_server> {};
+class ResponderRevisions : public testing::TestWithParam<vec_server> {};
 
-TEST_P(Serves, what_it_speaks_and_tells_older_peers)
+TEST_P(ResponderRevisions, its_revisions_and_older_peers)
 {
 	const auto &v = GetParam();
 	mpa_params own = params(v.rev);
@@ -581,7 +581,7 @@ TEST_P(Serves, what_it_speaks_and_tells_older_peers)
 		EXPECT_FALSE(mpa_rev_supported(&own, rev));
 }
 
-INSTANTIATE_TEST_SUITE_P(table, Serves, testing::ValuesIn(vec_servers),
+INSTANTIATE_TEST_SUITE_P(table, ResponderRevisions, testing::ValuesIn(vec_servers),
 			 row_name<vec_server>);
 
 class Conclude : public testing::TestWithParam<vec_conclude> {};
@@ -616,7 +616,7 @@ TEST_P(Conclude, follows_the_table)
 }
 
 // M11: a rejection has priority over anything wrong with the Reply.
-TEST_P(Conclude, a_refusal_tells_the_peers_depths)
+TEST_P(Conclude, a_rejection_has_the_peers_depths)
 {
 	const auto &v = GetParam();
 	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
