@@ -47,14 +47,14 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
     ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* rnic_mr_kvec"
                          r" rnic_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
-                         r" mpa_fpdu_write write_bytes"
+                         r" mpa_fpdu_write fpdu_write_bytes fpdu_copy"
                          # A series is copied in one loop, headers and all.
-                         r" mpa_fpdu_write_series mpa_tx_add_series write_next"
-                         r" write_plain write_marked write_trailer write_marker_\S*"),
+                         r" mpa_fpdu_write_series mpa_tx_add_series fpdu_write_next"
+                         r" fpdu_write_\w+"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"rnic_tx_segment rnic_tx_next rnic_tx_add_out mpa_tx_add ddp_build\w*"
-                     r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
+                     r" mpa_seg_plan segment_batch_max fpdu_add\w* mpa_fpdu_\w+"
                      r" mpa_tx_room_for rnic_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
                      r" rnic_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
@@ -64,7 +64,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("completions", r"rnic_cq_\w+ rnic_wr_finish rnic_sq_retire rnic_response_done"
                     r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
                     r" rnic_poll_cq rnic_req_notify_cq"),
-    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+"
+    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+ reader_\w+"
                      r" mpa_strip_run rnic_qp_ulpdu rnic_op_ulpdu mpa_kick mark_taken deliver"
                      r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
                      r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
