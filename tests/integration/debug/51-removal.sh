@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Devices, network devices and modules go while traffic runs, and connections
-# come and go by the hundred; nothing hangs and nothing stays. The lanes of several
+# come and go by the hundred; nothing hangs and nothing stays. The configurations of several
 # processors have this as well, with fewer connections and with threads that are held
 # up.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 cycles=500
-[[ ${LAB_LANE:-debug} == debug ]] || cycles=100
+[[ ${LAB_CONFIG:-debug} == debug ]] || cycles=100
 cycles_limit=400
 cycles_program=$MPA_REPO/build/bin/cycles
 modules=(mpa_rnic mpa)
@@ -86,7 +86,7 @@ held_up() {
 # The core's rdma_cm says that an identifier no longer uses a device before it lets
 # go of the device's address; the device must still be there by then. Its thread is
 # held up in between for longer than all the rest of a deletion takes.
-if [[ ${LAB_LANE:-debug} != debug ]]; then
+if [[ ${LAB_CONFIG:-debug} != debug ]]; then
 	traffic_on "deletion while a thread is held up"
 	lab_check "threads are held up" modprobe mpa_stall milliseconds=1000
 	death_delete mpa1 "deletion while a thread is held up"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The same cases as 70-netlink of the stock lane under KASAN, lockdep and kmemleak,
+# The same cases as 70-netlink of the stock configuration under KASAN, lockdep and kmemleak,
 # with fewer connections.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/netlink.sh"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The lists of exchanges. The debug lane runs them in full; emulated processors,
+# The lists of exchanges. The debug configuration runs them in full; emulated processors,
 # where everything takes many times longer, run the same with the shorter values
 # below. A list finds two hosts with a device each and leaves them idle.
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything that 30 to 33 of the debug lane exchange, shortened, between processors
-# that run at the same time. The stock lane has this as well; the smp lane also
+# Everything that 30 to 33 of the debug configuration exchange, shortened, between processors
+# that run at the same time. The stock configuration has this as well; the smp configuration also
 # holds senders up.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
@@ -32,7 +32,7 @@ done
 traffic_label=
 fast_paths on mpa1 mpa2
 
-# The lane with the module that holds a sender up.
-if [[ ${LAB_LANE:-stock} == smp ]]; then
+# The configuration with the module that holds a sender up.
+if [[ ${LAB_CONFIG:-stock} == smp ]]; then
 	held_all
 fi

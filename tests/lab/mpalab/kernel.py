@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The kernels of the lanes, their modules and their initramfs."""
+"""The kernels of the test configurations, their modules and their initramfs."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from .common import BUILD, CACHE, LAB, REPO, LabError
 from .common import digest, locked, output_of, run_logged, say
 from .initramfs import write_initramfs
 
-LANES = ("stock", "debug", "smp", "kasan", "kcsan", "plain", "speed")
+CONFIGS = ("stock", "debug", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
 SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 
@@ -30,8 +30,8 @@ UNUSED_SECONDS = 4 * 3600
 KERNEL_SOURCE = CACHE / "source" / "linux"
 
 
-def lane(name):
-    """The lane called name."""
+def test_config(name):
+    """The test configuration with this name."""
     return {one.name: one for one in
             (Stock, Debug, Smp, Kasan, Kcsan, Plain, Speed)}[name]()
 
@@ -76,8 +76,8 @@ def forget_unused(directory, keep):
             shutil.rmtree(tree, ignore_errors=True)
 
 
-class Lane:
-    """What the lanes have in common.
+class TestConfig:
+    """What the test configurations have in common.
 
     Each has a `base` directory in the cache: boot image and pristine module
     tree. modules() adds the modules of this repository in extra/.
@@ -96,7 +96,7 @@ class Lane:
         self._prepared = None
 
     def cache_name(self):
-        """Of the lane's directory in the cache."""
+        """Name of the directory in the cache."""
         return self.name
 
     def prepare(self):
@@ -116,11 +116,11 @@ class Lane:
         raise NotImplementedError
 
     def module_sources(self):
-        """Our own module files, as built for this lane."""
+        """The module files of this repository, built for this configuration."""
         raise NotImplementedError
 
     def build_modules(self):
-        """Builds our own modules for this lane."""
+        """Builds the modules of this repository for this configuration."""
         raise NotImplementedError
 
     def release(self):
@@ -159,11 +159,12 @@ class Lane:
         magic = output_of("modinfo", "-F", "vermagic", str(module)).split()[0]
         if magic != self.release():
             raise LabError(
-                f"{module} was built for {magic}, this lane runs {self.release()}"
+                f"{module} was built for {magic}, but the {self.name} configuration "
+                f"runs {self.release()}"
             )
 
     def initramfs(self):
-        """Path of the initramfs for this lane's kernel."""
+        """Path of the initramfs for this configuration's kernel."""
         release = self.release()
         init = LAB / "guest" / "initramfs-init"
         busybox = Path(shutil.which("busybox"))
@@ -192,7 +193,7 @@ class Lane:
         return files
 
 
-class Stock(Lane):
+class Stock(TestConfig):
     """Debian's own kernel, unpacked from its package."""
 
     name = "stock"
@@ -259,11 +260,11 @@ class Stock(Lane):
         )
 
 
-class Built(Lane):
-    """A kernel from linux-source-6.1 with a configuration of the lab's own."""
+class Built(TestConfig):
+    """A kernel built from linux-source-6.1, configured by the lab."""
 
-    # Parts of the configuration, tests/lab/kernel-NAME.config; that of the lane's name
-    # if there are none.
+    # Fragments of the kernel configuration, tests/lab/kernel-NAME.config. If empty,
+    # NAME is that of the test configuration.
     parts = ()
     # Variables of the kernel's build and of our modules', its targets, the boot
     # image among objects.
@@ -330,7 +331,7 @@ class Built(Lane):
             "make", "-s", "-C", str(KERNEL_SOURCE), f"O={self.objects}",
             *self.variables, f"KCONFIG_ALLCONFIG={joined}", "allnoconfig",
         )
-        result = set(self._config().read_text("utf-8").splitlines())
+        result = set(self._dot_config().read_text("utf-8").splitlines())
         lost = [
             line for line in wanted
             if ("CONFIG_" in line and ("=" in line or "is not set" in line))
@@ -339,13 +340,13 @@ class Built(Lane):
         if lost:
             raise LabError(f"{joined}: without effect: " + ", ".join(lost))
 
-    def _config(self):
+    def _dot_config(self):
         return self.objects / ".config"
 
-    def config_hash(self):
+    def kconfig_hash(self):
         """What tells this kernel's whole configuration from another."""
         self.prepare()
-        return digest(self._config())
+        return digest(self._dot_config())
 
     def _build(self):
         say(f"building the {self.name} kernel ({self.duration}, then cached)")
@@ -463,7 +464,7 @@ class Smp(Built):
 
 
 class Kasan(Built):
-    """As the smp lane, with KASAN."""
+    """As the smp configuration, with KASAN."""
 
     name = "kasan"
     parts = ("pc", "lockdep", "suites", "kasan")
@@ -502,7 +503,7 @@ class Kcsan(Built):
 
 
 class Plain(Built):
-    """The smp lane's kernel without its watchers: instructions are counted."""
+    """The smp configuration's kernel without its watchers: instructions are counted."""
 
     name = "plain"
     cmdline = "mitigations=off reboot=t"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the time goes in the speed lane.
+"""Where the time goes in the speed configuration.
 
 Its kernel is a program of this machine, so the machine's own perf looks into it. The
 kernel's functions, those of modules included, are known from the /proc/kallsyms that

@@ -31,17 +31,17 @@ def one_processor(place):
     return ["taskset", "-c", str(processors[place % len(processors)])]
 
 
-def command_line(lane, directory, memory, cmdline, lines, spread=False, place=0):
+def command_line(config, directory, memory, cmdline, lines, spread=False, place=0):
     """The command; lines: (name of the line, UML's channel); spread: on whatever
     processors the machine likes, not on that of its place."""
     return [
         *([] if spread else one_processor(place)),
-        str(lane.image()), f"mem={memory or lane.memory}M",
-        f"initrd={lane.initramfs()}", f"uml_dir={directory / STATE}/", "umid=lab",
+        str(config.image()), f"mem={memory or config.memory}M",
+        f"initrd={config.initramfs()}", f"uml_dir={directory / STATE}/", "umid=lab",
         "noreboot", "con=null", "ssl=null",
         *(f"{name}={channel}" for name, channel in lines),
         "panic=-1", "oops=panic", f"LAB_RUN={directory}",
-        *lane.cmdline.split(), *cmdline.split(),
+        *config.cmdline.split(), *cmdline.split(),
     ]
 
 

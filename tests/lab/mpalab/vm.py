@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import results, uml
 from .common import BUILD, REPO, SEARCH_PATH, LabError, say
-from .kernel import Lane
+from .kernel import TestConfig
 
 RUNS = BUILD / "lab"
 # Time left to the guest for its closing work once the script was stopped; the
@@ -44,7 +44,7 @@ AT_REST = "norandmaps"
 class Job:
     """One script to run."""
 
-    lane: Lane
+    config: TestConfig
     script: str
     args: list
     env: dict = field(default_factory=dict)
@@ -97,14 +97,14 @@ def shell_words(name, value):
     return f"{name}={shlex.quote(str(value))}\n"
 
 
-def write_job(directory, lane, mode, env, guest_timeout, script="", args=()):
+def write_job(directory, config, mode, env, guest_timeout, script="", args=()):
     text = "".join(
         shell_words(key, value)
         for key, value in {
             "MPA_REPO": REPO,
-            "LAB_MODULES": lane.modules(),
-            "LAB_LANE": lane.name,
-            "LAB_MACHINE": lane.machine,
+            "LAB_MODULES": config.modules(),
+            "LAB_CONFIG": config.name,
+            "LAB_MACHINE": config.machine,
             "LAB_MODE": mode,
             "LAB_SCRIPT": script,
             "LAB_GUEST_TIMEOUT": guest_timeout,
@@ -138,7 +138,7 @@ def cpu_options(icount):
     return ["-accel", accelerator, "-cpu", "host"]
 
 
-def command_line(lane, directory, console, smp, memory, cmdline, icount=False):
+def command_line(config, directory, console, smp, memory, cmdline, icount=False):
     """The whole QEMU command."""
     def port(name):
         return ["-chardev", f"file,id={name},path={directory}/{name}.log",
@@ -152,10 +152,10 @@ def command_line(lane, directory, console, smp, memory, cmdline, icount=False):
     return [
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
         "-display", "none", "-machine", "pc,usb=off", *cpu_options(icount),
-        "-smp", f"{smp},sockets={smp}", "-m", str(memory or lane.memory),
-        "-kernel", str(lane.image()), "-initrd", str(lane.initramfs()),
+        "-smp", f"{smp},sockets={smp}", "-m", str(memory or config.memory),
+        "-kernel", str(config.image()), "-initrd", str(config.initramfs()),
         "-append", f"console=ttyS0 {PATIENT} {AT_REST} panic=-1 oops=panic "
-                   f"{lane.cmdline} {cmdline}",
+                   f"{config.cmdline} {cmdline}",
         *console,
         *share("root", "/", ",readonly=on"),
         *share("run", directory, ""),
@@ -232,14 +232,14 @@ def start_job(job, directory, log, number):
     """The machine of a job: a process, as far as follow() can tell; number: of its
     place."""
     cmdline = job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}"
-    if job.lane.machine == "uml":
+    if job.config.machine == "uml":
         return uml.start(
             lambda lines: keep_command(uml.command_line(
-                job.lane, directory, job.memory, cmdline, lines, job.spread, number),
+                job.config, directory, job.memory, cmdline, lines, job.spread, number),
                 directory),
             directory, {**os.environ, "PATH": SEARCH_PATH}, log)
     return start(command_line(
-        job.lane, directory,
+        job.config, directory,
         ["-chardev", f"file,id=console,path={directory}/console.log",
          "-serial", "chardev:console"],
         job.smp, job.memory, cmdline, job.icount,
@@ -293,8 +293,8 @@ def newer_sources():
     return None
 
 
-def warn_if_stale(lane):
-    newer = newer_sources() if lane.name == "stock" else None
+def warn_if_stale(config):
+    newer = newer_sources() if config.name == "stock" else None
     if newer:
         say(f"note: {newer} is newer than the modules, `make` would rebuild them")
 
@@ -344,16 +344,16 @@ def run(job):
     closing = CLOSING_TIME + (LEAK_SCAN_TIME if job.kmemleak else 0)
     if job.timeout <= closing:
         raise LabError(f"the timeout of this run must exceed {closing} s")
-    warn_if_stale(job.lane)
-    name = job.name or f"{script.stem}-{job.lane.name}"
+    warn_if_stale(job.config)
+    name = job.name or f"{script.stem}-{job.config.name}"
     directory = new_run_directory(name)
-    write_job(directory, job.lane, "run", job.env, job.timeout - closing,
+    write_job(directory, job.config, "run", job.env, job.timeout - closing,
               guest_script(script, directory), job.args)
     for file, text in job.files.items():
         (directory / file).write_text(text, encoding="utf-8")
-    say(f"{name}: booting {job.lane.release()}, "
+    say(f"{name}: booting {job.config.release()}, "
         f"everything goes to {directory.relative_to(REPO)}/")
-    with place(job.lane.machine) as number, open(directory / "qemu.log", "wb") as log:
+    with place(job.config.machine) as number, open(directory / "qemu.log", "wb") as log:
         started = time.monotonic()
 
         def start_one():
@@ -373,7 +373,7 @@ def conclude(job, name, directory, in_time, seconds, status):
     totals = results.read_tap(said)
     alarms = results.alarms_with_context(
         read(directory / "console.log") + read(directory / "dmesg"), job.expect,
-        foreign=job.lane.foreign
+        foreign=job.config.foreign
     )
     words = results.read_words(read(directory / "result.log"))
     reasons = results.judge(words, totals, [lines[0] for lines in alarms],
@@ -381,11 +381,11 @@ def conclude(job, name, directory, in_time, seconds, status):
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
     if in_time and "end" not in words:
-        reasons.append(f"{job.lane.machine} ended with status {status}")
+        reasons.append(f"{job.config.machine} ended with status {status}")
     if "boot" not in words:
         reasons += read(directory / "qemu.log").strip().splitlines()[:3]
     (directory / "result.json").write_text(json.dumps({
-        "name": name, "lane": job.lane.name, "seconds": round(seconds, 1),
+        "name": name, "config": job.config.name, "seconds": round(seconds, 1),
         "passed": totals.passed, "failed": totals.failed,
         "skipped": totals.skipped, "good": not reasons, "reasons": reasons,
         "failures": totals.failures, "directory": str(directory),
@@ -403,21 +403,22 @@ def conclude(job, name, directory, in_time, seconds, status):
     return Outcome(not reasons, directory)
 
 
-def shell(lane, smp, memory):
+def shell(config, smp, memory):
     """Puts the caller's terminal on the console of a VM."""
     if not sys.stdin.isatty():
         raise LabError("a shell needs a terminal")
-    if lane.machine != "qemu":
-        raise LabError(f"the {lane.name} lane gives no shell, it only runs scripts")
-    warn_if_stale(lane)
-    directory = new_run_directory(f"shell-{lane.name}")
+    if config.machine != "qemu":
+        raise LabError(f"the {config.name} configuration has no shell, it only "
+                       "runs scripts")
+    warn_if_stale(config)
+    directory = new_run_directory(f"shell-{config.name}")
     size = shutil.get_terminal_size()
-    write_job(directory, lane, "shell", {
+    write_job(directory, config, "shell", {
         "LAB_TERM": os.environ.get("TERM", "vt100"),
         "LAB_ROWS": size.lines, "LAB_COLUMNS": size.columns,
     }, 0)
     command = command_line(
-        lane, directory,
+        config, directory,
         ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"],
         smp, memory, "quiet loglevel=4",
     )
