@@ -8,7 +8,7 @@
 
 #include "mpa.h"
 
-/* Response of CREATE_CQ: the RDMA core's part, then ours. */
+/* Response of CREATE_CQ: the RDMA core's part, then the part of this driver. */
 struct mpa_uverbs_create_cq_resp {
 	struct ib_uverbs_ex_create_cq_resp core;
 	struct mpa_create_cq_resp drv;
@@ -80,7 +80,7 @@ static struct mpa_cq *cq_create(struct ibv_context *ibctx,
  * @ibctx: open device
  * @cqe: entries wanted
  * @channel: where events go, or NULL
- * @comp_vector: interrupt vector, of no meaning here
+ * @comp_vector: interrupt vector, ignored
  *
  * Return: the queue, or NULL and errno.
  */
@@ -107,7 +107,7 @@ struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,
  * @ibctx: open device
  * @attr: what is wanted; no time stamps, no ignored overruns
  *
- * Return: the queue, or NULL and errno (%EOPNOTSUPP for what there is not).
+ * Return: the queue, or NULL and errno (%EOPNOTSUPP if something is not supported).
  */
 struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 				   struct ibv_cq_init_attr_ex *attr)
@@ -125,7 +125,7 @@ struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 		return NULL;
 	}
 
-	/* The only flag there is concerns this side alone. */
+	/* The only supported flag concerns user space alone. */
 	core.comp_mask = 0;
 	core.flags = 0;
 	cq = cq_create(ibctx, &core);
@@ -169,7 +169,10 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	int64_t ready;
 	int found = 0;
 
-	/* Who waits for a completion finds the ring empty most of the time. */
+	/*
+	 * A program that polls for a completion finds the ring empty most of
+	 * the time.
+	 */
 	if (!mpa_ring_ready(&cq->ring, __atomic_load_n(&cq->cons,
 						       __ATOMIC_RELAXED)))
 		return 0;
@@ -203,7 +206,7 @@ int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 /**
  * mpa_cq_purge() - forget the completions of a queue pair
  * @cq: a completion queue of it
- * @qp_num: number of the queue pair, which the kernel produces for no longer
+ * @qp_num: number of the queue pair; the kernel produces no more entries for it
  *
  * The published entries belong to this side until it gives them back, so the
  * others can be moved towards the producer, over those that go.

@@ -27,7 +27,7 @@ static int cq_next(struct mpa_cq *cq)
 	if (ready <= 0)
 		return ready ? EIO : ENOENT;
 
-	/* A copy, so that the kernel has the place back at once. */
+	/* Copy the entry, so that the kernel has its place back at once. */
 	cq->cur = *(const struct mpa_cqe *)mpa_ring_slot(&cq->ring, cq->cons);
 	mpa_cq_consume(cq, cq->cons + 1);
 
@@ -76,7 +76,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_mpa_cq_ex(ibcq)->cur.byte_len;
 }
 
-/* Of the two things this field can carry, iWARP has the invalidated STag. */
+/* Of the two values this field can carry, iWARP has the invalidated STag. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	const struct mpa_cqe *cqe = &to_mpa_cq_ex(ibcq)->cur;
@@ -94,7 +94,7 @@ static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 	return mpa_wc_flags(&to_mpa_cq_ex(ibcq)->cur);
 }
 
-/* The rest of IBV_WC_STANDARD_FLAGS are notions of InfiniBand. */
+/* The other IBV_WC_STANDARD_FLAGS exist in InfiniBand only. */
 static uint32_t read_zero_u32(struct ibv_cq_ex *ibcq)
 {
 	(void)ibcq;

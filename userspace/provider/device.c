@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Devices, contexts, and the objects that are the kernel's alone: protection
+ * Devices, contexts, and the objects that only the kernel needs: protection
  * domains and memory regions.
  */
 #include <assert.h>
@@ -11,8 +11,9 @@
 #include "mpa.h"
 
 /*
- * Responses: the RDMA core's part, then ours. The core's may end in an array
- * without a size, after which a structure cannot go on.
+ * Responses: the RDMA core's part, then the part of this driver. The core's may
+ * end in an array without a size, so it cannot be followed by a member of a
+ * structure.
  */
 union mpa_uverbs_get_context_resp {
 	struct ib_uverbs_get_context_resp core;
@@ -134,7 +135,7 @@ static void free_context(struct ibv_context *ibctx)
 	free(ctx);
 }
 
-/* Operations that are not here are refused with EOPNOTSUPP by libibverbs. */
+/* libibverbs fails the operations missing here with EOPNOTSUPP. */
 static const struct verbs_context_ops mpa_context_ops = {
 	.alloc_pd = alloc_pd,
 	.create_cq = mpa_create_cq,
@@ -178,7 +179,10 @@ static int get_context(struct mpa_context *ctx)
 static struct verbs_context *alloc_context(struct ibv_device *device,
 					   int cmd_fd, void *private_data)
 {
-	/* How the interface states where the member is: a pointer from 0. */
+	/*
+	 * The interface gives the member's place as an offset from a null
+	 * pointer.
+	 */
 	struct verbs_context *base_offset =
 		(struct verbs_context *)offsetof(struct mpa_context, base);
 	struct mpa_context *ctx;
@@ -200,7 +204,10 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	return &ctx->base;
 }
 
-/* No rdma_driver_id is registered for us: the kernel side's attribute tells. */
+/*
+ * The kernel driver has no rdma_driver_id of its own; an attribute identifies
+ * it.
+ */
 static bool match_device(struct verbs_sysfs_dev *sysfs_dev)
 {
 	char value[16];

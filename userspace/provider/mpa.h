@@ -22,7 +22,7 @@
 	((type *)((uintptr_t)(ptr) - offsetof(type, member)))
 
 /**
- * struct mpa_device - a device of ours
+ * struct mpa_device - a device of this driver
  * @base: libibverbs' part
  */
 struct mpa_device {
@@ -107,7 +107,7 @@ struct mpa_qp {
 	int wr_err;
 };
 
-/* Gives all entries before @cons back; the lock is held. */
+/* Gives all entries before @cons back to the producer; the lock is held. */
 static inline void mpa_cq_consume(struct mpa_cq *cq, uint32_t cons)
 {
 	__atomic_store_n(&cq->cons, cons, __ATOMIC_RELAXED);

@@ -37,10 +37,9 @@ static int write_doorbell(const struct mpa_qp *qp, int fd)
 }
 
 /*
- * write() is the cheapest way into the kernel, but one that the kernel keeps
- * from processes whose credentials have changed since they opened the device,
- * as those of a daemon do that gives up its privileges. libibverbs has another
- * way for them.
+ * write() is the cheapest way into the kernel, but the kernel refuses it to
+ * processes whose credentials have changed since they opened the device, such
+ * as a daemon that drops its privileges. libibverbs has another way for them.
  */
 static int ring_doorbell(struct mpa_qp *qp)
 {
@@ -63,7 +62,7 @@ static int ring_doorbell(struct mpa_qp *qp)
  *
  * An index never moves back, not even if the doorbell is refused: the kernel
  * may have seen it for another reason. A refusal means that the device or the
- * queue pair is gone, and that nobody will look at the entries.
+ * queue pair is gone, and that nothing will read the entries.
  *
  * Return: 0, or a positive errno if the doorbell was refused.
  */
@@ -118,7 +117,7 @@ static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
  * @wr: list of work requests
  * @bad_wr: on error, the first one that was not posted
  *
- * Return: 0, %EINVAL for a request that cannot be, %ENOMEM if the queue is
+ * Return: 0, %EINVAL for an invalid request, %ENOMEM if the queue is
  * full, or the positive errno with which the kernel refused the doorbell.
  */
 int mpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -193,9 +192,9 @@ static int submit_recv(struct mpa_qp *qp)
  * @wr: list of work requests
  * @bad_wr: on error, the first one that was not posted
  *
- * The kernel is called only if it asked for that, see mpa_ring_armed().
+ * The kernel is called only if it has asked for this, see mpa_ring_armed().
  *
- * Return: 0, %EINVAL for a request that cannot be, %ENOMEM if the queue is
+ * Return: 0, %EINVAL for an invalid request, %ENOMEM if the queue is
  * full, or the positive errno with which the kernel refused to be called.
  */
 int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,

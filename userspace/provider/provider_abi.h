@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The one place through which the provider sees the private interface of
- * rdma-core: the original within an rdma-core tree (its CMakeLists.txt defines
- * MPA_PROVIDER_IN_TREE), our own declaration of it anywhere else.
+ * The only file that includes the private interface of rdma-core: the original
+ * within an rdma-core tree (its CMakeLists.txt defines MPA_PROVIDER_IN_TREE),
+ * the declaration in this directory anywhere else.
  */
 #ifndef MPA_PROVIDER_ABI_H
 #define MPA_PROVIDER_ABI_H
@@ -15,10 +15,10 @@
 #include "rdma_core_abi.h"
 #endif
 
-/* Commands whose form differs between releases, with one form here. */
+/* Wrappers for commands whose form differs between releases. */
 
 /**
- * mpa_cmd_get_context() - introduce this process to the kernel
+ * mpa_cmd_get_context() - open a context in the kernel
  * @context: open device
  * @cmd: request
  * @cmd_size: bytes of it
@@ -34,7 +34,7 @@ static inline int mpa_cmd_get_context(struct verbs_context *context,
 				      size_t resp_size)
 {
 #if IBVERBS_PABI_VERSION >= 57
-	/* Files that the provider may want to hand to the kernel. */
+	/* Files that the provider may pass to the kernel. */
 	return ibv_cmd_get_context(context, cmd, cmd_size, NULL, resp,
 				   resp_size);
 #else
@@ -63,7 +63,7 @@ static inline int mpa_cmd_create_cq(struct ibv_context *ibctx,
 				    size_t resp_size)
 {
 #if IBVERBS_PABI_VERSION >= 59
-	/* Memory that the provider may bring along. */
+	/* Memory that the provider may supply. */
 	return ibv_cmd_create_cq_ex(ibctx, attr, NULL, cq, cmd, cmd_size, resp,
 				    resp_size, 0);
 #else

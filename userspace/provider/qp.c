@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/*
- * Queue pairs: creation, state, end.
- */
+/* Queue pairs: creation, state, destruction. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "mpa.h"
 
-/* Response of CREATE_QP: the RDMA core's part, then ours. */
+/* Response of CREATE_QP: the RDMA core's part, then the part of this driver. */
 struct mpa_uverbs_create_qp_resp {
 	struct ib_uverbs_create_qp_resp core;
 	struct mpa_create_qp_resp drv;
@@ -64,7 +62,7 @@ static int map_queues(struct mpa_qp *qp, int fd,
 	mpa_ring_place(&qp->sq.ring, &qp->rings, 0);
 	mpa_ring_place(&qp->rq.ring, &qp->rings, drv->rq_offset);
 
-	/* What is promised must also fit into an entry. */
+	/* What is granted must also fit into an entry. */
 	sq_room = qp->sq.ring.entries ?
 		  drv->sqe_stride - sizeof(struct mpa_sqe) : 0;
 	rq_room = qp->rq.ring.entries ?
@@ -133,7 +131,7 @@ static struct mpa_qp *qp_create(struct mpa_context *ctx,
 	return NULL;
 }
 
-/* What no iWARP device has, refused before the kernel is asked. */
+/* Refuse what no iWARP device supports before the kernel is called. */
 static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->send_cq ||
@@ -144,7 +142,7 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 				IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
 	    attr->qp_type != IBV_QPT_RC || attr->srq)
 		return EOPNOTSUPP;
-	/* No flag means what the absence of the field means. */
+	/* A field with no flag set has the same meaning as an absent field. */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&
 	    attr->create_flags)
 		return EOPNOTSUPP;
@@ -156,8 +154,8 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
  * @ibctx: open device
  * @attr: what is wanted; the capabilities become what was granted
  *
- * Return: the queue pair, or NULL and errno (%EOPNOTSUPP for what there is
- * not).
+ * Return: the queue pair, or NULL and errno (%EOPNOTSUPP if something is not
+ * supported).
  */
 struct ibv_qp *mpa_create_qp_ex(struct ibv_context *ibctx,
 				struct ibv_qp_init_attr_ex *attr)
@@ -256,10 +254,10 @@ int mpa_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
  * mpa_destroy_qp() - ibv_destroy_qp(3)
  * @ibqp: the queue pair; gone on success, with its completions
  *
- * No lock keeps another thread from creating a queue pair between the two
- * steps: the first waits until the program has acknowledged all events, which
- * a lock could keep it from. The kernel gives numbers out in turn, so that the
- * one just freed does not come back soon.
+ * No lock prevents another thread from creating a queue pair between the two
+ * steps: the first step waits until the program has acknowledged all events,
+ * and holding a lock could stop it from doing so. The kernel hands out numbers
+ * in turn, so a number that was just freed is not reused soon.
  *
  * Return: 0 or a positive errno.
  */

@@ -2,10 +2,10 @@
 /*
  * The interface between libibverbs and its providers, as far as this provider
  * uses it. rdma-core keeps its header private, so that a provider built
- * outside its source tree has to declare the interface itself; what is below
- * holds for rdma-core 44 to 58 (private ABI 34 and 57). The assertions pin
- * every layout; check-abi compares them, at build time, with the providers
- * that the installed libibverbs-dev carries.
+ * outside its source tree has to declare the interface itself; the declarations
+ * below are valid for rdma-core 44 to 58 (private ABI 34 and 57). The
+ * assertions pin every layout; check-abi compares them, at build time, with the
+ * providers that the installed libibverbs-dev carries.
  *
  * Only provider_abi.h may include this file.
  */
@@ -56,7 +56,7 @@ enum verbs_qp_mask {
 	VERBS_QP_EX	= 1 << 1,
 };
 
-/* Two links of a list whose head libibverbs owns; never touched here. */
+/* Two links of a list whose head libibverbs owns; never used here. */
 struct rdma_core_list_node {
 	void *next;
 	void *prev;
@@ -129,7 +129,7 @@ struct verbs_device;
  * @match_max_abi_version: greatest
  * @match_table: ends with %VERBS_MATCH_SENTINEL; not NULL
  * @static_providers: for statically linked programs
- * @match_device: has the last word on whether a device is this provider's
+ * @match_device: decides whether this provider serves a device
  * @alloc_context: open a device; takes over cmd_fd
  * @import_context: open a device over another process' cmd_fd
  * @alloc_device: make the provider's representation of a device
@@ -218,7 +218,7 @@ struct verbs_cq {
 /*
  * Every operation a provider may implement, in the order of the table.
  * OP(result, name, arguments) is one that this provider implements,
- * SLOT(name) keeps the place of another.
+ * SLOT(name) reserves the place of another.
  */
 #define VERBS_CONTEXT_OPS(OP, SLOT)					\
 	SLOT(advise_mr)							\
@@ -321,9 +321,9 @@ struct verbs_context_ops {
 };
 
 /*
- * Commands: the header of the kernel's write() interface, then the kernel's
- * own structure. The _ex ones have the extended header between them, which
- * libibverbs fills.
+ * Commands: the header of the kernel's write() interface, then the kernel's own
+ * structure. The _ex ones have the extended header in between; libibverbs fills
+ * it in.
  */
 #define VERBS_CMD(verb)							\
 	struct ibv_##verb {						\
@@ -345,7 +345,7 @@ struct ibv_create_cq_ex {
 	struct ib_uverbs_ex_create_cq core_payload;
 };
 
-/* Entry points of libibverbs, all in its private symbol node. */
+/* Functions of libibverbs, all in its private symbol node. */
 #define VERBS_PASTE(a, b) a##b
 #define VERBS_REGISTER_DRIVER(pabi) VERBS_PASTE(verbs_register_driver_, pabi)
 #define verbs_register_driver VERBS_REGISTER_DRIVER(IBVERBS_PABI_VERSION)

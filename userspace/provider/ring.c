@@ -42,9 +42,9 @@ void mpa_area_unmap(struct mpa_area *area)
 }
 
 /**
- * mpa_ring_plan() - learn the geometry of a ring, and judge it
- * @ring: filled in, but for where it is
- * @entries: number of entries; 0 makes a ring without room
+ * mpa_ring_plan() - take over the geometry of a ring, and check it
+ * @ring: filled in, except for its address
+ * @entries: number of entries; 0 makes an empty ring
  * @stride: bytes to an entry
  * @least_stride: bytes that an entry must have
  * @len: bytes there are for the whole ring
@@ -64,8 +64,8 @@ int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,
 }
 
 /**
- * mpa_ring_place() - say where a ring is
- * @ring: as planned
+ * mpa_ring_place() - set the address of a ring
+ * @ring: from mpa_ring_plan()
  * @area: mapped
  * @offset: bytes from its beginning
  */

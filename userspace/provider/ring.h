@@ -2,10 +2,10 @@
 /*
  * Index arithmetic of the rings shared with the kernel.
  *
- * Each index has one writer, which keeps a copy of its own and never believes
- * the shared word. A store-release of an index pairs with the load-acquire on
- * the other side: entries are written before they are published, and copied
- * before their place is given back.
+ * Each index has one writer, which keeps a copy of its own and never trusts the
+ * shared word. A store-release of an index pairs with the load-acquire on the
+ * other side: entries are written before they are published, and copied before
+ * their place is given back.
  */
 #ifndef MPA_PROVIDER_RING_H
 #define MPA_PROVIDER_RING_H
@@ -41,7 +41,7 @@ struct mpa_ring {
 };
 
 /**
- * mpa_ring_fits() - whether a geometry is one this code can work with
+ * mpa_ring_fits() - whether a geometry is valid
  * @entries: number of entries
  * @stride: bytes to an entry
  * @least_stride: bytes that an entry must have
@@ -57,7 +57,7 @@ static inline bool mpa_ring_fits(uint32_t entries, uint32_t stride,
 }
 
 /**
- * mpa_ring_slot() - the entry that an index designates
+ * mpa_ring_slot() - the entry at an index
  * @ring: ring with at least one entry
  * @index: free-running
  */
@@ -72,8 +72,8 @@ static inline void *mpa_ring_slot(const struct mpa_ring *ring, uint32_t index)
  * @ring: ring this side produces into
  * @prod: its own copy of the index, published or not
  *
- * A consumer's index that makes no sense (the memory of a device that has
- * gone may read as zeros) leaves no room.
+ * If the consumer's index makes no sense (the memory of a removed device may
+ * read as zeros), there is no room.
  */
 static inline uint32_t mpa_ring_room(const struct mpa_ring *ring, uint32_t prod)
 {
@@ -144,7 +144,7 @@ static inline void mpa_ring_arm(struct mpa_ring *ring, uint32_t want)
 }
 
 /**
- * mpa_ring_armed() - whether the consumer asked to be told of what is produced
+ * mpa_ring_armed() - whether the consumer asked to be notified of new entries
  * @ring: receive ring, into which entries have just been published
  *
  * The kernel looks at a receive queue when a message needs a buffer. Once a

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Making of send queue entries, for both ways of posting.
+ * Construction of send queue entries, for both ways of posting.
  *
- * An entry is written in place, behind the last one published; nothing is
- * visible to the kernel before mpa_sq_submit().
+ * An entry is written in place, after the last published one; the kernel sees
+ * nothing before mpa_sq_submit().
  */
 #include <errno.h>
 #include <string.h>
 
 #include "mpa.h"
 
-/* Traits of an operation. */
+/* Properties of an operation. */
 enum {
 	OP_DATA		= 1 << 0,	/* has local buffers */
-	OP_ONE_SGE	= 1 << 1,	/* ... but one at most */
-	OP_INLINE	= 1 << 2,	/* ... or the data themselves */
+	OP_ONE_SGE	= 1 << 1,	/* ... but at most one */
+	OP_INLINE	= 1 << 2,	/* ... or inline data */
 	OP_SOLICITED	= 1 << 3,	/* can raise an event at the peer */
 };
 
@@ -25,7 +25,10 @@ static const uint8_t op_traits[MPA_WR_OPCODES] = {
 	[MPA_WR_READ]		= OP_DATA | OP_ONE_SGE,
 };
 
-/* From verbs to ours, plus one, so that 0 stands for what iWARP has not. */
+/*
+ * From verbs opcodes to those of the ABI plus one; 0 means that iWARP has no
+ * such operation.
+ */
 static const uint8_t op_codes[] = {
 	[IBV_WR_RDMA_WRITE]	= 1 + MPA_WR_WRITE,
 	[IBV_WR_SEND]		= 1 + MPA_WR_SEND,
@@ -43,7 +46,7 @@ static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
 		flags |= MPA_SQE_SIGNALED;
 	if (send_flags & IBV_SEND_FENCE)
 		flags |= MPA_SQE_FENCE;
-	/* Without a meaning for the others, and harmless. */
+	/* Flags that have no meaning for other operations and do no harm. */
 	if (send_flags & IBV_SEND_SOLICITED && traits & OP_SOLICITED)
 		flags |= MPA_SQE_SOLICITED;
 	return flags;
@@ -58,7 +61,7 @@ static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
  *
  * The caller advances sq.next to keep the entry.
  *
- * Return: 0, %EINVAL for an operation or flag that there is not, %ENOMEM if
+ * Return: 0, %EINVAL for an unknown operation or flag, %ENOMEM if
  * the queue is full.
  */
 int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
@@ -88,7 +91,7 @@ int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
 }
 
 /**
- * mpa_sqe_set_remote() - say where at the peer
+ * mpa_sqe_set_remote() - set the address at the peer
  * @sqe: a Write or Read
  * @remote_addr: tagged offset
  * @rkey: the peer's STag
@@ -101,7 +104,7 @@ void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
 }
 
 /**
- * mpa_sqe_set_stag() - say which STag is to be invalidated
+ * mpa_sqe_set_stag() - set the STag to be invalidated
  * @sqe: a Send with Invalidate or a local invalidation
  * @stag: the STag
  */
@@ -111,7 +114,7 @@ void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag)
 }
 
 /**
- * mpa_sqe_set_sges() - give an entry its buffers
+ * mpa_sqe_set_sges() - set the buffers of an entry
  * @qp: queue pair of the entry
  * @sqe: a started entry
  * @num_sge: pieces
@@ -170,7 +173,7 @@ static int begin_inline(struct mpa_sqe *sqe)
 }
 
 /**
- * mpa_sqe_set_inline() - give an entry its data
+ * mpa_sqe_set_inline() - copy inline data into an entry
  * @qp: queue pair of the entry
  * @sqe: a started entry
  * @num_buf: buffers to gather from
@@ -190,11 +193,11 @@ int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 }
 
 /**
- * mpa_sqe_set_inline_sges() - the same from a gather list
+ * mpa_sqe_set_inline_sges() - copy inline data from a gather list
  * @qp: queue pair of the entry
  * @sqe: a started entry
  * @num_sge: pieces to gather from; as many as without inlining
- * @sges: the pieces, whose keys are not looked at
+ * @sges: the pieces, whose keys are ignored
  *
  * Return: 0, or %EINVAL for more data or pieces than fit, or an operation
  * without any.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/*
- * From the kernel's completions to those of verbs.
- */
+/* Translation of the kernel's completions into those of verbs. */
 #include <assert.h>
 
 #include "mpa.h"
 
-/* The two enumerations share their numbers; this is what says so. */
+/* The two enumerations use the same numbers; these assertions check it. */
 #define MPA_SAME_STATUS(name)						\
 	static_assert((int)MPA_WC_##name == (int)IBV_WC_##name, #name)
 
@@ -23,7 +21,7 @@ MPA_SAME_STATUS(REM_OP_ERR);
 MPA_SAME_STATUS(FATAL_ERR);
 MPA_SAME_STATUS(GENERAL_ERR);
 
-/* Statuses and opcodes are one byte each; what no table names is an error. */
+/* Statuses and opcodes are one byte each; a value in no table is an error. */
 static const bool known_status[UINT8_MAX + 1] = {
 	[MPA_WC_SUCCESS]		= true,
 	[MPA_WC_LOC_LEN_ERR]		= true,
@@ -56,7 +54,7 @@ static const struct {
  * mpa_wc_status() - status of a completion
  * @cqe: the completion
  *
- * Return: as the kernel says; a status or opcode that user space cannot meet
+ * Return: as reported by the kernel; a status or opcode unknown to user space
  * is a general error.
  */
 enum ibv_wc_status mpa_wc_status(const struct mpa_cqe *cqe)

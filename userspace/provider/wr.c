@@ -15,12 +15,15 @@ static void wr_fail(struct mpa_qp *qp, int err)
 		qp->wr_err = err;
 }
 
-/* The entry begun, or NULL, in which case the setters do nothing either. */
+/*
+ * The entry that was begun, or NULL, in which case the setters do nothing
+ * either.
+ */
 static struct mpa_sqe *wr_begin(struct ibv_qp_ex *ibqp,
 				enum ibv_wr_opcode opcode)
 {
 	struct mpa_qp *qp = to_mpa_qp_ex(ibqp);
-	/* Inlining is what a setter does; the flag adds nothing. */
+	/* A setter does the inlining; the flag has no further effect. */
 	unsigned int flags = ibqp->wr_flags & ~(unsigned int)IBV_SEND_INLINE;
 
 	qp->wr_sqe = NULL;
@@ -141,10 +144,10 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 }
 
 /**
- * mpa_qp_check_wr_ops() - whether a queue pair can have some operations
+ * mpa_qp_check_wr_ops() - whether some operations are supported
  * @send_ops_flags: IBV_QP_EX_WITH_*
  *
- * Return: 0, or %EOPNOTSUPP if one of them is none of ours.
+ * Return: 0, or %EOPNOTSUPP if one of them is not.
  */
 int mpa_qp_check_wr_ops(uint64_t send_ops_flags)
 {

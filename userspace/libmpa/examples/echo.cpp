@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // An echo server and its client over MPA sockets.
 //
-//	mpa-echo --server [HOST] PORT		answers for ever
+//	mpa-echo --server [HOST] PORT		runs until killed
 //	mpa-echo --client HOST PORT		sends ULPDUs, compares the answers
 //	mpa-echo --client HOST PORT --commands	does so for every line "connect
 //						[ULPDUS [SIZE]]" of its input
@@ -65,7 +65,7 @@ bool would_wait(std::error_code error)
 
 // --- server ---------------------------------------------------------------
 
-// What goes on with a connection after an event.
+// What to do with a connection after an event.
 enum class Next { read, write, gone };
 
 // One connection of the server.
@@ -95,7 +95,8 @@ public:
 	}
 
 private:
-	// Fairness: ULPDUs of one connection before the next one's turn.
+	// Fairness: ULPDUs handled for one connection before the next one's
+	// turn.
 	static constexpr int turn = 64;
 
 	void tell(const std::string &event) const
@@ -109,7 +110,7 @@ private:
 		return false;
 	}
 
-	// A Request waits; its private data goes back with the answer.
+	// A Request is waiting; its private data is sent back with the answer.
 	bool answer()
 	{
 		auto data = socket_.peer_data();
@@ -166,7 +167,7 @@ private:
 		pending_ = mpa::bytes(buffer_).first(size);
 	}
 
-	// Sends as much of the answer as there is room for. False: it is over.
+	// Sends as much of the answer as fits. False: the connection has ended.
 	bool flush()
 	{
 		while (pending_) {
@@ -177,7 +178,7 @@ private:
 
 			if (!sent && would_wait(sent.error()))
 				return true;
-			// The path may have become narrower a moment ago.
+			// The path MTU may have shrunk in the meantime.
 			if (!sent && narrower_than(piece.size()))
 				continue;
 			if (!sent)
@@ -203,7 +204,7 @@ private:
 	unsigned long ulpdus_ = 0;
 	unsigned long bytes_ = 0;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
-	std::optional<mpa::bytes> pending_; // part of buffer_
+	std::optional<mpa::bytes> pending_; // part of buffer_ not yet sent
 };
 
 class Server {
@@ -218,7 +219,7 @@ public:
 		say("listening " + mpa::tcp::name_of(listener_.fd(), false));
 		for (;;) {
 			std::array<epoll_event, 64> events;
-			// Without descriptors left, look again a little later.
+			// No descriptors left: try again a little later.
 			const int count = ::epoll_wait(poll_.get(), events.data(),
 						       events.size(),
 						       full_ ? 100 : -1);
@@ -274,7 +275,8 @@ private:
 		auto fresh = listener_.accept_connection(SOCK_NONBLOCK);
 
 		if (!fresh) {
-			// One that was gone again before we came is no event.
+			// A connection that was closed before accept() is not
+			// an event.
 			if (would_wait(fresh.error()) ||
 			    fresh.error() == std::errc::connection_aborted)
 				return;
@@ -320,7 +322,7 @@ private:
 
 // --- client ---------------------------------------------------------------
 
-// The bytes of the n-th ULPDU.
+// The bytes of ULPDU number n.
 std::vector<std::byte> ulpdu_of(unsigned long n, std::size_t size)
 {
 	std::vector<std::byte> bytes(size);
@@ -334,8 +336,9 @@ class Client {
 public:
 	explicit Client(const Options &options) : options_(options) {}
 
-	// One connection; size: of each ULPDU, none: all lengths there are.
-	// Says what happened; false if it was not as it should be.
+	// One connection. size: length of each ULPDU; if absent, all possible
+	// lengths. Prints what happened; returns false if it was not as
+	// expected.
 	bool talk(unsigned long ulpdus, std::optional<std::size_t> size)
 	{
 		number_++;
@@ -396,15 +399,16 @@ private:
 		return {};
 	}
 
-	// Lengths go through 0, 1, 2, ... and the longest ones.
+	// Lengths 0, 1, 2, ... and the longest ones.
 	std::size_t size_of(unsigned long n) const
 	{
 		return n % 2 ? most_ - (n / 2) % (most_ + 1)
 			     : (n / 2) % (most_ + 1);
 	}
 
-	// A few ULPDUs there and back; returns how many, 0: with other bytes.
-	// Not so many that both sides might wait for the other to read.
+	// Sends a few ULPDUs and reads them back. Returns how many, or 0 if the
+	// bytes differ. The number is small enough that the two sides never
+	// both wait for the other to read.
 	mpa::result<std::size_t> exchange(unsigned long first, unsigned long end,
 					  std::optional<std::size_t> size)
 	{
@@ -438,7 +442,7 @@ private:
 		return sent.size();
 	}
 
-	// Both sides end, the peer after us.
+	// Both sides end the connection, the peer last.
 	std::error_code end()
 	{
 		if (auto done = socket_.shutdown(); !done)
@@ -498,7 +502,7 @@ constexpr const char *usage =
 	"  -x, --reject     server: reject every Request\n"
 	"  -v, --verbose    server: a line for every ULPDU\n";
 
-// False: it was not understood.
+// Returns false if the command line is not valid.
 bool parse(int argc, char **argv, Options &options)
 {
 	const std::array<option, 8> known{{

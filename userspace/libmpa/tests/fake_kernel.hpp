@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// A kernel that knows the options of MPA sockets and nothing else: it remembers
-// what it was given and answers what the test wants. Data goes over a pair of
-// sockets of AF_UNIX that keep messages apart.
+// A fake kernel that knows only the options of MPA sockets: it records the
+// calls and returns what the test has set. Data goes over an AF_UNIX socket
+// pair that keeps message boundaries.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,10 @@ struct Call {
 struct Kernel {
 	// What setsockopt() was called with, in order.
 	std::vector<Call> set;
-	// Errors by (level, option), for both directions; else what is below.
+	// Errors by (level, option), for both directions; otherwise the values
+	// below.
 	std::map<std::pair<int, int>, int> errors;
-	// What getsockopt() gives, by option.
+	// The values that getsockopt() returns, by option.
 	std::map<int, std::vector<std::byte>> values;
 
 	template <typename T> void give(int option, const T &value)
@@ -39,7 +40,7 @@ struct Kernel {
 	}
 };
 
-// The one of the running test.
+// The instance of the running test.
 Kernel &kernel();
 
 struct Pair {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// result.hpp, and the descriptor that owns.
+// result.hpp, and the class that owns a descriptor.
 #include <memory>
 
 #include <gtest/gtest.h>

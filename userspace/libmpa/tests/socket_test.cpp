@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpa.hpp: which system call each function is, and what it makes of the answer.
+// mpa.hpp: which system call each function makes, and how it converts the
+// result.
 #include <atomic>
 #include <chrono>
 #include <climits>
@@ -286,7 +287,7 @@ TEST(get, each_option)
 	EXPECT_TRUE(pair.socket.peer_data().value().empty());
 }
 
-// What an older kernel does not know of a structure is zero.
+// Fields of a structure that an older kernel does not know are zero.
 TEST(get, a_shorter_structure)
 {
 	Pair pair;
@@ -507,7 +508,7 @@ TEST(wait, limits_as_poll_takes_them)
 		EXPECT_EQ(mpa::poll_time(row.limit), row.time);
 }
 
-// A listener whose queue is full does not answer: signals do not end the wait.
+// A listener with a full queue does not answer: signals do not end the wait.
 TEST(tcp, signals_do_not_end_connecting)
 {
 	auto listener = mpa::tcp::listen("127.0.0.1", "0", 0).value();

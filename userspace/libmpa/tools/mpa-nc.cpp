@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Lines or blocks of standard input as ULPDUs to the other side of an MPA
-// connection, and ULPDUs from there to standard output; mpa-nc(1).
+// Sends lines or blocks of standard input as ULPDUs over an MPA connection, and
+// writes received ULPDUs to standard output; see mpa-nc(1).
 
 #include <array>
 #include <cctype>
@@ -20,7 +20,7 @@
 
 namespace {
 
-// Exit statuses, as mpa-nc(1) has them.
+// Exit statuses, as documented in mpa-nc(1).
 enum Status { good = 0, failed = 1, usage = 2, rejected = 3 };
 
 struct Options {
@@ -38,7 +38,7 @@ struct Options {
 	std::vector<std::string> where;
 };
 
-// What ends a connection, for a person.
+// Text for an error that ends a connection.
 class Failure : public std::runtime_error {
 public:
 	Failure(std::string_view what, std::error_code error, Status status = failed)
@@ -77,7 +77,7 @@ void note(const Options &options, fmt::format_string<Args...> format,
 			   fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Bytes so that a terminal can bear them.
+// Escapes bytes so that they are safe to print on a terminal.
 std::string printable(mpa::bytes bytes)
 {
 	std::string text;
@@ -122,7 +122,8 @@ mpa::socket connect(const Options &options)
 	auto tcp = mpa::tcp::connect(options.where[0], options.where[1],
 				     options.params.timeout);
 
-	// Not in the words of MPA, where the same numbers mean something else.
+	// Not described in MPA's terms, where the same error numbers mean
+	// something else.
 	if (!tcp)
 		throw std::runtime_error("connect: " + tcp.error().message());
 	note(options, "connected to {}", mpa::tcp::name_of(tcp->get()));
@@ -155,7 +156,7 @@ mpa::socket listen(const Options &options)
 	return listener;
 }
 
-// What accept(2) says of the connection that it had for us, not of the listener.
+// Errors that accept(2) returns for the new connection, not for the listener.
 bool peer_gone(std::error_code error)
 {
 	for (const auto one : {std::errc::connection_aborted, std::errc::connection_reset,
@@ -166,8 +167,8 @@ bool peer_gone(std::error_code error)
 	return false;
 }
 
-// The next connection. An error of the listener, such as no free descriptor, comes
-// again with every call: it ends the program, with -k as well.
+// The next connection. An error of the listener, such as no free descriptor, is
+// returned by every later call, so it ends the program, with -k as well.
 mpa::socket accept(mpa::socket &listener)
 {
 	for (;;) {
@@ -181,7 +182,7 @@ mpa::socket accept(mpa::socket &listener)
 	}
 }
 
-// The next connection, its Request answered.
+// The next connection, after its Request was answered.
 mpa::socket serve(mpa::socket &listener, const Options &options)
 {
 	auto socket = accept(listener);
@@ -198,14 +199,14 @@ mpa::socket serve(mpa::socket &listener, const Options &options)
 
 // --- full operation -----------------------------------------------------------
 
-// Standard input, cut into ULPDUs.
+// Standard input, split into ULPDUs.
 class Input {
 public:
 	explicit Input(std::optional<std::size_t> block) : block_(block) {}
 
 	bool ended() const { return ended_; }
 
-	// One read, and the ULPDUs that are whole then; they are good until the
+	// Reads once and returns the complete ULPDUs; they are valid until the
 	// next call.
 	std::vector<mpa::bytes> read()
 	{
@@ -270,7 +271,7 @@ public:
 				pending_ = input_.read();
 			if (polls[0].revents & ~POLLOUT)
 				receive();
-			// Otherwise both halves have ended in good order.
+			// Otherwise both directions have ended in good order.
 			if (peer_ended_ && !shut_ &&
 			    polls[0].revents & (POLLERR | POLLHUP))
 				throw Failure("send", lost());
@@ -296,8 +297,8 @@ private:
 					  (pending_.empty() ? 0 : POLLOUT));
 	}
 
-	// Why nothing can be sent any more: the peer has closed the connection
-	// although not all input was sent.
+	// Why nothing more can be sent: the peer has closed the connection
+	// before all input was sent.
 	std::error_code lost()
 	{
 		const auto error = socket_.pending_error();
@@ -305,7 +306,7 @@ private:
 		return error ? error : std::make_error_code(std::errc::broken_pipe);
 	}
 
-	// All that is there, one ULPDU after the other.
+	// Receives everything that has arrived, one ULPDU after the other.
 	void receive()
 	{
 		for (;;) {
@@ -325,8 +326,8 @@ private:
 			output_failed();
 	}
 
-	// Bytes of the buffer, as a line or a block. stdio forgets the error of
-	// a write, errno does not.
+	// Writes the bytes of the buffer as a line or a block. stdio loses the
+	// error of a write; errno keeps it.
 	void write(std::size_t size)
 	{
 		if (std::fwrite(buffer_.data(), 1, size, stdout) != size)
@@ -335,7 +336,7 @@ private:
 			output_failed();
 	}
 
-	// Of no use for any further connection either.
+	// The output is of no use for any further connection either.
 	[[noreturn]] static void output_failed()
 	{
 		throw std::runtime_error("standard output: " +
@@ -361,8 +362,8 @@ private:
 		}
 	}
 
-	// Blocks that were to be as long as can be, when the path has become
-	// narrower: the next one goes in two.
+	// Blocks of maximum length when the path MTU has shrunk: the next block
+	// is sent in two ULPDUs.
 	bool divide()
 	{
 		const std::size_t most = socket_.mulpdu().value_or(0);
@@ -406,7 +407,7 @@ Status talk(mpa::socket socket, const Options &options)
 	return good;
 }
 
-// One connection; what goes wrong is told.
+// Serves one connection; prints errors.
 template <typename Open> Status one(Open open, const Options &options)
 {
 	try {
@@ -454,7 +455,7 @@ void describe(CLI::App &app, Options &options)
 		->required()->expected(1, 2);
 	app.add_flag("-l,--listen", options.listen, "wait for a connection");
 	app.add_flag("-k,--keep-open", options.keep,
-		     "with -l: one connection after the other, for ever");
+		     "with -l: serve one connection after the other");
 	app.add_option("-b,--block", options.block,
 		       "ULPDUs of so many bytes, not lines; 0: as many as fit")
 		->check(CLI::Range(0, 65535));
@@ -475,7 +476,7 @@ void describe(CLI::App &app, Options &options)
 	app.add_option("-r,--revision", options.revision,
 		       "highest revision: 0, 1 or 2")->check(CLI::Range(0, 2));
 	app.add_flag("-z,--permissive", options.params.permissive,
-		     "take up the RDMA Consortium's protocols with such a peer");
+		     "also use the RDMA Consortium's protocols with such a peer");
 	app.add_flag("-p,--peer-to-peer", options.params.peer_to_peer,
 		     "ask for peer-to-peer mode (revision 2)");
 	app.add_option("-w,--timeout", options.timeout,
@@ -486,7 +487,7 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-x,--reject", options.reject, "with -l: reject the Request");
 	app.add_flag("-c,--close", options.close,
 		     "do not wait for the peer's end after the end of the input");
-	app.add_flag("-v,--verbose", options.verbose, "tell what happens");
+	app.add_flag("-v,--verbose", options.verbose, "print what happens");
 }
 
 } // namespace
@@ -502,7 +503,7 @@ int main(int argc, char **argv)
 		if (!options.listen && (options.where.size() != 2 ||
 					options.keep || options.reject))
 			throw CLI::ValidationError(
-				"HOST PORT are wanted; -k and -x go with -l");
+				"HOST PORT are required; -k and -x need -l");
 	} catch (const CLI::ParseError &error) {
 		return app.exit(error) ? usage : good;
 	}

@@ -39,7 +39,7 @@ protected:
 		return kernel.ops.poll_cq(cq, n, wc);
 	}
 
-	/* wr_ids of all that is there. */
+	/* wr_ids of all completions that are ready. */
 	std::vector<std::uint64_t> drain(ibv_cq *cq)
 	{
 		std::vector<std::uint64_t> ids;
@@ -143,7 +143,7 @@ TEST_F(CqTest, refused_destruction_keeps_the_queue)
 	destroy(cq);
 }
 
-/* Every status and every opcode that one byte can hold. */
+/* Every status and every opcode that a byte can hold. */
 
 TEST_F(CqTest, every_status_is_translated)
 {
@@ -238,7 +238,7 @@ TEST_F(CqTest, every_field_arrives)
 	EXPECT_EQ(wc.pkey_index, 0u);
 	EXPECT_EQ(wc.slid, 0u);
 
-	/* An STag without the flag is none. */
+	/* Without the flag there is no STag. */
 	cqe.flags = MPA_CQE_SOLICITED;
 	push(cq, cqe);
 	ASSERT_EQ(poll(cq, 1, &wc), 1);
@@ -282,7 +282,7 @@ TEST_F(CqTest, goes_round_many_times)
 	destroy(cq);
 }
 
-/* As when the memory of a device that has gone reads as zeros. */
+/* The memory of a removed device reads as zeros. */
 TEST_F(CqTest, senseless_index_is_an_error)
 {
 	ibv_cq *cq = make_cq(4);
@@ -311,7 +311,7 @@ TEST_F(CqTest, arming_needs_no_command)
 	EXPECT_EQ(arm, std::uint32_t{ MPA_ARM_NEXT });
 	EXPECT_EQ(kernel.ops.req_notify_cq(cq, 1), 0);
 	EXPECT_EQ(arm, std::uint32_t{ MPA_ARM_NEXT });
-	/* The kernel takes the request; the next one counts anew. */
+	/* The kernel takes the request; the next one starts from zero. */
 	arm = MPA_ARM_NONE;
 	EXPECT_EQ(kernel.ops.req_notify_cq(cq, 1), 0);
 	EXPECT_EQ(arm, std::uint32_t{ MPA_ARM_SOLICITED });
@@ -372,7 +372,7 @@ INSTANTIATE_TEST_SUITE_P(
 		ExRow{ 0, mask_flags, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 		       false },
 		ExRow{ 0, mask_flags, 1u << 7, false },
-		/* Flags count only if the mask says so. */
+		/* Flags are valid only if the mask includes them. */
 		ExRow{ 0, 0, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, true },
 		ExRow{ 0, IBV_CQ_INIT_ATTR_MASK_PD, 0, false },
 		ExRow{ 0, 1u << 9, 0, false }));
@@ -425,7 +425,7 @@ TEST_P(PollEx, one_at_a_time)
 	ibv_end_poll(cq_ex);
 	EXPECT_EQ(kernel.cq(cq->handle).hdr().cons, 2u);
 
-	/* Both ways of polling go on from there; no lock was left behind. */
+	/* Both ways of polling continue from there; no lock was left held. */
 	push(cq, 11);
 	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 11 }));
 	push(cq, 12);
@@ -438,7 +438,7 @@ TEST_P(PollEx, one_at_a_time)
 
 INSTANTIATE_TEST_SUITE_P(locking, PollEx, testing::Bool());
 
-/* Whether a second poller gets in between start_poll and end_poll. */
+/* Whether a second poller can poll between start_poll and end_poll. */
 TEST_P(PollEx, locks_unless_told_not_to)
 {
 	const bool unlocked = GetParam();
@@ -479,7 +479,7 @@ TEST_F(CqTest, ex_polling_errors_leave_no_lock)
 /* Completions of a queue pair that is destroyed. */
 
 struct PurgeRow {
-	const char *queue;	/* 'x': of the queue pair that goes */
+	const char *queue;	/* 'x': of the queue pair that is destroyed */
 	const char *want;
 };
 
@@ -494,7 +494,7 @@ TEST_P(Purge, keeps_the_others_in_order)
 	ibv_cq *cq = rcq;
 	const auto &ring = kernel.cq(cq->handle);
 
-	/* Bring both sides to where the test wants to start. */
+	/* Advance both sides to where the test starts. */
 	for (std::uint32_t i = 0; i < first; i++) {
 		push(cq, i);
 		drain(cq);

@@ -168,7 +168,7 @@ TEST_F(ProviderTest, mr_failures)
 	EXPECT_EQ(errno, ENOMEM);
 }
 
-/* What stays NULL, libibverbs answers with EOPNOTSUPP. */
+/* libibverbs answers EOPNOTSUPP for operations that stay NULL. */
 TEST_F(ProviderTest, leaves_the_rest_to_libibverbs)
 {
 	EXPECT_EQ(kernel.ops.create_srq, nullptr);

@@ -15,7 +15,7 @@ namespace fake {
 
 namespace {
 
-/* Plain pointers: set before any constructor of C++ runs. */
+/* Plain pointers: set before any C++ constructor runs. */
 Kernel *the_kernel;
 const verbs_device_ops *the_driver;
 
@@ -407,7 +407,7 @@ int ibv_cmd_post_send(ibv_qp *, ibv_send_wr *wr, ibv_send_wr **)
 	return Kernel::current().command("post_send");
 }
 
-/* The C library, as the linker's --wrap directs the provider's calls. */
+/* The C library; the linker's --wrap redirects the provider's calls here. */
 
 void *__real_calloc(std::size_t n, std::size_t size);
 int __real_munmap(void *addr, std::size_t len);
@@ -454,7 +454,7 @@ int __wrap_munmap(void *addr, std::size_t len)
 			continue;
 		EXPECT_EQ(len, ring.len);
 		ring.mapped = false;
-		/* Whoever looks again is caught by the sanitizer. */
+		/* The sanitizer catches any later access. */
 		for (auto &other : Kernel::current().rings)
 			if (other.second.memory.get() == addr)
 				other.second.memory.reset();
@@ -484,7 +484,7 @@ ssize_t __wrap_write(int fd, const void *buf, std::size_t count)
 	fake::Doorbell bell;
 
 	std::memcpy(&bell, buf, sizeof(bell));
-	/* The kernel answers, so the pointer must lead somewhere. */
+	/* The kernel responds, so the pointer must be valid. */
 	reinterpret_cast<ib_uverbs_post_send_resp *>(bell.cmd.response)
 		->bad_wr = 0;
 	k.doorbells.push_back(bell);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What stands in for the kernel and libibverbs: the rings are plain memory,
- * the commands are answered here, and every refusal can be ordered.
+ * Stands in for the kernel and libibverbs: the rings are plain memory, the
+ * commands are answered here, and each of them can be made to fail.
  */
 #ifndef MPA_PROVIDER_FAKE_KERNEL_HPP
 #define MPA_PROVIDER_FAKE_KERNEL_HPP
@@ -41,7 +41,7 @@ struct Ring {
 		return reinterpret_cast<std::uint8_t *>(memory.get()) + offset;
 	}
 
-	/* The entry that an index designates. */
+	/* The entry at an index. */
 	template <typename Entry> Entry &at(std::uint32_t index) const
 	{
 		return *reinterpret_cast<Entry *>(
@@ -49,7 +49,7 @@ struct Ring {
 			std::size_t{ index % entries } * stride);
 	}
 
-	/* Both indices, as if the ring had been used for long. */
+	/* Sets both indices, as if the ring had been in use for a long time. */
 	void start_at(std::uint32_t index) const
 	{
 		hdr().prod = index;
@@ -57,7 +57,7 @@ struct Ring {
 	}
 };
 
-/* A doorbell, as it was written. */
+/* A doorbell as it was written. */
 struct Doorbell {
 	ib_uverbs_cmd_hdr hdr;
 	ib_uverbs_post_send cmd;
@@ -73,23 +73,23 @@ public:
 	static Kernel &current();
 	static const verbs_device_ops &driver();
 
-	/* Orders, all of them lasting until changed. */
+	/* Settings, each of which lasts until it is changed. */
 	std::map<std::string, int> refuse;	/* command: errno */
 	std::optional<std::string> sysfs_value;
 	std::uint32_t abi_version = MPA_ABI_VERSION;
 	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
 	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
 	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
-	int fail_calloc = 0;			/* the n-th from now on */
+	int fail_calloc = 0;			/* the n-th call from now on */
 	int fail_mmap = 0;
-	std::deque<int> write_errors;		/* 0: as it should be */
+	std::deque<int> write_errors;		/* 0: the correct value */
 	std::optional<std::size_t> write_short;
 
-	/* What was seen. */
+	/* What was observed. */
 	std::vector<std::string> commands;
 	std::vector<Doorbell> doorbells;	/* by write() */
 	std::string log;
-	std::map<std::string, int> objects;	/* that exist, by kind */
+	std::map<std::string, int> objects;	/* existing objects, by kind */
 	verbs_context_ops ops{};
 	ibv_cq_init_attr_ex cq_attr{};
 	ibv_qp_init_attr_ex qp_attr{};
@@ -99,7 +99,7 @@ public:
 	Ring &sq(std::uint32_t handle) { return rings.at(handle << 4 | 1); }
 	Ring &rq(std::uint32_t handle) { return rings.at(handle << 4 | 2); }
 
-	/* For the functions that stand in. */
+	/* For the functions of the fake. */
 	int command(const std::string &name);
 	int object(const std::string &kind, int delta);
 	std::uint32_t new_handle() { return next_handle++; }
@@ -111,7 +111,7 @@ private:
 	std::uint32_t next_handle = 1;
 };
 
-/* A test with an open device; at its end nothing may be left behind. */
+/* A test with an open device; nothing may be left over at its end. */
 class ProviderTest : public testing::Test {
 protected:
 	ProviderTest();
@@ -125,7 +125,7 @@ protected:
 
 	Kernel kernel;
 	ibv_pd pd{};
-	ibv_cq *scq = nullptr;	/* of make_qp(), made on demand */
+	ibv_cq *scq = nullptr;	/* of make_qp(), created when first used */
 	ibv_cq *rcq = nullptr;
 
 private:

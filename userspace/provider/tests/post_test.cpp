@@ -43,7 +43,7 @@ protected:
 		return kernel.ops.post_recv(qp, &wr, &bad_recv);
 	}
 
-	/* The kernel has done what is in the ring. */
+	/* The kernel has processed what is in the ring. */
 	void consume(fake::Ring &ring)
 	{
 		__atomic_store_n(&ring.hdr().cons, ring.hdr().prod,
@@ -65,7 +65,7 @@ ibv_send_wr send_wr(std::uint64_t id, ibv_send_wr *next = nullptr)
 	return wr;
 }
 
-/* Every opcode there is, and some that there are not. */
+/* Every opcode there is, and some invalid ones. */
 TEST_F(PostTest, knows_five_opcodes)
 {
 	const std::map<int, int> known{
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
 			 MPA_SQE_SOLICITED },
 		FlagRow{ IBV_WR_SEND_WITH_INV, IBV_SEND_SOLICITED, false, 0,
 			 MPA_SQE_SOLICITED },
-		/* No event is raised by these; the flag is dropped. */
+		/* These raise no event; the flag is dropped. */
 		FlagRow{ IBV_WR_RDMA_WRITE, IBV_SEND_SOLICITED, false, 0, 0 },
 		FlagRow{ IBV_WR_RDMA_READ, IBV_SEND_SOLICITED, false, 0, 0 },
 		FlagRow{ IBV_WR_LOCAL_INV, IBV_SEND_SOLICITED, false, 0, 0 },
@@ -162,7 +162,7 @@ TEST_F(PostTest, fills_a_write)
 	ibv_send_wr wr = send_wr(0xfeed);
 
 	open();
-	/* Left-overs of the slot's last use must not show. */
+	/* Left-overs from the last use of the slot must not show. */
 	std::memset(static_cast<void *>(&sq().at<mpa_sqe>(0)), 0xff,
 		    sq().stride);
 	wr.opcode = IBV_WR_RDMA_WRITE;
@@ -198,7 +198,7 @@ TEST_F(PostTest, fills_the_stag_of_invalidations)
 		EXPECT_EQ(sqe(sq().hdr().prod - 1).stag, 0x5500u + opcode);
 	}
 
-	/* A local invalidation has no buffers; those given are not read. */
+	/* A local invalidation has no buffers; any given are not read. */
 	ibv_send_wr wr = send_wr(1);
 
 	wr.opcode = IBV_WR_LOCAL_INV;
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
 			SgeRow{ IBV_WR_SEND, INT32_MIN, true, 100, EINVAL },
 			SgeRow{ IBV_WR_SEND, INT32_MAX, true, 100, EINVAL },
 			SgeRow{ IBV_WR_SEND, 1, false, 100, EINVAL },
-			/* No message is longer than the port says. */
+			/* No message is longer than the port's limit. */
 			SgeRow{ IBV_WR_SEND, 1, true, MPA_MAX_MSG_SIZE, 0 },
 			SgeRow{ IBV_WR_SEND, 1, true, MPA_MAX_MSG_SIZE + 1,
 				EINVAL },
@@ -301,7 +301,7 @@ TEST_P(Inline, gathers_up_to_the_limit)
 		EXPECT_EQ(sq().hdr().prod, 0u);
 		return;
 	}
-	/* The buffer is the program's again. */
+	/* The buffer belongs to the program again. */
 	auto want = source;
 	std::fill(source.begin(), source.end(), 0);
 	EXPECT_EQ(sqe(0).length, total);
@@ -378,7 +378,7 @@ TEST_F(PostTest, full_queue_is_enomem)
 	EXPECT_EQ(sq().hdr().prod, 4u);
 	EXPECT_EQ(kernel.doorbells.size(), 1u);
 
-	/* Nothing fits, nothing is said to the kernel. */
+	/* Nothing fits, so the kernel is not called. */
 	EXPECT_EQ(post(wr[5]), ENOMEM);
 	EXPECT_EQ(bad, &wr[5]);
 	EXPECT_EQ(kernel.doorbells.size(), 1u);
@@ -428,7 +428,7 @@ TEST_F(PostTest, stops_at_the_first_bad_request)
 	EXPECT_EQ(sq().hdr().prod, 1u);
 	EXPECT_EQ(kernel.doorbells.size(), 1u);
 
-	/* The slot of the refused one serves the next. */
+	/* The slot of the refused request is used for the next one. */
 	wr[1].opcode = IBV_WR_SEND;
 	EXPECT_EQ(post(wr[1]), 0);
 	EXPECT_EQ(sq().hdr().prod, 3u);
@@ -471,7 +471,7 @@ TEST_F(PostTest, refused_doorbell_is_an_error)
 	}
 	kernel.write_short = 16;
 	EXPECT_EQ(post(first), EIO);
-	/* Indices only ever grow. */
+	/* Indices only grow. */
 	EXPECT_EQ(sq().hdr().prod, 12u);
 }
 
@@ -633,7 +633,7 @@ TEST_F(PostTest, full_receive_queue_is_enomem)
 	EXPECT_EQ(rqe(4).wr_id, 4u);
 }
 
-/* After the end of a stream the kernel wants to hear of every receive. */
+/* After the end of a stream the kernel must be notified of every receive. */
 TEST_F(PostTest, recv_rings_if_the_kernel_asked)
 {
 	ibv_recv_wr second = recv_wr(2), first = recv_wr(1, &second);
@@ -645,7 +645,7 @@ TEST_F(PostTest, recv_rings_if_the_kernel_asked)
 	EXPECT_EQ(kernel.doorbells[0].cmd.qp_handle, qp->handle);
 	EXPECT_EQ(kernel.doorbells[0].cmd.wr_count, 0u);
 
-	/* Nothing posted, nothing said. */
+	/* Nothing posted, so the kernel is not called. */
 	second.num_sge = -1;
 	EXPECT_EQ(post(second), EINVAL);
 	EXPECT_EQ(kernel.doorbells.size(), 1u);

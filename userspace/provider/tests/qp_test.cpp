@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* qp.c: creation, query and end of queue pairs. */
+/* qp.c: creating, querying and destroying queue pairs. */
 #include "fake_kernel.hpp"
 
 #include <cerrno>
@@ -180,7 +180,7 @@ TEST_P(QpGeometry, unsound_is_refused)
 	EXPECT_EQ(errno, EPROTO);
 	EXPECT_EQ(kernel.commands.back(), "destroy_qp");
 	EXPECT_FALSE(kernel.log.empty());
-	/* Nothing is said to be granted that was not. */
+	/* Nothing is reported as granted that was not. */
 	EXPECT_EQ(attr.cap.max_send_wr, 1u);
 }
 
@@ -242,7 +242,7 @@ TEST_F(QpTest, query_asks_the_kernel)
 	destroy(qp);
 }
 
-/* A queue of no entries is legal; there is only no room in it. */
+/* A queue of no entries is legal; nothing fits into it. */
 TEST_F(QpTest, empty_queues_are_always_full)
 {
 	kernel.edit_qp = [](mpa_create_qp_resp &r) {

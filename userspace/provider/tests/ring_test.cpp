@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* ring.h: indices that run freely, and what may be read and written. */
+/* ring.h: free-running indices, and what may be read and written. */
 #include "fake_kernel.hpp"
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace {
 
-/* A ring over memory of its own. */
+/* A ring with its own memory. */
 struct TestRing {
 	explicit TestRing(std::uint32_t entries, std::uint32_t stride = 8)
 		: memory((MPA_RING_HDR_LEN + entries * stride) / 8)
@@ -44,13 +44,13 @@ INSTANTIATE_TEST_SUITE_P(
 			RoomRow{ 4, 3, 0, 1 }, RoomRow{ 4, 4, 0, 0 },
 			RoomRow{ 4, 4, 4, 4 }, RoomRow{ 1, 0, 0, 1 },
 			RoomRow{ 1, 1, 0, 0 },
-			/* Across the end of the numbers. */
+			/* Across the wrap of the index. */
 			RoomRow{ 4, 0, 0xffffffff, 3 },
 			RoomRow{ 4, 0, 0xfffffffc, 0 },
 			RoomRow{ 4, 2, 0xfffffffe, 0 },
 			RoomRow{ 4, 1, 0xfffffffe, 1 },
 			RoomRow{ 4, 0xffffffff, 0xffffffff, 4 },
-			/* Indices that cannot be. */
+			/* Indices that are invalid. */
 			RoomRow{ 4, 0, 1, 0 }, RoomRow{ 4, 5, 0, 0 },
 			RoomRow{ 4, 100, 0, 0 },
 			RoomRow{ 4, 0, 0x80000000, 0 }));
@@ -194,7 +194,7 @@ TEST(mpa_ring, carries_everything_across_the_wrap)
 /*
  * The promise behind ibv_req_notify_cq(): arm, look once more, sleep. A
  * producer that publishes, has a full barrier, and takes the request wakes
- * everyone who found nothing.
+ * every consumer that found nothing.
  */
 TEST(mpa_ring_arm, no_completion_is_slept_over)
 {
@@ -241,7 +241,7 @@ TEST(mpa_ring_arm, no_completion_is_slept_over)
 		}
 		seen = __atomic_load_n(&events, __ATOMIC_ACQUIRE);
 	}
-	if (stuck)	/* let the producer end */
+	if (stuck)	/* lets the producer end */
 		while (cons != count)
 			mpa_ring_consume(&t.ring,
 					 cons = t.ring.hdr->prod);

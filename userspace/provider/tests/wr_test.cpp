@@ -199,7 +199,7 @@ struct ErrorRow {
 class WrError : public WrTest, public testing::WithParamInterface<ErrorRow> {
 };
 
-/* One bad request undoes the batch, wherever it stands. */
+/* One bad request undoes the batch, wherever it is in it. */
 TEST_P(WrError, undoes_the_batch)
 {
 	ibv_wr_start(qpx);

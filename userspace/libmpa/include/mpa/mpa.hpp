@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// MPA (RFC 5044) on a TCP socket; mpa(7) is the whole story, this header its
-// shape in C++20. Nothing is allocated, no function throws, and nothing is kept
-// beside the descriptor: every function is one system call on it.
+// MPA (RFC 5044) on a TCP socket, for C++20. mpa(7) has the full description.
+// Nothing is allocated, no function throws, and the only state is the
+// descriptor: every function is one system call on it.
 //
 //	auto tcp = mpa::tcp::connect("192.0.2.7", "7000");	// mpa/tcp.hpp
 //	auto link = mpa::socket::attach(*std::move(tcp));
@@ -54,8 +54,8 @@ inline std::string_view text(bytes data) noexcept
 	return {reinterpret_cast<const char *>(data.data()), data.size()};
 }
 
-// Longest private data of a frame (RFC 5044 section 7.1.1); revision 2 takes 4
-// bytes of it for itself (RFC 6581 section 4).
+// Longest private data of a frame (RFC 5044 section 7.1.1). Revision 2 uses 4
+// bytes of it (RFC 6581 section 4).
 inline constexpr std::size_t private_data_max = 512;
 // Longest last message of streaming mode.
 inline constexpr std::size_t last_message_max = 4096;
@@ -63,7 +63,7 @@ inline constexpr std::size_t last_message_max = 4096;
 // rest of its FPDU): a buffer of this size never truncates.
 inline constexpr std::size_t ulpdu_max = 64768;
 
-// A file descriptor and the duty to close it.
+// Owns a file descriptor and closes it.
 class descriptor {
 public:
 	descriptor() noexcept = default;
@@ -126,7 +126,7 @@ inline std::string_view name(state value) noexcept
 	return index < names.size() ? names[index] : "unknown";
 }
 
-// What ended receiving, in the words of RFC 5044 section 8.
+// What ended receiving, named as in RFC 5044 section 8.
 enum class error_kind : std::uint32_t {
 	none = MPA_CODE_NONE,
 	tcp = MPA_CODE_TCP,
@@ -136,7 +136,7 @@ enum class error_kind : std::uint32_t {
 };
 
 // 0: the RDMA Consortium's protocols (RFC 5044 appendix C); 1: RFC 5044; 2: RFC
-// 6581; automatic: an Initiator sends 1, a Responder takes what comes.
+// 6581; automatic: an Initiator sends 1, a Responder accepts any of them.
 enum class revision : std::uint8_t {
 	zero = 0,
 	one = 1,
@@ -154,19 +154,20 @@ struct params {
 	// Initiator: a Reply waits for accept_reply() or decline_reply().
 	bool review = false;
 	revision rev = revision::automatic;
-	// At most rev; zero is as good as one, but with permissive.
+	// At most rev. Without permissive, zero has the same effect as one.
 	revision rev_min = revision::zero;
 	std::uint8_t rtr = 0;
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
 	std::uint16_t ird_max = 0;
-	// How long the peer may take for its frame; 0: the kernel's 5 s.
+	// How long to wait for the peer's frame; 0: the kernel's default of 5
+	// s.
 	std::chrono::milliseconds timeout{0};
 
 	bool operator==(const params &) const = default;
 };
 
-// result_out_of_range: a timeout that is negative or beyond 24 days.
+// result_out_of_range: the timeout is negative or longer than 24 days.
 inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 {
 	mpa_sock_params to{};
@@ -210,18 +211,18 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	return to;
 }
 
-// What became of a connection, or while a Request waits, what it says; struct
-// mpa_sock_info has the details.
+// State of a connection or, while a Request waits, the contents of the Request;
+// struct mpa_sock_info has the details.
 struct info {
 	mpa::state state = state::streaming;
 	mpa::role role = role::none;
 	std::uint8_t rev = 0;
 	std::uint8_t rtr = 0;
 	error_kind kind = error_kind::none;
-	// What receiving ended with; 0: nothing, or an orderly end.
+	// Error that ended receiving; 0: none, or an orderly end.
 	std::error_code error;
 	bool rx_markers = false; // the peer inserts Markers
-	bool tx_markers = false; // we do
+	bool tx_markers = false; // this side inserts Markers
 	bool crc = true;
 	bool peer_to_peer = false;
 	bool enhanced = false;	   // RFC 6581's data was exchanged
@@ -231,7 +232,7 @@ struct info {
 	std::uint16_t peer_ird = 0;
 	std::uint16_t peer_ord = 0;
 	std::uint32_t peer_data_size = 0; // bytes
-	std::uint8_t ddp_version = 0; // should DDP be spoken
+	std::uint8_t ddp_version = 0; // result of the negotiation of DDP
 
 	bool operator==(const info &) const = default;
 };
@@ -263,7 +264,7 @@ inline info from_kernel(const mpa_sock_info &from) noexcept
 
 using stats = mpa_sock_stats;
 
-// A few bytes held in place: private data or a last message that was read.
+// A few bytes stored in the object: private data or a last message.
 template <std::size_t Max> class short_bytes {
 public:
 	static constexpr std::size_t max_size = Max;
@@ -273,7 +274,8 @@ public:
 	bytes view() const noexcept { return bytes(data_).first(size_); }
 	operator bytes() const noexcept { return view(); }
 
-	// For who fills it: all the room, and then how much was used.
+	// For the code that fills it: the whole buffer, and then how much was
+	// used.
 	buffer room() noexcept { return data_; }
 	void used(std::size_t size) noexcept { size_ = std::min(size, Max); }
 
@@ -289,15 +291,15 @@ using last_message = short_bytes<last_message_max>;
 enum class send_flags : int {
 	none = 0,
 	dont_wait = MSG_DONTWAIT,
-	more = MSG_MORE, // keep it back, to be packed with its successors
+	more = MSG_MORE, // pack it with the ULPDUs that follow
 };
 
 enum class receive_flags : int {
 	none = 0,
 	dont_wait = MSG_DONTWAIT,
 	peek = MSG_PEEK,
-	// Report the true length of a ULPDU that is cut. Not while the socket
-	// is ordinary TCP, which would throw bytes away.
+	// Report the true length of a ULPDU that is cut. Not to be used while
+	// the socket is ordinary TCP, where the flag discards bytes.
 	true_length = MSG_TRUNC,
 };
 
@@ -312,30 +314,30 @@ constexpr receive_flags operator|(receive_flags a, receive_flags b) noexcept
 					  static_cast<int>(b));
 }
 
-// One receive.
+// Result of one receive.
 struct received {
 	std::size_t size = 0;	 // bytes now in the buffer
 	std::size_t length = 0;	 // of the ULPDU, with receive_flags::true_length;
-				 // else as size
+				 // otherwise the same as size
 	bool truncated = false;	 // the rest of the ULPDU is lost, unless peeked
-	bool end = false;	 // no ULPDU: the peer has ended in good order
+	bool end = false;	 // no ULPDU: the peer has closed in good order
 
 	bool operator==(const received &) const = default;
 };
 
-// A time limit as poll(2) takes it, in milliseconds: any negative one is no limit,
-// and INT_MAX, 24 days, stands for all that are longer.
+// A time limit as poll(2) takes it, in milliseconds: negative means no limit;
+// INT_MAX, 24 days, is used for anything longer.
 constexpr int poll_time(std::chrono::milliseconds limit) noexcept
 {
 	return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
 		limit.count(), -1, std::numeric_limits<int>::max()));
 }
 
-// What a call to send_batch() or another system call handles at once.
+// How many ULPDUs send_batch() or another system call handles at once.
 inline constexpr std::size_t batch_max = 64;
 
-// An MPA socket. It may be shared by a thread that sends and one that receives;
-// the kernel puts calls in order.
+// An MPA socket. One thread may send while another receives; the kernel
+// serializes the calls.
 class socket {
 public:
 	socket() noexcept = default;
@@ -350,8 +352,9 @@ public:
 		return socket(std::move(tcp));
 	}
 
-	// Takes a socket that is attached already: accepted from a listening one,
-	// inherited, or passed. An error if it is not.
+	// Takes a socket that is attached already: accepted from a listening
+	// one, inherited, or passed from another process. An error if it is not
+	// attached.
 	static result<socket> adopt(descriptor attached) noexcept
 	{
 		socket taken(std::move(attached));
@@ -386,7 +389,7 @@ public:
 		return from_kernel(*got);
 	}
 
-	// For the next Request, or the Reply of auto_accept; at most
+	// For the next Request, or for the Reply of auto_accept; at most
 	// private_data_max bytes.
 	result<void> set_private_data(bytes data) noexcept
 	{
@@ -398,8 +401,9 @@ public:
 		return get_bytes<private_data_max>(MPA_SO_PRIVATE_DATA);
 	}
 
-	// Responder: the last bytes of streaming mode, sent once MPA is ready
-	// for the Request that answers them; at most last_message_max.
+	// Responder: the last bytes of streaming mode. They are sent once MPA
+	// is ready for the Request that answers them; at most last_message_max
+	// bytes.
 	result<void> set_last_message(bytes data) noexcept
 	{
 		return set_bytes(MPA_SO_LAST_MESSAGE, data);
@@ -436,7 +440,7 @@ public:
 		return socket(std::move(fd));
 	}
 
-	// Answers to a Request. invalid_argument: none waits.
+	// Answers a Request. invalid_argument: none is waiting.
 	result<void> accept_request(bytes data = {}) noexcept
 	{
 		return set_bytes(MPA_SO_ACCEPT, data);
@@ -447,11 +451,11 @@ public:
 		return set_bytes(MPA_SO_REJECT, data);
 	}
 
-	// Answers to a Reply that waits because of params.review; see peer_data()
-	// and info(). To accept is to enter full operation. To decline makes the
+	// Answers a Reply that waits because of params.review; see peer_data()
+	// and info(). Accepting enters full operation. Declining makes the
 	// socket ordinary TCP again; nothing is sent, so the peer, which is in
-	// full operation, takes every byte for part of an FPDU: as a rule the
-	// connection is closed then. invalid_argument: none waits.
+	// full operation, takes every byte for part of an FPDU. Usually the
+	// connection is closed then. invalid_argument: none is waiting.
 	result<void> accept_reply() noexcept { return set_bytes(MPA_SO_ACCEPT, {}); }
 	result<void> decline_reply() noexcept { return set_bytes(MPA_SO_REJECT, {}); }
 
@@ -463,7 +467,7 @@ public:
 
 	// --- full operation ----------------------------------------------------
 
-	// Sends one ULPDU of at most mulpdu() bytes; none at all is a ULPDU
+	// Sends one ULPDU of at most mulpdu() bytes; an empty ULPDU is valid
 	// too. message_size: it is longer, nothing was sent.
 	result<void> send(bytes ulpdu, send_flags flags = {}) noexcept
 	{
@@ -473,7 +477,7 @@ public:
 		return sent < 0 ? last_error() : std::error_code{};
 	}
 
-	// Likewise, of parts that lie apart.
+	// Likewise, from several buffers.
 	result<void> send_parts(std::span<const iovec> parts,
 				send_flags flags = {}) noexcept
 	{
@@ -489,8 +493,8 @@ public:
 	}
 
 	// Sends ULPDUs packed into as few segments as they fill. Returns how
-	// many were sent, if that is more than none; the reason why the next
-	// one was not comes with the next call.
+	// many were sent if at least one was. The error that stopped the next
+	// one is returned by the next call.
 	result<std::size_t> send_batch(std::span<const bytes> ulpdus,
 				       send_flags flags = {}) noexcept
 	{
@@ -513,8 +517,8 @@ public:
 	}
 
 	// Receives one ULPDU. bad_message: a CRC is wrong; protocol_error: a
-	// Marker or length; connection_aborted: the peer ended within an FPDU;
-	// each comes again with every call.
+	// Marker or length is wrong; connection_aborted: the peer ended within
+	// an FPDU. Each of these is returned again by every later call.
 	result<received> receive(buffer into, receive_flags flags = {}) noexcept
 	{
 		iovec part{into.data(), into.size()};
@@ -536,7 +540,7 @@ public:
 		};
 	}
 
-	// Bytes of the next ULPDU; 0: none is there, or an empty one.
+	// Length of the next ULPDU in bytes; 0: there is none, or it is empty.
 	result<std::size_t> next_length() const noexcept
 	{
 		int length = 0;
@@ -546,14 +550,15 @@ public:
 		return static_cast<std::size_t>(length);
 	}
 
-	// The longest ULPDU that can be sent now, bytes. It follows the path.
+	// The longest ULPDU that can be sent now, in bytes. It follows the path
+	// MTU.
 	result<std::uint32_t> mulpdu() const noexcept
 	{
 		return get<std::uint32_t>(MPA_SO_MULPDU);
 	}
 
-	// Whether small ULPDUs wait for company while earlier ones are not
-	// acknowledged.
+	// Whether small ULPDUs are held back to be packed together while
+	// earlier ones are not acknowledged.
 	result<void> set_packing(bool on) noexcept
 	{
 		return set(MPA_SO_PACKING, static_cast<int>(on));
@@ -595,8 +600,8 @@ public:
 		return {};
 	}
 
-	// Waits for poll(2) events and returns those that came; none if the time
-	// is over. A negative time is no limit.
+	// Waits for poll(2) events and returns those that occurred; none if the
+	// time has passed. A negative time is no limit.
 	result<short> wait(short events,
 			   std::chrono::milliseconds limit =
 				   std::chrono::milliseconds(-1)) const noexcept
@@ -608,7 +613,8 @@ public:
 		return one.revents;
 	}
 
-	// Takes the error that POLLERR told of, SO_ERROR; 0 if there is none.
+	// Fetches and clears the error that POLLERR announced, SO_ERROR; 0 if
+	// there is none.
 	std::error_code pending_error() noexcept
 	{
 		int error = 0;
@@ -619,7 +625,7 @@ public:
 		return {error, std::generic_category()};
 	}
 
-	// Nothing more will be sent (SHUT_WR), read (SHUT_RD), or both.
+	// Shuts down sending (SHUT_WR), receiving (SHUT_RD), or both.
 	result<void> shutdown(int how = SHUT_WR) noexcept
 	{
 		return ::shutdown(fd_.get(), how) ? last_error()
@@ -650,7 +656,7 @@ private:
 		return set_raw(option, data.data(), data.size());
 	}
 
-	// What an older kernel does not give stays zero.
+	// Fields that an older kernel does not fill in stay zero.
 	template <typename T> result<T> get(int option) const noexcept
 	{
 		T value{};
@@ -674,7 +680,7 @@ private:
 		return value;
 	}
 
-	// At most batch_max of them in one system call.
+	// Sends at most batch_max of them in one system call.
 	result<std::size_t> send_some(std::span<const bytes> ulpdus,
 				      send_flags flags) noexcept
 	{
@@ -699,8 +705,8 @@ private:
 	descriptor fd_;
 };
 
-// What an error of start(), send() or receive() means on an MPA socket; empty
-// for those that mean there what they mean everywhere.
+// The meaning of an error of start(), send() or receive() on an MPA socket.
+// Empty for errors that have their usual meaning.
 inline std::string_view reason(std::error_code error) noexcept
 {
 	struct row {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// A value or the reason why there is none. C++20 has no std::expected; this is
-// as much of it as the sockets here need. Nothing throws unless value() is used.
+// A value or an error code. C++20 has no std::expected; this is the part of it
+// that the sockets here need. Nothing throws unless value() is used.
 #pragma once
 
 #include <cassert>
@@ -19,8 +19,7 @@ inline std::error_code last_error() noexcept
 	return {errno, std::generic_category()};
 }
 
-// Converts from a T and from a std::error_code. An error code of 0 is no
-// reason: it may not be given.
+// Converts from a T and from a std::error_code. The error code must not be 0.
 template <typename T> class [[nodiscard]] result {
 	static_assert(!std::is_same_v<T, std::error_code>);
 
@@ -37,7 +36,7 @@ public:
 	bool has_value() const noexcept { return state_.index() == 0; }
 	explicit operator bool() const noexcept { return has_value(); }
 
-	// Only with a value.
+	// Valid only with a value.
 	T &operator*() & noexcept { return *get(); }
 	const T &operator*() const & noexcept { return *get(); }
 	T &&operator*() && noexcept { return std::move(*get()); }
@@ -46,7 +45,7 @@ public:
 
 	T value_or(T other) const & { return has_value() ? **this : other; }
 
-	// 0 with a value.
+	// 0 if there is a value.
 	std::error_code error() const noexcept
 	{
 		const auto *error = std::get_if<1>(&state_);
@@ -55,7 +54,7 @@ public:
 	}
 
 #ifdef __cpp_exceptions
-	// For programs that like exceptions: std::system_error.
+	// For programs that use exceptions: std::system_error.
 	T &&value() &&
 	{
 		if (!has_value())
@@ -84,7 +83,7 @@ private:
 	std::variant<T, std::error_code> state_;
 };
 
-// Done, or the reason why not.
+// Success, or an error code.
 template <> class [[nodiscard]] result<void> {
 public:
 	result() noexcept = default;

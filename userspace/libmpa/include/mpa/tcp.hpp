@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The TCP connections that MPA sockets begin as: names looked up, connected with
-// a time limit, listened for. Nothing of MPA is here.
+// The TCP connections that MPA sockets start from: name lookup, connecting with
+// a time limit, listening. Nothing here is specific to MPA.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace mpa::tcp {
 
-// What getaddrinfo(3) says, as an error category.
+// The errors of getaddrinfo(3) as an error category.
 inline const std::error_category &lookup_category() noexcept
 {
 	class category final : public std::error_category {
@@ -36,8 +36,8 @@ struct address_deleter {
 };
 using addresses = std::unique_ptr<addrinfo, address_deleter>;
 
-// host: a name or an address; empty: every address of this machine (to listen)
-// or the machine itself (to connect). service: a port or its name.
+// host: a name or an address. Empty means every address of this machine (to
+// listen) or the machine itself (to connect). service: a port or its name.
 inline result<addresses> look_up(const std::string &host,
 				 const std::string &service, bool passive)
 {
@@ -55,7 +55,7 @@ inline result<addresses> look_up(const std::string &host,
 	return addresses(found);
 }
 
-// The address and port of a socket's peer, or of itself, for printing.
+// The address and port of a socket's peer, or of the socket, for printing.
 inline std::string name_of(int fd, bool peer = true)
 {
 	sockaddr_storage address{};
@@ -71,7 +71,7 @@ inline std::string name_of(int fd, bool peer = true)
 	return std::string(host) + " " + port;
 }
 
-// Waits until connect(2) has ended, well or not. Signals do not end the wait.
+// Waits until connect(2) has succeeded or failed. Signals do not end the wait.
 inline result<void> wait_connected(int fd, std::chrono::milliseconds limit)
 {
 	using clock = std::chrono::steady_clock;
@@ -95,7 +95,8 @@ inline result<void> wait_connected(int fd, std::chrono::milliseconds limit)
 	}
 }
 
-// Connects to one address within the limit, negative: none; the descriptor blocks afterwards.
+// Connects to one address within the limit; negative: no limit. The descriptor
+// is blocking afterwards.
 inline result<descriptor> connect_one(const addrinfo &to,
 				      std::chrono::milliseconds limit)
 {
@@ -120,8 +121,8 @@ inline result<descriptor> connect_one(const addrinfo &to,
 	return fd;
 }
 
-// Connects to the first address of the host that answers within the limit each.
-// The result blocks; the error is that of the last address.
+// Connects to the first address of the host that answers; the limit applies to
+// each address. The result is blocking; the error is that of the last address.
 inline result<descriptor>
 connect(const std::string &host, const std::string &service,
 	std::chrono::milliseconds limit = std::chrono::seconds(10))
@@ -139,7 +140,7 @@ connect(const std::string &host, const std::string &service,
 	return last;
 }
 
-// A TCP socket that listens at the first address that works.
+// A TCP socket that listens on the first address that works.
 inline result<descriptor> listen(const std::string &host,
 				 const std::string &service,
 				 int backlog = SOMAXCONN)
