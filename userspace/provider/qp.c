@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Queue pairs: creation, state, destruction. */
+/*
+ * Queue pairs: creation, state, destruction.
+ */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

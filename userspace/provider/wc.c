@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Translation of the kernel's completions into those of verbs. */
+/*
+ * Translation of the kernel's completions into those of verbs.
+ */
 #include <assert.h>
 
 #include "mpa.h"

@@ -51,7 +51,7 @@ PhaseResult &operator+=(PhaseResult &sum, const PhaseResult &one)
 	return sum;
 }
 
-// One job on both sides, from the client.
+// One job on both sides, run by the client.
 template <typename Link> class Leader {
 public:
 	Leader(Control &control, const Job &job)
@@ -84,8 +84,9 @@ public:
 		return {};
 	}
 
-	// Memory of both sides with all connections less that with a quarter of them,
-	// which take what earlier ones have left in the kernel's caches.
+	// Memory of both sides with all connections minus that with a quarter
+	// of them; the rest use what earlier ones have left in the kernel's
+	// caches.
 	Footprint footprint(bool same_machine)
 	{
 		const std::uint32_t first_ones = job_.connections / 4;
@@ -106,7 +107,7 @@ public:
 				static_cast<double>(first.*which)) /
 				(job_.connections - first_ones);
 		};
-		// Either machine has one end, or the only one has both.
+		// Each of two machines has one end; a single machine has both.
 		const auto both = [&](std::uint64_t Memory::*which) {
 			return (grown(which, true) +
 				(same_machine ? 0 : grown(which, false))) / 2;
@@ -161,7 +162,8 @@ private:
 		return Stream(transport_, control_, job_, true).lead(limit);
 	}
 
-	// As many messages as the depth, then a look at all of them, and so on.
+	// Posts as many messages as the depth, verifies all of them, and
+	// repeats.
 	PhaseResult verified(const Limit &limit)
 	{
 		const auto end = first_ + limit.messages;
@@ -201,7 +203,7 @@ private:
 		return run;
 	}
 
-	// Connections, all at once, again and again.
+	// Makes all connections at once, again and again.
 	Run set_up(const Limit &limit)
 	{
 		PhaseResult phase;
@@ -230,7 +232,8 @@ private:
 		return run;
 	}
 
-	// The server's first: ours then includes what asking takes.
+	// The server's reading first: ours then includes the cost of the
+	// request.
 	std::pair<Memory, Memory> memory()
 	{
 		control_.send(wire::Measure{});
@@ -244,7 +247,7 @@ private:
 	Link transport_;
 	wire::Ready ready_;
 	Histogram times_;
-	// Of the next round.
+	// For the next round.
 	std::uint64_t first_ = 0;
 };
 
@@ -284,7 +287,7 @@ private:
 		return Milliseconds(options_.job.timeout_ms);
 	}
 
-	// What the peer says is better to know than that it has gone.
+	// The peer's message is more useful than the fact that it has gone.
 	[[noreturn]] void explain(const Failure &failure)
 	{
 		if (control_.peer_failed() || failure.status() == Status::interrupted)
@@ -364,7 +367,7 @@ private:
 			leader.run(limit);
 	}
 
-	// The fastest by a short run each.
+	// Finds the fastest by a short run of each.
 	std::uint32_t best_chunk(Job job)
 	{
 		std::uint32_t best = job.chunk;
@@ -400,7 +403,7 @@ private:
 		return result;
 	}
 
-	// The first time fills caches, and is not counted.
+	// The first run fills caches, and is not counted.
 	Result memory(const Job &job)
 	{
 		const bool verbs = job.transport == Transport::verbs;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t length_bytes = 4;
 
-// A status that is not one of ours is a failure like others; and that the server
-// was told to end is one.
+// A status other than those of mpa-bench is an ordinary failure; so is a server
+// that was asked to end.
 Status status_of(const wire::Failed &failed)
 {
 	for (const auto status : {Status::unavailable, Status::wrong_data})
@@ -35,15 +35,15 @@ Control::Control(Fd fd, Milliseconds patience)
 {
 	set_blocking(fd_.get(), false);
 	set_option(fd_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
-	// A machine that is gone is noticed after 5 + 3 * 2 seconds.
+	// A machine that has gone is noticed after 5 + 3 * 2 seconds.
 	set_option(fd_.get(), SOL_SOCKET, SO_KEEPALIVE, 1);
 	set_option(fd_.get(), IPPROTO_TCP, TCP_KEEPIDLE, 5);
 	set_option(fd_.get(), IPPROTO_TCP, TCP_KEEPINTVL, 2);
 	set_option(fd_.get(), IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// Frames are small beside a socket's buffer: one that does not fit at once has a
-// peer that does not read.
+// Frames are small compared with a socket's buffer: if one does not fit at
+// once, the peer is not reading.
 void Control::send(const wire::Message &message)
 {
 	const auto frame = wire::encode(message);
@@ -61,7 +61,7 @@ void Control::refuse(const wire::Message &message)
 				  wire::name(message)));
 }
 
-// A message out of the buffer, if it is whole there.
+// Takes a message out of the buffer, if it is complete.
 std::optional<wire::Message> Control::take()
 {
 	std::uint32_t size = 0;
@@ -86,7 +86,7 @@ std::optional<wire::Message> Control::take()
 	return message;
 }
 
-// False: nothing is there.
+// False: nothing has arrived.
 bool Control::fill()
 {
 	const auto got = ::recv(fd_.get(), buffer_.data() + filled_,

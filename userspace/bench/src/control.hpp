@@ -14,7 +14,8 @@ namespace bench {
 
 class Control {
 public:
-	// Takes a connected socket. Messages that are due come within the time.
+	// Takes a connected socket. The time is the limit for messages that are
+	// expected.
 	Control(Fd fd, Milliseconds patience);
 
 	int fd() const noexcept { return fd_.get(); }
@@ -22,20 +23,20 @@ public:
 
 	void send(const wire::Message &message);
 
-	// The next message; throws Failure if none comes in time, what comes is
-	// refused, the peer ends, or says that it has failed.
+	// The next message. Throws Failure if none comes in time, if the
+	// message is refused, or if the peer ends or reports a failure.
 	wire::Message receive();
-	// As receive(); nothing if the peer has ended, where it may.
+	// As receive(); empty if the peer has ended where it is allowed to.
 	std::optional<wire::Message> receive_or_end();
-	// As receive(), as long as it takes: a dead peer is noticed by TCP.
+	// As receive(), without a limit: TCP detects a dead peer.
 	wire::Message await();
-	// A message if one is there.
+	// A message if one has arrived.
 	std::optional<wire::Message> poll();
 
 	// The next message, which must be of this type.
 	template <typename T> T expect() { return as<T>(receive()); }
 
-	// What `message` holds; throws Failure if it is of another type.
+	// The contents of `message`; throws Failure if it is of another type.
 	template <typename T> static T as(const wire::Message &message)
 	{
 		if (const T *one = std::get_if<T>(&message))
@@ -43,10 +44,10 @@ public:
 		refuse(message);
 	}
 
-	// Throws Failure: this message has no place here.
+	// Throws Failure: this message is unexpected here.
 	[[noreturn]] static void refuse(const wire::Message &message);
 
-	// True once the peer has said that it has failed.
+	// True once the peer has reported a failure.
 	bool peer_failed() const noexcept { return peer_failed_; }
 
 private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What ends a run early, and the exit status that goes with it.
+// An error that ends a run early, and its exit status.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace bench {
 
-// Exit statuses, as mpa-bench(1) has them.
+// Exit statuses, as documented in mpa-bench(1).
 enum class Status {
 	good = 0,
 	failed = 1,

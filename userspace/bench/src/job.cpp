@@ -43,7 +43,7 @@ std::optional<std::string> bad_number(const Job &job)
 	return {};
 }
 
-// Combinations that mean nothing.
+// Combinations without a meaning.
 std::optional<std::string> bad_mixture(const Job &job)
 {
 	const bool streams = job.test == Test::stream;
@@ -133,7 +133,7 @@ std::uint64_t stride(const Job &job) noexcept
 {
 	if (job.transport == Transport::tcp)
 		return job.size;
-	// Credits come into the same buffers.
+	// Credits are received in the same buffers.
 	return (std::max<std::uint64_t>(job.size, 32) + 63) / 64 * 64;
 }
 
@@ -155,7 +155,7 @@ std::uint64_t source_bytes(const Job &job) noexcept
 {
 	const auto bytes = source_slots(job) * stride(job);
 
-	// Without numbers, one socket call may take more than a message.
+	// Without counters, one socket call may return more than a message.
 	if (job.transport == Transport::tcp && !job.verify)
 		return std::max<std::uint64_t>(bytes, job.chunk);
 	return bytes;

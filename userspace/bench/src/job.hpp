@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What the client tells the server to do: a value, and what may be in it.
+// What the client asks the server to do, and the limits of each value.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace bench {
 enum class Transport : std::uint8_t { verbs, tcp };
 enum class Test : std::uint8_t { stream, latency, connect, memory };
 enum class Op : std::uint8_t { write, read, send };
-// How a side that expects something awaits it.
+// How a side waits.
 enum class Wait : std::uint8_t { poll, yield, event };
 
 std::string_view name(Transport transport) noexcept;
@@ -26,7 +26,7 @@ constexpr std::uint32_t max_depth = 4096;
 constexpr std::uint32_t max_connections = 1024;
 constexpr std::uint32_t max_inline = 1024;
 constexpr std::uint32_t max_timeout_ms = 3'600'000;
-// Of each of the two regions of a side, all connections together.
+// Size of each of the two regions of a side, for all connections together.
 constexpr std::uint64_t max_region = std::uint64_t{1} << 30;
 
 struct Job {
@@ -35,50 +35,51 @@ struct Job {
 	Op op = Op::write;
 	Wait wait = Wait::event;
 	bool bidirectional = false;
-	// Every byte is looked at.
+	// Verify every byte.
 	bool verify = false;
 	// Bytes of a message.
 	std::uint32_t size = 1 << 20;
-	// Messages in flight, of a connection.
+	// Messages in flight on each connection.
 	std::uint32_t depth = 16;
-	// Work requests posted at once.
+	// Work requests posted in one call.
 	std::uint32_t list = 1;
-	// Messages to a completion.
+	// Messages per completion.
 	std::uint32_t moderation = 1;
-	// Sends to a wake-up of a receiver that sleeps; solicited events of verbs.
+	// Sends per wake-up of a sleeping receiver; solicited events of verbs.
 	std::uint32_t solicit = 1;
 	std::uint32_t connections = 1;
-	// Buffers on each side, which connections share.
+	// Buffers on each side, shared by the messages of a connection.
 	std::uint32_t slots = 16;
-	// Bytes to be sent inline at most.
+	// Maximum bytes sent inline.
 	std::uint32_t inline_bytes = 0;
-	// TCP: bytes of a socket call.
+	// TCP: bytes per socket call.
 	std::uint32_t chunk = 1 << 20;
-	// Without progress for so long, a side gives up.
+	// Seconds without progress after which a side gives up.
 	std::uint32_t timeout_ms = 10000;
 
 	bool operator==(const Job &) const = default;
 };
 
-// Why it cannot be done, if so. Both sides ask; what passes is safe to run.
+// The reason why the job is invalid, or nothing. Both sides check; a job that
+// passes is safe to run.
 std::optional<std::string> complaint(const Job &job);
 
-// --- what follows from a job -------------------------------------------------
+// --- derived from a job -------------------------------------------------
 
-// Data can only be looked at while nothing is in flight.
+// Data can only be verified while nothing is in flight.
 inline bool rounds(const Job &job) noexcept
 {
 	return job.verify && job.transport == Transport::verbs &&
 		job.test == Test::stream && job.op != Op::send;
 }
 
-// Messages are seen by whom they come to.
+// The receiver sees messages arrive.
 inline bool two_sided(const Job &job) noexcept
 {
 	return job.transport == Transport::tcp || job.op == Op::send;
 }
 
-// Which side starts messages.
+// The side that starts messages.
 inline bool posts(const Job &job, bool is_client) noexcept
 {
 	const bool from_server =
@@ -87,49 +88,51 @@ inline bool posts(const Job &job, bool is_client) noexcept
 	return job.bidirectional || is_client != from_server;
 }
 
-// Which side counts messages that come.
+// The side that counts arriving messages.
 inline bool takes(const Job &job, bool is_client) noexcept
 {
 	return two_sided(job) && posts(job, !is_client);
 }
 
-// A side that is only to be woken by messages that ask for it. Who posts as well must
-// hear of its own completions.
+// True for a side that only messages with the solicited flag must wake. A side
+// that also posts must be notified of its own completions.
 inline bool only_solicited(const Job &job, bool is_client) noexcept
 {
 	return job.transport == Transport::verbs && job.test == Test::stream &&
 		job.solicit > 1 && takes(job, is_client) && !posts(job, is_client);
 }
 
-// Receives that are posted for messages; the sender has as many credits.
+// Receives posted for messages; the sender has as many credits.
 inline std::uint32_t receive_window(const Job &job) noexcept
 {
 	return 2 * job.depth;
 }
 
-// Receives for credits, of which two are in flight at most, and for greetings.
+// Receives for credits, at most two of which are in flight, and for greetings.
 constexpr std::uint32_t credit_receives = 4;
 // Room for sends of credits in the send queue, and for the fence.
 constexpr std::uint32_t spare_sends = 5;
 
-// Bytes of a message that carries credits, told from data by its length.
+// Length of a message that carries credits; the length distinguishes it from
+// data.
 constexpr std::uint32_t credit_bytes(const Job &job) noexcept
 {
 	return job.size == 16 ? 24 : 16;
 }
 
-// TCP: bytes that a call to receive takes at most.
+// TCP: maximum bytes of one receive call.
 constexpr std::uint32_t receive_chunk(const Job &job) noexcept
 {
 	return job.chunk < 65536 ? 65536 : job.chunk;
 }
 
-// From a buffer to the next one. TCP needs them without gaps.
+// Distance between buffers. TCP requires that there are no gaps.
 std::uint64_t stride(const Job &job) noexcept;
-// Buffers for what is sent (or read from here), and for what comes.
+// Number of buffers for data that is sent (or read from here), and for data
+// that arrives.
 std::uint64_t source_slots(const Job &job) noexcept;
 std::uint64_t sink_slots(const Job &job) noexcept;
-// Bytes of the two regions.
+// Size of the two regions in bytes.
 std::uint64_t source_bytes(const Job &job) noexcept;
 std::uint64_t sink_bytes(const Job &job) noexcept;
 

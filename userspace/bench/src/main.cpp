@@ -12,7 +12,7 @@
 
 namespace {
 
-// A server that is told to end has done all it should.
+// A server that is asked to end has succeeded.
 int run(const bench::Options &options)
 {
 	try {

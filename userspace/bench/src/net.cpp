@@ -75,7 +75,7 @@ Fd listening(const sockaddr *address, socklen_t size)
 	return fd;
 }
 
-// The error of a connection that was being set up; 0: it is there.
+// The error of a connection attempt; 0: it is established.
 int finish_connect(int fd, Milliseconds time)
 {
 	const auto end = Clock::now() + time;
@@ -96,7 +96,7 @@ int finish_connect(int fd, Milliseconds time)
 	return error;
 }
 
-// 0, or why not.
+// 0, or the error.
 int try_connect(Fd &fd, const sockaddr *address, socklen_t size, Milliseconds time)
 {
 	fd = new_socket(address->sa_family);
@@ -117,7 +117,7 @@ socklen_t Address::size() const noexcept
 
 namespace {
 
-// An IPv4 address inside of an IPv6 one means nothing to RDMA.
+// RDMA does not know IPv4 addresses mapped into IPv6.
 void unmap(sockaddr_storage &storage)
 {
 	sockaddr_in6 six;
@@ -157,7 +157,7 @@ Address Address::remote(int fd)
 	return address;
 }
 
-// The port is at the same place in both families.
+// The port is at the same offset in both families.
 Address Address::with_port(std::uint16_t port) const
 {
 	static_assert(offsetof(sockaddr_in, sin_port) ==
@@ -198,7 +198,7 @@ void catch_signals()
 {
 	struct sigaction action{};
 
-	// Without SA_RESTART: whoever sleeps shall wake up.
+	// Without SA_RESTART: a thread that sleeps must wake up.
 	action.sa_handler = on_signal;
 	::sigaction(SIGINT, &action, nullptr);
 	::sigaction(SIGTERM, &action, nullptr);
@@ -221,7 +221,7 @@ void check_stop()
 		throw Failure("interrupted", Status::interrupted);
 }
 
-// In slices: a signal may come just before the system call.
+// Wait in slices: a signal may arrive just before the system call.
 bool wait_readable(std::span<const int> fds, Milliseconds time)
 {
 	const auto end = Clock::now() + time;

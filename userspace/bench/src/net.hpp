@@ -49,8 +49,8 @@ private:
 // An IPv4 or IPv6 address with a port.
 class Address {
 public:
-	// The address of this end of a socket, or of the other one; that of an
-	// IPv4 connection is an IPv4 one, whatever the socket is.
+	// The address of this end of a socket, or of the other one. The address
+	// of an IPv4 connection is an IPv4 one even if the socket is IPv6.
 	static Address local(int fd);
 	static Address remote(int fd);
 
@@ -72,26 +72,28 @@ private:
 
 // --- waiting --------------------------------------------------------------------
 
-// From now on SIGINT and SIGTERM only ask to end.
+// From here on SIGINT and SIGTERM only request the end.
 void catch_signals();
 bool stop_requested() noexcept;
 // For tests.
 void request_stop(bool stop) noexcept;
-// Throws Failure if it was asked for.
+// Throws Failure if the end was requested.
 void check_stop();
 
-// Sleeps until one of them is readable, an error of it included; false: none is
-// within the time. Throws if the process is to end.
+// Sleeps until one of the descriptors is readable or has an error; false: none
+// was in time. Throws if the process is to end.
 bool wait_readable(std::span<const int> fds, Milliseconds time);
 
 // --- TCP ------------------------------------------------------------------------
 
-// Listens at a port of the address, or of all addresses if that is empty; 0: any.
+// Listens on a port of the address, or of all addresses if that is empty; port
+// 0: any.
 Fd listen_at(const std::string &address, std::uint16_t port);
 Fd listen_at(const Address &address);
-// What waits to be accepted, if anything does.
+// Accepts a waiting connection, if there is one.
 Fd accept_from(int listener);
-// Throws Failure "unavailable" if nobody listens there, or nobody is there.
+// Throws Failure "unavailable" if no server listens there or the host does not
+// answer.
 Fd connect_to(const std::string &host, std::uint16_t port, Milliseconds time);
 Fd connect_to(const Address &address, Milliseconds time);
 

@@ -13,7 +13,7 @@ namespace bench {
 
 namespace {
 
-// What CLI11 fills in, as text where it is more than a number.
+// The values that CLI11 fills in, as text if they are more than a number.
 struct Raw {
 	std::vector<std::string> sizes;
 	std::string transport = "verbs";
@@ -23,7 +23,7 @@ struct Raw {
 	std::optional<std::uint32_t> depth, list, moderation, solicit, connections;
 };
 
-// Each command, and how it differs from the others by default.
+// The commands, and how their defaults differ.
 struct Command {
 	const char *name;
 	const char *what;
@@ -66,7 +66,7 @@ void describe_server(CLI::App &app, ServerOptions &options)
 	app.add_option("-p,--port", options.port, "TCP port of the control connection")
 		->capture_default_str();
 	app.add_flag("-1,--once", options.once, "end after one client");
-	app.add_flag("--quiet", options.quiet, "do not tell what is done");
+	app.add_flag("--quiet", options.quiet, "print no progress");
 }
 
 void describe_length(CLI::App &app, Plan &plan)
@@ -87,7 +87,7 @@ void describe_length(CLI::App &app, Plan &plan)
 		->check(CLI::Range(1, 10000))->capture_default_str();
 }
 
-// What shapes the traffic.
+// Options that shape the traffic.
 void describe_traffic(CLI::App &app, ClientOptions &options, Raw &raw)
 {
 	app.add_option("-s,--size", raw.sizes,
@@ -168,7 +168,7 @@ void finish_chunk(ClientOptions &options, const Raw &raw)
 		throw CLI::ValidationError("--write-size", "best is for bandwidth");
 }
 
-// What was given, over what the command has by default.
+// Options that were given override the defaults of the command.
 void finish_client(ClientOptions &options, const Raw &raw, const Command &command,
 		   bool repeat_given)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The command line, as mpa-bench(1) has it.
+// The command line, as documented in mpa-bench(1).
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct ServerOptions {
 	bool quiet = false;
 };
 
-// How long, and how often.
+// Duration and number of runs.
 struct Plan {
 	// Seconds, unless `messages` is given.
 	double seconds = 2;
 	// Of each connection; 0: by time.
 	std::uint64_t messages = 0;
 	double warm_up_seconds = 0.5;
-	// In place of seconds.
+	// Instead of seconds.
 	std::optional<std::uint64_t> warm_up_messages;
 	std::uint32_t repeat = 1;
 };
@@ -37,36 +37,35 @@ struct Plan {
 struct ClientOptions {
 	std::string host;
 	std::uint16_t port = default_port;
-	// What the user calls it: write, read, send, rate, latency, ...
+	// The name of the command: write, read, send, rate, latency, ...
 	std::string command;
-	// All but the size and what depends on it.
+	// Everything but the size and the values that depend on it.
 	Job job;
 	std::vector<std::uint32_t> sizes;
 	Plan plan;
 	// The client's RDMA device must have this name.
 	std::string device;
-	// None: the size of a list of messages.
+	// Empty: the size of a list of messages.
 	std::optional<std::uint32_t> chunk;
-	// Find the best one.
+	// Find the fastest size.
 	bool best_chunk = false;
 	std::optional<std::uint32_t> slots;
 	bool json = false;
 };
 
 struct Options {
-	// One of both.
+	// Exactly one of the two is set.
 	std::optional<ServerOptions> server;
 	std::optional<ClientOptions> client;
 };
 
-// Nothing: there is nothing to do but to exit with `status`; what is to be said
-// has been said.
+// Empty: exit with `status`; every message has been printed.
 std::optional<Options> parse_options(int argc, const char *const *argv, int &status);
 
 // The job for messages of one size.
 Job job_of(const ClientOptions &options, std::uint32_t size);
 
-// "4096", "64K", "1M": bytes. None: that is no number, or too large a one.
+// "4096", "64K", "1M": bytes. Empty: not a number, or too large.
 std::optional<std::uint32_t> parse_size(const std::string &text);
 
 } // namespace bench

@@ -14,8 +14,8 @@ namespace {
 
 using Word = std::array<std::byte, 8>;
 
-// Neighbours in each of the coordinates differ in about half of their bits, so
-// that neither a shifted nor an older message goes unnoticed.
+// The values of neighbours in each coordinate differ in about half of their
+// bits, so that both shifted data and data of an older message are noticed.
 std::uint64_t mix(std::uint64_t value) noexcept
 {
 	value ^= value >> 31;
@@ -30,7 +30,7 @@ std::uint64_t seed_of(const MessageId &id) noexcept
 	return mix(mix(id.number + 1) + id.connection * 2 + id.from_client);
 }
 
-// The bytes are the same on machines of either byte order.
+// The bytes do not depend on the byte order of the machine.
 Word word_at(std::uint64_t seed, std::uint64_t index) noexcept
 {
 	const std::uint64_t value = mix(seed + index);
@@ -41,7 +41,7 @@ Word word_at(std::uint64_t seed, std::uint64_t index) noexcept
 	return word;
 }
 
-// Calls visit(position in the span, pattern of there) for each piece that lies
+// Calls visit(position in the span, pattern there) for each piece that lies
 // within one word of the pattern; stops when that returns false.
 template <typename Visit>
 void each_piece(const MessageId &id, std::uint64_t offset, std::size_t size,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Data that says of each byte which it is.
+// Test data in which every byte depends on its position.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace bench {
 
-// The message that bytes belong to: of one connection, counted from 0, and
-// from which side.
+// The message that bytes belong to: its connection, its number counted from 0,
+// and the side that sends it.
 struct MessageId {
 	std::uint32_t connection = 0;
 	std::uint64_t number = 0;
@@ -27,7 +27,7 @@ std::byte pattern_byte(const MessageId &id, std::uint64_t offset) noexcept;
 void pattern_fill(const MessageId &id, std::uint64_t offset,
 		  std::span<std::byte> bytes) noexcept;
 
-// Where in the message the first wrong byte is.
+// Position of the first wrong byte in the message.
 std::optional<std::uint64_t>
 pattern_mismatch(const MessageId &id, std::uint64_t offset,
 		 std::span<const std::byte> bytes) noexcept;

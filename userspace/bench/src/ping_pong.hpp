@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// One phase of round trips: the client sends, the server answers in kind; or the
-// client reads.
+// One phase of round trips: the client sends, the server answers; or the client
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ public:
 	{
 	}
 
-	// The server has said Begin.
+	// The server has sent Begin.
 	PhaseResult lead(const Limit &limit, Histogram &times)
 	{
 		const auto before = usage_now();
@@ -49,7 +49,7 @@ public:
 		return {trips, elapsed, usage, done.usage};
 	}
 
-	// The client has said Phase.
+	// The client has sent Phase.
 	void follow()
 	{
 		const auto before = usage_now();
@@ -85,7 +85,7 @@ private:
 			step();
 	}
 
-	// TCP may not have taken the last answer yet.
+	// TCP may not have accepted the last answer yet.
 	void drain()
 	{
 		while (answered_ && transport_.outstanding(0) > transport_.ragged(0))

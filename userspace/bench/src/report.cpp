@@ -8,7 +8,7 @@ namespace bench {
 
 namespace {
 
-// Members stay in the order in which they are documented.
+// Members keep the order in which they are documented.
 using Json = nlohmann::ordered_json;
 
 double seconds(std::uint64_t nanoseconds)
@@ -46,7 +46,7 @@ double process_seconds(const Usage &usage)
 	return seconds(usage.process_user + usage.process_system);
 }
 
-// One machine is counted once.
+// A single machine is counted once.
 double machine_seconds(const Report &report, const Run &run)
 {
 	return seconds(run.client->machine_busy +
@@ -115,7 +115,7 @@ Json json_of(const Report &report, const Run &run, const Job &job)
 	return json;
 }
 
-// The same members as the runs have, over all of them.
+// The same members as a run has, over all runs.
 Json summary_of(const std::vector<Json> &runs)
 {
 	if (runs.empty())

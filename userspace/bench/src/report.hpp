@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What was measured, and how it is told.
+// Results of measurements, and how they are printed.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ struct Footprint {
 	double slab = 0;
 	double client_process = 0;
 	double server_process = 0;
-	// Of the TCP connections beside them.
+	// The TCP connections that were open in addition.
 	std::optional<double> tcp_kernel;
 };
 
-// One run; what a test does not have is empty.
+// One run; members that the test does not have are empty.
 struct Run {
 	std::uint64_t nanoseconds = 0;
 	// Since 1970, by the client's clock.
@@ -66,10 +66,10 @@ struct Report {
 	std::vector<Result> results;
 };
 
-// As mpa-bench(1) has it.
+// As documented in mpa-bench(1).
 std::string to_json(const Report &report);
 
-// Lines for a person: what is the same for all results, and one for each.
+// Lines for people: what all results have in common, and one line for each.
 std::string headline(const Report &report, const Job &job);
 std::string line(const Report &report, const Result &result);
 

@@ -26,7 +26,7 @@ std::uint64_t random_cookie()
 	return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
-// One job: what the client asks for, until it closes it.
+// One job: serves the client until it closes the job.
 template <typename Link> class Follower {
 public:
 	Follower(Control &control, const wire::Start &start)
@@ -59,11 +59,11 @@ public:
 	}
 
 private:
-	// What the client says next; meanwhile connections come and go.
+	// The client's next message; connections come and go in the meantime.
 	wire::Message next()
 	{
 		const int fds[] = {control_.fd(), transport_.event_fd()};
-		// Later, TCP's are no longer looked at there.
+		// After this, TCP's connections are no longer checked there.
 		const bool both = job_.test == Test::connect || !transport_.complete();
 
 		for (;;) {
@@ -76,7 +76,7 @@ private:
 		}
 	}
 
-	// The client's ends are all there, and ours follow soon.
+	// The client's ends are all established, and the server's follow soon.
 	void complete()
 	{
 		const auto end = Clock::now() + Milliseconds(job_.timeout_ms);
@@ -103,7 +103,7 @@ private:
 			watch_connections();
 	}
 
-	// They come and go, or just stay, until the client has seen enough.
+	// Connections come and go, or just stay, until the client has finished.
 	void watch_connections()
 	{
 		const auto before = usage_now();
@@ -139,7 +139,7 @@ private:
 	Link transport_;
 };
 
-// Nothing of the job is left when the client is told that it is closed.
+// Nothing of the job is left when the client is notified that it is closed.
 template <typename Link> void follow(Control &control, const wire::Start &start)
 {
 	Follower<Link>(control, start).run();
@@ -177,7 +177,8 @@ private:
 			fmt::print(stderr, "mpa-bench: {}\n", text);
 	}
 
-	// A client that fails is no failure of the server's, but of its only one.
+	// A failing client is not a failure of the server, unless it serves
+	// only one.
 	void client(Fd fd)
 	{
 		const auto who = Address::remote(fd.get()).text();
@@ -209,7 +210,7 @@ private:
 				static_cast<std::uint32_t>(failure.status()),
 				failure.what()});
 		} catch (const Failure &) {
-			// It is gone: nobody wants to know.
+			// The client has gone: no one waits for the report.
 		}
 	}
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The two ends of a conversation.
+// The client's and the server's main function.
 #pragma once
 
 #include "options.hpp"
@@ -7,11 +7,11 @@
 
 namespace bench {
 
-// Serves clients until it is told to end, or has served one; throws Failure.
+// Serves clients until it is asked to end, or has served one; throws Failure.
 void serve(const ServerOptions &options);
 
-// Does what the options say; each result is told when it is there unless all are
-// wanted as JSON. Throws Failure.
+// Does what the options request. Each result is printed as soon as it is known,
+// unless all are wanted as JSON. Throws Failure.
 Report measure(const ClientOptions &options);
 
 } // namespace bench

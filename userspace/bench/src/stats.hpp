@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Statistics: pure, and without allocation where samples are taken.
+// Statistics: pure functions, and no allocation where samples are taken.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace bench {
 
-// Of several runs of the same.
+// Of several runs of the same test.
 struct Summary {
 	double median = 0;
 	double min = 0;
@@ -22,11 +22,11 @@ struct Summary {
 	bool operator==(const Summary &) const = default;
 };
 
-// All 0 without values.
+// All 0 if there are no values.
 Summary summarize(std::vector<double> values);
 
 // Counts values in buckets whose width is at most 1/128 of their lower bound;
-// values below 256 have one each. Minimum, maximum and mean are exact.
+// values below 256 have a bucket each. Minimum, maximum and mean are exact.
 class Histogram {
 public:
 	void add(std::uint64_t value) noexcept
@@ -48,8 +48,9 @@ public:
 		return count_ ? sum_ / static_cast<double>(count_) : 0;
 	}
 
-	// The smallest value that at least so many of a million samples do not
-	// exceed (nearest rank), to the width of a bucket; 0 without samples.
+	// Percentile by nearest rank, in parts of a million: the smallest value
+	// that so many samples do not exceed, to the width of a bucket; 0
+	// without samples.
 	std::uint64_t percentile(std::uint32_t millionths) const noexcept;
 
 	static constexpr std::size_t bucket_of(std::uint64_t value) noexcept
@@ -84,8 +85,8 @@ private:
 	double sum_ = 0;
 };
 
-// Says when to look at the clock, which is a system call on some machines: every
-// so many messages that this is about every 2 ms.
+// Decides when to read the clock, which is a system call on some machines:
+// after a number of messages that takes about 2 ms.
 class Pacer {
 public:
 	// True if the clock is due.
@@ -95,7 +96,7 @@ public:
 		return left_ == 0;
 	}
 
-	// The clock was looked at, so many nanoseconds after the last time.
+	// The clock was read, so many nanoseconds after the last time.
 	void looked(std::uint64_t since) noexcept
 	{
 		if (since < 1'000'000 && stride_ < max_stride)

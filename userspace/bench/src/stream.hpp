@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // One phase of a stream of messages, on either side.
 //
-// The client leads: it says when the phase begins and, once all it posted is done
-// and its time is over, that it ends. The server follows: it stops then, awaits
-// what is still to come, and says how much it has sent itself, which the client
-// awaits in turn. Each side takes the time until the last of what it saw come; for
-// Writes, until those were placed, and for Reads, until they are done.
+// The client leads: it announces the beginning of the phase and, once
+// everything it posted is done and its time is over, the end. The server then
+// stops, waits for what is still to come, and reports how much it has sent
+// itself, which the client waits for in turn. Each side takes the time until
+// the last message that it saw arrive; for Writes, until they were placed, and
+// for Reads, until they are done.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 
 namespace bench {
 
-// What a phase shall last: messages of each connection or, if 0, a time.
+// Length of a phase: messages of each connection or, if 0, a time.
 struct Limit {
 	std::uint64_t messages = 0;
 	std::uint64_t nanoseconds = 0;
@@ -36,18 +37,19 @@ struct PhaseResult {
 	Usage server;
 };
 
-// When the last message came, where that is not seen: the time of one before it is
-// known, and the rest is taken to have come as fast as all until then.
+// When the last message arrived, if that cannot be seen: the arrival of an
+// earlier message is known, and the remaining ones are assumed to have arrived
+// at the average rate until then.
 class Arrival {
 public:
-	// Of so many it is now known that they have come.
+	// So many messages are now known to have arrived.
 	void known(std::uint64_t messages, std::uint64_t nanoseconds) noexcept
 	{
 		if (messages != messages_)
 			settle(messages, nanoseconds);
 	}
 
-	// They had come, but only now it is over.
+	// They had arrived earlier, but only now it is known.
 	void settle(std::uint64_t messages, std::uint64_t nanoseconds) noexcept
 	{
 		messages_ = messages;
@@ -82,7 +84,7 @@ public:
 	{
 	}
 
-	// The server has said Begin.
+	// The server has sent Begin.
 	PhaseResult lead(const Limit &limit)
 	{
 		const auto before = usage_now();
@@ -100,7 +102,7 @@ public:
 			usage, server_->usage};
 	}
 
-	// The client has said Phase.
+	// The client has sent Phase.
 	void follow(std::uint64_t messages)
 	{
 		const auto before = usage_now();
@@ -121,13 +123,14 @@ public:
 	}
 
 private:
-	// Neither posts nor sees anything come.
+	// This side neither posts messages nor sees any arrive.
 	bool passive() const { return !posts_ && !takes_; }
-	// Writes and Reads of the peer's are not seen here.
+	// Writes and Reads of the peer are not visible here.
 	bool all_came(std::uint64_t sent) const { return !takes_ || received_ >= sent; }
 	bool by_time() const { return limit_.messages == 0; }
 
-	// All that this side was to post is done, or all it was to see has come.
+	// Everything this side had to post is done, or everything it had to
+	// receive has arrived.
 	bool finished() const
 	{
 		const auto all = limit_.messages * job_.connections;
@@ -148,8 +151,8 @@ private:
 			fill(one);
 	}
 
-	// As much as goes into the connection's queue, in whole lists. A list is cut
-	// only where it would wait in vain.
+	// Posts as much as fits into the connection's queue, in whole lists. A
+	// list is cut only if waiting for more room has no purpose.
 	void fill(std::uint32_t connection)
 	{
 		while (const auto wanted = next_list(connection)) {
@@ -168,11 +171,12 @@ private:
 		}
 	}
 
-	// Messages that are to be posted next; 0: none, or none any more.
+	// Number of messages to post next; 0: none now, or no more at all.
 	std::uint32_t next_list(std::uint32_t connection) const
 	{
 		if (by_time()) {
-			// What was begun is brought to where it completes.
+			// Continue until the next message that requests a
+			// completion.
 			const auto ragged = transport_.ragged(connection);
 
 			if (!stopping_)
@@ -183,7 +187,7 @@ private:
 			job_.list, limit_.messages - posted_[connection]));
 	}
 
-	// True: these are the connection's last.
+	// True: these are the last messages of the connection.
 	bool count(std::uint32_t connection, std::uint32_t n)
 	{
 		posted_[connection] += n;
@@ -225,7 +229,8 @@ private:
 			fill(one.connection);
 	}
 
-	// Nothing has come since the last time: this is when it had come.
+	// Nothing has arrived since the last check, so this is the arrival
+	// time.
 	void stamp()
 	{
 		if (idle_ || !takes_ || !transport_.prompt())
@@ -236,7 +241,8 @@ private:
 
 	std::uint64_t seen() const { return takes_ ? received_ : done_; }
 
-	// The clock is due: perhaps it is time to stop, perhaps the peer says so.
+	// The clock is due: check whether it is time to stop, or whether the
+	// peer says so.
 	void look()
 	{
 		look_at_clock();
@@ -281,7 +287,7 @@ private:
 		control_.send(wire::End{sent_});
 	}
 
-	// What was written is placed when a Read after it is answered.
+	// Written data is placed when a Read that follows it has been answered.
 	void fences()
 	{
 		ended_ = true;
@@ -315,7 +321,7 @@ private:
 	Arrival arrival_;
 	std::uint64_t looked_ = 0;
 	std::uint64_t recent_ = 0;
-	// Messages posted, done, and come, of all connections.
+	// Messages posted, done, and received, of all connections.
 	std::uint64_t sent_ = 0;
 	std::uint64_t done_ = 0;
 	std::uint64_t received_ = 0;

@@ -17,7 +17,7 @@ namespace bench {
 
 namespace {
 
-// What a connection begins with, in network byte order.
+// The first bytes on a connection, in network byte order.
 struct Introduction {
 	std::uint64_t cookie;
 	std::uint32_t index;
@@ -25,7 +25,7 @@ struct Introduction {
 };
 static_assert(sizeof(Introduction) == 16);
 
-// Data of epoll that is no connection's number.
+// Value for epoll that is not a connection's number.
 constexpr std::uint64_t of_listener = std::uint64_t{1} << 40;
 constexpr std::uint64_t of_guest = of_listener + 1;
 constexpr std::uint64_t of_other = of_listener + 2;
@@ -75,7 +75,7 @@ void TcpTransport::watch(int fd, std::uint64_t data, std::uint32_t events)
 		fail("epoll_ctl");
 }
 
-// Edges only: what is known to be there is in ready_.
+// Edge-triggered only: connections known to be ready are in ready_.
 void TcpTransport::set_up(std::uint32_t index, Fd fd)
 {
 	auto &one = connections_[index];
@@ -132,7 +132,7 @@ void TcpTransport::pump()
 	}
 }
 
-// False: no more is to be heard.
+// False: no more data will come.
 bool TcpTransport::hear(Guest &guest)
 {
 	std::byte end;
@@ -153,7 +153,7 @@ bool TcpTransport::hear(Guest &guest)
 	return guest.fd.get() >= 0;
 }
 
-// Who does not know the cookie is somebody else's client.
+// Without the right cookie it is another program's client.
 void TcpTransport::admit(Guest &guest)
 {
 	Introduction said;
@@ -165,7 +165,7 @@ void TcpTransport::admit(Guest &guest)
 		return;
 	}
 	accepted_++;
-	// In the test of set-up they stay guests until they end.
+	// In the test of set-up they remain guests until they end.
 	if (job_.test == Test::connect)
 		return;
 	if (connections_[index].fd.get() < 0)
@@ -209,7 +209,7 @@ void TcpTransport::queue(std::uint32_t connection)
 	ready_[(ready_first_ + ready_count_++) % ready_.size()] = connection;
 }
 
-// Whether trying again makes sense at once.
+// Whether it makes sense to try again at once.
 bool TcpTransport::work_left(const Connection &one) const noexcept
 {
 	return tireless_ || (one.pending && !one.full) || (takes_ && !one.empty);
@@ -231,7 +231,7 @@ void TcpTransport::post(std::uint32_t connection, std::uint32_t n, bool)
 	queue(connection);
 }
 
-// One call to send; messages that are with TCP then.
+// One send call; returns the number of messages that are with TCP then.
 std::uint32_t TcpTransport::push(std::uint32_t connection)
 {
 	auto &one = connections_[connection];
@@ -260,7 +260,7 @@ std::uint32_t TcpTransport::push(std::uint32_t connection)
 	return messages;
 }
 
-// One call to receive; messages that are whole then.
+// One receive call; returns the number of messages that are complete then.
 std::uint32_t TcpTransport::pull(std::uint32_t connection)
 {
 	auto &one = connections_[connection];
@@ -276,7 +276,8 @@ std::uint32_t TcpTransport::pull(std::uint32_t connection)
 		fail(fmt::format("connection {}", connection));
 	if (got == 0)
 		throw Failure(fmt::format("connection {} was ended by the peer", connection));
-	// Short: there is no more, and an event will say when there is.
+	// A short read: there is no more data, and an event will report new
+	// data.
 	one.empty = static_cast<std::uint64_t>(got) < length;
 	const auto before = one.received / job_.size;
 	if (job_.verify)
@@ -301,7 +302,7 @@ void TcpTransport::verify(std::uint32_t connection, std::span<const std::byte> b
 	}
 }
 
-// A call in each direction; true: bytes went somewhere.
+// One call in each direction; true: bytes were transferred.
 bool TcpTransport::turn(std::uint32_t connection, Completions &completions,
 			std::size_t &count)
 {
@@ -314,7 +315,7 @@ bool TcpTransport::turn(std::uint32_t connection, Completions &completions,
 	if (takes_ && !one.empty)
 		if (const auto n = pull(connection))
 			completions[count++] = {Completion::Kind::received, connection, n};
-	// A call that came back in vain may be tried again.
+	// A call that transferred nothing may be tried again.
 	if (tireless_)
 		one.full = one.empty = false;
 	if (work_left(one))
@@ -322,8 +323,8 @@ bool TcpTransport::turn(std::uint32_t connection, Completions &completions,
 	return one.sent + one.received != before;
 }
 
-// Each connection that may get on has a turn, again and again until a message is
-// whole or nothing moves.
+// Gives a turn to each connection that may be able to continue, repeatedly,
+// until a message is complete or no bytes are transferred.
 std::span<const Completion> TcpTransport::reap(Completions &completions)
 {
 	std::size_t count = 0;
@@ -378,7 +379,7 @@ Rest TcpTransport::wait_events(int time)
 	return got > 0 ? rest : Rest::late;
 }
 
-// The calls themselves have slept, if any could.
+// If calls may block, they have done the waiting.
 Rest TcpTransport::block(int fd)
 {
 	pollfd one{fd, POLLIN, 0};

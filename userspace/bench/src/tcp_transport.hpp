@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Messages as stretches of TCP streams, by one thread.
+// Messages as fixed lengths of TCP streams, by one thread.
 //
-// With one connection on which data goes one way at a time, whoever shall sleep
-// does so in the call that sends or receives: nothing is cheaper. Otherwise it
-// sleeps in epoll.
+// With one connection that carries data one way at a time, a thread sleeps in
+// the call that sends or receives, which is cheapest. Otherwise it sleeps in
+// epoll.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ public:
 	bool prompt() const noexcept { return !direct_; }
 	void attend(bool) const noexcept {}
 	void post(std::uint32_t connection, std::uint32_t n, bool last);
-	// Messages are seen by whom they come to.
+	// The receiver sees messages arrive.
 	void fence(std::uint32_t) {}
 	std::span<const Completion> reap(Completions &completions);
 	Rest block(int fd);
@@ -67,19 +67,19 @@ private:
 		// Posted, in messages and bytes, not yet taken by TCP.
 		std::uint32_t outstanding = 0;
 		std::uint64_t pending = 0;
-		// Bytes ever sent and received.
+		// Total bytes sent and received.
 		std::uint64_t sent = 0;
 		std::uint64_t received = 0;
-		// Messages ever posted.
+		// Total messages posted.
 		std::uint64_t posted = 0;
-		// Waits for a turn in ready_.
+		// In the queue ready_.
 		bool queued = false;
-		// TCP had no room, or no data, when last asked.
+		// TCP had no room, or no data, at the last call.
 		bool full = false;
 		bool empty = false;
 	};
 
-	// One that has not said all of its introduction yet.
+	// A connection that has not sent its whole introduction yet.
 	struct Guest {
 		Fd fd;
 		std::array<std::byte, 16> said{};
@@ -103,9 +103,9 @@ private:
 	const bool is_client_;
 	const bool sends_;
 	const bool takes_;
-	// Calls sleep.
+	// Calls may block.
 	const bool direct_;
-	// Calls are made whether or not there is reason to hope.
+	// Make calls even if they are not known to succeed.
 	const bool tireless_;
 	const Slots source_slots_;
 	const Address local_;
@@ -120,7 +120,7 @@ private:
 	std::list<Guest> guests_;
 	std::uint32_t complete_ = 0;
 	std::uint64_t accepted_ = 0;
-	// Connections with something to do, a ring.
+	// Connections with something to do, as a ring.
 	std::vector<std::uint32_t> ready_;
 	std::size_t ready_first_ = 0;
 	std::size_t ready_count_ = 0;

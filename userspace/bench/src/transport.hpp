@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What the transports have in common. A transport is not a base class: the loops
-// that measure are templates over it, so that nothing is called indirectly for a
-// message. It has
+// What the transports have in common. A transport is not a base class: the
+// measuring loops are templates over it, so that no message needs an indirect
+// call. A transport has
 //
 //	room(connection)		messages that may be posted now
 //	post(connection, n, last)	starts n messages; last: no others follow
@@ -32,11 +32,11 @@ namespace bench {
 
 struct Completion {
 	enum class Kind : std::uint8_t {
-		// So many messages need their buffers no more.
+		// So many messages no longer need their buffers.
 		sent,
-		// So many have come.
+		// So many messages have arrived.
 		received,
-		// There is room again; no message.
+		// There is room again; no message has arrived.
 		credit,
 		fence,
 	};
@@ -49,15 +49,15 @@ struct Completion {
 enum class Rest : std::uint8_t {
 	// Something may have happened.
 	woken,
-	// Nothing has for a while.
+	// Nothing has happened for a while.
 	late,
-	// There is something to read from the other descriptor.
+	// The other descriptor is readable.
 	readable,
 };
 
 using Completions = std::array<Completion, 64>;
 
-// Memory for messages, all of its pages there.
+// Memory for messages, with all pages populated.
 class Buffer {
 public:
 	explicit Buffer(std::size_t size) : size_(size)
@@ -84,8 +84,8 @@ private:
 	std::size_t size_;
 };
 
-// Where buffers of a region are: those of one connection in verification, of all
-// otherwise.
+// Position of the buffers in a region: those of one connection in verification,
+// those of all connections otherwise.
 class Slots {
 public:
 	Slots(const Job &job, std::uint64_t slots)
@@ -97,7 +97,7 @@ public:
 	// Which of a connection's buffers it is.
 	std::uint64_t index(std::uint64_t number) const noexcept { return number % count_; }
 
-	// The offset of the buffer of that number.
+	// The offset of the buffer with that number.
 	std::uint64_t offset(std::uint32_t connection, std::uint64_t number) const noexcept
 	{
 		const std::uint64_t first = own_ ? connection * count_ : 0;

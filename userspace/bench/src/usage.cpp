@@ -28,7 +28,7 @@ std::string slurp(const char *path)
 	return text.str();
 }
 
-// The next number of the text, which is taken off it.
+// Takes the next number off the text.
 std::optional<std::uint64_t> next_number(std::string_view &text)
 {
 	std::uint64_t value = 0;
@@ -48,7 +48,7 @@ std::uint64_t nanoseconds(const timeval &time)
 		static_cast<std::uint64_t>(time.tv_usec) * 1000;
 }
 
-// A counter of the kernel's may go back a little.
+// A counter of the kernel may go back a little.
 std::uint64_t growth(std::uint64_t later, std::uint64_t earlier)
 {
 	return later > earlier ? later - earlier : 0;

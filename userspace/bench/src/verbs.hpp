@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Objects of libibverbs and librdmacm that end with their owner.
+// RAII wrappers for objects of libibverbs and librdmacm.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ template <auto destroy> struct Destroy {
 	template <typename T> void operator()(T *object) const { destroy(object); }
 };
 
-// Identifiers come before the queue pairs that hang on them.
+// Identifiers are declared before the queue pairs that depend on them.
 struct DestroyId {
 	void operator()(rdma_cm_id *id) const
 	{
@@ -37,13 +37,13 @@ using Event = std::unique_ptr<rdma_cm_event, Destroy<rdma_ack_cm_event>>;
 
 Channel make_channel();
 Id make_id(rdma_event_channel *channel, void *context);
-// An identifier at the address; throws "unavailable" if no device has it.
+// An identifier bound to the address; throws "unavailable" if no device has it.
 Id bind(rdma_event_channel *channel, const Address &address);
 Pd make_pd(ibv_context *context);
 Mr register_memory(ibv_pd *pd, void *address, std::size_t size);
 CompletionChannel make_completion_channel(ibv_context *context);
 Cq make_cq(ibv_context *context, int entries, ibv_comp_channel *channel);
-// The next event of the channel, which must not block.
+// The next event of the channel, which must be non-blocking.
 Event next_event(rdma_event_channel *channel);
 ibv_device_attr attributes(ibv_context *context);
 

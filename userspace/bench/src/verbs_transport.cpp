@@ -12,7 +12,7 @@ namespace bench {
 
 namespace {
 
-// Private data of a request to connect, in network byte order.
+// Private data of a connection request, in network byte order.
 struct Introduction {
 	std::uint64_t cookie;
 	std::uint32_t index;
@@ -20,13 +20,13 @@ struct Introduction {
 };
 static_assert(sizeof(Introduction) == 16);
 
-// Behind the messages of the source: what credits are sent from, and where a fence
-// reads to.
+// After the messages in the source region: the memory that credits are sent
+// from and that a fence reads into.
 constexpr std::size_t credit_at = 0;
 constexpr std::size_t fence_at = 32;
 constexpr std::size_t extra_bytes = 64;
 
-// Connections that are being made at the same time.
+// Connections being set up at the same time.
 constexpr std::uint32_t at_once = 32;
 // Reads of a connection that the peer serves at the same time.
 constexpr int reads_at_once = 64;
@@ -37,10 +37,10 @@ std::uint8_t least(int a, int b, int c)
 	return static_cast<std::uint8_t>(std::clamp(std::min({a, b, c}), 0, 255));
 }
 
-// siw tells a program the offset to map a queue at, and uses 0x90000 to say that
-// there is none; but pages are given out in their order, and so the queue pair that
-// has that offset cannot be made. A queue of 1 MiB that nothing uses keeps it from
-// all others. It is the same for all devices.
+// siw gives a program the offset at which to map a queue, and uses 0x90000 to
+// mark an invalid one. Offsets are handed out in order, so the queue pair that
+// gets that offset cannot be created. An unused queue of 1 MiB keeps the offset
+// from all others. This is the same for all devices.
 verbs::Cq placeholder(const Job &job, ibv_context *context, const ibv_device_attr &device)
 {
 	constexpr int entries = 32768;
@@ -81,7 +81,7 @@ bool VerbsTransport::carries_data() const noexcept
 	return job_.test == Test::stream || job_.test == Test::latency;
 }
 
-// Receives that are posted for a connection.
+// Number of receives posted for a connection.
 std::uint32_t VerbsTransport::receives() const noexcept
 {
 	if (!carries_data())
@@ -115,7 +115,7 @@ void VerbsTransport::make_queues()
 			     completion_channel_.get());
 }
 
-// Not zeros: some page of the kernel's would be behind all of it.
+// Not zeros: otherwise the kernel would back all of it with one page.
 void VerbsTransport::make_buffers()
 {
 	pattern_fill({0, 0, is_client_}, 0, source_.at(0, source_bytes(job_)));
@@ -180,7 +180,7 @@ void VerbsTransport::add_queue_pair(rdma_cm_id *id)
 	if (id->verbs != anchor_->verbs)
 		throw Failure("the connection uses another RDMA device than the control "
 			      "connection's address has");
-	// Providers may fail without a reason; an old one would mislead.
+	// Providers may fail without setting errno; an old value would mislead.
 	errno = ENODATA;
 	if (rdma_create_qp(id, pd_.get(), &attr))
 		fail(fmt::format("queue pair of depth {} with {} bytes inline",
@@ -219,7 +219,7 @@ bool VerbsTransport::complete() const noexcept
 		(!carries_data() || greeted_ == job_.connections);
 }
 
-// An event must be acknowledged before its identifier can go.
+// An event must be acknowledged before its identifier can be destroyed.
 void VerbsTransport::pump()
 {
 	while (auto event = verbs::next_event(channel_.get())) {
@@ -247,7 +247,7 @@ void VerbsTransport::pump()
 	}
 }
 
-// Who does not know the cookie is somebody else's client.
+// Without the right cookie it is another program's client.
 void VerbsTransport::on_request(rdma_cm_id *raw, const rdma_conn_param &param)
 {
 	verbs::Id id(raw);
@@ -271,7 +271,7 @@ void VerbsTransport::take_in(verbs::Id id, const rdma_conn_param &asked,
 	auto param = parameters(nullptr, 0);
 
 	add_queue_pair(id.get());
-	// Peers that do not speak of it leave 0.
+	// Peers that do not support it leave 0.
 	if (asked.responder_resources)
 		param.responder_resources =
 			std::min(param.responder_resources, asked.responder_resources);
@@ -332,7 +332,7 @@ void VerbsTransport::connect(const Address &server, std::uint64_t cookie,
 	}
 }
 
-// What follows an event; 1: the connection is there.
+// Handles an event; 1: the connection is established.
 std::uint32_t VerbsTransport::step(const rdma_cm_event &event, Histogram &times)
 {
 	rdma_cm_id *const id = event.id;
@@ -449,7 +449,7 @@ void VerbsTransport::post(std::uint32_t connection, std::uint32_t n, bool last)
 			wr.wr_id = wr_id(Kind::message, connection, one.unsignaled);
 			one.unsignaled = 0;
 		} else {
-			// Should it fail, it completes all the same.
+			// If it fails, it still completes.
 			wr.wr_id = wr_id(Kind::message, connection, 0);
 		}
 		wr.next = i + 1 < n ? &sends_[i + 1] : nullptr;
@@ -497,8 +497,8 @@ void VerbsTransport::post_credit(std::uint32_t connection)
 	connections_[connection].credit_sends++;
 }
 
-// Receives anew for those consumed, and credits for them; later if the send queue
-// has no room.
+// Posts receives again for those consumed, and sends credits for them; later if
+// the send queue has no room.
 void VerbsTransport::give_credit(std::uint32_t connection)
 {
 	auto &one = connections_[connection];
@@ -576,7 +576,7 @@ std::optional<Completion> VerbsTransport::on_credit(std::uint32_t connection,
 						    const ibv_wc &wc)
 {
 	auto &one = connections_[connection];
-	// The first that a client sends is its greeting.
+	// The first message that a client sends is its greeting.
 	const bool greeting = !is_client_ && !one.greeted;
 	const std::uint32_t credits = greeting ? 0 : job_.depth;
 
@@ -620,7 +620,7 @@ Rest VerbsTransport::block(int fd)
 			  {fd, POLLIN, 0},
 			  {channel_->fd, POLLIN, 0}};
 
-	// What came before this is only found by looking.
+	// What arrived before this can only be found by polling.
 	if (!armed_) {
 		if (const int error = ibv_req_notify_cq(cq_.get(), only_solicited_))
 			fail("ibv_req_notify_cq", Status::failed, error);

@@ -4,11 +4,11 @@
 //
 // A receiver of Sends must always have a receive posted: the sender starts with
 // as many credits as the receiver has posted receives, and gets `depth` of them
-// back in a message of its own each time as many receives were posted anew. Such
-// a message differs from data by its length; what is in it means nothing, since
-// later messages may come into the same buffer. The first that a client sends on a
-// connection is worth no credits, the greeting: with iWARP, the server must not
-// send before something has come.
+// back, in a separate message, each time as many receives were posted again.
+// Such a message differs from data by its length; its contents have no meaning,
+// since later messages may arrive in the same buffer. The first message that a
+// client sends on a connection, the greeting, is worth no credits: with iWARP,
+// the server must not send before something has arrived.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ namespace bench {
 
 class VerbsTransport {
 public:
-	// The device is that of the local address.
+	// Uses the device that has the local address.
 	VerbsTransport(const Job &job, bool is_client, const Address &local);
 	VerbsTransport(const VerbsTransport &) = delete;
 	VerbsTransport &operator=(const VerbsTransport &) = delete;
@@ -43,20 +43,20 @@ public:
 
 	// Server: where it listens.
 	std::uint16_t listen(std::uint64_t cookie);
-	// What becomes readable when pump() has something to do.
+	// The descriptor that becomes readable when pump() has something to do.
 	int event_fd() const noexcept { return channel_->fd; }
 	// Handles connections that come and go, without waiting.
 	void pump();
-	// Server: all of the client's connections are there.
+	// Server: all of the client's connections are established.
 	bool complete() const noexcept;
-	// Server: how many have been there so far.
+	// Server: number of connections established so far.
 	std::uint64_t accepted() const noexcept { return accepted_; }
 
-	// Client: makes the connections from the first one on, up to but not with
-	// `end`; the time each took, in nanoseconds.
+	// Client: makes the connections first to end - 1; returns the time each
+	// took, in nanoseconds.
 	void connect(const Address &server, std::uint64_t cookie, std::uint32_t first,
 		     std::uint32_t end, Histogram &times);
-	// Client: ends them.
+	// Client: ends the connections.
 	void disconnect();
 
 	// --- messages; transport.hpp -----------------------------------------------
@@ -79,7 +79,7 @@ public:
 	bool prompt() const noexcept { return true; }
 	void attend(bool all) noexcept
 	{
-		// What was asked for may be too little.
+		// The device may grant less than was requested.
 		armed_ = armed_ && !only_solicited_;
 		only_solicited_ = !all && only_solicited(job_, is_client_);
 	}
@@ -94,15 +94,16 @@ private:
 	struct Connection {
 		verbs::Id id;
 		bool established = false;
-		// Server: the greeting has come.
+		// Server: the greeting has arrived.
 		bool greeted = false;
 		Clock::time_point started;
-		// Messages in the send queue; those since the last that completes.
+		// Messages in the send queue; and those since the last one with
+		// a completion.
 		std::uint32_t outstanding = 0;
 		std::uint32_t unsignaled = 0;
 		std::uint32_t credits = 0;
 		std::uint32_t credit_sends = 0;
-		// Received, and their receives not posted anew.
+		// Received, but their receives are not posted again yet.
 		std::uint32_t consumed = 0;
 		// Numbers of messages, and of receives.
 		std::uint64_t sent = 0;
@@ -149,7 +150,7 @@ private:
 	const bool is_client_;
 	const bool takes_;
 	const bool with_credits_;
-	// Messages that do not ask for it need not wake us.
+	// Messages without the solicited flag need not wake this side.
 	bool only_solicited_ = false;
 	const Slots source_slots_;
 	const Slots sink_slots_;
@@ -158,7 +159,7 @@ private:
 	std::uint32_t inline_ = 0;
 
 	verbs::Channel channel_;
-	// Bound to the address; the server's listens.
+	// Bound to the address; the server's identifier listens.
 	verbs::Id anchor_;
 	ibv_device_attr device_{};
 	verbs::Pd pd_;
@@ -169,9 +170,10 @@ private:
 	Buffer sink_;
 	verbs::Mr source_mr_;
 	verbs::Mr sink_mr_;
-	// The last members to be made, the first to go.
+	// Created last, destroyed first.
 	std::vector<Connection> connections_;
-	// Of the test of set-up, where the server does not tell one from another.
+	// For the test of set-up, where the server does not distinguish
+	// connections.
 	std::unordered_map<rdma_cm_id *, verbs::Id> guests_;
 	std::uint64_t accepted_ = 0;
 	std::uint32_t established_ = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What a side does while nothing happens: it waits as the job says, and notices
-// that the peer speaks, that it was told to end, and that nothing has happened for
-// too long.
+// What a side does while nothing happens: it waits as the job requests, and
+// notices a message of the peer, a request to end, and a lack of progress.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,9 @@ public:
 	{
 	}
 
-	// To be called when reap() had nothing; `progress` is any number that
-	// changes when something happens. What the peer says, if anything.
+	// To be called when reap() found nothing; `progress` is any number that
+	// changes when something happens. Returns a message of the peer, if
+	// any.
 	template <typename Transport>
 	std::optional<wire::Message> idle(Transport &transport, std::uint64_t progress)
 	{
@@ -39,7 +39,7 @@ public:
 		return look(progress);
 	}
 
-	// What the peer says, if anything; throws Failure if it is time to end.
+	// A message of the peer, if any; throws Failure if it is time to end.
 	std::optional<wire::Message> look(std::uint64_t progress)
 	{
 		const auto now = Clock::now();
@@ -55,7 +55,7 @@ public:
 		return control_.poll();
 	}
 
-	// The last call of idle() has looked at the clock.
+	// The last call of idle() has read the clock.
 	bool looked() const noexcept { return looked_; }
 
 private:

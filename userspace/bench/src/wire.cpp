@@ -10,7 +10,7 @@ namespace bench::wire {
 
 namespace {
 
-// Fields are named once, below, for both directions: an archive either writes
+// Fields are listed once, below, for both directions: an archive either writes
 // them or reads them.
 class Writer {
 public:
@@ -36,7 +36,7 @@ public:
 	std::vector<std::byte> bytes;
 };
 
-// Anything that is wrong leaves it bad; what is read then is 0.
+// Any error sets it to bad; every later read returns 0.
 class Reader {
 public:
 	explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -69,7 +69,7 @@ public:
 			     bytes.size());
 	}
 
-	// Nothing was wrong, and nothing is left.
+	// No error occurred, and nothing is left.
 	bool complete() const { return good_ && bytes_.empty(); }
 
 private:
@@ -89,7 +89,7 @@ private:
 	bool good_ = true;
 };
 
-// --- fields, in the order of the wire ----------------------------------------
+// --- fields, in wire order ----------------------------------------
 
 template <typename Archive> void job_fields(Archive &archive, auto &job)
 {
@@ -175,7 +175,7 @@ template <typename Archive, typename T> void body(Archive &archive, T &message)
 	}
 }
 
-// What fits its format may still mean nothing.
+// Values that fit their format may still be invalid.
 bool sensible(const Message &message)
 {
 	if (const auto *hello = std::get_if<Hello>(&message))

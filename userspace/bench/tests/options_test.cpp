@@ -151,7 +151,7 @@ TEST(options, of_time)
 	EXPECT_EQ(parse({"memory", "-r", "1", "h"}).options->client->plan.repeat, 1);
 }
 
-// What follows sizes is the host, not another size.
+// The argument after sizes is the host, not another size.
 TEST(options, sizes_end)
 {
 	const auto client = parse({"rate", "--size", "64,4K", "h"}).options->client;

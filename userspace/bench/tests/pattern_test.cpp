@@ -20,7 +20,7 @@ std::vector<std::byte> filled(const MessageId &id, std::uint64_t offset, std::si
 	return bytes;
 }
 
-// However a message is cut, its bytes are the same.
+// However a message is split, its bytes are the same.
 TEST(pattern, does_not_depend_on_pieces)
 {
 	const MessageId id{3, 77, true};
@@ -51,7 +51,7 @@ TEST(pattern, tells_messages_apart)
 	EXPECT_NE(filled(ids[0], 0, 8), filled(ids[0], 8, 8));
 }
 
-// Zeros, and what was there before, are not taken for data.
+// Zeros and old data are not taken for the pattern.
 TEST(pattern, notices_what_never_came)
 {
 	const MessageId id{0, 5, true};

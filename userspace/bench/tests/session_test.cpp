@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// control.hpp and the server, with peers that are not mpa-bench; then both ends
+// control.hpp and the server, with peers other than mpa-bench; then both ends
 // together, over TCP.
 #include <functional>
 
@@ -204,7 +204,7 @@ const std::vector<Misbehaviour> &misbehaviours()
 						  Milliseconds(1000));
 			 put(fd.get(), std::vector<std::byte>(16));
 			 c.send(wire::Phase{1});
-			 // Held open until the server has had enough.
+			 // Held open until the server gives up.
 			 c.receive();
 		 },
 		 "not all connections"},
@@ -226,7 +226,7 @@ const std::vector<Misbehaviour> &misbehaviours()
 	return rows;
 }
 
-// The server says what it minds, and is there for the next.
+// The server reports what is wrong, and accepts the next client.
 TEST(server, refuses)
 {
 	test::Background server([] { serve(server_options()); });
@@ -244,7 +244,7 @@ TEST(server, refuses)
 	}
 }
 
-// What a client sends over a connection that is not as it should be.
+// Wrong data that a client sends over a connection.
 TEST(server, notices_wrong_data)
 {
 	test::Background server([] { serve(server_options(true)); });
@@ -294,7 +294,7 @@ ClientOptions client_options(const Case &one)
 		.value().client.value();
 }
 
-// Everything that TCP can do, in one conversation after the other.
+// Everything that TCP supports, in one session after the other.
 TEST(session, measures)
 {
 	const Case cases[] = {

@@ -131,7 +131,7 @@ TEST(Histogram, the_thousandth_sample_counts)
 	EXPECT_EQ(histogram.percentile(999'000), 200);
 }
 
-// Against the exact answer, for numbers of all magnitudes.
+// Compared with the exact answer, for numbers of all magnitudes.
 TEST(Histogram, agrees_with_sorting)
 {
 	std::mt19937_64 random(1);
@@ -205,7 +205,7 @@ TEST(Pacer, counts_down)
 	EXPECT_FALSE(pacer.count(0));
 	EXPECT_FALSE(pacer.count(3));
 	EXPECT_TRUE(pacer.count(1));
-	EXPECT_TRUE(pacer.count(1)) << "due until the clock was looked at";
+	EXPECT_TRUE(pacer.count(1)) << "due until the clock was read";
 	pacer.looked(2'000'000);
 	EXPECT_TRUE(pacer.count(100));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// stream.hpp over a transport that keeps account: what is posted, when, and that
-// both sides come to their end.
+// stream.hpp over a fake transport that records what is posted, and when, and
+// checks that both sides reach their end.
 #include <deque>
 #include <vector>
 
@@ -13,8 +13,8 @@ namespace {
 
 using namespace bench;
 
-// One-sided: posted messages complete in order, a group at a time and later than
-// they might; each call of reap() completes at most one group.
+// One-sided: posted messages complete in order, a group at a time and later
+// than they might; each call of reap() completes at most one group.
 class Ledger {
 public:
 	explicit Ledger(const Job &job) : job_(job), flows_(job.connections) {}
@@ -106,7 +106,7 @@ Job job_of(const Shape &shape, Op op)
 	return job;
 }
 
-// The client's phase, with a server that follows on a thread of its own.
+// The client's phase, with a server that follows in its own thread.
 PhaseResult run(const Job &job, const Limit &limit, Ledger &client, Ledger &server)
 {
 	test::Pair pair;
@@ -149,7 +149,8 @@ TEST(Stream, posts_so_many_messages)
 			}
 			for (const auto &flow : server.flows())
 				EXPECT_EQ(flow.posted, 0);
-			// Whatever comes is awaited once the client has ended.
+			// The client waits for everything that is still to come
+			// once it has ended.
 			EXPECT_EQ(server.attends(), (std::vector{false, true}));
 			EXPECT_TRUE(client.attends().empty());
 		}

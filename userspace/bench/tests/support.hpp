@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// A network of the tests' own: a namespace in which nothing is but loopback.
+// A network namespace for the tests that has only loopback.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,8 @@
 
 namespace bench::test {
 
-// A server that runs as long as this does. It may fail: join() tells how.
+// A server that runs for the lifetime of this object. It may fail: join()
+// returns how.
 class Background {
 public:
 	explicit Background(std::function<void()> work)
@@ -36,7 +37,7 @@ public:
 		request_stop(false);
 	}
 
-	// Nothing: all was well.
+	// Empty: success.
 	const Failure *join()
 	{
 		thread_.join();
@@ -59,7 +60,7 @@ private:
 	explicit Pair(std::pair<Fd, Fd> ends);
 };
 
-// What a call throws.
+// The exception that a call throws.
 template <typename Call> Failure failure_of(Call call)
 {
 	try {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// usage.hpp: text of /proc, also such as no kernel writes.
+// usage.hpp: text of /proc, including text that no kernel writes.
 #include <gtest/gtest.h>
 
 #include "usage.hpp"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// wire.hpp and job.hpp: what is sent is read back, and nothing else is taken.
+// wire.hpp and job.hpp: what is sent is read back, and nothing else is
+// accepted.
 #include <functional>
 #include <random>
 #include <span>
@@ -36,7 +37,7 @@ Job unusual_job()
 	return job;
 }
 
-// One of each type, with no field as it is by default.
+// One of each type, with no field at its default.
 std::vector<Message> messages()
 {
 	const wire::Regions regions{{0x1122334455667788, 0x99aabbcc},
@@ -138,7 +139,7 @@ TEST(wire, bounds_text)
 
 	ASSERT_TRUE(cut);
 	EXPECT_EQ(std::get<wire::Failed>(*cut).text, longest);
-	// A length that says more than is allowed, with all of it there.
+	// A length above the limit, with all of the data present.
 	auto bytes = body(wire::Failed{1, longest});
 	bytes[5] = std::byte{(wire::max_text + 1) >> 8};
 	bytes[6] = std::byte{(wire::max_text + 1) & 0xff};
@@ -146,7 +147,7 @@ TEST(wire, bounds_text)
 	EXPECT_FALSE(wire::decode(bytes));
 }
 
-// Bytes of Start: type, four choices, two truths, numbers of 4 bytes.
+// Bytes of Start: type, four enumerations, two booleans, numbers of 4 bytes.
 TEST(wire, refuses_choices_there_are_not)
 {
 	const struct {
@@ -175,7 +176,7 @@ TEST(wire, refuses_rounds_of_nothing_or_too_much)
 		body(wire::Round{wire::Round::What::fill, 0, max_depth + 1})));
 }
 
-// Whatever comes, what is taken is sensible.
+// Whatever the bytes are, an accepted message is valid.
 TEST(wire, survives_noise)
 {
 	std::mt19937 random(1);
@@ -211,8 +212,8 @@ struct Change {
 	bool good;
 };
 
-// Each change alone, to the usual job.
-void judge(std::span<const Change> rows)
+// Each change alone, applied to the usual job.
+void check(std::span<const Change> rows)
 {
 	for (const auto &row : rows) {
 		Job job;
@@ -256,7 +257,7 @@ TEST(job, is_bounded)
 		 [](Job &j) { j.size = max_size; j.slots = 64; }, true},
 		{"too much memory",
 		 [](Job &j) { j.size = max_size; j.slots = 65; }, false},
-		{"everybody's own buffers",
+		{"own buffers for each connection",
 		 [](Job &j) { j.verify = true; j.connections = 65; }, false},
 		{"their receives",
 		 [](Job &j) { j.verify = true; j.connections = 29; j.op = Op::send; },
@@ -266,7 +267,7 @@ TEST(job, is_bounded)
 		 true},
 	};
 
-	judge(rows);
+	check(rows);
 }
 
 TEST(job, has_a_meaning)
@@ -305,7 +306,7 @@ TEST(job, has_a_meaning)
 		 true},
 	};
 
-	judge(rows);
+	check(rows);
 }
 
 TEST(job, credits_differ_from_data)
@@ -319,7 +320,8 @@ TEST(job, credits_differ_from_data)
 	}
 }
 
-// Who posts and who takes: {client posts, server posts, client takes, server takes}.
+// Which side posts and which receives: {client posts, server posts, client
+// receives, server receives}.
 TEST(job, has_directions)
 {
 	using enum Op;
