@@ -122,7 +122,7 @@ constexpr SendRow rows[] = {
 	 [](mpa_sqe &sqe) { sqe.num_sge = 17; }, IBV_WC_LOC_QP_OP_ERR},
 };
 
-void judge(const Base &base, const SendRow &row)
+void check(const Base &base, const SendRow &row)
 {
 	const Row name(base.name, row.name);
 	Bytes bytes(4096);
@@ -171,7 +171,7 @@ CASE("entries: of the send queue")
 	for (const Base &base : bases)
 		for (const SendRow &row : rows)
 			if (row.applies(base))
-				judge(base, row);
+				check(base, row);
 }
 
 CASE("entries: of the receive queue")

@@ -22,7 +22,7 @@ wire_run() {
 		perf_pair h1 h2 "$tool" 65536 5
 	done
 	# perftest makes a connection of its own to agree on things.
-	capture_judge "$name" --aligned --markers-from "$who" \
+	capture_check "$name" --aligned --markers-from "$who" \
 		--connections $((${#sizes[@]} + 2 * ${#tools[@]})) "${@:5}"
 }
 

@@ -18,7 +18,7 @@ rdmac_run() {
 		perf_pair "$2" "$3" "$tool" 65536 5
 	done
 	# perftest makes a connection of its own to agree on things.
-	capture_judge "$1" --aligned --markers-from both --version 0 \
+	capture_check "$1" --aligned --markers-from both --version 0 \
 		--connections 7
 }
 

@@ -20,7 +20,7 @@ fault() {
 	done
 	# Sends: perftest's server may leave before the last Write is repaired.
 	perf_pair h1 h2 ib_send_bw 65536 20
-	capture_judge "$name" --aligned --unaligned 25 --connections 5
+	capture_check "$name" --aligned --unaligned 25 --connections 5
 	lab_in h1 tc qdisc del dev eth0 root
 }
 

@@ -67,7 +67,7 @@ align_run() {
 	traffic_label=$1
 	capture_start "$1" h2
 	"$2"
-	capture_judge "$1" --aligned --markers-from both --mss "$mss" "${@:3}"
+	capture_check "$1" --aligned --markers-from both --mss "$mss" "${@:3}"
 }
 
 # Segments of full size, and after each message a Send of 16 bytes.

@@ -75,7 +75,7 @@ mixed_run() {
 	done
 	mixed_stream "$from" "$to"
 	# perftest makes a connection of its own to agree on things.
-	capture_judge "$name" \
+	capture_check "$name" \
 		--connections $((${#list_rping_sizes[@]} + 2 * $# + 1))
 }
 

@@ -32,7 +32,7 @@ settings_of() {
 wire_wanted=()
 
 # wire_ping NAME INITIATOR_SETTINGS RESPONDER_SETTINGS OPTION...: a ping under
-# these settings; options are judge.py's.
+# these settings; options are check_capture.py's.
 wire_ping() {
 	local initiator responder
 	read -r -a initiator <<< "$2"

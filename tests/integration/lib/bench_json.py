@@ -6,8 +6,8 @@
 
 Members must be those of the manual page, no more and no fewer, and of the right
 type; numbers must fit together. PATH names a member through objects and arrays,
-as results.0.runs.1.messages; VALUE is JSON, or text if it is none. No figure is
-judged by its size.
+as results.0.runs.1.messages; VALUE is JSON, or text if it is none. The size of a
+figure is not checked.
 """
 
 import json
@@ -142,7 +142,7 @@ def expect(report, wish):
     need(got == wanted, f"{path} is {got}, not {wanted}")
 
 
-def judge(path, wishes):
+def check_file(path, wishes):
     """Prints what is bad; whether nothing is."""
     bad.clear()
     try:
@@ -166,7 +166,7 @@ def main():
         words = words[end + 1:]
     if not all(orders):
         sys.exit(__doc__)
-    return 0 if all([judge(path, wishes) for path, *wishes in orders]) else 1
+    return 0 if all([check_file(path, wishes) for path, *wishes in orders]) else 1
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ capture_start() {
 	lab_capture "$@"
 }
 
-# capture_judge NAME [OPTION...]: ends the capture; options are judge.py's.
-capture_judge() {
+# capture_check NAME [OPTION...]: ends the capture; options are check_capture.py's.
+capture_check() {
 	capture_end "$1"
 	capture_order "$@"
 }
@@ -25,7 +25,7 @@ capture_end() {
 # capture_order NAME [OPTION...]: have a capture that has ended judged, in one
 # of perhaps several ways.
 capture_order() {
-	printf '%s.pcapng %s\n' "$1" "${*:2}" >> "$LAB_OUT/judge.list"
+	printf '%s.pcapng %s\n' "$1" "${*:2}" >> "$LAB_OUT/captures.list"
 }
 
 # Without offloads the capture shows segments as the wire would.

@@ -195,7 +195,7 @@ void receive_into(const Pair &pair, const Memory &sink)
 	must(ibv_post_recv(pair.passive->qp, &wr, &bad), "ibv_post_recv");
 }
 
-void judge(bool read, const Pair &pair, const Memory &sink)
+void check_sink(bool read, const Pair &pair, const Memory &sink)
 {
 	const auto own = completion(read ? pair.passive->send_cq :
 					   pair.active->send_cq, "request");
@@ -314,7 +314,7 @@ void run(const char *address, const char *port, std::string_view what, std::size
 	std::ranges::fill(region.bytes, stale_byte);
 	hold_set("pass");
 	started.get();
-	judge(read, pair, sink);
+	check_sink(read, pair, sink);
 }
 
 } // namespace

@@ -315,10 +315,10 @@ socket_wire() {
 	capture_real_segments h1 h2
 	capture_start socket h2
 	echo_pair "captured" "" 3
-	capture_judge socket --opaque --aligned --connections 3 --seen 1000
+	capture_check socket --opaque --aligned --connections 3 --seen 1000
 	capture_start socket-markers h2
 	echo_pair "captured with Markers" "-m" 3
-	capture_judge socket-markers --opaque --aligned --markers-from both --connections 3
+	capture_check socket-markers --opaque --aligned --markers-from both --connections 3
 }
 
 # --- the module ---------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs rdma-core's own Python tests on one device and judges each of them.
+"""Runs rdma-core's own Python tests on one device and checks each result.
 
 A list names those that cannot pass here, one a line: a pattern of test names,
 then the reason. Anything else must pass. What is listed runs, too, and must
@@ -143,7 +143,7 @@ class Report:
         sys.stdout.flush()
 
 
-def judge(report, name, test, reason, seed):
+def run_one(report, name, test, reason, seed):
     # Each test by itself, so that it does the same when it runs alone.
     random.seed(f"{seed} {name}")
     started = time.monotonic()
@@ -186,7 +186,7 @@ def main():
                 report.line(False, f"{args.list.name}: {pattern} fits a test")
         for name, test in tests.items():
             if fnmatch.fnmatchcase(name, args.only):
-                judge(report, name, test, reason_for(name, entries), args.seed)
+                run_one(report, name, test, reason_for(name, entries), args.seed)
     print(f"# {report.count} results, {report.bad} bad")
     return 1 if report.bad or not report.count else 0
 

@@ -9,13 +9,13 @@
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 
 program=$MPA_REPO/build/bin/mpa-bench
-judge=$MPA_REPO/tests/integration/lib/bench_json.py
+check_json=$MPA_REPO/tests/integration/lib/bench_json.py
 to=10.77.0.2
 runs=0
 orders=()
 
 # bench_run ARGUMENT... [-- WISH...]: a client in h1; its JSON must be as the
-# manual page says, and as wished: bench_judged looks at all of them at once.
+# manual page says, and as wished: bench_check_json looks at all of them at once.
 bench_run() {
 	local arguments=()
 	while (($#)) && [[ $1 != -- ]]; do
@@ -28,8 +28,8 @@ bench_run() {
 	orders+=(-- "$bench_json" "${@:2}")
 }
 
-bench_judged() {
-	lab_check "JSON of all runs" "$judge" "${orders[@]:1}"
+bench_check_json() {
+	lab_check "JSON of all runs" "$check_json" "${orders[@]:1}"
 }
 
 bench_client() {
@@ -252,6 +252,6 @@ readable
 refused
 lab_check "an idle server has no objects" lab_wait 10 lab_gone idle_objects
 ended
-bench_judged
+bench_check_json
 objects_gone "at the end"
 sockets_gone "at the end" h1 h2

@@ -22,9 +22,9 @@ lab_failures=0
 lab_host_names=()
 declare -A lab_jobs=()
 
-# --- saying -----------------------------------------------------------------
+# --- output -----------------------------------------------------------------
 
-# A remark in the log.
+# Prints a remark in the log.
 lab_note() {
 	printf '# %s\n' "$*"
 }
@@ -71,8 +71,8 @@ lab_check() {
 	fi
 }
 
-# lab_refuse NAME COMMAND...: ok if the command fails, and not by a signal or
-# for want of the program.
+# lab_refuse NAME COMMAND...: ok if the command fails; being killed by a signal or
+# not being found does not count.
 lab_refuse() {
 	local name=$1 status=0
 	shift
@@ -104,15 +104,15 @@ lab_true() {
 
 # --- waiting ----------------------------------------------------------------
 
-# lab_wait SECONDS COMMAND...: polls until the command succeeds; its output is
-# shown only if it never does. It runs in this shell: to fork for each look would take
-# more of an instrumented kernel's time than most looks do.
+# lab_wait SECONDS COMMAND...: polls until the command succeeds; its output is shown
+# only if it never does. It runs in this shell: a fork for each attempt would take
+# more of an instrumented kernel's time than most attempts do.
 lab_wait() {
 	local limit=$((SECONDS + $1)) output=/tmp/lab-wait-$BASHPID-${#FUNCNAME[@]}
 	shift
 	until "$@" > "$output" 2>&1; do
 		if ((SECONDS >= limit)); then
-			lab_note "waited in vain for: $*"
+			lab_note "waited without success for: $*"
 			printf '%s\n' "$(< "$output")"
 			return 1
 		fi
@@ -120,7 +120,7 @@ lab_wait() {
 	done
 }
 
-# A tenth of a second, without a program to start: that alone takes as long in
+# Sleeps a tenth of a second without starting a program, which would take as long in
 # an instrumented kernel.
 exec {lab_never}<> <(:)
 lab_tick() {
@@ -129,9 +129,8 @@ lab_tick() {
 
 # --- hosts ------------------------------------------------------------------
 
-# lab_hosts N [MTU]: network namespaces h1 .. hN. Two are joined by a veth
-# pair, more by a bridge in a namespace of its own. In each, eth0 has
-# 10.77.0.N/24 and fd77::N/64.
+# lab_hosts N [MTU]: network namespaces h1 .. hN. Two are joined by a veth pair, more
+# by a bridge in another namespace. In each, eth0 has 10.77.0.N/24 and fd77::N/64.
 #
 #	+----h1----+            +----h2----+
 #	| eth0 .1  |------------| eth0 .2  |
@@ -164,7 +163,7 @@ lab_ip() {
 	printf '%s\n' "${lines[@]}" | ip -n "$1" -batch -
 }
 
-# More than two hosts meet in a bridge.
+# More than two hosts are joined by a bridge.
 lab_switch() {
 	local n
 	lab_do ip netns add switch
@@ -219,8 +218,8 @@ lab_mtu() {
 
 # --- RDMA devices -----------------------------------------------------------
 
-# lab_link HOST [TYPE [DEVICE [NETDEV]]]: an RDMA device in the namespace, by
-# default mpaN over eth0. The module is found by its alias.
+# lab_link HOST [TYPE [DEVICE [NETDEV]]]: an RDMA device in the namespace, by default
+# mpaN over eth0. The module is found by its alias.
 lab_link() {
 	local host=$1 type=${2:-mpa} device netdev=${4:-eth0}
 	device=${3:-$type${host#h}}
@@ -229,14 +228,14 @@ lab_link() {
 		lab_do modprobe -a ib_uverbs rdma_ucm
 	lab_in "$host" rdma link add "$device" type "$type" netdev "$netdev"
 	lab_wait 10 lab_link_active "$device"
-	# A test of what is set has lab_sets_nothing set.
+	# A test of the default settings has lab_sets_nothing set.
 	if [[ $type == mpa && -z ${lab_sets_nothing:-} ]] && lab_slow_paths; then
 		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set dev "$device" \
 			segments single
 	fi
 }
 
-# Are fast paths to be off?
+# Whether fast paths are to be switched off.
 lab_slow_paths() {
 	grep -qwF mpa.fast_path=N /proc/cmdline
 }
@@ -250,7 +249,7 @@ lab_unlink() {
 	lab_do rdma link delete "$1"
 }
 
-# lab_second_link: another veth pair between h1 and h2, as lab_hosts makes the first.
+# lab_second_link: another veth pair between h1 and h2, like the first of lab_hosts.
 lab_second_link() {
 	local n
 	lab_do ip link add eth1 netns h1 type veth peer name eth1 netns h2
@@ -295,7 +294,7 @@ lab_router() {
 	lab_wait 20 lab_reachable h1 10.79.2.2 fd79:2::2
 }
 
-# lab_devices [N [MTU]]: the usual setting, N hosts with an mpa device each.
+# lab_devices [N [MTU]]: the usual setup, N hosts with an mpa device each.
 lab_devices() {
 	local count=${1:-2} n
 	lab_hosts "$count" "${2:-1500}"
@@ -343,7 +342,7 @@ lab_pid() {
 lab_running() {
 	local stat
 	{ read -r stat < "/proc/${lab_jobs[$1]}/stat"; } 2> /dev/null || return 1
-	# The state follows the name, which may hold anything.
+	# The state follows the name, which may contain anything.
 	[[ ${stat##*) } != Z* ]]
 }
 
@@ -370,7 +369,7 @@ lab_join() {
 	return "$status"
 }
 
-# lab_kill NAME [SIGNAL]: ends a program whose end is not a result.
+# lab_kill NAME [SIGNAL]: ends a program whose exit status does not matter.
 lab_kill() {
 	local pid=${lab_jobs[$1]}
 	printf '+ kill -%s [%s]\n' "${2:-TERM}" "$1"
@@ -379,8 +378,8 @@ lab_kill() {
 	unset "lab_jobs[$1]"
 }
 
-# lab_listening HOST PORT: asks a program that runs there, which takes no new one
-# in the namespace; ss if there is none.
+# lab_listening HOST PORT: asks a program that runs in the namespace, which saves
+# starting one there; uses ss if there is none.
 lab_listening() {
 	local pid port
 	printf -v port '%04X' "$2"
@@ -401,9 +400,9 @@ lab_wait_listen() {
 
 # --- captures ---------------------------------------------------------------
 
-# lab_capture NAME HOST [NETDEV]: packets into $LAB_OUT/NAME.pcapng, from now
-# until lab_capture_end NAME. dumpcap looks at all that could be captured first, which
-# has the kernel load modules: that takes its time.
+# lab_capture NAME HOST [NETDEV]: packets into $LAB_OUT/NAME.pcapng, from now until
+# lab_capture_end NAME. dumpcap first looks at everything that could be captured, for
+# which the kernel loads modules: that takes some time.
 lab_capture() {
 	local name=$1 host=$2 netdev=${3:-eth0}
 	lab_spawn "$name" "$host" dumpcap -q -i "$netdev" -s 0 -B 64 \
@@ -435,21 +434,21 @@ lab_gone() {
 	}
 }
 
-# What a module's users are, in words; empty when it is unused or not loaded.
+# The users of a module, as text; empty when it is unused or not loaded.
 lab_module_users() {
 	awk -v name="$1" '$1 == name && $3 != 0 { print $1, "refcount", $3, $4 }' \
 		/proc/modules
 }
 
-# What holds a module for longer than anything may: sockets, mostly.
+# Prints what holds a module for too long: sockets, mostly.
 lab_tell_holders() {
 	ss -taniope
 	ip -all netns exec ss -taniope
 	"$MPA_REPO/build/bin/mpactl" conn || true
 }
 
-# Every object the applications made is gone, though devices still exist.
-# The core's own connection management QP (GSI, type 1) is not theirs.
+# True when every object of the applications is gone, though devices still exist. The
+# core's own connection management QP (GSI, type 1) is not one of theirs.
 lab_applications_gone() {
 	local kind
 	for kind in qp cm_id mr cq pd ctx; do
@@ -457,8 +456,8 @@ lab_applications_gone() {
 	done | grep -E 'comm [^[]|pid ' || true
 }
 
-# Undoes what the library set up and checks that nothing is left: called by
-# the exit trap, or by a script that wants to go on afterwards.
+# Removes what the library set up and checks that nothing is left: called by the exit
+# trap, or by a script that continues afterwards.
 lab_teardown() {
 	local name module device
 	for name in "${!lab_jobs[@]}"; do

@@ -4,9 +4,9 @@
  *
  *	ip netns exec h1 modprobe mpa_consumer address=10.77.0.2 port=7301
  *
- * resolves the address and makes a queue pair, whose number is read from the
- * parameter "qpn". Whatever is written to "connect" then connects it; "outcome"
- * is the event that came of it (enum rdma_cm_event_type), or a negative error.
+ * resolves the address and creates a queue pair, whose number can be read from
+ * the parameter "qpn". Any write to "connect" then connects it; "outcome" is
+ * the resulting event (enum rdma_cm_event_type), or a negative error.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -29,7 +29,7 @@ MODULE_PARM_DESC(qpn, "number of the queue pair");
 
 static int outcome;
 module_param(outcome, int, 0444);
-MODULE_PARM_DESC(outcome, "of connecting: an event, or a negative error");
+MODULE_PARM_DESC(outcome, "result of connecting: an event, or a negative error");
 
 static struct rdma_cm_id *consumer_id;
 static struct ib_pd *consumer_pd;
@@ -45,7 +45,7 @@ static int consumer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* The next event; one that is late counts as an error. */
+/* Waits for the next event; if it does not come in time, that is an error. */
 static int consumer_wait(void)
 {
 	if (!wait_for_completion_timeout(&consumer_event, 30 * HZ))
@@ -105,7 +105,10 @@ err_pd:
 	return ret;
 }
 
-/* From the process that writes: as consumers do that are set up by a file. */
+/*
+ * Runs in the process that writes, like consumers that are set up through a
+ * file.
+ */
 static int consumer_connect(const char *val, const struct kernel_param *kp)
 {
 	struct rdma_conn_param param = { .responder_resources = 1,

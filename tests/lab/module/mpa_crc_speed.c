@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How fast the kernel's CRC32c is by itself: what CRCs of FPDUs cost at the
- * least. Measures once, when it is loaded:
+ * Measures the speed of the kernel's CRC32c alone: the minimum cost of FPDU
+ * CRCs. Runs once, when it is loaded:
  *
  *	modprobe mpa_crc_speed size=1440 mebi=256
  *	cat /sys/module/mpa_crc_speed/parameters/nanoseconds
@@ -15,7 +15,7 @@
 
 static unsigned int size = 1440;
 module_param(size, uint, 0444);
-MODULE_PARM_DESC(size, "bytes of a call, 1 to 1048576");
+MODULE_PARM_DESC(size, "bytes per call, 1 to 1048576");
 
 static unsigned int mebi = 256;
 module_param(mebi, uint, 0444);
@@ -23,13 +23,13 @@ MODULE_PARM_DESC(mebi, "MiB in all, 1 to 65536");
 
 static ulong nanoseconds;
 module_param(nanoseconds, ulong, 0444);
-MODULE_PARM_DESC(nanoseconds, "what it took");
+MODULE_PARM_DESC(nanoseconds, "duration in nanoseconds");
 
 static u32 result;
 module_param(result, uint, 0444);
-MODULE_PARM_DESC(result, "of the last MiB, so that nothing can be left out");
+MODULE_PARM_DESC(result, "CRC of the last MiB, so that no work is optimized out");
 
-/* As FPDUs lie in a message: one behind the other. */
+/* One after the other, as FPDUs lie in a message. */
 static u32 sum_mebi(const u8 *data)
 {
 	unsigned int at = 0, n;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes one fault of a kind when it is loaded, for who has to find it:
+ * Commits one bug when it is loaded, which a sanitizer has to detect:
  *
  *	modprobe mpa_fault kind=race
  *
- * race: two threads use a word at the same time, both as plain accesses.
- * marked: the same, and marked as it has to be: no fault.
- * after-free, out-of-bounds: a read of memory that is not its own any more, or
- * never was.
+ * race: two threads access a word at the same time, with plain accesses.
+ * marked: the same with marked accesses, which is not a bug.
+ * after-free, out-of-bounds: a read of memory that was freed, or beyond its
+ * end.
  */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -21,7 +21,7 @@ MODULE_PARM_DESC(kind, "race, marked, after-free or out-of-bounds");
 
 static unsigned int milliseconds = 1000;
 module_param(milliseconds, uint, 0444);
-MODULE_PARM_DESC(milliseconds, "that the two threads run, 1 to 10000");
+MODULE_PARM_DESC(milliseconds, "run time of the two threads, 1 to 10000");
 
 enum {
 	FAULT_BYTES = 64,
@@ -121,5 +121,5 @@ static void __exit mpa_fault_exit(void)
 module_init(mpa_fault_init);
 module_exit(mpa_fault_exit);
 
-MODULE_DESCRIPTION("Faults to be found");
+MODULE_DESCRIPTION("Bugs for sanitizers to detect");
 MODULE_LICENSE("GPL");

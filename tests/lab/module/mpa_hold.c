@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holds one sender up that knows where its payload lies and has not copied it yet:
+ * Delays one sender that has located its payload and not copied it yet:
  *
  *	modprobe mpa_hold
  *	echo 1 > /sys/module/mpa_hold/parameters/armed
  *	cat /sys/module/mpa_hold/parameters/held
  *	echo 1 > /sys/module/mpa_hold/parameters/pass
  *
- * The next one with 32 bytes of payload or more sleeps, until it may pass, at the
- * entrance of mpa_tx_add() or mpa_tx_add_series(). Senders in softirqs are not held.
+ * The next sender with 32 bytes of payload or more sleeps at the entry of
+ * mpa_tx_add() or mpa_tx_add_series() until "pass" is written. Senders in
+ * softirqs are not delayed.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -31,17 +32,17 @@ typedef unsigned int (*series_fn)(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 
 static atomic_t armed;
 module_param_named(armed, armed.counter, int, 0644);
-MODULE_PARM_DESC(armed, "1: hold the next sender up");
+MODULE_PARM_DESC(armed, "1: delay the next sender");
 
 static atomic_t held;
 module_param_named(held, held.counter, int, 0444);
-MODULE_PARM_DESC(held, "1: one is held up");
+MODULE_PARM_DESC(held, "1: a sender is delayed");
 
 static int pass;
 module_param(pass, int, 0644);
-MODULE_PARM_DESC(pass, "1: who is held up may pass");
+MODULE_PARM_DESC(pass, "1: the delayed sender may continue");
 
-/* Calls whose code is ours. */
+/* Calls that execute code of this module. */
 static atomic_t inside;
 
 static void hold(void)
@@ -71,7 +72,7 @@ static int held_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 }
 
 static unsigned int held_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
-			       const struct kvec *payload, u32 *len)
+				const struct kvec *payload, u32 *len)
 {
 	unsigned int ret;
 
@@ -83,7 +84,10 @@ static unsigned int held_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 
 static int divert(struct pt_regs *regs, u32 bytes, void *to)
 {
-	/* Tasklets and the like cannot sleep; this handler itself does not count. */
+	/*
+	 * Tasklets and other softirqs cannot sleep. This handler itself does
+	 * not count.
+	 */
 	if (in_serving_softirq() || bytes < HOLD_BYTES ||
 	    atomic_cmpxchg(&armed, 1, 0) != 1)
 		return 0;
@@ -104,7 +108,10 @@ static int divert_series(struct kprobe *p, struct pt_regs *regs)
 	return divert(regs, *len, held_series);
 }
 
-/* A probe with this is never made a jump, which could not be diverted. */
+/*
+ * A probe with a post handler is never optimized into a jump, which could not
+ * be diverted.
+ */
 static void divert_post(struct kprobe *p, struct pt_regs *regs,
 			unsigned long flags)
 {
@@ -129,7 +136,10 @@ static int __init mpa_hold_init(void)
 	return register_kprobes(probes, ARRAY_SIZE(probes));
 }
 
-/* Who is about to return from our code needs a moment for it. */
+/*
+ * A thread that is about to return from this module's code needs a moment for
+ * it.
+ */
 static void __exit mpa_hold_exit(void)
 {
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
@@ -142,5 +152,5 @@ static void __exit mpa_hold_exit(void)
 module_init(mpa_hold_init);
 module_exit(mpa_hold_exit);
 
-MODULE_DESCRIPTION("Holds a sender of MPA up before it copies");
+MODULE_DESCRIPTION("Delays a sender of MPA before it copies");
 MODULE_LICENSE("GPL");

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often, and for how long, a module keeps interrupts off: between an instruction
- * in [from, to) that disabled them and the one that enabled them again, since 0 was
- * written to the parameters.
+ * Measures how often, and for how long, a module disables interrupts: between
+ * an instruction in [from, to) that disables them and the one that enables them
+ * again, since 0 was written to the parameters.
  *
  *	modprobe mpa_irqoff from=0xffffffffa0000000 to=0xffffffffa0010000
  *	cat /sys/module/mpa_irqoff/parameters/sections
  *
- * A machine that is a program waits for its host now and then: the longest time says
- * little there, and the number of sections more, unless time counts instructions.
+ * A virtual machine sometimes waits for its host: there the longest time says
+ * little, and the number of sections is more useful, unless time counts
+ * instructions.
  *
- * For kernels that say when interrupts go off and on (CONFIG_TRACE_IRQFLAGS), of one
- * processor.
+ * Needs a kernel that traces when interrupts are disabled and enabled
+ * (CONFIG_TRACE_IRQFLAGS) and has one processor.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -35,20 +36,23 @@ MODULE_PARM_DESC(sections, "how often they were off");
 
 static ulong longer;
 module_param(longer, ulong, 0644);
-MODULE_PARM_DESC(longer, "how often for more than 100 microseconds");
+MODULE_PARM_DESC(longer, "how often they were off for more than 100 microseconds");
 
 static ulong all;
 module_param(all, ulong, 0444);
-MODULE_PARM_DESC(all, "how often since the module is here");
+MODULE_PARM_DESC(all, "how often they were off since the module was loaded");
 
 static ulong worst;
 module_param(worst, ulong, 0444);
-MODULE_PARM_DESC(worst, "nanoseconds, since the module is here");
+MODULE_PARM_DESC(worst, "longest time since the module was loaded, nanoseconds");
 
-/* Where interrupts went off, and who was the caller; the same of the longest time. */
+/*
+ * Where interrupts were disabled, and the caller; and the same for the longest
+ * time.
+ */
 static unsigned long went_at[2], worst_at[2];
 
-/* 0: they are on, or somebody else has them off. */
+/* 0: interrupts are enabled, or code outside of the range disabled them. */
 static u64 since;
 
 static struct tracepoint *off_point;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A server in the kernel that is given a listening socket by its descriptor, as
- * that of NFS is:
+ * A server in the kernel that takes a listening socket by its descriptor, as
+ * the NFS server does:
  *
  *	modprobe mpa_kaccept
  *	echo FD > /sys/module/mpa_kaccept/parameters/listener
  *
  * The write accepts a connection with kernel_accept(), receives once, sends the
- * same back and releases the socket. @owned: sk_user_data is first set to what is
- * the server's own, which accepted sockets inherit. The parameter reads back what
- * the last call has returned: bytes, or a negative error.
+ * same bytes back and releases the socket. @owned: sk_user_data is first set to
+ * a pointer of the server, which accepted sockets inherit. Reading the
+ * parameter returns the result of the last call: bytes, or a negative error.
  */
 #include <linux/module.h>
 #include <linux/net.h>
@@ -17,7 +17,7 @@
 
 static bool owned;
 module_param(owned, bool, 0644);
-MODULE_PARM_DESC(owned, "sk_user_data is the server's (default: no)");
+MODULE_PARM_DESC(owned, "set sk_user_data of the listener (default: no)");
 
 static int result;
 
@@ -87,5 +87,5 @@ static const struct kernel_param_ops listener_ops = {
 module_param_cb(listener, &listener_ops, NULL, 0644);
 MODULE_PARM_DESC(listener, "descriptor of a listening socket");
 
-MODULE_DESCRIPTION("Accepts a connection of a socket of a program's");
+MODULE_DESCRIPTION("Accepts a connection on a socket of a program");
 MODULE_LICENSE("GPL");

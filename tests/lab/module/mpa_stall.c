@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Holds up whoever lets go of an address of an RDMA device, before it does, as a
- * busy machine now and then does:
+ * Delays each caller that releases a reference to an address of an RDMA device,
+ * as a busy machine sometimes does:
  *
  *	modprobe mpa_stall milliseconds=500
  *
- * Such a thread is busy meanwhile: it can lose its processor and does not sleep.
+ * The thread is busy meanwhile: it can be preempted and does not sleep.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -15,15 +15,15 @@
 
 static unsigned int milliseconds = 500;
 module_param(milliseconds, uint, 0444);
-MODULE_PARM_DESC(milliseconds, "that each call is held up, 1 to 10000");
+MODULE_PARM_DESC(milliseconds, "delay of each call, 1 to 10000");
 
 static atomic_t stalls;
 module_param_named(stalls, stalls.counter, int, 0444);
-MODULE_PARM_DESC(stalls, "calls held up so far");
+MODULE_PARM_DESC(stalls, "calls delayed so far");
 
-/* Calls that have been held up and may pass. */
+/* Calls that have been delayed and may pass. */
 static atomic_t passes;
-/* Calls that are held up, whose code is ours. */
+/* Delayed calls, which execute code of this module. */
 static atomic_t inside;
 
 static void stalled_put(const struct ib_gid_attr *attr)
@@ -47,7 +47,10 @@ static int divert(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* A probe with this is never made a jump, which could not be diverted. */
+/*
+ * A probe with a post handler is never optimized into a jump, which could not
+ * be diverted.
+ */
 static void divert_post(struct kprobe *p, struct pt_regs *regs,
 			unsigned long flags)
 {
@@ -66,7 +69,10 @@ static int __init mpa_stall_init(void)
 	return register_kprobe(&probe);
 }
 
-/* Those who are about to return from our code need a moment for it. */
+/*
+ * Threads that are about to return from this module's code need a moment for
+ * it.
+ */
 static void __exit mpa_stall_exit(void)
 {
 	unregister_kprobe(&probe);
@@ -78,5 +84,5 @@ static void __exit mpa_stall_exit(void)
 module_init(mpa_stall_init);
 module_exit(mpa_stall_exit);
 
-MODULE_DESCRIPTION("Holds up callers of rdma_put_gid_attr()");
+MODULE_DESCRIPTION("Delays callers of rdma_put_gid_attr()");
 MODULE_LICENSE("GPL");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Has senders find no memory for a batch for as long as that is asked for:
+ * Lets senders find no memory for a batch while it is switched on:
  *
  *	modprobe mpa_starve
  *	echo 1 > /sys/module/mpa_starve/parameters/on
@@ -16,11 +16,11 @@ struct mpa_conn;
 
 static bool on;
 module_param(on, bool, 0644);
-MODULE_PARM_DESC(on, "there is no memory");
+MODULE_PARM_DESC(on, "let senders find no memory");
 
 static atomic_t attempts;
 module_param_named(attempts, attempts.counter, int, 0644);
-MODULE_PARM_DESC(attempts, "calls that found none");
+MODULE_PARM_DESC(attempts, "calls that found no memory");
 
 static int starved_begin(struct mpa_conn *conn)
 {
@@ -36,7 +36,10 @@ static int divert_begin(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* A probe with this is never made a jump, which could not be diverted. */
+/*
+ * A probe with a post handler is never optimized into a jump, which could not
+ * be diverted.
+ */
 static void divert_post(struct kprobe *p, struct pt_regs *regs,
 			unsigned long flags)
 {
@@ -54,7 +57,10 @@ static int __init mpa_starve_init(void)
 }
 module_init(mpa_starve_init);
 
-/* Who is about to return from our code needs a moment for it. */
+/*
+ * A thread that is about to return from this module's code needs a moment for
+ * it.
+ */
 static void __exit mpa_starve_exit(void)
 {
 	unregister_kprobe(&begin_probe);

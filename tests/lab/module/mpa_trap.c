@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory whose pages do not come until they are released: what userfaultfd or a
- * file of FUSE is to a kernel that reads or writes a program's memory.
+ * Memory whose page faults block until they are released, as userfaultfd or a
+ * FUSE file does to a kernel that accesses a program's memory.
  *
  *	fd = open("/dev/mpa_trap", O_RDWR);
  *	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
  *
- * Whoever touches a page sleeps. read() gives how many do, as an int; write()
- * of anything releases all pages of this descriptor for good; they are zero.
+ * Any thread that touches a page sleeps. read() returns how many do, as an int;
+ * a write() of anything releases all pages of this descriptor permanently; they
+ * are zero.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -20,9 +21,9 @@
 
 /**
  * struct trap - an open descriptor
- * @queue: who touches a page
- * @waiting: how many
- * @released: pages come
+ * @queue: threads that touched a page
+ * @waiting: number of these threads
+ * @released: page faults no longer block
  */
 struct trap {
 	wait_queue_head_t queue;
@@ -30,7 +31,7 @@ struct trap {
 	bool released;
 };
 
-/* As a page of userfaultfd: the process's memory is not locked meanwhile. */
+/* Like userfaultfd, waits with the process's mmap lock released. */
 static vm_fault_t trap_wait(struct vm_fault *vmf, struct trap *trap)
 {
 	struct file *file = get_file(vmf->vma->vm_file);
@@ -100,7 +101,7 @@ static int trap_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* A mapping keeps the file: nobody waits any more. */
+/* A mapping holds a reference to the file, so no thread waits any more. */
 static int trap_release(struct inode *inode, struct file *file)
 {
 	kfree(file->private_data);
@@ -124,5 +125,5 @@ static struct miscdevice trap_device = {
 };
 module_misc_device(trap_device);
 
-MODULE_DESCRIPTION("Memory whose pages wait to be released");
+MODULE_DESCRIPTION("Memory whose page faults block until released");
 MODULE_LICENSE("GPL");

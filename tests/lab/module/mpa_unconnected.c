@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel consumer of an RDMA device that looks at what becomes of its work
- * requests without a connection. Runs once, when it is loaded:
+ * A kernel consumer of an RDMA device that checks how its work requests
+ * complete without a connection. Runs once, when it is loaded:
  *
  *	modprobe mpa_unconnected device=mpa1
  *	cat /sys/module/mpa_unconnected/parameters/result
  *
- * The result is "ok", or what failed and what it gave.
+ * The result is "ok", or what failed and its return value.
  */
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
@@ -17,7 +17,7 @@ enum {
 
 static char *device = "mpa1";
 module_param(device, charp, 0444);
-MODULE_PARM_DESC(device, "whose");
+MODULE_PARM_DESC(device, "name of the device");
 
 static char result[64] = "no such device";
 module_param_string(result, result, sizeof(result), 0444);
@@ -26,7 +26,7 @@ MODULE_PARM_DESC(result, "ok, or what was wrong");
 /**
  * struct consumer - what the tests use
  * @pd: protection domain
- * @cq: of both directions
+ * @cq: for both directions
  * @qp: never connected
  */
 struct consumer {
@@ -85,13 +85,13 @@ static int flags_reported(struct consumer *c)
 	ret = ib_query_qp(c->qp, &attr, IB_QP_STATE, &init);
 	if (ret)
 		return ret;
-	/* What an iWARP queue pair does not have is nothing. */
+	/* Fields that an iWARP queue pair does not have are zero. */
 	return attr.qkey | attr.rq_psn | attr.sq_psn | attr.pkey_index |
 	       attr.alt_port_num | attr.dest_qp_num | attr.rate_limit |
 	       init.create_flags | init.port_num | init.source_qpn;
 }
 
-/* What was done, what it gave, and what it must give. */
+/* Compares the result of a step with the expected one. */
 static bool is(const char *what, int got, int wanted)
 {
 	if (got != wanted)
@@ -102,18 +102,18 @@ static bool is(const char *what, int got, int wanted)
 
 static bool run(struct consumer *c)
 {
-	return is("fields of no meaning", flags_reported(c), 0) &&
-	       /* Receives that were posted before RESET are gone with it. */
+	return is("fields without meaning", flags_reported(c), 0) &&
+	       /* Receives that were posted before RESET are removed by it. */
 	       is("receives", post_receives(c), 0) &&
 	       is("RESET", modify(c, IB_QPS_RESET), 0) &&
 	       is("ERR after RESET", modify(c, IB_QPS_ERR), 0) &&
 	       is("flushed after RESET", polled(c), 0) &&
-	       /* Their completions are, too. */
+	       /* So are their completions. */
 	       is("receives in ERR", post_receives(c), 0) &&
 	       is("ERR again", modify(c, IB_QPS_ERR), 0) &&
 	       is("RESET from ERR", modify(c, IB_QPS_RESET), 0) &&
 	       is("completions after RESET", polled(c), 0) &&
-	       /* And there is room for new ones, which come out. */
+	       /* New receives fit, and complete. */
 	       is("new receives", post_receives(c), 0) &&
 	       is("ERR at last", modify(c, IB_QPS_ERR), 0) &&
 	       is("a Send that is too long", post_too_long(c), -EINVAL) &&

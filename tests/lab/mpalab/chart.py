@@ -26,14 +26,14 @@ text { fill: #e6edf3 }
 
 
 def round_step(largest, lines=5):
-    """A round distance, of which so many reach the largest value."""
+    """A round distance between lines, `lines` of which reach the largest value."""
     exponent = 10 ** math.floor(math.log10(largest / lines))
     return next(step * exponent for step in STEPS
                 if step * exponent * lines >= largest * 0.999)
 
 
 def groups(series):
-    """Series that stand side by side, by MTU, operation and size."""
+    """Series drawn side by side, by MTU, operation and size."""
     found = {}
     for one in series:
         key = (one.case.mtu, one.case.operation, one.case.size)
@@ -49,7 +49,7 @@ def text(x, y, content, anchor="middle", size=12, more=""):
 
 
 class Scale:
-    """Values to heights on the page."""
+    """Converts values to heights on the page."""
 
     def __init__(self, largest):
         self.step = round_step(largest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What every part of the lab needs: places, messages, running a program."""
+"""Helpers for every part of the lab: paths, messages, running a program."""
 
 import contextlib
 import fcntl
@@ -13,13 +13,13 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[3]
 LAB = REPO / "tests" / "lab"
 BUILD = REPO / "build"
-# The guest sees the target of a link, not the link.
+# The guest sees the target of a link, not the link itself.
 CACHE = (BUILD / "cache").resolve()
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
 class LabError(Exception):
-    """The lab cannot do what was asked; the text says what is missing."""
+    """The lab cannot do what was asked; the text is the reason."""
 
 
 def say(text):
@@ -27,7 +27,7 @@ def say(text):
 
 
 def output_of(*command, cwd=None):
-    """Standard output of a program that must succeed."""
+    """Runs a program that must succeed; returns its standard output."""
     try:
         return subprocess.run(
             command,
@@ -48,7 +48,7 @@ def output_of(*command, cwd=None):
 
 
 def run_logged(command, log, title, cwd=None, unit=None):
-    """Runs a long command into a log file and says how far it is.
+    """Runs a long command into a log file and reports its progress.
 
     unit: prefix of the output lines that count as one step, e.g. "  CC".
     """
@@ -83,7 +83,7 @@ def run_logged(command, log, title, cwd=None, unit=None):
 
 @contextlib.contextmanager
 def locked(path):
-    """One process at a time; others wait and say so."""
+    """Lets one process at a time in; others wait and print that they do."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8") as lock:
         try:

@@ -15,18 +15,18 @@ CONFIGS = ("stock", "debug", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
 SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 
-# Loaded by the initramfs; whatever else is needed the guest loads itself.
+# Loaded by the initramfs; the guest loads everything else that it needs.
 BOOT_MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
 
-# Parts of the stock kernel that no VM of the lab has a device for.
+# Parts of the stock kernel for which no VM of the lab has a device.
 UNUSED = ("sound", "drivers/gpu", "drivers/media", "drivers/staging",
           "drivers/iio", "drivers/usb", "drivers/net/wireless",
           "drivers/net/ethernet", "drivers/infiniband/hw")
 
-# Longer than any run may wait and last.
+# Longer than any run can take, with its waiting.
 UNUSED_SECONDS = 4 * 3600
 
-# Sources of the kernels that are built here.
+# Sources for the kernels that are built here.
 KERNEL_SOURCE = CACHE / "source" / "linux"
 
 
@@ -62,13 +62,13 @@ def newest_headers():
 
 
 def link_tree(source, target):
-    """A copy of source that shares the files' contents with it."""
+    """A copy of source whose files are hard links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     output_of("cp", "--archive", "--link", str(source), str(target))
 
 
 def forget_unused(directory, keep):
-    """Removes module trees that no run has asked for in the last hours."""
+    """Removes module trees that no run has used in the last hours."""
     for tree in directory.glob("*"):
         stamp = tree / "complete"
         used = stamp.stat().st_mtime if stamp.exists() else 0
@@ -86,10 +86,10 @@ class TestConfig:
     name = ""
     memory = 2048
     cmdline = ""
-    # What runs the kernel: "qemu", or "uml" for one that is a program itself.
+    # What runs the kernel: "qemu", or "uml" if the kernel is a program.
     machine = "qemu"
     boot_modules = BOOT_MODULES
-    # Functions of the kernel's own that lockdep complains of: see results.py.
+    # Functions of the kernel itself about which lockdep complains: see results.py.
     foreign = ()
 
     def __init__(self):
@@ -131,7 +131,7 @@ class TestConfig:
         return base / "lib" / "modules" / release
 
     def modules(self):
-        """Module tree for the guest: the kernel's own plus ours."""
+        """Module tree for the guest: the kernel's own modules and ours."""
         ours = self.module_sources()
         release, base = self.prepare()
         for module in ours:
@@ -178,7 +178,7 @@ class TestConfig:
         return target
 
     def _boot_modules(self):
-        """Files of boot_modules and what they need, in loading order."""
+        """Files of boot_modules and their dependencies, in loading order."""
         release, base = self.prepare()
         files = []
         for module in self.boot_modules:
@@ -266,11 +266,11 @@ class Built(TestConfig):
     # Fragments of the kernel configuration, tests/lab/kernel-NAME.config. If empty,
     # NAME is that of the test configuration.
     parts = ()
-    # Variables of the kernel's build and of our modules', its targets, the boot
-    # image among objects.
+    # Variables of the kernel's build and of our modules' build; targets; path of the
+    # boot image among the objects.
     variables = ()
     module_variables = ()
-    # With those of tests/lab/module.
+    # Whether the modules of tests/lab/module are built too.
     lab_modules = False
     targets = ("bzImage", "modules")
     boot_image = "arch/x86/boot/bzImage"
@@ -317,7 +317,7 @@ class Built(TestConfig):
             stamp.write_text(version, encoding="utf-8")
 
     def _configure(self, version):
-        # Objects of other sources: the files' times do not tell them apart.
+        # Objects of other sources: the files' timestamps do not show the difference.
         origin = self.base / "source-version"
         if not origin.exists() or origin.read_text(encoding="utf-8") != version:
             shutil.rmtree(self.objects, ignore_errors=True)
@@ -344,7 +344,7 @@ class Built(TestConfig):
         return self.objects / ".config"
 
     def kconfig_hash(self):
-        """What tells this kernel's whole configuration from another."""
+        """Hash of the whole kernel configuration."""
         self.prepare()
         return digest(self._dot_config())
 
@@ -371,7 +371,7 @@ class Built(TestConfig):
         return self.objects
 
     def build_modules(self):
-        """Builds in a copy of the sources: the stock build stays as it is."""
+        """Builds in a copy of the sources, so that the stock build stays as it is."""
         self.prepare()
         if not (REPO / "Kbuild").exists():
             return
@@ -410,13 +410,13 @@ class Built(TestConfig):
 
 
 def only_in(variable, *parts):
-    """A variable of a kernel's build that is set in these parts of the tree only, and
-    in modules of ours, whose objects have an absolute path."""
+    """A variable of a kernel's build that is set only in these parts of the tree, and
+    in our modules, whose objects have an absolute path."""
     return f"{variable}=$(if $(filter {' '.join(parts)} /%,$(obj)/),y,n)"
 
 
 class UserMode(Built):
-    """User Mode Linux: a kernel that is a program, at nearly full speed."""
+    """User Mode Linux: a kernel that is a program and runs at nearly full speed."""
 
     machine = "uml"
     boot_modules = ()
@@ -428,16 +428,16 @@ class UserMode(Built):
 
 
 class Debug(UserMode):
-    """The watchers' kernel."""
+    """A kernel with sanitizers and lock checks."""
 
     name = "debug"
     memory = 1536
     lab_modules = True
     cmdline = "panic_on_warn=1 hung_task_panic=1 kunit.enable=1"
-    # KASAN does not watch stacks: this architecture reads those of others in ways it
-    # is not told of, and GCC leaves no choice in the configuration.
+    # KASAN does not watch stacks: this architecture reads other tasks' stacks in ways
+    # that KASAN does not know of, and with GCC the configuration offers no choice.
     variables = (*UserMode.variables, "stack_enable=0")
-    # The kernel itself is left out: modules ask for it one by one.
+    # The kernel itself is not instrumented: modules request it one by one.
     module_variables = ("UBSAN_SANITIZE=y",)
     duration = "5 to 10 minutes on two cores"
 
@@ -450,7 +450,7 @@ class Debug(UserMode):
 
 
 class Smp(Built):
-    """Several processors that preempt, watched by lockdep and the like."""
+    """Several processors that preempt, checked by lockdep and similar tools."""
 
     name = "smp"
     parts = ("pc", "lockdep", "smp")
@@ -469,8 +469,8 @@ class Kasan(Built):
     name = "kasan"
     parts = ("pc", "lockdep", "suites", "kasan")
     lab_modules = True
-    # What works on the objects of our modules, and may find one of them gone. All else
-    # would only be slower.
+    # Instrument the code that works on objects of our modules and could use one after
+    # it was freed. Anything more would only be slower.
     variables = (only_in("KASAN_SANITIZE", "net/%", "drivers/infiniband/%", "lib/",
                          "kernel/", "kernel/rcu/", "kernel/sched/", "kernel/time/"),)
     cmdline = (
@@ -481,21 +481,21 @@ class Kasan(Built):
 
 
 class Kcsan(Built):
-    """Several processors that preempt, watched by KCSAN."""
+    """Several processors that preempt, checked by KCSAN."""
 
     name = "kcsan"
     parts = ("pc", "suites", "kcsan")
     lab_modules = True
-    # KCSAN watches one of so many accesses of a processor, for so many microseconds:
-    # more than by default, since few things happen at the same time on emulated
-    # processors. A report is no reason to stop: see results.py.
+    # KCSAN watches one of every skip_watch accesses of a processor, for some
+    # microseconds: more than by default, since few things happen at the same time on
+    # emulated processors. A report does not stop the kernel: see results.py.
     cmdline = (
         "kcsan.skip_watch=400 kcsan.udelay_task=200 kcsan.udelay_interrupt=60 "
         "rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 watchdog_thresh=60 "
         "reboot=t"
     )
-    # Instrumented is what works on the same memory as our modules. All else would only
-    # be slower.
+    # Instrument the code that works on the same memory as our modules. Anything more
+    # would only be slower.
     variables = (only_in("KCSAN_SANITIZE", "net/", "net/core/%", "net/ipv4/%",
                          "net/ipv6/%", "net/netlink/%", "drivers/infiniband/%",
                          "lib/%"),)
@@ -503,7 +503,7 @@ class Kcsan(Built):
 
 
 class Plain(Built):
-    """The smp configuration's kernel without its watchers: instructions are counted."""
+    """The smp configuration's kernel without its checks, for counting instructions."""
 
     name = "plain"
     cmdline = "mitigations=off reboot=t"
@@ -511,12 +511,12 @@ class Plain(Built):
 
 
 class Speed(UserMode):
-    """What is measured."""
+    """The kernel for measurements."""
 
     name = "speed"
     lab_modules = True
     duration = "4 minutes on two cores"
 
     def cache_name(self):
-        """Trees that share a cache may differ in this configuration."""
+        """Trees that share a cache may differ in this kernel configuration."""
         return f"{self.name}-{digest(*self.fragments)}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plans measurements, reads what the programs said of them, and counts up.
+"""Plans measurements, reads the output of the programs, and summarizes it.
 
-Pure functions; tests/lab/selftest drives them. What is compared runs in turns: one
-measurement of each contestant, then the next repetition, in another order. A ratio
-is that of two measurements of the same repetition, so that what slows the whole
-machine for a while slows both.
+Pure functions; tests/lab/selftest tests them. The contestants alternate: one
+measurement of each, then the next repetition, in another order. A ratio is that of two
+measurements of the same repetition, so that what slows the whole machine for a while
+slows both.
 """
 
 import re
@@ -14,16 +14,16 @@ from dataclasses import asdict, dataclass, field, replace
 from .common import LabError
 
 CONTESTANTS = ("tcp", "siw", "mpa")
-# mpa with something switched on that it is measured without; slow: with every fast
-# path off.
+# mpa with a feature switched on that the base measurement has off; slow: with every
+# fast path off.
 VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow"}
-# The kernel's bare CRC32c, measured beside mpa-crc, and bytes of a packet that are
-# not in an FPDU's CRC.
+# The kernel's bare CRC32c, measured together with mpa-crc; and the bytes of a packet
+# that an FPDU's CRC does not cover.
 BARE_CRC = "crc"
 AROUND_FPDU = 60
-# All, in the order in which they stand in tables.
+# All contestants, in the order of tables.
 KNOWN = (*CONTESTANTS, *VARIANTS.values(), BARE_CRC)
-# Of the contestants, by the link they use; see guest/bench.
+# Server addresses by contestant, which select the link; see guest/bench.
 ADDRESSES = {"tcp": "10.77.0.2", "mpa": "10.77.0.2", "siw": "10.78.0.2",
              BARE_CRC: ""}
 FIRST_PORT = 20000
@@ -32,7 +32,7 @@ UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured, whoever does it; size is that of a message, in bytes."""
+    """What is measured, for any contestant; size is that of a message, in bytes."""
 
     mtu: int
     operation: str
@@ -49,7 +49,7 @@ class Measurement:
 
     @property
     def base(self):
-        """Whose device and link it uses."""
+        """The contestant whose device and link it uses."""
         return "mpa" if self.contestant in VARIANTS.values() else self.contestant
 
     @property
@@ -61,12 +61,12 @@ class Measurement:
 
 @dataclass
 class Series:
-    """All that one contestant reached in one case, in the order of repetitions."""
+    """All results of one contestant in one case, in the order of repetitions."""
 
     case: Case
     contestant: str
     values: dict = field(default_factory=dict)
-    # Nanoseconds of processor time to a KiB, a message or whatever the tool counts.
+    # Nanoseconds of processor time per KiB, message or other unit of the tool.
     costs: dict = field(default_factory=dict)
     details: dict = field(default_factory=dict)
 
@@ -82,12 +82,12 @@ def parse_size(text):
     """Bytes of "64", "64k", "1M"."""
     found = re.fullmatch(r"(\d+)([kmg]?)i?b?", text.strip().lower())
     if not found or not int(found.group(1)):
-        raise ValueError(f"{text!r} is no size")
+        raise ValueError(f"{text!r} is not a size")
     return int(found.group(1)) * UNITS[found.group(2)]
 
 
 def size_text(size):
-    """As people say it: the largest unit that leaves a whole number."""
+    """In the largest unit that leaves a whole number."""
     for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size % factor == 0:
             return f"{size // factor} {unit}"
@@ -95,7 +95,7 @@ def size_text(size):
 
 
 def spread(values):
-    """Median, extremes, and how far apart these are in parts of the median."""
+    """Median, extremes, and the range relative to the median."""
     if not values:
         return {"median": None, "min": None, "max": None, "spread": None}
     median = statistics.median(values)
@@ -111,8 +111,8 @@ def rotated(items, by):
 def plan(mtus, verbs, tcp, contestants, repeats):
     """All measurements in the order in which they are to be taken.
 
-    verbs, tcp: pairs of operation and size that RNICs and TCP are measured with in
-    each repetition.
+    verbs, tcp: pairs of operation and size that RNICs and TCP are measured with in each
+    repetition.
     """
     todo = []
     for mtu in mtus:
@@ -131,7 +131,7 @@ def plan(mtus, verbs, tcp, contestants, repeats):
 
 
 def plan_text(measurements, tool, crc, markers):
-    """The plan as guest/bench reads it; crc, markers: settings of mpa."""
+    """The plan in the format of guest/bench; crc, markers: settings of mpa."""
     lines = []
     for number, one in enumerate(measurements):
         port = FIRST_PORT + number
@@ -146,7 +146,7 @@ def plan_text(measurements, tool, crc, markers):
 
 
 def collect(measurements, directory, tool):
-    """(series, names of measurements without a result)."""
+    """Returns (series, names of measurements without a result)."""
     series, missing = {}, []
     for one in measurements:
         try:
@@ -163,7 +163,7 @@ def collect(measurements, directory, tool):
 
 
 def add_costs(series, tool, meter):
-    """What each measurement took of the processor, by a profile.Meter."""
+    """Adds the processor time of each measurement, from a profile.Meter."""
     for one in series:
         for repeat, run in one.details.items():
             used = meter.between(run["ended"] - run["seconds"], run["ended"])
@@ -172,7 +172,7 @@ def add_costs(series, tool, meter):
 
 
 def best_tcp(series, mtu):
-    """The series of the write size with which TCP streams fastest, or None."""
+    """The series of the write size at which TCP streams fastest, or None."""
     of_tcp = [one for one in series if one.contestant == "tcp"
               and (one.case.mtu, one.case.operation) == (mtu, "stream")]
     return max(of_tcp, default=None,
@@ -189,7 +189,7 @@ def paired(one, other, smaller_is_better=False):
 
 
 def cost_ratio(one, other):
-    """Median of pairs; above 1: `one` is cheaper. None if it is not known."""
+    """Median of pairs; above 1: `one` is cheaper. None if unknown."""
     values = [other.costs[repeat] / one.costs[repeat]
               for repeat in one.costs.keys() & other.costs.keys() if one.costs[repeat]]
     return statistics.median(values) if values else None
@@ -229,8 +229,8 @@ def ratios(series, smaller_is_better=False, base_operation=None):
 
 
 def crc_costs(series):
-    """What CRCs add to mpa's processor time, to what the bare function takes for the
-    same bytes on both sides; below 1 if there is noise only."""
+    """Processor time that CRCs add to mpa, relative to the time of the bare function
+    for the same bytes on both sides; below 1 only because of noise."""
     table = {(one.case, one.contestant): one for one in series}
     bare = {one.case.mtu: one.costs for one in series if one.contestant == BARE_CRC}
     found = []
@@ -248,7 +248,7 @@ def crc_costs(series):
 
 
 def crc_text(found):
-    """crc_costs() for a person."""
+    """The result of crc_costs() as a table."""
     rows = [("MTU", "operation", "size", "CRC, to the bare function: median (range)")]
     rows += [(str(one["mtu"]), one["operation"], size_text(one["size"]),
               spread_text(one)) for one in found]
@@ -268,7 +268,7 @@ def spread_text(found, digits=2):
 
 
 def aligned(rows):
-    """Rows of texts in columns; the first row is the head."""
+    """Formats rows of texts in columns; the first row is the head."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
              for row in rows]
@@ -277,9 +277,9 @@ def aligned(rows):
 
 
 def table_text(series, compared, unit, digits=2, cost_unit=""):
-    """What a person reads: the figures, then the ratios.
+    """The table for people: the figures, then the ratios.
 
-    cost_unit: what costs belong to; empty: there are none.
+    cost_unit: the unit of costs; empty: there are none.
     """
     cut = None if cost_unit else -1
     rows = [("MTU", "operation", "size", "contestant", f"{unit}: median (range)",

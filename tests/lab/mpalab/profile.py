@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where the time goes in the speed configuration.
+"""Profiles in the speed configuration.
 
-Its kernel is a program of this machine, so the machine's own perf looks into it. The
-kernel's functions, those of modules included, are known from the /proc/kallsyms that
-the guest leaves; programs of the guest are one function.
+Its kernel is a program of this machine, so the machine's own perf can sample it. The
+kernel's functions, including those of modules, are known from the /proc/kallsyms that
+the guest stores; programs of the guest count as one function.
 
-A sample belongs to the first part in PARTS that knows one of its functions, from the
-innermost function outwards: a copy that placement asked for is placement.
+A sample belongs to the first part in PARTS that contains one of its functions, searched
+from the innermost function outwards: a copy that placement called for is placement.
 """
 
 import bisect
@@ -21,13 +21,13 @@ from pathlib import Path
 
 from .measure import aligned
 
-# Seconds in which perf's last samples are written.
+# Seconds for perf to write its last samples.
 PATIENCE = 30
-# The samples of a second; the processor has no counters that perf could use here.
+# Samples per second; the processor has no counters that perf could use here.
 FREQUENCY = 2500
-# Between two looks at the processor time.
+# Seconds between two readings of the processor time.
 METER_SECONDS = 0.04
-# Less than this part of the samples is not worth a line.
+# Parts below this share of the samples are not printed.
 WORTH = 0.005
 
 HOST, PROGRAMS, LIBRARIES = "[host]", "[programs]", "[libraries of the kernel]"
@@ -39,7 +39,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("programs", re.escape(PROGRAMS)),
     ("clock", r"ktime_get\w* timer_read os_nsecs tcp_mstamp_refresh"),
     ("CRC", r"crc32c?\w* chksum_\w+ mpa_crc\w* siw_csum\w*"),
-    # The sender's, before placement claims the rest of mr.c.
+    # For the sender; must precede placement, which matches the rest of mr.c.
     ("work requests", "rnic_mr_get mr_hold mr_list"),
     ("placement", r"rnic_mr_place mr_\w+ rnic_mr_write mpa_rx_held_read mpa_pos_\w+"
                   r" mpa_rx_read mpa_strip_run"
@@ -48,7 +48,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* rnic_mr_kvec"
                          r" rnic_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
                          r" mpa_fpdu_write fpdu_write_bytes fpdu_copy"
-                         # A series is copied in one loop, headers and all.
+                         # A series is copied in one loop, including headers.
                          r" mpa_fpdu_write_series mpa_tx_add_series fpdu_write_next"
                          r" fpdu_write_\w+"),
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
@@ -101,7 +101,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
 
 @dataclass
 class Found:
-    """What was seen during one measurement."""
+    """The samples of one measurement."""
 
     samples: int = 0
     seconds: float = 0
@@ -124,7 +124,7 @@ class Symbols:
         self._names = [one[1] for one in found]
 
     def name(self, address):
-        """Of the function an address is in, or None."""
+        """The name of the function an address is in, or None."""
         at = bisect.bisect_right(self._addresses, address) - 1
         if at < 0 or address - self._addresses[at] > 1 << 16:
             return None
@@ -141,7 +141,7 @@ def part_of(frames):
 
 
 def name_of(address, kernel, symbols):
-    """Of the function; kernel: whether it is the guest's kernel that is running."""
+    """The function's name; kernel: whether the guest's kernel is running."""
     if address >= 1 << 63:
         return HOST
     if not kernel:
@@ -153,20 +153,20 @@ def frames_of(chain, kernel, symbols):
     """Names of the functions of one sample; chain: addresses, the innermost first."""
     frames = []
     for address in chain:
-        # Nothing, or what tells which kind of addresses follows.
+        # None, or the marker for the kind of addresses that follows.
         if address == 0 or address >= FIRST_MARKER:
             continue
         name = name_of(address, kernel, symbols)
-        # Once is enough for what is not looked into.
+        # Code that is not resolved to functions is named once.
         if not frames or name != frames[-1] or not name.startswith("["):
             frames.append(name)
     return frames
 
 
 def read_samples(text):
-    """(process, seconds, chain) of each sample in what `perf script -D` printed.
+    """(process, seconds, chain) of each sample in the output of `perf script -D`.
 
-    Without -D it has no true addresses of what it does not know.
+    Without -D it does not print true addresses of code it does not know.
     """
     pid, when, chain = None, None, []
     for line in text:
@@ -181,7 +181,7 @@ def read_samples(text):
 
 
 def read(samples, kernel_pid, symbols, begin, end):
-    """Found of the samples between begin and end, seconds since 1970."""
+    """The samples between begin and end, in seconds since 1970."""
     found = Found(seconds=end - begin)
     for pid, when, chain in samples:
         if not begin <= when < end:
@@ -197,7 +197,8 @@ def read(samples, kernel_pid, symbols, begin, end):
 
 
 def pids_of(session):
-    """Of the kernel, which leads the session, and of what it runs programs in."""
+    """Processes of the kernel, which leads the session, and those in which it runs
+    programs."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -210,26 +211,26 @@ def pids_of(session):
 
 
 class Meter(threading.Thread):
-    """Notes how much processor time the guest has used so far.
+    """Records how much processor time the guest has used so far.
 
-    What else the machine does takes time from the guest, but none of this.
+    Other work of the machine takes time from the guest, but is not counted here.
     """
 
     def __init__(self, pid):
         super().__init__(daemon=True)
         self.pid = pid
-        # Seconds since 1970, and seconds of processor time.
+        # (seconds since 1970, seconds of processor time)
         self.times, self.used = [], []
 
     def run(self):
         known, total, round_ = {}, 0, 0
         while os.path.exists(f"/proc/{self.pid}"):
-            # Looking for new ones is dear.
+            # Searching for new processes is expensive.
             if round_ % 8 == 0:
                 pids = pids_of(self.pid)
             round_ += 1
             now = {pid: spent(pid) for pid in pids}
-            # A process that ended takes nothing back.
+            # The time of a process that has ended still counts.
             total += sum(max(0, used - known.get(pid, 0)) for pid, used in now.items())
             known = now
             self.times.append(time.time())
@@ -247,8 +248,8 @@ class Meter(threading.Thread):
 
 
 def spent(pid, proc="/proc"):
-    """Nanoseconds that the process's threads have run; whatever ends meanwhile
-    counts as far as it was seen."""
+    """Nanoseconds that the process's threads have run; threads that end meanwhile count
+    with their last reading."""
     total = 0
     try:
         threads = os.listdir(Path(proc, pid, "task"))
@@ -264,7 +265,7 @@ def spent(pid, proc="/proc"):
 
 
 class Recorder:
-    """perf at work on the guest's kernel, and so on all that descends from it."""
+    """Runs perf on the guest's kernel, and on all its descendants."""
 
     def __init__(self, pid, directory):
         self.pid, self.directory = pid, directory
@@ -276,7 +277,7 @@ class Recorder:
             text=True)
 
     def finish(self):
-        """After the guest's end; what perf complained of."""
+        """Called after the guest has ended; returns perf's error messages."""
         try:
             return self._perf.communicate(timeout=PATIENCE)[0].strip()
         except subprocess.TimeoutExpired:
@@ -284,7 +285,7 @@ class Recorder:
             return "perf did not end"
 
     def samples(self):
-        """All of them, as read() wants them."""
+        """All samples, as read() expects them."""
         with subprocess.Popen(["perf", "script", "-D", "-i", str(self.file)], text=True,
                               errors="replace", stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as perf:
@@ -302,7 +303,7 @@ def rows_of(counter, found, cost, limit):
 
 
 def text(title, found, per_second, unit, limit=30):
-    """What a person reads. per_second: of what a cost is told, named by unit."""
+    """The table for people. per_second: amount of work per second, in unit."""
     if not found.samples:
         return f"{title}: no samples"
     busy = found.samples / FREQUENCY / found.seconds
@@ -318,5 +319,5 @@ def text(title, found, per_second, unit, limit=30):
 
 
 def folded(found):
-    """Stacks as flamegraph programs want them."""
+    """Stacks in the format of flamegraph programs."""
     return "".join(f"{stack} {count}\n" for stack, count in sorted(found.stacks.items()))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Decides whether a run was good, from what the guest left behind.
+"""Decides whether a run was good, from the files the guest left behind.
 
-Pure functions on text; tests/lab/selftest.py drives them with tables.
+Pure functions on text; tests/lab/selftest tests them with tables.
 """
 
 import re
 from dataclasses import dataclass, field
 
-# A kernel that is healthy prints none of these.
+# A healthy kernel prints none of these.
 ALARMS = re.compile(
     r"WARNING: (?:CPU|possible|suspicious|inconsistent|bad unlock|lock held|"
     r"held lock|Nested lock|stack|kernel stack)"
@@ -35,11 +35,11 @@ ALARMS = re.compile(
     r"|list_(?:add|del) corruption"
     r"|DEAD000000000"
 )
-# What begins one report and thereby ends another; lines that one on RCU has at most.
+# Lines that begin one report and so end another; maximum length of a report on RCU.
 REPORT_BEGINS = re.compile(r"={20,}$|cut here")
 RCU_REPORT = 80
-# In a report of KCSAN's: an access, whose function follows in the next line, and how
-# a function of a module of this repository looks there.
+# In a KCSAN report: an access, whose function is in the next line; and a function of a
+# module of this repository in such a line.
 KCSAN_BEGINS = "BUG: KCSAN: "
 KCSAN_ACCESS = re.compile(r"to 0x[0-9a-f]+ of \d+ bytes by .* on cpu \d+:$")
 OWN_FUNCTION = re.compile(r"\S\+0x[0-9a-f]+/0x[0-9a-f]+ \[mpa\w*\]$")
@@ -89,10 +89,10 @@ def read_tap(text):
 
 
 def read_evidence(text, before=20, after=8):
-    """What a script printed around its failures: a list of lists of lines.
+    """The lines that a script printed around its failures: a list of lists of lines.
 
-    before: of the lines since the last result, the last so many; after: of the
-    notes that follow.
+    before: how many of the lines since the last result; after: how many of the notes
+    that follow.
     """
     evidence = []
     since = []
@@ -115,15 +115,17 @@ def read_evidence(text, before=20, after=8):
 
 
 def read_alarms(kernel_log, expected=()):
-    """Kernel messages that fail a run; expected: regular expressions."""
+    """Kernel messages that fail a run; expected: regular expressions of allowed ones.
+    """
     return [line for line, *_ in alarms_with_context(kernel_log, expected, 1)]
 
 
 def alarms_with_context(kernel_log, expected=(), count=30, foreign=()):
-    """Each message that fails a run, with what follows: lists of up to count lines.
+    """Each message that fails a run, with the lines after it: lists of up to count
+    lines.
 
-    foreign: functions of the kernel's that no report of lockdep's on RCU is about
-    which has called one of them.
+    foreign: functions of the kernel; a lockdep report on RCU whose trace has one of
+    them is not about our modules.
     """
     allowed = [re.compile(pattern) for pattern in expected]
     lines = [line.strip() for line in kernel_log.splitlines()]
@@ -136,9 +138,9 @@ def alarms_with_context(kernel_log, expected=(), count=30, foreign=()):
 
 
 def is_foreign(lines, at, functions):
-    """Whether a message that begins in line at is about the kernel's own code only:
-    a race of KCSAN's neither of whose accesses is in our modules, or a report of
-    lockdep's on RCU with one of the functions in its trace."""
+    """Whether a message that begins in line at is about the kernel's own code only: a
+    KCSAN race with neither access in our modules, or a lockdep report on RCU with one
+    of the functions in its trace."""
     if KCSAN_BEGINS in lines[at]:
         return not is_own_race(lines, at)
     if "suspicious RCU usage" not in lines[at]:
@@ -146,15 +148,15 @@ def is_foreign(lines, at, functions):
     for line in lines[at:at + RCU_REPORT]:
         if REPORT_BEGINS.search(line):
             return False
-        # Not what merely lay on the stack, which is marked.
+        # Skip entries marked as stale addresses on the stack.
         if any(f" {function}+" in line and "?" not in line for function in functions):
             return True
     return False
 
 
 def is_own_race(lines, at):
-    """Whether code of our modules makes an access of a race that KCSAN reports in line
-    at. A report that tells of none, cut off or garbled, counts."""
+    """Whether our modules make an access of the race that KCSAN reports in line at. A
+    report without any access, cut off or garbled, counts as one."""
     functions = []
     for number, line in enumerate(lines[at + 1:], at + 1):
         if REPORT_BEGINS.search(line):
@@ -165,7 +167,7 @@ def is_own_race(lines, at):
 
 
 def read_words(text):
-    """What the guest said on the result port: {word: value}."""
+    """The messages of the guest on the result port: {word: value}."""
     words = {}
     for line in text.splitlines():
         word, _, value = line.strip().partition(" ")
@@ -173,31 +175,31 @@ def read_words(text):
     return words
 
 
-def judge(words, totals, alarms, kmemleak=False):
-    """Reasons why a run is not good; none means success.
+def reasons(words, totals, alarms, kmemleak=False):
+    """Reasons why a run failed; an empty list means success.
 
     kmemleak: whether the guest had to look for leaked memory.
     """
-    reasons = []
+    found = []
     if "boot" not in words:
-        reasons.append("the guest never started")
+        found.append("the guest did not start")
     elif "end" not in words:
-        reasons.append("the guest fell silent before its end")
+        found.append("the guest stopped before its end")
     status = words.get("exit")
     if "boot" in words and status != "0":
-        reasons.append(
+        found.append(
             "the script did not end" if status is None
             else f"the script ended with status {status}"
         )
     leaks = words.get("kmemleak", "")
     if kmemleak and "end" in words and not leaks:
-        reasons.append("kmemleak could not look for leaks")
+        found.append("kmemleak could not look for leaks")
     if leaks not in ("", "0"):
-        reasons.append(f"kmemleak reports {leaks} object(s), see out/kmemleak")
+        found.append(f"kmemleak reports {leaks} object(s), see out/kmemleak")
     if totals.failed:
-        reasons.append(f"{totals.failed} check(s) failed")
+        found.append(f"{totals.failed} check(s) failed")
     if totals.planned is not None and totals.planned != totals.seen:
-        reasons.append(f"{totals.planned} checks planned, {totals.seen} seen")
+        found.append(f"{totals.planned} checks planned, {totals.seen} seen")
     if alarms:
-        reasons.append(f"the kernel complained: {alarms[0]}")
-    return reasons
+        found.append(f"the kernel complained: {alarms[0]}")
+    return found

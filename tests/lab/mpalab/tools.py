@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs that measure: their commands, and what they print.
+"""The measuring programs: their commands, and their output.
 
-A tool has server() and client(), which give shell words, and read(), which gives
-the figure of a run in the tool's unit and whatever else the program said.
+A tool has server() and client(), which return shell words, and read(), which returns
+the figure of a run in the tool's unit and the other data that the program printed.
 """
 
 import json
@@ -17,7 +17,7 @@ KINDS = ("bandwidth", "rate", "latency", "qps", "connect", "memory")
 
 
 class Tool:
-    """What one program does for one kind of figures."""
+    """One program's measurement of one kind of figures."""
 
     name = ""
     kind = ""
@@ -26,38 +26,38 @@ class Tool:
     smaller_is_better = False
     operations = ()
     sizes = (1 << 20,)
-    # Whether work() knows how much was done.
+    # Whether work() knows the amount of work.
     counts = False
-    # Other operations are compared with this one.
+    # The operation that the others are compared with.
     base_operation = None
 
     def __init__(self, icount=False):
         self.icount = icount
 
     def knows(self, operation):
-        """Whether it can measure that."""
+        """Whether it can measure that operation."""
         return operation in self.operations
 
     def tcp_cases(self, operations, sizes, _write_sizes):
-        """Operation and size of what TCP is measured with."""
+        """Operation and size that TCP is measured with."""
         return [(operation, size) for operation in operations for size in sizes]
 
 
 # --- mpa-bench ----------------------------------------------------------------
 
-# What may follow an operation: "send-event", "write-both", "write-1024", and
-# "send-each", where each Send wakes its receiver.
+# Suffixes of an operation: "send-event", "write-both", "write-1024", and "send-each",
+# where each Send wakes its receiver.
 EACH = ["--solicit", "1"]
 SUFFIXES = {"both": ["--bidirectional"], "each": EACH,
             **{wait: ["--wait", wait] for wait in ("poll", "yield", "event")}}
 
 
 class Bench(Tool):
-    """mpa-bench, as its manual page has it."""
+    """mpa-bench, as its manual page describes it."""
 
     name = "mpa-bench"
     program = REPO / "build" / "bin" / "mpa-bench"
-    # Seconds of a measurement, before it, and without progress on a busy machine.
+    # Seconds of a measurement, of the warm-up, and without progress on a busy machine.
     seconds, warm_up, patience = 1, 0.3, 60
     bases = ("write", "send", "read")
     counts = True
@@ -81,11 +81,11 @@ class Bench(Tool):
 
     @staticmethod
     def more(one):
-        """Options of the operation's suffixes."""
+        """Options for the suffixes of the operation."""
         words = []
         for suffix in one.case.operation.split("-")[1:]:
             words += SUFFIXES.get(suffix) or ["--qps", suffix]
-        # siw's solicited events never come.
+        # siw never raises solicited events.
         if one.base == "siw" and EACH[0] not in words:
             words += EACH
         return words
@@ -107,17 +107,18 @@ class Bench(Tool):
         raise NotImplementedError
 
     def work(self, run):
-        """For profiles: how much a second, of what."""
+        """For profiles: amount of work per second, and its unit."""
         return run["messages_per_second"], "message"
 
 
 class Bandwidth(Bench):
-    """Large messages; TCP takes the data of one with each of several write sizes."""
+    """Large messages; TCP transfers the data of one with each of several write sizes.
+    """
 
     kind = "bandwidth"
     unit = "Gbit/s"
     operations = ("write", "send", "read")
-    # MiB that the bare CRC goes over.
+    # MiB that the bare CRC is computed over.
     crc_mebi = 1024
 
     def server(self, one, address, port):
@@ -156,7 +157,7 @@ class Bandwidth(Bench):
 
 
 class Qps(Bandwidth):
-    """Many connections at once; what counts is what all of them reach together."""
+    """Many connections at once; the result is the sum of all of them."""
 
     kind = "qps"
     operations = ("write-1", "write-64", "write-1024")
@@ -172,12 +173,12 @@ class Qps(Bandwidth):
 
 
 class Rate(Bench):
-    """Small messages, posted in lists with a completion each."""
+    """Small messages, posted in lists, with a completion each."""
 
     kind = "rate"
     operations = ("send",)
     sizes = (64,)
-    # Of a run whose time counts instructions.
+    # Instructions of a run whose time counts instructions.
     messages, warm_up_messages = 20000, 2000
 
     def __init__(self, icount=False):
@@ -213,8 +214,8 @@ class Latency(Rate):
     """Round trips of small messages."""
 
     kind = "latency"
-    # Not send-yield: two that poll on one processor of User Mode Linux, whose
-    # scheduler's clock is the tick, keep each other waiting for whole ticks.
+    # Not send-yield: two programs that poll on one processor of User Mode Linux, where
+    # the scheduler's clock is the tick, make each other wait for whole ticks.
     operations = ("send-event", "read-yield")
     bases = ("send", "read")
     messages, warm_up_messages = 2000, 200
@@ -222,7 +223,7 @@ class Latency(Rate):
 
     def __init__(self, icount=False):
         super().__init__(icount)
-        # One processor: who polls without giving way keeps the other side out.
+        # One processor: a program that polls without yielding blocks the other side.
         if icount:
             self.operations = ("send-yield", "read-yield")
 
@@ -250,7 +251,7 @@ class Connect(Bench):
     operations = ("connect",)
     bases = operations
     sizes = (64,)
-    # Fewer than a client has ports, which TCP keeps for a minute.
+    # Fewer than the client's ports, each of which TCP keeps for a minute.
     connections = 500
 
     def command(self, _one):
@@ -267,7 +268,7 @@ class Connect(Bench):
 
 
 class Memory(Bench):
-    """Memory of the kernel that idle connections take."""
+    """Kernel memory of idle connections."""
 
     kind = "memory"
     unit = "bytes"
@@ -275,7 +276,7 @@ class Memory(Bench):
     operations = ("idle", "above-tcp")
     counts = False
     sizes = (64,)
-    # Enough that what the kernel keeps of earlier ones is little beside them.
+    # Enough that memory the kernel keeps of earlier ones is small in comparison.
     connections = 1000
 
     def knows(self, operation):
@@ -302,14 +303,14 @@ class Memory(Bench):
 # --- perftest -----------------------------------------------------------------
 
 class Perftest(Tool):
-    """perftest's programs: verbs only, and nothing of ours in them."""
+    """perftest's programs, which use verbs only."""
 
     name = "perftest"
     kind = "bandwidth"
     contestants = ("siw", "mpa")
     unit = "Gbit/s"
     operations = ("write", "send", "read")
-    # Bytes in a measurement, and at most so many messages.
+    # Bytes in a measurement, and the maximum number of messages.
     amount = 2 << 30
     messages = 100000
     # Size, messages, best and average bandwidth, messages per second.

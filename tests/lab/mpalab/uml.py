@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Starts a User Mode Linux kernel, and keeps what it says on its lines.
+"""Starts a User Mode Linux kernel, and stores the output of its lines.
 
-The kernel is a program of the machine. Its root file system is the machine's,
-through hostfs; its console and two serial lines are sockets, read here, because it
-waits for both directions of a line, and cannot do so with files.
+The kernel is a program on the host. Its root file system is the host's, through hostfs.
+Its console and two serial lines are sockets that are read here, because the kernel
+waits for both directions of a line, which does not work with files.
 """
 
 import os
@@ -12,28 +12,28 @@ import socket
 import subprocess
 import threading
 
-# Line of the kernel, and the log that gets what is written to it. The guest knows
-# the serial lines as ttyS1 and ttyS2, see guest/init.
+# Line of the kernel, and the log for its output. In the guest the serial lines are
+# ttyS1 and ttyS2, see guest/init.
 LINES = (("con0", "console"), ("ssl1", "out"), ("ssl2", "result"))
-# Without it the kernel would look for a place among the user's own files.
+# Without it the kernel would choose a directory of the user.
 STATE = "uml"
 
 
 def one_processor(place):
-    """What makes a command keep to one processor of the machine's, another one at
-    each place.
+    """Prefix of a command that keeps it on one processor of the host, a different one
+    for each place.
 
-    The guest has one as well, but its programs are processes of the machine's
-    beside its kernel's. Elsewhere, each system call of theirs wakes a processor
-    and waits for it: four times as many small messages went through without that.
+    The guest has one processor as well, but its programs are separate processes of the
+    host. On other processors, each of their system calls would wake a processor and
+    wait for it: four times as many small messages were transferred on one.
     """
     processors = sorted(os.sched_getaffinity(0), reverse=True)
     return ["taskset", "-c", str(processors[place % len(processors)])]
 
 
 def command_line(config, directory, memory, cmdline, lines, spread=False, place=0):
-    """The command; lines: (name of the line, UML's channel); spread: on whatever
-    processors the machine likes, not on that of its place."""
+    """The command. lines: (name of the line, UML's channel); spread: on any processor
+    of the host, not only on that of its place."""
     return [
         *([] if spread else one_processor(place)),
         str(config.image()), f"mem={memory or config.memory}M",
@@ -46,14 +46,14 @@ def command_line(config, directory, memory, cmdline, lines, spread=False, place=
 
 
 def copy(line, path):
-    """What the kernel says on a line, into a file, at once and to its end."""
+    """Copies the output of a line into a file, without delay, until it ends."""
     with line, open(path, "ab", 0) as sink:
         while data := line.recv(65536):
             sink.write(data)
 
 
 class Machine:
-    """The running kernel, as much of a Popen as the lab needs."""
+    """The running kernel, with the methods of Popen that the lab needs."""
 
     def __init__(self, process, copiers):
         self._process = process
@@ -68,7 +68,7 @@ class Machine:
         return self._process.poll()
 
     def stop(self):
-        """Ends the kernel and the processes it keeps for those of the guest."""
+        """Ends the kernel and the processes that it runs guest programs in."""
         if self.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -85,7 +85,7 @@ class Machine:
 
 
 def start(command_with, directory, environment, log):
-    """command_with(lines): the command, once the lines are known."""
+    """command_with(lines): returns the command for these lines."""
     lines, copiers, ends = [], [], []
     for name, path in LINES:
         line, end = socket.socketpair()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a VM, follows it, and turns what it left behind into a result."""
+"""Boots a VM, follows it, and creates a result from what it left behind."""
 
 import contextlib
 import fcntl
@@ -20,23 +20,22 @@ from .common import BUILD, REPO, SEARCH_PATH, LabError, say
 from .kernel import TestConfig
 
 RUNS = BUILD / "lab"
-# Time left to the guest for its closing work once the script was stopped; the
-# scans for leaks are part of it.
+# Time that the guest has to finish once the script was stopped; the scans for leaks are
+# part of it.
 CLOSING_TIME = 45
 LEAK_SCAN_TIME = 240
-# For a kernel to come up, which ends no good run on a busy machine, and how often
-# it may try.
+# Limit for a kernel to boot, longer than a good boot takes on a busy machine, and the
+# number of attempts.
 BOOT_TIME = 180
 BOOTS = 3
-EVIDENCE = 8  # failures of a run that are shown with what was printed around them
+EVIDENCE = 8  # failures of a run that are shown with the lines around them
 PROVIDER = BUILD / "lib" / "libmpa"
-# A guest's processor may stand still for longer on a busy machine than a kernel
-# expects of one: it waits two minutes before it complains (21 and 20 s by
-# itself), which whatever is stuck for good outlasts. And its check of the timer
-# loses a race there.
+# On a busy machine a guest's processor may stop for longer than a kernel expects: raise
+# the limits for stall reports to two minutes (defaults: 21 and 20 s); a real hang lasts
+# longer. The check of the timer fails there because of a race.
 PATIENT = "no_timer_check rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60"
-# QEMU translates a program anew wherever it finds it at another address: left
-# where they are, most programs start in half the time.
+# QEMU translates a program again whenever it finds it at another address. At fixed
+# addresses most programs start in half the time.
 AT_REST = "norandmaps"
 
 
@@ -54,13 +53,13 @@ class Job:
     cmdline: str = ""
     # The guest's time counts instructions (QEMU only).
     icount: bool = False
-    # The guest's processes are where the machine likes (User Mode Linux only).
+    # The guest's processes may run on any processor (User Mode Linux only).
     spread: bool = False
     kmemleak: bool = False
     name: str | None = None
     quiet: bool = False
     expect: list = field(default_factory=list)
-    # Texts by name, which the script finds in /lab.
+    # Texts by file name; the script finds them in /lab.
     files: dict = field(default_factory=dict)
     # Called with the machine's process id and the run's directory.
     started: Callable | None = None
@@ -68,7 +67,7 @@ class Job:
 
 @dataclass
 class Outcome:
-    """How a run ended, and where everything is that it left."""
+    """The result of a run, and the directory of its files."""
 
     good: bool
     directory: Path
@@ -112,14 +111,15 @@ def write_job(directory, config, mode, env, guest_timeout, script="", args=()):
             **env,
         }.items()
     )
-    # One string for the boot shell, which knows no arrays; bash splits it.
+    # One string for the boot shell, which has no arrays; bash splits it.
     quoted = " ".join(shlex.quote(str(arg)) for arg in args)
     text += shell_words("LAB_ARGLINE", quoted)
     (directory / "job").write_text(text, encoding="utf-8")
 
 
 def guest_script(script, directory):
-    """Where the guest finds the script: /tmp and the like are its own."""
+    """The path of the script in the guest, where /tmp and other directories are
+    separate."""
     if script.is_relative_to(REPO):
         return script
     shutil.copy(script, directory / "script")
@@ -128,8 +128,8 @@ def guest_script(script, directory):
 
 def cpu_options(icount):
     if icount:
-        # One nanosecond an instruction, none while all processors are idle; the
-        # processors take turns, and give theirs away with `pause` and `hlt`.
+        # One nanosecond per instruction, none while all processors are idle. The
+        # processors take turns, and yield with `pause` and `hlt`.
         return ["-accel", "tcg,thread=single", "-cpu", "max,la57=off",
                 "-icount", "shift=0,sleep=off"]
     accelerator = os.environ.get("ACCEL", "tcg")
@@ -199,7 +199,7 @@ def follow(process, directory, timeout, quiet):
 
 
 def stop(process):
-    """Ends the VM whatever state it is in."""
+    """Ends the VM in any state."""
     if isinstance(process, uml.Machine):
         process.stop()
         return
@@ -229,8 +229,8 @@ def start(command, directory, **options):
 
 
 def start_job(job, directory, log, number):
-    """The machine of a job: a process, as far as follow() can tell; number: of its
-    place."""
+    """Starts the machine of a job; returns a process as follow() expects it. number: of
+    its place."""
     cmdline = job.cmdline if job.kmemleak else f"kmemleak=off {job.cmdline}"
     if job.config.machine == "uml":
         return uml.start(
@@ -247,7 +247,7 @@ def start_job(job, directory, log, number):
 
 
 def came_up(process, directory, limit):
-    """Waits for a guest's first word, or its end. False: neither came in time."""
+    """Waits for a guest's first message, or its end. False: neither came in time."""
     deadline = time.monotonic() + limit
     while process.poll() is None and not read(directory / "result.log"):
         if time.monotonic() > deadline:
@@ -257,11 +257,11 @@ def came_up(process, directory, limit):
 
 
 def boot(start_one, directory, limit=BOOT_TIME):
-    """The machine that start_one() started, once it has come up.
+    """Calls start_one() until a machine has booted, and returns it.
 
-    Now and then an emulated machine stands still in the first second of its
-    kernel, before anything of ours is loaded, and is started again. One that
-    ends is not: its result says so.
+    Sometimes an emulated machine hangs in the first second of its kernel, before any of
+    our modules is loaded, and is started again. A machine that ends is not; its result
+    shows the failure.
     """
     for number in range(1, BOOTS):
         process = start_one()
@@ -311,15 +311,15 @@ def take_any(locks):
 def places(machine):
     """How many VMs of a kind may run at the same time.
 
-    Emulated ones that share a processor hit their timeouts instead of bugs. User
-    Mode Linux waits a good part of its time: one more fills the gaps.
+    Emulated ones that share a processor run into timeouts. User Mode Linux waits a good
+    part of its time: one more fills the gaps.
     """
     return (os.cpu_count() or 1) + int(machine == "uml")
 
 
 @contextlib.contextmanager
 def place(machine):
-    """Waits until one more VM of a kind may run; gives the number of its place."""
+    """Waits until one more VM of a kind may run; yields the number of its place."""
     RUNS.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         locks = [
@@ -376,7 +376,7 @@ def conclude(job, name, directory, in_time, seconds, status):
         foreign=job.config.foreign
     )
     words = results.read_words(read(directory / "result.log"))
-    reasons = results.judge(words, totals, [lines[0] for lines in alarms],
+    reasons = results.reasons(words, totals, [lines[0] for lines in alarms],
                             job.kmemleak)
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
@@ -404,7 +404,7 @@ def conclude(job, name, directory, in_time, seconds, status):
 
 
 def shell(config, smp, memory):
-    """Puts the caller's terminal on the console of a VM."""
+    """Connects the caller's terminal to the console of a VM."""
     if not sys.stdin.isatty():
         raise LabError("a shell needs a terminal")
     if config.machine != "qemu":

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judges a capture of MPA connections with tshark's dissectors.
+"""Checks a capture of MPA connections with tshark's dissectors.
 
 tshark says of every FPDU whether its CRC is good. A walk of our own over the
 TCP streams says where FPDUs and Markers must be, and computes each CRC again.
@@ -371,7 +371,7 @@ def compare(flow, name):
              for segment in flow.segments}
     for frame, complaint in flow.complaints:
         if blind is None or known.get(frame, 0) <= blind:
-            raise Bad(f"frame {frame} {complaint}, says tshark")
+            raise Bad(f"tshark: frame {frame} {complaint}")
 
 
 def check_lengths(name, flow, opaque):
@@ -383,7 +383,7 @@ def check_lengths(name, flow, opaque):
                       f"bytes")
 
 
-def judge_flow(name, flow, start, asked, args):
+def check_flow(name, flow, start, asked, args):
     """One direction; returns how many of its segments are not aligned, and how
     many more because the receiver's window was full."""
     # Revision 0 has Markers whether they were asked for or not.
@@ -404,7 +404,7 @@ def judge_flow(name, flow, start, asked, args):
     return check_aligned(flow, start, marked) if args.aligned else (0, 0)
 
 
-def judge_crc_flags(frames, crc_from):
+def check_crc_flags(frames, crc_from):
     """CRCs are used if one side asked for them. A Responder that did not may
     still say in its Reply that they are."""
     asked = [bool(frame.flags & FLAG_CRC) for frame in frames]
@@ -414,7 +414,7 @@ def judge_crc_flags(frames, crc_from):
         raise Bad(f"the initiator asked for {'' if asked[0] else 'no '}CRCs")
 
 
-def judge_revisions(frames, args):
+def check_revisions(frames, args):
     if min(frames[1].revision, 1) != args.version:
         raise Bad(f"the Reply is of revision {frames[1].revision}")
     if args.revision is not None:
@@ -423,25 +423,25 @@ def judge_revisions(frames, args):
             raise Bad(f"Request and Reply are of revisions {found}")
 
 
-def judge_depths(frames, args):
+def check_depths(frames, args):
     for frame, wanted in zip(frames, (args.request, args.reply)):
         if wanted and frame.depths() != wanted:
             raise Bad(f"a startup frame says {frame.depths()}, not {wanted}")
 
 
-def judge_connection(pair, args, total):
+def check_connection(pair, args, total):
     """One connection: startup, both directions, what tshark made of them."""
     frames = [Startup.parse(pair[0].stream(), REQUEST),
               Startup.parse(pair[1].stream(), REPLY)]
     total["connections"] += 1
-    judge_crc_flags(frames, args.crc_from)
-    judge_revisions(frames, args)
-    judge_depths(frames, args)
+    check_crc_flags(frames, args.crc_from)
+    check_revisions(frames, args)
+    check_depths(frames, args)
     if args.window and pair[1].window > args.window:
         raise Bad(f"the responder's window was {pair[1].window}")
     for side, flow in enumerate(pair):
         name = ("initiator", "responder")[side]
-        unaligned, cut = judge_flow(
+        unaligned, cut = check_flow(
             name, flow, frames[side].size,
             bool(frames[1 - side].flags & FLAG_MARKERS), args)
         total[f"FPDUs from {name}s"] += len(flow.fpdus)
@@ -449,11 +449,11 @@ def judge_connection(pair, args, total):
         total["Markers"] += flow.markers
         total["segments"] += len(flow.segments)
         total["of these behind later ones"] += flow.behind()
-        judged = [one for one in flow.segments if one.offset >= frames[side].size]
-        total["in full operation"] += len(judged)
+        segments = [one for one in flow.segments if one.offset >= frames[side].size]
+        total["in full operation"] += len(segments)
         total["of these unaligned"] += unaligned
         total["of these cut by a full window"] += cut
-        longest = max(map(len, (one.payload for one in judged)), default=0)
+        longest = max(map(len, (one.payload for one in segments)), default=0)
         if args.mss and longest > args.mss:
             raise Bad(f"{name} sent a segment of {longest} bytes")
 
@@ -466,7 +466,7 @@ def fell_back(pair):
 
 
 def answered(flows, args, total, reasons):
-    """The connections to be judged; the others are counted."""
+    """The connections to check; the others are counted."""
     count = 0
     for stream, pair in flows.items():
         try:
@@ -483,7 +483,7 @@ def answered(flows, args, total, reasons):
             yield stream, pair
 
 
-def judge(args):
+def check(args):
     """Reasons why the capture is bad, and counts."""
     reasons, total = [], Counter()
     try:
@@ -492,7 +492,7 @@ def judge(args):
         return [str(reason)], total
     for stream, pair in answered(flows, args, total, reasons):
         try:
-            judge_connection(pair, args, total)
+            check_connection(pair, args, total)
         except Bad as reason:
             reasons.append(f"connection {stream}: {reason}")
     if total["unanswered"] != args.fallbacks:
@@ -547,7 +547,7 @@ def main():
     parser.add_argument("--connections", type=int, default=1,
                         help="at least so many (default: 1)")
     parser.add_argument("--nth", type=int,
-                        help="judge just this one of the connections that had "
+                        help="check just this one of the connections that had "
                         "an answer, from 1 on")
     parser.add_argument("--fallbacks", type=int, default=0,
                         help="so many connections have no answer, as a new "
@@ -559,7 +559,7 @@ def main():
     args = parser.parse_args()
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
-    reasons, total = judge(args)
+    reasons, total = check(args)
     unaligned = total["of these unaligned"]
     cut = total["of these cut by a full window"]
     counted = unaligned if args.unaligned else unaligned + cut
