@@ -14,7 +14,7 @@ using namespace harness;
 
 namespace {
 
-// No operation here comes near.
+// No operation here makes as many allocations.
 constexpr unsigned int most = 5000;
 
 unsigned int number;
@@ -22,7 +22,7 @@ bool injected;
 
 bool is_lack_of_memory(int error)
 {
-	// ENFILE: a socket, or its file, that could not be made.
+	// ENFILE: a socket, or its file, could not be created.
 	static constexpr std::array errors{ENOMEM, ENOBUFS, EAGAIN, ENFILE};
 
 	return std::ranges::find(errors, error) != errors.end();
@@ -43,7 +43,8 @@ bool Nth::end()
 {
 	char left[16] = "";
 
-	// Reading may itself fail for what it allocates; then it has failed.
+	// Reading may itself fail for lack of memory; then an allocation has
+	// failed.
 	const bool hit = ::pread(file_.get(), left, sizeof(left) - 1, 0) < 0 ||
 			 std::string_view(left) == "0\n";
 	must_call(::pwrite(file_.get(), "0", 1, 0), "fail-nth");
@@ -85,7 +86,7 @@ void each_allocation(const std::function<int()> &operation, int other,
 		if (error && error != other && !is_lack_of_memory(error))
 			is(Err{error}, ENOMEM, "the error", at);
 	}
-	fail("there is no end to it", at);
+	fail("the operation fails without end", at);
 }
 
 } // namespace faults

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Requests to the netlink family that find no memory. The receiving side of a
-// netlink socket says so as well: a client of its own for each attempt.
+// Requests to the netlink family without memory. The receiving side of a
+// netlink socket reports lack of memory as well, so each attempt has its own
+// client.
 #include "faults.hpp"
 #include "client.hpp"
 
@@ -37,7 +38,7 @@ CASE("netlink: devices are listed")
 	each_allocation([] { return ask(dump(MPA_CMD_DEV_GET)); });
 }
 
-CASE("netlink: settings are made as a whole or not at all")
+CASE("netlink: a list of settings is applied completely or not at all")
 {
 	Client client("h1");
 	bool on = false;

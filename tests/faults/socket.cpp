@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Sockets whose calls find no memory.
+// Socket calls without memory.
 #include "faults.hpp"
 #include "net.hpp"
 
@@ -14,7 +14,7 @@ using faults::with_fault;
 
 namespace {
 
-// TCP goes on as it was.
+// TCP still works.
 void expect_plain(const Tcp &tcp)
 {
 	char byte = 'x';
@@ -41,7 +41,7 @@ CASE("socket: TCP becomes MPA, or stays TCP")
 	});
 }
 
-CASE("socket: the Initiator starts, or says why not")
+CASE("socket: the Initiator starts, or reports the error")
 {
 	each_allocation([] {
 		Attached both;
@@ -62,7 +62,7 @@ CASE("socket: the Initiator starts, or says why not")
 	});
 }
 
-CASE("socket: the Responder accepts, or says why not")
+CASE("socket: the Responder accepts, or reports the error")
 {
 	each_allocation([] {
 		Attached both;
@@ -81,19 +81,19 @@ CASE("socket: the Responder accepts, or says why not")
 
 namespace {
 
-// Or it has failed, and says so.
+// Or the connection has failed with an error.
 bool is_started(const mpa::socket &socket)
 {
 	return must(socket.info(), "info").state == mpa::state::wait_request;
 }
 
-// As many as one segment holds.
+// As many as fit into one segment.
 Bytes longest(const mpa::socket &socket, unsigned int number)
 {
 	return pattern(must(socket.mulpdu(), "MULPDU"), number);
 }
 
-// A ULPDU is sent whole or not at all, and the next one is not the worse for it.
+// A ULPDU is sent completely or not at all, and the next one is intact.
 int send_one(Pair pair)
 {
 	const Bytes first = longest(pair.near, 1), second = pattern(100, 2);
@@ -110,17 +110,17 @@ int send_one(Pair pair)
 
 } // namespace
 
-CASE("socket: a ULPDU is sent whole or not at all")
+CASE("socket: a ULPDU is sent completely or not at all")
 {
 	each_allocation([] { return send_one(Pair()); });
 }
 
-CASE("socket: with Markers a ULPDU is sent whole or not at all")
+CASE("socket: with Markers a ULPDU is sent completely or not at all")
 {
 	each_allocation([] { return send_one(Pair(Path::ipv4, {}, {.markers = true})); });
 }
 
-CASE("socket: a batch is sent in whole ULPDUs")
+CASE("socket: a batch is sent in complete ULPDUs")
 {
 	each_allocation([] {
 		Pair pair;
@@ -146,8 +146,9 @@ CASE("socket: a batch is sent in whole ULPDUs")
 	});
 }
 
-// It may be refused, but does not start without what calls for the Request.
-CASE("socket: what is accepted has the last message of its listener")
+// It may be refused, but it does not start without the message that asks for
+// the Request.
+CASE("socket: an accepted socket has the last message of its listener")
 {
 	each_allocation([] {
 		net::Listener plain;

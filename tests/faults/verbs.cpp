@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Verbs and connections that find no memory. Device mpa1 is on host h1, where this
-// runs; whoever it talks to is on h2 and lacks nothing.
+// Verbs and connections without memory. Device mpa1 is on host h1, where this
+// program runs; its peers are on h2 and have memory.
 #include "faults.hpp"
 #include "net.hpp"
 
@@ -37,7 +37,7 @@ using Identifier = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_id>>;
 
 constexpr std::size_t message = 200000;
 
-// What a call that gives an object or none has made of errno.
+// Converts the errno of a call that returns an object or NULL.
 template <typename Object> int error_of(const Object &object)
 {
 	return object ? 0 : errno;
@@ -75,7 +75,7 @@ rdma_conn_param parameters()
 	return param;
 }
 
-// A thread on another host, which is waited for.
+// A thread on another host, which is joined.
 class There {
 public:
 	explicit There(std::function<void()> work)
@@ -93,7 +93,7 @@ public:
 	{
 	}
 
-	// Of a case that has failed the process ends, whatever this one waits for.
+	// If a case fails the process ends, whatever this thread waits for.
 	~There()
 	{
 		if (thread_.joinable())
@@ -112,7 +112,7 @@ private:
 	std::thread thread_;
 };
 
-// The next connection, with room for one message; none: it did not come about.
+// The next connection, with room for one message; NULL: it was not established.
 Endpoint accept_one(rdma_cm_id *listener, Bytes &room, Region &region)
 {
 	rdma_conn_param param = parameters();
@@ -159,12 +159,13 @@ struct Connection {
 
 	Bytes bytes = pattern(message, 7), room = Bytes(message);
 	Endpoint near, far;
-	// Of the endpoints' protection domains: they go first.
+	// They use the endpoints' protection domains, so they are destroyed
+	// first.
 	Region region, room_region;
 	std::atomic<bool> listens{false};
 };
 
-// Polls for one completion and says how it ended.
+// Polls for one completion and returns its status.
 ibv_wc_status completed(ibv_cq *completions)
 {
 	const auto end = std::chrono::steady_clock::now() + patience;
@@ -194,7 +195,7 @@ CASE("verbs: a device is opened")
 		return with_fault([&] {
 			return error_of(Context(ibv_open_device(mpa1)));
 		});
-	}, ENOENT); // libibverbs, of files that it cannot open
+	}, ENOENT); // libibverbs, for files that it cannot open
 }
 
 CASE("verbs: a protection domain")
@@ -280,10 +281,10 @@ CASE("connections: a listener")
 				return errno;
 			return error_of_call(rdma_listen(id.get(), 4));
 		});
-	}, EADDRINUSE); // TCP, of a port that it has no memory for
+	}, EADDRINUSE); // TCP, for a port that it has no memory for
 }
 
-// Attempts that get as far as the peer end there as well: it takes one by one.
+// Attempts that reach the peer end there as well: it accepts them one by one.
 CASE("connections: an Initiator connects")
 {
 	std::atomic<bool> listens{false}, over{false};
@@ -317,7 +318,7 @@ CASE("connections: an Initiator connects")
 		});
 	});
 	over = true;
-	// If the peer has not seen that yet it waits for one more.
+	// If the peer has not seen that yet, it waits for one more.
 	static_cast<void>(connect(plainly));
 	peer.join();
 }
@@ -334,7 +335,7 @@ CASE("connections: a Responder accepts")
 			const Endpoint id = make_endpoint(look_up("10.77.0.1", "7704", 0).get());
 			rdma_conn_param param = parameters();
 
-			// Whether it comes about is the other side's matter.
+			// Whether it is established depends on the other side.
 			static_cast<void>(rdma_connect(id.get(), &param));
 		});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What sockets of applications make of settings: what they begin with, what
-// accepted ones take over, what an application may say itself, and what their
-// peers see of it.
+// How settings apply to sockets of applications: initial values, values that
+// accepted sockets inherit, values that an application sets itself, and the
+// effect that peers see.
 #include <chrono>
 #include <functional>
 
@@ -23,7 +23,7 @@ struct Value {
 	std::uint32_t value;
 };
 
-// Settings, and what a socket begins with under them.
+// Settings, and the initial values of a socket under them.
 struct Begins {
 	const char *name;
 	std::vector<Value> settings;
@@ -55,7 +55,7 @@ const std::array begins{
 	Begins{"rtr", {{MPA_A_CONFIG_RTR, 3}}, {.rev = MPA_REV_AUTO, .rtr = 3}},
 	Begins{"rtr, all", {{MPA_A_CONFIG_RTR, 7}}, {.rev = MPA_REV_AUTO}},
 	Begins{"packing", {{MPA_A_CONFIG_PACKING, 1}}, {.rev = MPA_REV_AUTO}, 1},
-	Begins{"what is not for the application",
+	Begins{"settings that applications cannot see",
 	       {{MPA_A_CONFIG_IRD, 1}, {MPA_A_CONFIG_ORD, 1},
 		{MPA_A_CONFIG_STARTUP_TIMEOUT, 100},
 		{MPA_A_CONFIG_PEER_TO_PEER, 0}, {MPA_A_CONFIG_EXCHANGE, 0},
@@ -124,7 +124,8 @@ Err unprivileged(const std::function<Err()> &act)
 	return {WEXITSTATUS(status)};
 }
 
-// Of an application that has said nothing but that they start by themselves.
+// The listener of an application that only requests that accepted sockets start
+// by themselves.
 struct Silent {
 	Silent()
 	{
@@ -172,7 +173,8 @@ CASE("applications: a socket begins with the settings of its namespace")
 		const net::WithWire both(net::Path::ipv4);
 		expect(both.ours, row.params, row.packing);
 
-		// What was read can be set, whoever does.
+		// Values that were read can be set, even by an unprivileged
+		// process.
 		const auto same = params_of(both.ours);
 		is(unprivileged([&] { return set_params(both.ours, same); }), 0,
 		   "the same once more");
@@ -196,7 +198,7 @@ CASE("applications: settings that change do not change a socket")
 	   "no CRCs, without privilege");
 }
 
-CASE("applications: no CRCs are for all where the administrator says so")
+CASE("applications: anyone may disable CRCs if the administrator allows it")
 {
 	Client client("h1");
 	const Restored restored(client, defaults());
@@ -212,7 +214,7 @@ CASE("applications: no CRCs are for all where the administrator says so")
 	expect(both.ours, without, 0);
 }
 
-CASE("applications: accepted sockets begin with what their listener has by then")
+CASE("applications: accepted sockets begin with the current settings of their listener")
 {
 	Client client("h1");
 	Silent listener;
@@ -234,7 +236,7 @@ CASE("applications: accepted sockets begin with what their listener has by then"
 	expect(listener.socket, {.rev = MPA_REV_AUTO}, 0);
 }
 
-CASE("applications: what they say at a listener goes before its settings")
+CASE("applications: options of a listener take precedence over its settings")
 {
 	Client client("h1");
 	Silent listener;
@@ -253,7 +255,7 @@ CASE("applications: what they say at a listener goes before its settings")
 	expect(listener.accept(peer), said, 1);
 }
 
-CASE("applications: Requests are as the settings say")
+CASE("applications: Requests follow the settings")
 {
 	struct Said {
 		const char *name;
@@ -304,7 +306,7 @@ CASE("applications: Requests are as the settings say")
 	}
 }
 
-CASE("applications: a Request that is not there in time")
+CASE("applications: a Request that does not arrive in time")
 {
 	Client client("h1");
 	const Restored restored(client, defaults());

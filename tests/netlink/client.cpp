@@ -13,7 +13,7 @@ using namespace harness;
 
 namespace {
 
-// The thread is in the namespace while this lives.
+// Moves the thread into the namespace for the lifetime of this object.
 class Inside {
 public:
 	explicit Inside(const std::string &host)
@@ -47,7 +47,7 @@ void set(int fd, int option, int value = 1)
 		  "netlink option " + std::to_string(option));
 }
 
-// Calls with each message of a datagram.
+// Calls a function with each message of a datagram.
 template <typename Each> void each_message(const Bytes &datagram, Each each)
 {
 	std::size_t at = 0;
@@ -137,12 +137,13 @@ bool Client::receive(Bytes &bytes, int flags)
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
 	must_call(got, "receive");
-	yes(got <= static_cast<long>(bytes.size()), "the datagram is whole");
+	yes(got <= static_cast<long>(bytes.size()), "the datagram is complete");
 	bytes.resize(got);
 	return true;
 }
 
-// Behind what every acknowledgement or end holds, if there is more.
+// Attributes that follow the fixed part of an acknowledgement or end of a dump,
+// if any.
 void Client::read_ack(Answer &answer, const Bytes &bytes, const nlmsghdr &header,
 		      std::size_t skip)
 {

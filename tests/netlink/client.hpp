@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A netlink socket in a network namespace, and what the family answers.
+// A netlink socket in a network namespace, and the answers of the family.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ namespace nl {
 
 struct Answer {
 	int error = 0; // positive
-	bool done = false; // as the end of a dump
-	bool interrupted = false; // NLM_F_DUMP_INTR anywhere
+	bool done = false; // of the message that ends a dump
+	bool interrupted = false; // NLM_F_DUMP_INTR in any message
 	std::string message; // of the extended acknowledgement
 	std::optional<std::uint32_t> offset;
 	std::optional<std::uint32_t> missing;
@@ -24,25 +24,26 @@ struct Answer {
 
 class Client {
 public:
-	// host: h1, h2, ... or the namespace we are in. room: bytes of one receive,
-	// and of a message of a dump, which takes more of them if there are few.
+	// host: h1, h2, ..., or empty for the current namespace. room: bytes
+	// per receive, and per message of a dump, which takes more messages if
+	// it is small.
 	explicit Client(const std::string &host = "", std::size_t room = 32768);
 
 	Answer ask(const Request &request);
 	// Must succeed.
 	Answer get(const Request &request,
 		   std::source_location at = std::source_location::current());
-	// The one reply of a get that must succeed.
+	// The single reply of a get that must succeed.
 	Got one(const Request &request,
 		std::source_location at = std::source_location::current());
-	// Goes on reading a dump that is under way: one datagram. True at its end.
+	// Continues a dump: reads one datagram. True at its end.
 	void send(const Request &request);
 	bool more(Answer &answer);
 
-	// The multicast group, from now on; receives up to this many bytes, which
-	// is a privilege, or as many as anybody's sockets do.
+	// Joins the multicast group. Receives up to this many bytes, which
+	// needs a privilege, or the default of unprivileged sockets.
 	void subscribe(int buffer = 1 << 20);
-	// The next event, or none for so long.
+	// The next event, or nothing if none comes within the time.
 	std::optional<Message> event(std::chrono::milliseconds patience);
 
 private:
@@ -56,7 +57,7 @@ private:
 	std::uint32_t group_ = 0;
 	std::uint32_t seq_ = 0;
 	std::size_t room_;
-	// Events of a datagram that were not asked for yet.
+	// Events of a datagram that were not consumed yet.
 	std::vector<Message> waiting_;
 };
 

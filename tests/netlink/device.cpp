@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Devices: mpa1 of h1 and mpa2 of h2, over their eth0, and others that are made
-// here; their listeners and connections.
+// Devices: mpa1 of h1 and mpa2 of h2, over their eth0, and others that are
+// created here; their listeners and connections.
 #include <cstdlib>
 #include <iostream>
 
@@ -20,7 +20,7 @@ void run(const std::string &command)
 	is(std::system(command.c_str()), 0, command);
 }
 
-// A program in the background, for as long as this lives.
+// A background program that runs for the lifetime of this object.
 class Program {
 public:
 	explicit Program(std::vector<std::string> words)
@@ -54,13 +54,14 @@ private:
 	pid_t child_;
 };
 
-// A network device of h1 for a device on it, which goes with it.
+// A network device of h1 that an RDMA device is created on; deleting it deletes
+// both.
 class Dummy {
 public:
 	Dummy() { run("ip -n h1 link add mv0 type dummy"); }
 	~Dummy()
 	{
-		// Wherever it is by now.
+		// In whichever namespace it is now.
 		if (std::system("ip -n h1 link del mv0 2> /dev/null ||"
 				" ip -n h2 link del mv0"))
 			std::cout << "# mv0 cannot be deleted\n";
@@ -70,7 +71,7 @@ public:
 	Dummy &operator=(const Dummy &) = delete;
 };
 
-// What a dump tells of the objects of a device.
+// What a dump reports of the objects of a device.
 std::vector<Got> of_device(Client &client, std::uint8_t cmd, const std::string &name)
 {
 	const int nest = cmd == MPA_CMD_LISTEN_GET ? MPA_A_LISTEN : MPA_A_CONN;
@@ -82,7 +83,7 @@ std::vector<Got> of_device(Client &client, std::uint8_t cmd, const std::string &
 	return all;
 }
 
-// The only one there is, once it is there.
+// Waits for the only one and returns it.
 Got await_one(Client &client, std::uint8_t cmd, const std::string &name)
 {
 	await([&] { return of_device(client, cmd, name).size() == 1; },
@@ -95,8 +96,8 @@ std::uint32_t index_of(Client &client, const std::string &name)
 	return client.one(device(name).get()).nest(MPA_A_DEV).u32(MPA_A_DEV_INDEX);
 }
 
-// The next event must be this one of a device's; a port may become active at any
-// time, and that is a change. No name: any.
+// The next event must be this event of a device. A port may become active at
+// any time, which is a change. No name: any.
 Got expect_event(Client &client, std::uint8_t cmd, const std::string &name)
 {
 	auto event = client.event(patience);
@@ -113,7 +114,7 @@ Got expect_event(Client &client, std::uint8_t cmd, const std::string &name)
 
 } // namespace
 
-CASE("device: what is told of it, alone and among all")
+CASE("device: what is reported of it, by get and by dump")
 {
 	Client client("h1");
 	const Got one = client.one(device("mpa1").get());
@@ -135,7 +136,7 @@ CASE("device: what is told of it, alone and among all")
 	is(all.replies[0].attrs.nest(MPA_A_DEV).string(MPA_A_DEV_NAME), "mpa1", "the one");
 }
 
-CASE("device: each setting is set, read back and inherited again")
+CASE("device: each setting is set, read back and reset")
 {
 	Client client("h1");
 
@@ -143,7 +144,7 @@ CASE("device: each setting is set, read back and inherited again")
 	values::inherited_from(client, defaults(), device("mpa1"));
 }
 
-CASE("device: what it inherits is cut to what it can")
+CASE("device: inherited values are cut to its limits")
 {
 	Client client("h1");
 	const Object dev = device("mpa1");
@@ -167,7 +168,7 @@ CASE("device: what it inherits is cut to what it can")
 	}
 }
 
-CASE("device: by its index it is the one by its name")
+CASE("device: its index and its name select the same device")
 {
 	Client client("h1");
 	const Object by_name = device("mpa1");
@@ -182,7 +183,7 @@ CASE("device: by its index it is the one by its name")
 	is(state_of(client, by_index).values[MPA_A_CONFIG_CRC], 1u, "by index");
 }
 
-CASE("device: it comes, is renamed, moved with its settings, and goes")
+CASE("device: it is created, renamed, moved with its settings, and deleted")
 {
 	const Dummy netdev;
 	Client one("h1"), two("h2");
@@ -212,18 +213,18 @@ CASE("device: it comes, is renamed, moved with its settings, and goes")
 	run("ip -n h1 link set mv0 netns h2");
 	expect_event(one, MPA_CMD_DEV_DEL_NTF, "mw");
 	is(state_of(expect_event(two, MPA_CMD_DEV_ADD_NTF, "mw")), state,
-	   "settings that are told");
+	   "settings in the event");
 	is(Err{asking.ask(device("mw").get()).error}, ENODEV, "where it was");
 	is(state_of(there, device("mw")), state, "settings where it is");
 	is(index_of(there, "mw"), index, "index");
 
 	run("rdma link delete mw");
 	expect_event(two, MPA_CMD_DEV_DEL_NTF, "mw");
-	yes(!one.event(moment), "that was all of the one");
-	yes(!two.event(moment), "that was all of the other");
+	yes(!one.event(moment), "no more events of the first");
+	yes(!two.event(moment), "no more events of the second");
 }
 
-CASE("device: settings are gone with it")
+CASE("device: its settings are deleted with it")
 {
 	const Dummy netdev;
 	Client client("h1");
@@ -236,7 +237,7 @@ CASE("device: settings are gone with it")
 	}
 }
 
-CASE("device: its listeners and connections, and what is not its own")
+CASE("device: its listeners and connections, and not those of others")
 {
 	Client one("h1"), two("h2");
 	const sockets::Listener socket(net::Path::ipv4);
@@ -250,7 +251,7 @@ CASE("device: its listeners and connections, and what is not its own")
 	is(listen.u32(MPA_A_LISTEN_HALF_OPEN), 0u, "half open");
 	is(listen.port(MPA_A_LISTEN_PORT), 7174, "port");
 	yes(!listen.has(MPA_A_LISTEN_UID), "no user");
-	is(two.get(dump(MPA_CMD_LISTEN_GET)).replies.size(), 2u, "listeners in all");
+	is(two.get(dump(MPA_CMD_LISTEN_GET)).replies.size(), 2u, "all listeners");
 
 	values::every_setting(two, listener(id, "mpa2"));
 	values::inherited_from(two, device("mpa2"), listener(id, "mpa2"));
@@ -274,5 +275,5 @@ CASE("device: its listeners and connections, and what is not its own")
 		       now.has(MPA_A_CONN_QPN) && now.u32(MPA_A_CONN_INITIATOR) == 1;
 	}, "full operation, and the queue pair's number");
 	is(one.one(device("mpa1").get()).nest(MPA_A_DEV).u32(MPA_A_DEV_CONNS), 1u,
-	   "connections that the device tells");
+	   "connections that the device reports");
 }

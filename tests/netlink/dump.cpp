@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Dumps: what is told of an object, and that of thousands none is lost or told
-// twice while others come and go.
+// Dumps: what is reported of an object, and that a dump of thousands neither
+// loses nor repeats one while others come and go.
 #include <atomic>
 #include <iostream>
 #include <map>
@@ -26,7 +26,7 @@ using sockets::Ports;
 
 namespace {
 
-// Room that makes a dump take many messages.
+// A receive size that makes a dump take many messages.
 constexpr std::size_t small = 4096;
 
 void raise_limit(std::size_t files)
@@ -55,7 +55,7 @@ struct Crowd {
 	std::set<Ports> ports;
 };
 
-// All of them are there once, each with a number of its own.
+// Each is reported once, with a different number.
 void expect_all(const Answer &answer, const Crowd &crowd)
 {
 	std::map<Ports, int> seen;
@@ -71,12 +71,12 @@ void expect_all(const Answer &answer, const Crowd &crowd)
 		if (crowd.ports.contains(sockets::ports_of(conn)))
 			seen[sockets::ports_of(conn)]++;
 	}
-	is(seen.size(), crowd.ports.size(), "connections that the dump has told");
+	is(seen.size(), crowd.ports.size(), "connections in the dump");
 	for (const auto &[ports, count] : seen)
-		is(count, 1, "times that one was told");
+		is(count, 1, "times that one is in the dump");
 }
 
-// Opens and closes connections as long as it lives.
+// Opens and closes connections for its lifetime.
 class Traffic {
 public:
 	Traffic() : thread_([this] { run(); }) {}
@@ -141,12 +141,13 @@ CASE("dump: thousands of connections, quiet and among others that come and go")
 
 		slow.send(dump(MPA_CMD_CONN_GET));
 		yes(!slow.more(answer), "there is more to come");
-		// The first to come may have begun before the dump has.
+		// The first new ones may have been created before the dump
+		// began.
 		const std::size_t begun = traffic.count();
 		await([&] { return traffic.count() > begun + 1; }, "traffic");
 		while (!slow.more(answer))
 			;
-		yes(answer.interrupted, "the dump says that something came or went");
+		yes(answer.interrupted, "the dump reports that it is inconsistent");
 		expect_all(answer, crowd);
 	}
 	std::cout << "# " << traffic.count() << " came and went\n";
@@ -163,7 +164,7 @@ CASE("dump: a connection that goes while it is dumped, and one that comes")
 	yes(!client.more(answer), "there is more to come");
 	const std::size_t told = answer.replies.size();
 	yes(told < 200, "not all at once");
-	// The last one of the crowd, which was not told yet.
+	// The last one of the crowd, which has not been reported yet.
 	const Ports gone = sockets::ports_of(crowd.ends.back().fd());
 	crowd.ends.pop_back();
 	crowd.ports.erase(gone);
@@ -174,7 +175,7 @@ CASE("dump: a connection that goes while it is dumped, and one that comes")
 	}, "it is gone");
 	while (!client.more(answer))
 		;
-	yes(answer.interrupted, "the dump says so");
+	yes(answer.interrupted, "the dump reports that it is inconsistent");
 	expect_all(answer, crowd);
 }
 
@@ -236,7 +237,7 @@ CASE("dump: a connection, before and in full operation, by its number and not")
 	is(other.nest(MPA_A_CONN_STATS).u64(MPA_A_CONN_STATS_RX_FPDUS), 1u, "received");
 }
 
-// Its application holds the lock for as long as it likes, as any user's can.
+// Its application may hold the lock as long as it likes, as any user can.
 CASE("dump: connections whose locks are held do not hold up the dump")
 {
 	constexpr int count = 40;
@@ -260,7 +261,8 @@ CASE("dump: connections whose locks are held do not hold up the dump")
 			std::this_thread::sleep_for(std::chrono::milliseconds(50));
 		if (!done) {
 			std::cout << "# the dump hangs" << std::endl;
-			// Threads within the kernel would keep us for ever.
+			// Threads within the kernel would prevent a normal
+			// exit.
 			trap.release();
 		}
 	});
@@ -275,13 +277,13 @@ CASE("dump: connections whose locks are held do not hold up the dump")
 
 		if (!ports.contains(sockets::ports_of(conn)))
 			continue;
-		yes(conn.has(MPA_A_CONN_BUSY), "it says that it is busy");
+		yes(conn.has(MPA_A_CONN_BUSY), "it is reported as busy");
 		is(conn.u32(MPA_A_CONN_PHASE),
 		   std::uint32_t{MPA_PHASE_WAIT_REQUEST}, "phase");
 		is(conn.u32(MPA_A_CONN_MULPDU), 0u, "MULPDU");
 		busy++;
 	}
-	is(busy, count, "all of them are told of");
+	is(busy, count, "all of them are reported");
 	trap.release();
 	held.clear();
 	Listener listener;
@@ -315,7 +317,7 @@ sockaddr_in6 link_local(int host)
 
 } // namespace
 
-CASE("dump: a connection between link-local addresses tells the interface")
+CASE("dump: a connection between link-local addresses shows the interface")
 {
 	Client client("h1");
 	const sockaddr_in6 own = link_local(1);

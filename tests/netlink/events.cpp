@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Events: each is told once, to everybody in the namespace and nobody else.
+// Events: each is sent once, to all sockets of the namespace in the group and
+// to no others.
 #include <future>
 #include <iostream>
 #include <map>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Until one of this kind comes; others are dropped.
+// Waits for an event of this kind and drops others.
 Message await_event(Client &client, std::uint8_t cmd)
 {
 	const auto end = std::chrono::steady_clock::now() + patience;
@@ -45,7 +46,7 @@ std::map<std::string, std::uint64_t> counters(Client &client)
 	return all;
 }
 
-// What failures are about.
+// The error codes that failures report.
 constexpr std::array failure_counters{
 	"startup_failures", "rejected", "crc_errors", "marker_errors",
 	"length_errors", "tcp_lost", "terminates_sent", "terminates_received",
@@ -61,7 +62,7 @@ std::uint64_t failures(const std::map<std::string, std::uint64_t> &counters)
 	return sum;
 }
 
-// What a storm has told.
+// The events of a storm.
 struct Told {
 	std::map<std::uint32_t, Ports> up; // by number
 	std::set<std::uint32_t> down;
@@ -78,13 +79,13 @@ void note_conn(Told &told, const Message &event)
 	if (event.cmd == MPA_CMD_CONN_UP_NTF) {
 		is(conn.u32(MPA_A_CONN_PHASE), std::uint32_t{MPA_PHASE_OPERATIONAL},
 		   "phase of one that is up");
-		is(conn.u32(MPA_A_CONN_CRC), 1u, "what was negotiated is told");
-		yes(told.up.emplace(id, ports).second, "it is told to be up once");
+		is(conn.u32(MPA_A_CONN_CRC), 1u, "what was negotiated is reported");
+		yes(told.up.emplace(id, ports).second, "it is reported up once");
 		return;
 	}
 	yes(told.up.contains(id), "one that is down was up");
 	is(ports, told.up.at(id), "ports");
-	yes(told.down.insert(id).second, "it is told to be down once");
+	yes(told.down.insert(id).second, "it is reported down once");
 }
 
 void note(Told &told, const Message &event)
@@ -98,7 +99,7 @@ void note(Told &told, const Message &event)
 	}
 }
 
-// Peers that send no frame, in a burst: startups that fail at once.
+// Peers that send no frame, in a burst: startups that fail at the same time.
 void fail_startups(int count)
 {
 	std::vector<net::WithWire> all;
@@ -113,7 +114,8 @@ void fail_startups(int count)
 		net::await_events(one.ours.fd(), POLLERR, "a failure");
 }
 
-// Has one told when one may be told again: how many were not before it.
+// Causes one more failure when one may be reported again; returns how many were
+// suppressed before it.
 std::uint32_t next_failure(Client &listening)
 {
 	std::this_thread::sleep_for(1100ms);
@@ -122,7 +124,7 @@ std::uint32_t next_failure(Client &listening)
 		.attrs.nest(MPA_A_FAILURE).u32(MPA_A_FAILURE_SUPPRESSED);
 }
 
-// Connects, one after the other, and ends each in one of three ways.
+// Connects repeatedly, and ends each connection in one of three ways.
 std::vector<Ports> storm(int connects)
 {
 	Listener listener;
@@ -166,7 +168,7 @@ CASE("events: a storm of connects, each is up once and down once")
 		    std::to_string(told.down.size()));
 		note(told, *event);
 	}
-	// And nothing more but a last failure.
+	// And no more events but a last failure.
 	while (const auto event = listening.event(moment))
 		note(told, *event);
 	is(told.up.size(), wanted, "that were up");
@@ -178,7 +180,7 @@ CASE("events: a storm of connects, each is up once and down once")
 		for (const Ports one : all.get())
 			yes(seen.contains(one) &&
 			    seen.contains({one.remote, one.local}),
-			    "both ends were told of");
+			    "both ends were reported");
 
 	const auto after = counters(asking);
 	is(after.at("opened") - before.at("opened"), wanted, "counter opened");
@@ -186,19 +188,21 @@ CASE("events: a storm of connects, each is up once and down once")
 	const std::uint64_t suppressed =
 		after.at("failures_suppressed") - before.at("failures_suppressed");
 	is(told.failures + suppressed, failures(after) - failures(before),
-	   "failures told and not told");
-	yes(told.suppressed <= suppressed, "what was not told is told later");
+	   "failures reported and suppressed");
+	yes(told.suppressed <= suppressed,
+	    "the number of suppressed failures is reported later");
 	std::cout << "# " << told.failures << " failures told, " << suppressed
 		  << " not\n";
 }
 
-CASE("events: failures are told so many in a second, and the others counted")
+CASE("events: failures are limited per second, and the others are counted")
 {
 	Client listening("h1"), asking("h1");
 	std::uint64_t told = 0;
 
 	listening.subscribe();
-	// What others have left untold is told by now, in a second of its own.
+	// Suppressed failures of earlier cases are reported by now, in another
+	// second.
 	next_failure(listening);
 	std::this_thread::sleep_for(1100ms);
 	const auto before = counters(asking);
@@ -220,10 +224,10 @@ CASE("events: failures are told so many in a second, and the others counted")
 	}
 	const std::uint64_t counted =
 		after.at("failures_suppressed") - before.at("failures_suppressed");
-	yes(told > 0 && counted > 0, "some are told, and some not");
+	yes(told > 0 && counted > 0, "some are reported, and some suppressed");
 	is(told + counted, 100u, "failures");
 	suppressed += next_failure(listening);
-	is(suppressed, counted, "told to be suppressed");
+	is(suppressed, counted, "reported as suppressed");
 }
 
 CASE("events: listeners come and go")
@@ -240,11 +244,11 @@ CASE("events: listeners come and go")
 	socket.reset();
 	const Got gone = await_event(listening, MPA_CMD_LISTEN_DEL_NTF)
 		.attrs.nest(MPA_A_LISTEN);
-	is(gone.u32(MPA_A_LISTEN_ID), id, "number of the one that is gone");
-	is(Err{asking.ask(listener(id).get()).error}, ENOENT, "asking for it");
+	is(gone.u32(MPA_A_LISTEN_ID), id, "number of the closed one");
+	is(Err{asking.ask(listener(id).get()).error}, ENOENT, "get of it");
 }
 
-CASE("events: settings that change, in the order in which they do")
+CASE("events: changes of settings, in their order")
 {
 	Client listening("h1"), asking("h1");
 	const Listener socket;
@@ -258,16 +262,16 @@ CASE("events: settings that change, in the order in which they do")
 		.add(change(below, Attrs().u32(MPA_A_CONFIG_MARKERS, 1)))));
 	const Message first = await_event(listening, MPA_CMD_CONFIG_NTF);
 	yes(!first.attrs.has(MPA_A_DEV) && !first.attrs.has(MPA_A_LISTEN),
-	    "the first is the namespace's, and the check told nothing");
+	    "the first is the namespace's, and the check sent none");
 	is(state_of(first.attrs), state_of(asking, defaults()), "its settings");
 	const Message second = await_event(listening, MPA_CMD_CONFIG_NTF);
 	is(second.attrs.nest(MPA_A_LISTEN).u32(MPA_A_LISTEN_ID), socket.id(asking),
 	   "the second is the listener's");
 	is(state_of(second.attrs), state_of(asking, below), "its settings");
-	yes(!listening.event(moment), "that was all");
+	yes(!listening.event(moment), "no more events");
 }
 
-CASE("events: who is without privilege hears them too")
+CASE("events: an unprivileged process receives them too")
 {
 	Client asking("h1");
 	Client listening("h1");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Messages that are wrong in one way each: made from tables of the places in
-// which attributes are and of the ways in which one can be wrong. Each must be
-// refused with the right error, a message, and the attribute where there is one,
-// and no setting may be another one afterwards.
+// Messages with one error each, generated from tables of the places in which
+// attributes occur and of the possible errors. Each must be refused with the
+// right error, a message and the offset of the attribute if there is one, and
+// no setting may change.
 #include <algorithm>
 #include <iostream>
 
@@ -16,20 +16,20 @@ using namespace nl;
 
 namespace {
 
-// An attribute that a place knows.
+// An attribute that is valid in a place.
 struct Known {
 	enum class Kind { u32, mask, name, flag, nest };
 
 	int type;
 	Kind kind;
-	// u32: what it may be. mask: which bits.
+	// u32: valid range. mask: valid bits.
 	std::uint32_t min = 0;
 	std::uint32_t max = UINT32_MAX;
-	Attrs inner{}; // nest: good content
+	Attrs inner{}; // nest: valid content
 	bool repeated = false;
 };
 
-// A place: how its row of attributes becomes a request, and what may be there.
+// A place: how its attributes become a request, and which of them are valid.
 struct Place {
 	std::string name;
 	std::function<Request(const Attrs &)> wrap;
@@ -40,7 +40,7 @@ struct Bad {
 	std::string name;
 	Request request;
 	int error = EINVAL;
-	bool says = true; // there is a message
+	bool says = true; // a message is required
 };
 
 constexpr auto u32 = Known::Kind::u32;
@@ -146,7 +146,7 @@ std::uint16_t good_type(const Known &one)
 	return one.type | (one.kind == nest ? NLA_F_NESTED : 0);
 }
 
-// What an attribute of a kind may not hold, and how that is refused.
+// Invalid contents for an attribute of a kind, and how they are refused.
 struct Content {
 	std::string name;
 	Bytes data;
@@ -161,7 +161,7 @@ std::vector<Content> bad_numbers(const Known &one)
 		all.push_back({std::to_string(size) + " bytes", Bytes(size)});
 	if (one.kind == Known::Kind::mask) {
 		all.push_back({"bit 0", bytes_of(std::uint32_t{3})});
-		all.push_back({"a bit too high", bytes_of(one.max + 3)});
+		all.push_back({"an undefined bit", bytes_of(one.max + 3)});
 		return all;
 	}
 	if (one.min)
@@ -199,7 +199,7 @@ std::vector<Content> bad_contents(const Known &one)
 	}
 }
 
-// An attribute that is known, but not like this.
+// A known attribute in a wrong form.
 void add_known(std::vector<Bad> &all, const Place &place, const Known &one)
 {
 	const std::string name = place.name + ": " + std::to_string(one.type) + ": ";
@@ -211,14 +211,14 @@ void add_known(std::vector<Bad> &all, const Place &place, const Known &one)
 			       place.wrap(Attrs().mark().raw(type, bad.data)), bad.error});
 	all.push_back({name + "in network byte order",
 		       place.wrap(Attrs().mark().raw(type | NLA_F_NET_BYTEORDER, value))});
-	all.push_back({name + "wrong about being a nest",
+	all.push_back({name + "with the wrong nest flag",
 		       place.wrap(Attrs().mark().raw(type ^ NLA_F_NESTED, value))});
 	if (!one.repeated)
 		all.push_back({name + "twice", place.wrap(Attrs().raw(type, value)
 							  .mark().raw(type, value))});
 }
 
-// Attributes that nobody knows here, and bytes that are none.
+// Unknown attributes, and bytes that are not an attribute.
 void add_unknown(std::vector<Bad> &all, const Place &place)
 {
 	std::vector<int> types{0, 35, 100, 0x3fff};
@@ -230,7 +230,7 @@ void add_unknown(std::vector<Bad> &all, const Place &place)
 	for (const int type : types)
 		all.push_back({place.name + ": unknown " + std::to_string(type),
 			       place.wrap(Attrs().mark().raw(type, Bytes(4)))});
-	// An attribute that is not one has no place to tell.
+	// Bytes that are not an attribute have no offset to report.
 	for (const std::size_t count : {4, 8, 12})
 		all.push_back({place.name + ": junk of " + std::to_string(count),
 			       place.wrap(Attrs().junk(count))});
@@ -239,7 +239,7 @@ void add_unknown(std::vector<Bad> &all, const Place &place)
 			       place.wrap(Attrs().raw(1, Bytes(4), length))});
 }
 
-// What is right in form and cannot be.
+// Requests that are well formed but invalid.
 void add_meanings(std::vector<Bad> &all)
 {
 	const Attrs nobody = Attrs().mark().string(MPA_A_DEV_NAME, "nobody");
@@ -259,7 +259,7 @@ void add_meanings(std::vector<Bad> &all)
 
 		changes.nest(MPA_A_CHANGE, inner);
 		ask("set: " + name, MPA_CMD_SET, changes, error);
-		// The same behind a good one, which must not be made either.
+		// The same after a valid one, which must not be applied either.
 		ask("set: second, " + name, MPA_CMD_SET, Attrs()
 		    .nest(MPA_A_CHANGE, Attrs().nest(MPA_A_CONFIG, crc(0)))
 		    .add(changes), error);
@@ -268,26 +268,27 @@ void add_meanings(std::vector<Bad> &all)
 	for (const std::uint8_t cmd :
 	     {MPA_CMD_DEV_GET, MPA_CMD_LISTEN_GET, MPA_CMD_CONN_GET})
 		ask("no selector, " + std::to_string(cmd), cmd, {});
-	ask("a device by nothing", MPA_CMD_DEV_GET,
+	ask("a device without a selector", MPA_CMD_DEV_GET,
 	    Attrs().mark().nest(MPA_A_DEV, {}));
-	ask("a device by both", MPA_CMD_DEV_GET, Attrs().nest(MPA_A_DEV, both));
-	ask("a device's name that nobody has", MPA_CMD_DEV_GET,
+	ask("a device with two selectors", MPA_CMD_DEV_GET,
+	    Attrs().nest(MPA_A_DEV, both));
+	ask("an unknown device name", MPA_CMD_DEV_GET,
 	    Attrs().nest(MPA_A_DEV, nobody), ENODEV);
-	ask("a device's index that nobody has", MPA_CMD_DEV_GET,
+	ask("an unknown device index", MPA_CMD_DEV_GET,
 	    Attrs().nest(MPA_A_DEV, no_index), ENODEV);
-	ask("a listener by nothing", MPA_CMD_LISTEN_GET,
+	ask("a listener without a selector", MPA_CMD_LISTEN_GET,
 	    Attrs().mark().nest(MPA_A_LISTEN, {}));
-	ask("a listener that is not there", MPA_CMD_LISTEN_GET,
+	ask("an unknown listener", MPA_CMD_LISTEN_GET,
 	    Attrs().nest(MPA_A_LISTEN, no_listener), ENOENT);
-	ask("a connection by nothing", MPA_CMD_CONN_GET,
+	ask("a connection without a selector", MPA_CMD_CONN_GET,
 	    Attrs().mark().nest(MPA_A_CONN, {}));
-	ask("a connection that is not there", MPA_CMD_CONN_GET,
+	ask("an unknown connection", MPA_CMD_CONN_GET,
 	    Attrs().nest(MPA_A_CONN, no_conn), ENOENT);
 	ask("a listener by its device", MPA_CMD_LISTEN_GET,
 	    Attrs().mark().nest(MPA_A_DEV, dev_index()));
 	ask("a connection by its device", MPA_CMD_CONN_GET,
 	    Attrs().mark().nest(MPA_A_DEV, dev_index()));
-	// Ends of dumps tell no attribute.
+	// The end of a dump reports no attribute.
 	ask("a dump of one device", MPA_CMD_DEV_GET,
 	    Attrs().nest(MPA_A_DEV, dev_index()), EINVAL, NLM_F_DUMP);
 	ask("a dump of one listener", MPA_CMD_LISTEN_GET,
@@ -297,12 +298,12 @@ void add_meanings(std::vector<Bad> &all)
 	for (const std::uint8_t cmd : {MPA_CMD_LISTEN_GET, MPA_CMD_CONN_GET}) {
 		const std::string name = "a dump, " + std::to_string(cmd) + ", ";
 
-		ask(name + "of nobody's", cmd, Attrs().nest(MPA_A_DEV, nobody), ENODEV,
+		ask(name + "of an unknown device", cmd, Attrs().nest(MPA_A_DEV, nobody), ENODEV,
 		    NLM_F_DUMP);
-		ask(name + "of a device by both", cmd, Attrs().nest(MPA_A_DEV, both),
-		    EINVAL, NLM_F_DUMP);
-		ask(name + "of a device by nothing", cmd, Attrs().nest(MPA_A_DEV, {}),
-		    EINVAL, NLM_F_DUMP);
+		ask(name + "of a device with two selectors", cmd,
+		    Attrs().nest(MPA_A_DEV, both), EINVAL, NLM_F_DUMP);
+		ask(name + "of a device without a selector", cmd,
+		    Attrs().nest(MPA_A_DEV, {}), EINVAL, NLM_F_DUMP);
 	}
 
 	ask("set: nothing", MPA_CMD_SET, {});
@@ -314,18 +315,18 @@ void add_meanings(std::vector<Bad> &all)
 	    .mark().nest(MPA_A_LISTEN, Attrs().u32(MPA_A_LISTEN_ID, 1)).add(config));
 	set("the same set and inherited",
 	    Attrs().add(config).mark().u32(MPA_A_INHERIT, 1u << MPA_A_CONFIG_CRC));
-	set("a device by both", Attrs().nest(MPA_A_DEV, both).add(config));
-	set("a device by nothing",
+	set("a device with two selectors", Attrs().nest(MPA_A_DEV, both).add(config));
+	set("a device without a selector",
 	    Attrs().mark().nest(MPA_A_DEV, {}).add(config));
-	set("a device's name that nobody has",
+	set("an unknown device name",
 	    Attrs().nest(MPA_A_DEV, nobody).add(config), ENODEV);
-	set("a device's index that nobody has",
+	set("an unknown device index",
 	    Attrs().nest(MPA_A_DEV, no_index).add(config), ENODEV);
-	set("a listener by nothing",
+	set("a listener without a selector",
 	    Attrs().mark().nest(MPA_A_LISTEN, {}).add(config));
-	set("a listener that is not there",
+	set("an unknown listener",
 	    Attrs().nest(MPA_A_LISTEN, no_listener).add(config), ENOENT);
-	set("nobody, who shall inherit",
+	set("inherit without a selector",
 	    Attrs().nest(MPA_A_DEV, nobody).u32(MPA_A_INHERIT, 2), ENODEV);
 
 	Attrs many;
@@ -338,7 +339,7 @@ void add_meanings(std::vector<Bad> &all)
 		 Attrs().mark().u32(MPA_A_CONFIG_CRC, 2)))), ERANGE);
 }
 
-// What devices cannot do; only where there is one.
+// Values that a device does not support; only if there is a device.
 void add_device(std::vector<Bad> &all, const std::string &name)
 {
 	const Attrs dev = Attrs().string(MPA_A_DEV_NAME, name);
@@ -359,7 +360,7 @@ void add_device(std::vector<Bad> &all, const std::string &name)
 
 	set("packing", MPA_A_CONFIG_PACKING, 1);
 	if (ird < 16382)
-		set("more than it can take", MPA_A_CONFIG_IRD, ird + 1);
+		set("more than it can receive", MPA_A_CONFIG_IRD, ird + 1);
 	if (ord < 16382)
 		set("more than it can send", MPA_A_CONFIG_ORD, ord + 1);
 	for (std::uint32_t rtr = 1; rtr < 7; rtr++)
@@ -388,7 +389,7 @@ void refused(Client &client, const Bad &bad)
 	is(Err{answer.error}, bad.error, "error");
 	is(answer.replies.size(), 0u, "replies");
 	yes(answer.message.empty() != bad.says, "a message");
-	// The end of a dump has no place for more than that.
+	// The end of a dump has no room for more than that.
 	if (answer.done)
 		return;
 	is(answer.offset.value_or(0), bad.request.offset().value_or(0),
@@ -421,7 +422,7 @@ CASE("malformed: each of hundreds is refused, and changes nothing")
 	all_refused(all, {defaults()});
 }
 
-CASE("malformed: headers that the family does not know")
+CASE("malformed: unknown headers")
 {
 	std::vector<Bad> all;
 
@@ -447,7 +448,7 @@ CASE("malformed: headers that the family does not know")
 	all_refused(all, {defaults()});
 }
 
-CASE("malformed: what the core refuses without a word")
+CASE("malformed: what the netlink core refuses without a message")
 {
 	std::vector<Bad> all;
 
@@ -466,7 +467,7 @@ CASE("malformed: what the core refuses without a word")
 	all_refused(all, {defaults()});
 }
 
-CASE("device: what it cannot do is refused")
+CASE("device: values that it does not support are refused")
 {
 	std::vector<Bad> all;
 
@@ -474,7 +475,7 @@ CASE("device: what it cannot do is refused")
 	all_refused(all, {defaults(), device("mpa1")});
 }
 
-CASE("malformed: without privilege nothing is set, and everything is read")
+CASE("malformed: an unprivileged process can read everything and set nothing")
 {
 	Client root("h1");
 	const State before = state_of(root, defaults());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Netlink messages byte by byte: what a request holds may be as wrong as a test
-// wants it, what comes from the kernel is read with suspicion.
+// Netlink messages byte by byte: a request may be as malformed as a test
+// requires, and every reply from the kernel is checked.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ template <typename Number> Bytes bytes_of(Number number)
 
 Bytes bytes_of(std::string_view text);
 
-// Attributes in a row. One of them may be marked: where it begins is what an
-// extended acknowledgement should tell.
+// A sequence of attributes. One of them may be marked: an extended
+// acknowledgement should report its offset.
 class Attrs {
 public:
 	Attrs &raw(std::uint16_t type, const Bytes &data, int length = -1);
@@ -40,11 +40,11 @@ public:
 	Attrs &flag(std::uint16_t type) { return raw(type, {}); }
 	Attrs &nest(std::uint16_t type, const Attrs &inner,
 		    std::uint16_t flags = NLA_F_NESTED);
-	// Bytes that are no attribute.
+	// Appends bytes that are not an attribute.
 	Attrs &junk(std::size_t count);
-	// All of another row.
+	// Appends all attributes of another sequence.
 	Attrs &add(const Attrs &more);
-	// What comes next is the culprit.
+	// Marks the next attribute as the bad one.
 	Attrs &mark();
 
 	const Bytes &bytes() const { return bytes_; }
@@ -58,14 +58,14 @@ private:
 struct Request {
 	std::uint8_t cmd = 0;
 	Attrs attrs;
-	std::uint16_t flags = 0; // beside NLM_F_REQUEST | NLM_F_ACK
+	std::uint16_t flags = 0; // in addition to NLM_F_REQUEST | NLM_F_ACK
 	std::uint8_t version = MPA_GENL_VERSION;
 	std::uint16_t reserved = 0;
-	// Of the generic netlink header, if not all are sent.
+	// Bytes of the generic netlink header, if it is truncated.
 	std::size_t header = GENL_HDRLEN;
 
 	bool dumps() const { return (flags & NLM_F_DUMP) == NLM_F_DUMP; }
-	// Where the marked attribute is, from the message's beginning.
+	// Offset of the marked attribute from the beginning of the message.
 	std::optional<std::uint32_t> offset() const;
 };
 
@@ -74,7 +74,7 @@ inline Request dump(std::uint8_t cmd, Attrs attrs = {})
 	return {.cmd = cmd, .attrs = std::move(attrs), .flags = NLM_F_DUMP};
 }
 
-// Attributes that the kernel has put, which are all well-formed.
+// Attributes written by the kernel, all of which are well formed.
 class Got {
 public:
 	Got() = default;

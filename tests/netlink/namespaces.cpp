@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A network namespace shows and changes what is its own, and nothing else.
+// A network namespace shows and changes only its own objects.
 #include <cstdlib>
 
 #include <sched.h>
@@ -20,7 +20,7 @@ void run(const std::string &command)
 	is(std::system(command.c_str()), 0, command);
 }
 
-// All numbers of a dump.
+// All ids of a dump.
 std::vector<std::uint32_t> numbers(Client &client, std::uint8_t cmd, int nest, int attr)
 {
 	std::vector<std::uint32_t> all;
@@ -37,7 +37,7 @@ std::size_t listeners(Client &client)
 
 } // namespace
 
-CASE("namespaces: settings are one's own")
+CASE("namespaces: each has its own settings")
 {
 	Client one("h1"), two("h2");
 	const Restored restored_one(one, defaults());
@@ -52,7 +52,7 @@ CASE("namespaces: settings are one's own")
 	is(state_of(one, defaults()).values[MPA_A_CONFIG_HALF_OPEN_MAX], 1u, "of the one");
 }
 
-CASE("namespaces: a new one has what is built in, and takes its settings along")
+CASE("namespaces: a new one has the built-in settings and takes its own along")
 {
 	for (int round = 0; round < 2; round++) {
 		run("ip netns add fresh");
@@ -69,7 +69,7 @@ CASE("namespaces: a new one has what is built in, and takes its settings along")
 	}
 }
 
-CASE("namespaces: listeners and connections are dumped where they are")
+CASE("namespaces: listeners and connections are dumped in their namespace only")
 {
 	Client one("h1"), two("h2");
 	const std::size_t before_one = listeners(one), before_two = listeners(two);
@@ -83,7 +83,7 @@ CASE("namespaces: listeners and connections are dumped where they are")
 	yes(sockets::dumped(one, near) && !sockets::dumped(one, far), "near end");
 	yes(sockets::dumped(two, far) && !sockets::dumped(two, near), "far end");
 
-	// What is selected by a number is one's own, too.
+	// Objects selected by id must be in the namespace, too.
 	const Object foreign = nl::listener(listener.id(two));
 	if (!before_one) {
 		is(Err{one.ask(foreign.get()).error}, ENOENT, "the other's listener");
@@ -94,7 +94,7 @@ CASE("namespaces: listeners and connections are dumped where they are")
 	is(state_of(two, foreign).own, 0u, "its settings");
 }
 
-CASE("namespaces: events are heard where they are")
+CASE("namespaces: events are sent in their namespace only")
 {
 	Client one("h1"), two("h2"), elsewhere;
 	int heard_one = 0, heard_two = 0;
@@ -115,12 +115,12 @@ CASE("namespaces: events are heard where they are")
 	}
 	while (const auto event = two.event(moment))
 		heard_two += listen(*event) ? 0 : 1;
-	yes(!elsewhere.event(moment), "a third one hears nothing");
+	yes(!elsewhere.event(moment), "a third one receives nothing");
 	is(heard_one, 2, "the near end, up and down");
 	is(heard_two, 2, "the far end, up and down");
 }
 
-CASE("namespaces: who owns one may set there and nowhere else")
+CASE("namespaces: the owner of one may set there and nowhere else")
 {
 	Client root("h1");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Settings of the family, and the objects they hang on.
+// Settings of the family, and the objects that have them.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace nl {
 
-// A setting: what it can be, and what it is unless something is said.
+// A setting: its range, and its built-in value.
 struct Setting {
 	int attr;
 	const char *name;
 	std::uint32_t min;
 	std::uint32_t max;
 	std::uint32_t builtin;
-	bool devices = true; // may be set there
+	bool devices = true; // can be set there
 	bool listeners = true;
 };
 
@@ -47,12 +47,12 @@ inline constexpr std::array settings{
 };
 static_assert(settings.size() == MPA_A_CONFIG_MAX);
 
-// An object as a selector; empty: the namespace's defaults.
+// An object as a selector; empty: the defaults of the namespace.
 struct Object {
 	std::string name;
 	int nest = 0;
 	Attrs selector{};
-	// Device whose limits hold there, by its name.
+	// The name of the device whose limits apply, if any.
 	std::string limited{};
 
 	Request get() const;
@@ -62,11 +62,12 @@ Object defaults();
 Object device(const std::string &name);
 Object listener(std::uint32_t id, const std::string &device = "");
 
-// A change of this object's.
+// A change for this object.
 Attrs change(const Object &object, const Attrs &config, std::uint32_t inherit = 0);
 Request set(const Attrs &changes, bool check = false);
 
-// All values in force, by number, and which of them are the object's own.
+// All effective values, by number, and the set of those that the object has
+// itself.
 struct State {
 	std::array<std::uint32_t, MPA_A_CONFIG_MAX + 1> values{};
 	std::uint32_t own = 0;
@@ -78,11 +79,12 @@ std::ostream &operator<<(std::ostream &out, const State &state);
 State state_of(const Got &got);
 State state_of(Client &client, const Object &object);
 
-// Sets one value, which must work and say that it is for new connections only.
+// Sets one value, which must succeed and report that it applies to new
+// connections only.
 void set_one(Client &client, const Object &object, int attr, std::uint32_t value);
 void inherit(Client &client, const Object &object, std::uint32_t bits);
 
-// Every setting is inherited again, from now and at the end.
+// Resets every setting to the inherited value, at construction and destruction.
 class Restored {
 public:
 	Restored(Client &client, Object object);

@@ -13,7 +13,7 @@ using namespace nl;
 
 static std::uint16_t port_of(const sockaddr_storage &address)
 {
-	// In the same place for both families.
+	// At the same offset for both families.
 	return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// MPA sockets as the family sees them: on the loopback of h1, or between h1 and
-// h2, with net.hpp of the tests of sockets.
+// MPA sockets as seen by the family: on the loopback of h1, or between h1 and
+// h2, with net.hpp of the socket tests.
 #pragma once
 
 #include "client.hpp"
@@ -9,7 +9,7 @@
 
 namespace sockets {
 
-// Local and remote port tell one end of a connection from all others on its host.
+// Local and remote port identify one end of a connection on its host.
 struct Ports {
 	std::uint16_t local;
 	std::uint16_t remote;
@@ -21,16 +21,16 @@ std::ostream &operator<<(std::ostream &out, Ports ports);
 Ports ports_of(int fd);
 Ports ports_of(const nl::Got &conn);
 
-// Takes what comes by itself; of h1 on the loopback, else of h2.
+// A listener that starts by itself; on the loopback of h1, or on h2.
 class Listener {
 public:
 	explicit Listener(net::Path path = net::Path::loopback, int backlog = 1024);
 
-	// Its number, asked of its host.
+	// Its id, by a dump on its host.
 	std::uint32_t id(nl::Client &client) const;
 	std::uint16_t port() const;
 
-	// Plain TCP to it, and what it has accepted.
+	// A plain TCP connection to it, and the accepted socket.
 	mpa::descriptor connect() const;
 	mpa::socket accept();
 
@@ -43,7 +43,7 @@ private:
 	mpa::socket socket_;
 };
 
-// In full operation: near has connected as Initiator, far was accepted.
+// In full operation: near is the Initiator, far was accepted.
 struct Pair {
 	explicit Pair(Listener &listener);
 
@@ -51,15 +51,15 @@ struct Pair {
 	mpa::socket far;
 };
 
-// The connection at the other end of a descriptor, of all that a dump tells.
+// The connection that belongs to a descriptor, from a dump.
 nl::Got find(nl::Client &client, Ports ports);
 bool dumped(nl::Client &client, Ports ports);
 
-// Goes away with a reset.
+// Closes with a reset.
 void abort(mpa::socket &socket);
 
-// How many connections are many: 10,000, or what NETLINK_TEST_CONNECTIONS says,
-// for fewer will do under instruments.
+// The number of many connections: 10,000, or NETLINK_TEST_CONNECTIONS, since
+// instrumented kernels need fewer.
 std::size_t many();
 
 } // namespace sockets

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Settings that are right: set, read back, inherited again, at each kind of
-// object; checked without being made; made all together or not at all.
+// Valid settings: set, read back and reset on each kind of object; checked
+// without being applied; applied all together or not at all.
 #include "sockets.hpp"
 #include "values.hpp"
 
@@ -20,7 +20,7 @@ std::vector<std::uint32_t> between(std::uint32_t least, std::uint32_t most)
 	return values;
 }
 
-// What a setting can be at an object: a device has limits of its own.
+// Range of a setting on an object: a device has its own limits.
 std::vector<std::uint32_t> values_of(Client &client, const Object &object,
 				     const Setting &one)
 {
@@ -86,7 +86,7 @@ void inherited_from(Client &client, const Object &above, const Object &below)
 			return state_of(client, below).values[one.attr];
 		};
 
-		// A device's limits lie over what is inherited of these.
+		// Inherited values of these are cut to the device's limits.
 		if (!below.limited.empty() &&
 		    (!one.devices || one.attr == MPA_A_CONFIG_RTR))
 			continue;
@@ -110,7 +110,7 @@ void inherited_from(Client &client, const Object &above, const Object &below)
 
 } // namespace values
 
-CASE("settings: what is built in")
+CASE("settings: built-in values")
 {
 	Client client("h1");
 	const State state = state_of(client, defaults());
@@ -120,14 +120,14 @@ CASE("settings: what is built in")
 		is(state.values[one.attr], one.builtin, one.name);
 }
 
-CASE("settings: each is set, read back and inherited again, namespace")
+CASE("settings: each is set, read back and reset, namespace")
 {
 	Client client("h1");
 
 	values::every_setting(client, defaults());
 }
 
-CASE("settings: each is set, read back and inherited again, socket's listener")
+CASE("settings: each is set, read back and reset, socket's listener")
 {
 	Client client("h1");
 	const sockets::Listener socket;
@@ -136,7 +136,7 @@ CASE("settings: each is set, read back and inherited again, socket's listener")
 	values::inherited_from(client, defaults(), listener(socket.id(client)));
 }
 
-CASE("settings: a check says what would be, and does nothing")
+CASE("settings: a check returns the result without applying it")
 {
 	Client client("h1");
 	const State before = state_of(client, defaults());
@@ -154,7 +154,7 @@ CASE("settings: a check says what would be, and does nothing")
 	}
 }
 
-CASE("settings: a list is made as a whole")
+CASE("settings: a list is applied completely or not at all")
 {
 	Client client("h1");
 	const sockets::Listener socket;
@@ -167,7 +167,7 @@ CASE("settings: a list is made as a whole")
 						.u32(MPA_A_CONFIG_STARTUP_TIMEOUT, 777)))
 		.add(change(below, Attrs().u32(MPA_A_CONFIG_MARKERS, 1)));
 
-	// One that names nobody is found only when all are understood.
+	// An unknown object is found only after all changes were parsed.
 	const Answer answer = client.ask(set(Attrs().add(good).add(
 		change(listener(0x7ffffffe), Attrs().u32(MPA_A_CONFIG_CRC, 0)))));
 	is(Err{answer.error}, ENOENT, "a list with a bad end");
@@ -180,13 +180,13 @@ CASE("settings: a list is made as a whole")
 	wanted.values[MPA_A_CONFIG_STARTUP_TIMEOUT] = 777;
 	State above = wanted;
 	above.own = 1u << MPA_A_CONFIG_CRC | 1u << MPA_A_CONFIG_STARTUP_TIMEOUT;
-	is(state_of(client, defaults()), above, "namespace, all made");
+	is(state_of(client, defaults()), above, "namespace, all applied");
 	wanted.values[MPA_A_CONFIG_MARKERS] = 1;
 	wanted.own = 1u << MPA_A_CONFIG_MARKERS;
-	is(state_of(client, below), wanted, "listener, all made");
+	is(state_of(client, below), wanted, "listener, all applied");
 }
 
-CASE("settings: of changes to the same the last one wins")
+CASE("settings: the last change of a setting wins")
 {
 	Client client("h1");
 	const Restored restored(client, defaults());
@@ -202,5 +202,5 @@ CASE("settings: of changes to the same the last one wins")
 		.add(change(defaults(), Attrs().u32(MPA_A_CONFIG_HALF_OPEN_MAX, 5)))
 		.add(change(defaults(), {}, 1u << MPA_A_CONFIG_HALF_OPEN_MAX))));
 	is(state_of(client, defaults()).values[MPA_A_CONFIG_HALF_OPEN_MAX], 128u,
-	   "inherited at last");
+	   "reset in the end");
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What must hold for the settings of any object.
+// Checks for the settings of any object.
 #pragma once
 
 #include "settings.hpp"
 
 namespace values {
 
-// Each takes its values, beside which nothing changes, and is what it was when it
-// is inherited again.
+// Each setting takes its values, which changes nothing else, and returns to the
+// old value when it is reset.
 void every_setting(nl::Client &client, const nl::Object &object);
 
-// What is set above is in force below until something is set there.
+// A value set at the upper object applies to the lower one until that has its
+// own.
 void inherited_from(nl::Client &client, const nl::Object &above,
 		    const nl::Object &below);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Runs of bytes, most significant first where they are numbers.
+// Byte sequences; numbers in them have the most significant byte first.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +80,7 @@ inline Bytes repeat(const Bytes &what, std::size_t times)
 	return all;
 }
 
-// For people; of long runs the beginning.
+// Text for people; of long sequences only the beginning.
 std::string hex(const Bytes &bytes, std::size_t most = 48);
 
 } // namespace peer

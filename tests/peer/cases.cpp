@@ -141,7 +141,7 @@ void tally_terminate(Session &s, const Code &code)
 		s.tally.add("rx_ddp_error");
 }
 
-// RFC 5040 figure 10: which headers go with which error.
+// RFC 5040 figure 10: which headers an error is reported with.
 void check_headers(const Session &s, const Terminate &t)
 {
 	const auto &bad = s.suspect;
@@ -161,7 +161,7 @@ void check_headers(const Session &s, const Terminate &t)
 			       hex(bad, 46) + ": " + t.words());
 }
 
-// Messages that were under way may come first, and be cut short.
+// Messages that were being sent may come first, and may be cut short.
 std::optional<Terminate> find_terminate(Session &s)
 {
 	const auto until = s.soon();
@@ -235,7 +235,7 @@ Outcome breaks(std::vector<Code> allowed)
 
 Outcome works()
 {
-	return {"goes on: a good exchange succeeds on this connection",
+	return {"continues: a good exchange succeeds on this connection",
 		[](Session &s) { s.good_exchange(); }};
 }
 
@@ -255,7 +255,7 @@ Outcome replies(const std::string &like,
 
 Outcome quiet(milliseconds how_long, Outcome then)
 {
-	return {"says nothing for " + ms(how_long) + "; then " + then.text,
+	return {"sends nothing for " + ms(how_long) + "; then " + then.text,
 		[how_long, then](Session &s) {
 			s.must_be_quiet(how_long);
 			then.check(s);
@@ -264,7 +264,7 @@ Outcome quiet(milliseconds how_long, Outcome then)
 
 Outcome told(const std::string &word, Outcome then, milliseconds within)
 {
-	return {then.text + "; its application is told: " + word,
+	return {then.text + "; its application reports: " + word,
 		[word, within, then](Session &s) {
 			then.check(s);
 			s.must_hear(word, within);
@@ -273,7 +273,7 @@ Outcome told(const std::string &word, Outcome then, milliseconds within)
 
 Outcome survives()
 {
-	return {"goes on serving others", [](Session &) {}};
+	return {"still serves others", [](Session &) {}};
 }
 
 Outcome custom(std::string text, std::function<void(Session &)> check)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The table of misbehaviours. A case is a row: its name, what the peer does as
-// a list of steps, and the outcome that is required of the other side.
+// The table of protocol violations. A case is a row: its name, what the peer
+// does as a list of steps, and the required outcome on the other side.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@
 namespace peer {
 
 using Step = std::function<void(Session &)>;
-// A segment, made when it is known where the target is.
+// A segment, created when the target's addresses are known.
 using Aimed = std::function<Bytes(Session &)>;
 
 struct Outcome {
@@ -25,10 +25,10 @@ struct Outcome {
 	std::function<void(Session &)> check;
 };
 
-// How far the connection is when a case's own steps begin.
+// State of the connection when the steps of a case begin.
 struct Setup {
 	enum class Phase {
-		nothing,	// as Responder we listen
+		nothing,	// as Responder the peer listens
 		connected,	// TCP; as Responder the Request is read
 		operational,	// the startup exchange is over, nothing sent
 		exchanged,	// and each side has received an FPDU
@@ -51,22 +51,22 @@ public:
 	{
 	}
 
-	// Whom it is for; both sides and both kinds of target at first.
+	// The targets it applies to; at first both roles and both kinds.
 	Case &only(Role r) { role = r; return *this; }
 	Case &only(Kind k) { kind = k; return *this; }
 	// Needs a target that asks for Markers; others need one that does not.
 	Case &with_markers() { markers = true; return *this; }
-	// The socket interface owes something else.
+	// The required outcome differs for the socket interface.
 	Case &on_socket(Outcome other) { socket_outcome = other; return *this; }
-	// What an RNIC counts beside Terminates.
+	// Counts of an RNIC other than Terminates.
 	Case &counts(const std::string &name, int by = 1)
 	{
 		counters[name] += by;
 		return *this;
 	}
-	// Nobody else may be connected meanwhile.
+	// No other connection may be open meanwhile.
 	Case &by_itself() { alone = true; return *this; }
-	// Takes seconds: begins early.
+	// Takes seconds: starts early.
 	Case &takes_long() { slow = true; return *this; }
 
 	bool fits(const Environment &env) const;
@@ -114,12 +114,12 @@ Step drip(Bytes bytes, milliseconds pause = milliseconds(2));
 Step wait(milliseconds how_long);
 Step fin();
 Step reset();
-// Until the other side takes no more, or all is sent.
+// Sends until the other side takes no more, or all is sent.
 Step flood(Bytes what, std::size_t times);
-// FPDUs in good order around any ULPDU, or with a fault.
+// Correct FPDUs around any ULPDU, or FPDUs with a fault.
 Step ulpdu(Aimed make, Fault fault = {});
 Step ulpdu(Bytes bytes, Fault fault = {});
-// All in one piece for the target to find, as far as TCP can be asked for that.
+// Everything in one segment, as far as TCP can be asked to.
 Step in_one_go(std::vector<Aimed> segments, std::size_t at_fault = 0);
 Step good();
 
@@ -131,20 +131,20 @@ Outcome closes(milliseconds within = milliseconds(10000));
 Outcome closes_late(milliseconds from, milliseconds to);
 // One Terminate, right in itself, and the end.
 Outcome terminates(std::vector<Code> allowed);
-// The same, or the end without one.
+// The same, or the end without a Terminate.
 Outcome terminates_or_closes(std::vector<Code> allowed);
-// A fault of MPA's: RNICs send a Terminate of the LLP layer, sockets close.
+// An MPA error: RNICs send a Terminate of the LLP layer, sockets close.
 Outcome breaks(std::vector<Code> allowed);
-// Goes on as if nothing had happened.
+// Continues as if nothing had happened.
 Outcome works();
-// As Initiator: a Reply like this, and then.
+// As Initiator: this Reply, and then the outcome.
 Outcome replies(const std::string &like,
 		std::function<bool(const Frame &)> matches, Outcome then);
 Outcome quiet(milliseconds how_long, Outcome then);
-// As Responder: what the target's application is told, and then.
+// As Responder: what the target's application reports, and then the outcome.
 Outcome told(const std::string &word, Outcome then,
 	     milliseconds within = milliseconds(15000));
-// It has to live with that: only what comes afterwards counts.
+// Any behaviour is allowed: only what comes afterwards counts.
 Outcome survives();
 Outcome custom(std::string text, std::function<void(Session &)> check);
 

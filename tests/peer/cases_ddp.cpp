@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Segments whose FPDUs are right and whose DDP or RDMAP headers are not:
-// RFC 5041 section 7.1, RFC 5040 section 7. Only for an RNIC.
+// Segments in correct FPDUs with wrong DDP or RDMAP headers: RFC 5041 section
+// 7.1, RFC 5040 section 7. For RNICs only.
 #include "cases.hpp"
 
 namespace peer {
@@ -9,7 +9,7 @@ namespace peer {
 namespace {
 
 const std::vector<Code> bad_opcode{{0, 2, 6}};
-// The RFCs name no code for an opcode on the wrong kind of buffer or queue.
+// The RFCs define no code for an opcode on the wrong kind of buffer or queue.
 const std::vector<Code> misplaced{{0, 2, 6}, {1, 2, 1}, {1, 0, 0}};
 const std::vector<Code> bad_msn{{1, 2, 3}};
 const std::vector<Code> no_buffer{{1, 2, 2}};
@@ -28,7 +28,7 @@ Case &row(Table &t, const std::string &name, const std::string &what,
 		.only(Kind::rnic);
 }
 
-// A Send in good order but for what @change does to it.
+// A correct Send, modified by @change.
 Aimed sends(std::function<void(Untagged &, Session &)> change)
 {
 	return [change](Session &s) {
@@ -38,7 +38,7 @@ Aimed sends(std::function<void(Untagged &, Session &)> change)
 	};
 }
 
-// A Write of eight bytes likewise.
+// A Write of eight bytes, likewise.
 Aimed writes(std::function<void(Tagged &, Session &)> change)
 {
 	return [change](Session &s) {
@@ -50,7 +50,7 @@ Aimed writes(std::function<void(Tagged &, Session &)> change)
 	};
 }
 
-// Counted as a message of ours, its echo taken.
+// Counts as one of the peer's messages; its echo was received.
 Outcome delivered()
 {
 	return {"delivers it; then a good exchange succeeds", [](Session &s) {
@@ -154,7 +154,7 @@ void add_opcodes(Table &t)
 		    u.payload = zeros(52);
 	    }))},
 	    terminates(bad_opcode));
-	row(t, "atomic-response", "a whole Atomic Response nobody asked for",
+	row(t, "atomic-response", "a whole Atomic Response that was not requested",
 	    {ulpdu(sends([](Untagged &u, Session &) {
 		    u.control.opcode = 0xb;
 		    u.qn = 3;
@@ -173,7 +173,7 @@ void add_opcodes(Table &t)
 void add_queues(Table &t)
 {
 	for (std::uint32_t qn : {3u, 4u, 0x100u, 0x10000u, 0x80000000u, 0xffffffffu})
-		row(t, label("send-qn", qn), "a Send to a queue nobody has",
+		row(t, label("send-qn", qn), "a Send to an unknown queue",
 		    {ulpdu(sends([qn](Untagged &u, Session &) { u.qn = qn; }))},
 		    terminates({{1, 2, 1}}));
 	for (std::uint32_t qn : {1u, 2u})
@@ -332,7 +332,7 @@ void add_invalidations(Table &t)
 	};
 
 	for (std::uint8_t op : {op_send_inv, op_send_se_inv}) {
-		row(t, label("invalidate-unknown", op), "a STag that nobody has",
+		row(t, label("invalidate-unknown", op), "an unknown STag",
 		    {ulpdu(naming(op, [](const Aim &a) { return a.rw_stag ^ 0x5500; }))},
 		    terminates(no_invalidate));
 		row(t, label("invalidate-zero", op), "STag 0",
@@ -378,7 +378,7 @@ void add_stags(Table &t)
 	};
 	for (const auto &[name, stag] : others)
 		row(t, std::string("write-stag-") + name,
-		    "a Write to a STag that is none",
+		    "a Write to an unknown STag",
 		    {ulpdu(writes([stag](Tagged &w, Session &s) {
 			    w.stag = stag(s.aim);
 		    }))},
@@ -454,7 +454,7 @@ void add_bounds(Table &t)
 	     ulpdu(writes([](Tagged &w, Session &) { w.stag ^= 0xff00; }))},
 	    terminates({{1, 1, 0}}));
 	row(t, "write-then-nothing",
-	    "good Sends and Writes in one go behind a faulty one: not to be seen",
+	    "good Sends and Writes in one go after a faulty one: not processed",
 	    {[](Session &s) {
 		    const auto bad = writes([](Tagged &w, Session &) {
 			    w.stag ^= 1;
@@ -498,13 +498,13 @@ void add_bounds(Table &t)
 	    }},
 	    terminates({{1, 2, 1}}));
 	// Whether the Terminate still counts as sent is a race.
-	t.add("fuzz/fault-and-reset", "a fault, and a RST before it is told",
+	t.add("fuzz/fault-and-reset", "a fault, and a RST before it is reported",
 	      exchanged,
 	      {ulpdu(writes([](Tagged &w, Session &) { w.stag ^= 1; })), reset()},
 	      survives())
 		.only(Kind::rnic);
 	row(t, "never-closes",
-	    "a fault; then we neither read nor close, but go on sending",
+	    "a fault; then the peer neither reads nor closes, but sends",
 	    {ulpdu(writes([](Tagged &w, Session &) { w.stag ^= 1; })),
 	     flood(zeros(1000), 100)},
 	    terminates({{1, 1, 0}}));
@@ -518,8 +518,9 @@ void add_bounds(Table &t)
 				    one.start();
 				    auto bytes = pattern(20 + i * 3,
 							  seed * 1000 + i);
-				    // Versions and half of the opcodes right,
-				    // or most would end there.
+				    // Half of the segments have correct
+				    // versions and opcodes, otherwise most
+				    // would end there.
 				    bytes[0] = (bytes[0] & 0xfc) | 1;
 				    bytes[1] = 0x40 | (bytes[1] & 0x37);
 				    one.send_ulpdu(bytes);
@@ -548,8 +549,9 @@ void add_untagged(Table &t)
 	add_invalidations(t);
 }
 
-// Segments that only go on with the first, which a receiver may judge together:
-// each @size bytes behind the one before, all but the last without L.
+// Segments that only continue the first one, which a receiver may process
+// together with it: each @size bytes after the one before, all but the last
+// without L.
 
 std::vector<Aimed> write_run(std::size_t count, std::size_t size, bool to_end,
 			     std::function<void(Tagged &, std::size_t)> change = {})
@@ -584,7 +586,7 @@ std::vector<Aimed> send_run(std::size_t count,
 	return run;
 }
 
-// A Write in segments of all lengths from 1 byte on, and what is then there.
+// A Write in segments of all lengths from 1 byte on, and the resulting memory.
 constexpr std::size_t unequal_bytes = 60 * 61 / 2;
 
 std::vector<Aimed> unequal_run()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Full operation: FPDUs, their CRCs, lengths, portions and Markers.
+// Full operation: FPDUs, their CRCs, lengths, padding and Markers.
 #include "cases.hpp"
 
 #include <thread>
@@ -13,15 +13,15 @@ const std::vector<Code> bad_crc{{2, 0, 2}};
 const std::vector<Code> bad_length{{2, 0, 3}};
 const std::vector<Code> bad_either{{2, 0, 2}, {2, 0, 3}};
 
-// An FPDU of some size that every kind of target takes: a Write, or a ULPDU to
-// be echoed.
+// An FPDU of a certain size that every kind of target accepts: a Write, or a
+// ULPDU to be echoed.
 Bytes any_ulpdu(Session &s, std::size_t payload)
 {
 	return s.env.kind == Kind::rnic ? s.write(0, pattern(payload, 6))
 					: pattern(payload + 14, 6);
 }
 
-// What comes back for it.
+// The answer to it.
 void take_echo(Session &s, const Bytes &ulpdu)
 {
 	if (s.env.kind == Kind::socket)
@@ -37,7 +37,7 @@ Step whole(std::size_t payload, const Fault &fault = {})
 	};
 }
 
-// Passes what an FPDU is on the wire to somebody else.
+// Passes the bytes of an FPDU on the wire to a function.
 Step bytes_of(std::size_t payload,
 	       std::function<void(Session &, const Bytes &)> use)
 {
@@ -236,7 +236,7 @@ void add_lengths(Table &t)
 		.only(Kind::socket)
 		.takes_long();
 
-	// A lie that the pad swallows would be none.
+	// A wrong length that only changes the pad would have no effect.
 	struct Lie {
 		const char *name;
 		std::size_t payload;
@@ -385,7 +385,7 @@ void add_floods(Table &t)
 		.counts("rx_write", 200);
 	const std::vector<std::pair<std::string, Bytes>> rubbish{
 		{"zeros", zeros(1 << 16)},
-		// A length that cannot be is not judged before the CRC.
+		// An invalid length is not checked before the CRC.
 		{"ones", zeros(1 << 17, 0xff)},
 		{"random", pattern(1 << 16, 11)},
 		{"random-more", pattern(1 << 20, 12)},
@@ -401,7 +401,7 @@ void add_floods(Table &t)
 	};
 	for (const auto &[name, bytes] : rubbish) {
 		broken(t, "garbage-" + name,
-		       "rubbish in place of FPDUs, in full operation",
+		       "garbage in place of FPDUs, in full operation",
 		       {send(bytes)}, bad_either);
 	}
 	for (std::uint32_t seed = 20; seed < 28; seed++)
@@ -463,7 +463,7 @@ void add_markers(Table &t)
 	};
 
 	t.add("marker/first-pointer",
-	      "the very first Marker points somewhere: no FPDU is good yet",
+	      "the very first Marker is wrong: no FPDU is good yet",
 	      operational,
 	      {ulpdu(Tagged{}.encode(), {.marker = 0, .fpduptr_xor = 4})},
 	      closes(milliseconds(15000)))
@@ -471,7 +471,7 @@ void add_markers(Table &t)
 		.only(Role::initiator)
 		.counts("rx_marker_error")
 		.takes_long();
-	// Zeros, so that what is taken for a length is none to wait for.
+	// Zeros, so that what is taken for a length does not require more data.
 	t.add("marker/none", "no Markers at all", operational,
 	      {[](Session &s) {
 		       s.writer = Writer();
@@ -528,7 +528,7 @@ void add_markers(Table &t)
 			      " bytes into what begins with a Marker",
 		      exchanged,
 		      {[at](Session &s) {
-			      // Up to where a Marker is due.
+			      // Up to the position of a Marker.
 			      Bytes fpdu;
 			      do {
 				      const auto ulpdu = any_ulpdu(s, 2);

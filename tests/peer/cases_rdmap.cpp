@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Reads in both directions and Terminates: RFC 5040 sections 4.4, 4.8 and 5.2.
-// Only for an RNIC.
+// For RNICs only.
 #include "cases.hpp"
 
 namespace peer {
@@ -20,7 +20,7 @@ Case &row(Table &t, const std::string &name, const std::string &what,
 
 using ReadChange = std::function<void(Untagged &, ReadRequest &, Session &)>;
 
-// A Read Request in good order but for what @change does to it.
+// A correct Read Request, modified by @change.
 Aimed reads(const ReadChange &change)
 {
 	return [change](Session &s) {
@@ -166,7 +166,7 @@ void add_read_requests(Table &t)
 		    terminates({{0, 2, 6}, {1, 2, 1}}));
 	for (std::uint32_t qn : {3u, 0xffffffffu})
 		row(t, "read-qn-" + std::to_string(qn),
-		    "a Read Request to a queue nobody has",
+		    "a Read Request to an unknown queue",
 		    {ulpdu(reads([qn](Untagged &u, ReadRequest &, Session &) {
 			    u.qn = qn;
 		    }))},
@@ -188,7 +188,7 @@ void add_read_requests(Table &t)
 	    terminates({{1, 2, 3}}), operational);
 }
 
-// As many Read Requests in one segment as are asked for.
+// As many Read Requests in one segment as requested.
 Step burst(std::function<unsigned(const Session &)> count)
 {
 	return [count](Session &s) {
@@ -268,8 +268,8 @@ void add_depths(Table &t)
 	    survives());
 }
 
-// Responses: to Reads that nobody asked for, and to one that the target did ask
-// for.
+// Read Responses that were not requested, and to a Read that the target did
+// issue.
 
 Aimed responds(std::function<void(Tagged &, Session &)> change)
 {
@@ -283,7 +283,7 @@ Aimed responds(std::function<void(Tagged &, Session &)> change)
 	};
 }
 
-// Takes the target's Read Request; its sink is where responses are due.
+// Receives the target's Read Request; its sink is where responses must go.
 Step asked()
 {
 	return [](Session &s) {
@@ -317,9 +317,9 @@ Outcome completes()
 void add_responses(Table &t)
 {
 	const auto keep = [](Tagged &, Session &) {};
-	row(t, "response-unasked", "a Read Response nobody asked for",
+	row(t, "response-unasked", "a Read Response that was not requested",
 	    {ulpdu(responds(keep))}, terminates({{0, 2, 6}, {1, 0, 0}}));
-	row(t, "response-unasked-empty", "an empty Read Response nobody asked for",
+	row(t, "response-unasked-empty", "an empty Read Response, not requested",
 	    {ulpdu(responds([](Tagged &r, Session &) { r.payload.clear(); }))},
 	    terminates({{0, 2, 6}, {1, 0, 0}}));
 
@@ -426,7 +426,7 @@ void add_responses(Table &t)
 	answer("twice", "two answers to one Read",
 	       {ulpdu(responds(keep)), ulpdu(responds(keep))},
 	       terminates({{0, 2, 6}, {1, 0, 0}}));
-	answer("as-write", "a Write in place of the answer: no right to that",
+	answer("as-write", "a Write in place of the answer: not permitted",
 	       {ulpdu(responds([](Tagged &r, Session &) {
 		       r.stag = reader_stag;
 		       r.control.opcode = op_write;
@@ -460,7 +460,7 @@ Bytes terminate(std::function<void(Untagged &)> change)
 	return u.encode();
 }
 
-// It is never answered with another one.
+// It is never answered with another Terminate.
 Case &ends(Table &t, const std::string &name, const std::string &what,
 	   std::vector<Step> steps)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Startup with the peer as Responder: what comes in answer to a Request. A
-// target that speaks revision 2 tries once more with revision 1 when TCP ends
-// before there is a Reply (RFC 6581 section 10).
+// Startup with the peer as Responder: answers to a Request. A target that uses
+// revision 2 tries once more with revision 1 if TCP ends before there is a
+// Reply (RFC 6581 section 10).
 #include "cases.hpp"
 
 #include <cerrno>
@@ -35,8 +35,8 @@ Step answer_enhanced(const EnhancedChange &change)
 	});
 }
 
-// For peers of any revision: the bytes of a good Reply, and what to do with
-// them.
+// For peers of any revision: the bytes of a good Reply, and a function to
+// modify them.
 Step with_reply(const std::function<void(Session &, const Bytes &)> &use)
 {
 	return [use](Session &s) { use(s, s.good_reply().encode()); };
@@ -55,7 +55,7 @@ Outcome fails(Outcome how = closes())
 	return told("failed", std::move(how), milliseconds(40000));
 }
 
-// TCP ends early; the target comes again, in revision 1.
+// TCP ends early; the target connects again, with revision 1.
 Outcome falls_back()
 {
 	return {"connects once more, with revision 1, and then works",
@@ -117,7 +117,7 @@ void add_frames(Table &t)
 		reply(t, "reserved-" + std::to_string(bit),
 		      "reserved bits of the flags are set: to be ignored",
 		      {answer([bit](Frame &f) { f.flags |= bit; })}, opens());
-	// A socket asks in revision 1, where this bit is reserved, too.
+	// A socket uses revision 1, where this bit is reserved, too.
 	for (int bit : {0x10, 0x1f})
 		reply(t, "reserved-" + std::to_string(bit),
 		      "reserved bits of the flags are set: to be ignored",
@@ -222,7 +222,7 @@ void add_truncations(Table &t)
 					  milliseconds(45000))))
 			.only(Kind::rnic)
 			.takes_long();
-	// A socket asks in revision 1, of which nobody has heard too little.
+	// A socket uses revision 1, where no fallback follows.
 	for (std::size_t at = 0; at < 20; at++) {
 		const auto label = std::to_string(at);
 		const auto part = with_reply([at](Session &s, const Bytes &whole) {
@@ -296,7 +296,7 @@ void add_rejections(Table &t)
 	refused_plain("rejects-512", "R, and all private data there can be", 512);
 	refused_plain("rejects-goes-on", "R, and then FPDUs all the same", 4,
 		      {ulpdu(Tagged{}.encode()), ulpdu(Untagged{}.encode())});
-	refused_plain("rejects-megabytes", "R, and then 4 MiB of rubbish", 4,
+	refused_plain("rejects-megabytes", "R, and then 4 MiB of garbage", 4,
 		      {flood(pattern(65536, 1), 64)});
 	refused_plain("rejects-fin", "R, and a FIN", 4, {fin()});
 	refused_by_us("rejects", "R, and 100 bytes of private data",
@@ -318,7 +318,7 @@ void add_rejections(Table &t)
 	refused_by_us("rejects-goes-on", "R, and then FPDUs all the same",
 		      {reject(4, 2), ulpdu(Tagged{}.encode()),
 		       ulpdu(Untagged{}.encode())});
-	refused_by_us("rejects-megabytes", "R, and then 4 MiB of rubbish",
+	refused_by_us("rejects-megabytes", "R, and then 4 MiB of garbage",
 		      {reject(4, 2), flood(pattern(65536, 1), 64)});
 }
 
@@ -376,7 +376,7 @@ void add_negotiations(Table &t)
 
 void add_phases(Table &t)
 {
-	refused(t, "fpdu-first", "an FPDU where the Reply is due",
+	refused(t, "fpdu-first", "an FPDU in place of the Reply",
 		{[](Session &s) { s.send(Writer().fpdu(Tagged{}.encode())); }});
 	reply(t, "fpdu-behind",
 	      "an FPDU in the same segment as the Reply, before the target's RTR",
@@ -436,8 +436,8 @@ void add_phases(Table &t)
 			{send(bytes)});
 }
 
-// The frame comes as soon as TCP is there. Whether that is before the Request
-// is a race; a good Reply may win it.
+// The frame is sent as soon as TCP is established. Whether that is before the
+// Request is a race; a good Reply may win it.
 Step unasked(const Frame &frame)
 {
 	return [frame](Session &s) {
@@ -449,7 +449,7 @@ Step unasked(const Frame &frame)
 
 Outcome told_either()
 {
-	return custom("its application is told of success or failure",
+	return custom("its application reports success or failure",
 		      [](Session &s) {
 			      const auto line = s.orders.line(s.soon());
 			      if (line.starts_with("failed"))

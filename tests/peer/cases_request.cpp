@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Startup with the peer as Initiator: what comes in place of a Request.
+// Startup with the peer as Initiator: Requests and what is sent in place of
+// one.
 #include "cases.hpp"
 
 #include <cerrno>
@@ -34,7 +35,7 @@ Bytes key_wrong_at(std::size_t at)
 	return frame.encode();
 }
 
-// The exchange goes on by itself once the frame is sent.
+// The exchange continues by itself once the frame is sent.
 Outcome accepts(const Frame &frame, Outcome then = works())
 {
 	return {"accepts; then " + then.text, [frame, then](Session &s) {
@@ -56,8 +57,8 @@ Outcome answers(const Frame &frame, const std::string &like,
 		}};
 }
 
-// A FIN may come before the application has answered: then nobody is told of
-// the Request any more.
+// A FIN may arrive before the application has answered: then the Request is no
+// longer reported.
 Outcome gives_up()
 {
 	return {"sends a Reply, or none, and closes TCP", [](Session &s) {
@@ -80,8 +81,8 @@ Case &refused(Table &t, const std::string &name, const std::string &what,
 		.counts("conn_startup_error");
 }
 
-// An RNIC's connection manager has room for 255 bytes of private data: a frame with
-// more is an improper one (RFC 5044 section 7.1.2 rule 9).
+// An RNIC's connection manager has room for 255 bytes of private data: a frame
+// with more is an improper one (RFC 5044 section 7.1.2 rule 9).
 Case &taken(Table &t, const std::string &name, const std::string &what,
 	    const Frame &frame, std::optional<Step> how = {})
 {
@@ -104,7 +105,7 @@ void add_keys(Table &t)
 			{send(key_wrong_at(at))});
 	auto reply = request();
 	reply.key = text(reply_key);
-	refused(t, "is-a-reply", "a Reply where a Request is due",
+	refused(t, "is-a-reply", "a Reply in place of the Request",
 		{send(reply.encode())});
 	auto lower = request();
 	lower.key = text("mpa id req frame");
@@ -118,10 +119,11 @@ void add_revisions(Table &t)
 		auto frame = request();
 		frame.rev = static_cast<std::uint8_t>(rev);
 		refused(t, "revision-" + std::to_string(rev),
-			"a Request of a revision nobody speaks",
+			"a Request of an unknown revision",
 			{send(frame.encode())});
 	}
-	// RFC 5044 appendix C.2.1: the Reply says which revision would have done.
+	// RFC 5044 appendix C.2.1: the Reply has the highest supported
+	// revision.
 	for (int flags : {0, 0x40, 0x80, 0xc0, 0xd0, 0xdf}) {
 		auto frame = request();
 		frame.rev = 0;
@@ -176,7 +178,7 @@ void add_flags(Table &t)
 	frame = request();
 	frame.flags |= flag_markers;
 	taken(t, "markers-asked", "M is 1: the target must insert Markers", frame);
-	// Bytes that would be A and all kinds of RTR, were the bit S.
+	// Bytes that would be A and all kinds of RTR if the bit were S.
 	for (std::size_t bytes : {1, 3, 4, 8, 512}) {
 		frame = request(join(zeros(bytes - 1, 0xff), Bytes{echo_mode}));
 		frame.flags |= flag_enhanced;
@@ -302,8 +304,8 @@ void add_portions(Table &t)
 		      std::to_string(bytes) + " bytes of private data byte by byte",
 		      full, drip(full.encode(), milliseconds(0)));
 	}
-	// Before the Reply nobody can know whether Markers are due in them, so
-	// these are no FPDUs (RFC 5044 section 7.1.2 rule 2).
+	// Before the Reply no one can know whether they need Markers, so these
+	// are not FPDUs (RFC 5044 section 7.1.2 rule 2).
 	const auto eager = [](Bytes more) {
 		return send(join(request().encode(), more));
 	};
@@ -464,8 +466,8 @@ void add_depths(Table &t)
 						     ? r.ord == no_depth
 						     : r.ord <= e.ird;
 			      },
-			      // Without our Read queue being deep it can still
-			      // be read from.
+			      // Even if our Read queue has no entries, the
+			      // target's memory can still be read.
 			      custom("a good exchange succeeds", [](Session &s) {
 				      s.good_exchange();
 			      })))
@@ -480,19 +482,19 @@ void add_application(Table &t)
 	late.mode = Mode::slow;
 	const auto slow = request({static_cast<std::uint8_t>(Mode::slow)});
 	t.add("request/fin-before-answer",
-	      "a FIN while the application still thinks about the Request", late,
+	      "a FIN before the application answers the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)), fin()},
 	      gives_up())
 		.only(Role::initiator);
 	t.add("request/reset-before-answer",
-	      "a RST while the application still thinks about the Request", late,
+	      "a RST before the application answers the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)), reset(),
 	       wait(milliseconds(1500))},
 	      survives())
 		.only(Role::initiator)
 		.counts("conn_startup_error");
 	t.add("request/garbage-before-answer",
-	      "bytes while the application still thinks about the Request", late,
+	      "bytes before the application answers the Request", late,
 	      {send(slow.encode()), wait(milliseconds(100)),
 	       send(zeros(64, 0xff))},
 	      closes())
@@ -507,7 +509,8 @@ void add_application(Table &t)
 	      replies("R and 100 bytes of private data", refusal, closes()))
 		.only(Role::initiator)
 		.counts("conn_rejected");
-	// What follows a refused Request is for TCP, that is for the application.
+	// What follows a refused Request belongs to TCP, and thus to the
+	// application.
 	t.add("request/rejected-with-more",
 	      "an FPDU in the same segment as a Request the application refuses",
 	      connected,
@@ -529,10 +532,10 @@ void add_application(Table &t)
 	Setup speak = operational;
 	speak.mode = Mode::speak;
 	t.add("request/first-word",
-	      "no FPDU for a while, though the target has something to say",
+	      "no FPDU for a while, though the target has a message to send",
 	      speak, {},
 	      quiet(milliseconds(1500),
-		    custom("says it after our first FPDU", [](Session &s) {
+		    custom("sends it after our first FPDU", [](Session &s) {
 			    s.send_ulpdu(Tagged{}.encode());
 			    if (s.receive_message() != text("I speak first"))
 				    throw Mismatch("another message");
@@ -541,7 +544,7 @@ void add_application(Table &t)
 		.only(Role::initiator)
 		.on_socket(quiet(
 			milliseconds(1500),
-			custom("says it after our first ULPDU, and echoes that",
+			custom("sends it after our first ULPDU, and echoes that",
 			       [](Session &s) {
 				       const auto ulpdu = pattern(20, 3);
 				       s.send_ulpdu(ulpdu);
@@ -561,7 +564,7 @@ void add_application(Table &t)
 		.only(Role::initiator);
 }
 
-// Who is turned away may hear of it before connect() is done.
+// A connection that is refused may be reported before connect() has returned.
 Socket connect_or_not(Session &s)
 {
 	try {
@@ -573,8 +576,9 @@ Socket connect_or_not(Session &s)
 	}
 }
 
-// The RNIC lets 128 peers of a listener be half-open, and turns others away. The
-// target's device must wait for Requests longer than it takes to connect them all.
+// The RNIC allows 128 half-open connections per listener and refuses more. The
+// target's device must wait for Requests longer than it takes to connect all of
+// them.
 void add_floods(Table &t)
 {
 	t.add("flood/half-open",
@@ -584,7 +588,7 @@ void add_floods(Table &t)
 		      for (int i = 0; i < 160; i++)
 			      s.more.push_back(connect_or_not(s));
 	      }},
-	      custom("turns away 33 (this one is half-open too) and keeps the "
+	      custom("refuses 33 (this one is half-open too) and keeps the "
 		     "others until they time out",
 		     [](Session &s) {
 			     const auto early = Clock::now() + milliseconds(3500);
@@ -597,7 +601,7 @@ void add_floods(Table &t)
 						       End::none;
 			     if (closed != 33 || !bytes.empty())
 				     throw Mismatch(std::to_string(closed) +
-						    " turned away, bytes " +
+						    " refused, bytes " +
 						    hex(bytes));
 			     s.must_end(s.soon());
 			     for (auto &one : s.more)
@@ -611,7 +615,7 @@ void add_floods(Table &t)
 		.counts("conn_half_open_drop", 33)
 		.counts("conn_startup_error", 128)
 		.by_itself();
-	// How many the cap turns away depends on the target's speed.
+	// How many the limit refuses depends on the target's speed.
 	t.add("fuzz/flood-reset",
 	      "500 connections, each reset after half a Request; then a good one",
 	      nothing,

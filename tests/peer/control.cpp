@@ -16,7 +16,7 @@ namespace target {
 
 namespace {
 
-// An answer is one line that somebody reads.
+// An answer is one line of text.
 constexpr std::size_t complaints_max = 4096;
 constexpr int customers_waiting = 128;
 
@@ -87,7 +87,7 @@ void Customer::tell(const std::string &line) const
 {
 	const auto words = line + "\n";
 
-	// One that has gone does not want to know.
+	// A connection that has gone needs no answer.
 	(void)!::send(fd_.get(), words.data(), words.size(), MSG_NOSIGNAL);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The port where a target takes orders, for all kinds of targets:
+// The control port of a target, for all kinds of targets:
 //
-//	connect ADDR PORT MODE	connects; lines say what comes of it:
-//				"established", "rejected ERR BYTES",
-//				"failed ERR", "disconnected"
-//	check			answers "ok N open", or "bad" and what was
-//				complained of since the last check
-//	complain TEXT		adds a complaint: shows that they arrive
+// connect ADDR PORT MODE  connects; lines report the result:
+// "established", "rejected ERR BYTES",
+// "failed ERR", "disconnected"
+// check                   answers "ok N open", or "bad" and the
+// complaints since the last check
+// complain TEXT           adds a complaint: shows that they arrive
 //
-// An order is a line.
+// A command is a line.
 #pragma once
 
 #include <optional>
@@ -70,20 +70,20 @@ struct Order {
 
 Order parse_order(const std::string &line);
 
-// A listening socket for orders that does not block.
+// A non-blocking listening socket for commands.
 Fd listen_for_orders(Endpoint at);
 
-// Who gives orders, and reads what comes of them.
+// A client that sends commands and reads the results.
 class Customer {
 public:
 	explicit Customer(Fd fd) : fd_(std::move(fd)) {}
 
-	// The next one that waits at the port, if one does.
+	// Accepts the next waiting client, if there is one.
 	static std::optional<Customer> accept(int port);
 
 	int fd() const { return fd_.get(); }
 	void tell(const std::string &line) const;
-	// Orders that are there, after one read; nothing: the customer has gone.
+	// The commands that arrived with one read; empty: the client has gone.
 	std::optional<std::vector<Order>> orders();
 
 private:
@@ -91,11 +91,11 @@ private:
 	std::string received_;
 };
 
-// What is wrong, until a check asks.
+// Complaints, collected until a check.
 class Complaints {
 public:
 	void add(const std::string &what);
-	// The answer to a check; what was complained of is forgotten.
+	// The answer to a check; the complaints are cleared.
 	std::string answer(std::size_t open);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A peer that speaks MPA over plain TCP and misbehaves on command:
+// A peer that uses MPA over plain TCP and violates the protocol on request:
 //
 //	mpa-peer list [GLOB...]
 //	mpa-peer run --target ADDR:PORT [OPTION...] [GLOB...]
@@ -158,7 +158,7 @@ void set_up(Session &s, const Setup &setup)
 	}
 }
 
-// What went wrong; empty if nothing did.
+// The error; empty if there was none.
 std::string play(const Case &row, const Environment &env, Tally &tally)
 {
 	try {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What mpa-peer aims at: an application on an RDMA device that serves any
-// number of connections, in whatever way they end.
+// A target of mpa-peer: an application on an RDMA device that serves any number
+// of connections, however they end.
 //
 //	rnic-target ADDR PORT CONTROL_PORT
 //
-// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
+// It accepts on ADDR:PORT, and takes commands on CONTROL_PORT (control.hpp).
 //
-// The last byte of a Request's private data, or MODE, says what to do (see
-// Mode in target.hpp). Its own private data say where regions are (aim()). A
-// receive is answered by a Send of the same bytes. What is looked after besides:
-// memory around and outside of what a peer may write, and that each work request
-// completes once, in order.
+// The last byte of a Request's private data, or MODE, selects what to do (see
+// Mode in target.hpp). Its own private data contain the addresses of regions
+// (aim()). A receive is answered by a Send of the same bytes. It also checks
+// that memory around and outside of what a peer may write stays unchanged, and
+// that each work request completes once, in order.
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ using CompChannel = std::unique_ptr<ibv_comp_channel,
 				    Call<ibv_destroy_comp_channel>>;
 using Qp = std::unique_ptr<rdma_cm_id, Call<rdma_destroy_qp>>;
 
-// A registered region between two guards that nobody may touch.
+// A registered region between two guards that must not be accessed.
 class Region {
 public:
 	Region(ibv_pd *pd, std::uint32_t length, int access)
@@ -127,7 +127,7 @@ private:
 	Mr mr_;
 };
 
-// What all connections share.
+// Resources that all connections share.
 struct Device {
 	ibv_context *verbs;
 	CompChannel completions;
@@ -162,8 +162,8 @@ void put(Bytes &to, std::uint64_t value, int bytes)
 		to.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 
-// One connection. Numbers of work requests rise, so that their completions can
-// be put in order.
+// One connection. Numbers of work requests increase, so that the order of their
+// completions can be checked.
 class Connection {
 public:
 	Connection(Device &device, rdma_cm_id *id, Mode mode)
@@ -226,13 +226,13 @@ public:
 
 	void arm() { ibv_req_notify_cq(cq_.get(), 0); }
 
-	// The stream is over: everything posted must be back soon.
+	// The stream is over: everything posted must complete soon.
 	void finish()
 	{
 		ibv_qp_attr error{};
 
 		rdma_disconnect(id_);
-		// One that never had a stream is not flushed by that.
+		// A connection that never had a stream is not flushed by that.
 		error.qp_state = IBV_QPS_ERR;
 		ibv_modify_qp(id_->qp, &error, IBV_QP_STATE);
 		for (int i = 0; i < 200; i++) {
@@ -306,7 +306,7 @@ private:
 		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
 	}
 
-	// By a buffer that is of no other use any more.
+	// Uses a buffer that is not needed any more.
 	void say(std::string_view words)
 	{
 		std::copy(words.begin(), words.end(), region_.at());
@@ -345,7 +345,7 @@ private:
 		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
 	}
 
-	// Completions of one queue come in the order of its requests.
+	// Completions of one queue arrive in the order of its requests.
 	std::optional<Work> take(std::deque<Work> &queue, std::uint64_t number)
 	{
 		if (queue.empty() || queue.front().number != number)
@@ -372,7 +372,7 @@ private:
 		try {
 			succeeded(wc, received, sent);
 		} catch (const std::system_error &error) {
-			// The stream may have ended meanwhile.
+			// The stream may have ended in the meantime.
 			std::printf("%s\n", error.what());
 		}
 	}
@@ -403,7 +403,7 @@ private:
 };
 
 struct Entry {
-	// Destroyed after what hangs on it.
+	// Destroyed after the objects that use it.
 	Id id;
 	std::unique_ptr<Connection> connection;
 	std::shared_ptr<Customer> customer;
@@ -487,7 +487,7 @@ void Target::run()
 			completion_event();
 		if (fds[0].revents)
 			cm_event();
-		// Others are added meanwhile, and may be taken away.
+		// Connections may be added and removed meanwhile.
 		const auto now = customers_;
 		for (std::size_t i = 4; i < fds.size(); i++)
 			if (fds[i].revents)
@@ -502,7 +502,7 @@ void Target::cm_event()
 {
 	rdma_cm_event *event = nullptr;
 
-	// One at a time: a flood of connections is not to starve the others.
+	// One at a time: a flood of connections must not starve the others.
 	if (!rdma_get_cm_event(channel_.get(), &event)) {
 		const auto copy = *event;
 		const auto *data = static_cast<const std::uint8_t *>(
@@ -650,7 +650,7 @@ void Target::async_event()
 	while (!ibv_get_async_event(device_->verbs, &event)) {
 		std::printf("%s\n", ibv_event_type_str(event.event_type));
 		if (event.event_type == IBV_EVENT_CQ_ERR)
-			complain("a completion queue has overflown");
+			complain("a completion queue has overflowed");
 		ibv_ack_async_event(&event);
 	}
 }

@@ -47,7 +47,8 @@ std::map<std::string, int> Tally::take() const
 	return counts_;
 }
 
-// Orders ------------------------------------------------------------------------
+// Commands
+// ----------------------------------------------------------------------
 
 Orders::Orders(const Environment &env, const std::string &order)
 	: socket_(Socket::connect(env.control, Clock::now() + env.patience))
@@ -72,7 +73,8 @@ std::string Orders::line(Time until)
 	}
 }
 
-// The beginning of a connection -----------------------------------------------------
+// Startup of a connection
+// -----------------------------------------------------------
 
 void Session::listen()
 {
@@ -464,7 +466,7 @@ void Session::must_hear(const std::string &word, milliseconds within)
 			break;
 		all += "\"" + line + "\" ";
 	}
-	throw Mismatch("the target said " + (all.empty() ? "nothing" : all));
+	throw Mismatch("the target reported " + (all.empty() ? "nothing" : all));
 }
 
 } // namespace peer

@@ -63,7 +63,7 @@ socklen_t Address::length() const
 	return family() == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
 }
 
-// Both families keep it in one place.
+// At the same offset in both families.
 std::uint16_t Address::port() const
 {
 	return ntohs(reinterpret_cast<const sockaddr_in *>(&storage_)->sin_port);
@@ -124,7 +124,7 @@ Socket Socket::connect(const Address &to, Time until)
 		errno = error;
 		fail("connect");
 	}
-	// Each send() is to be a segment.
+	// Each send() must become a segment.
 	set_option(s.fd_, IPPROTO_TCP, TCP_NODELAY, 1);
 	return s;
 }

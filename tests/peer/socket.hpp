@@ -34,7 +34,7 @@ private:
 	sockaddr_storage storage_{};
 };
 
-// How the other side has ended its half of the connection.
+// How the other side has ended its direction of the connection.
 enum class End { none, fin, reset };
 
 class Socket {
@@ -53,12 +53,12 @@ public:
 	// Port 0: any.
 	static Socket listen(const Address &at);
 	Socket accept(Time until) const;
-	// Whether someone has connected by then.
+	// Whether a peer has connected by then.
 	bool asked(Time until) const;
 
 	// Less than all if the other side takes no more by then, or has closed.
 	std::size_t send(const Bytes &bytes, Time until);
-	// Appends what comes first, if something does by then.
+	// Appends the bytes that arrive first, if any do by then.
 	End receive(Bytes &to, Time until);
 	void fin();
 	void reset();

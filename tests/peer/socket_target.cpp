@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What mpa-peer aims at: an application on the socket interface that serves any
-// number of connections, in whatever way they end.
+// A target of mpa-peer: an application on the socket interface that serves any
+// number of connections, however they end.
 //
 //	socket-target [--markers] ADDR PORT CONTROL_PORT
 //
-// It accepts on ADDR:PORT, and takes orders on CONTROL_PORT (control.hpp).
+// It accepts on ADDR:PORT, and takes commands on CONTROL_PORT (control.hpp).
 //
-// The last byte of a Request's private data, or MODE, says what to do (see
-// Mode in target.hpp). A ULPDU is answered by the same bytes, in pieces if
-// they are more than MULPDU. What is looked after besides: that an error is the
-// same each time it is asked for, that MPA_SO_INFO tells the same reason, and
-// that no byte is received twice or lost in between.
+// The last byte of a Request's private data, or MODE, selects what to do (see
+// Mode in target.hpp). A ULPDU is answered by the same bytes, in pieces if they
+// are more than MULPDU. It also checks that an error stays the same each time
+// it is read, that MPA_SO_INFO has the same reason, and that no byte is
+// received twice or lost.
 //
 // One thread, epoll and non-blocking sockets: a connection holds one ULPDU.
 
@@ -58,7 +58,7 @@ bool would_wait(std::error_code error)
 	return error == std::errc::resource_unavailable_try_again;
 }
 
-// Without descriptors or memory there is nothing to test any more.
+// Without descriptors or memory there is nothing left to test.
 template <typename T> T must(mpa::result<T> got, const char *what)
 {
 	if (!got)
@@ -72,7 +72,7 @@ void must(const mpa::result<void> &done, const char *what)
 		throw std::system_error(done.error(), what);
 }
 
-// The reason that MPA_SO_INFO must have for what a call reported.
+// The reason that MPA_SO_INFO must report for the result of a call.
 bool fits(mpa::error_kind kind, std::error_code error)
 {
 	if (error == std::errc::bad_message)
@@ -82,19 +82,19 @@ bool fits(mpa::error_kind kind, std::error_code error)
 	return kind == mpa::error_kind::tcp;
 }
 
-// A connection, from TCP's beginning to its end.
+// A connection, from the beginning of TCP to its end.
 class Connection {
 public:
-	// What is waited for next; gone: it is over.
+	// The next event to wait for; gone: it is over.
 	enum class Next { nothing, connected, started, readable, writable, gone };
 
-	// One that was accepted from the listener.
+	// A connection accepted from the listener.
 	Connection(mpa::socket socket, unsigned long number)
 		: number_(number), socket_(std::move(socket))
 	{
 	}
 
-	// One that was ordered: TCP is on its way.
+	// A connection made by a command: TCP is being established.
 	Connection(mpa::descriptor tcp, unsigned long number, Mode mode,
 		   const mpa::params &params, std::shared_ptr<Customer> customer)
 		: number_(number), tcp_(std::move(tcp)), mode_(mode),
@@ -105,7 +105,7 @@ public:
 
 	int fd() const { return tcp_ ? tcp_.get() : socket_.fd(); }
 	Next next() const { return next_; }
-	// When a Request is to be answered that waits for that.
+	// When to answer a Request, if the mode delays that.
 	std::optional<Time> due() const { return due_; }
 
 	void handle(std::uint32_t events)
@@ -174,7 +174,7 @@ private:
 		socket_ = *std::move(attached);
 		if (auto set = socket_.set_params(params_); !set)
 			return failed(set.error());
-		// The answer may be quicker than the call.
+		// The answer may be faster than the call.
 		auto done = socket_.start(mpa::role::initiator);
 		if (done)
 			return operational();
@@ -183,7 +183,7 @@ private:
 		return Next::started;
 	}
 
-	// The startup exchange has got somewhere.
+	// The startup exchange has made progress.
 	Next started(std::uint32_t events)
 	{
 		if (auto error = socket_.pending_error())
@@ -192,7 +192,7 @@ private:
 			return answer();
 		if (customer_ && events & EPOLLOUT)
 			return operational();
-		// A peer that was gone before it was accepted has no Request.
+		// A peer that had gone before it was accepted has no Request.
 		auto got = socket_.receive(buffer_);
 		if (got)
 			complain("a ULPDU before there is a Request");
@@ -205,7 +205,7 @@ private:
 	{
 		const auto info = socket_.info();
 
-		// SO_ERROR is TCP's too: a RST that follows is what it tells.
+		// SO_ERROR is TCP's too: it reports a RST that follows.
 		if (info && error == std::errc::connection_reset) {
 			if (info->state == mpa::state::rejected)
 				error = make_error_code(
@@ -217,8 +217,8 @@ private:
 		const auto wanted = rejected ? mpa::state::rejected
 					     : mpa::state::failed;
 
-		// As with connect(2), the end may follow so close behind
-		// success that only the end is told.
+		// As with connect(2), the end may follow success so closely
+		// that only the end is reported.
 		if (!info)
 			complain("no MPA_SO_INFO after " + name_of(error));
 		else if (info->state != wanted &&
@@ -286,7 +286,8 @@ private:
 	{
 		if (!(events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)))
 			return Next::nothing;
-		// Who thinks about a Request hears of the end when answering.
+		// An application that has not answered the Request yet sees the
+		// end when it answers.
 		if (due_ && !(events & (EPOLLERR | EPOLLHUP)))
 			return Next::nothing;
 		tell("disconnected");
@@ -311,7 +312,7 @@ private:
 		return Next::readable;
 	}
 
-	// Nothing more will come; @error 0: in good order.
+	// Nothing more will be received; @error 0: an orderly end.
 	Next over(std::error_code error)
 	{
 		const auto info = socket_.info();
@@ -336,7 +337,7 @@ private:
 				 (again ? "a ULPDU" : name_of(again.error())));
 	}
 
-	// What was to be sent goes before more is read.
+	// Data waiting to be sent goes first, before more is read.
 	Next flush()
 	{
 		const auto next = flush_some();
@@ -354,7 +355,7 @@ private:
 
 			if (!sent && would_wait(sent.error()))
 				return Next::writable;
-			// The path may have become narrower a moment ago.
+			// The path MTU may have shrunk in the meantime.
 			if (!sent && sent.error() == std::errc::message_size &&
 			    socket_.mulpdu().value_or(most) < most)
 				continue;
@@ -367,7 +368,7 @@ private:
 		return Next::readable;
 	}
 
-	// The peer does not take its echo any more.
+	// The peer does not receive its echo any more.
 	Next cut_off(std::error_code error)
 	{
 		if (error != std::errc::broken_pipe &&
@@ -432,7 +433,7 @@ Target::Target(const std::string &address, const std::string &port,
 	must(listener_.set_params(params), "set_params");
 	must(listener_.set_blocking(false), "set_blocking");
 	must(listener_.start(mpa::role::responder), "start");
-	// Who can give orders can rely on all that is above.
+	// A client that can send commands can rely on all of the above.
 	control_ = target::listen_for_orders({address, control_port});
 	watch(EPOLL_CTL_ADD, listener_.fd(), EPOLLIN);
 	watch(EPOLL_CTL_ADD, control_.get(), EPOLLIN);
@@ -485,7 +486,7 @@ void Target::handle(const epoll_event &event)
 		go_on(fd, event.events);
 }
 
-// One at a time: a flood of connections is not to starve the others.
+// One at a time: a flood of connections must not starve the others.
 void Target::accept()
 {
 	auto fresh = listener_.accept_connection(SOCK_NONBLOCK);
@@ -497,7 +498,7 @@ void Target::accept()
 	if (would_wait(fresh.error()) ||
 	    fresh.error() == std::errc::connection_aborted)
 		return;
-	// No descriptor left: one will be, soon.
+	// No descriptor left: one will be free soon.
 	std::printf("accept: %s\n", name_of(fresh.error()).c_str());
 	watch(EPOLL_CTL_MOD, listener_.fd(), 0);
 	full_ = true;
@@ -571,7 +572,7 @@ void Target::serve(int fd)
 	const auto customer = customers_.at(fd);
 	const auto orders = customer->orders();
 
-	// A connection it has ordered may still have something to tell.
+	// A connection made by a command may still have something to report.
 	if (!orders) {
 		::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 		customers_.erase(fd);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What mpa-peer and the programs it aims at have agreed on: numbers only. The
-// targets link nothing of the peer's, so that a fault of the peer's code cannot
-// hide one of the kernel's by being on both sides.
+// Definitions shared by mpa-peer and its targets: numbers only. The targets
+// link nothing of the peer, so that a bug in the peer's code cannot hide one of
+// the kernel by being on both sides.
 #pragma once
 
 #include <cstdint>
 
 namespace peer {
 
-// What the target is to do: the last byte of our Request's private data, or a word
-// of a connect order.
+// What the target must do: the last byte of our Request's private data, or a
+// word of a connect command.
 enum class Mode : char {
-	echo = 'E',		// sends back each Send, ULPDU
-	speak = 'S',		// echo, and has one Send to say by itself
+	echo = 'E',		// sends back each Send or ULPDU
+	speak = 'S',		// echo, and has one Send of its own to send
 	deaf = 'N',		// posts no receives
-	reader = 'R',		// reads from us, and sends the bytes back
+	reader = 'R',		// reads from the peer, sends the bytes back
 	slow = 'D',		// accepts a second later
 	reject = 'J',		// refuses, with private data
 };

@@ -170,7 +170,8 @@ Bytes Writer::fpdu(const Bytes &ulpdu, const Fault &fault)
 	body = join(body, ulpdu);
 	body.resize((body.size() + 3) / 4 * 4, fault.pad);
 	add(out, body, fault);
-	// A Marker that is due before the CRC field belongs to what it covers.
+	// A Marker that is due before the CRC field belongs to what the CRC
+	// covers.
 	if (framing_.markers && at_ % marker_period == 0)
 		marker(out, markers_++, fault);
 	if (fault.marker_late && out.size() >= 8)

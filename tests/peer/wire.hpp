@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The bytes of MPA, DDP and RDMAP, written from RFC 5040, 5041, 5044 and 6581
-// alone: the peer is to judge the kernel's sources, not to mirror them. Whatever
-// can be built right here can be built wrong, too.
+// alone: the peer must test the kernel's sources, not mirror them. Whatever can
+// be built correctly here can be built with faults, too.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace peer {
 
-// What the other side sent is not what the RFCs allow.
+// What the other side sent violates the RFCs.
 struct WireError : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -34,7 +34,7 @@ enum Flags : std::uint8_t {
 	flag_reserved = 0x0f,
 };
 
-// The four bytes of RFC 6581; a depth of 0x3fff is not to be negotiated.
+// The four bytes of RFC 6581; a depth of 0x3fff means not negotiated.
 struct Enhanced {
 	bool a = false;
 	bool b = false;
@@ -55,18 +55,19 @@ struct Frame {
 	std::uint8_t flags = flag_crc;
 	std::uint8_t rev = 1;
 	Bytes data;
-	// PD_Length, if it is to be a lie.
+	// PD_Length, if it is to be wrong.
 	std::optional<std::uint16_t> length;
 
 	bool has(std::uint8_t flag) const { return flags & flag; }
-	// Before revision 2 that bit is a reserved one.
+	// Before revision 2 that bit is reserved.
 	bool enhanced() const { return has(flag_enhanced) && rev >= 2; }
 	Bytes encode() const;
 	std::string words() const;
-	// What the consumer said, without the enhanced bytes.
+	// The private data of the consumer, without the enhanced bytes.
 	Bytes consumer_data() const;
 
-	// How many bytes the frame takes that starts like this, if they tell.
+	// The length of the frame that begins with these bytes, if they
+	// suffice.
 	static std::optional<std::size_t> length_of(const Bytes &bytes);
 	static Frame decode(const Bytes &bytes);
 };
@@ -78,16 +79,16 @@ struct Framing {
 	bool crc = true;
 };
 
-// What is wrong with an FPDU.
+// The fault of an FPDU.
 struct Fault {
-	std::optional<std::uint16_t> length;	// ULPDU_Length says this
+	std::optional<std::uint16_t> length;	// ULPDU_Length has this value
 	std::uint32_t crc_xor = 0;		// on the bytes as sent
 	bool crc_zero = false;
 	std::uint8_t pad = 0;			// value of the pad
 	int marker = -1;			// which Marker of the FPDU
 	std::uint16_t fpduptr_xor = 0;
 	std::uint16_t reserved = 0;
-	bool no_marker = false;			// nothing where it belongs
+	bool no_marker = false;			// left out
 	bool marker_late = false;		// four bytes too late
 };
 
@@ -109,11 +110,11 @@ private:
 	int markers_ = 0;		// of this FPDU, so far
 };
 
-// Reads one direction of a stream, and lets nothing pass that is not right.
+// Reads one direction of a stream, and throws on anything incorrect.
 class Reader {
 public:
 	explicit Reader(Framing framing = {}) : framing_(framing) {}
-	// Takes an FPDU out of what was received; nothing if it is not whole.
+	// Takes an FPDU out of the received bytes; nothing if it is incomplete.
 	std::optional<Bytes> next(Bytes &received);
 
 private:
@@ -201,7 +202,7 @@ struct Terminate {
 	std::string words() const;
 
 	Bytes encode() const;
-	// The Terminate header of a whole segment, judged by RFC 5040.
+	// The Terminate header of a whole segment, checked against RFC 5040.
 	static Terminate decode(const Bytes &ulpdu);
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Completion queues: what becomes of one that is full, and of many entries that end
-// at once.
+// Completion queues: a queue that is full, and many entries that end at once.
 #include "raw.hpp"
 
 #include <fstream>
@@ -38,7 +37,7 @@ unsigned long parameter(const std::string &name)
 	return value;
 }
 
-// Every entry of both rings, of a queue pair that has ended.
+// All entries of both rings, for a queue pair that has ended.
 void publish_all(Queue &queue)
 {
 	for (std::uint32_t n = 0; n < raw::send_entries(queue); n++) {
@@ -53,7 +52,7 @@ void publish_all(Queue &queue)
 
 } // namespace
 
-CASE("full: every queue pair that uses the queue ends, and is told")
+CASE("full: every queue pair that uses the queue ends with an event")
 {
 	Device one(1), two(2);
 	const Completions shared(
@@ -78,13 +77,13 @@ CASE("full: every queue pair that uses the queue ends, and is told")
 	      "the peer learns of it");
 	is(one.event(moment).has_value(), false, "there is another event");
 
-	// Who uses another one goes on.
+	// Queue pairs that use another queue are not affected.
 	bystander.send(5);
 	is(status_name(bystander.completion().status), status_name(IBV_WC_SUCCESS),
-	   "who uses another queue");
+	   "a queue pair with another queue");
 }
 
-CASE("full: who uses such a queue is not connected again")
+CASE("full: a queue pair that uses such a queue is not connected again")
 {
 	Device one(1), two(2);
 	const Completions shared(
@@ -123,7 +122,7 @@ CASE("full: by receives")
 	expect_full(culprit);
 }
 
-CASE("many: all that is posted ends in the order in which it was posted")
+CASE("many: everything posted completes in order")
 {
 	Device device(1);
 	Queue queue(device, {.send = 1000, .recv = 1000, .completions = 4096});
@@ -147,10 +146,11 @@ CASE("many: all that is posted ends in the order in which it was posted")
 	}
 }
 
-// Needs the lab's module. A section ends no more than 16 entries, so there are as many
-// sections as that takes. Time is the host's, which leaves the machine aside now and
-// then: nine sections in ten are short, and the longest is only reported.
-CASE("interrupts: off for a moment only while 65,536 entries end")
+// Needs a module of the lab. A section ends at most 16 entries, so there are as
+// many sections as that takes. Time is the host's, which stops the machine now
+// and then: nine sections of ten must be short, and the longest is only
+// reported.
+CASE("interrupts: disabled only briefly while 65,536 entries end")
 {
 	constexpr unsigned long entries = 65536, at_once = 16;
 	Device device(1);
@@ -171,7 +171,7 @@ CASE("interrupts: off for a moment only while 65,536 entries end")
 			parameter("longest") / 1000.0 << " us at most\n";
 		is(queue.drain().size(), std::size_t{entries}, "completions");
 		yes(sections >= entries / at_once,
-		    "no more than 16 entries a section, but " +
+		    "no more than 16 entries per section, but " +
 			    std::to_string(sections) + " sections");
 		yes(longer * 10 <= sections,
 		    "nine in ten shorter than 100 us, but not " +

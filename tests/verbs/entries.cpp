@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Entries of the rings: what has no meaning for an entry is zero, so that it can get
-// one later. Everything else is refused.
+// Entries of the rings: fields without a meaning must be zero, so that they can
+// get one later. Anything else is refused.
 #include "raw.hpp"
 
 using namespace harness;
@@ -13,9 +13,9 @@ struct Base {
 	const char *name;
 	std::uint8_t opcode;
 	bool pieces;	// it has data in pieces
-	bool remote;	// it names a place at the peer
+	bool remote;	// it names a location at the peer
 	bool stag;	// ... or an STag only
-	bool inlined;	// ... and its data may stand in the entry
+	bool inlined;	// ... and its data may be in the entry
 	bool solicited;
 };
 
@@ -61,14 +61,14 @@ bool always(const Base &)
 }
 
 constexpr SendRow rows[] = {
-	{"as it should be", always, [](mpa_sqe &) {}, IBV_WC_SUCCESS},
+	{"valid", always, [](mpa_sqe &) {}, IBV_WC_SUCCESS},
 	{"fenced", always, [](mpa_sqe &sqe) { sqe.flags |= MPA_SQE_FENCE; },
 	 IBV_WC_SUCCESS},
 	{"an unknown flag, 4", always, [](mpa_sqe &sqe) { sqe.flags |= 1 << 4; },
 	 IBV_WC_LOC_QP_OP_ERR},
 	{"an unknown flag, 7", always, [](mpa_sqe &sqe) { sqe.flags |= 1 << 7; },
 	 IBV_WC_LOC_QP_OP_ERR},
-	// The provider does not know it either when it completes.
+	// Nor does the provider know it when it completes.
 	{"an unknown opcode", always, [](mpa_sqe &sqe) { sqe.opcode = MPA_WR_OPCODES; },
 	 IBV_WC_GENERAL_ERR},
 	{"the kernel's opcode", always, [](mpa_sqe &sqe) { sqe.opcode = MPA_WR_REG_MR; },
@@ -80,9 +80,9 @@ constexpr SendRow rows[] = {
 	 IBV_WC_LOC_QP_OP_ERR},
 	{"reserved2, its top bit", always, [](mpa_sqe &sqe) { sqe.reserved2 = 1U << 31; },
 	 IBV_WC_LOC_QP_OP_ERR},
-	{"a length that nothing has", always, [](mpa_sqe &sqe) { sqe.length = 1; },
+	{"a length where there is none", always, [](mpa_sqe &sqe) { sqe.length = 1; },
 	 IBV_WC_LOC_QP_OP_ERR},
-	{"a place at the peer", [](const Base &base) { return !base.remote; },
+	{"a location at the peer", [](const Base &base) { return !base.remote; },
 	 [](mpa_sqe &sqe) { sqe.remote_addr = 1; }, IBV_WC_LOC_QP_OP_ERR},
 	{"an STag", [](const Base &base) { return !base.stag; },
 	 [](mpa_sqe &sqe) { sqe.stag = 0x100; }, IBV_WC_LOC_QP_OP_ERR},
@@ -131,8 +131,8 @@ void check(const Base &base, const SendRow &row)
 				      all_rights));
 
 	yes(spare != nullptr, "there is a region to spare");
-	// A user's region cannot be invalidated from afar: that is the peer's matter,
-	// which refuses it after the Send is complete here.
+	// A user's region cannot be invalidated remotely: the peer refuses it
+	// after the Send has completed here.
 	pair.far.post_receive(9);
 	mpa_sqe &sqe = raw::next_send(pair.near);
 	fill(sqe, base, pair, spare.get());
@@ -153,14 +153,15 @@ struct ReceiveRow {
 };
 
 constexpr ReceiveRow receive_rows[] = {
-	{"as it should be", [](mpa_rqe &) {}, IBV_WC_SUCCESS},
+	{"valid", [](mpa_rqe &) {}, IBV_WC_SUCCESS},
 	{"no pieces", [](mpa_rqe &rqe) { rqe.num_sge = 0; }, IBV_WC_SUCCESS},
 	{"reserved", [](mpa_rqe &rqe) { rqe.reserved = 1; }, IBV_WC_LOC_QP_OP_ERR},
 	{"reserved, its top bit", [](mpa_rqe &rqe) { rqe.reserved = 1U << 31; },
 	 IBV_WC_LOC_QP_OP_ERR},
 	{"more pieces than granted", [](mpa_rqe &rqe) { rqe.num_sge = 3; },
 	 IBV_WC_LOC_QP_OP_ERR},
-	{"as many pieces as can be said", [](mpa_rqe &rqe) { rqe.num_sge = 0xffffffff; },
+	{"as many pieces as the field can hold",
+	 [](mpa_rqe &rqe) { rqe.num_sge = 0xffffffff; },
 	 IBV_WC_LOC_QP_OP_ERR},
 };
 
@@ -198,8 +199,8 @@ CASE("entries: of the receive queue")
 	}
 }
 
-// What a Read placed, or would have, may not be used after it.
-CASE("entries: a Read with invalidate invalidates, however short it is")
+// Data that a Read placed, or would have placed, may not be accessed after it.
+CASE("entries: a Read with invalidate of any length invalidates")
 {
 	for (const std::uint32_t length : {32u, 0u}) {
 		const Row name(length, "bytes");

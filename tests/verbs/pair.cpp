@@ -24,7 +24,7 @@ ibv_context *open_device(int host)
 	fail("there is no " + name);
 }
 
-// A thread on another host, which is waited for.
+// A thread on another host, which is joined.
 class There {
 public:
 	There(int host, std::function<void()> work)
@@ -43,7 +43,7 @@ public:
 	{
 	}
 
-	// Of a case that has failed the process ends, whatever this one waits for.
+	// If a case fails the process ends, whatever this thread waits for.
 	~There()
 	{
 		if (thread_.joinable())

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Two queue pairs for the cases, on the devices mpa1 and mpa2 of the lab's hosts h1
-// and h2. They are made with libibverbs alone; rdma_cm only connects them, by number.
+// Two queue pairs for the cases, on the devices mpa1 and mpa2 of the lab's
+// hosts h1 and h2. They are created with libibverbs alone; rdma_cm only
+// connects them, by number.
 #pragma once
 
 #include <map>
@@ -38,9 +39,10 @@ struct Device {
 	Bytes memory = Bytes(65536);
 	Region region;
 
-	// The next asynchronous event within the time, acknowledged.
+	// The next asynchronous event within the time; it is acknowledged.
 	std::optional<ibv_event_type> event(std::chrono::milliseconds wait);
-	// So many that come, sorted: "1 name, 2 other name".
+	// Waits for so many events; returns them sorted: "1 name, 2 other
+	// name".
 	std::string events(unsigned int number);
 };
 
@@ -61,15 +63,15 @@ struct Queue {
 
 	void post_receive(std::uint64_t number, std::uint32_t length = 1024);
 	void send(std::uint64_t number, std::uint32_t length = 64);
-	// A Write or Read between the beginnings of both devices' memory.
+	// A Write or Read between the beginnings of the memory of both devices.
 	void transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length);
 	void post(ibv_send_wr &wr);
 	void modify(ibv_qp_state state);
 	void modify_rights(int rights);
 	ibv_qp_attr query();
-	// The next completion, which must come.
+	// Waits for the next completion.
 	ibv_wc completion();
-	// Completions that are there at once.
+	// Completions that are ready now.
 	std::vector<ibv_wc> drain();
 };
 
@@ -78,11 +80,11 @@ struct Connection {
 	rdmacm::Endpoint active, passive;
 };
 
-// Connects them: active on host h1, passive on its own host.
+// Connects them: active on host h1, passive on its host.
 Connection connect(Queue &active, Queue &passive);
 
-// What becomes of a connection to a port of @peer's where nobody listens: errno, or 0.
-// ECONNREFUSED says that nothing is wrong with @active.
+// The result of connecting to a port of @peer's where nothing listens: errno,
+// or 0. ECONNREFUSED means that @active is all right.
 int connect_error(Queue &active, const Device &peer);
 
 // Devices, a queue pair on each, connected.

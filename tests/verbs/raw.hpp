@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The rings of a queue pair as the kernel shares them, past the provider: entries
-// that no provider writes.
+// The rings of a queue pair as the kernel shares them, used without the
+// provider: entries that no provider writes.
 #pragma once
 
 #include "pair.hpp"
@@ -14,7 +14,7 @@ namespace raw {
 
 using verbs::Queue;
 
-// The next entry of the send ring, all zero. To be filled in, and posted.
+// The next entry of the send ring, all zero, to be filled in and posted.
 mpa_sqe &next_send(Queue &queue);
 mpa_rqe &next_receive(Queue &queue);
 
@@ -22,7 +22,7 @@ mpa_rqe &next_receive(Queue &queue);
 void publish_sends(Queue &queue, std::uint32_t number);
 void publish_receives(Queue &queue, std::uint32_t number);
 
-// Has the kernel look.
+// Makes the kernel look at the ring.
 void ring(Queue &queue);
 
 std::uint32_t send_entries(Queue &queue);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// RESET from every state: it succeeds, and of what was posted nothing is left.
+// RESET from every state: it succeeds, and nothing posted before is left.
 #include "raw.hpp"
 
 using namespace harness;
@@ -8,7 +8,7 @@ using namespace verbs;
 
 namespace {
 
-// Receives of the life that RESET ends; those after it have other numbers.
+// Numbers of receives before RESET; those after it have other numbers.
 constexpr std::uint64_t old_number = 100, new_number = 200;
 
 void post_old(Queue &queue)
@@ -17,7 +17,7 @@ void post_old(Queue &queue)
 		queue.post_receive(old_number + n);
 }
 
-// Connects the queue pair to another one and has it take a message.
+// Connects the queue pair to another one and receives a message.
 void expect_new_life(Queue &queue, const std::string &state_before)
 {
 	const Row row("after RESET from", state_before);
@@ -64,11 +64,12 @@ CASE("reset: while it is connected")
 	is(pair.one.event(moment).has_value(), false, "there is an event");
 }
 
-CASE("reset: in the middle of much that is to be sent")
+CASE("reset: in the middle of sending")
 {
 	Pair pair({.send = 256, .recv = 256, .completions = 1024});
 
-	// Nothing is posted there: the peer's Terminate is on its way soon, too.
+	// Nothing is posted there, so the peer's Terminate may arrive at any
+	// time, too.
 	for (std::uint64_t n = 0; n < 200; n++)
 		pair.near.send(n, 1024);
 	post_old(pair.near);
@@ -76,7 +77,7 @@ CASE("reset: in the middle of much that is to be sent")
 	expect_new_life(pair.near, "RTS, sending");
 }
 
-CASE("reset: while it closes in order")
+CASE("reset: during an orderly close")
 {
 	Pair pair;
 
@@ -86,7 +87,7 @@ CASE("reset: while it closes in order")
 	expect_new_life(pair.near, "SQD");
 }
 
-CASE("reset: after an error, with completions that nobody has looked at")
+CASE("reset: after an error, with completions that were not polled")
 {
 	Pair pair;
 
@@ -109,7 +110,7 @@ CASE("reset: after the peer's end")
 	expect_new_life(pair.near, "ERR");
 }
 
-CASE("reset: again and again")
+CASE("reset: repeatedly")
 {
 	Device one(1);
 	Queue queue(one);
@@ -127,8 +128,8 @@ CASE("reset: again and again")
 	expect_new_life(queue, "RTS");
 }
 
-// Entries that are published without a doorbell are posted all the same.
-CASE("reset: of entries that the kernel has not looked at")
+// Entries that are published without a doorbell are posted as well.
+CASE("reset: of entries that the kernel has not read")
 {
 	Device device(1);
 	Queue queue(device);

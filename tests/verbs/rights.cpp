@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The rights of a queue pair: what a peer may do is what ibv_query_qp() reports, and
-// no more, whatever the region grants.
+// The rights of a queue pair: a peer may do what ibv_query_qp() reports, and no
+// more, whatever the region grants.
 #include "pair.hpp"
 
 using namespace harness;
@@ -14,7 +14,7 @@ constexpr unsigned int access_violation = 0 << 12 | 1 << 8 | 2;
 
 struct RightsRow {
 	const char *name;
-	std::optional<int> rights;	// none: the program never says
+	std::optional<int> rights;	// none: the program sets none
 	bool write;			// a peer's Write is placed
 	bool read;			// a peer's Read is answered
 };
@@ -29,7 +29,8 @@ constexpr RightsRow rows[] = {
 	{"all", all_rights, true, true},
 };
 
-// The peer has refused: its queue pair has ended, and ours with its Terminate.
+// The peer has refused: its queue pair has ended, and ours because of its
+// Terminate.
 void expect_refusal(Pair &pair)
 {
 	const ibv_wc flushed = pair.near.completion();
@@ -38,7 +39,7 @@ void expect_refusal(Pair &pair)
 	is(status_name(flushed.status), status_name(IBV_WC_WR_FLUSH_ERR), "flushed");
 	is(flushed.vendor_err, access_violation, "the Terminate's error");
 	is(pair.two.events(1), "1 local access violation work queue error", "the event");
-	is(pair.far.query().qp_state, IBV_QPS_ERR, "state of who refused");
+	is(pair.far.query().qp_state, IBV_QPS_ERR, "state of the refusing side");
 }
 
 } // namespace
@@ -61,7 +62,7 @@ CASE("rights: a peer's Write needs the right of the queue pair")
 			is(int(pair.two.memory[0]), 0, "nothing is placed");
 			continue;
 		}
-		// What follows it has arrived after it.
+		// The message after it has arrived.
 		pair.far.post_receive(5, 0);
 		pair.near.send(2, 0);
 		pair.near.completion();
@@ -91,8 +92,8 @@ CASE("rights: a peer's Read needs the right of the queue pair")
 	}
 }
 
-// What librdmacm does with the queue pair of who connects.
-CASE("rights: none before the connection are not a choice")
+// What librdmacm does with the queue pair of the side that connects.
+CASE("rights: setting none before the connection is not a choice")
 {
 	const unsigned int both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 	Device one(1), two(2);
@@ -100,15 +101,15 @@ CASE("rights: none before the connection are not a choice")
 
 	near.modify_rights(0);
 	const Connection connection = connect(near, far);
-	is(near.query().qp_access_flags, both, "of who has connected");
+	is(near.query().qp_access_flags, both, "of the connecting side");
 	one.memory[0] = std::byte{0x5a};
 	far.transfer(IBV_WR_RDMA_READ, one, 64);
 	is(status_name(far.completion().status), status_name(IBV_WC_SUCCESS),
-	   "a Read by who was connected to");
+	   "a Read by the accepting side");
 	is(int(two.memory[0]), 0x5a, "what was read");
 }
 
-CASE("rights: no bytes need no right")
+CASE("rights: zero bytes need no right")
 {
 	for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
 		const Row name(opcode == IBV_WR_RDMA_READ ? "Read" : "Write");
@@ -125,13 +126,13 @@ CASE("rights: no bytes need no right")
 	}
 }
 
-CASE("rights: those reported are those set")
+CASE("rights: the reported rights are those that were set")
 {
 	Device device(1);
 	Queue queue(device);
 	const unsigned int both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
-	// As the connection manager of the core gives them.
+	// Set by the connection manager of the core.
 	is(queue.query().qp_access_flags, both, "of a new queue pair");
 	for (const unsigned int rights : {0u, 1u, both, 7u, 0u}) {
 		const Row row(rights);
