@@ -61,7 +61,7 @@ CASE("attach: a socket in any other state is refused")
 	must_call(::bind(bound.get(), address.generic(), address.size), "bind");
 	is(attach_err(bound.get()), ENOTCONN, "bound");
 
-	// Nobody answers there.
+	// No host answers there.
 	auto connecting = tcp_socket(Path::ipv4, 1);
 	auto *v4 = reinterpret_cast<sockaddr_in *>(&address.storage);
 	::inet_pton(AF_INET, "10.77.0.99", &v4->sin_addr);
@@ -75,7 +75,7 @@ CASE("attach: a socket in any other state is refused")
 	::shutdown(closing.near.get(), SHUT_WR);
 	await_events(closing.far.get(), POLLRDHUP, "FIN");
 	is(attach_err(closing.near.get()), ENOTCONN, "FIN_WAIT");
-	// What the peer sent before its end can still be MPA.
+	// Data that the peer sent before its end can still be MPA.
 	is(attach_err(closing.far.get()), 0, "CLOSE_WAIT");
 
 	Tcp reset;
@@ -84,7 +84,7 @@ CASE("attach: a socket in any other state is refused")
 	is(attach_err(reset.near.get()), ENOTCONN, "CLOSE");
 }
 
-CASE("attach: the options are not there before")
+CASE("attach: the options are unknown before it")
 {
 	Tcp tcp;
 	mpa_sock_info info{};
@@ -186,7 +186,7 @@ CASE("streaming: shutdown, end and reset are plain TCP's")
 	is(err_of(::recv(reset.ours.fd(), &byte, 1, 0)), ECONNRESET, "recv");
 }
 
-CASE("streaming: TCP's own options go on")
+CASE("streaming: TCP's own options still work")
 {
 	Attached both;
 	const int on = 1;
@@ -219,8 +219,8 @@ Err repair(int fd, int how)
 	return err_of(::setsockopt(fd, SOL_TCP, TCP_REPAIR, &how, sizeof(how)));
 }
 
-// What a checkpoint has frozen is thawed with the same option.
-CASE("streaming: repair mode is left, and MPA does not start within")
+// A connection that a checkpoint has frozen is continued with the same option.
+CASE("streaming: MPA does not start in repair mode")
 {
 	for (const bool before : {false, true}) {
 		const Row row(before ? "before the attachment" : "after it");
@@ -243,7 +243,7 @@ CASE("streaming: repair mode is left, and MPA does not start within")
 	}
 }
 
-CASE("streaming: what would break the stream is refused")
+CASE("streaming: calls that would break the stream are refused")
 {
 	Attached both;
 	Pair pair;

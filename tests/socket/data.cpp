@@ -25,8 +25,8 @@ namespace {
 using mpa::receive_flags;
 using mpa::send_flags;
 
-// recvmsg() as it is: what it returned, an error as a negative number, and what
-// it said.
+// Result of recvmsg(): its return value, an error as a negative number, and the
+// fields it sets.
 struct Raw {
 	long returned;
 	int flags;
@@ -159,7 +159,7 @@ CASE("receive: buffers shorter and longer than the ULPDU")
 				yes(std::equal(bytes.begin(), bytes.begin() + fits,
 					       buffer.begin()), "bytes");
 				is(std::to_integer<int>(buffer[fits]), 0xa5,
-				   "the byte behind them");
+				   "the byte after them");
 				if (flags & MSG_PEEK)
 					expect_ulpdu(pair.far, bytes);
 				yes(!(events_of(pair.far.fd()) & POLLIN),
@@ -191,7 +191,7 @@ CASE("receive: an empty ULPDU is not the end")
 	}
 }
 
-CASE("receive: bad memory leaves the ULPDU there")
+CASE("receive: bad memory leaves the ULPDU in the queue")
 {
 	Pair pair;
 	void *none = ::mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -310,7 +310,7 @@ CASE("wait: a full connection has room again when the peer reads")
 	await([&] {
 		fill();
 		return must(pair.near.wait(POLLOUT, moment), "poll") == 0;
-	}, "no room for long");
+	}, "no room after sending for a while");
 	auto blocked = std::async(std::launch::async, [&] {
 		return must(pair.near.wait(POLLOUT, patience), "poll");
 	});
@@ -329,7 +329,7 @@ CASE("wait: a full connection has room again when the peer reads")
 
 // --- packing --------------------------------------------------------------------------
 
-// sent in as many calls to TCP as that since the mark.
+// The data was sent in so many calls to TCP since the mark.
 struct Counted {
 	explicit Counted(mpa::socket &socket)
 		: socket(socket), before(must(socket.stats(), "counts"))
@@ -371,7 +371,7 @@ CASE("packing: MSG_MORE holds back until a send without it")
 	}
 }
 
-CASE("packing: what was held back leaves after 200 ms")
+CASE("packing: held back ULPDUs are sent after 200 ms")
 {
 	Pair pair;
 	const Counted counted(pair.near);
@@ -387,7 +387,7 @@ CASE("packing: what was held back leaves after 200 ms")
 	is(counted.batches(), 1u, "in one call to TCP");
 }
 
-CASE("packing: SIOCOUTQ and SIOCOUTQNSD count what is held back")
+CASE("packing: SIOCOUTQ and SIOCOUTQNSD count held back ULPDUs")
 {
 	Pair pair;
 	const auto queued = [&](unsigned long what) {
@@ -401,7 +401,7 @@ CASE("packing: SIOCOUTQ and SIOCOUTQNSD count what is held back")
 	is(queued(SIOCOUTQNSD), 0, "nothing unsent at first");
 	must(pair.near.send(pattern(100, 1), mpa::send_flags::more), "send");
 	must(pair.near.send(pattern(50, 2), mpa::send_flags::more), "send");
-	// Each with its length.
+	// Each ULPDU counts with its length field.
 	is(queued(SIOCOUTQ), 154, "not acknowledged");
 	is(queued(SIOCOUTQNSD), 154, "not sent");
 	must(pair.near.send(pattern(10, 3)), "the last one");
@@ -411,7 +411,7 @@ CASE("packing: SIOCOUTQ and SIOCOUTQNSD count what is held back")
 	is(queued(SIOCOUTQNSD), 0, "all is sent");
 }
 
-CASE("packing: shutdown and close leave nothing behind")
+CASE("packing: shutdown and close send what was held back")
 {
 	for (const bool close : {false, true}) {
 		const Row row(close ? "close" : "shutdown");
@@ -429,20 +429,20 @@ CASE("packing: shutdown and close leave nothing behind")
 	}
 }
 
-CASE("packing: more than a segment does not wait for long")
+CASE("packing: more than a segment is not held back")
 {
 	Pair pair;
 	const Counted counted(pair.near);
 	unsigned int count = 0;
 
-	// 64 KiB and more, so that a batch must be full.
+	// 64 KiB and more, so that a batch fills up.
 	for (; count < 700; count++)
 		must(pair.near.send(pattern(100, count), send_flags::more), "send");
-	yes(counted.fpdus() > 0, "some has left");
+	yes(counted.fpdus() > 0, "some was sent");
 	must(pair.near.send(pattern(100, count++)), "send");
 	for (unsigned int n = 0; n < count; n++)
 		expect_ulpdu(pair.far, pattern(100, n));
-	// Not before: TCP may have had no room for the last of them at once.
+	// Not earlier: TCP may have had no room for the last of them at once.
 	is(counted.fpdus(), std::uint64_t(count), "all");
 	yes(counted.batches() < count / 4, "packed");
 }
@@ -467,7 +467,7 @@ CASE("packing: sendmmsg packs its messages")
 	}
 }
 
-CASE("packing: sendmmsg that ends at a bad message")
+CASE("packing: sendmmsg that stops at a bad message")
 {
 	Pair pair;
 	const auto good = pattern(50), bad = pattern(70000);
@@ -482,7 +482,7 @@ CASE("packing: sendmmsg that ends at a bad message")
 	expect_ulpdu(pair.far, good);
 }
 
-CASE("packing: the option packs small ULPDUs under way")
+CASE("packing: the option packs small ULPDUs while others are in flight")
 {
 	Pair pair;
 
@@ -583,7 +583,7 @@ CASE("end: after shutdown a send is a broken pipe")
 	is(pipes_broken.load(), 2, "signals");
 }
 
-CASE("end: one side ends, the other one goes on")
+CASE("end: one side ends, the other one continues")
 {
 	for (const bool near_first : {true, false}) {
 		const Row row(near_first ? "Initiator first" : "Responder first");
@@ -606,12 +606,12 @@ CASE("end: one side ends, the other one goes on")
 		}
 		must(second.shutdown(), "shutdown");
 		expect_end(first);
-		await_events(first.fd(), POLLHUP, "the whole of it");
+		await_events(first.fd(), POLLHUP, "both halves");
 		is(err(first.pending_error()), 0, "SO_ERROR");
 	}
 }
 
-CASE("end: a receive that waits hears of it")
+CASE("end: a waiting receive returns")
 {
 	Pair pair;
 	Bytes buffer(8);
@@ -626,7 +626,7 @@ CASE("end: a receive that waits hears of it")
 	is(got.flags & MSG_EOR, 0, "MSG_EOR");
 }
 
-CASE("end: SHUT_RD of our own")
+CASE("end: SHUT_RD by the application")
 {
 	Pair pair;
 	Bytes buffer(8);
@@ -653,12 +653,12 @@ CASE("end: close with ULPDUs unread resets")
 	await_events(pair.near.fd(), POLLHUP | POLLERR, "RST");
 	is(receive_raw(pair.near.fd(), buffer, 0).returned, -long(ECONNRESET), "receive");
 	is(receive_raw(pair.near.fd(), buffer, 0).returned, -long(ECONNRESET), "again");
-	// SO_ERROR is told once.
+	// SO_ERROR is reported once.
 	(void)pair.near.send(mpa::bytes("x"));
 	is(err(pair.near.send(mpa::bytes("x"))), EPIPE, "send");
 }
 
-CASE("end: close with everything read ends in good order")
+CASE("end: close with everything read is orderly")
 {
 	Pair pair;
 
@@ -668,11 +668,12 @@ CASE("end: close with everything read ends in good order")
 	expect_end(pair.far);
 }
 
-// --- much -------------------------------------------------------------------------------
+// --- volume
+// -----------------------------------------------------------------------------
 
 constexpr std::size_t much = 1 << 20;
 
-// Lengths of all kinds, the same at both ends for a seed.
+// Lengths of all kinds; the same at both ends for the same seed.
 std::vector<std::size_t> lengths_of(unsigned int seed, std::size_t most)
 {
 	std::mt19937 random(seed);
@@ -724,7 +725,7 @@ void much_both_ways(Pair &pair)
 		one.get();
 }
 
-CASE("much: both ways at once, a thread for each")
+CASE("volume: both ways at once, a thread for each")
 {
 	for (const auto path : paths) {
 		const Row row(path);
@@ -741,7 +742,7 @@ CASE("much: both ways at once, a thread for each")
 	}
 }
 
-CASE("much: two threads send, two receive, on one socket")
+CASE("volume: two threads send, two receive, on one socket")
 {
 	Pair pair;
 	constexpr unsigned int each = 400;
@@ -779,7 +780,7 @@ CASE("much: two threads send, two receive, on one socket")
 	is(got.load(), 2 * each, "ULPDUs");
 }
 
-CASE("much: the smallest buffers carry the longest ULPDUs")
+CASE("volume: the smallest buffers carry the longest ULPDUs")
 {
 	for (const auto path : {Path::loopback, Path::ipv4}) {
 		for (const auto buffers : {Buffers{1, 0}, Buffers{0, 1}, Buffers{1, 1}}) {
@@ -801,7 +802,7 @@ CASE("much: the smallest buffers carry the longest ULPDUs")
 	}
 }
 
-CASE("much: the MULPDU of a wide path")
+CASE("volume: the MULPDU of a path with a large MTU")
 {
 	Pair pair(Path::loopback);
 	std::uint32_t most = 0;

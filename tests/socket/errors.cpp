@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a peer can do to the stream, and what the application is told.
+// What a peer can do to the stream, and the errors that the application gets.
 #include "net.hpp"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ std::string name_of(role as)
 	return as == role::initiator ? "Initiator" : "Responder";
 }
 
-// The error, from every call.
+// Every call returns the error.
 void expect_error(mpa::socket &socket, int error, mpa::error_kind kind,
 		  std::source_location at = std::source_location::current())
 {
@@ -56,7 +56,7 @@ CASE("errors: a wrong CRC, after good FPDUs")
 				stream = stream + fpdu(pattern(10 + n, n));
 			auto bad = fpdu(pattern(100));
 			bad.back() ^= std::byte{0x80};
-			// What follows is not looked at.
+			// The data that follows is not read.
 			running.wire.send(stream + bad + fpdu(pattern(50)));
 			for (unsigned int n = 0; n < good; n++)
 				expect_ulpdu(running.ours, pattern(10 + n, n));
@@ -77,8 +77,8 @@ CASE("errors: a wrong CRC, after good FPDUs")
 
 CASE("errors: a bit anywhere in an FPDU")
 {
-	// Length, payload, padding, CRC. A greater length is good for nothing but
-	// waiting, if what follows is too short for it.
+	// Length, payload, padding, CRC. A greater length only makes the
+	// receiver wait if too few bytes follow.
 	for (const std::size_t at : {1, 2, 3, 10, 18, 19, 20, 21, 22, 23}) {
 		const Row row("byte", at);
 		Running running(role::initiator);
@@ -90,7 +90,7 @@ CASE("errors: a bit anywhere in an FPDU")
 	}
 }
 
-CASE("errors: CRCs are not looked at when none are in use")
+CASE("errors: CRCs are not checked when none are in use")
 {
 	mpa::params params;
 
@@ -112,7 +112,7 @@ mpa::params with_markers()
 	return params;
 }
 
-CASE("errors: Markers where they belong")
+CASE("errors: Markers in the right places")
 {
 	for (const auto as : roles) {
 		const Row row(name_of(as));
@@ -150,8 +150,8 @@ CASE("errors: a wrong Marker, after good FPDUs")
 	}
 }
 
-// RFC 5044 section 4.3: the receiver takes the lowest two bits for zero.
-CASE("errors: the lowest bits of a Marker mean nothing")
+// RFC 5044 section 4.3: the receiver ignores the lowest two bits.
+CASE("errors: the lowest bits of a Marker are ignored")
 {
 	for (const int bits : {1, 2, 3}) {
 		const Row row(bits);
@@ -201,7 +201,7 @@ CASE("errors: the peer resets, after good FPDUs")
 			running.wire.reset();
 			await_events(running.ours.fd(), POLLHUP | POLLIN, "RST");
 			expect_error(running.ours, ECONNRESET, mpa::error_kind::tcp);
-			// SO_ERROR is told once.
+			// SO_ERROR is reported once.
 			(void)running.ours.send(mpa::bytes("x"));
 			is(err(running.ours.send(mpa::bytes("x"))), EPIPE, "send");
 		}
@@ -221,7 +221,7 @@ CASE("errors: the first reason stays")
 	expect_error(running.ours, EBADMSG, mpa::error_kind::crc);
 }
 
-CASE("errors: a receive that waits is told")
+CASE("errors: a waiting receive returns the error")
 {
 	for (const int error : {EBADMSG, ECONNABORTED, ECONNRESET}) {
 		const Row row(Err{error});
@@ -244,7 +244,7 @@ CASE("errors: a receive that waits is told")
 	}
 }
 
-CASE("errors: a send that waits is told")
+CASE("errors: a waiting send returns the error")
 {
 	Running running(role::initiator);
 	Err got{0};
@@ -269,7 +269,7 @@ CASE("errors: the peer is silent for too long")
 
 	must_call(::setsockopt(running.ours.fd(), SOL_TCP, TCP_USER_TIMEOUT, &limit,
 			       sizeof(limit)), "TCP_USER_TIMEOUT");
-	is(::system("ip -n h2 link set eth0 down"), 0, "the link goes");
+	is(::system("ip -n h2 link set eth0 down"), 0, "the link goes down");
 	must(running.ours.send(mpa::bytes("anybody?")), "send");
 	const auto ready = must(running.ours.wait(0, 2 * patience), "poll");
 	is(::system("ip -n h2 link set eth0 up && "
@@ -313,7 +313,7 @@ CASE("errors: a length beyond the longest ULPDU, and no CRCs")
 	is(must(running.ours.stats(), "counts").rx_length_errors, 1u,
 	   "length errors");
 	must(running.ours.send(mpa::bytes("last word")), "send");
-	// Length, ULPDU and pad, and four bytes that mean nothing.
+	// Length, ULPDU and pad, and four arbitrary bytes.
 	const auto last = running.wire.read(2 + 9 + 1 + 4);
 	is(mpa::text(mpa::bytes(last).subspan(2, 9)), "last word", "a last word");
 }

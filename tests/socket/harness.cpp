@@ -13,7 +13,7 @@
 
 namespace harness {
 
-// Of a case as a whole, in patiences.
+// Limit for a whole case, in multiples of the patience.
 static constexpr int case_limit = 6;
 
 std::vector<Case> &cases()
@@ -30,7 +30,7 @@ void await(const std::function<bool()> &so, const std::string &what,
 
 	while (!so()) {
 		if (std::chrono::steady_clock::now() > end)
-			fail("waited in vain: " + what, at);
+			fail("waited without success: " + what, at);
 		std::this_thread::sleep_for(std::chrono::milliseconds(5));
 	}
 }
@@ -48,7 +48,7 @@ static int run_here(const Case &one)
 	return 1;
 }
 
-// Status of the child, or -1: it had to be killed.
+// Status of the child, or -1 if it had to be killed.
 static int wait_for(pid_t child)
 {
 	const auto end = std::chrono::steady_clock::now() + case_limit * patience;
@@ -62,7 +62,7 @@ static int wait_for(pid_t child)
 		}
 		std::this_thread::sleep_for(std::chrono::milliseconds(2));
 	}
-	// Whatever it left behind.
+	// Kills all processes that it left behind.
 	::kill(-child, SIGKILL);
 	return status;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Test cases that print TAP. Each runs in a process of its own, with a limit: one
-// that hangs or crashes has failed, and what it held is released as when a
-// program dies.
+// Test cases that print TAP. Each runs in its own process, with a time limit: a
+// case that hangs or crashes has failed, and its resources are released as when
+// a program dies.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ struct Register {
 	}
 };
 
-// A case: CASE("area: what is so") { ... }
+// A case: CASE("area: what is true") { ... }
 #define CASE(name) CASE_AT(name, __LINE__)
 #define CASE_AT(name, line) CASE_DEFINE(name, line)
 #define CASE_DEFINE(name, line)                                                \
@@ -44,7 +44,7 @@ struct Failed {
 	std::string what;
 };
 
-// Rows of tables name themselves while they are looked at.
+// Rows of tables are named in failures while they are being checked.
 class Row {
 public:
 	template <typename... Parts> explicit Row(const Parts &...parts)
@@ -78,7 +78,7 @@ public:
 	throw Failed{out.str()};
 }
 
-// An error number, with 0 as success, that prints its name.
+// An error number that prints its name; 0 is success.
 struct Err {
 	int number;
 
@@ -101,7 +101,7 @@ template <typename T> Err err(const mpa::result<T> &result)
 	return {result.error().value()};
 }
 
-// Of a system call that has just returned.
+// The result of a system call that has just returned.
 inline Err err_of(long returned)
 {
 	return {returned < 0 ? errno : 0};
@@ -131,7 +131,7 @@ inline void yes(bool got, const std::string &what,
 		fail("not so: " + what, at);
 }
 
-// A step on the way, that must work.
+// A step of a case, which must succeed.
 template <typename T>
 T must(mpa::result<T> result, const std::string &what,
        std::source_location at = std::source_location::current())
@@ -150,11 +150,12 @@ inline long must_call(long returned, const std::string &what,
 	return returned;
 }
 
-// For what must come: long, since it ends early. For what must not: short.
+// For events that must occur: long, since the wait ends early. For events that
+// must not: short.
 inline constexpr std::chrono::milliseconds patience{60000};
 inline constexpr std::chrono::milliseconds moment{250};
 
-// Polls until it is so.
+// Polls until the condition is true.
 void await(const std::function<bool()> &so, const std::string &what,
 	   std::source_location at = std::source_location::current());
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Programs whose memory does not come: a call that waits for it holds up itself, a
-// program that holds the locks of its sockets in this way nobody else's.
+// Programs whose memory does not come: a call that waits for memory blocks only
+// its own program, and a program that holds the locks of its sockets in this
+// way blocks no other program.
 
 #include <atomic>
 #include <future>
@@ -31,7 +32,7 @@ void lock_is_free(const mpa::socket &socket,
 	auto asked = std::async(std::launch::async, [&] { return socket.info(); });
 
 	if (asked.wait_for(std::chrono::seconds(5)) != std::future_status::ready) {
-		// Whoever waits for its end would wait for ever.
+		// A thread that waits for its end would wait forever.
 		std::cout << "# " << at.line() << ": the socket's lock is held\n";
 		std::cout.flush();
 		::_exit(1);
@@ -58,7 +59,7 @@ CASE("hostile: a send waits for its memory without the lock")
 
 	trap.await_waiting(1);
 	lock_is_free(pair.near);
-	// Others go on, both ways.
+	// Other threads continue, in both directions.
 	must(pair.near.send(mpa::bytes("before it")), "another send");
 	expect_ulpdu(pair.far, mpa::bytes("before it"));
 	must(pair.far.send(mpa::bytes("back")), "the other way");
@@ -87,8 +88,8 @@ CASE("hostile: a receive waits for its memory without the lock")
 	yes(!std::memcmp(trap.memory(), pattern(700, 1).data(), 700), "bytes");
 }
 
-// Another thread may read meanwhile what this one was about to.
-CASE("hostile: a receive that waits for its memory takes what is there then")
+// Another thread may read in the meantime what this one was about to read.
+CASE("hostile: a receive that waited for its memory takes what is queued then")
 {
 	Pair pair;
 	Trap trap;
@@ -105,7 +106,7 @@ CASE("hostile: a receive that waits for its memory takes what is there then")
 	is(std::string(trap.memory(), 6), "second", "bytes");
 }
 
-CASE("hostile: a send whose memory is bad sends nothing, and what waits leaves")
+CASE("hostile: a send with bad memory sends nothing, and held back data is sent")
 {
 	Pair pair;
 	std::array<char, 64> text{};
@@ -148,7 +149,7 @@ void hold_many(const descriptor &tell, const descriptor &end)
 
 } // namespace
 
-CASE("hostile: a user who holds many locks does not hold up others")
+CASE("hostile: a user who holds many locks does not block others")
 {
 	int ready[2], end[2];
 	char byte;
@@ -186,7 +187,7 @@ CASE("hostile: a user who holds many locks does not hold up others")
 		::_exit(1);
 	}
 	is(started.get(), 0, "start");
-	// What is kept back leaves by the clock as well.
+	// Held back data is also sent by a timer.
 	must(both.near.set_blocking(true), "blocking");
 	must(both.near.send(mpa::bytes("kept"), mpa::send_flags::more), "send");
 	must(both.far.set_blocking(true), "blocking");

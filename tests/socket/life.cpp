@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Descriptors and processes that come and go, namespaces, and inet_diag.
+// Descriptors and processes that are created and end, namespaces, and
+// inet_diag.
 #include "net.hpp"
 
 #include <cstdio>
@@ -91,7 +92,7 @@ CASE("life: a socket that is passed over AF_UNIX")
 	const int sent = pair.far.fd();
 	std::memcpy(CMSG_DATA(head), &sent, sizeof(sent));
 	must_call(::sendmsg(in.get(), &message, 0), "send");
-	// On its way it has no owner but the message.
+	// In the queue only the message owns it.
 	pair.far.close();
 	must(pair.near.send(mpa::bytes("meanwhile")), "send");
 	must_call(::recvmsg(out.get(), &message, MSG_CMSG_CLOEXEC), "receive");
@@ -185,7 +186,7 @@ CASE("life: killed in the middle of everything")
 		::poll(nullptr, 0, 100);
 		must_call(::kill(child, SIGKILL), "kill");
 		must_call(::waitpid(child, nullptr, 0), "waitpid");
-		// The end is behind all that was sent.
+		// The end comes after everything that was sent.
 		Bytes buffer(2000);
 		await([&] {
 			if (events_of(used.near.fd()) & POLLRDHUP)
@@ -196,7 +197,7 @@ CASE("life: killed in the middle of everything")
 	}
 }
 
-CASE("life: closed in every state, by the dozen")
+CASE("life: closed in every state, by dozens")
 {
 	for (int n = 0; n < 12; n++) {
 		const Row row(n);
@@ -242,7 +243,7 @@ CASE("life: another thread closes while one receives")
 	});
 
 	yes(waiting.wait_for(moment) == std::future_status::timeout, "it waits");
-	// The call holds the socket: it ends with the connection only.
+	// The call holds the socket: it returns only when the connection ends.
 	pair.far.close();
 	must(pair.near.send(mpa::bytes("late")), "send");
 	yes(waiting.wait_for(patience) == std::future_status::ready, "it returns");
@@ -251,7 +252,7 @@ CASE("life: another thread closes while one receives")
 
 // --- namespaces -------------------------------------------------------------------------
 
-// A connection over the loopback device of a namespace that has no name.
+// A connection over the loopback device of a namespace without a name.
 Pair in_nameless_namespace()
 {
 	return std::async(std::launch::async, [] {
@@ -281,7 +282,7 @@ CASE("life: sockets outlive the name of their namespace")
 	expect_end(pair.far);
 }
 
-CASE("life: namespaces go with their sockets, by the dozen")
+CASE("life: namespaces are deleted with their sockets, by dozens")
 {
 	for (int n = 0; n < 12; n++) {
 		auto pair = in_nameless_namespace();
@@ -314,7 +315,7 @@ unsigned int port_of(int fd)
 	return ntohs(reinterpret_cast<sockaddr_in *>(&address.storage)->sin_port);
 }
 
-CASE("diag: ss tells of attached sockets")
+CASE("diag: ss shows attached sockets")
 {
 	Attached streaming;
 	Pair pair;
@@ -331,7 +332,7 @@ CASE("diag: ss tells of attached sockets")
 	yes(text.find(port) != std::string::npos, "a listening socket: " + text);
 }
 
-// The attributes behind a header, by type.
+// The attributes after a header, by type.
 template <typename Visit>
 void each_attribute(const void *first, std::size_t left, Visit visit)
 {
@@ -366,7 +367,7 @@ template <typename T> std::optional<T> taken(const char *data, std::size_t size)
 	return value;
 }
 
-// What the kernel tells of the socket of this port on host h1.
+// Data of the kernel on the socket of this port on host h1.
 Diag diag_of(unsigned int port)
 {
 	struct {
@@ -424,7 +425,7 @@ Diag diag_of(unsigned int port)
 	}
 }
 
-CASE("diag: netlink tells what the options tell")
+CASE("diag: netlink reports the same as the options")
 {
 	Attached streaming;
 	Pair pair;
@@ -434,7 +435,7 @@ CASE("diag: netlink tells what the options tell")
 	is(diag.name, "mpa", "name");
 	yes(diag.info && diag.stats, "both structures are there");
 	auto told = must(pair.near.info(), "info");
-	// inet_diag does not hold the lock that the MULPDU takes.
+	// inet_diag does not take the lock that the MULPDU needs.
 	const auto known = mpa::from_kernel(*diag.info);
 	is(name(known.state), name(told.state), "state");
 	yes(known.role == told.role && known.rev == told.rev && known.crc == told.crc,
@@ -449,7 +450,7 @@ CASE("diag: netlink tells what the options tell")
 	    "streaming mode");
 }
 
-CASE("diag: sockets that come and go while it looks")
+CASE("diag: sockets that come and go during a dump")
 {
 	std::jthread looking([](std::stop_token stop) {
 		while (!stop.stop_requested())

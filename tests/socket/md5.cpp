@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// MPA on connections that TCP signs (RFC 2385). Their routes have no segmentation,
-// and no scatter and gather either if the device has none.
+// MPA on connections that TCP signs (RFC 2385). Their routes have no
+// segmentation offload, and no scatter and gather either if the device has
+// none.
 #include "net.hpp"
 
 #include <arpa/inet.h>
@@ -12,7 +13,7 @@ using namespace net;
 
 namespace {
 
-// A key of both ends, for what comes from or goes to this address of the lab.
+// Sets a key on both ends, for segments to and from this address of the lab.
 void sign(int fd, const char *peer)
 {
 	tcp_md5sig sig{};
@@ -39,7 +40,7 @@ Pair signed_pair()
 	return {std::move(near), std::move(far)};
 }
 
-// Short ones and the longest, alone and in batches.
+// Short ULPDUs and the longest, alone and in batches.
 void send_many(mpa::socket &from, unsigned int first)
 {
 	const std::size_t longest = must(from.mulpdu(), "MULPDU");

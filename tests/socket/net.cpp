@@ -211,7 +211,7 @@ void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
 
 	yes(ready & POLLIN, "a ULPDU comes", at);
 	const auto got = must(socket.receive(buffer), "receive", at);
-	yes(!got.end, "it is no end", at);
+	yes(!got.end, "it is not the end", at);
 	is(got.size, wanted.size(), "length of the ULPDU", at);
 	yes(!got.truncated, "it is whole", at);
 	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
@@ -284,7 +284,7 @@ static void put16(Bytes &out, unsigned int value)
 	out.push_back(static_cast<std::byte>(value));
 }
 
-// As it lies in the stream: the lowest byte first.
+// As in the stream: the lowest byte first.
 static void put_crc(Bytes &out, std::uint32_t crc)
 {
 	for (int n = 0; n < 4; n++)
@@ -353,7 +353,7 @@ Bytes MarkedStream::fpdu(mpa::bytes ulpdu, int wrong)
 	plain.resize(plain.size() - 4);
 	for (const auto byte : plain)
 		put(out, byte);
-	// A Marker between the ULPDU's end and the CRC is covered, too.
+	// The CRC also covers a Marker between the ULPDU's end and the CRC.
 	if (position_ % 512 == 0)
 		put_marker(out);
 	Bytes crc;
@@ -411,7 +411,7 @@ Bytes Wire::read_fpdu()
 
 	all = std::move(all) + read(padded - 2 + 4);
 	yes(std::ranges::equal(all, fpdu(mpa::bytes(all).subspan(2, length))),
-	    "an FPDU is as it should be");
+	    "an FPDU is correct");
 	return {all.begin() + 2, all.begin() + 2 + static_cast<long>(length)};
 }
 

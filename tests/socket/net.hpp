@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Sockets for the cases: TCP between the hosts h1 and h2 of the lab, MPA on it,
-// and a peer that is plain TCP and speaks MPA byte by byte.
+// and a plain TCP peer that writes MPA byte by byte.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ enum class Path { ipv4, ipv6, loopback };
 inline constexpr std::array paths{Path::ipv4, Path::ipv6, Path::loopback};
 std::ostream &operator<<(std::ostream &out, Path path);
 
-// The thread is in the namespace of a host while this lives.
+// Moves the thread into the namespace of a host for the lifetime of this
+// object.
 class Inside {
 public:
 	explicit Inside(int host);
@@ -38,7 +39,7 @@ private:
 // A TCP socket in the namespace of host 1 or 2, for either end of a path.
 descriptor tcp_socket(Path path, int host);
 
-// The address of the end that listens, port 0.
+// The address of the listening end, port 0.
 struct Address {
 	sockaddr_storage storage{};
 	socklen_t size = 0;
@@ -47,7 +48,7 @@ struct Address {
 };
 Address address_of(Path path);
 
-// A listening TCP socket, and where.
+// A listening TCP socket, and its address.
 struct Listener {
 	explicit Listener(Path path = Path::ipv4, int backlog = 64);
 
@@ -85,8 +86,8 @@ struct Attached {
 	mpa::socket far;
 };
 
-// In full operation, near as Initiator; its first ULPDU has been read, so that
-// both may send. Blocking.
+// In full operation, near is the Initiator. Its first ULPDU has been read, so
+// that both may send. Blocking.
 struct Pair : Attached {
 	explicit Pair(Path path = Path::ipv4, mpa::params near = {},
 		      mpa::params far = {}, Buffers buffers = {});
@@ -96,30 +97,32 @@ private:
 	void run(const mpa::params &near_params, const mpa::params &far_params);
 };
 
-// Starts without waiting, and waits for the Request, or the end of the exchange.
+// Starts without blocking, and waits for the Request, or the end of the
+// exchange.
 void begin(mpa::socket &socket, mpa::role role);
 void await_request(mpa::socket &socket);
 void await_operational(mpa::socket &socket);
 
-// A pattern that differs from one number to the next.
+// A pattern that depends on the number.
 Bytes pattern(std::size_t size, unsigned int number = 0);
 
-// One receive that must be this ULPDU, whole.
+// One receive that must return this complete ULPDU.
 void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
 		  std::source_location at = std::source_location::current());
 void expect_end(mpa::socket &socket,
 		std::source_location at = std::source_location::current());
 
-// What a failed connection tells: error, hang-up, the same from every call.
+// The state of a failed connection: error, hang-up, the same result from every
+// call.
 void expect_failed(mpa::socket &socket, int error,
 		   std::source_location at = std::source_location::current());
 
-// poll(2) events now; or once they contain these.
+// poll(2) events now, or once they contain these.
 short events_of(int fd, short asked = POLLIN | POLLPRI | POLLOUT | POLLRDHUP);
 void await_events(int fd, short wanted, const std::string &what,
 		  std::source_location at = std::source_location::current());
 
-// Until a thread, which tells its id first, sleeps in a system call.
+// Waits until a thread, which first reports its id, sleeps in a system call.
 void await_asleep(const std::atomic<pid_t> &thread);
 
 // --- byte by byte ---------------------------------------------------------
@@ -176,7 +179,7 @@ private:
 	descriptor fd_;
 };
 
-// Ours attached, the other end a Wire.
+// An attached socket, and a Wire as the other end.
 struct WithWire {
 	explicit WithWire(Path path = Path::ipv4, Buffers buffers = {});
 
@@ -184,8 +187,8 @@ struct WithWire {
 	Wire wire;
 };
 
-// In full operation with a Wire that was the other role; the Reply has these
-// flags (Initiator), or the Request (Responder). Ours is blocking.
+// In full operation with a Wire in the other role; the Reply has these flags
+// (Initiator), or the Request (Responder). Our socket is blocking.
 struct Running : WithWire {
 	explicit Running(mpa::role ours, mpa::params params = {},
 			 unsigned char flags = flag_crc, Buffers buffers = {});

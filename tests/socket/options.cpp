@@ -25,7 +25,7 @@ Err get_raw(const mpa::socket &socket, int option, void *value, int *size)
 				   reinterpret_cast<socklen_t *>(size)));
 }
 
-CASE("options: what the parameters are at first")
+CASE("options: initial values of the parameters")
 {
 	Attached both;
 
@@ -119,7 +119,7 @@ CASE("options: structures that are shorter or longer")
 	value.more[7] = 1;
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 7), 0, "zeros");
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 8), E2BIG, "not zeros");
-	// No more than a page is looked through for zeros.
+	// At most a page is checked for zeros.
 	std::vector<unsigned char> zeros(1 << 20);
 	std::memcpy(zeros.data(), &value.params, sizeof(value.params));
 	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 4096), 0, "a page");
@@ -128,7 +128,7 @@ CASE("options: structures that are shorter or longer")
 	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 1 << 20), E2BIG, "1 MiB");
 }
 
-CASE("options: room of any size for what is read")
+CASE("options: buffers of any size for reading")
 {
 	const std::map<int, int> sizes{
 		{MPA_SO_PARAMS, sizeof(mpa_sock_params)},
@@ -159,7 +159,7 @@ CASE("options: room of any size for what is read")
 	}
 }
 
-CASE("options: bytes are read whole or not")
+CASE("options: byte strings are read completely or not at all")
 {
 	Attached both;
 	unsigned char value[16];
@@ -262,7 +262,7 @@ CASE("options: unknown ones, and the wrong direction")
 		   "set of what can be read only");
 }
 
-// A socket in each state, whatever else must live with it.
+// A socket in each state, and the objects that it needs.
 struct Staged {
 	mpa::socket socket;
 	Wire wire;
@@ -346,7 +346,7 @@ CASE("options: setting each in each state")
 	for (const auto state : states) {
 		const Row row(name(state));
 		const bool fresh = is_fresh(state);
-		// Plain TCP again, with nothing in the way of another try.
+		// Plain TCP again, on which another try is possible.
 		const bool again = state == mpa::state::rejected;
 		const auto set = [&](int option, const void *value, int size) {
 			auto staged = stage(state);
@@ -400,7 +400,7 @@ CASE("options: reading each in each state")
 	}
 }
 
-// What the caller, without any capability, is told.
+// The result for a caller without any capability.
 int unprivileged(const std::function<Err()> &act)
 {
 	const pid_t child = ::fork();
@@ -412,7 +412,7 @@ int unprivileged(const std::function<Err()> &act)
 	return WEXITSTATUS(status);
 }
 
-CASE("options: no CRCs take privilege")
+CASE("options: no CRCs need a privilege")
 {
 	Attached both;
 	mpa::params params;
@@ -425,7 +425,7 @@ CASE("options: no CRCs take privilege")
 	yes(must(both.near.params(), "get").no_crc, "it was set");
 }
 
-CASE("options: all else takes none")
+CASE("options: all others need none")
 {
 	const auto act = [](const Tcp &tcp) {
 		auto near = mpa::socket::adopt(descriptor(tcp.near.get()));

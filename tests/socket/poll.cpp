@@ -24,7 +24,7 @@ public:
 		must_call(::epoll_ctl(fd_.get(), EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
 	}
 
-	// Events of the one descriptor within the time; 0: none.
+	// Events of the single descriptor within the time; 0: none.
 	std::uint32_t wait(std::chrono::milliseconds limit = patience)
 	{
 		epoll_event event{};
@@ -36,7 +36,8 @@ public:
 
 	std::uint32_t now() { return wait(std::chrono::milliseconds(0)); }
 
-	// Until edges brought these; they may come one after the other.
+	// Waits until edges brought these events; they may come one after the
+	// other.
 	void expect(std::uint32_t wanted, const std::string &what,
 		    std::source_location at = std::source_location::current())
 	{
@@ -108,7 +109,7 @@ CASE("epoll: edges of an Initiator")
 		while (pair.ours.send(bytes))
 			;
 		return epoll.wait(moment) == 0;
-	}, "no room for long");
+	}, "no room after sending for a while");
 	std::jthread reading([&](std::stop_token stop) {
 		std::array<char, 16384> room;
 
@@ -145,7 +146,7 @@ CASE("epoll: edges of refusal, failure and reset")
 	epoll.expect(EPOLLHUP | EPOLLERR | EPOLLIN, "RST");
 }
 
-CASE("epoll: a level lasts until it is dealt with")
+CASE("epoll: a level lasts until the event is handled")
 {
 	Pair pair;
 	Epoll epoll;
@@ -158,7 +159,7 @@ CASE("epoll: a level lasts until it is dealt with")
 	for (int n = 0; n < 3; n++) {
 		is(epoll.wait(), std::uint32_t{EPOLLIN}, "a ULPDU");
 		is(epoll.wait(), std::uint32_t{EPOLLIN}, "it is still there");
-		// A part of it is all of it.
+		// Receiving a part consumes the whole ULPDU.
 		must(pair.far.receive({&byte, 1}), "receive");
 	}
 	is(epoll.now(), 0u, "nothing is left");
@@ -175,7 +176,7 @@ CASE("epoll: one shot is one")
 	is(epoll.wait(moment), 0u, "a second time");
 }
 
-CASE("epoll: a ULPDU in pieces is ready when it is whole")
+CASE("epoll: a ULPDU in pieces is ready when it is complete")
 {
 	Running running(role::responder);
 	Epoll epoll;
@@ -228,7 +229,7 @@ public:
 	Ring(const Ring &) = delete;
 	Ring &operator=(const Ring &) = delete;
 
-	// A request that prepare() fills; done() tells its tag again.
+	// A request that prepare() fills in; done() returns its tag.
 	template <typename Prepare>
 	void add(std::uint64_t tag, Prepare prepare, unsigned int flags = 0)
 	{
@@ -241,7 +242,7 @@ public:
 
 	void submit() { ::io_uring_submit(&ring_); }
 
-	// (tag, result) of the next that is done.
+	// (tag, result) of the next completed request.
 	std::pair<std::uint64_t, int> done(std::chrono::milliseconds limit = patience)
 	{
 		__kernel_timespec time{.tv_sec = limit.count() / 1000,
@@ -255,7 +256,7 @@ public:
 		return result;
 	}
 
-	// Results of two, by their tags.
+	// Results of two requests, by their tags.
 	std::pair<int, int> done_both(std::uint64_t first)
 	{
 		const auto a = done(), b = done();

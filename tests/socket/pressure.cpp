@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Many connections that hold parts of FPDUs while TCP is short of memory: what they
-// hold is charged for, TCP's limits see it, and all of them complete.
+// Many connections that hold parts of FPDUs while TCP is short of memory: the
+// memory is charged, TCP's limits apply to it, and all connections complete.
 #include "net.hpp"
 
 #include <fstream>
@@ -23,10 +23,10 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t connections = 128;
 constexpr std::size_t part = 60000;
 constexpr std::size_t whole = 64000;
-// What processors keep of TCP's count for themselves, either way: 1 MiB each.
+// Deviation of TCP's counter because of the processors' own counts: 1 MiB each.
 const long slack = 256 * ::sysconf(_SC_NPROCESSORS_ONLN);
 
-// net.ipv4.tcp_mem, in pages, while this lives.
+// Sets net.ipv4.tcp_mem, in pages, for the lifetime of this object.
 class Limits {
 public:
 	explicit Limits(const std::string &limits)
@@ -52,7 +52,7 @@ private:
 	std::string before_;
 };
 
-// Pages that TCP has charged its sockets for.
+// Pages that TCP has charged to its sockets.
 long charged()
 {
 	std::ifstream file("/proc/net/sockstat");
@@ -66,7 +66,7 @@ long charged()
 			file >> pages;
 			break;
 		}
-	yes(pages >= 0, "sockstat tells of TCP's memory");
+	yes(pages >= 0, "sockstat shows TCP's memory");
 	return pages;
 }
 
@@ -112,7 +112,7 @@ All connect_all(Buffers buffers)
 	return all;
 }
 
-// From all of them at once, so that nobody waits for another's memory.
+// From all of them at once, so that none waits for another's memory.
 void send_up_to(All &all, std::size_t limit)
 {
 	await([&] {
@@ -164,7 +164,7 @@ void play(const Scene &scene)
 		std::cout << "# " << scene.name << ": " << held << " pages charged for "
 			  << connections * part / page << " of parts" << std::endl;
 		yes(held >= long(connections * part / page) - slack,
-		    "what was received is charged for");
+		    "received data is charged");
 		if (scene.in_queue)
 			for (const auto &one : all)
 				yes(queued(one->running.ours) >= part,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Applications that do two things at once, or what nobody should do to a socket
-// that has MPA. Above all the kernel must not mind; the lab looks after that.
+// Applications that do two things at once, or things that no application should
+// do to a socket that has MPA. Above all the kernel must stay healthy; the lab
+// checks that.
 
 #include <atomic>
 #include <csignal>
@@ -57,8 +58,8 @@ CASE("races: an attached socket does not listen and is not connected again")
 	is(err_of(::listen(running.far.fd(), 1)), EINVAL, "listen, operational");
 }
 
-// A connect(2) that did not wait leaves the last step to the next one; with TCP
-// gone meanwhile that would make a fresh socket of this one.
+// A connect(2) that did not wait leaves its last step to the next call. If TCP
+// has ended in the meantime, that call would turn this socket into a new one.
 CASE("races: nor is one whose connect() did not wait, after a reset")
 {
 	Listener listener;
@@ -75,7 +76,7 @@ CASE("races: nor is one whose connect() did not wait, after a reset")
 	is(err_of(::listen(ours.fd(), 1)), EINVAL, "listen");
 }
 
-CASE("races: what would change the socket under the stream is refused")
+CASE("races: calls that would change the socket under the stream are refused")
 {
 	Pair pair(Path::ipv6);
 	const int fd = pair.near.fd();
@@ -90,8 +91,8 @@ CASE("races: what would change the socket under the stream is refused")
 	expect_ulpdu(pair.far, mpa::bytes("as before"));
 }
 
-// It sleeps within TCP, where nobody counts it, and takes what comes first once
-// it is woken: the stream ends there, and says so.
+// It sleeps within TCP, which does not count such readers, and takes the first
+// data once it is woken: the stream ends there with an error.
 CASE("races: a reader from before the attachment")
 {
 	Tcp tcp;
@@ -111,7 +112,7 @@ CASE("races: a reader from before the attachment")
 	await_request(ours);
 	must(ours.accept_request(), "accept");
 	wire.read_frame();
-	wire.send(fpdu(mpa::bytes("meant for nobody else")));
+	wire.send(fpdu(mpa::bytes("meant for this reader")));
 	is(reading.get(), 8L, "what the reader took");
 
 	std::array<char, 64> text{};
@@ -120,7 +121,7 @@ CASE("races: a reader from before the attachment")
 		   "receive");
 }
 
-CASE("races: who waits for full operation goes on as plain TCP when rejected")
+CASE("races: a thread that waits for full operation gets plain TCP when rejected")
 {
 	WithWire pair;
 	const int fd = pair.ours.fd();
@@ -136,11 +137,11 @@ CASE("races: who waits for full operation goes on as plain TCP when rejected")
 	});
 	await_asleep(reader);
 	pair.wire.send(reply(flag_crc | flag_reject) + mpa::bytes("behind it"));
-	is(reading.get(), 9L, "what came behind the Reply");
+	is(reading.get(), 9L, "data after the Reply");
 	is(std::string(text.data()), "behind it", "bytes");
 }
 
-CASE("races: a signal does not begin the start anew")
+CASE("races: a signal does not restart the startup exchange")
 {
 	WithWire pair;
 	struct sigaction action{};
@@ -159,7 +160,7 @@ CASE("races: a signal does not begin the start anew")
 
 namespace {
 
-// Runs before anybody else who can.
+// Runs before any other thread that is ready.
 void hurry()
 {
 	const sched_param first{.sched_priority = 1};
@@ -174,8 +175,8 @@ bool anything_came(int fd)
 	return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-// Whether the socket was closed before its Request was accepted; then it must not
-// be accepted after that.
+// If the socket was closed before its Request was accepted, the Request must
+// not be accepted afterwards.
 bool closed_before_accepted()
 {
 	Tcp tcp;
@@ -183,8 +184,8 @@ bool closed_before_accepted()
 	descriptor twin(::dup(tcp.near.get()));
 	std::atomic<pid_t> reader{0};
 	mpa::params params;
-	// Woken by the Request, it takes what is behind it, and has the lock while
-	// it waits for memory.
+	// Woken by the Request, it takes the data after it, and holds the lock
+	// while it waits for memory.
 	std::thread reading([&, fd = twin.get()] {
 		hurry();
 		reader = ::gettid();
@@ -201,8 +202,9 @@ bool closed_before_accepted()
 	trap.await_waiting(1);
 	std::this_thread::sleep_for(std::chrono::milliseconds(100));
 	bool accepted = anything_came(wire.fd());
-	// The reader's call is the last to hold the file. With several processors the
-	// Request may be accepted between its release of the lock and of the file.
+	// The reader's call is the last one to hold the file. With several
+	// processors the Request may be accepted between its release of the
+	// lock and of the file.
 	ours.close();
 	twin.reset();
 	trap.release();
@@ -224,7 +226,7 @@ CASE("races: a socket that is closed while its Request is to be accepted")
 {
 	int closed = 0;
 
-	// With several processors the acceptance may be quicker than the reader.
+	// With several processors the acceptance may be faster than the reader.
 	for (int n = 0; n < 200 && closed < 3; n++)
 		closed += closed_before_accepted();
 	yes(closed > 0, "closed before the Request was accepted");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What an application may look at before it answers: a Responder the Request (RFC
-// 5044 section 7.1.1), and an Initiator that asked for it the Reply, which it may
-// then decline (section 7.1.2 rule 3).
+// What an application can check before it answers: a Responder the Request (RFC
+// 5044 section 7.1.1), and an Initiator that asked for it the Reply, which it
+// may then decline (section 7.1.2 rule 3).
 #include "net.hpp"
 
 #include <future>
@@ -15,7 +15,7 @@ namespace {
 using mpa::role;
 using mpa::state;
 
-// In the order of the structure: what was said, or agreed on.
+// In the order of the structure: values that were requested, or agreed on.
 struct Said {
 	int rev;
 	bool tx_markers, crc, enhanced, peer_to_peer;
@@ -54,7 +54,7 @@ mpa::params reviewing(mpa::revision rev = mpa::revision::automatic)
 	return params;
 }
 
-// An Initiator whose Reply has come, behind it perhaps more.
+// An Initiator whose Reply has arrived, possibly with data after it.
 struct Reviewed : WithWire {
 	explicit Reviewed(const Bytes &answer = reply(flag_crc, 1,
 						       mpa::bytes("data")),
@@ -70,7 +70,7 @@ struct Reviewed : WithWire {
 	}
 };
 
-CASE("review: a Responder sees what the Request says")
+CASE("review: a Responder sees the contents of the Request")
 {
 	const struct {
 		const char *what;
@@ -109,7 +109,8 @@ CASE("review: a Responder sees what the Request says")
 		must(pair.ours.accept_request(), "accept");
 		pair.wire.read_frame();
 		info = must(pair.ours.info(), "info");
-		// From now on it is what both agreed on: we prefer CRCs.
+		// From here on, the values that both sides agreed on: our side
+		// prefers CRCs.
 		yes(info.crc, "CRCs are in use");
 		is(info.tx_markers, row.said.tx_markers, "Markers in use");
 		is(int(info.ddp_version), 1, "DDP's version");
@@ -208,7 +209,7 @@ CASE("review: an Initiator declines the Reply and keeps TCP")
 	pair.wire.expect_end();
 }
 
-CASE("review: one that is closed without an answer")
+CASE("review: a socket that is closed without an answer")
 {
 	Reviewed pair;
 
@@ -252,7 +253,7 @@ CASE("review: the peer ends its half meanwhile")
 	is(mpa::text(declined.wire.read(5)), "plain", "our half is open");
 }
 
-CASE("review: the Reply does not wait for a limited time")
+CASE("review: the Reply waits without a time limit")
 {
 	auto params = reviewing();
 
@@ -264,7 +265,7 @@ CASE("review: the Reply does not wait for a limited time")
 	is(mpa::text(pair.wire.read_fpdu()), "late", "bytes");
 }
 
-CASE("review: revision 2, as it will be")
+CASE("review: revision 2 reports the values that will apply")
 {
 	auto params = reviewing(mpa::revision::two);
 
@@ -305,7 +306,7 @@ CASE("review: only a Reply that accepts waits")
 	await_operational(unasked.ours);
 }
 
-CASE("review: a Responder does not mind the flag")
+CASE("review: a Responder ignores the flag")
 {
 	Pair pair(Path::ipv4, {}, reviewing());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The startup exchange: RFC 5044 section 7.1, RFC 6581, and how applications see
-// it.
+// The startup exchange: RFC 5044 section 7.1, RFC 6581, and its interface to
+// applications.
 #include "net.hpp"
 
 #include <future>
@@ -27,7 +27,7 @@ void state_is(mpa::socket &socket, state wanted,
 	is(name(must(socket.info(), "info").state), name(wanted), "state", at);
 }
 
-// A blocking start in a thread of its own.
+// A blocking start in a separate thread.
 std::future<Err> start_aside(mpa::socket &socket, role as)
 {
 	return std::async(std::launch::async,
@@ -42,7 +42,7 @@ Err outcome(std::future<Err> &future,
 	return future.get();
 }
 
-// Both ways, with an empty one.
+// In both directions, including an empty ULPDU.
 void works(mpa::socket &near, mpa::socket &far)
 {
 	must(near.set_blocking(true), "blocking");
@@ -95,7 +95,7 @@ CASE("start: neither side waits")
 	}
 }
 
-CASE("start: Markers, each way or not, and what both are told")
+CASE("start: Markers in each direction, as reported on both sides")
 {
 	for (int bits = 0; bits < 4; bits++) {
 		const Row row("near asks", bits & 1, "far asks", bits >> 1);
@@ -261,7 +261,7 @@ CASE("start: revision 2 leaves 508 bytes of private data")
 	}
 }
 
-CASE("start: a second one, and in the wrong place")
+CASE("start: a second start, and starts in the wrong state")
 {
 	Attached both;
 	Listener plain;
@@ -313,7 +313,7 @@ CASE("start: not while another thread is in a call of plain TCP")
 	is(Err{writing.get()}, EPIPE, "the writer");
 }
 
-CASE("start: an Initiator must have read what came")
+CASE("start: an Initiator must have read all earlier data")
 {
 	WithWire pair;
 
@@ -321,7 +321,7 @@ CASE("start: an Initiator must have read what came")
 	await_events(pair.ours.fd(), POLLIN, "bytes");
 	is(err(pair.ours.start(role::initiator)), EPROTO, "start");
 	state_is(pair.ours, state::failed);
-	// The Request may have left.
+	// The Request may have been sent.
 	await_events(pair.wire.fd(), POLLRDHUP, "the end");
 }
 
@@ -410,7 +410,7 @@ CASE("reject: both sides are plain TCP again")
 	}
 }
 
-// Settings that a stream needs otherwise.
+// Settings that a stream requires to be different.
 struct Settings {
 	int nodelay, rcvlowat, recverr, rcvbuf;
 
@@ -487,14 +487,14 @@ CASE("reject: the sockets have the settings they had")
 	}
 }
 
-CASE("reject: a start that comes to nothing leaves the settings")
+CASE("reject: a failed start leaves the settings unchanged")
 {
 	Tcp tcp;
 
 	change_settings(tcp.near.get(), Path::ipv4);
 	const Settings before = settings_of(tcp.near.get(), Path::ipv4);
 	mpa::socket near = attach(std::move(tcp.near));
-	// Revision 2 leaves no room for that.
+	// Revision 2 has no room for that.
 	must(near.set_params({.rev = mpa::revision::two}), "parameters");
 	must(near.set_private_data(pattern(512)), "private data");
 	is(err(near.start(role::initiator)), EMSGSIZE, "start");
@@ -502,7 +502,7 @@ CASE("reject: a start that comes to nothing leaves the settings")
 	is(settings_of(near.fd(), Path::ipv4), before, "settings");
 }
 
-CASE("start: the receive buffer keeps to the administrator's limit")
+CASE("start: the receive buffer respects the administrator's limit")
 {
 	const auto limit = [](const std::string &text) {
 		const Inside inside(1);
@@ -520,7 +520,7 @@ CASE("start: the receive buffer keeps to the administrator's limit")
 	const int buffer = option(both.near.fd(), SOL_SOCKET, SO_RCVBUF);
 	limit(before);
 	is(buffer, 49152, "SO_RCVBUF");
-	// The Request may be there already, or not yet.
+	// The Request may have arrived already, or not yet.
 	if (const auto started = both.far.start(role::responder); !started)
 		yes(started.error() == std::errc::operation_in_progress, "start");
 	await_request(both.far);
@@ -528,7 +528,7 @@ CASE("start: the receive buffer keeps to the administrator's limit")
 	await_operational(both.near);
 	works(both.near, both.far);
 	is(option(both.far.fd(), SOL_SOCKET, SO_RCVBUF) > 131072, true,
-	   "the other one's was raised");
+	   "the other buffer was raised");
 }
 
 CASE("reject: nothing is lost of what followed the Reply")
@@ -717,7 +717,8 @@ CASE("fail: both sides are Initiators")
 	await([&] {
 		must(both.far.set_blocking(false), "O_NONBLOCK");
 		const auto got = err(both.far.start(role::initiator));
-		// The other one's Request may be there before: unread bytes.
+		// The other side's Request may have arrived earlier, as unread
+		// bytes.
 		return got == Err{EINPROGRESS} || got == Err{EPROTO} ||
 		       got == Err{EALREADY};
 	}, "both start");
@@ -726,7 +727,7 @@ CASE("fail: both sides are Initiators")
 	yes(got == Err{EALREADY} || got == Err{ECONNRESET}, "near's error");
 }
 
-CASE("fail: the peer is gone before the answer")
+CASE("fail: the peer has gone before the answer")
 {
 	for (const bool reject : {false, true}) {
 		const Row row(reject ? "reject" : "accept");
@@ -764,7 +765,7 @@ CASE("early: sends wait for full operation")
 	is(mpa::text(pair.wire.read_fpdu()), "early", "bytes");
 }
 
-CASE("early: nothing goes while a Request waits for us")
+CASE("early: nothing can be sent while a Request waits for the answer")
 {
 	WithWire pair;
 	std::byte byte;
@@ -797,7 +798,7 @@ CASE("early: a Responder waits for the first FPDU")
 }
 
 // RFC 5044 section 7.1.2 rule 4 lets a Responder send only after our first FPDU.
-CASE("early: what comes right behind the Reply is kept, and counted")
+CASE("early: data right after the Reply is kept, and counted")
 {
 	WithWire pair;
 
@@ -815,8 +816,9 @@ CASE("early: what comes right behind the Reply is kept, and counted")
 	is(must(pair.ours.stats(), "counts").rx_too_soon, 2u, "too soon, later");
 }
 
-// Rule 2: there can be none yet, whether the application answers or the kernel.
-CASE("early: what comes right behind the Request is an error")
+// Rule 2: no data is allowed yet, whether the application answers or the
+// kernel.
+CASE("early: data right after the Request is an error")
 {
 	for (const bool automatic : {false, true}) {
 		for (const Bytes &more :
@@ -950,7 +952,7 @@ CASE("listen: connections made before the start are in streaming mode")
 	plain_both_ways(near.get(), far.fd());
 }
 
-CASE("listen: what counts is when a connection is accepted, not when it was made")
+CASE("listen: the start applies by the time of accept, not of the connection")
 {
 	for (const bool asked : {false, true}) {
 		const Row row(asked ? "with its Request" : "without a Request");
@@ -973,7 +975,7 @@ CASE("listen: what counts is when a connection is accepted, not when it was made
 	}
 }
 
-CASE("listen: a plain peer, a silent one and one that left")
+CASE("listen: a plain peer, a silent one and one that has gone")
 {
 	Server server;
 	mpa::params params;
@@ -999,13 +1001,13 @@ CASE("listen: a plain peer, a silent one and one that left")
 		auto third = server.socket.accept_connection();
 		if (!third)
 			return third.error() == std::errc::resource_unavailable_try_again;
-		// TCP has ended before MPA began.
+		// TCP had ended before MPA began.
 		await_events(third->fd(), POLLHUP, "its end");
 		return true;
-	}, "the one that left");
+	}, "the one that has gone");
 }
 
-CASE("listen: what has listened and is connected since does not start")
+CASE("listen: a former listener that is connected now does not start")
 {
 	Server server;
 	const Listener other;
@@ -1043,7 +1045,7 @@ CASE("listen: many at once, and those never accepted")
 		await_operational(near[n]);
 		works(near[n], far[n]);
 	}
-	// Ten stay in the queue and go with it.
+	// Ten stay in the queue and are closed with it.
 	server.socket.close();
 	server.plain.fd.reset();
 	for (int n = 30; n < 40; n++)

@@ -82,7 +82,7 @@ void Trap::release()
 		must_call(::write(fd_.get(), "", 1), "write");
 		return;
 	}
-	// A page of its own for each: some may be there already.
+	// A separate page for each: some may be present already.
 	for (std::size_t at = 0; at < size_; at += 4096) {
 		uffdio_zeropage page{};
 
@@ -109,7 +109,7 @@ void Held::read_into(Trap &trap)
 			       sizeof(soon)), "SO_RCVTIMEO");
 	thread_ = std::thread([&trap, this] {
 		id_ = ::gettid();
-		// When its time is over it looks at the queue once more.
+		// When its time is over it checks the queue once more.
 		::recv(twin_.get(), trap.memory(), 16, 0);
 	});
 	await_asleep(id_);

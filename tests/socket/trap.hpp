@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Memory that whoever touches it waits for, the kernel on a program's behalf
-// included, until it is released: userfaultfd(2), or the lab's module mpa_trap where
-// the kernel has none.
+// Memory whose access blocks, in the kernel on behalf of a program as well,
+// until it is released: userfaultfd(2), or the lab's module mpa_trap where the
+// kernel does not have that.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@ public:
 
 	char *memory() const { return memory_; }
 	std::size_t size() const { return size_; }
-	// How many threads wait for it.
+	// Number of threads that wait for it.
 	int waiting();
-	// Until so many do.
+	// Waits until there are so many.
 	void await_waiting(int wanted, std::source_location at =
 						std::source_location::current());
-	// It is there, all zero.
+	// Releases the memory, all zero.
 	void release();
 
 private:
@@ -41,8 +41,9 @@ private:
 	int seen_ = 0;
 };
 
-// The lock of a socket that has MPA, held in a call of TCP's from before that: it
-// waits for bytes, is given memory that does not come, and has the lock then.
+// Holds the lock of a socket that has MPA, in a call of TCP that began before:
+// the call waits for bytes, gets memory whose access blocks, and then holds the
+// lock.
 class Held {
 public:
 	explicit Held(Tcp tcp);
@@ -50,12 +51,12 @@ public:
 	Held(const Held &) = delete;
 	Held &operator=(const Held &) = delete;
 
-	// For the startup exchange; longer than it takes to hold the lock.
+	// Limit of the startup exchange; longer than it takes to hold the lock.
 	static constexpr std::chrono::milliseconds time_to_start{4000};
 
 	void read_into(Trap &trap);
-	// Its peer does not go on with the startup exchange, so the time for that
-	// will be over while the lock is held.
+	// The peer does not continue the startup exchange, so its limit expires
+	// while the lock is held.
 	void start();
 	int fd() const { return twin_.get(); }
 

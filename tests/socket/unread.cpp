@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The end of a connection while ULPDUs are unread. As with the bytes of TCP, all
-// that arrived whole is read first; then comes what ended the connection.
+// The end of a connection while ULPDUs are unread. As with the bytes of TCP,
+// everything that arrived completely is read first, and then the cause of the
+// end.
 #include "net.hpp"
 
 #include <cstdlib>
@@ -17,12 +18,12 @@ namespace {
 
 using mpa::role;
 
-// How a connection ends, as the receiver sees it.
+// How a connection ends, from the receiver's side.
 enum class End {
 	fin,
 	rst,		// while both halves are open
 	fin_rst,	// RST after the peer's FIN: CLOSE_WAIT
-	fin_reply,	// likewise, in answer to what was sent to a peer that is gone
+	fin_reply,	// likewise, in answer to data sent to a peer that has gone
 	rst_half,	// RST after our own FIN: FIN_WAIT2
 	shut_rd,	// our own SHUT_RD
 	silence,	// TCP_USER_TIMEOUT
@@ -33,7 +34,7 @@ enum class End {
 struct Kind {
 	End end;
 	const char *name;
-	// What receive reports between FPDUs, and within one.
+	// The error of receive between FPDUs, and within one.
 	int between;
 	int within;
 };
@@ -53,7 +54,7 @@ constexpr std::array lost{
 	Kind{End::fin_silence, "FIN, silence", 0, ECONNABORTED},
 };
 
-// How the application reads what is left.
+// How the application reads the ULPDUs that are left.
 enum class Reading { plain, peek, short_buffer, error_first };
 
 constexpr std::array readings{
@@ -68,7 +69,7 @@ std::size_t size_of(unsigned int number)
 	return number % 7 * 211;
 }
 
-// Whole FPDUs, and so many bytes of one more, all in our receive queue.
+// Complete FPDUs, and so many bytes of another one, all in our receive queue.
 void fill(Running &running, unsigned int whole, std::size_t part)
 {
 	Bytes stream;
@@ -126,7 +127,7 @@ void end_here(Running &running, End end)
 	await_closed(running);
 }
 
-// One ULPDU, read in such a way.
+// Reads one ULPDU in such a way.
 void read_one(mpa::socket &socket, const Bytes &wanted, Reading reading)
 {
 	Bytes buffer(4096);
@@ -147,13 +148,13 @@ void read_one(mpa::socket &socket, const Bytes &wanted, Reading reading)
 	}
 	const auto got = must(socket.receive(buffer, mpa::receive_flags::dont_wait),
 			      "receive");
-	yes(!got.end, "it is no end");
+	yes(!got.end, "it is not the end");
 	is(got.size, wanted.size(), "length of the ULPDU");
 	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
 	    "its bytes");
 }
 
-// Nothing but this end is reported, by whatever call.
+// Every call reports this end and nothing else.
 void expect_over(mpa::socket &socket, int error)
 {
 	Bytes buffer(64);
@@ -236,7 +237,7 @@ CASE("unread: however they are read")
 			}
 }
 
-// The link goes, for all of them at once.
+// The link goes down, for all of them at once.
 CASE("unread: all whole ULPDUs come before TCP gives up")
 {
 	struct One {
@@ -270,7 +271,7 @@ CASE("unread: all whole ULPDUs come before TCP gives up")
 				}
 				all.push_back(std::move(one));
 			}
-	is(::system("ip -n h2 link set eth0 down"), 0, "the link goes");
+	is(::system("ip -n h2 link set eth0 down"), 0, "the link goes down");
 	for (auto &one : all) {
 		if (one->kind->end == End::keepalive)
 			set(one->running.ours.fd(), SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -290,7 +291,8 @@ CASE("unread: all whole ULPDUs come before TCP gives up")
 	}
 }
 
-// Longer than the receive buffer: bytes of it were taken out of TCP's queue.
+// Longer than the receive buffer: its first bytes were taken out of TCP's
+// queue.
 CASE("unread: a ULPDU that filled the receive buffer")
 {
 	for (const bool whole : {true, false}) {
@@ -311,7 +313,7 @@ CASE("unread: a ULPDU that filled the receive buffer")
 	}
 }
 
-CASE("unread: a receive that waits gets what comes with the RST")
+CASE("unread: a waiting receive gets the data that came before the RST")
 {
 	Running running(role::initiator);
 	Bytes buffer(4096);
@@ -337,8 +339,9 @@ CASE("unread: a receive that waits gets what comes with the RST")
 	is(last, ECONNRESET, "then");
 }
 
-// What was not taken by TCP at once meets the reset, and takes it off the socket.
-CASE("unread: SO_ERROR tells of a reset while something is left to send")
+// Data that TCP did not take at once meets the reset, and takes the error off
+// the socket.
+CASE("unread: SO_ERROR reports a reset while data is left to send")
 {
 	Running running(role::initiator, {}, flag_crc, Buffers{4096, 4096});
 	std::vector<mpa::bytes> batch;

@@ -14,11 +14,11 @@ if (($#)); then
 	socket_cases "$@"
 	exit
 fi
-socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' \
+socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' 'options: buffers*' \
 	'start:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
 	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'hostile:*' 'io_uring:*' 'life:*' 'diag:*' \
-	'much: two*'
+	'volume: two*'
 socket_counters
 socket_kernel_accept
 socket_tools
