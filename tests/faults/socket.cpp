@@ -128,7 +128,7 @@ CASE("socket: a batch is sent in complete ULPDUs")
 
 		for (unsigned int n = 0; n < 20; n++)
 			ulpdus.push_back(longest(pair.near, n));
-		const std::vector<mpa::bytes> batch(ulpdus.begin(), ulpdus.end());
+		const std::vector<mpa::const_buffer> batch(ulpdus.begin(), ulpdus.end());
 		std::size_t sent = 0;
 		const int error = with_fault([&] {
 			const auto result = pair.near.send_batch(batch);

@@ -278,7 +278,7 @@ private:
 			return read();
 		const auto words = mpa::bytes("I speak first");
 		std::ranges::copy(words, buffer_.begin());
-		pending_ = mpa::bytes(buffer_).first(words.size());
+		pending_ = mpa::const_buffer(buffer_).first(words.size());
 		return flush();
 	}
 
@@ -305,7 +305,7 @@ private:
 				return over(got.error());
 			if (got->truncated)
 				complain("a ULPDU longer than there can be");
-			pending_ = mpa::bytes(buffer_).first(got->size);
+			pending_ = mpa::const_buffer(buffer_).first(got->size);
 			if (const auto next = flush_some(); next != Next::readable)
 				return next;
 		}
@@ -388,7 +388,7 @@ private:
 	Next next_ = Next::started;
 	std::optional<Time> due_;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
-	std::optional<mpa::bytes> pending_; // part of buffer_
+	std::optional<mpa::const_buffer> pending_; // part of buffer_
 };
 
 class Target {

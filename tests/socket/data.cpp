@@ -454,7 +454,7 @@ CASE("packing: sendmmsg packs its messages")
 		Pair pair;
 		const Counted counted(pair.near);
 		std::vector<Bytes> sent;
-		std::vector<mpa::bytes> batch;
+		std::vector<mpa::const_buffer> batch;
 
 		for (unsigned int n = 0; n < count; n++)
 			sent.push_back(pattern(n % 16, n));
@@ -471,7 +471,7 @@ CASE("packing: sendmmsg that stops at a bad message")
 {
 	Pair pair;
 	const auto good = pattern(50), bad = pattern(70000);
-	const std::vector<mpa::bytes> batch{good, good, bad, good};
+	const std::vector<mpa::const_buffer> batch{good, good, bad, good};
 
 	is(must(pair.near.send_batch(batch), "send"), 2u, "sent before it");
 	expect_ulpdu(pair.far, good);
@@ -668,8 +668,7 @@ CASE("end: close with everything read is orderly")
 	expect_end(pair.far);
 }
 
-// --- volume
-// -----------------------------------------------------------------------------
+// --- volume -----------------------------------------------------------------------
 
 constexpr std::size_t much = 1 << 20;
 
@@ -762,7 +761,7 @@ CASE("volume: two threads send, two receive, on one socket")
 				continue;
 			}
 			const auto seed = static_cast<unsigned int>(one->size - 100);
-			yes(std::ranges::equal(mpa::bytes(buffer).first(one->size),
+			yes(std::ranges::equal(mpa::const_buffer(buffer).first(one->size),
 					       pattern(one->size, seed)),
 			    "a ULPDU is in one piece");
 			got++;

@@ -173,7 +173,7 @@ CASE("errors: the peer ends at any byte of an FPDU")
 			Running running(as);
 
 			running.wire.send(fpdu(mpa::bytes("good")) +
-					  mpa::bytes(frame).first(cut));
+					  mpa::const_buffer(frame).first(cut));
 			running.wire.fin();
 			expect_ulpdu(running.ours, mpa::bytes("good"));
 			if (cut == frame.size())
@@ -197,7 +197,7 @@ CASE("errors: the peer resets, after good FPDUs")
 
 			running.wire.send(fpdu(mpa::bytes("good")));
 			expect_ulpdu(running.ours, mpa::bytes("good"));
-			running.wire.send(mpa::bytes(frame).first(within ? 50 : 0));
+			running.wire.send(mpa::const_buffer(frame).first(within ? 50 : 0));
 			running.wire.reset();
 			await_events(running.ours.fd(), POLLHUP | POLLIN, "RST");
 			expect_error(running.ours, ECONNRESET, mpa::error_kind::tcp);
@@ -233,7 +233,7 @@ CASE("errors: a waiting receive returns the error")
 		::poll(nullptr, 0, static_cast<int>(moment.count()));
 		auto frame = fpdu(pattern(20));
 		frame.back() ^= std::byte{1};
-		running.wire.send(mpa::bytes(frame).first(
+		running.wire.send(mpa::const_buffer(frame).first(
 			error == EBADMSG ? frame.size() : 10));
 		if (error == ECONNABORTED)
 			running.wire.fin();
@@ -308,14 +308,14 @@ CASE("errors: a length beyond the longest ULPDU, and no CRCs")
 
 	params.no_crc = true;
 	Running running(role::initiator, params, 0);
-	running.wire.send(mpa::bytes(fpdu(pattern(64769))).first(2));
+	running.wire.send(mpa::const_buffer(fpdu(pattern(64769))).first(2));
 	expect_error(running.ours, EPROTO, mpa::error_kind::marker);
 	is(must(running.ours.stats(), "counts").rx_length_errors, 1u,
 	   "length errors");
 	must(running.ours.send(mpa::bytes("last word")), "send");
 	// Length, ULPDU and pad, and four arbitrary bytes.
 	const auto last = running.wire.read(2 + 9 + 1 + 4);
-	is(mpa::text(mpa::bytes(last).subspan(2, 9)), "last word", "a last word");
+	is(mpa::text(mpa::const_buffer(last).subspan(2, 9)), "last word", "a last word");
 }
 
 CASE("errors: the longest ULPDU, in any receive buffer")

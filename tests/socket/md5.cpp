@@ -50,7 +50,7 @@ void send_many(mpa::socket &from, unsigned int first)
 		must(from.send(pattern(n % 3 ? n * 17 : longest, first + n)), "send");
 	for (unsigned int n = 20; n < 60; n++)
 		batch.push_back(pattern(n % 5 ? n * 11 : longest, first + n));
-	const std::vector<mpa::bytes> views(batch.begin(), batch.end());
+	const std::vector<mpa::const_buffer> views(batch.begin(), batch.end());
 	is(must(from.send_batch(views), "send a batch"), views.size(), "sent");
 }
 

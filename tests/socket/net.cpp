@@ -203,7 +203,7 @@ Bytes pattern(std::size_t size, unsigned int number)
 	return bytes;
 }
 
-void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
+void expect_ulpdu(mpa::socket &socket, mpa::const_buffer wanted,
 		  std::source_location at)
 {
 	Bytes buffer(mpa::ulpdu_max);
@@ -214,7 +214,7 @@ void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
 	yes(!got.end, "it is not the end", at);
 	is(got.size, wanted.size(), "length of the ULPDU", at);
 	yes(!got.truncated, "it is whole", at);
-	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
+	yes(std::ranges::equal(mpa::const_buffer(buffer).first(got.size), wanted),
 	    "its bytes", at);
 }
 
@@ -260,7 +260,7 @@ void await_events(int fd, short wanted, const std::string &what,
 
 // --- byte by byte ---------------------------------------------------------
 
-std::uint32_t crc32c(mpa::bytes bytes)
+std::uint32_t crc32c(mpa::const_buffer bytes)
 {
 	std::uint32_t crc = 0xffffffff;
 
@@ -272,7 +272,7 @@ std::uint32_t crc32c(mpa::bytes bytes)
 	return ~crc;
 }
 
-Bytes operator+(Bytes left, mpa::bytes right)
+Bytes operator+(Bytes left, mpa::const_buffer right)
 {
 	left.insert(left.end(), right.begin(), right.end());
 	return left;
@@ -292,7 +292,7 @@ static void put_crc(Bytes &out, std::uint32_t crc)
 }
 
 static Bytes frame(std::string_view key, unsigned char flags, unsigned char rev,
-		    mpa::bytes data, int length)
+		    mpa::const_buffer data, int length)
 {
 	Bytes out = Bytes{} + mpa::bytes(key);
 
@@ -303,19 +303,19 @@ static Bytes frame(std::string_view key, unsigned char flags, unsigned char rev,
 	return out + data;
 }
 
-Bytes request(unsigned char flags, unsigned char rev, mpa::bytes data,
+Bytes request(unsigned char flags, unsigned char rev, mpa::const_buffer data,
 	       int length)
 {
 	return frame("MPA ID Req Frame", flags, rev, data, length);
 }
 
-Bytes reply(unsigned char flags, unsigned char rev, mpa::bytes data,
+Bytes reply(unsigned char flags, unsigned char rev, mpa::const_buffer data,
 	     int length)
 {
 	return frame("MPA ID Rep Frame", flags, rev, data, length);
 }
 
-Bytes fpdu(mpa::bytes ulpdu)
+Bytes fpdu(mpa::const_buffer ulpdu)
 {
 	Bytes out;
 
@@ -344,7 +344,7 @@ void MarkedStream::put(Bytes &out, std::byte byte)
 	position_++;
 }
 
-Bytes MarkedStream::fpdu(mpa::bytes ulpdu, int wrong)
+Bytes MarkedStream::fpdu(mpa::const_buffer ulpdu, int wrong)
 {
 	Bytes plain = net::fpdu(ulpdu), out;
 
@@ -363,7 +363,7 @@ Bytes MarkedStream::fpdu(mpa::bytes ulpdu, int wrong)
 	return out;
 }
 
-void Wire::send(mpa::bytes bytes)
+void Wire::send(mpa::const_buffer bytes)
 {
 	while (!bytes.empty()) {
 		const auto sent = must_call(::send(fd_.get(), bytes.data(),
@@ -389,7 +389,7 @@ Bytes Wire::read(std::size_t count)
 	return bytes;
 }
 
-static std::size_t get16(mpa::bytes at)
+static std::size_t get16(mpa::const_buffer at)
 {
 	return std::to_integer<std::size_t>(at[0]) << 8 |
 	       std::to_integer<std::size_t>(at[1]);
@@ -398,7 +398,7 @@ static std::size_t get16(mpa::bytes at)
 std::pair<Bytes, Bytes> Wire::read_frame()
 {
 	Bytes head = read(20);
-	Bytes data = read(get16(mpa::bytes(head).subspan(18)));
+	Bytes data = read(get16(mpa::const_buffer(head).subspan(18)));
 
 	return {std::move(head), std::move(data)};
 }
@@ -410,7 +410,7 @@ Bytes Wire::read_fpdu()
 	const std::size_t padded = (2 + length + 3) / 4 * 4;
 
 	all = std::move(all) + read(padded - 2 + 4);
-	yes(std::ranges::equal(all, fpdu(mpa::bytes(all).subspan(2, length))),
+	yes(std::ranges::equal(all, fpdu(mpa::const_buffer(all).subspan(2, length))),
 	    "an FPDU is correct");
 	return {all.begin() + 2, all.begin() + 2 + static_cast<long>(length)};
 }

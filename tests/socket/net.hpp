@@ -107,7 +107,7 @@ void await_operational(mpa::socket &socket);
 Bytes pattern(std::size_t size, unsigned int number = 0);
 
 // One receive that must return this complete ULPDU.
-void expect_ulpdu(mpa::socket &socket, mpa::bytes wanted,
+void expect_ulpdu(mpa::socket &socket, mpa::const_buffer wanted,
 		  std::source_location at = std::source_location::current());
 void expect_end(mpa::socket &socket,
 		std::source_location at = std::source_location::current());
@@ -134,20 +134,20 @@ enum : unsigned char {
 	flag_enhanced = 0x10,
 };
 
-std::uint32_t crc32c(mpa::bytes bytes);
-Bytes operator+(Bytes left, mpa::bytes right);
+std::uint32_t crc32c(mpa::const_buffer bytes);
+Bytes operator+(Bytes left, mpa::const_buffer right);
 Bytes request(unsigned char flags = flag_crc, unsigned char rev = 1,
-	       mpa::bytes data = {}, int length = -1);
+	       mpa::const_buffer data = {}, int length = -1);
 Bytes reply(unsigned char flags = flag_crc, unsigned char rev = 1,
-	     mpa::bytes data = {}, int length = -1);
+	     mpa::const_buffer data = {}, int length = -1);
 // An FPDU without Markers.
-Bytes fpdu(mpa::bytes ulpdu);
+Bytes fpdu(mpa::const_buffer ulpdu);
 
 // FPDUs with Markers; position counts from the startup frame's end.
 class MarkedStream {
 public:
 	// wrong: added to every FPDUPTR.
-	Bytes fpdu(mpa::bytes ulpdu, int wrong = 0);
+	Bytes fpdu(mpa::const_buffer ulpdu, int wrong = 0);
 
 private:
 	void put(Bytes &out, std::byte byte);
@@ -165,7 +165,7 @@ public:
 	explicit Wire(descriptor fd) : fd_(std::move(fd)) {}
 
 	int fd() const { return fd_.get(); }
-	void send(mpa::bytes bytes);
+	void send(mpa::const_buffer bytes);
 	Bytes read(std::size_t count);
 	// A startup frame: (its 20 bytes, its private data).
 	std::pair<Bytes, Bytes> read_frame();

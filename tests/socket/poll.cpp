@@ -69,9 +69,9 @@ CASE("epoll: edges of a Responder, from the start to the end")
 	epoll.now();
 	is(err(pair.ours.start(role::responder)), EINPROGRESS, "start");
 	epoll.now();
-	pair.wire.send(mpa::bytes(frame).first(10));
+	pair.wire.send(mpa::const_buffer(frame).first(10));
 	is(epoll.wait(moment) & (EPOLLIN | EPOLLPRI), 0u, "half a Request");
-	pair.wire.send(mpa::bytes(frame).subspan(10));
+	pair.wire.send(mpa::const_buffer(frame).subspan(10));
 	epoll.expect(EPOLLIN | EPOLLPRI, "the Request");
 	must(pair.ours.accept_request(), "accept");
 	epoll.now();
@@ -187,7 +187,7 @@ CASE("epoll: a ULPDU in pieces is ready when it is complete")
 	for (std::size_t at = 0; at < frame.size(); at += 999) {
 		is(epoll.wait(std::chrono::milliseconds(30)), 0u, "not whole");
 		is(must(running.ours.next_length(), "FIONREAD"), 0u, "none is there");
-		running.wire.send(mpa::bytes(frame).subspan(
+		running.wire.send(mpa::const_buffer(frame).subspan(
 			at, std::min<std::size_t>(999, frame.size() - at)));
 	}
 	is(epoll.wait(), std::uint32_t{EPOLLIN}, "whole");

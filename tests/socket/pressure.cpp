@@ -119,7 +119,7 @@ void send_up_to(All &all, std::size_t limit)
 		bool done = true;
 
 		for (auto &one : all) {
-			const auto left = mpa::bytes(one->frame)
+			const auto left = mpa::const_buffer(one->frame)
 						  .first(std::min(limit, one->frame.size()))
 						  .subspan(one->sent);
 			const auto n = ::send(one->running.wire.fd(), left.data(),

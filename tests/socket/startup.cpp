@@ -661,7 +661,7 @@ CASE("fail: the peer resets or ends at any byte of its frame")
 				begin(pair.ours, as);
 				if (as == role::initiator)
 					pair.wire.read_frame();
-				pair.wire.send(mpa::bytes(frame).first(cut));
+				pair.wire.send(mpa::const_buffer(frame).first(cut));
 				if (reset)
 					pair.wire.reset();
 				else
@@ -693,7 +693,7 @@ CASE("fail: a frame that does not come in time")
 			begin(pair.ours, as);
 			if (as == role::initiator)
 				pair.wire.read_frame();
-			pair.wire.send(mpa::bytes(frame).first(sent));
+			pair.wire.send(mpa::const_buffer(frame).first(sent));
 			expect_failed(pair.ours, ETIMEDOUT);
 			yes(std::chrono::steady_clock::now() - began >= 290ms,
 			    "not too early");

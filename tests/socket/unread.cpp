@@ -76,7 +76,7 @@ void fill(Running &running, unsigned int whole, std::size_t part)
 
 	for (unsigned int n = 0; n < whole; n++)
 		stream = stream + fpdu(pattern(size_of(n), n));
-	running.wire.send(stream + mpa::bytes(fpdu(pattern(100))).first(part));
+	running.wire.send(stream + mpa::const_buffer(fpdu(pattern(100))).first(part));
 	await([&] {
 		int unsent;
 
@@ -150,7 +150,7 @@ void read_one(mpa::socket &socket, const Bytes &wanted, Reading reading)
 			      "receive");
 	yes(!got.end, "it is not the end");
 	is(got.size, wanted.size(), "length of the ULPDU");
-	yes(std::ranges::equal(mpa::bytes(buffer).first(got.size), wanted),
+	yes(std::ranges::equal(mpa::const_buffer(buffer).first(got.size), wanted),
 	    "its bytes");
 }
 
@@ -301,7 +301,7 @@ CASE("unread: a ULPDU that filled the receive buffer")
 		const auto longest = pattern(60000);
 		const auto frame = fpdu(longest);
 
-		running.wire.send(mpa::bytes(frame).first(
+		running.wire.send(mpa::const_buffer(frame).first(
 			whole ? frame.size() : frame.size() - 1));
 		if (whole)
 			await_events(running.ours.fd(), POLLIN, "a ULPDU");
@@ -344,7 +344,7 @@ CASE("unread: a waiting receive gets the data that came before the RST")
 CASE("unread: SO_ERROR reports a reset while data is left to send")
 {
 	Running running(role::initiator, {}, flag_crc, Buffers{4096, 4096});
-	std::vector<mpa::bytes> batch;
+	std::vector<mpa::const_buffer> batch;
 	const auto bytes = pattern(1000);
 
 	must(running.ours.set_blocking(false), "O_NONBLOCK");

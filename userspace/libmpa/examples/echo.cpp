@@ -114,7 +114,7 @@ private:
 	bool answer()
 	{
 		auto data = socket_.peer_data();
-		const auto echoed = data ? data->view() : mpa::bytes{};
+		const auto echoed = data ? data->view() : mpa::const_buffer{};
 
 		tell("request with " + std::to_string(echoed.size()) +
 		     " bytes of private data");
@@ -164,7 +164,7 @@ private:
 			tell("ULPDU of " + std::to_string(size));
 		ulpdus_++;
 		bytes_ += size;
-		pending_ = mpa::bytes(buffer_).first(size);
+		pending_ = mpa::const_buffer(buffer_).first(size);
 	}
 
 	// Sends as much of the answer as fits. False: the connection has ended.
@@ -204,7 +204,7 @@ private:
 	unsigned long ulpdus_ = 0;
 	unsigned long bytes_ = 0;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
-	std::optional<mpa::bytes> pending_; // part of buffer_ not yet sent
+	std::optional<mpa::const_buffer> pending_; // part of buffer_ not yet sent
 };
 
 class Server {
@@ -413,7 +413,7 @@ private:
 					  std::optional<std::size_t> size)
 	{
 		std::vector<std::vector<std::byte>> sent;
-		std::vector<mpa::bytes> batch;
+		std::vector<mpa::const_buffer> batch;
 		std::size_t total = 0;
 
 		for (auto n = first; n < end && n < first + 8 && total < 16384; n++) {
@@ -435,7 +435,7 @@ private:
 			if (!got)
 				return got.error();
 			if (got->end || !std::ranges::equal(
-						mpa::bytes(buffer_).first(got->size),
+						mpa::const_buffer(buffer_).first(got->size),
 						wanted))
 				return std::size_t{0};
 		}

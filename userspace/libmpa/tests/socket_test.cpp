@@ -348,7 +348,7 @@ TEST(send, to_nobody_is_an_error_only)
 {
 	Pair pair;
 	const auto one = mpa::bytes("x");
-	const mpa::bytes batch[] = {one};
+	const mpa::const_buffer batch[] = {one};
 	char x[] = "x";
 	const iovec parts[] = {{x, 1}};
 
@@ -364,7 +364,7 @@ TEST_P(Batch, arrives_in_order)
 {
 	Pair pair;
 	std::vector<std::string> texts;
-	std::vector<mpa::bytes> batch;
+	std::vector<mpa::const_buffer> batch;
 	const int room = 1 << 20;
 
 	::setsockopt(pair.socket.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
@@ -403,7 +403,7 @@ TEST(send_batch, tells_how_far_it_came)
 {
 	Pair pair;
 	const std::vector<std::byte> big(4096);
-	const std::vector<mpa::bytes> batch(1000, big);
+	const std::vector<mpa::const_buffer> batch(1000, big);
 
 	const auto done =
 		pair.socket.send_batch(batch, mpa::send_flags::dont_wait);

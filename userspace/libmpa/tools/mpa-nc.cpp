@@ -78,7 +78,7 @@ void note(const Options &options, fmt::format_string<Args...> format,
 }
 
 // Escapes bytes so that they are safe to print on a terminal.
-std::string printable(mpa::bytes bytes)
+std::string printable(mpa::const_buffer bytes)
 {
 	std::string text;
 
@@ -208,7 +208,7 @@ public:
 
 	// Reads once and returns the complete ULPDUs; they are valid until the
 	// next call.
-	std::vector<mpa::bytes> read()
+	std::vector<mpa::const_buffer> read()
 	{
 		std::array<char, 65536> fresh;
 		const ssize_t got = ::read(STDIN_FILENO, fresh.data(), fresh.size());
@@ -223,9 +223,9 @@ public:
 	}
 
 private:
-	std::vector<mpa::bytes> cut()
+	std::vector<mpa::const_buffer> cut()
 	{
-		std::vector<mpa::bytes> ulpdus;
+		std::vector<mpa::const_buffer> ulpdus;
 		std::string_view rest = held_;
 
 		while (!rest.empty()) {
@@ -379,7 +379,7 @@ private:
 	mpa::socket &socket_;
 	const Options &options_;
 	Input input_;
-	std::vector<mpa::bytes> pending_;
+	std::vector<mpa::const_buffer> pending_;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
 	bool shut_ = false;
 	bool peer_ended_ = false;

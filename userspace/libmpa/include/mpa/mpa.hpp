@@ -39,17 +39,17 @@
 
 namespace mpa {
 
-using bytes = std::span<const std::byte>;
+using const_buffer = std::span<const std::byte>;
 using buffer = std::span<std::byte>;
 
 // The characters of a text as bytes, without a closing zero.
-inline bytes bytes(std::string_view text) noexcept
+inline const_buffer bytes(std::string_view text) noexcept
 {
 	return std::as_bytes(std::span(text.data(), text.size()));
 }
 
 // Bytes as text, for printing.
-inline std::string_view text(bytes data) noexcept
+inline std::string_view text(const_buffer data) noexcept
 {
 	return {reinterpret_cast<const char *>(data.data()), data.size()};
 }
@@ -271,8 +271,11 @@ public:
 
 	std::size_t size() const noexcept { return size_; }
 	bool empty() const noexcept { return size_ == 0; }
-	bytes view() const noexcept { return bytes(data_).first(size_); }
-	operator bytes() const noexcept { return view(); }
+	const_buffer view() const noexcept
+	{
+		return const_buffer(data_).first(size_);
+	}
+	operator const_buffer() const noexcept { return view(); }
 
 	// For the code that fills it: the whole buffer, and then how much was
 	// used.
@@ -391,7 +394,7 @@ public:
 
 	// For the next Request, or for the Reply of auto_accept; at most
 	// private_data_max bytes.
-	result<void> set_private_data(bytes data) noexcept
+	result<void> set_private_data(const_buffer data) noexcept
 	{
 		return set_bytes(MPA_SO_PRIVATE_DATA, data);
 	}
@@ -404,7 +407,7 @@ public:
 	// Responder: the last bytes of streaming mode. They are sent once MPA
 	// is ready for the Request that answers them; at most last_message_max
 	// bytes.
-	result<void> set_last_message(bytes data) noexcept
+	result<void> set_last_message(const_buffer data) noexcept
 	{
 		return set_bytes(MPA_SO_LAST_MESSAGE, data);
 	}
@@ -441,12 +444,12 @@ public:
 	}
 
 	// Answers a Request. invalid_argument: none is waiting.
-	result<void> accept_request(bytes data = {}) noexcept
+	result<void> accept_request(const_buffer data = {}) noexcept
 	{
 		return set_bytes(MPA_SO_ACCEPT, data);
 	}
 
-	result<void> reject_request(bytes data = {}) noexcept
+	result<void> reject_request(const_buffer data = {}) noexcept
 	{
 		return set_bytes(MPA_SO_REJECT, data);
 	}
@@ -469,7 +472,7 @@ public:
 
 	// Sends one ULPDU of at most mulpdu() bytes; an empty ULPDU is valid
 	// too. message_size: it is longer, nothing was sent.
-	result<void> send(bytes ulpdu, send_flags flags = {}) noexcept
+	result<void> send(const_buffer ulpdu, send_flags flags = {}) noexcept
 	{
 		const ssize_t sent = ::send(fd_.get(), ulpdu.data(), ulpdu.size(),
 					    static_cast<int>(flags) | MSG_NOSIGNAL);
@@ -495,7 +498,7 @@ public:
 	// Sends ULPDUs packed into as few segments as they fill. Returns how
 	// many were sent if at least one was. The error that stopped the next
 	// one is returned by the next call.
-	result<std::size_t> send_batch(std::span<const bytes> ulpdus,
+	result<std::size_t> send_batch(std::span<const const_buffer> ulpdus,
 				       send_flags flags = {}) noexcept
 	{
 		std::size_t done = 0;
@@ -651,7 +654,7 @@ private:
 		return set_raw(option, &value, sizeof(value));
 	}
 
-	result<void> set_bytes(int option, bytes data) noexcept
+	result<void> set_bytes(int option, const_buffer data) noexcept
 	{
 		return set_raw(option, data.data(), data.size());
 	}
@@ -681,7 +684,7 @@ private:
 	}
 
 	// Sends at most batch_max of them in one system call.
-	result<std::size_t> send_some(std::span<const bytes> ulpdus,
+	result<std::size_t> send_some(std::span<const const_buffer> ulpdus,
 				      send_flags flags) noexcept
 	{
 		std::array<iovec, batch_max> parts;
