@@ -30,7 +30,7 @@ from cmlab import (  # noqa: E402
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import Channel, host  # noqa: E402
 
-# What we ask as Initiator: peer-to-peer, RTR by Write or Read.
+# Our Request as Initiator: peer-to-peer, RTR by Write or Read.
 ASK_IRD = mpa.P2P
 ASK_ORD = mpa.RTR_WRITE | mpa.RTR_READ
 
@@ -87,7 +87,7 @@ def responder_rev2():
         check("depths offered",
               (asked.initiator_depth, asked.responder_resources), (4, 8))
         asked.id.accept(b"bc", ird=2, ord_=16)
-        # Our ORD keeps to the peer's IRD, our IRD is raised to its ORD.
+        # Our ORD is limited to the peer's IRD, our IRD is raised to its ORD.
         check("Reply", peer.read_frame(),
               mpa.Frame(mpa.REPLY, mpa.CRC | mpa.ENHANCED, 2,
                         enhanced(mpa.P2P | 8, mpa.RTR_WRITE | 4) + b"bc"))
@@ -121,7 +121,7 @@ def responder_markers():
         peer.send(request(4, 4, flags=mpa.MARKERS | mpa.CRC | mpa.ENHANCED))
         asked = app.event("CONNECT_REQUEST")
         asked.id.accept()
-        # The Reply says what we want: none.
+        # The Reply requests what we want: none.
         check("Reply", peer.read_frame().flags, mpa.CRC | mpa.ENHANCED)
         app.event("ESTABLISHED")
 
@@ -151,7 +151,7 @@ def responder_reject_rev1():
 
 @case
 def responder_most_private_data():
-    """The core carries 255 bytes: so many arrive, whole."""
+    """The core carries 255 bytes: so many arrive, complete."""
     data = bytes(i % 251 for i in range(255))
     with responder() as app:
         for sent, seen in (
@@ -169,7 +169,7 @@ def responder_most_private_data():
                 asked.id.destroy()
 
 
-# Private data that MPA can carry and the core cannot: never a part of it.
+# Private data that MPA can carry and the core cannot: no part of it is delivered.
 TOO_LONG = {f"revision {rev}, {size} bytes": (rev, bytes(size))
             for rev, size in ((1, 256), (1, 512), (2, 256), (2, 508))}
 
@@ -190,21 +190,21 @@ def responder_too_much_private_data():
         app.silent(0.5)
 
 
-# An RDMA Write of nothing, of the RDMA Consortium's version and the IETF's.
+# An RDMA Write of zero length, of the RDMA Consortium's version and the IETF's.
 WRITE_0, WRITE_1 = (bytes.fromhex(word) + bytes(12) for word in
                     ("c000", "c140"))
 
 
 def expect_version_0(peer):
-    """A wrong version ends the stream, told in a Terminate of version 0."""
+    """A wrong version ends the stream, with a Terminate of version 0."""
     told = peer.read_first_fpdu()
     check("DDP and RDMAP control", told[:2], bytes.fromhex("4007"))
     check("error", told[18:20], bytes.fromhex("1104"))
     check("DDP header in error", told[24:26], bytes.fromhex("c140"))
 
 
-# RDMA Consortium peers have Markers and CRCs, whatever they say of them; the bit
-# of enhanced frames is a reserved one then.
+# RDMA Consortium peers use Markers and CRCs, whatever their flags are; the bit of
+# enhanced frames is a reserved one then.
 FLAGS_0 = (mpa.MARKERS | mpa.CRC, mpa.CRC, 0,
            mpa.MARKERS | mpa.CRC | mpa.ENHANCED, 0x1f)
 
@@ -259,8 +259,8 @@ def responder_rejects_revision_0():
 
 @case
 def responder_of_revision_1_and_0():
-    """What is above the device's own revision is not answered; a device of
-    revision 0 answers one of revision 1 in its own."""
+    """A revision above the device's own is not answered; a device of revision 0 answers
+    a Request of revision 1 with its own revision."""
     with responder() as app:
         with switched("mpa2", "revision", "1"), raw() as peer:
             peer.send(request(1, 1))
@@ -276,7 +276,7 @@ def responder_of_revision_1_and_0():
 
 @case
 def responder_refuses_frames():
-    """Closed without a Reply, and without a word to the consumer."""
+    """Closed without a Reply, and without an event for the consumer."""
     bad = {
         "length 513": frame(mpa.REQUEST, mpa.CRC, 1, bytes(513)),
         "length 65535": frame(mpa.REQUEST, mpa.CRC, 1, b"", 65535),
@@ -314,8 +314,8 @@ def responder_byte_by_byte():
 
 @case
 def responder_data_behind_request():
-    """RFC 5044 section 7.1.2 rule 2: nobody can send FPDUs before the Reply, so
-    what is there is none; nor is it private data."""
+    """RFC 5044 section 7.1.2 rule 2: no side can send FPDUs before the Reply, so these
+    bytes are not FPDUs; nor are they private data."""
     for more in (mpa.RTR_WRITE_FPDU, b"x"):
         with counting("mpa2", conn_startup_error=1, conn_passive=0,
                       conn_rejected=0, rx_write=0), \
@@ -354,7 +354,7 @@ def responder_half_request():
 
 @case
 def responder_no_first_fpdu():
-    """Peer-to-peer was agreed, and no RTR comes."""
+    """Peer-to-peer was negotiated, and no RTR arrives."""
     with counting("mpa2", conn_startup_error=1), responder() as app, \
             raw() as peer:
         peer.send(request(mpa.P2P | 1, mpa.RTR_WRITE | 1))
@@ -417,7 +417,7 @@ def responder_peer_reset_established():
 
 @case
 def responder_half_open_cap():
-    """128 may keep a listener waiting; the others are turned away at once."""
+    """128 may keep a listener waiting; the others are refused at once."""
     with responder() as app:
         with counting("mpa2", conn_half_open_drop=12):
             waiting = crowd(140)
@@ -426,7 +426,7 @@ def responder_half_open_cap():
         for sock in closed:
             waiting.remove(sock)
             sock.close()
-        # One that does its part makes room for another.
+        # One that completes its startup makes room for another.
         waiting[0].setblocking(True)
         waiting[0].sendall(request(1, 1))
         asked = app.event("CONNECT_REQUEST")
@@ -441,7 +441,7 @@ def responder_half_open_cap():
 
 @case
 def responder_listener_goes():
-    """The listener is destroyed with peers in every state before full."""
+    """The listener is destroyed with peers in every state before full operation."""
     with responder() as app:
         silent, seen, unseen, open_ = raw(), raw(), raw(), raw()
         open_.send(request(1, 1))
@@ -455,7 +455,7 @@ def responder_listener_goes():
         app.ids[0].destroy()
         with within(0, 5):
             silent.closed()
-        # This one is the consumer's: it can still be answered.
+        # This one has been passed to the consumer: it can still be answered.
         asked.id.accept()
         seen.read_frame()
         app.event("ESTABLISHED", "CONNECT_REQUEST")
@@ -467,7 +467,7 @@ def responder_listener_goes():
 
 @case
 def responder_listener_churn():
-    """Listeners come and go under Requests: no peer is forgotten."""
+    """Listeners come and go while Requests arrive: no peer is forgotten."""
     peers = []
     for _ in range(20):
         with responder():
@@ -507,7 +507,7 @@ def initiator_rev2():
 
 @case
 def initiator_read_rtr():
-    """With no depth asked for, a Read as RTR still finds a place."""
+    """If no depth was requested, a Read as RTR still finds a free entry."""
     with raw_listener() as listener, initiator() as (app, me):
         me.connect(H2, PORT, ird=0, ord_=0)
         with listener.accept() as peer:
@@ -521,7 +521,7 @@ def initiator_read_rtr():
 
 @case
 def initiator_raises_ird():
-    """A Responder's ORD above the IRD we offered, but within our means."""
+    """A Responder's ORD above the IRD that we offered, but within our limits."""
     with raw_listener() as listener, initiator() as (app, me):
         me.connect(H2, PORT, ird=1, ord_=1)
         with listener.accept() as peer:
@@ -571,7 +571,7 @@ def initiator_rejected():
                             mpa.CRC | mpa.REJECT | mpa.ENHANCED))
             got = app.event("REJECTED")
             check("status", got.status, -errno.ECONNREFUSED)
-            # User space sees what the ABI carries.
+            # Private data that fits into the user ABI.
             check("private data", got.private_data, data)
             peer.closed()
         app.silent(0.5)
@@ -606,7 +606,7 @@ def refused_reply(rev, data, flags):
 
 @case
 def initiator_falls_back():
-    """An older peer closes on what it does not know."""
+    """An older peer closes on a revision that it does not know."""
     for how in ("fin", "reset"):
         with counting("mpa1", conn_active=1, conn_fallback=1,
                       conn_startup_error=0), \
@@ -632,8 +632,8 @@ def initiator_falls_back():
 
 @case
 def initiator_revision_0():
-    """RFC 5044 appendix C.2.5: such a peer may close on what it does not know,
-    or answer all the same; then it is asked again in words it knows."""
+    """RFC 5044 appendix C.2.5: such a peer may close on a revision that it does not
+    know, or answer with its own; then it gets a Request of that revision."""
     for answer, flags in ((None, FLAGS_0[0]), *((f, f) for f in FLAGS_0)):
         with switched("mpa1", "permissive", "on"), \
                 counting("mpa1", conn_active=1, conn_fallback=1, rx_write=1,
@@ -660,7 +660,7 @@ def initiator_revision_0():
 
 @case
 def initiator_of_revision_0():
-    """It knows one way only, and a Reply of revision 1 is not for it."""
+    """It knows one revision only, and does not accept a Reply of revision 1."""
     flags = mpa.MARKERS | mpa.CRC
     for rev, event in ((0, "ESTABLISHED"), (1, "CONNECT_ERROR")):
         with switched("mpa1", "revision", "0"), \
@@ -674,7 +674,7 @@ def initiator_of_revision_0():
 
 
 @case
-def initiator_falls_back_in_vain():
+def initiator_fallback_fails():
     with counting("mpa1", conn_active=0, conn_fallback=1,
                   conn_startup_error=1), \
             raw_listener() as listener, initiator() as (app, me):
@@ -689,7 +689,7 @@ def initiator_falls_back_in_vain():
 
 @case
 def initiator_peer_vanishes():
-    """Nobody listens any more when it falls back."""
+    """Nothing listens any more when it falls back."""
     with raw_listener() as listener, initiator() as (app, me):
         me.connect(H2, PORT)
         with listener.accept() as peer:
@@ -765,7 +765,8 @@ def initiator_fault_after_start():
             peer.send(bytes(bad))
             check("Terminate", peer.read_fpdu()[18:20],
                   bytes.fromhex("2002"))
-            # FIN comes by itself, and nothing we still send is met by RST.
+            # The FIN arrives on its own, and nothing we still send is answered with a
+            # RST.
             peer.closed()
             peer.send(bytes(10000))
             peer.fin()
@@ -782,7 +783,7 @@ def initiator_refused_port():
 
 @case
 def initiator_no_route_back():
-    """Connecting does not block, and can be given up."""
+    """Connecting does not block, and can be cancelled."""
     with initiator() as (app, me):
         me.resolve(H2, PORT)
         ip("-n h2 link set eth0 down")
@@ -790,7 +791,7 @@ def initiator_no_route_back():
             with within(0, 2):
                 me.request()
             app.silent(1)
-            # Destroying the QP ends the attempt, whatever TCP waits for.
+            # Destroying the QP ends the attempt, in any state of TCP.
             with within(0, 5):
                 me.destroy_qp()
                 app.event("CONNECT_ERROR", "UNREACHABLE", "REJECTED")
@@ -801,7 +802,7 @@ def initiator_no_route_back():
 
 @case
 def initiator_killed():
-    """A process dies while it connects to a peer that does not answer."""
+    """A process is killed while it connects to a peer that does not answer."""
     with raw_listener() as listener:
         child = os.fork()
         if not child:
@@ -817,7 +818,7 @@ def initiator_killed():
                 peer.closed()
 
 
-# --- both sides ours ---------------------------------------------------------
+# --- both sides mpa ---------------------------------------------------------
 def meet(server, address, client, port=PORT, source=None):
     """A connection from the host @client to @server's address."""
     with initiator(client) as (app, me):
@@ -857,7 +858,7 @@ def both_ipv4_wildcard():
 
 @case
 def both_ipv6_wildcard():
-    """It takes IPv4, too."""
+    """It accepts IPv4, too."""
     with responder("::") as server:
         meet(server, "fd77::2", "h1")
         meet(server, H2, "h1")
@@ -874,7 +875,7 @@ def both_own_address():
 
 @case
 def both_namespaces_wildcard():
-    """Each hears its own peers only, on one port."""
+    """Each gets only its own peers, on one port."""
     with responder("0.0.0.0", where="h1") as one, \
             responder("0.0.0.0", where="h2") as two:
         meet(two, H2, "h1")
@@ -885,7 +886,7 @@ def both_namespaces_wildcard():
 
 @case
 def both_foreign_wildcard():
-    """A listener of the initial namespace is none of a host's."""
+    """A listener of the initial namespace does not serve a host's namespace."""
     with Channel() as channel:
         channel.id().listen("0.0.0.0", PORT)
         for where in ("h1", "h2"):
@@ -899,7 +900,7 @@ def both_foreign_wildcard():
 
 @case
 def both_address_in_use():
-    """TCP's listeners and ours respect each other."""
+    """Listeners of TCP and of mpa exclude each other."""
     with raw_listener("0.0.0.0"):
         for address in ("0.0.0.0", H2):
             try:
@@ -917,7 +918,7 @@ def both_address_in_use():
             check("TCP", error.errno, errno.EADDRINUSE)
         else:
             raise AssertionError("TCP listens, too")
-    # And a listener that is gone has left the address.
+    # And a closed listener has released the address.
     with raw_listener("0.0.0.0"):
         pass
 
@@ -943,7 +944,7 @@ def both_unanswered():
 
 @case
 def both_backlog():
-    """More Requests than the consumer takes are refused, the rest served."""
+    """More Requests than the consumer's backlog are refused, the others are served."""
     with responder(backlog=2) as server, contextlib.ExitStack() as stack:
         sides = [stack.enter_context(initiator()) for _ in range(6)]
         for _, me in sides:
@@ -996,7 +997,7 @@ def pair_specific():
 
 @case
 def pair_nobodys_address():
-    """A local address of no device: turned away, not left hanging."""
+    """A local address without a device: refused at once."""
     with responder("0.0.0.0") as server:
         turned_away_at_once("127.0.0.1", "h2")
         server.silent(0.2)
@@ -1004,7 +1005,7 @@ def pair_nobodys_address():
 
 @case
 def pair_one_goes():
-    """The other device goes on listening on the shared port."""
+    """The other device continues to listen on the shared port."""
     with responder("0.0.0.0") as server:
         meet(server, "10.78.0.2", "h1")
         subprocess.run(["rdma", "link", "delete", "mpa3"], check=True)
@@ -1018,14 +1019,14 @@ def pair_one_goes():
                 ["rdma", "link", "show", "mpa3/1"], check=True,
                 capture_output=True, text=True).stdout:
             assert time.monotonic() < deadline
-        # The core asks a new device for what is listened to already.
+        # A new device serves the listeners that the core already has.
         meet(server, "10.78.0.2", "h1")
 
 
-# --- devices that go ---------------------------------------------------------
+# --- removal of devices ------------------------------------------------------
 @contextlib.contextmanager
 def moved(netdev, before, after, address):
-    """The network device is in another namespace meanwhile."""
+    """The network device is moved to another namespace."""
     def move(where, there):
         ip(f"-n {where} link set {netdev} netns {there}")
         ip(f"-n {there} addr add {address} dev {netdev}")
@@ -1041,7 +1042,7 @@ def moved(netdev, before, after, address):
 
 @case
 def gone_netdev_moves():
-    """Connections do not survive it, listeners serve where they belong."""
+    """Connections do not survive the move; listeners serve in their own namespace."""
     ip("netns add h3")
     with contextlib.ExitStack() as stack:
         stack.callback(ip, "netns del h3")
@@ -1068,7 +1069,7 @@ def gone_netdev_moves():
 
 @case
 def gone_device():
-    """Deleted with peers in every state; nobody waits, all are told."""
+    """Deleted with peers in every state; no side waits, and all are notified."""
     with responder("0.0.0.0") as server, raw_listener(H1, where="h1") as old:
         silent, asking, ready = raw(), raw(), raw()
         asking.send(request(1, 1))
@@ -1090,7 +1091,7 @@ def gone_device():
                 app.event("CONNECT_ERROR", "DEVICE_REMOVAL")
                 names = {server.event().name for _ in range(2)}
                 if not names & {"DEVICE_REMOVAL", "DISCONNECTED"}:
-                    raise AssertionError(f"the server heard of {names}")
+                    raise AssertionError(f"the server got {names}")
                 del asked
 
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Cases of MTU and MSS that change under a connection, run by 39-live-mtu.sh.
 
-Usage: mtu_cases.py --list PREFIX | mtu_cases.py CASE
+Usage: mtu_cases.py --list PREFIX
+mtu_cases.py CASE
 
-h1 and h2 have eth0 (10.77.0.N, fd77::N) in common, and eth1 (10.79.N.N,
-fd79:N::N) to the router r. Nothing on the way merges or cuts segments. What
-h2 gets is looked at as it arrives: each ULPDU begins with the same bytes, so
-that a segment shows whether it begins with an FPDU.
+h1 and h2 have eth0 (10.77.0.N, fd77::N) in common, and eth1 (10.79.N.N, fd79:N::N) to
+the router r. Nothing on the path merges or cuts segments. Packets are inspected as they
+arrive on h2: each ULPDU begins with the same bytes, so that a segment shows whether it
+begins with an FPDU.
 """
 
 import contextlib
@@ -40,8 +41,8 @@ TRACING = Path("/sys/kernel/tracing")
 
 # --- what is expected ---------------------------------------------------------
 def mulpdu_at(mtu, family=socket.AF_INET, markers=False, mss=None):
-    """RFC 5044 section 4.5: of the EMSS, which is what a segment holds beside
-    timestamps and the most SACK options."""
+    """RFC 5044 section 4.5: of the EMSS, which is the room of a segment without
+    timestamps and with the most SACK options."""
     if mss is None:
         mss = mtu - (40 if family == socket.AF_INET else 60)
     emss = (mss - 40) // 4 * 4
@@ -55,8 +56,8 @@ def ulpdu(number, size):
 
 
 class Stream:
-    """ULPDUs in one direction, each as long as the MULPDU allows at that
-    moment; all of them arrive in order, unharmed, however segments change."""
+    """ULPDUs in one direction, each as long as the MULPDU allows at that moment; all of
+    them arrive in order, unharmed, however segments change."""
 
     def __init__(self, source, sink):
         self.source, self.sink = source, sink
@@ -80,7 +81,7 @@ class Stream:
 
     def feed(self):
         while not self.stopping:
-            # A window that is nearly shut would cut segments at its edge.
+            # A window that is nearly closed would cut segments at its edge.
             if self.reading.is_set() and self.sent - self.received > 16:
                 time.sleep(0.001)
                 continue
@@ -91,7 +92,7 @@ class Stream:
         try:
             self.source.send(ulpdu(number, size))
         except OSError as error:
-            # It has shrunk since it was asked for: nothing was taken.
+            # It has shrunk since it was read: nothing was taken.
             if error.errno != errno.EMSGSIZE:
                 raise
             self.too_long += 1
@@ -116,7 +117,7 @@ class Stream:
             if self.fault:
                 raise self.fault
             if time.monotonic() > deadline:
-                raise AssertionError(f"waited in vain: {what}; MULPDU "
+                raise AssertionError(f"waited without success: {what}; MULPDU "
                                      f"{mpa.mulpdu(self.source)}, "
                                      f"{self.sent} sent, "
                                      f"{self.received} received")
@@ -124,19 +125,19 @@ class Stream:
 
     @contextlib.contextmanager
     def held_up(self):
-        """The reader does not read, and what is sent comes to wait in TCP's
-        queue: such a window is shut."""
+        """The reader does not read, so that data waits in TCP's queue: such a window is
+        closed."""
         self.reading.clear()
         self.until("unsent data", lambda: unsent(self.source) > 20000)
         yield
         self.reading.set()
 
     def settled(self, wanted):
-        """The MULPDU is that, and what was queued before has arrived."""
+        """The MULPDU has this value, and data that was queued before has arrived."""
         self.until(f"MULPDU {wanted}",
                    lambda: mpa.mulpdu(self.source) == wanted)
         check("MULPDU of MPA_SO_INFO", mpa.info(self.source)[1], wanted)
-        # One may be on its way that has asked before.
+        # One sender may still use the value it read earlier.
         self.behind = self.sent + 1
         self.until("what was queued", lambda: self.received > self.behind)
 
@@ -148,7 +149,7 @@ class Stream:
             raise self.fault
         check("threads left", sum(t.is_alive() for t in self.threads), 0)
         check("ULPDUs that arrived", self.received, self.sent)
-        # The last one, and the one that lets a Responder send.
+        # The last one, and the one that allows a Responder to send.
         counted = mpa.stats(self.source)["tx_fpdus"]
         got = mpa.stats(self.sink)
         assert counted >= self.sent + 1, f"{counted} FPDUs counted"
@@ -190,11 +191,11 @@ def mpa_pair(address, markers=False):
         yield near, far
 
 
-# --- what passes --------------------------------------------------------------
+# --- packets -----------------------------------------------------------------
 class Wire:
-    """Segments with ULPDUs that arrive at a network device of h2: (their
-    bytes, the number of the ULPDU whose FPDU begins them; -1: none does). It
-    may be late, and some may be missing."""
+    """Segments with ULPDUs that arrive at a network device of h2: (their bytes, the
+    number of the ULPDU whose FPDU begins them; -1: no FPDU). They may be delayed, and
+    some may be missing."""
 
     def __init__(self, netdev, port=PORT):
         self.port = port
@@ -216,7 +217,7 @@ class Wire:
         data, where = packet
         if where[2] == socket.PACKET_OUTGOING:
             return
-        # Behind Ethernet: IPv4 without options, or IPv6.
+        # After Ethernet: IPv4 without options, or IPv6.
         tcp = 54 if data[12:14] == b"\x86\xdd" else 34
         if struct.unpack_from(">H", data, tcp + 2)[0] != self.port:
             return
@@ -225,8 +226,8 @@ class Wire:
             self.segments.append((len(payload), first_of(payload)))
 
     def next(self, stream, count):
-        """So many from the first one on that holds what was sent after the
-        stream had settled."""
+        """So many segments, from the first one that contains data sent after the stream
+        had settled."""
         def begin():
             return next((n for n, (_, number) in enumerate(self.segments)
                          if number > stream.behind), len(self.segments))
@@ -242,9 +243,9 @@ class Wire:
 
 
 def first_of(payload):
-    """The number of the ULPDU whose FPDU begins a segment, -1 without. A Marker,
-    whose FPDUPTR says how far behind the FPDU's beginning it stands, falls in front
-    of the FPDU, into the length and the magic number, or before the number."""
+    """The number of the ULPDU whose FPDU begins a segment, -1 without. A Marker, whose
+    FPDUPTR is its distance from the beginning of the FPDU, may be before the FPDU, in
+    the length and the magic number, or before the number."""
     for at in (0, 4, 8):
         if payload[at:at + 4] == struct.pack(">I", at):
             payload = payload[:at] + payload[at + 4:]
@@ -274,7 +275,7 @@ def unsent(sock):
 
 
 def aligned(stream, seen, mss, count=100):
-    """Segments begin with FPDUs again, and none is longer than it may be."""
+    """Segments begin with FPDUs again, and none is longer than allowed."""
     segments = seen.next(stream, count)
     check("segments that no FPDU begins",
           sum(number < 0 for _, number in segments), 0)
@@ -284,8 +285,8 @@ def aligned(stream, seen, mss, count=100):
 
 
 def goes_through(address, netdev, steps, markers=False):
-    """Both ways at once, one of them with more queued than was sent; @steps:
-    (what changes the way, its MTU then)."""
+    """In both directions at once, one of them with more queued than was sent; @steps:
+    (function that changes the path, its new MTU)."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     headers = 72 if family == socket.AF_INET6 else 52
     with contextlib.ExitStack() as stack:
@@ -294,10 +295,10 @@ def goes_through(address, netdev, steps, markers=False):
         check("MULPDU at first", mpa.mulpdu(near),
               mulpdu_at(1500, family, markers))
         streams = Stream(near, far), Stream(far, near)
-        # The next case begins as this one did, whatever happens here.
+        # Restore the state for the next case in any event.
         stack.callback(steps[-1][0], 1500)
         for change, mtu in steps:
-            with streams[0].held_up():
+            with streams[0].stopped():
                 change(mtu)
             for stream in streams:
                 stream.settled(mulpdu_at(mtu, family, markers))
@@ -306,21 +307,21 @@ def goes_through(address, netdev, steps, markers=False):
             stream.finish()
 
 
-# --- ways to change the way ---------------------------------------------------
+# --- ways to change the path --------------------------------------------------
 def device_mtu(mtu):
     for name in ("h1", "h2"):
         ip(f"-n {name} link set eth0 mtu {mtu}")
 
 
 def route_mtu(mtu):
-    """Of routes to the other one, which were made for this."""
+    """Of routes to the other host, which were created for this."""
     for n in (1, 2):
         ip(f"-n h{n} route replace 10.77.0.{3 - n}/32 dev eth0 mtu {mtu}")
 
 
 def path_mtu(mtu):
-    """Between router and h2: h1 hears of it by ICMP. When it grows, what was
-    learnt is forgotten, as it is after some minutes."""
+    """Between router and h2: h1 learns of it by ICMP. When it grows, the learned MTU is
+    flushed, which otherwise takes some minutes."""
     ip(f"-n r link set far mtu {mtu}")
     ip(f"-n h2 link set eth1 mtu {mtu}")
     if mtu == 1500:
@@ -333,7 +334,7 @@ def steps_of(change, *mtus):
 
 
 # --- sockets ------------------------------------------------------------------
-# First those of IPv6, which leaves a device whose MTU is below 1280 for good.
+# IPv6 first: it is removed from a device whose MTU falls below 1280.
 @case
 def sockets_device_ipv6():
     goes_through("fd77::2", "eth0", steps_of(device_mtu, 1280, 1500))
@@ -378,8 +379,8 @@ def sockets_path_markers():
 
 @case
 def sockets_small_mss():
-    """The peer says in its SYN that it takes short segments only; both keep to
-    the smaller one."""
+    """The peer's SYN announces short segments only; both sides use the smaller value.
+    """
     ip("-n h2 route replace 10.77.0.1/32 dev eth0 advmss 536")
     try:
         with mpa_pair("10.77.0.2") as (near, far), wire("eth0") as seen:
@@ -407,10 +408,9 @@ def traced(event):
 
 
 def keep_back(near, far, size):
-    """One ULPDU finds a router that has come to pass shorter ones only; behind
-    it come more, kept back so long that the router's word is there before they
-    leave. Returns how many were kept: all of them, unless the word was quicker
-    than we are."""
+    """One ULPDU reaches a router that now passes shorter ones only. More follow, held
+    back so long that the router's message arrives before they are sent. Returns how
+    many were held back: all of them, unless the message came first."""
     number = 0
     near.send(ulpdu(number, size))
     with contextlib.suppress(OSError):
@@ -425,7 +425,7 @@ def keep_back(near, far, size):
 
 
 def grown_too_long(size):
-    """True if all were kept, and left as ULPDUs that are too long do."""
+    """True if all were held back, and sent as ULPDUs that are too long."""
     with mpa_pair("10.79.2.2") as (near, far), traced("mpa_tx_widen") as lines:
         ip_tc("h1", "replace dev eth1 root netem delay 90ms")
         try:
@@ -446,19 +446,19 @@ def grown_too_long(size):
     check("lengths traced", set(longer) - {str(size)}, set())
     if len(longer) != 3:
         return False
-    # Each of them in a batch of its own.
+    # Each of them in a separate batch.
     check("batches", counted["tx_batches"], 1 + 1 + 3)
     return True
 
 
 @case
 def sockets_grown_too_long():
-    """ULPDUs that were taken, and are longer than a segment by the time they
-    leave: each goes as it is, over several segments."""
+    """ULPDUs that were accepted and are longer than a segment by the time they are
+    sent: each is sent unchanged, in several segments."""
     for _ in range(10):
         if grown_too_long(mulpdu_at(1500)):
             return
-    raise AssertionError("not once were all of them kept back")
+    raise AssertionError("all of them were held back in no attempt")
 
 
 # --- RNIC ---------------------------------------------------------------------

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whose a QP is: user space names it by a number when it connects or accepts, and
-gets it only if the same process has made it. Cases as of cm_cases.py.
+"""Ownership of QPs: user space names a QP by a number when it connects or accepts, and
+gets it only if the same process has created it. Cases as in cm_cases.py.
 
-The victim has a QP on mpa1 that is idle; its number is told to who wants it, as
-"rdma resource show" would. The victim then connects all the same.
+The victim has an idle QP on mpa1; the thief gets its number, which "rdma resource show"
+would print. The victim must still be able to connect.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ CONSUMER = Path("/sys/module/mpa_consumer/parameters")
 
 @contextlib.contextmanager
 def parties(*become, port=PORT):
-    """A server on h2, and on h1 a process for each, with the given manners."""
+    """A server on h2, and on h1 a process for each set of privileges."""
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(Party("h2"))
         others = [stack.enter_context(Party("h1", one)) for one in become]
@@ -37,7 +37,7 @@ def plain():
 
 
 def connects(server, victim):
-    """The victim's QP is as good as new."""
+    """The victim's QP works like a new one."""
     server.tell("accept")
     check("victim", victim.ask("connect"), "ESTABLISHED")
     check("server", server.told(), "ESTABLISHED")
@@ -71,7 +71,7 @@ def owner_container():
 
 @case
 def owner_root_is_no_exception():
-    """The victim is somebody else, and root wants its QP."""
+    """The victim is another user, and root wants its QP."""
     with parties(other_user, plain) as (server, victim, thief):
         check("victim's user", victim.ask("uid") != thief.ask("uid"), True)
         number = victim.ask("make", H2, PORT)
@@ -96,7 +96,7 @@ def owner_accepts_with_it():
 
 @case
 def owner_no_such_number():
-    """What is nobody's is another error."""
+    """The error for a QP that does not exist is different."""
     with parties(plain) as (_, thief):
         with counting("mpa1", conn_qp_denied=0):
             check("theft", thief.ask("steal", H2, PORT, 1), "EINVAL")
@@ -127,7 +127,7 @@ def owner_kernel():
 
 @case
 def owner_of_another_thread():
-    """A process is all of its threads, also those that are gone."""
+    """A process is all of its threads, including those that have ended."""
     with parties(plain) as (server, victim):
         victim.ask("make_in_thread", H2, PORT)
         with counting("mpa1", conn_qp_denied=0, conn_active=1):
@@ -136,7 +136,7 @@ def owner_of_another_thread():
 
 @case
 def owner_numbers():
-    """One number tells nothing of the next, and none comes back soon."""
+    """A number does not predict the next one, and none is reused soon."""
     with parties(plain) as (_, user):
         kept = user.ask("numbers", H2, PORT, 24, False)
         dropped = user.ask("numbers", H2, PORT, 200, True)
@@ -144,7 +144,7 @@ def owner_numbers():
     check("different ones", len(set(numbers)), len(numbers))
     check("24 bits", all(2 <= n < 1 << 24 for n in numbers), True)
     steps = [abs(b - a) for a, b in zip(numbers, numbers[1:])]
-    # 223 steps, of which one in 8000 is so short at random.
+    # 223 steps; at random, one in 8000 is that short.
     check("in turn", sum(step < 1024 for step in steps) < 5, True)
     check("all over", max(numbers) - min(numbers) > 1 << 22, True)
 

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cases of settings, run by 72-settings.sh, which made the hosts.
+"""Cases of settings, run by 72-settings.sh, which set up the hosts.
 
-Usage: settings_cases.py --list PREFIX | settings_cases.py CASE
+Usage: settings_cases.py --list PREFIX
+settings_cases.py CASE
 
-Each setting is made with mpactl at the namespace, the device or the listener,
-read back, and seen in what goes over the wire or in what happens. Bytes sent
-and wanted are those of RFC 5044 and RFC 6581.
+Each setting is made with mpactl on the namespace, the device or the listener, read
+back, and observed on the wire or by its effect. Expected bytes are those of RFC 5044
+and RFC 6581.
 """
 
 import contextlib
@@ -29,7 +30,7 @@ from cmlab import (  # noqa: E402
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import host  # noqa: E402
 
-# What devices can, and so what they ask for where nothing was set.
+# Limits of devices, and so what they request if nothing was set.
 DEEPEST = 128
 KNOWN_RTR = ["write", "read"]
 M, C, X = mpa.MARKERS, mpa.CRC, mpa.ENHANCED
@@ -39,13 +40,13 @@ DEV1, DEV2 = ("dev", "mpa1"), ("dev", "mpa2")
 
 
 def get(where, of=()):
-    """Settings in force, and the set of those that are the object's own."""
+    """Effective settings, and the set of those that the object has itself."""
     told = json.loads(mpactl(where, "-j", "get", *of).stdout)
     return told["config"], set(told["own"])
 
 
 def listener(where="h2", port=PORT):
-    """What mpactl says of the device's listener on the port."""
+    """mpactl's output for the device's listener on the port."""
     told = json.loads(mpactl(where, "-j", "listen").stdout)
     found = [one for one in told if one["local"]["port"] == port]
     check("listeners on the port", len(found), 1)
@@ -53,7 +54,7 @@ def listener(where="h2", port=PORT):
 
 
 def connection(where, **wanted):
-    """What mpactl says of the one connection that is like that."""
+    """mpactl's output for the only connection that matches."""
     told = json.loads(mpactl(where, "-j", "conn").stdout)
     found = [one for one in told
              if all(one.get(name) == value for name, value in wanted.items())]
@@ -66,8 +67,8 @@ def listening(where="h2", port=PORT):
 
 
 # --- set and read back --------------------------------------------------------
-# Key, least value, greatest, one in between, as they are given and as JSON has
-# them; then what is built in.
+# Key, least value, greatest, one in between, as written and in JSON; then the built-in
+# value.
 VALUES = {
     "crc": (("off", "off"), ("required", "required"), ("off", "off"),
             "required"),
@@ -101,7 +102,7 @@ VALUES = {
 }
 BUILT_IN = 3
 
-# The same where it is different at devices and their listeners.
+# The same where devices and their listeners differ.
 OF_DEVICES = {
     "rtr": (("write", ["write"]), ("all", KNOWN_RTR), ("read", ["read"]),
             KNOWN_RTR),
@@ -157,7 +158,7 @@ def values_of_listener():
 
 @case
 def values_one_by_one():
-    """Each leaves all others as they are."""
+    """Each leaves all others unchanged."""
     before, _ = get("h1", DEV1)
     for key, row in values_of(DEV1).items():
         word, value = row[2]
@@ -170,7 +171,7 @@ def values_one_by_one():
 
 @case
 def values_inherited():
-    """Listener, device, namespace, built in: the first that has one."""
+    """Listener, device, namespace, built in: the first one that has a value."""
     def ird(of):
         config, own = get("h2", of)
         return config["ird"], "ird" in own
@@ -190,7 +191,7 @@ def values_inherited():
                           [(90, True), (60, True), (30, True)])
                 check("without", ird(chain[2]), (60, False))
         check("device without", ird(DEV2), (128, False))
-        # Another namespace, and what is in it, has its own.
+        # Another namespace, and the objects in it, have their own.
         with configured("h2", "ird", 7):
             check("h1", get("h1")[0]["ird"], 16382)
             check("mpa1", get("h1", DEV1)[0]["ird"], DEEPEST)
@@ -198,8 +199,8 @@ def values_inherited():
 
 @case
 def values_of_clipped_rtr():
-    """A namespace may name a kind that no device knows: there is no
-    peer-to-peer mode to ask for then."""
+    """A namespace may name a kind that no device supports: then no peer-to-peer mode is
+    requested."""
     with configured("h1", "rtr", "send"):
         config, _ = get("h1", DEV1)
         check("rtr", config["rtr"], KNOWN_RTR)
@@ -217,7 +218,7 @@ def refused(where, of, words, status, message):
 
 @case
 def refused_by_the_kernel():
-    """Its own words are shown, and of several changes none is made."""
+    """The kernel's message is shown, and of several changes none is applied."""
     with responder():
         for where, of in (("h1", DEV1), ("h2", listening())):
             for words, message in (
@@ -239,7 +240,7 @@ def refused_by_the_kernel():
 
 @case
 def refused_by_range():
-    """By the kernel, which says what would do."""
+    """Refused by the kernel, with the valid range."""
     for key, bounds, values in (
             ("ird", "0 .. 16382", (16383, 4294967295)),
             ("ord", "0 .. 16382", (16383, 65536)),
@@ -261,7 +262,7 @@ def refused_by_range():
 
 @case
 def refused_by_the_tool():
-    """What has no number: by its words."""
+    """Settings without a number: by their words."""
     for key, values in {
             "crc": ("on", "2", ""), "markers": ("yes", "2"),
             "revision": ("3", "-1"), "permissive": ("2",),
@@ -287,17 +288,17 @@ def refused_objects():
 @case
 def set_says_when_it_counts():
     got = mpactl("h1", "set", *DEV1, "crc", "inherit")
-    check("new connections are spoken of",
+    check("new connections are mentioned",
           "new connections" in got.stdout + got.stderr, True)
 
 
-# --- what Initiators ask, byte by byte ----------------------------------------
+# --- Requests of Initiators, byte by byte ----------------------------------------
 def asked(ird, ord_):
-    """A Request of revision 2, of a device with nothing else set."""
+    """A Request of revision 2, of a device with no other settings."""
     return mpa.Frame(mpa.REQUEST, C | X, 2, enhanced(ird, ord_))
 
 
-# The consumer wants 7 and 9.
+# The consumer requests 7 and 9.
 P7, A9 = P2P | 7, WRITE | READ | 9
 REQUESTS = [
     ((), asked(P7, A9)),
@@ -306,7 +307,7 @@ REQUESTS = [
     (("revision", "2"), asked(P7, A9)),
     (("revision", "1"), mpa.Frame(mpa.REQUEST, C, 1, b"")),
     (("revision", "0"), mpa.Frame(mpa.REQUEST, M | C, 0, b"")),
-    # What the RDMA Consortium's peers do is not to be chosen.
+    # The behaviour of the RDMA Consortium's peers cannot be configured.
     (("revision", "0", "crc", "off"), mpa.Frame(mpa.REQUEST, M | C, 0, b"")),
     (("exchange", "plain"), mpa.Frame(mpa.REQUEST, C, 1, b"")),
     (("exchange", "plain", "revision", "2"),
@@ -321,7 +322,7 @@ REQUESTS = [
 
 
 def request_sent():
-    """The Request of an Initiator on h1, who is then left alone."""
+    """The Request of an Initiator on h1, which gets no answer."""
     with raw_listener() as there, initiator() as (_, me):
         me.connect(H2, PORT, ird=7, ord_=9)
         with there.accept() as peer:
@@ -357,7 +358,7 @@ def initiator_device_before_namespace():
 
 @case
 def initiator_rtr():
-    """The one kind that was asked for is what opens the stream."""
+    """The only requested kind is the one that opens the stream."""
     for kind, bit, ulpdu in (("write", WRITE, "c140"), ("read", READ, "4141")):
         with configured("h1", "rtr", kind, of=DEV1), \
                 raw_listener() as there, initiator() as (app, me):
@@ -378,7 +379,7 @@ def mpa_reply(word1, word2, flags=C | X):
 
 
 def qpn_of(device):
-    """Number of the one queue pair that the device's connection has."""
+    """Number of the only queue pair that the device's connections have."""
     told = json.loads(mpactl(HOST_OF[device], "-j", "conn", "show", "dev",
                              device).stdout)
     check("connections", len(told), 1)
@@ -387,7 +388,7 @@ def qpn_of(device):
 
 @case
 def initiator_falls_back_or_not():
-    """Auto tries again in older words; 2 does not, and plain needs not."""
+    """Auto tries again with an older revision; 2 does not, and plain need not."""
     for words, revisions in (((), [2, 1]), (("revision", "2"), [2]),
                              (("revision", "1"), [1]),
                              (("exchange", "plain"), [1])):
@@ -414,7 +415,7 @@ def initiator_falls_back_or_not():
 
 @case
 def initiator_refuses_more_than_its_ird():
-    """IRD is also what it can be raised to in negotiation."""
+    """IRD is also the limit to which it can be raised in negotiation."""
     with configured("h1", "ird", 20, of=DEV1):
         for ord_, event in ((20, "ESTABLISHED"), (21, "CONNECT_ERROR")):
             with raw_listener() as there, initiator() as (app, me):
@@ -425,7 +426,7 @@ def initiator_refuses_more_than_its_ird():
                     app.event(event)
 
 
-# --- what Responders answer, byte by byte ---------------------------------------
+# --- Replies of Responders, byte by byte ---------------------------------------
 def answer(word1, word2, flags=C | X):
     return mpa.Frame(mpa.REPLY, flags, 2, enhanced(word1, word2))
 
@@ -438,8 +439,8 @@ def old(flags, rev):
     return frame(mpa.REQUEST, flags, rev)
 
 
-# Settings, a Request, its Reply or None: closed without. The consumer wants 5
-# and 6 and is asked only if there is something to accept.
+# Settings, a Request, its Reply or None: closed without. The consumer requests 5 and 6,
+# and is asked only if there is something to accept.
 NOW = request(P2P | 8, WRITE | READ | 9)
 REPLIES = [
     ((), NOW, answer(P2P | 9, WRITE | READ | 6)),
@@ -462,7 +463,7 @@ REPLIES = [
      plain(C | mpa.REJECT, 2)),
     (("rtr", "write"), NOW, answer(P2P | 9, WRITE | 6)),
     (("rtr", "read"), NOW, answer(P2P | 9, READ | 6)),
-    # No more than the setting, whatever the peer wants.
+    # At most the setting, whatever the peer requests.
     (("ird", "3"), NOW, answer(P2P | 3, WRITE | READ | 6)),
     (("ird", "7"), NOW, answer(P2P | 7, WRITE | READ | 6)),
     (("ord", "2"), NOW, answer(P2P | 9, WRITE | READ | 2)),
@@ -482,7 +483,7 @@ def reply_to(app, data, accepted):
         except (AssertionError, ConnectionResetError):
             return None
         if accepted:
-            # Who is to begin has not, and ends it: either may be first.
+            # The side that must begin has not, and ends it: either may be first.
             app.event("ESTABLISHED").id.destroy()
         return got
 
@@ -516,7 +517,7 @@ def responder_of_namespace():
 
 @case
 def responder_tells_consumer_what_may_be():
-    """The depths a consumer is offered keep to the settings."""
+    """The depths offered to a consumer respect the settings."""
     with responder() as app, \
             configured("h2", "ird", 3, "ord", 4, of=DEV2):
         for data, depths in ((request(8, 9), (4, 3)),
@@ -533,7 +534,7 @@ def responder_tells_consumer_what_may_be():
 
 @case
 def responder_two_listeners():
-    """Each has its own."""
+    """Each listener has its own."""
     with responder() as one, responder(port=PORT + 1) as other:
         with configured("h2", "markers", "on", of=listening()), \
                 configured("h2", "crc", "off", of=listening(port=PORT + 1)):
@@ -547,7 +548,7 @@ def responder_two_listeners():
                     app.event("ESTABLISHED")
 
 
-# --- how long, how many ------------------------------------------------------------
+# --- timeouts and limits -----------------------------------------------------------
 def startup_timeout(of):
     with responder() as app, \
             configured("h2", "startup-timeout", "800ms",
@@ -557,7 +558,7 @@ def startup_timeout(of):
             with raw() as peer, within(0.7, 2.5):
                 peer.send(data)
                 peer.closed()
-        # The same for a first FPDU that is due.
+        # The same for an expected first FPDU.
         with raw() as peer:
             peer.send(request(P2P | 1, WRITE | 1))
             app.event("CONNECT_REQUEST").id.accept()
@@ -599,7 +600,7 @@ def first_fpdu_timeout(of):
             app.event("ESTABLISHED")
             peer.send(mpa.RTR_WRITE_FPDU)
             app.silent(1.5)
-    # By default there is no hurry.
+    # By default there is no time limit.
     with counting("mpa2", conn_startup_error=0), responder() as app, \
             raw() as peer:
         peer.send(request(1, 1))
@@ -653,8 +654,8 @@ def half_open_max(of):
         check("the counter, as mpactl has it",
               told[0]["counters"]["conn_half_open_drop"] >= count - most, True)
         waiting = [sock for sock in silent if not turned_away(sock)]
-        check("not turned away", len(waiting), most)
-        # One that does its part makes room for another.
+        check("not refused", len(waiting), most)
+        # One that completes its startup makes room for another.
         first = mpa.Peer(waiting[0])
         first.send(request(1, 1))
         app.event("CONNECT_REQUEST").id.reject()
@@ -677,7 +678,7 @@ def half_open_of_device():
     half_open_max(DEV2)
 
 
-# --- what runs, and what is next -----------------------------------------------------
+# --- existing and new connections ---------------------------------------------------
 @case
 def running_connection_keeps_what_it_has():
     words = ("crc", "off", "markers", "on", "ird", 2, "ord", 2,
@@ -709,7 +710,7 @@ def running_connection_keeps_what_it_has():
                                               "revision", "ird", "ord",
                                               "peer_ird", "peer_ord")],
                       [False, True, 2, 2, 2, 4, 4])
-            # A CRC that is not checked any more would let this pass.
+            # If the CRC were not checked any more, this would pass.
             with counting("mpa2", rx_write=1):
                 first.send(mpa.RTR_WRITE_FPDU)
             bad = bytearray(mpa.RTR_WRITE_FPDU)
@@ -720,7 +721,7 @@ def running_connection_keeps_what_it_has():
 
 @case
 def startup_under_way_keeps_what_it_began_with():
-    """Settings are those of the time when the connection came."""
+    """The settings at the time when the connection was made apply."""
     with responder() as app, raw() as peer:
         with counting("mpa2", conn_passive=0):
             peer.send(request(4, 4, flags=X)[:10])
@@ -748,7 +749,7 @@ def mpa_socket(sock):
 
 
 def sockets(stack, port=7310):
-    """Two MPA sockets that are connected, the Initiator's on h1 first."""
+    """Two connected MPA sockets, the Initiator's on h1 first."""
     with host("h2"):
         there = stack.enter_context(socket.socket())
     there.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -774,7 +775,7 @@ def sockets(stack, port=7310):
 
 @contextlib.contextmanager
 def late_acknowledgements():
-    """What h2 sends, takes its time."""
+    """Delays what h2 sends."""
     words = "netns exec h2 tc qdisc %s dev eth0 root netem delay 400ms"
     ip(words % "add")
     try:
@@ -784,16 +785,16 @@ def late_acknowledgements():
 
 
 def segments_sent(sock):
-    """Without those that TCP sent again, as it does when it has waited long
-    enough for an acknowledgement."""
+    """Without retransmissions, which occur when TCP has waited long enough for an
+    acknowledgement."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232)
     return (struct.unpack_from("=I", info, DATA_SEGS_OUT)[0] -
             struct.unpack_from("=I", info, TOTAL_RETRANS)[0])
 
 
 def send_in_flight(one, two, count):
-    """Segments it took for so many small ULPDUs while the first was not
-    acknowledged."""
+    """Number of segments for so many small ULPDUs while the first was not acknowledged.
+    """
     before = segments_sent(one)
     for number in range(count):
         one.send(b"%03d" % number)
@@ -804,8 +805,8 @@ def send_in_flight(one, two, count):
 
 @case
 def sockets_packing():
-    """One segment to a ULPDU, or company for those that come while the first
-    is under way."""
+    """One segment per ULPDU, or packing of those that are sent while the first is in
+    flight."""
     for word, wanted in (("off", 6), ("on", 2)):
         with configured("h1", "packing", word), \
                 contextlib.ExitStack() as stack:

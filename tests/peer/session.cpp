@@ -47,8 +47,7 @@ std::map<std::string, int> Tally::take() const
 	return counts_;
 }
 
-// Commands
-// ----------------------------------------------------------------------
+// Commands ----------------------------------------------------------------------
 
 Orders::Orders(const Environment &env, const std::string &order)
 	: socket_(Socket::connect(env.control, Clock::now() + env.patience))
@@ -73,8 +72,7 @@ std::string Orders::line(Time until)
 	}
 }
 
-// Startup of a connection
-// -----------------------------------------------------------
+// Startup of a connection -------------------------------------------------------
 
 void Session::listen()
 {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Who may connect a QP, and how connections end: what was completed arrives, however
-# long the link is out, and no end goes on for ever. An argument chooses one of the
-# parts below.
+# Which processes may connect a QP, and how connections end: completed messages
+# arrive, however long the link is down, and no end takes forever. An argument
+# chooses one of the parts below.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/counters.sh"
@@ -16,7 +16,7 @@ port=7400
 gate=/tmp/gate
 
 owners() {
-	# For other users and containers, too: there is no udev here.
+	# Accessible to other users and containers, too: there is no udev here.
 	chmod 0666 /dev/infiniband/*
 	cases_open "$MPA_REPO/tests/integration/owner_cases.py" 100
 	cases_run owner
@@ -29,13 +29,13 @@ log_has() {
 	grep -Eq "$2" "$LAB_OUT/$1.log"
 }
 
-# shape HOST QDISC...: of what the host sends. Without: as it was.
+# shape HOST QDISC...: for what the host sends; without QDISC: no shaping.
 shape() {
 	lab_in "$1" tc qdisc del dev eth0 root 2> /dev/null || true
 	[[ $# == 1 ]] || lab_do lab_in "$1" tc qdisc add dev eth0 root "${@:2}"
 }
 
-# setting NAME VALUE: of the client's device.
+# setting NAME VALUE: sets it on the client's device.
 setting() {
 	lab_do lab_in h1 "$mpactl" set dev mpa1 "$1" "$2"
 }
@@ -45,8 +45,8 @@ sysctl_of() {
 	lab_in "$1" sysctl -qw "net.ipv4.$2"
 }
 
-# begin LABEL CONNECTIONS BYTES ROLE ARGUMENT...: a server and a client that are
-# connected, the client at its gate.
+# begin LABEL CONNECTIONS BYTES ROLE ARGUMENT...: starts a server and a client;
+# returns when they are connected and the client waits for its gate file.
 begin() {
 	local label=$1 connections=$2 bytes=$3 role=$4 words=()
 	shift 4
@@ -77,7 +77,7 @@ took() {
 	((${ms:-0} >= $1 && ms <= $2))
 }
 
-# The link is out for longer than TCP takes for its first five attempts.
+# The link is down for longer than TCP takes for its first five attempts.
 outage() {
 	local label="link out, $1"
 	begin "$label" 1 4096 send 8 4096 "$1"
@@ -87,7 +87,7 @@ outage() {
 	sleep 8
 	shape h1
 	lab_check "$label: server sees the end" lab_join server 40
-	lab_check "$label: server has it all" \
+	lab_check "$label: server has received everything" \
 		log_has server '^connection 0: 8 messages, 32768 bytes$'
 	lab_check "$label: client ends" lab_join client 20
 	lab_check "$label: counted" lab_wait 10 counters_hold \
@@ -96,22 +96,22 @@ outage() {
 	finish
 }
 
-# Nothing is acknowledged any more but for what the peer still sends.
+# Nothing is acknowledged any more except by data that the peer still sends.
 read_in_flight() {
 	local label="a Read in flight"
 	begin "$label" 1 1500000 read 1500000
 	shape h2 tbf rate 1mbit burst 16kb latency 2s
 	touch "$gate"
 	lab_check "$label: client ends" lab_join client 60
-	lab_check "$label: all was read" log_has client '^read 1500000 bytes$'
-	lab_check "$label: it took longer than ever before" took 8000 60000
+	lab_check "$label: everything was read" log_has client '^read 1500000 bytes$'
+	lab_check "$label: it took longer than before" took 8000 60000
 	lab_check "$label: counted" lab_wait 10 counters_hold \
 		mpa1 rx_read_resp=1 conn_reset=0 conn_close_timeout=0 \
 		mpa2 tx_read_resp=1 conn_reset=0
 	finish
 }
 
-# Acknowledgements come now and then, and would for half a minute.
+# Acknowledgements arrive slowly, for half a minute in all.
 trickle() {
 	local label="a trickle, $1"
 	setting close-timeout 4s
@@ -127,7 +127,7 @@ trickle() {
 	setting close-timeout inherit
 }
 
-# TCP gives up by itself: after 12.6 s, with five retransmissions.
+# TCP gives up: after 12.6 s, with five retransmissions.
 dead_peer() {
 	local label="a dead peer"
 	sysctl_of h1 tcp_retries2=5
@@ -142,12 +142,12 @@ dead_peer() {
 	finish
 }
 
-# sockets_that_end COUNT: of the client's host, with a FIN on its way.
+# sockets_that_end COUNT: sockets of the client's host that have sent a FIN.
 sockets_that_end() {
 	[[ $(ip netns exec h1 ss -Htn state fin-wait-1 | wc -l) == "$1" ]]
 }
 
-# The client is gone, its connections are not: only so many may be at it.
+# The client has gone, but its connections have not: only so many may linger.
 crowd() {
 	local label="many that linger"
 	setting linger-max 4
@@ -158,17 +158,17 @@ crowd() {
 	lab_check "$label: the oldest ones are cut short, and counted" \
 		lab_wait 10 counters_hold \
 		mpa1 conn_linger_drop=4 conn_close_timeout=0
-	lab_check "$label: the others go on" lab_wait 10 sockets_that_end 4
+	lab_check "$label: the others continue" lab_wait 10 sockets_that_end 4
 	shape h1
 	for n in 4 5 6 7; do
-		lab_check "$label: server has it all of connection $n" lab_wait 30 \
+		lab_check "$label: server has received everything of connection $n" lab_wait 30 \
 			log_has server "^connection $n: 2 messages, 8192 bytes$"
 	done
 	finish
 	setting linger-max inherit
 }
 
-# keepalive on|off: an idle QP whose peer goes without a word.
+# keepalive on|off: an idle QP whose peer disappears silently.
 keepalive() {
 	local label="keepalive $1"
 	setting keepalive "$1"

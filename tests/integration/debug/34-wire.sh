@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What goes over the wire, without Markers and with them, as tshark sees it:
-# every FPDU good, and every segment beginning with one.
+# The packets on the wire, without Markers and with them, as tshark sees them: every
+# FPDU is good, and every segment begins with one.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 # wire_run NAME WHO SIZES TOOLS [OPTION...]: pings of these sizes and perftest's
-# programs in a capture; WHO inserts Markers. Options are the judge's.
+# programs in a capture; WHO inserts Markers. OPTIONs are those of check_capture.py.
 wire_run() {
 	local name=$1 who=$2 sizes tools size tool
 	read -r -a sizes <<< "$3"
@@ -21,7 +21,7 @@ wire_run() {
 	for tool in "${tools[@]}"; do
 		perf_pair h1 h2 "$tool" 65536 5
 	done
-	# perftest makes a connection of its own to agree on things.
+	# perftest makes a separate connection to exchange parameters.
 	capture_check "$name" --aligned --markers-from "$who" \
 		--connections $((${#sizes[@]} + 2 * ${#tools[@]})) "${@:5}"
 }
@@ -41,7 +41,7 @@ markers_ask on mpa1 mpa2
 wire_run jumbo-markers both 65535 ib_write_bw
 lab_mtu 1500
 wire_run markers both "64 4096 65535" "ib_write_bw ib_read_bw ib_send_bw"
-# Who asks is the one that gets them.
+# The side that asks for Markers receives them.
 markers_ask off mpa2
 wire_run markers-to-initiator responder 65535 ib_read_bw
 markers_ask off mpa1

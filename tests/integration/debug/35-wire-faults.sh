@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Over a wire that loses, doubles and reorders packets, from the first one of a
-# connection on: TCP repairs that, MPA notices nothing, and what is sent again
-# begins with FPDUs as before. Over a good one: as few segments as there can be.
+# A link that loses, duplicates and reorders packets, from the first one of a
+# connection on: TCP repairs that, MPA notices nothing, and retransmitted segments
+# begin with FPDUs as before. On a good link: as few segments as possible.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
-# fault NAME NETEM...: what h1 sends suffers; what comes back does not.
+# fault NAME NETEM...: applies to what h1 sends, not to the other direction.
 fault() {
 	local name=$1 size
 	shift
@@ -18,7 +18,7 @@ fault() {
 	for size in 64 4096 65535; do
 		rping_pair h1 h2 "$size" 10
 	done
-	# Sends: perftest's server may leave before the last Write is repaired.
+	# Sends: perftest's server may exit before the last Write is retransmitted.
 	perf_pair h1 h2 ib_send_bw 65536 20
 	capture_check "$name" --aligned --unaligned 25 --connections 5
 	lab_in h1 tc qdisc del dev eth0 root
@@ -31,16 +31,16 @@ retransmitted() {
 lab_devices 2
 capture_real_segments h1 h2
 
-# Segments of 1448 bytes; 28 for SACK, 14 for DDP and 6 for MPA are the most
-# that is not payload. 40 are for what perftest has to say besides.
+# Segments of 1448 bytes; at most 28 for SACK, 14 for DDP and 6 for MPA are not
+# payload. 40 are for perftest's other messages.
 before=$(lab_counter mpa1 tx_segments)
 perf_pair h1 h2 ib_write_bw 65536 20
 after=$(lab_counter mpa1 tx_segments)
-lab_true "messages are cut into as few segments as can be" \
+lab_true "messages are cut into as few segments as possible" \
 	"$after - $before <= 20 * ((65536 + 1399) / 1400) + 40"
 
 before=$(retransmitted)
 fault loss loss 3%
 fault reorder delay 4ms reorder 30% 50%
 fault duplicate duplicate 10%
-lab_true "loss: TCP has sent something again" "$(retransmitted) > $before"
+lab_true "loss: TCP has retransmitted" "$(retransmitted) > $before"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What two sides can agree on, and what then goes over the wire: revisions 1 and
-# 2, Markers for none, one or both, CRCs that none, one or both ask for. One is
-# enough to have them. Revision 0 is the matter of 35-rdmac.
+# The possible results of the negotiation, and the packets on the wire: revisions 1
+# and 2; Markers for neither side, one or both; CRCs requested by neither side, one
+# or both. One request is enough for CRCs. Revision 0 is in 35-rdmac.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
-# device_is KEY YES NO WHO: a setting of both devices, YES for the ones in WHO.
-# h1 has the Initiator.
+# device_is KEY YES NO WHO: a setting of both devices, YES for the ones in WHO, NO
+# for the others. h1 has the Initiator.
 device_is() {
 	local initiator=$3 responder=$3
 	case $4 in initiator | both) initiator=$2 ;; esac
@@ -18,7 +18,7 @@ device_is() {
 	device_set "$1" "$responder" mpa2
 }
 
-# Who asks for Markers is the one that gets them.
+# The side that asks for Markers receives them.
 other_than() {
 	case $1 in
 	initiator) echo responder ;;
@@ -27,9 +27,9 @@ other_than() {
 	esac
 }
 
-# modes_run NAME REVISION FALLBACK MODE...: a ping in each mode, all in one
-# capture. A MODE is who asks for Markers, and who for CRCs. With FALLBACK 1
-# there are Requests of revision 2 that the Responder does not answer.
+# modes_run NAME REVISION FALLBACK MODE...: a ping in each mode, all in one capture.
+# A MODE names the sides that ask for Markers, and those that ask for CRCs. With
+# FALLBACK 1 there are Requests of revision 2 that the Responder does not answer.
 modes_run() {
 	local name=$1 revision=$2 fallback=$3 markers crc mode nth=0
 	shift 3
@@ -51,12 +51,12 @@ modes_run() {
 	done
 }
 
-# Each way to ask for the one with each for the other.
+# All combinations of both.
 all=()
 for who in none initiator responder both; do
 	all+=("$who both" "$who initiator" "$who responder" "$who none")
 done
-# All that can come of it, and two that tell whether a fallback changes that.
+# All results for CRCs, and two modes that show whether a fallback changes anything.
 each=("none none" "none both" "initiator none" "initiator both"
 	"responder none" "responder initiator" "both none" "both responder")
 few=("none none" "both responder")

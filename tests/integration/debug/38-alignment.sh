@@ -1,21 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# With Markers every segment begins with an FPDU: over a good wire, one that
-# loses or reorders, into a small window and with messages of mixed sizes,
-# whether TCP or the device cuts what is sent. The judge prints the share.
+# With Markers every segment begins with an FPDU: over a good link, one that loses or
+# reorders, into a small window and with messages of mixed sizes, whether TCP or the
+# device cuts what is sent. check_capture.py prints the share.
 #
 # h1 sends. TCP makes packets of several segments in any case, and without TSO
 # the kernel cuts them for the device. With it they would go through veth as
 # they are: tbf, with room for one segment only, cuts them as a device does, and
-# netem behind it has real segments to lose. What TCP makes is counted before.
+# netem behind it has real segments to lose. TCP's packets are counted before that.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 # Of 1500 bytes, 20 each for IP and TCP and 12 for timestamps.
 mss=1448
-# Three segments and a bit: the edge is never where a segment ends.
+# Three segments and a bit: the edge is never at the end of a segment.
 small_window=5000
 
 # Every packet longer than a segment passes a filter that counts it.
@@ -25,13 +25,13 @@ count_large() {
 		match 'cmp(u16 at 2 layer 1 gt 1500)' action ok
 }
 
-# large: how many it has been so far.
+# large: prints how many there have been so far.
 large() {
 	ip netns exec h1 tc -s filter show dev eth0 egress |
 		awk '$1 == "Sent" { print $4 }'
 }
 
-# wire NETEM...: what h1 sends is cut, and suffers.
+# wire NETEM...: cuts the packets that h1 sends, and applies NETEM to them.
 wire() {
 	lab_in h1 tc qdisc replace dev eth0 root handle 1: \
 		tbf rate 1gbit burst 1520 limit 10m
@@ -44,10 +44,10 @@ retransmitted() {
 	ip netns exec h1 nstat -asz TcpRetransSegs | awk '/TcpRetrans/ { print $2 }'
 }
 
-# Neither tcp_rmem nor a route's window makes the window small: an MPA socket
-# gets a receive buffer for the longest FPDU, and what arrives is placed at
-# once. So a box on the way says so in every segment, SYN included; without
-# scaling the field is in bytes.
+# Neither tcp_rmem nor a route's window makes the window small: an MPA socket gets a
+# receive buffer for the longest FPDU, and received data is placed at once. So a
+# middlebox rewrites the window of every segment, SYN included; without scaling the
+# field is in bytes.
 shrink_window() {
 	lab_in h2 sysctl -q -w net.ipv4.tcp_window_scaling=0
 	lab_in h2 tc qdisc add dev eth0 clsact
@@ -62,7 +62,7 @@ restore_window() {
 	lab_in h2 sysctl -q -w net.ipv4.tcp_window_scaling=1
 }
 
-# align_run NAME TRAFFIC [OPTION...]: options are the judge's.
+# align_run NAME TRAFFIC [OPTION...]: OPTIONs are those of check_capture.py.
 align_run() {
 	traffic_label=$1
 	capture_start "$1" h2
@@ -75,14 +75,14 @@ long_messages() {
 	rping_pair h1 h2 65535 10
 }
 
-# Of any size, and so short that several FPDUs fit in a segment.
+# Of any size, and short enough that several FPDUs fit into a segment.
 mixed_messages() {
 	rping_pair h1 h2 333 5
 	rping_pair h1 h2 30001 5
 	perf_pair h1 h2 ib_send_bw 200 300 -b
 }
 
-# Both ways at once, so that SACK's options take room from data.
+# In both directions at once, so that SACK options take room from data.
 both_ways() {
 	rping_pair h1 h2 65535 20
 	perf_pair h1 h2 ib_send_bw 3001 200 -b
@@ -99,7 +99,7 @@ all_runs() {
 	wire
 	cut=$(large)
 	align_run "$1-clean" long_messages
-	large_expected "$1: TCP has made packets to be cut" "$cut"
+	large_expected "$1: TCP has made packets that must be cut" "$cut"
 	align_run "$1-mixed" mixed_messages --connections 4
 	shrink_window
 	align_run "$1-small-window" long_messages --window "$small_window"
@@ -108,11 +108,11 @@ all_runs() {
 	cut=$(large)
 	wire loss 1%
 	align_run "$1-loss" both_ways --connections 3 --behind 1
-	lab_true "$1-loss: TCP has sent something again" \
+	lab_true "$1-loss: TCP has retransmitted" \
 		"$(retransmitted) > $before"
 	wire delay 2ms reorder 30% 50%
 	align_run "$1-reorder" both_ways --connections 3 --behind 10
-	large_expected "$1: and on a bad wire too" "$cut"
+	large_expected "$1: and on a bad link too" "$cut"
 	lab_in h1 tc qdisc del dev eth0 root
 }
 

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The way changes its MTU under connections that have more queued than sent, back
-# and forth, for sockets and for devices: by the network device, by a route, and
-# by a router that tells of it with ICMP; and a peer that takes short segments
-# only. Every ULPDU that was accepted arrives, the MULPDU follows, and segments
-# begin with FPDUs again. Arguments choose cases by the beginning of their names.
+# The path MTU changes back and forth under connections that have more queued than
+# sent, for sockets and for devices: by the network device, by a route, and by a
+# router that reports it with ICMP; and a peer that accepts short segments only.
+# Every ULPDU that was accepted arrives, the MULPDU follows, and segments begin with
+# FPDUs again. Arguments choose cases by the beginning of their names.
 #
 #	+--------h1---------+  10.77.0.0/24, fd77::/64  +---------h2--------+
 #	| mpa1         eth0 |---------------------------| eth0         mpa2 |
@@ -16,7 +16,7 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/cases.sh"
 
-# whole_segments HOST NETDEV...: what passes is what TCP has cut.
+# whole_segments HOST NETDEV...: captures show the segments that TCP has cut.
 whole_segments() {
 	local netdev
 	for netdev in "${@:2}"; do

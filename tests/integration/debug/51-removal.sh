@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Devices, network devices and modules go while traffic runs, and connections
-# come and go by the hundred; nothing hangs and nothing stays. The configurations of several
-# processors have this as well, with fewer connections and with threads that are held
-# up.
+# Devices, network devices and modules are removed while traffic runs, and hundreds
+# of connections are made and ended; nothing hangs and nothing is left over. The
+# configurations with several processors run this as well, with fewer connections and
+# with threads that are delayed.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
@@ -14,7 +14,7 @@ cycles_limit=400
 cycles_program=$MPA_REPO/build/bin/cycles
 modules=(mpa_rnic mpa)
 
-# traffic_on LABEL: endless pings in both directions, on their way.
+# traffic_on LABEL: starts endless pings in both directions.
 traffic_on() {
 	local n
 	counters_mark
@@ -61,7 +61,7 @@ devices_back() {
 
 lab_devices 2
 
-# One of each exchange, for kmemleak: what 50-traffic has more of is repetition.
+# One of each exchange, for kmemleak: 50-traffic has more of the same.
 ucmatose_pair h1 h2 2 10 1000
 stream_pair rstream h1 h2 65536 4 2 nn
 for tool in "${list_perf_tools[@]}"; do
@@ -78,21 +78,21 @@ for device in mpa1 mpa2; do
 done
 rping_pair h1 h2 4096 "$list_pings"
 
-# held_up: somebody was.
-held_up() {
+# was_delayed: whether a thread was delayed.
+was_delayed() {
 	(($(< /sys/module/mpa_stall/parameters/stalls) > 0))
 }
 
-# The core's rdma_cm says that an identifier no longer uses a device before it lets
-# go of the device's address; the device must still be there by then. Its thread is
-# held up in between for longer than all the rest of a deletion takes.
+# The core's rdma_cm reports that an identifier no longer uses a device before it
+# releases the device's address; the device must still exist by then. Its thread is
+# delayed in between for longer than the rest of a deletion takes.
 if [[ ${LAB_CONFIG:-debug} != debug ]]; then
-	traffic_on "deletion while a thread is held up"
-	lab_check "threads are held up" modprobe mpa_stall milliseconds=1000
-	death_delete mpa1 "deletion while a thread is held up"
-	traffic_ends "deletion while a thread is held up"
-	lab_check "threads were held up" held_up
-	lab_check "threads are held up no more" modprobe -r mpa_stall
+	traffic_on "deletion while a thread is delayed"
+	lab_check "threads are delayed" modprobe mpa_stall milliseconds=1000
+	death_delete mpa1 "deletion while a thread is delayed"
+	traffic_ends "deletion while a thread is delayed"
+	lab_check "threads were delayed" was_delayed
+	lab_check "threads are no longer delayed" modprobe -r mpa_stall
 	lab_link h1
 	rping_pair h1 h2 4096 "$list_pings"
 fi
@@ -104,7 +104,7 @@ lab_check "network devices are deleted under traffic" \
 lab_check "their RDMA devices follow" lab_wait 20 lab_gone rdma link
 traffic_ends "end of the network devices"
 
-# The hosts' ends are made anew.
+# The hosts' ends are created again.
 lab_do ip link add eth0 netns h1 type veth peer name eth0 netns h2
 for n in 1 2; do
 	lab_in "h$n" ip addr add "10.77.0.$n/24" dev eth0
@@ -114,7 +114,7 @@ done
 lab_wait 20 lab_reachable h1 10.77.0.2 fd77::2
 devices_back
 
-# modules_leave LABEL: at once, whoever uses the devices.
+# modules_leave LABEL: at once, even if the devices are in use.
 modules_leave() {
 	lab_check "$1: modules can be removed" \
 		timeout "$death_limit" modprobe -r "${modules[@]}"
@@ -133,7 +133,7 @@ modules_leave "right after the programs were killed"
 sockets_gone "after killing and removing" h1 h2
 devices_back
 
-# Connections by the hundred, in each way they can end.
+# Hundreds of connections, ended in each possible way.
 before=$(rdma resource show | sed 's/curr //g')
 counters_mark
 lab_spawn server h2 "$cycles_program" listen 10.77.0.2 7500 "$cycles"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A peer on plain TCP that misbehaves in each way the table of tests/peer has,
-# against our RNIC as Responder and as Initiator: the outcome on the wire, that
-# good connections are served afterwards, and what was counted.
+# A peer on plain TCP that violates the protocol in each way of the tables in
+# tests/peer, against the RNIC as Responder and as Initiator: the outcome on the
+# wire, that good connections are served afterwards, and the counters.
 #
 #	+---------h1---------+        +--------h2--------+
 #	| mpa-peer           |--------| rnic-target, mpa2|
@@ -20,9 +20,8 @@ target_program=$MPA_REPO/build/bin/rnic-target
 target_port=7600
 control_port=7601
 
-# Runs the peer. What it says is shown, for its results are ours; what the device
-# must have counted it says in the last line. The lines of the peer's results
-# come with a plan of their own.
+# Runs the peer. Its output is shown, since it contains result lines; its last line
+# has the expected counters of the device. The peer's results have a separate plan.
 peer_run() {
 	local label=$1 status=0
 	shift
@@ -45,9 +44,9 @@ peer_counted() {
 	counters_grew "of the cases as $1" mpa2 "${words[@]}"
 }
 
-# As hosts are namespaces, what speaks TCP to the target must be in one.
+# Hosts are namespaces, so a program that connects to the target must be in one.
 target_is_well() {
-	lab_check "$1: the target has nothing to complain of" \
+	lab_check "$1: the target has no complaint" \
 		target_answers "$control_port" "ok *"
 	lab_check "$1: the target runs" lab_running target
 }
@@ -58,7 +57,7 @@ lab_spawn target h2 "$target_program" 10.77.0.2 "$target_port" "$control_port"
 lab_wait_listen h2 "$control_port" 60
 target_complaints_arrive "$control_port"
 
-# Cases by hand: a role, and patterns.
+# Cases run by hand: a role, and patterns.
 if (($#)); then
 	counters_mark
 	peer_run "$1" --role "$@"
@@ -73,7 +72,7 @@ peer_run initiator --role initiator --jobs 24 \
 peer_counted initiator
 target_is_well "initiator"
 
-# Long enough for as many connections as must be half-open at a time.
+# Long enough to have as many half-open connections at a time as the case needs.
 device_set startup-timeout 20s mpa2
 counters_mark
 peer_run half-open --role initiator 'flood/*'
@@ -82,13 +81,13 @@ device_set startup-timeout 5s mpa2
 target_is_well "half-open"
 
 counters_mark
-# In full operation both roles are alike: of that, a choice is enough.
+# In full operation both roles are alike: a selection is enough.
 peer_run responder --role responder --jobs 24 'reply/*' 'fpdu/c*' \
 	'fpdu/length-*' 'ddp/*version*' 'ddp/write-*' 'rdmap/response-*'
 peer_counted responder
 target_is_well "responder"
 
-# Of rubbish nobody knows what will be counted.
+# It is not known which counters random bytes increase.
 peer_run fuzz --role initiator 'fuzz/*'
 
 markers_ask on mpa2

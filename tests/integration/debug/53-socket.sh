@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The cases of the socket interface under KASAN, lockdep and kmemleak, without
-# those that only repeat themselves at length; the tools, and the module's life.
+# The cases of the socket interface under KASAN, lockdep and kmemleak, without those
+# that only repeat the same for longer; the tools, and loading and unloading of the
+# module.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/socket.sh"
 
 lab_hosts 2
 lab_do modprobe mpa
-# Memory that does not come: this kernel has no userfaultfd.
+# For memory whose access blocks: this kernel has no userfaultfd.
 lab_do modprobe mpa_trap
 if (($#)); then
 	socket_cases "$@"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # The peer of 52-peer against the socket interface, as Responder and as
-# Initiator, without Markers and with: the outcome on the wire, what the
-# application is told, and that good connections are served afterwards. Module
-# mpa alone, no RDMA device.
+# Initiator, without Markers and with: the outcome on the wire, the errors that the
+# application gets, and that good connections are served afterwards. Module mpa
+# alone, no RDMA device.
 #
 #	+---------h1---------+        +---------h2---------+
 #	| mpa-peer           |--------| socket-target, two |
@@ -17,7 +17,7 @@
 peer_program=$MPA_REPO/build/bin/mpa-peer
 target_program=$MPA_REPO/build/bin/socket-target
 
-# Ports of a target: where it listens, and takes orders.
+# Ports of a target: for connections, and for commands.
 declare -A target_port=([plain]=7600 [markers]=7610)
 declare -A control_port=([plain]=7601 [markers]=7611)
 
@@ -31,8 +31,8 @@ target_start() {
 	target_complaints_arrive "${control_port[$name]}"
 }
 
-# peer_run TARGET LABEL ROLE [OPTION|GLOB...]: what the peer says is shown; the
-# lines of its results come with a plan of their own.
+# peer_run TARGET LABEL ROLE [OPTION|GLOB...]: the peer's output is shown; its
+# results have a separate plan.
 peer_run() {
 	local target=$1 label=$2 role=$3 status=0
 	shift 3
@@ -46,7 +46,7 @@ peer_run() {
 	target_is_well "$target" "$label"
 }
 
-# What has ended on the wire may be a little later over for the application.
+# A connection may end a little later for the application than on the wire.
 target_is_well() {
 	lab_check "$2: the target has no connection left, and no complaint" \
 		lab_wait 15 target_answers "${control_port[$1]}" "ok 0 open"
@@ -58,7 +58,7 @@ lab_do modprobe mpa
 target_start plain
 target_start markers --markers
 
-# Cases by hand: a role, and patterns.
+# Cases run by hand: a role, and patterns.
 if (($#)); then
 	peer_run plain "$1" "$@"
 	exit
@@ -66,7 +66,7 @@ fi
 
 peer_run plain initiator initiator
 peer_run markers initiator-markers initiator --markers
-# In full operation both roles are alike: of that, a choice is enough.
+# In full operation both roles are alike: a selection is enough.
 peer_run plain responder responder 'reply/*' 'fpdu/c*' 'fpdu/length-*' \
 	'fpdu/ulpdu*'
 peer_run markers responder-markers responder --markers 'marker/[mr]*'
@@ -74,5 +74,5 @@ peer_run markers responder-markers responder --markers 'marker/[mr]*'
 lab_kill plain
 lab_kill markers
 sockets_gone "after the targets have ended" h1 h2
-lab_check "the module has no user any more" \
+lab_check "the module is unused" \
 	lab_wait 15 lab_gone lab_module_users mpa

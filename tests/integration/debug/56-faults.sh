@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Each allocation of an operation on sockets, verbs, connections and the netlink
-# family fails once: the operation says so or does without, what was there before
-# still is, and nothing stays. Arguments choose cases by patterns of their names.
+# family fails once: the operation reports the error or succeeds without it, earlier
+# objects are unchanged, and nothing is left over. Arguments choose cases by patterns
+# of their names.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 faults=/sys/kernel/debug
 lab_devices 2
-# Allocations that may sleep fail as well, and not each with a trace.
+# Allocations that may sleep fail as well; no stack trace for each.
 for kind in failslab fail_page_alloc; do
 	echo N > "$faults/$kind/ignore-gfp-wait"
 	echo 0 > "$faults/$kind/verbose"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Verbs at their edges: input that no provider sends, replies with nothing in them that
-# does not belong there (memory that was used before is poisoned), rights, RESET, full
-# completion queues, many entries at once; for kernel consumers as well. Arguments choose
-# cases by patterns of their names.
+# Verbs at their limits: input that no provider sends; replies that contain no
+# foreign data (previously used memory is poisoned); rights; RESET; full completion
+# queues; many entries at once; for kernel consumers as well. Arguments choose cases
+# by patterns of their names.
 # lab run --cmdline slub_debug=P
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/irqoff.sh"

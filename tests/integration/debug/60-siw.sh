@@ -1,23 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The kernel's own soft RNIC as the other end, we as Initiator and as Responder.
-# It asks for no CRC itself, but uses it when we do: the captures show that.
+# The kernel's own soft RNIC as the other end, with mpa as Initiator and as
+# Responder. It asks for no CRC itself, but uses CRCs if mpa does: the captures show
+# that.
 #
 # siw of 6.1 takes a socket's callback lock in one place without turning off
-# softirqs. lockdep says so, once; below it is made sure that it means siw.
-# Leaks are what other scripts look for.
+# softirqs. lockdep reports that, once; a check below makes sure that the report is
+# about siw. Other scripts look for leaks.
 # lab run --no-kmemleak --expect 'WARNING: inconsistent lock state'
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/probe.sh"
 
-# siw counts nothing; what arrived, the programs' own checks must say.
+# siw has no counters; the programs' own checks must show what arrived.
 mixed_counted() {
 	counters_grew "$1" mpa1 conn_fallback=0
 }
 
-# mixed_ping CLIENT SERVER SIZE: rping prints each ping it got back, checked.
+# mixed_ping CLIENT SERVER SIZE: rping prints each ping that came back, verified.
 mixed_ping() {
 	local address label="rping $1 to $2 size $3"
 	address=$(traffic_address "$2")
@@ -32,7 +33,7 @@ mixed_ping() {
 	mixed_counted "of $label"
 }
 
-# mixed_stream CLIENT SERVER: rsockets, that is sends and writes, both ways.
+# mixed_stream CLIENT SERVER: rsockets, that is Sends and Writes, in both directions.
 mixed_stream() {
 	local label="rstream $1 to $2" address
 	address=$(traffic_address "$2")
@@ -46,8 +47,8 @@ mixed_stream() {
 }
 
 # mixed_perf CLIENT SERVER TOOL: perftest listens on any address, that is on every
-# device it sees, which is both. siw takes its port in the server's namespace,
-# we in the device's: the server must not be on our device's host.
+# device it can use, which is both. siw takes its port in the server's namespace, mpa
+# in the device's: the server must not be on the host of the mpa device.
 mixed_perf() {
 	local label="$3 $1 to $2" address command
 	address=$(traffic_address "$2")
@@ -74,7 +75,7 @@ mixed_run() {
 		mixed_perf "$from" "$to" "$tool"
 	done
 	mixed_stream "$from" "$to"
-	# perftest makes a connection of its own to agree on things.
+	# perftest makes a separate connection to exchange parameters.
 	capture_check "$name" \
 		--connections $((${#list_rping_sizes[@]} + 2 * $# + 1))
 }
@@ -83,8 +84,8 @@ lab_hosts 2
 capture_real_segments h1 h2
 lab_link h1
 lab_link h2 siw
-# As Responder siw looks out for the first FPDU only a while after its Reply, and
-# waits for ever if that came before; see perf_pair for the other one.
+# As Responder siw waits for the first FPDU only some time after its Reply, and waits
+# forever if it came earlier; see perf_pair for the other program.
 traffic_lag h1 100
 traffic_lag h2 50
 mixed_run initiator h1 h2 ib_write_bw ib_read_bw ib_send_bw
@@ -94,7 +95,7 @@ mixed_run initiator-slow h1 h2 ib_write_bw ib_send_bw
 mixed_run responder-slow h2 h1
 fast_paths on mpa1
 
-# What mpactl probe makes of siw, and siw of it.
+# mpactl probe of siw, and siw's connection from it.
 lab_spawn probed h2 rping -s -P -a 10.77.0.2
 lab_wait_listen h2 7174
 probe_case "siw" 0 "r['outcome'] == 'accepted' and r['revisions'] == [2]" \
@@ -105,4 +106,4 @@ lab_kill probed
 lockdep_said=$(dmesg | grep -c 'WARNING: inconsistent lock state' || true)
 lockdep_of_siw=$(dmesg | grep -A 8 'WARNING: inconsistent lock state' |
 	grep -c 'at: siw_.* \[siw\]' || true)
-lab_is "lockdep complains of nobody but siw" "$lockdep_of_siw" "$lockdep_said"
+lab_is "lockdep complains only of siw" "$lockdep_of_siw" "$lockdep_said"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every setting, made with mpactl: read back, effective, refused where it may not
-# be. Byte by byte and by what happens in settings_cases.py; here what two
-# devices put on the wire under them, for tshark to judge. Arguments choose
-# cases by the beginning of their names, "wire" all of this file.
+# Every setting, made with mpactl: read back, effective, refused where it is invalid.
+# Bytes and events are in settings_cases.py; here are the packets of two devices with
+# the settings, checked with tshark. Arguments choose cases by the beginning of their
+# names; "wire" is all of this file.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
@@ -16,7 +16,7 @@ lab_sets_nothing=1
 
 # --- on the wire ------------------------------------------------------------------
 
-# settings_of HOST KEY VALUE...: of its device; what is not named is inherited.
+# settings_of HOST KEY VALUE...: on its device; other settings are inherited.
 settings_of() {
 	local host=$1 device key words=()
 	device=$(traffic_device "$1")
@@ -28,11 +28,11 @@ settings_of() {
 	mpactl_in "$host" set dev "$device" "${words[@]}" "$@"
 }
 
-# What tshark is to find, one line of options for each connection.
+# What tshark must find, one line of options for each connection.
 wire_wanted=()
 
-# wire_ping NAME INITIATOR_SETTINGS RESPONDER_SETTINGS OPTION...: a ping under
-# these settings; options are check_capture.py's.
+# wire_ping NAME INITIATOR_SETTINGS RESPONDER_SETTINGS OPTION...: a ping under these
+# settings; OPTIONs are those of check_capture.py.
 wire_ping() {
 	local initiator responder
 	read -r -a initiator <<< "$2"
@@ -44,7 +44,7 @@ wire_ping() {
 	wire_wanted+=("${*:4}")
 }
 
-# rping's consumer asks for depths of 1.
+# rping's consumer requests depths of 1.
 wire_all() {
 	local nth=0 options
 	capture_real_segments h1 h2
@@ -79,8 +79,8 @@ wire_all() {
 
 # --- segments ------------------------------------------------------------------------
 
-# segments_run auto|single: how many DDP segments, and calls into TCP, a run of
-# long messages takes.
+# segments_run auto|single: how many DDP segments, and calls into TCP, a run of long
+# messages takes.
 segments_run() {
 	local before
 	device_set segments "$1" mpa1
@@ -98,15 +98,15 @@ segments_all() {
 	lab_in h1 ethtool -K eth0 tso on gso on
 	segments_run single
 	# The ends of two messages may share a segment of TCP.
-	lab_true "single: a call to each segment" \
+	lab_true "single: a call for each segment" \
 		"$batches * 20 >= $segments * 19"
 	segments_run auto
-	lab_true "auto: many segments to a call" "$batches * 4 < $segments"
+	lab_true "auto: many segments per call" "$batches * 4 < $segments"
 	device_set segments inherit mpa1
 }
 
-# FPDUs of 88 bytes, of which sixteen fit into a segment at this MTU, and no more
-# than fifteen if it had to keep room for a longer one.
+# FPDUs of 88 bytes. Sixteen fit into a segment at this MTU, and at most fifteen if
+# it had to keep room for a longer one.
 segments_packed() {
 	local bench=$MPA_REPO/build/bin/mpa-bench lists=100 before
 	lab_spawn server h2 "$bench" server --once --quiet 10.77.0.2 --port 7600

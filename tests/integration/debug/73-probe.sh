@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpactl probe, as a user without privilege, against everything that may be at a
-# port: our devices and sockets, peers of each revision, other services, and
-# nobody. Arguments choose parts: services, nobody, sockets, devices.
+# mpactl probe, as an unprivileged user, against everything that may be at a port:
+# our devices and sockets, peers of each revision, other services, and nothing.
+# Arguments choose parts: services, nobody, sockets, devices.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/probe.sh"
@@ -11,7 +11,7 @@
 bin=$MPA_REPO/build/bin
 port=7300
 
-# --- services that are played ------------------------------------------------------
+# --- simulated services ----------------------------------------------------------
 
 # service_case KIND STATUS EXPRESSION [ARGUMENT...]
 service_case() {
@@ -63,7 +63,7 @@ nobody() {
 	probe_case "no route" 4 "r['outcome'] == 'unreachable'" 198.51.100.1 7300
 	lab_is "an impossible option is a usage error" \
 		"$(probe_status h1 10.77.0.2 1 --revision 3)" 2
-	lab_refuse "all that took no module" test -d /sys/module/mpa
+	lab_refuse "all of that loaded no module" test -d /sys/module/mpa
 }
 
 # --- ours ------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ sockets() {
 	probe_case "our echo server" 0 "r['outcome'] == 'accepted'" 10.77.0.2 7403
 	lab_check "the echo server has seen an orderly end" \
 		lab_wait 10 grep -q 'ended after 0 ULPDUs' "$LAB_OUT/echod.log"
-	lab_check "and goes on" timeout 30 ip netns exec h1 \
+	lab_check "and continues" timeout 30 ip netns exec h1 \
 		"$bin/mpa-echo" --client 10.77.0.2 7403
 	lab_kill nc
 	lab_kill nc-no

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154 # lab_jobs is the library's
 #
-# systemd and udev in the lab, whose guests have neither: systemd runs as the
-# first process of a PID namespace, with a /run of its own and nothing but udev
-# and what it is given. Network devices are those of the guest's first network
-# namespace.
+# systemd and udev in the lab, whose guests have neither: systemd runs as the first
+# process of a PID namespace, with its own /run and only udev and the units it is
+# given. Network devices are those of the guest's first network namespace.
 
-# boot_in COMMAND...: where that systemd is.
+# boot_in COMMAND...: runs it in the namespaces of that systemd.
 boot_in() {
 	nsenter --target "$(boot_pid)" --mount --pid -- "$@"
 }
 
-# Of systemd itself, below unshare.
+# The process id of systemd itself, below unshare.
 boot_pid() {
 	pgrep --parent "$(lab_pid boot)" --exact systemd
 }
 
-# boot_up UNIT...: with a target that wants these.
+# boot_up UNIT...: boots into a target that wants these units.
 boot_up() {
 	cat > /etc/systemd/system/lab.target <<- END
 		[Unit]
@@ -54,7 +53,7 @@ boot_unit_is() {
 	[[ $(boot_unit "$1" "$2") == "$3" ]]
 }
 
-# What udev says at boot for the devices that are there already.
+# What udev does at boot for devices that are present already.
 boot_coldplug() {
 	lab_do boot_in udevadm trigger --action=add --subsystem-match=net --settle
 }

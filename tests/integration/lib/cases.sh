@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Cases written in Python, each a check of its own, all run by one interpreter.
+# Cases written in Python, each a separate check, all run by one interpreter.
 
-# cases_open FILE SECONDS: the file with the cases, and what each may take.
+# cases_open FILE SECONDS: the file with the cases, and the time limit of each.
 cases_open() {
 	coproc CASES { exec "$PYTHON" "$1" --serve "$2"; }
 }
@@ -14,13 +14,13 @@ cases_ask() {
 	read -r cases_answer <&"${CASES[0]}"
 }
 
-# case_run NAME: exit status as the case's own.
+# case_run NAME: returns the exit status of the case.
 case_run() {
 	cases_ask run "$1" || return 125
 	return "$cases_answer"
 }
 
-# cases_run PREFIX: every case whose name begins so.
+# cases_run PREFIX: every case whose name begins with it.
 cases_run() {
 	local name
 	cases_ask list "$1"

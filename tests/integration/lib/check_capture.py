@@ -2,21 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks a capture of MPA connections with tshark's dissectors.
 
-tshark says of every FPDU whether its CRC is good. A walk of our own over the
-TCP streams says where FPDUs and Markers must be, and computes each CRC again.
-Both must find the same FPDUs in the same order, so that no byte of payload
-is unexplained.
+tshark checks the CRC of every FPDU. Code of this file also walks over the TCP streams,
+computes where FPDUs and Markers must be, and checks each CRC again. Both must find the
+same FPDUs in the same order, so that no byte of payload is unexplained.
 
-tshark (4.0) gets lost where there are Markers, for the rest of a direction: at
-an FPDU with a Marker right behind it, which it counts as one within; at a
-segment with more than one FPDU, or out of order; and, when one side only asked
-for Markers, in all of the direction without. Lost, it may take an STag or
-payload for an FPDU, and call that malformed or its CRC bad. There our own walk
-has to do; the counts tell how much tshark has seen, and --seen says how much
-it must have. It does not know either that with revision 0 there are Markers
-where none were asked for.
+tshark (4.0) loses track where there are Markers, for the rest of a direction: at an
+FPDU that is followed directly by a Marker, which it counts as one within; at a segment
+with more than one FPDU, or out of order; and, if only one side asked for Markers, in
+all of the direction without. It may then take an STag or payload for an FPDU, and
+report it as malformed or its CRC as bad. There only the walk counts; the totals show
+how much tshark has seen, and --seen is the required minimum. Nor does tshark know that
+with revision 0 there are Markers even if none were asked for.
 
-Exit status 0: all is good. 1: something is not, told on standard output.
+Exit status 0: everything is good. 1: something is not; the reason is on standard
+output.
 """
 
 import argparse
@@ -49,13 +48,13 @@ FLAG_P2P, FLAG_SEND = 0x80000000, 0x40000000
 FLAG_WRITE, FLAG_READ = 0x00008000, 0x00004000
 MARKER_PERIOD, MARKER_SIZE = 512, 4
 HEADER_SIZE, CRC_SIZE = 2, 4
-# Bytes of the longest ULPDU there can be.
+# Bytes of the longest valid ULPDU.
 ULPDU_MAX = 64768
 CRC32C = 0x82F63B78
 
 
 class Bad(Exception):
-    """The capture is not as it should be."""
+    """The capture is not as required."""
 
 
 def crc_table():
@@ -79,8 +78,8 @@ def crc32c(data):
 
 @dataclass
 class Segment:
-    """A TCP segment with payload, and where it begins in the stream; fills: it ends
-    where a window of the receiver did."""
+    """A TCP segment with payload, and its offset in the stream; fills: it ends where a
+    window of the receiver did."""
 
     frame: int
     offset: int
@@ -92,12 +91,12 @@ class Segment:
 class Flow:
     """One direction of a connection.
 
-    first: sequence number of the first byte; refused: it answered the other
-    one's SYN with RST; dissected: ULPDU lengths that tshark found; complaints:
-    (frame, what tshark does not like about it); fpdus: (offset, end, ULPDU
-    length) of what the walk found; versions: of DDP and RDMAP, in their ULPDUs;
-    seen: how many of these tshark can see; window: the most bytes that it let
-    the other one have under way; edges: sequence numbers where its windows ended.
+    first: sequence number of the first byte; refused: it answered the other side's SYN
+    with RST; dissected: ULPDU lengths that tshark found; complaints: (frame, what
+    tshark reports of it); fpdus: (offset, end, ULPDU length) found by the walk;
+    versions: of DDP and RDMAP, in their ULPDUs; seen: how many of these tshark can see;
+    window: the most bytes that it allowed the other side to have in flight; edges:
+    sequence numbers where its windows ended.
     """
 
     first: int | None = None
@@ -113,7 +112,7 @@ class Flow:
     edges: set = field(default_factory=set)
 
     def behind(self):
-        """How many segments came behind later ones: reordered, or sent again."""
+        """How many segments came after later ones: reordered, or retransmitted."""
         reached, count = 0, 0
         for segment in self.segments:
             count += segment.offset < reached
@@ -121,7 +120,7 @@ class Flow:
         return count
 
     def stream(self):
-        """The bytes in order; retransmissions must say the same again."""
+        """The bytes in order; retransmissions must repeat the same bytes."""
         data = bytearray()
         for segment in sorted(self.segments, key=lambda one: one.offset):
             if segment.offset > len(data):
@@ -153,8 +152,8 @@ class Startup:
         return cls(data[16], data[17], size, data[STARTUP:size])
 
     def depths(self):
-        """IRD,ORD of an enhanced frame, and ,KIND+KIND if it is about
-        peer-to-peer mode; else "plain"."""
+        """IRD,ORD of an enhanced frame, followed by ,KIND+KIND in peer-to-peer mode;
+        otherwise "plain"."""
         if not self.flags & FLAG_ENHANCED:
             return "plain"
         words = int.from_bytes(self.data[:4], "big")
@@ -168,7 +167,7 @@ class Startup:
 
 
 def run_tshark(path, *options):
-    """Lines that tshark prints."""
+    """Runs tshark and returns its output lines."""
     with subprocess.Popen(
         ["tshark", "-r", path, *OPTIONS, *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -200,8 +199,7 @@ def read_flows(path):
 
 
 def bad_frames(path):
-    """Frames with an FPDU whose CRC is bad, says tshark; it does so in words
-    only."""
+    """Frames with an FPDU whose CRC tshark reports as bad; it does so in text only."""
     frames, frame = set(), 0
     for line in run_tshark(path, "-V", "-O", "iwarp_mpa"):
         begin = re.match(r"Frame (\d+):", line)
@@ -213,8 +211,8 @@ def bad_frames(path):
 
 
 def add_segment(flow, peer, values):
-    """A sender may not know of the newest window yet that the capture has: any of the
-    peer's may be what it has filled."""
+    """A sender may not know the newest window in the capture yet: it may have filled
+    any earlier one of the peer."""
     frame = int(values["frame.number"])
     if values["_ws.malformed"]:
         flow.complaints.append((frame, "is malformed"))
@@ -239,8 +237,8 @@ def add_segment(flow, peer, values):
 
 
 def walk(flow, data, start, marked, with_crc):
-    """Finds and checks the FPDUs after the startup frame. Without CRCs their
-    fields are there, with anything in them."""
+    """Finds and checks the FPDUs after the startup frame. Without CRCs the CRC fields
+    are there, with any content."""
     position = start
 
     def at_marker():
@@ -255,8 +253,8 @@ def walk(flow, data, start, marked, with_crc):
             position += MARKER_SIZE
 
     def take(count, header):
-        """The next count bytes that are no Markers, of the FPDU whose length
-        field is at header."""
+        """The next count bytes that are not Markers, of the FPDU whose length field is
+        at header."""
         nonlocal position
         taken = bytearray()
         while len(taken) < count:
@@ -287,8 +285,8 @@ def walk(flow, data, start, marked, with_crc):
 
 
 def check_marker(data, position, header):
-    """A Marker points back to the length field of its FPDU; one that stands
-    between FPDUs, before that field, says 0."""
+    """A Marker points back to the length field of its FPDU; a Marker between FPDUs,
+    before that field, is 0."""
     if len(data) < MARKER_SIZE:
         raise Bad(f"stream ends within the Marker at {position}")
     reserved = int.from_bytes(data[:2], "big")
@@ -299,16 +297,15 @@ def check_marker(data, position, header):
                   f"{pointer}, wanted {wanted}")
 
 
-# Bytes that TCP puts into a packet at the most.
+# The most bytes that TCP puts into a packet.
 PACKET = 65536
 
 
 def check_aligned(flow, start, marked):
-    """Segments of full operation begin where an FPDU does: every one where
-    there are Markers. Without, the edge of a window may cut one of TCP's
-    packets elsewhere, and what is left of it with that; the next one begins
-    with an FPDU again. Returns how many segments do not, and how many more are
-    what a window left."""
+    """Segments of full operation begin with an FPDU: all of them where there are
+    Markers. Without, the edge of a window may cut one of TCP's packets elsewhere, and
+    the rest of it too; the next packet begins with an FPDU again. Returns how many
+    segments do not, and how many more are rests of such a cut."""
     origins = {origin for origin, _, _ in flow.fpdus}
     others, cut = [], 0
     aligned = start
@@ -335,7 +332,7 @@ def check_aligned(flow, start, marked):
 
 
 def in_order(segments):
-    """{(offset, end): whether it came before everything behind it}."""
+    """{(offset, end): whether it arrived before everything after it}."""
     known = {}
     earliest = float("inf")
     for segment in sorted(segments, key=lambda one: one.offset, reverse=True):
@@ -355,7 +352,7 @@ def count_visible(flow, start):
 
 
 def compare(flow, name):
-    """tshark found the same FPDUs, and their CRCs good, as far as it sees."""
+    """tshark found the same FPDUs, and their CRCs good, as far as it can see."""
     lengths = [length for _, _, length in flow.fpdus]
     if flow.seen < len(lengths):
         wanted, found = lengths[:flow.seen], flow.dissected[:flow.seen]
@@ -375,8 +372,8 @@ def compare(flow, name):
 
 
 def check_lengths(name, flow, opaque):
-    """RFC 5044 section 3: a ULPDU has 1 to 64768 bytes. That an application's
-    may be empty is an extension of our sockets (mpa(7)); no RNIC sends one."""
+    """RFC 5044 section 3: a ULPDU has 1 to 64768 bytes. Empty ULPDUs of applications
+    are an extension of the socket interface (mpa(7)); no RNIC sends one."""
     for origin, _, length in flow.fpdus:
         if length > ULPDU_MAX or (not length and not opaque):
             raise Bad(f"{name}: the FPDU at {origin} has a ULPDU of {length} "
@@ -384,9 +381,9 @@ def check_lengths(name, flow, opaque):
 
 
 def check_flow(name, flow, start, asked, args):
-    """One direction; returns how many of its segments are not aligned, and how
+    """Checks one direction; returns how many of its segments are not aligned, and how
     many more because the receiver's window was full."""
-    # Revision 0 has Markers whether they were asked for or not.
+    # Revision 0 has Markers even if they were not asked for.
     marked = asked or not args.version
     if marked != (args.markers_from in (name, "both")):
         raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
@@ -395,7 +392,7 @@ def check_flow(name, flow, start, asked, args):
     if marked and flow.fpdus and not flow.markers:
         raise Bad(f"{name} sent no Marker")
     if not args.opaque and flow.versions - {args.version}:
-        raise Bad(f"{name} speaks DDP and RDMAP {flow.versions}")
+        raise Bad(f"{name} uses DDP and RDMAP {flow.versions}")
     if asked:
         flow.seen = count_visible(flow, start)
     elif args.markers_from == "none":
@@ -405,8 +402,8 @@ def check_flow(name, flow, start, asked, args):
 
 
 def check_crc_flags(frames, crc_from):
-    """CRCs are used if one side asked for them. A Responder that did not may
-    still say in its Reply that they are."""
+    """CRCs are used if one side asked for them. A Responder that did not ask may still
+    set the flag in its Reply."""
     asked = [bool(frame.flags & FLAG_CRC) for frame in frames]
     if any(asked) != (crc_from != "none"):
         raise Bad(f"{'' if any(asked) else 'no '}CRC is used")
@@ -426,11 +423,11 @@ def check_revisions(frames, args):
 def check_depths(frames, args):
     for frame, wanted in zip(frames, (args.request, args.reply)):
         if wanted and frame.depths() != wanted:
-            raise Bad(f"a startup frame says {frame.depths()}, not {wanted}")
+            raise Bad(f"a startup frame has {frame.depths()}, not {wanted}")
 
 
 def check_connection(pair, args, total):
-    """One connection: startup, both directions, what tshark made of them."""
+    """Checks one connection: startup, both directions, tshark's results."""
     frames = [Startup.parse(pair[0].stream(), REQUEST),
               Startup.parse(pair[1].stream(), REPLY)]
     total["connections"] += 1
@@ -448,7 +445,7 @@ def check_connection(pair, args, total):
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
         total["segments"] += len(flow.segments)
-        total["of these behind later ones"] += flow.behind()
+        total["of these after later ones"] += flow.behind()
         segments = [one for one in flow.segments if one.offset >= frames[side].size]
         total["in full operation"] += len(segments)
         total["of these unaligned"] += unaligned
@@ -504,9 +501,9 @@ def check(args):
     if total["FPDUs seen by tshark"] < args.seen:
         reasons.append(f"tshark saw {total['FPDUs seen by tshark']} FPDUs, "
                        f"wanted at least {args.seen}")
-    if total["of these behind later ones"] < args.behind:
-        reasons.append(f"{total['of these behind later ones']} segments came "
-                       f"behind later ones, wanted at least {args.behind}")
+    if total["of these after later ones"] < args.behind:
+        reasons.append(f"{total['of these after later ones']} segments came "
+                       f"after later ones, wanted at least {args.behind}")
     return reasons, total
 
 
@@ -532,7 +529,7 @@ def main():
                         help="of Request and Reply, exactly")
     for name in ("request", "reply"):
         parser.add_argument(f"--{name}", metavar="IRD,ORD[,KIND+KIND]",
-                            help=f"what the {name.title()} says beyond "
+                            help=f"what the {name.title()} requests beyond "
                             "revision 1, with KINDs of peer-to-peer mode; "
                             "\"plain\": nothing")
     parser.add_argument("--mss", type=int,
@@ -540,7 +537,7 @@ def main():
     parser.add_argument("--window", type=int,
                         help="the Responder must never have offered more")
     parser.add_argument("--behind", type=int, default=0,
-                        help="so many segments must come behind later ones")
+                        help="so many segments must come after later ones")
     parser.add_argument("--version", type=int, default=1, choices=(0, 1),
                         help="of DDP and RDMAP, and the Reply's revision is to "
                         "fit (default: 1)")
@@ -555,7 +552,7 @@ def main():
     parser.add_argument("--seen", type=int, default=10,
                         help="tshark must see so many FPDUs (default: 10)")
     parser.add_argument("--opaque", action="store_true",
-                        help="ULPDUs are an application's own, not DDP")
+                        help="ULPDUs are those of an application, not DDP")
     args = parser.parse_args()
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How connections end after work that was completed:
+// How connections end after completed work:
 //
 //	closing serve ADDRESS PORT CONNECTIONS BYTES
 //	closing send  ADDRESS PORT CONNECTIONS GATE COUNT SIZE disconnect|destroy
 //	closing read  ADDRESS PORT GATE BYTES
 //
-// The server takes connections and tells how many messages each has brought and
-// how it ended; it has a region of so many bytes to be read. The others connect
-// and wait until the file GATE exists. One then sends messages, waits until all are
-// completed, and ends the connections; the other posts a Read of so many bytes and
-// ends the connection while it is in flight.
+// The server accepts connections and prints how many messages each has received
+// and how it ended; it has a region of so many bytes to be read. The others
+// connect and wait until the file GATE exists. "send" then sends messages,
+// waits until all are completed, and ends the connections; "read" posts a Read
+// of so many bytes and ends the connection while it is in flight.
 
 #include <charconv>
 #include <chrono>
@@ -41,7 +41,7 @@ using Mr = std::unique_ptr<ibv_mr, Ender<rdma_dereg_mr>>;
 constexpr std::size_t depth = 32;
 constexpr std::size_t longest = 16384;
 
-// What the server says in its reply.
+// The server's private data in the reply.
 struct Region {
 	std::uint64_t address;
 	std::uint32_t rkey;
@@ -98,7 +98,7 @@ void wait_for_gate(const char *gate)
 		std::this_thread::sleep_for(20ms);
 }
 
-// A connection that is served, and what came on it.
+// A connection that is served, and what it received.
 class Served {
 public:
 	Served(rdma_cm_id *listener, const Region &region, std::size_t number)
@@ -117,7 +117,7 @@ public:
 		must(rdma_accept(raw, &param), "rdma_accept");
 	}
 
-	// Takes what has come; false once the connection is over.
+	// Handles what has arrived; false once the connection is over.
 	bool go_on()
 	{
 		ibv_wc wc;
@@ -176,7 +176,7 @@ void serve(rdma_addrinfo *info, std::size_t count, std::size_t bytes)
 	}
 }
 
-// Ends a connection as is usual, and waits until it has ended.
+// Ends a connection in the usual way, and waits until it has ended.
 void disconnect(rdma_cm_id *id)
 {
 	const auto start = Clock::now();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the cases of several suites do with hosts of the lab: consumers of the
-RDMA connection manager on one side, bytes on the other, settings, counters.
+"""Helpers for the cases of several suites: consumers of the RDMA connection manager on
+one host of the lab, byte sequences on the other, settings, counters.
 
 Hosts are h1 (10.77.0.1, fd77::1, device mpa1) and h2 (10.77.0.2, fd77::2, mpa2).
 """
@@ -34,8 +34,8 @@ def case(function):
 
 
 def run_in_child(name, limit):
-    """Runs a case in a child that is killed after so many seconds; returns its
-    exit status, or that of a shell for a signal."""
+    """Runs a case in a child that is killed after so many seconds; returns its exit
+    status, or that of a shell for a signal."""
     child = os.fork()
     if not child:
         status = 1
@@ -58,9 +58,9 @@ def begin_with(prefix):
 
 
 def serve(limit):
-    """Answers lines on standard input: to "list PREFIX" with the names of cases,
-    to "run NAME" with the exit status. Interpreter and modules are loaded once
-    for all, which takes longer than most cases do."""
+    """Answers lines on standard input: "list PREFIX" with the names of cases, "run
+    NAME" with the exit status. Interpreter and modules are loaded once for all, which
+    takes longer than most cases do."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
@@ -102,7 +102,7 @@ def counters(device):
 
 @contextlib.contextmanager
 def counting(device, **wanted):
-    """The counters grow by exactly that much, soon after the block."""
+    """The counters grow by exactly that much, at the latest soon after the block."""
     before = counters(device)
     yield
     deadline = time.monotonic() + 8
@@ -117,7 +117,7 @@ def counting(device, **wanted):
 
 
 def mpactl(where, *words, must=True):
-    """Runs mpactl on the host; what subprocess.run() returns."""
+    """Runs mpactl on the host; returns the result of subprocess.run()."""
     with host(where):
         return subprocess.run([MPACTL, *map(str, words)], check=must,
                               capture_output=True, text=True)
@@ -125,9 +125,9 @@ def mpactl(where, *words, must=True):
 
 @contextlib.contextmanager
 def configured(where, *words, of=()):
-    """Settings for new connections meanwhile, of the host or, as @of, of
-    ("dev", NAME) or ("listen", ID): words as mpactl's, key after value. They
-    had not been set there."""
+    """Sets values for new connections within the block, for the host or, as @of, for
+    ("dev", NAME) or ("listen", ID): words of mpactl, key after value. They must not
+    have been set there before."""
     mpactl(where, "set", *of, *words)
     try:
         yield
@@ -137,7 +137,7 @@ def configured(where, *words, of=()):
 
 
 def switched(device, *words):
-    """The same of a device."""
+    """The same for a device."""
     return configured(HOST_OF[device], *words, of=("dev", device))
 
 
@@ -187,7 +187,7 @@ def raw(address=H2, port=PORT, where="h1", seconds=15, source=None):
 
 
 def turned_away_at_once(address, where="h1"):
-    """TCP answers, nobody else does."""
+    """TCP accepts, but no one answers."""
     with within(0, 3), contextlib.suppress(ConnectionResetError):
         with raw(address, where=where) as peer:
             peer.closed()

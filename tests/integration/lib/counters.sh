@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# What the devices count, and what a test expects of it. A test marks the
-# counters, does something, and states by how much each must have grown:
+# Counters of the devices, and what a test expects. A test marks the counters, does
+# something, and states by how much each must have grown:
 #
 #	counters_mark
 #	...
@@ -12,16 +12,16 @@
 
 declare -gA counters_before=()
 
-# Seconds in which what a program caused has been counted.
+# Seconds within which the effects of a program are counted.
 counters_limit=20
 
-# Counters that move only when a peer or the device broke the protocol.
+# Counters that change only if the peer or the device violated the protocol.
 counters_bad=(rx_crc_error rx_marker_error rx_length_error rx_ddp_error
 	rx_rdmap_error tx_terminate rx_terminate cq_overflow conn_startup_error
 	conn_half_open_drop)
 
-# counters_read ARRAY: every counter of every device, under "DEVICE NAME". A
-# device that counts nothing, as siw, is an error to rdma(8), not to us.
+# counters_read ARRAY: every counter of every device, under "DEVICE NAME". rdma(8)
+# reports an error for a device without counters, such as siw; here it is none.
 counters_read() {
 	local -n counters_into=$1
 	local words n
@@ -39,8 +39,9 @@ counters_mark() {
 	counters_read counters_before
 }
 
-# counters_hold DEVICE NAME=N|NAME>=N... [DEVICE ...]: true if each has grown
-# like that since the mark, and no other bad one on any device; says which has.
+# counters_hold DEVICE NAME=N|NAME>=N... [DEVICE ...]: true if each has grown by that
+# since the mark, and no other error counter on any device; prints those that have
+# not.
 counters_hold() {
 	local word device name grown good=0
 	local -A now named=()
@@ -51,7 +52,7 @@ counters_hold() {
 			continue
 		fi
 		name=${word%%[>=]*}
-		# What the caller names comes first.
+		# Counters that the caller names come first.
 		[[ ! -v named["$device $name"] ]] || continue
 		named["$device $name"]=1
 		if [[ ! -v now["$device $name"] ]]; then
@@ -71,8 +72,7 @@ counters_hold() {
 	return "$good"
 }
 
-# For each of our devices, that nothing bad was counted. Reads the caller's
-# array.
+# Checks that no errors were counted on any mpa device. Reads the caller's array.
 counters_of_protocol() {
 	local key device
 	for key in "${!now[@]}"; do
@@ -83,8 +83,8 @@ counters_of_protocol() {
 	done
 }
 
-# counters_grew WHAT DEVICE NAME=N|NAME>=N... [DEVICE ...]: a result line. What
-# a program caused may be counted shortly after its end.
+# counters_grew WHAT DEVICE NAME=N|NAME>=N... [DEVICE ...]: a result line. The
+# effects of a program may be counted shortly after its end.
 counters_grew() {
 	local what=$1
 	shift

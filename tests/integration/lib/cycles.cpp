@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Makes and ends many RDMA connections one after the other, each in one of the
-// ways there are, and checks on the way what both ends are told:
+// possible ways, and checks the events on both ends:
 //
 //	cycles listen  ADDRESS PORT COUNT
 //	cycles connect ADDRESS PORT COUNT
 //
-// The connecting side says in the private data of its request which cycle it is
-// and how it shall end. Where a connection comes about, one message goes each
-// way.
+// The private data of a request contain the number of the cycle and how it must
+// end. If a connection is established, one message is sent in each direction.
 
 #include <algorithm>
 #include <array>
@@ -90,7 +89,7 @@ rdma_conn_param parameters(const Cycle &cycle)
 	return param;
 }
 
-// What the other side said in the event the identifier holds.
+// Private data of the other side in the event that the identifier holds.
 Cycle told(const rdma_cm_id &id)
 {
 	const auto &param = id.event->param.conn;
@@ -111,7 +110,7 @@ void check_event(Cycle cycle, rdma_cm_event_type got, rdma_cm_event_type wanted)
 				     ", expected " + rdma_event_str(wanted));
 }
 
-// Waits for the next event of a connection and requires that it is this one.
+// Waits for the next event of a connection, which must be this one.
 void expect_event(Cycle cycle, rdma_cm_id &id, rdma_cm_event_type wanted)
 {
 	rdma_cm_event *event = nullptr;
@@ -174,8 +173,7 @@ private:
 	Mr out_mr_;
 };
 
-// The last words of a connection, on the side that is to speak them or on the
-// other.
+// Sends the last message of a connection, or receives it on the other side.
 void end(Cycle cycle, rdma_cm_id &id, Ending own_disconnect, Ending own_abort)
 {
 	if (cycle.how() == own_abort)
@@ -233,7 +231,7 @@ void accept_once(rdma_cm_id *listener, std::uint32_t number)
 	end(cycle, *id, Ending::responder_disconnects, Ending::responder_aborts);
 }
 
-// A log that ends early shall tell where.
+// A log that ends early must show where.
 void say_progress(std::uint32_t done)
 {
 	if (done % 50 == 0) {

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Programs that die in mid-transfer, and devices that do: the other side hears of
-# it within seconds and ends, nothing stays behind.
+# Programs and devices that end during a transfer: the other side notices within
+# seconds and ends, and nothing is left over.
 
 . "$MPA_REPO/tests/integration/lib/traffic.sh"
 
-# Pings of those that live.
+# Pings of the programs that survive.
 death_pings=${list_pings:-20}
 # Seconds in which a survivor must have noticed and ended.
 death_limit=40
@@ -16,11 +16,11 @@ death_moved() {
 	counters_hold "$1" "$2>=$3"
 }
 
-# What programs say when they notice.
+# Messages of programs when they notice.
 death_words='DISCONNECT EVENT|device removal|with error|[Ff]ailed|rror'
 
-# death_survivor_ends NAME LABEL: it notices and ends by itself; a signal would
-# mean that it crashed. rping's status is 0 after a disconnection.
+# death_survivor_ends NAME LABEL: it notices and ends by itself; a signal would mean
+# that it crashed. rping's status is 0 after a disconnection.
 death_survivor_ends() {
 	local status=0
 	if ! lab_wait "$death_limit" lab_ended "$1"; then
@@ -40,7 +40,7 @@ death_leaves_nothing() {
 	sockets_gone "$1" h1 h2
 }
 
-# death_alive: while programs run, there is what shall be gone after them.
+# death_alive: while programs run, the objects exist that must be gone afterwards.
 death_alive() {
 	[[ $(objects_left) == *'qp: '* && $(sockets_left h1) == *ESTAB* &&
 		$(sockets_left h2) == *ESTAB* ]]
@@ -87,7 +87,7 @@ death_of() {
 	fi
 }
 
-# One of two clients of a server dies, and the other goes on undisturbed.
+# One of two clients of a server is killed, and the other continues.
 death_spares_the_others() {
 	local label="one client of two killed"
 	counters_mark
@@ -109,7 +109,7 @@ death_spares_the_others() {
 	death_leaves_nothing "after $label"
 }
 
-# death_delete DEVICE LABEL: in bounded time.
+# death_delete DEVICE LABEL: within the time limit.
 death_delete() {
 	lab_check "$2: device is deleted" \
 		timeout "$death_limit" rdma link delete "$1"

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What happens while a sender is held up by the module mpa_hold, between finding out
-// where its payload lies and copying it:
+// Events while the module mpa_hold delays a sender, after it has located its
+// payload and before it copies it:
 //
 //	held ADDRESS PORT send|read|reset BYTES
 //
 // Connects to itself, twice.
 //
-// send, read: the region is invalidated by another QP, and written over when that has
-// completed; none of what is written then may come to the peer, and the sender's
-// request ends with a local protection error or, with a Read, the peer's with an
-// error of its own. "send" posts a Send from the region, with "read" the peer reads it.
+// send, read: the region is invalidated by another QP, and overwritten when
+// that has completed; nothing written then may reach the peer, and the sender's
+// request ends with a local protection error or, with a Read, the peer's with
+// an error of its own. "send" posts a Send from the region, with "read" the
+// peer reads it.
 //
-// reset: the peer sends messages, and ends by RST within a further one. Those that came
-// whole are received, and then only the queues flushed.
+// reset: the peer sends messages, and ends by RST within a further one. The
+// complete ones are received, and only then the queues are flushed.
 
 #include <algorithm>
 #include <array>
@@ -166,7 +167,7 @@ void invalidate(rdma_cm_id *id, const Memory &region)
 	must_be(completion(id->send_cq, "invalidation"), true, "invalidation");
 }
 
-// Starts what is to be held up: the region's bytes on their way to the sink.
+// Starts the delayed transfer: the region's bytes to the sink.
 void start(bool read, const Pair &pair, const Memory &region, const Memory &sink)
 {
 	ibv_send_wr wr{};
@@ -228,7 +229,8 @@ void post_receives(const Pair &pair, const Memory &room)
 	}
 }
 
-// Sends of 16 bytes, and one of which the receiver's window holds a part only.
+// Sends of 16 bytes, and one of which only a part fits into the receiver's
+// window.
 void send_and_reset(const Pair &pair, const Memory &region)
 {
 	ibv_sge sge = region.sge();
@@ -242,7 +244,8 @@ void send_and_reset(const Pair &pair, const Memory &region)
 		sge.length = n < whole_messages ? 16 : region.sge().length;
 		post(pair.passive.get(), wr, "Send of the peer");
 	}
-	// TCP has them then, and between ends on one host that is the receiver's.
+	// Then TCP has them, and between ends on one host that is the
+	// receiver's TCP.
 	for (unsigned int n = 0; n < whole_messages; n++)
 		must_be(completion(pair.passive->send_cq, "Send of the peer"), true,
 			"Send of the peer");
@@ -264,7 +267,7 @@ void expect_whole_messages(const Pair &pair)
 	}
 	std::printf("%u messages, then: %s\n", whole, ibv_wc_status_str(wc.status));
 	if (whole != whole_messages || wc.status != IBV_WC_WR_FLUSH_ERR)
-		throw std::runtime_error("not all that came whole was received");
+		throw std::runtime_error("not all complete messages were received");
 	completion(pair.active->send_cq, "held request");
 }
 
@@ -279,7 +282,7 @@ void run_reset(const Pair &pair, std::size_t len)
 	auto started = std::async(std::launch::async, [&] {
 		start(false, pair, region, region);
 	});
-	wait_for([] { return hold_is("held"); }, "sender held up");
+	wait_for([] { return hold_is("held"); }, "sender delayed");
 	send_and_reset(pair, far);
 	hold_set("pass");
 	started.get();
@@ -309,7 +312,7 @@ void run(const char *address, const char *port, std::string_view what, std::size
 	auto started = std::async(std::launch::async, [&] {
 		start(read, pair, region, sink);
 	});
-	wait_for([] { return hold_is("held"); }, "sender held up");
+	wait_for([] { return hold_is("held"); }, "sender delayed");
 	invalidate(other.active.get(), region);
 	std::ranges::fill(region.bytes, stale_byte);
 	hold_set("pass");

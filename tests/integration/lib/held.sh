@@ -1,10 +1,9 @@
 # shellcheck shell=bash
-# SPDX-License-Identifier: GPL-2.0-only
 #
-# Senders that are disturbed. While one is held up (mpa_hold), its region is invalidated
-# by another QP: nothing that is written there afterwards may be sent. Or its peer ends
-# by RST: what came whole before is received. One that finds no memory (mpa_starve) tries
-# again, after longer and longer times.
+# Senders that are disturbed. While one is delayed (mpa_hold), its region is
+# invalidated by another QP: nothing written there afterwards may be sent. Or its
+# peer ends by RST: messages that arrived completely before are received. A sender
+# that finds no memory (mpa_starve) tries again, after longer and longer times.
 
 held_program=$MPA_REPO/build/bin/held
 
@@ -16,16 +15,16 @@ held_invalidation() {
 	counters_grew "invalidation $1" mpa1 tx_terminate=1 rx_terminate=1 "${@:4}"
 }
 
-# held_reset BYTES: of the request that is held up.
+# held_reset BYTES: of the request that is delayed.
 held_reset() {
 	counters_mark
-	lab_check "RST while $1 bytes are sent: what came whole is received" \
+	lab_check "RST while $1 bytes are sent: complete messages are received" \
 		lab_in h1 timeout 120 "$held_program" 10.77.0.1 7600 reset "$1"
 	counters_grew "RST while $1 bytes are sent" mpa1 conn_reset=1 rx_send=8
 }
 
-# held_starved: memory is short for three seconds. A queue pair tries after 4 ms, and
-# twice as long each time, up to half a second.
+# held_starved: there is no memory for three seconds. A queue pair tries again after
+# 4 ms, and after twice as long each time, up to half a second.
 held_starved() {
 	local parameters=/sys/module/mpa_starve/parameters attempts
 	lab_check "senders can be starved" modprobe mpa_starve
@@ -38,22 +37,22 @@ held_starved() {
 	echo 1 > "$parameters/on"
 	sleep 3
 	attempts=$(< "$parameters/attempts")
-	lab_true "starved: tries again, and not all the time ($attempts attempts)" \
+	lab_true "starved: tries again with pauses ($attempts attempts)" \
 		"$attempts >= 6 && $attempts <= 40"
 	echo 0 > "$parameters/on"
 	counters_mark
-	lab_check "starved: traffic goes on" \
+	lab_check "starved: traffic continues" \
 		lab_wait 60 counters_hold mpa1 "rx_send>=5" "tx_send>=5"
 	lab_kill client
 	lab_kill server
-	lab_check "senders are starved no more" modprobe -r mpa_starve
+	lab_check "senders are no longer starved" modprobe -r mpa_starve
 }
 
-# held_all: the FPDUs of what is invalidated are written on pages of our own, or
-# gathered, since segments are longer than these; with CRCs and without.
+# held_all: the FPDUs of the invalidated region are copied to pages, or gathered,
+# since segments are longer than these; with CRCs and without.
 held_all() {
 	local mtu crc
-	lab_check "a sender can be held up" modprobe mpa_hold
+	lab_check "a sender can be delayed" modprobe mpa_hold
 	for mtu in 1500 65536; do
 		lab_do ip -n h1 link set lo mtu "$mtu"
 		for crc in required off; do
@@ -67,6 +66,6 @@ held_all() {
 	device_set crc inherit mpa1
 	held_reset 64
 	held_reset 65536
-	lab_check "senders are held up no more" modprobe -r mpa_hold
+	lab_check "senders are no longer delayed" modprobe -r mpa_hold
 	held_starved
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Makes objects of an RDMA device until it is refused one:
+// Creates objects of an RDMA device until one is refused:
 //
 //	hoard DEVICE qp|cq|mr|pd MOST [ENTRIES]
 //
-// Says how many there were, and ends with status 0 if it was refused for lack of
-// memory, with 3 if it has MOST of them. ENTRIES are those of a queue, and the KiB of
-// a region.
+// Prints how many there were, and ends with status 0 if one was refused for
+// lack of memory, with 3 if it has MOST of them. ENTRIES are those of a queue,
+// or the KiB of a region.
 
 #include <cerrno>
 #include <charconv>

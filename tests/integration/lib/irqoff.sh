@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# SPDX-License-Identifier: GPL-2.0-only
 #
-# How long mpa_rnic keeps interrupts off, by the lab's module mpa_irqoff. One processor.
+# How long mpa_rnic disables interrupts, measured by the lab's module mpa_irqoff. One
+# processor.
 
 # irqoff_begin
 irqoff_begin() {
@@ -12,7 +12,7 @@ irqoff_begin() {
 		"to=$(printf '0x%x' $((start + size)))"
 }
 
-# irqoff_value NAME: of a parameter of the module.
+# irqoff_value NAME: a parameter of the module.
 irqoff_value() {
 	cat "/sys/module/mpa_irqoff/parameters/$1"
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The lists of exchanges. The debug configuration runs them in full; emulated processors,
-# where everything takes many times longer, run the same with the shorter values
-# below. A list finds two hosts with a device each and leaves them idle.
+# The lists of exchanges. The debug configuration runs them in full; emulated
+# processors, on which everything takes many times longer, run the same with the
+# shorter values below. A list needs two hosts with a device each and leaves them
+# idle.
 
 . "$MPA_REPO/tests/integration/lib/traffic.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
@@ -22,10 +23,10 @@ if [[ ${LAB_MACHINE:-uml} == uml ]]; then
 	list_perf_sizes=(1 4097 1048575)
 	list_perf_tools=(ib_send_bw ib_write_bw ib_read_bw
 		ib_send_lat ib_write_lat ib_read_lat)
-	# With several queue pairs, and both ways.
+	# With several queue pairs, and in both directions.
 	list_perf_wide=(ib_send_bw ib_write_bw ib_read_bw)
 	list_iterations=10
-	# Program and which of its two sides is killed.
+	# Program and the side of it that is killed.
 	list_victims=("rping client" "rping server"
 		"ib_write_bw client" "ib_write_bw server"
 		"ib_read_bw client" "ib_send_bw server")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A peer that speaks MPA byte by byte over a TCP socket, for tests.
+"""A peer that builds MPA byte by byte over a TCP socket, for tests.
 
-Nothing here is shared with the code under test: RFC 5044 and RFC 6581 alone.
+It shares nothing with the code under test and is written from RFC 5044 and RFC 6581.
 """
 
 import socket
@@ -19,7 +19,7 @@ RTR_WRITE, RTR_READ = 0x8000, 0x4000
 
 
 def crc32c(data):
-    """CRC32c as it lies in the stream."""
+    """CRC32c in the byte order of the stream."""
     crc = 0xffffffff
     for byte in data:
         crc ^= byte
@@ -36,7 +36,7 @@ def fpdu(ulpdu):
 
 
 def first_fpdu(ulpdu):
-    """The first FPDU of a stream with Markers, too short for a second one."""
+    """The first FPDU of a stream with Markers, too short for a second Marker."""
     data = bytes(4) + struct.pack(">H", len(ulpdu)) + ulpdu
     data += bytes(-len(data) % 4)
     assert len(data) < 512
@@ -44,7 +44,7 @@ def first_fpdu(ulpdu):
 
 
 def frame(key, flags, rev, data=b"", length=None):
-    """A startup frame; @length lies about that of @data."""
+    """A startup frame; @length is a wrong length of @data."""
     return key + struct.pack(">BBH", flags, rev,
                              len(data) if length is None else length) + data
 
@@ -60,7 +60,7 @@ class Frame(NamedTuple):
     data: bytes
 
 
-# A ready-to-receive, as an Initiator with nothing to say sends it.
+# A ready-to-receive, as an Initiator without a message sends it.
 RTR_WRITE_FPDU = fpdu(bytes.fromhex("c140") + bytes(12))
 assert RTR_WRITE_FPDU == bytes.fromhex("000ec140") + bytes(12) + \
     bytes.fromhex("a30572ab")
@@ -116,7 +116,7 @@ class Peer:
         return rest[:length]
 
     def read_first_fpdu(self):
-        """The ULPDU behind the Marker that begins a stream, its CRC checked."""
+        """The ULPDU after the Marker that begins a stream, its CRC checked."""
         head = self.read(6)
         if head[:4] != bytes(4):
             raise AssertionError(f"no Marker: {head.hex()}")
@@ -127,7 +127,7 @@ class Peer:
         return rest[:length]
 
     def closed(self):
-        """The other side closes, without another byte."""
+        """The other side closes, without sending another byte."""
         try:
             more = self.sock.recv(4096)
         except ConnectionResetError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""MPA sockets in Python, for tests: uapi/linux/mpa.h and nothing else."""
+"""MPA sockets in Python, for tests, based on uapi/linux/mpa.h alone."""
 
 import socket
 import struct
@@ -39,7 +39,7 @@ def mulpdu(sock):
 
 
 def info(sock):
-    """(state, MULPDU, error number) as MPA_SO_INFO tells them."""
+    """(state, MULPDU, error number) from MPA_SO_INFO."""
     values = INFO.unpack(sock.getsockopt(SOL_MPA, SO_INFO, INFO.size))
     return values[0], values[7], values[5]
 

@@ -3,7 +3,7 @@
 #
 # What is left over after programs have ended: RDMA objects and TCP sockets.
 
-# Seconds in which what programs leave behind has gone.
+# Seconds within which everything that programs leave must be gone.
 objects_limit=40
 sockets_limit=60
 
@@ -15,9 +15,8 @@ objects_left() {
 	done | grep -E ' pid [0-9]+' || true
 }
 
-# sockets_left HOST...: TCP sockets of our connections that are not over.
-# What has said its last word (time-wait) is over, and listeners of programs
-# that still run are not asked for.
+# sockets_left HOST...: TCP sockets of our connections that have not ended. Those in
+# time-wait have ended, and listeners of running programs do not count.
 sockets_left() {
 	local host
 	for host in "$@"; do
@@ -26,7 +25,7 @@ sockets_left() {
 	done
 }
 
-# objects_gone WHAT [SECONDS]: a result line; objects go in their own time, but
+# objects_gone WHAT [SECONDS]: a result line; objects are freed asynchronously, but
 # soon.
 objects_gone() {
 	lab_check "no object is left $1" \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Other processes, other users, containers: each does what it is asked with the
-RDMA connection manager, in the network namespace of a host, and answers.
+"""Other processes, users, containers: each uses the RDMA connection manager on request,
+in the network namespace of a host, and returns the result.
 
-Whoever makes a Party must not have used the connection manager itself: files of
-it that a child inherits are useless to the child.
+The creator of a Party must not have used the connection manager itself: files of it
+that a child inherits are useless to the child.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ NOBODY = 65534
 
 
 def enter(name):
-    """Be in the network namespace of a host from now on."""
+    """Moves the process into the network namespace of a host."""
     inside = os.open(f"/var/run/netns/{name}", os.O_RDONLY)
     setns(inside)
     os.close(inside)
@@ -36,7 +36,7 @@ def other_user():
 
 
 def container():
-    """Root of a user namespace, in a process namespace of its own."""
+    """Becomes root of a user namespace, in a new process namespace."""
     uid = os.getuid()
     if libc.unshare(CLONE_NEWUSER | CLONE_NEWPID):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -48,7 +48,7 @@ def container():
 
 
 def in_thread(function, *args):
-    """Runs it in a thread that is gone afterwards; what it returns."""
+    """Runs it in a thread that ends afterwards; returns its result."""
     got = []
     thread = threading.Thread(target=lambda: got.append(function(*args)))
     thread.start()
@@ -57,7 +57,7 @@ def in_thread(function, *args):
 
 
 class Worker:
-    """What a party can be asked for: a method for each word."""
+    """The requests to a party: a method for each word."""
 
     def __init__(self, channel):
         self.channel = channel
@@ -70,7 +70,7 @@ class Worker:
         return os.getuid()
 
     def make(self, address, port):
-        """An identifier with a QP that is not connected: its number."""
+        """Creates an identifier with a QP that is not connected; returns its number."""
         self.id = self.channel.id()
         self.id.resolve(address, port)
         return self.id.qp_num()
@@ -79,12 +79,12 @@ class Worker:
         return in_thread(self.make, address, port)
 
     def connect(self):
-        """The event that comes of connecting it."""
+        """Connects it; returns the resulting event."""
         self.id.request()
         return self.channel.event().name
 
     def numbers(self, address, port, count, drop):
-        """Of that many QPs in turn, destroyed at once or kept."""
+        """The numbers of that many QPs created in turn, destroyed at once or kept."""
         each = self.channel.id()
         kept = []
         numbers = []
@@ -104,7 +104,7 @@ class Worker:
         return numbers
 
     def steal(self, address, port, number):
-        """Connects with a QP by its number alone: the event, or the error."""
+        """Connects with a QP by its number alone; returns the event, or the error."""
         thief = self.channel.id()
         thief.find_route(address, port)
         try:
@@ -122,13 +122,14 @@ class Worker:
         self.channel.id().listen(address, port, 8)
 
     def accept(self):
-        """The next Request, with a QP of its own: the event that comes."""
+        """Accepts the next Request, with its own QP; returns the resulting event."""
         self.id = self.channel.event("CONNECT_REQUEST").id
         self.id.accept()
         return self.channel.event().name
 
     def accept_with(self, number):
-        """The next Request, with a QP by its number: the event, or the error."""
+        """Accepts the next Request, with a QP by its number; returns the event, or the
+        error."""
         got = self.channel.event("CONNECT_REQUEST").id
         try:
             got.accept(qp_num=number)
@@ -148,7 +149,7 @@ class Worker:
 
 
 class Party:
-    """Another process on a host; @become is what it does before anything."""
+    """Another process on a host; @become is called in it first."""
 
     def __init__(self, name, become=lambda: None):
         ours, theirs = socket.socketpair()
@@ -180,7 +181,7 @@ class Party:
             os._exit(status)
 
     def tell(self, word, *args):
-        """Asks for something without waiting for it: see told()."""
+        """Sends a request without waiting for the result: see told()."""
         self.socket.sendall(json.dumps([word, args]).encode() + b"\n")
 
     def told(self):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# mpactl probe and what it says, by its JSON.
+# mpactl probe, and checks of its JSON.
 
-# probe_status HOST ARGUMENT...: runs it there without any privilege, keeps what
-# it says in $LAB_OUT/probe.json and prints the exit status.
+# probe_status HOST ARGUMENT...: runs it there without any privilege, keeps its
+# output in $LAB_OUT/probe.json and prints the exit status.
 probe_status() {
 	local host=$1 status=0
 	shift
@@ -15,8 +15,8 @@ probe_status() {
 	echo "$status"
 }
 
-# probe_said EXPRESSION: of Python, about the report r, its last attempt a and
-# that attempt's reply.
+# probe_said EXPRESSION: in Python, on the report r, its last attempt a and the reply
+# of that attempt.
 probe_said() {
 	"$PYTHON" -c 'import json, sys
 r = json.load(open(sys.argv[1]))

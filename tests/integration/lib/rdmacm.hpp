@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What programs of the tests need of librdmacm: owners, and calls that throw.
+// Wrappers of librdmacm for programs of the tests: RAII, and calls that throw.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +12,7 @@
 
 namespace rdmacm {
 
-// Ends an object as the function does.
+// Ends an object with its function.
 template <auto End> struct Ender {
 	template <typename Object> void operator()(Object *object) const { End(object); }
 };
@@ -43,7 +43,8 @@ inline Address look_up(const char *address, const char *port, int flags)
 	return Address(found);
 }
 
-// RC, every request with a completion, one piece each, so many each way.
+// RC, every request with a completion, one piece each, and so many requests in
+// each direction.
 inline ibv_qp_init_attr queue_sizes(unsigned int depth)
 {
 	ibv_qp_init_attr attr{};

@@ -18,7 +18,7 @@ from typing import NamedTuple
 CLONE_NEWNET = 0x40000000
 PS_TCP = 0x0106
 QPT_RC = 2
-# Of qp_num in struct ibv_qp: behind six pointers and a handle.
+# Offset of qp_num in struct ibv_qp: after six pointers and a handle.
 QP_NUM_AT = 6 * ctypes.sizeof(ctypes.c_void_p) + 4
 
 EVENTS = (
@@ -101,7 +101,7 @@ rdmacm.rdma_create_event_channel.restype = ctypes.POINTER(EventChannel)
 
 @contextlib.contextmanager
 def host(name):
-    """Be in the network namespace of that name meanwhile."""
+    """Moves to the network namespace of that name for the block."""
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     inside = os.open(f"/var/run/netns/{name}", os.O_RDONLY)
     try:
@@ -137,7 +137,7 @@ def must(result, what):
 
 
 class Channel:
-    """An event channel. All identifiers made from it die with it."""
+    """An event channel. All identifiers created on it are destroyed with it."""
 
     def __init__(self):
         self.channel = rdmacm.rdma_create_event_channel()
@@ -261,7 +261,7 @@ class Id:
         return param
 
     def request(self, private_data=b"", ird=1, ord_=1, qp_num=0):
-        """Connects to what was resolved, with the QP of that number if the
+        """Connects to the resolved address, with the QP of that number if the
         identifier has none."""
         param = self.param(private_data, ird, ord_, qp_num)
         must(rdmacm.rdma_connect(self.pointer, ctypes.byref(param)),
@@ -274,7 +274,7 @@ class Id:
         return self
 
     def accept(self, private_data=b"", ird=1, ord_=1, qp_num=None):
-        """With a QP of its own, or with that of another number."""
+        """With its own QP, or with that of another number."""
         if qp_num is None:
             self.create_qp()
         param = self.param(private_data, ird, ord_, qp_num or 0)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""TCP services for `mpactl probe` to tell apart.
+"""TCP services for `mpactl probe` to identify.
 
     services.py ADDRESS PORT KIND
 
-Each connection is served as KIND says; what the client sends is read to its end
-where the service does not end itself.
+Each connection is served according to KIND; unless the service ends it,
+everything the client sends is read.
 """
 
 import socket
@@ -34,7 +34,7 @@ def drain(sock):
     count = 0
     while data := sock.recv(65536):
         count += len(data)
-    # The test looks for it: nothing but the Request has come.
+    # The test checks this line: nothing but the Request has arrived.
     print(f"ended after {count} more bytes", flush=True)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Settings for new connections, by mpactl, which speaks of the network namespace
-# it is run in.
+# Settings for new connections, with mpactl, which works on the network namespace it
+# is run in.
 
 mpactl_bin=$MPA_REPO/build/bin/mpactl
 
@@ -11,13 +11,13 @@ mpactl_in() {
 	lab_in "$1" "$mpactl_bin" "${@:2}"
 }
 
-# device_set KEY VALUE DEVICE: of device mpaN, which host hN has.
+# device_set KEY VALUE DEVICE: on device mpaN, which host hN has.
 device_set() {
 	mpactl_in "h${3#mpa}" set dev "$3" "$1" "$2"
 }
 
-# fast_paths on|off DEVICE...: everything that can be switched off, of new
-# connections of the devices, and of all of them (performance.rst).
+# fast_paths on|off DEVICE...: all fast paths that can be switched off, for new
+# connections of the devices and for all connections (performance.rst).
 fast_paths() {
 	local device segments=auto fast_path=Y
 	[[ $1 == on ]] || { segments=single fast_path=N; }

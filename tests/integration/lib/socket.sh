@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# The socket interface: cases of build/bin/socket_test, mpa-nc and mpa-echo
-# between the hosts h1 and h2, and the module's life.
+# The socket interface: cases of build/bin/socket_test, mpa-nc and mpa-echo between
+# the hosts h1 and h2, and loading and unloading of the module.
 
 . "$MPA_REPO/tests/integration/lib/capture.sh"
 
 socket_bin=$MPA_REPO/build/bin
 socket_limit=240
 
-# socket_cases [GLOB...]: their result lines count like our own.
+# socket_cases [GLOB...]: their result lines count like those of the script.
 socket_cases() {
 	lab_check "all cases of the sockets" "$socket_bin/socket_test" "$@"
 }
@@ -30,7 +30,7 @@ def find(value, name):
 print(find(json.load(sys.stdin), sys.argv[1]))' "$2"
 }
 
-# Whatever a case does, each connection that came has gone, also from the counters.
+# Whatever a case does, each of its connections has gone, also from the counters.
 socket_counters() {
 	local host
 	for host in h1 h2; do
@@ -45,7 +45,7 @@ socket_count_is() {
 	[[ $(socket_counter "$1" "$2") == "$3" ]]
 }
 
-# A server in the kernel is given a listening socket that has MPA.
+# A server in the kernel takes a listening socket that has MPA.
 socket_kernel_accept() {
 	local owned
 	lab_do modprobe mpa_kaccept
@@ -64,7 +64,7 @@ listener.setsockopt(socket.SOL_TCP, 31, b"mpa")
 listener.setsockopt(SOL_MPA, PARAMS, struct.pack("IBBHHHIBBBB", 8, 255, *[0] * 9))
 listener.setsockopt(SOL_MPA, START, struct.pack("i", 2))
 def client():
-    # What is made when the server has the listener inherits its data.
+    # Sockets created while the server has the listener inherit its data.
     time.sleep(0.5)
     near = socket.create_connection(listener.getsockname())
     near.setsockopt(socket.SOL_TCP, 31, b"mpa")
@@ -82,7 +82,7 @@ thread.join()
 result = int(open(file).read())
 print(result, answers)
 if owned:
-    # EEXIST: it cannot be ours, and is dropped.
+    # EEXIST: it cannot be an MPA socket, and is dropped.
     assert result == -17 and answers != [b"hello"]
 else:
     assert result == 5 and answers == [b"hello"]
@@ -101,9 +101,9 @@ socket_said() {
 
 # --- mpa-nc -----------------------------------------------------------------------
 
-# nc_pair LABEL WANTED SERVER_OPTIONS CLIENT_OPTIONS: both read their standard
-# input from $LAB_OUT/{server,client}.in and write to .stdout there; the client
-# ends with that status.
+# nc_pair LABEL WANTED SERVER_OPTIONS CLIENT_OPTIONS: both read their standard input
+# from $LAB_OUT/{server,client}.in and write to .stdout there; the client ends with
+# status WANTED.
 nc_pair() {
 	local label=$1 wanted=$2 server client status=0
 	read -r -a server <<< "$3"
@@ -122,7 +122,7 @@ nc_pair() {
 	lab_is "mpa-nc, $label: server" "$status" "${5:-0}"
 }
 
-# nc_same LABEL: each got what the other one had.
+# nc_same LABEL: each received the input of the other one.
 nc_same() {
 	lab_check "mpa-nc, $1: there" cmp "$LAB_OUT/client.in" "$LAB_OUT/server.stdout"
 	lab_check "mpa-nc, $1: back" cmp "$LAB_OUT/server.in" "$LAB_OUT/client.stdout"
@@ -133,9 +133,9 @@ nc_lines() {
 	printf 'a\nb\n' > "$LAB_OUT/server.in"
 	nc_pair lines 0 "-d welcome" "--data-hex 00ff"
 	nc_same lines
-	lab_check "mpa-nc tells the Request's data" \
+	lab_check "mpa-nc shows the Request's data" \
 		socket_said server 'private data of the peer, 2 bytes: \x00\xff'
-	lab_check "mpa-nc tells the Reply's data" socket_said client 'welcome'
+	lab_check "mpa-nc shows the Reply's data" socket_said client 'welcome'
 	lab_check "mpa-nc counts" socket_said client 'sent 3 FPDUs'
 }
 
@@ -144,21 +144,21 @@ nc_blocks() {
 	head -c 1001 "$socket_bin/mpa-nc" > "$LAB_OUT/server.in"
 	nc_pair "blocks with Markers" 0 "-m -b 1000" "-m -b 0 -P"
 	nc_same "blocks with Markers"
-	lab_check "mpa-nc tells of Markers" \
+	lab_check "mpa-nc shows Markers" \
 		socket_said client 'Markers sent: yes, received: yes'
 	nc_pair "blocks of revision 2" 0 "-b 7 -r 2" "-b 1400 -r 2"
 	nc_same "blocks of revision 2"
-	lab_check "mpa-nc tells the revision" socket_said client 'revision 2'
+	lab_check "mpa-nc shows the revision" socket_said client 'revision 2'
 }
 
 nc_refused() {
 	: > "$LAB_OUT/client.in"
 	: > "$LAB_OUT/server.in"
 	nc_pair rejected 3 "-x -d no" ""
-	lab_check "mpa-nc tells the reason" socket_said client 'of the peer, 2 bytes: no'
+	lab_check "mpa-nc shows the reason" socket_said client 'of the peer, 2 bytes: no'
 	printf '%070000d\n' 1 > "$LAB_OUT/client.in"
 	nc_pair "a line that is too long" 1 "" ""
-	lab_check "mpa-nc says so" socket_said client 'longer than the MULPDU'
+	lab_check "mpa-nc reports it" socket_said client 'longer than the MULPDU'
 	lab_is "mpa-nc, nobody listens" \
 		"$(lab_status ip netns exec h1 "$socket_bin/mpa-nc" 10.77.0.2 7101)" 1
 	lab_is "mpa-nc, no such host" \
@@ -168,7 +168,7 @@ nc_refused() {
 	lab_is "mpa-nc, a port and no host" "$(lab_status "$socket_bin/mpa-nc" 7101)" 2
 }
 
-# One server for several clients, of which one is not served in time.
+# One server for several clients, one of which does not send its frame in time.
 nc_kept() {
 	local n
 	lab_spawn server h2 "$socket_bin/mpa-nc" -v -l -k -c -w 1 7100
@@ -187,8 +187,8 @@ nc_kept() {
 	lab_kill server
 }
 
-# Output that cannot be written is an error, also of a ULPDU longer than stdio's
-# buffer, which a later flush knows nothing of.
+# Output that cannot be written is an error, also for a ULPDU longer than stdio's
+# buffer, of which a later flush has no trace.
 nc_output_fails() {
 	local status=0
 	lab_spawn server h2 bash -c 'exec "$1" -l -k 7100 < /dev/null > /dev/full' \
@@ -203,22 +203,22 @@ nc_output_fails() {
 	lab_join client 30 || true
 }
 
-# The peer has ended its half, then resets the connection, and there is nothing to
-# send yet.
+# The peer has ended its direction, then resets the connection, and there is nothing
+# to send yet.
 nc_reset_while_idle() {
 	local status=0 fifo
-	# Where the run's files go there may be none.
+	# The directory of the run's files may not support this.
 	fifo=$(mktemp -u)
 	mkfifo "$fifo"
 	lab_spawn server h2 bash -c 'exec "$1" -v -l 7100 <> "$2"' \
 		- "$socket_bin/mpa-nc" "$fifo"
 	lab_wait_listen h2 7100
-	# Something must come before a Responder may send.
+	# A Responder must receive something before it may send.
 	lab_spawn client h1 bash -c 'exec "$1" -v 10.77.0.2 7100 <<< first' \
 		- "$socket_bin/mpa-nc"
 	lab_wait 20 nc_half_closed
 	kill -STOP "$(lab_pid client)"
-	# What is unread when the client ends makes its kernel send a RST.
+	# Data that is unread when the client ends makes its kernel send a RST.
 	echo unread > "$fifo"
 	lab_wait 20 nc_unread
 	lab_kill client KILL
@@ -237,7 +237,7 @@ nc_unread() {
 }
 
 # Without a descriptor for it no connection can be accepted, now or later. The first
-# one has its descriptor: accept() takes that before it waits.
+# one has its descriptor: accept() allocates that before it waits.
 nc_no_descriptor() {
 	local status=0 pid lowest=0
 	lab_spawn server h2 "$socket_bin/mpa-nc" -l -k 7100
@@ -310,7 +310,7 @@ socket_tools() {
 
 # --- the wire ----------------------------------------------------------------------------
 
-# What applications send is not DDP, and tshark shall not look for it.
+# Applications do not send DDP, so tshark must not dissect it.
 socket_wire() {
 	capture_real_segments h1 h2
 	capture_start socket h2
@@ -323,7 +323,7 @@ socket_wire() {
 
 # --- the module ---------------------------------------------------------------------------
 
-# It stays as long as a socket does, goes then, and comes by itself.
+# It stays as long as a socket does, can be unloaded then, and is loaded on demand.
 socket_module() {
 	lab_spawn echod h2 "$socket_bin/mpa-echo" --server 7000
 	lab_wait_listen h2 7000
@@ -334,10 +334,10 @@ socket_module() {
 	lab_refuse "the module stays while a socket is connected" modprobe -r mpa
 	lab_kill client KILL
 	lab_check "the module is unused" lab_wait 30 lab_gone lab_module_users mpa
-	lab_check "the module goes" modprobe -r mpa
-	lab_is "without privilege it does not come" \
+	lab_check "the module can be unloaded" modprobe -r mpa
+	lab_is "it is not loaded without privilege" \
 		"$(lab_status setpriv --reuid=65534 --clear-groups \
 			"$socket_bin/mpa-echo" --server 7001)" 1
-	lab_refuse "it is not there" test -d /sys/module/mpa
-	echo_pair "the module comes by itself" ""
+	lab_refuse "it is not loaded" test -d /sys/module/mpa
+	echo_pair "the module is loaded on demand" ""
 }

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs rdma-core's own Python tests on one device and checks each result.
 
-A list names those that cannot pass here, one a line: a pattern of test names,
-then the reason. Anything else must pass. What is listed runs, too, and must
-not pass: a list that is longer than it need be is an error, and so is a
-pattern that fits no test.
+A list names the tests that cannot pass here, one a line: a pattern of test names, then
+the reason. Anything else must pass. Listed tests run, too, and must not pass: a list
+that is longer than necessary is an error, and so is a pattern that matches no test.
 
-Output is a result line for each test; exit status 0 means that all is as the
-list says.
+Output is a result line for each test; exit status 0 means that all results agree with
+the list.
 """
 
 import argparse
@@ -25,7 +24,7 @@ import unittest
 from pathlib import Path
 
 SUITE = Path("/usr/share/doc/rdma-core/tests")
-# Tests of one vendor's own interfaces or hardware are none of ours.
+# Tests of vendors' own interfaces or hardware do not apply.
 FOREIGN = ("test_mlx5_", "test_efa", "test_cuda_")
 
 
@@ -95,10 +94,10 @@ def read_list(path):
 
 
 def tell_addresses(netdev):
-    """Lets the suite know the network device.
+    """Tells the suite the network device.
 
-    It looks in the RDMA device's parent in sysfs, and the parent of a device
-    over a virtual interface has none.
+    The suite looks for it in the RDMA device's parent in sysfs, and a device over a
+    virtual interface has no parent.
     """
     from tests.base import RDMATestCase
 
@@ -114,7 +113,7 @@ def tell_addresses(netdev):
 
 
 def outcome(test):
-    """(passed, words) of one test."""
+    """(passed, output) of one test."""
     result = unittest.TestResult()
     test.run(result)
     bad = result.errors + result.failures + result.unexpectedSuccesses
@@ -144,7 +143,7 @@ class Report:
 
 
 def run_one(report, name, test, reason, seed):
-    # Each test by itself, so that it does the same when it runs alone.
+    # Seeded for each test, so that it does the same when it runs alone.
     random.seed(f"{seed} {name}")
     started = time.monotonic()
     passed, words = outcome(test)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# Asks a target of mpa-peer on h2 how it is (tests/peer/control.hpp).
+# Commands for a target of mpa-peer on h2 (tests/peer/control.hpp).
 
-# target_ask PORT ORDER...: the answer, a line, to the last order.
+# target_ask PORT COMMAND...: prints the answer to the last command, a line.
 target_ask() {
 	# shellcheck disable=SC2016 # expanded in h1
 	ip netns exec h1 bash -c 'exec 3<> "/dev/tcp/10.77.0.2/$1"
@@ -12,7 +12,7 @@ target_ask() {
 		echo "$line"' - "$@"
 }
 
-# target_answers PORT PATTERN: to a check.
+# target_answers PORT PATTERN: whether the answer to a check matches.
 target_answers() {
 	local line
 	line=$(target_ask "$1" check)
@@ -21,9 +21,9 @@ target_answers() {
 	[[ $line == $2 ]]
 }
 
-# What a target complains of must arrive, or "ok" would mean nothing.
+# Complaints of a target must arrive, otherwise "ok" would mean nothing.
 target_complaints_arrive() {
 	lab_is "a complaint of the target arrives" \
 		"$(target_ask "$1" "complain planted" check)" "bad planted;"
-	lab_check "and is forgotten then" target_answers "$1" "ok 0 open"
+	lab_check "and is cleared then" target_answers "$1" "ok 0 open"
 }

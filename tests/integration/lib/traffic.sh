@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
-# One exchange between a server and a client for each of the programs that
-# rdma-core and perftest bring, judged on both sides. Servers run on host $2,
-# clients on host $1, over IPv4 unless $family says ipv6.
+# One exchange between a server and a client for each program of rdma-core and
+# perftest, checked on both sides. Servers run on host $2, clients on host $1, over
+# IPv4 unless $family is ipv6.
 
 . "$MPA_REPO/tests/integration/lib/counters.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
@@ -35,7 +35,7 @@ log_has() {
 	}
 }
 
-# traffic_lag HOST MILLISECONDS: what the host sends arrives so much later.
+# traffic_lag HOST MILLISECONDS: delays what the host sends.
 traffic_lag() {
 	lab_do tc -n "$1" qdisc replace dev eth0 root netem delay "$2ms" limit 100000
 }
@@ -49,9 +49,9 @@ traffic_no_lag() {
 }
 
 # traffic_pair LABEL PORT CLIENT SERVER -- SERVER_COMMAND... -- CLIENT_COMMAND...
-# Runs both, waits for both, and gives a result line each. Logs are server.log
+# Runs both, waits for both, and prints a result line each. Logs are server.log
 # and client.log of the latest pair. A client that fails with the words in
-# $traffic_again gets another try, with counters marked anew.
+# $traffic_again gets another try, with counters marked again.
 traffic_pair() {
 	local label=$1 port=$2 client=$3 server=$4 listening=() status tries=0
 	shift 5
@@ -82,8 +82,8 @@ traffic_pair() {
 
 # --- rping ------------------------------------------------------------------
 
-# One ping of rping: the client announces its source, the server reads it and
-# says so, the client announces its sink, the server writes it and says so.
+# One ping of rping: the client announces its source, the server reads it and reports
+# that, the client announces its sink, the server writes it and reports that.
 # rping_counted LABEL CLIENT SERVER SIZE PINGS [CONNECTIONS]
 rping_counted() {
 	local bytes=$(($4 * $5)) pings=$5 sends=$((2 * $5))
@@ -97,7 +97,7 @@ rping_counted() {
 		"tx_bytes>=$bytes" "rx_bytes>=$bytes"
 }
 
-# rping_good LOG: rping's exit status says less than its words.
+# rping_good LOG: rping's exit status shows less than its output.
 rping_good() {
 	log_lacks "$1" 'mismatch|completion failed|error|ERROR|failed'
 }
@@ -135,8 +135,8 @@ rping_many() {
 	for ((n = 1; n <= clients; n++)); do
 		lab_spawn "client$n" "$client" \
 			rping -c -a "$address" -V -S "$size" -C "$pings"
-		# Two requests at once are more than rping's server can tell
-		# apart: it keeps the latest in one variable.
+		# rping's server cannot handle two requests at once: it keeps the
+		# latest in one variable.
 		lab_wait 60 counter_is "$device" conn_passive $((before + n))
 	done
 	for ((n = 1; n <= clients; n++)); do
@@ -175,12 +175,12 @@ ucmatose_pair() {
 # --- perftest ---------------------------------------------------------------
 
 perf_port=18515
-# Milliseconds that the server's last words take, see perf_pair.
+# Delay of the server's last message in milliseconds, see perf_pair.
 perf_lag=100
 perf_bad='with error|Failed|failed|Unable|Couldn.t|ERR|rror'
 
-# perf_line LOG SIZE ITERATIONS: the line of figures is there. What the figures
-# are is no matter: perftest cannot tell the clock's rate in every machine.
+# perf_line LOG SIZE ITERATIONS: the line of figures is there. The figures do not
+# matter: perftest cannot determine the clock rate on every machine.
 perf_line() {
 	log_has "$1" "^ *$2 +$3 +[^ ]" || {
 		grep -A 3 '#bytes' "$LAB_OUT/$1.log"
@@ -210,8 +210,8 @@ perf_counted() {
 	counters_grew "of $label" "$@"
 }
 
-# perf_pair CLIENT SERVER TOOL SIZE ITERATIONS [OPTION...]: options as perftest
-# knows them; -q N and -b are understood.
+# perf_pair CLIENT SERVER TOOL SIZE ITERATIONS [OPTION...]: options of perftest; -q N
+# and -b are understood.
 perf_pair() {
 	local client=$1 server=$2 tool=$3 size=$4 iterations=$5 total=$5 both=0
 	local options=("${@:6}") address label n command
@@ -230,9 +230,9 @@ perf_pair() {
 		"${options[@]}")
 	[[ $family == ipv4 ]] || command+=(--ipv6 --ipv6-addr)
 	counters_mark
-	# perftest's server listens anew for its second connection, and on a busy
-	# machine the client may be there before it: less so if what the server
-	# says last takes its time.
+	# perftest's server listens again for its second connection, and on a busy
+	# machine the client may connect earlier. Delaying the server's last message
+	# makes that less likely.
 	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
 	traffic_lag "$server" "$perf_lag"
 	traffic_pair "$label" "$perf_port" "$client" "$server" \
@@ -254,11 +254,11 @@ perf_pair() {
 
 # --- streams over rsockets --------------------------------------------------
 
-# Who closes an rsocket takes away the memory it receives into before the queue pair:
-# what the peer says last may find none, and be answered with a Terminate.
+# A program that closes an rsocket frees the memory it receives into before the queue
+# pair: the peer's last message may find none, and be answered with a Terminate.
 stream_ends=("tx_terminate>=0" "rx_terminate>=0")
 
-# rcopy_file CLIENT SERVER MEBIBYTES: a file of random bytes arrives as it was.
+# rcopy_file CLIENT SERVER MEBIBYTES: a file of random bytes is copied unchanged.
 rcopy_file() {
 	local client=$1 server=$2 size=$3 address before after
 	address=$(traffic_address "$server")
@@ -266,13 +266,13 @@ rcopy_file() {
 	rm -f /tmp/rcopy.target
 	before=$(sha256sum < /tmp/rcopy.source)
 	counters_mark
-	# The server goes on for ever, its end is no result.
+	# The server runs until killed; its exit status does not matter.
 	lab_spawn server "$server" rcopy
 	lab_check "rcopy server listens" lab_wait_listen "$server" 7427 60
 	lab_spawn client "$client" \
 		rcopy /tmp/rcopy.source "$address:/tmp/rcopy.target"
 	lab_check "rcopy of $size MiB: client" lab_join client "$traffic_limit"
-	lab_check "rcopy of $size MiB: all is there" \
+	lab_check "rcopy of $size MiB: everything arrived" \
 		lab_wait 20 same_size /tmp/rcopy.source /tmp/rcopy.target
 	after=$(sha256sum < /tmp/rcopy.target)
 	lab_is "rcopy of $size MiB: checksum" "$after" "$before"
@@ -292,8 +292,8 @@ same_size() {
 # stream_pair PROGRAM CLIENT SERVER SIZE TRANSFERS ITERATIONS MODES: rstream or
 # riostream with verification; TRANSFERS 1 is ping-pong, more is a stream. MODES
 # are the client's and the server's: a (poll), b (blocking) or n (nonblocking).
-# With a, these clients take the server's well-earned end for an error when they
-# see it together with the last data, so only servers get it.
+# With a, these clients take the server's regular end for an error when they see it
+# together with the last data, so only servers get it.
 stream_pair() {
 	local program=$1 client=$2 server=$3 address label
 	local figures=(-S "$4" -C "$5" -I "$6" -T v)

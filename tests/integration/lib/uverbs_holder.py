@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds an RDMA device until told to let go of it by SIGUSR1.
+"""Holds an RDMA device until SIGUSR1.
 
-The device may go meanwhile: what was mapped must still be there, and letting
-go must end without an error of its own.
+The device may be removed meanwhile: mapped memory must still be there, and closing must
+not fail.
 """
 
 import signal
@@ -28,12 +28,12 @@ def main():
 
     count, _ = cq.poll()
     if count:
-        sys.exit(f"{count} completions from nowhere")
+        sys.exit(f"{count} unexpected completions")
     for thing in (cq, region, pd, context):
         try:
             thing.close()
         except PyverbsError as error:
-            print("the device has gone:", error)
+            print("the device was removed:", error)
     print("released")
 
 

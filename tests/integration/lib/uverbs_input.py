@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What no provider would ask of the kernel: bad sizes, addresses, mappings.
+"""Requests to the kernel that no provider sends: bad sizes, addresses, mappings.
 
-Speaks to the uverbs device itself, and prints a result line for each case.
+Uses the uverbs device itself, and prints a result line for each case.
 """
 
 import ctypes
@@ -81,7 +81,7 @@ class Device:
         return struct.unpack(answer, room.raw[:size])
 
     def reply(self, number, payload, size, fill):
-        """Every byte of an answer, in a buffer that is full of something."""
+        """Checks every byte of an answer, in a buffer with other content."""
         room = ctypes.create_string_buffer(bytes([fill]) * size, size)
         body = struct.pack("=Q", ctypes.addressof(room)) + payload
         os.write(self.fd, struct.pack("=IHH", number, (8 + len(body)) // 4,
@@ -111,7 +111,7 @@ class Device:
         return self.command(ALLOC_PD, more, "=I")[0]
 
     def create_qp(self, pd, cq, more=b"", answer="=8IQ8I"):
-        """Four requests each way of two pieces, 64 bytes inline, RC."""
+        """Four requests in each direction of two pieces, 64 bytes inline, RC."""
         return self.command(
             CREATE_QP, struct.pack("=Q9I4B", 0, pd, cq, cq, 0, 4, 4, 2, 2, 64,
                                    0, 2, 0, 0) + more, answer)
@@ -166,7 +166,7 @@ def queues(device, results):
         _, error = attempt(device.create_cq, cqe)
         results.same(f"completion queue of {cqe}", error, "EINVAL")
     _, error = attempt(device.create_cq, 16, vector=1 << 20)
-    results.same("a completion vector that is not there", error, "EINVAL")
+    results.same("an unknown completion vector", error, "EINVAL")
     for answer in ("=II", "=IIQI"):
         _, error = attempt(device.create_cq, 16, answer=answer)
         results.same(f"no room for the queue's response {answer}", error,
@@ -215,7 +215,7 @@ def mappings(device, results):
     results.same("mapping: it outlives the queue",
                  ctypes.string_at(at + length - 8, 8), b"the tail")
     _, error = attempt(device.map, key, length)
-    results.same("mapping: a ring that is gone", error, "EINVAL")
+    results.same("mapping: a destroyed ring", error, "EINVAL")
     for place in (at, again):
         libc.munmap(place, length)
     device.destroy_cq(other[0])
@@ -297,7 +297,7 @@ def stags(device, pd, at, results):
 
 
 def more_than_known(device, results):
-    """What a driver may get one day is refused until it means something."""
+    """Fields that a driver may get one day are refused until they have a meaning."""
     pd = device.alloc_pd()
     cq = device.create_cq(16)[0]
     qp = device.create_qp(pd, cq)[0]
@@ -332,14 +332,14 @@ def more_than_known(device, results):
 
 
 def replies(device, results):
-    """Every byte of what a query gives is the device's own."""
+    """Every byte of a reply to a query was written by the device."""
     pd = device.alloc_pd()
     cq = device.create_cq(16)[0]
     qp = device.create_qp(pd, cq)[0]
     port = struct.pack("=B7x", 1)
     both = REMOTE_WRITE | REMOTE_READ
     mtu = int(Path("/sys/class/net/eth0/mtu").read_text("ascii"))
-    # IB's name of the MTU: the largest that is no more.
+    # The MTU in InfiniBand's encoding: the largest that is not greater.
     mtu = max(n for n, size in enumerate((0, 256, 512, 1024, 2048, 4096))
               if size <= mtu)
     of_qp = struct.pack("=64x10I2H15B5x", 4, 4, 2, 2, 64, 0, 0, 0, 0, both, 0, 0,
@@ -351,12 +351,12 @@ def replies(device, results):
         got = [device.reply(command, payload, size, fill)
                for fill in (0, 0xff, 0x5a)]
         results.same(f"query of {name}: all of it is written", len(set(got)), 1)
-        # Fresh and freed objects of a kernel with slub_debug=P.
+        # From new and freed objects of a kernel with slub_debug=P.
         for poison in (0x6b, 0x5a, 0xa5, 0xcc):
-            results.same(f"query of {name}: no {poison:#x} of former memory",
+            results.same(f"query of {name}: no {poison:#x} of freed memory",
                          bytes([poison]) * 4 in got[0], False)
         if command == QUERY_QP:
-            results.same(f"query of {name}: nothing that is not of it",
+            results.same(f"query of {name}: no foreign data",
                          got[0].hex(), of_qp.hex())
     device.destroy_qp(qp)
 
@@ -371,7 +371,7 @@ def main():
     regions(device, results)
     more_than_known(device, results)
     replies(device, results)
-    # What is open now the kernel has to clean up.
+    # Objects that are still open must be cleaned up by the kernel.
     device.create_cq(100)
     device.map(*device.create_cq(100)[2::2])
     return 1 if results.bad else 0

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything that 30 to 33 of the debug configuration exchange, shortened, between processors
-# that run at the same time. The stock configuration has this as well; the smp configuration also
-# holds senders up.
+# Everything that 30 to 33 of the debug configuration exchange, shortened, between
+# processors that run at the same time. The stock configuration runs this as well;
+# the smp configuration also delays senders.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/held.sh"
@@ -19,7 +19,7 @@ markers_ask on mpa1 mpa2
 rping_pair h1 h2 65535 "$list_pings"
 markers_ask off mpa1 mpa2
 
-# What the fast paths leave to others, in the same way.
+# Cases that the fast paths leave to the slow paths.
 fast_paths off mpa1 mpa2
 traffic_label=slow
 for size in "${list_rping_sizes[@]}"; do
@@ -32,7 +32,7 @@ done
 traffic_label=
 fast_paths on mpa1 mpa2
 
-# The configuration with the module that holds a sender up.
+# The configuration that has the module for delaying senders.
 if [[ ${LAB_CONFIG:-stock} == smp ]]; then
 	held_all
 fi

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The longest time for which mpa_rnic keeps interrupts off, while verbs are used at their
-# edges and messages go both ways. An instruction takes a nanosecond here, whatever the
-# host does meanwhile. lockdep's are counted as well, but not what it does the first time
-# that it sees locks taken together: all is done once before.
+# The longest time for which mpa_rnic disables interrupts, while verbs are used at
+# their limits and messages go in both directions. An instruction takes a nanosecond
+# here, whatever the host does. Time in lockdep counts as well, except for its work
+# when it sees locks taken together for the first time: everything is run once
+# before.
 # lab run --smp 1 --icount --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/irqoff.sh"
@@ -27,5 +28,5 @@ irqoff_begin
 all_once
 lab_note "$(irqoff_value all) times, $(irqoff_value worst) ns at most"
 lab_true "interrupts were off" "$(irqoff_value all) > 10000"
-lab_true "and not for more than 100 us" "$(irqoff_value worst) <= $most"
+lab_true "but not for more than 100 us" "$(irqoff_value worst) <= $most"
 irqoff_end

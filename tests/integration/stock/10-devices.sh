@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Devices come and go: on every kind of network device, in namespaces shared
-# and exclusive, with users holding them, and against each other in time.
-# What they say of themselves is true and follows the network device.
+# Devices are created and deleted: on every kind of network device, in shared and
+# exclusive namespaces, while in use, and concurrently. Their attributes are correct
+# and follow the network device.
 #
 # shellcheck disable=SC2034 # lab_host_names is the library's
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
-# --- asking -------------------------------------------------------------------
+# --- queries ------------------------------------------------------------------
 
 # devices [HOST]: names of the RDMA devices visible there, sorted.
 devices() {
@@ -30,7 +30,7 @@ link_is() {
 	[[ "$(rdma link show "$1/1") " == *" $2 $3 "* ]]
 }
 
-# netdev_is DEVICE VALUE: the core tells only those in its namespace.
+# netdev_is DEVICE VALUE: the core reports it only in its namespace.
 netdev_is() {
 	[[ "$(ip netns exec h1 rdma link show "$1/1") " == *" netdev $2 "* ]]
 }
@@ -47,7 +47,7 @@ shown_is() {
 	[[ $(shown "$1") == "$2" ]]
 }
 
-# device_ird HOST DEVICE: a setting in force.
+# device_ird HOST DEVICE: an effective setting.
 device_ird() {
 	ip netns exec "$1" "$mpactl_bin" -j get dev "$2" | "$PYTHON" -c '
 import json, sys
@@ -81,9 +81,9 @@ mac() {
 	ip netns exec "$1" cat "/sys/class/net/$2/address"
 }
 
-# holder NAME HOST DEVICE: a process that has the device open, with a
-# protection domain, a region and a mapped completion queue; it says so, and
-# ends well when told to, though the device may have gone meanwhile.
+# holder NAME HOST DEVICE: a process that has the device open, with a protection
+# domain, a region and a mapped completion queue. It prints when it is ready, and
+# exits successfully on a signal, even if the device has been removed meanwhile.
 holder() {
 	lab_spawn "$1" "$2" "$PYTHON" -u \
 		"$MPA_REPO/tests/integration/lib/uverbs_holder.py" "$3"
@@ -102,7 +102,7 @@ try_netdev() {
 	local name=$1
 	lab_check "$name: add" lab_in h1 rdma link add mpa0 type mpa netdev "$name"
 	lab_check "$name: is active" lab_wait 10 link_is mpa0 state ACTIVE
-	lab_check "$name: is what it sits on" netdev_is mpa0 "$name"
+	lab_check "$name: is on that network device" netdev_is mpa0 "$name"
 	lab_check "$name: has a GID" test "$(gid mpa0)" != \
 		0000:0000:0000:0000:0000:0000:0000:0000
 	lab_refuse "$name: no second device" \
@@ -155,7 +155,7 @@ signal.pause()'
 	done
 }
 
-# --- what a device says -------------------------------------------------------
+# --- attributes of a device -----------------------------------------------------
 
 limits() {
 	local pair info
@@ -188,10 +188,10 @@ statistics() {
 		"${all% } " "$wanted"
 }
 
-# --- what its objects are like ----------------------------------------------------
+# --- details of its objects ------------------------------------------------------
 
-# pings HOST CLIENT_HOST: a server that stays, and a client of it for long enough
-# to be looked at.
+# pings HOST CLIENT_HOST: a server, and a client that runs long enough to be
+# observed.
 pings() {
 	lab_spawn server "$1" rping -s -P -a 0.0.0.0 -S 4096
 	lab_wait_listen "$1" 7174
@@ -203,8 +203,8 @@ pings_end() {
 	lab_kill server
 }
 
-# detailed KIND NAME VALUE...: some object of that kind that a program has on
-# mpa1 has these details, all of them. VALUE is a pattern.
+# detailed KIND NAME VALUE...: an object of that kind, created by a program on mpa1,
+# has all these details. VALUE is a pattern.
 detailed() {
 	local told
 	told=$(rdma -j -dd resource show "$1")
@@ -243,7 +243,7 @@ details() {
 	lab_check "details of a listener" lab_wait 20 detailed cm_id \
 		mpa_state listening listen_id '[1-9].*' backlog '[1-9].*' \
 		half_open 0
-	lab_check "and of what came to it" lab_wait 20 detailed cm_id \
+	lab_check "and of what it accepted" lab_wait 20 detailed cm_id \
 		mpa_state established role responder listen_id '[1-9].*'
 	lab_check "a queue pair of the other side" lab_wait 20 detailed qp \
 		mpa_state rts role responder
@@ -280,9 +280,9 @@ follows() {
 	lab_kill watch
 }
 
-# --- going while in use -------------------------------------------------------
+# --- removal while in use -----------------------------------------------------
 
-# Every way to go, each within seconds, while a process holds the device.
+# Every way to remove a device, each within seconds, while a process has it open.
 held() {
 	holder hold1 h1 mpa1
 	lab_check "rdma link delete does not wait for users" \
@@ -291,9 +291,9 @@ held() {
 
 	lab_link h1
 	holder hold2 h1 mpa1
-	lab_check "a network device goes without waiting for users" \
+	lab_check "deleting a network device does not wait for users" \
 		timeout 20 ip -n h1 link del eth0
-	lab_check "and takes the device along, as its veth peer does" \
+	lab_check "and deletes the device, as its veth peer does" \
 		lab_wait 10 devices_are ""
 	holder_ends hold2 "its user ends well, too"
 
@@ -304,7 +304,7 @@ held() {
 	holder hold3 h1 mpa1
 	lab_check "modprobe -r does not wait for users" \
 		timeout 30 modprobe -r mpa_rnic
-	lab_is "and takes the device along, too" "$(devices)" ""
+	lab_is "and deletes the device, too" "$(devices)" ""
 	holder_ends hold3 "its user ends well after the module has gone"
 	lab_do ip -n h1 link del eth0
 }
@@ -312,7 +312,7 @@ held() {
 # --- namespaces ---------------------------------------------------------------
 
 shared() {
-	lab_is "shared: everybody sees both" "$(devices h1)" "mpa1 mpa2"
+	lab_is "shared: all hosts see both" "$(devices h1)" "mpa1 mpa2"
 	lab_check "shared: usable where the network device is" \
 		devinfo_is h2 mpa2 state PORT_ACTIVE
 	lab_is "mpactl: h1's" "$(shown h1)" mpa1/eth0
@@ -325,10 +325,10 @@ shared() {
 	lab_do ip -n h1 link set eth0 netns h2 name eth9
 	lab_is "moving the network device keeps the device" \
 		"$(devices h2)" "mpa1 mpa2"
-	lab_is "mpactl shows it where it has come to" \
+	lab_is "mpactl shows it in the new namespace" \
 		"$(shown h2)" "mpa1/eth9 mpa2/eth0"
-	lab_is "and no more where it was" "$(shown h1)" ""
-	lab_is "with what was set at it" "$(device_ird h2 mpa1)" 17
+	lab_is "and no longer in the old one" "$(shown h1)" ""
+	lab_is "with its settings" "$(device_ird h2 mpa1)" 17
 	holder_ends stay "and its users"
 	lab_do ip -n h2 link set eth9 netns h1 name eth0
 	lab_do ip -n h1 link set eth0 up
@@ -337,14 +337,14 @@ shared() {
 	lab_do ip netns add gone
 	lab_do ip -n gone link add eth0 type dummy
 	lab_in gone rdma link add mpa3 type mpa netdev eth0
-	lab_check "a namespace goes with a device in it" \
+	lab_check "a namespace is deleted with a device in it" \
 		timeout 20 ip netns del gone
-	lab_check "and takes the device along" \
+	lab_check "and the device with it" \
 		lab_wait 20 devices_are "mpa1 mpa2"
 }
 
-# A wildcard listener waits for a device that has left its namespace and comes
-# back, while the network device stays.
+# A wildcard listener waits for a device that leaves its namespace and returns, while
+# the network device stays.
 listener_stays() {
 	lab_spawn server h1 rping -s -P -a 0.0.0.0
 	lab_wait_listen h1 7174
@@ -352,7 +352,7 @@ listener_stays() {
 	lab_in h2 rdma dev set mpa1 netns h1
 	lab_is "a device that was moved is shown with its network device" \
 		"$(shown h1)" mpa1/eth0
-	lab_check "and listeners are on it again" timeout 30 \
+	lab_check "and listeners use it again" timeout 30 \
 		ip netns exec h2 rping -c -a 10.77.0.1 -C 2 -S 100
 	lab_kill server
 }
@@ -381,12 +381,12 @@ exclusive() {
 	lab_check "and back" \
 		timeout 20 ip netns exec h2 rdma dev set mpa1 netns h1
 
-	lab_check "a namespace goes with a device in it" \
+	lab_check "a namespace is deleted with a device in it" \
 		timeout 20 ip netns del h1
 	lab_host_names=(h2)
 	lab_check "it is in the first one then" lab_wait 10 devices_are mpa1
 	lab_do rdma link delete mpa1
-	lab_check "the other goes with its namespace and network device" \
+	lab_check "the other is deleted with its namespace and network device" \
 		timeout 20 ip netns del h2
 	lab_host_names=()
 	lab_check "no device is left" lab_wait 20 devices_are ""
@@ -395,13 +395,13 @@ exclusive() {
 
 # --- races --------------------------------------------------------------------
 
-# add NAME NETDEV: in the background; whether it succeeds is a matter of luck.
+# add NAME NETDEV: in the background; it may succeed or fail.
 add() {
 	ip netns exec h1 rdma link add "$1" type mpa netdev "$2" \
 		2> /dev/null &
 }
 
-# The network device goes while the device comes, is deleted, or both.
+# The network device is deleted while the device is created, deleted, or both.
 races() {
 	local i first second third
 	for ((i = 0; i < 20; i++)); do
@@ -413,7 +413,7 @@ races() {
 		wait "$first" || true
 		rdma link delete race0 2> /dev/null || true
 	done
-	lab_check "races leave nothing behind" \
+	lab_check "races leave nothing over" \
 		lab_wait 20 devices_are "mpa1 mpa2"
 	for ((i = 0; i < 4; i++)); do
 		ip -n h1 link add race type dummy

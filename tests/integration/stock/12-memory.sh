@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Whose memory it is: what users have a device allocate is charged to their memory
-# cgroups, and bounded by settings. A program that takes all there is in a cgroup of
-# 64 MiB is refused more, or killed by its cgroup; others do not notice.
+# Accounting of memory: what users make a device allocate is charged to their memory
+# cgroups, and limited by settings. A program that takes all memory of a cgroup of 64
+# MiB is refused more, or killed by its cgroup; other programs are not affected.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
@@ -18,7 +18,7 @@ lab_do tee "$cgroups/cgroup.subtree_control" <<< "+memory"
 lab_do mkdir "$group"
 lab_do tee "$group/memory.max" <<< "$limit"
 
-# spawn_in_group NAME HOST COMMAND...: as a user without privilege, in the cgroup.
+# spawn_in_group NAME HOST COMMAND...: as an unprivileged user, in the cgroup.
 spawn_in_group() {
 	lab_spawn "$1" "$2" bash -c \
 		"echo \$\$ > $group/cgroup.procs && ulimit -l 8192 &&
@@ -31,7 +31,7 @@ memory_stat() {
 	awk -v key="$1" '$1 == key { print $2 }' "$group/memory.stat"
 }
 
-# What stays behind for a moment are caches of each processor.
+# Caches of each processor remain for a moment.
 group_empty() {
 	local now
 	now=$(< "$group/memory.current")
@@ -43,8 +43,8 @@ free_kib() {
 	awk '$1 == "MemAvailable:" { print $2 }' /proc/meminfo
 }
 
-# What the kernel has free falls by no more than the cgroup may have, and some more
-# for what the core allocates uncharged.
+# The kernel's free memory falls by no more than the limit of the cgroup, plus some
+# for what the core allocates without charging it.
 lowest=0
 watch_free() {
 	local now
@@ -55,13 +55,14 @@ watch_free() {
 	lab_ended "$1"
 }
 
-# The cgroup kills where a small allocation or a page fault is what finds no room.
+# The cgroup kills if a small allocation or a page fault hits the limit.
 killed=$((128 + 9))
 oom_kills() {
 	awk '$1 == "oom_kill" { print $2 }' "$group/memory.events"
 }
 
-# refused NAME KIND MOST [ENTRIES]: a program in the cgroup gets no more at some time.
+# refused NAME KIND MOST [ENTRIES]: a program in the cgroup is refused more at some
+# time.
 refused() {
 	local name=$1 before status=0 kills
 	before=$(free_kib)
@@ -75,14 +76,14 @@ refused() {
 	lab_note "$name: status $status, $(oom_kills) killed by the cgroup so far"
 	lab_true "$name: is refused more, or killed by its cgroup" \
 		"$status == 0 || $status == $killed && $(oom_kills) == $kills + 1"
-	lab_true "$name: no more memory went than the cgroup has" \
+	lab_true "$name: no more memory was used than the cgroup has" \
 		"$before - $lowest < ($limit >> 10) + 32768"
 	lab_check "$name: memory is given back" lab_wait 30 group_empty
-	lab_check "$name: others go on" \
+	lab_check "$name: others continue" \
 		lab_wait 60 counters_hold mpa1 "rx_send>=2" "tx_send>=2"
 }
 
-# Somebody else, all the time.
+# Another user, all the time.
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096
 lab_check "others: the server listens" lab_wait_listen h2 7174
 counters_mark
@@ -96,12 +97,12 @@ refused "completion queues of 1 MiB" cq 100 32768
 refused "queue pairs of 384 KiB" qp 300 4096
 refused "regions that pin memory" mr 1000 64
 
-# Connections are accepted by the kernel, but for somebody.
+# Connections are accepted by the kernel, on behalf of the listener's user.
 group_sockets() {
 	(($(memory_stat sock) > 0))
 }
 
-# None of them is given up before the last has connected.
+# None of them is dropped before the last has connected.
 device_set startup-timeout 10min mpa1
 before=$(memory_stat kernel)
 spawn_in_group listener h1 rping -s -a 10.77.0.1 -p 7200 -P -S 65535
@@ -121,11 +122,11 @@ half_open() {
 lab_check "they are half-open" lab_wait 20 half_open
 crowded=$(memory_stat kernel)
 lab_note "kernel memory: $before, with a listener $listens, with its peers $crowded"
-lab_true "a peer is charged to who listens" "$crowded - $listens > 100 * 2048"
+lab_true "a peer is charged to the listener" "$crowded - $listens > 100 * 2048"
 lab_kill crowd
 
 lab_spawn talker h2 rping -c -a 10.77.0.1 -p 7200 -S 65535
-lab_check "accepted connections' buffers are charged to who listens" \
+lab_check "accepted connections' buffers are charged to the listener" \
 	lab_wait 60 group_sockets
 lab_kill talker
 lab_kill listener
@@ -140,7 +141,7 @@ bounded() {
 	counters_mark
 	lab_spawn hoard h1 "$hoard" mpa1 "$3" 50 "${@:5}"
 	lab_check "$1 $2: an error" lab_join hoard
-	lab_is "$1 $2: as many as that" "$(< "$LAB_OUT/hoard.log")" \
+	lab_is "$1 $2: that many" "$(< "$LAB_OUT/hoard.log")" \
 		"has $4, then: Cannot allocate memory"
 	counters_grew "$1 $2" mpa1 user_limit=1
 	device_set "$1" inherit mpa1
@@ -150,15 +151,15 @@ bounded user-qp-max 5 qp 5 16
 bounded user-cq-max 6 cq 6 16
 bounded user-mr-max 7 mr 7 64
 bounded user-pd-max 8 pd 8
-# A page more for the header of each.
+# One more page for the header of each.
 bounded user-rings-max 4 cq 3 32768
 
-# --- nor the time of others -------------------------------------------------------------
+# --- time of other processors ----------------------------------------------------------
 
 tracing=/sys/kernel/tracing
 [[ -d $tracing/events ]] || lab_do mount -t tracefs none "$tracing"
 
-# expedited: grace periods for which other processors were interrupted.
+# expedited: number of grace periods that interrupted other processors.
 expedited() {
 	awk '$1 == "expedited" { print $2 }' "$tracing/kprobe_profile"
 }
@@ -169,8 +170,8 @@ before=$(expedited)
 lab_spawn hoard h1 "$hoard" mpa1 qp 200 16
 status=0
 lab_join hoard || status=$?
-lab_is "200 queue pairs come and go" "$status" 3
-# ip netns exec needs some itself.
+lab_is "200 queue pairs are created and destroyed" "$status" 3
+# ip netns exec itself needs some.
 lab_true "without an expedited grace period for each" "$(expedited) - $before < 20"
 lab_do ip netns add passing
 lab_do ip netns del passing
@@ -179,7 +180,7 @@ lab_check "one is seen where there is one" \
 lab_do tee "$tracing/events/kprobes/expedited/enable" <<< 0
 echo "-:expedited" >> "$tracing/kprobe_events"
 
-# --- and the others -------------------------------------------------------------------
+# --- other users -------------------------------------------------------------------
 
 lab_check "others: still there" lab_running client
 lab_kill client

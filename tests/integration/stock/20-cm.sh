@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Connections are made and refused as RFC 5044 section 7.1 and RFC 6581 say,
-# byte by byte, and end so that each side hears of it once: with a peer of
-# plain TCP that knows the frames, and between two devices of ours. Arguments
-# choose cases by the beginning of their names.
+# Connections are made and refused as RFC 5044 section 7.1 and RFC 6581 require, byte
+# by byte, and their end is reported once on each side: with a plain TCP peer that
+# builds the frames, and between two mpa devices. Arguments choose cases by the
+# beginning of their names.
 #
 #	+----h1----+ 10.77.0.0/24  +----h2----+
 #	|     mpa1 |---------------| mpa2     |

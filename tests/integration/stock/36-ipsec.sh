@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Over IPsec: ESP in transport mode between the hosts, keyed by hand. Traffic
-# goes as without, and a stream outlives the security associations it began on.
+# Over IPsec: ESP in transport mode between the hosts, keyed by hand. Traffic works
+# as without IPsec, and a stream outlives the security associations it began with.
 # Then over devices without scatter and gather: TCP copies what it sends there, over
 # IPsec and on connections that it signs (MD5).
 . "$MPA_REPO/tests/lab/guest/lib.sh"
@@ -22,7 +22,7 @@ associate() {
 	done
 }
 
-# policies HOST OWN PEER: nothing goes unprotected.
+# policies HOST OWN PEER: nothing is sent unprotected.
 policies() {
 	lab_ip "$1" <<- END
 		xfrm policy add src $2 dst $3 dir out tmpl src $2 dst $3 proto esp reqid 1 mode transport
@@ -30,20 +30,20 @@ policies() {
 	END
 }
 
-# Packets that went through the associations of h1.
+# Packets that used the associations of h1.
 protected() {
 	ip -n h1 -s xfrm state | sed -n 's/.*, \([0-9]*\)(packets).*/\1/p' |
 		awk '{ n += $1 } END { print n + 0 }'
 }
 
-# no_gather HOST: its device has no scatter and gather any more.
+# no_gather HOST: switches scatter and gather off on its device.
 no_gather() {
 	lab_in "$1" ethtool -K eth0 sg off
 	lab_is "$1: scatter and gather" "$(ip netns exec "$1" ethtool -k eth0 |
 		sed -n 's/^scatter-gather: //p')" off
 }
 
-# pings_beyond N: device mpa1 has sent more messages.
+# pings_beyond N: device mpa1 has sent more than N messages.
 pings_beyond() {
 	(($(lab_counter mpa1 tx_send) > $1))
 }
@@ -73,7 +73,7 @@ lab_is "without an association nothing gets through" \
 	"$(lab_counter mpa1 tx_send)" "$stopped"
 lab_check "the deleted association has not ended the stream" lab_running client
 associate
-lab_check "with a new association the stream goes on" \
+lab_check "with a new association the stream continues" \
 	lab_wait 60 pings_beyond "$((stopped + 20))"
 lab_check "client still runs" lab_running client
 lab_check "server still runs" lab_running server

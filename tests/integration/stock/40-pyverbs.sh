@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# rdma-core's own Python tests. Both ends of a connection live on one device: the
+# rdma-core's own Python tests. Both ends of a connection are on one device: the
 # suite knows one address only.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
@@ -12,7 +12,7 @@ lab_in h1 "$PYTHON" "$MPA_REPO/tests/integration/lib/suite.py" \
 	--dev mpa1 --netdev eth0 --port 1 --gid 0 \
 	--list "$MPA_REPO/tests/integration/lib/pyverbs-skip.txt" "$@" \
 	> "$LAB_OUT/suite.log" 2>&1 || status=$?
-# Its result lines become ours.
+# Its result lines become results of this script.
 while read -r line; do
 	case $line in
 	'ok '*)     lab_ok "${line#ok * - }" ;;

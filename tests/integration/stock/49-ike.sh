@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# IPsec keyed by IKE: a daemon on each host, strongSwan's, agrees on ESP in
-# transport mode when the first packet of a connection wants it; with IKEv1 in
-# main mode, as RFC 3723 section 2.3 has it, and with IKEv2. A stream outlives new
-# keys under load, and the deletion of its security association (RFC 5044 section
-# 9.4).
+# IPsec keyed by IKE: strongSwan's daemon on each host negotiates ESP in transport
+# mode when the first packet of a connection needs it; with IKEv1 in main mode, as
+# RFC 3723 section 2.3 requires, and with IKEv2. A stream outlives new keys under
+# load, and the deletion of its security association (RFC 5044 section 9.4).
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 ike_dir=/tmp/ike
 
-# ike_daemon_conf HOST: what it loads, and where it is spoken to.
+# ike_daemon_conf HOST: the plugins it loads, and its control socket.
 ike_daemon_conf() {
 	cat <<- END
 		charon-systemd {
@@ -26,8 +25,8 @@ ike_daemon_conf() {
 	END
 }
 
-# ike_connection OWN PEER VERSION IKE ESP: nothing but TCP is protected, and IKE
-# waits until there is some.
+# ike_connection OWN PEER VERSION IKE ESP: protects only TCP, and starts IKE when
+# there is traffic.
 ike_connection() {
 	cat <<- END
 		connections { mpa {
@@ -50,7 +49,7 @@ ike_connection() {
 	END
 }
 
-# swan HOST WORD...: swanctl, to the daemon of the host.
+# swan HOST WORD...: swanctl, for the daemon of the host.
 swan() {
 	lab_in "$1" env STRONGSWAN_CONF="$ike_dir/$1.conf" \
 		SWANCTL_DIR="$ike_dir/$1" \
@@ -85,12 +84,13 @@ ike_down() {
 	lab_is "no policy is left" "$(ip -n h1 xfrm policy | grep -c 'proto tcp')" 0
 }
 
-# How many that carry traffic, either way; an acquisition under way is none yet.
+# How many associations carry traffic, in either direction; a pending acquisition
+# does not count.
 associations() {
 	ip -n h1 xfrm state | grep -c ' reqid .* mode transport' || true
 }
 
-# Their numbers, to be compared.
+# Their SPIs, for comparison.
 spis() {
 	ip -n h1 xfrm state | grep -o 'spi 0x[0-9a-f]*' | sort
 }
@@ -103,13 +103,13 @@ no_spi_of() {
 	! ip -n h1 xfrm state | grep -qF "$(head -n 1 <<< "$1")"
 }
 
-# Packets that went through the associations there are.
+# Packets that used the present associations.
 protected() {
 	ip -n h1 -s xfrm state | sed -n 's/.*, \([0-9]*\)(packets).*/\1/p' |
 		awk '{ n += $1 } END { print n + 0 }'
 }
 
-# pings_beyond N: device mpa1 has sent more messages.
+# pings_beyond N: device mpa1 has sent more than N messages.
 pings_beyond() {
 	(($(lab_counter mpa1 tx_send) > $1))
 }
@@ -127,14 +127,14 @@ ike_stream() {
 	lab_check "$name: other associations have taken over" \
 		lab_wait 60 spis_differ "$before"
 	begun=$(lab_counter mpa1 tx_send)
-	lab_check "$name: the stream goes on with new keys" \
+	lab_check "$name: the stream continues with new keys" \
 		lab_wait 60 pings_beyond $((begun + 50))
 	before=$(spis)
 	lab_check "$name: the association is deleted by IKE" \
 		swan h2 --terminate --child tcp
 	lab_check "$name: it is gone" lab_wait 60 no_spi_of "$before"
 	begun=$(lab_counter mpa1 tx_send)
-	lab_check "$name: a new association by itself, and the stream goes on" \
+	lab_check "$name: a new association by itself, and the stream continues" \
 		lab_wait 90 pings_beyond $((begun + 50))
 	lab_true "$name: there is one" "$(associations) >= 2"
 	lab_check "$name: client still runs" lab_running client
@@ -143,8 +143,8 @@ ike_stream() {
 	lab_kill server
 }
 
-# A connection is refused, which takes keys. An emulated processor computes these for
-# longer than an RNIC waits for TCP's handshake.
+# A connection is refused, which needs keys first. An emulated processor computes
+# them for longer than an RNIC waits for TCP's handshake.
 ike_agreed() {
 	! ip netns exec h1 bash -c 'exec 3<> /dev/tcp/10.77.0.2/9' &&
 		(($(associations) >= 2))
@@ -176,7 +176,7 @@ lab_devices 2
 lab_in h2 tc qdisc add dev eth0 clsact
 lab_in h2 tc filter add dev eth0 ingress protocol ip u32 \
 	match ip protocol 6 0xff action ok
-lab_refuse "nobody is there yet" lab_in h1 \
+lab_refuse "nothing listens yet" lab_in h1 \
 	bash -c 'exec 3<> /dev/tcp/10.77.0.2/9'
 lab_true "the filter sees TCP in the clear" "$(unprotected) > 0"
 seen=$(unprotected)

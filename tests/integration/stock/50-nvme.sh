@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Kernel consumers: the kernel's own NVMe over RDMA target and host. They use
-# what user programs cannot: fast-register regions, local and remote
-# invalidation, the local DMA key, queues polled in softirq, and draining.
+# Kernel consumers: the kernel's NVMe over RDMA target and host. They use features
+# that user programs cannot: fast-register regions, local and remote invalidation,
+# the local DMA key, queues polled in softirq, and draining.
 #
-# nvmet takes connections in the initial namespace only, so one host connects
-# to an address of its own.
+# nvmet accepts connections in the initial namespace only, so one host connects to
+# its own address.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 cfg=/sys/kernel/config/nvmet
@@ -84,7 +84,7 @@ for owner in nvme_rdma nvmet_rdma; do
 		owned_by cm_id "$owner"
 done
 lab_check "rdma names the owner of a region" owned_by mr nvme_rdma
-# Which makes the queue pairs of both.
+# The module that creates the queue pairs of both.
 lab_check "rdma names the owner of a queue pair" owned_by qp rdma_cm
 
 lab_true "the target read what was written" \
@@ -99,7 +99,7 @@ done
 
 lab_check "the host disconnects" \
 	sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
-lab_check "the target goes" target_down
+lab_check "the target is removed" target_down
 lab_do modprobe -r nvme-rdma nvmet-rdma
 lab_check "the device can be deleted" lab_do rdma link delete mpa0
 lab_do ip link delete nvme0

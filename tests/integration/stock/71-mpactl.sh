@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpactl, every command end to end: what it shows of devices, listeners and
-# connections of verbs and of sockets, what it sets, what it watches; for users
-# without privilege, as text and as JSON.
+# mpactl, every command end to end: showing devices, listeners and connections of
+# verbs and of sockets, setting, and monitoring; for unprivileged users, as text and
+# as JSON.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
@@ -12,7 +12,7 @@ lab_sets_nothing=1
 
 nc=$MPA_REPO/build/bin/mpa-nc
 
-# status_of WANTED NAME HOST WORD...: the exit status; what it writes is in
+# status_of WANTED NAME HOST WORD...: checks the exit status; the output is in
 # $LAB_OUT/said and $LAB_OUT/warned.
 status_of() {
 	local wanted=$1 name=$2 status=0
@@ -22,7 +22,7 @@ status_of() {
 	lab_is "$name" "$status" "$wanted"
 }
 
-# json NAME EXPRESSION HOST WORD...: true of what it writes, which is `j`.
+# json NAME EXPRESSION HOST WORD...: the expression is true of the JSON output `j`.
 json() {
 	local name=$1 expression=$2
 	shift 2
@@ -52,14 +52,14 @@ print(json.load(sys.stdin)[0]["id"])'
 # --- without the module -----------------------------------------------------------
 
 not_loaded() {
-	status_of 2 "a word that is not known" h1 devs
-	lab_check "is told what it may have been" grep -q "'dev'?" "$LAB_OUT/warned"
-	status_of 2 "a setting that is not known" h1 set crk off
+	status_of 2 "an unknown word" h1 devs
+	lab_check "gets a suggestion" grep -q "'dev'?" "$LAB_OUT/warned"
+	status_of 2 "an unknown setting" h1 set crk off
 	status_of 2 "restore of nothing" h1 restore /dev/null
-	status_of 4 "restore of a file that is not there" h1 restore /nowhere
+	status_of 4 "restore of a missing file" h1 restore /nowhere
 }
 
-# --- what there is ------------------------------------------------------------------
+# --- showing objects ---------------------------------------------------------------
 
 devices() {
 	status_of 0 "dev" h1 dev
@@ -69,10 +69,11 @@ devices() {
 		j[0]["rtr"] == ["write", "read"]' h1 dev
 	json "dev of one" 'j[0]["name"] == "mpa1"' h1 dev show mpa1
 	status_of 1 "dev: not of another namespace" h1 dev mpa2
-	lab_check "dev: in the kernel's words" grep -q '^mpactl: device mpa2: ' "$LAB_OUT/warned"
+	lab_check "dev: the kernel's message" \
+		grep -q '^mpactl: device mpa2: ' "$LAB_OUT/warned"
 }
 
-# rping at port 7174, and a socket's connection, both from h1 to h2. The input of
+# rping on port 7174, and a socket's connection, both from h1 to h2. The input of
 # mpa-nc never ends.
 connect() {
 	lab_spawn rping_server h2 rping -s -a 10.77.0.2 -C 100000 -S 1000
@@ -118,7 +119,7 @@ connections() {
 	id=$(connection_of socket)
 	status_of 0 "conn by id" h1 conn id "$id"
 	lab_check "conn by id: all of it" said '^  tx_fpdus +[1-9]'
-	status_of 1 "conn: an id that is not there" h1 conn id 4294967295
+	status_of 1 "conn: an unknown id" h1 conn id 4294967295
 }
 
 statistics() {
@@ -129,7 +130,7 @@ statistics() {
 	status_of 0 "stat of a device" h1 stat dev mpa1
 }
 
-# Ends with SIGINT after a few looks, and every line is an object.
+# Ends with SIGINT after a few intervals, and every line is an object.
 watching() {
 	lab_spawn watch h1 "$mpactl_bin" -j stat dev mpa1 --watch 0.5
 	lab_wait 20 lines_in watch 3
@@ -175,18 +176,18 @@ settings() {
 	json "set --check does nothing" 'j["config"]["crc"] == "required"' h1 get
 	status_of 0 "inherit" h1 set dev mpa1 markers inherit rtr inherit
 	status_of 0 "inherit in the namespace" h1 set startup-timeout inherit markers inherit
-	json "all is inherited again" 'j["own"] == [] and
+	json "everything is inherited again" 'j["own"] == [] and
 		j["config"]["markers"] is False' h1 get dev mpa1
 	status_of 1 "set out of range" h1 set ird 99999
-	lab_check "set out of range: which, and what may be" \
+	lab_check "set out of range: the attribute and its range" \
 		grep -qE '^mpactl: defaults: .*\(attribute config.ird, 0 \.\. 16382\)' "$LAB_OUT/warned"
-	status_of 1 "a way that the device does not know" h1 set dev mpa1 rtr send
+	status_of 1 "a value that the device does not support" h1 set dev mpa1 rtr send
 	lab_check "the attribute is named" \
 		grep -q '(attribute config.rtr)' "$LAB_OUT/warned"
 	status_of 1 "set of all or nothing" h1 set crc off half-open-max 0
 	json "nothing was set" 'j["own"] == []' h1 get
 	status_of 1 "packing is not for devices" h1 set dev mpa1 packing on
-	lab_check "packing: the kernel says why" grep -q packing "$LAB_OUT/warned"
+	lab_check "packing: the kernel's reason" grep -q packing "$LAB_OUT/warned"
 }
 
 # --- without privilege ------------------------------------------------------------------
@@ -202,8 +203,9 @@ as_nobody() {
 		--inh-caps=-all "$mpactl_bin" set crc off
 	words=0
 	lab_join nobody 10 || words=$?
-	lab_is "nobody may not set" "$words" 1
-	lab_check "nobody is told why" grep -qE '^mpactl: defaults: .+' "$LAB_OUT/nobody.log"
+	lab_is "an unprivileged user cannot set" "$words" 1
+	lab_check "an unprivileged user gets the reason" \
+		grep -qE '^mpactl: defaults: .+' "$LAB_OUT/nobody.log"
 }
 
 # --- events -----------------------------------------------------------------------------
@@ -228,9 +230,9 @@ monitoring() {
 	kill -INT "$(lab_pid monitor)" "$(lab_pid monitor_text)"
 	lab_check "monitor ends well when interrupted" lab_join monitor 10
 	lab_check "and as text" lab_join monitor_text 10
-	lab_is "monitor: all in order" "$(events_of monitor)" \
+	lab_is "monitor: all events in order" "$(events_of monitor)" \
 		"listen-add conn-up conn-down listen-del config config"
-	lab_check "monitor: what they are about" "$PYTHON" -c '
+	lab_check "monitor: contents of the events" "$PYTHON" -c '
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
 up, down = [one["conn"] for one in events if one["event"].startswith("conn")]
@@ -244,8 +246,8 @@ assert sorted(one["time"] for one in events) == [one["time"] for one in events]
 	lab_is "monitor: only some kinds" "$(wc -l < "$LAB_OUT/monitor_text.log")" 4
 }
 
-# Events that wait when the signal comes are not shown any more: with a flood of
-# them there would be no end.
+# Events that are pending when the signal arrives are not shown any more: a flood of
+# them would never end.
 monitor_flood() {
 	local n
 	lab_spawn monitor h2 "$mpactl_bin" monitor
@@ -261,7 +263,7 @@ monitor_flood() {
 	lab_is "and shows none of them" "$(wc -l < "$LAB_OUT/monitor.log")" 0
 }
 
-# monitors [N]: so many (2) have joined the group.
+# monitors [N]: N (2) processes have joined the group.
 monitors() {
 	(($(ip netns exec h2 grep -c '^[0-9a-f]* 16 ' /proc/net/netlink) >= ${1:-2}))
 }
@@ -269,7 +271,7 @@ monitors() {
 # --- completion ----------------------------------------------------------------------------
 
 completion() {
-	lab_is "bash knows live names" "$(ip netns exec h1 bash -c '
+	lab_is "bash completes live names" "$(ip netns exec h1 bash -c '
 		PATH=${1%/*}:$PATH
 		. "$2/userspace/mpactl/completion/mpactl.bash"
 		COMP_WORDS=(mpactl conn dev "") COMP_CWORD=3

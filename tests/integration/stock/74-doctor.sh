@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpactl doctor finds nothing on a healthy host, then one fault after the other,
-# each by its name, with what to do, and nothing that only follows from it.
-# Arguments choose parts: rationed, user_space, device_nodes, links, network,
-# settings, devices.
+# mpactl doctor finds nothing on a healthy host, then one fault after the other, each
+# by its name, with the remedy, and nothing that only follows from it. Arguments
+# choose parts: rationed, user_space, device_nodes, links, network, settings,
+# devices.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 bin=$MPA_REPO/build/bin
@@ -12,8 +12,8 @@ release=$(uname -r)
 providers=$(dirname "$(readlink -f /usr/lib/*-linux-gnu/libibverbs.so.1)")/libibverbs
 user=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
 
-# Reads names of files with the doctor's JSON, says what is not good in each: one
-# interpreter for all of them.
+# Reads names of files with the doctor's JSON and prints what is not good in each:
+# one interpreter for all of them.
 coproc FINDINGS { exec "$PYTHON" -u -c 'import json, sys
 for name in sys.stdin:
     try:
@@ -22,11 +22,11 @@ for name in sys.stdin:
                 for one in checks if one["status"] in ("warn", "fail")))
     except (ValueError, LookupError, OSError) as error:
         print("no findings:", repr(error))'; }
-# What runs in a subshell has no coprocess, but these.
+# A subshell has no access to a coprocess, only to these descriptors.
 exec {findings_ask}>&"${FINDINGS[1]}" {findings_answer}<&"${FINDINGS[0]}"
 
-# doctor_says STATUS HOST PREFIX... -- ARGUMENT...: runs it there, keeps what it
-# says in $LAB_OUT/doctor.json and prints its findings.
+# doctor_says STATUS HOST PREFIX... -- ARGUMENT...: runs it there, keeps its output
+# in $LAB_OUT/doctor.json and prints its findings.
 doctor_says() {
 	local wanted=$1 host=$2 status=0 prefix=() said
 	shift 2
@@ -43,7 +43,7 @@ doctor_says() {
 	echo "$said"
 }
 
-# Everything that can be asked, in h1.
+# All optional checks, in h1.
 all=(--port 7174 --peer friend)
 
 # healthy LABEL [PREFIX...]
@@ -60,9 +60,9 @@ finds() {
 	shift 3
 	lab_is "$label" "$(doctor_says 1 "$where" "$@" -- "${all[@]}")" "$finding"
 	if grep -qF -- "$remedy" "$LAB_OUT/doctor.json"; then
-		lab_ok "$label: what to do"
+		lab_ok "$label: remedy"
 	else
-		lab_not_ok "$label: what to do" "$(cat "$LAB_OUT/doctor.json")"
+		lab_not_ok "$label: remedy" "$(cat "$LAB_OUT/doctor.json")"
 	fi
 }
 
@@ -103,8 +103,9 @@ user_space() {
 		bash -c 'ulimit -l 0; exec "$@"' - "${user[@]}"
 }
 
-# Who sends many datagrams to nobody, as the doctor does if it is asked often, gets
-# six answers at once, then one a second. After some, then, nothing is wrong.
+# A host that sends many datagrams to closed ports, as the doctor does if it runs
+# often, gets six answers at once, then one a second. Missing answers are not
+# reported as a fault.
 rationed() {
 	local taken
 	for taken in 4 5 6; do
@@ -227,7 +228,7 @@ devices() {
 	lab_link h1
 }
 
-# What 90-install does for its own sake, too: /usr/lib/modules may be a mount.
+# Needed by 90-install as well: /usr/lib/modules may be a mount.
 modules_writable() {
 	local layer=/run/writable modules=/usr/lib/modules/$release
 	mkdir -p "$layer/upper" "$layer/work"
@@ -243,7 +244,7 @@ lab_hosts 2
 lab_link h1
 healthy "a healthy host"
 healthy "a healthy host, to a user" "${user[@]}"
-lab_check "what a user may not see is said" \
+lab_check "it reports what a user may not see" \
 	grep -q 'rules not seen' "$LAB_OUT/doctor.json"
 (($#)) || set -- rationed user_space device_nodes links network settings devices
 for part; do

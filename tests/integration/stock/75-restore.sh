@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpactl save and restore: settings and devices come back to the byte after all
-# is gone, also in a namespace that never had any; a dry run tells the
-# difference; what cannot be restored as a whole changes nothing. saved.json was
-# saved in another VM, as one is here, which has to be the same.
+# mpactl save and restore: settings and devices are the same to the byte after
+# everything was deleted, also in a namespace that never had any; a dry run shows the
+# difference; if a file cannot be restored completely nothing changes. saved.json was
+# saved in another VM; the state saved here has to be the same.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
@@ -19,7 +19,7 @@ save() {
 	mpactl_in "$1" save "$2"
 }
 
-# same NAME HOST FILE: what the host has is what the file says, byte by byte.
+# same NAME HOST FILE: the state of the host is that of the file, byte by byte.
 same() {
 	save "$2" "$LAB_OUT/again.json"
 	lab_check "$1" diff "$3" "$LAB_OUT/again.json"
@@ -34,7 +34,7 @@ restore_status() {
 	lab_is "$name" "$status" "$wanted"
 }
 
-# Every setting somewhere, with a value that is not the one built in.
+# Every setting on some object, with a value other than the built-in one.
 set_everything() {
 	mpactl_in h1 set crc off markers on revision 1 permissive on exchange plain \
 		peer-to-peer off rtr write,read ird 5 ord 6 startup-timeout 2s \
@@ -46,7 +46,7 @@ set_everything() {
 	mpactl_in h1 set dev mpa8 exchange enhanced startup-timeout 1500ms
 }
 
-# --- in a VM that knows of nothing ------------------------------------------------
+# --- in a fresh VM ---------------------------------------------------------------
 
 forget_everything() {
 	local words=() key
@@ -64,11 +64,11 @@ forget_everything() {
 fresh() {
 	lab_is "a fresh VM: no device" "$(ip netns exec h1 "$mpactl_bin" -j dev)" '[]'
 	restore_status 0 "restore in a fresh VM" h1 "$saved"
-	same "a fresh VM: what another one had" h1 "$saved"
+	same "a fresh VM: the state of another one" h1 "$saved"
 	forget_everything
 }
 
-# --- there and back ---------------------------------------------------------------
+# --- save and restore -------------------------------------------------------------
 
 there_and_back() {
 	lab_link h1
@@ -76,7 +76,7 @@ there_and_back() {
 	set_everything
 	save h1 "$state"
 	lab_do cat "$state"
-	lab_check "save is what it was in another VM" diff "$saved" "$state"
+	lab_check "save is the same as in another VM" diff "$saved" "$state"
 	lab_check "save is JSON of every setting" "$PYTHON" -c '
 import json, sys
 state = json.load(open(sys.argv[1]))
@@ -86,29 +86,29 @@ assert [one["name"] for one in state["devices"]] == ["mpa1", "mpa8"], state
 assert state["devices"][0]["netdev"] == "eth0", state
 assert len(state["devices"][0]["config"]) == 5, state' "$state"
 	restore_status 0 "nothing to change" h1 "$state"
-	lab_check "and that is said" grep -q '^nothing to change$' "$LAB_OUT/said"
+	lab_check "and that is reported" grep -q '^nothing to change$' "$LAB_OUT/said"
 
 	forget_everything
 	save h1 "$LAB_OUT/empty.json"
-	lab_check "all is gone" "$PYTHON" -c '
+	lab_check "everything is deleted" "$PYTHON" -c '
 import json, sys
 state = json.load(open(sys.argv[1]))
 assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/empty.json"
 
 	restore_status 0 "dry run" h1 "$state" --dry-run
-	lab_is "dry run: devices to be made" "$(grep -c '^device mpa[18] *made' "$LAB_OUT/said")" 2
+	lab_is "dry run: devices to be created" "$(grep -c '^device mpa[18] *made' "$LAB_OUT/said")" 2
 	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 30
-	same "dry run has done nothing" h1 "$LAB_OUT/empty.json"
+	same "dry run has changed nothing" h1 "$LAB_OUT/empty.json"
 	restore_status 0 "restore" h1 "$state"
-	same "all is back" h1 "$state"
+	same "everything is restored" h1 "$state"
 	lab_check "devices work" lab_wait 10 lab_link_active mpa1
 
 	restore_status 0 "back to the empty state" h1 "$LAB_OUT/empty.json"
 	lab_is "devices stay" "$(ip netns exec h1 "$mpactl_bin" -j dev | grep -c '"name"')" 2
 	lab_is "nothing is set any more" "$(ip netns exec h1 "$mpactl_bin" -j save)" \
 		'{"version":1,"defaults":{},"devices":[{"name":"mpa1","netdev":"eth0","config":{}},{"name":"mpa8","netdev":"eth1","config":{}}]}'
-	restore_status 0 "and once more there" h1 "$state"
-	same "again all is back" h1 "$state"
+	restore_status 0 "and restored once more" h1 "$state"
+	same "everything is restored again" h1 "$state"
 }
 
 # --- in another namespace, through pipes ----------------------------------------------
@@ -125,11 +125,11 @@ elsewhere() {
 
 # --- what cannot be restored -------------------------------------------------------------
 
-# refused NAME WANTED_STATUS SED_EXPRESSION: h3, which is empty, stays so.
+# refused NAME WANTED_STATUS SED_EXPRESSION: h3, which is empty, stays empty.
 refused() {
 	sed "$3" "$state" > "$LAB_OUT/bad.json"
 	restore_status "$2" "refused: $1" h3 "$LAB_OUT/bad.json"
-	lab_check "refused: $1: it is said why" grep -q '^mpactl: ' "$LAB_OUT/warned"
+	lab_check "refused: $1: the reason is reported" grep -q '^mpactl: ' "$LAB_OUT/warned"
 	same "refused: $1: nothing has changed" h3 "$LAB_OUT/empty.json"
 	lab_is "refused: $1: no device is left" "$(ip netns exec h3 "$mpactl_bin" -j dev)" '[]'
 }
@@ -140,7 +140,7 @@ cannot_be() {
 	refused "no such network device" 1 's/"eth1"/"eth9"/'
 	refused "a device's name that is taken" 1 's/"mpa7"/"mpa9"/'
 	refused "a value out of bounds" 2 's/"ird": 5,/"ird": 16383,/'
-	refused "a key that is not known" 2 's/"crc"/"crk"/'
+	refused "an unknown key" 2 's/"crc"/"crk"/'
 	refused "a file that is cut off" 2 '$d'
 	lab_check "unprivileged: refused" bash -c '! ip netns exec h3 setpriv --reuid=65534 \
 		--regid=65534 --clear-groups "$1" restore "$2"' - "$mpactl_bin" "$state"

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the tools that everybody has tell of us and do with us: modprobe and the
-# kernel's own autoloading, rdma, ss and tracepoints; and systemd and udev, which
-# bring devices back. (Kernel owners of RDMA objects: 50-nvme.)
+# Standard tools with this module: modprobe and the kernel's autoloading, rdma, ss
+# and tracepoints; and systemd and udev, which restore devices. (Kernel owners of
+# RDMA objects: 50-nvme.)
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/boot.sh"
 
 bin=$MPA_REPO/build/bin
 tracing=/sys/kernel/tracing
 
-# --- modules that come by themselves ------------------------------------------
+# --- modules that are loaded on demand ----------------------------------------
 
 loaded() {
 	[[ -d /sys/module/$1 ]]
@@ -18,15 +18,15 @@ loaded() {
 
 unload() {
 	lab_do modprobe -r mpa_rnic mpa
-	lab_refuse "$1: the modules are out" loaded mpa
+	lab_refuse "$1: the modules are not loaded" loaded mpa
 }
 
 has_alias() {
 	modinfo -F alias "$1" | grep -qxF "$2"
 }
 
-# The protocol cannot be had without a connection: ENOTCONN is the module's own
-# word, for want of it it would be ENOENT.
+# The protocol cannot be attached without a connection. ENOTCONN is the error of the
+# module; without the module it would be ENOENT.
 ulp_error() {
 	"$PYTHON" -c 'import errno, socket
 try:
@@ -36,17 +36,17 @@ except OSError as e:
 }
 
 autoload() {
-	lab_check "mpa is there for sockets" has_alias mpa tcp-ulp-mpa
-	lab_check "mpa is there for netlink" \
+	lab_check "mpa has the alias for sockets" has_alias mpa tcp-ulp-mpa
+	lab_check "mpa has the alias for netlink" \
 		has_alias mpa net-pf-16-proto-16-family-mpa
-	lab_check "mpa_rnic is there for links" has_alias mpa_rnic rdma-link-mpa
+	lab_check "mpa_rnic has the alias for links" has_alias mpa_rnic rdma-link-mpa
 
 	unload sockets
 	lab_is "TCP_ULP of root loads mpa" "$(ulp_error)" ENOTCONN
 	lab_check "it is loaded" loaded mpa
 
 	unload netlink
-	lab_check "anybody's question for the family is answered" \
+	lab_check "an unprivileged query for the family is answered" \
 		setpriv --reuid=65534 --clear-groups genl ctrl get name mpa
 	lab_check "that has loaded mpa" loaded mpa
 	lab_refuse "and nothing else" loaded mpa_rnic
@@ -58,9 +58,9 @@ autoload() {
 	lab_do rdma link delete mpa9
 }
 
-# --- rdma and ss on connections that are alive --------------------------------
+# --- rdma and ss on open connections ------------------------------------------
 
-# tells LABEL COMMAND PATTERN...: its output, as one line, has all of these.
+# tells LABEL COMMAND PATTERN...: the output, as one line, matches all patterns.
 tells() {
 	local label=$1 text pattern
 	text=$($2 | tr -s '\n\t ' ' ')
@@ -78,7 +78,7 @@ has_counted() {
 	(($(lab_counter "$1" "$2") > $3))
 }
 
-# rping that goes on until it is told to end.
+# rping that runs until it is stopped.
 live_start() {
 	lab_spawn server h2 rping -s -P -a 10.77.0.2 -S 1000
 	lab_wait_listen h2 7174
@@ -118,7 +118,7 @@ live_rdma() {
 		'rx_crc_error 0'
 }
 
-# What the core knows nothing of.
+# Details that the core does not know.
 live_details() {
 	tells "details of a queue pair" \
 		"rdma -dd resource show qp link mpa1 type RC" 'drv_mpa_state rts' \
@@ -140,7 +140,7 @@ live_ss() {
 	lab_in h1 "$bin/mpactl" conn show
 	lab_in h1 "$bin/mpactl" dev show
 	lab_in h1 "$bin/mpactl" stat dev mpa1
-	tells "ss names what is on the socket, and TCP's numbers" \
+	tells "ss shows the ULP of the socket, and TCP's data" \
 		"ip netns exec h1 ss -Htin dport = :7174" tcp-ulp-mpa \
 		'bytes_acked:[1-9][0-9]*' 'mss:1448'
 	tells "mpactl has the rest" \
@@ -170,8 +170,8 @@ trace_end() {
 	grep -v '^#' "$tracing/trace" > "$LAB_OUT/trace"
 }
 
-# One connection, from its first event to its last by its socket, and to its
-# queue pair.
+# One connection, from its first event to its last by its socket, and to its queue
+# pair.
 trace_life() {
 	local key qpn pattern
 	key=$(grep -m1 'mpa_frame: .* sent request' "$LAB_OUT/trace" |
@@ -186,7 +186,7 @@ trace_life() {
 		'mpa_state: .* from=wait-reply to=operational' \
 		'rnic_cm_event: dev=mpa1 .* event=connect-reply status=0' \
 		'mpa_detach: .* tx_fpdus=[1-9]'; do
-		lab_check "its life has: $pattern" \
+		lab_check "its trace has: $pattern" \
 			grep -E -m1 -- "$pattern" "$LAB_OUT/life"
 	done
 	qpn=$(sed -n 's/.*to=established.*/&/; s/.* qpn=\([1-9][0-9]*\) .*/\1/p' \
@@ -196,7 +196,7 @@ trace_life() {
 		"$LAB_OUT/trace"
 }
 
-# The example of the documentation, which needs its time to be ready.
+# The example of the documentation, which takes some time to start.
 script_start() {
 	printf '+ [life] bpftrace\n'
 	bpftrace "$MPA_REPO/Documentation/examples/conn-life.bt" \
@@ -208,7 +208,7 @@ script_ready() {
 	grep -q ' conn  event$' "$LAB_OUT/life.log"
 }
 
-# Both ends of one more connection.
+# Both ends of another connection.
 script_life() {
 	local line
 	lab_check "the script is ready" lab_wait 180 script_ready
@@ -219,7 +219,7 @@ script_life() {
 	lab_check "and its server" lab_join pinged
 	lab_wait 10 grep -qE '^ *[0-9]+ +7175 .* detached:' "$LAB_OUT/life.log"
 	lab_do kill -INT "$(lab_pid life)"
-	lab_check "the script ends well" lab_join life
+	lab_check "the script ends successfully" lab_join life
 	cat "$LAB_OUT/life.log"
 	for line in 'sent Request, revision [12], M=0 C=1 R=0,' \
 		'received Reply, revision [12],' \
@@ -228,13 +228,13 @@ script_life() {
 		'queue pair [1-9][0-9]* of mpa1' \
 		'receiving ended: TCP has ended, error 0' \
 		'detached: sent [1-9][0-9]* FPDUs, [1-9][0-9]* bytes, received [1-9]'; do
-		lab_check "the script tells: $line" \
+		lab_check "the script prints: $line" \
 			grep -qE "^ *[0-9]+ +[0-9]+ +[1-9][0-9]*  $line" \
 			"$LAB_OUT/life.log"
 	done
 }
 
-# --- devices that come back ---------------------------------------------------
+# --- devices that are restored -------------------------------------------------
 
 device_is_back() {
 	[[ $(rdma link show mpa7/1) == *" netdev boot0 "* ]]
@@ -244,10 +244,10 @@ state_is_saved() {
 	"$bin/mpactl" save | cmp - /etc/mpa/mpa.json
 }
 
-# back LABEL: the device, and all its settings.
+# back LABEL: the device is restored, and all its settings.
 back() {
 	lab_check "$1: the device is there" lab_wait 120 device_is_back
-	lab_check "$1: and everything is as it was saved" \
+	lab_check "$1: and its settings are those that were saved" \
 		lab_wait 10 state_is_saved
 }
 
@@ -270,18 +270,18 @@ boot_save() {
 
 boot_devices() {
 	boot_save
-	lab_check "systemd takes the units" systemd-analyze --man=no verify \
+	lab_check "systemd accepts the units" systemd-analyze --man=no verify \
 		mpa.service mpa-restore@boot0.service
 	boot_up mpa.service
 	lab_check "the defaults are set at boot" \
 		lab_wait 120 boot_unit_is mpa.service ActiveState active
-	tells "and are what they were" "$bin/mpactl get" 'half-open-max 7'
-	lab_check "no device is made for that" no_device
+	tells "and are those that were saved" "$bin/mpactl get" 'half-open-max 7'
+	lab_check "no device is created for that" no_device
 	boot_coldplug
 	back "at boot"
 
 	lab_do ip link delete boot0
-	lab_check "the device goes with its network device" lab_wait 10 no_device
+	lab_check "the device is deleted with its network device" lab_wait 10 no_device
 	lab_do ip link add boot0 type dummy
 	back "plugged in again"
 
@@ -293,7 +293,7 @@ boot_devices() {
 	back "renamed to what is in the file"
 }
 
-# It fails once, and says so.
+# It fails once, and reports the reason.
 boot_fails() {
 	local unit=mpa-restore@boot0.service
 	lab_do rdma link delete mpa7

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# mpa-bench: everything it measures once, for what it transfers, counts and writes
-# as JSON rather than for its figures; data verified wherever that goes; and what
-# it does when something is wrong.
+# mpa-bench: every measurement once; checks what it transfers, counts and writes as
+# JSON, not its figures; data verified wherever possible; and its behaviour on
+# errors.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/counters.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
@@ -14,8 +14,9 @@ to=10.77.0.2
 runs=0
 orders=()
 
-# bench_run ARGUMENT... [-- WISH...]: a client in h1; its JSON must be as the
-# manual page says, and as wished: bench_check_json looks at all of them at once.
+# bench_run ARGUMENT... [-- WISH...]: a client in h1; its JSON must be as documented
+# in the manual page, and match the WISHes: bench_check_json checks all files at
+# once.
 bench_run() {
 	local arguments=()
 	while (($#)) && [[ $1 != -- ]]; do
@@ -36,7 +37,8 @@ bench_client() {
 	timeout 60 ip netns exec h1 "$program" "$@" > "$bench_json"
 }
 
-# bench_fails WHAT STATUS TEXT COMMAND...: ends like that, and says why.
+# bench_fails WHAT STATUS TEXT COMMAND...: the command ends with that status and
+# message.
 bench_fails() {
 	local what=$1 wanted=$2 text=$3 status=0
 	shift 3
@@ -51,9 +53,9 @@ bench_server() {
 	lab_wait_listen h2 "${!#}"
 }
 
-# --- what is transferred ----------------------------------------------------------
+# --- transferred data -------------------------------------------------------------
 
-# In all sizes there are boundaries of: words of the pattern, credits, segments.
+# All sizes have boundaries inside: of words of the pattern, credits, segments.
 verified() {
 	local op
 	for op in write read send; do
@@ -88,7 +90,7 @@ counted() {
 	bench_run write "${common[@]}" -b -W yield -- results.0.runs.0.messages=60
 	counters_grew "of writes both ways" mpa1 tx_write=66 rx_write=66 tx_read_req=9 \
 		mpa2 tx_write=66 rx_write=69 tx_read_req=9
-	# Each 8 messages of a connection are worth credits: two times in 22.
+	# Each 8 messages of a connection return credits: two times in 22.
 	counters_mark
 	bench_run send "${common[@]}" -d 8 -- results.0.runs.0.bytes=90000
 	counters_grew "of sends" mpa1 tx_send=69 rx_send=6 mpa2 rx_send=69 tx_send=6
@@ -117,8 +119,8 @@ measured() {
 	counters_grew "of idle connections" mpa1 conn_active=96 tx_send=0 mpa2 tx_send=0
 }
 
-# answered_at_once SIZE N: of 30 Reads of so many bytes, N, a few of which may
-# find no working memory, are answered where they have come in; all are answered.
+# answered_at_once SIZE N: of 30 Reads of so many bytes, N are answered in the
+# receive path, except for a few that find no working memory; all are answered.
 answered_at_once() {
 	counters_mark
 	bench_run latency -o read -s "$1" -n 30 --warm-up-count 0
@@ -126,7 +128,7 @@ answered_at_once() {
 		mpa2 tx_read_resp=30 "tx_read_resp_at_once$2"
 }
 
-# Short Reads are, but not long ones, nor where that is switched off.
+# Short Reads are, but not long ones, nor if that is switched off.
 answered() {
 	local fast_path=/sys/module/mpa/parameters/fast_path size all='>=25'
 	! lab_slow_paths || all='=0'
@@ -160,16 +162,16 @@ plain_tcp() {
 		mpa2 conn_passive=0 rx_bytes=0
 }
 
-# A person sees figures, too.
+# Text output has figures, too.
 readable() {
 	local out
 	out=$(ip netns exec h1 "$program" send -n 10 --warm-up-count 0 -s 4096 "$to")
 	lab_check "text for a person" grep -E '4096 bytes .* Gbit/s .*CPU s/GB' <<< "$out"
 }
 
-# --- what can be wrong --------------------------------------------------------------
+# --- errors ------------------------------------------------------------------------
 
-# Speaks, but not the server's language.
+# A server with another protocol.
 strangers() {
 	ip netns exec h1 bash -c \
 		"exec 3<> /dev/tcp/$to/7470; echo 'GET / HTTP/1.1' >&3; cat <&3" |
@@ -192,7 +194,7 @@ refused() {
 		"${client[@]}" write -d 5000 "$to"
 	bench_fails "more than a device can" 2 'Writes and Reads are verified' \
 		"${client[@]}" write -v -b "$to"
-	lab_check "a stranger is told so" strangers
+	lab_check "another protocol is reported" strangers
 	lab_in h1 bash -c "exec 3<> /dev/tcp/$to/7470"
 	lab_check "the server is still there" lab_running server
 }
@@ -204,14 +206,15 @@ bench_ends() {
 	lab_is "$3" "$status" "$2"
 }
 
-# client_in_background COUNTER ARGUMENT...: has begun to transfer.
+# client_in_background COUNTER ARGUMENT...: returns when it has begun to transfer.
 client_in_background() {
 	counters_mark
 	lab_spawn client h1 "$program" "${@:2}"
 	lab_wait 20 counters_hold mpa1 "$1>=5000"
 }
 
-# Whoever is ended, the other one notices, and the server serves the next.
+# When one side is ended the other one notices, and the server serves the next
+# client.
 ended() {
 	client_in_background tx_bytes write -s 64K -T 60 "$to"
 	lab_do kill -INT "$(lab_pid client)"
@@ -236,7 +239,7 @@ ended() {
 	bench_ends server 0 "a server for one client"
 }
 
-# What is left of jobs that are over; librdmacm keeps the device open.
+# Objects of finished jobs; librdmacm keeps the device open.
 idle_objects() {
 	objects_left | grep -E '^(qp|cm_id|mr|cq):' | grep -v 'state LISTEN' || true
 }

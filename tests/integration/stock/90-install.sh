@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# `make install` as a user does it, and then two hosts that use what was
-# installed: modules found by their aliases, the provider by its driver file.
+# `make install` as users run it, and then two hosts that use the installed files:
+# modules found by their aliases, the provider by its driver file.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 release=$(uname -r)
 modules=/usr/lib/modules/$release
 
-# writable DIRECTORY: what is written there stays in the guest's memory.
+# writable DIRECTORY: changes there stay in the guest's memory.
 writable() {
 	local layer=/run/writable$1
 	mkdir -p "$layer/upper" "$layer/work"
@@ -20,7 +20,7 @@ uses_installed_provider() {
 	grep -q '/libibverbs/libmpa-rdmav[0-9]*\.so$' "/proc/$(lab_pid server)/maps"
 }
 
-# It says which files it has read, with any network device.
+# It prints the rules files it has read, with any network device.
 udev_has_rule() {
 	udevadm test /sys/class/net/lo 2>&1 |
 		grep -F 'Reading rules file: /usr/local/lib/udev/rules.d/90-mpa.rules'
@@ -32,8 +32,8 @@ writable "$MPA_REPO"
 cd "$MPA_REPO" || exit
 lab_do rm -r "$modules/extra"
 lab_do depmod
-lab_refuse "the lab's modules are out of the way" modprobe -n mpa_rnic
-# Compiling once more would take minutes here: install what the host built.
+lab_refuse "the lab's modules are not found" modprobe -n mpa_rnic
+# Compiling again would take minutes here: install the host's build.
 lab_check "make install" make -s install -o modules -o userspace \
 	KDIR="/usr/src/linux-headers-$release" PREFIX=/usr/local
 lab_is "the modules are where modprobe finds them" \
@@ -58,7 +58,7 @@ lab_check "systemd takes the units" systemd-analyze --man=no verify \
 	mpa.service mpa-restore@eth0.service
 lab_check "one of them is wanted at boot" test -s \
 	/usr/local/lib/systemd/system/multi-user.target.wants/mpa.service
-lab_check "udev has the rule" udev_has_rule
+lab_check "udev reads the rule" udev_has_rule
 
 lab_devices 2
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -C 10 -S 1000
