@@ -61,13 +61,13 @@ inline Bytes pattern(std::size_t count, std::uint32_t seed)
 inline Bytes first(const Bytes &bytes, std::size_t count)
 {
 	return Bytes(bytes.begin(),
-		      bytes.begin() + std::min(count, bytes.size()));
+		     bytes.begin() + std::min(count, bytes.size()));
 }
 
 inline Bytes rest(const Bytes &bytes, std::size_t from)
 {
 	return Bytes(bytes.begin() + std::min(from, bytes.size()),
-		      bytes.end());
+		     bytes.end());
 }
 
 inline Bytes repeat(const Bytes &what, std::size_t times)

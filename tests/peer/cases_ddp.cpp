@@ -517,7 +517,7 @@ void add_bounds(Table &t)
 				    Session one(s.env, s.tally);
 				    one.start();
 				    auto bytes = pattern(20 + i * 3,
-							  seed * 1000 + i);
+							 seed * 1000 + i);
 				    // Half of the segments have correct
 				    // versions and opcodes, otherwise most
 				    // would end there.

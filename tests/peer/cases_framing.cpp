@@ -39,7 +39,7 @@ Step whole(std::size_t payload, const Fault &fault = {})
 
 // Passes the bytes of an FPDU on the wire to a function.
 Step bytes_of(std::size_t payload,
-	       std::function<void(Session &, const Bytes &)> use)
+	      std::function<void(Session &, const Bytes &)> use)
 {
 	return [payload, use](Session &s) {
 		const auto ulpdu = any_ulpdu(s, payload);

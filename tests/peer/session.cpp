@@ -392,7 +392,7 @@ Bytes Session::write(std::uint64_t offset, const Bytes &payload)
 }
 
 Bytes Session::read_request(std::uint32_t size, std::uint32_t stag,
-			     std::uint64_t at)
+			    std::uint64_t at)
 {
 	return Untagged{.control = {.opcode = op_read_request},
 			.qn = 1,

@@ -132,7 +132,7 @@ public:
 	void take_echo(const Bytes &ulpdu);
 	Bytes write(std::uint64_t offset, const Bytes &payload);
 	Bytes read_request(std::uint32_t size, std::uint32_t stag,
-			    std::uint64_t at);
+			   std::uint64_t at);
 	Bytes receive_response(std::size_t size);
 	void write_and_read_back(std::size_t size);
 	// An exchange that shows that the target works.

@@ -292,7 +292,7 @@ static void put_crc(Bytes &out, std::uint32_t crc)
 }
 
 static Bytes frame(std::string_view key, unsigned char flags, unsigned char rev,
-		    mpa::const_buffer data, int length)
+		   mpa::const_buffer data, int length)
 {
 	Bytes out = Bytes{} + mpa::bytes(key);
 
@@ -304,13 +304,13 @@ static Bytes frame(std::string_view key, unsigned char flags, unsigned char rev,
 }
 
 Bytes request(unsigned char flags, unsigned char rev, mpa::const_buffer data,
-	       int length)
+	      int length)
 {
 	return frame("MPA ID Req Frame", flags, rev, data, length);
 }
 
 Bytes reply(unsigned char flags, unsigned char rev, mpa::const_buffer data,
-	     int length)
+	    int length)
 {
 	return frame("MPA ID Rep Frame", flags, rev, data, length);
 }

@@ -137,9 +137,9 @@ enum : unsigned char {
 std::uint32_t crc32c(mpa::const_buffer bytes);
 Bytes operator+(Bytes left, mpa::const_buffer right);
 Bytes request(unsigned char flags = flag_crc, unsigned char rev = 1,
-	       mpa::const_buffer data = {}, int length = -1);
+	      mpa::const_buffer data = {}, int length = -1);
 Bytes reply(unsigned char flags = flag_crc, unsigned char rev = 1,
-	     mpa::const_buffer data = {}, int length = -1);
+	    mpa::const_buffer data = {}, int length = -1);
 // An FPDU without Markers.
 Bytes fpdu(mpa::const_buffer ulpdu);
 

@@ -57,7 +57,7 @@ mpa::params reviewing(mpa::revision rev = mpa::revision::automatic)
 // An Initiator whose Reply has arrived, possibly with data after it.
 struct Reviewed : WithWire {
 	explicit Reviewed(const Bytes &answer = reply(flag_crc, 1,
-						       mpa::bytes("data")),
+						      mpa::bytes("data")),
 			  mpa::params params = reviewing())
 	{
 		must(ours.set_params(params), "parameters");

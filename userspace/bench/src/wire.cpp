@@ -212,7 +212,7 @@ std::vector<std::byte> encode(const Message &message)
 	std::visit([&](const auto &one) { body(content, one); }, message);
 	frame.number(static_cast<std::uint32_t>(content.bytes.size()));
 	frame.bytes.insert(frame.bytes.end(), content.bytes.begin(),
-			    content.bytes.end());
+			   content.bytes.end());
 	return std::move(frame.bytes);
 }
 
