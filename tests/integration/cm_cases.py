@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,9 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 # pylint: disable=wrong-import-position
 import mpaframe as mpa  # noqa: E402
 from cmlab import (  # noqa: E402
-    H1, H2, PORT, case, check, counting, crowd, initiator, ip, main, raw,
-    raw_listener, reachable, reply, request, responder, switched,
-    turned_away, turned_away_at_once, within)
+    H1, H2, PORT, case, check, counting, initiator, ip, main, raw, raw_listener,
+    reachable, reply, request, responder, switched, turned_away_at_once, within)
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import Channel, host  # noqa: E402
 
@@ -210,19 +208,6 @@ FLAGS_0 = (mpa.MARKERS | mpa.CRC, mpa.CRC, 0,
 
 
 @case
-def responder_refuses_revision_0():
-    """RFC 5044 appendix C.2.1: a Reply of revision 1, and the end."""
-    for flags in FLAGS_0:
-        with counting("mpa2", conn_rejected=1, conn_passive=0), \
-                responder() as app, raw() as peer:
-            peer.send(frame(mpa.REQUEST, flags, 0, b"old friend"))
-            check(f"Reply to {flags:#x}", peer.read_frame(),
-                  mpa.Frame(mpa.REPLY, mpa.CRC | mpa.REJECT, 1, b""))
-            peer.closed()
-            app.silent(0.2)
-
-
-@case
 def responder_revision_0():
     """RFC 5044 appendix C.2.4."""
     for flags in FLAGS_0:
@@ -258,61 +243,6 @@ def responder_rejects_revision_0():
 
 
 @case
-def responder_of_revision_1_and_0():
-    """A revision above the device's own is not answered; a device of revision 0 answers
-    a Request of revision 1 with its own revision."""
-    with responder() as app:
-        with switched("mpa2", "revision", "1"), raw() as peer:
-            peer.send(request(1, 1))
-            peer.closed()
-        app.silent(0.5)
-        with switched("mpa2", "revision", "0"), raw() as peer:
-            peer.send(frame(mpa.REQUEST, 0, 1))
-            app.event("CONNECT_REQUEST").id.accept()
-            check("Reply", peer.read_frame(),
-                  mpa.Frame(mpa.REPLY, mpa.MARKERS | mpa.CRC, 0, b""))
-            app.event("ESTABLISHED")
-
-
-@case
-def responder_refuses_frames():
-    """Closed without a Reply, and without an event for the consumer."""
-    bad = {
-        "length 513": frame(mpa.REQUEST, mpa.CRC, 1, bytes(513)),
-        "length 65535": frame(mpa.REQUEST, mpa.CRC, 1, b"", 65535),
-        "revision 3": frame(mpa.REQUEST, mpa.CRC, 3),
-        "revision 255": frame(mpa.REQUEST, mpa.CRC, 255),
-        "first byte": b"N" + frame(mpa.REQUEST, mpa.CRC, 1)[1:],
-        "last byte of the key": frame(b"MPA ID Req Framf", mpa.CRC, 1),
-        "a Reply": frame(mpa.REPLY, mpa.CRC, 1),
-        "enhanced, length 0": frame(mpa.REQUEST, mpa.ENHANCED, 2),
-        "enhanced, length 3": frame(mpa.REQUEST, mpa.ENHANCED, 2, bytes(3)),
-    }
-    with counting("mpa2", conn_startup_error=len(bad)), \
-            responder() as app:
-        for what, data in bad.items():
-            with raw() as peer:
-                peer.send(data)
-                try:
-                    peer.closed()
-                except AssertionError as error:
-                    raise AssertionError(f"{what}: {error}") from error
-        app.silent(0.5)
-
-
-@case
-def responder_byte_by_byte():
-    with responder() as app, raw() as peer:
-        peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for byte in request(1, 1, b"slow"):
-            peer.send(bytes([byte]))
-        asked = app.event("CONNECT_REQUEST")
-        check("private data", asked.private_data, b"slow")
-        asked.id.accept()
-        check("revision", peer.read_frame().rev, 2)
-
-
-@case
 def responder_data_behind_request():
     """RFC 5044 section 7.1.2 rule 2: no side can send FPDUs before the Reply, so these
     bytes are not FPDUs; nor are they private data."""
@@ -331,39 +261,6 @@ def responder_data_behind_request():
                 raise AssertionError("it was accepted")
             peer.closed()
             app.silent(0.2)
-
-
-@case
-def responder_silent_peer():
-    with counting("mpa2", conn_startup_error=1), responder() as app, \
-            raw() as peer:
-        with within(3, 9):
-            peer.closed()
-        app.silent(0.5)
-
-
-@case
-def responder_half_request():
-    with counting("mpa2", conn_startup_error=1), responder() as app, \
-            raw() as peer:
-        peer.send(request(1, 1, bytes(100))[:-1])
-        with within(3, 9):
-            peer.closed()
-        app.silent(0.5)
-
-
-@case
-def responder_no_first_fpdu():
-    """Peer-to-peer was negotiated, and no RTR arrives."""
-    with counting("mpa2", conn_startup_error=1), responder() as app, \
-            raw() as peer:
-        peer.send(request(mpa.P2P | 1, mpa.RTR_WRITE | 1))
-        app.event("CONNECT_REQUEST").id.accept()
-        peer.read_frame()
-        app.event("ESTABLISHED")
-        with within(3, 9):
-            peer.closed()
-        app.event("DISCONNECTED")
 
 
 def give_up(how):
@@ -395,14 +292,6 @@ def responder_peer_reset_before_answer():
 
 
 @case
-def responder_peer_reset_half_open():
-    with counting("mpa2", conn_startup_error=2), responder() as app:
-        raw().reset()
-        raw().sock.close()
-        app.silent(0.5)
-
-
-@case
 def responder_peer_reset_established():
     with counting("mpa2", conn_reset=1), responder() as app:
         peer = raw()
@@ -413,30 +302,6 @@ def responder_peer_reset_established():
         peer.reset()
         app.event("DISCONNECTED")
         app.silent(0.5)
-
-
-@case
-def responder_half_open_cap():
-    """128 may keep a listener waiting; the others are refused at once."""
-    with responder() as app:
-        with counting("mpa2", conn_half_open_drop=12):
-            waiting = crowd(140)
-        closed = [sock for sock in waiting if turned_away(sock)]
-        check("turned away", len(closed), 12)
-        for sock in closed:
-            waiting.remove(sock)
-            sock.close()
-        # One that completes its startup makes room for another.
-        waiting[0].setblocking(True)
-        waiting[0].sendall(request(1, 1))
-        asked = app.event("CONNECT_REQUEST")
-        with counting("mpa2", conn_half_open_drop=0), raw() as late:
-            late.send(request(1, 1))
-            app.event("CONNECT_REQUEST").id.reject()
-            late.read_frame()
-        asked.id.reject()
-        for sock in waiting:
-            sock.close()
 
 
 @case
@@ -531,32 +396,6 @@ def initiator_raises_ird():
             check("depths agreed",
                   (ready.initiator_depth, ready.responder_resources),
                   (1, 100))
-
-
-def startup_fault(answer, code):
-    with counting("mpa1", conn_active=0, conn_startup_error=1,
-                  tx_terminate=1), \
-            raw_listener() as listener, initiator() as (app, me):
-        me.connect(H2, PORT)
-        with listener.accept() as peer:
-            peer.read_frame()
-            peer.send(answer)
-            wanted = mpa.terminate(2, 0, code)
-            check("Terminate", peer.read(len(wanted)), wanted)
-            peer.closed()
-            peer.fin()
-            app.event("CONNECT_ERROR", seconds=8)
-            app.silent(0.5)
-
-
-@case
-def initiator_ird_insufficient():
-    startup_fault(reply(mpa.P2P | 1, mpa.RTR_WRITE | 129), 6)
-
-
-@case
-def initiator_no_common_rtr():
-    startup_fault(reply(mpa.P2P | mpa.RTR_SEND | 1, 1), 7)
 
 
 @case
@@ -674,20 +513,6 @@ def initiator_of_revision_0():
 
 
 @case
-def initiator_fallback_fails():
-    with counting("mpa1", conn_active=0, conn_fallback=1,
-                  conn_startup_error=1), \
-            raw_listener() as listener, initiator() as (app, me):
-        me.connect(H2, PORT)
-        for rev in (2, 1):
-            with listener.accept() as peer:
-                check("revision", peer.read_frame().rev, rev)
-        got = app.event("REJECTED")
-        check("status", got.status, -errno.ECONNRESET)
-        app.silent(0.5)
-
-
-@case
 def initiator_peer_vanishes():
     """Nothing listens any more when it falls back."""
     with raw_listener() as listener, initiator() as (app, me):
@@ -697,33 +522,6 @@ def initiator_peer_vanishes():
             listener.sock.close()
         check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
         app.silent(0.5)
-
-
-@case
-def initiator_improper_replies():
-    for what, data in {
-            "key": frame(b"MPA ID Rep Framf", mpa.CRC, 2, bytes(4)),
-            "a Request": request(1, 1),
-            "length 513": frame(mpa.REPLY, mpa.CRC, 2, bytes(513)),
-            "revision 3": frame(mpa.REPLY, mpa.CRC | mpa.ENHANCED, 3,
-                                bytes(4)),
-            "not enhanced": frame(mpa.REPLY, mpa.CRC, 2, bytes(4)),
-            "revision 1": frame(mpa.REPLY, mpa.CRC, 1),
-            "revision 0": frame(mpa.REPLY, mpa.MARKERS | mpa.CRC, 0),
-            "revision 0 without M": frame(mpa.REPLY, mpa.CRC, 0),
-            "not peer-to-peer": reply(1, 1),
-    }.items():
-        with counting("mpa1", conn_startup_error=1), \
-                raw_listener() as listener, initiator() as (app, me):
-            me.connect(H2, PORT)
-            with listener.accept() as peer:
-                peer.read_frame()
-                peer.send(data)
-                try:
-                    app.event("CONNECT_ERROR")
-                    peer.closed()
-                except AssertionError as error:
-                    raise AssertionError(f"{what}: {error}") from error
 
 
 @case
@@ -737,16 +535,6 @@ def initiator_silent_peer():
                 check("status", app.event("UNREACHABLE", seconds=60).status,
                       -errno.ETIMEDOUT)
             peer.closed()
-
-
-@case
-def initiator_asks_for_markers():
-    with switched("mpa1", "markers", "on"), raw_listener() as listener, \
-            initiator() as (_, me):
-        me.connect(H2, PORT)
-        with listener.accept() as peer:
-            check("flags", peer.read_frame().flags,
-                  mpa.MARKERS | mpa.CRC | mpa.ENHANCED)
 
 
 @case
@@ -772,13 +560,6 @@ def initiator_fault_after_start():
             peer.fin()
             app.event("DISCONNECTED")
             app.silent(0.5)
-
-
-@case
-def initiator_refused_port():
-    with counting("mpa1", conn_startup_error=1), initiator() as (app, me):
-        me.connect(H2, PORT + 1)
-        check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
 
 
 @case

@@ -113,6 +113,17 @@ void add_frames(Table &t)
 			f = {.key = f.key, .rev = 2, .data = {}, .length = {}};
 		})})
 		.only(Kind::rnic);
+	for (int flags : {0x40, 0xc0})
+		refused(t, "revision-0-plain-" + std::to_string(flags),
+			"a plain Reply of revision 0 to an enhanced Request",
+			{answer([flags](Frame &f) {
+				f = {.key = f.key,
+				     .flags = static_cast<std::uint8_t>(flags),
+				     .rev = 0,
+				     .data = {},
+				     .length = {}};
+			})})
+			.only(Kind::rnic);
 	for (int bit : {0x01, 0x02, 0x04, 0x08, 0x0f})
 		reply(t, "reserved-" + std::to_string(bit),
 		      "reserved bits of the flags are set: to be ignored",
