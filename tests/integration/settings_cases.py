@@ -156,57 +156,6 @@ def values_of_listener():
         set_and_read("h2", listening())
 
 
-@case
-def values_one_by_one():
-    """Each leaves all others unchanged."""
-    before, _ = get("h1", DEV1)
-    for key, row in values_of(DEV1).items():
-        word, value = row[2]
-        with configured("h1", key, word, of=DEV1):
-            config, own = get("h1", DEV1)
-            check(f"its own after {key}", own, {json_key(key)})
-            check(f"settings after {key}", config,
-                  before | {json_key(key): value})
-
-
-@case
-def values_inherited():
-    """Listener, device, namespace, built in: the first one that has a value."""
-    def ird(of):
-        config, own = get("h2", of)
-        return config["ird"], "ird" in own
-
-    with responder():
-        chain = [(), DEV2, listening()]
-        check("built in", [ird(of) for of in chain],
-              [(16382, False), (128, False), (128, False)])
-        with configured("h2", "ird", 90):
-            check("of the namespace", [ird(of) for of in chain],
-                  [(90, True), (90, False), (90, False)])
-            with configured("h2", "ird", 60, of=DEV2):
-                check("of the device", [ird(of) for of in chain],
-                      [(90, True), (60, True), (60, False)])
-                with configured("h2", "ird", 30, of=chain[2]):
-                    check("of the listener", [ird(of) for of in chain],
-                          [(90, True), (60, True), (30, True)])
-                check("without", ird(chain[2]), (60, False))
-        check("device without", ird(DEV2), (128, False))
-        # Another namespace, and the objects in it, have their own.
-        with configured("h2", "ird", 7):
-            check("h1", get("h1")[0]["ird"], 16382)
-            check("mpa1", get("h1", DEV1)[0]["ird"], DEEPEST)
-
-
-@case
-def values_of_clipped_rtr():
-    """A namespace may name a kind that no device supports: then no peer-to-peer mode is
-    requested."""
-    with configured("h1", "rtr", "send"):
-        config, _ = get("h1", DEV1)
-        check("rtr", config["rtr"], KNOWN_RTR)
-        check("peer-to-peer", config["peer_to_peer"], False)
-
-
 def refused(where, of, words, status, message):
     before = get(where, of)
     got = mpactl(where, "set", *of, *words, must=False)
@@ -236,28 +185,6 @@ def refused_by_the_kernel():
         for words in (("user-qp-max", 5), ("crc", "off", "user-rings-max", 5)):
             refused("h2", listening(), words, 1,
                     "is for devices, not for listeners")
-
-
-@case
-def refused_by_range():
-    """Refused by the kernel, with the valid range."""
-    for key, bounds, values in (
-            ("ird", "0 .. 16382", (16383, 4294967295)),
-            ("ord", "0 .. 16382", (16383, 65536)),
-            ("startup-timeout", "100 .. 3600000",
-             ("0", "99", "99ms", "3600001", "3601s")),
-            ("reply-timeout", "100 .. 3600000", ("99", "3600001ms", "2h")),
-            ("half-open-max", "1 .. 65536", (0, 65537)),
-            ("user-qp-max", "1 .. 65536", (0, 65537)),
-            ("user-cq-max", "1 .. 65536", (0, 65537)),
-            ("user-mr-max", "1 .. 1048576", (0, 1048577)),
-            ("user-pd-max", "1 .. 65536", (0, 65537)),
-            ("user-rings-max", "1 .. 1048576", (0, 1048577)),
-            ("close-timeout", "100 .. 3600000", ("99", "3600001ms")),
-            ("linger-max", "1 .. 65536", (0, 65537)),
-            ("first-fpdu-timeout", "0 .. 3600000", (3600001, "3601s"))):
-        for value in values:
-            refused("h1", (), (key, value), 1, bounds)
 
 
 @case
