@@ -11,7 +11,7 @@ import re
 import statistics
 from dataclasses import asdict, dataclass, field, replace
 
-from .common import LabError
+from mpalab.common import LabError
 
 CONTESTANTS = ("tcp", "siw", "mpa")
 # mpa with a feature switched on that the base measurement has off; slow: with every
@@ -23,7 +23,7 @@ BARE_CRC = "crc"
 AROUND_FPDU = 60
 # All contestants, in the order of tables.
 KNOWN = (*CONTESTANTS, *VARIANTS.values(), BARE_CRC)
-# Server addresses by contestant, which select the link; see guest/bench.
+# Server addresses by contestant, which select the link; see ../guest.
 ADDRESSES = {"tcp": "10.77.0.2", "mpa": "10.77.0.2", "siw": "10.78.0.2",
              BARE_CRC: ""}
 FIRST_PORT = 20000
@@ -131,7 +131,7 @@ def plan(mtus, verbs, tcp, contestants, repeats):
 
 
 def plan_text(measurements, tool, crc, markers):
-    """The plan in the format of guest/bench; crc, markers: settings of mpa."""
+    """The plan in the format of ../guest; crc, markers: settings of mpa."""
     lines = []
     for number, one in enumerate(measurements):
         port = FIRST_PORT + number

@@ -9,7 +9,8 @@ import json
 import re
 import shlex
 
-from .common import REPO, LabError
+from mpalab.common import REPO, LabError
+
 from .measure import BARE_CRC
 
 DEPTH = 16
