@@ -67,7 +67,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_USER_RINGS_MAX] = { .min = 1, .max = 1048576, .def = 4096 },
 };
 
-static const char * const out_of_bounds[MPA_A_CONFIG_MAX + 1] = {
+static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_CRC] = "crc is 0 (preferred off) or 1 (required)",
 	[MPA_A_CONFIG_MARKERS] = "markers is 0 or 1",
 	[MPA_A_CONFIG_REVISION] = "revision is 0, 1, 2 or 3 (auto)",
@@ -144,8 +144,8 @@ void mpa_config_clip(struct mpa_config *cfg, const struct mpa_limits *lim)
 	}
 }
 
-static const char *beyond_device(unsigned int attr, u32 v,
-				 const struct mpa_limits *lim)
+static const char *config_beyond_device(unsigned int attr, u32 v,
+					const struct mpa_limits *lim)
 {
 	switch (attr) {
 	case MPA_A_CONFIG_IRD:
@@ -166,17 +166,17 @@ static const char *beyond_device(unsigned int attr, u32 v,
 	}
 }
 
-static const char *refuse_value(unsigned int attr, u32 v,
-				const struct mpa_limits *lim)
+static const char *config_refuse_value(unsigned int attr, u32 v,
+				       const struct mpa_limits *lim)
 {
 	const struct mpa_bounds *b = &mpa_config_bounds[attr];
 
 	if (v < b->min || v > b->max)
-		return out_of_bounds[attr];
-	return lim ? beyond_device(attr, v, lim) : NULL;
+		return config_bounds_text[attr];
+	return lim ? config_beyond_device(attr, v, lim) : NULL;
 }
 
-static unsigned int lowest_bit(u32 set)
+static unsigned int config_lowest_bit(u32 set)
 {
 	unsigned int i = 0;
 
@@ -202,13 +202,13 @@ const char *mpa_config_refuse(const struct mpa_settings *change,
 	unsigned int i;
 
 	if (unknown) {
-		*attr = lowest_bit(unknown);
+		*attr = config_lowest_bit(unknown);
 		return "no such setting";
 	}
 	for (i = 1; i <= MPA_A_CONFIG_MAX; i++) {
 		if (!(change->set & BIT(i)))
 			continue;
-		why = refuse_value(i, change->v[i], lim);
+		why = config_refuse_value(i, change->v[i], lim);
 		if (why) {
 			*attr = i;
 			return why;
@@ -231,7 +231,7 @@ const char *mpa_config_not_for_listener(const struct mpa_settings *change,
 
 	if (!devices)
 		return NULL;
-	*attr = lowest_bit(devices);
+	*attr = config_lowest_bit(devices);
 	return "what users may own is for devices, not for listeners";
 }
 
@@ -258,19 +258,19 @@ void mpa_settings_change(struct mpa_settings *own,
 }
 
 /**
- * struct revs - what a revision setting means
+ * struct mpa_config_revs - what a revision setting means
  * @rev: highest to speak
  * @rev_min: lowest
  * @may_permit: permissive mode adds something: revision 0 is neither all there
  *	is nor ruled out
  */
-struct revs {
+struct mpa_config_revs {
 	u8 rev;
 	u8 rev_min;
 	bool may_permit;
 };
 
-static const struct revs revisions[] = {
+static const struct mpa_config_revs config_revisions[] = {
 	[MPA_REVISION_0] = { MPA_REV_RDMAC, MPA_REV_RDMAC, false },
 	[MPA_REVISION_1] = { MPA_REV_1, MPA_REV_1, true },
 	[MPA_REVISION_2] = { MPA_REV_2, MPA_REV_2, false },
@@ -286,7 +286,8 @@ static const struct revs revisions[] = {
 void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
 {
 	const u32 *v = cfg->v;
-	const struct revs *r = &revisions[v[MPA_A_CONFIG_REVISION]];
+	const struct mpa_config_revs *r =
+		&config_revisions[v[MPA_A_CONFIG_REVISION]];
 	bool plain = v[MPA_A_CONFIG_EXCHANGE] == MPA_EXCHANGE_PLAIN;
 
 	*p = (struct mpa_params){

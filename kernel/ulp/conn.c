@@ -12,7 +12,7 @@
 
 #define MOVE(to) BIT(MPA_CONN_##to)
 
-static const u16 legal_moves[MPA_CONN_NR_STATES] = {
+static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 	[MPA_CONN_ATTACHED]	= MOVE(WAIT_REPLY) | MOVE(WAIT_REQUEST) |
 				  MOVE(CLOSED),
 	[MPA_CONN_WAIT_REPLY]	= MOVE(REPLY_SEEN) | MOVE(OPERATIONAL) |
@@ -30,32 +30,35 @@ static const u16 legal_moves[MPA_CONN_NR_STATES] = {
 };
 
 /**
- * mpa_set_state - move a stream to another state
+ * mpa_conn_set_state - move a stream to another state
  * @conn: the stream, locked
  * @to: the new state
  *
  * Return: whether the move is legal; an illegal one is traced and not made.
  */
-bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
+bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 {
-	bool legal = legal_moves[conn->state] & BIT(to);
+	bool legal = conn_moves[conn->state] & BIT(to);
 
 	mpa_assert_locked(conn);
 	trace_mpa_state(conn, to, legal);
 	if (WARN_ON_ONCE(!legal))
 		return false;
-	/* poll() and inet_diag read it without the lock. Pairs with has_result(). */
+	/*
+	 * poll() and inet_diag read it without the lock. Pairs with
+	 * opt_has_result().
+	 */
 	smp_store_release(&conn->state, to);
 	return true;
 }
 
 /**
- * mpa_ended - tell the owner that nothing more will be received
+ * mpa_conn_report_end - tell the owner that nothing more will be received
  * @conn: the stream, locked, its state moved already
  * @code: RFC 5044 section 8
  * @err: as for &mpa_ops.ended
  */
-void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+void mpa_conn_report_end(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	mpa_assert_locked(conn);
 	mpa_conn_failure(conn, code, err);
@@ -70,11 +73,11 @@ void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 }
 
 /**
- * mpa_kick - have everything looked at in process context
+ * mpa_conn_kick - have everything looked at in process context
  * @conn: the stream, locked
  * @delay: not before so many jiffies
  */
-void mpa_kick(struct mpa_conn *conn, unsigned long delay)
+void mpa_conn_kick(struct mpa_conn *conn, unsigned long delay)
 {
 	mpa_assert_locked(conn);
 	if (conn->gone)
@@ -85,7 +88,7 @@ void mpa_kick(struct mpa_conn *conn, unsigned long delay)
 		mod_delayed_work(conn->wq, &conn->run, 0);
 }
 
-static void receive(struct mpa_conn *conn)
+static void conn_receive(struct mpa_conn *conn)
 {
 	static void (* const handlers[MPA_CONN_NR_STATES])(struct mpa_conn *) = {
 		[MPA_CONN_WAIT_REPLY]	= mpa_startup_rx,
@@ -108,7 +111,7 @@ static void receive(struct mpa_conn *conn)
  * SOCK_DONE, only tcp_done() goes to CLOSE. After the peer's FIN nothing more can
  * come, so what happens to our own half, as EPIPE for a reset, is no error here.
  */
-static void note_tcp_error(struct mpa_conn *conn)
+static void conn_note_tcp_error(struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
 
@@ -118,12 +121,12 @@ static void note_tcp_error(struct mpa_conn *conn)
 	conn->tcp_err = -sk->sk_err ?: -ECONNABORTED;
 }
 
-static bool tcp_ended(const struct sock *sk)
+static bool conn_tcp_ended(const struct sock *sk)
 {
 	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
 }
 
-static void close_rx(struct mpa_conn *conn)
+static void conn_close_rx(struct mpa_conn *conn)
 {
 	int err = conn->tcp_err;
 
@@ -132,20 +135,20 @@ static void close_rx(struct mpa_conn *conn)
 		err = -ECONNABORTED;
 	conn->fpdu_due = false;
 	cancel_delayed_work(&conn->timer);
-	mpa_set_state(conn, MPA_CONN_CLOSED);
-	mpa_ended(conn, MPA_ERROR_CLOSED, err);
+	mpa_conn_set_state(conn, MPA_CONN_CLOSED);
+	mpa_conn_report_end(conn, MPA_ERROR_CLOSED, err);
 }
 
-static void check_closed(struct mpa_conn *conn)
+static void conn_check_closed(struct mpa_conn *conn)
 {
-	note_tcp_error(conn);
+	conn_note_tcp_error(conn);
 	/* What has come whole is read before any end is reported, as with TCP. */
-	if (!tcp_ended(conn->sk) || conn->rx_held)
+	if (!conn_tcp_ended(conn->sk) || conn->rx_held)
 		return;
 	switch (conn->state) {
 	case MPA_CONN_ATTACHED:
 		/* Whoever starts the stream will be told. */
-		mpa_set_state(conn, MPA_CONN_CLOSED);
+		mpa_conn_set_state(conn, MPA_CONN_CLOSED);
 		break;
 	case MPA_CONN_WAIT_REPLY:
 	case MPA_CONN_WAIT_REQUEST:
@@ -155,7 +158,7 @@ static void check_closed(struct mpa_conn *conn)
 		break;
 	case MPA_CONN_OPERATIONAL:
 	case MPA_CONN_RX_ENDED:
-		close_rx(conn);
+		conn_close_rx(conn);
 		break;
 	case MPA_CONN_EXITED:
 	case MPA_CONN_CLOSED:
@@ -165,7 +168,7 @@ static void check_closed(struct mpa_conn *conn)
 }
 
 /* Here sending is allowed, since nothing is under way. */
-static void answer(struct mpa_conn *conn)
+static void conn_answer(struct mpa_conn *conn)
 {
 	conn->called = false;
 	if (conn->ops->answer)
@@ -186,15 +189,15 @@ void mpa_conn_run(struct mpa_conn *conn)
 	conn->busy = true;
 	do {
 		conn->again = false;
-		receive(conn);
-		check_closed(conn);
+		conn_receive(conn);
+		conn_check_closed(conn);
 	} while (conn->again);
 	conn->busy = false;
 	if (conn->called)
-		answer(conn);
+		conn_answer(conn);
 }
 
-static void mpa_run_work(struct work_struct *work)
+static void conn_run_work(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(to_delayed_work(work),
 					     struct mpa_conn, run);
@@ -209,27 +212,27 @@ static void mpa_run_work(struct work_struct *work)
 	release_sock(conn->sk);
 }
 
-static struct mpa_conn *conn_of(const struct sock *sk)
+static struct mpa_conn *conn_of_sock(const struct sock *sk)
 {
 	return rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data,
 					 lockdep_sock_is_held(sk));
 }
 
-static void prompt(struct mpa_conn *conn)
+static void conn_prompt(struct mpa_conn *conn)
 {
 	conn->rx_prompted = true;
 	mpa_conn_run(conn);
 }
 
-static void mpa_data_ready(struct sock *sk)
+static void conn_data_ready(struct sock *sk)
 {
-	struct mpa_conn *conn = conn_of(sk);
+	struct mpa_conn *conn = conn_of_sock(sk);
 
 	/* Not ours: streaming mode, before the startup exchange or after it. */
 	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
 		conn->saved.data_ready(sk);
 	else
-		prompt(conn);
+		conn_prompt(conn);
 }
 
 /*
@@ -237,19 +240,19 @@ static void mpa_data_ready(struct sock *sk)
  * tcp_fin() or tcp_done(). sk_error_report adds nothing to that, and the core
  * may call it without the lock.
  */
-static void mpa_state_change(struct sock *sk)
+static void conn_state_change(struct sock *sk)
 {
-	struct mpa_conn *conn = conn_of(sk);
+	struct mpa_conn *conn = conn_of_sock(sk);
 
 	conn->saved.state_change(sk);
 	/* A send of ours that is under way would take it. */
-	note_tcp_error(conn);
+	conn_note_tcp_error(conn);
 	mpa_conn_run(conn);
 }
 
-static void mpa_write_space(struct sock *sk)
+static void conn_write_space(struct sock *sk)
 {
-	struct mpa_conn *conn = conn_of(sk);
+	struct mpa_conn *conn = conn_of_sock(sk);
 
 	conn->saved.write_space(sk);
 	mpa_tx_check_writable(conn);
@@ -281,12 +284,12 @@ void mpa_conn_hook(struct mpa_conn *conn)
 		.state_change	= sk->sk_state_change,
 		.write_space	= sk->sk_write_space,
 	};
-	sk->sk_data_ready = mpa_data_ready;
-	sk->sk_state_change = mpa_state_change;
-	WRITE_ONCE(sk->sk_write_space, mpa_write_space);
+	sk->sk_data_ready = conn_data_ready;
+	sk->sk_state_change = conn_state_change;
+	WRITE_ONCE(sk->sk_write_space, conn_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
-	mpa_conn_show(conn);
-	check_closed(conn);
+	mpa_conn_publish(conn);
+	conn_check_closed(conn);
 }
 
 /**
@@ -301,7 +304,7 @@ void mpa_conn_unclone(struct sock *newsk)
 	struct mpa_conn *conn =
 		rcu_dereference_protected(inet_csk(newsk)->icsk_ulp_data, 1);
 
-	if (conn && newsk->sk_state_change == mpa_state_change) {
+	if (conn && newsk->sk_state_change == conn_state_change) {
 		newsk->sk_data_ready = conn->saved.data_ready;
 		newsk->sk_state_change = conn->saved.state_change;
 		newsk->sk_write_space = conn->saved.write_space;
@@ -354,7 +357,7 @@ void mpa_conn_released(struct sock *sk)
 		mpa_usock_reap(conn);
 }
 
-static int take_socket(struct socket *sock)
+static int conn_take_socket(struct socket *sock)
 {
 	char name[] = "mpa";
 
@@ -390,7 +393,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	conn->ops = ops;
 	conn->priv = priv;
 	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
-	INIT_DELAYED_WORK(&conn->run, mpa_run_work);
+	INIT_DELAYED_WORK(&conn->run, conn_run_work);
 	mpa_lock_wait_init(&conn->timer_wait, &conn->timer);
 	mpa_lock_wait_init(&conn->run_wait, &conn->run);
 	if (mpa_conn_alloc_id(conn)) {
@@ -437,7 +440,7 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
-	ret = take_socket(sock);
+	ret = conn_take_socket(sock);
 	if (ret) {
 		mpa_conn_free(conn);
 		return ERR_PTR(ret);
@@ -463,7 +466,7 @@ void mpa_detach(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	if (!conn->gone) {
-		mpa_tx_last(conn);
+		mpa_tx_flush_all(conn);
 		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);
@@ -473,7 +476,7 @@ void mpa_detach(struct mpa_conn *conn)
 	mpa_lock_wait_cancel(conn, &conn->timer_wait);
 	mpa_startup_done(conn);
 	mpa_tx_uninit(conn);
-	mpa_conn_hide(conn);
+	mpa_conn_unpublish(conn);
 	sock_put(sk);
 	kfree_rcu(conn, rcu);
 }

@@ -106,7 +106,7 @@ struct mpa_saved {
  * @priv: the owner's; constant
  * @saved: callbacks to restore; constant
  * @res: what the startup exchange came to; constant once operational
- * @state: changed by mpa_set_state() alone; read without the lock by poll() and
+ * @state: changed by mpa_conn_set_state() alone; read without the lock by poll() and
  *	inet_diag
  * @busy: a call-up or a send is under way
  * @again: TCP had something to tell meanwhile
@@ -134,10 +134,10 @@ struct mpa_saved {
  * @rx_prompted: TCP has said that there is something to read, and nobody has
  *	looked yet
  * @rx_short: TCP has come to have no room for the rest of that FPDU
- * @aside: pages for its first bytes, taken out of the receive queue then; NULL if
+ * @stash: pages for its first bytes, taken out of the receive queue then; NULL if
  *	there are none
- * @nr_aside: how many bytes
- * @aside_charged: bytes of sk_forward_alloc that are charged for @aside
+ * @stash_len: how many bytes
+ * @stash_charged: bytes of sk_forward_alloc that are charged for @stash
  * @tx: state of the outgoing half
  * @plan: how the open batch is laid into segments
  * @seg_left: bytes left in the current segment of the open batch
@@ -206,9 +206,9 @@ struct mpa_conn {
 	int tcp_err;
 	bool rx_prompted;
 	bool rx_short;
-	struct sk_buff *aside;
-	u32 nr_aside;
-	int aside_charged;
+	struct sk_buff *stash;
+	u32 stash_len;
+	int stash_charged;
 
 	struct mpa_tx_half tx;
 	struct mpa_seg_plan plan;
@@ -275,8 +275,8 @@ extern struct workqueue_struct *mpa_user_wq;
 extern bool mpa_fast_path;
 
 /* conn.c */
-bool mpa_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
-void mpa_ended(struct mpa_conn *conn, enum mpa_error code, int err);
+bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
+void mpa_conn_report_end(struct mpa_conn *conn, enum mpa_error code, int err);
 void mpa_conn_released(struct sock *sk);
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv);
@@ -285,7 +285,7 @@ void mpa_conn_unhook(struct mpa_conn *conn);
 void mpa_conn_free(struct mpa_conn *conn);
 void mpa_conn_unclone(struct sock *newsk);
 void mpa_conn_run(struct mpa_conn *conn);
-void mpa_kick(struct mpa_conn *conn, unsigned long delay);
+void mpa_conn_kick(struct mpa_conn *conn, unsigned long delay);
 
 /* startup.c */
 void mpa_startup_rx(struct mpa_conn *conn);
@@ -315,19 +315,19 @@ void mpa_tx_flush(struct mpa_conn *conn);
 void mpa_tx_check_writable(struct mpa_conn *conn);
 void mpa_tx_unblock(struct mpa_conn *conn);
 void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len);
-void mpa_tx_last(struct mpa_conn *conn);
+void mpa_tx_flush_all(struct mpa_conn *conn);
 void mpa_tx_uninit(struct mpa_conn *conn);
 u32 mpa_tx_emss(struct mpa_conn *conn);
 
 /* view.c */
 struct mpa_addr;
 int mpa_conn_alloc_id(struct mpa_conn *conn);
-void mpa_conn_show(struct mpa_conn *conn);
-void mpa_conn_hide(struct mpa_conn *conn);
+void mpa_conn_publish(struct mpa_conn *conn);
+void mpa_conn_unpublish(struct mpa_conn *conn);
 void mpa_conn_free_id(struct mpa_conn *conn);
 void mpa_conn_up(struct mpa_conn *conn);
 void mpa_conn_down(struct mpa_conn *conn);
-void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus);
+void mpa_conn_count_too_soon(struct mpa_conn *conn, u32 fpdus);
 void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err);
 void mpa_addr_local(const struct sock *sk, struct mpa_addr *to);
 

@@ -24,15 +24,15 @@ module_param_named(fast_path, mpa_fast_path, bool, 0644);
 MODULE_PARM_DESC(fast_path, "Use the fast paths for FPDUs that lie in one piece (default: yes)");
 
 /* What has a file is an application's, whoever has made it. */
-static bool is_users(const struct sock *sk)
+static bool ulp_is_users(const struct sock *sk)
 {
 	return sk->sk_socket && sk->sk_socket->file;
 }
 
-static bool may_attach(const struct sock *sk)
+static bool ulp_may_attach(const struct sock *sk)
 {
 	if (sk->sk_state == TCP_LISTEN)
-		return is_users(sk);
+		return ulp_is_users(sk);
 	return sk->sk_state == TCP_ESTABLISHED ||
 	       sk->sk_state == TCP_CLOSE_WAIT;
 }
@@ -43,14 +43,14 @@ static bool may_attach(const struct sock *sk)
  */
 static int mpa_ulp_init(struct sock *sk)
 {
-	if (!may_attach(sk))
+	if (!ulp_may_attach(sk))
 		return -ENOTCONN;
 	/* Someone else's data (sockmap's too): he has callbacks of his own. */
 	if (rcu_access_pointer(__sk_user_data((sk))))
 		return -EEXIST;
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
-	if (is_users(sk))
-		return mpa_usock_init(sk);
+	if (ulp_is_users(sk))
+		return mpa_usock_attach(sk);
 	return sk->sk_kern_sock ? 0 : -EOPNOTSUPP;
 }
 

@@ -12,7 +12,8 @@
 
 #include "queue.h"
 
-static void enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off, u32 end)
+static void pos_enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off,
+		      u32 end)
 {
 	pos->top = skb;
 	pos->cur = skb;
@@ -23,15 +24,15 @@ static void enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off, u32 end)
 }
 
 /* From @skb of the receive queue on, the first that has bytes at pos->seq. */
-static void enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
+static void pos_enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 {
-	pos->aside = false;
+	pos->stash = false;
 	pos->top = NULL;
 	skb_queue_walk_from(&pos->sk->sk_receive_queue, skb) {
 		u32 off = pos->seq - TCP_SKB_CB(skb)->seq;
 
 		if (off < skb->len) {
-			enter(pos, skb, off, skb->len);
+			pos_enter(pos, skb, off, skb->len);
 			return;
 		}
 	}
@@ -46,34 +47,34 @@ static void enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 {
 	*pos = (struct mpa_pos){ .sk = sk, .seq = seq };
-	enter_queue(pos, sk->sk_receive_queue.next);
+	pos_enter_queue(pos, sk->sk_receive_queue.next);
 }
 
 /**
- * mpa_pos_aside - stand at the first of the bytes that were put aside
+ * mpa_pos_stash - stand at the first of the bytes that were put aside
  * @pos: the place
  * @sk: the socket, locked
  * @skb: what holds them
  * @len: how many, not 0
  * @seq: sequence number of the byte that comes behind them
  */
-void mpa_pos_aside(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
+void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 		   u32 len, u32 seq)
 {
-	*pos = (struct mpa_pos){ .sk = sk, .seq = seq, .aside = true };
-	enter(pos, skb, 0, len);
+	*pos = (struct mpa_pos){ .sk = sk, .seq = seq, .stash = true };
+	pos_enter(pos, skb, 0, len);
 }
 
-static u32 piece_len(const struct mpa_pos *pos)
+static u32 pos_piece_len(const struct mpa_pos *pos)
 {
 	if (pos->frag < 0)
 		return skb_headlen(pos->cur);
 	return skb_frag_size(&skb_shinfo(pos->cur)->frags[pos->frag]);
 }
 
-static bool next_piece(struct mpa_pos *pos)
+static bool pos_next_piece(struct mpa_pos *pos)
 {
-	pos->base += piece_len(pos);
+	pos->base += pos_piece_len(pos);
 	if (++pos->frag < skb_shinfo(pos->cur)->nr_frags)
 		return true;
 	pos->frag = -1;
@@ -84,27 +85,27 @@ static bool next_piece(struct mpa_pos *pos)
 	return pos->cur;
 }
 
-static void next_top(struct mpa_pos *pos)
+static void pos_next_top(struct mpa_pos *pos)
 {
-	enter_queue(pos, pos->aside ? pos->sk->sk_receive_queue.next :
+	pos_enter_queue(pos, pos->stash ? pos->sk->sk_receive_queue.next :
 				      pos->top->next);
 }
 
 /* Finds the piece that holds the byte at pos->off; false at the end. */
-static bool settle(struct mpa_pos *pos)
+static bool pos_settle(struct mpa_pos *pos)
 {
 	while (pos->top) {
 		if (pos->off >= pos->end)
-			next_top(pos);
-		else if (pos->off < pos->base + piece_len(pos))
+			pos_next_top(pos);
+		else if (pos->off < pos->base + pos_piece_len(pos))
 			return true;
-		else if (WARN_ON_ONCE(!next_piece(pos)))
+		else if (WARN_ON_ONCE(!pos_next_piece(pos)))
 			pos->top = NULL;
 	}
 	return false;
 }
 
-static const u8 *map_frag(struct mpa_pos *pos, u32 into, u32 *len)
+static const u8 *pos_map_frag(struct mpa_pos *pos, u32 into, u32 *len)
 {
 	const skb_frag_t *frag = &skb_shinfo(pos->cur)->frags[pos->frag];
 	struct page *page = skb_frag_page(frag);
@@ -130,13 +131,13 @@ const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len)
 {
 	u32 into;
 
-	if (!settle(pos))
+	if (!pos_settle(pos))
 		return NULL;
 	into = pos->off - pos->base;
-	*len = min(piece_len(pos) - into, pos->end - pos->off);
+	*len = min(pos_piece_len(pos) - into, pos->end - pos->off);
 	if (pos->frag < 0)
 		return pos->cur->data + into;
-	return map_frag(pos, into, len);
+	return pos_map_frag(pos, into, len);
 }
 
 /**
@@ -158,11 +159,11 @@ void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p)
  */
 void mpa_pos_skip(struct mpa_pos *pos, u32 len)
 {
-	while (len && settle(pos)) {
+	while (len && pos_settle(pos)) {
 		u32 n = min(len, pos->end - pos->off);
 
 		pos->off += n;
-		if (!pos->aside)
+		if (!pos->stash)
 			pos->seq += n;
 		len -= n;
 	}

@@ -17,12 +17,12 @@ struct sock;
  * @top: skb the place is in; NULL at the end
  * @cur: @top or the one of its frag_list the place is in
  * @frag: fragment of @cur, or -1 for its linear part
- * @aside: @top is not of the receive queue; the queue comes next
+ * @stash: @top is not of the receive queue; the queue comes next
  * @mapped: mpa_pos_map() made a mapping that must be undone
  * @base: offset within @top at which the fragment starts, bytes
  * @off: offset within @top of the place, bytes
  * @end: bytes of @top
- * @seq: TCP sequence number of the place; while @aside, of the first byte
+ * @seq: TCP sequence number of the place; while @stash, of the first byte
  *	behind
  *
  * Good only as long as the receive queue does not change: under the socket
@@ -33,7 +33,7 @@ struct mpa_pos {
 	struct sk_buff *top;
 	struct sk_buff *cur;
 	int frag;
-	bool aside;
+	bool stash;
 	bool mapped;
 	u32 base;
 	u32 off;
@@ -42,7 +42,7 @@ struct mpa_pos {
 };
 
 void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq);
-void mpa_pos_aside(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
+void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 		   u32 len, u32 seq);
 const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len);
 void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p);

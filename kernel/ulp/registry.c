@@ -16,12 +16,12 @@
 
 DEFINE_SPINLOCK(mpa_registry_lock);
 
-static unsigned int mpa_net_id __read_mostly;
+static unsigned int registry_net_id __read_mostly;
 
 /* For views that are only passed on, since one is too large for a stack. */
-static struct mpa_node_view shared_view;
+static struct mpa_node_view registry_shared_view;
 
-static const char counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
+static const char registry_counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
 	[MPA_COUNT_CONNS]		= "conns",
 	[MPA_COUNT_CONNS_UP]		= "conns_up",
 	[MPA_COUNT_OPENED]		= "opened",
@@ -48,7 +48,7 @@ static const char counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
  */
 struct mpa_net *mpa_net_of(const struct net *net)
 {
-	return net_generic(net, mpa_net_id);
+	return net_generic(net, registry_net_id);
 }
 
 /**
@@ -66,14 +66,14 @@ void mpa_count(struct mpa_net *mn, enum mpa_counter what, int by)
 
 /* ---- Settings in force ---- */
 
-static const struct mpa_limits *limits_of(const struct mpa_node *node)
+static const struct mpa_limits *node_limits(const struct mpa_node *node)
 {
 	return node->parent ? node->parent->limits : node->limits;
 }
 
-static void resolve(const struct mpa_node *node, struct mpa_config *cfg)
+static void node_resolve(const struct mpa_node *node, struct mpa_config *cfg)
 {
-	const struct mpa_limits *lim = limits_of(node);
+	const struct mpa_limits *lim = node_limits(node);
 
 	lockdep_assert_held(&mpa_registry_lock);
 	mpa_config_builtin(cfg);
@@ -97,7 +97,7 @@ static void resolve(const struct mpa_node *node, struct mpa_config *cfg)
 void mpa_node_config(const struct mpa_node *node, struct mpa_config *cfg)
 {
 	spin_lock_bh(&mpa_registry_lock);
-	resolve(node, cfg);
+	node_resolve(node, cfg);
 	spin_unlock_bh(&mpa_registry_lock);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_node_config, MPA);
@@ -119,23 +119,24 @@ void mpa_net_config(struct net *net, struct mpa_config *cfg)
 
 /* ---- Looking ---- */
 
-static void view_node(const struct mpa_node *node, struct mpa_node_view *v)
+static void node_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	memset(v, 0, sizeof(*v));
 	v->kind = node->kind;
 	v->id = node->id;
 	v->own = node->own.set;
-	resolve(node, &v->config);
+	node_resolve(node, &v->config);
 	node->ops->view(node, v);
 }
 
-static struct xarray *nodes_of(struct mpa_net *mn, enum mpa_node_kind kind)
+static struct xarray *registry_nodes(struct mpa_net *mn,
+				     enum mpa_node_kind kind)
 {
 	return kind == MPA_NODE_DEVICE ? &mn->devices : &mn->listeners;
 }
 
-static struct mpa_node *find_by_name(struct net *net, const char *name)
+static struct mpa_node *registry_find_by_name(struct net *net, const char *name)
 {
 	struct mpa_node *node;
 	unsigned long index;
@@ -147,29 +148,31 @@ static struct mpa_node *find_by_name(struct net *net, const char *name)
 	return NULL;
 }
 
-static struct mpa_node *find(struct net *net, enum mpa_node_kind kind, u32 id,
+static struct mpa_node *registry_find(struct net *net, enum mpa_node_kind kind,
+				      u32 id,
 			     const char *name)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	if (kind == MPA_NODE_DEVICE && name && *name)
-		return find_by_name(net, name);
-	return xa_load(nodes_of(mpa_net_of(net), kind), id);
+		return registry_find_by_name(net, name);
+	return xa_load(registry_nodes(mpa_net_of(net), kind), id);
 }
 
-static void view_counters(const struct mpa_net *mn, struct mpa_node_view *v)
+static void registry_view_counters(const struct mpa_net *mn,
+				   struct mpa_node_view *v)
 {
 	unsigned int i;
 
 	BUILD_BUG_ON((int)MPA_COUNT_NR > (int)MPA_COUNTERS_MAX);
 	for (i = 0; i < MPA_COUNT_NR; i++) {
-		memcpy(v->counters[i].name, counter_names[i],
+		memcpy(v->counters[i].name, registry_counter_names[i],
 		       MPA_COUNTER_NAME_MAX);
 		v->counters[i].value = atomic64_read(&mn->counters[i]);
 	}
 	v->nr_counters = MPA_COUNT_NR;
 }
 
-static void view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
+static void registry_view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	memset(v, 0, sizeof(*v));
@@ -177,7 +180,7 @@ static void view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
 	v->own = mn->own.set;
 	mpa_config_builtin(&v->config);
 	mpa_config_overlay(&v->config, &mn->own);
-	view_counters(mn, v);
+	registry_view_counters(mn, v);
 }
 
 /**
@@ -190,7 +193,7 @@ static void view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
 void mpa_view_defaults(struct net *net, struct mpa_node_view *v)
 {
 	spin_lock_bh(&mpa_registry_lock);
-	view_defaults(mpa_net_of(net), v);
+	registry_view_defaults(mpa_net_of(net), v);
 	spin_unlock_bh(&mpa_registry_lock);
 }
 
@@ -211,9 +214,9 @@ int mpa_view_device(struct net *net, u32 index, const char *name,
 	struct mpa_node *node;
 
 	spin_lock_bh(&mpa_registry_lock);
-	node = find(net, MPA_NODE_DEVICE, index, name);
+	node = registry_find(net, MPA_NODE_DEVICE, index, name);
 	if (node)
-		view_node(node, v);
+		node_view(node, v);
 	spin_unlock_bh(&mpa_registry_lock);
 	return node ? 0 : -ENODEV;
 }
@@ -236,10 +239,10 @@ int mpa_view_next(struct net *net, enum mpa_node_kind kind, u32 from,
 	struct mpa_node *node;
 
 	spin_lock_bh(&mpa_registry_lock);
-	node = xa_find(nodes_of(mpa_net_of(net), kind), &index, U32_MAX,
+	node = xa_find(registry_nodes(mpa_net_of(net), kind), &index, U32_MAX,
 		       XA_PRESENT);
 	if (node)
-		view_node(node, v);
+		node_view(node, v);
 	spin_unlock_bh(&mpa_registry_lock);
 	return node ? 0 : -ENOENT;
 }
@@ -259,7 +262,8 @@ u32 mpa_generation(struct net *net, enum mpa_node_kind kind)
 }
 
 /* What is below inherits: it may look different, too. */
-static void next_generation(struct mpa_net *mn, enum mpa_node_kind kind)
+static void registry_next_generation(struct mpa_net *mn,
+				     enum mpa_node_kind kind)
 {
 	int i;
 
@@ -270,13 +274,13 @@ static void next_generation(struct mpa_net *mn, enum mpa_node_kind kind)
 
 /* ---- Coming and going ---- */
 
-static void notify(const struct mpa_node *node, enum mpa_cmd cmd)
+static void node_notify(const struct mpa_node *node, enum mpa_cmd cmd)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	if (!mpa_netlink_has_listeners(node->net))
 		return;
-	view_node(node, &shared_view);
-	mpa_notify_node(node->net, cmd, &shared_view);
+	node_view(node, &registry_shared_view);
+	mpa_notify_node(node->net, cmd, &registry_shared_view);
 }
 
 static int node_insert(struct mpa_net *mn, struct mpa_node *node)
@@ -314,8 +318,8 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 	if (!ret) {
 		/* mpa_node_listed() reads it without the lock. */
 		WRITE_ONCE(node->net, net);
-		next_generation(mn, node->kind);
-		notify(node, node->kind == MPA_NODE_DEVICE ?
+		registry_next_generation(mn, node->kind);
+		node_notify(node, node->kind == MPA_NODE_DEVICE ?
 			     MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
@@ -328,9 +332,9 @@ static void node_erase(struct mpa_node *node)
 	struct mpa_net *mn = mpa_net_of(node->net);
 
 	lockdep_assert_held(&mpa_registry_lock);
-	xa_erase(nodes_of(mn, node->kind), node->id);
-	next_generation(mn, node->kind);
-	notify(node, node->kind == MPA_NODE_DEVICE ? MPA_CMD_DEV_DEL_NTF :
+	xa_erase(registry_nodes(mn, node->kind), node->id);
+	registry_next_generation(mn, node->kind);
+	node_notify(node, node->kind == MPA_NODE_DEVICE ? MPA_CMD_DEV_DEL_NTF :
 						     MPA_CMD_LISTEN_DEL_NTF);
 	WRITE_ONCE(node->net, NULL);
 }
@@ -361,9 +365,9 @@ void mpa_node_changed(struct mpa_node *node)
 {
 	spin_lock_bh(&mpa_registry_lock);
 	if (node->net) {
-		next_generation(mpa_net_of(node->net), node->kind);
+		registry_next_generation(mpa_net_of(node->net), node->kind);
 		if (node->kind == MPA_NODE_DEVICE)
-			notify(node, MPA_CMD_DEV_CHANGE_NTF);
+			node_notify(node, MPA_CMD_DEV_CHANGE_NTF);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
@@ -414,18 +418,18 @@ bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed)
 	return due;
 }
 
-static void tell_half_open(const struct mpa_node *node)
+static void node_notify_half_open(const struct mpa_node *node)
 {
 	struct mpa_failure_view v = {
 		.kind = MPA_FAILURE_HALF_OPEN,
-		.listener = &shared_view,
+		.listener = &registry_shared_view,
 	};
 
 	lockdep_assert_held(&mpa_registry_lock);
 	if (!mpa_netlink_has_listeners(node->net) ||
 	    !mpa_failure_due(mpa_net_of(node->net), &v.suppressed))
 		return;
-	view_node(node, &shared_view);
+	node_view(node, &registry_shared_view);
 	mpa_notify_failure(node->net, &v);
 }
 
@@ -441,7 +445,7 @@ void mpa_node_half_open(struct mpa_node *node)
 	spin_lock_bh(&mpa_registry_lock);
 	if (node->net) {
 		mpa_count(mpa_net_of(node->net), MPA_COUNT_HALF_OPEN, 1);
-		tell_half_open(node);
+		node_notify_half_open(node);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
@@ -449,14 +453,16 @@ EXPORT_SYMBOL_NS_GPL(mpa_node_half_open, MPA);
 
 /* ---- Changing settings ---- */
 
-static struct mpa_node *target_of(struct net *net, const struct mpa_change *c)
+static struct mpa_node *registry_find_target(struct net *net,
+					     const struct mpa_change *c)
 {
 	if (c->kind == MPA_NODE_DEFAULTS)
 		return NULL;
-	return find(net, c->kind, c->id, c->name);
+	return registry_find(net, c->kind, c->id, c->name);
 }
 
-static int refuse(const struct mpa_change *c, const struct mpa_limits *lim,
+static int registry_refuse_change(const struct mpa_change *c,
+				  const struct mpa_limits *lim,
 		  struct mpa_refusal *no)
 {
 	u32 unknown = c->inherit & ~(u32)MPA_CONFIG_ALL;
@@ -479,22 +485,22 @@ static int refuse(const struct mpa_change *c, const struct mpa_limits *lim,
 }
 
 /* Finds the node, which stays until the lock is released. */
-static int check_change(struct net *net, struct mpa_change *c,
-			struct mpa_refusal *no)
+static int registry_check_change(struct net *net, struct mpa_change *c,
+				 struct mpa_refusal *no)
 {
-	struct mpa_node *node = target_of(net, c);
+	struct mpa_node *node = registry_find_target(net, c);
 
 	lockdep_assert_held(&mpa_registry_lock);
 	c->node = node;
 	if (c->kind == MPA_NODE_DEFAULTS)
-		return refuse(c, NULL, no);
+		return registry_refuse_change(c, NULL, no);
 	if (node && c->kind == MPA_NODE_LISTENER) {
 		no->why = mpa_config_not_for_listener(&c->to, &no->attr);
 		if (no->why)
 			return -EINVAL;
 	}
 	if (node)
-		return refuse(c, limits_of(node), no);
+		return registry_refuse_change(c, node_limits(node), no);
 	no->attr = 0;
 	if (c->kind == MPA_NODE_DEVICE) {
 		no->why = "no such device in this network namespace";
@@ -504,34 +510,34 @@ static int check_change(struct net *net, struct mpa_change *c,
 	return -ENOENT;
 }
 
-static void make_change(struct net *net, const struct mpa_change *c)
+static void registry_make_change(struct net *net, const struct mpa_change *c)
 {
 	struct mpa_net *mn = mpa_net_of(net);
 	struct mpa_node *node = c->node;
 
 	lockdep_assert_held(&mpa_registry_lock);
 	mpa_settings_change(node ? &node->own : &mn->own, &c->to, c->inherit);
-	next_generation(mn, c->kind);
+	registry_next_generation(mn, c->kind);
 }
 
-static void tell_change(struct net *net, const struct mpa_change *c)
+static void registry_notify_change(struct net *net, const struct mpa_change *c)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	if (c->node) {
-		notify(c->node, MPA_CMD_CONFIG_NTF);
+		node_notify(c->node, MPA_CMD_CONFIG_NTF);
 	} else if (mpa_netlink_has_listeners(net)) {
-		view_defaults(mpa_net_of(net), &shared_view);
-		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &shared_view);
+		registry_view_defaults(mpa_net_of(net), &registry_shared_view);
+		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &registry_shared_view);
 	}
 }
 
-static int check_all(struct net *net, struct mpa_change *changes,
-		     unsigned int nr, struct mpa_refusal *no)
+static int registry_check_changes(struct net *net, struct mpa_change *changes,
+				  unsigned int nr, struct mpa_refusal *no)
 {
 	int ret = 0;
 
 	for (no->which = 0; no->which < nr && !ret; no->which++)
-		ret = check_change(net, &changes[no->which], no);
+		ret = registry_check_change(net, &changes[no->which], no);
 	if (ret)
 		no->which--;
 	return ret;
@@ -558,18 +564,18 @@ int mpa_change_settings(struct net *net, struct mpa_change *changes,
 	int ret;
 
 	spin_lock_bh(&mpa_registry_lock);
-	ret = check_all(net, changes, nr, no);
+	ret = registry_check_changes(net, changes, nr, no);
 	for (i = 0; !ret && !check && i < nr; i++)
-		make_change(net, &changes[i]);
+		registry_make_change(net, &changes[i]);
 	for (i = 0; !ret && !check && i < nr; i++)
-		tell_change(net, &changes[i]);
+		registry_notify_change(net, &changes[i]);
 	spin_unlock_bh(&mpa_registry_lock);
 	return ret;
 }
 
 /* ---- Namespaces ---- */
 
-static int __net_init mpa_net_init(struct net *net)
+static int __net_init registry_net_init(struct net *net)
 {
 	struct mpa_net *mn = mpa_net_of(net);
 
@@ -582,7 +588,7 @@ static int __net_init mpa_net_init(struct net *net)
 	return 0;
 }
 
-static void forget(struct xarray *nodes)
+static void registry_forget(struct xarray *nodes)
 {
 	struct mpa_node *node;
 	unsigned long index;
@@ -597,22 +603,22 @@ static void forget(struct xarray *nodes)
  * Its network devices have left, its sockets are closed. The node of a device
  * that is still on its way out will be removed later, from nowhere.
  */
-static void __net_exit mpa_net_exit(struct net *net)
+static void __net_exit registry_net_exit(struct net *net)
 {
 	struct mpa_net *mn = mpa_net_of(net);
 
 	spin_lock_bh(&mpa_registry_lock);
-	forget(&mn->listeners);
-	forget(&mn->devices);
+	registry_forget(&mn->listeners);
+	registry_forget(&mn->devices);
 	spin_unlock_bh(&mpa_registry_lock);
 	WARN_ON_ONCE(!xa_empty(&mn->conns));
 	xa_destroy(&mn->conns);
 }
 
-static struct pernet_operations mpa_net_ops = {
-	.init	= mpa_net_init,
-	.exit	= mpa_net_exit,
-	.id	= &mpa_net_id,
+static struct pernet_operations registry_net_ops = {
+	.init	= registry_net_init,
+	.exit	= registry_net_exit,
+	.id	= &registry_net_id,
 	.size	= sizeof(struct mpa_net),
 };
 
@@ -623,7 +629,7 @@ static struct pernet_operations mpa_net_ops = {
  */
 int mpa_registry_init(void)
 {
-	return register_pernet_subsys(&mpa_net_ops);
+	return register_pernet_subsys(&registry_net_ops);
 }
 
 /**
@@ -631,5 +637,5 @@ int mpa_registry_init(void)
  */
 void mpa_registry_exit(void)
 {
-	unregister_pernet_subsys(&mpa_net_ops);
+	unregister_pernet_subsys(&registry_net_ops);
 }

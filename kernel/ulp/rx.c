@@ -19,27 +19,27 @@
 
 enum {
 	/* Give bytes back to TCP at least so often within one run. */
-	RELEASE_BYTES		= 128 * 1024,
+	RX_RELEASE_BYTES		= 128 * 1024,
 	/* ULPDUs joined with one: what a fragment has at the usual MTU. */
-	JOINED_MAX		= 24,
+	RX_JOINED_MAX		= 24,
 	/*
 	 * Marker, length, a ULPDU as long as that can say, pad, CRC and Markers in
 	 * between: what is too long is read to its CRC all the same.
 	 */
-	FPDU_MAX		= U16_MAX + MPA_FPDU_OVERHEAD +
+	RX_FPDU_MAX		= U16_MAX + MPA_FPDU_OVERHEAD +
 				  MPA_FPDU_ALIGN + MPA_MARKER_LEN *
 				  (U16_MAX / MPA_MARKER_PERIOD + 3),
 };
 
-static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= FPDU_MAX);
+static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= RX_FPDU_MAX);
 
 /**
- * struct mpa_rx_part - the bytes of a ULPDU that was joined with another
+ * struct mpa_rx_joined - the bytes of a ULPDU that was joined with another
  * @at: where, in bytes from &mpa_rx.base
  * @len: how many
  * @run: bytes of stream from there to the next Marker
  */
-struct mpa_rx_part {
+struct mpa_rx_joined {
 	u32 at;
 	u16 len;
 	u16 run;
@@ -77,7 +77,7 @@ struct mpa_rx {
 	const u8 *end;
 	struct mpa_reader *reader;
 	struct mpa_reader first;
-	struct mpa_rx_part part[JOINED_MAX + 1];
+	struct mpa_rx_joined part[RX_JOINED_MAX + 1];
 	u32 joined;
 	u32 passed;
 	struct mpa_pos pos;
@@ -85,7 +85,7 @@ struct mpa_rx {
 };
 
 /* The next bytes are @len at @at, with a Marker behind @run of them. */
-static void begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
+static void rx_begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 {
 	rx->at = at;
 	rx->run = min(len, run);
@@ -96,25 +96,25 @@ static void begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
  * What is behind a Marker, or the next ULPDU: which of the two nobody can
  * foretell, so both are at hand.
  */
-static void next_run(struct mpa_rx *rx)
+static void rx_next_run(struct mpa_rx *rx)
 {
-	const struct mpa_rx_part *part = &rx->part[rx->passed];
+	const struct mpa_rx_joined *part = &rx->part[rx->passed];
 	const u32 more = rx->more;
 	const u8 *at = rx->at + MPA_MARKER_LEN;
 	const u8 *next = rx->base + part->at;
 
 	rx->passed += !more;
-	begin_run(rx, more ? at : next, more ?: part->len,
-		  more ? MPA_MARKER_PERIOD - MPA_MARKER_LEN : part->run);
+	rx_begin_run(rx, more ? at : next, more ?: part->len,
+		     more ? MPA_MARKER_PERIOD - MPA_MARKER_LEN : part->run);
 }
 
-static void read_piece(struct mpa_rx *rx, void *to, u32 len)
+static void rx_read_piece(struct mpa_rx *rx, void *to, u32 len)
 {
 	u32 n;
 
 	for (; len; len -= n) {
 		if (!rx->run)
-			next_run(rx);
+			rx_next_run(rx);
 		n = min(len, rx->run);
 		if (to) {
 			mpa_copy(to, rx->at, n);
@@ -138,7 +138,7 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 		return;
 	rx->left -= len;
 	if (rx->at) {
-		read_piece(rx, to, len);
+		rx_read_piece(rx, to, len);
 		return;
 	}
 	while (len) {
@@ -199,17 +199,17 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
  */
 const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 {
-	if (!rx->at || rx->joined == JOINED_MAX)
+	if (!rx->at || rx->joined == RX_JOINED_MAX)
 		return NULL;
 	return mpa_reader_peek(rx->reader, rx->next, rx->end - rx->next, len);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
 
 /* The FPDU at @next was read; of its ULPDU @skip bytes are left out. */
-static bool add_part(struct mpa_rx *rx, u32 skip)
+static bool rx_add_part(struct mpa_rx *rx, u32 skip)
 {
 	const struct mpa_reader *r = rx->reader;
-	struct mpa_rx_part *part = &rx->part[rx->joined];
+	struct mpa_rx_joined *part = &rx->part[rx->joined];
 	u32 run;
 	u32 offset = mpa_reader_ulpdu(r, &run);
 
@@ -243,7 +243,7 @@ bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
 
 	if (!n)
 		return false;
-	if (!add_part(rx, skip)) {
+	if (!rx_add_part(rx, skip)) {
 		*rx->reader = before;
 		return false;
 	}
@@ -279,19 +279,19 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA);
  */
 bool mpa_rx_within_fpdu(const struct mpa_conn *conn)
 {
-	return conn->rx_ahead || conn->nr_aside;
+	return conn->rx_ahead || conn->stash_len;
 }
 
-static void forget_aside(struct mpa_conn *conn)
+static void rx_free_stash(struct mpa_conn *conn)
 {
 	conn->rx_short = false;
-	if (!conn->aside)
+	if (!conn->stash)
 		return;
-	sk_mem_uncharge(conn->sk, conn->aside_charged);
-	conn->aside_charged = 0;
-	kfree_skb(conn->aside);
-	conn->aside = NULL;
-	conn->nr_aside = 0;
+	sk_mem_uncharge(conn->sk, conn->stash_charged);
+	conn->stash_charged = 0;
+	kfree_skb(conn->stash);
+	conn->stash = NULL;
+	conn->stash_len = 0;
 }
 
 /**
@@ -300,10 +300,10 @@ static void forget_aside(struct mpa_conn *conn)
  */
 void mpa_rx_uninit(struct mpa_conn *conn)
 {
-	forget_aside(conn);
+	rx_free_stash(conn);
 }
 
-static void cancel_wait(struct mpa_conn *conn)
+static void rx_cancel_timer(struct mpa_conn *conn)
 {
 	if (!conn->fpdu_due)
 		return;
@@ -315,30 +315,30 @@ static void cancel_wait(struct mpa_conn *conn)
  * RFC 5044 section 7.1.2 rule 4: a Responder sends nothing before it has received
  * an FPDU. One that does breaks that rule, but nothing of the stream is lost.
  */
-static void count_too_soon(struct mpa_conn *conn, u32 fpdus)
+static void rx_count_too_soon(struct mpa_conn *conn, u32 fpdus)
 {
 	conn->stats.rx_too_soon += fpdus;
-	mpa_conn_too_soon(conn, fpdus);
+	mpa_conn_count_too_soon(conn, fpdus);
 }
 
 /* An FPDU has come while @rx_begun was not set. */
-static void first_fpdu_came(struct mpa_conn *conn)
+static void rx_first_fpdu(struct mpa_conn *conn)
 {
 	if (conn->initiator && !conn->stats.tx_fpdus) {
-		count_too_soon(conn, 1);
+		rx_count_too_soon(conn, 1);
 		return;
 	}
 	conn->rx_begun = true;
-	cancel_wait(conn);
+	rx_cancel_timer(conn);
 }
 
 /* Calls up the FPDU just found. False if its owner wants it later. */
-static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
+static bool rx_call_owner(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	int ret;
 
 	if (unlikely(!conn->rx_begun))
-		first_fpdu_came(conn);
+		rx_first_fpdu(conn);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_bytes += conn->reader.since_start;
 	/* poll() looks without the lock, as soon as the owner wakes it. */
@@ -346,15 +346,15 @@ static bool call_up(struct mpa_conn *conn, struct mpa_rx *rx)
 	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
 	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
 	if (!conn->rx_held)
-		forget_aside(conn);
+		rx_free_stash(conn);
 	if (ret < 0 && !conn->rx_held)
-		mpa_set_state(conn, MPA_CONN_RX_ENDED);
+		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_tx_unblock(conn);
 	return !conn->rx_held;
 }
 
 /* The FPDU just found starts at @start. */
-static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
+static bool rx_deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 {
 	struct mpa_rx rx;
 
@@ -363,38 +363,38 @@ static bool deliver(struct mpa_conn *conn, const struct mpa_pos *start)
 	rx.joined = 0;
 	rx.pos = *start;
 	mpa_reader_strip(&conn->reader, &rx.strip);
-	return call_up(conn, &rx);
+	return rx_call_owner(conn, &rx);
 }
 
-static void refuse(struct mpa_conn *conn, enum mpa_rx_result result)
+static void rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
 {
-	cancel_wait(conn);
-	mpa_set_state(conn, MPA_CONN_RX_ENDED);
+	rx_cancel_timer(conn);
+	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	if (result == MPA_RX_BAD_CRC) {
 		conn->stats.rx_crc_errors++;
-		mpa_ended(conn, MPA_ERROR_CRC, -EBADMSG);
+		mpa_conn_report_end(conn, MPA_ERROR_CRC, -EBADMSG);
 	} else if (result == MPA_RX_BAD_LENGTH) {
 		conn->stats.rx_length_errors++;
-		mpa_ended(conn, MPA_ERROR_MARKER, -EMSGSIZE);
+		mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EMSGSIZE);
 	} else {
 		conn->stats.rx_marker_errors++;
-		mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
+		mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
 	}
 }
 
-static void fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
+static void rx_fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
 {
 	u32 seq = tcp_sk(conn->sk)->copied_seq;
 
-	if (conn->nr_aside)
-		mpa_pos_aside(start, conn->sk, conn->aside, conn->nr_aside,
+	if (conn->stash_len)
+		mpa_pos_stash(start, conn->sk, conn->stash, conn->stash_len,
 			      seq);
 	else
 		mpa_pos_queue(start, conn->sk, seq);
 }
 
-static enum mpa_rx_result feed(struct mpa_conn *conn, struct mpa_pos *pos,
-			       const u8 *p, u32 len)
+static enum mpa_rx_result rx_feed(struct mpa_conn *conn, struct mpa_pos *pos,
+				  const u8 *p, u32 len)
 {
 	enum mpa_rx_result result;
 	u32 used;
@@ -406,14 +406,15 @@ static enum mpa_rx_result feed(struct mpa_conn *conn, struct mpa_pos *pos,
 	return result;
 }
 
-static bool may_read_on(const struct mpa_conn *conn, u32 done)
+static bool rx_may_read_on(const struct mpa_conn *conn, u32 done)
 {
 	return conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
-	       done < RELEASE_BYTES;
+	       done < RX_RELEASE_BYTES;
 }
 
 /* The FPDU just found lies whole at @p, in a piece that ends at @end. */
-static void begin_piece(struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
+static void rx_begin_piece(struct mpa_conn *conn, struct mpa_rx *rx,
+			   const u8 *p,
 			const u8 *end)
 {
 	struct mpa_reader *r = &conn->reader;
@@ -421,7 +422,7 @@ static void begin_piece(struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
 	u32 offset = mpa_reader_ulpdu(r, &run);
 
 	rx->left = r->ulpdu_len;
-	begin_run(rx, p + offset, rx->left, run);
+	rx_begin_run(rx, p + offset, rx->left, run);
 	rx->base = p;
 	rx->next = p + r->since_start;
 	rx->end = end;
@@ -431,14 +432,14 @@ static void begin_piece(struct mpa_conn *conn, struct mpa_rx *rx, const u8 *p,
 }
 
 /* Counts the FPDUs that the owner took with the one called up; their bytes. */
-static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
+static u32 rx_count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 {
 	u32 len;
 
 	if (!rx->joined)
 		return 0;
 	if (!conn->rx_begun)
-		count_too_soon(conn, rx->joined);
+		rx_count_too_soon(conn, rx->joined);
 	len = rx->next - rx->base - rx->first.since_start;
 	conn->rx_ahead += len;
 	conn->stats.rx_fpdus += rx->joined;
@@ -451,28 +452,28 @@ static u32 count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
  * looked for there twice. Returns their bytes, without those of one that its
  * owner wants later.
  */
-static u32 run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
+static u32 rx_run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
 {
 	struct mpa_rx rx;
 	u32 done = 0;
 	u32 n;
 
 	while (done < len && READ_ONCE(mpa_fast_path) &&
-	       may_read_on(conn, conn->rx_ahead)) {
+	       rx_may_read_on(conn, conn->rx_ahead)) {
 		n = mpa_reader_take(&conn->reader, p + done, len - done);
 		if (!n)
 			break;
 		conn->rx_ahead += n;
-		begin_piece(conn, &rx, p + done, p + len);
-		if (!call_up(conn, &rx))
+		rx_begin_piece(conn, &rx, p + done, p + len);
+		if (!rx_call_owner(conn, &rx))
 			break;
-		done += n + count_joined(conn, &rx);
+		done += n + rx_count_joined(conn, &rx);
 	}
 	return done;
 }
 
 /* Returns whether there may be more to do. */
-static bool run_queue(struct mpa_conn *conn)
+static bool rx_run_queue(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 	struct mpa_pos pos, start;
@@ -480,10 +481,10 @@ static bool run_queue(struct mpa_conn *conn)
 	const u8 *p;
 	u32 len;
 
-	fpdu_start(conn, &start);
+	rx_fpdu_start(conn, &start);
 	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
-	while (may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
-		u32 n = run_piece(conn, p, len);
+	while (rx_may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
+		u32 n = rx_run_piece(conn, p, len);
 		enum mpa_rx_result result;
 
 		if (n || conn->rx_held) {
@@ -493,14 +494,14 @@ static bool run_queue(struct mpa_conn *conn)
 			start = pos;
 			continue;
 		}
-		result = feed(conn, &pos, p, len);
+		result = rx_feed(conn, &pos, p, len);
 		if (result == MPA_RX_FPDU) {
-			if (!deliver(conn, &start))
+			if (!rx_deliver(conn, &start))
 				break;
 			done = conn->rx_ahead;
 			start = pos;
 		} else if (result != MPA_RX_MORE) {
-			refuse(conn, result);
+			rx_refuse(conn, result);
 		}
 	}
 	if (done) {
@@ -510,18 +511,18 @@ static bool run_queue(struct mpa_conn *conn)
 		conn->rx_ahead -= done;
 		mpa_rx_release(conn, done);
 	}
-	return done >= RELEASE_BYTES && conn->state == MPA_CONN_OPERATIONAL;
+	return done >= RX_RELEASE_BYTES && conn->state == MPA_CONN_OPERATIONAL;
 }
 
 /* How many of the next @want bytes there is room for, as far as memory goes. */
-static u32 grow_aside(struct mpa_conn *conn, u32 want)
+static u32 rx_grow_stash(struct mpa_conn *conn, u32 want)
 {
 	const gfp_t gfp = sk_gfp_mask(conn->sk, GFP_ATOMIC | __GFP_NOWARN);
-	struct sk_buff *skb = conn->aside ?: alloc_skb(0, gfp);
+	struct sk_buff *skb = conn->stash ?: alloc_skb(0, gfp);
 	struct page *page;
 
-	conn->aside = skb;
-	while (skb && skb->len - conn->nr_aside < want &&
+	conn->stash = skb;
+	while (skb && skb->len - conn->stash_len < want &&
 	       skb_shinfo(skb)->nr_frags < MAX_SKB_FRAGS) {
 		page = alloc_page(gfp);
 		if (!page)
@@ -529,7 +530,7 @@ static u32 grow_aside(struct mpa_conn *conn, u32 want)
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0,
 				PAGE_SIZE, PAGE_SIZE);
 	}
-	return skb ? min(want, skb->len - conn->nr_aside) : 0;
+	return skb ? min(want, skb->len - conn->stash_len) : 0;
 }
 
 /*
@@ -537,16 +538,16 @@ static u32 grow_aside(struct mpa_conn *conn, u32 want)
  * Less than nothing, if packets gave back less than their bytes. The socket
  * never owes anything on return: TCP takes sk_forward_alloc for what it has.
  */
-static void charge_pages(struct mpa_conn *conn)
+static void rx_charge_stash(struct mpa_conn *conn)
 {
-	int more = conn->aside->truesize - conn->aside_charged;
+	int more = conn->stash->truesize - conn->stash_charged;
 	struct sock *sk = conn->sk;
 
 	if (more > sk->sk_forward_alloc)
 		__sk_mem_schedule(sk, more - sk->sk_forward_alloc, SK_MEM_RECV);
 	more = min(more, sk->sk_forward_alloc);
 	sk_mem_charge(sk, more);
-	conn->aside_charged += more;
+	conn->stash_charged += more;
 }
 
 /*
@@ -555,7 +556,7 @@ static void charge_pages(struct mpa_conn *conn)
  * that can neither fail nor pass any limit. They do not count for the receive
  * buffer, whose limit is what they are in the way of.
  */
-static void move_aside(struct mpa_conn *conn, u32 len)
+static void rx_move_to_stash(struct mpa_conn *conn, u32 len)
 {
 	u32 seq = tcp_sk(conn->sk)->copied_seq;
 	u32 left = len;
@@ -566,24 +567,25 @@ static void move_aside(struct mpa_conn *conn, u32 len)
 	mpa_pos_queue(&pos, conn->sk, seq);
 	while (left && (p = mpa_pos_map(&pos, &n))) {
 		n = min(n, left);
-		WARN_ON_ONCE(skb_store_bits(conn->aside, conn->nr_aside, p, n));
+		WARN_ON_ONCE(skb_store_bits(conn->stash, conn->stash_len, p,
+					    n));
 		mpa_pos_unmap(&pos, p);
 		mpa_pos_skip(&pos, n);
-		conn->nr_aside += n;
+		conn->stash_len += n;
 		left -= n;
 	}
 	sk_mem_charge(conn->sk, len);
-	conn->aside_charged += len;
+	conn->stash_charged += len;
 	mpa_rx_release(conn, len);
 	conn->rx_ahead -= len;
-	charge_pages(conn);
+	rx_charge_stash(conn);
 }
 
 /*
  * Is the window too small for the rest of the FPDU, or for any segment, and will
  * TCP not open it either? See __tcp_select_window() for how little room that is.
  */
-static bool window_closed(const struct mpa_conn *conn)
+static bool rx_window_closed(const struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -602,32 +604,32 @@ static bool window_closed(const struct mpa_conn *conn)
  * it drops what comes, unless its queue is empty, and says that there is
  * something to read: @dropped. An FPDU that has come upon this once goes on so.
  */
-static void make_room(struct mpa_conn *conn, bool dropped)
+static void rx_make_room(struct mpa_conn *conn, bool dropped)
 {
 	u32 len;
 
-	if (dropped || window_closed(conn))
+	if (dropped || rx_window_closed(conn))
 		conn->rx_short = true;
 	if (!conn->rx_short)
 		return;
-	len = grow_aside(conn, conn->rx_ahead);
+	len = rx_grow_stash(conn, conn->rx_ahead);
 	if (len)
-		move_aside(conn, len);
+		rx_move_to_stash(conn, len);
 	if (conn->rx_ahead)
-		mpa_kick(conn, HZ / 50);
+		mpa_conn_kick(conn, HZ / 50);
 }
 
 /* What is left of the stream makes no sense any more. */
-static void lose(struct mpa_conn *conn)
+static void rx_lose(struct mpa_conn *conn)
 {
-	cancel_wait(conn);
+	rx_cancel_timer(conn);
 	WRITE_ONCE(conn->rx_held, false);
-	mpa_set_state(conn, MPA_CONN_RX_ENDED);
-	mpa_ended(conn, MPA_ERROR_MARKER, -EBADMSG);
+	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
 }
 
 /* Where the bytes end that the reader has seen. */
-static u32 seen(const struct mpa_conn *conn)
+static u32 rx_seen(const struct mpa_conn *conn)
 {
 	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
 }
@@ -643,15 +645,15 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
 
 	conn->rx_prompted = false;
 	if (mpa_rx_copied_seq_moved(conn)) {
-		lose(conn);
+		rx_lose(conn);
 		return;
 	}
-	before = seen(conn);
-	while (!conn->rx_held && run_queue(conn))
+	before = rx_seen(conn);
+	while (!conn->rx_held && rx_run_queue(conn))
 		;
 	if (conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
 	    conn->rx_ahead)
-		make_room(conn, prompted && before == seen(conn));
+		rx_make_room(conn, prompted && before == rx_seen(conn));
 }
 
 /**
@@ -673,10 +675,10 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
 		return -EFAULT;
 	if (mpa_rx_copied_seq_moved(conn)) {
-		lose(conn);
+		rx_lose(conn);
 		return -EPROTO;
 	}
-	fpdu_start(conn, &rx.pos);
+	rx_fpdu_start(conn, &rx.pos);
 	mpa_reader_strip(&conn->reader, &rx.strip);
 	while (len) {
 		u32 n, run, skip;
@@ -706,7 +708,7 @@ void mpa_rx_held_done(struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
 	WRITE_ONCE(conn->rx_held, false);
-	forget_aside(conn);
+	rx_free_stash(conn);
 	mpa_rx_release(conn, conn->rx_ahead);
 	conn->rx_ahead = 0;
 }
@@ -726,9 +728,9 @@ void mpa_rx_drop(struct mpa_conn *conn)
 	mpa_pos_queue(&pos, conn->sk, from);
 	mpa_pos_skip(&pos, U32_MAX);
 	len = pos.seq - from;
-	conn->stats.rx_dropped += conn->nr_aside + len;
+	conn->stats.rx_dropped += conn->stash_len + len;
 	conn->rx_ahead = 0;
-	forget_aside(conn);
+	rx_free_stash(conn);
 	if (len)
 		mpa_rx_release(conn, len);
 }

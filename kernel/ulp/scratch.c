@@ -16,29 +16,31 @@
 
 #include "scratch.h"
 
-static DEFINE_SPINLOCK(lock);	/* protects the three below; softirq */
-static LIST_HEAD(idle);
-static unsigned int nr_idle;
+/* Protects the three below; softirq. */
+static DEFINE_SPINLOCK(scratch_lock);
+static LIST_HEAD(scratch_idle);
+static unsigned int scratch_nr_idle;
 /* How many are left to those who cannot make one: as many as they missed. */
-static unsigned int nr_left;
+static unsigned int scratch_nr_reserved;
 
-static struct mpa_scratch *take(bool atomic)
+static struct mpa_scratch *scratch_take(bool atomic)
 {
 	struct mpa_scratch *s = NULL;
 
-	spin_lock_bh(&lock);
-	if (nr_idle > (atomic ? 0 : nr_left)) {
-		s = list_first_entry(&idle, struct mpa_scratch, entry);
+	spin_lock_bh(&scratch_lock);
+	if (scratch_nr_idle > (atomic ? 0 : scratch_nr_reserved)) {
+		s = list_first_entry(&scratch_idle, struct mpa_scratch, entry);
 		list_del(&s->entry);
-		nr_idle--;
+		scratch_nr_idle--;
 	} else if (atomic) {
-		nr_left = min(nr_left + 1, num_online_cpus());
+		scratch_nr_reserved = min(scratch_nr_reserved + 1,
+					  num_online_cpus());
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&scratch_lock);
 	return s;
 }
 
-static struct mpa_scratch *create(void)
+static struct mpa_scratch *scratch_create(void)
 {
 	/* Memory reclaim may be waiting for what is to be sent. */
 	unsigned int noio = memalloc_noio_save();
@@ -50,7 +52,7 @@ static struct mpa_scratch *create(void)
 	return s;
 }
 
-static void destroy(struct mpa_scratch *s)
+static void scratch_destroy(struct mpa_scratch *s)
 {
 	if (s->frag.page)
 		put_page(s->frag.page);
@@ -65,10 +67,10 @@ static void destroy(struct mpa_scratch *s)
  */
 struct mpa_scratch *mpa_scratch_get(bool atomic)
 {
-	struct mpa_scratch *s = take(atomic);
+	struct mpa_scratch *s = scratch_take(atomic);
 
 	if (!s && !atomic)
-		s = create() ?: take(true);
+		s = scratch_create() ?: scratch_take(true);
 	if (!s)
 		return NULL;
 	s->g = (struct mpa_gather){
@@ -88,7 +90,7 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 }
 
 /* The fragments of the batch are TCP's now, but for the one to go on with. */
-static void put_frags(struct mpa_scratch *s)
+static void scratch_put_frags(struct mpa_scratch *s)
 {
 	while (s->nr_runs)
 		if (s->run[--s->nr_runs].bv_page != s->frag.page)
@@ -105,16 +107,16 @@ void mpa_scratch_put(struct mpa_scratch *s)
 {
 	bool keep;
 
-	put_frags(s);
-	spin_lock_bh(&lock);
-	keep = nr_idle < num_online_cpus() + nr_left;
+	scratch_put_frags(s);
+	spin_lock_bh(&scratch_lock);
+	keep = scratch_nr_idle < num_online_cpus() + scratch_nr_reserved;
 	if (keep) {
-		list_add(&s->entry, &idle);
-		nr_idle++;
+		list_add(&s->entry, &scratch_idle);
+		scratch_nr_idle++;
 	}
-	spin_unlock_bh(&lock);
+	spin_unlock_bh(&scratch_lock);
 	if (!keep)
-		destroy(s);
+		scratch_destroy(s);
 }
 
 /**
@@ -124,12 +126,12 @@ void mpa_scratch_drain(void)
 {
 	struct mpa_scratch *s;
 
-	while ((s = take(true)))
-		destroy(s);
+	while ((s = scratch_take(true)))
+		scratch_destroy(s);
 }
 
 /* As TCP gets pages for what it copies: without waiting for any. */
-static struct page *alloc_frag(void)
+static struct page *frag_alloc(void)
 {
 	return alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN |
 			   __GFP_NORETRY | __GFP_NOMEMALLOC,
@@ -137,7 +139,7 @@ static struct page *alloc_frag(void)
 }
 
 /* The batch goes on, or begins, on @frag from where it is used. */
-static void begin_run(struct mpa_scratch *s)
+static void frag_begin_run(struct mpa_scratch *s)
 {
 	s->run[s->nr_runs++] = (struct bio_vec){
 		.bv_page = s->frag.page,
@@ -163,7 +165,7 @@ bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 	if (s->nr_runs == MPA_FRAGS)
 		return false;
 	if (!s->frag.page || mpa_frag_left(s) < len) {
-		page = alloc_frag();
+		page = frag_alloc();
 		if (!page)
 			return false;
 		/* With a run of the batch on it, it goes with that. */
@@ -173,6 +175,6 @@ bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 		s->frag.bytes = page_address(page);
 		s->frag.used = 0;
 	}
-	begin_run(s);
+	frag_begin_run(s);
 	return true;
 }

@@ -115,7 +115,8 @@ bool mpa_lock_within(struct sock *sk, long timeo)
 	spin_lock_bh(&sk->sk_lock.slock);
 	while (sock_owned_by_user_nocheck(sk) && timeo > 0 &&
 	       !fatal_signal_pending(current)) {
-		prepare_to_wait_exclusive(&sk->sk_lock.wq, &wait, TASK_KILLABLE);
+		prepare_to_wait_exclusive(&sk->sk_lock.wq, &wait,
+					  TASK_KILLABLE);
 		spin_unlock_bh(&sk->sk_lock.slock);
 		timeo = schedule_timeout(timeo);
 		spin_lock_bh(&sk->sk_lock.slock);

@@ -21,13 +21,13 @@
 #include "queue.h"
 #include "trace.h"
 
-static void arm(struct mpa_conn *conn, unsigned long timeout)
+static void startup_arm_timer(struct mpa_conn *conn, unsigned long timeout)
 {
 	conn->deadline = jiffies + timeout;
 	mod_delayed_work(conn->wq, &conn->timer, timeout);
 }
 
-static void disarm(struct mpa_conn *conn)
+static void startup_cancel_timer(struct mpa_conn *conn)
 {
 	/* If it runs already, it finds a state it does not care for. */
 	cancel_delayed_work(&conn->timer);
@@ -43,16 +43,16 @@ void mpa_startup_done(struct mpa_conn *conn)
 	conn->startup = NULL;
 }
 
-static void fail(struct mpa_conn *conn, int err)
+static void startup_fail(struct mpa_conn *conn, int err)
 {
 	bool initiator = conn->state == MPA_CONN_WAIT_REPLY;
 
-	disarm(conn);
-	if (!mpa_set_state(conn, MPA_CONN_EXITED))
+	startup_cancel_timer(conn);
+	if (!mpa_conn_set_state(conn, MPA_CONN_EXITED))
 		return;
 	mpa_startup_done(conn);
 	if (!initiator) {
-		mpa_ended(conn, MPA_ERROR_STARTUP, err);
+		mpa_conn_report_end(conn, MPA_ERROR_STARTUP, err);
 		return;
 	}
 	mpa_conn_failure(conn, MPA_ERROR_STARTUP, err);
@@ -73,24 +73,24 @@ static void fail(struct mpa_conn *conn, int err)
 void mpa_startup_closed(struct mpa_conn *conn, int err)
 {
 	if (conn->state == MPA_CONN_WAIT_REPLY) {
-		fail(conn, err == -ETIMEDOUT ? err : -ECONNRESET);
+		startup_fail(conn, err == -ETIMEDOUT ? err : -ECONNRESET);
 		return;
 	}
 	if (!err && conn->state == MPA_CONN_REPLY_SEEN)
 		return;
 	if (!err && conn->state == MPA_CONN_WAIT_REQUEST && conn->startup->have)
 		err = -ECONNABORTED;
-	disarm(conn);
-	mpa_set_state(conn, MPA_CONN_CLOSED);
+	startup_cancel_timer(conn);
+	mpa_conn_set_state(conn, MPA_CONN_CLOSED);
 	mpa_startup_done(conn);
-	mpa_ended(conn, MPA_ERROR_CLOSED, err);
+	mpa_conn_report_end(conn, MPA_ERROR_CLOSED, err);
 }
 
-static void enter_operation(struct mpa_conn *conn)
+static void startup_enter_operation(struct mpa_conn *conn)
 {
 	const struct mpa_result *res = &conn->res;
 
-	if (!mpa_set_state(conn, MPA_CONN_OPERATIONAL))
+	if (!mpa_conn_set_state(conn, MPA_CONN_OPERATIONAL))
 		return;
 	mpa_reader_init(&conn->reader, res->rx_markers, res->crc);
 	conn->tx = (struct mpa_tx_half){
@@ -104,29 +104,31 @@ static void enter_operation(struct mpa_conn *conn)
 	conn->ops->operational(conn, res);
 }
 
-static void got_request(struct mpa_conn *conn, const struct mpa_frame *f,
+static void startup_got_request(struct mpa_conn *conn,
+				const struct mpa_frame *f,
 			const u8 *pd)
 {
 	struct mpa_startup *su = conn->startup;
 
-	disarm(conn);
+	startup_cancel_timer(conn);
 	su->req = *f;
-	if (mpa_set_state(conn, MPA_CONN_REQUEST_SEEN))
+	if (mpa_conn_set_state(conn, MPA_CONN_REQUEST_SEEN))
 		conn->ops->request(conn, &su->req, pd, f->pd_len);
 }
 
 /* The owner is to say whether the private data is acceptable. */
-static void review_reply(struct mpa_conn *conn, const struct mpa_frame *f,
+static void startup_review_reply(struct mpa_conn *conn,
+				 const struct mpa_frame *f,
 			 const u8 *pd)
 {
-	if (!mpa_set_state(conn, MPA_CONN_REPLY_SEEN))
+	if (!mpa_conn_set_state(conn, MPA_CONN_REPLY_SEEN))
 		return;
 	conn->ops->reply(conn, 0, &conn->res, pd, f->pd_len);
 	mpa_startup_done(conn);
 }
 
-static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
-		      const u8 *pd)
+static void startup_got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
+			      const u8 *pd)
 {
 	struct mpa_startup *su = conn->startup;
 	int status = mpa_conclude(&su->own, &su->req, f, &conn->res);
@@ -134,20 +136,20 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 	bool terminate = status == -ENOSPC || status == -EOPNOTSUPP;
 
 	if (status == -EPROTO) {
-		fail(conn, status);
+		startup_fail(conn, status);
 		return;
 	}
-	disarm(conn);
+	startup_cancel_timer(conn);
 	if (!status && conn->review) {
-		review_reply(conn, f, pd);
+		startup_review_reply(conn, f, pd);
 		return;
 	}
 	if (!status || terminate)
-		enter_operation(conn);
+		startup_enter_operation(conn);
 	else
-		mpa_set_state(conn, MPA_CONN_EXITED);
+		mpa_conn_set_state(conn, MPA_CONN_EXITED);
 	if (terminate)
-		mpa_set_state(conn, MPA_CONN_RX_ENDED);
+		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	if (status)
 		mpa_conn_failure(conn, status == -ECONNREFUSED ?
 				 MPA_ERROR_NONE : MPA_ERROR_STARTUP, status);
@@ -156,7 +158,7 @@ static void got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 	mpa_startup_done(conn);
 }
 
-static void gather_frame(struct mpa_conn *conn)
+static void startup_gather_frame(struct mpa_conn *conn)
 {
 	struct mpa_startup *su = conn->startup;
 	struct mpa_pos pos;
@@ -174,7 +176,8 @@ static void gather_frame(struct mpa_conn *conn)
 }
 
 /* What mpa_frame_parse() found whole: has the owner room for its data? */
-static bool pd_fits(const struct mpa_conn *conn, const struct mpa_frame *f)
+static bool startup_pd_fits(const struct mpa_conn *conn,
+			    const struct mpa_frame *f)
 {
 	return !conn->ops->pd_max || f->pd_len <= conn->ops->pd_max;
 }
@@ -194,32 +197,32 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	int ret;
 
 	if (mpa_rx_copied_seq_moved(conn)) {
-		fail(conn, -EPROTO);
+		startup_fail(conn, -EPROTO);
 		return;
 	}
-	gather_frame(conn);
+	startup_gather_frame(conn);
 	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
 	/* What came before the Request cannot be the answer to it. */
 	if (su->early && ret != -EALREADY)
 		ret = -EPROTO;
-	if (ret > 0 && !pd_fits(conn, &f))
+	if (ret > 0 && !startup_pd_fits(conn, &f))
 		ret = -EMSGSIZE;
 	if (ret < 0)
-		fail(conn, ret);
+		startup_fail(conn, ret);
 	if (ret <= 0)
 		return;
 
 	trace_mpa_frame(conn, false, &f);
 	mpa_rx_release(conn, ret);
 	if (reply)
-		got_reply(conn, &f, pd);
+		startup_got_reply(conn, &f, pd);
 	else
-		got_request(conn, &f, pd);
+		startup_got_request(conn, &f, pd);
 }
 
 /* Uses the buffer of the peer's frame, which must not be of use now. */
-static int send_frame(struct mpa_conn *conn, struct mpa_frame *f,
-		      const void *pd, u32 pd_len)
+static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
+			      const void *pd, u32 pd_len)
 {
 	struct mpa_startup *su = conn->startup;
 	struct kvec vec = { .iov_base = su->buf };
@@ -237,7 +240,8 @@ static int send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 	return !ret || ret == -ENOMEM ? ret : -ECONNRESET;
 }
 
-static int check_state(const struct mpa_conn *conn, enum mpa_conn_state want)
+static int startup_check_state(const struct mpa_conn *conn,
+			       enum mpa_conn_state want)
 {
 	/* Its socket was closed while work was on its way: nobody is there. */
 	if (conn->gone)
@@ -248,11 +252,11 @@ static int check_state(const struct mpa_conn *conn, enum mpa_conn_state want)
 }
 
 /* Takes @su over, in any case. */
-static int start(struct mpa_conn *conn, struct mpa_startup *su,
-		 enum mpa_conn_state wait, unsigned int timeout_ms,
+static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
+			 enum mpa_conn_state wait, unsigned int timeout_ms,
 		 const void *pd, u32 pd_len)
 {
-	int ret = check_state(conn, MPA_CONN_ATTACHED);
+	int ret = startup_check_state(conn, MPA_CONN_ATTACHED);
 
 	if (ret) {
 		kfree(su);
@@ -262,17 +266,17 @@ static int start(struct mpa_conn *conn, struct mpa_startup *su,
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
 	if (wait == MPA_CONN_WAIT_REPLY)
-		ret = send_frame(conn, &su->req, pd, pd_len);
+		ret = startup_send_frame(conn, &su->req, pd, pd_len);
 	if (ret) {
 		mpa_startup_done(conn);
 		return ret;
 	}
 	conn->started = true;
 	conn->initiator = wait == MPA_CONN_WAIT_REPLY;
-	mpa_set_state(conn, wait);
-	arm(conn, conn->timeout);
+	mpa_conn_set_state(conn, wait);
+	startup_arm_timer(conn, conn->timeout);
 	/* Bytes or a FIN may be there already; the caller is not ready. */
-	mpa_kick(conn, 0);
+	mpa_conn_kick(conn, 0);
 	return 0;
 }
 
@@ -305,14 +309,16 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 
 	lock_sock(conn->sk);
 	su->early = tp->rcv_nxt != tp->copied_seq;
-	ret = start(conn, su, MPA_CONN_WAIT_REPLY, timeout_ms, pd, pd_len);
+	ret = startup_begin(conn, su, MPA_CONN_WAIT_REPLY, timeout_ms, pd,
+			    pd_len);
 	release_sock(conn->sk);
 	return ret;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA);
 
 /* Part of it may be on its way when it fails, so there is no second try. */
-static int send_last_message(struct mpa_conn *conn, const void *last, u32 len)
+static int startup_send_last_message(struct mpa_conn *conn, const void *last,
+				     u32 len)
 {
 	struct kvec vec = { .iov_base = (void *)last, .iov_len = len };
 	int ret;
@@ -322,8 +328,8 @@ static int send_last_message(struct mpa_conn *conn, const void *last, u32 len)
 	ret = mpa_tx_push(conn, &vec, 1, len);
 	if (!ret)
 		return 0;
-	disarm(conn);
-	mpa_set_state(conn, MPA_CONN_EXITED);
+	startup_cancel_timer(conn);
+	mpa_conn_set_state(conn, MPA_CONN_EXITED);
 	mpa_startup_done(conn);
 	conn->end_reported = true;
 	return ret == -ENOMEM ? ret : -ECONNRESET;
@@ -360,9 +366,10 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 	if (!su)
 		return -ENOMEM;
 	lock_sock(conn->sk);
-	ret = start(conn, su, MPA_CONN_WAIT_REQUEST, timeout_ms, NULL, 0);
+	ret = startup_begin(conn, su, MPA_CONN_WAIT_REQUEST, timeout_ms, NULL,
+			    0);
 	if (!ret)
-		ret = send_last_message(conn, last, last_len);
+		ret = startup_send_last_message(conn, last, last_len);
 	release_sock(conn->sk);
 	return ret;
 }
@@ -373,43 +380,43 @@ EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA);
  * none can have been sent; and as private data they would contradict PD_Length
  * (RFC 5044 sections 7.1.1 and 7.1.2 rule 2).
  */
-static bool more_than_request(const struct mpa_conn *conn)
+static bool startup_more_than_request(const struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 
 	return tp->rcv_nxt != tp->copied_seq;
 }
 
-static int answer(struct mpa_conn *conn, const struct mpa_params *own,
-		  bool reject, const void *pd, u32 pd_len)
+static int startup_answer(struct mpa_conn *conn, const struct mpa_params *own,
+			  bool reject, const void *pd, u32 pd_len)
 {
 	struct mpa_frame rep;
-	int ret = check_state(conn, MPA_CONN_REQUEST_SEEN);
+	int ret = startup_check_state(conn, MPA_CONN_REQUEST_SEEN);
 
 	if (ret)
 		return ret;
 	ret = mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
 	if (ret)
 		return ret;
-	if (!reject && more_than_request(conn)) {
-		fail(conn, -EPROTO);
+	if (!reject && startup_more_than_request(conn)) {
+		startup_fail(conn, -EPROTO);
 		return -EPROTO;
 	}
-	return send_frame(conn, &rep, pd, pd_len);
+	return startup_send_frame(conn, &rep, pd, pd_len);
 }
 
-static void accepted(struct mpa_conn *conn)
+static void startup_accepted(struct mpa_conn *conn)
 {
 	unsigned long timeout = conn->res.p2p ? conn->timeout :
 						conn->first_timeout;
 
-	enter_operation(conn);
+	startup_enter_operation(conn);
 	mpa_startup_done(conn);
 	conn->fpdu_due = timeout;
 	if (conn->fpdu_due)
-		arm(conn, timeout);
+		startup_arm_timer(conn, timeout);
 	/* What TCP took in while it sent the Reply, which the peer may have seen. */
-	mpa_kick(conn, 0);
+	mpa_conn_kick(conn, 0);
 }
 
 /**
@@ -427,9 +434,9 @@ int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	mpa_assert_locked(conn);
-	ret = answer(conn, own, false, pd, pd_len);
+	ret = startup_answer(conn, own, false, pd, pd_len);
 	if (!ret)
-		accepted(conn);
+		startup_accepted(conn);
 	return ret;
 }
 
@@ -479,10 +486,10 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	mpa_assert_locked(conn);
-	ret = answer(conn, own, true, pd, pd_len);
+	ret = startup_answer(conn, own, true, pd, pd_len);
 	if (ret)
 		return ret;
-	mpa_set_state(conn, MPA_CONN_EXITED);
+	mpa_conn_set_state(conn, MPA_CONN_EXITED);
 	mpa_conn_failure(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 	mpa_startup_done(conn);
 	conn->end_reported = true;
@@ -529,14 +536,14 @@ EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
  */
 int mpa_reply_accept(struct mpa_conn *conn)
 {
-	int ret = check_state(conn, MPA_CONN_REPLY_SEEN);
+	int ret = startup_check_state(conn, MPA_CONN_REPLY_SEEN);
 
 	mpa_assert_locked(conn);
 	if (ret)
 		return ret;
-	enter_operation(conn);
+	startup_enter_operation(conn);
 	/* FPDUs or a FIN may have come meanwhile. */
-	mpa_kick(conn, 0);
+	mpa_conn_kick(conn, 0);
 	return 0;
 }
 
@@ -553,31 +560,31 @@ int mpa_reply_accept(struct mpa_conn *conn)
  */
 int mpa_reply_decline(struct mpa_conn *conn)
 {
-	int ret = check_state(conn, MPA_CONN_REPLY_SEEN);
+	int ret = startup_check_state(conn, MPA_CONN_REPLY_SEEN);
 
 	mpa_assert_locked(conn);
 	if (ret)
 		return ret;
-	mpa_set_state(conn, MPA_CONN_EXITED);
+	mpa_conn_set_state(conn, MPA_CONN_EXITED);
 	mpa_conn_failure(conn, MPA_ERROR_NONE, -ECONNREFUSED);
 	conn->end_reported = true;
 	return 0;
 }
 
-static void expire(struct mpa_conn *conn)
+static void startup_expire(struct mpa_conn *conn)
 {
 	switch (conn->state) {
 	case MPA_CONN_WAIT_REPLY:
 	case MPA_CONN_WAIT_REQUEST:
-		fail(conn, -ETIMEDOUT);
+		startup_fail(conn, -ETIMEDOUT);
 		break;
 	case MPA_CONN_OPERATIONAL:
 		if (!conn->fpdu_due)
 			break;
 		conn->fpdu_due = false;
 		conn->tx_open = false;
-		mpa_set_state(conn, MPA_CONN_EXITED);
-		mpa_ended(conn, MPA_ERROR_STARTUP, -ETIMEDOUT);
+		mpa_conn_set_state(conn, MPA_CONN_EXITED);
+		mpa_conn_report_end(conn, MPA_ERROR_STARTUP, -ETIMEDOUT);
 		break;
 	default:
 		break;
@@ -599,6 +606,6 @@ void mpa_startup_timer(struct work_struct *work)
 		return;
 	/* Armed again since we were queued: another run of ours is to come. */
 	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
-		expire(conn);
+		startup_expire(conn);
 	release_sock(conn->sk);
 }

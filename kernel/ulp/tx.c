@@ -16,10 +16,10 @@
 
 enum {
 	/* TCP lacks memory and nothing is under way whose end would tell. */
-	RETRY_JIFFIES		= HZ / 50 + 1,
+	TX_RETRY_JIFFIES		= HZ / 50 + 1,
 };
 
-static void assert_owned(const struct mpa_conn *conn)
+static void tx_assert_owned(const struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
 	/* A softirq's lock will not do: tcp_sendmsg_locked() may sleep. */
@@ -27,7 +27,7 @@ static void assert_owned(const struct mpa_conn *conn)
 		     !sock_owned_by_user_nocheck(conn->sk));
 }
 
-static void forget_rest(struct mpa_conn *conn)
+static void tx_free_rest(struct mpa_conn *conn)
 {
 	if (conn->rest_page)
 		put_page(conn->rest_page);
@@ -38,7 +38,7 @@ static void forget_rest(struct mpa_conn *conn)
 }
 
 /* All that is left lies on one fragment: it stays there. */
-static bool keep_page(struct mpa_conn *conn, const struct msghdr *msg)
+static bool tx_keep_page(struct mpa_conn *conn, const struct msghdr *msg)
 {
 	const struct iov_iter *i = &msg->msg_iter;
 	const struct bio_vec *bv = i->bvec;
@@ -55,7 +55,7 @@ static bool keep_page(struct mpa_conn *conn, const struct msghdr *msg)
 }
 
 /* Appends to what is left already, if anything is. */
-static int copy_rest(struct mpa_conn *conn, struct msghdr *msg)
+static int tx_copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	u32 before = conn->rest ? conn->rest_len - conn->rest_off : 0;
 	u32 len = msg_data_left(msg);
@@ -70,21 +70,21 @@ static int copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 		kvfree(rest);
 		return -EFAULT;
 	}
-	forget_rest(conn);
+	tx_free_rest(conn);
 	conn->rest = rest;
 	conn->rest_off = 0;
 	conn->rest_len = before + len;
 	return 0;
 }
 
-static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
+static int tx_keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
-	if (keep_page(conn, msg))
+	if (tx_keep_page(conn, msg))
 		return 0;
 	/* An atomic batch lies on one fragment and begins with nothing left. */
 	if (WARN_ON_ONCE(conn->atomic))
 		return -ENOMEM;
-	return copy_rest(conn, msg);
+	return tx_copy_rest(conn, msg);
 }
 
 /*
@@ -94,7 +94,7 @@ static int keep_rest(struct mpa_conn *conn, struct msghdr *msg)
  * None of its users is interrupted by us: we send from work queues and from
  * system calls, never on the way of a memory allocation or a page fault.
  */
-static int send_shared(struct sock *sk, struct msghdr *msg, u32 len)
+static int tx_send_task_frag(struct sock *sk, struct msghdr *msg, u32 len)
 {
 	gfp_t allocation = sk->sk_allocation;
 	unsigned int noio = memalloc_noio_save();
@@ -108,7 +108,7 @@ static int send_shared(struct sock *sk, struct msghdr *msg, u32 len)
 }
 
 /* TCP allocates what it needs to send pages without waiting for memory. */
-static int send_atomic(struct sock *sk, struct msghdr *msg)
+static int tx_send_atomic(struct sock *sk, struct msghdr *msg)
 {
 	gfp_t allocation = sk->sk_allocation;
 	int ret;
@@ -120,14 +120,14 @@ static int send_atomic(struct sock *sk, struct msghdr *msg)
 }
 
 /* TCP gives its error to who sends. It is the application's: back with it. */
-static void return_error(struct sock *sk, int err)
+static void tx_return_error(struct sock *sk, int err)
 {
 	if (sk->sk_state == TCP_CLOSE && err != -EPIPE && !sk->sk_err)
 		WRITE_ONCE(sk->sk_err, -err);
 }
 
 /* Hands over what TCP takes now: bytes, or a negative error that is final. */
-static int give(struct mpa_conn *conn, struct msghdr *msg)
+static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 {
 	struct sock *sk = conn->sk;
 	u32 len = msg_data_left(msg);
@@ -137,23 +137,23 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
 	/* It may process the backlog on its way. */
 	conn->busy = true;
 	if (conn->atomic)
-		ret = send_atomic(sk, msg);
+		ret = tx_send_atomic(sk, msg);
 	else if (iov_iter_is_bvec(&msg->msg_iter))
 		ret = mpa_tcp_send_pages(sk, msg);
 	else if (conn->sock)
-		ret = send_shared(sk, msg, len);
+		ret = tx_send_task_frag(sk, msg, len);
 	else
 		ret = tcp_sendmsg_locked(sk, msg, len);
 	conn->busy = false;
 	if (conn->again)
-		mpa_kick(conn, 0);
+		mpa_conn_kick(conn, 0);
 	if (ret == -EAGAIN)
 		ret = 0;
 	if (ret < 0) {
 		conn->tx_err = ret;
-		return_error(sk, ret);
+		tx_return_error(sk, ret);
 	} else if (ret < len && tcp_rtx_and_write_queues_empty(sk)) {
-		mpa_kick(conn, RETRY_JIFFIES);
+		mpa_conn_kick(conn, TX_RETRY_JIFFIES);
 	}
 	return ret;
 }
@@ -163,22 +163,22 @@ static int give(struct mpa_conn *conn, struct msghdr *msg)
  * something is left from before, which only startup brings about, all of it is
  * copied, to go behind that.
  */
-static int push(struct mpa_conn *conn, struct msghdr *msg)
+static int tx_push_msg(struct mpa_conn *conn, struct msghdr *msg)
 {
 	u32 len = msg_data_left(msg);
 	int ret;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	mpa_tx_flush(conn);
 	if (conn->tx_err)
 		return conn->tx_err;
-	ret = conn->rest ? 0 : give(conn, msg);
+	ret = conn->rest ? 0 : tx_give(conn, msg);
 	if (ret < 0)
 		return ret;
 	if (ret == len)
 		return 0;
 	conn->stats.tx_short++;
-	ret = keep_rest(conn, msg);
+	ret = tx_keep_rest(conn, msg);
 	if (ret)
 		conn->tx_err = ret;
 	return ret;
@@ -199,10 +199,10 @@ int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 	struct msghdr msg = {};
 
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, vec, nr, len);
-	return push(conn, &msg);
+	return tx_push_msg(conn, &msg);
 }
 
-static void flush_rest(struct mpa_conn *conn)
+static void tx_flush_rest(struct mpa_conn *conn)
 {
 	struct msghdr msg = {};
 	struct kvec vec;
@@ -211,11 +211,11 @@ static void flush_rest(struct mpa_conn *conn)
 	vec.iov_base = conn->rest + conn->rest_off;
 	vec.iov_len = conn->rest_len - conn->rest_off;
 	iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, &vec, 1, vec.iov_len);
-	ret = give(conn, &msg);
+	ret = tx_give(conn, &msg);
 	if (ret > 0)
 		conn->rest_off += ret;
 	if (ret < 0 || conn->rest_off == conn->rest_len)
-		forget_rest(conn);
+		tx_free_rest(conn);
 }
 
 /**
@@ -224,19 +224,19 @@ static void flush_rest(struct mpa_conn *conn)
  */
 void mpa_tx_flush(struct mpa_conn *conn)
 {
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (conn->rest)
-		flush_rest(conn);
+		tx_flush_rest(conn);
 }
 
 /**
- * mpa_tx_last - leave nothing behind that was handed over
+ * mpa_tx_flush_all - leave nothing behind that was handed over
  * @conn: the stream, under lock_sock(), about to be detached
  *
  * The rest of a batch may overdraw the send buffer, once: cut off in the
  * middle of an FPDU the stream would be broken.
  */
-void mpa_tx_last(struct mpa_conn *conn)
+void mpa_tx_flush_all(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 	int sndbuf = READ_ONCE(sk->sk_sndbuf);
@@ -254,20 +254,20 @@ void mpa_tx_last(struct mpa_conn *conn)
  */
 void mpa_tx_uninit(struct mpa_conn *conn)
 {
-	forget_rest(conn);
+	tx_free_rest(conn);
 	if (WARN_ON_ONCE(conn->scratch))
 		mpa_scratch_put(conn->scratch);
 	conn->scratch = NULL;
 }
 
-static bool tcp_can_send(const struct sock *sk)
+static bool tx_tcp_can_send(const struct sock *sk)
 {
 	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
 	       (1 << sk->sk_state) &
 	       (TCPF_ESTABLISHED | TCPF_SYN_RECV | TCPF_CLOSE_WAIT);
 }
 
-static void call_writable(struct mpa_conn *conn)
+static void tx_call_writable(struct mpa_conn *conn)
 {
 	bool nested = conn->busy;
 
@@ -290,11 +290,11 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 		conn->again = true;
 	} else if (conn->rest) {
 		/* Wants lock_sock(). */
-		mpa_kick(conn, 0);
+		mpa_conn_kick(conn, 0);
 	} else if (conn->want_write && !conn->tx_blocked && conn->tx_open &&
-		   tcp_can_send(sk)) {
+		   tx_tcp_can_send(sk)) {
 		if (__sk_stream_is_writeable(sk, 1))
-			call_writable(conn);
+			tx_call_writable(conn);
 		else
 			set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	}
@@ -310,17 +310,17 @@ void mpa_tx_unblock(struct mpa_conn *conn)
 	if (!conn->tx_blocked)
 		return;
 	WRITE_ONCE(conn->tx_blocked, false);
-	call_writable(conn);
+	tx_call_writable(conn);
 }
 
-static int may_send(struct mpa_conn *conn)
+static int tx_may_send(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
-	if (!conn->tx_open || conn->tx_err || !tcp_can_send(sk))
+	if (!conn->tx_open || conn->tx_err || !tx_tcp_can_send(sk))
 		return -EPIPE;
 	if (WARN_ON_ONCE(conn->busy)) {
-		mpa_kick(conn, 0);
+		mpa_conn_kick(conn, 0);
 		return -EAGAIN;
 	}
 	if (conn->tx_blocked)
@@ -337,7 +337,7 @@ static int may_send(struct mpa_conn *conn)
 }
 
 /* What tcp_sendmsg() fills before it wants a new packet. */
-static u32 packet_size(struct sock *sk)
+static u32 tx_packet_size(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 mss = tp->mss_cache;
@@ -349,7 +349,7 @@ static u32 packet_size(struct sock *sk)
 	return max_t(u32, min_t(u32, segs, sk->sk_gso_max_segs), 1) * mss;
 }
 
-static void look_at_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
+static void tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 	int options = tp->tcp_header_len - sizeof(struct tcphdr);
@@ -361,7 +361,7 @@ static void look_at_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 		.sack_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack,
 		.strict = conn->tx.markers,
 		.single = conn->single,
-		.packet = packet_size(conn->sk),
+		.packet = tx_packet_size(conn->sk),
 		.unsent = tp->write_seq - tp->snd_nxt,
 		.window = max(window, 0),
 		.cwnd = max(cwnd, 0),
@@ -379,9 +379,9 @@ static void look_at_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
  */
 int mpa_tx_ready(struct mpa_conn *conn)
 {
-	int ret = may_send(conn);
+	int ret = tx_may_send(conn);
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	/* Nobody would tell the owner to try again. */
 	if (ret == -EAGAIN && conn->tx_blocked &&
 	    conn->state != MPA_CONN_OPERATIONAL)
@@ -406,13 +406,13 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	bool written;
 	int ret;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (WARN_ON_ONCE(conn->scratch))
 		return -EBUSY;
 	ret = mpa_tx_ready(conn);
 	if (ret)
 		return ret;
-	look_at_socket(conn, &view);
+	tx_view_socket(conn, &view);
 	mpa_seg_plan(&view, &conn->plan);
 	/* Without scatter and gather TCP copies, so that a page gains nothing. */
 	written = READ_ONCE(mpa_fast_path) &&
@@ -469,7 +469,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
  */
 void *mpa_tx_workspace(struct mpa_conn *conn)
 {
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	return conn->scratch->workspace;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA);
@@ -486,7 +486,7 @@ u32 mpa_tx_emss(struct mpa_conn *conn)
 	struct mpa_seg_plan plan;
 
 	mpa_assert_locked(conn);
-	look_at_socket(conn, &view);
+	tx_view_socket(conn, &view);
 	view.sack_pending = true;
 	mpa_seg_plan(&view, &plan);
 	return plan.seg_len;
@@ -509,7 +509,7 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA);
 
 /* The next FPDU stands on one fragment, whatever it takes of the segment. */
-static bool find_frag(struct mpa_conn *conn, u32 ulpdu_len)
+static bool tx_find_frag(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
 	struct mpa_scratch *s = conn->scratch;
@@ -520,11 +520,11 @@ static bool find_frag(struct mpa_conn *conn, u32 ulpdu_len)
 }
 
 /* Has the batch room for a ULPDU of such length? */
-static bool batch_room(struct mpa_conn *conn, u32 ulpdu_len)
+static bool tx_batch_has_room(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	struct mpa_scratch *s = conn->scratch;
 
-	if (s->written && find_frag(conn, ulpdu_len))
+	if (s->written && tx_find_frag(conn, ulpdu_len))
 		return true;
 	if (conn->atomic || (s->written && s->fpdus))
 		return false;
@@ -553,7 +553,7 @@ u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 	struct mpa_scratch *s = conn->scratch;
 	u32 room;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (WARN_ON_ONCE(!s))
 		return 0;
 	if (!conn->seg_left && conn->segs < conn->plan.segs) {
@@ -562,7 +562,7 @@ u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 	}
 	room = mpa_ulpdu_fit(&conn->tx, conn->seg_left);
 	if (room < min_t(u32, ulpdu_len, MPA_MULPDU_MIN) ||
-	    !batch_room(conn, room))
+	    !tx_batch_has_room(conn, room))
 		room = 0;
 	s->room = room;
 	return room;
@@ -581,7 +581,7 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	u32 markers = ulpdu_len / (MPA_MARKER_PERIOD - MPA_MARKER_LEN) + 2;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (WARN_ON_ONCE(!conn->scratch || conn->scratch->fpdus))
 		return;
 	trace_mpa_tx_widen(conn, ulpdu_len);
@@ -594,30 +594,30 @@ void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 	conn->scratch->written = false;
 }
 
-static void stage(struct mpa_scratch *s, const void *p, u32 len)
+static void tx_stage(struct mpa_scratch *s, const void *p, u32 len)
 {
 	memcpy(s->bytes + MPA_SCRATCH_CTL + s->staged, p, len);
 	s->staged += len;
 }
 
 /* Copies the payload; false if it is not @len bytes. */
-static bool stage_payload(struct mpa_scratch *s, const struct kvec *payload,
-			  unsigned int nr, u32 len)
+static bool tx_stage_payload(struct mpa_scratch *s, const struct kvec *payload,
+			     unsigned int nr, u32 len)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		if (payload[i].iov_len > len)
 			return false;
-		stage(s, payload[i].iov_base, payload[i].iov_len);
+		tx_stage(s, payload[i].iov_base, payload[i].iov_len);
 		len -= payload[i].iov_len;
 	}
 	return !len;
 }
 
 /* Lists the pieces of the ULPDU whose header was staged; returns how many. */
-static int list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
-		       bool copy)
+static int tx_list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
+			  bool copy)
 {
 	s->ulpdu[0].iov_base = s->bytes + MPA_SCRATCH_CTL + s->staged -
 			       u->hdr_len;
@@ -626,21 +626,22 @@ static int list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
 		memcpy(s->ulpdu + 1, u->payload, u->nr * sizeof(*u->payload));
 		return u->nr + 1;
 	}
-	if (!stage_payload(s, u->payload, u->nr, u->payload_len))
+	if (!tx_stage_payload(s, u->payload, u->nr, u->payload_len))
 		return -EMSGSIZE;
 	s->ulpdu[0].iov_len += u->payload_len;
 	return 1;
 }
 
-static int gather(struct mpa_conn *conn, const struct mpa_ulpdu *u, bool stable)
+static int tx_gather(struct mpa_conn *conn, const struct mpa_ulpdu *u,
+		     bool stable)
 {
 	struct mpa_scratch *s = conn->scratch;
 	bool copy = !stable || u->nr >= MPA_SCRATCH_PIECES;
 	u32 staged = s->staged;
 	int ret;
 
-	stage(s, u->hdr, u->hdr_len);
-	ret = list_pieces(s, u, copy);
+	tx_stage(s, u->hdr, u->hdr_len);
+	ret = tx_list_pieces(s, u, copy);
 	if (ret > 0)
 		ret = mpa_fpdu_gather(&conn->tx, s->ulpdu, ret,
 				      u->hdr_len + u->payload_len, &s->g);
@@ -649,7 +650,7 @@ static int gather(struct mpa_conn *conn, const struct mpa_ulpdu *u, bool stable)
 	return ret;
 }
 
-static int write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
+static int tx_write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
 {
 	struct mpa_scratch *s = conn->scratch;
 	int ret = mpa_fpdu_write(&conn->tx, u, mpa_frag_at(s));
@@ -690,7 +691,8 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	if (!room || hdr_len > MPA_TX_HEADER_MAX || hdr_len > room ||
 	    payload_len > room - hdr_len)
 		return -EMSGSIZE;
-	ret = s->written ? write_into_frag(conn, &u) : gather(conn, &u, stable);
+	ret = s->written ? tx_write_into_frag(conn, &u) : tx_gather(conn, &u,
+								    stable);
 	if (ret < 0)
 		return ret;
 	conn->seg_left -= ret;
@@ -706,7 +708,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
  * payload together, can be written in one go. A segment that was begun takes one
  * by itself: those behind it have another room.
  */
-static u32 series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
+static u32 tx_series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 room = s->room ?: mpa_tx_room(conn);
@@ -723,7 +725,7 @@ static u32 series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 				  mpa_frag_left(s) / seg_len));
 }
 
-static void add_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
+static void tx_write_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 {
 	struct mpa_scratch *s = conn->scratch;
 	u32 before = t->fpdus;
@@ -762,13 +764,13 @@ unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	struct mpa_series t;
 	u32 nr;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	mpa_series_init(&t, hdr, hdr_len, payload, *len);
 	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_SERIES_COUNTER ||
 			  hdr_len > MPA_TX_HEADER_MAX)) {
 		conn->scratch->added = 0;
-		while ((nr = series_room(conn, hdr_len, *len - t.used)))
-			add_series(conn, &t, nr);
+		while ((nr = tx_series_room(conn, hdr_len, *len - t.used)))
+			tx_write_series(conn, &t, nr);
 	}
 	*len = t.used;
 	return t.fpdus;
@@ -788,7 +790,7 @@ void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 {
 	struct mpa_scratch *s = conn->scratch;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (WARN_ON_ONCE(!s || s->fpdus < nr))
 		return;
 	mpa_tx_rewind(&conn->tx, s->added);
@@ -805,7 +807,7 @@ void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_undo, MPA);
 
-static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
+static void tx_list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {
 	unsigned int nr = s->nr_runs;
 
@@ -815,7 +817,7 @@ static void list_runs(struct mpa_scratch *s, struct msghdr *msg)
 	iov_iter_bvec(&msg->msg_iter, ITER_SOURCE, s->run, nr, s->len);
 }
 
-static int send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
+static int tx_send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
 {
 	struct mpa_gather *g = &s->g;
 	struct msghdr msg = {};
@@ -823,12 +825,12 @@ static int send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
 	int ret;
 
 	if (s->written)
-		list_runs(s, &msg);
+		tx_list_runs(s, &msg);
 	else
 		iov_iter_kvec(&msg.msg_iter, ITER_SOURCE, g->out, g->nr_out,
 			      g->len);
 	len = msg_data_left(&msg);
-	ret = push(conn, &msg);
+	ret = tx_push_msg(conn, &msg);
 	if (ret)
 		return ret;
 	conn->stats.tx_fpdus += s->fpdus;
@@ -852,12 +854,12 @@ int mpa_tx_send(struct mpa_conn *conn)
 	struct mpa_scratch *s = conn->scratch;
 	int ret = 0;
 
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (WARN_ON_ONCE(!s))
 		return -EINVAL;
 	conn->scratch = NULL;
 	if (s->fpdus)
-		ret = send_batch(conn, s);
+		ret = tx_send_batch(conn, s);
 	conn->atomic = false;
 	mpa_scratch_put(s);
 	return ret;
@@ -874,7 +876,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_send, MPA);
  */
 void mpa_tx_catch_up(struct mpa_conn *conn)
 {
-	assert_owned(conn);
+	tx_assert_owned(conn);
 	if (!WARN_ON_ONCE(conn->scratch || conn->busy))
 		sk_flush_backlog(conn->sk);
 }

@@ -38,7 +38,7 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 };
 
 /* The one place where a phase changes. */
-static void usock_enter(struct mpa_usock *us, enum mpa_usock_phase phase)
+static void usock_set_phase(struct mpa_usock *us, enum mpa_usock_phase phase)
 {
 	mpa_assert_locked(us->conn);
 	if (WARN_ON_ONCE(!(mpa_usock_is(us)->next & BIT(phase))))
@@ -48,7 +48,7 @@ static void usock_enter(struct mpa_usock *us, enum mpa_usock_phase phase)
 }
 
 /* Whoever sleeps in a call or polls is to look again. */
-static void wake(struct mpa_usock *us)
+static void usock_wake(struct mpa_usock *us)
 {
 	us->conn->saved.state_change(us->conn->sk);
 }
@@ -70,7 +70,7 @@ void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
 }
 
 /* What calls are to report; see mpa_ops.ended for @err. */
-static int error_of(enum mpa_error code, int err)
+static int usock_error(enum mpa_error code, int err)
 {
 	switch (code) {
 	case MPA_ERROR_CRC:
@@ -92,18 +92,18 @@ static void usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 		return;
 	us->code = code;
 	us->err = err;
-	usock_enter(us, phase);
+	usock_set_phase(us, phase);
 	if (phase == MPA_USOCK_FAILED || code == MPA_ERROR_STARTUP) {
 		/* As connect(2) tells it; the peer gets no more of us. */
 		WRITE_ONCE(sk->sk_err, -err);
 		us->close_due = true;
 		mpa_usock_kick(us, 0);
 	}
-	wake(us);
+	usock_wake(us);
 }
 
-static void op_request(struct mpa_conn *conn, const struct mpa_frame *req,
-		       const void *pd, u32 pd_len)
+static void usock_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
+			     const void *pd, u32 pd_len)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
@@ -114,27 +114,29 @@ static void op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 		us->accept_due = true;
 		mpa_usock_kick(us, 0);
 	}
-	wake(us);
+	usock_wake(us);
 }
 
-static void op_operational(struct mpa_conn *conn, const struct mpa_result *res)
+static void usock_op_operational(struct mpa_conn *conn,
+				 const struct mpa_result *res)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
-	usock_enter(us, MPA_USOCK_OPERATIONAL);
-	wake(us);
+	usock_set_phase(us, MPA_USOCK_OPERATIONAL);
+	usock_wake(us);
 }
 
 /* Plain TCP again, with the settings from before. */
 static void usock_rejected(struct mpa_usock *us)
 {
-	usock_enter(us, MPA_USOCK_REJECTED);
+	usock_set_phase(us, MPA_USOCK_REJECTED);
 	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
-	wake(us);
+	usock_wake(us);
 }
 
-static void op_reply(struct mpa_conn *conn, int status,
-		     const struct mpa_result *res, const void *pd, u32 pd_len)
+static void usock_op_reply(struct mpa_conn *conn, int status,
+			   const struct mpa_result *res, const void *pd,
+			   u32 pd_len)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
@@ -149,62 +151,63 @@ static void op_reply(struct mpa_conn *conn, int status,
 		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, status);
 	} else if (!mpa_usock_is(us)->full) {
 		/* It is reviewed. */
-		wake(us);
+		usock_wake(us);
 	}
 }
 
 /* It stays where it is until the application comes for it. */
-static int op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+static int usock_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	conn->saved.data_ready(conn->sk);
 	return -EAGAIN;
 }
 
-static void op_writable(struct mpa_conn *conn)
+static void usock_op_writable(struct mpa_conn *conn)
 {
 	mpa_pend_writable(mpa_priv(conn));
 	conn->saved.write_space(conn->sk);
 }
 
-static void op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 	bool full = mpa_usock_is(us)->full;
 
-	err = error_of(code, err);
+	err = usock_error(code, err);
 	/* Before full operation no end is an orderly one, wherever it comes. */
 	if (!full && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;
 	usock_end(us, full ? MPA_USOCK_ENDED : MPA_USOCK_FAILED, code, err);
 }
 
-static const struct mpa_ops usock_ops = {
-	.request	= op_request,
-	.operational	= op_operational,
-	.reply		= op_reply,
-	.ulpdu		= op_ulpdu,
-	.writable	= op_writable,
-	.ended		= op_ended,
+static const struct mpa_ops usock_stream_ops = {
+	.request	= usock_op_request,
+	.operational	= usock_op_operational,
+	.reply		= usock_op_reply,
+	.ulpdu		= usock_op_ulpdu,
+	.writable	= usock_op_writable,
+	.ended		= usock_op_ended,
 };
 
 /* RFC 5044 section 7.1.2: after an improper frame TCP is closed. */
-static void close_tcp(struct mpa_usock *us)
+static void usock_close_tcp(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 
 	us->close_due = false;
 	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SHUTDOWN_MASK);
 	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
-	wake(us);
+	usock_wake(us);
 }
 
 /* The settings bound what the application says of Read depths. */
-static u16 depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
+static u16 usock_depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
 {
 	return min_t(u32, asked, us->cfg.v[attr]);
 }
 
-static void params_for(const struct mpa_usock *us, struct mpa_params *p)
+static void usock_startup_params(const struct mpa_usock *us,
+				 struct mpa_params *p)
 {
 	const struct mpa_sock_params *sp = &us->params;
 	bool initiator = us->role == MPA_ROLE_INITIATOR;
@@ -217,29 +220,29 @@ static void params_for(const struct mpa_usock *us, struct mpa_params *p)
 		.rev = sp->rev,
 		.rev_min = sp->rev_min,
 		.rtr = sp->rtr ?: MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
-		.ird = depth(us, MPA_A_CONFIG_IRD, sp->ird),
-		.ord = depth(us, MPA_A_CONFIG_ORD, sp->ord),
-		.ird_max = depth(us, MPA_A_CONFIG_IRD,
+		.ird = usock_depth(us, MPA_A_CONFIG_IRD, sp->ird),
+		.ord = usock_depth(us, MPA_A_CONFIG_ORD, sp->ord),
+		.ird_max = usock_depth(us, MPA_A_CONFIG_IRD,
 				 max(sp->ird, sp->ird_max)),
 	};
 	if (sp->rev == MPA_REV_AUTO)
 		p->rev = initiator ? MPA_REV_1 : MPA_REV_2;
 }
 
-static void accept_now(struct mpa_usock *us)
+static void usock_accept_request(struct mpa_usock *us)
 {
 	struct mpa_params p;
 	int ret;
 
 	us->accept_due = false;
-	params_for(us, &p);
+	usock_startup_params(us, &p);
 	ret = mpa_accept_locked(us->conn, &p, us->pd, us->pd_len);
 	/* The application may have been quicker. */
 	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
 		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
 }
 
-/* The application closes: mpa_usock_release() has seen to everything. */
+/* The application closes: mpa_usock_detach() has seen to everything. */
 static void usock_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(to_delayed_work(work),
@@ -249,9 +252,9 @@ static void usock_work(struct work_struct *work)
 		return;
 	if (!us->conn->gone) {
 		if (us->accept_due)
-			accept_now(us);
+			usock_accept_request(us);
 		if (us->close_due)
-			close_tcp(us);
+			usock_close_tcp(us);
 		else
 			mpa_pend_flush(us);
 	}
@@ -265,7 +268,7 @@ static void usock_free(struct mpa_usock *us)
 	kfree_rcu(us, rcu);
 }
 
-static void reap_work(struct work_struct *work)
+static void usock_reap_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(work, struct mpa_usock, reap);
 
@@ -293,7 +296,7 @@ void mpa_usock_reap(struct mpa_conn *conn)
 static const struct {
 	u8 rev;
 	u8 rev_min;
-} revisions[] = {
+} usock_revisions[] = {
 	[MPA_REVISION_0]	= { MPA_REV_RDMAC, MPA_REV_RDMAC },
 	[MPA_REVISION_1]	= { MPA_REV_1, MPA_REV_RDMAC },
 	[MPA_REVISION_2]	= { MPA_REV_2, MPA_REV_2 },
@@ -301,14 +304,15 @@ static const struct {
 };
 
 /* As an application would say what the administrator has set. */
-static void params_from(const struct mpa_config *cfg, struct mpa_sock_params *p)
+static void usock_default_params(const struct mpa_config *cfg,
+				 struct mpa_sock_params *p)
 {
 	const u32 *v = cfg->v;
 	u32 rev = v[MPA_A_CONFIG_REVISION];
 
 	*p = (struct mpa_sock_params){
-		.rev = revisions[rev].rev,
-		.rev_min = revisions[rev].rev_min,
+		.rev = usock_revisions[rev].rev,
+		.rev_min = usock_revisions[rev].rev_min,
 	};
 	if (v[MPA_A_CONFIG_MARKERS])
 		p->flags |= MPA_F_MARKERS;
@@ -323,16 +327,18 @@ static void params_from(const struct mpa_config *cfg, struct mpa_sock_params *p)
 }
 
 /* For what the application has not set itself. */
-static void take_config(struct mpa_usock *us, const struct mpa_config *cfg)
+static void usock_take_config(struct mpa_usock *us,
+			      const struct mpa_config *cfg)
 {
 	us->cfg = *cfg;
 	if (!us->params_set)
-		params_from(cfg, &us->params);
+		usock_default_params(cfg, &us->params);
 	if (!us->packing_set)
 		us->packing = cfg->v[MPA_A_CONFIG_PACKING];
 }
 
-static void view_listener(const struct mpa_node *node, struct mpa_node_view *v)
+static void usock_view_listener(const struct mpa_node *node,
+				struct mpa_node_view *v)
 {
 	const struct mpa_usock *us = container_of(node, struct mpa_usock, node);
 	const struct sock *sk = us->conn->sk;
@@ -344,12 +350,12 @@ static void view_listener(const struct mpa_node *node, struct mpa_node_view *v)
 	mpa_addr_local(sk, &v->addr);
 }
 
-static const struct mpa_node_ops listener_ops = {
-	.view	= view_listener,
+static const struct mpa_node_ops usock_node_ops = {
+	.view	= usock_view_listener,
 };
 
 /**
- * mpa_usock_listen - does a socket of ours listen, or has it ceased to?
+ * mpa_usock_update_node - does a socket of ours listen, or has it ceased to?
  * @us: a listener, under lock_sock()
  *
  * It is among the listeners of its namespace if so, and accepted sockets start
@@ -357,7 +363,7 @@ static const struct mpa_node_ops listener_ops = {
  *
  * Return: 0, or -ENOMEM.
  */
-int mpa_usock_listen(struct mpa_usock *us)
+int mpa_usock_update_node(struct mpa_usock *us)
 {
 	const struct sock *sk = us->conn->sk;
 	bool want = us->child_start && sk->sk_state == TCP_LISTEN;
@@ -380,34 +386,34 @@ static struct mpa_usock *usock_create(struct sock *sk,
 
 	if (!us)
 		return NULL;
-	us->conn = mpa_conn_alloc(sk, NULL, &usock_ops, us);
+	us->conn = mpa_conn_alloc(sk, NULL, &usock_stream_ops, us);
 	if (!us->conn) {
 		kfree(us);
 		return NULL;
 	}
 	us->base = base;
 	us->node.kind = MPA_NODE_LISTENER;
-	us->node.ops = &listener_ops;
+	us->node.ops = &usock_node_ops;
 	INIT_DELAYED_WORK(&us->work, usock_work);
 	mpa_lock_wait_init(&us->work_wait, &us->work);
-	INIT_WORK(&us->reap, reap_work);
+	INIT_WORK(&us->reap, usock_reap_work);
 	return us;
 }
 
 /* Others that want to take a socket over look at its sk_user_data. */
-static void mark_taken(struct sock *sk, struct mpa_conn *conn)
+static void usock_set_user_data(struct sock *sk, struct mpa_conn *conn)
 {
 	write_lock_bh(&sk->sk_callback_lock);
 	__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static void bind_to(struct mpa_usock *us, struct sock *sk,
-		    const struct mpa_config *cfg)
+static void usock_bind(struct mpa_usock *us, struct sock *sk,
+		       const struct mpa_config *cfg)
 {
-	take_config(us, cfg);
+	usock_take_config(us, cfg);
 	mpa_set_config(us->conn, cfg);
-	mark_taken(sk, us->conn);
+	usock_set_user_data(sk, us->conn);
 	if (sk->sk_state == TCP_LISTEN) {
 		us->phase = MPA_USOCK_LISTENER;
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
@@ -419,12 +425,12 @@ static void bind_to(struct mpa_usock *us, struct sock *sk,
 }
 
 /**
- * mpa_usock_init - attach to the socket of an application
+ * mpa_usock_attach - attach to the socket of an application
  * @sk: the socket, under lock_sock(), with a file; established or listening
  *
  * Return: 0; -EOPNOTSUPP a socket of a kind we do not know; -ENOMEM.
  */
-int mpa_usock_init(struct sock *sk)
+int mpa_usock_attach(struct sock *sk)
 {
 	const struct proto_ops *base = sk->sk_socket->ops;
 	const struct proto_ops *ops = mpa_usock_ops_for(base);
@@ -437,7 +443,7 @@ int mpa_usock_init(struct sock *sk)
 	if (!us)
 		return -ENOMEM;
 	mpa_net_config(sock_net(sk), &cfg);
-	bind_to(us, sk, &cfg);
+	usock_bind(us, sk, &cfg);
 	/* Whoever comes through them finds us. */
 	mpa_usock_set_ops(sk->sk_socket, ops);
 	return 0;
@@ -448,8 +454,8 @@ int mpa_usock_init(struct sock *sk)
  * -ENOMEM. Without its last message a Responder would wait for a Request that
  * nobody was asked for.
  */
-static int inherit(struct mpa_usock *us, const struct mpa_usock *from,
-		   struct mpa_config *cfg)
+static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
+			 struct mpa_config *cfg)
 {
 	struct sock *parent = from->conn->sk;
 	struct mpa_label label = {};
@@ -478,7 +484,7 @@ static int inherit(struct mpa_usock *us, const struct mpa_usock *from,
 }
 
 /* Was it in the queue before its listener became ours? */
-static void adopt_ulp(struct sock *sk)
+static void usock_adopt_ulp(struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
@@ -494,7 +500,7 @@ static void adopt_ulp(struct sock *sk)
  * Nobody is there to be told that TCP has ended already, so it must stay told:
  * as plain TCP the peer's bytes would pass for ULPDUs.
  */
-static void start_child(struct mpa_usock *us)
+static void usock_start_child(struct mpa_usock *us)
 {
 	int ret = mpa_usock_start(us, MPA_ROLE_RESPONDER, false);
 	struct sock *sk = us->conn->sk;
@@ -511,7 +517,7 @@ static void start_child(struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_adopt - a connection of a listener of ours is being accepted
+ * mpa_usock_attach_child - a connection of a listener of ours is being accepted
  * @from: the listener
  * @sock: the new socket, already with our operations
  *
@@ -520,7 +526,7 @@ static void start_child(struct mpa_usock *us)
  * Return: 0, or -ENOMEM, or -EEXIST if somebody else has the socket in use: the
  * connection is to be dropped.
  */
-int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
+int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 {
 	struct sock *parent = from->conn->sk, *sk = sock->sk;
 	struct mpa_usock *us = usock_create(sk, from->base);
@@ -529,7 +535,7 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 	bool start;
 
 	lock_sock(sk);
-	adopt_ulp(sk);
+	usock_adopt_ulp(sk);
 	if (rcu_access_pointer(__sk_user_data((sk))))
 		ret = -EEXIST;
 	release_sock(sk);
@@ -537,7 +543,7 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 		return -ENOMEM;
 	if (!ret) {
 		lock_sock(parent);
-		ret = inherit(us, from, &cfg);
+		ret = usock_inherit(us, from, &cfg);
 		start = from->child_start;
 		release_sock(parent);
 	}
@@ -547,21 +553,21 @@ int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock)
 		return ret;
 	}
 	lock_sock(sk);
-	bind_to(us, sk, &cfg);
+	usock_bind(us, sk, &cfg);
 	release_sock(sk);
 	if (start)
-		start_child(us);
+		usock_start_child(us);
 	return 0;
 }
 
 /**
- * mpa_usock_release - the last descriptor of a socket was closed
+ * mpa_usock_detach - the last descriptor of a socket was closed
  * @sk: the socket, not locked
  *
  * What was kept back goes to TCP; then the socket is TCP's again, which is to
  * close it.
  */
-void mpa_usock_release(struct sock *sk)
+void mpa_usock_detach(struct sock *sk)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
 	struct mpa_conn *conn;
@@ -570,12 +576,12 @@ void mpa_usock_release(struct sock *sk)
 		return;
 	conn = us->conn;
 	lock_sock(sk);
-	mark_taken(sk, NULL);
+	usock_set_user_data(sk, NULL);
 	if (us->phase == MPA_USOCK_LISTENER) {
 		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
-		mpa_pend_last(us);
+		mpa_pend_flush_all(us);
 		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);
@@ -647,7 +653,7 @@ int mpa_usock_wait(struct mpa_usock *us,
 	return ret;
 }
 
-static int start_stream(struct mpa_usock *us)
+static int usock_start_stream(struct mpa_usock *us)
 {
 	u32 timeout_ms = us->params.timeout_ms ?:
 			 us->cfg.v[MPA_A_CONFIG_STARTUP_TIMEOUT];
@@ -656,14 +662,14 @@ static int start_stream(struct mpa_usock *us)
 	if (us->role == MPA_ROLE_RESPONDER)
 		return mpa_start_responder(us->conn, us->last, us->last_len,
 					   timeout_ms);
-	params_for(us, &p);
+	usock_startup_params(us, &p);
 	us->conn->review = us->params.flags & MPA_F_REVIEW;
 	return mpa_start_initiator(us->conn, &p, us->pd, us->pd_len,
 				   timeout_ms);
 }
 
 /* A listener that was shut down may listen again, but not what was connected. */
-static int check_start_listener(const struct mpa_usock *us, int role)
+static int usock_check_start_listener(const struct mpa_usock *us, int role)
 {
 	const int state = us->conn->sk->sk_state;
 
@@ -672,18 +678,18 @@ static int check_start_listener(const struct mpa_usock *us, int role)
 	return state == TCP_LISTEN || state == TCP_CLOSE ? 0 : -EINVAL;
 }
 
-static int check_start(const struct mpa_usock *us, int role)
+static int usock_check_start(const struct mpa_usock *us, int role)
 {
 	if (role != MPA_ROLE_INITIATOR && role != MPA_ROLE_RESPONDER)
 		return -EINVAL;
 	if (us->phase == MPA_USOCK_LISTENER)
-		return check_start_listener(us, role);
+		return usock_check_start_listener(us, role);
 	if (us->phase != MPA_USOCK_STREAMING)
 		return -EINVAL;
 	return us->nr_plain || tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
 }
 
-static int startup_over(struct mpa_usock *us, size_t unused)
+static int usock_startup_over(struct mpa_usock *us, size_t unused)
 {
 	switch (us->phase) {
 	case MPA_USOCK_REJECTED:
@@ -696,21 +702,21 @@ static int startup_over(struct mpa_usock *us, size_t unused)
 	case MPA_USOCK_OPERATIONAL:
 		return 0;
 	default:
-		return mpa_usock_asks(us) ? 0 : -EAGAIN;
+		return mpa_usock_must_answer(us) ? 0 : -EAGAIN;
 	}
 }
 
 /* Plain TCP as before, unless the last message of streaming mode got stuck. */
-static void not_started(struct mpa_usock *us, int err)
+static void usock_start_failed(struct mpa_usock *us, int err)
 {
 	if (us->conn->state == MPA_CONN_EXITED) {
 		usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, err);
 		return;
 	}
 	us->role = MPA_ROLE_NONE;
-	usock_enter(us, MPA_USOCK_STREAMING);
+	usock_set_phase(us, MPA_USOCK_STREAMING);
 	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
-	wake(us);
+	usock_wake(us);
 }
 
 /**
@@ -727,25 +733,25 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	int ret;
 
 	lock_sock(sk);
-	ret = check_start(us, role);
+	ret = usock_check_start(us, role);
 	if (ret)
 		goto out;
 	if (us->phase == MPA_USOCK_LISTENER) {
 		us->child_start = true;
-		ret = mpa_usock_listen(us);
+		ret = mpa_usock_update_node(us);
 		goto out;
 	}
 	us->role = role;
-	usock_enter(us, MPA_USOCK_STARTUP);
+	usock_set_phase(us, MPA_USOCK_STARTUP);
 	mpa_sock_tune(sk, &us->conn->tuned);
 	release_sock(sk);
-	ret = start_stream(us);
+	ret = usock_start_stream(us);
 	lock_sock(sk);
 	if (ret) {
-		not_started(us, ret);
+		usock_start_failed(us, ret);
 		goto out;
 	}
-	ret = mpa_usock_wait(us, startup_over, 0,
+	ret = mpa_usock_wait(us, usock_startup_over, 0,
 			     block ? MAX_SCHEDULE_TIMEOUT : 0);
 	/* It goes on, so the call must not be begun anew. */
 	if (ret == -ERESTARTSYS)
@@ -757,18 +763,18 @@ out:
 	return ret;
 }
 
-static int answer_request(struct mpa_usock *us, bool accept, const u8 *pd,
-			  u32 len)
+static int usock_answer_request(struct mpa_usock *us, bool accept, const u8 *pd,
+				u32 len)
 {
 	struct mpa_params p;
 
-	params_for(us, &p);
+	usock_startup_params(us, &p);
 	return accept ? mpa_accept_locked(us->conn, &p, pd, len) :
 			mpa_reject_locked(us->conn, &p, pd, len);
 }
 
 /* No frame follows a Reply, so there is nothing to put private data into. */
-static int answer_reply(struct mpa_usock *us, bool accept, u32 len)
+static int usock_answer_reply(struct mpa_usock *us, bool accept, u32 len)
 {
 	if (len)
 		return -EINVAL;
@@ -795,12 +801,12 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	if (us->phase == MPA_USOCK_LISTENER)
 		ret = -EINVAL;
 	else if (us->role == MPA_ROLE_INITIATOR)
-		ret = answer_reply(us, accept, len);
+		ret = usock_answer_reply(us, accept, len);
 	else
-		ret = answer_request(us, accept, pd, len);
+		ret = usock_answer_request(us, accept, pd, len);
 	if (!ret && !accept) {
 		/* Nothing may overtake the Reply. */
-		mpa_tx_last(us->conn);
+		mpa_tx_flush_all(us->conn);
 		usock_rejected(us);
 		/* What came behind the Request is plain TCP's. */
 		us->conn->saved.data_ready(sk);

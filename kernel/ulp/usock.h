@@ -10,7 +10,7 @@
  * Locking: the socket's lock, as in conn.h. It is held over every look at a
  * struct mpa_usock but those that poll() and inet_diag take, which are marked
  * READ_ONCE(). @work takes it in process context, or waits for it in its queue
- * (sock.h); mpa_usock_release() waits for @work. No call holds the lock while it
+ * (sock.h); mpa_usock_detach() waits for @work. No call holds the lock while it
  * copies to or from memory of the application that is not there.
  */
 #ifndef MPA_ULP_USOCK_H
@@ -93,7 +93,7 @@ struct mpa_pend {
  *	while it listens and accepted sockets start by themselves
  * @cfg: settings that were in force when it was attached; constant after that
  * @params: what this side asks
- * @phase: changed by usock_enter() alone, but for a listener's
+ * @phase: changed by usock_set_phase() alone, but for a listener's
  * @role: enum mpa_sock_role
  * @child_start: listener: accepted sockets start as Responder
  * @params_set: @params are the application's, else they come from @cfg
@@ -167,13 +167,13 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 extern const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES];
 
 /**
- * mpa_usock_asks - is the application to answer the peer's frame?
+ * mpa_usock_must_answer - is the application to answer the peer's frame?
  * @us: the socket; without its lock the answer may be old
  *
  * Return: true if a Request waits that is not accepted by itself, or a Reply
  * that is reviewed.
  */
-static inline bool mpa_usock_asks(const struct mpa_usock *us)
+static inline bool mpa_usock_must_answer(const struct mpa_usock *us)
 {
 	enum mpa_conn_state state = READ_ONCE(us->conn->state);
 
@@ -191,20 +191,23 @@ static inline bool mpa_usock_asks(const struct mpa_usock *us)
 static inline const struct mpa_usock_facts *
 mpa_usock_is(const struct mpa_usock *us)
 {
-	/* Pairs with usock_enter(): @params are constant once calls are ours. */
+	/*
+	 * Pairs with usock_set_phase(): @params are constant once calls are
+	 * ours.
+	 */
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
 /* What a call was waiting for is not ours to wait for any more: plain TCP. */
-#define MPA_PLAIN_AGAIN		(-ENOTSUPP)
+#define MPA_CALL_AGAIN		(-ENOTSUPP)
 /* Memory of the caller has to be brought in first, without the lock. */
-#define MPA_BRING_IN		(-ENOPARAM)
+#define MPA_FAULT_IN		(-ENOPARAM)
 
 /* usock.c, too */
-int mpa_usock_init(struct sock *sk);
-int mpa_usock_listen(struct mpa_usock *us);
-int mpa_usock_adopt(struct mpa_usock *from, struct socket *sock);
-void mpa_usock_release(struct sock *sk);
+int mpa_usock_attach(struct sock *sk);
+int mpa_usock_update_node(struct mpa_usock *us);
+int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock);
+void mpa_usock_detach(struct sock *sk);
 void mpa_usock_reap(struct mpa_conn *conn);
 int mpa_usock_start(struct mpa_usock *us, int role, bool block);
 int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len);
@@ -236,7 +239,7 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 			struct poll_table_struct *wait);
 int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
 void mpa_pend_flush(struct mpa_usock *us);
-void mpa_pend_last(struct mpa_usock *us);
+void mpa_pend_flush_all(struct mpa_usock *us);
 void mpa_pend_writable(struct mpa_usock *us);
 
 #endif /* MPA_ULP_USOCK_H */

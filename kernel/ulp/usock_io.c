@@ -26,7 +26,7 @@ enum {
 	 * Times that pages are brought in for one call. More than one means that
 	 * they went again at once.
 	 */
-	BRING_IN_MAX	= 64,
+	FAULT_IN_MAX	= 64,
 };
 
 /* ---- What is kept back ---- */
@@ -91,7 +91,7 @@ static int pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
 				  &msg->msg_iter);
 	pagefault_enable();
 	if (!all)
-		return MPA_BRING_IN;
+		return MPA_FAULT_IN;
 	pend->tail += sizeof(len) + len;
 	return 0;
 }
@@ -149,12 +149,12 @@ void mpa_pend_flush(struct mpa_usock *us)
 }
 
 /**
- * mpa_pend_last - nothing more will be sent: leave nothing behind
+ * mpa_pend_flush_all - nothing more will be sent: leave nothing behind
  * @us: the socket, under lock_sock()
  *
  * May overdraw the send buffer, once, by what was kept back.
  */
-void mpa_pend_last(struct mpa_usock *us)
+void mpa_pend_flush_all(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 	int sndbuf = READ_ONCE(sk->sk_sndbuf);
@@ -162,7 +162,7 @@ void mpa_pend_last(struct mpa_usock *us)
 	if (!mpa_usock_is(us)->full)
 		return;
 	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
-	mpa_tx_last(us->conn);
+	mpa_tx_flush_all(us->conn);
 	mpa_pend_flush(us);
 	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
 }
@@ -194,24 +194,24 @@ void mpa_pend_writable(struct mpa_usock *us)
 /* ---- Sending ---- */
 
 /* May a ULPDU be sent, or who is to do something first: peer or application? */
-static int send_phase(const struct mpa_usock *us)
+static int usock_send_phase_error(const struct mpa_usock *us)
 {
 	switch (us->phase) {
 	case MPA_USOCK_STARTUP:
-		return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
+		return mpa_usock_must_answer(us) ? -ENOTCONN : -EAGAIN;
 	case MPA_USOCK_OPERATIONAL:
 	case MPA_USOCK_ENDED:
 		return 0;
 	case MPA_USOCK_FAILED:
 		return us->err;
 	default:
-		return MPA_PLAIN_AGAIN;
+		return MPA_CALL_AGAIN;
 	}
 }
 
-static int send_ready(struct mpa_usock *us, size_t len)
+static int usock_send_ready(struct mpa_usock *us, size_t len)
 {
-	int ret = send_phase(us);
+	int ret = usock_send_phase_error(us);
 
 	if (ret)
 		return ret;
@@ -226,7 +226,7 @@ static int send_ready(struct mpa_usock *us, size_t len)
 	return pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 
-static void send_settle(struct mpa_usock *us, bool more)
+static void usock_send_settle(struct mpa_usock *us, bool more)
 {
 	if (!pend_bytes(&us->pend))
 		return;
@@ -236,7 +236,8 @@ static void send_settle(struct mpa_usock *us, bool more)
 		mpa_pend_flush(us);
 }
 
-static int send_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len)
+static int usock_send_ulpdu(struct mpa_usock *us, struct msghdr *msg,
+			    size_t len)
 {
 	struct sock *sk = us->conn->sk;
 	bool more = msg->msg_flags & (MSG_MORE | MSG_BATCH);
@@ -244,34 +245,34 @@ static int send_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len)
 
 	if (msg->msg_flags & (MSG_OOB | MSG_ZEROCOPY | MPA_MSG_SPLICE))
 		return -EOPNOTSUPP;
-	ret = mpa_usock_wait(us, send_ready, len,
+	ret = mpa_usock_wait(us, usock_send_ready, len,
 			     sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
 	if (!ret)
 		ret = pend_add(&us->pend, msg, len);
 	/* After an error there may be no successor. */
-	if (ret != MPA_BRING_IN && mpa_usock_is(us)->full)
-		send_settle(us, more && !ret);
+	if (ret != MPA_FAULT_IN && mpa_usock_is(us)->full)
+		usock_send_settle(us, more && !ret);
 	return ret ?: len;
 }
 
 /* Not locked. All of it has to be there: a ULPDU is sent whole. */
-static int send_bring_in(const struct msghdr *msg, size_t len,
-			 unsigned int *tries)
+static int usock_send_fault_in(const struct msghdr *msg, size_t len,
+			       unsigned int *tries)
 {
 	const struct iov_iter *from = &msg->msg_iter;
 
 	if (!user_backed_iter(from) || iov_iter_count(from) < len ||
-	    ++*tries > BRING_IN_MAX)
+	    ++*tries > FAULT_IN_MAX)
 		return -EFAULT;
 	return fault_in_iov_iter_readable(from, len) ? -EFAULT : 0;
 }
 
 /* Memory of the caller is bad: what was sent before it leaves. */
-static void send_give_up(struct mpa_usock *us)
+static void usock_send_give_up(struct mpa_usock *us)
 {
 	lock_sock(us->conn->sk);
 	if (mpa_usock_is(us)->full)
-		send_settle(us, false);
+		usock_send_settle(us, false);
 	release_sock(us->conn->sk);
 }
 
@@ -300,16 +301,16 @@ again:
 		mpa_usock_leave_plain(us);
 		return ret;
 	}
-	ret = send_ulpdu(us, msg, len);
-	if (ret < 0 && ret != MPA_PLAIN_AGAIN && ret != MPA_BRING_IN)
+	ret = usock_send_ulpdu(us, msg, len);
+	if (ret < 0 && ret != MPA_CALL_AGAIN && ret != MPA_FAULT_IN)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);
-	if (ret == MPA_BRING_IN) {
-		ret = send_bring_in(msg, len, &tries) ?: MPA_PLAIN_AGAIN;
+	if (ret == MPA_FAULT_IN) {
+		ret = usock_send_fault_in(msg, len, &tries) ?: MPA_CALL_AGAIN;
 		if (ret == -EFAULT)
-			send_give_up(us);
+			usock_send_give_up(us);
 	}
-	if (ret == MPA_PLAIN_AGAIN)
+	if (ret == MPA_CALL_AGAIN)
 		goto again;
 	return ret;
 }
@@ -317,18 +318,18 @@ again:
 /* ---- Receiving ---- */
 
 /* 1: a ULPDU is there; 0: nothing more will come; -EAGAIN: wait. */
-static int recv_ready(struct mpa_usock *us, size_t unused)
+static int usock_recv_ready(struct mpa_usock *us, size_t unused)
 {
 	if (!mpa_usock_is(us)->ours)
-		return MPA_PLAIN_AGAIN;
+		return MPA_CALL_AGAIN;
 	if (us->conn->rx_held)
 		return 1;
 	if (mpa_usock_is(us)->ended)
 		return us->err;
-	return mpa_usock_asks(us) ? -ENOTCONN : -EAGAIN;
+	return mpa_usock_must_answer(us) ? -ENOTCONN : -EAGAIN;
 }
 
-static int recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
+static int usock_recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 {
 	size_t room = iov_iter_count(to);
 	int ret;
@@ -339,17 +340,18 @@ static int recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	if (ret != -EFAULT)
 		return ret;
 	iov_iter_revert(to, room - iov_iter_count(to));
-	return MPA_BRING_IN;
+	return MPA_FAULT_IN;
 }
 
-/* %MPA_BRING_IN: as many bytes as @want is set to. */
-static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
+/* %MPA_FAULT_IN: as many bytes as @want is set to. */
+static int usock_recv_ulpdu(struct mpa_usock *us, struct msghdr *msg,
+			    size_t len,
 		      int flags, size_t *want)
 {
 	struct mpa_conn *conn = us->conn;
 	u32 ulpdu_len = conn->reader.ulpdu_len;
 	u32 n = min_t(size_t, len, ulpdu_len);
-	int ret = recv_copy(conn, &msg->msg_iter, n);
+	int ret = usock_recv_copy(conn, &msg->msg_iter, n);
 
 	*want = n;
 	if (ret)
@@ -365,13 +367,13 @@ static int recv_ulpdu(struct mpa_usock *us, struct msghdr *msg, size_t len,
 }
 
 /* Not locked. What is there next time may be another ULPDU, and want more. */
-static int recv_bring_in(const struct msghdr *msg, size_t len,
-			 unsigned int *tries)
+static int usock_recv_fault_in(const struct msghdr *msg, size_t len,
+			       unsigned int *tries)
 {
 	const struct iov_iter *to = &msg->msg_iter;
 
 	if (!user_backed_iter(to) || iov_iter_count(to) < len ||
-	    ++*tries > BRING_IN_MAX)
+	    ++*tries > FAULT_IN_MAX)
 		return -EFAULT;
 	return fault_in_iov_iter_writeable(to, len) ? -EFAULT : 0;
 }
@@ -407,43 +409,43 @@ again:
 		return ret;
 	}
 	ret = flags & MSG_OOB ? -EOPNOTSUPP :
-		mpa_usock_wait(us, recv_ready, 0,
+		mpa_usock_wait(us, usock_recv_ready, 0,
 			       sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
 	if (ret > 0)
-		ret = recv_ulpdu(us, msg, len, flags, &want);
+		ret = usock_recv_ulpdu(us, msg, len, flags, &want);
 	release_sock(sk);
-	if (ret == MPA_BRING_IN)
-		ret = recv_bring_in(msg, want, &tries) ?: MPA_PLAIN_AGAIN;
-	if (ret == MPA_PLAIN_AGAIN)
+	if (ret == MPA_FAULT_IN)
+		ret = usock_recv_fault_in(msg, want, &tries) ?: MPA_CALL_AGAIN;
+	if (ret == MPA_CALL_AGAIN)
 		goto again;
 	return ret;
 }
 
 /* ---- Waiting ---- */
 
-static bool writable(struct mpa_usock *us)
+static bool usock_writable(struct mpa_usock *us)
 {
 	return mpa_usock_is(us)->full && !READ_ONCE(us->conn->tx_blocked) &&
 	       __sk_stream_is_writeable(us->conn->sk, 1);
 }
 
-static __poll_t poll_out(struct mpa_usock *us)
+static __poll_t usock_poll_out(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 
 	/* It would not block: it fails. */
-	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || writable(us))
+	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || usock_writable(us))
 		return EPOLLOUT | EPOLLWRNORM;
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	/* Pairs with TCP's: room that came just before may not be told. */
 	smp_mb__after_atomic();
-	return writable(us) ? EPOLLOUT | EPOLLWRNORM : 0;
+	return usock_writable(us) ? EPOLLOUT | EPOLLWRNORM : 0;
 }
 
-static __poll_t poll_in(const struct mpa_usock *us)
+static __poll_t usock_poll_in(const struct mpa_usock *us)
 {
-	if (mpa_usock_asks(us))
+	if (mpa_usock_must_answer(us))
 		return EPOLLIN | EPOLLRDNORM | EPOLLPRI;
 	if (READ_ONCE(us->conn->rx_held) || mpa_usock_is(us)->ended)
 		return EPOLLIN | EPOLLRDNORM;
@@ -469,7 +471,7 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	if (!us || !mpa_usock_is(us)->ours)
 		return mpa_usock_base_ops(sock)->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
-	mask = poll_in(us) | poll_out(us);
+	mask = usock_poll_in(us) | usock_poll_out(us);
 	shutdown = READ_ONCE(sk->sk_shutdown);
 	if (shutdown == SHUTDOWN_MASK || inet_sk_state_load(sk) == TCP_CLOSE)
 		mask |= EPOLLHUP;
@@ -481,13 +483,13 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	return mask;
 }
 
-static int unread(const struct mpa_usock *us)
+static int usock_unread(const struct mpa_usock *us)
 {
 	return us->conn->rx_held ? us->conn->reader.ulpdu_len : 0;
 }
 
 /* From @from on, as TCP counts, and what it was not given yet. */
-static int unsent(const struct mpa_usock *us, u32 from)
+static int usock_unsent(const struct mpa_usock *us, u32 from)
 {
 	const struct mpa_conn *conn = us->conn;
 	u32 rest = conn->rest ? conn->rest_len - conn->rest_off : 0;
@@ -496,18 +498,18 @@ static int unsent(const struct mpa_usock *us, u32 from)
 	       pend_bytes(&us->pend);
 }
 
-static int ioctl_answer(const struct mpa_usock *us, unsigned int cmd)
+static int usock_ioctl_value(const struct mpa_usock *us, unsigned int cmd)
 {
 	const struct tcp_sock *tp = tcp_sk(us->conn->sk);
 
 	mpa_assert_locked(us->conn);
 	switch (cmd) {
 	case SIOCINQ:
-		return unread(us);
+		return usock_unread(us);
 	case SIOCOUTQ:
-		return unsent(us, tp->snd_una);
+		return usock_unsent(us, tp->snd_una);
 	default:
-		return unsent(us, tp->snd_nxt);
+		return usock_unsent(us, tp->snd_nxt);
 	}
 }
 
@@ -529,7 +531,7 @@ int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 	    !mpa_usock_is(us)->ours)
 		return mpa_usock_base_ops(sock)->ioctl(sock, cmd, arg);
 	lock_sock(sock->sk);
-	len = ioctl_answer(us, cmd);
+	len = usock_ioctl_value(us, cmd);
 	release_sock(sock->sk);
 	return put_user(len, (int __user *)arg);
 }

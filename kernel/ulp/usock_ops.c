@@ -14,18 +14,18 @@
 #include "usock.h"
 
 /**
- * struct mpa_ops_copy - operations made from others
+ * struct mpa_usock_ops_copy - operations made from others
  * @ops: ours
  * @base: what they were made from; NULL: a free place
  */
-struct mpa_ops_copy {
+struct mpa_usock_ops_copy {
 	struct proto_ops ops;
 	const struct proto_ops *base;
 };
 
 /* Those of IPv4 and of IPv6. Written once, under the lock, never again. */
-static struct mpa_ops_copy copies[2];
-static DEFINE_MUTEX(copies_lock);
+static struct mpa_usock_ops_copy usock_ops_copies[2];
+static DEFINE_MUTEX(usock_ops_lock);
 
 /**
  * mpa_usock_base_ops - TCP's own operations of a socket of ours
@@ -39,7 +39,7 @@ const struct proto_ops *mpa_usock_base_ops(const struct socket *sock)
 
 	if (us)
 		return us->base;
-	return container_of(sock->ops, struct mpa_ops_copy, ops)->base;
+	return container_of(sock->ops, struct mpa_usock_ops_copy, ops)->base;
 }
 
 /* The stream ends before TCP's socket does. */
@@ -50,7 +50,7 @@ static int usock_release(struct socket *sock)
 	if (!sock->sk)
 		return 0;
 	base = mpa_usock_base_ops(sock);
-	mpa_usock_release(sock->sk);
+	mpa_usock_detach(sock->sk);
 	return base->release(sock);
 }
 
@@ -59,22 +59,22 @@ static int usock_release(struct socket *sock)
  * kernel_accept() sets them, and takes the reference, when this has succeeded.
  * If it has not, nobody but us could release what was accepted then.
  */
-static int usock_adopt(struct socket *sock, struct socket *newsock)
+static int usock_accepted(struct socket *sock, struct socket *newsock)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int ret;
 
 	if (newsock->ops && newsock->ops != sock->ops)
 		mpa_usock_set_ops(newsock, sock->ops);
-	ret = us ? mpa_usock_adopt(us, newsock) : -EINVAL;
+	ret = us ? mpa_usock_attach_child(us, newsock) : -EINVAL;
 	if (ret && !newsock->ops)
 		mpa_usock_base_ops(sock)->release(newsock);
 	return ret;
 }
 
-MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_adopt)
+MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_accepted)
 
-static bool is_listener(const struct mpa_usock *us)
+static bool usock_is_listener(const struct mpa_usock *us)
 {
 	return us->phase == MPA_USOCK_LISTENER;
 }
@@ -87,20 +87,20 @@ static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return -EOPNOTSUPP;
-	if (us && !is_listener(us))
+	if (us && !usock_is_listener(us))
 		return -EISCONN;
 	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
 }
 
 /* A listener comes or goes. */
-static int relist(struct mpa_usock *us)
+static int usock_update_listener(struct mpa_usock *us)
 {
 	int ret;
 
-	if (!us || !is_listener(us))
+	if (!us || !usock_is_listener(us))
 		return 0;
 	lock_sock(us->conn->sk);
-	ret = mpa_usock_listen(us);
+	ret = mpa_usock_update_node(us);
 	release_sock(us->conn->sk);
 	return ret;
 }
@@ -111,10 +111,10 @@ static int usock_listen(struct socket *sock, int backlog)
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int ret;
 
-	if (us && !is_listener(us))
+	if (us && !usock_is_listener(us))
 		return -EINVAL;
 	ret = mpa_usock_base_ops(sock)->listen(sock, backlog);
-	return ret ?: relist(us);
+	return ret ?: usock_update_listener(us);
 }
 
 /* What was kept back goes before the FIN. */
@@ -125,10 +125,10 @@ static int usock_shutdown(struct socket *sock, int how)
 
 	lock_sock(sock->sk);
 	if (us && (how == SHUT_WR || how == SHUT_RDWR))
-		mpa_pend_last(us);
+		mpa_pend_flush_all(us);
 	release_sock(sock->sk);
 	ret = mpa_usock_base_ops(sock)->shutdown(sock, how);
-	relist(us);
+	usock_update_listener(us);
 	return ret;
 }
 
@@ -142,7 +142,7 @@ static int usock_set_rcvlowat(struct sock *sk, int val)
 	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
 }
 
-static bool enter_plain(struct mpa_usock *us)
+static bool usock_lock_enter_plain(struct mpa_usock *us)
 {
 	bool plain;
 
@@ -161,7 +161,7 @@ static ssize_t usock_splice_read(struct socket *sock, loff_t *ppos,
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	ssize_t ret;
 
-	if (!enter_plain(us))
+	if (!usock_lock_enter_plain(us))
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->splice_read(sock, ppos, pipe, len,
 						    flags);
@@ -176,7 +176,7 @@ static ssize_t usock_sendpage(struct socket *sock, struct page *page,
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	ssize_t ret;
 
-	if (!enter_plain(us))
+	if (!usock_lock_enter_plain(us))
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->sendpage(sock, page, offset, size,
 						 flags);
@@ -185,7 +185,8 @@ static ssize_t usock_sendpage(struct socket *sock, struct page *page,
 }
 #endif
 
-static void fill(struct mpa_ops_copy *copy, const struct proto_ops *base)
+static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
+			   const struct proto_ops *base)
 {
 	struct proto_ops *ops = &copy->ops;
 
@@ -217,15 +218,15 @@ static void fill(struct mpa_ops_copy *copy, const struct proto_ops *base)
 	copy->base = base;
 }
 
-static struct mpa_ops_copy *find(const struct proto_ops *base)
+static struct mpa_usock_ops_copy *usock_ops_find(const struct proto_ops *base)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(copies); i++) {
-		if (!copies[i].base)
-			fill(&copies[i], base);
-		if (copies[i].base == base)
-			return &copies[i];
+	for (i = 0; i < ARRAY_SIZE(usock_ops_copies); i++) {
+		if (!usock_ops_copies[i].base)
+			usock_ops_fill(&usock_ops_copies[i], base);
+		if (usock_ops_copies[i].base == base)
+			return &usock_ops_copies[i];
 	}
 	return NULL;
 }
@@ -240,11 +241,11 @@ static struct mpa_ops_copy *find(const struct proto_ops *base)
  */
 const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base)
 {
-	struct mpa_ops_copy *copy;
+	struct mpa_usock_ops_copy *copy;
 
-	mutex_lock(&copies_lock);
-	copy = find(base);
-	mutex_unlock(&copies_lock);
+	mutex_lock(&usock_ops_lock);
+	copy = usock_ops_find(base);
+	mutex_unlock(&usock_ops_lock);
 	return copy ? &copy->ops : NULL;
 }
 

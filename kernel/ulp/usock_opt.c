@@ -12,15 +12,17 @@
 #include "usock.h"
 
 enum {
-	PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC | MPA_F_PEER_TO_PEER |
-			  MPA_F_AUTO_ACCEPT | MPA_F_PERMISSIVE | MPA_F_REVIEW,
-	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+	OPT_PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC |
+			  MPA_F_PEER_TO_PEER | MPA_F_AUTO_ACCEPT |
+			  MPA_F_PERMISSIVE | MPA_F_REVIEW,
+	OPT_RTR_ALL	= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 };
 
 /* ---- Setting ---- */
 
 /* Shorter than ours: the rest is zero. Longer: the rest must be zero. */
-static int take_struct(void *to, size_t size, sockptr_t val, unsigned int len)
+static int opt_take_struct(void *to, size_t size, sockptr_t val,
+			   unsigned int len)
 {
 	int ret;
 
@@ -39,18 +41,18 @@ static int take_struct(void *to, size_t size, sockptr_t val, unsigned int len)
 								      0;
 }
 
-static bool valid_revs(const struct mpa_sock_params *p)
+static bool opt_valid_revs(const struct mpa_sock_params *p)
 {
 	if (p->rev == MPA_REV_AUTO)
 		return p->rev_min <= MPA_REV_1;
 	return p->rev <= MPA_REV_2 && p->rev_min <= p->rev;
 }
 
-static int check_params(const struct mpa_sock_params *p)
+static int opt_check_params(const struct mpa_sock_params *p)
 {
-	if (p->flags & ~PARAM_FLAGS || p->rtr & ~RTR_ALL)
+	if (p->flags & ~OPT_PARAM_FLAGS || p->rtr & ~OPT_RTR_ALL)
 		return -EINVAL;
-	if (!valid_revs(p) || memchr_inv(p->pad, 0, sizeof(p->pad)))
+	if (!opt_valid_revs(p) || memchr_inv(p->pad, 0, sizeof(p->pad)))
 		return -EINVAL;
 	if (max3(p->ird, p->ord, p->ird_max) >= MPA_ENH_DEPTH_NONE)
 		return -EINVAL;
@@ -61,7 +63,7 @@ static int check_params(const struct mpa_sock_params *p)
  * RFC 5044 section 4.4: by an administrator's request only, be it the caller's
  * own, or in force here already, or a setting that the application had replaced.
  */
-static bool may_drop_crc(const struct mpa_usock *us)
+static bool opt_may_drop_crc(const struct mpa_usock *us)
 {
 	const struct net *net = sock_net(us->conn->sk);
 
@@ -70,37 +72,38 @@ static bool may_drop_crc(const struct mpa_usock *us)
 	       ns_capable(net->user_ns, CAP_NET_ADMIN);
 }
 
-static int take_params(struct mpa_usock *us, const struct mpa_sock_params *p)
+static int opt_take_params(struct mpa_usock *us,
+			   const struct mpa_sock_params *p)
 {
 	mpa_assert_locked(us->conn);
 	if (mpa_usock_is(us)->ours)
 		return -EBUSY;
-	if (p->flags & MPA_F_NO_CRC && !may_drop_crc(us))
+	if (p->flags & MPA_F_NO_CRC && !opt_may_drop_crc(us))
 		return -EPERM;
 	us->params = *p;
 	us->params_set = true;
 	return 0;
 }
 
-static int set_params(struct mpa_usock *us, sockptr_t val, unsigned int len)
+static int opt_set_params(struct mpa_usock *us, sockptr_t val, unsigned int len)
 {
 	struct sock *sk = us->conn->sk;
 	struct mpa_sock_params p;
 	int ret;
 
-	ret = take_struct(&p, sizeof(p), val, len);
+	ret = opt_take_struct(&p, sizeof(p), val, len);
 	if (!ret)
-		ret = check_params(&p);
+		ret = opt_check_params(&p);
 	if (ret)
 		return ret;
 	lock_sock(sk);
-	ret = take_params(us, &p);
+	ret = opt_take_params(us, &p);
 	release_sock(sk);
 	return ret;
 }
 
-static int set_private_data(struct mpa_usock *us, sockptr_t val,
-			    unsigned int len)
+static int opt_set_private_data(struct mpa_usock *us, sockptr_t val,
+				unsigned int len)
 {
 	struct sock *sk = us->conn->sk;
 	u8 pd[MPA_PRIVATE_DATA_MAX];
@@ -121,8 +124,8 @@ static int set_private_data(struct mpa_usock *us, sockptr_t val,
 	return ret;
 }
 
-static int set_last_message(struct mpa_usock *us, sockptr_t val,
-			    unsigned int len)
+static int opt_set_last_message(struct mpa_usock *us, sockptr_t val,
+				unsigned int len)
 {
 	struct sock *sk = us->conn->sk;
 	u8 *last = NULL;
@@ -146,29 +149,29 @@ static int set_last_message(struct mpa_usock *us, sockptr_t val,
 	return ret;
 }
 
-static int take_int(int *to, sockptr_t val, unsigned int len)
+static int opt_take_int(int *to, sockptr_t val, unsigned int len)
 {
 	if (len != sizeof(*to))
 		return -EINVAL;
 	return copy_from_sockptr(to, val, sizeof(*to)) ? -EFAULT : 0;
 }
 
-static bool may_block(const struct socket *sock)
+static bool opt_may_block(const struct socket *sock)
 {
 	return !sock->file || !(sock->file->f_flags & O_NONBLOCK);
 }
 
-static int set_start(struct mpa_usock *us, sockptr_t val, unsigned int len)
+static int opt_set_start(struct mpa_usock *us, sockptr_t val, unsigned int len)
 {
 	int role, ret;
 
-	ret = take_int(&role, val, len);
+	ret = opt_take_int(&role, val, len);
 	return ret ?: mpa_usock_start(us, role,
-				      may_block(us->conn->sk->sk_socket));
+				      opt_may_block(us->conn->sk->sk_socket));
 }
 
-static int set_answer(struct mpa_usock *us, bool accept, sockptr_t val,
-		      unsigned int len)
+static int opt_set_answer(struct mpa_usock *us, bool accept, sockptr_t val,
+			  unsigned int len)
 {
 	u8 pd[MPA_PRIVATE_DATA_MAX];
 
@@ -179,12 +182,13 @@ static int set_answer(struct mpa_usock *us, bool accept, sockptr_t val,
 	return mpa_usock_answer(us, accept, pd, len);
 }
 
-static int set_packing(struct mpa_usock *us, sockptr_t val, unsigned int len)
+static int opt_set_packing(struct mpa_usock *us, sockptr_t val,
+			   unsigned int len)
 {
 	struct sock *sk = us->conn->sk;
 	int on, ret;
 
-	ret = take_int(&on, val, len);
+	ret = opt_take_int(&on, val, len);
 	if (ret)
 		return ret;
 	/* The other bits may mean something one day. */
@@ -199,30 +203,30 @@ static int set_packing(struct mpa_usock *us, sockptr_t val, unsigned int len)
 	return 0;
 }
 
-static int write_option(struct mpa_usock *us, int name, sockptr_t val,
-			unsigned int len)
+static int opt_write(struct mpa_usock *us, int name, sockptr_t val,
+		     unsigned int len)
 {
 	switch (name) {
 	case MPA_SO_PARAMS:
-		return set_params(us, val, len);
+		return opt_set_params(us, val, len);
 	case MPA_SO_PRIVATE_DATA:
-		return set_private_data(us, val, len);
+		return opt_set_private_data(us, val, len);
 	case MPA_SO_LAST_MESSAGE:
-		return set_last_message(us, val, len);
+		return opt_set_last_message(us, val, len);
 	case MPA_SO_START:
-		return set_start(us, val, len);
+		return opt_set_start(us, val, len);
 	case MPA_SO_ACCEPT:
 	case MPA_SO_REJECT:
-		return set_answer(us, name == MPA_SO_ACCEPT, val, len);
+		return opt_set_answer(us, name == MPA_SO_ACCEPT, val, len);
 	case MPA_SO_PACKING:
-		return set_packing(us, val, len);
+		return opt_set_packing(us, val, len);
 	default:
 		return -ENOPROTOOPT;
 	}
 }
 
 /* Of TCP's and IP's options, those that a stream cannot live with. */
-static bool breaks_stream(int level, int name)
+static bool opt_breaks_stream(int level, int name)
 {
 	switch (level) {
 	case SOL_TCP:
@@ -239,8 +243,8 @@ static bool breaks_stream(int level, int name)
 }
 
 /* Until the start, and after a refusal: the stream does not start meanwhile. */
-static int set_while_plain(struct socket *sock, int level, int name,
-			   sockptr_t val, unsigned int len)
+static int opt_set_while_plain(struct socket *sock, int level, int name,
+			       sockptr_t val, unsigned int len)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	bool plain;
@@ -274,12 +278,12 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 
 	if (level == SOL_MPA)
-		return us ? write_option(us, name, val, len) : -ENOMEM;
+		return us ? opt_write(us, name, val, len) : -ENOMEM;
 	/* Takes our operations from the socket. */
 	if (level == SOL_IPV6 && name == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
-	if (breaks_stream(level, name))
-		return set_while_plain(sock, level, name, val, len);
+	if (opt_breaks_stream(level, name))
+		return opt_set_while_plain(sock, level, name, val, len);
 	return mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val,
 						    len);
 }
@@ -287,7 +291,7 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 /* ---- Getting ---- */
 
 /* What was connected after that has nothing to do with MPA. */
-static u8 listener_state(const struct sock *sk)
+static u8 opt_listener_state(const struct sock *sk)
 {
 	int state = inet_sk_state_load(sk);
 
@@ -295,7 +299,7 @@ static u8 listener_state(const struct sock *sk)
 							   MPA_STATE_STREAMING;
 }
 
-static u8 state_of(const struct mpa_usock *us)
+static u8 opt_state(const struct mpa_usock *us)
 {
 	static const u8 states[MPA_CONN_NR_STATES] = {
 		[MPA_CONN_ATTACHED]	= MPA_STATE_STREAMING,
@@ -312,7 +316,7 @@ static u8 state_of(const struct mpa_usock *us)
 
 	switch (READ_ONCE(us->phase)) {
 	case MPA_USOCK_LISTENER:
-		return listener_state(sk);
+		return opt_listener_state(sk);
 	case MPA_USOCK_REJECTED:
 		return MPA_STATE_REJECTED;
 	case MPA_USOCK_FAILED:
@@ -326,7 +330,7 @@ static u8 state_of(const struct mpa_usock *us)
 	return states[READ_ONCE(us->conn->state)];
 }
 
-static u32 result_flags(const struct mpa_result *res)
+static u32 opt_result_flags(const struct mpa_result *res)
 {
 	return (res->rx_markers ? MPA_F_MARKERS : 0) |
 	       (res->tx_markers ? MPA_F_TX_MARKERS : 0) |
@@ -336,7 +340,8 @@ static u32 result_flags(const struct mpa_result *res)
 }
 
 /* Read off our copy: the stream's own goes while inet_diag looks at it. */
-static void fill_request(const struct mpa_frame *req, struct mpa_sock_info *info)
+static void opt_fill_request(const struct mpa_frame *req,
+			     struct mpa_sock_info *info)
 {
 	info->rev = req->rev;
 	info->rtr = req->rtr;
@@ -348,12 +353,13 @@ static void fill_request(const struct mpa_frame *req, struct mpa_sock_info *info
 	info->peer_ord = req->ord;
 }
 
-static void fill_result(const struct mpa_result *res, struct mpa_sock_info *info)
+static void opt_fill_result(const struct mpa_result *res,
+			    struct mpa_sock_info *info)
 {
 	info->rev = res->rev;
 	info->ddp_version = res->ddp_version;
 	info->rtr = res->rtr;
-	info->flags = result_flags(res);
+	info->flags = opt_result_flags(res);
 	info->ird = res->ird;
 	info->ord = res->ord;
 	info->peer_ird = res->peer_ird;
@@ -361,16 +367,17 @@ static void fill_result(const struct mpa_result *res, struct mpa_sock_info *info
 }
 
 /* Is what the startup exchange came to there, and constant? */
-static bool has_result(const struct mpa_usock *us)
+static bool opt_has_result(const struct mpa_usock *us)
 {
 	if (mpa_usock_is(us)->full || READ_ONCE(us->phase) == MPA_USOCK_REJECTED)
 		return true;
-	/* Pairs with mpa_set_state(). */
+	/* Pairs with mpa_conn_set_state(). */
 	return smp_load_acquire(&us->conn->state) == MPA_CONN_REPLY_SEEN;
 }
 
 /* Without the lock the numbers may not fit together: good enough to look at. */
-static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
+static void opt_fill_info(const struct mpa_usock *us,
+			  struct mpa_sock_info *info)
 {
 	/* A race of inet_diag's, which only shows it. */
 	const struct mpa_frame req = data_race(us->req);
@@ -382,14 +389,15 @@ static void fill_info(const struct mpa_usock *us, struct mpa_sock_info *info)
 		.err = -us->err,
 		.peer_data_len = us->peer_len,
 	}));
-	info->state = state_of(us);
+	info->state = opt_state(us);
 	if (info->state == MPA_STATE_REQUESTED)
-		fill_request(&req, info);
-	else if (has_result(us))
-		fill_result(&us->conn->res, info);
+		opt_fill_request(&req, info);
+	else if (opt_has_result(us))
+		opt_fill_result(&us->conn->res, info);
 }
 
-static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)
+static void opt_fill_stats(const struct mpa_usock *us,
+			   struct mpa_sock_stats *to)
 {
 	struct mpa_conn_stats st;
 
@@ -409,14 +417,14 @@ static void fill_stats(const struct mpa_usock *us, struct mpa_sock_stats *to)
 }
 
 /**
- * union value - an option's value on its way to the application
+ * union opt_value - an option's value on its way to the application
  * @params: %MPA_SO_PARAMS
  * @info: %MPA_SO_INFO
  * @stats: %MPA_SO_STATS
  * @word: %MPA_SO_MULPDU, %MPA_SO_PACKING
  * @pd: private data
  */
-union value {
+union opt_value {
 	struct mpa_sock_params params;
 	struct mpa_sock_info info;
 	struct mpa_sock_stats stats;
@@ -424,28 +432,28 @@ union value {
 	u8 pd[MPA_PRIVATE_DATA_MAX];
 };
 
-static u32 mulpdu(struct mpa_usock *us)
+static u32 opt_mulpdu(struct mpa_usock *us)
 {
 	return mpa_usock_is(us)->full ? mpa_tx_mulpdu(us->conn) : 0;
 }
 
 /* Its length, or a negative error; bytes of any length are told by @bytes. */
-static int get_value(struct mpa_usock *us, int name, union value *v,
-		     bool *bytes)
+static int opt_get_value(struct mpa_usock *us, int name, union opt_value *v,
+			 bool *bytes)
 {
 	switch (name) {
 	case MPA_SO_PARAMS:
 		v->params = us->params;
 		return sizeof(v->params);
 	case MPA_SO_INFO:
-		fill_info(us, &v->info);
-		v->info.mulpdu = mulpdu(us);
+		opt_fill_info(us, &v->info);
+		v->info.mulpdu = opt_mulpdu(us);
 		return sizeof(v->info);
 	case MPA_SO_STATS:
-		fill_stats(us, &v->stats);
+		opt_fill_stats(us, &v->stats);
 		return sizeof(v->stats);
 	case MPA_SO_MULPDU:
-		v->word = mulpdu(us);
+		v->word = opt_mulpdu(us);
 		return v->word ? sizeof(v->word) : -ENOTCONN;
 	case MPA_SO_PACKING:
 		v->word = us->packing;
@@ -463,8 +471,8 @@ static int get_value(struct mpa_usock *us, int name, union value *v,
 	}
 }
 
-static int give_value(char __user *val, int __user *optlen, const void *from,
-		      int len, bool whole)
+static int opt_put_value(char __user *val, int __user *optlen, const void *from,
+			 int len, bool whole)
 {
 	int room;
 
@@ -482,8 +490,8 @@ static int give_value(char __user *val, int __user *optlen, const void *from,
 	return copy_to_user(val, from, len) ? -EFAULT : 0;
 }
 
-static int get_last_message(struct mpa_usock *us, char __user *val,
-			    int __user *len)
+static int opt_get_last_message(struct mpa_usock *us, char __user *val,
+				int __user *len)
 {
 	u32 last_len;
 	u8 *last;
@@ -495,24 +503,24 @@ static int get_last_message(struct mpa_usock *us, char __user *val,
 	ret = us->last && !last ? -ENOMEM : 0;
 	release_sock(us->conn->sk);
 	if (!ret)
-		ret = give_value(val, len, last, last_len, true);
+		ret = opt_put_value(val, len, last, last_len, true);
 	kfree(last);
 	return ret;
 }
 
-static int read_option(struct mpa_usock *us, int name, char __user *val,
-		       int __user *len)
+static int opt_read(struct mpa_usock *us, int name, char __user *val,
+		    int __user *len)
 {
 	bool bytes = false;
-	union value v;
+	union opt_value v;
 	int ret;
 
 	if (name == MPA_SO_LAST_MESSAGE)
-		return get_last_message(us, val, len);
+		return opt_get_last_message(us, val, len);
 	lock_sock(us->conn->sk);
-	ret = get_value(us, name, &v, &bytes);
+	ret = opt_get_value(us, name, &v, &bytes);
 	release_sock(us->conn->sk);
-	return ret < 0 ? ret : give_value(val, len, &v, ret, bytes);
+	return ret < 0 ? ret : opt_put_value(val, len, &v, ret, bytes);
 }
 
 /**
@@ -531,7 +539,7 @@ int mpa_usock_getsockopt(struct socket *sock, int level, int name,
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 
 	if (level == SOL_MPA)
-		return us ? read_option(us, name, val, len) : -ENOMEM;
+		return us ? opt_read(us, name, val, len) : -ENOMEM;
 	/* It takes bytes out of the receive queue. */
 	if (level == SOL_TCP && name == TCP_ZEROCOPY_RECEIVE)
 		return -EOPNOTSUPP;
@@ -554,13 +562,13 @@ size_t mpa_usock_diag_size(const struct sock *sk)
 	       nla_total_size_64bit(sizeof(struct mpa_sock_stats));
 }
 
-static int diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
+static int opt_diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
 {
 	struct mpa_sock_info info;
 	struct mpa_sock_stats stats;
 
-	fill_info(us, &info);
-	fill_stats(us, &stats);
+	opt_fill_info(us, &info);
+	opt_fill_stats(us, &stats);
 	return nla_put(skb, MPA_DIAG_INFO, sizeof(info), &info) ?:
 	       nla_put_64bit(skb, MPA_DIAG_STATS, sizeof(stats), &stats,
 			     MPA_DIAG_UNSPEC);
@@ -587,7 +595,7 @@ int mpa_usock_diag(struct sock *sk, struct sk_buff *skb)
 	rcu_read_lock();
 	us = mpa_usock_of(sk);
 	if (us)
-		ret = diag_fill(us, skb);
+		ret = opt_diag_fill(us, skb);
 	rcu_read_unlock();
 	if (ret || !us)
 		nla_nest_cancel(skb, nest);

@@ -27,7 +27,7 @@
 #include "registry.h"
 #include "trace.h"
 
-static struct mpa_net *net_of(const struct mpa_conn *conn)
+static struct mpa_net *view_net(const struct mpa_conn *conn)
 {
 	return mpa_net_of(sock_net(conn->sk));
 }
@@ -44,7 +44,7 @@ static struct mpa_net *net_of(const struct mpa_conn *conn)
  */
 int mpa_conn_alloc_id(struct mpa_conn *conn)
 {
-	struct mpa_net *mn = net_of(conn);
+	struct mpa_net *mn = view_net(conn);
 	int ret;
 
 	conn->since = get_jiffies_64();
@@ -63,16 +63,16 @@ int mpa_conn_alloc_id(struct mpa_conn *conn)
  */
 void mpa_conn_free_id(struct mpa_conn *conn)
 {
-	xa_erase_bh(&net_of(conn)->conns, conn->id);
+	xa_erase_bh(&view_net(conn)->conns, conn->id);
 }
 
 /**
- * mpa_conn_show - let a stream be found
+ * mpa_conn_publish - let a stream be found
  * @conn: the stream, under lock_sock(), with a reference to its socket
  */
-void mpa_conn_show(struct mpa_conn *conn)
+void mpa_conn_publish(struct mpa_conn *conn)
 {
-	struct mpa_net *mn = net_of(conn);
+	struct mpa_net *mn = view_net(conn);
 
 	mpa_assert_locked(conn);
 	/* Its place was kept: nothing is allocated. */
@@ -83,14 +83,14 @@ void mpa_conn_show(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_hide - a stream is to be found no more
+ * mpa_conn_unpublish - a stream is to be found no more
  * @conn: the stream, detached, its socket not yet released; not locked
  *
  * Process context. Who has found it already may still wait for the lock.
  */
-void mpa_conn_hide(struct mpa_conn *conn)
+void mpa_conn_unpublish(struct mpa_conn *conn)
 {
-	struct mpa_net *mn = net_of(conn);
+	struct mpa_net *mn = view_net(conn);
 
 	mpa_conn_free_id(conn);
 	mpa_count(mn, MPA_COUNT_CONNS, -1);
@@ -112,18 +112,18 @@ u32 mpa_conn_generation(struct net *net)
 
 /* ---- Looking ---- */
 
-static void fill_ipv4(struct mpa_addr *to, __be32 addr)
+static void view_fill_ipv4(struct mpa_addr *to, __be32 addr)
 {
 	to->len = sizeof(addr);
 	memcpy(to->bytes, &addr, sizeof(addr));
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static void fill_ipv6(const struct sock *sk, const struct in6_addr *addr,
-		      struct mpa_addr *to)
+static void view_fill_ipv6(const struct sock *sk, const struct in6_addr *addr,
+			   struct mpa_addr *to)
 {
 	if (ipv6_addr_v4mapped(addr)) {
-		fill_ipv4(to, addr->s6_addr32[3]);
+		view_fill_ipv4(to, addr->s6_addr32[3]);
 		return;
 	}
 	to->len = sizeof(*addr);
@@ -146,27 +146,27 @@ void mpa_addr_local(const struct sock *sk, struct mpa_addr *to)
 
 	*to = (struct mpa_addr){ .port = inet->inet_sport };
 	if (sk->sk_family == AF_INET)
-		fill_ipv4(to, inet->inet_rcv_saddr);
+		view_fill_ipv4(to, inet->inet_rcv_saddr);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		fill_ipv6(sk, &sk->sk_v6_rcv_saddr, to);
+		view_fill_ipv6(sk, &sk->sk_v6_rcv_saddr, to);
 #endif
 }
 
-static void addr_remote(const struct sock *sk, struct mpa_addr *to)
+static void view_addr_remote(const struct sock *sk, struct mpa_addr *to)
 {
 	const struct inet_sock *inet = inet_sk(sk);
 
 	*to = (struct mpa_addr){ .port = inet->inet_dport };
 	if (sk->sk_family == AF_INET)
-		fill_ipv4(to, inet->inet_daddr);
+		view_fill_ipv4(to, inet->inet_daddr);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
-		fill_ipv6(sk, &sk->sk_v6_daddr, to);
+		view_fill_ipv6(sk, &sk->sk_v6_daddr, to);
 #endif
 }
 
-static u64 inode_of(struct sock *sk)
+static u64 view_inode(struct sock *sk)
 {
 	u64 inode = 0;
 
@@ -177,7 +177,7 @@ static u64 inode_of(struct sock *sk)
 	return inode;
 }
 
-static enum mpa_conn_phase phase_of(const struct mpa_conn *conn)
+static enum mpa_conn_phase view_phase(const struct mpa_conn *conn)
 {
 	static const u8 phases[MPA_CONN_NR_STATES] = {
 		[MPA_CONN_ATTACHED]	= MPA_PHASE_ATTACHED,
@@ -208,7 +208,7 @@ static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 		.label = conn->label,
 		.listen_id = conn->label.listen_id,
 		.uid = READ_ONCE(sk->sk_uid),
-		.phase = phase_of(conn),
+		.phase = view_phase(conn),
 		.started = conn->started,
 		.initiator = conn->initiator,
 		.age_ms = jiffies64_to_msecs(get_jiffies_64() - conn->since),
@@ -222,12 +222,12 @@ static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 	if (conn->known)
 		v->res = conn->res;
 	mpa_addr_local(sk, &v->local);
-	addr_remote(sk, &v->remote);
+	view_addr_remote(sk, &v->remote);
 	if (!conn->sock)
-		v->inode = inode_of(sk);
+		v->inode = view_inode(sk);
 }
 
-static void view_room(struct mpa_conn *conn, struct mpa_conn_view *v)
+static void view_tx_room(struct mpa_conn *conn, struct mpa_conn_view *v)
 {
 	mpa_assert_locked(conn);
 	if (!conn->tx_open)
@@ -237,8 +237,8 @@ static void view_room(struct mpa_conn *conn, struct mpa_conn_view *v)
 }
 
 /* The next stream from @id on, and a reference to its socket. */
-static struct sock *find_conn(struct mpa_net *mn, unsigned long *id,
-			      struct mpa_conn **found)
+static struct sock *view_find_conn(struct mpa_net *mn, unsigned long *id,
+				   struct mpa_conn **found)
 {
 	struct mpa_conn *conn;
 	struct sock *sk = NULL;
@@ -262,8 +262,8 @@ static struct sock *find_conn(struct mpa_net *mn, unsigned long *id,
  * Is the stream found under RCU still there? By now its memory may be another
  * one's, and so may the socket's: trust @conn when the socket leads to it.
  */
-static bool still_there(const struct mpa_conn *conn, u32 id,
-			const struct sock *sk)
+static bool view_still_attached(const struct mpa_conn *conn, u32 id,
+				const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 
@@ -277,28 +277,29 @@ static bool still_there(const struct mpa_conn *conn, u32 id,
  * How long a socket may keep us waiting. If one has for that long, none may for a
  * second: a program may hold the locks of many.
  */
-static long patience(const struct mpa_net *mn)
+static long view_lock_timeout(const struct mpa_net *mn)
 {
 	unsigned long until = READ_ONCE(mn->no_waiting_until);
 
 	return time_before(jiffies, until) ? 0 : HZ / 10 + 1;
 }
 
-static bool view_locked(struct mpa_conn *conn, u32 id, struct sock *sk,
-			struct mpa_conn_view *v)
+static bool view_conn_locked(struct mpa_conn *conn, u32 id, struct sock *sk,
+			     struct mpa_conn_view *v)
 {
-	bool there = still_there(conn, id, sk);
+	bool there = view_still_attached(conn, id, sk);
 
 	if (there) {
 		view_conn(conn, v);
-		view_room(conn, v);
+		view_tx_room(conn, v);
 	}
 	release_sock(sk);
 	return there;
 }
 
 /* What changes meanwhile may be seen or not; @sk is kept by a reference. */
-static bool view_busy(struct mpa_net *mn, const struct mpa_conn *conn, u32 id,
+static bool view_conn_unlocked(struct mpa_net *mn, const struct mpa_conn *conn,
+			       u32 id,
 		      const struct sock *sk, struct mpa_conn_view *v)
 {
 	bool there;
@@ -334,17 +335,17 @@ int mpa_view_next_conn(struct net *net, u32 from, struct mpa_conn_view *v)
 	might_sleep();
 	for (; !there; id++) {
 		struct mpa_conn *conn;
-		struct sock *sk = find_conn(mn, &id, &conn);
-		long timeo = patience(mn);
+		struct sock *sk = view_find_conn(mn, &id, &conn);
+		long timeo = view_lock_timeout(mn);
 
 		if (!sk)
 			return -ENOENT;
 		if (mpa_lock_within(sk, timeo)) {
-			there = view_locked(conn, id, sk, v);
+			there = view_conn_locked(conn, id, sk, v);
 		} else {
 			if (timeo)
 				WRITE_ONCE(mn->no_waiting_until, jiffies + HZ);
-			there = view_busy(mn, conn, id, sk, v);
+			there = view_conn_unlocked(mn, conn, id, sk, v);
 		}
 		sock_put(sk);
 		if (fatal_signal_pending(current))
@@ -355,7 +356,7 @@ int mpa_view_next_conn(struct net *net, u32 from, struct mpa_conn_view *v)
 
 /* ---- Events ---- */
 
-static void tell(struct mpa_conn *conn, enum mpa_cmd cmd)
+static void view_notify(struct mpa_conn *conn, enum mpa_cmd cmd)
 {
 	struct net *net = sock_net(conn->sk);
 	struct mpa_conn_view v;
@@ -364,7 +365,7 @@ static void tell(struct mpa_conn *conn, enum mpa_cmd cmd)
 		return;
 	view_conn(conn, &v);
 	if (cmd == MPA_CMD_CONN_UP_NTF)
-		view_room(conn, &v);
+		view_tx_room(conn, &v);
 	mpa_notify_conn(net, cmd, &v);
 }
 
@@ -377,9 +378,9 @@ void mpa_conn_up(struct mpa_conn *conn)
 	mpa_assert_locked(conn);
 	conn->known = true;
 	conn->up = true;
-	mpa_count(net_of(conn), MPA_COUNT_CONNS_UP, 1);
-	mpa_count(net_of(conn), MPA_COUNT_OPENED, 1);
-	tell(conn, MPA_CMD_CONN_UP_NTF);
+	mpa_count(view_net(conn), MPA_COUNT_CONNS_UP, 1);
+	mpa_count(view_net(conn), MPA_COUNT_OPENED, 1);
+	view_notify(conn, MPA_CMD_CONN_UP_NTF);
 }
 
 /**
@@ -394,36 +395,37 @@ void mpa_conn_down(struct mpa_conn *conn)
 	if (!conn->up)
 		return;
 	conn->up = false;
-	mpa_count(net_of(conn), MPA_COUNT_CONNS_UP, -1);
-	tell(conn, MPA_CMD_CONN_DOWN_NTF);
+	mpa_count(view_net(conn), MPA_COUNT_CONNS_UP, -1);
+	view_notify(conn, MPA_CMD_CONN_DOWN_NTF);
 }
 
 /**
- * mpa_conn_too_soon - count FPDUs that came before they could be expected
+ * mpa_conn_count_too_soon - count FPDUs that came before they could be expected
  * @conn: the stream, locked
  * @fpdus: how many
  */
-void mpa_conn_too_soon(struct mpa_conn *conn, u32 fpdus)
+void mpa_conn_count_too_soon(struct mpa_conn *conn, u32 fpdus)
 {
 	mpa_assert_locked(conn);
-	mpa_count(net_of(conn), MPA_COUNT_TOO_SOON, fpdus);
+	mpa_count(view_net(conn), MPA_COUNT_TOO_SOON, fpdus);
 }
 
-static void tell_failure(struct mpa_conn *conn, struct mpa_failure_view *failure)
+static void view_notify_failure(struct mpa_conn *conn,
+				struct mpa_failure_view *failure)
 {
 	struct net *net = sock_net(conn->sk);
 	struct mpa_conn_view v;
 
 	if (!mpa_netlink_has_listeners(net) ||
-	    !mpa_failure_due(net_of(conn), &failure->suppressed))
+	    !mpa_failure_due(view_net(conn), &failure->suppressed))
 		return;
 	view_conn(conn, &v);
-	view_room(conn, &v);
+	view_tx_room(conn, &v);
 	failure->conn = &v;
 	mpa_notify_failure(net, failure);
 }
 
-static const u8 counter_of[] = {
+static const u8 view_failure_counters[] = {
 	[MPA_FAILURE_TCP]		= MPA_COUNT_TCP,
 	[MPA_FAILURE_CRC]		= MPA_COUNT_CRC,
 	[MPA_FAILURE_MARKER]		= MPA_COUNT_MARKER,
@@ -434,7 +436,8 @@ static const u8 counter_of[] = {
 	[MPA_FAILURE_LENGTH]		= MPA_COUNT_LENGTH,
 };
 
-static void count_failure(struct mpa_conn *conn, enum mpa_failure_kind kind,
+static void view_count_failure(struct mpa_conn *conn,
+			       enum mpa_failure_kind kind,
 			  int err, u32 term)
 {
 	struct mpa_failure_view v = {
@@ -443,13 +446,13 @@ static void count_failure(struct mpa_conn *conn, enum mpa_failure_kind kind,
 		.term = term,
 	};
 
-	mpa_count(net_of(conn), counter_of[kind], 1);
-	tell_failure(conn, &v);
+	mpa_count(view_net(conn), view_failure_counters[kind], 1);
+	view_notify_failure(conn, &v);
 }
 
 /* 0: an orderly end, or the end of TCP after what has been told already. */
-static enum mpa_failure_kind kind_of(const struct mpa_conn *conn,
-				     enum mpa_error code, int err)
+static enum mpa_failure_kind view_failure_kind(const struct mpa_conn *conn,
+					       enum mpa_error code, int err)
 {
 	switch (code) {
 	case MPA_ERROR_NONE:
@@ -482,7 +485,7 @@ static enum mpa_failure_kind kind_of(const struct mpa_conn *conn,
  */
 void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 {
-	enum mpa_failure_kind kind = kind_of(conn, code, err);
+	enum mpa_failure_kind kind = view_failure_kind(conn, code, err);
 
 	mpa_assert_locked(conn);
 	trace_mpa_failure(conn, code, err);
@@ -492,7 +495,7 @@ void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 		conn->err = -err;
 	}
 	if (kind)
-		count_failure(conn, kind, -err, 0);
+		view_count_failure(conn, kind, -err, 0);
 }
 
 /* ---- What the owner says ---- */
@@ -525,7 +528,7 @@ void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
 	term |= MPA_TERM_VALID;
 	if (!*to)
 		*to = term;
-	count_failure(conn, sent ? MPA_FAILURE_TERM_SENT :
+	view_count_failure(conn, sent ? MPA_FAILURE_TERM_SENT :
 				   MPA_FAILURE_TERM_RECEIVED, 0, term);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);

@@ -64,9 +64,9 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("completions", r"rnic_cq_\w+ rnic_wr_finish rnic_sq_retire rnic_response_done"
                     r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
                     r" rnic_poll_cq rnic_req_notify_cq"),
-    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+ reader_\w+"
-                     r" mpa_strip_run rnic_qp_ulpdu rnic_op_ulpdu mpa_kick mark_taken deliver"
-                     r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
+    ("receive walk", r"(?:mpa_)?rx_\w+ conn_data_ready conn_run_work mpa_reader_\w+"
+                     r" mpa_strip_run rnic_qp_ulpdu rnic_op_ulpdu mpa_conn_kick"
+                     r" ddp_check\w* ddp_decode usock_op_ulpdu __tcp_read_sock tcp_read_sock"
                      r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
                      r" siw_qp_llp_data_ready siw_proc_\S+ ksock_recv"),
     ("link", r"veth_\w+ dev_\w+ __dev_\w+ sch_\w+ __netif_\w+ netif_\w+"
@@ -85,8 +85,8 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                      r" tcp_event_new_data_sent tcp_rate_\w+ tcp_update_\w+"
                      r" tcp_current_mss tcp_init_tso_segs\S* tcp_pacing\w*"),
     ("socket call", r"tcp_sendmsg\w* sock_sendmsg inet_sendmsg tcp_stream_alloc_skb"
-                    r" sk_stream_\w+ tcp_send_mss mpa_tx_\w+ send_ready writable"
-                    r" do_tcp_sendpages tcp_sendpage_locked tcp_build_frag give push"
+                    r" sk_stream_\w+ tcp_send_mss (?:mpa_)?tx_\w+ usock_send_ready usock_writable"
+                    r" do_tcp_sendpages tcp_sendpage_locked tcp_build_frag"
                     r" sock_recvmsg release_sock lock_sock_nested __release_sock"),
     ("timers", r"\w*timer\w* hrtimer_\w+ tick_\w+"),
     ("scheduling", r"schedule\w* __schedule __switch_to\w* try_to_wake_up\S* wake_up\w*"
