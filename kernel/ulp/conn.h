@@ -26,6 +26,7 @@
 
 #include <linux/rcupdate.h>
 #include <linux/tcp.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
@@ -36,7 +37,6 @@
 #include "framing/segment.h"
 #include "framing/startup.h"
 #include "mpa.h"
-#include "sock.h"
 
 struct mpa_scratch;
 
@@ -93,6 +93,38 @@ struct mpa_saved {
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*write_space)(struct sock *sk);
+};
+
+/**
+ * struct mpa_lock_wait - work that waits for a socket's lock without a worker
+ * @entry: in the queue of those who wait for the lock, while @work does
+ * @work: what is queued when the lock is released; constant
+ *
+ * @entry is under that queue's lock.
+ */
+struct mpa_lock_wait {
+	wait_queue_entry_t entry;
+	struct delayed_work *work;
+};
+
+/**
+ * struct mpa_tuned - settings of a socket from before mpa_sock_tune()
+ * @mtu_probing: path MTU probing was on
+ * @nodelay: so was TCP_NODELAY
+ * @recverr: reports of soft errors: as mpa_sk_set_recverr() takes it
+ * @rcvlowat: SO_RCVLOWAT, bytes
+ * @rcvbuf: receive buffer, bytes
+ * @rcvbuf_raised: what it was raised to; 0 if it was not
+ * @window_clamp: most that may be advertised, bytes
+ */
+struct mpa_tuned {
+	bool mtu_probing;
+	bool nodelay;
+	unsigned int recverr;
+	int rcvlowat;
+	int rcvbuf;
+	int rcvbuf_raised;
+	u32 window_clamp;
 };
 
 /**
@@ -255,80 +287,12 @@ static inline void mpa_assert_locked(const struct mpa_conn *conn)
 	lockdep_assert(lockdep_sock_is_held(conn->sk));
 }
 
-/* Bytes that were read go back to TCP. */
-static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
-{
-	tcp_read_done(conn->sk, len);
-	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
-}
-
-static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
-{
-	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
-}
-
-/* main.c */
-extern struct tcp_ulp_ops mpa_ulp_ops;
 extern struct workqueue_struct *mpa_wq;
 extern struct workqueue_struct *mpa_user_wq;
 /* May change at any time; either way is good for any FPDU. */
 extern bool mpa_fast_path;
 
-/* conn.c */
 bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to);
-void mpa_conn_report_end(struct mpa_conn *conn, enum mpa_error code, int err);
-void mpa_conn_released(struct sock *sk);
-struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
-				const struct mpa_ops *ops, void *priv);
-void mpa_conn_hook(struct mpa_conn *conn);
-void mpa_conn_unhook(struct mpa_conn *conn);
-void mpa_conn_free(struct mpa_conn *conn);
-void mpa_conn_unclone(struct sock *newsk);
-void mpa_conn_run(struct mpa_conn *conn);
 void mpa_conn_kick(struct mpa_conn *conn, unsigned long delay);
-
-/* startup.c */
-void mpa_startup_rx(struct mpa_conn *conn);
-void mpa_startup_closed(struct mpa_conn *conn, int err);
-void mpa_startup_done(struct mpa_conn *conn);
-int mpa_reply_accept(struct mpa_conn *conn);
-int mpa_reply_decline(struct mpa_conn *conn);
-void mpa_startup_timer(struct work_struct *work);
-int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
-		      const void *pd, u32 pd_len);
-int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
-		      const void *pd, u32 pd_len);
-
-/* rx.c */
-void mpa_rx_fpdus(struct mpa_conn *conn);
-int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
-void mpa_rx_held_done(struct mpa_conn *conn);
-void mpa_rx_drop(struct mpa_conn *conn);
-bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
-void mpa_rx_uninit(struct mpa_conn *conn);
-
-/* tx.c */
-int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
-		u32 len);
-int mpa_tx_ready(struct mpa_conn *conn);
-void mpa_tx_flush(struct mpa_conn *conn);
-void mpa_tx_check_writable(struct mpa_conn *conn);
-void mpa_tx_unblock(struct mpa_conn *conn);
-void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len);
-void mpa_tx_flush_all(struct mpa_conn *conn);
-void mpa_tx_uninit(struct mpa_conn *conn);
-u32 mpa_tx_emss(struct mpa_conn *conn);
-
-/* view.c */
-struct mpa_addr;
-int mpa_conn_alloc_id(struct mpa_conn *conn);
-void mpa_conn_publish(struct mpa_conn *conn);
-void mpa_conn_unpublish(struct mpa_conn *conn);
-void mpa_conn_free_id(struct mpa_conn *conn);
-void mpa_conn_up(struct mpa_conn *conn);
-void mpa_conn_down(struct mpa_conn *conn);
-void mpa_conn_count_too_soon(struct mpa_conn *conn, u32 fpdus);
-void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err);
-void mpa_addr_local(const struct sock *sk, struct mpa_addr *to);
 
 #endif /* MPA_ULP_CONN_H */

@@ -8,18 +8,14 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
+#include "attach.h"
 #include "compat/sock_ops.h"
-#include "conn.h"
 #include "netlink/ulp.h"
 #include "registry.h"
 #include "scratch.h"
-#include "usock.h"
+#include "usock_ops.h"
+#include "usock_opt.h"
 
-struct workqueue_struct *mpa_wq;
-struct workqueue_struct *mpa_user_wq;
-
-/* Nobody gains by switching it off but who looks for a bug, or tests. */
-bool mpa_fast_path = true;
 module_param_named(fast_path, mpa_fast_path, bool, 0644);
 MODULE_PARM_DESC(fast_path, "Use the fast paths for FPDUs that lie in one piece (default: yes)");
 
@@ -50,7 +46,7 @@ static int mpa_ulp_init(struct sock *sk)
 		return -EEXIST;
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	if (ulp_is_users(sk))
-		return mpa_usock_attach(sk);
+		return mpa_usock_init(sk);
 	return sk->sk_kern_sock ? 0 : -EOPNOTSUPP;
 }
 
@@ -64,7 +60,7 @@ static void mpa_ulp_clone(const struct request_sock *req, struct sock *newsk,
 
 MPA_DIAG_OP(mpa_ulp_get_info, mpa_usock_diag)
 
-struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
+static struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
 	.name		= "mpa",
 	.owner		= THIS_MODULE,
 	.init		= mpa_ulp_init,

@@ -80,6 +80,8 @@ enum mpa_error {
  *	-ECONNABORTED for a FIN within an FPDU, else the error TCP ended with;
  *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
  *	more with CLOSED if TCP ends after CRC or MARKER.
+ * @released: the socket is destroyed though mpa_detach() was not called, which
+ *	must follow, not from here. Any context. Optional.
  * @pd_max: bytes of private data that the owner has room for; 0: all there can
  *	be. A frame with more is improper (RFC 5044 section 7.1.2 rule 9): the
  *	owner hears of its end by -EMSGSIZE, never of the data.
@@ -97,6 +99,7 @@ struct mpa_ops {
 	void (*answer)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
 	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
+	void (*released)(struct mpa_conn *conn);
 	u16 pd_max;
 };
 
@@ -110,7 +113,7 @@ enum {
 	MPA_TX_WORKSPACE	= 1536,
 };
 
-/* Life (conn.c) */
+/* Life (attach.c, conn.c) */
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv);
 void mpa_detach(struct mpa_conn *conn);
@@ -149,7 +152,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len);
 
 /*
- * Sending (tx.c); lock_sock() held. One batch at a time:
+ * Sending (tx_batch.c, tx_queue.c, tx_emss.c); lock_sock() held. One batch at a time:
  *
  *	while (!mpa_tx_begin(conn)) {
  *		while ((room = mpa_tx_room(conn)) && more)
@@ -163,6 +166,7 @@ int mpa_tx_begin(struct mpa_conn *conn);
 int mpa_tx_begin_atomic(struct mpa_conn *conn);
 void *mpa_tx_workspace(struct mpa_conn *conn);
 u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len);
+u32 mpa_tx_room(struct mpa_conn *conn);
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
 	       bool stable);
@@ -173,12 +177,6 @@ int mpa_tx_send(struct mpa_conn *conn);
 void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);
 u32 mpa_tx_mulpdu(struct mpa_conn *conn);
-
-/* Of a message of any length, to be cut: at least %MPA_MULPDU_MIN, or 0 */
-static inline u32 mpa_tx_room(struct mpa_conn *conn)
-{
-	return mpa_tx_room_for(conn, MPA_MULPDU_MIN);
-}
 
 /* Receiving (rx.c); only within ops->ulpdu */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);

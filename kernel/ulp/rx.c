@@ -13,9 +13,10 @@
 
 #include <asm/unaligned.h>
 
-#include "conn.h"
 #include "queue.h"
-#include "trace.h"
+#include "rx.h"
+#include "tx_queue.h"
+#include "view.h"
 
 enum {
 	/* Give bytes back to TCP at least so often within one run. */

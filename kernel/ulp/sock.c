@@ -7,7 +7,6 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
-#include "conn.h"
 #include "sock.h"
 
 /* ---- Its lock ---- */

@@ -17,9 +17,13 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "conn.h"
 #include "queue.h"
+#include "rx.h"
+#include "sock.h"
+#include "startup.h"
 #include "trace.h"
+#include "tx_queue.h"
+#include "view.h"
 
 static void startup_arm_timer(struct mpa_conn *conn, unsigned long timeout)
 {

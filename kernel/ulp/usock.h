@@ -23,15 +23,6 @@
 
 #include "conn.h"
 
-enum {
-	/* Longest last message of streaming mode, bytes; it is kept */
-	MPA_USOCK_LAST_MAX	= 4096,
-	/* ULPDUs kept back for packing: the longest and its length field */
-	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
-	/* For how long; the same as TCP_CORK's limit */
-	MPA_PEND_MS		= 200,
-};
-
 /**
  * enum mpa_usock_phase - where the socket of an application is in its life
  * @MPA_USOCK_STREAMING: plain TCP, not started
@@ -93,7 +84,7 @@ struct mpa_pend {
  *	while it listens and accepted sockets start by themselves
  * @cfg: settings that were in force when it was attached; constant after that
  * @params: what this side asks
- * @phase: changed by usock_set_phase() alone, but for a listener's
+ * @phase: changed by mpa_usock_set_phase() alone, but for a listener's
  * @role: enum mpa_sock_role
  * @child_start: listener: accepted sockets start as Responder
  * @params_set: @params are the application's, else they come from @cfg
@@ -163,7 +154,6 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
 }
 
-/* usock.c */
 extern const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES];
 
 /**
@@ -192,7 +182,7 @@ static inline const struct mpa_usock_facts *
 mpa_usock_is(const struct mpa_usock *us)
 {
 	/*
-	 * Pairs with usock_set_phase(): @params are constant once calls are
+	 * Pairs with mpa_usock_set_phase(): @params are constant once calls are
 	 * ours.
 	 */
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
@@ -203,43 +193,28 @@ mpa_usock_is(const struct mpa_usock *us)
 /* Memory of the caller has to be brought in first, without the lock. */
 #define MPA_FAULT_IN		(-ENOPARAM)
 
-/* usock.c, too */
-int mpa_usock_attach(struct sock *sk);
+/**
+ * struct mpa_usock_ops_copy - operations made from others
+ * @ops: ours
+ * @base: what they were made from; NULL: a free place
+ */
+struct mpa_usock_ops_copy {
+	struct proto_ops ops;
+	const struct proto_ops *base;
+};
+
+void mpa_usock_set_phase(struct mpa_usock *us, enum mpa_usock_phase phase);
+void mpa_usock_wake(struct mpa_usock *us);
+void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
+void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
+		   enum mpa_error code, int err);
+void mpa_usock_rejected(struct mpa_usock *us);
 int mpa_usock_update_node(struct mpa_usock *us);
-int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock);
-void mpa_usock_detach(struct sock *sk);
-void mpa_usock_reap(struct mpa_conn *conn);
-int mpa_usock_start(struct mpa_usock *us, int role, bool block);
-int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len);
 bool mpa_usock_enter_plain(struct mpa_usock *us);
 void mpa_usock_leave_plain(struct mpa_usock *us);
 int mpa_usock_wait(struct mpa_usock *us,
 		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
 		   long timeo);
-void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
-
-/* usock_ops.c */
-const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base);
-void mpa_usock_set_ops(struct socket *sock, const struct proto_ops *ops);
 const struct proto_ops *mpa_usock_base_ops(const struct socket *sock);
-
-/* usock_opt.c */
-int mpa_usock_setsockopt(struct socket *sock, int level, int name,
-			 sockptr_t val, unsigned int len);
-int mpa_usock_getsockopt(struct socket *sock, int level, int name,
-			 char __user *val, int __user *len);
-int mpa_usock_diag(struct sock *sk, struct sk_buff *skb);
-size_t mpa_usock_diag_size(const struct sock *sk);
-
-/* usock_io.c */
-int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len);
-int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
-		      int flags);
-__poll_t mpa_usock_poll(struct file *file, struct socket *sock,
-			struct poll_table_struct *wait);
-int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg);
-void mpa_pend_flush(struct mpa_usock *us);
-void mpa_pend_flush_all(struct mpa_usock *us);
-void mpa_pend_writable(struct mpa_usock *us);
 
 #endif /* MPA_ULP_USOCK_H */

@@ -18,8 +18,12 @@
 
 #include <asm/ioctls.h>
 
+#include "attach.h"
 #include "compat/sock_ops.h"
-#include "usock.h"
+#include "rx.h"
+#include "tx_batch.h"
+#include "usock_io.h"
+#include "usock_pend.h"
 
 enum {
 	/*
@@ -27,169 +31,9 @@ enum {
 	 * they went again at once.
 	 */
 	FAULT_IN_MAX	= 64,
+	/* How long a ULPDU is kept back; the same as TCP_CORK's limit, ms */
+	PEND_MS		= 200,
 };
-
-/* ---- What is kept back ---- */
-
-static u32 pend_bytes(const struct mpa_pend *pend)
-{
-	return pend->tail - pend->head;
-}
-
-static u16 pend_length(const struct mpa_pend *pend)
-{
-	u16 len;
-
-	memcpy(&len, pend->buf + pend->head, sizeof(len));
-	return len;
-}
-
-static void pend_forget(struct mpa_pend *pend)
-{
-	pend->head = 0;
-	pend->tail = 0;
-}
-
-/* Makes room at the tail for @need bytes. */
-static int pend_grow(struct mpa_pend *pend, u32 need)
-{
-	u32 used = pend_bytes(pend);
-	u32 size;
-	u8 *buf;
-
-	if (pend->size - pend->tail >= need)
-		return 0;
-	if (pend->size - used >= need) {
-		memmove(pend->buf, pend->buf + pend->head, used);
-	} else {
-		size = min_t(u32, roundup_pow_of_two(used + need),
-			     MPA_PEND_MAX);
-		buf = kvmalloc(max_t(u32, size, PAGE_SIZE), GFP_KERNEL_ACCOUNT);
-		if (!buf)
-			return -ENOMEM;
-		if (used)
-			memcpy(buf, pend->buf + pend->head, used);
-		kvfree(pend->buf);
-		pend->buf = buf;
-		pend->size = max_t(u32, size, PAGE_SIZE);
-	}
-	pend->head = 0;
-	pend->tail = used;
-	return 0;
-}
-
-static int pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
-{
-	int ret = pend_grow(pend, sizeof(len) + len);
-	bool all;
-
-	if (ret)
-		return ret;
-	memcpy(pend->buf + pend->tail, &len, sizeof(len));
-	pagefault_disable();
-	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
-				  &msg->msg_iter);
-	pagefault_enable();
-	if (!all)
-		return MPA_FAULT_IN;
-	pend->tail += sizeof(len) + len;
-	return 0;
-}
-
-/* As many of them as the open batch takes. */
-static void pend_fill(struct mpa_usock *us)
-{
-	struct mpa_pend *pend = &us->pend;
-	struct mpa_conn *conn = us->conn;
-	bool first = true;
-
-	while (pend_bytes(pend)) {
-		u16 len = pend_length(pend);
-		struct kvec vec = {
-			.iov_base = pend->buf + pend->head + sizeof(len),
-			.iov_len = len,
-		};
-		u32 room = mpa_tx_room_for(conn, len);
-
-		if (first && len > room)
-			mpa_tx_widen(conn, len);
-		else if (!room || len > room)
-			break;
-		if (WARN_ON_ONCE(mpa_tx_add(conn, NULL, 0, &vec, 1, len, true)))
-			break;
-		pend->head += sizeof(len) + len;
-		first = false;
-	}
-	if (!pend_bytes(pend))
-		pend_forget(pend);
-}
-
-/**
- * mpa_pend_flush - hand to TCP what was kept back, as far as it takes it
- * @us: the socket, under lock_sock()
- *
- * For what is left, something will come back to it.
- */
-void mpa_pend_flush(struct mpa_usock *us)
-{
-	int ret = 0;
-
-	mpa_assert_locked(us->conn);
-	while (pend_bytes(&us->pend) && !ret) {
-		ret = mpa_tx_begin(us->conn);
-		if (ret)
-			break;
-		pend_fill(us);
-		ret = mpa_tx_send(us->conn);
-	}
-	if (ret == -ENOMEM && !us->conn->tx_err)
-		mpa_usock_kick(us, HZ / 50 + 1);
-	else if (ret && ret != -EAGAIN)
-		pend_forget(&us->pend);
-}
-
-/**
- * mpa_pend_flush_all - nothing more will be sent: leave nothing behind
- * @us: the socket, under lock_sock()
- *
- * May overdraw the send buffer, once, by what was kept back.
- */
-void mpa_pend_flush_all(struct mpa_usock *us)
-{
-	struct sock *sk = us->conn->sk;
-	int sndbuf = READ_ONCE(sk->sk_sndbuf);
-
-	if (!mpa_usock_is(us)->full)
-		return;
-	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
-	mpa_tx_flush_all(us->conn);
-	mpa_pend_flush(us);
-	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
-}
-
-/* Small ULPDUs wait while earlier segments are under way (RFC 896). */
-static bool pend_must_wait(struct mpa_usock *us)
-{
-	struct sock *sk = us->conn->sk;
-
-	if (!us->packing || !tcp_sk(sk)->packets_out ||
-	    pend_bytes(&us->pend) >= mpa_tx_mulpdu(us->conn))
-		return false;
-	/* Each ACK is to be told. */
-	us->conn->want_write = true;
-	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	return true;
-}
-
-/**
- * mpa_pend_writable - TCP may take more
- * @us: the socket, locked, in any context
- */
-void mpa_pend_writable(struct mpa_usock *us)
-{
-	if (pend_bytes(&us->pend) && !pend_must_wait(us))
-		mpa_usock_kick(us, 0);
-}
 
 /* ---- Sending ---- */
 
@@ -220,18 +64,18 @@ static int usock_send_ready(struct mpa_usock *us, size_t len)
 		return ret;
 	if (len > mpa_tx_mulpdu(us->conn))
 		return -EMSGSIZE;
-	if (pend_bytes(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
+	if (mpa_pend_bytes(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
 		return 0;
 	mpa_pend_flush(us);
-	return pend_bytes(&us->pend) ? -EAGAIN : 0;
+	return mpa_pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 
 static void usock_send_settle(struct mpa_usock *us, bool more)
 {
-	if (!pend_bytes(&us->pend))
+	if (!mpa_pend_bytes(&us->pend))
 		return;
-	if (more || pend_must_wait(us))
-		mpa_usock_kick(us, msecs_to_jiffies(MPA_PEND_MS));
+	if (more || mpa_pend_must_wait(us))
+		mpa_usock_kick(us, msecs_to_jiffies(PEND_MS));
 	else
 		mpa_pend_flush(us);
 }
@@ -248,7 +92,7 @@ static int usock_send_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 	ret = mpa_usock_wait(us, usock_send_ready, len,
 			     sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
 	if (!ret)
-		ret = pend_add(&us->pend, msg, len);
+		ret = mpa_pend_add(&us->pend, msg, len);
 	/* After an error there may be no successor. */
 	if (ret != MPA_FAULT_IN && mpa_usock_is(us)->full)
 		usock_send_settle(us, more && !ret);
@@ -495,7 +339,7 @@ static int usock_unsent(const struct mpa_usock *us, u32 from)
 	u32 rest = conn->rest ? conn->rest_len - conn->rest_off : 0;
 
 	return tcp_sk(conn->sk)->write_seq - from + rest +
-	       pend_bytes(&us->pend);
+	       mpa_pend_bytes(&us->pend);
 }
 
 static int usock_ioctl_value(const struct mpa_usock *us, unsigned int cmd)

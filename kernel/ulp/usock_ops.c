@@ -11,36 +11,15 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
-#include "usock.h"
-
-/**
- * struct mpa_usock_ops_copy - operations made from others
- * @ops: ours
- * @base: what they were made from; NULL: a free place
- */
-struct mpa_usock_ops_copy {
-	struct proto_ops ops;
-	const struct proto_ops *base;
-};
+#include "usock_attach.h"
+#include "usock_io.h"
+#include "usock_ops.h"
+#include "usock_opt.h"
+#include "usock_pend.h"
 
 /* Those of IPv4 and of IPv6. Written once, under the lock, never again. */
 static struct mpa_usock_ops_copy usock_ops_copies[2];
 static DEFINE_MUTEX(usock_ops_lock);
-
-/**
- * mpa_usock_base_ops - TCP's own operations of a socket of ours
- * @sock: the socket, whose file is open
- *
- * Return: them. Not taken from what @sock has now: that may change under us.
- */
-const struct proto_ops *mpa_usock_base_ops(const struct socket *sock)
-{
-	const struct mpa_usock *us = mpa_usock_of(sock->sk);
-
-	if (us)
-		return us->base;
-	return container_of(sock->ops, struct mpa_usock_ops_copy, ops)->base;
-}
 
 /* The stream ends before TCP's socket does. */
 static int usock_release(struct socket *sock)
@@ -55,6 +34,20 @@ static int usock_release(struct socket *sock)
 }
 
 /*
+ * Puts our operations on a socket. They stay until it is released; the core drops
+ * the reference to their owner then.
+ */
+static void usock_set_ops(struct socket *sock, const struct proto_ops *ops)
+{
+	struct module *before = sock->ops->owner;
+
+	__module_get(ops->owner);
+	/* Whoever sees them sees what they find through the socket. */
+	smp_store_release(&sock->ops, ops);
+	module_put(before);
+}
+
+/*
  * The new one has the operations that its listener had a while ago, or none:
  * kernel_accept() sets them, and takes the reference, when this has succeeded.
  * If it has not, nobody but us could release what was accepted then.
@@ -65,7 +58,7 @@ static int usock_accepted(struct socket *sock, struct socket *newsock)
 	int ret;
 
 	if (newsock->ops && newsock->ops != sock->ops)
-		mpa_usock_set_ops(newsock, sock->ops);
+		usock_set_ops(newsock, sock->ops);
 	ret = us ? mpa_usock_attach_child(us, newsock) : -EINVAL;
 	if (ret && !newsock->ops)
 		mpa_usock_base_ops(sock)->release(newsock);
@@ -231,15 +224,8 @@ static struct mpa_usock_ops_copy *usock_ops_find(const struct proto_ops *base)
 	return NULL;
 }
 
-/**
- * mpa_usock_ops_for - our operations for a socket that has these
- * @base: its own
- *
- * Process context.
- *
- * Return: them; NULL if @base are neither IPv4's nor IPv6's.
- */
-const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base)
+/* Ours for a socket that has @base; NULL if those are neither IPv4's nor IPv6's. */
+static const struct proto_ops *usock_ops_for(const struct proto_ops *base)
 {
 	struct mpa_usock_ops_copy *copy;
 
@@ -250,19 +236,21 @@ const struct proto_ops *mpa_usock_ops_for(const struct proto_ops *base)
 }
 
 /**
- * mpa_usock_set_ops - put our operations on a socket
- * @sock: the socket
- * @ops: what mpa_usock_ops_for() returned
+ * mpa_usock_init - attach to the socket of an application
+ * @sk: the socket, under lock_sock(), with a file; established or listening
  *
- * They stay until it is released; the core drops the reference to their owner
- * then.
+ * Return: 0; -EOPNOTSUPP a socket of a kind we do not know; -ENOMEM.
  */
-void mpa_usock_set_ops(struct socket *sock, const struct proto_ops *ops)
+int mpa_usock_init(struct sock *sk)
 {
-	struct module *before = sock->ops->owner;
+	const struct proto_ops *ops = usock_ops_for(sk->sk_socket->ops);
+	int ret;
 
-	__module_get(ops->owner);
-	/* Whoever sees them sees what they find through the socket. */
-	smp_store_release(&sock->ops, ops);
-	module_put(before);
+	if (!ops)
+		return -EOPNOTSUPP;
+	ret = mpa_usock_attach(sk);
+	/* Whoever comes through them finds us. */
+	if (!ret)
+		usock_set_ops(sk->sk_socket, ops);
+	return ret;
 }

@@ -9,13 +9,17 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
-#include "usock.h"
+#include "usock_opt.h"
+#include "usock_pend.h"
+#include "usock_start.h"
 
 enum {
 	OPT_PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC |
 			  MPA_F_PEER_TO_PEER | MPA_F_AUTO_ACCEPT |
 			  MPA_F_PERMISSIVE | MPA_F_REVIEW,
 	OPT_RTR_ALL	= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
+	/* Longest last message of streaming mode, bytes; it is kept */
+	OPT_LAST_MAX	= 4096,
 };
 
 /* ---- Setting ---- */
@@ -131,7 +135,7 @@ static int opt_set_last_message(struct mpa_usock *us, sockptr_t val,
 	u8 *last = NULL;
 	int ret = 0;
 
-	if (len > MPA_USOCK_LAST_MAX)
+	if (len > OPT_LAST_MAX)
 		return -EMSGSIZE;
 	if (len)
 		last = memdup_sockptr(val, len);

@@ -16,16 +16,19 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kcsan-checks.h>
+#include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
 #include <net/ipv6.h>
 #include <net/tcp.h>
 
-#include "conn.h"
 #include "netlink/ulp.h"
 #include "registry.h"
+#include "sock.h"
 #include "trace.h"
+#include "tx_emss.h"
+#include "view.h"
 
 static struct mpa_net *view_net(const struct mpa_conn *conn)
 {
@@ -266,8 +269,9 @@ static bool view_still_attached(const struct mpa_conn *conn, u32 id,
 				const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct tcp_ulp_ops *ulp = icsk->icsk_ulp_ops;
 
-	return icsk->icsk_ulp_ops == &mpa_ulp_ops &&
+	return ulp && ulp->owner == THIS_MODULE &&
 	       rcu_dereference_protected(icsk->icsk_ulp_data,
 					 lockdep_sock_is_held(sk)) == conn &&
 	       conn->sk == sk && conn->id == id;
@@ -496,6 +500,26 @@ void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 	}
 	if (kind)
 		view_count_failure(conn, kind, -err, 0);
+}
+
+/**
+ * mpa_conn_report_end - tell the owner that nothing more will be received
+ * @conn: the stream, locked, its state moved already
+ * @code: RFC 5044 section 8
+ * @err: as for &mpa_ops.ended
+ */
+void mpa_conn_report_end(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	mpa_assert_locked(conn);
+	mpa_conn_failure(conn, code, err);
+	if (conn->state == MPA_CONN_CLOSED || conn->state == MPA_CONN_EXITED)
+		mpa_conn_down(conn);
+	if (conn->end_reported)
+		return;
+	/* After CRC and MARKER the end of TCP is still to be told. */
+	if (code == MPA_ERROR_CLOSED || code == MPA_ERROR_STARTUP)
+		conn->end_reported = true;
+	conn->ops->ended(conn, code, err);
 }
 
 /* ---- What the owner says ---- */

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a stream on its socket: attaching, what TCP calls back, detaching.
+ */
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "attach.h"
+#include "rx.h"
+#include "sock.h"
+#include "startup.h"
+#include "trace.h"
+#include "tx_batch.h"
+#include "tx_queue.h"
+#include "view.h"
+
+static void conn_receive(struct mpa_conn *conn)
+{
+	static void (* const handlers[MPA_CONN_NR_STATES])(struct mpa_conn *) = {
+		[MPA_CONN_WAIT_REPLY]	= mpa_startup_rx,
+		[MPA_CONN_WAIT_REQUEST]	= mpa_startup_rx,
+		[MPA_CONN_OPERATIONAL]	= mpa_rx_fpdus,
+		[MPA_CONN_RX_ENDED]	= mpa_rx_drop,
+	};
+	enum mpa_conn_state before;
+
+	do {
+		before = conn->state;
+		if (handlers[before])
+			handlers[before](conn);
+	} while (conn->state != before);
+}
+
+/*
+ * Keeps the error that TCP has ended with: until what had arrived is read,
+ * getsockopt(SO_ERROR) or a send may take it off the socket. Only tcp_fin() sets
+ * SOCK_DONE, only tcp_done() goes to CLOSE. After the peer's FIN nothing more can
+ * come, so what happens to our own half, as EPIPE for a reset, is no error here.
+ */
+static void conn_note_tcp_error(struct mpa_conn *conn)
+{
+	const struct sock *sk = conn->sk;
+
+	if (conn->tcp_err || sk->sk_state != TCP_CLOSE ||
+	    sock_flag(sk, SOCK_DONE))
+		return;
+	conn->tcp_err = -sk->sk_err ?: -ECONNABORTED;
+}
+
+static bool conn_tcp_ended(const struct sock *sk)
+{
+	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
+}
+
+static void conn_close_rx(struct mpa_conn *conn)
+{
+	int err = conn->tcp_err;
+
+	/* Our own shutdown(SHUT_RD) may come within an FPDU, a FIN may not. */
+	if (!err && mpa_rx_within_fpdu(conn) && sock_flag(conn->sk, SOCK_DONE))
+		err = -ECONNABORTED;
+	conn->fpdu_due = false;
+	cancel_delayed_work(&conn->timer);
+	mpa_conn_set_state(conn, MPA_CONN_CLOSED);
+	mpa_conn_report_end(conn, MPA_ERROR_CLOSED, err);
+}
+
+static void conn_check_closed(struct mpa_conn *conn)
+{
+	conn_note_tcp_error(conn);
+	/* What has come whole is read before any end is reported, as with TCP. */
+	if (!conn_tcp_ended(conn->sk) || conn->rx_held)
+		return;
+	switch (conn->state) {
+	case MPA_CONN_ATTACHED:
+		/* Whoever starts the stream will be told. */
+		mpa_conn_set_state(conn, MPA_CONN_CLOSED);
+		break;
+	case MPA_CONN_WAIT_REPLY:
+	case MPA_CONN_WAIT_REQUEST:
+	case MPA_CONN_REQUEST_SEEN:
+	case MPA_CONN_REPLY_SEEN:
+		mpa_startup_closed(conn, conn->tcp_err);
+		break;
+	case MPA_CONN_OPERATIONAL:
+	case MPA_CONN_RX_ENDED:
+		conn_close_rx(conn);
+		break;
+	case MPA_CONN_EXITED:
+	case MPA_CONN_CLOSED:
+	case MPA_CONN_NR_STATES:
+		break;
+	}
+}
+
+/* Here sending is allowed, since nothing is under way. */
+static void conn_answer(struct mpa_conn *conn)
+{
+	conn->called = false;
+	if (conn->ops->answer)
+		conn->ops->answer(conn);
+}
+
+/**
+ * mpa_conn_run - do all that can be done for a stream in any context
+ * @conn: the stream, locked
+ */
+void mpa_conn_run(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	if (conn->busy) {
+		conn->again = true;
+		return;
+	}
+	conn->busy = true;
+	do {
+		conn->again = false;
+		conn_receive(conn);
+		conn_check_closed(conn);
+	} while (conn->again);
+	conn->busy = false;
+	if (conn->called)
+		conn_answer(conn);
+}
+
+static void conn_run_work(struct work_struct *work)
+{
+	struct mpa_conn *conn = container_of(to_delayed_work(work),
+					     struct mpa_conn, run);
+
+	if (!mpa_lock_or_defer(conn, &conn->run_wait))
+		return;
+	if (!conn->gone) {
+		mpa_tx_flush(conn);
+		mpa_conn_run(conn);
+		mpa_tx_check_writable(conn);
+	}
+	release_sock(conn->sk);
+}
+
+static struct mpa_conn *conn_of_sock(const struct sock *sk)
+{
+	return rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data,
+					 lockdep_sock_is_held(sk));
+}
+
+static void conn_prompt(struct mpa_conn *conn)
+{
+	conn->rx_prompted = true;
+	mpa_conn_run(conn);
+}
+
+static void conn_data_ready(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of_sock(sk);
+
+	/* Not ours: streaming mode, before the startup exchange or after it. */
+	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
+		conn->saved.data_ready(sk);
+	else
+		conn_prompt(conn);
+}
+
+/*
+ * Tells of FIN, RST and every way in which TCP gives up: all of them pass
+ * tcp_fin() or tcp_done(). sk_error_report adds nothing to that, and the core
+ * may call it without the lock.
+ */
+static void conn_state_change(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of_sock(sk);
+
+	conn->saved.state_change(sk);
+	/* A send of ours that is under way would take it. */
+	conn_note_tcp_error(conn);
+	mpa_conn_run(conn);
+}
+
+static void conn_write_space(struct sock *sk)
+{
+	struct mpa_conn *conn = conn_of_sock(sk);
+
+	conn->saved.write_space(sk);
+	mpa_tx_check_writable(conn);
+}
+
+/**
+ * mpa_conn_hook - let TCP call a stream
+ * @conn: the stream, under lock_sock()
+ *
+ * Takes a reference to the socket, fits the kernel's own to its use: that of an
+ * application stays what it is until the stream is started. A TCP that has ended
+ * already is noticed.
+ */
+void mpa_conn_hook(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	mpa_assert_locked(conn);
+	sock_hold(sk);
+	if (conn->sock) {
+		mpa_sock_tune(sk, &conn->tuned);
+		/* Memory reclaim may be waiting for what the kernel sends. */
+		sk->sk_allocation = GFP_NOIO;
+	}
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
+	write_lock_bh(&sk->sk_callback_lock);
+	conn->saved = (struct mpa_saved){
+		.data_ready	= sk->sk_data_ready,
+		.state_change	= sk->sk_state_change,
+		.write_space	= sk->sk_write_space,
+	};
+	sk->sk_data_ready = conn_data_ready;
+	sk->sk_state_change = conn_state_change;
+	WRITE_ONCE(sk->sk_write_space, conn_write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+	mpa_conn_publish(conn);
+	conn_check_closed(conn);
+}
+
+/**
+ * mpa_conn_unclone - a socket was made from one that TCP calls a stream for
+ * @newsk: the new socket, which nobody knows yet; softirq
+ *
+ * That one was made to listen after it was attached, which takes a race; the
+ * new one is to have the callbacks from before.
+ */
+void mpa_conn_unclone(struct sock *newsk)
+{
+	struct mpa_conn *conn =
+		rcu_dereference_protected(inet_csk(newsk)->icsk_ulp_data, 1);
+
+	if (conn && newsk->sk_state_change == conn_state_change) {
+		newsk->sk_data_ready = conn->saved.data_ready;
+		newsk->sk_state_change = conn->saved.state_change;
+		newsk->sk_write_space = conn->saved.write_space;
+	}
+	RCU_INIT_POINTER(inet_csk(newsk)->icsk_ulp_data, NULL);
+}
+
+/**
+ * mpa_conn_unhook - TCP is to call a stream no more
+ * @conn: the stream, under lock_sock() or unreachable for anyone else
+ */
+void mpa_conn_unhook(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	/* An end that nobody has read on to is counted all the same. */
+	if (conn->rx_held && conn->tcp_err)
+		mpa_conn_failure(conn, MPA_ERROR_CLOSED, conn->tcp_err);
+	mpa_conn_down(conn);
+	trace_mpa_detach(conn);
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = conn->saved.data_ready;
+	sk->sk_state_change = conn->saved.state_change;
+	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
+	write_unlock_bh(&sk->sk_callback_lock);
+	/* The socket is charged for that. */
+	mpa_rx_uninit(conn);
+	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+	WRITE_ONCE(conn->gone, true);
+}
+
+/**
+ * mpa_conn_released - the socket of a stream is being destroyed
+ * @sk: the socket
+ *
+ * Comes after mpa_detach() unless the owner has released the socket first;
+ * then the stream stays behind as a shell that waits for mpa_detach(), and the
+ * owner is notified by &mpa_ops.released.
+ */
+void mpa_conn_released(struct sock *sk)
+{
+	struct mpa_conn *conn =
+		rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, 1);
+
+	/* Of a listener it was cloned from, it is not ours. */
+	if (!conn || conn->sk != sk)
+		return;
+	mpa_conn_unhook(conn);
+	if (conn->ops->released)
+		conn->ops->released(conn);
+}
+
+static int conn_take_socket(struct socket *sock)
+{
+	char name[] = "mpa";
+
+	/* An application would attach itself with that: see usock.c. */
+	if (!sock->sk->sk_kern_sock)
+		return -EOPNOTSUPP;
+	return sock->ops->setsockopt(sock, SOL_TCP, TCP_ULP,
+				     KERNEL_SOCKPTR(name), strlen(name));
+}
+
+/**
+ * mpa_conn_alloc - make a stream, which TCP does not know of yet
+ * @sk: the socket
+ * @sock: the same, as a kernel owner knows it; NULL for an application's
+ * @ops: call-ups
+ * @priv: what mpa_priv() returns
+ *
+ * Process context.
+ *
+ * Return: the stream, to be given to mpa_conn_hook() or mpa_conn_free(); NULL if
+ * there is no memory.
+ */
+struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
+				const struct mpa_ops *ops, void *priv)
+{
+	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+
+	if (!conn)
+		return NULL;
+	conn->sk = sk;
+	conn->sock = sock;
+	conn->wq = sock ? mpa_wq : mpa_user_wq;
+	conn->ops = ops;
+	conn->priv = priv;
+	INIT_DELAYED_WORK(&conn->timer, mpa_startup_timer);
+	INIT_DELAYED_WORK(&conn->run, conn_run_work);
+	mpa_lock_wait_init(&conn->timer_wait, &conn->timer);
+	mpa_lock_wait_init(&conn->run_wait, &conn->run);
+	if (mpa_conn_alloc_id(conn)) {
+		kfree(conn);
+		return NULL;
+	}
+	return conn;
+}
+
+/**
+ * mpa_conn_free - a stream is not needed
+ * @conn: the stream, never given to mpa_conn_hook(); its socket is still there
+ *
+ * Process context.
+ */
+void mpa_conn_free(struct mpa_conn *conn)
+{
+	mpa_conn_free_id(conn);
+	kfree_rcu(conn, rcu);
+}
+
+/**
+ * mpa_attach - put MPA on a TCP socket
+ * @sock: a kernel socket, established, with neither upper layer protocol nor
+ *	sk_user_data. The owner must not ask for timestamps or soft errors on
+ *	it (SO_TIMESTAMPING, IP_RECVERR), and sees to it that the network
+ *	namespace lives until mpa_detach().
+ * @ops: call-ups; all must be there that are not said to be dispensable
+ * @priv: what mpa_priv() returns
+ *
+ * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU
+ * probing off, raises a receive buffer too small for the longest FPDU. The
+ * protocol stays linked to @sock until it is released, so a socket can be
+ * attached once.
+ *
+ * Return: the stream, or an ERR_PTR(): -EOPNOTSUPP not a kernel socket;
+ * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
+ */
+struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
+			    void *priv)
+{
+	struct mpa_conn *conn = mpa_conn_alloc(sock->sk, sock, ops, priv);
+	int ret;
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	ret = conn_take_socket(sock);
+	if (ret) {
+		mpa_conn_free(conn);
+		return ERR_PTR(ret);
+	}
+	lock_sock(conn->sk);
+	mpa_conn_hook(conn);
+	release_sock(conn->sk);
+	return conn;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA);
+
+/**
+ * mpa_detach - take MPA off a socket again
+ * @conn: the stream, in any state; the owner has no other call to it under way
+ *
+ * Process context; takes the socket lock. On return no call-up runs or will
+ * run, and @conn is gone; the socket is left to its owner. Bytes that were
+ * handed over for sending go to TCP first.
+ */
+void mpa_detach(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	if (!conn->gone) {
+		mpa_tx_flush_all(conn);
+		mpa_conn_unhook(conn);
+	}
+	release_sock(sk);
+
+	/* Nobody queues them any more: all who did looked at @gone. */
+	mpa_lock_wait_cancel(conn, &conn->run_wait);
+	mpa_lock_wait_cancel(conn, &conn->timer_wait);
+	mpa_startup_done(conn);
+	mpa_tx_uninit(conn);
+	mpa_conn_unpublish(conn);
+	sock_put(sk);
+	kfree_rcu(conn, rcu);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_detach, MPA);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Receiving FPDUs; the owner's part of it is in mpa.h.
+ */
+#ifndef MPA_ULP_RX_H
+#define MPA_ULP_RX_H
+
+#include <net/tcp.h>
+
+#include "conn.h"
+
+struct iov_iter;
+
+/* Bytes that were read go back to TCP. */
+static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
+{
+	tcp_read_done(conn->sk, len);
+	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
+}
+
+static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
+{
+	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
+}
+
+void mpa_rx_fpdus(struct mpa_conn *conn);
+int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
+void mpa_rx_held_done(struct mpa_conn *conn);
+void mpa_rx_drop(struct mpa_conn *conn);
+bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
+void mpa_rx_uninit(struct mpa_conn *conn);
+
+#endif /* MPA_ULP_RX_H */

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How much of a stream a TCP segment takes: EMSS and MULPDU (RFC 5044 section
+ * 4.5).
+ */
+#include <net/tcp.h>
+
+#include "tx_emss.h"
+
+/* What tcp_sendmsg() fills before it wants a new packet. */
+static u32 tx_packet_size(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 mss = tp->mss_cache;
+	u32 segs;
+
+	if (!sk_can_gso(sk) || !mss)
+		return mss;
+	segs = tcp_bound_to_half_wnd(tp, sk->sk_gso_max_size) / mss;
+	return max_t(u32, min_t(u32, segs, sk->sk_gso_max_segs), 1) * mss;
+}
+
+/**
+ * mpa_tx_view_socket - collect what mpa_seg_plan() needs to know of a socket
+ * @conn: the stream, locked
+ * @v: set to the state of its socket
+ */
+void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
+{
+	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	int options = tp->tcp_header_len - sizeof(struct tcphdr);
+	s32 window = tcp_wnd_end(tp) - tp->write_seq;
+	int cwnd = tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
+
+	*v = (struct mpa_seg_view){
+		.mss = tp->mss_cache,
+		.sack_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack,
+		.strict = conn->tx.markers,
+		.single = conn->single,
+		.packet = tx_packet_size(conn->sk),
+		.unsent = tp->write_seq - tp->snd_nxt,
+		.window = max(window, 0),
+		.cwnd = max(cwnd, 0),
+	};
+	if (tcp_is_sack(tp) && options < MAX_TCP_OPTION_SPACE)
+		v->sack_room = MAX_TCP_OPTION_SPACE - options;
+}
+
+/**
+ * mpa_tx_emss - bytes of stream in a segment
+ * @conn: the stream, locked
+ *
+ * Return: EMSS (RFC 5044 section 4.5), with room for SACK options.
+ */
+u32 mpa_tx_emss(struct mpa_conn *conn)
+{
+	struct mpa_seg_view view;
+	struct mpa_seg_plan plan;
+
+	mpa_assert_locked(conn);
+	mpa_tx_view_socket(conn, &view);
+	view.sack_pending = true;
+	mpa_seg_plan(&view, &plan);
+	return plan.seg_len;
+}
+
+/**
+ * mpa_tx_mulpdu - longest ULPDU a segment takes
+ * @conn: the stream, locked
+ *
+ * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
+ * offer some bytes more where no SACK options are due, or fewer Markers than
+ * the most fall into the segment.
+ *
+ * Return: MULPDU (RFC 5044 section 4.5), bytes.
+ */
+u32 mpa_tx_mulpdu(struct mpa_conn *conn)
+{
+	return mpa_mulpdu(mpa_tx_emss(conn), conn->tx.markers);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Handing bytes of a stream to TCP, and what TCP does not take at once.
+ */
+#ifndef MPA_ULP_TX_QUEUE_H
+#define MPA_ULP_TX_QUEUE_H
+
+#include "conn.h"
+
+static inline void mpa_tx_assert_owned(const struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	/* A softirq's lock will not do: tcp_sendmsg_locked() may sleep. */
+	WARN_ON_ONCE(!conn->atomic &&
+		     !sock_owned_by_user_nocheck(conn->sk));
+}
+
+int mpa_tx_push_msg(struct mpa_conn *conn, struct msghdr *msg);
+int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
+		u32 len);
+void mpa_tx_flush(struct mpa_conn *conn);
+void mpa_tx_flush_all(struct mpa_conn *conn);
+void mpa_tx_free_rest(struct mpa_conn *conn);
+bool mpa_tx_tcp_can_send(const struct sock *sk);
+void mpa_tx_check_writable(struct mpa_conn *conn);
+void mpa_tx_unblock(struct mpa_conn *conn);
+
+#endif /* MPA_ULP_TX_QUEUE_H */

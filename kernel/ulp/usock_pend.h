@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ULPDUs that were taken from an application and not sent yet.
+ */
+#ifndef MPA_ULP_USOCK_PEND_H
+#define MPA_ULP_USOCK_PEND_H
+
+#include "usock.h"
+
+enum {
+	/* ULPDUs kept back for packing: the longest and its length field */
+	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
+};
+
+static inline u32 mpa_pend_bytes(const struct mpa_pend *pend)
+{
+	return pend->tail - pend->head;
+}
+
+int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len);
+void mpa_pend_flush(struct mpa_usock *us);
+void mpa_pend_flush_all(struct mpa_usock *us);
+bool mpa_pend_must_wait(struct mpa_usock *us);
+void mpa_pend_writable(struct mpa_usock *us);
+
+#endif /* MPA_ULP_USOCK_PEND_H */
