@@ -168,3 +168,16 @@ void mpa_pos_skip(struct mpa_pos *pos, u32 len)
 		len -= n;
 	}
 }
+
+/**
+ * mpa_pos_copy - make a second place
+ * @to: set to the place @len bytes behind @pos
+ * @pos: the place; may be mapped
+ * @len: bytes
+ */
+void mpa_pos_copy(struct mpa_pos *to, const struct mpa_pos *pos, u32 len)
+{
+	*to = *pos;
+	to->mapped = false;
+	mpa_pos_skip(to, len);
+}

@@ -26,7 +26,7 @@ struct sock;
  *	behind
  *
  * Good only as long as the receive queue does not change: under the socket
- * lock, up to the next tcp_read_done(). May be copied while not mapped.
+ * lock, up to the next tcp_read_done(). Copied with mpa_pos_copy().
  */
 struct mpa_pos {
 	struct sock *sk;
@@ -47,5 +47,6 @@ void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len);
 void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p);
 void mpa_pos_skip(struct mpa_pos *pos, u32 len);
+void mpa_pos_copy(struct mpa_pos *to, const struct mpa_pos *pos, u32 len);
 
 #endif /* MPA_ULP_QUEUE_H */

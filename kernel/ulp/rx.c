@@ -85,6 +85,19 @@ struct mpa_rx {
 	struct mpa_strip strip;
 };
 
+/**
+ * struct mpa_rx_run - one pass over the receive queue
+ * @done: bytes of the FPDUs that the owner has taken; the rest of
+ *	&mpa_conn.rx_ahead belongs to the current FPDU
+ * @pos: the piece of the queue that is read
+ * @start: where the current FPDU begins, if it is not whole in one piece
+ */
+struct mpa_rx_run {
+	u32 done;
+	struct mpa_pos pos;
+	struct mpa_pos start;
+};
+
 /* The next bytes are @len at @at, with a Marker behind @run of them. */
 static void rx_begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 {
@@ -354,19 +367,6 @@ static bool rx_call_owner(struct mpa_conn *conn, struct mpa_rx *rx)
 	return !conn->rx_held;
 }
 
-/* The FPDU just found starts at @start. */
-static bool rx_deliver(struct mpa_conn *conn, const struct mpa_pos *start)
-{
-	struct mpa_rx rx;
-
-	rx.left = conn->reader.ulpdu_len;
-	rx.at = NULL;
-	rx.joined = 0;
-	rx.pos = *start;
-	mpa_reader_strip(&conn->reader, &rx.strip);
-	return rx_call_owner(conn, &rx);
-}
-
 static void rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
 {
 	rx_cancel_timer(conn);
@@ -394,29 +394,15 @@ static void rx_fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
 		mpa_pos_queue(start, conn->sk, seq);
 }
 
-static enum mpa_rx_result rx_feed(struct mpa_conn *conn, struct mpa_pos *pos,
-				  const u8 *p, u32 len)
-{
-	enum mpa_rx_result result;
-	u32 used;
-
-	result = mpa_reader_feed(&conn->reader, p, len, &used);
-	mpa_pos_unmap(pos, p);
-	mpa_pos_skip(pos, used);
-	conn->rx_ahead += used;
-	return result;
-}
-
 static bool rx_may_read_on(const struct mpa_conn *conn, u32 done)
 {
 	return conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
 	       done < RX_RELEASE_BYTES;
 }
 
-/* The FPDU just found lies whole at @p, in a piece that ends at @end. */
-static void rx_begin_piece(struct mpa_conn *conn, struct mpa_rx *rx,
-			   const u8 *p,
-			const u8 *end)
+/* The FPDU just read lies whole at @p, in a piece that ends at @end. */
+static void rx_begin_whole(struct mpa_conn *conn, struct mpa_rx *rx,
+			   const u8 *p, const u8 *end)
 {
 	struct mpa_reader *r = &conn->reader;
 	u32 run;
@@ -432,87 +418,110 @@ static void rx_begin_piece(struct mpa_conn *conn, struct mpa_rx *rx,
 	rx->passed = 0;
 }
 
-/* Counts the FPDUs that the owner took with the one called up; their bytes. */
-static u32 rx_count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
+/* The FPDU just read begins at @start and may lie in several pieces. */
+static void rx_begin_scattered(struct mpa_conn *conn, struct mpa_rx *rx,
+			       const struct mpa_pos *start)
+{
+	rx->left = conn->reader.ulpdu_len;
+	rx->at = NULL;
+	rx->joined = 0;
+	rx->pos = *start;
+	mpa_reader_strip(&conn->reader, &rx->strip);
+}
+
+/*
+ * Reads the next FPDU, or as much of it as there is, from the piece of @len bytes
+ * at @p, of which @off were read. After MPA_RX_FPDU @rx is ready for the owner.
+ */
+static enum mpa_rx_result rx_read_fpdu(struct mpa_conn *conn,
+				       struct mpa_rx_run *run, const u8 *p,
+				       u32 off, u32 len, struct mpa_rx *rx)
+{
+	enum mpa_rx_result result;
+	u32 used;
+
+	/* Fast path: all of the FPDU is in this piece. */
+	if (READ_ONCE(mpa_fast_path)) {
+		used = mpa_reader_take(&conn->reader, p + off, len - off);
+		if (used) {
+			conn->rx_ahead += used;
+			rx_begin_whole(conn, rx, p + off, p + len);
+			return MPA_RX_FPDU;
+		}
+	}
+	/* The start of the first FPDU is known from the beginning of the run. */
+	if (run->done && run->done == conn->rx_ahead)
+		mpa_pos_copy(&run->start, &run->pos, off);
+	result = mpa_reader_feed(&conn->reader, p + off, len - off, &used);
+	conn->rx_ahead += used;
+	if (result == MPA_RX_FPDU)
+		rx_begin_scattered(conn, rx, &run->start);
+	return result;
+}
+
+/* Counts the FPDUs that the owner has joined with the one passed to it. */
+static void rx_count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 {
 	u32 len;
 
 	if (!rx->joined)
-		return 0;
+		return;
 	if (!conn->rx_begun)
 		rx_count_too_soon(conn, rx->joined);
 	len = rx->next - rx->base - rx->first.since_start;
 	conn->rx_ahead += len;
 	conn->stats.rx_fpdus += rx->joined;
 	conn->stats.rx_bytes += len;
-	return len;
 }
 
-/*
- * Calls up the FPDUs that lie whole at @p, one after the other: nothing is
- * looked for there twice. Returns their bytes, without those of one that its
- * owner wants later.
- */
-static u32 rx_run_piece(struct mpa_conn *conn, const u8 *p, u32 len)
+/* Passes to the owner the FPDUs that end in the piece at @p; returns bytes read. */
+static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
+			const u8 *p, u32 len)
 {
+	const u32 before = conn->rx_ahead;
+	enum mpa_rx_result result;
 	struct mpa_rx rx;
-	u32 done = 0;
-	u32 n;
+	u32 off = 0;
 
-	while (done < len && READ_ONCE(mpa_fast_path) &&
-	       rx_may_read_on(conn, conn->rx_ahead)) {
-		n = mpa_reader_take(&conn->reader, p + done, len - done);
-		if (!n)
-			break;
-		conn->rx_ahead += n;
-		rx_begin_piece(conn, &rx, p + done, p + len);
-		if (!rx_call_owner(conn, &rx))
-			break;
-		done += n + rx_count_joined(conn, &rx);
+	while (off < len && rx_may_read_on(conn, run->done)) {
+		result = rx_read_fpdu(conn, run, p, off, len, &rx);
+		if (result > MPA_RX_FPDU) {
+			rx_refuse(conn, result);
+		} else if (result == MPA_RX_FPDU && rx_call_owner(conn, &rx)) {
+			rx_count_joined(conn, &rx);
+			run->done = conn->rx_ahead;
+		}
+		off = conn->rx_ahead - before;
 	}
-	return done;
+	return off;
 }
 
 /* Returns whether there may be more to do. */
 static bool rx_run_queue(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
-	struct mpa_pos pos, start;
-	u32 done = 0;
+	struct mpa_rx_run run;
 	const u8 *p;
 	u32 len;
 
-	rx_fpdu_start(conn, &start);
-	mpa_pos_queue(&pos, conn->sk, tp->copied_seq + conn->rx_ahead);
-	while (rx_may_read_on(conn, done) && (p = mpa_pos_map(&pos, &len))) {
-		u32 n = rx_run_piece(conn, p, len);
-		enum mpa_rx_result result;
-
-		if (n || conn->rx_held) {
-			mpa_pos_unmap(&pos, p);
-			mpa_pos_skip(&pos, n);
-			done += n;
-			start = pos;
-			continue;
-		}
-		result = rx_feed(conn, &pos, p, len);
-		if (result == MPA_RX_FPDU) {
-			if (!rx_deliver(conn, &start))
-				break;
-			done = conn->rx_ahead;
-			start = pos;
-		} else if (result != MPA_RX_MORE) {
-			rx_refuse(conn, result);
-		}
+	run.done = 0;
+	rx_fpdu_start(conn, &run.start);
+	mpa_pos_queue(&run.pos, conn->sk, tp->copied_seq + conn->rx_ahead);
+	while (rx_may_read_on(conn, run.done) &&
+	       (p = mpa_pos_map(&run.pos, &len))) {
+		len = rx_run_piece(conn, &run, p, len);
+		mpa_pos_unmap(&run.pos, p);
+		mpa_pos_skip(&run.pos, len);
 	}
-	if (done) {
+	if (run.done) {
 		conn->called = true;
 		if (conn->ops->settled)
 			conn->ops->settled(conn);
-		conn->rx_ahead -= done;
-		mpa_rx_release(conn, done);
+		conn->rx_ahead -= run.done;
+		mpa_rx_release(conn, run.done);
 	}
-	return done >= RX_RELEASE_BYTES && conn->state == MPA_CONN_OPERATIONAL;
+	return run.done >= RX_RELEASE_BYTES &&
+	       conn->state == MPA_CONN_OPERATIONAL;
 }
 
 /* How many of the next @want bytes there is room for, as far as memory goes. */
