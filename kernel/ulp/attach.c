@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The life of a stream on its socket: attaching, what TCP calls back, detaching.
- */
+/* A stream on its socket: attaching, TCP's callbacks, detaching. */
 #include <linux/slab.h>
 #include <net/tcp.h>
 
@@ -32,10 +30,11 @@ static void conn_receive(struct mpa_conn *conn)
 }
 
 /*
- * Keeps the error that TCP has ended with: until what had arrived is read,
- * getsockopt(SO_ERROR) or a send may take it off the socket. Only tcp_fin() sets
- * SOCK_DONE, only tcp_done() goes to CLOSE. After the peer's FIN nothing more can
- * come, so what happens to our own half, as EPIPE for a reset, is no error here.
+ * Keeps the error with which TCP ended: before everything that arrived is read,
+ * getsockopt(SO_ERROR) or a send may clear it on the socket. Only tcp_fin()
+ * sets SOCK_DONE, only tcp_done() changes to CLOSE. After the peer's FIN
+ * nothing more can be received, so an error of the sending half, as EPIPE for a
+ * reset, is not kept.
  */
 static void conn_note_tcp_error(struct mpa_conn *conn)
 {
@@ -56,7 +55,7 @@ static void conn_close_rx(struct mpa_conn *conn)
 {
 	int err = conn->tcp_err;
 
-	/* Our own shutdown(SHUT_RD) may come within an FPDU, a FIN may not. */
+	/* A local shutdown(SHUT_RD) is allowed within an FPDU, a FIN is not. */
 	if (!err && mpa_rx_within_fpdu(conn) && sock_flag(conn->sk, SOCK_DONE))
 		err = -ECONNABORTED;
 	conn->fpdu_due = false;
@@ -68,12 +67,12 @@ static void conn_close_rx(struct mpa_conn *conn)
 static void conn_check_closed(struct mpa_conn *conn)
 {
 	conn_note_tcp_error(conn);
-	/* What has come whole is read before any end is reported, as with TCP. */
+	/* Complete ULPDUs are read before any end is reported, as in TCP. */
 	if (!conn_tcp_ended(conn->sk) || conn->rx_held)
 		return;
 	switch (conn->state) {
 	case MPA_CONN_ATTACHED:
-		/* Whoever starts the stream will be told. */
+		/* Starting the stream will return the error. */
 		mpa_conn_set_state(conn, MPA_CONN_CLOSED);
 		break;
 	case MPA_CONN_WAIT_REPLY:
@@ -93,7 +92,7 @@ static void conn_check_closed(struct mpa_conn *conn)
 	}
 }
 
-/* Here sending is allowed, since nothing is under way. */
+/* Sending is allowed here, because nothing else is under way. */
 static void conn_answer(struct mpa_conn *conn)
 {
 	conn->called = false;
@@ -102,7 +101,7 @@ static void conn_answer(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_run - do all that can be done for a stream in any context
+ * mpa_conn_run - receive, and check whether TCP has ended
  * @conn: the stream, locked
  */
 void mpa_conn_run(struct mpa_conn *conn)
@@ -154,7 +153,7 @@ static void conn_data_ready(struct sock *sk)
 {
 	struct mpa_conn *conn = conn_of_sock(sk);
 
-	/* Not ours: streaming mode, before the startup exchange or after it. */
+	/* Streaming mode, before or after MPA: the owner reads from TCP. */
 	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
 		conn->saved.data_ready(sk);
 	else
@@ -162,16 +161,16 @@ static void conn_data_ready(struct sock *sk)
 }
 
 /*
- * Tells of FIN, RST and every way in which TCP gives up: all of them pass
- * tcp_fin() or tcp_done(). sk_error_report adds nothing to that, and the core
- * may call it without the lock.
+ * Called for FIN, RST and every failure of TCP: all of them pass through
+ * tcp_fin() or tcp_done(). sk_error_report would add nothing, and the core may
+ * call it without the lock.
  */
 static void conn_state_change(struct sock *sk)
 {
 	struct mpa_conn *conn = conn_of_sock(sk);
 
 	conn->saved.state_change(sk);
-	/* A send of ours that is under way would take it. */
+	/* A send that is under way would clear it. */
 	conn_note_tcp_error(conn);
 	mpa_conn_run(conn);
 }
@@ -185,12 +184,12 @@ static void conn_write_space(struct sock *sk)
 }
 
 /**
- * mpa_conn_hook - let TCP call a stream
+ * mpa_conn_hook - install the callbacks of a stream
  * @conn: the stream, under lock_sock()
  *
- * Takes a reference to the socket, fits the kernel's own to its use: that of an
- * application stays what it is until the stream is started. A TCP that has ended
- * already is noticed.
+ * Takes a reference to the socket. A socket of the kernel is tuned for MPA; a
+ * socket of an application is not until the stream is started. Also checks
+ * whether TCP has already ended.
  */
 void mpa_conn_hook(struct mpa_conn *conn)
 {
@@ -200,7 +199,7 @@ void mpa_conn_hook(struct mpa_conn *conn)
 	sock_hold(sk);
 	if (conn->sock) {
 		mpa_sock_tune(sk, &conn->tuned);
-		/* Memory reclaim may be waiting for what the kernel sends. */
+		/* Memory reclaim may depend on what the kernel sends. */
 		sk->sk_allocation = GFP_NOIO;
 	}
 	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
@@ -219,11 +218,11 @@ void mpa_conn_hook(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_unclone - a socket was made from one that TCP calls a stream for
- * @newsk: the new socket, which nobody knows yet; softirq
+ * mpa_conn_unclone - undo mpa_conn_hook() on a socket cloned from a listener
+ * @newsk: the new socket, which no one else can reach yet; softirq
  *
- * That one was made to listen after it was attached, which takes a race; the
- * new one is to have the callbacks from before.
+ * The listener has callbacks of a stream only if a race made it listen after it
+ * was attached. The new socket gets the callbacks from before.
  */
 void mpa_conn_unclone(struct sock *newsk)
 {
@@ -239,14 +238,14 @@ void mpa_conn_unclone(struct sock *newsk)
 }
 
 /**
- * mpa_conn_unhook - TCP is to call a stream no more
+ * mpa_conn_unhook - remove the callbacks of a stream
  * @conn: the stream, under lock_sock() or unreachable for anyone else
  */
 void mpa_conn_unhook(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
-	/* An end that nobody has read on to is counted all the same. */
+	/* An end behind data that were not read is counted too. */
 	if (conn->rx_held && conn->tcp_err)
 		mpa_conn_failure(conn, MPA_ERROR_CLOSED, conn->tcp_err);
 	mpa_conn_down(conn);
@@ -256,7 +255,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	sk->sk_state_change = conn->saved.state_change;
 	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* The socket is charged for that. */
+	/* The socket is charged for this memory. */
 	mpa_rx_uninit(conn);
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	WRITE_ONCE(conn->gone, true);
@@ -266,8 +265,8 @@ void mpa_conn_unhook(struct mpa_conn *conn)
  * mpa_conn_released - the socket of a stream is being destroyed
  * @sk: the socket
  *
- * Comes after mpa_detach() unless the owner has released the socket first;
- * then the stream stays behind as a shell that waits for mpa_detach(), and the
+ * Comes after mpa_detach() unless the owner has released the socket first; then
+ * the stream stays, without its socket, until mpa_detach() is called, and the
  * owner is notified by &mpa_ops.released.
  */
 void mpa_conn_released(struct sock *sk)
@@ -275,7 +274,7 @@ void mpa_conn_released(struct sock *sk)
 	struct mpa_conn *conn =
 		rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data, 1);
 
-	/* Of a listener it was cloned from, it is not ours. */
+	/* Copied from the listener: this socket has no stream. */
 	if (!conn || conn->sk != sk)
 		return;
 	mpa_conn_unhook(conn);
@@ -287,7 +286,10 @@ static int conn_take_socket(struct socket *sock)
 {
 	char name[] = "mpa";
 
-	/* An application would attach itself with that: see usock.c. */
+	/*
+	 * On an application's socket this would attach it for the application:
+	 * see usock_ops.c.
+	 */
 	if (!sock->sk->sk_kern_sock)
 		return -EOPNOTSUPP;
 	return sock->ops->setsockopt(sock, SOL_TCP, TCP_ULP,
@@ -295,16 +297,16 @@ static int conn_take_socket(struct socket *sock)
 }
 
 /**
- * mpa_conn_alloc - make a stream, which TCP does not know of yet
+ * mpa_conn_alloc - allocate a stream, without callbacks yet
  * @sk: the socket
- * @sock: the same, as a kernel owner knows it; NULL for an application's
- * @ops: call-ups
- * @priv: what mpa_priv() returns
+ * @sock: the same as a kernel owner knows it; NULL for an application's socket
+ * @ops: callbacks
+ * @priv: data of the owner, returned by mpa_priv()
  *
  * Process context.
  *
- * Return: the stream, to be given to mpa_conn_hook() or mpa_conn_free(); NULL if
- * there is no memory.
+ * Return: the stream, for mpa_conn_hook() or mpa_conn_free(); NULL if there is
+ * no memory.
  */
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv)
@@ -330,8 +332,8 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 }
 
 /**
- * mpa_conn_free - a stream is not needed
- * @conn: the stream, never given to mpa_conn_hook(); its socket is still there
+ * mpa_conn_free - free a stream that was never used
+ * @conn: the stream, never hooked; its socket still exists
  *
  * Process context.
  */
@@ -344,16 +346,16 @@ void mpa_conn_free(struct mpa_conn *conn)
 /**
  * mpa_attach - put MPA on a TCP socket
  * @sock: a kernel socket, established, with neither upper layer protocol nor
- *	sk_user_data. The owner must not ask for timestamps or soft errors on
- *	it (SO_TIMESTAMPING, IP_RECVERR), and sees to it that the network
- *	namespace lives until mpa_detach().
- * @ops: call-ups; all must be there that are not said to be dispensable
- * @priv: what mpa_priv() returns
+ *	sk_user_data. The owner must not enable timestamps or soft errors on it
+ *	(SO_TIMESTAMPING, IP_RECVERR), and makes sure that the network namespace
+ *	lives until mpa_detach().
+ * @ops: callbacks; only those documented as optional may be NULL
+ * @priv: data of the owner, returned by mpa_priv()
  *
  * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU
- * probing off, raises a receive buffer too small for the longest FPDU. The
- * protocol stays linked to @sock until it is released, so a socket can be
- * attached once.
+ * probing off and raises a receive buffer that is too small for the longest
+ * FPDU. The protocol stays linked to @sock until it is released, so a socket
+ * can be attached once.
  *
  * Return: the stream, or an ERR_PTR(): -EOPNOTSUPP not a kernel socket;
  * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
@@ -379,12 +381,12 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA);
 
 /**
- * mpa_detach - take MPA off a socket again
- * @conn: the stream, in any state; the owner has no other call to it under way
+ * mpa_detach - remove MPA from a socket
+ * @conn: the stream, in any state; no other call of the owner may be under way
  *
- * Process context; takes the socket lock. On return no call-up runs or will
- * run, and @conn is gone; the socket is left to its owner. Bytes that were
- * handed over for sending go to TCP first.
+ * Process context; takes the socket lock. On return no callback runs or will
+ * run, and @conn is freed; the socket is left to its owner. Bytes that were
+ * handed over for sending are passed to TCP first.
  */
 void mpa_detach(struct mpa_conn *conn)
 {
@@ -397,7 +399,7 @@ void mpa_detach(struct mpa_conn *conn)
 	}
 	release_sock(sk);
 
-	/* Nobody queues them any more: all who did looked at @gone. */
+	/* They are not queued any more: all that queue them check @gone. */
 	mpa_lock_wait_cancel(conn, &conn->run_wait);
 	mpa_lock_wait_cancel(conn, &conn->timer_wait);
 	mpa_startup_done(conn);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Attaching a stream to its socket; what other modules call is in mpa.h.
+ * Attaching a stream to its socket. The functions for other modules are in
+ * mpa.h.
  */
 #ifndef MPA_ULP_ATTACH_H
 #define MPA_ULP_ATTACH_H

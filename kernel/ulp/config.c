@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Settings: what they may be, how an object's own lie over those it inherits,
- * what they make of a connection. Pure functions: user-space tests compile them
+ * Settings: their bounds, how an object inherits them, and how they become the
+ * parameters of a connection. Pure functions: user-space tests compile them
  * too.
  */
 #include <linux/build_bug.h>
@@ -12,20 +12,20 @@
 #include "config.h"
 
 enum {
-	/* The deepest queue that can be told from "do not negotiate". */
+	/* The largest depth; the next value means "do not negotiate". */
 	DEPTH_MAX	= MPA_ENH_DEPTH_NONE - 1,
 	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 	TIMEOUT_MIN	= 100,
 	TIMEOUT_MAX	= 3600 * 1000,
 };
 
-/* What is set is what goes into startup.h's sets. */
+/* The values of settings are those of framing/startup.h. */
 static_assert((int)MPA_CONFIG_RTR_SEND == (int)MPA_RTR_SEND);
 static_assert((int)MPA_CONFIG_RTR_WRITE == (int)MPA_RTR_WRITE);
 static_assert((int)MPA_CONFIG_RTR_READ == (int)MPA_RTR_READ);
 static_assert(MPA_A_CONFIG_MAX < 32);
 
-/* By MPA_A_CONFIG_*: what each may be, and is unless something else is said. */
+/* By MPA_A_CONFIG_*. */
 const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_CRC] = {
 		.max = MPA_CONFIG_CRC_REQUIRED, .def = MPA_CONFIG_CRC_REQUIRED,
@@ -53,7 +53,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_SEGMENTS] = {
 		.max = MPA_SEGMENTS_AUTO, .def = MPA_SEGMENTS_AUTO,
 	},
-	/* A client may lawfully be silent for as long as it likes. */
+	/* A client may send nothing for any time. */
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = { .max = TIMEOUT_MAX },
 	[MPA_A_CONFIG_CLOSE_TIMEOUT] = {
 		.min = TIMEOUT_MIN, .max = TIMEOUT_MAX, .def = 20 * 60 * 1000,
@@ -95,8 +95,8 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 };
 
 /**
- * mpa_config_builtin - what is in force where nothing was set
- * @cfg: set to it
+ * mpa_config_builtin - get the built-in settings
+ * @cfg: set to the settings
  */
 void mpa_config_builtin(struct mpa_config *cfg)
 {
@@ -107,9 +107,9 @@ void mpa_config_builtin(struct mpa_config *cfg)
 }
 
 /**
- * mpa_config_overlay - lay an object's own settings over inherited ones
- * @cfg: what it inherits; then what is in force
- * @own: what was set at it
+ * mpa_config_overlay - replace inherited settings by an object's own
+ * @cfg: inherited settings; changed to those in force
+ * @own: settings that were set at the object
  */
 void mpa_config_overlay(struct mpa_config *cfg, const struct mpa_settings *own)
 {
@@ -121,13 +121,13 @@ void mpa_config_overlay(struct mpa_config *cfg, const struct mpa_settings *own)
 }
 
 /**
- * mpa_config_clip - keep to what a device can
+ * mpa_config_clip - limit settings to what a device supports
  * @cfg: settings in force; changed
- * @lim: what the device can
+ * @lim: limits of the device
  *
- * If it knows none of the RTR kinds that were asked for it does not ask for
- * peer-to-peer mode, but a peer that does is still to be offered a kind (RFC
- * 6581 section 9.2): then all that it knows are in force.
+ * If the device supports none of the RTR kinds that were set, peer-to-peer mode
+ * is not requested. A peer that requests it must still be offered a kind (RFC
+ * 6581 section 9.2), so all kinds that the device supports are in force then.
  */
 void mpa_config_clip(struct mpa_config *cfg, const struct mpa_limits *lim)
 {
@@ -155,7 +155,7 @@ static const char *config_beyond_device(unsigned int attr, u32 v,
 		return v > lim->ord_max ? "ord is more than the device can" :
 					  NULL;
 	case MPA_A_CONFIG_RTR:
-		/* All there are means all that it knows. */
+		/* All kinds means all that the device supports. */
 		return v != RTR_ALL && v & ~lim->rtr ?
 			       "rtr has a kind that the device does not know" :
 			       NULL;
@@ -186,13 +186,14 @@ static unsigned int config_lowest_bit(u32 set)
 }
 
 /**
- * mpa_config_refuse - may these be set?
- * @change: what is to be set
- * @lim: of the device, or of the device the listener belongs to; else NULL
- * @attr: set to the MPA_A_CONFIG_* that may not, the first of them, or to the
- *	number of a bit that means nothing
+ * mpa_config_refuse - check settings before they are set
+ * @change: settings to set
+ * @lim: limits of the device, or of the device that the listener belongs to;
+ *	else NULL
+ * @attr: set to the first MPA_A_CONFIG_* that is refused, or to the number of
+ *	an unknown bit
  *
- * Return: NULL if all may; else why not, for the user.
+ * Return: NULL if all are allowed; else a message for the user.
  */
 const char *mpa_config_refuse(const struct mpa_settings *change,
 			      const struct mpa_limits *lim, unsigned int *attr)
@@ -218,11 +219,11 @@ const char *mpa_config_refuse(const struct mpa_settings *change,
 }
 
 /**
- * mpa_config_not_for_listener - is one of these for devices only?
- * @change: what is to be set at a listener
- * @attr: set to the MPA_A_CONFIG_* that is, the first of them
+ * mpa_config_not_for_listener - check for settings that only devices have
+ * @change: settings to set at a listener
+ * @attr: set to the first such MPA_A_CONFIG_*
  *
- * Return: NULL if none is; else why not, for the user.
+ * Return: NULL if there is none; else a message for the user.
  */
 const char *mpa_config_not_for_listener(const struct mpa_settings *change,
 					unsigned int *attr)
@@ -236,11 +237,11 @@ const char *mpa_config_not_for_listener(const struct mpa_settings *change,
 }
 
 /**
- * mpa_settings_change - change what was set at an object
+ * mpa_settings_change - change the settings of an object
  * @own: its own settings
- * @change: what to set; mpa_config_refuse() has let it pass
- * @inherit: MPA_A_CONFIG_* bits that are to be inherited again; those of
- *	@change win
+ * @change: settings to set; mpa_config_refuse() has returned NULL for them
+ * @inherit: MPA_A_CONFIG_* bits of settings to inherit again; @change has
+ *	precedence
  */
 void mpa_settings_change(struct mpa_settings *own,
 			 const struct mpa_settings *change, u32 inherit)
@@ -258,11 +259,11 @@ void mpa_settings_change(struct mpa_settings *own,
 }
 
 /**
- * struct mpa_config_revs - what a revision setting means
- * @rev: highest to speak
- * @rev_min: lowest
- * @may_permit: permissive mode adds something: revision 0 is neither all there
- *	is nor ruled out
+ * struct mpa_config_revs - meaning of a revision setting
+ * @rev: highest revision
+ * @rev_min: lowest revision
+ * @may_permit: permissive mode has a meaning: revision 0 is neither the only
+ *	revision nor excluded
  */
 struct mpa_config_revs {
 	u8 rev;
@@ -278,10 +279,10 @@ static const struct mpa_config_revs config_revisions[] = {
 };
 
 /**
- * mpa_config_params - what settings make of the startup exchange
+ * mpa_config_params - convert settings to parameters of the startup exchange
  * @cfg: settings in force, clipped to the device if there is one
- * @p: set to what our side asks; its depths are those that the settings allow,
- *	for the caller to lower
+ * @p: set to what this side requests; its depths are those that the settings
+ *	allow and may be lowered by the caller
  */
 void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
 {
@@ -304,7 +305,7 @@ void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
 	};
 	if (p->permissive)
 		p->rev_min = MPA_REV_RDMAC;
-	/* RFC 6581's data is where it would be asked for. */
+	/* It is requested in the enhanced data of RFC 6581. */
 	p->p2p = v[MPA_A_CONFIG_PEER_TO_PEER] && p->rtr && !plain &&
 		 r->rev == MPA_REV_2;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Settings: what they may be, how an object's own lie over those it inherits,
- * what they make of a connection. Pure functions.
+ * Settings: their bounds, how an object inherits them, and how they become the
+ * parameters of a connection. Pure functions.
  */
 #ifndef MPA_ULP_CONFIG_H
 #define MPA_ULP_CONFIG_H
@@ -21,7 +21,7 @@ struct mpa_config {
 };
 
 /**
- * struct mpa_settings - what was set at one object
+ * struct mpa_settings - settings that were set at one object
  * @set: bits 1 << MPA_A_CONFIG_*
  * @v: by MPA_A_CONFIG_*; meaningful where @set has a bit
  */
@@ -31,10 +31,10 @@ struct mpa_settings {
 };
 
 /**
- * struct mpa_limits - what a device can
- * @ird_max: deepest %MPA_A_CONFIG_IRD
- * @ord_max: deepest %MPA_A_CONFIG_ORD
- * @rtr: RTR kinds it knows, MPA_RTR_* set
+ * struct mpa_limits - limits of a device
+ * @ird_max: maximum of %MPA_A_CONFIG_IRD
+ * @ord_max: maximum of %MPA_A_CONFIG_ORD
+ * @rtr: RTR kinds it supports, MPA_RTR_* bits
  */
 struct mpa_limits {
 	u16 ird_max;
@@ -43,10 +43,10 @@ struct mpa_limits {
 };
 
 /**
- * struct mpa_bounds - what a setting may be
- * @min: least value
- * @max: greatest value
- * @def: built in
+ * struct mpa_bounds - bounds of a setting
+ * @min: minimum
+ * @max: maximum
+ * @def: built-in value
  */
 struct mpa_bounds {
 	u32 min;
@@ -57,9 +57,9 @@ struct mpa_bounds {
 /* By MPA_A_CONFIG_*. */
 extern const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1];
 
-/* Every setting there is. */
+/* All settings. */
 #define MPA_CONFIG_ALL	(GENMASK(MPA_A_CONFIG_MAX, 1))
-/* Those that bound what a user's context may own. */
+/* Settings that limit what a user context may own. */
 #define MPA_CONFIG_USER_LIMITS	(GENMASK(MPA_A_CONFIG_USER_RINGS_MAX,	\
 					 MPA_A_CONFIG_USER_QP_MAX))
 

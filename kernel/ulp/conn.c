@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A stream: its state, and what its owner can ask of it.
- */
+/* A stream: its state, and what its owner can query. */
 #include <net/tcp.h>
 
 #include "conn.h"
 #include "trace.h"
 
-/* What kernel sockets need done, and what the sockets of applications do. */
+/* Workqueues for the sockets of the kernel and for those of applications. */
 struct workqueue_struct *mpa_wq;
 struct workqueue_struct *mpa_user_wq;
 
-/* Nobody gains by switching it off but who looks for a bug, or tests. */
+/* Switched off only to look for a bug, or by tests. */
 bool mpa_fast_path = true;
 
 #define MOVE(to) BIT(MPA_CONN_##to)
@@ -57,9 +55,9 @@ bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 }
 
 /**
- * mpa_conn_kick - have everything looked at in process context
+ * mpa_conn_kick - queue the work that looks at everything in process context
  * @conn: the stream, locked
- * @delay: not before so many jiffies
+ * @delay: minimum delay, jiffies
  */
 void mpa_conn_kick(struct mpa_conn *conn, unsigned long delay)
 {
@@ -73,7 +71,7 @@ void mpa_conn_kick(struct mpa_conn *conn, unsigned long delay)
 }
 
 /**
- * mpa_priv - whose stream this is
+ * mpa_priv - return the owner's data
  * @conn: the stream
  *
  * Any context.
@@ -87,7 +85,7 @@ void *mpa_priv(const struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA);
 
 /**
- * mpa_socket - what a stream was attached to
+ * mpa_socket - return the socket that a stream was attached to
  * @conn: the stream
  *
  * Any context.
@@ -102,8 +100,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA);
 
 /**
  * mpa_conn_stats - read a stream's counters
- * @conn: the stream; without the lock the numbers may not fit together
- * @st: set to them
+ * @conn: the stream; without the lock the numbers may be inconsistent
+ * @st: set to the counters
  */
 void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st)
 {

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A stream, as the files of the ULP see it.
+ * A stream: the state that the files of the ULP share.
  *
- * Locks. There is one: the socket's. It protects everything in struct
+ * Locking. There is one lock: the socket's. It protects everything in struct
  * mpa_conn that is not constant. TCP holds it when it calls back, as
- * bh_lock_sock() in softirq or as lock_sock() from release_sock(); whoever
- * sends holds it as lock_sock(), since tcp_sendmsg_locked() wants that. Only an
- * atomic batch, of pages that are there, goes to TCP from its own callbacks.
+ * bh_lock_sock() in softirq or as lock_sock() from release_sock(). Senders hold
+ * it as lock_sock(), because tcp_sendmsg_locked() requires that. Only an atomic
+ * batch, which consists of pages that are present, is passed to TCP from TCP's
+ * own callbacks.
  *
- * Contexts in which a stream's code runs, and why each ends with
+ * Contexts in which the code of a stream runs, and why none is left after
  * mpa_detach():
  * - TCP's callbacks find the stream through icsk_ulp_data, under the lock;
  *   mpa_detach() clears it and restores the callbacks, under the lock.
- * - @timer and @run take the lock, or wait for it in its queue if it is that of
- *   an application's socket, and look at @gone; mpa_detach() sets it and then
- *   waits for both to finish.
- * - The owner's own calls: the owner sees to it that none is under way.
+ * - @timer and @run take the lock, or on an application's socket wait in the
+ *   queue of the lock, and check @gone; mpa_detach() sets it and then waits for
+ *   both to finish.
+ * - Calls of the owner: the owner makes sure that none is under way.
  *
- * Call-ups never nest: what TCP reports while a call-up or a send of ours is
- * under way (@busy) is noted in @again and done afterwards, by @run if the
- * caller is not the receiving side.
+ * Callbacks never nest: what TCP reports while a callback or a send of this
+ * module is under way (@busy) is noted in @again and handled afterwards, by
+ * @run if the caller is not the receiving side.
  */
 #ifndef MPA_ULP_CONN_H
 #define MPA_ULP_CONN_H
@@ -41,17 +42,17 @@
 struct mpa_scratch;
 
 /**
- * enum mpa_conn_state - where a stream is in its life
- * @MPA_CONN_ATTACHED: nothing was asked for yet
+ * enum mpa_conn_state - state of a stream
+ * @MPA_CONN_ATTACHED: not started
  * @MPA_CONN_WAIT_REPLY: Initiator: the Request was sent
  * @MPA_CONN_WAIT_REQUEST: Responder: waiting for the Request
- * @MPA_CONN_REQUEST_SEEN: Responder: the owner is to answer
- * @MPA_CONN_OPERATIONAL: FPDUs go both ways
- * @MPA_CONN_RX_ENDED: what comes in is dropped, FPDUs may still go out
- * @MPA_CONN_EXITED: MPA is over, TCP is the owner's business
- * @MPA_CONN_CLOSED: nothing can come any more
- * @MPA_CONN_REPLY_SEEN: Initiator that reviews: the owner is to answer
- * @MPA_CONN_NR_STATES: how many there are
+ * @MPA_CONN_REQUEST_SEEN: Responder: waiting for the owner's answer
+ * @MPA_CONN_OPERATIONAL: full operation: FPDUs are sent and received
+ * @MPA_CONN_RX_ENDED: received bytes are dropped; FPDUs may still be sent
+ * @MPA_CONN_EXITED: MPA has ended and leaves TCP to the owner
+ * @MPA_CONN_CLOSED: nothing more can be received
+ * @MPA_CONN_REPLY_SEEN: Initiator that reviews the Reply: waiting for the owner
+ * @MPA_CONN_NR_STATES: number of states
  */
 enum mpa_conn_state {
 	MPA_CONN_ATTACHED,
@@ -67,13 +68,13 @@ enum mpa_conn_state {
 };
 
 /**
- * struct mpa_startup - what only the startup exchange needs
- * @own: Initiator: what our side asks
+ * struct mpa_startup - state that only the startup exchange needs
+ * @own: Initiator: what this side requests
  * @req: the Request sent or received
- * @early: Initiator: bytes had come before the Request was sent
+ * @early: Initiator: bytes were received before the Request was sent
  * @have: bytes of the peer's frame in @buf
- * @buf: the peer's frame as far as it has come; its bytes stay in TCP's
- *	queue until it is whole
+ * @buf: what has arrived of the peer's frame; its bytes stay in TCP's queue
+ *	until the frame is complete
  */
 struct mpa_startup {
 	struct mpa_params own;
@@ -84,7 +85,7 @@ struct mpa_startup {
 };
 
 /**
- * struct mpa_saved - the socket's callbacks from before
+ * struct mpa_saved - the callbacks that the socket had before
  * @data_ready: sk_data_ready
  * @state_change: sk_state_change
  * @write_space: sk_write_space
@@ -97,10 +98,10 @@ struct mpa_saved {
 
 /**
  * struct mpa_lock_wait - work that waits for a socket's lock without a worker
- * @entry: in the queue of those who wait for the lock, while @work does
- * @work: what is queued when the lock is released; constant
+ * @entry: in the wait queue of the lock while @work waits
+ * @work: queued when the lock is released; constant
  *
- * @entry is under that queue's lock.
+ * @entry is protected by the lock of that wait queue.
  */
 struct mpa_lock_wait {
 	wait_queue_entry_t entry;
@@ -108,14 +109,14 @@ struct mpa_lock_wait {
 };
 
 /**
- * struct mpa_tuned - settings of a socket from before mpa_sock_tune()
+ * struct mpa_tuned - settings of a socket before mpa_sock_tune()
  * @mtu_probing: path MTU probing was on
- * @nodelay: so was TCP_NODELAY
- * @recverr: reports of soft errors: as mpa_sk_set_recverr() takes it
+ * @nodelay: TCP_NODELAY was set
+ * @recverr: reports of soft errors, as for mpa_sk_set_recverr()
  * @rcvlowat: SO_RCVLOWAT, bytes
  * @rcvbuf: receive buffer, bytes
- * @rcvbuf_raised: what it was raised to; 0 if it was not
- * @window_clamp: most that may be advertised, bytes
+ * @rcvbuf_raised: size that it was raised to, bytes; 0 if it was not
+ * @window_clamp: largest window that may be advertised, bytes
  */
 struct mpa_tuned {
 	bool mtu_probing;
@@ -130,84 +131,87 @@ struct mpa_tuned {
 /**
  * struct mpa_conn - a stream
  * @sk: its socket, with a reference; constant
- * @wq: where @timer and @run are queued: what applications hold up does not hold
- *	up the kernel's streams; constant
- * @sock: the same, as its owner in the kernel knows it; NULL for a socket of an
- *	application; constant
- * @ops: call-ups; constant
- * @priv: the owner's; constant
+ * @wq: workqueue of @timer and @run; applications have one of their own, so
+ *	that they cannot delay the streams of the kernel; constant
+ * @sock: the same socket as its owner in the kernel knows it; NULL for a socket
+ *	of an application; constant
+ * @ops: callbacks of the owner; constant
+ * @priv: data of the owner; constant
  * @saved: callbacks to restore; constant
- * @res: what the startup exchange came to; constant once operational
- * @state: changed by mpa_conn_set_state() alone; read without the lock by poll() and
- *	inet_diag
- * @busy: a call-up or a send is under way
- * @again: TCP had something to tell meanwhile
- * @called: ULPDUs were called up since @ops->answer
- * @gone: detached, or the socket was destroyed under us
- * @end_reported: the end was reported to the owner: no more of @ops->ended
+ * @res: result of the startup exchange; constant once operational
+ * @state: changed only by mpa_conn_set_state(); read without the lock by poll()
+ *	and inet_diag
+ * @busy: a callback or a send is under way
+ * @again: TCP called back meanwhile
+ * @called: ULPDUs were passed to the owner since @ops->answer
+ * @gone: detached, or TCP has destroyed the socket
+ * @end_reported: the end was reported to the owner: @ops->ended is not called
+ *	any more
  * @tx_open: full operation was reached; FPDUs may be sent
- * @tx_blocked: Responder: no FPDU has come yet, so none may be sent. Read without
- *	the lock by poll().
+ * @tx_blocked: Responder: no FPDU was received yet, so none may be sent. Read
+ *	without the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
  *	mpa_reply_decline(); set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU
- * @rx_begun: an FPDU has come, and not too soon (RFC 5044 section 7.1.2 rule 4)
- * @want_write: the owner was told to wait for @ops->writable
+ * @rx_begun: an FPDU was received, and not too early (RFC 5044 section 7.1.2
+ *	rule 4)
+ * @want_write: the owner waits for @ops->writable
  * @reader: state of the incoming half
- * @rx_ahead: bytes in the receive queue, from copied_seq on, that @reader
- *	has seen; they belong to an FPDU that is not whole, or held
- * @rx_seq: where copied_seq must be; a call of an application that was within
- *	TCP when its socket was attached may have taken bytes away
- * @rx_held: that FPDU is whole and good, and its owner will come for it; no
- *	other is looked for meanwhile, and no end is reported. Read without the
+ * @rx_ahead: bytes in the receive queue, from copied_seq on, that @reader has
+ *	read; they belong to an FPDU that is not complete, or held
+ * @rx_seq: value that copied_seq must have; a call of an application that was
+ *	inside TCP when its socket was attached may have taken bytes from the
+ *	queue
+ * @rx_held: that FPDU is complete and valid, and its owner will read it later;
+ *	no other is read meanwhile, and no end is reported. Read without the
  *	lock by poll().
- * @tcp_err: TCP has ended before the peer's FIN, with this negative error; 0: it
- *	has not. Reported when everything that had arrived has been read
- * @rx_prompted: TCP has said that there is something to read, and nobody has
- *	looked yet
- * @rx_short: TCP has come to have no room for the rest of that FPDU
- * @stash: pages for its first bytes, taken out of the receive queue then; NULL if
- *	there are none
- * @stash_len: how many bytes
+ * @tcp_err: negative error with which TCP ended before the peer's FIN; 0 if it
+ *	did not. Reported when everything that had arrived was read
+ * @rx_prompted: TCP reported data, which were not looked at yet
+ * @rx_short: TCP ran out of room for the rest of that FPDU
+ * @stash: pages with its first bytes, which were moved there from the receive
+ *	queue; NULL if there are none
+ * @stash_len: bytes in @stash
  * @stash_charged: bytes of sk_forward_alloc that are charged for @stash
  * @tx: state of the outgoing half
- * @plan: how the open batch is laid into segments
+ * @plan: how the open batch is divided into segments
  * @seg_left: bytes left in the current segment of the open batch
  * @segs: segments of the open batch, the current one included
  * @scratch: the open batch; NULL if there is none
  * @atomic: the open batch was opened by mpa_tx_begin_atomic()
  * @rest: bytes that TCP did not take; NULL if there are none
- * @rest_page: where @rest lies, with a reference; NULL if it was kvmalloc()ed
- * @rest_off: bytes of @rest it took since
- * @rest_len: bytes of @rest
- * @tx_err: sending has failed with this for good; 0 if not
- * @id: number in the namespace; constant
- * @since: when it was made, jiffies; constant
- * @label: what the owner said with mpa_set_label()
+ * @rest_page: page that contains @rest, with a reference; NULL if @rest is
+ *	memory from kvmalloc()
+ * @rest_off: bytes of @rest that TCP has taken since
+ * @rest_len: length of @rest, bytes
+ * @tx_err: negative error that ended sending; 0 if there was none
+ * @id: number in the network namespace; constant
+ * @since: when it was created, jiffies; constant
+ * @label: set by the owner with mpa_set_label()
  * @started: startup was begun
- * @initiator: our role in it
+ * @initiator: this side is the Initiator
  * @known: full operation was reached, @res is valid
- * @up: that was told, and no end of it yet
+ * @up: that was reported, and its end was not yet
  * @cause_known: @code and @err are set
  * @single: batches are one segment long
- * @code: enum mpa_error: the first thing that ended receiving
- * @err: the error number that went with it, positive
- * @term_sent: the first Terminate sent, as mpa_set_terminate() takes it; 0: none
- * @term_received: the first one received
+ * @code: enum mpa_error: the first reason for which receiving ended
+ * @err: error number for it, positive
+ * @term_sent: first Terminate sent, as for mpa_set_terminate(); 0: none
+ * @term_received: first Terminate received
  * @stats: counters
  * @startup: NULL when there is no startup exchange under way
  * @timeout: how long the peer may take in startup, jiffies
- * @first_timeout: how long to wait for its first FPDU outside of peer-to-peer mode,
- *	jiffies; 0: for ever
+ * @first_timeout: how long to wait for its first FPDU if not in peer-to-peer
+ *	mode, jiffies; 0: no limit
  * @deadline: when @timer is due, jiffies
- * @timer: bounds the startup exchange; process context
- * @run: does what must be done in process context
+ * @timer: limits the startup exchange; process context
+ * @run: for what needs process context
  * @timer_wait: @timer waits for the lock
- * @run_wait: so does @run
- * @tuned: the socket's settings from before
- * @rcu: delays the freeing for those who look at icsk_ulp_data unlocked
+ * @run_wait: @run waits for the lock
+ * @tuned: settings that the socket had before
+ * @rcu: delays freeing for readers of icsk_ulp_data that do not hold the lock
  *
- * All under the socket lock unless constant.
+ * All members are under the socket lock unless constant.
  */
 struct mpa_conn {
 	struct sock *sk;
@@ -289,7 +293,7 @@ static inline void mpa_assert_locked(const struct mpa_conn *conn)
 
 extern struct workqueue_struct *mpa_wq;
 extern struct workqueue_struct *mpa_user_wq;
-/* May change at any time; either way is good for any FPDU. */
+/* May change at any time: both values are correct for every FPDU. */
 extern bool mpa_fast_path;
 
 bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to);

@@ -19,7 +19,10 @@
 module_param_named(fast_path, mpa_fast_path, bool, 0644);
 MODULE_PARM_DESC(fast_path, "Use the fast paths for FPDUs that lie in one piece (default: yes)");
 
-/* What has a file is an application's, whoever has made it. */
+/*
+ * A socket with a file belongs to an application, even if the kernel created
+ * it.
+ */
 static bool ulp_is_users(const struct sock *sk)
 {
 	return sk->sk_socket && sk->sk_socket->file;
@@ -34,14 +37,18 @@ static bool ulp_may_attach(const struct sock *sk)
 }
 
 /*
- * Decides who may attach. A kernel socket's stream is bound by mpa_attach(),
- * when the core has linked the protocol to the socket. Under lock_sock().
+ * Checks whether a socket may be attached. The stream of a kernel socket is
+ * bound by mpa_attach(), after the core has linked the protocol to the socket.
+ * Under lock_sock().
  */
 static int mpa_ulp_init(struct sock *sk)
 {
 	if (!ulp_may_attach(sk))
 		return -ENOTCONN;
-	/* Someone else's data (sockmap's too): he has callbacks of his own. */
+	/*
+	 * Another user of the socket (as sockmap) has its own data and
+	 * callbacks.
+	 */
 	if (rcu_access_pointer(__sk_user_data((sk))))
 		return -EEXIST;
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
@@ -53,7 +60,10 @@ static int mpa_ulp_init(struct sock *sk)
 static void mpa_ulp_clone(const struct request_sock *req, struct sock *newsk,
 			  const gfp_t priority)
 {
-	/* The core drops a reference when the socket goes, but takes none. */
+	/*
+	 * The core drops a reference when the socket is destroyed, but takes
+	 * none.
+	 */
 	__module_get(THIS_MODULE);
 	mpa_conn_unclone(newsk);
 }
@@ -88,7 +98,8 @@ static int __init mpa_init(void)
 		goto err_netlink;
 	}
 	/*
-	 * Of all users: nothing there waits for the lock of a socket (sock.h).
+	 * Shared by all users: no work on it waits for the lock of a socket
+	 * (sock.h).
 	 */
 	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
 	if (!mpa_user_wq) {
@@ -113,15 +124,15 @@ err_registry:
 }
 
 /*
- * No socket has the protocol any more, each held a reference to the module;
- * streams are freed after a grace period by code of the core's.
+ * No socket uses the protocol any more, because each holds a reference to the
+ * module. Streams are freed after a grace period by code of the core.
  */
 static void __exit mpa_exit(void)
 {
 	tcp_unregister_ulp(&mpa_ulp_ops);
 	destroy_workqueue(mpa_user_wq);
 	destroy_workqueue(mpa_wq);
-	/* The last streams were released by work. */
+	/* The last streams were released by the work queues. */
 	mpa_netlink_exit();
 	mpa_registry_exit();
 	mpa_scratch_drain();

@@ -13,9 +13,10 @@
  *	ops->ended (once), mpa_detach
  *
  * Locking: the socket lock (lock_sock() or the softirq's bh_lock_sock())
- * protects a stream. Every call-up runs under it, in softirq or in process
- * context, and must not sleep. Functions say whether they take it themselves
- * or want it held by lock_sock(). No call-up but @answer may send.
+ * protects a stream. Every callback runs under it, in softirq or in process
+ * context, and must not sleep. The comment of each function states whether it
+ * takes the lock or requires lock_sock() to be held. No callback except @answer
+ * may send.
  */
 #ifndef MPA_ULP_MPA_H
 #define MPA_ULP_MPA_H
@@ -32,7 +33,7 @@
 struct mpa_conn;
 struct mpa_rx;
 
-/* RFC 5044 section 8: why a stream, or its receiving half, has ended. */
+/* RFC 5044 section 8: why a stream or its receiving half has ended. */
 enum mpa_error {
 	MPA_ERROR_NONE		= 0,
 	MPA_ERROR_CLOSED	= 1,	/* TCP closed, terminated or lost */
@@ -42,49 +43,52 @@ enum mpa_error {
 };
 
 /**
- * struct mpa_ops - call-ups of a stream's owner
- * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes
- *	of private data at @pd (gone on return). Answer with mpa_accept() or
- *	mpa_reject(), later and from process context. Of a revision that
- *	mpa_rev_supported() denies only the latter can succeed.
+ * struct mpa_ops - callbacks of the owner of a stream
+ * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes of
+ *	private data at @pd (only valid until return). The owner answers later,
+ *	from process context, with mpa_accept() or mpa_reject(). For a revision
+ *	that mpa_rev_supported() refuses, only mpa_reject() can succeed.
  * @operational: the stream enters full operation with @res, which stays valid
  *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
  *	within mpa_accept().
- * @reply: Initiator: the exchange is over. @status: 0 (after @operational; with
- *	a stream that reviews before it, see mpa_reply_accept());
- *	-ECONNREFUSED: the peer rejected; -ENOSPC: its ORD is more than our IRD
- *	can be; -EOPNOTSUPP: no RTR in common (in both cases @operational came
- *	first, so that a Terminate can be sent); -ECONNRESET, -ETIMEDOUT: TCP
- *	ended or nothing came in time; -EPROTONOSUPPORT: a revision we do not
- *	speak, or an RDMAC peer's and the Request was enhanced; -EPROTO and its
- *	kin: improper frame. The last three want TCP closed.
- *	@res holds what was understood and may be NULL on improper frames.
- *	Failed startups call only this, not @ended.
+ * @reply: Initiator: the startup exchange has ended with @status. 0: success
+ *	(called after @operational; before it on a stream that reviews the
+ *	Reply, see mpa_reply_accept()). -ECONNREFUSED: the peer rejected.
+ *	-ENOSPC: the peer's ORD exceeds the largest IRD possible here;
+ *	-EOPNOTSUPP: no RTR kind in common (in both cases @operational was
+ *	called first, so that a Terminate can be sent). -ECONNRESET, -ETIMEDOUT:
+ *	TCP ended, or no Reply came in time. -EPROTONOSUPPORT: a revision not
+ *	supported here, or an RDMAC peer answered an enhanced Request. -EPROTO,
+ *	-EALREADY, -EMSGSIZE, -EINVAL: malformed frame, see mpa_frame_parse().
+ *	After errors from -ECONNRESET on the owner must close TCP. @res holds
+ *	what was understood and may be NULL on malformed frames. A failed
+ *	startup calls only @reply, not @ended.
  * @ulpdu: a ULPDU of @len bytes has arrived and was verified; read it with
- *	mpa_rx_read(). -EAGAIN: nothing was read, the owner will come for it
- *	(within mpa.ko). Another negative value refuses it and everything after
- *	it: further bytes are dropped unseen.
- * @settled: the ULPDUs that had arrived have been called up, one or more of
- *	them since the last time: for what is better done once for all of them.
- *	Dispensable: may be NULL.
- * @answer: as @settled, when also their bytes were given back to TCP, and what
- *	has ended was told: what they ask for may be sent from here, by
- *	mpa_tx_begin_atomic(), without waking anybody. Dispensable.
- * @writable: sending may go on: TCP has room again, or a Responder has
- *	received its first FPDU. Also after @ended with CLOSED, if that was the
- *	peer's FIN, which leaves our half open.
- * @ended: nothing more will be received; all that had arrived whole has been
- *	called up before. @code: CRC and MARKER leave TCP open for a last message
- *	(with MARKER @err is -EMSGSIZE if it was ULPDU_Length that was too much);
- *	CLOSED: @err is 0 for an orderly end at an FPDU boundary,
- *	-ECONNABORTED for a FIN within an FPDU, else the error TCP ended with;
- *	STARTUP (Responder): TCP is to be closed. Called at most once, and once
- *	more with CLOSED if TCP ends after CRC or MARKER.
- * @released: the socket is destroyed though mpa_detach() was not called, which
- *	must follow, not from here. Any context. Optional.
- * @pd_max: bytes of private data that the owner has room for; 0: all there can
- *	be. A frame with more is improper (RFC 5044 section 7.1.2 rule 9): the
- *	owner hears of its end by -EMSGSIZE, never of the data.
+ *	mpa_rx_read(). Returns 0; -EAGAIN: nothing was read, the owner will read
+ *	it later (only within mpa.ko); another negative value refuses this ULPDU
+ *	and everything after it: further bytes are dropped.
+ * @settled: all ULPDUs that had arrived were passed to @ulpdu, at least one
+ *	since the last call: for work that is better done once for all of them.
+ *	Optional; may be NULL.
+ * @answer: as @settled, but called after their bytes were returned to TCP and
+ *	after any end was reported. Answers to the ULPDUs may be sent from here
+ *	with mpa_tx_begin_atomic(), without waking a thread. Optional.
+ * @writable: sending may continue: TCP has room again, or a Responder has
+ *	received its first FPDU. Also called after @ended with CLOSED, if that
+ *	was the peer's FIN, which leaves the sending half open.
+ * @ended: nothing more will be received; all complete ULPDUs were passed to
+ *	@ulpdu before. @code: CRC and MARKER leave TCP open for a last message
+ *	(with MARKER, @err is -EMSGSIZE if ULPDU_Length was too large); CLOSED:
+ *	@err is 0 for an orderly end at an FPDU boundary, -ECONNABORTED for a
+ *	FIN within an FPDU, else the error TCP ended with; STARTUP (Responder):
+ *	the owner must close TCP. Called at most once, and once more with CLOSED
+ *	if TCP ends after CRC or MARKER.
+ * @released: the socket is being destroyed before mpa_detach() was called. The
+ *	owner must still call mpa_detach(), but not from this callback. Any
+ *	context. Optional.
+ * @pd_max: bytes of private data that the owner has room for; 0: no limit. A
+ *	frame with more is improper (RFC 5044 section 7.1.2 rule 9): startup
+ *	fails with -EMSGSIZE and the data are not passed to the owner.
  */
 struct mpa_ops {
 	void (*request)(struct mpa_conn *conn, const struct mpa_frame *req,
@@ -107,13 +111,13 @@ enum {
 	MPA_STARTUP_TIMEOUT_MS	= 5000,
 	/* Longest last streaming message mpa_start_responder() takes. */
 	MPA_LAST_MESSAGE_MAX	= 65536,
-	/* Longest header mpa_tx_add() takes beside the payload. */
+	/* Longest header mpa_tx_add() takes in addition to the payload. */
 	MPA_TX_HEADER_MAX	= 80,
 	/* Bytes of mpa_tx_workspace(). */
 	MPA_TX_WORKSPACE	= 1536,
 };
 
-/* Life (attach.c, conn.c) */
+/* Attaching and detaching (attach.c, conn.c) */
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv);
 void mpa_detach(struct mpa_conn *conn);
@@ -121,7 +125,7 @@ void *mpa_priv(const struct mpa_conn *conn);
 struct socket *mpa_socket(const struct mpa_conn *conn);
 
 /**
- * struct mpa_label - whose a stream is, for those who look at it from outside
+ * struct mpa_label - the owner of a stream, as shown to user space
  * @dev_index: the RDMA core's index of the device
  * @qpn: the queue pair's number; 0: none yet
  * @listen_id: &mpa_node.id of the listener it came from; 0: none
@@ -132,13 +136,13 @@ struct mpa_label {
 	u32 listen_id;
 };
 
-/* What mpa_set_terminate() takes beside layer << 12 | type << 8 | code. */
+/* Marks a stored layer << 12 | type << 8 | code as valid. */
 #define MPA_TERM_VALID	BIT(31)
 
-/* What is told of a stream (view.c); lock_sock() or bh_lock_sock() held */
+/* What is shown of a stream (view.c); lock_sock() or bh_lock_sock() held */
 void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label);
 void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term);
-/* Before startup, or never: what the stream is to keep to beside mpa_params */
+/* Optional, before startup: settings in addition to struct mpa_params */
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg);
 
 /* Startup (startup.c) */
@@ -152,7 +156,8 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len);
 
 /*
- * Sending (tx_batch.c, tx_queue.c, tx_emss.c); lock_sock() held. One batch at a time:
+ * Sending (tx_batch.c, tx_queue.c, tx_emss.c); lock_sock() held. One batch at a
+ * time:
  *
  *	while (!mpa_tx_begin(conn)) {
  *		while ((room = mpa_tx_room(conn)) && more)
@@ -187,17 +192,18 @@ bool mpa_rx_join(struct mpa_rx *rx, u32 skip);
 void mpa_rx_part(struct mpa_rx *rx);
 
 /**
- * struct mpa_conn_stats - what a stream has counted
+ * struct mpa_conn_stats - counters of a stream
  * @tx_fpdus: FPDUs handed to TCP
- * @tx_batches: socket calls that carried them
+ * @tx_batches: calls of TCP that sent them
  * @tx_bytes: stream bytes of these
- * @tx_short: socket calls that TCP took only in part
- * @rx_fpdus: FPDUs verified and called up, or joined with one that was
+ * @tx_short: calls of TCP that took only a part
+ * @rx_fpdus: FPDUs verified and passed to the owner, alone or joined with
+ *	others
  * @rx_bytes: stream bytes of these
  * @rx_crc_errors: FPDUs refused for their CRC
  * @rx_marker_errors: FPDUs refused for a Marker
  * @rx_length_errors: FPDUs refused for a ULPDU_Length above %MPA_MULPDU_MAX
- * @rx_too_soon: Initiator: FPDUs that came before our first was sent
+ * @rx_too_soon: Initiator: FPDUs received before the first one was sent
  * @rx_dropped: bytes dropped after an error
  *
  * Under the socket lock; read unlocked for display only.

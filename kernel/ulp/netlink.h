@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the netlink family sees of the ULP: values, copied out of the registry
- * and of connections, and one way to change settings. registry.c, view.c.
+ * Interface of the ULP for the netlink family: copies of values from the
+ * registry and from connections, and a function that changes settings.
+ * registry.c, view.c.
  */
 #ifndef MPA_ULP_NETLINK_H
 #define MPA_ULP_NETLINK_H
@@ -13,29 +14,29 @@
 #include "mpa.h"
 
 /**
- * struct mpa_conn_view - all there is to tell of a connection
+ * struct mpa_conn_view - everything that is shown of a connection
  * @id: number in the namespace
- * @owner: whose it is
- * @label: @owner is a device: what it said with mpa_set_label()
+ * @owner: kind of owner
+ * @label: set with mpa_set_label() if @owner is a device
  * @listen_id: listener it came from; 0: none
- * @uid: of an application's socket; in the initial user namespace
- * @inode: of an application's socket; 0: none yet
- * @local: our address
- * @remote: the peer's
+ * @uid: user of an application's socket; in the initial user namespace
+ * @inode: inode of an application's socket; 0: none yet
+ * @local: local address
+ * @remote: address of the peer
  * @phase: enum mpa_conn_phase
- * @started: @initiator is known
- * @initiator: our role
+ * @started: startup was begun; @initiator is valid
+ * @initiator: this side is the Initiator
  * @age_ms: since it was attached, ms
- * @known: @res is: full operation was reached
- * @res: what the startup exchange has come to
- * @mulpdu: longest ULPDU now, bytes; 0: none can be sent
- * @emss: bytes of stream in a segment now
- * @code: enum mpa_error: the first thing that ended receiving
- * @err: the error that went with it, positive
+ * @known: full operation was reached; @res is valid
+ * @res: result of the startup exchange
+ * @mulpdu: current MULPDU, bytes; 0: no ULPDU can be sent
+ * @emss: current EMSS, bytes
+ * @code: enum mpa_error: the first reason for which receiving ended
+ * @err: error number for it, positive
  * @term_sent: layer << 12 | type << 8 | code, and %MPA_TERM_VALID; 0: none
  * @term_received: likewise
  * @stats: counters
- * @busy: looked at without the lock: numbers may not fit together
+ * @busy: read without the lock: numbers may be inconsistent
  */
 struct mpa_conn_view {
 	u32 id;
@@ -63,13 +64,13 @@ struct mpa_conn_view {
 };
 
 /**
- * struct mpa_failure_view - something was refused or has failed
- * @kind: what
+ * struct mpa_failure_view - a failure or refusal that is notified
+ * @kind: kind of failure
  * @err: error number, positive; 0: none
  * @term: as in &struct mpa_conn_view
- * @suppressed: failures not told of since the last one that was
- * @conn: whose, or NULL
- * @listener: whose, or NULL
+ * @suppressed: failures not notified since the last notification
+ * @conn: connection, or NULL
+ * @listener: listener, or NULL
  */
 struct mpa_failure_view {
 	enum mpa_failure_kind kind;
@@ -81,13 +82,14 @@ struct mpa_failure_view {
 };
 
 /**
- * struct mpa_change - a change to settings of one node
- * @kind: of the node
- * @id: of the node; 0 with the namespace's defaults
- * @name: device by name instead, or empty
- * @to: what to set
- * @inherit: MPA_A_CONFIG_* bits to be inherited again; none of @to's
- * @node: the registry's own
+ * struct mpa_change - a change of the settings of one node
+ * @kind: kind of the node
+ * @id: number of the node; 0 for the defaults of the namespace
+ * @name: name of a device, instead of @id, or empty
+ * @to: settings to set
+ * @inherit: MPA_A_CONFIG_* bits of settings to inherit again; none of those in
+ *	@to
+ * @node: used by the registry
  */
 struct mpa_change {
 	enum mpa_node_kind kind;
@@ -99,9 +101,9 @@ struct mpa_change {
 };
 
 /**
- * struct mpa_refusal - why changes were not made
+ * struct mpa_refusal - why changes were refused
  * @which: index of the change
- * @attr: MPA_A_CONFIG_* it is about, or 0: the node was not found
+ * @attr: MPA_A_CONFIG_* of the setting; 0: the node was not found
  * @why: message for the user
  */
 struct mpa_refusal {
@@ -110,7 +112,7 @@ struct mpa_refusal {
 	const char *why;
 };
 
-/* registry.c: nodes and settings; any context unless it says so */
+/* registry.c: nodes and settings; any context */
 void mpa_view_defaults(struct net *net, struct mpa_node_view *v);
 int mpa_view_device(struct net *net, u32 index, const char *name,
 		    struct mpa_node_view *v);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nodes: what settings hang on and what netlink shows beside connections:
- * a namespace's defaults, devices, listeners. Part of the interface of mpa.ko to
- * other modules: included by mpa.h.
+ * Nodes: the objects that have settings, which netlink shows in addition to
+ * connections: the defaults of a namespace, devices, listeners. Part of the
+ * interface of mpa.ko to other modules: included by mpa.h.
  *
- * A node inherits from the next above: listener of a device, device, namespace,
- * what is built in. It is embedded in its owner's object; between
- * mpa_node_add() and the return of mpa_node_remove() it may be looked at any
- * time. Nothing here sleeps unless it says so.
+ * A node inherits from the next level: listener of a device, device, namespace,
+ * built-in values. It is embedded in an object of its owner; between
+ * mpa_node_add() and the return of mpa_node_remove() it may be read at any
+ * time. No function here sleeps.
  */
 #ifndef MPA_ULP_NODE_H
 #define MPA_ULP_NODE_H
@@ -29,7 +29,7 @@ enum mpa_node_kind {
 };
 
 enum {
-	/* As the RDMA core's names, with the NUL. */
+	/* As for names in the RDMA core, with the NUL. */
 	MPA_DEV_NAME_MAX	= 64,
 	MPA_COUNTER_NAME_MAX	= 24,
 	MPA_COUNTERS_MAX	= 48,
@@ -51,8 +51,8 @@ struct mpa_addr {
 
 /**
  * struct mpa_counter_view - a counter
- * @name: what it is called
- * @value: what it has counted
+ * @name: name
+ * @value: value
  */
 struct mpa_counter_view {
 	char name[MPA_COUNTER_NAME_MAX];
@@ -60,26 +60,26 @@ struct mpa_counter_view {
 };
 
 /**
- * struct mpa_node_view - all there is to tell of a node
- * @kind: what it is
+ * struct mpa_node_view - everything that is shown of a node
+ * @kind: kind of node
  * @id: device: index; listener: number in the namespace
  * @config: settings in force
- * @own: MPA_A_CONFIG_* bits set at the node itself
- * @name: device: its name
- * @ifindex: device: of the network device below
- * @ifname: device: likewise
- * @active: device: its port is
- * @limits: device: what it can
- * @conns: device: connections now
- * @listeners: device: listeners now
+ * @own: bits of the MPA_A_CONFIG_* that are set at the node itself
+ * @name: device: name
+ * @ifindex: device: index of the network device below
+ * @ifname: device: name of the network device below
+ * @active: device: the port is active
+ * @limits: device: limits
+ * @conns: device: current number of connections
+ * @listeners: device: current number of listeners
  * @owner: listener: enum mpa_owner
- * @dev_index: listener of a device: which
- * @addr: listener: where
- * @backlog: listener: as given to listen()
- * @half_open: listener of a device: peers without a Request
- * @uid: listener, an application's socket: user, in the initial user namespace
- * @nr_counters: of @counters
- * @counters: device and namespace
+ * @dev_index: listener of a device: index of the device
+ * @addr: listener: address
+ * @backlog: listener: backlog of listen()
+ * @half_open: listener of a device: peers that have not sent a Request
+ * @uid: listener of an application: user, in the initial user namespace
+ * @nr_counters: number of @counters
+ * @counters: counters of a device or namespace
  *
  * Too large for a stack.
  */
@@ -106,11 +106,11 @@ struct mpa_node_view {
 };
 
 /**
- * struct mpa_node_ops - what a node's owner tells of it
- * @view: fill in what is the owner's in @v: all zero but what the registry knows
- *	(kind, id, settings). Called with the registry's lock held and bottom
- *	halves off.
- * @is_called: device: is that its name? Called likewise
+ * struct mpa_node_ops - callbacks of the owner of a node
+ * @view: fill in @v, which is zero except for kind, id and settings. Called
+ *	with the registry's lock held and bottom halves disabled.
+ * @is_called: device: check whether it has this name. Called in the same
+ *	context
  */
 struct mpa_node_ops {
 	void (*view)(const struct mpa_node *node, struct mpa_node_view *v);
@@ -118,15 +118,15 @@ struct mpa_node_ops {
 };
 
 /**
- * struct mpa_node - a node; zeroed and, up to @limits, filled in by its owner
- * @kind: what it is; constant
- * @id: devices: the RDMA core's index, set by the owner; listeners: given by
+ * struct mpa_node - a node; zeroed, and filled in up to @ops, by its owner
+ * @kind: kind of node; constant
+ * @id: device: the RDMA core's index, set by the owner; listener: set by
  *	mpa_node_add(); constant after that
- * @parent: a device's listener: the device; else NULL; constant
- * @limits: device: what it can; else NULL; constant
- * @ops: constant
- * @net: where it is; between mpa_node_add() and mpa_node_remove()
- * @own: what was set here; under the registry's lock; survives
+ * @parent: listener of a device: the device; else NULL; constant
+ * @limits: device: limits; else NULL; constant
+ * @ops: callbacks; constant
+ * @net: its namespace, between mpa_node_add() and mpa_node_remove(); else NULL
+ * @own: settings set at this node; under the registry's lock. Kept by
  *	mpa_node_remove(), so that a device may move to another namespace
  */
 struct mpa_node {

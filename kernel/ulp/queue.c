@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading received bytes where they lie.
+ * Reading received bytes in place.
  *
- * An skb of the queue holds bytes in a linear part, in page fragments and,
- * if it was merged on receipt, in further skbs on its frag_list, which have
- * the same two but no list of their own. Neighbours in the queue may overlap:
- * only sequence numbers tell where the next byte is.
+ * An skb of the queue holds bytes in a linear part, in page fragments and, if
+ * it was merged on receipt, in further skbs on its frag_list, which have no
+ * frag_list themselves. Neighbours in the queue may overlap: only sequence
+ * numbers determine where the next byte is.
  */
 #include <linux/highmem.h>
 #include <net/tcp.h>
@@ -23,7 +23,7 @@ static void pos_enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off,
 	pos->end = end;
 }
 
-/* From @skb of the receive queue on, the first that has bytes at pos->seq. */
+/* Finds the first skb from @skb on that contains pos->seq. */
 static void pos_enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 {
 	pos->stash = false;
@@ -39,10 +39,10 @@ static void pos_enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 }
 
 /**
- * mpa_pos_queue - stand at a byte of the receive queue
- * @pos: the place
+ * mpa_pos_queue - set a position in the receive queue
+ * @pos: the position
  * @sk: the socket, locked
- * @seq: the byte's TCP sequence number; at or behind copied_seq
+ * @seq: TCP sequence number; at or behind copied_seq
  */
 void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 {
@@ -51,12 +51,12 @@ void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 }
 
 /**
- * mpa_pos_stash - stand at the first of the bytes that were put aside
- * @pos: the place
+ * mpa_pos_stash - set a position at the first byte of the stash
+ * @pos: the position
  * @sk: the socket, locked
- * @skb: what holds them
- * @len: how many, not 0
- * @seq: sequence number of the byte that comes behind them
+ * @skb: the stash
+ * @len: bytes in the stash, not 0
+ * @seq: sequence number of the byte behind the stash
  */
 void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 		   u32 len, u32 seq)
@@ -121,11 +121,11 @@ static const u8 *pos_map_frag(struct mpa_pos *pos, u32 into, u32 *len)
 }
 
 /**
- * mpa_pos_map - see the next bytes
- * @pos: the place; not moved
- * @len: set to how many can be seen at once
+ * mpa_pos_map - access the next bytes
+ * @pos: the position; not moved
+ * @len: set to the bytes that are in one piece of memory
  *
- * Return: where they are, until mpa_pos_unmap(); NULL if there are none.
+ * Return: the bytes, valid until mpa_pos_unmap(); NULL if there are none.
  */
 const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len)
 {
@@ -142,8 +142,8 @@ const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len)
 
 /**
  * mpa_pos_unmap - undo mpa_pos_map()
- * @pos: the place
- * @p: what mpa_pos_map() returned, not NULL
+ * @pos: the position
+ * @p: returned by mpa_pos_map(), not NULL
  */
 void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p)
 {
@@ -153,9 +153,9 @@ void mpa_pos_unmap(struct mpa_pos *pos, const u8 *p)
 }
 
 /**
- * mpa_pos_skip - move on
- * @pos: the place
- * @len: by how many bytes; beyond the last one it stays at the end
+ * mpa_pos_skip - move forward
+ * @pos: the position
+ * @len: bytes; stops at the end
  */
 void mpa_pos_skip(struct mpa_pos *pos, u32 len)
 {
@@ -170,9 +170,9 @@ void mpa_pos_skip(struct mpa_pos *pos, u32 len)
 }
 
 /**
- * mpa_pos_copy - make a second place
- * @to: set to the place @len bytes behind @pos
- * @pos: the place; may be mapped
+ * mpa_pos_copy - copy a position and move the copy forward
+ * @to: set to the position @len bytes behind @pos; not mapped
+ * @pos: the position; may be mapped
  * @len: bytes
  */
 void mpa_pos_copy(struct mpa_pos *to, const struct mpa_pos *pos, u32 len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading received bytes where they lie: in TCP's receive queue, after those
- * that were put aside from there.
+ * Reading received bytes in place: in TCP's receive queue and, before these, in
+ * the stash of bytes that were moved from there.
  */
 #ifndef MPA_ULP_QUEUE_H
 #define MPA_ULP_QUEUE_H
@@ -12,21 +12,21 @@
 struct sock;
 
 /**
- * struct mpa_pos - a place in the stream of received bytes
+ * struct mpa_pos - a position in the stream of received bytes
  * @sk: the socket
- * @top: skb the place is in; NULL at the end
- * @cur: @top or the one of its frag_list the place is in
+ * @top: skb that contains the position; NULL at the end
+ * @cur: @top, or the skb of its frag_list that contains the position
  * @frag: fragment of @cur, or -1 for its linear part
- * @stash: @top is not of the receive queue; the queue comes next
+ * @stash: @top is the stash; the receive queue follows
  * @mapped: mpa_pos_map() made a mapping that must be undone
  * @base: offset within @top at which the fragment starts, bytes
- * @off: offset within @top of the place, bytes
+ * @off: offset of the position within @top, bytes
  * @end: bytes of @top
- * @seq: TCP sequence number of the place; while @stash, of the first byte
- *	behind
+ * @seq: TCP sequence number of the position; while @stash, of the first byte
+ *	behind the stash
  *
- * Good only as long as the receive queue does not change: under the socket
- * lock, up to the next tcp_read_done(). Copied with mpa_pos_copy().
+ * Valid only while the receive queue does not change: under the socket lock, up
+ * to the next tcp_read_done(). While mapped, copied only with mpa_pos_copy().
  */
 struct mpa_pos {
 	struct sock *sk;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What there is in each network namespace: the settings that are its defaults,
- * devices, listeners, counters. Locks and their order: registry.h.
+ * The objects of each network namespace: the settings that are its defaults,
+ * devices, listeners, counters. See registry.h for locks and their order.
  *
  * A node is in one of the arrays of its namespace from mpa_node_add() to
- * mpa_node_remove(), and is touched under the lock only. So nobody who looks at
- * nodes holds one: what netlink gets are values.
+ * mpa_node_remove(), and is accessed only under the lock. So no one holds a
+ * reference to a node: netlink gets copies of values.
  */
 #include <linux/jiffies.h>
 #include <linux/module.h>
@@ -18,7 +18,9 @@ DEFINE_SPINLOCK(mpa_registry_lock);
 
 static unsigned int registry_net_id __read_mostly;
 
-/* For views that are only passed on, since one is too large for a stack. */
+/*
+ * For views that are only passed on, because a view is too large for a stack.
+ */
 static struct mpa_node_view registry_shared_view;
 
 static const char registry_counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
@@ -39,12 +41,12 @@ static const char registry_counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
 };
 
 /**
- * mpa_net_of - what there is in a namespace
- * @net: the namespace, which lives
+ * mpa_net_of - objects of a namespace
+ * @net: the namespace, still alive
  *
  * Any context.
  *
- * Return: it; there is always one.
+ * Return: the objects, never NULL.
  */
 struct mpa_net *mpa_net_of(const struct net *net)
 {
@@ -52,10 +54,10 @@ struct mpa_net *mpa_net_of(const struct net *net)
 }
 
 /**
- * mpa_count - count something
+ * mpa_count - change a counter
  * @mn: namespace
  * @what: counter
- * @by: 1, or -1 with those that go down
+ * @by: 1, or -1 for counters that decrease
  *
  * Any context.
  */
@@ -90,7 +92,7 @@ static void node_resolve(const struct mpa_node *node, struct mpa_config *cfg)
  * mpa_node_config - settings in force at a node
  * @node: the node; one that was not added, or removed, inherits nothing from a
  *	namespace
- * @cfg: set to them, within what the device can
+ * @cfg: set to the settings, limited to what the device supports
  *
  * Any context.
  */
@@ -105,7 +107,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_node_config, MPA);
 /**
  * mpa_net_config - settings in force in a namespace
  * @net: the namespace
- * @cfg: set to them
+ * @cfg: set to the settings
  *
  * Any context.
  */
@@ -117,7 +119,7 @@ void mpa_net_config(struct net *net, struct mpa_config *cfg)
 	spin_unlock_bh(&mpa_registry_lock);
 }
 
-/* ---- Looking ---- */
+/* ---- Views ---- */
 
 static void node_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
@@ -184,9 +186,9 @@ static void registry_view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
 }
 
 /**
- * mpa_view_defaults - look at a namespace itself
+ * mpa_view_defaults - read the defaults of a namespace
  * @net: the namespace
- * @v: its settings and counters
+ * @v: set to its settings and counters
  *
  * Any context.
  */
@@ -198,11 +200,11 @@ void mpa_view_defaults(struct net *net, struct mpa_node_view *v)
 }
 
 /**
- * mpa_view_device - look at a device
+ * mpa_view_device - read a device
  * @net: its namespace
- * @index: the RDMA core's index, unless there is a
+ * @index: the RDMA core's index; not used if @name is set
  * @name: name, or NULL
- * @v: the device
+ * @v: set to the device
  *
  * Any context.
  *
@@ -222,10 +224,10 @@ int mpa_view_device(struct net *net, u32 index, const char *name,
 }
 
 /**
- * mpa_view_next - look at the next device or listener
+ * mpa_view_next - read the next device or listener
  * @net: its namespace
  * @kind: %MPA_NODE_DEVICE or %MPA_NODE_LISTENER
- * @from: least number wanted
+ * @from: lowest number
  * @v: the first with that number or a greater one
  *
  * Any context.
@@ -248,20 +250,20 @@ int mpa_view_next(struct net *net, enum mpa_node_kind kind, u32 from,
 }
 
 /**
- * mpa_generation - has anything changed that a dump tells?
+ * mpa_generation - detect a change of the result of a dump
  * @net: namespace
- * @kind: of nodes
+ * @kind: kind of nodes
  *
  * Any context.
  *
- * Return: a number that is another one if so.
+ * Return: a number that changes then.
  */
 u32 mpa_generation(struct net *net, enum mpa_node_kind kind)
 {
 	return READ_ONCE(mpa_net_of(net)->generation[kind]);
 }
 
-/* What is below inherits: it may look different, too. */
+/* Nodes below inherit the change. */
 static void registry_next_generation(struct mpa_net *mn,
 				     enum mpa_node_kind kind)
 {
@@ -272,7 +274,7 @@ static void registry_next_generation(struct mpa_net *mn,
 		WRITE_ONCE(mn->generation[i], mn->generation[i] + 1);
 }
 
-/* ---- Coming and going ---- */
+/* ---- Adding and removing ---- */
 
 static void node_notify(const struct mpa_node *node, enum mpa_cmd cmd)
 {
@@ -297,15 +299,15 @@ static int node_insert(struct mpa_net *mn, struct mpa_node *node)
 }
 
 /**
- * mpa_node_add - a device or listener has come to a namespace
- * @node: filled in as far as its owner does, and in no namespace
+ * mpa_node_add - add a device or listener to a namespace
+ * @node: filled in by its owner, and in no namespace
  * @net: the namespace, which outlives the node there
  *
- * Any context. From now on it can be seen, its settings can be changed; its
- * listeners come after a device.
+ * Any context. From now on the node is visible and its settings can be changed.
+ * A device is added before its listeners.
  *
- * Return: 0; -ENOMEM; -EBUSY a device with this index is there already, or
- * @node is somewhere.
+ * Return: 0; -ENOMEM; -EBUSY there is already a device with this index, or
+ * @node is in a namespace.
  */
 int mpa_node_add(struct mpa_node *node, struct net *net)
 {
@@ -340,11 +342,10 @@ static void node_erase(struct mpa_node *node)
 }
 
 /**
- * mpa_node_remove - a device or listener leaves its namespace
- * @node: the node; none of its listeners is left; one that is nowhere is no
- *	matter
+ * mpa_node_remove - remove a device or listener from its namespace
+ * @node: the node, without listeners; nothing is done if it is in no namespace
  *
- * Any context. On return nobody looks at it.
+ * Any context. On return the node is not accessed any more.
  */
 void mpa_node_remove(struct mpa_node *node)
 {
@@ -356,10 +357,10 @@ void mpa_node_remove(struct mpa_node *node)
 EXPORT_SYMBOL_NS_GPL(mpa_node_remove, MPA);
 
 /**
- * mpa_node_changed - what is to be told of a device is not what it was
- * @node: the device; one that is nowhere is no matter
+ * mpa_node_changed - notify a change of a device
+ * @node: the device; nothing is done if it is in no namespace
  *
- * Any context. For its name, its network device and the state of its port.
+ * Any context. For changes of its name, its network device or its port state.
  */
 void mpa_node_changed(struct mpa_node *node)
 {
@@ -374,8 +375,8 @@ void mpa_node_changed(struct mpa_node *node)
 EXPORT_SYMBOL_NS_GPL(mpa_node_changed, MPA);
 
 /**
- * mpa_node_listed - is a node in a namespace?
- * @node: the node; its owner adds and removes it nowhere else meanwhile
+ * mpa_node_listed - check whether a node is in a namespace
+ * @node: the node; not added or removed by its owner at the same time
  *
  * Return: true if so.
  */
@@ -387,13 +388,14 @@ bool mpa_node_listed(const struct mpa_node *node)
 /* ---- Failures ---- */
 
 /**
- * mpa_failure_due - may a failure be told?
+ * mpa_failure_due - check the rate limit of failure notifications
  * @mn: namespace
- * @suppressed: set, if so, to how many were not since the last one
+ * @suppressed: set to the number of suppressed failures if true is returned
  *
  * Any context.
  *
- * Return: true if so; else it is counted.
+ * Return: true if the failure may be notified; else it is counted as
+ * suppressed.
  */
 bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed)
 {
@@ -434,10 +436,10 @@ static void node_notify_half_open(const struct mpa_node *node)
 }
 
 /**
- * mpa_node_half_open - a listener has turned a peer away
- * @node: the listener; one that is nowhere is no matter
+ * mpa_node_half_open - a listener has refused a peer
+ * @node: the listener; nothing is done if it is in no namespace
  *
- * Any context. Too many were there that had not sent their Request
+ * Any context. Too many peers had not sent their Request
  * (%MPA_A_CONFIG_HALF_OPEN_MAX).
  */
 void mpa_node_half_open(struct mpa_node *node)
@@ -484,7 +486,7 @@ static int registry_refuse_change(const struct mpa_change *c,
 	return 0;
 }
 
-/* Finds the node, which stays until the lock is released. */
+/* Also finds the node, which stays valid until the lock is released. */
 static int registry_check_change(struct net *net, struct mpa_change *c,
 				 struct mpa_refusal *no)
 {
@@ -544,18 +546,19 @@ static int registry_check_changes(struct net *net, struct mpa_change *changes,
 }
 
 /**
- * mpa_change_settings - change settings: all of these or none
+ * mpa_change_settings - make all of several changes, or none
  * @net: namespace
- * @changes: what to change; later ones win. Where a node is meant, it is noted
- * @nr: how many
- * @check: only say whether it can be done
- * @no: set on errors: which cannot, and why
+ * @changes: the changes; later ones override earlier ones. Sets
+ *	&mpa_change.node
+ * @nr: number of changes
+ * @check: only check whether the changes can be made
+ * @no: set on errors to the change that was refused and why
  *
- * Any context. Whoever looks at settings sees all of the changes or none. When
- * all were made, each is told of.
+ * Any context. Readers of settings see all changes or none. A notification is
+ * sent for each after all were made.
  *
- * Return: 0; -EINVAL a value is refused; -ENODEV, -ENOENT there is no such
- * device or listener.
+ * Return: 0; -EINVAL invalid value; -ENODEV, -ENOENT there is no such device or
+ * listener.
  */
 int mpa_change_settings(struct net *net, struct mpa_change *changes,
 			unsigned int nr, bool check, struct mpa_refusal *no)
@@ -600,8 +603,9 @@ static void registry_forget(struct xarray *nodes)
 }
 
 /*
- * Its network devices have left, its sockets are closed. The node of a device
- * that is still on its way out will be removed later, from nowhere.
+ * The network devices of the namespace have left and its sockets are closed. A
+ * device that is still being removed calls mpa_node_remove() later, when its
+ * node is in no namespace.
  */
 static void __net_exit registry_net_exit(struct net *net)
 {
@@ -623,7 +627,7 @@ static struct pernet_operations registry_net_ops = {
 };
 
 /**
- * mpa_registry_init - at module init, before anything that has a namespace
+ * mpa_registry_init - register the namespace data, before any user of it
  *
  * Return: 0 or a negative error.
  */
@@ -633,7 +637,7 @@ int mpa_registry_init(void)
 }
 
 /**
- * mpa_registry_exit - at module exit, after everything else
+ * mpa_registry_exit - unregister the namespace data, after all users of it
  */
 void mpa_registry_exit(void)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What there is in each network namespace, as the files of the ULP see it:
- * settings, devices, listeners, connections, counters.
+ * The objects of each network namespace: settings, devices, listeners,
+ * connections, counters.
  *
- * Locks. One spinlock, mpa_registry_lock, for nodes and settings of all
- * namespaces: they are looked at once for a connection, a node may move between
- * namespaces, and events about them come in the order of what they tell. It is
- * taken with bottom halves off, in any context but hard interrupts, inside
- * any socket lock; inside it are only the locks of the xarrays and those of
- * netlink. Nobody sleeps under it.
+ * Locking. One spinlock, mpa_registry_lock, protects nodes and settings of all
+ * namespaces: they are read once for a connection, a node may move between
+ * namespaces, and events are sent in the order of the changes. It is taken with
+ * bottom halves disabled, in any context except hard interrupts, inside any
+ * socket lock. Only the locks of the xarrays and those of netlink are taken
+ * inside it. No one sleeps under it.
  *
- * The array of connections is apart: RCU for readers, its own lock, process
- * context, for those who enter and leave (view.c).
+ * The array of connections is separate: readers use RCU; adding and removing
+ * take its own lock, in process context (view.c).
  */
 #ifndef MPA_ULP_REGISTRY_H
 #define MPA_ULP_REGISTRY_H
@@ -25,29 +25,30 @@
 #include "netlink.h"
 
 enum {
-	/* Numbers of listeners and connections: 1 and so on, then anew. */
+	/* Largest number of a listener or connection; then 1 follows. */
 	MPA_ID_MAX		= S32_MAX,
-	/* Failures told in a second at the most, in each namespace. */
+	/* Maximum number of failures notified per second and namespace. */
 	MPA_FAILURES_PER_SECOND	= 20,
 };
 
 /**
- * enum mpa_counter - what a namespace counts; the first two go down as well
+ * enum mpa_counter - counters of a namespace; the first two also decrease
  * @MPA_COUNT_CONNS: connections now
  * @MPA_COUNT_CONNS_UP: of these, in full operation
- * @MPA_COUNT_OPENED: connections that have reached full operation
- * @MPA_COUNT_STARTUP: startup exchanges that have failed
- * @MPA_COUNT_REJECTED: and that the peer, or our consumer, has refused
- * @MPA_COUNT_CRC: streams that have ended with a wrong CRC
- * @MPA_COUNT_MARKER: and with a Marker and ULPDU_Length that disagree
- * @MPA_COUNT_LENGTH: and with a ULPDU_Length that is too much
- * @MPA_COUNT_TCP: and with TCP, out of order
+ * @MPA_COUNT_OPENED: connections that reached full operation
+ * @MPA_COUNT_STARTUP: startup exchanges that failed
+ * @MPA_COUNT_REJECTED: startup exchanges that either side rejected
+ * @MPA_COUNT_CRC: streams that ended because of a wrong CRC
+ * @MPA_COUNT_MARKER: streams that ended because a Marker and ULPDU_Length did
+ *	not match
+ * @MPA_COUNT_LENGTH: streams that ended because ULPDU_Length was too large
+ * @MPA_COUNT_TCP: streams that ended with an error of TCP
  * @MPA_COUNT_TERM_SENT: Terminates sent
  * @MPA_COUNT_TERM_RECEIVED: Terminates received
- * @MPA_COUNT_HALF_OPEN: peers turned away: too many had not sent a Request
- * @MPA_COUNT_SUPPRESSED: failures that no notification was sent for
- * @MPA_COUNT_TOO_SOON: FPDUs that came before our first was sent
- * @MPA_COUNT_NR: how many there are
+ * @MPA_COUNT_HALF_OPEN: peers refused because too many had not sent a Request
+ * @MPA_COUNT_SUPPRESSED: failures for which no notification was sent
+ * @MPA_COUNT_TOO_SOON: FPDUs received by an Initiator before it sent its first
+ * @MPA_COUNT_NR: number of counters
  */
 enum mpa_counter {
 	MPA_COUNT_CONNS,
@@ -68,24 +69,25 @@ enum mpa_counter {
 };
 
 /**
- * struct mpa_net - a network namespace
- * @own: its defaults, as far as they were set
+ * struct mpa_net - objects of a network namespace
+ * @own: settings that were set as defaults of the namespace
  * @devices: nodes by the RDMA core's index
  * @listeners: nodes by number
- * @next_listener: number to be tried next
- * @generation: by kind of node: changes with what a dump of it would tell
- * @conns: connections by number, struct mpa_conn; a place is kept from the time
- *	one is made, and taken while TCP knows of it
- * @next_conn: number to be tried next
- * @conn_generation: changes when a connection comes or goes
- * @no_waiting_until: jiffies until which no lock of a socket is waited for
+ * @next_listener: number to try next
+ * @generation: by kind of node: changes when the result of a dump changes
+ * @conns: connections by number, struct mpa_conn; an entry is reserved when a
+ *	connection is created, and set while it is hooked
+ * @next_conn: number to try next
+ * @conn_generation: changes when a connection is added or removed
+ * @no_waiting_until: until then no lock of a socket is waited for, jiffies
  * @counters: by enum mpa_counter
- * @failure_lock: the rest; innermost, bottom halves off
- * @failure_second: when @failures began to be counted, jiffies
- * @failures: told since then
- * @suppressed: not told since the last one that was
+ * @failure_lock: protects the members below; innermost, bottom halves disabled
+ * @failure_second: start of the interval of @failures, jiffies
+ * @failures: failures notified in this interval
+ * @suppressed: failures not notified since the last notification
  *
- * To @generation under mpa_registry_lock. @next_conn: under the lock of @conns.
+ * Up to @generation under mpa_registry_lock. @next_conn is under the lock of
+ * @conns.
  */
 struct mpa_net {
 	struct mpa_settings own;
@@ -101,7 +103,7 @@ struct mpa_net {
 
 	atomic64_t counters[MPA_COUNT_NR];
 
-	/* The rest; innermost. */
+	/* Protects the rest; innermost. */
 	spinlock_t failure_lock;
 	unsigned long failure_second;
 	u32 failures;

@@ -2,12 +2,12 @@
 /*
  * Receiving FPDUs. RFC 5044 sections 6 and 8.
  *
- * Bytes are read where TCP has queued them, each once for the CRC as it
- * comes (twice where the owner joined FPDUs and undid it) and once more by the
- * owner when its FPDU is whole. They leave the queue with their FPDU, so the
- * peer's window is what bounds memory; only when TCP has no room for the rest of
- * an FPDU are its first bytes put aside, into pages that the socket is charged
- * for.
+ * Bytes are read in place, in TCP's queue: once for the CRC when they arrive
+ * (twice if the owner joined FPDUs and undid that), and once more by the owner
+ * when the FPDU is complete. They leave the queue with their FPDU, so the
+ * window of the peer limits memory. Only when TCP has no room for the rest of
+ * an FPDU are its first bytes moved to a stash, pages that the socket is
+ * charged for.
  */
 #include <net/tcp.h>
 
@@ -19,13 +19,16 @@
 #include "view.h"
 
 enum {
-	/* Give bytes back to TCP at least so often within one run. */
+	/* Return bytes to TCP at least this often within one run. */
 	RX_RELEASE_BYTES		= 128 * 1024,
-	/* ULPDUs joined with one: what a fragment has at the usual MTU. */
+	/*
+	 * ULPDUs joined with one: as many as fit a fragment at the usual MTU.
+	 */
 	RX_JOINED_MAX		= 24,
 	/*
-	 * Marker, length, a ULPDU as long as that can say, pad, CRC and Markers in
-	 * between: what is too long is read to its CRC all the same.
+	 * Marker, length, a ULPDU of the longest length that the field can
+	 * hold, pad, CRC and Markers in between: a ULPDU that is too long is
+	 * still read up to its CRC.
 	 */
 	RX_FPDU_MAX		= U16_MAX + MPA_FPDU_OVERHEAD +
 				  MPA_FPDU_ALIGN + MPA_MARKER_LEN *
@@ -35,9 +38,9 @@ enum {
 static_assert(MAX_SKB_FRAGS * PAGE_SIZE >= RX_FPDU_MAX);
 
 /**
- * struct mpa_rx_joined - the bytes of a ULPDU that was joined with another
- * @at: where, in bytes from &mpa_rx.base
- * @len: how many
+ * struct mpa_rx_joined - a ULPDU that was joined with another
+ * @at: offset from &mpa_rx.base, bytes
+ * @len: bytes of it
  * @run: bytes of stream from there to the next Marker
  */
 struct mpa_rx_joined {
@@ -49,24 +52,26 @@ struct mpa_rx_joined {
 static_assert(MPA_MULPDU_MAX <= U16_MAX);
 
 /**
- * struct mpa_rx - a ULPDU that is being called up
- * @left: bytes not read yet, joined ones included
- * @at: where the next is, or a Marker before it, if its FPDU lies in one piece
- * @run: bytes at @at before anything else comes
- * @more: bytes of the same ULPDU behind that, and behind a Marker
+ * struct mpa_rx - a ULPDU that is being passed to its owner
+ * @left: bytes not read yet, joined ULPDUs included
+ * @at: the next byte, or a Marker before it, if the FPDU is in one piece of
+ *	memory; else NULL
+ * @run: bytes of ULPDU at @at before a Marker or the end
+ * @more: bytes of the same ULPDU behind that Marker
  * @base: start of the FPDU
- * @next: start of the FPDU that follows it, and those that were joined
- * @end: end of the piece they lie in
- * @reader: has read what is before @next
- * @first: what @reader was before anything was joined
- * @part: ULPDUs that were joined; one more is looked at and never used
- * @joined: how many
- * @passed: how many of them have been begun
- * @pos: if @at is NULL: where the next byte is, or a Marker or the length field
- *	before it
- * @strip: then tells which it is
+ * @next: start of the FPDU behind it and those that were joined
+ * @end: end of the piece of memory
+ * @reader: reader of the stream, which has read everything before @next
+ * @first: state of @reader before anything was joined
+ * @part: ULPDUs that were joined; rx_next_run() reads one more, but does not
+ *	use it
+ * @joined: number of ULPDUs in @part
+ * @passed: number of these that the owner has begun to read
+ * @pos: if @at is NULL: the next byte, or a Marker or the length field before
+ *	it
+ * @strip: if @at is NULL: finds the ULPDU bytes at @pos
  *
- * Lengths are kept: who sent the page may still change it.
+ * Lengths are stored: a sender on this machine may still change the page.
  */
 struct mpa_rx {
 	u32 left;
@@ -86,7 +91,7 @@ struct mpa_rx {
 };
 
 /**
- * struct mpa_rx_run - one pass over the receive queue
+ * struct mpa_rx_run - one pass through the receive queue
  * @done: bytes of the FPDUs that the owner has taken; the rest of
  *	&mpa_conn.rx_ahead belongs to the current FPDU
  * @pos: the piece of the queue that is read
@@ -98,7 +103,7 @@ struct mpa_rx_run {
 	struct mpa_pos start;
 };
 
-/* The next bytes are @len at @at, with a Marker behind @run of them. */
+/* The next bytes are the @len at @at, with a Marker behind @run of them. */
 static void rx_begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 {
 	rx->at = at;
@@ -107,8 +112,8 @@ static void rx_begin_run(struct mpa_rx *rx, const u8 *at, u32 len, u32 run)
 }
 
 /*
- * What is behind a Marker, or the next ULPDU: which of the two nobody can
- * foretell, so both are at hand.
+ * Continues behind a Marker or with the next ULPDU. Both are computed, because
+ * a branch would be predicted badly.
  */
 static void rx_next_run(struct mpa_rx *rx)
 {
@@ -140,11 +145,11 @@ static void rx_read_piece(struct mpa_rx *rx, void *to, u32 len)
 }
 
 /**
- * mpa_rx_read - read on in a ULPDU
+ * mpa_rx_read - read the next bytes of a ULPDU
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @to: where to; NULL: skip the bytes
- * @len: how many; more than mpa_rx_left() is a bug of the caller's: copies
- *	nothing and warns once
+ * @to: destination; NULL: skip the bytes
+ * @len: bytes; more than mpa_rx_left() is a bug of the caller: copies nothing
+ *	and warns once
  */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 {
@@ -174,12 +179,12 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
 
 /**
- * mpa_rx_peek - see the next bytes of a ULPDU where they lie
+ * mpa_rx_peek - access the next bytes of a ULPDU in place
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @len: how many
+ * @len: bytes of it
  *
- * Return: where they are until @ulpdu returns; NULL if they are not all in one
- * place, or not so many are left: mpa_rx_read() can do without.
+ * Return: the bytes, valid until @ulpdu returns; NULL if they are not in one
+ * piece of memory or fewer are left: then use mpa_rx_read().
  */
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 {
@@ -188,7 +193,7 @@ const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
 
 /**
- * mpa_rx_left - what is left of a ULPDU
+ * mpa_rx_left - bytes of a ULPDU that are left
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
  *
  * Return: bytes not read yet.
@@ -200,16 +205,16 @@ u32 mpa_rx_left(const struct mpa_rx *rx)
 EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
 
 /**
- * mpa_rx_next - see how the ULPDU begins that follows, if it could be joined
+ * mpa_rx_next - access the first bytes of the next ULPDU, if it can be joined
  * @rx: the ULPDU; only within &mpa_ops.ulpdu
- * @len: bytes of it wanted
+ * @len: bytes to access
  *
- * What is seen was not checked: it is only good to find out whether
- * mpa_rx_join() is worth a try.
+ * The bytes were not verified: use them only to decide whether to call
+ * mpa_rx_join().
  *
- * Return: where these bytes are; NULL if none follows with that many and more,
- * not yet, or they do not lie in one piece with the one called up and without a
- * Marker, or enough of them were joined.
+ * Return: the bytes; NULL if the next ULPDU has not arrived or is not longer
+ * than @len, if the bytes are not in one piece of memory with the current ULPDU
+ * and free of Markers, or if enough ULPDUs were joined.
  */
 const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 {
@@ -219,7 +224,7 @@ const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
 
-/* The FPDU at @next was read; of its ULPDU @skip bytes are left out. */
+/* Adds the FPDU read at @next without the first @skip bytes of its ULPDU. */
 static bool rx_add_part(struct mpa_rx *rx, u32 skip)
 {
 	const struct mpa_reader *r = rx->reader;
@@ -237,18 +242,18 @@ static bool rx_add_part(struct mpa_rx *rx, u32 skip)
 }
 
 /**
- * mpa_rx_join - go on in the ULPDU that follows
+ * mpa_rx_join - append the next ULPDU to the current one
  * @rx: the ULPDU; only within &mpa_ops.ulpdu, and after mpa_rx_next() has shown
- *	what follows. Who has joined others takes them all: @ulpdu does not return
- *	-EAGAIN then
- * @skip: bytes to leave out at its beginning, no more than were shown
+ *	its first bytes. An owner that has joined ULPDUs takes them all: @ulpdu
+ *	must not return -EAGAIN then
+ * @skip: bytes to leave out at its beginning, at most those that were accessed
  *
- * Nothing but these, pads, CRCs and Markers part the bytes of the two from now
- * on: what is judged and placed in one go is read in one go. It is checked here
- * as the first one was.
+ * The bytes of both ULPDUs can then be read as if they were one, so that the
+ * owner can check and place them together. The next FPDU is verified here as
+ * the first one was.
  *
- * Return: true, and the bytes left are more; false if it is not in order, to be
- * found out in its turn.
+ * Return: true if it was appended to the bytes that are left; false if it is
+ * not complete or not valid: it is handled later, after this ULPDU.
  */
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
 {
@@ -272,7 +277,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA);
  * mpa_rx_part - undo all mpa_rx_join()
  * @rx: the ULPDU; nothing was read since the first of them
  *
- * The others will be called up in their turn.
+ * The others will be passed to the owner one by one.
  */
 void mpa_rx_part(struct mpa_rx *rx)
 {
@@ -286,7 +291,7 @@ void mpa_rx_part(struct mpa_rx *rx)
 EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA);
 
 /**
- * mpa_rx_within_fpdu - has an FPDU begun and not ended?
+ * mpa_rx_within_fpdu - check whether a part of an FPDU was received
  * @conn: the stream, locked
  *
  * Return: true if so.
@@ -310,7 +315,7 @@ static void rx_free_stash(struct mpa_conn *conn)
 
 /**
  * mpa_rx_uninit - free what receiving has allocated
- * @conn: the stream, locked or unreachable for anyone else, about to be detached
+ * @conn: the stream, being detached; locked, or unreachable for anyone else
  */
 void mpa_rx_uninit(struct mpa_conn *conn)
 {
@@ -326,8 +331,9 @@ static void rx_cancel_timer(struct mpa_conn *conn)
 }
 
 /*
- * RFC 5044 section 7.1.2 rule 4: a Responder sends nothing before it has received
- * an FPDU. One that does breaks that rule, but nothing of the stream is lost.
+ * RFC 5044 section 7.1.2 rule 4: a Responder sends nothing before it has
+ * received an FPDU. A Responder that does breaks that rule, but no data are
+ * lost.
  */
 static void rx_count_too_soon(struct mpa_conn *conn, u32 fpdus)
 {
@@ -335,7 +341,7 @@ static void rx_count_too_soon(struct mpa_conn *conn, u32 fpdus)
 	mpa_conn_count_too_soon(conn, fpdus);
 }
 
-/* An FPDU has come while @rx_begun was not set. */
+/* An FPDU was received while @rx_begun was not set. */
 static void rx_first_fpdu(struct mpa_conn *conn)
 {
 	if (conn->initiator && !conn->stats.tx_fpdus) {
@@ -346,7 +352,7 @@ static void rx_first_fpdu(struct mpa_conn *conn)
 	rx_cancel_timer(conn);
 }
 
-/* Calls up the FPDU just found. False if its owner wants it later. */
+/* Passes the FPDU just read to the owner; false if the owner reads it later. */
 static bool rx_call_owner(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	int ret;
@@ -355,7 +361,7 @@ static bool rx_call_owner(struct mpa_conn *conn, struct mpa_rx *rx)
 		rx_first_fpdu(conn);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_bytes += conn->reader.since_start;
-	/* poll() looks without the lock, as soon as the owner wakes it. */
+	/* poll() reads it without the lock as soon as the owner wakes it. */
 	WRITE_ONCE(conn->rx_held, true);
 	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
 	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
@@ -400,7 +406,7 @@ static bool rx_may_read_on(const struct mpa_conn *conn, u32 done)
 	       done < RX_RELEASE_BYTES;
 }
 
-/* The FPDU just read lies whole at @p, in a piece that ends at @end. */
+/* The FPDU just read is complete at @p, in a piece that ends at @end. */
 static void rx_begin_whole(struct mpa_conn *conn, struct mpa_rx *rx,
 			   const u8 *p, const u8 *end)
 {
@@ -418,7 +424,7 @@ static void rx_begin_whole(struct mpa_conn *conn, struct mpa_rx *rx,
 	rx->passed = 0;
 }
 
-/* The FPDU just read begins at @start and may lie in several pieces. */
+/* The FPDU just read begins at @start and may be in several pieces. */
 static void rx_begin_scattered(struct mpa_conn *conn, struct mpa_rx *rx,
 			       const struct mpa_pos *start)
 {
@@ -430,8 +436,9 @@ static void rx_begin_scattered(struct mpa_conn *conn, struct mpa_rx *rx,
 }
 
 /*
- * Reads the next FPDU, or as much of it as there is, from the piece of @len bytes
- * at @p, of which @off were read. After MPA_RX_FPDU @rx is ready for the owner.
+ * Reads the next FPDU, or as much of it as has arrived, from the piece of @len
+ * bytes at @p, of which @off were read. After MPA_RX_FPDU @rx is ready for the
+ * owner.
  */
 static enum mpa_rx_result rx_read_fpdu(struct mpa_conn *conn,
 				       struct mpa_rx_run *run, const u8 *p,
@@ -449,7 +456,7 @@ static enum mpa_rx_result rx_read_fpdu(struct mpa_conn *conn,
 			return MPA_RX_FPDU;
 		}
 	}
-	/* The start of the first FPDU is known from the beginning of the run. */
+	/* For the first FPDU of a run, rx_run_queue() has set @start. */
 	if (run->done && run->done == conn->rx_ahead)
 		mpa_pos_copy(&run->start, &run->pos, off);
 	result = mpa_reader_feed(&conn->reader, p + off, len - off, &used);
@@ -474,7 +481,7 @@ static void rx_count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 	conn->stats.rx_bytes += len;
 }
 
-/* Passes to the owner the FPDUs that end in the piece at @p; returns bytes read. */
+/* Passes to the owner the FPDUs that end in this piece. Returns bytes read. */
 static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 			const u8 *p, u32 len)
 {
@@ -524,7 +531,7 @@ static bool rx_run_queue(struct mpa_conn *conn)
 	       conn->state == MPA_CONN_OPERATIONAL;
 }
 
-/* How many of the next @want bytes there is room for, as far as memory goes. */
+/* Allocates room for the next @want bytes. Returns how many fit. */
 static u32 rx_grow_stash(struct mpa_conn *conn, u32 want)
 {
 	const gfp_t gfp = sk_gfp_mask(conn->sk, GFP_ATOMIC | __GFP_NOWARN);
@@ -544,9 +551,9 @@ static u32 rx_grow_stash(struct mpa_conn *conn, u32 want)
 }
 
 /*
- * Charges what the pages take beyond their bytes, if TCP's limits allow that.
- * Less than nothing, if packets gave back less than their bytes. The socket
- * never owes anything on return: TCP takes sk_forward_alloc for what it has.
+ * Charges the memory of the pages in excess of their bytes, if TCP's limits
+ * allow it. The amount is negative if packets released less than their bytes.
+ * sk_forward_alloc must not be negative on return, because TCP relies on it.
  */
 static void rx_charge_stash(struct mpa_conn *conn)
 {
@@ -561,10 +568,10 @@ static void rx_charge_stash(struct mpa_conn *conn)
 }
 
 /*
- * The first bytes in the queue go where no window is needed. The socket has been
- * charged for them, with the packets they came in, and stays so when these go:
- * that can neither fail nor pass any limit. They do not count for the receive
- * buffer, whose limit is what they are in the way of.
+ * Moves the first bytes in the queue to the stash, where they do not need
+ * window. The socket was charged for them with their packets and stays charged
+ * when these are freed, so the charge can neither fail nor exceed a limit. The
+ * bytes do not count for the receive buffer, which they would keep full.
  */
 static void rx_move_to_stash(struct mpa_conn *conn, u32 len)
 {
@@ -592,8 +599,9 @@ static void rx_move_to_stash(struct mpa_conn *conn, u32 len)
 }
 
 /*
- * Is the window too small for the rest of the FPDU, or for any segment, and will
- * TCP not open it either? See __tcp_select_window() for how little room that is.
+ * Whether the window is too small for the rest of the FPDU, or for any segment,
+ * and TCP will not open it. See __tcp_select_window() for the room that TCP
+ * requires.
  */
 static bool rx_window_closed(const struct mpa_conn *conn)
 {
@@ -608,11 +616,12 @@ static bool rx_window_closed(const struct mpa_conn *conn)
 }
 
 /*
- * An FPDU whose first bytes fill the receive buffer would wait for the rest
- * for ever: the window is closed until they are read. Many small segments or a
- * small buffer can bring that about at any length. If memory is what TCP lacks,
- * it drops what comes, unless its queue is empty, and says that there is
- * something to read: @dropped. An FPDU that has come upon this once goes on so.
+ * An FPDU whose first bytes fill the receive buffer would never become
+ * complete: the window stays closed until they are read. Many small segments or
+ * a small buffer can cause this for any length. If TCP lacks memory, it drops
+ * what it receives, unless its queue is empty, and reports data without adding
+ * any: @dropped. Once this has happened to an FPDU, the rest of it is handled
+ * the same way.
  */
 static void rx_make_room(struct mpa_conn *conn, bool dropped)
 {
@@ -629,7 +638,7 @@ static void rx_make_room(struct mpa_conn *conn, bool dropped)
 		mpa_conn_kick(conn, HZ / 50);
 }
 
-/* What is left of the stream makes no sense any more. */
+/* Someone else has taken bytes of the stream: the rest is not usable. */
 static void rx_lose(struct mpa_conn *conn)
 {
 	rx_cancel_timer(conn);
@@ -638,14 +647,14 @@ static void rx_lose(struct mpa_conn *conn)
 	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
 }
 
-/* Where the bytes end that the reader has seen. */
+/* Sequence number behind the bytes that the reader has read. */
 static u32 rx_seen(const struct mpa_conn *conn)
 {
 	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
 }
 
 /**
- * mpa_rx_fpdus - call up all FPDUs that are whole
+ * mpa_rx_fpdus - pass all complete FPDUs to the owner
  * @conn: the stream, locked, operational
  */
 void mpa_rx_fpdus(struct mpa_conn *conn)
@@ -667,15 +676,15 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
 }
 
 /**
- * mpa_rx_held_read - copy from the ULPDU that was left for later
+ * mpa_rx_held_read - copy from the held ULPDU
  * @conn: the stream, under lock_sock(), its @rx_held set
- * @to: where to; advanced
- * @len: how many of its bytes, from the first on; no more than it has
+ * @to: destination; advanced
+ * @len: bytes, from the first on; at most the length of the ULPDU
  *
- * May sleep. The ULPDU stays what it is until mpa_rx_held_done().
+ * May sleep. The ULPDU stays held until mpa_rx_held_done().
  *
- * Return: 0; -EFAULT; -EPROTO if its bytes were taken away: the receiving half
- * has ended with that.
+ * Return: 0; -EFAULT; -EPROTO if its bytes were taken by someone else: the
+ * receiving half has ended then.
  */
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 {
@@ -709,10 +718,10 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 }
 
 /**
- * mpa_rx_held_done - the ULPDU that was left for later has been read
+ * mpa_rx_held_done - the held ULPDU was read
  * @conn: the stream, under lock_sock(), its @rx_held set
  *
- * Gives its bytes back to TCP; the next may be looked for.
+ * Returns its bytes to TCP; the next one may be read.
  */
 void mpa_rx_held_done(struct mpa_conn *conn)
 {
@@ -727,7 +736,7 @@ void mpa_rx_held_done(struct mpa_conn *conn)
  * mpa_rx_drop - drop everything received
  * @conn: the stream, locked, its receiving half ended
  *
- * TCP goes on, so that the peer's FIN is seen.
+ * TCP continues, so that the peer's FIN is received.
  */
 void mpa_rx_drop(struct mpa_conn *conn)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Receiving FPDUs; the owner's part of it is in mpa.h.
- */
+/* Receiving FPDUs. The functions for owners are in mpa.h. */
 #ifndef MPA_ULP_RX_H
 #define MPA_ULP_RX_H
 
@@ -11,7 +9,7 @@
 
 struct iov_iter;
 
-/* Bytes that were read go back to TCP. */
+/* Returns bytes that were read to TCP. */
 static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
 {
 	tcp_read_done(conn->sk, len);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Working memory for batches of FPDUs: a few pieces are kept for all streams,
- * one for each processor, since that is how many batches are built at a time;
- * and as many again, at the most, for softirqs that interrupt these.
+ * Memory for building batches of FPDUs. Idle batches are kept for all streams:
+ * one per processor, because that many are built at a time, and at most as many
+ * again for softirqs that interrupt these.
  *
- * With each comes a page fragment, on which batches are written one behind the
- * other. TCP holds the pages for as long as it needs what stands there.
+ * Each has a page fragment, on which batches are written one behind the other.
+ * TCP keeps a reference to the pages until their data are acknowledged.
  */
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
@@ -16,11 +16,14 @@
 
 #include "scratch.h"
 
-/* Protects the three below; softirq. */
+/* Protects the three variables below; softirq. */
 static DEFINE_SPINLOCK(scratch_lock);
 static LIST_HEAD(scratch_idle);
 static unsigned int scratch_nr_idle;
-/* How many are left to those who cannot make one: as many as they missed. */
+/*
+ * Idle batches reserved for atomic users, which cannot allocate: as many as
+ * they have failed to get.
+ */
 static unsigned int scratch_nr_reserved;
 
 static struct mpa_scratch *scratch_take(bool atomic)
@@ -42,7 +45,7 @@ static struct mpa_scratch *scratch_take(bool atomic)
 
 static struct mpa_scratch *scratch_create(void)
 {
-	/* Memory reclaim may be waiting for what is to be sent. */
+	/* Memory reclaim may depend on what is to be sent. */
 	unsigned int noio = memalloc_noio_save();
 	struct mpa_scratch *s = vmalloc(sizeof(*s));
 
@@ -60,7 +63,7 @@ static void scratch_destroy(struct mpa_scratch *s)
 }
 
 /**
- * mpa_scratch_get - get working memory for a batch
+ * mpa_scratch_get - get memory for a batch
  * @atomic: do not sleep; otherwise process context
  *
  * Return: an empty batch; NULL if there is no memory, or none idle and @atomic.
@@ -89,7 +92,7 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 	return s;
 }
 
-/* The fragments of the batch are TCP's now, but for the one to go on with. */
+/* Drops the references to fragments, except to the current one. */
 static void scratch_put_frags(struct mpa_scratch *s)
 {
 	while (s->nr_runs)
@@ -98,10 +101,10 @@ static void scratch_put_frags(struct mpa_scratch *s)
 }
 
 /**
- * mpa_scratch_put - give working memory back
+ * mpa_scratch_put - return the memory of a batch
  * @s: what mpa_scratch_get() returned
  *
- * As there.
+ * Same context as there.
  */
 void mpa_scratch_put(struct mpa_scratch *s)
 {
@@ -120,7 +123,7 @@ void mpa_scratch_put(struct mpa_scratch *s)
 }
 
 /**
- * mpa_scratch_drain - free all working memory; none is in use
+ * mpa_scratch_drain - free all memory; none may be in use
  */
 void mpa_scratch_drain(void)
 {
@@ -130,7 +133,7 @@ void mpa_scratch_drain(void)
 		scratch_destroy(s);
 }
 
-/* As TCP gets pages for what it copies: without waiting for any. */
+/* Allocates as TCP does for what it copies, without sleeping. */
 static struct page *frag_alloc(void)
 {
 	return alloc_pages(GFP_NOWAIT | __GFP_COMP | __GFP_NOWARN |
@@ -138,7 +141,7 @@ static struct page *frag_alloc(void)
 			   get_order(MPA_FRAG_BYTES));
 }
 
-/* The batch goes on, or begins, on @frag from where it is used. */
+/* The batch continues or begins on @frag, behind what was written there. */
 static void frag_begin_run(struct mpa_scratch *s)
 {
 	s->run[s->nr_runs++] = (struct bio_vec){
@@ -148,15 +151,15 @@ static void frag_begin_run(struct mpa_scratch *s)
 }
 
 /**
- * mpa_frag_begin - make the batch go on where there is room for an FPDU
+ * mpa_frag_begin - begin a piece of the batch that has room for an FPDU
  * @s: the batch
  * @len: bytes of the FPDU, at most %MPA_FRAG_BYTES
  *
- * Does not sleep. A batch begins on the fragment of the one before if that has
- * room; what else is left of a fragment is given up.
+ * Does not sleep. A batch begins on the fragment of the previous one if that
+ * has room; otherwise the rest of that fragment is not used.
  *
- * Return: false if there is no memory, or the batch has fragments enough;
- * nothing has changed then.
+ * Return: false if there is no memory or the batch has %MPA_FRAGS fragments;
+ * then nothing was changed.
  */
 bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 {
@@ -168,7 +171,9 @@ bool mpa_frag_begin(struct mpa_scratch *s, u32 len)
 		page = frag_alloc();
 		if (!page)
 			return false;
-		/* With a run of the batch on it, it goes with that. */
+		/*
+		 * If the batch has a piece on it, mpa_scratch_put() drops it.
+		 */
 		if (s->frag.page && !s->nr_runs)
 			put_page(s->frag.page);
 		s->frag.page = page;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Working memory for a batch of FPDUs. It is too large to keep for each
- * stream and too costly to allocate for each batch.
+ * Memory for building a batch of FPDUs. It is too large to keep for each stream
+ * and too expensive to allocate for each batch.
  */
 #ifndef MPA_ULP_SCRATCH_H
 #define MPA_ULP_SCRATCH_H
@@ -19,30 +19,32 @@
 enum {
 	/* FPDUs of a batch */
 	MPA_SCRATCH_FPDUS	= 512,
-	/* Pieces of a ULPDU that are not copied; more of them are. */
+	/*
+	 * Pieces of a ULPDU that are sent in place; if there are more, it is
+	 * copied
+	 */
 	MPA_SCRATCH_PIECES	= 32,
 	/* Pieces of a batch */
 	MPA_SCRATCH_OUT		= 2048,
-	/* Markers of a batch, at the most */
+	/* Maximum number of Markers of a batch */
 	MPA_SCRATCH_MARKERS	= MPA_BATCH_BYTES / MPA_MARKER_PERIOD + 1,
 	/* Control bytes: length, pad and CRC of each FPDU; Markers */
 	MPA_SCRATCH_CTL		= MPA_SCRATCH_FPDUS *
 				  (MPA_FPDU_OVERHEAD + MPA_FPDU_ALIGN - 1) +
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
-	/* These and all ULPDUs of a batch */
+	/* Control bytes and all ULPDUs of a batch */
 	MPA_SCRATCH_BYTES	= MPA_SCRATCH_CTL + MPA_BATCH_BYTES,
-	/* Bytes of a page fragment: as many as TCP allocates for what it copies */
+	/* Bytes of a page fragment: as many as TCP allocates */
 	MPA_FRAG_BYTES		= SZ_32K,
 	/* Page fragments of a batch */
 	MPA_FRAGS		= 8,
 };
 
 /**
- * struct mpa_frag - pages that FPDUs are written on, for TCP to send as they are
- * @page: %MPA_FRAG_BYTES of them, with a reference of ours; NULL if there are
- *	none
- * @bytes: where they are
- * @used: bytes that were written, by whatever batch
+ * struct mpa_frag - pages that FPDUs are written on and TCP sends as they are
+ * @page: %MPA_FRAG_BYTES bytes, with a reference; NULL if there are none
+ * @bytes: their address
+ * @used: bytes that were written, by this or earlier batches
  */
 struct mpa_frag {
 	struct page *page;
@@ -52,24 +54,23 @@ struct mpa_frag {
 
 /**
  * struct mpa_scratch - a batch of FPDUs
- * @entry: in the list of those not in use
- * @written: FPDUs are written on fragments; otherwise they are gathered in @g
- * @frag: what is written on; goes on from one batch to the next
- * @run: what was written of the batch, a piece to each fragment
- * @nr_runs: how many
+ * @entry: in the list of idle batches
+ * @written: FPDUs are written on fragments; otherwise gathered in @g
+ * @frag: current fragment; the next batch continues on it
+ * @run: what was written of the batch, one piece for each fragment
+ * @nr_runs: number of pieces in @run
  * @len: bytes of the batch, if @written
  * @g: the batch, in @out and @bytes
- * @fpdus: how many it has
- * @room: longest ULPDU it takes next; 0 if that is to be found out
+ * @fpdus: number of FPDUs in the batch
+ * @room: longest ULPDU that fits next; 0 if not known
  * @added: bytes of stream that mpa_tx_add() or mpa_tx_add_series() added last
  * @staged: bytes of @bytes used behind %MPA_SCRATCH_CTL
  * @ulpdu: pieces of the ULPDU being added
  * @out: pieces of the batch
- * @bytes: control bytes, and behind them ULPDU bytes that cannot stay where
- *	their owner has them
- * @workspace: the owner's, see mpa_tx_workspace()
+ * @bytes: control bytes, and behind them ULPDU bytes that were copied
+ * @workspace: for the owner of the stream, see mpa_tx_workspace()
  *
- * Belongs to one stream at a time and is protected by its lock.
+ * Used by one stream at a time and protected by its lock.
  */
 struct mpa_scratch {
 	struct list_head entry;
@@ -94,14 +95,14 @@ void mpa_scratch_put(struct mpa_scratch *s);
 bool mpa_frag_begin(struct mpa_scratch *s, u32 len);
 void mpa_scratch_drain(void);
 
-/* Bytes that the fragment still takes. */
+/* Bytes that are free on the fragment. */
 static inline u32 mpa_frag_left(const struct mpa_scratch *s)
 {
 	return s->frag.page ? MPA_FRAG_BYTES - s->frag.used : 0;
 }
 
 /**
- * mpa_frag_at - where to write the next FPDU
+ * mpa_frag_at - address at which the next FPDU is written
  * @s: the batch, begun on a fragment
  */
 static inline u8 *mpa_frag_at(const struct mpa_scratch *s)
@@ -110,7 +111,7 @@ static inline u8 *mpa_frag_at(const struct mpa_scratch *s)
 }
 
 /**
- * mpa_frag_wrote - an FPDU has been written
+ * mpa_frag_wrote - an FPDU was written
  * @s: the batch
  * @len: bytes of it
  */
@@ -122,12 +123,12 @@ static inline void mpa_frag_wrote(struct mpa_scratch *s, u32 len)
 }
 
 /**
- * mpa_scratch_room - is there room for one more FPDU to be gathered?
+ * mpa_scratch_room - check whether one more FPDU can be gathered
  * @s: the batch
  * @len: bytes of ULPDU
  *
- * Return: true if there is, in however many pieces the ULPDU comes and wherever
- * Markers fall.
+ * Return: true if so, for any number of pieces of the ULPDU and any position of
+ * Markers.
  */
 static inline bool mpa_scratch_room(const struct mpa_scratch *s, u32 len)
 {

@@ -9,9 +9,11 @@
 #include "compat/sock_ops.h"
 #include "sock.h"
 
-/* ---- Its lock ---- */
+/* ---- Lock ---- */
 
-/* Under the spinlock within the lock, which is released; as lock_sock(). */
+/*
+ * As lock_sock(), but called with the inner spinlock held, which is released.
+ */
 static void sock_take_lock(struct sock *sk)
 	__releases(&sk->sk_lock.slock)
 {
@@ -20,7 +22,7 @@ static void sock_take_lock(struct sock *sk)
 	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
 }
 
-/* The lock was released: by the time the work runs somebody else may have it. */
+/* The lock was released; another user may have taken it when the work runs. */
 static int sock_lock_released(wait_queue_entry_t *entry, unsigned int mode,
 			      int flags, void *key)
 {
@@ -34,7 +36,7 @@ static int sock_lock_released(wait_queue_entry_t *entry, unsigned int mode,
 
 /**
  * mpa_lock_wait_init - prepare work for mpa_lock_or_defer()
- * @wait: to be filled in
+ * @wait: initialized here
  * @work: the work, queued to &mpa_conn.wq
  */
 void mpa_lock_wait_init(struct mpa_lock_wait *wait, struct delayed_work *work)
@@ -45,15 +47,16 @@ void mpa_lock_wait_init(struct mpa_lock_wait *wait, struct delayed_work *work)
 }
 
 /**
- * mpa_lock_or_defer - lock a stream, or have the work come again when that can be
+ * mpa_lock_or_defer - lock a stream, or run the work again when it is unlocked
  * @conn: the stream
- * @wait: of the work that this is
+ * @wait: of the work that calls this
  *
- * Process context. The kernel's own streams are waited for. Where an application
- * has the lock, no worker does: they are few, and all users'. The work is queued
- * when the lock is released, unless the stream is detached by then.
+ * Process context. Waits for the lock of a stream of the kernel. Does not wait
+ * while an application holds the lock, because workers are few and shared by
+ * all users: the work is queued when the lock is released, unless the stream is
+ * detached by then.
  *
- * Return: true: lock_sock() is held; false: the work is to return.
+ * Return: true: lock_sock() is held; false: the work must return.
  */
 bool mpa_lock_or_defer(struct mpa_conn *conn, struct mpa_lock_wait *wait)
 {
@@ -70,8 +73,8 @@ bool mpa_lock_or_defer(struct mpa_conn *conn, struct mpa_lock_wait *wait)
 		return true;
 	}
 	/*
-	 * Who sets @gone has the lock, and wakes us when he releases it; after
-	 * that it is seen here.
+	 * mpa_detach() sets @gone under the lock and wakes this work when it
+	 * releases the lock; after that @gone is seen here.
 	 */
 	if (!READ_ONCE(conn->gone) && list_empty(&wait->entry.entry))
 		add_wait_queue(&sk->sk_lock.wq, &wait->entry);
@@ -80,7 +83,7 @@ bool mpa_lock_or_defer(struct mpa_conn *conn, struct mpa_lock_wait *wait)
 }
 
 /**
- * mpa_lock_wait_cancel - have work neither run nor wait any more
+ * mpa_lock_wait_cancel - cancel work that may run or wait for the lock
  * @conn: the stream, detached; not locked
  * @wait: of the work
  *
@@ -97,9 +100,9 @@ void mpa_lock_wait_cancel(struct mpa_conn *conn, struct mpa_lock_wait *wait)
 }
 
 /**
- * mpa_lock_within - lock a socket, unless that takes too long
+ * mpa_lock_within - lock a socket within a limited time
  * @sk: the socket
- * @timeo: how long it may take, jiffies
+ * @timeo: limit, jiffies
  *
  * Process context; a fatal signal ends the wait.
  *
@@ -120,7 +123,10 @@ bool mpa_lock_within(struct sock *sk, long timeo)
 		timeo = schedule_timeout(timeo);
 		spin_lock_bh(&sk->sk_lock.slock);
 	}
-	/* If it was woken, who has the lock now wakes the next one. */
+	/*
+	 * If it was woken, the current holder of the lock wakes the next
+	 * waiter.
+	 */
 	finish_wait(&sk->sk_lock.wq, &wait);
 	free = !sock_owned_by_user_nocheck(sk);
 	if (free)
@@ -130,12 +136,12 @@ bool mpa_lock_within(struct sock *sk, long timeo)
 	return free;
 }
 
-/* ---- Its settings ---- */
+/* ---- Settings ---- */
 
 /*
- * The longest FPDU must find room in the receive window together with as much
- * again, or each one would stall. Autotuning goes on from there, unless the size
- * was fixed by the owner. The administrator's limit for all sockets holds.
+ * The receive window must have room for the longest FPDU and as much again, or
+ * each FPDU would stall. Autotuning continues from there, unless the owner
+ * fixed the size. The administrator's limit for all sockets applies.
  */
 static void sock_raise_rcvbuf(struct sock *sk, struct mpa_tuned *before)
 {
@@ -158,9 +164,9 @@ static void sock_raise_rcvbuf(struct sock *sk, struct mpa_tuned *before)
 }
 
 /**
- * mpa_sock_tune - fit a socket to a stream
+ * mpa_sock_tune - change settings of a socket for MPA
  * @sk: TCP socket, under lock_sock()
- * @before: set to what there was before
+ * @before: set to the previous settings
  */
 void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 {
@@ -176,23 +182,23 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 		.rcvbuf = sk->sk_rcvbuf,
 		.window_clamp = tp->window_clamp,
 	};
-	/* A probe would be cut across FPDUs. */
+	/* A probe would not end at the end of an FPDU. */
 	icsk->icsk_mtup.enabled = 0;
-	/* Nagle would hold back the last FPDU of a message. */
+	/* Nagle would delay the last FPDU of a message. */
 	tp->nonagle |= TCP_NAGLE_OFF;
-	/* Soft errors would look like TCP's end. */
+	/* Soft errors would look like the end of TCP. */
 	mpa_sk_set_recverr(sk, 0);
-	/* TCP would not tell of a ULPDU that is shorter. */
+	/* With more, TCP would not report a shorter ULPDU. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	sock_raise_rcvbuf(sk, before);
 }
 
 /**
- * mpa_sock_untune - the stream is over: make a socket what it was
+ * mpa_sock_untune - restore the settings of a socket
  * @sk: TCP socket, locked
- * @before: what there was
+ * @before: the previous settings
  *
- * A receive buffer that TCP has changed since is TCP's.
+ * A receive buffer that TCP has changed since is left alone.
  */
 void mpa_sock_untune(struct sock *sk, const struct mpa_tuned *before)
 {

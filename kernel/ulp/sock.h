@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The socket below a stream: ways to its lock that do not wait for an
- * application, and settings of TCP that a stream needs.
+ * The socket below a stream: functions that take its lock without waiting for
+ * an application, and settings of TCP that a stream needs.
  *
- * An application can hold the lock of its socket for as long as it likes: TCP
- * copies to and from its memory under it, and a page of that may be supplied by a
- * program (userfaultfd, FUSE). So what serves more than one user never sleeps in
- * lock_sock() on the socket of an application.
+ * An application can hold the lock of its socket for any time: TCP copies to
+ * and from its memory under the lock, and a page of that memory may be supplied
+ * by a program (userfaultfd, FUSE). So code that serves more than one user
+ * never sleeps in lock_sock() on the socket of an application.
  */
 #ifndef MPA_ULP_SOCK_H
 #define MPA_ULP_SOCK_H

@@ -2,17 +2,17 @@
 /*
  * The startup exchange on a socket: RFC 5044 section 7.1, RFC 6581.
  *
- * One timer. It runs while we wait for the peer's frame, and with a Responder
- * in peer-to-peer mode, or whose settings say so, until the first FPDU has come;
- * while the owner thinks about a Request it stands still.
+ * There is one timer. It runs while this side waits for the peer's frame and,
+ * on a Responder in peer-to-peer mode or with a setting for that, until the
+ * first FPDU is received. It does not run while the owner decides about a
+ * Request.
  *
- * Bytes stay in TCP's queue until they are known to be a frame's, so whatever
- * came before the stream was started, or comes right behind a frame, is there
- * when its turn comes: FPDUs behind a Reply, streaming mode behind a refusal.
- * Behind a Request that is accepted there can be nothing yet, so what is there is
- * an error. The same makes a Responder's last streaming message safe (RFC 5044
- * section 7.1.5): by the time it goes out, the stream waits for the Request
- * already.
+ * Bytes stay in TCP's queue until they are known to belong to a frame. So bytes
+ * that arrived before the stream was started, or directly behind a frame, are
+ * not lost: FPDUs behind a Reply, streaming mode behind a rejection. Behind a
+ * Request that is accepted, bytes are an error. This also makes the last
+ * streaming message of a Responder safe (RFC 5044 section 7.1.5): when it is
+ * sent, the stream already waits for the Request.
  */
 #include <linux/slab.h>
 #include <net/tcp.h>
@@ -33,12 +33,14 @@ static void startup_arm_timer(struct mpa_conn *conn, unsigned long timeout)
 
 static void startup_cancel_timer(struct mpa_conn *conn)
 {
-	/* If it runs already, it finds a state it does not care for. */
+	/*
+	 * If it is running already, it finds a state in which it does nothing.
+	 */
 	cancel_delayed_work(&conn->timer);
 }
 
 /**
- * mpa_startup_done - the startup exchange needs its memory no more
+ * mpa_startup_done - free the memory of the startup exchange
  * @conn: the stream, locked, or unreachable for anyone else
  */
 void mpa_startup_done(struct mpa_conn *conn)
@@ -67,12 +69,11 @@ static void startup_fail(struct mpa_conn *conn, int err)
 /**
  * mpa_startup_closed - TCP has ended before full operation
  * @conn: the stream, locked, waiting for a frame or for its owner's answer
- * @err: 0 for a FIN, else what TCP gave up with
+ * @err: 0 for a FIN, else the error of TCP
  *
- * Bytes behind a Request are of no use without an answer to it, so a FIN
- * after them is as orderly as one without. A FIN behind a Reply that is being
- * looked at is the end of what full operation receives, or of what plain TCP
- * does: it waits for that.
+ * Bytes behind a Request are not used before it is answered, so a FIN behind
+ * them is as orderly as one without them. A FIN behind a Reply that is being
+ * reviewed is handled later, in full operation or by plain TCP.
  */
 void mpa_startup_closed(struct mpa_conn *conn, int err)
 {
@@ -120,7 +121,7 @@ static void startup_got_request(struct mpa_conn *conn,
 		conn->ops->request(conn, &su->req, pd, f->pd_len);
 }
 
-/* The owner is to say whether the private data is acceptable. */
+/* Lets the owner decide whether the private data are acceptable. */
 static void startup_review_reply(struct mpa_conn *conn,
 				 const struct mpa_frame *f,
 			 const u8 *pd)
@@ -136,7 +137,10 @@ static void startup_got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 {
 	struct mpa_startup *su = conn->startup;
 	int status = mpa_conclude(&su->own, &su->req, f, &conn->res);
-	/* Both are told to the peer with a Terminate Message: an FPDU. */
+	/*
+	 * Both are reported to the peer by a Terminate Message, which is an
+	 * FPDU.
+	 */
 	bool terminate = status == -ENOSPC || status == -EOPNOTSUPP;
 
 	if (status == -EPROTO) {
@@ -179,7 +183,7 @@ static void startup_gather_frame(struct mpa_conn *conn)
 	}
 }
 
-/* What mpa_frame_parse() found whole: has the owner room for its data? */
+/* Whether the owner has room for the private data of a complete frame. */
 static bool startup_pd_fits(const struct mpa_conn *conn,
 			    const struct mpa_frame *f)
 {
@@ -187,10 +191,10 @@ static bool startup_pd_fits(const struct mpa_conn *conn,
 }
 
 /**
- * mpa_startup_rx - look for the peer's frame in the receive queue
+ * mpa_startup_rx - read the peer's frame from the receive queue
  * @conn: the stream, locked, waiting for it
  *
- * Takes exactly the frame's bytes out of the queue: what follows are FPDUs.
+ * Takes only the bytes of the frame out of the queue: FPDUs follow.
  */
 void mpa_startup_rx(struct mpa_conn *conn)
 {
@@ -206,7 +210,7 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	}
 	startup_gather_frame(conn);
 	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
-	/* What came before the Request cannot be the answer to it. */
+	/* Bytes received before the Request was sent cannot be its Reply. */
 	if (su->early && ret != -EALREADY)
 		ret = -EPROTO;
 	if (ret > 0 && !startup_pd_fits(conn, &f))
@@ -224,7 +228,7 @@ void mpa_startup_rx(struct mpa_conn *conn)
 		startup_got_request(conn, &f, pd);
 }
 
-/* Uses the buffer of the peer's frame, which must not be of use now. */
+/* Uses the buffer of the peer's frame, which must not be needed any more. */
 static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 			      const void *pd, u32 pd_len)
 {
@@ -247,7 +251,7 @@ static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 static int startup_check_state(const struct mpa_conn *conn,
 			       enum mpa_conn_state want)
 {
-	/* Its socket was closed while work was on its way: nobody is there. */
+	/* The socket was closed while work was pending. */
 	if (conn->gone)
 		return -ECONNRESET;
 	if (conn->state == want)
@@ -255,7 +259,7 @@ static int startup_check_state(const struct mpa_conn *conn,
 	return conn->state == MPA_CONN_CLOSED ? -ECONNRESET : -EINVAL;
 }
 
-/* Takes @su over, in any case. */
+/* Takes ownership of @su, also on errors. */
 static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 			 enum mpa_conn_state wait, unsigned int timeout_ms,
 		 const void *pd, u32 pd_len)
@@ -279,7 +283,10 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 	conn->initiator = wait == MPA_CONN_WAIT_REPLY;
 	mpa_conn_set_state(conn, wait);
 	startup_arm_timer(conn, conn->timeout);
-	/* Bytes or a FIN may be there already; the caller is not ready. */
+	/*
+	 * Bytes or a FIN may have arrived already; the caller is not ready for
+	 * callbacks.
+	 */
 	mpa_conn_kick(conn, 0);
 	return 0;
 }
@@ -287,17 +294,17 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 /**
  * mpa_start_initiator - send a Request Frame and wait for the Reply
  * @conn: the stream, attached and not started
- * @own: what our side asks
+ * @own: what this side requests
  * @pd: private data
  * @pd_len: bytes of it; at most %MPA_PRIVATE_DATA_MAX, less
  *	%MPA_ENHANCED_LEN if @own speaks revision 2
  * @timeout_ms: how long to wait for the Reply; 0: %MPA_STARTUP_TIMEOUT_MS
  *
- * Process context; takes the lock. Call-ups follow, none of them before the
- * lock is released.
+ * Process context; takes the lock. Callbacks follow, but none before the lock
+ * is released.
  *
  * Return: 0; -ECONNRESET if TCP has ended; -EMSGSIZE too much private data;
- * -EINVAL started already; -ENOMEM. After an error no call-up comes.
+ * -EINVAL started already; -ENOMEM. After an error no callback is called.
  */
 int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 			const void *pd, u32 pd_len, unsigned int timeout_ms)
@@ -320,7 +327,7 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA);
 
-/* Part of it may be on its way when it fails, so there is no second try. */
+/* A part may already have been sent when it fails, so it is not tried again. */
 static int startup_send_last_message(struct mpa_conn *conn, const void *last,
 				     u32 len)
 {
@@ -342,21 +349,21 @@ static int startup_send_last_message(struct mpa_conn *conn, const void *last,
 /**
  * mpa_start_responder - wait for a Request Frame
  * @conn: the stream, attached and not started
- * @last: last streaming message: what tells the peer that it may send its
+ * @last: last streaming message, which informs the peer that it may send its
  *	Request (RFC 5044 sections 7.1.3 and 7.1.5)
  * @last_len: bytes of it, at most %MPA_LAST_MESSAGE_MAX; 0 if there is none
- * @timeout_ms: how long; 0: %MPA_STARTUP_TIMEOUT_MS. Also bounds the wait for
- *	the first FPDU in peer-to-peer mode.
+ * @timeout_ms: limit; 0: %MPA_STARTUP_TIMEOUT_MS. Also limits the wait for the
+ *	first FPDU in peer-to-peer mode.
  *
- * Process context; takes the lock. Under one hold of it the stream first takes
- * up waiting and then sends @last, so that no Request can be too fast for it.
- * Bytes that TCP has queued already, and those that come before @last is out,
- * are the beginning of the Request. Call-ups follow, none of them before the
- * lock is released.
+ * Process context; takes the lock. Without releasing it, the stream first
+ * begins to wait and then sends @last, so that no Request can come too early.
+ * Bytes that TCP has queued already, and those received before @last was sent,
+ * are the beginning of the Request. Callbacks follow, but none before the lock
+ * is released.
  *
  * Return: 0; -EMSGSIZE @last is too long; -EINVAL started already; -ECONNRESET
- * if TCP has ended; -ENOMEM. If it was @last that could not be sent, the stream
- * is good for mpa_detach() only. After an error no call-up comes.
+ * if TCP has ended; -ENOMEM. If @last could not be sent, only mpa_detach() is
+ * possible. After an error no callback is called.
  */
 int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 			unsigned int timeout_ms)
@@ -380,8 +387,8 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA);
 
 /*
- * Before it has the Reply no Initiator knows whether its FPDUs need Markers, so
- * none can have been sent; and as private data they would contradict PD_Length
+ * An Initiator does not know before the Reply whether its FPDUs need Markers,
+ * so the bytes cannot be FPDUs; as private data they would contradict PD_Length
  * (RFC 5044 sections 7.1.1 and 7.1.2 rule 2).
  */
 static bool startup_more_than_request(const struct mpa_conn *conn)
@@ -419,12 +426,12 @@ static void startup_accepted(struct mpa_conn *conn)
 	conn->fpdu_due = timeout;
 	if (conn->fpdu_due)
 		startup_arm_timer(conn, timeout);
-	/* What TCP took in while it sent the Reply, which the peer may have seen. */
+	/* TCP may have received FPDUs while it sent the Reply. */
 	mpa_conn_kick(conn, 0);
 }
 
 /**
- * mpa_accept_locked - mpa_accept() for who has the lock
+ * mpa_accept_locked - mpa_accept() for callers that hold the lock
  * @conn: the stream, under lock_sock()
  * @own: as there
  * @pd: as there
@@ -447,21 +454,22 @@ int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
 /**
  * mpa_accept - answer a Request with a Reply and enter full operation
  * @conn: the stream, after &mpa_ops.request
- * @own: what our side asks
+ * @own: what this side requests
  * @pd: private data
  * @pd_len: bytes of it; at most %MPA_PRIVATE_DATA_MAX, less
  *	%MPA_ENHANCED_LEN if the Request was enhanced
  *
  * Process context; takes the lock. Calls &mpa_ops.operational. Nothing can be
- * sent before the first FPDU has come (RFC 5044 section 7.1.2 rule 4); in
- * peer-to-peer mode the timer waits for it, else if %MPA_A_CONFIG_FIRST_FPDU_TIMEOUT
- * says so; its absence is ended(STARTUP, -ETIMEDOUT).
+ * sent before the first FPDU was received (RFC 5044 section 7.1.2 rule 4). The
+ * timer waits for it in peer-to-peer mode, and otherwise if
+ * %MPA_A_CONFIG_FIRST_FPDU_TIMEOUT is set; if it does not come in time,
+ * &mpa_ops.ended is called with STARTUP and -ETIMEDOUT.
  *
  * Return: 0; -ECONNRESET if the stream ended meanwhile; -EMSGSIZE too much
- * private data; -EPROTONOSUPPORT @own does not speak the Request's revision:
- * close TCP, if it is an older one after mpa_reject(); -EPROTO bytes have come
- * behind the Request, which makes it an improper one: &mpa_ops.ended was called
- * with STARTUP; -EINVAL there is no Request to answer; -ENOMEM.
+ * private data; -EPROTONOSUPPORT @own does not support the revision of the
+ * Request: close TCP, for an older revision after mpa_reject(); -EPROTO bytes
+ * were received behind the Request, which makes it improper: &mpa_ops.ended was
+ * called with STARTUP; -EINVAL there is no Request to answer; -ENOMEM.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)
@@ -476,7 +484,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
 
 /**
- * mpa_reject_locked - mpa_reject() for who has the lock
+ * mpa_reject_locked - mpa_reject() for callers that hold the lock
  * @conn: the stream, under lock_sock()
  * @own: as there
  * @pd: as there
@@ -501,17 +509,16 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 }
 
 /**
- * mpa_reject - answer a Request with a Reply that refuses the connection
+ * mpa_reject - answer a Request with a Reply that rejects the connection
  * @conn: the stream, after &mpa_ops.request
- * @own: what our side would have asked
+ * @own: what this side would have requested
  * @pd: private data
  * @pd_len: bytes of it, see mpa_accept()
  *
- * Process context; takes the lock. MPA is over with that and TCP left open
- * (RFC 5044 section 7.1.2 rule 2); no call-up follows. Bytes behind the Request
- * stay in TCP's queue. A Request of an older
- * revision than @own speaks can be refused in this way, too: the Reply then
- * tells the revision that would have done (appendix C.2.1).
+ * Process context; takes the lock. This ends MPA and leaves TCP open (RFC 5044
+ * section 7.1.2 rule 2); no callback follows. Bytes behind the Request stay in
+ * TCP's queue. A Request of a revision older than those of @own can be rejected
+ * too: the Reply then contains the revision that is required (appendix C.2.1).
  *
  * Return: as for mpa_accept(), -EPROTONOSUPPORT only for newer revisions, and
  * never -EPROTO.
@@ -529,7 +536,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
 
 /**
- * mpa_reply_accept - go on from a Reply into full operation
+ * mpa_reply_accept - accept a Reply and enter full operation
  * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0;
  *	under lock_sock()
  *
@@ -546,19 +553,19 @@ int mpa_reply_accept(struct mpa_conn *conn)
 	if (ret)
 		return ret;
 	startup_enter_operation(conn);
-	/* FPDUs or a FIN may have come meanwhile. */
+	/* FPDUs or a FIN may have been received meanwhile. */
 	mpa_conn_kick(conn, 0);
 	return 0;
 }
 
 /**
- * mpa_reply_decline - the private data of a Reply is not acceptable
+ * mpa_reply_decline - decline a Reply because of its private data
  * @conn: the stream of an Initiator that reviews, after &mpa_ops.reply with 0;
  *	under lock_sock()
  *
- * Process context. MPA is over with that and TCP left open (RFC
- * 5044 section 7.1.2 rule 3): no frame tells the peer, and what it sent behind
- * the Reply is in the receive queue. No call-up follows.
+ * Process context. This ends MPA and leaves TCP open (RFC 5044 section 7.1.2
+ * rule 3). No frame informs the peer, and what it sent behind the Reply is in
+ * the receive queue. No callback follows.
  *
  * Return: as for mpa_reply_accept().
  */
@@ -596,7 +603,7 @@ static void startup_expire(struct mpa_conn *conn)
 }
 
 /**
- * mpa_startup_timer - the peer took too long
+ * mpa_startup_timer - handle a timeout of the peer
  * @work: mpa_conn.timer
  *
  * Process context; takes the lock.
@@ -608,7 +615,7 @@ void mpa_startup_timer(struct work_struct *work)
 
 	if (!mpa_lock_or_defer(conn, &conn->timer_wait))
 		return;
-	/* Armed again since we were queued: another run of ours is to come. */
+	/* If the timer was armed again meanwhile, the work runs once more. */
 	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
 		startup_expire(conn);
 	release_sock(conn->sk);

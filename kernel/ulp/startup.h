@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * The startup exchange of a stream; the owner's part of it is in mpa.h.
- */
+/* The startup exchange of a stream. The functions for owners are in mpa.h. */
 #ifndef MPA_ULP_STARTUP_H
 #define MPA_ULP_STARTUP_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tracepoints of the ULP: a stream's life from state to state, with the startup
- * frames, what was agreed, failures and what it has counted.
+ * Tracepoints of the ULP: changes of a stream's state, startup frames, the
+ * result of startup, failures and counters.
  *
- * Every event names the stream by its socket, under the name that the core's
- * events of TCP sockets have for it, so that one key follows a connection
- * through all of them, by its number in the namespace, which is mpactl's, and by
- * its addresses and ports; IPv4 is mapped.
+ * Every event identifies the stream by its socket (skaddr, as in the core's TCP
+ * events, so that one key works for all of them), by its number in the
+ * namespace (as in mpactl), and by its addresses and ports; IPv4 addresses are
+ * mapped.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM mpa
@@ -83,7 +83,7 @@ TRACE_DEFINE_ENUM(MPA_ERROR_STARTUP);
 
 #ifndef MPA_ULP_TRACE_ADDRESSES
 #define MPA_ULP_TRACE_ADDRESSES
-/* 16 bytes each; the lock is not needed, nobody rebinds a stream. */
+/* 16 bytes each. The lock is not needed, because a stream is never rebound. */
 static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
 				       u8 *remote)
 {
@@ -102,7 +102,7 @@ static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
 }
 #endif
 
-/* A stream moves to another state, or was refused that. */
+/* A stream changes its state; or an illegal change was refused. */
 TRACE_EVENT(mpa_state,
 	TP_PROTO(const struct mpa_conn *conn, enum mpa_conn_state to,
 		 bool legal),
@@ -125,7 +125,7 @@ TRACE_EVENT(mpa_state,
 		  __entry->legal ? "" : " refused")
 );
 
-/* A startup frame was sent or, whole and well formed, received. */
+/* A startup frame was sent, or received complete and well-formed. */
 TRACE_EVENT(mpa_frame,
 	TP_PROTO(const struct mpa_conn *conn, bool sent,
 		 const struct mpa_frame *f),
@@ -169,7 +169,7 @@ TRACE_EVENT(mpa_frame,
 		  __entry->ird, __entry->ord, __entry->pd_len)
 );
 
-/* The startup exchange has led to full operation, on these terms. */
+/* The startup exchange has led to full operation with this result. */
 TRACE_EVENT(mpa_agreed,
 	TP_PROTO(const struct mpa_conn *conn, const struct mpa_result *res),
 	TP_ARGS(conn, res),
@@ -205,7 +205,7 @@ TRACE_EVENT(mpa_agreed,
 		  __entry->ird, __entry->ord)
 );
 
-/* What a stream receives, or its startup, has come to an end. */
+/* Receiving or startup of a stream has ended. */
 TRACE_EVENT(mpa_failure,
 	TP_PROTO(const struct mpa_conn *conn, enum mpa_error code, int err),
 	TP_ARGS(conn, code, err),
@@ -226,7 +226,7 @@ TRACE_EVENT(mpa_failure,
 		  mpa_show_error(__entry->code), __entry->err)
 );
 
-/* A ULPDU that was taken is longer than a segment has become since. */
+/* An accepted ULPDU is longer than a segment, which has become shorter. */
 TRACE_EVENT(mpa_tx_widen,
 	TP_PROTO(const struct mpa_conn *conn, u32 ulpdu_len),
 	TP_ARGS(conn, ulpdu_len),
@@ -244,7 +244,7 @@ TRACE_EVENT(mpa_tx_widen,
 		  MPA_TRACE_STREAM_ARGS, __entry->ulpdu_len, __entry->seg_len)
 );
 
-/* The last event of a stream: it leaves its socket, having counted this. */
+/* The last event of a stream: it is detached, with these counters. */
 TRACE_EVENT(mpa_detach,
 	TP_PROTO(const struct mpa_conn *conn),
 	TP_ARGS(conn),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sending FPDUs in batches, each laid into TCP segments as mpa_seg_plan()
- * says and handed over in one call. RFC 5044 sections 4.5 and 5.1.
+ * Sending FPDUs in batches. Each is divided into TCP segments by mpa_seg_plan()
+ * and passed to TCP in one call. RFC 5044 sections 4.5 and 5.1.
  *
- * Each batch ends with MSG_EOR, so the next begins with a packet of its own.
+ * Each batch ends with MSG_EOR, so that the next begins with a new packet.
  */
 #include <net/tcp.h>
 
@@ -37,18 +37,18 @@ static int tx_may_send(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_ready - could a batch be opened now?
+ * mpa_tx_ready - check whether a batch can be opened now
  * @conn: the stream, under lock_sock(), with no batch open; not from within a
- *	call-up
+ *	callback
  *
- * Return: 0, or -EAGAIN or -EPIPE as mpa_tx_begin().
+ * Return: 0, or -EAGAIN or -EPIPE as for mpa_tx_begin().
  */
 int mpa_tx_ready(struct mpa_conn *conn)
 {
 	int ret = tx_may_send(conn);
 
 	mpa_tx_assert_owned(conn);
-	/* Nobody would tell the owner to try again. */
+	/* No callback would notify the owner. */
 	if (ret == -EAGAIN && conn->tx_blocked &&
 	    conn->state != MPA_CONN_OPERATIONAL)
 		ret = -EPIPE;
@@ -60,11 +60,11 @@ int mpa_tx_ready(struct mpa_conn *conn)
 /**
  * mpa_tx_begin - open a batch
  * @conn: the stream, under lock_sock(), with no batch open; not from within a
- *	call-up
+ *	callback
  *
- * Return: 0; -EAGAIN if TCP has no room or, with a Responder, no FPDU has come
- * yet: &mpa_ops.writable will follow; -EPIPE if TCP cannot send any more, or a
- * Responder refused the first FPDU; -ENOMEM.
+ * Return: 0; -EAGAIN if TCP has no room, or a Responder has not received an
+ * FPDU yet: &mpa_ops.writable will be called; -EPIPE if TCP cannot send any
+ * more, or a Responder refused the first FPDU; -ENOMEM.
  */
 int mpa_tx_begin(struct mpa_conn *conn)
 {
@@ -80,7 +80,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 		return ret;
 	mpa_tx_view_socket(conn, &view);
 	mpa_seg_plan(&view, &conn->plan);
-	/* Without scatter and gather TCP copies, so that a page gains nothing. */
+	/* Without scatter/gather TCP copies, so pages gain nothing. */
 	written = READ_ONCE(mpa_fast_path) &&
 		  conn->sk->sk_route_caps & NETIF_F_SG &&
 		  conn->plan.seg_len <= MPA_FRAG_BYTES;
@@ -101,19 +101,22 @@ EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
  * @conn: the stream, locked in any way, with no batch open; only within
  *	&mpa_ops.answer
  *
- * Such a batch is put together and sent as any other one is, but nothing waits
- * for memory, nor is any needed to keep what TCP does not take. It takes FPDUs
- * for as long as they lie on one fragment, which may mean none at all.
+ * The batch is built and sent like any other, but nothing waits for memory, and
+ * none is needed to keep what TCP does not take. It takes FPDUs as long as they
+ * fit on one fragment; it may take none at all.
  *
- * Return: 0; else this one is better sent by mpa_tx_begin(), whose errors these
- * are: -EAGAIN, also if it could not be sent as pages, -EPIPE, -ENOMEM.
+ * Return: 0; -EAGAIN, -EPIPE or -ENOMEM as for mpa_tx_begin(), -EAGAIN also if
+ * the batch cannot be sent as pages. After an error, use mpa_tx_begin() later.
  */
 int mpa_tx_begin_atomic(struct mpa_conn *conn)
 {
 	int ret;
 
 	mpa_assert_locked(conn);
-	/* Without scatter and gather TCP copies, into what may be a task's. */
+	/*
+	 * Without scatter/gather TCP copies, perhaps into the fragment of a
+	 * task.
+	 */
 	if (conn->rest || !(conn->sk->sk_route_caps & NETIF_F_SG))
 		return -EAGAIN;
 	conn->atomic = true;
@@ -125,13 +128,13 @@ int mpa_tx_begin_atomic(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
 
 /**
- * mpa_tx_workspace - where to put a batch together
+ * mpa_tx_workspace - memory for building a batch
  * @conn: the stream, under lock_sock(), with a batch open
  *
- * A stream without a batch needs no memory for that. The workspace comes as the last
- * batch left it.
+ * A stream without an open batch uses no such memory. At first it contains what
+ * an earlier batch left there.
  *
- * Return: %MPA_TX_WORKSPACE bytes, aligned to 8, until mpa_tx_send() is called.
+ * Return: %MPA_TX_WORKSPACE bytes, aligned to 8, valid until mpa_tx_send().
  */
 void *mpa_tx_workspace(struct mpa_conn *conn)
 {
@@ -140,7 +143,7 @@ void *mpa_tx_workspace(struct mpa_conn *conn)
 }
 EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA);
 
-/* The next FPDU stands on one fragment, whatever it takes of the segment. */
+/* Finds a fragment with room for the next FPDU, which must fit on one. */
 static bool tx_find_frag(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
@@ -151,7 +154,7 @@ static bool tx_find_frag(struct mpa_conn *conn, u32 ulpdu_len)
 	return !(conn->atomic && s->nr_runs) && mpa_frag_begin(s, len);
 }
 
-/* Has the batch room for a ULPDU of such length? */
+/* Whether the batch has room for a ULPDU of this length. */
 static bool tx_batch_has_room(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	struct mpa_scratch *s = conn->scratch;
@@ -160,25 +163,25 @@ static bool tx_batch_has_room(struct mpa_conn *conn, u32 ulpdu_len)
 		return true;
 	if (conn->atomic || (s->written && s->fpdus))
 		return false;
-	/* No memory for a fragment: the batch does without. */
+	/* No memory for a fragment: the batch is gathered. */
 	s->written = false;
 	return mpa_scratch_room(s, ulpdu_len);
 }
 
 /**
- * mpa_tx_room_for - longest ULPDU the batch takes next, if it takes this one
+ * mpa_tx_room_for - longest ULPDU that fits in the batch next, if this one does
  * @conn: the stream, under lock_sock(), with a batch open
- * @ulpdu_len: bytes of the ULPDU at hand, header included
+ * @ulpdu_len: bytes of the next ULPDU, header included
  *
- * What fits into the current segment, with the Markers that fall there: the
- * MULPDU adjusted as it goes (RFC 5044 section 4.5). Another segment follows
- * only on one that is exactly full, since a batch keeps its alignment only that
- * way. Less than %MPA_MULPDU_MIN is nothing to cut a message by, but may have
- * room for all of a ULPDU.
+ * What fits in the current segment with the Markers that fall into it: the
+ * MULPDU adjusted dynamically (RFC 5044 section 4.5). The next segment begins
+ * only after one that is exactly full, because otherwise the batch would lose
+ * its alignment. Less than %MPA_MULPDU_MIN is too little for a piece of a
+ * message, but may be enough for a complete ULPDU.
  *
  * Return: bytes, header included, at least @ulpdu_len or %MPA_MULPDU_MIN,
- * whichever is less; 0 if the batch is full, which an empty one never is unless
- * it was opened by mpa_tx_begin_atomic().
+ * whichever is less; 0 if the batch is full, which an empty batch never is
+ * unless it was opened by mpa_tx_begin_atomic().
  */
 u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 {
@@ -202,7 +205,7 @@ u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room_for, MPA);
 
 /**
- * mpa_tx_room - longest ULPDU the batch takes of a message of any length
+ * mpa_tx_room - longest piece of a message that fits in the batch next
  * @conn: the stream, under lock_sock(), with a batch open
  *
  * For an owner that cuts a message into ULPDUs.
@@ -217,12 +220,12 @@ u32 mpa_tx_room(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA);
 
 /**
- * mpa_tx_widen - make an empty batch take a ULPDU that has grown too long
+ * mpa_tx_widen - make an empty batch accept a ULPDU longer than a segment
  * @conn: the stream, under lock_sock(), with an empty batch open
  * @ulpdu_len: bytes, at most %MPA_MULPDU_MAX
  *
- * The EMSS may shrink after a ULPDU was accepted; it is sent as it is, over
- * several segments (RFC 5044 section 4.5).
+ * The EMSS may shrink after a ULPDU was accepted; the ULPDU is sent unchanged,
+ * in several segments (RFC 5044 section 4.5).
  */
 void mpa_tx_widen(struct mpa_conn *conn, u32 ulpdu_len)
 {
@@ -247,7 +250,7 @@ static void tx_stage(struct mpa_scratch *s, const void *p, u32 len)
 	s->staged += len;
 }
 
-/* Copies the payload; false if it is not @len bytes. */
+/* Copies the payload. Returns false if its length is not @len. */
 static bool tx_stage_payload(struct mpa_scratch *s, const struct kvec *payload,
 			     unsigned int nr, u32 len)
 {
@@ -262,7 +265,9 @@ static bool tx_stage_payload(struct mpa_scratch *s, const struct kvec *payload,
 	return !len;
 }
 
-/* Lists the pieces of the ULPDU whose header was staged; returns how many. */
+/*
+ * Lists the pieces of the ULPDU whose header was staged. Returns their number.
+ */
 static int tx_list_pieces(struct mpa_scratch *s, const struct mpa_ulpdu *u,
 			  bool copy)
 {
@@ -311,16 +316,17 @@ static int tx_write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
  * mpa_tx_add - add a ULPDU to the batch
  * @conn: the stream, under lock_sock(), with a batch open
  * @hdr: first bytes of the ULPDU; copied at once
- * @hdr_len: how many, at most %MPA_TX_HEADER_MAX
+ * @hdr_len: bytes at @hdr, at most %MPA_TX_HEADER_MAX
  * @payload: pieces of the rest
- * @nr: how many
+ * @nr: number of pieces
  * @payload_len: bytes of the rest
- * @stable: nobody can change the payload, which stays, until mpa_tx_send()
- *	returns. Otherwise it is copied before this returns: the CRC is taken of
- *	the bytes that are sent, and what is written there later is not sent.
+ * @stable: the payload stays valid and unchanged until mpa_tx_send() returns.
+ *	Otherwise it is copied before this function returns, so that the CRC
+ *	matches the bytes that are sent even if the payload changes later.
  *
- * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header
- * too long or @payload_len not the sum of the pieces; nothing was added then.
+ * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header is
+ * too long or @payload_len is not the sum of the pieces; then nothing was
+ * added.
  */
 int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	       const struct kvec *payload, unsigned int nr, u32 payload_len,
@@ -351,9 +357,9 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
 
 /*
- * How many ULPDUs that fill their segments, with no more than @len bytes of
- * payload together, can be written in one go. A segment that was begun takes one
- * by itself: those behind it have another room.
+ * How many ULPDUs that fill their segments, with at most @len bytes of payload
+ * in total, can be written in one call. In a segment that was begun it is only
+ * one, because the ULPDUs behind it have another length.
  */
 static u32 tx_series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 {
@@ -366,7 +372,7 @@ static u32 tx_series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 		return 0;
 	if (conn->seg_left < seg_len)
 		return 1;
-	/* One may have a Marker less than this one. */
+	/* Another one may have one Marker less than this. */
 	most = room - hdr_len + (conn->tx.markers ? MPA_MARKER_LEN : 0);
 	return max_t(u32, 1, min3(conn->plan.segs - conn->segs + 1, len / most,
 				  mpa_frag_left(s) / seg_len));
@@ -383,7 +389,7 @@ static void tx_write_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 	nr = t->fpdus - before;
 	mpa_frag_wrote(s, len);
 	s->added += len;
-	/* None but the last leaves anything of its segment. */
+	/* Only the last may leave a part of its segment free. */
 	conn->seg_left = nr * t->room - len;
 	conn->segs += nr - 1;
 	s->fpdus += nr;
@@ -391,19 +397,20 @@ static void tx_write_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 }
 
 /**
- * mpa_tx_add_series - add ULPDUs to the batch that fill their segments
+ * mpa_tx_add_series - add a series of ULPDUs that fill their segments
  * @conn: the stream, under lock_sock(), with a batch open
  * @hdr: header of the first ULPDU; its last eight bytes are a number in network
- *	order that grows by the bytes of payload; changed
- * @hdr_len: bytes of it, 8 to %MPA_TX_HEADER_MAX
+ *	byte order that is increased by the payload length of each ULPDU;
+ *	changed
+ * @hdr_len: bytes at @hdr, 8 to %MPA_TX_HEADER_MAX
  * @payload: pieces of the payload; copied at once
- * @len: bytes of them; set to those that were added
+ * @len: bytes of payload; set to the bytes that were added
  *
- * As mpa_tx_add() with mpa_tx_room() bytes again and again, for as long as
- * there are so many, but with less to do for each. What cannot be done so is
- * left to these.
+ * The same as repeated mpa_tx_add() of mpa_tx_room() bytes while there is so
+ * much payload, but with less work for each ULPDU. The caller adds the
+ * remainder with these functions.
  *
- * Return: how many ULPDUs were added; may be 0.
+ * Return: number of ULPDUs added; may be 0.
  */
 unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 			       const struct kvec *payload, u32 *len)
@@ -425,13 +432,13 @@ unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 EXPORT_SYMBOL_NS_GPL(mpa_tx_add_series, MPA);
 
 /**
- * mpa_tx_undo - take out of the batch what was added to it last
+ * mpa_tx_undo - remove from the batch what was added last
  * @conn: the stream, under lock_sock(), with a batch open
- * @nr: how many ULPDUs the last call of mpa_tx_add() or mpa_tx_add_series() has
- *	added
+ * @nr: number of ULPDUs that the last call of mpa_tx_add() or
+ *	mpa_tx_add_series() added
  *
- * For an owner that finds, when its payload was copied, that it may not be sent.
- * The batch takes no more, and is to be sent without it.
+ * For an owner that finds out after copying that the payload must not be sent.
+ * The batch takes nothing more and must be sent without it.
  */
 void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 {
@@ -441,7 +448,7 @@ void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 	if (WARN_ON_ONCE(!s || s->fpdus < nr))
 		return;
 	mpa_tx_rewind(&conn->tx, s->added);
-	/* Bytes beyond the length are listed still; TCP is not given them. */
+	/* Bytes beyond the length stay listed, but are not passed to TCP. */
 	if (s->written)
 		s->len -= s->added;
 	else
@@ -458,7 +465,7 @@ static void tx_list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {
 	unsigned int nr = s->nr_runs;
 
-	/* A fragment was begun, but nothing written on it. */
+	/* A fragment was begun, but nothing was written on it. */
 	if (!s->run[nr - 1].bv_len)
 		nr--;
 	iov_iter_bvec(&msg->msg_iter, ITER_SOURCE, s->run, nr, s->len);
@@ -487,14 +494,14 @@ static int tx_send_batch(struct mpa_conn *conn, struct mpa_scratch *s)
 }
 
 /**
- * mpa_tx_send - hand the batch to TCP and close it
+ * mpa_tx_send - pass the batch to TCP and close it
  * @conn: the stream, under lock_sock(), with a batch open
  *
- * What TCP does not take at once is kept and goes before anything else. An
+ * What TCP does not take at once is kept and sent before anything else. An
  * empty batch is dropped.
  *
  * Return: 0, or a negative error that ends the sending half: -EPIPE,
- * -ECONNRESET or another of TCP's, -ENOMEM.
+ * -ECONNRESET or another error of TCP, -ENOMEM.
  */
 int mpa_tx_send(struct mpa_conn *conn)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Sending FPDUs in batches; the owner's part of it is in mpa.h.
- */
+/* Sending FPDUs in batches. The functions for owners are in mpa.h. */
 #ifndef MPA_ULP_TX_BATCH_H
 #define MPA_ULP_TX_BATCH_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How much of a stream a TCP segment takes: EMSS and MULPDU (RFC 5044 section
- * 4.5).
+ * How many bytes of a stream fit in a TCP segment: EMSS and MULPDU (RFC 5044
+ * section 4.5).
  */
 #include <net/tcp.h>
 
 #include "tx_emss.h"
 
-/* What tcp_sendmsg() fills before it wants a new packet. */
+/* Bytes that tcp_sendmsg() puts in a packet before it begins a new one. */
 static u32 tx_packet_size(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -21,7 +21,7 @@ static u32 tx_packet_size(struct sock *sk)
 }
 
 /**
- * mpa_tx_view_socket - collect what mpa_seg_plan() needs to know of a socket
+ * mpa_tx_view_socket - collect what mpa_seg_plan() needs to know about a socket
  * @conn: the stream, locked
  * @v: set to the state of its socket
  */
@@ -47,7 +47,7 @@ void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 }
 
 /**
- * mpa_tx_emss - bytes of stream in a segment
+ * mpa_tx_emss - bytes of the stream that fit in a segment
  * @conn: the stream, locked
  *
  * Return: EMSS (RFC 5044 section 4.5), with room for SACK options.
@@ -65,12 +65,12 @@ u32 mpa_tx_emss(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_mulpdu - longest ULPDU a segment takes
+ * mpa_tx_mulpdu - longest ULPDU that fits in a segment
  * @conn: the stream, locked
  *
- * Follows the EMSS and nothing else that TCP is busy with: mpa_tx_room() may
- * offer some bytes more where no SACK options are due, or fewer Markers than
- * the most fall into the segment.
+ * Depends only on the EMSS, not on what TCP is sending. mpa_tx_room() may
+ * return some bytes more if no SACK options are pending or if fewer Markers
+ * than the maximum fall into the segment.
  *
  * Return: MULPDU (RFC 5044 section 4.5), bytes.
  */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * How much of a stream a TCP segment takes: EMSS and MULPDU.
- */
+/* How many bytes of a stream fit in a TCP segment: EMSS and MULPDU. */
 #ifndef MPA_ULP_TX_EMSS_H
 #define MPA_ULP_TX_EMSS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Handing bytes of a stream to TCP, and what TCP does not take at once.
+ * Passing bytes of a stream to TCP, and keeping what TCP does not take at once.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 #include "tx_queue.h"
 
 enum {
-	/* TCP lacks memory and nothing is under way whose end would tell. */
+	/* TCP lacks memory, and nothing in flight will trigger a callback. */
 	TX_RETRY_JIFFIES		= HZ / 50 + 1,
 };
 
@@ -28,7 +28,7 @@ void mpa_tx_free_rest(struct mpa_conn *conn)
 	conn->rest = NULL;
 }
 
-/* All that is left lies on one fragment: it stays there. */
+/* If all that is left is on one fragment, it stays there. */
 static bool tx_keep_page(struct mpa_conn *conn, const struct msghdr *msg)
 {
 	const struct iov_iter *i = &msg->msg_iter;
@@ -45,7 +45,7 @@ static bool tx_keep_page(struct mpa_conn *conn, const struct msghdr *msg)
 	return true;
 }
 
-/* Appends to what is left already, if anything is. */
+/* Appends to what was already left, if any. */
 static int tx_copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	u32 before = conn->rest ? conn->rest_len - conn->rest_off : 0;
@@ -72,18 +72,19 @@ static int tx_keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	if (tx_keep_page(conn, msg))
 		return 0;
-	/* An atomic batch lies on one fragment and begins with nothing left. */
+	/* An atomic batch is on one fragment and begins with nothing left. */
 	if (WARN_ON_ONCE(conn->atomic))
 		return -ENOMEM;
 	return tx_copy_rest(conn, msg);
 }
 
 /*
- * TCP copies into a page fragment of the task's, but for sockets that may not
- * enter file systems into one of their own: 32 KiB that an idle socket keeps.
- * The scope forbids the same, so the task's can serve the kernel's sockets too.
- * None of its users is interrupted by us: we send from work queues and from
- * system calls, never on the way of a memory allocation or a page fault.
+ * TCP copies into the page fragment of the task; but into one of its own, 32
+ * KiB that an idle socket keeps, if the socket may not enter file systems. The
+ * NOIO scope forbids the same, so sockets of the kernel can use the fragment of
+ * the task too. No user of that fragment is interrupted: this code sends from
+ * work queues and system calls, never from within a memory allocation or a page
+ * fault.
  */
 static int tx_send_task_frag(struct sock *sk, struct msghdr *msg, u32 len)
 {
@@ -98,7 +99,7 @@ static int tx_send_task_frag(struct sock *sk, struct msghdr *msg, u32 len)
 	return ret;
 }
 
-/* TCP allocates what it needs to send pages without waiting for memory. */
+/* Makes TCP allocate what it needs to send pages without sleeping. */
 static int tx_send_atomic(struct sock *sk, struct msghdr *msg)
 {
 	gfp_t allocation = sk->sk_allocation;
@@ -110,14 +111,17 @@ static int tx_send_atomic(struct sock *sk, struct msghdr *msg)
 	return ret;
 }
 
-/* TCP gives its error to who sends. It is the application's: back with it. */
+/*
+ * A send takes the error off the socket. It is for the application: put it
+ * back.
+ */
 static void tx_return_error(struct sock *sk, int err)
 {
 	if (sk->sk_state == TCP_CLOSE && err != -EPIPE && !sk->sk_err)
 		WRITE_ONCE(sk->sk_err, -err);
 }
 
-/* Hands over what TCP takes now: bytes, or a negative error that is final. */
+/* Passes to TCP what it takes now. Returns bytes, or a final negative error. */
 static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 {
 	struct sock *sk = conn->sk;
@@ -125,7 +129,7 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 	int ret;
 
 	msg->msg_flags = MSG_EOR | MSG_DONTWAIT | MSG_NOSIGNAL;
-	/* It may process the backlog on its way. */
+	/* The call may process the backlog. */
 	conn->busy = true;
 	if (conn->atomic)
 		ret = tx_send_atomic(sk, msg);
@@ -150,13 +154,13 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /**
- * mpa_tx_push_msg - hand the bytes of a message to TCP, all of them
+ * mpa_tx_push_msg - pass all bytes of a message to TCP
  * @conn: the stream, under lock_sock() or, with an atomic batch, locked in any
  *	way
  * @msg: the bytes
  *
- * What TCP does not take at once is kept. If something is left from before, which
- * only startup brings about, all of @msg is copied and goes behind that.
+ * What TCP does not take at once is kept. If bytes are left from before, which
+ * only startup can cause, all of @msg is copied and appended to them.
  *
  * Return: 0, or a negative error that ends the sending half.
  */
@@ -182,7 +186,7 @@ int mpa_tx_push_msg(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /**
- * mpa_tx_push - hand bytes to TCP, all of them
+ * mpa_tx_push - pass bytes to TCP, all of them
  * @conn: the stream, under lock_sock()
  * @vec: where they are; changed
  * @nr: pieces of @vec
@@ -216,7 +220,7 @@ static void tx_flush_rest(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_flush - hand what is left from before to TCP, as far as it takes it
+ * mpa_tx_flush - pass what is left from before to TCP, as far as TCP takes it
  * @conn: the stream, under lock_sock()
  */
 void mpa_tx_flush(struct mpa_conn *conn)
@@ -227,11 +231,11 @@ void mpa_tx_flush(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_flush_all - leave nothing behind that was handed over
+ * mpa_tx_flush_all - pass everything that is left to TCP
  * @conn: the stream, under lock_sock(), about to be detached
  *
- * The rest of a batch may overdraw the send buffer, once: cut off in the
- * middle of an FPDU the stream would be broken.
+ * The rest of a batch may exceed the send buffer once: the stream would be
+ * broken if it ended within an FPDU.
  */
 void mpa_tx_flush_all(struct mpa_conn *conn)
 {
@@ -269,7 +273,7 @@ static void tx_call_writable(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_check_writable - tell the owner if sending may go on
+ * mpa_tx_check_writable - notify the owner if sending may continue
  * @conn: the stream, locked, in any context
  */
 void mpa_tx_check_writable(struct mpa_conn *conn)
@@ -280,7 +284,7 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 	if (conn->busy) {
 		conn->again = true;
 	} else if (conn->rest) {
-		/* Wants lock_sock(). */
+		/* Needs lock_sock(). */
 		mpa_conn_kick(conn, 0);
 	} else if (conn->want_write && !conn->tx_blocked && conn->tx_open &&
 		   mpa_tx_tcp_can_send(sk)) {
@@ -292,7 +296,7 @@ void mpa_tx_check_writable(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_unblock - an FPDU has come: a Responder may send
+ * mpa_tx_unblock - an FPDU was received: a Responder may send
  * @conn: the stream, locked
  */
 void mpa_tx_unblock(struct mpa_conn *conn)
@@ -305,12 +309,12 @@ void mpa_tx_unblock(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tx_catch_up - have TCP process what came while the socket was locked
+ * mpa_tx_catch_up - let TCP process its backlog
  * @conn: the stream, under lock_sock(), with no batch open; not from within a
- *	call-up. Any call-up may follow from this
+ *	callback. Any callback may run in this function
  *
- * For a sender of many batches: acknowledgements put aside meanwhile free the
- * pages that were sent, and the next are written where the cache has them still.
+ * For a sender of many batches: ACKs in the backlog free the pages that were
+ * sent, and the next batches are written to pages that are still in the cache.
  */
 void mpa_tx_catch_up(struct mpa_conn *conn)
 {
@@ -321,11 +325,10 @@ void mpa_tx_catch_up(struct mpa_conn *conn)
 EXPORT_SYMBOL_NS_GPL(mpa_tx_catch_up, MPA);
 
 /**
- * mpa_tx_drained - has TCP taken everything?
+ * mpa_tx_drained - check whether TCP has taken everything
  * @conn: the stream, locked
  *
- * Return: true if nothing that was handed over is left; not that it was
- * acknowledged.
+ * Return: true if nothing is left; the bytes need not be acknowledged yet.
  */
 bool mpa_tx_drained(const struct mpa_conn *conn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Handing bytes of a stream to TCP, and what TCP does not take at once.
+ * Passing bytes of a stream to TCP, and keeping what TCP does not take at once.
  */
 #ifndef MPA_ULP_TX_QUEUE_H
 #define MPA_ULP_TX_QUEUE_H
@@ -10,7 +10,7 @@
 static inline void mpa_tx_assert_owned(const struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
-	/* A softirq's lock will not do: tcp_sendmsg_locked() may sleep. */
+	/* bh_lock_sock() is not enough: tcp_sendmsg_locked() may sleep. */
 	WARN_ON_ONCE(!conn->atomic &&
 		     !sock_owned_by_user_nocheck(conn->sk));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * MPA on the socket of an application: its phase, waiting, and calls that are
- * TCP's.
+ * MPA on the socket of an application: its phase, waiting, and calls that TCP
+ * handles.
  */
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
@@ -12,10 +12,10 @@
 
 #define NEXT(phase) BIT(MPA_USOCK_##phase)
 
-/* What a phase means for calls, and what may follow it. */
+/* Properties of each phase, and the phases that may follow it. */
 const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_STREAMING] = {
-		/* An accepted one may find that TCP has ended already. */
+		/* For an accepted socket TCP may have ended already. */
 		.next = NEXT(STARTUP) | NEXT(FAILED),
 	},
 	[MPA_USOCK_LISTENER] = {},
@@ -27,7 +27,7 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_OPERATIONAL] = {
 		.ours = true,
 		.full = true,
-		/* The Reply may ask for what cannot be done. */
+		/* The Reply may request what is not possible. */
 		.next = NEXT(ENDED) | NEXT(FAILED),
 	},
 	[MPA_USOCK_ENDED] = { .ours = true, .full = true, .ended = true },
@@ -47,12 +47,12 @@ void mpa_usock_set_phase(struct mpa_usock *us, enum mpa_usock_phase phase)
 	mpa_assert_locked(us->conn);
 	if (WARN_ON_ONCE(!(mpa_usock_is(us)->next & BIT(phase))))
 		return;
-	/* Pairs with mpa_usock_is(): what the phase stands for is there. */
+	/* Pairs with mpa_usock_is(): what belongs to the phase is set. */
 	smp_store_release(&us->phase, phase);
 }
 
 /**
- * mpa_usock_wake - wake all that sleep in a call or poll
+ * mpa_usock_wake - wake all threads that sleep in a call or in poll()
  * @us: the socket, locked
  */
 void mpa_usock_wake(struct mpa_usock *us)
@@ -61,9 +61,9 @@ void mpa_usock_wake(struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_kick - have @work run
+ * mpa_usock_kick - queue &mpa_usock.work
  * @us: the socket, locked
- * @delay: not before so many jiffies; 0 overrides a longer one
+ * @delay: minimum delay, jiffies; 0 overrides a longer one
  */
 void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
 {
@@ -77,13 +77,13 @@ void mpa_usock_kick(struct mpa_usock *us, unsigned long delay)
 }
 
 /**
- * mpa_usock_end - receiving is over
+ * mpa_usock_end - receiving has ended
  * @us: the socket, locked
  * @phase: %MPA_USOCK_ENDED or %MPA_USOCK_FAILED
  * @code: RFC 5044 section 8
- * @err: what calls report from now on: negative error; 0 for an orderly end
+ * @err: negative error that calls return from now on; 0 for an orderly end
  *
- * The first call counts, later ones change nothing.
+ * Only the first call has an effect.
  */
 void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 		   enum mpa_error code, int err)
@@ -96,7 +96,9 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 	us->err = err;
 	mpa_usock_set_phase(us, phase);
 	if (phase == MPA_USOCK_FAILED || code == MPA_ERROR_STARTUP) {
-		/* As connect(2) tells it; the peer gets no more of us. */
+		/*
+		 * Reported as for connect(2); nothing more is sent to the peer.
+		 */
 		WRITE_ONCE(sk->sk_err, -err);
 		us->close_due = true;
 		mpa_usock_kick(us, 0);
@@ -118,11 +120,11 @@ void mpa_usock_rejected(struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_update_node - does a socket of ours listen, or has it ceased to?
+ * mpa_usock_update_node - register a listener that began or stopped listening
  * @us: a listener, under lock_sock()
  *
- * It is among the listeners of its namespace if so, and accepted sockets start
- * by themselves.
+ * It is among the listeners of its namespace while it listens and accepted
+ * sockets are started automatically.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -141,11 +143,12 @@ int mpa_usock_update_node(struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_enter_plain - is a call TCP's own business?
+ * mpa_usock_enter_plain - begin a call that TCP handles
  * @us: the socket, locked
  *
- * Return: true if so: the caller calls TCP's operation without the lock, and
- * then mpa_usock_leave_plain(). The stream cannot be started meanwhile.
+ * Return: true if TCP handles calls: the caller calls TCP's operation without
+ * the lock, and then mpa_usock_leave_plain(). The stream cannot be started
+ * meanwhile.
  */
 bool mpa_usock_enter_plain(struct mpa_usock *us)
 {
@@ -157,7 +160,7 @@ bool mpa_usock_enter_plain(struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_leave_plain - TCP's own operation has returned
+ * mpa_usock_leave_plain - end a call that TCP handles
  * @us: the socket, not locked
  */
 void mpa_usock_leave_plain(struct mpa_usock *us)
@@ -170,11 +173,11 @@ void mpa_usock_leave_plain(struct mpa_usock *us)
 /**
  * mpa_usock_wait - wait until something is ready
  * @us: the socket, under lock_sock(), which is released while sleeping
- * @ready: says -EAGAIN if it is not
- * @len: for @ready
- * @timeo: how long, jiffies; 0: not at all
+ * @ready: returns -EAGAIN to continue waiting
+ * @len: argument of @ready
+ * @timeo: timeout, jiffies; 0: do not wait
  *
- * Return: what @ready says, or -EINTR or -ERESTARTSYS for a signal.
+ * Return: the result of @ready, or -EINTR or -ERESTARTSYS for a signal.
  */
 int mpa_usock_wait(struct mpa_usock *us,
 		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
@@ -199,10 +202,11 @@ int mpa_usock_wait(struct mpa_usock *us,
 }
 
 /**
- * mpa_usock_base_ops - TCP's own operations of a socket of ours
+ * mpa_usock_base_ops - TCP's own operations of a socket with MPA
  * @sock: the socket, whose file is open
  *
- * Return: them. Not taken from what @sock has now: that may change under us.
+ * Return: the operations. They are not looked up by the current ones of @sock
+ * if possible, because these may change.
  */
 const struct proto_ops *mpa_usock_base_ops(const struct socket *sock)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * MPA on the socket of an application: an owner of streams like any other, that
- * stands between the stream and the socket calls. Interface: uapi/linux/mpa.h.
+ * MPA on the socket of an application: an owner of streams that connects a
+ * stream with socket calls. Interface: uapi/linux/mpa.h.
  *
- * Calls reach us through the socket's operations, which are replaced when the
- * protocol is attached; the protocol operations below them stay TCP's. What
- * becomes of a call is decided by the socket's phase.
+ * Calls come through the operations of the socket (struct proto_ops), which are
+ * replaced when the protocol is attached; the protocol operations below (struct
+ * proto) remain those of TCP. The phase of the socket decides how a call is
+ * handled.
  *
- * Locking: the socket's lock, as in conn.h. It is held over every look at a
- * struct mpa_usock but those that poll() and inet_diag take, which are marked
- * READ_ONCE(). @work takes it in process context, or waits for it in its queue
- * (sock.h); mpa_usock_detach() waits for @work. No call holds the lock while it
- * copies to or from memory of the application that is not there.
+ * Locking: the socket's lock, as in conn.h. It protects struct mpa_usock; only
+ * poll() and inet_diag read without it, with READ_ONCE(). @work takes the lock
+ * in process context, or waits in its wait queue (sock.h); mpa_usock_detach()
+ * waits for @work. No call holds the lock while it copies to or from memory of
+ * the application that is not present.
  */
 #ifndef MPA_ULP_USOCK_H
 #define MPA_ULP_USOCK_H
@@ -24,18 +25,19 @@
 #include "conn.h"
 
 /**
- * enum mpa_usock_phase - where the socket of an application is in its life
+ * enum mpa_usock_phase - phase of the socket of an application
  * @MPA_USOCK_STREAMING: plain TCP, not started
- * @MPA_USOCK_LISTENER: attached while listening, for good; the stream is idle, and
- *	what becomes of the socket after shutdown() stays plain TCP
- * @MPA_USOCK_STARTUP: started, the exchange is not over
+ * @MPA_USOCK_LISTENER: attached while listening; never changes. The stream is
+ *	not used, and after shutdown() the socket stays plain TCP
+ * @MPA_USOCK_STARTUP: started; the startup exchange is under way
  * @MPA_USOCK_OPERATIONAL: full operation
- * @MPA_USOCK_ENDED: nothing more is received; sending may go on
- * @MPA_USOCK_FAILED: the exchange came to nothing, TCP is being closed
- * @MPA_USOCK_REJECTED: by the peer's Reply or ours: plain TCP again
- * @MPA_USOCK_NR_PHASES: how many there are
+ * @MPA_USOCK_ENDED: nothing more is received; sending may continue
+ * @MPA_USOCK_FAILED: the startup exchange failed, TCP is being closed
+ * @MPA_USOCK_REJECTED: rejected by a Reply of either side: plain TCP again
+ * @MPA_USOCK_NR_PHASES: number of phases
  *
- * &mpa_conn.state says more of the exchange, and of TCP's end.
+ * &mpa_conn.state has the details of the startup exchange and of the end of
+ * TCP.
  */
 enum mpa_usock_phase {
 	MPA_USOCK_STREAMING,
@@ -49,10 +51,10 @@ enum mpa_usock_phase {
 };
 
 /**
- * struct mpa_usock_facts - what a phase means
- * @ours: calls are ours, else TCP's own
- * @full: full operation was reached, there is a result
- * @ended: nothing more will be received, &mpa_usock.err is valid
+ * struct mpa_usock_facts - properties of a phase
+ * @ours: MPA handles calls, else TCP
+ * @full: full operation was reached; there is a result
+ * @ended: nothing more will be received; &mpa_usock.err is valid
  * @next: phases that may follow, BIT(enum mpa_usock_phase)
  */
 struct mpa_usock_facts {
@@ -63,11 +65,11 @@ struct mpa_usock_facts {
 };
 
 /**
- * struct mpa_pend - ULPDUs taken from the application and not sent yet
+ * struct mpa_pend - ULPDUs that the application has sent and that wait
  * @buf: each as its length, a u16, and its bytes; NULL at first
  * @size: bytes allocated
- * @head: where the first begins
- * @tail: where the next goes
+ * @head: offset of the first ULPDU in @buf
+ * @tail: offset behind the last one
  */
 struct mpa_pend {
 	u8 *buf;
@@ -79,34 +81,35 @@ struct mpa_pend {
 /**
  * struct mpa_usock - MPA on the socket of an application
  * @conn: its stream
- * @base: the operations that the socket had; constant
- * @node: listener: where settings for accepted sockets hang; in the registry
- *	while it listens and accepted sockets start by themselves
+ * @base: the operations that the socket had before; constant
+ * @node: listener: node for the settings of accepted sockets; in the registry
+ *	while it listens and accepted sockets are started automatically
  * @cfg: settings that were in force when it was attached; constant after that
- * @params: what this side asks
- * @phase: changed by mpa_usock_set_phase() alone, but for a listener's
+ * @params: what this side requests
+ * @phase: changed only by mpa_usock_set_phase(); set directly for a listener
  * @role: enum mpa_sock_role
- * @child_start: listener: accepted sockets start as Responder
- * @params_set: @params are the application's, else they come from @cfg
- * @packing: small ULPDUs wait for acknowledgements
- * @packing_set: likewise
- * @accept_due: @work is to accept the Request
- * @close_due: @work is to close TCP
- * @code: enum mpa_error that ended receiving, the first one
- * @err: what calls report then, negative; 0 for an orderly end
- * @nr_plain: calls that are within TCP's own operations
- * @pend: kept back for packing
- * @pd: our private data
+ * @child_start: listener: accepted sockets are started as Responder
+ * @params_set: the application has set @params; else they are from @cfg
+ * @packing: small ULPDUs wait for ACKs
+ * @packing_set: the application has set @packing; else it is from @cfg
+ * @accept_due: @work must accept the Request
+ * @close_due: @work must close TCP
+ * @code: enum mpa_error: the first reason for which receiving ended
+ * @err: negative error that calls return then; 0 for an orderly end
+ * @nr_plain: calls that are inside TCP's own operations
+ * @pend: ULPDUs that wait to be sent
+ * @pd: private data of this side
  * @pd_len: bytes of it
- * @req: Responder: the peer's Request; zero before it came
+ * @req: Responder: the peer's Request; zero before it was received
  * @peer: the peer's private data
  * @peer_len: bytes of it
  * @last: last message of streaming mode, or NULL
  * @last_len: bytes of it
- * @work: what needs process context: sending, accepting, closing
+ * @work: for what needs process context: sending, accepting, closing
  * @work_wait: @work waits for the lock
- * @reap: frees all this if TCP has destroyed the socket without our release
- * @rcu: delays the freeing for inet_diag
+ * @reap: frees everything if TCP has destroyed the socket and
+ *	&proto_ops.release was not called
+ * @rcu: delays freeing for inet_diag
  */
 struct mpa_usock {
 	struct mpa_conn *conn;
@@ -140,11 +143,13 @@ struct mpa_usock {
 };
 
 /**
- * mpa_usock_of - what we know of a socket
- * @sk: the socket, whose file is open, or within an RCU read side
+ * mpa_usock_of - the MPA state of a socket
+ * @sk: the socket; its file is open, or the caller is in an RCU read-side
+ *	section
  *
- * Return: NULL if nothing: on its way to be attached, or accepted and not adopted
- * for lack of memory. What a clone was given by its listener does not count.
+ * Return: the state; NULL if there is none: the socket is being attached, or
+ * was accepted and not attached for lack of memory. A pointer that a clone has
+ * inherited from its listener does not count.
  */
 static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 {
@@ -157,11 +162,11 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 extern const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES];
 
 /**
- * mpa_usock_must_answer - is the application to answer the peer's frame?
- * @us: the socket; without its lock the answer may be old
+ * mpa_usock_must_answer - check whether the application must answer the peer
+ * @us: the socket; without its lock the result may be outdated
  *
- * Return: true if a Request waits that is not accepted by itself, or a Reply
- * that is reviewed.
+ * Return: true if a Request waits that is not accepted automatically, or a
+ * Reply that is reviewed.
  */
 static inline bool mpa_usock_must_answer(const struct mpa_usock *us)
 {
@@ -173,30 +178,32 @@ static inline bool mpa_usock_must_answer(const struct mpa_usock *us)
 }
 
 /**
- * mpa_usock_is - what the phase of a socket means
- * @us: the socket; without the lock it may mean something else right after
+ * mpa_usock_is - properties of the current phase of a socket
+ * @us: the socket; without its lock the result may be outdated
  *
- * Return: that.
+ * Return: the properties.
  */
 static inline const struct mpa_usock_facts *
 mpa_usock_is(const struct mpa_usock *us)
 {
 	/*
-	 * Pairs with mpa_usock_set_phase(): @params are constant once calls are
-	 * ours.
+	 * Pairs with mpa_usock_set_phase(): @params are constant once MPA
+	 * handles calls.
 	 */
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
-/* What a call was waiting for is not ours to wait for any more: plain TCP. */
+/*
+ * The call must be repeated: the phase has changed, or memory was brought in.
+ */
 #define MPA_CALL_AGAIN		(-ENOTSUPP)
-/* Memory of the caller has to be brought in first, without the lock. */
+/* Memory of the caller must be brought in first, without the lock. */
 #define MPA_FAULT_IN		(-ENOPARAM)
 
 /**
- * struct mpa_usock_ops_copy - operations made from others
- * @ops: ours
- * @base: what they were made from; NULL: a free place
+ * struct mpa_usock_ops_copy - socket operations derived from others
+ * @ops: the operations with MPA
+ * @base: the operations they were derived from; NULL: not used yet
  */
 struct mpa_usock_ops_copy {
 	struct proto_ops ops;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The life of MPA on the socket of an application: attached, with or by its
- * listener, and released; and what the stream calls back.
+ * Attaching MPA to the socket of an application, directly or through its
+ * listener, and detaching; the callbacks of the stream.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -15,9 +15,9 @@
 #include "usock_start.h"
 #include "view.h"
 
-/* ---- What the stream calls back ---- */
+/* ---- Callbacks of the stream ---- */
 
-/* What calls are to report; see mpa_ops.ended for @err. */
+/* The error that calls return; see mpa_ops.ended for @err. */
 static int usock_error(enum mpa_error code, int err)
 {
 	switch (code) {
@@ -67,15 +67,15 @@ static void usock_op_reply(struct mpa_conn *conn, int status,
 		WRITE_ONCE(conn->sk->sk_err, ECONNREFUSED);
 		mpa_usock_rejected(us);
 	} else if (status) {
-		/* Without RDMAP nobody can say more than that with a FIN. */
+		/* Without RDMAP, only a FIN can report that to the peer. */
 		mpa_usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, status);
 	} else if (!mpa_usock_is(us)->full) {
-		/* It is reviewed. */
+		/* The Reply is reviewed. */
 		mpa_usock_wake(us);
 	}
 }
 
-/* It stays where it is until the application comes for it. */
+/* The ULPDU stays in the queue until the application reads it. */
 static int usock_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	conn->saved.data_ready(conn->sk);
@@ -94,15 +94,15 @@ static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	bool full = mpa_usock_is(us)->full;
 
 	err = usock_error(code, err);
-	/* Before full operation no end is an orderly one, wherever it comes. */
+	/* Before full operation no end is orderly. */
 	if (!full && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;
 	mpa_usock_end(us, full ? MPA_USOCK_ENDED : MPA_USOCK_FAILED, code, err);
 }
 
 /*
- * TCP has destroyed the socket without our release: the operations can be taken
- * from a socket under us (IPV6_ADDRFORM, in a race).
+ * TCP has destroyed the socket without a call of usock_release(): a race with
+ * IPV6_ADDRFORM can replace the operations of a socket.
  */
 static void usock_op_released(struct mpa_conn *conn)
 {
@@ -123,7 +123,7 @@ static const struct mpa_ops usock_stream_ops = {
 
 /* ---- Work ---- */
 
-/* RFC 5044 section 7.1.2: after an improper frame TCP is closed. */
+/* RFC 5044 section 7.1.2: TCP is closed after an improper frame. */
 static void usock_close_tcp(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
@@ -134,7 +134,7 @@ static void usock_close_tcp(struct mpa_usock *us)
 	mpa_usock_wake(us);
 }
 
-/* The application closes: mpa_usock_detach() has seen to everything. */
+/* After mpa_usock_detach() there is nothing left to do. */
 static void usock_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(to_delayed_work(work),
@@ -171,7 +171,7 @@ static void usock_reap_work(struct work_struct *work)
 
 /* ---- Settings ---- */
 
-/* What a revision setting is for an application. */
+/* Revisions that an application uses, by the revision setting. */
 static const struct {
 	u8 rev;
 	u8 rev_min;
@@ -182,7 +182,7 @@ static const struct {
 	[MPA_REVISION_AUTO]	= { MPA_REV_AUTO, MPA_REV_RDMAC },
 };
 
-/* As an application would say what the administrator has set. */
+/* Parameters of an application that the administrator's settings mean. */
 static void usock_default_params(const struct mpa_config *cfg,
 				 struct mpa_sock_params *p)
 {
@@ -200,12 +200,12 @@ static void usock_default_params(const struct mpa_config *cfg,
 	if (v[MPA_A_CONFIG_PERMISSIVE] && rev != MPA_REVISION_0 &&
 	    rev != MPA_REVISION_2)
 		p->flags |= MPA_F_PERMISSIVE;
-	/* All is what it is unless something else was set. */
+	/* All kinds is the default and needs no explicit value. */
 	if (v[MPA_A_CONFIG_RTR] != mpa_config_bounds[MPA_A_CONFIG_RTR].max)
 		p->rtr = v[MPA_A_CONFIG_RTR];
 }
 
-/* For what the application has not set itself. */
+/* Sets everything that the application has not set itself. */
 static void usock_take_config(struct mpa_usock *us,
 			      const struct mpa_config *cfg)
 {
@@ -256,7 +256,7 @@ static struct mpa_usock *usock_create(struct sock *sk,
 	return us;
 }
 
-/* Others that want to take a socket over look at its sk_user_data. */
+/* Other users that take over sockets check sk_user_data. */
 static void usock_set_user_data(struct sock *sk, struct mpa_conn *conn)
 {
 	write_lock_bh(&sk->sk_callback_lock);
@@ -275,7 +275,7 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
 		return;
 	}
-	/* Nobody is to connect it once more after a non-blocking connect(). */
+	/* Prevents another connect() after a non-blocking one. */
 	sk->sk_socket->state = SS_CONNECTED;
 	mpa_conn_hook(us->conn);
 }
@@ -283,7 +283,7 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 /**
  * mpa_usock_attach - attach to the socket of an application
  * @sk: the socket, under lock_sock(), with a file; established or listening;
- *	its operations are TCP's still
+ *	still with TCP's operations
  *
  * Return: 0 or -ENOMEM.
  */
@@ -300,9 +300,10 @@ int mpa_usock_attach(struct sock *sk)
 }
 
 /*
- * What the listener's application has set, and what is in force there now: 0, or
- * -ENOMEM. Without its last message a Responder would wait for a Request that
- * nobody was asked for.
+ * Copies what the application has set on the listener, and gets the settings in
+ * force there. Fails with -ENOMEM if it cannot copy the last streaming message:
+ * without it the Responder would wait for a Request that the peer does not
+ * send.
  */
 static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 			 struct mpa_config *cfg)
@@ -333,22 +334,22 @@ static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 	return 0;
 }
 
-/* Was it in the queue before its listener became ours? */
+/* The socket may have been in the queue before its listener was attached. */
 static void usock_adopt_ulp(struct sock *sk, const struct sock *parent)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
 	if (icsk->icsk_ulp_ops)
 		return;
-	/* It may have been cloned when its listener was half ours. */
+	/* It may have been cloned while its listener was partly attached. */
 	RCU_INIT_POINTER(icsk->icsk_ulp_data, NULL);
 	__module_get(THIS_MODULE);
 	icsk->icsk_ulp_ops = inet_csk(parent)->icsk_ulp_ops;
 }
 
 /*
- * Nobody is there to be told that TCP has ended already, so it must stay told:
- * as plain TCP the peer's bytes would pass for ULPDUs.
+ * There is no caller to which an error can be returned, so it stays on the
+ * socket. As plain TCP, the application would take the peer's bytes for ULPDUs.
  */
 static void usock_start_child(struct mpa_usock *us)
 {
@@ -361,20 +362,20 @@ static void usock_start_child(struct mpa_usock *us)
 	us->role = MPA_ROLE_RESPONDER;
 	mpa_usock_end(us, MPA_USOCK_FAILED, ret == -ECONNRESET ?
 		  MPA_ERROR_CLOSED : MPA_ERROR_STARTUP, ret);
-	/* The start may have taken it, as for a caller. */
+	/* The start may have cleared it, as for a caller. */
 	WRITE_ONCE(sk->sk_err, -ret);
 	release_sock(sk);
 }
 
 /**
- * mpa_usock_attach_child - a connection of a listener of ours is being accepted
+ * mpa_usock_attach_child - attach to a socket accepted from a listener with MPA
  * @from: the listener
- * @sock: the new socket, already with our operations
+ * @sock: the new socket, already with the operations of usock_ops.c
  *
  * Process context, no lock held.
  *
- * Return: 0, or -ENOMEM, or -EEXIST if somebody else has the socket in use: the
- * connection is to be dropped.
+ * Return: 0; -ENOMEM; -EEXIST if the socket is in use by something else. After
+ * an error the connection must be dropped.
  */
 int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 {
@@ -411,11 +412,10 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 }
 
 /**
- * mpa_usock_detach - the last descriptor of a socket was closed
+ * mpa_usock_detach - remove MPA from a socket that is being closed
  * @sk: the socket, not locked
  *
- * What was kept back goes to TCP; then the socket is TCP's again, which is to
- * close it.
+ * Passes ULPDUs that wait to TCP. TCP must close the socket afterwards.
  */
 void mpa_usock_detach(struct sock *sk)
 {
@@ -436,7 +436,7 @@ void mpa_usock_detach(struct sock *sk)
 	}
 	release_sock(sk);
 
-	/* Nobody queues it any more: all who did looked at @gone. */
+	/* It is not queued any more: all that queue it check @gone. */
 	mpa_lock_wait_cancel(conn, &us->work_wait);
 	if (us->phase == MPA_USOCK_LISTENER)
 		mpa_conn_free(conn);

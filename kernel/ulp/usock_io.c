@@ -2,14 +2,14 @@
 /*
  * Sending and receiving on the socket of an application: one call, one ULPDU.
  *
- * What is sent is copied from the application first, then framed and handed to
- * TCP: an application may change its memory at any time, and the CRC must fit
- * what leaves. What is received stays in TCP's queue, verified, until the
- * application comes for it; so the peer's window bounds it.
+ * What is sent is copied from the application first, then framed and passed to
+ * TCP: an application may change its memory at any time, and the CRC must match
+ * what is sent. What is received and verified stays in TCP's queue until the
+ * application reads it, so the window of the peer limits it.
  *
- * Under the socket's lock only memory is read and written that is there. Pages
- * that are not, which may take as long as the application likes, are brought in
- * without the lock, and the call begins again.
+ * Under the socket's lock only memory that is present is read and written.
+ * Other pages, which may take any time, are brought in without the lock, and
+ * the call is repeated.
  */
 #include <linux/errqueue.h>
 #include <linux/sockios.h>
@@ -27,17 +27,17 @@
 
 enum {
 	/*
-	 * Times that pages are brought in for one call. More than one means that
-	 * they went again at once.
+	 * How often pages are brought in for one call. More than once means
+	 * that they were removed again at once.
 	 */
 	FAULT_IN_MAX	= 64,
-	/* How long a ULPDU is kept back; the same as TCP_CORK's limit, ms */
+	/* How long a ULPDU waits with packing, ms; the limit of TCP_CORK */
 	PEND_MS		= 200,
 };
 
 /* ---- Sending ---- */
 
-/* May a ULPDU be sent, or who is to do something first: peer or application? */
+/* 0 if a ULPDU may be sent; -EAGAIN to wait for the peer; another error. */
 static int usock_send_phase_error(const struct mpa_usock *us)
 {
 	switch (us->phase) {
@@ -93,13 +93,13 @@ static int usock_send_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 			     sock_sndtimeo(sk, msg->msg_flags & MSG_DONTWAIT));
 	if (!ret)
 		ret = mpa_pend_add(&us->pend, msg, len);
-	/* After an error there may be no successor. */
+	/* After an error no other ULPDU may follow. */
 	if (ret != MPA_FAULT_IN && mpa_usock_is(us)->full)
 		usock_send_settle(us, more && !ret);
 	return ret ?: len;
 }
 
-/* Not locked. All of it has to be there: a ULPDU is sent whole. */
+/* Not locked. All of the memory is needed: a ULPDU is sent as a whole. */
 static int usock_send_fault_in(const struct msghdr *msg, size_t len,
 			       unsigned int *tries)
 {
@@ -111,7 +111,7 @@ static int usock_send_fault_in(const struct msghdr *msg, size_t len,
 	return fault_in_iov_iter_readable(from, len) ? -EFAULT : 0;
 }
 
-/* Memory of the caller is bad: what was sent before it leaves. */
+/* Memory of the caller is bad: send the ULPDUs that were taken before. */
 static void usock_send_give_up(struct mpa_usock *us)
 {
 	lock_sock(us->conn->sk);
@@ -161,7 +161,9 @@ again:
 
 /* ---- Receiving ---- */
 
-/* 1: a ULPDU is there; 0: nothing more will come; -EAGAIN: wait. */
+/*
+ * Returns 1: there is a ULPDU; 0: nothing more will be received; -EAGAIN: wait.
+ */
 static int usock_recv_ready(struct mpa_usock *us, size_t unused)
 {
 	if (!mpa_usock_is(us)->ours)
@@ -187,7 +189,7 @@ static int usock_recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	return MPA_FAULT_IN;
 }
 
-/* %MPA_FAULT_IN: as many bytes as @want is set to. */
+/* After MPA_FAULT_IN, @want is the number of bytes to bring in. */
 static int usock_recv_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 			    size_t len,
 		      int flags, size_t *want)
@@ -210,7 +212,7 @@ static int usock_recv_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 	return flags & MSG_TRUNC ? ulpdu_len : n;
 }
 
-/* Not locked. What is there next time may be another ULPDU, and want more. */
+/* Not locked. The next ULPDU may be another one, which needs more memory. */
 static int usock_recv_fault_in(const struct msghdr *msg, size_t len,
 			       unsigned int *tries)
 {
@@ -226,11 +228,11 @@ static int usock_recv_fault_in(const struct msghdr *msg, size_t len,
  * mpa_usock_recvmsg - &proto_ops.recvmsg
  * @sock: the socket
  * @msg: as for recvmsg(2)
- * @len: bytes there is room for
- * @flags: likewise
+ * @len: room for data, bytes
+ * @flags: as for recvmsg(2)
  *
- * Return: bytes of one ULPDU, with %MSG_EOR set in @msg; 0 without it: the
- * end; or the errors of mpa(7).
+ * Return: bytes of one ULPDU, with %MSG_EOR set in @msg; 0 without %MSG_EOR at
+ * the end; or the errors of mpa(7).
  */
 int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 		      int flags)
@@ -277,12 +279,15 @@ static __poll_t usock_poll_out(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 
-	/* It would not block: it fails. */
+	/* A send would fail, not block. */
 	if (READ_ONCE(sk->sk_shutdown) & SEND_SHUTDOWN || usock_writable(us))
 		return EPOLLOUT | EPOLLWRNORM;
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
-	/* Pairs with TCP's: room that came just before may not be told. */
+	/*
+	 * Pairs with the barrier in TCP: room freed just before may not be
+	 * reported.
+	 */
 	smp_mb__after_atomic();
 	return usock_writable(us) ? EPOLLOUT | EPOLLWRNORM : 0;
 }
@@ -298,11 +303,11 @@ static __poll_t usock_poll_in(const struct mpa_usock *us)
 
 /**
  * mpa_usock_poll - &proto_ops.poll
- * @file: the socket's
+ * @file: file of the socket
  * @sock: the socket
- * @wait: who waits
+ * @wait: poll table
  *
- * Return: what is ready, see mpa(7).
+ * Return: events that are ready, see mpa(7).
  */
 __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 			struct poll_table_struct *wait)
@@ -332,7 +337,10 @@ static int usock_unread(const struct mpa_usock *us)
 	return us->conn->rx_held ? us->conn->reader.ulpdu_len : 0;
 }
 
-/* From @from on, as TCP counts, and what it was not given yet. */
+/*
+ * Bytes in TCP's queue from sequence number @from on, and those not passed to
+ * TCP yet.
+ */
 static int usock_unsent(const struct mpa_usock *us, u32 from)
 {
 	const struct mpa_conn *conn = us->conn;
@@ -363,8 +371,8 @@ static int usock_ioctl_value(const struct mpa_usock *us, unsigned int cmd)
  * @cmd: what to do
  * @arg: with what
  *
- * Return: as ioctl(2). %SIOCINQ tells the length of the next ULPDU, %SIOCOUTQ and
- * %SIOCOUTQNSD count what is kept back as well.
+ * Return: as ioctl(2). %SIOCINQ returns the length of the next ULPDU; %SIOCOUTQ
+ * and %SIOCOUTQNSD include the ULPDUs that wait.
  */
 int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The operations of an application's socket while it has MPA: ours where they
- * matter, TCP's for the rest.
+ * The operations of an application's socket with MPA: replaced where MPA
+ * differs from TCP, TCP's for the rest.
  *
- * TCP's protocol operations (sk_prot) stay in place: a socket in TIME_WAIT, or
- * one accepted from a listener, would refer to ours longer than this module
- * can be sure to live.
+ * TCP's protocol operations (sk_prot) are not replaced: a socket in TIME_WAIT,
+ * or one accepted from a listener, could refer to them after this module is
+ * unloaded.
  */
 #include <linux/mutex.h>
 #include <net/tcp.h>
@@ -17,11 +17,11 @@
 #include "usock_opt.h"
 #include "usock_pend.h"
 
-/* Those of IPv4 and of IPv6. Written once, under the lock, never again. */
+/* For IPv4 and IPv6. Written once, under the lock, and constant after that. */
 static struct mpa_usock_ops_copy usock_ops_copies[2];
 static DEFINE_MUTEX(usock_ops_lock);
 
-/* The stream ends before TCP's socket does. */
+/* The stream ends before TCP closes the socket. */
 static int usock_release(struct socket *sock)
 {
 	const struct proto_ops *base;
@@ -34,23 +34,23 @@ static int usock_release(struct socket *sock)
 }
 
 /*
- * Puts our operations on a socket. They stay until it is released; the core drops
- * the reference to their owner then.
+ * Sets the operations of a socket. They stay until it is released; then the
+ * core drops the reference to their owner.
  */
 static void usock_set_ops(struct socket *sock, const struct proto_ops *ops)
 {
 	struct module *before = sock->ops->owner;
 
 	__module_get(ops->owner);
-	/* Whoever sees them sees what they find through the socket. */
+	/* Whatever calls the operations also sees the MPA state. */
 	smp_store_release(&sock->ops, ops);
 	module_put(before);
 }
 
 /*
- * The new one has the operations that its listener had a while ago, or none:
- * kernel_accept() sets them, and takes the reference, when this has succeeded.
- * If it has not, nobody but us could release what was accepted then.
+ * The new socket has the operations that its listener had earlier, or none:
+ * kernel_accept() sets them, and takes the reference, after this function has
+ * succeeded. If it fails, it must release the accepted socket itself then.
  */
 static int usock_accepted(struct socket *sock, struct socket *newsock)
 {
@@ -72,7 +72,7 @@ static bool usock_is_listener(const struct mpa_usock *us)
 	return us->phase == MPA_USOCK_LISTENER;
 }
 
-/* It is connected; and of AF_UNSPEC, connect() would undo that under us. */
+/* The socket is connected; connect() with AF_UNSPEC would disconnect it. */
 static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 			 int flags)
 {
@@ -85,7 +85,7 @@ static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
 	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
 }
 
-/* A listener comes or goes. */
+/* A listener began or stopped listening. */
 static int usock_update_listener(struct mpa_usock *us)
 {
 	int ret;
@@ -98,7 +98,7 @@ static int usock_update_listener(struct mpa_usock *us)
 	return ret;
 }
 
-/* What was a stream once is not to have children. */
+/* A socket that had a stream cannot listen. */
 static int usock_listen(struct socket *sock, int backlog)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
@@ -110,7 +110,7 @@ static int usock_listen(struct socket *sock, int backlog)
 	return ret ?: usock_update_listener(us);
 }
 
-/* What was kept back goes before the FIN. */
+/* ULPDUs that wait are sent before the FIN. */
 static int usock_shutdown(struct socket *sock, int how)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
@@ -125,7 +125,7 @@ static int usock_shutdown(struct socket *sock, int how)
 	return ret;
 }
 
-/* Bytes of the stream mean nothing to who receives ULPDUs. */
+/* Bytes of the stream have no meaning for a receiver of ULPDUs. */
 static int usock_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
@@ -184,7 +184,7 @@ static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 	struct proto_ops *ops = &copy->ops;
 
 	*ops = *base;
-	/* A socket keeps us until its release has returned. */
+	/* A socket holds the module until its release has returned. */
 	ops->owner = THIS_MODULE;
 	ops->release = usock_release;
 	ops->accept = usock_accept;
@@ -203,7 +203,7 @@ static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 	ops->sendpage = usock_sendpage;
 	ops->sendpage_locked = NULL;
 #endif
-	/* Ways past the calls, for others in the kernel. */
+	/* Other users in the kernel must not bypass these calls. */
 	ops->mmap = sock_no_mmap;
 	ops->sendmsg_locked = NULL;
 	ops->read_sock = NULL;
@@ -224,7 +224,10 @@ static struct mpa_usock_ops_copy *usock_ops_find(const struct proto_ops *base)
 	return NULL;
 }
 
-/* Ours for a socket that has @base; NULL if those are neither IPv4's nor IPv6's. */
+/*
+ * The operations for a socket that has @base; NULL if @base is neither IPv4's
+ * nor IPv6's.
+ */
 static const struct proto_ops *usock_ops_for(const struct proto_ops *base)
 {
 	struct mpa_usock_ops_copy *copy;
@@ -239,7 +242,7 @@ static const struct proto_ops *usock_ops_for(const struct proto_ops *base)
  * mpa_usock_init - attach to the socket of an application
  * @sk: the socket, under lock_sock(), with a file; established or listening
  *
- * Return: 0; -EOPNOTSUPP a socket of a kind we do not know; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP unknown kind of socket; -ENOMEM.
  */
 int mpa_usock_init(struct sock *sk)
 {
@@ -249,7 +252,7 @@ int mpa_usock_init(struct sock *sk)
 	if (!ops)
 		return -EOPNOTSUPP;
 	ret = mpa_usock_attach(sk);
-	/* Whoever comes through them finds us. */
+	/* From here on calls reach these operations. */
 	if (!ret)
 		usock_set_ops(sk->sk_socket, ops);
 	return ret;

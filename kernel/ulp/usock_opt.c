@@ -18,13 +18,16 @@ enum {
 			  MPA_F_PEER_TO_PEER | MPA_F_AUTO_ACCEPT |
 			  MPA_F_PERMISSIVE | MPA_F_REVIEW,
 	OPT_RTR_ALL	= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
-	/* Longest last message of streaming mode, bytes; it is kept */
+	/* Longest last streaming message, bytes; it is stored */
 	OPT_LAST_MAX	= 4096,
 };
 
 /* ---- Setting ---- */
 
-/* Shorter than ours: the rest is zero. Longer: the rest must be zero. */
+/*
+ * If @len is shorter than @size, the rest is zero; if longer, the rest must be
+ * zero.
+ */
 static int opt_take_struct(void *to, size_t size, sockptr_t val,
 			   unsigned int len)
 {
@@ -32,7 +35,7 @@ static int opt_take_struct(void *to, size_t size, sockptr_t val,
 
 	if (!len)
 		return -EINVAL;
-	/* What is looked through is the caller's time, but bounded. */
+	/* Limits how many bytes are checked for zero. */
 	if (len > PAGE_SIZE)
 		return -E2BIG;
 	memset(to, 0, size);
@@ -64,8 +67,9 @@ static int opt_check_params(const struct mpa_sock_params *p)
 }
 
 /*
- * RFC 5044 section 4.4: by an administrator's request only, be it the caller's
- * own, or in force here already, or a setting that the application had replaced.
+ * RFC 5044 section 4.4: only an administrator may disable CRCs: the caller
+ * itself, parameters already in force here, or a setting that the application
+ * has replaced.
  */
 static bool opt_may_drop_crc(const struct mpa_usock *us)
 {
@@ -195,7 +199,7 @@ static int opt_set_packing(struct mpa_usock *us, sockptr_t val,
 	ret = opt_take_int(&on, val, len);
 	if (ret)
 		return ret;
-	/* The other bits may mean something one day. */
+	/* The other bits are reserved. */
 	if (on & ~1)
 		return -EINVAL;
 	lock_sock(sk);
@@ -229,12 +233,12 @@ static int opt_write(struct mpa_usock *us, int name, sockptr_t val,
 	}
 }
 
-/* Of TCP's and IP's options, those that a stream cannot live with. */
+/* Options of TCP and IP that would break a stream. */
 static bool opt_breaks_stream(int level, int name)
 {
 	switch (level) {
 	case SOL_TCP:
-		/* Writes what is queued and where TCP stands. */
+		/* Changes queued data and sequence numbers. */
 		return name == TCP_REPAIR;
 	case SOL_IP:
 		/* Makes soft errors look like the end of TCP. */
@@ -246,7 +250,10 @@ static bool opt_breaks_stream(int level, int name)
 	}
 }
 
-/* Until the start, and after a refusal: the stream does not start meanwhile. */
+/*
+ * Allowed before the start and after a rejection. The stream cannot start
+ * meanwhile.
+ */
 static int opt_set_while_plain(struct socket *sock, int level, int name,
 			       sockptr_t val, unsigned int len)
 {
@@ -269,8 +276,9 @@ static int opt_set_while_plain(struct socket *sock, int level, int name,
 /**
  * mpa_usock_setsockopt - &proto_ops.setsockopt
  * @sock: the socket
- * @level: ours, or TCP is asked, but for what would break the stream
- * @name: which option
+ * @level: SOL_MPA; others are passed to TCP, except options that would break
+ *	the stream
+ * @name: option
  * @val: its value
  * @len: bytes of it
  *
@@ -283,7 +291,7 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? opt_write(us, name, val, len) : -ENOMEM;
-	/* Takes our operations from the socket. */
+	/* Replaces the operations of the socket. */
 	if (level == SOL_IPV6 && name == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
 	if (opt_breaks_stream(level, name))
@@ -294,7 +302,7 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 /* ---- Getting ---- */
 
-/* What was connected after that has nothing to do with MPA. */
+/* A listener that was shut down and connected does not use MPA. */
 static u8 opt_listener_state(const struct sock *sk)
 {
 	int state = inet_sk_state_load(sk);
@@ -328,7 +336,7 @@ static u8 opt_state(const struct mpa_usock *us)
 	default:
 		break;
 	}
-	/* The peer has ended, and we need not. */
+	/* The peer has ended its half; this side may still send. */
 	if (mpa_usock_is(us)->full && inet_sk_state_load(sk) == TCP_CLOSE_WAIT)
 		return MPA_STATE_RECEIVE_ENDED;
 	return states[READ_ONCE(us->conn->state)];
@@ -343,7 +351,7 @@ static u32 opt_result_flags(const struct mpa_result *res)
 	       (res->enhanced ? MPA_F_ENHANCED : 0);
 }
 
-/* Read off our copy: the stream's own goes while inet_diag looks at it. */
+/* From a copy: the stream may free its own while inet_diag reads it. */
 static void opt_fill_request(const struct mpa_frame *req,
 			     struct mpa_sock_info *info)
 {
@@ -370,7 +378,7 @@ static void opt_fill_result(const struct mpa_result *res,
 	info->peer_ord = res->peer_ord;
 }
 
-/* Is what the startup exchange came to there, and constant? */
+/* Whether the result of the startup exchange is valid and constant. */
 static bool opt_has_result(const struct mpa_usock *us)
 {
 	if (mpa_usock_is(us)->full || READ_ONCE(us->phase) == MPA_USOCK_REJECTED)
@@ -379,14 +387,17 @@ static bool opt_has_result(const struct mpa_usock *us)
 	return smp_load_acquire(&us->conn->state) == MPA_CONN_REPLY_SEEN;
 }
 
-/* Without the lock the numbers may not fit together: good enough to look at. */
+/*
+ * Without the lock the numbers may be inconsistent, which is enough for
+ * display.
+ */
 static void opt_fill_info(const struct mpa_usock *us,
 			  struct mpa_sock_info *info)
 {
-	/* A race of inet_diag's, which only shows it. */
+	/* Race with inet_diag, which only displays it. */
 	const struct mpa_frame req = data_race(us->req);
 
-	/* Likewise: each is read whole. */
+	/* Likewise: each member is read as a whole. */
 	*info = data_race(((struct mpa_sock_info){
 		.role = us->role,
 		.error = us->code,
@@ -421,7 +432,7 @@ static void opt_fill_stats(const struct mpa_usock *us,
 }
 
 /**
- * union opt_value - an option's value on its way to the application
+ * union opt_value - value of an option that is read
  * @params: %MPA_SO_PARAMS
  * @info: %MPA_SO_INFO
  * @stats: %MPA_SO_STATS
@@ -441,7 +452,10 @@ static u32 opt_mulpdu(struct mpa_usock *us)
 	return mpa_usock_is(us)->full ? mpa_tx_mulpdu(us->conn) : 0;
 }
 
-/* Its length, or a negative error; bytes of any length are told by @bytes. */
+/*
+ * Returns the length or a negative error. @bytes is set for bytes of any
+ * length.
+ */
 static int opt_get_value(struct mpa_usock *us, int name, union opt_value *v,
 			 bool *bytes)
 {
@@ -484,7 +498,7 @@ static int opt_put_value(char __user *val, int __user *optlen, const void *from,
 		return -EFAULT;
 	if (room < 0)
 		return -EINVAL;
-	/* A structure may be cut, bytes are given whole. */
+	/* A structure may be truncated, bytes may not. */
 	if (!whole)
 		len = min(len, room);
 	if (put_user(len, optlen))
@@ -530,10 +544,11 @@ static int opt_read(struct mpa_usock *us, int name, char __user *val,
 /**
  * mpa_usock_getsockopt - &proto_ops.getsockopt
  * @sock: the socket
- * @level: ours, or TCP is asked, but for what would break the stream
- * @name: which option
- * @val: where its value goes
- * @len: bytes there; set to those of the value
+ * @level: SOL_MPA; others are passed to TCP, except options that would break
+ *	the stream
+ * @name: option
+ * @val: buffer for its value
+ * @len: length of the buffer; set to the length of the value
  *
  * Return: 0, or the errors of mpa(7).
  */
@@ -544,7 +559,7 @@ int mpa_usock_getsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? opt_read(us, name, val, len) : -ENOMEM;
-	/* It takes bytes out of the receive queue. */
+	/* It removes bytes from the receive queue. */
 	if (level == SOL_TCP && name == TCP_ZEROCOPY_RECEIVE)
 		return -EOPNOTSUPP;
 	return mpa_usock_base_ops(sock)->getsockopt(sock, level, name, val,
@@ -583,7 +598,7 @@ static int opt_diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
  * @sk: the socket, not locked
  * @skb: the message
  *
- * Nothing is told of a socket of the kernel's; its owner does that.
+ * Nothing is shown for a socket of the kernel; its owner shows it.
  *
  * Return: 0, or -EMSGSIZE.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ULPDUs that were taken from an application and not sent yet: they wait for
- * room in TCP's queue or, with packing, for others to share a segment with.
+ * ULPDUs that an application has sent and that wait: for room in TCP's queue
+ * or, with packing, for others that share a segment with them.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -25,7 +25,7 @@ static void pend_forget(struct mpa_pend *pend)
 	pend->tail = 0;
 }
 
-/* Makes room at the tail for @need bytes. */
+/* Makes room for @need bytes at the tail. */
 static int pend_grow(struct mpa_pend *pend, u32 need)
 {
 	u32 used = mpa_pend_bytes(pend);
@@ -54,13 +54,13 @@ static int pend_grow(struct mpa_pend *pend, u32 need)
 }
 
 /**
- * mpa_pend_add - keep a ULPDU for sending
- * @pend: the ULPDUs that are kept
+ * mpa_pend_add - append a ULPDU
+ * @pend: the ULPDUs that wait
  * @msg: the application's message; advanced
  * @len: bytes of the ULPDU
  *
- * Return: 0; -ENOMEM; %MPA_FAULT_IN if memory of the application is not present:
- * nothing was added.
+ * Return: 0; -ENOMEM; %MPA_FAULT_IN if memory of the application is not present.
+ * After an error nothing was added.
  */
 int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
 {
@@ -80,7 +80,7 @@ int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
 	return 0;
 }
 
-/* As many of them as the open batch takes. */
+/* Adds to the open batch as many ULPDUs as fit. */
 static void pend_fill(struct mpa_usock *us)
 {
 	struct mpa_pend *pend = &us->pend;
@@ -109,10 +109,10 @@ static void pend_fill(struct mpa_usock *us)
 }
 
 /**
- * mpa_pend_flush - hand to TCP what was kept back, as far as it takes it
+ * mpa_pend_flush - pass the ULPDUs that wait to TCP, as far as TCP takes them
  * @us: the socket, under lock_sock()
  *
- * For what is left, something will come back to it.
+ * If some are left, this is called again later, by @work or a callback.
  */
 void mpa_pend_flush(struct mpa_usock *us)
 {
@@ -133,10 +133,10 @@ void mpa_pend_flush(struct mpa_usock *us)
 }
 
 /**
- * mpa_pend_flush_all - nothing more will be sent: leave nothing behind
+ * mpa_pend_flush_all - pass all ULPDUs that wait to TCP
  * @us: the socket, under lock_sock()
  *
- * May overdraw the send buffer, once, by what was kept back.
+ * For the end of sending. May exceed the send buffer once.
  */
 void mpa_pend_flush_all(struct mpa_usock *us)
 {
@@ -152,10 +152,10 @@ void mpa_pend_flush_all(struct mpa_usock *us)
 }
 
 /**
- * mpa_pend_must_wait - do the ULPDUs that are kept wait for an ACK?
+ * mpa_pend_must_wait - check whether the ULPDUs must wait for an ACK
  * @us: the socket, locked
  *
- * With packing, small ULPDUs wait while earlier segments are under way (RFC 896).
+ * With packing, small ULPDUs wait while earlier segments are in flight (RFC 896).
  *
  * Return: true if so; mpa_pend_writable() is called for each ACK then.
  */
@@ -166,7 +166,7 @@ bool mpa_pend_must_wait(struct mpa_usock *us)
 	if (!us->packing || !tcp_sk(sk)->packets_out ||
 	    mpa_pend_bytes(&us->pend) >= mpa_tx_mulpdu(us->conn))
 		return false;
-	/* Each ACK is to be told. */
+	/* Request a callback for each ACK. */
 	us->conn->want_write = true;
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	return true;

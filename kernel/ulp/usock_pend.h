@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * ULPDUs that were taken from an application and not sent yet.
- */
+/* ULPDUs that an application has sent and that wait to be passed to TCP. */
 #ifndef MPA_ULP_USOCK_PEND_H
 #define MPA_ULP_USOCK_PEND_H
 
 #include "usock.h"
 
 enum {
-	/* ULPDUs kept back for packing: the longest and its length field */
+	/* Bytes of ULPDUs that wait: the longest with its length field */
 	MPA_PEND_MAX		= MPA_MULPDU_MAX + sizeof(u16),
 };
 

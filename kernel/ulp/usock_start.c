@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The startup exchange on the socket of an application: started and answered.
+ * The startup exchange on the socket of an application: starting and answering.
  */
 #include <net/tcp.h>
 
@@ -9,7 +9,7 @@
 #include "tx_queue.h"
 #include "usock_start.h"
 
-/* The settings bound what the application says of Read depths. */
+/* The settings limit the Read depths that the application requests. */
 static u16 usock_depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
 {
 	return min_t(u32, asked, us->cfg.v[attr]);
@@ -52,7 +52,7 @@ void mpa_usock_accept_request(struct mpa_usock *us)
 	us->accept_due = false;
 	usock_startup_params(us, &p);
 	ret = mpa_accept_locked(us->conn, &p, us->pd, us->pd_len);
-	/* The application may have been quicker. */
+	/* The application may have answered first. */
 	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
 		mpa_usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
 }
@@ -72,7 +72,9 @@ static int usock_start_stream(struct mpa_usock *us)
 				   timeout_ms);
 }
 
-/* A listener that was shut down may listen again, but not what was connected. */
+/*
+ * A listener that was shut down may listen again; a connected socket may not.
+ */
 static int usock_check_start_listener(const struct mpa_usock *us, int role)
 {
 	const int state = us->conn->sk->sk_state;
@@ -110,7 +112,7 @@ static int usock_startup_over(struct mpa_usock *us, size_t unused)
 	}
 }
 
-/* Plain TCP as before, unless the last message of streaming mode got stuck. */
+/* Plain TCP as before, unless sending the last streaming message failed. */
 static void usock_start_failed(struct mpa_usock *us, int err)
 {
 	if (us->conn->state == MPA_CONN_EXITED) {
@@ -125,7 +127,8 @@ static void usock_start_failed(struct mpa_usock *us, int err)
 
 /**
  * mpa_usock_start - begin the startup exchange
- * @us: the socket, not locked; on a listener: of the sockets it will accept
+ * @us: the socket, not locked; if it is a listener, its accepted sockets will
+ *	be started
  * @role: enum mpa_sock_role
  * @block: wait until it is over
  *
@@ -157,7 +160,7 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	}
 	ret = mpa_usock_wait(us, usock_startup_over, 0,
 			     block ? MAX_SCHEDULE_TIMEOUT : 0);
-	/* It goes on, so the call must not be begun anew. */
+	/* The exchange continues, so the call must not be restarted. */
 	if (ret == -ERESTARTSYS)
 		ret = -EINTR;
 	if (ret == -EAGAIN)
@@ -177,7 +180,7 @@ static int usock_answer_request(struct mpa_usock *us, bool accept, const u8 *pd,
 			mpa_reject_locked(us->conn, &p, pd, len);
 }
 
-/* No frame follows a Reply, so there is nothing to put private data into. */
+/* No frame follows a Reply, so no private data can be sent. */
 static int usock_answer_reply(struct mpa_usock *us, bool accept, u32 len)
 {
 	if (len)
@@ -187,14 +190,14 @@ static int usock_answer_reply(struct mpa_usock *us, bool accept, u32 len)
 }
 
 /**
- * mpa_usock_answer - answer the peer's Request, or its Reply
+ * mpa_usock_answer - answer the peer's Request or Reply
  * @us: the socket, not locked
- * @accept: or reject it
+ * @accept: accept it; else reject it
  * @pd: private data
  * @len: bytes of it; 0 for a Reply
  *
- * Return: 0; -EINVAL there is nothing to be answered, or private data for a
- * Reply; others as for mpa_accept().
+ * Return: 0; -EINVAL there is nothing to answer, or private data for a Reply;
+ * others as for mpa_accept().
  */
 int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 {
@@ -209,10 +212,10 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	else
 		ret = usock_answer_request(us, accept, pd, len);
 	if (!ret && !accept) {
-		/* Nothing may overtake the Reply. */
+		/* Nothing may be sent before the Reply. */
 		mpa_tx_flush_all(us->conn);
 		mpa_usock_rejected(us);
-		/* What came behind the Request is plain TCP's. */
+		/* What was received behind the Request is for plain TCP. */
 		us->conn->saved.data_ready(sk);
 	}
 	release_sock(sk);

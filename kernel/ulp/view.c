@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is told of connections: to dumps, by value; in events, as they enter
- * full operation and end; in counters and failures, when something fails.
+ * Reports about connections: views for dumps, events when they enter full
+ * operation and end, counters and failures.
  *
- * A connection has a number and a place in its namespace's array from the time it
- * is made. It stands there while TCP knows of it: from mpa_conn_hook() until
- * mpa_detach(), which takes it out before it lets go of the socket. Whoever
- * finds it under RCU takes a reference to the socket, then its lock, and looks
- * whether the stream is still on it: so a stream is looked at under the lock that
- * everything in it is under, and detaching waits.
+ * A connection gets a number, and an entry in the array of its namespace, when
+ * it is created. The entry points to it from mpa_conn_hook() until
+ * mpa_detach(), which removes it before it drops the reference to the socket. A
+ * reader that finds it under RCU takes a reference to the socket, then its
+ * lock, and checks that the stream is still attached: so a stream is read under
+ * the lock that protects it, and detaching waits.
  *
- * An application may hold that lock for as long as it likes (sock.h). After a
- * moment a stream is looked at without it, under RCU, which keeps its memory: its
- * numbers may not fit together, and it says so.
+ * An application may hold that lock for any time (sock.h). After a short time a
+ * stream is read without it, under RCU, which keeps its memory valid: its
+ * numbers may be inconsistent, and the view is marked so.
  */
 #include <linux/jiffies.h>
 #include <linux/kcsan-checks.h>
@@ -35,11 +35,11 @@ static struct mpa_net *view_net(const struct mpa_conn *conn)
 	return mpa_net_of(sock_net(conn->sk));
 }
 
-/* ---- Coming and going ---- */
+/* ---- Adding and removing ---- */
 
 /**
- * mpa_conn_alloc_id - give a stream its number
- * @conn: the stream, which TCP does not know of yet
+ * mpa_conn_alloc_id - allocate the number of a stream
+ * @conn: the stream, not hooked yet
  *
  * Process context.
  *
@@ -51,7 +51,7 @@ int mpa_conn_alloc_id(struct mpa_conn *conn)
 	int ret;
 
 	conn->since = get_jiffies_64();
-	/* NULL keeps the place, and is not found. */
+	/* NULL reserves the entry and is not found. */
 	ret = xa_alloc_cyclic_bh(&mn->conns, &conn->id, NULL,
 				 XA_LIMIT(1, MPA_ID_MAX), &mn->next_conn,
 				 GFP_KERNEL_ACCOUNT);
@@ -59,8 +59,8 @@ int mpa_conn_alloc_id(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_free_id - take a stream's number back
- * @conn: the stream, which TCP does not know of; its socket is still there
+ * mpa_conn_free_id - free the number of a stream
+ * @conn: the stream, not hooked; its socket still exists
  *
  * Process context.
  */
@@ -70,7 +70,7 @@ void mpa_conn_free_id(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_publish - let a stream be found
+ * mpa_conn_publish - make a stream visible to dumps
  * @conn: the stream, under lock_sock(), with a reference to its socket
  */
 void mpa_conn_publish(struct mpa_conn *conn)
@@ -78,7 +78,7 @@ void mpa_conn_publish(struct mpa_conn *conn)
 	struct mpa_net *mn = view_net(conn);
 
 	mpa_assert_locked(conn);
-	/* Its place was kept: nothing is allocated. */
+	/* The entry was reserved: nothing is allocated. */
 	WARN_ON_ONCE(xa_err(xa_store_bh(&mn->conns, conn->id, conn,
 					GFP_KERNEL)));
 	mpa_count(mn, MPA_COUNT_CONNS, 1);
@@ -86,10 +86,11 @@ void mpa_conn_publish(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_unpublish - a stream is to be found no more
- * @conn: the stream, detached, its socket not yet released; not locked
+ * mpa_conn_unpublish - hide a stream from dumps
+ * @conn: the stream, unhooked, still with a reference to its socket; not locked
  *
- * Process context. Who has found it already may still wait for the lock.
+ * Process context. Readers that have found it before may still wait for the
+ * lock.
  */
 void mpa_conn_unpublish(struct mpa_conn *conn)
 {
@@ -101,19 +102,19 @@ void mpa_conn_unpublish(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_generation - have connections come or gone?
+ * mpa_conn_generation - detect that connections were added or removed
  * @net: namespace
  *
  * Any context.
  *
- * Return: a number that is another one if so.
+ * Return: a number that changes then.
  */
 u32 mpa_conn_generation(struct net *net)
 {
 	return atomic_read(&mpa_net_of(net)->conn_generation);
 }
 
-/* ---- Looking ---- */
+/* ---- Views ---- */
 
 static void view_fill_ipv4(struct mpa_addr *to, __be32 addr)
 {
@@ -137,9 +138,9 @@ static void view_fill_ipv6(const struct sock *sk, const struct in6_addr *addr,
 #endif
 
 /**
- * mpa_addr_local - where a socket is
+ * mpa_addr_local - local address of a socket
  * @sk: TCP socket
- * @to: set to its own address and port
+ * @to: set to its local address and port
  *
  * Any context.
  */
@@ -197,10 +198,7 @@ static enum mpa_conn_phase view_phase(const struct mpa_conn *conn)
 	return phases[READ_ONCE(conn->state)];
 }
 
-/*
- * The stream is locked, or nobody else can reach it; what it could send is
- * left out.
- */
+/* The stream is locked, or no one else can reach it. Omits MULPDU and EMSS. */
 static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 {
 	struct sock *sk = conn->sk;
@@ -239,7 +237,7 @@ static void view_tx_room(struct mpa_conn *conn, struct mpa_conn_view *v)
 	v->emss = mpa_tx_emss(conn);
 }
 
-/* The next stream from @id on, and a reference to its socket. */
+/* Finds the next stream from @id on and takes a reference to its socket. */
 static struct sock *view_find_conn(struct mpa_net *mn, unsigned long *id,
 				   struct mpa_conn **found)
 {
@@ -249,7 +247,10 @@ static struct sock *view_find_conn(struct mpa_net *mn, unsigned long *id,
 	rcu_read_lock();
 	conn = xa_find(&mn->conns, id, MPA_ID_MAX, XA_PRESENT);
 	while (conn) {
-		/* Sockets go without a grace period; their memory does not. */
+		/*
+		 * Sockets are freed without a grace period, but their memory
+		 * stays type-safe.
+		 */
 		if (refcount_inc_not_zero(&conn->sk->sk_refcnt)) {
 			sk = conn->sk;
 			break;
@@ -262,8 +263,9 @@ static struct sock *view_find_conn(struct mpa_net *mn, unsigned long *id,
 }
 
 /*
- * Is the stream found under RCU still there? By now its memory may be another
- * one's, and so may the socket's: trust @conn when the socket leads to it.
+ * Whether the stream found under RCU is still attached. The memory of @conn and
+ * of the socket may have been reused, so @conn is valid only if the socket
+ * points to it.
  */
 static bool view_still_attached(const struct mpa_conn *conn, u32 id,
 				const struct sock *sk)
@@ -278,8 +280,8 @@ static bool view_still_attached(const struct mpa_conn *conn, u32 id,
 }
 
 /*
- * How long a socket may keep us waiting. If one has for that long, none may for a
- * second: a program may hold the locks of many.
+ * How long to wait for the lock of a socket. After a timeout no lock is waited
+ * for during one second, because a program may hold the locks of many sockets.
  */
 static long view_lock_timeout(const struct mpa_net *mn)
 {
@@ -301,7 +303,7 @@ static bool view_conn_locked(struct mpa_conn *conn, u32 id, struct sock *sk,
 	return there;
 }
 
-/* What changes meanwhile may be seen or not; @sk is kept by a reference. */
+/* Changes may or may not be seen. The caller holds a reference to @sk. */
 static bool view_conn_unlocked(struct mpa_net *mn, const struct mpa_conn *conn,
 			       u32 id,
 		      const struct sock *sk, struct mpa_conn_view *v)
@@ -321,12 +323,13 @@ static bool view_conn_unlocked(struct mpa_net *mn, const struct mpa_conn *conn,
 }
 
 /**
- * mpa_view_next_conn - look at the next connection
+ * mpa_view_next_conn - read the next connection
  * @net: its namespace
- * @from: least number wanted
+ * @from: lowest number
  * @v: the first with that number or a greater one
  *
- * Process context; takes the lock of its socket, unless that takes too long.
+ * Process context; takes the lock of its socket, unless that would take too
+ * long.
  *
  * Return: 0; -ENOENT there are no more; -EINTR a fatal signal.
  */
@@ -388,11 +391,11 @@ void mpa_conn_up(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_down - full operation, if it was reached, is over
+ * mpa_conn_down - a stream has left full operation, if it was in it
  * @conn: the stream, locked, or unreachable for anyone else
  *
- * Comes with the end of both halves or with the detaching, whichever is first;
- * tells it once.
+ * Called when both halves have ended and when the stream is detached; reports
+ * only once.
  */
 void mpa_conn_down(struct mpa_conn *conn)
 {
@@ -404,9 +407,9 @@ void mpa_conn_down(struct mpa_conn *conn)
 }
 
 /**
- * mpa_conn_count_too_soon - count FPDUs that came before they could be expected
+ * mpa_conn_count_too_soon - count FPDUs that were received too early
  * @conn: the stream, locked
- * @fpdus: how many
+ * @fpdus: number of FPDUs
  */
 void mpa_conn_count_too_soon(struct mpa_conn *conn, u32 fpdus)
 {
@@ -454,7 +457,9 @@ static void view_count_failure(struct mpa_conn *conn,
 	view_notify_failure(conn, &v);
 }
 
-/* 0: an orderly end, or the end of TCP after what has been told already. */
+/*
+ * Returns 0 for an orderly end, or for an end of TCP after a reported failure.
+ */
 static enum mpa_failure_kind view_failure_kind(const struct mpa_conn *conn,
 					       enum mpa_error code, int err)
 {
@@ -479,13 +484,13 @@ static enum mpa_failure_kind view_failure_kind(const struct mpa_conn *conn,
 }
 
 /**
- * mpa_conn_failure - what a stream receives, or its startup, has come to an end
+ * mpa_conn_failure - receiving or startup of a stream has ended
  * @conn: the stream, locked
- * @code: RFC 5044 section 8; %MPA_ERROR_NONE: it was rejected
+ * @code: RFC 5044 section 8; %MPA_ERROR_NONE: rejected
  * @err: negative error, or 0
  *
- * Traces and counts it, keeps it if it is the first, tells of it if it is not
- * an orderly end.
+ * Traces and counts it, stores it if it is the first, and sends a notification
+ * if it is not an orderly end.
  */
 void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 {
@@ -503,8 +508,8 @@ void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 }
 
 /**
- * mpa_conn_report_end - tell the owner that nothing more will be received
- * @conn: the stream, locked, its state moved already
+ * mpa_conn_report_end - notify the owner that nothing more will be received
+ * @conn: the stream, locked, already in its new state
  * @code: RFC 5044 section 8
  * @err: as for &mpa_ops.ended
  */
@@ -516,18 +521,18 @@ void mpa_conn_report_end(struct mpa_conn *conn, enum mpa_error code, int err)
 		mpa_conn_down(conn);
 	if (conn->end_reported)
 		return;
-	/* After CRC and MARKER the end of TCP is still to be told. */
+	/* After CRC and MARKER the end of TCP must still be reported. */
 	if (code == MPA_ERROR_CLOSED || code == MPA_ERROR_STARTUP)
 		conn->end_reported = true;
 	conn->ops->ended(conn, code, err);
 }
 
-/* ---- What the owner says ---- */
+/* ---- Set by the owner ---- */
 
 /**
- * mpa_set_label - say whose a stream is
+ * mpa_set_label - set the owner of a stream that is shown to user space
  * @conn: the stream, locked
- * @label: copied; replaces what was said before
+ * @label: copied; replaces an earlier label
  */
 void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label)
 {
@@ -537,12 +542,12 @@ void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label)
 EXPORT_SYMBOL_NS_GPL(mpa_set_label, MPA);
 
 /**
- * mpa_set_terminate - say that a Terminate Message ends a stream
+ * mpa_set_terminate - record a Terminate Message that ends a stream
  * @conn: the stream, locked
- * @sent: by us, else by the peer
+ * @sent: sent by this side; else received
  * @term: layer << 12 | type << 8 | code
  *
- * To be called once for each; of several the first is kept.
+ * Called once for each; only the first of each direction is stored.
  */
 void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
 {
@@ -558,12 +563,12 @@ void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
 EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);
 
 /**
- * mpa_set_config - say what a stream is to keep to beside &struct mpa_params
+ * mpa_set_config - set what a stream uses in addition to &struct mpa_params
  * @conn: the stream, locked, before startup
  * @cfg: settings in force
  *
- * That is how FPDUs are laid into segments, and how long a Responder waits for the
- * first. Without it, as built in.
+ * That is how FPDUs are divided into segments, and how long a Responder waits
+ * for the first FPDU. The default is the built-in values.
  */
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is reported of connections; what the netlink family sees of that is in
+ * Reports about connections. The functions for the netlink family are in
  * netlink.h.
  */
 #ifndef MPA_ULP_VIEW_H
