@@ -68,30 +68,30 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
-	[MPA_A_CONFIG_CRC] = "crc is 0 (preferred off) or 1 (required)",
-	[MPA_A_CONFIG_MARKERS] = "markers is 0 or 1",
-	[MPA_A_CONFIG_REVISION] = "revision is 0, 1, 2 or 3 (auto)",
-	[MPA_A_CONFIG_PERMISSIVE] = "permissive is 0 or 1",
-	[MPA_A_CONFIG_EXCHANGE] = "exchange is 0 (plain) or 1 (enhanced)",
-	[MPA_A_CONFIG_PEER_TO_PEER] = "peer-to-peer is 0 or 1",
-	[MPA_A_CONFIG_RTR] = "rtr is a nonempty set of 1 (send), 2 (write) and 4 (read)",
-	[MPA_A_CONFIG_IRD] = "ird is 0 to 16382",
-	[MPA_A_CONFIG_ORD] = "ord is 0 to 16382",
-	[MPA_A_CONFIG_STARTUP_TIMEOUT] = "startup-timeout is 100 to 3600000 ms",
-	[MPA_A_CONFIG_REPLY_TIMEOUT] = "reply-timeout is 100 to 3600000 ms",
-	[MPA_A_CONFIG_HALF_OPEN_MAX] = "half-open-max is 1 to 65536",
-	[MPA_A_CONFIG_PACKING] = "packing is 0 or 1",
-	[MPA_A_CONFIG_SEGMENTS] = "segments is 0 (single) or 1 (auto)",
+	[MPA_A_CONFIG_CRC] = "crc must be 0 (preferred off) or 1 (required)",
+	[MPA_A_CONFIG_MARKERS] = "markers must be 0 or 1",
+	[MPA_A_CONFIG_REVISION] = "revision must be 0, 1, 2 or 3 (auto)",
+	[MPA_A_CONFIG_PERMISSIVE] = "permissive must be 0 or 1",
+	[MPA_A_CONFIG_EXCHANGE] = "exchange must be 0 (plain) or 1 (enhanced)",
+	[MPA_A_CONFIG_PEER_TO_PEER] = "peer-to-peer must be 0 or 1",
+	[MPA_A_CONFIG_RTR] = "rtr must be a sum of 1 (send), 2 (write) and 4 (read)",
+	[MPA_A_CONFIG_IRD] = "ird must be from 0 to 16382",
+	[MPA_A_CONFIG_ORD] = "ord must be from 0 to 16382",
+	[MPA_A_CONFIG_STARTUP_TIMEOUT] = "startup-timeout must be from 100 to 3600000 ms",
+	[MPA_A_CONFIG_REPLY_TIMEOUT] = "reply-timeout must be from 100 to 3600000 ms",
+	[MPA_A_CONFIG_HALF_OPEN_MAX] = "half-open-max must be from 1 to 65536",
+	[MPA_A_CONFIG_PACKING] = "packing must be 0 or 1",
+	[MPA_A_CONFIG_SEGMENTS] = "segments must be 0 (single) or 1 (auto)",
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
-		"first-fpdu-timeout is 0 (none) to 3600000 ms",
-	[MPA_A_CONFIG_CLOSE_TIMEOUT] = "close-timeout is 100 to 3600000 ms",
-	[MPA_A_CONFIG_LINGER_MAX] = "linger-max is 1 to 65536",
-	[MPA_A_CONFIG_KEEPALIVE] = "keepalive is 0 or 1",
-	[MPA_A_CONFIG_USER_QP_MAX] = "user-qp-max is 1 to 65536",
-	[MPA_A_CONFIG_USER_CQ_MAX] = "user-cq-max is 1 to 65536",
-	[MPA_A_CONFIG_USER_MR_MAX] = "user-mr-max is 1 to 1048576",
-	[MPA_A_CONFIG_USER_PD_MAX] = "user-pd-max is 1 to 65536",
-	[MPA_A_CONFIG_USER_RINGS_MAX] = "user-rings-max is 1 to 1048576 MiB",
+		"first-fpdu-timeout must be from 0 (none) to 3600000 ms",
+	[MPA_A_CONFIG_CLOSE_TIMEOUT] = "close-timeout must be from 100 to 3600000 ms",
+	[MPA_A_CONFIG_LINGER_MAX] = "linger-max must be from 1 to 65536",
+	[MPA_A_CONFIG_KEEPALIVE] = "keepalive must be 0 or 1",
+	[MPA_A_CONFIG_USER_QP_MAX] = "user-qp-max must be from 1 to 65536",
+	[MPA_A_CONFIG_USER_CQ_MAX] = "user-cq-max must be from 1 to 65536",
+	[MPA_A_CONFIG_USER_MR_MAX] = "user-mr-max must be from 1 to 1048576",
+	[MPA_A_CONFIG_USER_PD_MAX] = "user-pd-max must be from 1 to 65536",
+	[MPA_A_CONFIG_USER_RINGS_MAX] = "user-rings-max must be from 1 to 1048576 MiB",
 };
 
 /**
@@ -149,18 +149,18 @@ static const char *config_beyond_device(unsigned int attr, u32 v,
 {
 	switch (attr) {
 	case MPA_A_CONFIG_IRD:
-		return v > lim->ird_max ? "ird is more than the device can" :
+		return v > lim->ird_max ? "ird exceeds the limit of the device" :
 					  NULL;
 	case MPA_A_CONFIG_ORD:
-		return v > lim->ord_max ? "ord is more than the device can" :
+		return v > lim->ord_max ? "ord exceeds the limit of the device" :
 					  NULL;
 	case MPA_A_CONFIG_RTR:
 		/* All kinds means all that the device supports. */
 		return v != RTR_ALL && v & ~lim->rtr ?
-			       "rtr has a kind that the device does not know" :
+			       "rtr contains a kind that the device does not support" :
 			       NULL;
 	case MPA_A_CONFIG_PACKING:
-		return "packing is for sockets of applications, not for devices";
+		return "packing does not apply to devices";
 	default:
 		return NULL;
 	}
@@ -204,7 +204,7 @@ const char *mpa_config_refuse(const struct mpa_settings *change,
 
 	if (unknown) {
 		*attr = config_lowest_bit(unknown);
-		return "no such setting";
+		return "unknown setting";
 	}
 	for (i = 1; i <= MPA_A_CONFIG_MAX; i++) {
 		if (!(change->set & BIT(i)))
@@ -233,7 +233,7 @@ const char *mpa_config_not_for_listener(const struct mpa_settings *change,
 	if (!devices)
 		return NULL;
 	*attr = config_lowest_bit(devices);
-	return "what users may own is for devices, not for listeners";
+	return "user limits do not apply to listeners";
 }
 
 /**

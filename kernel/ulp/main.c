@@ -17,7 +17,7 @@
 #include "usock_opt.h"
 
 module_param_named(fast_path, mpa_fast_path, bool, 0644);
-MODULE_PARM_DESC(fast_path, "Use the fast paths for FPDUs that lie in one piece (default: yes)");
+MODULE_PARM_DESC(fast_path, "Use the fast path for FPDUs that are contiguous in memory (default: yes)");
 
 /*
  * A socket with a file belongs to an application, even if the kernel created

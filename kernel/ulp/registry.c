@@ -475,7 +475,7 @@ static int registry_refuse_change(const struct mpa_change *c,
 		return -EINVAL;
 	if (unknown) {
 		no->attr = __ffs(unknown);
-		no->why = "no such setting";
+		no->why = "unknown setting";
 		return -EINVAL;
 	}
 	if (both) {
