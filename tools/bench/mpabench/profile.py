@@ -54,7 +54,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("copy of recv()", r"_copy_to_iter simple_copy_to_iter __skb_datagram_iter"
                        r" skb_copy_datagram_iter"),
     ("segmentation", r"rnic_tx_segment rnic_tx_next rnic_tx_add_out mpa_tx_add ddp_build\w*"
-                     r" mpa_seg_plan add_piece add_ctl add_marker\w* mpa_fpdu_\w+"
+                     r" mpa_seg_plan segment_batch_max fpdu_add\w* mpa_fpdu_\w+"
                      r" mpa_tx_room\w* rnic_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
                      r" rnic_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
