@@ -84,7 +84,7 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 
 	ret = rnic_ep_await(ep);
 	if (ret)
-		mpa_count(dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	/* Whoever destroys the listener looks for us after it is marked. */
 	if (!ret && !rnic_listener_alive(l))
 		ret = -ECONNABORTED;
@@ -121,7 +121,7 @@ void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l)
 /* The endpoint a Request belongs to, until rnic_ep_unuse(), or NULL. */
 static struct rnic_ep *rnic_ep_use_request(struct iw_cm_id *cm_id)
 {
-	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_dev *dev = to_rnic_dev(cm_id->device);
 	unsigned long request = (unsigned long)cm_id->provider_data;
 	struct rnic_ep *ep;
 
@@ -166,11 +166,11 @@ static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
 		/* Counted when it came: the end of TCP, or what is no Request. */
 		if (err != -ECONNRESET && err != -EPROTO)
-			mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+			rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_ep_finish(ep, true, err);
 		return;
 	}
-	mpa_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
 	rnic_ep_linger(ep);
 }
 
@@ -197,7 +197,7 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		rnic_ep_accept_failed(ep, ret);
 	} else {
 		rnic_ep_disarm(ep);
-		mpa_count(ep->dev, RNIC_CNT_CONN_PASSIVE);
+		rnic_count(ep->dev, RNIC_CNT_CONN_PASSIVE);
 	}
 	rnic_ep_unuse(ep);
 	return ret;
@@ -222,7 +222,7 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	if (ret) {
 		rnic_ep_abort(ep);
 	} else {
-		mpa_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+		rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
 		rnic_ep_linger(ep);
 	}
 	rnic_ep_unuse(ep);

@@ -127,7 +127,7 @@ static void ep_give_up(struct rnic_ep *ep, bool late)
 	bool waiting = ep->state != RNIC_EP_LINGERING;
 
 	if (late)
-		mpa_count(ep->dev, RNIC_CNT_CONN_CLOSE_TIMEOUT);
+		rnic_count(ep->dev, RNIC_CNT_CONN_CLOSE_TIMEOUT);
 	rnic_ep_finish(ep, late || waiting, waiting ? -ETIMEDOUT : 0);
 }
 
@@ -169,7 +169,7 @@ static void ep_start_linger(struct rnic_ep *ep)
 		oldest = list_first_entry(&dev->lingering, struct rnic_ep,
 					  linger_entry);
 		rnic_ep_unlinger(oldest);
-		mpa_count(dev, RNIC_CNT_CONN_LINGER_DROP);
+		rnic_count(dev, RNIC_CNT_CONN_LINGER_DROP);
 		rnic_ep_kick(oldest, RNIC_EP_DO_ABORT);
 	}
 	mutex_unlock(&dev->ep_lock);

@@ -47,7 +47,7 @@ static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
  */
 bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 {
-	const struct rnic_dev *dev = to_mpa_dev(cm_id->device);
+	const struct rnic_dev *dev = to_rnic_dev(cm_id->device);
 	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
 
 	return !id || net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
@@ -85,7 +85,7 @@ static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
  */
 struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 {
-	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_dev *dev = to_rnic_dev(cm_id->device);
 	struct rnic_qp *qp = rnic_qp_find(dev, qpn);
 
 	might_sleep();
@@ -93,8 +93,8 @@ struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 		return ERR_PTR(-EINVAL);
 	if (cm_owns_qp(cm_id, qp))
 		return qp;
-	mpa_count(dev, RNIC_CNT_CONN_QP_DENIED);
-	trace_mpa_qp_denied(&qp->ibqp);
+	rnic_count(dev, RNIC_CNT_CONN_QP_DENIED);
+	trace_rnic_qp_denied(&qp->ibqp);
 	rnic_qp_put(qp);
 	return ERR_PTR(-EPERM);
 }
@@ -155,7 +155,7 @@ void rnic_iw_add_ref(struct ib_qp *ibqp)
  */
 void rnic_iw_rem_ref(struct ib_qp *ibqp)
 {
-	rnic_qp_put(to_mpa_qp(ibqp));
+	rnic_qp_put(to_rnic_qp(ibqp));
 }
 
 /**
@@ -172,7 +172,7 @@ void rnic_iw_rem_ref(struct ib_qp *ibqp)
  */
 struct ib_qp *rnic_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
-	struct rnic_qp *qp = rnic_qp_find(to_mpa_dev(ibdev), qpn);
+	struct rnic_qp *qp = rnic_qp_find(to_rnic_dev(ibdev), qpn);
 
 	return qp ? &qp->ibqp : NULL;
 }
@@ -323,12 +323,12 @@ static int rnic_cm_client_add(struct ib_device *ibdev)
 
 static void rnic_cm_client_remove(struct ib_device *ibdev, void *data)
 {
-	rnic_cm_stop(to_mpa_dev(ibdev), RNIC_CM_NO_CORE);
+	rnic_cm_stop(to_rnic_dev(ibdev), RNIC_CM_NO_CORE);
 }
 
 static void rnic_cm_client_rename(struct ib_device *ibdev, void *data)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
 	rnic_dev_take_name(dev);
 	rnic_cm_dev_changed(dev);

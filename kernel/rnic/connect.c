@@ -107,7 +107,7 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
  */
 int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
-	struct rnic_dev *dev = to_mpa_dev(cm_id->device);
+	struct rnic_dev *dev = to_rnic_dev(cm_id->device);
 	struct mpa_params params;
 	struct mpa_config cfg;
 	struct rnic_qp *qp;
@@ -135,7 +135,7 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 static void rnic_ep_fail(struct rnic_ep *ep, int status)
 {
 	ep->status = status;
-	mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	rnic_ep_finish(ep, false, 0);
 }
 
@@ -205,7 +205,7 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	struct rnic_qp *qp;
 	int ret;
 
-	mpa_count(ep->dev, RNIC_CNT_CONN_FALLBACK);
+	rnic_count(ep->dev, RNIC_CNT_CONN_FALLBACK);
 	params.rev = MPA_REV_1;
 	params.p2p = false;
 	params.rtr = 0;
@@ -227,7 +227,7 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	ret = rnic_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
 			      ep->pd_len);
 	if (ret) {
-		mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_ep_tell_failure(ep, cm_id, ret);
 	}
 	rnic_qp_put(qp);
@@ -265,7 +265,7 @@ void rnic_ep_failed(struct rnic_ep *ep)
 		rnic_ep_fall_back(ep);
 		return;
 	}
-	mpa_count(ep->dev, ep->status == -ECONNREFUSED ?
+	rnic_count(ep->dev, ep->status == -ECONNREFUSED ?
 				   RNIC_CNT_CONN_REJECTED :
 				   RNIC_CNT_CONN_STARTUP_ERROR);
 	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);

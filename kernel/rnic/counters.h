@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /**
- * enum mpa_counter - per-device counters, named by stat_descs[] in device.c
+ * enum rnic_counter - per-device counters, named by stat_descs[] in device.c
  * @RNIC_CNT_TX_SEND: Send-type messages handed to TCP
  * @RNIC_CNT_TX_WRITE: RDMA Write messages handed to TCP
  * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
@@ -48,7 +48,7 @@
  *	as the settings allow
  * @RNIC_CNT_COUNT: how many there are
  */
-enum mpa_counter {
+enum rnic_counter {
 	RNIC_CNT_TX_SEND,
 	RNIC_CNT_TX_WRITE,
 	RNIC_CNT_TX_READ_REQ,
@@ -87,7 +87,7 @@ enum mpa_counter {
 
 /**
  * struct rnic_counters - one CPU's share of a device's counters
- * @v: indexed by &enum mpa_counter
+ * @v: indexed by &enum rnic_counter
  */
 struct rnic_counters {
 	u64 v[RNIC_CNT_COUNT];

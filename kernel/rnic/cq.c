@@ -39,7 +39,7 @@ static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);
 
 static struct rnic_dev *cq_dev(const struct rnic_cq *cq)
 {
-	return to_mpa_dev(cq->ibcq.device);
+	return to_rnic_dev(cq->ibcq.device);
 }
 
 static struct mpa_cqe *cq_entry(const struct rnic_cq *cq, u32 index)
@@ -104,7 +104,7 @@ static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
 int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibcq->device);
+	struct rnic_dev *dev = to_rnic_dev(ibcq->device);
 	int ret;
 
 	BUILD_BUG_ON(sizeof(struct mpa_cqe) != 32);
@@ -119,7 +119,7 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (!rnic_dev_take(&dev->nr_cq, RNIC_MAX_CQ))
 		return -ENOMEM;
 
-	ret = cq_init(to_mpa_cq(ibcq), attr->cqe, udata);
+	ret = cq_init(to_rnic_cq(ibcq), attr->cqe, udata);
 	if (ret)
 		atomic_dec(&dev->nr_cq);
 	return ret;
@@ -134,7 +134,7 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
  */
 int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	struct rnic_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
 	/* Queued by QPs only, of which none is left. */
@@ -217,7 +217,7 @@ static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
  */
 int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
-	struct rnic_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	bool more = true;
 	int i = 0;
 
@@ -278,7 +278,7 @@ void rnic_cq_forget(struct rnic_cq *cq, u32 qpn)
  */
 int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
-	struct rnic_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
 	int missed;
@@ -333,7 +333,7 @@ static bool cq_full(const struct rnic_cq *cq)
 static bool cq_lose(struct rnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
-	mpa_count(cq_dev(cq), RNIC_CNT_CQ_OVERFLOW);
+	rnic_count(cq_dev(cq), RNIC_CNT_CQ_OVERFLOW);
 	if (cq->overflown)
 		return false;
 	WRITE_ONCE(cq->overflown, true);
@@ -401,7 +401,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	if (test_and_clear_bit(RNIC_CQ_DUE_ERR, &cq->due)) {
 		if (ibcq->event_handler)
 			ibcq->event_handler(&event, ibcq->cq_context);
-		queue_work(mpa_rnic_wq, &cq->failed);
+		queue_work(rnic_wq, &cq->failed);
 	}
 	if (test_and_clear_bit(RNIC_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);

@@ -36,7 +36,7 @@ struct rnic_cq {
 	struct work_struct failed;
 };
 
-static inline struct rnic_cq *to_mpa_cq(struct ib_cq *ibcq)
+static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct rnic_cq, ibcq);
 }

@@ -168,7 +168,7 @@ static int put_stream(struct sk_buff *msg, struct rnic_qp *qp)
  */
 int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	struct qp_shown s;
 	struct nlattr *nest;
 	int ret = 0;
@@ -212,7 +212,7 @@ static const char *arm_word(u32 arm)
  */
 int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	struct rnic_cq *cq = to_mpa_cq(ibcq);
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	struct nlattr *nest;
 	unsigned long flags;
 	bool overflown;
@@ -260,7 +260,7 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		[RNIC_MR_DMA]		= "dma",
 		[RNIC_MR_FAST_REG]	= "fast_reg",
 	};
-	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	struct detail details[] = {
 		{ "kind", .word = kinds[mr->kind] },
 		{ "stag_valid" },
@@ -350,7 +350,7 @@ static int fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
  */
 int rnic_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id)
 {
-	struct rnic_dev *dev = to_mpa_dev(id->device);
+	struct rnic_dev *dev = to_rnic_dev(id->device);
 	const struct iw_cm_id *cm_id = rdma_iw_cm_id(id);
 	struct nlattr *nest;
 	struct rnic_ep *ep;

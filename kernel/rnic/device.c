@@ -169,7 +169,7 @@ static const struct link_class *link_class(u32 mbps)
 static int rnic_query_port(struct ib_device *ibdev, u32 port,
 			   struct ib_port_attr *attr)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
 	const struct link_class *link = link_class(READ_ONCE(dev->link_mbps));
 
 	if (rnic_dev_port_active(dev)) {
@@ -206,7 +206,7 @@ static int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 			  union ib_gid *gid)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
 	const struct net_device *netdev = dev->netdev;
 
 	if (index)
@@ -222,8 +222,8 @@ static int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 
 static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct rnic_pd *pd = to_mpa_pd(ibpd);
-	struct rnic_dev *dev = to_mpa_dev(ibpd->device);
+	struct rnic_pd *pd = to_rnic_pd(ibpd);
+	struct rnic_dev *dev = to_rnic_dev(ibpd->device);
 	int ret;
 
 	if (!rnic_udata_clear(udata))
@@ -241,9 +241,9 @@ static int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 static int rnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	struct rnic_pd *pd = to_mpa_pd(ibpd);
+	struct rnic_pd *pd = to_rnic_pd(ibpd);
 
-	atomic_dec(&to_mpa_dev(ibpd->device)->nr_pd);
+	atomic_dec(&to_rnic_dev(ibpd->device)->nr_pd);
 	rnic_disown(pd->uctx, RNIC_OWNED_PD);
 	return 0;
 }
@@ -254,7 +254,7 @@ static struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static u64 rnic_counted(const struct rnic_dev *dev, enum mpa_counter c)
+static u64 rnic_counted(const struct rnic_dev *dev, enum rnic_counter c)
 {
 	u64 sum = 0;
 	int cpu;
@@ -267,7 +267,7 @@ static u64 rnic_counted(const struct rnic_dev *dev, enum mpa_counter c)
 static int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			  u32 port, int index)
 {
-	const struct rnic_dev *dev = to_mpa_dev(ibdev);
+	const struct rnic_dev *dev = to_rnic_dev(ibdev);
 	int i;
 
 	if (!port || !stats)

@@ -114,17 +114,17 @@ struct rnic_dev {
 	u32 link_mbps;
 };
 
-static inline struct rnic_dev *to_mpa_dev(struct ib_device *ibdev)
+static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct rnic_dev, ibdev);
 }
 
-static inline void mpa_count(struct rnic_dev *dev, enum mpa_counter c)
+static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
 {
 	this_cpu_inc(dev->counters->v[c]);
 }
 
-static inline void rnic_count_add(struct rnic_dev *dev, enum mpa_counter c,
+static inline void rnic_count_add(struct rnic_dev *dev, enum rnic_counter c,
 				  u64 n)
 {
 	this_cpu_add(dev->counters->v[c], n);
@@ -142,7 +142,7 @@ struct rnic_pd {
 	struct rnic_ucontext *uctx;
 };
 
-static inline struct rnic_pd *to_mpa_pd(const struct ib_pd *ibpd)
+static inline struct rnic_pd *to_rnic_pd(const struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct rnic_pd, ibpd);
 }
@@ -159,7 +159,7 @@ static inline bool rnic_udata_clear(struct ib_udata *udata)
 
 extern const struct ib_device_ops rnic_device_ops;
 /* Unbound, for work that may sleep; flushed at module exit. */
-extern struct workqueue_struct *mpa_rnic_wq;
+extern struct workqueue_struct *rnic_wq;
 
 /* device.c */
 bool rnic_dev_port_active(const struct rnic_dev *dev);

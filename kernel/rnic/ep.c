@@ -107,7 +107,7 @@ static void rnic_ep_last_put(struct kref *ref)
 	struct rnic_ep *ep = container_of(ref, struct rnic_ep, ref);
 
 	/* The last user may be in softirq or hold locks. */
-	queue_work(mpa_rnic_wq, &ep->free);
+	queue_work(rnic_wq, &ep->free);
 }
 
 /**
@@ -142,7 +142,7 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to)
 		rnic_listener_leave(ep->listener);
 	/* Read by who holds rnic_ep.lock alone, too. */
 	WRITE_ONCE(ep->state, to);
-	trace_mpa_ep_state(ep, from, to);
+	trace_rnic_ep_state(ep, from, to);
 }
 
 /**
@@ -157,7 +157,7 @@ void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what)
 {
 	set_bit(what, &ep->todo);
 	rnic_ep_get(ep);
-	if (!queue_work(mpa_rnic_wq, &ep->work))
+	if (!queue_work(rnic_wq, &ep->work))
 		rnic_ep_put(ep);
 }
 
@@ -194,7 +194,7 @@ void rnic_ep_arm(struct rnic_ep *ep, unsigned int ms)
 	WRITE_ONCE(ep->deadline, jiffies + delay);
 	rnic_ep_get(ep);
 	/* True if it was pending, with a reference of its own. */
-	if (mod_delayed_work(mpa_rnic_wq, &ep->timer, delay))
+	if (mod_delayed_work(rnic_wq, &ep->timer, delay))
 		rnic_ep_put(ep);
 }
 
@@ -405,7 +405,7 @@ void rnic_ep_detach(struct rnic_ep *ep)
 static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 			      struct iw_cm_event *event)
 {
-	trace_mpa_cm_event(ep, event->event, event->status);
+	trace_rnic_cm_event(ep, event->event, event->status);
 	return cm_id->event_handler(cm_id, event);
 }
 
@@ -469,7 +469,7 @@ static int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len)
 		return ret;
 	ep->reply_due = false;
 	ep->open = true;
-	mpa_count(ep->dev, RNIC_CNT_CONN_ACTIVE);
+	rnic_count(ep->dev, RNIC_CNT_CONN_ACTIVE);
 	return 0;
 }
 
@@ -627,7 +627,7 @@ static void rnic_ep_refuse(struct rnic_ep *ep)
 {
 	if (READ_ONCE(ep->state) != RNIC_EP_REQUESTED)
 		return;
-	mpa_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0))
 		rnic_ep_abort(ep);
 	else
@@ -651,11 +651,11 @@ static void rnic_ep_timeout(struct rnic_ep *ep)
 	switch (READ_ONCE(ep->state)) {
 	case RNIC_EP_CONNECTING:
 		ep->status = -ETIMEDOUT;
-		mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_ep_abort(ep);
 		break;
 	case RNIC_EP_REQUESTED:
-		mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_ep_abort(ep);
 		break;
 	case RNIC_EP_ESTABLISHED:
@@ -698,7 +698,7 @@ static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 		event.ord = min_t(u16, req->ord, event.ord);
 	}
 	rnic_event_set_pd(&event, pd, pd_len);
-	trace_mpa_cm_event(ep, event.event, event.status);
+	trace_rnic_cm_event(ep, event.event, event.status);
 	if (rnic_listener_event(ep->listener, &event))
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 }
@@ -731,7 +731,7 @@ static void rnic_ep_refused(struct rnic_ep *ep, const struct mpa_result *res,
 /* The QP tells the peer with a Terminate, then asks for an orderly end. */
 static void rnic_ep_startup_fault(struct rnic_ep *ep, const struct ddp_fault *f)
 {
-	mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	rnic_ep_set_state(ep, RNIC_EP_CLOSING);
 	/* rnic_ep_orderly() reads both without the socket lock. */
 	WRITE_ONCE(ep->fin_due, true);
@@ -811,7 +811,7 @@ static void rnic_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	}
 	if (code == MPA_ERROR_STARTUP || ep->state == RNIC_EP_AWAITING ||
 	    ep->state == RNIC_EP_REQUESTED)
-		mpa_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	if (ep->qp && ep->operational)
 		rnic_qp_closed(ep->qp, err);
 	rnic_ep_kick(ep, RNIC_EP_DO_CLOSED);

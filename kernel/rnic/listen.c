@@ -262,7 +262,7 @@ static void rnic_port_reset_socket(struct socket *sock)
 
 static void rnic_listener_drop(struct rnic_listener *l, struct socket *sock)
 {
-	mpa_count(l->dev, RNIC_CNT_CONN_HALF_OPEN_DROP);
+	rnic_count(l->dev, RNIC_CNT_CONN_HALF_OPEN_DROP);
 	mpa_node_half_open(&l->node);
 	rnic_port_reset_socket(sock);
 }
@@ -277,7 +277,7 @@ static void rnic_listener_take(struct rnic_listener *l,
 
 	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
 		rnic_listener_leave(l);
-		mpa_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_port_reset_socket(sock);
 	} else {
 		rnic_ep_take(l->dev, l, cfg, sock, local, remote);
@@ -302,7 +302,7 @@ static void rnic_port_dispatch(struct rnic_port *port, struct socket *sock)
 	}
 	mpa_node_config(&l->node, &cfg);
 	if (gone) {
-		mpa_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_port_reset_socket(sock);
 	} else if (rnic_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
 		rnic_listener_take(l, &cfg, sock, &local, &remote);
@@ -328,9 +328,9 @@ static void rnic_port_accept(struct work_struct *work)
 			ret = 0;
 	}
 	if (!ret)
-		queue_delayed_work(mpa_rnic_wq, &port->accept, 0);
+		queue_delayed_work(rnic_wq, &port->accept, 0);
 	else if (ret != -EAGAIN && ret != -EINVAL)
-		queue_delayed_work(mpa_rnic_wq, &port->accept, RNIC_ACCEPT_RETRY);
+		queue_delayed_work(rnic_wq, &port->accept, RNIC_ACCEPT_RETRY);
 }
 
 /* Also the callback of sockets that wait to be accepted; those know no port. */
@@ -341,7 +341,7 @@ static void rnic_port_data_ready(struct sock *sk)
 	read_lock_bh(&sk->sk_callback_lock);
 	port = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
 	if (port)
-		mod_delayed_work(mpa_rnic_wq, &port->accept, 0);
+		mod_delayed_work(rnic_wq, &port->accept, 0);
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -562,7 +562,7 @@ static void rnic_listener_stop(struct rnic_listener *l)
 	if (list_empty(&port->listeners))
 		rnic_port_close(port);
 	else
-		mod_delayed_work(mpa_rnic_wq, &port->accept, 0);
+		mod_delayed_work(rnic_wq, &port->accept, 0);
 }
 
 static int rnic_listener_start(struct rnic_listener *l)
@@ -620,7 +620,7 @@ static struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id,
 	if (!l)
 		return NULL;
 	kref_init(&l->ref);
-	l->dev = to_mpa_dev(cm_id->device);
+	l->dev = to_rnic_dev(cm_id->device);
 	l->node.kind = MPA_NODE_LISTENER;
 	l->node.parent = &l->dev->node;
 	l->node.ops = &rnic_listener_node_ops;

@@ -26,7 +26,7 @@
 static DEFINE_SPINLOCK(rnics_lock);
 static LIST_HEAD(rnics);
 
-struct workqueue_struct *mpa_rnic_wq;
+struct workqueue_struct *rnic_wq;
 static struct lock_class_key mrs_lock_class;
 
 /* Runs rnic_dev.unregister only, so that it can be drained at module exit. */
@@ -120,7 +120,7 @@ static void rnic_unregister_later(struct rnic_dev *dev)
  */
 int rnic_dev_enable(struct ib_device *ibdev)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
 	rnic_dev_take_name(dev);
 	return rnic_cm_dev_enable(dev);
@@ -137,7 +137,7 @@ int rnic_dev_enable(struct ib_device *ibdev)
  */
 void rnic_dev_dealloc(struct ib_device *ibdev)
 {
-	struct rnic_dev *dev = to_mpa_dev(ibdev);
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
 	rnic_cm_netdev_gone(dev);
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
@@ -437,8 +437,8 @@ static int __init mpa_rnic_init(void)
 	if (ret)
 		return ret;
 	ret = -ENOMEM;
-	mpa_rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!mpa_rnic_wq)
+	rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnic_wq)
 		goto err_cm;
 	unregister_wq = alloc_workqueue("mpa_unregister", WQ_UNBOUND, 0);
 	if (!unregister_wq)
@@ -452,7 +452,7 @@ static int __init mpa_rnic_init(void)
 err_unregister_wq:
 	destroy_workqueue(unregister_wq);
 err_wq:
-	destroy_workqueue(mpa_rnic_wq);
+	destroy_workqueue(rnic_wq);
 err_cm:
 	rnic_cm_exit();
 	return ret;
@@ -465,7 +465,7 @@ static void __exit mpa_rnic_exit(void)
 	unregister_netdevice_notifier(&netdev_notifier);
 	destroy_workqueue(unregister_wq);
 	rcu_barrier();
-	destroy_workqueue(mpa_rnic_wq);
+	destroy_workqueue(rnic_wq);
 	rnic_cm_exit();
 }
 

@@ -108,7 +108,7 @@ static int mr_publish(struct rnic_mr *mr)
 	if (ret)
 		atomic_dec(&mr->dev->nr_mr);
 	else
-		trace_mpa_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REG,
+		trace_rnic_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REG,
 			     mr->len);
 	return ret;
 }
@@ -186,13 +186,13 @@ static int user_mr_check(u64 len, u64 iova, int access,
 
 static struct rnic_mr *user_mr_alloc(struct ib_pd *pd)
 {
-	struct rnic_ucontext *uctx = to_mpa_pd(pd)->uctx;
+	struct rnic_ucontext *uctx = to_rnic_pd(pd)->uctx;
 	struct rnic_mr *mr;
 	int ret = rnic_own(uctx, RNIC_OWNED_MR);
 
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_USER);
+	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
 	if (!mr) {
 		rnic_disown(uctx, RNIC_OWNED_MR);
 		return ERR_PTR(-ENOMEM);
@@ -263,7 +263,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 
 	if (access & ~MR_ACCESS_KNOWN)
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_DMA);
+	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_DMA);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr_set_dma(mr, access);
@@ -321,7 +321,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_sg || max_sg > RNIC_MAX_FAST_REG_PAGES)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(to_mpa_dev(pd->device), pd, RNIC_MR_FAST_REG);
+	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_FAST_REG);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
@@ -340,7 +340,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 
 static int mr_add_page(struct ib_mr *ibmr, u64 addr)
 {
-	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_rnic_mr(ibmr);
 
 	if (mr->next_nr == mr->max_pages)
 		return -ENOMEM;
@@ -363,7 +363,7 @@ static int mr_add_page(struct ib_mr *ibmr, u64 addr)
 int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *sg_offset)
 {
-	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	int ret;
 
 	if (mr->kind != RNIC_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
@@ -411,11 +411,11 @@ static void mr_revoke(struct rnic_mr *mr)
  */
 int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	struct rnic_dev *dev = mr->dev;
 
 	might_sleep();
-	trace_mpa_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
+	trace_rnic_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
 	mr_revoke(mr);
 	xa_erase(&dev->mrs, mr->stag >> MR_KEY_BITS);
 	rnic_mr_put(mr);
@@ -434,7 +434,7 @@ static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == RNIC_STAG_LOCAL_DMA)
-		return local && !to_mpa_pd(pd)->uctx ? dev->local_dma : NULL;
+		return local && !to_rnic_pd(pd)->uctx ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> MR_KEY_BITS);
 }
 
@@ -843,7 +843,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 		mr_end_rights(mr);
 	write_unlock_bh(&mr->lock);
 	if (ok)
-		trace_mpa_mr(&mr->dev->ibdev, stag,
+		trace_rnic_mr(&mr->dev->ibdev, stag,
 			     remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
 				      RNIC_MR_EVENT_INVALIDATE, mr->len);
 	return ok;
@@ -936,7 +936,7 @@ static void mr_take_over(struct rnic_mr *mr)
  */
 int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 {
-	struct rnic_mr *mr = to_mpa_mr(ibmr);
+	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	bool ok;
 
 	write_lock_bh(&mr->lock);
@@ -950,7 +950,7 @@ int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 	}
 	write_unlock_bh(&mr->lock);
 	if (ok)
-		trace_mpa_mr(&mr->dev->ibdev, key, RNIC_MR_EVENT_FAST_REG,
+		trace_rnic_mr(&mr->dev->ibdev, key, RNIC_MR_EVENT_FAST_REG,
 			     ibmr->length);
 	return ok ? 0 : -EINVAL;
 }

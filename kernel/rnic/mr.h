@@ -113,7 +113,7 @@ struct rnic_mr {
 	struct rcu_head rcu;
 };
 
-static inline struct rnic_mr *to_mpa_mr(struct ib_mr *ibmr)
+static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct rnic_mr, ibmr);
 }

@@ -60,7 +60,7 @@ static bool rnic_qp_move(struct rnic_qp *qp, enum rnic_qp_state to)
 		return false;
 	/* Read under the socket lock alone where only that has to last. */
 	WRITE_ONCE(qp->state, to);
-	trace_mpa_qp_state(&qp->ibqp, from, to);
+	trace_rnic_qp_state(&qp->ibqp, from, to);
 	return true;
 }
 
@@ -348,13 +348,13 @@ int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 				       : IB_EVENT_QP_FATAL,
 	};
 
-	trace_mpa_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
+	trace_rnic_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
 	if (f->layer == 1 && f->etype == 2 && f->code == 5)
 		end.recv_status = MPA_WC_LOC_LEN_ERR;
 	if (f->layer == 0)
-		mpa_count(qp->dev, RNIC_CNT_RX_RDMAP_ERROR);
+		rnic_count(qp->dev, RNIC_CNT_RX_RDMAP_ERROR);
 	else if (f->layer == 1)
-		mpa_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+		rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
 	rnic_qp_kill(qp, &end);
 	return -EPROTO;
 }
@@ -527,7 +527,7 @@ void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
 {
 	bool crc = code == MPA_ERROR_CRC;
 
-	mpa_count(qp->dev, crc ? RNIC_CNT_RX_CRC_ERROR :
+	rnic_count(qp->dev, crc ? RNIC_CNT_RX_CRC_ERROR :
 			   err == -EMSGSIZE ? RNIC_CNT_RX_LENGTH_ERROR :
 					      RNIC_CNT_RX_MARKER_ERROR);
 	rnic_qp_refuse(qp, crc ? &ddp_fault_crc : &ddp_fault_marker, NULL);
@@ -562,7 +562,7 @@ void rnic_qp_closed(struct rnic_qp *qp, int err)
 
 	if (rnic_qp_streaming(qp)) {
 		if (err)
-			mpa_count(qp->dev, RNIC_CNT_CONN_RESET);
+			rnic_count(qp->dev, RNIC_CNT_CONN_RESET);
 		if (err || qp->rq.busy)
 			end.event = IB_EVENT_QP_FATAL;
 	}
@@ -782,7 +782,7 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
@@ -830,7 +830,7 @@ static enum ib_qp_state rnic_qp_ib_state(const struct rnic_qp *qp)
 int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 
 	/* The core hands all of it to users, and has cleared none of it. */
@@ -1015,8 +1015,8 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	qp->ib_state = IB_QPS_INIT;
 	qp->access = RNIC_QP_ACCESS_DEFAULT;
 	init_waitqueue_head(&qp->unbound);
-	qp->scq = to_mpa_cq(attr->send_cq);
-	qp->rcq = to_mpa_cq(attr->recv_cq);
+	qp->scq = to_rnic_cq(attr->send_cq);
+	qp->rcq = to_rnic_cq(attr->recv_cq);
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
@@ -1048,8 +1048,8 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 {
 	struct rnic_ucontext *uctx = rdma_udata_to_drv_context(udata,
 					struct rnic_ucontext, ibuctx);
-	struct rnic_dev *dev = to_mpa_dev(ibqp->device);
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_dev *dev = to_rnic_dev(ibqp->device);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	int ret;
 
 	ret = rnic_qp_check(attr);
@@ -1097,7 +1097,7 @@ err_count:
  */
 int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	/* Who finds it by its number holds it before the lock of the table is free. */
@@ -1230,7 +1230,7 @@ void rnic_tx_retry_work(struct work_struct *work)
 void rnic_tx_kick(struct rnic_qp *qp)
 {
 	rnic_qp_get(qp);
-	if (!queue_work(mpa_rnic_wq, &qp->tx_work))
+	if (!queue_work(rnic_wq, &qp->tx_work))
 		rnic_qp_put(qp);
 }
 
@@ -1246,7 +1246,7 @@ void rnic_tx_kick(struct rnic_qp *qp)
 int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 	int ret = 0;
 
@@ -1282,7 +1282,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)
 {
-	struct rnic_qp *qp = to_mpa_qp(ibqp);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 	bool flush;
 	int ret = 0;

@@ -359,7 +359,7 @@ struct rnic_qp {
 	struct delayed_work tx_retry;
 };
 
-static inline struct rnic_qp *to_mpa_qp(struct ib_qp *ibqp)
+static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct rnic_qp, ibqp);
 }

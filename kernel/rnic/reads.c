@@ -138,7 +138,7 @@ static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
 		return rnic_read_sink_error(qp);
 	qp->reads.out_head++;
-	mpa_count(qp->dev, RNIC_CNT_RX_READ_RESP);
+	rnic_count(qp->dev, RNIC_CNT_RX_READ_RESP);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (wr)
 		wr->done = true;
@@ -252,7 +252,7 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	struct rdmap_read *rd;
 	struct ddp_fault f;
 
-	mpa_count(qp->dev, RNIC_CNT_RX_READ_REQ);
+	rnic_count(qp->dev, RNIC_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
 	rd = &r->in[r->in_tail & r->in_mask];
 	if (!ddp_check_untagged(&seg->h, &q, &f)) {

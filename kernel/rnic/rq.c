@@ -255,7 +255,7 @@ static void rnic_send_complete(struct rnic_qp *qp, const struct rnic_segment *se
 	rnic_rq_give_back(rq);
 	if (rnic_cq_push(qp->rcq, &cqe, rnic_send_solicited(opcode)))
 		qp->rx.due.rcq = true;
-	mpa_count(qp->dev, RNIC_CNT_RX_SEND);
+	rnic_count(qp->dev, RNIC_CNT_RX_SEND);
 }
 
 static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
@@ -267,7 +267,7 @@ static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
 		.event = IB_EVENT_QP_FATAL,
 	};
 
-	trace_mpa_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
+	trace_rnic_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
 			end.fault->code);
 	rnic_qp_kill(qp, &end);
 	return -EACCES;
@@ -331,7 +331,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	if (h->last)
-		mpa_count(qp->dev, RNIC_CNT_RX_WRITE);
+		rnic_count(qp->dev, RNIC_CNT_RX_WRITE);
 	return 0;
 }
 
@@ -408,7 +408,7 @@ int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 			return rnic_rx_bad_terminate(qp);
 		/* Reported as MPA's error, so rnic_qp_refuse() does not count it. */
 		if (!whole)
-			mpa_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+			rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
 		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
 	rnic_segment_join(qp, &seg, rx);

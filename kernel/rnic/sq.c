@@ -53,7 +53,7 @@ struct rnic_wr_info {
 	u8 flags;
 	u8 rdmap;
 	u8 rdmap_se;
-	enum mpa_counter counter;
+	enum rnic_counter counter;
 };
 
 enum {
@@ -876,7 +876,7 @@ static void rnic_wr_finish(struct rnic_qp *qp)
 {
 	const struct rnic_wr_info *info = &rnic_wr_infos[qp->sq.cur->opcode];
 
-	mpa_count(qp->dev, info->counter);
+	rnic_count(qp->dev, info->counter);
 	if (!info->tagged && !info->read)
 		qp->tx.send_msn++;
 	qp->tx.kind = RNIC_TX_NONE;
@@ -1024,7 +1024,7 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	tx->off += out->len;
 	if (tx->off < tx->len)
 		return 0;
-	mpa_count(qp->dev, RNIC_CNT_TX_READ_RESP);
+	rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP);
 	rnic_response_done(&qp->reads);
 	tx->kind = RNIC_TX_NONE;
 	return 0;
@@ -1076,7 +1076,7 @@ static int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	mpa_count(qp->dev, RNIC_CNT_TX_TERMINATE);
+	rnic_count(qp->dev, RNIC_CNT_TX_TERMINATE);
 	mpa_set_terminate(conn, true, MPA_TERM_VALID | tx->term_cause);
 	tx->term_sent = true;
 	tx->kind = RNIC_TX_NONE;
@@ -1202,7 +1202,7 @@ static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 		rnic_response_refused(qp, *rnic_response_head(&qp->reads),
 				      &fill->fault);
 	} else if (fill->end.fault) {
-		trace_mpa_fault(&qp->ibqp, true, fill->end.fault->layer,
+		trace_rnic_fault(&qp->ibqp, true, fill->end.fault->layer,
 				fill->end.fault->etype, fill->end.fault->code);
 		rnic_qp_kill(qp, &fill->end);
 	}
@@ -1237,7 +1237,7 @@ static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
 	rnic_tx_release(qp);
 	if (ret || empty)
 		return ret;
-	mpa_count(qp->dev, RNIC_CNT_TX_BATCHES);
+	rnic_count(qp->dev, RNIC_CNT_TX_BATCHES);
 	rnic_tx_taken(qp);
 	return 0;
 }
@@ -1291,7 +1291,7 @@ static void rnic_tx_retry(struct rnic_qp *qp)
 	if (qp->tx.starved < RNIC_TX_RETRY_DOUBLED)
 		qp->tx.starved++;
 	rnic_qp_get(qp);
-	if (!queue_delayed_work(mpa_rnic_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
+	if (!queue_delayed_work(rnic_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
 		rnic_qp_put(qp);
 }
 
@@ -1385,7 +1385,7 @@ static void rnic_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 			if (!room || rnic_tx_segment(qp, conn, room, fill))
 				return;
 		} while (qp->tx.kind != RNIC_TX_NONE);
-		mpa_count(qp->dev, RNIC_CNT_TX_READ_RESP_AT_ONCE);
+		rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP_AT_ONCE);
 	}
 	/* Now it is for the next request to go first. */
 	qp->tx.prefer_wr = true;

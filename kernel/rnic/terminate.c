@@ -43,7 +43,7 @@ static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 /* The stream that is being received on is that of the endpoint. */
 static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 {
-	mpa_count(qp->dev, RNIC_CNT_RX_TERMINATE);
+	rnic_count(qp->dev, RNIC_CNT_RX_TERMINATE);
 	mpa_set_terminate(qp->ep->conn, false, MPA_TERM_VALID | cause);
 }
 
@@ -94,7 +94,7 @@ int rnic_rx_terminate(struct rnic_qp *qp, struct rnic_segment *seg,
 	mpa_rx_read(rx, buf, len);
 	if (seg->h.msn != 1 || rdmap_terminate_parse(buf, len, &t))
 		return rnic_rx_bad_terminate(qp);
-	trace_mpa_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
+	trace_rnic_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
 	end.cause = rnic_cause(t.layer, t.etype, t.code);
 	rnic_terminate_received(qp, end.cause);
 	end.send_status = rnic_terminate_status(&t);

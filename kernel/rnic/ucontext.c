@@ -32,12 +32,12 @@ struct rnic_mmap_entry {
 	void *mem;
 };
 
-static struct rnic_mmap_entry *to_mpa_entry(struct rdma_user_mmap_entry *entry)
+static struct rnic_mmap_entry *to_rnic_entry(struct rdma_user_mmap_entry *entry)
 {
 	return container_of(entry, struct rnic_mmap_entry, rdma);
 }
 
-static struct rnic_ucontext *to_mpa_uctx(struct ib_ucontext *uctx)
+static struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
 {
 	return container_of(uctx, struct rnic_ucontext, ibuctx);
 }
@@ -54,7 +54,7 @@ static u32 own_setting(struct rnic_dev *dev, unsigned int attr)
 
 static struct rnic_dev *uctx_dev(const struct rnic_ucontext *uctx)
 {
-	return to_mpa_dev(uctx->ibuctx.device);
+	return to_rnic_dev(uctx->ibuctx.device);
 }
 
 /**
@@ -80,7 +80,7 @@ int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 	if (rnic_dev_take(&uctx->owned[kind],
 			  own_setting(uctx_dev(uctx), settings[kind])))
 		return 0;
-	mpa_count(uctx_dev(uctx), RNIC_CNT_USER_LIMIT);
+	rnic_count(uctx_dev(uctx), RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
 }
 
@@ -103,7 +103,7 @@ static int own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
 	if (atomic64_add_return(len, &uctx->ring_bytes) <= max)
 		return 0;
 	atomic64_sub(len, &uctx->ring_bytes);
-	mpa_count(dev, RNIC_CNT_USER_LIMIT);
+	rnic_count(dev, RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
 }
 
@@ -195,7 +195,7 @@ int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
 		return -EINVAL;
 	area->len = len;
 	area->kind = kind;
-	area->uctx = uctx ? to_mpa_uctx(uctx) : NULL;
+	area->uctx = uctx ? to_rnic_uctx(uctx) : NULL;
 	ret = area_own(area);
 	if (ret)
 		goto err_zero;
@@ -304,7 +304,7 @@ int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	/* The core has compared the lengths. */
-	ret = map_area(vma, to_mpa_entry(entry)->mem);
+	ret = map_area(vma, to_rnic_entry(entry)->mem);
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }
@@ -315,7 +315,7 @@ int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
 {
-	struct rnic_mmap_entry *own = to_mpa_entry(entry);
+	struct rnic_mmap_entry *own = to_rnic_entry(entry);
 
 	vfree(own->mem);
 	kfree(own);
@@ -340,7 +340,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 		return -EINVAL;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (!ret)
-		to_mpa_uctx(uctx)->memcg = mpa_memcg_get();
+		to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
 	return ret;
 }
 
@@ -352,7 +352,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	mem_cgroup_put(to_mpa_uctx(uctx)->memcg);
+	mem_cgroup_put(to_rnic_uctx(uctx)->memcg);
 }
 
 /**
