@@ -5,9 +5,9 @@
  */
 #include <linux/sched/signal.h>
 #include <linux/wait_bit.h>
-#include <rdma/rdma_cm.h>
 #include <rdma/restrack.h>
 
+#include "compat/rdma_cm.h"
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
@@ -18,21 +18,6 @@ enum {
 	RNIC_CM_NO_NETDEV	= BIT(0),	/* its network device has left */
 	RNIC_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
 };
-
-/*
- * Of its consumer the iw_cm interface says nothing, so look where it is: the only
- * consumer of iw_cm in the kernel is rdma_cm, whose context is always the
- * rdma_cm_id, bound to device and @cm_id by now, in connect, accept and
- * create_listen. NULL: the context does not point back and is something else.
- */
-static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
-{
-	struct rdma_cm_id *id = cm_id->context;
-
-	if (!id || id->device != cm_id->device || rdma_iw_cm_id(id) != cm_id)
-		return NULL;
-	return id;
-}
 
 /**
  * rnic_cm_same_net - does the consumer live where the device does?
@@ -48,7 +33,7 @@ static struct rdma_cm_id *cm_rdma_id(const struct iw_cm_id *cm_id)
 bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 {
 	const struct rnic_dev *dev = to_rnic_dev(cm_id->device);
-	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
+	const struct rdma_cm_id *id = mpa_rdma_cm_id(cm_id);
 
 	return !id || net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
 }
@@ -64,7 +49,7 @@ bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
 {
 	const struct rdma_restrack_entry *res = &qp->ibqp.res;
-	const struct rdma_cm_id *id = cm_rdma_id(cm_id);
+	const struct rdma_cm_id *id = mpa_rdma_cm_id(cm_id);
 	const struct ib_qp *own = id ? READ_ONCE(id->qp) : NULL;
 
 	if (own)
