@@ -168,8 +168,4 @@ void rnic_dev_node_init(struct rnic_dev *dev);
 void rnic_dev_take_name(struct rnic_dev *dev);
 void rnic_dev_take_ifname(struct rnic_dev *dev);
 
-/* main.c */
-int rnic_dev_enable(struct ib_device *ibdev);
-void rnic_dev_dealloc(struct ib_device *ibdev);
-
 #endif /* MPA_RNIC_DEVICE_H */

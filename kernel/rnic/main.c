@@ -110,15 +110,11 @@ static void rnic_unregister_later(struct rnic_dev *dev)
 		put_device(&dev->ibdev.dev);
 }
 
-/**
- * rnic_dev_enable() - the core knows the device, its clients do not yet
- * @ibdev: the device
- *
- * Also called when it has been moved to another namespace.
- *
- * Return: 0 or an error of mpa_node_add().
+/*
+ * The core knows the device, its clients do not yet. Also called when it has been
+ * moved to another namespace.
  */
-int rnic_dev_enable(struct ib_device *ibdev)
+static int rnic_dev_enable(struct ib_device *ibdev)
 {
 	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
@@ -126,16 +122,15 @@ int rnic_dev_enable(struct ib_device *ibdev)
 	return rnic_cm_dev_enable(dev);
 }
 
-/**
- * rnic_dev_dealloc() - the core lets go of a device, or never got to know it
- * @ibdev: the device
+/*
+ * The core lets go of a device, or never got to know it.
  *
  * Contexts, regions and queues are gone; endpoints that outlived their
  * identifiers are ended here. The work queued last finds nothing left to
  * unregister, but waits for us to return, and keeps the device until nobody can
  * be about to use what the core has in it.
  */
-void rnic_dev_dealloc(struct ib_device *ibdev)
+static void rnic_dev_dealloc(struct ib_device *ibdev)
 {
 	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
@@ -150,6 +145,11 @@ void rnic_dev_dealloc(struct ib_device *ibdev)
 	netdev_put(dev->netdev, &dev->tracker);
 	rnic_unregister_later(dev);
 }
+
+static const struct ib_device_ops rnic_life_ops = {
+	.enable_driver	= rnic_dev_enable,
+	.dealloc_driver	= rnic_dev_dealloc,
+};
 
 /*
  * An address for a device below that has none, the same whenever the same
@@ -208,6 +208,7 @@ static void rnic_setup_ibdev(struct rnic_dev *dev)
 static void rnic_init(struct rnic_dev *dev, struct net_device *netdev)
 {
 	ib_set_device_ops(&dev->ibdev, &rnic_device_ops);
+	ib_set_device_ops(&dev->ibdev, &rnic_life_ops);
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
