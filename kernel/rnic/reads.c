@@ -77,18 +77,13 @@ u32 rnic_reads_outstanding(const struct rnic_reads *r)
 }
 
 /**
- * rnic_read_issued - a Read Request was put into a batch
- * @qp: the QP; socket lock held; fewer than ORD are outstanding
+ * rnic_reads_issue - a Read Request was put into a batch
+ * @r: under the socket lock; fewer than ORD are outstanding
  * @index: its send record, or %RNIC_READ_RTR
- *
- * It took the current MSN of queue 1.
  */
-void rnic_read_issued(struct rnic_qp *qp, u32 index)
+void rnic_reads_issue(struct rnic_reads *r, u32 index)
 {
-	struct rnic_reads *r = &qp->reads;
-
 	r->out[r->out_tail++ & r->out_mask] = index;
-	qp->tx.read_msn++;
 }
 
 static struct rnic_swr *rnic_read_head(struct rnic_qp *qp)

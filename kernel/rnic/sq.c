@@ -910,7 +910,8 @@ static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	rnic_read_issued(qp, qp->sq.fetched - 1);
+	rnic_reads_issue(&qp->reads, qp->sq.fetched - 1);
+	qp->tx.read_msn++;
 	rnic_wr_finish(qp);
 	return 0;
 }
@@ -1056,10 +1057,12 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	if (read)
-		rnic_read_issued(qp, RNIC_READ_RTR);
-	else if (tx->rtr == MPA_RTR_SEND)
+	if (read) {
+		rnic_reads_issue(&qp->reads, RNIC_READ_RTR);
+		tx->read_msn++;
+	} else if (tx->rtr == MPA_RTR_SEND) {
 		tx->send_msn++;
+	}
 	tx->rtr = 0;
 	tx->kind = RNIC_TX_NONE;
 	return 0;

@@ -83,7 +83,7 @@ int rnic_rq_post(struct rnic_qp *qp, const struct ib_recv_wr *wr);
 int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord);
 void rnic_reads_destroy(struct rnic_reads *r);
 u32 rnic_reads_outstanding(const struct rnic_reads *r);
-void rnic_read_issued(struct rnic_qp *qp, u32 index);
+void rnic_reads_issue(struct rnic_reads *r, u32 index);
 int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 			 struct mpa_rx *rx);
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
