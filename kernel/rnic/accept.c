@@ -17,15 +17,16 @@
 static DEFINE_XARRAY_ALLOC1(rnic_requests);
 static u32 rnic_requests_next;
 
-/**
- * rnic_ep_forget_request - the core can answer no more
- * @ep: the endpoint, locked
- */
-void rnic_ep_forget_request(struct rnic_ep *ep)
+/* The core can answer no more. */
+static void rnic_ep_forget_request(struct rnic_ep *ep)
 {
 	if (ep->request)
 		xa_erase(&rnic_requests, ep->request);
 }
+
+static const struct rnic_ep_role rnic_accept_role = {
+	.gone	= rnic_ep_forget_request,
+};
 
 static int rnic_ep_number(struct rnic_ep *ep)
 {
@@ -65,7 +66,7 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		const struct sockaddr_storage *local,
 		const struct sockaddr_storage *remote)
 {
-	struct rnic_ep *ep = rnic_ep_create(dev, sock);
+	struct rnic_ep *ep = rnic_ep_create(dev, sock, &rnic_accept_role);
 	bool awaiting;
 	int ret;
 

@@ -31,40 +31,13 @@
 #include <linux/workqueue.h>
 #include <rdma/iw_cm.h>
 
+#include "states.h"
 #include "ulp/mpa.h"
 
 struct mem_cgroup;
 struct rnic_dev;
 struct rnic_listener;
 struct rnic_qp;
-
-/**
- * enum rnic_ep_state - life of an endpoint; legal moves stand in a table in ep.c
- * @RNIC_EP_IDLE: nothing was done with the socket yet
- * @RNIC_EP_CONNECTING: active: TCP's handshake
- * @RNIC_EP_REQUESTING: active: Request sent, Reply awaited
- * @RNIC_EP_AWAITING: passive: Request awaited (half-open)
- * @RNIC_EP_REQUESTED: passive: the consumer is to answer
- * @RNIC_EP_ESTABLISHED: full operation
- * @RNIC_EP_CLOSING: our FIN is sent or due, the peer's awaited; QP and core
- *	wait for it, too
- * @RNIC_EP_LINGERING: QP and core have been told; what TCP holds goes out, what
- *	comes in is dropped, until the peer's FIN
- * @RNIC_EP_DEAD: over; the socket goes with the last reference
- * @RNIC_EP_STATES: how many there are
- */
-enum rnic_ep_state {
-	RNIC_EP_IDLE,
-	RNIC_EP_CONNECTING,
-	RNIC_EP_REQUESTING,
-	RNIC_EP_AWAITING,
-	RNIC_EP_REQUESTED,
-	RNIC_EP_ESTABLISHED,
-	RNIC_EP_CLOSING,
-	RNIC_EP_LINGERING,
-	RNIC_EP_DEAD,
-	RNIC_EP_STATES
-};
 
 enum {
 	/* Bytes of private data that an event of the core can carry. */
@@ -81,6 +54,23 @@ struct rnic_ep_saved {
 	void (*data_ready)(struct sock *sk);
 };
 
+struct rnic_ep;
+
+/**
+ * struct rnic_ep_role - what endpoints of one role do in their work
+ * @tcp: TCP has changed in CONNECTING; NULL: not a state of this role
+ * @failed: the startup exchange has failed, rnic_ep.status says why; NULL: the role
+ *	has no such case
+ * @gone: the endpoint is DEAD; NULL: nothing to do
+ *
+ * All are called with rnic_ep.lock held.
+ */
+struct rnic_ep_role {
+	void (*tcp)(struct rnic_ep *ep);
+	void (*failed)(struct rnic_ep *ep);
+	void (*gone)(struct rnic_ep *ep);
+};
+
 /**
  * struct rnic_ep - an endpoint
  * @ref: one of the state machine's until %RNIC_EP_DEAD, one of every queued
@@ -94,7 +84,9 @@ struct rnic_ep_saved {
  *	only with @lock held, too
  * @state: changed under the socket lock; read under @lock alone with READ_ONCE(),
  *	since call-ups may change it then
+ * @role: what differs between Initiator and Responder; constant
  * @qp: bound QP, with a reference; under the socket lock
+ * @qpn: its number, 0 without one; likewise
  * @cm_id: the core's connection identifier, with a reference; under the
  *	socket lock
  * @id_entry: in rnic_dev.ep_ids while there is @cm_id, under rnic_dev.ep_lock
@@ -145,7 +137,9 @@ struct rnic_ep {
 	struct socket *sock;
 	struct mpa_conn *conn;
 	enum rnic_ep_state state;
+	const struct rnic_ep_role *role;
 	struct rnic_qp *qp;
+	u32 qpn;
 	struct iw_cm_id *cm_id;
 	struct hlist_node id_entry;
 	struct rnic_listener *listener;

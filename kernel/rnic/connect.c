@@ -30,6 +30,8 @@ static int rnic_ep_dial(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 	return ret == -EINPROGRESS ? 0 : ret;
 }
 
+static const struct rnic_ep_role rnic_connect_role;
+
 static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct iw_cm_id *cm_id)
 {
 	struct socket *sock;
@@ -42,7 +44,7 @@ static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct iw_cm_id *cm_id
 	ret = rnic_sock_bind(dev, sock, cm_id);
 	if (ret)
 		goto err_sock;
-	ep = rnic_ep_create(dev, sock);
+	ep = rnic_ep_create(dev, sock, &rnic_connect_role);
 	if (!IS_ERR(ep)) {
 		/* Nothing to charge yet: it cannot fail. */
 		mpa_sk_set_memcg(sock->sk, ep->memcg);
@@ -176,20 +178,6 @@ static void rnic_ep_tcp_connecting(struct rnic_ep *ep)
 		rnic_ep_connected(ep);
 }
 
-/**
- * rnic_ep_tcp - TCP has changed while no stream was attached
- * @ep: the endpoint, locked
- */
-void rnic_ep_tcp(struct rnic_ep *ep)
-{
-	enum rnic_ep_state state = READ_ONCE(ep->state);
-
-	if (state == RNIC_EP_CONNECTING)
-		rnic_ep_tcp_connecting(ep);
-	else if (state == RNIC_EP_LINGERING && rnic_tcp_over(ep->sock->sk))
-		rnic_ep_finish(ep, false, 0);
-}
-
 /*
  * To an older peer our Request is badly formatted, and it closes TCP (RFC 6581
  * section 10); one of revision 0 may answer all the same, but has taken our
@@ -215,6 +203,7 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	qp = ep->qp;
 	cm_id = ep->cm_id;
 	ep->qp = NULL;
+	ep->qpn = 0;
 	/* rnic_ep_of_id() looks at it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
@@ -255,11 +244,7 @@ static bool rnic_ep_fails_hard(const struct rnic_ep *ep)
 	return ep->status != -ECONNREFUSED && ep->status != -EPROTONOSUPPORT;
 }
 
-/**
- * rnic_ep_failed - the startup exchange has failed
- * @ep: the endpoint, locked; rnic_ep.status says why
- */
-void rnic_ep_failed(struct rnic_ep *ep)
+static void rnic_ep_failed(struct rnic_ep *ep)
 {
 	if (rnic_ep_may_fall_back(ep)) {
 		rnic_ep_fall_back(ep);
@@ -270,3 +255,8 @@ void rnic_ep_failed(struct rnic_ep *ep)
 				   RNIC_CNT_CONN_STARTUP_ERROR);
 	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);
 }
+
+static const struct rnic_ep_role rnic_connect_role = {
+	.tcp	= rnic_ep_tcp_connecting,
+	.failed	= rnic_ep_failed,
+};

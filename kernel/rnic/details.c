@@ -309,7 +309,7 @@ static int put_ep(struct sk_buff *msg, struct rnic_ep *ep)
 	details[0].word = rnic_ep_state_name(ep->state);
 	details[3].value = ep->ird;
 	details[4].value = ep->ord;
-	details[5].value = ep->qp ? ep->qp->ibqp.qp_num : 0;
+	details[5].value = ep->qpn;
 	release_sock(sk);
 	return put_details(msg, details, ARRAY_SIZE(details));
 }

@@ -142,7 +142,7 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to)
 		rnic_listener_leave(ep->listener);
 	/* Read by who holds rnic_ep.lock alone, too. */
 	WRITE_ONCE(ep->state, to);
-	trace_rnic_ep_state(ep, from, to);
+	trace_rnic_ep_state(&ep->dev->ibdev, ep->sock->sk, ep->qpn, from, to);
 }
 
 /**
@@ -254,6 +254,7 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
  * rnic_ep_create - make an endpoint
  * @dev: its device
  * @sock: its socket; taken over if it succeeds
+ * @role: what differs between Initiator and Responder
  *
  * It comes listed, with the state machine's reference, and for the caller with
  * one of its own and rnic_ep.lock held, both of which rnic_ep_unuse() undoes. It is
@@ -262,7 +263,8 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
  * Return: the endpoint, or an ERR_PTR(): -ENOMEM; -ENODEV the network device
  * is gone.
  */
-struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock)
+struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
+			       const struct rnic_ep_role *role)
 {
 	struct rnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -273,6 +275,7 @@ struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock)
 	mutex_init(&ep->lock);
 	ep->dev = dev;
 	ep->sock = sock;
+	ep->role = role;
 	ep->deadline = jiffies;
 	ep->memcg = mpa_memcg_get();
 	INIT_WORK(&ep->work, rnic_ep_work);
@@ -405,7 +408,8 @@ void rnic_ep_detach(struct rnic_ep *ep)
 static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 			      struct iw_cm_event *event)
 {
-	trace_rnic_cm_event(ep, event->event, event->status);
+	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event->event,
+			    event->status);
 	return cm_id->event_handler(cm_id, event);
 }
 
@@ -532,6 +536,7 @@ void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 	failed = ep->reply_due;
 	open = ep->open;
 	ep->qp = NULL;
+	ep->qpn = 0;
 	/* rnic_ep_of_id() looks at it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
@@ -587,7 +592,8 @@ void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err)
 	release_sock(sk);
 	rnic_ep_release_refs(ep, err);
 	rnic_ep_disarm(ep);
-	rnic_ep_forget_request(ep);
+	if (ep->role->gone)
+		ep->role->gone(ep);
 	rnic_ep_list_del(ep);
 	rnic_ep_put(ep);
 }
@@ -604,6 +610,23 @@ void rnic_ep_abort(struct rnic_ep *ep)
 static void rnic_ep_closed(struct rnic_ep *ep)
 {
 	rnic_ep_finish(ep, false, 0);
+}
+
+static void rnic_ep_startup_failed(struct rnic_ep *ep)
+{
+	if (ep->role->failed)
+		ep->role->failed(ep);
+}
+
+/* TCP has changed while no stream was attached. */
+static void rnic_ep_tcp(struct rnic_ep *ep)
+{
+	enum rnic_ep_state state = READ_ONCE(ep->state);
+
+	if (state == RNIC_EP_CONNECTING && ep->role->tcp)
+		ep->role->tcp(ep);
+	else if (state == RNIC_EP_LINGERING && rnic_tcp_over(ep->sock->sk))
+		rnic_ep_finish(ep, false, 0);
 }
 
 static void rnic_ep_release(struct rnic_ep *ep)
@@ -698,7 +721,8 @@ static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 		event.ord = min_t(u16, req->ord, event.ord);
 	}
 	rnic_event_set_pd(&event, pd, pd_len);
-	trace_rnic_cm_event(ep, event.event, event.status);
+	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event.event,
+			    event.status);
 	if (rnic_listener_event(ep->listener, &event))
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 }
@@ -834,7 +858,7 @@ static void rnic_ep_label(struct rnic_ep *ep)
 {
 	const struct mpa_label label = {
 		.dev_index = ep->dev->ibdev.index,
-		.qpn = ep->qp ? ep->qp->ibqp.qp_num : 0,
+		.qpn = ep->qpn,
 		.listen_id = ep->listener ? rnic_listener_id(ep->listener) : 0,
 	};
 
@@ -934,6 +958,7 @@ int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct rnic_qp *qp)
 	cm_id->add_ref(cm_id);
 	lock_sock(sk);
 	ep->qp = qp;
+	ep->qpn = qp->ibqp.qp_num;
 	ep->cm_id = cm_id;
 	rnic_ep_label(ep);
 	release_sock(sk);
@@ -949,7 +974,7 @@ static void rnic_ep_work(struct work_struct *work)
 		[RNIC_EP_DO_TIMEOUT]	= rnic_ep_timeout,
 		[RNIC_EP_DO_ABORT]	= rnic_ep_abort,
 		[RNIC_EP_DO_CLOSED]	= rnic_ep_closed,
-		[RNIC_EP_DO_FAILED]	= rnic_ep_failed,
+		[RNIC_EP_DO_FAILED]	= rnic_ep_startup_failed,
 		[RNIC_EP_DO_RELEASE]	= rnic_ep_release,
 		[RNIC_EP_DO_TCP]		= rnic_ep_tcp,
 		[RNIC_EP_DO_REFUSE]	= rnic_ep_refuse,

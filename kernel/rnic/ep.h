@@ -47,7 +47,8 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to);
 void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what);
 void rnic_ep_arm(struct rnic_ep *ep, unsigned int ms);
 void rnic_ep_disarm(struct rnic_ep *ep);
-struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock);
+struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
+			       const struct rnic_ep_role *role);
 void rnic_ep_unuse(struct rnic_ep *ep);
 void rnic_ep_hook(struct rnic_ep *ep, void (*data_ready)(struct sock *sk));
 void rnic_ep_unhook(struct rnic_ep *ep);
@@ -85,17 +86,12 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 		   const struct iw_cm_id *cm_id);
 
-/* connect.c */
-void rnic_ep_tcp(struct rnic_ep *ep);
-void rnic_ep_failed(struct rnic_ep *ep);
-
 /* accept.c */
 int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		 const struct mpa_config *cfg, struct socket *sock,
 		const struct sockaddr_storage *local,
 		const struct sockaddr_storage *remote);
 void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l);
-void rnic_ep_forget_request(struct rnic_ep *ep);
 void rnic_requests_destroy(void);
 
 /* listen.c */

@@ -29,32 +29,12 @@
 #include "ddp/check.h"
 #include "mr.h"
 #include "ring.h"
+#include "states.h"
 #include "ulp/mpa.h"
 
 struct rnic_dev;
 struct rnic_ep;
 struct rnic_mr;
-
-/**
- * enum rnic_qp_state - a QP's states; legal moves stand in a table in qp.c
- * @RNIC_QP_IDLE: no stream; receives may be posted. INIT (or RTR, if they
- *	asked for that) to consumers
- * @RNIC_QP_RTS: full operation
- * @RNIC_QP_CLOSING: the consumer asked for an orderly end: the send queue
- *	drains, then TCP gets its FIN. SQD to consumers
- * @RNIC_QP_TERMINATE: a Terminate is owed to the peer; both queues are flushed.
- *	ERR to consumers, as the next
- * @RNIC_QP_ERROR: over; whatever is posted is flushed
- * @RNIC_QP_STATES: how many there are
- */
-enum rnic_qp_state {
-	RNIC_QP_IDLE,
-	RNIC_QP_RTS,
-	RNIC_QP_CLOSING,
-	RNIC_QP_TERMINATE,
-	RNIC_QP_ERROR,
-	RNIC_QP_STATES
-};
 
 /**
  * struct rnic_swr - what is remembered of a send work request until it retires

@@ -16,22 +16,9 @@
 
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
 
-#include "cm.h"
-#include "device.h"
-#include "qp.h"
-
-#ifndef MPA_RNIC_TRACE_MR_EVENT
-#define MPA_RNIC_TRACE_MR_EVENT
-/* What has happened to a memory region. */
-enum rnic_mr_event {
-	RNIC_MR_EVENT_REG,
-	RNIC_MR_EVENT_FAST_REG,
-	RNIC_MR_EVENT_INVALIDATE,
-	RNIC_MR_EVENT_REMOTE_INVALIDATE,
-	RNIC_MR_EVENT_DEREG,
-};
-#endif
+#include "states.h"
 
 /* A queue pair has moved. */
 TRACE_EVENT(rnic_qp_state,
@@ -132,19 +119,20 @@ TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
 
 /* A connection endpoint has moved; under its socket's lock. */
 TRACE_EVENT(rnic_ep_state,
-	TP_PROTO(const struct rnic_ep *ep, int from, int to),
-	TP_ARGS(ep, from, to),
+	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, u32 qpn,
+		 int from, int to),
+	TP_ARGS(ibdev, skaddr, qpn, from, to),
 	TP_STRUCT__entry(
-		__string(dev, dev_name(&ep->dev->ibdev.dev))
+		__string(dev, dev_name(&ibdev->dev))
 		__field(const void *, skaddr)
 		__field(u32, qpn)
 		__field(int, from)
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ep->dev->ibdev.dev));
-		__entry->skaddr = ep->sock->sk;
-		__entry->qpn = ep->qp ? ep->qp->ibqp.qp_num : 0;
+		__assign_str(dev, dev_name(&ibdev->dev));
+		__entry->skaddr = skaddr;
+		__entry->qpn = qpn;
 		__entry->from = from;
 		__entry->to = to;
 	),
@@ -156,17 +144,18 @@ TRACE_EVENT(rnic_ep_state,
 
 /* The core's connection manager has been told something. */
 TRACE_EVENT(rnic_cm_event,
-	TP_PROTO(const struct rnic_ep *ep, int event, int status),
-	TP_ARGS(ep, event, status),
+	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, int event,
+		 int status),
+	TP_ARGS(ibdev, skaddr, event, status),
 	TP_STRUCT__entry(
-		__string(dev, dev_name(&ep->dev->ibdev.dev))
+		__string(dev, dev_name(&ibdev->dev))
 		__field(const void *, skaddr)
 		__field(int, event)
 		__field(int, status)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ep->dev->ibdev.dev));
-		__entry->skaddr = ep->sock->sk;
+		__assign_str(dev, dev_name(&ibdev->dev));
+		__entry->skaddr = skaddr;
 		__entry->event = event;
 		__entry->status = status;
 	),
