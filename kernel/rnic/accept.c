@@ -5,9 +5,17 @@
 #include <linux/xarray.h>
 #include <net/sock.h>
 
+#include "accept.h"
+#include "cm_params.h"
 #include "device.h"
 #include "ep.h"
+#include "ep_close.h"
+#include "ep_event.h"
+#include "ep_stream.h"
+#include "ep_work.h"
+#include "listener.h"
 #include "qp.h"
+#include "ulp/mpa.h"
 
 /*
  * Endpoints that wait for an answer of the core's, by rnic_ep.request. The core

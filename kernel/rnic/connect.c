@@ -5,10 +5,18 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "cm_params.h"
 #include "compat/memcg.h"
+#include "connect.h"
 #include "device.h"
 #include "ep.h"
+#include "ep_close.h"
+#include "ep_event.h"
+#include "ep_stream.h"
+#include "ep_work.h"
 #include "qp.h"
+#include "sock.h"
+#include "ulp/mpa.h"
 
 /* Starts TCP's handshake; what comes of it, the work will be told. */
 static int rnic_ep_dial(struct rnic_ep *ep, const struct iw_cm_id *cm_id)

@@ -7,7 +7,15 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "device.h"
 #include "ring.h"
+
+enum {
+	/* Entries looked at while interrupts are off. */
+	RNIC_CQ_CHUNK	= 64,
+	/* mpa_cqe.qp_num of an entry that is nobody's any more. */
+	RNIC_CQ_NOBODY	= 0,
+};
 
 /**
  * struct rnic_cq - a completion queue
@@ -41,11 +49,15 @@ static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct rnic_cq, ibcq);
 }
 
-int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata);
-int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
-int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
-int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+static inline struct rnic_dev *rnic_cq_dev(const struct rnic_cq *cq)
+{
+	return to_rnic_dev(cq->ibcq.device);
+}
+
+static inline struct mpa_cqe *rnic_cq_entry(const struct rnic_cq *cq, u32 index)
+{
+	return rnic_ring_at(&cq->ring, index);
+}
 
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);

@@ -12,9 +12,17 @@
 #include <rdma/restrack.h>
 #include <uapi/rdma/rdma_netlink.h>
 
+#include "cq.h"
 #include "details.h"
+#include "device.h"
 #include "ep.h"
-#include "stream.h"
+#include "listen.h"
+#include "listener.h"
+#include "mr.h"
+#include "qp.h"
+#include "reads.h"
+#include "ring.h"
+#include "ulp/mpa.h"
 
 /**
  * struct detail - a name and what goes with it

@@ -17,7 +17,6 @@
 #include "ulp/mpa.h"
 
 struct rnic_mr;
-struct rnic_ucontext;
 
 /* Limits, each of which really works. */
 enum {
@@ -114,6 +113,9 @@ struct rnic_dev {
 	u32 link_mbps;
 };
 
+/* Unbound, for work that may sleep; flushed at module exit. */
+extern struct workqueue_struct *rnic_wq;
+
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct rnic_dev, ibdev);
@@ -130,23 +132,6 @@ static inline void rnic_count_add(struct rnic_dev *dev, enum rnic_counter c,
 	this_cpu_add(dev->counters->v[c], n);
 }
 
-/**
- * struct rnic_pd - a protection domain
- * @ibpd: what the core sees
- * @uctx: the context that it counts for, or NULL: it is a kernel consumer's; constant
- *
- * Regions and queue pairs refer to it by the core's pointer.
- */
-struct rnic_pd {
-	struct ib_pd ibpd;
-	struct rnic_ucontext *uctx;
-};
-
-static inline struct rnic_pd *to_rnic_pd(const struct ib_pd *ibpd)
-{
-	return container_of(ibpd, struct rnic_pd, ibpd);
-}
-
 /*
  * Did the user's provider hand over nothing but zeros? Nothing else has a meaning yet.
  * @udata is NULL for kernel consumers.
@@ -157,14 +142,31 @@ static inline bool rnic_udata_clear(struct ib_udata *udata)
 	       ib_is_udata_cleared(udata, 0, udata->inlen);
 }
 
-extern const struct ib_device_ops rnic_device_ops;
-/* Unbound, for work that may sleep; flushed at module exit. */
-extern struct workqueue_struct *rnic_wq;
+/**
+ * rnic_dev_take() - count one more object
+ * @nr: how many are alive
+ * @max: how many there may be
+ *
+ * Return: true, and @nr has grown; false: there are @max.
+ */
+static inline bool rnic_dev_take(atomic_t *nr, int max)
+{
+	return atomic_add_unless(nr, 1, max);
+}
 
-/* device.c */
-bool rnic_dev_port_active(const struct rnic_dev *dev);
-bool rnic_dev_take(atomic_t *nr, int max);
-void rnic_dev_node_init(struct rnic_dev *dev);
+/**
+ * rnic_dev_port_active() - can the network device carry traffic?
+ * @dev: the device
+ *
+ * Any context.
+ *
+ * Return: true if it is up and has carrier.
+ */
+static inline bool rnic_dev_port_active(const struct rnic_dev *dev)
+{
+	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
+}
+
 void rnic_dev_take_name(struct rnic_dev *dev);
 void rnic_dev_take_ifname(struct rnic_dev *dev);
 

@@ -11,23 +11,16 @@
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
-#include <linux/random.h>
-#include <linux/slab.h>
 
 #include "compat/mm.h"
+#include "ddp/check.h"
 #include "device.h"
 #include "mr.h"
-#include "ring.h"
+#include "pd.h"
 #include "trace.h"
+#include "ulp/mpa.h"
 
 enum {
-	MR_INDEX_BITS	= 24,
-	MR_KEY_BITS	= 8,
-	/*
-	 * Random indices to try. With %RNIC_MAX_MR regions one in 16 is taken:
-	 * all of these fail once in 2^64 times.
-	 */
-	MR_INDEX_TRIES	= 16,
 	/* Bytes to place for which it does not pay to look ahead. */
 	MR_FEW		= 2048,
 	/*
@@ -36,394 +29,9 @@ enum {
 	 * before it is written to.
 	 */
 	MR_STRETCH	= 16384,
-	MR_ACCESS_REMOTE = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
-	/*
-	 * The atomic and binding rights may be granted, though nothing that
-	 * would use them exists. The optional ones are hints.
-	 */
-	MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | MR_ACCESS_REMOTE |
-			  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
-			  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
 };
 
-static struct rnic_mr *mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
-				enum rnic_mr_kind kind)
-{
-	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-
-	if (!mr)
-		return NULL;
-	mr->ibmr.device = &dev->ibdev;
-	mr->ibmr.pd = pd;
-	mr->dev = dev;
-	mr->kind = kind;
-	rwlock_init(&mr->lock);
-	refcount_set(&mr->refs, 1);
-	init_completion(&mr->released);
-	return mr;
-}
-
-static void mr_free(struct rnic_mr *mr)
-{
-	ib_umem_release(mr->umem);
-	kvfree(mr->pages);
-	kfree(mr->next_pages);
-	rnic_disown(mr->uctx, RNIC_OWNED_MR);
-	/* Lookups may still find it invalid under the lock. */
-	kfree_rcu(mr, rcu);
-}
-
-/*
- * An unused index at random, so that a peer's guess is most likely wrong and
- * an old STag stays dead for long (RFC 5042 section 6.1.1). Index 0 is that
- * of the reserved STag.
- */
-static int mr_insert(struct rnic_mr *mr)
-{
-	u32 r, index;
-	int i, ret = -EBUSY;
-
-	for (i = 0; i < MR_INDEX_TRIES && ret == -EBUSY; i++) {
-		r = get_random_u32();
-		index = r >> MR_KEY_BITS;
-		if (!index)
-			continue;
-		mr->stag = r;
-		mr->ibmr.lkey = r;
-		mr->ibmr.rkey = r;
-		ret = xa_insert(&mr->dev->mrs, index, mr, GFP_KERNEL_ACCOUNT);
-	}
-	return ret == -EBUSY ? -ENOMEM : ret;
-}
-
-/* Makes a region that is complete known by a new STag; counts it. */
-static int mr_publish(struct rnic_mr *mr)
-{
-	int ret;
-
-	BUILD_BUG_ON(MR_INDEX_BITS + MR_KEY_BITS != 32);
-	if (!rnic_dev_take(&mr->dev->nr_mr, RNIC_MAX_MR))
-		return -ENOMEM;
-	ret = mr_insert(mr);
-	if (ret)
-		atomic_dec(&mr->dev->nr_mr);
-	else
-		trace_rnic_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REG,
-			     mr->len);
-	return ret;
-}
-
-static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, int access)
-{
-	struct sg_page_iter iter;
-	size_t nr;
-
-	mr->umem = ib_umem_get(&mr->dev->ibdev, start, len, access);
-	if (IS_ERR(mr->umem)) {
-		int ret = PTR_ERR(mr->umem);
-
-		mr->umem = NULL;
-		return ret;
-	}
-	nr = ib_umem_num_pages(mr->umem);
-	mr->pages = kvmalloc_array(nr, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!mr->pages)
-		return -ENOMEM;
-	mr->max_pages = nr;
-
-	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
-		if (WARN_ON_ONCE(mr->nr_pages == mr->max_pages))
-			return -EINVAL;
-		mr->pages[mr->nr_pages++] =
-			(uintptr_t)page_address(sg_page_iter_page(&iter));
-		cond_resched();
-	}
-	return WARN_ON_ONCE(mr->nr_pages != mr->max_pages) ? -EINVAL : 0;
-}
-
-static int mr_init_user(struct rnic_mr *mr, u64 start, u64 len, u64 iova,
-			int access)
-{
-	int ret = mr_pin(mr, start, len, access);
-
-	if (ret)
-		return ret;
-	mr->iova = iova;
-	mr->len = len;
-	mr->access = access;
-	mr->page_off = ib_umem_offset(mr->umem);
-	mr->page_shift = PAGE_SHIFT;
-	mr->valid = true;
-	return mr_publish(mr);
-}
-
-static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
-{
-	struct mpa_reg_mr_resp resp = { .stag = mr->stag };
-
-	if (!udata)
-		return 0;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
-}
-
-static int user_mr_check(u64 len, u64 iova, int access,
-			 struct ib_udata *udata)
-{
-	u64 last;
-
-	if (access & ~MR_ACCESS_KNOWN)
-		return -EOPNOTSUPP;
-	/* kvmalloc() gives no more than INT_MAX bytes for @pages. */
-	BUILD_BUG_ON(((RNIC_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
-	if (!len || len > RNIC_MAX_MR_SIZE ||
-	    check_add_overflow(iova, len - 1, &last))
-		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct mpa_reg_mr_resp))
-		return -EINVAL;
-	return rnic_udata_clear(udata) ? 0 : -EINVAL;
-}
-
-static struct rnic_mr *user_mr_alloc(struct ib_pd *pd)
-{
-	struct rnic_ucontext *uctx = to_rnic_pd(pd)->uctx;
-	struct rnic_mr *mr;
-	int ret = rnic_own(uctx, RNIC_OWNED_MR);
-
-	if (ret)
-		return ERR_PTR(ret);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
-	if (!mr) {
-		rnic_disown(uctx, RNIC_OWNED_MR);
-		return ERR_PTR(-ENOMEM);
-	}
-	mr->uctx = uctx;
-	return mr;
-}
-
-/**
- * rnic_reg_user_mr() - register memory of the calling process
- * @pd: protection domain
- * @start: its address
- * @len: bytes
- * @iova: tagged offset its first byte is to have
- * @access: IB_ACCESS_*; the core has seen to it that remote writing implies
- *	local writing
- * @udata: room for struct mpa_reg_mr_resp, or NULL
- *
- * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
- * that is not to be had (on-demand paging, zero-based); -EINVAL: no bytes or
- * more than %RNIC_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
- * unknown input of the provider's; -ENOMEM: memory, RLIMIT_MEMLOCK, or
- * %RNIC_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
- * of ib_umem_get().
- */
-struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			       int access, struct ib_udata *udata)
-{
-	struct rnic_mr *mr;
-	int ret = user_mr_check(len, iova, access, udata);
-
-	if (ret)
-		return ERR_PTR(ret);
-	mr = user_mr_alloc(pd);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	ret = mr_init_user(mr, start, len, iova, access);
-	if (ret) {
-		mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	ret = mr_respond(mr, udata);
-	if (ret) {
-		rnic_dereg_mr(&mr->ibmr, NULL);
-		return ERR_PTR(ret);
-	}
-	return &mr->ibmr;
-}
-
-static void mr_set_dma(struct rnic_mr *mr, int access)
-{
-	mr->len = U64_MAX;
-	mr->access = access;
-	mr->valid = true;
-}
-
-/**
- * rnic_get_dma_mr() - all kernel memory, by kernel address
- * @pd: a kernel consumer's protection domain
- * @access: IB_ACCESS_*
- *
- * Return: the region, or as ERR_PTR: -EOPNOTSUPP: unknown rights; -ENOMEM.
- */
-struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
-{
-	struct rnic_mr *mr;
-	int ret;
-
-	if (access & ~MR_ACCESS_KNOWN)
-		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_DMA);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr_set_dma(mr, access);
-	ret = mr_publish(mr);
-	if (ret) {
-		mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	return &mr->ibmr;
-}
-
-/**
- * rnic_mr_local_dma_create() - make the region behind %RNIC_STAG_LOCAL_DMA
- * @dev: the device
- *
- * It is in no table: only lookup by kernel consumers, for local use, knows it.
- *
- * Return: 0 or -ENOMEM.
- */
-int rnic_mr_local_dma_create(struct rnic_dev *dev)
-{
-	dev->local_dma = mr_alloc(dev, NULL, RNIC_MR_DMA);
-	if (!dev->local_dma)
-		return -ENOMEM;
-	mr_set_dma(dev->local_dma, IB_ACCESS_LOCAL_WRITE);
-	return 0;
-}
-
-/**
- * rnic_mr_local_dma_destroy() - undo rnic_mr_local_dma_create()
- * @dev: the device, which has no QP any more; harmless if it was not done
- */
-void rnic_mr_local_dma_destroy(struct rnic_dev *dev)
-{
-	if (dev->local_dma)
-		mr_free(dev->local_dma);
-	dev->local_dma = NULL;
-}
-
-/**
- * rnic_alloc_mr() - a region for a kernel consumer to register fast
- * @pd: protection domain
- * @type: %IB_MR_TYPE_MEM_REG
- * @max_sg: pages it is to hold at most
- *
- * Return: the region, invalid, or as ERR_PTR: -EOPNOTSUPP: another type;
- * -EINVAL: no pages or more than %RNIC_MAX_FAST_REG_PAGES; -ENOMEM.
- */
-struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
-{
-	struct rnic_mr *mr;
-	int ret = -ENOMEM;
-
-	if (type != IB_MR_TYPE_MEM_REG)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_sg || max_sg > RNIC_MAX_FAST_REG_PAGES)
-		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_FAST_REG);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
-	mr->next_pages = kcalloc(max_sg, sizeof(*mr->next_pages),
-				 GFP_KERNEL_ACCOUNT);
-	if (mr->pages && mr->next_pages) {
-		mr->max_pages = max_sg;
-		ret = mr_publish(mr);
-	}
-	if (ret) {
-		mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	return &mr->ibmr;
-}
-
-static int mr_add_page(struct ib_mr *ibmr, u64 addr)
-{
-	struct rnic_mr *mr = to_rnic_mr(ibmr);
-
-	if (mr->next_nr == mr->max_pages)
-		return -ENOMEM;
-	mr->next_pages[mr->next_nr++] = addr;
-	return 0;
-}
-
-/**
- * rnic_map_mr_sg() - give a fast-register region its next pages
- * @ibmr: the region; its page_size is set. It may still be valid with its
- *	present pages: consumers map before they post the invalidation and the
- *	registration that takes the new ones over
- * @sg: mapped for this device, that is, with kernel addresses
- * @nents: entries of @sg
- * @sg_offset: offset into the first; updated
- *
- * Return: how many entries fit; -EINVAL: another kind of region, or nothing
- * to map; -ENOMEM: not even one page fits.
- */
-int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		   unsigned int *sg_offset)
-{
-	struct rnic_mr *mr = to_rnic_mr(ibmr);
-	int ret;
-
-	if (mr->kind != RNIC_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
-		return -EINVAL;
-	write_lock_bh(&mr->lock);
-	mr->next_nr = 0;
-	mr->next_shift = ilog2(ibmr->page_size);
-	ret = ib_sg_to_pages(ibmr, sg, nents, sg_offset, mr_add_page);
-	write_unlock_bh(&mr->lock);
-	return ret;
-}
-
-/*
- * Nothing is granted any more, and what a sender has not copied yet is not sent: the
- * lock's release orders this before whatever tells that it is done. Pairs with the
- * smp_rmb() before rnic_mr_unchanged().
- */
-static void mr_end_rights(struct rnic_mr *mr)
-{
-	lockdep_assert_held_write(&mr->lock);
-	WRITE_ONCE(mr->valid, false);
-	WRITE_ONCE(mr->epoch, mr->epoch + 1);
-}
-
-/* Takes all rights away. No placement is running on return. */
-static void mr_revoke(struct rnic_mr *mr)
-{
-	write_lock_bh(&mr->lock);
-	mr_end_rights(mr);
-	write_unlock_bh(&mr->lock);
-}
-
-/**
- * rnic_dereg_mr() - deregister a region
- * @ibmr: the region; freed
- * @udata: unused
- *
- * On return nobody reads or writes the memory. What may run meanwhile:
- * placements, fenced by the lock; lookups, which find the STag gone or
- * invalid and end with the RCU grace period that frees the structure; senders,
- * whose references are waited for: they last no longer than one call into TCP,
- * which does not sleep for the peer.
- *
- * Return: 0.
- */
-int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
-{
-	struct rnic_mr *mr = to_rnic_mr(ibmr);
-	struct rnic_dev *dev = mr->dev;
-
-	might_sleep();
-	trace_rnic_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
-	mr_revoke(mr);
-	xa_erase(&dev->mrs, mr->stag >> MR_KEY_BITS);
-	rnic_mr_put(mr);
-	wait_for_completion(&mr->released);
-	mr_free(mr);
-	atomic_dec(&dev->nr_mr);
-	return 0;
-}
+/* Lookup and rights -------------------------------------------------------- */
 
 /*
  * The region of that index; the caller judges the key, under its lock. @local:
@@ -435,7 +43,7 @@ static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == RNIC_STAG_LOCAL_DMA)
 		return local && !to_rnic_pd(pd)->uctx ? dev->local_dma : NULL;
-	return xa_load(&dev->mrs, stag >> MR_KEY_BITS);
+	return xa_load(&dev->mrs, stag >> RNIC_MR_KEY_BITS);
 }
 
 static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
@@ -488,7 +96,7 @@ static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 {
 	u64 at = addr & PAGE_MASK;
 
-	if (mr->kind != RNIC_MR_DMA || !(access & MR_ACCESS_REMOTE))
+	if (mr->kind != RNIC_MR_DMA || !(access & RNIC_MR_ACCESS_REMOTE))
 		return true;
 	for (; at - (addr & PAGE_MASK) < offset_in_page(addr) + len;
 	     at += PAGE_SIZE)
@@ -521,6 +129,8 @@ static bool mr_grants(const struct rnic_mr *mr, const struct ib_pd *pd,
 	mr_view_range(mr, pd, stag, addr, len, access, &v);
 	return rdmap_check_read(&rd, &v, f);
 }
+
+/* Receiving ---------------------------------------------------------------- */
 
 /* The contiguous piece at @addr, at most @len bytes of it. */
 static u32 mr_piece(const struct rnic_mr *mr, u64 addr, u32 len, void **at)
@@ -694,6 +304,8 @@ bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink
 	return ok;
 }
 
+/* Sending ------------------------------------------------------------------ */
+
 /* Lists the contiguous pieces of [@addr, @addr + @len), as many as @run takes. */
 static void mr_list(const struct rnic_mr *mr, u64 addr, u32 len,
 		    struct rnic_run *run)
@@ -814,6 +426,33 @@ void rnic_mr_put(struct rnic_mr *mr)
 		complete(&mr->released);
 }
 
+/* Invalidation and fast registration --------------------------------------- */
+
+/*
+ * Nothing is granted any more, and what a sender has not copied yet is not sent: the
+ * lock's release orders this before whatever tells that it is done. Pairs with the
+ * smp_rmb() before rnic_mr_unchanged().
+ */
+static void mr_end_rights(struct rnic_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	WRITE_ONCE(mr->valid, false);
+	WRITE_ONCE(mr->epoch, mr->epoch + 1);
+}
+
+/**
+ * rnic_mr_revoke() - take all rights away
+ * @mr: the region
+ *
+ * No placement is running on return. Process context or softirq.
+ */
+void rnic_mr_revoke(struct rnic_mr *mr)
+{
+	write_lock_bh(&mr->lock);
+	mr_end_rights(mr);
+	write_unlock_bh(&mr->lock);
+}
+
 /*
  * Remotely only what a kernel consumer has registered for one peer may be
  * invalidated (RFC 5040 section 8.1.1 item 7). The rights outlive the validity,
@@ -823,7 +462,7 @@ static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 {
 	if (remote)
 		return mr->kind == RNIC_MR_FAST_REG &&
-		       mr->access & MR_ACCESS_REMOTE;
+		       mr->access & RNIC_MR_ACCESS_REMOTE;
 	return mr->kind != RNIC_MR_DMA;
 }
 
@@ -844,7 +483,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 	write_unlock_bh(&mr->lock);
 	if (ok)
 		trace_rnic_mr(&mr->dev->ibdev, stag,
-			     remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
+			      remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
 				      RNIC_MR_EVENT_INVALIDATE, mr->len);
 	return ok;
 }
@@ -901,8 +540,8 @@ static bool mr_may_fast_reg(const struct rnic_mr *mr, const struct ib_pd *pd,
 
 	lockdep_assert_held(&mr->lock);
 	return mr->kind == RNIC_MR_FAST_REG && ibmr->pd == pd && !mr->valid &&
-	       key >> MR_KEY_BITS == mr->stag >> MR_KEY_BITS &&
-	       !(access & ~MR_ACCESS_KNOWN) && ibmr->length &&
+	       key >> RNIC_MR_KEY_BITS == mr->stag >> RNIC_MR_KEY_BITS &&
+	       !(access & ~RNIC_MR_ACCESS_KNOWN) && ibmr->length &&
 	       !check_add_overflow(ibmr->iova, ibmr->length - 1, &last) &&
 	       mr_pages_cover(mr);
 }
@@ -951,6 +590,6 @@ int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 	write_unlock_bh(&mr->lock);
 	if (ok)
 		trace_rnic_mr(&mr->dev->ibdev, key, RNIC_MR_EVENT_FAST_REG,
-			     ibmr->length);
+			      ibmr->length);
 	return ok ? 0 : -EINVAL;
 }

@@ -14,8 +14,20 @@
 #include "ulp/mpa.h"
 
 struct rnic_dev;
-struct rnic_mr;
 struct rnic_ucontext;
+
+enum {
+	/* Of an STag: the low bits, which a consumer chooses. */
+	RNIC_MR_KEY_BITS	= 8,
+	RNIC_MR_ACCESS_REMOTE	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+	/*
+	 * The atomic and binding rights may be granted, though nothing that
+	 * would use them exists. The optional ones are hints.
+	 */
+	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
+				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
+				  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
+};
 
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
@@ -118,36 +130,25 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rnic_mr, ibmr);
 }
 
-/* Verbs */
-struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			       int access, struct ib_udata *udata);
-struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
-struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
-int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-		   unsigned int *sg_offset);
-int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-
-/* Life of a device's reserved region */
-int rnic_mr_local_dma_create(struct rnic_dev *dev);
-void rnic_mr_local_dma_destroy(struct rnic_dev *dev);
-
-/* Receiving: socket lock held */
 void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
 		  struct ddp_region_view *v);
+void rnic_mr_forget(struct rnic_mr **sink);
 int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
 		  u32 stag, u64 to, u32 len, struct mpa_rx *rx);
-bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
-		   const struct ddp_hdr *h, struct mpa_rx *rx,
-		  struct ddp_fault *f);
-void rnic_mr_forget(struct rnic_mr **sink);
-
-/* Sending */
+bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd,
+		   struct rnic_mr **sink, const struct ddp_hdr *h,
+		   struct mpa_rx *rx, struct ddp_fault *f);
 struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 			    u64 addr, u32 len, int access, struct rnic_run *run,
-			  struct ddp_fault *fault);
-bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		  u32 len, int access, u32 epoch, struct rnic_run *run);
+			    struct ddp_fault *fault);
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
+		  u64 addr, u32 len, int access, u32 epoch,
+		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
+void rnic_mr_revoke(struct rnic_mr *mr);
+int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+		       bool remote, struct ddp_fault *fault);
+int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access);
 
 /**
  * rnic_mr_unchanged() - was all that was copied before this still granted then?
@@ -164,11 +165,5 @@ static inline bool rnic_mr_unchanged(const struct rnic_mr *mr, u32 epoch)
 {
 	return READ_ONCE(mr->epoch) == epoch;
 }
-
-/* Work requests */
-int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-		       bool remote, struct ddp_fault *fault);
-int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key,
-		     int access);
 
 #endif /* MPA_RNIC_MR_H */

@@ -27,14 +27,26 @@
 
 #include "cq.h"
 #include "ddp/check.h"
+#include "ddp/terminate.h"
+#include "ep.h"
 #include "mr.h"
+#include "reads.h"
 #include "ring.h"
 #include "states.h"
 #include "ulp/mpa.h"
 
 struct rnic_dev;
-struct rnic_ep;
-struct rnic_mr;
+struct rnic_segment;
+
+enum {
+	/* Entries that are completed while interrupts are off. */
+	RNIC_QP_CHUNK	= 16,
+};
+
+enum {
+	/* What the core's connection manager gives every queue pair. */
+	RNIC_QP_ACCESS_DEFAULT	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+};
 
 /**
  * struct rnic_swr - what is remembered of a send work request until it retires
@@ -120,6 +132,8 @@ enum rnic_tx_kind {
 enum {
 	/* Regions a batch may refer to; with more, struct rnic_qp takes 2 KiB. */
 	RNIC_TX_HELD	= 24,
+	/* Bytes to ask a region for at once: what a batch takes. */
+	RNIC_TX_RUN	= 65536,
 };
 
 /**
@@ -247,35 +261,24 @@ struct rnic_rx_state {
 };
 
 /**
- * struct rnic_reads - Reads in flight; socket lock
- * @out: indices (rnic_sq.fetched numbering) of our outstanding Reads, oldest
- *	first; %RNIC_READ_RTR marks a peer-to-peer RTR
- * @out_head: first of them, free-running
- * @out_tail: one past the last, free-running
- * @out_mask: entries of @out, a power of two, less one
- * @ord: how many may be outstanding
- * @in: the peer's Read Requests not yet answered, oldest first
- * @in_head: first of them, free-running
- * @in_tail: one past the last, free-running
- * @in_mask: entries of @in, a power of two, less one
- * @ird: how many of them the peer may have
- *
- * Neither array is there before the first stream.
+ * struct rnic_end - why and how a stream ends
+ * @fault: what to tell the peer in a Terminate, or NULL
+ * @seg: the segment at fault, for the Terminate, or NULL
+ * @send_status: MPA_WC_* of the oldest send request; the rest is flushed
+ * @recv_status: MPA_WC_* of the receive in use, if one is
+ * @cause: for vendor_err, where @fault does not say it
+ * @event: enum ib_event_type to raise, or -1
+ * @how: how TCP ends where no Terminate is sent
  */
-struct rnic_reads {
-	u32 *out;
-	u32 out_head;
-	u32 out_tail;
-	u32 out_mask;
-	u32 ord;
-	struct rdmap_read *in;
-	u32 in_head;
-	u32 in_tail;
-	u32 in_mask;
-	u32 ird;
+struct rnic_end {
+	const struct ddp_fault *fault;
+	const struct rnic_segment *seg;
+	u8 send_status;
+	u8 recv_status;
+	u32 cause;
+	int event;
+	enum rnic_ep_end how;
 };
-
-#define RNIC_READ_RTR	U32_MAX
 
 /**
  * struct rnic_qp - a queue pair
@@ -344,59 +347,32 @@ static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ibqp)
 	return container_of(ibqp, struct rnic_qp, ibqp);
 }
 
-/* Verbs */
-int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-		   struct ib_udata *udata);
-int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		   struct ib_udata *udata);
-int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-		  struct ib_qp_init_attr *init);
-int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
-int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		   const struct ib_send_wr **bad);
-int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		   const struct ib_recv_wr **bad);
+/**
+ * rnic_qp_streaming - does the QP still take part in its stream?
+ * @qp: the QP; its socket lock is held, so that the answer lasts
+ *
+ * Return: true in RTS and CLOSING.
+ */
+static inline bool rnic_qp_streaming(const struct rnic_qp *qp)
+{
+	enum rnic_qp_state state = READ_ONCE(qp->state);
 
+	return state == RNIC_QP_RTS || state == RNIC_QP_CLOSING;
+}
+
+bool rnic_qp_move(struct rnic_qp *qp, enum rnic_qp_state to);
 void rnic_qp_get(struct rnic_qp *qp);
 bool rnic_qp_try_get(struct rnic_qp *qp);
 void rnic_qp_put(struct rnic_qp *qp);
-/* The QP of that number with a reference, or NULL; any context. */
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
+void rnic_qp_notify(struct rnic_qp *qp, const struct rnic_due *due);
+void rnic_qp_event(struct rnic_qp *qp, int type);
+void rnic_tx_kick(struct rnic_qp *qp);
 void rnic_qps_of_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
-
-/*
- * For the connection manager.
- *
- * rnic_qp_bind: before the startup exchange; process context. The QP gets a
- *	reference to @ep (which must hold one to the QP for as long).
- *	-EINVAL: not idle, or a completion queue has overflown; -EISCONN: bound
- *	already.
- * rnic_qp_unbind: undoes it: the QP drops its reference to @ep. Call once the
- *	stream is detached; the QP must be out of RTS (rnic_qp_closed()).
- *	Harmless if @ep is not the one bound.
- * rnic_qp_operational: from ops->operational. The QP goes to RTS and sends its
- *	RTR if one is due. -EINVAL: it is not idle any more (the consumer moved
- *	it to ERR meanwhile), -ENOMEM: end the stream.
- * rnic_qp_ulpdu: from ops->ulpdu, whose return value it gives.
- * rnic_qp_settled: from ops->settled.
- * rnic_qp_answer: from ops->answer.
- * rnic_qp_writable: from ops->writable.
- * rnic_qp_stream_error: from ops->ended with CRC or MARKER: Terminate, flush.
- *	The endpoint is told with rnic_ep_end() once the Terminate is out.
- * rnic_qp_startup_fault: the Initiator found that it cannot go on, after
- *	rnic_qp_operational(): Terminate with @f, flush, likewise.
- * rnic_qp_closed: TCP has ended (or the device has gone). @err: 0 for an
- *	orderly end. Flushes; idempotent. Socket lock held, or no stream left.
- */
+struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);
+void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how);
+bool rnic_qp_cq_overflown(const struct rnic_qp *qp);
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep);
-int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res);
-int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len);
-void rnic_qp_settled(struct rnic_qp *qp);
-void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn);
-void rnic_qp_writable(struct rnic_qp *qp);
-void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err);
-void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f);
-void rnic_qp_closed(struct rnic_qp *qp, int err);
 
 #endif /* MPA_RNIC_QP_H */

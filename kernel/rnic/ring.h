@@ -3,35 +3,10 @@
 #ifndef MPA_RNIC_RING_H
 #define MPA_RNIC_RING_H
 
-#include <linux/atomic.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mpa-abi.h>
 
-struct mem_cgroup;
-
-/* What a user's context has a number of, each bounded by a setting. */
-enum rnic_owned {
-	RNIC_OWNED_QP,
-	RNIC_OWNED_CQ,
-	RNIC_OWNED_MR,
-	RNIC_OWNED_PD,
-	RNIC_OWNED_KINDS
-};
-
-/**
- * struct rnic_ucontext - a user's context
- * @ibuctx: what the core sees
- * @memcg: memory cgroup of the process that opened the device, with a reference, for
- *	what is allocated on its behalf elsewhere; NULL: there are none; constant
- * @owned: objects it has, by &enum rnic_owned
- * @ring_bytes: bytes of the rings among these
- */
-struct rnic_ucontext {
-	struct ib_ucontext ibuctx;
-	struct mem_cgroup *memcg;
-	atomic_t owned[RNIC_OWNED_KINDS];
-	atomic64_t ring_bytes;
-};
+#include "ucontext.h"
 
 /**
  * struct rnic_area - memory of rings that are mapped together
@@ -64,8 +39,6 @@ struct rnic_ring {
 	u32 stride;
 };
 
-int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
-void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
 int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
 		     struct ib_ucontext *uctx, u64 len);
 void rnic_area_destroy(struct rnic_area *area);
@@ -73,6 +46,8 @@ u64 rnic_area_key(const struct rnic_area *area);
 u64 rnic_ring_plan(struct rnic_ring *ring, u32 entries, u32 stride);
 void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
 		     u64 offset);
+int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /* Whom to charge for what is allocated for the owner of @area; NULL: whoever runs. */
 static inline struct mem_cgroup *rnic_area_memcg(const struct rnic_area *area)
@@ -109,11 +84,5 @@ static inline u32 rnic_ring_pending(const struct rnic_ring *ring, u32 next)
 
 	return min(n, ring->size);
 }
-
-int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
-int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
-void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
-void rnic_disassociate_ucontext(struct ib_ucontext *uctx);
 
 #endif /* MPA_RNIC_RING_H */

@@ -5,10 +5,11 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
+#include <rdma/iw_cm.h>
 
 #include "compat/net.h"
 #include "device.h"
-#include "ep.h"
+#include "sock.h"
 
 /**
  * rnic_addr_len - length of an IP address and port

@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Terminate messages: the one we owe, and the peer's (RFC 5040 section 4.8). */
-#include "cm.h"
-#include "stream.h"
+/* Terminate messages of the peer (RFC 5040 section 4.8). */
+#include "ddp/terminate.h"
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "segment.h"
+#include "terminate.h"
 #include "trace.h"
-
-/**
- * rnic_terminate_prepare - have a Terminate sent as the stream's last message
- * @qp: the QP, in TERMINATE; socket lock held
- * @f: the fault it reports
- * @seg: the segment at fault, or NULL
- */
-void rnic_terminate_prepare(struct rnic_qp *qp, const struct ddp_fault *f,
-			    const struct rnic_segment *seg)
-{
-	struct rnic_tx *tx = &qp->tx;
-
-	if (tx->term_len)
-		return;
-	tx->term_cause = rnic_cause(f->layer, f->etype, f->code);
-	tx->term_len = rdmap_terminate_build(tx->term, qp->version, f,
-					     seg ? seg->image : NULL,
-					     seg ? seg->image_len : 0,
-					     seg ? seg->len : 0);
-}
+#include "ulp/mpa.h"
 
 /*
  * What our oldest unfinished request failed of, as far as the peer's word

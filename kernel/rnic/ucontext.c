@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User contexts, what they may own, and the rings that they map.
+ * User contexts and what they may own.
  *
  * All that a context makes the device allocate is charged to the memory cgroup of
  * whoever asks. What the core allocates for it is not: settings bound how many
  * objects of each kind a context has.
- *
- * The memory of a user's rings belongs to its mmap entry, which the core keeps
- * as long as somebody maps from it. Pages that are mapped have a reference
- * of their own, so that they outlive even the device: a process that still
- * looks at a dead ring sees the last state it had.
  */
-#include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/memcg.h"
-#include "compat/mm.h"
 #include "device.h"
-#include "ring.h"
-
-/**
- * struct rnic_mmap_entry - the memory of a user's rings
- * @rdma: what the core sees
- * @mem: the memory, vmalloc(); freed with the entry
- */
-struct rnic_mmap_entry {
-	struct rdma_user_mmap_entry rdma;
-	void *mem;
-};
-
-static struct rnic_mmap_entry *to_rnic_entry(struct rdma_user_mmap_entry *entry)
-{
-	return container_of(entry, struct rnic_mmap_entry, rdma);
-}
-
-static struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
-{
-	return container_of(uctx, struct rnic_ucontext, ibuctx);
-}
-
-/* What a context may own --------------------------------------------------- */
+#include "ucontext.h"
+#include "ulp/mpa.h"
 
 static u32 own_setting(struct rnic_dev *dev, unsigned int attr)
 {
@@ -95,7 +64,16 @@ void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
 		WARN_ON_ONCE(atomic_dec_return(&uctx->owned[kind]) < 0);
 }
 
-static int own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
+/**
+ * rnic_own_ring_bytes() - count bytes of rings of a context
+ * @uctx: the context
+ * @len: bytes
+ *
+ * Process context. The counterpart is a subtraction from rnic_ucontext.ring_bytes.
+ *
+ * Return: 0; -ENOMEM: it has as many as the settings allow.
+ */
+int rnic_own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
 {
 	struct rnic_dev *dev = uctx_dev(uctx);
 	u64 max = (u64)own_setting(dev, MPA_A_CONFIG_USER_RINGS_MAX) << 20;
@@ -105,220 +83,6 @@ static int own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
 	atomic64_sub(len, &uctx->ring_bytes);
 	rnic_count(dev, RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
-}
-
-static int area_own(struct rnic_area *area)
-{
-	int ret;
-
-	if (!area->uctx)
-		return 0;
-	ret = rnic_own(area->uctx, area->kind);
-	if (ret)
-		return ret;
-	ret = own_ring_bytes(area->uctx, area->len);
-	if (ret)
-		rnic_disown(area->uctx, area->kind);
-	return ret;
-}
-
-static void area_disown(const struct rnic_area *area)
-{
-	if (!area->uctx)
-		return;
-	atomic64_sub(area->len, &area->uctx->ring_bytes);
-	rnic_disown(area->uctx, area->kind);
-}
-
-/* Rings ---------------------------------------------------------------------- */
-
-static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
-						 void *mem, u32 len)
-{
-	struct rnic_mmap_entry *entry;
-	int ret;
-
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
-	if (!entry)
-		return ERR_PTR(-ENOMEM);
-	entry->mem = mem;
-	ret = rdma_user_mmap_entry_insert(uctx, &entry->rdma, len);
-	if (ret) {
-		kfree(entry);
-		return ERR_PTR(ret);
-	}
-	return &entry->rdma;
-}
-
-static int area_alloc(struct rnic_area *area)
-{
-	int ret;
-
-	/*
-	 * vmalloc_user() charges nobody. A user's request is worth neither a
-	 * warning nor a process that the OOM killer ends for it.
-	 */
-	area->mem = __vmalloc(area->len, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
-					 __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	if (!area->mem)
-		return -ENOMEM;
-	if (!area->uctx)
-		return 0;
-	area->entry = entry_create(&area->uctx->ibuctx, area->mem, area->len);
-	if (!IS_ERR(area->entry))
-		return 0;
-	ret = PTR_ERR(area->entry);
-	vfree(area->mem);
-	return ret;
-}
-
-/**
- * rnic_area_create() - make memory for rings, zeroed
- * @area: to be set up; zeroed if it fails
- * @kind: what the rings belong to, of which the context has one more
- * @uctx: whose process is to map it; NULL for kernel consumers
- * @len: bytes, rounded up to pages
- *
- * Process context. Charged to the memory cgroup of the caller.
- *
- * Return: 0; -EINVAL: too much for a mapping; -ENOMEM: memory, or the context has as
- * much as the settings allow.
- */
-int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
-		     struct ib_ucontext *uctx, u64 len)
-{
-	int ret;
-
-	*area = (struct rnic_area){};
-	len = PAGE_ALIGN(len);
-	if (len > INT_MAX)
-		return -EINVAL;
-	area->len = len;
-	area->kind = kind;
-	area->uctx = uctx ? to_rnic_uctx(uctx) : NULL;
-	ret = area_own(area);
-	if (ret)
-		goto err_zero;
-	ret = area_alloc(area);
-	if (!ret)
-		return 0;
-	area_disown(area);
-err_zero:
-	*area = (struct rnic_area){};
-	return ret;
-}
-
-/**
- * rnic_area_destroy() - free the memory of rings
- * @area: the memory, or a zeroed one
- *
- * Nobody may use the rings any more. The memory goes when the last mapping
- * does. Process context.
- */
-void rnic_area_destroy(struct rnic_area *area)
-{
-	if (!area->mem)
-		return;
-	area_disown(area);
-	if (area->entry)
-		rdma_user_mmap_entry_remove(area->entry);
-	else
-		vfree(area->mem);
-	*area = (struct rnic_area){};
-}
-
-/**
- * rnic_area_key() - where to map a user's rings
- * @area: the memory, made with a user context
- *
- * Return: the offset for mmap().
- */
-u64 rnic_area_key(const struct rnic_area *area)
-{
-	return rdma_user_mmap_get_offset(area->entry);
-}
-
-/**
- * rnic_ring_plan() - what a ring is to be like
- * @ring: its size and stride are set
- * @entries: how many it holds, not 0, at most 2^20; rounded up to a power of
- *	two
- * @stride: bytes to an entry, at most 4096
- *
- * Return: bytes of memory it needs; another ring may follow these.
- */
-u64 rnic_ring_plan(struct rnic_ring *ring, u32 entries, u32 stride)
-{
-	BUILD_BUG_ON(sizeof(struct mpa_ring_hdr) != MPA_RING_HDR_LEN);
-	BUILD_BUG_ON(MPA_RING_HDR_LEN % MPA_RING_ALIGN);
-	ring->size = roundup_pow_of_two(entries);
-	ring->stride = stride;
-	return round_up(MPA_RING_HDR_LEN + (u64)ring->size * stride,
-			MPA_RING_ALIGN);
-}
-
-/**
- * rnic_ring_place() - give a ring its memory; both indices are at 0
- * @ring: as planned
- * @area: the memory, which nobody has mapped yet
- * @offset: where in it, a multiple of %MPA_RING_ALIGN
- */
-void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
-		     u64 offset)
-{
-	ring->hdr = area->mem + offset;
-}
-
-static int map_area(struct vm_area_struct *vma, void *mem)
-{
-	unsigned long at;
-	int ret;
-
-	mpa_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	for (at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE) {
-		ret = vm_insert_page(vma, at, vmalloc_to_page(mem));
-		if (ret)
-			return ret;
-		mem += PAGE_SIZE;
-	}
-	return 0;
-}
-
-/**
- * rnic_mmap() - map rings into the calling process
- * @uctx: its context
- * @vma: shared, and exactly as long as the area of the rings
- *
- * Return: 0; -EINVAL: no rings at that offset, or of another length, or the
- * mapping is private; -EPERM: an executable mapping was asked for; or what
- * vm_insert_page() says.
- */
-int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
-{
-	struct rdma_user_mmap_entry *entry;
-	int ret;
-
-	if (vma->vm_flags & VM_EXEC)
-		return -EPERM;
-	entry = rdma_user_mmap_entry_get(uctx, vma);
-	if (!entry)
-		return -EINVAL;
-	/* The core has compared the lengths. */
-	ret = map_area(vma, to_rnic_entry(entry)->mem);
-	rdma_user_mmap_entry_put(entry);
-	return ret;
-}
-
-/**
- * rnic_mmap_free() - the core's last reference to an mmap entry is gone
- * @entry: the entry
- */
-void rnic_mmap_free(struct rdma_user_mmap_entry *entry)
-{
-	struct rnic_mmap_entry *own = to_rnic_entry(entry);
-
-	vfree(own->mem);
-	kfree(own);
 }
 
 /**

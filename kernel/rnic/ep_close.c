@@ -19,7 +19,11 @@
 
 #include "device.h"
 #include "ep.h"
-#include "stream.h"
+#include "ep_close.h"
+#include "ep_event.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "ulp/mpa.h"
 
 enum {
 	/* Looks in the time that TCP awaits a FIN; no more of them than this. */
@@ -41,6 +45,114 @@ bool rnic_tcp_over(const struct sock *sk)
 	return READ_ONCE(sk->sk_state) == TCP_CLOSE ||
 	       READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN;
 }
+
+/* At once ------------------------------------------------------------------ */
+
+/**
+ * rnic_ep_unlinger - the endpoint counts no more as one that lingers
+ * @ep: the endpoint; rnic_dev.ep_lock held. Harmless if it has not counted.
+ */
+static void rnic_ep_unlinger(struct rnic_ep *ep)
+{
+	lockdep_assert_held(&ep->dev->ep_lock);
+	if (list_empty(&ep->linger_entry))
+		return;
+	list_del_init(&ep->linger_entry);
+	ep->dev->nr_lingering--;
+}
+
+static void rnic_ep_list_del(struct rnic_ep *ep)
+{
+	struct rnic_dev *dev = ep->dev;
+
+	mutex_lock(&dev->ep_lock);
+	list_del_init(&ep->entry);
+	rnic_ep_unlinger(ep);
+	/* Afterwards the device may go; only its address is used for this. */
+	wake_up_var(&dev->eps);
+	mutex_unlock(&dev->ep_lock);
+}
+
+/**
+ * rnic_ep_release_refs - release the QP and the identifier
+ * @ep: the endpoint, locked
+ * @err: for the QP, unless the end was reported to it before
+ *
+ * The core gets its last event. Either the stream is detached, or its callbacks
+ * have yet to find a QP. The QP is free for another connection before the core
+ * hears that this one has failed.
+ */
+static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
+{
+	struct sock *sk = ep->sock->sk;
+	struct iw_cm_id *cm_id;
+	struct rnic_qp *qp;
+	bool failed, open;
+
+	lockdep_assert_held(&ep->lock);
+	lock_sock(sk);
+	qp = ep->qp;
+	cm_id = ep->cm_id;
+	failed = ep->reply_due;
+	open = ep->open;
+	ep->qp = NULL;
+	ep->qpn = 0;
+	/* rnic_ep_of_id() looks at it without the socket lock. */
+	WRITE_ONCE(ep->cm_id, NULL);
+	ep->reply_due = false;
+	ep->open = false;
+	release_sock(sk);
+	rnic_ep_forget_id(ep);
+
+	if (qp && ep->operational)
+		rnic_qp_closed(qp, err);
+	if (qp) {
+		rnic_qp_unbind(qp, ep);
+		rnic_qp_put(qp);
+	}
+	if (!cm_id)
+		return;
+	if (failed)
+		rnic_ep_tell_failure(ep, cm_id, ep->status ?: -ECONNABORTED);
+	if (open)
+		rnic_ep_tell_close(ep, cm_id);
+	cm_id->rem_ref(cm_id);
+}
+
+/**
+ * rnic_ep_finish - to DEAD from anywhere, without further ado
+ * @ep: the endpoint, locked; only the caller's own reference keeps it
+ * @abort: with a RST, else with what releasing the socket brings
+ * @err: for the QP, if nobody has told it yet
+ */
+void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err)
+{
+	struct sock *sk = ep->sock->sk;
+
+	rnic_ep_detach(ep);
+	lock_sock(sk);
+	rnic_ep_set_state(ep, RNIC_EP_DEAD);
+	if (abort)
+		rnic_ep_reset_tcp(ep);
+	release_sock(sk);
+	rnic_ep_release_refs(ep, err);
+	rnic_ep_disarm(ep);
+	if (ep->role->gone)
+		ep->role->gone(ep);
+	rnic_ep_list_del(ep);
+	rnic_ep_put(ep);
+}
+
+/**
+ * rnic_ep_abort - end it at once
+ * @ep: the endpoint, locked
+ */
+void rnic_ep_abort(struct rnic_ep *ep)
+{
+	rnic_ep_finish(ep, true, -ECONNABORTED);
+}
+
+/* In time ------------------------------------------------------------------ */
 
 /* How long the peer may be silent that has acknowledged all there is. */
 static unsigned long ep_silence(const struct rnic_ep *ep)
@@ -173,19 +285,6 @@ static void ep_start_linger(struct rnic_ep *ep)
 		rnic_ep_kick(oldest, RNIC_EP_DO_ABORT);
 	}
 	mutex_unlock(&dev->ep_lock);
-}
-
-/**
- * rnic_ep_unlinger - the endpoint counts no more as one that lingers
- * @ep: the endpoint; rnic_dev.ep_lock held. Harmless if it has not counted.
- */
-void rnic_ep_unlinger(struct rnic_ep *ep)
-{
-	lockdep_assert_held(&ep->dev->ep_lock);
-	if (list_empty(&ep->linger_entry))
-		return;
-	list_del_init(&ep->linger_entry);
-	ep->dev->nr_lingering--;
 }
 
 /**

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Endpoints: the end of a connection. */
+#ifndef MPA_RNIC_EP_CLOSE_H
+#define MPA_RNIC_EP_CLOSE_H
+
+#include <linux/types.h>
+
+struct rnic_ep;
+struct sock;
+
+bool rnic_tcp_over(const struct sock *sk);
+void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err);
+void rnic_ep_abort(struct rnic_ep *ep);
+void rnic_ep_bound(struct rnic_ep *ep);
+void rnic_ep_look(struct rnic_ep *ep);
+void rnic_ep_linger(struct rnic_ep *ep);
+void rnic_ep_orderly(struct rnic_ep *ep);
+void rnic_ep_soon(struct rnic_ep *ep);
+
+#endif /* MPA_RNIC_EP_CLOSE_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Endpoints: events for the connection manager of the core. */
+#include <rdma/iw_cm.h>
+
+#include "device.h"
+#include "ep.h"
+#include "ep_event.h"
+#include "trace.h"
+
+static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			      struct iw_cm_event *event)
+{
+	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event->event,
+			    event->status);
+	return cm_id->event_handler(cm_id, event);
+}
+
+/*
+ * The core's depths are seen from its own side: ird is how many Reads it may
+ * have under way, ord how many the peer may.
+ */
+static void rnic_ep_fill_depths(const struct rnic_ep *ep,
+				struct iw_cm_event *event)
+{
+	event->ird = ep->ord;
+	event->ord = ep->ird;
+}
+
+/**
+ * rnic_event_set_pd() - put private data into an event
+ * @event: the event
+ * @pd: private data, which the core copies
+ * @pd_len: bytes of it, at most the pd_max of the endpoint's &struct mpa_ops
+ */
+void rnic_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
+{
+	/* The core copies it. */
+	event->private_data = (void *)pd;
+	event->private_data_len = pd_len;
+}
+
+/**
+ * rnic_ep_tell_established - the Responder's success
+ * @ep: the endpoint, locked
+ *
+ * Return: 0, or an error of the core's.
+ */
+int rnic_ep_tell_established(struct rnic_ep *ep)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_ESTABLISHED,
+	};
+	struct sock *sk = ep->sock->sk;
+	int ret;
+
+	lock_sock(sk);
+	rnic_ep_fill_depths(ep, &event);
+	ret = rnic_ep_send_event(ep, ep->cm_id, &event);
+	ep->open = !ret;
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * rnic_ep_announce() - report the Initiator's success
+ * @ep: the endpoint; socket lock held
+ * @pd: private data of the Reply
+ * @pd_len: bytes of it
+ *
+ * Return: 0, or an error of the core.
+ */
+int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+	};
+	int ret;
+
+	rnic_ep_assert_locked(ep);
+	rnic_ep_fill_depths(ep, &event);
+	rnic_event_set_pd(&event, pd, pd_len);
+	ret = rnic_ep_send_event(ep, ep->cm_id, &event);
+	if (ret)
+		return ret;
+	ep->reply_due = false;
+	ep->open = true;
+	rnic_count(ep->dev, RNIC_CNT_CONN_ACTIVE);
+	return 0;
+}
+
+/**
+ * rnic_ep_tell_failure - the Initiator's failure
+ * @ep: the endpoint
+ * @cm_id: the core's identifier
+ * @status: a negative error
+ */
+void rnic_ep_tell_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			  int status)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		.status = status,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+	};
+
+	if (status == -ECONNREFUSED) {
+		rnic_ep_fill_depths(ep, &event);
+		rnic_event_set_pd(&event, ep->reply_pd, ep->reply_pd_len);
+	}
+	if (!rnic_ep_send_event(ep, cm_id, &event))
+		return;
+	/* No memory for the private data; without, the core cannot fail. */
+	rnic_event_set_pd(&event, NULL, 0);
+	WARN_ON_ONCE(rnic_ep_send_event(ep, cm_id, &event));
+}
+
+/**
+ * rnic_ep_tell_close() - report the end of a connection
+ * @ep: the endpoint
+ * @cm_id: the core's identifier
+ */
+void rnic_ep_tell_close(const struct rnic_ep *ep, struct iw_cm_id *cm_id)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CLOSE,
+	};
+
+	WARN_ON_ONCE(rnic_ep_send_event(ep, cm_id, &event));
+}

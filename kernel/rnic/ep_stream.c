@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Endpoints: the MPA stream, whose callbacks lead to the QP and to the core. */
+#include <net/sock.h>
+
+#include "ddp/check.h"
+#include "device.h"
+#include "ep.h"
+#include "ep_close.h"
+#include "ep_event.h"
+#include "ep_stream.h"
+#include "listener.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "rx.h"
+#include "trace.h"
+#include "tx.h"
+#include "ulp/mpa.h"
+
+/* Call-ups of the stream: socket lock held, nothing may sleep -------------- */
+
+static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
+			    const void *pd, u32 pd_len)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+		.provider_data = (void *)(unsigned long)ep->request,
+	};
+
+	if (ep->state != RNIC_EP_AWAITING)
+		return;
+	rnic_ep_set_state(ep, RNIC_EP_REQUESTED);
+	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
+	/* No answer of the consumer's could make a connection of it. */
+	if (!mpa_rev_supported(&ep->params, req->rev)) {
+		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
+		return;
+	}
+	/* Without the enhanced exchange nothing limits the consumer but us. */
+	event.ird = ep->params.ord;
+	event.ord = ep->params.ird;
+	if (req->enhanced) {
+		event.ird = min_t(u16, req->ird, event.ird);
+		event.ord = min_t(u16, req->ord, event.ord);
+	}
+	rnic_event_set_pd(&event, pd, pd_len);
+	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event.event,
+			    event.status);
+	if (rnic_listener_event(ep->listener, &event))
+		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
+}
+
+static void rnic_op_operational(struct mpa_conn *conn,
+				const struct mpa_result *res)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	ep->ird = min_t(u16, res->ird, RNIC_MAX_IRD);
+	ep->ord = min_t(u16, res->ord, RNIC_MAX_ORD);
+	if (WARN_ON_ONCE(!ep->qp))
+		return;
+	/* If the consumer has spoilt the QP, the caller will see to it. */
+	if (rnic_qp_operational(ep->qp, res))
+		return;
+	ep->operational = true;
+	rnic_ep_set_state(ep, RNIC_EP_ESTABLISHED);
+}
+
+static void rnic_ep_refused(struct rnic_ep *ep, const struct mpa_result *res,
+			    const void *pd, u32 pd_len)
+{
+	ep->ird = min_t(u16, res->peer_ord, RNIC_MAX_IRD);
+	ep->ord = min_t(u16, res->peer_ird, RNIC_MAX_ORD);
+	ep->reply_pd_len = pd_len;
+	memcpy(ep->reply_pd, pd, ep->reply_pd_len);
+}
+
+/* The QP tells the peer with a Terminate, then asks for an orderly end. */
+static void rnic_ep_startup_fault(struct rnic_ep *ep, const struct ddp_fault *f)
+{
+	rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_ep_set_state(ep, RNIC_EP_CLOSING);
+	/* rnic_ep_orderly() reads both without the socket lock. */
+	WRITE_ONCE(ep->fin_due, true);
+	rnic_ep_bound(ep);
+	rnic_qp_startup_fault(ep->qp, f);
+}
+
+static void rnic_op_reply(struct mpa_conn *conn, int status,
+			  const struct mpa_result *res, const void *pd,
+			 u32 pd_len)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+	const struct ddp_fault *f = &ddp_fault_mpa_local;
+
+	if (status == -ENOSPC)
+		f = &ddp_fault_ird;
+	else if (status == -EOPNOTSUPP)
+		f = &ddp_fault_rtr;
+	if (!status && !ep->operational)
+		status = -ECONNABORTED;
+	/* If the core fails, the peer is owed a word too (RFC 6581 section 8). */
+	if (!status)
+		status = rnic_ep_announce(ep, pd, pd_len);
+	if (!status)
+		return;
+	WRITE_ONCE(ep->status, status);
+	if (status == -ECONNREFUSED && res)
+		rnic_ep_refused(ep, res, pd, pd_len);
+	if (ep->operational)
+		rnic_ep_startup_fault(ep, f);
+	else
+		rnic_ep_kick(ep, RNIC_EP_DO_FAILED);
+}
+
+static int rnic_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	/* What comes while the stream is being cut off is for nobody. */
+	return ep->conn && ep->qp ? rnic_qp_ulpdu(ep->qp, rx, len) : -EPIPE;
+}
+
+static void rnic_op_settled(struct mpa_conn *conn)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	if (ep->qp)
+		rnic_qp_settled(ep->qp);
+}
+
+static void rnic_op_answer(struct mpa_conn *conn)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	if (ep->conn && ep->qp)
+		rnic_qp_answer(ep->qp, conn);
+}
+
+static void rnic_op_writable(struct mpa_conn *conn)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	if (ep->fin_due && !ep->status)
+		rnic_ep_kick(ep, RNIC_EP_DO_ORDERLY);
+	if (ep->qp)
+		rnic_qp_writable(ep->qp);
+}
+
+static void rnic_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	if (code == MPA_ERROR_CRC || code == MPA_ERROR_MARKER) {
+		if (ep->qp)
+			rnic_qp_stream_error(ep->qp, code, err);
+		return;
+	}
+	if (code == MPA_ERROR_STARTUP || ep->state == RNIC_EP_AWAITING ||
+	    ep->state == RNIC_EP_REQUESTED)
+		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	if (ep->qp && ep->operational)
+		rnic_qp_closed(ep->qp, err);
+	rnic_ep_kick(ep, RNIC_EP_DO_CLOSED);
+}
+
+static const struct mpa_ops rnic_ep_ops = {
+	.request	= rnic_op_request,
+	.operational	= rnic_op_operational,
+	.reply		= rnic_op_reply,
+	.ulpdu		= rnic_op_ulpdu,
+	.settled	= rnic_op_settled,
+	.answer		= rnic_op_answer,
+	.writable	= rnic_op_writable,
+	.ended		= rnic_op_ended,
+	.pd_max		= RNIC_EP_PD_MAX,
+};
+
+/* Attaching and binding ---------------------------------------------------- */
+
+/* Whose the stream is, as far as is known. */
+static void rnic_ep_label(struct rnic_ep *ep)
+{
+	const struct mpa_label label = {
+		.dev_index = ep->dev->ibdev.index,
+		.qpn = ep->qpn,
+		.listen_id = ep->listener ? rnic_listener_id(ep->listener) : 0,
+	};
+
+	rnic_ep_assert_locked(ep);
+	if (ep->conn)
+		mpa_set_label(ep->conn, &label);
+}
+
+/**
+ * rnic_ep_attach - put a stream on the socket
+ * @ep: the endpoint, locked
+ * @to: state to move to
+ *
+ * Return: 0 or an error of mpa_attach().
+ */
+int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
+{
+	struct sock *sk = ep->sock->sk;
+	struct mpa_conn *conn = mpa_attach(ep->sock, &rnic_ep_ops, ep);
+
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	/* An idle QP would not find out by itself that its peer is gone. */
+	if (ep->config.v[MPA_A_CONFIG_KEEPALIVE])
+		sock_set_keepalive(sk);
+	atomic_inc(&ep->dev->nr_conn);
+	lock_sock(sk);
+	ep->conn = conn;
+	rnic_ep_set_state(ep, to);
+	mpa_set_config(conn, &ep->config);
+	rnic_ep_label(ep);
+	release_sock(sk);
+	return 0;
+}
+
+/**
+ * rnic_ep_bind - tie the endpoint to a QP and an identifier of the core's
+ * @ep: the endpoint, locked; gets references of its own
+ * @cm_id: the identifier
+ * @qp: the QP
+ *
+ * Return: 0 or an error of rnic_qp_bind().
+ */
+int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct rnic_qp *qp)
+{
+	struct sock *sk = ep->sock->sk;
+	int ret = rnic_qp_bind(qp, ep);
+
+	if (ret)
+		return ret;
+	rnic_qp_get(qp);
+	cm_id->add_ref(cm_id);
+	lock_sock(sk);
+	ep->qp = qp;
+	ep->qpn = qp->ibqp.qp_num;
+	ep->cm_id = cm_id;
+	rnic_ep_label(ep);
+	release_sock(sk);
+	rnic_ep_know_id(ep, cm_id);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Endpoints: the MPA stream, the QP and the identifier of the core. */
+#ifndef MPA_RNIC_EP_STREAM_H
+#define MPA_RNIC_EP_STREAM_H
+
+#include "states.h"
+
+struct iw_cm_id;
+struct rnic_ep;
+struct rnic_qp;
+
+int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to);
+int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id,
+		 struct rnic_qp *qp);
+
+#endif /* MPA_RNIC_EP_STREAM_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Endpoints: making them, and the work that may sleep. */
+#ifndef MPA_RNIC_EP_WORK_H
+#define MPA_RNIC_EP_WORK_H
+
+struct rnic_dev;
+struct rnic_ep;
+struct rnic_ep_role;
+struct socket;
+
+struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
+			       const struct rnic_ep_role *role);
+
+#endif /* MPA_RNIC_EP_WORK_H */

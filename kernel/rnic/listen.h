@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Listening, as the core asks for it. */
+#ifndef MPA_RNIC_LISTEN_H
+#define MPA_RNIC_LISTEN_H
+
+#include <linux/types.h>
+
+struct iw_cm_id;
+struct mpa_node_view;
+struct rnic_dev;
+
+int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
+int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
+bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
+			 struct mpa_node_view *v);
+void rnic_listeners_stop(struct rnic_dev *dev);
+void rnic_listeners_restart(struct rnic_dev *dev);
+
+#endif /* MPA_RNIC_LISTEN_H */

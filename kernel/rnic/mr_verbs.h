@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory regions: registration; operations of the device. */
+#ifndef MPA_RNIC_MR_VERBS_H
+#define MPA_RNIC_MR_VERBS_H
+
+#include <rdma/ib_verbs.h>
+
+struct rnic_dev;
+
+struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_udata *udata);
+struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
+int rnic_mr_local_dma_create(struct rnic_dev *dev);
+void rnic_mr_local_dma_destroy(struct rnic_dev *dev);
+struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *sg_offset);
+int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+
+#endif /* MPA_RNIC_MR_VERBS_H */

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices come with `rdma link add` and go with `rdma link delete`, with their
+ * network device, or with the module.
+ *
+ * A device is on our list from before the core knows it until the core has let
+ * go of it for good (rnic_dev_dealloc()). All ways of going end in the core's
+ * unregistration, which runs once however many ask for it and which every
+ * asker waits for; work of ours may ask too, and therefore serves as the fence
+ * that tells when nobody is inside rnic_dev_dealloc() any more.
+ */
+#include <linux/ethtool.h>
+#include <linux/if_arp.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/iw_cm.h>
+#include <rdma/rdma_netlink.h>
+
+#include "cm.h"
+#include "device.h"
+#include "mr.h"
+#include "mr_verbs.h"
+#include "netdev.h"
+#include "node.h"
+#include "verbs.h"
+
+/* Protects the list. Nests inside everything. */
+static DEFINE_SPINLOCK(rnics_lock);
+static LIST_HEAD(rnics);
+
+static struct lock_class_key mrs_lock_class;
+
+/* Runs rnic_dev.unregister only, so that it can be drained at module exit. */
+static struct workqueue_struct *unregister_wq;
+
+/* The list ----------------------------------------------------------------- */
+
+static struct rnic_dev *rnic_find(const struct net_device *netdev)
+{
+	struct rnic_dev *dev;
+
+	lockdep_assert_held(&rnics_lock);
+	list_for_each_entry(dev, &rnics, entry)
+		if (dev->netdev == netdev)
+			return dev;
+	return NULL;
+}
+
+/*
+ * The device on @netdev, whether the core knows it already, still, or not.
+ * Its memory stays until put_device().
+ */
+static struct rnic_dev *rnic_get_by_netdev(const struct net_device *netdev)
+{
+	struct rnic_dev *dev;
+
+	spin_lock(&rnics_lock);
+	dev = rnic_find(netdev);
+	if (dev)
+		get_device(&dev->ibdev.dev);
+	spin_unlock(&rnics_lock);
+	return dev;
+}
+
+/* One device on each network device. */
+static int rnic_list_add(struct rnic_dev *dev)
+{
+	int ret = -EEXIST;
+
+	spin_lock(&rnics_lock);
+	if (!rnic_find(dev->netdev)) {
+		list_add_tail(&dev->entry, &rnics);
+		ret = 0;
+	}
+	spin_unlock(&rnics_lock);
+	return ret;
+}
+
+static void rnic_list_del(struct rnic_dev *dev)
+{
+	spin_lock(&rnics_lock);
+	list_del_init(&dev->entry);
+	spin_unlock(&rnics_lock);
+}
+
+/* Going -------------------------------------------------------------------- */
+
+/*
+ * Whoever destroys an rdma_cm_id tells the core that it is done with the device,
+ * and lets go of the device's GID right after that, without a sleep in between but
+ * perhaps without its processor for a while. If it lets go last, work of the core's
+ * then looks for the table of GIDs, which goes with the last reference to the
+ * device: ours. By then all of them must have come so far.
+ */
+static void rnic_wait_for_readers(void)
+{
+	synchronize_rcu_tasks();
+	flush_workqueue(ib_wq);
+}
+
+static void rnic_unregister_work(struct work_struct *work)
+{
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
+
+	ib_unregister_device(&dev->ibdev);
+	rnic_wait_for_readers();
+	put_device(&dev->ibdev.dev);
+}
+
+/* Unregisters where that cannot be waited for. */
+static void rnic_unregister_later(struct rnic_dev *dev)
+{
+	get_device(&dev->ibdev.dev);
+	if (!queue_work(unregister_wq, &dev->unregister))
+		put_device(&dev->ibdev.dev);
+}
+
+/*
+ * The core knows the device, its clients do not yet. Also called when it has been
+ * moved to another namespace.
+ */
+static int rnic_dev_enable(struct ib_device *ibdev)
+{
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
+
+	rnic_dev_take_name(dev);
+	return rnic_cm_dev_enable(dev);
+}
+
+/*
+ * The core lets go of a device, or never got to know it.
+ *
+ * Contexts, regions and queues are gone; endpoints that outlived their
+ * identifiers are ended here. The work queued last finds nothing left to
+ * unregister, but waits for us to return, and keeps the device until nobody can
+ * be about to use what the core has in it.
+ */
+static void rnic_dev_dealloc(struct ib_device *ibdev)
+{
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
+
+	rnic_cm_netdev_gone(dev);
+	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
+		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_pd));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mrs);
+	rnic_mr_local_dma_destroy(dev);
+	free_percpu(dev->counters);
+	rnic_list_del(dev);
+	netdev_put(dev->netdev, &dev->tracker);
+	rnic_unregister_later(dev);
+}
+
+static const struct ib_device_ops rnic_life_ops = {
+	.enable_driver	= rnic_dev_enable,
+	.dealloc_driver	= rnic_dev_dealloc,
+};
+
+/* Coming ------------------------------------------------------------------- */
+
+/*
+ * An address for a device below that has none, the same whenever the same
+ * device is set up in the same order after boot.
+ */
+static void rnic_derive_mac(struct rnic_dev *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+	u64 cookie = dev_net(netdev)->net_cookie;
+	u32 h[2];
+
+	h[0] = jhash(netdev->name, strlen(netdev->name), netdev->ifindex);
+	h[1] = jhash(&cookie, sizeof(cookie), h[0]);
+	memcpy(dev->own_mac, h, ETH_ALEN);
+	dev->own_mac[0] &= ~0x01;	/* unicast */
+	dev->own_mac[0] |= 0x02;	/* locally administered */
+}
+
+/*
+ * With exclusive namespaces the device is to be in that of its network device.
+ * With shared ones every namespace sees it, and to be also in the initial
+ * one's sysfs it must live there: the core mirrors into all others only.
+ */
+static void rnic_set_netns(struct rnic_dev *dev)
+{
+	struct net *net = dev_net(dev->netdev);
+
+	if (!rdma_dev_access_netns(&dev->ibdev, net))
+		write_pnet(&dev->ibdev.coredev.rdma_net, net);
+}
+
+static void rnic_setup_ibdev(struct rnic_dev *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+	struct ib_device *ibdev = &dev->ibdev;
+	const u8 *mac = dev->own_mac;
+
+	if (netdev->addr_len == ETH_ALEN &&
+	    !is_zero_ether_addr(netdev->dev_addr))
+		mac = netdev->dev_addr;
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, mac);
+	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_online_cpus();
+	ibdev->local_dma_lkey = RNIC_STAG_LOCAL_DMA;
+	/* The doorbell of the send queue. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
+	/* Ports are TCP's own, no user space service maps them. */
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	strscpy(ibdev->node_desc, "linux-mpa software RNIC",
+		sizeof(ibdev->node_desc));
+	rnic_set_netns(dev);
+}
+
+/* Everything here can be undone by rnic_dev_dealloc(). */
+static void rnic_init(struct rnic_dev *dev, struct net_device *netdev)
+{
+	ib_set_device_ops(&dev->ibdev, &rnic_device_ops);
+	ib_set_device_ops(&dev->ibdev, &rnic_life_ops);
+	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
+	dev->link_mbps = SPEED_UNKNOWN;
+	xa_init(&dev->mrs);
+	/* Not taken in interrupts, unlike that of @qps, whose class it shares. */
+	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
+	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
+	rnic_cm_dev_init(dev);
+	rnic_dev_node_init(dev);
+	INIT_LIST_HEAD(&dev->entry);
+	INIT_WORK(&dev->unregister, rnic_unregister_work);
+	rnic_derive_mac(dev);
+	rnic_setup_ibdev(dev);
+	rtnl_lock();
+	rnic_dev_take_ifname(dev);
+	rtnl_unlock();
+}
+
+static int rnic_alloc_parts(struct rnic_dev *dev)
+{
+	int ret;
+
+	dev->counters = alloc_percpu(struct rnic_counters);
+	if (!dev->counters)
+		return -ENOMEM;
+	ret = rnic_mr_local_dma_create(dev);
+	if (ret)
+		return ret;
+	return ib_device_set_netdev(&dev->ibdev, dev->netdev, 1);
+}
+
+static struct rnic_dev *rnic_create(struct net_device *netdev)
+{
+	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
+	int ret;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	rnic_init(dev, netdev);
+	ret = rnic_alloc_parts(dev);
+	if (!ret)
+		ret = rnic_list_add(dev);
+	if (ret) {
+		ib_dealloc_device(&dev->ibdev);
+		return ERR_PTR(ret);
+	}
+	return dev;
+}
+
+/* False if the core does not know the device now. */
+static bool port_event(struct rnic_dev *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	if (!ib_device_try_get(&dev->ibdev))
+		return false;
+	ib_dispatch_event(&event);
+	ib_device_put(&dev->ibdev);
+	return true;
+}
+
+/* The network device has changed in some way: look what it was. */
+static void port_update(struct rnic_dev *dev)
+{
+	struct ethtool_link_ksettings link;
+	bool active = rnic_dev_port_active(dev);
+	u32 mbps = SPEED_UNKNOWN;
+
+	ASSERT_RTNL();
+	if (!__ethtool_get_link_ksettings(dev->netdev, &link))
+		mbps = link.base.speed;
+	WRITE_ONCE(dev->link_mbps, mbps);
+	if (active != dev->port_active &&
+	    port_event(dev, active ? IB_EVENT_PORT_ACTIVE :
+				     IB_EVENT_PORT_ERR)) {
+		dev->port_active = active;
+		rnic_cm_dev_changed(dev);
+	}
+}
+
+/*
+ * Catches up with what happened to the network device between its being looked
+ * up and the device's being registered, when the core had no use for events,
+ * but may have read the state of the port already.
+ */
+static void rnic_catch_up(struct rnic_dev *dev)
+{
+	rtnl_lock();
+	if (dev->netdev->reg_state == NETREG_REGISTERED) {
+		dev->port_active = !rnic_dev_port_active(dev);
+		port_update(dev);
+	} else {
+		rnic_unregister_later(dev);
+	}
+	rtnl_unlock();
+}
+
+static bool netdev_suits(const struct net_device *netdev)
+{
+	switch (netdev->type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:
+		return true;
+	}
+	return false;
+}
+
+static int rnic_newlink(const char *name, struct net_device *netdev)
+{
+	struct rnic_dev *dev;
+	int ret;
+
+	if (!netdev_suits(netdev))
+		return -EOPNOTSUPP;
+	dev = rnic_create(netdev);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+
+	/* Once registered it may be unregistered and gone any time. */
+	get_device(&dev->ibdev.dev);
+	ret = ib_register_device(&dev->ibdev, name, NULL);
+	if (ret)
+		ib_dealloc_device(&dev->ibdev);
+	else
+		rnic_catch_up(dev);
+	put_device(&dev->ibdev.dev);
+	/* The core's word for a name in use. */
+	return ret == -ENFILE ? -EEXIST : ret;
+}
+
+static struct rdma_link_ops link_ops = {
+	.type		= "mpa",
+	.newlink	= rnic_newlink,
+};
+
+/* Events of network devices ------------------------------------------------ */
+
+/*
+ * The network device leaves, for another namespace or for good. Connections
+ * survive neither; the device stays only in the first case.
+ */
+static void netdev_leaves(struct rnic_dev *dev)
+{
+	rnic_cm_netdev_gone(dev);
+	if (dev->netdev->reg_state != NETREG_REGISTERED)
+		rnic_unregister_later(dev);
+}
+
+static void netdev_changed(struct rnic_dev *dev, unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		port_update(dev);
+		break;
+	case NETDEV_CHANGEADDR:
+		port_event(dev, IB_EVENT_GID_CHANGE);
+		break;
+	case NETDEV_CHANGENAME:
+		rnic_dev_take_ifname(dev);
+		rnic_cm_dev_changed(dev);
+		break;
+	case NETDEV_UNREGISTER:
+		netdev_leaves(dev);
+		break;
+	case NETDEV_REGISTER:
+		/* Known to us before it is registered: it has moved. */
+		rnic_dev_take_ifname(dev);
+		rnic_cm_netdev_back(dev);
+		break;
+	}
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event,
+			void *info)
+{
+	struct rnic_dev *dev;
+
+	dev = rnic_get_by_netdev(netdev_notifier_info_to_dev(info));
+	if (dev) {
+		netdev_changed(dev, event);
+		put_device(&dev->ibdev.dev);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_notifier = {
+	.notifier_call = netdev_event,
+};
+
+/* The module comes and goes ------------------------------------------------ */
+
+static struct rnic_dev *rnic_first(void)
+{
+	struct rnic_dev *dev;
+
+	spin_lock(&rnics_lock);
+	dev = list_first_entry_or_null(&rnics, struct rnic_dev, entry);
+	if (dev)
+		get_device(&dev->ibdev.dev);
+	spin_unlock(&rnics_lock);
+	return dev;
+}
+
+/*
+ * ib_unregister_driver() is not for us: by the driver number it would hit
+ * everybody else's devices that have none either. No device is added any more.
+ */
+static void rnic_remove_all(void)
+{
+	struct rnic_dev *dev;
+
+	while ((dev = rnic_first())) {
+		ib_unregister_device(&dev->ibdev);
+		put_device(&dev->ibdev.dev);
+	}
+}
+
+/**
+ * rnic_netdev_init() - at module init
+ *
+ * Return: 0 or a negative error.
+ */
+int rnic_netdev_init(void)
+{
+	int ret;
+
+	unregister_wq = alloc_workqueue("mpa_unregister", WQ_UNBOUND, 0);
+	if (!unregister_wq)
+		return -ENOMEM;
+	ret = register_netdevice_notifier(&netdev_notifier);
+	if (ret) {
+		destroy_workqueue(unregister_wq);
+		return ret;
+	}
+	rdma_link_register(&link_ops);
+	return 0;
+}
+
+/**
+ * rnic_netdev_exit() - at module exit: removes all devices
+ */
+void rnic_netdev_exit(void)
+{
+	rdma_link_unregister(&link_ops);
+	rnic_remove_all();
+	unregister_netdevice_notifier(&netdev_notifier);
+	destroy_workqueue(unregister_wq);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A device as the netlink interface of mpa.ko shows it. */
+#include "device.h"
+#include "node.h"
+#include "stats.h"
+
+/* What settings can be at a device; it opens no stream by a Send. */
+static const struct mpa_limits limits = {
+	.ird_max = RNIC_MAX_IRD,
+	.ord_max = RNIC_MAX_ORD,
+	.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
+};
+
+static_assert((int)MPA_DEV_NAME_MAX >= IB_DEVICE_NAME_MAX);
+
+static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
+{
+	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
+
+	spin_lock(&dev->name_lock);
+	strscpy(v->name, dev->name, sizeof(v->name));
+	strscpy(v->ifname, dev->ifname, sizeof(v->ifname));
+	spin_unlock(&dev->name_lock);
+	v->ifindex = READ_ONCE(dev->netdev->ifindex);
+	v->active = rnic_dev_port_active(dev);
+	v->limits = limits;
+	v->conns = atomic_read(&dev->nr_conn);
+	v->listeners = atomic_read(&dev->nr_listener);
+	rnic_view_counters(dev, v);
+}
+
+static bool rnic_is_called(const struct mpa_node *node, const char *name)
+{
+	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
+	bool same;
+
+	spin_lock(&dev->name_lock);
+	same = !strncmp(dev->name, name, sizeof(dev->name));
+	spin_unlock(&dev->name_lock);
+	return same;
+}
+
+static const struct mpa_node_ops node_ops = {
+	.view = rnic_view,
+	.is_called = rnic_is_called,
+};
+
+/**
+ * rnic_dev_node_init() - make the node ready to be added
+ * @dev: the device, new
+ */
+void rnic_dev_node_init(struct rnic_dev *dev)
+{
+	dev->node.kind = MPA_NODE_DEVICE;
+	dev->node.limits = &limits;
+	dev->node.ops = &node_ops;
+	spin_lock_init(&dev->name_lock);
+}

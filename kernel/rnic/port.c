@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Listening sockets.
+ *
+ * The core asks every device for each of its wildcard listeners, so several devices
+ * of a namespace have to listen on one TCP port. They share a socket, the
+ * "port"; a connection belongs to the device whose network device has its local
+ * address, wherever it came in.
+ *
+ * Locks: rnic_ports_lock, a mutex, for ports, and for which listeners a device
+ * has; held while a port is closed, so that its address is free when the next
+ * one wants it. rnic_port.lock, with bottom halves off, for the listeners of a
+ * port: all that accepting takes. rnic_listener.lock for the core's identifier.
+ */
+#include <linux/inetdevice.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+
+#include "accept.h"
+#include "compat/memcg.h"
+#include "device.h"
+#include "listener.h"
+#include "port.h"
+#include "sock.h"
+#include "ulp/mpa.h"
+
+enum {
+	/* Connections accepted in one go. */
+	RNIC_ACCEPT_BATCH	= 64,
+	/* Accepting failed for lack of something: when to try again. */
+	RNIC_ACCEPT_RETRY	= HZ / 10 + 1,
+};
+
+/* Protects rnic_ports and the ports of listeners; see above. */
+DEFINE_MUTEX(rnic_ports_lock);
+static LIST_HEAD(rnic_ports);
+
+/* Accepting ---------------------------------------------------------------- */
+
+static bool rnic_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
+{
+	const struct in_ifaddr *ifa;
+	struct in_device *in_dev;
+	bool has = false;
+
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(netdev);
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			has |= ifa->ifa_local == addr;
+	/* Of 127/8 and the like every address is local, but one is listed. */
+	has = has || __ip_dev_find(dev_net(netdev), addr, false) == netdev;
+	rcu_read_unlock();
+	return has;
+}
+
+static bool rnic_netdev_has(struct net_device *netdev,
+			    const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return rnic_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
+	return IS_ENABLED(CONFIG_IPV6) &&
+	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
+}
+
+/*
+ * The listener a connection is for, with a reference, or NULL. A socket bound
+ * to a network device has a link-local address, which others may have, too.
+ */
+static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
+					     const struct sockaddr_storage *addr)
+{
+	struct rnic_listener *l, *found = NULL;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(l, &port->listeners, port_entry) {
+		/* It changes when the network device moves elsewhere. */
+		if (ifindex &&
+		    READ_ONCE(l->dev->netdev->ifindex) == ifindex) {
+			found = l;
+			break;
+		}
+		if (!found && rnic_netdev_has(l->dev->netdev, addr))
+			found = l;
+	}
+	if (found)
+		rnic_listener_get(found);
+	spin_unlock_bh(&port->lock);
+	return found;
+}
+
+/* An accepted socket has inherited what the listening one had. */
+static void rnic_port_disown(const struct rnic_port *port, struct sock *sk)
+{
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = port->data_ready;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rnic_port_reset_socket(struct socket *sock)
+{
+	sock_no_linger(sock->sk);
+	sock_release(sock);
+}
+
+static void rnic_listener_drop(struct rnic_listener *l, struct socket *sock)
+{
+	rnic_count(l->dev, RNIC_CNT_CONN_HALF_OPEN_DROP);
+	mpa_node_half_open(&l->node);
+	rnic_port_reset_socket(sock);
+}
+
+/* What is allocated from here on is charged to who listens, as the socket is. */
+static void rnic_listener_take(struct rnic_listener *l,
+			       const struct mpa_config *cfg, struct socket *sock,
+			      const struct sockaddr_storage *local,
+			      const struct sockaddr_storage *remote)
+{
+	struct mem_cgroup *old = set_active_memcg(l->memcg);
+
+	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
+		rnic_listener_leave(l);
+		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_port_reset_socket(sock);
+	} else {
+		rnic_ep_take(l->dev, l, cfg, sock, local, remote);
+	}
+	set_active_memcg(old);
+}
+
+/* While this runs, @l stays in the registry: see rnic_listener_stop(). */
+static void rnic_port_dispatch(struct rnic_port *port, struct socket *sock)
+{
+	struct sockaddr_storage local, remote;
+	struct mpa_config cfg;
+	struct rnic_listener *l;
+	bool gone;
+
+	rnic_port_disown(port, sock->sk);
+	gone = rnic_sock_names(sock, &local, &remote);
+	l = rnic_port_match(port, sock->sk->sk_bound_dev_if, &local);
+	if (!l) {
+		rnic_port_reset_socket(sock);
+		return;
+	}
+	mpa_node_config(&l->node, &cfg);
+	if (gone) {
+		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+		rnic_port_reset_socket(sock);
+	} else if (rnic_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
+		rnic_listener_take(l, &cfg, sock, &local, &remote);
+	} else {
+		rnic_listener_drop(l, sock);
+	}
+	rnic_listener_put(l);
+}
+
+static void rnic_port_accept(struct work_struct *work)
+{
+	struct rnic_port *port = container_of(to_delayed_work(work),
+					     struct rnic_port, accept);
+	struct socket *sock;
+	int ret = 0;
+	int i;
+
+	for (i = 0; !ret && i < RNIC_ACCEPT_BATCH; i++) {
+		ret = kernel_accept(port->sock, &sock, O_NONBLOCK);
+		if (!ret)
+			rnic_port_dispatch(port, sock);
+		else if (ret == -ECONNABORTED)
+			ret = 0;
+	}
+	if (!ret)
+		queue_delayed_work(rnic_wq, &port->accept, 0);
+	else if (ret != -EAGAIN && ret != -EINVAL)
+		queue_delayed_work(rnic_wq, &port->accept, RNIC_ACCEPT_RETRY);
+}
+
+/* Also the callback of sockets that wait to be accepted; those know no port. */
+static void rnic_port_data_ready(struct sock *sk)
+{
+	struct rnic_port *port;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	port = __locked_read_sk_user_data_with_flags(sk, SK_USER_DATA_NOCOPY);
+	if (port)
+		mod_delayed_work(rnic_wq, &port->accept, 0);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Opening and closing ------------------------------------------------------ */
+
+static bool rnic_v6only(const struct iw_cm_id *cm_id)
+{
+	return cm_id->m_local_addr.ss_family == AF_INET6 && cm_id->afonly;
+}
+
+static bool rnic_addr_equal(const struct sockaddr_storage *a,
+			    const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a;
+	const struct sockaddr_in *b4 = (const struct sockaddr_in *)b;
+
+	if (a->ss_family != b->ss_family || a4->sin_port != b4->sin_port)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return ipv6_addr_equal(&a6->sin6_addr, &b6->sin6_addr) &&
+	       a6->sin6_scope_id == b6->sin6_scope_id;
+}
+
+static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
+					const struct sockaddr_storage *addr)
+{
+	struct rnic_port *port;
+
+	lockdep_assert_held(&rnic_ports_lock);
+	list_for_each_entry(port, &rnic_ports, entry)
+		if (net_eq(sock_net(port->sock->sk), net) &&
+		    port->v6only == v6only &&
+		    rnic_addr_equal(&port->addr, addr))
+			return port;
+	return NULL;
+}
+
+static int rnic_port_bind(struct rnic_port *port)
+{
+	struct sockaddr *addr = (struct sockaddr *)&port->addr;
+	int ret = 0;
+
+	if (port->v6only)
+		ret = ip6_sock_set_v6only(port->sock->sk);
+	if (!ret)
+		ret = kernel_bind(port->sock, addr, rnic_addr_len(&port->addr));
+	if (ret)
+		return ret;
+	/* Port 0 has become a real one. */
+	ret = kernel_getsockname(port->sock, addr);
+	return min(ret, 0);
+}
+
+static void rnic_port_hook(struct rnic_port *port)
+{
+	struct sock *sk = port->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	port->data_ready = sk->sk_data_ready;
+	sk->sk_data_ready = rnic_port_data_ready;
+	__rcu_assign_sk_user_data_with_flags(sk, port, SK_USER_DATA_NOCOPY);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void rnic_port_unhook(struct rnic_port *port)
+{
+	struct sock *sk = port->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = port->data_ready;
+	rcu_assign_sk_user_data(sk, NULL);
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+static struct rnic_port *rnic_port_alloc(const struct rnic_dev *dev,
+					 const struct iw_cm_id *cm_id)
+{
+	struct rnic_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
+
+	if (!port)
+		return NULL;
+	port->addr = cm_id->m_local_addr;
+	rnic_addr_scope(dev, &port->addr);
+	port->v6only = rnic_v6only(cm_id);
+	INIT_DELAYED_WORK(&port->accept, rnic_port_accept);
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->listeners);
+	return port;
+}
+
+static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
+					const struct iw_cm_id *cm_id)
+{
+	struct rnic_port *port = rnic_port_alloc(dev, cm_id);
+	int ret;
+
+	lockdep_assert_held(&rnic_ports_lock);
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	ret = rnic_sock_open(dev, cm_id, &port->sock);
+	if (ret)
+		goto err_port;
+	ret = rnic_port_bind(port);
+	if (ret)
+		goto err_sock;
+	rnic_port_hook(port);
+	list_add_tail(&port->entry, &rnic_ports);
+	return port;
+
+err_sock:
+	sock_release(port->sock);
+err_port:
+	kfree(port);
+	return ERR_PTR(ret);
+}
+
+/**
+ * rnic_port_for() - the port for an address of the core
+ * @dev: the device
+ * @cm_id: has the address
+ *
+ * Opens one if there is none. rnic_ports_lock held.
+ *
+ * Return: the port or an ERR_PTR().
+ */
+struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
+				const struct iw_cm_id *cm_id)
+{
+	struct sockaddr_storage addr = cm_id->m_local_addr;
+	struct rnic_port *port;
+
+	rnic_addr_scope(dev, &addr);
+	port = rnic_port_find(dev_net(dev->netdev), rnic_v6only(cm_id), &addr);
+	return port ?: rnic_port_open(dev, cm_id);
+}
+
+/**
+ * rnic_port_close() - stop listening
+ * @port: the port, without listeners; rnic_ports_lock held. Freed
+ */
+void rnic_port_close(struct rnic_port *port)
+{
+	lockdep_assert_held(&rnic_ports_lock);
+	list_del(&port->entry);
+	rnic_port_unhook(port);
+	cancel_delayed_work_sync(&port->accept);
+	/* Resets what was not accepted yet. */
+	sock_release(port->sock);
+	kfree(port);
+}
+
+/**
+ * rnic_port_set_backlog() - let at least so many connections wait
+ * @port: the port; rnic_ports_lock held
+ * @backlog: how many
+ *
+ * Return: 0 or an error of TCP.
+ */
+int rnic_port_set_backlog(struct rnic_port *port, int backlog)
+{
+	int ret;
+
+	if (backlog <= port->backlog)
+		return 0;
+	ret = kernel_listen(port->sock, backlog);
+	if (!ret)
+		port->backlog = backlog;
+	return ret;
+}
+
+/**
+ * rnic_port_serves() - does a device have a listener at the port?
+ * @port: the port
+ * @dev: the device
+ *
+ * Return: true if so.
+ */
+bool rnic_port_serves(struct rnic_port *port, const struct rnic_dev *dev)
+{
+	struct rnic_listener *l;
+	bool serves = false;
+
+	spin_lock_bh(&port->lock);
+	list_for_each_entry(l, &port->listeners, port_entry)
+		serves |= l->dev == dev;
+	spin_unlock_bh(&port->lock);
+	return serves;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Listening sockets, shared by the listeners of several devices. */
+#ifndef MPA_RNIC_PORT_H
+#define MPA_RNIC_PORT_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+struct iw_cm_id;
+struct rnic_dev;
+struct socket;
+
+/**
+ * struct rnic_port - a listening socket, shared by listeners
+ * @sock: the socket; constant
+ * @addr: address and port; constant
+ * @v6only: IPv6 socket that does not take IPv4 connections; constant
+ * @backlog: of the socket; under rnic_ports_lock
+ * @data_ready: the socket's callback from before; constant
+ * @accept: accepts
+ * @lock: protects @listeners
+ * @listeners: at most one per device (struct rnic_listener.port_entry)
+ * @entry: in rnic_ports, under rnic_ports_lock
+ */
+struct rnic_port {
+	struct socket *sock;
+	struct sockaddr_storage addr;
+	bool v6only;
+	int backlog;
+	void (*data_ready)(struct sock *sk);
+	struct delayed_work accept;
+	spinlock_t lock;		/* see above */
+	struct list_head listeners;
+	struct list_head entry;
+};
+
+extern struct mutex rnic_ports_lock;
+
+struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
+				const struct iw_cm_id *cm_id);
+void rnic_port_close(struct rnic_port *port);
+int rnic_port_set_backlog(struct rnic_port *port, int backlog);
+bool rnic_port_serves(struct rnic_port *port, const struct rnic_dev *dev);
+
+#endif /* MPA_RNIC_PORT_H */

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The stream of a queue pair: its start, and the one way in which it ends.
+ */
+#include <linux/sched/mm.h>
+
+#include "ddp/check.h"
+#include "ddp/terminate.h"
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "reads.h"
+#include "ring.h"
+#include "rq.h"
+#include "segment.h"
+#include "sq.h"
+#include "trace.h"
+
+/* Flushing ----------------------------------------------------------------- */
+
+/**
+ * rnic_qp_want_doorbell() - have the user ring the doorbell for every receive
+ * @qp: the QP, in TERMINATE or ERROR
+ *
+ * A user's receive queue has no doorbell in normal operation. From now on
+ * every posted entry must be flushed, so ask for one.
+ */
+void rnic_qp_want_doorbell(struct rnic_qp *qp)
+{
+	if (!qp->user)
+		return;
+	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NEXT);
+	/* Pairs with the provider's fence between prod and arm. */
+	smp_mb();
+}
+
+/**
+ * struct rnic_flush - the flushing of both queues
+ * @send_status: MPA_WC_* of the oldest request that is not done
+ * @recv_status: MPA_WC_* of the receive in use
+ * @sends: requests to be completed yet
+ * @receives: receives to be completed yet
+ * @due: completion events that became due
+ */
+struct rnic_flush {
+	u8 send_status;
+	u8 recv_status;
+	u32 sends;
+	u32 receives;
+	struct rnic_due due;
+};
+
+static bool rnic_qp_flushes(const struct rnic_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	return !qp->discard && (qp->state == RNIC_QP_TERMINATE ||
+				qp->state == RNIC_QP_ERROR);
+}
+
+/* Counted once: what the user adds meanwhile has its own doorbell. */
+static void rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (rnic_qp_flushes(qp)) {
+		f->sends = rnic_sq_posted(qp);
+		f->receives = rnic_rq_posted(qp);
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/* Whoever flushes at the same time takes what comes next: the order is the same. */
+static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
+{
+	u32 sends = min_t(u32, f->sends, RNIC_QP_CHUNK);
+	u32 receives = min_t(u32, f->receives, RNIC_QP_CHUNK - sends);
+	unsigned long flags;
+	bool on;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	on = rnic_qp_flushes(qp);
+	if (on && rnic_sq_flush(qp, &f->send_status, sends, &f->due) < sends)
+		f->sends = sends;
+	if (on && rnic_rq_flush(qp, f->recv_status, receives, &f->due) < receives)
+		f->receives = receives;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	f->sends = on ? f->sends - sends : 0;
+	f->receives = on ? f->receives - receives : 0;
+}
+
+/**
+ * rnic_qp_flush() - complete what is posted to both queues with an error
+ * @qp: the QP; socket lock held if there is a stream; rnic_qp.lock not
+ * @send_status: MPA_WC_* of the oldest request that is not done
+ * @recv_status: MPA_WC_* of the receive in use
+ *
+ * Does nothing unless the QP is in TERMINATE or ERROR. Interrupts are off for no
+ * more than %RNIC_QP_CHUNK entries at a time.
+ */
+void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status)
+{
+	struct rnic_flush f = {
+		.send_status = send_status,
+		.recv_status = recv_status,
+	};
+
+	rnic_qp_flush_begin(qp, &f);
+	while (f.sends || f.receives)
+		rnic_qp_flush_some(qp, &f);
+	rnic_qp_notify(qp, &f.due);
+}
+
+/* The end ------------------------------------------------------------------ */
+
+/*
+ * Leaves the stream for TERMINATE (if a Terminate is owed and can be sent) or
+ * ERROR. Returns the state entered, or IDLE if the stream was over before.
+ */
+static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
+					const struct rnic_end *end)
+{
+	enum rnic_qp_state to = RNIC_QP_ERROR;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (end->fault && rnic_qp_streaming(qp))
+		to = RNIC_QP_TERMINATE;
+	else if (qp->state == RNIC_QP_TERMINATE && end->fault)
+		to = RNIC_QP_IDLE;
+	if (to != RNIC_QP_IDLE && !rnic_qp_move(qp, to))
+		to = RNIC_QP_IDLE;
+	if (to != RNIC_QP_IDLE && !qp->cause)
+		qp->cause = end->fault ? rnic_cause(end->fault->layer,
+						   end->fault->etype,
+						   end->fault->code)
+				       : end->cause;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return to;
+}
+
+/**
+ * rnic_terminate_prepare - have a Terminate sent as the stream's last message
+ * @qp: the QP, in TERMINATE; socket lock held
+ * @f: the fault it reports
+ * @seg: the segment at fault, or NULL
+ */
+static void rnic_terminate_prepare(struct rnic_qp *qp,
+				   const struct ddp_fault *f,
+				   const struct rnic_segment *seg)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	if (tx->term_len)
+		return;
+	tx->term_cause = rnic_cause(f->layer, f->etype, f->code);
+	tx->term_len = rdmap_terminate_build(tx->term, qp->version, f,
+					     seg ? seg->image : NULL,
+					     seg ? seg->image_len : 0,
+					     seg ? seg->len : 0);
+}
+
+/**
+ * rnic_qp_kill - the one way a stream ends
+ * @qp: the QP; its socket lock is held, unless it has no stream
+ * @end: why and how
+ *
+ * The first reason counts; later ones find the stream over and change
+ * nothing. Both queues are flushed in order, the peer gets its Terminate, the
+ * consumer its event, the endpoint is told to close TCP.
+ */
+void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
+{
+	enum rnic_qp_state entered = rnic_qp_leave(qp, end);
+
+	if (entered == RNIC_QP_IDLE)
+		return;
+	if (entered == RNIC_QP_TERMINATE)
+		rnic_terminate_prepare(qp, end->fault, end->seg);
+	rnic_sq_stop(qp);
+	rnic_qp_want_doorbell(qp);
+	rnic_qp_flush(qp, end->send_status, end->recv_status);
+	rnic_qp_event(qp, end->event);
+	if (entered == RNIC_QP_TERMINATE)
+		rnic_tx_kick(qp);
+	rnic_qp_end_ep(qp, entered == RNIC_QP_TERMINATE ? RNIC_EP_END_SOON :
+						       end->how);
+}
+
+/**
+ * rnic_qp_refuse - end the stream for a fault in what the peer sent
+ * @qp: the QP; socket lock held
+ * @f: the fault
+ * @seg: the segment at fault, or NULL
+ *
+ * Return: -EPROTO, for the ULP's call-up.
+ */
+int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
+		   const struct rnic_segment *seg)
+{
+	struct rnic_end end = {
+		.fault = f,
+		.seg = seg,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = f->etype == 1 ? IB_EVENT_QP_ACCESS_ERR
+				       : IB_EVENT_QP_FATAL,
+	};
+
+	trace_rnic_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
+	if (f->layer == 1 && f->etype == 2 && f->code == 5)
+		end.recv_status = MPA_WC_LOC_LEN_ERR;
+	if (f->layer == 0)
+		rnic_count(qp->dev, RNIC_CNT_RX_RDMAP_ERROR);
+	else if (f->layer == 1)
+		rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+	rnic_qp_kill(qp, &end);
+	return -EPROTO;
+}
+
+/**
+ * rnic_qp_stream_error - MPA refused an FPDU
+ * @qp: the QP; socket lock held
+ * @code: %MPA_ERROR_CRC or %MPA_ERROR_MARKER
+ * @err: as for &mpa_ops.ended
+ */
+void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
+{
+	bool crc = code == MPA_ERROR_CRC;
+
+	rnic_count(qp->dev, crc ? RNIC_CNT_RX_CRC_ERROR :
+			   err == -EMSGSIZE ? RNIC_CNT_RX_LENGTH_ERROR :
+					      RNIC_CNT_RX_MARKER_ERROR);
+	rnic_qp_refuse(qp, crc ? &ddp_fault_crc : &ddp_fault_marker, NULL);
+}
+
+/**
+ * rnic_qp_startup_fault - the Initiator cannot honour what was negotiated
+ * @qp: the QP, in RTS; socket lock held
+ * @f: &ddp_fault_ird, &ddp_fault_rtr or &ddp_fault_mpa_local
+ */
+void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f)
+{
+	rnic_qp_refuse(qp, f, NULL);
+}
+
+/**
+ * rnic_qp_closed - TCP has ended
+ * @qp: the QP; socket lock held, or no stream left
+ * @err: 0 for an orderly end, else a negative error
+ *
+ * Idempotent. A message that was still in progress makes any end an error.
+ */
+void rnic_qp_closed(struct rnic_qp *qp, int err)
+{
+	struct rnic_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.cause = rnic_cause(2, 0, 1),
+		.event = -1,
+		.how = RNIC_EP_END_RELEASE,
+	};
+
+	if (rnic_qp_streaming(qp)) {
+		if (err)
+			rnic_count(qp->dev, RNIC_CNT_CONN_RESET);
+		if (err || qp->rq.busy)
+			end.event = IB_EVENT_QP_FATAL;
+	}
+	rnic_qp_kill(qp, &end);
+}
+
+/* No stream, and none is about to begin: the QP is not let into one. */
+static void rnic_qp_end_unbound(struct rnic_qp *qp, int event)
+{
+	unsigned long flags;
+	bool ended;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ended = !qp->ep && qp->state == RNIC_QP_IDLE &&
+		rnic_qp_move(qp, RNIC_QP_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!ended)
+		return;
+	rnic_qp_want_doorbell(qp);
+	rnic_qp_event(qp, event);
+}
+
+/**
+ * rnic_qp_check_cqs() - end a QP if a completion queue has lost an entry
+ * @qp: the QP
+ * @ep: its endpoint, whose socket is locked, or NULL
+ *
+ * Such a queue takes no more entries: nobody would learn of what the QP does from
+ * now on.
+ */
+void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	const struct rnic_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = IB_EVENT_QP_FATAL,
+		.how = RNIC_EP_END_ABORT,
+	};
+
+	if (!rnic_qp_cq_overflown(qp))
+		return;
+	if (ep && READ_ONCE(qp->ep) == ep)
+		rnic_qp_kill(qp, &end);
+	else
+		rnic_qp_end_unbound(qp, end.event);
+}
+
+/* The start ---------------------------------------------------------------- */
+
+/**
+ * rnic_qp_forget_end() - nothing of one stream may leak into the next
+ * @qp: the QP; rnic_qp.lock held
+ */
+void rnic_qp_forget_end(struct rnic_qp *qp)
+{
+	qp->tx.kind = RNIC_TX_NONE;
+	qp->tx.term_len = 0;
+	qp->tx.term_sent = false;
+	qp->tx.fin_asked = false;
+}
+
+static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
+{
+	struct rnic_reads *r = &qp->reads;
+
+	qp->version = res->ddp_version;
+	qp->res = *res;
+	qp->started = true;
+	qp->cause = 0;
+	qp->rx = (struct rnic_rx_state){ .send_msn = 1, .read_msn = 1 };
+	rnic_qp_forget_end(qp);
+	qp->tx.send_msn = 1;
+	qp->tx.read_msn = 1;
+	qp->tx.rtr = res->initiator ? res->rtr : 0;
+	qp->tx.whole = qp->sq.fetched;
+	qp->tx.taken = qp->sq.fetched;
+	r->out_head = r->out_tail;
+	r->in_head = r->in_tail;
+	r->ird = min_t(u32, res->ird, RNIC_MAX_IRD);
+	r->ord = min_t(u32, res->ord, RNIC_MAX_ORD);
+}
+
+/* Often in a softirq: charged to the QP's owner all the same. */
+static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *res)
+{
+	struct mem_cgroup *memcg = rnic_area_memcg(&qp->rings);
+	struct mem_cgroup *old = NULL;
+	int ret;
+
+	if (memcg)
+		old = set_active_memcg(memcg);
+	ret = rnic_reads_prepare(&qp->reads, min_t(u32, res->ird, RNIC_MAX_IRD),
+				 min_t(u32, res->ord, RNIC_MAX_ORD));
+	if (memcg)
+		set_active_memcg(old);
+	return ret;
+}
+
+/**
+ * rnic_qp_operational - the stream is in full operation
+ * @qp: the bound QP; socket lock held
+ * @res: outcome of the startup exchange
+ *
+ * Return: 0, with the QP in RTS and its sender started; -EINVAL: it has left
+ * IDLE otherwise, -ENOMEM: no room for the Reads that were negotiated; in
+ * either case the stream must end.
+ */
+int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
+{
+	unsigned long flags;
+	bool moved;
+	int ret;
+
+	/* Bound, it begins no other stream; moved to ERR, it begins none. */
+	ret = rnic_qp_prepare_reads(qp, res);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&qp->lock, flags);
+	moved = rnic_qp_move(qp, RNIC_QP_RTS);
+	if (moved)
+		rnic_qp_start(qp, res);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!moved)
+		return -EINVAL;
+	rnic_tx_kick(qp);
+	return 0;
+}
+
+/**
+ * rnic_qp_writable - the stream can take more
+ * @qp: the QP; socket lock held
+ */
+void rnic_qp_writable(struct rnic_qp *qp)
+{
+	rnic_tx_kick(qp);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The stream of a queue pair: its start and its end. */
+#ifndef MPA_RNIC_QP_STREAM_H
+#define MPA_RNIC_QP_STREAM_H
+
+#include <linux/types.h>
+
+#include "qp.h"
+
+struct rnic_segment;
+
+static inline u32 rnic_cause(u8 layer, u8 etype, u8 code)
+{
+	return layer << 12 | etype << 8 | code;
+}
+
+void rnic_qp_want_doorbell(struct rnic_qp *qp);
+void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status);
+void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end);
+int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
+		   const struct rnic_segment *seg);
+void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err);
+void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f);
+void rnic_qp_closed(struct rnic_qp *qp, int err);
+void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep);
+void rnic_qp_forget_end(struct rnic_qp *qp);
+int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res);
+void rnic_qp_writable(struct rnic_qp *qp);
+
+#endif /* MPA_RNIC_QP_STREAM_H */

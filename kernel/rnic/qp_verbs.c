@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queue pairs: the verbs that make, move, query and end them, and post to them. */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/sock.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "cq.h"
+#include "device.h"
+#include "ep.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "qp_verbs.h"
+#include "reads.h"
+#include "ring.h"
+#include "rq.h"
+#include "sq.h"
+#include "tx.h"
+#include "ucontext.h"
+
+enum {
+	/* Of a QP number, two halves; and rounds that scramble it. */
+	QP_HALF_BITS	= 12,
+	QP_HALF_MASK	= (1 << QP_HALF_BITS) - 1,
+	QP_ROUNDS	= 8,
+};
+
+enum {
+	/* What may be given; there are no atomic operations and no windows yet. */
+	RNIC_QP_ACCESS_KNOWN	= RNIC_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
+				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
+};
+
+/* Modify and query --------------------------------------------------------- */
+
+static int rnic_qp_to_idle(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->state != RNIC_QP_IDLE)
+		return -EINVAL;
+	qp->ib_state = to;
+	return 0;
+}
+
+/* To RTS only the connection manager moves a QP; once there, it is no move. */
+static int rnic_qp_to_rts(struct rnic_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	return qp->state == RNIC_QP_RTS ? 0 : -EINVAL;
+}
+
+/* An orderly end. A stream that is ending anyway needs no more. */
+static int rnic_qp_to_sqd(struct rnic_qp *qp)
+{
+	lockdep_assert_held(&qp->lock);
+	if (qp->state == RNIC_QP_IDLE)
+		return -EINVAL;
+	rnic_qp_move(qp, RNIC_QP_CLOSING);
+	return 0;
+}
+
+static int rnic_qp_set_locked(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	switch (to) {
+	case IB_QPS_INIT:
+	case IB_QPS_RTR:
+		return rnic_qp_to_idle(qp, to);
+	case IB_QPS_RTS:
+		return rnic_qp_to_rts(qp);
+	case IB_QPS_SQD:
+		return rnic_qp_to_sqd(qp);
+	case IB_QPS_ERR:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static bool rnic_qp_quiet(const struct rnic_qp *qp)
+{
+	const struct rnic_tx *tx = &qp->tx;
+	/* A Read Response that was taken up and found no room. */
+	bool unsent = tx->kind == RNIC_TX_RESPONSE && !tx->off;
+
+	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy &&
+	       qp->sq.fetched == qp->sq.retired &&
+	       !rnic_ring_pending(&qp->sq.ring, qp->sq.fetched);
+}
+
+/*
+ * The consumer wants out. What TCP has taken is delivered if nothing was
+ * under way; a message cut short is better reported by a reset.
+ */
+static void rnic_qp_to_error(struct rnic_qp *qp)
+{
+	struct rnic_end end = {
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = -1,
+		.how = rnic_qp_quiet(qp) ? RNIC_EP_END_RELEASE
+					: RNIC_EP_END_ABORT,
+	};
+
+	rnic_qp_kill(qp, &end);
+}
+
+/*
+ * Moves a QP whose endpoint is @ep (or that has none). -EAGAIN if it has
+ * another one meanwhile, whose lock would have to be held instead.
+ */
+static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
+		       enum ib_qp_state to)
+{
+	unsigned long flags;
+	int ret = -EAGAIN;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->ep == ep)
+		ret = rnic_qp_set_locked(qp, to);
+	/* Idle it could be bound anew at any time, but not from here on. */
+	if (!ret && to == IB_QPS_ERR && qp->state == RNIC_QP_IDLE)
+		rnic_qp_move(qp, RNIC_QP_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ret;
+}
+
+/* What follows a move, under the same lock. */
+static void rnic_qp_follow(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	if (to == IB_QPS_SQD) {
+		rnic_tx_kick(qp);
+		rnic_qp_end_ep(qp, RNIC_EP_END_SOON);
+	} else if (to == IB_QPS_ERR) {
+		rnic_qp_to_error(qp);
+		/* For those it found at the end already. */
+		rnic_qp_want_doorbell(qp);
+		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		rnic_qp_end_ep(qp, RNIC_EP_END_RELEASE);
+	}
+}
+
+static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	struct rnic_ep *ep = rnic_qp_ep_get(qp);
+	int ret;
+
+	if (ep)
+		lock_sock(ep->sock->sk);
+	/* A Terminate that is owed goes first. */
+	if (ep && READ_ONCE(qp->state) == RNIC_QP_TERMINATE)
+		rnic_sq_run(qp, ep);
+	ret = rnic_qp_set(qp, ep, to);
+	if (!ret)
+		rnic_qp_follow(qp, to);
+	if (ep) {
+		release_sock(ep->sock->sk);
+		rnic_ep_put(ep);
+	}
+	return ret;
+}
+
+static int rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state to)
+{
+	int ret;
+
+	/* A QP changes its endpoint a few times in its life at the most. */
+	do {
+		ret = rnic_qp_try_state(qp, to);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+/* From ERROR, without a stream. False if the QP is not there, or not any more. */
+static bool rnic_qp_begin_again(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	idle = !qp->ep && rnic_qp_move(qp, RNIC_QP_IDLE);
+	if (idle) {
+		rnic_sq_forget(qp);
+		rnic_rq_forget(qp);
+		WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
+		rnic_qp_forget_end(qp);
+		qp->started = false;
+		qp->ib_state = IB_QPS_INIT;
+		qp->access = RNIC_QP_ACCESS_DEFAULT;
+		qp->discard = false;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return idle;
+}
+
+static void rnic_qp_discard(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->discard = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/* A kernel consumer's completions; a user's are in the hands of the provider. */
+static void rnic_qp_forget_completions(struct rnic_qp *qp)
+{
+	if (qp->user)
+		return;
+	rnic_cq_forget(qp->scq, qp->ibqp.qp_num);
+	if (qp->rcq != qp->scq)
+		rnic_cq_forget(qp->rcq, qp->ibqp.qp_num);
+}
+
+/*
+ * RESET, from any state: a stream ends at once, and so that nothing of it is left the
+ * endpoint is waited for, which waits for no peer.
+ */
+static int rnic_qp_reset(struct rnic_qp *qp)
+{
+	do {
+		rnic_qp_discard(qp);
+		rnic_qp_set_state(qp, IB_QPS_ERR);
+		wait_event(qp->unbound, !READ_ONCE(qp->ep));
+		/* The number's completions end here, not those of the next life. */
+		rnic_qp_forget_completions(qp);
+	} while (!rnic_qp_begin_again(qp));
+	return 0;
+}
+
+/**
+ * rnic_modify_qp - verbs: modify_qp
+ * @ibqp: the QP
+ * @attr: new attributes
+ * @mask: which; all but state and access rights are the stream's business and
+ *	are accepted without effect
+ * @udata: what the provider hands over: nothing so far; NULL for kernel consumers
+ *
+ * RESET is legal in every state: it ends the stream, waits for that, and discards
+ * what is posted, and a kernel consumer's completions that were not polled. Sleeps.
+ *
+ * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move, unknown rights,
+ * unknown input of the provider's).
+ */
+int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+	unsigned long flags;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	if (!rnic_udata_clear(udata))
+		return -EINVAL;
+	if (mask & IB_QP_ACCESS_FLAGS &&
+	    attr->qp_access_flags & ~RNIC_QP_ACCESS_KNOWN)
+		return -EINVAL;
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
+		return rnic_qp_reset(qp);
+	if (mask & IB_QP_ACCESS_FLAGS) {
+		spin_lock_irqsave(&qp->lock, flags);
+		WRITE_ONCE(qp->access, attr->qp_access_flags);
+		spin_unlock_irqrestore(&qp->lock, flags);
+	}
+	if (!(mask & IB_QP_STATE))
+		return 0;
+	return rnic_qp_set_state(qp, attr->qp_state);
+}
+
+static enum ib_qp_state rnic_qp_ib_state(const struct rnic_qp *qp)
+{
+	switch (qp->state) {
+	case RNIC_QP_IDLE:
+		return qp->ib_state;
+	case RNIC_QP_RTS:
+		return IB_QPS_RTS;
+	case RNIC_QP_CLOSING:
+		return IB_QPS_SQD;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+/**
+ * rnic_query_qp - verbs: query_qp
+ * @ibqp: the QP
+ * @attr: filled in; what an iWARP QP does not have is 0
+ * @mask: ignored, everything known is reported
+ * @init: filled in likewise
+ *
+ * Return: 0.
+ */
+int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+	unsigned long flags;
+
+	/* The core hands all of it to users, and has cleared none of it. */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	spin_lock_irqsave(&qp->lock, flags);
+	attr->qp_state = rnic_qp_ib_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = qp->access;
+	attr->max_rd_atomic = qp->reads.ord;
+	attr->max_dest_rd_atomic = qp->reads.ird;
+	attr->sq_draining = qp->state == RNIC_QP_CLOSING;
+	spin_unlock_irqrestore(&qp->lock, flags);
+
+	attr->path_mtu = ib_mtu_int_to_enum(qp->dev->netdev->mtu);
+	attr->port_num = 1;
+	attr->cap.max_send_wr = qp->sq.ring.size;
+	attr->cap.max_recv_wr = qp->rq.ring.size;
+	attr->cap.max_send_sge = qp->sq.max_sge;
+	attr->cap.max_recv_sge = qp->rq.max_sge;
+	attr->cap.max_inline_data = qp->sq.max_inline;
+
+	init->qp_type = ibqp->qp_type;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
+					     IB_SIGNAL_REQ_WR;
+	init->cap = attr->cap;
+	return 0;
+}
+
+/* Create and destroy ------------------------------------------------------- */
+
+static int rnic_qp_check(const struct ib_qp_init_attr *attr)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags || attr->srq)
+		return -EOPNOTSUPP;
+	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > RNIC_MAX_QP_WR ||
+	    cap->max_recv_wr > RNIC_MAX_QP_WR ||
+	    cap->max_send_sge > MPA_MAX_SGE ||
+	    cap->max_recv_sge > MPA_MAX_SGE ||
+	    cap->max_inline_data > MPA_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static u32 rnic_sqe_stride(u32 sges, u32 inlined)
+{
+	u32 room = max_t(u32, sges * sizeof(struct mpa_sge), inlined);
+
+	return round_up(sizeof(struct mpa_sqe) + room, 32);
+}
+
+/* Returns bytes of the ring. */
+static u64 rnic_sq_plan(struct rnic_sq *sq, const struct ib_qp_init_attr *attr)
+{
+	u32 sges = max_t(u32, attr->cap.max_send_sge, 1);
+	u32 stride = rnic_sqe_stride(sges, attr->cap.max_inline_data);
+
+	sq->max_sge = sges;
+	sq->max_inline = min_t(u32, stride - sizeof(struct mpa_sqe),
+			       MPA_MAX_INLINE);
+	sq->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
+	return rnic_ring_plan(&sq->ring, max_t(u32, attr->cap.max_send_wr, 1),
+			     stride);
+}
+
+static u64 rnic_rq_plan(struct rnic_rq *rq, const struct ib_qp_init_attr *attr)
+{
+	u32 stride;
+
+	rq->max_sge = max_t(u32, attr->cap.max_recv_sge, 1);
+	stride = round_up(struct_size(rq->cur, sge, rq->max_sge), 32);
+	return rnic_ring_plan(&rq->ring, max_t(u32, attr->cap.max_recv_wr, 1),
+			     stride);
+}
+
+static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
+{
+	struct mpa_create_qp_resp resp = {
+		.key = rnic_area_key(&qp->rings),
+		.len = qp->rings.len,
+		.rq_offset = (u8 *)qp->rq.ring.hdr - (u8 *)qp->rings.mem,
+		.num_sqe = qp->sq.ring.size,
+		.num_rqe = qp->rq.ring.size,
+		.sqe_stride = qp->sq.ring.stride,
+		.rqe_stride = qp->rq.ring.stride,
+		.max_inline = qp->sq.max_inline,
+		.qp_num = qp->ibqp.qp_num,
+	};
+
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
+	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+}
+
+/*
+ * The 24-bit numbers in an order that only the key tells: a Feistel network, which
+ * maps no two of them to the same one.
+ */
+static u32 qp_scramble(const siphash_key_t *key, u32 n)
+{
+	u32 left = n >> QP_HALF_BITS & QP_HALF_MASK;
+	u32 right = n & QP_HALF_MASK;
+	u32 round, next;
+
+	for (round = 0; round < QP_ROUNDS; round++) {
+		next = left ^ (siphash_2u32(round, right, key) & QP_HALF_MASK);
+		left = right;
+		right = next;
+	}
+	return left << QP_HALF_BITS | right;
+}
+
+/*
+ * Reserves a number; nobody finds the QP by it yet. No number tells of another
+ * one, and each comes back after all others have had their turn. 0 and 1 mean
+ * special QPs to the core. It ends: of 2^24 numbers RNIC_MAX_QP are taken at most.
+ */
+static int rnic_qp_number(struct rnic_qp *qp)
+{
+	struct rnic_dev *dev = qp->dev;
+	u32 qpn;
+	int ret;
+
+	do {
+		qpn = qp_scramble(&dev->qpn_key,
+				  atomic_inc_return(&dev->next_qpn));
+		ret = qpn < 2 ? -EBUSY : xa_insert_irq(&dev->qps, qpn, NULL,
+						       GFP_KERNEL_ACCOUNT);
+	} while (ret == -EBUSY);
+	if (!ret)
+		qp->ibqp.qp_num = qpn;
+	return ret;
+}
+
+static void rnic_qp_free_queues(struct rnic_qp *qp)
+{
+	rnic_reads_destroy(&qp->reads);
+	kfree(qp->rq.cur);
+	kfree(qp->sq.cur);
+	kvfree(qp->sq.wr);
+	rnic_area_destroy(&qp->rings);
+}
+
+/* Small rings fit into one page. */
+static int rnic_qp_alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
+				struct ib_ucontext *uctx)
+{
+	u64 sq_len = rnic_sq_plan(&qp->sq, attr);
+	u64 rq_len = rnic_rq_plan(&qp->rq, attr);
+	int ret;
+
+	ret = rnic_area_create(&qp->rings, RNIC_OWNED_QP, uctx, sq_len + rq_len);
+	if (ret)
+		return ret;
+	rnic_ring_place(&qp->sq.ring, &qp->rings, 0);
+	rnic_ring_place(&qp->rq.ring, &qp->rings, sq_len);
+	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
+			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+			     __GFP_RETRY_MAYFAIL);
+	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL_ACCOUNT);
+	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL_ACCOUNT);
+	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)
+		return 0;
+	rnic_qp_free_queues(qp);
+	return -ENOMEM;
+}
+
+static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
+			 struct ib_qp_init_attr *attr)
+{
+	qp->dev = dev;
+	qp->user = user;
+	qp->state = RNIC_QP_IDLE;
+	qp->ib_state = IB_QPS_INIT;
+	qp->access = RNIC_QP_ACCESS_DEFAULT;
+	init_waitqueue_head(&qp->unbound);
+	qp->scq = to_rnic_cq(attr->send_cq);
+	qp->rcq = to_rnic_cq(attr->recv_cq);
+	kref_init(&qp->ref);
+	init_completion(&qp->freed);
+	spin_lock_init(&qp->lock);
+	INIT_WORK(&qp->tx_work, rnic_tx_work);
+	INIT_DELAYED_WORK(&qp->tx_retry, rnic_tx_retry_work);
+}
+
+static void rnic_qp_report_cap(const struct rnic_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.ring.size;
+	cap->max_recv_wr = qp->rq.ring.size;
+	cap->max_send_sge = qp->sq.max_sge;
+	cap->max_recv_sge = qp->rq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+}
+
+/**
+ * rnic_create_qp - verbs: create_qp
+ * @ibqp: to be made a QP
+ * @attr: what the consumer asks; its capabilities are updated to what it gets
+ * @udata: the user's response buffer, NULL for kernel consumers
+ *
+ * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits, unknown
+ * input of the provider's), -ENOMEM (memory, or the device or the context has as
+ * many as it may), -EFAULT.
+ */
+int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct rnic_ucontext *uctx = rdma_udata_to_drv_context(udata,
+					struct rnic_ucontext, ibuctx);
+	struct rnic_dev *dev = to_rnic_dev(ibqp->device);
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+	int ret;
+
+	ret = rnic_qp_check(attr);
+	if (ret)
+		return ret;
+	if (!rnic_udata_clear(udata))
+		return -EINVAL;
+	if (atomic_inc_return(&dev->nr_qp) > RNIC_MAX_QP) {
+		ret = -ENOMEM;
+		goto err_count;
+	}
+	rnic_qp_init(qp, dev, udata, attr);
+	ret = rnic_qp_alloc_queues(qp, attr, uctx ? &uctx->ibuctx : NULL);
+	if (ret)
+		goto err_count;
+	ret = rnic_qp_number(qp);
+	if (ret)
+		goto err_queues;
+	if (uctx) {
+		ret = rnic_qp_respond(qp, udata);
+		if (ret)
+			goto err_number;
+	}
+	rnic_qp_report_cap(qp, &attr->cap);
+	/* Last, for it can be connected from now on. The place is reserved. */
+	WARN_ON(xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL)));
+	return 0;
+
+err_number:
+	xa_erase_irq(&dev->qps, ibqp->qp_num);
+err_queues:
+	rnic_qp_free_queues(qp);
+err_count:
+	atomic_dec(&dev->nr_qp);
+	return ret;
+}
+
+/**
+ * rnic_destroy_qp - verbs: destroy_qp
+ * @ibqp: the QP; its stream, if any, ends, at once for the consumer
+ * @udata: unused
+ *
+ * Waits for the endpoint and the connection manager to release it, which depends
+ * on no peer. Return: 0.
+ */
+int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+
+	rnic_qp_set_state(qp, IB_QPS_ERR);
+	/* Who finds it by its number holds it before the lock of the table is free. */
+	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
+	if (cancel_delayed_work(&qp->tx_retry))
+		rnic_qp_put(qp);
+	rnic_qp_put(qp);
+	wait_for_completion(&qp->freed);
+	rnic_qp_forget_completions(qp);
+	rnic_qp_free_queues(qp);
+	atomic_dec(&qp->dev->nr_qp);
+	return 0;
+}
+
+/* Post --------------------------------------------------------------------- */
+
+/**
+ * rnic_post_send - verbs: post_send, and the doorbell of user rings
+ * @ibqp: the QP
+ * @wr: work requests of a kernel consumer; NULL is a user's doorbell
+ * @bad: the first request refused
+ *
+ * Return: 0, -EINVAL (malformed, or a user tried the slow path), -ENOMEM
+ * (queue full), -ENOTCONN (never connected).
+ */
+int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad)
+{
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+	unsigned long flags;
+	int ret = 0;
+
+	if (qp->user) {
+		if (wr) {
+			*bad = wr;
+			return -EINVAL;
+		}
+		rnic_doorbell(qp);
+		return 0;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = rnic_sq_post(qp, wr);
+		if (ret) {
+			*bad = wr;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	rnic_tx_kick(qp);
+	return ret;
+}
+
+/**
+ * rnic_post_recv - verbs: post_recv of kernel consumers
+ * @ibqp: the QP
+ * @wr: work requests
+ * @bad: the first request refused
+ *
+ * Return: 0, -EINVAL (malformed, or a user tried), -ENOMEM (queue full).
+ */
+int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad)
+{
+	struct rnic_qp *qp = to_rnic_qp(ibqp);
+	unsigned long flags;
+	bool flush;
+	int ret = 0;
+
+	if (qp->user) {
+		*bad = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	for (; wr; wr = wr->next) {
+		ret = rnic_rq_post(qp, wr);
+		if (ret) {
+			*bad = wr;
+			break;
+		}
+	}
+	flush = qp->state == RNIC_QP_TERMINATE || qp->state == RNIC_QP_ERROR;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (flush)
+		rnic_tx_kick(qp);
+	return ret;
+}

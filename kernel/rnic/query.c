@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What verbs report about a device and its port. */
+#include <rdma/ib_mad.h>
+
+#include "device.h"
+#include "query.h"
+
+enum {
+	/* The numbers software without a vendor uses. */
+	RNIC_VENDOR_ID		= 0xffffff,
+	RNIC_VENDOR_PART_ID	= 0,
+	RNIC_GID_TABLE_LEN	= 1,
+};
+
+/**
+ * struct link_class - how verbs express the speed of a link
+ * @mbps: up to this speed
+ * @width: enum ib_port_width
+ * @speed: enum ib_port_speed
+ */
+struct link_class {
+	u32 mbps;
+	u8 width;
+	u8 speed;
+};
+
+/* The least width times speed that is no less than the link's. */
+static const struct link_class link_classes[] = {
+	{ .mbps = 2500,   .width = IB_WIDTH_1X, .speed = IB_SPEED_SDR },
+	{ .mbps = 5000,   .width = IB_WIDTH_1X, .speed = IB_SPEED_DDR },
+	{ .mbps = 10000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_FDR10 },
+	{ .mbps = 20000,  .width = IB_WIDTH_4X, .speed = IB_SPEED_DDR },
+	{ .mbps = 25000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_EDR },
+	{ .mbps = 40000,  .width = IB_WIDTH_4X, .speed = IB_SPEED_FDR10 },
+	{ .mbps = 50000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_HDR },
+	{ .mbps = 100000, .width = IB_WIDTH_4X, .speed = IB_SPEED_EDR },
+	{ .mbps = 200000, .width = IB_WIDTH_4X, .speed = IB_SPEED_HDR },
+	{ .mbps = 400000, .width = IB_WIDTH_4X, .speed = IB_SPEED_NDR },
+};
+
+/**
+ * rnic_query_device() - verbs: query_device
+ * @ibdev: the device
+ * @attr: filled in
+ * @udata: must be empty
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		      struct ib_udata *udata)
+{
+	if (udata->inlen || udata->outlen)
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = RNIC_VENDOR_ID;
+	attr->vendor_part_id = RNIC_VENDOR_PART_ID;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
+	attr->max_mr_size = RNIC_MAX_MR_SIZE;
+	attr->page_size_cap = GENMASK(31, 12);
+	attr->max_qp = RNIC_MAX_QP;
+	attr->max_qp_wr = RNIC_MAX_QP_WR;
+	attr->max_send_sge = MPA_MAX_SGE;
+	attr->max_recv_sge = MPA_MAX_SGE;
+	attr->max_sge_rd = 1;
+	attr->max_cq = RNIC_MAX_CQ;
+	attr->max_cqe = RNIC_MAX_CQE;
+	attr->max_mr = RNIC_MAX_MR;
+	attr->max_pd = RNIC_MAX_PD;
+	attr->max_qp_rd_atom = RNIC_MAX_IRD;
+	attr->max_qp_init_rd_atom = RNIC_MAX_ORD;
+	attr->max_res_rd_atom = RNIC_MAX_IRD * RNIC_MAX_QP;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->max_fast_reg_page_list_len = RNIC_MAX_FAST_REG_PAGES;
+	return 0;
+}
+
+static const struct link_class *link_class(u32 mbps)
+{
+	size_t i;
+
+	if (mbps == (u32)SPEED_UNKNOWN)
+		return &link_classes[0];
+	for (i = 0; i < ARRAY_SIZE(link_classes) - 1; i++)
+		if (mbps <= link_classes[i].mbps)
+			break;
+	return &link_classes[i];
+}
+
+/**
+ * rnic_query_port() - verbs: query_port
+ * @ibdev: the device
+ * @port: its port, 1
+ * @attr: filled in. The core has set the MTU, and a state that is overwritten: the
+ *	core wants an IPv4 address for an active port
+ *
+ * Return: 0.
+ */
+int rnic_query_port(struct ib_device *ibdev, u32 port,
+		    struct ib_port_attr *attr)
+{
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
+	const struct link_class *link = link_class(READ_ONCE(dev->link_mbps));
+
+	if (rnic_dev_port_active(dev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	}
+	attr->active_width = link->width;
+	attr->active_speed = link->speed;
+	attr->phys_mtu = READ_ONCE(dev->netdev->mtu);
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = MPA_MAX_MSG_SIZE;
+	attr->gid_tbl_len = RNIC_GID_TABLE_LEN;
+	attr->pkey_tbl_len = 0;
+	attr->max_vl_num = 1;
+	return 0;
+}
+
+/**
+ * rnic_get_port_immutable() - what never changes of a port
+ * @ibdev: the device
+ * @port: its port, 1
+ * @immutable: filled in
+ *
+ * Return: 0.
+ */
+int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+			    struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = RNIC_GID_TABLE_LEN;
+	immutable->pkey_tbl_len = 0;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/**
+ * rnic_query_gid() - verbs: query_gid
+ * @ibdev: the device
+ * @port: its port, 1
+ * @index: in the table of GIDs, which has one
+ * @gid: filled in
+ *
+ * The connection manager of the core looks for a device whose GID begins with
+ * the address of the network device and is zero otherwise.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rnic_query_gid(struct ib_device *ibdev, u32 port, int index,
+		   union ib_gid *gid)
+{
+	struct rnic_dev *dev = to_rnic_dev(ibdev);
+	const struct net_device *netdev = dev->netdev;
+
+	if (index)
+		return -EINVAL;
+	memset(gid, 0, sizeof(*gid));
+	if (netdev->addr_len == ETH_ALEN &&
+	    !is_zero_ether_addr(netdev->dev_addr))
+		memcpy(gid->raw, netdev->dev_addr, ETH_ALEN);
+	else
+		memcpy(gid->raw, dev->own_mac, ETH_ALEN);
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* RDMA Reads in flight, in both directions. */
+#ifndef MPA_RNIC_READS_H
+#define MPA_RNIC_READS_H
+
+#include <linux/types.h>
+
+#include "ddp/header.h"
+
+/**
+ * struct rnic_reads - Reads in flight; socket lock
+ * @out: indices (rnic_sq.fetched numbering) of our outstanding Reads, oldest
+ *	first; %RNIC_READ_RTR marks a peer-to-peer RTR
+ * @out_head: first of them, free-running
+ * @out_tail: one past the last, free-running
+ * @out_mask: entries of @out, a power of two, less one
+ * @ord: how many may be outstanding
+ * @in: the peer's Read Requests not yet answered, oldest first
+ * @in_head: first of them, free-running
+ * @in_tail: one past the last, free-running
+ * @in_mask: entries of @in, a power of two, less one
+ * @ird: how many of them the peer may have
+ *
+ * Neither array is there before the first stream.
+ */
+struct rnic_reads {
+	u32 *out;
+	u32 out_head;
+	u32 out_tail;
+	u32 out_mask;
+	u32 ord;
+	struct rdmap_read *in;
+	u32 in_head;
+	u32 in_tail;
+	u32 in_mask;
+	u32 ird;
+};
+
+#define RNIC_READ_RTR	U32_MAX
+
+int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord);
+void rnic_reads_destroy(struct rnic_reads *r);
+
+/**
+ * rnic_reads_outstanding - how many of our Reads await their response
+ * @r: under the socket lock
+ *
+ * Return: the number, an RTR included.
+ */
+static inline u32 rnic_reads_outstanding(const struct rnic_reads *r)
+{
+	return r->out_tail - r->out_head;
+}
+
+/**
+ * rnic_reads_issue - a Read Request was put into a batch
+ * @r: under the socket lock; fewer than ORD are outstanding
+ * @index: its send record, or %RNIC_READ_RTR
+ */
+static inline void rnic_reads_issue(struct rnic_reads *r, u32 index)
+{
+	r->out[r->out_tail++ & r->out_mask] = index;
+}
+
+/**
+ * rnic_response_pending - is a Read of the peer unanswered?
+ * @r: under the socket lock
+ *
+ * Return: true if so.
+ */
+static inline bool rnic_response_pending(const struct rnic_reads *r)
+{
+	return r->in_head != r->in_tail;
+}
+
+/**
+ * rnic_response_head - the Read to be answered next
+ * @r: under the socket lock; one is pending
+ *
+ * Return: the request.
+ */
+static inline struct rdmap_read *rnic_response_head(struct rnic_reads *r)
+{
+	return &r->in[r->in_head & r->in_mask];
+}
+
+/**
+ * rnic_response_done - the Read at the head was answered
+ * @r: under the socket lock
+ */
+static inline void rnic_response_done(struct rnic_reads *r)
+{
+	r->in_head++;
+}
+
+#endif /* MPA_RNIC_READS_H */

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What comes in: every verified ULPDU is judged (kernel/ddp says how), placed
+ * once where it belongs, and completed when its message is whole.
+ */
+#include "cq.h"
+#include "ddp/check.h"
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "ring.h"
+#include "rq.h"
+#include "rx.h"
+#include "rx_read.h"
+#include "segment.h"
+#include "terminate.h"
+#include "trace.h"
+
+/* Sends -------------------------------------------------------------------- */
+
+static bool rnic_send_invalidates(u8 opcode)
+{
+	return opcode == RDMAP_SEND_INV || opcode == RDMAP_SEND_SE_INV;
+}
+
+static bool rnic_send_solicited(u8 opcode)
+{
+	return opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV;
+}
+
+/*
+ * Copies the next entry, before anything in it is believed. Nobody flushes the
+ * ring meanwhile: that wants the socket lock too. In use it is in any case, with
+ * -EINVAL if it cannot be used.
+ */
+static int rnic_rq_take(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+	u32 i;
+
+	if (!rnic_ring_pending(&rq->ring, rq->taken))
+		return 0;
+	rnic_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
+	/* nldev reads it without the socket lock. */
+	WRITE_ONCE(rq->taken, rq->taken + 1);
+	rq->busy = true;
+	rq->cur_len = 0;
+	if (rq->cur->num_sge > rq->max_sge || rq->cur->reserved)
+		return -EINVAL;
+	for (i = 0; i < rq->cur->num_sge; i++)
+		rq->cur_len += rq->cur->sge[i].length;
+	return 0;
+}
+
+/* Spreads a segment's payload over the receive's pieces, from byte @mo on. */
+static int rnic_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
+{
+	const struct mpa_rqe *e = qp->rq.cur;
+	u32 i, n;
+	int ret;
+
+	for (i = 0; len && i < e->num_sge; i++) {
+		if (mo >= e->sge[i].length) {
+			mo -= e->sge[i].length;
+			continue;
+		}
+		n = min(len, e->sge[i].length - mo);
+		ret = rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
+				    e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
+		if (ret)
+			return ret;
+		len -= n;
+		mo = 0;
+	}
+	return 0;
+}
+
+static void rnic_send_complete(struct rnic_qp *qp, const struct rnic_segment *seg)
+{
+	struct rnic_rq *rq = &qp->rq;
+	u8 opcode = seg->h.opcode;
+	struct mpa_cqe cqe = {
+		.wr_id = rq->cur->wr_id,
+		.qp_num = qp->ibqp.qp_num,
+		.byte_len = qp->rx.send_mo,
+		.status = MPA_WC_SUCCESS,
+		.opcode = MPA_CQE_RECV,
+	};
+
+	if (rnic_send_invalidates(opcode)) {
+		cqe.flags |= MPA_CQE_INVALIDATED;
+		cqe.inv_stag = seg->h.stag;
+	}
+	if (rnic_send_solicited(opcode))
+		cqe.flags |= MPA_CQE_SOLICITED;
+
+	rq->busy = false;
+	rnic_rq_give_back(rq);
+	if (rnic_cq_push(qp->rcq, &cqe, rnic_send_solicited(opcode)))
+		qp->rx.due.rcq = true;
+	rnic_count(qp->dev, RNIC_CNT_RX_SEND);
+}
+
+static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
+{
+	struct rnic_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_WR_FLUSH_ERR,
+		.recv_status = status,
+		.event = IB_EVENT_QP_FATAL,
+	};
+
+	trace_rnic_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
+			 end.fault->code);
+	rnic_qp_kill(qp, &end);
+	return -EACCES;
+}
+
+/* The whole message is placed: deliver it (RFC 5040 section 5.3). */
+static int rnic_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
+{
+	struct ddp_fault f;
+
+	if (rnic_send_invalidates(seg->h.opcode) &&
+	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	rnic_send_complete(qp, seg);
+	qp->rx.send_msn++;
+	qp->rx.send_mo = 0;
+	return 0;
+}
+
+static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
+			struct mpa_rx *rx)
+{
+	struct rnic_rq *rq = &qp->rq;
+	struct ddp_queue_view v = {
+		.msn = qp->rx.send_msn,
+		.mo = qp->rx.send_mo,
+		.opcode = qp->rx.send_opcode,
+		.mo_open = rq->busy,
+	};
+	struct ddp_fault f;
+
+	if (!rq->busy && rnic_rq_take(qp))
+		return rnic_rq_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
+	v.buffer = rq->busy;
+	v.buffer_len = v.buffer ? rq->cur_len : 0;
+	while (!ddp_check_untagged(&seg->h, &v, &f))
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
+	qp->rx.send_opcode = seg->h.opcode;
+	if (rnic_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
+		return rnic_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
+	qp->rx.send_mo += seg->h.payload_len;
+	return seg->h.last ? rnic_send_deliver(qp, seg) : 0;
+}
+
+/* Writes ------------------------------------------------------------------- */
+
+static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx)
+{
+	const struct ddp_hdr *h = &seg->h;
+	struct ddp_fault f;
+
+	if (!rdmap_check_right(false, h->payload_len,
+			       READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE,
+			       &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
+	while (h->payload_len &&
+	       !rnic_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
+	if (h->last)
+		rnic_count(qp->dev, RNIC_CNT_RX_WRITE);
+	return 0;
+}
+
+/* Every segment ------------------------------------------------------------ */
+
+typedef int (*rnic_rx_fn)(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx);
+
+/* By RDMAP opcode; ddp_check_control() lets no other one through. */
+static const rnic_rx_fn rnic_rx_fns[] = {
+	[RDMAP_WRITE] = rnic_rx_write,
+	[RDMAP_READ_REQ] = rnic_rx_read_request,
+	[RDMAP_READ_RESP] = rnic_rx_read_response,
+	[RDMAP_SEND] = rnic_rx_send,
+	[RDMAP_SEND_INV] = rnic_rx_send,
+	[RDMAP_SEND_SE] = rnic_rx_send,
+	[RDMAP_SEND_SE_INV] = rnic_rx_send,
+	[RDMAP_TERMINATE] = rnic_rx_terminate,
+};
+
+/**
+ * rnic_qp_ulpdu - a verified ULPDU for a QP
+ * @qp: the QP; socket lock held
+ * @rx: its bytes
+ * @len: how many
+ *
+ * Return: 0; a negative error if it, and all that follows, is refused.
+ */
+int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
+{
+	struct rnic_segment seg;
+	struct ddp_fault f;
+	bool whole;
+	int ret;
+
+	if (!rnic_qp_streaming(qp))
+		return -ECONNABORTED;
+	whole = rnic_segment_read(&seg, rx, len);
+	if (!ddp_check_control(&seg.h, whole, qp->version, &f)) {
+		if (whole && seg.h.opcode == RDMAP_TERMINATE)
+			return rnic_rx_bad_terminate(qp);
+		/* Reported as MPA's error, so rnic_qp_refuse() does not count it. */
+		if (!whole)
+			rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
+	}
+	rnic_segment_join(qp, &seg, rx);
+	ret = rnic_rx_fns[seg.h.opcode](qp, &seg, rx);
+	qp->rx.segments += 1 + seg.joined;
+	qp->rx.bytes += seg.h.payload_len;
+	return ret;
+}
+
+/**
+ * rnic_qp_settled - the ULPDUs that had arrived are dealt with
+ * @qp: the QP; socket lock held
+ */
+void rnic_qp_settled(struct rnic_qp *qp)
+{
+	struct rnic_rx_state *rx = &qp->rx;
+	const struct rnic_due due = rx->due;
+
+	rnic_mr_forget(&rx->sink);
+	rnic_count_add(qp->dev, RNIC_CNT_RX_SEGMENTS, rx->segments);
+	rnic_count_add(qp->dev, RNIC_CNT_RX_BYTES, rx->bytes);
+	rx->segments = 0;
+	rx->bytes = 0;
+	rx->due = (struct rnic_due){};
+	rnic_qp_notify(qp, &due);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a stream receives. */
+#ifndef MPA_RNIC_RX_H
+#define MPA_RNIC_RX_H
+
+#include <linux/types.h>
+
+struct mpa_rx;
+struct rnic_qp;
+
+int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len);
+void rnic_qp_settled(struct rnic_qp *qp);
+
+#endif /* MPA_RNIC_RX_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What comes in for RDMA Reads: responses to ours, and requests of the peer.
+ */
+#include "ddp/check.h"
+#include "ddp/header.h"
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "reads.h"
+#include "ring.h"
+#include "rx_read.h"
+#include "segment.h"
+#include "sq.h"
+#include "ulp/mpa.h"
+
+/* Ours --------------------------------------------------------------------- */
+
+static struct rnic_swr *rnic_read_head(struct rnic_qp *qp)
+{
+	struct rnic_reads *r = &qp->reads;
+	u32 index;
+
+	if (!rnic_reads_outstanding(r))
+		return NULL;
+	index = r->out[r->out_head & r->out_mask];
+	if (index == RNIC_READ_RTR)
+		return NULL;
+	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
+}
+
+/* Can the end of a Read let something go on: ORD, a fence, or an orderly end? */
+static bool rnic_read_awaited(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->state) != RNIC_QP_RTS ||
+	       rnic_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
+}
+
+static int rnic_read_sink_error(struct rnic_qp *qp)
+{
+	struct rnic_end end = {
+		.fault = &ddp_fault_local,
+		.send_status = MPA_WC_LOC_PROT_ERR,
+		.recv_status = MPA_WC_WR_FLUSH_ERR,
+		.event = IB_EVENT_QP_FATAL,
+	};
+
+	rnic_qp_kill(qp, &end);
+	return -EACCES;
+}
+
+/* However short it was; without a sink there is no STag. */
+static bool rnic_read_invalidates(const struct rnic_swr *wr)
+{
+	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
+}
+
+static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
+{
+	unsigned long flags;
+
+	if (rnic_read_invalidates(wr) &&
+	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
+		return rnic_read_sink_error(qp);
+	qp->reads.out_head++;
+	rnic_count(qp->dev, RNIC_CNT_RX_READ_RESP);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (wr)
+		wr->done = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	rnic_sq_retire(qp, &qp->rx.due);
+	/* Whoever posts later rings the doorbell. */
+	if (rnic_read_awaited(qp))
+		rnic_tx_kick(qp);
+	return 0;
+}
+
+/**
+ * rnic_rx_read_response - a segment of a Read Response
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: its payload
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
+			  struct mpa_rx *rx)
+{
+	struct rnic_swr *wr = rnic_read_head(qp);
+	struct ddp_read_view v = {
+		.outstanding = rnic_reads_outstanding(&qp->reads),
+	};
+	struct ddp_fault f;
+
+	if (wr) {
+		v.stag = wr->stag;
+		v.to = wr->to;
+		v.left = wr->left;
+	}
+	while (!rdmap_check_response(&seg->h, &v, &f))
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
+	if (wr && seg->h.payload_len) {
+		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
+				  wr->to, seg->h.payload_len, rx))
+			return rnic_read_sink_error(qp);
+		wr->to += seg->h.payload_len;
+		wr->left -= seg->h.payload_len;
+	}
+	return seg->h.last ? rnic_read_complete(qp, wr) : 0;
+}
+
+/* The peer's --------------------------------------------------------------- */
+
+static bool rnic_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
+			      struct ddp_fault *f)
+{
+	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
+	struct ddp_region_view v = {};
+
+	if (!rdmap_check_right(true, rd->size, right, f))
+		return false;
+	if (rd->size)
+		rnic_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
+			     IB_ACCESS_REMOTE_READ, &v);
+	return rdmap_check_read(rd, &v, f);
+}
+
+/**
+ * rnic_rx_read_request - a Read Request
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: the Read Request header
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx)
+{
+	struct rnic_reads *r = &qp->reads;
+	struct ddp_queue_view q = {
+		.msn = qp->rx.read_msn,
+		.buffer = r->in_tail - r->in_head < r->ird,
+		.buffer_len = RDMAP_READ_REQ_LEN,
+	};
+	struct rdmap_read *rd;
+	struct ddp_fault f;
+
+	rnic_count(qp->dev, RNIC_CNT_RX_READ_REQ);
+	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
+	rd = &r->in[r->in_tail & r->in_mask];
+	if (!ddp_check_untagged(&seg->h, &q, &f)) {
+		seg->image_len += RDMAP_READ_REQ_LEN;
+		return rnic_qp_refuse(qp, &f, seg);
+	}
+	rdmap_read_decode(seg->image + seg->image_len, rd);
+	seg->image_len += RDMAP_READ_REQ_LEN;
+	/* The stream's rights first: without them a peer learns of no STag. */
+	if (!rnic_read_granted(qp, rd, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	r->in_tail++;
+	qp->rx.read_msn++;
+	qp->rx.asked = true;
+	return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Segments of Read Requests and Read Responses. */
+#ifndef MPA_RNIC_RX_READ_H
+#define MPA_RNIC_RX_READ_H
+
+struct mpa_rx;
+struct rnic_qp;
+struct rnic_segment;
+
+int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
+			  struct mpa_rx *rx);
+int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
+			 struct mpa_rx *rx);
+
+#endif /* MPA_RNIC_RX_READ_H */

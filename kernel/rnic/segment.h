@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Received DDP segments. */
+#ifndef MPA_RNIC_SEGMENT_H
+#define MPA_RNIC_SEGMENT_H
+
+#include <linux/string.h>
+
+#include "ddp/check.h"
+#include "ddp/header.h"
+#include "qp.h"
+#include "ulp/mpa.h"
+
+/**
+ * struct rnic_segment - a received segment while it is being judged
+ * @h: its DDP header
+ * @image: bytes of its headers as they came
+ * @image_len: how many of @image
+ * @len: ULPDU_Length
+ * @joined: segments that only go on with it and are judged with it: @h has the
+ *	payload of all, the rest is of the first
+ */
+struct rnic_segment {
+	struct ddp_hdr h;
+	u8 image[RDMAP_READ_REQ_ULPDU];
+	u32 image_len;
+	u32 len;
+	u32 joined;
+};
+
+static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx,
+				     u32 len)
+{
+	const u8 *p = mpa_rx_peek(rx, DDP_UNTAGGED_LEN);
+	u32 hdr_len;
+
+	seg->len = len;
+	seg->image_len = 0;
+	seg->joined = 0;
+	seg->h = (struct ddp_hdr){};
+	if (p) {
+		/*
+		 * The longer of the two: a copy of constant length is cheap. Only
+		 * that is looked at: who sent the page may still change it.
+		 */
+		memcpy(seg->image, p, DDP_UNTAGGED_LEN);
+		seg->image_len = ddp_hdr_len(seg->image[0]);
+		mpa_rx_read(rx, NULL, seg->image_len);
+		return !ddp_decode(seg->image, len, &seg->h);
+	}
+	if (!len)
+		return false;
+	mpa_rx_read(rx, seg->image, 1);
+	hdr_len = ddp_hdr_len(seg->image[0]);
+	if (len < hdr_len) {
+		ddp_decode(seg->image, len, &seg->h);
+		return false;
+	}
+	mpa_rx_read(rx, seg->image + 1, hdr_len - 1);
+	seg->image_len = hdr_len;
+	return !ddp_decode(seg->image, len, &seg->h);
+}
+
+/*
+ * Takes those with @seg that say nothing new, if they have come already; but not
+ * those that were refused together before: a peer could have each of them
+ * checked again and again.
+ */
+static inline void rnic_segment_join(struct rnic_qp *qp, struct rnic_segment *seg,
+				     struct mpa_rx *rx)
+{
+	const u8 *next;
+
+	if (qp->rx.alone) {
+		qp->rx.alone--;
+		return;
+	}
+	while (!seg->h.last && (next = mpa_rx_next(rx, seg->image_len)) &&
+	       ddp_continues(seg->image, next, seg->h.payload_len) &&
+	       mpa_rx_join(rx, seg->image_len)) {
+		seg->h.payload_len = mpa_rx_left(rx);
+		seg->joined++;
+	}
+}
+
+/**
+ * rnic_segment_part - judge a segment alone, after all
+ * @qp: the QP; socket lock held
+ * @seg: the segment, refused together with others
+ * @rx: its payload, not read yet
+ *
+ * The others, which are called up next, will be judged alone as well.
+ *
+ * Return: true if there is now something else to judge; false if it was alone
+ * before.
+ */
+static inline bool rnic_segment_part(struct rnic_qp *qp, struct rnic_segment *seg,
+				     struct mpa_rx *rx)
+{
+	if (!seg->joined)
+		return false;
+	mpa_rx_part(rx);
+	seg->h.payload_len = mpa_rx_left(rx);
+	qp->rx.alone = seg->joined;
+	seg->joined = 0;
+	return true;
+}
+
+#endif /* MPA_RNIC_SEGMENT_H */

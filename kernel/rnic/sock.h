@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* TCP sockets and addresses of connections and listeners. */
+#ifndef MPA_RNIC_SOCK_H
+#define MPA_RNIC_SOCK_H
+
+#include <linux/net.h>
+#include <linux/socket.h>
+
+struct iw_cm_id;
+struct rnic_dev;
+
+int rnic_addr_len(const struct sockaddr_storage *addr);
+void rnic_addr_scope(const struct rnic_dev *dev, struct sockaddr_storage *addr);
+int rnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
+		    struct sockaddr_storage *remote);
+int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
+		   struct socket **sock);
+int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
+		   const struct iw_cm_id *cm_id);
+
+#endif /* MPA_RNIC_SOCK_H */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Send queues: work requests, from posting to retiring. */
+#ifndef MPA_RNIC_SQ_H
+#define MPA_RNIC_SQ_H
+
+#include <rdma/ib_verbs.h>
+
+#include "counters.h"
+#include "ddp/wire.h"
+#include "qp.h"
+
+/**
+ * struct rnic_wr_info - what a kind of work request is made of
+ * @known: the opcode exists
+ * @kernel: kernel consumers only
+ * @local: executed here, nothing is sent
+ * @read: answered by a Read Response
+ * @tagged: becomes a tagged message
+ * @remote: the entry names a place at the peer
+ * @stag: the entry names an STag
+ * @flags: MPA_SQE_* that mean something to it
+ * @rdmap: RDMAP opcode
+ * @rdmap_se: RDMAP opcode with solicited event
+ * @counter: what it counts as
+ */
+struct rnic_wr_info {
+	bool known;
+	bool kernel;
+	bool local;
+	bool read;
+	bool tagged;
+	bool remote;
+	bool stag;
+	u8 flags;
+	u8 rdmap;
+	u8 rdmap_se;
+	enum rnic_counter counter;
+};
+
+extern const struct rnic_wr_info rnic_wr_infos[MPA_WR_OPCODES];
+
+static inline u32 rnic_wr_hdr_len(const struct rnic_wr_info *info)
+{
+	return info->tagged ? DDP_TAGGED_LEN : DDP_UNTAGGED_LEN;
+}
+
+static inline struct rnic_swr *rnic_swr_at(struct rnic_sq *sq, u32 index)
+{
+	return &sq->wr[index & (sq->ring.size - 1)];
+}
+
+static inline u32 rnic_sq_pending(const struct rnic_sq *sq)
+{
+	u32 room = sq->ring.size - (sq->fetched - sq->retired);
+
+	return min(rnic_ring_pending(&sq->ring, sq->fetched), room);
+}
+
+/* What comes next has to be asked for. */
+static inline void rnic_run_forget(struct rnic_tx *tx)
+{
+	if (tx->draft)
+		tx->draft->run.len = 0;
+}
+
+bool rnic_sq_retire_some(struct rnic_qp *qp, struct rnic_due *due);
+void rnic_sq_retire(struct rnic_qp *qp, struct rnic_due *due);
+u32 rnic_sq_posted(const struct rnic_qp *qp);
+u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due);
+void rnic_sq_forget(struct rnic_qp *qp);
+void rnic_sq_stop(struct rnic_qp *qp);
+void rnic_swr_finish(struct rnic_qp *qp, struct rnic_swr *wr, u8 status);
+bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end);
+int rnic_sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr);
+
+#endif /* MPA_RNIC_SQ_H */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The counters of a device, for `rdma statistic` and for netlink. */
+#include "device.h"
+#include "stats.h"
+
+static const struct rdma_stat_desc stat_descs[] = {
+	[RNIC_CNT_TX_SEND]		= { .name = "tx_send" },
+	[RNIC_CNT_TX_WRITE]		= { .name = "tx_write" },
+	[RNIC_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
+	[RNIC_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
+	[RNIC_CNT_TX_READ_RESP_AT_ONCE]	= { .name = "tx_read_resp_at_once" },
+	[RNIC_CNT_TX_SEGMENTS]		= { .name = "tx_segments" },
+	[RNIC_CNT_TX_BYTES]		= { .name = "tx_bytes" },
+	[RNIC_CNT_TX_BATCHES]		= { .name = "tx_batches" },
+	[RNIC_CNT_TX_TERMINATE]		= { .name = "tx_terminate" },
+	[RNIC_CNT_RX_SEND]		= { .name = "rx_send" },
+	[RNIC_CNT_RX_WRITE]		= { .name = "rx_write" },
+	[RNIC_CNT_RX_READ_REQ]		= { .name = "rx_read_req" },
+	[RNIC_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
+	[RNIC_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },
+	[RNIC_CNT_RX_BYTES]		= { .name = "rx_bytes" },
+	[RNIC_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },
+	[RNIC_CNT_RX_CRC_ERROR]		= { .name = "rx_crc_error" },
+	[RNIC_CNT_RX_MARKER_ERROR]	= { .name = "rx_marker_error" },
+	[RNIC_CNT_RX_LENGTH_ERROR]	= { .name = "rx_length_error" },
+	[RNIC_CNT_RX_DDP_ERROR]		= { .name = "rx_ddp_error" },
+	[RNIC_CNT_RX_RDMAP_ERROR]	= { .name = "rx_rdmap_error" },
+	[RNIC_CNT_CONN_ACTIVE]		= { .name = "conn_active" },
+	[RNIC_CNT_CONN_PASSIVE]		= { .name = "conn_passive" },
+	[RNIC_CNT_CONN_FALLBACK]		= { .name = "conn_fallback" },
+	[RNIC_CNT_CONN_REJECTED]		= { .name = "conn_rejected" },
+	[RNIC_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
+	[RNIC_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
+	[RNIC_CNT_CONN_RESET]		= { .name = "conn_reset" },
+	[RNIC_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
+	[RNIC_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },
+	[RNIC_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
+	[RNIC_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
+	[RNIC_CNT_USER_LIMIT]		= { .name = "user_limit" },
+};
+
+static_assert(ARRAY_SIZE(stat_descs) == RNIC_CNT_COUNT);
+
+static_assert((int)RNIC_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
+
+/**
+ * rnic_alloc_stats() - allocate what the core keeps counters in
+ * @ibdev: the device
+ * @port: its port, or 0 for the device
+ *
+ * Return: the names, with room for values; NULL: no memory.
+ */
+struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
+{
+	return rdma_alloc_hw_stats_struct(stat_descs, ARRAY_SIZE(stat_descs),
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+static u64 rnic_counted(const struct rnic_dev *dev, enum rnic_counter c)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[c]);
+	return sum;
+}
+
+/**
+ * rnic_get_stats() - read the counters
+ * @ibdev: the device
+ * @stats: filled in
+ * @port: its port
+ * @index: ignored, all are read
+ *
+ * Return: how many there are, or -EINVAL.
+ */
+int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		   u32 port, int index)
+{
+	const struct rnic_dev *dev = to_rnic_dev(ibdev);
+	int i;
+
+	if (!port || !stats)
+		return -EINVAL;
+	for (i = 0; i < RNIC_CNT_COUNT; i++)
+		stats->value[i] = rnic_counted(dev, i);
+	return RNIC_CNT_COUNT;
+}
+
+/**
+ * rnic_view_counters() - the counters for netlink
+ * @dev: the device
+ * @v: gets names and values
+ */
+void rnic_view_counters(const struct rnic_dev *dev, struct mpa_node_view *v)
+{
+	int i;
+
+	for (i = 0; i < RNIC_CNT_COUNT; i++) {
+		strscpy(v->counters[i].name, stat_descs[i].name,
+			sizeof(v->counters[i].name));
+		v->counters[i].value = rnic_counted(dev, i);
+	}
+	v->nr_counters = RNIC_CNT_COUNT;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The counters of a device. */
+#ifndef MPA_RNIC_STATS_H
+#define MPA_RNIC_STATS_H
+
+#include <rdma/ib_verbs.h>
+
+struct mpa_node_view;
+struct rnic_dev;
+
+struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port);
+int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		   u32 port, int index);
+void rnic_view_counters(const struct rnic_dev *dev, struct mpa_node_view *v);
+
+#endif /* MPA_RNIC_STATS_H */

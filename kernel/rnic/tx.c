@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What goes out: the next message is chosen, and segments are gathered into
+ * batches that are handed to the ULP one at a time.
+ */
+#include <net/sock.h>
+
+#include "ddp/header.h"
+#include "device.h"
+#include "ep.h"
+#include "mr.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "reads.h"
+#include "segment.h"
+#include "sq.h"
+#include "trace.h"
+#include "tx.h"
+#include "tx_msg.h"
+#include "ulp/mpa.h"
+
+enum {
+	/* Batches sent before the socket lock is given up once. */
+	RNIC_TX_BUDGET	= 64,
+	/* Bytes of Read Responses to be copied in a softirq. */
+	RNIC_ANSWER_MAX	= 4096,
+	/* Without memory: ms until the next try, twice as long each time. */
+	RNIC_TX_RETRY	= 4,
+	/* So often at the most: half a second. */
+	RNIC_TX_RETRY_DOUBLED = 7,
+};
+
+/* Choosing what to send ---------------------------------------------------- */
+
+static void rnic_tx_begin_response(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	tx->kind = RNIC_TX_RESPONSE;
+	tx->off = 0;
+	rnic_run_forget(tx);
+	tx->len = rnic_response_head(&qp->reads)->size;
+}
+
+/* Responses and requests take turns, a message each. */
+static bool rnic_tx_choose(struct rnic_qp *qp, struct rnic_end *end)
+{
+	bool response = rnic_response_pending(&qp->reads);
+	struct rnic_tx *tx = &qp->tx;
+
+	if (response && !tx->prefer_wr) {
+		tx->prefer_wr = true;
+		rnic_tx_begin_response(qp);
+		return true;
+	}
+	tx->prefer_wr = false;
+	if (rnic_sq_next(qp, end))
+		return true;
+	if (!response || end->fault)
+		return false;
+	rnic_tx_begin_response(qp);
+	return true;
+}
+
+/* Is there a message to send (the next one, if none is in progress)? */
+static bool rnic_tx_next(struct rnic_qp *qp, struct rnic_end *end)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	if (tx->kind != RNIC_TX_NONE)
+		return true;
+	if (tx->term_len && !tx->term_sent) {
+		tx->kind = RNIC_TX_TERMINATE;
+		return true;
+	}
+	if (!rnic_qp_streaming(qp))
+		return false;
+	if (tx->rtr) {
+		tx->kind = RNIC_TX_RTR;
+		return true;
+	}
+	return rnic_tx_choose(qp, end);
+}
+
+/* Could rnic_tx_next() find a message? It will not if what is posted has to wait. */
+static bool rnic_tx_pending(const struct rnic_qp *qp)
+{
+	const struct rnic_tx *tx = &qp->tx;
+
+	if (tx->kind != RNIC_TX_NONE || (tx->term_len && !tx->term_sent))
+		return true;
+	return rnic_qp_streaming(qp) &&
+	       (tx->rtr || rnic_response_pending(&qp->reads) ||
+		rnic_sq_pending(&qp->sq));
+}
+
+/* Batches ------------------------------------------------------------------ */
+
+/*
+ * The next ULPDU's length if nothing has to be cut. Any of 128 bytes or more says
+ * that it may have to be.
+ */
+static u32 rnic_tx_ulpdu_len(const struct rnic_qp *qp)
+{
+	const struct rnic_tx *tx = &qp->tx;
+	u32 left = min_t(u32, tx->len - tx->off, MPA_MULPDU_MIN);
+	const struct rnic_wr_info *info;
+
+	if (tx->kind == RNIC_TX_RESPONSE)
+		return DDP_TAGGED_LEN + left;
+	if (tx->kind != RNIC_TX_WR)
+		return MPA_MULPDU_MIN;
+	info = &rnic_wr_infos[qp->sq.cur->opcode];
+	if (info->read)
+		return RDMAP_READ_REQ_ULPDU;
+	return rnic_wr_hdr_len(info) + left;
+}
+
+static void rnic_tx_fill(struct rnic_qp *qp, struct mpa_conn *conn,
+			 struct rnic_fill *fill)
+{
+	u32 room;
+
+	do {
+		room = mpa_tx_room_for(conn, rnic_tx_ulpdu_len(qp));
+		if (!room || rnic_tx_segment(qp, conn, room, fill))
+			return;
+	} while (rnic_tx_next(qp, &fill->end));
+	fill->idle = true;
+}
+
+/* Marks no more than RNIC_QP_CHUNK. Returns whether there is more to do. */
+static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
+{
+	struct rnic_tx *tx = &qp->tx;
+	struct rnic_swr *wr;
+	unsigned int n;
+	bool more;
+
+	lockdep_assert_held(&qp->lock);
+	/* Local requests may have retired ahead; their slots have new tenants. */
+	if ((s32)(qp->sq.retired - tx->taken) > 0)
+		tx->taken = qp->sq.retired;
+	for (n = 0; n < RNIC_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
+		wr = rnic_swr_at(&qp->sq, tx->taken++);
+		if (!wr->read)
+			wr->done = true;
+	}
+	more = (s32)(tx->whole - tx->taken) > 0;
+	return rnic_sq_retire_some(qp, due) || more;
+}
+
+/* TCP has taken the batch: what was wholly in it is done, Reads apart. */
+static void rnic_tx_taken(struct rnic_qp *qp)
+{
+	struct rnic_due due = {};
+	unsigned long flags;
+	bool more;
+
+	do {
+		spin_lock_irqsave(&qp->lock, flags);
+		more = rnic_tx_taken_some(qp, &due);
+		spin_unlock_irqrestore(&qp->lock, flags);
+	} while (more);
+	rnic_qp_notify(qp, &due);
+}
+
+/*
+ * The region was good when the request came and is not any more: the
+ * Terminate names the request as it stands after what was answered.
+ */
+static void rnic_response_refused(struct rnic_qp *qp, struct rdmap_read rd,
+				  const struct ddp_fault *f)
+{
+	struct rnic_reads *r = &qp->reads;
+	struct rnic_segment seg = {};
+	u32 msn = qp->rx.read_msn - (r->in_tail - r->in_head);
+	u32 n;
+
+	rd.sink_to += qp->tx.off;
+	rd.src_to += qp->tx.off;
+	rd.size -= qp->tx.off;
+	n = ddp_build_untagged(seg.image, qp->version, RDMAP_READ_REQ, true, 0,
+			       DDP_QN_READ_REQ, msn, 0);
+	seg.image_len = n + rdmap_read_build(seg.image + n, &rd);
+	seg.len = seg.image_len;
+	rnic_qp_refuse(qp, f, &seg);
+}
+
+/* After the batch: whatever made its filling stop for good. */
+static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
+{
+	if (fill->refused) {
+		rnic_response_refused(qp, *rnic_response_head(&qp->reads),
+				      &fill->fault);
+	} else if (fill->end.fault) {
+		trace_rnic_fault(&qp->ibqp, true, fill->end.fault->layer,
+				 fill->end.fault->etype, fill->end.fault->code);
+		rnic_qp_kill(qp, &fill->end);
+	}
+}
+
+/* What the batch is made of counts, whatever TCP does with it. */
+static void rnic_tx_count(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	rnic_count_add(qp->dev, RNIC_CNT_TX_SEGMENTS, tx->segments);
+	rnic_count_add(qp->dev, RNIC_CNT_TX_BYTES, tx->bytes);
+	tx->segments = 0;
+	tx->bytes = 0;
+}
+
+/* A batch is open: of what is wanted for it nothing is there yet. */
+static void rnic_tx_opened(struct rnic_qp *qp, struct mpa_conn *conn)
+{
+	qp->tx.draft = mpa_tx_workspace(conn);
+	rnic_run_forget(&qp->tx);
+}
+
+static void rnic_tx_release(struct rnic_qp *qp)
+{
+	struct rnic_tx *tx = &qp->tx;
+
+	while (tx->nr_held)
+		rnic_mr_put(tx->held[--tx->nr_held]);
+}
+
+static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
+{
+	bool empty = !qp->tx.segments;
+	int ret;
+
+	qp->tx.draft = NULL;
+	rnic_tx_count(qp);
+	ret = mpa_tx_send(conn);
+	rnic_tx_release(qp);
+	if (ret || empty)
+		return ret;
+	rnic_count(qp->dev, RNIC_CNT_TX_BATCHES);
+	rnic_tx_taken(qp);
+	return 0;
+}
+
+/*
+ * Sends a batch. It is open before a request is taken up, whose memory is then
+ * asked for once. If it cannot be opened that matters only to what would be sent:
+ * local requests are executed, and others judged, in any case.
+ */
+static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
+			 struct rnic_fill *fill)
+{
+	int ret = mpa_tx_begin(conn);
+
+	if (!ret)
+		rnic_tx_opened(qp, conn);
+	fill->idle = !rnic_tx_next(qp, &fill->end);
+	if (!ret) {
+		if (!fill->idle)
+			rnic_tx_fill(qp, conn, fill);
+		ret = rnic_tx_close(qp, conn);
+	} else if (fill->idle) {
+		ret = 0;
+	}
+	if (!ret)
+		rnic_tx_settle(qp, fill);
+	return ret;
+}
+
+/* The sender --------------------------------------------------------------- */
+
+/* What follows when there is nothing left to send. */
+static void rnic_sq_idle(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	bool drained = READ_ONCE(qp->state) == RNIC_QP_CLOSING &&
+		       qp->sq.fetched == qp->sq.retired &&
+		       !rnic_sq_pending(&qp->sq);
+
+	if (!qp->tx.term_sent && !drained)
+		return;
+	qp->tx.fin_asked = true;
+	rnic_ep_end(ep, RNIC_EP_END_ORDERLY);
+}
+
+/*
+ * There is no memory. Whoever has none tries again after a while, and later each
+ * time: a worker that tries at once keeps its processor from those who free some.
+ */
+static void rnic_tx_retry(struct rnic_qp *qp)
+{
+	unsigned int ms = RNIC_TX_RETRY << qp->tx.starved;
+
+	if (qp->tx.starved < RNIC_TX_RETRY_DOUBLED)
+		qp->tx.starved++;
+	rnic_qp_get(qp);
+	if (!queue_delayed_work(rnic_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
+		rnic_qp_put(qp);
+}
+
+/*
+ * Nothing can be sent any more. If TCP has ended, the stream says so itself, once
+ * all that had arrived before is placed and completed: the end may have come up
+ * from the backlog while we were sending. After our own FIN it is no error.
+ */
+static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
+{
+	if (ep->sock->sk->sk_state == TCP_CLOSE)
+		return;
+	rnic_qp_closed(qp, err == -EPIPE && qp->tx.fin_asked ? 0 : err);
+}
+
+/**
+ * rnic_sq_run - send until there is nothing to send or no room
+ * @qp: the QP
+ * @ep: its endpoint; lock_sock() held
+ *
+ * Whoever could not be served is served again by the ULP's writable call-up,
+ * by an arriving response, or by a doorbell.
+ */
+void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep)
+{
+	int budget = RNIC_TX_BUDGET;
+	struct rnic_fill fill;
+	int ret;
+
+	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
+	if (!ep->conn)
+		return;
+	while (rnic_tx_pending(qp)) {
+		fill = (struct rnic_fill){
+			.end = {
+				.send_status = MPA_WC_WR_FLUSH_ERR,
+				.recv_status = MPA_WC_WR_FLUSH_ERR,
+				.event = IB_EVENT_QP_FATAL,
+			},
+		};
+		if (!budget--) {
+			rnic_tx_kick(qp);
+			return;
+		}
+		ret = rnic_tx_batch(qp, ep->conn, &fill);
+		if (ret == -ENOMEM)
+			rnic_tx_retry(qp);
+		if (ret == -EAGAIN || ret == -ENOMEM)
+			return;
+		qp->tx.starved = 0;
+		if (ret) {
+			rnic_tx_failed(qp, ep, ret);
+			return;
+		}
+		mpa_tx_catch_up(ep->conn);
+		/*
+		 * A fault may have brought a Terminate, and the backlog a Read
+		 * Request, which goes before the end of the stream.
+		 */
+		if (fill.idle && !fill.end.fault &&
+		    !rnic_response_pending(&qp->reads))
+			break;
+	}
+	rnic_sq_idle(qp, ep);
+}
+
+/* Answers at once ---------------------------------------------------------- */
+
+/*
+ * Is the sender between messages, with nothing that goes before a Read Response,
+ * and is one due that is no longer than @left?
+ */
+static bool rnic_answer_due(struct rnic_qp *qp, u32 left)
+{
+	return READ_ONCE(qp->state) == RNIC_QP_RTS && !qp->tx.rtr &&
+	       qp->tx.kind == RNIC_TX_NONE && rnic_response_pending(&qp->reads) &&
+	       rnic_response_head(&qp->reads)->size <= left;
+}
+
+static void rnic_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
+			     struct rnic_fill *fill)
+{
+	u32 left = RNIC_ANSWER_MAX;
+	u32 room;
+
+	while (rnic_answer_due(qp, left)) {
+		rnic_tx_begin_response(qp);
+		left -= qp->tx.len;
+		do {
+			room = mpa_tx_room_for(conn, rnic_tx_ulpdu_len(qp));
+			if (!room || rnic_tx_segment(qp, conn, room, fill))
+				return;
+		} while (qp->tx.kind != RNIC_TX_NONE);
+		rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP_AT_ONCE);
+	}
+	/* Now it is for the next request to go first. */
+	qp->tx.prefer_wr = true;
+}
+
+static void rnic_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
+{
+	struct rnic_fill fill = {};
+	int ret;
+
+	/* The sender comes upon what is in the way, too. */
+	if (mpa_tx_begin_atomic(conn))
+		return;
+	rnic_tx_opened(qp, conn);
+	rnic_answer_fill(qp, conn, &fill);
+	ret = rnic_tx_close(qp, conn);
+	if (ret)
+		rnic_qp_closed(qp, ret);
+	else
+		rnic_tx_settle(qp, &fill);
+}
+
+/**
+ * rnic_qp_answer - send Read Responses where their requests have come in
+ * @qp: the QP; socket lock held in any way
+ * @conn: its stream, within its &mpa_ops.answer
+ *
+ * A few short ones: no thread has to be woken for those. What is longer, or has
+ * to wait, is left to rnic_sq_run().
+ */
+void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn)
+{
+	if (!qp->rx.asked)
+		return;
+	qp->rx.asked = false;
+	if (rnic_answer_due(qp, RNIC_ANSWER_MAX))
+		rnic_answer_send(qp, conn);
+	if (rnic_response_pending(&qp->reads))
+		rnic_tx_kick(qp);
+}
+
+/* Doorbell ----------------------------------------------------------------- */
+
+/**
+ * rnic_doorbell() - send what is posted, or flush it
+ * @qp: the QP
+ *
+ * Process context; takes the socket lock.
+ */
+void rnic_doorbell(struct rnic_qp *qp)
+{
+	struct rnic_ep *ep = rnic_qp_ep_get(qp);
+
+	if (!ep) {
+		rnic_qp_check_cqs(qp, NULL);
+		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		return;
+	}
+	lock_sock(ep->sock->sk);
+	rnic_qp_check_cqs(qp, ep);
+	rnic_sq_run(qp, ep);
+	if (!rnic_qp_streaming(qp))
+		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+	release_sock(ep->sock->sk);
+	rnic_ep_put(ep);
+}
+
+/**
+ * rnic_tx_work - send, or flush, what could not be done at once
+ * @work: rnic_qp.tx_work; owns a reference to the QP
+ */
+void rnic_tx_work(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(work, struct rnic_qp, tx_work);
+
+	rnic_doorbell(qp);
+	rnic_qp_put(qp);
+}
+
+/**
+ * rnic_tx_retry_work - send where there was no memory
+ * @work: of rnic_qp.tx_retry; owns a reference to the QP
+ */
+void rnic_tx_retry_work(struct work_struct *work)
+{
+	struct rnic_qp *qp = container_of(to_delayed_work(work), struct rnic_qp,
+					 tx_retry);
+
+	rnic_doorbell(qp);
+	rnic_qp_put(qp);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a stream sends. */
+#ifndef MPA_RNIC_TX_H
+#define MPA_RNIC_TX_H
+
+#include <linux/workqueue.h>
+
+struct mpa_conn;
+struct rnic_ep;
+struct rnic_qp;
+
+void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep);
+void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn);
+void rnic_doorbell(struct rnic_qp *qp);
+void rnic_tx_work(struct work_struct *work);
+void rnic_tx_retry_work(struct work_struct *work);
+
+#endif /* MPA_RNIC_TX_H */

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What goes out, message by message: work requests, Read Responses, RTR and
+ * Terminate are cut into DDP segments and added to the batch that is open.
+ */
+#include "ddp/check.h"
+#include "ddp/header.h"
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "reads.h"
+#include "ring.h"
+#include "sq.h"
+#include "tx_msg.h"
+#include "ulp/mpa.h"
+
+/*
+ * Has the payload of what was just added been copied while its regions granted it?
+ * Otherwise their owner may have written something else there meanwhile (RFC 5042
+ * section 6.2.2): the batch is sent without that, and the message goes on in the next
+ * one, if it may.
+ */
+static bool rnic_tx_granted(const struct rnic_tx *tx)
+{
+	unsigned int i;
+
+	/* Copied first. Pairs with mr_end_rights(). */
+	smp_rmb();
+	for (i = tx->draft->out.first; i < tx->nr_held; i++)
+		if (!rnic_mr_unchanged(tx->held[i], tx->draft->epochs[i]))
+			return false;
+	return true;
+}
+
+static int rnic_tx_add_out(struct rnic_qp *qp, struct mpa_conn *conn,
+			   const struct rnic_out *out)
+{
+	int ret = mpa_tx_add(conn, out->hdr, out->hdr_len, out->kv, out->nr,
+			     out->len, false);
+
+	if (!ret && !rnic_tx_granted(&qp->tx)) {
+		mpa_tx_undo(conn, 1);
+		ret = -EAGAIN;
+	}
+	if (ret) {
+		/* Some of it was used, and has to be used again. */
+		rnic_run_forget(&qp->tx);
+		return ret;
+	}
+	qp->tx.segments++;
+	qp->tx.bytes += out->len;
+	return 0;
+}
+
+/* Memory ------------------------------------------------------------------- */
+
+/* The batch keeps the region, once for all uses that follow each other. */
+static void rnic_tx_hold(struct rnic_tx *tx, struct rnic_mr *mr)
+{
+	u32 *epochs = tx->draft->epochs, epoch = tx->draft->run.epoch;
+	unsigned int n = tx->nr_held;
+
+	if (n && tx->held[n - 1] == mr && epochs[n - 1] == epoch) {
+		rnic_mr_put(mr);
+		return;
+	}
+	epochs[n] = epoch;
+	tx->held[n] = mr;
+	tx->nr_held++;
+}
+
+/*
+ * Most bytes are of the region that was used last: nothing is looked up. Who
+ * may name the reserved STag is asked each time.
+ */
+static bool rnic_run_again(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
+			   int access)
+{
+	const struct rnic_tx *tx = &qp->tx;
+	unsigned int last = tx->nr_held - 1;
+
+	return tx->nr_held && stag != RNIC_STAG_LOCAL_DMA &&
+	       rnic_mr_more(tx->held[last], qp->ibqp.pd, stag, addr, len, access,
+			    tx->draft->epochs[last], &tx->draft->run);
+}
+
+/*
+ * What may be sent of the @len bytes at [@addr] of region @stag, no more than
+ * a batch takes; nothing if the batch holds too many regions. False if the
+ * region does not grant it.
+ */
+static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
+			 int access, struct ddp_fault *fault)
+{
+	struct rnic_tx *tx = &qp->tx;
+	struct rnic_mr *mr;
+
+	len = min_t(u32, len, RNIC_TX_RUN);
+	if (rnic_run_again(qp, stag, addr, len, access))
+		return true;
+	if (tx->nr_held == RNIC_TX_HELD)
+		return true;
+	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, stag, addr, len, access,
+			 &tx->draft->run, fault);
+	if (!mr)
+		return false;
+	rnic_tx_hold(tx, mr);
+	return true;
+}
+
+/* Moves bytes from the run to the segment: @want, or as many as there are. */
+static u32 rnic_out_take(struct rnic_out *out, struct rnic_run *run, u32 want)
+{
+	u32 n, got = 0;
+
+	want = min(want, run->len);
+	while (got < want && out->nr < RNIC_TX_PIECES) {
+		struct kvec *from = &run->kv[run->at];
+
+		n = min_t(size_t, from->iov_len, want - got);
+		out->kv[out->nr].iov_base = from->iov_base;
+		out->kv[out->nr++].iov_len = n;
+		got += n;
+		from->iov_base += n;
+		from->iov_len -= n;
+		if (!from->iov_len)
+			run->at++;
+	}
+	run->len -= got;
+	out->len += got;
+	return got;
+}
+
+/*
+ * Up to @want bytes at [@addr] of region @stag, of which the message goes on
+ * to use @len. Fewer if there is no room for more pieces; none at all if the
+ * batch holds too many regions. False if the region does not grant it.
+ */
+static bool rnic_out_region(struct rnic_qp *qp, struct rnic_out *out, u32 stag,
+			    u64 addr, u32 len, u32 want, int access, u32 *got,
+			   struct ddp_fault *fault)
+{
+	struct rnic_run *run = &qp->tx.draft->run;
+
+	*got = 0;
+	if (!run->len && out->nr < RNIC_TX_PIECES &&
+	    !rnic_run_get(qp, stag, addr, len, access, fault))
+		return false;
+	*got = rnic_out_take(out, run, want);
+	return true;
+}
+
+static void rnic_run_skip(struct rnic_run *run, u32 len)
+{
+	run->len -= len;
+	for (;;) {
+		struct kvec *kv = &run->kv[run->at];
+		u32 n = min_t(size_t, kv->iov_len, len);
+
+		kv->iov_base += n;
+		kv->iov_len -= n;
+		len -= n;
+		if (kv->iov_len || !run->len)
+			return;
+		run->at++;
+	}
+}
+
+/**
+ * struct rnic_source - memory that the message in progress goes on with
+ * @stag: its region
+ * @addr: the next byte
+ * @len: bytes of the message that follow there
+ * @access: IB_ACCESS_* rights needed, 0 for none
+ */
+struct rnic_source {
+	u32 stag;
+	u64 addr;
+	u32 len;
+	int access;
+};
+
+/*
+ * Adds segments that fill their FPDUs, all but the last of the message. Their
+ * headers are @out's, counted on. Returns bytes sent, perhaps none: whatever
+ * stands in the way is found again by who sends a segment by itself.
+ */
+static u32 rnic_tx_series(struct rnic_qp *qp, struct mpa_conn *conn,
+			  struct rnic_out *out, const struct rnic_source *from)
+{
+	struct rnic_tx *tx = &qp->tx;
+	struct rnic_run *run = &tx->draft->run;
+	unsigned int nr;
+	u32 len;
+
+	if (!run->len && !rnic_run_get(qp, from->stag, from->addr, from->len,
+				       from->access, NULL))
+		return 0;
+	len = min(run->len, tx->len - tx->off - 1);
+	nr = mpa_tx_add_series(conn, out->hdr, out->hdr_len, run->kv + run->at,
+			       &len);
+	if (!nr)
+		return 0;
+	if (!rnic_tx_granted(tx)) {
+		mpa_tx_undo(conn, nr);
+		rnic_run_forget(tx);
+		return 0;
+	}
+	rnic_run_skip(run, len);
+	tx->off += len;
+	tx->segments += nr;
+	tx->bytes += len;
+	return len;
+}
+
+/* Work requests ------------------------------------------------------------ */
+
+/*
+ * Inline data is referred to where it lies in the ring: its slot is not given
+ * back before the batch is sent, and the private copy is reused sooner.
+ */
+static void rnic_out_inline(struct rnic_qp *qp, struct rnic_out *out, u32 want)
+{
+	struct mpa_sqe *e = rnic_ring_at(&qp->sq.ring, qp->sq.fetched - 1);
+
+	out->kv[0].iov_base = (u8 *)e->sge + qp->tx.off;
+	out->kv[0].iov_len = want;
+	out->nr = want ? 1 : 0;
+	out->len = want;
+}
+
+/* Payload of the work request in progress; moves its cursor. */
+static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rnic_tx *tx = &qp->tx;
+	u32 left, n, got;
+
+	if (e->flags & MPA_SQE_INLINE) {
+		rnic_out_inline(qp, out, want);
+		return true;
+	}
+	while (out->len < want) {
+		const struct mpa_sge *sge = &e->sge[tx->sge];
+
+		left = sge->length - tx->sge_off;
+		n = min(want - out->len, left);
+		if (n && !rnic_out_region(qp, out, sge->lkey,
+					  sge->addr + tx->sge_off, left, n, 0,
+					 &got, NULL))
+			return false;
+		if (n && !got)
+			break;
+		tx->sge_off += n ? got : 0;
+		if (tx->sge_off < sge->length)
+			continue;
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	return true;
+}
+
+static void rnic_wr_header(struct rnic_qp *qp, struct rnic_out *out, bool last)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	const struct rnic_wr_info *info = &rnic_wr_infos[e->opcode];
+	u8 opcode = e->flags & MPA_SQE_SOLICITED ? info->rdmap_se
+						 : info->rdmap;
+	u32 inv = e->opcode == MPA_WR_SEND_INV ? e->stag : 0;
+
+	if (info->tagged)
+		out->hdr_len = ddp_build_tagged(out->hdr, qp->version, opcode,
+						last, e->stag,
+						e->remote_addr + qp->tx.off);
+	else
+		out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+						  opcode, last, inv,
+						  DDP_QN_SEND,
+						  qp->tx.send_msn, qp->tx.off);
+}
+
+/* As much of the request in progress as rnic_tx_series() takes. */
+static bool rnic_wr_series(struct rnic_qp *qp, struct mpa_conn *conn,
+			   struct rnic_out *out)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rnic_tx *tx = &qp->tx;
+	const struct mpa_sge *sge = &e->sge[tx->sge];
+	struct rnic_source from;
+	u32 len;
+
+	if (e->flags & MPA_SQE_INLINE || tx->sge_off == sge->length)
+		return false;
+	from = (struct rnic_source){
+		.stag = sge->lkey,
+		.addr = sge->addr + tx->sge_off,
+		.len = sge->length - tx->sge_off,
+	};
+	rnic_wr_header(qp, out, false);
+	len = rnic_tx_series(qp, conn, out, &from);
+	tx->sge_off += len;
+	return len;
+}
+
+static void rnic_wr_finish(struct rnic_qp *qp)
+{
+	const struct rnic_wr_info *info = &rnic_wr_infos[qp->sq.cur->opcode];
+
+	rnic_count(qp->dev, info->counter);
+	if (!info->tagged && !info->read)
+		qp->tx.send_msn++;
+	qp->tx.kind = RNIC_TX_NONE;
+	qp->tx.whole = qp->sq.fetched;
+}
+
+static void rnic_read_header(struct rnic_qp *qp, struct rnic_out *out,
+			     const struct rdmap_read *rd)
+{
+	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+					  RDMAP_READ_REQ, true, 0,
+					  DDP_QN_READ_REQ, qp->tx.read_msn, 0);
+	out->hdr_len += rdmap_read_build(out->hdr + out->hdr_len, rd);
+}
+
+static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
+			struct rnic_out *out)
+{
+	const struct rnic_swr *wr = rnic_swr_at(&qp->sq, qp->sq.fetched - 1);
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rdmap_read rd = {
+		.sink_stag = wr->stag,
+		.sink_to = wr->to,
+		.size = wr->len,
+		.src_stag = e->stag,
+		.src_to = e->remote_addr,
+	};
+	int ret;
+
+	rnic_read_header(qp, out, &rd);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	rnic_reads_issue(&qp->reads, qp->sq.fetched - 1);
+	qp->tx.read_msn++;
+	rnic_wr_finish(qp);
+	return 0;
+}
+
+static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
+		      struct rnic_out *out, u32 room, struct rnic_end *end)
+{
+	const struct rnic_wr_info *info = &rnic_wr_infos[qp->sq.cur->opcode];
+	struct rnic_tx *tx = &qp->tx;
+	u32 hdr = rnic_wr_hdr_len(info);
+	u32 want = min(tx->len - tx->off, room - hdr);
+	u32 sge = tx->sge, sge_off = tx->sge_off;
+	int ret;
+
+	if (info->read)
+		return rnic_tx_read(qp, conn, out);
+	if (want < tx->len - tx->off && rnic_wr_series(qp, conn, out))
+		return 0;
+	if (!rnic_out_gather(qp, out, want)) {
+		rnic_swr_finish(qp, rnic_swr_at(&qp->sq, qp->sq.fetched - 1),
+				MPA_WC_LOC_PROT_ERR);
+		end->fault = &ddp_fault_local;
+		return -EACCES;
+	}
+	if (want && !out->len)
+		return -ENOSPC;
+	rnic_wr_header(qp, out, tx->off + out->len == tx->len);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret) {
+		tx->sge = sge;
+		tx->sge_off = sge_off;
+		return ret;
+	}
+	tx->off += out->len;
+	if (tx->off == tx->len)
+		rnic_wr_finish(qp);
+	return 0;
+}
+
+/* Read Responses ----------------------------------------------------------- */
+
+static void rnic_response_header(struct rnic_qp *qp, struct rnic_out *out,
+				 bool last)
+{
+	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
+
+	out->hdr_len = ddp_build_tagged(out->hdr, qp->version, RDMAP_READ_RESP,
+					last, rd->sink_stag,
+					rd->sink_to + qp->tx.off);
+}
+
+/* As much of the response in progress as rnic_tx_series() takes. */
+static bool rnic_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
+				 struct rnic_out *out)
+{
+	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
+	const struct rnic_source from = {
+		.stag = rd->src_stag,
+		.addr = rd->src_to + qp->tx.off,
+		.len = qp->tx.len - qp->tx.off,
+		.access = IB_ACCESS_REMOTE_READ,
+	};
+
+	rnic_response_header(qp, out, false);
+	return rnic_tx_series(qp, conn, out, &from);
+}
+
+static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
+			    struct rnic_out *out, u32 room,
+			   struct ddp_fault *fault)
+{
+	struct rdmap_read *rd = rnic_response_head(&qp->reads);
+	struct rnic_tx *tx = &qp->tx;
+	u32 want = min(tx->len - tx->off, room - DDP_TAGGED_LEN);
+	u32 got;
+	int ret;
+
+	if (want < tx->len - tx->off && rnic_response_series(qp, conn, out))
+		return 0;
+	if (want && !rnic_out_region(qp, out, rd->src_stag,
+				     rd->src_to + tx->off, tx->len - tx->off,
+				    want, IB_ACCESS_REMOTE_READ, &got,
+				    fault))
+		return -EACCES;
+	if (want && !out->len)
+		return -ENOSPC;
+	rnic_response_header(qp, out, tx->off + out->len == tx->len);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	tx->off += out->len;
+	if (tx->off < tx->len)
+		return 0;
+	rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP);
+	rnic_response_done(&qp->reads);
+	tx->kind = RNIC_TX_NONE;
+	return 0;
+}
+
+/* RTR and Terminate -------------------------------------------------------- */
+
+/*
+ * Some hardware treats STag 0 specially, so the RTR names another; nobody may
+ * look at it, its message being empty (RFC 6581 section 9.3).
+ */
+static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
+		       struct rnic_out *out)
+{
+	static const struct rdmap_read nothing = {
+		.sink_stag = 1, .src_stag = 1,
+	};
+	struct rnic_tx *tx = &qp->tx;
+	bool read = tx->rtr == MPA_RTR_READ;
+	int ret;
+
+	if (read)
+		rnic_read_header(qp, out, &nothing);
+	else if (tx->rtr == MPA_RTR_WRITE)
+		out->hdr_len = ddp_build_tagged(out->hdr, qp->version,
+						RDMAP_WRITE, true, 1, 0);
+	else
+		out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+						  RDMAP_SEND, true, 0,
+						  DDP_QN_SEND, tx->send_msn, 0);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	if (read) {
+		rnic_reads_issue(&qp->reads, RNIC_READ_RTR);
+		tx->read_msn++;
+	} else if (tx->rtr == MPA_RTR_SEND) {
+		tx->send_msn++;
+	}
+	tx->rtr = 0;
+	tx->kind = RNIC_TX_NONE;
+	return 0;
+}
+
+static int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn,
+			     struct rnic_out *out)
+{
+	struct rnic_tx *tx = &qp->tx;
+	int ret;
+
+	memcpy(out->hdr, tx->term, tx->term_len);
+	out->hdr_len = tx->term_len;
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	rnic_count(qp->dev, RNIC_CNT_TX_TERMINATE);
+	mpa_set_terminate(conn, true, MPA_TERM_VALID | tx->term_cause);
+	tx->term_sent = true;
+	tx->kind = RNIC_TX_NONE;
+	return 0;
+}
+
+/* Every message ------------------------------------------------------------ */
+
+/**
+ * rnic_tx_segment() - add a segment of the message in progress to the batch
+ * @qp: the QP; socket lock held, a batch is open
+ * @conn: its stream
+ * @room: bytes that the ULPDU may have
+ * @fill: says why the message cannot go on, with -EACCES
+ *
+ * Return: 0, or a negative error and nothing was added: -EAGAIN, -ENOMEM and
+ * -ENOSPC: the batch ends here; -EACCES: the message cannot go on.
+ */
+int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
+		    struct rnic_fill *fill)
+{
+	struct rnic_out *out = &qp->tx.draft->out;
+	int ret = 0;
+
+	out->nr = 0;
+	out->len = 0;
+	out->first = max(qp->tx.nr_held, 1U) - 1;
+	switch (qp->tx.kind) {
+	case RNIC_TX_RTR:
+		return rnic_tx_rtr(qp, conn, out);
+	case RNIC_TX_WR:
+		return rnic_tx_wr(qp, conn, out, room, &fill->end);
+	case RNIC_TX_RESPONSE:
+		ret = rnic_tx_response(qp, conn, out, room, &fill->fault);
+		fill->refused = ret == -EACCES;
+		return ret;
+	case RNIC_TX_TERMINATE:
+		return rnic_tx_terminate(qp, conn, out);
+	case RNIC_TX_NONE:
+		break;
+	}
+	return ret;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Messages cut into DDP segments. */
+#ifndef MPA_RNIC_TX_MSG_H
+#define MPA_RNIC_TX_MSG_H
+
+#include <linux/types.h>
+
+#include "ddp/check.h"
+#include "qp.h"
+
+struct mpa_conn;
+
+/**
+ * struct rnic_fill - how the filling of a batch ended
+ * @idle: there is nothing left to send, or nothing that could be sent now; also
+ *	if a request failed that was just taken up
+ * @end: a work request failed: end.fault is set
+ * @fault: a Read Response cannot go on
+ * @refused: @fault is set
+ */
+struct rnic_fill {
+	bool idle;
+	struct rnic_end end;
+	struct ddp_fault fault;
+	bool refused;
+};
+
+int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
+		    struct rnic_fill *fill);
+
+#endif /* MPA_RNIC_TX_MSG_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* User contexts, and what they may own. */
+#ifndef MPA_RNIC_UCONTEXT_H
+#define MPA_RNIC_UCONTEXT_H
+
+#include <linux/atomic.h>
+#include <rdma/ib_verbs.h>
+
+struct mem_cgroup;
+
+/* What a user's context has a number of, each bounded by a setting. */
+enum rnic_owned {
+	RNIC_OWNED_QP,
+	RNIC_OWNED_CQ,
+	RNIC_OWNED_MR,
+	RNIC_OWNED_PD,
+	RNIC_OWNED_KINDS
+};
+
+/**
+ * struct rnic_ucontext - a user's context
+ * @ibuctx: what the core sees
+ * @memcg: memory cgroup of the process that opened the device, with a reference, for
+ *	what is allocated on its behalf elsewhere; NULL: there are none; constant
+ * @owned: objects it has, by &enum rnic_owned
+ * @ring_bytes: bytes of the rings among these
+ */
+struct rnic_ucontext {
+	struct ib_ucontext ibuctx;
+	struct mem_cgroup *memcg;
+	atomic_t owned[RNIC_OWNED_KINDS];
+	atomic64_t ring_bytes;
+};
+
+static inline struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
+{
+	return container_of(uctx, struct rnic_ucontext, ibuctx);
+}
+
+int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
+void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
+int rnic_own_ring_bytes(struct rnic_ucontext *uctx, u32 len);
+int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
+void rnic_disassociate_ucontext(struct ib_ucontext *uctx);
+
+#endif /* MPA_RNIC_UCONTEXT_H */

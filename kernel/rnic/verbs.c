@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The operations of a device: what verbs, iw_cm and nldev call. */
+#include <linux/sysfs.h>
+
+#include "accept.h"
+#include "cm_params.h"
+#include "connect.h"
+#include "cq.h"
+#include "cq_verbs.h"
+#include "details.h"
+#include "listen.h"
+#include "mr_verbs.h"
+#include "pd.h"
+#include "qp.h"
+#include "qp_verbs.h"
+#include "query.h"
+#include "ring.h"
+#include "stats.h"
+#include "ucontext.h"
+#include "verbs.h"
+
+static ssize_t abi_version_show(struct device *device,
+				struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", MPA_ABI_VERSION);
+}
+
+/* By its name a provider knows the device: there is no driver number. */
+static struct device_attribute abi_version_attr = {
+	.attr = { .name = MPA_ABI_SYSFS_ATTR, .mode = 0444 },
+	.show = abi_version_show,
+};
+
+static struct attribute *rnic_attrs[] = {
+	&abi_version_attr.attr,
+	NULL
+};
+
+static const struct attribute_group rnic_attr_group = {
+	.attrs = rnic_attrs,
+};
+
+const struct ib_device_ops rnic_device_ops = {
+	.owner			= THIS_MODULE,
+	.driver_id		= RDMA_DRIVER_UNKNOWN,
+	.uverbs_abi_ver		= MPA_ABI_VERSION,
+	.device_group		= &rnic_attr_group,
+
+	.alloc_hw_port_stats	= rnic_alloc_stats,
+	.alloc_mr		= rnic_alloc_mr,
+	.alloc_pd		= rnic_alloc_pd,
+	.alloc_ucontext		= rnic_alloc_ucontext,
+	.create_cq		= rnic_create_cq,
+	.create_qp		= rnic_create_qp,
+	.dealloc_pd		= rnic_dealloc_pd,
+	.dealloc_ucontext	= rnic_dealloc_ucontext,
+	.dereg_mr		= rnic_dereg_mr,
+	.destroy_cq		= rnic_destroy_cq,
+	.destroy_qp		= rnic_destroy_qp,
+	.disassociate_ucontext	= rnic_disassociate_ucontext,
+	.fill_res_cm_id_entry	= rnic_fill_cm_id,
+	.fill_res_cq_entry	= rnic_fill_cq,
+	.fill_res_mr_entry	= rnic_fill_mr,
+	.fill_res_qp_entry	= rnic_fill_qp,
+	.get_dma_mr		= rnic_get_dma_mr,
+	.get_hw_stats		= rnic_get_stats,
+	.get_port_immutable	= rnic_get_port_immutable,
+	.iw_accept		= rnic_iw_accept,
+	.iw_add_ref		= rnic_iw_add_ref,
+	.iw_connect		= rnic_iw_connect,
+	.iw_create_listen	= rnic_iw_create_listen,
+	.iw_destroy_listen	= rnic_iw_destroy_listen,
+	.iw_get_qp		= rnic_iw_get_qp,
+	.iw_reject		= rnic_iw_reject,
+	.iw_rem_ref		= rnic_iw_rem_ref,
+	.map_mr_sg		= rnic_map_mr_sg,
+	.mmap			= rnic_mmap,
+	.mmap_free		= rnic_mmap_free,
+	.modify_qp		= rnic_modify_qp,
+	.poll_cq		= rnic_poll_cq,
+	.post_recv		= rnic_post_recv,
+	.post_send		= rnic_post_send,
+	.query_device		= rnic_query_device,
+	.query_gid		= rnic_query_gid,
+	.query_port		= rnic_query_port,
+	.query_qp		= rnic_query_qp,
+	.reg_user_mr		= rnic_reg_user_mr,
+	.req_notify_cq		= rnic_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuctx),
+};
