@@ -36,7 +36,7 @@ static const struct rnic_ep_role rnic_accept_role = {
 	.gone	= rnic_ep_forget_request,
 };
 
-static int rnic_ep_number(struct rnic_ep *ep)
+static int rnic_ep_number_request(struct rnic_ep *ep)
 {
 	int ret = xa_alloc_cyclic(&rnic_requests, &ep->request, ep,
 				  xa_limit_31b, &rnic_requests_next,
@@ -47,7 +47,7 @@ static int rnic_ep_number(struct rnic_ep *ep)
 
 static int rnic_ep_await(struct rnic_ep *ep)
 {
-	int ret = rnic_ep_number(ep);
+	int ret = rnic_ep_number_request(ep);
 
 	if (!ret)
 		ret = rnic_ep_attach(ep, RNIC_EP_AWAITING);
@@ -89,7 +89,7 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 	ep->local = *local;
 	ep->remote = *remote;
 	ep->config = *cfg;
-	rnic_cm_params(cfg, RNIC_MAX_IRD, RNIC_MAX_ORD, &ep->params);
+	rnic_cm_fill_params(cfg, RNIC_MAX_IRD, RNIC_MAX_ORD, &ep->params);
 
 	ret = rnic_ep_await(ep);
 	if (ret)
@@ -160,12 +160,12 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	rnic_qp_put(qp);
 	if (ret)
 		return ret;
-	rnic_cm_params(&ep->config, param->ird, param->ord, &ep->params);
+	rnic_cm_fill_params(&ep->config, param->ird, param->ord, &ep->params);
 	ret = mpa_accept(ep->conn, &ep->params, param->private_data,
 			 param->private_data_len);
 	if (ret)
 		return ret;
-	return ep->operational ? rnic_ep_tell_established(ep) : -ECONNABORTED;
+	return ep->operational ? rnic_ep_report_established(ep) : -ECONNABORTED;
 }
 
 /* The core takes no other answer after an accept that failed. */

@@ -62,7 +62,7 @@ static void rnic_cm_stop(struct rnic_dev *dev, u8 why)
 }
 
 /* Who sees no reason in rnic_dev.cm_gone finds the node in the registry. */
-static int rnic_cm_go(struct rnic_dev *dev, u8 why)
+static int rnic_cm_start(struct rnic_dev *dev, u8 why)
 {
 	int ret = 0;
 	u8 left;
@@ -104,7 +104,7 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
  */
 int rnic_cm_dev_enable(struct rnic_dev *dev)
 {
-	return rnic_cm_go(dev, RNIC_CM_NO_CORE);
+	return rnic_cm_start(dev, RNIC_CM_NO_CORE);
 }
 
 /**
@@ -142,7 +142,7 @@ void rnic_cm_netdev_gone(struct rnic_dev *dev)
  */
 void rnic_cm_netdev_back(struct rnic_dev *dev)
 {
-	int ret = rnic_cm_go(dev, RNIC_CM_NO_NETDEV);
+	int ret = rnic_cm_start(dev, RNIC_CM_NO_NETDEV);
 
 	if (ret)
 		dev_notice(&dev->ibdev.dev, "no connections here: error %d\n",
@@ -169,7 +169,7 @@ static void rnic_cm_client_rename(struct ib_device *ibdev, void *data)
 {
 	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
-	rnic_dev_take_name(dev);
+	rnic_dev_update_name(dev);
 	rnic_cm_dev_changed(dev);
 }
 

@@ -39,7 +39,7 @@ bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
  * by itself and names it by number is believed where no user can be: in a kernel
  * thread. The reference to @qp keeps res.task, and that keeps its signal struct.
  */
-static bool cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
+static bool rnic_cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
 {
 	const struct rdma_restrack_entry *res = &qp->ibqp.res;
 	const struct rdma_cm_id *id = mpa_rdma_cm_id(cm_id);
@@ -69,7 +69,7 @@ struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 	might_sleep();
 	if (!qp)
 		return ERR_PTR(-EINVAL);
-	if (cm_owns_qp(cm_id, qp))
+	if (rnic_cm_owns_qp(cm_id, qp))
 		return qp;
 	rnic_count(dev, RNIC_CNT_CONN_QP_DENIED);
 	trace_rnic_qp_denied(&qp->ibqp);
@@ -78,14 +78,14 @@ struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 }
 
 /**
- * rnic_cm_params - what we ask of a connection
+ * rnic_cm_fill_params - what we ask of a connection
  * @cfg: settings in force for it
  * @ird: inbound Read depth the consumer wants
  * @ord: outbound Read depth it wants
  * @p: filled in
  */
-void rnic_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
-		    struct mpa_params *p)
+void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
+			 struct mpa_params *p)
 {
 	mpa_config_params(cfg, p);
 	p->ird = min_t(u32, ird, p->ird);
@@ -93,13 +93,13 @@ void rnic_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 }
 
 /**
- * rnic_cm_config - settings for a connection that is about to begin
+ * rnic_cm_get_config - settings for a connection that is about to begin
  * @dev: its device
  * @cfg: filled in
  *
  * Process context. Return: 0; -ENODEV: there are no connections now.
  */
-int rnic_cm_config(struct rnic_dev *dev, struct mpa_config *cfg)
+int rnic_cm_get_config(struct rnic_dev *dev, struct mpa_config *cfg)
 {
 	int ret = 0;
 

@@ -12,9 +12,9 @@ struct rnic_qp;
 
 bool rnic_cm_same_net(const struct iw_cm_id *cm_id);
 struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn);
-void rnic_cm_params(const struct mpa_config *cfg, u32 ird, u32 ord,
-		    struct mpa_params *p);
-int rnic_cm_config(struct rnic_dev *dev, struct mpa_config *cfg);
+void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
+			 struct mpa_params *p);
+int rnic_cm_get_config(struct rnic_dev *dev, struct mpa_config *cfg);
 void rnic_iw_add_ref(struct ib_qp *ibqp);
 void rnic_iw_rem_ref(struct ib_qp *ibqp);
 struct ib_qp *rnic_iw_get_qp(struct ib_device *ibdev, int qpn);

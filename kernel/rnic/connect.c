@@ -19,7 +19,7 @@
 #include "ulp/mpa.h"
 
 /* Starts TCP's handshake; what comes of it, the work will be told. */
-static int rnic_ep_dial(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
+static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_remote_addr;
 	struct sock *sk = ep->sock->sk;
@@ -95,7 +95,7 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 	if (!ret)
 		ret = rnic_ep_bind(ep, cm_id, qp);
 	if (!ret)
-		ret = rnic_ep_dial(ep, cm_id);
+		ret = rnic_ep_start_connect(ep, cm_id);
 	if (ret)
 		rnic_ep_finish(ep, false, 0);
 	else
@@ -129,13 +129,13 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return -EAFNOSUPPORT;
 	if (!rnic_cm_same_net(cm_id))
 		return -ENODEV;
-	ret = rnic_cm_config(dev, &cfg);
+	ret = rnic_cm_get_config(dev, &cfg);
 	if (ret)
 		return ret;
 	qp = rnic_cm_get_qp(cm_id, param->qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	rnic_cm_params(&cfg, param->ird, param->ord, &params);
+	rnic_cm_fill_params(&cfg, param->ird, param->ord, &params);
 	ret = rnic_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
 			      param->private_data_len);
 	rnic_qp_put(qp);
@@ -225,7 +225,7 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 			      ep->pd_len);
 	if (ret) {
 		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
-		rnic_ep_tell_failure(ep, cm_id, ret);
+		rnic_ep_report_failure(ep, cm_id, ret);
 	}
 	rnic_qp_put(qp);
 	cm_id->rem_ref(cm_id);

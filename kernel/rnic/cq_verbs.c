@@ -36,7 +36,7 @@ static void cq_failed(struct work_struct *work)
 {
 	struct rnic_cq *cq = container_of(work, struct rnic_cq, failed);
 
-	rnic_qps_of_cq_failed(rnic_cq_dev(cq), cq);
+	rnic_qp_cq_failed(rnic_cq_dev(cq), cq);
 }
 
 static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
@@ -90,7 +90,7 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -EINVAL;
 	if (!rnic_udata_clear(udata))
 		return -EINVAL;
-	if (!rnic_dev_take(&dev->nr_cq, RNIC_MAX_CQ))
+	if (!rnic_dev_reserve(&dev->nr_cq, RNIC_MAX_CQ))
 		return -ENOMEM;
 
 	ret = cq_init(to_rnic_cq(ibcq), attr->cqe, udata);

@@ -36,7 +36,7 @@ struct detail {
 	const char *word;
 };
 
-static int put_details(struct sk_buff *msg, const struct detail *d, size_t nr)
+static int details_put(struct sk_buff *msg, const struct detail *d, size_t nr)
 {
 	int ret = 0;
 
@@ -47,7 +47,7 @@ static int put_details(struct sk_buff *msg, const struct detail *d, size_t nr)
 }
 
 /* Ends what nla_nest_start() began, if that came to anything. */
-static int end_details(struct sk_buff *msg, struct nlattr *nest, int ret)
+static int details_end(struct sk_buff *msg, struct nlattr *nest, int ret)
 {
 	if (!nest)
 		return -EMSGSIZE;
@@ -59,7 +59,7 @@ static int end_details(struct sk_buff *msg, struct nlattr *nest, int ret)
 	return 0;
 }
 
-static int put_result(struct sk_buff *msg, const struct mpa_result *r)
+static int details_put_result(struct sk_buff *msg, const struct mpa_result *r)
 {
 	const struct detail details[] = {
 		{ "role", .word = r->initiator ? "initiator" : "responder" },
@@ -77,13 +77,13 @@ static int put_result(struct sk_buff *msg, const struct mpa_result *r)
 		{ "peer_ord", r->peer_ord },
 	};
 
-	return put_details(msg, details, ARRAY_SIZE(details));
+	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
 /* Queue pairs: a reference of ours keeps the rings. --------------------------- */
 
 /**
- * struct qp_shown - a queue pair as it was at one time
+ * struct details_qp - a queue pair as it was at one time
  * @state: its state
  * @sq_posted: send requests not reported yet
  * @sq_taken: those of them that were taken up
@@ -92,7 +92,7 @@ static int put_result(struct sk_buff *msg, const struct mpa_result *r)
  * @res: what the stream has negotiated
  * @cause: what ended the stream
  */
-struct qp_shown {
+struct details_qp {
 	enum rnic_qp_state state;
 	u32 sq_posted;
 	u32 sq_taken;
@@ -102,7 +102,7 @@ struct qp_shown {
 	u32 cause;
 };
 
-static void show_qp(struct rnic_qp *qp, struct qp_shown *s)
+static void details_read_qp(struct rnic_qp *qp, struct details_qp *s)
 {
 	const struct rnic_sq *sq = &qp->sq;
 	unsigned long flags;
@@ -119,8 +119,8 @@ static void show_qp(struct rnic_qp *qp, struct qp_shown *s)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-static int put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
-		      const struct qp_shown *s)
+static int details_put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
+			      const struct details_qp *s)
 {
 	static const char * const states[] = {
 		[RNIC_QP_IDLE]		= "idle",
@@ -139,11 +139,11 @@ static int put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
 	};
 
 	BUILD_BUG_ON(ARRAY_SIZE(states) != RNIC_QP_STATES);
-	return put_details(msg, details, ARRAY_SIZE(details));
+	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
 /* What changes while the stream runs. */
-static int put_stream(struct sk_buff *msg, struct rnic_qp *qp)
+static int details_put_stream(struct sk_buff *msg, struct rnic_qp *qp)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 	struct detail details[] = {
@@ -164,7 +164,7 @@ static int put_stream(struct sk_buff *msg, struct rnic_qp *qp)
 	}
 	release_sock(ep->sock->sk);
 	rnic_ep_put(ep);
-	return live ? put_details(msg, details, ARRAY_SIZE(details)) : 0;
+	return live ? details_put(msg, details, ARRAY_SIZE(details)) : 0;
 }
 
 /**
@@ -177,27 +177,27 @@ static int put_stream(struct sk_buff *msg, struct rnic_qp *qp)
 int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
-	struct qp_shown s;
+	struct details_qp s;
 	struct nlattr *nest;
 	int ret = 0;
 
 	if (!rnic_qp_try_get(qp))
 		return 0;
-	show_qp(qp, &s);
+	details_read_qp(qp, &s);
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (nest)
-		ret = put_queues(msg, qp, &s);
+		ret = details_put_queues(msg, qp, &s);
 	if (nest && !ret && s.started)
-		ret = put_result(msg, &s.res) ?: put_stream(msg, qp);
+		ret = details_put_result(msg, &s.res) ?: details_put_stream(msg, qp);
 	if (nest && !ret && s.started && s.cause)
 		ret = rdma_nl_put_driver_u32_hex(msg, "cause", s.cause);
 	rnic_qp_put(qp);
-	return end_details(msg, nest, ret);
+	return details_end(msg, nest, ret);
 }
 
 /* Completion queues: rnic_cq.lock keeps the ring, while it is alive. ------------ */
 
-static const char *arm_word(u32 arm)
+static const char *details_arm_word(u32 arm)
 {
 	switch (arm) {
 	case MPA_ARM_NONE:
@@ -243,13 +243,13 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		const struct detail details[] = {
 			{ "cq_size", cq->ring.size },
 			{ "cq_used", used },
-			{ "armed", .word = arm_word(arm) },
+			{ "armed", .word = details_arm_word(arm) },
 			{ "overflown", overflown },
 		};
 
-		ret = put_details(msg, details, ARRAY_SIZE(details));
+		ret = details_put(msg, details, ARRAY_SIZE(details));
 	}
-	return end_details(msg, nest, ret);
+	return details_end(msg, nest, ret);
 }
 
 /* Memory regions: of these the core waits in every release. -------------------- */
@@ -290,9 +290,9 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (nest)
-		ret = put_details(msg, details, ARRAY_SIZE(details)) ?:
+		ret = details_put(msg, details, ARRAY_SIZE(details)) ?:
 		      rdma_nl_put_driver_u32_hex(msg, "access", access);
-	return end_details(msg, nest, ret);
+	return details_end(msg, nest, ret);
 }
 
 /*
@@ -300,7 +300,7 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
  * it finds has a life of its own.
  */
 
-static int put_ep(struct sk_buff *msg, struct rnic_ep *ep)
+static int details_put_ep(struct sk_buff *msg, struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	struct detail details[] = {
@@ -319,10 +319,10 @@ static int put_ep(struct sk_buff *msg, struct rnic_ep *ep)
 	details[4].value = ep->ord;
 	details[5].value = ep->qpn;
 	release_sock(sk);
-	return put_details(msg, details, ARRAY_SIZE(details));
+	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
-static int put_listener(struct sk_buff *msg, const struct mpa_node_view *v)
+static int details_put_listener(struct sk_buff *msg, const struct mpa_node_view *v)
 {
 	const struct detail details[] = {
 		{ "mpa_state", .word = "listening" },
@@ -331,11 +331,11 @@ static int put_listener(struct sk_buff *msg, const struct mpa_node_view *v)
 		{ "half_open", v->half_open },
 	};
 
-	return put_details(msg, details, ARRAY_SIZE(details));
+	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
-static int fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
-			 const struct iw_cm_id *cm_id)
+static int details_fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
+				 const struct iw_cm_id *cm_id)
 {
 	struct mpa_node_view *v = kzalloc(sizeof(*v), GFP_KERNEL);
 	struct nlattr *nest;
@@ -343,7 +343,7 @@ static int fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
 
 	if (v && rnic_listener_of_id(dev, cm_id, v)) {
 		nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
-		ret = end_details(msg, nest, nest ? put_listener(msg, v) : 0);
+		ret = details_end(msg, nest, nest ? details_put_listener(msg, v) : 0);
 	}
 	kfree(v);
 	return ret;
@@ -368,10 +368,10 @@ int rnic_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id)
 		return 0;
 	ep = rnic_ep_of_id(dev, cm_id);
 	if (!ep)
-		return fill_listener(msg, dev, cm_id);
+		return details_fill_listener(msg, dev, cm_id);
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (nest)
-		ret = put_ep(msg, ep);
+		ret = details_put_ep(msg, ep);
 	rnic_ep_put(ep);
-	return end_details(msg, nest, ret);
+	return details_end(msg, nest, ret);
 }

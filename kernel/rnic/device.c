@@ -7,12 +7,12 @@
 struct workqueue_struct *rnic_wq;
 
 /**
- * rnic_dev_take_name() - the device has a name, or a new one
+ * rnic_dev_update_name() - the device has a name, or a new one
  * @dev: the device, within a call of the core's, which renames nothing meanwhile
  *
  * Nobody is told.
  */
-void rnic_dev_take_name(struct rnic_dev *dev)
+void rnic_dev_update_name(struct rnic_dev *dev)
 {
 	spin_lock_bh(&dev->name_lock);
 	strscpy(dev->name, dev->ibdev.name, sizeof(dev->name));
@@ -20,10 +20,10 @@ void rnic_dev_take_name(struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_take_ifname() - likewise, of the network device
+ * rnic_dev_update_ifname() - likewise, of the network device
  * @dev: the device; RTNL held
  */
-void rnic_dev_take_ifname(struct rnic_dev *dev)
+void rnic_dev_update_ifname(struct rnic_dev *dev)
 {
 	ASSERT_RTNL();
 	spin_lock_bh(&dev->name_lock);

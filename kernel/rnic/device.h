@@ -143,13 +143,13 @@ static inline bool rnic_udata_clear(struct ib_udata *udata)
 }
 
 /**
- * rnic_dev_take() - count one more object
+ * rnic_dev_reserve() - count one more object
  * @nr: how many are alive
  * @max: how many there may be
  *
  * Return: true, and @nr has grown; false: there are @max.
  */
-static inline bool rnic_dev_take(atomic_t *nr, int max)
+static inline bool rnic_dev_reserve(atomic_t *nr, int max)
 {
 	return atomic_add_unless(nr, 1, max);
 }
@@ -167,7 +167,7 @@ static inline bool rnic_dev_port_active(const struct rnic_dev *dev)
 	return netif_running(dev->netdev) && netif_carrier_ok(dev->netdev);
 }
 
-void rnic_dev_take_name(struct rnic_dev *dev);
-void rnic_dev_take_ifname(struct rnic_dev *dev);
+void rnic_dev_update_name(struct rnic_dev *dev);
+void rnic_dev_update_ifname(struct rnic_dev *dev);
 
 #endif /* MPA_RNIC_DEVICE_H */

@@ -215,8 +215,8 @@ static void rnic_ep_state_change(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-static int rnic_drop(read_descriptor_t *desc, struct sk_buff *skb,
-		     unsigned int off, size_t len)
+static int rnic_ep_drop_bytes(read_descriptor_t *desc, struct sk_buff *skb,
+			      unsigned int off, size_t len)
 {
 	return len;
 }
@@ -231,7 +231,7 @@ void rnic_ep_drain(struct sock *sk)
 {
 	read_descriptor_t desc = { .count = 1 };
 
-	tcp_read_sock(sk, &desc, rnic_drop);
+	tcp_read_sock(sk, &desc, rnic_ep_drop_bytes);
 }
 
 /**

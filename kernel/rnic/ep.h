@@ -19,7 +19,7 @@
  * identifier sees: as Initiator one CONNECT_REPLY, unless connect has returned
  * an error; as Responder one ESTABLISHED, unless accept has; and one CLOSE
  * after a CONNECT_REPLY without error or an ESTABLISHED. All come from
- * rnic_ep_announce(), rnic_iw_accept() and rnic_ep_release_refs().
+ * rnic_ep_report_reply(), rnic_iw_accept() and rnic_ep_release_refs().
  */
 #ifndef MPA_RNIC_EP_H
 #define MPA_RNIC_EP_H

@@ -27,20 +27,20 @@
 
 enum {
 	/* Looks in the time that TCP awaits a FIN; no more of them than this. */
-	EP_LOOKS		= 8,
-	EP_LOOK_MIN		= HZ / 10 + 1,
-	EP_LOOK_MAX		= 5 * HZ,
+	EP_CHECKS		= 8,
+	EP_CHECK_MIN		= HZ / 10 + 1,
+	EP_CHECK_MAX		= 5 * HZ,
 	/* TCP's own number, where tcp_orphan_retries is 0. */
 	EP_ORPHAN_RETRIES	= 8,
 };
 
 /**
- * rnic_tcp_over - has TCP received all it ever will?
+ * rnic_ep_tcp_over - has TCP received all it ever will?
  * @sk: the socket; without its lock the answer may be old
  *
  * Return: true if so.
  */
-bool rnic_tcp_over(const struct sock *sk)
+bool rnic_ep_tcp_over(const struct sock *sk)
 {
 	return READ_ONCE(sk->sk_state) == TCP_CLOSE ||
 	       READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN;
@@ -113,9 +113,9 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 	if (!cm_id)
 		return;
 	if (failed)
-		rnic_ep_tell_failure(ep, cm_id, ep->status ?: -ECONNABORTED);
+		rnic_ep_report_failure(ep, cm_id, ep->status ?: -ECONNABORTED);
 	if (open)
-		rnic_ep_tell_close(ep, cm_id);
+		rnic_ep_report_close(ep, cm_id);
 	cm_id->rem_ref(cm_id);
 }
 
@@ -155,7 +155,7 @@ void rnic_ep_abort(struct rnic_ep *ep)
 /* In time ------------------------------------------------------------------ */
 
 /* How long the peer may be silent that has acknowledged all there is. */
-static unsigned long ep_silence(const struct rnic_ep *ep)
+static unsigned long rnic_ep_silence_max(const struct rnic_ep *ep)
 {
 	/*
 	 * It was refused, and has nothing of value; or it has had our Terminate,
@@ -167,7 +167,7 @@ static unsigned long ep_silence(const struct rnic_ep *ep)
 }
 
 /* Has TCP got anything across since the last look, either way? */
-static bool ep_moved(struct rnic_ep *ep)
+static bool rnic_ep_progressed(struct rnic_ep *ep)
 {
 	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
 	bool moved = ep->snd_una != tp->snd_una || ep->rcv_nxt != tp->rcv_nxt;
@@ -179,7 +179,7 @@ static bool ep_moved(struct rnic_ep *ep)
 }
 
 /* Without an application TCP would have given up by now. */
-static bool ep_tcp_tired(const struct sock *sk)
+static bool rnic_ep_tcp_gave_up(const struct sock *sk)
 {
 	const struct inet_connection_sock *icsk = inet_csk(sk);
 	int most = READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_orphan_retries);
@@ -188,21 +188,21 @@ static bool ep_tcp_tired(const struct sock *sk)
 	       (most ?: EP_ORPHAN_RETRIES);
 }
 
-static bool ep_may_go_on(const struct rnic_ep *ep)
+static bool rnic_ep_may_go_on(const struct rnic_ep *ep)
 {
 	const struct sock *sk = ep->sock->sk;
 	const struct tcp_sock *tp = tcp_sk(sk);
 
 	if (tp->snd_una != tp->write_seq)
-		return ep->state != RNIC_EP_LINGERING || !ep_tcp_tired(sk);
-	return time_before(jiffies, ep->moved_at + ep_silence(ep));
+		return ep->state != RNIC_EP_LINGERING || !rnic_ep_tcp_gave_up(sk);
+	return time_before(jiffies, ep->moved_at + rnic_ep_silence_max(ep));
 }
 
 /* The next look; the last one is when close-timeout is over. */
-static void ep_arm_look(struct rnic_ep *ep)
+static void rnic_ep_arm_check(struct rnic_ep *ep)
 {
-	unsigned long look = clamp_t(unsigned long, ep_silence(ep) / EP_LOOKS,
-				     EP_LOOK_MIN, EP_LOOK_MAX);
+	unsigned long look = clamp_t(unsigned long, rnic_ep_silence_max(ep) / EP_CHECKS,
+				     EP_CHECK_MIN, EP_CHECK_MAX);
 	unsigned long now = jiffies;
 
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
@@ -212,29 +212,29 @@ static void ep_arm_look(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_bound - the connection is ending: from now on that is bounded
+ * rnic_ep_start_closing - the connection is ending: from now on that is bounded
  * @ep: the endpoint; socket lock held. Again, it goes on counting from the first
  *	time.
  *
  * Any context.
  */
-void rnic_ep_bound(struct rnic_ep *ep)
+void rnic_ep_start_closing(struct rnic_ep *ep)
 {
 	if (!ep->bounded) {
 		ep->bounded = true;
 		ep->close_by = jiffies +
 			msecs_to_jiffies(ep->config.v[MPA_A_CONFIG_CLOSE_TIMEOUT]);
 	}
-	ep_moved(ep);
+	rnic_ep_progressed(ep);
 	ep->moved_at = jiffies;
-	ep_arm_look(ep);
+	rnic_ep_arm_check(ep);
 }
 
 /*
  * Who waits for the end is told that it was none; without anybody TCP may do for
  * itself what it still wants to do.
  */
-static void ep_give_up(struct rnic_ep *ep, bool late)
+static void rnic_ep_give_up(struct rnic_ep *ep, bool late)
 {
 	bool waiting = ep->state != RNIC_EP_LINGERING;
 
@@ -244,10 +244,10 @@ static void ep_give_up(struct rnic_ep *ep, bool late)
 }
 
 /**
- * rnic_ep_look - the timer of an endpoint that ends has expired
+ * rnic_ep_check_progress - the timer of an endpoint that ends has expired
  * @ep: the endpoint, locked; ESTABLISHED, CLOSING or LINGERING
  */
-void rnic_ep_look(struct rnic_ep *ep)
+void rnic_ep_check_progress(struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	bool late, go_on;
@@ -257,19 +257,19 @@ void rnic_ep_look(struct rnic_ep *ep)
 		release_sock(sk);
 		return;
 	}
-	if (ep_moved(ep))
+	if (rnic_ep_progressed(ep))
 		ep->moved_at = jiffies;
 	late = time_after_eq(jiffies, ep->close_by);
-	go_on = !late && ep_may_go_on(ep);
+	go_on = !late && rnic_ep_may_go_on(ep);
 	if (go_on)
-		ep_arm_look(ep);
+		rnic_ep_arm_check(ep);
 	release_sock(sk);
 	if (!go_on)
-		ep_give_up(ep, late);
+		rnic_ep_give_up(ep, late);
 }
 
 /* One more lingers; the oldest ones, which have had the most time, give way. */
-static void ep_start_linger(struct rnic_ep *ep)
+static void rnic_ep_start_linger(struct rnic_ep *ep)
 {
 	struct rnic_dev *dev = ep->dev;
 	struct rnic_ep *oldest;
@@ -303,7 +303,7 @@ void rnic_ep_linger(struct rnic_ep *ep)
 	WRITE_ONCE(ep->fin_due, false);
 	rnic_ep_hook(ep, rnic_ep_drain);
 	rnic_ep_drain(sk);
-	over = rnic_tcp_over(sk);
+	over = rnic_ep_tcp_over(sk);
 	release_sock(sk);
 	if (over) {
 		rnic_ep_finish(ep, false, 0);
@@ -312,16 +312,16 @@ void rnic_ep_linger(struct rnic_ep *ep)
 	kernel_sock_shutdown(ep->sock, SHUT_WR);
 	rnic_ep_release_refs(ep, 0);
 	lock_sock(sk);
-	rnic_ep_bound(ep);
+	rnic_ep_start_closing(ep);
 	release_sock(sk);
-	ep_start_linger(ep);
+	rnic_ep_start_linger(ep);
 }
 
 /*
  * May FIN go out without cutting off what the ULP still holds? If not, its
  * writable call-up will follow.
  */
-static bool ep_drained(struct rnic_ep *ep)
+static bool rnic_ep_drained(struct rnic_ep *ep)
 {
 	int ret;
 
@@ -354,19 +354,19 @@ void rnic_ep_orderly(struct rnic_ep *ep)
 	lock_sock(sk);
 	if (ep->state == RNIC_EP_ESTABLISHED)
 		rnic_ep_set_state(ep, RNIC_EP_CLOSING);
-	fin = ep_drained(ep);
+	fin = rnic_ep_drained(ep);
 	WRITE_ONCE(ep->fin_due, !fin);
-	rnic_ep_bound(ep);
+	rnic_ep_start_closing(ep);
 	release_sock(sk);
 	if (fin)
 		kernel_sock_shutdown(ep->sock, SHUT_WR);
 }
 
 /**
- * rnic_ep_soon - a Terminate is owed, or the send queue drains
+ * rnic_ep_end_soon - a Terminate is owed, or the send queue drains
  * @ep: the endpoint, locked
  */
-void rnic_ep_soon(struct rnic_ep *ep)
+void rnic_ep_end_soon(struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 
@@ -374,6 +374,6 @@ void rnic_ep_soon(struct rnic_ep *ep)
 		return;
 	lock_sock(sk);
 	if (!ep->bounded)
-		rnic_ep_bound(ep);
+		rnic_ep_start_closing(ep);
 	release_sock(sk);
 }

@@ -27,12 +27,12 @@ static void rnic_ep_fill_depths(const struct rnic_ep *ep,
 }
 
 /**
- * rnic_event_set_pd() - put private data into an event
+ * rnic_ep_event_set_pd() - put private data into an event
  * @event: the event
  * @pd: private data, which the core copies
  * @pd_len: bytes of it, at most the pd_max of the endpoint's &struct mpa_ops
  */
-void rnic_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
+void rnic_ep_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
 {
 	/* The core copies it. */
 	event->private_data = (void *)pd;
@@ -40,12 +40,12 @@ void rnic_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
 }
 
 /**
- * rnic_ep_tell_established - the Responder's success
+ * rnic_ep_report_established - the Responder's success
  * @ep: the endpoint, locked
  *
  * Return: 0, or an error of the core's.
  */
-int rnic_ep_tell_established(struct rnic_ep *ep)
+int rnic_ep_report_established(struct rnic_ep *ep)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_ESTABLISHED,
@@ -62,14 +62,14 @@ int rnic_ep_tell_established(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_announce() - report the Initiator's success
+ * rnic_ep_report_reply() - report the Initiator's success
  * @ep: the endpoint; socket lock held
  * @pd: private data of the Reply
  * @pd_len: bytes of it
  *
  * Return: 0, or an error of the core.
  */
-int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len)
+int rnic_ep_report_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
@@ -80,7 +80,7 @@ int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len)
 
 	rnic_ep_assert_locked(ep);
 	rnic_ep_fill_depths(ep, &event);
-	rnic_event_set_pd(&event, pd, pd_len);
+	rnic_ep_event_set_pd(&event, pd, pd_len);
 	ret = rnic_ep_send_event(ep, ep->cm_id, &event);
 	if (ret)
 		return ret;
@@ -91,13 +91,13 @@ int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len)
 }
 
 /**
- * rnic_ep_tell_failure - the Initiator's failure
+ * rnic_ep_report_failure - the Initiator's failure
  * @ep: the endpoint
  * @cm_id: the core's identifier
  * @status: a negative error
  */
-void rnic_ep_tell_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
-			  int status)
+void rnic_ep_report_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			    int status)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
@@ -108,21 +108,21 @@ void rnic_ep_tell_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 
 	if (status == -ECONNREFUSED) {
 		rnic_ep_fill_depths(ep, &event);
-		rnic_event_set_pd(&event, ep->reply_pd, ep->reply_pd_len);
+		rnic_ep_event_set_pd(&event, ep->reply_pd, ep->reply_pd_len);
 	}
 	if (!rnic_ep_send_event(ep, cm_id, &event))
 		return;
 	/* No memory for the private data; without, the core cannot fail. */
-	rnic_event_set_pd(&event, NULL, 0);
+	rnic_ep_event_set_pd(&event, NULL, 0);
 	WARN_ON_ONCE(rnic_ep_send_event(ep, cm_id, &event));
 }
 
 /**
- * rnic_ep_tell_close() - report the end of a connection
+ * rnic_ep_report_close() - report the end of a connection
  * @ep: the endpoint
  * @cm_id: the core's identifier
  */
-void rnic_ep_tell_close(const struct rnic_ep *ep, struct iw_cm_id *cm_id)
+void rnic_ep_report_close(const struct rnic_ep *ep, struct iw_cm_id *cm_id)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CLOSE,

@@ -9,11 +9,11 @@ struct iw_cm_event;
 struct iw_cm_id;
 struct rnic_ep;
 
-void rnic_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len);
-int rnic_ep_tell_established(struct rnic_ep *ep);
-int rnic_ep_announce(struct rnic_ep *ep, const void *pd, u32 pd_len);
-void rnic_ep_tell_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
-			  int status);
-void rnic_ep_tell_close(const struct rnic_ep *ep, struct iw_cm_id *cm_id);
+void rnic_ep_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len);
+int rnic_ep_report_established(struct rnic_ep *ep);
+int rnic_ep_report_reply(struct rnic_ep *ep, const void *pd, u32 pd_len);
+void rnic_ep_report_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			    int status);
+void rnic_ep_report_close(const struct rnic_ep *ep, struct iw_cm_id *cm_id);
 
 #endif /* MPA_RNIC_EP_EVENT_H */

@@ -18,8 +18,8 @@
 
 /* Call-ups of the stream: socket lock held, nothing may sleep -------------- */
 
-static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
-			    const void *pd, u32 pd_len)
+static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
+			       const void *pd, u32 pd_len)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 	struct iw_cm_event event = {
@@ -45,15 +45,15 @@ static void rnic_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 		event.ird = min_t(u16, req->ird, event.ird);
 		event.ord = min_t(u16, req->ord, event.ord);
 	}
-	rnic_event_set_pd(&event, pd, pd_len);
+	rnic_ep_event_set_pd(&event, pd, pd_len);
 	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event.event,
 			    event.status);
 	if (rnic_listener_event(ep->listener, &event))
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 }
 
-static void rnic_op_operational(struct mpa_conn *conn,
-				const struct mpa_result *res)
+static void rnic_ep_op_operational(struct mpa_conn *conn,
+				   const struct mpa_result *res)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
@@ -84,12 +84,12 @@ static void rnic_ep_startup_fault(struct rnic_ep *ep, const struct ddp_fault *f)
 	rnic_ep_set_state(ep, RNIC_EP_CLOSING);
 	/* rnic_ep_orderly() reads both without the socket lock. */
 	WRITE_ONCE(ep->fin_due, true);
-	rnic_ep_bound(ep);
+	rnic_ep_start_closing(ep);
 	rnic_qp_startup_fault(ep->qp, f);
 }
 
-static void rnic_op_reply(struct mpa_conn *conn, int status,
-			  const struct mpa_result *res, const void *pd,
+static void rnic_ep_op_reply(struct mpa_conn *conn, int status,
+			     const struct mpa_result *res, const void *pd,
 			 u32 pd_len)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
@@ -103,7 +103,7 @@ static void rnic_op_reply(struct mpa_conn *conn, int status,
 		status = -ECONNABORTED;
 	/* If the core fails, the peer is owed a word too (RFC 6581 section 8). */
 	if (!status)
-		status = rnic_ep_announce(ep, pd, pd_len);
+		status = rnic_ep_report_reply(ep, pd, pd_len);
 	if (!status)
 		return;
 	WRITE_ONCE(ep->status, status);
@@ -115,31 +115,31 @@ static void rnic_op_reply(struct mpa_conn *conn, int status,
 		rnic_ep_kick(ep, RNIC_EP_DO_FAILED);
 }
 
-static int rnic_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
+static int rnic_ep_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
 	/* What comes while the stream is being cut off is for nobody. */
-	return ep->conn && ep->qp ? rnic_qp_ulpdu(ep->qp, rx, len) : -EPIPE;
+	return ep->conn && ep->qp ? rnic_rx_ulpdu(ep->qp, rx, len) : -EPIPE;
 }
 
-static void rnic_op_settled(struct mpa_conn *conn)
+static void rnic_ep_op_settled(struct mpa_conn *conn)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
 	if (ep->qp)
-		rnic_qp_settled(ep->qp);
+		rnic_rx_settled(ep->qp);
 }
 
-static void rnic_op_answer(struct mpa_conn *conn)
+static void rnic_ep_op_answer(struct mpa_conn *conn)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
 	if (ep->conn && ep->qp)
-		rnic_qp_answer(ep->qp, conn);
+		rnic_tx_answer(ep->qp, conn);
 }
 
-static void rnic_op_writable(struct mpa_conn *conn)
+static void rnic_ep_op_writable(struct mpa_conn *conn)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
@@ -149,7 +149,7 @@ static void rnic_op_writable(struct mpa_conn *conn)
 		rnic_qp_writable(ep->qp);
 }
 
-static void rnic_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
+static void rnic_ep_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
@@ -167,14 +167,14 @@ static void rnic_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 }
 
 static const struct mpa_ops rnic_ep_ops = {
-	.request	= rnic_op_request,
-	.operational	= rnic_op_operational,
-	.reply		= rnic_op_reply,
-	.ulpdu		= rnic_op_ulpdu,
-	.settled	= rnic_op_settled,
-	.answer		= rnic_op_answer,
-	.writable	= rnic_op_writable,
-	.ended		= rnic_op_ended,
+	.request	= rnic_ep_op_request,
+	.operational	= rnic_ep_op_operational,
+	.reply		= rnic_ep_op_reply,
+	.ulpdu		= rnic_ep_op_ulpdu,
+	.settled	= rnic_ep_op_settled,
+	.answer		= rnic_ep_op_answer,
+	.writable	= rnic_ep_op_writable,
+	.ended		= rnic_ep_op_ended,
 	.pd_max		= RNIC_EP_PD_MAX,
 };
 

@@ -33,7 +33,7 @@ static void rnic_ep_tcp(struct rnic_ep *ep)
 
 	if (state == RNIC_EP_CONNECTING && ep->role->tcp)
 		ep->role->tcp(ep);
-	else if (state == RNIC_EP_LINGERING && rnic_tcp_over(ep->sock->sk))
+	else if (state == RNIC_EP_LINGERING && rnic_ep_tcp_over(ep->sock->sk))
 		rnic_ep_finish(ep, false, 0);
 }
 
@@ -92,7 +92,7 @@ static void rnic_ep_timeout(struct rnic_ep *ep)
 	case RNIC_EP_ESTABLISHED:
 	case RNIC_EP_CLOSING:
 	case RNIC_EP_LINGERING:
-		rnic_ep_look(ep);
+		rnic_ep_check_progress(ep);
 		break;
 	default:
 		break;
@@ -110,7 +110,7 @@ static void rnic_ep_work(struct work_struct *work)
 		[RNIC_EP_DO_TCP]		= rnic_ep_tcp,
 		[RNIC_EP_DO_REFUSE]	= rnic_ep_refuse,
 		[RNIC_EP_DO_ORPHAN]	= rnic_ep_orphan,
-		[RNIC_EP_DO_BOUND]	= rnic_ep_soon,
+		[RNIC_EP_DO_BOUND]	= rnic_ep_end_soon,
 		[RNIC_EP_DO_ORDERLY]	= rnic_ep_orderly,
 	};
 	struct rnic_ep *ep = container_of(work, struct rnic_ep, work);

@@ -8,7 +8,7 @@
 #include "device.h"
 #include "netdev.h"
 
-static int __init mpa_rnic_init(void)
+static int __init rnic_main_init(void)
 {
 	int ret;
 
@@ -31,7 +31,7 @@ err_cm:
 	return ret;
 }
 
-static void __exit mpa_rnic_exit(void)
+static void __exit rnic_main_exit(void)
 {
 	rnic_netdev_exit();
 	rcu_barrier();
@@ -39,8 +39,8 @@ static void __exit mpa_rnic_exit(void)
 	rnic_cm_exit();
 }
 
-module_init(mpa_rnic_init);
-module_exit(mpa_rnic_exit);
+module_init(rnic_main_init);
+module_exit(rnic_main_exit);
 
 MODULE_DESCRIPTION("Software iWARP RNIC over MPA (RFC 5044)");
 MODULE_LICENSE("GPL");

@@ -43,7 +43,7 @@ static void mr_free(struct rnic_mr *mr)
 	ib_umem_release(mr->umem);
 	kvfree(mr->pages);
 	kfree(mr->next_pages);
-	rnic_disown(mr->uctx, RNIC_OWNED_MR);
+	rnic_ucontext_disown(mr->uctx, RNIC_OWNED_MR);
 	/* Lookups may still find it invalid under the lock. */
 	kfree_rcu(mr, rcu);
 }
@@ -77,7 +77,7 @@ static int mr_publish(struct rnic_mr *mr)
 	int ret;
 
 	BUILD_BUG_ON(MR_INDEX_BITS + RNIC_MR_KEY_BITS != 32);
-	if (!rnic_dev_take(&mr->dev->nr_mr, RNIC_MAX_MR))
+	if (!rnic_dev_reserve(&mr->dev->nr_mr, RNIC_MAX_MR))
 		return -ENOMEM;
 	ret = mr_insert(mr);
 	if (ret)
@@ -144,7 +144,7 @@ static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static int user_mr_check(u64 len, u64 iova, int access,
+static int mr_user_check(u64 len, u64 iova, int access,
 			 struct ib_udata *udata)
 {
 	u64 last;
@@ -161,17 +161,17 @@ static int user_mr_check(u64 len, u64 iova, int access,
 	return rnic_udata_clear(udata) ? 0 : -EINVAL;
 }
 
-static struct rnic_mr *user_mr_alloc(struct ib_pd *pd)
+static struct rnic_mr *mr_user_alloc(struct ib_pd *pd)
 {
 	struct rnic_ucontext *uctx = to_rnic_pd(pd)->uctx;
 	struct rnic_mr *mr;
-	int ret = rnic_own(uctx, RNIC_OWNED_MR);
+	int ret = rnic_ucontext_own(uctx, RNIC_OWNED_MR);
 
 	if (ret)
 		return ERR_PTR(ret);
 	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
 	if (!mr) {
-		rnic_disown(uctx, RNIC_OWNED_MR);
+		rnic_ucontext_disown(uctx, RNIC_OWNED_MR);
 		return ERR_PTR(-ENOMEM);
 	}
 	mr->uctx = uctx;
@@ -199,11 +199,11 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			       int access, struct ib_udata *udata)
 {
 	struct rnic_mr *mr;
-	int ret = user_mr_check(len, iova, access, udata);
+	int ret = mr_user_check(len, iova, access, udata);
 
 	if (ret)
 		return ERR_PTR(ret);
-	mr = user_mr_alloc(pd);
+	mr = mr_user_alloc(pd);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	ret = mr_init_user(mr, start, len, iova, access);

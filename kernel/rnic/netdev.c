@@ -27,22 +27,22 @@
 #include "verbs.h"
 
 /* Protects the list. Nests inside everything. */
-static DEFINE_SPINLOCK(rnics_lock);
-static LIST_HEAD(rnics);
+static DEFINE_SPINLOCK(rnic_devs_lock);
+static LIST_HEAD(rnic_devs);
 
-static struct lock_class_key mrs_lock_class;
+static struct lock_class_key rnic_mrs_lock_class;
 
 /* Runs rnic_dev.unregister only, so that it can be drained at module exit. */
-static struct workqueue_struct *unregister_wq;
+static struct workqueue_struct *rnic_unregister_wq;
 
 /* The list ----------------------------------------------------------------- */
 
-static struct rnic_dev *rnic_find(const struct net_device *netdev)
+static struct rnic_dev *rnic_dev_find(const struct net_device *netdev)
 {
 	struct rnic_dev *dev;
 
-	lockdep_assert_held(&rnics_lock);
-	list_for_each_entry(dev, &rnics, entry)
+	lockdep_assert_held(&rnic_devs_lock);
+	list_for_each_entry(dev, &rnic_devs, entry)
 		if (dev->netdev == netdev)
 			return dev;
 	return NULL;
@@ -52,37 +52,37 @@ static struct rnic_dev *rnic_find(const struct net_device *netdev)
  * The device on @netdev, whether the core knows it already, still, or not.
  * Its memory stays until put_device().
  */
-static struct rnic_dev *rnic_get_by_netdev(const struct net_device *netdev)
+static struct rnic_dev *rnic_dev_get_by_netdev(const struct net_device *netdev)
 {
 	struct rnic_dev *dev;
 
-	spin_lock(&rnics_lock);
-	dev = rnic_find(netdev);
+	spin_lock(&rnic_devs_lock);
+	dev = rnic_dev_find(netdev);
 	if (dev)
 		get_device(&dev->ibdev.dev);
-	spin_unlock(&rnics_lock);
+	spin_unlock(&rnic_devs_lock);
 	return dev;
 }
 
 /* One device on each network device. */
-static int rnic_list_add(struct rnic_dev *dev)
+static int rnic_dev_list_add(struct rnic_dev *dev)
 {
 	int ret = -EEXIST;
 
-	spin_lock(&rnics_lock);
-	if (!rnic_find(dev->netdev)) {
-		list_add_tail(&dev->entry, &rnics);
+	spin_lock(&rnic_devs_lock);
+	if (!rnic_dev_find(dev->netdev)) {
+		list_add_tail(&dev->entry, &rnic_devs);
 		ret = 0;
 	}
-	spin_unlock(&rnics_lock);
+	spin_unlock(&rnic_devs_lock);
 	return ret;
 }
 
-static void rnic_list_del(struct rnic_dev *dev)
+static void rnic_dev_list_del(struct rnic_dev *dev)
 {
-	spin_lock(&rnics_lock);
+	spin_lock(&rnic_devs_lock);
 	list_del_init(&dev->entry);
-	spin_unlock(&rnics_lock);
+	spin_unlock(&rnic_devs_lock);
 }
 
 /* Going -------------------------------------------------------------------- */
@@ -94,26 +94,26 @@ static void rnic_list_del(struct rnic_dev *dev)
  * then looks for the table of GIDs, which goes with the last reference to the
  * device: ours. By then all of them must have come so far.
  */
-static void rnic_wait_for_readers(void)
+static void rnic_dev_wait_for_readers(void)
 {
 	synchronize_rcu_tasks();
 	flush_workqueue(ib_wq);
 }
 
-static void rnic_unregister_work(struct work_struct *work)
+static void rnic_dev_unregister_work(struct work_struct *work)
 {
 	struct rnic_dev *dev = container_of(work, struct rnic_dev, unregister);
 
 	ib_unregister_device(&dev->ibdev);
-	rnic_wait_for_readers();
+	rnic_dev_wait_for_readers();
 	put_device(&dev->ibdev.dev);
 }
 
 /* Unregisters where that cannot be waited for. */
-static void rnic_unregister_later(struct rnic_dev *dev)
+static void rnic_dev_unregister_later(struct rnic_dev *dev)
 {
 	get_device(&dev->ibdev.dev);
-	if (!queue_work(unregister_wq, &dev->unregister))
+	if (!queue_work(rnic_unregister_wq, &dev->unregister))
 		put_device(&dev->ibdev.dev);
 }
 
@@ -125,7 +125,7 @@ static int rnic_dev_enable(struct ib_device *ibdev)
 {
 	struct rnic_dev *dev = to_rnic_dev(ibdev);
 
-	rnic_dev_take_name(dev);
+	rnic_dev_update_name(dev);
 	return rnic_cm_dev_enable(dev);
 }
 
@@ -148,12 +148,12 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);
 	free_percpu(dev->counters);
-	rnic_list_del(dev);
+	rnic_dev_list_del(dev);
 	netdev_put(dev->netdev, &dev->tracker);
-	rnic_unregister_later(dev);
+	rnic_dev_unregister_later(dev);
 }
 
-static const struct ib_device_ops rnic_life_ops = {
+static const struct ib_device_ops rnic_dev_life_ops = {
 	.enable_driver	= rnic_dev_enable,
 	.dealloc_driver	= rnic_dev_dealloc,
 };
@@ -164,7 +164,7 @@ static const struct ib_device_ops rnic_life_ops = {
  * An address for a device below that has none, the same whenever the same
  * device is set up in the same order after boot.
  */
-static void rnic_derive_mac(struct rnic_dev *dev)
+static void rnic_dev_derive_mac(struct rnic_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
 	u64 cookie = dev_net(netdev)->net_cookie;
@@ -182,7 +182,7 @@ static void rnic_derive_mac(struct rnic_dev *dev)
  * With shared ones every namespace sees it, and to be also in the initial
  * one's sysfs it must live there: the core mirrors into all others only.
  */
-static void rnic_set_netns(struct rnic_dev *dev)
+static void rnic_dev_set_netns(struct rnic_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
 
@@ -190,7 +190,7 @@ static void rnic_set_netns(struct rnic_dev *dev)
 		write_pnet(&dev->ibdev.coredev.rdma_net, net);
 }
 
-static void rnic_setup_ibdev(struct rnic_dev *dev)
+static void rnic_dev_setup_ibdev(struct rnic_dev *dev)
 {
 	const struct net_device *netdev = dev->netdev;
 	struct ib_device *ibdev = &dev->ibdev;
@@ -210,34 +210,34 @@ static void rnic_setup_ibdev(struct rnic_dev *dev)
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->node_desc, "linux-mpa software RNIC",
 		sizeof(ibdev->node_desc));
-	rnic_set_netns(dev);
+	rnic_dev_set_netns(dev);
 }
 
 /* Everything here can be undone by rnic_dev_dealloc(). */
-static void rnic_init(struct rnic_dev *dev, struct net_device *netdev)
+static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 {
 	ib_set_device_ops(&dev->ibdev, &rnic_device_ops);
-	ib_set_device_ops(&dev->ibdev, &rnic_life_ops);
+	ib_set_device_ops(&dev->ibdev, &rnic_dev_life_ops);
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
 	xa_init(&dev->mrs);
 	/* Not taken in interrupts, unlike that of @qps, whose class it shares. */
-	lockdep_set_class(&dev->mrs.xa_lock, &mrs_lock_class);
+	lockdep_set_class(&dev->mrs.xa_lock, &rnic_mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
 	rnic_cm_dev_init(dev);
-	rnic_dev_node_init(dev);
+	rnic_node_init(dev);
 	INIT_LIST_HEAD(&dev->entry);
-	INIT_WORK(&dev->unregister, rnic_unregister_work);
-	rnic_derive_mac(dev);
-	rnic_setup_ibdev(dev);
+	INIT_WORK(&dev->unregister, rnic_dev_unregister_work);
+	rnic_dev_derive_mac(dev);
+	rnic_dev_setup_ibdev(dev);
 	rtnl_lock();
-	rnic_dev_take_ifname(dev);
+	rnic_dev_update_ifname(dev);
 	rtnl_unlock();
 }
 
-static int rnic_alloc_parts(struct rnic_dev *dev)
+static int rnic_dev_alloc_parts(struct rnic_dev *dev)
 {
 	int ret;
 
@@ -250,17 +250,17 @@ static int rnic_alloc_parts(struct rnic_dev *dev)
 	return ib_device_set_netdev(&dev->ibdev, dev->netdev, 1);
 }
 
-static struct rnic_dev *rnic_create(struct net_device *netdev)
+static struct rnic_dev *rnic_dev_create(struct net_device *netdev)
 {
 	struct rnic_dev *dev = ib_alloc_device(rnic_dev, ibdev);
 	int ret;
 
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
-	rnic_init(dev, netdev);
-	ret = rnic_alloc_parts(dev);
+	rnic_dev_init(dev, netdev);
+	ret = rnic_dev_alloc_parts(dev);
 	if (!ret)
-		ret = rnic_list_add(dev);
+		ret = rnic_dev_list_add(dev);
 	if (ret) {
 		ib_dealloc_device(&dev->ibdev);
 		return ERR_PTR(ret);
@@ -269,7 +269,7 @@ static struct rnic_dev *rnic_create(struct net_device *netdev)
 }
 
 /* False if the core does not know the device now. */
-static bool port_event(struct rnic_dev *dev, enum ib_event_type type)
+static bool rnic_dev_port_event(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &dev->ibdev,
@@ -285,7 +285,7 @@ static bool port_event(struct rnic_dev *dev, enum ib_event_type type)
 }
 
 /* The network device has changed in some way: look what it was. */
-static void port_update(struct rnic_dev *dev)
+static void rnic_dev_port_update(struct rnic_dev *dev)
 {
 	struct ethtool_link_ksettings link;
 	bool active = rnic_dev_port_active(dev);
@@ -296,7 +296,7 @@ static void port_update(struct rnic_dev *dev)
 		mbps = link.base.speed;
 	WRITE_ONCE(dev->link_mbps, mbps);
 	if (active != dev->port_active &&
-	    port_event(dev, active ? IB_EVENT_PORT_ACTIVE :
+	    rnic_dev_port_event(dev, active ? IB_EVENT_PORT_ACTIVE :
 				     IB_EVENT_PORT_ERR)) {
 		dev->port_active = active;
 		rnic_cm_dev_changed(dev);
@@ -308,19 +308,19 @@ static void port_update(struct rnic_dev *dev)
  * up and the device's being registered, when the core had no use for events,
  * but may have read the state of the port already.
  */
-static void rnic_catch_up(struct rnic_dev *dev)
+static void rnic_dev_catch_up(struct rnic_dev *dev)
 {
 	rtnl_lock();
 	if (dev->netdev->reg_state == NETREG_REGISTERED) {
 		dev->port_active = !rnic_dev_port_active(dev);
-		port_update(dev);
+		rnic_dev_port_update(dev);
 	} else {
-		rnic_unregister_later(dev);
+		rnic_dev_unregister_later(dev);
 	}
 	rtnl_unlock();
 }
 
-static bool netdev_suits(const struct net_device *netdev)
+static bool rnic_netdev_suits(const struct net_device *netdev)
 {
 	switch (netdev->type) {
 	case ARPHRD_ETHER:
@@ -331,14 +331,14 @@ static bool netdev_suits(const struct net_device *netdev)
 	return false;
 }
 
-static int rnic_newlink(const char *name, struct net_device *netdev)
+static int rnic_netdev_newlink(const char *name, struct net_device *netdev)
 {
 	struct rnic_dev *dev;
 	int ret;
 
-	if (!netdev_suits(netdev))
+	if (!rnic_netdev_suits(netdev))
 		return -EOPNOTSUPP;
-	dev = rnic_create(netdev);
+	dev = rnic_dev_create(netdev);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 
@@ -348,15 +348,15 @@ static int rnic_newlink(const char *name, struct net_device *netdev)
 	if (ret)
 		ib_dealloc_device(&dev->ibdev);
 	else
-		rnic_catch_up(dev);
+		rnic_dev_catch_up(dev);
 	put_device(&dev->ibdev.dev);
 	/* The core's word for a name in use. */
 	return ret == -ENFILE ? -EEXIST : ret;
 }
 
-static struct rdma_link_ops link_ops = {
+static struct rdma_link_ops rnic_link_ops = {
 	.type		= "mpa",
-	.newlink	= rnic_newlink,
+	.newlink	= rnic_netdev_newlink,
 };
 
 /* Events of network devices ------------------------------------------------ */
@@ -365,67 +365,67 @@ static struct rdma_link_ops link_ops = {
  * The network device leaves, for another namespace or for good. Connections
  * survive neither; the device stays only in the first case.
  */
-static void netdev_leaves(struct rnic_dev *dev)
+static void rnic_netdev_leaves(struct rnic_dev *dev)
 {
 	rnic_cm_netdev_gone(dev);
 	if (dev->netdev->reg_state != NETREG_REGISTERED)
-		rnic_unregister_later(dev);
+		rnic_dev_unregister_later(dev);
 }
 
-static void netdev_changed(struct rnic_dev *dev, unsigned long event)
+static void rnic_netdev_changed(struct rnic_dev *dev, unsigned long event)
 {
 	switch (event) {
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		port_update(dev);
+		rnic_dev_port_update(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		port_event(dev, IB_EVENT_GID_CHANGE);
+		rnic_dev_port_event(dev, IB_EVENT_GID_CHANGE);
 		break;
 	case NETDEV_CHANGENAME:
-		rnic_dev_take_ifname(dev);
+		rnic_dev_update_ifname(dev);
 		rnic_cm_dev_changed(dev);
 		break;
 	case NETDEV_UNREGISTER:
-		netdev_leaves(dev);
+		rnic_netdev_leaves(dev);
 		break;
 	case NETDEV_REGISTER:
 		/* Known to us before it is registered: it has moved. */
-		rnic_dev_take_ifname(dev);
+		rnic_dev_update_ifname(dev);
 		rnic_cm_netdev_back(dev);
 		break;
 	}
 }
 
-static int netdev_event(struct notifier_block *nb, unsigned long event,
-			void *info)
+static int rnic_netdev_event(struct notifier_block *nb, unsigned long event,
+			     void *info)
 {
 	struct rnic_dev *dev;
 
-	dev = rnic_get_by_netdev(netdev_notifier_info_to_dev(info));
+	dev = rnic_dev_get_by_netdev(netdev_notifier_info_to_dev(info));
 	if (dev) {
-		netdev_changed(dev, event);
+		rnic_netdev_changed(dev, event);
 		put_device(&dev->ibdev.dev);
 	}
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block netdev_notifier = {
-	.notifier_call = netdev_event,
+static struct notifier_block rnic_netdev_notifier = {
+	.notifier_call = rnic_netdev_event,
 };
 
 /* The module comes and goes ------------------------------------------------ */
 
-static struct rnic_dev *rnic_first(void)
+static struct rnic_dev *rnic_dev_first(void)
 {
 	struct rnic_dev *dev;
 
-	spin_lock(&rnics_lock);
-	dev = list_first_entry_or_null(&rnics, struct rnic_dev, entry);
+	spin_lock(&rnic_devs_lock);
+	dev = list_first_entry_or_null(&rnic_devs, struct rnic_dev, entry);
 	if (dev)
 		get_device(&dev->ibdev.dev);
-	spin_unlock(&rnics_lock);
+	spin_unlock(&rnic_devs_lock);
 	return dev;
 }
 
@@ -433,11 +433,11 @@ static struct rnic_dev *rnic_first(void)
  * ib_unregister_driver() is not for us: by the driver number it would hit
  * everybody else's devices that have none either. No device is added any more.
  */
-static void rnic_remove_all(void)
+static void rnic_dev_remove_all(void)
 {
 	struct rnic_dev *dev;
 
-	while ((dev = rnic_first())) {
+	while ((dev = rnic_dev_first())) {
 		ib_unregister_device(&dev->ibdev);
 		put_device(&dev->ibdev.dev);
 	}
@@ -452,15 +452,15 @@ int rnic_netdev_init(void)
 {
 	int ret;
 
-	unregister_wq = alloc_workqueue("mpa_unregister", WQ_UNBOUND, 0);
-	if (!unregister_wq)
+	rnic_unregister_wq = alloc_workqueue("mpa_unregister", WQ_UNBOUND, 0);
+	if (!rnic_unregister_wq)
 		return -ENOMEM;
-	ret = register_netdevice_notifier(&netdev_notifier);
+	ret = register_netdevice_notifier(&rnic_netdev_notifier);
 	if (ret) {
-		destroy_workqueue(unregister_wq);
+		destroy_workqueue(rnic_unregister_wq);
 		return ret;
 	}
-	rdma_link_register(&link_ops);
+	rdma_link_register(&rnic_link_ops);
 	return 0;
 }
 
@@ -469,8 +469,8 @@ int rnic_netdev_init(void)
  */
 void rnic_netdev_exit(void)
 {
-	rdma_link_unregister(&link_ops);
-	rnic_remove_all();
-	unregister_netdevice_notifier(&netdev_notifier);
-	destroy_workqueue(unregister_wq);
+	rdma_link_unregister(&rnic_link_ops);
+	rnic_dev_remove_all();
+	unregister_netdevice_notifier(&rnic_netdev_notifier);
+	destroy_workqueue(rnic_unregister_wq);
 }

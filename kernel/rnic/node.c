@@ -5,7 +5,7 @@
 #include "stats.h"
 
 /* What settings can be at a device; it opens no stream by a Send. */
-static const struct mpa_limits limits = {
+static const struct mpa_limits rnic_node_limits = {
 	.ird_max = RNIC_MAX_IRD,
 	.ord_max = RNIC_MAX_ORD,
 	.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
@@ -13,7 +13,7 @@ static const struct mpa_limits limits = {
 
 static_assert((int)MPA_DEV_NAME_MAX >= IB_DEVICE_NAME_MAX);
 
-static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
+static void rnic_node_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
 	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
 
@@ -23,13 +23,13 @@ static void rnic_view(const struct mpa_node *node, struct mpa_node_view *v)
 	spin_unlock(&dev->name_lock);
 	v->ifindex = READ_ONCE(dev->netdev->ifindex);
 	v->active = rnic_dev_port_active(dev);
-	v->limits = limits;
+	v->limits = rnic_node_limits;
 	v->conns = atomic_read(&dev->nr_conn);
 	v->listeners = atomic_read(&dev->nr_listener);
-	rnic_view_counters(dev, v);
+	rnic_stats_view(dev, v);
 }
 
-static bool rnic_is_called(const struct mpa_node *node, const char *name)
+static bool rnic_node_is_called(const struct mpa_node *node, const char *name)
 {
 	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
 	bool same;
@@ -40,19 +40,19 @@ static bool rnic_is_called(const struct mpa_node *node, const char *name)
 	return same;
 }
 
-static const struct mpa_node_ops node_ops = {
-	.view = rnic_view,
-	.is_called = rnic_is_called,
+static const struct mpa_node_ops rnic_node_ops = {
+	.view = rnic_node_view,
+	.is_called = rnic_node_is_called,
 };
 
 /**
- * rnic_dev_node_init() - make the node ready to be added
+ * rnic_node_init() - make the node ready to be added
  * @dev: the device, new
  */
-void rnic_dev_node_init(struct rnic_dev *dev)
+void rnic_node_init(struct rnic_dev *dev)
 {
 	dev->node.kind = MPA_NODE_DEVICE;
-	dev->node.limits = &limits;
-	dev->node.ops = &node_ops;
+	dev->node.limits = &rnic_node_limits;
+	dev->node.ops = &rnic_node_ops;
 	spin_lock_init(&dev->name_lock);
 }

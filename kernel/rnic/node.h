@@ -5,6 +5,6 @@
 
 struct rnic_dev;
 
-void rnic_dev_node_init(struct rnic_dev *dev);
+void rnic_node_init(struct rnic_dev *dev);
 
 #endif /* MPA_RNIC_NODE_H */

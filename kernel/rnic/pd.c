@@ -24,12 +24,12 @@ int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 		return -EINVAL;
 	pd->uctx = rdma_udata_to_drv_context(udata, struct rnic_ucontext,
 					     ibuctx);
-	ret = rnic_own(pd->uctx, RNIC_OWNED_PD);
+	ret = rnic_ucontext_own(pd->uctx, RNIC_OWNED_PD);
 	if (ret)
 		return ret;
-	if (rnic_dev_take(&dev->nr_pd, RNIC_MAX_PD))
+	if (rnic_dev_reserve(&dev->nr_pd, RNIC_MAX_PD))
 		return 0;
-	rnic_disown(pd->uctx, RNIC_OWNED_PD);
+	rnic_ucontext_disown(pd->uctx, RNIC_OWNED_PD);
 	return -ENOMEM;
 }
 
@@ -45,6 +45,6 @@ int rnic_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	struct rnic_pd *pd = to_rnic_pd(ibpd);
 
 	atomic_dec(&to_rnic_dev(ibpd->device)->nr_pd);
-	rnic_disown(pd->uctx, RNIC_OWNED_PD);
+	rnic_ucontext_disown(pd->uctx, RNIC_OWNED_PD);
 	return 0;
 }

@@ -41,7 +41,7 @@ static LIST_HEAD(rnic_ports);
 
 /* Accepting ---------------------------------------------------------------- */
 
-static bool rnic_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
+static bool rnic_port_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
 {
 	const struct in_ifaddr *ifa;
 	struct in_device *in_dev;
@@ -58,14 +58,14 @@ static bool rnic_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
 	return has;
 }
 
-static bool rnic_netdev_has(struct net_device *netdev,
-			    const struct sockaddr_storage *addr)
+static bool rnic_port_netdev_has(struct net_device *netdev,
+				 const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
 
 	if (addr->ss_family == AF_INET)
-		return rnic_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
+		return rnic_port_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
 	return IS_ENABLED(CONFIG_IPV6) &&
 	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
 }
@@ -87,7 +87,7 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 			found = l;
 			break;
 		}
-		if (!found && rnic_netdev_has(l->dev->netdev, addr))
+		if (!found && rnic_port_netdev_has(l->dev->netdev, addr))
 			found = l;
 	}
 	if (found)
@@ -110,7 +110,7 @@ static void rnic_port_reset_socket(struct socket *sock)
 	sock_release(sock);
 }
 
-static void rnic_listener_drop(struct rnic_listener *l, struct socket *sock)
+static void rnic_port_drop(struct rnic_listener *l, struct socket *sock)
 {
 	rnic_count(l->dev, RNIC_CNT_CONN_HALF_OPEN_DROP);
 	mpa_node_half_open(&l->node);
@@ -118,8 +118,8 @@ static void rnic_listener_drop(struct rnic_listener *l, struct socket *sock)
 }
 
 /* What is allocated from here on is charged to who listens, as the socket is. */
-static void rnic_listener_take(struct rnic_listener *l,
-			       const struct mpa_config *cfg, struct socket *sock,
+static void rnic_port_take(struct rnic_listener *l,
+			   const struct mpa_config *cfg, struct socket *sock,
 			      const struct sockaddr_storage *local,
 			      const struct sockaddr_storage *remote)
 {
@@ -155,9 +155,9 @@ static void rnic_port_dispatch(struct rnic_port *port, struct socket *sock)
 		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_port_reset_socket(sock);
 	} else if (rnic_listener_enter(l, cfg.v[MPA_A_CONFIG_HALF_OPEN_MAX])) {
-		rnic_listener_take(l, &cfg, sock, &local, &remote);
+		rnic_port_take(l, &cfg, sock, &local, &remote);
 	} else {
-		rnic_listener_drop(l, sock);
+		rnic_port_drop(l, sock);
 	}
 	rnic_listener_put(l);
 }
@@ -197,13 +197,13 @@ static void rnic_port_data_ready(struct sock *sk)
 
 /* Opening and closing ------------------------------------------------------ */
 
-static bool rnic_v6only(const struct iw_cm_id *cm_id)
+static bool rnic_port_v6only(const struct iw_cm_id *cm_id)
 {
 	return cm_id->m_local_addr.ss_family == AF_INET6 && cm_id->afonly;
 }
 
-static bool rnic_addr_equal(const struct sockaddr_storage *a,
-			    const struct sockaddr_storage *b)
+static bool rnic_port_addr_equal(const struct sockaddr_storage *a,
+				 const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
 	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
@@ -227,7 +227,7 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 	list_for_each_entry(port, &rnic_ports, entry)
 		if (net_eq(sock_net(port->sock->sk), net) &&
 		    port->v6only == v6only &&
-		    rnic_addr_equal(&port->addr, addr))
+		    rnic_port_addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
 }
@@ -278,7 +278,7 @@ static struct rnic_port *rnic_port_alloc(const struct rnic_dev *dev,
 		return NULL;
 	port->addr = cm_id->m_local_addr;
 	rnic_addr_scope(dev, &port->addr);
-	port->v6only = rnic_v6only(cm_id);
+	port->v6only = rnic_port_v6only(cm_id);
 	INIT_DELAYED_WORK(&port->accept, rnic_port_accept);
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->listeners);
@@ -327,7 +327,7 @@ struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
 	struct rnic_port *port;
 
 	rnic_addr_scope(dev, &addr);
-	port = rnic_port_find(dev_net(dev->netdev), rnic_v6only(cm_id), &addr);
+	port = rnic_port_find(dev_net(dev->netdev), rnic_port_v6only(cm_id), &addr);
 	return port ?: rnic_port_open(dev, cm_id);
 }
 

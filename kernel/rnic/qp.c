@@ -144,10 +144,10 @@ void rnic_qp_event(struct rnic_qp *qp, int type)
 }
 
 /**
- * rnic_tx_kick - have the sender run soon
+ * rnic_qp_kick - have the sender run soon
  * @qp: the QP; any context
  */
-void rnic_tx_kick(struct rnic_qp *qp)
+void rnic_qp_kick(struct rnic_qp *qp)
 {
 	rnic_qp_get(qp);
 	if (!queue_work(rnic_wq, &qp->tx_work))
@@ -155,14 +155,14 @@ void rnic_tx_kick(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qps_of_cq_failed - a completion queue has lost an entry
+ * rnic_qp_cq_failed - a completion queue has lost an entry
  * @dev: the device
  * @cq: the queue
  *
  * Ends every QP that uses it, each in its own work. One that is made, or that
  * connects, later looks for itself. Process context.
  */
-void rnic_qps_of_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
+void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 {
 	unsigned long qpn = 0;
 	struct rnic_qp *qp;
@@ -173,7 +173,7 @@ void rnic_qps_of_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 		xa_lock_irq(&dev->qps);
 		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
 		if (qp && (qp->scq == cq || qp->rcq == cq) && rnic_qp_try_get(qp)) {
-			rnic_tx_kick(qp);
+			rnic_qp_kick(qp);
 			rnic_qp_put(qp);
 		}
 		xa_unlock_irq(&dev->qps);
@@ -225,7 +225,7 @@ void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how)
  * QP no rights, and librdmacm asks only once. Who accepts, and kernel consumers, are
  * told the default. So no rights at that time are no choice: it is made afterwards.
  */
-static void qp_default_access(struct rnic_qp *qp)
+static void rnic_qp_default_access(struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
 	if (!(qp->access & RNIC_QP_ACCESS_DEFAULT))
@@ -257,7 +257,7 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 	int ret = 0;
 
 	if (rnic_qp_cq_overflown(qp)) {
-		rnic_tx_kick(qp);
+		rnic_qp_kick(qp);
 		return -EINVAL;
 	}
 	spin_lock_irqsave(&qp->lock, flags);
@@ -268,7 +268,7 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 	} else {
 		rnic_ep_get(ep);
 		qp->ep = ep;
-		qp_default_access(qp);
+		rnic_qp_default_access(qp);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return ret;

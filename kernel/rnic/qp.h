@@ -245,7 +245,7 @@ struct rnic_due {
  * @asked: Read Requests came
  *
  * The last five only from one ULPDU to the next, @sink to @due up to
- * rnic_qp_settled(), @asked up to rnic_qp_answer().
+ * rnic_rx_settled(), @asked up to rnic_tx_answer().
  */
 struct rnic_rx_state {
 	u32 send_msn;
@@ -367,8 +367,8 @@ void rnic_qp_put(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 void rnic_qp_notify(struct rnic_qp *qp, const struct rnic_due *due);
 void rnic_qp_event(struct rnic_qp *qp, int type);
-void rnic_tx_kick(struct rnic_qp *qp);
-void rnic_qps_of_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
+void rnic_qp_kick(struct rnic_qp *qp);
+void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
 struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);
 void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how);
 bool rnic_qp_cq_overflown(const struct rnic_qp *qp);

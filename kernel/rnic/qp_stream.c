@@ -141,13 +141,13 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 }
 
 /**
- * rnic_terminate_prepare - have a Terminate sent as the stream's last message
+ * rnic_qp_prepare_terminate - have a Terminate sent as the stream's last message
  * @qp: the QP, in TERMINATE; socket lock held
  * @f: the fault it reports
  * @seg: the segment at fault, or NULL
  */
-static void rnic_terminate_prepare(struct rnic_qp *qp,
-				   const struct ddp_fault *f,
+static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
+				      const struct ddp_fault *f,
 				   const struct rnic_segment *seg)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -177,13 +177,13 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 	if (entered == RNIC_QP_IDLE)
 		return;
 	if (entered == RNIC_QP_TERMINATE)
-		rnic_terminate_prepare(qp, end->fault, end->seg);
+		rnic_qp_prepare_terminate(qp, end->fault, end->seg);
 	rnic_sq_stop(qp);
 	rnic_qp_want_doorbell(qp);
 	rnic_qp_flush(qp, end->send_status, end->recv_status);
 	rnic_qp_event(qp, end->event);
 	if (entered == RNIC_QP_TERMINATE)
-		rnic_tx_kick(qp);
+		rnic_qp_kick(qp);
 	rnic_qp_end_ep(qp, entered == RNIC_QP_TERMINATE ? RNIC_EP_END_SOON :
 						       end->how);
 }
@@ -390,7 +390,7 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!moved)
 		return -EINVAL;
-	rnic_tx_kick(qp);
+	rnic_qp_kick(qp);
 	return 0;
 }
 
@@ -400,5 +400,5 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
  */
 void rnic_qp_writable(struct rnic_qp *qp)
 {
-	rnic_tx_kick(qp);
+	rnic_qp_kick(qp);
 }

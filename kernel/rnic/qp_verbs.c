@@ -128,7 +128,7 @@ static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
 static void rnic_qp_follow(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	if (to == IB_QPS_SQD) {
-		rnic_tx_kick(qp);
+		rnic_qp_kick(qp);
 		rnic_qp_end_ep(qp, RNIC_EP_END_SOON);
 	} else if (to == IB_QPS_ERR) {
 		rnic_qp_to_error(qp);
@@ -148,7 +148,7 @@ static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
 		lock_sock(ep->sock->sk);
 	/* A Terminate that is owed goes first. */
 	if (ep && READ_ONCE(qp->state) == RNIC_QP_TERMINATE)
-		rnic_sq_run(qp, ep);
+		rnic_tx_run(qp, ep);
 	ret = rnic_qp_set(qp, ep, to);
 	if (!ret)
 		rnic_qp_follow(qp, to);
@@ -399,7 +399,7 @@ static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
  * The 24-bit numbers in an order that only the key tells: a Feistel network, which
  * maps no two of them to the same one.
  */
-static u32 qp_scramble(const siphash_key_t *key, u32 n)
+static u32 rnic_qp_scramble(const siphash_key_t *key, u32 n)
 {
 	u32 left = n >> QP_HALF_BITS & QP_HALF_MASK;
 	u32 right = n & QP_HALF_MASK;
@@ -425,8 +425,8 @@ static int rnic_qp_number(struct rnic_qp *qp)
 	int ret;
 
 	do {
-		qpn = qp_scramble(&dev->qpn_key,
-				  atomic_inc_return(&dev->next_qpn));
+		qpn = rnic_qp_scramble(&dev->qpn_key,
+				       atomic_inc_return(&dev->next_qpn));
 		ret = qpn < 2 ? -EBUSY : xa_insert_irq(&dev->qps, qpn, NULL,
 						       GFP_KERNEL_ACCOUNT);
 	} while (ret == -EBUSY);
@@ -597,7 +597,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			*bad = wr;
 			return -EINVAL;
 		}
-		rnic_doorbell(qp);
+		rnic_tx_doorbell(qp);
 		return 0;
 	}
 	spin_lock_irqsave(&qp->lock, flags);
@@ -609,7 +609,7 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
-	rnic_tx_kick(qp);
+	rnic_qp_kick(qp);
 	return ret;
 }
 
@@ -644,6 +644,6 @@ int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	flush = qp->state == RNIC_QP_TERMINATE || qp->state == RNIC_QP_ERROR;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (flush)
-		rnic_tx_kick(qp);
+		rnic_qp_kick(qp);
 	return ret;
 }

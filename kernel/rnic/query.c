@@ -13,19 +13,19 @@ enum {
 };
 
 /**
- * struct link_class - how verbs express the speed of a link
+ * struct rnic_link_class - how verbs express the speed of a link
  * @mbps: up to this speed
  * @width: enum ib_port_width
  * @speed: enum ib_port_speed
  */
-struct link_class {
+struct rnic_link_class {
 	u32 mbps;
 	u8 width;
 	u8 speed;
 };
 
 /* The least width times speed that is no less than the link's. */
-static const struct link_class link_classes[] = {
+static const struct rnic_link_class rnic_link_classes[] = {
 	{ .mbps = 2500,   .width = IB_WIDTH_1X, .speed = IB_SPEED_SDR },
 	{ .mbps = 5000,   .width = IB_WIDTH_1X, .speed = IB_SPEED_DDR },
 	{ .mbps = 10000,  .width = IB_WIDTH_1X, .speed = IB_SPEED_FDR10 },
@@ -78,16 +78,16 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return 0;
 }
 
-static const struct link_class *link_class(u32 mbps)
+static const struct rnic_link_class *rnic_query_link(u32 mbps)
 {
 	size_t i;
 
 	if (mbps == (u32)SPEED_UNKNOWN)
-		return &link_classes[0];
-	for (i = 0; i < ARRAY_SIZE(link_classes) - 1; i++)
-		if (mbps <= link_classes[i].mbps)
+		return &rnic_link_classes[0];
+	for (i = 0; i < ARRAY_SIZE(rnic_link_classes) - 1; i++)
+		if (mbps <= rnic_link_classes[i].mbps)
 			break;
-	return &link_classes[i];
+	return &rnic_link_classes[i];
 }
 
 /**
@@ -103,7 +103,7 @@ int rnic_query_port(struct ib_device *ibdev, u32 port,
 		    struct ib_port_attr *attr)
 {
 	struct rnic_dev *dev = to_rnic_dev(ibdev);
-	const struct link_class *link = link_class(READ_ONCE(dev->link_mbps));
+	const struct rnic_link_class *link = rnic_query_link(READ_ONCE(dev->link_mbps));
 
 	if (rnic_dev_port_active(dev)) {
 		attr->state = IB_PORT_ACTIVE;

@@ -31,31 +31,31 @@ static struct rnic_mmap_entry *to_rnic_entry(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct rnic_mmap_entry, rdma);
 }
 
-static int area_own(struct rnic_area *area)
+static int rnic_area_own(struct rnic_area *area)
 {
 	int ret;
 
 	if (!area->uctx)
 		return 0;
-	ret = rnic_own(area->uctx, area->kind);
+	ret = rnic_ucontext_own(area->uctx, area->kind);
 	if (ret)
 		return ret;
-	ret = rnic_own_ring_bytes(area->uctx, area->len);
+	ret = rnic_ucontext_own_bytes(area->uctx, area->len);
 	if (ret)
-		rnic_disown(area->uctx, area->kind);
+		rnic_ucontext_disown(area->uctx, area->kind);
 	return ret;
 }
 
-static void area_disown(const struct rnic_area *area)
+static void rnic_area_disown(const struct rnic_area *area)
 {
 	if (!area->uctx)
 		return;
 	atomic64_sub(area->len, &area->uctx->ring_bytes);
-	rnic_disown(area->uctx, area->kind);
+	rnic_ucontext_disown(area->uctx, area->kind);
 }
 
-static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
-						 void *mem, u32 len)
+static struct rdma_user_mmap_entry *rnic_mmap_entry_create(struct ib_ucontext *uctx,
+							   void *mem, u32 len)
 {
 	struct rnic_mmap_entry *entry;
 	int ret;
@@ -72,7 +72,7 @@ static struct rdma_user_mmap_entry *entry_create(struct ib_ucontext *uctx,
 	return &entry->rdma;
 }
 
-static int area_alloc(struct rnic_area *area)
+static int rnic_area_alloc(struct rnic_area *area)
 {
 	int ret;
 
@@ -86,7 +86,7 @@ static int area_alloc(struct rnic_area *area)
 		return -ENOMEM;
 	if (!area->uctx)
 		return 0;
-	area->entry = entry_create(&area->uctx->ibuctx, area->mem, area->len);
+	area->entry = rnic_mmap_entry_create(&area->uctx->ibuctx, area->mem, area->len);
 	if (!IS_ERR(area->entry))
 		return 0;
 	ret = PTR_ERR(area->entry);
@@ -118,13 +118,13 @@ int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
 	area->len = len;
 	area->kind = kind;
 	area->uctx = uctx ? to_rnic_uctx(uctx) : NULL;
-	ret = area_own(area);
+	ret = rnic_area_own(area);
 	if (ret)
 		goto err_zero;
-	ret = area_alloc(area);
+	ret = rnic_area_alloc(area);
 	if (!ret)
 		return 0;
-	area_disown(area);
+	rnic_area_disown(area);
 err_zero:
 	*area = (struct rnic_area){};
 	return ret;
@@ -141,7 +141,7 @@ void rnic_area_destroy(struct rnic_area *area)
 {
 	if (!area->mem)
 		return;
-	area_disown(area);
+	rnic_area_disown(area);
 	if (area->entry)
 		rdma_user_mmap_entry_remove(area->entry);
 	else
@@ -191,7 +191,7 @@ void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
 	ring->hdr = area->mem + offset;
 }
 
-static int map_area(struct vm_area_struct *vma, void *mem)
+static int rnic_area_map(struct vm_area_struct *vma, void *mem)
 {
 	unsigned long at;
 	int ret;
@@ -226,7 +226,7 @@ int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	if (!entry)
 		return -EINVAL;
 	/* The core has compared the lengths. */
-	ret = map_area(vma, to_rnic_entry(entry)->mem);
+	ret = rnic_area_map(vma, to_rnic_entry(entry)->mem);
 	rdma_user_mmap_entry_put(entry);
 	return ret;
 }

@@ -19,12 +19,12 @@
 
 /* Sends -------------------------------------------------------------------- */
 
-static bool rnic_send_invalidates(u8 opcode)
+static bool rnic_rx_send_invalidates(u8 opcode)
 {
 	return opcode == RDMAP_SEND_INV || opcode == RDMAP_SEND_SE_INV;
 }
 
-static bool rnic_send_solicited(u8 opcode)
+static bool rnic_rx_send_solicited(u8 opcode)
 {
 	return opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV;
 }
@@ -34,7 +34,7 @@ static bool rnic_send_solicited(u8 opcode)
  * ring meanwhile: that wants the socket lock too. In use it is in any case, with
  * -EINVAL if it cannot be used.
  */
-static int rnic_rq_take(struct rnic_qp *qp)
+static int rnic_rx_rq_take(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
 	u32 i;
@@ -54,7 +54,7 @@ static int rnic_rq_take(struct rnic_qp *qp)
 }
 
 /* Spreads a segment's payload over the receive's pieces, from byte @mo on. */
-static int rnic_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
+static int rnic_rx_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 {
 	const struct mpa_rqe *e = qp->rq.cur;
 	u32 i, n;
@@ -76,7 +76,7 @@ static int rnic_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 	return 0;
 }
 
-static void rnic_send_complete(struct rnic_qp *qp, const struct rnic_segment *seg)
+static void rnic_rx_send_complete(struct rnic_qp *qp, const struct rnic_segment *seg)
 {
 	struct rnic_rq *rq = &qp->rq;
 	u8 opcode = seg->h.opcode;
@@ -88,21 +88,21 @@ static void rnic_send_complete(struct rnic_qp *qp, const struct rnic_segment *se
 		.opcode = MPA_CQE_RECV,
 	};
 
-	if (rnic_send_invalidates(opcode)) {
+	if (rnic_rx_send_invalidates(opcode)) {
 		cqe.flags |= MPA_CQE_INVALIDATED;
 		cqe.inv_stag = seg->h.stag;
 	}
-	if (rnic_send_solicited(opcode))
+	if (rnic_rx_send_solicited(opcode))
 		cqe.flags |= MPA_CQE_SOLICITED;
 
 	rq->busy = false;
 	rnic_rq_give_back(rq);
-	if (rnic_cq_push(qp->rcq, &cqe, rnic_send_solicited(opcode)))
+	if (rnic_cq_push(qp->rcq, &cqe, rnic_rx_send_solicited(opcode)))
 		qp->rx.due.rcq = true;
 	rnic_count(qp->dev, RNIC_CNT_RX_SEND);
 }
 
-static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
+static int rnic_rx_local_error(struct rnic_qp *qp, u8 status)
 {
 	struct rnic_end end = {
 		.fault = &ddp_fault_local,
@@ -118,14 +118,14 @@ static int rnic_rq_local_error(struct rnic_qp *qp, u8 status)
 }
 
 /* The whole message is placed: deliver it (RFC 5040 section 5.3). */
-static int rnic_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
+static int rnic_rx_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 {
 	struct ddp_fault f;
 
-	if (rnic_send_invalidates(seg->h.opcode) &&
+	if (rnic_rx_send_invalidates(seg->h.opcode) &&
 	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	rnic_send_complete(qp, seg);
+	rnic_rx_send_complete(qp, seg);
 	qp->rx.send_msn++;
 	qp->rx.send_mo = 0;
 	return 0;
@@ -143,18 +143,18 @@ static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 	};
 	struct ddp_fault f;
 
-	if (!rq->busy && rnic_rq_take(qp))
-		return rnic_rq_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
+	if (!rq->busy && rnic_rx_rq_take(qp))
+		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
 	v.buffer_len = v.buffer ? rq->cur_len : 0;
 	while (!ddp_check_untagged(&seg->h, &v, &f))
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	qp->rx.send_opcode = seg->h.opcode;
-	if (rnic_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
-		return rnic_rq_local_error(qp, MPA_WC_LOC_PROT_ERR);
+	if (rnic_rx_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
+		return rnic_rx_local_error(qp, MPA_WC_LOC_PROT_ERR);
 	qp->rx.send_mo += seg->h.payload_len;
-	return seg->h.last ? rnic_send_deliver(qp, seg) : 0;
+	return seg->h.last ? rnic_rx_send_deliver(qp, seg) : 0;
 }
 
 /* Writes ------------------------------------------------------------------- */
@@ -197,14 +197,14 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 };
 
 /**
- * rnic_qp_ulpdu - a verified ULPDU for a QP
+ * rnic_rx_ulpdu - a verified ULPDU for a QP
  * @qp: the QP; socket lock held
  * @rx: its bytes
  * @len: how many
  *
  * Return: 0; a negative error if it, and all that follows, is refused.
  */
-int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
+int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 {
 	struct rnic_segment seg;
 	struct ddp_fault f;
@@ -230,10 +230,10 @@ int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 }
 
 /**
- * rnic_qp_settled - the ULPDUs that had arrived are dealt with
+ * rnic_rx_settled - the ULPDUs that had arrived are dealt with
  * @qp: the QP; socket lock held
  */
-void rnic_qp_settled(struct rnic_qp *qp)
+void rnic_rx_settled(struct rnic_qp *qp)
 {
 	struct rnic_rx_state *rx = &qp->rx;
 	const struct rnic_due due = rx->due;

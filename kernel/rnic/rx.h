@@ -8,7 +8,7 @@
 struct mpa_rx;
 struct rnic_qp;
 
-int rnic_qp_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len);
-void rnic_qp_settled(struct rnic_qp *qp);
+int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len);
+void rnic_rx_settled(struct rnic_qp *qp);
 
 #endif /* MPA_RNIC_RX_H */

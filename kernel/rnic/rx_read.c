@@ -17,7 +17,7 @@
 
 /* Ours --------------------------------------------------------------------- */
 
-static struct rnic_swr *rnic_read_head(struct rnic_qp *qp)
+static struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
 {
 	struct rnic_reads *r = &qp->reads;
 	u32 index;
@@ -31,13 +31,13 @@ static struct rnic_swr *rnic_read_head(struct rnic_qp *qp)
 }
 
 /* Can the end of a Read let something go on: ORD, a fence, or an orderly end? */
-static bool rnic_read_awaited(const struct rnic_qp *qp)
+static bool rnic_rx_read_awaited(const struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->state) != RNIC_QP_RTS ||
 	       rnic_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
 }
 
-static int rnic_read_sink_error(struct rnic_qp *qp)
+static int rnic_rx_read_sink_error(struct rnic_qp *qp)
 {
 	struct rnic_end end = {
 		.fault = &ddp_fault_local,
@@ -51,18 +51,18 @@ static int rnic_read_sink_error(struct rnic_qp *qp)
 }
 
 /* However short it was; without a sink there is no STag. */
-static bool rnic_read_invalidates(const struct rnic_swr *wr)
+static bool rnic_rx_read_invalidates(const struct rnic_swr *wr)
 {
 	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
 }
 
-static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
+static int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 {
 	unsigned long flags;
 
-	if (rnic_read_invalidates(wr) &&
+	if (rnic_rx_read_invalidates(wr) &&
 	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
-		return rnic_read_sink_error(qp);
+		return rnic_rx_read_sink_error(qp);
 	qp->reads.out_head++;
 	rnic_count(qp->dev, RNIC_CNT_RX_READ_RESP);
 	spin_lock_irqsave(&qp->lock, flags);
@@ -71,8 +71,8 @@ static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 	spin_unlock_irqrestore(&qp->lock, flags);
 	rnic_sq_retire(qp, &qp->rx.due);
 	/* Whoever posts later rings the doorbell. */
-	if (rnic_read_awaited(qp))
-		rnic_tx_kick(qp);
+	if (rnic_rx_read_awaited(qp))
+		rnic_qp_kick(qp);
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static int rnic_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			  struct mpa_rx *rx)
 {
-	struct rnic_swr *wr = rnic_read_head(qp);
+	struct rnic_swr *wr = rnic_rx_read_head(qp);
 	struct ddp_read_view v = {
 		.outstanding = rnic_reads_outstanding(&qp->reads),
 	};
@@ -104,17 +104,17 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	if (wr && seg->h.payload_len) {
 		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
 				  wr->to, seg->h.payload_len, rx))
-			return rnic_read_sink_error(qp);
+			return rnic_rx_read_sink_error(qp);
 		wr->to += seg->h.payload_len;
 		wr->left -= seg->h.payload_len;
 	}
-	return seg->h.last ? rnic_read_complete(qp, wr) : 0;
+	return seg->h.last ? rnic_rx_read_complete(qp, wr) : 0;
 }
 
 /* The peer's --------------------------------------------------------------- */
 
-static bool rnic_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
-			      struct ddp_fault *f)
+static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
+				 struct ddp_fault *f)
 {
 	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
 	struct ddp_region_view v = {};
@@ -157,7 +157,7 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	rdmap_read_decode(seg->image + seg->image_len, rd);
 	seg->image_len += RDMAP_READ_REQ_LEN;
 	/* The stream's rights first: without them a peer learns of no STag. */
-	if (!rnic_read_granted(qp, rd, &f))
+	if (!rnic_rx_read_granted(qp, rd, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	r->in_tail++;
 	qp->rx.read_msn++;

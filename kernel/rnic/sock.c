@@ -123,7 +123,7 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 	return ret;
 }
 
-static bool rnic_port_ephemeral(struct net *net, __be16 port)
+static bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
 {
 	int low, high;
 
@@ -155,7 +155,7 @@ int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 	rnic_addr_scope(dev, &addr);
 	ret = kernel_bind(sock, (struct sockaddr *)&addr, len);
 	if (ret != -EADDRINUSE ||
-	    !rnic_port_ephemeral(sock_net(sock->sk), *port))
+	    !rnic_sock_port_ephemeral(sock_net(sock->sk), *port))
 		return ret;
 	*port = 0;
 	return kernel_bind(sock, (struct sockaddr *)&addr, len);

@@ -361,7 +361,7 @@ static bool rnic_sqe_blocked(const struct rnic_qp *qp, const struct mpa_sqe *e)
 	return rnic_wr_infos[e->opcode].read && outstanding >= qp->reads.ord;
 }
 
-static u8 rnic_local_execute(struct rnic_qp *qp, const struct mpa_sqe *e)
+static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	struct ib_mr *mr;
 	int ret;
@@ -443,7 +443,7 @@ bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end)
 			return false;
 		local = !status && rnic_wr_infos[sq->cur->opcode].local;
 		if (local)
-			status = rnic_local_execute(qp, sq->cur);
+			status = rnic_sq_execute_local(qp, sq->cur);
 		else if (!status)
 			status = rnic_sqe_check_memory(qp, sq->cur);
 		if (!status && !local) {
@@ -456,7 +456,7 @@ bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end)
 			return false;
 		}
 	}
-	rnic_tx_kick(qp);
+	rnic_qp_kick(qp);
 	return false;
 }
 

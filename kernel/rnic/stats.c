@@ -3,7 +3,7 @@
 #include "device.h"
 #include "stats.h"
 
-static const struct rdma_stat_desc stat_descs[] = {
+static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_TX_SEND]		= { .name = "tx_send" },
 	[RNIC_CNT_TX_WRITE]		= { .name = "tx_write" },
 	[RNIC_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
@@ -39,24 +39,24 @@ static const struct rdma_stat_desc stat_descs[] = {
 	[RNIC_CNT_USER_LIMIT]		= { .name = "user_limit" },
 };
 
-static_assert(ARRAY_SIZE(stat_descs) == RNIC_CNT_COUNT);
+static_assert(ARRAY_SIZE(rnic_stats_descs) == RNIC_CNT_COUNT);
 
 static_assert((int)RNIC_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
 
 /**
- * rnic_alloc_stats() - allocate what the core keeps counters in
+ * rnic_stats_alloc() - allocate what the core keeps counters in
  * @ibdev: the device
  * @port: its port, or 0 for the device
  *
  * Return: the names, with room for values; NULL: no memory.
  */
-struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port)
+struct rdma_hw_stats *rnic_stats_alloc(struct ib_device *ibdev, u32 port)
 {
-	return rdma_alloc_hw_stats_struct(stat_descs, ARRAY_SIZE(stat_descs),
+	return rdma_alloc_hw_stats_struct(rnic_stats_descs, ARRAY_SIZE(rnic_stats_descs),
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-static u64 rnic_counted(const struct rnic_dev *dev, enum rnic_counter c)
+static u64 rnic_stats_sum(const struct rnic_dev *dev, enum rnic_counter c)
 {
 	u64 sum = 0;
 	int cpu;
@@ -67,7 +67,7 @@ static u64 rnic_counted(const struct rnic_dev *dev, enum rnic_counter c)
 }
 
 /**
- * rnic_get_stats() - read the counters
+ * rnic_stats_get() - read the counters
  * @ibdev: the device
  * @stats: filled in
  * @port: its port
@@ -75,7 +75,7 @@ static u64 rnic_counted(const struct rnic_dev *dev, enum rnic_counter c)
  *
  * Return: how many there are, or -EINVAL.
  */
-int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index)
 {
 	const struct rnic_dev *dev = to_rnic_dev(ibdev);
@@ -84,23 +84,23 @@ int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	if (!port || !stats)
 		return -EINVAL;
 	for (i = 0; i < RNIC_CNT_COUNT; i++)
-		stats->value[i] = rnic_counted(dev, i);
+		stats->value[i] = rnic_stats_sum(dev, i);
 	return RNIC_CNT_COUNT;
 }
 
 /**
- * rnic_view_counters() - the counters for netlink
+ * rnic_stats_view() - the counters for netlink
  * @dev: the device
  * @v: gets names and values
  */
-void rnic_view_counters(const struct rnic_dev *dev, struct mpa_node_view *v)
+void rnic_stats_view(const struct rnic_dev *dev, struct mpa_node_view *v)
 {
 	int i;
 
 	for (i = 0; i < RNIC_CNT_COUNT; i++) {
-		strscpy(v->counters[i].name, stat_descs[i].name,
+		strscpy(v->counters[i].name, rnic_stats_descs[i].name,
 			sizeof(v->counters[i].name));
-		v->counters[i].value = rnic_counted(dev, i);
+		v->counters[i].value = rnic_stats_sum(dev, i);
 	}
 	v->nr_counters = RNIC_CNT_COUNT;
 }

@@ -8,9 +8,9 @@
 struct mpa_node_view;
 struct rnic_dev;
 
-struct rdma_hw_stats *rnic_alloc_stats(struct ib_device *ibdev, u32 port);
-int rnic_get_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+struct rdma_hw_stats *rnic_stats_alloc(struct ib_device *ibdev, u32 port);
+int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index);
-void rnic_view_counters(const struct rnic_dev *dev, struct mpa_node_view *v);
+void rnic_stats_view(const struct rnic_dev *dev, struct mpa_node_view *v);
 
 #endif /* MPA_RNIC_STATS_H */

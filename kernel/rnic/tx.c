@@ -169,8 +169,8 @@ static void rnic_tx_taken(struct rnic_qp *qp)
  * The region was good when the request came and is not any more: the
  * Terminate names the request as it stands after what was answered.
  */
-static void rnic_response_refused(struct rnic_qp *qp, struct rdmap_read rd,
-				  const struct ddp_fault *f)
+static void rnic_tx_refuse_response(struct rnic_qp *qp, struct rdmap_read rd,
+				    const struct ddp_fault *f)
 {
 	struct rnic_reads *r = &qp->reads;
 	struct rnic_segment seg = {};
@@ -191,8 +191,8 @@ static void rnic_response_refused(struct rnic_qp *qp, struct rdmap_read rd,
 static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 {
 	if (fill->refused) {
-		rnic_response_refused(qp, *rnic_response_head(&qp->reads),
-				      &fill->fault);
+		rnic_tx_refuse_response(qp, *rnic_response_head(&qp->reads),
+					&fill->fault);
 	} else if (fill->end.fault) {
 		trace_rnic_fault(&qp->ibqp, true, fill->end.fault->layer,
 				 fill->end.fault->etype, fill->end.fault->code);
@@ -270,7 +270,7 @@ static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
 /* The sender --------------------------------------------------------------- */
 
 /* What follows when there is nothing left to send. */
-static void rnic_sq_idle(struct rnic_qp *qp, struct rnic_ep *ep)
+static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	bool drained = READ_ONCE(qp->state) == RNIC_QP_CLOSING &&
 		       qp->sq.fetched == qp->sq.retired &&
@@ -310,14 +310,14 @@ static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 }
 
 /**
- * rnic_sq_run - send until there is nothing to send or no room
+ * rnic_tx_run - send until there is nothing to send or no room
  * @qp: the QP
  * @ep: its endpoint; lock_sock() held
  *
  * Whoever could not be served is served again by the ULP's writable call-up,
  * by an arriving response, or by a doorbell.
  */
-void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep)
+void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	int budget = RNIC_TX_BUDGET;
 	struct rnic_fill fill;
@@ -335,7 +335,7 @@ void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep)
 			},
 		};
 		if (!budget--) {
-			rnic_tx_kick(qp);
+			rnic_qp_kick(qp);
 			return;
 		}
 		ret = rnic_tx_batch(qp, ep->conn, &fill);
@@ -357,7 +357,7 @@ void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep)
 		    !rnic_response_pending(&qp->reads))
 			break;
 	}
-	rnic_sq_idle(qp, ep);
+	rnic_tx_idle(qp, ep);
 }
 
 /* Answers at once ---------------------------------------------------------- */
@@ -366,20 +366,20 @@ void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep)
  * Is the sender between messages, with nothing that goes before a Read Response,
  * and is one due that is no longer than @left?
  */
-static bool rnic_answer_due(struct rnic_qp *qp, u32 left)
+static bool rnic_tx_answer_due(struct rnic_qp *qp, u32 left)
 {
 	return READ_ONCE(qp->state) == RNIC_QP_RTS && !qp->tx.rtr &&
 	       qp->tx.kind == RNIC_TX_NONE && rnic_response_pending(&qp->reads) &&
 	       rnic_response_head(&qp->reads)->size <= left;
 }
 
-static void rnic_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
-			     struct rnic_fill *fill)
+static void rnic_tx_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
+				struct rnic_fill *fill)
 {
 	u32 left = RNIC_ANSWER_MAX;
 	u32 room;
 
-	while (rnic_answer_due(qp, left)) {
+	while (rnic_tx_answer_due(qp, left)) {
 		rnic_tx_begin_response(qp);
 		left -= qp->tx.len;
 		do {
@@ -393,7 +393,7 @@ static void rnic_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 	qp->tx.prefer_wr = true;
 }
 
-static void rnic_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
+static void rnic_tx_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
 {
 	struct rnic_fill fill = {};
 	int ret;
@@ -402,7 +402,7 @@ static void rnic_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
 	if (mpa_tx_begin_atomic(conn))
 		return;
 	rnic_tx_opened(qp, conn);
-	rnic_answer_fill(qp, conn, &fill);
+	rnic_tx_answer_fill(qp, conn, &fill);
 	ret = rnic_tx_close(qp, conn);
 	if (ret)
 		rnic_qp_closed(qp, ret);
@@ -411,33 +411,33 @@ static void rnic_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
 }
 
 /**
- * rnic_qp_answer - send Read Responses where their requests have come in
+ * rnic_tx_answer - send Read Responses where their requests have come in
  * @qp: the QP; socket lock held in any way
  * @conn: its stream, within its &mpa_ops.answer
  *
  * A few short ones: no thread has to be woken for those. What is longer, or has
- * to wait, is left to rnic_sq_run().
+ * to wait, is left to rnic_tx_run().
  */
-void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn)
+void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn)
 {
 	if (!qp->rx.asked)
 		return;
 	qp->rx.asked = false;
-	if (rnic_answer_due(qp, RNIC_ANSWER_MAX))
-		rnic_answer_send(qp, conn);
+	if (rnic_tx_answer_due(qp, RNIC_ANSWER_MAX))
+		rnic_tx_answer_send(qp, conn);
 	if (rnic_response_pending(&qp->reads))
-		rnic_tx_kick(qp);
+		rnic_qp_kick(qp);
 }
 
 /* Doorbell ----------------------------------------------------------------- */
 
 /**
- * rnic_doorbell() - send what is posted, or flush it
+ * rnic_tx_doorbell() - send what is posted, or flush it
  * @qp: the QP
  *
  * Process context; takes the socket lock.
  */
-void rnic_doorbell(struct rnic_qp *qp)
+void rnic_tx_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 
@@ -448,7 +448,7 @@ void rnic_doorbell(struct rnic_qp *qp)
 	}
 	lock_sock(ep->sock->sk);
 	rnic_qp_check_cqs(qp, ep);
-	rnic_sq_run(qp, ep);
+	rnic_tx_run(qp, ep);
 	if (!rnic_qp_streaming(qp))
 		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
 	release_sock(ep->sock->sk);
@@ -463,7 +463,7 @@ void rnic_tx_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(work, struct rnic_qp, tx_work);
 
-	rnic_doorbell(qp);
+	rnic_tx_doorbell(qp);
 	rnic_qp_put(qp);
 }
 
@@ -476,6 +476,6 @@ void rnic_tx_retry_work(struct work_struct *work)
 	struct rnic_qp *qp = container_of(to_delayed_work(work), struct rnic_qp,
 					 tx_retry);
 
-	rnic_doorbell(qp);
+	rnic_tx_doorbell(qp);
 	rnic_qp_put(qp);
 }

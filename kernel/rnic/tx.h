@@ -9,9 +9,9 @@ struct mpa_conn;
 struct rnic_ep;
 struct rnic_qp;
 
-void rnic_sq_run(struct rnic_qp *qp, struct rnic_ep *ep);
-void rnic_qp_answer(struct rnic_qp *qp, struct mpa_conn *conn);
-void rnic_doorbell(struct rnic_qp *qp);
+void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep);
+void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn);
+void rnic_tx_doorbell(struct rnic_qp *qp);
 void rnic_tx_work(struct work_struct *work);
 void rnic_tx_retry_work(struct work_struct *work);
 

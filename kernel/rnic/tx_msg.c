@@ -313,8 +313,8 @@ static void rnic_wr_finish(struct rnic_qp *qp)
 	qp->tx.whole = qp->sq.fetched;
 }
 
-static void rnic_read_header(struct rnic_qp *qp, struct rnic_out *out,
-			     const struct rdmap_read *rd)
+static void rnic_tx_read_header(struct rnic_qp *qp, struct rnic_out *out,
+				const struct rdmap_read *rd)
 {
 	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
 					  RDMAP_READ_REQ, true, 0,
@@ -336,7 +336,7 @@ static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
 	};
 	int ret;
 
-	rnic_read_header(qp, out, &rd);
+	rnic_tx_read_header(qp, out, &rd);
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
@@ -383,8 +383,8 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /* Read Responses ----------------------------------------------------------- */
 
-static void rnic_response_header(struct rnic_qp *qp, struct rnic_out *out,
-				 bool last)
+static void rnic_tx_response_header(struct rnic_qp *qp, struct rnic_out *out,
+				    bool last)
 {
 	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
 
@@ -394,8 +394,8 @@ static void rnic_response_header(struct rnic_qp *qp, struct rnic_out *out,
 }
 
 /* As much of the response in progress as rnic_tx_series() takes. */
-static bool rnic_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
-				 struct rnic_out *out)
+static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
+				    struct rnic_out *out)
 {
 	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
 	const struct rnic_source from = {
@@ -405,7 +405,7 @@ static bool rnic_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 		.access = IB_ACCESS_REMOTE_READ,
 	};
 
-	rnic_response_header(qp, out, false);
+	rnic_tx_response_header(qp, out, false);
 	return rnic_tx_series(qp, conn, out, &from);
 }
 
@@ -419,7 +419,7 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	u32 got;
 	int ret;
 
-	if (want < tx->len - tx->off && rnic_response_series(qp, conn, out))
+	if (want < tx->len - tx->off && rnic_tx_response_series(qp, conn, out))
 		return 0;
 	if (want && !rnic_out_region(qp, out, rd->src_stag,
 				     rd->src_to + tx->off, tx->len - tx->off,
@@ -428,7 +428,7 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 		return -EACCES;
 	if (want && !out->len)
 		return -ENOSPC;
-	rnic_response_header(qp, out, tx->off + out->len == tx->len);
+	rnic_tx_response_header(qp, out, tx->off + out->len == tx->len);
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
@@ -458,7 +458,7 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	int ret;
 
 	if (read)
-		rnic_read_header(qp, out, &nothing);
+		rnic_tx_read_header(qp, out, &nothing);
 	else if (tx->rtr == MPA_RTR_WRITE)
 		out->hdr_len = ddp_build_tagged(out->hdr, qp->version,
 						RDMAP_WRITE, true, 1, 0);

@@ -13,7 +13,7 @@
 #include "ucontext.h"
 #include "ulp/mpa.h"
 
-static u32 own_setting(struct rnic_dev *dev, unsigned int attr)
+static u32 rnic_ucontext_setting(struct rnic_dev *dev, unsigned int attr)
 {
 	struct mpa_config cfg;
 
@@ -21,13 +21,13 @@ static u32 own_setting(struct rnic_dev *dev, unsigned int attr)
 	return cfg.v[attr];
 }
 
-static struct rnic_dev *uctx_dev(const struct rnic_ucontext *uctx)
+static struct rnic_dev *rnic_ucontext_dev(const struct rnic_ucontext *uctx)
 {
 	return to_rnic_dev(uctx->ibuctx.device);
 }
 
 /**
- * rnic_own() - count one more object of a context
+ * rnic_ucontext_own() - count one more object of a context
  * @uctx: the context; NULL for kernel consumers, who are not bounded
  * @kind: what it is
  *
@@ -35,7 +35,7 @@ static struct rnic_dev *uctx_dev(const struct rnic_ucontext *uctx)
  *
  * Return: 0; -ENOMEM: it has as many as the settings allow.
  */
-int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
+int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
 	static const u8 settings[RNIC_OWNED_KINDS] = {
 		[RNIC_OWNED_QP] = MPA_A_CONFIG_USER_QP_MAX,
@@ -46,26 +46,26 @@ int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 
 	if (!uctx)
 		return 0;
-	if (rnic_dev_take(&uctx->owned[kind],
-			  own_setting(uctx_dev(uctx), settings[kind])))
+	if (rnic_dev_reserve(&uctx->owned[kind],
+			     rnic_ucontext_setting(rnic_ucontext_dev(uctx), settings[kind])))
 		return 0;
-	rnic_count(uctx_dev(uctx), RNIC_CNT_USER_LIMIT);
+	rnic_count(rnic_ucontext_dev(uctx), RNIC_CNT_USER_LIMIT);
 	return -ENOMEM;
 }
 
 /**
- * rnic_disown() - an object of a context is gone
+ * rnic_ucontext_disown() - an object of a context is gone
  * @uctx: the context, or NULL
  * @kind: what it was
  */
-void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
+void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
 	if (uctx)
 		WARN_ON_ONCE(atomic_dec_return(&uctx->owned[kind]) < 0);
 }
 
 /**
- * rnic_own_ring_bytes() - count bytes of rings of a context
+ * rnic_ucontext_own_bytes() - count bytes of rings of a context
  * @uctx: the context
  * @len: bytes
  *
@@ -73,10 +73,10 @@ void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
  *
  * Return: 0; -ENOMEM: it has as many as the settings allow.
  */
-int rnic_own_ring_bytes(struct rnic_ucontext *uctx, u32 len)
+int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 {
-	struct rnic_dev *dev = uctx_dev(uctx);
-	u64 max = (u64)own_setting(dev, MPA_A_CONFIG_USER_RINGS_MAX) << 20;
+	struct rnic_dev *dev = rnic_ucontext_dev(uctx);
+	u64 max = (u64)rnic_ucontext_setting(dev, MPA_A_CONFIG_USER_RINGS_MAX) << 20;
 
 	if (atomic64_add_return(len, &uctx->ring_bytes) <= max)
 		return 0;

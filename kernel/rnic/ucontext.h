@@ -37,9 +37,9 @@ static inline struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
 	return container_of(uctx, struct rnic_ucontext, ibuctx);
 }
 
-int rnic_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
-void rnic_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
-int rnic_own_ring_bytes(struct rnic_ucontext *uctx, u32 len);
+int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
+void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
+int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len);
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
 void rnic_disassociate_ucontext(struct ib_ucontext *uctx);

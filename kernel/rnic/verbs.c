@@ -19,20 +19,20 @@
 #include "ucontext.h"
 #include "verbs.h"
 
-static ssize_t abi_version_show(struct device *device,
-				struct device_attribute *attr, char *buf)
+static ssize_t rnic_abi_version_show(struct device *device,
+				     struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", MPA_ABI_VERSION);
 }
 
 /* By its name a provider knows the device: there is no driver number. */
-static struct device_attribute abi_version_attr = {
+static struct device_attribute rnic_abi_version_attr = {
 	.attr = { .name = MPA_ABI_SYSFS_ATTR, .mode = 0444 },
-	.show = abi_version_show,
+	.show = rnic_abi_version_show,
 };
 
 static struct attribute *rnic_attrs[] = {
-	&abi_version_attr.attr,
+	&rnic_abi_version_attr.attr,
 	NULL
 };
 
@@ -46,7 +46,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.uverbs_abi_ver		= MPA_ABI_VERSION,
 	.device_group		= &rnic_attr_group,
 
-	.alloc_hw_port_stats	= rnic_alloc_stats,
+	.alloc_hw_port_stats	= rnic_stats_alloc,
 	.alloc_mr		= rnic_alloc_mr,
 	.alloc_pd		= rnic_alloc_pd,
 	.alloc_ucontext		= rnic_alloc_ucontext,
@@ -63,7 +63,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.fill_res_mr_entry	= rnic_fill_mr,
 	.fill_res_qp_entry	= rnic_fill_qp,
 	.get_dma_mr		= rnic_get_dma_mr,
-	.get_hw_stats		= rnic_get_stats,
+	.get_hw_stats		= rnic_stats_get,
 	.get_port_immutable	= rnic_get_port_immutable,
 	.iw_accept		= rnic_iw_accept,
 	.iw_add_ref		= rnic_iw_add_ref,

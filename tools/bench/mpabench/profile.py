@@ -58,15 +58,15 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                      r" mpa_tx_room\w* rnic_tx_ulpdu_len mpa_ulpdu_fit mpa_frag_\w+"
                      r" rnic_out_take"
                      r" mpa_frame_build siw_tx_hdt siw_prepare_fpdu siw_qp_prepare_tx\S*"),
-    ("work requests", r"rnic_doorbell rnic_sq_\w+ rnic_rq_\w+ rnic_ring\w* rnic_post_\w+"
+    ("work requests", r"rnic_tx_doorbell rnic_tx_run rnic_sq_\w+ rnic_rq_\w+ rnic_ring\w* rnic_post_\w+"
                       r" siw_post_\w+ siw_sq_start\S* siw_qp_sq_process\S* siw_run_sq"
-                      r" siw_activate_tx\S* siw_read_to_orq rnic_tx_work rnic_tx_kick ib_uverbs_post_send"),
+                      r" siw_activate_tx\S* siw_read_to_orq rnic_tx_work rnic_qp_kick ib_uverbs_post_send"),
     ("completions", r"rnic_cq_\w+ rnic_wr_finish rnic_sq_retire rnic_response_done"
                     r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
                     r" rnic_poll_cq rnic_req_notify_cq"),
-    ("receive walk", r"(?:mpa_)?rx_\w+ conn_data_ready conn_run_work mpa_reader_\w+"
-                     r" mpa_strip_run rnic_qp_ulpdu rnic_op_ulpdu mpa_conn_kick"
-                     r" ddp_check\w* ddp_decode usock_op_ulpdu __tcp_read_sock tcp_read_sock"
+    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+"
+                     r" mpa_strip_run rnic_rx_ulpdu rnic_ep_op_ulpdu mpa_kick mark_taken deliver"
+                     r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
                      r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
                      r" siw_qp_llp_data_ready siw_proc_\S+ ksock_recv"),
     ("link", r"veth_\w+ dev_\w+ __dev_\w+ sch_\w+ __netif_\w+ netif_\w+"
