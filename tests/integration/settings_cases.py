@@ -171,8 +171,8 @@ def refused_by_the_kernel():
     with responder():
         for where, of in (("h1", DEV1), ("h2", listening())):
             for words, message in (
-                    (("ird", 129), "ird is more than the device can"),
-                    (("ord", 16382), "ord is more than the device can"),
+                    (("ird", 129), "ird exceeds the limit of the device"),
+                    (("ord", 16382), "ord exceeds the limit of the device"),
                     (("rtr", "send"), "rtr has a kind that the device does "
                                       "not know"),
                     (("rtr", "send,write"), "rtr has a kind that the device "
