@@ -870,9 +870,10 @@ def gone_device():
                 for each in (silent, asking, ready, peer):
                     each.closed()
                 app.event("CONNECT_ERROR", "DEVICE_REMOVAL")
-                names = {server.event().name for _ in range(2)}
-                if not names & {"DEVICE_REMOVAL", "DISCONNECTED"}:
-                    raise AssertionError(f"the server got {names}")
+                # The RDMA core reports no disconnection after the removal.
+                if server.event("DEVICE_REMOVAL",
+                                "DISCONNECTED").name == "DISCONNECTED":
+                    server.event("DEVICE_REMOVAL")
                 del asked
 
 

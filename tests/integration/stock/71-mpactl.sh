@@ -265,7 +265,7 @@ monitor_flood() {
 
 # monitors [N]: N (2) processes have joined the group.
 monitors() {
-	(($(ip netns exec h2 grep -c '^[0-9a-f]* 16 ' /proc/net/netlink) >= ${1:-2}))
+	(($(ip netns exec h2 grep -cE '^[0-9a-f]+ +16 +[0-9]+ +0*[1-9a-f]' /proc/net/netlink) >= ${1:-2}))
 }
 
 # --- completion ----------------------------------------------------------------------------
