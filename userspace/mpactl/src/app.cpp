@@ -10,19 +10,19 @@
 
 #include <fmt/format.h>
 
-#include "complete.hpp"
-#include "conn.hpp"
-#include "dev.hpp"
-#include "doctor.hpp"
-#include "get.hpp"
-#include "listen.hpp"
-#include "monitor.hpp"
-#include "probe.hpp"
-#include "restore.hpp"
-#include "save.hpp"
-#include "set.hpp"
-#include "stat.hpp"
-#include "words.hpp"
+#include "base/words.hpp"
+#include "commands/complete.hpp"
+#include "commands/conn.hpp"
+#include "commands/dev.hpp"
+#include "commands/get.hpp"
+#include "commands/listen.hpp"
+#include "commands/monitor.hpp"
+#include "commands/restore.hpp"
+#include "commands/save.hpp"
+#include "commands/set.hpp"
+#include "commands/stat.hpp"
+#include "doctor/doctor.hpp"
+#include "probe/probe.hpp"
 
 namespace mpactl {
 
@@ -132,11 +132,6 @@ try {
 }
 
 } // namespace
-
-void Context::warn(const std::string &text) const
-{
-	err << "mpactl: " << text << "\n" << std::flush;
-}
 
 Exit run(const std::vector<std::string> &arguments, Kernel &kernel, Clock &clock,
 	 const Streams &streams)

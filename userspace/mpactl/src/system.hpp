@@ -4,21 +4,10 @@
 
 #include <memory>
 
-#include "context.hpp"
+#include "base/stop_signals.hpp"
+#include "cli/context.hpp"
 
 namespace mpactl {
-
-// From the first object on, for the rest of the process: the first SIGINT or
-// SIGTERM only asks for the end, the next one of its kind ends the process, so that
-// one that is stuck, in a write to a full pipe for example, can be ended.
-class StopSignals {
-public:
-	StopSignals();
-
-	// Readable once the end was asked for.
-	int fd() const;
-	bool pending() const;
-};
 
 class SystemKernel : public Kernel {
 public:

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/stat.hpp"
 #include "fake.hpp"
-#include "stat.hpp"
 #include "system.hpp"
 
 using namespace fake;

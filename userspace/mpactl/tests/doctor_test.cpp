@@ -14,8 +14,8 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include "../src/doctor.hpp"
-#include "../src/firewall.hpp"
+#include "doctor/doctor.hpp"
+#include "doctor/firewall.hpp"
 
 namespace {
 

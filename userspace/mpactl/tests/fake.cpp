@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <linux/mpa.h>
 
-#include "target.hpp"
+#include "model/target.hpp"
 
 namespace fake {
 

@@ -9,9 +9,9 @@
 #include <linux/genetlink.h>
 #include <netlink/attr.h>
 
-#include "codec.hpp"
 #include "fake.hpp"
-#include "netlink.hpp"
+#include "netlink/codec.hpp"
+#include "netlink/netlink.hpp"
 
 using namespace mpactl;
 using netlink::Answer;

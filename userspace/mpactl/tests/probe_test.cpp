@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../src/guess.hpp"
-#include "../src/probe.hpp"
+#include "probe/guess.hpp"
+#include "probe/probe.hpp"
 
 namespace {
 

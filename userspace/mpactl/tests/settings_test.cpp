@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "error.hpp"
-#include "settings.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "model/settings.hpp"
 
 using namespace mpactl;
 

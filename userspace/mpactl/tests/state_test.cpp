@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
+#include "commands/state.hpp"
 #include "fake.hpp"
-#include "files.hpp"
-#include "state.hpp"
 
 using namespace fake;
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "base/files.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <mpa/mpa.hpp>
+
+#include "base/error.hpp"
+
+namespace mpactl {
+
+namespace {
+
+[[noreturn]] void fail(const std::string &path)
+{
+	throw IoError(path + ": " + mpa::last_error().message());
+}
+
+mpa::descriptor open_file(const std::string &path, int flags)
+{
+	mpa::descriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+
+	if (file.get() < 0)
+		fail(path);
+	return file;
+}
+
+void write_all(int fd, const std::string &text, const std::string &path)
+{
+	for (std::size_t done = 0; done < text.size();) {
+		const auto put = ::write(fd, text.data() + done,
+					 text.size() - done);
+
+		if (put < 0 && errno != EINTR)
+			fail(path);
+		if (put > 0)
+			done += static_cast<std::size_t>(put);
+	}
+}
+
+// What links point to is to be replaced, not the links.
+std::string real_path(const std::string &path)
+{
+	const std::unique_ptr<char, decltype(&std::free)> real(
+		::realpath(path.c_str(), nullptr), std::free);
+
+	return real ? real.get() : path;
+}
+
+// The permissions of the file that is to be replaced, or those of a new one.
+mode_t mode_for(const struct stat *old)
+{
+	if (old)
+		return old->st_mode & 07777;
+	const auto mask = ::umask(0);
+
+	::umask(mask);
+	return 0666 & ~mask;
+}
+
+// A file beside another, gone at the end unless it has taken its place.
+class Draft {
+public:
+	// Once the other constructor has ended, the destructor removes the file
+	// when this one fails.
+	Draft(const std::string &path, mode_t mode) : Draft(path)
+	{
+		if (::fchmod(file_.get(), mode))
+			fail(path_);
+	}
+
+	~Draft()
+	{
+		if (!name_.empty())
+			::unlink(name_.c_str());
+	}
+
+	Draft(const Draft &) = delete;
+	Draft &operator=(const Draft &) = delete;
+
+	void write(const std::string &text) const
+	{
+		write_all(file_.get(), text, path_);
+		if (::fsync(file_.get()))
+			fail(path_);
+	}
+
+	void take_place()
+	{
+		if (::rename(name_.c_str(), path_.c_str()))
+			fail(path_);
+		name_.clear();
+	}
+
+private:
+	explicit Draft(const std::string &path)
+		: path_(path), name_(path + ".XXXXXX"),
+		  file_(::mkostemp(name_.data(), O_CLOEXEC))
+	{
+		if (file_.get() < 0)
+			fail(path_);
+	}
+
+	const std::string &path_;
+	std::string name_;
+	mpa::descriptor file_;
+};
+
+} // namespace
+
+std::string read_file(const std::string &path)
+{
+	const auto file = path == "-" ? mpa::descriptor(::dup(STDIN_FILENO))
+				      : open_file(path, O_RDONLY);
+	std::array<char, 65536> part;
+	std::string text;
+
+	for (;;) {
+		const auto got = ::read(file.get(), part.data(), part.size());
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			fail(path);
+		if (got == 0)
+			return text;
+		text.append(part.data(), static_cast<std::size_t>(got));
+		if (text.size() > file_max)
+			throw IoError(path + ": longer than 1 MiB");
+	}
+}
+
+void write_file(const std::string &path, const std::string &text)
+{
+	struct stat old;
+	const bool there = ::stat(path.c_str(), &old) == 0;
+
+	if (there && !S_ISREG(old.st_mode)) {
+		write_all(open_file(path, O_WRONLY).get(), text, path);
+		return;
+	}
+	const auto real = real_path(path);
+	Draft draft(real, mode_for(there ? &old : nullptr));
+
+	draft.write(text);
+	draft.take_place();
+}
+
+} // namespace mpactl

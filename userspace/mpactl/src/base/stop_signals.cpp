@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "base/stop_signals.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "base/error.hpp"
+
+namespace mpactl {
+
+namespace {
+
+// An eventfd that the handler writes to; one for the process, as handlers are.
+std::atomic<int> stop_event = -1;
+
+extern "C" void on_stop_signal(int)
+{
+	const int before = errno;
+
+	::eventfd_write(stop_event, 1);
+	errno = before;
+}
+
+void install_stop_handlers()
+{
+	struct sigaction action{};
+
+	stop_event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stop_event < 0)
+		throw IoError("signals: " +
+			      std::generic_category().message(errno));
+	action.sa_handler = on_stop_signal;
+	action.sa_flags = SA_RESETHAND;
+	for (const int number : {SIGINT, SIGTERM})
+		::sigaction(number, &action, nullptr);
+}
+
+} // namespace
+
+StopSignals::StopSignals()
+{
+	if (stop_event < 0)
+		install_stop_handlers();
+}
+
+int StopSignals::fd() const
+{
+	return stop_event;
+}
+
+bool StopSignals::pending() const
+{
+	pollfd one{fd(), POLLIN, 0};
+
+	return ::poll(&one, 1, 0) > 0;
+}
+
+} // namespace mpactl

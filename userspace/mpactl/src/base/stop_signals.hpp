@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// SIGINT and SIGTERM as a request to stop.
+#pragma once
+
+namespace mpactl {
+
+// The first object installs the handlers for the rest of the process. The first
+// SIGINT or SIGTERM only requests a stop. The second one of the same kind ends
+// the process, even if it is blocked, for example in a write to a full pipe.
+class StopSignals {
+public:
+	StopSignals();
+
+	// Readable once a stop was requested.
+	int fd() const;
+	bool pending() const;
+};
+
+} // namespace mpactl

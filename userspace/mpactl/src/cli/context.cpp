@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "cli/context.hpp"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace mpactl {
+
+void Context::warn(const std::string &text) const
+{
+	err << "mpactl: " << text << "\n" << std::flush;
+}
+
+void warn_interrupted(const Context &context, std::string_view what)
+{
+	context.warn(fmt::format("{} came and went while they were listed: the "
+				 "list is not of one moment", what));
+}
+
+} // namespace mpactl

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "commands/save.hpp"
+
+#include "base/files.hpp"
+#include "commands/state.hpp"
+
+namespace mpactl {
+
+namespace {
+
+// A name with a character replaced would be restored as another name.
+std::string file_text(const State &state)
+try {
+	return state_json(state).dump(2);
+} catch (const Json::type_error &) {
+	throw IoError("a name is not UTF-8, a file cannot hold it");
+}
+
+class StateView : public View {
+public:
+	explicit StateView(const State &state) : state_(state) {}
+
+	Json json() const override { return state_json(state_); }
+	void text(Text &to) const override { to.line(file_text(state_)); }
+
+private:
+	const State &state_;
+};
+
+} // namespace
+
+void setup_save(CLI::App &app, Run &chosen)
+{
+	add_command<SaveOptions>(
+		app, chosen, "save", "Write what was set to a file: [FILE]",
+		[](CLI::App &command, SaveOptions &options) {
+			command.add_option("file", options.file,
+					   "- is standard output, the default");
+		},
+		run_save);
+}
+
+Exit run_save(const SaveOptions &options, Context &context)
+{
+	const auto state = current_state(context);
+
+	if (options.file == "-")
+		context.out.show(StateView(state));
+	else
+		write_file(options.file, file_text(state) + "\n");
+	return Exit::ok;
+}
+
+} // namespace mpactl

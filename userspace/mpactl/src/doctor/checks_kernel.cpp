@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// The kernel's side: our modules and those of the RDMA core.
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "doctor/checks.hpp"
+
+namespace mpactl::checks {
+
+namespace {
+
+constexpr std::array<const char *, 2> our_modules{"mpa", "mpa_rnic"};
+
+bool is_loaded(Examination &on, const std::string &module)
+{
+	return on.machine.exists("/sys/module/" + module);
+}
+
+// depmod(8)'s list has each module's path up to a colon.
+bool is_listed(std::string_view list, const std::string &module)
+{
+	for (const char *suffix : {".ko:", ".ko.xz:", ".ko.zst:", ".ko.gz:"})
+		if (list.find("/" + module + suffix) != list.npos ||
+		    list.starts_with(module + suffix) ||
+		    list.find("\n" + module + suffix) != list.npos)
+			return true;
+	return false;
+}
+
+std::vector<std::string> not_listed(Examination &on, const std::string &release)
+{
+	const auto list =
+		on.machine.read("/lib/modules/" + release + "/modules.dep");
+	std::vector<std::string> missing;
+
+	for (const char *module : our_modules)
+		if (!is_listed(list.text, module))
+			missing.emplace_back(module);
+	return missing;
+}
+
+// Another kernel that has what this one lacks.
+std::string release_with_modules(Examination &on)
+{
+	for (const auto &release : on.machine.list("/lib/modules"))
+		if (not_listed(on, release).empty())
+			return release;
+	return {};
+}
+
+// A field of modinfo(8) in its first line, without the end of the line.
+std::string module_field(Examination &on, const char *field, const char *module)
+{
+	const auto end = on.machine.run({"modinfo", "-F", field, module});
+
+	return end.good() ? end.out.substr(0, end.out.find('\n'))
+			  : std::string("?");
+}
+
+Diagnosis module_of_core(Examination &on, const char *module, const char *what)
+{
+	if (is_loaded(on, module))
+		return ok();
+	return fail(fmt::format("module {} is not loaded: {}", module, what),
+		    fmt::format("modprobe {0}; for every boot: echo {0} > "
+				"/etc/modules-load.d/{0}.conf",
+				module));
+}
+
+} // namespace
+
+Diagnosis module_files(Examination &on)
+{
+	const auto release = on.machine.release();
+	const auto missing = not_listed(on, release);
+	const auto other = release_with_modules(on);
+	auto detail = fmt::format("no {} for kernel {}", fmt::join(missing, ", "),
+				  release);
+
+	if (missing.empty())
+		return ok();
+	if (is_loaded(on, "mpa") && is_loaded(on, "mpa_rnic"))
+		return ok("loaded from elsewhere");
+	if (!other.empty())
+		detail += ", but for " + other;
+	return fail(detail, fmt::format("in linux-mpa: make && make install "
+					"KDIR=/lib/modules/{0}/build; if they "
+					"are there: depmod {0}",
+					release));
+}
+
+Diagnosis module_version(Examination &on)
+{
+	const auto release = on.machine.release();
+
+	if (is_loaded(on, "mpa") && is_loaded(on, "mpa_rnic"))
+		return ok();
+	for (const char *module : our_modules) {
+		const auto magic = module_field(on, "vermagic", module);
+
+		if (magic == "?")
+			return skip("modinfo does not tell");
+		if (magic.substr(0, magic.find(' ')) != release)
+			return fail(fmt::format("{} is built for {}, this is {}",
+						module, magic, release),
+				    fmt::format("in linux-mpa: make clean, make "
+						"&& make install "
+						"KDIR=/lib/modules/{}/build",
+						release));
+	}
+	return ok();
+}
+
+Diagnosis module_signature(Examination &on)
+{
+	const auto lockdown = on.machine.read("/sys/kernel/security/lockdown");
+	const auto enforced =
+		on.machine.read("/sys/module/module/parameters/sig_enforce");
+	const bool locked = lockdown.text.find("[integrity]") != std::string::npos ||
+			    lockdown.text.find("[confidentiality]") !=
+				    std::string::npos;
+
+	if (is_loaded(on, "mpa") && is_loaded(on, "mpa_rnic"))
+		return ok();
+	if (!locked && !enforced.text.starts_with('Y'))
+		return ok();
+	for (const char *module : our_modules) {
+		const auto signer = module_field(on, "signer", module);
+
+		if (signer == "?")
+			return skip("modinfo does not tell");
+		if (signer.empty())
+			return fail(fmt::format("{} is not signed, and {} forbids "
+						"such modules",
+						module,
+						locked ? "lockdown (secure boot)"
+						       : "sig_enforce"),
+				    "sign mpa.ko and mpa_rnic.ko with a key that "
+				    "is enrolled (mokutil --import), or turn "
+				    "secure boot off");
+	}
+	return ok("signed");
+}
+
+Diagnosis module_loaded(Examination &on)
+{
+	const auto taint = on.machine.read("/sys/module/mpa_rnic/taint");
+
+	for (const char *module : our_modules)
+		if (!is_loaded(on, module))
+			return fail(fmt::format("module {} is not loaded", module),
+				    "modprobe mpa_rnic, or make a device, which "
+				    "loads it: rdma link add mpa0 type mpa netdev "
+				    "NETDEV");
+	if (taint.text.empty() || taint.text == "\n")
+		return ok();
+	return ok("marked in the kernel's taint: " +
+		  taint.text.substr(0, taint.text.find('\n')));
+}
+
+Diagnosis family(Examination &on)
+{
+	if (on.machine.mpa())
+		return ok();
+	return warn("the loaded module mpa has no generic netlink family: it is "
+		    "older than this tool",
+		    "remove the devices, then: modprobe -r mpa_rnic mpa; depmod; "
+		    "modprobe mpa_rnic");
+}
+
+Diagnosis uverbs_module(Examination &on)
+{
+	return module_of_core(on, "ib_uverbs", "programs see no device at all");
+}
+
+Diagnosis rdma_cm_module(Examination &on)
+{
+	return module_of_core(on, "rdma_ucm",
+			      "programs that connect by rdma_cm, as most do, "
+			      "cannot");
+}
+
+} // namespace mpactl::checks

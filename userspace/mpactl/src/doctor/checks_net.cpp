@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// The network: firewall, ports, names, the way to the peer.
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "doctor/checks.hpp"
+#include "doctor/firewall.hpp"
+
+namespace mpactl::checks {
+
+namespace {
+
+using Fate = FirewallVerdict::Fate;
+
+bool is_loopback(const std::string &address)
+{
+	return address == "::1" || address.starts_with("127.");
+}
+
+std::string port_text(const DoctorOrder &order)
+{
+	return order.port ? fmt::format("TCP port {}", *order.port)
+			  : std::string("TCP");
+}
+
+// --- firewall -------------------------------------------------------------------
+
+// The ruleset, or why it is not known.
+std::pair<Json, std::string> read_ruleset(Examination &on)
+{
+	const auto end = on.machine.run({"nft", "-j", "list", "ruleset"});
+	auto json = Json::parse(end.out, nullptr, false);
+
+	if (!end.found)
+		return {Json(), "the program nft is not there"};
+	if (end.timed_out)
+		return {Json(), "nft does not end"};
+	if (end.status || json.is_discarded())
+		return {Json(), "nft may not read them (root may)"};
+	return {std::move(json), {}};
+}
+
+Diagnosis judge_rules(Examination &on, const Json &ruleset)
+{
+	const auto &order = on.order;
+	const auto remedy = fmt::format(
+		"nft insert rule FAMILY TABLE CHAIN tcp dport {} accept; see nft "
+		"list ruleset",
+		order.port ? std::to_string(*order.port) : "PORT");
+	Diagnosis result = ok();
+
+	for (const auto &device : on.devices_here()) {
+		const auto &netdev = *device.netdev;
+		const auto verdict = judge_firewall(
+			ruleset, {netdev.name, netdev.addresses, order.port});
+
+		if (verdict.fate == Fate::dropped)
+			return fail(fmt::format("{} to {} is dropped by {}",
+						port_text(order), netdev.name,
+						verdict.where),
+				    remedy);
+		if (verdict.fate == Fate::maybe_accepted)
+			result = warn(fmt::format("{} to {} is dropped by {}, "
+						  "unless another rule accepts it"
+						  "{}",
+						  port_text(order), netdev.name,
+						  verdict.where,
+						  order.port ? "" : "; --port "
+								    "tells more"),
+				      remedy);
+		if (verdict.fate == Fate::maybe_dropped &&
+		    result.health == Health::ok)
+			result = ok(verdict.where + " may drop some of it");
+	}
+	return result;
+}
+
+// A connection to each own address: passes the rules for lo at least.
+Diagnosis try_loops(Examination &on)
+{
+	for (const auto &device : on.devices_here())
+		for (const auto &own : device.netdev->addresses) {
+			// A link-local address would need its scope.
+			if (own.starts_with("fe80:"))
+				continue;
+			auto loop = on.machine.loop(own,
+						    on.order.port.value_or(0));
+			if (loop.end == LoopEnd::port_in_use)
+				loop = on.machine.loop(own, 0);
+			if (loop.end == LoopEnd::connected)
+				continue;
+			return fail(fmt::format("a TCP connection to the own "
+						"address {} fails: {}",
+						own, loop.why),
+				    "see nft list ruleset and iptables-save for "
+				    "rules that drop or reject it, and whether lo "
+				    "is up");
+		}
+	return ok();
+}
+
+// --- port -----------------------------------------------------------------------
+
+// A line of /proc/net/tcp: "0: 0100007F:1F90 00000000:0000 0A ...".
+bool is_listener_at(const std::string &line, std::uint16_t port)
+{
+	std::istringstream words(line);
+	std::string number, local, remote, state;
+
+	words >> number >> local >> remote >> state;
+	return state == "0A" && local.ends_with(fmt::format(":{:04X}", port));
+}
+
+bool somebody_listens(Examination &on, std::uint16_t port)
+{
+	for (const char *path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+		std::istringstream lines(on.machine.read(path).text);
+		std::string line;
+
+		while (std::getline(lines, line))
+			if (is_listener_at(line, port))
+				return true;
+	}
+	return false;
+}
+
+bool device_listens(Examination &on, std::uint16_t port)
+{
+	auto *mpa = on.machine.mpa();
+
+	if (!mpa)
+		return false;
+	const auto listing = mpa->listeners();
+	return std::any_of(listing.items.begin(), listing.items.end(),
+			   [&](const Listener &one) {
+				   return one.owner == MPA_OWNER_DEVICE &&
+					  one.local.port == port;
+			   });
+}
+
+// --- names and routes -----------------------------------------------------------
+
+bool leads_to_device(Examination &on, const std::string &address)
+{
+	for (const auto &device : on.devices_here())
+		for (const auto &own : device.netdev->addresses)
+			if (own == address)
+				return true;
+	return false;
+}
+
+std::string some_address(Examination &on)
+{
+	for (const auto &device : on.devices_here())
+		for (const auto &own : device.netdev->addresses)
+			if (!own.starts_with("fe80:"))
+				return own;
+	return "ADDRESS";
+}
+
+// The network device that packets to the address leave by, as `ip route get` has
+// it; nothing if there is no route. An own address: where it is.
+std::string route_to(Examination &on, const std::string &address)
+{
+	const auto *own = on.netdev_with(address);
+	const auto end = on.machine.run({"ip", "-j", "route", "get", address});
+	const auto json = Json::parse(end.out, nullptr, false);
+
+	if (own)
+		return own->name;
+	if (!end.good() || !json.is_array() || json.empty() ||
+	    !json[0].contains("dev") || !json[0]["dev"].is_string())
+		return {};
+	return json[0]["dev"];
+}
+
+Diagnosis judge_route(Examination &on, const std::string &address)
+{
+	const auto netdev = route_to(on, address);
+
+	if (netdev.empty())
+		return fail(fmt::format("there is no route to {}", address),
+			    fmt::format("ip route add {} via GATEWAY", address));
+	for (const auto &device : on.devices_here())
+		if (device.netdev->name == netdev)
+			return ok(fmt::format("{} over {} ({})", address,
+					      device.name, netdev));
+	return fail(fmt::format("{} is reached over {}, which has no device",
+				address, netdev),
+		    fmt::format("rdma link add NAME type mpa netdev {}, or a route "
+				"over a network device that has one",
+				netdev));
+}
+
+} // namespace
+
+Diagnosis firewall(Examination &on)
+{
+	const auto [ruleset, why] = read_ruleset(on);
+	Diagnosis rules = ok("rules not seen: " + why);
+
+	if (why.empty())
+		rules = judge_rules(on, ruleset);
+	if (rules.health != Health::ok)
+		return rules;
+	auto loops = try_loops(on);
+	return loops.health == Health::ok ? rules : loops;
+}
+
+Diagnosis port(Examination &on)
+{
+	if (!on.order.port)
+		return skip("no --port given");
+	const auto number = *on.order.port;
+	if (!somebody_listens(on, number))
+		return ok();
+	if (device_listens(on, number))
+		return ok("an RDMA program listens there");
+	return fail(fmt::format("TCP port {} is taken by a listener without RDMA",
+				number),
+		    fmt::format("ss -ltnp 'sport = :{}' tells whose; end it, or "
+				"take another port",
+				number));
+}
+
+Diagnosis host_name(Examination &on)
+{
+	const auto name = on.machine.host_name();
+	const auto found = on.resolve(name);
+	const auto remedy = fmt::format("in /etc/hosts: {} {}", some_address(on),
+					name);
+
+	if (found.empty())
+		return warn(fmt::format("the own name {} has no address", name),
+			    remedy);
+	if (std::any_of(found.begin(), found.end(), [&](const auto &one) {
+		    return leads_to_device(on, one);
+	    }))
+		return ok(name);
+	const bool loopback =
+		std::all_of(found.begin(), found.end(), is_loopback);
+	return warn(fmt::format("the own name {} leads to {}, {}", name,
+				fmt::join(found, ", "),
+				loopback ? "that is to loopback only"
+					 : "where no device is"),
+		    remedy);
+}
+
+Diagnosis peer(Examination &on)
+{
+	if (on.order.peer.empty())
+		return skip("no --peer given");
+	const auto found = on.resolve(on.order.peer);
+	if (found.empty())
+		return fail(fmt::format("the name {} has no address", on.order.peer),
+			    fmt::format("in /etc/hosts: ADDRESS {}; or ask for the "
+					"name in DNS",
+					on.order.peer));
+	// Programs take the first.
+	return judge_route(on, found.front());
+}
+
+Diagnosis path_mtu(Examination &on)
+{
+	if (on.order.peer.empty())
+		return skip("no --peer given");
+	const auto found = on.resolve(on.order.peer);
+	if (found.empty() || on.netdev_with(found.front()))
+		return skip("the peer is this host");
+	const auto netdev = route_to(on, found.front());
+	const auto &all = on.netdevs();
+	const auto out = std::find_if(all.begin(), all.end(), [&](const auto &one) {
+		return one.name == netdev;
+	});
+	if (out == all.end())
+		return skip("no such network device: " + netdev);
+	const auto path = on.machine.path(found.front(), out->mtu);
+	if (path.mtu && path.mtu < out->mtu)
+		return warn(fmt::format("the path carries packets of {}, {} has an "
+					"MTU of {}",
+					path.mtu, netdev, out->mtu),
+			    fmt::format("ip link set {} mtu {}", netdev, path.mtu));
+	if (!path.small_answered)
+		return skip("the peer does not answer datagrams: cannot tell");
+	if (!path.large_answered)
+		return fail(fmt::format("packets of {} bytes, the MTU of {}, do not "
+					"arrive, small ones do",
+					out->mtu, netdev),
+			    "give both ends, and all between them, the same MTU: ip "
+			    "link set NETDEV mtu BYTES");
+	return ok();
+}
+
+} // namespace mpactl::checks

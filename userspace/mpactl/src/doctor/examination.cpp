@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "doctor/examination.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace mpactl {
+
+const std::vector<Netdev> &Examination::netdevs()
+{
+	if (!netdevs_)
+		netdevs_ = machine.netdevs();
+	return *netdevs_;
+}
+
+const std::vector<RdmaDevice> &Examination::rdma_devices()
+{
+	if (!rdma_devices_)
+		rdma_devices_ = machine.rdma_devices();
+	return *rdma_devices_;
+}
+
+// Names are the administrator's; what only our devices have tells them apart.
+const std::vector<Examination::OurDevice> &Examination::devices()
+{
+	std::vector<OurDevice> found;
+
+	if (devices_)
+		return *devices_;
+	for (const auto &one : rdma_devices()) {
+		OurDevice ours{one.name, one.index, nullptr};
+
+		if (!machine.exists("/sys/class/infiniband/" + one.name +
+				    "/mpa_abi_version"))
+			continue;
+		for (const auto &netdev : netdevs())
+			if (netdev.name == one.netdev)
+				ours.netdev = &netdev;
+		found.push_back(ours);
+	}
+	return devices_.emplace(std::move(found));
+}
+
+std::vector<Examination::OurDevice> Examination::devices_here()
+{
+	auto here = devices();
+
+	std::erase_if(here, [](const auto &one) { return !one.netdev; });
+	return here;
+}
+
+const Netdev *Examination::netdev_with(const std::string &address)
+{
+	for (const auto &one : netdevs())
+		if (std::find(one.addresses.begin(), one.addresses.end(),
+			      address) != one.addresses.end())
+			return &one;
+	return nullptr;
+}
+
+// By a program, which can be ended when no server answers.
+std::vector<std::string> Examination::resolve(const std::string &name)
+{
+	const auto end = machine.run({"getent", "ahosts", "--", name});
+	std::istringstream lines(end.good() ? end.out : std::string());
+	std::vector<std::string> found;
+	std::string line;
+
+	while (std::getline(lines, line)) {
+		const auto address = line.substr(0, line.find_first_of(" %\t"));
+
+		if (!address.empty() && std::find(found.begin(), found.end(),
+						  address) == found.end())
+			found.push_back(address);
+	}
+	return found;
+}
+
+} // namespace mpactl

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "doctor/firewall.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace mpactl {
+
+namespace {
+
+using Fate = FirewallVerdict::Fate;
+
+enum class Fit { no, maybe, yes };
+
+// What a chain comes to: none: the packet goes on behind it.
+enum class End { none, accept, drop };
+
+struct Outcome {
+	End end = End::none;
+	// What a rule that may fit would have come to.
+	bool maybe_accepted = false;
+	bool maybe_dropped = false;
+	std::string where;
+};
+
+Fit opposite(Fit fit)
+{
+	return fit == Fit::maybe ? Fit::maybe : fit == Fit::yes ? Fit::no : Fit::yes;
+}
+
+bool has(const Json &json, const char *key)
+{
+	return json.is_object() && json.contains(key);
+}
+
+std::string text_at(const Json &json, const char *key)
+{
+	return has(json, key) && json[key].is_string()
+		? json[key].get<std::string>() : std::string();
+}
+
+// --- matches ------------------------------------------------------------------
+
+// Does one value, a range or an element of a set hold this?
+template <typename One> Fit any_of(const Json &right, One one)
+{
+	const auto *list = &right;
+	auto fit = Fit::no;
+
+	if (has(right, "set"))
+		list = &right["set"];
+	if (!list->is_array())
+		return one(*list);
+	for (const auto &element : *list)
+		fit = std::max(fit, one(element));
+	return fit;
+}
+
+Fit holds_word(const Json &right, const std::vector<std::string> &words)
+{
+	return any_of(right, [&](const Json &one) {
+		if (!one.is_string())
+			return Fit::maybe;
+		const auto text = one.get<std::string>();
+
+		// A named set: its elements are elsewhere.
+		if (text.starts_with('@'))
+			return Fit::maybe;
+		return std::find(words.begin(), words.end(), text) != words.end()
+			? Fit::yes : Fit::no;
+	});
+}
+
+Fit holds_protocol(const Json &right)
+{
+	return any_of(right, [](const Json &one) {
+		if (one.is_number())
+			return one == 6 ? Fit::yes : Fit::no;
+		return holds_word(one, {"tcp"});
+	});
+}
+
+Fit holds_port(const Json &right, std::optional<std::uint16_t> port)
+{
+	return any_of(right, [&](const Json &one) {
+		if (has(one, "range") && one["range"].size() == 2 &&
+		    one["range"][0].is_number() && one["range"][1].is_number()) {
+			const int low = one["range"][0], high = one["range"][1];
+
+			if (!port)
+				return low <= 1 && high == 65535 ? Fit::yes
+								 : Fit::maybe;
+			return low <= *port && *port <= high ? Fit::yes : Fit::no;
+		}
+		if (!one.is_number())
+			return Fit::maybe;
+		if (!port)
+			return Fit::maybe;
+		return one == *port ? Fit::yes : Fit::no;
+	});
+}
+
+Fit fits_payload(const Json &payload, const Json &right, const Segment &segment)
+{
+	const auto protocol = text_at(payload, "protocol");
+	const auto field = text_at(payload, "field");
+
+	if ((protocol == "tcp" || protocol == "th") && field == "dport")
+		return holds_port(right, segment.port);
+	if (protocol == "udp" || protocol == "icmp" || protocol == "icmpv6" ||
+	    protocol == "sctp" || protocol == "dccp" || protocol == "arp")
+		return Fit::no;
+	if ((protocol == "ip" && field == "protocol") ||
+	    (protocol == "ip6" && field == "nexthdr"))
+		return holds_protocol(right);
+	if (field == "daddr" && segment.addresses.size() == 1)
+		return holds_word(right, segment.addresses);
+	return Fit::maybe;
+}
+
+Fit fits_meta(const std::string &key, const Json &right, const Segment &segment)
+{
+	if (key == "l4proto")
+		return holds_protocol(right);
+	if (key == "nfproto" || key == "protocol")
+		return Fit::maybe;
+	if (key != "iifname" && key != "iif")
+		return Fit::maybe;
+	return any_of(right, [&](const Json &one) {
+		const auto name = one.is_string() ? one.get<std::string>() : "*";
+
+		if (name.ends_with('*'))
+			return segment.netdev.starts_with(
+				       name.substr(0, name.size() - 1))
+				? Fit::yes : Fit::no;
+		return name == segment.netdev ? Fit::yes : Fit::no;
+	});
+}
+
+Fit fits_match(const Json &match, const Segment &segment)
+{
+	const Json nothing;
+	const auto &left = has(match, "left") ? match["left"] : nothing;
+	const auto &right = has(match, "right") ? match["right"] : nothing;
+	auto fit = Fit::maybe;
+
+	if (has(left, "payload"))
+		fit = fits_payload(left["payload"], right, segment);
+	else if (has(left, "meta"))
+		fit = fits_meta(text_at(left["meta"], "key"), right, segment);
+	else if (has(left, "ct") && text_at(left["ct"], "key") == "state")
+		fit = holds_word(right, {"new"});
+	return text_at(match, "op") == "!=" ? opposite(fit) : fit;
+}
+
+// --- rules and chains ------------------------------------------------------------
+
+class Ruleset {
+public:
+	explicit Ruleset(const Json &json)
+	{
+		if (!has(json, "nftables") || !json["nftables"].is_array())
+			return;
+		for (const auto &one : json["nftables"]) {
+			if (has(one, "chain"))
+				chains_[key_of(one["chain"], "name")].chain =
+					&one["chain"];
+			else if (has(one, "rule"))
+				chains_[key_of(one["rule"], "chain")]
+					.rules.push_back(&one["rule"]);
+		}
+	}
+
+	// Each base chain has its say; one drop is enough.
+	FirewallVerdict judge(const Segment &segment) const
+	{
+		FirewallVerdict verdict;
+
+		for (const auto &[key, one] : chains_) {
+			if (!one.chain || !is_incoming(*one.chain))
+				continue;
+			const auto outcome = base(key, one, segment);
+			const auto fate = outcome.end == End::drop
+				? (outcome.maybe_accepted ? Fate::maybe_accepted
+							  : Fate::dropped)
+				: (outcome.maybe_dropped ? Fate::maybe_dropped
+							 : Fate::passes);
+			if (fate > verdict.fate)
+				verdict = {fate, outcome.where};
+		}
+		return verdict;
+	}
+
+private:
+	struct Chain {
+		const Json *chain = nullptr;
+		std::vector<const Json *> rules;
+	};
+
+	// Jumps nest in a ruleset that the kernel takes, but not without end.
+	static constexpr int deepest = 16;
+
+	static std::string key_of(const Json &json, const char *name)
+	{
+		return fmt::format("{} {}, chain {}", text_at(json, "family"),
+				   text_at(json, "table"), text_at(json, name));
+	}
+
+	static bool is_incoming(const Json &chain)
+	{
+		const auto hook = text_at(chain, "hook");
+		const auto type = text_at(chain, "type");
+
+		return type == "filter" &&
+		       (hook == "input" || hook == "prerouting" ||
+			hook == "ingress");
+	}
+
+	Outcome base(const std::string &key, const Chain &chain,
+		     const Segment &segment) const
+	{
+		Outcome outcome;
+
+		walk(key, chain, segment, true, 0, outcome);
+		if (outcome.end == End::none &&
+		    text_at(*chain.chain, "policy") == "drop") {
+			outcome.end = End::drop;
+			outcome.where = "the policy of table " + key;
+		}
+		return outcome;
+	}
+
+	// sure: it is certain that the packet comes here at all.
+	void walk(const std::string &key, const Chain &chain,
+		  const Segment &segment, bool sure, int depth,
+		  Outcome &outcome) const
+	{
+		int number = 0;
+
+		for (const auto *rule : chain.rules) {
+			number++;
+			if (!has(*rule, "expr"))
+				continue;
+			const auto where = fmt::format("rule {} of table {}",
+						       number, key);
+			if (!apply(*rule, where, segment, sure, depth, outcome))
+				return;
+		}
+	}
+
+	// False: no rule behind this one is looked at.
+	bool apply(const Json &rule, const std::string &where,
+		   const Segment &segment, bool sure, int depth,
+		   Outcome &outcome) const
+	{
+		auto fit = sure ? Fit::yes : Fit::maybe;
+
+		for (const auto &one : rule["expr"]) {
+			if (has(one, "match"))
+				fit = std::min(fit,
+					       fits_match(one["match"], segment));
+			else if (has(one, "limit") || has(one, "xt") ||
+				 has(one, "vmap"))
+				fit = std::min(fit, Fit::maybe);
+			if (fit == Fit::no)
+				return true;
+			if (!decide(one, rule, where, segment, fit, depth, outcome))
+				return false;
+		}
+		return true;
+	}
+
+	bool decide(const Json &one, const Json &rule, const std::string &where,
+		    const Segment &segment, Fit fit, int depth,
+		    Outcome &outcome) const
+	{
+		const bool sure = fit == Fit::yes;
+
+		if (has(one, "drop") || has(one, "reject"))
+			return settle(outcome, End::drop, sure, where);
+		if (has(one, "accept"))
+			return settle(outcome, End::accept, sure, where);
+		if (has(one, "return"))
+			return !sure;
+		for (const char *kind : {"jump", "goto"}) {
+			if (!has(one, kind) || depth >= deepest)
+				continue;
+			call(rule, text_at(one[kind], "target"), segment, sure,
+			     depth, outcome);
+			if (outcome.end != End::none)
+				return false;
+			if (sure && has(one, "goto"))
+				return false;
+		}
+		return true;
+	}
+
+	void call(const Json &rule, const std::string &target,
+		  const Segment &segment, bool sure, int depth,
+		  Outcome &outcome) const
+	{
+		auto json = rule;
+
+		json["chain"] = target;
+		const auto key = key_of(json, "chain");
+		const auto found = chains_.find(key);
+		if (found != chains_.end())
+			walk(key, found->second, segment, sure, depth + 1, outcome);
+	}
+
+	static bool settle(Outcome &outcome, End end, bool sure,
+			   const std::string &where)
+	{
+		if (sure) {
+			outcome.end = end;
+			if (end == End::drop)
+				outcome.where = where;
+			return false;
+		}
+		if (end == End::accept)
+			outcome.maybe_accepted = true;
+		else if (!outcome.maybe_dropped) {
+			outcome.maybe_dropped = true;
+			outcome.where = where;
+		}
+		return true;
+	}
+
+	std::map<std::string, Chain> chains_;
+};
+
+} // namespace
+
+FirewallVerdict judge_firewall(const Json &ruleset, const Segment &segment)
+{
+	return Ruleset(ruleset).judge(segment);
+}
+
+} // namespace mpactl

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "model/target.hpp"
+
+#include <fmt/format.h>
+
+namespace mpactl {
+
+Target target_from(Words &words)
+{
+	if (words.take("dev"))
+		return Target::device(words.need("name of the device"));
+	if (words.take("listen"))
+		return Target::listener(words.need_number("id of the listener"));
+	return {};
+}
+
+std::string target_text(const Target &target)
+{
+	switch (target.kind) {
+	case Target::Kind::device:
+		return "device " + target.name;
+	case Target::Kind::listener:
+		return fmt::format("listener {}", target.id);
+	case Target::Kind::defaults:
+		break;
+	}
+	return "defaults";
+}
+
+} // namespace mpactl

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "netlink/genl.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <linux/genetlink.h>
+#include <linux/sock_diag.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/stop_signals.hpp"
+#include "model/target.hpp"
+#include "netlink/codec.hpp"
+#include "netlink/netlink.hpp"
+
+namespace mpactl {
+
+namespace {
+
+// A dump is tried so often before one is shown that was disturbed.
+constexpr int dump_tries = 4;
+// Room for events while the reader is busy.
+constexpr int event_buffer = 8 << 20;
+
+int mpa_family(netlink::Socket &socket)
+{
+	const int family = genl_ctrl_resolve(socket.get(), MPA_GENL_NAME);
+
+	if (family < 0)
+		throw Unavailable("the module mpa is not loaded (modprobe mpa)");
+	return family;
+}
+
+class GenlEvents : public Events {
+public:
+	GenlEvents() : socket_(NETLINK_GENERIC)
+	{
+		const int family = mpa_family(socket_);
+		const int group = genl_ctrl_resolve_grp(
+			socket_.get(), MPA_GENL_NAME, MPA_GENL_EVENTS);
+
+		family_ = family;
+		enlarge();
+		nl_socket_set_nonblocking(socket_.get());
+		if (group < 0 ||
+		    nl_socket_add_membership(socket_.get(), group) < 0)
+			throw Unavailable("the module mpa sends no events");
+		dropped_ = dropped();
+	}
+
+	Notice next() override
+	{
+		for (;;) {
+			if (auto event = pending())
+				return *std::move(event);
+			// Events may come faster than they are written.
+			if (stop_.pending())
+				return Stopped{};
+			if (receive())
+				continue;
+			// All that had room was seen: now to what had none.
+			if (const auto lost = dropped() - dropped_) {
+				dropped_ += lost;
+				return Lost{lost};
+			}
+			wait();
+		}
+	}
+
+private:
+	std::size_t left() const { return datagram_.size() - at_; }
+
+	// Beyond the limit of the system if that is allowed.
+	void enlarge()
+	{
+		if (::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUFFORCE,
+				 &event_buffer, sizeof(event_buffer)))
+			::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUF,
+				     &event_buffer, sizeof(event_buffer));
+	}
+
+	// Messages for this socket that were dropped since it was made.
+	std::uint32_t dropped() const
+	{
+		std::uint32_t info[SK_MEMINFO_VARS] = {};
+		socklen_t size = sizeof(info);
+
+		if (::getsockopt(socket_.fd(), SOL_SOCKET, SO_MEMINFO, info, &size))
+			return 0;
+		return info[SK_MEMINFO_DROPS];
+	}
+
+	// False: there was nothing. ENOBUFS comes before what is still queued, and
+	// says that something was dropped behind that; how much is counted.
+	bool receive()
+	{
+		int error = 0;
+
+		datagram_ = socket_.receive(error);
+		at_ = 0;
+		if (error && error != EAGAIN && error != ENOBUFS)
+			throw IoError("netlink: " +
+				      std::generic_category().message(error));
+		return error != EAGAIN;
+	}
+
+	// The next event of the datagram, if there is one.
+	std::optional<Event> pending()
+	{
+		while (left() >= NLMSG_HDRLEN) {
+			const auto *message = reinterpret_cast<const nlmsghdr *>(
+				datagram_.data() + at_);
+
+			if (!nlmsg_ok(message, static_cast<int>(left())))
+				break;
+			at_ = std::min<std::size_t>(
+				at_ + NLMSG_ALIGN(message->nlmsg_len),
+				datagram_.size());
+			if (message->nlmsg_type == family_)
+				return codec::event_of(message);
+		}
+		at_ = datagram_.size();
+		return std::nullopt;
+	}
+
+	// For an event or the user's wish to end.
+	void wait() const
+	{
+		pollfd fds[] = {{socket_.fd(), POLLIN, 0},
+				{stop_.fd(), POLLIN, 0}};
+
+		while (::poll(fds, std::size(fds), -1) < 0)
+			if (errno != EINTR)
+				throw IoError("poll: " +
+					      std::generic_category().message(
+						      errno));
+	}
+
+	StopSignals stop_;
+	netlink::Socket socket_;
+	int family_ = 0;
+	std::vector<std::byte> datagram_;
+	std::size_t at_ = 0;
+	std::uint32_t dropped_ = 0;
+};
+
+class Genl : public Transport {
+public:
+	Genl() : socket_(NETLINK_GENERIC), family_(mpa_family(socket_)) {}
+
+	Defaults defaults() override
+	{
+		return get("defaults", request(MPA_CMD_DEFAULTS_GET),
+			   codec::defaults_of);
+	}
+
+	Device device(const std::string &name) override
+	{
+		auto message = request(MPA_CMD_DEV_GET, name.size() + 128);
+
+		codec::put_device(message.get(), name);
+		return get("device " + name, std::move(message),
+			   codec::device_of);
+	}
+
+	Listing<Device> devices() override
+	{
+		return dump("devices", MPA_CMD_DEV_GET, codec::device_of);
+	}
+
+	Listener listener(std::uint32_t id) override
+	{
+		auto message = request(MPA_CMD_LISTEN_GET);
+
+		codec::put_listener(message.get(), id);
+		return get(fmt::format("listener {}", id), std::move(message),
+			   codec::listener_of);
+	}
+
+	Listing<Listener> listeners() override
+	{
+		return dump("listeners", MPA_CMD_LISTEN_GET, codec::listener_of);
+	}
+
+	Connection connection(std::uint32_t id) override
+	{
+		auto message = request(MPA_CMD_CONN_GET);
+
+		codec::put_connection(message.get(), id);
+		return get(fmt::format("connection {}", id), std::move(message),
+			   codec::connection_of);
+	}
+
+	Listing<Connection> connections() override
+	{
+		return dump("connections", MPA_CMD_CONN_GET,
+			    codec::connection_of);
+	}
+
+	std::string change(std::span<const Change> changes, bool check) override
+	{
+		auto message = request(MPA_CMD_SET, codec::room_for(changes));
+
+		for (const auto &one : changes)
+			codec::put_change(message.get(), one);
+		if (check)
+			codec::put_check(message.get());
+		const auto answer = socket_.ask(message.get(),
+						[](const nlmsghdr *) {});
+
+		if (answer.refusal.number)
+			throw change_refused(changes, message.get(), answer);
+		return answer.refusal.message;
+	}
+
+	std::unique_ptr<Events> events() override
+	{
+		return std::make_unique<GenlEvents>();
+	}
+
+private:
+	netlink::MessagePtr request(mpa_cmd command, std::size_t bytes = 4096,
+				    int flags = 0) const
+	{
+		auto message = netlink::new_message(bytes);
+
+		netlink::fits(genlmsg_put(message.get(), NL_AUTO_PORT, NL_AUTO_SEQ,
+					  family_, 0, flags,
+					  static_cast<std::uint8_t>(command),
+					  MPA_GENL_VERSION)
+				      ? 0 : -1);
+		return message;
+	}
+
+	// The refusal with the name of its attribute, and the attribute's place.
+	static netlink::Place complete(Refusal &refusal, nl_msg *request,
+				       const netlink::Answer &answer)
+	{
+		refusal = answer.refusal;
+		if (!answer.offset)
+			return {};
+		auto place = netlink::place_of(nlmsg_hdr(request), GENL_HDRLEN,
+					       *answer.offset,
+					       codec::request_names());
+
+		if (place.path.starts_with("change."))
+			place.path.erase(0, std::string_view("change.").size());
+		refusal.attribute = place.path;
+		return place;
+	}
+
+	static KernelError change_refused(std::span<const Change> changes,
+					  nl_msg *request,
+					  const netlink::Answer &answer)
+	{
+		Refusal refusal;
+		const auto place = complete(refusal, request, answer);
+		const auto known = answer.offset && place.index < changes.size();
+
+		if (known)
+			return {target_text(changes[place.index].target), refusal};
+		return {changes.size() == 1 ? target_text(changes[0].target)
+					    : "settings",
+			refusal};
+	}
+
+	template <typename T>
+	T get(const std::string &what, netlink::MessagePtr message,
+	      T (*decode)(const nlmsghdr *))
+	{
+		std::optional<T> got;
+		const auto answer =
+			socket_.ask(message.get(), [&](const nlmsghdr *one) {
+				got = decode(one);
+			});
+
+		if (answer.refusal.number) {
+			Refusal refusal;
+
+			complete(refusal, message.get(), answer);
+			throw KernelError(what, refusal);
+		}
+		if (!got)
+			throw IoError(what + ": the kernel has given no answer");
+		return *std::move(got);
+	}
+
+	template <typename T>
+	Listing<T> dump(const char *what, mpa_cmd command,
+			T (*decode)(const nlmsghdr *))
+	{
+		for (int tries = 1;; tries++) {
+			const auto message = request(command, 64, NLM_F_DUMP);
+			Listing<T> listing;
+			const auto answer = socket_.ask(
+				message.get(), [&](const nlmsghdr *one) {
+					listing.items.push_back(decode(one));
+				});
+
+			if (answer.refusal.number)
+				throw KernelError(what, answer.refusal);
+			listing.interrupted = answer.interrupted;
+			if (!answer.interrupted || tries == dump_tries)
+				return listing;
+		}
+	}
+
+	netlink::Socket socket_;
+	int family_;
+};
+
+} // namespace
+
+std::unique_ptr<Transport> open_genl()
+{
+	return std::make_unique<Genl>();
+}
+
+} // namespace mpactl

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+
+#include "probe/prober.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+
+#include <mpa/mpa.hpp>
+#include <mpa/tcp.hpp>
+
+#include "probe/guess.hpp"
+
+namespace mpactl {
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using Time = Steady::time_point;
+using mpa::descriptor;
+using mpa::tcp::addresses;
+using startup::Bytes;
+using startup::Reading;
+
+// What is read at most, whatever the peer has to say.
+constexpr std::size_t most_bytes = 1024;
+// What is not MPA is shown up to here, and given so long to come.
+constexpr std::size_t shown_bytes = 64;
+constexpr milliseconds more_of_it{200};
+// For the peer's end after ours.
+constexpr milliseconds goodbye{1000};
+
+milliseconds until(Time when)
+{
+	const auto left =
+		std::chrono::ceil<milliseconds>(when - Steady::now());
+
+	return std::max(left, milliseconds(0));
+}
+
+// True if the descriptor is ready by then; a signal only costs time.
+bool wait(const descriptor &fd, short events, Time when)
+{
+	pollfd one{.fd = fd.get(), .events = events, .revents = 0};
+	int ready;
+
+	do
+		ready = ::poll(&one, 1, static_cast<int>(until(when).count()));
+	while (ready < 0 && errno == EINTR);
+	return ready > 0;
+}
+
+// --- the connection -----------------------------------------------------------
+
+std::pair<addresses, std::string> look_up(const std::string &host,
+					  const std::string &port, int family,
+					  int flags)
+{
+	addrinfo hints{};
+	addrinfo *found = nullptr;
+
+	hints.ai_family = family;
+	hints.ai_socktype = SOCK_STREAM;
+	hints.ai_flags = flags;
+	const int error = ::getaddrinfo(host.c_str(),
+					port.empty() ? nullptr : port.c_str(),
+					&hints, &found);
+	std::string why;
+
+	if (error)
+		why = error == EAI_SYSTEM ? std::generic_category().message(errno)
+					  : ::gai_strerror(error);
+	return {addresses(found), why};
+}
+
+std::string name_of(const addrinfo &one)
+{
+	char host[NI_MAXHOST];
+
+	if (::getnameinfo(one.ai_addr, one.ai_addrlen, host, sizeof(host),
+			  nullptr, 0, NI_NUMERICHOST))
+		return "?";
+	return host;
+}
+
+std::string source_of(const descriptor &fd)
+{
+	const auto name = mpa::tcp::name_of(fd.get(), false);
+
+	return name.substr(0, name.find(' '));
+}
+
+// Binds to the address of the family if one was given.
+int bind_source(const descriptor &fd, int family, const std::string &source)
+{
+	if (source.empty())
+		return 0;
+	const auto [own, why] = look_up(source, "", family, AI_NUMERICHOST);
+	if (!own)
+		return EAFNOSUPPORT;
+	return ::bind(fd.get(), own->ai_addr, own->ai_addrlen) ? errno : 0;
+}
+
+// The connection, or an error number.
+std::pair<descriptor, int> connect_to(const addrinfo &to,
+				      const ProbeOrder &order)
+{
+	descriptor fd(::socket(to.ai_family,
+			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (!fd)
+		return {descriptor(), errno};
+	error = bind_source(fd, to.ai_family, order.source);
+	if (error)
+		return {descriptor(), error};
+	if (!::connect(fd.get(), to.ai_addr, to.ai_addrlen))
+		return {std::move(fd), 0};
+	if (errno != EINPROGRESS)
+		return {descriptor(), errno};
+	if (!wait(fd, POLLOUT, Steady::now() + order.timeout))
+		return {descriptor(), ETIMEDOUT};
+	if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size))
+		error = errno;
+	return {error ? descriptor() : std::move(fd), error};
+}
+
+NoWay no_way_of(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+		return NoWay::refused;
+	case ETIMEDOUT:
+		return NoWay::timeout;
+	default:
+		return NoWay::unreachable;
+	}
+}
+
+// The first address that answers, or what the last one said.
+std::pair<descriptor, const addrinfo *>
+connect_any(const addrinfo *list, const ProbeOrder &order, ProbeReport &report)
+{
+	for (const auto *to = list; to; to = to->ai_next) {
+		auto [fd, error] = connect_to(*to, order);
+
+		report.address = name_of(*to);
+		if (!error) {
+			report.source = source_of(fd);
+			report.no_way.reset();
+			report.why.clear();
+			return {std::move(fd), to};
+		}
+		report.no_way = no_way_of(error);
+		report.why = std::generic_category().message(error);
+	}
+	return {descriptor(), nullptr};
+}
+
+// --- the exchange -------------------------------------------------------------
+
+enum class Got { bytes, end, reset, nothing };
+
+Got receive(const descriptor &fd, Bytes &to, std::size_t room, Time when)
+{
+	std::array<std::uint8_t, most_bytes> piece;
+
+	if (!wait(fd, POLLIN, when))
+		return Got::nothing;
+	const auto size = ::recv(fd.get(), piece.data(),
+				 std::min(room, piece.size()), 0);
+	if (size < 0)
+		return errno == EAGAIN || errno == EINTR ? Got::bytes
+							 : Got::reset;
+	to.insert(to.end(), piece.begin(), piece.begin() + size);
+	return size ? Got::bytes : Got::end;
+}
+
+// A Request fits into any socket's buffer; what does not arrive shows in what
+// is received, or is not.
+void send(const descriptor &fd, const Bytes &bytes, Time when)
+{
+	std::size_t sent = 0;
+
+	while (sent < bytes.size() && wait(fd, POLLOUT, when)) {
+		const auto size = ::send(fd.get(), bytes.data() + sent,
+					 bytes.size() - sent, MSG_NOSIGNAL);
+		if (size < 0 && errno != EAGAIN && errno != EINTR)
+			return;
+		sent += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+	}
+}
+
+bool begins_with(const Bytes &whole, const Bytes &part)
+{
+	return part.size() <= whole.size() &&
+	       std::equal(part.begin(), part.end(), whole.begin());
+}
+
+// The bytes are no Reply: reads on until it is plain what else.
+void read_stranger(const descriptor &fd, const Bytes &request, Bytes &bytes,
+		   Time when)
+{
+	const auto soon = std::min(when, Steady::now() + more_of_it);
+
+	while (bytes.size() < most_bytes) {
+		const bool echo = begins_with(request, bytes);
+
+		if (echo && bytes.size() == request.size())
+			return;
+		if (!echo && bytes.size() >= shown_bytes)
+			return;
+		if (receive(fd, bytes, most_bytes - bytes.size(),
+			    echo ? when : soon) != Got::bytes)
+			return;
+	}
+}
+
+void judge_stranger(Attempt &attempt, const Bytes &request,
+		    const Reading &reading)
+{
+	using State = Reading::State;
+	const auto &bytes = attempt.bytes;
+	const auto size = std::min(bytes.size(), request.size());
+	const bool echo = size &&
+		std::equal(bytes.begin(), bytes.begin() + size,
+			   request.begin());
+
+	if (reading.state == State::malformed)
+		attempt.outcome = ProbeOutcome::malformed;
+	else if (echo && size == request.size())
+		attempt.outcome = ProbeOutcome::echo;
+	else if (reading.state == State::request && size > 16 &&
+		 std::equal(bytes.begin(), bytes.begin() + 16,
+			    request.begin()))
+		attempt.outcome = ProbeOutcome::initiator;
+	else
+		attempt.outcome = ProbeOutcome::foreign;
+	attempt.why = attempt.outcome == ProbeOutcome::foreign
+		? std::string(guess_service(bytes))
+		: std::string(reading.why);
+	attempt.bytes.resize(std::min(bytes.size(), shown_bytes));
+}
+
+void judge_reply(Attempt &attempt, const Reading &reading)
+{
+	attempt.reply = reading.reply;
+	attempt.agreement = startup::conclude(attempt.ask, reading.reply);
+	attempt.early = attempt.bytes.size() - reading.used;
+	attempt.bytes.clear();
+	if (reading.reply.reject)
+		attempt.outcome = ProbeOutcome::rejected;
+	else if (attempt.agreement.problem.empty())
+		attempt.outcome = ProbeOutcome::accepted;
+	else
+		attempt.outcome = ProbeOutcome::unfit;
+	if (attempt.outcome == ProbeOutcome::unfit)
+		attempt.why = attempt.agreement.problem;
+}
+
+// Nothing more comes, and what came is no whole Reply.
+void judge_end(Attempt &attempt, Got how)
+{
+	if (!attempt.bytes.empty()) {
+		attempt.outcome = ProbeOutcome::malformed;
+		attempt.why = how == Got::nothing ? "its Reply stops in the middle"
+						  : "it ends within its Reply";
+		return;
+	}
+	attempt.outcome = how == Got::end ? ProbeOutcome::closed
+			: how == Got::reset ? ProbeOutcome::reset
+					    : ProbeOutcome::silent;
+}
+
+void hear(const descriptor &fd, const Bytes &request, Attempt &attempt,
+	  Time when)
+{
+	for (;;) {
+		const auto got = receive(fd, attempt.bytes,
+					 most_bytes - attempt.bytes.size(),
+					 when);
+		if (got != Got::bytes)
+			return judge_end(attempt, got);
+
+		const auto reading = startup::read_reply(attempt.bytes);
+		if (reading.state == Reading::State::more)
+			continue;
+		if (reading.state == Reading::State::whole)
+			return judge_reply(attempt, reading);
+		read_stranger(fd, request, attempt.bytes, when);
+		return judge_stranger(attempt, request, reading);
+	}
+}
+
+// To a Responder, the end of a stream without an FPDU. Bytes left unread would
+// make a reset of it; the first of them are returned.
+Bytes say_goodbye(const descriptor &fd)
+{
+	const auto when = Steady::now() + goodbye;
+	Bytes rest;
+
+	::shutdown(fd.get(), SHUT_WR);
+	while (rest.size() < 65536 &&
+	       receive(fd, rest, most_bytes, when) == Got::bytes)
+		;
+	return rest;
+}
+
+// Services of lines of text wait for the end of ours, and find it when the
+// stream ends: then they say what they are.
+void judge_last_words(Attempt &attempt, const Bytes &request, Bytes words)
+{
+	const auto reading = startup::read_reply(words);
+
+	if (words.empty() || reading.state != Reading::State::foreign)
+		return;
+	attempt.bytes = std::move(words);
+	judge_stranger(attempt, request, reading);
+}
+
+startup::Ask ask_of(const ProbeOrder &order, unsigned int revision)
+{
+	startup::Ask ask;
+
+	ask.revision = revision;
+	ask.markers = order.markers || revision == 0;
+	ask.crc = order.crc || revision == 0;
+	ask.peer_to_peer = order.peer_to_peer && revision == 2;
+	ask.ird = static_cast<std::uint16_t>(order.ird);
+	ask.ord = static_cast<std::uint16_t>(order.ord);
+	ask.data = order.data;
+	return ask;
+}
+
+Attempt exchange(const descriptor &fd, const ProbeOrder &order,
+		 unsigned int revision)
+{
+	const auto started = Steady::now();
+	const auto when = started + order.timeout;
+	Attempt attempt;
+
+	attempt.ask = ask_of(order, revision);
+	const auto request = startup::request(attempt.ask);
+	send(fd, request, when);
+	hear(fd, request, attempt, when);
+	attempt.took = std::chrono::duration_cast<milliseconds>(Steady::now() -
+								started);
+	const auto rest = say_goodbye(fd);
+	if (attempt.outcome == ProbeOutcome::silent)
+		judge_last_words(attempt, request, rest);
+	return attempt;
+}
+
+// --- which revisions ----------------------------------------------------------
+
+// The revision to try next, if the last attempt leaves something open.
+std::optional<unsigned int> next_revision(const ProbeOrder &order,
+					  const Attempt &last)
+{
+	const auto asked = last.ask.revision;
+
+	if (order.revision)
+		return {};
+	if (order.all)
+		return asked ? std::optional(asked - 1) : std::nullopt;
+	switch (last.outcome) {
+	case ProbeOutcome::closed:
+	case ProbeOutcome::reset:
+		// RFC 6581 section 10: so ends one that knows no revision 2.
+		return asked == 2 ? std::optional(1u) : std::nullopt;
+	case ProbeOutcome::unfit:
+	case ProbeOutcome::rejected:
+		if (last.reply->revision < asked)
+			return last.reply->revision;
+		return {};
+	default:
+		return {};
+	}
+}
+
+} // namespace
+
+bool is_reply(ProbeOutcome outcome)
+{
+	return outcome == ProbeOutcome::accepted ||
+	       outcome == ProbeOutcome::rejected ||
+	       outcome == ProbeOutcome::unfit;
+}
+
+const Attempt *ProbeReport::best() const
+{
+	const Attempt *best = nullptr;
+
+	// In the order of the enumeration; of equals the first.
+	for (const auto &one : attempts)
+		if (!best || one.outcome < best->outcome)
+			best = &one;
+	return best;
+}
+
+bool ProbeReport::speaks() const
+{
+	return std::any_of(attempts.begin(), attempts.end(), [](const auto &one) {
+		return is_reply(one.outcome);
+	});
+}
+
+std::vector<unsigned int> ProbeReport::revisions() const
+{
+	std::vector<unsigned int> found;
+
+	for (const auto &one : attempts)
+		if (one.reply)
+			found.push_back(one.reply->revision);
+	std::sort(found.rbegin(), found.rend());
+	found.erase(std::unique(found.begin(), found.end()), found.end());
+	return found;
+}
+
+int family_of(const std::string &address)
+{
+	const auto [list, why] = look_up(address, "", AF_UNSPEC, AI_NUMERICHOST);
+
+	return list ? list->ai_family : AF_UNSPEC;
+}
+
+ProbeReport probe(const ProbeOrder &order)
+{
+	ProbeReport report{.host = order.host, .port = order.port, .address = {},
+			   .source = {}, .attempts = {}, .no_way = {}, .why = {}};
+	const auto family = order.source.empty() ? order.family
+						 : family_of(order.source);
+	const auto [list, why] = look_up(order.host, order.port, family, 0);
+	std::optional<unsigned int> revision = order.revision.value_or(2);
+
+	if (!list) {
+		report.no_way = NoWay::name;
+		report.why = why;
+		return report;
+	}
+	auto [fd, to] = connect_any(list.get(), order, report);
+	while (fd) {
+		report.attempts.push_back(exchange(fd, order, *revision));
+		revision = next_revision(order, report.attempts.back());
+		if (!revision)
+			break;
+		auto [again, error] = connect_to(*to, order);
+		if (error) {
+			// The port is gone, or keeps us out after what it has
+			// seen: what is known so far stands.
+			report.why = "then " +
+				std::generic_category().message(error);
+			break;
+		}
+		fd = std::move(again);
+	}
+	return report;
+}
+
+} // namespace mpactl
