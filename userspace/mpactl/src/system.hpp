@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The real kernel and the real time.
+// The running kernel and the system clock.
 #pragma once
 
 #include <memory>

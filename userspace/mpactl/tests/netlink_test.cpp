@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Messages, byte by byte: requests as the kernel gets them, its answers as they
-// may come.
+// Messages byte by byte: requests to the kernel, and its possible answers.
 
 #include <cerrno>
 #include <cstring>
@@ -21,7 +20,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Attributes of a request, its header left out.
+// Attributes of a request, without its header.
 Bytes attributes_of(nl_msg *message)
 {
 	const auto *first = static_cast<std::uint8_t *>(
@@ -117,7 +116,7 @@ TEST(Request, has_room_for_every_change)
 
 // --- acknowledgements ----------------------------------------------------------------
 
-// A datagram that is put together from messages.
+// A datagram that consists of messages.
 class Datagram {
 public:
 	Datagram &message(std::uint16_t type, std::uint16_t flags,
@@ -149,7 +148,7 @@ private:
 	std::vector<std::byte> bytes_;
 };
 
-// What an NLMSG_ERROR has: the error number, a header, attributes.
+// The data of an NLMSG_ERROR: the error number, a header, attributes.
 Bytes error_payload(int error, const Bytes &request, const Bytes &attributes)
 {
 	Bytes payload(sizeof(int));
@@ -160,7 +159,7 @@ Bytes error_payload(int error, const Bytes &request, const Bytes &attributes)
 	return payload;
 }
 
-// A header of a request of so many bytes.
+// The header of a request with that many bytes.
 Bytes request_header(std::uint32_t bytes)
 {
 	Bytes header(NLMSG_HDRLEN);
@@ -212,7 +211,7 @@ TEST(Acknowledgement, with_a_remark)
 	EXPECT_EQ(answer.refusal, (Refusal{0, "no", "", {}}));
 }
 
-TEST(Acknowledgement, refusal_behind_the_whole_request)
+TEST(Acknowledgement, refusal_after_the_whole_request)
 {
 	auto request = request_header(24);
 
@@ -228,7 +227,7 @@ TEST(Acknowledgement, refusal_behind_the_whole_request)
 
 TEST(Acknowledgement, policy_has_the_range)
 {
-	// Nest of type, least and greatest value.
+	// Nest of type, minimum and maximum.
 	const Bytes policy{36, 0, 4, 0x80, 8, 0, 1, 0, 4, 0, 0, 0,
 			   12, 0, 4, 0, 1, 0, 0, 0, 0, 0, 0, 0,
 			   12, 0, 5, 0, 0xfe, 0x3f, 0, 0, 0, 0, 0, 0};
@@ -239,7 +238,7 @@ TEST(Acknowledgement, policy_has_the_range)
 	EXPECT_EQ(answer.refusal, (Refusal{ERANGE, "", "", {{1, 16382}}}));
 }
 
-TEST(Acknowledgement, end_of_a_dump_may_be_a_refusal)
+TEST(Acknowledgement, end_of_a_dump_can_be_a_refusal)
 {
 	const auto answer = answer_to(Datagram().message(
 		NLMSG_DONE, NLM_F_MULTI | NLM_F_ACK_TLVS, 7,
@@ -248,7 +247,7 @@ TEST(Acknowledgement, end_of_a_dump_may_be_a_refusal)
 	EXPECT_EQ(answer.refusal, (Refusal{EINVAL, "no", "", {}}));
 }
 
-TEST(Answer, counts_only_messages_of_its_own)
+TEST(Answer, ignores_messages_with_another_sequence_number)
 {
 	int messages = 0;
 	const auto answer = answer_to(
@@ -266,8 +265,8 @@ TEST(Answer, counts_only_messages_of_its_own)
 	EXPECT_TRUE(answer.interrupted);
 }
 
-// Whatever is cut off, nothing beyond it is read.
-TEST(Answer, may_be_cut_anywhere)
+// Nothing beyond the end of a truncated datagram is read.
+TEST(Answer, can_be_truncated_anywhere)
 {
 	const auto whole = Datagram()
 				   .message(30, 0, 7, {1, 2, 3, 4})
@@ -286,7 +285,7 @@ TEST(Answer, may_be_cut_anywhere)
 	}
 }
 
-TEST(Answer, lengths_that_lie_are_not_believed)
+TEST(Answer, wrong_lengths_are_not_used)
 {
 	for (const std::uint32_t lie : {0u, 15u, 17u, 1000u, 0xffffffffu}) {
 		const auto answer = answer_to(Datagram().message(
@@ -334,12 +333,12 @@ TEST(Place, is_found_by_offset)
 		EXPECT_EQ(place(nowhere), netlink::Place{}) << nowhere;
 }
 
-// --- what the kernel tells ---------------------------------------------------------------
+// --- messages of the kernel ---------------------------------------------------------------
 
-// A message of the family that is put together like one of the kernel.
-class Told {
+// Builds a message of the family like the kernel.
+class KernelMessage {
 public:
-	explicit Told(std::uint8_t command) : message_(netlink::new_message())
+	explicit KernelMessage(std::uint8_t command) : message_(netlink::new_message())
 	{
 		genlmsghdr header{};
 
@@ -349,39 +348,39 @@ public:
 			     NLMSG_ALIGNTO);
 	}
 
-	Told &begin(int type)
+	KernelMessage &begin(int type)
 	{
 		nests_.push_back(nla_nest_start(message_.get(), type));
 		return *this;
 	}
 
-	Told &end()
+	KernelMessage &end()
 	{
 		nla_nest_end(message_.get(), nests_.back());
 		nests_.pop_back();
 		return *this;
 	}
 
-	Told &u32(int type, std::uint32_t value)
+	KernelMessage &u32(int type, std::uint32_t value)
 	{
 		nla_put_u32(message_.get(), type, value);
 		return *this;
 	}
 
-	Told &u64(int type, std::uint64_t value)
+	KernelMessage &u64(int type, std::uint64_t value)
 	{
 		nla_put_u64(message_.get(), type, value);
 		return *this;
 	}
 
-	Told &bytes(int type, const Bytes &value)
+	KernelMessage &bytes(int type, const Bytes &value)
 	{
 		nla_put(message_.get(), type, static_cast<int>(value.size()),
 			value.data());
 		return *this;
 	}
 
-	Told &text(int type, const char *value)
+	KernelMessage &text(int type, const char *value)
 	{
 		nla_put_string(message_.get(), type, value);
 		return *this;
@@ -394,12 +393,12 @@ private:
 	std::vector<nlattr *> nests_;
 };
 
-TEST(Told, device)
+TEST(Decode, device)
 {
-	Told told(MPA_CMD_DEV_GET);
+	KernelMessage message(MPA_CMD_DEV_GET);
 	Device wanted;
 
-	told.begin(MPA_A_DEV)
+	message.begin(MPA_A_DEV)
 		.u32(MPA_A_DEV_INDEX, 3)
 		.text(MPA_A_DEV_NAME, "mpa1")
 		.u32(MPA_A_DEV_IFINDEX, 2)
@@ -418,7 +417,7 @@ TEST(Told, device)
 		.u32(MPA_A_OWN, 2)
 		.u32(MPA_A_MAX + 1, 99);
 	for (int i = 0; i < 2; i++)
-		told.begin(MPA_A_COUNTER)
+		message.begin(MPA_A_COUNTER)
 			.text(MPA_A_COUNTER_NAME, i ? "b" : "a")
 			.u64(MPA_A_COUNTER_VALUE, 1ull << (40 + i))
 			.end();
@@ -435,15 +434,15 @@ TEST(Told, device)
 	wanted.config.in_force.set(MPA_A_CONFIG_CRC, 0);
 	wanted.config.own = 2;
 	wanted.counters = {{"a", 1ull << 40}, {"b", 1ull << 41}};
-	EXPECT_EQ(codec::device_of(told.get()), wanted);
+	EXPECT_EQ(codec::device_of(message.get()), wanted);
 }
 
-TEST(Told, listener)
+TEST(Decode, listener)
 {
-	Told told(MPA_CMD_LISTEN_GET);
+	KernelMessage message(MPA_CMD_LISTEN_GET);
 	Listener wanted;
 
-	told.begin(MPA_A_LISTEN)
+	message.begin(MPA_A_LISTEN)
 		.u32(MPA_A_LISTEN_ID, 4)
 		.u32(MPA_A_LISTEN_OWNER, MPA_OWNER_SOCKET)
 		.bytes(MPA_A_LISTEN_ADDR, {10, 77, 0, 1})
@@ -456,15 +455,15 @@ TEST(Told, listener)
 	wanted.local = {{10, 77, 0, 1}, 7000, 0};
 	wanted.backlog = 128;
 	wanted.uid = 0;
-	EXPECT_EQ(codec::listener_of(told.get()), wanted);
+	EXPECT_EQ(codec::listener_of(message.get()), wanted);
 }
 
-TEST(Told, connection_before_startup)
+TEST(Decode, connection_before_startup)
 {
-	Told told(MPA_CMD_CONN_GET);
+	KernelMessage message(MPA_CMD_CONN_GET);
 	Connection wanted;
 
-	told.begin(MPA_A_CONN)
+	message.begin(MPA_A_CONN)
 		.u32(MPA_A_CONN_ID, 1)
 		.u32(MPA_A_CONN_OWNER, MPA_OWNER_SOCKET)
 		.u64(MPA_A_CONN_INODE, 1ull << 33)
@@ -474,15 +473,15 @@ TEST(Told, connection_before_startup)
 	wanted.owner = MPA_OWNER_SOCKET;
 	wanted.inode = 1ull << 33;
 	wanted.age_ms = 12;
-	EXPECT_EQ(codec::connection_of(told.get()), wanted);
+	EXPECT_EQ(codec::connection_of(message.get()), wanted);
 }
 
-TEST(Told, connection_in_full_operation)
+TEST(Decode, connection_in_full_operation)
 {
-	Told told(MPA_CMD_CONN_UP_NTF);
+	KernelMessage message(MPA_CMD_CONN_UP_NTF);
 	Connection wanted;
 
-	told.begin(MPA_A_CONN)
+	message.begin(MPA_A_CONN)
 		.u32(MPA_A_CONN_ID, 1)
 		.u32(MPA_A_CONN_OWNER, MPA_OWNER_DEVICE)
 		.u32(MPA_A_CONN_DEV_INDEX, 0)
@@ -518,8 +517,8 @@ TEST(Told, connection_in_full_operation)
 	wanted.term_sent = Terminate{2, 1, 0x42};
 	wanted.stats = {{MPA_A_CONN_STATS_TX_FPDUS, 9},
 			{MPA_A_CONN_STATS_RX_DROPPED, 10}};
-	EXPECT_EQ(codec::connection_of(told.get()), wanted);
-	const auto event = codec::event_of(told.get());
+	EXPECT_EQ(codec::connection_of(message.get()), wanted);
+	const auto event = codec::event_of(message.get());
 
 	EXPECT_EQ(event.command, MPA_CMD_CONN_UP_NTF);
 	EXPECT_EQ(event.connection, wanted);
@@ -527,9 +526,9 @@ TEST(Told, connection_in_full_operation)
 		     event.failure);
 }
 
-TEST(Told, events_of_settings_are_told_apart)
+TEST(Decode, events_of_settings_are_distinguished)
 {
-	Told of_all(MPA_CMD_CONFIG_NTF), of_device(MPA_CMD_CONFIG_NTF);
+	KernelMessage of_all(MPA_CMD_CONFIG_NTF), of_device(MPA_CMD_CONFIG_NTF);
 
 	of_all.begin(MPA_A_CONFIG).u32(MPA_A_CONFIG_IRD, 1).end().u32(MPA_A_OWN,
 								      1 << 8);
@@ -549,23 +548,23 @@ TEST(Told, events_of_settings_are_told_apart)
 	EXPECT_EQ(device.device->config.in_force.at(MPA_A_CONFIG_IRD), 1u);
 }
 
-TEST(Told, failure)
+TEST(Decode, failure)
 {
-	Told told(MPA_CMD_FAILURE_NTF);
+	KernelMessage message(MPA_CMD_FAILURE_NTF);
 
-	told.begin(MPA_A_FAILURE)
+	message.begin(MPA_A_FAILURE)
 		.u32(MPA_A_FAILURE_KIND, MPA_FAILURE_TERM_SENT)
 		.u32(MPA_A_FAILURE_ERR, EBADMSG)
 		.u32(MPA_A_FAILURE_TERM, 0x1203)
 		.u32(MPA_A_FAILURE_SUPPRESSED, 4)
 		.end();
-	EXPECT_EQ(codec::event_of(told.get()).failure,
+	EXPECT_EQ(codec::event_of(message.get()).failure,
 		  (Failure{MPA_FAILURE_TERM_SENT, EBADMSG, Terminate{1, 2, 3}, 4}));
 }
 
-TEST(Told, what_is_too_short_is_refused)
+TEST(Decode, short_messages_are_refused)
 {
-	Told no_device(MPA_CMD_DEV_GET), short_number(MPA_CMD_DEV_GET),
+	KernelMessage no_device(MPA_CMD_DEV_GET), short_number(MPA_CMD_DEV_GET),
 		no_header(0);
 
 	EXPECT_THROW(codec::device_of(no_device.get()), IoError);

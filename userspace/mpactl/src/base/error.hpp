@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What goes wrong, by kind: the kind decides the exit status. A command throws;
-// run() in app.cpp writes "mpactl: ..." and ends with the status.
+// Errors by kind, which determines the exit status. A command throws an error;
+// run() in app.cpp writes "mpactl: ..." and returns the status.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace mpactl {
 
-// Exit statuses, as mpactl(8) has them.
+// Exit statuses, as described in mpactl(8).
 enum class Exit {
 	ok = 0,
-	// The kernel or a peer said no, or something was found wrong.
+	// The kernel or a peer refused the request, or a problem was found.
 	refused = 1,
 	usage = 2,
-	// The module, the family or a device is not there.
+	// The module, the family or a device does not exist.
 	unavailable = 3,
-	// A host, a file, an output cannot be reached, read or written.
+	// A host cannot be reached; a file or an output cannot be read or written.
 	io = 4,
 };
 
-// Anything that ends a command, for a person.
+// Base class; what() is a message for the user.
 class Error : public std::runtime_error {
 public:
 	Error(Exit status, const std::string &text)
@@ -37,7 +37,7 @@ private:
 	Exit status_;
 };
 
-// The command line or a file is not understood.
+// The command line or a file contains an error.
 class UsageError : public Error {
 public:
 	explicit UsageError(const std::string &text) : Error(Exit::usage, text) {}
@@ -56,23 +56,23 @@ public:
 	explicit IoError(const std::string &text) : Error(Exit::io, text) {}
 };
 
-// A kernel's no, as it comes in an acknowledgement.
+// The error of a netlink acknowledgement.
 struct Refusal {
 	// Positive error number.
 	int number = 0;
 	// The kernel's own message, or empty.
 	std::string message;
-	// The attribute of the request it is about, as "change 2: config.ird", or
-	// empty.
+	// The attribute of the request that caused it, for example "config.ird",
+	// or empty.
 	std::string attribute;
-	// What the kernel's policy lets the attribute be.
+	// Bounds of the attribute in the kernel's policy.
 	std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
 
 	bool operator==(const Refusal &) const = default;
 };
 
-// "message (attribute ..., 0 .. 16382)"; the error number's own text if there is
-// no message.
+// "message (attribute ..., 0 .. 16382)". Without a message, the text of the error
+// number is used.
 std::string explain(const Refusal &refusal);
 
 class KernelError : public Error {

@@ -47,7 +47,7 @@ void write_all(int fd, const std::string &text, const std::string &path)
 	}
 }
 
-// What links point to is to be replaced, not the links.
+// The target of a symbolic link is replaced, not the link.
 std::string real_path(const std::string &path)
 {
 	const std::unique_ptr<char, decltype(&std::free)> real(
@@ -56,7 +56,7 @@ std::string real_path(const std::string &path)
 	return real ? real.get() : path;
 }
 
-// The permissions of the file that is to be replaced, or those of a new one.
+// The permissions of the file that is replaced, or those of a new file.
 mode_t mode_for(const struct stat *old)
 {
 	if (old)
@@ -67,11 +67,12 @@ mode_t mode_for(const struct stat *old)
 	return 0666 & ~mask;
 }
 
-// A file beside another, gone at the end unless it has taken its place.
+// A temporary file in the same directory. It is removed by the destructor unless it
+// has replaced the file.
 class Draft {
 public:
-	// Once the other constructor has ended, the destructor removes the file
-	// when this one fails.
+	// The delegated constructor has completed, so that the destructor removes
+	// the file if this one throws.
 	Draft(const std::string &path, mode_t mode) : Draft(path)
 	{
 		if (::fchmod(file_.get(), mode))
@@ -94,7 +95,7 @@ public:
 			fail(path_);
 	}
 
-	void take_place()
+	void replace_file()
 	{
 		if (::rename(name_.c_str(), path_.c_str()))
 			fail(path_);
@@ -152,7 +153,7 @@ void write_file(const std::string &path, const std::string &text)
 	Draft draft(real, mode_for(there ? &old : nullptr));
 
 	draft.write(text);
-	draft.take_place();
+	draft.replace_file();
 }
 
 } // namespace mpactl

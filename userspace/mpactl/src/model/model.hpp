@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What there is to know of a namespace, as values. The numbers are those of
+// The objects of a network namespace as values. The numbers are those of
 // <linux/mpa_netlink.h>; names.hpp and settings.hpp have the words for them.
 #pragma once
 
@@ -22,7 +22,7 @@ class Settings {
 public:
 	static constexpr std::uint32_t bit(unsigned int key) { return 1u << key; }
 
-	// Bits 1 << MPA_A_CONFIG_* of those that are there.
+	// Bits 1 << MPA_A_CONFIG_* of the settings that have a value.
 	std::uint32_t mask() const { return mask_; }
 	bool empty() const { return mask_ == 0; }
 	bool has(unsigned int key) const { return mask_ & bit(key); }
@@ -40,7 +40,7 @@ public:
 		mask_ &= ~bit(key);
 	}
 
-	// Those that are in `mask`, too.
+	// The settings whose bits are set in `mask`.
 	Settings only(std::uint32_t mask) const
 	{
 		Settings some = *this;
@@ -58,10 +58,11 @@ private:
 	std::array<std::uint32_t, MPA_A_CONFIG_MAX + 1> value_{};
 };
 
-// What is in force at an object.
+// The settings that an object uses.
 struct Config {
 	Settings in_force;
-	// Bits 1 << MPA_A_CONFIG_* of those that were set at the object itself.
+	// Bits 1 << MPA_A_CONFIG_* of the settings that were set at the object
+	// itself.
 	std::uint32_t own = 0;
 
 	bool operator==(const Config &) const = default;
@@ -178,16 +179,17 @@ struct Connection {
 	std::optional<std::uint32_t> err;
 	std::optional<Terminate> term_sent;
 	std::optional<Terminate> term_received;
-	// By MPA_A_CONN_STATS_*; those the kernel told.
+	// By MPA_A_CONN_STATS_*, as far as the kernel has sent them.
 	std::vector<std::pair<unsigned int, std::uint64_t>> stats;
 
 	bool operator==(const Connection &) const = default;
 };
 
-// Answer of a dump, by id.
+// The result of a dump, sorted by id.
 template <typename T> struct Listing {
 	std::vector<T> items;
-	// Something came or went meanwhile, in this and every earlier try.
+	// Objects were added or removed during the dump, and during all earlier
+	// attempts.
 	bool interrupted = false;
 };
 
@@ -218,7 +220,7 @@ struct Target {
 struct Change {
 	Target target;
 	Settings to;
-	// Bits 1 << MPA_A_CONFIG_* that are to be inherited again.
+	// Bits 1 << MPA_A_CONFIG_* of settings to inherit again.
 	std::uint32_t inherit = 0;
 
 	bool operator==(const Change &) const = default;
@@ -228,7 +230,7 @@ struct Failure {
 	std::uint32_t kind = 0;
 	std::uint32_t err = 0;
 	std::optional<Terminate> term;
-	// Since the last one that was told of.
+	// Failures since the last reported one that were not reported.
 	std::uint32_t suppressed = 0;
 
 	bool operator==(const Failure &) const = default;
@@ -248,14 +250,14 @@ struct Event {
 	bool operator==(const Event &) const = default;
 };
 
-// Notifications that the socket had no room for.
+// Notifications that were lost because the receive buffer was full.
 struct Lost {
 	std::uint64_t events = 0;
 
 	bool operator==(const Lost &) const = default;
 };
 
-// The user wants to end.
+// The user has requested a stop.
 struct Stopped {
 	bool operator==(const Stopped &) const = default;
 };

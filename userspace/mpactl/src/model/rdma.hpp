@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// RDMA devices as the RDMA core has them: made, removed, listed by NETLINK_RDMA.
+// RDMA devices of the RDMA core, which lists, creates and removes them through
+// NETLINK_RDMA.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,14 @@ struct RdmaDevice {
 	bool operator==(const RdmaDevice &) const = default;
 };
 
-// Every member throws KernelError with the kernel's refusal.
+// Every member throws KernelError if the kernel refuses the request.
 class Rdma {
 public:
 	virtual ~Rdma() = default;
 
-	// Devices of every driver that are visible here, by index.
+	// Devices of all drivers that are visible in this namespace, sorted by index.
 	virtual std::vector<RdmaDevice> devices() = 0;
-	// Makes a device of the type "mpa".
+	// Creates a device of the type "mpa".
 	virtual void add(const std::string &name, const std::string &netdev) = 0;
 	virtual void remove(const std::string &name) = 0;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The generic netlink family "mpa", without netlink: the commands see this, the
-// kernel is behind it in genl.cpp, the tests have a fake.
+// The generic netlink family "mpa" as an interface for the commands. genl.cpp
+// implements it with the running kernel, and the tests with a fake.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace mpactl {
 
-// The multicast group, joined.
+// A membership in the multicast group.
 class Events {
 public:
 	virtual ~Events() = default;
 
-	// The next notice, waiting for it. After Stopped there is no other.
+	// Waits for the next notice. Stopped is the last one.
 	virtual Notice next() = 0;
 };
 
-// Every member throws KernelError with the kernel's refusal, its text begun
-// with what was to be done. Dumps are repeated a few times if something changed
-// meanwhile.
+// Every member throws KernelError if the kernel refuses the request; its text begins
+// with the object or the action. Dumps are repeated a few times if objects were added
+// or removed during the dump.
 class Transport {
 public:
 	virtual ~Transport() = default;
@@ -35,8 +35,8 @@ public:
 	virtual Listing<Listener> listeners() = 0;
 	virtual Connection connection(std::uint32_t id) = 0;
 	virtual Listing<Connection> connections() = 0;
-	// All changes or none; `check`: only whether it could be done. Returns the
-	// kernel's remark, or nothing.
+	// Makes all changes or none; with `check` only asks the kernel whether it
+	// would accept them. Returns the kernel's message, or an empty string.
 	virtual std::string change(std::span<const Change> changes, bool check) = 0;
 	virtual std::unique_ptr<Events> events() = 0;
 };

@@ -18,7 +18,7 @@ namespace {
 using netlink::AttributeName;
 using netlink::fits;
 
-// --- taking apart -------------------------------------------------------------
+// --- parsing ------------------------------------------------------------------
 
 // The largest enumeration of the family.
 constexpr int type_max = MPA_A_CONN_MAX;
@@ -93,8 +93,8 @@ public:
 
 	static IoError bad()
 	{
-		return IoError("the kernel's answer is not as <linux/"
-			       "mpa_netlink.h> says");
+		return IoError("the format of the kernel's answer differs from "
+			       "<linux/mpa_netlink.h>");
 	}
 
 private:
@@ -156,7 +156,7 @@ Config config_of(const Attributes &top)
 	return config;
 }
 
-// They are repeated, so that a table by type has only one.
+// The attribute is repeated; a table by type would have only one of them.
 std::vector<Counter> counters_of(const nlmsghdr *message)
 {
 	const auto body = body_of(message);
@@ -294,7 +294,7 @@ const nlattr *need(const Attributes &top, int type)
 	return top[type];
 }
 
-// --- putting together ----------------------------------------------------------
+// --- building -----------------------------------------------------------------
 
 std::vector<AttributeName> config_names()
 {
@@ -381,7 +381,7 @@ void put_check(nl_msg *message)
 
 std::size_t room_for(std::span<const Change> changes)
 {
-	// Headers; then nests, a name and every setting.
+	// Headers, then nests, a name and all settings.
 	std::size_t bytes = 64;
 
 	for (const auto &change : changes)

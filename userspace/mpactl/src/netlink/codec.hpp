@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The model as attributes of the family "mpa", and back.
+// Converts the model to and from attributes of the family "mpa".
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace mpactl::codec {
 
-// Names of all attributes of requests, as refusals have them.
+// Names of all attributes of requests, for messages about refusals.
 const std::vector<netlink::AttributeName> &request_names();
 
 // Selectors.
@@ -24,11 +24,12 @@ void put_connection(nl_msg *message, std::uint32_t id);
 
 void put_change(nl_msg *message, const Change &change);
 void put_check(nl_msg *message);
-// Bytes that a message with these changes needs at most.
+// Upper bound of the size of a message with these changes, in bytes.
 std::size_t room_for(std::span<const Change> changes);
 
-// Each takes a message of the family, its generic netlink header first; IoError
-// if it is not as <linux/mpa_netlink.h> says. What is unknown is left out.
+// Each parses a message of the family, starting with its generic netlink header, and
+// throws IoError if the format differs from <linux/mpa_netlink.h>. Unknown attributes
+// are ignored.
 Defaults defaults_of(const nlmsghdr *message);
 Device device_of(const nlmsghdr *message);
 Listener listener_of(const nlmsghdr *message);

@@ -22,9 +22,9 @@ namespace mpactl {
 
 namespace {
 
-// A dump is tried so often before one is shown that was disturbed.
+// Attempts at a dump until an inconsistent one is returned.
 constexpr int dump_tries = 4;
-// Room for events while the reader is busy.
+// Receive buffer for events while the reader is busy, in bytes.
 constexpr int event_buffer = 8 << 20;
 
 int mpa_family(netlink::Socket &socket)
@@ -49,7 +49,7 @@ public:
 		nl_socket_set_nonblocking(socket_.get());
 		if (group < 0 ||
 		    nl_socket_add_membership(socket_.get(), group) < 0)
-			throw Unavailable("the module mpa sends no events");
+			throw Unavailable("the module mpa does not provide events");
 		dropped_ = dropped();
 	}
 
@@ -58,12 +58,14 @@ public:
 		for (;;) {
 			if (auto event = pending())
 				return *std::move(event);
-			// Events may come faster than they are written.
+			// Checked here, because events may arrive faster than
+			// they are written.
 			if (stop_.pending())
 				return Stopped{};
 			if (receive())
 				continue;
-			// All that had room was seen: now to what had none.
+			// All queued events were returned; then report the
+			// dropped ones.
 			if (const auto lost = dropped() - dropped_) {
 				dropped_ += lost;
 				return Lost{lost};
@@ -75,7 +77,7 @@ public:
 private:
 	std::size_t left() const { return datagram_.size() - at_; }
 
-	// Beyond the limit of the system if that is allowed.
+	// Exceeds the limit of the system if that is permitted.
 	void enlarge()
 	{
 		if (::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUFFORCE,
@@ -84,7 +86,7 @@ private:
 				     &event_buffer, sizeof(event_buffer));
 	}
 
-	// Messages for this socket that were dropped since it was made.
+	// Messages for this socket that were dropped since it was created.
 	std::uint32_t dropped() const
 	{
 		std::uint32_t info[SK_MEMINFO_VARS] = {};
@@ -95,8 +97,8 @@ private:
 		return info[SK_MEMINFO_DROPS];
 	}
 
-	// False: there was nothing. ENOBUFS comes before what is still queued, and
-	// says that something was dropped behind that; how much is counted.
+	// Returns false if there was no datagram. ENOBUFS is returned before the
+	// queued datagrams, although later ones were dropped; dropped() counts them.
 	bool receive()
 	{
 		int error = 0;
@@ -128,7 +130,7 @@ private:
 		return std::nullopt;
 	}
 
-	// For an event or the user's wish to end.
+	// Waits for an event or a request to stop.
 	void wait() const
 	{
 		pollfd fds[] = {{socket_.fd(), POLLIN, 0},
@@ -237,7 +239,8 @@ private:
 		return message;
 	}
 
-	// The refusal with the name of its attribute, and the attribute's place.
+	// Sets the refusal with the name of its attribute, and returns the position of
+	// the attribute.
 	static netlink::Place complete(Refusal &refusal, nl_msg *request,
 				       const netlink::Answer &answer)
 	{
@@ -286,7 +289,7 @@ private:
 			throw KernelError(what, refusal);
 		}
 		if (!got)
-			throw IoError(what + ": the kernel has given no answer");
+			throw IoError(what + ": the kernel has sent no answer");
 		return *std::move(got);
 	}
 

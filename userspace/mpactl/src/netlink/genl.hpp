@@ -8,7 +8,7 @@
 
 namespace mpactl {
 
-// Unavailable if the kernel has no such family and cannot load it.
+// Throws Unavailable if the kernel does not have the family and cannot load it.
 std::unique_ptr<Transport> open_genl();
 
 } // namespace mpactl

@@ -14,8 +14,7 @@ namespace mpactl::netlink {
 
 namespace {
 
-// Every dump is cut into datagrams of this size at most, and no notification
-// is longer.
+// Maximum size of the datagrams of a dump. Notifications are shorter.
 constexpr std::size_t datagram_max = 65536;
 
 std::string last_message()
@@ -30,7 +29,7 @@ std::string text_of(const nlattr *attribute)
 	return {data, ::strnlen(data, static_cast<std::size_t>(nla_len(attribute)))};
 }
 
-// 32 bits or, within policies, 64.
+// 32 bits or, in policies, 64 bits.
 std::optional<std::uint64_t> number_of(const nlattr *attribute)
 {
 	if (!attribute)
@@ -56,11 +55,11 @@ void take_policy(const nlattr *nest, Answer &answer)
 		answer.refusal.range = {*min, *max};
 }
 
-// The attributes behind an acknowledgement.
+// The attributes of an extended acknowledgement.
 void take_extended(const std::byte *first, std::size_t bytes, Answer &answer)
 {
 	nlattr *tb[NLMSGERR_ATTR_MAX + 1];
-	// libnl only reads.
+	// libnl only reads the attributes.
 	auto *head = reinterpret_cast<nlattr *>(const_cast<std::byte *>(first));
 
 	if (nla_parse(tb, NLMSGERR_ATTR_MAX, head, static_cast<int>(bytes),
@@ -110,7 +109,7 @@ const AttributeName *name_in(const std::vector<AttributeName> &names, int type)
 	return nullptr;
 }
 
-// As place_of(), among the `bytes` from `head`, which is at `at`.
+// place_of() for the `bytes` of attributes from `head`, which has the offset `at`.
 Place place_within(const nlattr *head, int bytes, std::uint32_t at,
 		   std::uint32_t offset, const std::vector<AttributeName> &names)
 {
@@ -151,7 +150,7 @@ MessagePtr new_message(std::size_t bytes)
 	MessagePtr message(nlmsg_alloc_size(bytes));
 
 	if (!message)
-		throw IoError("no memory for a message");
+		throw IoError("not enough memory for a message");
 	return message;
 }
 
@@ -213,13 +212,13 @@ Socket::Socket(int protocol) : socket_(nl_socket_alloc())
 	const int on = 1;
 
 	if (!socket_)
-		throw IoError("no memory for a socket");
+		throw IoError("not enough memory for a socket");
 	if (const int error = nl_connect(socket_.get(), protocol); error < 0) {
 		if (errno == EPROTONOSUPPORT)
-			throw Unavailable("the kernel has no such netlink");
+			throw Unavailable("the kernel does not support this netlink protocol");
 		throw IoError(std::string("netlink: ") + nl_geterror(error));
 	}
-	// For messages beside error numbers, and what is asked for only.
+	// Extended acknowledgements, and strict checks of the filters of dumps.
 	::setsockopt(fd(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
 	::setsockopt(fd(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Netlink as far as both families need it: messages and sockets of libnl that
-// clean up after themselves, and answers with what extended acknowledgements
-// say. libnl's own reception drops that, so datagrams are taken apart here.
+// Netlink functions for both families: messages and sockets of libnl with
+// destructors, and answers with extended acknowledgements. libnl's own receive
+// functions discard these, so datagrams are parsed here.
 #pragma once
 
 #include <cstddef>
@@ -32,10 +32,10 @@ using SocketPtr = std::unique_ptr<nl_sock, Deleter<nl_socket_free>>;
 // A message with room for `bytes`.
 MessagePtr new_message(std::size_t bytes = 4096);
 
-// Throws IoError if what was put into a message found no room.
+// Throws IoError if the result of an nla_put function shows that the message is full.
 void fits(int result);
 
-// Puts a nest around what is put into the message while it lives.
+// Attributes that are added during its lifetime are in a nest.
 class Nest {
 public:
 	Nest(nl_msg *message, int type);
@@ -48,17 +48,17 @@ private:
 	nlattr *start_;
 };
 
-// Names of attributes, to tell which one a refusal is about.
+// The name of an attribute, for messages about refusals.
 struct AttributeName {
 	int type;
 	const char *name;
-	// Those within, or nullptr.
+	// Names of the nested attributes, or nullptr.
 	const std::vector<AttributeName> *nested = nullptr;
 };
 
-// Where in a request an attribute is.
+// The position of an attribute in a request.
 struct Place {
-	// "config.ird"; empty: at none that has a name.
+	// "config.ird"; empty if the attribute has no name.
 	std::string path;
 	// Index among all attributes of the top level.
 	std::size_t index = 0;
@@ -71,37 +71,37 @@ struct Place {
 Place place_of(const nlmsghdr *request, std::size_t header, std::uint32_t offset,
 	       const std::vector<AttributeName> &names);
 
-// An answer, as it comes together from messages.
+// An answer, collected from messages.
 struct Answer {
 	bool done = false;
 	// NLM_F_DUMP_INTR was seen.
 	bool interrupted = false;
-	// The extended acknowledgement; number 0: a remark on success.
+	// The extended acknowledgement; if the number is 0, a message on success.
 	Refusal refusal;
-	// Offset in the request of what it is about.
+	// Offset in the request of the attribute that caused it.
 	std::optional<std::uint32_t> offset;
 };
 
 using OnMessage = std::function<void(const nlmsghdr *)>;
 
-// Takes a datagram apart: messages with another sequence number are left out,
-// those with data go to `on_message`, the others into the answer.
+// Parses a datagram: messages with another sequence number are ignored, messages
+// with data are passed to `on_message`, and the others complete the answer.
 void take(std::span<const std::byte> datagram, std::uint32_t sequence,
 	  const OnMessage &on_message, Answer &answer);
 
 // A connected socket.
 class Socket {
 public:
-	// IoError, or Unavailable if the kernel does not know the protocol.
+	// Throws IoError, or Unavailable if the kernel does not support the protocol.
 	explicit Socket(int protocol);
 
 	nl_sock *get() const { return socket_.get(); }
 	int fd() const { return nl_socket_get_fd(socket_.get()); }
-	// Sends, and waits for the whole answer. The request's flags say whether
-	// there is an acknowledgement, or a dump.
+	// Sends the request and waits for the whole answer. The flags of the request
+	// determine whether that is an acknowledgement or a dump.
 	Answer ask(nl_msg *request, const OnMessage &on_message);
-	// A datagram; empty: none now, or none that could be received. Sets
-	// `error` to 0 or the error number.
+	// Returns a datagram, or an empty one if there is none or an error occurred.
+	// Sets `error` to 0 or the error number.
 	std::vector<std::byte> receive(int &error);
 
 private:

@@ -31,7 +31,7 @@ public:
 	{
 		if (nlmsg_parse(const_cast<nlmsghdr *>(message), 0, table_.data(),
 				RDMA_NLDEV_ATTR_MAX - 1, nullptr) < 0)
-			throw IoError("the RDMA core's answer is not understood");
+			throw IoError("the format of the RDMA core's answer is unknown");
 	}
 
 	std::uint32_t u32(std::size_t type) const
@@ -87,7 +87,8 @@ public:
 		put(message.get(), RDMA_NLDEV_ATTR_DEV_NAME, name);
 		put(message.get(), RDMA_NLDEV_ATTR_LINK_TYPE, link_type);
 		put(message.get(), RDMA_NLDEV_ATTR_NDEV_NAME, netdev);
-		tell("add device " + name + " at " + netdev, message.get());
+		request_change("add device " + name + " at " + netdev,
+			       message.get());
 	}
 
 	void remove(const std::string &name) override
@@ -96,7 +97,7 @@ public:
 
 		netlink::fits(nla_put_u32(message.get(), RDMA_NLDEV_ATTR_DEV_INDEX,
 					  index_of(name)));
-		tell("remove device " + name, message.get());
+		request_change("remove device " + name, message.get());
 	}
 
 private:
@@ -131,7 +132,7 @@ private:
 		return {what, refusal};
 	}
 
-	void tell(const std::string &what, nl_msg *request)
+	void request_change(const std::string &what, nl_msg *request)
 	{
 		const auto answer = socket_.ask(request, [](const nlmsghdr *) {});
 
@@ -151,7 +152,7 @@ private:
 			throw refused(what, request.get(), answer);
 	}
 
-	// Ports have it; of our drivers each device has one port.
+	// The network device is an attribute of ports. mpa devices have one port.
 	std::string netdev_of(const RdmaDevice &device)
 	{
 		auto message = request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
