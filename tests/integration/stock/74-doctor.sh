@@ -176,7 +176,7 @@ network() {
 	lab_check "the rule is named" grep -q 'rule 2 of table inet lab, chain in' \
 		"$LAB_OUT/doctor.json"
 	finds "packets dropped, seen by who may not see rules" firewall:fail \
-		'own address 10.77.0.1' "${user[@]}"
+		'local address 10.77.0.1' "${user[@]}"
 	lab_in h1 nft delete table inet lab
 
 	lab_spawn taker h1 "$PYTHON" -u \

@@ -96,7 +96,7 @@ state = json.load(open(sys.argv[1]))
 assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/empty.json"
 
 	restore_status 0 "dry run" h1 "$state" --dry-run
-	lab_is "dry run: devices to be created" "$(grep -c '^device mpa[18] *made' "$LAB_OUT/said")" 2
+	lab_is "dry run: devices to be created" "$(grep -c '^device mpa[18] *created' "$LAB_OUT/said")" 2
 	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 30
 	same "dry run has changed nothing" h1 "$LAB_OUT/empty.json"
 	restore_status 0 "restore" h1 "$state"

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/words.hpp"
+#include "cli/help.hpp"
 #include "commands/complete.hpp"
 #include "commands/conn.hpp"
 #include "commands/dev.hpp"
@@ -34,36 +35,51 @@ struct Globals {
 };
 
 constexpr const char *footer =
-	"Exit status: 0 done, 1 refused or found wrong, 2 usage, 3 module or "
-	"device not there,\n4 unreachable or input/output. See mpactl(8).";
+	"'mpactl COMMAND --help' shows the arguments of a command; see also mpactl(8).\n"
+	"\n"
+	"Exit status: 0 success; 1 refused by the kernel or a peer, or a problem was\n"
+	"found; 2 usage error; 3 the module or a device does not exist; 4 unreachable\n"
+	"host or input/output error.";
 
-void setup_globals(CLI::App &app, Globals &globals)
+void setup_globals(CommandLine &line, Globals &globals)
 {
-	app.add_flag("-j,--json", globals.json, "JSON, as mpactl(8) describes it");
-	app.add_option("--color", globals.colour, "auto, always or never")
-		->check(CLI::IsMember({"auto", "always", "never"}))
-		->type_name("WHEN");
-	app.set_version_flag("--version", "mpactl 1");
-	// Words of a command are not commands themselves.
+	auto &app = line.app;
+	Syntax all(line, app);
+
+	app.name("mpactl");
+	app.description("Shows and configures MPA (RFC 5044) in this network "
+			"namespace");
+	app.formatter(std::make_shared<Help>(line));
+	app.set_help_flag("-h,--help", "show this help and exit");
+	all.flag("-j,--json", globals.json,
+		 "write JSON, which is described in mpactl(8)");
+	all.option("--color", globals.colour,
+		   one_of({{"auto", "if standard output is a terminal"},
+			   {"always", ""},
+			   {"never", ""}}),
+		   "use of colours");
+	app.set_version_flag("--version", "mpactl 1", "show the version and exit");
+	// Keywords of a command are not commands themselves.
 	app.require_subcommand(1);
 	app.fallthrough();
-	app.footer(footer);
 }
 
-void setup_commands(CLI::App &app, Run &chosen)
+void setup_commands(CommandLine &line)
 {
-	setup_dev(app, chosen);
-	setup_conn(app, chosen);
-	setup_listen(app, chosen);
-	setup_stat(app, chosen);
-	setup_get(app, chosen);
-	setup_set(app, chosen);
-	setup_monitor(app, chosen);
-	setup_save(app, chosen);
-	setup_restore(app, chosen);
-	setup_probe(app, chosen);
-	setup_doctor(app, chosen);
-	setup_complete(app, chosen);
+	setup_dev(line);
+	setup_conn(line);
+	setup_listen(line);
+	setup_stat(line);
+	setup_get(line);
+	setup_set(line);
+	setup_monitor(line);
+	setup_save(line);
+	setup_restore(line);
+	setup_probe(line);
+	setup_doctor(line);
+	setup_complete(line);
+	// Later than the commands, which would inherit it.
+	line.app.footer(footer);
 }
 
 std::unique_ptr<Sink> sink_for(const Globals &globals, const Streams &streams)
@@ -75,36 +91,158 @@ std::unique_ptr<Sink> sink_for(const Globals &globals, const Streams &streams)
 				     (globals.colour == "auto" && streams.colour));
 }
 
-// CLI11 misses a command where there is one that it does not know.
-std::string parse_message(const CLI::App &app, const CLI::ParseError &error)
+// --- messages about wrong command lines ---------------------------------------
+
+// The last command or keyword that was parsed.
+const CLI::App &last_parsed(const CLI::App &app)
 {
-	std::vector<std::string_view> commands;
+	const auto parsed = app.get_subcommands();
 
-	if (!app.get_subcommands().empty() || app.remaining_size() == 0)
-		return error.what();
-	for (const auto *command : app.get_subcommands(nullptr))
-		if (!command->get_group().empty())
-			commands.push_back(command->get_name());
-	const auto word = app.remaining().front();
-	const auto near = nearest(word, commands);
+	return parsed.empty() ? app : last_parsed(*parsed.back());
+}
 
-	return near.empty() ? fmt::format("there is no command '{}'", word)
-			    : fmt::format("there is no command '{}'; '{}'?", word,
-					  near);
+// "conn phase: " for a message about the command line that ends there.
+std::string prefix_of(const CLI::App &last)
+{
+	const auto path = path_of(last);
+
+	return path.empty() ? path : path + ": ";
+}
+
+bool was_given(const CLI::App *keyword)
+{
+	return keyword->count() > 0;
+}
+
+std::vector<std::string_view> possible_words(const CommandLine &line,
+					     const CLI::App &last)
+{
+	std::vector<std::string_view> names;
+
+	if (&last == &line.app) {
+		for (const auto *one : line.app.get_subcommands(nullptr))
+			if (!one->get_group().empty())
+				names.push_back(one->get_name());
+		return names;
+	}
+	// Behind an argument of the command no keyword follows.
+	for (const auto *one : arguments_of(last))
+		if (one->count() && !one->get_required())
+			return names;
+	for (const auto *one : possible_keywords(line, last, was_given))
+		names.push_back(one->get_name());
+	return names;
+}
+
+std::vector<std::string> option_names(const CLI::App &app)
+{
+	std::vector<std::string> names;
+
+	for (const auto *one = &app; one; one = one->get_parent())
+		for (const auto *option : one->get_options())
+			for (const auto &name : option->get_lnames())
+				if (std::find(names.begin(), names.end(),
+					      "--" + name) == names.end())
+					names.push_back("--" + name);
+	return names;
+}
+
+std::string unknown_option(const CLI::App &last, const std::string &word)
+{
+	const auto names = option_names(last);
+	std::vector<std::string_view> bare;
+
+	for (const auto &name : names)
+		bare.push_back(std::string_view(name).substr(2));
+	// Without the dashes, which would make all options similar.
+	const auto near = nearest(word.substr(std::min(word.size(),
+						       word.find_first_not_of('-'))),
+				  bare);
+
+	return fmt::format("{}unknown option '{}'{}ossible: {}", prefix_of(last),
+			   word,
+			   near.empty() ? "; p"
+					: fmt::format("; did you mean '--{}'? P",
+						      near),
+			   fmt::join(names, ", "));
+}
+
+std::string unknown_word(const CommandLine &line, const CLI::App &last,
+			 const std::string &word)
+{
+	const auto known = possible_words(line, last);
+	const auto *command = &last;
+
+	while (command->get_parent() && command->get_parent() != &line.app)
+		command = command->get_parent();
+	for (const auto *one : command->get_subcommands(nullptr))
+		if (command != &line.app && one->get_name() == word &&
+		    was_given(one))
+			return fmt::format("{}: '{}' is given twice",
+					   command->get_name(), word);
+	if (command == &line.app)
+		return fmt::format("unknown command '{}'{}", word,
+				   choices(word, known));
+	return fmt::format("{}: unexpected argument '{}'{}", command->get_name(),
+			   word, choices(word, known));
+}
+
+// The first required argument that has no value, or the command.
+std::string missing_argument(const CommandLine &line, const CLI::App &last)
+{
+	for (const auto *one : arguments_of(last)) {
+		const auto *values = values_of(line, one);
+
+		if (one->count() || !one->get_required() || !values)
+			continue;
+		return prefix_of(last) +
+		       (values->words.empty()
+				? fmt::format("{} is missing", values->name)
+				: fmt::format("a value is missing; possible: {}",
+					      values->text()));
+	}
+	return fmt::format("a command is missing; possible: {}",
+			   fmt::join(possible_words(line, last), ", "));
+}
+
+std::string parse_message(const CommandLine &line, const CLI::ParseError &error)
+{
+	const auto &last = last_parsed(line.app);
+	const auto left = line.app.remaining(true);
+
+	const bool missing = dynamic_cast<const CLI::RequiredError *>(&error);
+
+	if (!missing && !dynamic_cast<const CLI::ExtrasError *>(&error))
+		return prefix_of(last) + error.what();
+	if (left.empty())
+		return missing_argument(line, last);
+	return left.front().starts_with('-')
+		       ? unknown_option(last, left.front())
+		       : unknown_word(line, last, left.front());
+}
+
+Exit usage_failed(const CommandLine &line, const std::string &message,
+		  const Streams &streams)
+{
+	const auto commands = line.app.get_subcommands();
+
+	streams.err << "mpactl: " << message << "\nTry 'mpactl "
+		    << (commands.empty() ? "" : commands.front()->get_name() + " ")
+		    << "--help'.\n";
+	return Exit::usage;
 }
 
 // Help and version are exceptions to CLI11.
-Exit parse_failed(const CLI::App &app, const CLI::ParseError &error,
+Exit parse_failed(const CommandLine &line, const CLI::ParseError &error,
 		  const Streams &streams)
 {
-	if (error.get_exit_code() == 0) {
-		app.exit(error, streams.out, streams.err);
-		return Exit::ok;
-	}
-	streams.err << "mpactl: " << parse_message(app, error) << "\n"
-		    << "Try 'mpactl --help'.\n";
-	return Exit::usage;
+	if (error.get_exit_code() != 0)
+		return usage_failed(line, parse_message(line, error), streams);
+	line.app.exit(error, streams.out, streams.err);
+	return Exit::ok;
 }
+
+// --- running ------------------------------------------------------------------
 
 // Output that was written before comes before the message.
 Exit failed(const Context &context, const Streams &streams, const std::string &why,
@@ -136,26 +274,26 @@ try {
 Exit run(const std::vector<std::string> &arguments, Kernel &kernel, Clock &clock,
 	 const Streams &streams)
 {
-	CLI::App app("Shows and configures MPA (RFC 5044) in this network namespace",
-		     "mpactl");
+	CommandLine line;
 	Globals globals;
-	Run chosen;
 
-	setup_globals(app, globals);
-	setup_commands(app, chosen);
+	setup_globals(line, globals);
+	setup_commands(line);
 	try {
 		auto words = with_interval(arguments);
 
 		// CLI11 takes them from the end.
 		std::reverse(words.begin(), words.end());
-		app.parse(words);
+		line.app.parse(words);
 	} catch (const CLI::ParseError &error) {
-		return parse_failed(app, error, streams);
+		return parse_failed(line, error, streams);
+	} catch (const UsageError &error) {
+		return usage_failed(line, error.what(), streams);
 	}
 	const auto sink = sink_for(globals, streams);
 	Context context{kernel, clock, *sink, streams.err};
 
-	return run_chosen(chosen, context, streams);
+	return run_chosen(line.chosen, context, streams);
 }
 
 } // namespace mpactl

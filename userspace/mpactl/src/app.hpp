@@ -11,17 +11,16 @@
 
 namespace mpactl {
 
-// What the process itself gives.
+// Output streams of the process.
 struct Streams {
 	std::ostream &out;
 	std::ostream &err;
-	// Standard output is a terminal that knows colours, and nobody forbids
-	// them.
+	// Standard output is a terminal that supports colours, and NO_COLOR is
+	// not set.
 	bool colour = false;
 };
 
-// Everything from the arguments, without the program's name, to the exit
-// status.
+// Runs the program. `arguments` do not include the program's name.
 Exit run(const std::vector<std::string> &arguments, Kernel &kernel, Clock &clock,
 	 const Streams &streams);
 

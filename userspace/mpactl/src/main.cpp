@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl(8) on a real kernel.
+// mpactl(8) on the running kernel.
 
 #include <cstdlib>
 #include <iostream>

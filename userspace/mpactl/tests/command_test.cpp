@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Commands that do something, and what happens when they cannot.
+// Commands that change or watch something, usage errors and refusals.
 
 #include <cerrno>
 #include <csignal>
@@ -24,67 +24,159 @@ protected:
 	World world;
 };
 
-// --- what is not understood --------------------------------------------------------
+// --- usage errors -----------------------------------------------------------------
 
 struct Wrong {
 	const char *arguments;
-	const char *says;
+	// The first line of the message.
+	const char *message;
 };
 
+const char *const commands =
+	"dev, conn, listen, stat, get, set, monitor, save, restore, probe, doctor\n";
+const char *const setting_names =
+	"crc, markers, revision, permissive, exchange, peer-to-peer, rtr, ird, ord, "
+	"startup-timeout, reply-timeout, half-open-max, packing, segments, "
+	"first-fpdu-timeout, close-timeout, linger-max, keepalive, user-qp-max, "
+	"user-cq-max, user-mr-max, user-pd-max, user-rings-max\n";
+
 const Wrong wrong[] = {
-	{"", "mpactl: A subcommand is required\n"},
-	{"devs", "mpactl: there is no command 'devs'; 'dev'?\n"},
-	{"restor -", "mpactl: there is no command 'restor'; 'restore'?\n"},
-	{"frobnicate", "mpactl: there is no command 'frobnicate'\n"},
-	{"dev a b", "mpactl: 'b' is not understood here\n"},
-	{"dev show a b", "mpactl: 'b' is not understood here\n"},
-	{"conn phse exited", "mpactl: 'phse' is not understood here; 'phase'?\n"},
-	{"conn phase", "mpactl: phase is missing\n"},
+	{"dev a b", "mpactl: dev: unexpected argument 'b'\n"},
+	{"dev show a b", "mpactl: dev: unexpected argument 'b'\n"},
+	{"conn phse exited",
+	 "mpactl: conn: unexpected argument 'phse'; did you mean 'phase'? "
+	 "Possible: show, id, dev, phase, owner\n"},
+	{"conn phase exited x",
+	 "mpactl: conn: unexpected argument 'x'; possible: id, dev, owner\n"},
+	{"conn phase",
+	 "mpactl: conn phase: a value is missing; possible: attached, wait-reply, "
+	 "wait-request, requested, operational, rx-ended, exited, closed, "
+	 "replied\n"},
+	{"conn phase exitted",
+	 "mpactl: phase: 'exitted' is not one of attached, wait-reply, "
+	 "wait-request, requested, operational, rx-ended, exited, closed, replied; "
+	 "did you mean 'exited'?\n"},
 	{"conn owner me",
 	 "mpactl: owner: 'me' is not one of socket, device\n"},
 	{"conn id x", "mpactl: id: 'x' is not a number of 0 .. 4294967295\n"},
+	{"conn id", "mpactl: conn id: ID is missing\n"},
+	{"conn id 1 id 2", "mpactl: conn: 'id' is given twice\n"},
 	{"listen -1", nullptr},
-	{"stat dev", "mpactl: name of the device is missing\n"},
-	{"stat conn", "mpactl: id of the connection is missing\n"},
-	{"stat all", "mpactl: 'all' is not understood here\n"},
+	{"stat dev", "mpactl: stat dev: DEVICE is missing\n"},
+	{"stat conn", "mpactl: stat conn: ID is missing\n"},
+	{"stat all",
+	 "mpactl: stat: unexpected argument 'all'; possible: dev, conn\n"},
+	{"stat dev mpa1 conn 17", "mpactl: stat conn: dev excludes conn\n"},
 	{"stat --watch 0",
-	 "mpactl: --watch: the interval is 0.01 .. 86400 seconds\n"},
+	 "mpactl: --watch: the interval must be 0.01 .. 86400 seconds\n"},
 	{"stat --watch 86401",
-	 "mpactl: --watch: the interval is 0.01 .. 86400 seconds\n"},
+	 "mpactl: --watch: the interval must be 0.01 .. 86400 seconds\n"},
 	{"stat --watch=nan",
-	 "mpactl: --watch: the interval is 0.01 .. 86400 seconds\n"},
-	{"get crc", "mpactl: 'crc' is not understood here\n"},
-	{"set", "mpactl: setting is missing\n"},
-	{"set dev mpa1", "mpactl: setting is missing\n"},
-	{"set crc", "mpactl: value of crc is missing\n"},
-	{"set crk off", "mpactl: there is no setting 'crk'; 'crc'?\n"},
-	{"set xyzzy off",
-	 "mpactl: there is no setting 'xyzzy'; 'mpactl get' shows all\n"},
-	{"set crc off crc required", "mpactl: crc is there twice\n"},
-	{"set crc off crc inherit", "mpactl: crc is there twice\n"},
-	{"set crc of", "mpactl: crc: 'of' is not one of required, off; 'off'?\n"},
+	 "mpactl: --watch: the interval must be 0.01 .. 86400 seconds\n"},
+	{"get crc",
+	 "mpactl: get: unexpected argument 'crc'; possible: dev, listen\n"},
+	{"set crc",
+	 "mpactl: set crc: a value is missing; possible: required, off, inherit\n"},
+	{"set crc off crc required", "mpactl: set: 'crc' is given twice\n"},
+	{"set crc off crc inherit", "mpactl: set: 'crc' is given twice\n"},
+	{"set crc of",
+	 "mpactl: crc: 'of' is not one of required, off, inherit; did you mean "
+	 "'off'?\n"},
 	{"set rtr send,rea",
-	 "mpactl: rtr: 'rea' is not some of send,write,read; 'read'?\n"},
+	 "mpactl: rtr: 'rea' is not some of send,write,read; did you mean "
+	 "'read'?\n"},
+	{"set ird x", "mpactl: ird: 'x' is not 0 .. 16382\n"},
 	{"monitor --kinds conn,devices",
 	 "mpactl: --kinds: 'devices' is not one of conn, dev, listen, config, "
 	 "failure\n"},
-	{"restore", nullptr},
-	{"--color blue dev", nullptr},
-	{"dev --frob", nullptr},
+	{"restore", "mpactl: restore: FILE is missing\n"},
+	{"probe host", "mpactl: probe: PORT is missing\n"},
+	{"probe host 1 --revision 3",
+	 "mpactl: --revision: '3' is not one of 0, 1, 2\n"},
+	{"doctor --check mtv", nullptr},
+	{"--color blue dev",
+	 "mpactl: --color: 'blue' is not one of auto, always, never\n"},
+	{"dev --frob",
+	 "mpactl: dev: unknown option '--frob'; possible: --help, --json, --color, "
+	 "--version\n"},
+	{"set crc off --chek",
+	 "mpactl: set crc: unknown option '--chek'; did you mean '--check'? "
+	 "Possible: --help, --check, --json, --color, --version\n"},
 };
+
+std::string first_line(const std::string &text)
+{
+	return text.substr(0, text.find('\n') + 1);
+}
 
 TEST_F(Command, usage_errors_end_with_2_and_do_nothing)
 {
 	for (const auto &row : wrong) {
 		EXPECT_EQ(world.run(row.arguments), Exit::usage) << row.arguments;
 		EXPECT_EQ(world.out_, "") << row.arguments;
-		if (row.says) {
-			EXPECT_EQ(world.err_.substr(0, world.err_.find('\n') + 1),
-				  row.says);
+		if (row.message) {
+			EXPECT_EQ(first_line(world.err_), row.message);
 		}
 		EXPECT_TRUE(world.err_.starts_with("mpactl: ")) << world.err_;
 	}
 	EXPECT_TRUE(world.mpa_.asked_.empty());
+}
+
+TEST_F(Command, a_message_lists_all_commands)
+{
+	const std::pair<const char *, std::string> rows[] = {
+		{"", "mpactl: a command is missing; possible: "},
+		{"devs", "mpactl: unknown command 'devs'; did you mean 'dev'? "
+			 "Possible: "},
+		{"restor -", "mpactl: unknown command 'restor'; did you mean "
+			     "'restore'? Possible: "},
+		{"frobnicate", "mpactl: unknown command 'frobnicate'; possible: "},
+	};
+
+	for (const auto &[arguments, message] : rows) {
+		EXPECT_EQ(world.run(arguments), Exit::usage);
+		EXPECT_EQ(first_line(world.err_), message + commands);
+	}
+}
+
+TEST_F(Command, a_message_lists_all_settings)
+{
+	const std::pair<const char *, std::string> rows[] = {
+		{"set", "mpactl: set: a setting is missing; possible: "},
+		{"set dev mpa1", "mpactl: set: a setting is missing; possible: "},
+		{"set dev mpa1 crk off", "mpactl: set: unexpected argument 'crk'; "
+					 "did you mean 'crc'? Possible: "},
+		{"set xyzzy off",
+		 "mpactl: set: unexpected argument 'xyzzy'; possible: dev, "
+		 "listen, "},
+	};
+
+	for (const auto &[arguments, message] : rows) {
+		EXPECT_EQ(world.run(arguments), Exit::usage);
+		EXPECT_EQ(first_line(world.err_), message + setting_names);
+	}
+}
+
+TEST_F(Command, a_usage_error_names_the_help_of_its_command)
+{
+	world.run("dev a b");
+	EXPECT_TRUE(world.err_.ends_with("\nTry 'mpactl dev --help'.\n"));
+	world.run("frobnicate");
+	EXPECT_TRUE(world.err_.ends_with("\nTry 'mpactl --help'.\n"));
+}
+
+// A value can have the name of a keyword or a command.
+TEST_F(Command, keywords_take_the_next_word_as_their_value)
+{
+	world.mpa_.devices_[0].name = "id";
+	world.mpa_.devices_[1].name = "set";
+	EXPECT_EQ(world.output("dev id"), world.output("dev show id"));
+	world.output("conn dev id phase exited");
+	world.output("get dev set");
+	world.output("set dev set crc off");
+	EXPECT_EQ(world.mpa_.asked_.back()[0].target, Target::device("set"));
+	EXPECT_EQ(world.output("conn id 17 dev id"),
+		  world.output("conn show dev id id 17"));
 }
 
 TEST_F(Command, help_and_version_are_no_errors)
@@ -112,7 +204,7 @@ TEST_F(Command, without_the_module_it_is_3)
 	}
 }
 
-TEST_F(Command, what_is_not_there_is_told_in_the_kernels_words)
+TEST_F(Command, missing_objects_get_the_kernels_message)
 {
 	const Wrong rows[] = {
 		{"dev mpa7", "mpactl: device mpa7: no such device mpa7\n"},
@@ -126,15 +218,15 @@ TEST_F(Command, what_is_not_there_is_told_in_the_kernels_words)
 	for (const auto &row : rows) {
 		EXPECT_EQ(world.run(row.arguments), Exit::refused);
 		EXPECT_EQ(world.out_, "");
-		EXPECT_EQ(world.err_, row.says);
+		EXPECT_EQ(world.err_, row.message);
 	}
 }
 
-TEST_F(Command, a_foreign_exception_gets_a_message)
+TEST_F(Command, an_unexpected_exception_gets_a_message)
 {
 	const struct {
 		std::function<void()> fault;
-		const char *says;
+		const char *message;
 	} rows[] = {
 		{[] { throw std::bad_alloc(); }, "mpactl: out of memory\n"},
 		{[] { throw std::length_error("basic_string"); },
@@ -146,15 +238,15 @@ TEST_F(Command, a_foreign_exception_gets_a_message)
 		world.mpa_.fault_ = row.fault;
 		EXPECT_EQ(world.run("dev"), Exit::io);
 		EXPECT_EQ(world.out_, "");
-		if (row.says)
-			EXPECT_EQ(world.err_, row.says);
+		if (row.message)
+			EXPECT_EQ(world.err_, row.message);
 		else
 			EXPECT_TRUE(world.err_.starts_with(
 				"mpactl: internal error: ")) << world.err_;
 	}
 }
 
-// The first signal asks for the end; the second one does not ask.
+// The first signal requests a stop; the second one ends the process.
 TEST(Stop, a_second_signal_ends_the_process)
 {
 	testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -174,14 +266,14 @@ TEST(Stop, a_second_signal_ends_the_process)
 			testing::KilledBySignal(number), "");
 }
 
-TEST_F(Command, a_dump_that_was_disturbed_is_shown_with_a_warning)
+TEST_F(Command, an_inconsistent_dump_is_shown_with_a_warning)
 {
 	world.mpa_.interrupted_ = true;
 	EXPECT_EQ(world.run("conn -j"), Exit::ok);
 	EXPECT_EQ(world.out_.substr(0, 2), "[\n");
 	EXPECT_EQ(world.err_,
-		  "mpactl: connections came and went while they were listed: the "
-		  "list is not of one moment\n");
+		  "mpactl: connections were added or removed while they were "
+		  "listed; the list may be inconsistent\n");
 }
 
 // --- set ---------------------------------------------------------------------------
@@ -212,14 +304,14 @@ TEST_F(Command, set_of_namespace_and_listener)
 		  (std::vector<std::vector<Change>>{{defaults}, {listener}}));
 }
 
-TEST_F(Command, set_only_asks)
+TEST_F(Command, set_with_check_only_asks)
 {
 	world.output("set --check crc off");
 	world.output("set crc off --check");
 	EXPECT_EQ(world.mpa_.checks_, (std::vector<bool>{true, true}));
 }
 
-TEST_F(Command, the_kernels_remark_is_told_once)
+TEST_F(Command, the_kernels_remark_is_written_once)
 {
 	world.mpa_.remark_ = "for new connections only";
 	EXPECT_EQ(world.run("set crc off"), Exit::ok);
@@ -231,11 +323,11 @@ TEST_F(Command, a_refusal_has_message_attribute_and_range)
 {
 	struct Row {
 		Refusal refusal;
-		const char *says;
+		const char *message;
 	};
 	const Row rows[] = {
-		{{EPERM, "CAP_NET_ADMIN is wanted", "", {}},
-		 "mpactl: device mpa1: CAP_NET_ADMIN is wanted\n"},
+		{{EPERM, "CAP_NET_ADMIN required", "", {}},
+		 "mpactl: device mpa1: CAP_NET_ADMIN required\n"},
 		{{EPERM, "", "", {}},
 		 "mpactl: device mpa1: Operation not permitted\n"},
 		{{ERANGE, "too much", "config.ird", {}},
@@ -249,7 +341,7 @@ TEST_F(Command, a_refusal_has_message_attribute_and_range)
 		world.mpa_.refusal_ = row.refusal;
 		EXPECT_EQ(world.run("set dev mpa1 ird 99999"), Exit::refused);
 		EXPECT_EQ(world.out_, "");
-		EXPECT_EQ(world.err_, row.says);
+		EXPECT_EQ(world.err_, row.message);
 	}
 }
 
@@ -264,11 +356,11 @@ TEST_F(Command, watch_shows_rates_until_interrupted)
 	EXPECT_EQ(world.output("stat dev mpa1 --watch 2"), R"(12:00:02.250
 OBJECT       COUNTER      RATE  TOTAL
 device mpa1  tx_fpdus  2.5 k/s   6000
-12:00:04.250 nothing was counted
+12:00:04.250 no counter changed
 )");
 }
 
-TEST_F(Command, watch_as_json_is_an_object_to_a_line)
+TEST_F(Command, watch_as_json_is_one_object_per_line)
 {
 	world.sleeps_ = {
 		[&] { world.mpa_.devices_[0].counters[0].value += 1; },
@@ -279,7 +371,7 @@ TEST_F(Command, watch_as_json_is_an_object_to_a_line)
 )");
 }
 
-TEST_F(Command, watch_takes_devices_that_come_and_go)
+TEST_F(Command, watch_handles_devices_that_are_added_and_removed)
 {
 	world.sleeps_ = {
 		[&] {
@@ -296,7 +388,7 @@ namespace  attached   3/s     15
 )");
 }
 
-TEST_F(Command, watch_ends_when_its_object_has_gone)
+TEST_F(Command, watch_ends_when_its_object_is_removed)
 {
 	world.sleeps_ = {[&] { world.mpa_.connections_.clear(); }};
 	EXPECT_EQ(world.run("stat conn 17 --watch"), Exit::refused);
@@ -319,7 +411,7 @@ TEST(Watch, has_an_interval)
 
 // --- monitor -------------------------------------------------------------------------
 
-// One of each.
+// One notice of each kind.
 std::deque<Notice> every_notice(const Mpa &mpa)
 {
 	Event up{.command = MPA_CMD_CONN_UP_NTF,
@@ -328,26 +420,26 @@ std::deque<Notice> every_notice(const Mpa &mpa)
 		   .connection = mpa.connections_[1]};
 	Event add{.command = MPA_CMD_DEV_ADD_NTF, .device = mpa.devices_[1]};
 	Event change{.command = MPA_CMD_DEV_CHANGE_NTF, .device = mpa.devices_[1]};
-	Event gone{.command = MPA_CMD_DEV_DEL_NTF, .device = mpa.devices_[1]};
-	Event heard{.command = MPA_CMD_LISTEN_ADD_NTF,
-		    .listener = mpa.listeners_[0]};
-	Event deaf{.command = MPA_CMD_LISTEN_DEL_NTF,
-		   .listener = mpa.listeners_[1]};
+	Event removed{.command = MPA_CMD_DEV_DEL_NTF, .device = mpa.devices_[1]};
+	Event listen_add{.command = MPA_CMD_LISTEN_ADD_NTF,
+			 .listener = mpa.listeners_[0]};
+	Event listen_del{.command = MPA_CMD_LISTEN_DEL_NTF,
+			 .listener = mpa.listeners_[1]};
 	Event set_device{.command = MPA_CMD_CONFIG_NTF, .device = mpa.devices_[0]};
 	Event set_all{.command = MPA_CMD_CONFIG_NTF, .config = Config{}};
 	Event crc{.command = MPA_CMD_FAILURE_NTF,
 		  .connection = mpa.connections_[0],
 		  .failure = Failure{MPA_FAILURE_CRC, EBADMSG, {}, 7}};
-	Event crowd{.command = MPA_CMD_FAILURE_NTF,
-		    .listener = mpa.listeners_[0],
-		    .failure = Failure{MPA_FAILURE_HALF_OPEN, 0,
-				       Terminate{2, 0, 3}, 0}};
+	Event half_open{.command = MPA_CMD_FAILURE_NTF,
+			.listener = mpa.listeners_[0],
+			.failure = Failure{MPA_FAILURE_HALF_OPEN, 0,
+					   Terminate{2, 0, 3}, 0}};
 
-	return {up, down, add, change, gone, heard, deaf, set_device, set_all, crc,
-		crowd, Lost{37}};
+	return {up, down, add, change, removed, listen_add, listen_del, set_device,
+		set_all, crc, half_open, Lost{37}};
 }
 
-TEST_F(Command, monitor_tells_every_event)
+TEST_F(Command, monitor_shows_every_event)
 {
 	world.mpa_.notices_ = every_notice(world.mpa_);
 	EXPECT_EQ(world.output("monitor"), R"(12:00:00.250 conn-up    connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, revision 2, Markers, peer-to-peer
@@ -359,7 +451,7 @@ TEST_F(Command, monitor_tells_every_event)
 12:00:00.250 listen-del listener 4: [::]:7000, socket, user 1000
 12:00:00.250 config     device mpa1: crc off
 12:00:00.250 config     defaults: all inherited
-12:00:00.250 failure    crc (EBADMSG), connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, 7 more not told of
+12:00:00.250 failure    crc (EBADMSG), connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, 7 more not reported
 12:00:00.250 failure    half-open, layer 2 type 0 code 0x03, listener 3: *:7174, mpa1
 12:00:00.250 37 events lost
 )");
@@ -383,7 +475,7 @@ TEST_F(Command, monitor_as_json)
 )");
 }
 
-// What was lost may have been of any kind.
+// Lost events can have been of any kind.
 TEST_F(Command, monitor_of_some_kinds)
 {
 	world.mpa_.notices_ = every_notice(world.mpa_);
@@ -395,7 +487,7 @@ TEST_F(Command, monitor_of_some_kinds)
 
 // --- colours ---------------------------------------------------------------------------
 
-TEST_F(Command, colours_are_for_terminals_or_by_order)
+TEST_F(Command, colours_are_for_terminals_or_on_request)
 {
 	const std::string escape = "\033[";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What `mpactl complete` offers, and that bash, zsh and fish ask it rightly. The
-// shells get a program in its place that writes down how it was called.
+// Candidates of `mpactl complete`, and its use by bash, zsh and fish. The shells call
+// a script instead of mpactl, which records its arguments.
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,7 @@ namespace {
 
 // --- the program -------------------------------------------------------------------
 
-// Words that are offered, one blank between them; remarks left out.
+// The candidates, separated by blanks, without remarks.
 std::string offers(World &world, const std::vector<std::string> &line)
 {
 	std::vector<std::string> arguments{"complete", "--"};
@@ -90,6 +90,19 @@ const Row completions[] = {
 	{{"restore", "--dr"}, "--dry-run"},
 	{{"probe", "h"}, ":hosts"},
 	{{"probe", "host", ""}, ""},
+	{{"probe", "--revision", ""}, "0 1 2"},
+	{{"doctor", "--peer", "h"}, ":hosts"},
+	{{"doctor", "--check", "mt"}, "mtu"},
+	{{"set", "dev", "mpa1", "l"}, "linger-max"},
+	{{"set", "crc", "off", ""}, "dev listen markers revision permissive exchange "
+				    "peer-to-peer rtr ird ord startup-timeout "
+				    "reply-timeout half-open-max packing segments "
+				    "first-fpdu-timeout close-timeout linger-max "
+				    "keepalive user-qp-max user-cq-max user-mr-max "
+				    "user-pd-max user-rings-max"},
+	{{"get", "dev", "mpa1", ""}, ""},
+	{{"stat", "conn", "17", ""}, ""},
+	{{"conn", "nonsense", ""}, ""},
 };
 
 TEST(Complete, offers_what_may_follow)
@@ -102,16 +115,16 @@ TEST(Complete, offers_what_may_follow)
 			<< ::testing::PrintToString(row.line);
 }
 
-TEST(Complete, is_silent_without_the_module)
+TEST(Complete, offers_no_names_without_the_module)
 {
 	World world;
 
 	world.loaded_ = false;
-	EXPECT_EQ(offers(world, {"dev", ""}), "");
+	EXPECT_EQ(offers(world, {"get", "dev", ""}), "");
 	EXPECT_EQ(offers(world, {"set", "crc", "o"}), "off");
 }
 
-TEST(Complete, remarks_come_behind_a_tab)
+TEST(Complete, remarks_follow_a_tab)
 {
 	World world;
 
@@ -141,8 +154,7 @@ protected:
 
 	~Shell() override { std::filesystem::remove_all(directory_); }
 
-	// What the shell writes when `mpactl` offers this; trailing newlines are
-	// blanks.
+	// The output of the shell if `mpactl` offers this, with blanks for newlines.
 	std::string run(const std::string &offered, const std::string &shell,
 			const std::string &script)
 	{
@@ -202,7 +214,7 @@ TEST_F(Shell, bash)
 		  "[state.json]");
 }
 
-// The widgets of zsh's completion, which work on a command line only.
+// Replaces the functions of zsh's completion that only work on a command line.
 std::string zsh_script(const std::string &words, const std::string &last)
 {
 	return "_describe() { local name=${@[-1]}; print -rn -- \"[${(j:][:)${(P)name}}]\" }\n"

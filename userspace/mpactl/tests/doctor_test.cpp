@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl doctor on machines that the tests make up, with one fault each.
+// mpactl doctor on simulated machines with one fault each.
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "doctor/checks.hpp"
 #include "doctor/doctor.hpp"
 #include "doctor/firewall.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 using namespace mpactl;
 using namespace std::string_literals;
 
-// --- a family -----------------------------------------------------------------
+// --- the netlink family ---------------------------------------------------------
 
 class FakeFamily : public Transport {
 public:
@@ -69,17 +70,17 @@ public:
 	Listing<Listener> listening;
 };
 
-// --- a machine ------------------------------------------------------------------
+// --- the machine ----------------------------------------------------------------
 
-const std::string its_release = "6.1.0-9-amd64";
+const std::string kernel_release = "6.1.0-9-amd64";
 const std::string libraries = "/usr/lib/x86_64-linux-gnu";
 
-// A healthy one, until a test changes it.
+// A machine without faults, until a test changes it.
 class FakeMachine : public Machine {
 public:
 	FakeMachine()
 	{
-		files["/lib/modules/" + its_release + "/modules.dep"] =
+		files["/lib/modules/" + kernel_release + "/modules.dep"] =
 			"extra/mpa_rnic.ko: extra/mpa.ko kernel/ib_core.ko\n"
 			"extra/mpa.ko:\n";
 		for (const char *module :
@@ -110,7 +111,7 @@ public:
 		commands["rdma system show"] = {.out = "netns shared\n"};
 	}
 
-	std::string release_name = its_release;
+	std::string release_name = kernel_release;
 	std::map<std::string, std::string> files;
 	std::map<std::string, int> errors;
 	std::map<std::string, CommandEnd> commands;
@@ -228,16 +229,16 @@ TEST(doctor, finds_nothing_on_a_healthy_machine)
 			<< check->id << ": " << diagnosis.detail;
 }
 
-TEST(doctor, says_what_it_was_not_asked)
+TEST(doctor, skips_checks_without_their_option)
 {
 	FakeMachine machine;
 
 	for (const auto &[check, diagnosis] : examine(machine, {})) {
 		const std::string id = check->id;
-		const bool asked = id != "port" && id != "peer" &&
-				   id != "path-mtu";
+		const bool performed = id != "port" && id != "peer" &&
+				       id != "path-mtu";
 
-		EXPECT_EQ(diagnosis.health, asked ? Health::ok : Health::skip)
+		EXPECT_EQ(diagnosis.health, performed ? Health::ok : Health::skip)
 			<< id;
 	}
 }
@@ -273,7 +274,7 @@ void unload_ours(FakeMachine &machine)
 	machine.devices.clear();
 	machine.commands["modinfo -F vermagic mpa"] =
 		machine.commands["modinfo -F vermagic mpa_rnic"] = {
-			.out = its_release + " SMP preempt mod_unload modversions\n"};
+			.out = kernel_release + " SMP preempt mod_unload modversions\n"};
 	machine.commands["modinfo -F signer mpa"] =
 		machine.commands["modinfo -F signer mpa_rnic"] = {.out = ""};
 }
@@ -310,7 +311,7 @@ std::string dport(const std::string &right)
 const Fault faults[] = {
 	{"not_installed", [](FakeMachine &on) {
 		 unload_ours(on);
-		 on.files["/lib/modules/" + its_release + "/modules.dep"] = "";
+		 on.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
 	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
 	 "make install KDIR=/lib/modules/6.1.0-9-amd64/build"},
 	{"installed_for_another_kernel", [](FakeMachine &on) {
@@ -318,7 +319,7 @@ const Fault faults[] = {
 		 on.release_name = "6.1.0-10-amd64";
 		 on.files["/lib/modules/6.1.0-10-amd64/modules.dep"] =
 			 "kernel/mpa.ko.xz: kernel/compa_rnic.ko\n";
-	 }, "module-files:fail", "no mpa_rnic for kernel 6.1.0-10-amd64, but for "
+	 }, "module-files:fail", "no mpa_rnic for kernel 6.1.0-10-amd64, only for "
 	 "6.1.0-9-amd64", "depmod"},
 	{"wrong_vermagic", [](FakeMachine &on) {
 		 unload_ours(on);
@@ -364,7 +365,7 @@ const Fault faults[] = {
 	{"provider_of_another_abi", [](FakeMachine &on) {
 		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
 		 on.files[libraries + "/libibverbs/libmpa-rdmav57.so"] = "";
-	 }, "provider:fail", "private ABI 57, the installed rdma-core has 34",
+	 }, "provider:fail", "private ABI 57, but rdma-core has 34",
 	 "build it again"},
 	{"provider_by_environment_is_missing", [](FakeMachine &on) {
 		 on.variables["IBV_DRIVERS"] = "rxe:/opt/libmpa";
@@ -373,7 +374,7 @@ const Fault faults[] = {
 		 on.files.erase("/etc/libibverbs.d/mpa.driver");
 	 }, "driver-file:fail", "no file in /etc/libibverbs.d",
 	 "echo 'driver mpa' > /etc/libibverbs.d/mpa.driver"},
-	{"driver_file_of_no_use", [](FakeMachine &on) {
+	{"driver_file_without_the_driver", [](FakeMachine &on) {
 		 on.files["/etc/libibverbs.d/mpa.driver"] =
 			 "#driver mpa\ndrivermpa\ndriver\ndriver mpa2";
 	 }, "driver-file:fail", "no file", "echo"},
@@ -382,18 +383,18 @@ const Fault faults[] = {
 	 }, "driver-file:fail", "cannot be read", "chmod 644"},
 	{"no_device", [](FakeMachine &on) { on.devices.clear(); }, "device:fail",
 	 "there is no device", "rdma link add mpa0 type mpa netdev eth0"},
-	{"somebody_elses_device", [](FakeMachine &on) {
+	{"device_of_another_driver", [](FakeMachine &on) {
 		 on.devices = {{1, "rxe0", "eth0"}};
 	 }, "device:fail", "there is no device of type mpa", "rdma link add"},
 	{"no_device_and_exclusive", [](FakeMachine &on) {
 		 on.devices.clear();
 		 on.commands["rdma system show"] = {.out = "netns exclusive\n"};
-	 }, "device:fail", "hides those of others", "rdma dev set NAME netns"},
+	 }, "device:fail", "hides those of other namespaces", "rdma dev set NAME netns"},
 	{"netdev_elsewhere", [](FakeMachine &on) { on.devices[0].netdev = ""; },
-	 "netns:fail", "mpa0: seen from here", "ip netns exec"},
+	 "netns:fail", "mpa0: the device is visible", "ip netns exec"},
 	{"node_missing", [](FakeMachine &on) {
 		 on.files.erase("/dev/infiniband/uverbs0");
-	 }, "uverbs-node:fail", "/dev/infiniband/uverbs0 is not there",
+	 }, "uverbs-node:fail", "/dev/infiniband/uverbs0 does not exist",
 	 "devtmpfs"},
 	{"node_not_permitted", [](FakeMachine &on) {
 		 on.errors["/dev/infiniband/uverbs0"] = EACCES;
@@ -438,25 +439,25 @@ const Fault faults[] = {
 	{"revision_2_only", [](FakeMachine &on) {
 		 on.family.list.items[0].config.in_force.set(
 			 MPA_A_CONFIG_REVISION, MPA_REVISION_2);
-	 }, "settings:warn", "dev mpa0 revision 2: keeps out peers of revision 1",
+	 }, "settings:warn", "dev mpa0 revision 2: refuses peers of revision 1",
 	 "mpactl set dev mpa0 revision inherit"},
 	{"revision_0_only", [](FakeMachine &on) {
 		 on.family.of_namespace.config.in_force.set(
 			 MPA_A_CONFIG_REVISION, MPA_REVISION_0);
-	 }, "settings:warn", "revision 0: keeps out every peer",
+	 }, "settings:warn", "revision 0: refuses all peers",
 	 "mpactl set revision inherit"},
 	{"half_open_max_1", [](FakeMachine &on) {
 		 on.family.list.items[0].config.in_force.set(
 			 MPA_A_CONFIG_HALF_OPEN_MAX, 1);
 	 }, "settings:warn", "half-open-max 1", "half-open-max inherit"},
-	{"hasty", [](FakeMachine &on) {
+	{"short_timeout", [](FakeMachine &on) {
 		 on.family.list.items[0].config.in_force.set(
 			 MPA_A_CONFIG_STARTUP_TIMEOUT, 100);
 	 }, "settings:warn", "startup-timeout", "startup-timeout inherit"},
 	{"no_reads", [](FakeMachine &on) {
 		 on.family.list.items[0].config.in_force.set(MPA_A_CONFIG_IRD, 0);
-	 }, "settings:warn", "ird 0: keeps peers from reading", "ird inherit"},
-	{"port_taken", listen_at_7174, "port:fail", "TCP port 7174 is taken",
+	 }, "settings:warn", "ird 0: prevents RDMA Reads by peers", "ird inherit"},
+	{"port_taken", listen_at_7174, "port:fail", "TCP port 7174 is used by",
 	 "ss -ltnp 'sport = :7174'"},
 	{"drop_rule", [](FakeMachine &on) {
 		 nft(on, rule(R"({"drop": null})"));
@@ -464,18 +465,18 @@ const Fault faults[] = {
 	 "inet t, chain in", "dport 7174 accept"},
 	{"silent_drop", [](FakeMachine &on) {
 		 on.looped = {LoopEnd::timeout, "Connection timed out"};
-	 }, "firewall:fail", "own address 192.0.2.1 fails", "nft list ruleset"},
+	 }, "firewall:fail", "local address 192.0.2.1 fails", "nft list ruleset"},
 	{"name_without_address", [](FakeMachine &on) {
 		 on.commands["getent ahosts -- host"] = {.status = 2};
-	 }, "host-name:warn", "host has no address", "in /etc/hosts: 192.0.2.1 host"},
+	 }, "host-name:warn", "name host has no address", "in /etc/hosts: 192.0.2.1 host"},
 	{"name_of_loopback", [](FakeMachine &on) {
 		 on.commands["getent ahosts -- host"] = {
 			 .out = "127.0.1.1 STREAM host\n::1 STREAM\n"};
-	 }, "host-name:warn", "leads to 127.0.1.1, ::1, that is to loopback only",
+	 }, "host-name:warn", "resolves to 127.0.1.1, ::1, which is loopback only",
 	 "/etc/hosts: 192.0.2.1 host"},
 	{"name_of_another_netdev", [](FakeMachine &on) {
 		 on.commands["getent ahosts -- host"] = {.out = "10.0.0.1 STREAM\n"};
-	 }, "host-name:warn", "where no device is", "/etc/hosts"},
+	 }, "host-name:warn", "not an address of a device", "/etc/hosts"},
 	{"resolver_hangs", [](FakeMachine &on) {
 		 on.commands["getent ahosts -- host"] = {.timed_out = true};
 	 }, "host-name:warn", "has no address", "/etc/hosts"},
@@ -485,13 +486,13 @@ const Fault faults[] = {
 	{"peer_elsewhere", [](FakeMachine &on) {
 		 on.commands["ip -j route get 192.0.2.2"] = {
 			 .out = R"([{"dev":"wlan0"}])"};
-	 }, "peer:fail", "reached over wlan0, which has no device",
+	 }, "peer:fail", "uses wlan0, which has no device",
 	 "netdev wlan0"},
 	{"peer_without_route", [](FakeMachine &on) {
 		 on.commands["ip -j route get 192.0.2.2"] = {.status = 2};
 	 }, "peer:fail", "no route to 192.0.2.2", "ip route add 192.0.2.2"},
 	{"narrow_path", [](FakeMachine &on) { on.way.mtu = 1400; },
-	 "path-mtu:warn", "packets of 1400, eth0 has an MTU of 1500",
+	 "path-mtu:warn", "packets of 1400 bytes, but eth0 has an MTU of 1500",
 	 "ip link set eth0 mtu 1400"},
 	{"black_hole", [](FakeMachine &on) { on.way.large_answered = false; },
 	 "path-mtu:fail", "packets of 1500 bytes", "the same MTU"},
@@ -499,7 +500,7 @@ const Fault faults[] = {
 
 class doctor_faults : public testing::TestWithParam<Fault> {};
 
-TEST_P(doctor_faults, are_named_alone_with_a_remedy)
+TEST_P(doctor_faults, are_the_only_finding_and_have_a_remedy)
 {
 	const auto &fault = GetParam();
 	FakeMachine machine;
@@ -528,11 +529,11 @@ std::string name_of_fault(const testing::TestParamInfo<Fault> &param)
 INSTANTIATE_TEST_SUITE_P(, doctor_faults, testing::ValuesIn(faults),
 			 name_of_fault);
 
-// --- what is no fault -------------------------------------------------------------
+// --- machines without a fault -------------------------------------------------------------
 
 const Fault no_faults[] = {
 	{"loaded_from_elsewhere", [](FakeMachine &on) {
-		 on.files["/lib/modules/" + its_release + "/modules.dep"] = "";
+		 on.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
 	 }},
 	{"signed_under_lockdown", [](FakeMachine &on) {
 		 on.files["/sys/kernel/security/lockdown"] = "[integrity]";
@@ -601,9 +602,9 @@ const Fault no_faults[] = {
 	 }},
 };
 
-class doctor_peace : public doctor_faults {};
+class doctor_without_fault : public doctor_faults {};
 
-TEST_P(doctor_peace, is_kept)
+TEST_P(doctor_without_fault, is_kept)
 {
 	FakeMachine machine;
 
@@ -612,7 +613,7 @@ TEST_P(doctor_peace, is_kept)
 	EXPECT_EQ(findings_of(results), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, doctor_peace, testing::ValuesIn(no_faults),
+INSTANTIATE_TEST_SUITE_P(, doctor_without_fault, testing::ValuesIn(no_faults),
 			 name_of_fault);
 
 // --- single checks ------------------------------------------------------------------
@@ -629,23 +630,23 @@ Diagnosis diagnosis_of(FakeMachine &machine, const std::string &id)
 	return {};
 }
 
-TEST(doctor, says_what_an_unprivileged_one_could_not_see)
+TEST(doctor, reports_why_rules_are_unknown)
 {
 	FakeMachine machine;
 
 	machine.commands["nft -j list ruleset"] = {.status = 1};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
-		  "rules not seen: nft may not read them (root may)");
+		  "rules are unknown: nft is not permitted to read them (root is)");
 	machine.commands["nft -j list ruleset"] = {.timed_out = true};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
-		  "rules not seen: nft does not end");
+		  "rules are unknown: nft did not finish");
 	machine.commands["nft -j list ruleset"] = {.out = "no JSON"};
 	EXPECT_NE(diagnosis_of(machine, "firewall").detail, "");
 	machine.commands["nft -j list ruleset"] = {.out = "[1, null]"};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::ok);
 }
 
-TEST(doctor, tries_the_port_it_was_told)
+TEST(doctor, connects_to_the_given_port)
 {
 	FakeMachine machine;
 
@@ -669,11 +670,11 @@ TEST(doctor, does_one_check_and_what_it_needs)
 	results = examine(machine, {.only = {"mtu"}});
 	ASSERT_EQ(results.size(), 2u);
 	EXPECT_EQ(findings_of(results), "module-loaded:fail");
-	EXPECT_EQ(results[1].diagnosis.detail, "because of module-loaded");
+	EXPECT_EQ(results[1].diagnosis.detail, "module-loaded failed");
 	EXPECT_EQ(doctor_status(results), Exit::refused);
 }
 
-TEST(doctor, a_check_that_cannot_look_is_skipped)
+TEST(doctor, a_check_with_an_error_is_skipped)
 {
 	struct Blind : FakeMachine {
 		std::vector<Netdev> netdevs() override
@@ -687,7 +688,7 @@ TEST(doctor, a_check_that_cannot_look_is_skipped)
 	EXPECT_EQ(diagnosis.detail, "no netlink");
 }
 
-TEST(doctor_table, ids_are_unlike_and_needs_come_before)
+TEST(doctor_table, ids_are_unique_and_needs_come_before)
 {
 	std::set<std::string> known;
 
@@ -702,7 +703,7 @@ TEST(doctor_table, ids_are_unlike_and_needs_come_before)
 	}
 }
 
-TEST(doctor_view, tells_findings_with_their_remedies)
+TEST(doctor_view, shows_findings_with_their_remedies)
 {
 	FakeMachine machine;
 	std::ostringstream out;
@@ -711,7 +712,7 @@ TEST(doctor_view, tells_findings_with_their_remedies)
 	const auto results = examine(machine, with_all);
 	TextSink(out, false).show(DoctorView(results));
 	for (const char *text :
-	     {"fail     mtu", "mtu: eth0 of mpa0", "to do: ip link set eth0 mtu",
+	     {"fail    mtu", "mtu: eth0 of mpa0", "remedy: ip link set eth0 mtu",
 	      "1 finding\n"})
 		EXPECT_NE(out.str().find(text), std::string::npos) << out.str();
 	const auto json = DoctorView(results).json();
@@ -719,7 +720,7 @@ TEST(doctor_view, tells_findings_with_their_remedies)
 	EXPECT_EQ(json["checks"].size(), all_checks().size());
 	for (const auto &one : json["checks"]) {
 		const bool bad = one["id"] == "mtu";
-		// Below such an MTU the path is not looked at.
+		// The path is not checked if the MTU is too small.
 		const char *good = one["id"] == "path-mtu" ? "skip" : "ok";
 
 		EXPECT_EQ(one["status"], bad ? "fail" : good);
@@ -729,7 +730,7 @@ TEST(doctor_view, tells_findings_with_their_remedies)
 
 // --- firewalls ------------------------------------------------------------------------
 
-using Fate = FirewallVerdict::Fate;
+using Fate = FirewallResult::Fate;
 
 struct Rules {
 	const char *name;
@@ -861,11 +862,11 @@ TEST_P(firewall_rules, are_understood)
 		"name": "in", "type": "filter", "hook": "input",
 		"policy": ")"s + row.policy + R"("}})" +
 		(row.rules.empty() ? "" : ",") + row.rules + "]}");
-	const auto verdict =
-		judge_firewall(json, {"eth0", {"192.0.2.1"}, row.port});
+	const auto result =
+		check_firewall(json, {"eth0", {"192.0.2.1"}, row.port});
 
-	EXPECT_EQ(verdict.fate, row.fate) << verdict.where;
-	EXPECT_EQ(verdict.where.empty(), row.fate == Fate::passes);
+	EXPECT_EQ(result.fate, row.fate) << result.where;
+	EXPECT_EQ(result.where.empty(), row.fate == Fate::passes);
 }
 
 std::string name_of_rules(const testing::TestParamInfo<Rules> &param)
@@ -876,7 +877,7 @@ std::string name_of_rules(const testing::TestParamInfo<Rules> &param)
 INSTANTIATE_TEST_SUITE_P(, firewall_rules, testing::ValuesIn(rulesets),
 			 name_of_rules);
 
-TEST(firewall, looks_only_at_what_comes_in)
+TEST(firewall, evaluates_incoming_chains_only)
 {
 	for (const char *chain :
 	     {R"("type": "filter", "hook": "output", "policy": "drop")",
@@ -887,7 +888,7 @@ TEST(firewall, looks_only_at_what_comes_in)
 			R"({"nftables": [{"chain": {"family": "ip", "table": "t",
 			"name": "c", )"s + chain + "}}]}");
 
-		EXPECT_EQ(judge_firewall(json, {"eth0", {}, 1}).fate, Fate::passes)
+		EXPECT_EQ(check_firewall(json, {"eth0", {}, 1}).fate, Fate::passes)
 			<< chain;
 	}
 }
@@ -900,7 +901,7 @@ public:
 	Rdma &rdma() override { throw Unavailable("no rdma"); }
 };
 
-TEST(machine, runs_commands_and_ends_those_that_hang)
+TEST(machine, runs_commands_and_kills_those_that_hang)
 {
 	NoKernel kernel;
 	const auto here = this_machine(kernel);

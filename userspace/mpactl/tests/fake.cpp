@@ -23,9 +23,9 @@ T find(const std::vector<T> &all, const std::string &what, Fits fits)
 	throw KernelError(what, {ENODEV, "no such " + what, "", {}});
 }
 
-class Told : public Events {
+class QueuedEvents : public Events {
 public:
-	explicit Told(std::deque<Notice> notices) : notices_(std::move(notices)) {}
+	explicit QueuedEvents(std::deque<Notice> notices) : notices_(std::move(notices)) {}
 
 	Notice next() override
 	{
@@ -117,7 +117,7 @@ void Mpa::apply(const Change &change)
 
 std::unique_ptr<Events> Mpa::events()
 {
-	return std::make_unique<Told>(notices_);
+	return std::make_unique<QueuedEvents>(notices_);
 }
 
 std::vector<RdmaDevice> RdmaCore::devices()
@@ -132,9 +132,10 @@ std::vector<RdmaDevice> RdmaCore::devices()
 void RdmaCore::add(const std::string &name, const std::string &netdev)
 {
 	calls_.push_back("add " + name + " " + netdev);
-	if (const auto no = add_refusals_.find(name); no != add_refusals_.end())
+	if (const auto found = add_refusals_.find(name);
+	    found != add_refusals_.end())
 		throw KernelError("add device " + name + " at " + netdev,
-				  no->second);
+				  found->second);
 	Device device;
 
 	device.index = static_cast<std::uint32_t>(mpa_.devices_.size());
@@ -146,9 +147,9 @@ void RdmaCore::add(const std::string &name, const std::string &netdev)
 void RdmaCore::remove(const std::string &name)
 {
 	calls_.push_back("remove " + name);
-	if (const auto no = remove_refusals_.find(name);
-	    no != remove_refusals_.end())
-		throw KernelError("remove device " + name, no->second);
+	if (const auto found = remove_refusals_.find(name);
+	    found != remove_refusals_.end())
+		throw KernelError("remove device " + name, found->second);
 	std::erase_if(mpa_.devices_,
 		      [&](const auto &one) { return one.name == name; });
 }
@@ -160,7 +161,7 @@ Transport &World::mpa()
 	return mpa_;
 }
 
-// The 21st of November 2026, 12:00:00.25 UTC, and what has gone by since.
+// 21 November 2026, 12:00:00.25 UTC, plus the time of all sleeps.
 std::chrono::system_clock::time_point World::wall()
 {
 	using namespace std::chrono;

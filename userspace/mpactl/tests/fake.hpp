@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// A kernel, a clock and a terminal for tests: commands run as from the shell and
-// what they wrote can be compared.
+// A fake kernel, clock and terminal. Commands run as from a shell, and tests compare
+// their output.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace fake {
 
 using namespace mpactl;
 
-// What the kernel has, how it refuses, what it was asked to do.
+// The objects of the kernel, its refusals, and the requests that it received.
 class Mpa : public Transport {
 public:
 	Defaults defaults() override;
@@ -30,15 +30,15 @@ public:
 	std::string change(std::span<const Change> changes, bool check) override;
 	std::unique_ptr<Events> events() override;
 
-	// What there is.
+	// The objects.
 	Defaults namespace_;
 	std::vector<Device> devices_;
 	std::vector<Listener> listeners_;
 	std::vector<Connection> connections_;
 	bool interrupted_ = false;
-	// Told by events(), then Stopped.
+	// Returned by events(), followed by Stopped.
 	std::deque<Notice> notices_;
-	// Called by devices() first, to throw.
+	// Called by devices(); can throw.
 	std::function<void()> fault_;
 	// Changes are refused with this.
 	std::optional<Refusal> refusal_;
@@ -84,14 +84,14 @@ public:
 	// Runs "mpactl ARGUMENTS", words separated by blanks.
 	Exit run(const std::string &arguments);
 	Exit run(const std::vector<std::string> &arguments);
-	// Standard output of a run that has to be good.
+	// Standard output of a run that must succeed.
 	std::string output(const std::string &arguments);
 
 	Mpa mpa_;
 	RdmaCore rdma_;
 	bool loaded_ = true;
 	bool colour_ = false;
-	// What happens during each sleep; the one after the last is interrupted.
+	// Called during each sleep. The sleep after the last one is interrupted.
 	std::vector<std::function<void()>> sleeps_;
 	// Of the last run.
 	std::string out_;
@@ -102,7 +102,7 @@ private:
 	std::chrono::steady_clock::time_point now_{};
 };
 
-// Two devices, a listener of each kind, a connection of each kind.
+// Adds two devices, and a listener and a connection of each kind.
 void furnish(Mpa &mpa);
 Settings every_setting();
 std::vector<std::uint8_t> bytes(std::initializer_list<int> values);

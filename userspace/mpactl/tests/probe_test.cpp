@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl probe against peers that the test plays on loopback, with bytes
-// written from RFC 5044 and RFC 6581 alone.
+// mpactl probe with fake peers on loopback, whose bytes were written from RFC 5044 and
+// RFC 6581.
 
 #include <atomic>
 #include <cstdlib>
@@ -48,7 +48,7 @@ Bytes reply_with(std::uint8_t flags, std::uint8_t revision,
 	       body;
 }
 
-// A peer on loopback: the script gets each connection, its number first.
+// A peer on loopback. The script is called for each connection, with its number.
 class Peer {
 public:
 	using Script = std::function<void(int fd, int number)>;
@@ -114,7 +114,7 @@ private:
 	std::thread thread_;
 };
 
-// Up to `size` bytes; less at the end of the stream or after two seconds.
+// Receives up to `size` bytes; less at the end of the stream or after two seconds.
 Bytes take(int fd, std::size_t size)
 {
 	Bytes got(size);
@@ -159,8 +159,7 @@ void give_singly(int fd, const Bytes &bytes)
 	}
 }
 
-// Until the other side closes, like a Responder that waits for an FPDU: what
-// comes instead of the stream's end.
+// Receives until the other side closes, like a Responder that waits for an FPDU.
 Bytes until_end(int fd)
 {
 	return take(fd, 1000);
@@ -195,7 +194,7 @@ TEST(probe_request, is_of_revision_2_enhanced_and_peer_to_peer)
 					    "50020004" "c010c010");
 }
 
-TEST(probe_request, says_what_the_options_say)
+TEST(probe_request, has_what_the_options_request)
 {
 	Bytes request;
 	Peer peer([&](int fd, int) {
@@ -218,7 +217,7 @@ TEST(probe_request, says_what_the_options_say)
 
 TEST(probe_request, ends_without_a_single_byte_of_an_fpdu)
 {
-	std::string after = "not asked";
+	std::string after = "not called";
 	Peer peer([&](int fd, int) {
 		take_request(fd);
 		give(fd, reply_with(0x40, 1));
@@ -228,7 +227,7 @@ TEST(probe_request, ends_without_a_single_byte_of_an_fpdu)
 
 	order.revision = 1;
 	EXPECT_TRUE(probe(order).speaks());
-	// The script has seen the end before probe() returns.
+	// The script receives the end of the stream before probe() returns.
 	EXPECT_EQ(after, "");
 }
 
@@ -258,20 +257,20 @@ const Answer answers[] = {
 	{"reject_1", 1, reply_with(0x60, 1, bytes_of("no")),
 	 ProbeOutcome::rejected, ""},
 	{"not_enhanced", 2, reply_with(0x40, 2), ProbeOutcome::unfit,
-	 "the Reply does not answer the Request"},
+	 "the Reply does not match the Request"},
 	{"no_rtr_in_common", 2, reply_with(0x50, 2, {0x80, 0x04, 0x00, 0x08}),
 	 ProbeOutcome::unfit, "no RTR is common to both"},
 	{"newer", 1, reply_with(0x50, 2, enhanced_all), ProbeOutcome::unfit,
-	 "the Reply does not answer the Request"},
+	 "the Reply does not match the Request"},
 	{"revision_3", 2, reply_with(0x40, 3), ProbeOutcome::malformed,
 	 "a revision above 2"},
 	{"too_long", 2, bytes_of("MPA ID Rep Frame") + Bytes{0x40, 1, 2, 1},
 	 ProbeOutcome::malformed, "more than 512 bytes of private data"},
 	{"no_room", 2, reply_with(0x50, 2, {0, 0}), ProbeOutcome::malformed,
-	 "flags that its revision does not have"},
+	 "flags that are not defined in its revision"},
 	{"initiator", 2,
 	 bytes_of("MPA ID Req Frame") + Bytes{0x40, 1, 0, 2, 7, 7},
-	 ProbeOutcome::initiator, "a Request where a Reply was due"},
+	 ProbeOutcome::initiator, "a Request instead of a Reply"},
 	{"ssh", 2, bytes_of("SSH-2.0-OpenSSH_9.2p1\r\n"), ProbeOutcome::foreign,
 	 "SSH"},
 	{"http", 2, bytes_of("HTTP/1.1 400 Bad Request\r\n\r\n"),
@@ -281,13 +280,13 @@ const Answer answers[] = {
 	{"garbage", 2, {0, 1, 2, 3}, ProbeOutcome::foreign, ""},
 	{"one_byte", 2, {0xff}, ProbeOutcome::foreign, ""},
 	{"nearly_a_key", 2, bytes_of("MPA ID Rep Frome....."),
-	 ProbeOutcome::foreign, "MPA, with a key of its own"},
+	 ProbeOutcome::foreign, "MPA with an unknown key"},
 };
 
 class probe_answers
 	: public testing::TestWithParam<std::tuple<Answer, bool>> {};
 
-TEST_P(probe_answers, are_told_apart_whole_and_in_single_bytes)
+TEST_P(probe_answers, are_classified_whole_and_in_single_bytes)
 {
 	const auto &[row, singly] = GetParam();
 	Peer peer([&, &row = row, singly = singly](int fd, int) {
@@ -307,7 +306,7 @@ TEST_P(probe_answers, are_told_apart_whole_and_in_single_bytes)
 	EXPECT_EQ(attempt.why, row.why);
 	EXPECT_EQ(report.speaks(), is_reply(row.outcome));
 	EXPECT_EQ(attempt.reply.has_value(), is_reply(row.outcome));
-	EXPECT_FALSE(report.no_way);
+	EXPECT_FALSE(report.connect_error);
 	EXPECT_TRUE(row.outcome != ProbeOutcome::foreign ||
 		    attempt.bytes == row.bytes);
 }
@@ -324,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(, probe_answers,
 					  testing::Bool()),
 			 name_of_answer);
 
-TEST(probe_reply, is_told_in_full)
+TEST(probe_reply, is_reported_completely)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -350,7 +349,7 @@ TEST(probe_reply, is_told_in_full)
 	EXPECT_EQ(report.source, "127.0.0.1");
 }
 
-TEST(probe_reply, with_bytes_behind_it_is_noted)
+TEST(probe_reply, with_bytes_after_it_is_reported)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -367,8 +366,8 @@ TEST(probe_reply, with_bytes_behind_it_is_noted)
 
 // --- revisions ----------------------------------------------------------------
 
-// A peer that closes without an answer below and above what it speaks.
-Peer::Script speaks_only(std::uint8_t revision)
+// A peer that closes the connection unless the Request has its revision.
+Peer::Script supports_only(std::uint8_t revision)
 {
 	return [revision](int fd, int) {
 		if (take_request(fd)[17] != revision)
@@ -392,26 +391,26 @@ std::string outcomes(const ProbeReport &report)
 
 TEST(probe_revisions, falls_back_to_1_when_2_is_closed)
 {
-	Peer peer(speaks_only(1));
+	Peer peer(supports_only(1));
 
 	EXPECT_EQ(outcomes(probe(order_for(peer))), "2-1+");
 }
 
-TEST(probe_revisions, does_not_ask_on_when_2_is_answered)
+TEST(probe_revisions, does_not_continue_when_2_is_answered)
 {
-	Peer peer(speaks_only(2));
+	Peer peer(supports_only(2));
 
 	EXPECT_EQ(outcomes(probe(order_for(peer))), "2+");
 }
 
-TEST(probe_revisions, does_not_fall_back_to_0_unasked)
+TEST(probe_revisions, does_not_fall_back_to_0)
 {
-	Peer peer(speaks_only(0));
+	Peer peer(supports_only(0));
 
 	EXPECT_EQ(outcomes(probe(order_for(peer))), "2-1-");
 }
 
-TEST(probe_revisions, goes_to_the_revision_of_the_reply)
+TEST(probe_revisions, continues_with_the_revision_of_the_reply)
 {
 	Peer peer([](int fd, int) {
 		const auto revision = take_request(fd)[17];
@@ -442,7 +441,7 @@ TEST(probe_revisions, all_of_them)
 	EXPECT_EQ(report.revisions(), (std::vector<unsigned int>{2, 1, 0}));
 }
 
-TEST(probe_revisions, a_rejection_is_the_last_word)
+TEST(probe_revisions, does_not_continue_after_a_rejection)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -456,7 +455,7 @@ TEST(probe_revisions, a_rejection_is_the_last_word)
 
 // --- what is not MPA ------------------------------------------------------------
 
-TEST(probe_strangers, an_echo_is_known_as_such)
+TEST(probe_other_protocols, an_echo_is_recognized)
 {
 	for (const bool singly : {false, true}) {
 		Peer peer([singly](int fd, int) {
@@ -472,7 +471,7 @@ TEST(probe_strangers, an_echo_is_known_as_such)
 	}
 }
 
-TEST(probe_strangers, a_banner_before_our_request)
+TEST(probe_other_protocols, a_banner_before_the_request)
 {
 	Peer peer([](int fd, int) {
 		give(fd, bytes_of("220 mail.example ESMTP\r\n"));
@@ -484,7 +483,7 @@ TEST(probe_strangers, a_banner_before_our_request)
 	EXPECT_EQ(report.attempts[0].why, "SMTP or FTP");
 }
 
-TEST(probe_strangers, a_flood_is_not_read_for_ever)
+TEST(probe_other_protocols, only_the_first_bytes_of_a_flood_are_read)
 {
 	Peer peer([](int fd, int) {
 		const Bytes flood(65536, 'x');
@@ -498,7 +497,7 @@ TEST(probe_strangers, a_flood_is_not_read_for_ever)
 	EXPECT_EQ(report.attempts[0].bytes.size(), 64u);
 }
 
-TEST(probe_strangers, silence)
+TEST(probe_other_protocols, silence)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -511,7 +510,7 @@ TEST(probe_strangers, silence)
 	EXPECT_GE(report.attempts[0].took, milliseconds(390));
 }
 
-TEST(probe_strangers, who_waits_for_the_end_of_a_line_speaks_at_ours)
+TEST(probe_other_protocols, an_answer_at_the_end_of_the_stream)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -524,8 +523,8 @@ TEST(probe_strangers, who_waits_for_the_end_of_a_line_speaks_at_ours)
 	EXPECT_EQ(report.attempts[0].why, "HTTP");
 }
 
-// A Reply that is too late is none.
-TEST(probe_strangers, a_reply_after_our_end)
+// A Reply after the end of the stream is ignored.
+TEST(probe_other_protocols, a_reply_after_the_end)
 {
 	Peer peer([](int fd, int) {
 		take_request(fd);
@@ -537,7 +536,7 @@ TEST(probe_strangers, a_reply_after_our_end)
 	EXPECT_EQ(report.attempts[0].outcome, ProbeOutcome::silent);
 }
 
-TEST(probe_strangers, closed_and_reset)
+TEST(probe_other_protocols, closed_and_reset)
 {
 	Peer closes([](int fd, int) { take_request(fd); });
 	Peer resets([](int fd, int) {
@@ -556,7 +555,7 @@ TEST(probe_strangers, closed_and_reset)
 	EXPECT_EQ(probe_status(report), Exit::refused);
 }
 
-TEST(probe_strangers, a_reply_that_stops_at_every_byte)
+TEST(probe_other_protocols, a_reply_that_ends_at_every_byte)
 {
 	const auto whole = reply_with(0x50, 2, enhanced_all);
 
@@ -569,11 +568,11 @@ TEST(probe_strangers, a_reply_that_stops_at_every_byte)
 
 		EXPECT_EQ(report.attempts[0].outcome, ProbeOutcome::malformed)
 			<< size;
-		EXPECT_EQ(report.attempts[0].why, "it ends within its Reply");
+		EXPECT_EQ(report.attempts[0].why, "the stream ended within the Reply");
 	}
 }
 
-TEST(probe_strangers, a_reply_that_hangs)
+TEST(probe_other_protocols, a_reply_that_hangs)
 {
 	Peer peer([&](int fd, int) {
 		take_request(fd);
@@ -583,12 +582,12 @@ TEST(probe_strangers, a_reply_that_hangs)
 	const auto report = probe(order_for(peer));
 
 	EXPECT_EQ(report.attempts[0].outcome, ProbeOutcome::malformed);
-	EXPECT_EQ(report.attempts[0].why, "its Reply stops in the middle");
+	EXPECT_EQ(report.attempts[0].why, "the rest of the Reply was not received");
 }
 
-// --- nobody ---------------------------------------------------------------------
+// --- no connection ---------------------------------------------------------------------
 
-TEST(probe_nobody, a_closed_port_is_refused)
+TEST(probe_connect, a_closed_port_is_refused)
 {
 	std::string port;
 	{
@@ -600,12 +599,12 @@ TEST(probe_nobody, a_closed_port_is_refused)
 	order.host = "127.0.0.1";
 	order.port = port;
 	const auto report = probe(order);
-	EXPECT_EQ(report.no_way, NoWay::refused);
+	EXPECT_EQ(report.connect_error, ConnectError::refused);
 	EXPECT_EQ(probe_status(report), Exit::io);
 }
 
-// A listener whose queue is full answers no SYN.
-TEST(probe_nobody, no_answer_to_tcp_is_a_timeout)
+// A listener with a full queue does not answer a SYN.
+TEST(probe_connect, no_answer_to_tcp_is_a_timeout)
 {
 	sockaddr_in address{};
 	socklen_t size = sizeof(address);
@@ -628,38 +627,38 @@ TEST(probe_nobody, no_answer_to_tcp_is_a_timeout)
 	order.port = std::to_string(ntohs(address.sin_port));
 	order.timeout = milliseconds(200);
 	const auto report = probe(order);
-	EXPECT_EQ(report.no_way, NoWay::timeout);
+	EXPECT_EQ(report.connect_error, ConnectError::timeout);
 	for (const int fd : fillers)
 		::close(fd);
 	::close(listener);
 }
 
-TEST(probe_nobody, an_unknown_name)
+TEST(probe_connect, an_unknown_name)
 {
 	ProbeOrder order;
 
 	order.host = "nowhere.invalid";
 	order.port = "1";
 	const auto report = probe(order);
-	EXPECT_EQ(report.no_way, NoWay::name);
+	EXPECT_EQ(report.connect_error, ConnectError::name);
 	EXPECT_EQ(probe_status(report), Exit::io);
 	order.host = "127.0.0.1";
 	order.port = "no-such-service";
-	EXPECT_EQ(probe(order).no_way, NoWay::name);
+	EXPECT_EQ(probe(order).connect_error, ConnectError::name);
 }
 
-TEST(probe_nobody, an_address_that_is_not_ours_as_source)
+TEST(probe_connect, a_source_that_is_not_a_local_address)
 {
 	Peer peer([](int, int) {});
 	auto order = order_for(peer);
 
 	order.source = "192.0.2.77";
-	EXPECT_EQ(probe(order).no_way, NoWay::unreachable);
+	EXPECT_EQ(probe(order).connect_error, ConnectError::unreachable);
 }
 
 TEST(probe_families, ipv6_and_source)
 {
-	Peer peer(speaks_only(2), AF_INET6);
+	Peer peer(supports_only(2), AF_INET6);
 	auto order = order_for(peer);
 
 	order.host = "::1";
@@ -670,22 +669,22 @@ TEST(probe_families, ipv6_and_source)
 	EXPECT_EQ(report.source, "::1");
 	order.family = AF_INET;
 	order.source.clear();
-	EXPECT_EQ(probe(order).no_way, NoWay::name);
+	EXPECT_EQ(probe(order).connect_error, ConnectError::name);
 }
 
 TEST(probe_families, the_next_address_is_tried)
 {
-	Peer peer(speaks_only(2));
+	Peer peer(supports_only(2));
 	auto order = order_for(peer);
 
-	// Of both families on most machines; only IPv4 listens.
+	// Has addresses of both families on most machines; only IPv4 listens.
 	order.host = "localhost";
 	EXPECT_TRUE(probe(order).speaks());
 }
 
 // --- guesses --------------------------------------------------------------------
 
-TEST(probe_guess, needs_all_bytes_of_a_beginning)
+TEST(probe_guess, needs_all_bytes_of_a_row)
 {
 	EXPECT_EQ(guess_service(bytes_of("HTTP")), "");
 	EXPECT_EQ(guess_service(bytes_of("HTTP/")), "HTTP");
@@ -716,11 +715,11 @@ TEST(probe_view, of_a_reply)
 	const auto text = text_of(report);
 
 	for (const char *line :
-	     {"speaks MPA\n", "2 (RFC 6581)\n", "accepted\n", "wanted, in use\n",
-	      "not wanted\n", "send, write, read\n", "2 bytes: 68 69  |hi|\n"})
+	     {"uses MPA\n", "2 (RFC 6581)\n", "accepted\n", "requested, in use\n",
+	      "not requested\n", "send, write, read\n", "2 bytes: 68 69  |hi|\n"})
 		EXPECT_NE(text.find(line), std::string::npos) << line << text;
 	const auto json = ProbeView(report).json();
-	EXPECT_EQ(json["failure"], "accepted");
+	EXPECT_EQ(json["outcome"], "accepted");
 	EXPECT_EQ(json["speaks_mpa"], true);
 	EXPECT_EQ(json["revisions"], Json::array({2}));
 	const auto &reply = json["attempts"][0]["reply"];
@@ -730,7 +729,7 @@ TEST(probe_view, of_a_reply)
 	EXPECT_EQ(json["attempts"][0]["agreed"]["rtr"], Json::array({"write"}));
 }
 
-TEST(probe_view, of_a_stranger)
+TEST(probe_view, of_another_protocol)
 {
 	Peer peer([](int fd, int) {
 		give(fd, bytes_of("SSH-2.0-x\r\n\x1b[31m"));
@@ -739,23 +738,23 @@ TEST(probe_view, of_a_stranger)
 	const auto report = probe(order_for(peer));
 	const auto text = text_of(report);
 
-	EXPECT_NE(text.find("does not speak MPA"), std::string::npos) << text;
+	EXPECT_NE(text.find("does not use MPA"), std::string::npos) << text;
 	EXPECT_NE(text.find("|SSH-2.0-x...[31m|"), std::string::npos) << text;
 	const auto json = ProbeView(report).json();
-	EXPECT_EQ(json["failure"], "foreign");
+	EXPECT_EQ(json["outcome"], "foreign");
 	EXPECT_EQ(json["attempts"][0]["guess"], "SSH");
 }
 
-TEST(probe_view, of_nobody)
+TEST(probe_view, without_a_connection)
 {
 	ProbeReport report;
 
 	report.host = "host";
 	report.port = "1";
-	report.no_way = NoWay::timeout;
+	report.connect_error = ConnectError::timeout;
 	report.why = "Connection timed out";
-	EXPECT_NE(text_of(report).find("no answer to TCP"), std::string::npos);
-	EXPECT_EQ(ProbeView(report).json()["failure"], "timeout");
+	EXPECT_NE(text_of(report).find("no answer: the host is down"), std::string::npos);
+	EXPECT_EQ(ProbeView(report).json()["outcome"], "timeout");
 }
 
 } // namespace

@@ -76,8 +76,8 @@ TEST_F(Show, conn)
   MULPDU        1440 bytes
   EMSS          1448 bytes
   tx_fpdus      1000
-  tx_bytes     1258291
-  rx_bytes     900
+  tx_bytes      1258291
+  rx_bytes      900
 )");
 	EXPECT_EQ(world.output("conn id 18"), R"(connection 18
   owner           socket, user 1000
@@ -99,7 +99,7 @@ TEST_F(Show, stat)
   attached  12
   failures  0
 device mpa1
-  tx_fpdus   1000
+  tx_fpdus  1000
   tx_bytes  1258291
 device mpa10
 )");
@@ -110,7 +110,7 @@ device mpa10
 ]
 )");
 	EXPECT_EQ(world.output("stat conn 17"), R"(connection 17
-  tx_fpdus   1000
+  tx_fpdus  1000
   tx_bytes  1258291
   rx_bytes  900
 )");
@@ -119,7 +119,7 @@ device mpa10
 ]
 )");
 	EXPECT_EQ(world.output("stat dev mpa1"), R"(device mpa1
-  tx_fpdus   1000
+  tx_fpdus  1000
   tx_bytes  1258291
 )");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// save and restore: what a file has, what is wrong with others, what is done and
+// save and restore: contents of files, wrong files, and changes that are made and
 // undone.
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 using namespace fake;
 
-// The linker has calls of fchmod() come here (-Wl,--wrap).
+// The linker redirects calls of fchmod() to this file (-Wl,--wrap).
 static int fchmod_error;
 
 extern "C" {
@@ -101,7 +101,7 @@ constexpr const char *furnished = R"({
 
 // --- save --------------------------------------------------------------------------
 
-TEST_F(Saved, has_what_was_set_and_nothing_else)
+TEST_F(Saved, has_only_settings_that_were_set)
 {
 	EXPECT_EQ(world.output("save"), furnished);
 	EXPECT_EQ(world.output("save -"), furnished);
@@ -109,7 +109,7 @@ TEST_F(Saved, has_what_was_set_and_nothing_else)
 	EXPECT_EQ(world.output("save"), furnished);
 }
 
-TEST_F(Saved, to_a_file_and_nothing_beside_it)
+TEST_F(Saved, to_a_file_leaves_no_other_file)
 {
 	EXPECT_EQ(world.output("save " + path("a")), "");
 	EXPECT_EQ(read_file(path("a")), furnished);
@@ -131,7 +131,7 @@ TEST_F(Saved, replaces_keeps_permissions_and_follows_links)
 	EXPECT_EQ(files(), 2u);
 }
 
-TEST_F(Saved, to_where_nothing_can_be_written_is_4)
+TEST_F(Saved, to_an_unwritable_file_is_4)
 {
 	EXPECT_EQ(world.run("save " + path("no/such")), Exit::io);
 	EXPECT_EQ(world.err_, "mpactl: " + path("no/such") +
@@ -140,11 +140,17 @@ TEST_F(Saved, to_where_nothing_can_be_written_is_4)
 	EXPECT_EQ(world.err_, "mpactl: /dev/full: No space left on device\n");
 }
 
-// --- files that are wrong --------------------------------------------------------------
+// --- wrong files -----------------------------------------------------------------------
+
+#define ALL_KEYS                                                              \
+	"crc, markers, revision, permissive, exchange, peer_to_peer, rtr, ird, ord, " \
+	"startup_timeout, reply_timeout, half_open_max, packing, segments, "     \
+	"first_fpdu_timeout, close_timeout, linger_max, keepalive, user_qp_max, " \
+	"user_cq_max, user_mr_max, user_pd_max, user_rings_max"
 
 struct WrongFile {
 	const char *text;
-	const char *says;
+	const char *message;
 };
 
 const WrongFile wrong_files[] = {
@@ -153,19 +159,21 @@ const WrongFile wrong_files[] = {
 	{"{\n \"version\": 1,\n}",
 	 "line 3, column 1: syntax error while parsing object key - unexpected "
 	 "'}'; expected string literal"},
-	{"[]", "an object is wanted here"},
+	{"[]", "must be an object"},
 	{"{}", "version: is missing"},
 	{R"({"version":2})", "version: must be 1"},
 	{R"({"version":"1"})", "version: must be 1"},
-	{R"({"version":1,"version":1})", "'version' is there twice"},
-	{R"({"version":1,"default":{}})", "default: is not known; 'defaults'?"},
-	{R"({"version":1,"defaults":[]})", "defaults: an object is wanted here"},
+	{R"({"version":1,"version":1})", "'version' occurs twice"},
+	{R"({"version":1,"default":{}})", "default: unknown key; did you mean 'defaults'? Possible: version, defaults, "
+	 "devices"},
+	{R"({"version":1,"defaults":[]})", "defaults: must be an object"},
 	{R"({"version":1,"defaults":{"crk":"off"}})",
-	 "defaults.crk: is not known; 'crc'?"},
+	 "defaults.crk: unknown key; did you mean 'crc'? Possible: " ALL_KEYS},
 	{R"({"version":1,"defaults":{"peer-to-peer":true}})",
-	 "defaults.peer-to-peer: is not known; 'peer_to_peer'?"},
+	 "defaults.peer-to-peer: unknown key; did you mean 'peer_to_peer'? "
+	 "Possible: " ALL_KEYS},
 	{R"({"version":1,"defaults":{"crc":"off","crc":"off"}})",
-	 "'crc' is there twice"},
+	 "'crc' occurs twice"},
 	{R"({"version":1,"defaults":{"crc":false}})",
 	 "defaults.crc: false is not one of required, off"},
 	{R"({"version":1,"defaults":{"ird":16383}})",
@@ -174,24 +182,24 @@ const WrongFile wrong_files[] = {
 	 "defaults.packing: 1 is not true or false"},
 	{R"({"version":1,"defaults":{"reply_timeout":99}})",
 	 "defaults.reply_timeout: 99 is not 100ms .. 1h"},
-	{R"({"version":1,"devices":{}})", "devices: an array is wanted here"},
-	{R"({"version":1,"devices":[1]})", "devices[0]: an object is wanted here"},
+	{R"({"version":1,"devices":{}})", "devices: must be an array"},
+	{R"({"version":1,"devices":[1]})", "devices[0]: must be an object"},
 	{R"({"version":1,"devices":[{}]})", "devices[0].name: is missing"},
 	{R"({"version":1,"devices":[{"name":1,"netdev":"a"}]})",
-	 "devices[0].name: a string is wanted here"},
+	 "devices[0].name: must be a string"},
 	{R"({"version":1,"devices":[{"name":"","netdev":"a"}]})",
-	 "devices[0].name: 1 .. 63 characters are wanted here"},
+	 "devices[0].name: must have 1 .. 63 characters"},
 	{R"({"version":1,"devices":[{"name":"a"}]})",
 	 "devices[0].netdev: is missing"},
 	{R"({"version":1,"devices":[{"name":"a","netdev":"0123456789abcdef"}]})",
-	 "devices[0].netdev: 1 .. 15 characters are wanted here"},
+	 "devices[0].netdev: must have 1 .. 15 characters"},
 	{R"({"version":1,"devices":[{"name":"a","netdev":"b\u0000c"}]})",
-	 "devices[0].netdev: 1 .. 15 characters are wanted here"},
+	 "devices[0].netdev: must have 1 .. 15 characters"},
 	{R"({"version":1,"devices":[{"name":"a","netdev":"b","cfg":{}}]})",
-	 "devices[0].cfg: is not known"},
+	 "devices[0].cfg: unknown key; possible: name, netdev, config"},
 	{R"({"version":1,"devices":[{"name":"a","netdev":"b"},)"
 	 R"({"name":"a","netdev":"c"}]})",
-	 "devices[1].name: is there twice"},
+	 "devices[1].name: occurs twice"},
 	{R"({"version":1,"devices":[{"name":"a","netdev":"b"},)"
 	 R"({"name":"b","netdev":"c","config":{"rtr":[]}}]})",
 	 "devices[1].config.rtr: [] is not some of send,write,read"},
@@ -205,7 +213,7 @@ TEST_F(Saved, wrong_files_are_refused_as_a_whole)
 		EXPECT_EQ(world.run("restore " + name), Exit::usage) << row.text;
 		EXPECT_EQ(world.out_, "");
 		EXPECT_EQ(world.err_,
-			  "mpactl: " + name + ": " + row.says + "\n");
+			  "mpactl: " + name + ": " + row.message + "\n");
 	}
 	EXPECT_TRUE(world.mpa_.asked_.empty());
 	EXPECT_TRUE(world.rdma_.calls_.empty());
@@ -224,7 +232,7 @@ TEST_F(Saved, files_that_cannot_be_read_are_4)
 	EXPECT_EQ(world.err_, "mpactl: /tmp: Is a directory\n");
 }
 
-TEST_F(Saved, no_temporary_file_stays_when_its_mode_cannot_be_set)
+TEST_F(Saved, no_temporary_file_is_left_if_its_mode_cannot_be_set)
 {
 	const auto name = file("before");
 
@@ -237,11 +245,11 @@ TEST_F(Saved, no_temporary_file_stays_when_its_mode_cannot_be_set)
 	EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(Saved, a_name_that_json_cannot_hold_is_refused)
+TEST_F(Saved, a_name_that_is_not_utf8_is_refused)
 {
 	world.mpa_.devices_[0].ifname = "eth\xff";
 	EXPECT_EQ(world.run("save " + path("state.json")), Exit::io);
-	EXPECT_EQ(world.err_, "mpactl: a name is not UTF-8, a file cannot hold it\n");
+	EXPECT_EQ(world.err_, "mpactl: a name is not UTF-8 and cannot be saved\n");
 	EXPECT_EQ(files(), 0u);
 }
 
@@ -263,13 +271,13 @@ defaults     added    markers          inherited  on
 defaults     changed  startup-timeout  2s         3s
 device mpa1  reset    crc              off        inherited
 device mpa1  added    packing          inherited  off
-device mpa2  made                                 at eth2
-device mpa3  made                                 at eth3
+device mpa2  created                              at eth2
+device mpa3  created                              at eth3
 device mpa3  added    rtr              inherited  read
 device mpa3  added    ird              inherited  8
 )";
 
-TEST_F(Saved, the_same_again_changes_nothing)
+TEST_F(Saved, the_same_state_changes_nothing)
 {
 	const auto name = file(furnished);
 
@@ -284,13 +292,13 @@ TEST_F(Saved, dry_run_shows_and_does_nothing)
 	const auto name = file(other);
 
 	EXPECT_EQ(world.output("restore --dry-run " + name), other_difference);
-	EXPECT_EQ(world.output("restore -n -j " + name), R"({"dry_run":true,"changes":[{"kind":"defaults","what":"added","setting":"markers","new":true},{"kind":"defaults","what":"changed","setting":"startup_timeout","old":2000,"new":3000},{"kind":"device","name":"mpa1","what":"reset","setting":"crc","old":"off"},{"kind":"device","name":"mpa1","what":"added","setting":"packing","new":false},{"kind":"device","name":"mpa2","what":"made","netdev":"eth2"},{"kind":"device","name":"mpa3","what":"made","netdev":"eth3"},{"kind":"device","name":"mpa3","what":"added","setting":"rtr","new":["read"]},{"kind":"device","name":"mpa3","what":"added","setting":"ird","new":8}]}
+	EXPECT_EQ(world.output("restore -n -j " + name), R"({"dry_run":true,"changes":[{"kind":"defaults","what":"added","setting":"markers","new":true},{"kind":"defaults","what":"changed","setting":"startup_timeout","old":2000,"new":3000},{"kind":"device","name":"mpa1","what":"reset","setting":"crc","old":"off"},{"kind":"device","name":"mpa1","what":"added","setting":"packing","new":false},{"kind":"device","name":"mpa2","what":"created","netdev":"eth2"},{"kind":"device","name":"mpa3","what":"created","netdev":"eth3"},{"kind":"device","name":"mpa3","what":"added","setting":"rtr","new":["read"]},{"kind":"device","name":"mpa3","what":"added","setting":"ird","new":8}]}
 )");
 	EXPECT_TRUE(world.mpa_.asked_.empty());
 	EXPECT_TRUE(world.rdma_.calls_.empty());
 }
 
-TEST_F(Saved, restore_makes_devices_and_changes_all_at_once)
+TEST_F(Saved, restore_creates_devices_and_changes_all_at_once)
 {
 	EXPECT_EQ(world.output("restore " + file(other)), other_difference);
 	EXPECT_EQ(world.rdma_.calls_,
@@ -309,7 +317,7 @@ TEST_F(Saved, restore_makes_devices_and_changes_all_at_once)
 	EXPECT_EQ(world.output("restore " + file(other)), "nothing to change\n");
 }
 
-TEST_F(Saved, what_a_file_does_not_name_is_inherited)
+TEST_F(Saved, settings_that_are_not_in_the_file_are_inherited)
 {
 	EXPECT_EQ(world.output("restore " + file(R"({"version":1})")), R"(OBJECT       CHANGE  SETTING          OLD  NEW
 defaults     reset   startup-timeout  2s   inherited
@@ -320,7 +328,7 @@ device mpa1  reset   crc              off  inherited
 	EXPECT_EQ(world.mpa_.devices_[0].config.own, 0u);
 }
 
-TEST_F(Saved, refused_settings_take_the_devices_away_again)
+TEST_F(Saved, devices_are_removed_again_if_settings_are_refused)
 {
 	world.mpa_.refusal_ = Refusal{EINVAL, "no", "config.ird", {}};
 	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
@@ -334,7 +342,7 @@ TEST_F(Saved, refused_settings_take_the_devices_away_again)
 	EXPECT_EQ(world.output("save"), furnished);
 }
 
-TEST_F(Saved, a_device_that_cannot_be_made_takes_others_away_again)
+TEST_F(Saved, devices_are_removed_again_if_one_cannot_be_created)
 {
 	world.rdma_.add_refusals_["mpa3"] = {ENODEV, "", "netdev", {}};
 	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
@@ -347,7 +355,7 @@ TEST_F(Saved, a_device_that_cannot_be_made_takes_others_away_again)
 	EXPECT_EQ(world.output("save"), furnished);
 }
 
-TEST_F(Saved, a_device_that_stays_is_told_of)
+TEST_F(Saved, a_device_that_cannot_be_removed_is_reported)
 {
 	world.mpa_.refusal_ = Refusal{EINVAL, "no", "", {}};
 	world.rdma_.remove_refusals_["mpa3"] = {EBUSY, "", "", {}};
@@ -367,18 +375,18 @@ TEST_F(Saved, devices_are_not_moved)
 	for (const auto *option : {"", " -n"}) {
 		EXPECT_EQ(world.run("restore " + name + option), Exit::refused);
 		EXPECT_EQ(world.err_, "mpactl: device mpa1 is at eth0, not at eth9; "
-				      "devices are not moved\n");
+				      "restore does not move devices\n");
 	}
 	EXPECT_TRUE(world.rdma_.calls_.empty());
 }
 
-TEST_F(Saved, every_setting_survives)
+TEST_F(Saved, every_setting_is_saved_and_restored)
 {
 	auto &config = world.mpa_.namespace_.config;
 
 	config.own = config.in_force.mask();
 	const auto text = world.output("save");
-	State state = state_from(text, "it");
+	State state = state_from(text, "file");
 
 	EXPECT_EQ(state.defaults, config.in_force);
 	EXPECT_EQ(state_json(state).dump(2) + "\n", text);

@@ -14,7 +14,7 @@ namespace mpactl {
 
 namespace {
 
-// Insertions, removals and replacements that make one of the other.
+// Number of insertions, removals and replacements that convert one to the other.
 std::size_t distance(std::string_view from, std::string_view to)
 {
 	std::vector<std::size_t> row(to.size() + 1);
@@ -36,39 +36,6 @@ std::size_t distance(std::string_view from, std::string_view to)
 
 } // namespace
 
-bool Words::take(std::string_view word)
-{
-	if (done() || words_[next_] != word)
-		return false;
-	next_++;
-	return true;
-}
-
-const std::string &Words::need(std::string_view what)
-{
-	if (done())
-		throw UsageError(fmt::format("{} is missing", what));
-	return words_[next_++];
-}
-
-std::uint32_t Words::need_number(std::string_view what)
-{
-	return number_of(need(what), what);
-}
-
-void Words::expect_end(std::initializer_list<std::string_view> known) const
-{
-	if (done())
-		return;
-	const auto &word = words_[next_];
-	const auto near = nearest(word, known);
-
-	throw UsageError(near.empty()
-				 ? fmt::format("'{}' is not understood here", word)
-				 : fmt::format("'{}' is not understood here; "
-					       "'{}'?", word, near));
-}
-
 std::uint32_t number_of(std::string_view word, std::string_view what)
 {
 	std::uint32_t value = 0;
@@ -85,10 +52,10 @@ std::string_view nearest(std::string_view word,
 			 const std::vector<std::string_view> &known)
 {
 	std::string_view best;
-	// More wrong letters than this make it another word.
+	// With this many wrong letters the word is not similar.
 	std::size_t least = std::min<std::size_t>(word.size() / 2 + 1, 4);
 
-	// What somebody types is not longer than any of ours by far.
+	// Longer than any known word.
 	if (word.size() > 64)
 		return best;
 	for (const auto one : known) {
@@ -100,6 +67,25 @@ std::string_view nearest(std::string_view word,
 		}
 	}
 	return best;
+}
+
+std::string suggestion(std::string_view word,
+		       const std::vector<std::string_view> &known)
+{
+	const auto near = nearest(word, known);
+
+	return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+std::string choices(std::string_view word,
+		    const std::vector<std::string_view> &known)
+{
+	const auto near = suggestion(word, known);
+
+	if (known.empty())
+		return near;
+	return fmt::format("{}{}ossible: {}", near, near.empty() ? "; p" : " P",
+			   fmt::join(known, ", "));
 }
 
 } // namespace mpactl

@@ -15,8 +15,8 @@ void Context::warn(const std::string &text) const
 
 void warn_interrupted(const Context &context, std::string_view what)
 {
-	context.warn(fmt::format("{} came and went while they were listed: the "
-				 "list is not of one moment", what));
+	context.warn(fmt::format("{} were added or removed while they were listed; "
+				 "the list may be inconsistent", what));
 }
 
 } // namespace mpactl

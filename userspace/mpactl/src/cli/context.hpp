@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What a command may use of the world. Tests put fakes in.
+// The interfaces through which a command reaches the kernel, the clock and its
+// output. Tests provide fakes.
 #pragma once
 
 #include <chrono>
@@ -15,28 +16,28 @@
 
 namespace mpactl {
 
-// Time, and the wish of the user to end.
+// Time, and sleep that a signal interrupts.
 class Clock {
 public:
 	virtual ~Clock() = default;
 
-	// For persons and files.
+	// For output.
 	virtual std::chrono::system_clock::time_point wall() = 0;
 	// For intervals.
 	virtual std::chrono::steady_clock::time_point steady() = 0;
-	// Sleeps until then; false: SIGINT or SIGTERM came first.
+	// Sleeps until then. Returns false if SIGINT or SIGTERM was received before.
 	virtual bool sleep_until(std::chrono::steady_clock::time_point when) = 0;
 };
 
-// How the kernel is reached: opened at first use, so that commands that need no
-// kernel work without one.
+// Connections to the kernel. They are opened at first use, so that commands that do
+// not need the modules work without them.
 class Kernel {
 public:
 	virtual ~Kernel() = default;
 
-	// The family "mpa"; Unavailable if it is not there.
+	// The family "mpa"; throws Unavailable if it does not exist.
 	virtual Transport &mpa() = 0;
-	// RDMA devices over NETLINK_RDMA; Unavailable likewise.
+	// RDMA devices through NETLINK_RDMA; throws Unavailable if it does not exist.
 	virtual Rdma &rdma() = 0;
 };
 
@@ -44,18 +45,18 @@ struct Context {
 	Kernel &kernel;
 	Clock &clock;
 	Sink &out;
-	// Remarks and warnings; see warn().
+	// Warnings; see warn().
 	std::ostream &err;
 
 	Transport &mpa() const { return kernel.mpa(); }
 	Rdma &rdma() const { return kernel.rdma(); }
-	// "mpactl: text", to err.
+	// Writes "mpactl: text" to err.
 	void warn(const std::string &text) const;
 };
 
 void warn_interrupted(const Context &context, std::string_view what);
 
-// The items of a dump; with a warning if it is not of one moment.
+// Returns the items of a dump, and writes a warning if the dump is inconsistent.
 template <typename T>
 std::vector<T> whole(const Context &context, Listing<T> listing,
 		     std::string_view what)

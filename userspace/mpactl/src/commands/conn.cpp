@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/words.hpp"
 #include "model/names.hpp"
 #include "show/views.hpp"
@@ -14,94 +12,83 @@ namespace mpactl {
 
 namespace {
 
-constexpr const char *synopsis =
-	"[show] [id N] [dev NAME] [phase PHASE] [owner socket|device]";
+constexpr const char *filters = "Filters, all of which must match";
 
-// Which connections are asked for.
+// Which connections to show.
 struct Filter {
-	std::optional<std::uint32_t> id;
-	std::optional<std::string> device;
 	std::optional<std::uint32_t> phase;
 	std::optional<std::uint32_t> owner;
+	std::optional<std::uint32_t> dev_index;
 };
 
-std::uint32_t need_word(Words &words, const char *what,
-			const std::vector<Word> &known)
+std::optional<std::uint32_t> number_if(const std::vector<Word> &known,
+				       const std::optional<std::string> &text)
 {
-	const auto &text = words.need(what);
-
-	if (const auto number = number_for(known, text))
-		return *number;
-	throw UsageError(fmt::format("{}: '{}' is not one of {}", what, text,
-				     fmt::join(texts_of(known), ", ")));
+	return text ? number_for(known, *text) : std::nullopt;
 }
 
-Filter filter_from(Words &words)
+// Throws the kernel's message if there is no such device.
+Filter filter_from(const ConnOptions &options, Context &context)
 {
-	Filter filter;
+	Filter filter{number_if(phase_words, options.phase),
+		      number_if(owner_words, options.owner), std::nullopt};
 
-	words.take("show");
-	for (;;) {
-		if (words.take("id"))
-			filter.id = words.need_number("id");
-		else if (words.take("dev"))
-			filter.device = words.need("name of the device");
-		else if (words.take("phase"))
-			filter.phase = need_word(words, "phase", phase_words);
-		else if (words.take("owner"))
-			filter.owner = need_word(words, "owner", owner_words);
-		else
-			break;
-	}
-	words.expect_end({"show", "id", "dev", "phase", "owner"});
+	if (options.device)
+		filter.dev_index = context.mpa().device(*options.device).index;
 	return filter;
 }
 
-bool fits(const Filter &filter, const std::optional<std::uint32_t> &dev_index,
-	  const Connection &connection)
+bool matches(const Filter &filter, const Connection &connection)
 {
 	return (!filter.phase || connection.phase == *filter.phase) &&
 	       (!filter.owner || connection.owner == *filter.owner) &&
-	       (!dev_index || connection.dev_index == dev_index);
-}
-
-// The kernel's own words if there is no such device.
-std::optional<std::uint32_t> index_of(const Filter &filter, Context &context)
-{
-	if (!filter.device)
-		return std::nullopt;
-	return context.mpa().device(*filter.device).index;
+	       (!filter.dev_index || connection.dev_index == filter.dev_index);
 }
 
 } // namespace
 
-void setup_conn(CLI::App &app, Run &chosen)
+void setup_conn(CommandLine &line)
 {
 	add_command<ConnOptions>(
-		app, chosen, "conn", std::string("Connections: ") + synopsis,
-		[](CLI::App &command, ConnOptions &options) {
-			command.add_option("words", options.words, synopsis);
+		line, "conn", "Show connections",
+		[](Syntax command, ConnOptions &options) {
+			command.synopsis("[show] [id ID] [dev DEVICE] "
+					 "[phase PHASE] [owner OWNER]");
+			command.keyword("show", "optional, has no effect");
+			command.keyword("id", options.id, connection_id(),
+					"the connection with this id, in detail",
+					filters);
+			command.keyword("dev", options.device, device_name(),
+					"connections of this device", filters);
+			command.keyword("phase", options.phase,
+					one_of(candidates_of(phase_words), "PHASE"),
+					"connections in this phase", filters);
+			command.keyword("owner", options.owner,
+					one_of(candidates_of(owner_words), "OWNER"),
+					"connections of sockets of applications, "
+					"or of devices", filters);
 		},
 		run_conn);
 }
 
 Exit run_conn(const ConnOptions &options, Context &context)
 {
-	Words words(options.words);
-	const auto filter = filter_from(words);
-	const auto dev_index = index_of(filter, context);
-	const auto names = names_of(context.mpa().devices().items);
 	std::vector<Connection> found;
+	std::optional<std::uint32_t> id;
 
-	if (filter.id) {
-		found.push_back(context.mpa().connection(*filter.id));
-	} else {
+	if (options.id)
+		id = number_of(*options.id, "id");
+	const auto filter = filter_from(options, context);
+	const auto names = names_of(context.mpa().devices().items);
+
+	if (id)
+		found.push_back(context.mpa().connection(*id));
+	else
 		found = whole(context, context.mpa().connections(), "connections");
-	}
 	std::erase_if(found, [&](const Connection &connection) {
-		return !fits(filter, dev_index, connection);
+		return !matches(filter, connection);
 	});
-	if (filter.id && !found.empty())
+	if (id && !found.empty())
 		context.out.show(ConnectionDetails(std::move(found[0]), names));
 	else
 		context.out.show(ConnectionTable(std::move(found), names));

@@ -2,36 +2,31 @@
 
 #include "commands/dev.hpp"
 
-#include "base/words.hpp"
 #include "show/views.hpp"
 
 namespace mpactl {
 
-void setup_dev(CLI::App &app, Run &chosen)
+void setup_dev(CommandLine &line)
 {
 	add_command<DevOptions>(
-		app, chosen, "dev", "Devices: [show] [NAME]",
-		[](CLI::App &command, DevOptions &options) {
-			command.add_option("words", options.words,
-					   "[show] [NAME]");
+		line, "dev", "Show MPA devices",
+		[](Syntax command, DevOptions &options) {
+			command.synopsis("[show] [DEVICE]");
+			command.argument(options.device, device_name(),
+					 "show only this device");
+			command.keyword("show", "optional, has no effect");
 		},
 		run_dev);
 }
 
 Exit run_dev(const DevOptions &options, Context &context)
 {
-	Words words(options.words);
-
-	words.take("show");
-	if (words.done()) {
+	if (options.device)
+		context.out.show(
+			DeviceTable({context.mpa().device(*options.device)}));
+	else
 		context.out.show(DeviceTable(
 			whole(context, context.mpa().devices(), "devices")));
-		return Exit::ok;
-	}
-	const auto name = words.need("name");
-
-	words.expect_end();
-	context.out.show(DeviceTable({context.mpa().device(name)}));
 	return Exit::ok;
 }
 

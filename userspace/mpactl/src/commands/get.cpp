@@ -2,15 +2,13 @@
 
 #include "commands/get.hpp"
 
-#include "base/words.hpp"
-#include "model/target.hpp"
 #include "show/settings_view.hpp"
 
 namespace mpactl {
 
 namespace {
 
-// What an object has, and what it may inherit from, nearest first.
+// The object, followed by the objects from which it inherits.
 std::vector<Source> sources_of(const Target &target, Transport &mpa)
 {
 	std::vector<Source> sources;
@@ -35,25 +33,21 @@ std::vector<Source> sources_of(const Target &target, Transport &mpa)
 
 } // namespace
 
-void setup_get(CLI::App &app, Run &chosen)
+void setup_get(CommandLine &line)
 {
-	add_command<GetOptions>(
-		app, chosen, "get",
-		"Settings in force, and their origin: [dev NAME | listen ID]",
-		[](CLI::App &command, GetOptions &options) {
-			command.add_option("words", options.words,
-					   "[dev NAME | listen ID]");
+	add_command<TargetOptions>(
+		line, "get", "Show the settings in use and where each was set",
+		[](Syntax command, TargetOptions &options) {
+			command.synopsis("[dev DEVICE | listen ID]");
+			setup_target(command, options);
 		},
 		run_get);
 }
 
-Exit run_get(const GetOptions &options, Context &context)
+Exit run_get(const TargetOptions &options, Context &context)
 {
-	Words words(options.words);
-	const auto target = target_from(words);
-
-	words.expect_end({"dev", "listen"});
-	context.out.show(SettingsView(sources_of(target, context.mpa())));
+	context.out.show(SettingsView(
+		sources_of(target_from(options), context.mpa())));
 	return Exit::ok;
 }
 

@@ -7,30 +7,28 @@
 
 namespace mpactl {
 
-void setup_listen(CLI::App &app, Run &chosen)
+void setup_listen(CommandLine &line)
 {
 	add_command<ListenOptions>(
-		app, chosen, "listen", "Listeners: [show] [ID]",
-		[](CLI::App &command, ListenOptions &options) {
-			command.add_option("words", options.words, "[show] [ID]");
+		line, "listen", "Show listeners",
+		[](Syntax command, ListenOptions &options) {
+			command.synopsis("[show] [ID]");
+			command.argument(options.id, listener_id(),
+					 "show only the listener with this id");
+			command.keyword("show", "optional, has no effect");
 		},
 		run_listen);
 }
 
 Exit run_listen(const ListenOptions &options, Context &context)
 {
-	Words words(options.words);
 	std::vector<Listener> listeners;
 
-	words.take("show");
-	if (words.done()) {
+	if (options.id)
+		listeners.push_back(
+			context.mpa().listener(number_of(*options.id, "id")));
+	else
 		listeners = whole(context, context.mpa().listeners(), "listeners");
-	} else {
-		const auto id = words.need_number("id");
-
-		words.expect_end();
-		listeners.push_back(context.mpa().listener(id));
-	}
 	context.out.show(ListenerTable(
 		std::move(listeners), names_of(context.mpa().devices().items)));
 	return Exit::ok;

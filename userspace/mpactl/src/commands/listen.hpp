@@ -2,18 +2,19 @@
 // mpactl listen [show] [ID]
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "cli/command.hpp"
 
 namespace mpactl {
 
 struct ListenOptions {
-	std::vector<std::string> words;
+	// Absent: all listeners.
+	std::optional<std::string> id;
 };
 
-void setup_listen(CLI::App &app, Run &chosen);
+void setup_listen(CommandLine &line);
 Exit run_listen(const ListenOptions &options, Context &context);
 
 } // namespace mpactl

@@ -4,24 +4,22 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/words.hpp"
 #include "show/event_view.hpp"
 
 namespace mpactl {
 
 namespace {
 
-void check_kinds(const std::vector<std::string> &kinds)
+Values kind_values()
 {
-	const auto known = event_kinds();
+	Candidates words;
 
-	for (const auto &kind : kinds)
-		if (std::find(known.begin(), known.end(), kind) == known.end())
-			throw UsageError(fmt::format(
-				"--kinds: '{}' is not one of {}", kind,
-				fmt::join(known, ", ")));
+	for (const auto &one : event_kinds())
+		words.push_back({std::string(one.name), std::string(one.help)});
+	auto values = one_of(std::move(words), "KIND,...");
+
+	values.list = true;
+	return values;
 }
 
 bool wanted(const std::vector<std::string> &kinds, const Event &event)
@@ -33,7 +31,7 @@ bool wanted(const std::vector<std::string> &kinds, const Event &event)
 				kinds.end());
 }
 
-// Connections are known by their device's index; its name comes by events.
+// A connection has the index of its device. The name comes with events of devices.
 void learn(DeviceNames &names, const Event &event)
 {
 	if (event.device && event.command != MPA_CMD_DEV_DEL_NTF)
@@ -42,23 +40,21 @@ void learn(DeviceNames &names, const Event &event)
 
 } // namespace
 
-void setup_monitor(CLI::App &app, Run &chosen)
+void setup_monitor(CommandLine &line)
 {
 	add_command<MonitorOptions>(
-		app, chosen, "monitor", "Events, until interrupted",
-		[](CLI::App &command, MonitorOptions &options) {
-			command.add_option("--kinds", options.kinds,
-					   "only these: conn, dev, listen, "
-					   "config, failure")
+		line, "monitor", "Show events until interrupted",
+		[](Syntax command, MonitorOptions &options) {
+			command.option("--kinds", options.kinds, kind_values(),
+				       "only events of these kinds")
 				->delimiter(',')
-				->type_name("KIND,...");
+				->allow_extra_args(false);
 		},
 		run_monitor);
 }
 
 Exit run_monitor(const MonitorOptions &options, Context &context)
 {
-	check_kinds(options.kinds);
 	const auto events = context.mpa().events();
 	auto names = names_of(context.mpa().devices().items);
 

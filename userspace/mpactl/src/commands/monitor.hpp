@@ -14,7 +14,7 @@ struct MonitorOptions {
 	std::vector<std::string> kinds;
 };
 
-void setup_monitor(CLI::App &app, Run &chosen);
+void setup_monitor(CommandLine &line);
 Exit run_monitor(const MonitorOptions &options, Context &context);
 
 } // namespace mpactl

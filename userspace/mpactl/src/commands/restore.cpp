@@ -22,8 +22,8 @@ using What = Difference::What;
 const char *what_word(What what)
 {
 	switch (what) {
-	case What::made:
-		return "made";
+	case What::created:
+		return "created";
 	case What::added:
 		return "added";
 	case What::changed:
@@ -37,7 +37,7 @@ const char *what_word(What what)
 Style style_of(What what)
 {
 	switch (what) {
-	case What::made:
+	case What::created:
 	case What::added:
 		return Style::good;
 	case What::changed:
@@ -85,7 +85,7 @@ private:
 		if (device)
 			json["name"] = one.target.name;
 		json["what"] = what_word(one.what);
-		if (one.what == What::made) {
+		if (one.what == What::created) {
 			json["netdev"] = one.netdev;
 			return json;
 		}
@@ -104,7 +104,7 @@ private:
 		const Cell object{target_text(one.target), Style::strong};
 		const Cell what{what_word(one.what), style_of(one.what)};
 
-		if (one.what == What::made)
+		if (one.what == What::created)
 			return {object, what, {}, {}, {"at " + one.netdev}};
 		const auto &setting = *setting_of(one.key);
 
@@ -123,19 +123,19 @@ private:
 	bool dry_run_;
 };
 
-// Devices made for a restoration; removed again unless it succeeds.
-class Made {
+// Devices that were created by restore. They are removed again if it fails.
+class CreatedDevices {
 public:
-	explicit Made(Context &context) : context_(context) {}
+	explicit CreatedDevices(Context &context) : context_(context) {}
 
-	~Made()
+	~CreatedDevices()
 	{
 		for (auto name = names_.rbegin(); name != names_.rend(); ++name)
 			remove(*name);
 	}
 
-	Made(const Made &) = delete;
-	Made &operator=(const Made &) = delete;
+	CreatedDevices(const CreatedDevices &) = delete;
+	CreatedDevices &operator=(const CreatedDevices &) = delete;
 
 	void add(const std::string &name, const std::string &netdev)
 	{
@@ -157,43 +157,43 @@ private:
 	std::vector<std::string> names_;
 };
 
-// Makes the devices. One whose network device is not there may be left out if
-// `present`: nothing is to be done for it then.
-void make_devices(std::vector<Difference> &all, bool present, Made &made,
-		  Context &context)
+// Creates the devices. If `present`, a device whose network device does not exist is
+// skipped, and its differences are removed from `all`.
+void create_devices(std::vector<Difference> &all, bool present,
+		    CreatedDevices &created, Context &context)
 {
-	std::set<std::string> left_out;
+	std::set<std::string> skipped;
 
 	for (const auto &one : all) {
-		if (one.what != What::made)
+		if (one.what != What::created)
 			continue;
 		try {
-			made.add(one.target.name, one.netdev);
+			created.add(one.target.name, one.netdev);
 		} catch (const KernelError &error) {
 			if (!present || error.refusal().number != ENODEV)
 				throw;
-			context.warn(fmt::format("{}: left out, there is no "
+			context.warn(fmt::format("{}: skipped, because there is no "
 						 "network device {}",
 						 one.target.name, one.netdev));
-			left_out.insert(one.target.name);
+			skipped.insert(one.target.name);
 		}
 	}
 	std::erase_if(all, [&](const Difference &one) {
-		return left_out.contains(one.target.name);
+		return skipped.contains(one.target.name);
 	});
 }
 
 void apply(std::vector<Difference> &all, bool present, Context &context)
 {
 	std::string remark;
-	Made made(context);
+	CreatedDevices created(context);
 
-	make_devices(all, present, made, context);
+	create_devices(all, present, created, context);
 	const auto changes = changes_of(all);
 
 	if (!changes.empty())
 		remark = context.mpa().change(changes, false);
-	made.keep();
+	created.keep();
 	if (!remark.empty())
 		context.warn(remark);
 }
@@ -207,7 +207,7 @@ State part_of(const State &state, const RestoreOptions &options)
 	return state;
 }
 
-// The part of the file that is asked for.
+// The selected part of the file.
 State wanted_state(const RestoreOptions &options)
 {
 	auto wanted = part_of(state_from(read_file(options.file), options.file),
@@ -215,35 +215,34 @@ State wanted_state(const RestoreOptions &options)
 
 	if (!options.present && !options.netdev.empty() &&
 	    wanted.devices.empty())
-		throw UsageError(fmt::format("{}: no device at {}", options.file,
+		throw UsageError(fmt::format("{}: there is no device at {}", options.file,
 					     options.netdev));
 	return wanted;
 }
 
 } // namespace
 
-void setup_restore(CLI::App &app, Run &chosen)
+void setup_restore(CommandLine &line)
 {
 	add_command<RestoreOptions>(
-		app, chosen, "restore",
-		"Make the settings those of a file: FILE",
-		[](CLI::App &command, RestoreOptions &options) {
-			command.add_option("file", options.file,
-					   "as written by save; - is standard "
-					   "input")
+		line, "restore", "Apply the settings of a file",
+		[](Syntax command, RestoreOptions &options) {
+			command.synopsis("FILE");
+			command.argument(options.file, file_name(),
+					 "file that 'mpactl save' has written; '-' "
+					 "is standard input")
 				->required();
-			command.add_flag("-n,--dry-run", options.dry_run,
-					 "only show what would change");
-			auto *defaults = command.add_flag(
-				"--defaults", options.defaults,
-				"only the namespace's defaults");
-			command.add_option("--netdev", options.netdev,
-					   "only devices at this network device")
-				->type_name("NAME")
+			command.flag("-n,--dry-run", options.dry_run,
+				     "only show what would change");
+			auto *defaults =
+				command.flag("--defaults", options.defaults,
+					     "only the settings of the namespace");
+			command.option("--netdev", options.netdev, any("NAME"),
+				       "only devices at this network device")
 				->excludes(defaults);
-			command.add_flag("--present", options.present,
-					 "leave out devices without a network "
-					 "device");
+			command.flag("--present", options.present,
+				     "skip devices whose network device does not "
+				     "exist");
 		},
 		run_restore);
 }

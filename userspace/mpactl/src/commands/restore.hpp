@@ -11,15 +11,15 @@ namespace mpactl {
 struct RestoreOptions {
 	std::string file;
 	bool dry_run = false;
-	// Of file and kernel only the namespace's defaults, ...
+	// Only the defaults of the namespace, in the file and in the kernel.
 	bool defaults = false;
-	// ... only the devices at this network device; empty: all.
+	// Only the devices at this network device; empty: all.
 	std::string netdev;
-	// Devices whose network device is not there are left out.
+	// Skip devices whose network device does not exist.
 	bool present = false;
 };
 
-void setup_restore(CLI::App &app, Run &chosen);
+void setup_restore(CommandLine &line);
 Exit run_restore(const RestoreOptions &options, Context &context);
 
 } // namespace mpactl

@@ -9,12 +9,12 @@ namespace mpactl {
 
 namespace {
 
-// A name with a character replaced would be restored as another name.
+// A replaced character would change the name that is restored.
 std::string file_text(const State &state)
 try {
 	return state_json(state).dump(2);
 } catch (const Json::type_error &) {
-	throw IoError("a name is not UTF-8, a file cannot hold it");
+	throw IoError("a name is not UTF-8 and cannot be saved");
 }
 
 class StateView : public View {
@@ -30,13 +30,15 @@ private:
 
 } // namespace
 
-void setup_save(CLI::App &app, Run &chosen)
+void setup_save(CommandLine &line)
 {
 	add_command<SaveOptions>(
-		app, chosen, "save", "Write what was set to a file: [FILE]",
-		[](CLI::App &command, SaveOptions &options) {
-			command.add_option("file", options.file,
-					   "- is standard output, the default");
+		line, "save", "Write the settings that were changed to a file",
+		[](Syntax command, SaveOptions &options) {
+			command.synopsis("[FILE]");
+			command.argument(options.file, file_name(),
+					 "file to replace; '-', the default, is "
+					 "standard output");
 		},
 		run_save);
 }

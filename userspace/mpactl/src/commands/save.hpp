@@ -12,7 +12,7 @@ struct SaveOptions {
 	std::string file = "-";
 };
 
-void setup_save(CLI::App &app, Run &chosen);
+void setup_save(CommandLine &line);
 Exit run_save(const SaveOptions &options, Context &context);
 
 } // namespace mpactl

@@ -16,21 +16,18 @@ namespace {
 constexpr double longest_interval = 86400;
 constexpr double shortest_interval = 0.01;
 
-// What is to be counted.
+// The object whose counters are shown.
 struct Object {
 	std::optional<std::string> device;
 	std::optional<std::uint32_t> connection;
 };
 
-Object object_from(Words &words)
+Object object_from(const StatOptions &options)
 {
-	Object object;
+	Object object{options.device, std::nullopt};
 
-	if (words.take("dev"))
-		object.device = words.need("name of the device");
-	else if (words.take("conn"))
-		object.connection = words.need_number("id of the connection");
-	words.expect_end({"dev", "conn"});
+	if (options.connection)
+		object.connection = number_of(*options.connection, "conn");
 	return object;
 }
 
@@ -48,7 +45,7 @@ Counted counted_connection(const Connection &connection)
 	return counted;
 }
 
-std::vector<Counted> look(const Object &object, Context &context)
+std::vector<Counted> counted(const Object &object, Context &context)
 {
 	auto &mpa = context.mpa();
 	std::vector<Counted> all;
@@ -66,23 +63,23 @@ std::vector<Counted> look(const Object &object, Context &context)
 void check_interval(double seconds)
 {
 	if (!(seconds >= shortest_interval && seconds <= longest_interval))
-		throw UsageError("--watch: the interval is 0.01 .. 86400 seconds");
+		throw UsageError("--watch: the interval must be 0.01 .. 86400 seconds");
 }
 
-// Until the user wants no more.
+// Until interrupted.
 void watch(const Object &object, double seconds, Context &context)
 {
 	const auto interval =
 		std::chrono::duration_cast<std::chrono::steady_clock::duration>(
 			std::chrono::duration<double>(seconds));
 	auto then = context.clock.steady();
-	auto before = look(object, context);
+	auto before = counted(object, context);
 
-	// From look to look, not by the clock: no interval is shorter because the
-	// one before was late.
+	// The next interval starts when the counters are read, so that it is not
+	// shorter if this one took longer.
 	while (context.clock.sleep_until(then + interval)) {
 		const auto now = context.clock.steady();
-		auto after = look(object, context);
+		auto after = counted(object, context);
 
 		context.out.stream(RateView(std::move(before), after, now - then,
 					    context.clock.wall()));
@@ -111,28 +108,39 @@ std::vector<std::string> with_interval(std::vector<std::string> arguments)
 	return arguments;
 }
 
-void setup_stat(CLI::App &app, Run &chosen)
+void setup_stat(CommandLine &line)
 {
 	add_command<StatOptions>(
-		app, chosen, "stat", "Counters: [dev NAME | conn ID]",
-		[](CLI::App &command, StatOptions &options) {
-			command.add_option("words", options.words,
-					   "[dev NAME | conn ID]");
-			command.add_option("-w,--watch", options.watch,
-					   "rates, every second or so many "
-					   "seconds, until interrupted")
-				->type_name("[SECONDS]");
+		line, "stat", "Show counters",
+		[](Syntax command, StatOptions &options) {
+			constexpr const char *group =
+				"Object, if not the namespace and all devices";
+
+			command.synopsis("[dev DEVICE | conn ID]");
+			command.option("-w,--watch", options.watch,
+				       any("[SECONDS]"),
+				       "show rates every SECONDS, or every second, "
+				       "until interrupted");
+			auto *dev = command.keyword("dev", options.device,
+						    device_name(),
+						    "the counters of a device",
+						    group);
+			auto *conn = command.keyword("conn", options.connection,
+						     connection_id(),
+						     "the counters of a connection",
+						     group);
+
+			command.exclusive({dev, conn});
 		},
 		run_stat);
 }
 
 Exit run_stat(const StatOptions &options, Context &context)
 {
-	Words words(options.words);
-	const auto object = object_from(words);
+	const auto object = object_from(options);
 
 	if (!options.watch) {
-		context.out.show(StatView(look(object, context)));
+		context.out.show(StatView(counted(object, context)));
 		return Exit::ok;
 	}
 	check_interval(*options.watch);

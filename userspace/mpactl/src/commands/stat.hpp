@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl stat [dev NAME | conn ID] [--watch [SECONDS]]
+// mpactl stat [dev DEVICE | conn ID] [--watch [SECONDS]]
 #pragma once
 
 #include <optional>
@@ -11,16 +11,18 @@
 namespace mpactl {
 
 struct StatOptions {
-	std::vector<std::string> words;
-	// Seconds; absent: once.
+	// At most one of them; none: the namespace and all devices.
+	std::optional<std::string> device;
+	std::optional<std::string> connection;
+	// Seconds between two outputs; absent: only one output.
 	std::optional<double> watch;
 };
 
-// `--watch` without a number of seconds gets one: CLI11 would take the word behind
-// it for the number.
+// Adds the number of seconds to a `--watch` without one. Otherwise CLI11 would use
+// the next word as the number.
 std::vector<std::string> with_interval(std::vector<std::string> arguments);
 
-void setup_stat(CLI::App &app, Run &chosen);
+void setup_stat(CommandLine &line);
 Exit run_stat(const StatOptions &options, Context &context);
 
 } // namespace mpactl

@@ -19,11 +19,11 @@ namespace mpactl {
 namespace {
 
 constexpr int version = 1;
-// As the RDMA core's names, without the NUL.
+// Like names in the RDMA core, without the NUL.
 constexpr std::size_t name_max = 63;
 constexpr std::size_t netdev_max = IFNAMSIZ - 1;
 
-// Where in a file something is wrong.
+// A position in a file, for error messages.
 class Spot {
 public:
 	Spot(std::string file, std::string path)
@@ -55,7 +55,7 @@ private:
 	std::string path_;
 };
 
-// A key that is there twice is a mistake that nlohmann-json does not notice.
+// Refuses duplicate keys, which nlohmann-json accepts.
 class Keys {
 public:
 	bool operator()(int, Json::parse_event_t event, Json &json)
@@ -66,7 +66,7 @@ public:
 			open_.pop_back();
 		if (event == Json::parse_event_t::key &&
 		    !open_.back().insert(json.get<std::string>()).second)
-			throw UsageError(fmt::format("'{}' is there twice",
+			throw UsageError(fmt::format("'{}' occurs twice",
 						     json.get<std::string>()));
 		return true;
 	}
@@ -75,7 +75,7 @@ private:
 	std::vector<std::set<std::string>> open_;
 };
 
-// Without the library's own number and name of the error.
+// The message without the number and the name that the library gives the error.
 std::string parse_message(const Json::parse_error &error)
 {
 	std::string_view text = error.what();
@@ -102,22 +102,17 @@ try {
 void need_object(const Json &json, const Spot &spot)
 {
 	if (!json.is_object())
-		spot.wrong("an object is wanted here");
+		spot.wrong("must be an object");
 }
 
-// Nothing but these keys.
+// Refuses all keys but these.
 void check_keys(const Json &json, const std::vector<std::string_view> &known,
 		const Spot &spot)
 {
 	for (const auto &[key, value] : json.items()) {
 		if (std::find(known.begin(), known.end(), key) != known.end())
 			continue;
-		const auto near = nearest(key, known);
-
-		spot.at(key).wrong(near.empty()
-					    ? "is not known"
-					    : fmt::format("is not known; '{}'?",
-							  near));
+		spot.at(key).wrong("unknown key" + choices(key, known));
 	}
 }
 
@@ -129,13 +124,13 @@ std::string text_at(const Json &json, const char *key, std::size_t max,
 	const auto &value = json[key];
 
 	if (!value.is_string())
-		spot.at(key).wrong("a string is wanted here");
+		spot.at(key).wrong("must be a string");
 	auto text = value.get<std::string>();
 
 	if (text.empty() || text.size() > max ||
 	    text.find('\0') != text.npos)
-		spot.at(key).wrong(fmt::format("1 .. {} characters are wanted "
-						"here", max));
+		spot.at(key).wrong(
+			fmt::format("must have 1 .. {} characters", max));
 	return text;
 }
 
@@ -180,11 +175,11 @@ std::vector<SavedDevice> devices_from(const Json &json, const Spot &spot)
 	std::set<std::string> names;
 
 	if (!json.is_array())
-		spot.wrong("an array is wanted here");
+		spot.wrong("must be an array");
 	for (std::size_t i = 0; i < json.size(); i++) {
 		devices.push_back(device_from(json[i], spot.at(i)));
 		if (!names.insert(devices.back().name).second)
-			spot.at(i).at("name").wrong("is there twice");
+			spot.at(i).at("name").wrong("occurs twice");
 	}
 	std::sort(devices.begin(), devices.end(),
 		  [](const auto &a, const auto &b) { return a.name < b.name; });
@@ -221,9 +216,9 @@ void check_netdev(const SavedDevice &from, const SavedDevice &to)
 {
 	if (from.netdev != to.netdev)
 		throw Error(Exit::refused,
-			    fmt::format("device {} is at {}, not at {}; devices "
-					"are not moved", from.name, from.netdev,
-					to.netdev));
+			    fmt::format("device {} is at {}, not at {}; restore "
+					"does not move devices",
+					from.name, from.netdev, to.netdev));
 }
 
 } // namespace
@@ -304,7 +299,7 @@ std::vector<Difference> differences(const State &from, const State &to)
 		if (now)
 			check_netdev(*now, device);
 		else
-			all.push_back({target, Difference::What::made,
+			all.push_back({target, Difference::What::created,
 				       device.netdev});
 		add_differences(target, now ? now->own : Settings(), device.own,
 				all);
@@ -321,7 +316,7 @@ std::vector<Change> changes_of(const std::vector<Difference> &differences)
 	std::vector<Change> changes;
 
 	for (const auto &one : differences) {
-		if (one.what == Difference::What::made)
+		if (one.what == Difference::What::created)
 			continue;
 		if (changes.empty() || changes.back().target != one.target)
 			changes.push_back({one.target, {}, 0});

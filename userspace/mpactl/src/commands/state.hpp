@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The settings of a namespace as a file has them, and the way from one such
-// state to another.
+// The settings of a namespace as they are saved in a file, and the changes from one
+// such state to another.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mpactl {
 
-// A device and what was set at it.
+// A device and the settings that were set at it.
 struct SavedDevice {
 	std::string name;
 	std::string netdev;
@@ -23,21 +23,21 @@ struct SavedDevice {
 	bool operator==(const SavedDevice &) const = default;
 };
 
-// Only what was set; all else is inherited.
+// Only settings that were set; all others are inherited.
 struct State {
 	Settings defaults;
-	// By name.
+	// Sorted by name.
 	std::vector<SavedDevice> devices;
 
 	bool operator==(const State &) const = default;
 };
 
-// With a warning if devices came or went meanwhile.
+// Writes a warning if devices were added or removed during the dump.
 State current_state(const Context &context);
 
 Json state_json(const State &state);
-// The text of a file; UsageError with the file's name, and the line or the field
-// that is wrong.
+// Parses the text of a file. UsageError has the name of the file, and the line or the
+// field of the error.
 State state_from(std::string_view text, const std::string &file);
 
 // The namespace's defaults alone, or the devices at one network device alone.
@@ -47,21 +47,21 @@ State devices_at(const State &state, const std::string &netdev);
 // One difference between two states.
 struct Difference {
 	enum class What {
-		// A device is to be made.
-		made,
-		// A setting that was inherited.
+		// A device that does not exist yet.
+		created,
+		// A setting that was inherited before.
 		added,
-		// It has another value.
+		// A setting with another value.
 		changed,
-		// It is to be inherited again.
+		// A setting that is inherited again.
 		reset,
 	};
 
 	Target target;
 	What what;
-	// Of a device that is to be made.
+	// Network device of a device to create.
 	std::string netdev;
-	// Else: MPA_A_CONFIG_*.
+	// Otherwise MPA_A_CONFIG_*.
 	unsigned int key = 0;
 	std::uint32_t before = 0;
 	std::uint32_t after = 0;
@@ -69,11 +69,11 @@ struct Difference {
 	bool operator==(const Difference &) const = default;
 };
 
-// What is to be done, in this order: namespace, then devices. A device that is not
-// in `to` stays, with nothing set. Throws Error if a device is at another network
-// device than it should.
+// The changes to make, first those of the namespace, then those of devices. A device
+// that is not in `to` is kept, but its settings are reset. Throws Error if a device is
+// at another network device than in `to`.
 std::vector<Difference> differences(const State &from, const State &to);
-// The changes among them, one for each object.
+// The changes of settings among them, one Change for each object.
 std::vector<Change> changes_of(const std::vector<Difference> &differences);
 
 } // namespace mpactl

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The doctor's checks, by subject; checks.cpp has the table.
+// The checks of the doctor, by subject. checks.cpp has the table.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace mpactl {
 
-// In the order in which they are done.
+// All checks in the order in which they are run.
 std::span<const Check> all_checks();
 
 namespace checks {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Devices, their nodes and what they sit on.
+// Devices, their nodes, their network devices and their settings.
 
 #include <algorithm>
 #include <system_error>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char *nodes = "/dev/infiniband/";
 
-// A network device that a user would think of, for a remedy.
+// The name of a suitable network device, for a remedy.
 std::string some_netdev(Examination &on)
 {
 	for (const auto &one : on.netdevs())
@@ -56,13 +56,14 @@ Diagnosis can_open(Examination &on, const std::string &path)
 	if (!error)
 		return ok(path);
 	if (error == ENOENT)
-		return fail(path + " is not there",
-			    "mount a devtmpfs at /dev, or in a container pass "
-			    "/dev/infiniband on; udevadm trigger");
+		return fail(path + " does not exist",
+			    "mount a devtmpfs at /dev, or make /dev/infiniband "
+			    "available in the container; udevadm trigger");
 	return fail(fmt::format("{}: {}", path,
 				std::generic_category().message(error)),
-		    fmt::format("chmod 666 {}; for good, the udev rules of "
-				"rdma-core, or the group they give it to",
+		    fmt::format("chmod 666 {}; permanently: install the udev "
+				"rules of rdma-core, or add the user to the group "
+				"of the node",
 				path));
 }
 
@@ -71,13 +72,13 @@ bool is_link_local(const std::string &address)
 	return address.starts_with("fe80:") || address.starts_with("169.254.");
 }
 
-// Finds fault with the network device of each device.
-Diagnosis each_netdev(Examination &on, Diagnosis (*judge)(const Netdev &))
+// Checks the network device of each device and returns the worst result.
+Diagnosis each_netdev(Examination &on, Diagnosis (*check)(const Netdev &))
 {
 	Diagnosis worst = ok();
 
 	for (const auto &device : on.devices_here()) {
-		auto one = judge(*device.netdev);
+		auto one = check(*device.netdev);
 
 		if (one.health == Health::ok || worst.health == Health::fail)
 			continue;
@@ -94,7 +95,7 @@ Diagnosis judge_netdev(const Netdev &netdev)
 		return fail("is down", "ip link set " + netdev.name + " up");
 	if (!netdev.carrier)
 		return fail("has no carrier",
-			    "plug in the cable, or set the other end up");
+			    "connect the cable, or enable the other end");
 	return ok();
 }
 
@@ -113,8 +114,8 @@ Diagnosis judge_address(const Netdev &netdev)
 
 Diagnosis judge_mtu(const Netdev &netdev)
 {
-	// RFC 5044 section 3 wants ULPDUs of 128 bytes to be possible; around
-	// them are FPDU, TCP with time stamps, and IPv4.
+	// RFC 5044 section 3 requires ULPDUs of 128 bytes. The headers are those of
+	// the FPDU, of TCP with timestamps, and of IPv4.
 	static constexpr unsigned int least = 128 + 8 + 32 + 20;
 	static constexpr unsigned int ipv6 = 1280;
 	const auto remedy = fmt::format("ip link set {} mtu 1500, or 9000 if the "
@@ -124,11 +125,11 @@ Diagnosis judge_mtu(const Netdev &netdev)
 	if (netdev.mtu >= ipv6)
 		return ok();
 	if (netdev.mtu < least)
-		return fail(fmt::format("has an MTU of {}: too small for FPDUs of "
-					"use",
+		return fail(fmt::format("has an MTU of {}, which is too small for "
+					"FPDUs",
 					netdev.mtu),
 			    remedy);
-	return warn(fmt::format("has an MTU of {}: no IPv6, and many small FPDUs",
+	return warn(fmt::format("has an MTU of {}: no IPv6, and FPDUs are small",
 				netdev.mtu),
 		    remedy);
 }
@@ -144,28 +145,28 @@ struct Suspect {
 constexpr Suspect suspects[] = {
 	{MPA_A_CONFIG_REVISION, [](std::uint32_t value) {
 		 return value == MPA_REVISION_0;
-	 }, "keeps out every peer but the RDMA Consortium's"},
+	 }, "refuses all peers but those of revision 0"},
 	{MPA_A_CONFIG_REVISION, [](std::uint32_t value) {
 		 return value == MPA_REVISION_2;
-	 }, "keeps out peers of revision 1"},
+	 }, "refuses peers of revision 1"},
 	{MPA_A_CONFIG_HALF_OPEN_MAX, [](std::uint32_t value) {
 		 return value < 8;
-	 }, "turns peers away when several come at once"},
+	 }, "refuses peers if several connect at the same time"},
 	{MPA_A_CONFIG_STARTUP_TIMEOUT, [](std::uint32_t value) {
 		 return value < 1000;
-	 }, "gives up peers that are slow or lose a packet"},
+	 }, "is too short for peers that are slow or lose a packet"},
 	{MPA_A_CONFIG_REPLY_TIMEOUT, [](std::uint32_t value) {
 		 return value < 1000;
-	 }, "gives up servers that think, or lose a packet"},
+	 }, "is too short for servers that are slow or lose a packet"},
 	{MPA_A_CONFIG_IRD, [](std::uint32_t value) {
 		 return value == 0;
-	 }, "keeps peers from reading"},
+	 }, "prevents RDMA Reads by peers"},
 	{MPA_A_CONFIG_ORD, [](std::uint32_t value) {
 		 return value == 0;
-	 }, "keeps programs here from reading"},
+	 }, "prevents RDMA Reads by programs on this host"},
 };
 
-// "dev mpa1 revision 2", and what comes of it.
+// "dev mpa1 revision 2: " and its effect.
 Diagnosis judge_settings(const std::string &object, const Config &config)
 {
 	for (const auto &one : suspects) {
@@ -200,11 +201,11 @@ Diagnosis device(Examination &on)
 	if (!on.devices().empty())
 		return ok();
 	return fail(exclusive ? "no device of type mpa in this network namespace; "
-				"the RDMA core hides those of others"
+				"the RDMA core hides those of other namespaces"
 			      : "there is no device of type mpa",
 		    fmt::format("rdma link add mpa0 type mpa netdev {}{}",
 				some_netdev(on),
-				exclusive ? "; or bring one here: rdma dev set "
+				exclusive ? "; or move one here: rdma dev set "
 					    "NAME netns NAMESPACE"
 					  : ""));
 }
@@ -217,11 +218,12 @@ Diagnosis netns(Examination &on)
 		return ok();
 	for (const auto &one : on.devices())
 		names.push_back(one.name);
-	return fail(fmt::format("{}: seen from here, for namespaces are shared, "
-				"but the network device is in another namespace",
+	return fail(fmt::format("{}: the device is visible, because the RDMA core "
+				"shares devices, but its network device is in "
+				"another namespace",
 				fmt::join(names, ", ")),
 		    fmt::format("run the program in that namespace (ip netns "
-				"exec), or make a device here: rdma link add "
+				"exec), or create a device here: rdma link add "
 				"NAME type mpa netdev {}",
 				some_netdev(on)));
 }
@@ -270,13 +272,13 @@ Diagnosis other_rdma(Examination &on)
 			const auto type = on.machine.read(
 				"/sys/class/infiniband/" + one.name + "/node_type");
 
-			// Only iWARP shares the ports of TCP with us.
+			// Only iWARP devices use TCP ports, too.
 			if (one.netdev != ours.netdev->name ||
 			    one.name == ours.name || !type.text.starts_with('4'))
 				continue;
-			return fail(fmt::format("{} is at {}, too: both want the "
-						"same TCP ports, and programs "
-						"that listen at any address fail",
+			return fail(fmt::format("{} is at {}, too: both use the "
+						"same TCP ports, so programs that "
+						"listen at any address fail",
 						one.name, one.netdev),
 				    "rdma link delete " + one.name);
 		}
@@ -289,7 +291,7 @@ Diagnosis settings(Examination &on)
 	std::string crc_off;
 
 	if (!mpa)
-		return skip("the family cannot be reached");
+		return skip("the netlink family is not available");
 	const auto defaults = mpa->defaults();
 	auto worst = judge_settings("", defaults.config);
 	if (worst.health != Health::ok)
@@ -304,7 +306,7 @@ Diagnosis settings(Examination &on)
 	return crc_off.empty()
 		? ok()
 		: ok(fmt::format("hint: {} prefers no CRCs; if the peer does, too, "
-				 "damaged data goes unnoticed",
+				 "corrupted data is not detected",
 				 crc_off));
 }
 

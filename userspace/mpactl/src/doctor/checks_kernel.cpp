@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The kernel's side: our modules and those of the RDMA core.
+// Kernel modules: mpa, mpa_rnic and those of the RDMA core.
 
 #include <array>
 #include <string_view>
@@ -12,14 +12,14 @@ namespace mpactl::checks {
 
 namespace {
 
-constexpr std::array<const char *, 2> our_modules{"mpa", "mpa_rnic"};
+constexpr std::array<const char *, 2> mpa_modules{"mpa", "mpa_rnic"};
 
 bool is_loaded(Examination &on, const std::string &module)
 {
 	return on.machine.exists("/sys/module/" + module);
 }
 
-// depmod(8)'s list has each module's path up to a colon.
+// In the list of depmod(8) a colon follows the path of each module.
 bool is_listed(std::string_view list, const std::string &module)
 {
 	for (const char *suffix : {".ko:", ".ko.xz:", ".ko.zst:", ".ko.gz:"})
@@ -36,13 +36,13 @@ std::vector<std::string> not_listed(Examination &on, const std::string &release)
 		on.machine.read("/lib/modules/" + release + "/modules.dep");
 	std::vector<std::string> missing;
 
-	for (const char *module : our_modules)
+	for (const char *module : mpa_modules)
 		if (!is_listed(list.text, module))
 			missing.emplace_back(module);
 	return missing;
 }
 
-// Another kernel that has what this one lacks.
+// The release of a kernel for which the modules are installed.
 std::string release_with_modules(Examination &on)
 {
 	for (const auto &release : on.machine.list("/lib/modules"))
@@ -51,7 +51,7 @@ std::string release_with_modules(Examination &on)
 	return {};
 }
 
-// A field of modinfo(8) in its first line, without the end of the line.
+// The first line of a field of modinfo(8); "?" if modinfo fails.
 std::string module_field(Examination &on, const char *field, const char *module)
 {
 	const auto end = on.machine.run({"modinfo", "-F", field, module});
@@ -83,12 +83,12 @@ Diagnosis module_files(Examination &on)
 	if (missing.empty())
 		return ok();
 	if (is_loaded(on, "mpa") && is_loaded(on, "mpa_rnic"))
-		return ok("loaded from elsewhere");
+		return ok("loaded from another place");
 	if (!other.empty())
-		detail += ", but for " + other;
+		detail += ", only for " + other;
 	return fail(detail, fmt::format("in linux-mpa: make && make install "
 					"KDIR=/lib/modules/{0}/build; if they "
-					"are there: depmod {0}",
+					"are installed: depmod {0}",
 					release));
 }
 
@@ -98,11 +98,11 @@ Diagnosis module_version(Examination &on)
 
 	if (is_loaded(on, "mpa") && is_loaded(on, "mpa_rnic"))
 		return ok();
-	for (const char *module : our_modules) {
+	for (const char *module : mpa_modules) {
 		const auto magic = module_field(on, "vermagic", module);
 
 		if (magic == "?")
-			return skip("modinfo does not tell");
+			return skip("modinfo shows no information");
 		if (magic.substr(0, magic.find(' ')) != release)
 			return fail(fmt::format("{} is built for {}, this is {}",
 						module, magic, release),
@@ -127,11 +127,11 @@ Diagnosis module_signature(Examination &on)
 		return ok();
 	if (!locked && !enforced.text.starts_with('Y'))
 		return ok();
-	for (const char *module : our_modules) {
+	for (const char *module : mpa_modules) {
 		const auto signer = module_field(on, "signer", module);
 
 		if (signer == "?")
-			return skip("modinfo does not tell");
+			return skip("modinfo shows no information");
 		if (signer.empty())
 			return fail(fmt::format("{} is not signed, and {} forbids "
 						"such modules",
@@ -139,8 +139,8 @@ Diagnosis module_signature(Examination &on)
 						locked ? "lockdown (secure boot)"
 						       : "sig_enforce"),
 				    "sign mpa.ko and mpa_rnic.ko with a key that "
-				    "is enrolled (mokutil --import), or turn "
-				    "secure boot off");
+				    "is enrolled (mokutil --import), or disable "
+				    "secure boot");
 	}
 	return ok("signed");
 }
@@ -149,15 +149,15 @@ Diagnosis module_loaded(Examination &on)
 {
 	const auto taint = on.machine.read("/sys/module/mpa_rnic/taint");
 
-	for (const char *module : our_modules)
+	for (const char *module : mpa_modules)
 		if (!is_loaded(on, module))
 			return fail(fmt::format("module {} is not loaded", module),
-				    "modprobe mpa_rnic, or make a device, which "
+				    "modprobe mpa_rnic, or create a device, which "
 				    "loads it: rdma link add mpa0 type mpa netdev "
 				    "NETDEV");
 	if (taint.text.empty() || taint.text == "\n")
 		return ok();
-	return ok("marked in the kernel's taint: " +
+	return ok("taint flags of the module: " +
 		  taint.text.substr(0, taint.text.find('\n')));
 }
 
@@ -173,14 +173,14 @@ Diagnosis family(Examination &on)
 
 Diagnosis uverbs_module(Examination &on)
 {
-	return module_of_core(on, "ib_uverbs", "programs see no device at all");
+	return module_of_core(on, "ib_uverbs", "programs find no device");
 }
 
 Diagnosis rdma_cm_module(Examination &on)
 {
 	return module_of_core(on, "rdma_ucm",
-			      "programs that connect by rdma_cm, as most do, "
-			      "cannot");
+			      "programs that use rdma_cm, as most do, cannot "
+			      "connect");
 }
 
 } // namespace mpactl::checks

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The network: firewall, ports, names, the way to the peer.
+// The network: firewall, ports, names and the path to the peer.
 
 #include <algorithm>
 #include <sstream>
@@ -13,7 +13,7 @@ namespace mpactl::checks {
 
 namespace {
 
-using Fate = FirewallVerdict::Fate;
+using Fate = FirewallResult::Fate;
 
 bool is_loopback(const std::string &address)
 {
@@ -28,57 +28,58 @@ std::string port_text(const DoctorOrder &order)
 
 // --- firewall -------------------------------------------------------------------
 
-// The ruleset, or why it is not known.
+// The ruleset, or the reason why it is unknown.
 std::pair<Json, std::string> read_ruleset(Examination &on)
 {
 	const auto end = on.machine.run({"nft", "-j", "list", "ruleset"});
 	auto json = Json::parse(end.out, nullptr, false);
 
 	if (!end.found)
-		return {Json(), "the program nft is not there"};
+		return {Json(), "the program nft is not installed"};
 	if (end.timed_out)
-		return {Json(), "nft does not end"};
+		return {Json(), "nft did not finish"};
 	if (end.status || json.is_discarded())
-		return {Json(), "nft may not read them (root may)"};
+		return {Json(), "nft is not permitted to read them (root is)"};
 	return {std::move(json), {}};
 }
 
-Diagnosis judge_rules(Examination &on, const Json &ruleset)
+Diagnosis check_rules(Examination &on, const Json &ruleset)
 {
 	const auto &order = on.order;
 	const auto remedy = fmt::format(
 		"nft insert rule FAMILY TABLE CHAIN tcp dport {} accept; see nft "
 		"list ruleset",
 		order.port ? std::to_string(*order.port) : "PORT");
-	Diagnosis result = ok();
+	Diagnosis diagnosis = ok();
 
 	for (const auto &device : on.devices_here()) {
 		const auto &netdev = *device.netdev;
-		const auto verdict = judge_firewall(
+		const auto result = check_firewall(
 			ruleset, {netdev.name, netdev.addresses, order.port});
 
-		if (verdict.fate == Fate::dropped)
+		if (result.fate == Fate::dropped)
 			return fail(fmt::format("{} to {} is dropped by {}",
 						port_text(order), netdev.name,
-						verdict.where),
+						result.where),
 				    remedy);
-		if (verdict.fate == Fate::maybe_accepted)
-			result = warn(fmt::format("{} to {} is dropped by {}, "
-						  "unless another rule accepts it"
-						  "{}",
-						  port_text(order), netdev.name,
-						  verdict.where,
-						  order.port ? "" : "; --port "
-								    "tells more"),
-				      remedy);
-		if (verdict.fate == Fate::maybe_dropped &&
-		    result.health == Health::ok)
-			result = ok(verdict.where + " may drop some of it");
+		if (result.fate == Fate::maybe_accepted)
+			diagnosis = warn(
+				fmt::format("{} to {} is dropped by {}, unless "
+					    "another rule accepts it{}",
+					    port_text(order), netdev.name,
+					    result.where,
+					    order.port ? ""
+						       : "; use --port for a "
+							 "precise result"),
+				remedy);
+		if (result.fate == Fate::maybe_dropped &&
+		    diagnosis.health == Health::ok)
+			diagnosis = ok(result.where + " may drop some packets");
 	}
-	return result;
+	return diagnosis;
 }
 
-// A connection to each own address: passes the rules for lo at least.
+// Connects to each local address, which tests at least the rules for lo.
 Diagnosis try_loops(Examination &on)
 {
 	for (const auto &device : on.devices_here())
@@ -92,7 +93,7 @@ Diagnosis try_loops(Examination &on)
 				loop = on.machine.loop(own, 0);
 			if (loop.end == LoopEnd::connected)
 				continue;
-			return fail(fmt::format("a TCP connection to the own "
+			return fail(fmt::format("a TCP connection to the local "
 						"address {} fails: {}",
 						own, loop.why),
 				    "see nft list ruleset and iptables-save for "
@@ -114,7 +115,7 @@ bool is_listener_at(const std::string &line, std::uint16_t port)
 	return state == "0A" && local.ends_with(fmt::format(":{:04X}", port));
 }
 
-bool somebody_listens(Examination &on, std::uint16_t port)
+bool has_listener(Examination &on, std::uint16_t port)
 {
 	for (const char *path : {"/proc/net/tcp", "/proc/net/tcp6"}) {
 		std::istringstream lines(on.machine.read(path).text);
@@ -143,7 +144,7 @@ bool device_listens(Examination &on, std::uint16_t port)
 
 // --- names and routes -----------------------------------------------------------
 
-bool leads_to_device(Examination &on, const std::string &address)
+bool is_address_of_device(Examination &on, const std::string &address)
 {
 	for (const auto &device : on.devices_here())
 		for (const auto &own : device.netdev->addresses)
@@ -161,8 +162,8 @@ std::string some_address(Examination &on)
 	return "ADDRESS";
 }
 
-// The network device that packets to the address leave by, as `ip route get` has
-// it; nothing if there is no route. An own address: where it is.
+// The network device of the route to the address, from `ip route get`; empty if there
+// is no route. For a local address, the network device that has it.
 std::string route_to(Examination &on, const std::string &address)
 {
 	const auto *own = on.netdev_with(address);
@@ -177,7 +178,7 @@ std::string route_to(Examination &on, const std::string &address)
 	return json[0]["dev"];
 }
 
-Diagnosis judge_route(Examination &on, const std::string &address)
+Diagnosis check_route(Examination &on, const std::string &address)
 {
 	const auto netdev = route_to(on, address);
 
@@ -186,12 +187,12 @@ Diagnosis judge_route(Examination &on, const std::string &address)
 			    fmt::format("ip route add {} via GATEWAY", address));
 	for (const auto &device : on.devices_here())
 		if (device.netdev->name == netdev)
-			return ok(fmt::format("{} over {} ({})", address,
+			return ok(fmt::format("{} through {} ({})", address,
 					      device.name, netdev));
-	return fail(fmt::format("{} is reached over {}, which has no device",
+	return fail(fmt::format("the route to {} uses {}, which has no device",
 				address, netdev),
-		    fmt::format("rdma link add NAME type mpa netdev {}, or a route "
-				"over a network device that has one",
+		    fmt::format("rdma link add NAME type mpa netdev {}, or add a "
+				"route through a network device that has one",
 				netdev));
 }
 
@@ -200,10 +201,10 @@ Diagnosis judge_route(Examination &on, const std::string &address)
 Diagnosis firewall(Examination &on)
 {
 	const auto [ruleset, why] = read_ruleset(on);
-	Diagnosis rules = ok("rules not seen: " + why);
+	Diagnosis rules = ok("rules are unknown: " + why);
 
 	if (why.empty())
-		rules = judge_rules(on, ruleset);
+		rules = check_rules(on, ruleset);
 	if (rules.health != Health::ok)
 		return rules;
 	auto loops = try_loops(on);
@@ -215,14 +216,14 @@ Diagnosis port(Examination &on)
 	if (!on.order.port)
 		return skip("no --port given");
 	const auto number = *on.order.port;
-	if (!somebody_listens(on, number))
+	if (!has_listener(on, number))
 		return ok();
 	if (device_listens(on, number))
 		return ok("an RDMA program listens there");
-	return fail(fmt::format("TCP port {} is taken by a listener without RDMA",
+	return fail(fmt::format("TCP port {} is used by a listener without RDMA",
 				number),
-		    fmt::format("ss -ltnp 'sport = :{}' tells whose; end it, or "
-				"take another port",
+		    fmt::format("ss -ltnp 'sport = :{}' shows the program; stop it, "
+				"or use another port",
 				number));
 }
 
@@ -234,18 +235,18 @@ Diagnosis host_name(Examination &on)
 					name);
 
 	if (found.empty())
-		return warn(fmt::format("the own name {} has no address", name),
+		return warn(fmt::format("the host's name {} has no address", name),
 			    remedy);
 	if (std::any_of(found.begin(), found.end(), [&](const auto &one) {
-		    return leads_to_device(on, one);
+		    return is_address_of_device(on, one);
 	    }))
 		return ok(name);
 	const bool loopback =
 		std::all_of(found.begin(), found.end(), is_loopback);
-	return warn(fmt::format("the own name {} leads to {}, {}", name,
+	return warn(fmt::format("the host's name {} resolves to {}, {}", name,
 				fmt::join(found, ", "),
-				loopback ? "that is to loopback only"
-					 : "where no device is"),
+				loopback ? "which is loopback only"
+					 : "which is not an address of a device"),
 		    remedy);
 }
 
@@ -256,11 +257,11 @@ Diagnosis peer(Examination &on)
 	const auto found = on.resolve(on.order.peer);
 	if (found.empty())
 		return fail(fmt::format("the name {} has no address", on.order.peer),
-			    fmt::format("in /etc/hosts: ADDRESS {}; or ask for the "
-					"name in DNS",
+			    fmt::format("in /etc/hosts: ADDRESS {}; or add the name "
+					"to DNS",
 					on.order.peer));
-	// Programs take the first.
-	return judge_route(on, found.front());
+	// Programs use the first address.
+	return check_route(on, found.front());
 }
 
 Diagnosis path_mtu(Examination &on)
@@ -279,18 +280,18 @@ Diagnosis path_mtu(Examination &on)
 		return skip("no such network device: " + netdev);
 	const auto path = on.machine.path(found.front(), out->mtu);
 	if (path.mtu && path.mtu < out->mtu)
-		return warn(fmt::format("the path carries packets of {}, {} has an "
-					"MTU of {}",
+		return warn(fmt::format("the path carries packets of {} bytes, but "
+					"{} has an MTU of {}",
 					path.mtu, netdev, out->mtu),
 			    fmt::format("ip link set {} mtu {}", netdev, path.mtu));
 	if (!path.small_answered)
-		return skip("the peer does not answer datagrams: cannot tell");
+		return skip("the peer does not answer datagrams");
 	if (!path.large_answered)
 		return fail(fmt::format("packets of {} bytes, the MTU of {}, do not "
-					"arrive, small ones do",
+					"arrive, but small ones do",
 					out->mtu, netdev),
-			    "give both ends, and all between them, the same MTU: ip "
-			    "link set NETDEV mtu BYTES");
+			    "set the same MTU on both hosts and everything between "
+			    "them: ip link set NETDEV mtu BYTES");
 	return ok();
 }
 

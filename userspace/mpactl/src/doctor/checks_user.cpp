@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// User space: rdma-core, our provider, limits.
+// User space: rdma-core, the mpa provider, limits.
 
 #include <algorithm>
 #include <cctype>
@@ -18,7 +18,7 @@ constexpr const char *config_dir = "/etc/libibverbs.d";
 constexpr const char *install =
 	"in linux-mpa: make userspace && make install-provider";
 
-// Where libraries are: those of Debian's architectures, then others'.
+// Directories of libraries: those of Debian's architectures first.
 std::vector<std::string> library_dirs(Examination &on)
 {
 	std::vector<std::string> dirs;
@@ -30,7 +30,7 @@ std::vector<std::string> library_dirs(Examination &on)
 	return dirs;
 }
 
-// The directory that has it, or nothing.
+// The directory of the library, or an empty string.
 std::string dir_of(Examination &on, const std::string &library)
 {
 	for (const auto &dir : library_dirs(on))
@@ -39,7 +39,8 @@ std::string dir_of(Examination &on, const std::string &library)
 	return {};
 }
 
-// The number of libibverbs' private interface, which it has as a symbol node.
+// The version of libibverbs' private interface, which is in the name of a symbol
+// version.
 std::string private_abi(Examination &on, const std::string &dir)
 {
 	static constexpr std::string_view node = "IBVERBS_PRIVATE_";
@@ -57,8 +58,8 @@ std::string private_abi(Examination &on, const std::string &dir)
 	return digits;
 }
 
-// What IBV_DRIVERS, or the older variable, names; libibverbs ignores both in
-// programs with more rights than their user.
+// The drivers in IBV_DRIVERS, or in the older variable. libibverbs ignores both in
+// programs that have more privileges than their user.
 std::vector<std::string> drivers_by_environment(Examination &on)
 {
 	auto text = on.machine.environment("IBV_DRIVERS");
@@ -75,7 +76,7 @@ std::vector<std::string> drivers_by_environment(Examination &on)
 	return drivers;
 }
 
-// The other numbers that our provider is there for.
+// Other versions of the interface for which the provider is installed.
 std::vector<std::string> other_abis(Examination &on, const std::string &dir)
 {
 	static constexpr std::string_view begin = "libmpa-rdmav", end = ".so";
@@ -89,7 +90,7 @@ std::vector<std::string> other_abis(Examination &on, const std::string &dir)
 	return found;
 }
 
-// The driver a line of a .driver file names, or nothing.
+// The driver that a .driver file names, or an empty string.
 std::string driver_in(const std::string &text)
 {
 	static constexpr std::string_view key = "driver";
@@ -109,23 +110,23 @@ std::string driver_in(const std::string &text)
 	return {};
 }
 
-// As a driver file or the environment names ours: "mpa", ".../libmpa".
-bool names_us(const std::string &driver)
+// Whether it is the name of the mpa driver: "mpa", ".../libmpa".
+bool is_mpa_driver(const std::string &driver)
 {
 	return driver == "mpa" || driver.ends_with("/libmpa");
 }
 
-// A path that was named, or nothing: "mpa" is looked for in the usual place.
+// The path of the mpa driver, or an empty string if it is in the usual directory.
 std::string named_path(Examination &on)
 {
 	for (const auto &driver : drivers_by_environment(on))
-		if (driver.find('/') != std::string::npos && names_us(driver))
+		if (driver.find('/') != std::string::npos && is_mpa_driver(driver))
 			return driver;
 	for (const auto &name : on.machine.list(config_dir)) {
 		const auto driver = driver_in(
 			on.machine.read(std::string(config_dir) + "/" + name).text);
 
-		if (driver.starts_with('/') && names_us(driver))
+		if (driver.starts_with('/') && is_mpa_driver(driver))
 			return driver;
 	}
 	return {};
@@ -152,30 +153,30 @@ Diagnosis provider(Examination &on)
 	const auto wanted = fmt::format("{}-rdmav{}.so", stem, abi);
 
 	if (abi.empty())
-		return skip("the libibverbs here does not tell which providers it "
-			    "takes");
+		return skip("the version of libibverbs' provider interface is "
+			    "unknown");
 	if (on.machine.exists(wanted))
 		return ok(wanted);
 	const auto others = other_abis(on, stem.substr(0, stem.rfind('/')));
 	if (others.empty())
 		return fail(wanted + " is missing", install);
-	return fail(fmt::format("the provider is there for private ABI {}, the "
-				"installed rdma-core has {}",
+	return fail(fmt::format("the provider is installed for private ABI {}, but "
+				"rdma-core has {}",
 				fmt::join(others, ", "), abi),
-		    fmt::format("build it again, for this rdma-core; {}", install));
+		    fmt::format("build it again for this rdma-core; {}", install));
 }
 
 Diagnosis driver_file(Examination &on)
 {
 	const auto by_environment = drivers_by_environment(on);
 
-	if (std::any_of(by_environment.begin(), by_environment.end(), names_us))
-		return ok("by the environment");
+	if (std::any_of(by_environment.begin(), by_environment.end(), is_mpa_driver))
+		return ok("set by the environment");
 	for (const auto &name : on.machine.list(config_dir)) {
 		const auto path = std::string(config_dir) + "/" + name;
 		const auto file = on.machine.read(path);
 
-		if (names_us(driver_in(file.text)))
+		if (is_mpa_driver(driver_in(file.text)))
 			return ok(path);
 		if (name == "mpa.driver" && file.error)
 			return fail(path + " cannot be read",
@@ -187,11 +188,11 @@ Diagnosis driver_file(Examination &on)
 
 Diagnosis memlock(Examination &on)
 {
-	// Less does not do for a single queue pair with its buffers.
+	// Less is not enough for a single queue pair with its buffers.
 	static constexpr std::uint64_t least = 64 << 10, enough = 1 << 20;
 	const auto limit = on.machine.memlock();
 	const std::string remedy =
-		"ulimit -l unlimited; for good: '* - memlock unlimited' in "
+		"ulimit -l unlimited; permanently: '* - memlock unlimited' in "
 		"/etc/security/limits.d/rdma.conf, LimitMEMLOCK=infinity in a "
 		"systemd unit";
 
@@ -199,13 +200,13 @@ Diagnosis memlock(Examination &on)
 		return ok("unlimited");
 	const auto text = fmt::format("{} KiB", *limit >> 10);
 	if (on.machine.capable(CAP_IPC_LOCK))
-		return ok(text + ", which does not bind with CAP_IPC_LOCK");
+		return ok(text + ", which does not apply with CAP_IPC_LOCK");
 	if (*limit < least)
-		return fail(text + " of memory may be locked: memory regions "
+		return fail(text + " of memory can be locked: memory regions "
 				   "cannot be registered",
 			    remedy);
 	if (*limit < enough)
-		return warn(text + " of memory may be locked: large buffers "
+		return warn(text + " of memory can be locked: large buffers "
 				   "cannot be registered",
 			    remedy);
 	return ok(text);

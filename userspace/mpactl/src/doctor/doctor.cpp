@@ -12,13 +12,13 @@
 
 namespace mpactl {
 
-// --- the examination ----------------------------------------------------------------
+// --- running the checks -------------------------------------------------------------
 
 namespace {
 
 using Causes = std::map<std::string_view, std::string_view>;
 
-// The failure that makes a check useless, or nothing.
+// The failed check because of which this one is skipped, or nothing.
 std::string_view cause_for(const Check &check, const Causes &causes)
 {
 	for (std::size_t from = 0; from < check.needs.size();) {
@@ -34,10 +34,10 @@ std::string_view cause_for(const Check &check, const Causes &causes)
 	return {};
 }
 
-// What keeps a check from looking is no fault of the machine.
-Diagnosis look(const Check &check, Examination &on)
+// An error of the check itself is not a finding.
+Diagnosis perform(const Check &check, Examination &on)
 try {
-	return check.look(on);
+	return check.perform(on);
 } catch (const Error &error) {
 	return {Health::skip, error.what(), {}};
 }
@@ -49,12 +49,12 @@ bool is_wanted(const DoctorOrder &order, const Check &check)
 		       order.only.end();
 }
 
-struct Face {
+struct StatusWord {
 	const char *word;
 	Style style;
 };
 
-Face face_of(Health health)
+StatusWord status_word(Health health)
 {
 	switch (health) {
 	case Health::ok:
@@ -109,31 +109,28 @@ public:
 	}
 };
 
-void doctor_setup(CLI::App &app, DoctorOptions &options)
+Values check_ids()
+{
+	Candidates ids;
+
+	for (const auto &one : all_checks())
+		ids.push_back({one.id, one.title});
+	return one_of(std::move(ids), "ID");
+}
+
+void doctor_setup(Syntax command, DoctorOptions &options)
 {
 	auto &order = options.order;
 
-	app.add_option("--port", order.port,
+	command.option("--port", order.port, any("PORT"),
 		       "TCP port of the program that does not work")
 		->check(CLI::Range(1, 65535));
-	app.add_option("--peer", order.peer, "name or address of the other side");
-	app.add_option("--check", order.only, "only this check; may be repeated")
-		->allow_extra_args(false)
-		->type_name("ID");
-	app.add_flag("--list", options.list, "the checks there are");
-}
-
-void check_ids(const std::vector<std::string> &ids)
-{
-	for (const auto &id : ids) {
-		const auto all = all_checks();
-
-		if (std::none_of(all.begin(), all.end(), [&](const Check &one) {
-			    return one.id == id;
-		    }))
-			throw UsageError("--check: there is no '" + id +
-					 "'; --list has them all");
-	}
+	command.option("--peer", order.peer, host_name(),
+		       "name or address of the other host");
+	command.option("--check", order.only, check_ids(),
+		       "do only this check (can be repeated)")
+		->allow_extra_args(false);
+	command.flag("--list", options.list, "list the checks and exit");
 }
 
 Exit doctor_run(const DoctorOptions &options, Context &context)
@@ -142,7 +139,6 @@ Exit doctor_run(const DoctorOptions &options, Context &context)
 		context.out.show(ListView());
 		return Exit::ok;
 	}
-	check_ids(options.order.only);
 	const auto machine = this_machine(context.kernel);
 	const auto results = examine(*machine, options.order);
 	context.out.show(DoctorView(results));
@@ -155,9 +151,9 @@ std::vector<CheckResult> examine(Machine &machine, const DoctorOrder &order)
 {
 	Examination on(machine, order);
 	std::vector<CheckResult> results;
-	// What failed or could not be looked at for that, with the first cause.
+	// Checks that failed or were skipped, with the failure that caused it.
 	Causes causes;
-	std::set<std::string_view> to_tell;
+	std::set<std::string_view> reported;
 
 	for (const auto &check : all_checks()) {
 		const auto cause = cause_for(check, causes);
@@ -165,19 +161,19 @@ std::vector<CheckResult> examine(Machine &machine, const DoctorOrder &order)
 
 		if (!cause.empty())
 			diagnosis = {Health::skip,
-				     fmt::format("because of {}", cause), {}};
+				     fmt::format("{} failed", cause), {}};
 		else
-			diagnosis = look(check, on);
+			diagnosis = perform(check, on);
 		if (!cause.empty())
 			causes[check.id] = cause;
 		else if (diagnosis.health == Health::fail)
 			causes[check.id] = check.id;
 		if (is_wanted(order, check))
-			to_tell.insert({std::string_view(check.id), cause});
+			reported.insert({std::string_view(check.id), cause});
 		results.push_back({&check, std::move(diagnosis)});
 	}
 	std::erase_if(results, [&](const auto &one) {
-		return !to_tell.contains(one.check->id);
+		return !reported.contains(one.check->id);
 	});
 	return results;
 }
@@ -190,7 +186,7 @@ Json DoctorView::json() const
 		json["checks"].push_back({{"id", check->id},
 					  {"title", check->title},
 					  {"status",
-					   face_of(diagnosis.health).word},
+					   status_word(diagnosis.health).word},
 					  {"detail", diagnosis.detail},
 					  {"remedy", diagnosis.remedy}});
 	return json;
@@ -198,11 +194,11 @@ Json DoctorView::json() const
 
 void DoctorView::text(Text &to) const
 {
-	Table table{{{"STATUS"}, {"CHECK"}, {"WHAT"}}, {}};
+	Table table{{{"STATUS"}, {"CHECK"}, {"DETAIL"}}, {}};
 	const auto count = findings(results_);
 
 	for (const auto &[check, diagnosis] : results_) {
-		const auto [word, style] = face_of(diagnosis.health);
+		const auto [word, style] = status_word(diagnosis.health);
 		const auto &detail = diagnosis.detail;
 
 		table.rows.push_back({{word, style}, {check->id},
@@ -215,12 +211,12 @@ void DoctorView::text(Text &to) const
 			continue;
 		const auto &[check, diagnosis] = one;
 		to.line({{std::string(check->id) + ":",
-			  face_of(diagnosis.health).style},
+			  status_word(diagnosis.health).style},
 			 {diagnosis.detail}});
-		to.line({{"  to do:", Style::dim}, {diagnosis.remedy}});
+		to.line({{"  remedy:", Style::dim}, {diagnosis.remedy}});
 	}
 	to.line({{count ? fmt::format("{} finding{}", count, count > 1 ? "s" : "")
-			: std::string("nothing wrong was found"),
+			: std::string("no problem was found"),
 		  count ? Style::bad : Style::good}});
 }
 
@@ -229,10 +225,11 @@ Exit doctor_status(const std::vector<CheckResult> &results)
 	return findings(results) ? Exit::refused : Exit::ok;
 }
 
-void setup_doctor(CLI::App &app, Run &chosen)
+void setup_doctor(CommandLine &line)
 {
-	add_command<DoctorOptions>(app, chosen, "doctor",
-				   "why verbs do not work here, and what to do",
+	add_command<DoctorOptions>(line, "doctor",
+				   "Find out why verbs do not work here, and what "
+				   "to do about it",
 				   doctor_setup, doctor_run);
 }
 

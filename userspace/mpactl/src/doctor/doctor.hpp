@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl doctor: why verbs do not work here, and what to do. Runs the checks of
-// checks.hpp one after the other and shows their results.
+// mpactl doctor: finds out why verbs do not work here, and suggests remedies. Runs the
+// checks of checks.hpp and shows their results.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct CheckResult {
 	Diagnosis diagnosis;
 };
 
-// Of those that are wanted, and of those whose failure is in their way.
+// Results of the selected checks, and of failed checks on which these depend.
 std::vector<CheckResult> examine(Machine &machine, const DoctorOrder &order);
 
 class DoctorView : public View {
@@ -33,9 +33,9 @@ private:
 	const std::vector<CheckResult> &results_;
 };
 
-// 0: nothing wrong; 1: there are findings.
+// 0: no problem was found; 1: there are findings.
 Exit doctor_status(const std::vector<CheckResult> &results);
 
-void setup_doctor(CLI::App &app, Run &chosen);
+void setup_doctor(CommandLine &line);
 
 } // namespace mpactl

@@ -21,28 +21,29 @@ const std::vector<RdmaDevice> &Examination::rdma_devices()
 	return *rdma_devices_;
 }
 
-// Names are the administrator's; what only our devices have tells them apart.
-const std::vector<Examination::OurDevice> &Examination::devices()
+// The administrator chooses the names, so mpa devices are recognized by an attribute
+// that only they have.
+const std::vector<Examination::MpaDevice> &Examination::devices()
 {
-	std::vector<OurDevice> found;
+	std::vector<MpaDevice> found;
 
 	if (devices_)
 		return *devices_;
 	for (const auto &one : rdma_devices()) {
-		OurDevice ours{one.name, one.index, nullptr};
+		MpaDevice device{one.name, one.index, nullptr};
 
 		if (!machine.exists("/sys/class/infiniband/" + one.name +
 				    "/mpa_abi_version"))
 			continue;
 		for (const auto &netdev : netdevs())
 			if (netdev.name == one.netdev)
-				ours.netdev = &netdev;
-		found.push_back(ours);
+				device.netdev = &netdev;
+		found.push_back(device);
 	}
 	return devices_.emplace(std::move(found));
 }
 
-std::vector<Examination::OurDevice> Examination::devices_here()
+std::vector<Examination::MpaDevice> Examination::devices_here()
 {
 	auto here = devices();
 
@@ -59,7 +60,7 @@ const Netdev *Examination::netdev_with(const std::string &address)
 	return nullptr;
 }
 
-// By a program, which can be ended when no server answers.
+// Runs a program, because it can be killed if no name server answers.
 std::vector<std::string> Examination::resolve(const std::string &name)
 {
 	const auto end = machine.run({"getent", "ahosts", "--", name});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What a check of `mpactl doctor` is, gets and returns.
+// A check of `mpactl doctor`: its parameters and its result.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 namespace mpactl {
 
 struct DoctorOrder {
-	// Of the verbs program that does not work.
+	// Port of the verbs program that does not work.
 	std::optional<std::uint16_t> port;
-	// Name or address of the other side, or empty.
+	// Name or address of the other host, or empty.
 	std::string peer;
-	// Ids; none: all.
+	// Ids of the selected checks; empty: all.
 	std::vector<std::string> only;
 };
 
 enum class Health { ok, warn, fail, skip };
 
-// What a check has found. skip: could not look, detail says why.
+// The result of a check. With skip, `detail` is the reason why it was not done.
 struct Diagnosis {
 	Health health = Health::ok;
 	std::string detail;
-	// What to do; of warn and fail.
+	// What to do; only with warn and fail.
 	std::string remedy;
 };
 
-// One run of the doctor: what several checks need is looked up once.
+// One run of the doctor. Data that several checks need is read once.
 class Examination {
 public:
 	Examination(Machine &at, const DoctorOrder &what) : machine(at), order(what)
 	{
 	}
 
-	// A device of ours that is visible here.
-	struct OurDevice {
+	// An mpa device that is visible here.
+	struct MpaDevice {
 		std::string name;
 		std::uint32_t index = 0;
 		// nullptr: its network device is in another namespace.
@@ -48,11 +48,11 @@ public:
 
 	const std::vector<Netdev> &netdevs();
 	const std::vector<RdmaDevice> &rdma_devices();
-	const std::vector<OurDevice> &devices();
-	// Those of them whose network device is here.
-	std::vector<OurDevice> devices_here();
+	const std::vector<MpaDevice> &devices();
+	// The devices whose network device is in this namespace.
+	std::vector<MpaDevice> devices_here();
 	const Netdev *netdev_with(const std::string &address);
-	// Addresses of a name, in a bounded time; none if there are none.
+	// Addresses of a name. The time is limited.
 	std::vector<std::string> resolve(const std::string &name);
 
 	Machine &machine;
@@ -61,17 +61,17 @@ public:
 private:
 	std::optional<std::vector<Netdev>> netdevs_;
 	std::optional<std::vector<RdmaDevice>> rdma_devices_;
-	std::optional<std::vector<OurDevice>> devices_;
+	std::optional<std::vector<MpaDevice>> devices_;
 };
 
 struct Check {
-	// For --check, and stable for scripts.
+	// Argument of --check. Scripts depend on it, so it does not change.
 	const char *id;
 	const char *title;
-	// Ids, with blanks between, of earlier checks: when one of them fails, so
-	// would this one, and it is not done.
+	// Ids of earlier checks, separated by blanks. If one of them fails, this
+	// check is skipped.
 	std::string_view needs;
-	Diagnosis (*look)(Examination &);
+	Diagnosis (*perform)(Examination &);
 };
 
 } // namespace mpactl

@@ -12,16 +12,16 @@ namespace mpactl {
 
 namespace {
 
-using Fate = FirewallVerdict::Fate;
+using Fate = FirewallResult::Fate;
 
 enum class Fit { no, maybe, yes };
 
-// What a chain comes to: none: the packet goes on behind it.
+// The result of a chain; none: the next chain is evaluated.
 enum class End { none, accept, drop };
 
 struct Outcome {
 	End end = End::none;
-	// What a rule that may fit would have come to.
+	// The result of rules that may match.
 	bool maybe_accepted = false;
 	bool maybe_dropped = false;
 	std::string where;
@@ -45,7 +45,7 @@ std::string text_at(const Json &json, const char *key)
 
 // --- matches ------------------------------------------------------------------
 
-// Does one value, a range or an element of a set hold this?
+// Applies `one` to a value, or to all elements of a set, and returns the best match.
 template <typename One> Fit any_of(const Json &right, One one)
 {
 	const auto *list = &right;
@@ -67,7 +67,7 @@ Fit holds_word(const Json &right, const std::vector<std::string> &words)
 			return Fit::maybe;
 		const auto text = one.get<std::string>();
 
-		// A named set: its elements are elsewhere.
+		// A named set; its elements are not in the rule.
 		if (text.starts_with('@'))
 			return Fit::maybe;
 		return std::find(words.begin(), words.end(), text) != words.end()
@@ -175,10 +175,10 @@ public:
 		}
 	}
 
-	// Each base chain has its say; one drop is enough.
-	FirewallVerdict judge(const Segment &segment) const
+	// All base chains are evaluated; a packet is dropped if one drops it.
+	FirewallResult check(const Segment &segment) const
 	{
-		FirewallVerdict verdict;
+		FirewallResult result;
 
 		for (const auto &[key, one] : chains_) {
 			if (!one.chain || !is_incoming(*one.chain))
@@ -189,10 +189,10 @@ public:
 							  : Fate::dropped)
 				: (outcome.maybe_dropped ? Fate::maybe_dropped
 							 : Fate::passes);
-			if (fate > verdict.fate)
-				verdict = {fate, outcome.where};
+			if (fate > result.fate)
+				result = {fate, outcome.where};
 		}
-		return verdict;
+		return result;
 	}
 
 private:
@@ -201,7 +201,7 @@ private:
 		std::vector<const Json *> rules;
 	};
 
-	// Jumps nest in a ruleset that the kernel takes, but not without end.
+	// Limit for nested jumps, in case of a cycle.
 	static constexpr int deepest = 16;
 
 	static std::string key_of(const Json &json, const char *name)
@@ -234,7 +234,7 @@ private:
 		return outcome;
 	}
 
-	// sure: it is certain that the packet comes here at all.
+	// `sure`: the packet certainly reaches this chain.
 	void walk(const std::string &key, const Chain &chain,
 		  const Segment &segment, bool sure, int depth,
 		  Outcome &outcome) const
@@ -252,7 +252,7 @@ private:
 		}
 	}
 
-	// False: no rule behind this one is looked at.
+	// Returns false if the following rules are not evaluated.
 	bool apply(const Json &rule, const std::string &where,
 		   const Segment &segment, bool sure, int depth,
 		   Outcome &outcome) const
@@ -335,9 +335,9 @@ private:
 
 } // namespace
 
-FirewallVerdict judge_firewall(const Json &ruleset, const Segment &segment)
+FirewallResult check_firewall(const Json &ruleset, const Segment &segment)
 {
-	return Ruleset(ruleset).judge(segment);
+	return Ruleset(ruleset).check(segment);
 }
 
 } // namespace mpactl

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What an nftables ruleset does to the first segment of a connection from
-// elsewhere. Rules that look at what is not known here may fit.
+// The effect of an nftables ruleset on the first segment of an incoming connection.
+// A rule that depends on unknown properties of the segment may match.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace mpactl {
 
 struct Segment {
 	std::string netdev;
-	// Own addresses it may be for.
+	// Possible destination addresses.
 	std::vector<std::string> addresses;
-	// None: a rule for some ports is none for all.
+	// Absent: any port; a rule for some ports does not match all of them.
 	std::optional<std::uint16_t> port;
 };
 
-struct FirewallVerdict {
+struct FirewallResult {
 	enum class Fate {
 		passes,
-		// A rule that looks at what is not known here may drop it.
+		// A rule that depends on unknown properties may drop it.
 		maybe_dropped,
 		// It is dropped unless such a rule accepts it.
 		maybe_accepted,
@@ -34,7 +34,7 @@ struct FirewallVerdict {
 	std::string where;
 };
 
-// `ruleset`: of `nft -j list ruleset`.
-FirewallVerdict judge_firewall(const Json &ruleset, const Segment &segment);
+// `ruleset`: the output of `nft -j list ruleset`.
+FirewallResult check_firewall(const Json &ruleset, const Segment &segment);
 
 } // namespace mpactl

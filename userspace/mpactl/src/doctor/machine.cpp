@@ -50,8 +50,8 @@ constexpr std::size_t most_text = 4 << 20;
 constexpr milliseconds command_limit{5000};
 constexpr milliseconds loop_limit{1500};
 constexpr milliseconds answer_limit{700};
-// Where a datagram finds nobody, as traceroute(8) has it.
-constexpr const char *nobodys_port = "33434";
+// A port that is normally closed; traceroute(8) uses it, too.
+constexpr const char *closed_port = "33434";
 
 std::string words_of(int error)
 {
@@ -114,7 +114,7 @@ private:
 	posix_spawn_file_actions_t actions_;
 };
 
-// Reads both to their ends, or until time is up.
+// Reads both streams to their ends, or until the time is over.
 bool drain(descriptor &out, descriptor &err, CommandEnd &end,
 	   Steady::time_point when)
 {
@@ -144,7 +144,7 @@ bool drain(descriptor &out, descriptor &err, CommandEnd &end,
 	return true;
 }
 
-// The status; killed first if it has not ended by then.
+// Returns the exit status. Kills the process if it has not ended by then.
 int reap(pid_t pid, bool in_time, Steady::time_point when)
 {
 	int status = 0;
@@ -187,7 +187,7 @@ CommandEnd run_command(const std::vector<std::string> &command)
 	end.timed_out = !in_time || (WIFSIGNALED(status) &&
 				     WTERMSIG(status) == SIGKILL);
 	end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-	// So posix_spawnp() of some libraries says that there is no program.
+	// posix_spawnp() of some libraries reports a missing program like this.
 	end.found = end.status != 127;
 	return end;
 }
@@ -248,7 +248,7 @@ std::vector<Netdev> all_netdevs()
 	return list;
 }
 
-// --- TCP with itself ------------------------------------------------------------
+// --- TCP connections to local addresses -----------------------------------------
 
 descriptor listen_at(const addrinfo &at)
 {
@@ -307,8 +307,8 @@ Loop loop_at(const std::string &address, std::uint16_t port)
 
 // --- the path to a peer ---------------------------------------------------------
 
-// Whether the peer answers a datagram of that many bytes of data with "nobody at
-// this port".
+// Whether the peer answers a datagram with that many bytes of data by "port
+// unreachable".
 bool answered_once(const descriptor &fd, std::size_t size)
 {
 	const std::vector<char> bytes(size);
@@ -322,12 +322,12 @@ bool answered_once(const descriptor &fd, std::size_t size)
 	return ::recv(fd.get(), &ignored, 1, 0) < 0 && errno == ECONNREFUSED;
 }
 
-// A peer gives few such answers at once to the same host, and then one a second
-// (icmp_ratelimit): none by that time means that there will be none.
+// A peer limits such answers to one per second after the first few
+// (icmp_ratelimit), so the datagram is repeated for longer than a second.
 bool answered(const descriptor &fd, std::size_t size)
 {
-	constexpr milliseconds ration{1000};
-	const auto limit = Steady::now() + ration + answer_limit;
+	constexpr milliseconds rate_limit{1000};
+	const auto limit = Steady::now() + rate_limit + answer_limit;
 
 	do {
 		if (answered_once(fd, size))
@@ -338,7 +338,7 @@ bool answered(const descriptor &fd, std::size_t size)
 
 Path path_to(const std::string &address, unsigned int size)
 {
-	const auto to = numerical(address, nobodys_port, SOCK_DGRAM);
+	const auto to = numerical(address, closed_port, SOCK_DGRAM);
 	Path path;
 
 	if (!to)
@@ -366,7 +366,7 @@ Path path_to(const std::string &address, unsigned int size)
 	return path;
 }
 
-// --- all together ---------------------------------------------------------------
+// --- the machine ----------------------------------------------------------------
 
 class ThisMachine : public Machine {
 public:
@@ -465,7 +465,7 @@ public:
 
 	std::vector<Netdev> netdevs() override { return all_netdevs(); }
 
-	// Asking would load the RDMA core, which is none of our business.
+	// The request would load the RDMA core, but the doctor changes nothing.
 	std::vector<RdmaDevice> rdma_devices() override
 	try {
 		if (!exists("/sys/module/ib_core"))

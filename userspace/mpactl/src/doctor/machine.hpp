@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The machine as `mpactl doctor` looks at it: files, devices, commands, limits.
-// The checks see only this, so that tests can have every fault.
+// The machine as `mpactl doctor` sees it: files, devices, commands, limits. The checks
+// use only this interface, so that tests can simulate every fault.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace mpactl {
 struct Netdev {
 	std::string name;
 	bool up = false;
-	// There is a cable with something at its other end.
+	// The link is established.
 	bool carrier = false;
 	bool loopback = false;
 	unsigned int mtu = 0;
@@ -41,7 +41,7 @@ struct CommandEnd {
 	bool good() const { return found && !timed_out && status == 0; }
 };
 
-// How a TCP connection from an own address to itself went.
+// The result of a TCP connection from a local address to itself.
 enum class LoopEnd { connected, refused, timeout, port_in_use, failed };
 
 struct Loop {
@@ -49,14 +49,14 @@ struct Loop {
 	std::string why;
 };
 
-// What became of a datagram to a port where nobody is: it is answered with an
-// error message if it gets there and nobody filters that.
+// The result of datagrams to a closed port. They are answered with an ICMP error if
+// they arrive and the error is not filtered.
 struct Path {
 	bool small_answered = false;
 	bool large_answered = false;
-	// As the kernel knows it after the large one; 0: unknown.
+	// Path MTU in the kernel after the large datagram; 0: unknown.
 	unsigned int mtu = 0;
-	// Not even the small one could be sent: why.
+	// The reason why not even the small datagram could be sent.
 	std::string why;
 };
 
@@ -71,28 +71,28 @@ public:
 	virtual bool capable(unsigned int capability) = 0;
 	virtual std::string environment(const std::string &name) = 0;
 
-	// Up to four million bytes.
+	// Reads up to 4 MiB.
 	virtual FileText read(const std::string &path) = 0;
-	// Names in a directory, sorted; none if it cannot be read.
+	// Names in a directory, sorted; empty if it cannot be read.
 	virtual std::vector<std::string> list(const std::string &path) = 0;
 	virtual bool exists(const std::string &path) = 0;
-	// Whether it can be read and written by this process: 0 or an error number.
+	// Returns 0 if this process can read and write the file, or an error number.
 	virtual int access(const std::string &path) = 0;
 
-	// Bytes of memory that may be locked; nothing: any number.
+	// Limit of locked memory, in bytes; absent: unlimited.
 	virtual std::optional<std::uint64_t> memlock() = 0;
-	// Ended by force when it takes longer than a few seconds.
+	// Kills the program if it takes longer than a few seconds.
 	virtual CommandEnd run(const std::vector<std::string> &command) = 0;
 
 	virtual std::vector<Netdev> netdevs() = 0;
-	// Of every driver, as far as visible; none without RDMA core.
+	// Visible devices of all drivers; empty without the RDMA core.
 	virtual std::vector<RdmaDevice> rdma_devices() = 0;
-	// nullptr: the family is not there.
+	// nullptr if the netlink family does not exist.
 	virtual Transport *mpa() = 0;
 
-	// Listens at the address and connects to it; port 0: any that is free.
+	// Listens at the address and connects to it; port 0: any free port.
 	virtual Loop loop(const std::string &address, std::uint16_t port) = 0;
-	// size: bytes of an IP packet that may not be fragmented.
+	// `size`: size of an IP packet in bytes, which must not be fragmented.
 	virtual Path path(const std::string &address, unsigned int size) = 0;
 };
 

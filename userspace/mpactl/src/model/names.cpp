@@ -14,20 +14,23 @@
 namespace mpactl {
 
 const std::vector<Word> phase_words = {
-	{MPA_PHASE_ATTACHED, "attached"},
-	{MPA_PHASE_WAIT_REPLY, "wait-reply"},
-	{MPA_PHASE_WAIT_REQUEST, "wait-request"},
-	{MPA_PHASE_REQUESTED, "requested"},
-	{MPA_PHASE_OPERATIONAL, "operational"},
-	{MPA_PHASE_RX_ENDED, "rx-ended"},
-	{MPA_PHASE_EXITED, "exited"},
-	{MPA_PHASE_CLOSED, "closed"},
-	{MPA_PHASE_REPLIED, "replied"},
+	{MPA_PHASE_ATTACHED, "attached", "plain TCP, startup has not begun"},
+	{MPA_PHASE_WAIT_REPLY, "wait-reply", "Initiator, has sent the Request"},
+	{MPA_PHASE_WAIT_REQUEST, "wait-request",
+	 "Responder, waits for the Request"},
+	{MPA_PHASE_REQUESTED, "requested",
+	 "Responder, the application must answer the Request"},
+	{MPA_PHASE_OPERATIONAL, "operational", "sends and receives FPDUs"},
+	{MPA_PHASE_RX_ENDED, "rx-ended", "receives no more, can still send"},
+	{MPA_PHASE_EXITED, "exited", "rejected or failed"},
+	{MPA_PHASE_CLOSED, "closed", "TCP or its receiving half has ended"},
+	{MPA_PHASE_REPLIED, "replied",
+	 "Initiator, the application must confirm the Reply"},
 };
 
 const std::vector<Word> owner_words = {
-	{MPA_OWNER_SOCKET, "socket"},
-	{MPA_OWNER_DEVICE, "device"},
+	{MPA_OWNER_SOCKET, "socket", "a socket of an application"},
+	{MPA_OWNER_DEVICE, "device", "a device"},
 };
 
 const std::vector<Word> rtr_words = {
@@ -173,7 +176,7 @@ std::string scaled(double value, double step,
 {
 	std::size_t unit = 0;
 
-	// What would round up to the next unit is in that.
+	// A value that would be rounded up to the next unit uses that unit.
 	while (unit + 1 < units.size() && value >= step - 0.5) {
 		value /= step;
 		unit++;

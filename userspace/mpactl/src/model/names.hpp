@@ -15,6 +15,8 @@ namespace mpactl {
 struct Word {
 	std::uint32_t number;
 	std::string_view text;
+	// Explanation, or empty.
+	std::string_view help = {};
 };
 
 // By number.
@@ -25,7 +27,7 @@ extern const std::vector<Word> code_words;
 extern const std::vector<Word> failure_words;
 extern const std::vector<Word> stats_words;
 
-// The word, or the number for what a later kernel knows.
+// The word, or the number if it is unknown, as with a later kernel.
 std::string word_for(const std::vector<Word> &words, std::uint32_t number);
 std::optional<std::uint32_t> number_for(const std::vector<Word> &words,
 					std::string_view text);
@@ -43,7 +45,7 @@ std::string endpoint_text(const Endpoint &endpoint);
 
 // 950 ms, 12 s, 3 min 5 s, 2 h 4 min, 5 d 1 h.
 std::string age_text(std::uint64_t ms);
-// 999, 1.2 k, 34 M: four columns of digits at most.
+// 999, 1.2 k, 34 M.
 std::string count_text(double value);
 // 999 B, 1.2 KiB, 34 MiB.
 std::string bytes_text(double bytes);

@@ -19,8 +19,8 @@ using Kind = Setting::Kind;
 constexpr std::uint32_t rtr_all =
 	MPA_CONFIG_RTR_SEND | MPA_CONFIG_RTR_WRITE | MPA_CONFIG_RTR_READ;
 
-// The bounds are those of <linux/mpa_netlink.h>. Made at first use: it needs words
-// of another source.
+// The bounds are those of <linux/mpa_netlink.h>. The table is created at first use,
+// because it needs words that another source defines.
 std::vector<Setting> make_table()
 {
 	const std::vector<Word> crc_words = {
@@ -45,55 +45,60 @@ std::vector<Setting> make_table()
 
 	return {
 		{MPA_A_CONFIG_CRC, Kind::word, "crc", "crc", 0, 1, crc_words,
-		 "CRCs: always, or not if the peer wants none either"},
+		 "always use CRCs, or none if the peer also prefers none"},
 		{MPA_A_CONFIG_MARKERS, Kind::toggle, "markers", "markers", 0, 1,
-		 toggle_words, "ask the peer for Markers"},
+		 toggle_words, "request Markers from the peer"},
 		{MPA_A_CONFIG_REVISION, Kind::word, "revision", "revision", 0, 3,
-		 revision_words, "revision of MPA to speak"},
+		 revision_words, "revision of MPA"},
 		{MPA_A_CONFIG_PERMISSIVE, Kind::toggle, "permissive", "permissive", 0, 1,
-		 toggle_words, "serve peers of revision 0, too"},
+		 toggle_words, "accept peers of revision 0, too"},
 		{MPA_A_CONFIG_EXCHANGE, Kind::word, "exchange", "exchange", 0, 1,
-		 exchange_words, "how Initiators tell their Read depths"},
+		 exchange_words, "whether Initiators of devices send their Read depths"},
 		{MPA_A_CONFIG_PEER_TO_PEER, Kind::toggle, "peer-to-peer", "peer_to_peer",
-		 0, 1, toggle_words, "ask for peer-to-peer mode"},
+		 0, 1, toggle_words, "whether Initiators of devices request peer-to-peer mode"},
 		{MPA_A_CONFIG_RTR, Kind::set, "rtr", "rtr", 1, rtr_all, rtr_words,
-		 "ways to open a stream in that mode"},
+		 "ways to open a stream in peer-to-peer mode"},
 		{MPA_A_CONFIG_IRD, Kind::number, "ird", "ird", 0, 16382, {},
-		 "most Read Requests taken at once"},
+		 "maximum number of outstanding Read Requests that are accepted"},
 		{MPA_A_CONFIG_ORD, Kind::number, "ord", "ord", 0, 16382, {},
-		 "most Read Requests sent at once"},
+		 "maximum number of outstanding Read Requests that are sent"},
 		{MPA_A_CONFIG_STARTUP_TIMEOUT, Kind::duration, "startup-timeout",
-		 "startup_timeout", 100, 3600000, {}, "how long startup may take"},
+		 "startup_timeout", 100, 3600000, {}, "time limit for the peer's part of startup"},
 		{MPA_A_CONFIG_REPLY_TIMEOUT, Kind::duration, "reply-timeout",
 		 "reply_timeout", 100, 3600000, {},
-		 "how long Initiators of devices wait for the Reply"},
+		 "time limit for the Reply, for Initiators of devices"},
 		{MPA_A_CONFIG_HALF_OPEN_MAX, Kind::number, "half-open-max",
 		 "half_open_max", 1, 65536, {},
-		 "peers of a listener that have sent no Request yet"},
+		 "maximum number of peers of a listener that have not sent a Request"},
 		{MPA_A_CONFIG_PACKING, Kind::toggle, "packing", "packing", 0, 1,
-		 toggle_words, "sockets: small ULPDUs wait for company"},
+		 toggle_words, "delay small ULPDUs of sockets to send them together"},
 		{MPA_A_CONFIG_SEGMENTS, Kind::word, "segments", "segments", 0, 1,
-		 segments_words, "TCP segments to a call into TCP"},
+		 segments_words, "number of TCP segments that are passed to TCP in one call"},
 		{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, Kind::duration,
 		 "first-fpdu-timeout", "first_fpdu_timeout", 0, 3600000, {},
-		 "how long Responders wait for the first FPDU; 0: for ever"},
+		 "time limit for the first FPDU, for Responders; 0: no limit"},
 		{MPA_A_CONFIG_CLOSE_TIMEOUT, Kind::duration, "close-timeout",
 		 "close_timeout", 100, 3600000, {},
-		 "how long the end of a device's connection may take"},
+		 "time limit for closing a device's connection"},
 		{MPA_A_CONFIG_LINGER_MAX, Kind::number, "linger-max", "linger_max",
-		 1, 65536, {}, "connections of a device that end without a QP"},
+		 1, 65536, {}, "maximum number of connections of a device that close without a QP"},
 		{MPA_A_CONFIG_KEEPALIVE, Kind::toggle, "keepalive", "keepalive", 0, 1,
-		 toggle_words, "TCP's keepalive for connections of devices"},
-		{MPA_A_CONFIG_USER_QP_MAX, Kind::number, "user-qp-max", "user_qp_max", 1, 65536, {},
-		 "devices: queue pairs of a user context"},
-		{MPA_A_CONFIG_USER_CQ_MAX, Kind::number, "user-cq-max", "user_cq_max", 1, 65536, {},
-		 "devices: completion queues of a user context"},
-		{MPA_A_CONFIG_USER_MR_MAX, Kind::number, "user-mr-max", "user_mr_max", 1, 1048576, {},
-		 "devices: memory regions of a user context"},
-		{MPA_A_CONFIG_USER_PD_MAX, Kind::number, "user-pd-max", "user_pd_max", 1, 65536, {},
-		 "devices: protection domains of a user context"},
-		{MPA_A_CONFIG_USER_RINGS_MAX, Kind::number, "user-rings-max", "user_rings_max", 1, 1048576, {},
-		 "devices: MiB of rings of a user context"},
+		 toggle_words, "TCP keepalive for connections of devices"},
+		{MPA_A_CONFIG_USER_QP_MAX, Kind::number, "user-qp-max",
+		 "user_qp_max", 1, 65536, {},
+		 "maximum number of queue pairs of a user context of a device"},
+		{MPA_A_CONFIG_USER_CQ_MAX, Kind::number, "user-cq-max",
+		 "user_cq_max", 1, 65536, {},
+		 "maximum number of completion queues of a user context of a device"},
+		{MPA_A_CONFIG_USER_MR_MAX, Kind::number, "user-mr-max",
+		 "user_mr_max", 1, 1048576, {},
+		 "maximum number of memory regions of a user context of a device"},
+		{MPA_A_CONFIG_USER_PD_MAX, Kind::number, "user-pd-max",
+		 "user_pd_max", 1, 65536, {},
+		 "maximum number of protection domains of a user context of a device"},
+		{MPA_A_CONFIG_USER_RINGS_MAX, Kind::number, "user-rings-max",
+		 "user_rings_max", 1, 1048576, {},
+		 "maximum size of the rings of a user context of a device, in MiB"},
 	};
 }
 
@@ -109,23 +114,19 @@ struct TimeUnit {
 	std::uint32_t ms;
 };
 
-// Longest first, for writing.
+// Longest unit first, because duration_text() uses the first one that fits.
 constexpr TimeUnit time_units[] = {
 	{"h", 3600000}, {"min", 60000}, {"s", 1000}, {"ms", 1},
 };
 
 [[noreturn]] void refuse(const Setting &setting, std::string_view text)
 {
-	std::string meant;
-
-	if (const auto near = nearest(text, texts_of(setting.words));
-	    !near.empty())
-		meant = fmt::format("; '{}'?", near);
 	throw UsageError(fmt::format("{}: '{}' is not {}{}", setting.name, text,
-				     values_of(setting), meant));
+				     values_text(setting),
+				     suggestion(text, texts_of(setting.words))));
 }
 
-// What fits into the attribute; whether it is in bounds is for the kernel to say.
+// A value that fits into the attribute. The kernel checks its bounds.
 std::uint32_t fitting(const Setting &setting, std::uint64_t value,
 		      std::string_view text)
 {
@@ -134,7 +135,7 @@ std::uint32_t fitting(const Setting &setting, std::uint64_t value,
 	return static_cast<std::uint32_t>(value);
 }
 
-// Digits, and what stands behind them.
+// The number at the beginning of the text, and the rest of it.
 std::uint64_t digits(const Setting &setting, std::string_view text,
 		     std::string_view &rest)
 {
@@ -206,12 +207,12 @@ std::string duration_text(std::uint32_t ms)
 	throw UsageError(fmt::format(
 		"{} is not {}", json.dump(-1, ' ', false,
 					  Json::error_handler_t::replace),
-		values_of(setting)));
+		values_text(setting)));
 }
 
 std::uint32_t number_from_json(const Setting &setting, const Json &json)
 {
-	// Only what fits: 4294967297 must not become 1.
+	// Compared before the conversion: 4294967297 must not become 1.
 	if (!json.is_number_unsigned() ||
 	    json.get<std::uint64_t>() < setting.min ||
 	    json.get<std::uint64_t>() > setting.max)
@@ -262,7 +263,7 @@ const Setting *setting_of(unsigned int key)
 	return nullptr;
 }
 
-std::string values_of(const Setting &setting)
+std::string values_text(const Setting &setting)
 {
 	const auto words = texts_of(setting.words);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// The one table of settings: what they are called, which values they have and
-// how these are written. get, set, save, restore and completion go by it.
+// The table of settings: their names, their possible values and how these are
+// written. get, set, save, restore and completion use it.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ struct Setting {
 		word,
 		// off, on; false, true in JSON.
 		toggle,
-		// Words with commas between; an array in JSON.
+		// Words separated by commas; an array in JSON.
 		set,
 		// A number between min and max.
 		number,
-		// Milliseconds between min and max, or with a unit; a number of
-		// them in JSON.
+		// Milliseconds between min and max, or a number with a unit; in
+		// JSON a number of milliseconds.
 		duration,
 	};
 
@@ -39,34 +39,35 @@ struct Setting {
 	std::string json;
 	std::uint32_t min;
 	std::uint32_t max;
-	// Of words and sets; a set's number is its bit.
+	// Of words and sets; in a set the number is a bit.
 	std::vector<Word> words;
 	std::string help;
 };
 
 // In the order of the attributes.
 std::span<const Setting> settings();
-// nullptr: there is none of that name.
+// nullptr if there is no such setting.
 const Setting *setting_named(std::string_view name);
 const Setting *setting_of(unsigned int key);
 
-// What a user may write, for messages: "required or off", "0 .. 16382".
-std::string values_of(const Setting &setting);
+// The possible values, for messages: "one of required, off", "0 .. 16382".
+std::string values_text(const Setting &setting);
 
-// A value from the command line, or UsageError if it is none. Bounds are left to
-// the kernel, whose no has words of its own.
+// Parses a value from the command line; UsageError if it is invalid. Bounds are not
+// checked, because the kernel refuses such a value with its own message.
 std::uint32_t value_from(const Setting &setting, std::string_view text);
-// As it would be written there: "on", "send,read", "5 s".
+// The value as on the command line: "on", "send,read", "5s".
 std::string value_text(const Setting &setting, std::uint32_t value);
 
-// From a file: UsageError with what is wrong, without the key's name, also if it
-// is out of bounds: files are read as a whole before anything is done.
+// Parses a value from a file; UsageError, without the name of the setting, if it is
+// invalid or out of bounds. Bounds are checked here, because a file is checked as a
+// whole before any change is made.
 std::uint32_t value_from_json(const Setting &setting, const Json &json);
 Json value_json(const Setting &setting, std::uint32_t value);
-// An object of all that is there, in the table's order.
+// An object with all settings that have a value, in the order of the table.
 Json settings_json(const Settings &settings);
 
-// Keys, by their names in JSON, of the bits.
+// The names in JSON of the settings whose bits are set.
 std::vector<std::string> keys_of(std::uint32_t mask);
 
 } // namespace mpactl

@@ -6,15 +6,6 @@
 
 namespace mpactl {
 
-Target target_from(Words &words)
-{
-	if (words.take("dev"))
-		return Target::device(words.need("name of the device"));
-	if (words.take("listen"))
-		return Target::listener(words.need_number("id of the listener"));
-	return {};
-}
-
 std::string target_text(const Target &target)
 {
 	switch (target.kind) {

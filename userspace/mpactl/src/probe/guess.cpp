@@ -18,7 +18,7 @@ struct Beginning {
 
 using namespace std::string_view_literals;
 
-// The first that fits is taken: longer ones come before what they begin with.
+// The first match is used, so a longer row must be before its own prefix.
 constexpr Beginning beginnings[] = {
 	{0, "HTTP/"sv, "HTTP"},
 	{0, "<!DOCTYPE"sv, "HTTP/0.9"},
@@ -37,7 +37,7 @@ constexpr Beginning beginnings[] = {
 	{0, "-DENIED"sv, "Redis"},
 	{0, "@RSYNCD:"sv, "rsync"},
 	{0, "RFB "sv, "VNC"},
-	{0, "<?xml"sv, "XML, XMPP perhaps"},
+	{0, "<?xml"sv, "XML, possibly XMPP"},
 	{0, "<stream"sv, "XMPP"},
 	{0, "AMQP"sv, "AMQP"},
 	{0, "INFO {"sv, "NATS"},
@@ -55,7 +55,7 @@ constexpr Beginning beginnings[] = {
 	// C2HTermReq and ICResp of NVMe over TCP, with their header lengths.
 	{0, "\x03\x00\x18"sv, "NVMe over TCP"},
 	{0, "\x01\x00\x80"sv, "NVMe over TCP"},
-	{0, "MPA ID "sv, "MPA, with a key of its own"},
+	{0, "MPA ID "sv, "MPA with an unknown key"},
 };
 
 bool fits(const Beginning &row, std::string_view text)

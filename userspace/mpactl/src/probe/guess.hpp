@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What a service that does not speak MPA may be, by the first bytes it sends.
+// Guesses which service a peer without MPA is, from the first bytes that it sends.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace mpactl {
 
-// Empty: no idea.
+// Empty if the service is unknown.
 std::string_view guess_service(std::span<const std::uint8_t> bytes);
 
-// "4d 50 41", all of them.
+// "4d 50 41".
 std::string hex(std::span<const std::uint8_t> bytes,
 		std::string_view between = " ");
 
-// What is printable as it is, the rest as dots.
+// Printable characters, and dots for all others.
 std::string printable(std::span<const std::uint8_t> bytes);
 
 } // namespace mpactl

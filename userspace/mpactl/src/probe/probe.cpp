@@ -23,16 +23,16 @@ struct OutcomeWords {
 
 constexpr OutcomeWords outcomes[] = {
 	{ProbeOutcome::accepted, "accepted", "accepted"},
-	{ProbeOutcome::rejected, "rejected", "rejected, as MPA has it"},
-	{ProbeOutcome::unfit, "unfit", "a Reply that cannot be gone on from"},
+	{ProbeOutcome::rejected, "rejected", "rejected"},
+	{ProbeOutcome::unfit, "unfit", "a Reply that does not match the Request"},
 	{ProbeOutcome::malformed, "malformed", "a malformed Reply"},
 	{ProbeOutcome::silent, "silent",
-	 "the connection is taken, and nothing is said"},
+	 "the connection is accepted, but no data is received"},
 	{ProbeOutcome::closed, "closed", "closed without an answer"},
 	{ProbeOutcome::reset, "reset", "reset without an answer"},
-	{ProbeOutcome::echo, "echo", "our own Request comes back: an echo service"},
+	{ProbeOutcome::echo, "echo", "the Request is sent back: an echo service"},
 	{ProbeOutcome::initiator, "initiator",
-	 "a Request of its own: the peer is an Initiator, too"},
+	 "a Request: the peer is an Initiator, too"},
 	{ProbeOutcome::foreign, "foreign", "an answer that is not MPA"},
 };
 
@@ -41,31 +41,31 @@ const OutcomeWords &words(ProbeOutcome outcome)
 	return outcomes[static_cast<std::size_t>(outcome)];
 }
 
-const char *key_of(NoWay why)
+const char *key_of(ConnectError why)
 {
 	switch (why) {
-	case NoWay::name:
+	case ConnectError::name:
 		return "no-name";
-	case NoWay::refused:
+	case ConnectError::refused:
 		return "refused";
-	case NoWay::timeout:
+	case ConnectError::timeout:
 		return "timeout";
-	case NoWay::unreachable:
+	case ConnectError::unreachable:
 		return "unreachable";
 	}
 	return "";
 }
 
-const char *sentence_of(NoWay why)
+const char *sentence_of(ConnectError why)
 {
 	switch (why) {
-	case NoWay::name:
-		return "the name is not known";
-	case NoWay::refused:
-		return "nobody listens there";
-	case NoWay::timeout:
-		return "no answer to TCP: the host is down, or a firewall drops it";
-	case NoWay::unreachable:
+	case ConnectError::name:
+		return "the name is unknown";
+	case ConnectError::refused:
+		return "no program listens on the port";
+	case ConnectError::timeout:
+		return "no answer: the host is down, or a firewall drops the packets";
+	case ConnectError::unreachable:
 		return "cannot be reached";
 	}
 	return "";
@@ -171,7 +171,7 @@ Field field(std::string name, std::string value, Style style = Style::plain)
 std::string crc_text(const Attempt &attempt)
 {
 	const auto &reply = *attempt.reply;
-	const std::string wish = reply.crc ? "wanted" : "not wanted";
+	const std::string wish = reply.crc ? "requested" : "not requested";
 
 	if (attempt.outcome != ProbeOutcome::accepted)
 		return wish;
@@ -208,7 +208,7 @@ std::vector<Field> reply_fields(const Attempt &attempt)
 		      attempt.outcome == ProbeOutcome::accepted ? Style::good
 								: Style::warn),
 		field("CRC", crc_text(attempt)),
-		field("Markers", reply.markers ? "wanted" : "not wanted"),
+		field("Markers", reply.markers ? "requested" : "not requested"),
 	};
 
 	if (reply.enhanced) {
@@ -220,7 +220,7 @@ std::vector<Field> reply_fields(const Attempt &attempt)
 	if (attempt.early)
 		fields.push_back(field(
 			"wrong",
-			fmt::format("{} bytes before any FPDU of ours",
+			fmt::format("{} bytes before an FPDU was sent",
 				    attempt.early),
 			Style::warn));
 	if (!attempt.why.empty())
@@ -230,7 +230,7 @@ std::vector<Field> reply_fields(const Attempt &attempt)
 	return fields;
 }
 
-std::vector<Field> stranger_fields(const Attempt &attempt)
+std::vector<Field> other_fields(const Attempt &attempt)
 {
 	std::vector<Field> fields{
 		field("asked", revision_name(attempt.ask.revision)),
@@ -285,14 +285,14 @@ startup::Bytes unhex(const std::string &text)
 
 		if (error != std::errc() || stop != from + 2)
 			throw UsageError("--private-data-hex: '" + text +
-					 "' is not a row of pairs of hexadecimal "
-					 "digits");
+					 "' does not consist of pairs of "
+					 "hexadecimal digits");
 		bytes.push_back(static_cast<std::uint8_t>(byte));
 	}
 	return bytes;
 }
 
-// As times are given to `mpactl set`.
+// The same format as for `mpactl set`.
 milliseconds duration(const std::string &text)
 {
 	auto setting = *setting_of(MPA_A_CONFIG_STARTUP_TIMEOUT);
@@ -313,7 +313,7 @@ void check_family(const ProbeOptions &options)
 				 "' is not an IP address");
 	if (order.family != AF_UNSPEC && order.family != family)
 		throw UsageError("--source: '" + order.source +
-				 "' is of the other family");
+				 "' is an address of the other family");
 }
 
 ProbeOrder order_of(const ProbeOptions &options)
@@ -329,50 +329,60 @@ ProbeOrder order_of(const ProbeOptions &options)
 	order.data = options.data_hex.empty()
 		? startup::Bytes(options.data.begin(), options.data.end())
 		: unhex(options.data_hex);
-	// The first Request is of revision 2 unless another one is asked for.
+	// The first Request has revision 2 unless another one is selected.
 	const auto room = startup::room_for_data(order.revision.value_or(2));
 	if (order.data.size() > room)
-		throw UsageError(fmt::format("private data: {} bytes, a Request "
-					     "has room for {}",
+		throw UsageError(fmt::format("private data: {} bytes, but a "
+					     "Request can have at most {}",
 					     order.data.size(), room));
 	check_family({order, {}, {}, {}, {}, {}, {}, {}});
 	return order;
 }
 
-void probe_setup(CLI::App &app, ProbeOptions &options)
+void probe_setup(Syntax command, ProbeOptions &options)
 {
 	auto &order = options.order;
+	const CLI::Range depths(0u, startup::depth_none);
 
-	app.add_option("HOST", order.host, "name or address")->required();
-	app.add_option("PORT", order.port, "TCP port")->required();
-	auto *revision =
-		app.add_option("--revision", order.revision,
-			       "speak only this revision of MPA: 0, 1 or 2")
-			->check(CLI::IsMember({"0", "1", "2"}));
-	app.add_flag("--all", order.all,
-		     "a connection for each revision: 2, 1 and 0")
+	command.synopsis("HOST PORT");
+	command.argument(order.host, host_name(), "host name or IP address")
+		->required();
+	command.argument(order.port, any("PORT"), "TCP port")->required();
+	auto *revision = command.option(
+		"--revision", order.revision,
+		one_of({{"0", "RDMA Consortium"}, {"1", "RFC 5044"},
+			{"2", "RFC 6581"}}),
+		"use only this revision of MPA");
+	command.flag("--all", order.all,
+		     "make a connection for each of the revisions 2, 1 and 0")
 		->excludes(revision);
-	app.add_flag("--markers", order.markers, "ask for Markers");
-	app.add_flag("--no-crc", options.no_crc, "prefer no CRCs");
-	app.add_flag("--no-peer-to-peer", options.no_peer_to_peer,
-		     "do not ask for peer-to-peer mode");
-	app.add_option("--ird", order.ird, "inbound Read depth to offer")
-		->check(CLI::Range(0u, startup::depth_none))
+	command.flag("--markers", order.markers, "request Markers");
+	command.flag("--no-crc", options.no_crc, "prefer no CRCs");
+	command.flag("--no-peer-to-peer", options.no_peer_to_peer,
+		     "do not request peer-to-peer mode");
+	command.option("--ird", order.ird, any("DEPTH"),
+		       "inbound Read depth to offer, 0 .. 16382; 16383: not to be "
+		       "negotiated")
+		->check(depths)
 		->capture_default_str();
-	app.add_option("--ord", order.ord, "outbound Read depth to ask for")
-		->check(CLI::Range(0u, startup::depth_none))
+	command.option("--ord", order.ord, any("DEPTH"),
+		       "outbound Read depth to request, 0 .. 16382; 16383: not to "
+		       "be negotiated")
+		->check(depths)
 		->capture_default_str();
-	auto *data = app.add_option("--private-data", options.data,
-				    "text for the Request");
-	app.add_option("--private-data-hex", options.data_hex,
-		       "the same, in hexadecimal digits")
+	auto *data = command.option("--private-data", options.data, any("TEXT"),
+				    "private data of the Request");
+	command.option("--private-data-hex", options.data_hex, any("DIGITS"),
+		       "private data of the Request, as hexadecimal digits")
 		->excludes(data);
-	app.add_option("--timeout", options.timeout,
-		       "for the connection, and again for the answer")
+	command.option("--timeout", options.timeout, any("TIME"),
+		       "limit for the connection and again for the answer, "
+		       "100ms .. 1h")
 		->capture_default_str();
-	auto *ipv4 = app.add_flag("-4", options.ipv4, "IPv4 only");
-	app.add_flag("-6", options.ipv6, "IPv6 only")->excludes(ipv4);
-	app.add_option("--source", order.source, "own IP address");
+	auto *ipv4 = command.flag("-4", options.ipv4, "use IPv4 only");
+	command.flag("-6", options.ipv6, "use IPv6 only")->excludes(ipv4);
+	command.option("--source", order.source, any("ADDRESS"),
+		       "local IP address to connect from");
 }
 
 Exit probe_run(const ProbeOptions &options, Context &context)
@@ -394,7 +404,7 @@ Json ProbeView::json() const
 		  {"revisions", report_.revisions()}};
 
 	json["outcome"] = best ? words(best->outcome).key
-			       : key_of(report_.no_way.value_or(NoWay::unreachable));
+			       : key_of(report_.connect_error.value_or(ConnectError::unreachable));
 	if (!report_.why.empty())
 		json["why"] = report_.why;
 	json["attempts"] = Json::array();
@@ -406,7 +416,7 @@ Json ProbeView::json() const
 void ProbeView::text(Text &to) const
 {
 	if (!report_.best()) {
-		const auto why = report_.no_way.value_or(NoWay::unreachable);
+		const auto why = report_.connect_error.value_or(ConnectError::unreachable);
 
 		to.line({{where(report_) + ":", Style::strong},
 			 {sentence_of(why), Style::bad},
@@ -414,10 +424,10 @@ void ProbeView::text(Text &to) const
 		return;
 	}
 	to.line({{where(report_), Style::strong},
-		 report_.speaks() ? Cell{"speaks MPA", Style::good}
-				  : Cell{"does not speak MPA", Style::bad}});
+		 report_.speaks() ? Cell{"uses MPA", Style::good}
+				  : Cell{"does not use MPA", Style::bad}});
 	for (const auto &one : report_.attempts)
-		to.fields(one.reply ? reply_fields(one) : stranger_fields(one));
+		to.fields(one.reply ? reply_fields(one) : other_fields(one));
 	if (!report_.why.empty())
 		to.line({{report_.why, Style::warn}});
 }
@@ -429,11 +439,12 @@ Exit probe_status(const ProbeReport &report)
 	return report.speaks() ? Exit::ok : Exit::refused;
 }
 
-void setup_probe(CLI::App &app, Run &chosen)
+void setup_probe(CommandLine &line)
 {
-	add_command<ProbeOptions>(app, chosen, "probe",
-				  "what a TCP port speaks: MPA, and how", probe_setup,
-				  probe_run);
+	add_command<ProbeOptions>(line, "probe",
+				  "Find out which protocol a TCP port uses, and "
+				  "how MPA is configured there",
+				  probe_setup, probe_run);
 }
 
 } // namespace mpactl

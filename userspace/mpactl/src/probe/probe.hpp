@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// mpactl probe: asks a port what it speaks.
+// mpactl probe: finds out which protocol a TCP port uses.
 #pragma once
 
 #include "cli/command.hpp"
@@ -19,9 +19,9 @@ private:
 	const ProbeReport &report_;
 };
 
-// 0: speaks MPA, be it to reject; 1: does not; 4: nobody can be reached.
+// 0: uses MPA, even if it rejects; 1: does not use MPA; 4: no connection.
 Exit probe_status(const ProbeReport &report);
 
-void setup_probe(CLI::App &app, Run &chosen);
+void setup_probe(CommandLine &line);
 
 } // namespace mpactl

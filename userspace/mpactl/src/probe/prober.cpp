@@ -30,13 +30,13 @@ using mpa::tcp::addresses;
 using startup::Bytes;
 using startup::Reading;
 
-// What is read at most, whatever the peer has to say.
+// Maximum number of bytes to read.
 constexpr std::size_t most_bytes = 1024;
-// What is not MPA is shown up to here, and given so long to come.
+// Maximum number of bytes of another protocol to show, and how long to wait for them.
 constexpr std::size_t shown_bytes = 64;
-constexpr milliseconds more_of_it{200};
-// For the peer's end after ours.
-constexpr milliseconds goodbye{1000};
+constexpr milliseconds more_bytes{200};
+// How long to wait until the peer closes the connection, too.
+constexpr milliseconds close_limit{1000};
 
 milliseconds until(Time when)
 {
@@ -46,7 +46,8 @@ milliseconds until(Time when)
 	return std::max(left, milliseconds(0));
 }
 
-// True if the descriptor is ready by then; a signal only costs time.
+// Returns true if the descriptor becomes ready before that time. Continues after
+// signals.
 bool wait(const descriptor &fd, short events, Time when)
 {
 	pollfd one{.fd = fd.get(), .events = events, .revents = 0};
@@ -134,19 +135,19 @@ std::pair<descriptor, int> connect_to(const addrinfo &to,
 	return {error ? descriptor() : std::move(fd), error};
 }
 
-NoWay no_way_of(int error)
+ConnectError connect_error_of(int error)
 {
 	switch (error) {
 	case ECONNREFUSED:
-		return NoWay::refused;
+		return ConnectError::refused;
 	case ETIMEDOUT:
-		return NoWay::timeout;
+		return ConnectError::timeout;
 	default:
-		return NoWay::unreachable;
+		return ConnectError::unreachable;
 	}
 }
 
-// The first address that answers, or what the last one said.
+// Connects to the first address that answers, or reports the error of the last one.
 std::pair<descriptor, const addrinfo *>
 connect_any(const addrinfo *list, const ProbeOrder &order, ProbeReport &report)
 {
@@ -156,11 +157,11 @@ connect_any(const addrinfo *list, const ProbeOrder &order, ProbeReport &report)
 		report.address = name_of(*to);
 		if (!error) {
 			report.source = source_of(fd);
-			report.no_way.reset();
+			report.connect_error.reset();
 			report.why.clear();
 			return {std::move(fd), to};
 		}
-		report.no_way = no_way_of(error);
+		report.connect_error = connect_error_of(error);
 		report.why = std::generic_category().message(error);
 	}
 	return {descriptor(), nullptr};
@@ -185,8 +186,8 @@ Got receive(const descriptor &fd, Bytes &to, std::size_t room, Time when)
 	return size ? Got::bytes : Got::end;
 }
 
-// A Request fits into any socket's buffer; what does not arrive shows in what
-// is received, or is not.
+// A Request fits into the send buffer of a socket. Errors are ignored, because the
+// answer, or its absence, determines the outcome.
 void send(const descriptor &fd, const Bytes &bytes, Time when)
 {
 	std::size_t sent = 0;
@@ -206,11 +207,11 @@ bool begins_with(const Bytes &whole, const Bytes &part)
 	       std::equal(part.begin(), part.end(), whole.begin());
 }
 
-// The bytes are no Reply: reads on until it is plain what else.
-void read_stranger(const descriptor &fd, const Bytes &request, Bytes &bytes,
+// The bytes are not a Reply. Reads more of them to identify the protocol.
+void read_other_protocol(const descriptor &fd, const Bytes &request, Bytes &bytes,
 		   Time when)
 {
-	const auto soon = std::min(when, Steady::now() + more_of_it);
+	const auto soon = std::min(when, Steady::now() + more_bytes);
 
 	while (bytes.size() < most_bytes) {
 		const bool echo = begins_with(request, bytes);
@@ -225,7 +226,7 @@ void read_stranger(const descriptor &fd, const Bytes &request, Bytes &bytes,
 	}
 }
 
-void judge_stranger(Attempt &attempt, const Bytes &request,
+void classify_other(Attempt &attempt, const Bytes &request,
 		    const Reading &reading)
 {
 	using State = Reading::State;
@@ -251,7 +252,7 @@ void judge_stranger(Attempt &attempt, const Bytes &request,
 	attempt.bytes.resize(std::min(bytes.size(), shown_bytes));
 }
 
-void judge_reply(Attempt &attempt, const Reading &reading)
+void classify_reply(Attempt &attempt, const Reading &reading)
 {
 	attempt.reply = reading.reply;
 	attempt.agreement = startup::conclude(attempt.ask, reading.reply);
@@ -267,13 +268,14 @@ void judge_reply(Attempt &attempt, const Reading &reading)
 		attempt.why = attempt.agreement.problem;
 }
 
-// Nothing more comes, and what came is no whole Reply.
-void judge_end(Attempt &attempt, Got how)
+// The stream ended or the time is over before a whole Reply was received.
+void classify_end(Attempt &attempt, Got how)
 {
 	if (!attempt.bytes.empty()) {
 		attempt.outcome = ProbeOutcome::malformed;
-		attempt.why = how == Got::nothing ? "its Reply stops in the middle"
-						  : "it ends within its Reply";
+		attempt.why = how == Got::nothing
+				      ? "the rest of the Reply was not received"
+				      : "the stream ended within the Reply";
 		return;
 	}
 	attempt.outcome = how == Got::end ? ProbeOutcome::closed
@@ -281,31 +283,31 @@ void judge_end(Attempt &attempt, Got how)
 					    : ProbeOutcome::silent;
 }
 
-void hear(const descriptor &fd, const Bytes &request, Attempt &attempt,
-	  Time when)
+void receive_answer(const descriptor &fd, const Bytes &request,
+		    Attempt &attempt, Time when)
 {
 	for (;;) {
 		const auto got = receive(fd, attempt.bytes,
 					 most_bytes - attempt.bytes.size(),
 					 when);
 		if (got != Got::bytes)
-			return judge_end(attempt, got);
+			return classify_end(attempt, got);
 
 		const auto reading = startup::read_reply(attempt.bytes);
 		if (reading.state == Reading::State::more)
 			continue;
 		if (reading.state == Reading::State::whole)
-			return judge_reply(attempt, reading);
-		read_stranger(fd, request, attempt.bytes, when);
-		return judge_stranger(attempt, request, reading);
+			return classify_reply(attempt, reading);
+		read_other_protocol(fd, request, attempt.bytes, when);
+		return classify_other(attempt, request, reading);
 	}
 }
 
-// To a Responder, the end of a stream without an FPDU. Bytes left unread would
-// make a reset of it; the first of them are returned.
-Bytes say_goodbye(const descriptor &fd)
+// Closes the stream without an FPDU. Reads the remaining bytes, because unread bytes
+// would cause a reset, and returns the first of them.
+Bytes close_stream(const descriptor &fd)
 {
-	const auto when = Steady::now() + goodbye;
+	const auto when = Steady::now() + close_limit;
 	Bytes rest;
 
 	::shutdown(fd.get(), SHUT_WR);
@@ -315,16 +317,16 @@ Bytes say_goodbye(const descriptor &fd)
 	return rest;
 }
 
-// Services of lines of text wait for the end of ours, and find it when the
-// stream ends: then they say what they are.
-void judge_last_words(Attempt &attempt, const Bytes &request, Bytes words)
+// Text protocols wait for the end of a line. They answer when the stream ends, and
+// can be identified then.
+void classify_late_answer(Attempt &attempt, const Bytes &request, Bytes words)
 {
 	const auto reading = startup::read_reply(words);
 
 	if (words.empty() || reading.state != Reading::State::foreign)
 		return;
 	attempt.bytes = std::move(words);
-	judge_stranger(attempt, request, reading);
+	classify_other(attempt, request, reading);
 }
 
 startup::Ask ask_of(const ProbeOrder &order, unsigned int revision)
@@ -351,18 +353,18 @@ Attempt exchange(const descriptor &fd, const ProbeOrder &order,
 	attempt.ask = ask_of(order, revision);
 	const auto request = startup::request(attempt.ask);
 	send(fd, request, when);
-	hear(fd, request, attempt, when);
+	receive_answer(fd, request, attempt, when);
 	attempt.took = std::chrono::duration_cast<milliseconds>(Steady::now() -
 								started);
-	const auto rest = say_goodbye(fd);
+	const auto rest = close_stream(fd);
 	if (attempt.outcome == ProbeOutcome::silent)
-		judge_last_words(attempt, request, rest);
+		classify_late_answer(attempt, request, rest);
 	return attempt;
 }
 
 // --- which revisions ----------------------------------------------------------
 
-// The revision to try next, if the last attempt leaves something open.
+// The revision to try next, or none.
 std::optional<unsigned int> next_revision(const ProbeOrder &order,
 					  const Attempt &last)
 {
@@ -375,7 +377,7 @@ std::optional<unsigned int> next_revision(const ProbeOrder &order,
 	switch (last.outcome) {
 	case ProbeOutcome::closed:
 	case ProbeOutcome::reset:
-		// RFC 6581 section 10: so ends one that knows no revision 2.
+		// RFC 6581 section 10: a peer without revision 2 does this.
 		return asked == 2 ? std::optional(1u) : std::nullopt;
 	case ProbeOutcome::unfit:
 	case ProbeOutcome::rejected:
@@ -400,7 +402,7 @@ const Attempt *ProbeReport::best() const
 {
 	const Attempt *best = nullptr;
 
-	// In the order of the enumeration; of equals the first.
+	// Outcomes are ordered; of equal ones the first attempt is used.
 	for (const auto &one : attempts)
 		if (!best || one.outcome < best->outcome)
 			best = &one;
@@ -436,14 +438,14 @@ int family_of(const std::string &address)
 ProbeReport probe(const ProbeOrder &order)
 {
 	ProbeReport report{.host = order.host, .port = order.port, .address = {},
-			   .source = {}, .attempts = {}, .no_way = {}, .why = {}};
+			   .source = {}, .attempts = {}, .connect_error = {}, .why = {}};
 	const auto family = order.source.empty() ? order.family
 						 : family_of(order.source);
 	const auto [list, why] = look_up(order.host, order.port, family, 0);
 	std::optional<unsigned int> revision = order.revision.value_or(2);
 
 	if (!list) {
-		report.no_way = NoWay::name;
+		report.connect_error = ConnectError::name;
 		report.why = why;
 		return report;
 	}
@@ -455,9 +457,9 @@ ProbeReport probe(const ProbeOrder &order)
 			break;
 		auto [again, error] = connect_to(*to, order);
 		if (error) {
-			// The port is gone, or keeps us out after what it has
-			// seen: what is known so far stands.
-			report.why = "then " +
+			// The port was closed, or the peer refuses a second
+			// connection. The attempts so far are valid.
+			report.why = "next connection: " +
 				std::generic_category().message(error);
 			break;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What is at a TCP port: connects, performs the startup exchange of MPA as
-// Initiator and nothing else. Needs neither module nor privilege.
+// Finds out what a TCP port uses: connects and performs only the startup exchange of
+// MPA, as Initiator. Needs neither a module nor privilege.
 #pragma once
 
 #include <chrono>
@@ -19,9 +19,9 @@ using std::chrono::milliseconds;
 struct ProbeOrder {
 	std::string host;
 	std::string port;
-	// None: 2, and 1 if that is not understood.
+	// Absent: 2, and then 1 if the peer does not support 2.
 	std::optional<unsigned int> revision;
-	// A connection for each of the revisions.
+	// Make a connection for each revision.
 	bool all = false;
 	bool markers = false;
 	bool crc = true;
@@ -29,66 +29,66 @@ struct ProbeOrder {
 	unsigned int ird = 16;
 	unsigned int ord = 16;
 	startup::Bytes data;
-	// For each step: the connection, and what the peer says.
+	// Limit for the connection, and again for the answer.
 	milliseconds timeout{3000};
 	int family = AF_UNSPEC;
-	// Own address, or empty.
+	// Local address, or empty.
 	std::string source;
 };
 
 enum class ProbeOutcome {
 	accepted,
 	rejected,
-	unfit,		// a Reply that does not answer the Request
-	malformed,	// begins as a Reply and is none
+	unfit,		// a Reply that does not match the Request
+	malformed,	// begins like a Reply, but is not valid
 	silent,
 	closed,
 	reset,
 	echo,
-	initiator,	// a Request of its own
-	foreign,	// something that is not MPA
+	initiator,	// a Request
+	foreign,	// not MPA
 };
 
-// One connection that came about.
+// One established connection.
 struct Attempt {
 	startup::Ask ask;
 	ProbeOutcome outcome = ProbeOutcome::silent;
-	// If there was a whole Reply.
+	// Present if a whole Reply was received.
 	std::optional<startup::Reply> reply;
 	startup::Agreement agreement;
-	// Why not, in words; may be empty.
+	// The reason for the outcome; may be empty.
 	std::string why;
-	// The first bytes of what is not a Reply.
+	// The first bytes of an answer that is not a Reply.
 	startup::Bytes bytes;
-	// Bytes that came with the Reply, before any FPDU of ours.
+	// Bytes that were received after the Reply, before an FPDU was sent.
 	std::size_t early = 0;
 	milliseconds took{0};
 };
 
-// Why there was no connection at all.
-enum class NoWay { name, refused, timeout, unreachable };
+// Why no connection was established.
+enum class ConnectError { name, refused, timeout, unreachable };
 
 struct ProbeReport {
 	std::string host;
 	std::string port;
-	// Numerical, of the connection; of the last try if there was none.
+	// Numerical address of the connection, or of the last attempt.
 	std::string address;
 	std::string source;
 	std::vector<Attempt> attempts;
-	std::optional<NoWay> no_way;
+	std::optional<ConnectError> connect_error;
 	std::string why;
 
-	// The attempt that says most.
+	// The attempt with the most informative outcome.
 	const Attempt *best() const;
-	// A Reply came, if only to say no.
+	// A Reply was received, even one that rejects the connection.
 	bool speaks() const;
-	// Revisions of the Replies, the highest first.
+	// Revisions of the Replies, in descending order.
 	std::vector<unsigned int> revisions() const;
 };
 
 bool is_reply(ProbeOutcome outcome);
 
-// AF_INET, AF_INET6, or AF_UNSPEC for what is no numerical address.
+// AF_INET or AF_INET6; AF_UNSPEC if it is not a numerical address.
 int family_of(const std::string &address);
 
 ProbeReport probe(const ProbeOrder &order);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-// The only file that sees the kernel's header: its short types are for nobody
-// else here.
+// The only file that includes a kernel header, because the short type names of the
+// kernel must not be visible elsewhere.
 #include "probe/startup.hpp"
 
 #include <cerrno>
@@ -21,7 +21,7 @@ static_assert(depth_none == MPA_ENH_DEPTH_NONE);
 
 namespace {
 
-// Permissive: a Reply of revision 0 is to be told, not refused.
+// Permissive: a Reply of revision 0 is reported, not refused.
 mpa_params params_of(const Ask &ask)
 {
 	mpa_params own{};
@@ -102,7 +102,7 @@ std::string_view words_of(int error)
 {
 	switch (error) {
 	case -EALREADY:
-		return "a Request where a Reply was due";
+		return "a Request instead of a Reply";
 	case -EPROTO:
 		return "not the key of a Reply";
 	case -EPROTONOSUPPORT:
@@ -110,7 +110,7 @@ std::string_view words_of(int error)
 	case -EMSGSIZE:
 		return "more than 512 bytes of private data";
 	default:
-		return "flags that its revision does not have";
+		return "flags that are not defined in its revision";
 	}
 }
 
@@ -122,13 +122,13 @@ std::string_view problem_of(int error)
 	case -ECONNREFUSED:
 		return "rejected";
 	case -EPROTONOSUPPORT:
-		return "the Reply is of an older revision that lacks what was asked for";
+		return "the Reply has an older revision that does not support the request";
 	case -ENOSPC:
-		return "the peer wants to send more Reads than can be taken";
+		return "the peer requests more outstanding Reads than are possible";
 	case -EOPNOTSUPP:
 		return "no RTR is common to both";
 	default:
-		return "the Reply does not answer the Request";
+		return "the Reply does not match the Request";
 	}
 }
 

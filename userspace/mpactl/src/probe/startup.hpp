@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-// Startup frames as values. The bytes are the kernel's own doing: startup.cpp
-// calls kernel/framing/startup.c, which is GPL-2.0-only, and so a program linked
-// with it is.
+// Startup frames as values. startup.cpp encodes and decodes them with
+// kernel/framing/startup.c, which is GPL-2.0-only, so a program that is linked with it
+// is GPL-2.0-only, too.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ constexpr std::size_t room_for_data(unsigned int revision)
 }
 
 constexpr unsigned int depth_max = 0x3ffe;
-// "This depth is not to be negotiated."
+// The depth is not to be negotiated.
 constexpr unsigned int depth_none = 0x3fff;
 
-// What an Initiator asks. Of revision 2 the Request is always enhanced.
+// A Request. With revision 2 it is always enhanced.
 struct Ask {
 	unsigned int revision = 2;
 	bool markers = false;
@@ -53,8 +53,8 @@ struct Reply {
 	Bytes data;
 };
 
-// What the bytes received so far are: the beginning of a Reply, a whole one,
-// or none, and then why.
+// The result of parsing the bytes received so far: the beginning of a Reply, a
+// whole Reply, or something else and the reason.
 struct Reading {
 	enum class State { more, whole, request, foreign, malformed };
 	State state = State::more;
@@ -63,7 +63,8 @@ struct Reading {
 	std::string_view why;
 };
 
-// What a connection would be like after this Reply; problem: why there is none.
+// The parameters of the connection after this Reply. If there would be no connection,
+// `problem` is the reason.
 struct Agreement {
 	std::string_view problem;
 	bool crc = false;
@@ -74,7 +75,7 @@ struct Agreement {
 	unsigned int ord = 0;
 };
 
-// Throws std::length_error if there is more private data than room for it.
+// Throws std::length_error if the private data is too long.
 Bytes request(const Ask &ask);
 Reading read_reply(std::span<const std::uint8_t> bytes);
 Agreement conclude(const Ask &ask, const Reply &reply);

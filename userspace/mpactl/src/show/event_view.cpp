@@ -2,8 +2,6 @@
 
 #include "show/event_view.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/time_text.hpp"
@@ -26,6 +24,14 @@ constexpr EventName event_names[] = {
 	{MPA_CMD_LISTEN_DEL_NTF, "listen-del", "listen"},
 	{MPA_CMD_CONFIG_NTF, "config", "config"},
 	{MPA_CMD_FAILURE_NTF, "failure", "failure"},
+};
+
+constexpr EventKind kinds[] = {
+	{"conn", "connections that begin or end"},
+	{"dev", "devices that are added, changed or removed"},
+	{"listen", "listeners that are added or removed"},
+	{"config", "settings that are changed"},
+	{"failure", "streams that are refused or fail"},
 };
 
 Style style_of(const Event &event)
@@ -77,7 +83,7 @@ Json failure_json(const Failure &failure)
 	return json;
 }
 
-// What a connection has agreed on, in a few words.
+// A summary of the negotiated parameters.
 std::string agreed_text(const Agreement &agreed)
 {
 	return fmt::format("revision {}{}{}{}", agreed.revision,
@@ -97,13 +103,8 @@ const EventName *event_named(std::uint8_t command)
 	return nullptr;
 }
 
-std::vector<std::string_view> event_kinds()
+std::span<const EventKind> event_kinds()
 {
-	std::vector<std::string_view> kinds;
-
-	for (const auto &name : event_names)
-		if (kinds.empty() || kinds.back() != name.kind)
-			kinds.push_back(name.kind);
 	return kinds;
 }
 
@@ -114,7 +115,7 @@ Json EventView::json() const
 				 : std::to_string(event_.command)},
 		  {"time", unix_seconds(when_)}};
 
-	// A changed object is told by its settings.
+	// The settings identify the changed object.
 	if (event_.command == MPA_CMD_CONFIG_NTF) {
 		json.update(config_json(target_of(event_), config_of(event_)));
 		return json;
@@ -191,7 +192,7 @@ std::string EventView::failure_text() const
 	else if (event_.listener)
 		text += ", " + listener_text();
 	if (failure.suppressed)
-		text += fmt::format(", {} more not told of", failure.suppressed);
+		text += fmt::format(", {} more not reported", failure.suppressed);
 	return text;
 }
 

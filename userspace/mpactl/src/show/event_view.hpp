@@ -3,10 +3,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "model/model.hpp"
 #include "show/output.hpp"
@@ -14,16 +15,23 @@
 
 namespace mpactl {
 
-// What a notification is called, and the kind --kinds knows it by.
+// The name of a notification, and the kind by which --kinds selects it.
 struct EventName {
 	std::uint8_t command;
 	std::string_view name;
 	std::string_view kind;
 };
 
+// nullptr if the notification is unknown.
 const EventName *event_named(std::uint8_t command);
-// Kinds, each once.
-std::vector<std::string_view> event_kinds();
+
+struct EventKind {
+	std::string_view name;
+	std::string_view help;
+};
+
+// In the order in which help lists them.
+std::span<const EventKind> event_kinds();
 
 class EventView : public View {
 public:

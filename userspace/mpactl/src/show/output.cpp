@@ -31,7 +31,7 @@ std::string_view escape(Style style)
 // Blanks between columns.
 constexpr std::size_t gap = 2;
 
-// Characters of UTF-8, each taken for one column wide.
+// Number of UTF-8 characters. Each is assumed to have the width of one column.
 std::size_t width_of(std::string_view text)
 {
 	return static_cast<std::size_t>(
@@ -40,7 +40,7 @@ std::size_t width_of(std::string_view text)
 		}));
 }
 
-// Width of each column; 0: empty in every row.
+// Width of each column; 0 if it is empty in every row.
 std::vector<std::size_t> widths_of(const Table &table)
 {
 	std::vector<std::size_t> widths(table.columns.size());
@@ -57,7 +57,7 @@ std::vector<std::size_t> widths_of(const Table &table)
 
 std::string one_line(const Json &json)
 {
-	// Names come from outside: what is not UTF-8 is replaced.
+	// Names are not necessarily UTF-8; invalid characters are replaced.
 	return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -70,7 +70,7 @@ std::string Text::styled(const Cell &cell) const
 	return std::string(escape(cell.style)) + cell.text + "\033[0m";
 }
 
-// Blanks are put only before what is to be seen: no line ends with them.
+// Writes blanks only before visible text, so that no line ends with blanks.
 void Text::row(const std::vector<Cell> &cells, const std::vector<Place> &places,
 	       std::size_t indent)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// What commands print. A command makes Views of what it knows; the Sink, text or
-// JSON, takes what it needs of them. Nothing else writes to standard output.
+// Output of commands. A command creates Views of its results, and the Sink writes
+// them as text or JSON. Nothing else writes to standard output.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +14,7 @@ namespace mpactl {
 
 enum class Style { plain, strong, dim, good, warn, bad };
 
-// A piece of text; its style shows on terminals only.
+// A text with a style, which is used only if colours are enabled.
 struct Cell {
 	std::string text;
 	Style style = Style::plain;
@@ -27,31 +27,31 @@ struct Column {
 	Align align = Align::left;
 };
 
-// Rows below headings. Columns that are empty in every row are left out.
+// Rows below headings. Columns that are empty in every row are not written.
 struct Table {
 	std::vector<Column> columns;
 	std::vector<std::vector<Cell>> rows;
 };
 
-// A name and what it is, aligned with its neighbours.
+// A name and a value. The values of consecutive fields are aligned.
 struct Field {
 	std::string name;
 	Cell value;
 };
 
-// Text for a person.
+// Text output.
 class Text {
 public:
 	Text(std::ostream &out, bool colour) : out_(out), colour_(colour) {}
 
 	void table(const Table &table);
 	void fields(const std::vector<Field> &fields, std::size_t indent = 2);
-	// The cells one after the other, with blanks between.
+	// Writes the cells, separated by blanks.
 	void line(const std::vector<Cell> &cells);
 	void line(std::string_view text);
 
 private:
-	// Where a cell of a row goes.
+	// Column of a row.
 	struct Place {
 		std::size_t index;
 		std::size_t width;
@@ -79,12 +79,10 @@ class Sink {
 public:
 	virtual ~Sink() = default;
 
-	// The answer of a command.
+	// Writes the result of a command.
 	virtual void show(const View &view) = 0;
-	// One of many answers over time: out at once, JSON in one line.
+	// Writes one of several results over time and flushes it; JSON in one line.
 	virtual void stream(const View &view) = 0;
-	// Whether there is an answer that is for persons only.
-	virtual bool for_persons() const = 0;
 };
 
 class TextSink : public Sink {
@@ -93,21 +91,19 @@ public:
 
 	void show(const View &view) override;
 	void stream(const View &view) override;
-	bool for_persons() const override { return true; }
 
 private:
 	std::ostream &out_;
 	Text text_;
 };
 
-// Arrays have one element per line, all else is one line.
+// Writes an array with one element per line, and other values in one line.
 class JsonSink : public Sink {
 public:
 	explicit JsonSink(std::ostream &out) : out_(out) {}
 
 	void show(const View &view) override;
 	void stream(const View &view) override;
-	bool for_persons() const override { return false; }
 
 private:
 	std::ostream &out_;

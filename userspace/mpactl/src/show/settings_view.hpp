@@ -22,7 +22,7 @@ Json config_json(const Target &target, const Config &config);
 
 class SettingsView : public View {
 public:
-	// The object itself, then what it inherits from; at least the former.
+	// The object itself, followed by the objects from which it inherits.
 	explicit SettingsView(std::vector<Source> sources)
 		: sources_(std::move(sources))
 	{
@@ -32,7 +32,7 @@ public:
 	void text(Text &to) const override;
 
 private:
-	// Whose setting it is; nullptr: built in.
+	// The object at which the setting was set; nullptr: built in.
 	const Source *origin(unsigned int key) const;
 
 	std::vector<Source> sources_;

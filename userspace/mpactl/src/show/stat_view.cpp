@@ -41,7 +41,7 @@ std::string head_text(const Counted &object)
 
 bool counts_bytes(const Counter &counter)
 {
-	return counter.name.ends_with("bytes") || counter.name.ends_with("bytes");
+	return counter.name.ends_with("bytes");
 }
 
 std::string rate_text(const Counter &counter, double rate)
@@ -110,7 +110,7 @@ Json RateView::json() const
 		auto one = head_json(object);
 		Json rates = Json::object();
 
-		// Thousandths are enough, and easier to read.
+		// Three decimal places are enough and easier to read.
 		for (const auto &counter : object.counters)
 			rates[counter.name] =
 				std::round(rate(object, counter) * 1000) / 1000;
@@ -138,7 +138,7 @@ void RateView::text(Text &to) const
 					 {rate_text(counter, per_second)},
 					 {std::to_string(counter.value)}});
 	to.line({{clock_text(when_), Style::dim},
-		 {table.rows.empty() ? "nothing was counted" : ""}});
+		 {table.rows.empty() ? "no counter changed" : ""}});
 	to.table(table);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Counters, and what they do in time, as text and JSON.
+// Counters and their rates, as text and JSON.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ struct Counted {
 	enum class Kind { defaults, device, connection };
 
 	Kind kind = Kind::defaults;
-	// Name of a device.
+	// Name of the device.
 	std::string name;
-	// Of a connection.
+	// Id of the connection.
 	std::uint32_t id = 0;
 	std::vector<Counter> counters;
 
-	// The same object, whatever it has counted.
+	// True if it is the same object; the counters can differ.
 	bool same(const Counted &other) const
 	{
 		return kind == other.kind && name == other.name && id == other.id;
@@ -41,7 +41,7 @@ private:
 	std::vector<Counted> all_;
 };
 
-// What was counted between two looks.
+// Rates between two readings of the counters.
 class RateView : public View {
 public:
 	RateView(std::vector<Counted> before, std::vector<Counted> after,
@@ -56,7 +56,7 @@ public:
 	void text(Text &to) const override;
 
 private:
-	// Per second; 0 for what was not there before, or has begun anew.
+	// Per second; 0 if the counter did not exist before or was reset.
 	double rate(const Counted &object, const Counter &counter) const;
 
 	std::vector<Counted> before_;

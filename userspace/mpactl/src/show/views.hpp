@@ -19,7 +19,7 @@ namespace mpactl {
 using DeviceNames = std::map<std::uint32_t, std::string>;
 
 DeviceNames names_of(const std::vector<Device> &devices);
-// The index with a '#' for a device that has come or gone meanwhile.
+// "#" and the index if the device was added or removed in the meantime.
 std::string device_name(const DeviceNames &names, std::uint32_t index);
 
 Cell number_cell(std::uint64_t value);
@@ -29,7 +29,7 @@ std::string owner_text(std::uint32_t owner,
 		       const std::optional<std::uint32_t> &dev_index,
 		       const std::optional<std::uint32_t> &uid,
 		       const DeviceNames &names);
-// "crc (EPROTO)"; empty: receiving was not ended by an error.
+// "crc (EPROTO)"; empty if receiving was not ended by an error.
 std::string end_text(const Connection &connection);
 // "layer 2 type 0 code 0x01".
 std::string terminate_text(const Terminate &terminate);
@@ -88,7 +88,7 @@ private:
 	DeviceNames names_;
 };
 
-// One, with all there is to tell. As JSON like a table of one.
+// One connection in detail. JSON is the same as for a table with one connection.
 class ConnectionDetails : public View {
 public:
 	ConnectionDetails(Connection connection, DeviceNames names)
