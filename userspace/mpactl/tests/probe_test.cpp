@@ -39,12 +39,12 @@ Bytes operator+(Bytes left, const Bytes &right)
 }
 
 Bytes reply_with(std::uint8_t flags, std::uint8_t revision,
-		  const Bytes &body = {})
+		 const Bytes &body = {})
 {
 	return bytes_of("MPA ID Rep Frame") +
 	       Bytes{flags, revision,
-		      static_cast<std::uint8_t>(body.size() >> 8),
-		      static_cast<std::uint8_t>(body.size())} +
+		     static_cast<std::uint8_t>(body.size() >> 8),
+		     static_cast<std::uint8_t>(body.size())} +
 	       body;
 }
 
@@ -226,7 +226,7 @@ TEST(probe_request, ends_without_a_single_byte_of_an_fpdu)
 	auto order = order_for(peer);
 
 	order.revision = 1;
-	EXPECT_TRUE(probe(order).speaks());
+	EXPECT_TRUE(probe(order).uses_mpa());
 	// The script receives the end of the stream before probe() returns.
 	EXPECT_EQ(after, "");
 }
@@ -304,7 +304,7 @@ TEST_P(probe_answers, are_classified_whole_and_in_single_bytes)
 	const auto &attempt = report.attempts[0];
 	EXPECT_EQ(attempt.outcome, row.outcome);
 	EXPECT_EQ(attempt.why, row.why);
-	EXPECT_EQ(report.speaks(), is_reply(row.outcome));
+	EXPECT_EQ(report.uses_mpa(), is_reply(row.outcome));
 	EXPECT_EQ(attempt.reply.has_value(), is_reply(row.outcome));
 	EXPECT_FALSE(report.connect_error);
 	EXPECT_TRUE(row.outcome != ProbeOutcome::foreign ||
@@ -332,7 +332,7 @@ TEST(probe_reply, is_reported_completely)
 	});
 	const auto report = probe(order_for(peer));
 
-	ASSERT_TRUE(report.speaks());
+	ASSERT_TRUE(report.uses_mpa());
 	const auto &reply = *report.attempts[0].reply;
 	EXPECT_EQ(reply.revision, 2u);
 	EXPECT_TRUE(reply.markers);
@@ -466,7 +466,7 @@ TEST(probe_other_protocols, an_echo_is_recognized)
 
 		ASSERT_EQ(report.attempts.size(), 1u);
 		EXPECT_EQ(report.attempts[0].outcome, ProbeOutcome::echo);
-		EXPECT_FALSE(report.speaks());
+		EXPECT_FALSE(report.uses_mpa());
 		EXPECT_EQ(probe_status(report), Exit::refused);
 	}
 }
@@ -664,7 +664,7 @@ TEST(probe_families, ipv6_and_source)
 	order.host = "::1";
 	order.source = "::1";
 	const auto report = probe(order);
-	EXPECT_TRUE(report.speaks());
+	EXPECT_TRUE(report.uses_mpa());
 	EXPECT_EQ(report.address, "::1");
 	EXPECT_EQ(report.source, "::1");
 	order.family = AF_INET;
@@ -679,7 +679,7 @@ TEST(probe_families, the_next_address_is_tried)
 
 	// Has addresses of both families on most machines; only IPv4 listens.
 	order.host = "localhost";
-	EXPECT_TRUE(probe(order).speaks());
+	EXPECT_TRUE(probe(order).uses_mpa());
 }
 
 // --- guesses --------------------------------------------------------------------

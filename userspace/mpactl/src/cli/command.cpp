@@ -131,7 +131,7 @@ possible_keywords(const CommandLine &line, const CLI::App &last,
 	while (command->get_parent() != &line.app && command->get_parent())
 		command = command->get_parent();
 	for (const auto *one : command->get_subcommands(nullptr)) {
-		// A word without a value stands right behind the command.
+		// A keyword without a value can only follow the command itself.
 		if (arguments_of(*one).empty() && &last != command)
 			continue;
 		if (is_available(line, one, used))

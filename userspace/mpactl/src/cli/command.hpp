@@ -110,8 +110,8 @@ std::vector<const CLI::Option *> arguments_of(const CLI::App &app);
 // "conn phase" for the keyword `phase`; empty for the parser itself.
 std::string path_of(const CLI::App &app);
 
-// Keywords that can follow in the place behind `last`, a command or keyword.
-// `used` is called for keywords and tells whether they were given already.
+// Keywords that can follow `last`, which is a command or a keyword. `used` returns
+// true for keywords that were given already.
 std::vector<const CLI::App *>
 possible_keywords(const CommandLine &line, const CLI::App &last,
 		  const std::function<bool(const CLI::App *)> &used);

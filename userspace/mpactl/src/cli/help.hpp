@@ -16,8 +16,9 @@ public:
 
 	std::string make_usage(const CLI::App *app, std::string name) const override;
 	std::string make_positionals(const CLI::App *app) const override;
-	std::string make_group(std::string group, bool is_positional,
-			       std::vector<const CLI::Option *> options) const override;
+	std::string
+	make_group(std::string group, bool is_positional,
+		   std::vector<const CLI::Option *> options) const override;
 	std::string make_subcommands(const CLI::App *app,
 				     CLI::AppFormatMode mode) const override;
 	std::string make_footer(const CLI::App *app) const override;

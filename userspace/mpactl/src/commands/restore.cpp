@@ -215,8 +215,8 @@ State wanted_state(const RestoreOptions &options)
 
 	if (!options.present && !options.netdev.empty() &&
 	    wanted.devices.empty())
-		throw UsageError(fmt::format("{}: there is no device at {}", options.file,
-					     options.netdev));
+		throw UsageError(fmt::format("{}: there is no device at {}",
+					     options.file, options.netdev));
 	return wanted;
 }
 

@@ -63,7 +63,8 @@ std::vector<Counted> counted(const Object &object, Context &context)
 void check_interval(double seconds)
 {
 	if (!(seconds >= shortest_interval && seconds <= longest_interval))
-		throw UsageError("--watch: the interval must be 0.01 .. 86400 seconds");
+		throw UsageError("--watch: the interval must be 0.01 .. 86400 "
+				 "seconds");
 }
 
 // Until interrupted.

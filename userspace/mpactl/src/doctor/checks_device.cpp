@@ -267,14 +267,14 @@ Diagnosis mtu(Examination &on)
 
 Diagnosis other_rdma(Examination &on)
 {
-	for (const auto &ours : on.devices_here())
+	for (const auto &mpa_device : on.devices_here())
 		for (const auto &one : on.rdma_devices()) {
 			const auto type = on.machine.read(
 				"/sys/class/infiniband/" + one.name + "/node_type");
 
 			// Only iWARP devices use TCP ports, too.
-			if (one.netdev != ours.netdev->name ||
-			    one.name == ours.name || !type.text.starts_with('4'))
+			if (one.netdev != mpa_device.netdev->name ||
+			    one.name == mpa_device.name || !type.text.starts_with('4'))
 				continue;
 			return fail(fmt::format("{} is at {}, too: both use the "
 						"same TCP ports, so programs that "

@@ -125,7 +125,7 @@ struct Listener {
 	bool operator==(const Listener &) const = default;
 };
 
-// What the startup exchange has come to.
+// The result of the startup exchange.
 struct Agreement {
 	std::uint32_t revision = 0;
 	std::uint32_t ddp_version = 0;

@@ -88,7 +88,7 @@ std::string printable(std::span<const std::uint8_t> bytes)
 
 	for (const auto byte : bytes)
 		text += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte)
-						      : '.';
+						    : '.';
 	return text;
 }
 

@@ -400,7 +400,7 @@ Json ProbeView::json() const
 	const auto *best = report_.best();
 	Json json{{"host", report_.host}, {"port", report_.port},
 		  {"address", report_.address}, {"source", report_.source},
-		  {"speaks_mpa", report_.speaks()},
+		  {"speaks_mpa", report_.uses_mpa()},
 		  {"revisions", report_.revisions()}};
 
 	json["outcome"] = best ? words(best->outcome).key
@@ -424,7 +424,7 @@ void ProbeView::text(Text &to) const
 		return;
 	}
 	to.line({{where(report_), Style::strong},
-		 report_.speaks() ? Cell{"uses MPA", Style::good}
+		 report_.uses_mpa() ? Cell{"uses MPA", Style::good}
 				  : Cell{"does not use MPA", Style::bad}});
 	for (const auto &one : report_.attempts)
 		to.fields(one.reply ? reply_fields(one) : other_fields(one));
@@ -436,7 +436,7 @@ Exit probe_status(const ProbeReport &report)
 {
 	if (report.attempts.empty())
 		return Exit::io;
-	return report.speaks() ? Exit::ok : Exit::refused;
+	return report.uses_mpa() ? Exit::ok : Exit::refused;
 }
 
 void setup_probe(CommandLine &line)

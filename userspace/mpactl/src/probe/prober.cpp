@@ -208,8 +208,8 @@ bool begins_with(const Bytes &whole, const Bytes &part)
 }
 
 // The bytes are not a Reply. Reads more of them to identify the protocol.
-void read_other_protocol(const descriptor &fd, const Bytes &request, Bytes &bytes,
-		   Time when)
+void read_other_protocol(const descriptor &fd, const Bytes &request,
+			 Bytes &bytes, Time when)
 {
 	const auto soon = std::min(when, Steady::now() + more_bytes);
 
@@ -409,7 +409,7 @@ const Attempt *ProbeReport::best() const
 	return best;
 }
 
-bool ProbeReport::speaks() const
+bool ProbeReport::uses_mpa() const
 {
 	return std::any_of(attempts.begin(), attempts.end(), [](const auto &one) {
 		return is_reply(one.outcome);

@@ -81,7 +81,7 @@ struct ProbeReport {
 	// The attempt with the most informative outcome.
 	const Attempt *best() const;
 	// A Reply was received, even one that rejects the connection.
-	bool speaks() const;
+	bool uses_mpa() const;
 	// Revisions of the Replies, in descending order.
 	std::vector<unsigned int> revisions() const;
 };
