@@ -262,12 +262,12 @@ Outcome quiet(milliseconds how_long, Outcome then)
 		}};
 }
 
-Outcome told(const std::string &word, Outcome then, milliseconds within)
+Outcome reports(const std::string &word, Outcome then, milliseconds within)
 {
 	return {then.text + "; its application reports: " + word,
 		[word, within, then](Session &s) {
 			then.check(s);
-			s.must_hear(word, within);
+			s.must_report(word, within);
 		}};
 }
 

@@ -142,8 +142,8 @@ Outcome replies(const std::string &like,
 		std::function<bool(const Frame &)> matches, Outcome then);
 Outcome quiet(milliseconds how_long, Outcome then);
 // As Responder: what the target's application reports, and then the outcome.
-Outcome told(const std::string &word, Outcome then,
-	     milliseconds within = milliseconds(15000));
+Outcome reports(const std::string &word, Outcome then,
+		milliseconds within = milliseconds(15000));
 // Any behaviour is allowed: only what comes afterwards counts.
 Outcome survives();
 Outcome custom(std::string text, std::function<void(Session &)> check);

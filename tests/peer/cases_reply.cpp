@@ -52,7 +52,7 @@ Outcome opens()
 
 Outcome fails(Outcome how = closes())
 {
-	return told("failed", std::move(how), milliseconds(40000));
+	return reports("failed", std::move(how), milliseconds(40000));
 }
 
 // TCP ends early; the target connects again, with revision 1.
@@ -287,7 +287,7 @@ void add_rejections(Table &t)
 				       const std::string &what,
 				       std::vector<Step> steps) -> Case & {
 		return reply(t, name, what, std::move(steps),
-			     told("rejected", closes()))
+			     reports("rejected", closes()))
 			.only(Kind::rnic)
 			.counts("conn_rejected");
 	};
@@ -297,7 +297,7 @@ void add_rejections(Table &t)
 				       std::vector<Step> more = {}) {
 		more.insert(more.begin(), reject(bytes, 1));
 		reply(t, "plain-" + name, what, std::move(more),
-		      told("rejected -" + std::to_string(ECONNREFUSED) + " " +
+		      reports("rejected -" + std::to_string(ECONNREFUSED) + " " +
 				   std::to_string(bytes),
 			   closes()))
 			.only(Kind::socket);
@@ -421,8 +421,8 @@ void add_phases(Table &t)
 		      s.operate(Frame::decode(whole), s.theirs);
 		      s.socket.fin();
 	      })},
-	      told("disconnected",
-		   custom("sends its RTR at most, and closes", [](Session &s) {
+	      reports("disconnected",
+		      custom("sends its RTR at most, and closes", [](Session &s) {
 			   while (s.next_ulpdu_or_end(s.soon()))
 				   ;
 		   })));
@@ -452,21 +452,21 @@ void add_phases(Table &t)
 Step unasked(const Frame &frame)
 {
 	return [frame](Session &s) {
-		s.order();
+		s.command();
 		s.socket = s.listener.accept(s.soon());
 		s.send(frame.encode());
 	};
 }
 
-Outcome told_either()
+Outcome reports_either()
 {
 	return custom("its application reports success or failure",
 		      [](Session &s) {
-			      const auto line = s.orders.line(s.soon());
+			      const auto line = s.commands.line(s.soon());
 			      if (line.starts_with("failed"))
 				      s.tally.add("conn_startup_error");
 			      else if (line != "established")
-				      throw Mismatch("the target said: " + line);
+				      throw Mismatch("the target reported: " + line);
 			      s.drain(milliseconds(200));
 		      });
 }
@@ -484,17 +484,17 @@ void add_unasked(Table &t)
 	t.add("reply/unasked-plain",
 	      "a plain Reply as soon as TCP is there, before the Request", nothing,
 	      {unasked(plain)},
-	      told("failed", custom("sends its Request at most, and closes",
-				    [](Session &s) {
+	      reports("failed", custom("sends its Request at most, and closes",
+				       [](Session &s) {
 					    s.drain();
 					    s.must_end(s.soon());
 				    })))
 		.only(Role::responder)
-		.on_socket(told_either())
+		.on_socket(reports_either())
 		.counts("conn_startup_error");
 	t.add("reply/unasked-good",
 	      "a good Reply as soon as TCP is there, before the Request", nothing,
-	      {unasked(good)}, told_either())
+	      {unasked(good)}, reports_either())
 		.only(Role::responder)
 		.only(Kind::rnic);
 	t.add("reply/no-listener", "nobody listens: TCP refuses the connection",
@@ -502,11 +502,11 @@ void add_unasked(Table &t)
 	      {[](Session &s) {
 		      const auto port = s.listener.local().port();
 		      s.listener.close();
-		      s.order(port);
+		      s.command(port);
 	      }},
-	      told("rejected", survives()))
+	      reports("rejected", survives()))
 		.only(Role::responder)
-		.on_socket(told("failed ECONNREFUSED", survives()))
+		.on_socket(reports("failed ECONNREFUSED", survives()))
 		.counts("conn_startup_error");
 }
 

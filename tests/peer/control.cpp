@@ -42,23 +42,23 @@ Endpoint::Endpoint(const std::string &host, const std::string &port)
 	::freeaddrinfo(found);
 }
 
-Order parse_order(const std::string &line)
+Command parse_command(const std::string &line)
 {
 	std::istringstream words(line);
 	std::string verb;
-	Order order;
+	Command command;
 	char mode = 0;
 
 	words >> verb;
 	if (verb == "check") {
-		order.kind = Order::Kind::check;
-	} else if (verb == "complain" && std::getline(words >> std::ws, order.text)) {
-		order.kind = Order::Kind::complain;
-	} else if (verb == "connect" && words >> order.host >> order.port >> mode) {
-		order.kind = Order::Kind::connect;
-		order.mode = static_cast<Mode>(mode);
+		command.kind = Command::Kind::check;
+	} else if (verb == "complain" && std::getline(words >> std::ws, command.text)) {
+		command.kind = Command::Kind::complain;
+	} else if (verb == "connect" && words >> command.host >> command.port >> mode) {
+		command.kind = Command::Kind::connect;
+		command.mode = static_cast<Mode>(mode);
 	}
-	return order;
+	return command;
 }
 
 Fd listen_for_orders(Endpoint at)
@@ -70,20 +70,20 @@ Fd listen_for_orders(Endpoint at)
 	    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 	    ::bind(fd.get(), at.raw(), at.length()) ||
 	    ::listen(fd.get(), customers_waiting))
-		fail("the port for orders");
+		fail("the port for commands");
 	return fd;
 }
 
-std::optional<Customer> Customer::accept(int port)
+std::optional<Controller> Controller::accept(int port)
 {
 	Fd fd(::accept4(port, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
 
 	if (fd.get() < 0)
 		return std::nullopt;
-	return Customer(std::move(fd));
+	return Controller(std::move(fd));
 }
 
-void Customer::tell(const std::string &line) const
+void Controller::tell(const std::string &line) const
 {
 	const auto words = line + "\n";
 
@@ -91,17 +91,17 @@ void Customer::tell(const std::string &line) const
 	(void)!::send(fd_.get(), words.data(), words.size(), MSG_NOSIGNAL);
 }
 
-std::optional<std::vector<Order>> Customer::orders()
+std::optional<std::vector<Command>> Controller::commands()
 {
 	std::array<char, 256> some;
-	std::vector<Order> all;
+	std::vector<Command> all;
 	const auto got = ::recv(fd_.get(), some.data(), some.size(), 0);
 
 	if (got <= 0)
 		return std::nullopt;
 	received_.append(some.data(), static_cast<std::size_t>(got));
 	for (std::size_t end; (end = received_.find('\n')) != std::string::npos;) {
-		all.push_back(parse_order(received_.substr(0, end)));
+		all.push_back(parse_command(received_.substr(0, end)));
 		received_.erase(0, end + 1);
 	}
 	return all;

@@ -59,7 +59,7 @@ private:
 	socklen_t length_ = 0;
 };
 
-struct Order {
+struct Command {
 	enum class Kind { unknown, check, complain, connect };
 
 	Kind kind = Kind::unknown;
@@ -68,23 +68,23 @@ struct Order {
 	Mode mode = Mode::echo;
 };
 
-Order parse_order(const std::string &line);
+Command parse_command(const std::string &line);
 
 // A non-blocking listening socket for commands.
 Fd listen_for_orders(Endpoint at);
 
 // A client that sends commands and reads the results.
-class Customer {
+class Controller {
 public:
-	explicit Customer(Fd fd) : fd_(std::move(fd)) {}
+	explicit Controller(Fd fd) : fd_(std::move(fd)) {}
 
 	// Accepts the next waiting client, if there is one.
-	static std::optional<Customer> accept(int port);
+	static std::optional<Controller> accept(int port);
 
 	int fd() const { return fd_.get(); }
 	void tell(const std::string &line) const;
 	// The commands that arrived with one read; empty: the client has gone.
-	std::optional<std::vector<Order>> orders();
+	std::optional<std::vector<Command>> commands();
 
 private:
 	Fd fd_;

@@ -7,7 +7,7 @@
 //
 // Options of run: --role initiator|responder, the peer's own (initiator);
 // --kind rnic|socket, of the target (rnic); --control ADDR:PORT, where a target
-// takes orders, and --here ADDR, where the peer listens: both needed as
+// takes commands, and --here ADDR, where the peer listens: both needed as
 // responder; --markers: the target asks for Markers; --jobs N, cases at a time
 // (16); --patience MS, for what the target does at once (30000).
 //

@@ -44,7 +44,7 @@ namespace {
 
 using namespace peer;
 using std::chrono::milliseconds;
-using target::Customer;
+using target::Controller;
 using target::Fd;
 using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::uint8_t>;
@@ -406,7 +406,7 @@ struct Entry {
 	// Destroyed after the objects that use it.
 	Id id;
 	std::unique_ptr<Connection> connection;
-	std::shared_ptr<Customer> customer;
+	std::shared_ptr<Controller> controller;
 	Mode mode = Mode::echo;
 };
 
@@ -426,11 +426,11 @@ private:
 	void completion_event();
 	void async_event();
 	void new_customer();
-	void serve(const std::shared_ptr<Customer> &customer);
-	void order(const std::shared_ptr<Customer> &customer,
-		   const target::Order &order);
-	void connect_to(const std::shared_ptr<Customer> &customer,
-			const target::Order &order);
+	void serve(const std::shared_ptr<Controller> &controller);
+	void command(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command);
+	void connect_to(const std::shared_ptr<Controller> &controller,
+			const target::Command &command);
 	std::string check();
 
 	Channel channel_;
@@ -438,7 +438,7 @@ private:
 	std::unique_ptr<Device> device_;
 	Fd control_;
 	std::map<rdma_cm_id *, Entry> entries_;
-	std::vector<std::shared_ptr<Customer>> customers_;
+	std::vector<std::shared_ptr<Controller>> controllers_;
 	std::deque<std::pair<Clock::time_point, rdma_cm_id *>> late_;
 };
 
@@ -475,8 +475,8 @@ void Target::run()
 			{device_->completions->fd, POLLIN, 0},
 			{device_->verbs->async_fd, POLLIN, 0},
 			{control_.get(), POLLIN, 0}};
-		for (const auto &customer : customers_)
-			fds.push_back({customer->fd(), POLLIN, 0});
+		for (const auto &controller : controllers_)
+			fds.push_back({controller->fd(), POLLIN, 0});
 
 		if (poll(fds.data(), fds.size(), late_.empty() ? 1000 : 50) < 0)
 			continue;
@@ -488,7 +488,7 @@ void Target::run()
 		if (fds[0].revents)
 			cm_event();
 		// Connections may be added and removed meanwhile.
-		const auto now = customers_;
+		const auto now = controllers_;
 		for (std::size_t i = 4; i < fds.size(); i++)
 			if (fds[i].revents)
 				serve(now[i - 4]);
@@ -542,8 +542,8 @@ void Target::handle(rdma_cm_id *id, const rdma_cm_event &event)
 		connect(entry);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		if (entry.customer)
-			entry.customer->tell("established");
+		if (entry.controller)
+			entry.controller->tell("established");
 		entry.connection->established();
 		break;
 	case RDMA_CM_EVENT_REJECTED:
@@ -625,8 +625,8 @@ void Target::ended(rdma_cm_id *id, const std::string &words)
 		return;
 	if (found->second.connection)
 		found->second.connection->finish();
-	if (found->second.customer)
-		found->second.customer->tell(words);
+	if (found->second.controller)
+		found->second.controller->tell(words);
 	entries_.erase(found);
 }
 
@@ -657,54 +657,54 @@ void Target::async_event()
 
 void Target::new_customer()
 {
-	while (auto customer = Customer::accept(control_.get()))
-		customers_.push_back(
-			std::make_shared<Customer>(*std::move(customer)));
+	while (auto controller = Controller::accept(control_.get()))
+		controllers_.push_back(
+			std::make_shared<Controller>(*std::move(controller)));
 }
 
-void Target::serve(const std::shared_ptr<Customer> &customer)
+void Target::serve(const std::shared_ptr<Controller> &controller)
 {
-	const auto orders = customer->orders();
+	const auto commands = controller->commands();
 
-	if (!orders) {
-		std::erase(customers_, customer);
+	if (!commands) {
+		std::erase(controllers_, controller);
 		return;
 	}
-	for (const auto &one : *orders)
-		order(customer, one);
+	for (const auto &one : *commands)
+		command(controller, one);
 }
 
-void Target::order(const std::shared_ptr<Customer> &customer,
-		   const target::Order &order)
+void Target::command(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command)
 {
-	switch (order.kind) {
-	case target::Order::Kind::check:
-		customer->tell(check());
+	switch (command.kind) {
+	case target::Command::Kind::check:
+		controller->tell(check());
 		break;
-	case target::Order::Kind::complain:
-		complain(order.text);
+	case target::Command::Kind::complain:
+		complain(command.text);
 		break;
-	case target::Order::Kind::connect:
-		connect_to(customer, order);
+	case target::Command::Kind::connect:
+		connect_to(controller, command);
 		break;
-	case target::Order::Kind::unknown:
-		customer->tell("what?");
+	case target::Command::Kind::unknown:
+		controller->tell("what?");
 		break;
 	}
 }
 
-void Target::connect_to(const std::shared_ptr<Customer> &customer,
-			const target::Order &order)
+void Target::connect_to(const std::shared_ptr<Controller> &controller,
+			const target::Command &command)
 {
-	target::Endpoint to(order.host, order.port);
+	target::Endpoint to(command.host, command.port);
 	rdma_cm_id *id = nullptr;
 
 	must(rdma_create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP),
 	     "rdma_create_id");
 	auto &entry = entries_[id];
 	entry.id.reset(id);
-	entry.customer = customer;
-	entry.mode = order.mode;
+	entry.controller = controller;
+	entry.mode = command.mode;
 	if (rdma_resolve_addr(id, nullptr, to.raw(), 5000))
 		ended(id, "failed " + std::to_string(-errno));
 }

@@ -49,13 +49,13 @@ std::map<std::string, int> Tally::take() const
 
 // Commands ----------------------------------------------------------------------
 
-Orders::Orders(const Environment &env, const std::string &order)
+Commands::Commands(const Environment &env, const std::string &command)
 	: socket_(Socket::connect(env.control, Clock::now() + env.patience))
 {
-	socket_.send(text(order + "\n"), Clock::now() + env.patience);
+	socket_.send(text(command + "\n"), Clock::now() + env.patience);
 }
 
-std::string Orders::line(Time until)
+std::string Commands::line(Time until)
 {
 	for (;;) {
 		const auto end = std::find(received_.begin(), received_.end(),
@@ -79,11 +79,11 @@ void Session::listen()
 	listener = Socket::listen(env.here.with_port(0));
 }
 
-void Session::order(std::uint16_t port)
+void Session::command(std::uint16_t port)
 {
 	if (!port)
 		port = listener.local().port();
-	orders = Orders(env, "connect " + env.here.host() + " " +
+	commands = Commands(env, "connect " + env.here.host() + " " +
 				     std::to_string(port) + " " +
 				     static_cast<char>(mode));
 }
@@ -101,7 +101,7 @@ void Session::open(Mode wanted)
 		return;
 	}
 	listen();
-	order();
+	command();
 	socket = accept();
 	theirs = next_frame();
 }
@@ -451,13 +451,13 @@ void Session::good_exchange()
 		write_and_read_back(300);
 }
 
-void Session::must_hear(const std::string &word, milliseconds within)
+void Session::must_report(const std::string &word, milliseconds within)
 {
 	const auto until = Clock::now() + within;
 	std::string all;
 
 	for (;;) {
-		const auto line = orders.line(until);
+		const auto line = commands.line(until);
 		if (line.starts_with(word))
 			return;
 		if (line.empty())

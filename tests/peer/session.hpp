@@ -70,10 +70,10 @@ private:
 };
 
 // Sends a command to the target, which reports on the connection.
-class Orders {
+class Commands {
 public:
-	Orders() = default;
-	Orders(const Environment &environment, const std::string &order);
+	Commands() = default;
+	Commands(const Environment &environment, const std::string &command);
 	// The next line; empty if none arrives by then.
 	std::string line(Time until);
 
@@ -93,7 +93,7 @@ public:
 	void open(Mode mode = Mode::echo);
 	// As Responder: listens, and makes the target connect.
 	void listen();
-	void order(std::uint16_t port = 0);
+	void command(std::uint16_t port = 0);
 	// As Responder: another connection of the same target.
 	void accept_again();
 	// The whole startup exchange. As Initiator sends @request.
@@ -139,7 +139,7 @@ public:
 	void good_exchange();
 	// Everything the target has reported of this connection since the last
 	// call.
-	void must_hear(const std::string &word, milliseconds within);
+	void must_report(const std::string &word, milliseconds within);
 
 	Time soon() const { return Clock::now() + env.patience; }
 	std::string seen() const;
@@ -150,7 +150,7 @@ public:
 	Socket socket;
 	Socket listener;
 	std::vector<Socket> more;
-	Orders orders;
+	Commands commands;
 	Frame theirs;
 	Aim aim;
 	Framing tx_framing;

@@ -37,7 +37,7 @@ namespace {
 
 using namespace peer;
 using std::chrono::milliseconds;
-using target::Customer;
+using target::Controller;
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 
@@ -96,9 +96,9 @@ public:
 
 	// A connection made by a command: TCP is being established.
 	Connection(mpa::descriptor tcp, unsigned long number, Mode mode,
-		   const mpa::params &params, std::shared_ptr<Customer> customer)
+		   const mpa::params &params, std::shared_ptr<Controller> controller)
 		: number_(number), tcp_(std::move(tcp)), mode_(mode),
-		  params_(params), customer_(std::move(customer)),
+		  params_(params), controller_(std::move(controller)),
 		  next_(Next::connected)
 	{
 	}
@@ -144,8 +144,8 @@ private:
 	void tell(const std::string &event) const
 	{
 		std::printf("%lu %s\n", number_, event.c_str());
-		if (customer_)
-			customer_->tell(event);
+		if (controller_)
+			controller_->tell(event);
 	}
 
 	void complain(const std::string &what) const
@@ -190,7 +190,7 @@ private:
 			return not_started(error);
 		if (events & EPOLLPRI)
 			return answer();
-		if (customer_ && events & EPOLLOUT)
+		if (controller_ && events & EPOLLOUT)
 			return operational();
 		// A peer that had gone before it was accepted has no Request.
 		auto got = socket_.receive(buffer_);
@@ -384,7 +384,7 @@ private:
 	mpa::socket socket_;
 	Mode mode_ = Mode::echo;
 	mpa::params params_;
-	std::shared_ptr<Customer> customer_;
+	std::shared_ptr<Controller> controller_;
 	Next next_ = Next::started;
 	std::optional<Time> due_;
 	std::vector<std::byte> buffer_{mpa::ulpdu_max};
@@ -404,10 +404,10 @@ private:
 	void accept();
 	void new_customer();
 	void serve(int fd);
-	void order(const std::shared_ptr<Customer> &customer,
-		   const target::Order &order);
-	void connect(const std::shared_ptr<Customer> &customer,
-		     const target::Order &order);
+	void command(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command);
+	void connect(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command);
 	void add(std::unique_ptr<Connection> connection);
 	void go_on(int fd, std::uint32_t events);
 	void answer_late();
@@ -420,7 +420,7 @@ private:
 	bool full_ = false;
 	unsigned long number_ = 0;
 	std::map<int, std::unique_ptr<Connection>> connections_;
-	std::map<int, std::shared_ptr<Customer>> customers_;
+	std::map<int, std::shared_ptr<Controller>> controllers_;
 };
 
 Target::Target(const std::string &address, const std::string &port,
@@ -480,7 +480,7 @@ void Target::handle(const epoll_event &event)
 		accept();
 	else if (fd == control_.get())
 		new_customer();
-	else if (customers_.contains(fd))
+	else if (controllers_.contains(fd))
 		serve(fd);
 	else if (connections_.contains(fd))
 		go_on(fd, event.events);
@@ -558,64 +558,64 @@ void Target::answer_late()
 
 void Target::new_customer()
 {
-	auto fresh = Customer::accept(control_.get());
+	auto fresh = Controller::accept(control_.get());
 
 	if (!fresh)
 		return;
-	const auto customer = std::make_shared<Customer>(*std::move(fresh));
-	watch(EPOLL_CTL_ADD, customer->fd(), EPOLLIN);
-	customers_[customer->fd()] = customer;
+	const auto controller = std::make_shared<Controller>(*std::move(fresh));
+	watch(EPOLL_CTL_ADD, controller->fd(), EPOLLIN);
+	controllers_[controller->fd()] = controller;
 }
 
 void Target::serve(int fd)
 {
-	const auto customer = customers_.at(fd);
-	const auto orders = customer->orders();
+	const auto controller = controllers_.at(fd);
+	const auto commands = controller->commands();
 
 	// A connection made by a command may still have something to report.
-	if (!orders) {
+	if (!commands) {
 		::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-		customers_.erase(fd);
+		controllers_.erase(fd);
 		return;
 	}
-	for (const auto &one : *orders)
-		order(customer, one);
+	for (const auto &one : *commands)
+		command(controller, one);
 }
 
-void Target::order(const std::shared_ptr<Customer> &customer,
-		   const target::Order &order)
+void Target::command(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command)
 {
-	switch (order.kind) {
-	case target::Order::Kind::check:
-		customer->tell(complaints.answer(connections_.size()));
+	switch (command.kind) {
+	case target::Command::Kind::check:
+		controller->tell(complaints.answer(connections_.size()));
 		break;
-	case target::Order::Kind::complain:
-		complaints.add(order.text);
+	case target::Command::Kind::complain:
+		complaints.add(command.text);
 		break;
-	case target::Order::Kind::connect:
-		connect(customer, order);
+	case target::Command::Kind::connect:
+		connect(controller, command);
 		break;
-	case target::Order::Kind::unknown:
-		customer->tell("what?");
+	case target::Command::Kind::unknown:
+		controller->tell("what?");
 		break;
 	}
 }
 
-void Target::connect(const std::shared_ptr<Customer> &customer,
-		     const target::Order &order)
+void Target::connect(const std::shared_ptr<Controller> &controller,
+		     const target::Command &command)
 {
-	target::Endpoint to(order.host, order.port);
+	target::Endpoint to(command.host, command.port);
 	mpa::descriptor tcp(::socket(to.family(),
 				     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 				     0));
 
 	if (!tcp || (::connect(tcp.get(), to.raw(), to.length()) &&
 		     errno != EINPROGRESS)) {
-		customer->tell("failed " + name_of(mpa::last_error()));
+		controller->tell("failed " + name_of(mpa::last_error()));
 		return;
 	}
-	add(std::make_unique<Connection>(std::move(tcp), ++number_, order.mode,
-					 params_, customer));
+	add(std::make_unique<Connection>(std::move(tcp), ++number_, command.mode,
+					 params_, controller));
 }
 
 } // namespace
