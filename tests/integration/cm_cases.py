@@ -195,10 +195,10 @@ WRITE_0, WRITE_1 = (bytes.fromhex(word) + bytes(12) for word in
 
 def expect_version_0(peer):
     """A wrong version ends the stream, with a Terminate of version 0."""
-    told = peer.read_first_fpdu()
-    check("DDP and RDMAP control", told[:2], bytes.fromhex("4007"))
-    check("error", told[18:20], bytes.fromhex("1104"))
-    check("DDP header in error", told[24:26], bytes.fromhex("c140"))
+    terminate = peer.read_first_fpdu()
+    check("DDP and RDMAP control", terminate[:2], bytes.fromhex("4007"))
+    check("error", terminate[18:20], bytes.fromhex("1104"))
+    check("DDP header in error", terminate[24:26], bytes.fromhex("c140"))
 
 
 # RDMA Consortium peers use Markers and CRCs, whatever their flags are; the bit of
@@ -777,7 +777,7 @@ def pair_specific():
 
 
 @case
-def pair_nobodys_address():
+def pair_unused_address():
     """A local address without a device: refused at once."""
     with responder("0.0.0.0") as server:
         turned_away_at_once("127.0.0.1", "h2")

@@ -515,13 +515,13 @@ def counter(device, name):
 
 def mulpdus(where):
     """Of the connections of devices there."""
-    told = json.loads(mpactl(where, "-j", "conn").stdout)
-    return {one["mulpdu"] for one in connections_in(told)
+    shown = json.loads(mpactl(where, "-j", "conn").stdout)
+    return {one["mulpdu"] for one in connections_in(shown)
             if one.get("phase") == "operational"}
 
 
-def connections_in(told):
-    return told["connections"] if isinstance(told, dict) else told
+def connections_in(shown):
+    return shown["connections"] if isinstance(shown, dict) else shown
 
 
 def rnic_goes_through(address, devices, steps):

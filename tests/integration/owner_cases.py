@@ -40,7 +40,7 @@ def connects(server, victim):
     """The victim's QP works like a new one."""
     server.tell("accept")
     check("victim", victim.ask("connect"), "ESTABLISHED")
-    check("server", server.told(), "ESTABLISHED")
+    check("server", server.result(), "ESTABLISHED")
 
 
 def stolen_from(become):
@@ -90,7 +90,7 @@ def owner_accepts_with_it():
         accomplice.tell("connect")
         with counting("mpa1", conn_qp_denied=1, conn_passive=0):
             check("theft", thief.ask("accept_with", number), "EPERM")
-        check("accomplice", accomplice.told(), "REJECTED")
+        check("accomplice", accomplice.result(), "REJECTED")
         connects(server, victim)
 
 
@@ -118,7 +118,7 @@ def owner_kernel():
             server.ask("quiet")
             server.tell("accept")
             (CONSUMER / "connect").write_text("1", "ascii")
-            check("server", server.told(), "ESTABLISHED")
+            check("server", server.result(), "ESTABLISHED")
             # RDMA_CM_EVENT_ESTABLISHED
             check("consumer", (CONSUMER / "outcome").read_text("ascii"), "9\n")
         finally:

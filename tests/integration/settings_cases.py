@@ -41,24 +41,24 @@ DEV1, DEV2 = ("dev", "mpa1"), ("dev", "mpa2")
 
 def get(where, of=()):
     """Effective settings, and the set of those that the object has itself."""
-    told = json.loads(mpactl(where, "-j", "get", *of).stdout)
-    return told["config"], set(told["own"])
+    shown = json.loads(mpactl(where, "-j", "get", *of).stdout)
+    return shown["config"], set(shown["own"])
 
 
 def listener(where="h2", port=PORT):
     """mpactl's output for the device's listener on the port."""
-    told = json.loads(mpactl(where, "-j", "listen").stdout)
-    found = [one for one in told if one["local"]["port"] == port]
+    shown = json.loads(mpactl(where, "-j", "listen").stdout)
+    found = [one for one in shown if one["local"]["port"] == port]
     check("listeners on the port", len(found), 1)
     return found[0]
 
 
 def connection(where, **wanted):
     """mpactl's output for the only connection that matches."""
-    told = json.loads(mpactl(where, "-j", "conn").stdout)
-    found = [one for one in told
+    shown = json.loads(mpactl(where, "-j", "conn").stdout)
+    found = [one for one in shown
              if all(one.get(name) == value for name, value in wanted.items())]
-    check(f"connections with {wanted} of {told}", len(found), 1)
+    check(f"connections with {wanted} of {shown}", len(found), 1)
     return found[0]
 
 
@@ -296,8 +296,8 @@ def initiator_rtr():
                 app.event("ESTABLISHED")
                 check(f"RTR of {kind}", peer.read_fpdu()[:2],
                       bytes.fromhex(ulpdu))
-                told = connection("h1", qpn=qpn_of("mpa1"))
-                check("rtr told", told["rtr"], [kind])
+                shown = connection("h1", qpn=qpn_of("mpa1"))
+                check("rtr shown", shown["rtr"], [kind])
                 check("bit", bool(bit), True)
 
 
@@ -307,10 +307,10 @@ def mpa_reply(word1, word2, flags=C | X):
 
 def qpn_of(device):
     """Number of the only queue pair that the device's connections have."""
-    told = json.loads(mpactl(HOST_OF[device], "-j", "conn", "show", "dev",
+    shown = json.loads(mpactl(HOST_OF[device], "-j", "conn", "show", "dev",
                              device).stdout)
-    check("connections", len(told), 1)
-    return told[0]["qpn"]
+    check("connections", len(shown), 1)
+    return shown[0]["qpn"]
 
 
 @case
@@ -577,9 +577,9 @@ def half_open_max(of):
         with counting("mpa2", conn_half_open_drop=count - most):
             silent = crowd(count)
         check("half-open", listener()["half_open"], most)
-        told = json.loads(mpactl("h2", "-j", "stat", "dev", "mpa2").stdout)
+        shown = json.loads(mpactl("h2", "-j", "stat", "dev", "mpa2").stdout)
         check("the counter, as mpactl has it",
-              told[0]["counters"]["conn_half_open_drop"] >= count - most, True)
+              shown[0]["counters"]["conn_half_open_drop"] >= count - most, True)
         waiting = [sock for sock in silent if not turned_away(sock)]
         check("not refused", len(waiting), most)
         # One that completes its startup makes room for another.

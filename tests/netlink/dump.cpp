@@ -162,8 +162,8 @@ CASE("dump: a connection that goes while it is dumped, and one that comes")
 
 	client.send(dump(MPA_CMD_CONN_GET));
 	yes(!client.more(answer), "there is more to come");
-	const std::size_t told = answer.replies.size();
-	yes(told < 200, "not all at once");
+	const std::size_t seen = answer.replies.size();
+	yes(seen < 200, "not all at once");
 	// The last one of the crowd, which has not been reported yet.
 	const Ports gone = sockets::ports_of(crowd.ends.back().fd());
 	crowd.ends.pop_back();

@@ -63,14 +63,14 @@ std::uint64_t failures(const std::map<std::string, std::uint64_t> &counters)
 }
 
 // The events of a storm.
-struct Told {
+struct Reported {
 	std::map<std::uint32_t, Ports> up; // by number
 	std::set<std::uint32_t> down;
 	std::uint64_t failures = 0;
 	std::uint64_t suppressed = 0;
 };
 
-void note_conn(Told &told, const Message &event)
+void note_conn(Reported &reported, const Message &event)
 {
 	const Got conn = event.attrs.nest(MPA_A_CONN);
 	const std::uint32_t id = conn.u32(MPA_A_CONN_ID);
@@ -80,21 +80,21 @@ void note_conn(Told &told, const Message &event)
 		is(conn.u32(MPA_A_CONN_PHASE), std::uint32_t{MPA_PHASE_OPERATIONAL},
 		   "phase of one that is up");
 		is(conn.u32(MPA_A_CONN_CRC), 1u, "what was negotiated is reported");
-		yes(told.up.emplace(id, ports).second, "it is reported up once");
+		yes(reported.up.emplace(id, ports).second, "it is reported up once");
 		return;
 	}
-	yes(told.up.contains(id), "one that is down was up");
-	is(ports, told.up.at(id), "ports");
-	yes(told.down.insert(id).second, "it is reported down once");
+	yes(reported.up.contains(id), "one that is down was up");
+	is(ports, reported.up.at(id), "ports");
+	yes(reported.down.insert(id).second, "it is reported down once");
 }
 
-void note(Told &told, const Message &event)
+void note(Reported &reported, const Message &event)
 {
 	if (event.cmd == MPA_CMD_CONN_UP_NTF || event.cmd == MPA_CMD_CONN_DOWN_NTF) {
-		note_conn(told, event);
+		note_conn(reported, event);
 	} else if (event.cmd == MPA_CMD_FAILURE_NTF) {
-		told.failures++;
-		told.suppressed += event.attrs.nest(MPA_A_FAILURE)
+		reported.failures++;
+		reported.suppressed += event.attrs.nest(MPA_A_FAILURE)
 					   .u32(MPA_A_FAILURE_SUPPRESSED);
 	}
 }
@@ -153,28 +153,28 @@ CASE("events: a storm of connects, each is up once and down once")
 	const int connects = static_cast<int>(sockets::many() / 40);
 	Client listening("h1"), asking("h1");
 	std::vector<std::future<std::vector<Ports>>> storms;
-	Told told;
+	Reported reported;
 
 	listening.subscribe(256 << 20);
 	const auto before = counters(asking);
 	for (int n = 0; n < threads; n++)
 		storms.push_back(std::async(std::launch::async, storm, connects));
 	const std::size_t wanted = 2 * threads * connects;
-	while (told.down.size() < wanted) {
+	while (reported.down.size() < wanted) {
 		const auto event = listening.event(patience);
 
 		yes(event.has_value(), "an event; so far up " +
-		    std::to_string(told.up.size()) + ", down " +
-		    std::to_string(told.down.size()));
-		note(told, *event);
+		    std::to_string(reported.up.size()) + ", down " +
+		    std::to_string(reported.down.size()));
+		note(reported, *event);
 	}
 	// And no more events but a last failure.
 	while (const auto event = listening.event(moment))
-		note(told, *event);
-	is(told.up.size(), wanted, "that were up");
-	is(told.down.size(), wanted, "that are down");
+		note(reported, *event);
+	is(reported.up.size(), wanted, "that were up");
+	is(reported.down.size(), wanted, "that are down");
 	std::set<Ports> seen;
-	for (const auto &[id, one] : told.up)
+	for (const auto &[id, one] : reported.up)
 		seen.insert(one);
 	for (auto &all : storms)
 		for (const Ports one : all.get())
@@ -187,18 +187,18 @@ CASE("events: a storm of connects, each is up once and down once")
 	is(after.at("conns_up"), before.at("conns_up"), "counter conns_up");
 	const std::uint64_t suppressed =
 		after.at("failures_suppressed") - before.at("failures_suppressed");
-	is(told.failures + suppressed, failures(after) - failures(before),
+	is(reported.failures + suppressed, failures(after) - failures(before),
 	   "failures reported and suppressed");
-	yes(told.suppressed <= suppressed,
+	yes(reported.suppressed <= suppressed,
 	    "the number of suppressed failures is reported later");
-	std::cout << "# " << told.failures << " failures told, " << suppressed
+	std::cout << "# " << reported.failures << " failures reported, " << suppressed
 		  << " not\n";
 }
 
 CASE("events: failures are limited per second, and the others are counted")
 {
 	Client listening("h1"), asking("h1");
-	std::uint64_t told = 0;
+	std::uint64_t reported = 0;
 
 	listening.subscribe();
 	// Suppressed failures of earlier cases are reported by now, in another
@@ -219,13 +219,13 @@ CASE("events: failures are limited per second, and the others are counted")
 		is(failure.u32(MPA_A_FAILURE_KIND), std::uint32_t{MPA_FAILURE_STARTUP},
 		   "kind");
 		yes(event->attrs.nest(MPA_A_CONN).u32(MPA_A_CONN_ID) != 0, "whose");
-		told++;
+		reported++;
 		suppressed += failure.u32(MPA_A_FAILURE_SUPPRESSED);
 	}
 	const std::uint64_t counted =
 		after.at("failures_suppressed") - before.at("failures_suppressed");
-	yes(told > 0 && counted > 0, "some are reported, and some suppressed");
-	is(told + counted, 100u, "failures");
+	yes(reported > 0 && counted > 0, "some are reported, and some suppressed");
+	is(reported + counted, 100u, "failures");
 	suppressed += next_failure(listening);
 	is(suppressed, counted, "reported as suppressed");
 }

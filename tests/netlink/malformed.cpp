@@ -40,7 +40,7 @@ struct Bad {
 	std::string name;
 	Request request;
 	int error = EINVAL;
-	bool says = true; // a message is required
+	bool has_message = true;
 };
 
 constexpr auto u32 = Known::Kind::u32;
@@ -65,10 +65,10 @@ std::function<Request(const Attrs &)> top(std::uint8_t cmd, std::uint16_t flags 
 
 std::function<Request(const Attrs &)>
 within(const std::function<Request(const Attrs &)> &outer, int type,
-       const Attrs &beside = {})
+       const Attrs &before = {})
 {
 	return [=](const Attrs &attrs) {
-		return outer(Attrs().add(beside).nest(type, attrs));
+		return outer(Attrs().add(before).nest(type, attrs));
 	};
 }
 
@@ -242,7 +242,7 @@ void add_unknown(std::vector<Bad> &all, const Place &place)
 // Requests that are well formed but invalid.
 void add_meanings(std::vector<Bad> &all)
 {
-	const Attrs nobody = Attrs().mark().string(MPA_A_DEV_NAME, "nobody");
+	const Attrs unknown = Attrs().mark().string(MPA_A_DEV_NAME, "nobody");
 	const Attrs both = dev_index().mark().string(MPA_A_DEV_NAME, "mpa0");
 	const Attrs no_index = Attrs().mark().u32(MPA_A_DEV_INDEX, 123456);
 	const Attrs no_listener = Attrs().mark().u32(MPA_A_LISTEN_ID, 0x7fffffff);
@@ -273,7 +273,7 @@ void add_meanings(std::vector<Bad> &all)
 	ask("a device with two selectors", MPA_CMD_DEV_GET,
 	    Attrs().nest(MPA_A_DEV, both));
 	ask("an unknown device name", MPA_CMD_DEV_GET,
-	    Attrs().nest(MPA_A_DEV, nobody), ENODEV);
+	    Attrs().nest(MPA_A_DEV, unknown), ENODEV);
 	ask("an unknown device index", MPA_CMD_DEV_GET,
 	    Attrs().nest(MPA_A_DEV, no_index), ENODEV);
 	ask("a listener without a selector", MPA_CMD_LISTEN_GET,
@@ -298,7 +298,7 @@ void add_meanings(std::vector<Bad> &all)
 	for (const std::uint8_t cmd : {MPA_CMD_LISTEN_GET, MPA_CMD_CONN_GET}) {
 		const std::string name = "a dump, " + std::to_string(cmd) + ", ";
 
-		ask(name + "of an unknown device", cmd, Attrs().nest(MPA_A_DEV, nobody), ENODEV,
+		ask(name + "of an unknown device", cmd, Attrs().nest(MPA_A_DEV, unknown), ENODEV,
 		    NLM_F_DUMP);
 		ask(name + "of a device with two selectors", cmd,
 		    Attrs().nest(MPA_A_DEV, both), EINVAL, NLM_F_DUMP);
@@ -319,7 +319,7 @@ void add_meanings(std::vector<Bad> &all)
 	set("a device without a selector",
 	    Attrs().mark().nest(MPA_A_DEV, {}).add(config));
 	set("an unknown device name",
-	    Attrs().nest(MPA_A_DEV, nobody).add(config), ENODEV);
+	    Attrs().nest(MPA_A_DEV, unknown).add(config), ENODEV);
 	set("an unknown device index",
 	    Attrs().nest(MPA_A_DEV, no_index).add(config), ENODEV);
 	set("a listener without a selector",
@@ -327,7 +327,7 @@ void add_meanings(std::vector<Bad> &all)
 	set("an unknown listener",
 	    Attrs().nest(MPA_A_LISTEN, no_listener).add(config), ENOENT);
 	set("inherit without a selector",
-	    Attrs().nest(MPA_A_DEV, nobody).u32(MPA_A_INHERIT, 2), ENODEV);
+	    Attrs().nest(MPA_A_DEV, unknown).u32(MPA_A_INHERIT, 2), ENODEV);
 
 	Attrs many;
 	for (int n = 0; n < 256; n++)
@@ -388,7 +388,7 @@ void refused(Client &client, const Bad &bad)
 
 	is(Err{answer.error}, bad.error, "error");
 	is(answer.replies.size(), 0u, "replies");
-	yes(answer.message.empty() != bad.says, "a message");
+	yes(answer.message.empty() != bad.has_message, "a message");
 	// The end of a dump has no room for more than that.
 	if (answer.done)
 		return;

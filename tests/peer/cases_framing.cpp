@@ -250,7 +250,7 @@ void add_lengths(Table &t)
 						{"half", 64, -39},
 						{"all", 64, -78}})
 		broken(t, std::string("length-lie-") + name,
-		       "ULPDU_Length says another length than the FPDU has, and "
+		       "ULPDU_Length differs from the length of the FPDU, and "
 		       "more bytes follow",
 		       {[payload, by](Session &s) {
 			       const auto ulpdu = any_ulpdu(s, payload);

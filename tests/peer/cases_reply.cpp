@@ -134,7 +134,7 @@ void add_frames(Table &t)
 		      "reserved bits of the flags are set: to be ignored",
 		      {answer([bit](Frame &f) { f.flags |= bit; })}, opens())
 			.only(Kind::socket);
-	reply(t, "no-crc", "C is 0: CRCs are in use if the target wants them",
+	reply(t, "no-crc", "C is 0: CRCs are in use if the target asks for them",
 	      {answer([](Frame &f) { f.flags &= ~flag_crc; })}, opens());
 	reply(t, "markers", "M is 1: the target must insert Markers",
 	      {[](Session &s) {
@@ -497,7 +497,7 @@ void add_unasked(Table &t)
 	      {unasked(good)}, reports_either())
 		.only(Role::responder)
 		.only(Kind::rnic);
-	t.add("reply/no-listener", "nobody listens: TCP refuses the connection",
+	t.add("reply/no-listener", "no listener: TCP refuses the connection",
 	      nothing,
 	      {[](Session &s) {
 		      const auto port = s.listener.local().port();

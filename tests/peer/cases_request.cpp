@@ -173,7 +173,7 @@ void add_flags(Table &t)
 	taken(t, "reject-bit", "the R bit in a Request: to be ignored", frame);
 	frame = request();
 	frame.flags = 0;
-	taken(t, "no-crc-asked", "C is 0: CRCs are in use if the target wants them",
+	taken(t, "no-crc-asked", "C is 0: CRCs are in use if the target asks for them",
 	      frame);
 	frame = request();
 	frame.flags |= flag_markers;
@@ -457,7 +457,7 @@ void add_depths(Table &t)
 		      "extremes of IRD and ORD", connected,
 		      {send(enhanced(e).encode())},
 		      answers(enhanced(e),
-			      "ORD within our IRD, and 0x3fff where we say so",
+			      "ORD within our IRD, and 0x3fff where we set it",
 			      [e](const Enhanced &r) {
 				      if ((e.ord == no_depth) !=
 					  (r.ird == no_depth))

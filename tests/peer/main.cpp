@@ -12,8 +12,8 @@
 // (16); --patience MS, for what the target does at once (30000).
 //
 // Results are lines of the Test Anything Protocol. After each case a good
-// connection must be served. In the end a line "# counted NAME=N ..." says what
-// an RNIC must have counted. Exit status 0: all good.
+// connection must be served. A last line "# counted NAME=N ..." has the counts
+// that an RNIC must report. Exit status 0: all good.
 
 #include <atomic>
 #include <cstdio>

@@ -208,7 +208,7 @@ public:
 	void established()
 	{
 		if (mode_ == Mode::speak)
-			say("I speak first");
+			send_message("I speak first");
 		if (mode_ == Mode::reader)
 			post_read();
 	}
@@ -244,7 +244,7 @@ public:
 		if (!receives_.empty() || !sends_.empty())
 			complain("work requests without completion");
 		if (!region_.guards_hold() || !buffers_.guards_hold())
-			complain("memory beside a region was written to");
+			complain("memory next to a region was written to");
 	}
 
 private:
@@ -307,7 +307,7 @@ private:
 	}
 
 	// Uses a buffer that is not needed any more.
-	void say(std::string_view words)
+	void send_message(std::string_view words)
 	{
 		std::copy(words.begin(), words.end(), region_.at());
 		send_region(static_cast<std::uint32_t>(words.size()));
@@ -715,7 +715,7 @@ std::string Target::check()
 		complain("a region that may not be written to was");
 	if (!device_->read_only.guards_hold() ||
 	    !device_->write_only.guards_hold() || !device_->other.guards_hold())
-		complain("memory beside a region was written to");
+		complain("memory next to a region was written to");
 	return complaints.answer(entries_.size());
 }
 

@@ -16,13 +16,13 @@ using mpa::role;
 using mpa::state;
 
 // In the order of the structure: values that were requested, or agreed on.
-struct Said {
+struct Terms {
 	int rev;
 	bool tx_markers, crc, enhanced, peer_to_peer;
 	int rtr, peer_ird, peer_ord;
 };
 
-void says(const mpa::info &info, const Said &wanted)
+void expect_terms(const mpa::info &info, const Terms &wanted)
 {
 	is(int(info.rev), wanted.rev, "revision");
 	is(info.tx_markers, wanted.tx_markers, "Markers for the peer");
@@ -75,7 +75,7 @@ CASE("review: a Responder sees the contents of the Request")
 	const struct {
 		const char *what;
 		Bytes frame;
-		Said said;
+		Terms terms;
 	} rows[] = {
 		{"CRCs", request(), {1, false, true, false, false, 0, 0, 0}},
 		{"nothing", request(0), {1, false, false, false, false, 0, 0, 0}},
@@ -96,12 +96,12 @@ CASE("review: a Responder sees the contents of the Request")
 		WithWire pair;
 
 		begin(pair.ours, role::responder);
-		says(must(pair.ours.info(), "info"),
-		     {0, false, true, false, false, 0, 0, 0});
+		expect_terms(must(pair.ours.info(), "info"),
+			     {0, false, true, false, false, 0, 0, 0});
 		pair.wire.send(row.frame);
 		await_request(pair.ours);
 		auto info = must(pair.ours.info(), "info");
-		says(info, row.said);
+		expect_terms(info, row.terms);
 		is(info.mulpdu, 0u, "MULPDU");
 		is(int(info.ddp_version), 0, "DDP's version");
 		is(info.ird + info.ord, 0, "our depths");
@@ -112,7 +112,7 @@ CASE("review: a Responder sees the contents of the Request")
 		// From here on, the values that both sides agreed on: our side
 		// prefers CRCs.
 		yes(info.crc, "CRCs are in use");
-		is(info.tx_markers, row.said.tx_markers, "Markers in use");
+		is(info.tx_markers, row.terms.tx_markers, "Markers in use");
 		is(int(info.ddp_version), 1, "DDP's version");
 	}
 }
@@ -127,8 +127,8 @@ CASE("review: a Responder sees a Request of revision 0")
 	begin(pair.ours, role::responder);
 	pair.wire.send(request(flag_markers | flag_crc, 0));
 	await_request(pair.ours);
-	says(must(pair.ours.info(), "info"),
-	     {0, true, true, false, false, 0, 0, 0});
+	expect_terms(must(pair.ours.info(), "info"),
+		     {0, true, true, false, false, 0, 0, 0});
 	must(pair.ours.reject_request(), "reject");
 	pair.wire.read_frame();
 }
@@ -273,7 +273,7 @@ CASE("review: revision 2 reports the values that will apply")
 	Reviewed pair(reply(flag_markers | flag_crc | flag_enhanced, 2,
 			    words(5, 2)), params);
 	auto info = must(pair.ours.info(), "info");
-	says(info, {2, true, true, true, false, 0, 5, 2});
+	expect_terms(info, {2, true, true, true, false, 0, 5, 2});
 	is(info.ird, 3, "our IRD");
 	is(info.ord, 5, "our ORD");
 	is(int(info.ddp_version), 1, "DDP's version");

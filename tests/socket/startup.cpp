@@ -28,7 +28,7 @@ void state_is(mpa::socket &socket, state wanted,
 }
 
 // A blocking start in a separate thread.
-std::future<Err> start_aside(mpa::socket &socket, role as)
+std::future<Err> start_in_thread(mpa::socket &socket, role as)
 {
 	return std::async(std::launch::async,
 			  [&socket, as] { return err(socket.start(as)); });
@@ -60,8 +60,8 @@ CASE("start: both sides wait")
 	for (const auto path : paths) {
 		const Row row(path);
 		Attached both(path);
-		auto far = start_aside(both.far, role::responder);
-		auto near = start_aside(both.near, role::initiator);
+		auto far = start_in_thread(both.far, role::responder);
+		auto near = start_in_thread(both.near, role::initiator);
 
 		is(outcome(far), 0, "Responder, when the Request waits");
 		state_is(both.far, state::requested);
@@ -185,7 +185,7 @@ CASE("start: a Responder that accepts by itself")
 		must(both.far.set_private_data(mpa::bytes("welcome")), "private data");
 		must(both.near.set_private_data(mpa::bytes("hello")), "private data");
 		if (wait) {
-			auto far = start_aside(both.far, role::responder);
+			auto far = start_in_thread(both.far, role::responder);
 			is(err(both.near.start(role::initiator)), 0, "Initiator");
 			is(outcome(far), 0, "Responder");
 		} else {
@@ -385,7 +385,7 @@ CASE("reject: both sides are plain TCP again")
 		must(both.near.set_private_data(mpa::bytes("please")), "data");
 		begin(both.far, role::responder);
 		if (wait)
-			near = start_aside(both.near, role::initiator);
+			near = start_in_thread(both.near, role::initiator);
 		else
 			begin(both.near, role::initiator);
 		await_request(both.far);
@@ -598,15 +598,15 @@ CASE("fail: improper Replies")
 
 	for (const auto &row : rows) {
 		const Row name(row.what);
-		WithWire waiting, aside;
+		WithWire waiting, polling;
 
-		begin(aside.ours, role::initiator);
-		aside.wire.read_frame();
-		aside.wire.send(row.frame);
-		expect_failed(aside.ours, row.error);
-		aside.wire.expect_end();
+		begin(polling.ours, role::initiator);
+		polling.wire.read_frame();
+		polling.wire.send(row.frame);
+		expect_failed(polling.ours, row.error);
+		polling.wire.expect_end();
 
-		auto started = start_aside(waiting.ours, role::initiator);
+		auto started = start_in_thread(waiting.ours, role::initiator);
 		waiting.wire.read_frame();
 		waiting.wire.send(row.frame);
 		is(outcome(started), row.error, "blocking start");
@@ -629,14 +629,14 @@ CASE("fail: improper Requests")
 
 	for (const auto &row : rows) {
 		const Row name(row.what);
-		WithWire waiting, aside;
+		WithWire waiting, polling;
 
-		begin(aside.ours, role::responder);
-		aside.wire.send(row.frame);
-		expect_failed(aside.ours, row.error);
-		aside.wire.expect_end();
+		begin(polling.ours, role::responder);
+		polling.wire.send(row.frame);
+		expect_failed(polling.ours, row.error);
+		polling.wire.expect_end();
 
-		auto started = start_aside(waiting.ours, role::responder);
+		auto started = start_in_thread(waiting.ours, role::responder);
 		waiting.wire.send(row.frame);
 		is(outcome(started), row.error, "blocking start");
 		state_is(waiting.ours, state::failed);

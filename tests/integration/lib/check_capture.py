@@ -157,13 +157,13 @@ class Startup:
         if not self.flags & FLAG_ENHANCED:
             return "plain"
         words = int.from_bytes(self.data[:4], "big")
-        told = f"{words >> 16 & DEPTH},{words & DEPTH}"
+        text = f"{words >> 16 & DEPTH},{words & DEPTH}"
         kinds = [name for name, flag in (("send", FLAG_SEND),
                                          ("write", FLAG_WRITE),
                                          ("read", FLAG_READ)) if words & flag]
         if bool(words & FLAG_P2P) != bool(kinds):
             raise Bad(f"RTR kinds and peer-to-peer mode disagree: {words:#x}")
-        return told + ("," + "+".join(kinds) if kinds else "")
+        return text + ("," + "+".join(kinds) if kinds else "")
 
 
 def run_tshark(path, *options):
@@ -511,14 +511,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("capture")
     parser.add_argument("--aligned", action="store_true",
-                        help="segments must begin with FPDUs: all where there "
-                        "are Markers, elsewhere one of TCP's packets each, and "
-                        "in all but so many as --unaligned says")
+                        help="segments must begin with FPDUs: all of them with "
+                        "Markers; without, the packets of TCP, except for a "
+                        "share of --unaligned")
     parser.add_argument("--unaligned", type=float, default=1, metavar="PERCENT",
-                        help="of the segments without Markers, at the most, "
-                        "begin without an FPDU: 0 for the policy of one segment "
-                        "at a time (default: 1, for a wire without loss). What is "
-                        "left where TCP filled the window counts for 0 only")
+                        help="share of segments without Markers that may begin "
+                        "without an FPDU; 0 for the policy of one segment at a "
+                        "time (default: 1, for a link without loss). Segments cut "
+                        "where TCP filled the window count for 0 only")
     parser.add_argument("--markers-from", default="none",
                         choices=("none", "initiator", "responder", "both"),
                         help="who must insert Markers (default: none)")

@@ -47,7 +47,7 @@ struct Region {
 	std::uint32_t rkey;
 };
 
-template <typename... Args> void say(const char *format, Args... args)
+template <typename... Args> void print(const char *format, Args... args)
 {
 	std::printf(format, args...);
 	std::fflush(stdout);
@@ -125,8 +125,8 @@ public:
 		while (!over_ && poll(id_->recv_cq, wc)) {
 			over_ = wc.status != IBV_WC_SUCCESS;
 			if (over_) {
-				say("connection %zu: %zu messages, %zu bytes\n",
-				    number_, messages_, bytes_);
+				print("connection %zu: %zu messages, %zu bytes\n",
+				      number_, messages_, bytes_);
 				break;
 			}
 			messages_++;
@@ -186,7 +186,7 @@ void disconnect(rdma_cm_id *id)
 		throw std::runtime_error(rdma_event_str(id->event->event));
 	const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
 		Clock::now() - start);
-	say("disconnected after %lld ms\n", static_cast<long long>(took.count()));
+	print("disconnected after %lld ms\n", static_cast<long long>(took.count()));
 }
 
 Endpoint connected(rdma_addrinfo *info)
@@ -212,7 +212,7 @@ void send_all(rdma_cm_id *id, std::size_t count, std::size_t size)
 		if (wc.status != IBV_WC_SUCCESS)
 			throw std::runtime_error(ibv_wc_status_str(wc.status));
 	}
-	say("completed %zu\n", count);
+	print("completed %zu\n", count);
 }
 
 void send(rdma_addrinfo *info, std::size_t connections, const char *gate,
@@ -222,7 +222,7 @@ void send(rdma_addrinfo *info, std::size_t connections, const char *gate,
 
 	while (ids.size() < connections)
 		ids.push_back(connected(info));
-	say("connected\n");
+	print("connected\n");
 	wait_for_gate(gate);
 	for (const auto &id : ids)
 		send_all(id.get(), count, size);
@@ -243,7 +243,7 @@ void read(rdma_addrinfo *info, const char *gate, std::size_t bytes)
 	if (!mr)
 		fail("rdma_reg_write");
 	std::memcpy(&region, id->event->param.conn.private_data, sizeof(region));
-	say("connected\n");
+	print("connected\n");
 	wait_for_gate(gate);
 	must(rdma_post_read(id.get(), nullptr, sink.data(), bytes, mr.get(), 0,
 			    region.address, region.rkey),
@@ -255,7 +255,7 @@ void read(rdma_addrinfo *info, const char *gate, std::size_t bytes)
 	for (const auto byte : sink)
 		if (byte != 0x5a)
 			throw std::runtime_error("other bytes than there are");
-	say("read %zu bytes\n", bytes);
+	print("read %zu bytes\n", bytes);
 }
 
 std::size_t number(std::string_view text)

@@ -90,7 +90,7 @@ rdma_conn_param parameters(const Cycle &cycle)
 }
 
 // Private data of the other side in the event that the identifier holds.
-Cycle told(const rdma_cm_id &id)
+Cycle cycle_of(const rdma_cm_id &id)
 {
 	const auto &param = id.event->param.conn;
 	Cycle cycle;
@@ -198,12 +198,12 @@ void connect_once(rdma_addrinfo *info, std::uint32_t number)
 	if (cycle.how() == Ending::responder_rejects) {
 		if (!result || errno != ECONNREFUSED)
 			wrong(cycle, "was not refused");
-		if (told(*id) != cycle)
+		if (cycle_of(*id) != cycle)
 			wrong(cycle, "other private data in the refusal");
 		return;
 	}
 	must(result, "rdma_connect");
-	if (told(*id) != cycle)
+	if (cycle_of(*id) != cycle)
 		wrong(cycle, "other private data in the reply");
 	talk.send(request_salt);
 	talk.receive(reply_salt);
@@ -216,7 +216,7 @@ void accept_once(rdma_cm_id *listener, std::uint32_t number)
 
 	must(rdma_get_request(listener, &raw), "rdma_get_request");
 	Endpoint id(raw);
-	const auto cycle = told(*id);
+	const auto cycle = cycle_of(*id);
 	if (cycle != Cycle::of(number))
 		wrong(cycle, "expected cycle " + std::to_string(number));
 	if (cycle.how() == Ending::responder_rejects) {

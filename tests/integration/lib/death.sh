@@ -31,7 +31,7 @@ death_survivor_ends() {
 	fi
 	lab_join "$1" 1 > "$LAB_OUT/survivor" || status=$?
 	lab_true "$2: $1 ends by itself (status $status)" "$status < 128 || $status > 192"
-	lab_check "$2: $1 says why" log_has "$1" "$death_words"
+	lab_check "$2: $1 reports why" log_has "$1" "$death_words"
 }
 
 # death_leaves_nothing LABEL

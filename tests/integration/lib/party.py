@@ -181,17 +181,17 @@ class Party:
             os._exit(status)
 
     def tell(self, word, *args):
-        """Sends a request without waiting for the result: see told()."""
+        """Sends a request without waiting for the result: see result()."""
         self.socket.sendall(json.dumps([word, args]).encode() + b"\n")
 
-    def told(self):
+    def result(self):
         answer = self.lines.readline()
         assert answer, "the other process has ended"
         return json.loads(answer)
 
     def ask(self, word, *args):
         self.tell(word, *args)
-        return self.told()
+        return self.result()
 
     def kill(self):
         os.kill(self.child, signal.SIGKILL)

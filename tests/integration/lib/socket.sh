@@ -159,7 +159,7 @@ nc_refused() {
 	printf '%070000d\n' 1 > "$LAB_OUT/client.in"
 	nc_pair "a line that is too long" 1 "" ""
 	lab_check "mpa-nc reports it" socket_said client 'longer than the MULPDU'
-	lab_is "mpa-nc, nobody listens" \
+	lab_is "mpa-nc, no listener" \
 		"$(lab_status ip netns exec h1 "$socket_bin/mpa-nc" 10.77.0.2 7101)" 1
 	lab_is "mpa-nc, no such host" \
 		"$(lab_status "$socket_bin/mpa-nc" -w 1 nowhere.invalid 7101)" 1

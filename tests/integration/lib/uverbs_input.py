@@ -173,10 +173,10 @@ def queues(device, results):
                      "EINVAL")
     for cqe, size in ((1, 1), (2, 2), (3, 4), (123, 128), (124, 128),
                       (125, 128), (129, 256), (MAX_CQE, MAX_CQE)):
-        (handle, told, _, entries, length), error = attempt(
+        (handle, actual, _, entries, length), error = attempt(
             device.create_cq, cqe)
         results.same(f"completion queue of {cqe}",
-                     (error, told, entries, length),
+                     (error, actual, entries, length),
                      (None, size, size, -(-(128 + size * 32) // PAGE) * PAGE))
         device.destroy_cq(handle)
 
@@ -190,7 +190,7 @@ def mappings(device, results):
         ("one page", (key, PAGE), {}, "EINVAL"),
         ("from its middle", (key + PAGE, length - PAGE), {}, "EINVAL"),
         ("across two rings", (key + PAGE, length), {}, "EINVAL"),
-        ("nobody's offset", (other[2] + 64 * length, length), {}, "EINVAL"),
+        ("an unused offset", (other[2] + 64 * length, length), {}, "EINVAL"),
         ("an offset beyond 32 bits of pages", (PAGE << 33, length), {},
          "EINVAL"),
         ("private", (key, length), {"flags": mmap.MAP_PRIVATE}, "EINVAL"),

@@ -206,19 +206,19 @@ pings_end() {
 # detailed KIND NAME VALUE...: an object of that kind, created by a program on mpa1,
 # has all these details. VALUE is a pattern.
 detailed() {
-	local told
-	told=$(rdma -j -dd resource show "$1")
+	local details
+	details=$(rdma -j -dd resource show "$1")
 	"$PYTHON" -c '
 import json, re, sys
 wanted = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-told = [one for one in json.loads(sys.argv[1]) if one.get("comm") == "rping"
+details = [one for one in json.loads(sys.argv[1]) if one.get("comm") == "rping"
         and "mpa1" in (one.get("ifname"), one.get("dev"))]
-for one in told:
+for one in details:
     one = {name.removeprefix("drv_"): value for name, value in one.items()}
     if all(re.fullmatch(value, str(one.get(name)))
            for name, value in wanted.items()):
         sys.exit(0)
-sys.exit("none of: " + sys.argv[1])' "$told" "${@:2}"
+sys.exit("none of: " + sys.argv[1])' "$details" "${@:2}"
 }
 
 details() {

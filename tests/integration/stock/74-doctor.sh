@@ -130,7 +130,8 @@ device_nodes() {
 	lab_do modprobe rdma_ucm
 }
 
-# The kernel says so when it comes to it, up to a second later; so with its return.
+# The kernel reports the loss of the carrier up to a second later, and its return
+# too.
 no_carrier() {
 	ip -n h1 link show eth0 | grep -q NO-CARRIER
 }

@@ -60,8 +60,8 @@ autoload() {
 
 # --- rdma and ss on open connections ------------------------------------------
 
-# tells LABEL COMMAND PATTERN...: the output, as one line, matches all patterns.
-tells() {
+# output_has LABEL COMMAND PATTERN...: the output, as one line, matches all patterns.
+output_has() {
 	local label=$1 text pattern
 	text=$($2 | tr -s '\n\t ' ' ')
 	for pattern in "${@:3}"; do
@@ -95,44 +95,44 @@ live_rdma() {
 	local owner server
 	owner="pid $(lab_pid client) comm rping"
 	server="pid $(lab_pid server) comm rping"
-	tells "rdma link" "ip netns exec h1 rdma link show mpa1/1" \
+	output_has "rdma link" "ip netns exec h1 rdma link show mpa1/1" \
 		'state ACTIVE' 'physical_state LINK_UP' 'netdev eth0'
-	tells "rdma dev" "rdma -d dev show mpa1" 'mpa1: node_type rnic' \
+	output_has "rdma dev" "rdma -d dev show mpa1" 'mpa1: node_type rnic' \
 		'node_guid [0-9a-f:]+'
-	tells "rdma resource: queue pair" \
+	output_has "rdma resource: queue pair" \
 		"rdma resource show qp link mpa1 type RC" 'state RTS' "$owner"
-	tells "rdma resource: completion queue" "rdma resource show cq dev mpa1" \
+	output_has "rdma resource: completion queue" "rdma resource show cq dev mpa1" \
 		'cqe [0-9]+' "$owner"
-	tells "rdma resource: region" "rdma resource show mr dev mpa1" \
+	output_has "rdma resource: region" "rdma resource show mr dev mpa1" \
 		'mrlen 1000' "$owner"
-	tells "rdma resource: protection domain" \
+	output_has "rdma resource: protection domain" \
 		"rdma resource show pd dev mpa1" "$owner"
-	tells "rdma resource: context" "rdma resource show ctx dev mpa1" \
+	output_has "rdma resource: context" "rdma resource show ctx dev mpa1" \
 		'comm rping'
-	tells "rdma resource: connection" "rdma resource show cm_id link mpa1" \
+	output_has "rdma resource: connection" "rdma resource show cm_id link mpa1" \
 		'state CONNECT' "$owner" 'dst-addr 10.77.0.2:7174'
-	tells "rdma resource: listener" "rdma resource show cm_id link mpa2" \
+	output_has "rdma resource: listener" "rdma resource show cm_id link mpa2" \
 		'state LISTEN' "$server" 'src-addr 10.77.0.2:7174'
-	tells "rdma statistic" "rdma statistic show link mpa1/1" \
+	output_has "rdma statistic" "rdma statistic show link mpa1/1" \
 		'conn_active 1' 'tx_send [1-9][0-9]*' 'rx_write [1-9][0-9]*' \
 		'rx_crc_error 0'
 }
 
 # Details that the core does not know.
 live_details() {
-	tells "details of a queue pair" \
+	output_has "details of a queue pair" \
 		"rdma -dd resource show qp link mpa1 type RC" 'drv_mpa_state rts' \
 		'drv_role initiator' 'drv_revision [12]' 'drv_crc 1' 'drv_tx_markers 0' \
 		'drv_mulpdu 1[0-9]{3}' 'drv_sq_size [1-9][0-9]*'
-	tells "details of a completion queue" \
+	output_has "details of a completion queue" \
 		"rdma -dd resource show cq dev mpa1" 'drv_cq_size [1-9][0-9]*' \
 		'drv_armed [a-z]+' 'drv_overflown 0'
-	tells "details of a region" "rdma -dd resource show mr dev mpa1" \
+	output_has "details of a region" "rdma -dd resource show mr dev mpa1" \
 		'drv_kind user' 'drv_stag_valid 1' 'drv_page_size 4096'
-	tells "details of a connection" \
+	output_has "details of a connection" \
 		"rdma -dd resource show cm_id link mpa1" \
 		'drv_mpa_state established' 'drv_role initiator'
-	tells "details of a listener" "rdma -dd resource show cm_id link mpa2" \
+	output_has "details of a listener" "rdma -dd resource show cm_id link mpa2" \
 		'drv_mpa_state listening' 'drv_backlog [1-9][0-9]*'
 }
 
@@ -140,13 +140,13 @@ live_ss() {
 	lab_in h1 "$bin/mpactl" conn show
 	lab_in h1 "$bin/mpactl" dev show
 	lab_in h1 "$bin/mpactl" stat dev mpa1
-	tells "ss shows the ULP of the socket, and TCP's data" \
+	output_has "ss shows the ULP of the socket, and TCP's data" \
 		"ip netns exec h1 ss -Htin dport = :7174" tcp-ulp-mpa \
 		'bytes_acked:[1-9][0-9]*' 'mss:1448'
-	tells "mpactl has the rest" \
+	output_has "mpactl has the rest" \
 		"ip netns exec h1 $bin/mpactl -j conn show" \
 		'.*"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational".*'
-	tells "ip counts the same packets" "ip -n h1 -s link show eth0" \
+	output_has "ip counts the same packets" "ip -n h1 -s link show eth0" \
 		'RX: bytes packets errors dropped missed mcast [1-9][0-9]* [1-9][0-9]* 0 0'
 }
 
@@ -275,7 +275,7 @@ boot_devices() {
 	boot_up mpa.service
 	lab_check "the defaults are set at boot" \
 		lab_wait 120 boot_unit_is mpa.service ActiveState active
-	tells "and are those that were saved" "$bin/mpactl get" 'half-open-max 7'
+	output_has "and are those that were saved" "$bin/mpactl get" 'half-open-max 7'
 	lab_check "no device is created for that" no_device
 	boot_coldplug
 	back "at boot"
@@ -302,7 +302,7 @@ boot_fails() {
 		boot_in systemctl start "$unit"
 	lab_is "and it stays so" "$(boot_unit "$unit" ActiveState)" failed
 	lab_is "without another try" "$(boot_unit "$unit" NRestarts)" 0
-	tells "the journal has the reason" \
+	output_has "the journal has the reason" \
 		"boot_in journalctl --no-pager -u $unit" '.*/etc/mpa/mpa.json.*'
 	lab_do rm /etc/mpa/mpa.json
 	lab_do boot_in systemctl start "$unit"
