@@ -96,6 +96,7 @@ Socket Session::accept()
 void Session::open(Mode wanted)
 {
 	mode = wanted;
+	opened = Clock::now();
 	if (env.role == Role::initiator) {
 		socket = Socket::connect(env.target, soon());
 		return;
@@ -108,6 +109,7 @@ void Session::open(Mode wanted)
 
 void Session::accept_again()
 {
+	opened = Clock::now();
 	socket = accept();
 	received.clear();
 	end = End::none;

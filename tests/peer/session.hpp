@@ -157,6 +157,7 @@ public:
 	Writer writer;
 	Reader reader;
 	Bytes received;
+	Time opened;			// no later than by the target
 	End end = End::none;
 	bool operational = false;
 	bool too_long = false;		// above 64768 bytes
