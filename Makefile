@@ -106,7 +106,7 @@ fuzz:
 bench:
 	scripts/deps bench
 	$(MAKE) -s -C tests/unit bench
-	tests/lab/bench $(BENCH)
+	tools/bench/bench $(BENCH)
 
 lab-shell:
 	scripts/deps demo
@@ -145,7 +145,7 @@ help:
 	@echo '  JOBS=$(JOBS)          parallel compilations'
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
-	@echo '  BENCH=          options of tests/lab/bench, e.g. "--mtu 1500 --repeat 3"'
+	@echo '  BENCH=          options of tools/bench/bench, e.g. "--mtu 1500 --repeat 3"'
 	@echo '  ONLY=           suites of check, e.g. "static unit" or "build debug/5*";'
 	@echo '                  tests/run-check --list names all of them'
 	@echo '  ACCEL=tcg       QEMU accelerator of demo, check(-all) and lab-shell'

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Loads KUnit modules in a guest of the debug lane, all of this folder unless
+# Loads KUnit modules in a guest of the debug configuration, all of this folder unless
 # some are named, and reports what their suites say:
 #
-#	tests/lab/lab run --lane debug tests/kunit/run.sh [MODULE...]
+#	tests/lab/lab run --config debug tests/kunit/run.sh [MODULE...]
 #
 # The modules come from /lib/modules, or from the folder MPA_KUNIT_DIR.
 #
