@@ -141,7 +141,7 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 }
 
 /**
- * rnic_qp_prepare_terminate - have a Terminate sent as the stream's last message
+ * rnic_qp_prepare_terminate() - have a Terminate sent as the stream's last message
  * @qp: the QP, in TERMINATE; socket lock held
  * @f: the fault it reports
  * @seg: the segment at fault, or NULL
@@ -162,7 +162,7 @@ static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
 }
 
 /**
- * rnic_qp_kill - the one way a stream ends
+ * rnic_qp_kill() - the one way a stream ends
  * @qp: the QP; its socket lock is held, unless it has no stream
  * @end: why and how
  *
@@ -189,7 +189,7 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 }
 
 /**
- * rnic_qp_refuse - end the stream for a fault in what the peer sent
+ * rnic_qp_refuse() - end the stream for a fault in what the peer sent
  * @qp: the QP; socket lock held
  * @f: the fault
  * @seg: the segment at fault, or NULL
@@ -204,23 +204,24 @@ int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 		.seg = seg,
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
-		.event = f->etype == 1 ? IB_EVENT_QP_ACCESS_ERR
-				       : IB_EVENT_QP_FATAL,
+		.event = rnic_etype_access(f->etype) ? IB_EVENT_QP_ACCESS_ERR :
+						       IB_EVENT_QP_FATAL,
 	};
 
 	trace_rnic_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
-	if (f->layer == 1 && f->etype == 2 && f->code == 5)
+	if (f->layer == RDMAP_LAYER_DDP && f->etype == DDP_ET_UNTAGGED &&
+	    f->code == DDP_EC_UNTAGGED_TOO_LONG)
 		end.recv_status = MPA_WC_LOC_LEN_ERR;
-	if (f->layer == 0)
+	if (f->layer == RDMAP_LAYER_RDMAP)
 		rnic_count(qp->dev, RNIC_CNT_RX_RDMAP_ERROR);
-	else if (f->layer == 1)
+	else if (f->layer == RDMAP_LAYER_DDP)
 		rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
 	rnic_qp_kill(qp, &end);
 	return -EPROTO;
 }
 
 /**
- * rnic_qp_stream_error - MPA refused an FPDU
+ * rnic_qp_stream_error() - MPA refused an FPDU
  * @qp: the QP; socket lock held
  * @code: %MPA_ERROR_CRC or %MPA_ERROR_MARKER
  * @err: as for &mpa_ops.ended
@@ -236,7 +237,7 @@ void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
 }
 
 /**
- * rnic_qp_startup_fault - the Initiator cannot honour what was negotiated
+ * rnic_qp_startup_fault() - the Initiator cannot honour what was negotiated
  * @qp: the QP, in RTS; socket lock held
  * @f: &ddp_fault_ird, &ddp_fault_rtr or &ddp_fault_mpa_local
  */
@@ -246,7 +247,7 @@ void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f)
 }
 
 /**
- * rnic_qp_closed - TCP has ended
+ * rnic_qp_closed() - TCP has ended
  * @qp: the QP; socket lock held, or no stream left
  * @err: 0 for an orderly end, else a negative error
  *
@@ -257,7 +258,8 @@ void rnic_qp_closed(struct rnic_qp *qp, int err)
 	struct rnic_end end = {
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
-		.cause = rnic_cause(2, 0, 1),
+		.cause = rnic_cause(RDMAP_LAYER_LLP, LLP_ET_MPA,
+				    MPA_EC_TCP_LOST),
 		.event = -1,
 		.how = RNIC_EP_END_RELEASE,
 	};
@@ -365,7 +367,7 @@ static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *re
 }
 
 /**
- * rnic_qp_operational - the stream is in full operation
+ * rnic_qp_operational() - the stream is in full operation
  * @qp: the bound QP; socket lock held
  * @res: outcome of the startup exchange
  *
@@ -395,7 +397,7 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 }
 
 /**
- * rnic_qp_writable - the stream can take more
+ * rnic_qp_writable() - the stream can take more
  * @qp: the QP; socket lock held
  */
 void rnic_qp_writable(struct rnic_qp *qp)

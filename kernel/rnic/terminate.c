@@ -16,12 +16,13 @@
  */
 static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 {
-	if (t->layer == 0 && t->etype == 1)
-		return t->code == 9 ? MPA_WC_REM_INV_REQ_ERR
-				    : MPA_WC_REM_ACCESS_ERR;
-	if (t->layer == 1 && t->etype == 1)
+	if (t->layer == RDMAP_LAYER_RDMAP && t->etype == RDMAP_ET_PROTECTION)
+		return t->code == RDMAP_EC_CANNOT_INVALIDATE ?
+			       MPA_WC_REM_INV_REQ_ERR :
+			       MPA_WC_REM_ACCESS_ERR;
+	if (t->layer == RDMAP_LAYER_DDP && t->etype == DDP_ET_TAGGED)
 		return MPA_WC_REM_ACCESS_ERR;
-	if (t->layer == 0 || t->layer == 1)
+	if (t->layer == RDMAP_LAYER_RDMAP || t->layer == RDMAP_LAYER_DDP)
 		return MPA_WC_REM_OP_ERR;
 	return MPA_WC_WR_FLUSH_ERR;
 }
@@ -34,7 +35,7 @@ static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 }
 
 /**
- * rnic_rx_bad_terminate - a Terminate that is none
+ * rnic_rx_bad_terminate() - a Terminate that is none
  * @qp: the QP; socket lock held
  *
  * The peer has given up the stream, however badly it says so: no answer.
@@ -45,7 +46,8 @@ int rnic_rx_bad_terminate(struct rnic_qp *qp)
 	const struct rnic_end end = {
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
-		.cause = rnic_cause(0, 2, 0xff),
+		.cause = rnic_cause(RDMAP_LAYER_RDMAP, RDMAP_ET_OPERATION,
+				    RDMAP_EC_UNSPECIFIED),
 		.event = IB_EVENT_QP_FATAL,
 		.how = RNIC_EP_END_ORDERLY,
 	};
@@ -56,7 +58,7 @@ int rnic_rx_bad_terminate(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rx_terminate - the peer's Terminate
+ * rnic_rx_terminate() - the peer's Terminate
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: the Terminate header
@@ -84,7 +86,7 @@ int rnic_rx_terminate(struct rnic_qp *qp, struct rnic_segment *seg,
 	end.cause = rnic_cause(t.layer, t.etype, t.code);
 	rnic_terminate_received(qp, end.cause);
 	end.send_status = rnic_terminate_status(&t);
-	if (t.etype == 1)
+	if (rnic_etype_access(t.etype))
 		end.event = IB_EVENT_QP_REQ_ERR;
 	rnic_qp_kill(qp, &end);
 	return -ECONNABORTED;
