@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints: being connected to, as Responder.
+ * Endpoints: accepting connections, as Responder.
  */
 #include <linux/xarray.h>
 #include <net/sock.h>
@@ -18,14 +18,14 @@
 #include "ulp/mpa.h"
 
 /*
- * Endpoints that wait for an answer of the core's, by rnic_ep.request. The core
- * gets the number, not the pointer: it may drop a Request without a word when
- * a listener goes away, or answer one whose peer has given up.
+ * Endpoints that wait for an answer of the core, by rnic_ep.request. The core
+ * gets the number, not the pointer: it may drop a Request silently when a
+ * listener is destroyed, or answer one after the peer gave up.
  */
 static DEFINE_XARRAY_ALLOC1(rnic_requests);
 static u32 rnic_requests_next;
 
-/* The core can answer no more. */
+/* The core cannot answer any more. */
 static void rnic_ep_forget_request(struct rnic_ep *ep)
 {
 	if (ep->request)
@@ -58,16 +58,16 @@ static int rnic_ep_await(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_take - take over an accepted connection
- * @dev: device it is for
- * @l: listener it is for; its count of half-open peers includes this one, and
- *	is settled here in any case
- * @cfg: settings for it
+ * rnic_ep_take() - take over an accepted connection
+ * @dev: its device
+ * @l: its listener, whose count of half-open peers includes this one; this
+ *	function takes care of the count
+ * @cfg: its settings
  * @sock: the connection; taken over in any case
  * @local: its local address
  * @remote: its peer's
  *
- * Process context. Return: 0, or a negative error if it came to nothing.
+ * Process context. Return: 0, or a negative error and the connection has ended.
  */
 int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		 const struct mpa_config *cfg, struct socket *sock,
@@ -94,7 +94,10 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 	ret = rnic_ep_await(ep);
 	if (ret)
 		rnic_count(dev, RNIC_CNT_CONN_STARTUP_ERROR);
-	/* Whoever destroys the listener looks for us after it is marked. */
+	/*
+	 * rnic_iw_destroy_listen() marks the listener, then looks for
+	 * endpoints.
+	 */
 	if (!ret && !rnic_listener_alive(l))
 		ret = -ECONNABORTED;
 	if (ret) {
@@ -108,13 +111,13 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 }
 
 /**
- * rnic_ep_orphan_all - a listener goes away
+ * rnic_ep_orphan_all() - a listener is being destroyed
  * @dev: its device
  * @l: the listener, marked dead
  *
- * Half-open peers are dropped. A Request the core knows of may be in the
- * consumer's hands, who still may answer it; or the core forgets it without a
- * word, so it gets less time.
+ * Half-open peers are dropped. The consumer may still answer a Request that was
+ * reported, but the core may also have dropped it silently. So the time for an
+ * answer is shortened.
  */
 void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l)
 {
@@ -127,7 +130,7 @@ void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l)
 	mutex_unlock(&dev->ep_lock);
 }
 
-/* The endpoint a Request belongs to, until rnic_ep_unuse(), or NULL. */
+/* The endpoint of a Request, locked, until rnic_ep_unuse(); or NULL. */
 static struct rnic_ep *rnic_ep_use_request(struct iw_cm_id *cm_id)
 {
 	struct rnic_dev *dev = to_rnic_dev(cm_id->device);
@@ -168,12 +171,14 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	return ep->operational ? rnic_ep_report_established(ep) : -ECONNABORTED;
 }
 
-/* The core takes no other answer after an accept that failed. */
+/* The core does not answer again after accept failed. */
 static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 {
 	rnic_ep_disarm(ep);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
-		/* Counted when it came: the end of TCP, or what is no Request. */
+		/*
+		 * The end of TCP and a malformed Request are counted already.
+		 */
 		if (err != -ECONNRESET && err != -EPROTO)
 			rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
 		rnic_ep_finish(ep, true, err);
@@ -184,15 +189,15 @@ static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 }
 
 /**
- * rnic_iw_accept - iw_cm: accept
+ * rnic_iw_accept() - iw_cm: accept
  * @cm_id: identifier the core has made for the Request
  * @param: QP, depths, private data
  *
  * Return: 0, after the ESTABLISHED event; else a negative error, no event, and
- * the connection is at its end: -ECONNRESET (the peer has given up), -EINVAL
- * (no such QP, or not idle), -EPERM (somebody else's QP), -EISCONN (QP bound
+ * the connection has ended: -ECONNRESET (the peer gave up), -EINVAL (no such
+ * QP, or not idle), -EPERM (the QP of another process), -EISCONN (QP bound
  * already), -EMSGSIZE (too much private data), -ECONNABORTED (the QP was moved
- * to ERR meanwhile), -EPROTO (something came behind the Request), -ENOMEM.
+ * to ERR meanwhile), -EPROTO (bytes followed the Request), -ENOMEM.
  */
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -213,12 +218,12 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 }
 
 /**
- * rnic_iw_reject - iw_cm: reject
+ * rnic_iw_reject() - iw_cm: reject
  * @cm_id: identifier the core has made for the Request
  * @pd: private data
  * @pd_len: bytes of it
  *
- * Return: 0, or -ECONNRESET if the peer has given up.
+ * Return: 0, or -ECONNRESET if the peer gave up.
  */
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {
@@ -239,7 +244,8 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 }
 
 /**
- * rnic_requests_destroy - at module exit; no endpoint is left
+ * rnic_requests_destroy() - free the table of Requests at module exit; no
+ * endpoint is left
  */
 void rnic_requests_destroy(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Endpoints: being connected to, as Responder. */
+/* Endpoints: accepting connections, as Responder. */
 #ifndef MPA_RNIC_ACCEPT_H
 #define MPA_RNIC_ACCEPT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connections of devices that come and go.
+ * Connections are enabled and disabled as devices come and go.
  */
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
@@ -12,7 +12,7 @@
 #include "listen.h"
 #include "ulp/mpa.h"
 
-/* Why a device has no connections: bits of rnic_dev.cm_gone. */
+/* Why no connections are possible: bits of rnic_dev.cm_gone. */
 enum {
 	RNIC_CM_NO_NETDEV	= BIT(0),	/* its network device has left */
 	RNIC_CM_NO_CORE		= BIT(1),	/* it is being unregistered */
@@ -27,7 +27,7 @@ static void rnic_cm_node_remove(struct rnic_dev *dev)
 	dev->listed = false;
 }
 
-/* The namespace may be another than the last time, and any time the first. */
+/* The namespace may have changed since the last call. */
 static int rnic_cm_node_add(struct rnic_dev *dev)
 {
 	struct net *net = dev_net(dev->netdev);
@@ -55,13 +55,16 @@ static void rnic_cm_stop(struct rnic_dev *dev, u8 why)
 	mutex_unlock(&dev->ep_lock);
 	rnic_listeners_stop(dev);
 	wait_var_event(&dev->eps, list_empty_careful(&dev->eps));
-	/* A task that removed the last node must be out of the lock, too. */
+	/*
+	 * Also waits until the task that removed the last entry has left the
+	 * lock.
+	 */
 	mutex_lock(&dev->ep_lock);
 	rnic_cm_node_remove(dev);
 	mutex_unlock(&dev->ep_lock);
 }
 
-/* Who sees no reason in rnic_dev.cm_gone finds the node in the registry. */
+/* While rnic_dev.cm_gone is 0, the node is in the registry. */
 static int rnic_cm_start(struct rnic_dev *dev, u8 why)
 {
 	int ret = 0;
@@ -80,7 +83,7 @@ static int rnic_cm_start(struct rnic_dev *dev, u8 why)
 }
 
 /**
- * rnic_cm_dev_init - make a device ready for rnic_cm_dev_enable()
+ * rnic_cm_dev_init() - initialize the fields of connections
  * @dev: the device, new
  */
 void rnic_cm_dev_init(struct rnic_dev *dev)
@@ -94,11 +97,11 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_dev_enable - the core knows the device, its clients do not yet
- * @dev: the device, its name taken; not under another call for it
+ * rnic_cm_dev_enable() - enable connections of a new device
+ * @dev: the device, with its name; calls for one device are serialized
  *
- * Before the core's clients: rdma_cm has every wildcard listener listen here as
- * soon as it is told of the device.
+ * Called before the core notifies its clients: rdma_cm then opens every
+ * wildcard listener on the device.
  *
  * Return: 0 or an error of mpa_node_add().
  */
@@ -108,7 +111,7 @@ int rnic_cm_dev_enable(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_dev_changed - a name of the device, or its port, is not what it was
+ * rnic_cm_dev_changed() - a name of the device or the state of its port changed
  * @dev: the device
  *
  * Process context.
@@ -122,12 +125,13 @@ void rnic_cm_dev_changed(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_netdev_gone - the network device is gone or on its way
+ * rnic_cm_netdev_gone() - the network device is leaving
  * @dev: the device
  *
- * Kills every endpoint, closes every listening socket, admits nothing new until
- * rnic_cm_netdev_back(). Process context, RTNL held or not; waits for the work
- * of the endpoints, which waits for no user and no peer. Idempotent.
+ * Aborts every endpoint, closes every listening socket, removes the device from
+ * its namespace, and refuses connections until rnic_cm_netdev_back(). Process
+ * context, RTNL held or not. Waits for the work of the endpoints, which does
+ * not wait for users or peers. Idempotent.
  */
 void rnic_cm_netdev_gone(struct rnic_dev *dev)
 {
@@ -135,25 +139,26 @@ void rnic_cm_netdev_gone(struct rnic_dev *dev)
 }
 
 /**
- * rnic_cm_netdev_back - the network device has arrived in another namespace
+ * rnic_cm_netdev_back() - the network device is in another namespace now
  * @dev: the device, after rnic_cm_netdev_gone()
  *
- * Process context, RTNL held or not.
+ * Enables connections and opens the listeners that belong there. Process
+ * context, RTNL held or not.
  */
 void rnic_cm_netdev_back(struct rnic_dev *dev)
 {
 	int ret = rnic_cm_start(dev, RNIC_CM_NO_NETDEV);
 
 	if (ret)
-		dev_notice(&dev->ibdev.dev, "no connections here: error %d\n",
+		dev_notice(&dev->ibdev.dev, "cannot enable connections: error %d\n",
 			   ret);
 }
 
 /*
- * When a device is unregistered, rdma_cm destroys its identifiers, and for one
- * that is connecting waits until it has its CONNECT_REPLY. Nothing tells a
- * driver beforehand, but a client of the core's is told: the youngest one first,
- * and rdma_cm is older than this module, which uses it.
+ * When a device is unregistered, rdma_cm destroys its identifiers, and waits
+ * for the CONNECT_REPLY of one that is connecting. The core does not notify the
+ * driver before, but it notifies its clients, the last registered one first.
+ * rdma_cm is registered before this module, which depends on it.
  */
 static int rnic_cm_client_add(struct ib_device *ibdev)
 {
@@ -181,7 +186,7 @@ static struct ib_client rnic_cm_client = {
 };
 
 /**
- * rnic_cm_init - at module init
+ * rnic_cm_init() - register the client of the core at module init
  *
  * Return: 0 or a negative error.
  */
@@ -191,7 +196,7 @@ int rnic_cm_init(void)
 }
 
 /**
- * rnic_cm_exit - at module exit; no device is left
+ * rnic_cm_exit() - undo rnic_cm_init(); no device is left
  */
 void rnic_cm_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Connections of devices that come and go. */
+/* Enabling and disabling the connections of devices. */
 #ifndef MPA_RNIC_CM_H
 #define MPA_RNIC_CM_H
 

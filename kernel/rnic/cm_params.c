@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What connections are asked for with: namespace, QP, depths, settings.
+ * Parameters of connect, accept and listen: namespace, QP, depths, settings.
  */
 #include <linux/sched/signal.h>
 #include <rdma/restrack.h>
@@ -13,15 +13,15 @@
 #include "ulp/mpa.h"
 
 /**
- * rnic_cm_same_net - does the consumer live where the device does?
- * @cm_id: fresh from the core, in connect or create_listen
+ * rnic_cm_same_net() - is the consumer in the network namespace of the device?
+ * @cm_id: the core's identifier, in connect or create_listen
  *
- * With shared RDMA namespaces the core offers every wildcard listener to every
- * device it shows, and knows devices by hardware addresses, which may occur
- * twice. TCP's ports and addresses belong to one network namespace. The
- * rdma_cm_id holds that of the consumer.
+ * With shared RDMA namespaces the core opens every wildcard listener on every
+ * device, and identifies devices by hardware addresses, which may occur twice.
+ * TCP's ports and addresses belong to one network namespace. The rdma_cm_id has
+ * that of the consumer.
  *
- * Return: true if so, or if it cannot be known.
+ * Return: true if so, or if it is unknown.
  */
 bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 {
@@ -32,12 +32,13 @@ bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 }
 
 /*
- * May the caller of connect or accept use this QP? Kernel consumers that made it
- * with rdma_create_qp() have it in their identifier. Users never have one there:
- * they name a QP by number, within their system call, and any number at that. So
- * theirs has to come from the same process. A kernel consumer that made its QP
- * by itself and names it by number is believed where no user can be: in a kernel
- * thread. The reference to @qp keeps res.task, and that keeps its signal struct.
+ * May the caller of connect or accept use this QP? Kernel consumers that made
+ * it with rdma_create_qp() have it in their identifier. Users never have one
+ * there: in a system call they pass the number of a QP, which may be any. So
+ * that QP must belong to the same process. A kernel consumer that created its
+ * QP by itself and passes its number is accepted in a kernel thread, where no
+ * user can call. The reference to @qp keeps res.task, and that keeps its signal
+ * struct.
  */
 static bool rnic_cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *qp)
 {
@@ -53,13 +54,13 @@ static bool rnic_cm_owns_qp(const struct iw_cm_id *cm_id, const struct rnic_qp *
 }
 
 /**
- * rnic_cm_get_qp - the QP that the caller of connect or accept names
+ * rnic_cm_get_qp() - get the QP for connect or accept
  * @cm_id: the core's identifier
  * @qpn: number of the QP
  *
- * In the context of the consumer's call. Return: the QP with a reference;
- * ERR_PTR(-EINVAL): there is no such QP; ERR_PTR(-EPERM): it is not the
- * caller's, which is counted.
+ * Called in the context of the consumer. Return: the QP with a reference;
+ * ERR_PTR(-EINVAL): there is no such QP; ERR_PTR(-EPERM): the QP belongs to
+ * another process; counted.
  */
 struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 {
@@ -78,10 +79,10 @@ struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn)
 }
 
 /**
- * rnic_cm_fill_params - what we ask of a connection
- * @cfg: settings in force for it
- * @ird: inbound Read depth the consumer wants
- * @ord: outbound Read depth it wants
+ * rnic_cm_fill_params() - compute the parameters of a startup exchange
+ * @cfg: settings of the connection
+ * @ird: inbound Read depth the consumer requests
+ * @ord: outbound Read depth it requests
  * @p: filled in
  */
 void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
@@ -93,11 +94,11 @@ void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 }
 
 /**
- * rnic_cm_get_config - settings for a connection that is about to begin
+ * rnic_cm_get_config() - get the settings for a new connection
  * @dev: its device
  * @cfg: filled in
  *
- * Process context. Return: 0; -ENODEV: there are no connections now.
+ * Process context. Return: 0; -ENODEV: connections are disabled.
  */
 int rnic_cm_get_config(struct rnic_dev *dev, struct mpa_config *cfg)
 {
@@ -115,18 +116,18 @@ int rnic_cm_get_config(struct rnic_dev *dev, struct mpa_config *cfg)
 /* QP references for the core ----------------------------------------------- */
 
 /**
- * rnic_iw_add_ref - iw_cm: hold a QP
+ * rnic_iw_add_ref() - iw_cm: hold a QP
  * @ibqp: the QP
  *
- * The core calls this for what rnic_iw_get_qp() has just given it, and for nothing
- * else: the reference was taken there, where the QP could not go in between.
+ * The core calls this only for the QP that rnic_iw_get_qp() just returned. The
+ * reference was taken there, so that the QP cannot be destroyed in between.
  */
 void rnic_iw_add_ref(struct ib_qp *ibqp)
 {
 }
 
 /**
- * rnic_iw_rem_ref - iw_cm: drop a reference to a QP
+ * rnic_iw_rem_ref() - iw_cm: drop a reference to a QP
  * @ibqp: the QP
  *
  * Any context.
@@ -137,14 +138,13 @@ void rnic_iw_rem_ref(struct ib_qp *ibqp)
 }
 
 /**
- * rnic_iw_get_qp - iw_cm: find a QP
+ * rnic_iw_get_qp() - iw_cm: find a QP
  * @ibdev: the device
  * @qpn: number of the QP
  *
- * The core calls rnic_iw_add_ref() next, without a condition. Connect or accept
- * follows at once and looks whose the QP is, with a better error than this can
- * give; if it is not the caller's, the core drops its reference without having
- * touched it.
+ * The core always calls rnic_iw_add_ref() next. Connect or accept follows and
+ * checks whose QP it is, with a better error than this function can return. On
+ * failure the core drops its reference without using the QP.
  *
  * Return: the QP, with the reference that rnic_iw_rem_ref() drops, or NULL.
  */

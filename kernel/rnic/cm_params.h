@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What connections are asked for with: namespace, QP, depths, settings. */
+/* Parameters of connect, accept and listen: namespace, QP, depths, settings. */
 #ifndef MPA_RNIC_CM_PARAMS_H
 #define MPA_RNIC_CM_PARAMS_H
 

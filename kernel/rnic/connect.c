@@ -18,7 +18,7 @@
 #include "sock.h"
 #include "ulp/mpa.h"
 
-/* Starts TCP's handshake; what comes of it, the work will be told. */
+/* Starts TCP's handshake; its result is handled by the endpoint's work. */
 static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_remote_addr;
@@ -54,7 +54,7 @@ static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct iw_cm_id *cm_id
 		goto err_sock;
 	ep = rnic_ep_create(dev, sock, &rnic_connect_role);
 	if (!IS_ERR(ep)) {
-		/* Nothing to charge yet: it cannot fail. */
+		/* Nothing is charged yet, so this cannot fail. */
 		mpa_sk_set_memcg(sock->sk, ep->memcg);
 		return ep;
 	}
@@ -75,9 +75,9 @@ static int rnic_ep_set_pd(struct rnic_ep *ep, const void *pd, u32 pd_len)
 }
 
 /*
- * Sets out to connect; takes references of its own. After an error no event
- * comes: work that was queued meanwhile waits for rnic_ep.lock, and then finds
- * the endpoint dead.
+ * Begins to connect; takes references to @cm_id and @qp. After an error there
+ * is no event: work that was queued meanwhile waits for rnic_ep.lock, and then
+ * finds the endpoint DEAD.
  */
 static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 			   struct rnic_qp *qp, const struct mpa_config *cfg,
@@ -105,15 +105,15 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 }
 
 /**
- * rnic_iw_connect - iw_cm: connect
+ * rnic_iw_connect() - iw_cm: connect
  * @cm_id: the core's identifier
  * @param: QP, depths, private data
  *
  * Never blocks on the peer. Return: 0, CONNECT_REPLY will follow; else a
  * negative error and no event: -EINVAL (no such QP, not idle, or too much
- * private data), -EPERM (somebody else's QP), -EISCONN (QP bound already),
- * -ENODEV (the network device is gone, or in another namespace), or what TCP
- * says.
+ * private data), -EPERM (the QP of another process), -EISCONN (QP bound
+ * already), -ENODEV (the network device is gone, or in another namespace), or
+ * an error of TCP.
  */
 int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
@@ -149,7 +149,7 @@ static void rnic_ep_fail(struct rnic_ep *ep, int status)
 	rnic_ep_finish(ep, false, 0);
 }
 
-/* TCP's handshake is over; the stream is next. */
+/* TCP's handshake succeeded: attach and start the stream. */
 static void rnic_ep_connected(struct rnic_ep *ep)
 {
 	int ret = rnic_sock_names(ep->sock, &ep->local, &ep->remote);
@@ -187,11 +187,11 @@ static void rnic_ep_tcp_connecting(struct rnic_ep *ep)
 }
 
 /*
- * To an older peer our Request is badly formatted, and it closes TCP (RFC 6581
- * section 10); one of revision 0 may answer all the same, but has taken our
- * depths for private data. Another endpoint tries again, in its words: this
- * one's socket cannot be used twice. It inherits QP and identifier, and with
- * that the duty to report.
+ * For an older peer the Request is malformed, and it closes TCP (RFC 6581
+ * section 10). A peer of revision 0 may answer, but takes the depths for
+ * private data. Another endpoint tries again with revision 1, since a socket
+ * cannot connect twice. It takes over QP and identifier, and reports the
+ * result.
  */
 static void rnic_ep_fall_back(struct rnic_ep *ep)
 {
@@ -212,10 +212,10 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	cm_id = ep->cm_id;
 	ep->qp = NULL;
 	ep->qpn = 0;
-	/* rnic_ep_of_id() looks at it without the socket lock. */
+	/* rnic_ep_of_id() reads it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
-	/* Both want the same ports. */
+	/* Both endpoints use the same ports. */
 	rnic_ep_reset_tcp(ep);
 	release_sock(sk);
 	rnic_ep_forget_id(ep);
@@ -232,7 +232,7 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	rnic_ep_finish(ep, false, 0);
 }
 
-/* Is there an older way to say what we have said, and may we? */
+/* Can and may the Request be repeated in revision 1? */
 static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 {
 	const struct mpa_params *p = &ep->params;
@@ -244,8 +244,8 @@ static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 }
 
 /*
- * Who has refused us, or speaks an older revision, is about to close and gets a
- * FIN; anyone else is to hear of it at once.
+ * A peer that refused, or has an older revision, will close and gets a FIN. Any
+ * other peer gets a RST.
  */
 static bool rnic_ep_fails_hard(const struct rnic_ep *ep)
 {

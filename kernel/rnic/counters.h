@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a device counts; shown by `rdma statistic`. */
+/* Counters of a device; shown by `rdma statistic`. */
 #ifndef MPA_RNIC_COUNTERS_H
 #define MPA_RNIC_COUNTERS_H
 
@@ -12,8 +12,8 @@
  * @RNIC_CNT_TX_WRITE: RDMA Write messages handed to TCP
  * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
  * @RNIC_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
- * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these, those that went from where their
- *	request had come in, without a change of threads
+ * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these, those sent in the context that
+ *	received their request, without a change of threads
  * @RNIC_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
  * @RNIC_CNT_TX_BYTES: payload bytes of these
  * @RNIC_CNT_TX_BATCHES: socket calls that carried them
@@ -27,7 +27,7 @@
  * @RNIC_CNT_RX_TERMINATE: Terminate messages received
  * @RNIC_CNT_RX_CRC_ERROR: streams ended by a wrong CRC
  * @RNIC_CNT_RX_MARKER_ERROR: streams ended by a Marker
- * @RNIC_CNT_RX_LENGTH_ERROR: streams ended by a ULPDU_Length that is too much
+ * @RNIC_CNT_RX_LENGTH_ERROR: streams ended by a ULPDU_Length that is too large
  * @RNIC_CNT_RX_DDP_ERROR: streams ended by a DDP check
  * @RNIC_CNT_RX_RDMAP_ERROR: streams ended by an RDMAP check
  * @RNIC_CNT_CONN_ACTIVE: connections established as Initiator
@@ -35,18 +35,17 @@
  * @RNIC_CNT_CONN_FALLBACK: connections retried with revision 1
  * @RNIC_CNT_CONN_REJECTED: connections refused, by either side
  * @RNIC_CNT_CONN_STARTUP_ERROR: startups that failed or timed out
- * @RNIC_CNT_CONN_HALF_OPEN_DROP: peers turned away at the half-open cap
+ * @RNIC_CNT_CONN_HALF_OPEN_DROP: peers refused because of half-open-max
  * @RNIC_CNT_CONN_RESET: streams TCP lost or reset
- * @RNIC_CNT_CONN_QP_DENIED: connections not made because the queue pair that was
- *	named belongs to somebody else
- * @RNIC_CNT_CONN_CLOSE_TIMEOUT: ends of connections that took too long and were
- *	cut short
- * @RNIC_CNT_CONN_LINGER_DROP: ends that were cut short because too many others
- *	began
+ * @RNIC_CNT_CONN_QP_DENIED: connections refused because the queue pair belongs
+ *	to another process
+ * @RNIC_CNT_CONN_CLOSE_TIMEOUT: connections aborted at the end of close-timeout
+ * @RNIC_CNT_CONN_LINGER_DROP: lingering connections aborted because of
+ *	linger-max
  * @RNIC_CNT_CQ_OVERFLOW: completions lost to a full completion queue
- * @RNIC_CNT_USER_LIMIT: objects and rings refused to users whose contexts have as much
- *	as the settings allow
- * @RNIC_CNT_COUNT: how many there are
+ * @RNIC_CNT_USER_LIMIT: objects and rings refused because a user's context
+ *	reached a limit
+ * @RNIC_CNT_COUNT: number of counters
  */
 enum rnic_counter {
 	RNIC_CNT_TX_SEND,

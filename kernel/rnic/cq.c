@@ -2,9 +2,9 @@
 /*
  * Completion queues: a ring that the kernel fills and the consumer empties.
  *
- * A user's queue is polled and armed in the process itself, through the
- * shared ring; kernel consumers come to cq_verbs.c for both. What a user writes
- * into the ring decides only what becomes of the user's own completions.
+ * A user's queue is polled and armed in the process itself, through the shared
+ * ring; kernel consumers call cq_verbs.c for both. What a user writes into the
+ * ring affects only its own completions.
  */
 #include "cq.h"
 #include "device.h"
@@ -15,7 +15,7 @@ enum {
 	RNIC_CQ_DUE_ERR,		/* IB_EVENT_CQ_ERR */
 };
 
-/* Takes the consumer's request for an event if this completion meets it. */
+/* Clears the consumer's request for an event if this completion meets it. */
 static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
@@ -24,17 +24,17 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 	lockdep_assert_held(&cq->lock);
 	/*
 	 * prod is written before arm is read. Pairs with the full barrier in
-	 * the provider's req_notify_cq(), between its store to arm and its
-	 * user's next look at prod: either we see the request, or that look
-	 * sees the completion.
+	 * the provider's req_notify_cq(), between its store to arm and the next
+	 * read of prod: either the request is seen here, or that read sees the
+	 * completion.
 	 */
 	smp_mb();
 	arm = READ_ONCE(hdr->arm);
 	if (arm != MPA_ARM_NEXT && !(arm == MPA_ARM_SOLICITED && solicited))
 		return false;
 	/*
-	 * A request the user makes just now is taken with the older one: the
-	 * event comes after both.
+	 * A request that the user makes at this moment is cleared together with
+	 * the older one: the event follows both.
 	 */
 	xchg(&hdr->arm, MPA_ARM_NONE);
 	return true;
@@ -43,9 +43,9 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 static bool cq_full(const struct rnic_cq *cq)
 {
 	/*
-	 * Pairs with the consumer's store-release of cons: the slot is ours
-	 * only when its reader is done with it. A user's cons that is ahead
-	 * of prod makes the difference huge, which counts as full.
+	 * Pairs with the consumer's store-release of cons: the slot may be
+	 * written only when its reader is done with it. A user's cons that is
+	 * ahead of prod makes the difference huge, which counts as full.
 	 */
 	return cq->prod - smp_load_acquire(&cq->ring.hdr->cons) >=
 	       cq->ring.size;
@@ -68,7 +68,10 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 	lockdep_assert_held(&cq->lock);
 	*rnic_cq_entry(cq, cq->prod) = *e;
 	cq->prod++;
-	/* The entry is there before the index says so; see the poller. */
+	/*
+	 * The entry is written before the index. Pairs with the load-acquire of
+	 * the poller.
+	 */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 	if (!cq_disarm(cq, solicited))
 		return false;
@@ -80,14 +83,15 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
  * rnic_cq_push() - append a completion
  * @cq: the queue
  * @e: the completion
- * @solicited: it is of a Send with solicited event, or an error
+ * @solicited: for a Send with solicited event, or an error
  *
- * Any context; the caller may hold a QP lock. A full queue loses the completion,
- * which counts, and all after it, so that those in the queue are without a gap.
- * This is reported by IB_EVENT_CQ_ERR once, and ends every QP that uses the queue.
+ * Any context; the caller may hold a QP lock. If the queue is full, this
+ * completion and all later ones are lost and counted, so that those in the
+ * queue have no gap. IB_EVENT_CQ_ERR is raised once, and every QP that uses the
+ * queue ends.
  *
- * Return: true if an event is due: then call rnic_cq_notify() once no lock but
- * the socket's is held.
+ * Return: true if an event is due: call rnic_cq_notify() when no lock but that
+ * of the socket is held.
  */
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited)
 {
@@ -105,9 +109,9 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited)
  * rnic_cq_notify() - raise the events that rnic_cq_push() found due
  * @cq: the queue
  *
- * Any context, but no lock of ours except the socket lock may be held: a
- * consumer may poll and post from its handler. Events that became due twice
- * before the consumer heard of them are raised once.
+ * Any context, but of the locks of this module only the socket lock may be
+ * held: a consumer may poll and post in its handler. An event that became due
+ * twice is raised once.
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {
@@ -128,7 +132,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/* Returns the index to go on with. */
+/* Returns the index to continue with. */
 static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
@@ -136,7 +140,7 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 	int seen;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* The consumer may have gone on. */
+	/* The consumer may have polled meanwhile. */
 	if ((s32)(hdr->cons - from) > 0)
 		from = hdr->cons;
 	for (seen = 0; seen < RNIC_CQ_CHUNK && (s32)(to - from) > 0; seen++, from++)
@@ -147,13 +151,13 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 }
 
 /**
- * rnic_cq_forget() - a kernel consumer is done with a QP's completions
- * @cq: the queue, a kernel consumer's
- * @qpn: number of the QP, which appends none meanwhile
+ * rnic_cq_forget() - discard the completions of a QP
+ * @cq: the queue of a kernel consumer
+ * @qpn: number of the QP, which appends nothing meanwhile
  *
- * Of what was appended before, nothing is polled any more: the QP was reset or is
- * destroyed, and its number may come back. A user's provider does the same for
- * itself. Process context.
+ * Completions appended before are not polled any more: the QP was reset or is
+ * being destroyed, and its number may be reused. For a user, the provider does
+ * the same. Process context.
  */
 void rnic_cq_forget(struct rnic_cq *cq, u32 qpn)
 {

@@ -13,24 +13,23 @@
 enum {
 	/* Entries looked at while interrupts are off. */
 	RNIC_CQ_CHUNK	= 64,
-	/* mpa_cqe.qp_num of an entry that is nobody's any more. */
+	/* mpa_cqe.qp_num of a discarded entry. */
 	RNIC_CQ_NOBODY	= 0,
 };
 
 /**
  * struct rnic_cq - a completion queue
- * @ibcq: what the core sees
+ * @ibcq: the core's part
  * @area: memory of @ring
  * @ring: entries are struct mpa_cqe
  * @lock: protects @prod, @overflown, @dead and the consumer's side of kernel
  *	consumers; innermost lock of all, irq-safe
- * @prod: entries produced; the shared copy is only ever written
+ * @prod: entries produced; the shared copy is written, never read
  * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR. No more is
  *	appended, and every QP that uses the queue ends; written under @lock
- * @dead: @ring is going; for those who look from outside
- * @due: events that rnic_cq_notify() has still to raise, RNIC_CQ_DUE_* bits;
- *	atomic
- * @failed: ends the QPs, once the queue is @overflown
+ * @dead: @ring is being freed; checked by details.c
+ * @due: events that rnic_cq_notify() must raise, RNIC_CQ_DUE_* bits; atomic
+ * @failed: work that ends the QPs when the queue is @overflown
  */
 struct rnic_cq {
 	struct ib_cq ibcq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Completion queues: making them, and what kernel consumers do with them. */
+/* Completion queues: creation, destruction, and polling by kernel consumers. */
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
@@ -66,14 +66,14 @@ static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
 }
 
 /**
- * rnic_create_cq() - make a completion queue
+ * rnic_create_cq() - verbs: create_cq
  * @ibcq: the queue, zeroed but for what the core has filled in
  * @attr: how many entries; no flags are known
  * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
  *
  * Return: 0; -EINVAL: no entries or more than %RNIC_MAX_CQE, no room for the
- * response, or unknown input of the provider's; -EOPNOTSUPP: flags; -ENOMEM:
- * memory, or %RNIC_MAX_CQ queues exist, or as many as its context may have; -EFAULT.
+ * response, or unknown input of the provider; -EOPNOTSUPP: flags; -ENOMEM: no
+ * memory, or the device or the context has reached its limit; -EFAULT.
  */
 int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
@@ -100,8 +100,8 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 }
 
 /**
- * rnic_destroy_cq() - destroy a completion queue
- * @ibcq: the queue; the core has seen to it that no QP uses it any more
+ * rnic_destroy_cq() - verbs: destroy_cq
+ * @ibcq: the queue; the core has checked that no QP uses it any more
  * @udata: unused
  *
  * Return: 0.
@@ -111,7 +111,7 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
-	/* Queued by QPs only, of which none is left. */
+	/* Only QPs queue it, and none is left. */
 	cancel_work_sync(&cq->failed);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
@@ -122,8 +122,8 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /*
- * The next entry, false if there is none. Those of QPs that were destroyed or reset
- * are passed over: with them *ibqp is NULL.
+ * The next entry, false if there is none. *ibqp is NULL for entries of QPs that
+ * were destroyed or reset, which the caller skips.
  */
 static bool cq_take(struct rnic_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 {
@@ -137,7 +137,7 @@ static bool cq_take(struct rnic_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 	hdr->cons++;
 	if (e->qp_num != RNIC_CQ_NOBODY)
 		qp = xa_load(&rnic_cq_dev(cq)->qps, e->qp_num);
-	/* Nothing is read of *qp, it may be on its way out. */
+	/* *qp is not read: it may be being freed. */
 	*ibqp = qp ? &qp->ibqp : NULL;
 	return true;
 }
@@ -160,7 +160,10 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 	}
 }
 
-/* Up to @n entries, of so many that are looked at; *@more: there may be others. */
+/*
+ * Polls up to @n entries, looking at %RNIC_CQ_CHUNK at most; *@more: there may
+ * be others.
+ */
 static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
 {
 	struct mpa_cqe e;
@@ -182,12 +185,12 @@ static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
 /**
  * rnic_poll_cq() - a kernel consumer takes completions
  * @ibcq: the queue
- * @n: at most so many
- * @wc: where to
+ * @n: entries of @wc
+ * @wc: filled in
  *
  * Any context.
  *
- * Return: how many there were.
+ * Return: number of completions.
  */
 int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 {
@@ -203,13 +206,13 @@ int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 /**
  * rnic_req_notify_cq() - a kernel consumer asks for an event
  * @ibcq: the queue
- * @flags: which completion is to raise it. A request for any completion is
- *	not weakened by a later one for solicited ones.
+ * @flags: which completion raises it. A request for any completion is not
+ *	weakened by a later one for solicited ones.
  *
  * Any context.
  *
- * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and completions wait that
- * will raise no event; else 0.
+ * Return: 1 if %IB_CQ_REPORT_MISSED_EVENTS is set and there are completions
+ * that will raise no event; else 0.
  */
 int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What `rdma -dd resource show` tells of queues, regions and identifiers beyond
- * what every device has to tell. It is for everyone to read: no address, no STag.
+ * Driver-specific details of queues, regions and identifiers for `rdma -dd
+ * resource show`. All users can read them, so they contain no address and no
+ * STag.
  *
- * The core keeps an object's memory while it is shown, but depending on its
- * release not the driver's part of it; each kind says here what does.
+ * The core keeps the memory of an object while it is shown, but not in all
+ * releases what belongs to the driver. The comments below tell for each kind
+ * what keeps that.
  */
 #include <net/netlink.h>
 #include <net/sock.h>
@@ -25,10 +27,10 @@
 #include "ulp/mpa.h"
 
 /**
- * struct detail - a name and what goes with it
+ * struct detail - a name and a value
  * @name: the name
  * @value: number
- * @word: word instead, unless NULL
+ * @word: string in place of the number, or NULL
  */
 struct detail {
 	const char *name;
@@ -46,7 +48,7 @@ static int details_put(struct sk_buff *msg, const struct detail *d, size_t nr)
 	return ret;
 }
 
-/* Ends what nla_nest_start() began, if that came to anything. */
+/* Ends the nest of nla_nest_start(), which may be NULL. */
 static int details_end(struct sk_buff *msg, struct nlattr *nest, int ret)
 {
 	if (!nest)
@@ -80,16 +82,16 @@ static int details_put_result(struct sk_buff *msg, const struct mpa_result *r)
 	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
-/* Queue pairs: a reference of ours keeps the rings. --------------------------- */
+/* Queue pairs: a reference keeps the rings --------------------------------- */
 
 /**
- * struct details_qp - a queue pair as it was at one time
+ * struct details_qp - consistent state of a queue pair
  * @state: its state
  * @sq_posted: send requests not reported yet
- * @sq_taken: those of them that were taken up
+ * @sq_taken: those of them that are started
  * @rq_posted: receives not taken yet
- * @started: @res is
- * @res: what the stream has negotiated
+ * @started: @res is valid
+ * @res: result of the startup exchange
  * @cause: what ended the stream
  */
 struct details_qp {
@@ -142,7 +144,7 @@ static int details_put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
 	return details_put(msg, details, ARRAY_SIZE(details));
 }
 
-/* What changes while the stream runs. */
+/* Adds what changes while the stream runs. */
 static int details_put_stream(struct sk_buff *msg, struct rnic_qp *qp)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
@@ -195,7 +197,7 @@ int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 	return details_end(msg, nest, ret);
 }
 
-/* Completion queues: rnic_cq.lock keeps the ring, while it is alive. ------------ */
+/* Completion queues: rnic_cq.lock keeps the ring until @dead --------------- */
 
 static const char *details_arm_word(u32 arm)
 {
@@ -207,7 +209,7 @@ static const char *details_arm_word(u32 arm)
 	case MPA_ARM_NEXT:
 		return "next";
 	}
-	/* The word is the user's. */
+	/* A user can write any value. */
 	return "invalid";
 }
 
@@ -232,7 +234,7 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		spin_unlock_irqrestore(&cq->lock, flags);
 		return 0;
 	}
-	/* The consumer's index may be anything. */
+	/* The consumer's index may have any value. */
 	used = min(cq->prod - READ_ONCE(cq->ring.hdr->cons), cq->ring.size);
 	arm = READ_ONCE(cq->ring.hdr->arm);
 	overflown = cq->overflown;
@@ -252,7 +254,7 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	return details_end(msg, nest, ret);
 }
 
-/* Memory regions: of these the core waits in every release. -------------------- */
+/* Memory regions: in every release the core waits -------------------------- */
 
 /**
  * rnic_fill_mr() - nldev: details of a memory region
@@ -296,8 +298,8 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 }
 
 /*
- * Identifiers: the core's may just be going, so it is but a key here, and what
- * it finds has a life of its own.
+ * Identifiers: that of the core may be being destroyed, so it is only a key for
+ * the lookup of an endpoint or listener, which is locked or has a reference.
  */
 
 static int details_put_ep(struct sk_buff *msg, struct rnic_ep *ep)
@@ -352,7 +354,7 @@ static int details_fill_listener(struct sk_buff *msg, struct rnic_dev *dev,
 /**
  * rnic_fill_cm_id() - nldev: details of a connection identifier
  * @msg: message to add them to
- * @id: the identifier, rdma_cm's
+ * @id: identifier of rdma_cm
  *
  * Process context. Return: 0 or -EMSGSIZE.
  */

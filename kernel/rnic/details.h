@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Details of objects for `rdma -dd resource show`; operations of the device. */
+/* Driver-specific details for `rdma -dd resource show`. */
 #ifndef MPA_RNIC_DETAILS_H
 #define MPA_RNIC_DETAILS_H
 

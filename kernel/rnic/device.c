@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What every file of the RNIC needs of a device: its names and its work queue. */
+/* Names of a device, and the work queue of all devices. */
 #include <linux/rtnetlink.h>
 
 #include "device.h"
@@ -7,10 +7,11 @@
 struct workqueue_struct *rnic_wq;
 
 /**
- * rnic_dev_update_name() - the device has a name, or a new one
- * @dev: the device, within a call of the core's, which renames nothing meanwhile
+ * rnic_dev_update_name() - copy the name that the core gave the device
+ * @dev: the device, in a callback of the core, which renames no device
+ *	meanwhile
  *
- * Nobody is told.
+ * Sends no notification.
  */
 void rnic_dev_update_name(struct rnic_dev *dev)
 {
@@ -20,7 +21,7 @@ void rnic_dev_update_name(struct rnic_dev *dev)
 }
 
 /**
- * rnic_dev_update_ifname() - likewise, of the network device
+ * rnic_dev_update_ifname() - copy the name of the network device
  * @dev: the device; RTNL held
  */
 void rnic_dev_update_ifname(struct rnic_dev *dev)

@@ -18,7 +18,7 @@
 
 struct rnic_mr;
 
-/* Limits, each of which really works. */
+/* Limits that a device reports and keeps. */
 enum {
 	RNIC_MAX_QP		= 1 << 16,
 	RNIC_MAX_QP_WR		= 1 << 15,
@@ -29,7 +29,7 @@ enum {
 	RNIC_MAX_IRD		= 128,
 	RNIC_MAX_ORD		= 128,
 	RNIC_MAX_FAST_REG_PAGES	= 512,
-	/* log2 of the buckets that find endpoints by the core's identifier. */
+	/* log2 of the hash buckets of rnic_dev.ep_ids. */
 	RNIC_EP_ID_BITS		= 8,
 };
 
@@ -37,17 +37,17 @@ enum {
 
 /**
  * struct rnic_dev - an RNIC
- * @ibdev: what the RDMA core sees
- * @netdev: the Ethernet (or other) device below, with a reference of our own
- *	that lasts until the core lets go of @ibdev; constant
- * @tracker: names that reference
+ * @ibdev: the device of the RDMA core
+ * @netdev: the network device below, with a reference that is dropped when the
+ *	core releases @ibdev; constant
+ * @tracker: tracker of that reference
  * @counters: per CPU; read without a lock
  * @local_dma: the region behind the reserved STag 0; constant
  * @mrs: memory regions by STag index (stag >> 8); read under RCU, written
  *	under its own lock
  * @qps: queue pairs by number; likewise
- * @qpn_key: says in which order QP numbers are given; constant
- * @next_qpn: how many have been given, and looked at in vain
+ * @qpn_key: key of the order in which QP numbers are assigned; constant
+ * @next_qpn: QP numbers tried so far, whether assigned or in use
  * @nr_qp: queue pairs alive, bounded by %RNIC_MAX_QP
  * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %RNIC_MAX_MR
@@ -57,24 +57,24 @@ enum {
  * @eps: connection endpoints alive (struct rnic_ep.entry)
  * @lingering: those in LINGERING, oldest first (struct rnic_ep.linger_entry)
  * @nr_lingering: how many
- * @ep_ids: those with an identifier of the core's, by its address (struct
+ * @ep_ids: endpoints with an identifier of the core, by its address (struct
  *	rnic_ep.id_entry)
- * @listeners: listeners alive (struct rnic_listener.entry), under the lock of
- *	listen.c
- * @cm_gone: why there are no connections, bits of cm.c; 0 if there may be
- * @node: what netlink shows, and what settings hang on; in the registry if and
- *	only if @cm_gone is 0
- * @listed: it is there
+ * @listeners: listeners alive (struct rnic_listener.entry), under
+ *	rnic_ports_lock
+ * @cm_gone: why no connections are possible, bits of cm.c; 0 if they are
+ * @node: node in the registry of mpa.ko, for netlink and settings; it is there
+ *	if and only if @cm_gone is 0
+ * @listed: @node is in the registry
  * @nr_conn: streams attached
  * @nr_listener: listeners that listen
  * @name_lock: protects @name and @ifname; bottom halves off
- * @name: what the core calls the device, for @node
- * @ifname: what @netdev is called, likewise
- * @entry: in the module's list of devices, under its lock
- * @unregister: takes @ibdev from the core, or waits until somebody else has;
- *	holds a reference to ibdev.dev while queued
- * @own_mac: what stands in for the address of a @netdev without one; constant
- * @port_active: what the last port event said; under RTNL
+ * @name: name of @ibdev, for @node
+ * @ifname: name of @netdev, likewise
+ * @entry: in rnic_devs, under rnic_devs_lock
+ * @unregister: unregisters @ibdev, or waits until it is unregistered; holds a
+ *	reference to ibdev.dev while queued
+ * @own_mac: address used in place of that of a @netdev without one; constant
+ * @port_active: state reported by the last port event; under RTNL
  * @link_mbps: speed of @netdev, or %SPEED_UNKNOWN; written under RTNL, read
  *	without a lock
  */
@@ -133,8 +133,8 @@ static inline void rnic_count_add(struct rnic_dev *dev, enum rnic_counter c,
 }
 
 /*
- * Did the user's provider hand over nothing but zeros? Nothing else has a meaning yet.
- * @udata is NULL for kernel consumers.
+ * Is the input of the user's provider empty or all zero? Other input is
+ * reserved. @udata is NULL for kernel consumers.
  */
 static inline bool rnic_udata_clear(struct ib_udata *udata)
 {
@@ -147,7 +147,7 @@ static inline bool rnic_udata_clear(struct ib_udata *udata)
  * @nr: how many are alive
  * @max: how many there may be
  *
- * Return: true, and @nr has grown; false: there are @max.
+ * Return: true if @nr was incremented; false if it is @max already.
  */
 static inline bool rnic_dev_reserve(atomic_t *nr, int max)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints: references, states, timer, callbacks of TCP, and how they are found.
- * See ep.h for locks and events.
+ * Endpoints: references, states, timer, callbacks of TCP, lookup. See ep.h for
+ * locks and events.
  */
 #include <net/tcp.h>
 
@@ -63,10 +63,10 @@ static const char * const rnic_ep_state_names[] = {
 static_assert(ARRAY_SIZE(rnic_ep_state_names) == RNIC_EP_STATES);
 
 /**
- * rnic_ep_state_name - a state in a word
+ * rnic_ep_state_name() - name of a state
  * @state: the state
  *
- * Return: the word.
+ * Return: the name.
  */
 const char *rnic_ep_state_name(enum rnic_ep_state state)
 {
@@ -76,7 +76,7 @@ const char *rnic_ep_state_name(enum rnic_ep_state state)
 /* References, states, work ------------------------------------------------- */
 
 /**
- * rnic_ep_get - take a reference
+ * rnic_ep_get() - take a reference
  * @ep: the endpoint
  *
  * Any context.
@@ -95,7 +95,7 @@ static void rnic_ep_last_put(struct kref *ref)
 }
 
 /**
- * rnic_ep_put - drop a reference
+ * rnic_ep_put() - drop a reference
  * @ep: the endpoint
  *
  * Any context.
@@ -106,7 +106,7 @@ void rnic_ep_put(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_unuse - unlock and drop a reference
+ * rnic_ep_unuse() - unlock and drop a reference
  * @ep: the endpoint
  */
 void rnic_ep_unuse(struct rnic_ep *ep)
@@ -116,7 +116,7 @@ void rnic_ep_unuse(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_set_state - move to another state
+ * rnic_ep_set_state() - move to another state
  * @ep: the endpoint; socket lock held
  * @to: the new state; an illegal move is not made and warns once
  */
@@ -129,16 +129,15 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to)
 		return;
 	if (from == RNIC_EP_AWAITING)
 		rnic_listener_leave(ep->listener);
-	/* Read by who holds rnic_ep.lock alone, too. */
+	/* Also read under rnic_ep.lock alone. */
 	WRITE_ONCE(ep->state, to);
 	trace_rnic_ep_state(&ep->dev->ibdev, ep->sock->sk, ep->qpn, from, to);
 }
 
 /**
- * rnic_ep_kick - have something done by the endpoint's work
- * @ep: the endpoint; the caller's own reference keeps the put from being the
- *	last
- * @what: what
+ * rnic_ep_kick() - queue the endpoint's work
+ * @ep: the endpoint, on which the caller holds a reference
+ * @what: what it has to do
  *
  * Any context.
  */
@@ -151,11 +150,14 @@ void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what)
 }
 
 /**
- * rnic_ep_end - end the stream, as its QP wants it
+ * rnic_ep_end() - end the stream as its QP requests
  * @ep: the endpoint
  * @how: see &enum rnic_ep_end
  *
- * Any context.
+ * Any context, socket lock held or not. May be called again: a later member of the
+ * enum overrides an earlier one. RELEASE and ABORT do not wait for the peer. In the
+ * end rnic_qp_closed() is called once, the core gets one CLOSE event, and the
+ * endpoint releases QP and identifier.
  */
 void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end how)
 {
@@ -170,11 +172,11 @@ void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end how)
 }
 
 /**
- * rnic_ep_arm - start the timer, or start it anew
+ * rnic_ep_arm() - start or restart the timer
  * @ep: the endpoint
- * @ms: when %RNIC_EP_DO_TIMEOUT is due
+ * @ms: time until %RNIC_EP_DO_TIMEOUT
  *
- * Any context, but two must not do it at once: states see to that.
+ * Any context. Callers are serialized by the state of the endpoint.
  */
 void rnic_ep_arm(struct rnic_ep *ep, unsigned int ms)
 {
@@ -182,17 +184,16 @@ void rnic_ep_arm(struct rnic_ep *ep, unsigned int ms)
 
 	WRITE_ONCE(ep->deadline, jiffies + delay);
 	rnic_ep_get(ep);
-	/* True if it was pending, with a reference of its own. */
+	/* True if it was pending and has a reference already. */
 	if (mod_delayed_work(rnic_wq, &ep->timer, delay))
 		rnic_ep_put(ep);
 }
 
 /**
- * rnic_ep_disarm - stop the timer
+ * rnic_ep_disarm() - stop the timer
  * @ep: the endpoint
  *
- * Any context. It may have expired already; whoever handles that looks at the
- * state.
+ * Any context. It may have expired already; rnic_ep_timeout() checks the state.
  */
 void rnic_ep_disarm(struct rnic_ep *ep)
 {
@@ -222,10 +223,11 @@ static int rnic_ep_drop_bytes(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /**
- * rnic_ep_drain - drop what has come
+ * rnic_ep_drain() - drop received bytes
  * @sk: the socket, locked; also a data_ready callback
  *
- * Unread bytes would turn our FIN into a RST and so lose what is before it.
+ * With unread bytes, closing would send RST in place of FIN, and lose what is
+ * queued before it.
  */
 void rnic_ep_drain(struct sock *sk)
 {
@@ -235,9 +237,9 @@ void rnic_ep_drain(struct sock *sk)
 }
 
 /**
- * rnic_ep_hook - have TCP call back while no stream is attached
+ * rnic_ep_hook() - have TCP call back while no stream is attached
  * @ep: the endpoint; socket lock held. State changes lead to %RNIC_EP_DO_TCP.
- * @data_ready: what to do with data, or NULL for nothing
+ * @data_ready: callback for received data, or NULL
  */
 void rnic_ep_hook(struct rnic_ep *ep, void (*data_ready)(struct sock *sk))
 {
@@ -258,8 +260,8 @@ void rnic_ep_hook(struct rnic_ep *ep, void (*data_ready)(struct sock *sk))
 }
 
 /**
- * rnic_ep_unhook - undo rnic_ep_hook()
- * @ep: the endpoint; socket lock held. Harmless without.
+ * rnic_ep_unhook() - undo rnic_ep_hook()
+ * @ep: the endpoint; socket lock held. Does nothing if it is not hooked.
  */
 void rnic_ep_unhook(struct rnic_ep *ep)
 {
@@ -277,7 +279,7 @@ void rnic_ep_unhook(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_detach - cut every connection from the socket's callbacks to @ep
+ * rnic_ep_detach() - detach the stream and the callbacks of the socket
  * @ep: the endpoint, locked
  *
  * Process context; takes the socket lock.
@@ -300,7 +302,7 @@ void rnic_ep_detach(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_reset_tcp - RST, and the ports are free
+ * rnic_ep_reset_tcp() - reset the connection, which frees the ports
  * @ep: the endpoint; socket lock held
  */
 void rnic_ep_reset_tcp(struct rnic_ep *ep)
@@ -329,8 +331,8 @@ void rnic_ep_know_id(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 }
 
 /**
- * rnic_ep_forget_id - rnic_ep_of_id() is to find the endpoint no more
- * @ep: the endpoint, locked; harmless if it was never to be found
+ * rnic_ep_forget_id() - undo rnic_ep_know_id()
+ * @ep: the endpoint, locked; does nothing without rnic_ep_know_id()
  */
 void rnic_ep_forget_id(struct rnic_ep *ep)
 {
@@ -342,9 +344,9 @@ void rnic_ep_forget_id(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_of_id - the endpoint that has an identifier of the core's
+ * rnic_ep_of_id() - find the endpoint of an identifier of the core
  * @dev: its device
- * @cm_id: the identifier, which is not looked at and need not exist
+ * @cm_id: the identifier, which is not dereferenced and need not exist
  *
  * Process context. Return: the endpoint with a reference, which may have released
  * @cm_id in the meantime, or NULL.

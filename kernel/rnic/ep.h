@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Connections as the iWARP connection manager of the RDMA core wants them:
- * endpoints (one TCP socket, its MPA stream, its QP) and listeners.
+ * Endpoints: connections for the iWARP connection manager of the RDMA core. An
+ * endpoint has one TCP socket, its MPA stream and its QP.
  *
  * Locks, outermost first:
  *
- *  1. rnic_ep.lock: whatever may sleep is done to an endpoint by one at a
- *     time: its work, or the core's accept and reject;
- *  2. the socket lock: state, stream, QP, CM identifier. Call-ups of the ULP
- *     hold it, and never take rnic_ep.lock;
+ *  1. rnic_ep.lock: serializes what may sleep: the endpoint's work, and
+ *  connect, accept and reject of the core;
+ *  2. the socket lock: state, stream, QP, CM identifier. Callbacks of the ULP
+ *  hold it, and never take rnic_ep.lock;
  *  3. rnic_qp.lock and what nests in it; rnic_listener.lock, which protects the
  *     listener's CM identifier.
  *
- * rnic_ports_lock (listen.c) and rnic_dev.ep_lock are leaves for endpoints: taken
- * under rnic_ep.lock at most, with no socket of an endpoint locked.
+ * rnic_ports_lock (port.c) and rnic_dev.ep_lock may be taken under
+ * rnic_ep.lock, but not while the socket of an endpoint is locked.
  *
  * The core BUG()s on an event that does not fit its own state. So each
- * identifier sees: as Initiator one CONNECT_REPLY, unless connect has returned
- * an error; as Responder one ESTABLISHED, unless accept has; and one CLOSE
- * after a CONNECT_REPLY without error or an ESTABLISHED. All come from
+ * identifier gets: as Initiator one CONNECT_REPLY, unless connect returned an
+ * error; as Responder one ESTABLISHED, unless accept returned an error; and one
+ * CLOSE after an ESTABLISHED or a CONNECT_REPLY without error. They are sent by
  * rnic_ep_report_reply(), rnic_iw_accept() and rnic_ep_release_refs().
  */
 #ifndef MPA_RNIC_EP_H
@@ -40,53 +40,55 @@ struct rnic_dev;
 struct rnic_listener;
 struct rnic_qp;
 
-/* How long things may take that are no setting, ms. */
+/* Time limits that are not settings, ms. */
 enum {
 	/* Initiator: TCP's handshake. */
 	RNIC_CM_CONNECT_MS	= 20000,
-	/* Responder: our consumer, with its answer to a Request. */
+	/* Responder: the answer of the local consumer to a Request. */
 	RNIC_CM_ANSWER_MS	= 60000,
 	/*
-	 * The same once its listener is gone: the core may have dropped the
-	 * event, and nobody will ever answer.
+	 * The same when its listener is destroyed: the core may have dropped
+	 * the event, so that no answer will come.
 	 */
 	RNIC_CM_ORPHAN_MS	= 10000,
-	/* The peer's FIN, after a refusal or Terminate it has acknowledged. */
+	/*
+	 * The FIN of the peer, after it acknowledged a refusal or a Terminate.
+	 */
 	RNIC_CM_CLOSE_MS		= 5000,
 };
 
 enum {
-	/* Bytes of private data that an event of the core can carry. */
+	/* Maximum of private data in an event of the core, bytes. */
 	RNIC_EP_PD_MAX	= U8_MAX,
 };
 
-/* What rnic_ep.work is to do; handled in this order. */
+/* What rnic_ep.work has to do, in this order. */
 enum rnic_ep_todo {
 	RNIC_EP_DO_TIMEOUT,	/* the timer has expired */
-	RNIC_EP_DO_ABORT,	/* the QP or the device wants an end at once */
-	RNIC_EP_DO_CLOSED,	/* the stream has heard the last of TCP */
+	RNIC_EP_DO_ABORT,	/* the QP or the device requests an immediate end */
+	RNIC_EP_DO_CLOSED,	/* the stream has ended with TCP */
 	RNIC_EP_DO_FAILED,	/* the Initiator's startup has failed */
 	RNIC_EP_DO_RELEASE,	/* the QP waits to be released */
 	RNIC_EP_DO_TCP,		/* TCP has changed, without a stream attached */
 	RNIC_EP_DO_REFUSE,	/* the core could not take the Request */
 	RNIC_EP_DO_ORPHAN,	/* the listener is gone */
-	RNIC_EP_DO_BOUND,	/* the QP has last things to send */
-	RNIC_EP_DO_ORDERLY,	/* the QP wants an orderly end */
+	RNIC_EP_DO_BOUND,	/* the QP sends its last messages */
+	RNIC_EP_DO_ORDERLY,	/* the QP requests an orderly end */
 	RNIC_EP_DO_COUNT
 };
 
 /* How a QP asks for the end of its stream. */
 enum rnic_ep_end {
-	RNIC_EP_END_SOON,	/* it has last things to send: bound that */
-	RNIC_EP_END_ORDERLY,	/* FIN after what TCP holds; await the peer's */
+	RNIC_EP_END_SOON,	/* it sends its last messages: limit the time */
+	RNIC_EP_END_ORDERLY,	/* FIN after what TCP holds; wait for that of the peer */
 	RNIC_EP_END_RELEASE,	/* FIN likewise, but leave the rest to TCP */
 	RNIC_EP_END_ABORT,	/* RST at once */
 };
 
 /**
  * struct rnic_ep_saved - callbacks of a socket that has no stream attached
- * @state_change: sk_state_change from before
- * @data_ready: sk_data_ready from before
+ * @state_change: saved sk_state_change
+ * @data_ready: saved sk_data_ready
  */
 struct rnic_ep_saved {
 	void (*state_change)(struct sock *sk);
@@ -96,11 +98,11 @@ struct rnic_ep_saved {
 struct rnic_ep;
 
 /**
- * struct rnic_ep_role - what endpoints of one role do in their work
- * @tcp: TCP has changed in CONNECTING; NULL: not a state of this role
- * @failed: the startup exchange has failed, rnic_ep.status says why; NULL: the role
- *	has no such case
- * @gone: the endpoint is DEAD; NULL: nothing to do
+ * struct rnic_ep_role - callbacks of an Initiator or a Responder
+ * @tcp: the state of TCP changed in CONNECTING; NULL for a Responder
+ * @failed: the startup exchange failed, rnic_ep.status is the error; NULL for a
+ *	Responder
+ * @gone: the endpoint is DEAD; optional
  *
  * All are called with rnic_ep.lock held.
  */
@@ -112,61 +114,62 @@ struct rnic_ep_role {
 
 /**
  * struct rnic_ep - an endpoint
- * @ref: one of the state machine's until %RNIC_EP_DEAD, one of every queued
- *	work, one of the QP's pointer, short ones of users
+ * @ref: one of the state machine until %RNIC_EP_DEAD, one of every queued work,
+ *	one of the QP, short ones of users
  * @lock: see above
- * @dev: device; constant; not to be used once %RNIC_EP_DEAD
- * @memcg: memory cgroup to charge, with a reference: the connecting consumer's, or the
- *	listener's; NULL: there are none; constant
+ * @dev: device; constant; not valid in %RNIC_EP_DEAD
+ * @memcg: memory cgroup to charge, with a reference: that of the connecting
+ *	consumer or of the listener; NULL without memory cgroups; constant
  * @sock: TCP socket; constant, released with the last reference
- * @conn: MPA stream, NULL when not attached; under the socket lock; changes
+ * @conn: MPA stream, NULL when not attached; under the socket lock; changed
  *	only with @lock held, too
- * @state: changed under the socket lock; read under @lock alone with READ_ONCE(),
- *	since call-ups may change it then
- * @role: what differs between Initiator and Responder; constant
+ * @state: changed under the socket lock; read under @lock alone with
+ *	READ_ONCE(), since callbacks may change it then
+ * @role: callbacks of its role; constant
  * @qp: bound QP, with a reference; under the socket lock
  * @qpn: its number, 0 without one; likewise
  * @cm_id: the core's connection identifier, with a reference; under the
  *	socket lock
- * @id_entry: in rnic_dev.ep_ids while there is @cm_id, under rnic_dev.ep_lock
- * @listener: passive: where it came from, with a reference; constant
- * @request: passive: what the core knows the Request by; constant
+ * @id_entry: in rnic_dev.ep_ids while @cm_id is set, under rnic_dev.ep_lock
+ * @listener: passive: its listener, with a reference; constant
+ * @request: passive: number of the Request for the core; constant
  * @saved: callbacks to restore; under the socket lock
- * @hooked: the socket has our callbacks; under the socket lock
- * @config: settings in force when the connection began; constant
- * @params: what follows from them, and from the consumer: what we ask the peer;
+ * @hooked: the callbacks of the socket are replaced; under the socket lock
+ * @config: settings at the start of the connection; constant
+ * @params: parameters for the startup exchange, from @config and the consumer;
  *	active: constant; passive: @lock
  * @pd: active: private data of the Request; constant
  * @pd_len: active: bytes of @pd; constant
- * @local: local address, IPv4 never mapped; set before the stream starts
+ * @local: local address, IPv4 never mapped to IPv6; set before the stream
+ *	starts
  * @remote: peer's address, likewise
- * @ird: our inbound Read depth; with a refusal what the peer would have had;
- *	under the socket lock, as the rest
- * @ord: our outbound Read depth; likewise
- * @status: active: why the connection failed, a negative error; 0 so far; as
- *	@fin_due read under @lock alone with READ_ONCE()
+ * @ird: inbound Read depth; after a refusal the one offered; under the socket
+ *	lock, like all below
+ * @ord: outbound Read depth; likewise
+ * @status: active: error with which the connection failed, or 0; like @fin_due,
+ *	read under @lock alone with READ_ONCE()
  * @reply_due: the core waits for CONNECT_REPLY
- * @open: the core was told of success and waits for CLOSE
- * @operational: the QP has heard rnic_qp_operational()
+ * @open: success was reported to the core, which waits for CLOSE
+ * @operational: rnic_qp_operational() was called and succeeded
  * @fin_due: FIN waits for the stream to drain
- * @bounded: the connection is ending: @timer looks after it, @close_by bounds it
+ * @bounded: the connection is ending: @timer checks its progress, @close_by
+ *	limits it
  * @reply_pd_len: bytes of @reply_pd
  * @reply_pd: active: private data of a refusal
- * @snd_una: what the peer had acknowledged at the last look at a @bounded one
- * @rcv_nxt: what had been received from it then
- * @moved_at: when one of them was last seen to have grown, jiffies
- * @close_by: when the end must be over, jiffies
- * @deadline: when @timer is really due, jiffies; stale expiries see it
+ * @snd_una: tcp_sock.snd_una at the last check of progress
+ * @rcv_nxt: tcp_sock.rcv_nxt then
+ * @moved_at: time of the check that last found one of them changed, jiffies
+ * @close_by: end of close-timeout, jiffies
+ * @deadline: when @timer is due, jiffies; an earlier expiry is ignored
  * @todo: bits of &enum rnic_ep_todo for @work; atomic
  * @work: everything that may sleep: attach, start, detach, close
- * @timer: bounds CONNECTING, REQUESTED, CLOSING, LINGERING, and the end of
- *	ESTABLISHED
+ * @timer: limits CONNECTING, REQUESTED, CLOSING, LINGERING, and an ESTABLISHED
+ *	that is ending
  * @free: releases the socket and the memory
  * @entry: in rnic_dev.eps, under rnic_dev.ep_lock
  * @linger_entry: in rnic_dev.lingering, likewise
  *
- * Private to who includes ep.h but for @dev, @sock, @conn, @qp and the
- * functions below.
+ * QPs use only @sock, @conn and the functions below.
  */
 struct rnic_ep {
 	struct kref ref;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endpoints: the end of a connection that is given its time.
+ * Endpoints: the end of a connection, at once or in order.
  *
- * How long it takes is TCP's affair: while anything of ours is not acknowledged,
- * TCP sends it again, or asks for room, and gives up when it would give up on any
- * socket (net.ipv4.tcp_retries2; once there is no QP any more, after as many
- * times as it would try without an application, net.ipv4.tcp_orphan_retries).
- * With all of ours acknowledged, whatever the peer still sends is waited for, then
- * its FIN; TCP has no timer for that, so nothing new for as long as TCP awaits a
- * FIN (net.ipv4.tcp_fin_timeout) is an end. The setting close-timeout bounds all of
- * it, whatever the peer does, and linger-max how many endpoints of a device may be
- * at it with nobody to wait for them.
+ * TCP decides how long an orderly end takes. While sent bytes are not
+ * acknowledged, TCP retransmits them or probes the window, and gives up as on
+ * any socket (net.ipv4.tcp_retries2; without a QP after the number of retries
+ * for a socket without an application, net.ipv4.tcp_orphan_retries). When all
+ * is acknowledged, the endpoint waits for further data of the peer and its FIN.
+ * TCP has no timer for that, so the endpoint ends if nothing new arrives for as
+ * long as TCP waits for a FIN (net.ipv4.tcp_fin_timeout). The setting
+ * close-timeout limits the whole end, and linger-max the number of LINGERING
+ * endpoints of a device.
  *
- * rnic_ep.timer looks after that now and then. What TCP itself ends is told by its
- * callbacks.
+ * rnic_ep.timer checks progress at intervals. If TCP itself ends the
+ * connection, its callbacks report that.
  */
 #include <net/tcp.h>
 
@@ -26,16 +26,16 @@
 #include "ulp/mpa.h"
 
 enum {
-	/* Looks in the time that TCP awaits a FIN; no more of them than this. */
+	/* Checks of progress during the longest silence allowed. */
 	EP_CHECKS		= 8,
 	EP_CHECK_MIN		= HZ / 10 + 1,
 	EP_CHECK_MAX		= 5 * HZ,
-	/* TCP's own number, where tcp_orphan_retries is 0. */
+	/* What TCP uses if tcp_orphan_retries is 0. */
 	EP_ORPHAN_RETRIES	= 8,
 };
 
 /**
- * rnic_ep_tcp_over - has TCP received all it ever will?
+ * rnic_ep_tcp_over() - will TCP receive nothing more?
  * @sk: the socket; without its lock the answer may be old
  *
  * Return: true if so.
@@ -49,8 +49,8 @@ bool rnic_ep_tcp_over(const struct sock *sk)
 /* At once ------------------------------------------------------------------ */
 
 /**
- * rnic_ep_unlinger - the endpoint counts no more as one that lingers
- * @ep: the endpoint; rnic_dev.ep_lock held. Harmless if it has not counted.
+ * rnic_ep_unlinger() - stop counting the endpoint as lingering
+ * @ep: the endpoint; rnic_dev.ep_lock held. Does nothing if it is not counted.
  */
 static void rnic_ep_unlinger(struct rnic_ep *ep)
 {
@@ -68,19 +68,19 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
 	mutex_lock(&dev->ep_lock);
 	list_del_init(&ep->entry);
 	rnic_ep_unlinger(ep);
-	/* Afterwards the device may go; only its address is used for this. */
+	/* The device may be freed from here on; only its address is used. */
 	wake_up_var(&dev->eps);
 	mutex_unlock(&dev->ep_lock);
 }
 
 /**
- * rnic_ep_release_refs - release the QP and the identifier
+ * rnic_ep_release_refs() - release the QP and the identifier
  * @ep: the endpoint, locked
  * @err: for the QP, unless the end was reported to it before
  *
- * The core gets its last event. Either the stream is detached, or its callbacks
- * have yet to find a QP. The QP is free for another connection before the core
- * hears that this one has failed.
+ * The core gets its last event. The stream is detached, or its callbacks have
+ * not seen a QP yet. The QP is free for another connection before the failure
+ * is reported to the core.
  */
 static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 {
@@ -97,7 +97,7 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 	open = ep->open;
 	ep->qp = NULL;
 	ep->qpn = 0;
-	/* rnic_ep_of_id() looks at it without the socket lock. */
+	/* rnic_ep_of_id() reads it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
 	ep->open = false;
@@ -120,10 +120,10 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 }
 
 /**
- * rnic_ep_finish - to DEAD from anywhere, without further ado
+ * rnic_ep_finish() - move to DEAD from any state and release everything
  * @ep: the endpoint, locked; only the caller's own reference keeps it
- * @abort: with a RST, else with what releasing the socket brings
- * @err: for the QP, if nobody has told it yet
+ * @abort: send RST; else releasing the socket ends TCP
+ * @err: for the QP, unless the end was reported to it before
  */
 void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err)
 {
@@ -144,7 +144,7 @@ void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err)
 }
 
 /**
- * rnic_ep_abort - end it at once
+ * rnic_ep_abort() - end the connection at once
  * @ep: the endpoint, locked
  */
 void rnic_ep_abort(struct rnic_ep *ep)
@@ -152,21 +152,21 @@ void rnic_ep_abort(struct rnic_ep *ep)
 	rnic_ep_finish(ep, true, -ECONNABORTED);
 }
 
-/* In time ------------------------------------------------------------------ */
+/* In order ----------------------------------------------------------------- */
 
-/* How long the peer may be silent that has acknowledged all there is. */
+/* How long a peer that acknowledged everything may send nothing. */
 static unsigned long rnic_ep_silence_max(const struct rnic_ep *ep)
 {
 	/*
-	 * It was refused, and has nothing of value; or it has had our Terminate,
-	 * and RFC 5040 wants it to close.
+	 * The peer was refused and sends nothing of value; or it got a
+	 * Terminate, and RFC 5040 requires it to close.
 	 */
 	if (!ep->operational || (ep->qp && !rnic_qp_streaming(ep->qp)))
 		return msecs_to_jiffies(RNIC_CM_CLOSE_MS);
 	return tcp_fin_time(ep->sock->sk);
 }
 
-/* Has TCP got anything across since the last look, either way? */
+/* Did TCP transfer anything since the last check, in either direction? */
 static bool rnic_ep_progressed(struct rnic_ep *ep)
 {
 	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
@@ -198,7 +198,7 @@ static bool rnic_ep_may_go_on(const struct rnic_ep *ep)
 	return time_before(jiffies, ep->moved_at + rnic_ep_silence_max(ep));
 }
 
-/* The next look; the last one is when close-timeout is over. */
+/* Arms the next check; the last one is at the end of close-timeout. */
 static void rnic_ep_arm_check(struct rnic_ep *ep)
 {
 	unsigned long look = clamp_t(unsigned long, rnic_ep_silence_max(ep) / EP_CHECKS,
@@ -212,9 +212,9 @@ static void rnic_ep_arm_check(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_start_closing - the connection is ending: from now on that is bounded
- * @ep: the endpoint; socket lock held. Again, it goes on counting from the first
- *	time.
+ * rnic_ep_start_closing() - limit the time of the end from now on
+ * @ep: the endpoint; socket lock held. If called again, close-timeout continues
+ *	from the first call.
  *
  * Any context.
  */
@@ -231,8 +231,8 @@ void rnic_ep_start_closing(struct rnic_ep *ep)
 }
 
 /*
- * Who waits for the end is told that it was none; without anybody TCP may do for
- * itself what it still wants to do.
+ * QP and core get an error if they still wait for the end. If they do not, TCP
+ * may finish by itself, unless close-timeout is over.
  */
 static void rnic_ep_give_up(struct rnic_ep *ep, bool late)
 {
@@ -244,7 +244,7 @@ static void rnic_ep_give_up(struct rnic_ep *ep, bool late)
 }
 
 /**
- * rnic_ep_check_progress - the timer of an endpoint that ends has expired
+ * rnic_ep_check_progress() - the timer of an ending connection expired
  * @ep: the endpoint, locked; ESTABLISHED, CLOSING or LINGERING
  */
 void rnic_ep_check_progress(struct rnic_ep *ep)
@@ -268,7 +268,10 @@ void rnic_ep_check_progress(struct rnic_ep *ep)
 		rnic_ep_give_up(ep, late);
 }
 
-/* One more lingers; the oldest ones, which have had the most time, give way. */
+/*
+ * Counts one more lingering endpoint; the oldest ones are aborted if there are
+ * too many.
+ */
 static void rnic_ep_start_linger(struct rnic_ep *ep)
 {
 	struct rnic_dev *dev = ep->dev;
@@ -288,7 +291,7 @@ static void rnic_ep_start_linger(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_linger - QP and core are told now, TCP has its time
+ * rnic_ep_linger() - release QP and core now, and let TCP finish
  * @ep: the endpoint, locked
  */
 void rnic_ep_linger(struct rnic_ep *ep)
@@ -299,7 +302,7 @@ void rnic_ep_linger(struct rnic_ep *ep)
 	rnic_ep_detach(ep);
 	lock_sock(sk);
 	rnic_ep_set_state(ep, RNIC_EP_LINGERING);
-	/* It goes out below, however often the QP has asked for it. */
+	/* It is sent below, even if the QP requested it before. */
 	WRITE_ONCE(ep->fin_due, false);
 	rnic_ep_hook(ep, rnic_ep_drain);
 	rnic_ep_drain(sk);
@@ -318,8 +321,8 @@ void rnic_ep_linger(struct rnic_ep *ep)
 }
 
 /*
- * May FIN go out without cutting off what the ULP still holds? If not, its
- * writable call-up will follow.
+ * Has the ULP handed everything to TCP, so that FIN can be sent? If not, its
+ * writable callback will follow.
  */
 static bool rnic_ep_drained(struct rnic_ep *ep)
 {
@@ -335,7 +338,7 @@ static bool rnic_ep_drained(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_orderly - FIN once all is with TCP, then the peer's is awaited
+ * rnic_ep_orderly() - send FIN after all data, then wait for that of the peer
  * @ep: the endpoint, locked
  */
 void rnic_ep_orderly(struct rnic_ep *ep)
@@ -346,7 +349,10 @@ void rnic_ep_orderly(struct rnic_ep *ep)
 	if (READ_ONCE(ep->state) != RNIC_EP_ESTABLISHED &&
 	    !READ_ONCE(ep->fin_due))
 		return;
-	/* After a failed startup the stream would not tell of the peer's FIN. */
+	/*
+	 * After a failed startup the stream does not report the FIN of the
+	 * peer.
+	 */
 	if (READ_ONCE(ep->status)) {
 		rnic_ep_linger(ep);
 		return;
@@ -363,7 +369,8 @@ void rnic_ep_orderly(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_end_soon - a Terminate is owed, or the send queue drains
+ * rnic_ep_end_soon() - limit the time for a Terminate, or for the send queue to
+ * drain
  * @ep: the endpoint, locked
  */
 void rnic_ep_end_soon(struct rnic_ep *ep)

@@ -16,8 +16,8 @@ static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 }
 
 /*
- * The core's depths are seen from its own side: ird is how many Reads it may
- * have under way, ord how many the peer may.
+ * The core counts depths from its own side: ird is the number of Reads it may
+ * issue, ord the number the peer may issue.
  */
 static void rnic_ep_fill_depths(const struct rnic_ep *ep,
 				struct iw_cm_event *event)
@@ -40,10 +40,10 @@ void rnic_ep_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
 }
 
 /**
- * rnic_ep_report_established - the Responder's success
+ * rnic_ep_report_established() - report the Responder's success
  * @ep: the endpoint, locked
  *
- * Return: 0, or an error of the core's.
+ * Return: 0, or an error of the core.
  */
 int rnic_ep_report_established(struct rnic_ep *ep)
 {
@@ -91,7 +91,7 @@ int rnic_ep_report_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
 }
 
 /**
- * rnic_ep_report_failure - the Initiator's failure
+ * rnic_ep_report_failure() - report the Initiator's failure
  * @ep: the endpoint
  * @cm_id: the core's identifier
  * @status: a negative error
@@ -112,7 +112,7 @@ void rnic_ep_report_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	}
 	if (!rnic_ep_send_event(ep, cm_id, &event))
 		return;
-	/* No memory for the private data; without, the core cannot fail. */
+	/* No memory for the private data. Without it, the core cannot fail. */
 	rnic_ep_event_set_pd(&event, NULL, 0);
 	WARN_ON_ONCE(rnic_ep_send_event(ep, cm_id, &event));
 }

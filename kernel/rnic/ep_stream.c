@@ -16,7 +16,7 @@
 #include "tx.h"
 #include "ulp/mpa.h"
 
-/* Call-ups of the stream: socket lock held, nothing may sleep -------------- */
+/* Callbacks of the stream: socket lock held, nothing may sleep ------------- */
 
 static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 			       const void *pd, u32 pd_len)
@@ -33,12 +33,14 @@ static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *re
 		return;
 	rnic_ep_set_state(ep, RNIC_EP_REQUESTED);
 	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
-	/* No answer of the consumer's could make a connection of it. */
+	/* No answer of the consumer could establish the connection. */
 	if (!mpa_rev_supported(&ep->params, req->rev)) {
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 		return;
 	}
-	/* Without the enhanced exchange nothing limits the consumer but us. */
+	/*
+	 * Without the enhanced exchange only the settings limit the consumer.
+	 */
 	event.ird = ep->params.ord;
 	event.ord = ep->params.ird;
 	if (req->enhanced) {
@@ -61,7 +63,7 @@ static void rnic_ep_op_operational(struct mpa_conn *conn,
 	ep->ord = min_t(u16, res->ord, RNIC_MAX_ORD);
 	if (WARN_ON_ONCE(!ep->qp))
 		return;
-	/* If the consumer has spoilt the QP, the caller will see to it. */
+	/* If the consumer moved the QP to ERR, the caller ends the stream. */
 	if (rnic_qp_operational(ep->qp, res))
 		return;
 	ep->operational = true;
@@ -77,7 +79,7 @@ static void rnic_ep_refused(struct rnic_ep *ep, const struct mpa_result *res,
 	memcpy(ep->reply_pd, pd, ep->reply_pd_len);
 }
 
-/* The QP tells the peer with a Terminate, then asks for an orderly end. */
+/* The QP sends a Terminate, then requests an orderly end. */
 static void rnic_ep_startup_fault(struct rnic_ep *ep, const struct ddp_fault *f)
 {
 	rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
@@ -101,7 +103,10 @@ static void rnic_ep_op_reply(struct mpa_conn *conn, int status,
 		f = &ddp_fault_rtr;
 	if (!status && !ep->operational)
 		status = -ECONNABORTED;
-	/* If the core fails, the peer is owed a word too (RFC 6581 section 8). */
+	/*
+	 * If the core fails, the peer must get a Terminate, too (RFC 6581
+	 * section 8).
+	 */
 	if (!status)
 		status = rnic_ep_report_reply(ep, pd, pd_len);
 	if (!status)
@@ -119,7 +124,7 @@ static int rnic_ep_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
-	/* What comes while the stream is being cut off is for nobody. */
+	/* Bytes that arrive during detaching are refused. */
 	return ep->conn && ep->qp ? rnic_rx_ulpdu(ep->qp, rx, len) : -EPIPE;
 }
 
@@ -180,7 +185,7 @@ static const struct mpa_ops rnic_ep_ops = {
 
 /* Attaching and binding ---------------------------------------------------- */
 
-/* Whose the stream is, as far as is known. */
+/* Sets the owner of the stream that netlink shows. */
 static void rnic_ep_label(struct rnic_ep *ep)
 {
 	const struct mpa_label label = {
@@ -195,7 +200,7 @@ static void rnic_ep_label(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_attach - put a stream on the socket
+ * rnic_ep_attach() - attach a stream to the socket
  * @ep: the endpoint, locked
  * @to: state to move to
  *
@@ -208,7 +213,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	/* An idle QP would not find out by itself that its peer is gone. */
+	/* Without it an idle QP would not notice that its peer is gone. */
 	if (ep->config.v[MPA_A_CONFIG_KEEPALIVE])
 		sock_set_keepalive(sk);
 	atomic_inc(&ep->dev->nr_conn);
@@ -222,8 +227,8 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 }
 
 /**
- * rnic_ep_bind - tie the endpoint to a QP and an identifier of the core's
- * @ep: the endpoint, locked; gets references of its own
+ * rnic_ep_bind() - bind the endpoint to a QP and an identifier of the core
+ * @ep: the endpoint, locked; takes references
  * @cm_id: the identifier
  * @qp: the QP
  *

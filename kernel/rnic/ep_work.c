@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Endpoints: making them, and the work that may sleep. */
+/* Endpoints: creation, and the work that may sleep. */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -26,7 +26,7 @@ static void rnic_ep_startup_failed(struct rnic_ep *ep)
 		ep->role->failed(ep);
 }
 
-/* TCP has changed while no stream was attached. */
+/* The state of TCP changed while no stream was attached. */
 static void rnic_ep_tcp(struct rnic_ep *ep)
 {
 	enum rnic_ep_state state = READ_ONCE(ep->state);
@@ -49,7 +49,7 @@ static void rnic_ep_release(struct rnic_ep *ep)
 		rnic_ep_abort(ep);
 		break;
 	default:
-		/* LINGERING: the QP was released. The rest has no QP. */
+		/* In LINGERING the QP was released. Other states have no QP. */
 		break;
 	}
 }
@@ -120,7 +120,7 @@ static void rnic_ep_work(struct work_struct *work)
 
 	mutex_lock(&ep->lock);
 	todo = xchg(&ep->todo, 0);
-	/* It dies under the lock only. */
+	/* It becomes DEAD only under the lock. */
 	for_each_set_bit(i, &todo, RNIC_EP_DO_COUNT)
 		if (READ_ONCE(ep->state) != RNIC_EP_DEAD)
 			handlers[i](ep);
@@ -128,7 +128,7 @@ static void rnic_ep_work(struct work_struct *work)
 	rnic_ep_unuse(ep);
 }
 
-/* Making and freeing ------------------------------------------------------- */
+/* Creating and freeing ----------------------------------------------------- */
 
 static void rnic_ep_timer(struct work_struct *work)
 {
@@ -167,16 +167,17 @@ static int rnic_ep_list_add(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_create - make an endpoint
+ * rnic_ep_create() - create an endpoint
  * @dev: its device
  * @sock: its socket; taken over if it succeeds
- * @role: what differs between Initiator and Responder
+ * @role: callbacks of its role
  *
- * It comes listed, with the state machine's reference, and for the caller with
- * one of its own and rnic_ep.lock held, both of which rnic_ep_unuse() undoes. It is
- * charged to the memory cgroup that is charged when it is made.
+ * The endpoint is in the list of its device. The state machine has one
+ * reference; the caller has another one and holds rnic_ep.lock, which
+ * rnic_ep_unuse() undoes. The endpoint is charged to the memory cgroup that is
+ * active.
  *
- * Return: the endpoint, or an ERR_PTR(): -ENOMEM; -ENODEV the network device
+ * Return: the endpoint, or an ERR_PTR(): -ENOMEM; -ENODEV: the network device
  * is gone.
  */
 struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
@@ -200,7 +201,10 @@ struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
 	INIT_LIST_HEAD(&ep->linger_entry);
 
 	rnic_ep_get(ep);
-	/* Nobody else has it; a falling back caller holds another one's. */
+	/*
+	 * Not contended; a caller that falls back holds the lock of another
+	 * endpoint.
+	 */
 	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
 	ret = rnic_ep_list_add(ep);
 	if (!ret)

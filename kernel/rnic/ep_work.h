@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Endpoints: making them, and the work that may sleep. */
+/* Endpoints: creation, and the work that may sleep. */
 #ifndef MPA_RNIC_EP_WORK_H
 #define MPA_RNIC_EP_WORK_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Listening, as the core asks for it.
+ * Listening, as requested by the core.
  *
- * A listener is what the core asks for: one device, one address and port. It has no
- * port (port.c) if its consumer lives in another namespace than the
- * device: it is there for the core's peace of mind and hears nothing. It gets
- * one when the device moves to where the consumer is.
+ * A listener has one device, one address and one TCP port. Its listening socket
+ * is a port (port.c). If its consumer is in another namespace than the device,
+ * it exists only for the core and has no port. It gets one when the device
+ * moves to the namespace of the consumer.
  */
 #include <net/sock.h>
 
@@ -35,7 +35,7 @@ static void rnic_listener_set_addr(struct rnic_listener *l,
 	}
 }
 
-/* In the registry before the first connection can come to it. */
+/* Adds the listener to the registry before a connection can arrive. */
 static int rnic_listener_join(struct rnic_listener *l, struct rnic_port *port)
 {
 	int ret;
@@ -63,11 +63,11 @@ static void rnic_listener_stop(struct rnic_listener *l)
 	spin_lock_bh(&port->lock);
 	list_del(&l->port_entry);
 	spin_unlock_bh(&port->lock);
-	/* A connection may just be on its way to @l and its device. */
+	/* Wait for a connection that is being passed to @l and its device. */
 	cancel_delayed_work_sync(&port->accept);
 	mpa_node_remove(&l->node);
 	atomic_dec(&l->dev->nr_listener);
-	/* Nobody adds one but under rnic_ports_lock. */
+	/* Listeners are added only under rnic_ports_lock. */
 	if (list_empty(&port->listeners))
 		rnic_port_close(port);
 	else
@@ -82,8 +82,8 @@ static int rnic_listener_start(struct rnic_listener *l)
 
 	lockdep_assert_held(&rnic_ports_lock);
 	/*
-	 * Who sets it takes rnic_ports_lock afterwards, to stop the listeners:
-	 * either it is seen here or this one is stopped there.
+	 * rnic_cm_stop() sets it, then takes rnic_ports_lock to stop the
+	 * listeners: either it is seen here, or this listener is stopped there.
 	 */
 	if (READ_ONCE(dev->cm_gone))
 		return -ENODEV;
@@ -105,13 +105,13 @@ static int rnic_listener_start(struct rnic_listener *l)
 }
 
 /**
- * rnic_iw_create_listen - iw_cm: listen
+ * rnic_iw_create_listen() - iw_cm: listen
  * @cm_id: the core's identifier
  * @backlog: connections that may wait to be accepted
  *
- * Return: 0, also for a consumer of another namespace, who will hear nothing;
- * else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other words of TCP's,
- * -EAFNOSUPPORT, -ENODEV (the network device is gone), -ENOMEM.
+ * Return: 0, also for a consumer of another namespace, which gets no
+ * connections; else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other
+ * errors of TCP, -EAFNOSUPPORT, -ENODEV (the network device is gone), -ENOMEM.
  */
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -137,10 +137,10 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 }
 
 /**
- * rnic_iw_destroy_listen - iw_cm: stop listening
+ * rnic_iw_destroy_listen() - iw_cm: stop listening
  * @cm_id: the core's identifier
  *
- * No event comes on it afterwards. Return: 0.
+ * The listener raises no event afterwards. Return: 0.
  */
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 {
@@ -160,12 +160,12 @@ int rnic_iw_destroy_listen(struct iw_cm_id *cm_id)
 }
 
 /**
- * rnic_listener_of_id - what a listener of the core's is like
+ * rnic_listener_of_id() - describe the listener of an identifier
  * @dev: its device
- * @cm_id: the core's identifier, which is not looked at and need not exist
- * @v: filled in, but for what the registry knows
+ * @cm_id: the core's identifier, which is not dereferenced and need not exist
+ * @v: filled in, except for other fields of the registry than the number
  *
- * Process context. Return: true if the listener is there and listens.
+ * Process context. Return: true if the listener exists and listens.
  */
 bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 			 struct mpa_node_view *v)
@@ -186,10 +186,10 @@ bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 }
 
 /**
- * rnic_listeners_stop - close whatever a device listens on
+ * rnic_listeners_stop() - stop all listeners of a device
  * @dev: the device, rnic_dev.cm_gone set
  *
- * The listeners stay, for the core to destroy.
+ * The listeners stay until the core destroys them.
  */
 void rnic_listeners_stop(struct rnic_dev *dev)
 {
@@ -202,10 +202,11 @@ void rnic_listeners_stop(struct rnic_dev *dev)
 }
 
 /**
- * rnic_listeners_restart - open the listeners that belong to @dev's namespace
+ * rnic_listeners_restart() - start the listeners whose consumer is in the
+ * namespace of a device
  * @dev: the device, rnic_dev.cm_gone cleared
  *
- * One whose address is taken, or not to be had here, stays closed.
+ * A listener whose address is in use or not available stays without a port.
  */
 void rnic_listeners_restart(struct rnic_dev *dev)
 {
@@ -219,7 +220,7 @@ void rnic_listeners_restart(struct rnic_dev *dev)
 		ret = rnic_listener_start(l);
 		if (ret)
 			dev_notice(&dev->ibdev.dev,
-				   "cannot listen on %pISpc here: error %d\n",
+				   "cannot listen on %pISpc: error %d\n",
 				   &l->cm_id->m_local_addr, ret);
 	}
 	mutex_unlock(&rnic_ports_lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Listening, as the core asks for it. */
+/* Listening, as requested by the core. */
 #ifndef MPA_RNIC_LISTEN_H
 #define MPA_RNIC_LISTEN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Listeners of the core: their life, and the peers they have let in that have not
- * sent their Request yet.
+ * Listeners of the core: references, events, and the count of half-open peers,
+ * which have not sent their Request yet.
  */
 #include <linux/slab.h>
 
@@ -12,7 +12,7 @@
 /**
  * rnic_listener_view() - describe a listener for netlink
  * @node: its node
- * @v: filled in, but for what the registry knows
+ * @v: filled in, except for the fields of the registry
  */
 void rnic_listener_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
@@ -31,12 +31,12 @@ static const struct mpa_node_ops rnic_listener_node_ops = {
 };
 
 /**
- * rnic_listener_create() - make a listener
+ * rnic_listener_create() - create a listener
  * @cm_id: the core's identifier; the listener takes a reference
  * @backlog: connections that may wait to be accepted
  *
- * Process context. The memory cgroup of the caller is charged for connections
- * that come.
+ * Process context. The memory cgroup of the caller will be charged for
+ * connections.
  *
  * Return: the listener with a reference, without a port; NULL: no memory.
  */
@@ -60,7 +60,7 @@ struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id, int backlog)
 }
 
 /**
- * rnic_listener_get - take a reference
+ * rnic_listener_get() - take a reference
  * @l: the listener
  */
 void rnic_listener_get(struct rnic_listener *l)
@@ -77,7 +77,7 @@ static void rnic_listener_free(struct kref *ref)
 }
 
 /**
- * rnic_listener_put - drop a reference
+ * rnic_listener_put() - drop a reference
  * @l: the listener
  *
  * Any context.
@@ -88,10 +88,10 @@ void rnic_listener_put(struct rnic_listener *l)
 }
 
 /**
- * rnic_listener_remove() - the core destroys a listener
+ * rnic_listener_remove() - undo rnic_listener_create()
  * @l: the listener, without a port
  *
- * Releases the core's identifier and the reference of rnic_listener_create().
+ * Releases the identifier and drops the reference.
  */
 void rnic_listener_remove(struct rnic_listener *l)
 {
@@ -106,7 +106,7 @@ void rnic_listener_remove(struct rnic_listener *l)
 }
 
 /**
- * rnic_listener_alive - has the core not destroyed it yet?
+ * rnic_listener_alive() - has the core not destroyed it yet?
  * @l: the listener
  *
  * Return: true if so.
@@ -122,7 +122,7 @@ bool rnic_listener_alive(struct rnic_listener *l)
 }
 
 /**
- * rnic_listener_event - tell the core of a Request
+ * rnic_listener_event() - report a Request to the core
  * @l: the listener it came to
  * @event: the event
  *
@@ -141,8 +141,8 @@ int rnic_listener_event(struct rnic_listener *l, struct iw_cm_event *event)
 }
 
 /**
- * rnic_listener_id - what netlink calls a listener
- * @l: the listener, which has listened
+ * rnic_listener_id() - number of a listener in netlink
+ * @l: the listener, which has been in the registry
  *
  * Return: the number.
  */
@@ -167,7 +167,7 @@ bool rnic_listener_enter(struct rnic_listener *l, u32 max)
 }
 
 /**
- * rnic_listener_leave - a peer is not half-open any more
+ * rnic_listener_leave() - a peer is not half-open any more
  * @l: the listener that had counted it
  */
 void rnic_listener_leave(struct rnic_listener *l)

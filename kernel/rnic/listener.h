@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Listeners of the core, as endpoints and listening sockets see them. */
+/* Listeners of the core. */
 #ifndef MPA_RNIC_LISTENER_H
 #define MPA_RNIC_LISTENER_H
 
@@ -15,21 +15,22 @@ struct rnic_dev;
 struct rnic_port;
 
 /**
- * struct rnic_listener - a listener of the core's on a device
- * @ref: one of the core's until it destroys the listener, one of each endpoint
- *	that came from it, short ones of those who accept
- * @dev: the device; constant; not to be used once the core's reference is gone
- *	and no endpoint is left
- * @node: what netlink shows, and what settings hang on; in the registry while
- *	there is @port
- * @addr: where it listens, for @node; constant while that is in the registry
- * @backlog: the consumer's; constant
- * @memcg: memory cgroup of who listens, with a reference: charged for connections that
- *	come; NULL: there are none; constant
+ * struct rnic_listener - a listener of the core on a device
+ * @ref: one of the core until it destroys the listener, one of each endpoint of
+ *	it, short ones while accepting
+ * @dev: the device; constant; valid while the core or an endpoint has a
+ *	reference
+ * @node: node in the registry of mpa.ko, for netlink and settings; there while
+ *	@port is set
+ * @addr: address it listens on, for @node; constant while @node is in the
+ *	registry
+ * @backlog: backlog of the consumer; constant
+ * @memcg: memory cgroup of the consumer, with a reference, charged for its
+ *	connections; NULL without memory cgroups; constant
  * @lock: protects @cm_id; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
  * @half_open: peers that have not sent their Request yet
- * @port: where it listens, or NULL; under rnic_ports_lock
+ * @port: its listening socket, or NULL; under rnic_ports_lock
  * @port_entry: in rnic_port.listeners, under rnic_port.lock
  * @entry: in rnic_dev.listeners, under rnic_ports_lock
  */

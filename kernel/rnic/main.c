@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module. */
+/* Initialization and exit of the module. */
 #include <linux/module.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_netlink.h>

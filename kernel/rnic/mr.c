@@ -2,12 +2,12 @@
 /*
  * Memory regions: the only place where application memory is touched.
  *
- * A region is found by its STag under RCU and used under its own lock. Whoever
- * takes its rights away holds that lock for writing, so that no placement is
- * running once they are gone (RFC 5042 section 6.2.2). Senders find out under the
- * lock where bytes lie, and copy them without it: they hold a reference, which
- * deregistration waits for, and look whether the region's epoch is still the same
- * when they have copied, before any of it goes to TCP.
+ * A region is found by its STag under RCU and used under its own lock. The lock
+ * is held for writing to take its rights away, so that no placement is running
+ * afterwards (RFC 5042 section 6.2.2). Senders get the location of bytes under
+ * the lock and copy them without it: they hold a reference, which
+ * deregistration waits for, and after copying check that the epoch of the
+ * region has not changed, before any byte goes to TCP.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -21,12 +21,12 @@
 #include "ulp/mpa.h"
 
 enum {
-	/* Bytes to place for which it does not pay to look ahead. */
+	/* Up to so many bytes, prefetching costs more than it saves. */
 	MR_FEW		= 2048,
 	/*
-	 * Bytes placed between two looks ahead. Less would break more pieces of
-	 * FPDUs where pages adjoin, more would have left a first-level cache again
-	 * before it is written to.
+	 * Bytes placed between two prefetches. With less, pieces of FPDUs are
+	 * split more often where pages adjoin. With more, prefetched lines
+	 * leave the first-level cache before they are written.
 	 */
 	MR_STRETCH	= 16384,
 };
@@ -34,8 +34,8 @@ enum {
 /* Lookup and rights -------------------------------------------------------- */
 
 /*
- * The region of that index; the caller judges the key, under its lock. @local:
- * asked for by a local consumer of @pd.
+ * The region of that index; the caller checks the key under its lock. @local: a
+ * local consumer of @pd asks.
  */
 static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
 			       u32 stag, bool local)
@@ -65,15 +65,15 @@ static void mr_view(const struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * rnic_mr_view() - what ddp_check_*() want to know of an STag
+ * rnic_mr_view() - describe an STag for ddp_check_*()
  * @dev: the device
  * @pd: the stream's protection domain
  * @stag: the STag
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @v: gets the answer; not found for unknown or invalid STags, stale keys
- *	included
+ * @v: filled in; not found for unknown or invalid STags and stale keys
  *
- * Any context. The answer may be outdated at once; rnic_mr_get() asks again.
+ * Any context. The result may be outdated on return; rnic_mr_get() checks
+ * again.
  */
 void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
 		  struct ddp_region_view *v)
@@ -91,7 +91,7 @@ void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
 	rcu_read_unlock();
 }
 
-/* Kernel addresses a peer names must at least be memory. */
+/* Kernel addresses from a peer must at least be mapped memory. */
 static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 {
 	u64 at = addr & PAGE_MASK;
@@ -105,7 +105,7 @@ static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 	return true;
 }
 
-/* As mr_view(), of [@addr, @addr + @len), for who is going to touch it. */
+/* As mr_view(), before an access to [@addr, @addr + @len). */
 static void mr_view_range(const struct rnic_mr *mr, const struct ib_pd *pd,
 			  u32 stag, u64 addr, u32 len, int access,
 			  struct ddp_region_view *v)
@@ -116,8 +116,8 @@ static void mr_view_range(const struct rnic_mr *mr, const struct ib_pd *pd,
 }
 
 /*
- * May [@addr, @addr + @len) of the region be used like that? @len is not 0.
- * The rules are those for the source of a Read, and so are the faults.
+ * Does the region grant @access to [@addr, @addr + @len)? @len is not 0. Rules
+ * and faults are those for the source of a Read.
  */
 static bool mr_grants(const struct rnic_mr *mr, const struct ib_pd *pd,
 		      u32 stag, u64 addr, u32 len, int access,
@@ -152,7 +152,7 @@ static u32 mr_piece(const struct rnic_mr *mr, u64 addr, u32 len, void **at)
 	return min_t(u64, run, len);
 }
 
-/* @len bytes at @addr will be placed into soon. */
+/* Prefetches @len bytes at @addr, which will be written soon. */
 static void mr_look_ahead(const struct rnic_mr *mr, u64 addr, u32 len)
 {
 	void *at;
@@ -165,8 +165,8 @@ static void mr_look_ahead(const struct rnic_mr *mr, u64 addr, u32 len)
 }
 
 /*
- * A stretch at a time, so that what comes %MPA_PREFETCH_BYTES bytes later can be asked
- * for from memory in between; less where the pages do not adjoin.
+ * Copies %MR_STRETCH bytes at a time, or less where pages do not adjoin, and
+ * prefetches the bytes %MPA_PREFETCH_BYTES later in between.
  */
 static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 		       struct mpa_rx *rx)
@@ -186,16 +186,16 @@ static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 }
 
 /*
- * The region of that STag, or NULL. It is held in *@sink, so that the next
- * segment, which most likely goes there too, need not look it up again. Whether
- * it is valid is to be asked under its lock.
+ * The region of that STag, or NULL. *@sink keeps a reference, so that the next
+ * segment, which most likely has the same STag, needs no lookup. The caller
+ * checks under the lock whether the region is valid.
  */
 static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_pd *pd,
 			       struct rnic_mr **sink, u32 stag, int access)
 {
 	struct rnic_mr *mr = *sink;
 
-	/* Who may name the reserved STag is asked each time. */
+	/* The right to use the reserved STag is checked each time. */
 	if (mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid) &&
 	    stag != RNIC_STAG_LOCAL_DMA)
 		return mr;
@@ -210,10 +210,10 @@ static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_pd *pd,
 }
 
 /**
- * rnic_mr_forget() - drop the reference to the region that was placed into last
- * @sink: where rnic_mr_place() and rnic_mr_write() keep it
+ * rnic_mr_forget() - drop the reference to the region used last for placement
+ * @sink: the region, from rnic_mr_place() and rnic_mr_write(); set to NULL
  *
- * Any context. Whoever deregisters it waits for this.
+ * Any context. Deregistration waits for this.
  */
 void rnic_mr_forget(struct rnic_mr **sink)
 {
@@ -223,17 +223,17 @@ void rnic_mr_forget(struct rnic_mr **sink)
 }
 
 /**
- * rnic_mr_place() - place received bytes into memory of our own consumer
+ * rnic_mr_place() - place received bytes into memory of the local consumer
  * @dev: the device
  * @pd: the stream's protection domain
  * @sink: the region placed into last; see rnic_mr_forget()
- * @stag: where to
- * @to: tagged offset there
- * @len: the next bytes of @rx; 0 is in order whatever @stag says
+ * @stag: the region
+ * @to: tagged offset in it
+ * @len: the next bytes of @rx; 0 succeeds with any @stag
  * @rx: the ULPDU
  *
- * Softirq or process context, socket lock held. Checks and places under the
- * region's lock, so that the region cannot go in between.
+ * Softirq or process context, socket lock held. Checks and places under one
+ * hold of the region's lock, so that the region stays valid.
  *
  * Return: 0; -EACCES: refused, nothing was placed.
  */
@@ -274,18 +274,18 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
 }
 
 /**
- * rnic_mr_write() - judge a segment of a peer's Write, and place it
+ * rnic_mr_write() - check a segment of a peer's Write and place it
  * @dev: the device
  * @pd: the stream's protection domain
  * @sink: the region placed into last; see rnic_mr_forget()
  * @h: its header, passed by ddp_check_control(); with payload
  * @rx: its payload
- * @f: gets the fault, as ddp_check_tagged() says it
+ * @f: set to the fault by ddp_check_tagged()
  *
- * Softirq or process context, socket lock held. Both under the region's lock,
- * so that the region cannot go in between.
+ * Softirq or process context, socket lock held. Checks and places under one
+ * hold of the region's lock, so that the region stays valid.
  *
- * Return: true; false if it is refused: nothing was placed.
+ * Return: true; false if it was refused and nothing was placed.
  */
 bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
 		   const struct ddp_hdr *h, struct mpa_rx *rx,
@@ -306,7 +306,10 @@ bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink
 
 /* Sending ------------------------------------------------------------------ */
 
-/* Lists the contiguous pieces of [@addr, @addr + @len), as many as @run takes. */
+/*
+ * Lists the contiguous pieces of [@addr, @addr + @len), as many as @run can
+ * hold.
+ */
 static void mr_list(const struct rnic_mr *mr, u64 addr, u32 len,
 		    struct rnic_run *run)
 {
@@ -342,19 +345,19 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * rnic_mr_get() - a region to send from, and where its bytes lie
+ * rnic_mr_get() - get a region to send from, and the location of its bytes
  * @dev: the device
  * @pd: the sender's protection domain
  * @stag: the region
  * @addr: first byte wanted
  * @len: bytes wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @run: gets the first of them, as many as there is room for; NULL to know no more
- *	than whether all are granted. Unchanged if they are not
- * @fault: gets the reason in RDMAP's terms (0/1/xx) when refused; may be NULL
+ * @run: set to the first of them, as many as it can hold; NULL: only check
+ *	whether all are granted. Unchanged on failure
+ * @fault: set to an RDMAP protection error on failure; may be NULL
  *
- * Any context. The reference keeps the memory in place; its owner waits for
- * it: drop it soon. Invalidation does not wait, see rnic_mr_unchanged().
+ * Any context. The reference keeps the memory in place. Deregistration waits
+ * for it: drop it soon. Invalidation does not wait, see rnic_mr_unchanged().
  *
  * Return: the region with a reference, or NULL.
  */
@@ -383,21 +386,21 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 }
 
 /**
- * rnic_mr_more() - where more bytes of a region lie
- * @mr: the region, held: got from rnic_mr_get() for other bytes
+ * rnic_mr_more() - get the location of more bytes of a region
+ * @mr: the region, from rnic_mr_get() for other bytes
  * @pd: the sender's protection domain
- * @stag: the region as it is named for these; not %RNIC_STAG_LOCAL_DMA
+ * @stag: its STag; not %RNIC_STAG_LOCAL_DMA
  * @addr: first byte
  * @len: bytes wanted, at least 1
  * @access: IB_ACCESS_* rights needed, 0 for none
- * @epoch: &rnic_run.epoch of those it was got for
- * @run: gets the first of them, as many as there is room for
+ * @epoch: &rnic_run.epoch of the other bytes
+ * @run: set to the first of them, as many as it can hold
  *
- * Any context. Asks again whether the region grants it: it may have been
- * invalidated, and registered with other bytes, since it was got.
+ * Any context. Checks the rights again: the region may have been invalidated,
+ * and registered with other pages, since rnic_mr_get().
  *
- * Return: false if this region does not grant it, which another one of that STag
- * might, or this one of another epoch; nothing has changed then.
+ * Return: false, with nothing changed, if this region at this epoch does not
+ * grant it. A lookup by rnic_mr_get() may still succeed.
  */
 bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
 		  u32 len, int access, u32 epoch, struct rnic_run *run)
@@ -429,9 +432,9 @@ void rnic_mr_put(struct rnic_mr *mr)
 /* Invalidation and fast registration --------------------------------------- */
 
 /*
- * Nothing is granted any more, and what a sender has not copied yet is not sent: the
- * lock's release orders this before whatever tells that it is done. Pairs with the
- * smp_rmb() before rnic_mr_unchanged().
+ * From here on nothing is granted, and a sender does not send bytes that it
+ * copies later: releasing the lock orders this before the completion is
+ * visible. Pairs with the smp_rmb() before rnic_mr_unchanged().
  */
 static void mr_end_rights(struct rnic_mr *mr)
 {
@@ -454,9 +457,9 @@ void rnic_mr_revoke(struct rnic_mr *mr)
 }
 
 /*
- * Remotely only what a kernel consumer has registered for one peer may be
- * invalidated (RFC 5040 section 8.1.1 item 7). The rights outlive the validity,
- * so that who invalidates twice is answered alike.
+ * A peer may invalidate only what a kernel consumer has registered for it (RFC
+ * 5040 section 8.1.1 item 7). Rights are kept after invalidation, so that
+ * invalidating twice gives the same result.
  */
 static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 {
@@ -489,17 +492,17 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /**
- * rnic_mr_invalidate() - take the rights of an STag away
+ * rnic_mr_invalidate() - invalidate an STag
  * @dev: the device
- * @pd: protection domain of who asks
+ * @pd: protection domain of the QP
  * @stag: the region
- * @remote: asked for by the peer, which may name only a fast-register region
+ * @remote: requested by the peer, which may name only a fast-register region
  *	with remote rights
- * @fault: gets the reason when refused, 0/1/09 or 0/2/09; may be NULL
+ * @fault: set to the error on failure, %RDMAP_EC_CANNOT_INVALIDATE; may be NULL
  *
- * Any context. On return no placement is running, and no byte of the region is sent
- * that was not copied before: senders may still be reading, but look whether they may
- * send what they have read (RFC 5042 section 6.2.2).
+ * Any context. On return no placement is running, and bytes that are copied
+ * later are not sent: senders may still be reading, but check
+ * rnic_mr_unchanged() before they send (RFC 5042 section 6.2.2).
  *
  * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
  */
@@ -521,7 +524,7 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	return ok ? 0 : -EINVAL;
 }
 
-/* Do the pages that a registration would take hold the mapped bytes? */
+/* Are the pages for the next registration enough for the mapped bytes? */
 static bool mr_pages_cover(const struct rnic_mr *mr)
 {
 	const struct ib_mr *ibmr = &mr->ibmr;
@@ -546,7 +549,7 @@ static bool mr_may_fast_reg(const struct rnic_mr *mr, const struct ib_pd *pd,
 	       mr_pages_cover(mr);
 }
 
-/* The pages mapped last become those of the region. */
+/* Makes the pages that were mapped last those of the region. */
 static void mr_take_over(struct rnic_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
@@ -565,12 +568,12 @@ static void mr_take_over(struct rnic_mr *mr)
  * rnic_mr_fast_reg() - make a fast-register region valid
  * @pd: protection domain of the QP
  * @ibmr: the region; its iova and length are taken over
- * @key: the STag it is to have: another low byte at most
+ * @key: its new STag, which may differ in the low byte
  * @access: IB_ACCESS_*
  *
  * Any context.
  *
- * Return: 0; -EINVAL: of another protection domain or kind, not mapped, still
+ * Return: 0; -EINVAL: another protection domain or kind, not mapped, still
  * valid, unknown rights, or the STag of another region.
  */
 int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
@@ -581,7 +584,7 @@ int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
 	write_lock_bh(&mr->lock);
 	ok = mr_may_fast_reg(mr, pd, key, access);
 	if (ok) {
-		/* mr_sink() looks at both without the lock. */
+		/* mr_sink() reads both without the lock. */
 		WRITE_ONCE(mr->stag, key);
 		mr->access = access;
 		mr_take_over(mr);

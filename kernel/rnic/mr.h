@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory regions, STags, and every byte moved in or out of them. */
+/*
+ * Memory regions: lookup by STag, access checks, placement, registration by
+ * work requests.
+ */
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
 
@@ -17,12 +20,12 @@ struct rnic_dev;
 struct rnic_ucontext;
 
 enum {
-	/* Of an STag: the low bits, which a consumer chooses. */
+	/* Low bits of an STag, chosen by the consumer. */
 	RNIC_MR_KEY_BITS	= 8,
 	RNIC_MR_ACCESS_REMOTE	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 	/*
-	 * The atomic and binding rights may be granted, though nothing that
-	 * would use them exists. The optional ones are hints.
+	 * Atomic and binding rights are accepted, though no operation uses
+	 * them. The optional ones are hints.
 	 */
 	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
@@ -42,15 +45,15 @@ enum rnic_mr_kind {
 };
 
 /**
- * struct rnic_run - bytes that may be sent without asking for them again
- * @len: how many are left; they are the next of the message in progress
+ * struct rnic_run - memory of a region that was granted for sending
+ * @len: bytes left, the next of the message in progress
  * @epoch: &rnic_mr.epoch of their region when they were granted
- * @at: the first piece not yet wholly used
- * @kv: where they lie
+ * @at: index of the first piece that is not used up
+ * @kv: the pieces
  *
- * Good for one message and one batch, which holds the region. Whoever invalidates
- * the region meanwhile does not wait: what is copied from here may be sent only if
- * rnic_mr_unchanged() says so after that.
+ * Valid for one message and one batch, which holds a reference to the region.
+ * Invalidation does not wait for the batch: bytes copied from here may be sent
+ * only if rnic_mr_unchanged() returns true after copying.
  */
 struct rnic_run {
 	u32 len;
@@ -62,40 +65,41 @@ struct rnic_run {
 enum {
 	/*
 	 * Reserved STag: all kernel memory, for local use by kernel consumers
-	 * (ib_device.local_dma_lkey). No peer and no user can use it.
+	 * (ib_device.local_dma_lkey). Peers and users cannot use it.
 	 */
 	RNIC_STAG_LOCAL_DMA	= 0,
 };
 
 /**
  * struct rnic_mr - a memory region
- * @ibmr: what the core sees; its lkey and rkey equal @stag
+ * @ibmr: the core's part; its lkey and rkey equal @stag
  * @dev: device it belongs to; constant
- * @uctx: the context that it counts for, or NULL with a kernel consumer; constant
+ * @uctx: the context it is counted for, or NULL with a kernel consumer;
+ *	constant
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region
  *	changes under @lock
- * @lock: placements hold it for reading; whoever invalidates, registers or
- *	removes holds it for writing: once that returns no placement is
- *	running (RFC 5042 section 6.2.2). Taken in softirq: use _bh elsewhere
+ * @lock: read-locked for placement; write-locked to invalidate, register or
+ *	remove, so that no placement is running afterwards (RFC 5042 section
+ *	6.2.2). Taken in softirq: use _bh elsewhere
  * @valid: the STag may be used; under @lock
- * @epoch: grows when rights are taken away; written under @lock, read by senders
- *	without it, see rnic_mr_unchanged()
+ * @epoch: incremented when rights are taken away; written under @lock, read by
+ *	senders without it, see rnic_mr_unchanged()
  * @access: IB_ACCESS_*; under @lock
  * @iova: tagged offset of the first byte; under @lock
  * @len: bytes; under @lock
  * @page_off: offset of the first byte within the first page; under @lock
  * @page_shift: log2 of the page size of @pages
- * @nr_pages: pages in @pages now
+ * @nr_pages: pages in @pages
  * @max_pages: room in @pages; constant
  * @pages: kernel addresses of the pages
- * @next_pages: %RNIC_MR_FAST_REG: the pages that the next registration takes
- *	over; room for @max_pages
- * @next_nr: pages in @next_pages; 0: registering again takes @pages as before
+ * @next_pages: %RNIC_MR_FAST_REG: pages for the next registration; room for
+ *	@max_pages
+ * @next_nr: pages in @next_pages; 0: the next registration uses @pages
  * @next_shift: log2 of the page size of @next_pages
  * @umem: the pinned pages, %RNIC_MR_USER only
- * @refs: one of the owner's, one of every sender that reads the memory
- *	without @lock, one of every receiver that may soon place more there
+ * @refs: one of the owner, one of every sender that reads the memory without
+ *	@lock, one of every receiver in whose &rnic_rx_state.sink it is
  * @released: completed when @refs falls to zero
  * @rcu: frees the structure after the last lookup is over
  */
@@ -151,15 +155,14 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access);
 
 /**
- * rnic_mr_unchanged() - was all that was copied before this still granted then?
+ * rnic_mr_unchanged() - were copied bytes granted until now?
  * @mr: the region, held
- * @epoch: &rnic_run.epoch of what was copied; smp_rmb() has followed the copying
+ * @epoch: &rnic_run.epoch of the bytes; smp_rmb() follows copying
  *
- * Any context. The counterpart of taking rights away, which changes the epoch before
- * it is completed: whoever has read what was written into the memory after that sees
- * another epoch here.
+ * Any context. Taking rights away changes the epoch before it completes. So a
+ * sender that read bytes written after that sees another epoch here.
  *
- * Return: true if nobody took rights away since the bytes were granted.
+ * Return: true if no rights were taken away since the bytes were granted.
  */
 static inline bool rnic_mr_unchanged(const struct rnic_mr *mr, u32 epoch)
 {

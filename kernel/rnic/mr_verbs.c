@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory regions: registering and deregistering them. */
+/* Memory regions: registration and deregistration. */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
@@ -15,8 +15,8 @@
 enum {
 	MR_INDEX_BITS	= 24,
 	/*
-	 * Random indices to try. With %RNIC_MAX_MR regions one in 16 is taken:
-	 * all of these fail once in 2^64 times.
+	 * Random indices to try. With %RNIC_MAX_MR regions one in 16 is in use:
+	 * all tries fail with a probability of 2^-64.
 	 */
 	MR_INDEX_TRIES	= 16,
 };
@@ -49,9 +49,9 @@ static void mr_free(struct rnic_mr *mr)
 }
 
 /*
- * An unused index at random, so that a peer's guess is most likely wrong and
- * an old STag stays dead for long (RFC 5042 section 6.1.1). Index 0 is that
- * of the reserved STag.
+ * Picks an unused index at random, so that a peer most likely guesses wrong,
+ * and an old STag is not reused soon (RFC 5042 section 6.1.1). Index 0 belongs
+ * to the reserved STag.
  */
 static int mr_insert(struct rnic_mr *mr)
 {
@@ -71,7 +71,7 @@ static int mr_insert(struct rnic_mr *mr)
 	return ret == -EBUSY ? -ENOMEM : ret;
 }
 
-/* Makes a region that is complete known by a new STag; counts it. */
+/* Gives a complete region an STag, and counts it. */
 static int mr_publish(struct rnic_mr *mr)
 {
 	int ret;
@@ -151,7 +151,7 @@ static int mr_user_check(u64 len, u64 iova, int access,
 
 	if (access & ~RNIC_MR_ACCESS_KNOWN)
 		return -EOPNOTSUPP;
-	/* kvmalloc() gives no more than INT_MAX bytes for @pages. */
+	/* kvmalloc() allocates no more than INT_MAX bytes for @pages. */
 	BUILD_BUG_ON(((RNIC_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
 	if (!len || len > RNIC_MAX_MR_SIZE ||
 	    check_add_overflow(iova, len - 1, &last))
@@ -183,17 +183,17 @@ static struct rnic_mr *mr_user_alloc(struct ib_pd *pd)
  * @pd: protection domain
  * @start: its address
  * @len: bytes
- * @iova: tagged offset its first byte is to have
- * @access: IB_ACCESS_*; the core has seen to it that remote writing implies
- *	local writing
+ * @iova: tagged offset of its first byte
+ * @access: IB_ACCESS_*; the core has checked that remote writing implies local
+ *	writing
  * @udata: room for struct mpa_reg_mr_resp, or NULL
  *
- * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown right, or one
- * that is not to be had (on-demand paging, zero-based); -EINVAL: no bytes or
- * more than %RNIC_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
- * unknown input of the provider's; -ENOMEM: memory, RLIMIT_MEMLOCK, or
- * %RNIC_MAX_MR regions exist, or as many as its context may have; -EFAULT and others
- * of ib_umem_get().
+ * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown or unsupported
+ * right (on-demand paging, zero-based); -EINVAL: no bytes or more than
+ * %RNIC_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
+ * unknown input of the provider; -ENOMEM: no memory, RLIMIT_MEMLOCK, or the
+ * device or the context has reached its limit; -EFAULT and others of
+ * ib_umem_get().
  */
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			       int access, struct ib_udata *udata)
@@ -229,7 +229,7 @@ static void mr_set_dma(struct rnic_mr *mr, int access)
 }
 
 /**
- * rnic_get_dma_mr() - all kernel memory, by kernel address
+ * rnic_get_dma_mr() - register all kernel memory, by kernel address
  * @pd: a kernel consumer's protection domain
  * @access: IB_ACCESS_*
  *
@@ -258,7 +258,8 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
  * rnic_mr_local_dma_create() - make the region behind %RNIC_STAG_LOCAL_DMA
  * @dev: the device
  *
- * It is in no table: only lookup by kernel consumers, for local use, knows it.
+ * It is not in rnic_dev.mrs: only mr_find() for local use by kernel consumers
+ * returns it.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -273,7 +274,7 @@ int rnic_mr_local_dma_create(struct rnic_dev *dev)
 
 /**
  * rnic_mr_local_dma_destroy() - undo rnic_mr_local_dma_create()
- * @dev: the device, which has no QP any more; harmless if it was not done
+ * @dev: the device, without QPs; does nothing if there is no such region
  */
 void rnic_mr_local_dma_destroy(struct rnic_dev *dev)
 {
@@ -283,12 +284,13 @@ void rnic_mr_local_dma_destroy(struct rnic_dev *dev)
 }
 
 /**
- * rnic_alloc_mr() - a region for a kernel consumer to register fast
+ * rnic_alloc_mr() - allocate a region for fast registration by a kernel
+ * consumer
  * @pd: protection domain
  * @type: %IB_MR_TYPE_MEM_REG
- * @max_sg: pages it is to hold at most
+ * @max_sg: pages it can hold
  *
- * Return: the region, invalid, or as ERR_PTR: -EOPNOTSUPP: another type;
+ * Return: the region, not valid yet, or as ERR_PTR: -EOPNOTSUPP: another type;
  * -EINVAL: no pages or more than %RNIC_MAX_FAST_REG_PAGES; -ENOMEM.
  */
 struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
@@ -328,16 +330,16 @@ static int mr_add_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * rnic_map_mr_sg() - give a fast-register region its next pages
+ * rnic_map_mr_sg() - set the pages for the next fast registration
  * @ibmr: the region; its page_size is set. It may still be valid with its
  *	present pages: consumers map before they post the invalidation and the
- *	registration that takes the new ones over
+ *	registration
  * @sg: mapped for this device, that is, with kernel addresses
  * @nents: entries of @sg
  * @sg_offset: offset into the first; updated
  *
- * Return: how many entries fit; -EINVAL: another kind of region, or nothing
- * to map; -ENOMEM: not even one page fits.
+ * Return: entries mapped; -EINVAL: another kind of region, or nothing to map;
+ * -ENOMEM: not even one page fits.
  */
 int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *sg_offset)
@@ -362,11 +364,11 @@ int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  * @ibmr: the region; freed
  * @udata: unused
  *
- * On return nobody reads or writes the memory. What may run meanwhile:
- * placements, fenced by the lock; lookups, which find the STag gone or
- * invalid and end with the RCU grace period that frees the structure; senders,
- * whose references are waited for: they last no longer than one call into TCP,
- * which does not sleep for the peer.
+ * On return the memory is not accessed any more. These may run meanwhile:
+ * placements, excluded by the lock; lookups, which do not find the STag or find
+ * it invalid, and end within the RCU grace period after which the structure is
+ * freed; senders, whose references are waited for: they last no longer than one
+ * call into TCP, which does not wait for the peer.
  *
  * Return: 0.
  */

@@ -3,11 +3,12 @@
  * Devices come with `rdma link add` and go with `rdma link delete`, with their
  * network device, or with the module.
  *
- * A device is on our list from before the core knows it until the core has let
- * go of it for good (rnic_dev_dealloc()). All ways of going end in the core's
- * unregistration, which runs once however many ask for it and which every
- * asker waits for; work of ours may ask too, and therefore serves as the fence
- * that tells when nobody is inside rnic_dev_dealloc() any more.
+ * A device is in the list of this file from before its registration until the
+ * core deallocates it (rnic_dev_dealloc()). It is always removed by
+ * unregistration in the core, which runs once for all callers and which all
+ * callers wait for. The work of rnic_dev_unregister_later() calls it, too. So
+ * draining that work at module exit ensures that no thread is inside
+ * rnic_dev_dealloc() any more.
  */
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
@@ -26,13 +27,13 @@
 #include "node.h"
 #include "verbs.h"
 
-/* Protects the list. Nests inside everything. */
+/* Protects the list; innermost lock. */
 static DEFINE_SPINLOCK(rnic_devs_lock);
 static LIST_HEAD(rnic_devs);
 
 static struct lock_class_key rnic_mrs_lock_class;
 
-/* Runs rnic_dev.unregister only, so that it can be drained at module exit. */
+/* Runs only rnic_dev.unregister, so that it can be drained at module exit. */
 static struct workqueue_struct *rnic_unregister_wq;
 
 /* The list ----------------------------------------------------------------- */
@@ -49,8 +50,8 @@ static struct rnic_dev *rnic_dev_find(const struct net_device *netdev)
 }
 
 /*
- * The device on @netdev, whether the core knows it already, still, or not.
- * Its memory stays until put_device().
+ * The device on @netdev, registered with the core or not. Its memory stays
+ * until put_device().
  */
 static struct rnic_dev *rnic_dev_get_by_netdev(const struct net_device *netdev)
 {
@@ -64,7 +65,7 @@ static struct rnic_dev *rnic_dev_get_by_netdev(const struct net_device *netdev)
 	return dev;
 }
 
-/* One device on each network device. */
+/* At most one device on each network device. */
 static int rnic_dev_list_add(struct rnic_dev *dev)
 {
 	int ret = -EEXIST;
@@ -85,14 +86,14 @@ static void rnic_dev_list_del(struct rnic_dev *dev)
 	spin_unlock(&rnic_devs_lock);
 }
 
-/* Going -------------------------------------------------------------------- */
+/* Removing devices --------------------------------------------------------- */
 
 /*
- * Whoever destroys an rdma_cm_id tells the core that it is done with the device,
- * and lets go of the device's GID right after that, without a sleep in between but
- * perhaps without its processor for a while. If it lets go last, work of the core's
- * then looks for the table of GIDs, which goes with the last reference to the
- * device: ours. By then all of them must have come so far.
+ * A task that destroys an rdma_cm_id drops its use of the device in the core,
+ * and then the GID of the device. It does not sleep in between, but may be
+ * preempted. If it drops the GID last, work of the core then uses the table of
+ * GIDs, which is freed with the last reference to the device, the one of this
+ * module. So all such tasks and the work must be done before.
  */
 static void rnic_dev_wait_for_readers(void)
 {
@@ -109,7 +110,7 @@ static void rnic_dev_unregister_work(struct work_struct *work)
 	put_device(&dev->ibdev.dev);
 }
 
-/* Unregisters where that cannot be waited for. */
+/* Unregisters the device where waiting is not possible. */
 static void rnic_dev_unregister_later(struct rnic_dev *dev)
 {
 	get_device(&dev->ibdev.dev);
@@ -118,8 +119,8 @@ static void rnic_dev_unregister_later(struct rnic_dev *dev)
 }
 
 /*
- * The core knows the device, its clients do not yet. Also called when it has been
- * moved to another namespace.
+ * Called by the core before it notifies its clients of the device, and after
+ * the device moved to another namespace.
  */
 static int rnic_dev_enable(struct ib_device *ibdev)
 {
@@ -130,12 +131,12 @@ static int rnic_dev_enable(struct ib_device *ibdev)
 }
 
 /*
- * The core lets go of a device, or never got to know it.
+ * Called by the core to free a device, which may never have been registered.
  *
- * Contexts, regions and queues are gone; endpoints that outlived their
- * identifiers are ended here. The work queued last finds nothing left to
- * unregister, but waits for us to return, and keeps the device until nobody can
- * be about to use what the core has in it.
+ * Contexts, regions and queues are destroyed already. Endpoints that outlived
+ * their identifiers end here. The work that is queued last has nothing to
+ * unregister, but waits until this function returned, and keeps the device
+ * until the core does not use its data any more.
  */
 static void rnic_dev_dealloc(struct ib_device *ibdev)
 {
@@ -158,11 +159,11 @@ static const struct ib_device_ops rnic_dev_life_ops = {
 	.dealloc_driver	= rnic_dev_dealloc,
 };
 
-/* Coming ------------------------------------------------------------------- */
+/* Adding devices ----------------------------------------------------------- */
 
 /*
- * An address for a device below that has none, the same whenever the same
- * device is set up in the same order after boot.
+ * An address for a network device without one. It is the same if the same
+ * devices are set up in the same order after boot.
  */
 static void rnic_dev_derive_mac(struct rnic_dev *dev)
 {
@@ -178,9 +179,9 @@ static void rnic_dev_derive_mac(struct rnic_dev *dev)
 }
 
 /*
- * With exclusive namespaces the device is to be in that of its network device.
- * With shared ones every namespace sees it, and to be also in the initial
- * one's sysfs it must live there: the core mirrors into all others only.
+ * With exclusive namespaces the device must be in that of its network device.
+ * With shared ones all namespaces see it, and it stays in the initial one: the
+ * core adds it to sysfs of all others, but not of the initial one.
  */
 static void rnic_dev_set_netns(struct rnic_dev *dev)
 {
@@ -206,14 +207,14 @@ static void rnic_dev_setup_ibdev(struct rnic_dev *dev)
 	ibdev->local_dma_lkey = RNIC_STAG_LOCAL_DMA;
 	/* The doorbell of the send queue. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	/* Ports are TCP's own, no user space service maps them. */
+	/* Ports are those of TCP; no user space service maps them. */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->node_desc, "linux-mpa software RNIC",
 		sizeof(ibdev->node_desc));
 	rnic_dev_set_netns(dev);
 }
 
-/* Everything here can be undone by rnic_dev_dealloc(). */
+/* rnic_dev_dealloc() can undo everything here. */
 static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 {
 	ib_set_device_ops(&dev->ibdev, &rnic_device_ops);
@@ -222,7 +223,10 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
 	xa_init(&dev->mrs);
-	/* Not taken in interrupts, unlike that of @qps, whose class it shares. */
+	/*
+	 * Not taken in interrupts, unlike that of @qps, which has the same
+	 * class.
+	 */
 	lockdep_set_class(&dev->mrs.xa_lock, &rnic_mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
@@ -268,7 +272,7 @@ static struct rnic_dev *rnic_dev_create(struct net_device *netdev)
 	return dev;
 }
 
-/* False if the core does not know the device now. */
+/* Returns false if the device is not registered. */
 static bool rnic_dev_port_event(struct rnic_dev *dev, enum ib_event_type type)
 {
 	struct ib_event event = {
@@ -284,7 +288,7 @@ static bool rnic_dev_port_event(struct rnic_dev *dev, enum ib_event_type type)
 	return true;
 }
 
-/* The network device has changed in some way: look what it was. */
+/* Updates speed and state of the port after an event of the network device. */
 static void rnic_dev_port_update(struct rnic_dev *dev)
 {
 	struct ethtool_link_ksettings link;
@@ -304,9 +308,9 @@ static void rnic_dev_port_update(struct rnic_dev *dev)
 }
 
 /*
- * Catches up with what happened to the network device between its being looked
- * up and the device's being registered, when the core had no use for events,
- * but may have read the state of the port already.
+ * Handles what happened to the network device before the device was registered.
+ * Events could not be raised then, but the core may have read the state of the
+ * port already.
  */
 static void rnic_dev_catch_up(struct rnic_dev *dev)
 {
@@ -342,7 +346,7 @@ static int rnic_netdev_newlink(const char *name, struct net_device *netdev)
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 
-	/* Once registered it may be unregistered and gone any time. */
+	/* Once registered, it may be unregistered and freed at any time. */
 	get_device(&dev->ibdev.dev);
 	ret = ib_register_device(&dev->ibdev, name, NULL);
 	if (ret)
@@ -350,7 +354,7 @@ static int rnic_netdev_newlink(const char *name, struct net_device *netdev)
 	else
 		rnic_dev_catch_up(dev);
 	put_device(&dev->ibdev.dev);
-	/* The core's word for a name in use. */
+	/* The core returns this if the name is in use. */
 	return ret == -ENFILE ? -EEXIST : ret;
 }
 
@@ -362,8 +366,8 @@ static struct rdma_link_ops rnic_link_ops = {
 /* Events of network devices ------------------------------------------------ */
 
 /*
- * The network device leaves, for another namespace or for good. Connections
- * survive neither; the device stays only in the first case.
+ * The network device moves to another namespace or is unregistered. Connections
+ * end in both cases; the device stays only in the first one.
  */
 static void rnic_netdev_leaves(struct rnic_dev *dev)
 {
@@ -391,7 +395,7 @@ static void rnic_netdev_changed(struct rnic_dev *dev, unsigned long event)
 		rnic_netdev_leaves(dev);
 		break;
 	case NETDEV_REGISTER:
-		/* Known to us before it is registered: it has moved. */
+		/* The network device has a device already, so it has moved. */
 		rnic_dev_update_ifname(dev);
 		rnic_cm_netdev_back(dev);
 		break;
@@ -415,7 +419,7 @@ static struct notifier_block rnic_netdev_notifier = {
 	.notifier_call = rnic_netdev_event,
 };
 
-/* The module comes and goes ------------------------------------------------ */
+/* Module init and exit ----------------------------------------------------- */
 
 static struct rnic_dev *rnic_dev_first(void)
 {
@@ -430,8 +434,8 @@ static struct rnic_dev *rnic_dev_first(void)
 }
 
 /*
- * ib_unregister_driver() is not for us: by the driver number it would hit
- * everybody else's devices that have none either. No device is added any more.
+ * ib_unregister_driver() cannot be used: it would also unregister other
+ * drivers' devices without a driver number. No device is added any more.
  */
 static void rnic_dev_remove_all(void)
 {
@@ -444,7 +448,7 @@ static void rnic_dev_remove_all(void)
 }
 
 /**
- * rnic_netdev_init() - at module init
+ * rnic_netdev_init() - accept `rdma link add`, at module init
  *
  * Return: 0 or a negative error.
  */
@@ -465,7 +469,7 @@ int rnic_netdev_init(void)
 }
 
 /**
- * rnic_netdev_exit() - at module exit: removes all devices
+ * rnic_netdev_exit() - remove all devices, at module exit
  */
 void rnic_netdev_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Devices on network devices: `rdma link add` to the end. */
+/* Devices on network devices. */
 #ifndef MPA_RNIC_NETDEV_H
 #define MPA_RNIC_NETDEV_H
 

@@ -4,7 +4,7 @@
 #include "node.h"
 #include "stats.h"
 
-/* What settings can be at a device; it opens no stream by a Send. */
+/* Limits of settings of a device; an RTR cannot be a Send. */
 static const struct mpa_limits rnic_node_limits = {
 	.ird_max = RNIC_MAX_IRD,
 	.ord_max = RNIC_MAX_ORD,
@@ -46,7 +46,7 @@ static const struct mpa_node_ops rnic_node_ops = {
 };
 
 /**
- * rnic_node_init() - make the node ready to be added
+ * rnic_node_init() - initialize the node and the lock of the names
  * @dev: the device, new
  */
 void rnic_node_init(struct rnic_dev *dev)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Protection domains: they are counted, and name who owns what is in them. */
+/* Protection domains. */
 #include <rdma/uverbs_ioctl.h>
 
 #include "device.h"
@@ -8,11 +8,11 @@
 
 /**
  * rnic_alloc_pd() - verbs: alloc_pd
- * @ibpd: to be made a protection domain
+ * @ibpd: the protection domain, zeroed
  * @udata: the user's buffers, NULL for kernel consumers
  *
  * Return: 0; -EINVAL: unknown input of the provider; -ENOMEM: the device or the
- * context has as many as it may.
+ * context has reached its limit.
  */
 int rnic_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {

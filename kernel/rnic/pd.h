@@ -9,8 +9,9 @@ struct rnic_ucontext;
 
 /**
  * struct rnic_pd - a protection domain
- * @ibpd: what the core sees
- * @uctx: the context that it counts for, or NULL: it is a kernel consumer's; constant
+ * @ibpd: the core's part
+ * @uctx: the context it is counted for, or NULL with a kernel consumer;
+ *	constant
  *
  * Regions and queue pairs refer to it by the core's pointer.
  */

@@ -2,15 +2,15 @@
 /*
  * Listening sockets.
  *
- * The core asks every device for each of its wildcard listeners, so several devices
- * of a namespace have to listen on one TCP port. They share a socket, the
- * "port"; a connection belongs to the device whose network device has its local
- * address, wherever it came in.
+ * The core opens each wildcard listener on every device, so several devices of
+ * a namespace listen on one TCP port. They share a socket, the "port". A
+ * connection belongs to the device whose network device has its local address.
  *
- * Locks: rnic_ports_lock, a mutex, for ports, and for which listeners a device
- * has; held while a port is closed, so that its address is free when the next
- * one wants it. rnic_port.lock, with bottom halves off, for the listeners of a
- * port: all that accepting takes. rnic_listener.lock for the core's identifier.
+ * Locks: rnic_ports_lock, a mutex, protects ports and the list of listeners of
+ * each device. It is held while a port is closed, so that the next one can use
+ * its address. rnic_port.lock, with bottom halves off, protects the listeners
+ * of a port; accepting takes no other lock. rnic_listener.lock protects the
+ * core's identifier.
  */
 #include <linux/inetdevice.h>
 #include <linux/sched/mm.h>
@@ -29,9 +29,9 @@
 #include "ulp/mpa.h"
 
 enum {
-	/* Connections accepted in one go. */
+	/* Connections accepted in one run of the work. */
 	RNIC_ACCEPT_BATCH	= 64,
-	/* Accepting failed for lack of something: when to try again. */
+	/* Time until the next try after accepting failed, jiffies. */
 	RNIC_ACCEPT_RETRY	= HZ / 10 + 1,
 };
 
@@ -52,7 +52,7 @@ static bool rnic_port_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
 	if (in_dev)
 		in_dev_for_each_ifa_rcu(ifa, in_dev)
 			has |= ifa->ifa_local == addr;
-	/* Of 127/8 and the like every address is local, but one is listed. */
+	/* Every address of 127/8 is local, but only one is in the list. */
 	has = has || __ip_dev_find(dev_net(netdev), addr, false) == netdev;
 	rcu_read_unlock();
 	return has;
@@ -71,8 +71,8 @@ static bool rnic_port_netdev_has(struct net_device *netdev,
 }
 
 /*
- * The listener a connection is for, with a reference, or NULL. A socket bound
- * to a network device has a link-local address, which others may have, too.
+ * The listener of a connection, with a reference, or NULL. A socket bound to a
+ * network device has a link-local address, which is not unique.
  */
 static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
 					     const struct sockaddr_storage *addr)
@@ -96,7 +96,7 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 	return found;
 }
 
-/* An accepted socket has inherited what the listening one had. */
+/* An accepted socket inherits the callback of the listening one. */
 static void rnic_port_disown(const struct rnic_port *port, struct sock *sk)
 {
 	write_lock_bh(&sk->sk_callback_lock);
@@ -117,7 +117,10 @@ static void rnic_port_drop(struct rnic_listener *l, struct socket *sock)
 	rnic_port_reset_socket(sock);
 }
 
-/* What is allocated from here on is charged to who listens, as the socket is. */
+/*
+ * Allocations for the connection, and its socket, are charged to the consumer
+ * of the listener.
+ */
 static void rnic_port_take(struct rnic_listener *l,
 			   const struct mpa_config *cfg, struct socket *sock,
 			      const struct sockaddr_storage *local,
@@ -183,7 +186,7 @@ static void rnic_port_accept(struct work_struct *work)
 		queue_delayed_work(rnic_wq, &port->accept, RNIC_ACCEPT_RETRY);
 }
 
-/* Also the callback of sockets that wait to be accepted; those know no port. */
+/* Also called for sockets that wait to be accepted, which have no port. */
 static void rnic_port_data_ready(struct sock *sk)
 {
 	struct rnic_port *port;
@@ -243,7 +246,7 @@ static int rnic_port_bind(struct rnic_port *port)
 		ret = kernel_bind(port->sock, addr, rnic_addr_len(&port->addr));
 	if (ret)
 		return ret;
-	/* Port 0 has become a real one. */
+	/* Port 0 was replaced by a real one. */
 	ret = kernel_getsockname(port->sock, addr);
 	return min(ret, 0);
 }
@@ -312,11 +315,11 @@ err_port:
 }
 
 /**
- * rnic_port_for() - the port for an address of the core
+ * rnic_port_for() - find or open the port for an address of the core
  * @dev: the device
  * @cm_id: has the address
  *
- * Opens one if there is none. rnic_ports_lock held.
+ * Process context, rnic_ports_lock held.
  *
  * Return: the port or an ERR_PTR().
  */
@@ -333,7 +336,7 @@ struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
 
 /**
  * rnic_port_close() - stop listening
- * @port: the port, without listeners; rnic_ports_lock held. Freed
+ * @port: the port, without listeners; freed. rnic_ports_lock held
  */
 void rnic_port_close(struct rnic_port *port)
 {
@@ -341,15 +344,15 @@ void rnic_port_close(struct rnic_port *port)
 	list_del(&port->entry);
 	rnic_port_unhook(port);
 	cancel_delayed_work_sync(&port->accept);
-	/* Resets what was not accepted yet. */
+	/* Resets connections that were not accepted yet. */
 	sock_release(port->sock);
 	kfree(port);
 }
 
 /**
- * rnic_port_set_backlog() - let at least so many connections wait
+ * rnic_port_set_backlog() - raise the backlog of a port
  * @port: the port; rnic_ports_lock held
- * @backlog: how many
+ * @backlog: connections that may wait, at least
  *
  * Return: 0 or an error of TCP.
  */

@@ -17,10 +17,10 @@ struct socket;
  * struct rnic_port - a listening socket, shared by listeners
  * @sock: the socket; constant
  * @addr: address and port; constant
- * @v6only: IPv6 socket that does not take IPv4 connections; constant
- * @backlog: of the socket; under rnic_ports_lock
- * @data_ready: the socket's callback from before; constant
- * @accept: accepts
+ * @v6only: IPv6 socket that does not accept IPv4 connections; constant
+ * @backlog: backlog of the socket; under rnic_ports_lock
+ * @data_ready: saved sk_data_ready of the socket; constant
+ * @accept: work that accepts connections
  * @lock: protects @listeners
  * @listeners: at most one per device (struct rnic_listener.port_entry)
  * @entry: in rnic_ports, under rnic_ports_lock

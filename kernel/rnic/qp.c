@@ -45,7 +45,7 @@ bool rnic_qp_move(struct rnic_qp *qp, enum rnic_qp_state to)
 	lockdep_assert_held(&qp->lock);
 	if (!rnic_qp_moves[from][to])
 		return false;
-	/* Read under the socket lock alone where only that has to last. */
+	/* Also read under the socket lock alone. */
 	WRITE_ONCE(qp->state, to);
 	trace_rnic_qp_state(&qp->ibqp, from, to);
 	return true;
@@ -61,7 +61,7 @@ static void rnic_qp_release(struct kref *ref)
 }
 
 /**
- * rnic_qp_get - take a reference
+ * rnic_qp_get() - take a reference
  * @qp: the QP
  */
 void rnic_qp_get(struct rnic_qp *qp)
@@ -70,11 +70,10 @@ void rnic_qp_get(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_try_get - take a reference to a QP that may be about to go
- * @qp: the QP, whose memory the caller knows to stay
+ * rnic_qp_try_get() - take a reference to a QP that may be being destroyed
+ * @qp: the QP; its memory stays
  *
- * Return: true, with a reference, unless rnic_destroy_qp() has been waiting for
- * the last one.
+ * Return: true, with a reference; false if there was none left.
  */
 bool rnic_qp_try_get(struct rnic_qp *qp)
 {
@@ -82,8 +81,8 @@ bool rnic_qp_try_get(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_put - drop a reference
- * @qp: the QP; may be gone on return
+ * rnic_qp_put() - drop a reference
+ * @qp: the QP; may be freed on return
  */
 void rnic_qp_put(struct rnic_qp *qp)
 {
@@ -91,7 +90,7 @@ void rnic_qp_put(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_find - look a QP up by its number
+ * rnic_qp_find() - look a QP up by its number
  * @dev: the device
  * @qpn: the number
  *
@@ -102,7 +101,7 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	unsigned long flags;
 	struct rnic_qp *qp;
 
-	/* The core frees a QP without a grace period: the lock stands in. */
+	/* The core frees a QP without a grace period, so RCU is not enough. */
 	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
 	if (qp && !kref_get_unless_zero(&qp->ref))
@@ -114,9 +113,9 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 /* Events and work ---------------------------------------------------------- */
 
 /**
- * rnic_qp_notify - raise the completion events that are due
+ * rnic_qp_notify() - raise the completion events that are due
  * @qp: the QP; rnic_qp.lock not held
- * @due: which
+ * @due: which ones
  */
 void rnic_qp_notify(struct rnic_qp *qp, const struct rnic_due *due)
 {
@@ -144,7 +143,7 @@ void rnic_qp_event(struct rnic_qp *qp, int type)
 }
 
 /**
- * rnic_qp_kick - have the sender run soon
+ * rnic_qp_kick() - queue the QP's work, which sends or flushes
  * @qp: the QP; any context
  */
 void rnic_qp_kick(struct rnic_qp *qp)
@@ -155,12 +154,12 @@ void rnic_qp_kick(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_cq_failed - a completion queue has lost an entry
+ * rnic_qp_cq_failed() - a completion queue has lost an entry
  * @dev: the device
  * @cq: the queue
  *
- * Ends every QP that uses it, each in its own work. One that is made, or that
- * connects, later looks for itself. Process context.
+ * Ends every QP that uses it, each in its own work. A QP that is created or
+ * connected later checks its queues itself. Process context.
  */
 void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 {
@@ -169,7 +168,7 @@ void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 
 	might_sleep();
 	do {
-		/* The core frees a QP without a grace period: the lock stands in. */
+		/* The core frees a QP without a grace period, so RCU is not enough. */
 		xa_lock_irq(&dev->qps);
 		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
 		if (qp && (qp->scq == cq || qp->rcq == cq) && rnic_qp_try_get(qp)) {
@@ -185,7 +184,7 @@ void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 /* The endpoint ------------------------------------------------------------- */
 
 /**
- * rnic_qp_ep_get - the endpoint of the QP's stream
+ * rnic_qp_ep_get() - get the endpoint of the QP's stream
  * @qp: the QP
  *
  * Any context. Return: the endpoint with a reference, or NULL.
@@ -204,7 +203,7 @@ struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_end_ep() - have the endpoint end the stream
+ * rnic_qp_end_ep() - request the end of the stream from the endpoint
  * @qp: the QP; nothing happens if it has no endpoint
  * @how: see &enum rnic_ep_end
  *
@@ -221,9 +220,10 @@ void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how)
 }
 
 /*
- * Before there is a connection, rdma_init_qp_attr() tells who will connect to give the
- * QP no rights, and librdmacm asks only once. Who accepts, and kernel consumers, are
- * told the default. So no rights at that time are no choice: it is made afterwards.
+ * Before there is a connection, rdma_init_qp_attr() returns no rights for a
+ * user that connects, and librdmacm calls it only once. For accepting and for
+ * kernel consumers it returns the default. So a QP without rights gets the
+ * default when it is bound; the consumer can remove rights afterwards.
  */
 static void rnic_qp_default_access(struct rnic_qp *qp)
 {
@@ -244,12 +244,14 @@ bool rnic_qp_cq_overflown(const struct rnic_qp *qp)
 }
 
 /**
- * rnic_qp_bind - tie an idle QP to an endpoint
+ * rnic_qp_bind() - bind an idle QP to an endpoint
  * @qp: the QP
- * @ep: the endpoint; the QP takes a reference
+ * @ep: the endpoint, which holds a reference to the QP for as long; the QP
+ *	takes one to it
  *
- * Process context. Return: 0; -EINVAL: not idle, or a completion queue of it
- * has overflown, which moves it to ERROR; -EISCONN: bound already.
+ * Process context, before the startup exchange. Return: 0; -EINVAL: not idle,
+ * or one of its completion queues has overflown, which moves it to ERROR;
+ * -EISCONN: bound already.
  */
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -275,9 +277,9 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 }
 
 /**
- * rnic_qp_unbind - drop an endpoint whose stream is detached
+ * rnic_qp_unbind() - undo rnic_qp_bind() after the stream is detached
  * @qp: the QP
- * @ep: the endpoint; another one is left alone
+ * @ep: the endpoint; does nothing if another one is bound
  */
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep)
 {

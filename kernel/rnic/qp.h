@@ -4,12 +4,13 @@
  *
  * Locks, outermost first:
  *
- *  1. the socket lock of the bound stream: everything that sends or receives
- *     on it, hence the message in progress in either direction, outstanding
- *     Reads of either side, and the sequence numbers;
- *  2. rnic_qp.lock (irq-safe): the state, the kernel's indices of the send ring,
- *     the send records, the pointer to the endpoint; and the kernel's index of
- *     the receive ring where there is no stream, whose socket lock protects it;
+ *  1. the socket lock of the bound stream: protects sending and receiving: the
+ *  message in progress in either direction, outstanding Reads of either side,
+ *  and the sequence numbers;
+ *  2. rnic_qp.lock (irq-safe): the state, the kernel's indices of the send
+ *     ring, the send records, the pointer to the endpoint; and, without a
+ *     stream, the kernel's index of the receive ring, which the socket lock
+ *     protects otherwise;
  *  3. rnic_cq.lock (irq-safe).
  *
  * rnic_mr.lock nests inside 1 and is never held together with 2 or 3.
@@ -44,13 +45,13 @@ enum {
 };
 
 enum {
-	/* What the core's connection manager gives every queue pair. */
+	/* Rights that the core's connection manager gives every queue pair. */
 	RNIC_QP_ACCESS_DEFAULT	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 };
 
 /**
- * struct rnic_swr - what is remembered of a send work request until it retires
- * @wr_id: the consumer's name for it
+ * struct rnic_swr - record of a send work request, until it retires
+ * @wr_id: identifier of the consumer
  * @to: Read: where the next byte of the response goes
  * @len: bytes of the message
  * @stag: Read: the sink's STag
@@ -58,11 +59,11 @@ enum {
  * @opcode: MPA_WR_*
  * @status: MPA_WC_*, valid once @done
  * @read: an RDMA Read: done when its response was placed
- * @signaled: a completion is wanted even on success
- * @done: nothing remains to be done but to report it, in its turn
+ * @signaled: a completion is requested also for success
+ * @done: complete, to be reported in its turn
  *
- * Under rnic_qp.lock; @to, @len, @stag and @left under the socket lock. There is
- * one to each entry of the ring: two to a cache line.
+ * Under rnic_qp.lock; @to, @len, @stag and @left under the socket lock. There
+ * is one for each entry of the ring: two in a cache line.
  */
 struct rnic_swr {
 	u64 wr_id;
@@ -83,8 +84,8 @@ static_assert(sizeof(struct rnic_swr) == 32);
  * struct rnic_sq - a send queue
  * @ring: entries are struct mpa_sqe; written by the consumer
  * @wr: a record for each entry between @retired and @fetched
- * @fetched: entries copied out of the ring and taken up
- * @retired: entries reported (or silently done); mirrored in ring cons
+ * @fetched: entries copied out of the ring and started
+ * @retired: entries complete, reported if necessary; mirrored in ring cons
  * @cur: private copy of the entry being sent, ring stride bytes; socket lock
  * @max_sge: limit of mpa_sqe.num_sge; constant
  * @max_inline: limit of inline data; constant
@@ -120,7 +121,7 @@ struct rnic_rq {
 	u32 max_sge;
 };
 
-/* What the sender is at. */
+/* Kind of the message in progress. */
 enum rnic_tx_kind {
 	RNIC_TX_NONE,
 	RNIC_TX_RTR,		/* ready-to-receive of a peer-to-peer start */
@@ -130,22 +131,26 @@ enum rnic_tx_kind {
 };
 
 enum {
-	/* Regions a batch may refer to; with more, struct rnic_qp takes 2 KiB. */
+	/*
+	 * Regions a batch may refer to; with more, struct rnic_qp would take 2
+	 * KiB.
+	 */
 	RNIC_TX_HELD	= 24,
-	/* Bytes to ask a region for at once: what a batch takes. */
+	/* Bytes to get from a region at once, as many as a batch can have. */
 	RNIC_TX_RUN	= 65536,
 };
 
 /**
- * struct rnic_out - one segment while it is put together
+ * struct rnic_out - a segment being built
  * @hdr: header bytes
- * @hdr_len: how many
+ * @hdr_len: bytes of @hdr
  * @nr: pieces of payload
  * @len: bytes of payload
- * @first: the first of &rnic_tx.held that may have payload of it
+ * @first: index of the first of &rnic_tx.held that may have its payload
  * @kv: the pieces
  *
- * Not on the stack, which many kernels clear: that costs more than the rest.
+ * Not on the stack, which many kernels initialize: that would cost more than
+ * the rest.
  */
 struct rnic_out {
 	u8 hdr[MPA_TX_HEADER_MAX];
@@ -157,10 +162,11 @@ struct rnic_out {
 };
 
 /**
- * struct rnic_draft - what is needed only while a batch is open
- * @run: bytes got from the region held last
- * @out: the segment being put together
- * @epochs: of &rnic_tx.held when they were got, see rnic_mr_unchanged()
+ * struct rnic_draft - state that exists only while a batch is open
+ * @run: memory from the region held last
+ * @out: the segment being built
+ * @epochs: epochs of &rnic_tx.held when their memory was granted, see
+ *	rnic_mr_unchanged()
  */
 struct rnic_draft {
 	struct rnic_run run;
@@ -173,7 +179,7 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
 /**
  * struct rnic_tx - state of the sending side; socket lock
  * @kind: message in progress
- * @off: bytes of it handed to the batch so far
+ * @off: bytes of it added to batches so far
  * @len: bytes of it
  * @rtr: RTR to be sent first, one MPA_RTR_* bit, or 0
  * @send_msn: MSN of the next Send
@@ -183,18 +189,18 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
  * @whole: rnic_sq.fetched numbering: one past the last request that is wholly
  *	in the current batch or in earlier ones
  * @taken: one past the last that is wholly in batches TCP has taken
- * @prefer_wr: whose turn it is when a response and a request both wait
- * @fin_asked: the endpoint was asked to end the stream in order
+ * @prefer_wr: a work request goes before a waiting response
+ * @fin_asked: an orderly end was requested from the endpoint
  * @term_sent: the Terminate is in a batch
- * @term_cause: what @term tells: layer << 12 | type << 8 | code
- * @term_len: bytes of @term; 0: none owed
+ * @term_cause: error in @term: layer << 12 | type << 8 | code
+ * @term_len: bytes of @term; 0: no Terminate to send
  * @term: the Terminate, a byte image of the ULPDU
  * @held: regions the current batch refers to
- * @nr_held: how many
- * @draft: of the batch that is open, else NULL
+ * @nr_held: number of these
+ * @draft: state of the open batch, or NULL
  * @segments: DDP segments of the current batch
  * @bytes: bytes of their payload
- * @starved: batches in a row for which there was no memory, up to a limit
+ * @starved: consecutive batches without memory, up to a limit
  */
 struct rnic_tx {
 	enum rnic_tx_kind kind;
@@ -237,15 +243,15 @@ struct rnic_due {
  * @send_mo: bytes of it received
  * @send_opcode: opcode of its first segment
  * @read_msn: MSN of the next Read Request
- * @alone: segments that are not to be joined with others
+ * @alone: segments that must not be joined with others
  * @sink: region that was placed into last, with a reference, or NULL
- * @segments: segments that came and are not counted yet
- * @bytes: payload of these
+ * @segments: received segments that are not counted yet
+ * @bytes: bytes of their payload
  * @due: completion events that became due
- * @asked: Read Requests came
+ * @asked: Read Requests arrived
  *
- * The last five only from one ULPDU to the next, @sink to @due up to
- * rnic_rx_settled(), @asked up to rnic_tx_answer().
+ * The last five are kept between ULPDUs: @sink to @due until rnic_rx_settled(),
+ * @asked until rnic_tx_answer().
  */
 struct rnic_rx_state {
 	u32 send_msn;
@@ -262,11 +268,11 @@ struct rnic_rx_state {
 
 /**
  * struct rnic_end - why and how a stream ends
- * @fault: what to tell the peer in a Terminate, or NULL
+ * @fault: error for a Terminate to the peer, or NULL
  * @seg: the segment at fault, for the Terminate, or NULL
  * @send_status: MPA_WC_* of the oldest send request; the rest is flushed
  * @recv_status: MPA_WC_* of the receive in use, if one is
- * @cause: for vendor_err, where @fault does not say it
+ * @cause: for vendor_err if there is no @fault
  * @event: enum ib_event_type to raise, or -1
  * @how: how TCP ends where no Terminate is sent
  */
@@ -282,19 +288,20 @@ struct rnic_end {
 
 /**
  * struct rnic_qp - a queue pair
- * @ibqp: what the core sees
+ * @ibqp: the core's part
  * @dev: its device; constant
- * @user: a user's, whose rings are shared, not a kernel consumer's; constant
- * @ref: one of the consumer's, one of every bound endpoint, CM identifier and
+ * @user: it belongs to a user, who shares the rings; else to a kernel consumer;
+ *	constant
+ * @ref: one of the consumer, one of every bound endpoint, CM identifier and
  *	queued work
  * @freed: completed with the last reference
  * @lock: see above
  * @state: under @lock
- * @ib_state: what query reports while @state is IDLE; under @lock
- * @access: IB_ACCESS_* of the peer, regions apart; written under @lock, read
- *	without. Those that the core gives every connection, until modify says
- *	otherwise
- * @discard: RESET is under way: nothing posted is reported; under @lock
+ * @ib_state: state reported by query_qp while @state is IDLE; under @lock
+ * @access: IB_ACCESS_* of the peer on the stream, in addition to those of
+ *	regions; written under @lock, read without. %RNIC_QP_ACCESS_DEFAULT
+ *	until modify_qp changes them
+ * @discard: RESET is in progress: posted requests are not reported; under @lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock
  * @unbound: woken when @ep has become NULL
  * @scq: completion queue of the send queue; constant
@@ -306,12 +313,13 @@ struct rnic_end {
  * @rx: receiving side
  * @reads: Reads in flight
  * @version: DDP and RDMAP version of the stream; set at its start
- * @res: what its startup exchange has come to; under @lock
- * @started: @res is, of the present stream or of the last one; under @lock
+ * @res: result of its startup exchange; under @lock
+ * @started: @res is valid, for the present stream or the last one; under @lock
  * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
  *	code; under @lock
- * @tx_work: sends from where it must not be done at once; flushes
- * @tx_retry: sends where there was no memory; holds a reference while pending
+ * @tx_work: sends for callers that must not send themselves; flushes
+ * @tx_retry: sends again after a lack of memory; holds a reference while
+ *	pending
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -348,8 +356,8 @@ static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ibqp)
 }
 
 /**
- * rnic_qp_streaming - does the QP still take part in its stream?
- * @qp: the QP; its socket lock is held, so that the answer lasts
+ * rnic_qp_streaming() - does the QP take part in its stream?
+ * @qp: the QP; its socket lock is held, so that the result stays valid
  *
  * Return: true in RTS and CLOSING.
  */

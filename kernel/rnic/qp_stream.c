@@ -20,11 +20,11 @@
 /* Flushing ----------------------------------------------------------------- */
 
 /**
- * rnic_qp_want_doorbell() - have the user ring the doorbell for every receive
+ * rnic_qp_want_doorbell() - request a doorbell for every receive
  * @qp: the QP, in TERMINATE or ERROR
  *
- * A user's receive queue has no doorbell in normal operation. From now on
- * every posted entry must be flushed, so ask for one.
+ * A user's receive queue has no doorbell in normal operation. From now on every
+ * posted entry must be flushed.
  */
 void rnic_qp_want_doorbell(struct rnic_qp *qp)
 {
@@ -36,11 +36,11 @@ void rnic_qp_want_doorbell(struct rnic_qp *qp)
 }
 
 /**
- * struct rnic_flush - the flushing of both queues
+ * struct rnic_flush - state of flushing both queues
  * @send_status: MPA_WC_* of the oldest request that is not done
  * @recv_status: MPA_WC_* of the receive in use
- * @sends: requests to be completed yet
- * @receives: receives to be completed yet
+ * @sends: requests still to be completed
+ * @receives: receives still to be completed
  * @due: completion events that became due
  */
 struct rnic_flush {
@@ -58,7 +58,9 @@ static bool rnic_qp_flushes(const struct rnic_qp *qp)
 				qp->state == RNIC_QP_ERROR);
 }
 
-/* Counted once: what the user adds meanwhile has its own doorbell. */
+/*
+ * Counted once: requests that the user adds meanwhile have their own doorbell.
+ */
 static void rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
 {
 	unsigned long flags;
@@ -71,7 +73,7 @@ static void rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* Whoever flushes at the same time takes what comes next: the order is the same. */
+/* A concurrent flush takes the next entries, so the order is kept. */
 static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 {
 	u32 sends = min_t(u32, f->sends, RNIC_QP_CHUNK);
@@ -91,7 +93,7 @@ static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 }
 
 /**
- * rnic_qp_flush() - complete what is posted to both queues with an error
+ * rnic_qp_flush() - complete posted requests of both queues with an error
  * @qp: the QP; socket lock held if there is a stream; rnic_qp.lock not
  * @send_status: MPA_WC_* of the oldest request that is not done
  * @recv_status: MPA_WC_* of the receive in use
@@ -115,8 +117,8 @@ void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status)
 /* The end ------------------------------------------------------------------ */
 
 /*
- * Leaves the stream for TERMINATE (if a Terminate is owed and can be sent) or
- * ERROR. Returns the state entered, or IDLE if the stream was over before.
+ * Moves to TERMINATE if a Terminate must and can be sent, else to ERROR.
+ * Returns the new state, or IDLE if the stream had ended before.
  */
 static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 					const struct rnic_end *end)
@@ -140,12 +142,7 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 	return to;
 }
 
-/**
- * rnic_qp_prepare_terminate() - have a Terminate sent as the stream's last message
- * @qp: the QP, in TERMINATE; socket lock held
- * @f: the fault it reports
- * @seg: the segment at fault, or NULL
- */
+/* Builds the Terminate that is sent as the last message of the stream. */
 static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
 				      const struct ddp_fault *f,
 				   const struct rnic_segment *seg)
@@ -162,13 +159,13 @@ static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
 }
 
 /**
- * rnic_qp_kill() - the one way a stream ends
+ * rnic_qp_kill() - end the stream
  * @qp: the QP; its socket lock is held, unless it has no stream
  * @end: why and how
  *
- * The first reason counts; later ones find the stream over and change
- * nothing. Both queues are flushed in order, the peer gets its Terminate, the
- * consumer its event, the endpoint is told to close TCP.
+ * The only way in which a stream ends. The first call counts; later ones do
+ * nothing. Both queues are flushed in order, the peer gets a Terminate, the
+ * consumer an event, and the endpoint is requested to close TCP.
  */
 void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 {
@@ -189,12 +186,12 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 }
 
 /**
- * rnic_qp_refuse() - end the stream for a fault in what the peer sent
+ * rnic_qp_refuse() - end the stream after an error of the peer
  * @qp: the QP; socket lock held
  * @f: the fault
  * @seg: the segment at fault, or NULL
  *
- * Return: -EPROTO, for the ULP's call-up.
+ * Return: -EPROTO, for the callback of the ULP.
  */
 int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 		   const struct rnic_segment *seg)
@@ -221,10 +218,10 @@ int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 }
 
 /**
- * rnic_qp_stream_error() - MPA refused an FPDU
+ * rnic_qp_stream_error() - end the stream after MPA refused an FPDU
  * @qp: the QP; socket lock held
  * @code: %MPA_ERROR_CRC or %MPA_ERROR_MARKER
- * @err: as for &mpa_ops.ended
+ * @err: from &mpa_ops.ended
  */
 void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
 {
@@ -237,7 +234,8 @@ void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
 }
 
 /**
- * rnic_qp_startup_fault() - the Initiator cannot honour what was negotiated
+ * rnic_qp_startup_fault() - end the stream if the Initiator cannot accept the
+ * Reply
  * @qp: the QP, in RTS; socket lock held
  * @f: &ddp_fault_ird, &ddp_fault_rtr or &ddp_fault_mpa_local
  */
@@ -247,11 +245,11 @@ void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f)
 }
 
 /**
- * rnic_qp_closed() - TCP has ended
+ * rnic_qp_closed() - end the stream after TCP ended
  * @qp: the QP; socket lock held, or no stream left
  * @err: 0 for an orderly end, else a negative error
  *
- * Idempotent. A message that was still in progress makes any end an error.
+ * Idempotent. If a message was in progress, any end is an error.
  */
 void rnic_qp_closed(struct rnic_qp *qp, int err)
 {
@@ -273,7 +271,7 @@ void rnic_qp_closed(struct rnic_qp *qp, int err)
 	rnic_qp_kill(qp, &end);
 }
 
-/* No stream, and none is about to begin: the QP is not let into one. */
+/* Moves a QP without a stream to ERROR, so that it cannot get one. */
 static void rnic_qp_end_unbound(struct rnic_qp *qp, int event)
 {
 	unsigned long flags;
@@ -294,8 +292,8 @@ static void rnic_qp_end_unbound(struct rnic_qp *qp, int event)
  * @qp: the QP
  * @ep: its endpoint, whose socket is locked, or NULL
  *
- * Such a queue takes no more entries: nobody would learn of what the QP does from
- * now on.
+ * Such a queue takes no more entries, so the consumer would not get later
+ * completions of the QP.
  */
 void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -318,7 +316,8 @@ void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep)
 /* The start ---------------------------------------------------------------- */
 
 /**
- * rnic_qp_forget_end() - nothing of one stream may leak into the next
+ * rnic_qp_forget_end() - reset the state of the end of a stream before the next
+ * one
  * @qp: the QP; rnic_qp.lock held
  */
 void rnic_qp_forget_end(struct rnic_qp *qp)
@@ -350,7 +349,7 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	r->ord = min_t(u32, res->ord, RNIC_MAX_ORD);
 }
 
-/* Often in a softirq: charged to the QP's owner all the same. */
+/* Often in softirq, so the memory cgroup of the QP's owner is set. */
 static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *res)
 {
 	struct mem_cgroup *memcg = rnic_area_memcg(&qp->rings);
@@ -367,13 +366,13 @@ static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *re
 }
 
 /**
- * rnic_qp_operational() - the stream is in full operation
+ * rnic_qp_operational() - start the stream in full operation
  * @qp: the bound QP; socket lock held
  * @res: outcome of the startup exchange
  *
- * Return: 0, with the QP in RTS and its sender started; -EINVAL: it has left
- * IDLE otherwise, -ENOMEM: no room for the Reads that were negotiated; in
- * either case the stream must end.
+ * Return: 0, with the QP in RTS and its sender started; -EINVAL: it left IDLE
+ * before (the consumer moved it to ERR); -ENOMEM: no memory for the Reads that
+ * were negotiated; in both cases the stream must end.
  */
 int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 {
@@ -381,7 +380,7 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 	bool moved;
 	int ret;
 
-	/* Bound, it begins no other stream; moved to ERR, it begins none. */
+	/* A bound QP starts no other stream, and none in ERR. */
 	ret = rnic_qp_prepare_reads(qp, res);
 	if (ret)
 		return ret;
@@ -397,7 +396,7 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 }
 
 /**
- * rnic_qp_writable() - the stream can take more
+ * rnic_qp_writable() - continue sending when the stream can take more
  * @qp: the QP; socket lock held
  */
 void rnic_qp_writable(struct rnic_qp *qp)

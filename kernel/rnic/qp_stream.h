@@ -9,14 +9,14 @@
 
 struct rnic_segment;
 
-/* Remote errors that are the requester's: RDMAP and DDP give them the same number. */
+/* Is it a refused access? RDMAP and DDP have the same number for that. */
 static inline bool rnic_etype_access(u8 etype)
 {
 	static_assert((int)RDMAP_ET_PROTECTION == (int)DDP_ET_TAGGED);
 	return etype == RDMAP_ET_PROTECTION;
 }
 
-/* An error as vendor_err and netlink show it. */
+/* Encodes an error for vendor_err and netlink. */
 static inline u32 rnic_cause(u8 layer, u8 etype, u8 code)
 {
 	return layer << 12 | etype << 8 | code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Queue pairs: the verbs that make, move, query and end them, and post to them. */
+/* Queue pairs: create, modify, query, destroy, post. */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <net/sock.h>
@@ -19,14 +19,17 @@
 #include "ucontext.h"
 
 enum {
-	/* Of a QP number, two halves; and rounds that scramble it. */
+	/* Halves of a QP number, and rounds of the permutation. */
 	QP_HALF_BITS	= 12,
 	QP_HALF_MASK	= (1 << QP_HALF_BITS) - 1,
 	QP_ROUNDS	= 8,
 };
 
 enum {
-	/* What may be given; there are no atomic operations and no windows yet. */
+	/*
+	 * Accepted rights; atomic operations and memory windows are not
+	 * supported.
+	 */
 	RNIC_QP_ACCESS_KNOWN	= RNIC_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
 };
@@ -42,14 +45,14 @@ static int rnic_qp_to_idle(struct rnic_qp *qp, enum ib_qp_state to)
 	return 0;
 }
 
-/* To RTS only the connection manager moves a QP; once there, it is no move. */
+/* Only the connection manager moves a QP to RTS; in RTS this succeeds. */
 static int rnic_qp_to_rts(struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
 	return qp->state == RNIC_QP_RTS ? 0 : -EINVAL;
 }
 
-/* An orderly end. A stream that is ending anyway needs no more. */
+/* An orderly end. Does nothing if the stream is ending already. */
 static int rnic_qp_to_sqd(struct rnic_qp *qp)
 {
 	lockdep_assert_held(&qp->lock);
@@ -79,7 +82,7 @@ static int rnic_qp_set_locked(struct rnic_qp *qp, enum ib_qp_state to)
 static bool rnic_qp_quiet(const struct rnic_qp *qp)
 {
 	const struct rnic_tx *tx = &qp->tx;
-	/* A Read Response that was taken up and found no room. */
+	/* A Read Response that was started and had no buffer space. */
 	bool unsent = tx->kind == RNIC_TX_RESPONSE && !tx->off;
 
 	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy &&
@@ -88,8 +91,8 @@ static bool rnic_qp_quiet(const struct rnic_qp *qp)
 }
 
 /*
- * The consumer wants out. What TCP has taken is delivered if nothing was
- * under way; a message cut short is better reported by a reset.
+ * The consumer moves the QP to ERR. If no message is in progress, TCP delivers
+ * what it has taken. Otherwise RST reports the truncated message.
  */
 static void rnic_qp_to_error(struct rnic_qp *qp)
 {
@@ -105,8 +108,8 @@ static void rnic_qp_to_error(struct rnic_qp *qp)
 }
 
 /*
- * Moves a QP whose endpoint is @ep (or that has none). -EAGAIN if it has
- * another one meanwhile, whose lock would have to be held instead.
+ * Moves a QP whose endpoint is @ep, or that has none with @ep NULL. -EAGAIN if
+ * the endpoint has changed, so that another lock is needed.
  */
 static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
 		       enum ib_qp_state to)
@@ -117,14 +120,14 @@ static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
 	spin_lock_irqsave(&qp->lock, flags);
 	if (qp->ep == ep)
 		ret = rnic_qp_set_locked(qp, to);
-	/* Idle it could be bound anew at any time, but not from here on. */
+	/* An idle QP could be bound again; in ERROR it cannot. */
 	if (!ret && to == IB_QPS_ERR && qp->state == RNIC_QP_IDLE)
 		rnic_qp_move(qp, RNIC_QP_ERROR);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return ret;
 }
 
-/* What follows a move, under the same lock. */
+/* Acts on a move, under the same lock. */
 static void rnic_qp_follow(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	if (to == IB_QPS_SQD) {
@@ -132,7 +135,7 @@ static void rnic_qp_follow(struct rnic_qp *qp, enum ib_qp_state to)
 		rnic_qp_end_ep(qp, RNIC_EP_END_SOON);
 	} else if (to == IB_QPS_ERR) {
 		rnic_qp_to_error(qp);
-		/* For those it found at the end already. */
+		/* For a QP that was in ERROR or TERMINATE already. */
 		rnic_qp_want_doorbell(qp);
 		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
 		rnic_qp_end_ep(qp, RNIC_EP_END_RELEASE);
@@ -146,7 +149,7 @@ static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
 
 	if (ep)
 		lock_sock(ep->sock->sk);
-	/* A Terminate that is owed goes first. */
+	/* A Terminate that must be sent goes first. */
 	if (ep && READ_ONCE(qp->state) == RNIC_QP_TERMINATE)
 		rnic_tx_run(qp, ep);
 	ret = rnic_qp_set(qp, ep, to);
@@ -163,14 +166,17 @@ static int rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state to)
 {
 	int ret;
 
-	/* A QP changes its endpoint a few times in its life at the most. */
+	/* Ends soon: the endpoint of a QP rarely changes. */
 	do {
 		ret = rnic_qp_try_state(qp, to);
 	} while (ret == -EAGAIN);
 	return ret;
 }
 
-/* From ERROR, without a stream. False if the QP is not there, or not any more. */
+/*
+ * Moves from ERROR to IDLE. Returns false if the QP has another state, or a
+ * stream.
+ */
 static bool rnic_qp_begin_again(struct rnic_qp *qp)
 {
 	unsigned long flags;
@@ -201,7 +207,7 @@ static void rnic_qp_discard(struct rnic_qp *qp)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* A kernel consumer's completions; a user's are in the hands of the provider. */
+/* Only for kernel consumers; the provider does it for users. */
 static void rnic_qp_forget_completions(struct rnic_qp *qp)
 {
 	if (qp->user)
@@ -212,8 +218,8 @@ static void rnic_qp_forget_completions(struct rnic_qp *qp)
 }
 
 /*
- * RESET, from any state: a stream ends at once, and so that nothing of it is left the
- * endpoint is waited for, which waits for no peer.
+ * RESET, from any state: ends a stream at once, and waits for the endpoint,
+ * which does not wait for the peer.
  */
 static int rnic_qp_reset(struct rnic_qp *qp)
 {
@@ -221,25 +227,26 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 		rnic_qp_discard(qp);
 		rnic_qp_set_state(qp, IB_QPS_ERR);
 		wait_event(qp->unbound, !READ_ONCE(qp->ep));
-		/* The number's completions end here, not those of the next life. */
+		/* Discard completions before the QP can be used again. */
 		rnic_qp_forget_completions(qp);
 	} while (!rnic_qp_begin_again(qp));
 	return 0;
 }
 
 /**
- * rnic_modify_qp - verbs: modify_qp
+ * rnic_modify_qp() - verbs: modify_qp
  * @ibqp: the QP
  * @attr: new attributes
- * @mask: which; all but state and access rights are the stream's business and
- *	are accepted without effect
- * @udata: what the provider hands over: nothing so far; NULL for kernel consumers
+ * @mask: which ones; all but state and access rights are accepted without
+ *	effect
+ * @udata: input of the provider, which must be zero; NULL for kernel consumers
  *
- * RESET is legal in every state: it ends the stream, waits for that, and discards
- * what is posted, and a kernel consumer's completions that were not polled. Sleeps.
+ * RESET is legal in every state: it ends the stream, waits for that, and
+ * discards posted requests and the unpolled completions of a kernel consumer.
+ * Sleeps.
  *
- * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move, unknown rights,
- * unknown input of the provider's).
+ * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move, unknown
+ * rights, unknown input of the provider).
  */
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -281,10 +288,10 @@ static enum ib_qp_state rnic_qp_ib_state(const struct rnic_qp *qp)
 }
 
 /**
- * rnic_query_qp - verbs: query_qp
+ * rnic_query_qp() - verbs: query_qp
  * @ibqp: the QP
- * @attr: filled in; what an iWARP QP does not have is 0
- * @mask: ignored, everything known is reported
+ * @attr: filled in; attributes that do not apply to iWARP are 0
+ * @mask: ignored, all attributes are reported
  * @init: filled in likewise
  *
  * Return: 0.
@@ -295,7 +302,7 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 
-	/* The core hands all of it to users, and has cleared none of it. */
+	/* The core copies all of it to users and does not clear it. */
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
 	spin_lock_irqsave(&qp->lock, flags);
@@ -396,8 +403,8 @@ static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
 }
 
 /*
- * The 24-bit numbers in an order that only the key tells: a Feistel network, which
- * maps no two of them to the same one.
+ * Permutes the 24-bit numbers with a secret key: a Feistel network, which maps
+ * different numbers to different ones.
  */
 static u32 rnic_qp_scramble(const siphash_key_t *key, u32 n)
 {
@@ -414,9 +421,10 @@ static u32 rnic_qp_scramble(const siphash_key_t *key, u32 n)
 }
 
 /*
- * Reserves a number; nobody finds the QP by it yet. No number tells of another
- * one, and each comes back after all others have had their turn. 0 and 1 mean
- * special QPs to the core. It ends: of 2^24 numbers RNIC_MAX_QP are taken at most.
+ * Reserves a number, by which the QP cannot be found yet. Numbers cannot be
+ * predicted from others, and one is reused only after all others. 0 and 1 are
+ * special QPs for the core. The loop ends, since at most RNIC_MAX_QP of 2^24
+ * numbers are in use.
  */
 static int rnic_qp_number(struct rnic_qp *qp)
 {
@@ -444,7 +452,7 @@ static void rnic_qp_free_queues(struct rnic_qp *qp)
 	rnic_area_destroy(&qp->rings);
 }
 
-/* Small rings fit into one page. */
+/* Both rings are in one area, so that small ones fit into one page. */
 static int rnic_qp_alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 				struct ib_ucontext *uctx)
 {
@@ -496,14 +504,14 @@ static void rnic_qp_report_cap(const struct rnic_qp *qp, struct ib_qp_cap *cap)
 }
 
 /**
- * rnic_create_qp - verbs: create_qp
- * @ibqp: to be made a QP
- * @attr: what the consumer asks; its capabilities are updated to what it gets
+ * rnic_create_qp() - verbs: create_qp
+ * @ibqp: the QP, zeroed
+ * @attr: requested attributes; the capabilities are set to those granted
  * @udata: the user's response buffer, NULL for kernel consumers
  *
- * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits, unknown
- * input of the provider's), -ENOMEM (memory, or the device or the context has as
- * many as it may), -EFAULT.
+ * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits,
+ * unknown input of the provider), -ENOMEM (no memory, or the device or the
+ * context has reached its limit), -EFAULT.
  */
 int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata)
@@ -536,7 +544,9 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			goto err_number;
 	}
 	rnic_qp_report_cap(qp, &attr->cap);
-	/* Last, for it can be connected from now on. The place is reserved. */
+	/*
+	 * Last, since it can be connected from now on. The entry is reserved.
+	 */
 	WARN_ON(xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL)));
 	return 0;
 
@@ -550,19 +560,19 @@ err_count:
 }
 
 /**
- * rnic_destroy_qp - verbs: destroy_qp
- * @ibqp: the QP; its stream, if any, ends, at once for the consumer
+ * rnic_destroy_qp() - verbs: destroy_qp
+ * @ibqp: the QP; its stream, if any, ends
  * @udata: unused
  *
- * Waits for the endpoint and the connection manager to release it, which depends
- * on no peer. Return: 0.
+ * Waits until the endpoint and the connection manager release it, which does
+ * not depend on the peer. Return: 0.
  */
 int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
 
 	rnic_qp_set_state(qp, IB_QPS_ERR);
-	/* Who finds it by its number holds it before the lock of the table is free. */
+	/* Lookups by number take a reference under the lock of the table. */
 	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
 	if (cancel_delayed_work(&qp->tx_retry))
 		rnic_qp_put(qp);
@@ -577,13 +587,13 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 /* Post --------------------------------------------------------------------- */
 
 /**
- * rnic_post_send - verbs: post_send, and the doorbell of user rings
+ * rnic_post_send() - verbs: post_send, and the doorbell of user rings
  * @ibqp: the QP
  * @wr: work requests of a kernel consumer; NULL is a user's doorbell
  * @bad: the first request refused
  *
- * Return: 0, -EINVAL (malformed, or a user tried the slow path), -ENOMEM
- * (queue full), -ENOTCONN (never connected).
+ * Return: 0, -EINVAL (malformed, or @wr of a user), -ENOMEM (queue full),
+ * -ENOTCONN (never connected).
  */
 int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad)
@@ -614,12 +624,12 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 }
 
 /**
- * rnic_post_recv - verbs: post_recv of kernel consumers
+ * rnic_post_recv() - verbs: post_recv of kernel consumers
  * @ibqp: the QP
  * @wr: work requests
  * @bad: the first request refused
  *
- * Return: 0, -EINVAL (malformed, or a user tried), -ENOMEM (queue full).
+ * Return: 0, -EINVAL (malformed, or a call of a user), -ENOMEM (queue full).
  */
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)

@@ -6,14 +6,14 @@
 #include "query.h"
 
 enum {
-	/* The numbers software without a vendor uses. */
+	/* Numbers for software without a vendor. */
 	RNIC_VENDOR_ID		= 0xffffff,
 	RNIC_VENDOR_PART_ID	= 0,
 	RNIC_GID_TABLE_LEN	= 1,
 };
 
 /**
- * struct rnic_link_class - how verbs express the speed of a link
+ * struct rnic_link_class - width and speed of a link as verbs report them
  * @mbps: up to this speed
  * @width: enum ib_port_width
  * @speed: enum ib_port_speed
@@ -24,7 +24,7 @@ struct rnic_link_class {
 	u8 speed;
 };
 
-/* The least width times speed that is no less than the link's. */
+/* For each link, the least width and speed that is not below its own. */
 static const struct rnic_link_class rnic_link_classes[] = {
 	{ .mbps = 2500,   .width = IB_WIDTH_1X, .speed = IB_SPEED_SDR },
 	{ .mbps = 5000,   .width = IB_WIDTH_1X, .speed = IB_SPEED_DDR },
@@ -94,8 +94,8 @@ static const struct rnic_link_class *rnic_query_link(u32 mbps)
  * rnic_query_port() - verbs: query_port
  * @ibdev: the device
  * @port: its port, 1
- * @attr: filled in. The core has set the MTU, and a state that is overwritten: the
- *	core wants an IPv4 address for an active port
+ * @attr: filled in. The core has set the MTU, and a state that is overwritten:
+ *	for the core an active port needs an IPv4 address
  *
  * Return: 0.
  */
@@ -124,7 +124,7 @@ int rnic_query_port(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * rnic_get_port_immutable() - what never changes of a port
+ * rnic_get_port_immutable() - report the constant attributes of a port
  * @ibdev: the device
  * @port: its port, 1
  * @immutable: filled in

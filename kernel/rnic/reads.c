@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RDMA Reads in flight: ours, whose responses complete them in posting order, and
- * the peer's, which are answered in the order they came.
+ * RDMA Reads in flight: local ones, which responses complete in posting order,
+ * and those of the peer, which are answered in the order of arrival.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "reads.h"
 
-/* Room for @nr entries of @size bytes: old room if it will do. */
+/* Memory for @nr entries of @size bytes: @old if it is large enough. */
 static void *rnic_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 {
 	void *room;
@@ -26,13 +26,14 @@ static void *rnic_reads_room(void *old, u32 *mask, u32 nr, size_t size)
 }
 
 /**
- * rnic_reads_prepare - room for the Reads that a stream has negotiated
+ * rnic_reads_prepare() - allocate memory for the Reads that a stream has
+ * negotiated
  * @r: of the last stream, or zeroed
  * @ird: how many Reads the peer may have in flight, at most %RNIC_MAX_IRD
- * @ord: how many we may, at most %RNIC_MAX_ORD
+ * @ord: how many local ones may be, at most %RNIC_MAX_ORD
  *
- * Under the socket lock of the stream that begins, in any context. What is in
- * the queues is lost.
+ * Under the socket lock of the new stream, any context. Entries of the queues
+ * are lost.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -52,7 +53,7 @@ int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord)
 }
 
 /**
- * rnic_reads_destroy - free what rnic_reads_prepare() has allocated
+ * rnic_reads_destroy() - free what rnic_reads_prepare() has allocated
  * @r: prepared, or zeroed
  */
 void rnic_reads_destroy(struct rnic_reads *r)

@@ -9,7 +9,7 @@
 
 /**
  * struct rnic_reads - Reads in flight; socket lock
- * @out: indices (rnic_sq.fetched numbering) of our outstanding Reads, oldest
+ * @out: indices (rnic_sq.fetched numbering) of outstanding local Reads, oldest
  *	first; %RNIC_READ_RTR marks a peer-to-peer RTR
  * @out_head: first of them, free-running
  * @out_tail: one past the last, free-running
@@ -21,7 +21,7 @@
  * @in_mask: entries of @in, a power of two, less one
  * @ird: how many of them the peer may have
  *
- * Neither array is there before the first stream.
+ * The arrays are allocated for the first stream.
  */
 struct rnic_reads {
 	u32 *out;
@@ -42,7 +42,7 @@ int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord);
 void rnic_reads_destroy(struct rnic_reads *r);
 
 /**
- * rnic_reads_outstanding - how many of our Reads await their response
+ * rnic_reads_outstanding() - how many local Reads await their response
  * @r: under the socket lock
  *
  * Return: the number, an RTR included.
@@ -53,7 +53,7 @@ static inline u32 rnic_reads_outstanding(const struct rnic_reads *r)
 }
 
 /**
- * rnic_reads_issue - a Read Request was put into a batch
+ * rnic_reads_issue() - a Read Request was put into a batch
  * @r: under the socket lock; fewer than ORD are outstanding
  * @index: its send record, or %RNIC_READ_RTR
  */
@@ -63,7 +63,7 @@ static inline void rnic_reads_issue(struct rnic_reads *r, u32 index)
 }
 
 /**
- * rnic_response_pending - is a Read of the peer unanswered?
+ * rnic_response_pending() - is a Read of the peer unanswered?
  * @r: under the socket lock
  *
  * Return: true if so.
@@ -74,7 +74,7 @@ static inline bool rnic_response_pending(const struct rnic_reads *r)
 }
 
 /**
- * rnic_response_head - the Read to be answered next
+ * rnic_response_head() - the Read to be answered next
  * @r: under the socket lock; one is pending
  *
  * Return: the request.
@@ -85,7 +85,7 @@ static inline struct rdmap_read *rnic_response_head(struct rnic_reads *r)
 }
 
 /**
- * rnic_response_done - the Read at the head was answered
+ * rnic_response_done() - the Read at the head was answered
  * @r: under the socket lock
  */
 static inline void rnic_response_done(struct rnic_reads *r)

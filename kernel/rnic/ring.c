@@ -3,9 +3,9 @@
  * Rings that the kernel shares with a process.
  *
  * The memory of a user's rings belongs to its mmap entry, which the core keeps
- * as long as somebody maps from it. Pages that are mapped have a reference
- * of their own, so that they outlive even the device: a process that still
- * looks at a dead ring sees the last state it had.
+ * as long as a mapping exists. Mapped pages have a reference each and may
+ * outlive the device: a process that reads the ring of a removed device sees
+ * its last state.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -18,7 +18,7 @@
 
 /**
  * struct rnic_mmap_entry - the memory of a user's rings
- * @rdma: what the core sees
+ * @rdma: the core's part
  * @mem: the memory, vmalloc(); freed with the entry
  */
 struct rnic_mmap_entry {
@@ -77,8 +77,8 @@ static int rnic_area_alloc(struct rnic_area *area)
 	int ret;
 
 	/*
-	 * vmalloc_user() charges nobody. A user's request is worth neither a
-	 * warning nor a process that the OOM killer ends for it.
+	 * vmalloc_user() charges no memory cgroup. A request of a user must not
+	 * cause a warning, nor wake the OOM killer.
 	 */
 	area->mem = __vmalloc(area->len, GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					 __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
@@ -97,14 +97,14 @@ static int rnic_area_alloc(struct rnic_area *area)
 /**
  * rnic_area_create() - make memory for rings, zeroed
  * @area: to be set up; zeroed if it fails
- * @kind: what the rings belong to, of which the context has one more
- * @uctx: whose process is to map it; NULL for kernel consumers
+ * @kind: kind of the object that the rings belong to; counted for the context
+ * @uctx: context that will map it; NULL for kernel consumers
  * @len: bytes, rounded up to pages
  *
  * Process context. Charged to the memory cgroup of the caller.
  *
- * Return: 0; -EINVAL: too much for a mapping; -ENOMEM: memory, or the context has as
- * much as the settings allow.
+ * Return: 0; -EINVAL: too long for a mapping; -ENOMEM: no memory, or the
+ * context has reached a limit.
  */
 int rnic_area_create(struct rnic_area *area, enum rnic_owned kind,
 		     struct ib_ucontext *uctx, u64 len)
@@ -134,8 +134,8 @@ err_zero:
  * rnic_area_destroy() - free the memory of rings
  * @area: the memory, or a zeroed one
  *
- * Nobody may use the rings any more. The memory goes when the last mapping
- * does. Process context.
+ * The rings must not be used any more. The memory is freed with its last
+ * mapping. Process context.
  */
 void rnic_area_destroy(struct rnic_area *area)
 {
@@ -150,7 +150,7 @@ void rnic_area_destroy(struct rnic_area *area)
 }
 
 /**
- * rnic_area_key() - where to map a user's rings
+ * rnic_area_key() - offset at which a user maps its rings
  * @area: the memory, made with a user context
  *
  * Return: the offset for mmap().
@@ -161,13 +161,12 @@ u64 rnic_area_key(const struct rnic_area *area)
 }
 
 /**
- * rnic_ring_plan() - what a ring is to be like
- * @ring: its size and stride are set
- * @entries: how many it holds, not 0, at most 2^20; rounded up to a power of
- *	two
+ * rnic_ring_plan() - compute size and stride of a ring
+ * @ring: size and stride are set
+ * @entries: number of entries, 1 to 2^20; rounded up to a power of two
  * @stride: bytes to an entry, at most 4096
  *
- * Return: bytes of memory it needs; another ring may follow these.
+ * Return: bytes of memory it needs. Another ring may follow them.
  */
 u64 rnic_ring_plan(struct rnic_ring *ring, u32 entries, u32 stride)
 {
@@ -180,10 +179,10 @@ u64 rnic_ring_plan(struct rnic_ring *ring, u32 entries, u32 stride)
 }
 
 /**
- * rnic_ring_place() - give a ring its memory; both indices are at 0
- * @ring: as planned
- * @area: the memory, which nobody has mapped yet
- * @offset: where in it, a multiple of %MPA_RING_ALIGN
+ * rnic_ring_place() - assign memory to a ring; both indices are 0
+ * @ring: from rnic_ring_plan()
+ * @area: the memory, not mapped yet
+ * @offset: offset of the ring in it, a multiple of %MPA_RING_ALIGN
  */
 void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
 		     u64 offset)
@@ -211,9 +210,8 @@ static int rnic_area_map(struct vm_area_struct *vma, void *mem)
  * @uctx: its context
  * @vma: shared, and exactly as long as the area of the rings
  *
- * Return: 0; -EINVAL: no rings at that offset, or of another length, or the
- * mapping is private; -EPERM: an executable mapping was asked for; or what
- * vm_insert_page() says.
+ * Return: 0; -EINVAL: no rings at that offset, another length, or a private
+ * mapping; -EPERM: an executable mapping; or an error of vm_insert_page().
  */
 int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
@@ -232,7 +230,7 @@ int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 }
 
 /**
- * rnic_mmap_free() - the core's last reference to an mmap entry is gone
+ * rnic_mmap_free() - free an mmap entry without references
  * @entry: the entry
  */
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry)

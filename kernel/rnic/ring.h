@@ -14,8 +14,8 @@
  * @len: bytes, page-aligned
  * @entry: the mmap entry, which owns the memory, or NULL with a kernel
  *	consumer
- * @uctx: the context that it counts for, or NULL with a kernel consumer
- * @kind: what it counts as there
+ * @uctx: the context it is counted for, or NULL with a kernel consumer
+ * @kind: kind of object it is counted as
  */
 struct rnic_area {
 	void *mem;
@@ -29,8 +29,7 @@ struct rnic_area {
  * struct rnic_ring - the kernel's view of a ring
  * @hdr: shared header, within an area; entries start %MPA_RING_HDR_LEN bytes
  *	after it
- * @size: entries, a power of two; constant (the copy in user hands is
- *	never consulted)
+ * @size: entries, a power of two; constant (the shared copy is never read)
  * @stride: bytes to an entry; constant
  */
 struct rnic_ring {
@@ -49,7 +48,10 @@ void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
 int rnic_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 void rnic_mmap_free(struct rdma_user_mmap_entry *entry);
 
-/* Whom to charge for what is allocated for the owner of @area; NULL: whoever runs. */
+/*
+ * Memory cgroup to charge for allocations for the owner of @area; NULL: that of
+ * current.
+ */
 static inline struct mem_cgroup *rnic_area_memcg(const struct rnic_area *area)
 {
 	return area->uctx ? area->uctx->memcg : NULL;
@@ -63,7 +65,8 @@ static inline void *rnic_ring_at(const struct rnic_ring *ring, u32 index)
 
 /*
  * Copies the first @len bytes of an entry, a multiple of 8. Each word is read
- * once, whatever its producer does meanwhile; of so few, memcpy() takes longer.
+ * once, even if its producer writes meanwhile. For so few words memcpy() is
+ * slower.
  */
 static inline void rnic_ring_fetch(const struct rnic_ring *ring, u32 index,
 				   void *to, u32 len)
@@ -76,7 +79,10 @@ static inline void rnic_ring_fetch(const struct rnic_ring *ring, u32 index,
 		word[i] = READ_ONCE(entry[i]);
 }
 
-/* Entries the producer has published beyond @next, bounded by the size. */
+/*
+ * Entries that the producer has published from @next on, at most the size of
+ * the ring.
+ */
 static inline u32 rnic_ring_pending(const struct rnic_ring *ring, u32 next)
 {
 	/* Pairs with the producer's store-release of prod. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Receive queues: posting to them and flushing them; rx.c fills receives. */
+/* Receive queues: posting and flushing. rx.c fills receives. */
 #include "cq.h"
 #include "qp.h"
 #include "ring.h"
@@ -22,10 +22,10 @@ static void rnic_rq_push(struct rnic_qp *qp, u64 wr_id, u8 status,
 }
 
 /**
- * rnic_rq_posted - receives that have not been completed
+ * rnic_rq_posted() - count the receives that are not completed
  * @qp: the QP; rnic_qp.lock held, and the socket lock if there is a stream
  *
- * Return: how many; the user may add others at any time.
+ * Return: the number; the user may add more at any time.
  */
 u32 rnic_rq_posted(const struct rnic_qp *qp)
 {
@@ -36,14 +36,15 @@ u32 rnic_rq_posted(const struct rnic_qp *qp)
 }
 
 /**
- * rnic_rq_flush - complete what is posted, in order, with an error
+ * rnic_rq_flush() - complete posted receives in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held, and the socket lock
  *	if there is a stream
- * @first: MPA_WC_* of a receive whose message has begun; others are flushed
- * @n: no more than so many
+ * @first: MPA_WC_* of a receive whose message has begun; MPA_WC_WR_FLUSH_ERR
+ *	for others
+ * @n: complete at most so many
  * @due: completion events that became due are added
  *
- * Return: how many were completed.
+ * Return: the number completed.
  */
 u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 {
@@ -68,7 +69,7 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 }
 
 /**
- * rnic_rq_forget - what is posted, or in use, is posted no more
+ * rnic_rq_forget() - discard what is posted or in use
  * @qp: the QP, in ERROR and without a stream; rnic_qp.lock held
  */
 void rnic_rq_forget(struct rnic_qp *qp)
@@ -82,7 +83,7 @@ void rnic_rq_forget(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rq_post - put a kernel consumer's request into the ring
+ * rnic_rq_post() - put a kernel consumer's request into the ring
  * @qp: the QP; rnic_qp.lock held
  * @wr: the request
  *

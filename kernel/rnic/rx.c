@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What comes in: every verified ULPDU is judged (kernel/ddp says how), placed
- * once where it belongs, and completed when its message is whole.
+ * Receiving: every verified ULPDU is checked (kernel/ddp), its payload is
+ * placed, and its message is completed when it is whole.
  */
 #include "cq.h"
 #include "ddp/check.h"
@@ -30,9 +30,9 @@ static bool rnic_rx_send_solicited(u8 opcode)
 }
 
 /*
- * Copies the next entry, before anything in it is believed. Nobody flushes the
- * ring meanwhile: that wants the socket lock too. In use it is in any case, with
- * -EINVAL if it cannot be used.
+ * Copies the next entry before checking it. The ring is not flushed meanwhile,
+ * since that needs the socket lock, too. With -EINVAL the entry is invalid, but
+ * in use all the same.
  */
 static int rnic_rx_rq_take(struct rnic_qp *qp)
 {
@@ -53,7 +53,9 @@ static int rnic_rx_rq_take(struct rnic_qp *qp)
 	return 0;
 }
 
-/* Spreads a segment's payload over the receive's pieces, from byte @mo on. */
+/*
+ * Places a segment's payload into the pieces of the receive, from byte @mo on.
+ */
 static int rnic_rx_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *rx)
 {
 	const struct mpa_rqe *e = qp->rq.cur;
@@ -117,7 +119,7 @@ static int rnic_rx_local_error(struct rnic_qp *qp, u8 status)
 	return -EACCES;
 }
 
-/* The whole message is placed: deliver it (RFC 5040 section 5.3). */
+/* Delivers a message that is placed as a whole (RFC 5040 section 5.3). */
 static int rnic_rx_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 {
 	struct ddp_fault f;
@@ -169,7 +171,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 			       READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE,
 			       &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	/* Without payload the STag is not looked at (RFC 5041 section 5.2). */
+	/* Without payload the STag is not checked (RFC 5041 section 5.2). */
 	while (h->payload_len &&
 	       !rnic_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
 		if (!rnic_segment_part(qp, seg, rx))
@@ -179,12 +181,12 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 	return 0;
 }
 
-/* Every segment ------------------------------------------------------------ */
+/* Segments ----------------------------------------------------------------- */
 
 typedef int (*rnic_rx_fn)(struct rnic_qp *qp, struct rnic_segment *seg,
 			 struct mpa_rx *rx);
 
-/* By RDMAP opcode; ddp_check_control() lets no other one through. */
+/* By RDMAP opcode; ddp_check_control() refuses others. */
 static const rnic_rx_fn rnic_rx_fns[] = {
 	[RDMAP_WRITE] = rnic_rx_write,
 	[RDMAP_READ_REQ] = rnic_rx_read_request,
@@ -197,12 +199,13 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 };
 
 /**
- * rnic_rx_ulpdu - a verified ULPDU for a QP
+ * rnic_rx_ulpdu() - receive a verified ULPDU
  * @qp: the QP; socket lock held
  * @rx: its bytes
  * @len: how many
  *
- * Return: 0; a negative error if it, and all that follows, is refused.
+ * For &mpa_ops.ulpdu. Return: 0; a negative error if it and all that follow are
+ * refused.
  */
 int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 {
@@ -217,7 +220,10 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 	if (!ddp_check_control(&seg.h, whole, qp->version, &f)) {
 		if (whole && seg.h.opcode == RDMAP_TERMINATE)
 			return rnic_rx_bad_terminate(qp);
-		/* Reported as MPA's error, so rnic_qp_refuse() does not count it. */
+		/*
+		 * Reported as an error of MPA, so rnic_qp_refuse() does not
+		 * count it.
+		 */
 		if (!whole)
 			rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
 		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
@@ -230,8 +236,10 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 }
 
 /**
- * rnic_rx_settled - the ULPDUs that had arrived are dealt with
+ * rnic_rx_settled() - all ULPDUs that arrived are processed
  * @qp: the QP; socket lock held
+ *
+ * For &mpa_ops.settled: counts, and raises completion events.
  */
 void rnic_rx_settled(struct rnic_qp *qp)
 {

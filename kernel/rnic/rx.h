@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a stream receives. */
+/* Receiving on a stream. */
 #ifndef MPA_RNIC_RX_H
 #define MPA_RNIC_RX_H
 

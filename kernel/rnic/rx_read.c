@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What comes in for RDMA Reads: responses to ours, and requests of the peer.
+ * Receiving for RDMA Reads: responses to local ones, and requests of the peer.
  */
 #include "ddp/check.h"
 #include "ddp/header.h"
@@ -15,7 +15,7 @@
 #include "sq.h"
 #include "ulp/mpa.h"
 
-/* Ours --------------------------------------------------------------------- */
+/* Local Reads -------------------------------------------------------------- */
 
 static struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
 {
@@ -30,7 +30,7 @@ static struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
 	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
 }
 
-/* Can the end of a Read let something go on: ORD, a fence, or an orderly end? */
+/* May something wait for the end of a Read: ORD, a fence, or an orderly end? */
 static bool rnic_rx_read_awaited(const struct rnic_qp *qp)
 {
 	return READ_ONCE(qp->state) != RNIC_QP_RTS ||
@@ -50,7 +50,7 @@ static int rnic_rx_read_sink_error(struct rnic_qp *qp)
 	return -EACCES;
 }
 
-/* However short it was; without a sink there is no STag. */
+/* A Read of any length invalidates; without a sink there is no STag. */
 static bool rnic_rx_read_invalidates(const struct rnic_swr *wr)
 {
 	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
@@ -70,14 +70,14 @@ static int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 		wr->done = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	rnic_sq_retire(qp, &qp->rx.due);
-	/* Whoever posts later rings the doorbell. */
+	/* Requests posted later have their own doorbell. */
 	if (rnic_rx_read_awaited(qp))
 		rnic_qp_kick(qp);
 	return 0;
 }
 
 /**
- * rnic_rx_read_response - a segment of a Read Response
+ * rnic_rx_read_response() - receive a segment of a Read Response
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: its payload
@@ -111,7 +111,7 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	return seg->h.last ? rnic_rx_read_complete(qp, wr) : 0;
 }
 
-/* The peer's --------------------------------------------------------------- */
+/* Reads of the peer -------------------------------------------------------- */
 
 static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
 				 struct ddp_fault *f)
@@ -128,7 +128,7 @@ static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd
 }
 
 /**
- * rnic_rx_read_request - a Read Request
+ * rnic_rx_read_request() - receive a Read Request
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: the Read Request header
@@ -156,7 +156,10 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	}
 	rdmap_read_decode(seg->image + seg->image_len, rd);
 	seg->image_len += RDMAP_READ_REQ_LEN;
-	/* The stream's rights first: without them a peer learns of no STag. */
+	/*
+	 * Check the rights of the stream first, so that without them a peer
+	 * cannot probe STags.
+	 */
 	if (!rnic_rx_read_granted(qp, rd, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	r->in_tail++;

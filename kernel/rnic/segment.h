@@ -11,13 +11,13 @@
 #include "ulp/mpa.h"
 
 /**
- * struct rnic_segment - a received segment while it is being judged
+ * struct rnic_segment - a received segment while it is checked
  * @h: its DDP header
- * @image: bytes of its headers as they came
- * @image_len: how many of @image
+ * @image: bytes of its headers as received
+ * @image_len: bytes in @image
  * @len: ULPDU_Length
- * @joined: segments that only go on with it and are judged with it: @h has the
- *	payload of all, the rest is of the first
+ * @joined: segments that continue it and are checked together with it: @h has
+ *	the payload length of all, the rest is of the first
  */
 struct rnic_segment {
 	struct ddp_hdr h;
@@ -39,8 +39,9 @@ static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx
 	seg->h = (struct ddp_hdr){};
 	if (p) {
 		/*
-		 * The longer of the two: a copy of constant length is cheap. Only
-		 * that is looked at: who sent the page may still change it.
+		 * The longer one of both headers: a copy of constant length is
+		 * cheap. Only the copy is used, since a local sender may still
+		 * change the page.
 		 */
 		memcpy(seg->image, p, DDP_UNTAGGED_LEN);
 		seg->image_len = ddp_hdr_len(seg->image[0]);
@@ -61,9 +62,9 @@ static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx
 }
 
 /*
- * Takes those with @seg that say nothing new, if they have come already; but not
- * those that were refused together before: a peer could have each of them
- * checked again and again.
+ * Joins the following segments that only continue @seg, if they have arrived.
+ * Segments that were refused together before are not joined again: a peer could
+ * cause each of them to be checked repeatedly.
  */
 static inline void rnic_segment_join(struct rnic_qp *qp, struct rnic_segment *seg,
 				     struct mpa_rx *rx)
@@ -83,15 +84,14 @@ static inline void rnic_segment_join(struct rnic_qp *qp, struct rnic_segment *se
 }
 
 /**
- * rnic_segment_part - judge a segment alone, after all
+ * rnic_segment_part() - undo rnic_segment_join()
  * @qp: the QP; socket lock held
  * @seg: the segment, refused together with others
  * @rx: its payload, not read yet
  *
- * The others, which are called up next, will be judged alone as well.
+ * The others, which are delivered next, will be checked alone as well.
  *
- * Return: true if there is now something else to judge; false if it was alone
- * before.
+ * Return: true if the segment must be checked again; false if it was alone.
  */
 static inline bool rnic_segment_part(struct rnic_qp *qp, struct rnic_segment *seg,
 				     struct mpa_rx *rx)

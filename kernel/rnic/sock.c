@@ -12,7 +12,7 @@
 #include "sock.h"
 
 /**
- * rnic_addr_len - length of an IP address and port
+ * rnic_addr_len() - length of an IP address and port
  * @addr: the address
  *
  * Return: bytes; 0 if it is neither IPv4 nor IPv6.
@@ -30,7 +30,7 @@ int rnic_addr_len(const struct sockaddr_storage *addr)
 }
 
 /**
- * rnic_addr_scope - give a link-local address without a scope @dev's
+ * rnic_addr_scope() - set the scope of a link-local address without one
  * @dev: the device
  * @addr: the address
  */
@@ -43,7 +43,7 @@ void rnic_addr_scope(const struct rnic_dev *dev, struct sockaddr_storage *addr)
 		sin6->sin6_scope_id = dev->netdev->ifindex;
 }
 
-/* To the core an IPv4 address on an IPv6 socket is an IPv4 address. */
+/* The core expects IPv4 addresses of IPv6 sockets as IPv4 addresses. */
 static void rnic_addr_unmap(struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 sin6 = *(struct sockaddr_in6 *)addr;
@@ -59,13 +59,13 @@ static void rnic_addr_unmap(struct sockaddr_storage *addr)
 }
 
 /**
- * rnic_sock_names - both addresses of a connected socket
+ * rnic_sock_names() - get both addresses of a connected socket
  * @sock: the socket
  * @local: set to the local address
  * @remote: set to the peer's
  *
  * Process context; takes the socket lock. Return: 0, or -ENOTCONN if there is
- * no peer any more; @local is set also then.
+ * no peer any more, with @local set.
  */
 int rnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote)
@@ -94,9 +94,9 @@ static int rnic_sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /**
- * rnic_sock_open - a TCP socket for a connection or a listener of a device
- * @dev: the device; the socket is of its network namespace
- * @cm_id: says the address family and the type of service
+ * rnic_sock_open() - create a TCP socket for a connection or a listener
+ * @dev: the device, in whose network namespace the socket will be
+ * @cm_id: has the address family and the type of service
  * @sock: set to the socket, not bound yet
  *
  * Process context. Return: 0 or a negative error.
@@ -114,7 +114,7 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 	if (ret)
 		return ret;
 	mpa_sk_hold_net((*sock)->sk);
-	/* Old connections in TIME_WAIT are to be no obstacle. */
+	/* Old connections in TIME_WAIT must not prevent binding. */
 	sock_set_reuseaddr((*sock)->sk);
 	if (cm_id->tos_set)
 		ret = rnic_sock_set_tos(*sock, cm_id->tos);
@@ -132,14 +132,14 @@ static bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
 }
 
 /**
- * rnic_sock_bind - bind a socket that is going to connect
+ * rnic_sock_bind() - bind a socket before connecting
  * @dev: the device
  * @sock: the socket
- * @cm_id: says the local address
+ * @cm_id: has the local address
  *
- * The core picks source ports without asking TCP. One from the ephemeral range
- * that TCP has given away already means nothing to anyone: take another. Any
- * other was asked for by the consumer.
+ * The core selects source ports without TCP. If TCP already uses one of the
+ * ephemeral range, another one is as good. A port outside that range was
+ * requested by the consumer.
  *
  * Return: 0 or a negative error.
  */
@@ -147,7 +147,7 @@ int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 		   const struct iw_cm_id *cm_id)
 {
 	struct sockaddr_storage addr = cm_id->m_local_addr;
-	/* In the same place for both families. */
+	/* At the same offset for both families. */
 	__be16 *port = &((struct sockaddr_in *)&addr)->sin_port;
 	int len = rnic_addr_len(&addr);
 	int ret;

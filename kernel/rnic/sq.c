@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Send queues: work requests are taken up, executed here if they are local, and
+ * Send queues: work requests are started, executed if they are local, and
  * retired.
  *
- * A user can change a ring entry at any moment, so each is copied before it
- * is looked at, and only the copy counts. Requests complete strictly in the
- * order in which they were posted.
+ * A user can change a ring entry at any moment, so each is copied before it is
+ * checked, and only the copy is used. Requests complete strictly in posting
+ * order.
  */
 #include "cq.h"
 #include "ddp/check.h"
@@ -78,7 +78,7 @@ static void rnic_sq_report(struct rnic_qp *qp, const struct rnic_swr *wr,
 		due->scq = true;
 }
 
-/* The slot is free before its completion can be seen. */
+/* Frees the slot before its completion is visible. */
 static void rnic_sq_advance(struct rnic_sq *sq)
 {
 	sq->retired++;
@@ -97,11 +97,11 @@ static void rnic_sq_retire_one(struct rnic_qp *qp, struct rnic_due *due)
 }
 
 /**
- * rnic_sq_retire_some() - report what is done, at most %RNIC_QP_CHUNK requests
+ * rnic_sq_retire_some() - report at most %RNIC_QP_CHUNK completed requests
  * @qp: the QP; rnic_qp.lock held
  * @due: completion events that became due are added
  *
- * Return: true if others are done.
+ * Return: true if more requests are complete.
  */
 bool rnic_sq_retire_some(struct rnic_qp *qp, struct rnic_due *due)
 {
@@ -120,12 +120,12 @@ bool rnic_sq_retire_some(struct rnic_qp *qp, struct rnic_due *due)
 }
 
 /**
- * rnic_sq_retire - report what is done, in posting order
+ * rnic_sq_retire() - report completed requests, in posting order
  * @qp: the QP; socket lock held; rnic_qp.lock not
  * @due: completion events that became due are added
  *
- * One Read may have kept a whole queue of requests waiting: interrupts go on now
- * and then.
+ * The whole queue may have waited for one Read, so interrupts are enabled in
+ * between.
  */
 void rnic_sq_retire(struct rnic_qp *qp, struct rnic_due *due)
 {
@@ -139,7 +139,7 @@ void rnic_sq_retire(struct rnic_qp *qp, struct rnic_due *due)
 	} while (more);
 }
 
-/* Takes a record for the entry after the last one fetched. */
+/* Takes the record for the entry after the last one fetched. */
 static struct rnic_swr *rnic_swr_take(struct rnic_qp *qp,
 				      const struct mpa_sqe *e)
 {
@@ -153,16 +153,16 @@ static struct rnic_swr *rnic_swr_take(struct rnic_qp *qp,
 			rnic_wr_infos[e->opcode].read,
 		.signaled = qp->sq.sig_all || (e->flags & MPA_SQE_SIGNALED),
 	};
-	/* Read under the socket lock alone, too. */
+	/* Also read under the socket lock alone. */
 	WRITE_ONCE(qp->sq.fetched, qp->sq.fetched + 1);
 	return wr;
 }
 
 /**
- * rnic_sq_posted - requests that have not been reported
+ * rnic_sq_posted() - count the requests that are not reported
  * @qp: the QP; rnic_qp.lock held
  *
- * Return: how many; the user may add others at any time.
+ * Return: the number; the user may add more at any time.
  */
 u32 rnic_sq_posted(const struct rnic_qp *qp)
 {
@@ -172,7 +172,7 @@ u32 rnic_sq_posted(const struct rnic_qp *qp)
 	return sq->fetched - sq->retired + rnic_sq_pending(sq);
 }
 
-/* A request that was not taken up ends before it has begun. */
+/* Flushes a request that was not started. */
 static bool rnic_sq_flush_next(struct rnic_qp *qp)
 {
 	struct rnic_sq *sq = &qp->sq;
@@ -189,16 +189,16 @@ static bool rnic_sq_flush_next(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_flush - complete what is posted, in order, with an error
+ * rnic_sq_flush() - complete posted requests in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held
- * @first: MPA_WC_* of the oldest request not done yet; set to that of the others
- *	once it is used
- * @n: no more than so many
+ * @first: MPA_WC_* of the oldest incomplete request; set to
+ *	MPA_WC_WR_FLUSH_ERR, that of the others, once it is used
+ * @n: complete at most so many
  * @due: completion events that became due are added
  *
- * Requests that were done keep their success.
+ * Requests that are complete keep their status.
  *
- * Return: how many were completed.
+ * Return: the number completed.
  */
 u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due)
 {
@@ -222,7 +222,7 @@ u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due)
 }
 
 /**
- * rnic_sq_forget - what is posted, or under way, is posted no more
+ * rnic_sq_forget() - discard what is posted or in progress
  * @qp: the QP, in ERROR and without a stream; rnic_qp.lock held
  */
 void rnic_sq_forget(struct rnic_qp *qp)
@@ -236,7 +236,7 @@ void rnic_sq_forget(struct rnic_qp *qp)
 }
 
 /**
- * rnic_sq_stop - forget the message in progress
+ * rnic_sq_stop() - forget the message in progress
  * @qp: the QP; socket lock held, or no stream; no batch is open
  */
 void rnic_sq_stop(struct rnic_qp *qp)
@@ -246,10 +246,10 @@ void rnic_sq_stop(struct rnic_qp *qp)
 	qp->tx.rtr = 0;
 }
 
-/* Taking up a work request ------------------------------------------------- */
+/* Starting a work request -------------------------------------------------- */
 
 /**
- * rnic_swr_finish() - a request is over at once: executed locally, or failed
+ * rnic_swr_finish() - complete a request that was executed locally, or failed
  * @qp: the QP; socket lock held
  * @wr: the request; it is reported in its turn
  * @status: MPA_WC_*
@@ -279,7 +279,7 @@ static u64 rnic_sqe_len(const struct mpa_sqe *e)
 	return len;
 }
 
-/* Is all zero that has no meaning for the entry? */
+/* Are all fields zero that the entry does not use? */
 static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 			   const struct mpa_sqe *e)
 {
@@ -291,7 +291,7 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 	       (!(inlined || info->local) || !e->num_sge);
 }
 
-/* Judges the private copy of an entry by itself. Returns MPA_WC_*. */
+/* Checks the private copy of an entry, without its memory. Returns MPA_WC_*. */
 static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	const struct rnic_wr_info *info;
@@ -318,8 +318,8 @@ static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e)
 }
 
 /*
- * Will its memory be asked for at once and as a whole? Within a batch nothing
- * comes in between.
+ * Will its memory be looked up once, as a whole, and right away? Within a
+ * batch, nothing is sent in between.
  */
 static bool rnic_sqe_asked_once(const struct rnic_qp *qp, const struct mpa_sqe *e)
 {
@@ -327,7 +327,7 @@ static bool rnic_sqe_asked_once(const struct rnic_qp *qp, const struct mpa_sqe *
 	       e->num_sge == 1 && e->sge[0].length <= RNIC_TX_RUN;
 }
 
-/* A local protection check of every piece before the first byte is sent. */
+/* Checks local protection of every piece before the first byte is sent. */
 static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	bool read = rnic_wr_infos[e->opcode].read;
@@ -351,7 +351,7 @@ static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 	return MPA_WC_SUCCESS;
 }
 
-/* Must this request wait for Reads to be answered first? */
+/* Must this request wait for the end of Reads? */
 static bool rnic_sqe_blocked(const struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	u32 outstanding = rnic_reads_outstanding(&qp->reads);
@@ -377,8 +377,8 @@ static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 }
 
 /*
- * Takes the next entry up, unless there is none or it has to wait, and says
- * what it is worth by itself: MPA_WC_*.
+ * Takes the next entry, unless there is none or it must wait. *@status is set
+ * to the result of its check, MPA_WC_*.
  */
 static struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 {
@@ -386,7 +386,7 @@ static struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 	struct rnic_swr *wr = NULL;
 	unsigned long flags;
 
-	/* What is posted from now on has its own doorbell. */
+	/* Requests posted from now on have their own doorbell. */
 	if (!rnic_ring_pending(&sq->ring, READ_ONCE(sq->fetched)))
 		return NULL;
 	spin_lock_irqsave(&qp->lock, flags);
@@ -415,14 +415,14 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 	rnic_run_forget(tx);
 	if (!rnic_wr_infos[e->opcode].read)
 		return;
-	/* A Read without a sink reads nothing; no STag of ours is at risk. */
+	/* A Read without a sink reads nothing, and exposes no STag. */
 	wr->stag = e->num_sge ? e->sge[0].lkey : 0;
 	wr->to = e->num_sge ? e->sge[0].addr : 0;
 	wr->left = wr->len;
 }
 
 /**
- * rnic_sq_next() - take requests up until one has something to send
+ * rnic_sq_next() - start requests until one has something to send
  * @qp: the QP; socket lock held
  * @end: its fault is set if a request failed, which ends the stream
  *
@@ -436,7 +436,7 @@ bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end)
 	bool local;
 	u8 status;
 
-	/* Local requests send nothing, so nothing else limits them. */
+	/* Local requests send nothing, so only this limits them. */
 	for (; budget; budget--) {
 		wr = rnic_sq_take(qp, &status);
 		if (!wr)
@@ -484,7 +484,7 @@ static int rnic_wr_opcode(enum ib_wr_opcode opcode)
 	}
 }
 
-/* The peer's event is asked for by Sends; of others it is harmless. */
+/* Only Sends can request a solicited event; for others the flag is ignored. */
 static u8 rnic_wr_flags(const struct rnic_wr_info *info, int send_flags)
 {
 	if (!(info->flags & MPA_SQE_SOLICITED))
@@ -555,7 +555,7 @@ static int rnic_sqe_from(const struct rnic_sq *sq, struct mpa_sqe *e,
 	return rnic_sqe_pieces(sq, e, wr);
 }
 
-/* What of an entry in the making is refused at once. */
+/* Checks of a new entry that fail when it is posted. */
 static int rnic_sqe_refused(const struct rnic_wr_info *info,
 			    const struct mpa_sqe *e)
 {
@@ -565,7 +565,7 @@ static int rnic_sqe_refused(const struct rnic_wr_info *info,
 }
 
 /**
- * rnic_sq_post - put a kernel consumer's request into the ring
+ * rnic_sq_post() - put a kernel consumer's request into the ring
  * @qp: the QP; rnic_qp.lock held
  * @wr: the request
  *

@@ -10,18 +10,18 @@
 #include "qp.h"
 
 /**
- * struct rnic_wr_info - what a kind of work request is made of
+ * struct rnic_wr_info - properties of a kind of work request
  * @known: the opcode exists
  * @kernel: kernel consumers only
  * @local: executed here, nothing is sent
  * @read: answered by a Read Response
  * @tagged: becomes a tagged message
- * @remote: the entry names a place at the peer
- * @stag: the entry names an STag
- * @flags: MPA_SQE_* that mean something to it
+ * @remote: the entry has an address at the peer
+ * @stag: the entry has an STag
+ * @flags: MPA_SQE_* that it may have
  * @rdmap: RDMAP opcode
  * @rdmap_se: RDMAP opcode with solicited event
- * @counter: what it counts as
+ * @counter: counter of such messages
  */
 struct rnic_wr_info {
 	bool known;
@@ -56,7 +56,7 @@ static inline u32 rnic_sq_pending(const struct rnic_sq *sq)
 	return min(rnic_ring_pending(&sq->ring, sq->fetched), room);
 }
 
-/* What comes next has to be asked for. */
+/* Further memory must be looked up again. */
 static inline void rnic_run_forget(struct rnic_tx *tx)
 {
 	if (tx->draft)

@@ -4,16 +4,17 @@
 #define MPA_RNIC_STATES_H
 
 /**
- * enum rnic_qp_state - a QP's states; legal moves stand in a table in qp.c
+ * enum rnic_qp_state - a QP's states; rnic_qp_moves[] has the legal moves
  * @RNIC_QP_IDLE: no stream; receives may be posted. INIT (or RTR, if they
  *	asked for that) to consumers
  * @RNIC_QP_RTS: full operation
  * @RNIC_QP_CLOSING: the consumer asked for an orderly end: the send queue
  *	drains, then TCP gets its FIN. SQD to consumers
- * @RNIC_QP_TERMINATE: a Terminate is owed to the peer; both queues are flushed.
- *	ERR to consumers, as the next
- * @RNIC_QP_ERROR: over; whatever is posted is flushed
- * @RNIC_QP_STATES: how many there are
+ * @RNIC_QP_TERMINATE: a Terminate must be sent; both queues are flushed. ERR to
+ *	consumers
+ * @RNIC_QP_ERROR: the stream has ended; whatever is posted is flushed. ERR to
+ *	consumers
+ * @RNIC_QP_STATES: number of states
  */
 enum rnic_qp_state {
 	RNIC_QP_IDLE,
@@ -25,19 +26,19 @@ enum rnic_qp_state {
 };
 
 /**
- * enum rnic_ep_state - life of an endpoint; legal moves stand in a table in ep.c
- * @RNIC_EP_IDLE: nothing was done with the socket yet
+ * enum rnic_ep_state - life of an endpoint; rnic_ep_moves[] has the legal moves
+ * @RNIC_EP_IDLE: the socket is not in use yet
  * @RNIC_EP_CONNECTING: active: TCP's handshake
  * @RNIC_EP_REQUESTING: active: Request sent, Reply awaited
  * @RNIC_EP_AWAITING: passive: Request awaited (half-open)
- * @RNIC_EP_REQUESTED: passive: the consumer is to answer
+ * @RNIC_EP_REQUESTED: passive: Request received, answer of the consumer awaited
  * @RNIC_EP_ESTABLISHED: full operation
- * @RNIC_EP_CLOSING: our FIN is sent or due, the peer's awaited; QP and core
- *	wait for it, too
- * @RNIC_EP_LINGERING: QP and core have been told; what TCP holds goes out, what
- *	comes in is dropped, until the peer's FIN
- * @RNIC_EP_DEAD: over; the socket goes with the last reference
- * @RNIC_EP_STATES: how many there are
+ * @RNIC_EP_CLOSING: the local FIN is sent or due, that of the peer awaited; QP
+ *	and core wait for it, too
+ * @RNIC_EP_LINGERING: the end is reported to QP and core; TCP sends what it
+ *	holds, incoming bytes are dropped, until the FIN of the peer
+ * @RNIC_EP_DEAD: ended; the socket is released with the last reference
+ * @RNIC_EP_STATES: number of states
  */
 enum rnic_ep_state {
 	RNIC_EP_IDLE,
@@ -52,7 +53,7 @@ enum rnic_ep_state {
 	RNIC_EP_STATES
 };
 
-/* What has happened to a memory region. */
+/* Events of a memory region. */
 enum rnic_mr_event {
 	RNIC_MR_EVENT_REG,
 	RNIC_MR_EVENT_FAST_REG,

@@ -44,11 +44,11 @@ static_assert(ARRAY_SIZE(rnic_stats_descs) == RNIC_CNT_COUNT);
 static_assert((int)RNIC_CNT_COUNT <= (int)MPA_COUNTERS_MAX);
 
 /**
- * rnic_stats_alloc() - allocate what the core keeps counters in
+ * rnic_stats_alloc() - allocate the counters of the core
  * @ibdev: the device
  * @port: its port, or 0 for the device
  *
- * Return: the names, with room for values; NULL: no memory.
+ * Return: names of the counters, with memory for values; NULL: no memory.
  */
 struct rdma_hw_stats *rnic_stats_alloc(struct ib_device *ibdev, u32 port)
 {
@@ -73,7 +73,7 @@ static u64 rnic_stats_sum(const struct rnic_dev *dev, enum rnic_counter c)
  * @port: its port
  * @index: ignored, all are read
  *
- * Return: how many there are, or -EINVAL.
+ * Return: number of counters, or -EINVAL.
  */
 int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		   u32 port, int index)
@@ -89,9 +89,9 @@ int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /**
- * rnic_stats_view() - the counters for netlink
+ * rnic_stats_view() - copy the counters for netlink
  * @dev: the device
- * @v: gets names and values
+ * @v: names and values are set
  */
 void rnic_stats_view(const struct rnic_dev *dev, struct mpa_node_view *v)
 {

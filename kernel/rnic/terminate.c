@@ -11,8 +11,8 @@
 #include "ulp/mpa.h"
 
 /*
- * What our oldest unfinished request failed of, as far as the peer's word
- * tells: a refused access is the requester's error.
+ * Status of the oldest unfinished request, from the peer's Terminate: a refused
+ * access is an error of the requester.
  */
 static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 {
@@ -27,7 +27,7 @@ static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 	return MPA_WC_WR_FLUSH_ERR;
 }
 
-/* The stream that is being received on is that of the endpoint. */
+/* The stream being received on is that of the endpoint. */
 static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 {
 	rnic_count(qp->dev, RNIC_CNT_RX_TERMINATE);
@@ -35,10 +35,10 @@ static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 }
 
 /**
- * rnic_rx_bad_terminate() - a Terminate that is none
+ * rnic_rx_bad_terminate() - end the stream after a malformed Terminate
  * @qp: the QP; socket lock held
  *
- * The peer has given up the stream, however badly it says so: no answer.
+ * The peer has ended the stream, so there is no answer.
  * Return: -ECONNABORTED.
  */
 int rnic_rx_bad_terminate(struct rnic_qp *qp)
@@ -58,12 +58,12 @@ int rnic_rx_bad_terminate(struct rnic_qp *qp)
 }
 
 /**
- * rnic_rx_terminate() - the peer's Terminate
+ * rnic_rx_terminate() - end the stream after the peer's Terminate
  * @qp: the QP; socket lock held
  * @seg: the segment
  * @rx: the Terminate header
  *
- * The stream is over; it is never answered with a Terminate of our own.
+ * A Terminate is never answered with another one.
  * Return: -ECONNABORTED.
  */
 int rnic_rx_terminate(struct rnic_qp *qp, struct rnic_segment *seg,

@@ -2,10 +2,10 @@
 /*
  * Tracepoints of the RNIC, at state changes and errors.
  *
- * An endpoint is named by its socket, as in the events of the ULP and in the
- * core's; its events also tell the queue pair, once there is one, and so lead to
- * the events of that. States and events are recorded as the numbers of their
- * enums: &enum rnic_qp_state, &enum rnic_ep_state, &enum iw_cm_event_type, &enum
+ * An endpoint is identified by its socket, as in the tracepoints of the ULP and
+ * of TCP; its events also have the number of the queue pair, if there is one.
+ * States and events are recorded as numbers of their enums: &enum
+ * rnic_qp_state, &enum rnic_ep_state, &enum iw_cm_event_type, &enum
  * rnic_mr_event.
  */
 #undef TRACE_SYSTEM
@@ -20,7 +20,7 @@
 
 #include "states.h"
 
-/* A queue pair has moved. */
+/* A queue pair moved to another state. */
 TRACE_EVENT(rnic_qp_state,
 	TP_PROTO(const struct ib_qp *ibqp, int from, int to),
 	TP_ARGS(ibqp, from, to),
@@ -40,7 +40,7 @@ TRACE_EVENT(rnic_qp_state,
 		  __entry->qpn, __entry->from, __entry->to)
 );
 
-/* Somebody has named a queue pair that belongs to somebody else. */
+/* A process tried to use the queue pair of another one. */
 TRACE_EVENT(rnic_qp_denied,
 	TP_PROTO(const struct ib_qp *ibqp),
 	TP_ARGS(ibqp),
@@ -55,7 +55,7 @@ TRACE_EVENT(rnic_qp_denied,
 	TP_printk("dev=%s qpn=%u", __get_str(dev), __entry->qpn)
 );
 
-/* A stream is being ended for a fault, found here (local) or by the peer. */
+/* A stream ends because of an error, found locally or by the peer. */
 TRACE_EVENT(rnic_fault,
 	TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,
 		 u8 code),
@@ -117,7 +117,7 @@ TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
 			 { IW_CM_EVENT_DISCONNECT, "disconnect" },	\
 			 { IW_CM_EVENT_CLOSE, "close" })
 
-/* A connection endpoint has moved; under its socket's lock. */
+/* An endpoint moved to another state; socket lock held. */
 TRACE_EVENT(rnic_ep_state,
 	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, u32 qpn,
 		 int from, int to),
@@ -142,7 +142,7 @@ TRACE_EVENT(rnic_ep_state,
 		  rnic_show_ep_state(__entry->to))
 );
 
-/* The core's connection manager has been told something. */
+/* An event was sent to the connection manager of the core. */
 TRACE_EVENT(rnic_cm_event,
 	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, int event,
 		 int status),
@@ -164,7 +164,7 @@ TRACE_EVENT(rnic_cm_event,
 		  rnic_show_cm_event(__entry->event), __entry->status)
 );
 
-/* A memory region has become valid or invalid. */
+/* A memory region became valid or invalid. */
 TRACE_EVENT(rnic_mr,
 	TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
 	TP_ARGS(ibdev, stag, event, len),

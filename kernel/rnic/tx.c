@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes out: the next message is chosen, and segments are gathered into
- * batches that are handed to the ULP one at a time.
+ * Sending: the next message is selected, and its segments are collected in
+ * batches, which are passed to the ULP one at a time.
  */
 #include <net/sock.h>
 
@@ -20,17 +20,17 @@
 #include "ulp/mpa.h"
 
 enum {
-	/* Batches sent before the socket lock is given up once. */
+	/* Batches sent before the socket lock is released once. */
 	RNIC_TX_BUDGET	= 64,
-	/* Bytes of Read Responses to be copied in a softirq. */
+	/* Bytes of Read Responses that may be copied in softirq. */
 	RNIC_ANSWER_MAX	= 4096,
-	/* Without memory: ms until the next try, twice as long each time. */
+	/* Without memory: ms until the next try, doubled each time. */
 	RNIC_TX_RETRY	= 4,
-	/* So often at the most: half a second. */
+	/* Limit of doubling: half a second. */
 	RNIC_TX_RETRY_DOUBLED = 7,
 };
 
-/* Choosing what to send ---------------------------------------------------- */
+/* Selecting the next message ----------------------------------------------- */
 
 static void rnic_tx_begin_response(struct rnic_qp *qp)
 {
@@ -82,7 +82,9 @@ static bool rnic_tx_next(struct rnic_qp *qp, struct rnic_end *end)
 	return rnic_tx_choose(qp, end);
 }
 
-/* Could rnic_tx_next() find a message? It will not if what is posted has to wait. */
+/*
+ * Can rnic_tx_next() find a message? It does not if what is posted must wait.
+ */
 static bool rnic_tx_pending(const struct rnic_qp *qp)
 {
 	const struct rnic_tx *tx = &qp->tx;
@@ -97,8 +99,8 @@ static bool rnic_tx_pending(const struct rnic_qp *qp)
 /* Batches ------------------------------------------------------------------ */
 
 /*
- * The next ULPDU's length if nothing has to be cut. Any of 128 bytes or more says
- * that it may have to be.
+ * Length of the next ULPDU if its message is not segmented. A result of 128
+ * bytes or more means that it may be.
  */
 static u32 rnic_tx_ulpdu_len(const struct rnic_qp *qp)
 {
@@ -129,7 +131,7 @@ static void rnic_tx_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 	fill->idle = true;
 }
 
-/* Marks no more than RNIC_QP_CHUNK. Returns whether there is more to do. */
+/* Marks at most RNIC_QP_CHUNK. Returns true if there is more to do. */
 static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -138,7 +140,10 @@ static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 	bool more;
 
 	lockdep_assert_held(&qp->lock);
-	/* Local requests may have retired ahead; their slots have new tenants. */
+	/*
+	 * Local requests may have retired before, and their slots may be
+	 * reused.
+	 */
 	if ((s32)(qp->sq.retired - tx->taken) > 0)
 		tx->taken = qp->sq.retired;
 	for (n = 0; n < RNIC_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
@@ -150,7 +155,10 @@ static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 	return rnic_sq_retire_some(qp, due) || more;
 }
 
-/* TCP has taken the batch: what was wholly in it is done, Reads apart. */
+/*
+ * TCP has taken the batch: messages that are wholly in it are complete, except
+ * Reads.
+ */
 static void rnic_tx_taken(struct rnic_qp *qp)
 {
 	struct rnic_due due = {};
@@ -166,8 +174,8 @@ static void rnic_tx_taken(struct rnic_qp *qp)
 }
 
 /*
- * The region was good when the request came and is not any more: the
- * Terminate names the request as it stands after what was answered.
+ * The region granted the Read when the request arrived, but does not any more.
+ * The Terminate contains the request for the part that was not answered.
  */
 static void rnic_tx_refuse_response(struct rnic_qp *qp, struct rdmap_read rd,
 				    const struct ddp_fault *f)
@@ -187,7 +195,7 @@ static void rnic_tx_refuse_response(struct rnic_qp *qp, struct rdmap_read rd,
 	rnic_qp_refuse(qp, f, &seg);
 }
 
-/* After the batch: whatever made its filling stop for good. */
+/* Handles after the batch the error that stopped filling it. */
 static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 {
 	if (fill->refused) {
@@ -200,7 +208,7 @@ static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 	}
 }
 
-/* What the batch is made of counts, whatever TCP does with it. */
+/* Segments of a batch are counted even if TCP does not take it. */
 static void rnic_tx_count(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
@@ -211,7 +219,7 @@ static void rnic_tx_count(struct rnic_qp *qp)
 	tx->bytes = 0;
 }
 
-/* A batch is open: of what is wanted for it nothing is there yet. */
+/* Initializes the state of a batch that was just opened. */
 static void rnic_tx_opened(struct rnic_qp *qp, struct mpa_conn *conn)
 {
 	qp->tx.draft = mpa_tx_workspace(conn);
@@ -243,9 +251,9 @@ static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
 }
 
 /*
- * Sends a batch. It is open before a request is taken up, whose memory is then
- * asked for once. If it cannot be opened that matters only to what would be sent:
- * local requests are executed, and others judged, in any case.
+ * Sends a batch. It is opened before a request is started, so that the memory
+ * of the request is looked up only once. If it cannot be opened, local requests
+ * are still executed, and others checked.
  */
 static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
 			 struct rnic_fill *fill)
@@ -269,7 +277,7 @@ static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /* The sender --------------------------------------------------------------- */
 
-/* What follows when there is nothing left to send. */
+/* Requests the end of the stream when nothing is left to send before it. */
 static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	bool drained = READ_ONCE(qp->state) == RNIC_QP_CLOSING &&
@@ -283,8 +291,8 @@ static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 }
 
 /*
- * There is no memory. Whoever has none tries again after a while, and later each
- * time: a worker that tries at once keeps its processor from those who free some.
+ * Tries again later after a lack of memory, with increasing delays: a worker
+ * that tries at once would keep the processor from tasks that free memory.
  */
 static void rnic_tx_retry(struct rnic_qp *qp)
 {
@@ -298,9 +306,10 @@ static void rnic_tx_retry(struct rnic_qp *qp)
 }
 
 /*
- * Nothing can be sent any more. If TCP has ended, the stream says so itself, once
- * all that had arrived before is placed and completed: the end may have come up
- * from the backlog while we were sending. After our own FIN it is no error.
+ * Nothing can be sent any more. If TCP has ended, the stream reports that
+ * itself after all that arrived before is placed and completed: the end may
+ * have been processed from the backlog during sending. After the local FIN it
+ * is not an error.
  */
 static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 {
@@ -310,12 +319,12 @@ static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 }
 
 /**
- * rnic_tx_run - send until there is nothing to send or no room
+ * rnic_tx_run() - send until nothing is left to send, or no buffer space
  * @qp: the QP
  * @ep: its endpoint; lock_sock() held
  *
- * Whoever could not be served is served again by the ULP's writable call-up,
- * by an arriving response, or by a doorbell.
+ * What could not be sent is tried again after the writable callback of the ULP,
+ * the end of a Read, or a doorbell.
  */
 void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -350,8 +359,8 @@ void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 		}
 		mpa_tx_catch_up(ep->conn);
 		/*
-		 * A fault may have brought a Terminate, and the backlog a Read
-		 * Request, which goes before the end of the stream.
+		 * A fault may have added a Terminate, and the backlog a Read
+		 * Request, which is answered before the end of the stream.
 		 */
 		if (fill.idle && !fill.end.fault &&
 		    !rnic_response_pending(&qp->reads))
@@ -360,11 +369,11 @@ void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 	rnic_tx_idle(qp, ep);
 }
 
-/* Answers at once ---------------------------------------------------------- */
+/* Responses in the context of the request ---------------------------------- */
 
 /*
- * Is the sender between messages, with nothing that goes before a Read Response,
- * and is one due that is no longer than @left?
+ * Is the sender between messages, without anything to send before a Read
+ * Response, and is the next response no longer than @left?
  */
 static bool rnic_tx_answer_due(struct rnic_qp *qp, u32 left)
 {
@@ -389,7 +398,7 @@ static void rnic_tx_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 		} while (qp->tx.kind != RNIC_TX_NONE);
 		rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP_AT_ONCE);
 	}
-	/* Now it is for the next request to go first. */
+	/* The next request goes first now. */
 	qp->tx.prefer_wr = true;
 }
 
@@ -398,7 +407,7 @@ static void rnic_tx_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
 	struct rnic_fill fill = {};
 	int ret;
 
-	/* The sender comes upon what is in the way, too. */
+	/* The sender handles the error. */
 	if (mpa_tx_begin_atomic(conn))
 		return;
 	rnic_tx_opened(qp, conn);
@@ -411,12 +420,13 @@ static void rnic_tx_answer_send(struct rnic_qp *qp, struct mpa_conn *conn)
 }
 
 /**
- * rnic_tx_answer - send Read Responses where their requests have come in
+ * rnic_tx_answer() - send short Read Responses in the context that received the
+ * requests
  * @qp: the QP; socket lock held in any way
  * @conn: its stream, within its &mpa_ops.answer
  *
- * A few short ones: no thread has to be woken for those. What is longer, or has
- * to wait, is left to rnic_tx_run().
+ * This needs no wakeup of a thread. Longer responses, and those that must wait,
+ * are sent by rnic_tx_run().
  */
 void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn)
 {
@@ -432,7 +442,7 @@ void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn)
 /* Doorbell ----------------------------------------------------------------- */
 
 /**
- * rnic_tx_doorbell() - send what is posted, or flush it
+ * rnic_tx_doorbell() - send posted requests, or flush them
  * @qp: the QP
  *
  * Process context; takes the socket lock.
@@ -456,7 +466,7 @@ void rnic_tx_doorbell(struct rnic_qp *qp)
 }
 
 /**
- * rnic_tx_work - send, or flush, what could not be done at once
+ * rnic_tx_work() - send or flush later
  * @work: rnic_qp.tx_work; owns a reference to the QP
  */
 void rnic_tx_work(struct work_struct *work)
@@ -468,7 +478,7 @@ void rnic_tx_work(struct work_struct *work)
 }
 
 /**
- * rnic_tx_retry_work - send where there was no memory
+ * rnic_tx_retry_work() - send again after a lack of memory
  * @work: of rnic_qp.tx_retry; owns a reference to the QP
  */
 void rnic_tx_retry_work(struct work_struct *work)

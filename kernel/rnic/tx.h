@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a stream sends. */
+/* Sending on a stream. */
 #ifndef MPA_RNIC_TX_H
 #define MPA_RNIC_TX_H
 

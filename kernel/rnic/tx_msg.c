@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What goes out, message by message: work requests, Read Responses, RTR and
- * Terminate are cut into DDP segments and added to the batch that is open.
+ * Segmentation: work requests, Read Responses, RTR and Terminate become DDP
+ * segments, which are added to the open batch.
  */
 #include "ddp/check.h"
 #include "ddp/header.h"
@@ -15,16 +15,16 @@
 #include "ulp/mpa.h"
 
 /*
- * Has the payload of what was just added been copied while its regions granted it?
- * Otherwise their owner may have written something else there meanwhile (RFC 5042
- * section 6.2.2): the batch is sent without that, and the message goes on in the next
- * one, if it may.
+ * Did the regions grant the payload until it was copied? If not, their owner
+ * may have written other data meanwhile (RFC 5042 section 6.2.2). Then the
+ * batch is sent without the segments just added, and the next batch continues
+ * the message, if it is still granted.
  */
 static bool rnic_tx_granted(const struct rnic_tx *tx)
 {
 	unsigned int i;
 
-	/* Copied first. Pairs with mr_end_rights(). */
+	/* Copy before reading epochs. Pairs with mr_end_rights(). */
 	smp_rmb();
 	for (i = tx->draft->out.first; i < tx->nr_held; i++)
 		if (!rnic_mr_unchanged(tx->held[i], tx->draft->epochs[i]))
@@ -43,7 +43,7 @@ static int rnic_tx_add_out(struct rnic_qp *qp, struct mpa_conn *conn,
 		ret = -EAGAIN;
 	}
 	if (ret) {
-		/* Some of it was used, and has to be used again. */
+		/* The run was partly used for the segment; look it up again. */
 		rnic_run_forget(&qp->tx);
 		return ret;
 	}
@@ -54,7 +54,7 @@ static int rnic_tx_add_out(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /* Memory ------------------------------------------------------------------- */
 
-/* The batch keeps the region, once for all uses that follow each other. */
+/* Keeps the region for the batch, once for consecutive uses. */
 static void rnic_tx_hold(struct rnic_tx *tx, struct rnic_mr *mr)
 {
 	u32 *epochs = tx->draft->epochs, epoch = tx->draft->run.epoch;
@@ -70,8 +70,8 @@ static void rnic_tx_hold(struct rnic_tx *tx, struct rnic_mr *mr)
 }
 
 /*
- * Most bytes are of the region that was used last: nothing is looked up. Who
- * may name the reserved STag is asked each time.
+ * Most bytes are in the region that was used last, which needs no lookup. The
+ * right to use the reserved STag is checked each time.
  */
 static bool rnic_run_again(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 			   int access)
@@ -85,9 +85,9 @@ static bool rnic_run_again(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 }
 
 /*
- * What may be sent of the @len bytes at [@addr] of region @stag, no more than
- * a batch takes; nothing if the batch holds too many regions. False if the
- * region does not grant it.
+ * Gets up to @len bytes at @addr of region @stag into the run, at most as many
+ * as a batch takes; none if the batch holds too many regions. Returns false if
+ * the region does not grant them.
  */
 static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 			 int access, struct ddp_fault *fault)
@@ -108,7 +108,7 @@ static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 	return true;
 }
 
-/* Moves bytes from the run to the segment: @want, or as many as there are. */
+/* Moves up to @want bytes from the run to the segment. */
 static u32 rnic_out_take(struct rnic_out *out, struct rnic_run *run, u32 want)
 {
 	u32 n, got = 0;
@@ -132,9 +132,10 @@ static u32 rnic_out_take(struct rnic_out *out, struct rnic_run *run, u32 want)
 }
 
 /*
- * Up to @want bytes at [@addr] of region @stag, of which the message goes on
- * to use @len. Fewer if there is no room for more pieces; none at all if the
- * batch holds too many regions. False if the region does not grant it.
+ * Adds up to @want bytes at @addr of region @stag, of which the message uses
+ * @len in total. Adds fewer without space for more pieces, and none if the
+ * batch holds too many regions. Returns false if the region does not grant
+ * them.
  */
 static bool rnic_out_region(struct rnic_qp *qp, struct rnic_out *out, u32 stag,
 			    u64 addr, u32 len, u32 want, int access, u32 *got,
@@ -167,10 +168,10 @@ static void rnic_run_skip(struct rnic_run *run, u32 len)
 }
 
 /**
- * struct rnic_source - memory that the message in progress goes on with
+ * struct rnic_source - memory with which the message in progress continues
  * @stag: its region
  * @addr: the next byte
- * @len: bytes of the message that follow there
+ * @len: bytes of the message from there on
  * @access: IB_ACCESS_* rights needed, 0 for none
  */
 struct rnic_source {
@@ -181,9 +182,10 @@ struct rnic_source {
 };
 
 /*
- * Adds segments that fill their FPDUs, all but the last of the message. Their
- * headers are @out's, counted on. Returns bytes sent, perhaps none: whatever
- * stands in the way is found again by who sends a segment by itself.
+ * Adds segments that fill their FPDUs, all but the last one of the message.
+ * Their headers are that of @out with increasing offsets. Returns the bytes
+ * added. On 0 the caller adds a single segment, and gets the error, if there is
+ * one.
  */
 static u32 rnic_tx_series(struct rnic_qp *qp, struct mpa_conn *conn,
 			  struct rnic_out *out, const struct rnic_source *from)
@@ -216,8 +218,8 @@ static u32 rnic_tx_series(struct rnic_qp *qp, struct mpa_conn *conn,
 /* Work requests ------------------------------------------------------------ */
 
 /*
- * Inline data is referred to where it lies in the ring: its slot is not given
- * back before the batch is sent, and the private copy is reused sooner.
+ * Inline data is sent from the ring: its slot is not freed before the batch is
+ * sent, while the private copy is reused earlier.
  */
 static void rnic_out_inline(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 {
@@ -229,7 +231,7 @@ static void rnic_out_inline(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 	out->len = want;
 }
 
-/* Payload of the work request in progress; moves its cursor. */
+/* Adds payload of the work request in progress, and advances its cursor. */
 static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 {
 	const struct mpa_sqe *e = qp->sq.cur;
@@ -279,7 +281,7 @@ static void rnic_wr_header(struct rnic_qp *qp, struct rnic_out *out, bool last)
 						  qp->tx.send_msn, qp->tx.off);
 }
 
-/* As much of the request in progress as rnic_tx_series() takes. */
+/* Adds as much of the request in progress as rnic_tx_series() takes. */
 static bool rnic_wr_series(struct rnic_qp *qp, struct mpa_conn *conn,
 			   struct rnic_out *out)
 {
@@ -393,7 +395,7 @@ static void rnic_tx_response_header(struct rnic_qp *qp, struct rnic_out *out,
 					rd->sink_to + qp->tx.off);
 }
 
-/* As much of the response in progress as rnic_tx_series() takes. */
+/* Adds as much of the response in progress as rnic_tx_series() takes. */
 static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 				    struct rnic_out *out)
 {
@@ -444,8 +446,8 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 /* RTR and Terminate -------------------------------------------------------- */
 
 /*
- * Some hardware treats STag 0 specially, so the RTR names another; nobody may
- * look at it, its message being empty (RFC 6581 section 9.3).
+ * Some hardware handles STag 0 specially, so the RTR has another one. The
+ * message is empty, so its STag is not checked (RFC 6581 section 9.3).
  */
 static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 		       struct rnic_out *out)
@@ -498,17 +500,17 @@ static int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn,
 	return 0;
 }
 
-/* Every message ------------------------------------------------------------ */
+/* Messages ----------------------------------------------------------------- */
 
 /**
  * rnic_tx_segment() - add a segment of the message in progress to the batch
  * @qp: the QP; socket lock held, a batch is open
  * @conn: its stream
  * @room: bytes that the ULPDU may have
- * @fill: says why the message cannot go on, with -EACCES
+ * @fill: set to the error with -EACCES
  *
  * Return: 0, or a negative error and nothing was added: -EAGAIN, -ENOMEM and
- * -ENOSPC: the batch ends here; -EACCES: the message cannot go on.
+ * -ENOSPC: the batch ends here; -EACCES: the message cannot continue.
  */
 int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
 		    struct rnic_fill *fill)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages cut into DDP segments. */
+/* Segmentation of messages. */
 #ifndef MPA_RNIC_TX_MSG_H
 #define MPA_RNIC_TX_MSG_H
 
@@ -11,11 +11,11 @@
 struct mpa_conn;
 
 /**
- * struct rnic_fill - how the filling of a batch ended
- * @idle: there is nothing left to send, or nothing that could be sent now; also
- *	if a request failed that was just taken up
+ * struct rnic_fill - why filling a batch ended
+ * @idle: nothing is left that could be sent now; also if a request failed when
+ *	it was started
  * @end: a work request failed: end.fault is set
- * @fault: a Read Response cannot go on
+ * @fault: error of a Read Response that cannot continue
  * @refused: @fault is set
  */
 struct rnic_fill {

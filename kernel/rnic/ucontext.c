@@ -2,9 +2,9 @@
 /*
  * User contexts and what they may own.
  *
- * All that a context makes the device allocate is charged to the memory cgroup of
- * whoever asks. What the core allocates for it is not: settings bound how many
- * objects of each kind a context has.
+ * Memory that the device allocates for a context is charged to the memory
+ * cgroup of the calling process. Memory that the core allocates for it is not
+ * charged: settings limit how many objects of each kind a context has.
  */
 #include <rdma/uverbs_ioctl.h>
 
@@ -28,8 +28,8 @@ static struct rnic_dev *rnic_ucontext_dev(const struct rnic_ucontext *uctx)
 
 /**
  * rnic_ucontext_own() - count one more object of a context
- * @uctx: the context; NULL for kernel consumers, who are not bounded
- * @kind: what it is
+ * @uctx: the context; NULL for kernel consumers, which have no limit
+ * @kind: kind of the object
  *
  * Process context.
  *
@@ -54,9 +54,9 @@ int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 }
 
 /**
- * rnic_ucontext_disown() - an object of a context is gone
+ * rnic_ucontext_disown() - count one object less
  * @uctx: the context, or NULL
- * @kind: what it was
+ * @kind: kind of the object
  */
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
@@ -69,7 +69,7 @@ void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
  * @uctx: the context
  * @len: bytes
  *
- * Process context. The counterpart is a subtraction from rnic_ucontext.ring_bytes.
+ * Process context. Undone by subtracting @len from rnic_ucontext.ring_bytes.
  *
  * Return: 0; -ENOMEM: it has as many as the settings allow.
  */
@@ -86,12 +86,12 @@ int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 }
 
 /**
- * rnic_alloc_ucontext() - a process opens the device
+ * rnic_alloc_ucontext() - verbs: alloc_ucontext
  * @uctx: its context
  * @udata: room for struct mpa_alloc_ucontext_resp
  *
- * Return: 0; -EINVAL: the provider has no room for the response, or hands over what
- * has no meaning; -EFAULT.
+ * Return: 0; -EINVAL: the buffer for the response is too small, or the input is
+ * not zero; -EFAULT.
  */
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -109,10 +109,10 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 }
 
 /**
- * rnic_dealloc_ucontext() - a process has closed the device
+ * rnic_dealloc_ucontext() - verbs: dealloc_ucontext
  * @uctx: its context
  *
- * All that was in it is gone already, and the core frees the rest.
+ * The objects of the context are destroyed already. The core frees @uctx.
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
@@ -120,13 +120,12 @@ void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 }
 
 /**
- * rnic_disassociate_ucontext() - the device goes while a process has it open
- * @uctx: the process's context
+ * rnic_disassociate_ucontext() - verbs: disassociate_ucontext
+ * @uctx: context of a process that has the device open
  *
- * Nothing is to be done: rings are ordinary memory whose mapped pages live as
- * long as the mapping, and no callback of ours is attached to it. That the
- * operation exists is what lets the core remove or move a device without
- * waiting for its users.
+ * Does nothing: mapped pages of rings live as long as the mapping, and the
+ * mapping has no callback of this module. The operation must exist, so that the
+ * core can remove or move a device without waiting for its users.
  */
 void rnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {

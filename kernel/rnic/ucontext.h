@@ -8,7 +8,7 @@
 
 struct mem_cgroup;
 
-/* What a user's context has a number of, each bounded by a setting. */
+/* Kinds of objects of a context, each limited by a setting. */
 enum rnic_owned {
 	RNIC_OWNED_QP,
 	RNIC_OWNED_CQ,
@@ -19,11 +19,12 @@ enum rnic_owned {
 
 /**
  * struct rnic_ucontext - a user's context
- * @ibuctx: what the core sees
- * @memcg: memory cgroup of the process that opened the device, with a reference, for
- *	what is allocated on its behalf elsewhere; NULL: there are none; constant
- * @owned: objects it has, by &enum rnic_owned
- * @ring_bytes: bytes of the rings among these
+ * @ibuctx: the core's part
+ * @memcg: memory cgroup of the process that opened the device, with a
+ *	reference, charged for allocations on its behalf in other contexts; NULL
+ *	without memory cgroups; constant
+ * @owned: number of its objects, by &enum rnic_owned
+ * @ring_bytes: bytes of its rings
  */
 struct rnic_ucontext {
 	struct ib_ucontext ibuctx;

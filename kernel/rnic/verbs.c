@@ -25,7 +25,10 @@ static ssize_t rnic_abi_version_show(struct device *device,
 	return sysfs_emit(buf, "%u\n", MPA_ABI_VERSION);
 }
 
-/* By its name a provider knows the device: there is no driver number. */
+/*
+ * The provider recognizes the device by this attribute, since it has no driver
+ * number.
+ */
 static struct device_attribute rnic_abi_version_attr = {
 	.attr = { .name = MPA_ABI_SYSFS_ATTR, .mode = 0444 },
 	.show = rnic_abi_version_show,
