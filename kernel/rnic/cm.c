@@ -100,8 +100,9 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
  * rnic_cm_dev_enable() - enable connections of a new device
  * @dev: the device, with its name; calls for one device are serialized
  *
- * Called before the core notifies its clients: rdma_cm then opens every
- * wildcard listener on the device.
+ * Adds the device to the registry of its network namespace. Called before the
+ * core notifies its clients: rdma_cm then opens every wildcard listener on the
+ * device. Process context.
  *
  * Return: 0 or an error of mpa_node_add().
  */

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /**
- * enum rnic_counter - per-device counters, named by rnic_stats_descs[] in stats.c
+ * enum rnic_counter - counters of a device; rnic_stats_descs[] has their names
  * @RNIC_CNT_TX_SEND: Send-type messages handed to TCP
  * @RNIC_CNT_TX_WRITE: RDMA Write messages handed to TCP
  * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP

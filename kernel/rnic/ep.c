@@ -152,14 +152,14 @@ void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what)
 /**
  * rnic_ep_end() - end the stream as its QP requests
  * @ep: the endpoint
- * @how: see &enum rnic_ep_end
+ * @how: see &enum rnic_ep_end_how
  *
- * Any context, socket lock held or not. May be called again: a later member of the
- * enum overrides an earlier one. RELEASE and ABORT do not wait for the peer. In the
- * end rnic_qp_closed() is called once, the core gets one CLOSE event, and the
- * endpoint releases QP and identifier.
+ * Any context, socket lock held or not. May be called again: a later member of
+ * the enum overrides an earlier one. RELEASE and ABORT do not wait for the peer.
+ * In the end rnic_qp_closed() is called once, the core gets one CLOSE event, and
+ * the endpoint releases QP and identifier.
  */
-void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end how)
+void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end_how how)
 {
 	static const enum rnic_ep_todo todo[] = {
 		[RNIC_EP_END_SOON] = RNIC_EP_DO_BOUND,
@@ -348,8 +348,8 @@ void rnic_ep_forget_id(struct rnic_ep *ep)
  * @dev: its device
  * @cm_id: the identifier, which is not dereferenced and need not exist
  *
- * Process context. Return: the endpoint with a reference, which may have released
- * @cm_id in the meantime, or NULL.
+ * Process context. Return: the endpoint with a reference, which may have
+ * released @cm_id in the meantime, or NULL.
  */
 struct rnic_ep *rnic_ep_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id)
 {

@@ -6,9 +6,9 @@
  * Locks, outermost first:
  *
  *  1. rnic_ep.lock: serializes what may sleep: the endpoint's work, and
- *  connect, accept and reject of the core;
+ *     connect, accept and reject of the core;
  *  2. the socket lock: state, stream, QP, CM identifier. Callbacks of the ULP
- *  hold it, and never take rnic_ep.lock;
+ *     hold it, and never take rnic_ep.lock;
  *  3. rnic_qp.lock and what nests in it; rnic_listener.lock, which protects the
  *     listener's CM identifier.
  *
@@ -51,9 +51,7 @@ enum {
 	 * the event, so that no answer will come.
 	 */
 	RNIC_CM_ORPHAN_MS	= 10000,
-	/*
-	 * The FIN of the peer, after it acknowledged a refusal or a Terminate.
-	 */
+	/* The peer's FIN, after it acknowledged a refusal or a Terminate. */
 	RNIC_CM_CLOSE_MS		= 5000,
 };
 
@@ -78,7 +76,7 @@ enum rnic_ep_todo {
 };
 
 /* How a QP asks for the end of its stream. */
-enum rnic_ep_end {
+enum rnic_ep_end_how {
 	RNIC_EP_END_SOON,	/* it sends its last messages: limit the time */
 	RNIC_EP_END_ORDERLY,	/* FIN after what TCP holds; wait for that of the peer */
 	RNIC_EP_END_RELEASE,	/* FIN likewise, but leave the rest to TCP */
@@ -228,7 +226,7 @@ void rnic_ep_put(struct rnic_ep *ep);
 void rnic_ep_unuse(struct rnic_ep *ep);
 void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to);
 void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what);
-void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end how);
+void rnic_ep_end(struct rnic_ep *ep, enum rnic_ep_end_how how);
 void rnic_ep_arm(struct rnic_ep *ep, unsigned int ms);
 void rnic_ep_disarm(struct rnic_ep *ep);
 void rnic_ep_drain(struct sock *sk);

@@ -205,11 +205,11 @@ struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp)
 /**
  * rnic_qp_end_ep() - request the end of the stream from the endpoint
  * @qp: the QP; nothing happens if it has no endpoint
- * @how: see &enum rnic_ep_end
+ * @how: see &enum rnic_ep_end_how
  *
  * Any context.
  */
-void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how)
+void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end_how how)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 
@@ -280,6 +280,8 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
  * rnic_qp_unbind() - undo rnic_qp_bind() after the stream is detached
  * @qp: the QP
  * @ep: the endpoint; does nothing if another one is bound
+ *
+ * The QP must have left RTS, see rnic_qp_closed().
  */
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep)
 {

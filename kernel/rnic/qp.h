@@ -5,8 +5,8 @@
  * Locks, outermost first:
  *
  *  1. the socket lock of the bound stream: protects sending and receiving: the
- *  message in progress in either direction, outstanding Reads of either side,
- *  and the sequence numbers;
+ *     message in progress in either direction, outstanding Reads of either
+ *     side, and the sequence numbers;
  *  2. rnic_qp.lock (irq-safe): the state, the kernel's indices of the send
  *     ring, the send records, the pointer to the endpoint; and, without a
  *     stream, the kernel's index of the receive ring, which the socket lock
@@ -283,7 +283,7 @@ struct rnic_end {
 	u8 recv_status;
 	u32 cause;
 	int event;
-	enum rnic_ep_end how;
+	enum rnic_ep_end_how how;
 };
 
 /**
@@ -378,7 +378,7 @@ void rnic_qp_event(struct rnic_qp *qp, int type);
 void rnic_qp_kick(struct rnic_qp *qp);
 void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
 struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);
-void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end how);
+void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end_how how);
 bool rnic_qp_cq_overflown(const struct rnic_qp *qp);
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep);

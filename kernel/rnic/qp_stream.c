@@ -191,6 +191,8 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
  * @f: the fault
  * @seg: the segment at fault, or NULL
  *
+ * After the Terminate is sent, the endpoint is requested to end the stream.
+ *
  * Return: -EPROTO, for the callback of the ULP.
  */
 int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,

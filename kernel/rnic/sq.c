@@ -569,8 +569,8 @@ static int rnic_sqe_refused(const struct rnic_wr_info *info,
  * @qp: the QP; rnic_qp.lock held
  * @wr: the request
  *
- * Return: 0, -EINVAL (malformed, or longer than %MPA_MAX_MSG_SIZE), -ENOMEM (ring
- * full), -ENOTCONN (the QP was never connected).
+ * Return: 0, -EINVAL (malformed, or longer than %MPA_MAX_MSG_SIZE), -ENOMEM
+ * (ring full), -ENOTCONN (the QP was never connected).
  */
 int rnic_sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* States and events of queue pairs, endpoints and regions, as tracepoints show them. */
+/* States and events of queue pairs, endpoints and regions, for tracepoints. */
 #ifndef MPA_RNIC_STATES_H
 #define MPA_RNIC_STATES_H
 
