@@ -12,7 +12,7 @@
 /* rnic_cq.due */
 enum {
 	RNIC_CQ_DUE_COMP,	/* a completion event */
-	RNIC_CQ_DUE_ERR,		/* IB_EVENT_CQ_ERR */
+	RNIC_CQ_DUE_ERR,	/* IB_EVENT_CQ_ERR */
 };
 
 /* Clears the consumer's request for an event if this completion meets it. */

@@ -52,7 +52,7 @@ enum {
 	 */
 	RNIC_CM_ORPHAN_MS	= 10000,
 	/* The peer's FIN, after it acknowledged a refusal or a Terminate. */
-	RNIC_CM_CLOSE_MS		= 5000,
+	RNIC_CM_CLOSE_MS	= 5000,
 };
 
 enum {

@@ -107,7 +107,7 @@ static void rnic_ep_work(struct work_struct *work)
 		[RNIC_EP_DO_CLOSED]	= rnic_ep_closed,
 		[RNIC_EP_DO_FAILED]	= rnic_ep_startup_failed,
 		[RNIC_EP_DO_RELEASE]	= rnic_ep_release,
-		[RNIC_EP_DO_TCP]		= rnic_ep_tcp,
+		[RNIC_EP_DO_TCP]	= rnic_ep_tcp,
 		[RNIC_EP_DO_REFUSE]	= rnic_ep_refuse,
 		[RNIC_EP_DO_ORPHAN]	= rnic_ep_orphan,
 		[RNIC_EP_DO_BOUND]	= rnic_ep_end_soon,

@@ -27,6 +27,7 @@ struct rnic_segment {
 	u32 joined;
 };
 
+/* Reads the DDP header of a ULPDU. Returns false if it is too short. */
 static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx,
 				     u32 len)
 {

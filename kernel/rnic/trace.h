@@ -98,7 +98,7 @@ TRACE_DEFINE_ENUM(RNIC_EP_DEAD);
 			 { RNIC_EP_REQUESTING, "requesting" },		\
 			 { RNIC_EP_AWAITING, "awaiting" },		\
 			 { RNIC_EP_REQUESTED, "requested" },		\
-			 { RNIC_EP_ESTABLISHED, "established" },		\
+			 { RNIC_EP_ESTABLISHED, "established" },	\
 			 { RNIC_EP_CLOSING, "closing" },			\
 			 { RNIC_EP_LINGERING, "lingering" },		\
 			 { RNIC_EP_DEAD, "dead" })
