@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
 # Senders that are disturbed. While one is delayed (mpa_hold), its region is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 #
 # How long mpa_rnic disables interrupts, measured by the lab's module mpa_irqoff. One
