@@ -173,18 +173,18 @@ def refused_by_the_kernel():
             for words, message in (
                     (("ird", 129), "ird exceeds the limit of the device"),
                     (("ord", 16382), "ord exceeds the limit of the device"),
-                    (("rtr", "send"), "rtr has a kind that the device does "
-                                      "not know"),
-                    (("rtr", "send,write"), "rtr has a kind that the device "
-                                            "does not know"),
-                    (("packing", "on"), "packing is for sockets"),
-                    (("packing", "off"), "packing is for sockets"),
-                    (("crc", "off", "ird", 129), "ird is more than"),
-                    (("markers", "on", "packing", "on"), "packing is for")):
+                    (("rtr", "send"), "rtr contains a kind that the "
+                                      "device does not support"),
+                    (("rtr", "send,write"), "rtr contains a kind that the "
+                                            "device does not support"),
+                    (("packing", "on"), "packing does not apply"),
+                    (("packing", "off"), "packing does not apply"),
+                    (("crc", "off", "ird", 129), "ird exceeds"),
+                    (("markers", "on", "packing", "on"), "packing does not")):
                 refused(where, of, words, 1, message)
         for words in (("user-qp-max", 5), ("crc", "off", "user-rings-max", 5)):
             refused("h2", listening(), words, 1,
-                    "is for devices, not for listeners")
+                    "user limits do not apply to listeners")
 
 
 @case
@@ -482,7 +482,7 @@ def startup_timeout(of):
                        of=of or listening()), \
             counting("mpa2", conn_startup_error=3):
         for data in (b"", request(1, 1)[:-1]):
-            with raw() as peer, within(0.7, 2.5):
+            with within(0.7, 2.5), raw() as peer:
                 peer.send(data)
                 peer.closed()
         # The same for an expected first FPDU.

@@ -10,11 +10,11 @@
 tracing=/sys/kernel/tracing
 
 lab_devices 2
-echo 1 > $tracing/events/mpa_rnic/mpa_mr/enable
+echo 1 > $tracing/events/mpa_rnic/rnic_mr/enable
 uverbs_input h1 mpa1
 
 cp $tracing/trace "$LAB_OUT/trace"
-registered=$(grep -c 'mpa_mr: dev=mpa1 stag=0x[0-9a-f]* reg ' "$LAB_OUT/trace")
-removed=$(grep -c 'mpa_mr: dev=mpa1 stag=0x[0-9a-f]* dereg ' "$LAB_OUT/trace")
+registered=$(grep -c 'rnic_mr: dev=mpa1 stag=0x[0-9a-f]* reg ' "$LAB_OUT/trace")
+removed=$(grep -c 'rnic_mr: dev=mpa1 stag=0x[0-9a-f]* dereg ' "$LAB_OUT/trace")
 lab_true "regions are traced" "$registered > 256"
 lab_is "all of them were deregistered" "$removed" "$registered"
