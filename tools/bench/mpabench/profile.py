@@ -45,7 +45,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                   r" mpa_rx_read mpa_strip_run"
                   r" siw_rx_umem\S* siw_rx_kva\S* siw_rx_pbl\S*"),
     ("zero copy undone", r"skb_copy_ubufs skb_orphan_frags\w*"),
-    ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w* rnic_mr_kvec"
+    ("copy for sending", r"_copy_from_iter\w* copy_page_from_iter\w*"
                          r" rnic_mr_view skb_do_copy_data_nocache tcp_copy_to_skb"
                          r" mpa_fpdu_write fpdu_write_bytes fpdu_copy"
                          # A series is copied in one loop, including headers.
@@ -85,7 +85,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
                      r" tcp_event_new_data_sent tcp_rate_\w+ tcp_update_\w+"
                      r" tcp_current_mss tcp_init_tso_segs\S* tcp_pacing\w*"),
     ("socket call", r"tcp_sendmsg\w* sock_sendmsg inet_sendmsg tcp_stream_alloc_skb"
-                    r" sk_stream_\w+ tcp_send_mss (?:mpa_)?tx_\w+ usock_send_ready usock_writable"
+                    r" sk_stream_\w+ tcp_send_mss (?:mpa_|rnic_)?tx_\w+ usock_send_ready usock_writable"
                     r" do_tcp_sendpages tcp_sendpage_locked tcp_build_frag"
                     r" sock_recvmsg release_sock lock_sock_nested __release_sock"),
     ("timers", r"\w*timer\w* hrtimer_\w+ tick_\w+"),
