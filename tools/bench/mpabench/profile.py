@@ -64,9 +64,9 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("completions", r"rnic_cq_\w+ rnic_wr_finish rnic_sq_retire rnic_response_done"
                     r" siw_\wqe_complete siw_rdmap_complete\S* siw_reap_cqe"
                     r" rnic_poll_cq rnic_req_notify_cq"),
-    ("receive walk", r"mpa_rx_\w+ mpa_data_ready mpa_run_work mpa_reader_\w+"
-                     r" mpa_strip_run rnic_rx_ulpdu rnic_ep_op_ulpdu mpa_kick mark_taken deliver"
-                     r" ddp_check\w* ddp_decode op_ulpdu __tcp_read_sock tcp_read_sock"
+    ("receive walk", r"(?:mpa_|rnic_)?rx_\w+ conn_data_ready conn_run_work mpa_reader_\w+"
+                     r" mpa_strip_run rnic_ep_op_ulpdu mpa_conn_kick"
+                     r" ddp_check\w* ddp_decode usock_op_ulpdu __tcp_read_sock tcp_read_sock"
                      r" tcp_recv_skb tcp_read_done skb_copy_bits siw_tcp_rx_data\S*"
                      r" siw_qp_llp_data_ready siw_proc_\S+ ksock_recv"),
     ("link", r"veth_\w+ dev_\w+ __dev_\w+ sch_\w+ __netif_\w+ netif_\w+"
