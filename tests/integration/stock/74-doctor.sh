@@ -246,7 +246,7 @@ lab_link h1
 healthy "a healthy host"
 healthy "a healthy host, to a user" "${user[@]}"
 lab_check "it reports what a user may not see" \
-	grep -q 'rules not seen' "$LAB_OUT/doctor.json"
+	grep -q 'rules are unknown' "$LAB_OUT/doctor.json"
 (($#)) || set -- rationed user_space device_nodes links network settings devices
 for part; do
 	"$part"
