@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sockets, ends and the relay of the suite of kernel/ulp.
+ * Sockets, ends of streams and the relay of the suites of kernel/ulp.
  */
 #include <linux/crc32c.h>
 #include <linux/delay.h>
@@ -21,28 +21,28 @@
 static int add_batch(struct end *e, u32 *nr,
 		     u32 (*length)(struct end *e, u32 room));
 
-/* ---- Call-ups ---- */
+/* ---- Callbacks ---- */
 
 static struct end *enter(struct mpa_conn *conn)
 {
 	struct end *e = mpa_priv(conn);
 
-	if (e->dead || e->within || (e->conn && e->conn != conn))
+	if (e->detached || e->in_callback || (e->conn && e->conn != conn))
 		e->bad++;
 	if (IS_ENABLED(CONFIG_LOCKDEP) &&
 	    !lockdep_sock_is_held(mpa_socket(conn)->sk))
 		e->bad++;
-	e->within = true;
+	e->in_callback = true;
 	return e;
 }
 
 static void leave(struct end *e)
 {
-	e->within = false;
+	e->in_callback = false;
 	wake_up(&e->fx->wq);
 }
 
-static void keep_pd(struct end *e, const void *pd, u32 pd_len)
+static void save_pd(struct end *e, const void *pd, u32 pd_len)
 {
 	if (pd_len > sizeof(e->pd)) {
 		e->bad++;
@@ -58,7 +58,7 @@ static void on_request(struct mpa_conn *conn, const struct mpa_frame *req,
 	struct end *e = enter(conn);
 
 	e->req = *req;
-	keep_pd(e, pd, pd_len);
+	save_pd(e, pd, pd_len);
 	e->requests++;
 	leave(e);
 }
@@ -77,12 +77,12 @@ static void on_reply(struct mpa_conn *conn, int status,
 {
 	struct end *e = enter(conn);
 
-	/* Full operation comes first. */
+	/* Full operation is reported first. */
 	if (!status && e->operationals != 1)
 		e->bad++;
 	e->status = status;
 	e->with_res = res;
-	keep_pd(e, pd, pd_len);
+	save_pd(e, pd, pd_len);
 	e->replies++;
 	leave(e);
 }
@@ -108,7 +108,10 @@ static u64 counter_of(const u8 *p)
 	return p ? get_unaligned_be64(p) : U64_MAX;
 }
 
-/* Joins what goes on with a ULPDU, whose counter was read. Returns how many. */
+/*
+ * Joins the ULPDUs that continue the current one, whose counter was read.
+ * Returns the number of ULPDUs, the current one included.
+ */
 static u32 join_all(struct end *e, struct mpa_rx *rx)
 {
 	u32 left = mpa_rx_left(rx);
@@ -117,7 +120,7 @@ static u32 join_all(struct end *e, struct mpa_rx *rx)
 	while (counter_of(mpa_rx_next(rx, COUNTER)) ==
 	       e->rx_count + mpa_rx_left(rx) && mpa_rx_join(rx, COUNTER))
 		nr++;
-	/* Each second time it is to be as if nothing had been joined. */
+	/* Every second time the joining is undone. */
 	if (nr == 1 || ++e->rx_joins % 2)
 		return nr;
 	mpa_rx_part(rx);
@@ -126,7 +129,7 @@ static u32 join_all(struct end *e, struct mpa_rx *rx)
 	return 1;
 }
 
-/* Checks bytes of the pattern, in parts that end anywhere. */
+/* Checks bytes of the pattern, in parts of varying lengths. */
 static void check_count(struct end *e, struct mpa_rx *rx, u32 len)
 {
 	u8 want[sizeof(e->buf)];
@@ -182,7 +185,7 @@ static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 		return ret;
 	}
 	while (off < len) {
-		/* Parts of all lengths, to fall on Markers in all ways. */
+		/* Varying lengths, so that Markers are anywhere in a part. */
 		u32 n = min3((off * 7 + e->rx_ulpdus) % 509 + 1, len - off,
 			     (u32)sizeof(e->buf));
 
@@ -195,7 +198,7 @@ static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 	if (mpa_rx_left(rx) != len - off)
 		e->bad++;
 	e->rx_bytes += len;
-	e->owed += !!e->echo;
+	e->unanswered += !!e->echo;
 	leave(e);
 	return e->rx_ulpdus++ == e->refuse_at ? -ECANCELED : 0;
 }
@@ -206,8 +209,8 @@ static void on_answer(struct mpa_conn *conn)
 	u32 before = e->tx_ulpdus;
 
 	e->answers++;
-	if (e->owed && !mpa_tx_begin_atomic(conn)) {
-		if (add_batch(e, &e->owed, e->echo) ||
+	if (e->unanswered && !mpa_tx_begin_atomic(conn)) {
+		if (add_batch(e, &e->unanswered, e->echo) ||
 		    (e->shrink ? end_send_shrunk(e) : mpa_tx_send(conn)))
 			e->bad++;
 		e->at_once += e->tx_ulpdus - before;
@@ -219,7 +222,7 @@ static void on_writable(struct mpa_conn *conn)
 {
 	struct end *e = enter(conn);
 
-	/* After a FIN, also one within an FPDU, our half is still open. */
+	/* After a FIN, even within an FPDU, this end can still send. */
 	if (e->ended[MPA_ERROR_CLOSED] && e->err[MPA_ERROR_CLOSED] &&
 	    e->err[MPA_ERROR_CLOSED] != -ECONNABORTED)
 		e->bad++;
@@ -275,8 +278,8 @@ static void set_options(struct socket *sock, const struct link_options *lo)
 		WRITE_ONCE(sk->sk_sndbuf, lo->sndbuf);
 		release_sock(sk);
 	}
-	sk->sk_rcvtimeo = msecs_to_jiffies(PATIENCE_MS);
-	sk->sk_sndtimeo = msecs_to_jiffies(PATIENCE_MS);
+	sk->sk_rcvtimeo = msecs_to_jiffies(TIMEOUT_MS);
+	sk->sk_sndtimeo = msecs_to_jiffies(TIMEOUT_MS);
 }
 
 static struct socket *make_socket(struct fixture *fx,
@@ -310,9 +313,9 @@ static int loopback(int family, struct sockaddr_storage *ss)
 /**
  * fx_pair - make two sockets that are connected to each other
  * @fx: the fixture
- * @lo: what kind
- * @a: set to the one that connected
- * @b: set to the one that was accepted
+ * @lo: options of the sockets
+ * @a: set to the socket that connected
+ * @b: set to the accepted socket
  */
 void fx_pair(struct fixture *fx, const struct link_options *lo,
 	     struct socket **a, struct socket **b)
@@ -342,11 +345,11 @@ void fx_attach(struct end *e)
 
 	KUNIT_ASSERT_FALSE_MSG(e->fx->test, IS_ERR(conn), "%ld", PTR_ERR(conn));
 	e->conn = conn;
-	e->dead = false;
+	e->detached = false;
 }
 
 /**
- * fx_detach - take MPA off an end's socket, if it is on
+ * fx_detach - remove MPA from an end's socket, if attached
  * @e: the end
  */
 void fx_detach(struct end *e)
@@ -356,14 +359,14 @@ void fx_detach(struct end *e)
 	if (!conn)
 		return;
 	mpa_detach(conn);
-	e->dead = true;
+	e->detached = true;
 	e->conn = NULL;
 }
 
 /**
- * fx_direct - attach both ends to two sockets of a pair
+ * fx_direct - attach both ends to the two sockets of a pair
  * @fx: the fixture
- * @lo: what kind of sockets
+ * @lo: options of the sockets
  */
 void fx_direct(struct fixture *fx, const struct link_options *lo)
 {
@@ -373,10 +376,10 @@ void fx_direct(struct fixture *fx, const struct link_options *lo)
 }
 
 /**
- * fx_with_raw - attach one end, its peer is a raw socket
+ * fx_with_raw - attach one end, whose peer is a raw socket
  * @fx: the fixture
- * @i: which end; the raw socket has the same number
- * @lo: what kind of sockets
+ * @i: number of the end; the raw socket has the same number
+ * @lo: options of the sockets
  */
 void fx_with_raw(struct fixture *fx, unsigned int i,
 		 const struct link_options *lo)
@@ -388,7 +391,7 @@ void fx_with_raw(struct fixture *fx, unsigned int i,
 /**
  * fx_relayed - attach both ends, with the relay between them
  * @fx: the fixture
- * @lo: what kind of sockets
+ * @lo: options of the sockets
  */
 void fx_relayed(struct fixture *fx, const struct link_options *lo)
 {
@@ -419,7 +422,7 @@ void fx_reset(struct socket **sock)
 }
 
 /**
- * fx_settle - leave time for what must not happen
+ * fx_settle - wait long enough to see what must not happen
  */
 void fx_settle(void)
 {
@@ -430,12 +433,12 @@ static void init_end(struct fixture *fx, struct end *e)
 {
 	e->fx = fx;
 	e->refuse_at = U32_MAX;
-	e->dead = true;
+	e->detached = true;
 	e->out = vzalloc(ROOM);
 }
 
 /**
- * fx_init - before each test
+ * fx_init - set up the fixture before each test
  * @test: the test; its priv becomes the fixture
  *
  * Return: 0 or -ENOMEM.
@@ -459,7 +462,7 @@ int fx_init(struct kunit *test)
 }
 
 /**
- * fx_exit - after each test, however it went
+ * fx_exit - free the fixture after each test, passed or failed
  * @test: the test
  */
 void fx_exit(struct kunit *test)
@@ -472,8 +475,8 @@ void fx_exit(struct kunit *test)
 	for (i = 0; i < NR_ENDS; i++)
 		fx_detach(&fx->end[i]);
 	/*
-	 * With a reset, which leaves TCP nothing to wait for: until then its
-	 * sockets, attached ones, would keep the module.
+	 * After a reset TCP destroys the sockets at once. A socket that was
+	 * attached holds a reference to mpa.ko until then.
 	 */
 	for (i = 0; i < NR_ENDS; i++) {
 		fx_reset(&fx->end[i].sock);
@@ -488,12 +491,12 @@ void fx_exit(struct kunit *test)
 /* ---- Raw peers ---- */
 
 /**
- * raw_send - send bytes, all of them
+ * raw_send - send all bytes
  * @sock: a raw peer's socket
  * @p: the bytes
- * @len: how many
+ * @len: number of bytes
  *
- * Return: @len, or what came instead.
+ * Return: @len; else fewer bytes or a negative error.
  */
 int raw_send(struct socket *sock, const void *p, u32 len)
 {
@@ -504,12 +507,13 @@ int raw_send(struct socket *sock, const void *p, u32 len)
 }
 
 /**
- * raw_recv - receive what there is
+ * raw_recv - receive the bytes that are available
  * @sock: a raw peer's socket
- * @p: where to
- * @len: at most so many bytes
+ * @p: destination
+ * @len: maximum number of bytes
  *
- * Return: bytes; 0 at the end; -EAGAIN if there are none.
+ * Return: number of bytes; 0 at the end of the stream; -EAGAIN if none are
+ * available.
  */
 int raw_recv(struct socket *sock, void *p, u32 len)
 {
@@ -522,10 +526,10 @@ int raw_recv(struct socket *sock, void *p, u32 len)
 /**
  * raw_recv_all - wait for bytes
  * @sock: a raw peer's socket
- * @p: where to
- * @len: how many
+ * @p: destination
+ * @len: number of bytes
  *
- * Return: @len, or what came instead.
+ * Return: @len; else fewer bytes or a negative error.
  */
 int raw_recv_all(struct socket *sock, void *p, u32 len)
 {
@@ -536,14 +540,14 @@ int raw_recv_all(struct socket *sock, void *p, u32 len)
 }
 
 /**
- * raw_frame - write a startup frame by hand
- * @to: where to; 20 bytes and @pd_len
+ * raw_frame - build a startup frame byte by byte
+ * @to: destination of 20 + @pd_len bytes
  * @reply: a Reply, else a Request
  * @flags: the flag byte
  * @rev: the revision
- * @pd_len: bytes of private data, 0 each
+ * @pd_len: bytes of private data, all 0
  *
- * Return: its bytes.
+ * Return: bytes of the frame.
  */
 u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len)
 {
@@ -557,12 +561,12 @@ u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len)
 }
 
 /**
- * raw_fpdu - write an FPDU without Markers by hand
- * @to: where to
+ * raw_fpdu - build an FPDU without Markers byte by byte
+ * @to: destination
  * @ulpdu: the ULPDU
- * @len: bytes of it
+ * @len: bytes of the ULPDU
  *
- * Return: its bytes.
+ * Return: bytes of the FPDU.
  */
 u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len)
 {
@@ -595,12 +599,13 @@ static int pass(struct relay *r, unsigned int from, u8 *data)
 }
 
 /**
- * relay_step - pass on what there is, both ways
+ * relay_step - forward the available bytes in both directions
  * @r: the relay
  * @fx: the fixture
  *
- * Return: bytes passed, or a negative error. Sleeps a little if there were
- * none.
+ * Sleeps a little if no bytes are available.
+ *
+ * Return: bytes forwarded, or a negative error.
  */
 int relay_step(struct relay *r, struct fixture *fx)
 {
@@ -617,11 +622,11 @@ int relay_step(struct relay *r, struct fixture *fx)
 /* ---- Traffic ---- */
 
 /**
- * pattern - what a ULPDU is to hold
- * @to: where to
- * @ulpdu: its number, from 0 on
- * @off: first byte wanted
- * @len: how many
+ * pattern - write the expected bytes of a ULPDU
+ * @to: destination
+ * @ulpdu: number of the ULPDU, from 0 on
+ * @off: offset of the first byte
+ * @len: number of bytes
  */
 void pattern(u8 *to, u32 ulpdu, u32 off, u32 len)
 {
@@ -632,11 +637,12 @@ void pattern(u8 *to, u32 ulpdu, u32 off, u32 len)
 }
 
 /**
- * random_length - a ULPDU of any length
+ * random_length - choose a random length of a ULPDU
  * @e: the sender
- * @room: the longest
+ * @room: maximum length
  *
- * Return: mostly short ones, some that just fit, some of all the rest.
+ * Return: mostly a short length, sometimes the maximum or close to it,
+ * sometimes any length.
  */
 u32 random_length(struct end *e, u32 room)
 {
@@ -659,9 +665,9 @@ u32 random_length(struct end *e, u32 room)
 }
 
 /**
- * longest_length - a ULPDU that just fits
+ * longest_length - choose the maximum length of a ULPDU
  * @e: the sender
- * @room: the longest
+ * @room: maximum length
  *
  * Return: @room.
  */
@@ -670,7 +676,7 @@ u32 longest_length(struct end *e, u32 room)
 	return room;
 }
 
-/* Adds one ULPDU of @len bytes that may use e->out from @at on. */
+/* Adds one ULPDU of @len bytes to the batch, stored in e->out from @at on. */
 static int add_one(struct end *e, u32 at, u32 len)
 {
 	bool stable = e->tx_ulpdus % 3 == 0;
@@ -688,7 +694,7 @@ static int add_one(struct end *e, u32 at, u32 len)
 			 stable);
 	if (ret)
 		return ret;
-	/* What must have been copied may change. */
+	/* Bytes that mpa_tx_add() must have copied may change. */
 	memset(p, 0xdd, hdr);
 	if (!stable && e->res.crc)
 		memset(p, 0xdd, len);
@@ -706,7 +712,7 @@ static int add_batch(struct end *e, u32 *nr,
 	while (!ret && *nr && (room = mpa_tx_room(e->conn))) {
 		u32 len = length(e, room);
 
-		/* One more than fits is refused and leaves no trace. */
+		/* One byte too many is refused and changes nothing. */
 		if (mpa_tx_add(e->conn, e->out, 0,
 			       &(struct kvec){ e->out, room + 1 }, 1, room + 1,
 			       true) != -EMSGSIZE)
@@ -730,10 +736,10 @@ static int send_batch(struct end *e, u32 *nr,
 }
 
 /**
- * end_send_shrunk - send a batch whose packet shrinks to one segment meanwhile
+ * end_send_shrunk - send a batch with the maximum packet reduced to one segment
  * @e: the sender, locked, with a batch open
  *
- * Return: what mpa_tx_send() does.
+ * Return: as mpa_tx_send().
  */
 int end_send_shrunk(struct end *e)
 {
@@ -747,7 +753,7 @@ int end_send_shrunk(struct end *e)
 	return ret;
 }
 
-/* Whether a batch can be opened; if not, waits for when it might. */
+/* Opens a batch. After -EAGAIN, has waited until a retry may succeed. */
 static int open_batch(struct end *e)
 {
 	unsigned int before = e->writables;
@@ -758,7 +764,7 @@ static int open_batch(struct end *e)
 	release_sock(e->sock->sk);
 	if (!wait_event_timeout(e->fx->wq, e->writables != before ||
 				e->ended[MPA_ERROR_CLOSED],
-				msecs_to_jiffies(PATIENCE_MS)))
+				msecs_to_jiffies(TIMEOUT_MS)))
 		ret = -ETIMEDOUT;
 	lock_sock(e->sock->sk);
 	return ret;
@@ -767,10 +773,10 @@ static int open_batch(struct end *e)
 /**
  * end_send - send ULPDUs
  * @e: the sender
- * @nr: how many
- * @length: says how long each is to be, given the room there is
+ * @nr: number of ULPDUs
+ * @length: returns the length of the next one, at most @room
  *
- * Return: 0; -ETIMEDOUT if sending was stuck; what mpa_tx_*() return.
+ * Return: 0; -ETIMEDOUT if sending does not continue; errors of mpa_tx_*().
  */
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room))
 {
@@ -789,23 +795,23 @@ int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room))
 }
 
 /**
- * end_send_owed - send the answers that were not sent at once
- * @e: the sender; nothing more comes for it to answer
+ * end_send_unanswered - send the answers that ops->answer has not sent
+ * @e: the sender; it receives no more ULPDUs to answer
  *
  * Return: as end_send().
  */
-int end_send_owed(struct end *e)
+int end_send_unanswered(struct end *e)
 {
 	u32 nr;
 
 	lock_sock(e->sock->sk);
-	nr = e->owed;
-	e->owed = 0;
+	nr = e->unanswered;
+	e->unanswered = 0;
 	release_sock(e->sock->sk);
 	return end_send(e, nr, e->echo);
 }
 
-/* A ULPDU by itself, of what is at @p. Returns bytes of the pattern sent. */
+/* Adds a single ULPDU of bytes at @p. Returns bytes of the pattern sent. */
 static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
 {
 	struct kvec vec = {
@@ -822,10 +828,13 @@ static u32 add_counted(struct end *e, u8 *p, u32 len, u32 room)
 	return vec.iov_len;
 }
 
-/* As many as fill their segments. Returns bytes of the pattern sent. */
+/*
+ * Adds a series of ULPDUs, each of which fills its segment. Returns bytes of
+ * the pattern sent.
+ */
 static u32 series_counted(struct end *e, u8 *p, u32 len)
 {
-	/* Pieces that end anywhere, and one without bytes. */
+	/* Pieces of any length, one of them empty. */
 	struct kvec vec[] = {
 		{ .iov_base = p, .iov_len = len / 3 },
 		{ .iov_base = p + len / 3, .iov_len = 0 },
@@ -862,11 +871,11 @@ static int send_batch_counted(struct end *e, u32 *len)
 }
 
 /**
- * end_send_counted - send bytes of the pattern, in series where they can be
+ * end_send_counted - send bytes of the pattern, in series where possible
  * @e: the sender
- * @len: how many
+ * @len: number of bytes
  *
- * Return: 0; -ETIMEDOUT if sending was stuck; what mpa_tx_*() return.
+ * Return: as end_send().
  */
 int end_send_counted(struct end *e, u32 len)
 {
@@ -885,8 +894,8 @@ int end_send_counted(struct end *e, u32 len)
 }
 
 /**
- * end_events - how often has the end of a stream been told?
- * @e: the end of the stream
+ * end_events - count how often the stream's end was reported
+ * @e: one end of the stream
  *
  * Return: calls of ops->ended and of ops->reply with an error.
  */

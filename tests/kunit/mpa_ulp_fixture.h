@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the suite of kernel/ulp stands on: pairs of loopback sockets, ends of
- * streams that record their call-ups and check what they receive, and a relay
- * between two pairs that can cut up and falsify what passes.
+ * Fixture of the suites of kernel/ulp: pairs of loopback sockets, ends of
+ * streams that record their callbacks and check what they receive, and a relay
+ * between two pairs that can split and corrupt the bytes it forwards.
  */
 #ifndef MPA_ULP_FIXTURE_H
 #define MPA_ULP_FIXTURE_H
@@ -19,12 +19,12 @@ enum {
 	NR_RAW		= 2,
 	ROOM		= 128 * 1024,
 	COUNTER		= 8,
-	PATIENCE_MS	= 20000,	/* emulated machines are slow */
-	SETTLE_MS	= 30,		/* for what must not happen */
+	TIMEOUT_MS	= 20000,	/* emulated machines are slow */
+	SETTLE_MS	= 30,		/* to see what must not happen */
 };
 
 /**
- * struct link_options - what kind of sockets to make
+ * struct link_options - options of the sockets of a pair
  * @family: AF_INET or AF_INET6; 0: AF_INET
  * @mss: TCP_MAXSEG; 0: the device's
  * @rcvbuf: SO_RCVBUF of both; 0: the default
@@ -47,34 +47,38 @@ struct link_options {
  * @replies: calls of ops->reply
  * @writables: calls of ops->writable
  * @ended: calls of ops->ended, by code
- * @req: the Request called up
- * @res: the result called up
- * @status: of the last reply
- * @with_res: a result came with it
- * @err: of the last ended, by code
+ * @req: the Request passed to ops->request
+ * @res: the result passed to ops->operational
+ * @status: status passed to the last ops->reply
+ * @with_res: that call also passed a result
+ * @err: error passed to the last ops->ended, by code
  * @pd: private data of the Request or Reply
  * @pd_len: bytes of it
- * @within: a call-up is under way
- * @dead: detached: nothing may be called
- * @bad: call-ups that should not have come, came nested, unlocked or wrong
+ * @in_callback: a callback is running
+ * @detached: no stream is attached: no callback may be called
+ * @bad: number of errors: callbacks that were unexpected, nested, unlocked or
+ *	had wrong data, and failed checks
  * @rx_ulpdus: ULPDUs received
  * @rx_bytes: bytes of them
  * @refuse_at: refuse the ULPDU of this number; U32_MAX: none
  * @skip: read only parts of each ULPDU
- * @counted: ULPDUs begin with COUNTER bytes: how many others were sent before,
- *	which are of one pattern; those that follow each other are joined
- * @rx_count: of these others, received
- * @rx_joined: ULPDUs that came with the one called up
- * @rx_joins: call-ups with others to join; each second was undone
- * @tx_count: of those others, sent
+ * @counted: each ULPDU begins with a counter of COUNTER bytes: the number of
+ *	payload bytes sent before it. The payload of all ULPDUs is one
+ *	pattern; consecutive ULPDUs are joined
+ * @rx_count: payload bytes received
+ * @rx_joined: ULPDUs that were joined with the one passed to ops->ulpdu
+ * @rx_joins: calls of ops->ulpdu that joined others; every second one was
+ *	undone
+ * @tx_count: payload bytes sent
  * @tx_series: ULPDUs sent in series
  * @tx_ulpdus: ULPDUs sent
  * @tx_bytes: bytes of them
- * @echo: says how long the ULPDUs are that answer those received; NULL: none do
- * @owed: answers not sent yet
+ * @echo: returns the length of the ULPDU that answers a received one; NULL: no
+ *	answers
+ * @unanswered: answers not sent yet
  * @at_once: answers sent from ops->answer
  * @answers: calls of ops->answer
- * @shrink: the packet shrinks while answers are on their way to TCP
+ * @shrink: the maximum packet is reduced while answers are passed to TCP
  * @buf: for receiving
  * @out: for sending, ROOM bytes
  */
@@ -94,8 +98,8 @@ struct end {
 	int err[MPA_ERROR_STARTUP + 1];
 	u8 pd[MPA_PRIVATE_DATA_MAX];
 	u32 pd_len;
-	bool within;
-	bool dead;
+	bool in_callback;
+	bool detached;
 	unsigned int bad;
 	u32 rx_ulpdus;
 	u64 rx_bytes;
@@ -110,7 +114,7 @@ struct end {
 	u32 tx_ulpdus;
 	u64 tx_bytes;
 	u32 (*echo)(struct end *e, u32 room);
-	u32 owed;
+	u32 unanswered;
 	u32 at_once;
 	u32 answers;
 	bool shrink;
@@ -119,11 +123,11 @@ struct end {
 };
 
 /**
- * struct relay - passes bytes between two sockets
+ * struct relay - forwards bytes between two sockets
  * @raw: the sockets; @raw[i] is the peer of end i
- * @passed: bytes passed on from @raw[i]
- * @flip_at: of those from @raw[i], the one to falsify; U64_MAX: none
- * @chunk: at most so many bytes at once; 0: no limit
+ * @passed: bytes forwarded from @raw[i]
+ * @flip_at: number of the byte from @raw[i] to corrupt; U64_MAX: none
+ * @chunk: maximum number of bytes forwarded at once; 0: no limit
  */
 struct relay {
 	struct socket *raw[NR_RAW];
@@ -133,12 +137,12 @@ struct relay {
 };
 
 /**
- * struct fixture - one test's world
+ * struct fixture - everything that one test uses
  * @test: the test
- * @wq: woken by each call-up
- * @end: ends of streams; 0 is meant to be the Initiator
- * @relay: in case there is one; its sockets serve as raw peers too
- * @listener: of the pair made last
+ * @wq: woken by each callback
+ * @end: ends of streams; end 0 is usually the Initiator
+ * @relay: the relay, if used; its sockets are also the raw peers
+ * @listener: listener of the pair that is being connected
  * @data: ROOM bytes for raw peers
  */
 struct fixture {
@@ -150,12 +154,12 @@ struct fixture {
 	u8 *data;
 };
 
-/* Waits for @cond, which call-ups bring about. */
+/* Waits until callbacks have made @cond true. */
 #define fx_wait(fx, cond)						\
 	KUNIT_ASSERT_NE_MSG((fx)->test,					\
 		wait_event_timeout((fx)->wq, cond,			\
-				   msecs_to_jiffies(PATIENCE_MS)), 0L,	\
-		"never: %s", #cond)
+				   msecs_to_jiffies(TIMEOUT_MS)), 0L,	\
+		"timed out: %s", #cond)
 
 int fx_init(struct kunit *test);
 void fx_exit(struct kunit *test);
@@ -184,7 +188,7 @@ void pattern(u8 *to, u32 ulpdu, u32 off, u32 len);
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room));
 int end_send_counted(struct end *e, u32 len);
 int end_send_shrunk(struct end *e);
-int end_send_owed(struct end *e);
+int end_send_unanswered(struct end *e);
 u32 random_length(struct end *e, u32 room);
 u32 longest_length(struct end *e, u32 room);
 unsigned int end_events(const struct end *e);

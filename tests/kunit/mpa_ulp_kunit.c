@@ -16,8 +16,8 @@
 #include "mpa_ulp_fixture.c"
 
 enum {
-	SHORT_MS	= 150,	/* timeouts that are to expire */
-	LONG_MS		= 60000, /* timeouts that are not */
+	SHORT_MS	= 150,	/* timeouts that expire */
+	LONG_MS		= 60000, /* timeouts that do not */
 	MARKERS		= 0x80,	/* in a flag byte */
 	CRC		= 0x40,
 	REJECT		= 0x20,
@@ -46,10 +46,10 @@ static int respond(struct end *e, unsigned int timeout_ms)
 	return mpa_start_responder(e->conn, NULL, 0, timeout_ms);
 }
 
-/* What a test does while it waits: the relay's work, if there is one. */
+/* Waits for @done and runs the relay, if any. Returns false on timeout. */
 static bool pump(struct fixture *fx, bool (*done)(struct fixture *fx))
 {
-	unsigned long until = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	unsigned long until = jiffies + msecs_to_jiffies(TIMEOUT_MS);
 
 	while (!done(fx)) {
 		if (time_after(jiffies, until))
@@ -125,7 +125,7 @@ static bool closed_both(struct fixture *fx)
 	       fx->end[1].ended[MPA_ERROR_CLOSED];
 }
 
-/* FIN one way, then the other; each end hears of it once. */
+/* A FIN in each direction; the end is reported to each owner once. */
 static void close_orderly(struct fixture *fx)
 {
 	unsigned int i;
@@ -191,13 +191,13 @@ static void attach__restores_callbacks(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, change,
 			    (void *)e->sock->sk->sk_state_change);
 	KUNIT_EXPECT_PTR_EQ(test, space, (void *)e->sock->sk->sk_write_space);
-	/* The socket is an ordinary one again. */
+	/* The socket is a plain TCP socket again. */
 	KUNIT_EXPECT_EQ(test, 3, raw_send(fx->relay.raw[0], "abc", 3));
 	KUNIT_EXPECT_EQ(test, 3, raw_recv_all(e->sock, fx->data, 3));
 }
 
-/* An owner that releases the socket first may still detach. */
-static void attach__socket_gone_first(struct kunit *test)
+/* An owner that has released the socket must still detach. */
+static void attach__socket_released_first(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -219,7 +219,7 @@ struct exchange {
 	struct link_options lo;
 };
 
-/* All of M and C at both ends, in both revisions, over varied links. */
+/* All values of M and C at both ends, both revisions, different links. */
 static const void *exchange_next(const void *prev, char *desc)
 {
 	static const int mss[] = { 0, 1448, 536, 1447, 88, 8948 };
@@ -304,7 +304,7 @@ static void pd_desc(const struct pd_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(pd, pd_cases, pd_desc);
 
-/* Both ways; a refused length leaves the stream as it was. */
+/* In both directions. A refused length does not change the stream. */
 static void exchange__private_data(struct kunit *test)
 {
 	const struct pd_case *c = test->param_value;
@@ -376,7 +376,7 @@ static void expect_plain_tcp(struct kunit *test, struct end *from,
 	KUNIT_EXPECT_EQ(test, 0, memcmp(got, "abcd", 4));
 }
 
-/* Appendix C.2.1: refused, the Reply says in which revision. */
+/* Appendix C.2.1: rejected; the Reply shows the supported revision. */
 static void figure_refused(struct fixture *fx, const struct mpa_params *b)
 {
 	struct kunit *test = fx->test;
@@ -391,7 +391,7 @@ static void figure_refused(struct fixture *fx, const struct mpa_params *b)
 	expect_plain_tcp(test, &fx->end[1], &fx->end[0]);
 }
 
-/* Appendix C.2.2: the Initiator sees whom it has met, and closes. */
+/* Appendix C.2.2: the Initiator sees the revision in the Reply and closes. */
 static void figure_given_up(struct fixture *fx, const struct mpa_params *b)
 {
 	struct end *a = &fx->end[0];
@@ -480,7 +480,7 @@ static void exchange__reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
 	release_sock(a->sock->sk);
 
-	/* TCP was left open, and nobody cares what becomes of it. */
+	/* TCP stays open, and its end is not reported. */
 	expect_plain_tcp(test, a, b);
 	expect_plain_tcp(test, b, a);
 	kernel_sock_shutdown(b->sock, SHUT_RDWR);
@@ -491,7 +491,7 @@ static void exchange__reject(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, a->operationals + b->operationals);
 }
 
-/* What the peer sent behind a frame that ends MPA is the owners' to read. */
+/* Bytes behind a frame that ends MPA are left for the owner to read. */
 static void exchange__reject_and_more(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -523,12 +523,12 @@ static void exchange__reject_and_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 512, a->pd_len);
 	KUNIT_EXPECT_EQ(test, 4, raw_recv_all(a->sock, got, 4));
 	KUNIT_EXPECT_EQ(test, 0, memcmp(got, "more", 4));
-	/* Nobody but the owners ends the connection. */
+	/* Only the owners close the connection. */
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[0], got, 1));
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[1], got, 1));
 }
 
-/* A Request that only a newer revision understands. */
+/* A Request of a revision newer than the Responder supports. */
 static void exchange__too_new(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -542,14 +542,14 @@ static void exchange__too_new(struct kunit *test)
 	p.rev = MPA_REV_1;
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			mpa_accept(fx->end[1].conn, &p, NULL, 0));
-	/* It is not answered at all. */
+	/* No Reply is sent. */
 	KUNIT_EXPECT_EQ(test, -EPROTONOSUPPORT,
 			mpa_reject(fx->end[1].conn, &p, NULL, 0));
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, 0, fx->end[0].replies);
 }
 
-/* A failure that is told to the peer in full operation. */
+/* A failure that is reported to the peer in full operation. */
 static void exchange__ird_cannot_be_met(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -571,7 +571,7 @@ static void exchange__ird_cannot_be_met(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOSPC, a->status);
 	KUNIT_EXPECT_EQ(test, 1, a->operationals);
 	KUNIT_EXPECT_TRUE(test, a->with_res);
-	/* The Terminate Message can be sent; nothing is received any more. */
+	/* A Terminate Message can be sent; nothing is received any more. */
 	send_some(fx, 0, 1, random_length);
 	n = raw_fpdu(f, "x", 1);
 	raw_send(fx->relay.raw[0], f, n);
@@ -607,7 +607,7 @@ static void bad_frame_desc(const struct vec_bad_frame *v, char *desc)
 
 KUNIT_ARRAY_PARAM(bad_frame, vec_bad_frames, bad_frame_desc);
 
-/* Code 4, once; whatever follows is not looked at; TCP is the owner's. */
+/* Code 4, once. Later bytes are ignored; TCP stays open for the owner. */
 static void startup__bad_frame(struct kunit *test)
 {
 	const struct vec_bad_frame *v = test->param_value;
@@ -639,7 +639,7 @@ static void startup__bad_frame(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, e->requests + e->operationals);
 }
 
-/* The time is for the whole frame: no byte of it buys more. */
+/* The timeout is for the whole frame: no byte of it extends the timeout. */
 static void startup__frame_too_slow(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -657,7 +657,7 @@ static void startup__frame_too_slow(struct kunit *test)
 	fx_wait(fx, end_events(b));
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, b->err[MPA_ERROR_STARTUP]);
 	KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_STARTUP]);
-	/* The rest comes too late. */
+	/* The rest arrives too late. */
 	raw_send(fx->relay.raw[1], f + i, n - i);
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
@@ -671,7 +671,7 @@ static void startup__two_initiators(struct kunit *test)
 	unsigned int i;
 
 	fx_direct(fx, &plain);
-	/* The second one finds the other's Request before it sends its own. */
+	/* The second one has the other's Request before it sends its own. */
 	for (i = 0; i < NR_ENDS; i++)
 		KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[i].conn,
 							     &p, NULL, 0, 0));
@@ -682,7 +682,7 @@ static void startup__two_initiators(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, respond(&fx->end[0], 0));
 }
 
-/* A Reply that was there before the Request is none. */
+/* A Reply that arrives before the Request was sent is not valid. */
 static void startup__reply_comes_first(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -735,7 +735,7 @@ static void startup__no_request(struct kunit *test)
 	}
 }
 
-/* The owner may think about a Request longer than the peer may wait. */
+/* The startup timeout is for the Request, not for the owner's answer. */
 static void startup__late_answer(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -749,7 +749,7 @@ static void startup__late_answer(struct kunit *test)
 	msleep(2 * SHORT_MS);
 	KUNIT_ASSERT_EQ(test, 0, mpa_accept(fx->end[1].conn, &p, NULL, 0));
 	fx_wait(fx, fx->end[0].replies);
-	/* No peer-to-peer mode, no hurry with the first FPDU. */
+	/* Without peer-to-peer mode the first FPDU has no timeout. */
 	msleep(2 * SHORT_MS);
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, all_arrived(fx));
@@ -799,7 +799,7 @@ static void startup__rtr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
-/* Nothing that is there when a Request is accepted can be an FPDU: error 4. */
+/* Bytes that arrive before a Request is accepted are no FPDU: error 4. */
 static void startup__more_behind_request(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -823,13 +823,16 @@ static void startup__more_behind_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_accept(b->conn, &p, NULL, 0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, mpa_reject(b->conn, &p, NULL, 0));
 	fx_settle();
-	/* There is no Reply, and TCP is for the owner to close. */
+	/* No Reply is sent, and TCP stays open until the owner closes it. */
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[1], f, 1));
 	KUNIT_EXPECT_EQ(test, 0, b->operationals + b->rx_ulpdus);
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
 }
 
-/* Bytes right behind a Reply are FPDUs; before our first they are too soon. */
+/*
+ * Bytes behind a Reply are FPDUs. Those that arrive before the Initiator has
+ * sent its first FPDU are counted as too soon.
+ */
 static void startup__fpdu_behind_reply(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -863,7 +866,7 @@ static void startup__fpdu_behind_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(a));
 }
 
-/* A Responder whose settings say so does not wait for ever for the first FPDU. */
+/* The settings can limit how long a Responder waits for the first FPDU. */
 static void startup__no_first_fpdu(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -886,7 +889,7 @@ static void startup__no_first_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
 }
 
-/* Once it is there the time is over. */
+/* The first FPDU stops the timer. */
 static void startup__first_fpdu(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -906,7 +909,7 @@ static void startup__first_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
-/* Reads all that comes and checks that it is FPDUs; returns bytes. */
+/* Reads @nr FPDUs and checks their CRCs. Returns their bytes. */
 static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
 {
 	u64 total = 0;
@@ -929,12 +932,12 @@ static u64 read_fpdus(struct kunit *test, struct socket *raw, u8 *buf, u32 nr)
 
 struct last_case {
 	u32 len;
-	bool hasty;
+	bool early;
 	int sndbuf;
 	int rcvbuf;
 };
 
-/* The peer's Request may be there before it has seen what invites it. */
+/* An early Request arrives before the peer has the last streaming message. */
 static const struct last_case last_cases[] = {
 	{ 1, false }, { 1, true }, { 1449, false }, { 1449, true },
 	{ MPA_LAST_MESSAGE_MAX, false }, { MPA_LAST_MESSAGE_MAX, true },
@@ -944,12 +947,12 @@ static const struct last_case last_cases[] = {
 static void last_desc(const struct last_case *c, char *desc)
 {
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u bytes%s sndbuf %d", c->len,
-		 c->hasty ? ", hasty peer," : "", c->sndbuf);
+		 c->early ? ", early Request," : "", c->sndbuf);
 }
 
 KUNIT_ARRAY_PARAM(last, last_cases, last_desc);
 
-/* Reads the last streaming message from the raw peer's end. */
+/* Reads the last streaming message from the raw peer's socket. */
 static void expect_last_message(struct fixture *fx, u32 len)
 {
 	pattern(fx->end[0].out, 9, 0, len);
@@ -958,7 +961,10 @@ static void expect_last_message(struct fixture *fx, u32 len)
 	KUNIT_EXPECT_EQ(fx->test, 0, memcmp(fx->data, fx->end[0].out, len));
 }
 
-/* Streaming data one way; a hasty peer's Request comes around the attaching. */
+/*
+ * The raw peer sends streaming data. Of an early Request, one part arrives
+ * before attaching and the rest after it.
+ */
 static struct socket *last_streaming(struct fixture *fx,
 				     const struct last_case *c)
 {
@@ -967,24 +973,24 @@ static struct socket *last_streaming(struct fixture *fx,
 	struct socket *raw;
 	u8 f[20], hello[5];
 
-	/* The raw peer connects: small buffers are to be its. */
+	/* The raw peer connects, so that it has the small buffers. */
 	fx_pair(fx, &lo, &fx->relay.raw[1], &b->sock);
 	raw = fx->relay.raw[1];
 	set_options(b->sock, &lo);
 	KUNIT_ASSERT_EQ(fx->test, 5, raw_send(raw, "hello", 5));
 	KUNIT_ASSERT_EQ(fx->test, 5, raw_recv_all(b->sock, hello, 5));
 	raw_frame(f, false, CRC, 1, 0);
-	if (c->hasty)
+	if (c->early)
 		raw_send(raw, f, 7);
 	fx_attach(b);
-	if (c->hasty)
+	if (c->early)
 		raw_send(raw, f + 7, 13);
 	fx_settle();
 	KUNIT_EXPECT_EQ(fx->test, 0, b->requests + end_events(b));
 	return raw;
 }
 
-/* Full operation, both ways, with Reply and FPDUs as they lie in the stream. */
+/* Full operation in both directions; checks Reply and FPDUs in the stream. */
 static void last_operation(struct fixture *fx, struct socket *raw)
 {
 	struct end *b = &fx->end[1];
@@ -1014,7 +1020,7 @@ static void startup__last_message(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_responder(b->conn, fx->data, c->len,
 						     0));
 	memset(fx->data, 0, c->len);
-	if (!c->hasty) {
+	if (!c->early) {
 		expect_last_message(fx, c->len);
 		KUNIT_EXPECT_EQ(test, 0, b->requests);
 		raw_send(raw, f, raw_frame(f, false, CRC, 1, 0));
@@ -1022,17 +1028,17 @@ static void startup__last_message(struct kunit *test)
 	fx_wait(fx, b->requests);
 	KUNIT_ASSERT_EQ(test, 0, mpa_accept(b->conn, &p, "yes", 3));
 	lock_sock(b->sock->sk);
-	/* No buffer of this size takes all that at once. */
+	/* The message does not fit in a buffer of this size. */
 	if (c->sndbuf)
 		KUNIT_EXPECT_FALSE(test, mpa_tx_drained(b->conn));
 	release_sock(b->sock->sk);
-	/* The message, and behind it the Reply. */
-	if (c->hasty)
+	/* The message is sent first, then the Reply. */
+	if (c->early)
 		expect_last_message(fx, c->len);
 	last_operation(fx, raw);
 }
 
-/* A message too long is no start; one that cannot be sent is the end. */
+/* A message that is too long is refused; one that cannot be sent ends MPA. */
 static void startup__last_message_fails(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1054,8 +1060,8 @@ static void startup__last_message_fails(struct kunit *test)
 }
 
 /*
- * Nothing of a Responder's goes out before an FPDU has come in, not even a
- * Marker; then the first Marker leads.
+ * A Responder sends nothing before it has received an FPDU, not even a Marker;
+ * what it then sends begins with a Marker.
  */
 static void startup__responder_on_the_wire(struct kunit *test)
 {
@@ -1079,7 +1085,7 @@ static void startup__responder_on_the_wire(struct kunit *test)
 	release_sock(b->sock->sk);
 	pattern(f, 0, 0, 50);
 	n = raw_fpdu(f + 50, f, 50);
-	/* All but its last byte is no FPDU yet. */
+	/* Without its last byte the FPDU is not complete. */
 	raw_send(raw, f + 50, n - 1);
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(raw, f + 500, 1));
@@ -1094,7 +1100,7 @@ static void startup__responder_on_the_wire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->tx_bytes, (u64)(f[4] << 8 | f[5]));
 }
 
-/* A Responder keeps silent until the first FPDU has come. */
+/* A Responder cannot send until it has received the first FPDU. */
 static void startup__responder_waits(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1113,7 +1119,7 @@ static void startup__responder_waits(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 }
 
-/* ---- The end of TCP, in every state ---- */
+/* ---- The end of TCP in every state ---- */
 
 enum phase {
 	ATTACHED,
@@ -1140,20 +1146,20 @@ static const char * const phase_names[NR_PHASES] = {
 	[WITHIN_REPLY]		= "within the reply",
 	[WAIT_REQUEST]		= "waiting for the request",
 	[WITHIN_REQUEST]	= "within the request",
-	[REQUEST_SEEN]		= "request seen",
-	[REQUEST_AND_MORE]	= "request seen, more behind",
+	[REQUEST_SEEN]		= "request received",
+	[REQUEST_AND_MORE]	= "bytes behind the request",
 	[OPERATIONAL]		= "operational",
 	[WITHIN_FPDU]		= "within an FPDU",
 	[AFTER_FPDU]		= "after an FPDU",
 	[AFTER_FAULT]		= "after a bad CRC",
 	[REJECTED]		= "rejected",
-	[REFUSED]		= "having rejected",
-	[ACCEPTED]		= "having accepted",
+	[REFUSED]		= "after rejecting",
+	[ACCEPTED]		= "after accepting",
 	[FIRST_FPDU]		= "within the first FPDU",
 };
 
-/* Where there is nothing to tell: not started, or told already. */
-static bool end_is_silent(enum phase phase)
+/* The end of TCP is not reported: not started, or MPA has already ended. */
+static bool end_is_not_reported(enum phase phase)
 {
 	return phase == ATTACHED || phase == REJECTED || phase == REFUSED;
 }
@@ -1183,7 +1189,7 @@ static const void *end_next(const void *prev, char *desc)
 	return &c;
 }
 
-static void bring_initiator(struct fixture *fx, enum phase phase)
+static void reach_as_initiator(struct fixture *fx, enum phase phase)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct socket *raw;
@@ -1217,7 +1223,7 @@ static void bring_initiator(struct fixture *fx, enum phase phase)
 	}
 }
 
-static void bring_answer(struct fixture *fx, enum phase phase)
+static void reach_after_request(struct fixture *fx, enum phase phase)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct mpa_conn *conn = fx->end[1].conn;
@@ -1236,7 +1242,7 @@ static void bring_answer(struct fixture *fx, enum phase phase)
 		raw_send(fx->relay.raw[1], f, raw_fpdu(f, f + 1000, 100) - 1);
 }
 
-static void bring_responder(struct fixture *fx, enum phase phase)
+static void reach_as_responder(struct fixture *fx, enum phase phase)
 {
 	u8 *f = fx->data;
 	u32 n;
@@ -1251,22 +1257,22 @@ static void bring_responder(struct fixture *fx, enum phase phase)
 	if (phase == WITHIN_REQUEST)
 		return;
 	fx_wait(fx, fx->end[1].requests);
-	bring_answer(fx, phase);
+	reach_after_request(fx, phase);
 }
 
-static struct end *bring(struct fixture *fx, enum phase phase)
+static struct end *reach_phase(struct fixture *fx, enum phase phase)
 {
 	if (is_responder(phase))
-		bring_responder(fx, phase);
+		reach_as_responder(fx, phase);
 	else
-		bring_initiator(fx, phase);
+		reach_as_initiator(fx, phase);
 	return &fx->end[is_responder(phase)];
 }
 
 static unsigned int events_at_end(enum phase phase)
 {
 	return phase == AFTER_FAULT ? 2 : phase == REJECTED ? 1 :
-	       !end_is_silent(phase);
+	       !end_is_not_reported(phase);
 }
 
 static void expect_end(struct kunit *test, const struct end_case *c,
@@ -1292,7 +1298,7 @@ static void end__of_tcp(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct fixture *fx = test->priv;
 	bool responder = is_responder(c->phase);
-	struct end *e = bring(fx, c->phase);
+	struct end *e = reach_phase(fx, c->phase);
 
 	fx_settle();
 	if (c->reset)
@@ -1300,7 +1306,7 @@ static void end__of_tcp(struct kunit *test)
 	else
 		kernel_sock_shutdown(fx->relay.raw[responder], SHUT_WR);
 	fx_settle();
-	if (!end_is_silent(c->phase)) {
+	if (!end_is_not_reported(c->phase)) {
 		fx_wait(fx, end_events(e) == events_at_end(c->phase));
 		expect_end(test, c, e);
 	}
@@ -1311,7 +1317,7 @@ static void end__of_tcp(struct kunit *test)
 							    -ECONNRESET,
 				mpa_accept(e->conn, &p, NULL, 0));
 	KUNIT_EXPECT_EQ(test, c->phase == AFTER_FPDU, e->rx_ulpdus);
-	/* And what follows changes nothing. */
+	/* Later events change nothing. */
 	fx_release(&fx->relay.raw[responder]);
 	kernel_sock_shutdown(e->sock, SHUT_RDWR);
 	fx_settle();
@@ -1324,7 +1330,7 @@ struct loss_case {
 	bool sending;
 };
 
-/* Where the peer may vanish without a word */
+/* Phases in which the peer stops answering. */
 static const struct loss_case loss_cases[] = {
 	{ WAIT_REPLY }, { WITHIN_REPLY }, { WAIT_REQUEST }, { WITHIN_REQUEST },
 	{ REQUEST_SEEN }, { OPERATIONAL }, { WITHIN_FPDU }, { AFTER_FAULT },
@@ -1340,19 +1346,19 @@ static void loss_desc(const struct loss_case *c, char *desc)
 KUNIT_ARRAY_PARAM(loss, loss_cases, loss_desc);
 
 /*
- * TCP gives up on a peer that answers nothing: its socket is locked, so what
- * comes for it waits. No timer of MPA's may be what ends it.
+ * TCP times out because the peer does not answer: its socket is locked, so that
+ * all packets for it wait. TCP must end the stream here, not a timer of MPA.
  */
 static void end__peer_vanishes(struct kunit *test)
 {
 	const struct loss_case *c = test->param_value;
 	struct fixture *fx = test->priv;
-	struct end *e = bring(fx, c->phase);
+	struct end *e = reach_phase(fx, c->phase);
 	struct sock *peer = fx->relay.raw[is_responder(c->phase)]->sk;
 	struct sock *sk = e->sock->sk;
 	unsigned int want = events_at_end(c->phase);
 
-	/* Until all is acknowledged, delayed as that may be. */
+	/* Until everything is acknowledged, including delayed ACKs. */
 	msleep(300);
 	sock_set_keepalive(sk);
 	tcp_sock_set_keepintvl(sk, 1);
@@ -1363,7 +1369,7 @@ static void end__peer_vanishes(struct kunit *test)
 	if (c->sending)
 		send_some(fx, 0, 1, random_length);
 	wait_event_timeout(fx->wq, end_events(e) == want,
-			   msecs_to_jiffies(PATIENCE_MS));
+			   msecs_to_jiffies(TIMEOUT_MS));
 	KUNIT_EXPECT_EQ(test, want, end_events(e));
 	KUNIT_EXPECT_EQ(test, (int)TCP_CLOSE, (int)sk->sk_state);
 	release_sock(peer);
@@ -1384,7 +1390,7 @@ static void ends_desc(const unsigned int *i, char *desc)
 
 KUNIT_ARRAY_PARAM(ends, ends, ends_desc);
 
-/* Who has closed its half still receives, and the other may still send. */
+/* An end that has sent a FIN still receives; the other end may still send. */
 static void end__half_close(struct kunit *test)
 {
 	unsigned int first = *(const unsigned int *)test->param_value;
@@ -1417,7 +1423,7 @@ static void end__half_close(struct kunit *test)
 
 /* ---- Faults in the stream ---- */
 
-/* Gets an Initiator into full operation with a raw Responder. */
+/* Brings an Initiator into full operation with a raw Responder. */
 static void raw_responder(struct fixture *fx, const struct link_options *lo,
 			  const struct mpa_params *p, u8 flags)
 {
@@ -1433,8 +1439,8 @@ static void raw_responder(struct fixture *fx, const struct link_options *lo,
 }
 
 /*
- * After @code and @err: dropping, sending, FIN. @dropped bytes from the bad FPDU
- * on.
+ * Expects @code and @err. Then received bytes are dropped, sending still works
+ * and a FIN is reported. @dropped: bytes sent so far from the bad FPDU on.
  */
 static void expect_fault(struct fixture *fx, enum mpa_error code, int err,
 			 u32 dropped)
@@ -1449,7 +1455,7 @@ static void expect_fault(struct fixture *fx, enum mpa_error code, int err,
 	KUNIT_EXPECT_EQ(fx->test, 0, a->ended[MPA_ERROR_CLOSED]);
 	memset(last, 'x', sizeof(last));
 	raw_send(fx->relay.raw[0], last, sizeof(last));
-	/* TCP is open until the owner closes: its last word gets through. */
+	/* TCP is open until the owner closes it: a last message can be sent. */
 	KUNIT_EXPECT_EQ(fx->test, -EAGAIN,
 			raw_recv(fx->relay.raw[0], fx->data, 1));
 	send_some(fx, 0, 1, random_length);
@@ -1487,7 +1493,7 @@ static void fault__crc(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_CRC, -EBADMSG, bad);
 }
 
-/* Neither end asked for CRCs: the field may hold anything. */
+/* Neither end has requested CRCs: the field may have any value. */
 static void fault__crc_not_in_use(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1504,7 +1510,10 @@ static void fault__crc_not_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
 }
 
-/* A good FPDU at fx->data, and one of @len bytes behind it; returns both. */
+/*
+ * Builds a good FPDU at fx->data and one with a ULPDU of @len bytes behind it.
+ * Returns the bytes of both.
+ */
 static u32 one_too_long(struct fixture *fx, u32 len, u32 *good)
 {
 	u8 ulpdu[300], *f = fx->data;
@@ -1516,7 +1525,7 @@ static u32 one_too_long(struct fixture *fx, u32 len, u32 *good)
 	return *good + raw_fpdu(f + *good, from, len);
 }
 
-/* Its CRC is right: then it is the length that is wrong. */
+/* The CRC is right, so the wrong length is reported. */
 static void fault__length(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -1529,7 +1538,7 @@ static void fault__length(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_MARKER, -EMSGSIZE, n - good);
 }
 
-/* Its CRC is wrong, which comes before all else. */
+/* The CRC is wrong, which is reported before any other fault. */
 static void fault__length_and_crc(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -1543,7 +1552,7 @@ static void fault__length_and_crc(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_CRC, -EBADMSG, n - good);
 }
 
-/* Without CRCs its length is refused at once. */
+/* Without CRCs the length is refused at once. */
 static void fault__length_without_crc(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, false);
@@ -1556,7 +1565,10 @@ static void fault__length_without_crc(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_MARKER, -EMSGSIZE, 2);
 }
 
-/* Writes the first FPDU of a stream with Markers, at most 500 bytes. */
+/*
+ * Builds the first FPDU of a stream with Markers; @len is at most 500, so that
+ * no second Marker falls into it.
+ */
 static u32 fpdu_after_marker(u8 *to, const u8 *ulpdu, u32 len, u8 fpduptr)
 {
 	u32 n = raw_fpdu(to + 4, ulpdu, len) + 4, crc;
@@ -1583,7 +1595,7 @@ static void fault__marker(struct kunit *test)
 	/* 4 + 2 + 498 + 4 CRC = 508: four bytes to the next Marker. */
 	good = fpdu_after_marker(f, ulpdu, sizeof(ulpdu), 0);
 	KUNIT_ASSERT_EQ(test, 508, good);
-	/* Length 2, then a Marker that is wrong by four, then the CRC. */
+	/* Length 2, then a Marker whose pointer is wrong by 4, then the CRC. */
 	memcpy(f + good, "\0\2ab\0\0\0\0", 8);
 	crc = ~crc32c(~0, f + good, 8);
 	f[good + 8] = crc;
@@ -1595,7 +1607,7 @@ static void fault__marker(struct kunit *test)
 	expect_fault(fx, MPA_ERROR_MARKER, -EBADMSG, bad);
 }
 
-/* The same bytes with the right pointer are fine. */
+/* An FPDU of the same form with the right pointer is accepted. */
 static void fault__marker_right(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1629,11 +1641,11 @@ struct marker_case {
 static const struct marker_case marker_cases[] = {
 	{ { 0, 0, 0, 4 }, true, true, MPA_ERROR_NONE },
 	{ { 0, 0, 0, 4 }, false, false, MPA_ERROR_NONE },
-	/* reserved, but the CRC covers it */
+	/* the reserved field: ignored, but covered by the CRC */
 	{ { 0xff, 0xff, 0, 4 }, true, true, MPA_ERROR_NONE },
 	{ { 0x80, 0, 0, 4 }, true, false, MPA_ERROR_CRC },
 	{ { 0xff, 0xff, 0, 4 }, false, false, MPA_ERROR_NONE },
-	/* a wrong pointer, by the sender or on the way */
+	/* a wrong pointer, from the sender or corrupted on the way */
 	{ { 0, 0, 0, 0 }, true, true, MPA_ERROR_MARKER },
 	{ { 0, 0, 0, 8 }, true, true, MPA_ERROR_MARKER },
 	{ { 0, 0, 1, 4 }, true, true, MPA_ERROR_MARKER },
@@ -1682,7 +1694,7 @@ static void fault__second_marker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[0]));
 }
 
-/* The owner refuses a ULPDU: the rest is dropped, the end of TCP is told. */
+/* The owner refuses a ULPDU: later ones are dropped, the FIN is reported. */
 static void fault__refused_by_owner(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1701,7 +1713,7 @@ static void fault__refused_by_owner(struct kunit *test)
 	mpa_conn_stats(fx->end[0].conn, &tx);
 	mpa_conn_stats(b->conn, &rx);
 	KUNIT_EXPECT_EQ(test, tx.tx_bytes, rx.rx_bytes + rx.rx_dropped);
-	/* Its own voice it keeps. */
+	/* It can still send. */
 	send_some(fx, 1, 1, random_length);
 	fx_wait(fx, fx->end[0].rx_ulpdus == 1);
 	kernel_sock_shutdown(fx->end[0].sock, SHUT_WR);
@@ -1709,7 +1721,7 @@ static void fault__refused_by_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
 }
 
-/* Falsified on the way, at many places: never delivered, always told. */
+/* Corrupted at many places: always detected, and the ULPDU is not delivered. */
 static void fault__flipped(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -1743,7 +1755,7 @@ static void fault__flipped(struct kunit *test)
 	}
 }
 
-/* ---- Hard ways to receive ---- */
+/* ---- Receiving in small portions and through small buffers ---- */
 
 struct drip_case {
 	u32 chunk;
@@ -1769,7 +1781,7 @@ static u32 modest_length(struct end *e, u32 room)
 	return get_random_u32() % min(room, 700U);
 }
 
-/* All bytes of both directions come in small portions. */
+/* All bytes of both directions arrive in small portions. */
 static void receive__drip(struct kunit *test)
 {
 	const struct drip_case *c = test->param_value;
@@ -1812,8 +1824,8 @@ static void buffer_desc(const struct buffer_case *c, char *desc)
 KUNIT_ARRAY_PARAM(buffer, buffer_cases, buffer_desc);
 
 /*
- * A peer whose FPDUs are the longest there are, whatever our segment size and
- * however small the buffer: a raw one, since ours would not send such.
+ * A raw peer sends FPDUs of the maximum length, with any segment size and even
+ * to small buffers. The module itself would not send such FPDUs.
  */
 static void receive__longest(struct kunit *test)
 {
@@ -1840,7 +1852,7 @@ static void receive__longest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, end_events(a));
 }
 
-/* Both of our ends, both ways at once, over buffers of all sizes. */
+/* Both ends use MPA and send at the same time, through buffers of all sizes. */
 static void receive__through_buffers(struct kunit *test)
 {
 	const struct buffer_case *c = test->param_value;
@@ -1866,7 +1878,10 @@ static void receive__through_buffers(struct kunit *test)
 	expect_arrived(fx, &fx->end[1], &fx->end[0]);
 }
 
-/* Parameter of mpa. One of ours would not be set yet when cases run. */
+/*
+ * The parameter of mpa.ko. A parameter of this module would not be set yet when
+ * the cases run.
+ */
 static bool is_fast_path(struct kunit *test)
 {
 	struct file *file = filp_open("/sys/module/mpa/parameters/fast_path",
@@ -1889,8 +1904,8 @@ struct series_case {
 };
 
 /*
- * Segments of the loopback are longer than what ULPDUs are written on; those of
- * 1446 bytes go out one by one.
+ * Segments of the loopback device are longer than a page fragment. Segments of
+ * 1446 bytes are sent one by one, so their ULPDUs cannot be joined.
  */
 static const struct series_case series_cases[] = {
 	{ 0, false, true, false, false },
@@ -1911,8 +1926,8 @@ static void series_desc(const struct series_case *c, char *desc)
 KUNIT_ARRAY_PARAM(series, series_cases, series_desc);
 
 /*
- * Long messages go out in series and are joined where they come in, unless that
- * is switched off; what is read and counted is as if each FPDU had come alone.
+ * Long messages are sent in series and joined on receipt, unless the fast path
+ * is switched off. Bytes and statistics are the same as without joining.
  */
 static void send__in_series(struct kunit *test)
 {
@@ -1938,7 +1953,7 @@ static void send__in_series(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fast_path && c->joined, b->rx_joins > 1);
 }
 
-/* The @nr-th of FPDUs that could be joined is bad: those before it are not. */
+/* The fourth of five FPDUs that could be joined is bad, the others are good. */
 static void receive__joined_until_bad(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_1, false, true);
@@ -1974,8 +1989,8 @@ static u32 mulpdu_of(struct end *e)
 }
 
 /*
- * TCP takes no segment longer than half the widest window it has seen, so the
- * longest ULPDU there is comes up only with time.
+ * TCP limits segments to half the largest window it has seen, so the maximum
+ * ULPDU is reached only after some traffic.
  */
 static void wait_for_longest(struct fixture *fx, unsigned int from)
 {
@@ -2011,7 +2026,7 @@ static void receive__longest_of_ours(struct kunit *test)
 	expect_arrived(fx, &fx->end[1], &fx->end[0]);
 }
 
-/* ---- Sending into a peer that does not read ---- */
+/* ---- Sending to a peer that does not read ---- */
 
 static int send_until_eagain(struct end *e)
 {
@@ -2037,7 +2052,7 @@ static int send_until_eagain(struct end *e)
 	return ret;
 }
 
-/* Until the peer's window is shut too: then nothing comes to say go on. */
+/* Until the peer's window is closed too: then ops->writable is not called. */
 static void send_until_full(struct kunit *test, struct end *e)
 {
 	unsigned int writables;
@@ -2080,7 +2095,7 @@ static void send__to_sleeper(struct kunit *test)
 	KUNIT_EXPECT_GT(test, st.tx_short, 0ULL);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, raw_recv(fx->relay.raw[0], fx->data, 1));
 
-	/* What TCP has not taken goes out even if we detach now. */
+	/* What TCP has not taken is sent even after detaching. */
 	i = a->tx_ulpdus;
 	send_until_full(test, a);
 	fx_detach(a);
@@ -2098,18 +2113,18 @@ static void send__after_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EPIPE, mpa_tx_begin(a->conn));
 	release_sock(a->sock->sk);
 	start_both(fx, &p, &p);
-	/* An empty batch is dropped, and the drain is empty. */
+	/* An empty batch is dropped, and nothing waits to be sent. */
 	lock_sock(a->sock->sk);
 	KUNIT_EXPECT_EQ(test, 0, mpa_tx_begin(a->conn));
 	KUNIT_EXPECT_EQ(test, 0, mpa_tx_send(a->conn));
 	KUNIT_EXPECT_TRUE(test, mpa_tx_drained(a->conn));
 	release_sock(a->sock->sk);
-	/* A FIN from the peer leaves us our half. */
+	/* After a FIN from the peer this end can still send. */
 	kernel_sock_shutdown(fx->end[1].sock, SHUT_WR);
 	fx_wait(fx, a->ended[MPA_ERROR_CLOSED]);
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, fx->end[1].rx_ulpdus == 1);
-	/* A reset does not. */
+	/* After a reset it cannot. */
 	fx_detach(&fx->end[1]);
 	fx_reset(&fx->end[1].sock);
 	fx_settle();
@@ -2118,7 +2133,7 @@ static void send__after_end(struct kunit *test)
 	release_sock(a->sock->sk);
 }
 
-/* ---- Answering from where it comes in ---- */
+/* ---- Answering from the callback ---- */
 
 static u32 short_length(struct end *e, u32 room)
 {
@@ -2146,13 +2161,13 @@ static void answer_desc(const struct answer_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(answer, answer_cases, answer_desc);
 
-/* What could not be answered at once is answered now: one to each ULPDU. */
+/* Sends the answers that were not sent at once: one for each ULPDU. */
 static void expect_answered(struct fixture *fx)
 {
 	struct end *a = &fx->end[0], *b = &fx->end[1];
 
 	fx_wait(fx, b->rx_ulpdus == a->tx_ulpdus);
-	KUNIT_ASSERT_EQ(fx->test, 0, end_send_owed(b));
+	KUNIT_ASSERT_EQ(fx->test, 0, end_send_unanswered(b));
 	fx_wait(fx, a->rx_ulpdus == b->tx_ulpdus);
 	KUNIT_EXPECT_EQ(fx->test, a->tx_ulpdus, b->tx_ulpdus);
 	expect_arrived(fx, a, b);
@@ -2160,8 +2175,8 @@ static void expect_answered(struct fixture *fx)
 }
 
 /*
- * Short answers go at once, but for a few: working memory is not there yet for as
- * many as want it.
+ * Short answers are sent at once, except a few: not enough working memory for
+ * all batches is allocated yet.
  */
 static void answer__at_once(struct kunit *test)
 {
@@ -2185,32 +2200,32 @@ static void answer__at_once(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, b->at_once, 0U);
 }
 
-/* One call-up answers what fits on a fragment: the rest is left. */
+/* A callback sends the answers that fit in a page fragment; others wait. */
 static void answer__too_much(struct kunit *test)
 {
 	struct link_options lo = { .mss = 8948 };
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct fixture *fx = test->priv;
 	struct end *b = &fx->end[1];
-	u32 i, owed;
+	u32 i, unanswered;
 
 	fx_direct(fx, &lo);
 	start_both(fx, &p, &p);
 	b->echo = longest_length;
 	for (i = 0; i < 20; i++) {
-		/* As many as come in one segment. */
+		/* As many as arrive in one segment. */
 		send_some(fx, 0, 40, short_length);
 		fx_wait(fx, b->rx_ulpdus == fx->end[0].tx_ulpdus);
 		lock_sock(b->sock->sk);
-		owed = b->owed;
+		unanswered = b->unanswered;
 		release_sock(b->sock->sk);
-		KUNIT_EXPECT_GT(test, owed, 20U);
+		KUNIT_EXPECT_GT(test, unanswered, 20U);
 		expect_answered(fx);
 	}
 	KUNIT_EXPECT_EQ(test, is_fast_path(test), b->at_once > 20);
 }
 
-/* Segments as long as the loopback's do not lie on a fragment. */
+/* Segments of the loopback device do not fit in a page fragment. */
 static void answer__too_long(struct kunit *test)
 {
 	struct link_options lo = { .rcvbuf = 1024 * 1024 };
@@ -2228,12 +2243,12 @@ static void answer__too_long(struct kunit *test)
 	fx_wait(fx, all_arrived(fx));
 	KUNIT_EXPECT_GT(test, b->answers, 0U);
 	KUNIT_EXPECT_EQ(test, b->at_once, 0U);
-	KUNIT_ASSERT_EQ(test, 0, end_send_owed(b));
+	KUNIT_ASSERT_EQ(test, 0, end_send_unanswered(b));
 	fx_wait(fx, all_arrived(fx));
 }
 
-/* Has the peer ask, four ULPDUs at a time, until there is no answer at once. */
-static void ask_until_owed(struct fixture *fx, struct end *a)
+/* The peer sends four ULPDUs at a time until none is answered at once. */
+static void ask_until_unanswered(struct fixture *fx, struct end *a)
 {
 	u8 *f = fx->data;
 	u32 i, n, before;
@@ -2248,7 +2263,7 @@ static void ask_until_owed(struct fixture *fx, struct end *a)
 		KUNIT_ASSERT_EQ(fx->test, (int)n - 60,
 				raw_send(fx->relay.raw[0], f + 60, n - 60));
 		fx_wait(fx, a->rx_ulpdus == i);
-		/* The last call-up is over when the lock can be had. */
+		/* Under the lock the last callback has returned. */
 		lock_sock(a->sock->sk);
 		n = a->at_once;
 		release_sock(a->sock->sk);
@@ -2256,10 +2271,10 @@ static void ask_until_owed(struct fixture *fx, struct end *a)
 }
 
 /*
- * A peer that asks and does not read: what TCP has taken in part goes on where it
- * was cut off, what it has not taken is left to the sender.
+ * A peer that sends and does not read: a batch of which TCP has taken only a
+ * part continues where it was cut off; the other answers are sent later.
  */
-static void answer__to_sleeper(struct kunit *test)
+static void answer__peer_does_not_read(struct kunit *test)
 {
 	struct link_options lo = {
 		.mss = 1448,
@@ -2277,11 +2292,11 @@ static void answer__to_sleeper(struct kunit *test)
 	a->shrink = true;
 	for (i = 0; i < 5; i++) {
 		before = a->tx_ulpdus;
-		ask_until_owed(fx, a);
+		ask_until_unanswered(fx, a);
 		read_fpdus(test, fx->relay.raw[0], fx->data,
 			   a->tx_ulpdus - before);
 		before = a->tx_ulpdus;
-		KUNIT_ASSERT_EQ(test, 0, end_send_owed(a));
+		KUNIT_ASSERT_EQ(test, 0, end_send_unanswered(a));
 		read_fpdus(test, fx->relay.raw[0], fx->data,
 			   a->tx_ulpdus - before);
 	}
@@ -2289,9 +2304,9 @@ static void answer__to_sleeper(struct kunit *test)
 	mpa_conn_stats(a->conn, &st);
 	KUNIT_EXPECT_EQ(test, is_fast_path(test), a->at_once > 20);
 	KUNIT_EXPECT_EQ(test, is_fast_path(test), st.tx_short > 0);
-	/* What TCP has not taken goes out even if we detach now. */
+	/* What TCP has not taken is sent even after detaching. */
 	before = a->tx_ulpdus;
-	ask_until_owed(fx, a);
+	ask_until_unanswered(fx, a);
 	fx_detach(a);
 	read_fpdus(test, fx->relay.raw[0], fx->data, a->tx_ulpdus - before);
 }
@@ -2310,20 +2325,20 @@ static int sender(void *arg)
 	return 0;
 }
 
-/* What came while a sender had the lock is called up when it says so. */
+/* mpa_tx_catch_up() passes on what arrived while a sender had the lock. */
 static void send__catches_up(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
 	struct mpa_params p = params(MPA_REV_1, false, true);
 	struct end *a = &fx->end[0], *b = &fx->end[1];
-	unsigned long late = jiffies + msecs_to_jiffies(PATIENCE_MS);
+	unsigned long late = jiffies + msecs_to_jiffies(TIMEOUT_MS);
 	struct task_struct *task;
 	struct sock *sk;
 
 	fx_direct(fx, &plain);
 	start_both(fx, &p, &p);
 	sk = a->sock->sk;
-	/* A Responder may not begin. */
+	/* A Responder may not send first. */
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, b->rx_ulpdus == 1);
 
@@ -2336,7 +2351,7 @@ static void send__catches_up(struct kunit *test)
 	}
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, 0, a->rx_ulpdus);
-	/* What came first may be a mere acknowledgement. */
+	/* The first packet may be only an acknowledgement. */
 	while (!a->rx_ulpdus && time_before(jiffies, late)) {
 		usleep_range(200, 400);
 		mpa_tx_catch_up(a->conn);
@@ -2384,7 +2399,7 @@ static void detach__under_traffic(struct kunit *test)
 	}
 }
 
-/* The timer, the Request and the FIN come while the stream goes. */
+/* The timer expires and Request and FIN arrive during the detaching. */
 static void detach__in_startup(struct kunit *test)
 {
 	struct mpa_params p = params(MPA_REV_2, false, true);
@@ -2408,7 +2423,7 @@ static void detach__in_startup(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE(attach__refused),
 	KUNIT_CASE(attach__restores_callbacks),
-	KUNIT_CASE(attach__socket_gone_first),
+	KUNIT_CASE(attach__socket_released_first),
 	KUNIT_CASE_PARAM(exchange__traffic, exchange_next),
 	KUNIT_CASE_PARAM(exchange__private_data, pd_gen_params),
 	KUNIT_CASE_PARAM(exchange__figure, figure_gen_params),
@@ -2460,7 +2475,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(answer__at_once, answer_gen_params),
 	KUNIT_CASE(answer__too_much),
 	KUNIT_CASE(answer__too_long),
-	KUNIT_CASE(answer__to_sleeper),
+	KUNIT_CASE(answer__peer_does_not_read),
 	KUNIT_CASE(detach__under_traffic),
 	KUNIT_CASE(detach__in_startup),
 	{}

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Loads KUnit modules in a guest of the debug configuration, all of this folder unless
-# some are named, and reports what their suites say:
+# Loads KUnit modules in a guest of the debug configuration, by default all of this
+# directory, and reports the results of their suites:
 #
 #	tests/lab/lab run --config debug tests/kunit/run.sh [MODULE...]
 #
-# The modules come from /lib/modules, or from the folder MPA_KUNIT_DIR.
+# The modules are loaded from /lib/modules or from the directory MPA_KUNIT_DIR.
 #
 # shellcheck source=tests/lab/guest/lib.sh
 . "$MPA_REPO/tests/lab/guest/lib.sh"
@@ -25,15 +25,15 @@ load() {
 	fi
 }
 
-# The kernel's messages since module $1 was named in them. Not debugfs: it keeps
-# 512 bytes of each case and loses the results of those with many parameters.
-said_since() {
+# Prints the kernel's messages since run() has written the name of module $1 to them.
+# debugfs is not used: it keeps only 512 bytes for each case and loses results of cases
+# with many parameters.
+messages_since() {
 	dmesg --notime | sed "1,/^kunit: $1$/d"
 }
 
-# Each case of suite $1, and each set of parameters of a case, becomes a result
-# here; a suite without cases is a failure, as is one whose own result is
-# missing or bad.
+# Reports a result for each case of suite $1 and for each parameter set of a case. A
+# suite without cases is a failure, and so is one whose own result is missing or bad.
 report() {
 	local suite=$1 log=$2 results=0 result name
 	while read -r result name; do
@@ -56,8 +56,8 @@ run() {
 	echo "kunit: $1" >/dev/kmsg
 	lab_check "$1 loads" load "$1"
 	new=$(comm -13 <(printf '%s\n' "$before") <(suites))
-	lab_true "$1 brings suites" "$(wc -w <<<"$new") > 0"
-	said_since "$1" >"$log"
+	lab_true "$1 has suites" "$(wc -w <<<"$new") > 0"
+	messages_since "$1" >"$log"
 	for suite in $new; do
 		report "$suite" "$log"
 	done
