@@ -552,7 +552,7 @@ u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,
 		start = at;
 		s.payload_len = mpa_ulpdu_fit(tx, t->room) - t->hdr_len;
 		fpdu_prefetch(t, s.payload_len +
-				 (t->fpdus ? 0 : MPA_PREFETCH_BYTES));
+			      (t->fpdus ? 0 : MPA_PREFETCH_BYTES));
 		at = fpdu_write_next(tx, &s, start);
 		count += s.payload_len;
 		put_unaligned_be64(count, counter);

@@ -71,8 +71,8 @@ static int rnic_ep_await(struct rnic_ep *ep)
  */
 int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		 const struct mpa_config *cfg, struct socket *sock,
-		const struct sockaddr_storage *local,
-		const struct sockaddr_storage *remote)
+		 const struct sockaddr_storage *local,
+		 const struct sockaddr_storage *remote)
 {
 	struct rnic_ep *ep = rnic_ep_create(dev, sock, &rnic_accept_role);
 	bool awaiting;

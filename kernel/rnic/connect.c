@@ -81,8 +81,8 @@ static int rnic_ep_set_pd(struct rnic_ep *ep, const void *pd, u32 pd_len)
  */
 static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 			   struct rnic_qp *qp, const struct mpa_config *cfg,
-			  const struct mpa_params *params, const void *pd,
-			  u32 pd_len)
+			   const struct mpa_params *params, const void *pd,
+			   u32 pd_len)
 {
 	struct rnic_ep *ep = rnic_ep_open(dev, cm_id);
 	int ret;

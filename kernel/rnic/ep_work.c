@@ -133,7 +133,7 @@ static void rnic_ep_work(struct work_struct *work)
 static void rnic_ep_timer(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(to_delayed_work(work), struct rnic_ep,
-					 timer);
+					  timer);
 
 	rnic_ep_kick(ep, RNIC_EP_DO_TIMEOUT);
 	rnic_ep_put(ep);

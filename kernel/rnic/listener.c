@@ -17,7 +17,7 @@
 void rnic_listener_view(const struct mpa_node *node, struct mpa_node_view *v)
 {
 	const struct rnic_listener *l = container_of(node, struct rnic_listener,
-						    node);
+						     node);
 
 	v->owner = MPA_OWNER_DEVICE;
 	v->dev_index = l->dev->ibdev.index;

@@ -48,7 +48,7 @@ static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
 
 static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
 				      const struct ib_pd *pd, u32 stag,
-				     int access)
+				      int access)
 {
 	return mr_find(dev, pd, stag, !(access & ~IB_ACCESS_LOCAL_WRITE));
 }
@@ -289,7 +289,7 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
  */
 bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
 		   const struct ddp_hdr *h, struct mpa_rx *rx,
-		  struct ddp_fault *f)
+		   struct ddp_fault *f)
 {
 	const struct ddp_region_view none = {};
 	struct rnic_mr *mr;
@@ -363,7 +363,7 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
  */
 struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 			    u64 addr, u32 len, int access, struct rnic_run *run,
-			  struct ddp_fault *fault)
+			    struct ddp_fault *fault)
 {
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	const struct ddp_region_view none = {};

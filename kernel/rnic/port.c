@@ -123,8 +123,8 @@ static void rnic_port_drop(struct rnic_listener *l, struct socket *sock)
  */
 static void rnic_port_take(struct rnic_listener *l,
 			   const struct mpa_config *cfg, struct socket *sock,
-			      const struct sockaddr_storage *local,
-			      const struct sockaddr_storage *remote)
+			   const struct sockaddr_storage *local,
+			   const struct sockaddr_storage *remote)
 {
 	struct mem_cgroup *old = set_active_memcg(l->memcg);
 
@@ -168,7 +168,7 @@ static void rnic_port_dispatch(struct rnic_port *port, struct socket *sock)
 static void rnic_port_accept(struct work_struct *work)
 {
 	struct rnic_port *port = container_of(to_delayed_work(work),
-					     struct rnic_port, accept);
+					      struct rnic_port, accept);
 	struct socket *sock;
 	int ret = 0;
 	int i;

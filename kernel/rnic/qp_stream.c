@@ -135,8 +135,8 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 		to = RNIC_QP_IDLE;
 	if (to != RNIC_QP_IDLE && !qp->cause)
 		qp->cause = end->fault ? rnic_cause(end->fault->layer,
-						   end->fault->etype,
-						   end->fault->code)
+						    end->fault->etype,
+						    end->fault->code)
 				       : end->cause;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return to;
@@ -145,7 +145,7 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 /* Builds the Terminate that is sent as the last message of the stream. */
 static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
 				      const struct ddp_fault *f,
-				   const struct rnic_segment *seg)
+				      const struct rnic_segment *seg)
 {
 	struct rnic_tx *tx = &qp->tx;
 

@@ -370,7 +370,7 @@ static u64 rnic_sq_plan(struct rnic_sq *sq, const struct ib_qp_init_attr *attr)
 			       MPA_MAX_INLINE);
 	sq->sig_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	return rnic_ring_plan(&sq->ring, max_t(u32, attr->cap.max_send_wr, 1),
-			     stride);
+			      stride);
 }
 
 static u64 rnic_rq_plan(struct rnic_rq *rq, const struct ib_qp_init_attr *attr)
@@ -380,7 +380,7 @@ static u64 rnic_rq_plan(struct rnic_rq *rq, const struct ib_qp_init_attr *attr)
 	rq->max_sge = max_t(u32, attr->cap.max_recv_sge, 1);
 	stride = round_up(struct_size(rq->cur, sge, rq->max_sge), 32);
 	return rnic_ring_plan(&rq->ring, max_t(u32, attr->cap.max_recv_wr, 1),
-			     stride);
+			      stride);
 }
 
 static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)

@@ -184,7 +184,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 /* Segments ----------------------------------------------------------------- */
 
 typedef int (*rnic_rx_fn)(struct rnic_qp *qp, struct rnic_segment *seg,
-			 struct mpa_rx *rx);
+			  struct mpa_rx *rx);
 
 /* By RDMAP opcode; ddp_check_control() refuses others. */
 static const rnic_rx_fn rnic_rx_fns[] = {

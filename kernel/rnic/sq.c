@@ -343,7 +343,7 @@ static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 			continue;
 		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, sge->lkey, sge->addr,
 				 sge->length, read ? IB_ACCESS_LOCAL_WRITE : 0,
-				NULL, NULL);
+				 NULL, NULL);
 		if (!mr)
 			return MPA_WC_LOC_PROT_ERR;
 		rnic_mr_put(mr);

@@ -484,7 +484,7 @@ void rnic_tx_work(struct work_struct *work)
 void rnic_tx_retry_work(struct work_struct *work)
 {
 	struct rnic_qp *qp = container_of(to_delayed_work(work), struct rnic_qp,
-					 tx_retry);
+					  tx_retry);
 
 	rnic_tx_doorbell(qp);
 	rnic_qp_put(qp);

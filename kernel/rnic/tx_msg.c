@@ -139,7 +139,7 @@ static u32 rnic_out_take(struct rnic_out *out, struct rnic_run *run, u32 want)
  */
 static bool rnic_out_region(struct rnic_qp *qp, struct rnic_out *out, u32 stag,
 			    u64 addr, u32 len, u32 want, int access, u32 *got,
-			   struct ddp_fault *fault)
+			    struct ddp_fault *fault)
 {
 	struct rnic_run *run = &qp->tx.draft->run;
 
@@ -249,7 +249,7 @@ static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 		n = min(want - out->len, left);
 		if (n && !rnic_out_region(qp, out, sge->lkey,
 					  sge->addr + tx->sge_off, left, n, 0,
-					 &got, NULL))
+					  &got, NULL))
 			return false;
 		if (n && !got)
 			break;
@@ -413,7 +413,7 @@ static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 
 static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 			    struct rnic_out *out, u32 room,
-			   struct ddp_fault *fault)
+			    struct ddp_fault *fault)
 {
 	struct rdmap_read *rd = rnic_response_head(&qp->reads);
 	struct rnic_tx *tx = &qp->tx;
@@ -425,8 +425,8 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 		return 0;
 	if (want && !rnic_out_region(qp, out, rd->src_stag,
 				     rd->src_to + tx->off, tx->len - tx->off,
-				    want, IB_ACCESS_REMOTE_READ, &got,
-				    fault))
+				     want, IB_ACCESS_REMOTE_READ, &got,
+				     fault))
 		return -EACCES;
 	if (want && !out->len)
 		return -ENOSPC;

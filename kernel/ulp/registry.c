@@ -322,7 +322,7 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 		WRITE_ONCE(node->net, net);
 		registry_next_generation(mn, node->kind);
 		node_notify(node, node->kind == MPA_NODE_DEVICE ?
-			     MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
+			    MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 	return ret;

@@ -42,7 +42,8 @@ enum {
  * @MPA_COUNT_MARKER: streams that ended because a Marker and ULPDU_Length did
  *	not match
  * @MPA_COUNT_LENGTH: streams that ended because ULPDU_Length was too large
- * @MPA_COUNT_TCP: streams that ended with an error of TCP
+ * @MPA_COUNT_TCP: streams that ended with an error of TCP, or with a FIN within an
+ *	FPDU or a startup frame
  * @MPA_COUNT_TERM_SENT: Terminates sent
  * @MPA_COUNT_TERM_RECEIVED: Terminates received
  * @MPA_COUNT_HALF_OPEN: peers refused because too many had not sent a Request

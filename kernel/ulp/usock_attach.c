@@ -344,6 +344,7 @@ static void usock_adopt_ulp(struct sock *sk, const struct sock *parent)
 	/* It may have been cloned while its listener was partly attached. */
 	RCU_INIT_POINTER(icsk->icsk_ulp_data, NULL);
 	__module_get(THIS_MODULE);
+	/* Set: accept() took the parent's lock after it saw the parent attached. */
 	icsk->icsk_ulp_ops = inet_csk(parent)->icsk_ulp_ops;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-  * KUnit suite of requirements of RFC 5044 on a stream and its TCP together:
+ * KUnit suite of requirements of RFC 5044 on a stream and its TCP together:
  * socket options, space in segments, sequence numbers that wrap; and of nodes,
  * which have the settings for streams. Needs only mpa.ko to be loaded.
  */

@@ -2184,7 +2184,7 @@ static void answer__at_once(struct kunit *test)
 	struct link_options lo = { .mss = c->mss };
 	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
 	struct fixture *fx = test->priv;
-	struct end *a = &fx->end[0], *b = &fx->end[1];
+	struct end *b = &fx->end[1];
 	u32 i;
 
 	fx_direct(fx, &lo);
