@@ -20,7 +20,7 @@ export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-mpactl install-bench install-headers \
-	install-boot clean distclean help demo check check-all fuzz bench \
+	install-boot clean distclean help demo check check-all coverage fuzz bench \
 	lab-shell deps
 .DEFAULT_GOAL := all
 
@@ -98,6 +98,10 @@ check-all:
 	scripts/deps check
 	tests/run-check --all
 
+coverage:
+	scripts/deps check
+	tests/coverage $(patsubst %,'%',$(ONLY))
+
 fuzz:
 	scripts/deps check
 	$(MAKE) -C tests/fuzz -j$(JOBS)
@@ -132,6 +136,7 @@ help:
 	@echo '  check           every test except those that take hours'
 	@echo '  check-all       every test: also connections, removal, verbs, sockets and'
 	@echo '                  settings under KASAN and under KCSAN on two processors'
+	@echo '  coverage        the lines and branches of the modules that tests execute'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
@@ -146,6 +151,6 @@ help:
 	@echo '  SECONDS=600     of fuzzing, shared among the targets'
 	@echo '  TARGET=         reader, startup or ddp: fuzz only that'
 	@echo '  BENCH=          options of tools/bench/bench, e.g. "--mtu 1500 --repeat 3"'
-	@echo '  ONLY=           suites of check, e.g. "static unit" or "build debug/5*";'
+	@echo '  ONLY=           suites of check or coverage, e.g. "build debug/5*";'
 	@echo '                  tests/run-check --list names all of them'
 	@echo '  ACCEL=tcg       QEMU accelerator of demo, check(-all) and lab-shell'

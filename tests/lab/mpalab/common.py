@@ -81,6 +81,21 @@ def run_logged(command, log, title, cwd=None, unit=None):
         raise LabError(f"{title} failed, the whole log is {log}")
 
 
+def copy_sources(target):
+    """Updates a copy of what modules are built from; keeps what was built there."""
+    built = ("*.o", "*.ko", "*.mod", "*.mod.c", ".*.cmd", ".*.d", "*.gcno",
+             "Module.symvers", "modules.order")
+    sources = ("*/", "*.[chS]", "Kbuild", "Kbuild.*", "Makefile")
+    target.mkdir(parents=True, exist_ok=True)
+    output_of(
+        "rsync", "-a", "--delete", "--prune-empty-dirs",
+        *(f"--filter=P {name}" for name in built),
+        "--exclude=/build", "--exclude=/.git", "--exclude=/userspace",
+        "--exclude=*.mod.c", *(f"--include={name}" for name in sources),
+        "--exclude=*", f"{REPO}/", f"{target}/",
+    )
+
+
 @contextlib.contextmanager
 def locked(path):
     """Lets one process at a time in; others wait and print that they do."""

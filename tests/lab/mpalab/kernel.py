@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from .common import BUILD, CACHE, LAB, REPO, LabError
-from .common import digest, locked, output_of, run_logged, say
+from .common import copy_sources, digest, locked, output_of, run_logged, say
 from .initramfs import write_initramfs
 
-CONFIGS = ("stock", "debug", "smp", "kasan", "kcsan", "plain", "speed")
+CONFIGS = ("stock", "debug", "coverage", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
 SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
 
@@ -33,7 +33,7 @@ KERNEL_SOURCE = CACHE / "source" / "linux"
 def test_config(name):
     """The test configuration with this name."""
     return {one.name: one for one in
-            (Stock, Debug, Smp, Kasan, Kcsan, Plain, Speed)}[name]()
+            (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}[name]()
 
 
 def package_version(package):
@@ -97,6 +97,11 @@ class TestConfig:
 
     def cache_name(self):
         """Name of the directory in the cache."""
+        return self.name
+
+    def suites(self):
+        """The configuration whose suites it runs: a directory in tests/integration,
+        and what scripts see as LAB_CONFIG."""
         return self.name
 
     def prepare(self):
@@ -376,18 +381,7 @@ class Built(TestConfig):
         if not (REPO / "Kbuild").exists():
             return
         with locked(CACHE / f"modules-{self.name}-build.lock"):
-            self.module_tree.mkdir(parents=True, exist_ok=True)
-            output_of(
-                "rsync", "-a", "--delete", "--prune-empty-dirs",
-                "--filter=P *.o", "--filter=P *.ko", "--filter=P *.mod",
-                "--filter=P *.mod.c", "--filter=P .*.cmd", "--filter=P .*.d",
-                "--filter=P Module.symvers", "--filter=P modules.order",
-                "--exclude=/build", "--exclude=/.git", "--exclude=/userspace",
-                "--exclude=*.mod.c",
-                "--include=*/", "--include=*.[chS]", "--include=Kbuild",
-                "--include=Kbuild.*", "--include=Makefile", "--exclude=*",
-                f"{REPO}/", f"{self.module_tree}/",
-            )
+            copy_sources(self.module_tree)
             self._make_all_modules()
 
     def _make_all_modules(self):
@@ -447,6 +441,23 @@ class Debug(UserMode):
             self.module_tree / "tests" / "kunit", "modules-kunit",
             f"KBUILD_EXTRA_SYMBOLS={self.module_tree}/Module.symvers",
         )
+
+
+class Coverage(Debug):
+    """The debug configuration with modules that count what they execute.
+
+    The modules have no sanitizers: their checks would count as branches.
+    """
+
+    name = "coverage"
+    parts = ("debug",)
+    module_variables = ("GCOV_PROFILE=y", "KASAN_SANITIZE=n")
+
+    def cache_name(self):
+        return Debug.name
+
+    def suites(self):
+        return Debug.name
 
 
 class Smp(Built):

@@ -102,7 +102,7 @@ def write_job(directory, config, mode, env, guest_timeout, script="", args=()):
         for key, value in {
             "MPA_REPO": REPO,
             "LAB_MODULES": config.modules(),
-            "LAB_CONFIG": config.name,
+            "LAB_CONFIG": config.suites(),
             "LAB_MACHINE": config.machine,
             "LAB_MODE": mode,
             "LAB_SCRIPT": script,
