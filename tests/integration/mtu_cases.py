@@ -34,6 +34,7 @@ PORT = 7400
 MAGIC = b"\xa5ULP"
 HEAD = struct.Struct(">4sI")
 LAST = 0xffffffff
+MULPDU_MIN = 128
 FILLER = bytes(n * 7 % 251 for n in range(70000))
 PATIENCE = 200
 TRACING = Path("/sys/kernel/tracing")
@@ -42,11 +43,11 @@ TRACING = Path("/sys/kernel/tracing")
 # --- what is expected ---------------------------------------------------------
 def mulpdu_at(mtu, family=socket.AF_INET, markers=False, mss=None):
     """RFC 5044 section 4.5: of the EMSS, which is the room of a segment without
-    timestamps and with the most SACK options."""
+    timestamps and with the most SACK options; never below 128."""
     if mss is None:
         mss = mtu - (40 if family == socket.AF_INET else 60)
     emss = (mss - 40) // 4 * 4
-    return emss - 6 - (4 * -(-emss // 512) if markers else 0)
+    return max(emss - 6 - (4 * -(-emss // 512) if markers else 0), MULPDU_MIN)
 
 
 # --- traffic ------------------------------------------------------------------
@@ -279,6 +280,18 @@ def aligned(stream, seen, mss, count=100):
     segments = seen.next(stream, count)
     check("segments that no FPDU begins",
           sum(number < 0 for _, number in segments), 0)
+    not_longer(segments, mss)
+
+
+def cut(stream, seen, mss, count=100):
+    """Segments are too short for an FPDU, so that some begin within one."""
+    segments = seen.next(stream, count)
+    check("segments begin within FPDUs",
+          any(number < 0 for _, number in segments), True)
+    not_longer(segments, mss)
+
+
+def not_longer(segments, mss):
     longest = max(size for size, _ in segments)
     if longest > mss:
         raise AssertionError(f"a segment of {longest} bytes, MSS {mss}")
@@ -302,7 +315,8 @@ def goes_through(address, netdev, steps, markers=False):
                 change(mtu)
             for stream in streams:
                 stream.settled(mulpdu_at(mtu, family, markers))
-            aligned(streams[0], seen, mtu - headers)
+            short = mulpdu_at(mtu, family, markers) == MULPDU_MIN
+            (cut if short else aligned)(streams[0], seen, mtu - headers)
         for stream in streams:
             stream.finish()
 
@@ -348,6 +362,12 @@ def sockets_path_ipv6():
 @case
 def sockets_device():
     goes_through("10.77.0.2", "eth0", steps_of(device_mtu, 1280, 600, 1500))
+
+
+@case
+def sockets_below_128():
+    """An EMSS below 128 bytes does not shrink the MULPDU."""
+    goes_through("10.77.0.2", "eth0", steps_of(device_mtu, 160, 1500))
 
 
 @case
