@@ -5,7 +5,6 @@
 #ifndef MPA_COMPAT_GENL_H
 #define MPA_COMPAT_GENL_H
 
-#include <linux/version.h>
 #include <net/genetlink.h>
 
 /**
@@ -16,7 +15,7 @@
  */
 static inline struct nlattr **mpa_dump_attrs(struct netlink_callback *cb)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#ifdef MPA_HAVE_DUMPIT_GENL_INFO
 	return genl_dumpit_info(cb)->info.attrs;
 #else
 	return genl_dumpit_info(cb)->attrs;

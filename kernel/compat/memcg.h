@@ -34,8 +34,13 @@ static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 	/* The root cgroup is never charged. */
 	if (!mem_cgroup_sockets_enabled || !memcg || !memcg->css.parent)
 		return false;
-	return cgroup_subsys_on_dfl(memory_cgrp_subsys) ||
-	       memcg->tcpmem_active;
+	if (cgroup_subsys_on_dfl(memory_cgrp_subsys))
+		return true;
+#if defined(CONFIG_MEMCG_V1) || !defined(MPA_HAVE_MEMCG_V1_OPTION)
+	return memcg->tcpmem_active;
+#else
+	return false;
+#endif
 }
 
 /*

@@ -6,7 +6,6 @@
 #define MPA_COMPAT_MM_H
 
 #include <linux/mm.h>
-#include <linux/version.h>
 
 /*
  * Regions are lists of kernel addresses, at which softirqs place received
@@ -24,7 +23,7 @@
 static inline void mpa_vm_flags_set(struct vm_area_struct *vma,
 				    unsigned long flags)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#ifdef MPA_HAVE_VM_FLAGS_SET
 	vm_flags_set(vma, flags);
 #else
 	vma->vm_flags |= flags;

@@ -14,6 +14,13 @@
 #error "Linux 6.1 is the oldest kernel supported"
 #endif
 
+/* Socket addresses of any length, as in the operations of sockets. */
+#ifdef MPA_HAVE_SOCKADDR_UNSIZED
+#define mpa_sockaddr sockaddr_unsized
+#else
+#define mpa_sockaddr sockaddr
+#endif
+
 /**
  * mpa_sk_hold_net - give a kernel socket a reference to its namespace
  * @sk: TCP socket made by sock_create_kern(), or accepted from such a socket;
@@ -24,14 +31,14 @@
  * it is dropped when @sk is freed. Does nothing if @sk already has one, like
  * sockets accepted from a listener to which this function was applied.
  *
- * The code for kernels without sk_net_refcnt_upgrade() can be removed when 6.12
+ * The code for kernels without sk_net_refcnt_upgrade() can be removed when 6.15
  * is the oldest supported kernel.
  */
 static inline void mpa_sk_hold_net(struct sock *sk)
 {
 	if (sk->sk_net_refcnt)
 		return;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifdef MPA_HAVE_NET_REFCNT_UPGRADE
 	sk_net_refcnt_upgrade(sk);
 #else
 	sk->sk_net_refcnt = 1;
@@ -40,7 +47,7 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 #endif
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#ifdef MPA_HAVE_SENDPAGE
 /*
  * Sends as much of the first piece of the iterator as TCP accepts. If the route
  * has no scatter-gather, which can change with each call, all the rest is
@@ -99,7 +106,7 @@ static inline void mpa_tcp_end_record(struct sock *sk)
  */
 static inline int mpa_tcp_send_pages(struct sock *sk, struct msghdr *msg)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#ifndef MPA_HAVE_SENDPAGE
 	msg->msg_flags |= MSG_SPLICE_PAGES;
 	return tcp_sendmsg_locked(sk, msg, msg_data_left(msg));
 #else

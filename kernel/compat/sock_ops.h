@@ -8,7 +8,6 @@
 #include <linux/net.h>
 #include <linux/tcp.h>
 #include <linux/ipv6.h>
-#include <linux/version.h>
 #include <net/inet_sock.h>
 
 /**
@@ -17,7 +16,7 @@
  * @base_of: function that returns the operations of a socket to call first
  * @then: function called with both sockets after that; returns an error
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#ifdef MPA_HAVE_ACCEPT_ARG
 #define MPA_ACCEPT_OP(name, base_of, then)				\
 static int name(struct socket *sock, struct socket *newsock,		\
 		struct proto_accept_arg *arg)				\
@@ -49,7 +48,7 @@ static int name(struct socket *sock, struct socket *newsock, int flags,	\
  */
 static inline unsigned int mpa_sk_recverr(const struct sock *sk)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef MPA_HAVE_INET_FLAGS
 	return (inet_test_bit(RECVERR, sk) ? MPA_RECVERR4 : 0) |
 	       (inet_test_bit(RECVERR6, sk) ? MPA_RECVERR6 : 0);
 #else
@@ -65,7 +64,7 @@ static inline unsigned int mpa_sk_recverr(const struct sock *sk)
  */
 static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#ifdef MPA_HAVE_INET_FLAGS
 	inet_assign_bit(RECVERR, sk, bits & MPA_RECVERR4);
 	inet_assign_bit(RECVERR6, sk, bits & MPA_RECVERR6);
 #else
@@ -75,32 +74,80 @@ static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
 #endif
 }
 
-/* Until 6.5 sendfile() and splice() to a socket used &proto_ops.sendpage ... */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-#define MPA_HAVE_SENDPAGE	1
+/* sendfile() and splice() to a socket use sendmsg() with this flag ... */
+#ifdef MPA_HAVE_SENDPAGE
 #define MPA_MSG_SPLICE		0
 #else
-#define MPA_HAVE_SENDPAGE	0
-/* ... and since then they use sendmsg() with this flag. */
 #define MPA_MSG_SPLICE		MSG_SPLICE_PAGES
 #endif
 
 /**
- * MPA_DIAG_OP - define a &tcp_ulp_ops.get_info
+ * MPA_SENDPAGE_OP - define a &proto_ops.sendpage, which they used until 6.5
  * @name: the function to define
- * @fill: function to call with the socket and the message
+ * @enter: function called with the socket before that of @base_of; false: the
+ *	socket does not send bytes
+ * @leave: function called with the socket after that
+ * @base_of: function that returns the operations of a socket to call
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
-#define MPA_DIAG_OP(name, fill)						\
+
+/**
+ * MPA_SET_SENDPAGE - use a function of MPA_SENDPAGE_OP()
+ * @ops: the operations
+ * @name: the function
+ */
+#ifdef MPA_HAVE_SENDPAGE
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)			\
+static ssize_t name(struct socket *sock, struct page *page, int offset,	\
+		    size_t size, int flags)				\
+{									\
+	ssize_t ret;							\
+									\
+	if (!enter(sock))						\
+		return -EOPNOTSUPP;					\
+	ret = base_of(sock)->sendpage(sock, page, offset, size, flags);	\
+	leave(sock);							\
+	return ret;							\
+}
+
+#define MPA_SET_SENDPAGE(ops, name)					\
+do {									\
+	(ops)->sendpage = (name);					\
+	(ops)->sendpage_locked = NULL;					\
+} while (0)
+#else
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)
+#define MPA_SET_SENDPAGE(ops, name)	do { } while (0)
+#endif
+
+/**
+ * MPA_DIAG_OPS - define a &tcp_ulp_ops.get_info and its get_info_size
+ * @name: of the first function; that of the second ends with _size
+ * @fill: function to call with the socket and the message
+ * @size: function to call for the size, with the socket
+ *
+ * What they show is for everybody who may see the socket.
+ */
+#ifdef MPA_HAVE_ULP_INFO_NET_ADMIN
+#define MPA_DIAG_OPS(name, fill, size)					\
 static int name(struct sock *sk, struct sk_buff *skb, bool net_admin)	\
 {									\
 	return fill(sk, skb);						\
+}									\
+									\
+static size_t name##_size(const struct sock *sk, bool net_admin)	\
+{									\
+	return size(sk);						\
 }
 #else
-#define MPA_DIAG_OP(name, fill)						\
+#define MPA_DIAG_OPS(name, fill, size)					\
 static int name(struct sock *sk, struct sk_buff *skb)			\
 {									\
 	return fill(sk, skb);						\
+}									\
+									\
+static size_t name##_size(const struct sock *sk)			\
+{									\
+	return size(sk);						\
 }
 #endif
 

@@ -7,8 +7,8 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include <asm/unaligned.h>
 
+#include "../compat/unaligned.h"
 #include "header.h"
 
 /**

@@ -6,8 +6,8 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#include <asm/unaligned.h>
 
+#include "../compat/unaligned.h"
 #include "terminate.h"
 
 /* Offsets of the fields of a Terminate header. */

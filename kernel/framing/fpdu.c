@@ -11,8 +11,8 @@
 #include <linux/string.h>
 
 #include <asm/byteorder.h>
-#include <asm/unaligned.h>
 
+#include "../compat/unaligned.h"
 #include "copy.h"
 #include "fpdu.h"
 

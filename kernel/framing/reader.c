@@ -17,8 +17,8 @@
 #include <linux/string.h>
 
 #include <asm/byteorder.h>
-#include <asm/unaligned.h>
 
+#include "../compat/unaligned.h"
 #include "fpdu.h"
 #include "reader.h"
 

@@ -7,6 +7,7 @@
 
 #include "cm_params.h"
 #include "compat/memcg.h"
+#include "compat/net.h"
 #include "connect.h"
 #include "device.h"
 #include "ep.h"
@@ -31,7 +32,7 @@ static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_i
 	rnic_ep_hook(ep, NULL);
 	release_sock(sk);
 	rnic_ep_arm(ep, RNIC_CM_CONNECT_MS);
-	ret = kernel_connect(ep->sock, (struct sockaddr *)&addr,
+	ret = kernel_connect(ep->sock, (struct mpa_sockaddr *)&addr,
 			     rnic_addr_len(&addr), O_NONBLOCK);
 	if (!ret)
 		rnic_ep_kick(ep, RNIC_EP_DO_TCP);

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "compat/verbs.h"
 #include "device.h"
 #include "mr.h"
 #include "mr_verbs.h"
@@ -95,7 +96,7 @@ static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, int access)
 	struct sg_page_iter iter;
 	size_t nr;
 
-	mr->umem = ib_umem_get(&mr->dev->ibdev, start, len, access);
+	mr->umem = mpa_umem_get(&mr->dev->ibdev, start, len, access);
 	if (IS_ERR(mr->umem)) {
 		int ret = PTR_ERR(mr->umem);
 

@@ -22,6 +22,7 @@
 
 #include "accept.h"
 #include "compat/memcg.h"
+#include "compat/net.h"
 #include "device.h"
 #include "listener.h"
 #include "port.h"
@@ -237,17 +238,18 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 
 static int rnic_port_bind(struct rnic_port *port)
 {
-	struct sockaddr *addr = (struct sockaddr *)&port->addr;
+	struct sockaddr_storage *addr = &port->addr;
 	int ret = 0;
 
 	if (port->v6only)
 		ret = ip6_sock_set_v6only(port->sock->sk);
 	if (!ret)
-		ret = kernel_bind(port->sock, addr, rnic_addr_len(&port->addr));
+		ret = kernel_bind(port->sock, (struct mpa_sockaddr *)addr,
+				  rnic_addr_len(addr));
 	if (ret)
 		return ret;
 	/* Port 0 was replaced by a real one. */
-	ret = kernel_getsockname(port->sock, addr);
+	ret = kernel_getsockname(port->sock, (struct sockaddr *)addr);
 	return min(ret, 0);
 }
 

@@ -42,14 +42,14 @@ static const struct rnic_link_class rnic_link_classes[] = {
  * rnic_query_device() - verbs: query_device
  * @ibdev: the device
  * @attr: filled in
- * @udata: must be empty
+ * @udata: must be empty; NULL if the core asks, since 7.0
  *
  * Return: 0 or -EINVAL.
  */
 int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
-	if (udata->inlen || udata->outlen)
+	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));

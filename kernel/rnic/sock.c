@@ -153,10 +153,10 @@ int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 	int ret;
 
 	rnic_addr_scope(dev, &addr);
-	ret = kernel_bind(sock, (struct sockaddr *)&addr, len);
+	ret = kernel_bind(sock, (struct mpa_sockaddr *)&addr, len);
 	if (ret != -EADDRINUSE ||
 	    !rnic_sock_port_ephemeral(sock_net(sock->sk), *port))
 		return ret;
 	*port = 0;
-	return kernel_bind(sock, (struct sockaddr *)&addr, len);
+	return kernel_bind(sock, (struct mpa_sockaddr *)&addr, len);
 }

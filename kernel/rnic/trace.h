@@ -18,6 +18,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
+#include "compat/trace.h"
 #include "states.h"
 
 /* A queue pair moved to another state. */
@@ -31,7 +32,7 @@ TRACE_EVENT(rnic_qp_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibqp->device->dev));
+		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
 		__entry->qpn = ibqp->qp_num;
 		__entry->from = from;
 		__entry->to = to;
@@ -49,7 +50,7 @@ TRACE_EVENT(rnic_qp_denied,
 		__field(u32, qpn)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibqp->device->dev));
+		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
 		__entry->qpn = ibqp->qp_num;
 	),
 	TP_printk("dev=%s qpn=%u", __get_str(dev), __entry->qpn)
@@ -69,7 +70,7 @@ TRACE_EVENT(rnic_fault,
 		__field(u8, code)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibqp->device->dev));
+		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
 		__entry->qpn = ibqp->qp_num;
 		__entry->local = local;
 		__entry->layer = layer;
@@ -130,7 +131,7 @@ TRACE_EVENT(rnic_ep_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibdev->dev));
+		mpa_assign_str(dev, dev_name(&ibdev->dev));
 		__entry->skaddr = skaddr;
 		__entry->qpn = qpn;
 		__entry->from = from;
@@ -154,7 +155,7 @@ TRACE_EVENT(rnic_cm_event,
 		__field(int, status)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibdev->dev));
+		mpa_assign_str(dev, dev_name(&ibdev->dev));
 		__entry->skaddr = skaddr;
 		__entry->event = event;
 		__entry->status = status;
@@ -175,7 +176,7 @@ TRACE_EVENT(rnic_mr,
 		__field(u64, len)
 	),
 	TP_fast_assign(
-		__assign_str(dev, dev_name(&ibdev->dev));
+		mpa_assign_str(dev, dev_name(&ibdev->dev));
 		__entry->stag = stag;
 		__entry->event = event;
 		__entry->len = len;

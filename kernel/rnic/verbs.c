@@ -4,6 +4,7 @@
 
 #include "accept.h"
 #include "cm_params.h"
+#include "compat/verbs.h"
 #include "connect.h"
 #include "cq.h"
 #include "cq_verbs.h"
@@ -43,6 +44,9 @@ static const struct attribute_group rnic_attr_group = {
 	.attrs = rnic_attrs,
 };
 
+MPA_CREATE_CQ_OP(rnic_op_create_cq, rnic_create_cq)
+MPA_REG_USER_MR_OP(rnic_op_reg_user_mr, rnic_reg_user_mr)
+
 const struct ib_device_ops rnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_UNKNOWN,
@@ -53,7 +57,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_mr		= rnic_alloc_mr,
 	.alloc_pd		= rnic_alloc_pd,
 	.alloc_ucontext		= rnic_alloc_ucontext,
-	.create_cq		= rnic_create_cq,
+	.create_cq		= rnic_op_create_cq,
 	.create_qp		= rnic_create_qp,
 	.dealloc_pd		= rnic_dealloc_pd,
 	.dealloc_ucontext	= rnic_dealloc_ucontext,
@@ -87,7 +91,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_gid		= rnic_query_gid,
 	.query_port		= rnic_query_port,
 	.query_qp		= rnic_query_qp,
-	.reg_user_mr		= rnic_reg_user_mr,
+	.reg_user_mr		= rnic_op_reg_user_mr,
 	.req_notify_cq		= rnic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),

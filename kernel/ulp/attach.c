@@ -378,7 +378,7 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 	release_sock(conn->sk);
 	return conn;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA_NS);
 
 /**
  * mpa_detach - remove MPA from a socket
@@ -408,4 +408,4 @@ void mpa_detach(struct mpa_conn *conn)
 	sock_put(sk);
 	kfree_rcu(conn, rcu);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_detach, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_detach, MPA_NS);

@@ -5,9 +5,9 @@
  * too.
  */
 #include <linux/build_bug.h>
-#include <linux/export.h>
 #include <linux/kernel.h>
 
+#include "../compat/export.h"
 #include "../framing/startup.h"
 #include "config.h"
 
@@ -309,4 +309,4 @@ void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
 	p->p2p = v[MPA_A_CONFIG_PEER_TO_PEER] && p->rtr && !plain &&
 		 r->rev == MPA_REV_2;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_config_params, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_config_params, MPA_NS);

@@ -82,7 +82,7 @@ void *mpa_priv(const struct mpa_conn *conn)
 {
 	return conn->priv;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA_NS);
 
 /**
  * mpa_socket - return the socket that a stream was attached to
@@ -96,7 +96,7 @@ struct socket *mpa_socket(const struct mpa_conn *conn)
 {
 	return conn->sock;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA_NS);
 
 /**
  * mpa_conn_stats - read a stream's counters
@@ -107,4 +107,4 @@ void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st)
 {
 	*st = conn->stats;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_conn_stats, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_conn_stats, MPA_NS);

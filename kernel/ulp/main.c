@@ -6,6 +6,7 @@
 #include <linux/build_bug.h>
 #include <linux/genetlink.h>
 #include <linux/module.h>
+#include <net/genetlink.h>
 #include <net/tcp.h>
 
 #include "attach.h"
@@ -68,7 +69,7 @@ static void mpa_ulp_clone(const struct request_sock *req, struct sock *newsk,
 	mpa_conn_unclone(newsk);
 }
 
-MPA_DIAG_OP(mpa_ulp_get_info, mpa_usock_diag)
+MPA_DIAG_OPS(mpa_ulp_get_info, mpa_usock_diag, mpa_usock_diag_size)
 
 static struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
 	.name		= "mpa",
@@ -77,7 +78,7 @@ static struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
 	.release	= mpa_conn_released,
 	.clone		= mpa_ulp_clone,
 	.get_info	= mpa_ulp_get_info,
-	.get_info_size	= mpa_usock_diag_size,
+	.get_info_size	= mpa_ulp_get_info_size,
 };
 
 static int __init mpa_init(void)

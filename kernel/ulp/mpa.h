@@ -25,6 +25,7 @@
 #include <linux/types.h>
 #include <linux/uio.h>
 
+#include "../compat/export.h"
 #include "../framing/copy.h"
 #include "../framing/startup.h"
 #include "../framing/wire.h"

@@ -102,7 +102,7 @@ void mpa_node_config(const struct mpa_node *node, struct mpa_config *cfg)
 	node_resolve(node, cfg);
 	spin_unlock_bh(&mpa_registry_lock);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_node_config, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_node_config, MPA_NS);
 
 /**
  * mpa_net_config - settings in force in a namespace
@@ -327,7 +327,7 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 	spin_unlock_bh(&mpa_registry_lock);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_node_add, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_node_add, MPA_NS);
 
 static void node_erase(struct mpa_node *node)
 {
@@ -354,7 +354,7 @@ void mpa_node_remove(struct mpa_node *node)
 		node_erase(node);
 	spin_unlock_bh(&mpa_registry_lock);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_node_remove, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_node_remove, MPA_NS);
 
 /**
  * mpa_node_changed - notify a change of a device
@@ -372,7 +372,7 @@ void mpa_node_changed(struct mpa_node *node)
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_node_changed, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_node_changed, MPA_NS);
 
 /**
  * mpa_node_listed - check whether a node is in a namespace
@@ -451,7 +451,7 @@ void mpa_node_half_open(struct mpa_node *node)
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_node_half_open, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_node_half_open, MPA_NS);
 
 /* ---- Changing settings ---- */
 

@@ -11,8 +11,8 @@
  */
 #include <net/tcp.h>
 
-#include <asm/unaligned.h>
 
+#include "compat/unaligned.h"
 #include "queue.h"
 #include "rx.h"
 #include "tx_queue.h"
@@ -176,7 +176,7 @@ void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len)
 		len -= run;
 	}
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_read, MPA_NS);
 
 /**
  * mpa_rx_peek - access the next bytes of a ULPDU in place
@@ -190,7 +190,7 @@ const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 {
 	return rx->at && len <= rx->run ? rx->at : NULL;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA_NS);
 
 /**
  * mpa_rx_left - bytes of a ULPDU that are left
@@ -202,7 +202,7 @@ u32 mpa_rx_left(const struct mpa_rx *rx)
 {
 	return rx->left;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_left, MPA_NS);
 
 /**
  * mpa_rx_next - access the first bytes of the next ULPDU, if it can be joined
@@ -222,7 +222,7 @@ const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len)
 		return NULL;
 	return mpa_reader_peek(rx->reader, rx->next, rx->end - rx->next, len);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_next, MPA_NS);
 
 /* Adds the FPDU read at @next without the first @skip bytes of its ULPDU. */
 static bool rx_add_part(struct mpa_rx *rx, u32 skip)
@@ -271,7 +271,7 @@ bool mpa_rx_join(struct mpa_rx *rx, u32 skip)
 	rx->next += n;
 	return true;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_join, MPA_NS);
 
 /**
  * mpa_rx_part - undo all mpa_rx_join()
@@ -288,7 +288,7 @@ void mpa_rx_part(struct mpa_rx *rx)
 	rx->next = rx->base + rx->first.since_start;
 	rx->left = rx->run + rx->more;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA_NS);
 
 /**
  * mpa_rx_within_fpdu - check whether a part of an FPDU was received

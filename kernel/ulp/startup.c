@@ -325,7 +325,7 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 	release_sock(conn->sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_start_initiator, MPA_NS);
 
 /* A part may already have been sent when it fails, so it is not tried again. */
 static int startup_send_last_message(struct mpa_conn *conn, const void *last,
@@ -384,7 +384,7 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 	release_sock(conn->sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_start_responder, MPA_NS);
 
 /*
  * An Initiator does not know before the Reply whether its FPDUs need Markers,
@@ -481,7 +481,7 @@ int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	release_sock(conn->sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_accept, MPA_NS);
 
 /**
  * mpa_reject_locked - mpa_reject() for callers that hold the lock
@@ -533,7 +533,7 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
 	release_sock(conn->sk);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_reject, MPA_NS);
 
 /**
  * mpa_reply_accept - accept a Reply and enter full operation

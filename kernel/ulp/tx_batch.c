@@ -94,7 +94,7 @@ int mpa_tx_begin(struct mpa_conn *conn)
 	conn->segs = 1;
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_begin, MPA_NS);
 
 /**
  * mpa_tx_begin_atomic - open a batch where nothing may sleep
@@ -125,7 +125,7 @@ int mpa_tx_begin_atomic(struct mpa_conn *conn)
 		conn->atomic = false;
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_begin_atomic, MPA_NS);
 
 /**
  * mpa_tx_workspace - memory for building a batch
@@ -141,7 +141,7 @@ void *mpa_tx_workspace(struct mpa_conn *conn)
 	mpa_tx_assert_owned(conn);
 	return conn->scratch->workspace;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_workspace, MPA_NS);
 
 /* Finds a fragment with room for the next FPDU, which must fit on one. */
 static bool tx_find_frag(struct mpa_conn *conn, u32 ulpdu_len)
@@ -202,7 +202,7 @@ u32 mpa_tx_room_for(struct mpa_conn *conn, u32 ulpdu_len)
 	s->room = room;
 	return room;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_room_for, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_room_for, MPA_NS);
 
 /**
  * mpa_tx_room - longest piece of a message that fits in the batch next
@@ -217,7 +217,7 @@ u32 mpa_tx_room(struct mpa_conn *conn)
 {
 	return mpa_tx_room_for(conn, MPA_MULPDU_MIN);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_room, MPA_NS);
 
 /**
  * mpa_tx_widen - make an empty batch accept a ULPDU longer than a segment
@@ -354,7 +354,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 	s->added = ret;
 	return 0;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_add, MPA_NS);
 
 /*
  * How many ULPDUs that fill their segments, with at most @len bytes of payload
@@ -429,7 +429,7 @@ unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	*len = t.used;
 	return t.fpdus;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_add_series, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_add_series, MPA_NS);
 
 /**
  * mpa_tx_undo - remove from the batch what was added last
@@ -459,7 +459,7 @@ void mpa_tx_undo(struct mpa_conn *conn, unsigned int nr)
 	conn->seg_left = 0;
 	conn->segs = conn->plan.segs;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_undo, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_undo, MPA_NS);
 
 static void tx_list_runs(struct mpa_scratch *s, struct msghdr *msg)
 {
@@ -518,7 +518,7 @@ int mpa_tx_send(struct mpa_conn *conn)
 	mpa_scratch_put(s);
 	return ret;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_send, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_send, MPA_NS);
 
 /**
  * mpa_tx_uninit - free what sending has allocated

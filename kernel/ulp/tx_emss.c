@@ -78,4 +78,4 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn)
 {
 	return mpa_mulpdu(mpa_tx_emss(conn), conn->tx.markers);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_mulpdu, MPA_NS);

@@ -322,7 +322,7 @@ void mpa_tx_catch_up(struct mpa_conn *conn)
 	if (!WARN_ON_ONCE(conn->scratch || conn->busy))
 		sk_flush_backlog(conn->sk);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_catch_up, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_catch_up, MPA_NS);
 
 /**
  * mpa_tx_drained - check whether TCP has taken everything
@@ -335,4 +335,4 @@ bool mpa_tx_drained(const struct mpa_conn *conn)
 	mpa_assert_locked(conn);
 	return !conn->rest;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_tx_drained, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_tx_drained, MPA_NS);

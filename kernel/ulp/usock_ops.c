@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <net/tcp.h>
 
+#include "compat/net.h"
 #include "compat/sock_ops.h"
 #include "usock_attach.h"
 #include "usock_io.h"
@@ -73,7 +74,7 @@ static bool usock_is_listener(const struct mpa_usock *us)
 }
 
 /* The socket is connected; connect() with AF_UNSPEC would disconnect it. */
-static int usock_connect(struct socket *sock, struct sockaddr *addr, int len,
+static int usock_connect(struct socket *sock, struct mpa_sockaddr *addr, int len,
 			 int flags)
 {
 	const struct mpa_usock *us = mpa_usock_of(sock->sk);
@@ -135,48 +136,41 @@ static int usock_set_rcvlowat(struct sock *sk, int val)
 	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
 }
 
-static bool usock_lock_enter_plain(struct mpa_usock *us)
+/* Begins a call that TCP handles; false: the socket has no such calls now. */
+static bool usock_enter_plain(struct socket *sock)
 {
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	bool plain;
 
 	if (!us)
 		return false;
-	lock_sock(us->conn->sk);
+	lock_sock(sock->sk);
 	plain = mpa_usock_enter_plain(us);
-	release_sock(us->conn->sk);
+	release_sock(sock->sk);
 	return plain;
+}
+
+static void usock_leave_plain(struct socket *sock)
+{
+	mpa_usock_leave_plain(mpa_usock_of(sock->sk));
 }
 
 static ssize_t usock_splice_read(struct socket *sock, loff_t *ppos,
 				 struct pipe_inode_info *pipe, size_t len,
 				 unsigned int flags)
 {
-	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	ssize_t ret;
 
-	if (!usock_lock_enter_plain(us))
+	if (!usock_enter_plain(sock))
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->splice_read(sock, ppos, pipe, len,
 						    flags);
-	mpa_usock_leave_plain(us);
+	usock_leave_plain(sock);
 	return ret;
 }
 
-#if MPA_HAVE_SENDPAGE
-static ssize_t usock_sendpage(struct socket *sock, struct page *page,
-			      int offset, size_t size, int flags)
-{
-	struct mpa_usock *us = mpa_usock_of(sock->sk);
-	ssize_t ret;
-
-	if (!usock_lock_enter_plain(us))
-		return -EOPNOTSUPP;
-	ret = mpa_usock_base_ops(sock)->sendpage(sock, page, offset, size,
-						 flags);
-	mpa_usock_leave_plain(us);
-	return ret;
-}
-#endif
+MPA_SENDPAGE_OP(usock_sendpage, usock_enter_plain, usock_leave_plain,
+		mpa_usock_base_ops)
 
 static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 			   const struct proto_ops *base)
@@ -199,10 +193,7 @@ static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 	ops->sendmsg = mpa_usock_sendmsg;
 	ops->recvmsg = mpa_usock_recvmsg;
 	ops->splice_read = usock_splice_read;
-#if MPA_HAVE_SENDPAGE
-	ops->sendpage = usock_sendpage;
-	ops->sendpage_locked = NULL;
-#endif
+	MPA_SET_SENDPAGE(ops, usock_sendpage);
 	/* Other users in the kernel must not bypass these calls. */
 	ops->mmap = sock_no_mmap;
 	ops->sendmsg_locked = NULL;

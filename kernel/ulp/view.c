@@ -539,7 +539,7 @@ void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label)
 	mpa_assert_locked(conn);
 	conn->label = *label;
 }
-EXPORT_SYMBOL_NS_GPL(mpa_set_label, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_set_label, MPA_NS);
 
 /**
  * mpa_set_terminate - record a Terminate Message that ends a stream
@@ -560,7 +560,7 @@ void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term)
 	view_count_failure(conn, sent ? MPA_FAILURE_TERM_SENT :
 				   MPA_FAILURE_TERM_RECEIVED, 0, term);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA_NS);
 
 /**
  * mpa_set_config - set what a stream uses in addition to &struct mpa_params
@@ -577,4 +577,4 @@ void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 	conn->first_timeout =
 		msecs_to_jiffies(cfg->v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT]);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_set_config, MPA);
+EXPORT_SYMBOL_NS_GPL(mpa_set_config, MPA_NS);

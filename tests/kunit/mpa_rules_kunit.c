@@ -550,4 +550,4 @@ kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("KUnit suite of MPA's rules about TCP");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(MPA);
+MODULE_IMPORT_NS(MPA_NS);

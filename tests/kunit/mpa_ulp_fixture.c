@@ -14,8 +14,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include <asm/unaligned.h>
-
+#include "compat/unaligned.h"
 #include "mpa_ulp_fixture.h"
 
 static int add_batch(struct end *e, u32 *nr,

@@ -2492,4 +2492,4 @@ kunit_test_suite(suite);
 
 MODULE_DESCRIPTION("KUnit suite of kernel/ulp");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS(MPA);
+MODULE_IMPORT_NS(MPA_NS);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Differences between kernel releases in the operations of RDMA devices.
+ */
+#ifndef MPA_COMPAT_VERBS_H
+#define MPA_COMPAT_VERBS_H
+
+#include <linux/err.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/**
+ * MPA_CREATE_CQ_OP - define a &ib_device_ops.create_cq
+ * @name: the function to define
+ * @create: function to call with the CQ, its attributes and &struct ib_udata,
+ *	which is NULL for a consumer in the kernel
+ */
+#ifdef MPA_HAVE_CREATE_CQ_ATTRS
+#define MPA_CREATE_CQ_OP(name, create)					\
+static int name(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
+		struct uverbs_attr_bundle *attrs)			\
+{									\
+	return create(cq, attr, attrs ? &attrs->driver_udata : NULL);	\
+}
+#else
+#define MPA_CREATE_CQ_OP(name, create)					\
+static int name(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
+		struct ib_udata *udata)					\
+{									\
+	return create(cq, attr, udata);					\
+}
+#endif
+
+/**
+ * MPA_REG_USER_MR_OP - define a &ib_device_ops.reg_user_mr
+ * @name: the function to define
+ * @reg: function to call with everything but a DMA handle, which is for
+ *	hardware and refused
+ */
+#ifdef MPA_HAVE_DMAH
+#define MPA_REG_USER_MR_OP(name, reg)					\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len,		\
+			  u64 iova, int access, struct ib_dmah *dmah,	\
+			  struct ib_udata *udata)			\
+{									\
+	if (dmah)							\
+		return ERR_PTR(-EOPNOTSUPP);				\
+	return reg(pd, start, len, iova, access, udata);		\
+}
+#else
+#define MPA_REG_USER_MR_OP(name, reg)					\
+static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len,		\
+			  u64 iova, int access, struct ib_udata *udata)	\
+{									\
+	return reg(pd, start, len, iova, access, udata);		\
+}
+#endif
+
+/**
+ * mpa_umem_get - pin memory of the calling process
+ * @dev: the device
+ * @addr: its first byte
+ * @len: bytes
+ * @access: IB_ACCESS_*
+ *
+ * Return: the memory, for ib_umem_release(), or an error as ERR_PTR().
+ */
+static inline struct ib_umem *mpa_umem_get(struct ib_device *dev,
+					   unsigned long addr, size_t len,
+					   int access)
+{
+#ifdef MPA_HAVE_UMEM_GET_VA
+	return ib_umem_get_va(dev, addr, len, access);
+#else
+	return ib_umem_get(dev, addr, len, access);
+#endif
+}
+
+#endif /* MPA_COMPAT_VERBS_H */
