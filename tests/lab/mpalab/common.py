@@ -85,7 +85,7 @@ def copy_sources(target):
     """Updates a copy of what modules are built from; keeps what was built there."""
     built = ("*.o", "*.ko", "*.mod", "*.mod.c", ".*.cmd", ".*.d", "*.gcno",
              "Module.symvers", "modules.order")
-    sources = ("*/", "*.[chS]", "Kbuild", "Kbuild.*", "Makefile")
+    sources = ("*/", "*.[chS]", "Kbuild", "Kbuild.*", "Makefile", "VERSION")
     target.mkdir(parents=True, exist_ok=True)
     output_of(
         "rsync", "-a", "--delete", "--prune-empty-dirs",

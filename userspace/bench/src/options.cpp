@@ -243,6 +243,8 @@ std::optional<Options> parse_options(int argc, const char *const *argv, int &sta
 	ClientOptions client;
 	Raw raw;
 
+	app.set_version_flag("--version", "mpa-bench " MPA_VERSION,
+			     "show the version and exit");
 	app.require_subcommand(1);
 	describe_server(*app.add_subcommand("server", "serve clients, one after the other"),
 			server);

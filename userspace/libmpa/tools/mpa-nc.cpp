@@ -488,6 +488,8 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-c,--close", options.close,
 		     "do not wait for the peer's end after the end of the input");
 	app.add_flag("-v,--verbose", options.verbose, "print what happens");
+	app.set_version_flag("--version", "mpa-nc " MPA_VERSION,
+			     "show the version and exit");
 }
 
 } // namespace

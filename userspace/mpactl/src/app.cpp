@@ -58,7 +58,7 @@ void setup_globals(CommandLine &line, Globals &globals)
 			   {"always", ""},
 			   {"never", ""}}),
 		   "use of colours");
-	app.set_version_flag("--version", "mpactl 1", "show the version and exit");
+	app.set_version_flag("--version", "mpactl " MPA_VERSION, "show the version and exit");
 	// Keywords of a command are not commands themselves.
 	app.require_subcommand(1);
 	app.fallthrough();

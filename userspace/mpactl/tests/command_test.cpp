@@ -182,7 +182,7 @@ TEST_F(Command, keywords_take_the_next_word_as_their_value)
 TEST_F(Command, help_and_version_are_no_errors)
 {
 	EXPECT_EQ(world.run("--version"), Exit::ok);
-	EXPECT_EQ(world.out_, "mpactl 1\n");
+	EXPECT_EQ(world.out_, "mpactl " MPA_VERSION "\n");
 	EXPECT_EQ(world.run("--help"), Exit::ok);
 	EXPECT_NE(world.out_.find("monitor"), std::string::npos);
 	// For shells only.
