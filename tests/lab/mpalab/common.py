@@ -26,6 +26,11 @@ def say(text):
     print(f"lab: {text}", file=sys.stderr, flush=True)
 
 
+def as_root(words):
+    """The command that runs words with the rights of root."""
+    return [*([] if os.geteuid() == 0 else ["sudo", "-n"]), *words]
+
+
 def output_of(*command, cwd=None):
     """Runs a program that must succeed; returns its standard output."""
     try:
