@@ -108,6 +108,17 @@ class Archive:
         text = self._apt("apt-cache", "depends", package)
         return re.findall(r"^\s+Depends: ([^<\s]\S*)$", text, re.MULTILINE)
 
+    def closure(self, package, pattern):
+        """A package and what it depends on, as far as names match the pattern."""
+        found, wanted = [], [package]
+        while wanted:
+            one = wanted.pop()
+            if one not in found:
+                found.append(one)
+                wanted += [name for name in self.depends(one)
+                           if re.match(pattern, name)]
+        return found
+
     def fetch(self, package, version=None):
         """The file of a package."""
         assert self.ready
@@ -131,5 +142,6 @@ class Archive:
 
     def unpack(self, package, target, version=None):
         """Unpacks a package into a directory, with the rights of its owner."""
+        target.mkdir(parents=True, exist_ok=True)
         words = ["dpkg", "-x", str(self.fetch(package, version)), str(target)]
         output_of(*(words if os.access(target, os.W_OK) else as_root(words)))

@@ -36,11 +36,27 @@ class Kernel:
         return "gcc-12" if self.debian == 12 else "gcc-14"
 
     @property
+    def realtime(self):
+        return self.flavour.startswith("rt-")
+
+    @property
     def package(self):
         return f"linux-headers-{self.release}"
 
     def __str__(self):
         return self.release
+
+
+def find(archive, name):
+    """The kernel called name: a release, or a series such as 7.3 for its newest kernel
+    without PREEMPT_RT, of the newest Debian."""
+    found = kernels(archive)
+    for kernel in sorted(found, key=lambda one: one.debian, reverse=True):
+        series = ".".join(map(str, kernel.version[:2]))
+        if kernel.release == name or (series == name and not kernel.realtime):
+            return kernel
+    raise LabError(f"the mirror has no kernel {name}, only "
+                   + ", ".join(map(str, found)))
 
 
 def kernels(archive):
@@ -72,18 +88,18 @@ class Builder:
         root = self.root.prepare()
         stamps = root.with_name(f"{root.name}.unpacked")
         stamps.mkdir(exist_ok=True)
-        wanted, seen = [kernel.package], set()
-        while wanted:
-            package = wanted.pop()
-            if package in seen:
-                continue
-            seen.add(package)
+        for package in self.archive.closure(kernel.package,
+                                            r"linux-(headers|kbuild)-\d"):
             stamp = stamps / package
             if not stamp.exists():
                 self.archive.unpack(package, root)
                 stamp.touch()
-            wanted += [name for name in self.archive.depends(package)
-                       if re.match(r"linux-(headers|kbuild)-\d", name)]
+
+    def unpack_image(self, kernel, target):
+        """Unpacks the image of a kernel and its modules."""
+        for package in self.archive.closure(f"linux-image-{kernel.release}",
+                                            r"linux-(binary|modules)-\d"):
+            self.archive.unpack(package, target)
 
     @staticmethod
     def directory(kernel):

@@ -7,6 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from . import debian
 from .common import BUILD, CACHE, LAB, REPO, LabError
 from .common import copy_sources, digest, locked, output_of, run_logged, say
 from .initramfs import write_initramfs
@@ -31,9 +32,11 @@ KERNEL_SOURCE = CACHE / "source" / "linux"
 
 
 def test_config(name):
-    """The test configuration with this name."""
-    return {one.name: one for one in
-            (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}[name]()
+    """The test configuration with this name; a series or release of other kernels of
+    Debian is one, too."""
+    known = {one.name: one for one in
+             (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}
+    return known[name]() if name in known else OtherDebian(name)
 
 
 def package_version(package):
@@ -263,6 +266,57 @@ class Stock(TestConfig):
             cwd=REPO,
             unit="  CC",
         )
+
+
+class OtherDebian(TestConfig):
+    """A kernel of another release of Debian or of its backports, unpacked from packages.
+
+    It runs with this machine's user space.
+    """
+
+    cmdline = "mitigations=off"
+
+    def __init__(self, name):
+        super().__init__()
+        self.builder = debian.Builder()
+        self.kernel = debian.find(self.builder.archive, name)
+        self.name = self.kernel.release
+
+    def suites(self):
+        return Stock.name
+
+    def _prepare(self):
+        base = CACHE / "kernels" / self.name
+        if not (base / "complete").exists():
+            shutil.rmtree(base, ignore_errors=True)
+            self.builder.unpack_image(self.kernel, base)
+            say(f"unpacking the modules of {self.name}")
+            # Debian 13 has them below usr.
+            if (base / "usr" / "lib").exists():
+                (base / "usr" / "lib").rename(base / "lib")
+            for part in UNUSED:
+                shutil.rmtree(base / "lib/modules" / self.name / "kernel" / part,
+                              ignore_errors=True)
+            # The initramfs has no program that reads compressed modules.
+            packed = [str(file) for file in (base / "lib").rglob("*.ko.xz")]
+            if packed:
+                subprocess.run(["xargs", "-0", "-n", "100", "-P", "2", "xz", "-d"],
+                               input="\0".join(packed), text=True, check=True)
+            output_of("depmod", "-b", str(base), self.name)
+            (base / "complete").touch()
+        return self.name, base
+
+    def image(self):
+        base = self.prepare()[1]
+        # Since 7.3 it is beside the modules.
+        old = base / "boot" / f"vmlinuz-{self.name}"
+        return old if old.exists() else self.base_modules() / "vmlinuz"
+
+    def build_modules(self):
+        self.builder.build(self.kernel)
+
+    def module_sources(self):
+        return sorted(self.builder.directory(self.kernel).glob("*.ko"))
 
 
 class Built(TestConfig):
