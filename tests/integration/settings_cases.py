@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import mpaframe as mpa  # noqa: E402
 from cmlab import (  # noqa: E402
     H2, HOST_OF, PORT, case, check, configured, counting, crowd, initiator,
-    ip, main, mpactl, raw, raw_listener, request, responder, turned_away,
-    within)
+    ip, main, mpactl, raw, raw_listener, reply, request, responder,
+    turned_away, within)
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import host  # noqa: E402
 
@@ -292,17 +292,13 @@ def initiator_rtr():
             me.connect(H2, PORT)
             with there.accept() as peer:
                 peer.read_frame()
-                peer.send(mpa_reply(P2P | 1, WRITE | READ | 1))
+                peer.send(reply(P2P | 1, WRITE | READ | 1))
                 app.event("ESTABLISHED")
                 check(f"RTR of {kind}", peer.read_fpdu()[:2],
                       bytes.fromhex(ulpdu))
                 shown = connection("h1", qpn=qpn_of("mpa1"))
                 check("rtr shown", shown["rtr"], [kind])
                 check("bit", bool(bit), True)
-
-
-def mpa_reply(word1, word2, flags=C | X):
-    return frame(mpa.REPLY, flags, 2, enhanced(word1, word2))
 
 
 def qpn_of(device):
@@ -349,7 +345,7 @@ def initiator_refuses_more_than_its_ird():
                 me.connect(H2, PORT, ird=1, ord_=1)
                 with there.accept() as peer:
                     peer.read_frame()
-                    peer.send(mpa_reply(P2P | 1, WRITE | ord_))
+                    peer.send(reply(P2P | 1, WRITE | ord_))
                     app.event(event)
 
 

@@ -55,13 +55,26 @@ Outcome fails(Outcome how = closes())
 	return reports("failed", std::move(how), milliseconds(40000));
 }
 
+// The error of an RNIC, and no private data.
+Outcome fails_by(int error, Outcome how = closes())
+{
+	return reports("failed " + std::to_string(-error) + " 0",
+		       std::move(how), milliseconds(40000));
+}
+
+Outcome never_completes()
+{
+	return fails_by(ETIMEDOUT,
+			closes_late(milliseconds(20000), milliseconds(45000)));
+}
+
 // TCP ends early; the target connects again, with revision 1.
 Outcome falls_back()
 {
 	return {"connects once more, with revision 1, and then works",
 		[](Session &s) {
 			s.accept_again();
-			if (s.theirs.rev != 1 || s.theirs.has(flag_enhanced))
+			if (s.theirs.rev != 1 || s.theirs.flags != flag_crc)
 				throw Mismatch(s.theirs.words());
 			const auto reply = s.good_reply();
 			s.send(reply.encode());
@@ -167,10 +180,12 @@ void add_lengths(Table &t)
 	reply(t, "private-data-255",
 	      "as much private data as an RNIC's connection manager has room for",
 	      {answer([](Frame &f) { f.data.resize(4 + 255); })}, opens());
-	refused(t, "private-data-508",
-		"as much private data as there can be, the four bytes included",
-		{answer([](Frame &f) { f.data.resize(512); })})
-		.on_socket(opens());
+	for (std::size_t bytes : {256, 508})
+		refused(t, "private-data-" + std::to_string(bytes),
+			"more private data than that",
+			{answer([bytes](Frame &f) { f.data.resize(4 + bytes); })},
+			fails_by(EMSGSIZE))
+			.on_socket(opens());
 	reply(t, "length-one-less",
 	      "PD_Length is one less than what comes: FPDUs begin with the last "
 	      "byte, and the CRC of the first, 65280 bytes long, is wrong",
@@ -194,7 +209,7 @@ void add_lengths(Table &t)
 		{answer([](Frame &f) {
 			f.length = static_cast<std::uint16_t>(f.data.size() + 1);
 		})},
-		fails(closes_late(milliseconds(20000), milliseconds(45000))))
+		never_completes())
 		.only(Kind::rnic)
 		.takes_long();
 }
@@ -229,8 +244,7 @@ void add_truncations(Table &t)
 			{with_reply([at](Session &s, const Bytes &whole) {
 				s.send(first(whole, at));
 			})},
-			fails(closes_late(milliseconds(20000),
-					  milliseconds(45000))))
+			never_completes())
 			.only(Kind::rnic)
 			.takes_long();
 	// A socket uses revision 1, where no fallback follows.
@@ -315,9 +329,25 @@ void add_rejections(Table &t)
 	refused_by_us("rejects-255",
 		      "R, and as much private data as there is room for",
 		      {reject(255, 2)});
-	refused(t, "rejects-508", "R, and all private data there can be",
-		{reject(508, 2)})
-		.only(Kind::rnic);
+	for (std::size_t bytes : {256, 508})
+		refused(t, "rejects-" + std::to_string(bytes),
+			"R, and more private data than that", {reject(bytes, 2)},
+			fails_by(EMSGSIZE))
+			.only(Kind::rnic);
+	// The same in the Reply to the second, plain Request.
+	for (std::size_t bytes : {256, 512})
+		for (const int flags : {0, int{flag_reject}})
+			refused(t, (flags ? "fallback-rejects-" : "fallback-data-") +
+					   std::to_string(bytes),
+				"more private data than that, of revision 1",
+				{fin(), [](Session &s) { s.accept_again(); },
+				 answer([bytes, flags](Frame &f) {
+					 f.flags |= flags;
+					 f.data = pattern(bytes, 9);
+				 })},
+				fails_by(EMSGSIZE))
+				.only(Kind::rnic)
+				.counts("conn_fallback");
 	refused_by_us("rejects-plain",
 		      "R in a plain Reply of revision 1 to an enhanced Request",
 		      {answer([](Frame &f) {

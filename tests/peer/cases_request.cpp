@@ -86,7 +86,7 @@ Case &refused(Table &t, const std::string &name, const std::string &what,
 Case &taken(Table &t, const std::string &name, const std::string &what,
 	    const Frame &frame, std::optional<Step> how = {})
 {
-	const bool too_much = frame.data.size() > 255;
+	const bool too_much = frame.consumer_data().size() > 255;
 	auto &row = t.add("request/" + name, what, connected,
 			  {how ? *how : send(frame.encode())},
 			  too_much ? closes() : accepts(frame))
@@ -234,13 +234,17 @@ void add_lengths(Table &t)
 	refused(t, "length-streamed",
 		"4 MiB of private data behind a PD_Length of 65535",
 		{send(frame.encode()), flood(pattern(65536, 3), 64)});
-	taken(t, "private-data-512", "as much private data as there can be",
-	      request(join(zeros(511), Bytes{echo_mode})));
 	taken(t, "private-data-0", "no private data", request({}));
-	taken(t, "private-data-508-enhanced",
-	      "as much private data as there can be, the four bytes included",
-	      enhanced({.ird = 4, .ord = 4},
-		       join(zeros(507), Bytes{echo_mode})));
+	for (std::size_t bytes : {255, 256, 508, 512}) {
+		const auto data = join(zeros(bytes - 1), Bytes{echo_mode});
+		const auto name = "private-data-" + std::to_string(bytes);
+
+		taken(t, name, "private data at the limits", request(data));
+		if (bytes <= 508)
+			taken(t, name + "-enhanced",
+			      "the same behind the four bytes of revision 2",
+			      enhanced({.ird = 4, .ord = 4}, data));
+	}
 
 	frame = request();
 	frame.length = 2;
@@ -500,13 +504,28 @@ void add_application(Table &t)
 	      closes())
 		.only(Role::initiator)
 		.counts("conn_startup_error");
-	const auto rejected = request({static_cast<std::uint8_t>(Mode::reject)});
+	const Bytes reject{static_cast<std::uint8_t>(Mode::reject)};
+	const auto rejected = request(reject);
 	const auto refusal = [](const Frame &f) {
-		return f.has(flag_reject) && f.data.size() == 100;
+		return f.flags == (flag_crc | flag_reject) && f.rev == 1 &&
+		       f.data == zeros(100, 0x4a);
 	};
 	t.add("request/rejected", "a Request the application refuses", connected,
 	      {send(rejected.encode())},
 	      replies("R and 100 bytes of private data", refusal, closes()))
+		.only(Role::initiator)
+		.counts("conn_rejected");
+	t.add("request/rejected-enhanced",
+	      "an enhanced Request the application refuses", connected,
+	      {send(enhanced({.ird = 4, .ord = 8}, reject).encode())},
+	      replies("R, S and 100 bytes of private data",
+		      [](const Frame &f) {
+			      return f.flags == (flag_crc | flag_reject |
+						 flag_enhanced) &&
+				     f.rev == 2 &&
+				     f.consumer_data() == zeros(100, 0x4a);
+		      },
+		      closes()))
 		.only(Role::initiator)
 		.counts("conn_rejected");
 	// What follows a refused Request belongs to TCP, and thus to the

@@ -4,7 +4,7 @@
 //
 // connect ADDR PORT MODE  connects; lines report the result:
 // "established", "rejected ERR BYTES",
-// "failed ERR", "disconnected"
+// "failed ERR" (an RNIC: "failed ERR BYTES"), "disconnected"
 // check                   answers "ok N open", or "bad" and the
 // complaints since the last check
 // complain TEXT           adds a complaint: shows that they arrive

@@ -534,6 +534,8 @@ void Target::handle(rdma_cm_id *id, const rdma_cm_event &event)
 	if (found == entries_.end())
 		return;
 	auto &entry = found->second;
+	const auto result = std::to_string(event.status) + " " +
+			    std::to_string(event.param.conn.private_data_len);
 	switch (event.event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		must(rdma_resolve_route(id, 5000), "rdma_resolve_route");
@@ -547,12 +549,8 @@ void Target::handle(rdma_cm_id *id, const rdma_cm_event &event)
 		entry.connection->established();
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		if (event.status == -ECONNREFUSED)
-			ended(id, "rejected " + std::to_string(event.status) + " " +
-					  std::to_string(event.param.conn
-								 .private_data_len));
-		else
-			ended(id, "failed " + std::to_string(event.status));
+		ended(id, (event.status == -ECONNREFUSED ? "rejected " : "failed ") +
+				  result);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		ended(id, "disconnected");
@@ -560,7 +558,7 @@ void Target::handle(rdma_cm_id *id, const rdma_cm_event &event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		ended(id, "failed " + std::to_string(event.status));
+		ended(id, "failed " + result);
 	}
 }
 

@@ -104,16 +104,23 @@ void Session::open(Mode wanted)
 	listen();
 	command();
 	socket = accept();
+	source = socket.remote().port();
 	theirs = next_frame();
 }
 
 void Session::accept_again()
 {
+	const auto data = theirs.consumer_data();
+
 	opened = Clock::now();
 	socket = accept();
 	received.clear();
 	end = End::none;
 	theirs = next_frame();
+	if (socket.remote().port() != source)
+		throw Mismatch("a connection from another port");
+	if (theirs.consumer_data() != data)
+		throw Mismatch("other private data: " + theirs.words());
 }
 
 void Session::aim_from(const Frame &frame)
@@ -177,6 +184,9 @@ void Session::operate(const Frame &ours, const Frame &reply)
 		throw Mismatch("a Reply that accepts nothing: " + reply.words());
 	if (!ours.has(flag_crc) && !reply.has(flag_crc))
 		throw Mismatch("CRCs given up: " + reply.words());
+	if (env.role == Role::initiator && reply.has(flag_markers) != env.markers)
+		throw Mismatch("Markers that the target must or may not ask for: " +
+			       reply.words());
 	aim_from(reply);
 	writer = Writer(Framing{.markers = reply.has(flag_markers)});
 	reader = Reader(Framing{.markers = ours.has(flag_markers)});

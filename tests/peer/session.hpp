@@ -94,7 +94,8 @@ public:
 	// As Responder: listens, and makes the target connect.
 	void listen();
 	void command(std::uint16_t port = 0);
-	// As Responder: another connection of the same target.
+	// As Responder: another connection of the same target, with the same
+	// private data.
 	void accept_again();
 	// The whole startup exchange. As Initiator sends @request.
 	void start(const Frame &request);
@@ -157,6 +158,7 @@ public:
 	Writer writer;
 	Reader reader;
 	Bytes received;
+	std::uint16_t source = 0;	// as Responder: the target's port
 	Time opened;			// no later than by the target
 	End end = End::none;
 	bool operational = false;

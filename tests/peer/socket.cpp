@@ -232,4 +232,14 @@ Address Socket::local() const
 	return address;
 }
 
+Address Socket::remote() const
+{
+	Address address;
+	socklen_t length = sizeof(address.storage_);
+
+	getpeername(fd_, reinterpret_cast<sockaddr *>(&address.storage_),
+		    &length);
+	return address;
+}
+
 } // namespace peer

@@ -65,6 +65,7 @@ public:
 	void close();
 	bool open() const { return fd_ >= 0; }
 	Address local() const;
+	Address remote() const;
 
 private:
 	explicit Socket(int fd) : fd_(fd) {}

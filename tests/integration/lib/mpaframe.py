@@ -28,25 +28,20 @@ def crc32c(data):
     return struct.pack("<I", crc ^ 0xffffffff)
 
 
-def fpdu(ulpdu):
-    """An FPDU without Markers."""
-    data = struct.pack(">H", len(ulpdu)) + ulpdu
+# The Marker that begins a stream.
+MARKER = bytes(4)
+
+
+def fpdu(ulpdu, marker=b""):
+    """An FPDU without Markers; with @marker, one that is too short for a second."""
+    data = marker + struct.pack(">H", len(ulpdu)) + ulpdu
     data += bytes(-len(data) % 4)
+    assert not marker or len(data) < 512
     return data + crc32c(data)
 
 
-def first_fpdu(ulpdu):
-    """The first FPDU of a stream with Markers, too short for a second Marker."""
-    data = bytes(4) + struct.pack(">H", len(ulpdu)) + ulpdu
-    data += bytes(-len(data) % 4)
-    assert len(data) < 512
-    return data + crc32c(data)
-
-
-def frame(key, flags, rev, data=b"", length=None):
-    """A startup frame; @length is a wrong length of @data."""
-    return key + struct.pack(">BBH", flags, rev,
-                             len(data) if length is None else length) + data
+def frame(key, flags, rev, data=b""):
+    return key + struct.pack(">BBH", flags, rev, len(data)) + data
 
 
 def enhanced(word1, word2):
@@ -64,15 +59,6 @@ class Frame(NamedTuple):
 RTR_WRITE_FPDU = fpdu(bytes.fromhex("c140") + bytes(12))
 assert RTR_WRITE_FPDU == bytes.fromhex("000ec140") + bytes(12) + \
     bytes.fromhex("a30572ab")
-
-
-def terminate(layer, etype, code):
-    """A Terminate FPDU that carries no headers."""
-    return fpdu(struct.pack(">HIIIIBBH", 0x4147, 0, 2, 1, 0,
-                            layer << 4 | etype, code, 0))
-
-
-assert terminate(2, 0, 6)[-4:] == bytes.fromhex("6540fb1b")
 
 
 class Peer:
@@ -106,21 +92,12 @@ class Peer:
         flags, rev, length = struct.unpack(">BBH", head[16:])
         return Frame(head[:16], flags, rev, self.read(length))
 
-    def read_fpdu(self):
-        """A ULPDU, its CRC checked."""
-        head = self.read(2)
-        length = struct.unpack(">H", head)[0]
-        rest = self.read(length + -(length + 2) % 4 + 4)
-        if crc32c(head + rest[:-4]) != rest[-4:]:
-            raise AssertionError(f"bad CRC in {(head + rest).hex()}")
-        return rest[:length]
-
-    def read_first_fpdu(self):
-        """The ULPDU after the Marker that begins a stream, its CRC checked."""
-        head = self.read(6)
-        if head[:4] != bytes(4):
+    def read_fpdu(self, marker=b""):
+        """A ULPDU, after @marker, its CRC checked."""
+        head = self.read(len(marker) + 2)
+        if head[:-2] != marker:
             raise AssertionError(f"no Marker: {head.hex()}")
-        length = struct.unpack(">H", head[4:])[0]
+        length = struct.unpack(">H", head[-2:])[0]
         rest = self.read(length + -(length + 2) % 4 + 4)
         if crc32c(head + rest[:-4]) != rest[-4:]:
             raise AssertionError(f"bad CRC in {(head + rest).hex()}")
