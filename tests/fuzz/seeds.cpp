@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Writes the initial inputs of the fuzzers, made from the tables of the unit
-// tests: seeds TARGET DIRECTORY.
+// Writes the initial inputs of the fuzzers, made from the tables of ../vectors:
+// seeds TARGET DIRECTORY.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -12,8 +12,8 @@
 #include <vector>
 
 extern "C" {
-#include "../unit/ddp_vectors.h"
-#include "../unit/vectors.h"
+#include "../vectors/ddp.h"
+#include "../vectors/framing.h"
 }
 
 namespace
@@ -26,14 +26,6 @@ Bytes unhex(const char *hex)
 	Bytes bytes(2048);
 
 	bytes.resize(vec_unhex(hex, bytes.data(), bytes.size()));
-	return bytes;
-}
-
-Bytes unhex_capitals(const char *hex)
-{
-	Bytes bytes(2048);
-
-	bytes.resize(ddp_unhex(hex, bytes.data(), bytes.size()));
 	return bytes;
 }
 
@@ -146,12 +138,11 @@ void ddp_seeds(Directory &to)
 		put(head, 0x100, 4);  // a Read's STag,
 		put(head, 0x1000, 8); // TO
 		put(head, 64, 4);     // and bytes left
-		to.write(head, unhex_capitals(row.bytes));
+		to.write(head, unhex(row.bytes));
 	}
 	for (const auto &row : ddp_read_cases) {
-		Bytes ulpdu = unhex_capitals("4141 00000000 00000001 "
-					      "00000001 00000000");
-		const Bytes body = unhex_capitals(row.bytes);
+		Bytes ulpdu = unhex("4141 00000000 00000001 00000001 00000000");
+		const Bytes body = unhex(row.bytes);
 
 		ulpdu.insert(ulpdu.end(), body.begin(), body.end());
 		to.write(Bytes(58, 0xff), ulpdu);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-  * KUnit suite of kernel/ddp: the tables of tests/unit/ddp_vectors.h, run in the
+  * KUnit suite of kernel/ddp: the tables of tests/vectors/ddp.h, run in the
  * kernel. The sources under test are compiled into this module, so that nothing
  * needs to be exported. Bytes passed to them are in blocks of exactly their
  * size, so that KASAN detects every read beyond their end.
@@ -15,7 +15,7 @@
 #include "../../kernel/ddp/header.c"
 #include "../../kernel/ddp/check.c"
 #include "../../kernel/ddp/terminate.c"
-#include "../unit/ddp_vectors.h"
+#include "../vectors/ddp.h"
 
 enum { ROOM = 128 };	/* more than any ULPDU of the tables */
 
@@ -31,7 +31,7 @@ static u8 *exact(struct kunit *test, const u8 *bytes, u32 n)
 
 static u32 unhex(struct kunit *test, const char *text, u8 *bytes)
 {
-	u32 n = ddp_unhex(text, bytes, ROOM);
+	u32 n = vec_unhex(text, bytes, ROOM);
 
 	KUNIT_ASSERT_LE(test, n, (u32)ROOM);
 	return n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
-  * KUnit suites of kernel/framing: the tables of tests/unit/vectors.h and short
+  * KUnit suites of kernel/framing: the tables of tests/vectors/framing.h and short
  * sweeps, run in the kernel with its own CRC32c. The sources under test are
  * compiled into this module, so that nothing needs to be exported. Bytes passed
  * to them are in blocks of exactly their size, so that KASAN detects every
@@ -16,7 +16,7 @@
 #include "../../kernel/framing/reader.c"
 #include "../../kernel/framing/segment.c"
 #include "../../kernel/framing/startup.c"
-#include "../unit/vectors.h"
+#include "../vectors/framing.h"
 
 enum {
 	ROOM		= 1024,	/* bytes of any frame in the tables */

@@ -12,7 +12,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "../unit/vectors.h"
+#include "../vectors/framing.h"
 #include "mpa_ulp_fixture.c"
 
 enum {

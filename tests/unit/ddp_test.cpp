@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/ddp in user space: the tables of ddp_vectors.h, and tests that are too
+// kernel/ddp in user space: the tables of ../vectors/ddp.h, and tests that are too
 // large for a table (full cross products, comparison with wide arithmetic,
 // random round trips). Bytes passed to the code under test are in heap blocks
 // of exactly their size, so that ASan detects every read beyond their end.
@@ -25,7 +25,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 extern "C" {
-#include "ddp_vectors.h"
+#include "../vectors/ddp.h"
 }
 
 namespace {
@@ -50,7 +50,7 @@ private:
 Bytes unhex(const char *text)
 {
 	Bytes bytes(256);
-	const u32 n = ddp_unhex(text, bytes.data(), bytes.size());
+	const u32 n = vec_unhex(text, bytes.data(), bytes.size());
 
 	if (n == ~0U) {
 		ADD_FAILURE() << "malformed hex: " << text;

@@ -24,7 +24,7 @@ extern "C" {
 #include "../../kernel/framing/segment.h"
 #include "../../kernel/framing/startup.h"
 }
-#include "vectors.h"
+#include "../vectors/framing.h"
 
 namespace mpa {
 

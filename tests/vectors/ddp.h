@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
-  * Tables of DDP and RDMAP headers, shared by the unit tests and the KUnit suite.
- * The numbers are those of RFC 5040, 5041, 5044 and 6581: the constants of the
- * code under test are not used here, so that a wrong one is detected.
+ * Tables of DDP and RDMAP headers. The numbers are those of RFC 5040, 5041, 5044
+ * and 6581: the constants of the code under test are not used here, so that a
+ * wrong one is detected.
  *
  * Plain C that is also C++20: designated initialisers in order of declaration.
  */
-#ifndef MPA_TESTS_DDP_VECTORS_H
-#define MPA_TESTS_DDP_VECTORS_H
+#ifndef MPA_TESTS_DDP_H
+#define MPA_TESTS_DDP_H
 
 #include <linux/types.h>
 
 #include "../../kernel/ddp/terminate.h"
+#include "hex.h"
 
 /**
  * struct ddp_want - expected result of a check
@@ -27,35 +28,6 @@ struct ddp_want {
 #define WANT(l, t, c)		{ false, { l, t, c, true, false } }
 #define WANT_READ(c)		{ false, { 0, 1, c, true, true } }
 #define WANT_NO_HEADER(l, t, c)	{ false, { l, t, c, false, false } }
-
-static inline int ddp_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/* Converts the capital hex digits in @s, ignoring blanks; ~0 if malformed. */
-static inline u32 ddp_unhex(const char *s, u8 *out, u32 room)
-{
-	u32 n = 0;
-
-	for (; *s; s++) {
-		int high, low;
-
-		if (*s == ' ')
-			continue;
-		high = ddp_hex_digit(s[0]);
-		low = high < 0 ? -1 : ddp_hex_digit(s[1]);
-		if (low < 0 || n == room)
-			return ~0U;
-		out[n++] = (u8)(high << 4 | low);
-		s++;
-	}
-	return n;
-}
 
 /* CRC32c, bit by bit, as the integer whose low byte is sent first. */
 static inline u32 ddp_crc32c(const u8 *p, u32 len)
@@ -954,4 +926,4 @@ static const struct ddp_parse_case ddp_parse_cases[] = {
 	{ 0xa0, 0x41, 0 },
 };
 
-#endif /* MPA_TESTS_DDP_VECTORS_H */
+#endif /* MPA_TESTS_DDP_H */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
-  * Boundary tables for kernel/framing, in plain C, shared by the user-space
- * tests and the KUnit suites. Expected values were derived by hand from the
- * RFCs, not taken from the code.
+ * Boundary tables for kernel/framing, in plain C that is also C++. Expected
+ * values were derived by hand from the RFCs, not taken from the code.
  */
-#ifndef MPA_TESTS_VECTORS_H
-#define MPA_TESTS_VECTORS_H
+#ifndef MPA_TESTS_FRAMING_H
+#define MPA_TESTS_FRAMING_H
 
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -13,29 +12,7 @@
 #include "../../kernel/framing/segment.h"
 #include "../../kernel/framing/startup.h"
 #include "../../kernel/framing/wire.h"
-
-/* Bytes as hexadecimal digits; blanks are ignored. */
-static inline u32 vec_unhex(const char *hex, u8 *to, u32 room)
-{
-	u32 nibbles = 0;
-
-	for (; *hex && nibbles < 2 * room; hex++) {
-		u8 digit;
-
-		if (*hex >= '0' && *hex <= '9')
-			digit = *hex - '0';
-		else if (*hex >= 'a' && *hex <= 'f')
-			digit = *hex - 'a' + 10;
-		else
-			continue;
-		if (nibbles % 2)
-			to[nibbles / 2] |= digit;
-		else
-			to[nibbles / 2] = digit << 4;
-		nibbles++;
-	}
-	return nibbles / 2;
-}
+#include "hex.h"
 
 /* RFC 5044 section 4.5 */
 struct vec_mulpdu {
@@ -970,4 +947,4 @@ static const struct vec_seg vec_segs[] = {
 	{ "mss beyond all reason", { .mss = 0xfffffffc }, 64776, 1 },
 };
 
-#endif /* MPA_TESTS_VECTORS_H */
+#endif /* MPA_TESTS_FRAMING_H */
