@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/ddp in user space: the tables of ../vectors/ddp.h, and tests that are too
-// large for a table (full cross products, comparison with wide arithmetic,
-// random round trips). Bytes passed to the code under test are in heap blocks
-// of exactly their size, so that ASan detects every read beyond their end.
-#include <algorithm>
+// kernel/ddp beyond its tables, which are in ../vectors/ddp.c: full cross
+// products, comparison with wide arithmetic, random round trips. Bytes passed to
+// the code under test are in heap blocks of exactly their size, so that ASan
+// detects every read beyond their end.
+#include "support.hpp"
+
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
-#include <string>
-#include <tuple>
-#include <vector>
 
-#include <gtest/gtest.h>
-#include <linux/types.h>
-
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 extern "C" {
 #include "../vectors/ddp.h"
 }
 
+using namespace mpa;
+
 namespace {
 
-using Bytes = std::vector<u8>;
 __extension__ typedef unsigned __int128 Wide;
 
 // A copy of exactly the size: the capacity of a vector may be larger.
@@ -46,19 +39,6 @@ public:
 private:
 	std::unique_ptr<u8[]> bytes_;
 };
-
-Bytes unhex(const char *text)
-{
-	Bytes bytes(256);
-	const u32 n = vec_unhex(text, bytes.data(), bytes.size());
-
-	if (n == ~0U) {
-		ADD_FAILURE() << "malformed hex: " << text;
-		return {};
-	}
-	bytes.resize(n);
-	return bytes;
-}
 
 std::string hex(const Bytes &bytes)
 {
@@ -213,75 +193,6 @@ constexpr u32 kEdges32[] = {
 
 // ---- header.c ----
 
-TEST(DdpHeader, LengthFollowsTBitAlone)
-{
-	for (int ctrl = 0; ctrl < 256; ctrl++)
-		EXPECT_EQ(ddp_hdr_len(ctrl), ctrl & 0x80 ? 14U : 18U);
-}
-
-TEST(DdpHeader, DecodeTable)
-{
-	for (const auto &c : ddp_wire_cases) {
-		SCOPED_TRACE(c.name);
-		const Exact p(unhex(c.bytes));
-		ddp_hdr h;
-
-		std::memset(&h, 0xee, sizeof(h));
-		ASSERT_EQ(ddp_decode(p.get(), c.ulpdu_len, &h), 0);
-		expect_hdr(h, c.want);
-	}
-}
-
-TEST(DdpHeader, BuildTable)
-{
-	for (const auto &c : ddp_wire_cases) {
-		SCOPED_TRACE(c.name);
-		const ddp_hdr &h = c.want;
-		const Bytes got =
-			h.tagged ? build_tagged(h.ddp_version, h.opcode,
-						h.last, h.stag, h.to) :
-				   build_untagged(h.ddp_version, h.opcode,
-						  h.last, h.stag, h.qn, h.msn,
-						  h.mo);
-
-		EXPECT_EQ(hex(got), hex(unhex(c.bytes)));
-	}
-}
-
-// D1, D2: each length below that of the header, with only those bytes readable.
-TEST(DdpHeader, DecodeRefusesEveryTruncation)
-{
-	for (const u8 ctrl : { 0x41, 0xc1, 0x00, 0x80, 0xff, 0x7f }) {
-		const u32 need = ctrl & 0x80 ? 14 : 18;
-
-		for (u32 len = 0; len <= 20; len++) {
-			SCOPED_TRACE(testing::Message() << "ctrl " << +ctrl
-							<< " len " << len);
-			Bytes bytes(std::min(len, need), 0xff);
-			ddp_hdr h;
-
-			if (len)
-				bytes[0] = ctrl;
-			const Exact p(bytes);
-			std::memset(&h, 0xee, sizeof(h));
-			const int ret = ddp_decode(p.get(), len, &h);
-
-			if (len < need) {
-				EXPECT_EQ(ret, -EMSGSIZE);
-				expect_hdr(h, { .tagged = len && need == 14 });
-				expect_result([&](ddp_fault *f) {
-					return ddp_check_control(&h, false, 1,
-								 f);
-				}, WANT_NO_HEADER(2, 0, 3));
-			} else {
-				EXPECT_EQ(ret, 0);
-				EXPECT_EQ(h.hdr_len, need);
-				EXPECT_EQ(h.payload_len, len - need);
-			}
-		}
-	}
-}
-
 TEST(DdpHeader, DecodeReturnsEveryControlBit)
 {
 	for (u32 word = 0; word < 0x10000; word++) {
@@ -352,22 +263,6 @@ TEST(DdpHeader, NothingContinuesTheLast)
 	EXPECT_FALSE(ddp_continues(send.get(), send_on.get(), 4));
 }
 
-TEST(DdpHeader, ReadRequestTable)
-{
-	for (const auto &c : ddp_read_cases) {
-		SCOPED_TRACE(c.name);
-		const Bytes bytes = unhex(c.bytes);
-		const Exact p(bytes);
-		rdmap_read rd;
-
-		ASSERT_EQ(bytes.size(), 28U);
-		std::memset(&rd, 0xee, sizeof(rd));
-		rdmap_read_decode(p.get(), &rd);
-		expect_read(rd, c.want);
-		EXPECT_EQ(hex(build_read(c.want)), hex(bytes));
-	}
-}
-
 TEST(DdpHeader, RandomRoundTrips)
 {
 	std::mt19937_64 rnd(5041);
@@ -425,109 +320,7 @@ TEST(DdpHeader, RandomReadRequestRoundTrips)
 	}
 }
 
-Bytes build_reference_ulpdu(enum ddp_fpdu_kind kind)
-{
-	const ddp_fault ird = { 2, 0, 6, false, false };
-	Bytes bytes, more;
-
-	switch (kind) {
-	case DDP_FPDU_WRITE:
-		return build_tagged(1, RDMAP_WRITE, true, 0, 0);
-	case DDP_FPDU_RESPONSE:
-		return build_tagged(1, RDMAP_READ_RESP, true, 0, 0);
-	case DDP_FPDU_READ:
-		bytes = build_untagged(1, RDMAP_READ_REQ, true, 0, 1, 1, 0);
-		more = build_read({});
-		bytes.insert(bytes.end(), more.begin(), more.end());
-		return bytes;
-	case DDP_FPDU_SEND:
-		bytes = build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0);
-		bytes.resize(bytes.size() + 24);
-		return bytes;
-	case DDP_FPDU_TERMINATE:
-		return build_terminate(ird, nullptr, 0);
-	}
-	ADD_FAILURE() << "no such kind";
-	return {};
-}
-
-// RTR frames and the example of RFC 5044, compared byte by byte.
-TEST(DdpHeader, ReferenceFpdus)
-{
-	for (const auto &c : ddp_fpdu_cases) {
-		SCOPED_TRACE(c.name);
-		const Bytes ulpdu = build_reference_ulpdu(c.kind);
-		Bytes fpdu;
-
-		put_be(fpdu, ulpdu.size(), 2);
-		fpdu.insert(fpdu.end(), ulpdu.begin(), ulpdu.end());
-		ASSERT_EQ(fpdu.size() % 4, 0U) << "no reference needs a pad";
-		const u32 crc = ddp_crc32c(fpdu.data(), fpdu.size());
-		for (int shift = 0; shift < 32; shift += 8)
-			fpdu.push_back(static_cast<u8>(crc >> shift));
-		EXPECT_EQ(hex(fpdu), hex(unhex(c.fpdu)));
-		EXPECT_EQ(show(control_result(ulpdu, ulpdu.size())),
-			  "in order");
-	}
-}
-
 // ---- check.c ----
-
-TEST(DdpCheckControl, Table)
-{
-	for (const auto &c : ddp_control_cases) {
-		SCOPED_TRACE(c.name);
-		EXPECT_EQ(show(control_result(unhex(c.bytes), c.ulpdu_len)),
-			  show(c.want));
-	}
-}
-
-TEST(DdpCheckControl, EachControlBitInverted)
-{
-	for (const auto &c : ddp_flip_cases) {
-		const Bytes good = unhex(c.bytes);
-
-		EXPECT_EQ(show(control_result(good, c.ulpdu_len)),
-			  "in order");
-		for (int i = 0; i < 16; i++) {
-			SCOPED_TRACE(testing::Message() << c.name << ", bit "
-							<< 15 - i);
-			Bytes bytes = good;
-
-			// Payload follows, which another T bit makes header.
-			bytes.resize(18);
-			bytes[i / 8] ^= 0x80 >> i % 8;
-			EXPECT_EQ(show(control_result(bytes, c.ulpdu_len)),
-				  show(c.want[i]));
-		}
-	}
-}
-
-// Opcode x T x queue number, and L, payload and versions around them.
-TEST(DdpCheckControl, OpcodesOnEveryBufferAndQueue)
-{
-	int in_order = 0, refused = 0;
-
-	for (int op = 0; op < 16; op++) {
-		const auto &c = ddp_opcode_cases[op];
-		auto expect = [&](const Bytes &bytes, const ddp_want &want) {
-			const ddp_want got = control_result(
-				bytes, bytes.size() + c.payload);
-
-			EXPECT_EQ(show(got), show(want))
-				<< "opcode " << op << " " << hex(bytes);
-			(got.ok ? in_order : refused)++;
-		};
-
-		expect(build_tagged(1, op, true, 0xdead, 0xbeef), c.tagged);
-		for (size_t q = 0; q < std::size(ddp_queue_numbers); q++)
-			expect(build_untagged(1, op, true, 0,
-					      ddp_queue_numbers[q], 1, 0),
-			       c.untagged[q]);
-	}
-	EXPECT_EQ(in_order, 8) << "one place for each of the 8 opcodes";
-	EXPECT_EQ(refused, 16 * 11 - 8);
-}
 
 // Only the version of the stream passes, whatever the rest of the header is.
 TEST(DdpCheckControl, VersionsComeFirst)
@@ -597,16 +390,6 @@ TEST(DdpCheckControl, OpcodeBeyondItsFieldIsRefused)
 		expect_result([&](ddp_fault *f) {
 			return ddp_check_control(&h, true, 1, f);
 		}, WANT(0, 2, 6));
-	}
-}
-
-TEST(DdpCheckUntagged, Table)
-{
-	for (const auto &c : ddp_untagged_cases) {
-		SCOPED_TRACE(c.name);
-		expect_result([&](ddp_fault *f) {
-			return ddp_check_untagged(&c.h, &c.q, f);
-		}, c.want);
 	}
 }
 
@@ -706,30 +489,6 @@ TEST(DdpCheckUntagged, MessagesOfOneByteSegments)
 		}, WANT(1, 2, 5));
 	}
 	EXPECT_EQ(msn, 2U);
-}
-
-TEST(DdpCheckTagged, Table)
-{
-	for (const auto &c : ddp_region_cases) {
-		SCOPED_TRACE(c.name);
-		const ddp_hdr h = RESPONSE(true, 7, c.to, c.len);
-
-		expect_result([&](ddp_fault *f) {
-			return ddp_check_tagged(&h, &c.r, f);
-		}, c.tagged);
-	}
-}
-
-TEST(RdmapCheckRead, Table)
-{
-	for (const auto &c : ddp_region_cases) {
-		SCOPED_TRACE(c.name);
-		const rdmap_read rd = { 1, 2, c.len, 7, c.to };
-
-		expect_result([&](ddp_fault *f) {
-			return rdmap_check_read(&rd, &c.r, f);
-		}, c.read);
-	}
 }
 
 enum class Extent { none, inside, outside, wraps };
@@ -854,36 +613,6 @@ TEST(DdpCheckTagged, StagThenStreamThenRight)
 	}
 }
 
-TEST(RdmapCheckRight, Table)
-{
-	for (const auto &c : ddp_right_cases) {
-		SCOPED_TRACE(c.name);
-		expect_result([&](ddp_fault *f) {
-			return rdmap_check_right(c.read, c.len, c.right, f);
-		}, c.want);
-	}
-}
-
-TEST(RdmapCheckInvalidate, Table)
-{
-	for (const auto &c : ddp_invalidate_cases) {
-		SCOPED_TRACE(c.name);
-		expect_result([&](ddp_fault *f) {
-			return rdmap_check_invalidate(&c.r, f);
-		}, c.want);
-	}
-}
-
-TEST(RdmapCheckResponse, Table)
-{
-	for (const auto &c : ddp_response_cases) {
-		SCOPED_TRACE(c.name);
-		expect_result([&](ddp_fault *f) {
-			return rdmap_check_response(&c.h, &c.v, f);
-		}, c.want);
-	}
-}
-
 TEST(RdmapCheckResponse, EdgesOfLengthAndLast)
 {
 	for (const u32 left : kEdges32)
@@ -899,32 +628,7 @@ TEST(RdmapCheckResponse, EdgesOfLengthAndLast)
 	}
 }
 
-TEST(DdpFaults, OfOtherLayers)
-{
-	auto text = [](const ddp_fault &f) { return show({ false, f }); };
-
-	EXPECT_EQ(text(ddp_fault_crc), show(WANT_NO_HEADER(2, 0, 2)));
-	EXPECT_EQ(text(ddp_fault_marker), show(WANT_NO_HEADER(2, 0, 3)));
-	EXPECT_EQ(text(ddp_fault_mpa_local), show(WANT_NO_HEADER(2, 0, 5)));
-	EXPECT_EQ(text(ddp_fault_ird), show(WANT_NO_HEADER(2, 0, 6)));
-	EXPECT_EQ(text(ddp_fault_rtr), show(WANT_NO_HEADER(2, 0, 7)));
-	EXPECT_EQ(text(ddp_fault_local), show(WANT_NO_HEADER(0, 0, 0)));
-	EXPECT_EQ(text(ddp_fault_stream), show(WANT(0, 2, 7)));
-}
-
 // ---- terminate.c ----
-
-TEST(RdmapTerminate, BuildTable)
-{
-	for (const auto &c : ddp_terminate_cases) {
-		SCOPED_TRACE(c.name);
-		const Bytes seg = c.seg ? unhex(c.seg) : Bytes{};
-
-		EXPECT_EQ(hex(build_terminate(c.fault, c.seg ? &seg : nullptr,
-					      c.seg_len)),
-			  hex(unhex(c.want)));
-	}
-}
 
 // T1, T2: every code with every combination of headers, every kind of segment
 // and every number of its bytes available, compared with bytes built here.
@@ -1028,34 +732,6 @@ TEST(RdmapTerminate, FaultsAskForTheHeadersOfFigure10)
 	}
 }
 
-TEST(RdmapTerminate, ParsesEveryTruncation)
-{
-	for (const auto &c : ddp_parse_cases)
-	for (u32 len = 0; len <= 80; len++) {
-		SCOPED_TRACE(testing::Message() << "flags " << +c.flags
-						<< " len " << len);
-		Bytes bytes = unhex("5A A7 00 00 12 34 00");
-		rdmap_terminate t;
-
-		bytes[2] = c.flags;
-		bytes[6] = c.ctrl;
-		bytes.resize(len, 0xff);
-		const Exact p(bytes);
-		std::memset(&t, 0xee, sizeof(t));
-		const int ret = rdmap_terminate_parse(p.get(), len, &t);
-		const bool good = c.need && len >= c.need;
-
-		EXPECT_EQ(ret, good ? 0 : -EPROTO);
-		EXPECT_EQ(t.layer, len < 4 ? 0 : 5);
-		EXPECT_EQ(t.etype, len < 4 ? 0 : 10);
-		EXPECT_EQ(t.code, len < 4 ? 0 : 0xa7);
-		EXPECT_EQ(t.has_len, good && (c.flags & 0x80));
-		EXPECT_EQ(t.has_ddp, good && (c.flags & 0x40));
-		EXPECT_EQ(t.has_rdmap, good && (c.flags & 0x20));
-		EXPECT_EQ(t.seg_len, good && (c.flags & 0x80) ? 0x1234 : 0);
-	}
-}
-
 // T9: trailing zero fields without a flag for them.
 TEST(RdmapTerminate, ParseIgnoresWhatNoFlagAnnounces)
 {
@@ -1130,27 +806,6 @@ TEST(RdmapTerminate, ParseUndoesBuild)
 		EXPECT_EQ(t.has_rdmap, hdr && seg == &read);
 		EXPECT_EQ(t.seg_len, hdr && seg ? 0xabcd : 0);
 	}
-}
-
-TEST(RdmapErrorText, NamesEachDefinedErrorDifferently)
-{
-	const std::string unknown = rdmap_error_text(9, 9, 9);
-	std::set<std::string> texts;
-
-	EXPECT_FALSE(unknown.empty());
-	for (const auto &e : ddp_defined_errors) {
-		const char *text = rdmap_error_text(e.layer, e.etype, e.code);
-
-		ASSERT_NE(text, nullptr);
-		EXPECT_NE(text, unknown) << +e.layer << "/" << +e.etype << "/"
-					 << +e.code;
-		EXPECT_TRUE(texts.insert(text).second) << text;
-	}
-	for (const auto &e : ddp_undefined_errors)
-		EXPECT_EQ(rdmap_error_text(e.layer, e.etype, e.code), unknown);
-	for (int code = 0; code < 256; code++)
-		EXPECT_STREQ(rdmap_error_text(0, 0, code),
-			     rdmap_error_text(0, 0, 0));
 }
 
 TEST(RdmapErrorText, KnowsNoMoreThanTheDefinedErrors)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// kernel/framing/segment.c: every clause of the plan.
+// kernel/framing/segment.c. Its table is in ../vectors/segment.c.
 #include "support.hpp"
 
 using namespace mpa;
@@ -14,20 +14,6 @@ struct mpa_seg_plan plan_for(const mpa_seg_view &view)
 	mpa_seg_plan(&view, &plan);
 	return plan;
 }
-
-class SegPlan : public testing::TestWithParam<vec_seg> {};
-
-TEST_P(SegPlan, follows_the_table)
-{
-	const auto &v = GetParam();
-	auto plan = plan_for(v.view);
-
-	EXPECT_EQ(plan.seg_len, v.seg_len);
-	EXPECT_EQ(plan.segs, v.segs);
-}
-
-INSTANTIATE_TEST_SUITE_P(table, SegPlan, testing::ValuesIn(vec_segs),
-			 row_name<vec_seg>);
 
 // Properties of every plan, on which the sender relies.
 TEST(mpa_seg_plan, invariants_for_random_views)

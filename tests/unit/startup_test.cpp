@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // kernel/framing/startup.c: the codec, and the negotiation of RFC 5044
-// section 7.1 and RFC 6581. "M1" and the like name the cases of the project's
-// list of startup tests.
+// section 7.1 and RFC 6581, swept. Its tables are in ../vectors/startup.c. "M1" and
+// the like name the cases of the project's list of startup tests.
 #include "support.hpp"
 
 #include <cstring>
@@ -67,120 +67,6 @@ Bytes encode(const mpa_frame &frame, const Bytes &pd = {})
 	bytes.resize(std::max(ret, 0));
 	return bytes;
 }
-
-class KnownFrame : public testing::TestWithParam<vec_frame> {};
-
-TEST_P(KnownFrame, is_built)
-{
-	const auto &v = GetParam();
-
-	EXPECT_EQ(encode(v.frame, unhex(v.pd)), unhex(v.hex));
-}
-
-TEST_P(KnownFrame, is_parsed_and_what_follows_is_left_alone)
-{
-	const auto &v = GetParam();
-	Bytes bytes = unhex(v.hex);
-
-	for (std::size_t behind : { 0, 1, 100 }) { // M27
-		Bytes more = bytes;
-
-		more.insert(more.end(), behind, 0x4d);
-		Parsed parsed = parse(more, v.frame.reply);
-
-		ASSERT_EQ(parsed.ret, static_cast<int>(bytes.size()));
-		expect_same(parsed.frame, v.frame);
-		EXPECT_EQ(parsed.pd, unhex(v.pd));
-	}
-}
-
-TEST_P(KnownFrame, every_truncation_asks_for_more) // M8, M10
-{
-	Bytes bytes = unhex(GetParam().hex);
-
-	for (std::size_t len = 0; len < bytes.size(); len++) {
-		Bytes part(bytes.begin(), bytes.begin() + len);
-
-		EXPECT_EQ(parse(part, GetParam().frame.reply).ret, 0) << len;
-	}
-}
-
-TEST_P(KnownFrame, every_wrong_bit_of_the_key) // M9
-{
-	const Bytes bytes = unhex(GetParam().hex);
-	const bool reply = GetParam().frame.reply;
-	const Bytes other = unhex(reply ? VEC_REQ : VEC_REP);
-
-	for (std::size_t bit = 0; bit < 128; bit++) {
-		Bytes bad = bytes;
-
-		bad[bit / 8] ^= 1 << bit % 8;
-		// 'p' and 'q' differ in one bit, which gives the other key.
-		bool others = bit / 8 == 9 && bad[9] == other[9];
-
-		for (std::size_t len = 0; len <= bad.size(); len++) {
-			int want = len <= bit / 8 ? 0 :
-				   others && reply ? -EALREADY : -EPROTO;
-
-			ASSERT_EQ(parse(Bytes(bad.begin(), bad.begin() + len),
-					reply).ret, want)
-				<< "bit " << bit << " length " << len;
-		}
-	}
-}
-
-TEST_P(KnownFrame, every_room_too_small)
-{
-	const auto &v = GetParam();
-	Bytes pd = unhex(v.pd);
-
-	for (std::size_t room = 0; room < unhex(v.hex).size(); room++) {
-		Bytes bytes(room, 0xaa);
-
-		EXPECT_EQ(mpa_frame_build(bytes.data(), room, &v.frame,
-					  pd.data()),
-			  -ENOSPC);
-		EXPECT_EQ(bytes, Bytes(room, 0xaa));
-	}
-}
-
-INSTANTIATE_TEST_SUITE_P(table, KnownFrame, testing::ValuesIn(vec_frames),
-			 row_name<vec_frame>);
-
-class SloppyFrame : public testing::TestWithParam<vec_frame> {};
-
-TEST_P(SloppyFrame, is_parsed) // M12, M22
-{
-	const auto &v = GetParam();
-	Parsed parsed = parse(unhex(v.hex), v.frame.reply);
-
-	ASSERT_EQ(parsed.ret, static_cast<int>(unhex(v.hex).size()));
-	expect_same(parsed.frame, v.frame);
-	EXPECT_EQ(parsed.pd, unhex(v.pd));
-}
-
-INSTANTIATE_TEST_SUITE_P(table, SloppyFrame,
-			 testing::ValuesIn(vec_sloppy_frames),
-			 row_name<vec_frame>);
-
-class BadFrame : public testing::TestWithParam<vec_bad_frame> {};
-
-TEST_P(BadFrame, is_refused_as_early_as_its_bytes_allow) // M4 to M7, M9
-{
-	const auto &v = GetParam();
-	Bytes bytes = unhex(v.hex);
-
-	for (std::size_t len = 0; len <= bytes.size(); len++) {
-		Bytes part(bytes.begin(), bytes.begin() + len);
-
-		EXPECT_EQ(parse(part, v.expect_reply).ret,
-			  len < v.seen ? 0 : v.want)
-			<< len << " bytes";
-	}
-}
-
-INSTANTIATE_TEST_SUITE_P(table, BadFrame, testing::ValuesIn(vec_bad_frames),
-			 row_name<vec_bad_frame>);
 
 void check_pd_length(bool reply, bool bit_0x10, int rev, std::uint32_t len)
 {
@@ -417,40 +303,6 @@ TEST(mpa_request_from, revision_0)
 	}
 }
 
-class InitiatorRevisions : public testing::TestWithParam<vec_asker> {};
-
-TEST_P(InitiatorRevisions, in_its_revision_and_accepts_its_revisions)
-{
-	const auto &v = GetParam();
-	mpa_params own = params(v.rev);
-	mpa_frame req;
-	mpa_result res;
-
-	own.rev_min = v.rev_min;
-	own.permissive = v.permissive;
-	own.plain = v.plain;
-	mpa_request_from(&own, &req);
-	EXPECT_EQ(req.rev, v.asks);
-	EXPECT_EQ(req.enhanced, v.enhanced);
-	for (u8 rev = 0; rev < 3; rev++) {
-		mpa_frame rep = { .reply = true, .markers = !rev, .rev = rev };
-
-		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want[rev])
-			<< int(rev);
-		EXPECT_EQ(res.rev, rev);
-		EXPECT_EQ(res.ddp_version, rev ? 1 : 0);
-		rep.reject = true;
-		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), -ECONNREFUSED);
-	}
-	mpa_frame rep = { .reply = true, .enhanced = true, .rev = 2,
-			  .ird = 4, .ord = 4 };
-
-	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want_enhanced);
-}
-
-INSTANTIATE_TEST_SUITE_P(table, InitiatorRevisions, testing::ValuesIn(vec_askers),
-			 row_name<vec_asker>);
-
 TEST(mpa_request_from, revision_2)
 {
 	for (bool p2p : { false, true }) {
@@ -483,39 +335,6 @@ TEST(mpa_request_from, depths_that_do_not_fit)
 	}
 }
 
-class Answer : public testing::TestWithParam<vec_answer> {};
-
-TEST_P(Answer, follows_the_table)
-{
-	const auto &v = GetParam();
-	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
-				v.own.rtr);
-	mpa_frame req = { .crc = true, .enhanced = true, .p2p = v.req.p2p,
-			  .rev = 2, .rtr = v.req.rtr, .ird = v.req.ird,
-			  .ord = v.req.ord, .pd_len = 9 };
-	mpa_frame rep;
-	mpa_result res;
-
-	mpa_answer(&own, &req, v.reject, &rep, &res);
-	expect_same(rep, { .reply = true, .crc = true, .reject = v.reject,
-			   .enhanced = true, .p2p = v.req.p2p, .rev = 2,
-			   .rtr = v.rep.rtr, .ird = v.rep.ird,
-			   .ord = v.rep.ord });
-	EXPECT_FALSE(res.initiator);
-	EXPECT_EQ(res.rev, 2);
-	EXPECT_TRUE(res.enhanced);
-	EXPECT_EQ(res.p2p, v.req.p2p);
-	EXPECT_EQ(res.rtr, v.rep.rtr);
-	EXPECT_TRUE(res.crc);
-	EXPECT_EQ(res.ird, v.res.ird);
-	EXPECT_EQ(res.ord, v.res.ord);
-	EXPECT_EQ(res.peer_ird, v.req.ird);
-	EXPECT_EQ(res.peer_ord, v.req.ord);
-}
-
-INSTANTIATE_TEST_SUITE_P(table, Answer, testing::ValuesIn(vec_answers),
-			 row_name<vec_answer>);
-
 TEST(mpa_answer, unenhanced_requests_get_unenhanced_replies) // M1, M3
 {
 	for (u8 own_rev : { 1, 2 }) {
@@ -542,100 +361,6 @@ TEST(mpa_answer, unenhanced_requests_get_unenhanced_replies) // M1, M3
 		}
 	}
 }
-
-class ResponderRevisions : public testing::TestWithParam<vec_server> {};
-
-TEST_P(ResponderRevisions, its_revisions_and_older_peers)
-{
-	const auto &v = GetParam();
-	mpa_params own = params(v.rev);
-
-	own.rev_min = v.rev_min;
-	own.permissive = v.permissive;
-	for (u8 rev = 0; rev < 3; rev++) {
-		EXPECT_EQ(mpa_rev_supported(&own, rev), v.accept[rev] >= 0);
-		for (bool reject : { false, true }) {
-			const int want = (reject ? v.reject : v.accept)[rev];
-			mpa_frame req = { .markers = !rev, .crc = !rev,
-					  .rev = rev };
-			mpa_frame rep = { .rev = 0xee };
-			mpa_result res = { .rev = 0xee };
-			int ret = mpa_answer(&own, &req, reject, &rep, &res);
-
-			if (want < 0) {
-				EXPECT_EQ(ret, -EPROTONOSUPPORT);
-				EXPECT_EQ(rep.rev, 0xee);
-				EXPECT_EQ(res.rev, 0xee);
-				continue;
-			}
-			EXPECT_EQ(ret, 0);
-			expect_same(rep, { .reply = true, .markers = !want,
-					   .crc = true, .reject = reject,
-					   .rev = u8(want) });
-			EXPECT_EQ(res.rev, want);
-			EXPECT_EQ(res.ddp_version, want ? 1 : 0);
-		}
-	}
-	// Values that the parser accepts and values that it does not.
-	for (int rev = 3; rev < 256; rev++)
-		EXPECT_FALSE(mpa_rev_supported(&own, rev));
-}
-
-INSTANTIATE_TEST_SUITE_P(table, ResponderRevisions, testing::ValuesIn(vec_servers),
-			 row_name<vec_server>);
-
-class Conclude : public testing::TestWithParam<vec_conclude> {};
-
-TEST_P(Conclude, follows_the_table)
-{
-	const auto &v = GetParam();
-	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
-				v.own.rtr);
-	mpa_frame req;
-	mpa_frame rep = { .reply = true, .crc = true, .enhanced = true,
-			  .p2p = v.rep.p2p, .rev = 2, .rtr = v.rep.rtr,
-			  .ird = v.rep.ird, .ord = v.rep.ord };
-	mpa_result res;
-
-	own.p2p = v.p2p;
-	mpa_request_from(&own, &req);
-	if (v.ird_none)
-		req.ird = VEC_NONE;
-	if (v.ord_none)
-		req.ord = VEC_NONE;
-	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), v.want);
-	EXPECT_TRUE(res.initiator);
-	EXPECT_EQ(res.rev, 2);
-	EXPECT_TRUE(res.enhanced);
-	EXPECT_EQ(res.p2p, v.p2p);
-	EXPECT_EQ(res.ird, v.res.ird);
-	EXPECT_EQ(res.ord, v.res.ord);
-	EXPECT_EQ(res.rtr, v.res.rtr);
-	EXPECT_EQ(res.peer_ird, v.rep.ird);
-	EXPECT_EQ(res.peer_ord, v.rep.ord);
-}
-
-// M11: a rejection has priority over anything wrong with the Reply.
-TEST_P(Conclude, a_rejection_has_the_peers_depths)
-{
-	const auto &v = GetParam();
-	mpa_params own = params(MPA_REV_2, v.own.ird, v.own.ord, v.own.ird_max,
-				v.own.rtr);
-	mpa_frame req;
-	mpa_frame rep = { .reply = true, .reject = true, .enhanced = true,
-			  .p2p = v.rep.p2p, .rev = 2, .rtr = v.rep.rtr,
-			  .ird = v.rep.ird, .ord = v.rep.ord, .pd_len = 100 };
-	mpa_result res;
-
-	own.p2p = v.p2p;
-	mpa_request_from(&own, &req);
-	EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res), -ECONNREFUSED);
-	EXPECT_EQ(res.peer_ird, v.rep.ird);
-	EXPECT_EQ(res.peer_ord, v.rep.ord);
-}
-
-INSTANTIATE_TEST_SUITE_P(table, Conclude, testing::ValuesIn(vec_conclusions),
-			 row_name<vec_conclude>);
 
 TEST(mpa_conclude, every_mismatch_of_revision_and_kind)
 {

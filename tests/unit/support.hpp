@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <ostream>
@@ -25,6 +24,7 @@ extern "C" {
 #include "../../kernel/framing/startup.h"
 }
 #include "../vectors/framing.h"
+#include "names.hpp"
 
 namespace mpa {
 
@@ -43,19 +43,10 @@ inline void append(Bytes &to, const Bytes &more)
 	to.insert(to.end(), more.begin(), more.end());
 }
 
-// Names of rows become names of tests.
 template <typename Row>
 std::string row_name(const testing::TestParamInfo<Row> &info)
 {
-	std::string name;
-
-	for (const char *p = info.param.name; *p; p++) {
-		if (std::isalnum(static_cast<unsigned char>(*p)))
-			name += *p;
-		else if (!name.empty() && name.back() != '_')
-			name += '_';
-	}
-	return name + "_row" + std::to_string(info.index);
+	return name_of_row(info.param.name, info.index);
 }
 
 // Markers in the stream or not; CRCs in use or not.

@@ -29,20 +29,6 @@ struct ddp_want {
 #define WANT_READ(c)		{ false, { 0, 1, c, true, true } }
 #define WANT_NO_HEADER(l, t, c)	{ false, { l, t, c, false, false } }
 
-/* CRC32c, bit by bit, as the integer whose low byte is sent first. */
-static inline u32 ddp_crc32c(const u8 *p, u32 len)
-{
-	u32 crc = ~0U;
-	int bit;
-
-	while (len--) {
-		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-	}
-	return ~crc;
-}
-
 /**
  * struct ddp_wire_case - one header, as bytes and as fields
  * @name: what it shows
