@@ -423,30 +423,6 @@ static void node__inherits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, in_force(&l, MPA_A_CONFIG_CRC), 0);
 }
 
-/* Each setting of the revision gives the matching parameters. */
-static void node__params(struct kunit *test)
-{
-	static const u8 highest[] = {
-		[MPA_REVISION_0] = 0, [MPA_REVISION_1] = 1,
-		[MPA_REVISION_2] = 2, [MPA_REVISION_AUTO] = 2,
-	};
-	struct mpa_config cfg;
-	struct mpa_params p;
-	struct mpa_node dev;
-	unsigned int i;
-
-	a_device(&dev, NODE_INDEX);
-	for (i = 0; i < ARRAY_SIZE(highest); i++) {
-		set_own(&dev, MPA_A_CONFIG_REVISION, i);
-		mpa_node_config(&dev, &cfg);
-		mpa_config_params(&cfg, &p);
-		KUNIT_EXPECT_EQ(test, p.rev, highest[i]);
-		KUNIT_EXPECT_EQ(test, p.p2p, highest[i] == 2);
-		KUNIT_EXPECT_EQ(test, p.ird, 128);
-		KUNIT_EXPECT_TRUE(test, p.crc);
-	}
-}
-
 /* A node is listed once, with its own number, until it is removed. */
 static void node__comes_and_goes(struct kunit *test)
 {
@@ -533,7 +509,6 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(segment__policy),
 	KUNIT_CASE(view__owner_information),
 	KUNIT_CASE(node__inherits),
-	KUNIT_CASE(node__params),
 	KUNIT_CASE(node__comes_and_goes),
 	KUNIT_CASE(node__in_softirq),
 	{}
