@@ -200,12 +200,6 @@ TEST(mpa_config_refuse, knows_every_bit)
 		mpa_settings s = {};
 
 		s.set = bit(i);
-		s.v[MPA_A_CONFIG_RTR] = 1;
-		s.v[MPA_A_CONFIG_STARTUP_TIMEOUT] = 100;
-		s.v[MPA_A_CONFIG_REPLY_TIMEOUT] = 100;
-		s.v[MPA_A_CONFIG_HALF_OPEN_MAX] = 1;
-		s.v[MPA_A_CONFIG_CLOSE_TIMEOUT] = 100;
-		s.v[MPA_A_CONFIG_LINGER_MAX] = 1;
 		for (const auto &b : bounds)
 			s.v[b.attr] = b.min;
 		auto refused = refuse(s);
