@@ -6,7 +6,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include <asm/unaligned.h>
+#include "../../kernel/compat/unaligned.h"
 
 #include "../../kernel/ddp/check.h"
 #include "../../kernel/ddp/header.h"
