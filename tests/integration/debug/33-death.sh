@@ -1,11 +1,1 @@
-#!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only
-#
-# Programs and devices end during a transfer.
-# lab run --no-kmemleak
-. "$MPA_REPO/tests/lab/guest/lib.sh"
-. "$MPA_REPO/tests/integration/lib/lists.sh"
-
-lab_devices 2
-list_death
-death_of_devices
+../lib/list.sh

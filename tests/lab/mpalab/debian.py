@@ -98,7 +98,7 @@ class Builder:
     def unpack_image(self, kernel, target):
         """Unpacks the image of a kernel and its modules."""
         for package in self.archive.closure(f"linux-image-{kernel.release}",
-                                            r"linux-(binary|modules)-\d"):
+                                            r"linux-(base|binary|modules)-\d"):
             self.archive.unpack(package, target)
 
     @staticmethod

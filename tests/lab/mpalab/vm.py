@@ -338,7 +338,8 @@ def place(machine):
 
 def run(job):
     """Runs one script; prints and stores the result, returns the Outcome."""
-    script = Path(job.script).resolve()
+    # Not resolve(): a script may look at the name of the link to it.
+    script = Path(job.script).absolute()
     if not script.is_file():
         raise LabError(f"no such script: {job.script}")
     closing = CLOSING_TIME + (LEAK_SCAN_TIME if job.kmemleak else 0)
