@@ -311,7 +311,7 @@ def goes_through(address, netdev, steps, markers=False):
         # Restore the state for the next case in any event.
         stack.callback(steps[-1][0], 1500)
         for change, mtu in steps:
-            with streams[0].stopped():
+            with streams[0].held_up():
                 change(mtu)
             for stream in streams:
                 stream.settled(mulpdu_at(mtu, family, markers))
