@@ -34,7 +34,8 @@ PORT = 7400
 MAGIC = b"\xa5ULP"
 HEAD = struct.Struct(">4sI")
 LAST = 0xffffffff
-MULPDU_MIN = 128
+# 128, and two bytes in place of the pad that its FPDU would have.
+MULPDU_MIN = 130
 FILLER = bytes(n * 7 % 251 for n in range(70000))
 PATIENCE = 200
 TRACING = Path("/sys/kernel/tracing")
@@ -43,7 +44,7 @@ TRACING = Path("/sys/kernel/tracing")
 # --- what is expected ---------------------------------------------------------
 def mulpdu_at(mtu, family=socket.AF_INET, markers=False, mss=None):
     """RFC 5044 section 4.5: of the EMSS, which is the room of a segment without
-    timestamps and with the most SACK options; never below 128."""
+    timestamps and with the most SACK options; never below MULPDU_MIN."""
     if mss is None:
         mss = mtu - (40 if family == socket.AF_INET else 60)
     emss = (mss - 40) // 4 * 4

@@ -252,17 +252,6 @@ TEST(DdpHeader, ContinuesInTheSameMessage)
 	}
 }
 
-TEST(DdpHeader, NothingContinuesTheLast)
-{
-	const Exact write(build_tagged(1, RDMAP_WRITE, true, 1, 0));
-	const Exact write_on(build_tagged(1, RDMAP_WRITE, true, 1, 4));
-	const Exact send(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 0));
-	const Exact send_on(build_untagged(1, RDMAP_SEND, true, 0, 0, 1, 4));
-
-	EXPECT_FALSE(ddp_continues(write.get(), write_on.get(), 4));
-	EXPECT_FALSE(ddp_continues(send.get(), send_on.get(), 4));
-}
-
 TEST(DdpHeader, RandomRoundTrips)
 {
 	std::mt19937_64 rnd(5041);

@@ -159,6 +159,39 @@ static void header_truncated(struct kunit *test)
 	}
 }
 
+/* A segment continues another one if only the offset differs, as it should. */
+static void header_continues(struct kunit *test)
+{
+	u32 kind, bit, len;
+
+	for (kind = 0; kind < 4; kind++) {
+		bool last = kind & 1, tagged = kind & 2;
+		struct bytes one, next;
+		u8 hdr[DDP_UNTAGGED_LEN];
+
+		if (tagged)
+			len = ddp_build_tagged(hdr, 1, RDMAP_WRITE, last, 7,
+					       0xfffffffe);
+		else
+			len = ddp_build_untagged(hdr, 1, RDMAP_SEND, last, 0,
+						 DDP_QN_SEND, 9, 0xfffe);
+		one = copy_bytes(test, hdr, len);
+		next = copy_bytes(test, hdr, len);
+		if (tagged)
+			put_unaligned_be64(0xfffffffeULL + 1428, next.p + 6);
+		else
+			put_unaligned_be32(0xfffe + 1428, next.p + 14);
+		KUNIT_EXPECT_EQ(test, !last, ddp_continues(one.p, next.p, 1428));
+		KUNIT_EXPECT_FALSE(test, ddp_continues(one.p, next.p, 1427));
+		for (bit = 0; bit < 8 * len; bit++) {
+			next.p[bit / 8] ^= 1 << bit % 8;
+			KUNIT_EXPECT_FALSE(test, ddp_continues(one.p, next.p,
+							       1428));
+			next.p[bit / 8] ^= 1 << bit % 8;
+		}
+	}
+}
+
 static void header_read_request(struct kunit *test)
 {
 	const struct ddp_read_case *c = test->param_value;
@@ -431,6 +464,7 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE_PARAM(header_decode, wire_gen_params),
 	KUNIT_CASE_PARAM(header_build, wire_gen_params),
 	KUNIT_CASE(header_truncated),
+	KUNIT_CASE(header_continues),
 	KUNIT_CASE_PARAM(header_read_request, read_gen_params),
 	KUNIT_CASE_PARAM(header_reference_fpdu, fpdu_gen_params),
 	KUNIT_CASE_PARAM(check_control, control_gen_params),

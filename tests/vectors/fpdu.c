@@ -114,11 +114,101 @@ static void fpdu_known(struct kunit *test)
 	}
 }
 
+/* Lengths of pieces that do not add up to that of the ULPDU, or a ULPDU too long. */
+static void fpdu_refuses(struct kunit *test)
+{
+	static const struct {
+		size_t pieces[2];
+		u32 nr, len;
+	} rows[] = {
+		{ { MPA_MULPDU_MAX + 1 }, 1, MPA_MULPDU_MAX + 1 },
+		{ { 0xffffffff }, 1, 0xffffffff },
+		{ { 4 }, 1, 5 },
+		{ { 5 }, 1, 4 },
+		{ { 4, 1 }, 2, 4 },
+		{ { 0 }, 0, 1 },
+		/* These would wrap a sum of 32 bits. */
+		{ { (1ULL << 32) + 4 }, 1, 4 },
+		{ { 8, SIZE_MAX - 3 }, 2, 4 },
+	};
+	struct mpa_tx_half tx = { .crc = true };
+	struct bytes ulpdu = alloc_bytes(test, 8);
+	struct bytes ctl = alloc_bytes(test, 64);
+	struct kvec out[4];
+	struct mpa_gather g = {
+		.out = out, .max_out = ARRAY_SIZE(out),
+		.ctl = ctl.p, .max_ctl = ctl.n,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct kvec pieces[] = {
+			{ ulpdu.p, rows[i].pieces[0] },
+			{ ulpdu.p, rows[i].pieces[1] },
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, -EMSGSIZE,
+				    mpa_fpdu_gather(&tx, pieces, rows[i].nr,
+						    rows[i].len, &g),
+				    "row %u", i);
+		KUNIT_EXPECT_EQ(test, g.len, 0);
+	}
+}
+
+/* Too few pieces, or too little room for what is not of the ULPDU. */
+static void fpdu_without_room(struct kunit *test)
+{
+	struct mpa_tx_half tx = { .markers = true, .crc = true };
+	struct bytes ulpdu = alloc_bytes(test, 40);
+	struct bytes ctl = alloc_bytes(test, 12);
+	struct kvec piece = { ulpdu.p, ulpdu.n }, out[3] = {};
+	struct mpa_gather g = { .out = out, .ctl = ctl.p };
+	u32 pieces, bytes;
+
+	memset(ulpdu.p, 0x5a, ulpdu.n);
+	/* Marker, length | ULPDU | pad, CRC: 3 pieces, 12 bytes */
+	for (pieces = 0; pieces <= 3; pieces++) {
+		for (bytes = 0; bytes <= 12; bytes++) {
+			if (pieces == 3 && bytes == 12)
+				break;
+			g.max_out = pieces;
+			g.max_ctl = bytes;
+			KUNIT_EXPECT_EQ(test, -ENOSPC,
+					mpa_fpdu_gather(&tx, &piece, 1,
+							ulpdu.n, &g));
+			KUNIT_EXPECT_EQ(test, tx.gap, 0);
+			KUNIT_EXPECT_EQ(test, g.nr_out, 0);
+			KUNIT_EXPECT_EQ(test, g.nr_ctl, 0);
+			KUNIT_EXPECT_EQ(test, g.len, 0);
+		}
+	}
+	g.max_ctl = 12;
+	KUNIT_EXPECT_EQ(test, 52,
+			mpa_fpdu_gather(&tx, &piece, 1, ulpdu.n, &g));
+	KUNIT_EXPECT_EQ(test, tx.gap, 460);
+}
+
+/* The longest ULPDU that mpa_fpdu_write() takes is that of mpa_fpdu_gather(). */
+static void fpdu_write_refuses(struct kunit *test)
+{
+	const struct mpa_ulpdu u = {
+		.payload_len = MPA_MULPDU_MAX + 1,
+	};
+	struct mpa_tx_half tx = { .markers = true };
+	u8 none;
+
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE, mpa_fpdu_write(&tx, &u, &none));
+	KUNIT_EXPECT_EQ(test, tx.gap, 0);
+}
+
 static struct kunit_case fpdu_cases[] = {
 	KUNIT_CASE_PARAM(fpdu_mulpdu, mulpdu_gen_params),
 	KUNIT_CASE_PARAM(fpdu_length, fpdu_len_gen_params),
 	KUNIT_CASE_PARAM(fpdu_fit, fit_gen_params),
 	KUNIT_CASE_PARAM(fpdu_known, known_gen_params),
+	KUNIT_CASE(fpdu_refuses),
+	KUNIT_CASE(fpdu_without_room),
+	KUNIT_CASE(fpdu_write_refuses),
 	{}
 };
 

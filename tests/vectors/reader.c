@@ -81,14 +81,43 @@ static void reader_known(struct kunit *test)
 				    ulpdu);
 		}
 		r = reader_at(v, i);
+		KUNIT_EXPECT_EQ(test, mpa_reader_take(&r, fpdu.p, fpdu.n - 1),
+				0);
+		/* In the CRC field, which is looked at only with CRCs. */
+		fpdu.p[fpdu.n - 1] ^= i;
+		if (i)
+			KUNIT_EXPECT_EQ(test,
+					mpa_reader_take(&r, fpdu.p, fpdu.n), 0);
+		fpdu.p[fpdu.n - 1] ^= i;
 		KUNIT_EXPECT_EQ(test, mpa_reader_take(&r, fpdu.p, fpdu.n),
 				fpdu.n);
 		expect_same(test, stripped(test, &r, fpdu, fpdu.n), ulpdu);
 	}
 }
 
+/* Whatever follows a length that cannot be, the result stays. */
+static void reader_final(struct kunit *test)
+{
+	static const u8 bytes[] = { 0xff, 0xff, 0, 0 };
+	struct mpa_reader r;
+	u32 i, used;
+
+	mpa_reader_init(&r, false, false);
+	KUNIT_EXPECT_EQ(test, mpa_reader_feed(&r, bytes, 4, &used),
+			MPA_RX_BAD_LENGTH);
+	KUNIT_EXPECT_EQ(test, used, 2);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, mpa_reader_feed(&r, bytes, 4 * i, &used),
+				MPA_RX_BAD_LENGTH);
+		KUNIT_EXPECT_EQ(test, used, 0);
+		KUNIT_EXPECT_EQ(test, mpa_reader_need(&r), 0);
+		KUNIT_EXPECT_EQ(test, mpa_reader_take(&r, bytes, 4), 0);
+	}
+}
+
 static struct kunit_case reader_cases[] = {
 	KUNIT_CASE_PARAM(reader_known, read_gen_params),
+	KUNIT_CASE(reader_final),
 	{}
 };
 
