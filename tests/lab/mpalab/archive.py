@@ -7,6 +7,7 @@ Packages are unpacked with dpkg -x, not installed.
 """
 
 import os
+import platform
 import re
 import shutil
 import time
@@ -28,16 +29,15 @@ FRESH = 24 * 3600
 
 def mirrors():
     """The addresses of the Debian mirror: {"main": ..., "security": ...}."""
-    lines = output_of("apt-get", "indextargets", "Created-By: Packages",
-                      "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)").splitlines()
+    text = output_of("apt-get", "--print-uris", "update")
+    codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    kinds = {codename: "main", f"{codename}-security": "security"}
     found = {}
-    for line in lines:
-        address, release, component = line.split()
-        if component == "main" and re.fullmatch(r"[a-z]+(-security)?", release):
-            kind = "security" if release.endswith("-security") else "main"
-            found.setdefault(kind, address)
+    for address, release in re.findall(r"^'(\S+/)dists/(\S+)/InRelease' ", text, re.M):
+        if release in kinds:
+            found.setdefault(kinds[release], address)
     if "main" not in found:
-        raise LabError("apt has no source for Debian's main packages")
+        raise LabError("apt has no source of Debian's packages")
     return found
 
 
