@@ -89,6 +89,22 @@ static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
  * @leave: function called with the socket after that
  * @base_of: function that returns the operations of a socket to call
  */
+#ifdef MPA_HAVE_SENDPAGE
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)			\
+static ssize_t name(struct socket *sock, struct page *page, int offset,	\
+		    size_t size, int flags)				\
+{									\
+	ssize_t ret = enter(sock) ? 0 : -EOPNOTSUPP;			\
+									\
+	if (ret)							\
+		return ret;						\
+	ret = base_of(sock)->sendpage(sock, page, offset, size, flags);	\
+	leave(sock);							\
+	return ret;							\
+}
+#else
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)
+#endif
 
 /**
  * MPA_SET_SENDPAGE - use a function of MPA_SENDPAGE_OP()
@@ -96,26 +112,14 @@ static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
  * @name: the function
  */
 #ifdef MPA_HAVE_SENDPAGE
-#define MPA_SENDPAGE_OP(name, enter, leave, base_of)			\
-static ssize_t name(struct socket *sock, struct page *page, int offset,	\
-		    size_t size, int flags)				\
-{									\
-	ssize_t ret;							\
-									\
-	if (!enter(sock))						\
-		return -EOPNOTSUPP;					\
-	ret = base_of(sock)->sendpage(sock, page, offset, size, flags);	\
-	leave(sock);							\
-	return ret;							\
-}
-
 #define MPA_SET_SENDPAGE(ops, name)					\
 do {									\
-	(ops)->sendpage = (name);					\
-	(ops)->sendpage_locked = NULL;					\
+	typeof(ops) __ops = (ops);					\
+									\
+	__ops->sendpage = (name);					\
+	__ops->sendpage_locked = NULL;					\
 } while (0)
 #else
-#define MPA_SENDPAGE_OP(name, enter, leave, base_of)
 #define MPA_SET_SENDPAGE(ops, name)	do { } while (0)
 #endif
 

@@ -5,7 +5,7 @@
 #ifndef MPA_COMPAT_UNALIGNED_H
 #define MPA_COMPAT_UNALIGNED_H
 
-#if __has_include(<linux/unaligned.h>)
+#if __has_include("linux/unaligned.h")
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>

@@ -40,9 +40,10 @@ static int name(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
  */
 #ifdef MPA_HAVE_DMAH
 #define MPA_REG_USER_MR_OP(name, reg)					\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len,		\
-			  u64 iova, int access, struct ib_dmah *dmah,	\
-			  struct ib_udata *udata)			\
+static struct ib_mr *(name)(struct ib_pd *pd, u64 start, u64 len,	\
+			    u64 iova, int access,			\
+			    struct ib_dmah *dmah,			\
+			    struct ib_udata *udata)			\
 {									\
 	if (dmah)							\
 		return ERR_PTR(-EOPNOTSUPP);				\
@@ -50,8 +51,9 @@ static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len,		\
 }
 #else
 #define MPA_REG_USER_MR_OP(name, reg)					\
-static struct ib_mr *name(struct ib_pd *pd, u64 start, u64 len,		\
-			  u64 iova, int access, struct ib_udata *udata)	\
+static struct ib_mr *(name)(struct ib_pd *pd, u64 start, u64 len,	\
+			    u64 iova, int access,			\
+			    struct ib_udata *udata)			\
 {									\
 	return reg(pd, start, len, iova, access, udata);		\
 }

@@ -7,7 +7,6 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-
 #include "../compat/unaligned.h"
 #include "header.h"
 

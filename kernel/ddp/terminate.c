@@ -6,7 +6,6 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-
 #include "../compat/unaligned.h"
 #include "terminate.h"
 

@@ -11,7 +11,6 @@
  */
 #include <net/tcp.h>
 
-
 #include "compat/unaligned.h"
 #include "queue.h"
 #include "rx.h"
