@@ -5,7 +5,7 @@
 #ifndef MPA_COMPAT_UNALIGNED_H
 #define MPA_COMPAT_UNALIGNED_H
 
-#if __has_include("linux/unaligned.h")
+#ifdef MPA_HAVE_LINUX_UNALIGNED
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
