@@ -64,14 +64,14 @@ static inline void *rnic_ring_at(const struct rnic_ring *ring, u32 index)
 }
 
 /*
- * Copies the first @len bytes of an entry, a multiple of 8. Each word is read
- * once, even if its producer writes meanwhile. For so few words memcpy() is
- * slower.
+ * Copies @len bytes of an entry from byte @from on, both multiples of 8. Each
+ * word is read once, even if its producer writes meanwhile. For so few words
+ * memcpy() is slower.
  */
 static inline void rnic_ring_fetch(const struct rnic_ring *ring, u32 index,
-				   void *to, u32 len)
+				   u32 from, void *to, u32 len)
 {
-	const u64 *entry = rnic_ring_at(ring, index);
+	const u64 *entry = rnic_ring_at(ring, index) + from;
 	u64 *word = to;
 	u32 i;
 

@@ -60,7 +60,7 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 		done++;
 	}
 	for (; done < n && rnic_ring_pending(&rq->ring, rq->taken); done++) {
-		rnic_ring_fetch(&rq->ring, rq->taken, &e, sizeof(e));
+		rnic_ring_fetch(&rq->ring, rq->taken, 0, &e, sizeof(e));
 		WRITE_ONCE(rq->taken, rq->taken + 1);
 		rnic_rq_give_back(rq);
 		rnic_rq_push(qp, e.wr_id, MPA_WC_WR_FLUSH_ERR, due);

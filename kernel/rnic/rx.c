@@ -37,19 +37,23 @@ static bool rnic_rx_send_solicited(u8 opcode)
 static int rnic_rx_rq_take(struct rnic_qp *qp)
 {
 	struct rnic_rq *rq = &qp->rq;
-	u32 i;
+	struct mpa_rqe *e = rq->cur;
+	u32 i, sges;
 
 	if (!rnic_ring_pending(&rq->ring, rq->taken))
 		return 0;
-	rnic_ring_fetch(&rq->ring, rq->taken, rq->cur, rq->ring.stride);
+	rnic_ring_fetch(&rq->ring, rq->taken, 0, e, sizeof(*e));
+	sges = min(e->num_sge, rq->max_sge);
+	rnic_ring_fetch(&rq->ring, rq->taken, sizeof(*e), e->sge,
+			sges * sizeof(e->sge[0]));
 	/* nldev reads it without the socket lock. */
 	WRITE_ONCE(rq->taken, rq->taken + 1);
 	rq->busy = true;
 	rq->cur_len = 0;
-	if (rq->cur->num_sge > rq->max_sge || rq->cur->reserved)
+	if (e->num_sge > sges || e->reserved)
 		return -EINVAL;
-	for (i = 0; i < rq->cur->num_sge; i++)
-		rq->cur_len += rq->cur->sge[i].length;
+	for (i = 0; i < sges; i++)
+		rq->cur_len += e->sge[i].length;
 	return 0;
 }
 

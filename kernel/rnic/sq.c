@@ -78,7 +78,10 @@ static void rnic_sq_report(struct rnic_qp *qp, const struct rnic_swr *wr,
 		due->scq = true;
 }
 
-/* Frees the slot before its completion is visible. */
+/*
+ * Frees the slot before its completion is visible. Its record is not reused
+ * before rnic_qp.lock is released.
+ */
 static void rnic_sq_advance(struct rnic_sq *sq)
 {
 	sq->retired++;
@@ -89,11 +92,11 @@ static void rnic_sq_advance(struct rnic_sq *sq)
 static void rnic_sq_retire_one(struct rnic_qp *qp, struct rnic_due *due)
 {
 	struct rnic_sq *sq = &qp->sq;
-	struct rnic_swr wr = *rnic_swr_at(sq, sq->retired);
+	const struct rnic_swr *wr = rnic_swr_at(sq, sq->retired);
 
 	rnic_sq_advance(sq);
-	if (wr.signaled || wr.status)
-		rnic_sq_report(qp, &wr, due);
+	if (wr->signaled || wr->status)
+		rnic_sq_report(qp, wr, due);
 }
 
 /**
@@ -141,13 +144,14 @@ void rnic_sq_retire(struct rnic_qp *qp, struct rnic_due *due)
 
 /* Takes the record for the entry after the last one fetched. */
 static struct rnic_swr *rnic_swr_take(struct rnic_qp *qp,
-				      const struct mpa_sqe *e)
+				      const struct mpa_sqe *e, u32 len)
 {
 	struct rnic_swr *wr = rnic_swr_at(&qp->sq, qp->sq.fetched);
 
 	lockdep_assert_held(&qp->lock);
 	*wr = (struct rnic_swr){
 		.wr_id = e->wr_id,
+		.len = len,
 		.opcode = e->opcode,
 		.read = e->opcode < MPA_WR_OPCODES &&
 			rnic_wr_infos[e->opcode].read,
@@ -181,8 +185,8 @@ static bool rnic_sq_flush_next(struct rnic_qp *qp)
 
 	if (!rnic_sq_pending(sq))
 		return false;
-	rnic_ring_fetch(&sq->ring, sq->fetched, &e, sizeof(e));
-	wr = rnic_swr_take(qp, &e);
+	rnic_ring_fetch(&sq->ring, sq->fetched, 0, &e, sizeof(e));
+	wr = rnic_swr_take(qp, &e, 0);
 	wr->done = true;
 	wr->status = MPA_WC_WR_FLUSH_ERR;
 	return true;
@@ -291,10 +295,15 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 	       (!(inlined || info->local) || !e->num_sge);
 }
 
-/* Checks the private copy of an entry, without its memory. Returns MPA_WC_*. */
-static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e)
+/*
+ * Checks the private copy of an entry, without its memory. Returns MPA_WC_*, and
+ * on success the bytes of the message, if there is one.
+ */
+static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e,
+			 u32 *msg_len)
 {
 	const struct rnic_wr_info *info;
+	u64 len;
 
 	if (e->opcode >= MPA_WR_OPCODES)
 		return MPA_WC_LOC_QP_OP_ERR;
@@ -312,8 +321,10 @@ static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e)
 	}
 	if (info->read && !qp->reads.ord)
 		return MPA_WC_LOC_QP_OP_ERR;
-	if (rnic_sqe_len(e) > MPA_MAX_MSG_SIZE)
+	len = rnic_sqe_len(e);
+	if (len > MPA_MAX_MSG_SIZE)
 		return MPA_WC_LOC_LEN_ERR;
+	*msg_len = len;
 	return MPA_WC_SUCCESS;
 }
 
@@ -377,6 +388,21 @@ static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 }
 
 /*
+ * Copies the next entry, as much of it as is used. Inline data stays in the ring
+ * until it is sent.
+ */
+static void rnic_sq_fetch(struct rnic_sq *sq)
+{
+	struct mpa_sqe *e = sq->cur;
+	u32 sges;
+
+	rnic_ring_fetch(&sq->ring, sq->fetched, 0, e, sizeof(*e));
+	sges = e->flags & MPA_SQE_INLINE ? 0 : min_t(u32, e->num_sge, sq->max_sge);
+	rnic_ring_fetch(&sq->ring, sq->fetched, sizeof(*e), e->sge,
+			sges * sizeof(e->sge[0]));
+}
+
+/*
  * Takes the next entry, unless there is none or it must wait. *@status is set
  * to the result of its check, MPA_WC_*.
  */
@@ -385,17 +411,17 @@ static struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_swr *wr = NULL;
 	unsigned long flags;
+	u32 len = 0;
 
 	/* Requests posted from now on have their own doorbell. */
 	if (!rnic_ring_pending(&sq->ring, READ_ONCE(sq->fetched)))
 		return NULL;
 	spin_lock_irqsave(&qp->lock, flags);
 	if (rnic_qp_streaming(qp) && rnic_sq_pending(sq)) {
-		rnic_ring_fetch(&sq->ring, sq->fetched, sq->cur,
-				sq->ring.stride);
-		*status = rnic_sqe_check(qp, sq->cur);
+		rnic_sq_fetch(sq);
+		*status = rnic_sqe_check(qp, sq->cur, &len);
 		if (*status || !rnic_sqe_blocked(qp, sq->cur))
-			wr = rnic_swr_take(qp, sq->cur);
+			wr = rnic_swr_take(qp, sq->cur, len);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return wr;
@@ -406,7 +432,6 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 	const struct mpa_sqe *e = qp->sq.cur;
 	struct rnic_tx *tx = &qp->tx;
 
-	wr->len = rnic_sqe_len(e);
 	tx->kind = RNIC_TX_WR;
 	tx->off = 0;
 	tx->len = wr->len;
