@@ -197,8 +197,14 @@ int mpa_check_request(const struct nlmsghdr *nlh, u32 allowed,
 	const struct nlattr *nla;
 	int rem;
 
-	if (hdr->version != MPA_GENL_VERSION) {
-		NL_SET_ERR_MSG(extack, "unsupported version of the family");
+	if (hdr->version > MPA_GENL_VERSION) {
+		NL_SET_ERR_MSG(extack,
+			       "request of a later version: upgrade the modules");
+		return -EINVAL;
+	}
+	if (hdr->version < MPA_GENL_VERSION) {
+		NL_SET_ERR_MSG(extack,
+			       "request of an earlier version: upgrade the program");
 		return -EINVAL;
 	}
 	nlmsg_for_each_attr(nla, nlh, GENL_HDRLEN, rem) {

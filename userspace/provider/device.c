@@ -10,6 +10,12 @@
 
 #include "mpa.h"
 
+#define ABI_DIFFERS \
+	"the module mpa_rnic has version %lu of the user ABI, the provider %u: upgrade the %s"
+#define ABI_ARGUMENTS(version) \
+	(version), MPA_ABI_VERSION, \
+		(version) > MPA_ABI_VERSION ? "provider" : "modules"
+
 /*
  * Responses: the RDMA core's part, then the part of this driver. The core's may
  * end in an array without a size, so it cannot be followed by a member of a
@@ -169,8 +175,8 @@ static int get_context(struct mpa_context *ctx)
 	if (ret)
 		return ret;
 	if (resp.drv.abi_version != MPA_ABI_VERSION) {
-		mpa_err(ctx, "the kernel speaks version %u, the provider %u",
-			resp.drv.abi_version, MPA_ABI_VERSION);
+		mpa_err(ctx, ABI_DIFFERS,
+			ABI_ARGUMENTS((unsigned long)resp.drv.abi_version));
 		return EPROTONOSUPPORT;
 	}
 	return 0;
@@ -210,14 +216,21 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
  */
 static bool match_device(struct verbs_sysfs_dev *sysfs_dev)
 {
+	unsigned long version;
 	char value[16];
 	char *end;
 
 	if (ibv_read_ibdev_sysfs_file(value, sizeof(value), sysfs_dev,
 				      MPA_ABI_SYSFS_ATTR) <= 0)
 		return false;
-	return strtoul(value, &end, 10) == MPA_ABI_VERSION && end != value &&
-	       (*end == '\0' || *end == '\n');
+	version = strtoul(value, &end, 10);
+	if (end == value || (*end != '\0' && *end != '\n'))
+		return false;
+	/* libibverbs only says that there is no driver for the device. */
+	if (version != MPA_ABI_VERSION)
+		fprintf(stderr, "libmpa: " ABI_DIFFERS "\n",
+			ABI_ARGUMENTS(version));
+	return version == MPA_ABI_VERSION;
 }
 
 static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/release.hpp"
 #include "base/words.hpp"
 #include "cli/help.hpp"
 #include "commands/complete.hpp"
@@ -253,6 +254,17 @@ Exit failed(const Context &context, const Streams &streams, const std::string &w
 	return status;
 }
 
+// What one release asks for, the other may not know.
+Exit refused(const Context &context, const Streams &streams, const KernelError &error)
+{
+	const auto status = failed(context, streams, error.what(), error.status());
+	const auto difference = different_release(context.kernel.module_release());
+
+	if (!difference.empty())
+		context.warn(difference);
+	return status;
+}
+
 Exit run_chosen(const Run &chosen, Context &context, const Streams &streams)
 try {
 	const auto status = chosen(context);
@@ -260,6 +272,8 @@ try {
 	if (!streams.out.flush())
 		throw IoError("standard output: cannot be written");
 	return status;
+} catch (const KernelError &error) {
+	return refused(context, streams, error);
 } catch (const Error &error) {
 	return failed(context, streams, error.what(), error.status());
 } catch (const std::bad_alloc &) {

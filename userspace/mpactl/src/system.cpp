@@ -2,8 +2,11 @@
 
 #include "system.hpp"
 
+#include <fstream>
+
 #include <poll.h>
 
+#include "base/release.hpp"
 #include "netlink/genl.hpp"
 #include "netlink/nldev.hpp"
 
@@ -21,6 +24,15 @@ Rdma &SystemKernel::rdma()
 	if (!rdma_)
 		rdma_ = open_nldev();
 	return *rdma_;
+}
+
+std::string SystemKernel::module_release()
+{
+	std::ifstream file(module_release_file);
+	std::string release;
+
+	std::getline(file, release);
+	return release;
 }
 
 std::chrono::system_clock::time_point SystemClock::wall()

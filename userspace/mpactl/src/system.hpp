@@ -13,6 +13,7 @@ class SystemKernel : public Kernel {
 public:
 	Transport &mpa() override;
 	Rdma &rdma() override;
+	std::string module_release() override;
 
 private:
 	std::unique_ptr<Transport> mpa_;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // Commands that change or watch something, usage errors and refusals.
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <new>
 #include <stdexcept>
 
@@ -317,6 +319,31 @@ TEST_F(Command, the_kernels_remark_is_written_once)
 	EXPECT_EQ(world.run("set crc off"), Exit::ok);
 	EXPECT_EQ(world.out_, "");
 	EXPECT_EQ(world.err_, "mpactl: for new connections only\n");
+}
+
+TEST_F(Command, a_refusal_by_another_release_says_who_must_be_upgraded)
+{
+	const std::string own = MPA_VERSION;
+
+	for (const auto &[release, advice] : std::map<std::string, std::string>{
+		     {own, ""},
+		     {"", ""},
+		     {"unknown", ""},
+		     {"0.0.1", "mpactl is " + own + ", the module mpa 0.0.1: upgrade the "
+			       "modules\n"},
+		     {"99.0.0", "mpactl is " + own + ", the module mpa 99.0.0: upgrade "
+				"mpactl\n"}}) {
+		world.release_ = release;
+		world.mpa_.refusal_ = Refusal{.number = EINVAL, .message = "no"};
+		EXPECT_EQ(world.run("set dev mpa1 ird 1"), Exit::refused);
+		EXPECT_TRUE(world.err_.ends_with(advice)) << world.err_;
+		EXPECT_EQ(std::count(world.err_.begin(), world.err_.end(), '\n'),
+			  advice.empty() ? 1 : 2)
+			<< world.err_;
+	}
+	world.mpa_.refusal_.reset();
+	EXPECT_EQ(world.run("set dev mpa1 ird 1"), Exit::ok);
+	EXPECT_EQ(world.err_, "");
 }
 
 TEST_F(Command, a_refusal_has_message_attribute_and_range)

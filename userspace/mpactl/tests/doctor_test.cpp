@@ -14,6 +14,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "base/release.hpp"
 #include "doctor/checks.hpp"
 #include "doctor/doctor.hpp"
 #include "doctor/firewall.hpp"
@@ -345,6 +346,10 @@ const Fault faults[] = {
 	 }, "module-loaded:fail", "", "rdma link add mpa0 type mpa netdev"},
 	{"old_module", [](FakeMachine &on) { on.with_family = false; },
 	 "family:warn", "no generic netlink family", "modprobe -r mpa_rnic mpa"},
+	{"later_module", [](FakeMachine &on) {
+		 on.files[module_release_file] = "99.0.0\n";
+	 }, "release:warn", "the module mpa 99.0.0: upgrade mpactl",
+	 "install the same release"},
 	{"no_uverbs", [](FakeMachine &on) {
 		 unload(on, "ib_uverbs");
 		 on.files.erase("/sys/class/infiniband_verbs/uverbs0/ibdev");
@@ -899,6 +904,7 @@ class NoKernel : public Kernel {
 public:
 	Transport &mpa() override { throw Unavailable("no mpa"); }
 	Rdma &rdma() override { throw Unavailable("no rdma"); }
+	std::string module_release() override { return {}; }
 };
 
 TEST(machine, runs_commands_and_kills_those_that_hang)

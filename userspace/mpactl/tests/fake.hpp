@@ -76,6 +76,7 @@ public:
 
 	Transport &mpa() override;
 	Rdma &rdma() override { return rdma_; }
+	std::string module_release() override { return release_; }
 
 	std::chrono::system_clock::time_point wall() override;
 	std::chrono::steady_clock::time_point steady() override { return now_; }
@@ -90,6 +91,7 @@ public:
 	Mpa mpa_;
 	RdmaCore rdma_;
 	bool loaded_ = true;
+	std::string release_ = MPA_VERSION;
 	bool colour_ = false;
 	// Called during each sleep. The sleep after the last one is interrupted.
 	std::vector<std::function<void()>> sleeps_;

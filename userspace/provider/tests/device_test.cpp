@@ -3,6 +3,7 @@
 #include "fake_kernel.hpp"
 
 #include <cerrno>
+#include <map>
 
 namespace {
 
@@ -44,6 +45,25 @@ INSTANTIATE_TEST_SUITE_P(
 			MatchRow{ "20\n", false }, MatchRow{ "2x\n", false },
 			MatchRow{ "x\n", false }, MatchRow{ "0\n", false },
 			MatchRow{ "2222222222222222\n", false }));
+
+TEST(match_device, says_who_must_be_upgraded)
+{
+	Kernel kernel;
+	verbs_sysfs_dev dev{};
+
+	for (const auto &[value, advice] : std::map<std::string, std::string>{
+		     { "1", "version 1 of the user ABI, the provider 2: upgrade the modules\n" },
+		     { "3", "version 3 of the user ABI, the provider 2: upgrade the provider\n" },
+		     { "2", "" },
+		     { "x", "" } }) {
+		kernel.sysfs_value = value;
+		testing::internal::CaptureStderr();
+		Kernel::driver().match_device(&dev);
+		const auto said = testing::internal::GetCapturedStderr();
+		EXPECT_TRUE(said.ends_with(advice)) << said;
+		EXPECT_EQ(said.empty(), advice.empty()) << said;
+	}
+}
 
 TEST(alloc_device, reports_no_memory)
 {
@@ -92,7 +112,8 @@ TEST(alloc_context, explains_another_version)
 
 	kernel.abi_version = 7;
 	Kernel::driver().alloc_context(&device, 0x6d7061, nullptr);
-	EXPECT_NE(kernel.log.find("version 7"), std::string::npos);
+	EXPECT_NE(kernel.log.find("version 7 of the user ABI, the provider 2: upgrade the provider"),
+		  std::string::npos);
 }
 
 TEST_F(ProviderTest, query_device_formats_the_firmware_version)

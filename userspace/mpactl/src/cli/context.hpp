@@ -39,6 +39,8 @@ public:
 	virtual Transport &mpa() = 0;
 	// RDMA devices through NETLINK_RDMA; throws Unavailable if it does not exist.
 	virtual Rdma &rdma() = 0;
+	// Contents of module_release_file, or empty.
+	virtual std::string module_release() = 0;
 };
 
 struct Context {

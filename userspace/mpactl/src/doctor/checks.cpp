@@ -18,6 +18,8 @@ constexpr Check checks_in_order[] = {
 	 "module-files module-version module-signature", checks::module_loaded},
 	{"family", "mpa has the netlink family of this tool", "module-loaded",
 	 checks::family},
+	{"release", "mpactl and the modules are of one release", "module-loaded",
+	 checks::release},
 	// If rdma-core is installed, these are loaded with the first device.
 	{"ib-uverbs", "the module for verbs is loaded", "module-loaded",
 	 checks::uverbs_module},

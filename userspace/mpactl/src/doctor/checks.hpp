@@ -41,6 +41,7 @@ Diagnosis module_version(Examination &on);
 Diagnosis module_signature(Examination &on);
 Diagnosis module_loaded(Examination &on);
 Diagnosis family(Examination &on);
+Diagnosis release(Examination &on);
 Diagnosis uverbs_module(Examination &on);
 Diagnosis rdma_cm_module(Examination &on);
 

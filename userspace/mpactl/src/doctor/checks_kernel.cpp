@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/release.hpp"
 #include "doctor/checks.hpp"
 
 namespace mpactl::checks {
@@ -169,6 +170,17 @@ Diagnosis family(Examination &on)
 		    "older than this tool",
 		    "remove the devices, then: modprobe -r mpa_rnic mpa; depmod; "
 		    "modprobe mpa_rnic");
+}
+
+Diagnosis release(Examination &on)
+{
+	const auto difference =
+		different_release(on.machine.read(module_release_file).text);
+
+	return difference.empty()
+		       ? ok()
+		       : warn(difference, "install the same release of both; loaded "
+					  "modules are replaced at the next boot");
 }
 
 Diagnosis uverbs_module(Examination &on)
