@@ -20,8 +20,8 @@ export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-mpactl install-bench install-headers \
-	install-boot clean distclean help demo check check-all coverage fuzz bench \
-	lab-shell deps
+	install-boot clean distclean help deb demo check check-all coverage fuzz \
+	bench lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -85,6 +85,10 @@ clean:
 distclean: clean
 	rm -rf build
 
+deb:
+	scripts/deps deb
+	scripts/build-deb
+
 demo:
 	scripts/deps demo
 	tests/lab/demo
@@ -132,6 +136,7 @@ help:
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'
+	@echo '  deb             Debian packages, in build/deb'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
 	@echo '  check           every test except those that take hours'
 	@echo '  check-all       every test: also connections, removal, verbs, sockets and'

@@ -5,6 +5,7 @@ The archive is the "newc" cpio format and depends on its inputs only, so no
 privileges and no device nodes are needed (the kernel brings /dev/console).
 """
 
+import lzma
 import os
 
 S_IFDIR = 0o040000
@@ -41,6 +42,14 @@ class Archive:
         self._entry("TRAILER!!!", 0)
 
 
+def unpacked(module):
+    """Name and contents of a module. busybox does not read compressed ones."""
+    data = module.read_bytes()
+    if module.suffix == ".xz":
+        return module.stem, lzma.decompress(data)
+    return module.name, data
+
+
 def write_initramfs(target, init, busybox, modules):
     """modules: files in the order in which they must be loaded."""
     partial = target.with_suffix(".part")
@@ -50,9 +59,11 @@ def write_initramfs(target, init, busybox, modules):
             archive.directory(directory)
         archive.file("bin/busybox", busybox.read_bytes(), 0o755)
         archive.file("init", init.read_bytes(), 0o755)
+        order = ""
         for module in modules:
-            archive.file(f"modules/{module.name}", module.read_bytes())
-        order = "".join(f"{module.name}\n" for module in modules)
+            name, data = unpacked(module)
+            archive.file(f"modules/{name}", data)
+            order += f"{name}\n"
         archive.file("modules/order", order.encode())
         archive.close()
     os.replace(partial, target)

@@ -64,6 +64,12 @@ def newest_headers():
     return max(found, key=key)
 
 
+def image_in(boot, modules):
+    """The image of a kernel of Debian: since 7.3 it is beside the modules."""
+    old = boot / f"vmlinuz-{modules.name}"
+    return old if old.exists() else modules / "vmlinuz"
+
+
 def link_tree(source, target):
     """A copy of source whose files are hard links."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -94,6 +100,8 @@ class TestConfig:
     boot_modules = BOOT_MODULES
     # Functions of the kernel itself about which lockdep complains: see results.py.
     foreign = ()
+    # The root directory that the guest sees.
+    root = Path("/")
 
     def __init__(self):
         self._prepared = None
@@ -101,6 +109,10 @@ class TestConfig:
     def cache_name(self):
         """Name of the directory in the cache."""
         return self.name
+
+    def machine_command(self, command):
+        """The command that runs the machine, so that it has access to `root`."""
+        return command
 
     def suites(self):
         """The configuration whose suites it runs: a directory in tests/integration,
@@ -297,26 +309,49 @@ class OtherDebian(TestConfig):
             for part in UNUSED:
                 shutil.rmtree(base / "lib/modules" / self.name / "kernel" / part,
                               ignore_errors=True)
-            # The initramfs has no program that reads compressed modules.
-            packed = [str(file) for file in (base / "lib").rglob("*.ko.xz")]
-            if packed:
-                subprocess.run(["xargs", "-0", "-n", "100", "-P", "2", "xz", "-d"],
-                               input="\0".join(packed), text=True, check=True)
             output_of("depmod", "-b", str(base), self.name)
             (base / "complete").touch()
         return self.name, base
 
     def image(self):
-        base = self.prepare()[1]
-        # Since 7.3 it is beside the modules.
-        old = base / "boot" / f"vmlinuz-{self.name}"
-        return old if old.exists() else self.base_modules() / "vmlinuz"
+        return image_in(self.prepare()[1] / "boot", self.base_modules())
 
     def build_modules(self):
         self.builder.build(self.kernel)
 
     def module_sources(self):
         return sorted(self.builder.directory(self.kernel).glob("*.ko"))
+
+
+class Installed(TestConfig):
+    """A kernel, modules and programs that are installed in a system of their own."""
+
+    cmdline = Stock.cmdline
+
+    def __init__(self, system, release):
+        super().__init__()
+        self.name = f"{system.suite}-{release}"
+        self.system = system
+        self.root = system.mounts()[1]
+        self._release = release
+
+    def suites(self):
+        return Stock.name
+
+    def machine_command(self, command):
+        return self.system.outside(command, [(REPO, REPO)])
+
+    def _prepare(self):
+        # Modules of DKMS can be in a copy of the directory, those of the kernel are not.
+        kernel = self.system.find(f"/usr/lib/modules/{self._release}/kernel")
+        return self._release, kernel.parents[3]
+
+    def image(self):
+        name = f"/boot/vmlinuz-{self._release}"
+        return image_in(self.system.find(name).parent, self.base_modules())
+
+    def modules(self):
+        return Path("/usr/lib/modules") / self._release
 
 
 class Built(TestConfig):

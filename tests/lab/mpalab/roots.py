@@ -30,25 +30,73 @@ class Root:
                 part = self.path.with_name(f"{self.path.name}.part")
                 output_of(*as_root(["rm", "-rf", str(part)]))
                 say(f"making a root of Debian's {self.suite} (a minute, then cached)")
-                run_logged(
-                    as_root(["debootstrap", "--variant=minbase",
-                             f"--keyring={KEYRING}",
-                             f"--include={','.join(self.packages)}", self.suite,
-                             str(part), mirrors()["main"]]),
-                    BUILD / "lab" / f"root-{self.suite}.log", f"root of {self.suite}")
+                self._install(part)
                 output_of(*as_root(["mv", str(part), str(self.path)]))
         return self.path
 
-    def command(self, words, binds=()):
-        """The command that runs words inside as the user who calls; binds: (directory
-        outside, inside)."""
-        root = self.prepare()
-        steps = [f"mount -t proc proc {root}/proc", f"mount --bind /dev {root}/dev"]
-        for outside, inside in binds:
-            target = root / str(inside).lstrip("/")
+    def _install(self, path):
+        # The rest with apt: debootstrap knows little of the order of packages.
+        steps = [
+            ["debootstrap", "--variant=minbase", f"--keyring={KEYRING}", self.suite,
+             str(path), mirrors()["main"]],
+            ["mount", "-t", "proc", "proc", f"{path}/proc"],
+            ["chroot", str(path), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get",
+             "-qy", "-o", "Dpkg::Options::=--force-unsafe-io",
+             "--no-install-recommends", "install", *self.packages],
+            ["rm", "-rf", f"{path}/var/cache/apt/archives"],
+        ]
+        run_logged(
+            as_root(["unshare", "--mount", "--propagation", "private", "sh", "-ec",
+                     "\n".join(map(shlex.join, steps))]),
+            BUILD / "lab" / f"root-{self.suite}.log", f"root of {self.suite}")
+
+    def mounts(self):
+        """The commands that mount it, and the path where it is then."""
+        return [], self.prepare()
+
+    def outside(self, words, binds=()):
+        """The command that runs words, not inside but where it is mounted. binds:
+        (directory outside, inside)."""
+        steps, root = self.mounts()
+        for outer, inner in binds:
+            target = root / str(inner).lstrip("/")
             steps += [shlex.join(["mkdir", "-p", str(target)]),
-                      shlex.join(["mount", "--bind", str(outside), str(target)])]
-        inner = shlex.join(["chroot", f"--userspec=+{os.getuid()}:+{os.getgid()}",
-                            str(root), *map(str, words)])
+                      shlex.join(["mount", "--bind", str(outer), str(target)])]
         return as_root(["unshare", "--mount", "--propagation", "private", "sh", "-ec",
-                        "\n".join([*steps, f"exec {inner}"])])
+                        "\n".join([*steps, f"exec {shlex.join(map(str, words))}"])])
+
+    def command(self, words, binds=(), user=None):
+        """The command that runs words inside as user, uid:gid, or as who calls."""
+        root = self.mounts()[1]
+        user = user or f"+{os.getuid()}:+{os.getgid()}"
+        prepared = [f"mount -t proc proc {root}/proc",
+                    f"mount --bind /dev {root}/dev",
+                    shlex.join(["exec", "chroot", f"--userspec={user}", str(root),
+                                *map(str, words)])]
+        return self.outside(["sh", "-ec", "\n".join(prepared)], binds)
+
+
+class System(Root):
+    """A copy of a root that can be changed: an overlay in a directory of the caller."""
+
+    def __init__(self, root, home):
+        super().__init__(root.suite, root.packages)
+        self.home = home
+        self.upper = home / "upper"
+
+    def reset(self):
+        """Makes it equal to the root."""
+        output_of(*as_root(["rm", "-rf", str(self.home)]))
+        for name in ("upper", "work", "root"):
+            (self.home / name).mkdir(parents=True)
+
+    def mounts(self):
+        options = (f"lowerdir={self.prepare()},upperdir={self.upper},"
+                   f"workdir={self.home}/work")
+        merged = self.home / "root"
+        return [f"mount -t overlay -o {options} overlay {merged}"], merged
+
+    def find(self, name):
+        """A file of it, by its path inside, as the host sees it."""
+        changed = self.upper / name.lstrip("/")
+        return changed if changed.exists() else self.prepare() / name.lstrip("/")

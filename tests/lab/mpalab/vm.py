@@ -149,7 +149,7 @@ def command_line(config, directory, console, smp, memory, cmdline, icount=False)
                           f",multidevs=remap{options}",
                 "-device", f"virtio-9p-pci,fsdev={name},mount_tag=lab-{name}"]
 
-    return [
+    return config.machine_command([
         "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
         "-display", "none", "-machine", "pc,usb=off", *cpu_options(icount),
         "-smp", f"{smp},sockets={smp}", "-m", str(memory or config.memory),
@@ -157,10 +157,10 @@ def command_line(config, directory, console, smp, memory, cmdline, icount=False)
         "-append", f"console=ttyS0 {PATIENT} {AT_REST} panic=-1 oops=panic "
                    f"{config.cmdline} {cmdline}",
         *console,
-        *share("root", "/", ",readonly=on"),
+        *share("root", config.root, ",readonly=on"),
         *share("run", directory, ""),
         "-device", "virtio-serial-pci", *port("out"), *port("result"),
-    ]
+    ])
 
 
 class Follower:
