@@ -22,14 +22,16 @@ protected:
 	bool crc = std::get<1>(GetParam());
 	std::uint32_t nr_gaps = markers ? 512 : 4;
 
-	// ULPDUs whose FPDUs have every pad, and Markers everywhere.
+	// ULPDUs whose FPDUs have every pad, and Markers everywhere; and
+	// the longest.
 	static std::vector<std::uint32_t> lengths()
 	{
 		return { 0, 1, 2, 3, 4, 5, 6, 7, 14, 45, 46, 500, 501, 502,
-			 503, 504, 506, 507, 1010, 1011 };
+			 503, 504, 506, 507, 1010, 1011, MPA_MULPDU_MAX };
 	}
 };
 
+// What follows an FPDU is left alone, and its pad is only covered by the CRC.
 TEST_P(ReaderOf, every_phase_and_pad)
 {
 	Random random(10);
@@ -38,9 +40,14 @@ TEST_P(ReaderOf, every_phase_and_pad)
 		for (auto len : lengths()) {
 			Bytes ulpdu = random.bytes(len);
 			auto model = Model::at_gap(markers, crc, gap);
-			Bytes fpdu = model.frame(ulpdu);
+			Bytes fpdu = model.frame(ulpdu, { .pad_fill = 0xa5 });
+			Bytes more = fpdu;
 			Reader reader(markers, crc, gap);
-			Fed fed = reader.feed_in(fpdu, random.between(1, 700));
+			Reader taken(markers, crc, gap);
+
+			append(more, Bytes(20, 0xff));
+			Fed fed = reader.feed_in(more, random.one_in(4) ?
+						 1u << 20 : random.between(1, 700));
 
 			ASSERT_EQ(fed.result, MPA_RX_FPDU)
 				<< "gap " << gap << " ULPDU " << len;
@@ -50,10 +57,15 @@ TEST_P(ReaderOf, every_phase_and_pad)
 			ASSERT_EQ(reader.strip(fpdu), ulpdu);
 			ASSERT_EQ(reader.strip(fpdu, random.between(1, 9)),
 				  ulpdu);
+			ASSERT_EQ(taken.take(fpdu), fpdu.size());
+			ASSERT_EQ(taken.r.ulpdu_len, len);
+			ASSERT_EQ(taken.r.gap, model.gap());
+			ASSERT_EQ(taken.strip(fpdu), ulpdu);
 		}
 	}
 }
 
+// One of the two parts may be empty, which changes nothing.
 TEST_P(ReaderOf, every_cut_in_two)
 {
 	Random random(11);
@@ -65,7 +77,7 @@ TEST_P(ReaderOf, every_cut_in_two)
 
 		for (std::size_t cut = 0; cut <= fpdu.size(); cut++) {
 			Reader reader(markers, crc, phase);
-			Fed one = reader.feed(fpdu.data(), cut);
+			Fed one = reader.feed(cut ? fpdu.data() : nullptr, cut);
 			Fed two = reader.feed(fpdu.data() + one.used,
 					      fpdu.size() - one.used);
 			bool whole = cut == fpdu.size();
@@ -76,6 +88,8 @@ TEST_P(ReaderOf, every_cut_in_two)
 			ASSERT_EQ(two.result,
 				  whole ? MPA_RX_MORE : MPA_RX_FPDU);
 			ASSERT_EQ(one.used + two.used, fpdu.size());
+			ASSERT_EQ(reader.r.since_start, fpdu.size());
+			ASSERT_EQ(reader.strip(fpdu), ulpdu);
 		}
 	}
 }
@@ -105,47 +119,6 @@ TEST_P(ReaderOf, truncation_means_more_and_says_how_much)
 	}
 }
 
-TEST_P(ReaderOf, stops_at_the_end_of_each_fpdu)
-{
-	Random random(13);
-	Model model(markers, crc);
-	Bytes stream;
-	std::vector<Bytes> ulpdus, fpdus;
-
-	for (int i = 0; i < 300; i++) {
-		ulpdus.push_back(random.bytes(random.between(0, 90)));
-		fpdus.push_back(model.frame(ulpdus.back()));
-		append(stream, fpdus.back());
-	}
-	Reader reader(markers, crc);
-	std::size_t at = 0;
-
-	for (std::size_t i = 0; i < ulpdus.size(); i++) {
-		Fed fed = reader.feed(&stream[at], stream.size() - at);
-
-		ASSERT_EQ(fed.result, MPA_RX_FPDU);
-		ASSERT_EQ(fed.used, fpdus[i].size());
-		ASSERT_EQ(reader.strip(fpdus[i]), ulpdus[i]);
-		at += fed.used;
-	}
-	EXPECT_EQ(at, stream.size());
-}
-
-TEST_P(ReaderOf, feeding_nothing_changes_nothing)
-{
-	Bytes fpdu = Model(markers, crc).frame(Bytes(10, 1));
-	Reader reader(markers, crc);
-	Fed fed = reader.feed(nullptr, 0);
-
-	EXPECT_EQ(fed.result, MPA_RX_MORE);
-	EXPECT_EQ(fed.used, 0u);
-	EXPECT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
-	EXPECT_EQ(reader.feed(nullptr, 0).result, MPA_RX_MORE);
-	// The reader still describes the FPDU.
-	EXPECT_EQ(reader.r.since_start, fpdu.size());
-	EXPECT_EQ(reader.strip(fpdu), Bytes(10, 1));
-}
-
 // RFC 5044 section 4.4: a CRC is checked before anything else.
 TEST_P(ReaderOf, every_length_field)
 {
@@ -166,12 +139,28 @@ TEST_P(ReaderOf, every_length_field)
 	}
 }
 
+// A bad result is repeated and nothing more is used, not even a right FPDU.
+void expect_final(Reader &reader, mpa_rx_result result)
+{
+	const Bytes good = Model(reader.r.markers, reader.r.crc).frame(Bytes(20));
+
+	for (const Bytes &bytes : { good, Bytes(), good }) {
+		const Fed again = reader.feed(bytes);
+
+		ASSERT_EQ(again.result, result);
+		ASSERT_EQ(again.used, 0u);
+		ASSERT_EQ(reader.take(bytes), 0u);
+		ASSERT_EQ(reader.need(), 0u);
+	}
+}
+
 struct TooLong {
 	const char *name;
 	Twist twist;
 	mpa_rx_result with_crc;
 };
 
+// And for good, whatever follows.
 TEST_P(ReaderOf, too_long_is_reported_after_its_crc)
 {
 	const TooLong rows[] = {
@@ -209,75 +198,9 @@ TEST_P(ReaderOf, too_long_is_reported_after_its_crc)
 					ASSERT_EQ(fed.used,
 						  crc ? fpdu.size() :
 						  markers && !phase ? 6u : 2u);
-					ASSERT_EQ(reader.need(), 0u);
+					expect_final(reader, fed.result);
 				}
 			}
-	}
-}
-
-TEST_P(ReaderOf, longest_ulpdu)
-{
-	Random random(14);
-
-	for (std::uint32_t gap : { 0, 4, 256, 508 }) {
-		std::uint32_t phase = markers ? gap : 0;
-		Bytes ulpdu = random.bytes(MPA_MULPDU_MAX);
-		Bytes fpdu = Model::at_gap(markers, crc, phase).frame(ulpdu);
-
-		for (std::uint32_t size : { 1u, 511u, 1448u, 65535u, 1u << 20 }) {
-			Reader reader(markers, crc, phase);
-			Fed fed = reader.feed_in(fpdu, size);
-
-			ASSERT_EQ(fed.result, MPA_RX_FPDU);
-			ASSERT_EQ(fed.used, fpdu.size());
-		}
-		Reader reader(markers, crc, phase);
-
-		ASSERT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
-		ASSERT_EQ(reader.strip(fpdu), ulpdu);
-	}
-}
-
-TEST_P(ReaderOf, pad_is_ignored_but_covered)
-{
-	for (std::uint32_t len : { 1, 3, 4, 5 }) {
-		Bytes ulpdu(len, 9);
-		Bytes fpdu = Model(markers, crc).frame(
-			ulpdu, { .pad_fill = 0xa5 });
-		Reader reader(markers, crc);
-
-		EXPECT_EQ(reader.feed(fpdu).result, MPA_RX_FPDU);
-		EXPECT_EQ(reader.strip(fpdu), ulpdu);
-	}
-}
-
-TEST_P(ReaderOf, wrong_crc)
-{
-	for (std::uint32_t bit = 0; bit < 32; bit++) {
-		Bytes fpdu = Model(markers, crc).frame(
-			Bytes(20), { .crc_xor = 1u << bit });
-		Reader reader(markers, crc);
-		Fed fed = reader.feed(fpdu);
-
-		EXPECT_EQ(fed.result, crc ? MPA_RX_BAD_CRC : MPA_RX_FPDU);
-		EXPECT_EQ(fed.used, fpdu.size());
-	}
-}
-
-TEST_P(ReaderOf, bad_results_are_final)
-{
-	Bytes good = Model(markers, crc).frame(Bytes(20));
-	Bytes bad = Model(markers, crc).frame(Bytes(65535));
-	Reader reader(markers, crc);
-
-	ASSERT_EQ(reader.feed(bad).result, MPA_RX_BAD_LENGTH);
-	for (int again = 0; again < 3; again++) {
-		Fed fed = reader.feed(good);
-
-		EXPECT_EQ(fed.result, MPA_RX_BAD_LENGTH);
-		EXPECT_EQ(fed.used, 0u);
-		EXPECT_EQ(reader.feed(nullptr, 0).result, MPA_RX_BAD_LENGTH);
-		EXPECT_EQ(reader.need(), 0u);
 	}
 }
 
@@ -303,11 +226,11 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 	Random random(20);
 
 	for (std::uint32_t gap = 0; gap < 512; gap += 4) {
-		Bytes ulpdu = random.bytes(1100);
+		Bytes ulpdu = random.bytes(1530);
 		Model counter = Model::at_gap(true, crc, gap);
 
 		counter.frame(ulpdu);
-		ASSERT_GE(counter.nr_markers, 2);
+		ASSERT_GE(counter.nr_markers, 3);
 		for (int index = 0; index < counter.nr_markers; index++) {
 			for (int bit = 0; bit < 32; bit++) {
 				// Reserved, and the two bits to be taken as 0
@@ -316,8 +239,11 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 					ulpdu, { .marker = index,
 						 .marker_xor = 1u << bit });
 				Reader reader(true, crc, gap);
+				Reader taken(true, crc, gap);
 				Fed fed = reader.feed(fpdu);
 
+				ASSERT_EQ(taken.take(fpdu),
+					  harmless ? fpdu.size() : 0u);
 				ASSERT_EQ(fed.result,
 					  harmless ? MPA_RX_FPDU :
 						     MPA_RX_BAD_MARKER)
@@ -330,96 +256,28 @@ TEST_P(MarkersOf, each_wrong_bit_in_each_marker)
 				if (harmless)
 					ASSERT_EQ(reader.strip(fpdu), ulpdu);
 				else
-					ASSERT_EQ(reader.need(), 0u);
+					expect_final(reader, fed.result);
 			}
 		}
 	}
 }
 
-TEST_P(MarkersOf, wrong_marker_and_wrong_crc)
-{
-	Bytes fpdu = Model::at_gap(true, crc, 100).frame(
-		Bytes(700), { .marker = 0, .marker_xor = 4, .crc_xor = 1 });
-
-	for (std::uint32_t size : { 1u, 7u, 1u << 20 }) {
-		Reader reader(true, crc, 100);
-
-		// Error 3 only "in the event that the CRC is valid"
-		EXPECT_EQ(reader.feed_in(fpdu, size).result,
-			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_MARKER);
-	}
-}
-
 TEST(mpa_reader_feed, marker_pointing_elsewhere)
 {
-	struct {
-		std::uint32_t gap, at; // where the first Marker is and points
-	} const rows[] = {
-		{ 0, 0 }, { 4, 4 }, { 8, 8 }, { 256, 256 }, { 508, 508 },
-	};
-
-	for (const auto &row : rows) {
+	// The first Marker is @gap bytes behind the start, where it points.
+	for (std::uint32_t gap : { 0, 4, 8, 256, 508 }) {
 		for (std::uint32_t points = 0; points < 0x10000; points += 4) {
-			Bytes fpdu = Model::at_gap(true, false, row.gap)
+			Bytes fpdu = Model::at_gap(true, false, gap)
 					      .frame(Bytes(600),
 						     { .marker = 0,
-						       .marker_xor = row.at ^
-								     points });
-			Reader reader(true, false, row.gap);
+						       .marker_xor = gap ^ points });
+			Reader reader(true, false, gap);
 
 			ASSERT_EQ(reader.feed(fpdu).result,
-				  points == row.at ? MPA_RX_FPDU :
-						     MPA_RX_BAD_MARKER);
+				  points == gap ? MPA_RX_FPDU :
+						  MPA_RX_BAD_MARKER);
 		}
 	}
-}
-
-TEST_P(MarkersOf, stream_without_requested_markers)
-{
-	Bytes fpdu = Model(false, crc).frame(Bytes(600, 0x55));
-	Reader reader(true, crc);
-	Fed fed = reader.feed(fpdu);
-
-	// Its length and first two bytes are read as a Marker.
-	EXPECT_EQ(fed.result, crc ? MPA_RX_MORE : MPA_RX_BAD_MARKER);
-	EXPECT_EQ(reader.need() == 0, !crc);
-}
-
-TEST_P(MarkersOf, exactly_between_two_fpdus)
-{
-	// The first ends at the Marker period; the second starts with the Marker.
-	Model model(true, crc);
-	Bytes first = model.frame(Bytes(502, 1));
-	Bytes second = model.frame(Bytes(8, 2));
-	Reader reader(true, crc);
-
-	ASSERT_EQ(first.size(), 512u);
-	ASSERT_EQ(second.size(), 20u);
-	Bytes stream = first;
-
-	append(stream, second);
-	Fed fed = reader.feed(stream);
-
-	EXPECT_EQ(fed.result, MPA_RX_FPDU);
-	EXPECT_EQ(fed.used, 512u);
-	EXPECT_EQ(reader.need(), 6u);
-	fed = reader.feed(&stream[512], 20);
-	EXPECT_EQ(fed.result, MPA_RX_FPDU);
-	EXPECT_EQ(reader.r.since_start, 20u);
-	EXPECT_EQ(reader.strip(second), Bytes(8, 2));
-}
-
-TEST_P(MarkersOf, right_after_the_pad)
-{
-	// 2 + 5 + 1 bytes, then the Marker, then the CRC
-	Bytes fpdu = Model::at_gap(true, crc, 8).frame(Bytes(5, 3));
-	Reader reader(true, crc, 8);
-
-	ASSERT_EQ(fpdu.size(), 16u);
-	EXPECT_EQ(fpdu[11], 8);
-	EXPECT_EQ(reader.feed_in(fpdu, 1).result, MPA_RX_FPDU);
-	EXPECT_EQ(reader.strip(fpdu), Bytes(5, 3));
-	EXPECT_EQ(reader.r.gap, 504u);
 }
 
 INSTANTIATE_TEST_SUITE_P(crc, MarkersOf, testing::Bool(), crc_name);
@@ -460,6 +318,8 @@ protected:
 	}
 };
 
+// With CRCs a wrong Marker is BAD_CRC: it counts only "in the event that the CRC
+// is valid".
 TEST_P(Flips, every_bit_of_an_fpdu)
 {
 	Random random(30);
@@ -500,7 +360,12 @@ TEST_P(Flips, every_bit_of_an_fpdu)
 				<< "byte " << at << " bit " << bit % 8;
 			if (want == MPA_RX_MORE)
 				ASSERT_EQ(reader.need(), size - bad.size());
+			else if (want != MPA_RX_BAD_MARKER)
+				ASSERT_EQ(fed.used, size);
 		}
+		Reader taken(markers, crc, gap);
+
+		ASSERT_EQ(taken.take(bad), want == MPA_RX_FPDU ? size : 0u);
 		if (!crc)
 			continue;
 		// Such an FPDU never passes, however much follows.
@@ -591,7 +456,7 @@ TEST(mpa_strip_run, an_empty_ulpdu_has_no_run)
 	EXPECT_EQ(skip, 0u);
 }
 
-// The phase must survive any wrap of a 32-bit stream position.
+// The phase of both halves must survive any wrap of a 32-bit stream position.
 TEST(mpa_reader_feed, phase_over_more_than_2_32_bytes)
 {
 	Bytes body(MPA_MULPDU_MAX);
@@ -605,7 +470,10 @@ TEST(mpa_reader_feed, phase_over_more_than_2_32_bytes)
 		kvec ulpdu = { body.data(), len };
 		Fed fed = { MPA_RX_MORE, 0 };
 
-		ASSERT_GT(mpa_fpdu_gather(&tx, &ulpdu, 1, len, &gather.g), 0);
+		const int ret = mpa_fpdu_gather(&tx, &ulpdu, 1, len, &gather.g);
+
+		ASSERT_GT(ret, 0);
+		ASSERT_EQ(gather.g.len, static_cast<std::uint32_t>(ret));
 		for (unsigned int i = 0; i < gather.g.nr_out; i++) {
 			const kvec &piece = gather.out[i];
 
@@ -619,7 +487,9 @@ TEST(mpa_reader_feed, phase_over_more_than_2_32_bytes)
 		ASSERT_EQ(reader.r.since_start, gather.g.len);
 		ASSERT_EQ(reader.r.ulpdu_len, len);
 		position += gather.g.len;
-		ASSERT_EQ(reader.r.gap, (512 - position % 512) % 512);
+		ASSERT_EQ(tx.gap, (512 - position % 512) % 512);
+		ASSERT_EQ(reader.r.gap, tx.gap);
+		// Change the phase sometimes, with odd lengths as well.
 		len = MPA_MULPDU_MAX - position / 512 % 61;
 	}
 }
@@ -671,23 +541,6 @@ TEST_P(TakenFrom, every_length_as_if_it_had_been_fed)
 	}
 }
 
-TEST_P(TakenFrom, every_phase)
-{
-	for (std::uint32_t gap = 0; gap < nr_gaps; gap += 4)
-		for (std::uint32_t len : { 0, 1, 46, 500, 504, 1011, 64768 }) {
-			auto model = Model::at_gap(markers, crc, gap);
-			Bytes ulpdu = Random(len).bytes(len);
-			Bytes fpdu = model.frame(ulpdu);
-			Reader reader(markers, crc, gap);
-
-			ASSERT_EQ(reader.take(fpdu), fpdu.size())
-				<< "gap " << gap << " ULPDU " << len;
-			ASSERT_EQ(reader.r.ulpdu_len, len);
-			ASSERT_EQ(reader.r.gap, model.gap());
-			ASSERT_EQ(reader.strip(fpdu), ulpdu);
-		}
-}
-
 TEST_P(TakenFrom, and_fed_in_turns)
 {
 	Stream stream(GetParam(), 300);
@@ -728,71 +581,6 @@ TEST_P(TakenFrom, nothing_that_is_not_whole)
 			ASSERT_EQ(reader.feed(rest).result, MPA_RX_FPDU);
 		}
 	}
-}
-
-TEST_P(TakenFrom, nothing_that_is_too_long)
-{
-	const std::uint32_t gap = markers ? 4 : 0;
-	Bytes bytes(1 << 17);
-
-	for (std::uint32_t len : { MPA_MULPDU_MAX + 1, 0xfffe, 0xffff }) {
-		Reader reader(markers, crc, gap);
-
-		bytes[0] = len >> 8;
-		bytes[1] = len;
-		ASSERT_EQ(reader.take(bytes), 0u) << len;
-		ASSERT_EQ(reader.feed(bytes).result,
-			  crc ? MPA_RX_BAD_CRC : MPA_RX_BAD_LENGTH);
-		ASSERT_EQ(reader.take(bytes), 0u) << "after a bad result";
-	}
-}
-
-// Each of the three Markers that FPDUs of this length have at any phase.
-void wrong_markers_at(bool crc, std::uint32_t gap)
-{
-	for (int marker = 0; marker < 3; marker++)
-		for (std::uint32_t change : { 4, 0x8000 }) {
-			const Twist twist{ .marker = marker,
-					   .marker_xor = change };
-			const Bytes bad = Model::at_gap(true, crc, gap)
-						   .frame(Bytes(1530), twist);
-			Reader reader(true, crc, gap);
-
-			ASSERT_EQ(reader.take(bad), 0u) << "gap " << gap;
-			ASSERT_EQ(reader.feed(bad).result, MPA_RX_BAD_MARKER);
-		}
-}
-
-TEST(mpa_reader_take, no_wrong_marker_passes)
-{
-	for (bool crc : { false, true })
-		for (std::uint32_t gap = 0; gap < 512; gap += 4)
-			wrong_markers_at(crc, gap);
-}
-
-TEST(mpa_reader_take, no_flipped_bit_passes)
-{
-	for (bool markers : { false, true }) {
-		const Bytes fpdu =
-			Model(markers, true).frame(Random(5).bytes(45));
-
-		for (std::size_t bit = 0; bit < 8 * fpdu.size(); bit++) {
-			Reader reader(markers, true);
-			Bytes bad = fpdu;
-
-			bad[bit / 8] ^= 1 << bit % 8;
-			ASSERT_EQ(reader.take(bad), 0u) << bit;
-			ASSERT_NE(reader.feed(bad).result, MPA_RX_FPDU);
-		}
-	}
-}
-
-TEST(mpa_reader_take, the_crc_field_is_not_looked_at_without_crcs)
-{
-	Bytes fpdu = Model(false, true).frame(Random(5).bytes(45));
-	Reader reader(false, false);
-
-	ASSERT_EQ(reader.take(fpdu), fpdu.size());
 }
 
 TEST_P(TakenFrom, where_the_ulpdu_begins)
