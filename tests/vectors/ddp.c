@@ -162,27 +162,31 @@ static void header_truncated(struct kunit *test)
 /* A segment continues another one if only the offset differs, as it should. */
 static void header_continues(struct kunit *test)
 {
+	/* Also sums that wrap an MO or a TO, or carry into the upper half of a TO. */
+	static const u64 offsets[] = { 0xfffe, 0xfffffffe, ~0ULL };
 	u32 kind, bit, len;
 
-	for (kind = 0; kind < 4; kind++) {
+	for (kind = 0; kind < 4 * ARRAY_SIZE(offsets); kind++) {
 		bool last = kind & 1, tagged = kind & 2;
+		u64 offset = offsets[kind / 4];
 		struct bytes one, next;
 		u8 hdr[DDP_UNTAGGED_LEN];
 
 		if (tagged)
 			len = ddp_build_tagged(hdr, 1, RDMAP_WRITE, last, 7,
-					       0xfffffffe);
+					       offset);
 		else
 			len = ddp_build_untagged(hdr, 1, RDMAP_SEND, last, 0,
-						 DDP_QN_SEND, 9, 0xfffe);
+						 DDP_QN_SEND, 9, offset);
 		one = copy_bytes(test, hdr, len);
 		next = copy_bytes(test, hdr, len);
 		if (tagged)
-			put_unaligned_be64(0xfffffffeULL + 1428, next.p + 6);
+			put_unaligned_be64(offset + 1428, next.p + 6);
 		else
-			put_unaligned_be32(0xfffe + 1428, next.p + 14);
+			put_unaligned_be32(offset + 1428, next.p + 14);
 		KUNIT_EXPECT_EQ(test, !last, ddp_continues(one.p, next.p, 1428));
 		KUNIT_EXPECT_FALSE(test, ddp_continues(one.p, next.p, 1427));
+		KUNIT_EXPECT_FALSE(test, ddp_continues(one.p, next.p, 1429));
 		for (bit = 0; bit < 8 * len; bit++) {
 			next.p[bit / 8] ^= 1 << bit % 8;
 			KUNIT_EXPECT_FALSE(test, ddp_continues(one.p, next.p,
