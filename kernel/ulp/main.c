@@ -11,6 +11,7 @@
 
 #include "attach.h"
 #include "compat/sock_ops.h"
+#include "compat/workqueue.h"
 #include "netlink/ulp.h"
 #include "registry.h"
 #include "scratch.h"
@@ -93,7 +94,7 @@ static int __init mpa_init(void)
 	ret = mpa_netlink_init();
 	if (ret)
 		goto err_registry;
-	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM, 0);
+	mpa_wq = alloc_workqueue("mpa", WQ_MEM_RECLAIM | MPA_WQ_PERCPU, 0);
 	if (!mpa_wq) {
 		ret = -ENOMEM;
 		goto err_netlink;
