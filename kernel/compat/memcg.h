@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Memory cgroups: charging memory that work items and softirqs allocate for a
- * consumer to the consumer's cgroup. Depends on kernel release and
- * configuration.
+ * consumer to the consumer's cgroup.
  */
 #ifndef MPA_COMPAT_MEMCG_H
 #define MPA_COMPAT_MEMCG_H
@@ -28,6 +27,11 @@ static inline struct mem_cgroup *mpa_memcg_get(void)
 }
 
 #ifdef CONFIG_MEMCG
+#ifndef MPA_HAVE_MEMCG_V1_OPTION
+/* Before 6.11 the first version of memory cgroups was not an option. */
+#define CONFIG_MEMCG_V1	1
+#endif
+
 /* The memory of sockets is charged to @memcg, as in mem_cgroup_sk_alloc(). */
 static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 {
@@ -36,7 +40,7 @@ static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 		return false;
 	if (cgroup_subsys_on_dfl(memory_cgrp_subsys))
 		return true;
-#if defined(CONFIG_MEMCG_V1) || !defined(MPA_HAVE_MEMCG_V1_OPTION)
+#ifdef CONFIG_MEMCG_V1
 	return memcg->tcpmem_active;
 #else
 	return false;

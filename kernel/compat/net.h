@@ -30,9 +30,6 @@
  * namespace even after the socket was released. The reference makes that safe;
  * it is dropped when @sk is freed. Does nothing if @sk already has one, like
  * sockets accepted from a listener to which this function was applied.
- *
- * The code for kernels without sk_net_refcnt_upgrade() can be removed when 6.15
- * is the oldest supported kernel.
  */
 static inline void mpa_sk_hold_net(struct sock *sk)
 {
@@ -41,6 +38,7 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 #ifdef MPA_HAVE_NET_REFCNT_UPGRADE
 	sk_net_refcnt_upgrade(sk);
 #else
+	/* Until 6.14. */
 	sk->sk_net_refcnt = 1;
 	get_net_track(sock_net(sk), &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(sock_net(sk), 1);
@@ -48,6 +46,8 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 }
 
 #ifdef MPA_HAVE_SENDPAGE
+/* Until 6.4 one call sends one piece, and records have no ends. */
+
 /*
  * Sends as much of the first piece of the iterator as TCP accepts. If the route
  * has no scatter-gather, which can change with each call, all the rest is
@@ -96,10 +96,6 @@ static inline void mpa_tcp_end_record(struct sock *sk)
  *
  * TCP copies the data if the route has no scatter-gather. It then uses a page
  * fragment of the task, unless the allocation mask of the socket forbids that.
- *
- * Before 6.5 pages are sent by tcp_sendpage_locked(), one piece per call and
- * without ends of records. That code can be removed when 6.5 is the oldest
- * supported kernel.
  *
  * Return: bytes that TCP accepted, with @msg advanced by as many; a negative
  * error if none.
