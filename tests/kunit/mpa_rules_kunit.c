@@ -144,12 +144,12 @@ static void send_tail(struct kunit *test, struct end *e,
 	u32 first = mpa_tx_room(e->conn) - MPA_FPDU_OVERHEAD - c->room;
 	u32 room;
 
-	KUNIT_EXPECT_EQ(test, 0, add_one(e, 0, first));
+	KUNIT_EXPECT_EQ(test, 0, end_add_one(e, 0, first));
 	room = mpa_tx_room_for(e->conn, 1);
 	KUNIT_EXPECT_EQ(test, c->room, room);
 	expect_room(test, e->conn, room);
-	KUNIT_EXPECT_EQ(test, -EMSGSIZE, add_one(e, first, room + 1));
-	KUNIT_EXPECT_EQ(test, 0, add_one(e, first, room));
+	KUNIT_EXPECT_EQ(test, -EMSGSIZE, end_add_one(e, first, room + 1));
+	KUNIT_EXPECT_EQ(test, 0, end_add_one(e, first, room));
 }
 
 /*
@@ -186,7 +186,7 @@ static u32 send_full_batch(struct end *e)
 	lock_sock(sk);
 	ret = mpa_tx_begin(e->conn);
 	while (!ret && (room = mpa_tx_room(e->conn))) {
-		ret = add_one(e, at, room);
+		ret = end_add_one(e, at, room);
 		at += room;
 		n++;
 	}
@@ -237,17 +237,17 @@ KUNIT_ARRAY_PARAM(wrap, wrap_cases, wrap_desc);
 /* A socket under repair: it connects without a handshake, at these numbers. */
 static struct socket *repaired_socket(struct fixture *fx, u32 snd, u32 rcv)
 {
-	struct socket *sock = make_socket(fx, &plain);
+	struct socket *sock = fx_make_socket(fx, &plain);
 	struct sockaddr_storage ss;
-	int len = loopback(AF_INET, &ss);
+	int len = fx_loopback(AF_INET, &ss);
 
 	KUNIT_ASSERT_EQ(fx->test, 0,
-			kernel_bind(sock, (struct sockaddr *)&ss, len));
-	set_option(sock, SOL_TCP, TCP_REPAIR, TCP_REPAIR_ON);
-	set_option(sock, SOL_TCP, TCP_REPAIR_QUEUE, TCP_RECV_QUEUE);
-	set_option(sock, SOL_TCP, TCP_QUEUE_SEQ, rcv);
-	set_option(sock, SOL_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE);
-	set_option(sock, SOL_TCP, TCP_QUEUE_SEQ, snd);
+			kernel_bind(sock, (struct mpa_sockaddr *)&ss, len));
+	fx_set_option(sock, SOL_TCP, TCP_REPAIR, TCP_REPAIR_ON);
+	fx_set_option(sock, SOL_TCP, TCP_REPAIR_QUEUE, TCP_RECV_QUEUE);
+	fx_set_option(sock, SOL_TCP, TCP_QUEUE_SEQ, rcv);
+	fx_set_option(sock, SOL_TCP, TCP_REPAIR_QUEUE, TCP_SEND_QUEUE);
+	fx_set_option(sock, SOL_TCP, TCP_QUEUE_SEQ, snd);
 	return sock;
 }
 
@@ -255,11 +255,11 @@ static void connect_to(struct fixture *fx, struct socket *sock,
 		       struct socket *peer)
 {
 	struct sockaddr_storage ss;
-	struct sockaddr *sa = (struct sockaddr *)&ss;
-	int len = kernel_getsockname(peer, sa);
+	int len = kernel_getsockname(peer, (struct sockaddr *)&ss);
 
 	KUNIT_ASSERT_GT(fx->test, len, 0);
-	KUNIT_ASSERT_EQ(fx->test, 0, kernel_connect(sock, sa, len, 0));
+	KUNIT_ASSERT_EQ(fx->test, 0,
+			kernel_connect(sock, (struct mpa_sockaddr *)&ss, len, 0));
 }
 
 /*
@@ -278,8 +278,8 @@ static void sequence__wraps(struct kunit *test)
 	for (i = 0; i < NR_ENDS; i++)
 		connect_to(fx, fx->end[i].sock, fx->end[!i].sock);
 	for (i = 0; i < NR_ENDS; i++) {
-		set_option(fx->end[i].sock, SOL_TCP, TCP_REPAIR,
-			   TCP_REPAIR_OFF);
+		fx_set_option(fx->end[i].sock, SOL_TCP, TCP_REPAIR,
+			      TCP_REPAIR_OFF);
 		fx_attach(&fx->end[i]);
 		KUNIT_ASSERT_EQ(test, tcp_sk(fx->end[i].sock->sk)->write_seq,
 				first[i]);

@@ -14,6 +14,8 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
+#include "compat/kunit.h"
+#include "compat/net.h"
 #include "compat/unaligned.h"
 #include "mpa_ulp_fixture.h"
 
@@ -257,18 +259,30 @@ static void set_up_loopback(void)
 	rtnl_unlock();
 }
 
-static void set_option(struct socket *sock, int level, int name, int value)
+/**
+ * fx_set_option - set an option of a socket
+ * @sock: the socket
+ * @level: SOL_*
+ * @name: option
+ * @value: its value
+ */
+void fx_set_option(struct socket *sock, int level, int name, int value)
 {
 	sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&value),
 			      sizeof(value));
 }
 
-static void set_options(struct socket *sock, const struct link_options *lo)
+/**
+ * fx_set_options - set the options that all sockets of the fixture have
+ * @sock: the socket
+ * @lo: more options
+ */
+void fx_set_options(struct socket *sock, const struct link_options *lo)
 {
 	struct sock *sk = sock->sk;
 
 	if (lo->mss)
-		set_option(sock, SOL_TCP, TCP_MAXSEG, lo->mss);
+		fx_set_option(sock, SOL_TCP, TCP_MAXSEG, lo->mss);
 	if (lo->rcvbuf)
 		sock_set_rcvbuf(sk, lo->rcvbuf);
 	if (lo->sndbuf) {
@@ -281,19 +295,32 @@ static void set_options(struct socket *sock, const struct link_options *lo)
 	sk->sk_sndtimeo = msecs_to_jiffies(TIMEOUT_MS);
 }
 
-static struct socket *make_socket(struct fixture *fx,
-				  const struct link_options *lo)
+/**
+ * fx_make_socket - make a TCP socket
+ * @fx: the fixture
+ * @lo: its options
+ *
+ * Return: the socket.
+ */
+struct socket *fx_make_socket(struct fixture *fx, const struct link_options *lo)
 {
 	struct socket *sock;
 
 	KUNIT_ASSERT_EQ(fx->test, 0,
 			sock_create_kern(&init_net, lo->family ?: AF_INET,
 					 SOCK_STREAM, IPPROTO_TCP, &sock));
-	set_options(sock, lo);
+	fx_set_options(sock, lo);
 	return sock;
 }
 
-static int loopback(int family, struct sockaddr_storage *ss)
+/**
+ * fx_loopback - an address of the loopback device, any port
+ * @family: AF_INET or AF_INET6
+ * @ss: the address
+ *
+ * Return: its length.
+ */
+int fx_loopback(int family, struct sockaddr_storage *ss)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
 	struct sockaddr_in *in = (struct sockaddr_in *)ss;
@@ -320,17 +347,18 @@ void fx_pair(struct fixture *fx, const struct link_options *lo,
 	     struct socket **a, struct socket **b)
 {
 	struct sockaddr_storage ss;
-	int len = loopback(lo->family ?: AF_INET, &ss);
-	struct sockaddr *sa = (struct sockaddr *)&ss;
+	int len = fx_loopback(lo->family ?: AF_INET, &ss);
+	struct mpa_sockaddr *sa = (struct mpa_sockaddr *)&ss;
 
-	fx->listener = make_socket(fx, lo);
+	fx->listener = fx_make_socket(fx, lo);
 	KUNIT_ASSERT_EQ(fx->test, 0, kernel_bind(fx->listener, sa, len));
 	KUNIT_ASSERT_EQ(fx->test, 0, kernel_listen(fx->listener, 1));
-	KUNIT_ASSERT_GT(fx->test, kernel_getsockname(fx->listener, sa), 0);
-	*a = make_socket(fx, lo);
+	KUNIT_ASSERT_GT(fx->test, kernel_getsockname(fx->listener,
+						     (struct sockaddr *)&ss), 0);
+	*a = fx_make_socket(fx, lo);
 	KUNIT_ASSERT_EQ(fx->test, 0, kernel_connect(*a, sa, len, 0));
 	KUNIT_ASSERT_EQ(fx->test, 0, kernel_accept(fx->listener, b, 0));
-	set_options(*b, &(struct link_options){});
+	fx_set_options(*b, &(struct link_options){});
 	fx_release(&fx->listener);
 }
 
@@ -676,7 +704,15 @@ u32 longest_length(struct end *e, u32 room)
 }
 
 /* Adds one ULPDU of @len bytes to the batch, stored in e->out from @at on. */
-static int add_one(struct end *e, u32 at, u32 len)
+/**
+ * end_add_one - add a ULPDU of the pattern to a batch
+ * @e: the end
+ * @at: bytes of the batch before it
+ * @len: bytes of the ULPDU
+ *
+ * Return: as of mpa_tx_add().
+ */
+int end_add_one(struct end *e, u32 at, u32 len)
 {
 	bool stable = e->tx_ulpdus % 3 == 0;
 	u32 hdr = min3(len, e->tx_ulpdus % (MPA_TX_HEADER_MAX + 1), len);
@@ -716,7 +752,7 @@ static int add_batch(struct end *e, u32 *nr,
 			       &(struct kvec){ e->out, room + 1 }, 1, room + 1,
 			       true) != -EMSGSIZE)
 			e->bad++;
-		ret = add_one(e, at, len);
+		ret = end_add_one(e, at, len);
 		at += len;
 		--*nr;
 	}

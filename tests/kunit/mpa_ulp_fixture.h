@@ -156,10 +156,14 @@ struct fixture {
 
 /* Waits until callbacks have made @cond true. */
 #define fx_wait(fx, cond)						\
-	KUNIT_ASSERT_NE_MSG((fx)->test,					\
-		wait_event_timeout((fx)->wq, cond,			\
-				   msecs_to_jiffies(TIMEOUT_MS)), 0L,	\
-		"timed out: %s", #cond)
+	do {								\
+		struct fixture *_fx = (fx);				\
+		long _left = wait_event_timeout(_fx->wq, cond,		\
+					msecs_to_jiffies(TIMEOUT_MS));	\
+									\
+		KUNIT_ASSERT_NE_MSG(_fx->test, _left, 0L,		\
+				    "timed out: %s", #cond);		\
+	} while (0)
 
 int fx_init(struct kunit *test);
 void fx_exit(struct kunit *test);
@@ -172,6 +176,10 @@ void fx_direct(struct fixture *fx, const struct link_options *lo);
 void fx_relayed(struct fixture *fx, const struct link_options *lo);
 void fx_with_raw(struct fixture *fx, unsigned int i,
 		 const struct link_options *lo);
+int fx_loopback(int family, struct sockaddr_storage *ss);
+struct socket *fx_make_socket(struct fixture *fx, const struct link_options *lo);
+void fx_set_option(struct socket *sock, int level, int name, int value);
+void fx_set_options(struct socket *sock, const struct link_options *lo);
 void fx_release(struct socket **sock);
 void fx_reset(struct socket **sock);
 void fx_settle(void);
@@ -185,6 +193,7 @@ u32 raw_frame(u8 *to, bool reply, u8 flags, u8 rev, u32 pd_len);
 u32 raw_fpdu(u8 *to, const u8 *ulpdu, u32 len);
 
 void pattern(u8 *to, u32 ulpdu, u32 off, u32 len);
+int end_add_one(struct end *e, u32 at, u32 len);
 int end_send(struct end *e, u32 nr, u32 (*length)(struct end *e, u32 room));
 int end_send_counted(struct end *e, u32 len);
 int end_send_shrunk(struct end *e);

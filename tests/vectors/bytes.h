@@ -15,7 +15,7 @@
 
 /* The rows of @table, which have names, as parameters @what. */
 #define VEC_PARAM(what, table)						\
-static void what##_desc(const typeof((table)[0]) *row, char *desc)	\
+static void what##_desc(typeof((table)[0]) const *row, char *desc)	\
 {									\
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);		\
 }									\

@@ -39,7 +39,7 @@ static void send__catches_up(struct kunit *test)
 	}
 	fx_settle();
 	KUNIT_EXPECT_EQ(test, 0, a->rx_ulpdus);
-	/* The first packet may be only an acknowledgement. */
+	/* The first packet may be only an acknowledgment. */
 	while (!a->rx_ulpdus && time_before(jiffies, late)) {
 		usleep_range(200, 400);
 		mpa_tx_catch_up(a->conn);

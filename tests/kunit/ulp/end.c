@@ -55,7 +55,7 @@ struct end_case {
 	bool reset;
 };
 
-static const void *end_next(const void *prev, char *desc)
+MPA_KUNIT_GENERATOR(end_next)
 {
 	static struct end_case c;
 	static unsigned int i;

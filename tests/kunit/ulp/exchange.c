@@ -9,7 +9,7 @@ struct exchange {
 };
 
 /* All values of M and C at both ends, both revisions, different links. */
-static const void *exchange_next(const void *prev, char *desc)
+MPA_KUNIT_GENERATOR(exchange_next)
 {
 	static const int mss[] = { 0, 1448, 536, 1447, 88, 8948 };
 	static struct exchange x;

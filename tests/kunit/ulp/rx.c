@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Faults in a stream; receiving in small portions and through small buffers. Part of mpa_ulp_kunit.c. */
+/*
+ * Faults in a stream; receiving in small portions and through small buffers.
+ * Part of mpa_ulp_kunit.c.
+ */
 
 /* ---- Faults in the stream ---- */
 

@@ -53,7 +53,7 @@ static void startup__frame_too_slow(struct kunit *test)
 	n = raw_frame(f, false, CRC, 1, 512);
 	for (i = 0; i < n - 1 && !end_events(b); i++) {
 		raw_send(fx->relay.raw[1], f + i, 1);
-		msleep(5);
+		fsleep(5000);
 	}
 	fx_wait(fx, end_events(b));
 	KUNIT_EXPECT_EQ(test, -ETIMEDOUT, b->err[MPA_ERROR_STARTUP]);
@@ -377,7 +377,7 @@ static struct socket *last_streaming(struct fixture *fx,
 	/* The raw peer connects, so that it has the small buffers. */
 	fx_pair(fx, &lo, &fx->relay.raw[1], &b->sock);
 	raw = fx->relay.raw[1];
-	set_options(b->sock, &lo);
+	fx_set_options(b->sock, &lo);
 	KUNIT_ASSERT_EQ(fx->test, 5, raw_send(raw, "hello", 5));
 	KUNIT_ASSERT_EQ(fx->test, 5, raw_recv_all(b->sock, hello, 5));
 	raw_frame(f, false, CRC, 1, 0);
