@@ -23,64 +23,49 @@
 
 /* A queue pair moved to another state. */
 TRACE_EVENT(rnic_qp_state,
-	TP_PROTO(const struct ib_qp *ibqp, int from, int to),
-	TP_ARGS(ibqp, from, to),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibqp->device->dev))
-		__field(u32, qpn)
-		__field(int, from)
-		__field(int, to)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
-		__entry->qpn = ibqp->qp_num;
-		__entry->from = from;
-		__entry->to = to;
-	),
-	TP_printk("dev=%s qpn=%u from=%d to=%d", __get_str(dev),
-		  __entry->qpn, __entry->from, __entry->to)
-);
+	    TP_PROTO(const struct ib_qp *ibqp, int from, int to),
+	    TP_ARGS(ibqp, from, to),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibqp->device->dev))
+			     __field(u32, qpn)
+			     __field(int, from)
+			     __field(int, to)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibqp->device->dev));
+			   __entry->qpn = ibqp->qp_num;
+			   __entry->from = from;
+			   __entry->to = to;),
+	    TP_printk("dev=%s qpn=%u from=%d to=%d", __get_str(dev),
+		      __entry->qpn, __entry->from, __entry->to));
 
 /* A process tried to use the queue pair of another one. */
 TRACE_EVENT(rnic_qp_denied,
-	TP_PROTO(const struct ib_qp *ibqp),
-	TP_ARGS(ibqp),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibqp->device->dev))
-		__field(u32, qpn)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
-		__entry->qpn = ibqp->qp_num;
-	),
-	TP_printk("dev=%s qpn=%u", __get_str(dev), __entry->qpn)
-);
+	    TP_PROTO(const struct ib_qp *ibqp),
+	    TP_ARGS(ibqp),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibqp->device->dev))
+			     __field(u32, qpn)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibqp->device->dev));
+			   __entry->qpn = ibqp->qp_num;),
+	    TP_printk("dev=%s qpn=%u", __get_str(dev), __entry->qpn));
 
 /* A stream ends because of an error, found locally or by the peer. */
 TRACE_EVENT(rnic_fault,
-	TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,
-		 u8 code),
-	TP_ARGS(ibqp, local, layer, etype, code),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibqp->device->dev))
-		__field(u32, qpn)
-		__field(bool, local)
-		__field(u8, layer)
-		__field(u8, etype)
-		__field(u8, code)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibqp->device->dev));
-		__entry->qpn = ibqp->qp_num;
-		__entry->local = local;
-		__entry->layer = layer;
-		__entry->etype = etype;
-		__entry->code = code;
-	),
-	TP_printk("dev=%s qpn=%u %s fault=%u/%u/%02x", __get_str(dev),
-		  __entry->qpn, __entry->local ? "local" : "remote",
-		  __entry->layer, __entry->etype, __entry->code)
-);
+	    TP_PROTO(const struct ib_qp *ibqp, bool local, u8 layer, u8 etype,
+		     u8 code),
+	    TP_ARGS(ibqp, local, layer, etype, code),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibqp->device->dev))
+			     __field(u32, qpn)
+			     __field(bool, local)
+			     __field(u8, layer)
+			     __field(u8, etype)
+			     __field(u8, code)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibqp->device->dev));
+			   __entry->qpn = ibqp->qp_num;
+			   __entry->local = local;
+			   __entry->layer = layer;
+			   __entry->etype = etype;
+			   __entry->code = code;),
+	    TP_printk("dev=%s qpn=%u %s fault=%u/%u/%02x", __get_str(dev),
+		      __entry->qpn, __entry->local ? "local" : "remote",
+		      __entry->layer, __entry->etype, __entry->code));
 
 TRACE_DEFINE_ENUM(RNIC_EP_IDLE);
 TRACE_DEFINE_ENUM(RNIC_EP_CONNECTING);
@@ -120,78 +105,63 @@ TRACE_DEFINE_ENUM(IW_CM_EVENT_CLOSE);
 
 /* An endpoint moved to another state; socket lock held. */
 TRACE_EVENT(rnic_ep_state,
-	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, u32 qpn,
-		 int from, int to),
-	TP_ARGS(ibdev, skaddr, qpn, from, to),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibdev->dev))
-		__field(const void *, skaddr)
-		__field(u32, qpn)
-		__field(int, from)
-		__field(int, to)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibdev->dev));
-		__entry->skaddr = skaddr;
-		__entry->qpn = qpn;
-		__entry->from = from;
-		__entry->to = to;
-	),
-	TP_printk("dev=%s skaddr=%p qpn=%u from=%s to=%s", __get_str(dev),
-		  __entry->skaddr, __entry->qpn,
-		  rnic_show_ep_state(__entry->from),
-		  rnic_show_ep_state(__entry->to))
-);
+	    TP_PROTO(const struct ib_device *ibdev, const void *skaddr, u32 qpn,
+		     int from, int to),
+	    TP_ARGS(ibdev, skaddr, qpn, from, to),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibdev->dev))
+			     __field(const void *, skaddr)
+			     __field(u32, qpn)
+			     __field(int, from)
+			     __field(int, to)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibdev->dev));
+			   __entry->skaddr = skaddr;
+			   __entry->qpn = qpn;
+			   __entry->from = from;
+			   __entry->to = to;),
+	    TP_printk("dev=%s skaddr=%p qpn=%u from=%s to=%s", __get_str(dev),
+		      __entry->skaddr, __entry->qpn,
+		      rnic_show_ep_state(__entry->from),
+		      rnic_show_ep_state(__entry->to)));
 
 /* An event was sent to the connection manager of the core. */
 TRACE_EVENT(rnic_cm_event,
-	TP_PROTO(const struct ib_device *ibdev, const void *skaddr, int event,
-		 int status),
-	TP_ARGS(ibdev, skaddr, event, status),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibdev->dev))
-		__field(const void *, skaddr)
-		__field(int, event)
-		__field(int, status)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibdev->dev));
-		__entry->skaddr = skaddr;
-		__entry->event = event;
-		__entry->status = status;
-	),
-	TP_printk("dev=%s skaddr=%p event=%s status=%d",
-		  __get_str(dev), __entry->skaddr,
-		  rnic_show_cm_event(__entry->event), __entry->status)
-);
+	    TP_PROTO(const struct ib_device *ibdev, const void *skaddr, int event,
+		     int status),
+	    TP_ARGS(ibdev, skaddr, event, status),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibdev->dev))
+			     __field(const void *, skaddr)
+			     __field(int, event)
+			     __field(int, status)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibdev->dev));
+			   __entry->skaddr = skaddr;
+			   __entry->event = event;
+			   __entry->status = status;),
+	    TP_printk("dev=%s skaddr=%p event=%s status=%d",
+		      __get_str(dev), __entry->skaddr,
+		      rnic_show_cm_event(__entry->event), __entry->status));
 
 /* A memory region became valid or invalid. */
 TRACE_EVENT(rnic_mr,
-	TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
-	TP_ARGS(ibdev, stag, event, len),
-	TP_STRUCT__entry(
-		__string(dev, dev_name(&ibdev->dev))
-		__field(u32, stag)
-		__field(int, event)
-		__field(u64, len)
-	),
-	TP_fast_assign(
-		mpa_assign_str(dev, dev_name(&ibdev->dev));
-		__entry->stag = stag;
-		__entry->event = event;
-		__entry->len = len;
-	),
-	TP_printk("dev=%s stag=%#x %s len=%llu", __get_str(dev),
-		  __entry->stag,
-		  __print_symbolic(__entry->event,
-				   { RNIC_MR_EVENT_REG, "reg" },
-				   { RNIC_MR_EVENT_FAST_REG, "fast-reg" },
-				   { RNIC_MR_EVENT_INVALIDATE, "invalidate" },
-				   { RNIC_MR_EVENT_REMOTE_INVALIDATE,
-				     "remote-invalidate" },
-				   { RNIC_MR_EVENT_DEREG, "dereg" }),
-		  __entry->len)
-);
+	    TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
+	    TP_ARGS(ibdev, stag, event, len),
+	    TP_STRUCT__entry(__string(dev, dev_name(&ibdev->dev))
+			     __field(u32, stag)
+			     __field(int, event)
+			     __field(u64, len)),
+	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibdev->dev));
+			   __entry->stag = stag;
+			   __entry->event = event;
+			   __entry->len = len;),
+	    TP_printk("dev=%s stag=%#x %s len=%llu", __get_str(dev),
+		      __entry->stag,
+		      __print_symbolic(__entry->event,
+				       { RNIC_MR_EVENT_REG, "reg" },
+				       { RNIC_MR_EVENT_FAST_REG, "fast-reg" },
+				       { RNIC_MR_EVENT_INVALIDATE, "invalidate" },
+				       { RNIC_MR_EVENT_REMOTE_INVALIDATE,
+				       "remote-invalidate" },
+				       { RNIC_MR_EVENT_DEREG, "dereg" }),
+		      __entry->len));
 
 #endif /* MPA_RNIC_TRACE_H */
 

@@ -55,20 +55,13 @@ TRACE_DEFINE_ENUM(MPA_ERROR_STARTUP);
 			 { MPA_ERROR_MARKER, "marker" },		\
 			 { MPA_ERROR_STARTUP, "startup" })
 
-#define MPA_TRACE_STREAM						\
-	__field(const void *, skaddr)					\
-	__field(u32, id)						\
-	__array(u8, laddr, 16)					\
-	__array(u8, raddr, 16)					\
-	__field(u16, lport)						\
-	__field(u16, rport)
-
 #define MPA_TRACE_STREAM_ASSIGN(conn)					\
 	do {								\
-		const struct sock *sk = (conn)->sk;			\
+		const struct mpa_conn *stream = (conn);			\
+		const struct sock *sk = stream->sk;			\
 									\
 		__entry->skaddr = sk;					\
-		__entry->id = (conn)->id;				\
+		__entry->id = stream->id;				\
 		mpa_trace_addresses(sk, __entry->laddr, __entry->raddr);	\
 		__entry->lport = inet_sk(sk)->inet_num;			\
 		__entry->rport = ntohs(inet_sk(sk)->inet_dport);	\
@@ -76,10 +69,6 @@ TRACE_DEFINE_ENUM(MPA_ERROR_STARTUP);
 
 #define MPA_TRACE_STREAM_FORMAT						\
 	"skaddr=%p id=%u laddr=%pI6c lport=%u raddr=%pI6c rport=%u"
-
-#define MPA_TRACE_STREAM_ARGS						\
-	__entry->skaddr, __entry->id, __entry->laddr, __entry->lport,	\
-	__entry->raddr, __entry->rport
 
 #ifndef MPA_ULP_TRACE_ADDRESSES
 #define MPA_ULP_TRACE_ADDRESSES
@@ -104,171 +93,180 @@ static inline void mpa_trace_addresses(const struct sock *sk, u8 *local,
 
 /* A stream changes its state; or an illegal change was refused. */
 TRACE_EVENT(mpa_state,
-	TP_PROTO(const struct mpa_conn *conn, enum mpa_conn_state to,
-		 bool legal),
-	TP_ARGS(conn, to, legal),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(int, from)
-		__field(int, to)
-		__field(bool, legal)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->from = conn->state;
-		__entry->to = to;
-		__entry->legal = legal;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " from=%s to=%s%s",
-		  MPA_TRACE_STREAM_ARGS,
-		  mpa_show_state(__entry->from), mpa_show_state(__entry->to),
-		  __entry->legal ? "" : " refused")
-);
+	    TP_PROTO(const struct mpa_conn *conn, enum mpa_conn_state to,
+		     bool legal),
+	    TP_ARGS(conn, to, legal),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(int, from)
+			     __field(int, to)
+			     __field(bool, legal)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->from = conn->state;
+			   __entry->to = to;
+			   __entry->legal = legal;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " from=%s to=%s%s",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      mpa_show_state(__entry->from), mpa_show_state(__entry->to),
+		      __entry->legal ? "" : " refused"));
 
 /* A startup frame was sent, or received complete and well-formed. */
 TRACE_EVENT(mpa_frame,
-	TP_PROTO(const struct mpa_conn *conn, bool sent,
-		 const struct mpa_frame *f),
-	TP_ARGS(conn, sent, f),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(bool, sent)
-		__field(bool, reply)
-		__field(bool, markers)
-		__field(bool, crc)
-		__field(bool, reject)
-		__field(bool, enhanced)
-		__field(bool, p2p)
-		__field(u8, rev)
-		__field(u8, rtr)
-		__field(u16, ird)
-		__field(u16, ord)
-		__field(u16, pd_len)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->sent = sent;
-		__entry->reply = f->reply;
-		__entry->markers = f->markers;
-		__entry->crc = f->crc;
-		__entry->reject = f->reject;
-		__entry->enhanced = f->enhanced;
-		__entry->p2p = f->p2p;
-		__entry->rev = f->rev;
-		__entry->rtr = f->rtr;
-		__entry->ird = f->ird;
-		__entry->ord = f->ord;
-		__entry->pd_len = f->pd_len;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%#x ird=%u ord=%u pd_len=%u",
-		  MPA_TRACE_STREAM_ARGS,
-		  __entry->sent ? "sent" : "received",
-		  __entry->reply ? "reply" : "request", __entry->rev,
-		  __entry->markers, __entry->crc, __entry->reject,
-		  __entry->enhanced, __entry->p2p, __entry->rtr,
-		  __entry->ird, __entry->ord, __entry->pd_len)
-);
+	    TP_PROTO(const struct mpa_conn *conn, bool sent,
+		     const struct mpa_frame *f),
+	    TP_ARGS(conn, sent, f),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(bool, sent)
+			     __field(bool, reply)
+			     __field(bool, markers)
+			     __field(bool, crc)
+			     __field(bool, reject)
+			     __field(bool, enhanced)
+			     __field(bool, p2p)
+			     __field(u8, rev)
+			     __field(u8, rtr)
+			     __field(u16, ird)
+			     __field(u16, ord)
+			     __field(u16, pd_len)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->sent = sent;
+			   __entry->reply = f->reply;
+			   __entry->markers = f->markers;
+			   __entry->crc = f->crc;
+			   __entry->reject = f->reject;
+			   __entry->enhanced = f->enhanced;
+			   __entry->p2p = f->p2p;
+			   __entry->rev = f->rev;
+			   __entry->rtr = f->rtr;
+			   __entry->ird = f->ird;
+			   __entry->ord = f->ord;
+			   __entry->pd_len = f->pd_len;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " %s %s rev=%u M=%d C=%d R=%d S=%d A=%d rtr=%#x ird=%u ord=%u pd_len=%u",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      __entry->sent ? "sent" : "received",
+		      __entry->reply ? "reply" : "request", __entry->rev,
+		      __entry->markers, __entry->crc, __entry->reject,
+		      __entry->enhanced, __entry->p2p, __entry->rtr,
+		      __entry->ird, __entry->ord, __entry->pd_len));
 
 /* The startup exchange has led to full operation with this result. */
 TRACE_EVENT(mpa_agreed,
-	TP_PROTO(const struct mpa_conn *conn, const struct mpa_result *res),
-	TP_ARGS(conn, res),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(bool, initiator)
-		__field(bool, enhanced)
-		__field(bool, tx_markers)
-		__field(bool, rx_markers)
-		__field(bool, crc)
-		__field(u8, rev)
-		__field(u8, rtr)
-		__field(u16, ird)
-		__field(u16, ord)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->initiator = res->initiator;
-		__entry->enhanced = res->enhanced;
-		__entry->tx_markers = res->tx_markers;
-		__entry->rx_markers = res->rx_markers;
-		__entry->crc = res->crc;
-		__entry->rev = res->rev;
-		__entry->rtr = res->rtr;
-		__entry->ird = res->ird;
-		__entry->ord = res->ord;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " %s rev=%u enhanced=%d crc=%d tx_markers=%d rx_markers=%d rtr=%#x ird=%u ord=%u",
-		  MPA_TRACE_STREAM_ARGS,
-		  __entry->initiator ? "initiator" : "responder",
-		  __entry->rev, __entry->enhanced, __entry->crc,
-		  __entry->tx_markers, __entry->rx_markers, __entry->rtr,
-		  __entry->ird, __entry->ord)
-);
+	    TP_PROTO(const struct mpa_conn *conn, const struct mpa_result *res),
+	    TP_ARGS(conn, res),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(bool, initiator)
+			     __field(bool, enhanced)
+			     __field(bool, tx_markers)
+			     __field(bool, rx_markers)
+			     __field(bool, crc)
+			     __field(u8, rev)
+			     __field(u8, rtr)
+			     __field(u16, ird)
+			     __field(u16, ord)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->initiator = res->initiator;
+			   __entry->enhanced = res->enhanced;
+			   __entry->tx_markers = res->tx_markers;
+			   __entry->rx_markers = res->rx_markers;
+			   __entry->crc = res->crc;
+			   __entry->rev = res->rev;
+			   __entry->rtr = res->rtr;
+			   __entry->ird = res->ird;
+			   __entry->ord = res->ord;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " %s rev=%u enhanced=%d crc=%d tx_markers=%d rx_markers=%d rtr=%#x ird=%u ord=%u",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      __entry->initiator ? "initiator" : "responder",
+		      __entry->rev, __entry->enhanced, __entry->crc,
+		      __entry->tx_markers, __entry->rx_markers, __entry->rtr,
+		      __entry->ird, __entry->ord));
 
 /* Receiving or startup of a stream has ended. */
 TRACE_EVENT(mpa_failure,
-	TP_PROTO(const struct mpa_conn *conn, enum mpa_error code, int err),
-	TP_ARGS(conn, code, err),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(int, state)
-		__field(int, code)
-		__field(int, err)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->state = conn->state;
-		__entry->code = code;
-		__entry->err = err;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s code=%s err=%d",
-		  MPA_TRACE_STREAM_ARGS, mpa_show_state(__entry->state),
-		  mpa_show_error(__entry->code), __entry->err)
-);
+	    TP_PROTO(const struct mpa_conn *conn, enum mpa_error code, int err),
+	    TP_ARGS(conn, code, err),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(int, state)
+			     __field(int, code)
+			     __field(int, err)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->state = conn->state;
+			   __entry->code = code;
+			   __entry->err = err;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s code=%s err=%d",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      mpa_show_state(__entry->state),
+		      mpa_show_error(__entry->code), __entry->err));
 
 /* An accepted ULPDU is longer than a segment, which has become shorter. */
 TRACE_EVENT(mpa_tx_widen,
-	TP_PROTO(const struct mpa_conn *conn, u32 ulpdu_len),
-	TP_ARGS(conn, ulpdu_len),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(u32, ulpdu_len)
-		__field(u32, seg_len)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->ulpdu_len = ulpdu_len;
-		__entry->seg_len = conn->plan.seg_len;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " ulpdu_len=%u seg_len=%u",
-		  MPA_TRACE_STREAM_ARGS, __entry->ulpdu_len, __entry->seg_len)
-);
+	    TP_PROTO(const struct mpa_conn *conn, u32 ulpdu_len),
+	    TP_ARGS(conn, ulpdu_len),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(u32, ulpdu_len)
+			     __field(u32, seg_len)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->ulpdu_len = ulpdu_len;
+			   __entry->seg_len = conn->plan.seg_len;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " ulpdu_len=%u seg_len=%u",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      __entry->ulpdu_len, __entry->seg_len));
 
 /* The last event of a stream: it is detached, with these counters. */
 TRACE_EVENT(mpa_detach,
-	TP_PROTO(const struct mpa_conn *conn),
-	TP_ARGS(conn),
-	TP_STRUCT__entry(
-		MPA_TRACE_STREAM
-		__field(int, state)
-		__field(u64, tx_fpdus)
-		__field(u64, tx_bytes)
-		__field(u64, rx_fpdus)
-		__field(u64, rx_bytes)
-	),
-	TP_fast_assign(
-		MPA_TRACE_STREAM_ASSIGN(conn);
-		__entry->state = conn->state;
-		__entry->tx_fpdus = conn->stats.tx_fpdus;
-		__entry->tx_bytes = conn->stats.tx_bytes;
-		__entry->rx_fpdus = conn->stats.rx_fpdus;
-		__entry->rx_bytes = conn->stats.rx_bytes;
-	),
-	TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s tx_fpdus=%llu tx_bytes=%llu rx_fpdus=%llu rx_bytes=%llu",
-		  MPA_TRACE_STREAM_ARGS, mpa_show_state(__entry->state),
-		  __entry->tx_fpdus, __entry->tx_bytes, __entry->rx_fpdus,
-		  __entry->rx_bytes)
-);
+	    TP_PROTO(const struct mpa_conn *conn),
+	    TP_ARGS(conn),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(int, state)
+			     __field(u64, tx_fpdus)
+			     __field(u64, tx_bytes)
+			     __field(u64, rx_fpdus)
+			     __field(u64, rx_bytes)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->state = conn->state;
+			   __entry->tx_fpdus = conn->stats.tx_fpdus;
+			   __entry->tx_bytes = conn->stats.tx_bytes;
+			   __entry->rx_fpdus = conn->stats.rx_fpdus;
+			   __entry->rx_bytes = conn->stats.rx_bytes;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " state=%s tx_fpdus=%llu tx_bytes=%llu rx_fpdus=%llu rx_bytes=%llu",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      mpa_show_state(__entry->state),
+		      __entry->tx_fpdus, __entry->tx_bytes, __entry->rx_fpdus,
+		      __entry->rx_bytes));
 
 #endif /* MPA_ULP_TRACE_H */
 
