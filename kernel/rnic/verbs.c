@@ -45,6 +45,7 @@ static const struct attribute_group rnic_attr_group = {
 };
 
 MPA_CREATE_CQ_OP(rnic_op_create_cq, rnic_create_cq)
+
 MPA_REG_USER_MR_OP(rnic_op_reg_user_mr, rnic_reg_user_mr)
 
 const struct ib_device_ops rnic_device_ops = {

@@ -196,7 +196,7 @@ mpa_usock_is(const struct mpa_usock *us)
 /*
  * The call must be repeated: the phase has changed, or memory was brought in.
  */
-#define MPA_CALL_AGAIN		(-ENOTSUPP)
+#define MPA_CALL_AGAIN		(-EOPENSTALE)
 /* Memory of the caller must be brought in first, without the lock. */
 #define MPA_FAULT_IN		(-ENOPARAM)
 

@@ -3,6 +3,7 @@
  * Socket options of level SOL_MPA, and what inet_diag shows.
  */
 #include <linux/capability.h>
+#include <linux/inet_diag.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/netlink.h>
