@@ -40,7 +40,7 @@ PLACES = (
     ("Documentation/netlink/specs/mpa.yaml", "Documentation/netlink/specs/"),
     ("Documentation/*.rst", "Documentation/networking/mpa/"),
 )
-# Directories in which an include is looked up, beside that of the file.
+# Directories in which an include is looked up, in addition to that of the file.
 INCLUDE_PATH = ("kernel", "uapi")
 # Where the headers of this directory are included by name, with -I.
 TEST_HEADERS = f"{NET}/tests"

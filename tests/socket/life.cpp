@@ -434,11 +434,11 @@ CASE("diag: netlink reports the same as the options")
 	auto diag = diag_of(port_of(pair.near.fd()));
 	is(diag.name, "mpa", "name");
 	yes(diag.info && diag.stats, "both structures are there");
-	auto told = must(pair.near.info(), "info");
+	auto reported = must(pair.near.info(), "info");
 	// inet_diag does not take the lock that the MULPDU needs.
 	const auto known = mpa::from_kernel(*diag.info);
-	is(name(known.state), name(told.state), "state");
-	yes(known.role == told.role && known.rev == told.rev && known.crc == told.crc,
+	is(name(known.state), name(reported.state), "state");
+	yes(known.role == reported.role && known.rev == reported.rev && known.crc == reported.crc,
 	    "result");
 	const auto counts = must(pair.near.stats(), "counts");
 	is(diag.stats->tx_fpdus, counts.tx_fpdus, "FPDUs sent");

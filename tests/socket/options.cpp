@@ -146,7 +146,7 @@ CASE("options: buffers of any size for reading")
 			int got = room;
 
 			is(get_raw(pair.near, option, value.data(), &got), 0, "get");
-			is(got, std::min(size, room), "bytes told");
+			is(got, std::min(size, room), "bytes reported");
 			is(int(value[static_cast<std::size_t>(got)]), 0xa5,
 			   "byte behind it");
 		}

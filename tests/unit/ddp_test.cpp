@@ -287,7 +287,7 @@ TEST(DdpCheckUntagged, EveryOpcodeAfterEveryOther)
 	}
 }
 
-// D15, D8: a receiver that uses the checks, over the wrap of the MSN.
+// A receiver that uses the checks, over the wrap of the MSN.
 TEST(DdpCheckUntagged, MessagesOfOneByteSegments)
 {
 	const u32 bytes = 300;

@@ -417,7 +417,7 @@ TEST_P(Series, equals_ulpdus_written_one_by_one)
 
 	for (std::size_t hdr_len : { 8, 14, 18, 80 }) {
 		for (std::size_t room : series_rooms) {
-			// No payload would be left beside a Marker.
+			// No payload would be left next to a Marker.
 			if (room < hdr_len + 14)
 				continue;
 			for (unsigned int nr : { 1, 2, 3, 22 }) {

@@ -3,7 +3,7 @@
 
 A guest of the coverage configuration stores the kernel's gcov counters in out/gcov of
 its run, one file for each object. gcov reads them together with the notes that the
-compiler left beside the objects; the counts of all runs are added up here.
+compiler left next to the objects; the counts of all runs are added up here.
 """
 
 import gzip
