@@ -20,8 +20,8 @@ export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-mpactl install-bench install-headers \
-	install-boot clean distclean help deb demo check check-all coverage fuzz \
-	bench lab-shell deps
+	install-boot clean distclean help deb demo check check-all \
+	check-kernels coverage fuzz bench lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -102,6 +102,10 @@ check-all:
 	scripts/deps check
 	tests/run-check --all
 
+check-kernels:
+	scripts/deps check
+	tests/run-check --kernels
+
 coverage:
 	scripts/deps check
 	tests/coverage $(patsubst %,'%',$(ONLY))
@@ -142,6 +146,8 @@ help:
 	@echo '  check-all       every test: also connections, removal, verbs, sockets and'
 	@echo '                  settings under KASAN and under KCSAN on two processors,'
 	@echo '                  and the series of patches for the kernel'
+	@echo '  check-kernels   suites in VMs with the other kernels of Debian 12, 13 and'
+	@echo '                  their backports; the packages on both releases'
 	@echo '  coverage        the lines and branches of the modules that tests execute'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'

@@ -86,7 +86,7 @@ was_delayed() {
 # The core's rdma_cm reports that an identifier no longer uses a device before it
 # releases the device's address; the device must still exist by then. Its thread is
 # delayed in between for longer than the rest of a deletion takes.
-if [[ ${LAB_CONFIG:-debug} != debug ]]; then
+if [[ ${LAB_CONFIG:-debug} == @(smp|kasan|kcsan) ]]; then
 	traffic_on "deletion while a thread is delayed"
 	lab_check "threads are delayed" modprobe mpa_stall milliseconds=1000
 	death_delete mpa1 "deletion while a thread is delayed"

@@ -101,6 +101,15 @@ def copy_sources(target):
     )
 
 
+def copy_tracked(target):
+    """Updates a copy of the tracked files; keeps what was built there."""
+    target.mkdir(parents=True, exist_ok=True)
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=REPO, check=True,
+                           stdout=subprocess.PIPE).stdout
+    subprocess.run(["rsync", "-a", "--from0", "--files-from=-", f"{REPO}/", f"{target}/"],
+                   input=names, check=True)
+
+
 @contextlib.contextmanager
 def locked(path):
     """Lets one process at a time in; others wait and print that they do."""

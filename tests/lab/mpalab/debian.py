@@ -15,11 +15,14 @@ from .common import BUILD, LabError, copy_sources, run_logged
 from .roots import COMPILERS, Root
 
 HEADERS = re.compile(
-    r"linux-headers-(?P<release>(?P<series>\d+\.\d+)\.(?P<patch>\d+)\+deb(?P<debian>\d+)"
-    r"(?:\.\d+)?-(?P<flavour>(?:rt-)?(?:amd64|arm64)))")
+    r"linux-headers-(?P<release>(?P<series>\d+\.\d+)\.(?P<patch>\d+)"
+    # Debian 12 counts its own versions of 6.1.
+    r"(?:-(?P<count>\d+)|\+deb(?P<debian>\d+)(?:\.\d+)?)"
+    r"-(?P<flavour>(?:rt-|cloud-)?(?P<architecture>amd64|arm64)))")
 # Lines of a build that say nothing about our code.
 HARMLESS = re.compile(r"(pahole version|the compiler) differs from the one")
 SUITE = "trixie"
+CROSS = "aarch64-linux-gnu-"
 
 
 @dataclass(frozen=True, order=True)
@@ -36,8 +39,21 @@ class Kernel:
         return "gcc-12" if self.debian == 12 else "gcc-14"
 
     @property
+    def architecture(self):
+        return self.flavour.rpartition("-")[2]
+
+    @property
+    def cloud(self):
+        """Without RDMA."""
+        return self.flavour.startswith("cloud-")
+
+    @property
     def realtime(self):
         return self.flavour.startswith("rt-")
+
+    @property
+    def ordinary(self):
+        return self.flavour == self.architecture
 
     @property
     def package(self):
@@ -48,36 +64,42 @@ class Kernel:
 
 
 def find(archive, name):
-    """The kernel called name: a release, or a series such as 7.3 for its newest kernel
-    without PREEMPT_RT, of the newest Debian."""
+    """The kernel called name: a release, or a series such as 7.3 for its newest kernel of
+    the ordinary flavour, of the newest Debian."""
     found = kernels(archive)
     for kernel in sorted(found, key=lambda one: one.debian, reverse=True):
         series = ".".join(map(str, kernel.version[:2]))
-        if kernel.release == name or (series == name and not kernel.realtime):
+        if kernel.release == name or (series == name and kernel.ordinary):
             return kernel
     raise LabError(f"the mirror has no kernel {name}, only "
                    + ", ".join(map(str, found)))
 
 
 def kernels(archive):
-    """The newest kernel of each series, release and flavour."""
+    """The newest kernel of each series, release and flavour. Of those for clouds, only
+    the newest series."""
     newest = {}
     for name in archive.names(HEADERS.pattern):
         found = HEADERS.fullmatch(name)
-        kernel = Kernel((*map(int, found["series"].split(".")), int(found["patch"])),
-                        int(found["debian"]), found["flavour"], found["release"])
+        last = found["count"] if found["count"] else found["patch"]
+        kernel = Kernel((*map(int, found["series"].split(".")), int(last)),
+                        int(found["debian"] or 12), found["flavour"], found["release"])
         key = found["series"], kernel.debian, kernel.flavour
         newest[key] = max(kernel, newest.get(key, kernel))
     if not newest:
         raise LabError("the mirror offers no kernel headers of other releases")
-    return sorted(newest.values())
+    latest = max(kernel.version for kernel in newest.values())
+    return sorted(kernel for kernel in newest.values()
+                  if not kernel.cloud or kernel.version == latest)
 
 
 class Builder:
-    """Builds modules for Debian's kernels."""
+    """Builds modules for Debian's kernels, for amd64 or across for arm64."""
 
     def __init__(self, architecture="amd64"):
         self.archive = Archive(architecture)
+        # The programs that build run here.
+        self.tools = Archive()
         self.root = Root(SUITE, COMPILERS[SUITE])
 
     def kernels(self):
@@ -92,7 +114,8 @@ class Builder:
                                             r"linux-(headers|kbuild)-\d"):
             stamp = stamps / package
             if not stamp.exists():
-                self.archive.unpack(package, root)
+                archive = self.tools if "kbuild" in package else self.archive
+                archive.unpack(package, root)
                 stamp.touch()
 
     def unpack_image(self, kernel, target):
@@ -100,6 +123,13 @@ class Builder:
         for package in self.archive.closure(f"linux-image-{kernel.release}",
                                             r"linux-(base|binary|modules)-\d"):
             self.archive.unpack(package, target)
+
+    @staticmethod
+    def variables(kernel):
+        host = f"HOSTCC={kernel.compiler}"
+        if kernel.architecture == "amd64":
+            return [f"CC={kernel.compiler}", host]
+        return ["ARCH=arm64", f"CROSS_COMPILE={CROSS}", f"CC={CROSS}{kernel.compiler}", host]
 
     @staticmethod
     def directory(kernel):
@@ -118,7 +148,7 @@ class Builder:
         run_logged(
             self.root.command(
                 ["make", "-C", f"/usr/src/{kernel.package}", "M=/mnt", "-j2",
-                 f"CC={kernel.compiler}", f"HOSTCC={kernel.compiler}", "modules"],
+                 *self.variables(kernel), "modules"],
                 [(home, "/mnt")]),
             self.log(kernel), f"modules for {kernel}", unit="  CC")
         return [line for line in self.log(kernel).read_text("utf-8").splitlines()

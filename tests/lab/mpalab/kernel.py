@@ -9,8 +9,10 @@ from pathlib import Path
 
 from . import debian
 from .common import BUILD, CACHE, LAB, REPO, LabError
-from .common import copy_sources, digest, locked, output_of, run_logged, say
+from .common import copy_sources, copy_tracked, digest, locked, output_of, run_logged
+from .common import say
 from .initramfs import write_initramfs
+from .roots import user_space
 
 CONFIGS = ("stock", "debug", "coverage", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
@@ -32,11 +34,14 @@ KERNEL_SOURCE = CACHE / "source" / "linux"
 
 
 def test_config(name):
-    """The test configuration with this name; a series or release of other kernels of
-    Debian is one, too."""
+    """The test configuration with this name. A series or release of other kernels of
+    Debian is one, too; 7.3@trixie has the user space of that release."""
     known = {one.name: one for one in
              (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}
-    return known[name]() if name in known else OtherDebian(name)
+    if name in known:
+        return known[name]()
+    kernel, _, suite = name.partition("@")
+    return OtherUserSpace(kernel, suite) if suite else OtherDebian(kernel)
 
 
 def package_version(package):
@@ -65,7 +70,7 @@ def newest_headers():
 
 
 def image_in(boot, modules):
-    """The image of a kernel of Debian: since 7.3 it is beside the modules."""
+    """The image of a kernel of Debian: since 7.3 it is among the modules."""
     old = boot / f"vmlinuz-{modules.name}"
     return old if old.exists() else modules / "vmlinuz"
 
@@ -298,20 +303,21 @@ class OtherDebian(TestConfig):
         return Stock.name
 
     def _prepare(self):
-        base = CACHE / "kernels" / self.name
+        release = self.kernel.release
+        base = CACHE / "kernels" / release
         if not (base / "complete").exists():
             shutil.rmtree(base, ignore_errors=True)
             self.builder.unpack_image(self.kernel, base)
-            say(f"unpacking the modules of {self.name}")
+            say(f"unpacking the modules of {release}")
             # Debian 13 has them below usr.
             if (base / "usr" / "lib").exists():
                 (base / "usr" / "lib").rename(base / "lib")
             for part in UNUSED:
-                shutil.rmtree(base / "lib/modules" / self.name / "kernel" / part,
+                shutil.rmtree(base / "lib/modules" / release / "kernel" / part,
                               ignore_errors=True)
-            output_of("depmod", "-b", str(base), self.name)
+            output_of("depmod", "-b", str(base), release)
             (base / "complete").touch()
-        return self.name, base
+        return release, base
 
     def image(self):
         return image_in(self.prepare()[1] / "boot", self.base_modules())
@@ -321,6 +327,34 @@ class OtherDebian(TestConfig):
 
     def module_sources(self):
         return sorted(self.builder.directory(self.kernel).glob("*.ko"))
+
+
+class OtherUserSpace(OtherDebian):
+    """A kernel with the user space of another release, for which the programs of this
+    repository are built, too, from a copy of the tree."""
+
+    def __init__(self, kernel, suite):
+        super().__init__(kernel)
+        self.name = f"{self.kernel.release}@{suite}"
+        self.system = user_space(suite)
+        self.root = self.system.path
+        self.tree = BUILD / suite / "tree"
+
+    def cache_name(self):
+        return self.kernel.release
+
+    def machine_command(self, command):
+        return self.system.outside(command, [(self.tree, REPO), (CACHE, CACHE)])
+
+    def build_modules(self):
+        super().build_modules()
+        copy_tracked(self.tree)
+        for words in (["userspace"], ["-C", "tests/integration"]):
+            run_logged(
+                self.system.command(["make", "-C", REPO, "-j2", *words],
+                                    [(self.tree, REPO)]),
+                BUILD / "lab" / f"programs-{self.system.suite}.log",
+                f"programs for {self.system.suite}", unit="  C")
 
 
 class Installed(TestConfig):

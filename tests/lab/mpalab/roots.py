@@ -9,10 +9,18 @@ import os
 import shlex
 
 from .archive import KEYRING, mirrors
-from .common import BUILD, CACHE, as_root, digest, locked, output_of, run_logged, say
+from .common import BUILD, CACHE, REPO, as_root, digest, locked, output_of, run_logged
+from .common import say
 
 # What building modules takes. Kernels are built by the compilers of their releases.
-COMPILERS = {"trixie": ("gcc-12", "gcc-14", "libelf1t64", "make", "pahole")}
+COMPILERS = {"trixie": ("gcc-12", "gcc-14", "gcc-12-aarch64-linux-gnu",
+                        "gcc-14-aarch64-linux-gnu", "libelf1t64", "make", "pahole")}
+
+
+# Packages of scripts/deps that another release does not have, or that only builds on the
+# host and their VMs take.
+HOST_ONLY = {"clang-14", "libclang-rt-14-dev", "linux-source-6.1", "linux-headers-amd64",
+             "qemu-system-x86", "debootstrap", "pylint", "shellcheck", "sparse", "mandoc"}
 
 
 class Root:
@@ -100,3 +108,9 @@ class System(Root):
         """A file of it, by its path inside, as the host sees it."""
         changed = self.upper / name.lstrip("/")
         return changed if changed.exists() else self.prepare() / name.lstrip("/")
+
+
+def user_space(suite):
+    """The root of a release in which programs are built, and scripts run in VMs."""
+    names = output_of(REPO / "scripts" / "deps", "--list", "check").split()
+    return Root(suite, set(names) - HOST_ONLY)

@@ -1,0 +1,1 @@
+../debug/51-removal.sh
