@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .archive import Archive
 from .common import BUILD, LabError, copy_sources, run_logged
-from .roots import COMPILERS, Root
+from .roots import COMPILERS, CROSS_COMPILERS, Root
 
 HEADERS = re.compile(
     r"linux-headers-(?P<release>(?P<series>\d+\.\d+)\.(?P<patch>\d+)"
@@ -100,7 +100,8 @@ class Builder:
         self.archive = Archive(architecture)
         # The programs that build run here.
         self.tools = Archive()
-        self.root = Root(SUITE, COMPILERS[SUITE])
+        self.root = Root(SUITE, [*COMPILERS[SUITE],
+                                 *CROSS_COMPILERS.get(architecture, ())])
 
     def kernels(self):
         return kernels(self.archive)

@@ -13,8 +13,8 @@ from .common import BUILD, CACHE, REPO, as_root, digest, locked, output_of, run_
 from .common import say
 
 # What building modules takes. Kernels are built by the compilers of their releases.
-COMPILERS = {"trixie": ("gcc-12", "gcc-14", "gcc-12-aarch64-linux-gnu",
-                        "gcc-14-aarch64-linux-gnu", "libelf1t64", "make", "pahole")}
+COMPILERS = {"trixie": ("gcc-12", "gcc-14", "libelf1t64", "make", "pahole")}
+CROSS_COMPILERS = {"arm64": ("gcc-12-aarch64-linux-gnu", "gcc-14-aarch64-linux-gnu")}
 
 
 # Packages of scripts/deps that another release does not have, or that only builds on the
