@@ -3,8 +3,9 @@
 own tools have nothing to say.
 
 Everything is built from one work tree, in a directory for each setting, so that a patch
-compiles only what it changes. Objects of a whole kernel are compiled once for each
-setting: what is built in is linked into a kernel, modules are linked with their symbols.
+compiles only what it changes. Objects of a whole kernel are compiled once: without our
+options a kernel does not differ, so other settings begin with a copy. What is built in is
+linked into a kernel, modules are linked with its symbols.
 """
 
 import re
@@ -22,12 +23,12 @@ TESTS = ("MPA_KUNIT_TEST", "RDMA_MPA_KUNIT_TEST")
 
 # Setting: its value of the options, what is built of the tree.
 SETTINGS = {
-    "off": ("n", ("net/", "drivers/infiniband/")),
+    "off": ("n", ("vmlinux",)),
     "module": ("m", ("vmlinux", "modules")),
     "built in": ("y", ("vmlinux",)),
 }
 # With these options off, our code has fewer parts.
-PARTS = ("IPV6", "INET_DIAG", "MEMCG", "CGROUPS", "NET_NS", "NAMESPACES", "FTRACE",
+PARTS = ("IPV6", "INET_DIAG", "MEMCG", "MEMCG_V1", "CGROUPS", "NET_NS", "NAMESPACES", "FTRACE",
          "ENABLE_DEFAULT_TRACERS", "PROC_FS", "SYSFS", "KUNIT", "SMP")
 
 # What checkpatch may say: the type, the lines, the reason.
@@ -88,6 +89,14 @@ class Build:
         if done.returncode and not said:
             said = lines[-15:]
         return said
+
+    def begin_with(self, other):
+        """Copies what another build has, if there is nothing yet."""
+        if other is not self and not self.directory.exists():
+            part = self.directory.with_name(f"{self.directory.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            run("cp", "-a", other.directory, part)
+            part.rename(self.directory)
 
     def configure(self):
         """Makes the configuration; returns options of ours without effect."""
@@ -182,6 +191,7 @@ class Check:
 
     def built(self, setting, build):
         """Builds with a setting; everything of ours must be compiled, or nothing."""
+        build.begin_with(self.settings["off"])
         problems = build.configure() or build.make("build", *SETTINGS[setting][1])
         if problems:
             return problems

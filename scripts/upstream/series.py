@@ -108,9 +108,10 @@ def maintained(section):
     def change(text, author):
         ours = (HERE / "tree" / "MAINTAINERS").read_text("utf-8").split("\n\n")[section]
         ours = ours.strip().replace("@MAINTAINER@", author) + "\n\n"
-        titles = re.finditer(r"^(?P<title>\S.*)\n[A-Z]:\t", text, re.MULTILINE)
-        at = next(one.start() for one in titles
-                  if one["title"] > ours and "MAINTAINERS" not in one["title"])
+        titles = list(re.finditer(r"(?<=\n\n)([^\s:].*)\n[A-Z]:\t", text))
+        # The order is not exact everywhere.
+        at = next(following.start() for one, following in zip(titles, titles[1:])
+                  if one[1].upper() < ours.upper() < following[1].upper())
         return text[:at] + ours + text[at:]
     return change
 
@@ -204,6 +205,9 @@ class Series:
         if path.endswith("/Makefile"):
             text = "".join(line for line in text.splitlines(keepends=True)
                            if self._has_objects(here, line))
+            # Comments on lines that are not there yet.
+            text = re.sub(r"(?:^# .*\n)+(?=\n|\Z)", "", text, flags=re.MULTILINE)
+            text = re.sub(r"\n{3,}", "\n\n", text)
         elif path.endswith("/Kconfig") and not any("/tests/" in one for one in below):
             text = re.sub(r"config \w+_KUNIT_TEST\n(?:\t.*\n|\n)+", "", text)
         elif path.endswith(".rst"):
