@@ -8,6 +8,7 @@ options a kernel does not differ, so other settings begin with a copy. What is b
 linked into a kernel, modules are linked with its symbols.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -38,6 +39,8 @@ ACCEPTED = (
 )
 # MAINTAINERS is checked as a whole: see maintained().
 IGNORED = "FILE_PATH_CHANGES"
+# The tree's tools find Debian's Python and its modules.
+DEBIANS = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
 QEMU = ("qemu-system-x86_64", "-accel", "kvm", "-accel", "tcg", "-m", "1024", "-smp", "2",
         "-no-reboot", "-display", "none", "-serial", "stdio", "-nodefaults")
 BOOT_SECONDS = 1800
@@ -173,7 +176,7 @@ class Check:
         done = subprocess.run(
             ["perl", str(self.tree / "scripts/checkpatch.pl"), "--strict", "--show-types",
              "--no-summary", f"--ignore={IGNORED}", str(file)],
-            cwd=self.tree, capture_output=True, text=True, check=False)
+            cwd=self.tree, env=DEBIANS, capture_output=True, text=True, check=False)
         reports = re.split(r"\n\n+", done.stdout.strip())
         return [line for report in reports if re.match(r"(ERROR|WARNING|CHECK):", report)
                 and not any(f":{kind}:" in report and re.search(lines, report)
@@ -234,18 +237,19 @@ class Check:
 
     def kernel_doc(self):
         headers = [str(path) for path in self.added() if path.suffix == ".h"]
-        done = subprocess.run([str(self.tree / "scripts/kernel-doc"), "-none", *headers],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(self.tree / "scripts/kernel-doc"), "-none", *headers],
+            env=DEBIANS, capture_output=True, text=True, check=False)
         return (done.stdout + done.stderr).splitlines()
 
     def specification(self):
         tools = self.tree / "tools/net/ynl/pyynl"
         spec = self.tree / "Documentation/netlink/specs/mpa.yaml"
         done = subprocess.run(
-            ["/usr/bin/python3", "-c",
+            ["python3", "-c",
              "import sys; from lib import SpecFamily; print(len(SpecFamily(sys.argv[1]).ops))",
              str(spec)],
-            cwd=tools, capture_output=True, text=True, check=False)
+            cwd=tools, env=DEBIANS, capture_output=True, text=True, check=False)
         return [] if done.stdout.strip().isdigit() else done.stderr.splitlines()[-10:]
 
     def user_headers(self):

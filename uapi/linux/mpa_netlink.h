@@ -19,6 +19,7 @@
 
 /**
  * enum mpa_cmd - commands and notifications
+ * @MPA_CMD_UNSPEC: none
  * @MPA_CMD_DEFAULTS_GET: settings and counters of the namespace
  * @MPA_CMD_DEV_GET: a device, or a dump of all
  * @MPA_CMD_LISTEN_GET: a listener, or a dump of all
@@ -53,12 +54,14 @@ enum mpa_cmd {
 	MPA_CMD_CONFIG_NTF	= 13,
 	MPA_CMD_FAILURE_NTF	= 14,
 
+	/* private: */
 	__MPA_CMD_MAX,
 	MPA_CMD_MAX		= __MPA_CMD_MAX - 1
 };
 
 /**
  * enum mpa_attr - top level of every message
+ * @MPA_A_UNSPEC: none
  * @MPA_A_DEV: nest of enum mpa_attr_dev; in requests a selector
  * @MPA_A_LISTEN: nest of enum mpa_attr_listen; likewise
  * @MPA_A_CONN: nest of enum mpa_attr_conn; likewise
@@ -88,6 +91,7 @@ enum mpa_attr {
 	MPA_A_COUNTER		= 9,
 	MPA_A_FAILURE		= 10,
 
+	/* private: */
 	__MPA_A_MAX,
 	MPA_A_MAX		= __MPA_A_MAX - 1
 };
@@ -95,6 +99,7 @@ enum mpa_attr {
 /**
  * enum mpa_attr_config - settings; all are u32 and apply to new connections
  * only
+ * @MPA_A_CONFIG_UNSPEC: none
  * @MPA_A_CONFIG_CRC: enum mpa_config_crc; default required
  * @MPA_A_CONFIG_MARKERS: 0, 1: ask the peer for Markers; default 0
  * @MPA_A_CONFIG_REVISION: enum mpa_config_revision; default auto
@@ -172,6 +177,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_USER_PD_MAX	= 22,
 	MPA_A_CONFIG_USER_RINGS_MAX	= 23,
 
+	/* private: */
 	__MPA_A_CONFIG_MAX,
 	MPA_A_CONFIG_MAX		= __MPA_A_CONFIG_MAX - 1
 };
@@ -235,6 +241,7 @@ enum mpa_config_segments {
 
 /**
  * enum mpa_attr_dev - a device
+ * @MPA_A_DEV_UNSPEC: none
  * @MPA_A_DEV_INDEX: u32, index in the RDMA core; a selector
  * @MPA_A_DEV_NAME: string; a selector
  * @MPA_A_DEV_IFINDEX: u32, index of its network device
@@ -259,6 +266,7 @@ enum mpa_attr_dev {
 	MPA_A_DEV_CONNS		= 9,
 	MPA_A_DEV_LISTENERS	= 10,
 
+	/* private: */
 	__MPA_A_DEV_MAX,
 	MPA_A_DEV_MAX		= __MPA_A_DEV_MAX - 1
 };
@@ -275,6 +283,7 @@ enum mpa_owner {
 
 /**
  * enum mpa_attr_listen - a listener
+ * @MPA_A_LISTEN_UNSPEC: none
  * @MPA_A_LISTEN_ID: u32, never 0, not reused in the namespace for a long time;
  *	a selector
  * @MPA_A_LISTEN_OWNER: u32, enum mpa_owner
@@ -298,6 +307,7 @@ enum mpa_attr_listen {
 	MPA_A_LISTEN_HALF_OPEN	= 8,
 	MPA_A_LISTEN_UID	= 9,
 
+	/* private: */
 	__MPA_A_LISTEN_MAX,
 	MPA_A_LISTEN_MAX	= __MPA_A_LISTEN_MAX - 1
 };
@@ -330,6 +340,7 @@ enum mpa_conn_phase {
 /**
  * enum mpa_attr_conn - a connection; the attributes from _REVISION to _PEER_ORD
  * are the result of the startup exchange and absent before full operation
+ * @MPA_A_CONN_UNSPEC: none
  * @MPA_A_CONN_PAD: for alignment
  * @MPA_A_CONN_ID: u32, never 0, not reused in the namespace for a long time; a
  *	selector
@@ -415,12 +426,14 @@ enum mpa_attr_conn {
 	MPA_A_CONN_REMOTE_SCOPE		= 36,
 	MPA_A_CONN_BUSY			= 37,
 
+	/* private: */
 	__MPA_A_CONN_MAX,
 	MPA_A_CONN_MAX			= __MPA_A_CONN_MAX - 1
 };
 
 /**
  * enum mpa_attr_conn_stats - counters of a connection; all are u64
+ * @MPA_A_CONN_STATS_UNSPEC: none
  * @MPA_A_CONN_STATS_PAD: for alignment
  * @MPA_A_CONN_STATS_TX_FPDUS: FPDUs passed to TCP
  * @MPA_A_CONN_STATS_TX_BATCHES: calls into TCP that carried them
@@ -451,12 +464,14 @@ enum mpa_attr_conn_stats {
 	MPA_A_CONN_STATS_RX_LENGTH_ERRORS	= 11,
 	MPA_A_CONN_STATS_RX_TOO_SOON		= 12,
 
+	/* private: */
 	__MPA_A_CONN_STATS_MAX,
 	MPA_A_CONN_STATS_MAX			= __MPA_A_CONN_STATS_MAX - 1
 };
 
 /**
  * enum mpa_attr_counter - a counter of a device or of the namespace
+ * @MPA_A_COUNTER_UNSPEC: none
  * @MPA_A_COUNTER_PAD: for alignment
  * @MPA_A_COUNTER_NAME: string
  * @MPA_A_COUNTER_VALUE: u64
@@ -467,6 +482,7 @@ enum mpa_attr_counter {
 	MPA_A_COUNTER_NAME	= 2,
 	MPA_A_COUNTER_VALUE	= 3,
 
+	/* private: */
 	__MPA_A_COUNTER_MAX,
 	MPA_A_COUNTER_MAX	= __MPA_A_COUNTER_MAX - 1
 };
@@ -498,6 +514,7 @@ enum mpa_failure_kind {
 /**
  * enum mpa_attr_failure - a rejection or failure of the %MPA_A_CONN or
  * %MPA_A_LISTEN in the same message
+ * @MPA_A_FAILURE_UNSPEC: none
  * @MPA_A_FAILURE_KIND: u32, enum mpa_failure_kind
  * @MPA_A_FAILURE_ERR: u32: an error number; 0: none
  * @MPA_A_FAILURE_TERM: u32: as %MPA_A_CONN_TERM_SENT
@@ -511,6 +528,7 @@ enum mpa_attr_failure {
 	MPA_A_FAILURE_TERM		= 3,
 	MPA_A_FAILURE_SUPPRESSED	= 4,
 
+	/* private: */
 	__MPA_A_FAILURE_MAX,
 	MPA_A_FAILURE_MAX		= __MPA_A_FAILURE_MAX - 1
 };
