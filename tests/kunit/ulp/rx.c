@@ -439,6 +439,32 @@ static bool is_fast_path(struct kunit *test)
 	return value == 'Y';
 }
 
+static u32 mulpdu_of(struct end *e)
+{
+	u32 len;
+
+	lock_sock(e->sock->sk);
+	len = mpa_tx_mulpdu(e->conn);
+	release_sock(e->sock->sk);
+	return len;
+}
+
+/*
+ * TCP limits segments to half the largest window it has seen, so the maximum
+ * ULPDU is reached only after some traffic.
+ */
+static void wait_for_longest(struct fixture *fx, unsigned int from)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		if (mulpdu_of(&fx->end[from]) == MPA_MULPDU_MAX)
+			break;
+		send_some(fx, from, 4, longest_length);
+		fx_wait(fx, all_arrived(fx));
+	}
+}
+
 struct series_case {
 	int mss;
 	bool markers;
@@ -448,8 +474,9 @@ struct series_case {
 };
 
 /*
- * Segments of the loopback device are longer than a page fragment. Segments of
- * 1446 bytes are sent one by one, so their ULPDUs cannot be joined.
+ * Segments of the loopback device are longer than a page fragment once the
+ * window is open. Segments of 1446 bytes are sent one by one, so their ULPDUs
+ * cannot be joined.
  */
 static const struct series_case series_cases[] = {
 	{ 0, false, true, false, false },
@@ -476,7 +503,10 @@ KUNIT_ARRAY_PARAM(series, series_cases, series_desc);
 static void send__in_series(struct kunit *test)
 {
 	const struct series_case *c = test->param_value;
-	struct link_options lo = { .mss = c->mss };
+	struct link_options lo = {
+		.mss = c->mss,
+		.rcvbuf = c->mss ? 0 : 1024 * 1024,
+	};
 	struct mpa_params p = params(MPA_REV_1, c->markers, c->crc);
 	struct fixture *fx = test->priv;
 	struct end *a = &fx->end[0], *b = &fx->end[1];
@@ -485,6 +515,8 @@ static void send__in_series(struct kunit *test)
 
 	fx_direct(fx, &lo);
 	start_both(fx, &p, &p);
+	if (!c->mss)
+		wait_for_longest(fx, 0);
 	a->counted = true;
 	b->counted = true;
 	for (i = 0; i < 12; i++)
@@ -520,32 +552,6 @@ static void receive__joined_until_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 3, a->rx_ulpdus);
 	KUNIT_EXPECT_EQ(test, is_fast_path(test) ? 2 : 0, a->rx_joined);
 	KUNIT_EXPECT_EQ(test, 300ULL, a->rx_count);
-}
-
-static u32 mulpdu_of(struct end *e)
-{
-	u32 len;
-
-	lock_sock(e->sock->sk);
-	len = mpa_tx_mulpdu(e->conn);
-	release_sock(e->sock->sk);
-	return len;
-}
-
-/*
- * TCP limits segments to half the largest window it has seen, so the maximum
- * ULPDU is reached only after some traffic.
- */
-static void wait_for_longest(struct fixture *fx, unsigned int from)
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < 50; tries++) {
-		if (mulpdu_of(&fx->end[from]) == MPA_MULPDU_MAX)
-			break;
-		send_some(fx, from, 4, longest_length);
-		fx_wait(fx, all_arrived(fx));
-	}
 }
 
 static void receive__longest_of_ours(struct kunit *test)
