@@ -12,6 +12,8 @@ KDIR ?= $(if $(filter $(running),$(installed)),$(running),$(newest))
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+# Not below a make that has its own -j: expanded in recipes, where MAKEFLAGS says so.
+parallel = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 lab := tests/lab/lab
 headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 
@@ -28,13 +30,13 @@ all: modules userspace
 
 modules:
 	$(if $(KDIR),,$(error no kernel headers found: run scripts/deps, or set KDIR))
-	$(MAKE) -C $(KDIR) M=$(CURDIR) -j$(JOBS) modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $(parallel) modules
 
 userspace:
-	$(MAKE) -C userspace/provider -j$(JOBS)
-	$(MAKE) -C userspace/libmpa -j$(JOBS)
-	$(MAKE) -C userspace/mpactl -j$(JOBS)
-	$(MAKE) -C userspace/bench -j$(JOBS)
+	$(MAKE) -C userspace/provider $(parallel)
+	$(MAKE) -C userspace/libmpa $(parallel)
+	$(MAKE) -C userspace/mpactl $(parallel)
+	$(MAKE) -C userspace/bench $(parallel)
 
 install: install-modules install-provider install-libmpa install-mpactl \
 	install-bench install-headers install-boot
@@ -103,7 +105,7 @@ check-all:
 	tests/run-check --all
 
 check-kernels:
-	scripts/deps check
+	scripts/deps kernels
 	tests/run-check --kernels
 
 coverage:
@@ -112,7 +114,7 @@ coverage:
 
 fuzz:
 	scripts/deps check
-	$(MAKE) -C tests/fuzz -j$(JOBS)
+	$(MAKE) -C tests/fuzz $(parallel)
 	$(MAKE) -C tests/fuzz fuzz
 
 bench:

@@ -24,14 +24,12 @@ counters_bad=(rx_crc_error rx_marker_error rx_length_error rx_ddp_error
 # reports an error for a device without counters, such as siw; here it is none.
 counters_read() {
 	local -n counters_into=$1
-	local words n
+	local device name value
 	counters_into=()
-	while read -r -a words; do
-		for ((n = 2; n + 1 < ${#words[@]}; n += 2)); do
-			# shellcheck disable=SC2034 # it is the caller's
-			counters_into["${words[1]%/*} ${words[n]}"]=${words[n + 1]}
-		done
-	done < <(rdma statistic show 2> /dev/null)
+	while read -r device name value; do
+		# shellcheck disable=SC2034 # it is the caller's
+		counters_into["${device%/*} $name"]=$value
+	done < <(lab_statistic 2> /dev/null)
 }
 
 # Growth is counted from here on.

@@ -180,12 +180,11 @@ limits() {
 
 statistics() {
 	local all wanted
-	# "link mpa1/1 NAME VALUE NAME VALUE ..."
-	all=$(rdma statistic show link mpa1/1 | cut -d' ' -f3-)
+	all=$(lab_statistic link mpa1/1 | cut -d' ' -f2- | tr '\n' ' ')
 	wanted=$(sed -n 's/^\tRNIC_CNT_\([A-Z_]*\),$/\1 0/p' \
 		"$MPA_REPO/kernel/rnic/counters.h" | tr 'A-Z\n' 'a-z ')
 	lab_is "statistics: every counter by name, in order, zero" \
-		"${all% } " "$wanted"
+		"$all" "$wanted"
 }
 
 # --- details of its objects ------------------------------------------------------

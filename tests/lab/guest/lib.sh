@@ -303,16 +303,33 @@ lab_devices() {
 	done
 }
 
+# lab_statistic [link DEVICE/1]: lines "DEVICE NAME VALUE" for all counters. rdma(8) prints
+# "link DEVICE/1 NAME VALUE NAME VALUE ...", on one line or, since iproute2 6.15, on many.
+lab_statistic() {
+	rdma statistic show "$@" | awk '{
+		for (i = 1; i <= NF; i++) {
+			if (name == "") {
+				name = $i
+				continue
+			}
+			if (name == "link")
+				device = $i
+			else
+				print device, name, $i
+			name = ""
+		}
+	}'
+}
+
 # lab_counter DEVICE NAME: value of one hardware counter.
 lab_counter() {
-	local words n
-	read -r -a words < <(rdma statistic show link "$1/1")
-	for ((n = 2; n + 1 < ${#words[@]}; n += 2)); do
-		if [[ ${words[n]} == "$2" ]]; then
-			echo "${words[n + 1]}"
+	local device name value
+	while read -r device name value; do
+		if [[ $name == "$2" ]]; then
+			echo "$value"
 			return
 		fi
-	done
+	done < <(lab_statistic link "$1/1")
 	lab_note "device $1 has no counter $2" >&2
 	return 1
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages of other Debian releases, by name, from the machine's own mirror.
+"""Packages of other Debian releases and architectures, by name, from the machine's own mirror.
 
 apt runs with directories of ours (in build/cache/apt), its own list of sources and an
 empty list of installed packages: the machine's configuration is read, never changed.
@@ -145,3 +145,17 @@ class Archive:
         target.mkdir(parents=True, exist_ok=True)
         words = ["dpkg", "-x", str(self.fetch(package, version)), str(target)]
         output_of(*(words if os.access(target, os.W_OK) else as_root(words)))
+
+    def unpack_all(self, packages, target):
+        """Unpacks packages, ?essential among them, and all that they depend on."""
+        assert self.ready
+        files = self.home / "closure"
+        with locked(CACHE / "apt" / f"closure-{self.architecture}.lock"):
+            shutil.rmtree(files, ignore_errors=True)
+            (files / "partial").mkdir(parents=True)
+            say(f"fetching packages for {self.architecture} with what they need")
+            self._apt("apt-get", "-y", "--download-only", "-o",
+                      f"Dir::Cache::archives={files}", "install", *packages)
+            for deb in sorted(files.glob("*.deb")):
+                output_of(*as_root(["dpkg", "-x", str(deb), str(target)]))
+            shutil.rmtree(files)

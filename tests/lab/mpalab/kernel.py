@@ -12,7 +12,7 @@ from .common import BUILD, CACHE, LAB, REPO, LabError
 from .common import copy_sources, copy_tracked, digest, locked, output_of, run_logged
 from .common import say
 from .initramfs import write_initramfs
-from .roots import user_space
+from .roots import cross_root, foreign_user_space, user_space
 
 CONFIGS = ("stock", "debug", "coverage", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
@@ -41,7 +41,9 @@ def test_config(name):
     if name in known:
         return known[name]()
     kernel, _, suite = name.partition("@")
-    return OtherUserSpace(kernel, suite) if suite else OtherDebian(kernel)
+    if suite:
+        return OtherUserSpace(kernel, suite)
+    return Arm64(kernel) if kernel.endswith("arm64") else OtherDebian(kernel)
 
 
 def package_version(package):
@@ -102,6 +104,10 @@ class TestConfig:
     cmdline = ""
     # What runs the kernel: "qemu", or "uml" if the kernel is a program.
     machine = "qemu"
+    # QEMU's program, its options for the machine, and the name of the console.
+    emulator = ("qemu-system-x86_64", "-machine", "pc,usb=off")
+    processor = "max,la57=off"
+    console = "ttyS0"
     boot_modules = BOOT_MODULES
     # Functions of the kernel itself about which lockdep complains: see results.py.
     foreign = ()
@@ -192,7 +198,7 @@ class TestConfig:
         """Path of the initramfs for this configuration's kernel."""
         release = self.release()
         init = LAB / "guest" / "initramfs-init"
-        busybox = Path(shutil.which("busybox"))
+        busybox = self.busybox()
         modules = self._boot_modules()
         key = digest(init, busybox, release, *modules)
         target = CACHE / "initramfs" / f"{self.name}-{key}.cpio"
@@ -201,6 +207,10 @@ class TestConfig:
             if not target.exists():
                 write_initramfs(target, init, busybox, modules)
         return target
+
+    def busybox(self):
+        """The shell of the initramfs."""
+        return Path(shutil.which("busybox"))
 
     def _boot_modules(self):
         """Files of boot_modules and their dependencies, in loading order."""
@@ -292,10 +302,11 @@ class OtherDebian(TestConfig):
     """
 
     cmdline = "mitigations=off"
+    architecture = "amd64"
 
     def __init__(self, name):
         super().__init__()
-        self.builder = debian.Builder()
+        self.builder = debian.Builder(self.architecture)
         self.kernel = debian.find(self.builder.archive, name)
         self.name = self.kernel.release
 
@@ -329,16 +340,15 @@ class OtherDebian(TestConfig):
         return sorted(self.builder.directory(self.kernel).glob("*.ko"))
 
 
-class OtherUserSpace(OtherDebian):
-    """A kernel with the user space of another release, for which the programs of this
-    repository are built, too, from a copy of the tree."""
+class OwnUserSpace(OtherDebian):
+    """A kernel with a user space of its own, for which the programs of this repository are
+    built, too, from a copy of the tree."""
 
-    def __init__(self, kernel, suite):
+    def __init__(self, kernel, suffix, system):
         super().__init__(kernel)
-        self.name = f"{self.kernel.release}@{suite}"
-        self.system = user_space(suite)
-        self.root = self.system.path
-        self.tree = BUILD / suite / "tree"
+        self.system = system
+        self.root = system.path
+        self.tree = BUILD / suffix / "tree"
 
     def cache_name(self):
         return self.kernel.release
@@ -346,15 +356,46 @@ class OtherUserSpace(OtherDebian):
     def machine_command(self, command):
         return self.system.outside(command, [(self.tree, REPO), (CACHE, CACHE)])
 
+    def builds_programs(self):
+        """The root in which programs are built, and variables of the build."""
+        return self.system, []
+
     def build_modules(self):
         super().build_modules()
         copy_tracked(self.tree)
+        root, variables = self.builds_programs()
         for words in (["userspace"], ["-C", "tests/integration"]):
             run_logged(
-                self.system.command(["make", "-C", REPO, "-j2", *words],
-                                    [(self.tree, REPO)]),
-                BUILD / "lab" / f"programs-{self.system.suite}.log",
-                f"programs for {self.system.suite}", unit="  C")
+                root.command(["make", "-C", REPO, "-j2", *variables, *words],
+                             [(self.tree, REPO)]),
+                BUILD / "lab" / f"programs-{self.tree.parent.name}.log",
+                f"programs for {self.tree.parent.name}", unit="  C")
+
+
+class OtherUserSpace(OwnUserSpace):
+    """A kernel with the user space of another release."""
+
+    def __init__(self, kernel, suite):
+        super().__init__(kernel, suite, user_space(suite))
+        self.name = f"{self.kernel.release}@{suite}"
+
+
+class Arm64(OwnUserSpace):
+    """A kernel for arm64, on an emulated machine of that architecture."""
+
+    architecture = "arm64"
+    emulator = ("qemu-system-aarch64", "-machine", "virt")
+    processor = "cortex-a72"
+    console = "ttyAMA0"
+
+    def __init__(self, kernel):
+        super().__init__(kernel, self.architecture, foreign_user_space(self.architecture))
+
+    def builds_programs(self):
+        return cross_root(self.architecture)
+
+    def busybox(self):
+        return self.system.prepare() / "usr" / "bin" / "busybox"
 
 
 class Installed(TestConfig):

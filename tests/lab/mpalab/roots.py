@@ -1,21 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Root directories of other Debian releases, made by debootstrap.
+"""Root directories of other Debian releases, made by debootstrap, and of other
+architectures, unpacked from packages.
 
-Programs run in them with chroot, in a mount namespace of their own. They are cached in
-build/cache/roots by release and packages.
+Programs run in those of this architecture with chroot, in a mount namespace of their own.
+Roots are cached in build/cache/roots by release and packages.
 """
 
 import os
 import shlex
 
-from .archive import KEYRING, mirrors
+from .archive import KEYRING, Archive, mirrors
 from .common import BUILD, CACHE, REPO, as_root, digest, locked, output_of, run_logged
 from .common import say
 
 # What building modules takes. Kernels are built by the compilers of their releases.
 COMPILERS = {"trixie": ("gcc-12", "gcc-14", "libelf1t64", "make", "pahole")}
 CROSS_COMPILERS = {"arm64": ("gcc-12-aarch64-linux-gnu", "gcc-14-aarch64-linux-gnu")}
-
+# What building the programs for another architecture takes, and its variables.
+CROSS_LIBRARIES = ("libfmt-dev", "libibverbs-dev", "libnl-3-dev", "libnl-genl-3-dev",
+                   "librdmacm-dev", "liburing-dev")
+CROSS_PROGRAMS = {"arm64": (
+    ["g++-aarch64-linux-gnu", "libcli11-dev", "make", "nlohmann-json3-dev", "pkgconf",
+     "python3-minimal", *(f"{library}:arm64" for library in CROSS_LIBRARIES)],
+    ["CC=aarch64-linux-gnu-gcc", "CXX=aarch64-linux-gnu-g++",
+     "READELF=aarch64-linux-gnu-readelf",
+     "PKG_CONFIG=env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig pkg-config"],
+)}
+# What runs in VMs of another architecture.
+FOREIGN = ("?essential", "busybox-static", "ethtool", "ibverbs-providers", "ibverbs-utils",
+           "iproute2", "iputils-ping", "kmod", "libfmt10", "libnl-genl-3-200", "perftest",
+           "procps", "python3", "rdma-core", "rdmacm-utils", "wireshark-common")
 
 # Packages of scripts/deps that another release does not have, or that only builds on the
 # host and their VMs take.
@@ -44,10 +58,15 @@ class Root:
 
     def _install(self, path):
         # The rest with apt: debootstrap knows little of the order of packages.
+        others = {name.partition(":")[2] for name in self.packages} - {""}
+        foreign = [command for one in sorted(others) for command in (
+            ["chroot", str(path), "dpkg", "--add-architecture", one],
+            ["chroot", str(path), "apt-get", "-q", "update"])]
         steps = [
             ["debootstrap", "--variant=minbase", f"--keyring={KEYRING}", self.suite,
              str(path), mirrors()["main"]],
             ["mount", "-t", "proc", "proc", f"{path}/proc"],
+            *foreign,
             ["chroot", str(path), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get",
              "-qy", "-o", "Dpkg::Options::=--force-unsafe-io",
              "--no-install-recommends", "install", *self.packages],
@@ -84,6 +103,27 @@ class Root:
         return self.outside(["sh", "-ec", "\n".join(prepared)], binds)
 
 
+class Foreign(Root):
+    """A root of another architecture, whose programs do not run here. So its packages are
+    unpacked, not installed, and what their scripts would do is done here as far as VMs
+    need it."""
+
+    def __init__(self, suite, architecture, packages=FOREIGN):
+        super().__init__(suite, packages)
+        self.architecture = architecture
+        self.path = self.path.with_name(f"{self.path.name}-{architecture}")
+
+    def _install(self, path):
+        output_of(*as_root(["mkdir", "-p", str(path)]))
+        Archive(self.architecture).unpack_all(self.packages, path)
+        for name in ("passwd", "group"):
+            output_of(*as_root(["cp", f"{path}/usr/share/base-passwd/{name}.master",
+                                f"{path}/etc/{name}"]))
+        for link, target in {"usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils",
+                             "etc/resolv.conf": "/dev/null"}.items():
+            output_of(*as_root(["ln", "-sfn", target, f"{path}/{link}"]))
+
+
 class System(Root):
     """A copy of a root that can be changed: an overlay in a directory of the caller."""
 
@@ -108,6 +148,18 @@ class System(Root):
         """A file of it, by its path inside, as the host sees it."""
         changed = self.upper / name.lstrip("/")
         return changed if changed.exists() else self.prepare() / name.lstrip("/")
+
+
+def foreign_user_space(architecture):
+    """The root of another architecture in which scripts run in VMs."""
+    return Foreign("trixie", architecture)
+
+
+def cross_root(architecture):
+    """The root in which programs for another architecture are built, and the variables of
+    their build."""
+    packages, variables = CROSS_PROGRAMS[architecture]
+    return Root("trixie", packages), variables
 
 
 def user_space(suite):

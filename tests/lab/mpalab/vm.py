@@ -126,15 +126,15 @@ def guest_script(script, directory):
     return "/lab/script"
 
 
-def cpu_options(icount):
+def cpu_options(processor, icount):
     if icount:
         # One nanosecond per instruction, none while all processors are idle. The
         # processors take turns, and yield with `pause` and `hlt`.
-        return ["-accel", "tcg,thread=single", "-cpu", "max,la57=off",
+        return ["-accel", "tcg,thread=single", "-cpu", processor,
                 "-icount", "shift=0,sleep=off"]
     accelerator = os.environ.get("ACCEL", "tcg")
     if accelerator == "tcg":
-        return ["-accel", "tcg,thread=multi", "-cpu", "max,la57=off"]
+        return ["-accel", "tcg,thread=multi", "-cpu", processor]
     return ["-accel", accelerator, "-cpu", "host"]
 
 
@@ -150,11 +150,11 @@ def command_line(config, directory, console, smp, memory, cmdline, icount=False)
                 "-device", f"virtio-9p-pci,fsdev={name},mount_tag=lab-{name}"]
 
     return config.machine_command([
-        "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot",
-        "-display", "none", "-machine", "pc,usb=off", *cpu_options(icount),
+        *config.emulator, "-nodefaults", "-no-user-config", "-no-reboot",
+        "-display", "none", *cpu_options(config.processor, icount),
         "-smp", f"{smp},sockets={smp}", "-m", str(memory or config.memory),
         "-kernel", str(config.image()), "-initrd", str(config.initramfs()),
-        "-append", f"console=ttyS0 {PATIENT} {AT_REST} panic=-1 oops=panic "
+        "-append", f"console={config.console} {PATIENT} {AT_REST} panic=-1 oops=panic "
                    f"{config.cmdline} {cmdline}",
         *console,
         *share("root", config.root, ",readonly=on"),
