@@ -108,10 +108,14 @@ class Foreign(Root):
     unpacked, not installed, and what their scripts would do is done here as far as VMs
     need it."""
 
+    LINKS = {"usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils",
+             "etc/resolv.conf": "/dev/null", "var/run": "/run", "var/lock": "/run/lock"}
+
     def __init__(self, suite, architecture, packages=FOREIGN):
         super().__init__(suite, packages)
         self.architecture = architecture
-        self.path = self.path.with_name(f"{self.path.name}-{architecture}")
+        key = digest(*self.packages, *self.LINKS)
+        self.path = self.path.with_name(f"{suite}-{architecture}-{key}")
 
     def _install(self, path):
         output_of(*as_root(["mkdir", "-p", str(path)]))
@@ -119,9 +123,9 @@ class Foreign(Root):
         for name in ("passwd", "group"):
             output_of(*as_root(["cp", f"{path}/usr/share/base-passwd/{name}.master",
                                 f"{path}/etc/{name}"]))
-        for link, target in {"usr/bin/awk": "mawk", "usr/bin/which": "which.debianutils",
-                             "etc/resolv.conf": "/dev/null"}.items():
-            output_of(*as_root(["ln", "-sfn", target, f"{path}/{link}"]))
+        for link, target in self.LINKS.items():
+            output_of(*as_root(["rm", "-rf", f"{path}/{link}"]))
+            output_of(*as_root(["ln", "-s", target, f"{path}/{link}"]))
 
 
 class System(Root):
