@@ -54,6 +54,7 @@ static void rnic_cm_stop(struct rnic_dev *dev, u8 why)
 		rnic_ep_kick(ep, RNIC_EP_DO_ABORT);
 	mutex_unlock(&dev->ep_lock);
 	rnic_listeners_stop(dev);
+	/* Pairs with smp_mb() in rnic_ep_list_del(). */
 	wait_var_event(&dev->eps, list_empty_careful(&dev->eps));
 	/*
 	 * Also waits until the task that removed the last entry has left the

@@ -68,6 +68,12 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
 	mutex_lock(&dev->ep_lock);
 	list_del_init(&ep->entry);
 	rnic_ep_unlinger(ep);
+	/*
+	 * The list is empty before wake_up_var() looks for a sleeper. Pairs
+	 * with set_current_state() within wait_var_event() in rnic_cm_stop(),
+	 * between queueing itself and looking at the list.
+	 */
+	smp_mb();
 	/* The device may be freed from here on; only its address is used. */
 	wake_up_var(&dev->eps);
 	mutex_unlock(&dev->ep_lock);
