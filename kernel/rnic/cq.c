@@ -58,6 +58,11 @@ static bool cq_lose(struct rnic_cq *cq)
 	if (cq->overflown)
 		return false;
 	WRITE_ONCE(cq->overflown, true);
+	/*
+	 * Any thread may take the bit, and queues work that looks at
+	 * @overflown. Pairs with test_and_clear_bit() in rnic_cq_notify().
+	 */
+	smp_mb__before_atomic();
 	set_bit(RNIC_CQ_DUE_ERR, &cq->due);
 	return true;
 }
@@ -75,6 +80,11 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 	if (!cq_disarm(cq, solicited))
 		return false;
+	/*
+	 * The xchg() there was a full barrier: the thread that takes the bit
+	 * raises its event after the entry is visible. Pairs with
+	 * test_and_clear_bit() in rnic_cq_notify().
+	 */
 	set_bit(RNIC_CQ_DUE_COMP, &cq->due);
 	return true;
 }
