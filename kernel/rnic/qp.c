@@ -269,7 +269,8 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 		ret = -EISCONN;
 	} else {
 		rnic_ep_get(ep);
-		qp->ep = ep;
+		/* Also read without the lock, to compare. */
+		WRITE_ONCE(qp->ep, ep);
 		rnic_qp_default_access(qp);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
@@ -292,7 +293,11 @@ void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep)
 	mine = qp->ep == ep;
 	if (mine) {
 		WARN_ON_ONCE(rnic_qp_streaming(qp));
-		qp->ep = NULL;
+		/*
+		 * Pairs with rnic_qp_reset(): all completions of the stream
+		 * are in their queues.
+		 */
+		smp_store_release(&qp->ep, NULL);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!mine)

@@ -226,7 +226,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 	do {
 		rnic_qp_discard(qp);
 		rnic_qp_set_state(qp, IB_QPS_ERR);
-		wait_event(qp->unbound, !READ_ONCE(qp->ep));
+		/* Pairs with rnic_qp_unbind(). */
+		wait_event(qp->unbound, !smp_load_acquire(&qp->ep));
 		/* Discard completions before the QP can be used again. */
 		rnic_qp_forget_completions(qp);
 	} while (!rnic_qp_begin_again(qp));
