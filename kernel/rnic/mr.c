@@ -433,14 +433,20 @@ void rnic_mr_put(struct rnic_mr *mr)
 
 /*
  * From here on nothing is granted, and a sender does not send bytes that it
- * copies later: releasing the lock orders this before the completion is
- * visible. Pairs with the smp_rmb() before rnic_mr_unchanged().
+ * copies later.
  */
 static void mr_end_rights(struct rnic_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
 	WRITE_ONCE(mr->valid, false);
 	WRITE_ONCE(mr->epoch, mr->epoch + 1);
+	/*
+	 * Pairs with smp_rmb() in rnic_tx_granted(): a sender that copies what
+	 * the consumer writes after the completion sees the new epoch. Not only
+	 * a release, because that is ordered with the writes of a third
+	 * processor only if that one has a release of its own in between.
+	 */
+	smp_mb();
 }
 
 /**

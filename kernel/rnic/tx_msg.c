@@ -24,7 +24,7 @@ static bool rnic_tx_granted(const struct rnic_tx *tx)
 {
 	unsigned int i;
 
-	/* Copy before reading epochs. Pairs with mr_end_rights(). */
+	/* Copy before reading epochs. Pairs with smp_mb() in mr_end_rights(). */
 	smp_rmb();
 	for (i = tx->draft->out.first; i < tx->nr_held; i++)
 		if (!rnic_mr_unchanged(tx->held[i], tx->draft->epochs[i]))
