@@ -156,6 +156,14 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 	struct mpa_conn *conn = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data,
 						      true);
 
+	if (!conn) {
+		/*
+		 * Pairs with usock_set_ops(): a call that came through the
+		 * operations set there finds the pointer set before them.
+		 */
+		smp_rmb();
+		conn = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true);
+	}
 	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
 }
 

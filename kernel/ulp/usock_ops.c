@@ -43,7 +43,10 @@ static void usock_set_ops(struct socket *sock, const struct proto_ops *ops)
 	struct module *before = sock->ops->owner;
 
 	__module_get(ops->owner);
-	/* Whatever calls the operations also sees the MPA state. */
+	/*
+	 * Whatever calls the operations also sees the MPA state. Pairs with
+	 * smp_rmb() in mpa_usock_of().
+	 */
 	smp_store_release(&sock->ops, ops);
 	module_put(before);
 }
