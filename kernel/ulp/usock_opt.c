@@ -382,7 +382,10 @@ static void opt_fill_result(const struct mpa_result *res,
 /* Whether the result of the startup exchange is valid and constant. */
 static bool opt_has_result(const struct mpa_usock *us)
 {
-	if (mpa_usock_is(us)->full || READ_ONCE(us->phase) == MPA_USOCK_REJECTED)
+	/* Pairs with mpa_usock_set_phase(). */
+	enum mpa_usock_phase phase = smp_load_acquire(&us->phase);
+
+	if (mpa_usock_facts[phase].full || phase == MPA_USOCK_REJECTED)
 		return true;
 	/* Pairs with mpa_conn_set_state(). */
 	return smp_load_acquire(&us->conn->state) == MPA_CONN_REPLY_SEEN;
