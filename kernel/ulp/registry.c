@@ -260,6 +260,10 @@ int mpa_view_next(struct net *net, enum mpa_node_kind kind, u32 from,
  */
 u32 mpa_generation(struct net *net, enum mpa_node_kind kind)
 {
+	/*
+	 * Changed together with the nodes under mpa_registry_lock, which the
+	 * caller takes next, to read them.
+	 */
 	return READ_ONCE(mpa_net_of(net)->generation[kind]);
 }
 

@@ -82,7 +82,8 @@ void mpa_conn_publish(struct mpa_conn *conn)
 	WARN_ON_ONCE(xa_err(xa_store_bh(&mn->conns, conn->id, conn,
 					GFP_KERNEL)));
 	mpa_count(mn, MPA_COUNT_CONNS, 1);
-	atomic_inc(&mn->conn_generation);
+	/* Pairs with mpa_conn_generation(). */
+	atomic_fetch_inc_release(&mn->conn_generation);
 }
 
 /**
@@ -98,7 +99,8 @@ void mpa_conn_unpublish(struct mpa_conn *conn)
 
 	mpa_conn_free_id(conn);
 	mpa_count(mn, MPA_COUNT_CONNS, -1);
-	atomic_inc(&mn->conn_generation);
+	/* Pairs with mpa_conn_generation(). */
+	atomic_fetch_inc_release(&mn->conn_generation);
 }
 
 /**
@@ -111,7 +113,11 @@ void mpa_conn_unpublish(struct mpa_conn *conn)
  */
 u32 mpa_conn_generation(struct net *net)
 {
-	return atomic_read(&mpa_net_of(net)->conn_generation);
+	/*
+	 * Whoever reads a new number also sees what has changed. Pairs with
+	 * mpa_conn_publish() and mpa_conn_unpublish().
+	 */
+	return atomic_read_acquire(&mpa_net_of(net)->conn_generation);
 }
 
 /* ---- Views ---- */
