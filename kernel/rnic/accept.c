@@ -85,7 +85,8 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		return PTR_ERR(ep);
 	}
 	rnic_listener_get(l);
-	ep->listener = l;
+	/* Pairs with rnic_ep_orphan_all(): see below. */
+	WRITE_ONCE(ep->listener, l);
 	ep->local = *local;
 	ep->remote = *remote;
 	ep->config = *cfg;
@@ -96,7 +97,8 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 		rnic_count(dev, RNIC_CNT_CONN_STARTUP_ERROR);
 	/*
 	 * rnic_iw_destroy_listen() marks the listener, then looks for
-	 * endpoints.
+	 * endpoints. The lock of the listener orders both sides: either the
+	 * mark is seen here, or this endpoint is found with its listener.
 	 */
 	if (!ret && !rnic_listener_alive(l))
 		ret = -ECONNABORTED;
@@ -125,7 +127,8 @@ void rnic_ep_orphan_all(struct rnic_dev *dev, const struct rnic_listener *l)
 
 	mutex_lock(&dev->ep_lock);
 	list_for_each_entry(ep, &dev->eps, entry)
-		if (ep->listener == l)
+		/* One that is new gets its listener at this moment. */
+		if (READ_ONCE(ep->listener) == l)
 			rnic_ep_kick(ep, RNIC_EP_DO_ORPHAN);
 	mutex_unlock(&dev->ep_lock);
 }
