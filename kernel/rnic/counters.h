@@ -5,6 +5,7 @@
 
 #include <linux/percpu.h>
 #include <linux/types.h>
+#include <linux/u64_stats_sync.h>
 
 /**
  * enum rnic_counter - counters of a device; rnic_stats_descs[] has their names
@@ -87,9 +88,12 @@ enum rnic_counter {
 /**
  * struct rnic_counters - one CPU's share of a device's counters
  * @v: indexed by &enum rnic_counter
+ * @sync: on 32-bit machines, keeps readers from seeing one half of a number;
+ *	empty on others
  */
 struct rnic_counters {
 	u64 v[RNIC_CNT_COUNT];
+	struct u64_stats_sync sync;
 };
 
 #endif /* MPA_RNIC_COUNTERS_H */

@@ -121,15 +121,34 @@ static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct rnic_dev, ibdev);
 }
 
-static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
-{
-	this_cpu_inc(dev->counters->v[c]);
-}
-
+/**
+ * rnic_count_add() - add to a counter
+ * @dev: the device
+ * @c: the counter
+ * @n: how much
+ *
+ * Any context.
+ */
 static inline void rnic_count_add(struct rnic_dev *dev, enum rnic_counter c,
 				  u64 n)
 {
-	this_cpu_add(dev->counters->v[c], n);
+	struct rnic_counters *own;
+	unsigned long flags;
+
+	if (BITS_PER_LONG == 64) {
+		this_cpu_add(dev->counters->v[c], n);
+		return;
+	}
+	own = get_cpu_ptr(dev->counters);
+	flags = u64_stats_update_begin_irqsave(&own->sync);
+	own->v[c] += n;
+	u64_stats_update_end_irqrestore(&own->sync, flags);
+	put_cpu_ptr(dev->counters);
+}
+
+static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)
+{
+	rnic_count_add(dev, c, 1);
 }
 
 /*

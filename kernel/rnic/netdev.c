@@ -243,11 +243,13 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 
 static int rnic_dev_alloc_parts(struct rnic_dev *dev)
 {
-	int ret;
+	int cpu, ret;
 
 	dev->counters = alloc_percpu(struct rnic_counters);
 	if (!dev->counters)
 		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(dev->counters, cpu)->sync);
 	ret = rnic_mr_local_dma_create(dev);
 	if (ret)
 		return ret;

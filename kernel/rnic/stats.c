@@ -56,13 +56,25 @@ struct rdma_hw_stats *rnic_stats_alloc(struct ib_device *ibdev, u32 port)
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+static u64 rnic_stats_read(const struct rnic_counters *of, enum rnic_counter c)
+{
+	unsigned int start;
+	u64 v;
+
+	do {
+		start = u64_stats_fetch_begin(&of->sync);
+		v = READ_ONCE(of->v[c]);
+	} while (u64_stats_fetch_retry(&of->sync, start));
+	return v;
+}
+
 static u64 rnic_stats_sum(const struct rnic_dev *dev, enum rnic_counter c)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->v[c]);
+		sum += rnic_stats_read(per_cpu_ptr(dev->counters, cpu), c);
 	return sum;
 }
 
