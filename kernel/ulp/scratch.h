@@ -8,6 +8,7 @@
 
 #include <linux/bvec.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -34,8 +35,8 @@ enum {
 				  MPA_SCRATCH_MARKERS * MPA_MARKER_LEN,
 	/* Control bytes and all ULPDUs of a batch */
 	MPA_SCRATCH_BYTES	= MPA_SCRATCH_CTL + MPA_BATCH_BYTES,
-	/* Bytes of a page fragment: as many as TCP allocates */
-	MPA_FRAG_BYTES		= SZ_32K,
+	/* Bytes of a page fragment: as many as TCP allocates, whole pages */
+	MPA_FRAG_BYTES		= PAGE_ALIGN(SZ_32K),
 	/* Page fragments of a batch */
 	MPA_FRAGS		= 8,
 };
