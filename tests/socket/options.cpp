@@ -7,6 +7,7 @@
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 using namespace harness;
 using namespace net;
@@ -120,10 +121,11 @@ CASE("options: structures that are shorter or longer")
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 7), 0, "zeros");
 	is(set_raw(both.near, MPA_SO_PARAMS, &value, size + 8), E2BIG, "not zeros");
 	// At most a page is checked for zeros.
+	const int page = static_cast<int>(::sysconf(_SC_PAGESIZE));
 	std::vector<unsigned char> zeros(1 << 20);
 	std::memcpy(zeros.data(), &value.params, sizeof(value.params));
-	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 4096), 0, "a page");
-	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 4097), E2BIG,
+	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), page), 0, "a page");
+	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), page + 1), E2BIG,
 	   "more than a page");
 	is(set_raw(both.near, MPA_SO_PARAMS, zeros.data(), 1 << 20), E2BIG, "1 MiB");
 }

@@ -14,7 +14,13 @@ namespace net {
 
 using namespace harness;
 
-Trap::Trap(std::size_t pages) : size_(pages * 4096)
+namespace {
+
+const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+
+} // namespace
+
+Trap::Trap(std::size_t pages) : size_(pages * page_size)
 {
 	if (!by_userfaultfd())
 		by_module();
@@ -83,11 +89,11 @@ void Trap::release()
 		return;
 	}
 	// A separate page for each: some may be present already.
-	for (std::size_t at = 0; at < size_; at += 4096) {
+	for (std::size_t at = 0; at < size_; at += page_size) {
 		uffdio_zeropage page{};
 
 		page.range.start = reinterpret_cast<std::uintptr_t>(memory_) + at;
-		page.range.len = 4096;
+		page.range.len = page_size;
 		::ioctl(fd_.get(), UFFDIO_ZEROPAGE, &page);
 	}
 }
