@@ -24,7 +24,7 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 	lockdep_assert_held(&cq->lock);
 	/*
 	 * prod is written before arm is read. Pairs with the full barrier in
-	 * the provider's req_notify_cq(), between its store to arm and the next
+	 * mpa_ring_arm() of the provider, between its store to arm and the next
 	 * read of prod: either the request is seen here, or that read sees the
 	 * completion.
 	 */
@@ -43,7 +43,7 @@ static bool cq_disarm(struct rnic_cq *cq, bool solicited)
 static bool cq_full(const struct rnic_cq *cq)
 {
 	/*
-	 * Pairs with the consumer's store-release of cons: the slot may be
+	 * Pairs with mpa_ring_consume() of the provider: the slot may be
 	 * written only when its reader is done with it. A user's cons that is
 	 * ahead of prod makes the difference huge, which counts as full.
 	 */
@@ -74,8 +74,8 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 	*rnic_cq_entry(cq, cq->prod) = *e;
 	cq->prod++;
 	/*
-	 * The entry is written before the index. Pairs with the load-acquire of
-	 * the poller.
+	 * The entry is written before the index. Pairs with mpa_ring_ready() of
+	 * the provider; rnic_poll_cq() has the lock.
 	 */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
 	if (!cq_disarm(cq, solicited))

@@ -143,6 +143,10 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to)
  */
 void rnic_ep_kick(struct rnic_ep *ep, enum rnic_ep_todo what)
 {
+	/*
+	 * queue_work() is a full barrier, also if the work is queued already.
+	 * Pairs with xchg() in rnic_ep_work().
+	 */
 	set_bit(what, &ep->todo);
 	rnic_ep_get(ep);
 	if (!queue_work(rnic_wq, &ep->work))

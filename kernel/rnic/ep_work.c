@@ -119,6 +119,7 @@ static void rnic_ep_work(struct work_struct *work)
 	unsigned int i;
 
 	mutex_lock(&ep->lock);
+	/* Pairs with rnic_ep_kick(). */
 	todo = xchg(&ep->todo, 0);
 	/* It becomes DEAD only under the lock. */
 	for_each_set_bit(i, &todo, RNIC_EP_DO_COUNT)

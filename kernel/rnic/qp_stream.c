@@ -31,7 +31,11 @@ void rnic_qp_want_doorbell(struct rnic_qp *qp)
 	if (!qp->user)
 		return;
 	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NEXT);
-	/* Pairs with the provider's fence between prod and arm. */
+	/*
+	 * arm is written before the flush that follows reads prod. Pairs with
+	 * the fence in mpa_ring_armed() of the provider, between its store to
+	 * prod and its look at arm.
+	 */
 	smp_mb();
 }
 

@@ -85,7 +85,10 @@ static inline void rnic_ring_fetch(const struct rnic_ring *ring, u32 index,
  */
 static inline u32 rnic_ring_pending(const struct rnic_ring *ring, u32 next)
 {
-	/* Pairs with the producer's store-release of prod. */
+	/*
+	 * Entries are read after the index. Pairs with mpa_ring_produce() of
+	 * the provider, and with rnic_sq_post() and rnic_rq_post().
+	 */
 	u32 n = smp_load_acquire(&ring->hdr->prod) - next;
 
 	return min(n, ring->size);

@@ -9,7 +9,10 @@
 
 static inline void rnic_rq_give_back(struct rnic_rq *rq)
 {
-	/* Pairs with the producer's load-acquire of cons. */
+	/*
+	 * The entry was read before. Pairs with mpa_ring_room() of the
+	 * provider, and with rnic_rq_post().
+	 */
 	smp_store_release(&rq->ring.hdr->cons, rq->taken);
 }
 

@@ -85,7 +85,10 @@ static void rnic_sq_report(struct rnic_qp *qp, const struct rnic_swr *wr,
 static void rnic_sq_advance(struct rnic_sq *sq)
 {
 	sq->retired++;
-	/* Pairs with the producer's load-acquire of cons. */
+	/*
+	 * The entry and its inline data were read before. Pairs with
+	 * mpa_ring_room() of the provider; rnic_sq_post() has the lock.
+	 */
 	smp_store_release(&sq->ring.hdr->cons, sq->retired);
 }
 

@@ -285,8 +285,8 @@ static __poll_t usock_poll_out(struct mpa_usock *us)
 	sk_set_bit(SOCKWQ_ASYNC_NOSPACE, sk);
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	/*
-	 * Pairs with the barrier in TCP: room freed just before may not be
-	 * reported.
+	 * Pairs with the barrier in tcp_check_space(): room freed just before
+	 * may not be reported.
 	 */
 	smp_mb__after_atomic();
 	return usock_writable(us) ? EPOLLOUT | EPOLLWRNORM : 0;

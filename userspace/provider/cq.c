@@ -171,7 +171,8 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 
 	/*
 	 * A program that polls for a completion finds the ring empty most of
-	 * the time.
+	 * the time. Other threads may be ahead of both indices; if these are
+	 * equal, every completion before prod was taken all the same.
 	 */
 	if (!mpa_ring_ready(&cq->ring, __atomic_load_n(&cq->cons,
 						       __ATOMIC_RELAXED)))

@@ -5,7 +5,8 @@
  * Each index has one writer, which keeps a copy of its own and never trusts the
  * shared word. A store-release of an index pairs with the load-acquire on the
  * other side: entries are written before they are published, and copied before
- * their place is given back.
+ * their place is given back. Functions of the kernel that are named here are in
+ * kernel/rnic.
  */
 #ifndef MPA_PROVIDER_RING_H
 #define MPA_PROVIDER_RING_H
@@ -82,6 +83,7 @@ static inline uint32_t mpa_ring_room(const struct mpa_ring *ring, uint32_t prod)
 	if (!ring->entries)
 		return 0;
 
+	/* Pairs with rnic_sq_advance() and rnic_rq_give_back(). */
 	used = prod - __atomic_load_n(&ring->hdr->cons, __ATOMIC_ACQUIRE);
 	return used < ring->entries ? ring->entries - used : 0;
 }
@@ -95,6 +97,7 @@ static inline uint32_t mpa_ring_room(const struct mpa_ring *ring, uint32_t prod)
  */
 static inline int64_t mpa_ring_ready(const struct mpa_ring *ring, uint32_t cons)
 {
+	/* Pairs with cq_append(). */
 	uint32_t ready = __atomic_load_n(&ring->hdr->prod, __ATOMIC_ACQUIRE) -
 			 cons;
 
@@ -108,6 +111,7 @@ static inline int64_t mpa_ring_ready(const struct mpa_ring *ring, uint32_t cons)
  */
 static inline void mpa_ring_produce(struct mpa_ring *ring, uint32_t prod)
 {
+	/* Pairs with rnic_ring_pending(). */
 	__atomic_store_n(&ring->hdr->prod, prod, __ATOMIC_RELEASE);
 }
 
@@ -118,6 +122,7 @@ static inline void mpa_ring_produce(struct mpa_ring *ring, uint32_t prod)
  */
 static inline void mpa_ring_consume(struct mpa_ring *ring, uint32_t cons)
 {
+	/* Pairs with cq_full(). */
 	__atomic_store_n(&ring->hdr->cons, cons, __ATOMIC_RELEASE);
 }
 
@@ -128,7 +133,7 @@ static inline void mpa_ring_consume(struct mpa_ring *ring, uint32_t cons)
  *
  * A stronger request that is still pending stays. The caller looks at the
  * ring again afterwards; the barrier keeps that look from being done before
- * the request is visible, and pairs with the one the kernel has between
+ * the request is visible, and pairs with smp_mb() in cq_disarm(), between
  * publishing a completion and taking the request. One of the two sides sees
  * the other.
  */
@@ -151,7 +156,8 @@ static inline void mpa_ring_arm(struct mpa_ring *ring, uint32_t want)
  * stream has ended none will come, yet receives that are posted then have to
  * be flushed: it sets the word before it flushes for the last time. The
  * barrier keeps the word from being read before the entries are published, and
- * pairs with the kernel's between its store and its look at prod.
+ * pairs with smp_mb() in rnic_qp_want_doorbell(), between the kernel's store
+ * and its look at prod.
  */
 static inline bool mpa_ring_armed(const struct mpa_ring *ring)
 {
