@@ -81,7 +81,6 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct rnic_dev *dev = to_rnic_dev(ibcq->device);
 	int ret;
 
-	BUILD_BUG_ON(sizeof(struct mpa_cqe) != 32);
 	if (attr->flags)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)

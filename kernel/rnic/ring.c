@@ -16,6 +16,17 @@
 #include "ring.h"
 #include "ucontext.h"
 
+/* Programs of 32 bits share this with a kernel of 64. */
+static_assert(offsetof(struct mpa_ring_hdr, cons) == 64);
+static_assert(sizeof(struct mpa_sge) == 16);
+static_assert(sizeof(struct mpa_sqe) == 32);
+static_assert(sizeof(struct mpa_rqe) == 16);
+static_assert(sizeof(struct mpa_cqe) == 32);
+static_assert(sizeof(struct mpa_alloc_ucontext_resp) == 8);
+static_assert(sizeof(struct mpa_create_cq_resp) == 16);
+static_assert(sizeof(struct mpa_create_qp_resp) == 40);
+static_assert(sizeof(struct mpa_reg_mr_resp) == 8);
+
 /**
  * struct rnic_mmap_entry - the memory of a user's rings
  * @rdma: the core's part

@@ -303,6 +303,11 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 /* ---- Getting ---- */
 
+/* Programs of 32 bits share this with a kernel of 64. */
+static_assert(sizeof(struct mpa_sock_params) == 20);
+static_assert(sizeof(struct mpa_sock_info) == 36);
+static_assert(sizeof(struct mpa_sock_stats) == 80);
+
 /* A listener that was shut down and connected does not use MPA. */
 static u8 opt_listener_state(const struct sock *sk)
 {
