@@ -22,6 +22,7 @@ import argparse
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
@@ -181,13 +182,30 @@ def run_tshark(path, *options):
 def read_flows(path):
     """{stream: [flow of the Initiator, flow of the Responder]}."""
     flows = defaultdict(lambda: [Flow(), Flow()])
+    again = {int(stream) for stream in run_tshark(
+        path, "-Y", "tcp.analysis.reused_ports", "-T", "fields", "-e", "tcp.stream")}
+    read_streams(flows, path, lambda stream: None if stream in again else stream)
+    # tshark would take the startup frames of a connection for FPDUs if it has seen FPDUs
+    # of an earlier one between these ports.
+    for stream in sorted(again):
+        with tempfile.NamedTemporaryFile(suffix=".pcapng") as alone:
+            list(run_tshark(path, "-Y", f"tcp.stream=={stream}", "-w", alone.name))
+            read_streams(flows, alone.name, lambda _, number=stream: number)
+    return dict(sorted(flows.items()))
+
+
+def read_streams(flows, path, number_of):
+    """Adds the streams of a capture to flows under the numbers that number_of() returns;
+    None: none."""
     opener = {}
     bad = bad_frames(path)
     output = run_tshark(path, "-Y", "tcp", "-T", "fields", "-E", "occurrence=a",
                         *(word for name in FIELDS for word in ("-e", name)))
     for line in output:
         values = dict(zip(FIELDS, line.rstrip("\n").split("\t")))
-        stream = int(values["tcp.stream"])
+        stream = number_of(int(values["tcp.stream"]))
+        if stream is None:
+            continue
         port = values["tcp.srcport"], values["tcp.dstport"]
         side = opener.setdefault(stream, port) != port
         flow = flows[stream][side]
@@ -195,7 +213,6 @@ def read_flows(path):
         frame = int(values["frame.number"])
         if frame in bad:
             flow.complaints.append((frame, "has a bad CRC"))
-    return flows
 
 
 def bad_frames(path):
