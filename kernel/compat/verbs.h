@@ -59,6 +59,24 @@ static struct ib_mr *(name)(struct ib_pd *pd, u64 start, u64 len,	\
 }
 #endif
 
+/*
+ * Cores that have this operation report the state of a network device's link
+ * to one of its RDMA devices, and none of a bond's. Here each device reports
+ * it, so there is nothing left to do.
+ */
+#ifdef MPA_HAVE_REPORT_PORT_EVENT
+static inline void mpa_report_port_event(struct ib_device *dev,
+					 struct net_device *netdev,
+					 unsigned long event)
+{
+}
+
+#define MPA_REPORT_PORT_EVENT_OP	\
+	.report_port_event	= mpa_report_port_event,
+#else
+#define MPA_REPORT_PORT_EVENT_OP
+#endif
+
 /**
  * mpa_umem_get - pin memory of the calling process
  * @dev: the device

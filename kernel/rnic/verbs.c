@@ -94,6 +94,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_qp		= rnic_query_qp,
 	.reg_user_mr		= rnic_op_reg_user_mr,
 	.req_notify_cq		= rnic_req_notify_cq,
+	MPA_REPORT_PORT_EVENT_OP
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
