@@ -4,7 +4,8 @@
 
 A list names the tests that cannot pass here, one a line: a pattern of test names, then
 the reason. Anything else must pass. Listed tests run, too, and must not pass: a list
-that is longer than necessary is an error, and so is a pattern that matches no test.
+that is longer than necessary is an error, and so is a pattern that matches no test, unless
+it begins with `+`: only some releases of the suite have such a test.
 
 Output is a result line for each test; exit status 0 means that all results agree with
 the list.
@@ -82,14 +83,14 @@ def load(modules):
 
 
 def read_list(path):
-    """[(pattern, reason)] of the list."""
+    """[(pattern, reason, whether it must match)] of the list."""
     entries = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
             pattern, _, reason = line.partition(" ")
             if not reason.strip():
                 sys.exit(f"{path}: {pattern} has no reason")
-            entries.append((pattern, reason.strip()))
+            entries.append((pattern.lstrip("+"), reason.strip(), pattern[0] != "+"))
     return entries
 
 
@@ -159,7 +160,7 @@ def run_one(report, name, test, reason, seed):
 
 def reason_for(name, entries):
     """Why the test cannot pass; None when it must."""
-    for pattern, reason in entries:
+    for pattern, reason, _ in entries:
         if fnmatch.fnmatchcase(name, pattern):
             return reason
     return None
@@ -180,8 +181,8 @@ def main():
             return 0
         tell_addresses(args.netdev)
         entries = read_list(args.list)
-        for pattern, _ in entries:
-            if not fnmatch.filter(tests, pattern):
+        for pattern, _, needed in entries:
+            if needed and not fnmatch.filter(tests, pattern):
                 report.line(False, f"{args.list.name}: {pattern} fits a test")
         for name, test in tests.items():
             if fnmatch.fnmatchcase(name, args.only):
