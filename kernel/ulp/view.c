@@ -114,7 +114,7 @@ void mpa_conn_unpublish(struct mpa_conn *conn)
 u32 mpa_conn_generation(struct net *net)
 {
 	/*
-	 * Whoever reads a new number also sees what has changed. Pairs with
+	 * A reader of a new number also sees what has changed. Pairs with
 	 * mpa_conn_publish() and mpa_conn_unpublish().
 	 */
 	return atomic_read_acquire(&mpa_net_of(net)->conn_generation);
