@@ -114,7 +114,7 @@ class Foreign(Root):
     def __init__(self, suite, architecture, packages=FOREIGN):
         super().__init__(suite, packages)
         self.architecture = architecture
-        key = digest(*self.packages, *self.LINKS)
+        key = digest(*self.packages, *self.LINKS.items())
         self.path = self.path.with_name(f"{suite}-{architecture}-{key}")
 
     def _install(self, path):
