@@ -320,8 +320,8 @@ class OtherDebian(TestConfig):
             shutil.rmtree(base, ignore_errors=True)
             self.builder.unpack_image(self.kernel, base)
             say(f"unpacking the modules of {release}")
-            # Debian 13 has them below usr.
-            if (base / "usr" / "lib").exists():
+            # Debian 13 has them below usr; in 12, images for arm64 have device trees there.
+            if not (base / "lib").exists():
                 (base / "usr" / "lib").rename(base / "lib")
             for part in UNUSED:
                 shutil.rmtree(base / "lib/modules" / release / "kernel" / part,
