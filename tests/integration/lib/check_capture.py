@@ -37,6 +37,7 @@ FIELDS = [
     "frame.number", "tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.seq_raw",
     "tcp.flags.syn", "tcp.flags.reset", "tcp.payload", "tcp.window_size",
     "tcp.ack_raw", "iwarp_mpa.ulpdulength", "_ws.malformed",
+    "tcp.analysis.reused_ports",
 ]
 
 REQUEST = b"MPA ID Req Frame"
@@ -182,29 +183,28 @@ def run_tshark(path, *options):
 def read_flows(path):
     """{stream: [flow of the Initiator, flow of the Responder]}."""
     flows = defaultdict(lambda: [Flow(), Flow()])
-    again = {int(stream) for stream in run_tshark(
-        path, "-Y", "tcp.analysis.reused_ports", "-T", "fields", "-e", "tcp.stream")}
-    read_streams(flows, path, lambda stream: None if stream in again else stream)
-    # tshark would take the startup frames of a connection for FPDUs if it has seen FPDUs
-    # of an earlier one between these ports.
-    for stream in sorted(again):
+    # tshark takes the startup frames of a connection for FPDUs if it has seen FPDUs of an
+    # earlier one between these ports. In a capture of its own it does not.
+    for stream in sorted(read_streams(flows, path)):
         with tempfile.NamedTemporaryFile(suffix=".pcapng") as alone:
             list(run_tshark(path, "-Y", f"tcp.stream=={stream}", "-w", alone.name))
-            read_streams(flows, alone.name, lambda _, number=stream: number)
+            read_streams(flows, alone.name, stream)
     return dict(sorted(flows.items()))
 
 
-def read_streams(flows, path, number_of):
-    """Adds the streams of a capture to flows under the numbers that number_of() returns;
-    None: none."""
-    opener = {}
+def read_streams(flows, path, single=None):
+    """Adds the streams of a capture to flows, the only one as number single if that is
+    given. Returns those that it leaves out: their ports were used before."""
+    opener, again = {}, set()
     bad = bad_frames(path)
     output = run_tshark(path, "-Y", "tcp", "-T", "fields", "-E", "occurrence=a",
                         *(word for name in FIELDS for word in ("-e", name)))
     for line in output:
         values = dict(zip(FIELDS, line.rstrip("\n").split("\t")))
-        stream = number_of(int(values["tcp.stream"]))
-        if stream is None:
+        stream = int(values["tcp.stream"]) if single is None else single
+        if values["tcp.analysis.reused_ports"]:
+            again.add(stream)
+        if stream in again:
             continue
         port = values["tcp.srcport"], values["tcp.dstport"]
         side = opener.setdefault(stream, port) != port
@@ -213,6 +213,7 @@ def read_streams(flows, path, number_of):
         frame = int(values["frame.number"])
         if frame in bad:
             flow.complaints.append((frame, "has a bad CRC"))
+    return again
 
 
 def bad_frames(path):
