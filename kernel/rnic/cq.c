@@ -15,29 +15,73 @@ enum {
 	RNIC_CQ_DUE_ERR,	/* IB_EVENT_CQ_ERR */
 };
 
-/* Clears the consumer's request for an event if this completion meets it. */
-static bool cq_disarm(struct rnic_cq *cq, bool solicited)
+/* Whether the consumer asked for an event of such a completion. */
+static bool cq_armed(const struct rnic_cq *cq, bool solicited)
 {
-	struct mpa_ring_hdr *hdr = cq->ring.hdr;
-	u32 arm;
+	u32 arm = READ_ONCE(cq->ring.hdr->arm);
 
+	return arm == MPA_ARM_NEXT || (arm == MPA_ARM_SOLICITED && solicited);
+}
+
+/*
+ * Makes the event due and clears the consumer's request for it. A request that
+ * a user makes at this moment is cleared together with the older one: the event
+ * follows both.
+ */
+static void cq_disarm(struct rnic_cq *cq)
+{
 	lockdep_assert_held(&cq->lock);
+	cq->held = 0;
+	xchg(&cq->ring.hdr->arm, MPA_ARM_NONE);
 	/*
-	 * prod is written before arm is read. Pairs with the full barrier in
-	 * mpa_ring_arm() of the provider, between its store to arm and the next
-	 * read of prod: either the request is seen here, or that read sees the
-	 * completion.
+	 * The xchg() was a full barrier: the thread that takes the bit raises
+	 * its event after the entry is visible. Pairs with test_and_clear_bit()
+	 * in rnic_cq_notify().
 	 */
-	smp_mb();
-	arm = READ_ONCE(hdr->arm);
-	if (arm != MPA_ARM_NEXT && !(arm == MPA_ARM_SOLICITED && solicited))
+	set_bit(RNIC_CQ_DUE_COMP, &cq->due);
+}
+
+/*
+ * Whether the event of a completion waits for others. The timer is left alone
+ * when enough of them are there: it finds nothing held, or holds the first ones
+ * of the next event for a shorter time.
+ */
+static bool cq_hold(struct rnic_cq *cq)
+{
+	lockdep_assert_held(&cq->lock);
+	if (cq->max_held <= 1 || ++cq->held >= cq->max_held)
 		return false;
-	/*
-	 * A request that the user makes at this moment is cleared together with
-	 * the older one: the event follows both.
-	 */
-	xchg(&hdr->arm, MPA_ARM_NONE);
+	if (!hrtimer_is_queued(&cq->timer))
+		hrtimer_start(&cq->timer,
+			      ns_to_ktime(cq->max_held_us * (u64)NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
 	return true;
+}
+
+static enum hrtimer_restart cq_held_too_long(struct hrtimer *timer)
+{
+	struct rnic_cq *cq = container_of(timer, struct rnic_cq, timer);
+	unsigned long irq;
+	bool due;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	due = cq->held;
+	if (due)
+		cq_disarm(cq);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	if (due)
+		rnic_cq_notify(cq);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * rnic_cq_moderation_init() - prepare for rnic_modify_cq()
+ * @cq: the queue; its events are not moderated yet
+ */
+void rnic_cq_moderation_init(struct rnic_cq *cq)
+{
+	hrtimer_setup(&cq->timer, cq_held_too_long, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 static bool cq_full(const struct rnic_cq *cq)
@@ -55,7 +99,7 @@ static bool cq_lose(struct rnic_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
 	rnic_count(rnic_cq_dev(cq), RNIC_CNT_CQ_OVERFLOW);
-	if (cq->overflown)
+	if (cq->overflown || cq->lossy)
 		return false;
 	WRITE_ONCE(cq->overflown, true);
 	/*
@@ -72,20 +116,24 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 {
 	lockdep_assert_held(&cq->lock);
 	*rnic_cq_entry(cq, cq->prod) = *e;
+	if (cq->timed)
+		((struct mpa_cqe_timed *)rnic_cq_entry(cq, cq->prod))->time = ktime_get_ns();
 	cq->prod++;
 	/*
 	 * The entry is written before the index. Pairs with mpa_ring_ready() of
 	 * the provider; rnic_poll_cq() has the lock.
 	 */
 	smp_store_release(&cq->ring.hdr->prod, cq->prod);
-	if (!cq_disarm(cq, solicited))
-		return false;
 	/*
-	 * The xchg() there was a full barrier: the thread that takes the bit
-	 * raises its event after the entry is visible. Pairs with
-	 * test_and_clear_bit() in rnic_cq_notify().
+	 * prod is written before arm is read. Pairs with the full barrier in
+	 * mpa_ring_arm() of the provider, between its store to arm and the next
+	 * read of prod: either the request is seen here, or that read sees the
+	 * completion.
 	 */
-	set_bit(RNIC_CQ_DUE_COMP, &cq->due);
+	smp_mb();
+	if (!cq_armed(cq, solicited) || cq_hold(cq))
+		return false;
+	cq_disarm(cq);
 	return true;
 }
 
@@ -98,7 +146,8 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
  * Any context; the caller may hold a QP lock. If the queue is full, this
  * completion and all later ones are lost and counted, so that those in the
  * queue have no gap. IB_EVENT_CQ_ERR is raised once, and every QP that uses the
- * queue ends.
+ * queue ends. A queue that was created to ignore that only drops completions
+ * until there is room.
  *
  * Return: true if an event is due: call rnic_cq_notify() when no lock but that
  * of the socket is held.
@@ -142,14 +191,36 @@ void rnic_cq_notify(struct rnic_cq *cq)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/* Returns the index to continue with. */
+/**
+ * rnic_cq_consumed() - number of entries that the consumer has taken
+ * @cq: the queue
+ *
+ * Any context. Return: the number; a user may have written any.
+ */
+u32 rnic_cq_consumed(struct rnic_cq *cq)
+{
+	unsigned long irq;
+	u32 cons;
+
+	/* Its place changes with the ring. */
+	spin_lock_irqsave(&cq->lock, irq);
+	cons = READ_ONCE(cq->ring.hdr->cons);
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return cons;
+}
+
+/*
+ * Discards some entries of a QP, from @from on but not beyond @to. Returns the
+ * index to continue with.
+ */
 static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 {
-	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+	struct mpa_ring_hdr *hdr;
 	unsigned long irq;
 	int seen;
 
 	spin_lock_irqsave(&cq->lock, irq);
+	hdr = cq->ring.hdr;
 	/* The consumer may have polled meanwhile. */
 	if ((s32)(hdr->cons - from) > 0)
 		from = hdr->cons;
@@ -171,7 +242,7 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
  */
 void rnic_cq_forget(struct rnic_cq *cq, u32 qpn)
 {
-	u32 at = READ_ONCE(cq->ring.hdr->cons);
+	u32 at = rnic_cq_consumed(cq);
 	u32 end = READ_ONCE(cq->prod);
 
 	might_sleep();

@@ -7,6 +7,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat/hrtimer.h"
 #include "device.h"
 #include "ring.h"
 
@@ -20,11 +21,21 @@ enum {
 /**
  * struct rnic_cq - a completion queue
  * @ibcq: the core's part
- * @area: memory of @ring
- * @ring: entries are struct mpa_cqe
- * @lock: protects @prod, @overflown, @dead and the consumer's side of kernel
- *	consumers; innermost lock of all, irq-safe
+ * @area: memory of @ring; replaced together with it
+ * @ring: entries are struct mpa_cqe, or struct mpa_cqe_timed if @timed;
+ *	replaced under @lock by rnic_resize_cq()
+ * @lock: protects @area, @ring, @prod, @overflown, @dead, @held, @max_held,
+ *	@max_held_us and the consumer's side of kernel consumers; innermost lock
+ *	of all, irq-safe
  * @prod: entries produced; the shared copy is written, never read
+ * @held: completions since the last event that meet the consumer's request,
+ *	whose event waits for others
+ * @max_held: number of completions that raise an event; up to 1: each does
+ * @max_held_us: microseconds after which the event is raised for fewer
+ * @timer: runs while @held is not 0; raises the event
+ * @timed: entries have time stamps; constant
+ * @lossy: entries that find no room are dropped, and nothing else happens;
+ *	constant
  * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR. No more is
  *	appended, and every QP that uses the queue ends; written under @lock
  * @dead: @ring is being freed; checked by details.c
@@ -37,6 +48,12 @@ struct rnic_cq {
 	struct rnic_ring ring;
 	spinlock_t lock;	/* innermost of all */
 	u32 prod;
+	u32 held;
+	u16 max_held;
+	u16 max_held_us;
+	struct hrtimer timer;
+	bool timed;
+	bool lossy;
 	bool overflown;
 	bool dead;
 	unsigned long due;
@@ -58,8 +75,10 @@ static inline struct mpa_cqe *rnic_cq_entry(const struct rnic_cq *cq, u32 index)
 	return rnic_ring_at(&cq->ring, index);
 }
 
+void rnic_cq_moderation_init(struct rnic_cq *cq);
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);
+u32 rnic_cq_consumed(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, u32 qpn);
 
 #endif /* MPA_RNIC_CQ_H */

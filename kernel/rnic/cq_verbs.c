@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Completion queues: creation, destruction, and polling by kernel consumers. */
+/*
+ * Completion queues: creation, changes, destruction, and polling by kernel
+ * consumers.
+ */
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
@@ -8,6 +11,9 @@
 #include "qp.h"
 #include "ring.h"
 #include "ucontext.h"
+
+#define RNIC_CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION |	\
+			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
 static const enum ib_wc_opcode cq_opcodes[] = {
 	[MPA_WR_WRITE]		= IB_WC_RDMA_WRITE,
@@ -21,12 +27,13 @@ static const enum ib_wc_opcode cq_opcodes[] = {
 
 static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);
 
-static int cq_respond(const struct rnic_cq *cq, struct ib_udata *udata)
+static int cq_respond(const struct rnic_area *area, const struct rnic_ring *ring,
+		      struct ib_udata *udata)
 {
 	struct mpa_create_cq_resp resp = {
-		.cq_key = rnic_area_key(&cq->area),
-		.num_cqe = cq->ring.size,
-		.ring_len = cq->area.len,
+		.cq_key = rnic_area_key(area),
+		.num_cqe = ring->size,
+		.ring_len = area->len,
 	};
 
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
@@ -39,7 +46,12 @@ static void cq_failed(struct work_struct *work)
 	rnic_qp_cq_failed(rnic_cq_dev(cq), cq);
 }
 
-static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
+/*
+ * Makes memory for a ring of @cqe entries, and tells its user where it is. The
+ * area is zeroed if it fails.
+ */
+static int cq_make_ring(const struct rnic_cq *cq, u32 cqe, struct rnic_area *area,
+			struct rnic_ring *ring, struct ib_udata *udata)
 {
 	struct rnic_ucontext *uctx = NULL;
 	u64 len;
@@ -48,31 +60,55 @@ static int cq_init(struct rnic_cq *cq, u32 cqe, struct ib_udata *udata)
 	if (udata)
 		uctx = rdma_udata_to_drv_context(udata, struct rnic_ucontext,
 						 ibuctx);
-	spin_lock_init(&cq->lock);
-	INIT_WORK(&cq->failed, cq_failed);
-	len = rnic_ring_plan(&cq->ring, cqe, sizeof(struct mpa_cqe));
-	ret = rnic_area_create(&cq->area, RNIC_OWNED_CQ,
-			       uctx ? &uctx->ibuctx : NULL, len);
+	len = rnic_ring_plan(ring, cqe, cq->timed ? sizeof(struct mpa_cqe_timed) :
+						    sizeof(struct mpa_cqe));
+	ret = rnic_area_create(area, RNIC_OWNED_CQ, uctx ? &uctx->ibuctx : NULL,
+			       len);
 	if (ret)
 		return ret;
-	rnic_ring_place(&cq->ring, &cq->area, 0);
-	cq->ibcq.cqe = cq->ring.size;
+	rnic_ring_place(ring, area, 0);
 	if (udata) {
-		ret = cq_respond(cq, udata);
+		ret = cq_respond(area, ring, udata);
 		if (ret)
-			rnic_area_destroy(&cq->area);
+			rnic_area_destroy(area);
 	}
 	return ret;
+}
+
+static int cq_init(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	int ret;
+
+	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->failed, cq_failed);
+	rnic_cq_moderation_init(cq);
+	cq->timed = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->lossy = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
+	ret = cq_make_ring(cq, attr->cqe, &cq->area, &cq->ring, udata);
+	if (!ret)
+		cq->ibcq.cqe = cq->ring.size;
+	return ret;
+}
+
+/* Checks the size of a queue, and what comes with the request for it. */
+static int cq_check_request(u32 cqe, struct ib_udata *udata)
+{
+	if (!cqe || cqe > RNIC_MAX_CQE)
+		return -EINVAL;
+	if (udata && udata->outlen < sizeof(struct mpa_create_cq_resp))
+		return -EINVAL;
+	return rnic_udata_clear(udata) ? 0 : -EINVAL;
 }
 
 /**
  * rnic_create_cq() - verbs: create_cq
  * @ibcq: the queue, zeroed but for what the core has filled in
- * @attr: how many entries; no flags are known
+ * @attr: how many entries; flags: time stamps, overruns are ignored
  * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
  *
  * Return: 0; -EINVAL: no entries or more than %RNIC_MAX_CQE, no room for the
- * response, or unknown input of the provider; -EOPNOTSUPP: flags; -ENOMEM: no
+ * response, or unknown input of the provider; -EOPNOTSUPP: other flags; -ENOMEM: no
  * memory, or the device or the context has reached its limit; -EFAULT.
  */
 int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -81,18 +117,15 @@ int rnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct rnic_dev *dev = to_rnic_dev(ibcq->device);
 	int ret;
 
-	if (attr->flags)
+	if (attr->flags & ~RNIC_CQ_FLAGS)
 		return -EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > RNIC_MAX_CQE)
-		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct mpa_create_cq_resp))
-		return -EINVAL;
-	if (!rnic_udata_clear(udata))
-		return -EINVAL;
+	ret = cq_check_request(attr->cqe, udata);
+	if (ret)
+		return ret;
 	if (!rnic_dev_reserve(&dev->nr_cq, RNIC_MAX_CQ))
 		return -ENOMEM;
 
-	ret = cq_init(to_rnic_cq(ibcq), attr->cqe, udata);
+	ret = cq_init(to_rnic_cq(ibcq), attr, udata);
 	if (ret)
 		atomic_dec(&dev->nr_cq);
 	return ret;
@@ -110,14 +143,138 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
-	/* Only QPs queue it, and none is left. */
+	/* Only QPs queue the work and start the timer, and none is left. */
 	cancel_work_sync(&cq->failed);
+	hrtimer_cancel(&cq->timer);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	rnic_area_destroy(&cq->area);
 	atomic_dec(&rnic_cq_dev(cq)->nr_cq);
 	return 0;
+}
+
+/**
+ * rnic_modify_cq() - verbs: modify_cq
+ * @ibcq: the queue
+ * @count: completions that raise an event together
+ * @period: microseconds after which fewer of them raise it
+ *
+ * If one of the two is 0 or @count is 1, each completion that meets the
+ * consumer's request raises an event, as for a new queue. A completion whose
+ * event waits keeps waiting as long as it would have. Any context.
+ *
+ * Return: 0.
+ */
+int rnic_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
+	unsigned long irq;
+
+	spin_lock_irqsave(&cq->lock, irq);
+	cq->max_held = period ? count : 0;
+	cq->max_held_us = count ? period : 0;
+	spin_unlock_irqrestore(&cq->lock, irq);
+	return 0;
+}
+
+static void cq_copy_entry(struct rnic_ring *to, const struct rnic_ring *from,
+			  u32 index)
+{
+	memcpy(rnic_ring_at(to, index), rnic_ring_at(from, index), from->stride);
+}
+
+/* Puts the new ring and its memory into the place of the old, and vice versa. */
+static void cq_swap_rings(struct rnic_cq *cq, struct rnic_area *area,
+			  struct rnic_ring *ring)
+{
+	struct mpa_ring_hdr *hdr = ring->hdr;
+
+	lockdep_assert_held(&cq->lock);
+	hdr->prod = cq->prod;
+	hdr->cons = READ_ONCE(cq->ring.hdr->cons);
+	hdr->arm = xchg(&cq->ring.hdr->arm, MPA_ARM_NONE);
+	swap(cq->area, *area);
+	swap(cq->ring, *ring);
+	cq->ibcq.cqe = cq->ring.size;
+}
+
+/*
+ * Copies some entries from *@at on to the new ring, and if these were the last
+ * ones, replaces the old ring. Returns 0 if it did, -EAGAIN if there are more,
+ * -EINVAL if the new ring is too small for them.
+ */
+static int cq_move_some(struct rnic_cq *cq, u32 *at, struct rnic_area *area,
+			struct rnic_ring *ring)
+{
+	u32 cons, seen;
+
+	lockdep_assert_held(&cq->lock);
+	cons = READ_ONCE(cq->ring.hdr->cons);
+	/* A user may write any index; then these are no entries of ours. */
+	if (cq->prod - cons > ring->size)
+		return -EINVAL;
+	/* A consumer in the kernel may have polled meanwhile. */
+	if ((s32)(cons - *at) > 0)
+		*at = cons;
+	for (seen = 0; seen < RNIC_CQ_CHUNK && *at != cq->prod; seen++, (*at)++)
+		cq_copy_entry(ring, &cq->ring, *at);
+	if (*at != cq->prod)
+		return -EAGAIN;
+	cq_swap_rings(cq, area, ring);
+	return 0;
+}
+
+/*
+ * Completions may be appended meanwhile, but not as fast as they are copied.
+ * @area and @ring are those to be freed afterwards.
+ */
+static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
+		   struct rnic_ring *ring)
+{
+	u32 at = rnic_cq_consumed(cq);
+	unsigned long irq;
+	int ret;
+
+	do {
+		spin_lock_irqsave(&cq->lock, irq);
+		ret = cq_move_some(cq, &at, area, ring);
+		spin_unlock_irqrestore(&cq->lock, irq);
+		cond_resched();
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+/**
+ * rnic_resize_cq() - verbs: resize_cq
+ * @ibcq: the queue
+ * @cqe: how many entries it is to have at least
+ * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
+ *
+ * Completions that are in the queue stay in it. Process context.
+ *
+ * Return: 0; -EINVAL: no entries, more than %RNIC_MAX_CQE, fewer than
+ * completions in the queue, no room for the response, or unknown input of the
+ * provider; -ENOMEM: no memory, or the context has reached its limit; -EFAULT.
+ * If it fails, the queue is as before.
+ */
+int rnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct rnic_cq *cq = to_rnic_cq(ibcq);
+	struct rnic_area area;
+	struct rnic_ring ring;
+	int ret;
+
+	/* A negative number is too large. */
+	ret = cq_check_request(cqe, udata);
+	if (ret)
+		return ret;
+	ret = cq_make_ring(cq, cqe, &area, &ring, udata);
+	if (ret)
+		return ret;
+	ret = cq_move(cq, &area, &ring);
+	rnic_area_destroy(&area);
+	return ret;
 }
 
 /*
@@ -216,11 +373,12 @@ int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
-	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+	struct mpa_ring_hdr *hdr;
 	unsigned long irq;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
+	hdr = cq->ring.hdr;
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		cmpxchg(&hdr->arm, MPA_ARM_NONE, MPA_ARM_SOLICITED);
 	else

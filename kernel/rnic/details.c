@@ -225,8 +225,9 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	struct nlattr *nest;
 	unsigned long flags;
+	u32 size, used, arm;
+	u16 max_held, max_held_us;
 	bool overflown;
-	u32 used, arm;
 	int ret = 0;
 
 	spin_lock_irqsave(&cq->lock, flags);
@@ -235,7 +236,10 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		return 0;
 	}
 	/* The consumer's index may have any value. */
-	used = min(cq->prod - READ_ONCE(cq->ring.hdr->cons), cq->ring.size);
+	size = cq->ring.size;
+	used = min(cq->prod - READ_ONCE(cq->ring.hdr->cons), size);
+	max_held = cq->max_held;
+	max_held_us = cq->max_held_us;
 	arm = READ_ONCE(cq->ring.hdr->arm);
 	overflown = cq->overflown;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -243,9 +247,11 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	if (nest) {
 		const struct detail details[] = {
-			{ "cq_size", cq->ring.size },
+			{ "cq_size", size },
 			{ "cq_used", used },
 			{ "armed", .word = details_arm_word(arm) },
+			{ "moderation_count", max_held },
+			{ "moderation_us", max_held_us },
 			{ "overflown", overflown },
 		};
 

@@ -75,6 +75,11 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->max_fast_reg_page_list_len = RNIC_MAX_FAST_REG_PAGES;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
+	/* Time stamps of completions: nanoseconds, so a clock of 10^6 kHz. */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = NSEC_PER_SEC / MSEC_PER_SEC;
 	return 0;
 }
 

@@ -109,6 +109,18 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 }
 
 /**
+ * rnic_query_ucontext() - verbs: query_ucontext
+ * @uctx: context that another process imports
+ * @attrs: nothing of ours
+ *
+ * Return: 0.
+ */
+int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
+/**
  * rnic_dealloc_ucontext() - verbs: dealloc_ucontext
  * @uctx: its context
  *

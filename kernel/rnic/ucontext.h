@@ -42,6 +42,7 @@ int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
 int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len);
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
+int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx);
 void rnic_disassociate_ucontext(struct ib_ucontext *uctx);
 

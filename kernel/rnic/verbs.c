@@ -84,6 +84,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.map_mr_sg		= rnic_map_mr_sg,
 	.mmap			= rnic_mmap,
 	.mmap_free		= rnic_mmap_free,
+	.modify_cq		= rnic_modify_cq,
 	.modify_qp		= rnic_modify_qp,
 	.poll_cq		= rnic_poll_cq,
 	.post_recv		= rnic_post_recv,
@@ -92,8 +93,10 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_gid		= rnic_query_gid,
 	.query_port		= rnic_query_port,
 	.query_qp		= rnic_query_qp,
+	.query_ucontext		= rnic_query_ucontext,
 	.reg_user_mr		= rnic_op_reg_user_mr,
 	.req_notify_cq		= rnic_req_notify_cq,
+	.resize_cq		= rnic_resize_cq,
 	MPA_REPORT_PORT_EVENT_OP
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),

@@ -198,6 +198,19 @@ struct mpa_cqe {
 };
 
 /**
+ * struct mpa_cqe_timed - an entry of a completion queue with time stamps
+ * @cqe: the completion
+ * @time: when it was appended, ns of CLOCK_MONOTONIC
+ *
+ * The entries of a queue are of this type if it was created with
+ * IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION.
+ */
+struct mpa_cqe_timed {
+	struct mpa_cqe cqe;
+	__aligned_u64 time;
+};
+
+/**
  * struct mpa_alloc_ucontext_resp - response of GET_CONTEXT
  * @abi_version: %MPA_ABI_VERSION
  * @reserved: zero
@@ -208,10 +221,14 @@ struct mpa_alloc_ucontext_resp {
 };
 
 /**
- * struct mpa_create_cq_resp - response of CREATE_CQ
+ * struct mpa_create_cq_resp - response of CREATE_CQ and RESIZE_CQ
  * @cq_key: mmap() offset of the ring
  * @num_cqe: entries, a power of two
  * @ring_len: bytes to map
+ *
+ * RESIZE_CQ replaces the ring. The new one has the indices of the old one, the
+ * entries that were not consumed, and the request for an event unless the user
+ * makes it afterwards. The user does not consume entries meanwhile.
  */
 struct mpa_create_cq_resp {
 	__aligned_u64 cq_key;

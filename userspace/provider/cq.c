@@ -5,31 +5,55 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpa.h"
 
-/* Response of CREATE_CQ: the RDMA core's part, then the part of this driver. */
+/*
+ * Responses of CREATE_CQ and RESIZE_CQ: the RDMA core's part, then the part of
+ * this driver. The core's may end in an array without a size, so it cannot be
+ * followed by a member of a structure.
+ */
 struct mpa_uverbs_create_cq_resp {
 	struct ib_uverbs_ex_create_cq_resp core;
 	struct mpa_create_cq_resp drv;
 };
 
+union mpa_uverbs_resize_cq_resp {
+	struct ib_uverbs_resize_cq_resp core;
+	struct {
+		uint8_t skip[sizeof(struct ib_uverbs_resize_cq_resp)];
+		struct mpa_create_cq_resp drv;
+	};
+};
+
 static_assert(offsetof(struct mpa_uverbs_create_cq_resp, drv) ==
 	      sizeof(struct ib_uverbs_ex_create_cq_resp), "create_cq response");
+static_assert(offsetof(union mpa_uverbs_resize_cq_resp, drv) ==
+	      sizeof(struct ib_uverbs_resize_cq_resp), "resize_cq response");
 
+/* Sets the ring and its memory in place of those that there are. */
 static int map_queue(struct mpa_cq *cq, int fd,
 		     const struct mpa_create_cq_resp *drv)
 {
-	int ret = mpa_ring_plan(&cq->ring, drv->num_cqe, sizeof(struct mpa_cqe),
-				sizeof(struct mpa_cqe), drv->ring_len);
+	uint32_t stride = cq->timed ? sizeof(struct mpa_cqe_timed) :
+				      sizeof(struct mpa_cqe);
+	struct mpa_area area;
+	struct mpa_ring ring;
+	int ret;
 
-	if (!ret && !cq->ring.entries)
+	ret = mpa_ring_plan(&ring, drv->num_cqe, stride, stride, drv->ring_len);
+	if (!ret && !ring.entries)
 		ret = EPROTO;
 	if (!ret)
-		ret = mpa_area_map(&cq->area, fd, drv->cq_key, drv->ring_len);
-	if (!ret)
-		mpa_ring_place(&cq->ring, &cq->area, 0);
-	return ret;
+		ret = mpa_area_map(&area, fd, drv->cq_key, drv->ring_len);
+	if (ret)
+		return ret;
+	mpa_ring_place(&ring, &area, 0);
+	cq->area = area;
+	cq->ring = ring;
+	__atomic_store_n(&cq->hdr, ring.hdr, __ATOMIC_SEQ_CST);
+	return 0;
 }
 
 static int cq_command(struct ibv_context *ibctx,
@@ -54,7 +78,8 @@ static int cq_command(struct ibv_context *ibctx,
 }
 
 static struct mpa_cq *cq_create(struct ibv_context *ibctx,
-				const struct ibv_cq_init_attr_ex *attr)
+				const struct ibv_cq_init_attr_ex *attr,
+				bool timed)
 {
 	struct mpa_cq *cq = calloc(1, sizeof(*cq));
 	int ret;
@@ -64,6 +89,7 @@ static struct mpa_cq *cq_create(struct ibv_context *ibctx,
 		return NULL;
 	}
 	pthread_mutex_init(&cq->lock, NULL);
+	cq->timed = timed;
 
 	ret = cq_command(ibctx, attr, cq);
 	if (!ret)
@@ -98,14 +124,19 @@ struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,
 		errno = EINVAL;
 		return NULL;
 	}
-	cq = cq_create(ibctx, &attr);
+	cq = cq_create(ibctx, &attr, false);
 	return cq ? &cq->base.cq : NULL;
 }
+
+#define CQ_TIMES ((uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
+		  (uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define CQ_FLAGS (IBV_CREATE_CQ_ATTR_SINGLE_THREADED |		\
+		  IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
 /**
  * mpa_create_cq_ex() - ibv_create_cq_ex(3)
  * @ibctx: open device
- * @attr: what is wanted; no time stamps, no ignored overruns
+ * @attr: what is wanted
  *
  * Return: the queue, or NULL and errno (%EOPNOTSUPP if something is not supported).
  */
@@ -118,22 +149,92 @@ struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS)
 		flags = attr->flags;
-	if (attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS ||
-	    attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
-	    flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED) {
+	if (attr->comp_mask & ~(IBV_CQ_INIT_ATTR_MASK_FLAGS |
+				IBV_CQ_INIT_ATTR_MASK_PD) ||
+	    attr->wc_flags & ~(IBV_WC_STANDARD_FLAGS | CQ_TIMES) ||
+	    flags & ~CQ_FLAGS) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
 
-	/* The only supported flag concerns user space alone. */
-	core.comp_mask = 0;
-	core.flags = 0;
-	cq = cq_create(ibctx, &core);
+	/* What concerns user space alone is not for the kernel. */
+	core.flags = flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	core.comp_mask = core.flags ? IBV_CQ_INIT_ATTR_MASK_FLAGS : 0;
+	cq = cq_create(ibctx, &core, attr->wc_flags & CQ_TIMES);
 	if (!cq)
 		return NULL;
-	cq->unlocked = flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->unlocked = flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED ||
+		       (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+			mpa_pd_one_thread(attr->parent_domain));
 	mpa_cq_set_ex_ops(&cq->base.cq_ex);
 	return &cq->base.cq_ex;
+}
+
+/*
+ * A request for an event that another thread makes in the old ring goes to the
+ * new one: either that thread finds afterwards that the ring was replaced, or
+ * the request is found here. mpa_ring_arm() has the barrier that pairs with the
+ * one in between.
+ */
+static void move_request(struct mpa_cq *cq, const struct mpa_ring_hdr *old)
+{
+	uint32_t arm;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	arm = __atomic_load_n(&old->arm, __ATOMIC_RELAXED);
+	if (arm != MPA_ARM_NONE)
+		mpa_ring_arm(cq->ring.hdr, arm);
+}
+
+/**
+ * mpa_resize_cq() - ibv_resize_cq(3)
+ * @ibcq: the queue; its completions stay in it
+ * @cqe: entries wanted
+ *
+ * Return: 0, or a positive errno; %EINVAL if completions in the queue do not fit.
+ */
+int mpa_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	union mpa_uverbs_resize_cq_resp resp = { .drv = { 0 } };
+	struct mpa_old_ring *old = malloc(sizeof(*old));
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	const struct mpa_ring_hdr *hdr;
+	struct ibv_resize_cq cmd = { 0 };
+	int ret;
+
+	if (!old)
+		return ENOMEM;
+	mpa_cq_lock(cq);
+	hdr = cq->ring.hdr;
+	old->area = cq->area;
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
+				sizeof(resp));
+	if (!ret)
+		ret = map_queue(cq, ibcq->context->cmd_fd, &resp.drv);
+	if (!ret) {
+		old->next = cq->old_rings;
+		cq->old_rings = old;
+		move_request(cq, hdr);
+	}
+	mpa_cq_unlock(cq);
+	if (ret)
+		free(old);
+	return ret;
+}
+
+/**
+ * mpa_modify_cq() - ibv_modify_cq(3)
+ * @ibcq: the queue
+ * @attr: how many completions raise an event together, and after which time
+ *	fewer do
+ *
+ * Return: 0 or a positive errno.
+ */
+int mpa_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = { 0 };
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
 }
 
 /**
@@ -149,6 +250,13 @@ int mpa_destroy_cq(struct ibv_cq *ibcq)
 
 	if (ret)
 		return ret;
+	while (cq->old_rings) {
+		struct mpa_old_ring *old = cq->old_rings;
+
+		cq->old_rings = old->next;
+		mpa_area_unmap(&old->area);
+		free(old);
+	}
 	mpa_area_unmap(&cq->area);
 	pthread_mutex_destroy(&cq->lock);
 	free(cq);
@@ -174,18 +282,18 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	 * the time. Other threads may be ahead of both indices; if these are
 	 * equal, every completion before prod was taken all the same.
 	 */
-	if (!mpa_ring_ready(&cq->ring, __atomic_load_n(&cq->cons,
-						       __ATOMIC_RELAXED)))
+	if (mpa_ring_empty(__atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE),
+			   __atomic_load_n(&cq->cons, __ATOMIC_RELAXED)))
 		return 0;
 
-	pthread_mutex_lock(&cq->lock);
+	mpa_cq_lock(cq);
 	ready = mpa_ring_ready(&cq->ring, cq->cons);
 	for (; found < num_entries && found < ready; found++)
 		mpa_wc_fill(mpa_ring_slot(&cq->ring, cq->cons + (uint32_t)found),
 			    wc + found);
 	if (found)
 		mpa_cq_consume(cq, cq->cons + (uint32_t)found);
-	pthread_mutex_unlock(&cq->lock);
+	mpa_cq_unlock(cq);
 
 	return ready < 0 ? -EIO : found;
 }
@@ -199,8 +307,17 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
  */
 int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	mpa_ring_arm(&to_mpa_cq(ibcq)->ring,
-		     solicited_only ? MPA_ARM_SOLICITED : MPA_ARM_NEXT);
+	struct mpa_cq *cq = to_mpa_cq(ibcq);
+	struct mpa_ring_hdr *now = __atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE);
+	struct mpa_ring_hdr *hdr;
+
+	/* See move_request(). */
+	do {
+		hdr = now;
+		mpa_ring_arm(hdr, solicited_only ? MPA_ARM_SOLICITED :
+						   MPA_ARM_NEXT);
+		now = __atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE);
+	} while (now != hdr);
 	return 0;
 }
 
@@ -217,7 +334,7 @@ void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num)
 	int64_t ready;
 	uint32_t keep, i;
 
-	pthread_mutex_lock(&cq->lock);
+	mpa_cq_lock(cq);
 	ready = mpa_ring_ready(&cq->ring, cq->cons);
 	if (ready <= 0)
 		goto unlock;
@@ -230,9 +347,10 @@ void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num)
 		if (cqe->qp_num == qp_num)
 			continue;
 		if (--keep != i)
-			*(struct mpa_cqe *)mpa_ring_slot(&cq->ring, keep) = *cqe;
+			memcpy(mpa_ring_slot(&cq->ring, keep), cqe,
+			       cq->ring.stride);
 	}
 	mpa_cq_consume(cq, keep);
 unlock:
-	pthread_mutex_unlock(&cq->lock);
+	mpa_cq_unlock(cq);
 }

@@ -3,20 +3,10 @@
  * The polling interface of ibv_create_cq_ex(3), one completion at a time.
  */
 #include <errno.h>
+#include <string.h>
+#include <time.h>
 
 #include "mpa.h"
-
-static void cq_lock(struct mpa_cq *cq)
-{
-	if (!cq->unlocked)
-		pthread_mutex_lock(&cq->lock);
-}
-
-static void cq_unlock(struct mpa_cq *cq)
-{
-	if (!cq->unlocked)
-		pthread_mutex_unlock(&cq->lock);
-}
 
 /* Called with the lock held; 0, ENOENT, or EIO for a ring out of order. */
 static int cq_next(struct mpa_cq *cq)
@@ -28,11 +18,11 @@ static int cq_next(struct mpa_cq *cq)
 		return ready ? EIO : ENOENT;
 
 	/* Copy the entry, so that the kernel has its place back at once. */
-	cq->cur = *(const struct mpa_cqe *)mpa_ring_slot(&cq->ring, cq->cons);
+	memcpy(&cq->cur, mpa_ring_slot(&cq->ring, cq->cons), cq->ring.stride);
 	mpa_cq_consume(cq, cq->cons + 1);
 
-	cq_ex->wr_id = cq->cur.wr_id;
-	cq_ex->status = mpa_wc_status(&cq->cur);
+	cq_ex->wr_id = cq->cur.cqe.wr_id;
+	cq_ex->status = mpa_wc_status(&cq->cur.cqe);
 	return 0;
 }
 
@@ -44,10 +34,10 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 
-	cq_lock(cq);
+	mpa_cq_lock(cq);
 	ret = cq_next(cq);
 	if (ret)
-		cq_unlock(cq);
+		mpa_cq_unlock(cq);
 	return ret;
 }
 
@@ -58,40 +48,61 @@ static int next_poll(struct ibv_cq_ex *ibcq)
 
 static void end_poll(struct ibv_cq_ex *ibcq)
 {
-	cq_unlock(to_mpa_cq_ex(ibcq));
+	mpa_cq_unlock(to_mpa_cq_ex(ibcq));
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ibcq)
 {
-	return mpa_wc_opcode(&to_mpa_cq_ex(ibcq)->cur);
+	return mpa_wc_opcode(&to_mpa_cq_ex(ibcq)->cur.cqe);
 }
 
 static uint32_t read_vendor_err(struct ibv_cq_ex *ibcq)
 {
-	return to_mpa_cq_ex(ibcq)->cur.vendor_err;
+	return to_mpa_cq_ex(ibcq)->cur.cqe.vendor_err;
 }
 
 static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 {
-	return to_mpa_cq_ex(ibcq)->cur.byte_len;
+	return to_mpa_cq_ex(ibcq)->cur.cqe.byte_len;
 }
 
 /* Of the two values this field can carry, iWARP has the invalidated STag. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
-	const struct mpa_cqe *cqe = &to_mpa_cq_ex(ibcq)->cur;
+	const struct mpa_cqe *cqe = &to_mpa_cq_ex(ibcq)->cur.cqe;
 
 	return cqe->flags & MPA_CQE_INVALIDATED ? cqe->inv_stag : 0;
 }
 
 static uint32_t read_qp_num(struct ibv_cq_ex *ibcq)
 {
-	return to_mpa_cq_ex(ibcq)->cur.qp_num;
+	return to_mpa_cq_ex(ibcq)->cur.cqe.qp_num;
 }
 
 static unsigned int read_wc_flags(struct ibv_cq_ex *ibcq)
 {
-	return mpa_wc_flags(&to_mpa_cq_ex(ibcq)->cur);
+	return mpa_wc_flags(&to_mpa_cq_ex(ibcq)->cur.cqe);
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return to_mpa_cq_ex(ibcq)->cur.time;
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* With today's difference of the two clocks, even if it was another then. */
+static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ibcq)
+{
+	int64_t ahead = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
+
+	return to_mpa_cq_ex(ibcq)->cur.time + (uint64_t)ahead;
 }
 
 /* The other IBV_WC_STANDARD_FLAGS exist in InfiniBand only. */
@@ -126,4 +137,8 @@ void mpa_cq_set_ex_ops(struct ibv_cq_ex *cq)
 	cq->read_slid = read_zero_u32;
 	cq->read_sl = read_zero_u8;
 	cq->read_dlid_path_bits = read_zero_u8;
+	if (to_mpa_cq_ex(cq)->timed) {
+		cq->read_completion_ts = read_completion_ts;
+		cq->read_completion_wallclock_ns = read_completion_wallclock_ns;
+	}
 }

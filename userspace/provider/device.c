@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Devices, contexts, and the objects that only the kernel needs: protection
- * domains and memory regions.
+ * Devices, contexts, and memory regions, which only the kernel needs.
  */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "mpa.h"
 
@@ -72,34 +72,16 @@ static int query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
-static struct ibv_pd *alloc_pd(struct ibv_context *ibctx)
+/* Time stamps of completions are those of CLOCK_MONOTONIC. */
+static int query_rt_values(struct ibv_context *ibctx,
+			   struct ibv_values_ex *values)
 {
-	struct ib_uverbs_alloc_pd_resp resp = { 0 };
-	struct ibv_alloc_pd cmd = { 0 };
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
-	int ret;
-
-	if (!pd) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	ret = ibv_cmd_alloc_pd(ibctx, pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
-	if (!ret)
-		return pd;
-
-	free(pd);
-	errno = ret;
-	return NULL;
-}
-
-static int dealloc_pd(struct ibv_pd *pd)
-{
-	int ret = ibv_cmd_dealloc_pd(pd);
-
-	if (!ret)
-		free(pd);
-	return ret;
+	(void)ibctx;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK &&
+	    clock_gettime(CLOCK_MONOTONIC, &values->raw_clock))
+		return errno;
+	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+	return 0;
 }
 
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
@@ -143,16 +125,22 @@ static void free_context(struct ibv_context *ibctx)
 
 /* libibverbs fails the operations missing here with EOPNOTSUPP. */
 static const struct verbs_context_ops mpa_context_ops = {
-	.alloc_pd = alloc_pd,
+	.alloc_parent_domain = mpa_alloc_parent_domain,
+	.alloc_pd = mpa_alloc_pd,
+	.alloc_td = mpa_alloc_td,
 	.create_cq = mpa_create_cq,
 	.create_cq_ex = mpa_create_cq_ex,
 	.create_qp = mpa_create_qp,
 	.create_qp_ex = mpa_create_qp_ex,
-	.dealloc_pd = dealloc_pd,
+	.dealloc_pd = mpa_dealloc_pd,
+	.dealloc_td = mpa_dealloc_td,
 	.dereg_mr = dereg_mr,
 	.destroy_cq = mpa_destroy_cq,
 	.destroy_qp = mpa_destroy_qp,
 	.free_context = free_context,
+	.import_mr = mpa_import_mr,
+	.import_pd = mpa_import_pd,
+	.modify_cq = mpa_modify_cq,
 	.modify_qp = mpa_modify_qp,
 	.poll_cq = mpa_poll_cq,
 	.post_recv = mpa_post_recv,
@@ -160,8 +148,12 @@ static const struct verbs_context_ops mpa_context_ops = {
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.query_qp = mpa_query_qp,
+	.query_rt_values = query_rt_values,
 	.reg_mr = reg_mr,
 	.req_notify_cq = mpa_req_notify_cq,
+	.resize_cq = mpa_resize_cq,
+	.unimport_mr = mpa_unimport_mr,
+	.unimport_pd = mpa_unimport_pd,
 };
 
 static int get_context(struct mpa_context *ctx)
@@ -182,8 +174,7 @@ static int get_context(struct mpa_context *ctx)
 	return 0;
 }
 
-static struct verbs_context *alloc_context(struct ibv_device *device,
-					   int cmd_fd, void *private_data)
+static struct mpa_context *new_context(struct ibv_device *device, int cmd_fd)
 {
 	/*
 	 * The interface gives the member's place as an offset from a null
@@ -191,16 +182,15 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	 */
 	struct verbs_context *base_offset =
 		(struct verbs_context *)offsetof(struct mpa_context, base);
-	struct mpa_context *ctx;
-	int ret;
 
-	(void)private_data;
-	ctx = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*ctx),
-					    base_offset, RDMA_DRIVER_UNKNOWN);
-	if (!ctx)
-		return NULL;
+	return _verbs_init_and_alloc_context(device, cmd_fd,
+					     sizeof(struct mpa_context),
+					     base_offset, RDMA_DRIVER_UNKNOWN);
+}
 
-	ret = get_context(ctx);
+/* Ends an attempt to open a device; a function of libibverbs has failed or not. */
+static struct verbs_context *opened(struct mpa_context *ctx, int ret)
+{
 	if (ret) {
 		free_context(&ctx->base.context);
 		errno = ret;
@@ -208,6 +198,25 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	}
 	verbs_set_ops(&ctx->base, &mpa_context_ops);
 	return &ctx->base;
+}
+
+static struct verbs_context *alloc_context(struct ibv_device *device,
+					   int cmd_fd, void *private_data)
+{
+	struct mpa_context *ctx = new_context(device, cmd_fd);
+
+	(void)private_data;
+	return ctx ? opened(ctx, get_context(ctx)) : NULL;
+}
+
+/* The process that opened the device has compared the versions. */
+static struct verbs_context *import_context(struct ibv_device *device,
+					    int cmd_fd)
+{
+	struct mpa_context *ctx = new_context(device, cmd_fd);
+
+	return ctx ? opened(ctx, ibv_cmd_query_context(&ctx->base.context,
+						       NULL)) : NULL;
 }
 
 /*
@@ -257,6 +266,7 @@ static const struct verbs_device_ops mpa_device_ops = {
 	.match_table = mpa_match_table,
 	.match_device = match_device,
 	.alloc_context = alloc_context,
+	.import_context = import_context,
 	.alloc_device = alloc_device,
 	.uninit_device = uninit_device,
 };

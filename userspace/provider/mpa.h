@@ -40,23 +40,41 @@ struct mpa_context {
 };
 
 /**
+ * struct mpa_old_ring - the ring that a completion queue had before
+ * @next: the one before that
+ * @area: its memory
+ */
+struct mpa_old_ring {
+	struct mpa_old_ring *next;
+	struct mpa_area area;
+};
+
+/**
  * struct mpa_cq - a completion queue
  * @base: libibverbs' part
  * @lock: protects all below
  * @unlocked: the program promised to use it from one thread only
+ * @timed: entries are of struct mpa_cqe_timed; constant
  * @cons: index of the next entry to be read; looked at without the lock, too
+ * @hdr: that of @ring; looked at without the lock, too
  * @area: memory of @ring
  * @ring: the entries
- * @cur: entry that the program looks at between start_poll and end_poll
+ * @old_rings: rings that were replaced. Their memory stays mapped as long as
+ *	the queue exists, because of those who look at @hdr
+ * @cur: entry that the program looks at between start_poll and end_poll; its
+ *	time is valid if @timed
  */
 struct mpa_cq {
 	struct verbs_cq base;
 	pthread_mutex_t lock;
 	bool unlocked;
+	bool timed;
 	uint32_t cons;
+	struct mpa_ring_hdr *hdr;
 	struct mpa_area area;
 	struct mpa_ring ring;
-	struct mpa_cqe cur;
+	struct mpa_old_ring *old_rings;
+	struct mpa_cqe_timed cur;
 };
 
 /**
@@ -107,6 +125,18 @@ struct mpa_qp {
 	int wr_err;
 };
 
+static inline void mpa_cq_lock(struct mpa_cq *cq)
+{
+	if (!cq->unlocked)
+		pthread_mutex_lock(&cq->lock);
+}
+
+static inline void mpa_cq_unlock(struct mpa_cq *cq)
+{
+	if (!cq->unlocked)
+		pthread_mutex_unlock(&cq->lock);
+}
+
 /* Gives all entries before @cons back to the producer; the lock is held. */
 static inline void mpa_cq_consume(struct mpa_cq *cq, uint32_t cons)
 {
@@ -151,11 +181,27 @@ int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,
 void mpa_ring_place(struct mpa_ring *ring, const struct mpa_area *area,
 		    uint32_t offset);
 
+/* domain.c */
+struct ibv_pd *mpa_alloc_pd(struct ibv_context *ibctx);
+int mpa_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *mpa_alloc_td(struct ibv_context *ibctx,
+			    struct ibv_td_init_attr *attr);
+int mpa_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *mpa_alloc_parent_domain(struct ibv_context *ibctx,
+				       struct ibv_parent_domain_init_attr *attr);
+bool mpa_pd_one_thread(struct ibv_pd *ibpd);
+struct ibv_pd *mpa_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void mpa_unimport_pd(struct ibv_pd *ibpd);
+struct ibv_mr *mpa_import_mr(struct ibv_pd *ibpd, uint32_t handle);
+void mpa_unimport_mr(struct ibv_mr *ibmr);
+
 /* cq.c */
 struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,
 			     struct ibv_comp_channel *channel, int comp_vector);
 struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 				   struct ibv_cq_init_attr_ex *attr);
+int mpa_resize_cq(struct ibv_cq *ibcq, int cqe);
+int mpa_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int mpa_destroy_cq(struct ibv_cq *ibcq);
 int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);

@@ -225,9 +225,11 @@ struct verbs_cq {
 	SLOT(alloc_dm)							\
 	SLOT(alloc_mw)							\
 	SLOT(alloc_null_mr)						\
-	SLOT(alloc_parent_domain)					\
+	OP(struct ibv_pd *, alloc_parent_domain,			\
+	   (struct ibv_context *, struct ibv_parent_domain_init_attr *)) \
 	OP(struct ibv_pd *, alloc_pd, (struct ibv_context *))		\
-	SLOT(alloc_td)							\
+	OP(struct ibv_td *, alloc_td,					\
+	   (struct ibv_context *, struct ibv_td_init_attr *))		\
 	SLOT(async_event)						\
 	SLOT(attach_counters_point_flow)				\
 	SLOT(attach_mcast)						\
@@ -252,7 +254,7 @@ struct verbs_cq {
 	SLOT(create_wq)							\
 	SLOT(dealloc_mw)						\
 	OP(int, dealloc_pd, (struct ibv_pd *))				\
-	SLOT(dealloc_td)						\
+	OP(int, dealloc_td, (struct ibv_td *))				\
 	OP(int, dereg_mr, (struct verbs_mr *))				\
 	SLOT(destroy_ah)						\
 	SLOT(destroy_counters)						\
@@ -268,9 +270,9 @@ struct verbs_cq {
 	SLOT(free_dm)							\
 	SLOT(get_srq_num)						\
 	SLOT(import_dm)							\
-	SLOT(import_mr)							\
-	SLOT(import_pd)							\
-	SLOT(modify_cq)							\
+	OP(struct ibv_mr *, import_mr, (struct ibv_pd *, uint32_t))	\
+	OP(struct ibv_pd *, import_pd, (struct ibv_context *, uint32_t)) \
+	OP(int, modify_cq, (struct ibv_cq *, struct ibv_modify_cq_attr *)) \
 	SLOT(modify_flow_action_esp)					\
 	OP(int, modify_qp, (struct ibv_qp *, struct ibv_qp_attr *, int)) \
 	SLOT(modify_qp_rate_limit)					\
@@ -294,7 +296,8 @@ struct verbs_cq {
 	OP(int, query_qp, (struct ibv_qp *, struct ibv_qp_attr *, int,	\
 			   struct ibv_qp_init_attr *))			\
 	SLOT(query_qp_data_in_order)					\
-	SLOT(query_rt_values)						\
+	OP(int, query_rt_values,					\
+	   (struct ibv_context *, struct ibv_values_ex *))		\
 	SLOT(query_srq)							\
 	SLOT(read_counters)						\
 	SLOT(reg_dm_mr)							\
@@ -303,11 +306,11 @@ struct verbs_cq {
 	   (struct ibv_pd *, void *, size_t, uint64_t, int))		\
 	OP(int, req_notify_cq, (struct ibv_cq *, int))			\
 	SLOT(rereg_mr)							\
-	SLOT(resize_cq)							\
+	OP(int, resize_cq, (struct ibv_cq *, int))			\
 	SLOT(set_ece)							\
 	SLOT(unimport_dm)						\
-	SLOT(unimport_mr)						\
-	SLOT(unimport_pd)
+	OP(void, unimport_mr, (struct ibv_mr *))			\
+	OP(void, unimport_pd, (struct ibv_pd *))
 
 #define VERBS_OP_MEMBER(result, name, arguments) result (*name)arguments;
 #define VERBS_SLOT_MEMBER(name) void (*name)(void);
@@ -338,12 +341,21 @@ VERBS_CMD(create_qp);
 VERBS_CMD(modify_qp);
 VERBS_CMD(query_qp);
 VERBS_CMD(query_port);
+VERBS_CMD(resize_cq);
 
 struct ibv_create_cq_ex {
 	struct ib_uverbs_cmd_hdr hdr;
 	struct ib_uverbs_ex_cmd_hdr ex_hdr;
 	struct ib_uverbs_ex_create_cq core_payload;
 };
+
+struct ibv_modify_cq {
+	struct ib_uverbs_cmd_hdr hdr;
+	struct ib_uverbs_ex_cmd_hdr ex_hdr;
+	struct ib_uverbs_ex_modify_cq core_payload;
+};
+
+struct ibv_command_buffer;
 
 /* Functions of libibverbs, all in its private symbol node. */
 #define VERBS_PASTE(a, b) a##b
@@ -372,6 +384,9 @@ int ibv_cmd_get_context(struct verbs_context *context,
 #endif
 			struct ib_uverbs_get_context_resp *resp,
 			size_t resp_size);
+int ibv_cmd_query_context(struct ibv_context *context,
+			  struct ibv_command_buffer *driver);
+int ibv_cmd_query_mr(struct ibv_pd *pd, struct verbs_mr *mr, uint32_t handle);
 int ibv_cmd_query_device_any(struct ibv_context *context,
 			     const struct ibv_query_device_ex_input *input,
 			     struct ibv_device_attr_ex *attr, size_t attr_size,
@@ -395,6 +410,11 @@ int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 size_t cmd_size,
 			 struct ib_uverbs_ex_create_cq_resp *resp,
 			 size_t resp_size, uint32_t flags);
+int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd,
+		      size_t cmd_size, struct ib_uverbs_resize_cq_resp *resp,
+		      size_t resp_size);
+int ibv_cmd_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr,
+		      struct ibv_modify_cq *cmd, size_t cmd_size);
 int ibv_cmd_destroy_cq(struct ibv_cq *cq);
 int ibv_cmd_create_qp_ex(struct ibv_context *context, struct verbs_qp *qp,
 			 struct ibv_qp_init_attr_ex *attr,
@@ -431,6 +451,8 @@ static_assert(sizeof(struct ibv_modify_qp) == 120, "ibv_modify_qp");
 static_assert(sizeof(struct ibv_query_qp) == 24, "ibv_query_qp");
 static_assert(sizeof(struct ibv_query_port) == 24, "ibv_query_port");
 static_assert(sizeof(struct ibv_create_cq_ex) == 56, "ibv_create_cq_ex");
+static_assert(sizeof(struct ibv_resize_cq) == 24, "ibv_resize_cq");
+static_assert(sizeof(struct ibv_modify_cq) == 40, "ibv_modify_cq");
 
 #if defined(__x86_64__) && defined(__LP64__)
 static_assert(sizeof(struct verbs_match_ent) == 24, "verbs_match_ent");

@@ -105,6 +105,16 @@ static inline int64_t mpa_ring_ready(const struct mpa_ring *ring, uint32_t cons)
 }
 
 /**
+ * mpa_ring_empty() - whether a consumer finds no entry
+ * @hdr: of a ring that this side consumes from
+ * @cons: its own copy of the index
+ */
+static inline bool mpa_ring_empty(const struct mpa_ring_hdr *hdr, uint32_t cons)
+{
+	return __atomic_load_n(&hdr->prod, __ATOMIC_RELAXED) == cons;
+}
+
+/**
  * mpa_ring_produce() - publish entries
  * @ring: ring this side produces into
  * @prod: the new index
@@ -128,21 +138,21 @@ static inline void mpa_ring_consume(struct mpa_ring *ring, uint32_t cons)
 
 /**
  * mpa_ring_arm() - ask for an event
- * @ring: completion ring
+ * @hdr: of a completion ring
  * @want: %MPA_ARM_SOLICITED or %MPA_ARM_NEXT
  *
  * A stronger request that is still pending stays. The caller looks at the
  * ring again afterwards; the barrier keeps that look from being done before
- * the request is visible, and pairs with smp_mb() in cq_disarm(), between
- * publishing a completion and taking the request. One of the two sides sees
+ * the request is visible, and pairs with smp_mb() in cq_append(), between
+ * publishing a completion and looking at the request. One of the two sides sees
  * the other.
  */
-static inline void mpa_ring_arm(struct mpa_ring *ring, uint32_t want)
+static inline void mpa_ring_arm(struct mpa_ring_hdr *hdr, uint32_t want)
 {
-	uint32_t old = __atomic_load_n(&ring->hdr->arm, __ATOMIC_RELAXED);
+	uint32_t old = __atomic_load_n(&hdr->arm, __ATOMIC_RELAXED);
 
 	while (old < want &&
-	       !__atomic_compare_exchange_n(&ring->hdr->arm, &old, want, true,
+	       !__atomic_compare_exchange_n(&hdr->arm, &old, want, true,
 					    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -19,6 +19,7 @@ REREG_MR, DEREG_MR, ALLOC_MW, CREATE_CQ = 11, 13, 14, 18
 RESIZE_CQ, DESTROY_CQ, CREATE_SRQ = 19, 20, 32
 QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
 QUERY_QP, MODIFY_QP, DESTROY_QP = 25, 26, 27
+MODIFY_CQ = 57
 EXTENDED = 1 << 31
 
 PAGE = mmap.PAGESIZE
@@ -93,8 +94,8 @@ class Device:
         """A command of the other form; more is for the driver."""
         room = ctypes.create_string_buffer(size)
         head = struct.pack("=IHHQHHI", number | EXTENDED, len(payload) // 8,
-                           size // 8, ctypes.addressof(room), len(more) // 8,
-                           0, 0)
+                           size // 8, ctypes.addressof(room) if size else 0,
+                           len(more) // 8, 0, 0)
         os.write(self.fd, head + payload + more)
 
     def context(self, answer="=IIII", more=b""):
@@ -104,6 +105,13 @@ class Device:
         return self.command(
             CREATE_CQ, struct.pack("=QIIiI", 0, cqe, vector, -1, 0) + more,
             answer)
+
+    def resize_cq(self, handle, cqe, answer="=IIQII", more=b""):
+        return self.command(RESIZE_CQ, struct.pack("=II", handle, cqe) + more, answer)
+
+    def modify_cq(self, handle, mask, count, period):
+        self.extended(MODIFY_CQ, struct.pack("=IIHHI", handle, mask, count, period, 0),
+                      b"", 0)
 
     def destroy_cq(self, handle):
         return self.command(DESTROY_CQ, struct.pack("=II", handle, 0), "=II")
@@ -155,9 +163,8 @@ def contexts(device, results):
 
 def missing(device, results):
     """Commands without an implementation are refused as such."""
-    for name, number in (("RESIZE_CQ", RESIZE_CQ), ("ALLOC_MW", ALLOC_MW),
-                         ("CREATE_SRQ", CREATE_SRQ), ("CREATE_AH", CREATE_AH),
-                         ("REREG_MR", REREG_MR)):
+    for name, number in (("ALLOC_MW", ALLOC_MW), ("CREATE_SRQ", CREATE_SRQ),
+                         ("CREATE_AH", CREATE_AH), ("REREG_MR", REREG_MR)):
         _, error = attempt(device.command, number, bytes(56), "=IIII")
         results.same(f"{name} is not supported", error, "ENOTSUP")
 
@@ -180,6 +187,40 @@ def queues(device, results):
                      (error, actual, entries, length),
                      (None, size, size, -(-(128 + size * 32) // PAGE) * PAGE))
         device.destroy_cq(handle)
+
+
+def changed_queues(device, results):
+    """Other sizes of a completion queue, and moderation."""
+    handle, _, key, _, length = device.create_cq(64)
+    for cqe in (0, MAX_CQE + 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1):
+        _, error = attempt(device.resize_cq, handle, cqe)
+        results.same(f"resized to {cqe}", error, "EINVAL")
+    for answer in ("=II", "=IIQI"):
+        _, error = attempt(device.resize_cq, handle, 16, answer=answer)
+        results.same(f"no room for the new ring's place {answer}", error, "EINVAL")
+    # The indices are the user's to write, too: nothing of the old ring fits then.
+    at = device.map(key, length)
+    words = ctypes.cast(at, ctypes.POINTER(ctypes.c_uint32))
+    for cons in (1, 1 << 31, (1 << 32) - 65):
+        words[16] = cons
+        _, error = attempt(device.resize_cq, handle, 64)
+        results.same(f"resized with {cons:#x} entries taken", error, "EINVAL")
+    words[16] = 0
+    (actual, _, new_key, entries, new_length), error = attempt(
+        device.resize_cq, handle, 100)
+    results.same("resized to 100", (error, actual, entries, new_length),
+                 (None, 128, 128, 2 * PAGE))
+    _, error = attempt(device.map, key, length)
+    results.same("the old ring cannot be mapped again", error, "EINVAL")
+    words[0] = 77
+    at = ctypes.cast(device.map(new_key, new_length), ctypes.POINTER(ctypes.c_uint32))
+    results.same("the new ring has the indices", (at[0], at[16], at[17]), (0, 0, 0))
+    for mask, wanted in ((0, "EINVAL"), (1, None), (2, "ENOTSUP"), (3, "ENOTSUP")):
+        _, error = attempt(device.modify_cq, handle, mask, 65535, 65535)
+        results.same(f"modified with mask {mask}", error, wanted)
+    device.destroy_cq(handle)
+    _, error = attempt(device.resize_cq, handle, 100)
+    results.same("a queue that is gone", error, "ENOENT")
 
 
 def mappings(device, results):
@@ -317,6 +358,7 @@ def more_than_known(device, results):
         ("a context", other_context),
         ("a protection domain", lambda more: device.alloc_pd(more=more)),
         ("a completion queue", lambda more: device.create_cq(16, more=more)),
+        ("another size of it", lambda more: device.resize_cq(cq, 16, more=more)),
         ("a queue pair", lambda more: device.create_qp(pd, cq, more=more)),
         ("a change of a queue pair",
          lambda more: device.modify_qp(qp, LOCAL_WRITE, more)),
@@ -370,6 +412,7 @@ def main():
     contexts(device, results)
     missing(device, results)
     queues(device, results)
+    changed_queues(device, results)
     mappings(device, results)
     regions(device, results)
     more_than_known(device, results)

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <future>
 
 namespace {
@@ -320,6 +321,77 @@ TEST_F(CqTest, arming_needs_no_command)
 	destroy(cq);
 }
 
+/* Another size. */
+
+TEST_F(CqTest, resizing_goes_on_where_it_was)
+{
+	ibv_cq *cq = make_cq(4);
+
+	push(cq, 1);
+	push(cq, 2);
+	push(cq, 3);
+	ibv_wc wc;
+	ASSERT_EQ(poll(cq, 1, &wc), 1);
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 16), 0);
+	for (std::uint64_t id = 4; id <= 12; id++)
+		push(cq, id);
+	EXPECT_EQ(drain(cq),
+		  (std::vector<std::uint64_t>{ 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }));
+	EXPECT_EQ(kernel.cq(cq->handle).hdr().cons, 12u);
+	/* Again, and smaller. */
+	push(cq, 13);
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 2), 0);
+	push(cq, 14);
+	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 13, 14 }));
+	destroy(cq);
+}
+
+TEST_F(CqTest, refused_resizing_changes_nothing)
+{
+	ibv_cq *cq = make_cq(4);
+
+	push(cq, 1);
+	kernel.refuse["resize_cq"] = EINVAL;
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 1), EINVAL);
+	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 1 }));
+	push(cq, 2);
+	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 2 }));
+	destroy(cq);
+}
+
+/* A thread that has read the place of the old ring asks for an event in it. */
+TEST_F(CqTest, request_in_the_old_ring_is_moved)
+{
+	ibv_cq *cq = make_cq(4);
+
+	kernel.after_resize = [](const fake::Ring &old) {
+		old.hdr().arm = MPA_ARM_SOLICITED;
+	};
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), 0);
+	EXPECT_EQ(kernel.cq(cq->handle).hdr().arm,
+		  std::uint32_t{ MPA_ARM_SOLICITED });
+	/* A request that the kernel has moved is not weakened. */
+	kernel.cq(cq->handle).hdr().arm = MPA_ARM_NEXT;
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 16), 0);
+	EXPECT_EQ(kernel.cq(cq->handle).hdr().arm, std::uint32_t{ MPA_ARM_NEXT });
+	destroy(cq);
+}
+
+TEST_F(CqTest, moderation_is_passed_on)
+{
+	ibv_cq *cq = make_cq();
+	ibv_modify_cq_attr attr{};
+
+	attr.attr_mask = IBV_CQ_ATTR_MODERATE;
+	attr.moderate = { 16, 100 };
+	EXPECT_EQ(kernel.ops.modify_cq(cq, &attr), 0);
+	EXPECT_EQ(kernel.moderation.cq_count, 16u);
+	EXPECT_EQ(kernel.moderation.cq_period, 100u);
+	kernel.refuse["modify_cq"] = EOPNOTSUPP;
+	EXPECT_EQ(kernel.ops.modify_cq(cq, &attr), EOPNOTSUPP);
+	destroy(cq);
+}
+
 /* The extended interface. */
 
 struct ExRow {
@@ -327,6 +399,8 @@ struct ExRow {
 	std::uint32_t comp_mask, flags;
 	bool want;
 };
+
+constexpr std::uint32_t mask_flags = IBV_CQ_INIT_ATTR_MASK_FLAGS;
 
 class CreateEx : public CqTest, public testing::WithParamInterface<ExRow> {};
 
@@ -343,8 +417,12 @@ TEST_P(CreateEx, refuses_what_there_is_not)
 
 	if (row.want) {
 		ASSERT_NE(cq, nullptr);
-		EXPECT_EQ(kernel.cq_attr.flags, 0u);
-		EXPECT_EQ(kernel.cq_attr.comp_mask, 0u);
+		/* The only flag that the kernel sees. */
+		std::uint32_t flags = row.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ?
+			row.flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN : 0;
+		EXPECT_EQ(kernel.cq_attr.flags, flags);
+		EXPECT_EQ(kernel.cq_attr.comp_mask,
+			  flags ? mask_flags : 0u);
 		destroy(ibv_cq_ex_to_cq(cq));
 	} else {
 		EXPECT_EQ(cq, nullptr);
@@ -353,16 +431,14 @@ TEST_P(CreateEx, refuses_what_there_is_not)
 	}
 }
 
-constexpr std::uint32_t mask_flags = IBV_CQ_INIT_ATTR_MASK_FLAGS;
-
 INSTANTIATE_TEST_SUITE_P(
 	table, CreateEx,
 	testing::Values(
 		ExRow{ 0, 0, 0, true },
 		ExRow{ IBV_WC_STANDARD_FLAGS, 0, 0, true },
-		ExRow{ IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, 0, 0, false },
+		ExRow{ IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, 0, 0, true },
 		ExRow{ IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, 0, 0,
-		       false },
+		       true },
 		ExRow{ IBV_WC_EX_WITH_CVLAN, 0, 0, false },
 		ExRow{ IBV_WC_EX_WITH_FLOW_TAG, 0, 0, false },
 		ExRow{ IBV_WC_EX_WITH_TM_INFO, 0, 0, false },
@@ -370,12 +446,60 @@ INSTANTIATE_TEST_SUITE_P(
 		ExRow{ 0, mask_flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 		       true },
 		ExRow{ 0, mask_flags, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
-		       false },
+		       true },
 		ExRow{ 0, mask_flags, 1u << 7, false },
 		/* Flags are valid only if the mask includes them. */
 		ExRow{ 0, 0, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, true },
-		ExRow{ 0, IBV_CQ_INIT_ATTR_MASK_PD, 0, false },
+		ExRow{ 0, IBV_CQ_INIT_ATTR_MASK_PD, 0, true },
 		ExRow{ 0, 1u << 9, 0, false }));
+
+TEST_F(CqTest, time_stamps)
+{
+	ibv_cq_init_attr_ex attr{};
+
+	attr.cqe = 4;
+	attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	ibv_cq_ex *cq_ex = kernel.ops.create_cq_ex(context(), &attr);
+	ASSERT_NE(cq_ex, nullptr);
+	ibv_cq *cq = ibv_cq_ex_to_cq(cq_ex);
+	ibv_poll_cq_attr none{};
+	ibv_values_ex values{};
+
+	values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK | 1u << 9;
+	ASSERT_EQ(kernel.ops.query_rt_values(context(), &values), 0);
+	EXPECT_EQ(values.comp_mask, unsigned{ IBV_VALUES_MASK_RAW_CLOCK });
+	std::uint64_t now = std::uint64_t(values.raw_clock.tv_sec) * 1000000000 +
+			    values.raw_clock.tv_nsec;
+	timespec wall;
+	clock_gettime(CLOCK_REALTIME, &wall);
+
+	/* Twice around the ring. */
+	for (std::uint64_t i = 0; i < 8; i++) {
+		auto &ring = kernel.cq(cq->handle);
+
+		ring.at<mpa_cqe_timed>(ring.hdr().prod) = {
+			.cqe = { .wr_id = i, .qp_num = 1 }, .time = now + i
+		};
+		ring.hdr().prod++;
+		ASSERT_EQ(ibv_start_poll(cq_ex, &none), 0);
+		EXPECT_EQ(cq_ex->wr_id, i);
+		EXPECT_EQ(ibv_wc_read_completion_ts(cq_ex), now + i);
+		EXPECT_NEAR(double(ibv_wc_read_completion_wallclock_ns(cq_ex)) / 1e9,
+			    double(wall.tv_sec), 30.0);
+		ibv_end_poll(cq_ex);
+	}
+	destroy(cq);
+}
+
+TEST_F(CqTest, queue_without_time_stamps_does_not_read_them)
+{
+	ibv_cq_ex *cq_ex = make_cq_ex();
+
+	EXPECT_EQ(cq_ex->read_completion_ts, nullptr);
+	EXPECT_EQ(cq_ex->read_completion_wallclock_ns, nullptr);
+	destroy(ibv_cq_ex_to_cq(cq_ex));
+}
 
 class PollEx : public CqTest, public testing::WithParamInterface<bool> {};
 

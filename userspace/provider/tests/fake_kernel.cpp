@@ -68,6 +68,25 @@ Ring &Kernel::make_ring(std::uint64_t key, std::uint32_t entries,
 	return rings[key] = std::move(ring);
 }
 
+/* Of the handle of a queue: its rings have this key and those after it. */
+mpa_create_cq_resp Kernel::make_cq_ring(std::uint32_t handle,
+					std::uint32_t entries,
+					std::uint32_t stride)
+{
+	std::uint64_t key = std::uint64_t{ handle } << 4;
+
+	/* What was replaced stays, as long as it is mapped. */
+	if (auto old = rings.find(key); old != rings.end())
+		rings[key | 8 | replaced++] = old->second;
+	auto &ring = make_ring(key, entries, stride);
+	mpa_create_cq_resp drv{ .cq_key = key,
+				.num_cqe = ring.entries,
+				.ring_len = ring.len };
+
+	edit_cq(drv);
+	return drv;
+}
+
 ProviderTest::ProviderTest()
 {
 	static ibv_device public_device{};
@@ -305,17 +324,67 @@ int ibv_cmd_create_cq_ex(ibv_context *context, const ibv_cq_init_attr_ex *attr,
 		return err;
 
 	std::uint32_t handle = k.new_handle();
-	auto &ring = k.make_ring(std::uint64_t{ handle } << 4, attr->cqe,
-				 sizeof(mpa_cqe));
-	mpa_create_cq_resp drv{ .cq_key = std::uint64_t{ handle } << 4,
-				.num_cqe = ring.entries,
-				.ring_len = ring.len };
+	bool timed = attr->wc_flags &
+		     (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
 
-	k.edit_cq(drv);
-	fake::respond(resp, resp_size, drv);
+	fake::respond(resp, resp_size,
+		      k.make_cq_ring(handle, attr->cqe,
+				     timed ? sizeof(mpa_cqe_timed) :
+					     sizeof(mpa_cqe)));
 	cq->cq.context = context;
 	cq->cq.handle = handle;
 	k.object("cq", 1);
+	return 0;
+}
+
+int ibv_cmd_resize_cq(ibv_cq *cq, int cqe, struct ibv_resize_cq *,
+		      std::size_t cmd_size, ib_uverbs_resize_cq_resp *resp,
+		      std::size_t resp_size)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(cmd_size, 24u);
+	if (int err = k.command("resize_cq"))
+		return err;
+
+	fake::Ring old = k.cq(cq->handle);
+	auto drv = k.make_cq_ring(cq->handle, cqe, old.stride);
+	auto &ring = k.cq(cq->handle);
+
+	ring.hdr() = old.hdr();
+	old.hdr().arm = MPA_ARM_NONE;
+	for (auto i = old.hdr().cons; i != old.hdr().prod; i++)
+		std::memcpy(&ring.at<char>(i), &old.at<char>(i), old.stride);
+	k.after_resize(old);
+	fake::respond(resp, resp_size, drv);
+	return 0;
+}
+
+int ibv_cmd_modify_cq(ibv_cq *, ibv_modify_cq_attr *attr,
+		      struct ibv_modify_cq *, std::size_t cmd_size)
+{
+	EXPECT_EQ(cmd_size, 40u);
+	if (int err = Kernel::current().command("modify_cq"))
+		return err;
+	Kernel::current().moderation = attr->moderate;
+	return 0;
+}
+
+int ibv_cmd_query_context(ibv_context *, ibv_command_buffer *)
+{
+	return Kernel::current().command("query_context");
+}
+
+int ibv_cmd_query_mr(ibv_pd *pd, verbs_mr *mr, std::uint32_t handle)
+{
+	if (int err = Kernel::current().command("query_mr"))
+		return err;
+	mr->ibv_mr.context = pd->context;
+	mr->ibv_mr.pd = pd;
+	mr->ibv_mr.lkey = 0x200;
+	mr->mr_type = IBV_MR_TYPE_IMPORTED_MR;
+	Kernel::current().imported_mr = handle;
 	return 0;
 }
 

@@ -78,6 +78,8 @@ public:
 	std::optional<std::string> sysfs_value;
 	std::uint32_t abi_version = MPA_ABI_VERSION;
 	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
+	/* Between the answer to RESIZE_CQ and the provider's return. */
+	std::function<void(const Ring &old)> after_resize = [](auto &) {};
 	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
 	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
 	int fail_calloc = 0;			/* the n-th call from now on */
@@ -92,6 +94,8 @@ public:
 	std::map<std::string, int> objects;	/* existing objects, by kind */
 	verbs_context_ops ops{};
 	ibv_cq_init_attr_ex cq_attr{};
+	ibv_moderate_cq moderation{};
+	std::uint32_t imported_mr = 0;		/* handle */
 	ibv_qp_init_attr_ex qp_attr{};
 
 	/* Rings, by the handle of their owner. */
@@ -105,10 +109,14 @@ public:
 	std::uint32_t new_handle() { return next_handle++; }
 	Ring &make_ring(std::uint64_t key, std::uint32_t entries,
 			std::uint32_t stride);
+	mpa_create_cq_resp make_cq_ring(std::uint32_t handle,
+					std::uint32_t entries,
+					std::uint32_t stride);
 	std::map<std::uint64_t, Ring> rings;
 
 private:
 	std::uint32_t next_handle = 1;
+	std::uint32_t replaced = 0;
 };
 
 /* A test with an open device; nothing may be left over at its end. */

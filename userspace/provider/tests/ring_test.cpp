@@ -138,7 +138,7 @@ TEST_P(Arm, the_stronger_request_stays)
 	TestRing t(4);
 
 	t.ring.hdr->arm = row.before;
-	mpa_ring_arm(&t.ring, row.want);
+	mpa_ring_arm(t.ring.hdr, row.want);
 	EXPECT_EQ(t.ring.hdr->arm, row.after);
 }
 
@@ -224,7 +224,7 @@ TEST(mpa_ring_arm, no_completion_is_slept_over)
 	std::uint32_t seen = 0, cons = 0;
 	bool stuck = false;
 	while (cons != count && !stuck) {
-		mpa_ring_arm(&t.ring, MPA_ARM_NEXT);
+		mpa_ring_arm(t.ring.hdr, MPA_ARM_NEXT);
 		std::int64_t ready = mpa_ring_ready(&t.ring, cons);
 
 		if (ready > 0) {
