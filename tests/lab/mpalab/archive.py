@@ -90,11 +90,13 @@ class Archive:
                        for kind, address in mirrors().items()
                        for suite in SUITES[kind])
 
-    def versions(self, package):
-        """Versions of a package, the newest first."""
+    def versions(self, package, release=""):
+        """Versions of a package, the newest first; release: only those of that release and
+        its backports."""
         assert self.ready
-        lines = self._apt("apt-cache", "madison", package).splitlines()
-        return [line.split("|")[1].strip() for line in lines]
+        rows = [[column.strip() for column in line.split("|")]
+                for line in self._apt("apt-cache", "madison", package).splitlines()]
+        return [version for _, version, source in rows if f" {release}" in source]
 
     def names(self, pattern):
         """Names of packages that match a regular expression."""
