@@ -49,6 +49,12 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 /* Until 6.4 one call sends one piece, and records have no ends. */
 
 /*
+ * Bytes of a fragment of a packet at most: each piece of memory that is sent is
+ * one. A receiver on the same machine gets the same fragments.
+ */
+#define MPA_TCP_FRAG_MAX	U16_MAX
+
+/*
  * Sends as much of the first piece of the iterator as TCP accepts. If the route
  * has no scatter-gather, which can change with each call, all the rest is
  * copied instead.
@@ -85,6 +91,9 @@ static inline void mpa_tcp_end_record(struct sock *sk)
 	if (skb)
 		TCP_SKB_CB(skb)->eor = 1;
 }
+#else
+/* Each page that is sent is a fragment of its own. */
+#define MPA_TCP_FRAG_MAX	PAGE_SIZE
 #endif
 
 /**

@@ -5,9 +5,12 @@ static int sender(void *arg)
 {
 	struct end *e = arg;
 
-	while (!kthread_should_stop())
+	while (!kthread_should_stop()) {
 		if (end_send(e, 20, random_length))
 			break;
+		/* The peer may keep up, so that this never waits. */
+		cond_resched();
+	}
 	while (!kthread_should_stop())
 		usleep_range(200, 400);
 	return 0;

@@ -52,6 +52,14 @@ def output_of(*command, cwd=None):
         ) from error
 
 
+def package_version(package):
+    """Version of a package of this machine."""
+    try:
+        return output_of("dpkg-query", "-W", "-f", "${Version}", package)
+    except LabError as error:
+        raise LabError(f"package {package} is missing: run scripts/deps") from error
+
+
 def run_logged(command, log, title, cwd=None, unit=None):
     """Runs a long command into a log file and reports its progress.
 

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from . import debian
 from .common import BUILD, CACHE, LAB, REPO, LabError
-from .common import copy_sources, copy_tracked, digest, locked, output_of, run_logged
-from .common import say
+from .common import copy_sources, copy_tracked, digest, locked, output_of
+from .common import package_version, run_logged, say
 from .initramfs import write_initramfs
 from .roots import cross_root, foreign_user_space, user_space
+from .sources import MirrorSources, Sources
 
 CONFIGS = ("stock", "debug", "coverage", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
-SOURCE = Path("/usr/src/linux-source-6.1.tar.xz")
+# The series whose sources this machine has.
+SERIES = "6.1"
 
 # Loaded by the initramfs; the guest loads everything else that it needs.
 BOOT_MODULES = ("virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay")
@@ -29,28 +31,21 @@ UNUSED = ("sound", "drivers/gpu", "drivers/media", "drivers/staging",
 # Longer than any run can take, with its waiting.
 UNUSED_SECONDS = 4 * 3600
 
-# Sources for the kernels that are built here.
-KERNEL_SOURCE = CACHE / "source" / "linux"
-
 
 def test_config(name):
     """The test configuration with this name. A series or release of other kernels of
-    Debian is one, too; 7.3@trixie has the user space of that release."""
+    Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3 is built
+    from the sources of that series."""
     known = {one.name: one for one in
              (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}
     if name in known:
         return known[name]()
+    if name.startswith(f"{Debug.name}-"):
+        return Debug(MirrorSources(name.removeprefix(f"{Debug.name}-")))
     kernel, _, suite = name.partition("@")
     if suite:
         return OtherUserSpace(kernel, suite)
     return Arm64(kernel) if kernel.endswith("arm64") else OtherDebian(kernel)
-
-
-def package_version(package):
-    try:
-        return output_of("dpkg-query", "-W", "-f", "${Version}", package)
-    except LabError as error:
-        raise LabError(f"package {package} is missing: run scripts/deps") from error
 
 
 def newest_headers():
@@ -430,7 +425,7 @@ class Installed(TestConfig):
 
 
 class Built(TestConfig):
-    """A kernel built from linux-source-6.1, configured by the lab."""
+    """A kernel built from sources of Linux, configured by the lab."""
 
     # Fragments of the kernel configuration, tests/lab/kernel-NAME.config. If empty,
     # NAME is that of the test configuration.
@@ -445,47 +440,31 @@ class Built(TestConfig):
     boot_image = "arch/x86/boot/bzImage"
     duration = ""
 
-    def __init__(self):
+    def __init__(self, sources=None):
         super().__init__()
         self.fragments = [LAB / f"kernel-{part}.config"
                           for part in self.parts or (self.name,)]
+        self.sources = sources or Sources(SERIES)
+        if sources:
+            self.name = f"{self.name}-{sources.series}"
         self.base = CACHE / self.cache_name()
         self.objects = self.base / "obj"
         self.module_tree = BUILD / self.name / "mod"
 
     def _prepare(self):
-        if not SOURCE.exists():
-            raise LabError(f"{SOURCE} is missing: run scripts/deps")
-        version = package_version("linux-source-6.1")
+        version = self.sources.version
         inputs = digest(*self.fragments, version, output_of("gcc", "--version"),
                         *self.variables)
         stamp = self.base / "complete"
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != inputs:
             stamp.unlink(missing_ok=True)
-            self._unpack(version)
-            self._configure(version)
+            self._configure(self.sources.unpacked(), version)
             self._build()
             stamp.write_text(inputs, encoding="utf-8")
         release = (self.objects / "include/config/kernel.release").read_text("utf-8")
         return release.strip(), self.base
 
-    @staticmethod
-    def _unpack(version):
-        stamp = KERNEL_SOURCE.parent / "unpacked"
-        with locked(CACHE / "source.lock"):
-            if stamp.exists() and stamp.read_text(encoding="utf-8") == version:
-                return
-            stamp.unlink(missing_ok=True)
-            shutil.rmtree(KERNEL_SOURCE, ignore_errors=True)
-            KERNEL_SOURCE.mkdir(parents=True)
-            say(f"unpacking {SOURCE}")
-            output_of(
-                "tar", "-xJf", str(SOURCE), "-C", str(KERNEL_SOURCE),
-                "--strip-components=1", "--exclude=*/drivers/gpu/drm/amd/include/*",
-            )
-            stamp.write_text(version, encoding="utf-8")
-
-    def _configure(self, version):
+    def _configure(self, tree, version):
         # Objects of other sources: the files' timestamps do not show the difference.
         origin = self.base / "source-version"
         if not origin.exists() or origin.read_text(encoding="utf-8") != version:
@@ -497,17 +476,22 @@ class Built(TestConfig):
         joined = self.base / "fragments.config"
         joined.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         output_of(
-            "make", "-s", "-C", str(KERNEL_SOURCE), f"O={self.objects}",
+            "make", "-s", "-C", str(tree), f"O={self.objects}",
             *self.variables, f"KCONFIG_ALLCONFIG={joined}", "allnoconfig",
         )
         result = set(self._dot_config().read_text("utf-8").splitlines())
         lost = [
             line for line in wanted
             if ("CONFIG_" in line and ("=" in line or "is not set" in line))
-            and line not in result
+            and line not in result and self._has_option(line)
         ]
         if lost:
             raise LabError(f"{joined}: without effect: " + ", ".join(lost))
+
+    def _has_option(self, line):
+        """The fragments are written for one series; another may lack an option."""
+        return (self.sources.series == SERIES or
+                re.search(r"CONFIG_\w+", line).group() in self.sources.options)
 
     def _dot_config(self):
         return self.objects / ".config"
@@ -599,10 +583,13 @@ class Debug(UserMode):
     module_variables = ("UBSAN_SANITIZE=y",)
     duration = "5 to 10 minutes on two cores"
 
+    def suites(self):
+        return Debug.name
+
     def _make_all_modules(self):
         super()._make_all_modules()
         self._make_modules(
-            self.module_tree / "tests" / "kunit", "modules-kunit",
+            self.module_tree / "tests" / "kunit", f"modules-kunit-{self.name}",
             f"KBUILD_EXTRA_SYMBOLS={self.module_tree}/Module.symvers",
         )
 
@@ -618,9 +605,6 @@ class Coverage(Debug):
     module_variables = ("GCOV_PROFILE=y", "KASAN_SANITIZE=n")
 
     def cache_name(self):
-        return Debug.name
-
-    def suites(self):
         return Debug.name
 
 
