@@ -34,31 +34,31 @@ enum {
 /* Lookup and rights -------------------------------------------------------- */
 
 /*
- * The region of that index; the caller checks the key under its lock. @local: a
- * local consumer of @pd asks.
+ * The region of that index; the caller checks the key under its lock. @local:
+ * the owner of @ibqp asks, not its peer.
  */
-static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_pd *pd,
+static struct rnic_mr *mr_find(struct rnic_dev *dev, const struct ib_qp *ibqp,
 			       u32 stag, bool local)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == RNIC_STAG_LOCAL_DMA)
-		return local && !to_rnic_pd(pd)->uctx ? dev->local_dma : NULL;
+		return local && !to_rnic_pd(ibqp->pd)->uctx ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> RNIC_MR_KEY_BITS);
 }
 
 static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
-				      const struct ib_pd *pd, u32 stag,
+				      const struct ib_qp *ibqp, u32 stag,
 				      int access)
 {
-	return mr_find(dev, pd, stag, !(access & ~IB_ACCESS_LOCAL_WRITE));
+	return mr_find(dev, ibqp, stag, !(access & ~RNIC_MR_ACCESS_LOCAL));
 }
 
-static void mr_view(const struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
-		    int access, struct ddp_region_view *v)
+static void mr_view(const struct rnic_mr *mr, const struct ib_qp *ibqp,
+		    u32 stag, int access, struct ddp_region_view *v)
 {
 	lockdep_assert_held(&mr->lock);
 	v->found = mr->valid && mr->stag == stag;
-	v->same_pd = mr->ibmr.pd == pd || mr == mr->dev->local_dma;
+	v->same_pd = mr->pd == ibqp->pd || mr == mr->dev->local_dma;
 	v->allowed = (mr->access & access) == access;
 	v->base = mr->iova;
 	v->len = mr->len;
@@ -67,25 +67,25 @@ static void mr_view(const struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 /**
  * rnic_mr_view() - describe an STag for ddp_check_*()
  * @dev: the device
- * @pd: the stream's protection domain
+ * @ibqp: the queue pair of the stream
  * @stag: the STag
- * @access: IB_ACCESS_* rights needed, 0 for none
+ * @access: IB_ACCESS_* rights needed
  * @v: filled in; not found for unknown or invalid STags and stale keys
  *
  * Any context. The result may be outdated on return; rnic_mr_get() checks
  * again.
  */
-void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
-		  struct ddp_region_view *v)
+void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
+		  int access, struct ddp_region_view *v)
 {
 	struct rnic_mr *mr;
 
 	memset(v, 0, sizeof(*v));
 	rcu_read_lock();
-	mr = mr_find_access(dev, pd, stag, access);
+	mr = mr_find_access(dev, ibqp, stag, access);
 	if (mr) {
 		read_lock_bh(&mr->lock);
-		mr_view(mr, pd, stag, access, v);
+		mr_view(mr, ibqp, stag, access, v);
 		read_unlock_bh(&mr->lock);
 	}
 	rcu_read_unlock();
@@ -106,11 +106,11 @@ static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 }
 
 /* As mr_view(), before an access to [@addr, @addr + @len). */
-static void mr_view_range(const struct rnic_mr *mr, const struct ib_pd *pd,
+static void mr_view_range(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 			  u32 stag, u64 addr, u32 len, int access,
 			  struct ddp_region_view *v)
 {
-	mr_view(mr, pd, stag, access, v);
+	mr_view(mr, ibqp, stag, access, v);
 	if (v->found && !mr_mapped(mr, addr, len, access))
 		v->len = 0;
 }
@@ -119,14 +119,14 @@ static void mr_view_range(const struct rnic_mr *mr, const struct ib_pd *pd,
  * Does the region grant @access to [@addr, @addr + @len)? @len is not 0. Rules
  * and faults are those for the source of a Read.
  */
-static bool mr_grants(const struct rnic_mr *mr, const struct ib_pd *pd,
+static bool mr_grants(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 		      u32 stag, u64 addr, u32 len, int access,
 		      struct ddp_fault *f)
 {
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	struct ddp_region_view v;
 
-	mr_view_range(mr, pd, stag, addr, len, access, &v);
+	mr_view_range(mr, ibqp, stag, addr, len, access, &v);
 	return rdmap_check_read(&rd, &v, f);
 }
 
@@ -190,7 +190,7 @@ static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
  * segment, which most likely has the same STag, needs no lookup. The caller
  * checks under the lock whether the region is valid.
  */
-static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_pd *pd,
+static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_qp *ibqp,
 			       struct rnic_mr **sink, u32 stag, int access)
 {
 	struct rnic_mr *mr = *sink;
@@ -201,7 +201,7 @@ static struct rnic_mr *mr_sink(struct rnic_dev *dev, const struct ib_pd *pd,
 		return mr;
 	rnic_mr_forget(sink);
 	rcu_read_lock();
-	mr = mr_find_access(dev, pd, stag, access);
+	mr = mr_find_access(dev, ibqp, stag, access);
 	if (mr && !refcount_inc_not_zero(&mr->refs))
 		mr = NULL;
 	rcu_read_unlock();
@@ -225,7 +225,7 @@ void rnic_mr_forget(struct rnic_mr **sink)
 /**
  * rnic_mr_place() - place received bytes into memory of the local consumer
  * @dev: the device
- * @pd: the stream's protection domain
+ * @ibqp: the queue pair of the stream
  * @sink: the region placed into last; see rnic_mr_forget()
  * @stag: the region
  * @to: tagged offset in it
@@ -237,8 +237,9 @@ void rnic_mr_forget(struct rnic_mr **sink)
  *
  * Return: 0; -EACCES: refused, nothing was placed.
  */
-int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
-		  u32 stag, u64 to, u32 len, struct mpa_rx *rx)
+int rnic_mr_place(struct rnic_dev *dev, const struct ib_qp *ibqp,
+		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
+		  struct mpa_rx *rx)
 {
 	struct ddp_fault f;
 	struct rnic_mr *mr;
@@ -246,11 +247,11 @@ int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
 
 	if (!len)
 		return 0;
-	mr = mr_sink(dev, pd, sink, stag, IB_ACCESS_LOCAL_WRITE);
+	mr = mr_sink(dev, ibqp, sink, stag, IB_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		return ret;
 	read_lock_bh(&mr->lock);
-	if (mr_grants(mr, pd, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
+	if (mr_grants(mr, ibqp, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
 		mr_copy_in(mr, to, len, rx);
 		ret = 0;
 	}
@@ -258,14 +259,14 @@ int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
 	return ret;
 }
 
-static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
+static bool mr_write(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 		     const struct ddp_hdr *h, struct mpa_rx *rx,
 		     struct ddp_fault *f)
 {
 	struct ddp_region_view v;
 	bool ok;
 
-	mr_view_range(mr, pd, h->stag, h->to, h->payload_len,
+	mr_view_range(mr, ibqp, h->stag, h->to, h->payload_len,
 		      IB_ACCESS_REMOTE_WRITE, &v);
 	ok = ddp_check_tagged(h, &v, f);
 	if (ok)
@@ -276,7 +277,7 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
 /**
  * rnic_mr_write() - check a segment of a peer's Write and place it
  * @dev: the device
- * @pd: the stream's protection domain
+ * @ibqp: the queue pair of the stream
  * @sink: the region placed into last; see rnic_mr_forget()
  * @h: its header, passed by ddp_check_control(); with payload
  * @rx: its payload
@@ -287,19 +288,19 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_pd *pd,
  *
  * Return: true; false if it was refused and nothing was placed.
  */
-bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
-		   const struct ddp_hdr *h, struct mpa_rx *rx,
-		   struct ddp_fault *f)
+bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
+		   struct rnic_mr **sink, const struct ddp_hdr *h,
+		   struct mpa_rx *rx, struct ddp_fault *f)
 {
 	const struct ddp_region_view none = {};
 	struct rnic_mr *mr;
 	bool ok;
 
-	mr = mr_sink(dev, pd, sink, h->stag, IB_ACCESS_REMOTE_WRITE);
+	mr = mr_sink(dev, ibqp, sink, h->stag, IB_ACCESS_REMOTE_WRITE);
 	if (!mr)
 		return ddp_check_tagged(h, &none, f);
 	read_lock_bh(&mr->lock);
-	ok = mr_write(mr, pd, h, rx, f);
+	ok = mr_write(mr, ibqp, h, rx, f);
 	read_unlock_bh(&mr->lock);
 	return ok;
 }
@@ -327,14 +328,14 @@ static void mr_list(const struct rnic_mr *mr, u64 addr, u32 len,
 }
 
 /* Senders take references under the lock, and only while the region is valid. */
-static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
+static bool mr_hold(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		    u64 addr, u32 len, int access, struct rnic_run *run,
 		    struct ddp_fault *f)
 {
 	bool ok;
 
 	read_lock_bh(&mr->lock);
-	ok = mr_grants(mr, pd, stag, addr, len, access, f);
+	ok = mr_grants(mr, ibqp, stag, addr, len, access, f);
 	if (ok) {
 		refcount_inc(&mr->refs);
 		if (run)
@@ -347,11 +348,11 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 /**
  * rnic_mr_get() - get a region to send from, and the location of its bytes
  * @dev: the device
- * @pd: the sender's protection domain
+ * @ibqp: the sender
  * @stag: the region
  * @addr: first byte wanted
  * @len: bytes wanted, at least 1
- * @access: IB_ACCESS_* rights needed, 0 for none
+ * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
  * @run: set to the first of them, as many as it can hold; NULL: only check
  *	whether all are granted. Unchanged on failure
  * @fault: set to an RDMAP protection error on failure; may be NULL
@@ -361,9 +362,9 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
  *
  * Return: the region with a reference, or NULL.
  */
-struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-			    u64 addr, u32 len, int access, struct rnic_run *run,
-			    struct ddp_fault *fault)
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			    u32 stag, u64 addr, u32 len, int access,
+			    struct rnic_run *run, struct ddp_fault *fault)
 {
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	const struct ddp_region_view none = {};
@@ -374,8 +375,8 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	if (WARN_ON_ONCE(!len))
 		return NULL;
 	rcu_read_lock();
-	mr = mr_find_access(dev, pd, stag, access);
-	ok = mr ? mr_hold(mr, pd, stag, addr, len, access, run, &f) :
+	mr = mr_find_access(dev, ibqp, stag, access);
+	ok = mr ? mr_hold(mr, ibqp, stag, addr, len, access, run, &f) :
 		  rdmap_check_read(&rd, &none, &f);
 	rcu_read_unlock();
 	if (ok)
@@ -388,11 +389,11 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 /**
  * rnic_mr_more() - get the location of more bytes of a region
  * @mr: the region, from rnic_mr_get() for other bytes
- * @pd: the sender's protection domain
+ * @ibqp: the sender
  * @stag: its STag; not %RNIC_STAG_LOCAL_DMA
  * @addr: first byte
  * @len: bytes wanted, at least 1
- * @access: IB_ACCESS_* rights needed, 0 for none
+ * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
  * @epoch: &rnic_run.epoch of the other bytes
  * @run: set to the first of them, as many as it can hold
  *
@@ -402,15 +403,16 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
  * Return: false, with nothing changed, if this region at this epoch does not
  * grant it. A lookup by rnic_mr_get() may still succeed.
  */
-bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag, u64 addr,
-		  u32 len, int access, u32 epoch, struct rnic_run *run)
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
+		  u64 addr, u32 len, int access, u32 epoch,
+		  struct rnic_run *run)
 {
 	struct ddp_fault f;
 	bool ok;
 
 	read_lock_bh(&mr->lock);
 	ok = mr->epoch == epoch &&
-	     mr_grants(mr, pd, stag, addr, len, access, &f);
+	     mr_grants(mr, ibqp, stag, addr, len, access, &f);
 	if (ok)
 		mr_list(mr, addr, len, run);
 	read_unlock_bh(&mr->lock);
@@ -475,15 +477,14 @@ static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 	return mr->kind != RNIC_MR_DMA;
 }
 
-static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
+static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 			  bool remote, struct ddp_fault *f)
 {
-	struct ddp_region_view v = {
-		.same_pd = mr->ibmr.pd == pd,
-	};
+	struct ddp_region_view v = {};
 	bool ok;
 
 	write_lock_bh(&mr->lock);
+	v.same_pd = mr->pd == ibqp->pd;
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);
@@ -500,7 +501,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
 /**
  * rnic_mr_invalidate() - invalidate an STag
  * @dev: the device
- * @pd: protection domain of the QP
+ * @ibqp: the queue pair
  * @stag: the region
  * @remote: requested by the peer, which may name only a fast-register region
  *	with remote rights
@@ -512,7 +513,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
  *
  * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
  */
-int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		       bool remote, struct ddp_fault *fault)
 {
 	const struct ddp_region_view none = {};
@@ -521,8 +522,8 @@ int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
 	bool ok;
 
 	rcu_read_lock();
-	mr = mr_find(dev, pd, stag, false);
-	ok = mr ? mr_invalidate(mr, pd, stag, remote, &f) :
+	mr = mr_find(dev, ibqp, stag, false);
+	ok = mr ? mr_invalidate(mr, ibqp, stag, remote, &f) :
 		  rdmap_check_invalidate(&none, &f);
 	rcu_read_unlock();
 	if (!ok && fault)
@@ -541,14 +542,14 @@ static bool mr_pages_cover(const struct rnic_mr *mr)
 	return off + ibmr->length <= nr << shift;
 }
 
-static bool mr_may_fast_reg(const struct rnic_mr *mr, const struct ib_pd *pd,
+static bool mr_may_fast_reg(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 			    u32 key, int access)
 {
 	const struct ib_mr *ibmr = &mr->ibmr;
 	u64 last;
 
 	lockdep_assert_held(&mr->lock);
-	return mr->kind == RNIC_MR_FAST_REG && ibmr->pd == pd && !mr->valid &&
+	return mr->kind == RNIC_MR_FAST_REG && mr->pd == ibqp->pd && !mr->valid &&
 	       key >> RNIC_MR_KEY_BITS == mr->stag >> RNIC_MR_KEY_BITS &&
 	       !(access & ~RNIC_MR_ACCESS_KNOWN) && ibmr->length &&
 	       !check_add_overflow(ibmr->iova, ibmr->length - 1, &last) &&
@@ -572,7 +573,7 @@ static void mr_take_over(struct rnic_mr *mr)
 
 /**
  * rnic_mr_fast_reg() - make a fast-register region valid
- * @pd: protection domain of the QP
+ * @ibqp: the queue pair
  * @ibmr: the region; its iova and length are taken over
  * @key: its new STag, which may differ in the low byte
  * @access: IB_ACCESS_*
@@ -582,17 +583,18 @@ static void mr_take_over(struct rnic_mr *mr)
  * Return: 0; -EINVAL: another protection domain or kind, not mapped, still
  * valid, unknown rights, or the STag of another region.
  */
-int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access)
+int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
+		     int access)
 {
 	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	bool ok;
 
 	write_lock_bh(&mr->lock);
-	ok = mr_may_fast_reg(mr, pd, key, access);
+	ok = mr_may_fast_reg(mr, ibqp, key, access);
 	if (ok) {
 		/* mr_sink() reads both without the lock. */
 		WRITE_ONCE(mr->stag, key);
-		mr->access = access;
+		mr->access = access | RNIC_MR_LOCAL_READ;
 		mr_take_over(mr);
 		WRITE_ONCE(mr->valid, true);
 	}

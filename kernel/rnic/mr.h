@@ -30,7 +30,15 @@ enum {
 	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
 				  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
+	/*
+	 * The right of local consumers to send from a region, which each region
+	 * grants. No value of IB_ACCESS_*.
+	 */
+	RNIC_MR_LOCAL_READ	= 1 << 30,
+	RNIC_MR_ACCESS_LOCAL	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_LOCAL_READ,
 };
+
+static_assert(!(RNIC_MR_LOCAL_READ & RNIC_MR_ACCESS_KNOWN));
 
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
@@ -76,6 +84,7 @@ enum {
  * @dev: device it belongs to; constant
  * @uctx: the context it is counted for, or NULL with a kernel consumer;
  *	constant
+ * @pd: protection domain; NULL for the reserved STag; under @lock
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region
  *	changes under @lock
@@ -85,7 +94,7 @@ enum {
  * @valid: the STag may be used; under @lock
  * @epoch: incremented when rights are taken away; written under @lock, read by
  *	senders without it, see rnic_mr_unchanged()
- * @access: IB_ACCESS_*; under @lock
+ * @access: IB_ACCESS_* and %RNIC_MR_LOCAL_READ; under @lock
  * @iova: tagged offset of the first byte; under @lock
  * @len: bytes; under @lock
  * @page_off: offset of the first byte within the first page; under @lock
@@ -107,6 +116,7 @@ struct rnic_mr {
 	struct ib_mr ibmr;
 	struct rnic_dev *dev;
 	struct rnic_ucontext *uctx;
+	const struct ib_pd *pd;
 	enum rnic_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;
@@ -134,25 +144,27 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rnic_mr, ibmr);
 }
 
-void rnic_mr_view(struct rnic_dev *dev, struct ib_pd *pd, u32 stag, int access,
-		  struct ddp_region_view *v);
+void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
+		  int access, struct ddp_region_view *v);
 void rnic_mr_forget(struct rnic_mr **sink);
-int rnic_mr_place(struct rnic_dev *dev, struct ib_pd *pd, struct rnic_mr **sink,
-		  u32 stag, u64 to, u32 len, struct mpa_rx *rx);
-bool rnic_mr_write(struct rnic_dev *dev, struct ib_pd *pd,
+int rnic_mr_place(struct rnic_dev *dev, const struct ib_qp *ibqp,
+		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
+		  struct mpa_rx *rx);
+bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 		   struct rnic_mr **sink, const struct ddp_hdr *h,
 		   struct mpa_rx *rx, struct ddp_fault *f);
-struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
-			    u64 addr, u32 len, int access, struct rnic_run *run,
-			    struct ddp_fault *fault);
-bool rnic_mr_more(struct rnic_mr *mr, const struct ib_pd *pd, u32 stag,
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			    u32 stag, u64 addr, u32 len, int access,
+			    struct rnic_run *run, struct ddp_fault *fault);
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
 void rnic_mr_revoke(struct rnic_mr *mr);
-int rnic_mr_invalidate(struct rnic_dev *dev, struct ib_pd *pd, u32 stag,
+int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		       bool remote, struct ddp_fault *fault);
-int rnic_mr_fast_reg(struct ib_pd *pd, struct ib_mr *ibmr, u32 key, int access);
+int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
+		     int access);
 
 /**
  * rnic_mr_unchanged() - were copied bytes granted until now?

@@ -31,6 +31,7 @@ static struct rnic_mr *mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 		return NULL;
 	mr->ibmr.device = &dev->ibdev;
 	mr->ibmr.pd = pd;
+	mr->pd = pd;
 	mr->dev = dev;
 	mr->kind = kind;
 	rwlock_init(&mr->lock);
@@ -129,7 +130,7 @@ static int mr_init_user(struct rnic_mr *mr, u64 start, u64 len, u64 iova,
 		return ret;
 	mr->iova = iova;
 	mr->len = len;
-	mr->access = access;
+	mr->access = access | RNIC_MR_LOCAL_READ;
 	mr->page_off = ib_umem_offset(mr->umem);
 	mr->page_shift = PAGE_SHIFT;
 	mr->valid = true;
@@ -225,7 +226,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 static void mr_set_dma(struct rnic_mr *mr, int access)
 {
 	mr->len = U64_MAX;
-	mr->access = access;
+	mr->access = access | RNIC_MR_LOCAL_READ;
 	mr->valid = true;
 }
 

@@ -72,7 +72,7 @@ static int rnic_rx_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *
 			continue;
 		}
 		n = min(len, e->sge[i].length - mo);
-		ret = rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
+		ret = rnic_mr_place(qp->dev, &qp->ibqp, &qp->rx.sink,
 				    e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
 		if (ret)
 			return ret;
@@ -129,7 +129,7 @@ static int rnic_rx_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 	struct ddp_fault f;
 
 	if (rnic_rx_send_invalidates(seg->h.opcode) &&
-	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, seg->h.stag, true, &f))
+	    rnic_mr_invalidate(qp->dev, &qp->ibqp, seg->h.stag, true, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	rnic_rx_send_complete(qp, seg);
 	qp->rx.send_msn++;
@@ -177,7 +177,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 		return rnic_qp_refuse(qp, &f, seg);
 	/* Without payload the STag is not checked (RFC 5041 section 5.2). */
 	while (h->payload_len &&
-	       !rnic_mr_write(qp->dev, qp->ibqp.pd, &qp->rx.sink, h, rx, &f))
+	       !rnic_mr_write(qp->dev, &qp->ibqp, &qp->rx.sink, h, rx, &f))
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	if (h->last)

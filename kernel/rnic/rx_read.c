@@ -61,7 +61,7 @@ static int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 	unsigned long flags;
 
 	if (rnic_rx_read_invalidates(wr) &&
-	    rnic_mr_invalidate(qp->dev, qp->ibqp.pd, wr->stag, false, NULL))
+	    rnic_mr_invalidate(qp->dev, &qp->ibqp, wr->stag, false, NULL))
 		return rnic_rx_read_sink_error(qp);
 	qp->reads.out_head++;
 	rnic_count(qp->dev, RNIC_CNT_RX_READ_RESP);
@@ -102,7 +102,7 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
-		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
+		if (rnic_mr_place(qp->dev, &qp->ibqp, &qp->rx.sink, wr->stag,
 				  wr->to, seg->h.payload_len, rx))
 			return rnic_rx_read_sink_error(qp);
 		wr->to += seg->h.payload_len;
@@ -122,7 +122,7 @@ static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd
 	if (!rdmap_check_right(true, rd->size, right, f))
 		return false;
 	if (rd->size)
-		rnic_mr_view(qp->dev, qp->ibqp.pd, rd->src_stag,
+		rnic_mr_view(qp->dev, &qp->ibqp, rd->src_stag,
 			     IB_ACCESS_REMOTE_READ, &v);
 	return rdmap_check_read(rd, &v, f);
 }

@@ -344,7 +344,8 @@ static bool rnic_sqe_asked_once(const struct rnic_qp *qp, const struct mpa_sqe *
 /* Checks local protection of every piece before the first byte is sent. */
 static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
-	bool read = rnic_wr_infos[e->opcode].read;
+	int access = rnic_wr_infos[e->opcode].read ? IB_ACCESS_LOCAL_WRITE :
+						     RNIC_MR_LOCAL_READ;
 	const struct mpa_sge *sge;
 	struct rnic_mr *mr;
 	u32 i;
@@ -355,9 +356,8 @@ static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 		sge = &e->sge[i];
 		if (!sge->length)
 			continue;
-		mr = rnic_mr_get(qp->dev, qp->ibqp.pd, sge->lkey, sge->addr,
-				 sge->length, read ? IB_ACCESS_LOCAL_WRITE : 0,
-				 NULL, NULL);
+		mr = rnic_mr_get(qp->dev, &qp->ibqp, sge->lkey, sge->addr,
+				 sge->length, access, NULL, NULL);
 		if (!mr)
 			return MPA_WC_LOC_PROT_ERR;
 		rnic_mr_put(mr);
@@ -381,11 +381,11 @@ static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 	int ret;
 
 	if (e->opcode == MPA_WR_LOCAL_INV) {
-		ret = rnic_mr_invalidate(qp->dev, qp->ibqp.pd, e->stag, false,
+		ret = rnic_mr_invalidate(qp->dev, &qp->ibqp, e->stag, false,
 					 NULL);
 	} else {
 		mr = (struct ib_mr *)(uintptr_t)e->remote_addr;
-		ret = rnic_mr_fast_reg(qp->ibqp.pd, mr, e->stag, e->length);
+		ret = rnic_mr_fast_reg(&qp->ibqp, mr, e->stag, e->length);
 	}
 	return ret ? MPA_WC_LOC_PROT_ERR : MPA_WC_SUCCESS;
 }

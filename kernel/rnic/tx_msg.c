@@ -80,7 +80,7 @@ static bool rnic_run_again(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 	unsigned int last = tx->nr_held - 1;
 
 	return tx->nr_held && stag != RNIC_STAG_LOCAL_DMA &&
-	       rnic_mr_more(tx->held[last], qp->ibqp.pd, stag, addr, len, access,
+	       rnic_mr_more(tx->held[last], &qp->ibqp, stag, addr, len, access,
 			    tx->draft->epochs[last], &tx->draft->run);
 }
 
@@ -100,7 +100,7 @@ static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 		return true;
 	if (tx->nr_held == RNIC_TX_HELD)
 		return true;
-	mr = rnic_mr_get(qp->dev, qp->ibqp.pd, stag, addr, len, access,
+	mr = rnic_mr_get(qp->dev, &qp->ibqp, stag, addr, len, access,
 			 &tx->draft->run, fault);
 	if (!mr)
 		return false;
@@ -172,7 +172,7 @@ static void rnic_run_skip(struct rnic_run *run, u32 len)
  * @stag: its region
  * @addr: the next byte
  * @len: bytes of the message from there on
- * @access: IB_ACCESS_* rights needed, 0 for none
+ * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
  */
 struct rnic_source {
 	u32 stag;
@@ -248,8 +248,8 @@ static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 		left = sge->length - tx->sge_off;
 		n = min(want - out->len, left);
 		if (n && !rnic_out_region(qp, out, sge->lkey,
-					  sge->addr + tx->sge_off, left, n, 0,
-					  &got, NULL))
+					  sge->addr + tx->sge_off, left, n,
+					  RNIC_MR_LOCAL_READ, &got, NULL))
 			return false;
 		if (n && !got)
 			break;
@@ -297,6 +297,7 @@ static bool rnic_wr_series(struct rnic_qp *qp, struct mpa_conn *conn,
 		.stag = sge->lkey,
 		.addr = sge->addr + tx->sge_off,
 		.len = sge->length - tx->sge_off,
+		.access = RNIC_MR_LOCAL_READ,
 	};
 	rnic_wr_header(qp, out, false);
 	len = rnic_tx_series(qp, conn, out, &from);
