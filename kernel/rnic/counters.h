@@ -46,6 +46,8 @@
  * @RNIC_CNT_CQ_OVERFLOW: completions lost to a full completion queue
  * @RNIC_CNT_USER_LIMIT: objects and rings refused because a user's context
  *	reached a limit
+ * @RNIC_CNT_MW_BIND: binds of memory windows executed, those of zero bytes
+ *	included
  * @RNIC_CNT_COUNT: number of counters
  */
 enum rnic_counter {
@@ -82,6 +84,7 @@ enum rnic_counter {
 	RNIC_CNT_CONN_LINGER_DROP,
 	RNIC_CNT_CQ_OVERFLOW,
 	RNIC_CNT_USER_LIMIT,
+	RNIC_CNT_MW_BIND,
 	RNIC_CNT_COUNT
 };
 

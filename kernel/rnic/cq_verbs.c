@@ -23,6 +23,7 @@ static const enum ib_wc_opcode cq_opcodes[] = {
 	[MPA_WR_READ_INV]	= IB_WC_RDMA_READ,
 	[MPA_WR_LOCAL_INV]	= IB_WC_LOCAL_INV,
 	[MPA_WR_REG_MR]		= IB_WC_REG_MR,
+	[MPA_WR_BIND_MW]	= IB_WC_BIND_MW,
 };
 
 static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);

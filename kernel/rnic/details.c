@@ -283,6 +283,7 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 		{ "pages" },
 		{ "page_size" },
 		{ "senders" },
+		{ "windows" },
 	};
 	struct nlattr *nest;
 	u32 access;
@@ -292,6 +293,7 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	details[1].value = mr->valid;
 	details[2].value = mr->nr_pages;
 	details[3].value = mr->nr_pages ? 1U << mr->page_shift : 0;
+	details[5].value = mr->nr_windows;
 	access = mr->access & ~RNIC_MR_LOCAL_READ;
 	read_unlock_bh(&mr->lock);
 	details[4].value = refcount_read(&mr->refs) - 1;

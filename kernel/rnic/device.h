@@ -25,6 +25,7 @@ enum {
 	RNIC_MAX_CQ		= 1 << 16,
 	RNIC_MAX_CQE		= 1 << 20,
 	RNIC_MAX_MR		= 1 << 20,
+	RNIC_MAX_MW		= 1 << 20,
 	RNIC_MAX_PD		= 1 << 16,
 	RNIC_MAX_IRD		= 128,
 	RNIC_MAX_ORD		= 128,
@@ -43,7 +44,7 @@ enum {
  * @tracker: tracker of that reference
  * @counters: per CPU; read without a lock
  * @local_dma: the region behind the reserved STag 0; constant
- * @mrs: memory regions by STag index (stag >> 8); read under RCU, written
+ * @mrs: memory regions and windows by STag index (stag >> 8); read under RCU, written
  *	under its own lock
  * @qps: queue pairs by number; likewise
  * @qpn_key: key of the order in which QP numbers are assigned; constant
@@ -51,7 +52,10 @@ enum {
  * @nr_qp: queue pairs alive, bounded by %RNIC_MAX_QP
  * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %RNIC_MAX_MR
+ * @nr_mw: memory windows alive, bounded by %RNIC_MAX_MW
  * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
+ * @windows_lock: protects &rnic_qp.windows of all queue pairs; bottom halves
+ *	off
  * @ep_lock: protects @eps, @lingering, @nr_lingering, @ep_ids, @cm_gone and
  *	@listed
  * @eps: connection endpoints alive (struct rnic_ep.entry)
@@ -91,7 +95,9 @@ struct rnic_dev {
 	atomic_t nr_qp;
 	atomic_t nr_cq;
 	atomic_t nr_mr;
+	atomic_t nr_mw;
 	atomic_t nr_pd;
+	spinlock_t windows_lock;	/* rnic_qp.windows */
 	struct mutex ep_lock;		/* see above */
 	struct list_head eps;
 	struct list_head lingering;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory regions: the only place where application memory is touched.
+ * Memory regions and windows: the only place where application memory is
+ * touched.
  *
  * A region is found by its STag under RCU and used under its own lock. The lock
  * is held for writing to take its rights away, so that no placement is running
@@ -8,6 +9,11 @@
  * the lock and copy them without it: they hold a reference, which
  * deregistration waits for, and after copying check that the epoch of the
  * region has not changed, before any byte goes to TCP.
+ *
+ * A window is found and used like a region. While it is bound, the region below
+ * it can neither be invalidated nor removed, so the window refers to its pages.
+ * Senders hold both: once the window is unbound, only their own reference keeps
+ * the region.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -53,12 +59,19 @@ static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
 	return mr_find(dev, ibqp, stag, !(access & ~RNIC_MR_ACCESS_LOCAL));
 }
 
+/* Is its STag for this queue pair? */
+static bool mr_of_stream(const struct rnic_mr *mr, const struct ib_qp *ibqp)
+{
+	lockdep_assert_held(&mr->lock);
+	return mr->pd == ibqp->pd && (!mr->only || mr->only == ibqp);
+}
+
 static void mr_view(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 		    u32 stag, int access, struct ddp_region_view *v)
 {
 	lockdep_assert_held(&mr->lock);
 	v->found = mr->valid && mr->stag == stag;
-	v->same_pd = mr->pd == ibqp->pd || mr == mr->dev->local_dma;
+	v->same_pd = mr_of_stream(mr, ibqp) || mr == mr->dev->local_dma;
 	v->allowed = (mr->access & access) == access;
 	v->base = mr->iova;
 	v->len = mr->len;
@@ -336,10 +349,13 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 
 	read_lock_bh(&mr->lock);
 	ok = mr_grants(mr, ibqp, stag, addr, len, access, f);
-	if (ok) {
+	if (ok)
 		refcount_inc(&mr->refs);
-		if (run)
-			mr_list(mr, addr, len, run);
+	if (ok && run) {
+		mr_list(mr, addr, len, run);
+		run->below = mr->region;
+		if (run->below)
+			refcount_inc(&run->below->refs);
 	}
 	read_unlock_bh(&mr->lock);
 	return ok;
@@ -358,7 +374,8 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
  * @fault: set to an RDMAP protection error on failure; may be NULL
  *
  * Any context. The reference keeps the memory in place. Deregistration waits
- * for it: drop it soon. Invalidation does not wait, see rnic_mr_unchanged().
+ * for it: drop it soon. Invalidation does not wait, see rnic_mr_unchanged(). If
+ * a window was found, @run->below has a second reference to be dropped.
  *
  * Return: the region with a reference, or NULL.
  */
@@ -433,11 +450,14 @@ void rnic_mr_put(struct rnic_mr *mr)
 
 /* Invalidation and fast registration --------------------------------------- */
 
-/*
+/**
+ * rnic_mr_end_rights() - take all rights away
+ * @mr: the region or window; its lock is held for writing
+ *
  * From here on nothing is granted, and a sender does not send bytes that it
  * copies later.
  */
-static void mr_end_rights(struct rnic_mr *mr)
+void rnic_mr_end_rights(struct rnic_mr *mr)
 {
 	lockdep_assert_held_write(&mr->lock);
 	WRITE_ONCE(mr->valid, false);
@@ -452,45 +472,115 @@ static void mr_end_rights(struct rnic_mr *mr)
 }
 
 /**
- * rnic_mr_revoke() - take all rights away
- * @mr: the region
+ * rnic_mr_drop_window() - count one window of a region less
+ * @region: the region, which may be removed from now on; no lock of a region
+ *	or window is held
+ *
+ * Process context or softirq.
+ */
+void rnic_mr_drop_window(struct rnic_mr *region)
+{
+	/* The structure must outlive the unlocking. */
+	rcu_read_lock();
+	write_lock_bh(&region->lock);
+	WARN_ON_ONCE(!region->nr_windows);
+	region->nr_windows--;
+	write_unlock_bh(&region->lock);
+	rcu_read_unlock();
+}
+
+/* Returns the region that a window was bound to, which is to be told. */
+static struct rnic_mr *mr_detach(struct rnic_mr *mr)
+{
+	struct rnic_mr *region = mr->region;
+
+	lockdep_assert_held_write(&mr->lock);
+	mr->region = NULL;
+	return region;
+}
+
+/**
+ * rnic_mr_revoke() - take all rights away for good
+ * @mr: the region or window
  *
  * No placement is running on return. Process context or softirq.
+ *
+ * Return: 0; -EBUSY: windows are bound to the region, nothing has changed.
  */
-void rnic_mr_revoke(struct rnic_mr *mr)
+int rnic_mr_revoke(struct rnic_mr *mr)
 {
+	struct rnic_mr *region;
+
 	write_lock_bh(&mr->lock);
-	mr_end_rights(mr);
+	if (mr->nr_windows) {
+		write_unlock_bh(&mr->lock);
+		return -EBUSY;
+	}
+	rnic_mr_end_rights(mr);
+	mr->dead = true;
+	region = mr_detach(mr);
 	write_unlock_bh(&mr->lock);
+	if (region)
+		rnic_mr_drop_window(region);
+	return 0;
+}
+
+/**
+ * rnic_mr_unbind() - unbind a window whose queue pair has ended
+ * @mw: the window, of type 2; &rnic_dev.windows_lock held
+ *
+ * It can be bound again, on any queue pair of its protection domain.
+ */
+void rnic_mr_unbind(struct rnic_mr *mw)
+{
+	struct rnic_mr *region;
+
+	lockdep_assert_held(&mw->dev->windows_lock);
+	write_lock_bh(&mw->lock);
+	rnic_mr_end_rights(mw);
+	mw->only = NULL;
+	region = mr_detach(mw);
+	write_unlock_bh(&mw->lock);
+	if (region)
+		rnic_mr_drop_window(region);
 }
 
 /*
- * A peer may invalidate only what a kernel consumer has registered for it (RFC
- * 5040 section 8.1.1 item 7). Rights are kept after invalidation, so that
- * invalidating twice gives the same result.
+ * A peer may invalidate only what was registered or bound for it alone (RFC
+ * 5040 section 8.1.1 item 7): a kernel consumer's region, or a window of type 2.
+ * One of type 1 is unbound by its owner, with another bind. Rights, and the
+ * queue pair of a window, are kept after invalidation, so that invalidating
+ * twice gives the same result.
  */
 static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 {
+	if (mr->kind == RNIC_MR_WINDOW)
+		return mr->only;
 	if (remote)
 		return mr->kind == RNIC_MR_FAST_REG &&
 		       mr->access & RNIC_MR_ACCESS_REMOTE;
-	return mr->kind != RNIC_MR_DMA;
+	return mr->kind != RNIC_MR_DMA && !mr->nr_windows;
 }
 
 static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 			  bool remote, struct ddp_fault *f)
 {
+	struct rnic_mr *region = NULL;
 	struct ddp_region_view v = {};
 	bool ok;
 
 	write_lock_bh(&mr->lock);
-	v.same_pd = mr->pd == ibqp->pd;
+	v.same_pd = mr_of_stream(mr, ibqp);
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);
-	if (ok)
-		mr_end_rights(mr);
+	if (ok) {
+		rnic_mr_end_rights(mr);
+		region = mr_detach(mr);
+	}
 	write_unlock_bh(&mr->lock);
+	if (region)
+		rnic_mr_drop_window(region);
 	if (ok)
 		trace_rnic_mr(&mr->dev->ibdev, stag,
 			      remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
@@ -504,14 +594,15 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
  * @ibqp: the queue pair
  * @stag: the region
  * @remote: requested by the peer, which may name only a fast-register region
- *	with remote rights
+ *	with remote rights, or a window of type 2 that was bound on @ibqp
  * @fault: set to the error on failure, %RDMAP_EC_CANNOT_INVALIDATE; may be NULL
  *
  * Any context. On return no placement is running, and bytes that are copied
  * later are not sent: senders may still be reading, but check
  * rnic_mr_unchanged() before they send (RFC 5042 section 6.2.2).
  *
- * Return: 0, also if the STag of a known region is invalid already; -EINVAL.
+ * Return: 0, also if the STag of a known region is invalid already; -EINVAL,
+ * also if windows are bound to the region.
  */
 int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		       bool remote, struct ddp_fault *fault)

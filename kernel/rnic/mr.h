@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory regions: lookup by STag, access checks, placement, registration by
- * work requests.
+ * Memory regions and windows: lookup by STag, access checks, placement,
+ * registration by work requests.
  */
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
 
 #include <linux/completion.h>
+#include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/uio.h>
@@ -24,8 +25,8 @@ enum {
 	RNIC_MR_KEY_BITS	= 8,
 	RNIC_MR_ACCESS_REMOTE	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 	/*
-	 * Atomic and binding rights are accepted, though no operation uses
-	 * them. The optional ones are hints.
+	 * Atomic rights are accepted, though no operation uses them. The
+	 * optional ones are hints.
 	 */
 	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
@@ -50,6 +51,7 @@ enum rnic_mr_kind {
 	RNIC_MR_USER,		/* pinned user pages */
 	RNIC_MR_DMA,		/* all kernel memory, by kernel address */
 	RNIC_MR_FAST_REG,	/* a kernel consumer's page list */
+	RNIC_MR_WINDOW,		/* part of a user's region, for peers */
 };
 
 /**
@@ -57,6 +59,8 @@ enum rnic_mr_kind {
  * @len: bytes left, the next of the message in progress
  * @epoch: &rnic_mr.epoch of their region when they were granted
  * @at: index of the first piece that is not used up
+ * @below: the region that their window is bound to, with a reference that
+ *	rnic_mr_get() took; NULL if they are not from a window
  * @kv: the pieces
  *
  * Valid for one message and one batch, which holds a reference to the region.
@@ -67,6 +71,7 @@ struct rnic_run {
 	u32 len;
 	u32 epoch;
 	unsigned int at;
+	struct rnic_mr *below;
 	struct kvec kv[RNIC_TX_PIECES];
 };
 
@@ -79,19 +84,19 @@ enum {
 };
 
 /**
- * struct rnic_mr - a memory region
- * @ibmr: the core's part; its lkey and rkey equal @stag
+ * struct rnic_mr - a memory region or window
+ * @ibmr: the core's part; its lkey and rkey equal @stag. Unused by windows
  * @dev: device it belongs to; constant
  * @uctx: the context it is counted for, or NULL with a kernel consumer;
  *	constant
  * @pd: protection domain; NULL for the reserved STag; under @lock
  * @kind: constant
- * @stag: 24 bits of index, 8 of key; the key of a fast-register region
- *	changes under @lock
+ * @stag: 24 bits of index, 8 of key; the key of a fast-register region or a
+ *	window changes under @lock
  * @lock: read-locked for placement; write-locked to invalidate, register or
  *	remove, so that no placement is running afterwards (RFC 5042 section
  *	6.2.2). Taken in softirq: use _bh elsewhere
- * @valid: the STag may be used; under @lock
+ * @valid: the STag may be used; a window is bound; under @lock
  * @epoch: incremented when rights are taken away; written under @lock, read by
  *	senders without it, see rnic_mr_unchanged()
  * @access: IB_ACCESS_* and %RNIC_MR_LOCAL_READ; under @lock
@@ -101,14 +106,26 @@ enum {
  * @page_shift: log2 of the page size of @pages
  * @nr_pages: pages in @pages
  * @max_pages: room in @pages; constant
- * @pages: kernel addresses of the pages
+ * @pages: kernel addresses of the pages; those of @region with a window
  * @next_pages: %RNIC_MR_FAST_REG: pages for the next registration; room for
  *	@max_pages
  * @next_nr: pages in @next_pages; 0: the next registration uses @pages
  * @next_shift: log2 of the page size of @next_pages
  * @umem: the pinned pages, %RNIC_MR_USER only
+ * @nr_windows: windows that are bound to the region, which keep it valid;
+ *	under @lock
+ * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
+ * @dead: rights were taken away for good, a window cannot be bound any more;
+ *	under @lock
+ * @only: %RNIC_MR_WINDOW of type 2: the queue pair it was bound on last, the
+ *	only one that may use it; NULL if there is none, and for everything
+ *	else; under @lock
+ * @region: %RNIC_MR_WINDOW: what it is bound to, one of its @nr_windows; NULL
+ *	unless @valid; under @lock
+ * @qp_entry: %RNIC_MR_WINDOW: in &rnic_qp.windows of @only; under
+ *	&rnic_dev.windows_lock
  * @refs: one of the owner, one of every sender that reads the memory without
- *	@lock, one of every receiver in whose &rnic_rx_state.sink it is
+ *	@lock, through a window or not, one of every receiver in whose &rnic_rx_state.sink it is
  * @released: completed when @refs falls to zero
  * @rcu: frees the structure after the last lookup is over
  */
@@ -134,6 +151,12 @@ struct rnic_mr {
 	u32 next_nr;
 	u32 next_shift;
 	struct ib_umem *umem;
+	u32 nr_windows;
+	bool type2;
+	bool dead;
+	const struct ib_qp *only;
+	struct rnic_mr *region;
+	struct list_head qp_entry;
 	refcount_t refs;
 	struct completion released;
 	struct rcu_head rcu;
@@ -160,7 +183,10 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
-void rnic_mr_revoke(struct rnic_mr *mr);
+int rnic_mr_revoke(struct rnic_mr *mr);
+void rnic_mr_end_rights(struct rnic_mr *mr);
+void rnic_mr_drop_window(struct rnic_mr *region);
+void rnic_mr_unbind(struct rnic_mr *mw);
 int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		       bool remote, struct ddp_fault *fault);
 int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,

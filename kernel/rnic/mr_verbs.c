@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory regions: registration and deregistration. */
+/* Memory regions: registration and deregistration. Windows: their STags. */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
@@ -16,14 +16,23 @@
 enum {
 	MR_INDEX_BITS	= 24,
 	/*
-	 * Random indices to try. With %RNIC_MAX_MR regions one in 16 is in use:
-	 * all tries fail with a probability of 2^-64.
+	 * Random indices to try. With %RNIC_MAX_MR regions and %RNIC_MAX_MW
+	 * windows one in 8 is in use: all tries fail with a probability of
+	 * 2^-48.
 	 */
 	MR_INDEX_TRIES	= 16,
 };
 
-static struct rnic_mr *mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
-				enum rnic_mr_kind kind)
+/**
+ * rnic_mr_alloc() - allocate a region or window
+ * @dev: the device
+ * @pd: its protection domain, or NULL
+ * @kind: what it is
+ *
+ * Return: it, not valid and without an STag, or NULL.
+ */
+struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
+			      enum rnic_mr_kind kind)
 {
 	struct rnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
@@ -37,13 +46,20 @@ static struct rnic_mr *mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 	rwlock_init(&mr->lock);
 	refcount_set(&mr->refs, 1);
 	init_completion(&mr->released);
+	INIT_LIST_HEAD(&mr->qp_entry);
 	return mr;
 }
 
-static void mr_free(struct rnic_mr *mr)
+/**
+ * rnic_mr_free() - free a region or window
+ * @mr: it, without an STag
+ */
+void rnic_mr_free(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
-	kvfree(mr->pages);
+	/* Those of a window belong to the region. */
+	if (mr->kind != RNIC_MR_WINDOW)
+		kvfree(mr->pages);
 	kfree(mr->next_pages);
 	rnic_ucontext_disown(mr->uctx, RNIC_OWNED_MR);
 	/* Lookups may still find it invalid under the lock. */
@@ -73,21 +89,54 @@ static int mr_insert(struct rnic_mr *mr)
 	return ret == -EBUSY ? -ENOMEM : ret;
 }
 
-/* Gives a complete region an STag, and counts it. */
-static int mr_publish(struct rnic_mr *mr)
+/**
+ * rnic_mr_publish() - give a region or window an STag, and count it
+ * @mr: it, complete
+ *
+ * Process context.
+ *
+ * Return: 0; -ENOMEM: no memory, or the device has reached its limit.
+ */
+int rnic_mr_publish(struct rnic_mr *mr)
 {
+	bool window = mr->kind == RNIC_MR_WINDOW;
+	atomic_t *nr = window ? &mr->dev->nr_mw : &mr->dev->nr_mr;
 	int ret;
 
 	BUILD_BUG_ON(MR_INDEX_BITS + RNIC_MR_KEY_BITS != 32);
-	if (!rnic_dev_reserve(&mr->dev->nr_mr, RNIC_MAX_MR))
+	if (!rnic_dev_reserve(nr, window ? RNIC_MAX_MW : RNIC_MAX_MR))
 		return -ENOMEM;
 	ret = mr_insert(mr);
 	if (ret)
-		atomic_dec(&mr->dev->nr_mr);
+		atomic_dec(nr);
 	else
-		trace_rnic_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REG,
-			      mr->len);
+		trace_rnic_mr(&mr->dev->ibdev, mr->stag,
+			      window ? RNIC_MR_EVENT_ALLOC_WINDOW :
+				       RNIC_MR_EVENT_REG, mr->len);
 	return ret;
+}
+
+/**
+ * rnic_mr_withdraw() - undo rnic_mr_publish() and free
+ * @mr: a region or window after rnic_mr_revoke()
+ *
+ * On return the memory is not accessed any more. These may run meanwhile:
+ * placements, excluded by the lock; lookups, which do not find the STag or find
+ * it invalid, and end within the RCU grace period after which the structure is
+ * freed; senders, whose references are waited for: they last no longer than one
+ * call into TCP, which does not wait for the peer.
+ */
+void rnic_mr_withdraw(struct rnic_mr *mr)
+{
+	struct rnic_dev *dev = mr->dev;
+	atomic_t *nr = mr->kind == RNIC_MR_WINDOW ? &dev->nr_mw : &dev->nr_mr;
+
+	might_sleep();
+	xa_erase(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS);
+	rnic_mr_put(mr);
+	wait_for_completion(&mr->released);
+	rnic_mr_free(mr);
+	atomic_dec(nr);
 }
 
 /* User memory -------------------------------------------------------------- */
@@ -134,7 +183,7 @@ static int mr_init_user(struct rnic_mr *mr, u64 start, u64 len, u64 iova,
 	mr->page_off = ib_umem_offset(mr->umem);
 	mr->page_shift = PAGE_SHIFT;
 	mr->valid = true;
-	return mr_publish(mr);
+	return rnic_mr_publish(mr);
 }
 
 static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
@@ -171,7 +220,7 @@ static struct rnic_mr *mr_user_alloc(struct ib_pd *pd)
 
 	if (ret)
 		return ERR_PTR(ret);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
+	mr = rnic_mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
 	if (!mr) {
 		rnic_ucontext_disown(uctx, RNIC_OWNED_MR);
 		return ERR_PTR(-ENOMEM);
@@ -210,7 +259,7 @@ struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 		return ERR_CAST(mr);
 	ret = mr_init_user(mr, start, len, iova, access);
 	if (ret) {
-		mr_free(mr);
+		rnic_mr_free(mr);
 		return ERR_PTR(ret);
 	}
 	ret = mr_respond(mr, udata);
@@ -244,13 +293,13 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
 
 	if (access & ~RNIC_MR_ACCESS_KNOWN)
 		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_DMA);
+	mr = rnic_mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_DMA);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr_set_dma(mr, access);
-	ret = mr_publish(mr);
+	ret = rnic_mr_publish(mr);
 	if (ret) {
-		mr_free(mr);
+		rnic_mr_free(mr);
 		return ERR_PTR(ret);
 	}
 	return &mr->ibmr;
@@ -267,7 +316,7 @@ struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access)
  */
 int rnic_mr_local_dma_create(struct rnic_dev *dev)
 {
-	dev->local_dma = mr_alloc(dev, NULL, RNIC_MR_DMA);
+	dev->local_dma = rnic_mr_alloc(dev, NULL, RNIC_MR_DMA);
 	if (!dev->local_dma)
 		return -ENOMEM;
 	mr_set_dma(dev->local_dma, IB_ACCESS_LOCAL_WRITE);
@@ -281,7 +330,7 @@ int rnic_mr_local_dma_create(struct rnic_dev *dev)
 void rnic_mr_local_dma_destroy(struct rnic_dev *dev)
 {
 	if (dev->local_dma)
-		mr_free(dev->local_dma);
+		rnic_mr_free(dev->local_dma);
 	dev->local_dma = NULL;
 }
 
@@ -304,7 +353,7 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_sg || max_sg > RNIC_MAX_FAST_REG_PAGES)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_FAST_REG);
+	mr = rnic_mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_FAST_REG);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->pages = kcalloc(max_sg, sizeof(*mr->pages), GFP_KERNEL_ACCOUNT);
@@ -312,10 +361,10 @@ struct ib_mr *rnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 				 GFP_KERNEL_ACCOUNT);
 	if (mr->pages && mr->next_pages) {
 		mr->max_pages = max_sg;
-		ret = mr_publish(mr);
+		ret = rnic_mr_publish(mr);
 	}
 	if (ret) {
-		mr_free(mr);
+		rnic_mr_free(mr);
 		return ERR_PTR(ret);
 	}
 	return &mr->ibmr;
@@ -366,26 +415,20 @@ int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
  * @ibmr: the region; freed
  * @udata: unused
  *
- * On return the memory is not accessed any more. These may run meanwhile:
- * placements, excluded by the lock; lookups, which do not find the STag or find
- * it invalid, and end within the RCU grace period after which the structure is
- * freed; senders, whose references are waited for: they last no longer than one
- * call into TCP, which does not wait for the peer.
+ * On return the memory is not accessed any more. The core may not try again
+ * after a failure unless it destroys windows before: so do a user, and the end
+ * of a context.
  *
- * Return: 0.
+ * Return: 0; -EBUSY: windows are bound to it, nothing has changed.
  */
 int rnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct rnic_mr *mr = to_rnic_mr(ibmr);
-	struct rnic_dev *dev = mr->dev;
+	int ret = rnic_mr_revoke(mr);
 
-	might_sleep();
-	trace_rnic_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
-	rnic_mr_revoke(mr);
-	xa_erase(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS);
-	rnic_mr_put(mr);
-	wait_for_completion(&mr->released);
-	mr_free(mr);
-	atomic_dec(&dev->nr_mr);
+	if (ret)
+		return ret;
+	trace_rnic_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_DEREG, mr->len);
+	rnic_mr_withdraw(mr);
 	return 0;
 }

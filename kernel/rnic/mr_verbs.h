@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory regions: registration; operations of the device. */
+/* Memory regions: registration; operations of the device. Windows: STags. */
 #ifndef MPA_RNIC_MR_VERBS_H
 #define MPA_RNIC_MR_VERBS_H
 
 #include <rdma/ib_verbs.h>
 
+#include "mr.h"
+
 struct rnic_dev;
 
+struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
+			      enum rnic_mr_kind kind);
+void rnic_mr_free(struct rnic_mr *mr);
+int rnic_mr_publish(struct rnic_mr *mr);
+void rnic_mr_withdraw(struct rnic_mr *mr);
 struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			       int access, struct ib_udata *udata);
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);

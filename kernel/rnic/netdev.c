@@ -144,7 +144,8 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 
 	rnic_cm_netdev_gone(dev);
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
-		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_pd));
+		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_mw) ||
+		     atomic_read(&dev->nr_pd));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);
@@ -223,6 +224,7 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
 	xa_init(&dev->mrs);
+	spin_lock_init(&dev->windows_lock);
 	/*
 	 * Not taken in interrupts, unlike that of @qps, which has the same
 	 * class.

@@ -13,7 +13,8 @@
  *     protects otherwise;
  *  3. rnic_cq.lock (irq-safe).
  *
- * rnic_mr.lock nests inside 1 and is never held together with 2 or 3.
+ * rnic_mr.lock nests inside 1 and is never held together with 2 or 3, nor with
+ * that of another region or window; rnic_dev.windows_lock nests between.
  * Completion handlers are called under the socket lock at most.
  */
 #ifndef MPA_RNIC_QP_H
@@ -132,8 +133,8 @@ enum rnic_tx_kind {
 
 enum {
 	/*
-	 * Regions a batch may refer to; with more, struct rnic_qp would take 2
-	 * KiB.
+	 * Regions and windows a batch may refer to; with more, struct rnic_qp
+	 * would take 2 KiB.
 	 */
 	RNIC_TX_HELD	= 24,
 	/* Bytes to get from a region at once, as many as a batch can have. */
@@ -195,7 +196,7 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
  * @term_cause: error in @term: layer << 12 | type << 8 | code
  * @term_len: bytes of @term; 0: no Terminate to send
  * @term: the Terminate, a byte image of the ULPDU
- * @held: regions the current batch refers to
+ * @held: regions the current batch refers to; before a window its region
  * @nr_held: number of these
  * @draft: state of the open batch, or NULL
  * @segments: DDP segments of the current batch
@@ -312,6 +313,8 @@ struct rnic_end {
  * @tx: sending side
  * @rx: receiving side
  * @reads: Reads in flight
+ * @windows: windows of type 2 that were bound on it last; under
+ *	&rnic_dev.windows_lock
  * @version: DDP and RDMAP version of the stream; set at its start
  * @res: result of its startup exchange; under @lock
  * @started: @res is valid, for the present stream or the last one; under @lock
@@ -342,6 +345,7 @@ struct rnic_qp {
 	struct rnic_tx tx;
 	struct rnic_rx_state rx;
 	struct rnic_reads reads;
+	struct list_head windows;
 	u8 version;
 	struct mpa_result res;
 	bool started;

@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "device.h"
 #include "ep.h"
+#include "mw.h"
 #include "qp.h"
 #include "qp_stream.h"
 #include "qp_verbs.h"
@@ -26,10 +27,7 @@ enum {
 };
 
 enum {
-	/*
-	 * Accepted rights; atomic operations and memory windows are not
-	 * supported.
-	 */
+	/* Accepted rights; atomic operations are not supported. */
 	RNIC_QP_ACCESS_KNOWN	= RNIC_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
 };
@@ -228,6 +226,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 		rnic_qp_set_state(qp, IB_QPS_ERR);
 		/* Pairs with rnic_qp_unbind(). */
 		wait_event(qp->unbound, !smp_load_acquire(&qp->ep));
+		/* The next peer gets no window of this one. */
+		rnic_mw_leave(qp);
 		/* Discard completions before the QP can be used again. */
 		rnic_qp_forget_completions(qp);
 	} while (!rnic_qp_begin_again(qp));
@@ -491,6 +491,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
+	INIT_LIST_HEAD(&qp->windows);
 	INIT_WORK(&qp->tx_work, rnic_tx_work);
 	INIT_DELAYED_WORK(&qp->tx_retry, rnic_tx_retry_work);
 }
@@ -579,6 +580,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		rnic_qp_put(qp);
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
+	rnic_mw_leave(qp);
 	rnic_qp_forget_completions(qp);
 	rnic_qp_free_queues(qp);
 	atomic_dec(&qp->dev->nr_qp);

@@ -56,7 +56,9 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = RNIC_VENDOR_ID;
 	attr->vendor_part_id = RNIC_VENDOR_PART_ID;
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW |
+				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->max_mr_size = RNIC_MAX_MR_SIZE;
 	attr->page_size_cap = GENMASK(31, 12);
@@ -68,6 +70,7 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cq = RNIC_MAX_CQ;
 	attr->max_cqe = RNIC_MAX_CQE;
 	attr->max_mr = RNIC_MAX_MR;
+	attr->max_mw = RNIC_MAX_MW;
 	attr->max_pd = RNIC_MAX_PD;
 	attr->max_qp_rd_atom = RNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = RNIC_MAX_ORD;

@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "ddp/check.h"
 #include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "reads.h"
 #include "ring.h"
@@ -56,7 +57,11 @@ const struct rnic_wr_info rnic_wr_infos[MPA_WR_OPCODES] = {
 	},
 	[MPA_WR_REG_MR] = {
 		.known = true, .local = true, .kernel = true, .remote = true,
-		.stag = true, .flags = RNIC_SQE_ANY,
+		.access = true, .stag = true, .flags = RNIC_SQE_ANY,
+	},
+	[MPA_WR_BIND_MW] = {
+		.known = true, .local = true, .window = true, .remote = true,
+		.access = true, .stag = true, .flags = RNIC_SQE_ANY,
 	},
 };
 
@@ -286,6 +291,14 @@ static u64 rnic_sqe_len(const struct mpa_sqe *e)
 	return len;
 }
 
+static bool rnic_sqe_pieces_clear(const struct rnic_wr_info *info,
+				  const struct mpa_sqe *e)
+{
+	if (info->window)
+		return rnic_mw_entry_clear(e);
+	return !(info->local || e->flags & MPA_SQE_INLINE) || !e->num_sge;
+}
+
 /* Are all fields zero that the entry does not use? */
 static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 			   const struct mpa_sqe *e)
@@ -294,8 +307,8 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 
 	return !(e->flags & ~info->flags) && !e->reserved && !e->reserved2 &&
 	       (info->remote || !e->remote_addr) && (info->stag || !e->stag) &&
-	       (inlined || info->kernel || !e->length) &&
-	       (!(inlined || info->local) || !e->num_sge);
+	       (inlined || info->access || !e->length) &&
+	       rnic_sqe_pieces_clear(info, e);
 }
 
 /*
@@ -380,6 +393,9 @@ static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 	struct ib_mr *mr;
 	int ret;
 
+	if (e->opcode == MPA_WR_BIND_MW)
+		return rnic_mw_bind(qp, e) ? MPA_WC_MW_BIND_ERR :
+					     MPA_WC_SUCCESS;
 	if (e->opcode == MPA_WR_LOCAL_INV) {
 		ret = rnic_mr_invalidate(qp->dev, &qp->ibqp, e->stag, false,
 					 NULL);

@@ -16,7 +16,9 @@
  * @local: executed here, nothing is sent
  * @read: answered by a Read Response
  * @tagged: becomes a tagged message
- * @remote: the entry has an address at the peer
+ * @remote: mpa_sqe.remote_addr is used
+ * @access: mpa_sqe.length has access flags
+ * @window: a bind, with its region in place of a piece of data
  * @stag: the entry has an STag
  * @flags: MPA_SQE_* that it may have
  * @rdmap: RDMAP opcode
@@ -30,6 +32,8 @@ struct rnic_wr_info {
 	bool read;
 	bool tagged;
 	bool remote;
+	bool access;
+	bool window;
 	bool stag;
 	u8 flags;
 	u8 rdmap;

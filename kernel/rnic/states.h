@@ -53,13 +53,17 @@ enum rnic_ep_state {
 	RNIC_EP_STATES
 };
 
-/* Events of a memory region. */
+/* Events of a memory region or window. */
 enum rnic_mr_event {
 	RNIC_MR_EVENT_REG,
 	RNIC_MR_EVENT_FAST_REG,
 	RNIC_MR_EVENT_INVALIDATE,
 	RNIC_MR_EVENT_REMOTE_INVALIDATE,
 	RNIC_MR_EVENT_DEREG,
+	RNIC_MR_EVENT_ALLOC_WINDOW,
+	RNIC_MR_EVENT_BIND,
+	RNIC_MR_EVENT_UNBIND,
+	RNIC_MR_EVENT_DEALLOC_WINDOW,
 };
 
 #endif /* MPA_RNIC_STATES_H */

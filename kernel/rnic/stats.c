@@ -37,6 +37,7 @@ static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_CONN_LINGER_DROP]	= { .name = "conn_linger_drop" },
 	[RNIC_CNT_CQ_OVERFLOW]		= { .name = "cq_overflow" },
 	[RNIC_CNT_USER_LIMIT]		= { .name = "user_limit" },
+	[RNIC_CNT_MW_BIND]		= { .name = "mw_bind" },
 };
 
 static_assert(ARRAY_SIZE(rnic_stats_descs) == RNIC_CNT_COUNT);

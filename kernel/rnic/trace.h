@@ -140,7 +140,7 @@ TRACE_EVENT(rnic_cm_event,
 		      __get_str(dev), __entry->skaddr,
 		      rnic_show_cm_event(__entry->event), __entry->status));
 
-/* A memory region became valid or invalid. */
+/* A memory region or window became valid or invalid. */
 TRACE_EVENT(rnic_mr,
 	    TP_PROTO(const struct ib_device *ibdev, u32 stag, int event, u64 len),
 	    TP_ARGS(ibdev, stag, event, len),
@@ -160,7 +160,13 @@ TRACE_EVENT(rnic_mr,
 				       { RNIC_MR_EVENT_INVALIDATE, "invalidate" },
 				       { RNIC_MR_EVENT_REMOTE_INVALIDATE,
 				       "remote-invalidate" },
-				       { RNIC_MR_EVENT_DEREG, "dereg" }),
+				       { RNIC_MR_EVENT_DEREG, "dereg" },
+				       { RNIC_MR_EVENT_ALLOC_WINDOW,
+				       "alloc-window" },
+				       { RNIC_MR_EVENT_BIND, "bind" },
+				       { RNIC_MR_EVENT_UNBIND, "unbind" },
+				       { RNIC_MR_EVENT_DEALLOC_WINDOW,
+				       "dealloc-window" }),
 		      __entry->len));
 
 #endif /* MPA_RNIC_TRACE_H */

@@ -24,7 +24,10 @@ static bool rnic_tx_granted(const struct rnic_tx *tx)
 {
 	unsigned int i;
 
-	/* Copy before reading epochs. Pairs with smp_mb() in mr_end_rights(). */
+	/*
+	 * Copy before reading epochs. Pairs with smp_mb() in
+	 * rnic_mr_end_rights().
+	 */
 	smp_rmb();
 	for (i = tx->draft->out.first; i < tx->nr_held; i++)
 		if (!rnic_mr_unchanged(tx->held[i], tx->draft->epochs[i]))
@@ -54,19 +57,34 @@ static int rnic_tx_add_out(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /* Memory ------------------------------------------------------------------- */
 
-/* Keeps the region for the batch, once for consecutive uses. */
+static void rnic_tx_hold_one(struct rnic_tx *tx, struct rnic_mr *mr, u32 epoch)
+{
+	unsigned int n = tx->nr_held++;
+
+	tx->draft->epochs[n] = epoch;
+	tx->held[n] = mr;
+}
+
+/*
+ * Keeps the region for the batch, once for consecutive uses. If it is a window,
+ * the region below is kept, too. That one lost no rights before the window was
+ * unbound, so its present epoch is the right one, or that of the window differs.
+ */
 static void rnic_tx_hold(struct rnic_tx *tx, struct rnic_mr *mr)
 {
-	u32 *epochs = tx->draft->epochs, epoch = tx->draft->run.epoch;
+	struct rnic_mr *below = tx->draft->run.below;
+	u32 epoch = tx->draft->run.epoch;
 	unsigned int n = tx->nr_held;
 
-	if (n && tx->held[n - 1] == mr && epochs[n - 1] == epoch) {
+	if (n && tx->held[n - 1] == mr && tx->draft->epochs[n - 1] == epoch) {
 		rnic_mr_put(mr);
+		if (below)
+			rnic_mr_put(below);
 		return;
 	}
-	epochs[n] = epoch;
-	tx->held[n] = mr;
-	tx->nr_held++;
+	if (below)
+		rnic_tx_hold_one(tx, below, READ_ONCE(below->epoch));
+	rnic_tx_hold_one(tx, mr, epoch);
 }
 
 /*
@@ -98,7 +116,8 @@ static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
 	len = min_t(u32, len, RNIC_TX_RUN);
 	if (rnic_run_again(qp, stag, addr, len, access))
 		return true;
-	if (tx->nr_held == RNIC_TX_HELD)
+	/* A window takes two places. */
+	if (tx->nr_held > RNIC_TX_HELD - 2)
 		return true;
 	mr = rnic_mr_get(qp->dev, &qp->ibqp, stag, addr, len, access,
 			 &tx->draft->run, fault);

@@ -11,6 +11,7 @@
 #include "details.h"
 #include "listen.h"
 #include "mr_verbs.h"
+#include "mw.h"
 #include "pd.h"
 #include "qp.h"
 #include "qp_verbs.h"
@@ -56,10 +57,12 @@ const struct ib_device_ops rnic_device_ops = {
 
 	.alloc_hw_port_stats	= rnic_stats_alloc,
 	.alloc_mr		= rnic_alloc_mr,
+	.alloc_mw		= rnic_alloc_mw,
 	.alloc_pd		= rnic_alloc_pd,
 	.alloc_ucontext		= rnic_alloc_ucontext,
 	.create_cq		= rnic_op_create_cq,
 	.create_qp		= rnic_create_qp,
+	.dealloc_mw		= rnic_dealloc_mw,
 	.dealloc_pd		= rnic_dealloc_pd,
 	.dealloc_ucontext	= rnic_dealloc_ucontext,
 	.dereg_mr		= rnic_dereg_mr,
@@ -100,6 +103,7 @@ const struct ib_device_ops rnic_device_ops = {
 	MPA_REPORT_PORT_EVENT_OP
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, rnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuctx),

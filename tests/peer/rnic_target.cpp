@@ -55,8 +55,8 @@ constexpr std::uint32_t small_length = page;
 constexpr std::uint32_t receive_size = 2048;
 constexpr std::uint32_t receive_count = 8;
 constexpr std::uint8_t guard = 0xa5;
-constexpr int remote_all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			   IBV_ACCESS_REMOTE_READ;
+constexpr int remote_rights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr int remote_all = IBV_ACCESS_LOCAL_WRITE | remote_rights;
 
 [[noreturn]] void fail(const std::string &what)
 {
@@ -88,6 +88,7 @@ using Channel = std::unique_ptr<rdma_event_channel,
 using Id = std::unique_ptr<rdma_cm_id, Call<rdma_destroy_id>>;
 using Pd = std::unique_ptr<ibv_pd, Call<ibv_dealloc_pd>>;
 using Mr = std::unique_ptr<ibv_mr, Call<ibv_dereg_mr>>;
+using Mw = std::unique_ptr<ibv_mw, Call<ibv_dealloc_mw>>;
 using Cq = std::unique_ptr<ibv_cq, Call<ibv_destroy_cq>>;
 using CompChannel = std::unique_ptr<ibv_comp_channel,
 				    Call<ibv_destroy_comp_channel>>;
@@ -106,6 +107,7 @@ public:
 	std::uint8_t *at() { return memory_.data() + page; }
 	std::uint32_t stag() const { return mr_->rkey; }
 	std::uint32_t lkey() const { return mr_->lkey; }
+	ibv_mr *verbs() const { return mr_.get(); }
 
 	bool guards_hold() const
 	{
@@ -168,7 +170,8 @@ class Connection {
 public:
 	Connection(Device &device, rdma_cm_id *id, Mode mode)
 		: device_(device), id_(id), mode_(mode),
-		  region_(device.pd.get(), region_length, remote_all),
+		  region_(device.pd.get(), region_length,
+			  remote_all | IBV_ACCESS_MW_BIND),
 		  buffers_(device.pd.get(), receive_size * receive_count,
 			   IBV_ACCESS_LOCAL_WRITE),
 		  cq_(must(ibv_create_cq(device.verbs, 64, this,
@@ -211,6 +214,8 @@ public:
 			send_message("I speak first");
 		if (mode_ == Mode::reader)
 			post_read();
+		if (mode_ == Mode::windows)
+			bind_windows();
 	}
 
 	void poll()
@@ -345,6 +350,64 @@ private:
 		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
 	}
 
+	// The next number, for a request without a buffer of its own.
+	std::uint64_t number_send()
+	{
+		sends_.push_back({next_, receive_count, false});
+		return next_++;
+	}
+
+	// Binds the next window_size bytes of the region, and appends to @words
+	// where they are.
+	void bind_window(ibv_mw_type type, unsigned int rights, Bytes &words)
+	{
+		Mw window(must(ibv_alloc_mw(device_.pd.get(), type), "ibv_alloc_mw"));
+		const ibv_mw_bind_info info{
+			.mr = region_.verbs(),
+			.addr = reinterpret_cast<std::uintptr_t>(
+				region_.at() + page * (1 + windows_.size())),
+			.length = window_size,
+			.mw_access_flags = rights};
+
+		if (type == IBV_MW_TYPE_1) {
+			ibv_mw_bind bind{};
+
+			bind.wr_id = number_send();
+			bind.bind_info = info;
+			must(ibv_bind_mw(id_->qp, window.get(), &bind), "ibv_bind_mw");
+		} else {
+			ibv_send_wr wr{}, *bad;
+
+			wr.wr_id = number_send();
+			wr.opcode = IBV_WR_BIND_MW;
+			wr.bind_mw.mw = window.get();
+			wr.bind_mw.rkey = window->rkey = ibv_inc_rkey(window->rkey);
+			wr.bind_mw.bind_info = info;
+			must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
+		}
+		put(words, window->rkey, 4);
+		put(words, rights & IBV_ACCESS_ZERO_BASED ? 0 : info.addr, 8);
+		windows_.push_back(std::move(window));
+	}
+
+	// The last one is invalidated. The message follows the binds in the send
+	// queue, so they are executed when it arrives.
+	void bind_windows()
+	{
+		Bytes words{'W', 'I', 'N', '1'};
+		ibv_send_wr wr{}, *bad;
+
+		bind_window(IBV_MW_TYPE_2, remote_rights, words);
+		bind_window(IBV_MW_TYPE_1, IBV_ACCESS_REMOTE_READ, words);
+		bind_window(IBV_MW_TYPE_2, remote_rights | IBV_ACCESS_ZERO_BASED, words);
+		bind_window(IBV_MW_TYPE_2, remote_rights, words);
+		wr.wr_id = number_send();
+		wr.opcode = IBV_WR_LOCAL_INV;
+		wr.invalidate_rkey = windows_.back()->rkey;
+		must(ibv_post_send(id_->qp, &wr, &bad), "ibv_post_send");
+		send_message({reinterpret_cast<const char *>(words.data()), words.size()});
+	}
+
 	// Completions of one queue arrive in the order of its requests.
 	std::optional<Work> take(std::deque<Work> &queue, std::uint64_t number)
 	{
@@ -394,6 +457,8 @@ private:
 	Mode mode_;
 	Region region_;
 	Region buffers_;
+	// Gone before the region.
+	std::vector<Mw> windows_;
 	Cq cq_;
 	Qp qp_;
 	Bytes aim_;

@@ -33,6 +33,21 @@ Aim Aim::decode(const Bytes &data)
 	return aim;
 }
 
+Windows Windows::decode(const Bytes &message)
+{
+	Windows all;
+	std::size_t at = 4;
+
+	if (message.size() != 52 || first(message, 4) != text("WIN1"))
+		throw Mismatch("a message that names no windows: " + hex(message));
+	for (Window *one : {&all.whole, &all.read_only, &all.zero_based, &all.invalid}) {
+		one->stag = static_cast<std::uint32_t>(get(message, at, 4));
+		one->at = get(message, at + 4, 8);
+		at += 12;
+	}
+	return all;
+}
+
 void Tally::add(const std::string &counter, int by)
 {
 	std::lock_guard guard(lock_);

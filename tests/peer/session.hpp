@@ -58,6 +58,21 @@ struct Aim {
 	static Aim decode(const Bytes &data);
 };
 
+struct Window {
+	std::uint32_t stag = 0;
+	std::uint64_t at = 0;
+};
+
+// What a target in mode windows has bound, from its first message.
+struct Windows {
+	Window whole;		// type 2, all rights
+	Window read_only;	// type 1
+	Window zero_based;	// type 2, all rights
+	Window invalid;		// type 2, invalidated by its owner
+
+	static Windows decode(const Bytes &message);
+};
+
 // What the target should have counted.
 class Tally {
 public:
@@ -154,6 +169,7 @@ public:
 	Commands commands;
 	Frame theirs;
 	Aim aim;
+	Windows windows;
 	Framing tx_framing;
 	Writer writer;
 	Reader reader;

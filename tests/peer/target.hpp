@@ -18,11 +18,15 @@ enum class Mode : char {
 	reader = 'R',		// reads from the peer, sends the bytes back
 	slow = 'D',		// accepts a second later
 	reject = 'J',		// refuses, with private data
+	windows = 'W',		// echo, and sends where its memory windows are
 };
 
 // The Read that a target in mode reader issues.
 inline constexpr std::uint32_t reader_stag = 0xa1b2c301;
 inline constexpr std::uint64_t reader_at = 0x1122334455667788;
 inline constexpr std::uint32_t reader_size = 4096;
+
+// Bytes of each memory window of a target in mode windows.
+inline constexpr std::uint32_t window_size = 3000;
 
 } // namespace peer

@@ -130,10 +130,11 @@ std::string Device::events(unsigned int number)
 	return text;
 }
 
-Queue::Queue(Device &on, Depth depth, ibv_cq *shared)
+Queue::Queue(Device &on, Depth depth, ibv_cq *shared, ibv_pd *domain,
+	     std::uint64_t ops)
 	: device(on), completions(shared)
 {
-	ibv_qp_init_attr attr{};
+	ibv_qp_init_attr_ex attr{};
 
 	if (!shared) {
 		own.reset(ibv_create_cq(on.context.get(),
@@ -149,7 +150,12 @@ Queue::Queue(Device &on, Depth depth, ibv_cq *shared)
 	attr.send_cq = attr.recv_cq = completions;
 	attr.sq_sig_all = 1;
 	attr.qp_type = IBV_QPT_RC;
-	qp.reset(ibv_create_qp(on.domain.get(), &attr));
+	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+	attr.pd = domain ? domain : on.domain.get();
+	if (ops)
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	attr.send_ops_flags = ops;
+	qp.reset(ibv_create_qp_ex(on.context.get(), &attr));
 	yes(qp != nullptr, "there is a queue pair");
 }
 

@@ -54,7 +54,10 @@ struct Depth {
 
 // A queue pair of a device, with a completion queue for both directions.
 struct Queue {
-	explicit Queue(Device &on, Depth depth = {}, ibv_cq *shared = nullptr);
+	// @domain: not that of the device. @ops: IBV_QP_EX_WITH_*, for the ibv_wr
+	// functions.
+	explicit Queue(Device &on, Depth depth = {}, ibv_cq *shared = nullptr,
+		       ibv_pd *domain = nullptr, std::uint64_t ops = 0);
 
 	Device &device;
 	Completions own;

@@ -83,6 +83,7 @@ enum {
 	MPA_WR_READ_INV		= 4,	/* Read, then invalidate the sink */
 	MPA_WR_LOCAL_INV	= 5,
 	MPA_WR_REG_MR		= 6,	/* kernel consumers only */
+	MPA_WR_BIND_MW		= 7,	/* with %MPA_FEATURE_MW */
 	MPA_WR_OPCODES
 };
 
@@ -101,17 +102,21 @@ enum {
  * @opcode: MPA_WR_*
  * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends, %MPA_SQE_INLINE for
  *	Sends and Writes
- * @num_sge: pieces in @sge; at most one for a Read. Zero with %MPA_SQE_INLINE,
- *	LOCAL_INV and REG_MR
+ * @num_sge: pieces in @sge; at most one for a Read, one for BIND_MW. Zero with
+ *	%MPA_SQE_INLINE, LOCAL_INV and REG_MR
  * @reserved: zero
- * @length: %MPA_SQE_INLINE: bytes of data in place of @sge; %MPA_WR_REG_MR:
- *	access flags
- * @remote_addr: Write, Read: tagged offset at the peer; %MPA_WR_REG_MR: the
- *	region, a kernel pointer
+ * @length: %MPA_SQE_INLINE: bytes of data in place of @sge; REG_MR, BIND_MW:
+ *	access flags, IB_UVERBS_ACCESS_*; for BIND_MW those of the peer and
+ *	ZERO_BASED
+ * @remote_addr: Write, Read: tagged offset at the peer; REG_MR: the region, a
+ *	kernel pointer; BIND_MW: bytes of the window, 0 to unbind one of type 1
  * @stag: Write, Read: STag of the peer; SEND_INV: STag that the peer
- *	invalidates; LOCAL_INV: local STag; REG_MR: the new STag
+ *	invalidates; LOCAL_INV: local STag; REG_MR, BIND_MW: the new STag, which
+ *	may differ from the present one in its low byte
  * @reserved2: zero
- * @sge: the pieces, or inline data; the stride has room for both
+ * @sge: the pieces, or inline data; the stride has room for both. BIND_MW: the
+ *	address of the window's first byte and the STag of its region, with a
+ *	length of 0; all zero to unbind
  *
  * Bits and fields without a meaning for the entry must be zero, so that they
  * can get one later: otherwise the entry completes with %MPA_WC_LOC_QP_OP_ERR.
@@ -197,6 +202,14 @@ struct mpa_cqe {
 	__u32 reserved;
 };
 
+/*
+ * mpa_alloc_ucontext_resp.features: what the module has beyond version 2 of
+ * this interface. A provider uses nothing of a bit that is not set.
+ */
+enum {
+	MPA_FEATURE_MW		= 1 << 1,	/* MPA_WR_BIND_MW */
+};
+
 /**
  * struct mpa_cqe_timed - an entry of a completion queue with time stamps
  * @cqe: the completion
@@ -213,11 +226,11 @@ struct mpa_cqe_timed {
 /**
  * struct mpa_alloc_ucontext_resp - response of GET_CONTEXT
  * @abi_version: %MPA_ABI_VERSION
- * @reserved: zero
+ * @features: MPA_FEATURE_*; zero from older modules
  */
 struct mpa_alloc_ucontext_resp {
 	__u32 abi_version;
-	__u32 reserved;
+	__u32 features;
 };
 
 /**

@@ -125,13 +125,16 @@ static void free_context(struct ibv_context *ibctx)
 
 /* libibverbs fails the operations missing here with EOPNOTSUPP. */
 static const struct verbs_context_ops mpa_context_ops = {
+	.alloc_mw = mpa_alloc_mw,
 	.alloc_parent_domain = mpa_alloc_parent_domain,
 	.alloc_pd = mpa_alloc_pd,
 	.alloc_td = mpa_alloc_td,
+	.bind_mw = mpa_bind_mw,
 	.create_cq = mpa_create_cq,
 	.create_cq_ex = mpa_create_cq_ex,
 	.create_qp = mpa_create_qp,
 	.create_qp_ex = mpa_create_qp_ex,
+	.dealloc_mw = mpa_dealloc_mw,
 	.dealloc_pd = mpa_dealloc_pd,
 	.dealloc_td = mpa_dealloc_td,
 	.dereg_mr = dereg_mr,
@@ -171,6 +174,7 @@ static int get_context(struct mpa_context *ctx)
 			ABI_ARGUMENTS((unsigned long)resp.drv.abi_version));
 		return EPROTONOSUPPORT;
 	}
+	ctx->features = resp.drv.features;
 	return 0;
 }
 

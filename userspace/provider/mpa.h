@@ -32,10 +32,12 @@ struct mpa_device {
 /**
  * struct mpa_context - an open device
  * @base: libibverbs' part
+ * @features: MPA_FEATURE_*, what the module offers
  * @doorbell_ioctl: write() is refused to this process; set once, atomically
  */
 struct mpa_context {
 	struct verbs_context base;
+	uint32_t features;
 	bool doorbell_ioctl;
 };
 
@@ -237,6 +239,14 @@ int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 		       size_t num_buf, const struct ibv_data_buf *bufs);
 int mpa_sqe_set_inline_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 			    size_t num_sge, const struct ibv_sge *sges);
+int mpa_sqe_set_bind(struct mpa_sqe *sqe, const struct ibv_mw *mw,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info);
+
+/* mw.c */
+struct ibv_mw *mpa_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int mpa_dealloc_mw(struct ibv_mw *mw);
+int mpa_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		struct ibv_mw_bind *bind);
 
 /* post.c */
 int mpa_sq_submit(struct mpa_qp *qp);
@@ -246,7 +256,7 @@ int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
 
 /* wr.c */
-int mpa_qp_check_wr_ops(uint64_t send_ops_flags);
+int mpa_qp_check_wr_ops(const struct mpa_context *ctx, uint64_t send_ops_flags);
 void mpa_qp_set_wr_ops(struct ibv_qp_ex *qp);
 
 #endif /* MPA_PROVIDER_H */

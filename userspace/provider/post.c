@@ -89,6 +89,11 @@ static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
 	sqe->wr_id = wr->wr_id;
 
 	switch (wr->opcode) {
+	case IBV_WR_BIND_MW:
+		if (wr->bind_mw.mw->type != IBV_MW_TYPE_2)
+			return EINVAL;
+		return mpa_sqe_set_bind(sqe, wr->bind_mw.mw, wr->bind_mw.rkey,
+					&wr->bind_mw.bind_info);
 	case IBV_WR_LOCAL_INV:
 		mpa_sqe_set_stag(sqe, wr->invalidate_rkey);
 		return 0;

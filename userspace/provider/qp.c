@@ -167,7 +167,8 @@ struct ibv_qp *mpa_create_qp_ex(struct ibv_context *ibctx,
 	int ret = check_attr(attr);
 
 	if (!ret && ex)
-		ret = mpa_qp_check_wr_ops(attr->send_ops_flags);
+		ret = mpa_qp_check_wr_ops(to_mpa_context(ibctx),
+					  attr->send_ops_flags);
 	if (ret) {
 		errno = ret;
 		return NULL;

@@ -223,7 +223,8 @@ struct verbs_cq {
 #define VERBS_CONTEXT_OPS(OP, SLOT)					\
 	SLOT(advise_mr)							\
 	SLOT(alloc_dm)							\
-	SLOT(alloc_mw)							\
+	OP(struct ibv_mw *, alloc_mw,					\
+	   (struct ibv_pd *, enum ibv_mw_type))				\
 	SLOT(alloc_null_mr)						\
 	OP(struct ibv_pd *, alloc_parent_domain,			\
 	   (struct ibv_context *, struct ibv_parent_domain_init_attr *)) \
@@ -233,7 +234,8 @@ struct verbs_cq {
 	SLOT(async_event)						\
 	SLOT(attach_counters_point_flow)				\
 	SLOT(attach_mcast)						\
-	SLOT(bind_mw)							\
+	OP(int, bind_mw, (struct ibv_qp *, struct ibv_mw *,		\
+			  struct ibv_mw_bind *))			\
 	SLOT(close_xrcd)						\
 	SLOT(cq_event)							\
 	SLOT(create_ah)							\
@@ -252,7 +254,7 @@ struct verbs_cq {
 	SLOT(create_srq)						\
 	SLOT(create_srq_ex)						\
 	SLOT(create_wq)							\
-	SLOT(dealloc_mw)						\
+	OP(int, dealloc_mw, (struct ibv_mw *))				\
 	OP(int, dealloc_pd, (struct ibv_pd *))				\
 	OP(int, dealloc_td, (struct ibv_td *))				\
 	OP(int, dereg_mr, (struct verbs_mr *))				\
@@ -337,6 +339,7 @@ struct verbs_context_ops {
 VERBS_CMD(get_context);
 VERBS_CMD(alloc_pd);
 VERBS_CMD(reg_mr);
+VERBS_CMD(alloc_mw);
 VERBS_CMD(create_qp);
 VERBS_CMD(modify_qp);
 VERBS_CMD(query_qp);
@@ -404,6 +407,11 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		   struct ibv_reg_mr *cmd, size_t cmd_size,
 		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size);
 int ibv_cmd_dereg_mr(struct verbs_mr *mr);
+int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
+		     struct ibv_mw *mw, struct ibv_alloc_mw *cmd,
+		     size_t cmd_size, struct ib_uverbs_alloc_mw_resp *resp,
+		     size_t resp_size);
+int ibv_cmd_dealloc_mw(struct ibv_mw *mw);
 int ibv_cmd_create_cq_ex(struct ibv_context *context,
 			 const struct ibv_cq_init_attr_ex *attr,
 			 struct verbs_cq *cq, struct ibv_create_cq_ex *cmd,
@@ -446,6 +454,7 @@ static_assert(sizeof(struct verbs_cq) == sizeof(struct ibv_cq_ex), "verbs_cq");
 static_assert(sizeof(struct ibv_get_context) == 16, "ibv_get_context");
 static_assert(sizeof(struct ibv_alloc_pd) == 16, "ibv_alloc_pd");
 static_assert(sizeof(struct ibv_reg_mr) == 48, "ibv_reg_mr");
+static_assert(sizeof(struct ibv_alloc_mw) == 24, "ibv_alloc_mw");
 static_assert(sizeof(struct ibv_create_qp) == 64, "ibv_create_qp");
 static_assert(sizeof(struct ibv_modify_qp) == 120, "ibv_modify_qp");
 static_assert(sizeof(struct ibv_query_qp) == 24, "ibv_query_qp");

@@ -35,6 +35,7 @@ static const uint8_t op_codes[] = {
 	[IBV_WR_SEND_WITH_INV]	= 1 + MPA_WR_SEND_INV,
 	[IBV_WR_RDMA_READ]	= 1 + MPA_WR_READ,
 	[IBV_WR_LOCAL_INV]	= 1 + MPA_WR_LOCAL_INV,
+	[IBV_WR_BIND_MW]	= 1 + MPA_WR_BIND_MW,
 };
 
 static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
@@ -111,6 +112,43 @@ void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
 void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag)
 {
 	sqe->stag = stag;
+}
+
+/**
+ * mpa_sqe_set_bind() - set what is bound to which window
+ * @sqe: a bind
+ * @mw: the window
+ * @rkey: its new key
+ * @info: the memory; none unbinds
+ *
+ * The kernel checks the rest, and reports errors by a completion.
+ *
+ * Return: 0, or %EINVAL for the key of another window, an unknown right, or
+ * bytes without a region.
+ */
+int mpa_sqe_set_bind(struct mpa_sqe *sqe, const struct ibv_mw *mw,
+		     uint32_t rkey, const struct ibv_mw_bind_info *info)
+{
+	const unsigned int rights = IBV_ACCESS_REMOTE_WRITE |
+				    IBV_ACCESS_REMOTE_READ |
+				    IBV_ACCESS_REMOTE_ATOMIC |
+				    IBV_ACCESS_ZERO_BASED;
+	/* This end accesses the memory through its region. */
+	const unsigned int known = rights | IBV_ACCESS_LOCAL_WRITE;
+
+	if ((rkey ^ mw->rkey) >> 8 || info->mw_access_flags & ~known ||
+	    (info->length && !info->mr))
+		return EINVAL;
+	sqe->stag = rkey;
+	sqe->num_sge = 1;
+	sqe->sge[0] = (struct mpa_sge){ 0 };
+	if (!info->length)
+		return 0;
+	sqe->remote_addr = info->length;
+	sqe->length = info->mw_access_flags & rights;
+	sqe->sge[0].addr = info->addr;
+	sqe->sge[0].lkey = info->mr->lkey;
+	return 0;
 }
 
 /**

@@ -49,6 +49,7 @@ static const struct {
 	[MPA_WR_READ]		= { true, IBV_WC_RDMA_READ },
 	[MPA_WR_READ_INV]	= { true, IBV_WC_RDMA_READ },
 	[MPA_WR_LOCAL_INV]	= { true, IBV_WC_LOCAL_INV },
+	[MPA_WR_BIND_MW]	= { true, IBV_WC_BIND_MW },
 	[MPA_CQE_RECV]		= { true, IBV_WC_RECV },
 };
 

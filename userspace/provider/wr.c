@@ -58,6 +58,17 @@ static void wr_local_inv(struct ibv_qp_ex *ibqp, uint32_t invalidate_rkey)
 		mpa_sqe_set_stag(sqe, invalidate_rkey);
 }
 
+static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *info)
+{
+	struct mpa_sqe *sqe = wr_begin(ibqp, IBV_WR_BIND_MW);
+
+	if (!sqe)
+		return;
+	wr_fail(to_mpa_qp_ex(ibqp), mw->type == IBV_MW_TYPE_2 ?
+		mpa_sqe_set_bind(sqe, mw, rkey, info) : EINVAL);
+}
+
 static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			  uint64_t remote_addr)
 {
@@ -145,18 +156,19 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 
 /**
  * mpa_qp_check_wr_ops() - whether some operations are supported
+ * @ctx: the device
  * @send_ops_flags: IBV_QP_EX_WITH_*
  *
  * Return: 0, or %EOPNOTSUPP if one of them is not.
  */
-int mpa_qp_check_wr_ops(uint64_t send_ops_flags)
+int mpa_qp_check_wr_ops(const struct mpa_context *ctx, uint64_t send_ops_flags)
 {
-	const uint64_t known = IBV_QP_EX_WITH_SEND |
-			       IBV_QP_EX_WITH_SEND_WITH_INV |
-			       IBV_QP_EX_WITH_RDMA_WRITE |
-			       IBV_QP_EX_WITH_RDMA_READ |
-			       IBV_QP_EX_WITH_LOCAL_INV;
+	uint64_t known = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_INV |
+			 IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+			 IBV_QP_EX_WITH_LOCAL_INV;
 
+	if (ctx->features & MPA_FEATURE_MW)
+		known |= IBV_QP_EX_WITH_BIND_MW;
 	return send_ops_flags & ~known ? EOPNOTSUPP : 0;
 }
 
@@ -169,6 +181,7 @@ void mpa_qp_set_wr_ops(struct ibv_qp_ex *qp)
 	qp->wr_send = wr_send;
 	qp->wr_send_inv = wr_send_inv;
 	qp->wr_local_inv = wr_local_inv;
+	qp->wr_bind_mw = wr_bind_mw;
 	qp->wr_rdma_write = wr_rdma_write;
 	qp->wr_rdma_read = wr_rdma_read;
 	qp->wr_set_sge = wr_set_sge;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Verbs at their limits: input that no provider sends; replies that contain no
-# foreign data (previously used memory is poisoned); rights; RESET; full completion
+# foreign data (previously used memory is poisoned); rights; windows; RESET; full completion
 # queues; many entries at once; for kernel consumers as well. Arguments choose cases
 # by patterns of their names.
 # lab run --cmdline slub_debug=P

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 GET_CONTEXT, ALLOC_PD, CREATE_AH, REG_MR = 0, 3, 5, 9
-REREG_MR, DEREG_MR, ALLOC_MW, CREATE_CQ = 11, 13, 14, 18
+REREG_MR, DEREG_MR, ALLOC_MW, DEALLOC_MW, CREATE_CQ = 11, 13, 14, 16, 18
 RESIZE_CQ, DESTROY_CQ, CREATE_SRQ = 19, 20, 32
 QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
 QUERY_QP, MODIFY_QP, DESTROY_QP = 25, 26, 27
@@ -26,7 +26,8 @@ PAGE = mmap.PAGESIZE
 TOP = 1 << 64
 MAX_CQE = 1 << 20
 MAX_MR = 1 << 39
-LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 1, 2, 4
+LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = 1, 2, 4, 16
+FEATURE_MW = 2
 ZERO_BASED, ON_DEMAND = 1 << 5, 1 << 6
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -144,6 +145,13 @@ class Device:
         head = struct.pack("=IHHI", DEREG_MR, 3, 0, handle)
         os.write(self.fd, head)
 
+    def alloc_mw(self, pd, kind, answer="=II", more=b""):
+        return self.command(ALLOC_MW, struct.pack("=IB3x", pd, kind) + more,
+                            answer)
+
+    def dealloc_mw(self, handle):
+        os.write(self.fd, struct.pack("=IHHI", DEALLOC_MW, 3, 0, handle))
+
     def map(self, key, length, flags=mmap.MAP_SHARED, prot=RW):
         at = libc.mmap(None, length, prot, flags, self.fd, key)
         if at == FAILED:
@@ -158,12 +166,13 @@ def contexts(device, results):
                      "EINVAL")
     value, error = attempt(device.context)
     results.same("context", error, None)
-    results.same("ABI version", value[2:], (2, 0))
+    results.same("ABI version", value[2], 2)
+    results.same("features: windows", value[3] & FEATURE_MW, FEATURE_MW)
 
 
 def missing(device, results):
     """Commands without an implementation are refused as such."""
-    for name, number in (("ALLOC_MW", ALLOC_MW), ("CREATE_SRQ", CREATE_SRQ),
+    for name, number in (("CREATE_SRQ", CREATE_SRQ),
                          ("CREATE_AH", CREATE_AH), ("REREG_MR", REREG_MR)):
         _, error = attempt(device.command, number, bytes(56), "=IIII")
         results.same(f"{name} is not supported", error, "ENOTSUP")
@@ -323,6 +332,35 @@ def regions(device, results):
     stags(device, pd, at, results)
 
 
+def windows(device, results):
+    pd = device.alloc_pd()
+    bad = (
+        ("of an unknown domain", (pd + 1000, 1), {}, "ENOENT"),
+        ("of type 0", (pd, 0), {}, "EINVAL"),
+        ("of type 3", (pd, 3), {}, "EINVAL"),
+        ("of type 255", (pd, 255), {}, "EINVAL"),
+        ("without room for its response", (pd, 1), {"answer": "=I"}, "ENOSPC"),
+    )
+    for name, args, kwargs, wanted in bad:
+        _, error = attempt(device.alloc_mw, *args, **kwargs)
+        results.same(f"window {name}", error, wanted)
+    seen = [device.alloc_mw(pd, 1 + n % 2) for n in range(64)]
+    region = device.reg_mr(pd, libc.mmap(None, PAGE, RW, mmap.MAP_PRIVATE |
+                                         mmap.MAP_ANONYMOUS, -1, 0),
+                           PAGE, LOCAL_WRITE | MW_BIND)
+    indices = {key >> 8 for _, key in seen} | {region[3] >> 8}
+    results.same("windows and regions have different STags", len(indices), 65)
+    _, error = attempt(device.dereg_mr, seen[0][0])
+    results.same("a window is no region", error, "ENOENT")
+    _, error = attempt(device.dealloc_mw, region[0])
+    results.same("a region is no window", error, "ENOENT")
+    for handle, _ in seen[1:]:
+        device.dealloc_mw(handle)
+    _, error = attempt(device.dealloc_mw, seen[1][0])
+    results.same("a window is gone once", error, "ENOENT")
+    # The first one is left to the kernel.
+
+
 def stags(device, pd, at, results):
     """STags are sparse, never the reserved one, and not reused soon."""
     seen = []
@@ -364,6 +402,7 @@ def more_than_known(device, results):
          lambda more: device.modify_qp(qp, LOCAL_WRITE, more)),
         ("a region",
          lambda more: device.reg_mr(pd, at, PAGE, LOCAL_WRITE, more=more)),
+        ("a window", lambda more: device.alloc_mw(pd, 2, more=more)),
     )
     for name, way in ways:
         for more, wanted in ((bytes(8), None), (bytes(64), None),
@@ -415,6 +454,7 @@ def main():
     changed_queues(device, results)
     mappings(device, results)
     regions(device, results)
+    windows(device, results)
     more_than_known(device, results)
     replies(device, results)
     # Objects that are still open must be cleaned up by the kernel.

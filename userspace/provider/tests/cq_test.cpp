@@ -190,6 +190,7 @@ TEST_F(CqTest, every_opcode_is_translated)
 		{ MPA_WR_READ, IBV_WC_RDMA_READ },
 		{ MPA_WR_READ_INV, IBV_WC_RDMA_READ },
 		{ MPA_WR_LOCAL_INV, IBV_WC_LOCAL_INV },
+		{ MPA_WR_BIND_MW, IBV_WC_BIND_MW },
 		{ MPA_CQE_RECV, IBV_WC_RECV },
 	};
 	ibv_cq *cq = make_cq();

@@ -195,7 +195,6 @@ TEST_F(ProviderTest, leaves_the_rest_to_libibverbs)
 	EXPECT_EQ(kernel.ops.create_srq, nullptr);
 	EXPECT_EQ(kernel.ops.post_srq_recv, nullptr);
 	EXPECT_EQ(kernel.ops.create_wq, nullptr);
-	EXPECT_EQ(kernel.ops.alloc_mw, nullptr);
 	EXPECT_EQ(kernel.ops.create_ah, nullptr);
 }
 

@@ -87,10 +87,11 @@ mpa_create_cq_resp Kernel::make_cq_ring(std::uint32_t handle,
 	return drv;
 }
 
-ProviderTest::ProviderTest()
+ProviderTest::ProviderTest(std::uint32_t features)
 {
 	static ibv_device public_device{};
 
+	kernel.features = features;
 	device = Kernel::driver().alloc_device(nullptr);
 	vctx = Kernel::driver().alloc_context(&public_device, command_fd,
 					      nullptr);
@@ -242,7 +243,7 @@ int ibv_cmd_get_context(verbs_context *, ibv_get_context *,
 	fake::respond(resp, resp_size,
 		      mpa_alloc_ucontext_resp{
 			      .abi_version = Kernel::current().abi_version,
-			      .reserved = 0 });
+			      .features = Kernel::current().features });
 	return 0;
 }
 
@@ -308,6 +309,30 @@ int ibv_cmd_dereg_mr(verbs_mr *)
 	if (int err = Kernel::current().command("dereg_mr"))
 		return err;
 	Kernel::current().object("mr", -1);
+	return 0;
+}
+
+int ibv_cmd_alloc_mw(ibv_pd *pd, ibv_mw_type type, ibv_mw *mw,
+		     struct ibv_alloc_mw *, std::size_t cmd_size,
+		     ib_uverbs_alloc_mw_resp *, std::size_t resp_size)
+{
+	EXPECT_EQ(cmd_size, 24u);
+	EXPECT_EQ(resp_size, 8u);
+	if (int err = Kernel::current().command("alloc_mw"))
+		return err;
+	mw->context = pd->context;
+	mw->pd = pd;
+	mw->rkey = 0x7fe;
+	mw->type = type;
+	Kernel::current().object("mw", 1);
+	return 0;
+}
+
+int ibv_cmd_dealloc_mw(ibv_mw *)
+{
+	if (int err = Kernel::current().command("dealloc_mw"))
+		return err;
+	Kernel::current().object("mw", -1);
 	return 0;
 }
 

@@ -77,6 +77,7 @@ public:
 	std::map<std::string, int> refuse;	/* command: errno */
 	std::optional<std::string> sysfs_value;
 	std::uint32_t abi_version = MPA_ABI_VERSION;
+	std::uint32_t features = ~0u;		/* of the next context */
 	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
 	/* Between the answer to RESIZE_CQ and the provider's return. */
 	std::function<void(const Ring &old)> after_resize = [](auto &) {};
@@ -122,7 +123,7 @@ private:
 /* A test with an open device; nothing may be left over at its end. */
 class ProviderTest : public testing::Test {
 protected:
-	ProviderTest();
+	explicit ProviderTest(std::uint32_t features = ~0u);
 	~ProviderTest() override;
 
 	ibv_context *context() { return &vctx->context; }

@@ -66,7 +66,7 @@ ibv_send_wr send_wr(std::uint64_t id, ibv_send_wr *next = nullptr)
 }
 
 /* Every opcode there is, and some invalid ones. */
-TEST_F(PostTest, knows_five_opcodes)
+TEST_F(PostTest, knows_six_opcodes)
 {
 	const std::map<int, int> known{
 		{ IBV_WR_RDMA_WRITE, MPA_WR_WRITE },
@@ -74,7 +74,9 @@ TEST_F(PostTest, knows_five_opcodes)
 		{ IBV_WR_SEND_WITH_INV, MPA_WR_SEND_INV },
 		{ IBV_WR_RDMA_READ, MPA_WR_READ },
 		{ IBV_WR_LOCAL_INV, MPA_WR_LOCAL_INV },
+		{ IBV_WR_BIND_MW, MPA_WR_BIND_MW },
 	};
+	ibv_mw mw{ .type = IBV_MW_TYPE_2 };
 	std::uint32_t posted = 0;
 
 	open();
@@ -83,6 +85,7 @@ TEST_F(PostTest, knows_five_opcodes)
 		auto found = known.find(opcode);
 
 		wr.opcode = static_cast<ibv_wr_opcode>(opcode);
+		wr.bind_mw.mw = &mw;
 		if (found == known.end()) {
 			EXPECT_EQ(post(wr), EINVAL) << opcode;
 			EXPECT_EQ(bad, &wr) << opcode;
@@ -422,7 +425,7 @@ TEST_F(PostTest, stops_at_the_first_bad_request)
 	wr[2] = send_wr(2);
 	wr[1] = send_wr(1, &wr[2]);
 	wr[0] = send_wr(0, &wr[1]);
-	wr[1].opcode = IBV_WR_BIND_MW;
+	wr[1].opcode = IBV_WR_TSO;
 	EXPECT_EQ(post(wr[0]), EINVAL);
 	EXPECT_EQ(bad, &wr[1]);
 	EXPECT_EQ(sq().hdr().prod, 1u);

@@ -120,8 +120,6 @@ INSTANTIATE_TEST_SUITE_P(
 			 EOPNOTSUPP },
 		AttrRow{ "add", send_ops<IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD>,
 			 EOPNOTSUPP },
-		AttrRow{ "bind", send_ops<IBV_QP_EX_WITH_BIND_MW>,
-			 EOPNOTSUPP },
 		AttrRow{ "send_tso", send_ops<IBV_QP_EX_WITH_TSO>,
 			 EOPNOTSUPP }),
 	[](const auto &info) { return std::string(info.param.name); });
