@@ -59,6 +59,45 @@ static struct ib_mr *(name)(struct ib_pd *pd, u64 start, u64 len,	\
 }
 #endif
 
+/**
+ * MPA_REG_DMABUF_OP - define a &ib_device_ops.reg_user_mr_dmabuf
+ * @name: the function to define
+ * @reg: function to call with everything but a DMA handle, which is for
+ *	hardware and refused
+ */
+#ifdef MPA_HAVE_DMAH
+#define MPA_REG_DMABUF_OP(name, reg)					\
+static struct ib_mr *(name)(struct ib_pd *pd, u64 offset, u64 len,	\
+			    u64 iova, int fd, int access,		\
+			    struct ib_dmah *dmah,			\
+			    struct uverbs_attr_bundle *attrs)		\
+{									\
+	if (dmah)							\
+		return ERR_PTR(-EOPNOTSUPP);				\
+	return reg(pd, offset, len, iova, fd, access,			\
+		   &attrs->driver_udata);				\
+}
+#else
+#ifdef MPA_HAVE_DMABUF_ATTRS
+#define MPA_REG_DMABUF_OP(name, reg)					\
+static struct ib_mr *(name)(struct ib_pd *pd, u64 offset, u64 len,	\
+			    u64 iova, int fd, int access,		\
+			    struct uverbs_attr_bundle *attrs)		\
+{									\
+	return reg(pd, offset, len, iova, fd, access,			\
+		   &attrs->driver_udata);				\
+}
+#else
+#define MPA_REG_DMABUF_OP(name, reg)					\
+static struct ib_mr *(name)(struct ib_pd *pd, u64 offset, u64 len,	\
+			    u64 iova, int fd, int access,		\
+			    struct ib_udata *udata)			\
+{									\
+	return reg(pd, offset, len, iova, fd, access, udata);		\
+}
+#endif
+#endif
+
 /*
  * Cores that have this operation report the state of a network device's link
  * to one of its RDMA devices, and none of a bond's. Here each device reports

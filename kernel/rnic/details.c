@@ -289,6 +289,8 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	u32 access;
 	int ret = 0;
 
+	if (mr->dmabuf.buf)
+		details[0].word = "dmabuf";
 	read_lock_bh(&mr->lock);
 	details[1].value = mr->valid;
 	details[2].value = mr->nr_pages;

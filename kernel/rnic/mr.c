@@ -104,6 +104,50 @@ void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 	rcu_read_unlock();
 }
 
+static int mr_check_range(const struct rnic_mr *mr, const struct ib_pd *pd,
+			  const struct ib_sge *sge, int access)
+{
+	u64 off = sge->addr - mr->iova;
+
+	lockdep_assert_held(&mr->lock);
+	if (!mr->valid || mr->stag != sge->lkey)
+		return -ENOENT;
+	if (mr->pd != pd || (mr->access & access) != access)
+		return -EPERM;
+	if (sge->addr < mr->iova || off > mr->len || sge->length > mr->len - off)
+		return -EFAULT;
+	return 0;
+}
+
+/**
+ * rnic_mr_check_range() - is a piece of memory the caller's?
+ * @pd: the caller's protection domain
+ * @sge: the piece
+ * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
+ *
+ * Any context.
+ *
+ * Return: 0; -ENOENT: an unknown or invalid lkey; -EPERM: another domain, or
+ * without the right; -EFAULT: bytes outside of the region.
+ */
+int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
+			int access)
+{
+	struct rnic_dev *dev = to_rnic_dev(pd->device);
+	struct rnic_mr *mr;
+	int ret = -ENOENT;
+
+	rcu_read_lock();
+	mr = xa_load(&dev->mrs, sge->lkey >> RNIC_MR_KEY_BITS);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		ret = mr_check_range(mr, pd, sge, access);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
 /* Kernel addresses from a peer must at least be mapped memory. */
 static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 {
@@ -497,6 +541,27 @@ static struct rnic_mr *mr_detach(struct rnic_mr *mr)
 	lockdep_assert_held_write(&mr->lock);
 	mr->region = NULL;
 	return region;
+}
+
+/**
+ * rnic_mr_retire() - let no more windows be bound to a region
+ * @mr: the region, whose rights remain until rnic_mr_revoke()
+ *
+ * Process context or softirq.
+ *
+ * Return: 0; -EBUSY: windows are bound to it, nothing has changed.
+ */
+int rnic_mr_retire(struct rnic_mr *mr)
+{
+	int ret = -EBUSY;
+
+	write_lock_bh(&mr->lock);
+	if (!mr->nr_windows) {
+		mr->dead = true;
+		ret = 0;
+	}
+	write_unlock_bh(&mr->lock);
+	return ret;
 }
 
 /**

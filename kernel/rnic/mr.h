@@ -15,6 +15,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "ddp/check.h"
+#include "dmabuf.h"
 #include "ulp/mpa.h"
 
 struct rnic_dev;
@@ -31,6 +32,8 @@ enum {
 	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
 				  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
+	/* Users' regions may begin at tagged offset 0, whatever their address. */
+	RNIC_MR_ACCESS_USER	= RNIC_MR_ACCESS_KNOWN | IB_ZERO_BASED,
 	/*
 	 * The right of local consumers to send from a region, which each region
 	 * grants. No value of IB_ACCESS_*.
@@ -39,7 +42,7 @@ enum {
 	RNIC_MR_ACCESS_LOCAL	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_LOCAL_READ,
 };
 
-static_assert(!(RNIC_MR_LOCAL_READ & RNIC_MR_ACCESS_KNOWN));
+static_assert(!(RNIC_MR_LOCAL_READ & RNIC_MR_ACCESS_USER));
 
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
@@ -48,7 +51,7 @@ enum {
 
 /* What memory a region names. */
 enum rnic_mr_kind {
-	RNIC_MR_USER,		/* pinned user pages */
+	RNIC_MR_USER,		/* pinned user pages, or a dma-buf */
 	RNIC_MR_DMA,		/* all kernel memory, by kernel address */
 	RNIC_MR_FAST_REG,	/* a kernel consumer's page list */
 	RNIC_MR_WINDOW,		/* part of a user's region, for peers */
@@ -90,6 +93,9 @@ enum {
  * @uctx: the context it is counted for, or NULL with a kernel consumer;
  *	constant
  * @pd: protection domain; NULL for the reserved STag; under @lock
+ * @only: %RNIC_MR_WINDOW of type 2: the queue pair it was bound on last, the
+ *	only one that may use it; NULL if there is none, and for everything
+ *	else; under @lock
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region or a
  *	window changes under @lock
@@ -107,25 +113,24 @@ enum {
  * @nr_pages: pages in @pages
  * @max_pages: room in @pages; constant
  * @pages: kernel addresses of the pages; those of @region with a window
+ * @region: %RNIC_MR_WINDOW: what it is bound to, one of its @nr_windows; NULL
+ *	unless @valid; under @lock
  * @next_pages: %RNIC_MR_FAST_REG: pages for the next registration; room for
  *	@max_pages
  * @next_nr: pages in @next_pages; 0: the next registration uses @pages
  * @next_shift: log2 of the page size of @next_pages
- * @umem: the pinned pages, %RNIC_MR_USER only
+ * @umem: %RNIC_MR_USER: the pinned pages, or NULL
+ * @dmabuf: %RNIC_MR_USER: the buffer, if it is one
  * @nr_windows: windows that are bound to the region, which keep it valid;
  *	under @lock
  * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
- * @dead: rights were taken away for good, a window cannot be bound any more;
+ * @dead: being removed: no window can be bound to it any more, nor it itself;
  *	under @lock
- * @only: %RNIC_MR_WINDOW of type 2: the queue pair it was bound on last, the
- *	only one that may use it; NULL if there is none, and for everything
- *	else; under @lock
- * @region: %RNIC_MR_WINDOW: what it is bound to, one of its @nr_windows; NULL
- *	unless @valid; under @lock
  * @qp_entry: %RNIC_MR_WINDOW: in &rnic_qp.windows of @only; under
  *	&rnic_dev.windows_lock
  * @refs: one of the owner, one of every sender that reads the memory without
- *	@lock, through a window or not, one of every receiver in whose &rnic_rx_state.sink it is
+ *	@lock, through a window or not, one of every receiver in whose
+ *	&rnic_rx_state.sink it is
  * @released: completed when @refs falls to zero
  * @rcu: frees the structure after the last lookup is over
  */
@@ -134,6 +139,7 @@ struct rnic_mr {
 	struct rnic_dev *dev;
 	struct rnic_ucontext *uctx;
 	const struct ib_pd *pd;
+	const struct ib_qp *only;
 	enum rnic_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;
@@ -147,15 +153,15 @@ struct rnic_mr {
 	u32 nr_pages;
 	u32 max_pages;
 	u64 *pages;
+	struct rnic_mr *region;
 	u64 *next_pages;
 	u32 next_nr;
 	u32 next_shift;
 	struct ib_umem *umem;
+	struct rnic_dmabuf dmabuf;
 	u32 nr_windows;
 	bool type2;
 	bool dead;
-	const struct ib_qp *only;
-	struct rnic_mr *region;
 	struct list_head qp_entry;
 	refcount_t refs;
 	struct completion released;
@@ -167,6 +173,8 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rnic_mr, ibmr);
 }
 
+int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
+			int access);
 void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		  int access, struct ddp_region_view *v);
 void rnic_mr_forget(struct rnic_mr **sink);
@@ -183,6 +191,7 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
+int rnic_mr_retire(struct rnic_mr *mr);
 int rnic_mr_revoke(struct rnic_mr *mr);
 void rnic_mr_end_rights(struct rnic_mr *mr);
 void rnic_mr_drop_window(struct rnic_mr *region);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory regions: registration and deregistration. Windows: their STags. */
-#include <linux/mm.h>
-#include <linux/overflow.h>
+/*
+ * Memory regions: those of the kernel, and what those of users have in common
+ * with them. Windows: their STags.
+ */
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "compat/verbs.h"
 #include "device.h"
+#include "dmabuf.h"
 #include "mr.h"
 #include "mr_verbs.h"
-#include "pd.h"
 #include "trace.h"
 #include "ucontext.h"
 
@@ -57,6 +57,7 @@ struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 void rnic_mr_free(struct rnic_mr *mr)
 {
 	ib_umem_release(mr->umem);
+	rnic_dmabuf_put(&mr->dmabuf);
 	/* Those of a window belong to the region. */
 	if (mr->kind != RNIC_MR_WINDOW)
 		kvfree(mr->pages);
@@ -117,6 +118,39 @@ int rnic_mr_publish(struct rnic_mr *mr)
 }
 
 /**
+ * rnic_mr_succeed() - give a region the STag of another one, and count it
+ * @mr: the region, complete
+ * @old: the other one, which is to be deregistered soon; not valid any more
+ *
+ * Process context. A lookup finds one or the other at any time.
+ *
+ * Return: 0, or nothing has changed: -EBUSY: windows are bound to @old; -ENOMEM:
+ * the device has reached its limit.
+ */
+int rnic_mr_succeed(struct rnic_mr *mr, struct rnic_mr *old)
+{
+	struct rnic_dev *dev = mr->dev;
+	int ret;
+
+	if (!rnic_dev_reserve(&dev->nr_mr, RNIC_MAX_MR))
+		return -ENOMEM;
+	ret = rnic_mr_retire(old);
+	if (ret) {
+		atomic_dec(&dev->nr_mr);
+		return ret;
+	}
+	mr->stag = old->stag;
+	mr->ibmr.lkey = old->stag;
+	mr->ibmr.rkey = old->stag;
+	/* Cannot fail, since there is an entry. */
+	WARN_ON_ONCE(xa_is_err(xa_store(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS,
+					mr, GFP_KERNEL)));
+	rnic_mr_revoke(old);
+	trace_rnic_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_REG, mr->len);
+	return 0;
+}
+
+/**
  * rnic_mr_withdraw() - undo rnic_mr_publish() and free
  * @mr: a region or window after rnic_mr_revoke()
  *
@@ -132,142 +166,13 @@ void rnic_mr_withdraw(struct rnic_mr *mr)
 	atomic_t *nr = mr->kind == RNIC_MR_WINDOW ? &dev->nr_mw : &dev->nr_mr;
 
 	might_sleep();
-	xa_erase(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS);
+	/* Unless another region has its STag, see rnic_mr_succeed(). */
+	xa_cmpxchg(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS, mr, NULL,
+		   GFP_KERNEL);
 	rnic_mr_put(mr);
 	wait_for_completion(&mr->released);
 	rnic_mr_free(mr);
 	atomic_dec(nr);
-}
-
-/* User memory -------------------------------------------------------------- */
-
-static int mr_pin(struct rnic_mr *mr, u64 start, u64 len, int access)
-{
-	struct sg_page_iter iter;
-	size_t nr;
-
-	mr->umem = mpa_umem_get(&mr->dev->ibdev, start, len, access);
-	if (IS_ERR(mr->umem)) {
-		int ret = PTR_ERR(mr->umem);
-
-		mr->umem = NULL;
-		return ret;
-	}
-	nr = ib_umem_num_pages(mr->umem);
-	mr->pages = kvmalloc_array(nr, sizeof(*mr->pages),
-				   GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!mr->pages)
-		return -ENOMEM;
-	mr->max_pages = nr;
-
-	for_each_sgtable_page(&mr->umem->sgt_append.sgt, &iter, 0) {
-		if (WARN_ON_ONCE(mr->nr_pages == mr->max_pages))
-			return -EINVAL;
-		mr->pages[mr->nr_pages++] =
-			(uintptr_t)page_address(sg_page_iter_page(&iter));
-		cond_resched();
-	}
-	return WARN_ON_ONCE(mr->nr_pages != mr->max_pages) ? -EINVAL : 0;
-}
-
-static int mr_init_user(struct rnic_mr *mr, u64 start, u64 len, u64 iova,
-			int access)
-{
-	int ret = mr_pin(mr, start, len, access);
-
-	if (ret)
-		return ret;
-	mr->iova = iova;
-	mr->len = len;
-	mr->access = access | RNIC_MR_LOCAL_READ;
-	mr->page_off = ib_umem_offset(mr->umem);
-	mr->page_shift = PAGE_SHIFT;
-	mr->valid = true;
-	return rnic_mr_publish(mr);
-}
-
-static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
-{
-	struct mpa_reg_mr_resp resp = { .stag = mr->stag };
-
-	if (!udata)
-		return 0;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
-}
-
-static int mr_user_check(u64 len, u64 iova, int access,
-			 struct ib_udata *udata)
-{
-	u64 last;
-
-	if (access & ~RNIC_MR_ACCESS_KNOWN)
-		return -EOPNOTSUPP;
-	/* kvmalloc() allocates no more than INT_MAX bytes for @pages. */
-	BUILD_BUG_ON(((RNIC_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
-	if (!len || len > RNIC_MAX_MR_SIZE ||
-	    check_add_overflow(iova, len - 1, &last))
-		return -EINVAL;
-	if (udata && udata->outlen < sizeof(struct mpa_reg_mr_resp))
-		return -EINVAL;
-	return rnic_udata_clear(udata) ? 0 : -EINVAL;
-}
-
-static struct rnic_mr *mr_user_alloc(struct ib_pd *pd)
-{
-	struct rnic_ucontext *uctx = to_rnic_pd(pd)->uctx;
-	struct rnic_mr *mr;
-	int ret = rnic_ucontext_own(uctx, RNIC_OWNED_MR);
-
-	if (ret)
-		return ERR_PTR(ret);
-	mr = rnic_mr_alloc(to_rnic_dev(pd->device), pd, RNIC_MR_USER);
-	if (!mr) {
-		rnic_ucontext_disown(uctx, RNIC_OWNED_MR);
-		return ERR_PTR(-ENOMEM);
-	}
-	mr->uctx = uctx;
-	return mr;
-}
-
-/**
- * rnic_reg_user_mr() - register memory of the calling process
- * @pd: protection domain
- * @start: its address
- * @len: bytes
- * @iova: tagged offset of its first byte
- * @access: IB_ACCESS_*; the core has checked that remote writing implies local
- *	writing
- * @udata: room for struct mpa_reg_mr_resp, or NULL
- *
- * Return: the region, or as ERR_PTR: -EOPNOTSUPP: an unknown or unsupported
- * right (on-demand paging, zero-based); -EINVAL: no bytes or more than
- * %RNIC_MAX_MR_SIZE, @start or @iova wraps, no room for the response, or
- * unknown input of the provider; -ENOMEM: no memory, RLIMIT_MEMLOCK, or the
- * device or the context has reached its limit; -EFAULT and others of
- * ib_umem_get().
- */
-struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			       int access, struct ib_udata *udata)
-{
-	struct rnic_mr *mr;
-	int ret = mr_user_check(len, iova, access, udata);
-
-	if (ret)
-		return ERR_PTR(ret);
-	mr = mr_user_alloc(pd);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	ret = mr_init_user(mr, start, len, iova, access);
-	if (ret) {
-		rnic_mr_free(mr);
-		return ERR_PTR(ret);
-	}
-	ret = mr_respond(mr, udata);
-	if (ret) {
-		rnic_dereg_mr(&mr->ibmr, NULL);
-		return ERR_PTR(ret);
-	}
-	return &mr->ibmr;
 }
 
 /* Kernel memory ------------------------------------------------------------ */

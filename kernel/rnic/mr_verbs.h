@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Memory regions: registration; operations of the device. Windows: STags. */
+/* Memory regions, those of the kernel and in general; STags of windows, too. */
 #ifndef MPA_RNIC_MR_VERBS_H
 #define MPA_RNIC_MR_VERBS_H
 
@@ -13,9 +13,8 @@ struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 			      enum rnic_mr_kind kind);
 void rnic_mr_free(struct rnic_mr *mr);
 int rnic_mr_publish(struct rnic_mr *mr);
+int rnic_mr_succeed(struct rnic_mr *mr, struct rnic_mr *old);
 void rnic_mr_withdraw(struct rnic_mr *mr);
-struct ib_mr *rnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-			       int access, struct ib_udata *udata);
 struct ib_mr *rnic_get_dma_mr(struct ib_pd *pd, int access);
 int rnic_mr_local_dma_create(struct rnic_dev *dev);
 void rnic_mr_local_dma_destroy(struct rnic_dev *dev);

@@ -158,8 +158,9 @@ static bool mw_region_grants(const struct rnic_mr *region,
 	u64 len = mw_entry_len(e);
 
 	lockdep_assert_held(&region->lock);
-	if (!region->valid || region->stag != e->sge[0].lkey ||
-	    region->pd != qp->ibqp.pd || !(region->access & IB_ACCESS_MW_BIND))
+	if (!region->valid || region->dead ||
+	    region->stag != e->sge[0].lkey || region->pd != qp->ibqp.pd ||
+	    !(region->access & IB_ACCESS_MW_BIND))
 		return false;
 	if (mw_entry_access(e) & MW_ACCESS_WRITES &&
 	    !(region->access & IB_ACCESS_LOCAL_WRITE))

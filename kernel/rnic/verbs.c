@@ -10,6 +10,7 @@
 #include "cq_verbs.h"
 #include "details.h"
 #include "listen.h"
+#include "mr_user.h"
 #include "mr_verbs.h"
 #include "mw.h"
 #include "pd.h"
@@ -49,12 +50,15 @@ MPA_CREATE_CQ_OP(rnic_op_create_cq, rnic_create_cq)
 
 MPA_REG_USER_MR_OP(rnic_op_reg_user_mr, rnic_reg_user_mr)
 
+MPA_REG_DMABUF_OP(rnic_op_reg_user_mr_dmabuf, rnic_reg_user_mr_dmabuf)
+
 const struct ib_device_ops rnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_UNKNOWN,
 	.uverbs_abi_ver		= MPA_ABI_VERSION,
 	.device_group		= &rnic_attr_group,
 
+	.advise_mr		= rnic_advise_mr,
 	.alloc_hw_port_stats	= rnic_stats_alloc,
 	.alloc_mr		= rnic_alloc_mr,
 	.alloc_mw		= rnic_alloc_mw,
@@ -98,7 +102,9 @@ const struct ib_device_ops rnic_device_ops = {
 	.query_qp		= rnic_query_qp,
 	.query_ucontext		= rnic_query_ucontext,
 	.reg_user_mr		= rnic_op_reg_user_mr,
+	.reg_user_mr_dmabuf	= rnic_op_reg_user_mr_dmabuf,
 	.req_notify_cq		= rnic_req_notify_cq,
+	.rereg_user_mr		= rnic_rereg_user_mr,
 	.resize_cq		= rnic_resize_cq,
 	MPA_REPORT_PORT_EVENT_OP
 

@@ -30,6 +30,7 @@ namespace {
 using Context = std::unique_ptr<ibv_context, Ender<ibv_close_device>>;
 using Domain = std::unique_ptr<ibv_pd, Ender<ibv_dealloc_pd>>;
 using Region = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
+using Window = std::unique_ptr<ibv_mw, Ender<ibv_dealloc_mw>>;
 using Channel = std::unique_ptr<ibv_comp_channel, Ender<ibv_destroy_comp_channel>>;
 using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
 using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
@@ -226,6 +227,40 @@ CASE("verbs: a memory region")
 						IBV_ACCESS_LOCAL_WRITE |
 							IBV_ACCESS_REMOTE_WRITE));
 			return error_of(region);
+		});
+	});
+}
+
+CASE("verbs: a memory region with other memory")
+{
+	const Opened opened;
+	Bytes memory(1 << 20), other(1 << 20);
+	const Region region(ibv_reg_mr(opened.domain.get(), memory.data(), memory.size(),
+				       IBV_ACCESS_LOCAL_WRITE));
+	const std::uint32_t key = region->rkey;
+
+	each_allocation([&] {
+		return with_fault([&] {
+			const int error = error_of_call(ibv_rereg_mr(
+				region.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+				other.data(), other.size(), 0));
+
+			is(region->rkey, key, "the key");
+			return error;
+		});
+	});
+}
+
+CASE("verbs: a memory window")
+{
+	const Opened opened;
+
+	each_allocation([&] {
+		Window window;
+
+		return with_fault([&] {
+			window.reset(ibv_alloc_mw(opened.domain.get(), IBV_MW_TYPE_2));
+			return error_of(window);
 		});
 	});
 }

@@ -106,6 +106,37 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return NULL;
 }
 
+static struct ibv_mr *reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				    size_t length, uint64_t iova, int fd,
+				    int access)
+{
+	struct verbs_mr *mr = calloc(1, sizeof(*mr));
+	int ret;
+
+	if (!mr) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	ret = mpa_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, mr);
+	if (!ret)
+		return &mr->ibv_mr;
+
+	free(mr);
+	errno = ret;
+	return NULL;
+}
+
+static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd,
+		    void *addr, size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = { 0 };
+	struct ibv_rereg_mr cmd = { 0 };
+
+	return ibv_cmd_rereg_mr(mr, (uint32_t)flags, addr, length,
+				(uintptr_t)addr, access, pd, &cmd, sizeof(cmd),
+				&resp, sizeof(resp));
+}
+
 static int dereg_mr(struct verbs_mr *mr)
 {
 	int ret = ibv_cmd_dereg_mr(mr);
@@ -125,6 +156,7 @@ static void free_context(struct ibv_context *ibctx)
 
 /* libibverbs fails the operations missing here with EOPNOTSUPP. */
 static const struct verbs_context_ops mpa_context_ops = {
+	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_mw = mpa_alloc_mw,
 	.alloc_parent_domain = mpa_alloc_parent_domain,
 	.alloc_pd = mpa_alloc_pd,
@@ -152,8 +184,10 @@ static const struct verbs_context_ops mpa_context_ops = {
 	.query_port = query_port,
 	.query_qp = mpa_query_qp,
 	.query_rt_values = query_rt_values,
+	.reg_dmabuf_mr = reg_dmabuf_mr,
 	.reg_mr = reg_mr,
 	.req_notify_cq = mpa_req_notify_cq,
+	.rereg_mr = rereg_mr,
 	.resize_cq = mpa_resize_cq,
 	.unimport_mr = mpa_unimport_mr,
 	.unimport_pd = mpa_unimport_pd,

@@ -72,4 +72,29 @@ static inline int mpa_cmd_create_cq(struct ibv_context *ibctx,
 #endif
 }
 
+/**
+ * mpa_cmd_reg_dmabuf_mr() - register a dma-buf
+ * @pd: protection domain
+ * @offset: first byte in the buffer
+ * @length: bytes
+ * @iova: address of the first byte for the device
+ * @fd: file descriptor of the buffer
+ * @access: IBV_ACCESS_*
+ * @mr: filled in
+ *
+ * Return: 0 or a positive errno.
+ */
+static inline int mpa_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+					size_t length, uint64_t iova, int fd,
+					int access, struct verbs_mr *mr)
+{
+#ifdef MPA_RDMA_CORE_BEFORE_54
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, mr);
+#else
+	/* Attributes for the driver. */
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, mr,
+				     NULL);
+#endif
+}
+
 #endif /* MPA_PROVIDER_ABI_H */

@@ -119,6 +119,7 @@ struct verbs_sysfs_dev {
 	struct timespec time_created;
 };
 
+struct ibv_command_buffer;
 struct ibv_fd_arr;
 struct verbs_device;
 
@@ -221,7 +222,9 @@ struct verbs_cq {
  * SLOT(name) reserves the place of another.
  */
 #define VERBS_CONTEXT_OPS(OP, SLOT)					\
-	SLOT(advise_mr)							\
+	OP(int, advise_mr,						\
+	   (struct ibv_pd *, enum ibv_advise_mr_advice, uint32_t,	\
+	    struct ibv_sge *, uint32_t))				\
 	SLOT(alloc_dm)							\
 	OP(struct ibv_mw *, alloc_mw,					\
 	   (struct ibv_pd *, enum ibv_mw_type))				\
@@ -303,11 +306,13 @@ struct verbs_cq {
 	SLOT(query_srq)							\
 	SLOT(read_counters)						\
 	SLOT(reg_dm_mr)							\
-	SLOT(reg_dmabuf_mr)						\
+	OP(struct ibv_mr *, reg_dmabuf_mr,				\
+	   (struct ibv_pd *, uint64_t, size_t, uint64_t, int, int))	\
 	OP(struct ibv_mr *, reg_mr,					\
 	   (struct ibv_pd *, void *, size_t, uint64_t, int))		\
 	OP(int, req_notify_cq, (struct ibv_cq *, int))			\
-	SLOT(rereg_mr)							\
+	OP(int, rereg_mr,						\
+	   (struct verbs_mr *, int, struct ibv_pd *, void *, size_t, int)) \
 	OP(int, resize_cq, (struct ibv_cq *, int))			\
 	SLOT(set_ece)							\
 	SLOT(unimport_dm)						\
@@ -339,6 +344,7 @@ struct verbs_context_ops {
 VERBS_CMD(get_context);
 VERBS_CMD(alloc_pd);
 VERBS_CMD(reg_mr);
+VERBS_CMD(rereg_mr);
 VERBS_CMD(alloc_mw);
 VERBS_CMD(create_qp);
 VERBS_CMD(modify_qp);
@@ -407,6 +413,22 @@ int ibv_cmd_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		   struct ibv_reg_mr *cmd, size_t cmd_size,
 		   struct ib_uverbs_reg_mr_resp *resp, size_t resp_size);
 int ibv_cmd_dereg_mr(struct verbs_mr *mr);
+int ibv_cmd_rereg_mr(struct verbs_mr *mr, uint32_t flags, void *addr,
+		     size_t length, uint64_t hca_va, int access,
+		     struct ibv_pd *pd, struct ibv_rereg_mr *cmd,
+		     size_t cmd_size, struct ib_uverbs_rereg_mr_resp *resp,
+		     size_t resp_size);
+/*
+ * The last argument is there since 54. Versions before take no notice of it, as
+ * the calling conventions of C go.
+ */
+int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+			  uint64_t iova, int fd, int access,
+			  struct verbs_mr *mr,
+			  struct ibv_command_buffer *driver);
+int ibv_cmd_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		      uint32_t flags, struct ibv_sge *sg_list,
+		      uint32_t num_sge);
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
 		     struct ibv_mw *mw, struct ibv_alloc_mw *cmd,
 		     size_t cmd_size, struct ib_uverbs_alloc_mw_resp *resp,
@@ -454,6 +476,7 @@ static_assert(sizeof(struct verbs_cq) == sizeof(struct ibv_cq_ex), "verbs_cq");
 static_assert(sizeof(struct ibv_get_context) == 16, "ibv_get_context");
 static_assert(sizeof(struct ibv_alloc_pd) == 16, "ibv_alloc_pd");
 static_assert(sizeof(struct ibv_reg_mr) == 48, "ibv_reg_mr");
+static_assert(sizeof(struct ibv_rereg_mr) == 56, "ibv_rereg_mr");
 static_assert(sizeof(struct ibv_alloc_mw) == 24, "ibv_alloc_mw");
 static_assert(sizeof(struct ibv_create_qp) == 64, "ibv_create_qp");
 static_assert(sizeof(struct ibv_modify_qp) == 120, "ibv_modify_qp");

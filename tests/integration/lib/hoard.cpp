@@ -2,7 +2,7 @@
 //
 // Creates objects of an RDMA device until one is refused:
 //
-//	hoard DEVICE qp|cq|mr|pd MOST [ENTRIES]
+//	hoard DEVICE qp|cq|mr|mw|pd MOST [ENTRIES]
 //
 // Prints how many there were, and ends with status 0 if one was refused for
 // lack of memory, with 3 if it has MOST of them. ENTRIES are those of a queue,
@@ -60,6 +60,8 @@ struct Maker {
 		if (kind == "mr")
 			return ibv_reg_mr(pd, memory.data(), memory.size(),
 					  IBV_ACCESS_LOCAL_WRITE);
+		if (kind == "mw")
+			return ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 		return ibv_alloc_pd(context);
 	}
 };
@@ -82,7 +84,7 @@ int hoard(std::string_view device, std::string_view kind, unsigned int most,
 	if (!maker.context)
 		throw std::runtime_error("no device " + std::string(device));
 	maker.memory.resize(kind == "mr" ? entries << 10 : 0, 'x');
-	if (kind == "qp" || kind == "mr")
+	if (kind == "qp" || kind == "mr" || kind == "mw")
 		maker.pd = ibv_alloc_pd(maker.context);
 	if (kind == "qp")
 		maker.cq = ibv_create_cq(maker.context, 16, nullptr, nullptr, 0);

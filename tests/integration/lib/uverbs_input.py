@@ -145,6 +145,12 @@ class Device:
         head = struct.pack("=IHHI", DEREG_MR, 3, 0, handle)
         os.write(self.fd, head)
 
+    def rereg_mr(self, handle, flags, start, length, iova, pd, access,
+                 answer="=II", more=b""):
+        return self.command(REREG_MR, struct.pack("=IIQQQII", handle, flags, start,
+                                                  length, iova, pd, access) +
+                            more, answer)
+
     def alloc_mw(self, pd, kind, answer="=II", more=b""):
         return self.command(ALLOC_MW, struct.pack("=IB3x", pd, kind) + more,
                             answer)
@@ -172,8 +178,7 @@ def contexts(device, results):
 
 def missing(device, results):
     """Commands without an implementation are refused as such."""
-    for name, number in (("CREATE_SRQ", CREATE_SRQ),
-                         ("CREATE_AH", CREATE_AH), ("REREG_MR", REREG_MR)):
+    for name, number in (("CREATE_SRQ", CREATE_SRQ), ("CREATE_AH", CREATE_AH)):
         _, error = attempt(device.command, number, bytes(56), "=IIII")
         results.same(f"{name} is not supported", error, "ENOTSUP")
 
@@ -305,7 +310,6 @@ def regions(device, results):
         ("paged on demand", (at, PAGE, ON_DEMAND), {},
          # The core of later kernels asks whether the device can.
          {"EINVAL", "ENOTSUP"}),
-        ("zero-based", (at, PAGE, ZERO_BASED), {}, "ENOTSUP"),
         ("without room for its response", (at, PAGE, LOCAL_WRITE),
          {"answer": "=IIII"}, "EINVAL"),
         ("written to, of read-only memory", (fixed, size, LOCAL_WRITE), {},
@@ -323,13 +327,56 @@ def regions(device, results):
         ("at the end of all offsets", (at, PAGE, LOCAL_WRITE),
          {"iova": TOP - PAGE}),
         ("read only", (at, PAGE, 0), {}),
+        ("zero-based", (at, PAGE, ZERO_BASED), {}),
         ("read-only memory", (fixed, size, REMOTE_READ), {}),
     )
     for name, args, kwargs in good:
         value, error = attempt(device.reg_mr, pd, *args, **kwargs)
         results.same(f"region: {name}", error, None)
         device.dereg_mr(value[0])
+    again(device, pd, at, size, results)
     stags(device, pd, at, results)
+
+
+def again(device, pd, at, size, results):
+    """Regions that are registered again; a failure leaves them as they are."""
+    trans, domain, access = 1, 2, 4
+    handle, lkey, rkey = device.reg_mr(pd, at, size, LOCAL_WRITE)[:3]
+    other = device.alloc_pd()
+    bad = (
+        ("nothing", (handle, 0, at, size, at, pd, 0), "EINVAL"),
+        ("something unknown", (handle, 8, at, size, at, pd, 0), "ENOTSUP"),
+        ("an unknown region", (handle + 1000, access, 0, 0, 0, 0, 0), "ENOENT"),
+        ("an unknown domain", (handle, domain, 0, 0, 0, pd + 1000, 0), "ENOENT"),
+        ("no bytes", (handle, trans, at, 0, at, 0, 0), "EINVAL"),
+        ("offsets that wrap", (handle, trans, at, 2 * PAGE, TOP - PAGE, 0, 0),
+         "EINVAL"),
+        ("addresses that wrap", (handle, trans, TOP - PAGE, 2 * PAGE, 0, 0, 0),
+         "EINVAL"),
+        ("more than any", (handle, trans, at, MAX_MR + 1, at, 0, 0), "EINVAL"),
+        ("the kernel's memory",
+         (handle, trans, TOP - (1 << 40), PAGE, 0, 0, 0), "EFAULT"),
+        ("another offset in the page", (handle, trans, at, PAGE, at + 8, 0, 0),
+         "EINVAL"),
+        ("on demand", (handle, access, 0, 0, 0, 0, ON_DEMAND), "EINVAL"),
+        ("remote writing only", (handle, access, 0, 0, 0, 0, REMOTE_WRITE),
+         "EINVAL"),
+    )
+    for name, args, wanted in bad:
+        _, error = attempt(device.rereg_mr, *args)
+        # Cores ask about paging on demand, or leave that to the device.
+        results.same(f"registered again: {name}", error,
+                     {wanted, "ENOTSUP"} if name == "on demand" else wanted)
+    for flags in range(1, 8):
+        value, error = attempt(device.rereg_mr, handle, flags, at + PAGE, PAGE,
+                               at + PAGE, other, LOCAL_WRITE | REMOTE_READ)
+        results.same(f"registered again: flags {flags}", (error, value),
+                     (None, (lkey, rkey)))
+        device.rereg_mr(handle, 7, at, size, at, pd, LOCAL_WRITE)
+    _, error = attempt(device.rereg_mr, handle, access, 0, 0, 0, 0, 0,
+                       more=b"\x01" + bytes(7))
+    results.same("registered again: more than known", error, "EINVAL")
+    device.dereg_mr(handle)
 
 
 def windows(device, results):
@@ -351,9 +398,9 @@ def windows(device, results):
     indices = {key >> 8 for _, key in seen} | {region[3] >> 8}
     results.same("windows and regions have different STags", len(indices), 65)
     _, error = attempt(device.dereg_mr, seen[0][0])
-    results.same("a window is no region", error, "ENOENT")
+    results.same("a window is no region", error, "EINVAL")
     _, error = attempt(device.dealloc_mw, region[0])
-    results.same("a region is no window", error, "ENOENT")
+    results.same("a region is no window", error, "EINVAL")
     for handle, _ in seen[1:]:
         device.dealloc_mw(handle)
     _, error = attempt(device.dealloc_mw, seen[1][0])

@@ -150,6 +150,7 @@ bounded() {
 bounded user-qp-max 5 qp 5 16
 bounded user-cq-max 6 cq 6 16
 bounded user-mr-max 7 mr 7 64
+bounded user-mr-max 9 mw 9
 bounded user-pd-max 8 pd 8
 # One more page for the header of each.
 bounded user-rings-max 4 cq 3 32768

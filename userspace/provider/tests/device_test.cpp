@@ -189,6 +189,49 @@ TEST_F(ProviderTest, mr_failures)
 	EXPECT_EQ(errno, ENOMEM);
 }
 
+TEST_F(ProviderTest, mr_is_registered_again)
+{
+	char bytes[12];
+	ibv_mr *mr = kernel.ops.reg_mr(&pd, bytes, 1, 0, 0);
+	auto *vmr = reinterpret_cast<verbs_mr *>(mr);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(kernel.ops.rereg_mr(vmr, 7, &pd, bytes, 12,
+				      IBV_ACCESS_LOCAL_WRITE),
+		  0);
+	EXPECT_EQ(vmr->access, IBV_ACCESS_LOCAL_WRITE);
+	kernel.refuse["rereg_mr"] = EBUSY;
+	EXPECT_EQ(kernel.ops.rereg_mr(vmr, 7, &pd, bytes, 12, 0), EBUSY);
+	EXPECT_EQ(kernel.ops.dereg_mr(vmr), 0);
+}
+
+TEST_F(ProviderTest, mr_of_a_dmabuf)
+{
+	ibv_mr *mr = kernel.ops.reg_dmabuf_mr(&pd, 1, 2, 3, 4, 0);
+
+	ASSERT_NE(mr, nullptr);
+	EXPECT_EQ(kernel.ops.dereg_mr(reinterpret_cast<verbs_mr *>(mr)), 0);
+	kernel.refuse["reg_dmabuf_mr"] = EBADF;
+	EXPECT_EQ(kernel.ops.reg_dmabuf_mr(&pd, 1, 2, 3, 4, 0), nullptr);
+	EXPECT_EQ(errno, EBADF);
+	kernel.fail_calloc = 1;
+	EXPECT_EQ(kernel.ops.reg_dmabuf_mr(&pd, 1, 2, 3, 4, 0), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+}
+
+TEST_F(ProviderTest, advice_is_for_the_kernel)
+{
+	ibv_sge sge{};
+
+	EXPECT_EQ(kernel.ops.advise_mr(&pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
+				       1),
+		  0);
+	kernel.refuse["advise_mr"] = EFAULT;
+	EXPECT_EQ(kernel.ops.advise_mr(&pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge,
+				       1),
+		  EFAULT);
+}
+
 /* libibverbs answers EOPNOTSUPP for operations that stay NULL. */
 TEST_F(ProviderTest, leaves_the_rest_to_libibverbs)
 {

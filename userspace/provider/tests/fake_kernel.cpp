@@ -312,6 +312,45 @@ int ibv_cmd_dereg_mr(verbs_mr *)
 	return 0;
 }
 
+int ibv_cmd_rereg_mr(verbs_mr *mr, std::uint32_t flags, void *addr, std::size_t length,
+		     std::uint64_t hca_va, int access, ibv_pd *,
+		     struct ibv_rereg_mr *, std::size_t cmd_size,
+		     ib_uverbs_rereg_mr_resp *, std::size_t resp_size)
+{
+	EXPECT_EQ(cmd_size, 56u);
+	EXPECT_EQ(resp_size, 8u);
+	EXPECT_EQ(flags, 7u);
+	EXPECT_EQ(length, 12u);
+	EXPECT_EQ(hca_va, reinterpret_cast<std::uintptr_t>(addr));
+	if (int err = Kernel::current().command("rereg_mr"))
+		return err;
+	mr->access = access;
+	return 0;
+}
+
+int ibv_cmd_reg_dmabuf_mr(ibv_pd *, std::uint64_t offset, std::size_t length,
+			  std::uint64_t iova, int fd, int access, verbs_mr *mr,
+			  ibv_command_buffer *driver)
+{
+	EXPECT_EQ(offset, 1u);
+	EXPECT_EQ(length, 2u);
+	EXPECT_EQ(iova, 3u);
+	EXPECT_EQ(fd, 4);
+	EXPECT_EQ(driver, nullptr);
+	if (int err = Kernel::current().command("reg_dmabuf_mr"))
+		return err;
+	mr->access = access;
+	Kernel::current().object("mr", 1);
+	return 0;
+}
+
+int ibv_cmd_advise_mr(ibv_pd *, ibv_advise_mr_advice, std::uint32_t, ibv_sge *,
+		      std::uint32_t num_sge)
+{
+	EXPECT_EQ(num_sge, 1u);
+	return Kernel::current().command("advise_mr");
+}
+
 int ibv_cmd_alloc_mw(ibv_pd *pd, ibv_mw_type type, ibv_mw *mw,
 		     struct ibv_alloc_mw *, std::size_t cmd_size,
 		     ib_uverbs_alloc_mw_resp *, std::size_t resp_size)

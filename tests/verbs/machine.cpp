@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Regions of memory that not every machine has: huge pages, and the buffers of a
+// graphics driver (vgem, which needs no card).
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pair.hpp"
+
+using namespace harness;
+using namespace verbs;
+
+namespace {
+
+// As in the kernel's drm/drm.h and drm/drm_mode.h, which not every system has.
+struct Dumb {
+	std::uint32_t height, width, bpp, flags, handle, pitch;
+	std::uint64_t size;
+};
+
+struct Prime {
+	std::uint32_t handle, flags;
+	std::int32_t fd;
+};
+
+constexpr unsigned long create_dumb = _IOWR('d', 0xb2, Dumb);
+constexpr unsigned long handle_to_fd = _IOWR('d', 0x2d, Prime);
+
+struct Unmap {
+	std::size_t length;
+	void operator()(std::byte *at) const { ::munmap(at, length); }
+};
+
+using Mapping = std::unique_ptr<std::byte, Unmap>;
+
+Mapping map(int fd, std::size_t length, int flags)
+{
+	void *at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (at == MAP_FAILED)
+		fail(std::string("mmap: ") + std::strerror(errno));
+	return {static_cast<std::byte *>(at), Unmap{length}};
+}
+
+// A peer writes the whole region piece by piece, and reads them back.
+void serves_all(Pair &pair, std::uint32_t key, std::uint64_t address, std::byte *memory,
+		std::size_t length)
+{
+	constexpr std::size_t most = 30000;
+	Bytes &here = pair.one.memory;
+	unsigned int next = 1;
+
+	for (std::size_t at = 0; at < length; at += most) {
+		const auto size = static_cast<std::uint32_t>(std::min(most, length - at));
+		const auto byte = std::byte(next++ % 255 + 1);
+
+		std::fill_n(here.begin(), size, byte);
+		for (const bool read : {false, true}) {
+			ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(here.data()) +
+					      (read ? 32768 : 0),
+				      .length = size,
+				      .lkey = pair.one.region->lkey};
+			ibv_send_wr wr{};
+
+			wr.opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+			wr.sg_list = &piece;
+			wr.num_sge = 1;
+			wr.wr.rdma.remote_addr = address + at;
+			wr.wr.rdma.rkey = key;
+			pair.near.post(wr);
+			is(status_name(pair.near.completion().status),
+			   status_name(IBV_WC_SUCCESS), read ? "a Read" : "a Write");
+		}
+		yes(std::all_of(memory + at, memory + at + size,
+				[byte](std::byte one) { return one == byte; }),
+		    "the Write is placed");
+		yes(std::equal(here.begin(), here.begin() + size, here.begin() + 32768),
+		    "it is read back");
+	}
+}
+
+} // namespace
+
+CASE("machine: a region of huge pages")
+{
+	constexpr std::size_t length = 4 << 20;
+	Pair pair;
+	const Mapping memory = map(-1, length, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB);
+
+	for (const int hint : {0, int(IBV_ACCESS_HUGETLB)}) {
+		// Not from the beginning of a page.
+		std::byte *const at = memory.get() + 12345;
+		const Region region(ibv_reg_mr(pair.two.domain.get(), at, length - 12345,
+					       all_rights | hint));
+
+		yes(region != nullptr, "it is registered");
+		serves_all(pair, region->rkey, reinterpret_cast<std::uintptr_t>(at), at,
+			   length - 12345);
+	}
+}
+
+CASE("machine: a region of a file in hugetlbfs that processes share")
+{
+	constexpr std::size_t length = 2 << 20;
+	Pair pair;
+	const int fd = ::memfd_create("regions", MFD_HUGETLB);
+
+	must_call(fd, "memfd_create");
+	must_call(::ftruncate(fd, length), "ftruncate");
+	const Mapping one = map(fd, length, MAP_SHARED), two = map(fd, length, MAP_SHARED);
+	const Region region(ibv_reg_mr(pair.two.domain.get(), one.get(), length, all_rights));
+
+	yes(region != nullptr, "it is registered");
+	serves_all(pair, region->rkey, reinterpret_cast<std::uintptr_t>(one.get()), two.get(),
+		   length);
+	::close(fd);
+}
+
+CASE("machine: a region of a graphics driver's buffer")
+{
+	Pair pair;
+	const int card = ::open("/dev/dri/card0", O_RDWR);
+	Dumb dumb{};
+	Prime prime{};
+
+	must_call(card, "/dev/dri/card0");
+	dumb.width = dumb.height = 256;
+	dumb.bpp = 32;
+	must_call(::ioctl(card, create_dumb, &dumb), "CREATE_DUMB");
+	prime.handle = dumb.handle;
+	prime.flags = O_CLOEXEC | O_RDWR;
+	must_call(::ioctl(card, handle_to_fd, &prime), "HANDLE_TO_FD");
+	{
+		const Mapping memory = map(prime.fd, dumb.size, MAP_SHARED);
+		const Region region(ibv_reg_dmabuf_mr(pair.two.domain.get(), 0, dumb.size,
+						      0x10000, prime.fd, all_rights));
+
+		yes(region != nullptr, "it is registered");
+		serves_all(pair, region->rkey, 0x10000, memory.get(), dumb.size);
+	}
+	::close(prime.fd);
+	::close(card);
+}
