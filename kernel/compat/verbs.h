@@ -117,6 +117,18 @@ static inline void mpa_report_port_event(struct ib_device *dev,
 #endif
 
 /**
+ * MPA_FILL_RES_SRQ_OP - the member &ib_device_ops.fill_res_srq_entry
+ * @fill: its function. Where there is no such member, `rdma resource` shows of a
+ *	shared receive queue only what the core knows
+ */
+#ifdef MPA_HAVE_FILL_RES_SRQ
+#define MPA_FILL_RES_SRQ_OP(fill)	\
+	.fill_res_srq_entry	= fill,
+#else
+#define MPA_FILL_RES_SRQ_OP(fill)
+#endif
+
+/**
  * mpa_umem_get - pin memory of the calling process
  * @dev: the device
  * @addr: its first byte

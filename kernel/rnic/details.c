@@ -24,6 +24,8 @@
 #include "qp.h"
 #include "reads.h"
 #include "ring.h"
+#include "rq.h"
+#include "srq.h"
 #include "ulp/mpa.h"
 
 /**
@@ -113,8 +115,7 @@ static void details_read_qp(struct rnic_qp *qp, struct details_qp *s)
 	s->state = qp->state;
 	s->sq_posted = rnic_ring_pending(&sq->ring, sq->retired);
 	s->sq_taken = sq->fetched - sq->retired;
-	s->rq_posted = rnic_ring_pending(&qp->rq.ring,
-					 READ_ONCE(qp->rq.taken));
+	s->rq_posted = rnic_rq_pending(&qp->rq);
 	s->started = qp->started;
 	s->res = qp->res;
 	s->cause = qp->cause;
@@ -258,6 +259,42 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 		ret = details_put(msg, details, ARRAY_SIZE(details));
 	}
 	return details_end(msg, nest, ret);
+}
+
+/* Shared receive queues: rnic_srq.lock keeps the ring until @dead ---------- */
+
+/**
+ * rnic_fill_srq() - nldev: details of a shared receive queue
+ * @msg: message to add them to
+ * @ibsrq: the queue
+ *
+ * Any context. Return: 0 or -EMSGSIZE.
+ */
+int rnic_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct rnic_srq *srq = to_rnic_srq(ibsrq);
+	struct detail details[] = {
+		{ "srq_size", srq->ring.size },
+		{ "srq_posted" },
+		{ "srq_limit" },
+	};
+	struct nlattr *nest;
+	unsigned long flags;
+	bool dead;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	dead = srq->dead;
+	if (!dead) {
+		details[1].value = rnic_ring_pending(&srq->ring, srq->taken);
+		details[2].value = srq->limit;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (dead)
+		return 0;
+
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	return details_end(msg, nest,
+			   nest ? details_put(msg, details, ARRAY_SIZE(details)) : 0);
 }
 
 /* Memory regions: in every release the core waits -------------------------- */

@@ -10,6 +10,7 @@ struct sk_buff;
 
 int rnic_fill_qp(struct sk_buff *msg, struct ib_qp *ibqp);
 int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq);
+int rnic_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq);
 int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr);
 int rnic_fill_cm_id(struct sk_buff *msg, struct rdma_cm_id *id);
 

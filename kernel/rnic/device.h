@@ -22,6 +22,8 @@ struct rnic_mr;
 enum {
 	RNIC_MAX_QP		= 1 << 16,
 	RNIC_MAX_QP_WR		= 1 << 15,
+	RNIC_MAX_SRQ		= 1 << 16,
+	RNIC_MAX_SRQ_WR		= 1 << 16,
 	RNIC_MAX_CQ		= 1 << 16,
 	RNIC_MAX_CQE		= 1 << 20,
 	RNIC_MAX_MR		= 1 << 20,
@@ -50,6 +52,7 @@ enum {
  * @qpn_key: key of the order in which QP numbers are assigned; constant
  * @next_qpn: QP numbers tried so far, whether assigned or in use
  * @nr_qp: queue pairs alive, bounded by %RNIC_MAX_QP
+ * @nr_srq: shared receive queues alive, bounded by %RNIC_MAX_SRQ
  * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %RNIC_MAX_MR
  * @nr_mw: memory windows alive, bounded by %RNIC_MAX_MW
@@ -93,6 +96,7 @@ struct rnic_dev {
 	siphash_key_t qpn_key;
 	atomic_t next_qpn;
 	atomic_t nr_qp;
+	atomic_t nr_srq;
 	atomic_t nr_cq;
 	atomic_t nr_mr;
 	atomic_t nr_mw;

@@ -178,7 +178,7 @@ int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		  int access, struct ddp_region_view *v);
 void rnic_mr_forget(struct rnic_mr **sink);
-int rnic_mr_place(struct rnic_dev *dev, const struct ib_qp *ibqp,
+int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
 		  struct mpa_rx *rx);
 bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,

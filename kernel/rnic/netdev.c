@@ -144,8 +144,8 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 
 	rnic_cm_netdev_gone(dev);
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
-		     atomic_read(&dev->nr_mr) || atomic_read(&dev->nr_mw) ||
-		     atomic_read(&dev->nr_pd));
+		     atomic_read(&dev->nr_srq) || atomic_read(&dev->nr_mr) ||
+		     atomic_read(&dev->nr_mw) || atomic_read(&dev->nr_pd));
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);

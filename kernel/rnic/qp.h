@@ -13,8 +13,9 @@
  *     protects otherwise;
  *  3. rnic_cq.lock (irq-safe).
  *
- * rnic_mr.lock nests inside 1 and is never held together with 2 or 3, nor with
- * that of another region or window; rnic_dev.windows_lock nests between.
+ * rnic_mr.lock and rnic_srq.lock (irq-safe) nest inside 1 and are never held
+ * together with 2 or 3, nor with each other, nor with that of another region
+ * or window; rnic_dev.windows_lock nests between.
  * Completion handlers are called under the socket lock at most.
  */
 #ifndef MPA_RNIC_QP_H
@@ -39,6 +40,7 @@
 
 struct rnic_dev;
 struct rnic_segment;
+struct rnic_srq;
 
 enum {
 	/* Entries that are completed while interrupts are off. */
@@ -105,20 +107,27 @@ struct rnic_sq {
 
 /**
  * struct rnic_rq - a receive queue
- * @ring: entries are struct mpa_rqe; written by the consumer
- * @taken: entries taken for messages; mirrored in ring cons when reported;
- *	socket lock
- * @cur: private copy of the entry in use, ring stride bytes; socket lock
+ * @ring: entries are struct mpa_rqe; written by the consumer; none with @srq
+ * @srq: the shared receive queue that entries are taken from, or NULL; constant
+ * @taken: entries of @ring taken for messages; mirrored in ring cons when
+ *	reported; socket lock
+ * @cur: private copy of the entry in use, rnic_rqe_stride() bytes; socket lock
  * @cur_len: bytes @cur has room for
  * @busy: @cur is in use: its message has begun and not ended
+ * @ended: with @srq, %IB_EVENT_QP_LAST_WQE_REACHED was raised for this end of
+ *	the QP, or is not wanted any more; under rnic_qp.lock
+ * @pd: protection domain of the regions that entries name; constant
  * @max_sge: limit of mpa_rqe.num_sge; constant
  */
 struct rnic_rq {
 	struct rnic_ring ring;
+	struct rnic_srq *srq;
 	u32 taken;
 	struct mpa_rqe *cur;
 	u64 cur_len;
 	bool busy;
+	bool ended;
+	struct ib_pd *pd;
 	u32 max_sge;
 };
 

@@ -24,11 +24,11 @@
  * @qp: the QP, in TERMINATE or ERROR
  *
  * A user's receive queue has no doorbell in normal operation. From now on every
- * posted entry must be flushed.
+ * posted entry must be flushed. Entries of a shared receive queue never are.
  */
 void rnic_qp_want_doorbell(struct rnic_qp *qp)
 {
-	if (!qp->user)
+	if (!qp->user || qp->rq.srq)
 		return;
 	WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NEXT);
 	/*
@@ -96,6 +96,19 @@ static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 	f->receives = on ? f->receives - receives : 0;
 }
 
+/* After the completion of what it took from a shared receive queue. */
+static void rnic_qp_tell_last(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool last;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	last = rnic_qp_flushes(qp) && rnic_rq_last(qp);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (last)
+		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
 /**
  * rnic_qp_flush() - complete posted requests of both queues with an error
  * @qp: the QP; socket lock held if there is a stream; rnic_qp.lock not
@@ -103,7 +116,8 @@ static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
  * @recv_status: MPA_WC_* of the receive in use
  *
  * Does nothing unless the QP is in TERMINATE or ERROR. Interrupts are off for no
- * more than %RNIC_QP_CHUNK entries at a time.
+ * more than %RNIC_QP_CHUNK entries at a time. The consumer of a shared receive
+ * queue gets %IB_EVENT_QP_LAST_WQE_REACHED.
  */
 void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status)
 {
@@ -116,6 +130,8 @@ void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status)
 	while (f.sends || f.receives)
 		rnic_qp_flush_some(qp, &f);
 	rnic_qp_notify(qp, &f.due);
+	if (qp->rq.srq)
+		rnic_qp_tell_last(qp);
 }
 
 /* The end ------------------------------------------------------------------ */

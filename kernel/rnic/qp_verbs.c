@@ -15,7 +15,9 @@
 #include "reads.h"
 #include "ring.h"
 #include "rq.h"
+#include "rqe.h"
 #include "sq.h"
+#include "srq.h"
 #include "tx.h"
 #include "ucontext.h"
 
@@ -185,7 +187,6 @@ static bool rnic_qp_begin_again(struct rnic_qp *qp)
 	if (idle) {
 		rnic_sq_forget(qp);
 		rnic_rq_forget(qp);
-		WRITE_ONCE(qp->rq.ring.hdr->arm, MPA_ARM_NONE);
 		rnic_qp_forget_end(qp);
 		qp->started = false;
 		qp->ib_state = IB_QPS_INIT;
@@ -288,6 +289,16 @@ static enum ib_qp_state rnic_qp_ib_state(const struct rnic_qp *qp)
 	}
 }
 
+static void rnic_qp_report_cap(const struct rnic_qp *qp, struct ib_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.ring.size;
+	cap->max_recv_wr = qp->rq.ring.size;
+	cap->max_send_sge = qp->sq.max_sge;
+	/* Receives are not posted to a QP that uses a shared queue. */
+	cap->max_recv_sge = qp->rq.srq ? 0 : qp->rq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+}
+
 /**
  * rnic_query_qp() - verbs: query_qp
  * @ibqp: the QP
@@ -317,15 +328,12 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	attr->path_mtu = ib_mtu_int_to_enum(qp->dev->netdev->mtu);
 	attr->port_num = 1;
-	attr->cap.max_send_wr = qp->sq.ring.size;
-	attr->cap.max_recv_wr = qp->rq.ring.size;
-	attr->cap.max_send_sge = qp->sq.max_sge;
-	attr->cap.max_recv_sge = qp->rq.max_sge;
-	attr->cap.max_inline_data = qp->sq.max_inline;
+	rnic_qp_report_cap(qp, &attr->cap);
 
 	init->qp_type = ibqp->qp_type;
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
 	init->event_handler = ibqp->event_handler;
 	init->qp_context = ibqp->qp_context;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
@@ -340,15 +348,16 @@ static int rnic_qp_check(const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
 
-	if (attr->qp_type != IB_QPT_RC || attr->create_flags || attr->srq)
+	if (attr->qp_type != IB_QPT_RC || attr->create_flags)
 		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > RNIC_MAX_QP_WR ||
-	    cap->max_recv_wr > RNIC_MAX_QP_WR ||
 	    cap->max_send_sge > MPA_MAX_SGE ||
-	    cap->max_recv_sge > MPA_MAX_SGE ||
 	    cap->max_inline_data > MPA_MAX_INLINE)
+		return -EINVAL;
+	if (!attr->srq && (cap->max_recv_wr > RNIC_MAX_QP_WR ||
+			   cap->max_recv_sge > MPA_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -374,14 +383,24 @@ static u64 rnic_sq_plan(struct rnic_sq *sq, const struct ib_qp_init_attr *attr)
 			      stride);
 }
 
+/* Returns bytes of the ring: none if the QP uses a shared receive queue. */
 static u64 rnic_rq_plan(struct rnic_rq *rq, const struct ib_qp_init_attr *attr)
 {
-	u32 stride;
-
+	if (rq->srq) {
+		rq->max_sge = rq->srq->max_sge;
+		return 0;
+	}
 	rq->max_sge = max_t(u32, attr->cap.max_recv_sge, 1);
-	stride = round_up(struct_size(rq->cur, sge, rq->max_sge), 32);
 	return rnic_ring_plan(&rq->ring, max_t(u32, attr->cap.max_recv_wr, 1),
-			      stride);
+			      rnic_rqe_stride(rq->max_sge));
+}
+
+/* Without a receive ring, the send ring may have all of the area. */
+static u32 rnic_rq_offset(const struct rnic_qp *qp)
+{
+	if (qp->rq.srq)
+		return qp->rings.len;
+	return (u8 *)qp->rq.ring.hdr - (u8 *)qp->rings.mem;
 }
 
 static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
@@ -389,7 +408,7 @@ static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
 	struct mpa_create_qp_resp resp = {
 		.key = rnic_area_key(&qp->rings),
 		.len = qp->rings.len,
-		.rq_offset = (u8 *)qp->rq.ring.hdr - (u8 *)qp->rings.mem,
+		.rq_offset = rnic_rq_offset(qp),
 		.num_sqe = qp->sq.ring.size,
 		.num_rqe = qp->rq.ring.size,
 		.sqe_stride = qp->sq.ring.stride,
@@ -465,12 +484,13 @@ static int rnic_qp_alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr
 	if (ret)
 		return ret;
 	rnic_ring_place(&qp->sq.ring, &qp->rings, 0);
-	rnic_ring_place(&qp->rq.ring, &qp->rings, sq_len);
+	if (rq_len)
+		rnic_ring_place(&qp->rq.ring, &qp->rings, sq_len);
 	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
 			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
 			     __GFP_RETRY_MAYFAIL);
 	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL_ACCOUNT);
-	qp->rq.cur = kzalloc(qp->rq.ring.stride, GFP_KERNEL_ACCOUNT);
+	qp->rq.cur = kzalloc(rnic_rqe_stride(qp->rq.max_sge), GFP_KERNEL_ACCOUNT);
 	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)
 		return 0;
 	rnic_qp_free_queues(qp);
@@ -488,6 +508,8 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	init_waitqueue_head(&qp->unbound);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);
+	qp->rq.srq = attr->srq ? to_rnic_srq(attr->srq) : NULL;
+	qp->rq.pd = attr->srq ? attr->srq->pd : qp->ibqp.pd;
 	kref_init(&qp->ref);
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
@@ -496,22 +518,16 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	INIT_DELAYED_WORK(&qp->tx_retry, rnic_tx_retry_work);
 }
 
-static void rnic_qp_report_cap(const struct rnic_qp *qp, struct ib_qp_cap *cap)
-{
-	cap->max_send_wr = qp->sq.ring.size;
-	cap->max_recv_wr = qp->rq.ring.size;
-	cap->max_send_sge = qp->sq.max_sge;
-	cap->max_recv_sge = qp->rq.max_sge;
-	cap->max_inline_data = qp->sq.max_inline;
-}
-
 /**
  * rnic_create_qp() - verbs: create_qp
  * @ibqp: the QP, zeroed
  * @attr: requested attributes; the capabilities are set to those granted
  * @udata: the user's response buffer, NULL for kernel consumers
  *
- * Return: 0, -EOPNOTSUPP (not RC, SRQ, flags), -EINVAL (beyond the limits,
+ * With a shared receive queue it has no receive ring, and max_recv_wr and
+ * max_recv_sge are ignored.
+ *
+ * Return: 0, -EOPNOTSUPP (not RC, flags), -EINVAL (beyond the limits,
  * unknown input of the provider), -ENOMEM (no memory, or the device or the
  * context has reached its limit), -EFAULT.
  */
@@ -561,6 +577,16 @@ err_count:
 	return ret;
 }
 
+/* Nobody waits for the last entry of a QP that is being destroyed. */
+static void rnic_qp_forgo_last(struct rnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->rq.ended = true;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
 /**
  * rnic_destroy_qp() - verbs: destroy_qp
  * @ibqp: the QP; its stream, if any, ends
@@ -573,6 +599,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
 
+	rnic_qp_forgo_last(qp);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	/* Lookups by number take a reference under the lock of the table. */
 	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
@@ -632,7 +659,8 @@ int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @wr: work requests
  * @bad: the first request refused
  *
- * Return: 0, -EINVAL (malformed, or a call of a user), -ENOMEM (queue full).
+ * Return: 0, -EINVAL (malformed, a call of a user, or a shared receive queue),
+ * -ENOMEM (queue full).
  */
 int rnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad)

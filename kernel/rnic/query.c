@@ -67,6 +67,9 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_send_sge = MPA_MAX_SGE;
 	attr->max_recv_sge = MPA_MAX_SGE;
 	attr->max_sge_rd = 1;
+	attr->max_srq = RNIC_MAX_SRQ;
+	attr->max_srq_wr = RNIC_MAX_SRQ_WR;
+	attr->max_srq_sge = MPA_MAX_SGE;
 	attr->max_cq = RNIC_MAX_CQ;
 	attr->max_cqe = RNIC_MAX_CQE;
 	attr->max_mr = RNIC_MAX_MR;

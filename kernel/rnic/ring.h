@@ -87,7 +87,7 @@ static inline u32 rnic_ring_pending(const struct rnic_ring *ring, u32 next)
 {
 	/*
 	 * Entries are read after the index. Pairs with mpa_ring_produce() of
-	 * the provider, and with rnic_sq_post() and rnic_rq_post().
+	 * the provider, and with rnic_sq_post() and rnic_rqe_post().
 	 */
 	u32 n = smp_load_acquire(&ring->hdr->prod) - next;
 

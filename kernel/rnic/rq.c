@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Receive queues: posting and flushing. rx.c fills receives. */
+/*
+ * Receive queues: posting and flushing. rx.c fills receives. A queue pair that
+ * uses a shared receive queue (srq.c) has no entries of its own but the one that
+ * is in use.
+ */
 #include "cq.h"
 #include "qp.h"
 #include "ring.h"
 #include "rq.h"
+#include "rqe.h"
 
 static void rnic_rq_push(struct rnic_qp *qp, u64 wr_id, u8 status,
 			 struct rnic_due *due)
@@ -32,7 +37,7 @@ u32 rnic_rq_posted(const struct rnic_qp *qp)
 	const struct rnic_rq *rq = &qp->rq;
 
 	lockdep_assert_held(&qp->lock);
-	return rq->busy + rnic_ring_pending(&rq->ring, rq->taken);
+	return rq->busy + rnic_rq_pending(rq);
 }
 
 /**
@@ -59,7 +64,7 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 		rnic_rq_push(qp, rq->cur->wr_id, first, due);
 		done++;
 	}
-	for (; done < n && rnic_ring_pending(&rq->ring, rq->taken); done++) {
+	for (; done < n && rnic_rq_pending(rq); done++) {
 		rnic_ring_fetch(&rq->ring, rq->taken, 0, &e, sizeof(e));
 		WRITE_ONCE(rq->taken, rq->taken + 1);
 		rnic_rq_give_back(rq);
@@ -71,6 +76,8 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 /**
  * rnic_rq_forget() - discard what is posted or in use
  * @qp: the QP, in ERROR and without a stream; rnic_qp.lock held
+ *
+ * Entries of a shared receive queue stay, but the one that was in use.
  */
 void rnic_rq_forget(struct rnic_qp *qp)
 {
@@ -78,8 +85,31 @@ void rnic_rq_forget(struct rnic_qp *qp)
 
 	lockdep_assert_held(&qp->lock);
 	rq->busy = false;
-	rq->taken += rnic_ring_pending(&rq->ring, rq->taken);
+	rq->ended = false;
+	if (rq->srq)
+		return;
+	rq->taken += rnic_rq_pending(rq);
 	rnic_rq_give_back(rq);
+	WRITE_ONCE(rq->ring.hdr->arm, MPA_ARM_NONE);
+}
+
+/**
+ * rnic_rq_last() - has the QP completed its last entry of a shared queue?
+ * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held
+ *
+ * A QP in these states takes no more entries. Tells it once for each end.
+ *
+ * Return: true if so, and %IB_EVENT_QP_LAST_WQE_REACHED is due.
+ */
+bool rnic_rq_last(struct rnic_qp *qp)
+{
+	struct rnic_rq *rq = &qp->rq;
+
+	lockdep_assert_held(&qp->lock);
+	if (!rq->srq || rq->busy || rq->ended)
+		return false;
+	rq->ended = true;
+	return true;
 }
 
 /**
@@ -87,30 +117,13 @@ void rnic_rq_forget(struct rnic_qp *qp)
  * @qp: the QP; rnic_qp.lock held
  * @wr: the request
  *
- * Return: 0, -EINVAL (too many pieces), -ENOMEM (ring full).
+ * Return: 0, -EINVAL (too many pieces, or the QP uses a shared receive queue),
+ * -ENOMEM (ring full).
  */
 int rnic_rq_post(struct rnic_qp *qp, const struct ib_recv_wr *wr)
 {
-	struct rnic_ring *ring = &qp->rq.ring;
-	u32 prod = ring->hdr->prod;
-	struct mpa_rqe *e = rnic_ring_at(ring, prod);
-	int i;
-
 	lockdep_assert_held(&qp->lock);
-	if (wr->num_sge < 0 || wr->num_sge > qp->rq.max_sge)
+	if (qp->rq.srq)
 		return -EINVAL;
-	/* Pairs with rnic_rq_give_back(): its reader is done with the slot. */
-	if (prod - smp_load_acquire(&ring->hdr->cons) >= ring->size)
-		return -ENOMEM;
-	e->wr_id = wr->wr_id;
-	e->num_sge = wr->num_sge;
-	e->reserved = 0;
-	for (i = 0; i < wr->num_sge; i++) {
-		e->sge[i].addr = wr->sg_list[i].addr;
-		e->sge[i].length = wr->sg_list[i].length;
-		e->sge[i].lkey = wr->sg_list[i].lkey;
-	}
-	/* Pairs with rnic_ring_pending(). */
-	smp_store_release(&ring->hdr->prod, prod + 1);
-	return 0;
+	return rnic_rqe_post(&qp->rq.ring, qp->rq.max_sge, wr);
 }

@@ -11,9 +11,11 @@
 #include "qp_stream.h"
 #include "ring.h"
 #include "rq.h"
+#include "rqe.h"
 #include "rx.h"
 #include "rx_read.h"
 #include "segment.h"
+#include "srq.h"
 #include "terminate.h"
 #include "trace.h"
 
@@ -30,29 +32,38 @@ static bool rnic_rx_send_solicited(u8 opcode)
 }
 
 /*
- * Copies the next entry before checking it. The ring is not flushed meanwhile,
- * since that needs the socket lock, too. With -EINVAL the entry is invalid, but
- * in use all the same.
+ * Copies the next entry, if there is one, before it is checked. The ring is not
+ * flushed meanwhile, since that needs the socket lock, too.
  */
-static int rnic_rx_rq_take(struct rnic_qp *qp)
+static bool rnic_rx_rq_next(struct rnic_rq *rq)
 {
-	struct rnic_rq *rq = &qp->rq;
-	struct mpa_rqe *e = rq->cur;
-	u32 i, sges;
-
+	if (rq->srq)
+		return rnic_srq_take(rq->srq, rq->cur);
 	if (!rnic_ring_pending(&rq->ring, rq->taken))
-		return 0;
-	rnic_ring_fetch(&rq->ring, rq->taken, 0, e, sizeof(*e));
-	sges = min(e->num_sge, rq->max_sge);
-	rnic_ring_fetch(&rq->ring, rq->taken, sizeof(*e), e->sge,
-			sges * sizeof(e->sge[0]));
+		return false;
+	rnic_rqe_fetch(&rq->ring, rq->taken, rq->max_sge, rq->cur);
 	/* nldev reads it without the socket lock. */
 	WRITE_ONCE(rq->taken, rq->taken + 1);
+	return true;
+}
+
+/*
+ * A message takes an entry when its first segment arrives, from a shared queue
+ * as well, so that the messages of a QP complete in the order of their MSNs (RFC
+ * 5041 section 5.3). With -EINVAL the entry is invalid, but in use all the same.
+ */
+static int rnic_rx_rq_take(struct rnic_rq *rq)
+{
+	const struct mpa_rqe *e = rq->cur;
+	u32 i;
+
+	if (!rnic_rx_rq_next(rq))
+		return 0;
 	rq->busy = true;
 	rq->cur_len = 0;
-	if (e->num_sge > sges || e->reserved)
+	if (e->num_sge > rq->max_sge || e->reserved)
 		return -EINVAL;
-	for (i = 0; i < sges; i++)
+	for (i = 0; i < e->num_sge; i++)
 		rq->cur_len += e->sge[i].length;
 	return 0;
 }
@@ -72,7 +83,7 @@ static int rnic_rx_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *
 			continue;
 		}
 		n = min(len, e->sge[i].length - mo);
-		ret = rnic_mr_place(qp->dev, &qp->ibqp, &qp->rx.sink,
+		ret = rnic_mr_place(qp->dev, qp->rq.pd, &qp->rx.sink,
 				    e->sge[i].lkey, e->sge[i].addr + mo, n, rx);
 		if (ret)
 			return ret;
@@ -149,7 +160,7 @@ static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 	};
 	struct ddp_fault f;
 
-	if (!rq->busy && rnic_rx_rq_take(qp))
+	if (!rq->busy && rnic_rx_rq_take(rq))
 		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
 	v.buffer_len = v.buffer ? rq->cur_len : 0;

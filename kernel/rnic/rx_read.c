@@ -102,7 +102,7 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	if (wr && seg->h.payload_len) {
-		if (rnic_mr_place(qp->dev, &qp->ibqp, &qp->rx.sink, wr->stag,
+		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
 				  wr->to, seg->h.payload_len, rx))
 			return rnic_rx_read_sink_error(qp);
 		wr->to += seg->h.payload_len;

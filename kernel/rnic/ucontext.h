@@ -10,7 +10,7 @@ struct mem_cgroup;
 
 /* Kinds of objects of a context, each limited by a setting. */
 enum rnic_owned {
-	RNIC_OWNED_QP,
+	RNIC_OWNED_QP,		/* and shared receive queues */
 	RNIC_OWNED_CQ,
 	RNIC_OWNED_MR,
 	RNIC_OWNED_PD,

@@ -18,6 +18,8 @@
 #include "qp_verbs.h"
 #include "query.h"
 #include "ring.h"
+#include "srq.h"
+#include "srq_verbs.h"
 #include "stats.h"
 #include "ucontext.h"
 #include "verbs.h"
@@ -66,12 +68,14 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_ucontext		= rnic_alloc_ucontext,
 	.create_cq		= rnic_op_create_cq,
 	.create_qp		= rnic_create_qp,
+	.create_srq		= rnic_create_srq,
 	.dealloc_mw		= rnic_dealloc_mw,
 	.dealloc_pd		= rnic_dealloc_pd,
 	.dealloc_ucontext	= rnic_dealloc_ucontext,
 	.dereg_mr		= rnic_dereg_mr,
 	.destroy_cq		= rnic_destroy_cq,
 	.destroy_qp		= rnic_destroy_qp,
+	.destroy_srq		= rnic_destroy_srq,
 	.disassociate_ucontext	= rnic_disassociate_ucontext,
 	.fill_res_cm_id_entry	= rnic_fill_cm_id,
 	.fill_res_cq_entry	= rnic_fill_cq,
@@ -93,24 +97,29 @@ const struct ib_device_ops rnic_device_ops = {
 	.mmap_free		= rnic_mmap_free,
 	.modify_cq		= rnic_modify_cq,
 	.modify_qp		= rnic_modify_qp,
+	.modify_srq		= rnic_modify_srq,
 	.poll_cq		= rnic_poll_cq,
 	.post_recv		= rnic_post_recv,
 	.post_send		= rnic_post_send,
+	.post_srq_recv		= rnic_post_srq_recv,
 	.query_device		= rnic_query_device,
 	.query_gid		= rnic_query_gid,
 	.query_port		= rnic_query_port,
 	.query_qp		= rnic_query_qp,
+	.query_srq		= rnic_query_srq,
 	.query_ucontext		= rnic_query_ucontext,
 	.reg_user_mr		= rnic_op_reg_user_mr,
 	.reg_user_mr_dmabuf	= rnic_op_reg_user_mr_dmabuf,
 	.req_notify_cq		= rnic_req_notify_cq,
 	.rereg_user_mr		= rnic_rereg_user_mr,
 	.resize_cq		= rnic_resize_cq,
+	MPA_FILL_RES_SRQ_OP(rnic_fill_srq)
 	MPA_REPORT_PORT_EVENT_OP
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, rnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, rnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, rnic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, rnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, rnic_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, rnic_ucontext, ibuctx),
 };

@@ -138,10 +138,10 @@ enum mpa_attr {
  *	oldest is reset; default 8192
  * @MPA_A_CONFIG_KEEPALIVE: 0, 1: connections of devices use TCP keepalive, with
  *	the times in net.ipv4.tcp_keepalive_* of the namespace; default 1
- * @MPA_A_CONFIG_USER_QP_MAX: 1 .. 65536: queue pairs of a user context. A
- *	process gets a user context each time it opens a device. This and the
- *	next four are for devices, not for listeners, and apply to new objects
- *	only; default 8192
+ * @MPA_A_CONFIG_USER_QP_MAX: 1 .. 65536: queue pairs and shared receive queues
+ *	of a user context. A process gets a user context each time it opens a
+ *	device. This and the next four are for devices, not for listeners, and
+ *	apply to new objects only; default 8192
  * @MPA_A_CONFIG_USER_CQ_MAX: 1 .. 65536: completion queues of a user context;
  *	default 16384
  * @MPA_A_CONFIG_USER_MR_MAX: 1 .. 1048576: memory regions of a user context;

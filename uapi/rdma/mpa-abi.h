@@ -4,8 +4,9 @@
  * commands, and the rings that both sides map.
  *
  * A ring is a struct mpa_ring_hdr and then, from byte MPA_RING_HDR_LEN on, a
- * power-of-two number of entries. The ring of a completion queue is one
- * mmap()able object; the two rings of a queue pair share one. Indices run
+ * power-of-two number of entries. The ring of a completion queue or of a shared
+ * receive queue is one mmap()able object; the two rings of a queue pair share
+ * one, or its send ring has one if it uses a shared receive queue. Indices run
  * freely and are reduced modulo the number of entries on use. The owner of an
  * index publishes entries with a store-release of it; the other side reads it
  * with a load-acquire. The kernel does not trust what it reads here: it copies
@@ -14,6 +15,7 @@
  *			owner of prod	owner of cons
  *	send queue	user		kernel
  *	receive queue	user		kernel
+ *	shared r. q.	user		kernel
  *	completion q.	kernel		user
  */
 #ifndef MPA_ABI_H
@@ -142,7 +144,8 @@ struct mpa_sqe {
  * @sge: destination of the message
  *
  * If @reserved is set or there are more pieces than the queue was created for,
- * the entry completes with %MPA_WC_LOC_QP_OP_ERR when a message arrives for it.
+ * the entry completes with %MPA_WC_LOC_QP_OP_ERR when a message arrives for it,
+ * and the queue pair of that message ends.
  */
 struct mpa_rqe {
 	__aligned_u64 wr_id;
@@ -207,6 +210,7 @@ struct mpa_cqe {
  * this interface. A provider uses nothing of a bit that is not set.
  */
 enum {
+	MPA_FEATURE_SRQ		= 1 << 0,	/* shared receive queues */
 	MPA_FEATURE_MW		= 1 << 1,	/* MPA_WR_BIND_MW */
 };
 
@@ -256,15 +260,16 @@ struct mpa_create_cq_resp {
  * @rq_offset: offset of the receive ring in the mapping, a multiple of
  *	%MPA_RING_ALIGN
  * @num_sqe: send entries, a power of two
- * @num_rqe: receive entries, a power of two
+ * @num_rqe: receive entries, a power of two; 0 with a shared receive queue
  * @sqe_stride: bytes per send entry
- * @rqe_stride: bytes per receive entry
+ * @rqe_stride: bytes per receive entry; 0 with a shared receive queue
  * @max_inline: most bytes of inline data in an entry
  * @qp_num: number of the queue pair
  *
  * The doorbell is a POST_SEND command without work requests. The receive queue
  * needs no doorbell while the queue pair is in operation. In the error state
- * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed.
+ * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed. A
+ * queue pair that uses a shared receive queue has no receive ring.
  */
 struct mpa_create_qp_resp {
 	__aligned_u64 key;
@@ -276,6 +281,24 @@ struct mpa_create_qp_resp {
 	__u32 rqe_stride;
 	__u32 max_inline;
 	__u32 qp_num;
+};
+
+/**
+ * struct mpa_create_srq_resp - response of CREATE_SRQ
+ * @key: mmap() offset of the ring; its entries are struct mpa_rqe
+ * @len: bytes to map
+ * @num_rqe: entries, a power of two
+ * @rqe_stride: bytes per entry
+ * @reserved: zero
+ *
+ * A shared receive queue never needs a doorbell: its entries are not flushed.
+ */
+struct mpa_create_srq_resp {
+	__aligned_u64 key;
+	__u32 len;
+	__u32 num_rqe;
+	__u32 rqe_stride;
+	__u32 reserved;
 };
 
 /**

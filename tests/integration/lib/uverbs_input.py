@@ -16,7 +16,9 @@ from pathlib import Path
 
 GET_CONTEXT, ALLOC_PD, CREATE_AH, REG_MR = 0, 3, 5, 9
 REREG_MR, DEREG_MR, ALLOC_MW, DEALLOC_MW, CREATE_CQ = 11, 13, 14, 16, 18
-RESIZE_CQ, DESTROY_CQ, CREATE_SRQ = 19, 20, 32
+RESIZE_CQ, DESTROY_CQ = 19, 20
+CREATE_SRQ, MODIFY_SRQ, QUERY_SRQ, DESTROY_SRQ = 32, 33, 34, 35
+POST_SRQ_RECV, CREATE_XSRQ = 36, 39
 QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
 QUERY_QP, MODIFY_QP, DESTROY_QP = 25, 26, 27
 MODIFY_CQ = 57
@@ -25,6 +27,9 @@ EXTENDED = 1 << 31
 PAGE = mmap.PAGESIZE
 TOP = 1 << 64
 MAX_CQE = 1 << 20
+MAX_SRQ_WR, MAX_SGE = 1 << 16, 16
+SRQ_MAX_WR, SRQ_LIMIT = 1, 2
+FEATURE_SRQ = 1
 MAX_MR = 1 << 39
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = 1, 2, 4, 16
 FEATURE_MW = 2
@@ -120,11 +125,11 @@ class Device:
     def alloc_pd(self, more=b""):
         return self.command(ALLOC_PD, more, "=I")[0]
 
-    def create_qp(self, pd, cq, more=b"", answer="=8IQ8I"):
+    def create_qp(self, pd, cq, more=b"", answer="=8IQ8I", srq=None):
         """Four requests in each direction of two pieces, 64 bytes inline, RC."""
         return self.command(
-            CREATE_QP, struct.pack("=Q9I4B", 0, pd, cq, cq, 0, 4, 4, 2, 2, 64,
-                                   0, 2, 0, 0) + more, answer)
+            CREATE_QP, struct.pack("=Q9I4B", 0, pd, cq, cq, srq or 0, 4, 4, 2, 2,
+                                   64, 0, 2, srq is not None, 0) + more, answer)
 
     def destroy_qp(self, handle):
         return self.command(DESTROY_QP, struct.pack("=II", handle, 0), "=I")
@@ -133,6 +138,29 @@ class Device:
         base = struct.pack("=64x7I2H16B", handle, 1 << 3, 0, 0, 0, 0, rights,
                            0, 0, *[0] * 16)
         return self.extended(MODIFY_QP, base + bytes(8), more, 8)
+
+    def create_srq(self, pd, entries=16, pieces=2, answer="=4IQ4I", more=b""):
+        return self.command(
+            CREATE_SRQ, struct.pack("=QIIII", 0, pd, entries, pieces, 0) + more,
+            answer)
+
+    def create_xsrq(self, kind, pd, cq):
+        return self.command(
+            CREATE_XSRQ, struct.pack("=Q8I", 0, kind, pd, 16, 2, 0, 0, 0, cq),
+            "=4IQ4I")
+
+    def modify_srq(self, handle, mask, entries=0, limit=0, more=b""):
+        body = struct.pack("=4I", handle, mask, entries, limit) + more
+        os.write(self.fd, struct.pack("=IHH", MODIFY_SRQ, (8 + len(body)) // 4,
+                                      0) + body)
+
+    def destroy_srq(self, handle):
+        return self.command(DESTROY_SRQ, struct.pack("=II", handle, 0), "=I")
+
+    def post_srq_recv(self, handle):
+        """One receive without pieces."""
+        return self.command(POST_SRQ_RECV, struct.pack("=IIIIQII", handle, 1, 0, 16,
+                                                       1, 0, 0), "=I")
 
     def reg_mr(self, pd, start, length, access, iova=None, answer="=IIIII",
                more=b""):
@@ -174,11 +202,12 @@ def contexts(device, results):
     results.same("context", error, None)
     results.same("ABI version", value[2], 2)
     results.same("features: windows", value[3] & FEATURE_MW, FEATURE_MW)
+    results.same("features: shared receive queues", value[3] & FEATURE_SRQ, FEATURE_SRQ)
 
 
 def missing(device, results):
     """Commands without an implementation are refused as such."""
-    for name, number in (("CREATE_SRQ", CREATE_SRQ), ("CREATE_AH", CREATE_AH)):
+    for name, number in (("CREATE_AH", CREATE_AH),):
         _, error = attempt(device.command, number, bytes(56), "=IIII")
         results.same(f"{name} is not supported", error, "ENOTSUP")
 
@@ -235,6 +264,87 @@ def changed_queues(device, results):
     device.destroy_cq(handle)
     _, error = attempt(device.resize_cq, handle, 100)
     results.same("a queue that is gone", error, "ENOENT")
+
+
+def shared_queues(device, results):
+    pd, cq = device.alloc_pd(), device.create_cq(16)[0]
+    top = (1 << 32) - 1
+    for entries, pieces in ((0, 1), (MAX_SRQ_WR + 1, 1), (1 << 31, 1), (top, 1),
+                            (1, MAX_SGE + 1), (1, top), (top, top)):
+        _, error = attempt(device.create_srq, pd, entries, pieces)
+        results.same(f"shared receive queue of {entries}, {pieces} pieces", error,
+                     "EINVAL")
+    for answer in ("=4I", "=4IQ3I"):
+        _, error = attempt(device.create_srq, pd, answer=answer)
+        results.same(f"no room for the shared queue's response {answer}", error,
+                     "EINVAL")
+    _, error = attempt(device.create_srq, pd + 99)
+    results.same("shared receive queue of no protection domain", error, "EINVAL")
+    for entries, pieces, size, sges, stride in (
+            (1, 0, 1, 1, 32), (3, 2, 4, 2, 64), (100, 3, 128, 3, 64),
+            (MAX_SRQ_WR, MAX_SGE, MAX_SRQ_WR, MAX_SGE, 288)):
+        made, error = attempt(device.create_srq, pd, entries, pieces)
+        results.same(f"shared receive queue of {entries}, {pieces} pieces",
+                     (error, *made[1:3], *made[5:]),
+                     (None, size, sges, -(-(128 + size * stride) // PAGE) * PAGE,
+                      size, stride, 0))
+        device.destroy_srq(made[0])
+    for name, kind, wanted in (("basic", 0, None), ("XRC", 1, "EINVAL"),
+                               ("tag matching", 2, "ENOTSUP"),
+                               ("unknown", 77, {"ENOTSUP", "EINVAL"})):
+        _, error = attempt(device.create_xsrq, kind, pd, cq)
+        results.same(f"shared receive queue of the type: {name}", error, wanted)
+    changes_of_shared(device, pd, results)
+    users_of_shared(device, pd, cq, results)
+
+
+def changes_of_shared(device, pd, results):
+    srq, _, _, _, key, length, *_ = device.create_srq(pd)
+    for name, args, kwargs, wanted in (
+            ("nothing", (0,), {}, None),
+            ("the size", (SRQ_MAX_WR,), {"entries": 32}, "ENOTSUP"),
+            ("both", (SRQ_MAX_WR | SRQ_LIMIT,), {"entries": 32, "limit": 1},
+             "ENOTSUP"),
+            ("what is unknown", (1 << 31,), {}, "ENOTSUP"),
+            ("a limit above the size", (SRQ_LIMIT,), {"limit": 17}, "EINVAL"),
+            ("a limit of 2^32 - 1", (SRQ_LIMIT,), {"limit": (1 << 32) - 1},
+             "EINVAL"),
+            ("a limit", (SRQ_LIMIT,), {"limit": 16}, None)):
+        _, error = attempt(device.modify_srq, srq, *args, **kwargs)
+        results.same(f"change of a shared receive queue: {name}", error, wanted)
+    _, error = attempt(device.modify_srq, srq + 99, SRQ_LIMIT, limit=1)
+    results.same("change of no shared receive queue", error, "EINVAL")
+    # Users post to the ring; the command is for kernel consumers.
+    _, error = attempt(device.post_srq_recv, srq)
+    results.same("a receive that is posted by a command", error, "EINVAL")
+    _, error = attempt(device.map, key, length + PAGE)
+    results.same("mapping of a shared receive queue: too long", error, "EINVAL")
+    at = device.map(key, length)
+    results.same("mapping of a shared receive queue: it is all zero",
+                 ctypes.string_at(at, length), bytes(length))
+    device.destroy_srq(srq)
+    ctypes.memmove(at + length - 8, b"the tail", 8)
+    libc.munmap(at, length)
+    _, error = attempt(device.map, key, length)
+    results.same("mapping of a shared receive queue: destroyed", error, "EINVAL")
+    _, error = attempt(device.destroy_srq, srq)
+    results.same("a shared receive queue is destroyed once", error, "EINVAL")
+
+
+def users_of_shared(device, pd, cq, results):
+    srq = device.create_srq(pd)[0]
+    for name, handle in (("no queue", srq + 99), ("a completion queue", cq)):
+        _, error = attempt(device.create_qp, pd, cq, srq=handle)
+        results.same(f"a queue pair with {name} as its shared queue", error, "EINVAL")
+    qp, _, _, recv_wr, _, recv_sge, _, _, _, length, offset, _, entries, _, stride, \
+        *_ = device.create_qp(pd, cq, srq=srq)
+    results.same("a queue pair with a shared queue has no receive ring",
+                 (recv_wr, recv_sge, offset, entries, stride), (0, 0, length, 0, 0))
+    _, error = attempt(device.destroy_srq, srq)
+    results.same("a shared receive queue in use is not destroyed", error, "EBUSY")
+    device.destroy_qp(qp)
+    _, error = attempt(device.destroy_srq, srq)
+    results.same("it is when its queue pair has gone", error, None)
 
 
 def mappings(device, results):
@@ -430,6 +540,7 @@ def more_than_known(device, results):
     pd = device.alloc_pd()
     cq = device.create_cq(16)[0]
     qp = device.create_qp(pd, cq)[0]
+    srq = device.create_srq(pd)[0]
     at = libc.mmap(None, PAGE, RW, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
 
     def other_context(more):
@@ -447,6 +558,9 @@ def more_than_known(device, results):
         ("a queue pair", lambda more: device.create_qp(pd, cq, more=more)),
         ("a change of a queue pair",
          lambda more: device.modify_qp(qp, LOCAL_WRITE, more)),
+        ("a shared receive queue", lambda more: device.create_srq(pd, more=more)),
+        ("a change of a shared receive queue",
+         lambda more: device.modify_srq(srq, SRQ_LIMIT, more=more)),
         ("a region",
          lambda more: device.reg_mr(pd, at, PAGE, LOCAL_WRITE, more=more)),
         ("a window", lambda more: device.alloc_mw(pd, 2, more=more)),
@@ -467,6 +581,7 @@ def replies(device, results):
     pd = device.alloc_pd()
     cq = device.create_cq(16)[0]
     qp = device.create_qp(pd, cq)[0]
+    srq = device.create_srq(pd)[0]
     port = struct.pack("=B7x", 1)
     both = REMOTE_WRITE | REMOTE_READ
     mtu = int(Path("/sys/class/net/eth0/mtu").read_text("ascii"))
@@ -478,6 +593,7 @@ def replies(device, results):
     for name, command, payload, size in (
             ("the device", QUERY_DEVICE, b"", 176),
             ("the port", QUERY_PORT, port, 40),
+            ("a shared receive queue", QUERY_SRQ, struct.pack("=II", srq, 0), 16),
             ("a queue pair", QUERY_QP, struct.pack("=II", qp, 0x1fffff), 128)):
         got = [device.reply(command, payload, size, fill)
                for fill in (0, 0xff, 0x5a)]
@@ -489,6 +605,9 @@ def replies(device, results):
         if command == QUERY_QP:
             results.same(f"query of {name}: no foreign data",
                          got[0].hex(), of_qp.hex())
+        if command == QUERY_SRQ:
+            results.same(f"query of {name}: no foreign data",
+                         struct.unpack("=4I", got[0]), (16, 2, 0, 0))
     device.destroy_qp(qp)
 
 
@@ -499,6 +618,7 @@ def main():
     missing(device, results)
     queues(device, results)
     changed_queues(device, results)
+    shared_queues(device, results)
     mappings(device, results)
     regions(device, results)
     windows(device, results)
@@ -506,6 +626,8 @@ def main():
     replies(device, results)
     # Objects that are still open must be cleaned up by the kernel.
     device.create_cq(100)
+    device.create_qp(pd := device.alloc_pd(), device.create_cq(16)[0],
+                     srq=device.create_srq(pd)[0])
     device.map(*device.create_cq(100)[2::2])
     return 1 if results.bad else 0
 
