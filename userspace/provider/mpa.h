@@ -2,10 +2,11 @@
 /*
  * The provider's objects, and what its files offer each other.
  *
- * Locks: each send, receive and completion queue has one, and none is taken
- * while another is held. All are mutexes: a program holds the send queue's
- * between ibv_wr_start() and ibv_wr_complete(), and the completion queue's
- * between ibv_start_poll() and ibv_end_poll(), for as long as it likes.
+ * Locks: each send queue, receive queue (shared or not) and completion queue has
+ * one, and none is taken while another is held. All are mutexes: a program holds
+ * the send queue's between ibv_wr_start() and ibv_wr_complete(), and the
+ * completion queue's between ibv_start_poll() and ibv_end_poll(), for as long as
+ * it likes.
  */
 #ifndef MPA_PROVIDER_H
 #define MPA_PROVIDER_H
@@ -96,6 +97,18 @@ struct mpa_wq {
 };
 
 /**
+ * struct mpa_srq - a shared receive queue
+ * @base: libibverbs' part
+ * @area: memory of the ring
+ * @rq: the queue
+ */
+struct mpa_srq {
+	struct ibv_srq base;
+	struct mpa_area area;
+	struct mpa_wq rq;
+};
+
+/**
  * struct mpa_doorbell - the command that makes the kernel look at a send queue
  * @hdr: of the write() interface
  * @cmd: POST_SEND without work requests
@@ -110,7 +123,7 @@ struct mpa_doorbell {
  * @base: libibverbs' part
  * @rings: memory of the rings of both queues
  * @sq: send queue
- * @rq: receive queue
+ * @rq: receive queue; without entries if the queue pair has a shared one
  * @max_inline: bytes of inline data a send entry takes
  * @sq_sig_all: every send entry is signalled
  * @wr_sqe: entry under construction by the ibv_wr functions, or NULL; sq.lock
@@ -169,6 +182,33 @@ static inline struct mpa_qp *to_mpa_qp(struct ibv_qp *qp)
 static inline struct mpa_qp *to_mpa_qp_ex(struct ibv_qp_ex *qp)
 {
 	return mpa_container_of(qp, struct mpa_qp, base.qp_ex);
+}
+
+static inline struct mpa_srq *to_mpa_srq(struct ibv_srq *srq)
+{
+	return mpa_container_of(srq, struct mpa_srq, base);
+}
+
+static inline void mpa_wq_init(struct mpa_wq *wq)
+{
+	pthread_mutex_init(&wq->lock, NULL);
+}
+
+static inline void mpa_wq_uninit(struct mpa_wq *wq)
+{
+	pthread_mutex_destroy(&wq->lock);
+}
+
+/* Pieces that fit into an entry of a receive ring, at most those granted. */
+static inline uint32_t mpa_rq_sges(const struct mpa_ring *ring, uint32_t granted)
+{
+	uint32_t fit;
+
+	if (!ring->entries)
+		return 0;
+	fit = (ring->stride - (uint32_t)sizeof(struct mpa_rqe)) /
+	      (uint32_t)sizeof(struct mpa_sge);
+	return granted < fit ? granted : fit;
 }
 
 #define mpa_err(context, format, ...)					\
@@ -254,6 +294,14 @@ int mpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr);
 int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr);
+int mpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr);
+
+/* srq.c */
+struct ibv_srq *mpa_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+int mpa_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask);
+int mpa_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int mpa_destroy_srq(struct ibv_srq *ibsrq);
 
 /* wr.c */
 int mpa_qp_check_wr_ops(const struct mpa_context *ctx, uint64_t send_ops_flags);

@@ -179,16 +179,31 @@ static int put_recv(struct mpa_wq *rq, const struct ibv_recv_wr *wr)
 	return total > UINT32_MAX ? EINVAL : 0;
 }
 
-/* Publishes the entries between rq.prod and rq.next; rq.lock is held. */
-static int submit_recv(struct mpa_qp *qp)
+/* Writes entries until one is refused, whose request *wr becomes; rq.lock held. */
+static int put_recvs(struct mpa_wq *rq, struct ibv_recv_wr **wr)
 {
-	struct mpa_wq *rq = &qp->rq;
+	int ret = 0;
 
+	for (; *wr; *wr = (*wr)->next) {
+		ret = put_recv(rq, *wr);
+		if (ret)
+			break;
+		rq->next++;
+	}
+	return ret;
+}
+
+/*
+ * Publishes the entries between rq.prod and rq.next; rq.lock is held. Returns
+ * whether there were any.
+ */
+static bool publish_recvs(struct mpa_wq *rq)
+{
 	if (rq->prod == rq->next)
-		return 0;
+		return false;
 	rq->prod = rq->next;
 	mpa_ring_produce(&rq->ring, rq->prod);
-	return mpa_ring_armed(&rq->ring) ? ring_doorbell(qp) : 0;
+	return true;
 }
 
 /**
@@ -199,8 +214,9 @@ static int submit_recv(struct mpa_qp *qp)
  *
  * The kernel is called only if it has asked for this, see mpa_ring_armed().
  *
- * Return: 0, %EINVAL for an invalid request, %ENOMEM if the queue is
- * full, or the positive errno with which the kernel refused to be called.
+ * Return: 0, %EINVAL for an invalid request or a queue pair with a shared receive
+ * queue, %ENOMEM if the queue is full, or the positive errno with which the kernel
+ * refused to be called.
  */
 int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		  struct ibv_recv_wr **bad_wr)
@@ -208,22 +224,47 @@ int mpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	struct mpa_qp *qp = to_mpa_qp(ibqp);
 	struct mpa_wq *rq = &qp->rq;
 	struct ibv_recv_wr *first = wr;
-	int ret = 0, refused;
+	int ret, refused = 0;
 
-	pthread_mutex_lock(&rq->lock);
-	for (; wr; wr = wr->next) {
-		ret = put_recv(rq, wr);
-		if (ret)
-			break;
-		rq->next++;
+	if (ibqp->srq) {
+		*bad_wr = wr;
+		return EINVAL;
 	}
-	refused = submit_recv(qp);
+	pthread_mutex_lock(&rq->lock);
+	ret = put_recvs(rq, &wr);
+	if (publish_recvs(rq) && mpa_ring_armed(&rq->ring))
+		refused = ring_doorbell(qp);
 	pthread_mutex_unlock(&rq->lock);
 
 	if (refused) {
 		ret = refused;
 		wr = first;
 	}
+	if (ret)
+		*bad_wr = wr;
+	return ret;
+}
+
+/**
+ * mpa_post_srq_recv() - ibv_post_srq_recv(3)
+ * @ibsrq: the shared receive queue
+ * @wr: list of work requests
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * The kernel is never called: it looks at the ring when a message arrives.
+ *
+ * Return: 0, %EINVAL for an invalid request, %ENOMEM if the queue is full.
+ */
+int mpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		      struct ibv_recv_wr **bad_wr)
+{
+	struct mpa_wq *rq = &to_mpa_srq(ibsrq)->rq;
+	int ret;
+
+	pthread_mutex_lock(&rq->lock);
+	ret = put_recvs(rq, &wr);
+	publish_recvs(rq);
+	pthread_mutex_unlock(&rq->lock);
 	if (ret)
 		*bad_wr = wr;
 	return ret;

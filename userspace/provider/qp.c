@@ -17,16 +17,6 @@ struct mpa_uverbs_create_qp_resp {
 static_assert(offsetof(struct mpa_uverbs_create_qp_resp, drv) ==
 	      sizeof(struct ib_uverbs_create_qp_resp), "create_qp response");
 
-static void wq_init(struct mpa_wq *wq)
-{
-	pthread_mutex_init(&wq->lock, NULL);
-}
-
-static void wq_uninit(struct mpa_wq *wq)
-{
-	pthread_mutex_destroy(&wq->lock);
-}
-
 static uint32_t least_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -52,7 +42,7 @@ static int map_queues(struct mpa_qp *qp, int fd,
 		      const struct mpa_create_qp_resp *drv,
 		      const struct ibv_qp_cap *cap)
 {
-	uint32_t sq_room, rq_room;
+	uint32_t sq_room;
 	int ret;
 
 	ret = plan_rings(qp, drv);
@@ -67,12 +57,9 @@ static int map_queues(struct mpa_qp *qp, int fd,
 	/* What is granted must also fit into an entry. */
 	sq_room = qp->sq.ring.entries ?
 		  drv->sqe_stride - sizeof(struct mpa_sqe) : 0;
-	rq_room = qp->rq.ring.entries ?
-		  drv->rqe_stride - sizeof(struct mpa_rqe) : 0;
 	qp->sq.max_sge = least_u32(cap->max_send_sge,
 				   sq_room / sizeof(struct mpa_sge));
-	qp->rq.max_sge = least_u32(cap->max_recv_sge,
-				   rq_room / sizeof(struct mpa_sge));
+	qp->rq.max_sge = mpa_rq_sges(&qp->rq.ring, cap->max_recv_sge);
 	qp->max_inline = least_u32(drv->max_inline, sq_room);
 	return 0;
 }
@@ -104,8 +91,8 @@ static int qp_command(struct mpa_context *ctx, struct ibv_qp_init_attr_ex *attr,
 
 static void qp_free(struct mpa_qp *qp)
 {
-	wq_uninit(&qp->rq);
-	wq_uninit(&qp->sq);
+	mpa_wq_uninit(&qp->rq);
+	mpa_wq_uninit(&qp->sq);
 	mpa_area_unmap(&qp->rings);
 	free(qp);
 }
@@ -120,8 +107,8 @@ static struct mpa_qp *qp_create(struct mpa_context *ctx,
 		errno = ENOMEM;
 		return NULL;
 	}
-	wq_init(&qp->sq);
-	wq_init(&qp->rq);
+	mpa_wq_init(&qp->sq);
+	mpa_wq_init(&qp->rq);
 	qp->sq_sig_all = attr->sq_sig_all;
 
 	ret = qp_command(ctx, attr, qp);
@@ -142,7 +129,7 @@ static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 	if (attr->comp_mask & ~(IBV_QP_INIT_ATTR_PD |
 				IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 				IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
-	    attr->qp_type != IBV_QPT_RC || attr->srq)
+	    attr->qp_type != IBV_QPT_RC)
 		return EOPNOTSUPP;
 	/* A field with no flag set has the same meaning as an absent field. */
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS &&

@@ -254,7 +254,8 @@ struct verbs_cq {
 	OP(struct ibv_qp *, create_qp_ex,				\
 	   (struct ibv_context *, struct ibv_qp_init_attr_ex *))	\
 	SLOT(create_rwq_ind_table)					\
-	SLOT(create_srq)						\
+	OP(struct ibv_srq *, create_srq,				\
+	   (struct ibv_pd *, struct ibv_srq_init_attr *))		\
 	SLOT(create_srq_ex)						\
 	SLOT(create_wq)							\
 	OP(int, dealloc_mw, (struct ibv_mw *))				\
@@ -268,7 +269,7 @@ struct verbs_cq {
 	SLOT(destroy_flow_action)					\
 	OP(int, destroy_qp, (struct ibv_qp *))				\
 	SLOT(destroy_rwq_ind_table)					\
-	SLOT(destroy_srq)						\
+	OP(int, destroy_srq, (struct ibv_srq *))			\
 	SLOT(destroy_wq)						\
 	SLOT(detach_mcast)						\
 	OP(void, free_context, (struct ibv_context *))			\
@@ -281,7 +282,7 @@ struct verbs_cq {
 	SLOT(modify_flow_action_esp)					\
 	OP(int, modify_qp, (struct ibv_qp *, struct ibv_qp_attr *, int)) \
 	SLOT(modify_qp_rate_limit)					\
-	SLOT(modify_srq)						\
+	OP(int, modify_srq, (struct ibv_srq *, struct ibv_srq_attr *, int)) \
 	SLOT(modify_wq)							\
 	SLOT(open_qp)							\
 	SLOT(open_xrcd)							\
@@ -291,7 +292,8 @@ struct verbs_cq {
 	OP(int, post_send, (struct ibv_qp *, struct ibv_send_wr *,	\
 			    struct ibv_send_wr **))			\
 	SLOT(post_srq_ops)						\
-	SLOT(post_srq_recv)						\
+	OP(int, post_srq_recv, (struct ibv_srq *, struct ibv_recv_wr *,	\
+				struct ibv_recv_wr **))			\
 	OP(int, query_device_ex,					\
 	   (struct ibv_context *, const struct ibv_query_device_ex_input *, \
 	    struct ibv_device_attr_ex *, size_t))			\
@@ -303,7 +305,7 @@ struct verbs_cq {
 	SLOT(query_qp_data_in_order)					\
 	OP(int, query_rt_values,					\
 	   (struct ibv_context *, struct ibv_values_ex *))		\
-	SLOT(query_srq)							\
+	OP(int, query_srq, (struct ibv_srq *, struct ibv_srq_attr *))	\
 	SLOT(read_counters)						\
 	SLOT(reg_dm_mr)							\
 	OP(struct ibv_mr *, reg_dmabuf_mr,				\
@@ -351,6 +353,9 @@ VERBS_CMD(modify_qp);
 VERBS_CMD(query_qp);
 VERBS_CMD(query_port);
 VERBS_CMD(resize_cq);
+VERBS_CMD(create_srq);
+VERBS_CMD(modify_srq);
+VERBS_CMD(query_srq);
 
 struct ibv_create_cq_ex {
 	struct ib_uverbs_cmd_hdr hdr;
@@ -457,6 +462,16 @@ int ibv_cmd_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		     struct ibv_qp_init_attr *init_attr,
 		     struct ibv_query_qp *cmd, size_t cmd_size);
 int ibv_cmd_destroy_qp(struct ibv_qp *qp);
+int ibv_cmd_create_srq(struct ibv_pd *pd, struct ibv_srq *srq,
+		       struct ibv_srq_init_attr *attr,
+		       struct ibv_create_srq *cmd, size_t cmd_size,
+		       struct ib_uverbs_create_srq_resp *resp,
+		       size_t resp_size);
+int ibv_cmd_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask,
+		       struct ibv_modify_srq *cmd, size_t cmd_size);
+int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr,
+		      struct ibv_query_srq *cmd, size_t cmd_size);
+int ibv_cmd_destroy_srq(struct ibv_srq *srq);
 int ibv_cmd_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		      struct ibv_send_wr **bad_wr);
 
@@ -482,6 +497,9 @@ static_assert(sizeof(struct ibv_create_qp) == 64, "ibv_create_qp");
 static_assert(sizeof(struct ibv_modify_qp) == 120, "ibv_modify_qp");
 static_assert(sizeof(struct ibv_query_qp) == 24, "ibv_query_qp");
 static_assert(sizeof(struct ibv_query_port) == 24, "ibv_query_port");
+static_assert(sizeof(struct ibv_create_srq) == 40, "ibv_create_srq");
+static_assert(sizeof(struct ibv_modify_srq) == 24, "ibv_modify_srq");
+static_assert(sizeof(struct ibv_query_srq) == 24, "ibv_query_srq");
 static_assert(sizeof(struct ibv_create_cq_ex) == 56, "ibv_create_cq_ex");
 static_assert(sizeof(struct ibv_resize_cq) == 24, "ibv_resize_cq");
 static_assert(sizeof(struct ibv_modify_cq) == 40, "ibv_modify_cq");

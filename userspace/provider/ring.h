@@ -83,7 +83,7 @@ static inline uint32_t mpa_ring_room(const struct mpa_ring *ring, uint32_t prod)
 	if (!ring->entries)
 		return 0;
 
-	/* Pairs with rnic_sq_advance() and rnic_rq_give_back(). */
+	/* Pairs with rnic_sq_advance(), rnic_rq_give_back(), rnic_srq_take(). */
 	used = prod - __atomic_load_n(&ring->hdr->cons, __ATOMIC_ACQUIRE);
 	return used < ring->entries ? ring->entries - used : 0;
 }

@@ -235,8 +235,8 @@ TEST_F(ProviderTest, advice_is_for_the_kernel)
 /* libibverbs answers EOPNOTSUPP for operations that stay NULL. */
 TEST_F(ProviderTest, leaves_the_rest_to_libibverbs)
 {
-	EXPECT_EQ(kernel.ops.create_srq, nullptr);
-	EXPECT_EQ(kernel.ops.post_srq_recv, nullptr);
+	EXPECT_EQ(kernel.ops.create_srq_ex, nullptr);
+	EXPECT_EQ(kernel.ops.get_srq_num, nullptr);
 	EXPECT_EQ(kernel.ops.create_wq, nullptr);
 	EXPECT_EQ(kernel.ops.create_ah, nullptr);
 }

@@ -121,7 +121,7 @@ ibv_cq *ProviderTest::make_cq(int cqe)
 	return cq;
 }
 
-ibv_qp *ProviderTest::make_qp(bool ex, bool sig_all)
+ibv_qp *ProviderTest::make_qp(bool ex, bool sig_all, ibv_srq *srq)
 {
 	if (!scq) {
 		scq = make_cq(16);
@@ -132,6 +132,7 @@ ibv_qp *ProviderTest::make_qp(bool ex, bool sig_all)
 	attr.pd = &pd;
 	attr.send_cq = scq;
 	attr.recv_cq = rcq;
+	attr.srq = srq;
 	attr.cap = kernel.grant;
 	attr.qp_type = IBV_QPT_RC;
 	attr.sq_sig_all = sig_all;
@@ -498,14 +499,21 @@ int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
 				.max_inline = k.grant.max_inline_data,
 				.qp_num = 100 + handle };
 
+	if (attr->srq) {
+		drv.rq_offset = drv.len;
+		drv.num_rqe = drv.rqe_stride = 0;
+	}
 	k.edit_qp(drv);
 	fake::respond(resp, resp_size, drv);
 	attr->cap = k.grant;
+	if (attr->srq)
+		attr->cap.max_recv_wr = attr->cap.max_recv_sge = 0;
 	vqp->qp.context = context;
 	vqp->qp.handle = handle;
 	vqp->qp.qp_num = 100 + handle;
 	vqp->qp.send_cq = attr->send_cq;
 	vqp->qp.recv_cq = attr->recv_cq;
+	vqp->qp.srq = attr->srq;
 	vqp->comp_mask = 0;
 	k.object("qp", 1);
 	return 0;
@@ -531,6 +539,65 @@ int ibv_cmd_destroy_qp(ibv_qp *)
 	if (int err = Kernel::current().command("destroy_qp"))
 		return err;
 	Kernel::current().object("qp", -1);
+	return 0;
+}
+
+int ibv_cmd_create_srq(ibv_pd *pd, ibv_srq *srq, ibv_srq_init_attr *attr,
+		       struct ibv_create_srq *, std::size_t cmd_size,
+		       ib_uverbs_create_srq_resp *resp, std::size_t resp_size)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(cmd_size, 40u);
+	k.srq_attr = *attr;
+	if (int err = k.command("create_srq"))
+		return err;
+
+	std::uint32_t handle = k.new_handle();
+	std::uint64_t key = std::uint64_t{ handle } << 4 | 3;
+	auto &ring = k.make_ring(key, k.grant.max_recv_wr,
+				 sizeof(mpa_rqe) + k.grant.max_recv_sge *
+							   sizeof(mpa_sge));
+	mpa_create_srq_resp drv{ .key = key,
+				 .len = ring.len,
+				 .num_rqe = ring.entries,
+				 .rqe_stride = ring.stride,
+				 .reserved = 0 };
+
+	k.edit_srq(drv);
+	fake::respond(resp, resp_size, drv);
+	attr->attr.max_wr = k.grant.max_recv_wr;
+	attr->attr.max_sge = k.grant.max_recv_sge;
+	srq->context = pd->context;
+	srq->handle = handle;
+	k.object("srq", 1);
+	return 0;
+}
+
+int ibv_cmd_modify_srq(ibv_srq *, ibv_srq_attr *attr, int mask,
+		       struct ibv_modify_srq *, std::size_t cmd_size)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(cmd_size, 24u);
+	k.srq_mask = mask;
+	k.srq_limit = attr->srq_limit;
+	return k.command("modify_srq");
+}
+
+int ibv_cmd_query_srq(ibv_srq *, ibv_srq_attr *attr, struct ibv_query_srq *,
+		      std::size_t cmd_size)
+{
+	EXPECT_EQ(cmd_size, 24u);
+	attr->srq_limit = Kernel::current().srq_limit;
+	return Kernel::current().command("query_srq");
+}
+
+int ibv_cmd_destroy_srq(ibv_srq *)
+{
+	if (int err = Kernel::current().command("destroy_srq"))
+		return err;
+	Kernel::current().object("srq", -1);
 	return 0;
 }
 

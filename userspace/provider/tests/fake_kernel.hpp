@@ -82,6 +82,7 @@ public:
 	/* Between the answer to RESIZE_CQ and the provider's return. */
 	std::function<void(const Ring &old)> after_resize = [](auto &) {};
 	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
+	std::function<void(mpa_create_srq_resp &)> edit_srq = [](auto &) {};
 	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
 	int fail_calloc = 0;			/* the n-th call from now on */
 	int fail_mmap = 0;
@@ -98,11 +99,15 @@ public:
 	ibv_moderate_cq moderation{};
 	std::uint32_t imported_mr = 0;		/* handle */
 	ibv_qp_init_attr_ex qp_attr{};
+	ibv_srq_init_attr srq_attr{};
+	int srq_mask = 0;			/* of the last change */
+	std::uint32_t srq_limit = 0;
 
 	/* Rings, by the handle of their owner. */
 	Ring &cq(std::uint32_t handle) { return rings.at(handle << 4); }
 	Ring &sq(std::uint32_t handle) { return rings.at(handle << 4 | 1); }
 	Ring &rq(std::uint32_t handle) { return rings.at(handle << 4 | 2); }
+	Ring &srq(std::uint32_t handle) { return rings.at(handle << 4 | 3); }
 
 	/* For the functions of the fake. */
 	int command(const std::string &name);
@@ -128,7 +133,8 @@ protected:
 
 	ibv_context *context() { return &vctx->context; }
 	ibv_cq *make_cq(int cqe = 4);
-	ibv_qp *make_qp(bool ex = false, bool sig_all = false);
+	ibv_qp *make_qp(bool ex = false, bool sig_all = false,
+			ibv_srq *srq = nullptr);
 	void destroy(ibv_qp *qp) { EXPECT_EQ(kernel.ops.destroy_qp(qp), 0); }
 	void destroy(ibv_cq *cq) { EXPECT_EQ(kernel.ops.destroy_cq(cq), 0); }
 
