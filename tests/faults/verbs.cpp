@@ -34,6 +34,7 @@ using Window = std::unique_ptr<ibv_mw, Ender<ibv_dealloc_mw>>;
 using Channel = std::unique_ptr<ibv_comp_channel, Ender<ibv_destroy_comp_channel>>;
 using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
 using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
+using SharedQueue = std::unique_ptr<ibv_srq, Ender<ibv_destroy_srq>>;
 using Identifier = std::unique_ptr<rdma_cm_id, Ender<rdma_destroy_id>>;
 
 constexpr std::size_t message = 200000;
@@ -294,6 +295,30 @@ CASE("verbs: a queue pair")
 
 		attr.send_cq = attr.recv_cq = opened.completions.get();
 		return with_fault([&] {
+			queues.reset(ibv_create_qp(opened.domain.get(), &attr));
+			return error_of(queues);
+		});
+	});
+}
+
+CASE("verbs: a shared receive queue, and a queue pair that uses it")
+{
+	const Opened opened;
+
+	each_allocation([&] {
+		ibv_qp_init_attr attr = queue_sizes(4);
+		ibv_srq_init_attr shared{};
+		SharedQueue receives;
+		Queues queues;
+
+		attr.send_cq = attr.recv_cq = opened.completions.get();
+		shared.attr.max_wr = 1000;
+		shared.attr.max_sge = 2;
+		return with_fault([&] {
+			receives.reset(ibv_create_srq(opened.domain.get(), &shared));
+			if (!receives)
+				return errno;
+			attr.srq = receives.get();
 			queues.reset(ibv_create_qp(opened.domain.get(), &attr));
 			return error_of(queues);
 		});

@@ -130,7 +130,7 @@ std::string Device::events(unsigned int number)
 	return text;
 }
 
-Queue::Queue(Device &on, Depth depth, ibv_cq *shared, ibv_pd *domain,
+Queue::Queue(Device &on, Depth depth, ibv_cq *shared, ibv_srq *receives, ibv_pd *domain,
 	     std::uint64_t ops)
 	: device(on), completions(shared)
 {
@@ -148,6 +148,7 @@ Queue::Queue(Device &on, Depth depth, ibv_cq *shared, ibv_pd *domain,
 	attr.cap.max_send_sge = attr.cap.max_recv_sge = 2;
 	attr.cap.max_inline_data = 64;
 	attr.send_cq = attr.recv_cq = completions;
+	attr.srq = receives;
 	attr.sq_sig_all = 1;
 	attr.qp_type = IBV_QPT_RC;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
@@ -260,13 +261,15 @@ std::vector<ibv_wc> Queue::drain()
 	return all;
 }
 
-Connection connect(Queue &active, Queue &passive)
+rdmacm::Endpoint
+accept_from(Queue &passive,
+	    const std::function<void(const std::string &, const std::string &)> &active)
 {
 	static int next = 7800;
 	const std::string port = std::to_string(next++);
 	const std::string address = address_of(passive.device);
 	std::atomic<bool> listens{false};
-	Connection connection;
+	rdmacm::Endpoint accepted;
 	There peer(passive.device.host, [&] {
 		const rdmacm::Endpoint listening =
 			bare_endpoint(address, port, RAI_PASSIVE);
@@ -276,17 +279,28 @@ Connection connect(Queue &active, Queue &passive)
 		must_call(rdma_listen(listening.get(), 4), "rdma_listen");
 		listens = true;
 		must_call(rdma_get_request(listening.get(), &id), "rdma_get_request");
-		connection.passive.reset(id);
+		accepted.reset(id);
 		must_call(rdma_accept(id, &param), "rdma_accept");
 	});
 	await([&] { return listens || peer.over(); }, "the peer listens");
 	if (!listens)
 		peer.join();
-
-	rdma_conn_param param = parameters(active);
-	connection.active = bare_endpoint(address, port, 0);
-	must_call(rdma_connect(connection.active.get(), &param), "rdma_connect");
+	active(address, port);
 	peer.join();
+	return accepted;
+}
+
+Connection connect(Queue &active, Queue &passive)
+{
+	rdma_conn_param param = parameters(active);
+	Connection connection;
+
+	connection.passive = accept_from(passive, [&](const std::string &address,
+						      const std::string &port) {
+		connection.active = bare_endpoint(address, port, 0);
+		must_call(rdma_connect(connection.active.get(), &param),
+			  "rdma_connect");
+	});
 	return connection;
 }
 

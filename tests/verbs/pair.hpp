@@ -5,6 +5,7 @@
 // connects them, by number.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,7 @@ using Domain = std::unique_ptr<ibv_pd, Ender<ibv_dealloc_pd>>;
 using Region = std::unique_ptr<ibv_mr, Ender<ibv_dereg_mr>>;
 using Completions = std::unique_ptr<ibv_cq, Ender<ibv_destroy_cq>>;
 using Queues = std::unique_ptr<ibv_qp, Ender<ibv_destroy_qp>>;
+using SharedQueue = std::unique_ptr<ibv_srq, Ender<ibv_destroy_srq>>;
 
 inline constexpr int all_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 				  IBV_ACCESS_REMOTE_WRITE;
@@ -54,10 +56,11 @@ struct Depth {
 
 // A queue pair of a device, with a completion queue for both directions.
 struct Queue {
-	// @domain: not that of the device. @ops: IBV_QP_EX_WITH_*, for the ibv_wr
-	// functions.
+	// @receives: a shared queue in place of one of its own. @domain: not that of
+	// the device. @ops: IBV_QP_EX_WITH_*, for the ibv_wr functions.
 	explicit Queue(Device &on, Depth depth = {}, ibv_cq *shared = nullptr,
-		       ibv_pd *domain = nullptr, std::uint64_t ops = 0);
+		       ibv_srq *receives = nullptr, ibv_pd *domain = nullptr,
+		       std::uint64_t ops = 0);
 
 	Device &device;
 	Completions own;
@@ -82,6 +85,12 @@ struct Queue {
 struct Connection {
 	rdmacm::Endpoint active, passive;
 };
+
+// Listens on the host of a queue pair, calls @active with address and port of the
+// listener, and accepts the connection that it makes.
+rdmacm::Endpoint
+accept_from(Queue &passive,
+	    const std::function<void(const std::string &, const std::string &)> &active);
 
 // Connects them: active on host h1, passive on its host.
 Connection connect(Queue &active, Queue &passive);

@@ -133,7 +133,7 @@ CASE("regions: each combination of rights, domain and memory is changed")
 		const Region region = register_it(two, before);
 		const std::uint32_t key = region->rkey;
 		Queue near(one), far(two);
-		Queue near2(one), far2(two, {}, nullptr, spare.get());
+		Queue near2(one), far2(two, {}, nullptr, nullptr, spare.get());
 		const Connection first = connect(near, far);
 		const Connection second = connect(near2, far2);
 		Memory &now = flags & memory_flag ? after : before;

@@ -576,7 +576,7 @@ CASE("windows: a queue pair of another protection domain has no use of them")
 		Device one(1), two(2);
 		const Domain spare(ibv_alloc_pd(two.context.get()));
 		Queue near(one), far(two);
-		Queue near2(one), far2(two, {}, nullptr, spare.get());
+		Queue near2(one), far2(two, {}, nullptr, nullptr, spare.get());
 		const Connection first = connect(near, far);
 		const Connection second = connect(near2, far2);
 		Ground ground(spare.get());
@@ -769,7 +769,7 @@ CASE("windows: a bind and the Send that tells its key, in one list")
 CASE("windows: bound with ibv_wr_bind_mw()")
 {
 	Device one(1), two(2);
-	Queue near(one), far(two, {}, nullptr, nullptr, IBV_QP_EX_WITH_BIND_MW |
+	Queue near(one), far(two, {}, nullptr, nullptr, nullptr, IBV_QP_EX_WITH_BIND_MW |
 			IBV_QP_EX_WITH_LOCAL_INV);
 	const Connection connection = connect(near, far);
 	Ground ground(two);

@@ -2,7 +2,7 @@
 //
 // Creates objects of an RDMA device until one is refused:
 //
-//	hoard DEVICE qp|cq|mr|mw|pd MOST [ENTRIES]
+//	hoard DEVICE qp|srq|cq|mr|mw|pd MOST [ENTRIES]
 //
 // Prints how many there were, and ends with status 0 if one was refused for
 // lack of memory, with 3 if it has MOST of them. ENTRIES are those of a queue,
@@ -50,8 +50,19 @@ struct Maker {
 		return ibv_create_qp(pd, &attr);
 	}
 
+	void *srq()
+	{
+		ibv_srq_init_attr attr{};
+
+		attr.attr.max_wr = entries;
+		attr.attr.max_sge = 1;
+		return ibv_create_srq(pd, &attr);
+	}
+
 	void *one(std::string_view kind)
 	{
+		if (kind == "srq")
+			return srq();
 		if (kind == "qp")
 			return qp();
 		if (kind == "cq")
@@ -84,7 +95,7 @@ int hoard(std::string_view device, std::string_view kind, unsigned int most,
 	if (!maker.context)
 		throw std::runtime_error("no device " + std::string(device));
 	maker.memory.resize(kind == "mr" ? entries << 10 : 0, 'x');
-	if (kind == "qp" || kind == "mr" || kind == "mw")
+	if (kind == "qp" || kind == "srq" || kind == "mr" || kind == "mw")
 		maker.pd = ibv_alloc_pd(maker.context);
 	if (kind == "qp")
 		maker.cq = ibv_create_cq(maker.context, 16, nullptr, nullptr, 0);

@@ -95,6 +95,7 @@ lab_check "others: traffic" \
 
 refused "completion queues of 1 MiB" cq 100 32768
 refused "queue pairs of 384 KiB" qp 300 4096
+refused "shared receive queues of 1 MiB" srq 100 32768
 refused "regions that pin memory" mr 1000 64
 
 # Connections are accepted by the kernel, on behalf of the listener's user.
@@ -148,6 +149,7 @@ bounded() {
 }
 
 bounded user-qp-max 5 qp 5 16
+bounded user-qp-max 6 srq 6 16
 bounded user-cq-max 6 cq 6 16
 bounded user-mr-max 7 mr 7 64
 bounded user-mr-max 9 mw 9

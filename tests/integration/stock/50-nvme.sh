@@ -3,7 +3,8 @@
 #
 # Kernel consumers: the kernel's NVMe over RDMA target and host. They use features
 # that user programs cannot: fast-register regions, local and remote invalidation,
-# the local DMA key, queues polled in softirq, and draining.
+# the local DMA key, queues polled in softirq, and draining. The target receives into
+# queues of its queue pairs, then into shared ones (its parameter use_srq).
 #
 # nvmet accepts connections in the initial namespace only, so one host connects to
 # its own address.
@@ -12,8 +13,10 @@
 cfg=/sys/kernel/config/nvmet
 nqn=nqn.2026-11.mpa.lab
 
+# target_up USE_SRQ
 target_up() {
-	lab_do modprobe -a nvmet nvmet-rdma nvme-rdma
+	lab_do modprobe nvmet-rdma use_srq="$1"
+	lab_do modprobe nvme-rdma
 	mountpoint -q /sys/kernel/config ||
 		lab_do mount -t configfs none /sys/kernel/config
 	truncate -s 32M /tmp/disk
@@ -63,6 +66,21 @@ owned_by() {
 	rdma resource show "$1" | grep -F " comm [$2]"
 }
 
+# at_least VERSION LEAST
+at_least() {
+	[[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$2" ]]
+}
+
+# Kernel and rdma are of releases that show details of a shared receive queue.
+srq_details_known() {
+	at_least "$(uname -r)" 6.7 && at_least "$(rdma -V | sed 's/.*iproute2-//')" 6.7
+}
+
+srq_details() {
+	rdma -dd resource show srq | tr -s '\n\t ' ' ' |
+		grep -E 'drv_srq_size [1-9][0-9]* drv_srq_posted [1-9][0-9]* drv_srq_limit 0'
+}
+
 lab_do ip link set lo up
 lab_do ip link add nvme0 type veth peer name nvme1
 lab_do ip link set nvme0 up
@@ -72,34 +90,56 @@ lab_do rdma link add mpa0 type mpa netdev nvme0
 dd if=/dev/urandom of=/tmp/data bs=1M count=16 status=none
 dd if=/dev/urandom of=/tmp/small bs=4k count=64 status=none
 
-lab_check "the target listens" target_up
-lab_check "the host connects" host_connect
-lab_check "its disk appears" lab_wait 30 disk_there
-lab_check "16 MiB and 64 small blocks are written" write_disk
-lab_check "the same is read back" disk_has
-lab_check "and lies in the target's file" cmp -n 16777216 /tmp/disk /tmp/data
+# queues USE_SRQ: everything, with shared receive queues or without.
+queues() {
+	local owner error kind=${1/Y/shared} read_before write_before
+	kind=${kind/N/own}
+	read_before=$(lab_counter mpa0 rx_read_resp)
+	write_before=$(lab_counter mpa0 rx_write)
+	rm -f /tmp/disk
 
-for owner in nvme_rdma nvmet_rdma; do
-	lab_check "rdma names $owner as the owner of an identifier" \
-		owned_by cm_id "$owner"
-done
-lab_check "rdma names the owner of a region" owned_by mr nvme_rdma
-# The module that creates the queue pairs of both.
-lab_check "rdma names the owner of a queue pair" owned_by qp rdma_cm
+	lab_check "$kind queues: the target listens" target_up "$1"
+	lab_check "the host connects" host_connect
+	lab_check "its disk appears" lab_wait 30 disk_there
+	if [[ $1 == Y ]]; then
+		lab_check "rdma names the owner of a shared receive queue" \
+			owned_by srq nvmet_rdma
+		if srq_details_known; then
+			lab_check "rdma shows its size" srq_details
+		fi
+	else
+		lab_refuse "there is a shared receive queue" owned_by srq nvmet_rdma
+	fi
+	lab_check "16 MiB and 64 small blocks are written" write_disk
+	lab_check "the same is read back" disk_has
+	lab_check "and lies in the target's file" cmp -n 16777216 /tmp/disk /tmp/data
 
-lab_true "the target read what was written" \
-	"$(lab_counter mpa0 rx_read_resp) > 0"
-lab_true "the target wrote what was read" \
-	"$(lab_counter mpa0 rx_write) > 0"
-for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
-	rx_rdmap_error \
-	tx_terminate rx_terminate cq_overflow; do
-	lab_is "no $error" "$(lab_counter mpa0 $error)" 0
-done
+	for owner in nvme_rdma nvmet_rdma; do
+		lab_check "rdma names $owner as the owner of an identifier" \
+			owned_by cm_id "$owner"
+	done
+	lab_check "rdma names the owner of a region" owned_by mr nvme_rdma
+	# The module that creates the queue pairs of both.
+	lab_check "rdma names the owner of a queue pair" owned_by qp rdma_cm
 
-lab_check "the host disconnects" \
-	sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
-lab_check "the target is removed" target_down
-lab_do modprobe -r nvme-rdma nvmet-rdma
+	lab_true "the target read what was written" \
+		"$(lab_counter mpa0 rx_read_resp) > $read_before"
+	lab_true "the target wrote what was read" \
+		"$(lab_counter mpa0 rx_write) > $write_before"
+	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
+		rx_rdmap_error \
+		tx_terminate rx_terminate cq_overflow; do
+		lab_is "no $error" "$(lab_counter mpa0 $error)" 0
+	done
+
+	lab_check "the host disconnects" \
+		sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
+	lab_check "the target is removed" target_down
+	lab_do modprobe -r nvme-rdma nvmet-rdma
+	lab_is "no shared receive queue is left" "$(rdma resource show srq)" ""
+}
+
+queues N
+queues Y
 lab_check "the device can be deleted" lab_do rdma link delete mpa0
 lab_do ip link delete nvme0

@@ -1,0 +1,1 @@
+../debug/58-srq.sh
