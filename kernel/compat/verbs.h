@@ -33,6 +33,31 @@ static int name(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
 #endif
 
 /**
+ * MPA_RESIZE_CQ_OP - define the operation that resizes a completion queue
+ * @name: the function to define, for MPA_SET_RESIZE_CQ_OP()
+ * @resize: function to call with the CQ, the number of entries and &struct
+ *	ib_udata. A negative number is too large
+ *
+ * The core of newer releases calls the operation for users only.
+ */
+#ifdef MPA_HAVE_RESIZE_USER_CQ
+#define MPA_RESIZE_CQ_OP(name, resize)					\
+static int (name)(struct ib_cq *cq, unsigned int cqe,			\
+		  struct ib_udata *udata)				\
+{									\
+	return resize(cq, cqe, udata);					\
+}
+#define MPA_SET_RESIZE_CQ_OP(name)	.resize_user_cq = (name),
+#else
+#define MPA_RESIZE_CQ_OP(name, resize)					\
+static int (name)(struct ib_cq *cq, int cqe, struct ib_udata *udata)	\
+{									\
+	return resize(cq, cqe, udata);					\
+}
+#define MPA_SET_RESIZE_CQ_OP(name)	.resize_cq = (name),
+#endif
+
+/**
  * MPA_REG_USER_MR_OP - define a &ib_device_ops.reg_user_mr
  * @name: the function to define
  * @reg: function to call with everything but a DMA handle, which is for

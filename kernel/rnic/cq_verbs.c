@@ -259,14 +259,13 @@ static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
  * provider; -ENOMEM: no memory, or the context has reached its limit; -EFAULT.
  * If it fails, the queue is as before.
  */
-int rnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+int rnic_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 {
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	struct rnic_area area;
 	struct rnic_ring ring;
 	int ret;
 
-	/* A negative number is too large. */
 	ret = cq_check_request(cqe, udata);
 	if (ret)
 		return ret;

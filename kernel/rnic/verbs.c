@@ -52,6 +52,8 @@ MPA_CREATE_CQ_OP(rnic_op_create_cq, rnic_create_cq)
 
 MPA_REG_USER_MR_OP(rnic_op_reg_user_mr, rnic_reg_user_mr)
 
+MPA_RESIZE_CQ_OP(rnic_op_resize_cq, rnic_resize_cq)
+
 MPA_REG_DMABUF_OP(rnic_op_reg_user_mr_dmabuf, rnic_reg_user_mr_dmabuf)
 
 const struct ib_device_ops rnic_device_ops = {
@@ -112,7 +114,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.reg_user_mr_dmabuf	= rnic_op_reg_user_mr_dmabuf,
 	.req_notify_cq		= rnic_req_notify_cq,
 	.rereg_user_mr		= rnic_rereg_user_mr,
-	.resize_cq		= rnic_resize_cq,
+	MPA_SET_RESIZE_CQ_OP(rnic_op_resize_cq)
 	MPA_FILL_RES_SRQ_OP(rnic_fill_srq)
 	MPA_REPORT_PORT_EVENT_OP
 
