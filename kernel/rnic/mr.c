@@ -550,7 +550,7 @@ void rnic_mr_drop_window(struct rnic_mr *region)
 	rcu_read_unlock();
 }
 
-/* Returns the region that a window was bound to, which is to be told. */
+/* Returns the region that a window was bound to, which the caller informs. */
 static struct rnic_mr *mr_detach(struct rnic_mr *mr)
 {
 	struct rnic_mr *region = mr->region;

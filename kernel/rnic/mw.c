@@ -243,7 +243,7 @@ static struct rnic_mr *mw_rebind(struct rnic_mr *mw, u32 stag,
 }
 
 /*
- * Binds the window to the part. *@drop is set to the region that is to be told:
+ * Binds the window to the part. *@drop is set to the region that the caller informs:
  * the one before, or that of the part on failure.
  */
 static bool mw_bind(struct rnic_mr *mw, struct rnic_qp *qp, u32 stag,

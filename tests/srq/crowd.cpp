@@ -126,7 +126,7 @@ struct Crowd {
 	{
 		Head head{};
 
-		yes(wc.status == IBV_WC_SUCCESS, told(wc));
+		yes(wc.status == IBV_WC_SUCCESS, described(wc));
 		yes(posted.at(wc.wr_id), "it was posted, and is used once");
 		posted[wc.wr_id] = false;
 		std::memcpy(&head, room.at(wc.wr_id), sizeof(head));
@@ -165,7 +165,7 @@ struct Crowd {
 		poll(arrived.get(), (pairs - first) * each,
 		     [&](const ibv_wc &wc) { receive(wc); });
 		poll(sent.get(), (pairs - first) * each, [](const ibv_wc &wc) {
-			yes(wc.status == IBV_WC_SUCCESS, "a Send: " + told(wc));
+			yes(wc.status == IBV_WC_SUCCESS, "a Send: " + described(wc));
 		});
 	}
 

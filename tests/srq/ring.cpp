@@ -88,9 +88,9 @@ CASE("ring: entries are checked, and end only the queue pair that takes them")
 		next(shared, 4);
 		publish(shared);
 		near[0].send(1, 0);
-		is(told(far[0].completion()), row.wanted, "its completion");
+		is(described(far[0].completion()), row.wanted, "its completion");
 		near[1].send(1, 0);
-		is(told(far[1].completion()), "4 success", "the other queue pair's");
+		is(described(far[1].completion()), "4 success", "the other queue pair's");
 	}
 }
 
@@ -110,7 +110,7 @@ CASE("ring: an index that jumps")
 		set_prod(shared, provided(shared).prod + jump);
 		for (std::uint64_t n = 0; n < 40; n++)
 			near.send(n, 0);
-		is(told(far.completion()), "3 success", "the valid entry");
+		is(described(far.completion()), "3 success", "the valid entry");
 		// Without a jump, the second message finds none.
 		if (!jump)
 			await([&] { return near.query().qp_state == IBV_QPS_ERR; },

@@ -69,7 +69,7 @@ Queue user_of(Shared &shared, verbs::Depth depth)
 	return Queue(shared.device, depth, nullptr, shared.queue.get());
 }
 
-std::string told(const ibv_wc &wc)
+std::string described(const ibv_wc &wc)
 {
 	return std::to_string(wc.wr_id) + " " + ibv_wc_status_str(wc.status);
 }

@@ -33,6 +33,6 @@ struct Shared {
 Queue user_of(Shared &shared, verbs::Depth depth = {});
 
 // "4 success" or "local length error", with the number of the request.
-std::string told(const ibv_wc &wc);
+std::string described(const ibv_wc &wc);
 
 } // namespace srq

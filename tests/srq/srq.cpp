@@ -205,12 +205,12 @@ CASE("take: several queue pairs, an entry each, in the order of arrival")
 			fill(one, static_cast<char>('a' + number));
 			near[n].send(1, 100);
 			const ibv_wc wc = far[n].completion();
-			is(told(wc), std::to_string(number) + " success", "the receive");
+			is(described(wc), std::to_string(number) + " success", "the receive");
 			is(wc.qp_num, far[n].qp->qp_num, "its queue pair");
 			is(wc.byte_len, 100u, "its length");
 			is(at_place(two, number), static_cast<char>('a' + number),
 			   "its data");
-			is(told(near[n].completion()), "1 success", "the Send");
+			is(described(near[n].completion()), "1 success", "the Send");
 		}
 	}
 	for (Queue &queue : far)
@@ -237,7 +237,7 @@ CASE("take: the protection domain is that of the shared queue")
 	const Connection connection = connect(near, far);
 	shared.post(0);
 	near.send(1);
-	is(told(far.completion()), "0 success", "the receive");
+	is(described(far.completion()), "0 success", "the receive");
 	far.qp.reset();
 }
 
@@ -255,17 +255,17 @@ CASE("take: a message takes its entry with its first segment")
 	shared.expect_left(5);
 	near.send(7);
 	near.send(8);
-	is(told(fast.completion()), "1 success", "the other's first message");
-	is(told(fast.completion()), "2 success", "its second");
+	is(described(fast.completion()), "1 success", "the other's first message");
+	is(described(fast.completion()), "2 success", "its second");
 	is(slow.drain().size(), 0u, "completions of an incomplete message");
 	segments.send(1, 100, 50, false);
 	segments.send(1, 150, 50, true);
 	segments.send(2, 0, 10, true);
 	ibv_wc wc = slow.completion();
-	is(told(wc), "0 success", "the slow message");
+	is(described(wc), "0 success", "the slow message");
 	is(wc.byte_len, 200u, "its length");
 	wc = slow.completion();
-	is(told(wc), "3 success", "the one after it");
+	is(described(wc), "3 success", "the one after it");
 	is(wc.byte_len, 10u, "its length");
 	shared.expect_left(2);
 }
@@ -283,14 +283,14 @@ CASE("flush: only the entry of an incomplete message")
 	segments.send(1, 0, 100, false);
 	shared.expect_left(3);
 	slow.modify(IBV_QPS_ERR);
-	is(told(slow.completion()), "0 Work Request Flushed Error",
+	is(described(slow.completion()), "0 Work Request Flushed Error",
 	   "the entry that it held");
 	is(two.events(1), last_reached, "the event");
 	is(slow.drain().size(), 0u, "other completions");
 	shared.expect_left(3);
 	for (unsigned int n = 1; n < 4; n++) {
 		near.send(n);
-		is(told(fast.completion()), std::to_string(n) + " success",
+		is(described(fast.completion()), std::to_string(n) + " success",
 		   "an entry that was left");
 	}
 	is(two.event(moment).has_value(), false, "there is another event");
@@ -308,7 +308,7 @@ CASE("flush: nothing at a queue pair that holds no entry, and the event comes on
 		const Connection connection = connect(near, far);
 
 		near.send(1);
-		is(told(far.completion()), "0 success", "a message");
+		is(described(far.completion()), "0 success", "a message");
 	}
 	near.qp.reset();
 	await([&] { return far.query().qp_state == IBV_QPS_ERR; }, "it has ended");
@@ -347,7 +347,7 @@ CASE("flush: a queue pair that is destroyed keeps the entry it held")
 	shared.expect_left(3);
 	const Connection connection = connect(near, fast);
 	near.send(1);
-	is(told(fast.completion()), "1 success", "the next entry");
+	is(described(fast.completion()), "1 success", "the next entry");
 }
 
 CASE("empty: it is the same as an empty receive queue")
@@ -367,13 +367,13 @@ CASE("empty: it is the same as an empty receive queue")
 		else
 			far.post_receive(0);
 		near.send(1);
-		text += told(far.completion()) + ", ";
+		text += described(far.completion()) + ", ";
 		near.send(2);
 		text += two.events(is_shared ? 2 : 1) + ", ";
 		await([&] { return near.query().qp_state == IBV_QPS_ERR; },
 		      "the peer's end");
 		text += one.events(1) + ", ";
-		text += told(near.completion()) + ", " + told(near.completion());
+		text += described(near.completion()) + ", " + described(near.completion());
 		is(far.query().qp_state, IBV_QPS_ERR, "the state");
 		is(far.drain().size(), 0u, "other completions");
 	}
@@ -393,9 +393,9 @@ CASE("short: a message that is too long ends its queue pair, not the others")
 	shared.post(0, 10);
 	shared.post(1);
 	near[0].send(1, 11);
-	is(told(far[0].completion()), "0 local length error", "the receive");
+	is(described(far[0].completion()), "0 local length error", "the receive");
 	near[1].send(1, 11);
-	is(told(far[1].completion()), "1 success", "the other queue pair's");
+	is(described(far[1].completion()), "1 success", "the other queue pair's");
 }
 
 CASE("limit: the event comes once, when fewer are left")

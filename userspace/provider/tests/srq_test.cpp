@@ -183,7 +183,7 @@ TEST_F(SrqTest, receives_are_published_without_a_doorbell)
 	open();
 	first.sg_list = pieces;
 	first.num_sge = 2;
-	/* Should modules ask for one, there is nothing to be told. */
+	/* Should modules ask for one, nothing is done. */
 	ring().hdr().arm = MPA_ARM_NEXT;
 	EXPECT_EQ(post(first), 0);
 	EXPECT_EQ(ring().hdr().prod, 2u);
