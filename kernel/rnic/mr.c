@@ -40,54 +40,54 @@ enum {
 /* Lookup and rights -------------------------------------------------------- */
 
 /**
- * struct mr_user - for whom memory is looked up
- * @pd: its protection domain
- * @ibqp: its queue pair, for which windows may be; NULL: for entries of a
+ * struct mr_scope - what the STag of an access must belong to
+ * @pd: a protection domain
+ * @ibqp: the queue pair, which windows may be for; NULL: for entries of a
  *	receive queue, which name regions only
  */
-struct mr_user {
+struct mr_scope {
 	const struct ib_pd *pd;
 	const struct ib_qp *ibqp;
 };
 
-static struct mr_user mr_user_of(const struct ib_qp *ibqp)
+static struct mr_scope mr_scope_of(const struct ib_qp *ibqp)
 {
-	return (struct mr_user){ .pd = ibqp->pd, .ibqp = ibqp };
+	return (struct mr_scope){ .pd = ibqp->pd, .ibqp = ibqp };
 }
 
 /*
  * The region of that index; the caller checks the key under its lock. @local:
  * the owner asks, not its peer.
  */
-static struct rnic_mr *mr_find(struct rnic_dev *dev, struct mr_user user,
+static struct rnic_mr *mr_find(struct rnic_dev *dev, struct mr_scope scope,
 			       u32 stag, bool local)
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == RNIC_STAG_LOCAL_DMA)
-		return local && !to_rnic_pd(user.pd)->uctx ? dev->local_dma : NULL;
+		return local && !to_rnic_pd(scope.pd)->uctx ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> RNIC_MR_KEY_BITS);
 }
 
 static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
-				      struct mr_user user, u32 stag,
+				      struct mr_scope scope, u32 stag,
 				      int access)
 {
-	return mr_find(dev, user, stag, !(access & ~RNIC_MR_ACCESS_LOCAL));
+	return mr_find(dev, scope, stag, !(access & ~RNIC_MR_ACCESS_LOCAL));
 }
 
-/* Is its STag for this user? */
-static bool mr_of_stream(const struct rnic_mr *mr, struct mr_user user)
+/* Is its STag for such an access? */
+static bool mr_of_stream(const struct rnic_mr *mr, struct mr_scope scope)
 {
 	lockdep_assert_held(&mr->lock);
-	return mr->pd == user.pd && (!mr->only || mr->only == user.ibqp);
+	return mr->pd == scope.pd && (!mr->only || mr->only == scope.ibqp);
 }
 
-static void mr_view(const struct rnic_mr *mr, struct mr_user user,
+static void mr_view(const struct rnic_mr *mr, struct mr_scope scope,
 		    u32 stag, int access, struct ddp_region_view *v)
 {
 	lockdep_assert_held(&mr->lock);
 	v->found = mr->valid && mr->stag == stag;
-	v->same_pd = mr_of_stream(mr, user) || mr == mr->dev->local_dma;
+	v->same_pd = mr_of_stream(mr, scope) || mr == mr->dev->local_dma;
 	v->allowed = (mr->access & access) == access;
 	v->base = mr->iova;
 	v->len = mr->len;
@@ -111,10 +111,10 @@ void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 
 	memset(v, 0, sizeof(*v));
 	rcu_read_lock();
-	mr = mr_find_access(dev, mr_user_of(ibqp), stag, access);
+	mr = mr_find_access(dev, mr_scope_of(ibqp), stag, access);
 	if (mr) {
 		read_lock_bh(&mr->lock);
-		mr_view(mr, mr_user_of(ibqp), stag, access, v);
+		mr_view(mr, mr_scope_of(ibqp), stag, access, v);
 		read_unlock_bh(&mr->lock);
 	}
 	rcu_read_unlock();
@@ -179,11 +179,11 @@ static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
 }
 
 /* As mr_view(), before an access to [@addr, @addr + @len). */
-static void mr_view_range(const struct rnic_mr *mr, struct mr_user user,
+static void mr_view_range(const struct rnic_mr *mr, struct mr_scope scope,
 			  u32 stag, u64 addr, u32 len, int access,
 			  struct ddp_region_view *v)
 {
-	mr_view(mr, user, stag, access, v);
+	mr_view(mr, scope, stag, access, v);
 	if (v->found && !mr_mapped(mr, addr, len, access))
 		v->len = 0;
 }
@@ -192,14 +192,14 @@ static void mr_view_range(const struct rnic_mr *mr, struct mr_user user,
  * Does the region grant @access to [@addr, @addr + @len)? @len is not 0. Rules
  * and faults are those for the source of a Read.
  */
-static bool mr_grants(const struct rnic_mr *mr, struct mr_user user,
+static bool mr_grants(const struct rnic_mr *mr, struct mr_scope scope,
 		      u32 stag, u64 addr, u32 len, int access,
 		      struct ddp_fault *f)
 {
 	const struct rdmap_read rd = { .size = len, .src_to = addr };
 	struct ddp_region_view v;
 
-	mr_view_range(mr, user, stag, addr, len, access, &v);
+	mr_view_range(mr, scope, stag, addr, len, access, &v);
 	return rdmap_check_read(&rd, &v, f);
 }
 
@@ -263,7 +263,7 @@ static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
  * segment, which most likely has the same STag, needs no lookup. The caller
  * checks under the lock whether the region is valid.
  */
-static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_user user,
+static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_scope scope,
 			       struct rnic_mr **sink, u32 stag, int access)
 {
 	struct rnic_mr *mr = *sink;
@@ -274,7 +274,7 @@ static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_user user,
 		return mr;
 	rnic_mr_forget(sink);
 	rcu_read_lock();
-	mr = mr_find_access(dev, user, stag, access);
+	mr = mr_find_access(dev, scope, stag, access);
 	if (mr && !refcount_inc_not_zero(&mr->refs))
 		mr = NULL;
 	rcu_read_unlock();
@@ -314,18 +314,18 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
 		  struct mpa_rx *rx)
 {
-	const struct mr_user user = { .pd = pd };
+	const struct mr_scope scope = { .pd = pd };
 	struct ddp_fault f;
 	struct rnic_mr *mr;
 	int ret = -EACCES;
 
 	if (!len)
 		return 0;
-	mr = mr_sink(dev, user, sink, stag, IB_ACCESS_LOCAL_WRITE);
+	mr = mr_sink(dev, scope, sink, stag, IB_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		return ret;
 	read_lock_bh(&mr->lock);
-	if (mr_grants(mr, user, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
+	if (mr_grants(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
 		mr_copy_in(mr, to, len, rx);
 		ret = 0;
 	}
@@ -340,7 +340,7 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 	struct ddp_region_view v;
 	bool ok;
 
-	mr_view_range(mr, mr_user_of(ibqp), h->stag, h->to, h->payload_len,
+	mr_view_range(mr, mr_scope_of(ibqp), h->stag, h->to, h->payload_len,
 		      IB_ACCESS_REMOTE_WRITE, &v);
 	ok = ddp_check_tagged(h, &v, f);
 	if (ok)
@@ -370,7 +370,7 @@ bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	struct rnic_mr *mr;
 	bool ok;
 
-	mr = mr_sink(dev, mr_user_of(ibqp), sink, h->stag, IB_ACCESS_REMOTE_WRITE);
+	mr = mr_sink(dev, mr_scope_of(ibqp), sink, h->stag, IB_ACCESS_REMOTE_WRITE);
 	if (!mr)
 		return ddp_check_tagged(h, &none, f);
 	read_lock_bh(&mr->lock);
@@ -409,7 +409,7 @@ static bool mr_hold(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 	bool ok;
 
 	read_lock_bh(&mr->lock);
-	ok = mr_grants(mr, mr_user_of(ibqp), stag, addr, len, access, f);
+	ok = mr_grants(mr, mr_scope_of(ibqp), stag, addr, len, access, f);
 	if (ok)
 		refcount_inc(&mr->refs);
 	if (ok && run) {
@@ -453,7 +453,7 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	if (WARN_ON_ONCE(!len))
 		return NULL;
 	rcu_read_lock();
-	mr = mr_find_access(dev, mr_user_of(ibqp), stag, access);
+	mr = mr_find_access(dev, mr_scope_of(ibqp), stag, access);
 	ok = mr ? mr_hold(mr, ibqp, stag, addr, len, access, run, &f) :
 		  rdmap_check_read(&rd, &none, &f);
 	rcu_read_unlock();
@@ -490,7 +490,7 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 
 	read_lock_bh(&mr->lock);
 	ok = mr->epoch == epoch &&
-	     mr_grants(mr, mr_user_of(ibqp), stag, addr, len, access, &f);
+	     mr_grants(mr, mr_scope_of(ibqp), stag, addr, len, access, &f);
 	if (ok)
 		mr_list(mr, addr, len, run);
 	read_unlock_bh(&mr->lock);
@@ -652,7 +652,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
 	bool ok;
 
 	write_lock_bh(&mr->lock);
-	v.same_pd = mr_of_stream(mr, mr_user_of(ibqp));
+	v.same_pd = mr_of_stream(mr, mr_scope_of(ibqp));
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);
@@ -695,7 +695,7 @@ int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 	bool ok;
 
 	rcu_read_lock();
-	mr = mr_find(dev, mr_user_of(ibqp), stag, false);
+	mr = mr_find(dev, mr_scope_of(ibqp), stag, false);
 	ok = mr ? mr_invalidate(mr, ibqp, stag, remote, &f) :
 		  rdmap_check_invalidate(&none, &f);
 	rcu_read_unlock();

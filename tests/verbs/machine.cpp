@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Regions of memory that not every machine has: huge pages, and the buffers of a
-// graphics driver (vgem, which needs no card).
+// Regions of memory that not every machine has: huge pages.
 #include <algorithm>
 
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,20 +12,6 @@ using namespace harness;
 using namespace verbs;
 
 namespace {
-
-// As in the kernel's drm/drm.h and drm/drm_mode.h, which not every system has.
-struct Dumb {
-	std::uint32_t height, width, bpp, flags, handle, pitch;
-	std::uint64_t size;
-};
-
-struct Prime {
-	std::uint32_t handle, flags;
-	std::int32_t fd;
-};
-
-constexpr unsigned long create_dumb = _IOWR('d', 0xb2, Dumb);
-constexpr unsigned long handle_to_fd = _IOWR('d', 0x2d, Prime);
 
 struct Unmap {
 	std::size_t length;
@@ -118,30 +101,4 @@ CASE("machine: a region of a file in hugetlbfs that processes share")
 	serves_all(pair, region->rkey, reinterpret_cast<std::uintptr_t>(one.get()), two.get(),
 		   length);
 	::close(fd);
-}
-
-CASE("machine: a region of a graphics driver's buffer")
-{
-	Pair pair;
-	const int card = ::open("/dev/dri/card0", O_RDWR);
-	Dumb dumb{};
-	Prime prime{};
-
-	must_call(card, "/dev/dri/card0");
-	dumb.width = dumb.height = 256;
-	dumb.bpp = 32;
-	must_call(::ioctl(card, create_dumb, &dumb), "CREATE_DUMB");
-	prime.handle = dumb.handle;
-	prime.flags = O_CLOEXEC | O_RDWR;
-	must_call(::ioctl(card, handle_to_fd, &prime), "HANDLE_TO_FD");
-	{
-		const Mapping memory = map(prime.fd, dumb.size, MAP_SHARED);
-		const Region region(ibv_reg_dmabuf_mr(pair.two.domain.get(), 0, dumb.size,
-						      0x10000, prime.fd, all_rights));
-
-		yes(region != nullptr, "it is registered");
-		serves_all(pair, region->rkey, 0x10000, memory.get(), dumb.size);
-	}
-	::close(prime.fd);
-	::close(card);
 }

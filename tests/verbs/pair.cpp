@@ -194,9 +194,11 @@ void Queue::send(std::uint64_t number, std::uint32_t length)
 	post(wr);
 }
 
-void Queue::transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length)
+void Queue::access(ibv_wr_opcode opcode, std::uint32_t key, std::uint64_t address,
+		   std::uint32_t length, std::uint32_t offset)
 {
-	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(device.memory.data()),
+	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(device.memory.data()) +
+			      offset,
 		      .length = length,
 		      .lkey = device.region->lkey};
 	ibv_send_wr wr{};
@@ -205,9 +207,15 @@ void Queue::transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t len
 	wr.opcode = opcode;
 	wr.sg_list = &piece;
 	wr.num_sge = 1;
-	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(peer.memory.data());
-	wr.wr.rdma.rkey = peer.region->rkey;
+	wr.wr.rdma.remote_addr = address;
+	wr.wr.rdma.rkey = key;
 	post(wr);
+}
+
+void Queue::transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length)
+{
+	access(opcode, peer.region->rkey,
+	       reinterpret_cast<std::uintptr_t>(peer.memory.data()), length);
 }
 
 void Queue::modify(ibv_qp_state state)

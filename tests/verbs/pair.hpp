@@ -69,6 +69,9 @@ struct Queue {
 
 	void post_receive(std::uint64_t number, std::uint32_t length = 1024);
 	void send(std::uint64_t number, std::uint32_t length = 64);
+	// A Write or Read of the memory of the device from @offset on.
+	void access(ibv_wr_opcode opcode, std::uint32_t key, std::uint64_t address,
+		    std::uint32_t length, std::uint32_t offset = 0);
 	// A Write or Read between the beginnings of the memory of both devices.
 	void transfer(ibv_wr_opcode opcode, const Device &peer, std::uint32_t length);
 	void post(ibv_send_wr &wr);

@@ -54,24 +54,6 @@ Region register_it(Device &device, Memory &memory, int rights = all_rights)
 			   rights);
 }
 
-void access(Queue &queue, ibv_wr_opcode opcode, std::uint32_t key,
-	    std::uint64_t address, std::uint32_t length, std::uint32_t offset = 0)
-{
-	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(
-			      queue.device.memory.data()) + offset,
-		      .length = length,
-		      .lkey = queue.device.region->lkey};
-	ibv_send_wr wr{};
-
-	wr.wr_id = 42;
-	wr.opcode = opcode;
-	wr.sg_list = &piece;
-	wr.num_sge = 1;
-	wr.wr.rdma.remote_addr = address;
-	wr.wr.rdma.rkey = key;
-	queue.post(wr);
-}
-
 void succeeds(Queue &queue, const std::string &what)
 {
 	is(status_name(queue.completion().status), status_name(IBV_WC_SUCCESS), what);
@@ -86,9 +68,9 @@ void serves(Queue &near, std::uint32_t key, std::uint64_t address,
 	Bytes &here = near.device.memory;
 
 	std::fill_n(here.begin(), length, byte);
-	access(near, IBV_WR_RDMA_WRITE, key, address, length);
+	near.access(IBV_WR_RDMA_WRITE, key, address, length);
 	// The Read arrives after the Write, and does not overtake it.
-	access(near, IBV_WR_RDMA_READ, key, address, length, 32768);
+	near.access(IBV_WR_RDMA_READ, key, address, length, 32768);
 	succeeds(near, "a Write");
 	succeeds(near, "a Read");
 	yes(std::all_of(memory, memory + length,
@@ -102,7 +84,7 @@ void refuses_write(Queue &near, std::uint32_t key, std::uint64_t address,
 		   unsigned int error)
 {
 	near.post_receive(77);
-	access(near, IBV_WR_RDMA_WRITE, key, address, 8);
+	near.access(IBV_WR_RDMA_WRITE, key, address, 8);
 	succeeds(near, "a Write");
 	const ibv_wc flushed = near.completion();
 	is(flushed.wr_id, 77u, "the posted receive ends");
@@ -147,7 +129,7 @@ CASE("regions: each combination of rights, domain and memory is changed")
 		is(region->rkey, key, "the key");
 		is(region->lkey, key, "the local key");
 		now.bytes[9] = std::byte{0x99};
-		access(user, IBV_WR_RDMA_READ, key, now.at(9), 1);
+		user.access(IBV_WR_RDMA_READ, key, now.at(9), 1);
 		succeeds(user, "a Read");
 		is(int(one.memory[0]), 0x99, "what it brings");
 		if (!(flags & access_flag))
@@ -170,7 +152,7 @@ CASE("regions: memory only read from becomes writable, and back")
 	serves(pair.near, key, memory.at(), memory.bytes.data(), size);
 	is(rereg(region.get(), access_flag, nullptr, nullptr, IBV_ACCESS_REMOTE_READ), 0,
 	   "only to be read");
-	access(pair.near, IBV_WR_RDMA_READ, key, memory.at(), 64);
+	pair.near.access(IBV_WR_RDMA_READ, key, memory.at(), 64);
 	succeeds(pair.near, "a Read");
 	refuses_write(pair.near, key, memory.at(), write_stag);
 }
@@ -234,7 +216,7 @@ CASE("regions: one with bound windows is not registered again")
 		is(rereg(region.get(), flags, spare.get(), &other, all_rights),
 		   int(IBV_REREG_MR_ERR_CMD), "it fails");
 		is(errno, EBUSY, "its errno");
-		access(pair.near, IBV_WR_RDMA_WRITE, window->rkey, memory.at(), 64);
+		pair.near.access(IBV_WR_RDMA_WRITE, window->rkey, memory.at(), 64);
 		succeeds(pair.near, "a Write through the window");
 		serves(pair.near, region->rkey, memory.at(), memory.bytes.data(), size);
 		is(Err{ibv_dealloc_mw(window)}, 0, "ibv_dealloc_mw");
@@ -261,8 +243,8 @@ CASE("regions: registered again while peers use them")
 			const net::Inside inside(1);
 
 			for (; !over; times++) {
-				access(pair.near, IBV_WR_RDMA_WRITE, key, 0, 8192);
-				access(pair.near, IBV_WR_RDMA_READ, key, 0, 8192, 32768);
+				pair.near.access(IBV_WR_RDMA_WRITE, key, 0, 8192);
+				pair.near.access(IBV_WR_RDMA_READ, key, 0, 8192, 32768);
 				succeeds(pair.near, "a Write");
 				succeeds(pair.near, "a Read");
 			}
@@ -512,7 +494,7 @@ CASE("dma-bufs: a region keeps the buffer")
 	yes(region != nullptr, "it is registered");
 	std::memset(buffer->memory(), 0x31, 16384);
 	buffer.reset();
-	access(pair.near, IBV_WR_RDMA_READ, region->rkey, 0, 16384);
+	pair.near.access(IBV_WR_RDMA_READ, region->rkey, 0, 16384);
 	succeeds(pair.near, "a Read");
 	is(int(pair.one.memory[16383]), 0x31, "what it brings");
 }

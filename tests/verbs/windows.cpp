@@ -124,24 +124,6 @@ void invalidate(Queue &queue, std::uint32_t key,
 	   "the invalidation");
 }
 
-void access(Queue &queue, ibv_wr_opcode opcode, std::uint32_t key,
-	    std::uint64_t address, std::uint32_t length)
-{
-	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(
-			      queue.device.memory.data()),
-		      .length = length,
-		      .lkey = queue.device.region->lkey};
-	ibv_send_wr wr{};
-
-	wr.wr_id = 42;
-	wr.opcode = opcode;
-	wr.sg_list = &piece;
-	wr.num_sge = 1;
-	wr.wr.rdma.remote_addr = address;
-	wr.wr.rdma.rkey = key;
-	queue.post(wr);
-}
-
 // What the queue pair sent before has arrived.
 void settle(Queue &from, Queue &to)
 {
@@ -159,7 +141,7 @@ void writes(Queue &from, Queue &to, std::uint32_t key, std::uint64_t address,
 	const auto byte = std::byte(next++ % 255 + 1);
 
 	std::fill_n(from.device.memory.begin(), length, byte);
-	access(from, IBV_WR_RDMA_WRITE, key, address, length);
+	from.access(IBV_WR_RDMA_WRITE, key, address, length);
 	is(status_name(from.completion().status), status_name(IBV_WC_SUCCESS),
 	   "a Write");
 	settle(from, to);
@@ -176,7 +158,7 @@ void reads(Queue &from, std::uint32_t key, std::uint64_t address, Ground &ground
 	const auto byte = std::byte(next++ % 255 + 1);
 
 	std::fill_n(ground.memory.begin() + offset, length, byte);
-	access(from, IBV_WR_RDMA_READ, key, address, length);
+	from.access(IBV_WR_RDMA_READ, key, address, length);
 	is(status_name(from.completion().status), status_name(IBV_WC_SUCCESS), "a Read");
 	yes(std::all_of(from.device.memory.begin(), from.device.memory.begin() + length,
 			[byte](std::byte one) { return one == byte; }),
@@ -188,7 +170,7 @@ void refused(Queue &from, Queue &to, ibv_wr_opcode opcode, std::uint32_t key,
 	     std::uint64_t address, std::uint32_t length, unsigned int error)
 {
 	from.post_receive(77);
-	access(from, opcode, key, address, length);
+	from.access(opcode, key, address, length);
 	const ibv_wc wc = from.completion();
 	if (opcode == IBV_WR_RDMA_READ)
 		is(status_name(wc.status), status_name(IBV_WC_REM_ACCESS_ERR), "the Read");
@@ -953,7 +935,7 @@ CASE("windows: regions go while peers read through windows")
 		     {region.get(), at, memory->size(), IBV_ACCESS_REMOTE_READ});
 		const std::uint32_t key = window->rkey;
 		for (int i = 0; i < 8; i++)
-			access(pair.near, IBV_WR_RDMA_READ, key,
+			pair.near.access(IBV_WR_RDMA_READ, key,
 			       at + static_cast<std::uint64_t>(i) * length, length);
 		int done = n % 5;
 
