@@ -47,6 +47,7 @@ static int (name)(struct ib_cq *cq, unsigned int cqe,			\
 {									\
 	return resize(cq, cqe, udata);					\
 }
+
 #define MPA_SET_RESIZE_CQ_OP(name)	.resize_user_cq = (name),
 #else
 #define MPA_RESIZE_CQ_OP(name, resize)					\
@@ -54,6 +55,7 @@ static int (name)(struct ib_cq *cq, int cqe, struct ib_udata *udata)	\
 {									\
 	return resize(cq, cqe, udata);					\
 }
+
 #define MPA_SET_RESIZE_CQ_OP(name)	.resize_cq = (name),
 #endif
 
