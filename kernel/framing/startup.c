@@ -89,6 +89,17 @@ static int startup_check_pd_len(const u8 *buf, u32 avail)
 	return 0;
 }
 
+/*
+ * The answer counts only without the question: a peer that copies the flags of
+ * the Request does not answer it.
+ */
+static bool startup_has_extensions(u8 flags, bool reply)
+{
+	flags &= MPA_FLAG_EXT_ASKED | MPA_FLAG_EXT_GRANTED;
+	return reply ? flags == MPA_FLAG_EXT_GRANTED :
+		       flags & MPA_FLAG_EXT_ASKED;
+}
+
 static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
 {
 	u16 ird = startup_get_word(p);
@@ -120,8 +131,9 @@ static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
  * An invalid frame is refused as soon as its bytes allow it, and with the same
  * error in whatever portions it is received.
  *
- * Reserved bits are ignored (RFC 5044 section 7.1.1); before revision 2 the bit
- * of enhanced frames is one of them. It is not checked whether this side
+ * Reserved bits are ignored (RFC 5044 section 7.1.1), except those of
+ * @f->extensions in enhanced frames; before revision 2 the bit of enhanced
+ * frames is one of them. It is not checked whether this side
  * supports the revision, nor whether the flags of a frame of revision 0 are
  * what such peers use: see mpa_answer() and mpa_conclude().
  *
@@ -164,10 +176,18 @@ int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 	*pd = body;
 	if (f->enhanced) {
 		startup_parse_enhanced(body, f);
+		f->extensions = startup_has_extensions(flags, expect_reply);
 		f->pd_len -= MPA_ENHANCED_LEN;
 		*pd += MPA_ENHANCED_LEN;
 	}
 	return MPA_FRAME_HDR_LEN + pd_len;
+}
+
+static u8 startup_extensions_flag(const struct mpa_frame *f)
+{
+	if (!f->enhanced || !f->extensions)
+		return 0;
+	return f->reply ? MPA_FLAG_EXT_GRANTED : MPA_FLAG_EXT_ASKED;
 }
 
 static u8 startup_frame_flags(const struct mpa_frame *f)
@@ -175,7 +195,8 @@ static u8 startup_frame_flags(const struct mpa_frame *f)
 	return (f->markers ? MPA_FLAG_MARKERS : 0) |
 	       (f->crc ? MPA_FLAG_CRC : 0) |
 	       (f->reply && f->reject ? MPA_FLAG_REJECT : 0) |
-	       (f->enhanced ? MPA_FLAG_ENHANCED : 0);
+	       (f->enhanced ? MPA_FLAG_ENHANCED : 0) |
+	       startup_extensions_flag(f);
 }
 
 static void startup_build_enhanced(u8 *p, const struct mpa_frame *f)
@@ -239,7 +260,8 @@ int mpa_frame_build(u8 *buf, u32 room, const struct mpa_frame *f,
  *
  * The Request is of revision 2 and enhanced if @own allows and wants that; else
  * of revision 1, or of 0 if @own supports no other. Peer-to-peer mode is asked
- * for only if a kind of RTR is supported.
+ * for only if a kind of RTR is supported, and the messages of RFC 7306 only if
+ * @own wants to negotiate them, in an enhanced Request.
  */
 void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 {
@@ -255,6 +277,7 @@ void mpa_request_from(const struct mpa_params *own, struct mpa_frame *req)
 	if (own->plain || rev < MPA_REV_2)
 		return;
 	req->enhanced = true;
+	req->extensions = own->extensions == MPA_EXTENSIONS_NEGOTIATE;
 	req->ird = min_t(u16, own->ird, DEPTH_MAX);
 	req->ord = min_t(u16, own->ord, DEPTH_MAX);
 	req->p2p = own->p2p && own->rtr;
@@ -283,6 +306,18 @@ static void startup_answer_depths(const struct mpa_params *own,
 		rep->ord = MPA_ENH_DEPTH_NONE;
 	res->peer_ird = req->ird;
 	res->peer_ord = req->ord;
+}
+
+/*
+ * Are the messages of RFC 7306 in use? @agreed: the frames say so. Revision 0
+ * has a version of RDMAP without them.
+ */
+static bool startup_extensions(const struct mpa_params *own, u8 rev,
+			       bool agreed)
+{
+	if (rev == MPA_REV_RDMAC)
+		return false;
+	return own->extensions == MPA_EXTENSIONS_ON || agreed;
 }
 
 static u8 startup_ddp_version(u8 rev)
@@ -318,7 +353,8 @@ static int startup_reply_rev(const struct mpa_params *own, u8 rev, bool reject)
  * The Reply offers the RTR kinds that both sides support, or all local ones if
  * there are none in common (RFC 6581 section 9). C is set if either side
  * prefers CRCs, since they are in use then. In a Reply of revision 0 both M and
- * C are set whatever @own prefers (RFC 5044 appendix C.2.3).
+ * C are set whatever @own prefers (RFC 5044 appendix C.2.3). A Request for the
+ * messages of RFC 7306 is granted unless @own has them off.
  *
  * Return: 0; -EPROTONOSUPPORT, with nothing written, if @own does not support
  * the revision of the Request: a newer one is never answered, and an older one
@@ -338,12 +374,14 @@ int mpa_answer(const struct mpa_params *own, const struct mpa_frame *req,
 		.crc = own->crc || req->crc || rdmac,
 		.reject = reject,
 		.enhanced = req->enhanced,
+		.extensions = req->extensions && own->extensions && !reject,
 		.rev = rev,
 	};
 	*res = (struct mpa_result){
 		.rev = rev,
 		.ddp_version = startup_ddp_version(rev),
 		.enhanced = req->enhanced,
+		.extensions = startup_extensions(own, rev, rep->extensions),
 		.tx_markers = req->markers || rdmac,
 		.rx_markers = rep->markers,
 		.crc = rep->crc,
@@ -460,6 +498,9 @@ int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 		.ddp_version = startup_ddp_version(rep->rev),
 		.enhanced = req->enhanced && rep->enhanced,
 		.p2p = req->p2p,
+		.extensions = startup_extensions(own, rep->rev,
+						 req->extensions &&
+						 rep->extensions),
 		.tx_markers = rep->markers || rdmac,
 		.rx_markers = req->markers || rdmac,
 		.crc = req->crc || rep->crc || rdmac,

@@ -17,6 +17,13 @@ enum {
 	MPA_RTR_READ	= 1 << 2,
 };
 
+/* Use of the messages of RFC 7306, which knows no negotiation. */
+enum mpa_extensions {
+	MPA_EXTENSIONS_OFF,		/* not used */
+	MPA_EXTENSIONS_NEGOTIATE,	/* if the peer answers that it has them */
+	MPA_EXTENSIONS_ON,		/* used without asking */
+};
+
 /**
  * struct mpa_frame - a decoded startup frame
  * @reply: Reply Frame, else Request Frame
@@ -25,6 +32,8 @@ enum {
  * @reject: Reply only: the connection is rejected
  * @enhanced: the frame carries the four bytes of RFC 6581
  * @p2p: peer-to-peer: the first FPDU of the Initiator is an RTR
+ * @extensions: the sender asks for the messages of RFC 7306 (Request), or uses
+ *	them (Reply); only if @enhanced
  * @rev: revision of the frame
  * @rtr: MPA_RTR_* set; empty unless @p2p
  * @ird: inbound Read depth offered, 0 .. 0x3fff; valid if @enhanced
@@ -39,6 +48,7 @@ struct mpa_frame {
 	bool reject;
 	bool enhanced;
 	bool p2p;
+	bool extensions;
 	u8 rev;
 	u8 rtr;
 	u16 ird;
@@ -56,6 +66,7 @@ struct mpa_frame {
  * @plain: Initiator: ask for no enhanced features, so that the Request is of
  *	revision 1 unless @rev_min forbids that (RFC 6581 section 10); ignored
  *	by the Responder
+ * @extensions: enum mpa_extensions: when to use the messages of RFC 7306
  * @rev: highest revision to use. %MPA_REV_RDMAC is not only a limit: Markers
  *	and CRCs are then always asked for, and a Request of revision 1 is
  *	answered in revision 0.
@@ -77,6 +88,7 @@ struct mpa_params {
 	bool p2p;
 	bool permissive;
 	bool plain;
+	u8 extensions;
 	u8 rev;
 	u8 rev_min;
 	u8 rtr;
@@ -95,6 +107,8 @@ struct mpa_params {
  * @p2p: the first FPDU of the Initiator is an RTR
  * @rtr: the kind of RTR to send or expect: one MPA_RTR_* bit (Initiator), or
  *	the agreed set (Responder); 0 without @p2p
+ * @extensions: the messages of RFC 7306 are in use; never with version 0 of
+ *	RDMAP, in which they do not exist
  * @tx_markers: this side inserts Markers
  * @rx_markers: the peer inserts Markers, which are checked
  * @crc: CRCs are generated and checked in both directions
@@ -110,6 +124,7 @@ struct mpa_result {
 	bool enhanced;
 	bool p2p;
 	u8 rtr;
+	bool extensions;
 	bool tx_markers;
 	bool rx_markers;
 	bool crc;

@@ -41,12 +41,20 @@ enum {
 	MPA_REV_2	= 2,
 };
 
-/* The flag byte of a startup frame. */
+/*
+ * The flag byte of a startup frame. The last two are bits that RFC 5044
+ * reserves: they must be sent as zero, except by request of a setting, and must
+ * not be checked. They are in enhanced frames only. The answer differs from the
+ * question, because there are peers that copy the flags of a Request into their
+ * Reply (siw does). 0x08 is not used, because siw has a meaning for it.
+ */
 enum {
 	MPA_FLAG_MARKERS	= 0x80,
 	MPA_FLAG_CRC		= 0x40,
 	MPA_FLAG_REJECT		= 0x20,
 	MPA_FLAG_ENHANCED	= 0x10,
+	MPA_FLAG_EXT_GRANTED	= 0x02,	/* Reply: RFC 7306 is in use */
+	MPA_FLAG_EXT_ASKED	= 0x01,	/* Request: use RFC 7306? */
 };
 
 /* The two 16-bit words of RFC 6581's enhanced data. */
@@ -63,7 +71,8 @@ enum {
  * struct mpa_frame_hdr - fixed part of an MPA Request or Reply Frame
  * @key: %MPA_KEY_REQUEST or %MPA_KEY_REPLY, without a terminating zero
  * @flags: MPA_FLAG_* bits. The low four bits are reserved, and so is
- *	%MPA_FLAG_ENHANCED before %MPA_REV_2: sent as zero, ignored on receipt
+ *	%MPA_FLAG_ENHANCED before %MPA_REV_2: sent as zero, ignored on receipt,
+ *	except %MPA_FLAG_EXT_ASKED and %MPA_FLAG_EXT_GRANTED
  * @rev: MPA_REV_*
  * @pd_len: bytes of private data that follow, including the four bytes of
  *	RFC 6581

@@ -117,6 +117,9 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 		NLA_POLICY_FULL_RANGE(NLA_U32, &objects_range),
 	[MPA_A_CONFIG_USER_RINGS_MAX] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &rings_range),
+	[MPA_A_CONFIG_RDMAP_EXTENSIONS] =
+		NLA_POLICY_RANGE(NLA_U32, MPA_RDMAP_EXTENSIONS_OFF,
+				 MPA_RDMAP_EXTENSIONS_ON),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

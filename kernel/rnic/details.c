@@ -79,6 +79,7 @@ static int details_put_result(struct sk_buff *msg, const struct mpa_result *r)
 		{ "ord", r->ord },
 		{ "peer_ird", r->peer_ird },
 		{ "peer_ord", r->peer_ord },
+		{ "rdmap_extensions", r->extensions },
 	};
 
 	return details_put(msg, details, ARRAY_SIZE(details));

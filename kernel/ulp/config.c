@@ -23,6 +23,10 @@ enum {
 static_assert((int)MPA_CONFIG_RTR_SEND == (int)MPA_RTR_SEND);
 static_assert((int)MPA_CONFIG_RTR_WRITE == (int)MPA_RTR_WRITE);
 static_assert((int)MPA_CONFIG_RTR_READ == (int)MPA_RTR_READ);
+static_assert((int)MPA_RDMAP_EXTENSIONS_OFF == (int)MPA_EXTENSIONS_OFF);
+static_assert((int)MPA_RDMAP_EXTENSIONS_NEGOTIATE ==
+	      (int)MPA_EXTENSIONS_NEGOTIATE);
+static_assert((int)MPA_RDMAP_EXTENSIONS_ON == (int)MPA_EXTENSIONS_ON);
 static_assert(MPA_A_CONFIG_MAX < 32);
 
 /* By MPA_A_CONFIG_*. */
@@ -65,6 +69,10 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_USER_MR_MAX] = { .min = 1, .max = 1048576, .def = 131072 },
 	[MPA_A_CONFIG_USER_PD_MAX] = { .min = 1, .max = 65536, .def = 1024 },
 	[MPA_A_CONFIG_USER_RINGS_MAX] = { .min = 1, .max = 1048576, .def = 4096 },
+	[MPA_A_CONFIG_RDMAP_EXTENSIONS] = {
+		.max = MPA_RDMAP_EXTENSIONS_ON,
+		.def = MPA_RDMAP_EXTENSIONS_NEGOTIATE,
+	},
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -92,6 +100,8 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_USER_MR_MAX] = "user-mr-max must be from 1 to 1048576",
 	[MPA_A_CONFIG_USER_PD_MAX] = "user-pd-max must be from 1 to 65536",
 	[MPA_A_CONFIG_USER_RINGS_MAX] = "user-rings-max must be from 1 to 1048576 MiB",
+	[MPA_A_CONFIG_RDMAP_EXTENSIONS] =
+		"rdmap-extensions must be 0 (off), 1 (negotiate) or 2 (on)",
 };
 
 /**
@@ -296,6 +306,7 @@ void mpa_config_params(const struct mpa_config *cfg, struct mpa_params *p)
 		.crc = v[MPA_A_CONFIG_CRC] == MPA_CONFIG_CRC_REQUIRED,
 		.permissive = r->may_permit && v[MPA_A_CONFIG_PERMISSIVE],
 		.plain = plain,
+		.extensions = v[MPA_A_CONFIG_RDMAP_EXTENSIONS],
 		.rev = r->rev,
 		.rev_min = r->rev_min,
 		.rtr = v[MPA_A_CONFIG_RTR],

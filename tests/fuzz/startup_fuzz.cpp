@@ -94,7 +94,7 @@ bool same(const mpa_frame &a, const mpa_frame &b)
 {
 	return a.reply == b.reply && a.markers == b.markers && a.crc == b.crc &&
 	       a.reject == b.reject && a.enhanced == b.enhanced &&
-	       a.p2p == b.p2p && a.rev == b.rev && a.rtr == b.rtr &&
+	       a.p2p == b.p2p && a.extensions == b.extensions && a.rev == b.rev && a.rtr == b.rtr &&
 	       a.ird == b.ird && a.ord == b.ord && a.pd_len == b.pd_len;
 }
 
@@ -103,9 +103,14 @@ Bytes normal(View bytes, bool reply)
 {
 	Bytes n(bytes.begin(), bytes.end());
 
+	// An answer that extensions are used counts only without the question.
+	const bool extensions = reply ? (n[16] & 3) == 2 : n[16] & 1;
+
 	n[16] &= reply ? 0xf0 : 0xd0;
 	if (n[17] < 2)
 		n[16] &= ~0x10;
+	if (n[16] & 0x10 && extensions)
+		n[16] |= reply ? 2 : 1;
 	if (n[16] & 0x10 && !(n[20] & 0x80)) {
 		n[20] &= 0x3f;
 		n[22] &= 0x3f;
@@ -173,6 +178,7 @@ mpa_params take_params(Input &in)
 	own.permissive = kind & 4;
 	own.plain = kind & 8;
 	own.rev_min = std::min<u8>(own.rev, (kind >> 4) % 3);
+	own.extensions = (kind >> 6) % 3;
 	own.rtr = flags >> 4 & 7;
 	// The precondition of mpa_answer().
 	if (!own.rtr && flags & 0x80)
@@ -212,6 +218,10 @@ void check_answer(const mpa_params &own, const mpa_frame &req, bool reject,
 	REQUIRE(res.enhanced == req.enhanced && res.crc == rep.crc);
 	REQUIRE(res.tx_markers == (req.markers || rdmac));
 	REQUIRE(res.rx_markers == rep.markers);
+	REQUIRE(rep.extensions == (req.extensions && own.extensions && !reject));
+	REQUIRE(res.extensions ==
+		(!rdmac && (rep.extensions ||
+			    own.extensions == MPA_EXTENSIONS_ON)));
 	if (!req.enhanced) {
 		REQUIRE(!rep.p2p && !rep.rtr && !rep.ird && !rep.ord);
 		REQUIRE(!res.p2p && !res.rtr);
@@ -274,6 +284,9 @@ void check_conclusion(const mpa_params &own, const mpa_frame &req,
 	REQUIRE(res.crc == (req.crc || rep.crc || rdmac));
 	REQUIRE(res.tx_markers == (rep.markers || rdmac));
 	REQUIRE(res.rx_markers == (req.markers || rdmac));
+	REQUIRE(res.extensions ==
+		(!rdmac && ((req.extensions && rep.extensions) ||
+			    own.extensions == MPA_EXTENSIONS_ON)));
 	REQUIRE(req.p2p ? res.rtr && !(res.rtr & (res.rtr - 1)) : !res.rtr);
 	REQUIRE(!(res.rtr & ~(req.rtr & rep.rtr)));
 	REQUIRE(res.ird >= own.ird);
@@ -304,6 +317,8 @@ mpa_frame request(const mpa_params &own, std::uint8_t choice)
 	REQUIRE(req.rev == rev && req.enhanced == (rev == 2 && !own.plain));
 	REQUIRE(req.markers == (own.markers || !rev));
 	REQUIRE(req.crc == (own.crc || !rev));
+	REQUIRE(req.extensions == (req.enhanced && own.extensions ==
+						   MPA_EXTENSIONS_NEGOTIATE));
 	REQUIRE(req.ird <= DEPTH_TOP && req.ord <= DEPTH_TOP);
 	REQUIRE(!(req.rtr & ~own.rtr) && req.p2p == !!req.rtr);
 	if (req.enhanced && choice & CHOOSE_NO_IRD)

@@ -261,7 +261,8 @@ def initiator_rev2():
         me.connect(H2, PORT, b"ping", ird=3, ord_=5)
         with listener.accept() as peer:
             check("Request", peer.read_frame(),
-                  mpa.Frame(mpa.REQUEST, mpa.CRC | mpa.ENHANCED, 2,
+                  mpa.Frame(mpa.REQUEST, mpa.CRC | mpa.ENHANCED |
+                            mpa.EXTENSIONS_ASKED, 2,
                             enhanced(ASK_IRD | 3, ASK_ORD | 5) + b"ping"))
             peer.send(reply(mpa.P2P | 4, mpa.RTR_WRITE | 3, b"pong"))
             ready = app.event("ESTABLISHED")

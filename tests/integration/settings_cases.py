@@ -34,6 +34,7 @@ from rdmacm import host  # noqa: E402
 DEEPEST = 128
 KNOWN_RTR = ["write", "read"]
 M, C, X = mpa.MARKERS, mpa.CRC, mpa.ENHANCED
+ASKED, GRANTED = mpa.EXTENSIONS_ASKED, mpa.EXTENSIONS_GRANTED
 P2P, WRITE, READ = mpa.P2P, mpa.RTR_WRITE, mpa.RTR_READ
 
 DEV1, DEV2 = ("dev", "mpa1"), ("dev", "mpa2")
@@ -99,6 +100,8 @@ VALUES = {
     "user-mr-max": (("1", 1), ("1048576", 1048576), ("65536", 65536), 131072),
     "user-pd-max": (("1", 1), ("65536", 65536), ("32", 32), 1024),
     "user-rings-max": (("1", 1), ("1048576", 1048576), ("64", 64), 4096),
+    "rdmap-extensions": (("off", "off"), ("on", "on"), ("off", "off"),
+                         "negotiate"),
 }
 BUILT_IN = 3
 
@@ -199,7 +202,8 @@ def refused_by_the_tool():
             "half-open-max": ("many",), "packing": ("2",),
             "segments": ("2",), "first-fpdu-timeout": ("-1", "never"),
             "close-timeout": ("never",), "linger-max": ("all",),
-            "keepalive": ("2", "1s")}.items():
+            "keepalive": ("2", "1s"),
+            "rdmap-extensions": ("1", "yes", "auto")}.items():
         for value in values:
             refused("h1", (), (key, value), 2, key)
 
@@ -222,15 +226,15 @@ def set_says_when_it_counts():
 # --- Requests of Initiators, byte by byte ----------------------------------------
 def asked(ird, ord_):
     """A Request of revision 2, of a device with no other settings."""
-    return mpa.Frame(mpa.REQUEST, C | X, 2, enhanced(ird, ord_))
+    return mpa.Frame(mpa.REQUEST, C | X | ASKED, 2, enhanced(ird, ord_))
 
 
 # The consumer requests 7 and 9.
 P7, A9 = P2P | 7, WRITE | READ | 9
 REQUESTS = [
     ((), asked(P7, A9)),
-    (("crc", "off"), asked(P7, A9)._replace(flags=X)),
-    (("markers", "on"), asked(P7, A9)._replace(flags=M | C | X)),
+    (("crc", "off"), asked(P7, A9)._replace(flags=X | ASKED)),
+    (("markers", "on"), asked(P7, A9)._replace(flags=M | C | X | ASKED)),
     (("revision", "2"), asked(P7, A9)),
     (("revision", "1"), mpa.Frame(mpa.REQUEST, C, 1, b"")),
     (("revision", "0"), mpa.Frame(mpa.REQUEST, M | C, 0, b"")),
@@ -245,6 +249,9 @@ REQUESTS = [
     (("ird", "3"), asked(P2P | 3, A9)),
     (("ord", "4"), asked(P7, WRITE | READ | 4)),
     (("ird", "0", "ord", "0"), asked(P2P, WRITE | READ)),
+    # No reserved bit is set unless extensions are to be negotiated.
+    (("rdmap-extensions", "off"), asked(P7, A9)._replace(flags=C | X)),
+    (("rdmap-extensions", "on"), asked(P7, A9)._replace(flags=C | X)),
 ]
 
 
@@ -307,6 +314,47 @@ def qpn_of(device):
                              device).stdout)
     check("connections", len(shown), 1)
     return shown[0]["qpn"]
+
+
+@case
+def initiator_extensions():
+    """They are in use if the Reply has its own bit, and not that of the Request."""
+    for mode, flags, used in (
+            ("negotiate", C | X | GRANTED, True), ("negotiate", C | X, False),
+            # A peer that copies the flags of the Request.
+            ("negotiate", C | X | ASKED, False),
+            ("negotiate", C | X | ASKED | GRANTED, False),
+            ("negotiate", C | X | 0x0c, False),
+            ("negotiate", C | X | GRANTED | 0x0c, True),
+            ("on", C | X, True), ("on", C | X | GRANTED, True),
+            ("off", C | X, False), ("off", C | X | GRANTED, False)):
+        with configured("h1", "rdmap-extensions", mode, of=DEV1), \
+                raw_listener() as there, initiator() as (app, me):
+            me.connect(H2, PORT)
+            with there.accept() as peer:
+                peer.read_frame()
+                peer.send(reply(P2P | 1, WRITE | 1, flags=flags))
+                app.event("ESTABLISHED")
+                shown = connection("h1", qpn=qpn_of("mpa1"))
+                check(f"in use with {mode}, {flags:#x}",
+                      shown["rdmap_extensions"], used)
+
+
+@case
+def responder_extensions():
+    for mode, flags, used in (
+            ("negotiate", C | X | ASKED, True), ("negotiate", C | X, False),
+            ("on", C | X, True), ("off", C | X | ASKED, False)):
+        with responder() as app, \
+                configured("h2", "rdmap-extensions", mode, of=listening()), \
+                raw() as peer:
+            peer.send(request(4, 4, flags=flags))
+            app.event("CONNECT_REQUEST").id.accept(ird=4, ord_=4)
+            peer.read_frame()
+            app.event("ESTABLISHED")
+            shown = connection("h2", phase="operational")
+            check(f"in use with {mode}, {flags:#x}",
+                  shown["rdmap_extensions"], used)
 
 
 @case
@@ -392,6 +440,16 @@ REPLIES = [
     (("ord", "2"), NOW, answer(P2P | 9, WRITE | READ | 2)),
     (("ird", "0", "ord", "0", "rtr", "write"), NOW,
      answer(P2P, WRITE)),
+    ((), request(8, 1, flags=C | X | ASKED), answer(5, 6, C | X | GRANTED)),
+    (("rdmap-extensions", "on"), request(8, 1, flags=C | X | ASKED),
+     answer(5, 6, C | X | GRANTED)),
+    (("rdmap-extensions", "off"), request(8, 1, flags=C | X | ASKED),
+     answer(5, 6)),
+    # The bit of a Reply, others that are reserved, and the bit in an older Request.
+    ((), request(8, 1, flags=C | X | GRANTED), answer(5, 6)),
+    ((), request(8, 1, flags=C | X | 0x0e), answer(5, 6)),
+    ((), old(C | ASKED, 1), plain(C, 1)),
+    ((), old(C | ASKED, 2), plain(C, 2)),
 ]
 
 

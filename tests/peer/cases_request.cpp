@@ -168,6 +168,14 @@ void add_flags(Table &t)
 		taken(t, "reserved-" + std::to_string(bit),
 		      "reserved bits of the flags are set: to be ignored", frame);
 	}
+	for (int bit : {0x01, 0x02, 0x03, 0x04, 0x08, 0x0e, 0x0f}) {
+		auto frame = enhanced({.ird = 4, .ord = 4});
+		frame.flags |= bit;
+		taken(t, "enhanced-reserved-" + std::to_string(bit),
+		      "reserved bits in an enhanced Request: to be ignored, except the one "
+		      "that asks for extensions",
+		      frame).only(Kind::rnic);
+	}
 	auto frame = request();
 	frame.flags |= flag_reject;
 	taken(t, "reject-bit", "the R bit in a Request: to be ignored", frame);

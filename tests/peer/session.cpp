@@ -189,12 +189,21 @@ Frame Session::good_reply(bool markers) const
 	return reply;
 }
 
+// The reserved bits of a Reply: only the RNIC knows the extensions of RFC 7306.
+std::uint8_t Session::expected_extensions(const Frame &request) const
+{
+	return env.kind == Kind::rnic && request.enhanced() &&
+			       request.has(flag_ext_asked)
+		       ? flag_ext_granted : 0;
+}
+
 void Session::operate(const Frame &ours, const Frame &reply)
 {
 	theirs = reply;
 	if (env.role == Role::initiator &&
 	    (reply.key != text(reply_key) || reply.has(flag_reject) ||
-	     reply.rev != ours.rev || reply.has(flag_reserved) ||
+	     reply.rev != ours.rev ||
+	     (reply.flags & flag_reserved) != expected_extensions(ours) ||
 	     reply.has(flag_enhanced) != ours.enhanced()))
 		throw Mismatch("a Reply that accepts nothing: " + reply.words());
 	if (!ours.has(flag_crc) && !reply.has(flag_crc))

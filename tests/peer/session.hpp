@@ -117,6 +117,7 @@ public:
 	void start(Mode mode = Mode::echo);
 	// As Responder: a correct answer to the Request.
 	Frame good_reply(bool markers = false) const;
+	std::uint8_t expected_extensions(const Frame &request) const;
 	// Enters full operation, after the frames were exchanged.
 	void operate(const Frame &ours, const Frame &theirs);
 

@@ -32,6 +32,10 @@ enum Flags : std::uint8_t {
 	flag_reject = 0x20,
 	flag_enhanced = 0x10,
 	flag_reserved = 0x0f,
+	// Reserved bits that ask for the extensions of RFC 7306, and grant them; in
+	// enhanced frames only.
+	flag_ext_asked = 0x01,
+	flag_ext_granted = 0x02,
 };
 
 // The four bytes of RFC 6581; a depth of 0x3fff means not negotiated.

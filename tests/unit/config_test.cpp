@@ -96,6 +96,7 @@ constexpr Bounds bounds[] = {
 	{ "user mr max", MPA_A_CONFIG_USER_MR_MAX, 1, 1048576, 131072 },
 	{ "user pd max", MPA_A_CONFIG_USER_PD_MAX, 1, 65536, 1024 },
 	{ "user rings max", MPA_A_CONFIG_USER_RINGS_MAX, 1, 1048576, 4096 },
+	{ "rdmap extensions", MPA_A_CONFIG_RDMAP_EXTENSIONS, 0, 2, 1 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);
@@ -132,7 +133,9 @@ INSTANTIATE_TEST_SUITE_P(table, ConfigBounds, testing::ValuesIn(bounds),
 TEST(ConfigAtListener, refuses_what_users_may_own)
 {
 	for (const auto &b : bounds) {
-		const unsigned int user = b.attr >= MPA_A_CONFIG_USER_QP_MAX;
+		const unsigned int user =
+			b.attr >= MPA_A_CONFIG_USER_QP_MAX &&
+			b.attr <= MPA_A_CONFIG_USER_RINGS_MAX;
 		const unsigned int first = user ? b.attr :
 					   unsigned{MPA_A_CONFIG_USER_RINGS_MAX};
 		mpa_settings s = setting(b.attr, b.def);
@@ -337,58 +340,65 @@ struct Params {
 };
 
 #define ALL_RTR MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ
+#define NEG .extensions = MPA_EXTENSIONS_NEGOTIATE,
 #define DEPTHS .ird = 16382, .ord = 16382, .ird_max = 16382
 
 const Params params[] = {
 	{ "built in", {},
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
 	    DEPTHS } },
 	{ "markers", { { MPA_A_CONFIG_MARKERS, 1 } },
-	  { .markers = true, .crc = true, .p2p = true, .rev = 2, .rev_min = 1,
+	  { .markers = true, .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 1,
 	    .rtr = ALL_RTR, DEPTHS } },
 	{ "crc preferred off", { { MPA_A_CONFIG_CRC, 0 } },
-	  { .p2p = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
+	  { .p2p = true, NEG .rev = 2, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
 	{ "revision 0", { { MPA_A_CONFIG_REVISION, 0 } },
-	  { .crc = true, .rev = 0, .rev_min = 0, .rtr = ALL_RTR, DEPTHS } },
+	  { .crc = true, NEG .rev = 0, .rev_min = 0, .rtr = ALL_RTR, DEPTHS } },
 	{ "revision 0, permissive",
 	  { { MPA_A_CONFIG_REVISION, 0 }, { MPA_A_CONFIG_PERMISSIVE, 1 } },
-	  { .crc = true, .rev = 0, .rev_min = 0, .rtr = ALL_RTR, DEPTHS } },
+	  { .crc = true, NEG .rev = 0, .rev_min = 0, .rtr = ALL_RTR, DEPTHS } },
 	{ "revision 1", { { MPA_A_CONFIG_REVISION, 1 } },
-	  { .crc = true, .rev = 1, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
+	  { .crc = true, NEG .rev = 1, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
 	{ "revision 1, permissive",
 	  { { MPA_A_CONFIG_REVISION, 1 }, { MPA_A_CONFIG_PERMISSIVE, 1 } },
-	  { .crc = true, .permissive = true, .rev = 1, .rev_min = 0,
+	  { .crc = true, .permissive = true, NEG .rev = 1, .rev_min = 0,
 	    .rtr = ALL_RTR, DEPTHS } },
 	{ "revision 2", { { MPA_A_CONFIG_REVISION, 2 } },
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
 	    DEPTHS } },
 	{ "revision 2, permissive",
 	  { { MPA_A_CONFIG_REVISION, 2 }, { MPA_A_CONFIG_PERMISSIVE, 1 } },
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
 	    DEPTHS } },
 	{ "auto, permissive", { { MPA_A_CONFIG_PERMISSIVE, 1 } },
-	  { .crc = true, .p2p = true, .permissive = true, .rev = 2,
+	  { .crc = true, .p2p = true, .permissive = true, NEG .rev = 2,
 	    .rev_min = 0, .rtr = ALL_RTR, DEPTHS } },
 	{ "plain", { { MPA_A_CONFIG_EXCHANGE, 0 } },
-	  { .crc = true, .plain = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
+	  { .crc = true, .plain = true, NEG .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
 	    DEPTHS } },
 	{ "plain, revision 2",
 	  { { MPA_A_CONFIG_EXCHANGE, 0 }, { MPA_A_CONFIG_REVISION, 2 } },
-	  { .crc = true, .plain = true, .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
+	  { .crc = true, .plain = true, NEG .rev = 2, .rev_min = 2, .rtr = ALL_RTR,
 	    DEPTHS } },
 	{ "client to server", { { MPA_A_CONFIG_PEER_TO_PEER, 0 } },
-	  { .crc = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
+	  { .crc = true, NEG .rev = 2, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
 	{ "one rtr", { { MPA_A_CONFIG_RTR, 2 } },
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 1,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 1,
 	    .rtr = MPA_RTR_WRITE, DEPTHS } },
 	{ "no rtr is left", { { MPA_A_CONFIG_RTR, 0 } },
-	  { .crc = true, .rev = 2, .rev_min = 1, DEPTHS } },
+	  { .crc = true, NEG .rev = 2, .rev_min = 1, DEPTHS } },
 	{ "depths", { { MPA_A_CONFIG_IRD, 7 }, { MPA_A_CONFIG_ORD, 3 } },
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
 	    .ird = 7, .ord = 3, .ird_max = 7 } },
 	{ "no depths", { { MPA_A_CONFIG_IRD, 0 }, { MPA_A_CONFIG_ORD, 0 } },
-	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 1,
+	  { .crc = true, .p2p = true, NEG .rev = 2, .rev_min = 1,
 	    .rtr = ALL_RTR } },
+	{ "extensions off", { { MPA_A_CONFIG_RDMAP_EXTENSIONS, 0 } },
+	  { .crc = true, .p2p = true, .rev = 2, .rev_min = 1, .rtr = ALL_RTR,
+	    DEPTHS } },
+	{ "extensions on", { { MPA_A_CONFIG_RDMAP_EXTENSIONS, 2 } },
+	  { .crc = true, .p2p = true, .extensions = MPA_EXTENSIONS_ON,
+	    .rev = 2, .rev_min = 1, .rtr = ALL_RTR, DEPTHS } },
 };
 
 class ConfigParams : public testing::TestWithParam<Params> {};
@@ -406,6 +416,7 @@ TEST_P(ConfigParams, follows_the_table)
 	EXPECT_EQ(p.p2p, row.p.p2p);
 	EXPECT_EQ(p.permissive, row.p.permissive);
 	EXPECT_EQ(p.plain, row.p.plain);
+	EXPECT_EQ(p.extensions, row.p.extensions);
 	EXPECT_EQ(p.rev, row.p.rev);
 	EXPECT_EQ(p.rev_min, row.p.rev_min);
 	EXPECT_EQ(p.rtr, row.p.rtr);
@@ -441,6 +452,7 @@ TEST(mpa_config_params, every_combination_works)
 		ASSERT_TRUE(mpa_rev_supported(&p, req.rev)) << i;
 		ASSERT_EQ(req.enhanced, p.rev == MPA_REV_2 && !p.plain) << i;
 		ASSERT_EQ(req.p2p, p.p2p) << i;
+		ASSERT_EQ(req.extensions, req.enhanced) << i;
 		ASSERT_EQ(mpa_rev_supported(&p, MPA_REV_RDMAC),
 			  p.permissive || p.rev == MPA_REV_RDMAC) << i;
 	}

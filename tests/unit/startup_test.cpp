@@ -50,6 +50,7 @@ void expect_same(const mpa_frame &a, const mpa_frame &b)
 	EXPECT_EQ(a.reject, b.reject);
 	EXPECT_EQ(a.enhanced, b.enhanced);
 	EXPECT_EQ(a.p2p, b.p2p);
+	EXPECT_EQ(a.extensions, b.extensions);
 	EXPECT_EQ(a.rev, b.rev);
 	EXPECT_EQ(a.rtr, b.rtr);
 	EXPECT_EQ(a.ird, b.ird);
@@ -116,6 +117,9 @@ TEST(mpa_frame_parse, every_flag_byte_and_revision)
 					unhex(reply ? VEC_REP : VEC_REQ);
 				// Before revision 2 that bit is reserved.
 				const bool enhanced = flags & 0x10 && rev == 2;
+				// An answer counts only without the question.
+				const bool extensions =
+					reply ? (flags & 3) == 2 : flags & 1;
 				int want = 24;
 
 				append(bytes, { std::uint8_t(flags),
@@ -135,6 +139,7 @@ TEST(mpa_frame_parse, every_flag_byte_and_revision)
 					      .reject = reply && flags & 0x20,
 					      .enhanced = enhanced,
 					      .p2p = false,
+					      .extensions = enhanced && extensions,
 					      .rev = u8(rev),
 					      .rtr = 0,
 					      .ird = 0,
@@ -215,6 +220,20 @@ TEST(mpa_frame_build, sends_no_reserved_bit)
 	EXPECT_EQ(encode(frame), unhex(VEC_REQ "10 02 0004 3fff 3fff"));
 }
 
+// The bits of extensions are only in enhanced frames.
+TEST(mpa_frame_build, extensions)
+{
+	mpa_frame frame = { .enhanced = true, .extensions = true, .rev = 2 };
+
+	EXPECT_EQ(encode(frame), unhex(VEC_REQ "11 02 0004 0000 0000"));
+	frame.reply = true;
+	EXPECT_EQ(encode(frame), unhex(VEC_REP "12 02 0004 0000 0000"));
+	frame.enhanced = false;
+	EXPECT_EQ(encode(frame), unhex(VEC_REP "00 02 0000"));
+	frame.reply = false;
+	EXPECT_EQ(encode(frame), unhex(VEC_REQ "00 02 0000"));
+}
+
 TEST(mpa_frame_build, round_trip_of_random_frames)
 {
 	Random random(50);
@@ -231,6 +250,7 @@ TEST(mpa_frame_build, round_trip_of_random_frames)
 			.reject = reply && random.one_in(2),
 			.enhanced = enhanced,
 			.p2p = p2p,
+			.extensions = enhanced && random.one_in(2),
 			.rev = rev,
 			.rtr = u8(p2p ? random.between(0, 7) : 0),
 			.ird = u16(enhanced ? random.between(0, 0x3fff) : 0),
@@ -573,6 +593,85 @@ TEST(negotiation, revision_0_without_markers_and_no_permission)
 		EXPECT_EQ(mpa_conclude(&own, &req, &rep, &res),
 			  -EPROTONOSUPPORT);
 	}
+}
+
+// Extensions of RFC 7306: every mode of either side, in every kind of exchange.
+TEST(negotiation, extensions)
+{
+	int used = 0;
+
+	for (unsigned int i = 0; i < 3 * 3 * 4; i++) {
+		mpa_params a = params(2), b = params(2);
+		const bool on_a = i % 3 == MPA_EXTENSIONS_ON;
+		const bool on_b = i / 3 % 3 == MPA_EXTENSIONS_ON;
+		const unsigned int kind = i / 9;
+
+		SCOPED_TRACE(i);
+		a.extensions = i % 3;
+		b.extensions = i / 3 % 3;
+		a.plain = kind == 1;
+		if (kind == 2)
+			a.rev = 1;
+		if (kind == 3) {
+			a.rev = 0;
+			b.permissive = true;
+		}
+		Outcome o = exchange(a, b);
+		const bool asks = a.extensions == MPA_EXTENSIONS_NEGOTIATE &&
+				  !kind;
+		const bool agreed = asks && b.extensions;
+
+		ASSERT_EQ(o.initiator, 0);
+		ASSERT_EQ(o.responder, 0);
+		EXPECT_EQ(o.req.extensions, asks);
+		EXPECT_EQ(o.rep.extensions, agreed);
+		EXPECT_EQ(o.ri.extensions, kind < 3 && (agreed || on_a));
+		EXPECT_EQ(o.rr.extensions, kind < 3 && (agreed || on_b));
+		used += o.ri.extensions && o.rr.extensions;
+	}
+	EXPECT_EQ(used, 2 + 3);
+}
+
+// A Responder that copies the flags, and one that answers without being asked.
+TEST(negotiation, extensions_are_not_granted_by_a_copy)
+{
+	mpa_params own = params(2);
+	mpa_frame req, rep;
+	mpa_result res;
+
+	own.extensions = MPA_EXTENSIONS_NEGOTIATE;
+	mpa_request_from(&own, &req);
+	Bytes copy = encode(req);
+	const Bytes key = unhex(VEC_REP);
+
+	std::copy(key.begin(), key.end(), copy.begin());
+	for (int bits : { 1, 3, 5, 0xd }) {
+		copy[16] = (copy[16] & 0xf0) | bits;
+		rep = parse(copy, true).frame;
+		ASSERT_EQ(mpa_conclude(&own, &req, &rep, &res), 0);
+		EXPECT_FALSE(res.extensions) << bits;
+	}
+	copy[16] = (copy[16] & 0xf0) | 2;
+	rep = parse(copy, true).frame;
+	ASSERT_EQ(mpa_conclude(&own, &req, &rep, &res), 0);
+	EXPECT_TRUE(res.extensions);
+	own.extensions = MPA_EXTENSIONS_OFF;
+	mpa_request_from(&own, &req);
+	ASSERT_EQ(mpa_conclude(&own, &req, &rep, &res), 0);
+	EXPECT_FALSE(res.extensions);
+}
+
+// A Reply that rejects grants nothing.
+TEST(mpa_answer, rejects_without_extensions)
+{
+	mpa_params own = params(2);
+	mpa_frame req = { .enhanced = true, .extensions = true, .rev = 2 };
+	mpa_frame rep;
+	mpa_result res;
+
+	own.extensions = MPA_EXTENSIONS_NEGOTIATE;
+	ASSERT_EQ(mpa_answer(&own, &req, true, &rep, &res), 0);
+	EXPECT_FALSE(rep.extensions);
 }
 
 // Both sides of every exchange, through the codec: they must follow RFC 6581

@@ -277,6 +277,22 @@ static const struct vec_frame vec_frames[] = {
 			.rtr = MPA_RTR_WRITE,
 		},
 	}, {
+		.name = "Request for extensions",
+		.hex = VEC_REQ "51 02 0004 0004 0008",
+		.pd = "",
+		.frame = {
+			.crc = true, .enhanced = true, .extensions = true,
+			.rev = 2, .ird = 4, .ord = 8,
+		},
+	}, {
+		.name = "Reply that grants extensions",
+		.hex = VEC_REP "52 02 0004 0004 0008",
+		.pd = "",
+		.frame = {
+			.reply = true, .crc = true, .enhanced = true,
+			.extensions = true, .rev = 2, .ird = 4, .ord = 8,
+		},
+	}, {
 		.name = "Reply that refuses, peer-to-peer, RTR Read",
 		.hex = VEC_REP "70 02 0004 bffe 7ffe",
 		.pd = "",
@@ -371,6 +387,27 @@ static const struct vec_frame vec_sloppy_frames[] = {
 			.reply = true, .crc = true, .enhanced = true, .rev = 2,
 			.ird = 0x3fff, .ord = 0x3fff,
 		},
+	}, {
+		.name = "enhanced, reserved bits and the Reply's for extensions",
+		.hex = VEC_REQ "5e 02 0004 0001 0002",
+		.pd = "",
+		.frame = {
+			.crc = true, .enhanced = true, .rev = 2,
+			.ird = 1, .ord = 2,
+		},
+	}, {
+		.name = "copy of a Request for extensions in a Reply",
+		.hex = VEC_REP "51 02 0004 0001 0002",
+		.pd = "",
+		.frame = {
+			.reply = true, .crc = true, .enhanced = true, .rev = 2,
+			.ird = 1, .ord = 2,
+		},
+	}, {
+		.name = "revision 2, not enhanced, bits of extensions",
+		.hex = VEC_REQ "43 02 0000",
+		.pd = "",
+		.frame = { .crc = true, .rev = 2 },
 	}, {
 		.name = "no RTR kind named",
 		.hex = VEC_REQ "50 02 0004 8001 0002",

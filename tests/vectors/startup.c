@@ -19,6 +19,7 @@ static void expect_frame(struct kunit *test, const struct mpa_frame *got,
 	KUNIT_EXPECT_EQ(test, got->reject, want->reject);
 	KUNIT_EXPECT_EQ(test, got->enhanced, want->enhanced);
 	KUNIT_EXPECT_EQ(test, got->p2p, want->p2p);
+	KUNIT_EXPECT_EQ(test, got->extensions, want->extensions);
 	KUNIT_EXPECT_EQ(test, got->rev, want->rev);
 	KUNIT_EXPECT_EQ(test, got->rtr, want->rtr);
 	KUNIT_EXPECT_EQ(test, got->ird, want->ird);

@@ -150,6 +150,8 @@ enum mpa_attr {
  *	default 1024
  * @MPA_A_CONFIG_USER_RINGS_MAX: 1 .. 1048576: MiB of the rings of a user
  *	context's queues; default 4096
+ * @MPA_A_CONFIG_RDMAP_EXTENSIONS: enum mpa_config_rdmap_extensions: when
+ *	devices use the messages of RFC 7306; default negotiate
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -176,6 +178,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_USER_MR_MAX	= 21,
 	MPA_A_CONFIG_USER_PD_MAX	= 22,
 	MPA_A_CONFIG_USER_RINGS_MAX	= 23,
+	MPA_A_CONFIG_RDMAP_EXTENSIONS	= 24,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,
@@ -237,6 +240,22 @@ enum mpa_config_rtr {
 enum mpa_config_segments {
 	MPA_SEGMENTS_SINGLE	= 0,
 	MPA_SEGMENTS_AUTO	= 1,
+};
+
+/**
+ * enum mpa_config_rdmap_extensions - Immediate Data and atomic operations (RFC
+ * 7306), which have no negotiation of their own
+ * @MPA_RDMAP_EXTENSIONS_OFF: not used; such a message ends the connection
+ * @MPA_RDMAP_EXTENSIONS_NEGOTIATE: used if the peer agrees in the enhanced
+ *	exchange. The Initiator sets a bit of its Request, and the Responder
+ *	answers with another one; RFC 5044 reserves both
+ * @MPA_RDMAP_EXTENSIONS_ON: used without asking, for peers that are known to
+ *	have them; a Responder still answers a peer that asks
+ */
+enum mpa_config_rdmap_extensions {
+	MPA_RDMAP_EXTENSIONS_OFF	= 0,
+	MPA_RDMAP_EXTENSIONS_NEGOTIATE	= 1,
+	MPA_RDMAP_EXTENSIONS_ON		= 2,
 };
 
 /**
@@ -339,7 +358,7 @@ enum mpa_conn_phase {
 
 /**
  * enum mpa_attr_conn - a connection; the attributes from _REVISION to _PEER_ORD
- * are the result of the startup exchange and absent before full operation
+ * and _RDMAP_EXTENSIONS are the result of the startup exchange and absent before full operation
  * @MPA_A_CONN_UNSPEC: none
  * @MPA_A_CONN_PAD: for alignment
  * @MPA_A_CONN_ID: u32, never 0, not reused in the namespace for a long time; a
@@ -385,6 +404,8 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_BUSY: flag: the socket was read without its lock, which an
  *	application did not release: values may be inconsistent, and MULPDU and
  *	EMSS are 0
+ * @MPA_A_CONN_RDMAP_EXTENSIONS: u32: 1: the messages of RFC 7306 are in use;
+ *	part of the result of the startup exchange
  */
 enum mpa_attr_conn {
 	MPA_A_CONN_UNSPEC		= 0,
@@ -425,6 +446,7 @@ enum mpa_attr_conn {
 	MPA_A_CONN_LOCAL_SCOPE		= 35,
 	MPA_A_CONN_REMOTE_SCOPE		= 36,
 	MPA_A_CONN_BUSY			= 37,
+	MPA_A_CONN_RDMAP_EXTENSIONS	= 38,
 
 	/* private: */
 	__MPA_A_CONN_MAX,

@@ -12,6 +12,8 @@ REQUEST = b"MPA ID Req Frame"
 REPLY = b"MPA ID Rep Frame"
 
 MARKERS, CRC, REJECT, ENHANCED = 0x80, 0x40, 0x20, 0x10
+# Bits that RFC 5044 reserves, for the extensions of RFC 7306: in a Request, a Reply.
+EXTENSIONS_ASKED, EXTENSIONS_GRANTED = 0x01, 0x02
 # In the first word of the enhanced data, with IRD.
 P2P, RTR_SEND = 0x8000, 0x4000
 # In the second one, with ORD.

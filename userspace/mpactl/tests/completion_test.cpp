@@ -99,7 +99,8 @@ const Row completions[] = {
 				    "reply-timeout half-open-max packing segments "
 				    "first-fpdu-timeout close-timeout linger-max "
 				    "keepalive user-qp-max user-cq-max user-mr-max "
-				    "user-pd-max user-rings-max"},
+				    "user-pd-max user-rings-max "
+				    "rdmap-extensions"},
 	{{"get", "dev", "mpa1", ""}, ""},
 	{{"stat", "conn", "17", ""}, ""},
 	{{"conn", "nonsense", ""}, ""},

@@ -237,6 +237,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_USER_MR_MAX, 131072);
 	all.set(MPA_A_CONFIG_USER_PD_MAX, 1024);
 	all.set(MPA_A_CONFIG_USER_RINGS_MAX, 4096);
+	all.set(MPA_A_CONFIG_RDMAP_EXTENSIONS, MPA_RDMAP_EXTENSIONS_NEGOTIATE);
 	return all;
 }
 
@@ -279,7 +280,7 @@ Connection device_connection()
 	one.initiator = true;
 	one.age_ms = 185000;
 	one.agreed = Agreement{2, 1, true, true, MPA_CONFIG_RTR_READ, false, true,
-			       true, 8, 16, 16, 8};
+			       true, 8, 16, 16, 8, true};
 	one.mulpdu = 1440;
 	one.emss = 1448;
 	one.code = MPA_CODE_NONE;

@@ -500,6 +500,7 @@ TEST(Decode, connection_in_full_operation)
 		.u32(MPA_A_CONN_ORD, 6)
 		.u32(MPA_A_CONN_PEER_IRD, 7)
 		.u32(MPA_A_CONN_PEER_ORD, 8)
+		.u32(MPA_A_CONN_RDMAP_EXTENSIONS, 1)
 		.u32(MPA_A_CONN_TERM_SENT, 2 << 12 | 1 << 8 | 0x42)
 		.begin(MPA_A_CONN_STATS)
 		.u64(MPA_A_CONN_STATS_TX_FPDUS, 9)
@@ -513,7 +514,7 @@ TEST(Decode, connection_in_full_operation)
 	wanted.phase = MPA_PHASE_OPERATIONAL;
 	wanted.initiator = false;
 	wanted.agreed = Agreement{2, 1, true, true, 4, true, false, true, 5, 6, 7,
-				  8};
+				  8, true};
 	wanted.term_sent = Terminate{2, 1, 0x42};
 	wanted.stats = {{MPA_A_CONN_STATS_TX_FPDUS, 9},
 			{MPA_A_CONN_STATS_RX_DROPPED, 10}};

@@ -70,6 +70,9 @@ const Good good[] = {
 	{"user-mr-max", "1048576", 1048576},
 	{"user-pd-max", "65536", 65536},
 	{"user-rings-max", "1048576", 1048576},
+	{"rdmap-extensions", "off", MPA_RDMAP_EXTENSIONS_OFF},
+	{"rdmap-extensions", "negotiate", MPA_RDMAP_EXTENSIONS_NEGOTIATE},
+	{"rdmap-extensions", "on", MPA_RDMAP_EXTENSIONS_ON},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -128,6 +131,8 @@ const Bad bad[] = {
 	{"close-timeout", "never"},
 	{"linger-max", "-1"},
 	{"keepalive", "2"},
+	{"rdmap-extensions", "1"},
+	{"rdmap-extensions", ""},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -173,6 +178,7 @@ const GoodJson good_json[] = {
 	{"close-timeout", "1200000", 1200000},
 	{"linger-max", "65536", 65536},
 	{"keepalive", "true", 1},
+	{"rdmap-extensions", R"("on")", 2},
 };
 
 TEST(Settings, json_goes_there_and_back)

@@ -56,7 +56,7 @@ TEST_F(Show, conn)
 18  socket, user 1000  [fd77::1]:7000   [fd77::2]:50001  exited       responder                                   0 B       0 B     950 ms  startup (EPROTO)
 )");
 	EXPECT_EQ(world.output("conn -j"), R"([
-{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},
+{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"rdmap_extensions":true,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},
 {"id":18,"owner":"socket","listen_id":4,"uid":1000,"inode":98765,"local":{"addr":"fd77::1","port":7000},"remote":{"addr":"fd77::2","port":50001},"phase":"exited","role":"responder","age_ms":950,"code":"startup","err":"EPROTO","term_sent":{"layer":2,"type":0,"code":3},"stats":{}}
 ]
 )");
@@ -73,6 +73,7 @@ TEST_F(Show, conn)
   Markers       received
   Read depths   in 8, out 16
   peer's        in 16, out 8
+  extensions    RFC 7306
   MULPDU        1440 bytes
   EMSS          1448 bytes
   tx_fpdus      1000
@@ -150,6 +151,7 @@ user-cq-max         16384            built in
 user-mr-max         131072           built in
 user-pd-max         1024             built in
 user-rings-max      4096             built in
+rdmap-extensions    negotiate        built in
 )");
 	EXPECT_EQ(world.output("get dev mpa1"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -175,6 +177,7 @@ user-cq-max         16384            built in
 user-mr-max         131072           built in
 user-pd-max         1024             built in
 user-rings-max      4096             built in
+rdmap-extensions    negotiate        built in
 )");
 	EXPECT_EQ(world.output("get listen 3"), R"(SETTING             VALUE            FROM
 crc                 off              device mpa1
@@ -200,12 +203,13 @@ user-cq-max         16384            built in
 user-mr-max         131072           built in
 user-pd-max         1024             built in
 user-rings-max      4096             built in
+rdmap-extensions    negotiate        built in
 )");
-	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
+	EXPECT_EQ(world.output("get -j"), R"({"kind":"defaults","config":{"crc":"required","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":16382,"ord":16382,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate"},"own":["startup_timeout"],"from":{"crc":"built-in","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in","rdmap_extensions":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
+	EXPECT_EQ(world.output("get dev mpa1 -j"), R"({"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate"},"own":["crc"],"from":{"crc":"device","markers":"built-in","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in","rdmap_extensions":"built-in"}}
 )");
-	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in"}}
+	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate"},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in","rdmap_extensions":"built-in"}}
 )");
 }
 

@@ -139,6 +139,7 @@ struct Agreement {
 	std::uint32_t ord = 0;
 	std::uint32_t peer_ird = 0;
 	std::uint32_t peer_ord = 0;
+	bool rdmap_extensions = false;
 
 	bool operator==(const Agreement &) const = default;
 };

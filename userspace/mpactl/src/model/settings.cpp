@@ -42,6 +42,11 @@ std::vector<Setting> make_table()
 		{MPA_SEGMENTS_AUTO, "auto"},
 		{MPA_SEGMENTS_SINGLE, "single"},
 	};
+	const std::vector<Word> extensions_words = {
+		{MPA_RDMAP_EXTENSIONS_OFF, "off"},
+		{MPA_RDMAP_EXTENSIONS_NEGOTIATE, "negotiate"},
+		{MPA_RDMAP_EXTENSIONS_ON, "on"},
+	};
 
 	return {
 		{MPA_A_CONFIG_CRC, Kind::word, "crc", "crc", 0, 1, crc_words,
@@ -102,6 +107,9 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_USER_RINGS_MAX, Kind::number, "user-rings-max",
 		 "user_rings_max", 1, 1048576, {},
 		 "maximum size of the rings of a user context of a device, in MiB"},
+		{MPA_A_CONFIG_RDMAP_EXTENSIONS, Kind::word, "rdmap-extensions",
+		 "rdmap_extensions", 0, 2, extensions_words,
+		 "when devices use Immediate Data and atomics of RFC 7306"},
 	};
 }
 

@@ -223,7 +223,8 @@ Agreement agreement_in(const Attributes &conn)
 		.ird = conn.u32(MPA_A_CONN_IRD),
 		.ord = conn.u32(MPA_A_CONN_ORD),
 		.peer_ird = conn.u32(MPA_A_CONN_PEER_IRD),
-		.peer_ord = conn.u32(MPA_A_CONN_PEER_ORD)};
+		.peer_ord = conn.u32(MPA_A_CONN_PEER_ORD),
+		.rdmap_extensions = conn.flag(MPA_A_CONN_RDMAP_EXTENSIONS)};
 }
 
 // In the order of enum mpa_attr_conn_stats.

@@ -78,6 +78,7 @@ void put_agreed(Json &json, const Agreement &agreed)
 	json["ord"] = agreed.ord;
 	json["peer_ird"] = agreed.peer_ird;
 	json["peer_ord"] = agreed.peer_ord;
+	json["rdmap_extensions"] = agreed.rdmap_extensions;
 }
 
 void put_end(Json &json, const Connection &connection)
@@ -385,6 +386,8 @@ void ConnectionDetails::add_agreed(std::vector<Field> &fields) const
 		fields.push_back({"peer's", {fmt::format("in {}, out {}",
 							 agreed.peer_ird,
 							 agreed.peer_ord)}});
+	if (agreed.rdmap_extensions)
+		fields.push_back({"extensions", {"RFC 7306"}});
 }
 
 void ConnectionDetails::add_end(std::vector<Field> &fields) const
