@@ -122,10 +122,11 @@ const struct ddp_fault ddp_fault_stream =
  * Requirements of an opcode on its segments. @payload_min and @payload_max
  * bound the bytes after the DDP header. @in_one: the message must be a single
  * segment. It is shorter than the smallest MULPDU, so no sender has a reason to
- * split it.
+ * split it. @extension: a message of RFC 7306.
  */
 struct opcode_rule {
 	bool known;
+	bool extension;
 	bool tagged;
 	bool in_one;
 	u8 qn;
@@ -161,6 +162,16 @@ static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
 		.known = true, .in_one = true, .qn = DDP_QN_TERMINATE,
 		.payload_min = RDMAP_TERM_MIN,
 		.payload_max = RDMAP_TERM_MAX,
+	},
+	[RDMAP_IMM] = {
+		.known = true, .extension = true, .in_one = true,
+		.qn = DDP_QN_SEND,
+		.payload_min = RDMAP_IMM_LEN, .payload_max = RDMAP_IMM_LEN,
+	},
+	[RDMAP_IMM_SE] = {
+		.known = true, .extension = true, .in_one = true,
+		.qn = DDP_QN_SEND,
+		.payload_min = RDMAP_IMM_LEN, .payload_max = RDMAP_IMM_LEN,
 	},
 };
 
@@ -216,19 +227,21 @@ static bool check_format(const struct ddp_hdr *h,
  * @h: the header, from ddp_decode()
  * @whole: ddp_decode() succeeded; if not, @h is not used
  * @version: the version of both DDP and RDMAP of this stream
+ * @extensions: the stream uses the messages of RFC 7306
  * @f: the fault
  *
  * In this order: the header is complete (2/0/03), DDP version (1/1/04 or
- * 1/2/06), RDMAP version (0/2/05), opcode from 0 to 7 (0/2/06) and with the T
- * bit that it requires (0/2/06), queue in use (1/2/01) and belonging to the
- * opcode (0/2/06). A Read Request or Terminate must be one segment at MO 0
- * (1/2/04) with the L bit (0/2/FF) and with a header neither too long (1/2/05)
- * nor too short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4 and 7.2.
+ * 1/2/06), RDMAP version (0/2/05), opcode in use (0/2/06) and with the T bit
+ * that it requires (0/2/06), queue in use (1/2/01) and belonging to the opcode
+ * (0/2/06). A Read Request, Terminate or Immediate Data must be one segment at
+ * MO 0 (1/2/04) with the L bit (0/2/FF) and with a header neither too long
+ * (1/2/05) nor too short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4
+ * and 7.2, RFC 7306 sections 4, 6 and 8.
  *
  * Return: true if all checks pass; else false, and @f is set.
  */
 bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
-		       struct ddp_fault *f)
+		       bool extensions, struct ddp_fault *f)
 {
 	const struct opcode_rule *rule;
 
@@ -237,7 +250,8 @@ bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 	if (!check_versions(h, version, f))
 		return false;
 	rule = &opcode_rules[h->opcode & RDMAP_CTRL_OPCODE_MASK];
-	if (h->opcode > RDMAP_CTRL_OPCODE_MASK || !rule->known)
+	if (h->opcode > RDMAP_CTRL_OPCODE_MASK || !rule->known ||
+	    (rule->extension && !extensions))
 		return check_refuse(f, BAD_OPCODE);
 	return check_buffer_model(h, rule, f) && check_format(h, rule, f);
 }

@@ -67,7 +67,7 @@ struct ddp_region_view {
 
 /* All return true if the segment passes; else false, and @f is set. */
 bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
-		       struct ddp_fault *f);
+		       bool extensions, struct ddp_fault *f);
 bool ddp_check_untagged(const struct ddp_hdr *h,
 			const struct ddp_queue_view *q, struct ddp_fault *f);
 bool ddp_check_tagged(const struct ddp_hdr *h,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Encoding and decoding of DDP and RDMAP headers (RFC 5041 section 4, RFC 5040
- * section 4). Values are not checked here but in check.c.
+ * section 4, RFC 7306 section 6). Values are not checked here but in check.c.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -106,6 +106,23 @@ void rdmap_read_decode(const u8 *p, struct rdmap_read *rd)
 	rd->src_to = get_unaligned_be64(p + RDMAP_READ_OFF_SRC_TO);
 }
 
+/**
+ * rdmap_imm_decode - decode Immediate Data
+ * @p: its %RDMAP_IMM_LEN bytes, all readable
+ *
+ * The message has eight bytes, verbs have four: they are the first four, and
+ * the others are ignored.
+ *
+ * Return: the bytes in the order in which they were received.
+ */
+__be32 rdmap_imm_decode(const u8 *p)
+{
+	__be32 imm;
+
+	memcpy(&imm, p, sizeof(imm));
+	return imm;
+}
+
 static void header_build_control(u8 *p, u8 kind, u8 version, u8 opcode,
 				 bool last)
 {
@@ -173,4 +190,18 @@ u32 rdmap_read_build(u8 *p, const struct rdmap_read *rd)
 	put_unaligned_be32(rd->src_stag, p + RDMAP_READ_OFF_SRC_STAG);
 	put_unaligned_be64(rd->src_to, p + RDMAP_READ_OFF_SRC_TO);
 	return RDMAP_READ_REQ_LEN;
+}
+
+/**
+ * rdmap_imm_build - write Immediate Data
+ * @p: destination directly after the DDP header, %RDMAP_IMM_LEN bytes
+ * @imm: the four bytes of verbs; the other four are written as zero
+ *
+ * Return: bytes written, %RDMAP_IMM_LEN.
+ */
+u32 rdmap_imm_build(u8 *p, __be32 imm)
+{
+	memset(p, 0, RDMAP_IMM_LEN);
+	memcpy(p, &imm, sizeof(imm));
+	return RDMAP_IMM_LEN;
 }

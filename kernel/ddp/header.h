@@ -57,10 +57,12 @@ u32 ddp_hdr_len(u8 ddp_ctrl);
 bool ddp_continues(const u8 *p, const u8 *next, u32 passed);
 int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h);
 void rdmap_read_decode(const u8 *p, struct rdmap_read *rd);
+__be32 rdmap_imm_decode(const u8 *p);
 
 u32 ddp_build_tagged(u8 *p, u8 version, u8 opcode, bool last, u32 stag, u64 to);
 u32 ddp_build_untagged(u8 *p, u8 version, u8 opcode, bool last, u32 inv_stag,
 		       u32 qn, u32 msn, u32 mo);
 u32 rdmap_read_build(u8 *p, const struct rdmap_read *rd);
+u32 rdmap_imm_build(u8 *p, __be32 imm);
 
 #endif /* MPA_DDP_HEADER_H */

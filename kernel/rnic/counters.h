@@ -11,6 +11,7 @@
  * enum rnic_counter - counters of a device; rnic_stats_descs[] has their names
  * @RNIC_CNT_TX_SEND: Send-type messages handed to TCP
  * @RNIC_CNT_TX_WRITE: RDMA Write messages handed to TCP
+ * @RNIC_CNT_TX_IMM: Immediate Data messages handed to TCP
  * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
  * @RNIC_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
  * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these, those sent in the context that
@@ -21,6 +22,7 @@
  * @RNIC_CNT_TX_TERMINATE: Terminate messages sent
  * @RNIC_CNT_RX_SEND: Send-type messages delivered
  * @RNIC_CNT_RX_WRITE: RDMA Write messages placed
+ * @RNIC_CNT_RX_IMM: Immediate Data messages delivered
  * @RNIC_CNT_RX_READ_REQ: RDMA Read Requests received
  * @RNIC_CNT_RX_READ_RESP: RDMA Read Responses delivered
  * @RNIC_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
@@ -53,6 +55,7 @@
 enum rnic_counter {
 	RNIC_CNT_TX_SEND,
 	RNIC_CNT_TX_WRITE,
+	RNIC_CNT_TX_IMM,
 	RNIC_CNT_TX_READ_REQ,
 	RNIC_CNT_TX_READ_RESP,
 	RNIC_CNT_TX_READ_RESP_AT_ONCE,
@@ -62,6 +65,7 @@ enum rnic_counter {
 	RNIC_CNT_TX_TERMINATE,
 	RNIC_CNT_RX_SEND,
 	RNIC_CNT_RX_WRITE,
+	RNIC_CNT_RX_IMM,
 	RNIC_CNT_RX_READ_REQ,
 	RNIC_CNT_RX_READ_RESP,
 	RNIC_CNT_RX_SEGMENTS,

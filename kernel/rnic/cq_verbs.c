@@ -24,6 +24,7 @@ static const enum ib_wc_opcode cq_opcodes[] = {
 	[MPA_WR_LOCAL_INV]	= IB_WC_LOCAL_INV,
 	[MPA_WR_REG_MR]		= IB_WC_REG_MR,
 	[MPA_WR_BIND_MW]	= IB_WC_BIND_MW,
+	[MPA_WR_WRITE_IMM]	= IB_WC_RDMA_WRITE,
 };
 
 static_assert(ARRAY_SIZE(cq_opcodes) == MPA_WR_OPCODES);
@@ -298,14 +299,25 @@ static bool cq_take(struct rnic_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
 	return true;
 }
 
+static enum ib_wc_opcode cq_opcode(u8 opcode)
+{
+	switch (opcode) {
+	case MPA_CQE_RECV:
+		return IB_WC_RECV;
+	case MPA_CQE_RECV_IMM:
+		return IB_WC_RECV_RDMA_WITH_IMM;
+	default:
+		return cq_opcodes[opcode];
+	}
+}
+
 static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 			 struct ib_wc *wc)
 {
 	memset(wc, 0, sizeof(*wc));
 	wc->wr_id = e->wr_id;
 	wc->status = e->status;
-	wc->opcode = e->opcode == MPA_CQE_RECV ? IB_WC_RECV :
-						 cq_opcodes[e->opcode];
+	wc->opcode = cq_opcode(e->opcode);
 	wc->vendor_err = e->vendor_err;
 	wc->byte_len = e->byte_len;
 	wc->qp = ibqp;
@@ -313,6 +325,10 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 	if (e->flags & MPA_CQE_INVALIDATED) {
 		wc->ex.invalidate_rkey = e->inv_stag;
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
+	}
+	if (e->opcode == MPA_CQE_RECV_IMM) {
+		wc->ex.imm_data = e->imm_data;
+		wc->wc_flags = IB_WC_WITH_IMM;
 	}
 }
 

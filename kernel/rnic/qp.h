@@ -196,6 +196,8 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
  * @read_msn: MSN of the next Read Request
  * @sge: piece of the current request that holds byte @off
  * @sge_off: offset of that byte within the piece
+ * @imm_due: the Write of the current request is in batches, and its Immediate
+ *	Data is next
  * @whole: rnic_sq.fetched numbering: one past the last request that is wholly
  *	in the current batch or in earlier ones
  * @taken: one past the last that is wholly in batches TCP has taken
@@ -221,6 +223,7 @@ struct rnic_tx {
 	u32 read_msn;
 	u32 sge;
 	u32 sge_off;
+	bool imm_due;
 	u32 whole;
 	u32 taken;
 	bool prefer_wr;
@@ -252,6 +255,8 @@ struct rnic_due {
  * @send_msn: MSN of the Send expected or in progress
  * @send_mo: bytes of it received
  * @send_opcode: opcode of its first segment
+ * @write_len: bytes of the Write in progress
+ * @wrote: bytes of the last Write since the last message that took a receive
  * @read_msn: MSN of the next Read Request
  * @alone: segments that must not be joined with others
  * @sink: region that was placed into last, with a reference, or NULL
@@ -267,6 +272,8 @@ struct rnic_rx_state {
 	u32 send_msn;
 	u32 send_mo;
 	u8 send_opcode;
+	u64 write_len;
+	u64 wrote;
 	u32 read_msn;
 	u32 alone;
 	struct rnic_mr *sink;
@@ -325,6 +332,8 @@ struct rnic_end {
  * @windows: windows of type 2 that were bound on it last; under
  *	&rnic_dev.windows_lock
  * @version: DDP and RDMAP version of the stream; set at its start
+ * @extensions: the stream carries messages of RFC 7306; set at its start, under
+ *	@lock and the socket lock
  * @res: result of its startup exchange; under @lock
  * @started: @res is valid, for the present stream or the last one; under @lock
  * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
@@ -356,6 +365,7 @@ struct rnic_qp {
 	struct rnic_reads reads;
 	struct list_head windows;
 	u8 version;
+	bool extensions;
 	struct mpa_result res;
 	bool started;
 	u32 cause;

@@ -338,6 +338,22 @@ void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep)
 /* The start ---------------------------------------------------------------- */
 
 /**
+ * rnic_qp_set_extensions() - set whether the stream carries RFC 7306
+ * @qp: the QP; rnic_qp.lock held
+ * @on: it does
+ *
+ * A user reads it from its ring, so that it can refuse what the peer would not
+ * understand when it is posted. What it does there does not matter: entries are
+ * checked when they are taken.
+ */
+void rnic_qp_set_extensions(struct rnic_qp *qp, bool on)
+{
+	lockdep_assert_held(&qp->lock);
+	qp->extensions = on;
+	WRITE_ONCE(qp->sq.ring.hdr->carries, on ? MPA_CARRIES_RFC7306 : 0);
+}
+
+/**
  * rnic_qp_forget_end() - reset the state of the end of a stream before the next
  * one
  * @qp: the QP; rnic_qp.lock held
@@ -355,6 +371,7 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	struct rnic_reads *r = &qp->reads;
 
 	qp->version = res->ddp_version;
+	rnic_qp_set_extensions(qp, res->extensions);
 	qp->res = *res;
 	qp->started = true;
 	qp->cause = 0;

@@ -31,6 +31,7 @@ void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err);
 void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f);
 void rnic_qp_closed(struct rnic_qp *qp, int err);
 void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep);
+void rnic_qp_set_extensions(struct rnic_qp *qp, bool on);
 void rnic_qp_forget_end(struct rnic_qp *qp);
 int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res);
 void rnic_qp_writable(struct rnic_qp *qp);

@@ -188,6 +188,7 @@ static bool rnic_qp_begin_again(struct rnic_qp *qp)
 		rnic_sq_forget(qp);
 		rnic_rq_forget(qp);
 		rnic_qp_forget_end(qp);
+		rnic_qp_set_extensions(qp, false);
 		qp->started = false;
 		qp->ib_state = IB_QPS_INIT;
 		qp->access = RNIC_QP_ACCESS_DEFAULT;
@@ -623,7 +624,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
  * @bad: the first request refused
  *
  * Return: 0, -EINVAL (malformed, or @wr of a user), -ENOMEM (queue full),
- * -ENOTCONN (never connected).
+ * -ENOTCONN (never connected), -EOPNOTSUPP (the peer would not understand it).
  */
 int rnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad)

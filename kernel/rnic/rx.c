@@ -93,6 +93,21 @@ static int rnic_rx_rq_place(struct rnic_qp *qp, u32 mo, u32 len, struct mpa_rx *
 	return 0;
 }
 
+/* Reports the receive in use, and expects the next message. */
+static void rnic_rx_rq_complete(struct rnic_qp *qp, const struct mpa_cqe *cqe,
+				bool solicited)
+{
+	struct rnic_rq *rq = &qp->rq;
+
+	rq->busy = false;
+	rnic_rq_give_back(rq);
+	if (rnic_cq_push(qp->rcq, cqe, solicited))
+		qp->rx.due.rcq = true;
+	qp->rx.send_msn++;
+	qp->rx.send_mo = 0;
+	qp->rx.wrote = 0;
+}
+
 static void rnic_rx_send_complete(struct rnic_qp *qp, const struct rnic_segment *seg)
 {
 	struct rnic_rq *rq = &qp->rq;
@@ -112,10 +127,7 @@ static void rnic_rx_send_complete(struct rnic_qp *qp, const struct rnic_segment 
 	if (rnic_rx_send_solicited(opcode))
 		cqe.flags |= MPA_CQE_SOLICITED;
 
-	rq->busy = false;
-	rnic_rq_give_back(rq);
-	if (rnic_cq_push(qp->rcq, &cqe, rnic_rx_send_solicited(opcode)))
-		qp->rx.due.rcq = true;
+	rnic_rx_rq_complete(qp, &cqe, rnic_rx_send_solicited(opcode));
 	rnic_count(qp->dev, RNIC_CNT_RX_SEND);
 }
 
@@ -143,8 +155,6 @@ static int rnic_rx_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 	    rnic_mr_invalidate(qp->dev, &qp->ibqp, seg->h.stag, true, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	rnic_rx_send_complete(qp, seg);
-	qp->rx.send_msn++;
-	qp->rx.send_mo = 0;
 	return 0;
 }
 
@@ -174,6 +184,56 @@ static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 	return seg->h.last ? rnic_rx_send_deliver(qp, seg) : 0;
 }
 
+/* Immediate Data ------------------------------------------------------------ */
+
+/*
+ * With InfiniBand the completion states the bytes of the Write that carried the
+ * data. Here these are two messages. A peer that sends both for one request
+ * sends nothing between them, so the Write is the last one, after any other
+ * message that took a receive.
+ */
+static void rnic_rx_imm_complete(struct rnic_qp *qp, u8 opcode, __be32 imm)
+{
+	bool solicited = opcode == RDMAP_IMM_SE;
+	const struct mpa_cqe cqe = {
+		.wr_id = qp->rq.cur->wr_id,
+		.qp_num = qp->ibqp.qp_num,
+		.byte_len = min_t(u64, qp->rx.wrote, U32_MAX),
+		.status = MPA_WC_SUCCESS,
+		.opcode = MPA_CQE_RECV_IMM,
+		.flags = solicited ? MPA_CQE_SOLICITED : 0,
+		.imm_data = imm,
+	};
+
+	rnic_rx_rq_complete(qp, &cqe, solicited);
+	rnic_count(qp->dev, RNIC_CNT_RX_IMM);
+}
+
+/* It takes a receive, but nothing is placed into its memory. */
+static int rnic_rx_imm(struct rnic_qp *qp, struct rnic_segment *seg,
+		       struct mpa_rx *rx)
+{
+	struct rnic_rq *rq = &qp->rq;
+	struct ddp_queue_view v = {
+		.msn = qp->rx.send_msn,
+		.mo = qp->rx.send_mo,
+		.opcode = qp->rx.send_opcode,
+		.mo_open = rq->busy,
+		.buffer_len = RDMAP_IMM_LEN,
+	};
+	u8 data[RDMAP_IMM_LEN];
+	struct ddp_fault f;
+
+	if (!rq->busy && rnic_rx_rq_take(rq))
+		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
+	v.buffer = rq->busy;
+	if (!ddp_check_untagged(&seg->h, &v, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	mpa_rx_read(rx, data, sizeof(data));
+	rnic_rx_imm_complete(qp, seg->h.opcode, rdmap_imm_decode(data));
+	return 0;
+}
+
 /* Writes ------------------------------------------------------------------- */
 
 static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
@@ -191,8 +251,12 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 	       !rnic_mr_write(qp->dev, &qp->ibqp, &qp->rx.sink, h, rx, &f))
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
-	if (h->last)
-		rnic_count(qp->dev, RNIC_CNT_RX_WRITE);
+	qp->rx.write_len += h->payload_len;
+	if (!h->last)
+		return 0;
+	qp->rx.wrote = qp->rx.write_len;
+	qp->rx.write_len = 0;
+	rnic_count(qp->dev, RNIC_CNT_RX_WRITE);
 	return 0;
 }
 
@@ -211,6 +275,8 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 	[RDMAP_SEND_SE] = rnic_rx_send,
 	[RDMAP_SEND_SE_INV] = rnic_rx_send,
 	[RDMAP_TERMINATE] = rnic_rx_terminate,
+	[RDMAP_IMM] = rnic_rx_imm,
+	[RDMAP_IMM_SE] = rnic_rx_imm,
 };
 
 /**
@@ -232,7 +298,7 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 	if (!rnic_qp_streaming(qp))
 		return -ECONNABORTED;
 	whole = rnic_segment_read(&seg, rx, len);
-	if (!ddp_check_control(&seg.h, whole, qp->version, &f)) {
+	if (!ddp_check_control(&seg.h, whole, qp->version, qp->extensions, &f)) {
 		if (whole && seg.h.opcode == RDMAP_TERMINATE)
 			return rnic_rx_bad_terminate(qp);
 		/*

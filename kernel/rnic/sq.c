@@ -63,6 +63,13 @@ const struct rnic_wr_info rnic_wr_infos[MPA_WR_OPCODES] = {
 		.known = true, .local = true, .window = true, .remote = true,
 		.access = true, .stag = true, .flags = RNIC_SQE_ANY,
 	},
+	[MPA_WR_WRITE_IMM] = {
+		.known = true, .tagged = true, .remote = true, .stag = true,
+		.imm = true, .extension = true,
+		.flags = RNIC_SQE_ANY | MPA_SQE_INLINE | MPA_SQE_SOLICITED,
+		.rdmap = RDMAP_WRITE, .rdmap_se = RDMAP_WRITE,
+		.counter = RNIC_CNT_TX_WRITE,
+	},
 };
 
 /* Retiring ----------------------------------------------------------------- */
@@ -305,7 +312,8 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 {
 	bool inlined = e->flags & MPA_SQE_INLINE;
 
-	return !(e->flags & ~info->flags) && !e->reserved && !e->reserved2 &&
+	return !(e->flags & ~info->flags) && !e->reserved &&
+	       (info->imm || !e->imm_data) &&
 	       (info->remote || !e->remote_addr) && (info->stag || !e->stag) &&
 	       (inlined || info->access || !e->length) &&
 	       rnic_sqe_pieces_clear(info, e);
@@ -325,7 +333,7 @@ static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e,
 		return MPA_WC_LOC_QP_OP_ERR;
 	info = &rnic_wr_infos[e->opcode];
 	if (!info->known || (info->kernel && qp->user) ||
-	    !rnic_sqe_clear(info, e))
+	    rnic_wr_foreign(qp, info) || !rnic_sqe_clear(info, e))
 		return MPA_WC_LOC_QP_OP_ERR;
 	if (info->local)
 		return MPA_WC_SUCCESS;
@@ -456,6 +464,7 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 	tx->len = wr->len;
 	tx->sge = 0;
 	tx->sge_off = 0;
+	tx->imm_due = false;
 	rnic_run_forget(tx);
 	if (!rnic_wr_infos[e->opcode].read)
 		return;
@@ -511,6 +520,8 @@ static int rnic_wr_opcode(enum ib_wr_opcode opcode)
 	switch (opcode) {
 	case IB_WR_RDMA_WRITE:
 		return MPA_WR_WRITE;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return MPA_WR_WRITE_IMM;
 	case IB_WR_SEND:
 		return MPA_WR_SEND;
 	case IB_WR_SEND_WITH_INV:
@@ -523,12 +534,18 @@ static int rnic_wr_opcode(enum ib_wr_opcode opcode)
 		return MPA_WR_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return MPA_WR_REG_MR;
+	case IB_WR_SEND_WITH_IMM:
+		/* RDMAP has no such message. */
+		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}
 }
 
-/* Only Sends can request a solicited event; for others the flag is ignored. */
+/*
+ * Only messages that take a receive can request a solicited event; for others
+ * the flag is ignored.
+ */
 static u8 rnic_wr_flags(const struct rnic_wr_info *info, int send_flags)
 {
 	if (!(info->flags & MPA_SQE_SOLICITED))
@@ -576,6 +593,9 @@ static int rnic_sqe_from(const struct rnic_sq *sq, struct mpa_sqe *e,
 			 const struct ib_send_wr *wr)
 {
 	switch (e->opcode) {
+	case MPA_WR_WRITE_IMM:
+		e->imm_data = wr->ex.imm_data;
+		fallthrough;
 	case MPA_WR_WRITE:
 	case MPA_WR_READ:
 	case MPA_WR_READ_INV:
@@ -614,7 +634,8 @@ static int rnic_sqe_refused(const struct rnic_wr_info *info,
  * @wr: the request
  *
  * Return: 0, -EINVAL (malformed, or longer than %MPA_MAX_MSG_SIZE), -ENOMEM
- * (ring full), -ENOTCONN (the QP was never connected).
+ * (ring full), -ENOTCONN (the QP was never connected), -EOPNOTSUPP (the stream
+ * does not carry such messages).
  */
 int rnic_sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 {
@@ -629,6 +650,8 @@ int rnic_sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr)
 		return -ENOTCONN;
 	if (opcode < 0)
 		return opcode;
+	if (rnic_wr_foreign(qp, &rnic_wr_infos[opcode]))
+		return -EOPNOTSUPP;
 	if (prod - qp->sq.retired >= ring->size)
 		return -ENOMEM;
 	*e = (struct mpa_sqe){

@@ -20,6 +20,8 @@
  * @access: mpa_sqe.length has access flags
  * @window: a bind, with its region in place of a piece of data
  * @stag: the entry has an STag
+ * @imm: Immediate Data follows; the entry has them
+ * @extension: becomes messages of RFC 7306, which not every stream carries
  * @flags: MPA_SQE_* that it may have
  * @rdmap: RDMAP opcode
  * @rdmap_se: RDMAP opcode with solicited event
@@ -35,6 +37,8 @@ struct rnic_wr_info {
 	bool access;
 	bool window;
 	bool stag;
+	bool imm;
+	bool extension;
 	u8 flags;
 	u8 rdmap;
 	u8 rdmap_se;
@@ -58,6 +62,13 @@ static inline u32 rnic_sq_pending(const struct rnic_sq *sq)
 	u32 room = sq->ring.size - (sq->fetched - sq->retired);
 
 	return min(rnic_ring_pending(&sq->ring, sq->fetched), room);
+}
+
+/* Are these messages refused on the stream? @qp: rnic_qp.lock held */
+static inline bool rnic_wr_foreign(const struct rnic_qp *qp,
+				   const struct rnic_wr_info *info)
+{
+	return info->extension && !qp->extensions;
 }
 
 /* Further memory must be looked up again. */

@@ -6,6 +6,7 @@
 static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_TX_SEND]		= { .name = "tx_send" },
 	[RNIC_CNT_TX_WRITE]		= { .name = "tx_write" },
+	[RNIC_CNT_TX_IMM]		= { .name = "tx_imm" },
 	[RNIC_CNT_TX_READ_REQ]		= { .name = "tx_read_req" },
 	[RNIC_CNT_TX_READ_RESP]		= { .name = "tx_read_resp" },
 	[RNIC_CNT_TX_READ_RESP_AT_ONCE]	= { .name = "tx_read_resp_at_once" },
@@ -15,6 +16,7 @@ static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_TX_TERMINATE]		= { .name = "tx_terminate" },
 	[RNIC_CNT_RX_SEND]		= { .name = "rx_send" },
 	[RNIC_CNT_RX_WRITE]		= { .name = "rx_write" },
+	[RNIC_CNT_RX_IMM]		= { .name = "rx_imm" },
 	[RNIC_CNT_RX_READ_REQ]		= { .name = "rx_read_req" },
 	[RNIC_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
 	[RNIC_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },

@@ -115,6 +115,8 @@ static u32 rnic_tx_ulpdu_len(const struct rnic_qp *qp)
 	info = &rnic_wr_infos[qp->sq.cur->opcode];
 	if (info->read)
 		return RDMAP_READ_REQ_ULPDU;
+	if (tx->imm_due)
+		return RDMAP_IMM_ULPDU;
 	return rnic_wr_hdr_len(info) + left;
 }
 

@@ -368,6 +368,29 @@ static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
 	return 0;
 }
 
+/*
+ * Nothing is sent between the Write and its Immediate Data, so that the peer
+ * knows which Write it belongs to.
+ */
+static int rnic_tx_imm(struct rnic_qp *qp, struct mpa_conn *conn,
+		       struct rnic_out *out)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	u8 opcode = e->flags & MPA_SQE_SOLICITED ? RDMAP_IMM_SE : RDMAP_IMM;
+	int ret;
+
+	out->hdr_len = ddp_build_untagged(out->hdr, qp->version, opcode, true,
+					  0, DDP_QN_SEND, qp->tx.send_msn, 0);
+	out->hdr_len += rdmap_imm_build(out->hdr + out->hdr_len, e->imm_data);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	rnic_count(qp->dev, RNIC_CNT_TX_IMM);
+	qp->tx.send_msn++;
+	rnic_wr_finish(qp);
+	return 0;
+}
+
 static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 		      struct rnic_out *out, u32 room, struct rnic_end *end)
 {
@@ -380,6 +403,8 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 
 	if (info->read)
 		return rnic_tx_read(qp, conn, out);
+	if (tx->imm_due)
+		return rnic_tx_imm(qp, conn, out);
 	if (want < tx->len - tx->off && rnic_wr_series(qp, conn, out))
 		return 0;
 	if (!rnic_out_gather(qp, out, want)) {
@@ -398,7 +423,10 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 		return ret;
 	}
 	tx->off += out->len;
-	if (tx->off == tx->len)
+	if (tx->off < tx->len)
+		return 0;
+	tx->imm_due = info->imm;
+	if (!tx->imm_due)
 		rnic_wr_finish(qp);
 	return 0;
 }

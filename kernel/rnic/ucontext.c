@@ -97,7 +97,8 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct mpa_alloc_ucontext_resp resp = {
 		.abi_version = MPA_ABI_VERSION,
-		.features = MPA_FEATURE_SRQ | MPA_FEATURE_MW,
+		.features = MPA_FEATURE_SRQ | MPA_FEATURE_MW |
+			    MPA_FEATURE_RFC7306,
 	};
 	int ret;
 

@@ -20,6 +20,7 @@ __extension__ typedef unsigned __int128 Wide;
 
 struct Known {
 	std::uint32_t ulpdu_len;
+	bool extensions;
 	ddp_queue_view queue = {};
 	ddp_region_view region = {};
 	ddp_read_view read = {};
@@ -36,6 +37,7 @@ struct Known {
 		region.same_pd = flags & 8;
 		region.allowed = flags & 16;
 		read.outstanding = flags & 32;
+		extensions = flags & 64;
 		queue.msn = in.u32();
 		queue.mo = in.u32();
 		queue.opcode = in.u8() & 15;
@@ -108,12 +110,13 @@ void check_rebuild(View bytes, const ddp_hdr &h)
 	REQUIRE(built == want);
 }
 
-// RFC 5041 section 7.1 and RFC 5040 section 4: header alone.
-bool control_passes(const ddp_hdr &h)
+// RFC 5041 section 7.1, RFC 5040 section 4, RFC 7306 section 4: header alone.
+bool control_passes(const ddp_hdr &h, bool extensions)
 {
-	static const int queue_of[] = {-1, 1, -1, 0, 0, 0, 0, 2};
+	static const int queue_of[] = {-1, 1, -1, 0, 0, 0, 0, 2, 0, 0};
 
-	if (h.ddp_version != 1 || h.rdmap_version != 1 || h.opcode > 7)
+	if (h.ddp_version != 1 || h.rdmap_version != 1 ||
+	    h.opcode > (extensions ? 9 : 7))
 		return false;
 	if (h.tagged != (queue_of[h.opcode] < 0))
 		return false;
@@ -126,6 +129,8 @@ bool control_passes(const ddp_hdr &h)
 	if (h.opcode == 7)
 		return h.last && !h.mo && h.payload_len >= 4 &&
 		       h.payload_len <= 52;
+	if (h.opcode >= 8)
+		return h.last && !h.mo && h.payload_len == 8;
 	return true;
 }
 
@@ -192,7 +197,7 @@ void check_terminate(const ddp_fault &f, const Exact &seg, std::uint32_t len)
 	const Exact exact(View(ulpdu).first(n));
 
 	REQUIRE(!ddp_decode(exact.data(), n, &h));
-	REQUIRE(ddp_check_control(&h, true, RDMAP_VERSION, &own));
+	REQUIRE(ddp_check_control(&h, true, RDMAP_VERSION, false, &own));
 	REQUIRE(!rdmap_terminate_parse(exact.data() + 18, n - 18, &t));
 	REQUIRE(is_fault(f, t.layer, t.etype, t.code));
 	REQUIRE(t.has_len == t.has_ddp && (!t.has_rdmap || t.has_ddp));
@@ -250,9 +255,10 @@ void check_parse(View bytes)
 void check_segment(const Known &known, View bytes, const ddp_hdr &h)
 {
 	ddp_fault f = {};
-	const bool passes = ddp_check_control(&h, true, RDMAP_VERSION, &f);
+	const bool passes = ddp_check_control(&h, true, RDMAP_VERSION,
+					      known.extensions, &f);
 
-	REQUIRE(passes == control_passes(h));
+	REQUIRE(passes == control_passes(h, known.extensions));
 	if (!passes) {
 		check_terminate(f, Exact(bytes.first(h.hdr_len)),
 				known.ulpdu_len);
@@ -293,7 +299,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 
 	REQUIRE(whole == enough);
 	if (!whole) {
-		REQUIRE(!ddp_check_control(&h, false, RDMAP_VERSION, &f));
+		REQUIRE(!ddp_check_control(&h, false, RDMAP_VERSION,
+					   known.extensions, &f));
 		REQUIRE(is_fault(f, 2, 0, 3));
 		check_terminate(f, exact, known.ulpdu_len);
 		return 0;

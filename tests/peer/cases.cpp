@@ -35,6 +35,7 @@ const Table &all_cases()
 		add_tagged(t);
 		add_reads(t);
 		add_terminates(t);
+		add_extensions(t);
 		add_windows(t);
 		return t;
 	}();

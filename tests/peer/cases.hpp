@@ -105,6 +105,7 @@ void add_untagged(Table &table);
 void add_tagged(Table &table);
 void add_reads(Table &table);
 void add_terminates(Table &table);
+void add_extensions(Table &table);
 void add_windows(Table &table);
 const Table &all_cases();
 

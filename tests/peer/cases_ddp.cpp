@@ -121,13 +121,13 @@ void add_opcodes(Table &t)
 {
 	for (std::uint8_t op = 8; op < 16; op++) {
 		row(t, label("untagged-opcode", op),
-		    "an opcode unknown or not supported (immediate data, atomics)",
+		    "an opcode unknown or not agreed on (immediate data, atomics)",
 		    {ulpdu(sends([op](Untagged &u, Session &) {
 			    u.control.opcode = op;
 		    }))},
 		    terminates(bad_opcode));
 		row(t, label("tagged-opcode", op),
-		    "an opcode unknown or not supported, in a tagged segment",
+		    "an opcode unknown or not agreed on, in a tagged segment",
 		    {ulpdu(writes([op](Tagged &w, Session &) {
 			    w.control.opcode = op;
 		    }))},
@@ -146,7 +146,7 @@ void add_opcodes(Table &t)
 			    w.control.opcode = op;
 		    }))},
 		    terminates(misplaced));
-	row(t, "atomic-request", "a whole Atomic Request: not supported",
+	row(t, "atomic-request", "a whole Atomic Request that was not agreed on",
 	    {ulpdu(sends([](Untagged &u, Session &s) {
 		    u.control.opcode = 0xa;
 		    u.qn = 1;
@@ -162,7 +162,7 @@ void add_opcodes(Table &t)
 		    u.payload = zeros(12);
 	    }))},
 	    terminates({{0, 2, 6}, {1, 2, 1}}));
-	row(t, "immediate", "eight bytes of Immediate Data: not supported",
+	row(t, "immediate", "eight bytes of Immediate Data that were not agreed on",
 	    {ulpdu(sends([](Untagged &u, Session &) {
 		    u.control.opcode = 8;
 		    u.payload = zeros(8);

@@ -440,10 +440,24 @@ private:
 		}
 	}
 
+	// The data as they are, and the bytes of the Write, into the receive's buffer.
+	std::uint32_t put_immediate(const Work &received, const ibv_wc &wc)
+	{
+		std::uint8_t *at = buffers_.at() + received.buffer * receive_size;
+		Bytes answer;
+
+		std::memcpy(at, &wc.imm_data, sizeof(wc.imm_data));
+		put(answer, wc.byte_len, 4);
+		std::copy(answer.begin(), answer.end(), at + sizeof(wc.imm_data));
+		return sizeof(wc.imm_data) + 4;
+	}
+
 	void succeeded(const ibv_wc &wc, const std::optional<Work> &received,
 		       const std::optional<Work> &sent)
 	{
-		if (received) {
+		if (received && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+			post_send(received->buffer, put_immediate(*received, wc));
+		} else if (received) {
 			post_send(received->buffer, wc.byte_len);
 		} else if (sent->is_read) {
 			send_region(reader_size);

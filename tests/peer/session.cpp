@@ -484,7 +484,7 @@ void Session::good_exchange()
 {
 	echo();
 	if (aim.rw_stag)
-		write_and_read_back(300);
+		write_and_read_back(good_write);
 }
 
 void Session::must_report(const std::string &word, milliseconds within)

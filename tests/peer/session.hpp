@@ -152,7 +152,9 @@ public:
 			   std::uint64_t at);
 	Bytes receive_response(std::size_t size);
 	void write_and_read_back(std::size_t size);
-	// An exchange that shows that the target works.
+	// An exchange that shows that the target works. It ends with a Write of
+	// good_write bytes and a Read.
+	static constexpr std::uint32_t good_write = 300;
 	void good_exchange();
 	// Everything the target has reported of this connection since the last
 	// call.

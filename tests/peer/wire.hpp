@@ -137,6 +137,10 @@ enum Opcode : std::uint8_t {
 	op_send_se = 5,
 	op_send_se_inv = 6,
 	op_terminate = 7,
+	op_immediate = 8,
+	op_immediate_se = 9,
+	op_atomic_request = 10,
+	op_atomic_response = 11,
 };
 
 // The first two bytes of every segment.

@@ -89,14 +89,15 @@ void expect_result(Check check, const ddp_want &want)
 }
 
 // Decodes and checks as the receive path does.
-ddp_want control_result(const Bytes &bytes, u32 ulpdu_len, u8 version = 1)
+ddp_want control_result(const Bytes &bytes, u32 ulpdu_len, u8 version = 1,
+			bool extensions = false)
 {
 	const Exact p(bytes);
 	ddp_hdr h;
 	const bool whole = !ddp_decode(p.get(), ulpdu_len, &h);
 
 	return result([&](ddp_fault *f) {
-		return ddp_check_control(&h, whole, version, f);
+		return ddp_check_control(&h, whole, version, extensions, f);
 	});
 }
 
@@ -228,9 +229,11 @@ TEST(DdpCheckControl, OpcodeBeyondItsFieldIsRefused)
 			.hdr_len = 14,
 		};
 
-		expect_result([&](ddp_fault *f) {
-			return ddp_check_control(&h, true, 1, f);
-		}, WANT(0, 2, 6));
+		for (const bool extensions : { false, true })
+			expect_result([&](ddp_fault *f) {
+				return ddp_check_control(&h, true, 1,
+							 extensions, f);
+			}, WANT(0, 2, 6));
 	}
 }
 
@@ -457,6 +460,7 @@ TEST(RdmapTerminate, FaultsAskForTheHeadersOfFigure10)
 	};
 
 	add(ddp_control_cases, &ddp_control_case::want);
+	add(ddp_extension_cases, &ddp_control_case::want);
 	add(ddp_untagged_cases, &ddp_untagged_case::want);
 	add(ddp_region_cases, &ddp_region_case::tagged);
 	add(ddp_region_cases, &ddp_region_case::read);

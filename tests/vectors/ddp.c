@@ -65,21 +65,31 @@ static int decode(struct bytes b, u32 ulpdu_len, struct ddp_hdr *h)
 }
 
 /* Decodes and checks as the receive path does. */
-static void expect_control(struct kunit *test, struct bytes b, u32 ulpdu_len,
-			   const struct ddp_want *want)
+static void expect_control_of(struct kunit *test, bool extensions,
+			      struct bytes b, u32 ulpdu_len,
+			      const struct ddp_want *want)
 {
 	struct ddp_fault f = unlike(want);
 	struct ddp_hdr h;
 	bool whole = !decode(b, ulpdu_len, &h);
 
-	expect_result(test, ddp_check_control(&h, whole, RDMAP_VERSION, &f),
-		      &f, want);
+	expect_result(test, ddp_check_control(&h, whole, RDMAP_VERSION,
+					      extensions, &f), &f, want);
+}
+
+/* On a stream without extensions. */
+static void expect_control(struct kunit *test, struct bytes b, u32 ulpdu_len,
+			   const struct ddp_want *want)
+{
+	expect_control_of(test, false, b, ulpdu_len, want);
 }
 
 VEC_PARAM(wire, ddp_wire_cases);
 VEC_PARAM(read, ddp_read_cases);
 VEC_PARAM(fpdu, ddp_fpdu_cases);
 VEC_PARAM(control, ddp_control_cases);
+VEC_PARAM(extension, ddp_extension_cases);
+VEC_PARAM(imm, ddp_imm_cases);
 VEC_PARAM(flip, ddp_flip_cases);
 VEC_PARAM(untagged, ddp_untagged_cases);
 VEC_PARAM(region, ddp_region_cases);
@@ -215,6 +225,22 @@ static void header_read_request(struct kunit *test)
 	expect_same(test, got, bytes);
 }
 
+static void header_immediate(struct kunit *test)
+{
+	const struct ddp_imm_case *c = test->param_value;
+	struct bytes want = unhex(test, c->bytes);
+	struct bytes got = alloc_bytes(test, 8);
+	__be32 imm;
+
+	memcpy(&imm, want.p, sizeof(imm));
+	if (!c->sloppy) {
+		memset(got.p, 0xee, got.n);
+		KUNIT_EXPECT_EQ(test, rdmap_imm_build(got.p, imm), 8);
+		expect_same(test, got, want);
+	}
+	KUNIT_EXPECT_EQ(test, rdmap_imm_decode(want.p), imm);
+}
+
 static u32 build_reference_ulpdu(enum ddp_fpdu_kind kind, u8 *p)
 {
 	static const struct rdmap_read no_read;
@@ -270,6 +296,18 @@ static void check_control(struct kunit *test)
 	expect_control(test, unhex(test, c->bytes), c->ulpdu_len, &c->want);
 }
 
+/* Without extensions each of them is unexpected, whatever else is wrong. */
+static void check_extension(struct kunit *test)
+{
+	static const struct ddp_want unexpected = WANT_OP;
+	const struct ddp_control_case *c = test->param_value;
+
+	expect_control_of(test, true, unhex(test, c->bytes), c->ulpdu_len,
+			  &c->want);
+	expect_control_of(test, false, unhex(test, c->bytes), c->ulpdu_len,
+			  &unexpected);
+}
+
 static void check_control_bits(struct kunit *test)
 {
 	static const struct ddp_want good = WANT_OK;
@@ -291,30 +329,45 @@ static void check_control_bits(struct kunit *test)
 	}
 }
 
+/* Returns in how many places the opcode is allowed. */
+static u32 expect_opcode(struct kunit *test, bool extensions, u8 opcode,
+			 const struct ddp_opcode_case *c)
+{
+	struct bytes tagged = alloc_bytes(test, 14);
+	struct bytes b = alloc_bytes(test, 18);
+	u32 i, nr_good = c->tagged.ok;
+
+	ddp_build_tagged(tagged.p, 1, opcode, true, 0xdead, 0xbeef);
+	expect_control_of(test, extensions, tagged, 14 + c->payload, &c->tagged);
+	for (i = 0; i < ARRAY_SIZE(ddp_queue_numbers); i++) {
+		ddp_build_untagged(b.p, 1, opcode, true, 0,
+				   ddp_queue_numbers[i], 1, 0);
+		expect_control_of(test, extensions, b, 18 + c->payload,
+				  &c->untagged[i]);
+		nr_good += c->untagged[i].ok;
+	}
+	return nr_good;
+}
+
 static void check_control_opcodes(struct kunit *test)
 {
-	u32 opcode, i, nr_good = 0;
+	const struct ddp_opcode_case *c;
+	u32 opcode, i, plain = 0, extended = 0;
 
 	BUILD_BUG_ON(ARRAY_SIZE(ddp_queue_numbers) !=
 		     ARRAY_SIZE(ddp_opcode_cases->untagged));
 	for (opcode = 0; opcode < ARRAY_SIZE(ddp_opcode_cases); opcode++) {
-		const struct ddp_opcode_case *c = &ddp_opcode_cases[opcode];
-		struct bytes tagged = alloc_bytes(test, 14);
-		struct bytes b = alloc_bytes(test, 18);
-
-		ddp_build_tagged(tagged.p, 1, opcode, true, 0xdead, 0xbeef);
-		expect_control(test, tagged, 14 + c->payload, &c->tagged);
-		nr_good += c->tagged.ok;
-		for (i = 0; i < ARRAY_SIZE(ddp_queue_numbers); i++) {
-			ddp_build_untagged(b.p, 1, opcode, true, 0,
-					   ddp_queue_numbers[i], 1, 0);
-			expect_control(test, b, 18 + c->payload,
-				       &c->untagged[i]);
-			nr_good += c->untagged[i].ok;
-		}
+		c = &ddp_opcode_cases[opcode];
+		plain += expect_opcode(test, false, opcode, c);
+		i = opcode - DDP_FIRST_EXTENSION;
+		if (i < ARRAY_SIZE(ddp_extension_opcodes))
+			c = &ddp_extension_opcodes[i];
+		extended += expect_opcode(test, true, opcode, c);
 	}
 	/* Each of them in one place */
-	KUNIT_EXPECT_EQ(test, nr_good, 8);
+	KUNIT_EXPECT_EQ(test, plain, 8);
+	KUNIT_EXPECT_EQ(test, extended,
+			8 + (u32)ARRAY_SIZE(ddp_extension_opcodes));
 }
 
 static void check_untagged(struct kunit *test)
@@ -470,8 +523,10 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE(header_truncated),
 	KUNIT_CASE(header_continues),
 	KUNIT_CASE_PARAM(header_read_request, read_gen_params),
+	KUNIT_CASE_PARAM(header_immediate, imm_gen_params),
 	KUNIT_CASE_PARAM(header_reference_fpdu, fpdu_gen_params),
 	KUNIT_CASE_PARAM(check_control, control_gen_params),
+	KUNIT_CASE_PARAM(check_extension, extension_gen_params),
 	KUNIT_CASE_PARAM(check_control_bits, flip_gen_params),
 	KUNIT_CASE(check_control_opcodes),
 	KUNIT_CASE_PARAM(check_untagged, untagged_gen_params),

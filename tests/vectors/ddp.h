@@ -289,6 +289,49 @@ static const struct ddp_control_case ddp_control_cases[] = {
 	  WANT(1, 2, 5) },
 };
 
+/* On a stream with the messages of RFC 7306 */
+static const struct ddp_control_case ddp_extension_cases[] = {
+	{ "Immediate Data", "4148" SEND_TAIL, 26, WANT_OK },
+	{ "Immediate Data with SE", "4149" SEND_TAIL, 26, WANT_OK },
+	{ "Immediate Data, reserved bits, bytes 2-5 not zero",
+	  "7D78 DEADBEEF 00000000 00000001 00000000", 26, WANT_OK },
+	{ "X12 Immediate Data, no byte", "4148" SEND_TAIL, 18,
+	  WANT(0, 2, 0xff) },
+	{ "X12 Immediate Data, 7 bytes", "4148" SEND_TAIL, 25,
+	  WANT(0, 2, 0xff) },
+	{ "X12 Immediate Data, 9 bytes", "4148" SEND_TAIL, 27,
+	  WANT(1, 2, 5) },
+	{ "X12 Immediate Data with SE, 7 bytes", "4149" SEND_TAIL, 25,
+	  WANT(0, 2, 0xff) },
+	{ "X12 Immediate Data with SE, 9 bytes", "4149" SEND_TAIL, 27,
+	  WANT(1, 2, 5) },
+	{ "Immediate Data, longest", "4149" SEND_TAIL, 64768, WANT(1, 2, 5) },
+	{ "Immediate Data, L=0", "0148" SEND_TAIL, 26, WANT(0, 2, 0xff) },
+	{ "Immediate Data, MO 4",
+	  "4148 00000000 00000000 00000001 00000004", 26, WANT(1, 2, 4) },
+	{ "Immediate Data, QN 1",
+	  "4148 00000000 00000001 00000001 00000000", 26, WANT(0, 2, 6) },
+};
+
+/**
+ * struct ddp_imm_case - Immediate Data, whose first half verbs have
+ * @name: what it shows
+ * @bytes: the 8 bytes, hex
+ * @sloppy: the second half is not zero: decode only
+ */
+struct ddp_imm_case {
+	const char *name;
+	const char *bytes;
+	bool sloppy;
+};
+
+static const struct ddp_imm_case ddp_imm_cases[] = {
+	{ "each byte its own", "01020304 00000000", false },
+	{ "all ones", "FFFFFFFF 00000000", false },
+	{ "all zero", "00000000 00000000", false },
+	{ "eight bytes", "01020304 05060708", true },
+};
+
 /**
  * struct ddp_flip_case - a valid segment with one control bit inverted
  * @name: the segment
@@ -390,7 +433,7 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
 	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
 	/* 7 Terminate */
 	{ 4, WANT_OP, WANT_BY_QUEUE(WANT_OP, WANT_OP, WANT_OK) },
-	/* 8, 9 Immediate Data, A, B Atomics: RFC 7306, not supported */
+	/* 8, 9 Immediate Data, A, B Atomics: RFC 7306 */
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 52, WANT_OP, WANT_OP_ALWAYS },
@@ -400,6 +443,15 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
+};
+
+/* Opcodes from 8 on, on a stream with the messages of RFC 7306 */
+enum { DDP_FIRST_EXTENSION = 8 };
+
+static const struct ddp_opcode_case ddp_extension_opcodes[] = {
+	/* 8, 9 Immediate Data */
+	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
 };
 
 /**

@@ -17,6 +17,7 @@ struct Base {
 	bool stag;	// ... or an STag only
 	bool inlined;	// ... and its data may be in the entry
 	bool solicited;
+	bool immediate = false;
 };
 
 constexpr Base bases[] = {
@@ -26,6 +27,7 @@ constexpr Base bases[] = {
 	{"Read", MPA_WR_READ, true, true, true, false, false},
 	{"Read with Invalidate", MPA_WR_READ_INV, true, true, true, false, false},
 	{"Invalidate", MPA_WR_LOCAL_INV, false, false, true, false, false},
+	{"Write with Immediate", MPA_WR_WRITE_IMM, true, true, true, true, true, true},
 };
 
 void fill(mpa_sqe &sqe, const Base &base, Pair &pair, ibv_mr *spare)
@@ -76,10 +78,12 @@ constexpr SendRow rows[] = {
 	{"reserved", always, [](mpa_sqe &sqe) { sqe.reserved = 1; }, IBV_WC_LOC_QP_OP_ERR},
 	{"reserved, its top bit", always, [](mpa_sqe &sqe) { sqe.reserved = 0x80; },
 	 IBV_WC_LOC_QP_OP_ERR},
-	{"reserved2", always, [](mpa_sqe &sqe) { sqe.reserved2 = 1; },
-	 IBV_WC_LOC_QP_OP_ERR},
-	{"reserved2, its top bit", always, [](mpa_sqe &sqe) { sqe.reserved2 = 1U << 31; },
-	 IBV_WC_LOC_QP_OP_ERR},
+	{"immediate data", [](const Base &base) { return !base.immediate; },
+	 [](mpa_sqe &sqe) { sqe.imm_data = 1; }, IBV_WC_LOC_QP_OP_ERR},
+	{"immediate data, its top bit", [](const Base &base) { return !base.immediate; },
+	 [](mpa_sqe &sqe) { sqe.imm_data = 1U << 31; }, IBV_WC_LOC_QP_OP_ERR},
+	{"any immediate data", [](const Base &base) { return base.immediate; },
+	 [](mpa_sqe &sqe) { sqe.imm_data = ~0U; }, IBV_WC_SUCCESS},
 	{"a length where there is none", always, [](mpa_sqe &sqe) { sqe.length = 1; },
 	 IBV_WC_LOC_QP_OP_ERR},
 	{"a location at the peer", [](const Base &base) { return !base.remote; },

@@ -1031,7 +1031,7 @@ constexpr EntryRow entry_rows[] = {
 	{"a length of its piece", [](mpa_sqe &sqe) { sqe.sge[0].length = 1; },
 	 IBV_WC_LOC_QP_OP_ERR},
 	{"reserved", [](mpa_sqe &sqe) { sqe.reserved = 1; }, IBV_WC_LOC_QP_OP_ERR},
-	{"reserved2", [](mpa_sqe &sqe) { sqe.reserved2 = 1; }, IBV_WC_LOC_QP_OP_ERR},
+	{"imm_data", [](mpa_sqe &sqe) { sqe.imm_data = 1; }, IBV_WC_LOC_QP_OP_ERR},
 	{"nothing, but an address", [](mpa_sqe &sqe) {
 		 sqe.remote_addr = 0;
 		 sqe.length = 0;

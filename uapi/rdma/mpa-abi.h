@@ -47,6 +47,8 @@ enum {
  * @arm: completion queues: MPA_ARM_*; set by the user, cleared by the kernel.
  *	Receive queues: not %MPA_ARM_NONE if the kernel needs a doorbell after
  *	entries are published; the user reads it after a full fence
+ * @carries: send queues: MPA_CARRIES_*, what the stream of the queue pair can
+ *	carry in addition to RFC 5040; set by the kernel when it starts
  * @pad1: to %MPA_RING_HDR_LEN
  */
 struct mpa_ring_hdr {
@@ -54,7 +56,8 @@ struct mpa_ring_hdr {
 	__u32 pad0[15];
 	__u32 cons;
 	__u32 arm;
-	__u32 pad1[14];
+	__u32 carries;
+	__u32 pad1[13];
 };
 
 /* mpa_ring_hdr.arm: the completion that raises the next event. */
@@ -62,6 +65,11 @@ enum {
 	MPA_ARM_NONE		= 0,
 	MPA_ARM_SOLICITED	= 1,
 	MPA_ARM_NEXT		= 2,
+};
+
+/* mpa_ring_hdr.carries */
+enum {
+	MPA_CARRIES_RFC7306	= 1 << 0,	/* WRITE_IMM */
 };
 
 /**
@@ -86,6 +94,7 @@ enum {
 	MPA_WR_LOCAL_INV	= 5,
 	MPA_WR_REG_MR		= 6,	/* kernel consumers only */
 	MPA_WR_BIND_MW		= 7,	/* with %MPA_FEATURE_MW */
+	MPA_WR_WRITE_IMM	= 8,	/* Write, then Immediate Data */
 	MPA_WR_OPCODES
 };
 
@@ -102,8 +111,8 @@ enum {
  * struct mpa_sqe - a send queue entry
  * @wr_id: returned in the completion
  * @opcode: MPA_WR_*
- * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends, %MPA_SQE_INLINE for
- *	Sends and Writes
+ * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends and WRITE_IMM,
+ *	%MPA_SQE_INLINE for Sends and Writes
  * @num_sge: pieces in @sge; at most one for a Read, one for BIND_MW. Zero with
  *	%MPA_SQE_INLINE, LOCAL_INV and REG_MR
  * @reserved: zero
@@ -115,13 +124,14 @@ enum {
  * @stag: Write, Read: STag of the peer; SEND_INV: STag that the peer
  *	invalidates; LOCAL_INV: local STag; REG_MR, BIND_MW: the new STag, which
  *	may differ from the present one in its low byte
- * @reserved2: zero
+ * @imm_data: WRITE_IMM: passed to the peer's consumer as it is
  * @sge: the pieces, or inline data; the stride has room for both. BIND_MW: the
  *	address of the window's first byte and the STag of its region, with a
  *	length of 0; all zero to unbind
  *
  * Bits and fields without a meaning for the entry must be zero, so that they
  * can get one later: otherwise the entry completes with %MPA_WC_LOC_QP_OP_ERR.
+ * So does WRITE_IMM if the stream does not carry it, see mpa_ring_hdr.carries.
  */
 struct mpa_sqe {
 	__aligned_u64 wr_id;
@@ -132,7 +142,7 @@ struct mpa_sqe {
 	__u32 length;
 	__aligned_u64 remote_addr;
 	__u32 stag;
-	__u32 reserved2;
+	__be32 imm_data;
 	struct mpa_sge sge[];
 };
 
@@ -154,9 +164,10 @@ struct mpa_rqe {
 	struct mpa_sge sge[];
 };
 
-/* mpa_cqe.opcode: MPA_WR_* of the send queue, or this value */
+/* mpa_cqe.opcode: MPA_WR_* of the send queue, or one of these */
 enum {
 	MPA_CQE_RECV		= 0x80,
+	MPA_CQE_RECV_IMM	= 0x81,	/* of Immediate Data */
 };
 
 /* mpa_cqe.flags */
@@ -185,13 +196,14 @@ enum {
  * struct mpa_cqe - a completion queue entry
  * @wr_id: as in the work request
  * @qp_num: queue pair that the work request was posted to
- * @byte_len: bytes received or read
+ * @byte_len: bytes received or read; RECV_IMM: bytes of the Write directly
+ *	before the Immediate Data
  * @inv_stag: STag invalidated by a Send with Invalidate
  * @status: MPA_WC_*
- * @opcode: MPA_WR_* or %MPA_CQE_RECV
+ * @opcode: MPA_WR_* or MPA_CQE_RECV*
  * @flags: MPA_CQE_*
  * @vendor_err: RDMAP/DDP/MPA error as layer << 12 | type << 8 | code; or 0
- * @reserved: zero
+ * @imm_data: RECV_IMM: from the peer, as it was sent; else zero
  */
 struct mpa_cqe {
 	__aligned_u64 wr_id;
@@ -202,7 +214,7 @@ struct mpa_cqe {
 	__u8 opcode;
 	__u16 flags;
 	__u32 vendor_err;
-	__u32 reserved;
+	__be32 imm_data;
 };
 
 /*
@@ -212,6 +224,7 @@ struct mpa_cqe {
 enum {
 	MPA_FEATURE_SRQ		= 1 << 0,	/* shared receive queues */
 	MPA_FEATURE_MW		= 1 << 1,	/* MPA_WR_BIND_MW */
+	MPA_FEATURE_RFC7306	= 1 << 2,	/* MPA_WR_WRITE_IMM */
 };
 
 /**

@@ -66,11 +66,13 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_mpa_cq_ex(ibcq)->cur.cqe.byte_len;
 }
 
-/* Of the two values this field can carry, iWARP has the invalidated STag. */
+/* The field is for the invalidated STag, too. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	const struct mpa_cqe *cqe = &to_mpa_cq_ex(ibcq)->cur.cqe;
 
+	if (cqe->opcode == MPA_CQE_RECV_IMM)
+		return cqe->imm_data;
 	return cqe->flags & MPA_CQE_INVALIDATED ? cqe->inv_stag : 0;
 }
 

@@ -273,6 +273,7 @@ int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
 void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
 			uint32_t rkey);
 void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag);
+void mpa_sqe_set_imm(struct mpa_sqe *sqe, __be32 imm_data);
 int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 		     size_t num_sge, const struct ibv_sge *sges);
 int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,

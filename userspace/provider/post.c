@@ -100,6 +100,11 @@ static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
 	case IBV_WR_SEND_WITH_INV:
 		mpa_sqe_set_stag(sqe, wr->invalidate_rkey);
 		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		mpa_sqe_set_imm(sqe, wr->imm_data);
+		mpa_sqe_set_remote(sqe, wr->wr.rdma.remote_addr,
+				   wr->wr.rdma.rkey);
+		break;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_READ:
 		mpa_sqe_set_remote(sqe, wr->wr.rdma.remote_addr,
@@ -122,8 +127,9 @@ static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
  * @wr: list of work requests
  * @bad_wr: on error, the first one that was not posted
  *
- * Return: 0, %EINVAL for an invalid request, %ENOMEM if the queue is
- * full, or the positive errno with which the kernel refused the doorbell.
+ * Return: 0, %EINVAL for an invalid request, %EOPNOTSUPP for one that the
+ * connection does not carry, %ENOMEM if the queue is full, or the positive errno
+ * with which the kernel refused the doorbell.
  */
 int mpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		  struct ibv_send_wr **bad_wr)

@@ -16,6 +16,7 @@ enum {
 	OP_ONE_SGE	= 1 << 1,	/* ... but at most one */
 	OP_INLINE	= 1 << 2,	/* ... or inline data */
 	OP_SOLICITED	= 1 << 3,	/* can raise an event at the peer */
+	OP_EXTENSION	= 1 << 4,	/* a message of RFC 7306 */
 };
 
 static const uint8_t op_traits[MPA_WR_OPCODES] = {
@@ -23,6 +24,8 @@ static const uint8_t op_traits[MPA_WR_OPCODES] = {
 	[MPA_WR_SEND]		= OP_DATA | OP_INLINE | OP_SOLICITED,
 	[MPA_WR_SEND_INV]	= OP_DATA | OP_INLINE | OP_SOLICITED,
 	[MPA_WR_READ]		= OP_DATA | OP_ONE_SGE,
+	[MPA_WR_WRITE_IMM]	= OP_DATA | OP_INLINE | OP_SOLICITED |
+				  OP_EXTENSION,
 };
 
 /*
@@ -36,6 +39,7 @@ static const uint8_t op_codes[] = {
 	[IBV_WR_RDMA_READ]	= 1 + MPA_WR_READ,
 	[IBV_WR_LOCAL_INV]	= 1 + MPA_WR_LOCAL_INV,
 	[IBV_WR_BIND_MW]	= 1 + MPA_WR_BIND_MW,
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = 1 + MPA_WR_WRITE_IMM,
 };
 
 static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
@@ -53,6 +57,17 @@ static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
 	return flags;
 }
 
+/*
+ * Can the peer understand the operation? If the kernel does not know it either,
+ * the word is zero.
+ */
+static bool sqe_carried(const struct mpa_qp *qp, uint8_t traits)
+{
+	return !(traits & OP_EXTENSION) ||
+	       __atomic_load_n(&qp->sq.ring.hdr->carries, __ATOMIC_RELAXED) &
+		       MPA_CARRIES_RFC7306;
+}
+
 /**
  * mpa_sqe_start() - begin an entry
  * @qp: queue pair; sq.lock is held
@@ -62,8 +77,9 @@ static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
  *
  * The caller advances sq.next to keep the entry.
  *
- * Return: 0, %EINVAL for an unknown operation or flag, %ENOMEM if
- * the queue is full.
+ * Return: 0, %EINVAL for an unknown operation or flag, %EOPNOTSUPP for an
+ * operation that RDMAP does not have, or that the connection does not carry,
+ * %ENOMEM if the queue is full.
  */
 int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
 		  unsigned int send_flags, struct mpa_sqe **out)
@@ -73,6 +89,9 @@ int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
 	struct mpa_sqe *sqe;
 	uint8_t code;
 
+	/* RFC 7306 has Immediate Data without other data only. */
+	if (opcode == IBV_WR_SEND_WITH_IMM)
+		return EOPNOTSUPP;
 	if ((size_t)opcode >= sizeof(op_codes) || !op_codes[opcode] ||
 	    send_flags & ~known)
 		return EINVAL;
@@ -81,6 +100,8 @@ int mpa_sqe_start(struct mpa_qp *qp, enum ibv_wr_opcode opcode,
 		return EINVAL;
 	if (!mpa_ring_room(&qp->sq.ring, qp->sq.next))
 		return ENOMEM;
+	if (!sqe_carried(qp, op_traits[code]))
+		return EOPNOTSUPP;
 
 	sqe = mpa_ring_slot(&qp->sq.ring, qp->sq.next);
 	*sqe = (struct mpa_sqe){
@@ -149,6 +170,16 @@ int mpa_sqe_set_bind(struct mpa_sqe *sqe, const struct ibv_mw *mw,
 	sqe->sge[0].addr = info->addr;
 	sqe->sge[0].lkey = info->mr->lkey;
 	return 0;
+}
+
+/**
+ * mpa_sqe_set_imm() - set the immediate data
+ * @sqe: a Write with Immediate
+ * @imm_data: the data, in any byte order
+ */
+void mpa_sqe_set_imm(struct mpa_sqe *sqe, __be32 imm_data)
+{
+	sqe->imm_data = imm_data;
 }
 
 /**

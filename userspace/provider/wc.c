@@ -50,7 +50,9 @@ static const struct {
 	[MPA_WR_READ_INV]	= { true, IBV_WC_RDMA_READ },
 	[MPA_WR_LOCAL_INV]	= { true, IBV_WC_LOCAL_INV },
 	[MPA_WR_BIND_MW]	= { true, IBV_WC_BIND_MW },
+	[MPA_WR_WRITE_IMM]	= { true, IBV_WC_RDMA_WRITE },
 	[MPA_CQE_RECV]		= { true, IBV_WC_RECV },
+	[MPA_CQE_RECV_IMM]	= { true, IBV_WC_RECV_RDMA_WITH_IMM },
 };
 
 /**
@@ -83,6 +85,8 @@ enum ibv_wc_opcode mpa_wc_opcode(const struct mpa_cqe *cqe)
  */
 unsigned int mpa_wc_flags(const struct mpa_cqe *cqe)
 {
+	if (cqe->opcode == MPA_CQE_RECV_IMM)
+		return IBV_WC_WITH_IMM;
 	return cqe->flags & MPA_CQE_INVALIDATED ? IBV_WC_WITH_INV : 0;
 }
 
@@ -104,4 +108,6 @@ void mpa_wc_fill(const struct mpa_cqe *cqe, struct ibv_wc *wc)
 	};
 	if (wc->wc_flags & IBV_WC_WITH_INV)
 		wc->invalidated_rkey = cqe->inv_stag;
+	if (wc->wc_flags & IBV_WC_WITH_IMM)
+		wc->imm_data = cqe->imm_data;
 }

@@ -78,6 +78,17 @@ static void wr_rdma_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		mpa_sqe_set_remote(sqe, remote_addr, rkey);
 }
 
+static void wr_rdma_write_imm(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			      uint64_t remote_addr, __be32 imm_data)
+{
+	struct mpa_sqe *sqe = wr_begin(ibqp, IBV_WR_RDMA_WRITE_WITH_IMM);
+
+	if (!sqe)
+		return;
+	mpa_sqe_set_remote(sqe, remote_addr, rkey);
+	mpa_sqe_set_imm(sqe, imm_data);
+}
+
 static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 			 uint64_t remote_addr)
 {
@@ -169,6 +180,8 @@ int mpa_qp_check_wr_ops(const struct mpa_context *ctx, uint64_t send_ops_flags)
 
 	if (ctx->features & MPA_FEATURE_MW)
 		known |= IBV_QP_EX_WITH_BIND_MW;
+	if (ctx->features & MPA_FEATURE_RFC7306)
+		known |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 	return send_ops_flags & ~known ? EOPNOTSUPP : 0;
 }
 
@@ -183,6 +196,7 @@ void mpa_qp_set_wr_ops(struct ibv_qp_ex *qp)
 	qp->wr_local_inv = wr_local_inv;
 	qp->wr_bind_mw = wr_bind_mw;
 	qp->wr_rdma_write = wr_rdma_write;
+	qp->wr_rdma_write_imm = wr_rdma_write_imm;
 	qp->wr_rdma_read = wr_rdma_read;
 	qp->wr_set_sge = wr_set_sge;
 	qp->wr_set_sge_list = wr_set_sge_list;

@@ -68,7 +68,7 @@ fi
 
 counters_mark
 peer_run initiator --role initiator --jobs 24 \
-	'request/*' 'fpdu/*' 'ddp/*' 'rdmap/*' 'windows/*'
+	'request/*' 'fpdu/*' 'ddp/*' 'rdmap/*' 'windows/*' 'extensions/*'
 peer_counted initiator
 target_is_well "initiator"
 

@@ -95,6 +95,29 @@ mixed_run initiator-slow h1 h2 ib_write_bw ib_send_bw
 mixed_run responder-slow h2 h1
 fast_paths on mpa1
 
+# siw copies the flags of a Request into its Reply, that which asks for the messages of
+# RFC 7306 included: that is no answer. The captures above have none of these messages.
+extensions_with_siw() {
+	local label="extensions $1 to $2" address
+	address=$(traffic_address "$2")
+	lab_spawn server "$2" rping -s -a "$address" -V
+	lab_wait_listen "$2" 7174
+	lab_spawn client "$1" rping -c -a "$address" -V
+	lab_check "$label: not in use" lab_wait 20 extensions_unused
+	lab_kill client
+	lab_kill server
+}
+
+extensions_unused() {
+	ip netns exec h1 "$MPA_REPO/build/bin/mpactl" -j conn | "$PYTHON" -c '
+import json, sys
+conns = [one for one in json.load(sys.stdin) if one["phase"] == "operational"]
+sys.exit(not conns or any(one["rdmap_extensions"] for one in conns))'
+}
+
+extensions_with_siw h1 h2
+extensions_with_siw h2 h1
+
 # mpactl probe of siw, and siw's connection from it.
 lab_spawn probed h2 rping -s -P -a 10.77.0.2
 lab_wait_listen h2 7174

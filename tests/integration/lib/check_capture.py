@@ -96,7 +96,8 @@ class Flow:
     first: sequence number of the first byte; refused: it answered the other side's SYN
     with RST; dissected: ULPDU lengths that tshark found; complaints: (frame, what
     tshark reports of it); fpdus: (offset, end, ULPDU length) found by the walk;
-    versions: of DDP and RDMAP, in their ULPDUs; seen: how many of these tshark can see;
+    versions: of DDP and RDMAP, in their ULPDUs; opcodes: how many ULPDUs of RDMAP have
+    each; seen: how many of these tshark can see;
     window: the most bytes that it allowed the other side to have in flight; edges:
     sequence numbers where its windows ended.
     """
@@ -108,6 +109,7 @@ class Flow:
     complaints: list = field(default_factory=list)
     fpdus: list = field(default_factory=list)
     versions: set = field(default_factory=set)
+    opcodes: Counter = field(default_factory=Counter)
     markers: int = 0
     seen: int = 0
     window: int = 0
@@ -294,6 +296,7 @@ def walk(flow, data, start, marked, with_crc):
         ulpdu = take(length + -(HEADER_SIZE + length) % 4, header)
         if length > 1:
             flow.versions |= {ulpdu[0] & 3, ulpdu[1] >> 6}
+            flow.opcodes[ulpdu[1] & 15] += 1
         skip_marker(header)
         covered = data[origin:position]
         crc = int.from_bytes(take(CRC_SIZE, header), "little")
@@ -411,6 +414,8 @@ def check_flow(name, flow, start, asked, args):
         raise Bad(f"{name} sent no Marker")
     if not args.opaque and flow.versions - {args.version}:
         raise Bad(f"{name} uses DDP and RDMAP {flow.versions}")
+    if not args.opaque and not args.opcodes and max(flow.opcodes, default=0) > 7:
+        raise Bad(f"{name} sent messages of RFC 7306: {dict(flow.opcodes)}")
     if asked:
         flow.seen = count_visible(flow, start)
     elif args.markers_from == "none":
@@ -460,6 +465,8 @@ def check_connection(pair, args, total):
             name, flow, frames[side].size,
             bool(frames[1 - side].flags & FLAG_MARKERS), args)
         total[f"FPDUs from {name}s"] += len(flow.fpdus)
+        for opcode in filter(lambda one: one > 7, flow.opcodes):
+            total[f"of opcode {opcode:x}"] += flow.opcodes[opcode]
         total["FPDUs seen by tshark"] += flow.seen
         total["Markers"] += flow.markers
         total["segments"] += len(flow.segments)
@@ -525,6 +532,31 @@ def check(args):
     return reasons, total
 
 
+# Opcodes of RFC 7306 that tshark names, and a field that only such a message has.
+DISSECTED = {10: "iwarp_rdma.atomic.request_identifier",
+             11: "iwarp_rdma.atomic.original_request_identifier"}
+
+
+def check_opcodes(args, total, reasons):
+    """Messages of RFC 7306, in all connections: our count, and tshark's of what it
+    knows."""
+    for word in args.opcodes.split(","):
+        opcode, wanted = (int(part, base) for part, base in
+                          zip(word.split("="), (16, 10)))
+        if total[f"of opcode {opcode:x}"] != wanted:
+            reasons.append(f"{total[f'of opcode {opcode:x}']} messages of opcode "
+                           f"{opcode:x}, wanted {wanted}")
+        if opcode not in DISSECTED:
+            continue
+        name = DISSECTED[opcode]
+        lines = run_tshark(args.capture, "-T", "fields", "-e", name, "-Y", name)
+        seen = sum(len(line.split(",")) for line in lines)
+        total[f"seen by tshark of opcode {opcode:x}"] += seen
+        if seen != wanted:
+            reasons.append(f"tshark saw {seen} messages of opcode {opcode:x}, "
+                           f"wanted {wanted}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("capture")
@@ -571,10 +603,15 @@ def main():
                         help="tshark must see so many FPDUs (default: 10)")
     parser.add_argument("--opaque", action="store_true",
                         help="ULPDUs are those of an application, not DDP")
+    parser.add_argument("--opcodes", metavar="OPCODE=N,...",
+                        help="exact numbers of messages of RFC 7306, by opcodes from 8 "
+                        "to b; without, there must be none")
     args = parser.parse_args()
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
     reasons, total = check(args)
+    if args.opcodes:
+        check_opcodes(args, total, reasons)
     unaligned = total["of these unaligned"]
     cut = total["of these cut by a full window"]
     counted = unaligned if args.unaligned else unaligned + cut

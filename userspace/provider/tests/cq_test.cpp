@@ -192,6 +192,8 @@ TEST_F(CqTest, every_opcode_is_translated)
 		{ MPA_WR_LOCAL_INV, IBV_WC_LOCAL_INV },
 		{ MPA_WR_BIND_MW, IBV_WC_BIND_MW },
 		{ MPA_CQE_RECV, IBV_WC_RECV },
+		{ MPA_WR_WRITE_IMM, IBV_WC_RDMA_WRITE },
+		{ MPA_CQE_RECV_IMM, IBV_WC_RECV_RDMA_WITH_IMM },
 	};
 	ibv_cq *cq = make_cq();
 
@@ -558,6 +560,35 @@ TEST_P(PollEx, one_at_a_time)
 	EXPECT_EQ(cq_ex->wr_id, 12u);
 	ibv_end_poll(cq_ex);
 	EXPECT_TRUE(drain(cq).empty());
+	destroy(cq);
+}
+
+TEST_P(PollEx, immediate_data)
+{
+	ibv_cq_ex *cq_ex = make_cq_ex(
+		4, GetParam() ? IBV_CREATE_CQ_ATTR_SINGLE_THREADED : 0);
+	ibv_cq *cq = ibv_cq_ex_to_cq(cq_ex);
+	ibv_poll_cq_attr none{};
+	ibv_wc wc{};
+	mpa_cqe cqe{};
+
+	cqe.byte_len = 7;
+	cqe.inv_stag = 8;
+	cqe.opcode = MPA_CQE_RECV_IMM;
+	cqe.imm_data = 0x04030201;
+	push(cq, cqe);
+	push(cq, cqe);
+	ASSERT_EQ(ibv_start_poll(cq_ex, &none), 0);
+	EXPECT_EQ(ibv_wc_read_opcode(cq_ex), IBV_WC_RECV_RDMA_WITH_IMM);
+	EXPECT_EQ(ibv_wc_read_wc_flags(cq_ex), unsigned{ IBV_WC_WITH_IMM });
+	EXPECT_EQ(ibv_wc_read_imm_data(cq_ex), 0x04030201u);
+	EXPECT_EQ(ibv_wc_read_byte_len(cq_ex), 7u);
+	ibv_end_poll(cq_ex);
+	ASSERT_EQ(poll(cq, 1, &wc), 1);
+	EXPECT_EQ(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	EXPECT_EQ(wc.wc_flags, unsigned{ IBV_WC_WITH_IMM });
+	EXPECT_EQ(wc.imm_data, 0x04030201u);
+	EXPECT_EQ(wc.byte_len, 7u);
 	destroy(cq);
 }
 

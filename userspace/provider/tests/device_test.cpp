@@ -116,6 +116,34 @@ TEST(alloc_context, explains_another_version)
 		  std::string::npos);
 }
 
+/* A module that does not know the messages of RFC 7306 has a zero there. */
+TEST(alloc_context, notes_what_the_module_can_do)
+{
+	for (const std::uint32_t features : { 0u, unsigned{ MPA_FEATURE_RFC7306 } }) {
+		Kernel kernel;
+		ibv_device device{};
+		ibv_cq cq{};
+		ibv_pd pd{};
+		ibv_qp_init_attr_ex attr{};
+
+		kernel.features = features;
+		verbs_context *ctx =
+			Kernel::driver().alloc_context(&device, 0x6d7061, nullptr);
+		ASSERT_NE(ctx, nullptr);
+		attr.pd = &pd;
+		attr.send_cq = attr.recv_cq = &cq;
+		attr.qp_type = IBV_QPT_RC;
+		attr.comp_mask = IBV_QP_INIT_ATTR_PD |
+				 IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+		/* It gets as far as the command if it is supported. */
+		kernel.refuse["create_qp"] = EPERM;
+		EXPECT_EQ(kernel.ops.create_qp_ex(&ctx->context, &attr), nullptr);
+		EXPECT_EQ(errno, features ? EPERM : EOPNOTSUPP);
+		kernel.ops.free_context(&ctx->context);
+	}
+}
+
 TEST_F(ProviderTest, query_device_formats_the_firmware_version)
 {
 	ibv_device_attr_ex attr{};

@@ -50,7 +50,7 @@ void expect_bind(const mpa_sqe &e, std::uint32_t key)
 	EXPECT_EQ(e.length, static_cast<std::uint32_t>(IBV_ACCESS_REMOTE_READ));
 	EXPECT_EQ(e.remote_addr, 0x500000000u);
 	EXPECT_EQ(e.stag, key);
-	EXPECT_EQ(e.reserved2, 0u);
+	EXPECT_EQ(e.imm_data, 0u);
 	EXPECT_EQ(e.sge[0].addr, 0x7000u);
 	EXPECT_EQ(e.sge[0].length, 0u);
 	EXPECT_EQ(e.sge[0].lkey, 0x900u);

@@ -77,6 +77,9 @@ TEST_F(PostTest, knows_six_opcodes)
 		{ IBV_WR_BIND_MW, MPA_WR_BIND_MW },
 	};
 	ibv_mw mw{ .type = IBV_MW_TYPE_2 };
+	/* RDMAP has no such message, or the connection does not carry it. */
+	const std::set<int> foreign{ IBV_WR_SEND_WITH_IMM,
+				     IBV_WR_RDMA_WRITE_WITH_IMM };
 	std::uint32_t posted = 0;
 
 	open();
@@ -87,7 +90,9 @@ TEST_F(PostTest, knows_six_opcodes)
 		wr.opcode = static_cast<ibv_wr_opcode>(opcode);
 		wr.bind_mw.mw = &mw;
 		if (found == known.end()) {
-			EXPECT_EQ(post(wr), EINVAL) << opcode;
+			EXPECT_EQ(post(wr), foreign.count(opcode) ? EOPNOTSUPP :
+								    EINVAL)
+				<< opcode;
 			EXPECT_EQ(bad, &wr) << opcode;
 		} else {
 			EXPECT_EQ(post(wr), 0) << opcode;
@@ -97,6 +102,34 @@ TEST_F(PostTest, knows_six_opcodes)
 		EXPECT_EQ(sq().hdr().prod, posted) << opcode;
 		EXPECT_EQ(kernel.doorbells.size(), posted) << opcode;
 	}
+}
+
+/* As soon as the kernel says that the stream carries it, and no longer. */
+TEST_F(PostTest, a_write_with_immediate)
+{
+	ibv_send_wr wr = send_wr(1);
+
+	open();
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.send_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+	wr.imm_data = 0x04030201;
+	wr.wr.rdma.remote_addr = 0x1234567890;
+	wr.wr.rdma.rkey = 0x88;
+	for (std::uint32_t carries : { 0u, ~1u }) {
+		sq().hdr().carries = carries;
+		EXPECT_EQ(post(wr), EOPNOTSUPP);
+		EXPECT_EQ(sq().hdr().prod, 0u);
+	}
+	sq().hdr().carries = MPA_CARRIES_RFC7306;
+	EXPECT_EQ(post(wr), 0);
+	EXPECT_EQ(sqe(0).opcode, MPA_WR_WRITE_IMM);
+	EXPECT_EQ(sqe(0).flags, MPA_SQE_SIGNALED | MPA_SQE_SOLICITED);
+	EXPECT_EQ(sqe(0).imm_data, 0x04030201u);
+	EXPECT_EQ(sqe(0).stag, 0x88u);
+	EXPECT_EQ(sqe(0).remote_addr, 0x1234567890u);
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	EXPECT_EQ(post(wr), 0);
+	EXPECT_EQ(sqe(1).imm_data, 0u);
 }
 
 struct FlagRow {
@@ -180,7 +213,7 @@ TEST_F(PostTest, fills_a_write)
 	EXPECT_EQ(sqe(0).length, 0u);
 	EXPECT_EQ(sqe(0).remote_addr, 0x123456789abcdef0u);
 	EXPECT_EQ(sqe(0).stag, 0xaabbcc00u);
-	EXPECT_EQ(sqe(0).reserved2, 0u);
+	EXPECT_EQ(sqe(0).imm_data, 0u);
 	EXPECT_EQ(sqe(0).sge[0].addr, 0x1000u);
 	EXPECT_EQ(sqe(0).sge[1].addr, 0x2000u);
 	EXPECT_EQ(sqe(0).sge[1].length, 20u);

@@ -107,6 +107,29 @@ TEST_F(WrTest, local_invalidation_and_empty_messages)
 	EXPECT_EQ(sqe(1).length, 0u);
 }
 
+TEST_F(WrTest, a_write_with_immediate)
+{
+	ibv_wr_start(qpx);
+	ibv_wr_rdma_write_imm(qpx, 0x88, 0x1234567890, 0x04030201);
+	EXPECT_EQ(ibv_wr_complete(qpx), EOPNOTSUPP);
+	nothing_happened();
+
+	sq().hdr().carries = MPA_CARRIES_RFC7306;
+	ibv_wr_start(qpx);
+	qpx->wr_id = 1;
+	qpx->wr_flags = IBV_SEND_SOLICITED;
+	ibv_wr_rdma_write_imm(qpx, 0x88, 0x1234567890, 0x04030201);
+	ibv_wr_set_sge(qpx, 13, 0x3000, 3);
+	EXPECT_EQ(ibv_wr_complete(qpx), 0);
+	EXPECT_EQ(sqe(0).wr_id, 1u);
+	EXPECT_EQ(sqe(0).opcode, MPA_WR_WRITE_IMM);
+	EXPECT_EQ(sqe(0).flags, MPA_SQE_SOLICITED);
+	EXPECT_EQ(sqe(0).imm_data, 0x04030201u);
+	EXPECT_EQ(sqe(0).stag, 0x88u);
+	EXPECT_EQ(sqe(0).remote_addr, 0x1234567890u);
+	EXPECT_EQ(sqe(0).sge[0].length, 3u);
+}
+
 TEST_F(WrTest, empty_batch_says_nothing)
 {
 	ibv_wr_start(qpx);
