@@ -19,6 +19,7 @@
 #include <linux/limits.h>
 #include <linux/types.h>
 
+#include "atomic.h"
 #include "check.h"
 
 /* The faults that the checks find; index of check_faults. */
@@ -46,6 +47,11 @@ enum check_result {
 	WRITE_RIGHT,
 	INVALIDATE_STREAM,
 	INVALIDATE_STAG,
+	ATOMIC_STAG,
+	ATOMIC_STREAM,
+	ATOMIC_ACCESS,
+	ATOMIC_BOUNDS,
+	ATOMIC_WRAP,
 };
 
 #define RDMAP_FAULT(et, ec) \
@@ -102,6 +108,17 @@ static const struct ddp_fault check_faults[] = {
 					      RDMAP_EC_CANNOT_INVALIDATE),
 	[INVALIDATE_STAG]	= RDMAP_FAULT(RDMAP_ET_OPERATION,
 					      RDMAP_EC_CANNOT_INVALIDATE),
+	/* RFC 7306 section 8.1: without the RDMAP header. */
+	[ATOMIC_STAG]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_INVALID_STAG),
+	[ATOMIC_STREAM]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_NOT_ASSOCIATED),
+	[ATOMIC_ACCESS]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_ACCESS),
+	[ATOMIC_BOUNDS]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_BOUNDS),
+	[ATOMIC_WRAP]		= RDMAP_FAULT(RDMAP_ET_PROTECTION,
+					      RDMAP_EC_TO_WRAP),
 };
 
 const struct ddp_fault ddp_fault_crc = MPA_FAULT(MPA_EC_CRC);
@@ -173,6 +190,18 @@ static const struct opcode_rule opcode_rules[RDMAP_CTRL_OPCODE_MASK + 1] = {
 		.qn = DDP_QN_SEND,
 		.payload_min = RDMAP_IMM_LEN, .payload_max = RDMAP_IMM_LEN,
 	},
+	[RDMAP_ATOMIC_REQ] = {
+		.known = true, .extension = true, .in_one = true,
+		.qn = DDP_QN_READ_REQ,
+		.payload_min = RDMAP_ATOMIC_REQ_LEN,
+		.payload_max = RDMAP_ATOMIC_REQ_LEN,
+	},
+	[RDMAP_ATOMIC_RESP] = {
+		.known = true, .extension = true, .in_one = true,
+		.qn = DDP_QN_ATOMIC_RESP,
+		.payload_min = RDMAP_ATOMIC_RESP_LEN,
+		.payload_max = RDMAP_ATOMIC_RESP_LEN,
+	},
 };
 
 static bool check_refuse(struct ddp_fault *f, enum check_result result)
@@ -193,7 +222,7 @@ static bool check_versions(const struct ddp_hdr *h, u8 version,
 }
 
 static bool check_buffer_model(const struct ddp_hdr *h,
-			       const struct opcode_rule *rule,
+			       const struct opcode_rule *rule, bool extensions,
 			       struct ddp_fault *f)
 {
 	if (h->tagged != rule->tagged)
@@ -201,7 +230,7 @@ static bool check_buffer_model(const struct ddp_hdr *h,
 	if (h->tagged)
 		return true;
 	/* An unused queue is the more specific error, so check it first. */
-	if (h->qn >= DDP_QN_COUNT)
+	if (h->qn >= DDP_QN_COUNT + extensions)
 		return check_refuse(f, BAD_QN);
 	if (h->qn != rule->qn)
 		return check_refuse(f, BAD_OPCODE);
@@ -233,10 +262,10 @@ static bool check_format(const struct ddp_hdr *h,
  * In this order: the header is complete (2/0/03), DDP version (1/1/04 or
  * 1/2/06), RDMAP version (0/2/05), opcode in use (0/2/06) and with the T bit
  * that it requires (0/2/06), queue in use (1/2/01) and belonging to the opcode
- * (0/2/06). A Read Request, Terminate or Immediate Data must be one segment at
- * MO 0 (1/2/04) with the L bit (0/2/FF) and with a header neither too long
- * (1/2/05) nor too short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections 4
- * and 7.2, RFC 7306 sections 4, 6 and 8.
+ * (0/2/06). A Read Request, a Terminate and the messages of RFC 7306 must be one
+ * segment at MO 0 (1/2/04) with the L bit (0/2/FF) and with a header neither too
+ * long (1/2/05) nor too short (0/2/FF). RFC 5041 section 7.1, RFC 5040 sections
+ * 4 and 7.2, RFC 7306 sections 4, 5.2, 6 and 8.
  *
  * Return: true if all checks pass; else false, and @f is set.
  */
@@ -253,7 +282,8 @@ bool ddp_check_control(const struct ddp_hdr *h, bool whole, u8 version,
 	if (h->opcode > RDMAP_CTRL_OPCODE_MASK || !rule->known ||
 	    (rule->extension && !extensions))
 		return check_refuse(f, BAD_OPCODE);
-	return check_buffer_model(h, rule, f) && check_format(h, rule, f);
+	return check_buffer_model(h, rule, extensions, f) &&
+	       check_format(h, rule, f);
 }
 
 /**
@@ -383,6 +413,55 @@ bool rdmap_check_read(const struct rdmap_read *rd,
 }
 
 /**
+ * rdmap_check_atomic - check an Atomic Request against its memory
+ * @a: the request
+ * @r: the region with STag @a->stag
+ * @f: the fault
+ *
+ * In this order: a known operation (0/2/06), STag (0/1/00), protection domain
+ * (0/1/03), access (0/1/02), bounds (0/1/01) and wrap (0/1/04), as for a Read.
+ * RFC 7306 sections 5.2.1 and 8. The caller checks the alignment, which is that
+ * of the memory.
+ *
+ * Return: true if all checks pass; else false, and @f is set.
+ */
+bool rdmap_check_atomic(const struct rdmap_atomic *a,
+			const struct ddp_region_view *r, struct ddp_fault *f)
+{
+	if (a->op != RDMAP_FETCH_ADD && a->op != RDMAP_CMP_SWAP)
+		return check_refuse(f, BAD_OPCODE);
+	if (!r->found)
+		return check_refuse(f, ATOMIC_STAG);
+	if (!r->same_pd)
+		return check_refuse(f, ATOMIC_STREAM);
+	if (!r->allowed)
+		return check_refuse(f, ATOMIC_ACCESS);
+	switch (check_extent(r, a->to, RDMAP_ATOMIC_BYTES)) {
+	case EXTENT_INSIDE:
+		return true;
+	case EXTENT_WRAPS:
+		return check_refuse(f, ATOMIC_WRAP);
+	case EXTENT_OUTSIDE:
+		break;
+	}
+	return check_refuse(f, ATOMIC_BOUNDS);
+}
+
+/**
+ * rdmap_check_atomic_right - check an Atomic Request against its stream
+ * @right: the stream grants atomic operations
+ * @f: the fault
+ *
+ * Without the right it is an access violation (0/1/02).
+ *
+ * Return: true if the check passes; else false, and @f is set.
+ */
+bool rdmap_check_atomic_right(bool right, struct ddp_fault *f)
+{
+	return right || check_refuse(f, ATOMIC_ACCESS);
+}
+
+/**
  * rdmap_check_right - check a Read or Write against the rights of its stream
  * @read: a Read Request; false: a segment of a Write
  * @len: bytes it requests or carries
@@ -452,5 +531,30 @@ bool rdmap_check_response(const struct ddp_hdr *h,
 		return check_refuse(f, TAGGED_BOUNDS);
 	if (h->last && h->payload_len < v->left)
 		return check_refuse(f, TAGGED_BOUNDS);
+	return true;
+}
+
+/**
+ * rdmap_check_atomic_response - check an Atomic Response
+ * @h: its header, after ddp_check_control()
+ * @v: the oldest outstanding request
+ * @id: its Original Request Identifier
+ * @f: the fault
+ *
+ * In this order: an Atomic Request is the oldest outstanding one (0/2/06), MSN
+ * (1/2/03), identifier (0/2/FF). RFC 7306 section 5.2.2.
+ *
+ * Return: true if all checks pass; else false, and @f is set.
+ */
+bool rdmap_check_atomic_response(const struct ddp_hdr *h,
+				 const struct ddp_atomic_view *v, u32 id,
+				 struct ddp_fault *f)
+{
+	if (!v->outstanding)
+		return check_refuse(f, BAD_OPCODE);
+	if (h->msn != v->msn)
+		return check_refuse(f, BAD_MSN);
+	if (id != v->id)
+		return check_refuse(f, BAD_FORMAT);
 	return true;
 }

@@ -12,6 +12,8 @@
 
 #include "header.h"
 
+struct rdmap_atomic;
+
 /**
  * struct ddp_fault - an error as a Terminate reports it (RFC 5040 section 4.8)
  * @layer: enum rdmap_layer
@@ -74,6 +76,9 @@ bool ddp_check_tagged(const struct ddp_hdr *h,
 		      const struct ddp_region_view *r, struct ddp_fault *f);
 bool rdmap_check_read(const struct rdmap_read *rd,
 		      const struct ddp_region_view *r, struct ddp_fault *f);
+bool rdmap_check_atomic(const struct rdmap_atomic *a,
+			const struct ddp_region_view *r, struct ddp_fault *f);
+bool rdmap_check_atomic_right(bool right, struct ddp_fault *f);
 bool rdmap_check_right(bool read, u32 len, bool right, struct ddp_fault *f);
 bool rdmap_check_invalidate(const struct ddp_region_view *r,
 			    struct ddp_fault *f);
@@ -94,6 +99,22 @@ struct ddp_read_view {
 
 bool rdmap_check_response(const struct ddp_hdr *h,
 			  const struct ddp_read_view *v, struct ddp_fault *f);
+
+/**
+ * struct ddp_atomic_view - the request that an Atomic Response must match
+ * @outstanding: the oldest outstanding request is atomic
+ * @msn: MSN of the next response
+ * @id: identifier of the request
+ */
+struct ddp_atomic_view {
+	bool outstanding;
+	u32 msn;
+	u32 id;
+};
+
+bool rdmap_check_atomic_response(const struct ddp_hdr *h,
+				 const struct ddp_atomic_view *v, u32 id,
+				 struct ddp_fault *f);
 
 /* Faults found by other code, for rdmap_terminate_build(). */
 extern const struct ddp_fault ddp_fault_crc;		/* 2/0/02 */

@@ -21,6 +21,12 @@ enum {
 	RDMAP_READ_REQ_ULPDU	= DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN,
 	RDMAP_IMM_LEN		= 8,
 	RDMAP_IMM_ULPDU		= DDP_UNTAGGED_LEN + RDMAP_IMM_LEN,
+	RDMAP_ATOMIC_REQ_LEN	= 52,
+	RDMAP_ATOMIC_REQ_ULPDU	= DDP_UNTAGGED_LEN + RDMAP_ATOMIC_REQ_LEN,
+	RDMAP_ATOMIC_RESP_LEN	= 12,
+	RDMAP_ATOMIC_RESP_ULPDU	= DDP_UNTAGGED_LEN + RDMAP_ATOMIC_RESP_LEN,
+	/* Bytes of memory that an atomic operation changes. */
+	RDMAP_ATOMIC_BYTES	= 8,
 	RDMAP_TERM_MIN		= 4,
 	RDMAP_TERM_LEN_FIELD	= 2,
 	RDMAP_TERM_MAX		= RDMAP_TERM_MIN + RDMAP_TERM_LEN_FIELD +
@@ -48,6 +54,33 @@ enum {
 	RDMAP_READ_OFF_SRC_TO		= 20,
 };
 
+/* Offsets of the fields of an Atomic Request header (RFC 7306 section 5.2.1). */
+enum {
+	RDMAP_ATOMIC_OFF_OP		= 0,	/* in the low four bits */
+	RDMAP_ATOMIC_OFF_ID		= 4,
+	RDMAP_ATOMIC_OFF_STAG		= 8,
+	RDMAP_ATOMIC_OFF_TO		= 12,
+	RDMAP_ATOMIC_OFF_DATA		= 20,
+	RDMAP_ATOMIC_OFF_MASK		= 28,
+	RDMAP_ATOMIC_OFF_COMPARE	= 36,
+	RDMAP_ATOMIC_OFF_COMPARE_MASK	= 44,
+	RDMAP_ATOMIC_OP_MASK		= 0x0f,
+};
+
+/*
+ * Offsets of the fields of an Atomic Response header (RFC 7306 section 5.2.2).
+ */
+enum {
+	RDMAP_ATOMIC_RESP_OFF_ID	= 0,
+	RDMAP_ATOMIC_RESP_OFF_VALUE	= 4,
+};
+
+/* RFC 7306 section 5.2.1; there is no Swap, but CmpSwap can do it. */
+enum rdmap_atomic_op {
+	RDMAP_FETCH_ADD		= 0x0,
+	RDMAP_CMP_SWAP		= 0x2,
+};
+
 /* DDP and RDMAP version of the IETF protocols. */
 enum { RDMAP_VERSION = 1 };
 
@@ -73,7 +106,7 @@ enum ddp_queue {
 	DDP_QN_READ_REQ		= 1,
 	DDP_QN_TERMINATE	= 2,
 	DDP_QN_ATOMIC_RESP	= 3,
-	DDP_QN_COUNT		= 3,	/* queues 0, 1 and 2 are supported */
+	DDP_QN_COUNT		= 3,	/* 4 with the messages of RFC 7306 */
 };
 
 /* The flag byte of a Terminate header (RFC 5040 section 4.8). */

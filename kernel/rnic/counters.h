@@ -14,8 +14,11 @@
  * @RNIC_CNT_TX_IMM: Immediate Data messages handed to TCP
  * @RNIC_CNT_TX_READ_REQ: RDMA Read Requests handed to TCP
  * @RNIC_CNT_TX_READ_RESP: RDMA Read Responses handed to TCP
- * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these, those sent in the context that
- *	received their request, without a change of threads
+ * @RNIC_CNT_TX_READ_RESP_AT_ONCE: of these and of the Atomic Responses, those
+ *	sent in the context that received their request, without a change of
+ *	threads
+ * @RNIC_CNT_TX_ATOMIC_REQ: Atomic Requests handed to TCP
+ * @RNIC_CNT_TX_ATOMIC_RESP: Atomic Responses handed to TCP
  * @RNIC_CNT_TX_SEGMENTS: DDP segments (FPDUs) handed to TCP
  * @RNIC_CNT_TX_BYTES: payload bytes of these
  * @RNIC_CNT_TX_BATCHES: socket calls that carried them
@@ -25,6 +28,8 @@
  * @RNIC_CNT_RX_IMM: Immediate Data messages delivered
  * @RNIC_CNT_RX_READ_REQ: RDMA Read Requests received
  * @RNIC_CNT_RX_READ_RESP: RDMA Read Responses delivered
+ * @RNIC_CNT_RX_ATOMIC_REQ: Atomic Requests received
+ * @RNIC_CNT_RX_ATOMIC_RESP: Atomic Responses delivered
  * @RNIC_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
  * @RNIC_CNT_RX_BYTES: payload bytes of these
  * @RNIC_CNT_RX_TERMINATE: Terminate messages received
@@ -59,6 +64,8 @@ enum rnic_counter {
 	RNIC_CNT_TX_READ_REQ,
 	RNIC_CNT_TX_READ_RESP,
 	RNIC_CNT_TX_READ_RESP_AT_ONCE,
+	RNIC_CNT_TX_ATOMIC_REQ,
+	RNIC_CNT_TX_ATOMIC_RESP,
 	RNIC_CNT_TX_SEGMENTS,
 	RNIC_CNT_TX_BYTES,
 	RNIC_CNT_TX_BATCHES,
@@ -68,6 +75,8 @@ enum rnic_counter {
 	RNIC_CNT_RX_IMM,
 	RNIC_CNT_RX_READ_REQ,
 	RNIC_CNT_RX_READ_RESP,
+	RNIC_CNT_RX_ATOMIC_REQ,
+	RNIC_CNT_RX_ATOMIC_RESP,
 	RNIC_CNT_RX_SEGMENTS,
 	RNIC_CNT_RX_BYTES,
 	RNIC_CNT_RX_TERMINATE,

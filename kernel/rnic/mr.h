@@ -18,20 +18,20 @@
 #include "dmabuf.h"
 #include "ulp/mpa.h"
 
+struct rdmap_atomic;
 struct rnic_dev;
 struct rnic_ucontext;
 
 enum {
 	/* Low bits of an STag, chosen by the consumer. */
 	RNIC_MR_KEY_BITS	= 8,
-	RNIC_MR_ACCESS_REMOTE	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
-	/*
-	 * Atomic rights are accepted, though no operation uses them. The
-	 * optional ones are hints.
-	 */
+	RNIC_MR_ACCESS_REMOTE	= IB_ACCESS_REMOTE_READ |
+				  IB_ACCESS_REMOTE_WRITE |
+				  IB_ACCESS_REMOTE_ATOMIC,
+	/* The optional ones are hints. */
 	RNIC_MR_ACCESS_KNOWN	= IB_ACCESS_LOCAL_WRITE | RNIC_MR_ACCESS_REMOTE |
-				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND |
-				  IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL,
+				  IB_ACCESS_MW_BIND | IB_ACCESS_HUGETLB |
+				  IB_ACCESS_OPTIONAL,
 	/* Users' regions may begin at tagged offset 0, whatever their address. */
 	RNIC_MR_ACCESS_USER	= RNIC_MR_ACCESS_KNOWN | IB_ZERO_BASED,
 	/*
@@ -184,6 +184,10 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 		   struct rnic_mr **sink, const struct ddp_hdr *h,
 		   struct mpa_rx *rx, struct ddp_fault *f);
+int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to,
+		  u64 value);
+bool rnic_mr_atomic(struct rnic_dev *dev, const struct ib_qp *ibqp,
+		    const struct rdmap_atomic *a, u64 *old, struct ddp_fault *f);
 struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
 			    u32 stag, u64 addr, u32 len, int access,
 			    struct rnic_run *run, struct ddp_fault *fault);

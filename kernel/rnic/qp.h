@@ -55,13 +55,13 @@ enum {
 /**
  * struct rnic_swr - record of a send work request, until it retires
  * @wr_id: identifier of the consumer
- * @to: Read: where the next byte of the response goes
+ * @to: Read: where the next byte of the response goes; atomic: its result
  * @len: bytes of the message
- * @stag: Read: the sink's STag
+ * @stag: Read, atomic: the sink's STag
  * @left: Read: bytes of the response still due
  * @opcode: MPA_WR_*
  * @status: MPA_WC_*, valid once @done
- * @read: an RDMA Read: done when its response was placed
+ * @read: an RDMA Read or atomic operation: done when its response was placed
  * @signaled: a completion is requested also for success
  * @done: complete, to be reported in its turn
  *
@@ -193,7 +193,8 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
  * @len: bytes of it
  * @rtr: RTR to be sent first, one MPA_RTR_* bit, or 0
  * @send_msn: MSN of the next Send
- * @read_msn: MSN of the next Read Request
+ * @read_msn: MSN of the next Read Request or Atomic Request
+ * @atomic_msn: MSN of the next Atomic Response
  * @sge: piece of the current request that holds byte @off
  * @sge_off: offset of that byte within the piece
  * @imm_due: the Write of the current request is in batches, and its Immediate
@@ -221,6 +222,7 @@ struct rnic_tx {
 	u8 rtr;
 	u32 send_msn;
 	u32 read_msn;
+	u32 atomic_msn;
 	u32 sge;
 	u32 sge_off;
 	bool imm_due;
@@ -257,7 +259,8 @@ struct rnic_due {
  * @send_opcode: opcode of its first segment
  * @write_len: bytes of the Write in progress
  * @wrote: bytes of the last Write since the last message that took a receive
- * @read_msn: MSN of the next Read Request
+ * @read_msn: MSN of the next Read Request or Atomic Request
+ * @atomic_msn: MSN of the next Atomic Response
  * @alone: segments that must not be joined with others
  * @sink: region that was placed into last, with a reference, or NULL
  * @segments: received segments that are not counted yet
@@ -275,6 +278,7 @@ struct rnic_rx_state {
 	u64 write_len;
 	u64 wrote;
 	u32 read_msn;
+	u32 atomic_msn;
 	u32 alone;
 	struct rnic_mr *sink;
 	u32 segments;

@@ -375,10 +375,13 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	qp->res = *res;
 	qp->started = true;
 	qp->cause = 0;
-	qp->rx = (struct rnic_rx_state){ .send_msn = 1, .read_msn = 1 };
+	qp->rx = (struct rnic_rx_state){
+		.send_msn = 1, .read_msn = 1, .atomic_msn = 1,
+	};
 	rnic_qp_forget_end(qp);
 	qp->tx.send_msn = 1;
 	qp->tx.read_msn = 1;
+	qp->tx.atomic_msn = 1;
 	qp->tx.rtr = res->initiator ? res->rtr : 0;
 	qp->tx.whole = qp->sq.fetched;
 	qp->tx.taken = qp->sq.fetched;

@@ -17,6 +17,7 @@
 #include "rq.h"
 #include "rqe.h"
 #include "sq.h"
+#include "sq_atomic.h"
 #include "srq.h"
 #include "tx.h"
 #include "ucontext.h"
@@ -29,7 +30,7 @@ enum {
 };
 
 enum {
-	/* Accepted rights; atomic operations are not supported. */
+	/* Accepted rights. */
 	RNIC_QP_ACCESS_KNOWN	= RNIC_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
 };
@@ -363,18 +364,22 @@ static int rnic_qp_check(const struct ib_qp_init_attr *attr)
 	return 0;
 }
 
-static u32 rnic_sqe_stride(u32 sges, u32 inlined)
+/* Only kernel consumers have masks of atomic operations. */
+static u32 rnic_sqe_stride(u32 sges, u32 inlined, bool user)
 {
 	u32 room = max_t(u32, sges * sizeof(struct mpa_sge), inlined);
 
+	room = max_t(u32, room, sizeof(struct mpa_atomic) +
+				(user ? 0 : sizeof(struct rnic_atomic_masks)));
 	return round_up(sizeof(struct mpa_sqe) + room, 32);
 }
 
 /* Returns bytes of the ring. */
-static u64 rnic_sq_plan(struct rnic_sq *sq, const struct ib_qp_init_attr *attr)
+static u64 rnic_sq_plan(struct rnic_sq *sq, const struct ib_qp_init_attr *attr,
+			bool user)
 {
 	u32 sges = max_t(u32, attr->cap.max_send_sge, 1);
-	u32 stride = rnic_sqe_stride(sges, attr->cap.max_inline_data);
+	u32 stride = rnic_sqe_stride(sges, attr->cap.max_inline_data, user);
 
 	sq->max_sge = sges;
 	sq->max_inline = min_t(u32, stride - sizeof(struct mpa_sqe),
@@ -477,7 +482,7 @@ static void rnic_qp_free_queues(struct rnic_qp *qp)
 static int rnic_qp_alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr,
 				struct ib_ucontext *uctx)
 {
-	u64 sq_len = rnic_sq_plan(&qp->sq, attr);
+	u64 sq_len = rnic_sq_plan(&qp->sq, attr, qp->user);
 	u64 rq_len = rnic_rq_plan(&qp->rq, attr);
 	int ret;
 

@@ -38,6 +38,17 @@ static const struct rnic_link_class rnic_link_classes[] = {
 	{ .mbps = 400000, .width = IB_WIDTH_4X, .speed = IB_SPEED_NDR },
 };
 
+/*
+ * Operations on peers' behalf use the processor's atomic instructions, on the
+ * page that programs have mapped, too. Without such instructions for 64 bits the
+ * kernel takes a lock, which programs do not know.
+ */
+static enum ib_atomic_cap rnic_query_atomic(void)
+{
+	return IS_ENABLED(CONFIG_GENERIC_ATOMIC64) ? IB_ATOMIC_HCA :
+						     IB_ATOMIC_GLOB;
+}
+
 /**
  * rnic_query_device() - verbs: query_device
  * @ibdev: the device
@@ -78,8 +89,8 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_rd_atom = RNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = RNIC_MAX_ORD;
 	attr->max_res_rd_atom = RNIC_MAX_IRD * RNIC_MAX_QP;
-	attr->atomic_cap = IB_ATOMIC_NONE;
-	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->atomic_cap = rnic_query_atomic();
+	attr->masked_atomic_cap = attr->atomic_cap;
 	attr->max_fast_reg_page_list_len = RNIC_MAX_FAST_REG_PAGES;
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;

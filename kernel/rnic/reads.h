@@ -5,7 +5,27 @@
 
 #include <linux/types.h>
 
+#include "ddp/atomic.h"
 #include "ddp/header.h"
+
+/**
+ * struct rnic_asked - a Read Request or Atomic Request of the peer
+ * @is_atomic: it is atomic
+ * @executed: the atomic operation was executed, and @value is its result, so that
+ *	it is executed once, however often its response must be tried
+ * @value: value before the atomic operation
+ * @read: Read Request
+ * @atomic: Atomic Request
+ */
+struct rnic_asked {
+	bool is_atomic;
+	bool executed;
+	u64 value;
+	union {
+		struct rdmap_read read;
+		struct rdmap_atomic atomic;
+	};
+};
 
 /**
  * struct rnic_reads - Reads in flight; socket lock
@@ -21,7 +41,8 @@
  * @in_mask: entries of @in, a power of two, less one
  * @ird: how many of them the peer may have
  *
- * The arrays are allocated for the first stream.
+ * Atomic operations are among them: both share queue 1, its sequence numbers and
+ * the depths (RFC 7306 section 5). The arrays are allocated for the first stream.
  */
 struct rnic_reads {
 	u32 *out;
@@ -29,7 +50,7 @@ struct rnic_reads {
 	u32 out_tail;
 	u32 out_mask;
 	u32 ord;
-	struct rdmap_read *in;
+	struct rnic_asked *in;
 	u32 in_head;
 	u32 in_tail;
 	u32 in_mask;
@@ -63,6 +84,17 @@ static inline void rnic_reads_issue(struct rnic_reads *r, u32 index)
 }
 
 /**
+ * rnic_reads_oldest() - the request whose response is expected next
+ * @r: under the socket lock; one is outstanding
+ *
+ * Return: its send record, or %RNIC_READ_RTR.
+ */
+static inline u32 rnic_reads_oldest(const struct rnic_reads *r)
+{
+	return r->out[r->out_head & r->out_mask];
+}
+
+/**
  * rnic_response_pending() - is a Read of the peer unanswered?
  * @r: under the socket lock
  *
@@ -74,18 +106,29 @@ static inline bool rnic_response_pending(const struct rnic_reads *r)
 }
 
 /**
- * rnic_response_head() - the Read to be answered next
+ * rnic_response_head() - the request to be answered next
  * @r: under the socket lock; one is pending
  *
  * Return: the request.
  */
-static inline struct rdmap_read *rnic_response_head(struct rnic_reads *r)
+static inline struct rnic_asked *rnic_response_head(struct rnic_reads *r)
 {
 	return &r->in[r->in_head & r->in_mask];
 }
 
 /**
- * rnic_response_done() - the Read at the head was answered
+ * rnic_asked_len() - how many bytes the response carries
+ * @asked: the request
+ *
+ * Return: bytes of payload; an Atomic Response has a header only.
+ */
+static inline u32 rnic_asked_len(const struct rnic_asked *asked)
+{
+	return asked->is_atomic ? 0 : asked->read.size;
+}
+
+/**
+ * rnic_response_done() - the request at the head was answered
  * @r: under the socket lock
  */
 static inline void rnic_response_done(struct rnic_reads *r)

@@ -23,6 +23,7 @@ static_assert(sizeof(struct mpa_sqe) == 32);
 static_assert(sizeof(struct mpa_rqe) == 16);
 static_assert(sizeof(struct mpa_cqe) == 32);
 static_assert(sizeof(struct mpa_cqe_timed) == 40);
+static_assert(sizeof(struct mpa_atomic) == 24);
 static_assert(sizeof(struct mpa_alloc_ucontext_resp) == 8);
 static_assert(sizeof(struct mpa_create_cq_resp) == 16);
 static_assert(sizeof(struct mpa_create_qp_resp) == 40);

@@ -13,6 +13,7 @@
 #include "rq.h"
 #include "rqe.h"
 #include "rx.h"
+#include "rx_atomic.h"
 #include "rx_read.h"
 #include "segment.h"
 #include "srq.h"
@@ -277,6 +278,8 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 	[RDMAP_TERMINATE] = rnic_rx_terminate,
 	[RDMAP_IMM] = rnic_rx_imm,
 	[RDMAP_IMM_SE] = rnic_rx_imm,
+	[RDMAP_ATOMIC_REQ] = rnic_rx_atomic_request,
+	[RDMAP_ATOMIC_RESP] = rnic_rx_atomic_response,
 };
 
 /**

@@ -17,14 +17,20 @@
 
 /* Local Reads -------------------------------------------------------------- */
 
-static struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
+/**
+ * rnic_rx_read_head() - the request whose response is expected next
+ * @qp: the QP; socket lock held
+ *
+ * Return: its record, NULL if there is none, or for an RTR.
+ */
+struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
 {
 	struct rnic_reads *r = &qp->reads;
 	u32 index;
 
 	if (!rnic_reads_outstanding(r))
 		return NULL;
-	index = r->out[r->out_head & r->out_mask];
+	index = rnic_reads_oldest(r);
 	if (index == RNIC_READ_RTR)
 		return NULL;
 	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
@@ -37,7 +43,13 @@ static bool rnic_rx_read_awaited(const struct rnic_qp *qp)
 	       rnic_ring_pending(&qp->sq.ring, READ_ONCE(qp->sq.fetched));
 }
 
-static int rnic_rx_read_sink_error(struct rnic_qp *qp)
+/**
+ * rnic_rx_read_sink_error() - end the stream: a response cannot be placed
+ * @qp: the QP; socket lock held
+ *
+ * Return: -EACCES.
+ */
+int rnic_rx_read_sink_error(struct rnic_qp *qp)
 {
 	struct rnic_end end = {
 		.fault = &ddp_fault_local,
@@ -56,7 +68,16 @@ static bool rnic_rx_read_invalidates(const struct rnic_swr *wr)
 	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
 }
 
-static int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
+/**
+ * rnic_rx_read_complete() - complete the oldest outstanding request
+ * @qp: the QP; socket lock held
+ * @wr: its record, or NULL: an RTR
+ * @counter: counts the response
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
+			  enum rnic_counter counter)
 {
 	unsigned long flags;
 
@@ -64,7 +85,7 @@ static int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr)
 	    rnic_mr_invalidate(qp->dev, &qp->ibqp, wr->stag, false, NULL))
 		return rnic_rx_read_sink_error(qp);
 	qp->reads.out_head++;
-	rnic_count(qp->dev, RNIC_CNT_RX_READ_RESP);
+	rnic_count(qp->dev, counter);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (wr)
 		wr->done = true;
@@ -93,7 +114,9 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	};
 	struct ddp_fault f;
 
-	if (wr) {
+	if (wr && rnic_wr_infos[wr->opcode].atomic) {
+		v.outstanding = false;
+	} else if (wr) {
 		v.stag = wr->stag;
 		v.to = wr->to;
 		v.left = wr->left;
@@ -108,7 +131,9 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 		wr->to += seg->h.payload_len;
 		wr->left -= seg->h.payload_len;
 	}
-	return seg->h.last ? rnic_rx_read_complete(qp, wr) : 0;
+	if (!seg->h.last)
+		return 0;
+	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_READ_RESP);
 }
 
 /* Reads of the peer -------------------------------------------------------- */
@@ -144,16 +169,19 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 		.buffer = r->in_tail - r->in_head < r->ird,
 		.buffer_len = RDMAP_READ_REQ_LEN,
 	};
+	struct rnic_asked *asked;
 	struct rdmap_read *rd;
 	struct ddp_fault f;
 
 	rnic_count(qp->dev, RNIC_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
-	rd = &r->in[r->in_tail & r->in_mask];
+	asked = &r->in[r->in_tail & r->in_mask];
+	rd = &asked->read;
 	if (!ddp_check_untagged(&seg->h, &q, &f)) {
 		seg->image_len += RDMAP_READ_REQ_LEN;
 		return rnic_qp_refuse(qp, &f, seg);
 	}
+	asked->is_atomic = false;
 	rdmap_read_decode(seg->image + seg->image_len, rd);
 	seg->image_len += RDMAP_READ_REQ_LEN;
 	/*

@@ -3,10 +3,17 @@
 #ifndef MPA_RNIC_RX_READ_H
 #define MPA_RNIC_RX_READ_H
 
+#include "counters.h"
+
 struct mpa_rx;
 struct rnic_qp;
 struct rnic_segment;
+struct rnic_swr;
 
+struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp);
+int rnic_rx_read_sink_error(struct rnic_qp *qp);
+int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
+			  enum rnic_counter counter);
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			  struct mpa_rx *rx);
 int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,

@@ -15,10 +15,18 @@
 #include "reads.h"
 #include "ring.h"
 #include "sq.h"
+#include "sq_atomic.h"
 
 enum {
 	RNIC_SQE_ANY	= MPA_SQE_SIGNALED | MPA_SQE_FENCE,
 };
+
+#define RNIC_ATOMIC(of_kernel) \
+	{ .known = true, .kernel = (of_kernel), .read = true, .atomic = true, \
+	  .remote = true, .stag = true, .extension = true, \
+	  .flags = RNIC_SQE_ANY, \
+	  .rdmap = RDMAP_ATOMIC_REQ, .rdmap_se = RDMAP_ATOMIC_REQ, \
+	  .counter = RNIC_CNT_TX_ATOMIC_REQ }
 
 const struct rnic_wr_info rnic_wr_infos[MPA_WR_OPCODES] = {
 	[MPA_WR_WRITE] = {
@@ -63,6 +71,11 @@ const struct rnic_wr_info rnic_wr_infos[MPA_WR_OPCODES] = {
 		.known = true, .local = true, .window = true, .remote = true,
 		.access = true, .stag = true, .flags = RNIC_SQE_ANY,
 	},
+	[MPA_WR_FETCH_ADD] = RNIC_ATOMIC(false),
+	[MPA_WR_CMP_SWAP] = RNIC_ATOMIC(false),
+	[MPA_WR_SWAP] = RNIC_ATOMIC(false),
+	[MPA_WR_MASKED_FETCH_ADD] = RNIC_ATOMIC(true),
+	[MPA_WR_MASKED_CMP_SWAP] = RNIC_ATOMIC(true),
 	[MPA_WR_WRITE_IMM] = {
 		.known = true, .tagged = true, .remote = true, .stag = true,
 		.imm = true, .extension = true,
@@ -291,6 +304,8 @@ static u64 rnic_sqe_len(const struct mpa_sqe *e)
 	u64 len = 0;
 	u32 i;
 
+	if (rnic_wr_infos[e->opcode].atomic)
+		return RDMAP_ATOMIC_BYTES;
 	if (e->flags & MPA_SQE_INLINE)
 		return e->length;
 	for (i = 0; i < e->num_sge; i++)
@@ -303,7 +318,8 @@ static bool rnic_sqe_pieces_clear(const struct rnic_wr_info *info,
 {
 	if (info->window)
 		return rnic_mw_entry_clear(e);
-	return !(info->local || e->flags & MPA_SQE_INLINE) || !e->num_sge;
+	return !(info->local || info->atomic || e->flags & MPA_SQE_INLINE) ||
+	       !e->num_sge;
 }
 
 /* Are all fields zero that the entry does not use? */
@@ -312,10 +328,12 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 {
 	bool inlined = e->flags & MPA_SQE_INLINE;
 
+	if (info->atomic && !rnic_sqe_atomic_clear(e))
+		return false;
 	return !(e->flags & ~info->flags) && !e->reserved &&
 	       (info->imm || !e->imm_data) &&
 	       (info->remote || !e->remote_addr) && (info->stag || !e->stag) &&
-	       (inlined || info->access || !e->length) &&
+	       (inlined || info->access || info->atomic || !e->length) &&
 	       rnic_sqe_pieces_clear(info, e);
 }
 
@@ -362,28 +380,39 @@ static bool rnic_sqe_asked_once(const struct rnic_qp *qp, const struct mpa_sqe *
 	       e->num_sge == 1 && e->sge[0].length <= RNIC_TX_RUN;
 }
 
+static bool rnic_sqe_granted(struct rnic_qp *qp, u32 lkey, u64 addr, u32 len,
+			     int access)
+{
+	struct rnic_mr *mr = rnic_mr_get(qp->dev, &qp->ibqp, lkey, addr, len,
+					 access, NULL, NULL);
+
+	if (!mr)
+		return false;
+	rnic_mr_put(mr);
+	return true;
+}
+
 /* Checks local protection of every piece before the first byte is sent. */
 static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	int access = rnic_wr_infos[e->opcode].read ? IB_ACCESS_LOCAL_WRITE :
 						     RNIC_MR_LOCAL_READ;
 	const struct mpa_sge *sge;
-	struct rnic_mr *mr;
+	bool good = true;
 	u32 i;
 
-	if (e->flags & MPA_SQE_INLINE || rnic_sqe_asked_once(qp, e))
+	if (rnic_wr_infos[e->opcode].atomic)
+		good = rnic_sqe_granted(qp, e->length, rnic_sqe_operands(e)->addr,
+					RDMAP_ATOMIC_BYTES, access);
+	else if (e->flags & MPA_SQE_INLINE || rnic_sqe_asked_once(qp, e))
 		return MPA_WC_SUCCESS;
-	for (i = 0; i < e->num_sge; i++) {
+	for (i = 0; good && i < e->num_sge; i++) {
 		sge = &e->sge[i];
-		if (!sge->length)
-			continue;
-		mr = rnic_mr_get(qp->dev, &qp->ibqp, sge->lkey, sge->addr,
-				 sge->length, access, NULL, NULL);
-		if (!mr)
-			return MPA_WC_LOC_PROT_ERR;
-		rnic_mr_put(mr);
+		good = !sge->length ||
+		       rnic_sqe_granted(qp, sge->lkey, sge->addr, sge->length,
+					access);
 	}
-	return MPA_WC_SUCCESS;
+	return good ? MPA_WC_SUCCESS : MPA_WC_LOC_PROT_ERR;
 }
 
 /* Must this request wait for the end of Reads? */
@@ -415,18 +444,32 @@ static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)
 }
 
 /*
+ * Bytes of the entry behind its header, except inline data. For all that a user
+ * may write, the stride limits them.
+ */
+static u32 rnic_sqe_body(const struct rnic_sq *sq, const struct mpa_sqe *e)
+{
+	u32 room = sq->ring.stride - sizeof(*e);
+
+	if (e->opcode < MPA_WR_OPCODES && rnic_wr_infos[e->opcode].atomic)
+		return min_t(u32, room, sizeof(struct mpa_atomic) +
+					sizeof(struct rnic_atomic_masks));
+	if (e->flags & MPA_SQE_INLINE)
+		return 0;
+	return min_t(u32, e->num_sge, sq->max_sge) * sizeof(e->sge[0]);
+}
+
+/*
  * Copies the next entry, as much of it as is used. Inline data stays in the ring
  * until it is sent.
  */
 static void rnic_sq_fetch(struct rnic_sq *sq)
 {
 	struct mpa_sqe *e = sq->cur;
-	u32 sges;
 
 	rnic_ring_fetch(&sq->ring, sq->fetched, 0, e, sizeof(*e));
-	sges = e->flags & MPA_SQE_INLINE ? 0 : min_t(u32, e->num_sge, sq->max_sge);
 	rnic_ring_fetch(&sq->ring, sq->fetched, sizeof(*e), e->sge,
-			sges * sizeof(e->sge[0]));
+			rnic_sqe_body(sq, e));
 }
 
 /*
@@ -468,10 +511,15 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 	rnic_run_forget(tx);
 	if (!rnic_wr_infos[e->opcode].read)
 		return;
+	wr->left = wr->len;
+	if (rnic_wr_infos[e->opcode].atomic) {
+		wr->stag = e->length;
+		wr->to = rnic_sqe_operands(e)->addr;
+		return;
+	}
 	/* A Read without a sink reads nothing, and exposes no STag. */
 	wr->stag = e->num_sge ? e->sge[0].lkey : 0;
 	wr->to = e->num_sge ? e->sge[0].addr : 0;
-	wr->left = wr->len;
 }
 
 /**
@@ -534,6 +582,14 @@ static int rnic_wr_opcode(enum ib_wr_opcode opcode)
 		return MPA_WR_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return MPA_WR_REG_MR;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return MPA_WR_FETCH_ADD;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return MPA_WR_CMP_SWAP;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return MPA_WR_MASKED_FETCH_ADD;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return MPA_WR_MASKED_CMP_SWAP;
 	case IB_WR_SEND_WITH_IMM:
 		/* RDMAP has no such message. */
 		return -EOPNOTSUPP;
@@ -592,6 +648,8 @@ static int rnic_sqe_pieces(const struct rnic_sq *sq, struct mpa_sqe *e,
 static int rnic_sqe_from(const struct rnic_sq *sq, struct mpa_sqe *e,
 			 const struct ib_send_wr *wr)
 {
+	if (rnic_wr_infos[e->opcode].atomic)
+		return rnic_sqe_atomic_from(e, wr);
 	switch (e->opcode) {
 	case MPA_WR_WRITE_IMM:
 		e->imm_data = wr->ex.imm_data;

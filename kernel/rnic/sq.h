@@ -14,7 +14,8 @@
  * @known: the opcode exists
  * @kernel: kernel consumers only
  * @local: executed here, nothing is sent
- * @read: answered by a Read Response
+ * @read: answered by a Read Response or Atomic Response
+ * @atomic: an atomic operation: the entry has struct mpa_atomic
  * @tagged: becomes a tagged message
  * @remote: mpa_sqe.remote_addr is used
  * @access: mpa_sqe.length has access flags
@@ -32,6 +33,7 @@ struct rnic_wr_info {
 	bool kernel;
 	bool local;
 	bool read;
+	bool atomic;
 	bool tagged;
 	bool remote;
 	bool access;

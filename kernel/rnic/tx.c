@@ -39,7 +39,7 @@ static void rnic_tx_begin_response(struct rnic_qp *qp)
 	tx->kind = RNIC_TX_RESPONSE;
 	tx->off = 0;
 	rnic_run_forget(tx);
-	tx->len = rnic_response_head(&qp->reads)->size;
+	tx->len = rnic_asked_len(rnic_response_head(&qp->reads));
 }
 
 /* Responses and requests take turns, a message each. */
@@ -102,19 +102,21 @@ static bool rnic_tx_pending(const struct rnic_qp *qp)
  * Length of the next ULPDU if its message is not segmented. A result of 128
  * bytes or more means that it may be.
  */
-static u32 rnic_tx_ulpdu_len(const struct rnic_qp *qp)
+static u32 rnic_tx_ulpdu_len(struct rnic_qp *qp)
 {
 	const struct rnic_tx *tx = &qp->tx;
 	u32 left = min_t(u32, tx->len - tx->off, MPA_MULPDU_MIN);
 	const struct rnic_wr_info *info;
 
 	if (tx->kind == RNIC_TX_RESPONSE)
-		return DDP_TAGGED_LEN + left;
+		return rnic_response_head(&qp->reads)->is_atomic ?
+			       RDMAP_ATOMIC_RESP_ULPDU : DDP_TAGGED_LEN + left;
 	if (tx->kind != RNIC_TX_WR)
 		return MPA_MULPDU_MIN;
 	info = &rnic_wr_infos[qp->sq.cur->opcode];
 	if (info->read)
-		return RDMAP_READ_REQ_ULPDU;
+		return info->atomic ? RDMAP_ATOMIC_REQ_ULPDU :
+				      RDMAP_READ_REQ_ULPDU;
 	if (tx->imm_due)
 		return RDMAP_IMM_ULPDU;
 	return rnic_wr_hdr_len(info) + left;
@@ -175,25 +177,41 @@ static void rnic_tx_taken(struct rnic_qp *qp)
 	rnic_qp_notify(qp, &due);
 }
 
-/*
- * The region granted the Read when the request arrived, but does not any more.
- * The Terminate contains the request for the part that was not answered.
- */
-static void rnic_tx_refuse_response(struct rnic_qp *qp, struct rdmap_read rd,
-				    const struct ddp_fault *f)
+/* Headers of a Read Request for the part that was not answered. */
+static void rnic_tx_read_image(struct rnic_qp *qp, struct rdmap_read rd, u32 msn,
+			       struct rnic_segment *seg)
 {
-	struct rnic_reads *r = &qp->reads;
-	struct rnic_segment seg = {};
-	u32 msn = qp->rx.read_msn - (r->in_tail - r->in_head);
 	u32 n;
 
 	rd.sink_to += qp->tx.off;
 	rd.src_to += qp->tx.off;
 	rd.size -= qp->tx.off;
-	n = ddp_build_untagged(seg.image, qp->version, RDMAP_READ_REQ, true, 0,
+	n = ddp_build_untagged(seg->image, qp->version, RDMAP_READ_REQ, true, 0,
 			       DDP_QN_READ_REQ, msn, 0);
-	seg.image_len = n + rdmap_read_build(seg.image + n, &rd);
-	seg.len = seg.image_len;
+	seg->image_len = n + rdmap_read_build(seg->image + n, &rd);
+	seg->len = seg->image_len;
+}
+
+/*
+ * The region granted the request when it arrived, but does not any more. The
+ * Terminate contains its header; of an Atomic Request only the DDP header.
+ */
+static void rnic_tx_refuse_response(struct rnic_qp *qp,
+				    const struct rnic_asked *asked,
+				    const struct ddp_fault *f)
+{
+	struct rnic_reads *r = &qp->reads;
+	u32 msn = qp->rx.read_msn - (r->in_tail - r->in_head);
+	struct rnic_segment seg = {};
+
+	if (!asked->is_atomic) {
+		rnic_tx_read_image(qp, asked->read, msn, &seg);
+	} else {
+		seg.image_len = ddp_build_untagged(seg.image, qp->version,
+						   RDMAP_ATOMIC_REQ, true, 0,
+						   DDP_QN_READ_REQ, msn, 0);
+		seg.len = RDMAP_ATOMIC_REQ_ULPDU;
+	}
 	rnic_qp_refuse(qp, f, &seg);
 }
 
@@ -201,7 +219,7 @@ static void rnic_tx_refuse_response(struct rnic_qp *qp, struct rdmap_read rd,
 static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 {
 	if (fill->refused) {
-		rnic_tx_refuse_response(qp, *rnic_response_head(&qp->reads),
+		rnic_tx_refuse_response(qp, rnic_response_head(&qp->reads),
 					&fill->fault);
 	} else if (fill->end.fault) {
 		trace_rnic_fault(&qp->ibqp, true, fill->end.fault->layer,
@@ -381,7 +399,7 @@ static bool rnic_tx_answer_due(struct rnic_qp *qp, u32 left)
 {
 	return READ_ONCE(qp->state) == RNIC_QP_RTS && !qp->tx.rtr &&
 	       qp->tx.kind == RNIC_TX_NONE && rnic_response_pending(&qp->reads) &&
-	       rnic_response_head(&qp->reads)->size <= left;
+	       rnic_asked_len(rnic_response_head(&qp->reads)) <= left;
 }
 
 static void rnic_tx_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,

@@ -3,6 +3,7 @@
  * Segmentation: work requests, Read Responses, RTR and Terminate become DDP
  * segments, which are added to the open batch.
  */
+#include "ddp/atomic.h"
 #include "ddp/check.h"
 #include "ddp/header.h"
 #include "device.h"
@@ -11,6 +12,7 @@
 #include "reads.h"
 #include "ring.h"
 #include "sq.h"
+#include "sq_atomic.h"
 #include "tx_msg.h"
 #include "ulp/mpa.h"
 
@@ -344,6 +346,18 @@ static void rnic_tx_read_header(struct rnic_qp *qp, struct rnic_out *out,
 	out->hdr_len += rdmap_read_build(out->hdr + out->hdr_len, rd);
 }
 
+static void rnic_tx_atomic_header(struct rnic_qp *qp, struct rnic_out *out)
+{
+	struct rdmap_atomic a;
+
+	rnic_sqe_atomic(qp->sq.cur, &a);
+	a.id = qp->sq.fetched - 1;
+	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+					  RDMAP_ATOMIC_REQ, true, 0,
+					  DDP_QN_READ_REQ, qp->tx.read_msn, 0);
+	out->hdr_len += rdmap_atomic_build(out->hdr + out->hdr_len, &a);
+}
+
 static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
 			struct rnic_out *out)
 {
@@ -358,7 +372,10 @@ static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
 	};
 	int ret;
 
-	rnic_tx_read_header(qp, out, &rd);
+	if (rnic_wr_infos[e->opcode].atomic)
+		rnic_tx_atomic_header(qp, out);
+	else
+		rnic_tx_read_header(qp, out, &rd);
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
@@ -436,7 +453,7 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 static void rnic_tx_response_header(struct rnic_qp *qp, struct rnic_out *out,
 				    bool last)
 {
-	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
+	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
 
 	out->hdr_len = ddp_build_tagged(out->hdr, qp->version, RDMAP_READ_RESP,
 					last, rd->sink_stag,
@@ -447,7 +464,7 @@ static void rnic_tx_response_header(struct rnic_qp *qp, struct rnic_out *out,
 static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 				    struct rnic_out *out)
 {
-	const struct rdmap_read *rd = rnic_response_head(&qp->reads);
+	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
 	const struct rnic_source from = {
 		.stag = rd->src_stag,
 		.addr = rd->src_to + qp->tx.off,
@@ -459,11 +476,41 @@ static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 	return rnic_tx_series(qp, conn, out, &from);
 }
 
+/* Executes the operation once; later tries send the same value. */
+static int rnic_tx_atomic_response(struct rnic_qp *qp, struct mpa_conn *conn,
+				   struct rnic_out *out,
+				   struct rnic_asked *asked,
+				   struct ddp_fault *fault)
+{
+	int ret;
+
+	if (!asked->executed &&
+	    !rnic_mr_atomic(qp->dev, &qp->ibqp, &asked->atomic, &asked->value,
+			    fault))
+		return -EACCES;
+	asked->executed = true;
+	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
+					  RDMAP_ATOMIC_RESP, true, 0,
+					  DDP_QN_ATOMIC_RESP,
+					  qp->tx.atomic_msn, 0);
+	out->hdr_len += rdmap_atomic_response_build(out->hdr + out->hdr_len,
+						    asked->atomic.id,
+						    asked->value);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (ret)
+		return ret;
+	rnic_count(qp->dev, RNIC_CNT_TX_ATOMIC_RESP);
+	qp->tx.atomic_msn++;
+	rnic_response_done(&qp->reads);
+	qp->tx.kind = RNIC_TX_NONE;
+	return 0;
+}
+
 static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 			    struct rnic_out *out, u32 room,
 			    struct ddp_fault *fault)
 {
-	struct rdmap_read *rd = rnic_response_head(&qp->reads);
+	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
 	struct rnic_tx *tx = &qp->tx;
 	u32 want = min(tx->len - tx->off, room - DDP_TAGGED_LEN);
 	u32 got;
@@ -564,6 +611,7 @@ int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
 		    struct rnic_fill *fill)
 {
 	struct rnic_out *out = &qp->tx.draft->out;
+	struct rnic_asked *asked;
 	int ret = 0;
 
 	out->nr = 0;
@@ -575,7 +623,12 @@ int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
 	case RNIC_TX_WR:
 		return rnic_tx_wr(qp, conn, out, room, &fill->end);
 	case RNIC_TX_RESPONSE:
-		ret = rnic_tx_response(qp, conn, out, room, &fill->fault);
+		asked = rnic_response_head(&qp->reads);
+		ret = asked->is_atomic ?
+			      rnic_tx_atomic_response(qp, conn, out, asked,
+						      &fill->fault) :
+			      rnic_tx_response(qp, conn, out, room,
+					       &fill->fault);
 		fill->refused = ret == -EACCES;
 		return ret;
 	case RNIC_TX_TERMINATE:

@@ -113,10 +113,11 @@ void check_rebuild(View bytes, const ddp_hdr &h)
 // RFC 5041 section 7.1, RFC 5040 section 4, RFC 7306 section 4: header alone.
 bool control_passes(const ddp_hdr &h, bool extensions)
 {
-	static const int queue_of[] = {-1, 1, -1, 0, 0, 0, 0, 2, 0, 0};
+	static const int queue_of[] = {-1, 1, -1, 0, 0, 0, 0, 2,
+					 0, 0, 1, 3};
 
 	if (h.ddp_version != 1 || h.rdmap_version != 1 ||
-	    h.opcode > (extensions ? 9 : 7))
+	    h.opcode > (extensions ? 11 : 7))
 		return false;
 	if (h.tagged != (queue_of[h.opcode] < 0))
 		return false;
@@ -130,7 +131,9 @@ bool control_passes(const ddp_hdr &h, bool extensions)
 		return h.last && !h.mo && h.payload_len >= 4 &&
 		       h.payload_len <= 52;
 	if (h.opcode >= 8)
-		return h.last && !h.mo && h.payload_len == 8;
+		return h.last && !h.mo &&
+		       h.payload_len == (h.opcode == 10 ? 52u :
+					 h.opcode == 11 ? 12u : 8u);
 	return true;
 }
 

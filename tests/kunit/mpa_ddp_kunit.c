@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 
+#include "../../kernel/ddp/atomic.c"
 #include "../../kernel/ddp/check.c"
 #include "../../kernel/ddp/header.c"
 #include "../../kernel/ddp/terminate.c"

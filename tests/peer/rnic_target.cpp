@@ -171,7 +171,7 @@ public:
 	Connection(Device &device, rdma_cm_id *id, Mode mode)
 		: device_(device), id_(id), mode_(mode),
 		  region_(device.pd.get(), region_length,
-			  remote_all | IBV_ACCESS_MW_BIND),
+			  remote_all | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_ATOMIC),
 		  buffers_(device.pd.get(), receive_size * receive_count,
 			   IBV_ACCESS_LOCAL_WRITE),
 		  cq_(must(ibv_create_cq(device.verbs, 64, this,

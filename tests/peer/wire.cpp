@@ -312,6 +312,21 @@ Tagged Tagged::decode(const Bytes &ulpdu)
 		.payload = rest(ulpdu, 14)};
 }
 
+Bytes AtomicRequest::encode() const
+{
+	Bytes out;
+
+	put(out, op, 4);
+	put(out, id, 4);
+	put(out, stag, 4);
+	put(out, to, 8);
+	put(out, data, 8);
+	put(out, mask, 8);
+	put(out, compare, 8);
+	put(out, compare_mask, 8);
+	return out;
+}
+
 Bytes ReadRequest::encode() const
 {
 	Bytes header;

@@ -190,6 +190,20 @@ struct ReadRequest {
 	static ReadRequest decode(const Bytes &bytes);
 };
 
+// RFC 7306 section 5.2.
+struct AtomicRequest {
+	std::uint32_t op = 0;		// with the reserved bits
+	std::uint32_t id = 0;
+	std::uint32_t stag = 0;
+	std::uint64_t to = 0;
+	std::uint64_t data = 0;
+	std::uint64_t mask = 0;
+	std::uint64_t compare = 0;
+	std::uint64_t compare_mask = ~std::uint64_t{0};
+
+	Bytes encode() const;
+};
+
 // Layer, error type, error code.
 struct Code {
 	std::uint8_t layer;

@@ -394,6 +394,70 @@ TEST(RdmapCheckResponse, EdgesOfLengthAndLast)
 	}
 }
 
+// ---- atomic.c ----
+
+// FetchAdd, bit by bit as RFC 7306 section 5.1.1 describes it.
+u64 add_bit_by_bit(u64 a, u64 b, u64 mask)
+{
+	u64 sum = 0;
+	unsigned int carry = 0;
+
+	for (int bit = 0; bit < 64; bit++) {
+		const unsigned int total =
+			(a >> bit & 1) + (b >> bit & 1) + carry;
+
+		sum |= u64{total & 1} << bit;
+		carry = mask >> bit & 1 ? 0 : total >> 1;
+	}
+	return sum;
+}
+
+TEST(RdmapAtomic, AddsAsBitByBit)
+{
+	Random random(7306);
+
+	for (int i = 0; i < 20000; i++) {
+		const auto word = [&] {
+			const Bytes bytes = random.bytes(8);
+			u64 value;
+
+			std::memcpy(&value, bytes.data(), 8);
+			return i % 3 ? value : kEdges64[value % std::size(kEdges64)];
+		};
+		const u64 old = word();
+		rdmap_atomic a = { .op = 0, .data = word(), .mask = word() };
+
+		if (i % 5 == 0)
+			a.mask = 0;
+		ASSERT_EQ(rdmap_atomic_result(&a, old),
+			  add_bit_by_bit(old, a.data, a.mask));
+		if (!a.mask) {
+			ASSERT_EQ(rdmap_atomic_result(&a, old), old + a.data);
+		}
+	}
+}
+
+TEST(RdmapAtomic, SwapsWhatTheMasksName)
+{
+	for (const u64 old : kEdges64)
+	for (const u64 compare : kEdges64)
+	for (const u64 compare_mask : kEdges64)
+	for (const u64 mask : kEdges64) {
+		const rdmap_atomic a = {
+			.op = 2, .data = 0x5a5a5a5a5a5a5a5a, .mask = mask,
+			.compare = compare, .compare_mask = compare_mask,
+		};
+		u64 want = old;
+
+		if ((old & compare_mask) == (compare & compare_mask))
+			for (int bit = 0; bit < 64; bit++)
+				if (mask >> bit & 1)
+					want = (want & ~(1ULL << bit)) |
+					       (a.data & 1ULL << bit);
+		ASSERT_EQ(rdmap_atomic_result(&a, old), want);
+	}
+}
+
 // ---- terminate.c ----
 
 // T1, T2: every code with every combination of headers, every kind of segment

@@ -8,6 +8,7 @@
 
 #include "../../kernel/compat/unaligned.h"
 
+#include "../../kernel/ddp/atomic.h"
 #include "../../kernel/ddp/check.h"
 #include "../../kernel/ddp/header.h"
 #include "../../kernel/ddp/terminate.h"
@@ -90,6 +91,10 @@ VEC_PARAM(fpdu, ddp_fpdu_cases);
 VEC_PARAM(control, ddp_control_cases);
 VEC_PARAM(extension, ddp_extension_cases);
 VEC_PARAM(imm, ddp_imm_cases);
+VEC_PARAM(atomic, ddp_atomic_cases);
+VEC_PARAM(result, ddp_result_cases);
+VEC_PARAM(atomic_check, ddp_atomic_check_cases);
+VEC_PARAM(atomic_response, ddp_atomic_response_cases);
 VEC_PARAM(flip, ddp_flip_cases);
 VEC_PARAM(untagged, ddp_untagged_cases);
 VEC_PARAM(region, ddp_region_cases);
@@ -241,6 +246,63 @@ static void header_immediate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rdmap_imm_decode(want.p), imm);
 }
 
+/* atomic.c */
+
+static void atomic_request(struct kunit *test)
+{
+	const struct ddp_atomic_case *c = test->param_value;
+	struct bytes bytes = unhex(test, c->bytes);
+	struct bytes got = alloc_bytes(test, 52);
+	struct rdmap_atomic a;
+
+	memset(&a, 0xee, sizeof(a));
+	rdmap_atomic_decode(bytes.p, &a);
+	KUNIT_EXPECT_EQ(test, a.op, c->want.op);
+	KUNIT_EXPECT_EQ(test, a.id, c->want.id);
+	KUNIT_EXPECT_EQ(test, a.stag, c->want.stag);
+	KUNIT_EXPECT_EQ(test, a.to, c->want.to);
+	KUNIT_EXPECT_EQ(test, a.data, c->want.data);
+	KUNIT_EXPECT_EQ(test, a.mask, c->want.mask);
+	KUNIT_EXPECT_EQ(test, a.compare, c->want.compare);
+	KUNIT_EXPECT_EQ(test, a.compare_mask, c->want.compare_mask);
+
+	memset(got.p, 0xee, got.n);
+	KUNIT_EXPECT_EQ(test, rdmap_atomic_build(got.p, &c->want), 52);
+	expect_same(test, got, bytes);
+	/* The reserved bits are ignored. */
+	memset(bytes.p, 0xff, 3);
+	bytes.p[3] |= 0xf0;
+	rdmap_atomic_decode(bytes.p, &a);
+	KUNIT_EXPECT_EQ(test, a.op, c->want.op);
+}
+
+static void atomic_response(struct kunit *test)
+{
+	struct bytes want = unhex(test, "01020304 1112131415161718");
+	struct bytes got = alloc_bytes(test, 12);
+	u64 value;
+	u32 id;
+
+	KUNIT_EXPECT_EQ(test, rdmap_atomic_response_build(got.p, 0x01020304,
+							  0x1112131415161718ULL),
+			12);
+	expect_same(test, got, want);
+	rdmap_atomic_response_decode(want.p, &id, &value);
+	KUNIT_EXPECT_EQ(test, id, 0x01020304);
+	KUNIT_EXPECT_EQ(test, value, 0x1112131415161718ULL);
+}
+
+static void atomic_result(struct kunit *test)
+{
+	const struct ddp_result_case *c = test->param_value;
+	const struct rdmap_atomic a = {
+		.op = c->op, .data = c->data, .mask = c->mask,
+		.compare = c->compare, .compare_mask = c->compare_mask,
+	};
+
+	KUNIT_EXPECT_EQ(test, rdmap_atomic_result(&a, c->old), c->want);
+}
+
 static u32 build_reference_ulpdu(enum ddp_fpdu_kind kind, u8 *p)
 {
 	static const struct rdmap_read no_read;
@@ -351,23 +413,19 @@ static u32 expect_opcode(struct kunit *test, bool extensions, u8 opcode,
 
 static void check_control_opcodes(struct kunit *test)
 {
-	const struct ddp_opcode_case *c;
-	u32 opcode, i, plain = 0, extended = 0;
+	u32 opcode, plain = 0, extended = 0;
 
 	BUILD_BUG_ON(ARRAY_SIZE(ddp_queue_numbers) !=
 		     ARRAY_SIZE(ddp_opcode_cases->untagged));
 	for (opcode = 0; opcode < ARRAY_SIZE(ddp_opcode_cases); opcode++) {
-		c = &ddp_opcode_cases[opcode];
-		plain += expect_opcode(test, false, opcode, c);
-		i = opcode - DDP_FIRST_EXTENSION;
-		if (i < ARRAY_SIZE(ddp_extension_opcodes))
-			c = &ddp_extension_opcodes[i];
-		extended += expect_opcode(test, true, opcode, c);
+		plain += expect_opcode(test, false, opcode,
+				       &ddp_opcode_cases[opcode]);
+		extended += expect_opcode(test, true, opcode,
+					  &ddp_extension_opcodes[opcode]);
 	}
 	/* Each of them in one place */
 	KUNIT_EXPECT_EQ(test, plain, 8);
-	KUNIT_EXPECT_EQ(test, extended,
-			8 + (u32)ARRAY_SIZE(ddp_extension_opcodes));
+	KUNIT_EXPECT_EQ(test, extended, 12);
 }
 
 static void check_untagged(struct kunit *test)
@@ -421,6 +479,35 @@ static void check_response(struct kunit *test)
 
 	expect_result(test, rdmap_check_response(&c->h, &c->v, &f), &f,
 		      &c->want);
+}
+
+static void check_atomic(struct kunit *test)
+{
+	const struct ddp_atomic_check_case *c = test->param_value;
+	const struct rdmap_atomic a = { .op = c->op, .to = c->to };
+	struct ddp_fault f = unlike(&c->want);
+
+	expect_result(test, rdmap_check_atomic(&a, &c->r, &f), &f, &c->want);
+}
+
+static void check_atomic_right(struct kunit *test)
+{
+	static const struct ddp_want good = WANT_OK, refused = WANT(0, 1, 2);
+	struct ddp_fault f = unlike(&refused);
+
+	expect_result(test, rdmap_check_atomic_right(true, &f), &f, &good);
+	expect_result(test, rdmap_check_atomic_right(false, &f), &f, &refused);
+}
+
+static void check_atomic_response(struct kunit *test)
+{
+	const struct ddp_atomic_response_case *c = test->param_value;
+	const struct ddp_hdr h = { .last = true, .opcode = 11, .qn = 3,
+				   .msn = c->msn };
+	struct ddp_fault f = unlike(&c->want);
+
+	expect_result(test, rdmap_check_atomic_response(&h, &c->v, c->id, &f),
+		      &f, &c->want);
 }
 
 static void check_faults_of_other_layers(struct kunit *test)
@@ -524,6 +611,9 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE(header_continues),
 	KUNIT_CASE_PARAM(header_read_request, read_gen_params),
 	KUNIT_CASE_PARAM(header_immediate, imm_gen_params),
+	KUNIT_CASE_PARAM(atomic_request, atomic_gen_params),
+	KUNIT_CASE(atomic_response),
+	KUNIT_CASE_PARAM(atomic_result, result_gen_params),
 	KUNIT_CASE_PARAM(header_reference_fpdu, fpdu_gen_params),
 	KUNIT_CASE_PARAM(check_control, control_gen_params),
 	KUNIT_CASE_PARAM(check_extension, extension_gen_params),
@@ -535,6 +625,9 @@ static struct kunit_case ddp_cases[] = {
 	KUNIT_CASE_PARAM(check_right, right_gen_params),
 	KUNIT_CASE_PARAM(check_invalidate, invalidate_gen_params),
 	KUNIT_CASE_PARAM(check_response, response_gen_params),
+	KUNIT_CASE_PARAM(check_atomic, atomic_check_gen_params),
+	KUNIT_CASE(check_atomic_right),
+	KUNIT_CASE_PARAM(check_atomic_response, atomic_response_gen_params),
 	KUNIT_CASE(check_faults_of_other_layers),
 	KUNIT_CASE_PARAM(terminate_build, terminate_gen_params),
 	KUNIT_CASE_PARAM(terminate_parse, parse_gen_params),

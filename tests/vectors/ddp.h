@@ -11,6 +11,7 @@
 
 #include <linux/types.h>
 
+#include "../../kernel/ddp/atomic.h"
 #include "../../kernel/ddp/terminate.h"
 #include "hex.h"
 
@@ -145,6 +146,7 @@ struct ddp_fpdu_case {
 /* Bytes 2 to 17, or 2 to 13, of a header. */
 #define SEND_TAIL	" 00000000 00000000 00000001 00000000"
 #define READ_TAIL	" 00000000 00000001 00000001 00000000"
+#define ATOMIC_TAIL	" 00000000 00000003 00000001 00000000"
 #define TERM_TAIL	" 00000000 00000002 00000001 00000000"
 #define TAGGED_TAIL	" 00000100 0000000000001000"
 #define ZEROS_12	" 00000000 00000000 00000000"
@@ -309,6 +311,25 @@ static const struct ddp_control_case ddp_extension_cases[] = {
 	{ "Immediate Data, L=0", "0148" SEND_TAIL, 26, WANT(0, 2, 0xff) },
 	{ "Immediate Data, MO 4",
 	  "4148 00000000 00000000 00000001 00000004", 26, WANT(1, 2, 4) },
+	{ "Atomic Request", "414A" READ_TAIL, 70, WANT_OK },
+	{ "Atomic Request, reserved bits, bytes 2-5 not zero",
+	  "7D7A DEADBEEF 00000001 00000001 00000000", 70, WANT_OK },
+	{ "Atomic Response", "414B" ATOMIC_TAIL, 30, WANT_OK },
+	{ "X7 Atomic Request, 69 bytes", "414A" READ_TAIL, 69,
+	  WANT(0, 2, 0xff) },
+	{ "X7 Atomic Request, 71 bytes", "414A" READ_TAIL, 71,
+	  WANT(1, 2, 5) },
+	{ "X7 Atomic Response, 29 bytes", "414B" ATOMIC_TAIL, 29,
+	  WANT(0, 2, 0xff) },
+	{ "X7 Atomic Response, 31 bytes", "414B" ATOMIC_TAIL, 31,
+	  WANT(1, 2, 5) },
+	{ "Atomic Request, L=0", "014A" READ_TAIL, 70, WANT(0, 2, 0xff) },
+	{ "Atomic Response, L=0", "014B" ATOMIC_TAIL, 30,
+	  WANT(0, 2, 0xff) },
+	{ "Atomic Request, QN 3", "414A" ATOMIC_TAIL, 70, WANT(0, 2, 6) },
+	{ "Atomic Response, QN 1", "414B" READ_TAIL, 30, WANT(0, 2, 6) },
+	{ "Atomic Response, QN 4",
+	  "414B 00000000 00000004 00000001 00000000", 30, WANT(1, 2, 1) },
 	{ "Immediate Data, QN 1",
 	  "4148 00000000 00000001 00000001 00000000", 26, WANT(0, 2, 6) },
 };
@@ -416,6 +437,9 @@ struct ddp_opcode_case {
 #define WANT_BY_QUEUE(q0, q1, q2) \
 	{ q0, q1, q2, WANT_QN, WANT_QN, WANT_QN, WANT_QN, WANT_QN, WANT_QN, \
 	  WANT_QN }
+/* With the messages of RFC 7306 queue 3 is in use. */
+#define WANT_BY_FOUR(q0, q1, q2, q3) \
+	{ q0, q1, q2, q3, WANT_QN, WANT_QN, WANT_QN, WANT_QN, WANT_QN, WANT_QN }
 #define WANT_OP_ALWAYS	{ WANT_OP, WANT_OP, WANT_OP, WANT_OP, WANT_OP, \
 			  WANT_OP, WANT_OP, WANT_OP, WANT_OP, WANT_OP }
 
@@ -445,13 +469,188 @@ static const struct ddp_opcode_case ddp_opcode_cases[16] = {
 	{ 8, WANT_OP, WANT_OP_ALWAYS },
 };
 
-/* Opcodes from 8 on, on a stream with the messages of RFC 7306 */
-enum { DDP_FIRST_EXTENSION = 8 };
-
-static const struct ddp_opcode_case ddp_extension_opcodes[] = {
+/* The same on a stream with the messages of RFC 7306 */
+static const struct ddp_opcode_case ddp_extension_opcodes[16] = {
+	{ 8, WANT_OK, WANT_OP_ALWAYS },
+	{ 28, WANT_OP, WANT_BY_FOUR(WANT_OP, WANT_OK, WANT_OP, WANT_OP) },
+	{ 8, WANT_OK, WANT_OP_ALWAYS },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	{ 4, WANT_OP, WANT_BY_FOUR(WANT_OP, WANT_OP, WANT_OK, WANT_OP) },
 	/* 8, 9 Immediate Data */
-	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
-	{ 8, WANT_OP, WANT_BY_QUEUE(WANT_OK, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	{ 8, WANT_OP, WANT_BY_FOUR(WANT_OK, WANT_OP, WANT_OP, WANT_OP) },
+	/* A Atomic Request, B Atomic Response */
+	{ 52, WANT_OP, WANT_BY_FOUR(WANT_OP, WANT_OK, WANT_OP, WANT_OP) },
+	{ 12, WANT_OP, WANT_BY_FOUR(WANT_OP, WANT_OP, WANT_OP, WANT_OK) },
+	/* C - F unassigned */
+	{ 8, WANT_OP, WANT_OP_ALWAYS },
+	{ 8, WANT_OP, WANT_OP_ALWAYS },
+	{ 8, WANT_OP, WANT_OP_ALWAYS },
+	{ 8, WANT_OP, WANT_OP_ALWAYS },
+};
+
+/**
+ * struct ddp_atomic_case - an Atomic Request header, as bytes and as fields
+ * @name: what it shows
+ * @bytes: the 52 bytes, hex
+ * @want: the fields
+ */
+struct ddp_atomic_case {
+	const char *name;
+	const char *bytes;
+	struct rdmap_atomic want;
+};
+
+static const struct ddp_atomic_case ddp_atomic_cases[] = {
+	{
+		"each byte its own",
+		"00000002 01020304 11121314 2122232425262728 3132333435363738"
+		" 4142434445464748 5152535455565758 6162636465666768",
+		{ 2, 0x01020304, 0x11121314, 0x2122232425262728ULL,
+		  0x3132333435363738ULL, 0x4142434445464748ULL,
+		  0x5152535455565758ULL, 0x6162636465666768ULL },
+	}, {
+		"all ones",
+		"0000000F FFFFFFFF FFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF"
+		" FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF",
+		{ 15, ~0U, ~0U, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL },
+	}, {
+		"all zero",
+		"00000000 00000000 00000000 0000000000000000 0000000000000000"
+		" 0000000000000000 0000000000000000 0000000000000000",
+		{ 0, 0, 0, 0, 0, 0, 0, 0 },
+	},
+};
+
+/**
+ * struct ddp_result_case - an operation and what it makes of a value
+ * @name: what it shows
+ * @op: 0 FetchAdd, 2 CmpSwap
+ * @old: the value
+ * @data: Add Data or Swap Data
+ * @mask: Add Mask or Swap Mask
+ * @compare: Compare Data
+ * @compare_mask: Compare Mask
+ * @want: the new value
+ */
+struct ddp_result_case {
+	const char *name;
+	u8 op;
+	u64 old;
+	u64 data;
+	u64 mask;
+	u64 compare;
+	u64 compare_mask;
+	u64 want;
+};
+
+#define ONES		0xffffffffffffffffULL
+#define TOPS_OF_BYTES	0x8080808080808080ULL
+#define ADD(d, m)	(d), (m), 0, ONES
+
+static const struct ddp_result_case ddp_result_cases[] = {
+	{ "X1 add 0", 0, 0x1122334455667788ULL, ADD(0, 0),
+	  0x1122334455667788ULL },
+	{ "X1 add all ones", 0, 5, ADD(ONES, 0), 4 },
+	{ "add beyond the end", 0, ONES, ADD(2, 0), 1 },
+	{ "carry into the upper half", 0, 0xffffffffULL, ADD(1, 0),
+	  0x100000000ULL },
+	{ "no carry into the upper half", 0, 0xffffffffULL,
+	  ADD(1, 0x80000000ULL), 0 },
+	{ "mask of the top bit alone", 0, ONES, ADD(2, 1ULL << 63), 1 },
+	{ "X2 eight bytes", 0, 0xff00807f01feff10ULL,
+	  ADD(0x0101808101020110ULL, TOPS_OF_BYTES), 0x0001000002000020ULL },
+	{ "every bit alone", 0, 0xff00ff00ff00ff00ULL,
+	  ADD(0xf0f0f0f0f0f0f0f0ULL, ONES), 0x0ff00ff00ff00ff0ULL },
+	{ "X3 equal", 2, 7, 9, ONES, 7, ONES, 9 },
+	{ "X3 not equal", 2, 8, 9, ONES, 7, ONES, 8 },
+	{ "X3 not equal in one bit", 2, 1ULL << 63, 9, ONES, 0, ONES,
+	  1ULL << 63 },
+	{ "X3 nothing compared: Swap", 2, 8, 9, ONES, 7, 0, 9 },
+	{ "X3 nothing swapped", 2, 7, 9, 0, 7, ONES, 7 },
+	{ "X3 upper half compared, lower half swapped", 2,
+	  0x1122334455667788ULL, 0xaaaaaaaaaaaaaaaaULL, 0xffffffffULL,
+	  0x1122334400000000ULL, 0xffffffff00000000ULL,
+	  0x11223344aaaaaaaaULL },
+	{ "X3 upper half not equal", 2,
+	  0x1122334455667788ULL, 0xaaaaaaaaaaaaaaaaULL, 0xffffffffULL,
+	  0x1122334500000000ULL, 0xffffffff00000000ULL,
+	  0x1122334455667788ULL },
+};
+
+/**
+ * struct ddp_atomic_check_case - an Atomic Request and its memory
+ * @name: what it shows
+ * @op: AOpCode
+ * @to: tagged offset
+ * @r: the region
+ * @want: the result
+ */
+struct ddp_atomic_check_case {
+	const char *name;
+	u8 op;
+	u64 to;
+	struct ddp_region_view r;
+	struct ddp_want want;
+};
+
+#define HERE(b, n)	{ true, true, true, (b), (n) }
+
+static const struct ddp_atomic_check_case ddp_atomic_check_cases[] = {
+	{ "FetchAdd", 0, 0x1000, HERE(0x1000, 8), WANT_OK },
+	{ "CmpSwap", 2, 0x1000, HERE(0x1000, 8), WANT_OK },
+	{ "X5 last eight bytes", 0, 0x1ff8, HERE(0x1000, 0x1000), WANT_OK },
+	{ "X5 one byte beyond", 0, 0x1ff9, HERE(0x1000, 0x1000),
+	  WANT(0, 1, 1) },
+	{ "X5 at the end", 0, 0x2000, HERE(0x1000, 0x1000), WANT(0, 1, 1) },
+	{ "X5 before", 0, 0xff8, HERE(0x1000, 0x1000), WANT(0, 1, 1) },
+	{ "X5 region of seven bytes", 0, 0x1000, HERE(0x1000, 7),
+	  WANT(0, 1, 1) },
+	{ "X5 last bytes of all", 0, 0xfffffffffffffff8ULL,
+	  HERE(0xffffffffffffff00ULL, 0x100), WANT_OK },
+	{ "X5 wraps", 0, 0xfffffffffffffffcULL,
+	  HERE(0xffffffffffffff00ULL, 0x100), WANT(0, 1, 4) },
+	{ "X5 no such STag", 0, 0x1000, { false, true, true, 0x1000, 8 },
+	  WANT(0, 1, 0) },
+	{ "X5 another domain", 0, 0x1000, { true, false, true, 0x1000, 8 },
+	  WANT(0, 1, 3) },
+	{ "X5 no right", 0, 0x1000, { true, true, false, 0x1000, 8 },
+	  WANT(0, 1, 2) },
+	{ "X6 AOpCode 1", 1, 0x1000, HERE(0x1000, 8), WANT(0, 2, 6) },
+	{ "X6 AOpCode 3", 3, 0x1000, HERE(0x1000, 8), WANT(0, 2, 6) },
+	{ "X6 AOpCode F", 15, 0x1000, HERE(0x1000, 8), WANT(0, 2, 6) },
+	{ "X6 before X5", 1, 0x1000, { false, false, false, 0, 0 },
+	  WANT(0, 2, 6) },
+};
+
+/**
+ * struct ddp_atomic_response_case - an Atomic Response and what is expected
+ * @name: what it shows
+ * @msn: its MSN
+ * @id: its identifier
+ * @v: what is expected
+ * @want: the result
+ */
+struct ddp_atomic_response_case {
+	const char *name;
+	u32 msn;
+	u32 id;
+	struct ddp_atomic_view v;
+	struct ddp_want want;
+};
+
+static const struct ddp_atomic_response_case ddp_atomic_response_cases[] = {
+	{ "the next one", 1, 7, { true, 1, 7 }, WANT_OK },
+	{ "after 2^32 of them", 0, 7, { true, 0, 7 }, WANT_OK },
+	{ "X9 none outstanding", 1, 7, { false, 1, 7 }, WANT(0, 2, 6) },
+	{ "X9 MSN repeated", 1, 7, { true, 2, 7 }, WANT(1, 2, 3) },
+	{ "X9 MSN too high", 3, 7, { true, 2, 7 }, WANT(1, 2, 3) },
+	{ "X9 another identifier", 1, 8, { true, 1, 7 }, WANT(0, 2, 0xff) },
+	{ "none outstanding, all wrong", 2, 8, { false, 1, 7 },
+	  WANT(0, 2, 6) },
 };
 
 /**

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Messages of RFC 7306: a Write followed by Immediate Data.
+// Messages of RFC 7306: a Write followed by Immediate Data, and atomic operations.
 #include "raw.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <poll.h>
 
@@ -47,6 +49,63 @@ void expect_imm(const ibv_wc &wc, std::uint64_t number, std::uint32_t bytes)
 	is(unsigned(wc.wc_flags), unsigned(IBV_WC_WITH_IMM), "its flags");
 	is(wc.imm_data, value, "the data");
 	is(wc.byte_len, bytes, "bytes of the Write");
+}
+
+constexpr int atomic_rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+
+// Registered words that a peer may change.
+struct Words {
+	explicit Words(const Device &on, int rights = atomic_rights)
+		: region(ibv_reg_mr(on.domain.get(), words, sizeof(words), rights))
+	{
+		yes(region != nullptr, "there is a region");
+	}
+
+	alignas(4096) std::uint64_t words[1024] = {};
+	Region region;
+};
+
+struct Operation {
+	ibv_wr_opcode opcode;
+	std::uint64_t add_or_compare;
+	std::uint64_t swap = 0;
+};
+
+// One that goes to the beginning of @at plus @offset, with its result in the memory of
+// @queue's device, at @result.
+ibv_send_wr atomic(const Queue &queue, const Operation &operation, const Words &at,
+		   ibv_sge &piece, std::size_t offset = 0, std::size_t result = 0)
+{
+	ibv_send_wr wr{};
+
+	piece = {.addr = reinterpret_cast<std::uintptr_t>(queue.device.memory.data()) +
+			 result,
+		 .length = 8,
+		 .lkey = queue.device.region->lkey};
+	wr.wr_id = 1;
+	wr.opcode = operation.opcode;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	wr.wr.atomic.remote_addr = reinterpret_cast<std::uintptr_t>(at.words) + offset;
+	wr.wr.atomic.rkey = at.region->rkey;
+	wr.wr.atomic.compare_add = operation.add_or_compare;
+	wr.wr.atomic.swap = operation.swap;
+	return wr;
+}
+
+std::uint64_t result_at(const Queue &queue, std::size_t offset = 0)
+{
+	std::uint64_t value;
+
+	std::memcpy(&value, queue.device.memory.data() + offset, sizeof(value));
+	return value;
+}
+
+void expect_atomic(const ibv_wc &wc, ibv_wc_opcode opcode)
+{
+	is(status_name(wc.status), status_name(IBV_WC_SUCCESS), "its status");
+	is(int(wc.opcode), int(opcode), "its opcode");
+	is(wc.byte_len, 8u, "its bytes");
 }
 
 // What a refused operation returns; nothing is posted.
@@ -340,4 +399,298 @@ CASE("extensions: what was agreed on ends with RESET")
 
 	pair.near.modify(IBV_QPS_RESET);
 	is(Err{post_error(pair.near, wr)}, EOPNOTSUPP, "Write with Immediate");
+}
+
+CASE("extensions: atomic operations do what they should")
+{
+	struct Row7306 {
+		Operation operation;
+		std::uint64_t old, now;
+	};
+	constexpr std::uint64_t ones = ~std::uint64_t{0};
+	const Row7306 rows[] = {
+		{{IBV_WR_ATOMIC_FETCH_AND_ADD, 0}, 0x1122334455667788, 0x1122334455667788},
+		{{IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, 0xffffffff, 0x100000000},
+		{{IBV_WR_ATOMIC_FETCH_AND_ADD, ones}, 5, 4},
+		{{IBV_WR_ATOMIC_FETCH_AND_ADD, 2}, ones, 1},
+		{{IBV_WR_ATOMIC_CMP_AND_SWP, 7, 9}, 7, 9},
+		{{IBV_WR_ATOMIC_CMP_AND_SWP, 7, 9}, 8, 8},
+		{{IBV_WR_ATOMIC_CMP_AND_SWP, ones, 0}, ones, 0},
+		{{IBV_WR_ATOMIC_CMP_AND_SWP, 0, ones}, 1ull << 63, 1ull << 63},
+	};
+	Pair pair;
+	Words at(pair.two);
+	ibv_sge piece;
+
+	for (const Row7306 &row : rows) {
+		const Row name(row.old, row.now);
+		// The result may have any alignment, and cross a page.
+		for (const std::size_t result : {0u, 1u, 4u, 4092u}) {
+			at.words[3] = row.old;
+			ibv_send_wr wr = atomic(pair.near, row.operation, at, piece, 24,
+						result);
+			pair.near.post(wr);
+			expect_atomic(pair.near.completion(),
+				      row.operation.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD
+					      ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP);
+			is(result_at(pair.near, result), row.old, "the value before");
+			is(at.words[3], row.now, "the value after");
+			is(at.words[2] | at.words[4], 0u, "the words beside it");
+		}
+	}
+}
+
+CASE("extensions: a Swap, which only the rings have")
+{
+	Pair pair;
+	Words at(pair.two);
+
+	at.words[0] = 17;
+	mpa_sqe &sqe = raw::next_send(pair.near);
+	auto &operands = *reinterpret_cast<mpa_atomic *>(sqe.sge);
+	sqe.wr_id = 1;
+	sqe.opcode = MPA_WR_SWAP;
+	sqe.flags = MPA_SQE_SIGNALED;
+	sqe.length = pair.one.region->lkey;
+	sqe.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
+	sqe.stag = at.region->rkey;
+	operands.addr = reinterpret_cast<std::uintptr_t>(pair.one.memory.data());
+	operands.data = 0xfedcba9876543210;
+	raw::publish_sends(pair.near, 1);
+	raw::ring(pair.near);
+	expect_atomic(pair.near.completion(), IBV_WC_COMP_SWAP);
+	is(result_at(pair.near), 17u, "the value before");
+	is(at.words[0], 0xfedcba9876543210u, "the value after");
+}
+
+CASE("extensions: atomic operations and Reads are answered in their order")
+{
+	Pair pair;
+	Words at(pair.two, atomic_rights | IBV_ACCESS_REMOTE_READ);
+	ibv_sge piece;
+
+	// More than may be in flight: 4.
+	for (std::size_t n = 0; n < 6; n++) {
+		ibv_send_wr add = atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at,
+					 piece, 0, 16 * n);
+		pair.near.post(add);
+		ibv_send_wr read{};
+		piece.addr += 8;
+		read.opcode = IBV_WR_RDMA_READ;
+		read.sg_list = &piece;
+		read.num_sge = 1;
+		read.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
+		read.wr.rdma.rkey = at.region->rkey;
+		pair.near.post(read);
+	}
+	for (std::size_t n = 0; n < 6; n++) {
+		expect_atomic(pair.near.completion(), IBV_WC_FETCH_ADD);
+		is(int(pair.near.completion().opcode), int(IBV_WC_RDMA_READ), "a Read");
+		is(result_at(pair.near, 16 * n), n, "what was added to");
+		is(result_at(pair.near, 16 * n + 8), n + 1, "what was read after it");
+	}
+}
+
+CASE("extensions: a fence waits for an atomic operation")
+{
+	Pair pair;
+	Words at(pair.two);
+	ibv_sge piece;
+
+	at.words[0] = 0x4142434445464748;
+	ibv_send_wr wr = atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at, piece);
+	pair.near.post(wr);
+	// Sends the result, which must be there before.
+	pair.far.post_receive(5);
+	ibv_send_wr send{};
+	send.opcode = IBV_WR_SEND;
+	send.send_flags = IBV_SEND_FENCE;
+	send.sg_list = &piece;
+	send.num_sge = 1;
+	pair.near.post(send);
+	is(pair.far.completion().byte_len, 8u, "the Send arrives");
+	is(result_at(pair.far), 0x4142434445464748u, "what it carries");
+}
+
+CASE("extensions: one counter, two connections and the processor")
+{
+	constexpr unsigned int times = 400;
+	Device one(1), two(2);
+	Queue near[] = {Queue(one), Queue(one)}, far[] = {Queue(two), Queue(two)};
+	const Connection connections[] = {connect(near[0], far[0]),
+					  connect(near[1], far[1])};
+	Words at(two);
+	ibv_sge piece;
+	std::atomic<bool> stop{false};
+	std::uint64_t own = 0;
+	std::thread local([&] {
+		while (!stop) {
+			__atomic_fetch_add(&at.words[0], 1, __ATOMIC_RELAXED);
+			own++;
+		}
+	});
+
+	for (unsigned int n = 0; n < times; n += 8) {
+		for (Queue &queue : near) {
+			ibv_send_wr wr = atomic(queue, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1},
+						at, piece, 0, &queue == near ? 0 : 8);
+			for (int posted = 0; posted < 8; posted++)
+				queue.post(wr);
+		}
+		for (Queue &queue : near)
+			for (int done = 0; done < 8; done++)
+				expect_atomic(queue.completion(), IBV_WC_FETCH_ADD);
+	}
+	stop = true;
+	local.join();
+	is(at.words[0], own + 2 * times, "the sum");
+}
+
+CASE("extensions: what atomic operations may not access")
+{
+	struct Bad {
+		const char *name;
+		int rights;
+		std::size_t offset;
+		unsigned int code;
+		ibv_wc_status status;
+	};
+	// RDMAP, remote protection and remote operation errors.
+	const Bad rows[] = {
+		{"no right of the region", all_rights, 0, 1u << 8 | 2,
+		 IBV_WC_REM_ACCESS_ERR},
+		{"beyond the end", atomic_rights, 8192, 1u << 8 | 1, IBV_WC_REM_ACCESS_ERR},
+		{"across the end", atomic_rights, 8188, 1u << 8 | 1, IBV_WC_REM_ACCESS_ERR},
+		{"not aligned by 1", atomic_rights, 1, 2u << 8 | 7, IBV_WC_REM_OP_ERR},
+		{"not aligned by 4", atomic_rights, 4, 2u << 8 | 7, IBV_WC_REM_OP_ERR},
+		{"not aligned by 7", atomic_rights, 7, 2u << 8 | 7, IBV_WC_REM_OP_ERR},
+	};
+
+	for (const Bad &row : rows) {
+		const Row name(row.name);
+		Pair pair;
+		Words at(pair.two, row.rights);
+		ibv_sge piece;
+
+		ibv_send_wr wr = atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at,
+					piece, row.offset);
+		pair.near.post(wr);
+		const ibv_wc wc = pair.near.completion();
+		is(status_name(wc.status), status_name(row.status), "its status");
+		is(wc.vendor_err, row.code, "the Terminate's error");
+		for (const std::uint64_t word : at.words)
+			is(word, 0u, "the memory");
+	}
+}
+
+CASE("extensions: the rights of the queue pair for atomic operations")
+{
+	struct Rights {
+		int rights;
+		bool good;
+	};
+	const Rights rows[] = {
+		{IBV_ACCESS_REMOTE_ATOMIC, true},
+		{IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE, true},
+		{IBV_ACCESS_REMOTE_READ, false},
+		{IBV_ACCESS_REMOTE_WRITE, false},
+		{0, false},
+	};
+
+	for (const Rights &row : rows) {
+		const Row name(row.rights);
+		Pair pair;
+		Words at(pair.two);
+		ibv_sge piece;
+
+		pair.far.modify_rights(row.rights);
+		ibv_send_wr wr = atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at,
+					piece);
+		pair.near.post(wr);
+		is(status_name(pair.near.completion().status),
+		   status_name(row.good ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR),
+		   "its status");
+		is(at.words[0], row.good ? 1u : 0u, "the memory");
+	}
+}
+
+CASE("extensions: a result that cannot be stored")
+{
+	Pair pair;
+	Words at(pair.two);
+	ibv_sge piece;
+
+	ibv_send_wr wr = atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at, piece);
+	piece.lkey ^= 1;
+	pair.near.post(wr);
+	is(status_name(pair.near.completion().status), status_name(IBV_WC_LOC_PROT_ERR),
+	   "its status");
+	is(at.words[0], 0u, "nothing was executed");
+}
+
+CASE("extensions: entries of atomic operations")
+{
+	struct Spoilt {
+		const char *name;
+		void (*spoil)(mpa_sqe &sqe, mpa_atomic &operands);
+		ibv_wc_status status;
+	};
+	const Spoilt rows[] = {
+		{"valid", [](mpa_sqe &, mpa_atomic &) {}, IBV_WC_SUCCESS},
+		{"fenced", [](mpa_sqe &sqe, mpa_atomic &) { sqe.flags |= MPA_SQE_FENCE; },
+		 IBV_WC_SUCCESS},
+		{"solicited",
+		 [](mpa_sqe &sqe, mpa_atomic &) { sqe.flags |= MPA_SQE_SOLICITED; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		{"inline", [](mpa_sqe &sqe, mpa_atomic &) { sqe.flags |= MPA_SQE_INLINE; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		{"pieces", [](mpa_sqe &sqe, mpa_atomic &) { sqe.num_sge = 1; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		{"reserved", [](mpa_sqe &sqe, mpa_atomic &) { sqe.reserved = 1; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		{"immediate data", [](mpa_sqe &sqe, mpa_atomic &) { sqe.imm_data = 1; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		{"something to compare",
+		 [](mpa_sqe &, mpa_atomic &operands) { operands.compare = 1; },
+		 IBV_WC_LOC_QP_OP_ERR},
+		// Nor does the provider know them when they complete.
+		{"masked FetchAdd",
+		 [](mpa_sqe &sqe, mpa_atomic &) { sqe.opcode = MPA_WR_MASKED_FETCH_ADD; },
+		 IBV_WC_GENERAL_ERR},
+		{"masked CmpSwap",
+		 [](mpa_sqe &sqe, mpa_atomic &) { sqe.opcode = MPA_WR_MASKED_CMP_SWAP; },
+		 IBV_WC_GENERAL_ERR},
+	};
+
+	for (const Spoilt &row : rows) {
+		const Row name(row.name);
+		Pair pair;
+		Words at(pair.two);
+
+		mpa_sqe &sqe = raw::next_send(pair.near);
+		auto &operands = *reinterpret_cast<mpa_atomic *>(sqe.sge);
+		sqe.wr_id = 1;
+		sqe.opcode = MPA_WR_FETCH_ADD;
+		sqe.flags = MPA_SQE_SIGNALED;
+		sqe.length = pair.one.region->lkey;
+		sqe.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
+		sqe.stag = at.region->rkey;
+		operands.addr =
+			reinterpret_cast<std::uintptr_t>(pair.one.memory.data());
+		operands.data = 1;
+		row.spoil(sqe, operands);
+		raw::publish_sends(pair.near, 1);
+		raw::ring(pair.near);
+		is(status_name(pair.near.completion().status), status_name(row.status),
+		   "its completion");
+	}
+}
+
+CASE("extensions: the device states what atomic operations are worth")
+{
+	Device device(1);
+	ibv_device_attr attr{};
+
+	is(Err{ibv_query_device(device.context.get(), &attr)}, 0, "ibv_query_device");
+	is(int(attr.atomic_cap), int(IBV_ATOMIC_GLOB), "atomic against the processor");
 }

@@ -69,7 +69,7 @@ enum {
 
 /* mpa_ring_hdr.carries */
 enum {
-	MPA_CARRIES_RFC7306	= 1 << 0,	/* WRITE_IMM */
+	MPA_CARRIES_RFC7306	= 1 << 0,	/* WRITE_IMM, atomic operations */
 };
 
 /**
@@ -95,6 +95,11 @@ enum {
 	MPA_WR_REG_MR		= 6,	/* kernel consumers only */
 	MPA_WR_BIND_MW		= 7,	/* with %MPA_FEATURE_MW */
 	MPA_WR_WRITE_IMM	= 8,	/* Write, then Immediate Data */
+	MPA_WR_FETCH_ADD	= 9,
+	MPA_WR_CMP_SWAP		= 10,
+	MPA_WR_SWAP		= 11,	/* CmpSwap that compares no bit */
+	MPA_WR_MASKED_FETCH_ADD	= 12,	/* kernel consumers only */
+	MPA_WR_MASKED_CMP_SWAP	= 13,	/* kernel consumers only */
 	MPA_WR_OPCODES
 };
 
@@ -114,24 +119,26 @@ enum {
  * @flags: MPA_SQE_* bits. %MPA_SQE_SOLICITED is for Sends and WRITE_IMM,
  *	%MPA_SQE_INLINE for Sends and Writes
  * @num_sge: pieces in @sge; at most one for a Read, one for BIND_MW. Zero with
- *	%MPA_SQE_INLINE, LOCAL_INV and REG_MR
+ *	%MPA_SQE_INLINE, atomic operations, LOCAL_INV and REG_MR
  * @reserved: zero
  * @length: %MPA_SQE_INLINE: bytes of data in place of @sge; REG_MR, BIND_MW:
  *	access flags, IB_UVERBS_ACCESS_*; for BIND_MW those of the peer and
- *	ZERO_BASED
- * @remote_addr: Write, Read: tagged offset at the peer; REG_MR: the region, a
- *	kernel pointer; BIND_MW: bytes of the window, 0 to unbind one of type 1
- * @stag: Write, Read: STag of the peer; SEND_INV: STag that the peer
- *	invalidates; LOCAL_INV: local STag; REG_MR, BIND_MW: the new STag, which
- *	may differ from the present one in its low byte
+ *	ZERO_BASED; atomic operations: STag of the region for the result
+ * @remote_addr: Write, Read, atomic operations: tagged offset at the peer;
+ *	REG_MR: the region, a kernel pointer; BIND_MW: bytes of the window, 0 to
+ *	unbind one of type 1
+ * @stag: Write, Read, atomic operations: STag of the peer; SEND_INV: STag that
+ *	the peer invalidates; LOCAL_INV: local STag; REG_MR, BIND_MW: the new
+ *	STag, which may differ from the present one in its low byte
  * @imm_data: WRITE_IMM: passed to the peer's consumer as it is
- * @sge: the pieces, or inline data; the stride has room for both. BIND_MW: the
- *	address of the window's first byte and the STag of its region, with a
- *	length of 0; all zero to unbind
+ * @sge: the pieces, inline data or struct mpa_atomic; the stride has room for
+ *	each. BIND_MW: the address of the window's first byte and the STag of its
+ *	region, with a length of 0; all zero to unbind
  *
  * Bits and fields without a meaning for the entry must be zero, so that they
  * can get one later: otherwise the entry completes with %MPA_WC_LOC_QP_OP_ERR.
- * So does WRITE_IMM if the stream does not carry it, see mpa_ring_hdr.carries.
+ * So do WRITE_IMM and atomic operations if the stream does not carry them, see
+ * mpa_ring_hdr.carries.
  */
 struct mpa_sqe {
 	__aligned_u64 wr_id;
@@ -144,6 +151,19 @@ struct mpa_sqe {
 	__u32 stag;
 	__be32 imm_data;
 	struct mpa_sge sge[];
+};
+
+/**
+ * struct mpa_atomic - operands of an atomic operation, in place of mpa_sqe.sge
+ * @addr: where the value before the operation goes: eight bytes, in the byte
+ *	order of the machine
+ * @data: FETCH_ADD: what is added; CMP_SWAP, SWAP: the new value
+ * @compare: CMP_SWAP: the value that is replaced; else zero
+ */
+struct mpa_atomic {
+	__aligned_u64 addr;
+	__aligned_u64 data;
+	__aligned_u64 compare;
 };
 
 /**
@@ -224,7 +244,7 @@ struct mpa_cqe {
 enum {
 	MPA_FEATURE_SRQ		= 1 << 0,	/* shared receive queues */
 	MPA_FEATURE_MW		= 1 << 1,	/* MPA_WR_BIND_MW */
-	MPA_FEATURE_RFC7306	= 1 << 2,	/* MPA_WR_WRITE_IMM */
+	MPA_FEATURE_RFC7306	= 1 << 2,	/* Immediate Data, atomic operations */
 };
 
 /**

@@ -274,6 +274,7 @@ void mpa_sqe_set_remote(struct mpa_sqe *sqe, uint64_t remote_addr,
 			uint32_t rkey);
 void mpa_sqe_set_stag(struct mpa_sqe *sqe, uint32_t stag);
 void mpa_sqe_set_imm(struct mpa_sqe *sqe, __be32 imm_data);
+void mpa_sqe_set_atomic(struct mpa_sqe *sqe, uint64_t data, uint64_t compare);
 int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 		     size_t num_sge, const struct ibv_sge *sges);
 int mpa_sqe_set_inline(const struct mpa_qp *qp, struct mpa_sqe *sqe,

@@ -105,6 +105,17 @@ static int put_send(struct mpa_qp *qp, const struct ibv_send_wr *wr)
 		mpa_sqe_set_remote(sqe, wr->wr.rdma.remote_addr,
 				   wr->wr.rdma.rkey);
 		break;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		mpa_sqe_set_atomic(sqe, wr->wr.atomic.compare_add, 0);
+		mpa_sqe_set_remote(sqe, wr->wr.atomic.remote_addr,
+				   wr->wr.atomic.rkey);
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		mpa_sqe_set_atomic(sqe, wr->wr.atomic.swap,
+				   wr->wr.atomic.compare_add);
+		mpa_sqe_set_remote(sqe, wr->wr.atomic.remote_addr,
+				   wr->wr.atomic.rkey);
+		break;
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_READ:
 		mpa_sqe_set_remote(sqe, wr->wr.rdma.remote_addr,

@@ -17,6 +17,7 @@ enum {
 	OP_INLINE	= 1 << 2,	/* ... or inline data */
 	OP_SOLICITED	= 1 << 3,	/* can raise an event at the peer */
 	OP_EXTENSION	= 1 << 4,	/* a message of RFC 7306 */
+	OP_ATOMIC	= 1 << 5,	/* has operands, and eight bytes for the result */
 };
 
 static const uint8_t op_traits[MPA_WR_OPCODES] = {
@@ -26,6 +27,13 @@ static const uint8_t op_traits[MPA_WR_OPCODES] = {
 	[MPA_WR_READ]		= OP_DATA | OP_ONE_SGE,
 	[MPA_WR_WRITE_IMM]	= OP_DATA | OP_INLINE | OP_SOLICITED |
 				  OP_EXTENSION,
+	[MPA_WR_FETCH_ADD]	= OP_DATA | OP_ATOMIC | OP_EXTENSION,
+	[MPA_WR_CMP_SWAP]	= OP_DATA | OP_ATOMIC | OP_EXTENSION,
+};
+
+enum {
+	/* Bytes of an atomic operation's result. */
+	ATOMIC_BYTES	= 8,
 };
 
 /*
@@ -40,6 +48,8 @@ static const uint8_t op_codes[] = {
 	[IBV_WR_LOCAL_INV]	= 1 + MPA_WR_LOCAL_INV,
 	[IBV_WR_BIND_MW]	= 1 + MPA_WR_BIND_MW,
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = 1 + MPA_WR_WRITE_IMM,
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = 1 + MPA_WR_FETCH_ADD,
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = 1 + MPA_WR_CMP_SWAP,
 };
 
 static uint8_t sqe_flags(const struct mpa_qp *qp, uint8_t traits,
@@ -182,6 +192,36 @@ void mpa_sqe_set_imm(struct mpa_sqe *sqe, __be32 imm_data)
 	sqe->imm_data = imm_data;
 }
 
+static struct mpa_atomic *sqe_operands(struct mpa_sqe *sqe)
+{
+	return (struct mpa_atomic *)sqe->sge;
+}
+
+/**
+ * mpa_sqe_set_atomic() - set the operands
+ * @sqe: an atomic operation
+ * @data: what is added, or the new value
+ * @compare: the value that is replaced, or 0
+ */
+void mpa_sqe_set_atomic(struct mpa_sqe *sqe, uint64_t data, uint64_t compare)
+{
+	*sqe_operands(sqe) = (struct mpa_atomic){
+		.data = data,
+		.compare = compare,
+	};
+}
+
+/* The buffer of the result lies among the operands. */
+static int set_result(struct mpa_sqe *sqe, size_t num_sge,
+		      const struct ibv_sge *sges)
+{
+	if (num_sge != 1 || !sges || sges->length != ATOMIC_BYTES)
+		return EINVAL;
+	sqe_operands(sqe)->addr = sges->addr;
+	sqe->length = sges->lkey;
+	return 0;
+}
+
 /**
  * mpa_sqe_set_sges() - set the buffers of an entry
  * @qp: queue pair of the entry
@@ -190,7 +230,8 @@ void mpa_sqe_set_imm(struct mpa_sqe *sqe, __be32 imm_data)
  * @sges: the pieces
  *
  * Return: 0, or %EINVAL for more pieces than the operation or the queue takes,
- * or for a message longer than %MPA_MAX_MSG_SIZE.
+ * for a message longer than %MPA_MAX_MSG_SIZE, or for an atomic operation with
+ * other than one piece of eight bytes.
  */
 int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 		     size_t num_sge, const struct ibv_sge *sges)
@@ -200,6 +241,8 @@ int mpa_sqe_set_sges(const struct mpa_qp *qp, struct mpa_sqe *sqe,
 	uint64_t total = 0;
 	size_t i;
 
+	if (traits & OP_ATOMIC)
+		return set_result(sqe, num_sge, sges);
 	if (!(traits & OP_DATA) || num_sge > most || (num_sge && !sges))
 		return EINVAL;
 

@@ -51,6 +51,9 @@ static const struct {
 	[MPA_WR_LOCAL_INV]	= { true, IBV_WC_LOCAL_INV },
 	[MPA_WR_BIND_MW]	= { true, IBV_WC_BIND_MW },
 	[MPA_WR_WRITE_IMM]	= { true, IBV_WC_RDMA_WRITE },
+	[MPA_WR_FETCH_ADD]	= { true, IBV_WC_FETCH_ADD },
+	[MPA_WR_CMP_SWAP]	= { true, IBV_WC_COMP_SWAP },
+	[MPA_WR_SWAP]		= { true, IBV_WC_COMP_SWAP },
 	[MPA_CQE_RECV]		= { true, IBV_WC_RECV },
 	[MPA_CQE_RECV_IMM]	= { true, IBV_WC_RECV_RDMA_WITH_IMM },
 };

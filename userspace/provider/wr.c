@@ -98,6 +98,32 @@ static void wr_rdma_read(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		mpa_sqe_set_remote(sqe, remote_addr, rkey);
 }
 
+static void wr_atomic(struct ibv_qp_ex *ibqp, enum ibv_wr_opcode opcode,
+		      uint32_t rkey, uint64_t remote_addr, uint64_t data,
+		      uint64_t compare)
+{
+	struct mpa_sqe *sqe = wr_begin(ibqp, opcode);
+
+	if (!sqe)
+		return;
+	mpa_sqe_set_remote(sqe, remote_addr, rkey);
+	mpa_sqe_set_atomic(sqe, data, compare);
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			      uint64_t remote_addr, uint64_t compare,
+			      uint64_t swap)
+{
+	wr_atomic(ibqp, IBV_WR_ATOMIC_CMP_AND_SWP, rkey, remote_addr, swap,
+		  compare);
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
+				uint64_t remote_addr, uint64_t add)
+{
+	wr_atomic(ibqp, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add, 0);
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t num_sge,
 			    const struct ibv_sge *sges)
 {
@@ -181,7 +207,9 @@ int mpa_qp_check_wr_ops(const struct mpa_context *ctx, uint64_t send_ops_flags)
 	if (ctx->features & MPA_FEATURE_MW)
 		known |= IBV_QP_EX_WITH_BIND_MW;
 	if (ctx->features & MPA_FEATURE_RFC7306)
-		known |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+		known |= IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 	return send_ops_flags & ~known ? EOPNOTSUPP : 0;
 }
 
@@ -198,6 +226,8 @@ void mpa_qp_set_wr_ops(struct ibv_qp_ex *qp)
 	qp->wr_rdma_write = wr_rdma_write;
 	qp->wr_rdma_write_imm = wr_rdma_write_imm;
 	qp->wr_rdma_read = wr_rdma_read;
+	qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
 	qp->wr_set_sge = wr_set_sge;
 	qp->wr_set_sge_list = wr_set_sge_list;
 	qp->wr_set_inline_data = wr_set_inline_data;

@@ -7,8 +7,7 @@
 # patterns of their names.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
-. "$MPA_REPO/tests/integration/lib/counters.sh"
-. "$MPA_REPO/tests/integration/lib/objects.sh"
+. "$MPA_REPO/tests/integration/lib/lists.sh"
 
 cases() {
 	lab_check "cases: $*" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
@@ -35,5 +34,39 @@ cases 'extensions: only a solicited one raises a solicited event'
 counters_grew "of solicited Immediate Data" mpa1 tx_imm=2 mpa2 rx_imm=2
 capture_check solicited --opcodes 8=1,9=1 --seen 4
 
+# 8 rows of 4; then 6 of each kind.
+capture_start atomic h1
+counters_mark
+cases 'extensions: atomic operations do what they should'
+counters_grew "of atomic operations" \
+	mpa1 tx_atomic_req=32 rx_atomic_resp=32 tx_atomic_resp=0 \
+	mpa2 rx_atomic_req=32 tx_atomic_resp=32 rx_read_req=0
+capture_check atomic --opcodes a=32,b=32
+
+capture_start order h1
+counters_mark
+cases 'extensions: atomic operations and Reads are answered in their order'
+counters_grew "of atomic operations and Reads" \
+	mpa1 tx_atomic_req=6 tx_read_req=6 rx_atomic_resp=6 rx_read_resp=6 \
+	mpa2 rx_atomic_req=6 rx_read_req=6 tx_atomic_resp=6 tx_read_resp=6
+capture_check order --opcodes a=6,b=6
+
 cases 'extensions:*'
+
+# One Write with Immediate and six atomic operations of a kernel consumer.
+counters_mark
+lab_do ip netns exec h1 modprobe mpa_extended address=10.77.0.1
+lab_is "a kernel consumer" \
+	"$(cat /sys/module/mpa_extended/parameters/result)" ok
+lab_do modprobe -r mpa_extended
+counters_grew "of a kernel consumer" \
+	mpa1 tx_imm=1 rx_imm=1 tx_atomic_req=6 rx_atomic_resp=6
+
+# Programs that others have written.
+perf_pair h1 h2 ib_atomic_bw 8 200
+perf_pair h1 h2 ib_atomic_bw 8 200 -A CMP_AND_SWAP
+perf_pair h1 h2 ib_atomic_lat 8 100
+counters_mark
+qperf_pair h1 h2 rc_rdma_write_bw rc_rdma_write_lat
+counters_grew "of Writes with Immediate" mpa1 "tx_imm>=100" mpa2 "rx_imm>=100"
 objects_gone "after the cases"

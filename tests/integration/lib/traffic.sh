@@ -200,6 +200,10 @@ perf_counted() {
 	ib_send_*)  out=tx_send in=rx_send from=$client to=$server ;;
 	ib_write_*) out=tx_write in=rx_write from=$client to=$server ;;
 	ib_read_*)  out=tx_read_resp in=rx_read_resp from=$server to=$client ;;
+	ib_atomic_*)
+		# The values are in headers.
+		out=tx_atomic_resp in=rx_atomic_resp from=$server to=$client bytes=0
+		;;
 	esac
 	set -- "$from" "$out>=$messages" "tx_bytes>=$bytes" \
 		"$to" "$in>=$messages" "rx_bytes>=$bytes"
@@ -223,7 +227,7 @@ perf_pair() {
 		-b) both=1 ;;
 		esac
 	done
-	if [[ $tool == *_lat && $tool != ib_read_lat ]]; then
+	if [[ $tool == *_lat && $tool != ib_@(read|atomic)_lat ]]; then
 		both=1
 	fi
 	command=("$tool" -R -F -s "$size" -n "$iterations" -p "$perf_port"
@@ -245,11 +249,26 @@ perf_pair() {
 	lab_check "$label: client's figures" perf_line client "$size" "$total"
 	lab_check "$label: client's words" log_lacks client "$perf_bad"
 	lab_check "$label: server's words" log_lacks server "$perf_bad"
-	if [[ $tool != ib_read_lat ]]; then
+	if [[ $tool != ib_@(read|atomic)_lat ]]; then
 		lab_check "$label: server's figures" \
 			perf_line server "$size" "$total"
 	fi
 	perf_counted "$label" "$tool" "$size" "$total" "$both" "$client" "$server"
+}
+
+# qperf_pair CLIENT SERVER TEST...: tests of qperf, by the connection manager. The process
+# that serves a test dies when it is over, since it destroys the queue pair of the
+# listening identifier, which has none; the next test gets another one. The counters are
+# the caller's.
+qperf_pair() {
+	local address label="qperf ${*:3}"
+	address=$(traffic_address "$2")
+	lab_spawn server "$2" qperf
+	lab_check "$label: server listens" lab_wait_listen "$2" 19765 60
+	lab_spawn client "$1" qperf -cm 1 -t 2 -to 60 "$address" "${@:3}"
+	lab_check "$label: client" lab_join client "$traffic_limit"
+	lab_kill server
+	lab_check "$label: client's words" log_lacks client 'failed|rror|unexpected'
 }
 
 # --- streams over rsockets --------------------------------------------------

@@ -33,6 +33,7 @@ FEATURE_SRQ = 1
 MAX_MR = 1 << 39
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = 1, 2, 4, 16
 FEATURE_MW = 2
+FEATURE_RFC7306 = 4
 ZERO_BASED, ON_DEMAND = 1 << 5, 1 << 6
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -200,9 +201,8 @@ def contexts(device, results):
                      "EINVAL")
     value, error = attempt(device.context)
     results.same("context", error, None)
-    results.same("ABI version", value[2], 2)
-    results.same("features: windows", value[3] & FEATURE_MW, FEATURE_MW)
-    results.same("features: shared receive queues", value[3] & FEATURE_SRQ, FEATURE_SRQ)
+    results.same("ABI version, and features", value[2:],
+                 (2, FEATURE_SRQ | FEATURE_MW | FEATURE_RFC7306))
 
 
 def missing(device, results):

@@ -164,7 +164,7 @@ limits() {
 		max_qp_wr=32768 max_sge=16 max_sge_rd=1 max_cq=65536 \
 		max_cqe=1048576 max_mr=1048576 max_pd=65536 \
 		max_qp_rd_atom=128 max_qp_init_rd_atom=128 \
-		max_res_rd_atom=8388608 atomic_cap=ATOMIC_NONE max_mw=1048576 \
+		max_res_rd_atom=8388608 atomic_cap=ATOMIC_GLOB max_mw=1048576 \
 		max_srq=65536 max_ah=0 max_pkeys=0 max_mr_size=0x8000000000 \
 		page_size_cap=0xfffff000 device_cap_flags=0x01220000 \
 		state=PORT_ACTIVE link_layer=Ethernet max_msg_sz=0x80000000 \

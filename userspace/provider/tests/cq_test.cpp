@@ -193,6 +193,9 @@ TEST_F(CqTest, every_opcode_is_translated)
 		{ MPA_WR_BIND_MW, IBV_WC_BIND_MW },
 		{ MPA_CQE_RECV, IBV_WC_RECV },
 		{ MPA_WR_WRITE_IMM, IBV_WC_RDMA_WRITE },
+		{ MPA_WR_FETCH_ADD, IBV_WC_FETCH_ADD },
+		{ MPA_WR_CMP_SWAP, IBV_WC_COMP_SWAP },
+		{ MPA_WR_SWAP, IBV_WC_COMP_SWAP },
 		{ MPA_CQE_RECV_IMM, IBV_WC_RECV_RDMA_WITH_IMM },
 	};
 	ibv_cq *cq = make_cq();

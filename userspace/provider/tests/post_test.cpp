@@ -79,7 +79,9 @@ TEST_F(PostTest, knows_six_opcodes)
 	ibv_mw mw{ .type = IBV_MW_TYPE_2 };
 	/* RDMAP has no such message, or the connection does not carry it. */
 	const std::set<int> foreign{ IBV_WR_SEND_WITH_IMM,
-				     IBV_WR_RDMA_WRITE_WITH_IMM };
+				     IBV_WR_RDMA_WRITE_WITH_IMM,
+				     IBV_WR_ATOMIC_CMP_AND_SWP,
+				     IBV_WR_ATOMIC_FETCH_AND_ADD };
 	std::uint32_t posted = 0;
 
 	open();
@@ -130,6 +132,65 @@ TEST_F(PostTest, a_write_with_immediate)
 	wr.opcode = IBV_WR_RDMA_WRITE;
 	EXPECT_EQ(post(wr), 0);
 	EXPECT_EQ(sqe(1).imm_data, 0u);
+}
+
+/* The result needs one piece of eight bytes. */
+TEST_F(PostTest, atomic_operations)
+{
+	ibv_send_wr wr = send_wr(1);
+	ibv_sge sges[2] = { { 0x1000, 8, 11 }, { 0x2000, 8, 12 } };
+
+	open();
+	sq().hdr().carries = MPA_CARRIES_RFC7306;
+	wr.send_flags = IBV_SEND_FENCE;
+	wr.wr.atomic.remote_addr = 0x1234567890;
+	wr.wr.atomic.rkey = 0x88;
+	wr.wr.atomic.compare_add = 0x1122334455667788;
+	wr.wr.atomic.swap = 0x99aabbccddeeff00;
+	std::uint32_t posted = 0;
+
+	for (auto opcode : { IBV_WR_ATOMIC_FETCH_AND_ADD,
+			     IBV_WR_ATOMIC_CMP_AND_SWP }) {
+		const bool add = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+		wr.opcode = opcode;
+		wr.sg_list = sges;
+		wr.num_sge = 1;
+		EXPECT_EQ(post(wr), 0);
+		const mpa_sqe &entry = sqe(posted++);
+		const auto &operands =
+			*reinterpret_cast<const mpa_atomic *>(entry.sge);
+
+		EXPECT_EQ(entry.opcode, add ? MPA_WR_FETCH_ADD : MPA_WR_CMP_SWAP);
+		EXPECT_EQ(entry.flags, MPA_SQE_FENCE);
+		EXPECT_EQ(entry.num_sge, 0);
+		EXPECT_EQ(entry.length, 11u);
+		EXPECT_EQ(entry.stag, 0x88u);
+		EXPECT_EQ(entry.remote_addr, 0x1234567890u);
+		EXPECT_EQ(operands.addr, 0x1000u);
+		EXPECT_EQ(operands.data, add ? 0x1122334455667788u :
+					       0x99aabbccddeeff00u);
+		EXPECT_EQ(operands.compare, add ? 0u : 0x1122334455667788u);
+
+		for (int pieces : { 0, 2, -1 }) {
+			wr.num_sge = pieces;
+			EXPECT_EQ(post(wr), EINVAL) << pieces;
+		}
+		wr.num_sge = 1;
+		wr.sg_list = nullptr;
+		EXPECT_EQ(post(wr), EINVAL);
+		for (std::uint32_t length : { 0u, 7u, 9u, 16u }) {
+			ibv_sge odd{ 0x1000, length, 11 };
+
+			wr.sg_list = &odd;
+			EXPECT_EQ(post(wr), EINVAL) << length;
+		}
+		wr.sg_list = sges;
+		wr.send_flags |= IBV_SEND_INLINE;
+		EXPECT_EQ(post(wr), EINVAL);
+		wr.send_flags = IBV_SEND_FENCE;
+		EXPECT_EQ(sq().hdr().prod, posted);
+	}
 }
 
 struct FlagRow {

@@ -130,6 +130,34 @@ TEST_F(WrTest, a_write_with_immediate)
 	EXPECT_EQ(sqe(0).sge[0].length, 3u);
 }
 
+TEST_F(WrTest, atomic_operations)
+{
+	sq().hdr().carries = MPA_CARRIES_RFC7306;
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_fetch_add(qpx, 0x88, 0x1234567890, 5);
+	ibv_wr_set_sge(qpx, 13, 0x3000, 8);
+	ibv_wr_atomic_cmp_swp(qpx, 0x99, 0x0987654321, 6, 7);
+	ibv_wr_set_sge(qpx, 14, 0x4000, 8);
+	EXPECT_EQ(ibv_wr_complete(qpx), 0);
+	for (std::uint32_t n = 0; n < 2; n++) {
+		const auto &operands =
+			*reinterpret_cast<const mpa_atomic *>(sqe(n).sge);
+
+		EXPECT_EQ(sqe(n).opcode, n ? MPA_WR_CMP_SWAP : MPA_WR_FETCH_ADD);
+		EXPECT_EQ(sqe(n).stag, n ? 0x99u : 0x88u);
+		EXPECT_EQ(sqe(n).remote_addr, n ? 0x0987654321u : 0x1234567890u);
+		EXPECT_EQ(sqe(n).length, n ? 14u : 13u);
+		EXPECT_EQ(operands.addr, n ? 0x4000u : 0x3000u);
+		EXPECT_EQ(operands.data, n ? 7u : 5u);
+		EXPECT_EQ(operands.compare, n ? 6u : 0u);
+	}
+	ibv_wr_start(qpx);
+	ibv_wr_atomic_fetch_add(qpx, 0x88, 0x1234567890, 5);
+	ibv_wr_set_sge(qpx, 13, 0x3000, 4);
+	EXPECT_EQ(ibv_wr_complete(qpx), EINVAL);
+	EXPECT_EQ(sq().hdr().prod, 2u);
+}
+
 TEST_F(WrTest, empty_batch_says_nothing)
 {
 	ibv_wr_start(qpx);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receiving for atomic operations (RFC 7306 section 5): requests of the peer, and
+ * responses to local ones. A request is checked when it arrives, and executed in
+ * its turn, when its response is sent: after the responses to Reads before it,
+ * and before anything is read for those after it.
+ */
+#include "ddp/atomic.h"
+#include "ddp/check.h"
+#include "device.h"
+#include "mr.h"
+#include "qp.h"
+#include "qp_stream.h"
+#include "reads.h"
+#include "rx_atomic.h"
+#include "rx_read.h"
+#include "segment.h"
+#include "sq.h"
+#include "ulp/mpa.h"
+
+/*
+ * The core's connection manager gives Read and Write to every queue pair, but
+ * never the right of atomic operations, which can do no more than these two. So
+ * both together count as well.
+ */
+static bool rnic_rx_atomic_right(const struct rnic_qp *qp)
+{
+	int access = READ_ONCE(qp->access);
+
+	return access & IB_ACCESS_REMOTE_ATOMIC ||
+	       (access & RNIC_QP_ACCESS_DEFAULT) == RNIC_QP_ACCESS_DEFAULT;
+}
+
+/**
+ * rnic_rx_atomic_request() - receive an Atomic Request
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: the Atomic Request header
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
+			   struct mpa_rx *rx)
+{
+	struct rnic_reads *r = &qp->reads;
+	struct ddp_queue_view q = {
+		.msn = qp->rx.read_msn,
+		.buffer = r->in_tail - r->in_head < r->ird,
+		.buffer_len = RDMAP_ATOMIC_REQ_LEN,
+	};
+	struct rnic_asked *asked = &r->in[r->in_tail & r->in_mask];
+	u8 header[RDMAP_ATOMIC_REQ_LEN];
+	struct ddp_fault f;
+
+	rnic_count(qp->dev, RNIC_CNT_RX_ATOMIC_REQ);
+	if (!ddp_check_untagged(&seg->h, &q, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	mpa_rx_read(rx, header, sizeof(header));
+	*asked = (struct rnic_asked){ .is_atomic = true };
+	rdmap_atomic_decode(header, &asked->atomic);
+	/* The rights of the stream first, as for Reads. */
+	if (!rdmap_check_atomic_right(rnic_rx_atomic_right(qp), &f) ||
+	    !rnic_mr_atomic(qp->dev, &qp->ibqp, &asked->atomic, NULL, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	r->in_tail++;
+	qp->rx.read_msn++;
+	qp->rx.asked = true;
+	return 0;
+}
+
+/**
+ * rnic_rx_atomic_response() - receive an Atomic Response
+ * @qp: the QP; socket lock held
+ * @seg: the segment
+ * @rx: the Atomic Response header
+ *
+ * Return: 0, or a negative error and the stream has ended.
+ */
+int rnic_rx_atomic_response(struct rnic_qp *qp, struct rnic_segment *seg,
+			    struct mpa_rx *rx)
+{
+	struct rnic_swr *wr = rnic_rx_read_head(qp);
+	struct ddp_atomic_view v = {
+		.outstanding = wr && rnic_wr_infos[wr->opcode].atomic,
+		.msn = qp->rx.atomic_msn,
+	};
+	u8 header[RDMAP_ATOMIC_RESP_LEN];
+	struct ddp_fault f;
+	u64 value;
+	u32 id;
+
+	if (v.outstanding)
+		v.id = rnic_reads_oldest(&qp->reads);
+	mpa_rx_read(rx, header, sizeof(header));
+	rdmap_atomic_response_decode(header, &id, &value);
+	if (!rdmap_check_atomic_response(&seg->h, &v, id, &f))
+		return rnic_qp_refuse(qp, &f, seg);
+	if (rnic_mr_store(qp->dev, qp->ibqp.pd, wr->stag, wr->to, value))
+		return rnic_rx_read_sink_error(qp);
+	qp->rx.atomic_msn++;
+	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_ATOMIC_RESP);
+}
