@@ -18,12 +18,12 @@ namespace bench {
 namespace {
 
 // The first bytes on a connection, in network byte order.
-struct Introduction {
+struct TcpIntroduction {
 	std::uint64_t cookie;
 	std::uint32_t index;
 	std::uint32_t reserved;
 };
-static_assert(sizeof(Introduction) == 16);
+static_assert(sizeof(TcpIntroduction) == 16);
 
 // Value for epoll that is not a connection's number.
 constexpr std::uint64_t of_listener = std::uint64_t{1} << 40;
@@ -156,7 +156,7 @@ bool TcpTransport::hear(Guest &guest)
 // Without the right cookie it is another program's client.
 void TcpTransport::admit(Guest &guest)
 {
-	Introduction said;
+	TcpIntroduction said;
 
 	std::memcpy(&said, guest.said.data(), sizeof(said));
 	const auto index = be32toh(said.index);
@@ -180,7 +180,7 @@ void TcpTransport::connect(const Address &server, std::uint64_t cookie,
 			   std::uint32_t first, std::uint32_t end, Histogram &times)
 {
 	for (std::uint32_t index = first; index < end; index++) {
-		const Introduction said{htobe64(cookie), htobe32(index), 0};
+		const TcpIntroduction said{htobe64(cookie), htobe32(index), 0};
 		const auto started = Clock::now();
 		Fd fd = connect_to(server, Milliseconds(job_.timeout_ms));
 

@@ -13,12 +13,12 @@ namespace bench {
 namespace {
 
 // Private data of a connection request, in network byte order.
-struct Introduction {
+struct VerbsIntroduction {
 	std::uint64_t cookie;
 	std::uint32_t index;
 	std::uint32_t reserved;
 };
-static_assert(sizeof(Introduction) == 16);
+static_assert(sizeof(VerbsIntroduction) == 16);
 
 // After the messages in the source region: the memory that credits are sent
 // from and that a fence reads into.
@@ -251,7 +251,7 @@ void VerbsTransport::pump()
 void VerbsTransport::on_request(rdma_cm_id *raw, const rdma_conn_param &param)
 {
 	verbs::Id id(raw);
-	Introduction said{};
+	VerbsIntroduction said{};
 
 	if (param.private_data && param.private_data_len >= sizeof(said))
 		std::memcpy(&said, param.private_data, sizeof(said));
@@ -338,7 +338,7 @@ std::uint32_t VerbsTransport::step(const rdma_cm_event &event, Histogram &times)
 	rdma_cm_id *const id = event.id;
 	const auto index =
 		static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(id->context));
-	const Introduction said{htobe64(cookie_), htobe32(index), 0};
+	const VerbsIntroduction said{htobe64(cookie_), htobe32(index), 0};
 	auto param = parameters(&said, sizeof(said));
 
 	switch (event.event) {
