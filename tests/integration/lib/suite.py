@@ -7,6 +7,9 @@ the reason. Anything else must pass. Listed tests run, too, and must not pass: a
 that is longer than necessary is an error, and so is a pattern that matches no test, unless
 it begins with `+`: only some releases of the suite have such a test.
 
+Queue pairs that the tests join by an InfiniBand path are connected by rdma_cm: see
+connected_qp.py.
+
 Output is a result line for each test; exit status 0 means that all results agree with
 the list.
 """
@@ -23,6 +26,8 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+
+import connected_qp
 
 SUITE = Path("/usr/share/doc/rdma-core/tests")
 # Tests of vendors' own interfaces or hardware do not apply.
@@ -94,21 +99,24 @@ def read_list(path):
     return entries
 
 
-def tell_addresses(netdev):
-    """Tells the suite the network device.
+def addresses(netdev):
+    """(IP address, MAC address) of the network device."""
+    known = json.loads(
+        subprocess.check_output(["ip", "-j", "addr", "show", netdev])
+    )[0]
+    return known["addr_info"][0]["local"], known["address"]
+
+
+def tell_addresses(address, mac):
+    """Tells the suite the network device's addresses.
 
     The suite looks for it in the RDMA device's parent in sysfs, and a device over a
     virtual interface has no parent.
     """
     from tests.base import RDMATestCase
 
-    known = json.loads(
-        subprocess.check_output(["ip", "-j", "addr", "show", netdev])
-    )[0]
-    address = known["addr_info"][0]["local"]
-
     def get(self, dev, port, index):
-        self.args.append([dev, port, index, address, known["address"]])
+        self.args.append([dev, port, index, address, mac])
 
     RDMATestCase._get_ip_mac = get
 
@@ -117,6 +125,7 @@ def outcome(test):
     """(passed, output) of one test."""
     result = unittest.TestResult()
     test.run(result)
+    connected_qp.pairs.close()
     bad = result.errors + result.failures + result.unexpectedSuccesses
     if bad:
         return False, str(bad[0][1]).strip()
@@ -175,11 +184,13 @@ def main():
         from args_parser import parser
 
         parser.parse_args()
+        address, mac = addresses(args.netdev)
         tests = load(modules)
+        connected_qp.install(address)
         if args.names:
             print("\n".join(tests))
             return 0
-        tell_addresses(args.netdev)
+        tell_addresses(address, mac)
         entries = read_list(args.list)
         for pattern, _, needed in entries:
             if needed and not fnmatch.filter(tests, pattern):

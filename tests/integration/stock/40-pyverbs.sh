@@ -7,6 +7,9 @@
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 
 lab_devices 2
+# Reading memory waits for TCP's acknowledgement of what was written to it.
+lab_do ip -n h1 route change local 10.77.0.1 dev eth0 table local proto kernel scope host \
+	src 10.77.0.1 quickack 1
 status=0
 lab_in h1 "$PYTHON" "$MPA_REPO/tests/integration/lib/suite.py" \
 	--dev mpa1 --netdev eth0 --port 1 --gid 0 \
