@@ -219,6 +219,17 @@ static void rnic_qp_forget_completions(struct rnic_qp *qp)
 }
 
 /*
+ * Programs written for InfiniBand join two queue pairs by their numbers and a
+ * path between their ports.
+ */
+static int rnic_qp_refuse_path(const struct rnic_qp *qp)
+{
+	ibdev_info_ratelimited(&qp->dev->ibdev,
+			       "queue pairs are connected by rdma_cm, not by number\n");
+	return -EOPNOTSUPP;
+}
+
+/*
  * RESET, from any state: ends a stream at once, and waits for the endpoint,
  * which does not wait for the peer.
  */
@@ -241,16 +252,16 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * rnic_modify_qp() - verbs: modify_qp
  * @ibqp: the QP
  * @attr: new attributes
- * @mask: which ones; all but state and access rights are accepted without
- *	effect
+ * @mask: which ones; all but state, access rights, and the peer's number and
+ *	address are accepted without effect
  * @udata: input of the provider, which must be zero; NULL for kernel consumers
  *
  * RESET is legal in every state: it ends the stream, waits for that, and
  * discards posted requests and the unpolled completions of a kernel consumer.
  * Sleeps.
  *
- * Return: 0, -EOPNOTSUPP (unknown attributes), -EINVAL (illegal move, unknown
- * rights, unknown input of the provider).
+ * Return: 0, -EOPNOTSUPP (unknown attributes, or those of a peer), -EINVAL
+ * (illegal move, unknown rights, unknown input of the provider).
  */
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -260,6 +271,8 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
 		return -EOPNOTSUPP;
+	if (mask & (IB_QP_AV | IB_QP_DEST_QPN))
+		return rnic_qp_refuse_path(qp);
 	if (!rnic_udata_clear(udata))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS &&

@@ -150,3 +150,23 @@ CASE("rights: the reported rights are those that were set")
 		is(queue.query().qp_access_flags, 0u, "rights as before");
 	}
 }
+
+CASE("rights: queue pairs that are joined by their numbers are refused clearly")
+{
+	Device device(1);
+	Queue queue(device);
+	ibv_qp_attr attr{};
+
+	attr.qp_state = IBV_QPS_RTR;
+	attr.dest_qp_num = queue.qp->qp_num;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.ah_attr.port_num = 1;
+	for (const int mask : {IBV_QP_DEST_QPN, IBV_QP_AV, IBV_QP_DEST_QPN | IBV_QP_AV}) {
+		const Row row(mask);
+
+		is(Err{ibv_modify_qp(queue.qp.get(), &attr,
+				     mask | IBV_QP_STATE | IBV_QP_PATH_MTU)},
+		   EOPNOTSUPP, "a peer's number or path");
+		is(queue.query().qp_state, IBV_QPS_INIT, "state as before");
+	}
+}
