@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Memory regions and windows: lookup by STag, access checks, placement,
- * registration by work requests.
+ * invalidation.
  */
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
@@ -195,15 +195,11 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
-int rnic_mr_retire(struct rnic_mr *mr);
-int rnic_mr_revoke(struct rnic_mr *mr);
 void rnic_mr_end_rights(struct rnic_mr *mr);
 void rnic_mr_drop_window(struct rnic_mr *region);
-void rnic_mr_unbind(struct rnic_mr *mw);
+struct rnic_mr *rnic_mr_detach(struct rnic_mr *mr);
 int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		       bool remote, struct ddp_fault *fault);
-int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
-		     int access);
 
 /**
  * rnic_mr_unchanged() - were copied bytes granted until now?

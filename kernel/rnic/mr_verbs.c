@@ -9,6 +9,7 @@
 #include "device.h"
 #include "dmabuf.h"
 #include "mr.h"
+#include "mr_rights.h"
 #include "mr_verbs.h"
 #include "trace.h"
 #include "ucontext.h"

@@ -12,6 +12,7 @@
  */
 #include "device.h"
 #include "mr.h"
+#include "mr_rights.h"
 #include "mr_verbs.h"
 #include "mw.h"
 #include "pd.h"

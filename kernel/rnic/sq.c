@@ -10,6 +10,7 @@
 #include "cq.h"
 #include "ddp/check.h"
 #include "mr.h"
+#include "mr_rights.h"
 #include "mw.h"
 #include "qp.h"
 #include "reads.h"
