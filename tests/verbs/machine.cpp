@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Regions of memory that not every machine has: huge pages.
+// Regions of memory that not every machine has: huge pages. Cases with the same prefix
+// are in other files, too.
 #include <algorithm>
 
 #include <sys/mman.h>

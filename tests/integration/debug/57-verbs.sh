@@ -14,7 +14,7 @@ chosen=$#
 lab_devices 2
 lab_do modprobe mpa_dmabuf
 irqoff_begin
-# Without those of stock/58-regions.
+# Without those of stock/58-machine.
 (($#)) || set -- '[!m]*' 'm[!a]*' 'many*'
 lab_check "all cases" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
 irqoff_end

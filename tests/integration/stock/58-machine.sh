@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Regions of huge pages, which User Mode Linux does not have. 57-verbs has the rest.
+# Verbs that User Mode Linux has no machine for: regions of huge pages, queues that are
+# resized all the time. 57-verbs has the rest.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 
