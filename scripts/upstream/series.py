@@ -240,6 +240,22 @@ class Series:
         return [one for one in listed if place(one) and place(one) not in self.files]
 
 
+def check_texts():
+    """Rewrites all sources as for a kernel without any of the newer interfaces, and looks
+    whether each is in a patch: what can be checked without a kernel's tree."""
+    rewriter = Rewriter(REPO, set(), EDITS)
+    seen = set()
+    for patch in patches():
+        for source in patch.sources:
+            rewriter.rewritten(source)
+            seen.add(source)
+    listed = run("git", "-C", REPO, "ls-files", "kernel", "uapi").split()
+    missing = [one for one in listed if place(one) and one not in seen]
+    unused = [one for one in EDITS if one not in seen]
+    if missing or unused:
+        raise SeriesError("in no patch: " + ", ".join(missing + unused))
+
+
 # ---- Commits ----
 
 class Commits:
