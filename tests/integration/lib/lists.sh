@@ -12,7 +12,7 @@
 if [[ ${LAB_MACHINE:-uml} == uml ]]; then
 	list_mtus=(1500 9000)
 	list_families=(ipv4 ipv6)
-	list_rping_sizes=(64 4096 65535)
+	list_rping_sizes=(4096 65535)
 	list_pings=20
 	list_clients=8
 	list_rcopy_mebibytes=64
