@@ -50,9 +50,9 @@ Step send(Bytes bytes)
 	return [bytes](Session &s) { s.send(bytes); };
 }
 
-Step drip(Bytes bytes, milliseconds pause)
+Step drip(Bytes bytes, milliseconds pause, std::size_t piece)
 {
-	return [bytes, pause](Session &s) { s.drip(bytes, pause); };
+	return [bytes, pause, piece](Session &s) { s.drip(bytes, pause, piece); };
 }
 
 Step wait(milliseconds how_long)

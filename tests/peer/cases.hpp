@@ -112,7 +112,7 @@ const Table &all_cases();
 // Steps ------------------------------------------------------------------------
 
 Step send(Bytes bytes);
-Step drip(Bytes bytes, milliseconds pause = milliseconds(2));
+Step drip(Bytes bytes, milliseconds pause = milliseconds(2), std::size_t piece = 1);
 Step wait(milliseconds how_long);
 Step fin();
 Step reset();

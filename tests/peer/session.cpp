@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "session.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace peer {
@@ -249,10 +250,13 @@ void Session::send(const Bytes &bytes)
 	socket.send(bytes, soon());
 }
 
-void Session::drip(const Bytes &bytes, milliseconds pause)
+void Session::drip(const Bytes &bytes, milliseconds pause, std::size_t piece)
 {
-	for (auto byte : bytes) {
-		send({byte});
+	for (std::size_t at = 0; at < bytes.size(); at += piece) {
+		const auto end = std::min(at + piece, bytes.size());
+
+		send(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+			   bytes.begin() + static_cast<std::ptrdiff_t>(end)));
 		std::this_thread::sleep_for(pause);
 	}
 }

@@ -122,8 +122,8 @@ public:
 	void operate(const Frame &ours, const Frame &theirs);
 
 	void send(const Bytes &bytes);
-	// Sends one byte per segment.
-	void drip(const Bytes &bytes, milliseconds pause);
+	// Sends @piece bytes per segment.
+	void drip(const Bytes &bytes, milliseconds pause, std::size_t piece = 1);
 	void send_ulpdu(const Bytes &ulpdu, const Fault &fault = {});
 	// For checks: returns the other side's next FPDU, or throws Mismatch.
 	Bytes next_ulpdu(const char *wanted);
