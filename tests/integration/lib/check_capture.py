@@ -19,12 +19,14 @@ output.
 """
 
 import argparse
+import pickle
 import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 
 OPTIONS = [
     "-n",
@@ -180,6 +182,18 @@ def run_tshark(path, *options):
         words = process.stderr.read()
     if process.returncode:
         raise Bad(f"tshark failed: {words.strip()}")
+
+
+def known_flows(path):
+    """As read_flows(), which starts tshark several times: the result is kept in a file for
+    further checks of the capture."""
+    kept = Path(f"{path}.flows")
+    newest = max(one.stat().st_mtime for one in (Path(path), Path(__file__)))
+    if kept.exists() and kept.stat().st_mtime > newest:
+        return pickle.loads(kept.read_bytes())
+    flows = read_flows(path)
+    kept.write_bytes(pickle.dumps(flows))
+    return flows
 
 
 def read_flows(path):
@@ -509,7 +523,7 @@ def check(args):
     """Reasons why the capture is bad, and counts."""
     reasons, total = [], Counter()
     try:
-        flows = read_flows(args.capture)
+        flows = known_flows(args.capture)
     except Bad as reason:
         return [str(reason)], total
     for stream, pair in answered(flows, args, total, reasons):
