@@ -65,6 +65,28 @@ struct Words {
 	Region region;
 };
 
+mpa_atomic &operands_of(mpa_sqe &sqe)
+{
+	return *reinterpret_cast<mpa_atomic *>(sqe.sge);
+}
+
+// The next entry of the ring, not published: on the first word, for the first bytes of
+// the near end's memory.
+mpa_sqe &atomic_entry(Pair &pair, const Words &at, std::uint8_t opcode)
+{
+	mpa_sqe &sqe = raw::next_send(pair.near);
+
+	sqe.wr_id = 1;
+	sqe.opcode = opcode;
+	sqe.flags = MPA_SQE_SIGNALED;
+	sqe.length = pair.one.region->lkey;
+	sqe.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
+	sqe.stag = at.region->rkey;
+	operands_of(sqe).addr =
+		reinterpret_cast<std::uintptr_t>(pair.one.memory.data());
+	return sqe;
+}
+
 struct Operation {
 	ibv_wr_opcode opcode;
 	std::uint64_t add_or_compare;
@@ -435,7 +457,7 @@ CASE("extensions: atomic operations do what they should")
 					      ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP);
 			is(result_at(pair.near, result), row.old, "the value before");
 			is(at.words[3], row.now, "the value after");
-			is(at.words[2] | at.words[4], 0u, "the words beside it");
+			is(at.words[2] | at.words[4], 0u, "its neighbours");
 		}
 	}
 }
@@ -446,15 +468,8 @@ CASE("extensions: a Swap, which only the rings have")
 	Words at(pair.two);
 
 	at.words[0] = 17;
-	mpa_sqe &sqe = raw::next_send(pair.near);
-	auto &operands = *reinterpret_cast<mpa_atomic *>(sqe.sge);
-	sqe.wr_id = 1;
-	sqe.opcode = MPA_WR_SWAP;
-	sqe.flags = MPA_SQE_SIGNALED;
-	sqe.length = pair.one.region->lkey;
-	sqe.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
-	sqe.stag = at.region->rkey;
-	operands.addr = reinterpret_cast<std::uintptr_t>(pair.one.memory.data());
+	mpa_sqe &sqe = atomic_entry(pair, at, MPA_WR_SWAP);
+	auto &operands = operands_of(sqe);
 	operands.data = 0xfedcba9876543210;
 	raw::publish_sends(pair.near, 1);
 	raw::ring(pair.near);
@@ -630,12 +645,12 @@ CASE("extensions: a result that cannot be stored")
 
 CASE("extensions: entries of atomic operations")
 {
-	struct Spoilt {
+	struct Changed {
 		const char *name;
-		void (*spoil)(mpa_sqe &sqe, mpa_atomic &operands);
+		void (*change)(mpa_sqe &sqe, mpa_atomic &operands);
 		ibv_wc_status status;
 	};
-	const Spoilt rows[] = {
+	const Changed rows[] = {
 		{"valid", [](mpa_sqe &, mpa_atomic &) {}, IBV_WC_SUCCESS},
 		{"fenced", [](mpa_sqe &sqe, mpa_atomic &) { sqe.flags |= MPA_SQE_FENCE; },
 		 IBV_WC_SUCCESS},
@@ -662,23 +677,15 @@ CASE("extensions: entries of atomic operations")
 		 IBV_WC_GENERAL_ERR},
 	};
 
-	for (const Spoilt &row : rows) {
+	for (const Changed &row : rows) {
 		const Row name(row.name);
 		Pair pair;
 		Words at(pair.two);
 
-		mpa_sqe &sqe = raw::next_send(pair.near);
-		auto &operands = *reinterpret_cast<mpa_atomic *>(sqe.sge);
-		sqe.wr_id = 1;
-		sqe.opcode = MPA_WR_FETCH_ADD;
-		sqe.flags = MPA_SQE_SIGNALED;
-		sqe.length = pair.one.region->lkey;
-		sqe.remote_addr = reinterpret_cast<std::uintptr_t>(at.words);
-		sqe.stag = at.region->rkey;
-		operands.addr =
-			reinterpret_cast<std::uintptr_t>(pair.one.memory.data());
+		mpa_sqe &sqe = atomic_entry(pair, at, MPA_WR_FETCH_ADD);
+		auto &operands = operands_of(sqe);
 		operands.data = 1;
-		row.spoil(sqe, operands);
+		row.change(sqe, operands);
 		raw::publish_sends(pair.near, 1);
 		raw::ring(pair.near);
 		is(status_name(pair.near.completion().status), status_name(row.status),

@@ -256,16 +256,15 @@ perf_pair() {
 	perf_counted "$label" "$tool" "$size" "$total" "$both" "$client" "$server"
 }
 
-# qperf_pair CLIENT SERVER TEST...: tests of qperf, by the connection manager. The process
-# that serves a test dies when it is over, since it destroys the queue pair of the
-# listening identifier, which has none; the next test gets another one. The counters are
-# the caller's.
+# qperf_pair CLIENT SERVER TEST: a test of qperf, by the connection manager. The process that
+# serves it dies when it is over, since it destroys the queue pair of the listening
+# identifier, which has none. The counters are the caller's.
 qperf_pair() {
-	local address label="qperf ${*:3}"
+	local address label="qperf $3"
 	address=$(traffic_address "$2")
 	lab_spawn server "$2" qperf
 	lab_check "$label: server listens" lab_wait_listen "$2" 19765 60
-	lab_spawn client "$1" qperf -cm 1 -t 2 -to 60 "$address" "${@:3}"
+	lab_spawn client "$1" qperf -cm 1 -t 2 -to 60 "$address" "$3"
 	lab_check "$label: client" lab_join client "$traffic_limit"
 	lab_kill server
 	lab_check "$label: client's words" log_lacks client 'failed|rror|unexpected'
