@@ -161,7 +161,7 @@ CASE("rights: queue pairs that are joined by their numbers are refused clearly")
 	attr.dest_qp_num = queue.qp->qp_num;
 	attr.path_mtu = IBV_MTU_1024;
 	attr.ah_attr.port_num = 1;
-	for (const int mask : {IBV_QP_DEST_QPN, IBV_QP_AV, IBV_QP_DEST_QPN | IBV_QP_AV}) {
+	for (const int mask : {+IBV_QP_DEST_QPN, +IBV_QP_AV, IBV_QP_DEST_QPN | IBV_QP_AV}) {
 		const Row row(mask);
 
 		is(Err{ibv_modify_qp(queue.qp.get(), &attr,
