@@ -76,11 +76,12 @@ static struct rnic_mr *mr_find_access(struct rnic_dev *dev,
 	return mr_find(dev, scope, stag, !(access & ~RNIC_MR_ACCESS_LOCAL));
 }
 
-/* Is its STag for such an access? */
-static bool mr_of_stream(const struct rnic_mr *mr, struct mr_scope scope)
+/* Is its STag for such an access? mr_find() knows who may use the reserved one. */
+static bool mr_in_scope(const struct rnic_mr *mr, struct mr_scope scope)
 {
 	lockdep_assert_held(&mr->lock);
-	return mr->pd == scope.pd && (!mr->only || mr->only == scope.ibqp);
+	return (mr->pd == scope.pd && (!mr->only || mr->only == scope.ibqp)) ||
+	       mr == mr->dev->local_dma;
 }
 
 static void mr_view(const struct rnic_mr *mr, struct mr_scope scope,
@@ -88,7 +89,7 @@ static void mr_view(const struct rnic_mr *mr, struct mr_scope scope,
 {
 	lockdep_assert_held(&mr->lock);
 	v->found = mr->valid && mr->stag == stag;
-	v->same_pd = mr_of_stream(mr, scope) || mr == mr->dev->local_dma;
+	v->same_pd = mr_in_scope(mr, scope);
 	v->allowed = (mr->access & access) == access;
 	v->base = mr->iova;
 	v->len = mr->len;
@@ -121,17 +122,42 @@ void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 	rcu_read_unlock();
 }
 
-static int mr_check_range(const struct rnic_mr *mr, const struct ib_pd *pd,
-			  const struct ib_sge *sge, int access)
+/* Apart, so that the checks of other regions need no stack frame. */
+static noinline bool mr_dma_mapped(u64 addr, u64 len)
 {
-	u64 off = sge->addr - mr->iova;
+	u64 at = addr & PAGE_MASK;
+
+	for (; at - (addr & PAGE_MASK) < offset_in_page(addr) + len;
+	     at += PAGE_SIZE)
+		if (!virt_addr_valid((void *)(uintptr_t)at))
+			return false;
+	return true;
+}
+
+/* Kernel addresses from a peer must at least be mapped memory. */
+static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
+{
+	return mr->kind != RNIC_MR_DMA || !(access & RNIC_MR_ACCESS_REMOTE) ||
+	       mr_dma_mapped(addr, len);
+}
+
+/*
+ * Does the region grant @access to [@addr, @addr + @len)? The same as the checks
+ * of ddp/check.c, which also find the fault to report to a peer. Returns an error
+ * of rnic_mr_check_range().
+ */
+static int mr_check(const struct rnic_mr *mr, struct mr_scope scope, u32 stag,
+		    u64 addr, u32 len, int access)
+{
+	u64 off = addr - mr->iova;
 
 	lockdep_assert_held(&mr->lock);
-	if (!mr->valid || mr->stag != sge->lkey)
+	if (!mr->valid || mr->stag != stag)
 		return -ENOENT;
-	if (mr->pd != pd || (mr->access & access) != access)
+	if (!mr_in_scope(mr, scope) || (mr->access & access) != access)
 		return -EPERM;
-	if (sge->addr < mr->iova || off > mr->len || sge->length > mr->len - off)
+	if (addr < mr->iova || off > mr->len || len > mr->len - off ||
+	    !mr_mapped(mr, addr, len, access))
 		return -EFAULT;
 	return 0;
 }
@@ -151,6 +177,7 @@ int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 			int access)
 {
 	struct rnic_dev *dev = to_rnic_dev(pd->device);
+	const struct mr_scope scope = { .pd = pd };
 	struct rnic_mr *mr;
 	int ret = -ENOENT;
 
@@ -158,25 +185,12 @@ int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 	mr = xa_load(&dev->mrs, sge->lkey >> RNIC_MR_KEY_BITS);
 	if (mr) {
 		read_lock_bh(&mr->lock);
-		ret = mr_check_range(mr, pd, sge, access);
+		ret = mr_check(mr, scope, sge->lkey, sge->addr, sge->length,
+			       access);
 		read_unlock_bh(&mr->lock);
 	}
 	rcu_read_unlock();
 	return ret;
-}
-
-/* Kernel addresses from a peer must at least be mapped memory. */
-static bool mr_mapped(const struct rnic_mr *mr, u64 addr, u64 len, int access)
-{
-	u64 at = addr & PAGE_MASK;
-
-	if (mr->kind != RNIC_MR_DMA || !(access & RNIC_MR_ACCESS_REMOTE))
-		return true;
-	for (; at - (addr & PAGE_MASK) < offset_in_page(addr) + len;
-	     at += PAGE_SIZE)
-		if (!virt_addr_valid((void *)(uintptr_t)at))
-			return false;
-	return true;
 }
 
 /* As mr_view(), before an access to [@addr, @addr + @len). */
@@ -316,7 +330,6 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		  struct mpa_rx *rx)
 {
 	const struct mr_scope scope = { .pd = pd };
-	struct ddp_fault f;
 	struct rnic_mr *mr;
 	int ret = -EACCES;
 
@@ -326,7 +339,7 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 	if (!mr)
 		return ret;
 	read_lock_bh(&mr->lock);
-	if (mr_grants(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE, &f)) {
+	if (!mr_check(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE)) {
 		mr_copy_in(mr, to, len, rx);
 		ret = 0;
 	}
@@ -410,7 +423,6 @@ int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to
 		  u64 value)
 {
 	const struct mr_scope scope = { .pd = pd };
-	struct ddp_fault f;
 	struct rnic_mr *mr;
 	int ret = -EACCES;
 
@@ -419,8 +431,7 @@ int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to
 	if (!mr)
 		goto unlock;
 	read_lock_bh(&mr->lock);
-	if (mr_grants(mr, scope, stag, to, sizeof(value), IB_ACCESS_LOCAL_WRITE,
-		      &f)) {
+	if (!mr_check(mr, scope, stag, to, sizeof(value), IB_ACCESS_LOCAL_WRITE)) {
 		mr_put_value(mr, to, value);
 		ret = 0;
 	}
@@ -619,12 +630,11 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run)
 {
-	struct ddp_fault f;
 	bool ok;
 
 	read_lock_bh(&mr->lock);
 	ok = mr->epoch == epoch &&
-	     mr_grants(mr, mr_scope_of(ibqp), stag, addr, len, access, &f);
+	     !mr_check(mr, mr_scope_of(ibqp), stag, addr, len, access);
 	if (ok)
 		mr_list(mr, addr, len, run);
 	read_unlock_bh(&mr->lock);
@@ -724,7 +734,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
 	bool ok;
 
 	write_lock_bh(&mr->lock);
-	v.same_pd = mr_of_stream(mr, mr_scope_of(ibqp));
+	v.same_pd = mr_in_scope(mr, mr_scope_of(ibqp));
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);

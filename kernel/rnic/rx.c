@@ -20,7 +20,7 @@
 #include "terminate.h"
 #include "trace.h"
 
-/* Sends -------------------------------------------------------------------- */
+/* Sends and Immediate Data ------------------------------------------------- */
 
 static bool rnic_rx_send_invalidates(u8 opcode)
 {
@@ -159,34 +159,6 @@ static int rnic_rx_send_deliver(struct rnic_qp *qp, struct rnic_segment *seg)
 	return 0;
 }
 
-static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
-			struct mpa_rx *rx)
-{
-	struct rnic_rq *rq = &qp->rq;
-	struct ddp_queue_view v = {
-		.msn = qp->rx.send_msn,
-		.mo = qp->rx.send_mo,
-		.opcode = qp->rx.send_opcode,
-		.mo_open = rq->busy,
-	};
-	struct ddp_fault f;
-
-	if (!rq->busy && rnic_rx_rq_take(rq))
-		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
-	v.buffer = rq->busy;
-	v.buffer_len = v.buffer ? rq->cur_len : 0;
-	while (!ddp_check_untagged(&seg->h, &v, &f))
-		if (!rnic_segment_part(qp, seg, rx))
-			return rnic_qp_refuse(qp, &f, seg);
-	qp->rx.send_opcode = seg->h.opcode;
-	if (rnic_rx_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
-		return rnic_rx_local_error(qp, MPA_WC_LOC_PROT_ERR);
-	qp->rx.send_mo += seg->h.payload_len;
-	return seg->h.last ? rnic_rx_send_deliver(qp, seg) : 0;
-}
-
-/* Immediate Data ------------------------------------------------------------ */
-
 /*
  * With InfiniBand the completion states the bytes of the Write that carried the
  * data. Here these are two messages. A peer that sends both for one request
@@ -210,29 +182,50 @@ static void rnic_rx_imm_complete(struct rnic_qp *qp, u8 opcode, __be32 imm)
 	rnic_count(qp->dev, RNIC_CNT_RX_IMM);
 }
 
-/* It takes a receive, but nothing is placed into its memory. */
-static int rnic_rx_imm(struct rnic_qp *qp, struct rnic_segment *seg,
+/* Nothing is placed into the memory of the receive. */
+static int rnic_rx_imm(struct rnic_qp *qp, const struct rnic_segment *seg,
 		       struct mpa_rx *rx)
 {
+	u8 data[RDMAP_IMM_LEN];
+
+	mpa_rx_read(rx, data, sizeof(data));
+	rnic_rx_imm_complete(qp, seg->h.opcode, rdmap_imm_decode(data));
+	return 0;
+}
+
+static bool rnic_rx_is_imm(u8 opcode)
+{
+	return opcode == RDMAP_IMM || opcode == RDMAP_IMM_SE;
+}
+
+/* Also Immediate Data: it takes a receive, too (RFC 7306 section 6). */
+static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
+			struct mpa_rx *rx)
+{
+	bool imm = rnic_rx_is_imm(seg->h.opcode);
 	struct rnic_rq *rq = &qp->rq;
 	struct ddp_queue_view v = {
 		.msn = qp->rx.send_msn,
 		.mo = qp->rx.send_mo,
 		.opcode = qp->rx.send_opcode,
 		.mo_open = rq->busy,
-		.buffer_len = RDMAP_IMM_LEN,
 	};
-	u8 data[RDMAP_IMM_LEN];
 	struct ddp_fault f;
 
 	if (!rq->busy && rnic_rx_rq_take(rq))
 		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
-	if (!ddp_check_untagged(&seg->h, &v, &f))
-		return rnic_qp_refuse(qp, &f, seg);
-	mpa_rx_read(rx, data, sizeof(data));
-	rnic_rx_imm_complete(qp, seg->h.opcode, rdmap_imm_decode(data));
-	return 0;
+	v.buffer_len = imm ? RDMAP_IMM_LEN : rq->cur_len;
+	while (!ddp_check_untagged(&seg->h, &v, &f))
+		if (!rnic_segment_part(qp, seg, rx))
+			return rnic_qp_refuse(qp, &f, seg);
+	if (imm)
+		return rnic_rx_imm(qp, seg, rx);
+	qp->rx.send_opcode = seg->h.opcode;
+	if (rnic_rx_rq_place(qp, qp->rx.send_mo, seg->h.payload_len, rx))
+		return rnic_rx_local_error(qp, MPA_WC_LOC_PROT_ERR);
+	qp->rx.send_mo += seg->h.payload_len;
+	return seg->h.last ? rnic_rx_send_deliver(qp, seg) : 0;
 }
 
 /* Writes ------------------------------------------------------------------- */
@@ -276,8 +269,8 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 	[RDMAP_SEND_SE] = rnic_rx_send,
 	[RDMAP_SEND_SE_INV] = rnic_rx_send,
 	[RDMAP_TERMINATE] = rnic_rx_terminate,
-	[RDMAP_IMM] = rnic_rx_imm,
-	[RDMAP_IMM_SE] = rnic_rx_imm,
+	[RDMAP_IMM] = rnic_rx_send,
+	[RDMAP_IMM_SE] = rnic_rx_send,
 	[RDMAP_ATOMIC_REQ] = rnic_rx_atomic_request,
 	[RDMAP_ATOMIC_RESP] = rnic_rx_atomic_response,
 };
