@@ -22,6 +22,7 @@ enum {
 	OBJECTS_MAX	= 65536,
 	REGIONS_MAX	= 1048576,
 	RINGS_MAX	= 1048576,
+	RECEIVE_WAIT_MAX = 60000,
 	RTR_ALL		= MPA_CONFIG_RTR_SEND | MPA_CONFIG_RTR_WRITE |
 			  MPA_CONFIG_RTR_READ,
 };
@@ -59,6 +60,10 @@ static struct netlink_range_validation regions_range = {
 static struct netlink_range_validation rings_range = {
 	.min	= 1,
 	.max	= RINGS_MAX,
+};
+
+static struct netlink_range_validation receive_wait_range = {
+	.max	= RECEIVE_WAIT_MAX,
 };
 
 static const struct nla_policy dev_policy[MPA_A_DEV_NAME + 1] = {
@@ -120,6 +125,8 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RDMAP_EXTENSIONS] =
 		NLA_POLICY_RANGE(NLA_U32, MPA_RDMAP_EXTENSIONS_OFF,
 				 MPA_RDMAP_EXTENSIONS_ON),
+	[MPA_A_CONFIG_RECEIVE_WAIT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &receive_wait_range),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

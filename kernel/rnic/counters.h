@@ -30,6 +30,8 @@
  * @RNIC_CNT_RX_READ_RESP: RDMA Read Responses delivered
  * @RNIC_CNT_RX_ATOMIC_REQ: Atomic Requests received
  * @RNIC_CNT_RX_ATOMIC_RESP: Atomic Responses delivered
+ * @RNIC_CNT_RX_RECEIVE_WAIT: messages that had to wait for a receive
+ * @RNIC_CNT_RX_RECEIVE_LATE: of these, those whose receive did not come in time
  * @RNIC_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
  * @RNIC_CNT_RX_BYTES: payload bytes of these
  * @RNIC_CNT_RX_TERMINATE: Terminate messages received
@@ -77,6 +79,8 @@ enum rnic_counter {
 	RNIC_CNT_RX_READ_RESP,
 	RNIC_CNT_RX_ATOMIC_REQ,
 	RNIC_CNT_RX_ATOMIC_RESP,
+	RNIC_CNT_RX_RECEIVE_WAIT,
+	RNIC_CNT_RX_RECEIVE_LATE,
 	RNIC_CNT_RX_SEGMENTS,
 	RNIC_CNT_RX_BYTES,
 	RNIC_CNT_RX_TERMINATE,

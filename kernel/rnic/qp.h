@@ -259,6 +259,9 @@ struct rnic_due {
  * @send_opcode: opcode of its first segment
  * @write_len: bytes of the Write in progress
  * @wrote: bytes of the last Write since the last message that took a receive
+ * @wait: how long a message may wait for a receive, jiffies; 0: not at all
+ * @waiting: the next message waits, or has waited
+ * @wait_end: @waiting: the last moment, jiffies
  * @read_msn: MSN of the next Read Request or Atomic Request
  * @atomic_msn: MSN of the next Atomic Response
  * @alone: segments that must not be joined with others
@@ -277,6 +280,9 @@ struct rnic_rx_state {
 	u8 send_opcode;
 	u64 write_len;
 	u64 wrote;
+	unsigned long wait;
+	bool waiting;
+	unsigned long wait_end;
 	u32 read_msn;
 	u32 atomic_msn;
 	u32 alone;

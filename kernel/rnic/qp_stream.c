@@ -368,8 +368,10 @@ void rnic_qp_forget_end(struct rnic_qp *qp)
 
 static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 {
+	const u32 *config = qp->ep->config.v;
 	struct rnic_reads *r = &qp->reads;
 
+	lockdep_assert_held(&qp->lock);
 	qp->version = res->ddp_version;
 	rnic_qp_set_extensions(qp, res->extensions);
 	qp->res = *res;
@@ -377,6 +379,7 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	qp->cause = 0;
 	qp->rx = (struct rnic_rx_state){
 		.send_msn = 1, .read_msn = 1, .atomic_msn = 1,
+		.wait = msecs_to_jiffies(config[MPA_A_CONFIG_RECEIVE_WAIT]),
 	};
 	rnic_qp_forget_end(qp);
 	qp->tx.send_msn = 1;

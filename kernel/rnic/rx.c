@@ -101,6 +101,7 @@ static void rnic_rx_rq_complete(struct rnic_qp *qp, const struct mpa_cqe *cqe,
 	struct rnic_rq *rq = &qp->rq;
 
 	rq->busy = false;
+	qp->rx.waiting = false;
 	rnic_rq_give_back(rq);
 	if (rnic_cq_push(qp->rcq, cqe, solicited))
 		qp->rx.due.rcq = true;
@@ -198,6 +199,29 @@ static bool rnic_rx_is_imm(u8 opcode)
 	return opcode == RDMAP_IMM || opcode == RDMAP_IMM_SE;
 }
 
+/*
+ * Without a receive the stream ends (RFC 5041 section 7.1), unless the setting
+ * receive-wait lets the message wait for one. Then TCP holds back what follows.
+ * A consumer that disconnects posts none any more.
+ */
+static bool rnic_rx_waits(struct rnic_qp *qp, const struct ddp_fault *f)
+{
+	struct rnic_rx_state *rx = &qp->rx;
+
+	if (!rx->wait || READ_ONCE(qp->state) != RNIC_QP_RTS ||
+	    f->code != DDP_EC_UNTAGGED_NO_BUFFER)
+		return false;
+	if (!rx->waiting) {
+		rx->waiting = true;
+		rx->wait_end = jiffies + rx->wait;
+		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_WAIT);
+	} else if (time_after(jiffies, rx->wait_end)) {
+		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_LATE);
+		return false;
+	}
+	return true;
+}
+
 /* Also Immediate Data: it takes a receive, too (RFC 7306 section 6). */
 static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 			struct mpa_rx *rx)
@@ -216,9 +240,13 @@ static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
 	v.buffer_len = imm ? RDMAP_IMM_LEN : rq->cur_len;
-	while (!ddp_check_untagged(&seg->h, &v, &f))
-		if (!rnic_segment_part(qp, seg, rx))
-			return rnic_qp_refuse(qp, &f, seg);
+	while (!ddp_check_untagged(&seg->h, &v, &f)) {
+		if (rnic_segment_part(qp, seg, rx))
+			continue;
+		if (!v.buffer && rnic_rx_waits(qp, &f))
+			return -EAGAIN;
+		return rnic_qp_refuse(qp, &f, seg);
+	}
 	if (imm)
 		return rnic_rx_imm(qp, seg, rx);
 	qp->rx.send_opcode = seg->h.opcode;
@@ -281,8 +309,8 @@ static const rnic_rx_fn rnic_rx_fns[] = {
  * @rx: its bytes
  * @len: how many
  *
- * For &mpa_ops.ulpdu. Return: 0; a negative error if it and all that follow are
- * refused.
+ * For &mpa_ops.ulpdu. Return: 0; -EAGAIN: it waits for a receive; another
+ * negative error if it and all that follow are refused.
  */
 int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 {
@@ -307,6 +335,8 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 	}
 	rnic_segment_join(qp, &seg, rx);
 	ret = rnic_rx_fns[seg.h.opcode](qp, &seg, rx);
+	if (unlikely(ret == -EAGAIN))
+		return ret;
 	qp->rx.segments += 1 + seg.joined;
 	qp->rx.bytes += seg.h.payload_len;
 	return ret;

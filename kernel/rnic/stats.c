@@ -23,6 +23,8 @@ static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_RX_READ_RESP]		= { .name = "rx_read_resp" },
 	[RNIC_CNT_RX_ATOMIC_REQ]	= { .name = "rx_atomic_req" },
 	[RNIC_CNT_RX_ATOMIC_RESP]	= { .name = "rx_atomic_resp" },
+	[RNIC_CNT_RX_RECEIVE_WAIT]	= { .name = "rx_receive_wait" },
+	[RNIC_CNT_RX_RECEIVE_LATE]	= { .name = "rx_receive_late" },
 	[RNIC_CNT_RX_SEGMENTS]		= { .name = "rx_segments" },
 	[RNIC_CNT_RX_BYTES]		= { .name = "rx_bytes" },
 	[RNIC_CNT_RX_TERMINATE]		= { .name = "rx_terminate" },

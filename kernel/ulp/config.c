@@ -17,6 +17,7 @@ enum {
 	RTR_ALL		= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 	TIMEOUT_MIN	= 100,
 	TIMEOUT_MAX	= 3600 * 1000,
+	RECEIVE_WAIT_MAX = 60 * 1000,
 };
 
 /* The values of settings are those of framing/startup.h. */
@@ -73,6 +74,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 		.max = MPA_RDMAP_EXTENSIONS_ON,
 		.def = MPA_RDMAP_EXTENSIONS_NEGOTIATE,
 	},
+	[MPA_A_CONFIG_RECEIVE_WAIT] = { .max = RECEIVE_WAIT_MAX },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -102,6 +104,7 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_USER_RINGS_MAX] = "user-rings-max must be from 1 to 1048576 MiB",
 	[MPA_A_CONFIG_RDMAP_EXTENSIONS] =
 		"rdmap-extensions must be 0 (off), 1 (negotiate) or 2 (on)",
+	[MPA_A_CONFIG_RECEIVE_WAIT] = "receive-wait must be from 0 to 60000 ms",
 };
 
 /**

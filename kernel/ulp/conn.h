@@ -165,6 +165,8 @@ struct mpa_tuned {
  * @rx_held: that FPDU is complete and valid, and its owner will read it later;
  *	no other is read meanwhile, and no end is reported. Read without the
  *	lock by poll().
+ * @rx_again: it is passed to its owner, one in the kernel, again
+ * @rx_left_at: @rx_again: when it was passed first, jiffies
  * @tcp_err: negative error with which TCP ended before the peer's FIN; 0 if it
  *	did not. Reported when everything that had arrived was read
  * @rx_prompted: TCP reported data, which were not looked at yet
@@ -239,6 +241,8 @@ struct mpa_conn {
 	u32 rx_ahead;
 	u32 rx_seq;
 	bool rx_held;
+	bool rx_again;
+	unsigned long rx_left_at;
 	int tcp_err;
 	bool rx_prompted;
 	bool rx_short;

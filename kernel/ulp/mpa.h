@@ -65,9 +65,11 @@ enum mpa_error {
  *	what was understood and may be NULL on malformed frames. A failed
  *	startup calls only @reply, not @ended.
  * @ulpdu: a ULPDU of @len bytes has arrived and was verified; read it with
- *	mpa_rx_read(). Returns 0; -EAGAIN: nothing was read, the owner will read
- *	it later (only within mpa.ko); another negative value refuses this ULPDU
- *	and everything after it: further bytes are dropped.
+ *	mpa_rx_read(). Returns 0; -EAGAIN: the ULPDU stays, @ulpdu is called with
+ *	it again, and nothing behind it is received until then, not even the end
+ *	of the stream (an owner within mpa.ko reads it itself); another negative
+ *	value refuses this ULPDU and everything after it: further bytes are
+ *	dropped.
  * @settled: all ULPDUs that had arrived were passed to @ulpdu, at least one
  *	since the last call: for work that is better done once for all of them.
  *	Optional; may be NULL.

@@ -351,25 +351,53 @@ static void rx_first_fpdu(struct mpa_conn *conn)
 	rx_cancel_timer(conn);
 }
 
-/* Passes the FPDU just read to the owner; false if the owner reads it later. */
+/*
+ * An owner in the kernel is called again: at once when TCP reports anything, and
+ * otherwise the later, the longer it has left the FPDU.
+ */
+static void rx_call_again_later(struct mpa_conn *conn)
+{
+	unsigned long since;
+
+	if (!conn->sock)
+		return;
+	if (!conn->rx_again) {
+		conn->rx_again = true;
+		conn->rx_left_at = jiffies;
+	}
+	since = jiffies - conn->rx_left_at;
+	mpa_conn_kick(conn, clamp(since / 16, 1UL, (unsigned long)HZ / 10));
+}
+
+/* Passes an FPDU to the owner; false if the owner reads it later. */
 static bool rx_call_owner(struct mpa_conn *conn, struct mpa_rx *rx)
 {
 	int ret;
 
+	/* poll() reads it without the lock as soon as the owner wakes it. */
+	WRITE_ONCE(conn->rx_held, true);
+	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
+	if (unlikely(ret == -EAGAIN)) {
+		rx_call_again_later(conn);
+		mpa_tx_unblock(conn);
+		return false;
+	}
+	WRITE_ONCE(conn->rx_held, false);
+	rx_free_stash(conn);
+	if (ret < 0)
+		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	mpa_tx_unblock(conn);
+	return true;
+}
+
+/* As rx_call_owner(), for the FPDU that was just read. */
+static bool rx_call_owner_first(struct mpa_conn *conn, struct mpa_rx *rx)
+{
 	if (unlikely(!conn->rx_begun))
 		rx_first_fpdu(conn);
 	conn->stats.rx_fpdus++;
 	conn->stats.rx_bytes += conn->reader.since_start;
-	/* poll() reads it without the lock as soon as the owner wakes it. */
-	WRITE_ONCE(conn->rx_held, true);
-	ret = conn->ops->ulpdu(conn, rx, conn->reader.ulpdu_len);
-	WRITE_ONCE(conn->rx_held, ret == -EAGAIN);
-	if (!conn->rx_held)
-		rx_free_stash(conn);
-	if (ret < 0 && !conn->rx_held)
-		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
-	mpa_tx_unblock(conn);
-	return !conn->rx_held;
+	return rx_call_owner(conn, rx);
 }
 
 static void rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
@@ -493,13 +521,24 @@ static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 		result = rx_read_fpdu(conn, run, p, off, len, &rx);
 		if (result > MPA_RX_FPDU) {
 			rx_refuse(conn, result);
-		} else if (result == MPA_RX_FPDU && rx_call_owner(conn, &rx)) {
+		} else if (result == MPA_RX_FPDU &&
+			   rx_call_owner_first(conn, &rx)) {
 			rx_count_joined(conn, &rx);
 			run->done = conn->rx_ahead;
 		}
 		off = conn->rx_ahead - before;
 	}
 	return off;
+}
+
+/* The owner has taken the FPDUs in the next @done bytes. */
+static void rx_settle(struct mpa_conn *conn, u32 done)
+{
+	conn->called = true;
+	if (conn->ops->settled)
+		conn->ops->settled(conn);
+	conn->rx_ahead -= done;
+	mpa_rx_release(conn, done);
 }
 
 /* Returns whether there may be more to do. */
@@ -519,15 +558,24 @@ static bool rx_run_queue(struct mpa_conn *conn)
 		mpa_pos_unmap(&run.pos, p);
 		mpa_pos_skip(&run.pos, len);
 	}
-	if (run.done) {
-		conn->called = true;
-		if (conn->ops->settled)
-			conn->ops->settled(conn);
-		conn->rx_ahead -= run.done;
-		mpa_rx_release(conn, run.done);
-	}
+	if (run.done)
+		rx_settle(conn, run.done);
 	return run.done >= RX_RELEASE_BYTES &&
 	       conn->state == MPA_CONN_OPERATIONAL;
+}
+
+/* Passes the FPDU that the owner has left to it once more. */
+static void rx_call_again(struct mpa_conn *conn)
+{
+	struct mpa_pos start;
+	struct mpa_rx rx;
+
+	rx_fpdu_start(conn, &start);
+	rx_begin_scattered(conn, &rx, &start);
+	if (!rx_call_owner(conn, &rx))
+		return;
+	conn->rx_again = false;
+	rx_settle(conn, conn->rx_ahead);
 }
 
 /* Allocates room for the next @want bytes. Returns how many fit. */
@@ -641,6 +689,7 @@ static void rx_make_room(struct mpa_conn *conn, bool dropped)
 static void rx_lose(struct mpa_conn *conn)
 {
 	rx_cancel_timer(conn);
+	conn->rx_again = false;
 	WRITE_ONCE(conn->rx_held, false);
 	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
@@ -666,6 +715,8 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
 		rx_lose(conn);
 		return;
 	}
+	if (conn->rx_again)
+		rx_call_again(conn);
 	before = rx_seen(conn);
 	while (!conn->rx_held && rx_run_queue(conn))
 		;

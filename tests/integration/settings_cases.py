@@ -102,6 +102,7 @@ VALUES = {
     "user-rings-max": (("1", 1), ("1048576", 1048576), ("64", 64), 4096),
     "rdmap-extensions": (("off", "off"), ("on", "on"), ("off", "off"),
                          "negotiate"),
+    "receive-wait": (("0", 0), ("60s", 60000), ("250ms", 250), 0),
 }
 BUILT_IN = 3
 
@@ -203,7 +204,8 @@ def refused_by_the_tool():
             "segments": ("2",), "first-fpdu-timeout": ("-1", "never"),
             "close-timeout": ("never",), "linger-max": ("all",),
             "keepalive": ("2", "1s"),
-            "rdmap-extensions": ("1", "yes", "auto")}.items():
+            "rdmap-extensions": ("1", "yes", "auto"),
+            "receive-wait": ("forever",)}.items():
         for value in values:
             refused("h1", (), (key, value), 2, key)
 

@@ -4,7 +4,6 @@
 #include "raw.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -314,29 +313,6 @@ CASE("extensions: a Send with Immediate is refused")
 
 namespace {
 
-// A device's setting, until the end of the case.
-class Setting {
-public:
-	Setting(int host, const std::string &mode) : host_(host) { set(mode); }
-	~Setting() { set("inherit"); }
-	Setting(const Setting &) = delete;
-	Setting &operator=(const Setting &) = delete;
-
-private:
-	void set(const std::string &mode)
-	{
-		const std::string host = std::to_string(host_);
-		const std::string command =
-			"ip netns exec h" + host +
-			" \"$MPA_REPO/build/bin/mpactl\" set dev mpa" + host +
-			" rdmap-extensions " + mode + " >/dev/null 2>&1";
-
-		is(std::system(command.c_str()), 0, command);
-	}
-
-	int host_;
-};
-
 struct ModeRow {
 	const char *near, *far;
 	bool near_uses, far_uses;
@@ -387,7 +363,8 @@ CASE("extensions: used if both ends agree, or without asking")
 {
 	for (const ModeRow &row : modes) {
 		const Row name(row.near, row.far);
-		const Setting near(1, row.near), far(2, row.far);
+		const Setting near(1, "rdmap-extensions", row.near);
+		const Setting far(2, "rdmap-extensions", row.far);
 
 		Pair there;
 		try_imm(there.near, there.far, row.near_uses, row.far_uses);
@@ -399,7 +376,7 @@ CASE("extensions: used if both ends agree, or without asking")
 // An application can write the entry all the same.
 CASE("extensions: without them the kernel refuses the entry")
 {
-	const Setting near(1, "off");
+	const Setting near(1, "rdmap-extensions", "off");
 	Pair pair;
 
 	mpa_sqe &sqe = raw::next_send(pair.near);

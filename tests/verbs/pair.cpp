@@ -2,6 +2,9 @@
 #include "pair.hpp"
 
 #include <atomic>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include <poll.h>
@@ -323,6 +326,40 @@ int connect_error(Queue &active, const Device &peer)
 Pair::Pair(Depth depth)
 	: near(one, depth), far(two, depth), connection(connect(near, far))
 {
+}
+
+Setting::Setting(int host, std::string name, const std::string &value)
+	: host_(host), name_(std::move(name))
+{
+	yes(set(value), name_ + " is set to " + value);
+}
+
+Setting::~Setting()
+{
+	set("inherit");
+}
+
+bool Setting::set(const std::string &value) const
+{
+	const std::string host = std::to_string(host_);
+	const std::string command = "ip netns exec h" + host +
+				    " \"$MPA_REPO/build/bin/mpactl\" set dev mpa" + host +
+				    " " + name_ + " " + value + " >/dev/null 2>&1";
+
+	return std::system(command.c_str()) == 0;
+}
+
+std::uint64_t counter(int host, const std::string &name)
+{
+	const std::string number = std::to_string(host);
+	const std::string command = "ip netns exec h" + number +
+				    " rdma statistic show link mpa" + number +
+				    "/1 | grep -o ' " + name + " [0-9]*'";
+	std::unique_ptr<FILE, Ender<pclose>> pipe(popen(command.c_str(), "r"));
+	std::uint64_t value = 0;
+
+	yes(pipe && std::fscanf(pipe.get(), "%*s %" SCNu64, &value) == 1, command);
+	return value;
 }
 
 std::string status_name(ibv_wc_status status)

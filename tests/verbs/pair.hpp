@@ -111,6 +111,24 @@ struct Pair {
 	Connection connection;
 };
 
+// A setting of the device of a host, until the end of the case.
+class Setting {
+public:
+	Setting(int host, std::string name, const std::string &value);
+	~Setting();
+	Setting(const Setting &) = delete;
+	Setting &operator=(const Setting &) = delete;
+
+private:
+	bool set(const std::string &value) const;
+
+	int host_;
+	std::string name_;
+};
+
+// A counter of the device of a host.
+std::uint64_t counter(int host, const std::string &name);
+
 std::string status_name(ibv_wc_status status);
 
 } // namespace verbs

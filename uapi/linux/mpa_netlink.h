@@ -152,6 +152,9 @@ enum mpa_attr {
  *	context's queues; default 4096
  * @MPA_A_CONFIG_RDMAP_EXTENSIONS: enum mpa_config_rdmap_extensions: when
  *	devices use the messages of RFC 7306; default negotiate
+ * @MPA_A_CONFIG_RECEIVE_WAIT: 0 .. 60000 ms: how long a message that finds no
+ *	receive waits for one before it ends its connection; connections of
+ *	devices; default 0
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -179,6 +182,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_USER_PD_MAX	= 22,
 	MPA_A_CONFIG_USER_RINGS_MAX	= 23,
 	MPA_A_CONFIG_RDMAP_EXTENSIONS	= 24,
+	MPA_A_CONFIG_RECEIVE_WAIT	= 25,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

@@ -67,7 +67,7 @@ const Row completions[] = {
 	{{"stat", "--w"}, "--watch"},
 	{{"get", ""}, "dev listen"},
 	{{"get", "listen", ""}, "3 4"},
-	{{"set", "re"}, "revision reply-timeout"},
+	{{"set", "re"}, "revision reply-timeout receive-wait"},
 	{{"set", "d"}, "dev"},
 	{{"set", "dev", ""}, "mpa1 mpa10"},
 	{{"set", "listen", ""}, "3 4"},
@@ -100,7 +100,7 @@ const Row completions[] = {
 				    "first-fpdu-timeout close-timeout linger-max "
 				    "keepalive user-qp-max user-cq-max user-mr-max "
 				    "user-pd-max user-rings-max "
-				    "rdmap-extensions"},
+				    "rdmap-extensions receive-wait"},
 	{{"get", "dev", "mpa1", ""}, ""},
 	{{"stat", "conn", "17", ""}, ""},
 	{{"conn", "nonsense", ""}, ""},

@@ -238,6 +238,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_USER_PD_MAX, 1024);
 	all.set(MPA_A_CONFIG_USER_RINGS_MAX, 4096);
 	all.set(MPA_A_CONFIG_RDMAP_EXTENSIONS, MPA_RDMAP_EXTENSIONS_NEGOTIATE);
+	all.set(MPA_A_CONFIG_RECEIVE_WAIT, 0);
 	return all;
 }
 

@@ -73,6 +73,8 @@ const Good good[] = {
 	{"rdmap-extensions", "off", MPA_RDMAP_EXTENSIONS_OFF},
 	{"rdmap-extensions", "negotiate", MPA_RDMAP_EXTENSIONS_NEGOTIATE},
 	{"rdmap-extensions", "on", MPA_RDMAP_EXTENSIONS_ON},
+	{"receive-wait", "0", 0, "0ms"},
+	{"receive-wait", "5s", 5000},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -133,6 +135,7 @@ const Bad bad[] = {
 	{"keepalive", "2"},
 	{"rdmap-extensions", "1"},
 	{"rdmap-extensions", ""},
+	{"receive-wait", "forever"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -179,6 +182,7 @@ const GoodJson good_json[] = {
 	{"linger-max", "65536", 65536},
 	{"keepalive", "true", 1},
 	{"rdmap-extensions", R"("on")", 2},
+	{"receive-wait", "60000", 60000},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -220,6 +224,7 @@ const Bad bad_json[] = {
 	{"close-timeout", "99"},
 	{"linger-max", "0"},
 	{"keepalive", "1"},
+	{"receive-wait", "60001"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

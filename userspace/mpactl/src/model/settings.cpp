@@ -110,6 +110,9 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_RDMAP_EXTENSIONS, Kind::word, "rdmap-extensions",
 		 "rdmap_extensions", 0, 2, extensions_words,
 		 "when devices use Immediate Data and atomics of RFC 7306"},
+		{MPA_A_CONFIG_RECEIVE_WAIT, Kind::duration, "receive-wait",
+		 "receive_wait", 0, 60000, {},
+		 "how long a message waits for a receive; 0: not at all"},
 	};
 }
 

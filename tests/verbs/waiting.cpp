@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The setting receive-wait: a message that finds no receive waits for one.
+#include "pair.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+using namespace harness;
+using namespace verbs;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t value = 0xc0ffee42;
+
+std::chrono::milliseconds since(Clock::time_point start)
+{
+	return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+}
+
+// A pair whose far end waits for its receives.
+struct WaitingPair {
+	explicit WaitingPair(const std::string &time) : setting(2, "receive-wait", time) {}
+
+	// Messages that waited since the pair is there, and those that waited too long.
+	std::uint64_t waited() const { return counter(2, "rx_receive_wait") - waited_; }
+	std::uint64_t late() const { return counter(2, "rx_receive_late") - late_; }
+
+	void await_waiting(std::uint64_t number) const
+	{
+		await([&] { return waited() == number; },
+		      std::to_string(number) + " messages wait");
+	}
+
+	Setting setting;
+	Pair pair;
+
+private:
+	std::uint64_t waited_ = counter(2, "rx_receive_wait");
+	std::uint64_t late_ = counter(2, "rx_receive_late");
+};
+
+void send_imm(Queue &from, const Device &to, std::uint32_t length)
+{
+	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(from.device.memory.data()),
+		      .length = length,
+		      .lkey = from.device.region->lkey};
+	ibv_send_wr wr{};
+
+	wr.wr_id = 1;
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	wr.imm_data = value;
+	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(to.memory.data());
+	wr.wr.rdma.rkey = to.region->rkey;
+	from.post(wr);
+}
+
+void fill(Bytes &bytes, std::byte with)
+{
+	std::fill(bytes.begin(), bytes.end(), with);
+}
+
+bool filled(const Bytes &bytes, std::size_t length, std::byte with)
+{
+	return std::all_of(bytes.begin(), bytes.begin() + static_cast<long>(length),
+			   [&](std::byte one) { return one == with; });
+}
+
+void expect_good(const ibv_wc &wc, std::uint64_t number)
+{
+	is(wc.wr_id, number, "which request");
+	is(status_name(wc.status), status_name(IBV_WC_SUCCESS), "its status");
+}
+
+struct LengthRow {
+	const char *what;
+	std::uint32_t length;
+};
+
+// One segment, several, and more than the receive buffer of a new connection.
+constexpr LengthRow lengths[] = {
+	{"no bytes", 0}, {"short", 64}, {"two segments", 2000}, {"long", 65536},
+};
+
+} // namespace
+
+CASE("waiting: a Send waits for its receive")
+{
+	WaitingPair waiting("10s");
+	Pair &pair = waiting.pair;
+	std::uint64_t number = 0;
+
+	for (const auto &row : lengths) {
+		const Row named(row.what);
+		const std::uint64_t sends = counter(2, "rx_send");
+
+		fill(pair.one.memory, std::byte{0x5a});
+		fill(pair.two.memory, std::byte{0});
+		pair.near.send(1, row.length);
+		waiting.await_waiting(++number);
+		std::this_thread::sleep_for(moment);
+		is(pair.far.drain().size(), 0u, "completions before there is a receive");
+		pair.far.post_receive(2, 65536);
+		const ibv_wc received = pair.far.completion();
+		expect_good(received, 2);
+		is(received.byte_len, row.length, "its bytes");
+		yes(filled(pair.two.memory, row.length, std::byte{0x5a}), "its data");
+		expect_good(pair.near.completion(), 1);
+		is(waiting.waited(), number, "messages that waited");
+		is(counter(2, "rx_send"), sends + 1, "messages received");
+	}
+	is(waiting.late(), 0u, "messages that waited too long");
+	pair.far.post_receive(3);
+	pair.near.send(4);
+	expect_good(pair.far.completion(), 3);
+}
+
+CASE("waiting: Immediate Data waits for its receive")
+{
+	WaitingPair waiting("10s");
+	Pair &pair = waiting.pair;
+
+	fill(pair.one.memory, std::byte{0x5a});
+	send_imm(pair.near, pair.two, 512);
+	await([&] { return filled(pair.two.memory, 512, std::byte{0x5a}); },
+	      "the Write before it is placed");
+	std::this_thread::sleep_for(moment);
+	is(pair.far.drain().size(), 0u, "completions before there is a receive");
+	pair.far.post_receive(2);
+	const ibv_wc received = pair.far.completion();
+	expect_good(received, 2);
+	is(received.imm_data, value, "the data");
+	is(received.byte_len, 512u, "bytes of the Write");
+}
+
+CASE("waiting: what follows waits, too, and keeps its order")
+{
+	WaitingPair waiting("10s");
+	Pair &pair = waiting.pair;
+
+	fill(pair.one.memory, std::byte{0x5a});
+	for (std::uint64_t number = 1; number <= 4; number++)
+		pair.near.send(number, 16);
+	pair.near.transfer(IBV_WR_RDMA_WRITE, pair.two, 4096);
+	pair.near.transfer(IBV_WR_RDMA_READ, pair.two, 4096);
+	std::this_thread::sleep_for(moment);
+	yes(filled(pair.two.memory, 4096, std::byte{0}), "the Write is not placed yet");
+	for (std::uint64_t number = 11; number <= 14; number++) {
+		pair.far.post_receive(number);
+		expect_good(pair.far.completion(), number);
+	}
+	// The last of them is the Read.
+	for (int number = 0; number < 6; number++)
+		is(status_name(pair.near.completion().status),
+		   status_name(IBV_WC_SUCCESS), "a request of the sender");
+	yes(filled(pair.two.memory, 4096, std::byte{0x5a}), "the Write is placed");
+}
+
+CASE("waiting: the peer's close waits, too")
+{
+	WaitingPair waiting("10s");
+	Pair &pair = waiting.pair;
+
+	pair.near.send(1);
+	expect_good(pair.near.completion(), 1);
+	// It returns when the connection has ended.
+	std::jthread closes([&] { rdma_disconnect(pair.connection.active.get()); });
+	std::this_thread::sleep_for(moment);
+	is(int(pair.far.query().qp_state), int(IBV_QPS_RTS), "the state of the receiver");
+	pair.far.post_receive(2);
+	expect_good(pair.far.completion(), 2);
+	await([&] { return pair.far.query().qp_state != IBV_QPS_RTS; },
+	      "the receiver notices the end");
+	is(waiting.late(), 0u, "messages that waited too long");
+}
+
+CASE("waiting: the stream ends when the time is up")
+{
+	constexpr std::chrono::milliseconds time{300};
+	WaitingPair waiting("300ms");
+	Pair &pair = waiting.pair;
+	const Clock::time_point start = Clock::now();
+
+	pair.near.post_receive(9);
+	pair.near.send(1);
+	expect_good(pair.near.completion(), 1);
+	const ibv_wc flushed = pair.near.completion();
+	yes(since(start) >= time, "not before the time");
+	is(flushed.wr_id, 9u, "the receive that ends");
+	// DDP, untagged buffer error, no buffer available (RFC 5041 section 8).
+	is(flushed.vendor_err, 0x1202u, "the error that the peer has sent");
+	is(int(pair.far.query().qp_state), int(IBV_QPS_ERR), "the state of the receiver");
+	is(waiting.waited(), 1u, "messages that waited");
+	is(waiting.late(), 1u, "messages that waited too long");
+}
+
+CASE("waiting: other connections go on")
+{
+	WaitingPair waiting("30s");
+	Pair &pair = waiting.pair;
+	Queue near(pair.one), far(pair.two);
+	const Connection other = connect(near, far);
+
+	pair.near.send(1);
+	waiting.await_waiting(1);
+	const Clock::time_point start = Clock::now();
+	for (std::uint64_t number = 1; number <= 200; number++) {
+		far.post_receive(number);
+		near.send(number);
+		expect_good(far.completion(), number);
+		expect_good(near.completion(), number);
+	}
+	yes(since(start) < std::chrono::seconds(20), "before the other has waited enough");
+	is(pair.far.drain().size(), 0u, "completions of the one that waits");
+}
+
+CASE("waiting: a queue pair that waits can be disconnected and destroyed")
+{
+	for (const bool disconnects : {true, false}) {
+		const Row named(disconnects ? "disconnect" : "destroy");
+		const Clock::time_point start = Clock::now();
+		{
+			WaitingPair waiting("60s");
+			Pair &pair = waiting.pair;
+
+			pair.near.send(1);
+			waiting.await_waiting(1);
+			if (disconnects) {
+				must_call(rdma_disconnect(pair.connection.passive.get()),
+					  "rdma_disconnect");
+				await([&] {
+					return pair.far.query().qp_state == IBV_QPS_ERR;
+				}, "the queue pair ends");
+			}
+		}
+		yes(since(start) < std::chrono::seconds(20), "it does not wait to the end");
+	}
+}
+
+CASE("waiting: a shared receive queue")
+{
+	WaitingPair waiting("10s");
+	Device &one = waiting.pair.one, &two = waiting.pair.two;
+	ibv_srq_init_attr attr{};
+
+	attr.attr.max_wr = 16;
+	attr.attr.max_sge = 1;
+	SharedQueue shared(ibv_create_srq(two.domain.get(), &attr));
+	yes(shared != nullptr, "there is a shared receive queue");
+	Queue near(one), far(two, {}, nullptr, shared.get());
+	Queue near2(one), far2(two, {}, nullptr, shared.get());
+	const Connection first = connect(near, far), second = connect(near2, far2);
+
+	near.send(1);
+	near2.send(2);
+	waiting.await_waiting(2);
+	for (std::uint64_t number = 11; number <= 12; number++) {
+		ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(two.memory.data()),
+			      .length = 1024,
+			      .lkey = two.region->lkey};
+		ibv_recv_wr wr{}, *bad = nullptr;
+
+		wr.wr_id = number;
+		wr.sg_list = &piece;
+		wr.num_sge = 1;
+		is(Err{ibv_post_srq_recv(shared.get(), &wr, &bad)}, 0,
+		   "ibv_post_srq_recv");
+	}
+	is(status_name(far.completion().status), status_name(IBV_WC_SUCCESS), "the first");
+	is(status_name(far2.completion().status), status_name(IBV_WC_SUCCESS), "the second");
+}
