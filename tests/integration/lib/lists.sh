@@ -109,3 +109,30 @@ list_death() {
 	death_spares_the_others
 	death_of_devices
 }
+
+# qperf's tests of connected queue pairs, each with the counters that must have grown, of
+# the client and of the server. The ends do not agree on when receives are posted.
+list_qperf() {
+	local test client server device
+	for device in mpa1 mpa2; do
+		device_set receive-wait 10s "$device"
+	done
+	while read -r test client server; do
+		counters_mark
+		qperf_pair h1 h2 "$test"
+		counters_grew "of $test" mpa1 ${client//,/ } mpa2 ${server//,/ } \
+			rx_receive_late=0
+	done <<- 'END'
+		rc_bw tx_send>=100 rx_send>=100
+		rc_bi_bw tx_send>=100,rx_send>=100 tx_send>=100
+		rc_lat tx_send>=100,rx_send>=100 tx_send>=100
+		rc_rdma_read_bw tx_read_req>=100 rx_read_req>=100
+		rc_rdma_read_lat tx_read_req>=100 rx_read_req>=100
+		rc_rdma_write_bw tx_imm>=100 rx_imm>=100
+		rc_rdma_write_lat tx_imm>=100,rx_imm>=100 tx_imm>=100
+		rc_rdma_write_poll_lat tx_write>=10,rx_write>=10 tx_write>=10
+	END
+	for device in mpa1 mpa2; do
+		device_set receive-wait inherit "$device"
+	done
+}

@@ -264,7 +264,7 @@ qperf_pair() {
 	address=$(traffic_address "$2")
 	lab_spawn server "$2" qperf
 	lab_check "$label: server listens" lab_wait_listen "$2" 19765 60
-	lab_spawn client "$1" qperf -cm 1 -t 2 -to 60 "$address" "$3"
+	lab_spawn client "$1" qperf -cm 1 -t 1 -to 60 "$address" "$3"
 	lab_check "$label: client" lab_join client "$traffic_limit"
 	lab_kill server
 	lab_check "$label: client's words" log_lacks client 'failed|rror|unexpected'
