@@ -5,6 +5,7 @@
 
 #include "attach.h"
 #include "rx.h"
+#include "rx_stash.h"
 #include "sock.h"
 #include "startup.h"
 #include "trace.h"
@@ -256,7 +257,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
 	/* The socket is charged for this memory. */
-	mpa_rx_uninit(conn);
+	mpa_rx_empty_stash(conn);
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	WRITE_ONCE(conn->gone, true);
 }

@@ -295,6 +295,13 @@ static inline void mpa_assert_locked(const struct mpa_conn *conn)
 	lockdep_assert(lockdep_sock_is_held(conn->sk));
 }
 
+/* Returns bytes that were read to TCP. */
+static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
+{
+	tcp_read_done(conn->sk, len);
+	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
+}
+
 extern struct workqueue_struct *mpa_wq;
 extern struct workqueue_struct *mpa_user_wq;
 /* May change at any time: both values are correct for every FPDU. */

@@ -9,13 +9,6 @@
 
 struct iov_iter;
 
-/* Returns bytes that were read to TCP. */
-static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
-{
-	tcp_read_done(conn->sk, len);
-	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
-}
-
 static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 {
 	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
@@ -26,6 +19,5 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
 void mpa_rx_held_done(struct mpa_conn *conn);
 void mpa_rx_drop(struct mpa_conn *conn);
 bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
-void mpa_rx_uninit(struct mpa_conn *conn);
 
 #endif /* MPA_ULP_RX_H */

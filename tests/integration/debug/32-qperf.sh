@@ -1,0 +1,1 @@
+../lib/list.sh
