@@ -5,9 +5,8 @@
 Usage: settings_cases.py --list PREFIX
 settings_cases.py CASE
 
-Each setting is made with mpactl on the namespace, the device or the listener, read
-back, and observed on the wire or by its effect. Expected bytes are those of RFC 5044
-and RFC 6581.
+Each setting is made with mpactl on the namespace, the device or the listener, and
+observed on the wire or by its effect. Expected bytes are those of RFC 5044 and RFC 6581.
 """
 
 import contextlib
@@ -30,20 +29,11 @@ from cmlab import (  # noqa: E402
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import host  # noqa: E402
 
-# Limits of devices, and so what they request if nothing was set.
-DEEPEST = 128
-KNOWN_RTR = ["write", "read"]
 M, C, X = mpa.MARKERS, mpa.CRC, mpa.ENHANCED
 ASKED, GRANTED = mpa.EXTENSIONS_ASKED, mpa.EXTENSIONS_GRANTED
 P2P, WRITE, READ = mpa.P2P, mpa.RTR_WRITE, mpa.RTR_READ
 
 DEV1, DEV2 = ("dev", "mpa1"), ("dev", "mpa2")
-
-
-def get(where, of=()):
-    """Effective settings, and the set of those that the object has itself."""
-    shown = json.loads(mpactl(where, "-j", "get", *of).stdout)
-    return shown["config"], set(shown["own"])
 
 
 def listener(where="h2", port=PORT):
@@ -65,164 +55,6 @@ def connection(where, **wanted):
 
 def listening(where="h2", port=PORT):
     return ("listen", listener(where, port)["id"])
-
-
-# --- set and read back --------------------------------------------------------
-# Key, least value, greatest, one in between, as written and in JSON; then the built-in
-# value.
-VALUES = {
-    "crc": (("off", "off"), ("required", "required"), ("off", "off"),
-            "required"),
-    "markers": (("off", False), ("on", True), ("on", True), False),
-    "revision": (("0", "0"), ("auto", "auto"), ("2", "2"), "auto"),
-    "permissive": (("off", False), ("on", True), ("on", True), False),
-    "exchange": (("plain", "plain"), ("enhanced", "enhanced"),
-                 ("plain", "plain"), "enhanced"),
-    "peer-to-peer": (("off", False), ("on", True), ("off", False), True),
-    "rtr": (("send", ["send"]), ("all", ["send", "write", "read"]),
-            ("send,read", ["send", "read"]), ["send", "write", "read"]),
-    "ird": (("0", 0), ("16382", 16382), ("17", 17), 16382),
-    "ord": (("0", 0), ("16382", 16382), ("18", 18), 16382),
-    "startup-timeout": (("100", 100), ("3600s", 3600000), ("1500ms", 1500),
-                        5000),
-    "reply-timeout": (("100ms", 100), ("3600000", 3600000), ("2s", 2000),
-                      30000),
-    "half-open-max": (("1", 1), ("65536", 65536), ("129", 129), 128),
-    "packing": (("off", False), ("on", True), ("on", True), False),
-    "segments": (("single", "single"), ("auto", "auto"),
-                 ("single", "single"), "auto"),
-    "first-fpdu-timeout": (("1ms", 1), ("3600s", 3600000), ("0", 0), 0),
-    "close-timeout": (("100", 100), ("1h", 3600000), ("90s", 90000), 1200000),
-    "linger-max": (("1", 1), ("65536", 65536), ("4097", 4097), 8192),
-    "keepalive": (("off", False), ("on", True), ("off", False), True),
-    "user-qp-max": (("1", 1), ("65536", 65536), ("1024", 1024), 8192),
-    "user-cq-max": (("1", 1), ("65536", 65536), ("2048", 2048), 16384),
-    "user-mr-max": (("1", 1), ("1048576", 1048576), ("65536", 65536), 131072),
-    "user-pd-max": (("1", 1), ("65536", 65536), ("32", 32), 1024),
-    "user-rings-max": (("1", 1), ("1048576", 1048576), ("64", 64), 4096),
-    "rdmap-extensions": (("off", "off"), ("on", "on"), ("off", "off"),
-                         "negotiate"),
-    "receive-wait": (("0", 0), ("60s", 60000), ("250ms", 250), 0),
-}
-BUILT_IN = 3
-
-# The same where devices and their listeners differ.
-OF_DEVICES = {
-    "rtr": (("write", ["write"]), ("all", KNOWN_RTR), ("read", ["read"]),
-            KNOWN_RTR),
-    "ird": (("0", 0), ("128", 128), ("17", 17), DEEPEST),
-    "ord": (("0", 0), ("128", 128), ("18", 18), DEEPEST),
-}
-
-
-def values_of(of):
-    if not of:
-        return VALUES
-    at_device = VALUES | OF_DEVICES
-    return {key: at_device[key] for key in VALUES if key != "packing" and
-            not (of[0] == "listen" and key.startswith("user-"))}
-
-
-def json_key(key):
-    return key.replace("-", "_")
-
-
-def set_and_read(where, of):
-    table = values_of(of)
-    built_in = {json_key(key): row[BUILT_IN] for key, row in table.items()}
-    for column in range(BUILT_IN):
-        words = [word for key, row in table.items()
-                 for word in (key, row[column][0])]
-        wanted = {json_key(key): row[column][1] for key, row in table.items()}
-        with configured(where, *words, of=of):
-            config, own = get(where, of)
-            check(f"settings of {of}", {key: config[key] for key in wanted},
-                  wanted)
-            check("its own", own, set(wanted))
-        config, own = get(where, of)
-        check("settings then", {key: config[key] for key in wanted}, built_in)
-        check("its own then", own, set())
-
-
-@case
-def values_of_namespace():
-    set_and_read("h2", ())
-
-
-@case
-def values_of_device():
-    set_and_read("h2", DEV2)
-
-
-@case
-def values_of_listener():
-    with responder():
-        set_and_read("h2", listening())
-
-
-def refused(where, of, words, status, message):
-    before = get(where, of)
-    got = mpactl(where, "set", *of, *words, must=False)
-    check(f"status of {of} {words}: {got.stderr}", got.returncode, status)
-    if message not in got.stderr:
-        raise AssertionError(f"{of} {words}: no '{message}' in: {got.stderr}")
-    check("settings after it", get(where, of), before)
-
-
-@case
-def refused_by_the_kernel():
-    """The kernel's message is shown, and of several changes none is applied."""
-    with responder():
-        for where, of in (("h1", DEV1), ("h2", listening())):
-            for words, message in (
-                    (("ird", 129), "ird exceeds the limit of the device"),
-                    (("ord", 16382), "ord exceeds the limit of the device"),
-                    (("rtr", "send"), "rtr contains a kind that the "
-                                      "device does not support"),
-                    (("rtr", "send,write"), "rtr contains a kind that the "
-                                            "device does not support"),
-                    (("packing", "on"), "packing does not apply"),
-                    (("packing", "off"), "packing does not apply"),
-                    (("crc", "off", "ird", 129), "ird exceeds"),
-                    (("markers", "on", "packing", "on"), "packing does not")):
-                refused(where, of, words, 1, message)
-        for words in (("user-qp-max", 5), ("crc", "off", "user-rings-max", 5)):
-            refused("h2", listening(), words, 1,
-                    "user limits do not apply to listeners")
-
-
-@case
-def refused_by_the_tool():
-    """Settings without a number: by their words."""
-    for key, values in {
-            "crc": ("on", "2", ""), "markers": ("yes", "2"),
-            "revision": ("3", "-1"), "permissive": ("2",),
-            "exchange": ("auto",), "peer-to-peer": ("2",),
-            "rtr": ("", "none", "write,", "8"), "ird": ("-1", "1x", ""),
-            "ord": ("4294967296",), "startup-timeout": ("5d", "s"),
-            "half-open-max": ("many",), "packing": ("2",),
-            "segments": ("2",), "first-fpdu-timeout": ("-1", "never"),
-            "close-timeout": ("never",), "linger-max": ("all",),
-            "keepalive": ("2", "1s"),
-            "rdmap-extensions": ("1", "yes", "auto"),
-            "receive-wait": ("forever",)}.items():
-        for value in values:
-            refused("h1", (), (key, value), 2, key)
-
-
-@case
-def refused_objects():
-    for of in (("dev", "mpa2"), ("dev", "nosuch"), ("listen", "4294967295")):
-        got = mpactl("h1", "set", *of, "crc", "off", must=False)
-        check(f"status of {of}: {got.stderr}", got.returncode, 1)
-        check(f"words for {of}", bool(got.stderr.strip()), True)
-
-
-@case
-def set_says_when_it_counts():
-    got = mpactl("h1", "set", *DEV1, "crc", "inherit")
-    check("new connections are mentioned",
-          "new connections" in got.stdout + got.stderr, True)
 
 
 # --- Requests of Initiators, byte by byte ----------------------------------------

@@ -180,6 +180,12 @@ static int on_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 
 	if (mpa_rx_left(rx) != len)
 		e->bad++;
+	if (e->put_off && e->offers++ % (e->put_off + 1) < e->put_off) {
+		/* What was read of it comes again. */
+		mpa_rx_read(rx, NULL, len / 2);
+		leave(e);
+		return -EAGAIN;
+	}
 	if (e->counted) {
 		ret = on_counted(e, rx, len);
 		leave(e);

@@ -60,6 +60,8 @@ struct link_options {
  *	had wrong data, and failed checks
  * @rx_ulpdus: ULPDUs received
  * @rx_bytes: bytes of them
+ * @put_off: ops->ulpdu returns -EAGAIN so many times before it takes a ULPDU
+ * @offers: calls of ops->ulpdu, if @put_off is set
  * @refuse_at: refuse the ULPDU of this number; U32_MAX: none
  * @skip: read only parts of each ULPDU
  * @counted: each ULPDU begins with a counter of COUNTER bytes: the number of
@@ -103,6 +105,8 @@ struct end {
 	unsigned int bad;
 	u32 rx_ulpdus;
 	u64 rx_bytes;
+	u32 put_off;
+	u32 offers;
 	u32 refuse_at;
 	bool skip;
 	bool counted;

@@ -90,6 +90,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(receive__drip, drip_gen_params),
 	KUNIT_CASE_PARAM(receive__longest, buffer_gen_params),
 	KUNIT_CASE_PARAM(receive__through_buffers, buffer_gen_params),
+	KUNIT_CASE_PARAM(receive__put_off, buffer_gen_params),
 	KUNIT_CASE(receive__longest_of_ours),
 	KUNIT_CASE_PARAM(send__in_series, series_gen_params),
 	KUNIT_CASE(receive__joined_until_bad),

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Every setting, made with mpactl: read back, effective, refused where it is invalid.
-# Bytes and events are in settings_cases.py; here are the packets of two devices with
-# the settings, checked with tshark. Arguments choose cases by the beginning of their
-# names; "wire" is all of this file.
+# Settings, made with mpactl: their effect. Their values are in tests/netlink. Bytes and
+# events are in settings_cases.py; here are the packets of two devices with the settings,
+# checked with tshark. Arguments choose cases by the beginning of their names; "wire" is
+# all of this file.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
@@ -137,9 +137,6 @@ if (($#)); then
 	exit
 fi
 
-cases_run values
-cases_run set
-cases_run refused
 cases_run initiator
 cases_run responder
 cases_run time

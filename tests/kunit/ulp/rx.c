@@ -423,6 +423,40 @@ static void receive__through_buffers(struct kunit *test)
 }
 
 /*
+ * The owner does not want a ULPDU yet: it comes again, whole, in its turn, and the
+ * end of the stream after all of them.
+ */
+static void receive__put_off(struct kunit *test)
+{
+	const struct buffer_case *c = test->param_value;
+	struct link_options lo = {
+		.mss = c->mss,
+		.rcvbuf = c->rcvbuf,
+		.sndbuf = c->sndbuf,
+	};
+	struct mpa_params p = params(MPA_REV_2, c->markers, true);
+	struct fixture *fx = test->priv;
+	struct end *b = &fx->end[1];
+	struct mpa_conn_stats st;
+
+	fx_direct(fx, &lo);
+	b->put_off = 2;
+	start_both(fx, &p, &p);
+	send_some(fx, 0, 2, longest_length);
+	send_some(fx, 0, 8, random_length);
+	kernel_sock_shutdown(fx->end[0].sock, SHUT_WR);
+	fx_wait(fx, b->ended[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(test, 0, b->err[MPA_ERROR_CLOSED]);
+	KUNIT_EXPECT_EQ(test, 1, end_events(b));
+	KUNIT_EXPECT_EQ(test, 10, b->rx_ulpdus);
+	KUNIT_EXPECT_EQ(test, 30, b->offers);
+	expect_arrived(fx, &fx->end[0], b);
+	mpa_conn_stats(b->conn, &st);
+	KUNIT_EXPECT_EQ(test, 10ULL, st.rx_fpdus);
+	KUNIT_EXPECT_EQ(test, 0ULL, st.rx_dropped);
+}
+
+/*
  * The parameter of mpa.ko. A parameter of this module would not be set yet when
  * the cases run.
  */
