@@ -157,6 +157,11 @@ CASE("rights: queue pairs that are joined by their numbers are refused clearly")
 	Queue queue(device);
 	ibv_qp_attr attr{};
 
+	// The core refuses a path from another port than this one.
+	attr.qp_state = IBV_QPS_INIT;
+	attr.port_num = 1;
+	is(Err{ibv_modify_qp(queue.qp.get(), &attr, IBV_QP_STATE | IBV_QP_PORT |
+			     IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS)}, 0, "INIT");
 	attr.qp_state = IBV_QPS_RTR;
 	attr.dest_qp_num = queue.qp->qp_num;
 	attr.path_mtu = IBV_MTU_1024;
