@@ -14,26 +14,6 @@ using namespace verbs;
 
 namespace {
 
-constexpr std::uint32_t value = 0xc0ffee42;
-
-ibv_send_wr write_imm(Queue &queue, const Device &peer, ibv_sge &piece,
-		      std::uint32_t length)
-{
-	ibv_send_wr wr{};
-
-	piece = {.addr = reinterpret_cast<std::uintptr_t>(queue.device.memory.data()),
-		 .length = length,
-		 .lkey = queue.device.region->lkey};
-	wr.wr_id = 1;
-	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-	wr.sg_list = &piece;
-	wr.num_sge = 1;
-	wr.imm_data = value;
-	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(peer.memory.data());
-	wr.wr.rdma.rkey = peer.region->rkey;
-	return wr;
-}
-
 void fill_pattern(Bytes &bytes, std::size_t length, unsigned int seed)
 {
 	for (std::size_t n = 0; n < length; n++)
@@ -46,7 +26,7 @@ void expect_imm(const ibv_wc &wc, std::uint64_t number, std::uint32_t bytes)
 	is(status_name(wc.status), status_name(IBV_WC_SUCCESS), "its status");
 	is(int(wc.opcode), int(IBV_WC_RECV_RDMA_WITH_IMM), "its opcode");
 	is(unsigned(wc.wc_flags), unsigned(IBV_WC_WITH_IMM), "its flags");
-	is(wc.imm_data, value, "the data");
+	is(wc.imm_data, immediate, "the data");
 	is(wc.byte_len, bytes, "bytes of the Write");
 }
 

@@ -328,6 +328,24 @@ Pair::Pair(Depth depth)
 {
 }
 
+ibv_send_wr write_imm(Queue &queue, const Device &peer, ibv_sge &piece,
+		      std::uint32_t length)
+{
+	ibv_send_wr wr{};
+
+	piece = {.addr = reinterpret_cast<std::uintptr_t>(queue.device.memory.data()),
+		 .length = length,
+		 .lkey = queue.device.region->lkey};
+	wr.wr_id = 1;
+	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	wr.imm_data = immediate;
+	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(peer.memory.data());
+	wr.wr.rdma.rkey = peer.region->rkey;
+	return wr;
+}
+
 Setting::Setting(int host, std::string name, const std::string &value)
 	: host_(host), name_(std::move(name))
 {

@@ -111,6 +111,12 @@ struct Pair {
 	Connection connection;
 };
 
+// A Write with Immediate between the beginnings of the memory of both devices, not posted;
+// @piece must stay.
+inline constexpr std::uint32_t immediate = 0xc0ffee42;
+ibv_send_wr write_imm(Queue &queue, const Device &peer, ibv_sge &piece,
+		      std::uint32_t length);
+
 // A setting of the device of a host, until the end of the case.
 class Setting {
 public:

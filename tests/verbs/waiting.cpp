@@ -14,8 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t value = 0xc0ffee42;
-
 std::chrono::milliseconds since(Clock::time_point start)
 {
 	return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
@@ -42,23 +40,6 @@ private:
 	std::uint64_t waited_ = counter(2, "rx_receive_wait");
 	std::uint64_t late_ = counter(2, "rx_receive_late");
 };
-
-void send_imm(Queue &from, const Device &to, std::uint32_t length)
-{
-	ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(from.device.memory.data()),
-		      .length = length,
-		      .lkey = from.device.region->lkey};
-	ibv_send_wr wr{};
-
-	wr.wr_id = 1;
-	wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-	wr.sg_list = &piece;
-	wr.num_sge = 1;
-	wr.imm_data = value;
-	wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(to.memory.data());
-	wr.wr.rdma.rkey = to.region->rkey;
-	from.post(wr);
-}
 
 void fill(Bytes &bytes, std::byte with)
 {
@@ -126,7 +107,10 @@ CASE("waiting: Immediate Data waits for its receive")
 	Pair &pair = waiting.pair;
 
 	fill(pair.one.memory, std::byte{0x5a});
-	send_imm(pair.near, pair.two, 512);
+	ibv_sge piece;
+	ibv_send_wr wr = write_imm(pair.near, pair.two, piece, 512);
+	pair.near.post(wr);
+	waiting.await_waiting(1);
 	await([&] { return filled(pair.two.memory, 512, std::byte{0x5a}); },
 	      "the Write before it is placed");
 	std::this_thread::sleep_for(moment);
@@ -134,7 +118,7 @@ CASE("waiting: Immediate Data waits for its receive")
 	pair.far.post_receive(2);
 	const ibv_wc received = pair.far.completion();
 	expect_good(received, 2);
-	is(received.imm_data, value, "the data");
+	is(received.imm_data, immediate, "the data");
 	is(received.byte_len, 512u, "bytes of the Write");
 }
 
@@ -148,6 +132,7 @@ CASE("waiting: what follows waits, too, and keeps its order")
 		pair.near.send(number, 16);
 	pair.near.transfer(IBV_WR_RDMA_WRITE, pair.two, 4096);
 	pair.near.transfer(IBV_WR_RDMA_READ, pair.two, 4096);
+	waiting.await_waiting(1);
 	std::this_thread::sleep_for(moment);
 	yes(filled(pair.two.memory, 4096, std::byte{0}), "the Write is not placed yet");
 	for (std::uint64_t number = 11; number <= 14; number++) {
@@ -168,14 +153,18 @@ CASE("waiting: the peer's close waits, too")
 
 	pair.near.send(1);
 	expect_good(pair.near.completion(), 1);
+	waiting.await_waiting(1);
 	// It returns when the connection has ended.
-	std::jthread closes([&] { rdma_disconnect(pair.connection.active.get()); });
+	int closed = -1;
+	std::jthread closes([&] { closed = rdma_disconnect(pair.connection.active.get()); });
 	std::this_thread::sleep_for(moment);
 	is(int(pair.far.query().qp_state), int(IBV_QPS_RTS), "the state of the receiver");
 	pair.far.post_receive(2);
 	expect_good(pair.far.completion(), 2);
 	await([&] { return pair.far.query().qp_state != IBV_QPS_RTS; },
 	      "the receiver notices the end");
+	closes.join();
+	is(closed, 0, "rdma_disconnect");
 	is(waiting.late(), 0u, "messages that waited too long");
 }
 
