@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -35,8 +38,28 @@ void await(const std::function<bool()> &so, const std::string &what,
 	}
 }
 
+static std::mutex last_failure_lock;
+static std::string last_failure;
+
+void note_failure(const std::string &text)
+{
+	const std::lock_guard held(last_failure_lock);
+
+	last_failure = text;
+}
+
+// A failure that nothing catches has its reason printed all the same.
+[[noreturn]] static void end_uncaught()
+{
+	const std::lock_guard held(last_failure_lock);
+
+	std::cout << "# not caught; the last failure: " << last_failure << std::endl;
+	std::abort();
+}
+
 static int run_here(const Case &one)
 {
+	std::set_terminate(end_uncaught);
 	try {
 		one.run();
 		return 0;

@@ -66,6 +66,10 @@ public:
 	}
 };
 
+// Keeps the text for a process that ends without its exception being caught: in a
+// thread of a case, or while such a thread runs.
+void note_failure(const std::string &text);
+
 [[noreturn]] inline void fail(const std::string &what,
 			      std::source_location at = std::source_location::current())
 {
@@ -75,6 +79,7 @@ public:
 	for (const auto &row : Row::names())
 		out << "[" << row << "] ";
 	out << what;
+	note_failure(out.str());
 	throw Failed{out.str()};
 }
 
