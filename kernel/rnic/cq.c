@@ -191,36 +191,17 @@ void rnic_cq_notify(struct rnic_cq *cq)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 }
 
-/**
- * rnic_cq_consumed() - number of entries that the consumer has taken
- * @cq: the queue
- *
- * Any context. Return: the number; a user may have written any.
- */
-u32 rnic_cq_consumed(struct rnic_cq *cq)
-{
-	unsigned long irq;
-	u32 cons;
-
-	/* Its place changes with the ring. */
-	spin_lock_irqsave(&cq->lock, irq);
-	cons = READ_ONCE(cq->ring.hdr->cons);
-	spin_unlock_irqrestore(&cq->lock, irq);
-	return cons;
-}
-
 /*
  * Discards some entries of a QP, from @from on but not beyond @to. Returns the
  * index to continue with.
  */
 static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 {
-	struct mpa_ring_hdr *hdr;
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
 	int seen;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	hdr = cq->ring.hdr;
 	/* The consumer may have polled meanwhile. */
 	if ((s32)(hdr->cons - from) > 0)
 		from = hdr->cons;

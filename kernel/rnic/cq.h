@@ -21,10 +21,13 @@ enum {
 /**
  * struct rnic_cq - a completion queue
  * @ibcq: the core's part
- * @area: memory of @ring; replaced together with it
- * @ring: entries are struct mpa_cqe, or struct mpa_cqe_timed if @timed;
- *	replaced under @lock by rnic_resize_cq()
- * @lock: protects @area, @ring, @prod, @overflown, @dead, @held, @max_held,
+ * @area: memory of the header of @ring, and of its entries until the queue is
+ *	resized; constant
+ * @resized: memory of the entries since then; the header at its start is not
+ *	used
+ * @ring: entries are struct mpa_cqe, or struct mpa_cqe_timed if @timed; all but
+ *	the header is replaced under @lock by rnic_resize_cq()
+ * @lock: protects @resized, @ring, @prod, @overflown, @dead, @held, @max_held,
  *	@max_held_us and the consumer's side of kernel consumers; innermost lock
  *	of all, irq-safe
  * @prod: entries produced; the shared copy is written, never read
@@ -45,6 +48,7 @@ enum {
 struct rnic_cq {
 	struct ib_cq ibcq;
 	struct rnic_area area;
+	struct rnic_area resized;
 	struct rnic_ring ring;
 	spinlock_t lock;	/* innermost of all */
 	u32 prod;
@@ -75,10 +79,15 @@ static inline struct mpa_cqe *rnic_cq_entry(const struct rnic_cq *cq, u32 index)
 	return rnic_ring_at(&cq->ring, index);
 }
 
+/* Entries that the consumer has taken; a user may have written any number. */
+static inline u32 rnic_cq_consumed(const struct rnic_cq *cq)
+{
+	return READ_ONCE(cq->ring.hdr->cons);
+}
+
 void rnic_cq_moderation_init(struct rnic_cq *cq);
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);
-u32 rnic_cq_consumed(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, u32 qpn);
 
 #endif /* MPA_RNIC_CQ_H */

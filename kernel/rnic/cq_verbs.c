@@ -57,8 +57,9 @@ static void cq_failed(struct work_struct *work)
  * Makes memory for a ring of @cqe entries, and tells its user where it is. The
  * area is zeroed if it fails.
  */
-static int cq_make_ring(const struct rnic_cq *cq, u32 cqe, struct rnic_area *area,
-			struct rnic_ring *ring, struct ib_udata *udata)
+static int cq_make_ring(const struct rnic_cq *cq, enum rnic_owned kind, u32 cqe,
+			struct rnic_area *area, struct rnic_ring *ring,
+			struct ib_udata *udata)
 {
 	struct rnic_ucontext *uctx = NULL;
 	u64 len;
@@ -69,8 +70,7 @@ static int cq_make_ring(const struct rnic_cq *cq, u32 cqe, struct rnic_area *are
 						 ibuctx);
 	len = rnic_ring_plan(ring, cqe, cq->timed ? sizeof(struct mpa_cqe_timed) :
 						    sizeof(struct mpa_cqe));
-	ret = rnic_area_create(area, RNIC_OWNED_CQ, uctx ? &uctx->ibuctx : NULL,
-			       len);
+	ret = rnic_area_create(area, kind, uctx ? &uctx->ibuctx : NULL, len);
 	if (ret)
 		return ret;
 	rnic_ring_place(ring, area, 0);
@@ -92,7 +92,7 @@ static int cq_init(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	rnic_cq_moderation_init(cq);
 	cq->timed = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->lossy = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	ret = cq_make_ring(cq, attr->cqe, &cq->area, &cq->ring, udata);
+	ret = cq_make_ring(cq, RNIC_OWNED_CQ, attr->cqe, &cq->area, &cq->ring, udata);
 	if (!ret)
 		cq->ibcq.cqe = cq->ring.size;
 	return ret;
@@ -156,6 +156,7 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	rnic_area_destroy(&cq->resized);
 	rnic_area_destroy(&cq->area);
 	atomic_dec(&rnic_cq_dev(cq)->nr_cq);
 	return 0;
@@ -191,24 +192,23 @@ static void cq_copy_entry(struct rnic_ring *to, const struct rnic_ring *from,
 	memcpy(rnic_ring_at(to, index), rnic_ring_at(from, index), from->stride);
 }
 
-/* Puts the new ring and its memory into the place of the old, and vice versa. */
-static void cq_swap_rings(struct rnic_cq *cq, struct rnic_area *area,
-			  struct rnic_ring *ring)
+/*
+ * Replaces the entries and their memory, which is left in @area. The header
+ * stays: a consumer looks at it, and asks for events in it, at any time.
+ */
+static void cq_replace_entries(struct rnic_cq *cq, struct rnic_area *area,
+			       const struct rnic_ring *ring)
 {
-	struct mpa_ring_hdr *hdr = ring->hdr;
-
 	lockdep_assert_held(&cq->lock);
-	hdr->prod = cq->prod;
-	hdr->cons = READ_ONCE(cq->ring.hdr->cons);
-	hdr->arm = xchg(&cq->ring.hdr->arm, MPA_ARM_NONE);
-	swap(cq->area, *area);
-	swap(cq->ring, *ring);
+	swap(cq->resized, *area);
+	cq->ring.entries = ring->entries;
+	cq->ring.size = ring->size;
 	cq->ibcq.cqe = cq->ring.size;
 }
 
 /*
  * Copies some entries from *@at on to the new ring, and if these were the last
- * ones, replaces the old ring. Returns 0 if it did, -EAGAIN if there are more,
+ * ones, puts it in place. Returns 0 if it did, -EAGAIN if there are more,
  * -EINVAL if the new ring is too small for them.
  */
 static int cq_move_some(struct rnic_cq *cq, u32 *at, struct rnic_area *area,
@@ -217,7 +217,7 @@ static int cq_move_some(struct rnic_cq *cq, u32 *at, struct rnic_area *area,
 	u32 cons, seen;
 
 	lockdep_assert_held(&cq->lock);
-	cons = READ_ONCE(cq->ring.hdr->cons);
+	cons = rnic_cq_consumed(cq);
 	/* A user may write any index; then these are no entries of ours. */
 	if (cq->prod - cons > ring->size)
 		return -EINVAL;
@@ -228,13 +228,13 @@ static int cq_move_some(struct rnic_cq *cq, u32 *at, struct rnic_area *area,
 		cq_copy_entry(ring, &cq->ring, *at);
 	if (*at != cq->prod)
 		return -EAGAIN;
-	cq_swap_rings(cq, area, ring);
+	cq_replace_entries(cq, area, ring);
 	return 0;
 }
 
 /*
  * Completions may be appended meanwhile, but not as fast as they are copied.
- * @area and @ring are those to be freed afterwards.
+ * @area is to be freed afterwards.
  */
 static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
 		   struct rnic_ring *ring)
@@ -258,7 +258,9 @@ static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
  * @cqe: how many entries it is to have at least
  * @udata: room for struct mpa_create_cq_resp, or NULL: kernel consumer
  *
- * Completions that are in the queue stay in it. Process context.
+ * Completions that are in the queue stay in it. The memory that the queue was
+ * created with is freed with the queue, other memory when it is replaced.
+ * Process context.
  *
  * Return: 0; -EINVAL: no entries, more than %RNIC_MAX_CQE, fewer than
  * completions in the queue, no room for the response, or unknown input of the
@@ -275,7 +277,7 @@ int rnic_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 	ret = cq_check_request(cqe, udata);
 	if (ret)
 		return ret;
-	ret = cq_make_ring(cq, cqe, &area, &ring, udata);
+	ret = cq_make_ring(cq, RNIC_OWNED_PART, cqe, &area, &ring, udata);
 	if (ret)
 		return ret;
 	ret = cq_move(cq, &area, &ring);
@@ -394,18 +396,17 @@ int rnic_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 int rnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
-	struct mpa_ring_hdr *hdr;
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	hdr = cq->ring.hdr;
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED)
 		cmpxchg(&hdr->arm, MPA_ARM_NONE, MPA_ARM_SOLICITED);
 	else
 		WRITE_ONCE(hdr->arm, MPA_ARM_NEXT);
 	missed = flags & IB_CQ_REPORT_MISSED_EVENTS &&
-		 READ_ONCE(hdr->cons) != cq->prod;
+		 rnic_cq_consumed(cq) != cq->prod;
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return missed;
 }

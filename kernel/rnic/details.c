@@ -239,7 +239,7 @@ int rnic_fill_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 	}
 	/* The consumer's index may have any value. */
 	size = cq->ring.size;
-	used = min(cq->prod - READ_ONCE(cq->ring.hdr->cons), size);
+	used = min(cq->prod - rnic_cq_consumed(cq), size);
 	max_held = cq->max_held;
 	max_held_us = cq->max_held_us;
 	arm = READ_ONCE(cq->ring.hdr->arm);

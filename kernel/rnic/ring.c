@@ -202,6 +202,7 @@ void rnic_ring_place(struct rnic_ring *ring, const struct rnic_area *area,
 		     u64 offset)
 {
 	ring->hdr = area->mem + offset;
+	ring->entries = area->mem + offset + MPA_RING_HDR_LEN;
 }
 
 static int rnic_area_map(struct vm_area_struct *vma, void *mem)

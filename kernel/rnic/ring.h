@@ -27,13 +27,15 @@ struct rnic_area {
 
 /**
  * struct rnic_ring - the kernel's view of a ring
- * @hdr: shared header, within an area; entries start %MPA_RING_HDR_LEN bytes
- *	after it
+ * @hdr: shared header, within an area
+ * @entries: the first entry; %MPA_RING_HDR_LEN bytes after @hdr, unless a
+ *	completion queue was resized
  * @size: entries, a power of two; constant (the shared copy is never read)
  * @stride: bytes to an entry; constant
  */
 struct rnic_ring {
 	struct mpa_ring_hdr *hdr;
+	void *entries;
 	u32 size;
 	u32 stride;
 };
@@ -59,8 +61,7 @@ static inline struct mem_cgroup *rnic_area_memcg(const struct rnic_area *area)
 
 static inline void *rnic_ring_at(const struct rnic_ring *ring, u32 index)
 {
-	return (u8 *)ring->hdr + MPA_RING_HDR_LEN +
-	       (size_t)(index & (ring->size - 1)) * ring->stride;
+	return ring->entries + (size_t)(index & (ring->size - 1)) * ring->stride;
 }
 
 /*

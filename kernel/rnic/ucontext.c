@@ -29,7 +29,7 @@ static struct rnic_dev *rnic_ucontext_dev(const struct rnic_ucontext *uctx)
 /**
  * rnic_ucontext_own() - count one more object of a context
  * @uctx: the context; NULL for kernel consumers, which have no limit
- * @kind: kind of the object
+ * @kind: kind of the object; %RNIC_OWNED_PART: nothing is counted
  *
  * Process context.
  *
@@ -44,7 +44,7 @@ int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 		[RNIC_OWNED_PD] = MPA_A_CONFIG_USER_PD_MAX,
 	};
 
-	if (!uctx)
+	if (!uctx || kind == RNIC_OWNED_PART)
 		return 0;
 	if (rnic_dev_reserve(&uctx->owned[kind],
 			     rnic_ucontext_setting(rnic_ucontext_dev(uctx), settings[kind])))
@@ -56,11 +56,11 @@ int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 /**
  * rnic_ucontext_disown() - count one object less
  * @uctx: the context, or NULL
- * @kind: kind of the object
+ * @kind: as for rnic_ucontext_own()
  */
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
-	if (uctx)
+	if (uctx && kind != RNIC_OWNED_PART)
 		WARN_ON_ONCE(atomic_dec_return(&uctx->owned[kind]) < 0);
 }
 

@@ -14,7 +14,9 @@ enum rnic_owned {
 	RNIC_OWNED_CQ,
 	RNIC_OWNED_MR,
 	RNIC_OWNED_PD,
-	RNIC_OWNED_KINDS
+	RNIC_OWNED_KINDS,
+	/* Memory of an object that is counted already. */
+	RNIC_OWNED_PART = RNIC_OWNED_KINDS,
 };
 
 /**

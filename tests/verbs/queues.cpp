@@ -5,7 +5,10 @@
 // another process made.
 #include "raw.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <poll.h>
@@ -125,6 +128,30 @@ CASE("resize: bounds")
 	is(watched.queue->cqe, 16, "entries");
 	is(Err{ibv_resize_cq(watched.queue.get(), attr.max_cqe)}, 0, "to the most");
 	is(watched.queue->cqe, attr.max_cqe, "entries of the largest");
+}
+
+CASE("resize: takes no more addresses, and no more of what the context may own")
+{
+	const Setting limit(1, "user-cq-max", "1");
+	Device one(1), two(2);
+	Watched watched(one, 16);
+	Queue near(one, deep, watched.queue.get()), far(two, deep);
+	const Connection connection = connect(near, far);
+	const auto mappings = [] {
+		std::ifstream maps("/proc/self/maps");
+
+		return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+	};
+
+	is(Err{ibv_resize_cq(watched.queue.get(), 64)}, 0, "the first time");
+	const auto before = mappings();
+	for (int n = 0; n < 50; n++) {
+		is(Err{ibv_resize_cq(watched.queue.get(), n % 2 ? 64 : 1024)}, 0,
+		   "ibv_resize_cq");
+		send_all(near, far, n, 1);
+	}
+	is(mappings(), before, "mappings");
+	expect_order(near, 0, 50);
 }
 
 CASE("resize: a request for an event stays")

@@ -276,9 +276,11 @@ struct mpa_alloc_ucontext_resp {
  * @num_cqe: entries, a power of two
  * @ring_len: bytes to map
  *
- * RESIZE_CQ replaces the ring. The new one has the indices of the old one, the
- * entries that were not consumed, and the request for an event unless the user
- * makes it afterwards. The user does not consume entries meanwhile.
+ * RESIZE_CQ replaces the entries; those that were not consumed are in the new
+ * ones. The header stays where CREATE_CQ has put it, and the one at the start of
+ * the new mapping is not used. The user does not consume entries meanwhile. It
+ * may reserve the addresses before: as many bytes as the header and the entries
+ * take, rounded up to pages.
  */
 struct mpa_create_cq_resp {
 	__aligned_u64 cq_key;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpa.h"
 
@@ -32,28 +33,26 @@ static_assert(offsetof(struct mpa_uverbs_create_cq_resp, drv) ==
 static_assert(offsetof(union mpa_uverbs_resize_cq_resp, drv) ==
 	      sizeof(struct ib_uverbs_resize_cq_resp), "resize_cq response");
 
-/* Sets the ring and its memory in place of those that there are. */
-static int map_queue(struct mpa_cq *cq, int fd,
-		     const struct mpa_create_cq_resp *drv)
+static uint32_t cq_stride(const struct mpa_cq *cq)
 {
-	uint32_t stride = cq->timed ? sizeof(struct mpa_cqe_timed) :
-				      sizeof(struct mpa_cqe);
-	struct mpa_area area;
-	struct mpa_ring ring;
-	int ret;
+	return cq->timed ? sizeof(struct mpa_cqe_timed) : sizeof(struct mpa_cqe);
+}
 
-	ret = mpa_ring_plan(&ring, drv->num_cqe, stride, stride, drv->ring_len);
-	if (!ret && !ring.entries)
+/* Maps a new ring, whose memory may have been reserved. */
+static int cq_map(const struct mpa_cq *cq, struct mpa_area *area,
+		  struct mpa_ring *ring, int fd,
+		  const struct mpa_create_cq_resp *drv)
+{
+	uint32_t stride = cq_stride(cq);
+	int ret = mpa_ring_plan(ring, drv->num_cqe, stride, stride, drv->ring_len);
+
+	if (!ret && !ring->entries)
 		ret = EPROTO;
 	if (!ret)
-		ret = mpa_area_map(&area, fd, drv->cq_key, drv->ring_len);
-	if (ret)
-		return ret;
-	mpa_ring_place(&ring, &area, 0);
-	cq->area = area;
-	cq->ring = ring;
-	__atomic_store_n(&cq->hdr, ring.hdr, __ATOMIC_SEQ_CST);
-	return 0;
+		ret = mpa_area_map(area, fd, drv->cq_key, drv->ring_len);
+	if (!ret)
+		mpa_ring_place(ring, area, 0);
+	return ret;
 }
 
 static int cq_command(struct ibv_context *ibctx,
@@ -68,7 +67,7 @@ static int cq_command(struct ibv_context *ibctx,
 	if (ret)
 		return ret;
 
-	ret = map_queue(cq, ibctx->cmd_fd, &resp.drv);
+	ret = cq_map(cq, &cq->area, &cq->ring, ibctx->cmd_fd, &resp.drv);
 	if (ret) {
 		mpa_err(to_mpa_context(ibctx),
 			"cannot map a completion queue: error %d", ret);
@@ -170,20 +169,36 @@ struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 	return &cq->base.cq_ex;
 }
 
-/*
- * A request for an event that another thread makes in the old ring goes to the
- * new one: either that thread finds afterwards that the ring was replaced, or
- * the request is found here. mpa_ring_arm() has the barrier that pairs with the
- * one in between.
- */
-static void move_request(struct mpa_cq *cq, const struct mpa_ring_hdr *old)
+/* Bytes that the kernel's memory for a ring of so many entries has. */
+static size_t cq_ring_len(const struct mpa_cq *cq, uint32_t cqe)
 {
-	uint32_t arm;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), entries = 1;
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	arm = __atomic_load_n(&old->arm, __ATOMIC_RELAXED);
-	if (arm != MPA_ARM_NONE)
-		mpa_ring_arm(cq->ring.hdr, arm);
+	while (entries < cqe)
+		entries *= 2;
+	return (MPA_RING_HDR_LEN + entries * cq_stride(cq) + page - 1) / page * page;
+}
+
+static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
+{
+	union mpa_uverbs_resize_cq_resp resp = { .drv = { 0 } };
+	struct ibv_cq *ibcq = &cq->base.cq;
+	struct ibv_resize_cq cmd = { 0 };
+	struct mpa_area old = cq->resized;
+	struct mpa_ring ring;
+	int ret;
+
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
+				sizeof(resp));
+	if (!ret)
+		ret = cq_map(cq, area, &ring, ibcq->context->cmd_fd, &resp.drv);
+	if (ret)
+		return ret;
+	cq->resized = *area;
+	cq->ring.slots = ring.slots;
+	cq->ring.entries = ring.entries;
+	*area = old;
+	return 0;
 }
 
 /**
@@ -191,34 +206,26 @@ static void move_request(struct mpa_cq *cq, const struct mpa_ring_hdr *old)
  * @ibcq: the queue; its completions stay in it
  * @cqe: entries wanted
  *
+ * The header of the ring stays where it is: threads look at it and ask for
+ * events without the lock.
+ *
  * Return: 0, or a positive errno; %EINVAL if completions in the queue do not fit.
  */
 int mpa_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
-	union mpa_uverbs_resize_cq_resp resp = { .drv = { 0 } };
-	struct mpa_old_ring *old = malloc(sizeof(*old));
 	struct mpa_cq *cq = to_mpa_cq(ibcq);
-	const struct mpa_ring_hdr *hdr;
-	struct ibv_resize_cq cmd = { 0 };
+	struct mpa_area area;
 	int ret;
 
-	if (!old)
-		return ENOMEM;
-	mpa_cq_lock(cq);
-	hdr = cq->ring.hdr;
-	old->area = cq->area;
-	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
-				sizeof(resp));
-	if (!ret)
-		ret = map_queue(cq, ibcq->context->cmd_fd, &resp.drv);
-	if (!ret) {
-		old->next = cq->old_rings;
-		cq->old_rings = old;
-		move_request(cq, hdr);
-	}
-	mpa_cq_unlock(cq);
+	if (cqe <= 0)
+		return EINVAL;
+	ret = mpa_area_reserve(&area, cq_ring_len(cq, (uint32_t)cqe));
 	if (ret)
-		free(old);
+		return ret;
+	mpa_cq_lock(cq);
+	ret = cq_resize(cq, cqe, &area);
+	mpa_cq_unlock(cq);
+	mpa_area_unmap(&area);
 	return ret;
 }
 
@@ -250,13 +257,7 @@ int mpa_destroy_cq(struct ibv_cq *ibcq)
 
 	if (ret)
 		return ret;
-	while (cq->old_rings) {
-		struct mpa_old_ring *old = cq->old_rings;
-
-		cq->old_rings = old->next;
-		mpa_area_unmap(&old->area);
-		free(old);
-	}
+	mpa_area_unmap(&cq->resized);
 	mpa_area_unmap(&cq->area);
 	pthread_mutex_destroy(&cq->lock);
 	free(cq);
@@ -282,7 +283,7 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	 * the time. Other threads may be ahead of both indices; if these are
 	 * equal, every completion before prod was taken all the same.
 	 */
-	if (mpa_ring_empty(__atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE),
+	if (mpa_ring_empty(cq->ring.hdr,
 			   __atomic_load_n(&cq->cons, __ATOMIC_RELAXED)))
 		return 0;
 
@@ -307,17 +308,8 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
  */
 int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
-	struct mpa_cq *cq = to_mpa_cq(ibcq);
-	struct mpa_ring_hdr *now = __atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE);
-	struct mpa_ring_hdr *hdr;
-
-	/* See move_request(). */
-	do {
-		hdr = now;
-		mpa_ring_arm(hdr, solicited_only ? MPA_ARM_SOLICITED :
-						   MPA_ARM_NEXT);
-		now = __atomic_load_n(&cq->hdr, __ATOMIC_ACQUIRE);
-	} while (now != hdr);
+	mpa_ring_arm(to_mpa_cq(ibcq)->ring.hdr,
+		     solicited_only ? MPA_ARM_SOLICITED : MPA_ARM_NEXT);
 	return 0;
 }
 

@@ -43,27 +43,16 @@ struct mpa_context {
 };
 
 /**
- * struct mpa_old_ring - the ring that a completion queue had before
- * @next: the one before that
- * @area: its memory
- */
-struct mpa_old_ring {
-	struct mpa_old_ring *next;
-	struct mpa_area area;
-};
-
-/**
  * struct mpa_cq - a completion queue
  * @base: libibverbs' part
  * @lock: protects all below
  * @unlocked: the program promised to use it from one thread only
  * @timed: entries are of struct mpa_cqe_timed; constant
  * @cons: index of the next entry to be read; looked at without the lock, too
- * @hdr: that of @ring; looked at without the lock, too
- * @area: memory of @ring
- * @ring: the entries
- * @old_rings: rings that were replaced. Their memory stays mapped as long as
- *	the queue exists, because of those who look at @hdr
+ * @area: memory of the header of @ring, and of its entries until the queue is
+ *	resized; constant
+ * @resized: memory of the entries since then
+ * @ring: the entries; its header is constant, and looked at without the lock
  * @cur: entry that the program looks at between start_poll and end_poll; its
  *	time is valid if @timed
  */
@@ -73,10 +62,9 @@ struct mpa_cq {
 	bool unlocked;
 	bool timed;
 	uint32_t cons;
-	struct mpa_ring_hdr *hdr;
 	struct mpa_area area;
+	struct mpa_area resized;
 	struct mpa_ring ring;
-	struct mpa_old_ring *old_rings;
 	struct mpa_cqe_timed cur;
 };
 
@@ -216,6 +204,7 @@ static inline uint32_t mpa_rq_sges(const struct mpa_ring *ring, uint32_t granted
 		    ##__VA_ARGS__)
 
 /* ring.c */
+int mpa_area_reserve(struct mpa_area *area, size_t len);
 int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len);
 void mpa_area_unmap(struct mpa_area *area);
 int mpa_ring_plan(struct mpa_ring *ring, uint32_t entries, uint32_t stride,

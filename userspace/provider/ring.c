@@ -7,27 +7,49 @@
 
 #include "mpa.h"
 
-/**
- * mpa_area_map() - map the memory of rings
- * @area: filled in
- * @fd: command file of the open device
- * @key: mmap() offset
- * @len: bytes to map
- *
- * Return: 0, or a positive errno. The area can be unmapped in either case.
- */
-int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len)
+static int area_mmap(struct mpa_area *area, size_t len, int prot, int flags,
+		     int fd, uint64_t key)
 {
-	void *base;
+	void *base = mmap(area->base, len, prot, flags, fd, (off_t)key);
 
-	*area = (struct mpa_area){ 0 };
-	base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		    (off_t)key);
 	if (base == MAP_FAILED)
 		return errno;
 	area->base = base;
 	area->len = len;
 	return 0;
+}
+
+/**
+ * mpa_area_reserve() - take addresses for memory that is mapped later
+ * @area: filled in; all zeros if it fails
+ * @len: bytes
+ *
+ * mpa_area_map() then needs nothing that a process can run out of.
+ *
+ * Return: 0, or a positive errno.
+ */
+int mpa_area_reserve(struct mpa_area *area, size_t len)
+{
+	*area = (struct mpa_area){ 0 };
+	return area_mmap(area, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/**
+ * mpa_area_map() - map the memory of rings
+ * @area: reserved, or all zeros; filled in
+ * @fd: command file of the open device
+ * @key: mmap() offset
+ * @len: bytes to map; of a reserved area, as many as are reserved
+ *
+ * Return: 0, or a positive errno; %EPROTO if @len differs from what is reserved.
+ * The area can be unmapped in either case.
+ */
+int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len)
+{
+	if (area->base && area->len != len)
+		return EPROTO;
+	return area_mmap(area, len, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (area->base ? MAP_FIXED : 0), fd, key);
 }
 
 /**

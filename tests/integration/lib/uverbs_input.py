@@ -253,11 +253,20 @@ def changed_queues(device, results):
         device.resize_cq, handle, 100)
     results.same("resized to 100", (error, actual, entries, new_length),
                  (None, 128, 128, 2 * PAGE))
-    _, error = attempt(device.map, key, length)
-    results.same("the old ring cannot be mapped again", error, "EINVAL")
+    # The header stays in the first ring, and the kernel does not read its own index there.
     words[0] = 77
+    words[16] = 1
+    _, error = attempt(device.resize_cq, handle, 200)
+    results.same("the first header has the indices", error, "EINVAL")
+    words[16] = 0
     at = ctypes.cast(device.map(new_key, new_length), ctypes.POINTER(ctypes.c_uint32))
-    results.same("the new ring has the indices", (at[0], at[16], at[17]), (0, 0, 0))
+    at[16] = 1
+    _, error = attempt(device.resize_cq, handle, 200)
+    results.same("the header of the new ring is not used", error, None)
+    for wanted, where in ((None, (key, length)), ("EINVAL", (new_key, new_length))):
+        _, error = attempt(device.map, *where)
+        results.same("the first ring can be mapped, one that was replaced cannot",
+                     error, wanted)
     for mask, wanted in ((0, "EINVAL"), (1, None), (2, "ENOTSUP"), (3, "ENOTSUP")):
         _, error = attempt(device.modify_cq, handle, mask, 65535, 65535)
         results.same(f"modified with mask {mask}", error, wanted)

@@ -365,21 +365,51 @@ TEST_F(CqTest, refused_resizing_changes_nothing)
 	destroy(cq);
 }
 
-/* A thread that has read the place of the old ring asks for an event in it. */
-TEST_F(CqTest, request_in_the_old_ring_is_moved)
+/* The header stays where it is, so that a request needs no lock. */
+TEST_F(CqTest, resizing_keeps_the_request_for_an_event)
+{
+	ibv_cq *cq = make_cq(4);
+	const auto &arm = kernel.cq(cq->handle).hdr().arm;
+
+	EXPECT_EQ(kernel.ops.req_notify_cq(cq, 1), 0);
+	for (int cqe : { 8, 16, 2 }) {
+		EXPECT_EQ(kernel.ops.resize_cq(cq, cqe), 0);
+		EXPECT_EQ(&kernel.cq(cq->handle).hdr().arm, &arm);
+		EXPECT_EQ(arm, std::uint32_t{ MPA_ARM_SOLICITED });
+	}
+	EXPECT_EQ(kernel.ops.req_notify_cq(cq, 0), 0);
+	EXPECT_EQ(arm, std::uint32_t{ MPA_ARM_NEXT });
+	destroy(cq);
+}
+
+TEST_F(CqTest, resizing_keeps_two_mappings_at_the_most)
 {
 	ibv_cq *cq = make_cq(4);
 
-	kernel.after_resize = [](const fake::Ring &old) {
-		old.hdr().arm = MPA_ARM_SOLICITED;
-	};
-	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), 0);
-	EXPECT_EQ(kernel.cq(cq->handle).hdr().arm,
-		  std::uint32_t{ MPA_ARM_SOLICITED });
-	/* A request that the kernel has moved is not weakened. */
-	kernel.cq(cq->handle).hdr().arm = MPA_ARM_NEXT;
-	EXPECT_EQ(kernel.ops.resize_cq(cq, 16), 0);
-	EXPECT_EQ(kernel.cq(cq->handle).hdr().arm, std::uint32_t{ MPA_ARM_NEXT });
+	for (int n = 0; n < 20; n++) {
+		EXPECT_EQ(kernel.ops.resize_cq(cq, n % 2 ? 4 : 1024), 0);
+		EXPECT_EQ(kernel.objects["mapping"], 2);
+	}
+	destroy(cq);
+}
+
+/* Without addresses the kernel is not asked: the ring could not be mapped. */
+TEST_F(CqTest, resizing_reserves_addresses_first)
+{
+	ibv_cq *cq = make_cq(4);
+
+	push(cq, 1);
+	kernel.commands.clear();
+	kernel.fail_reserve = true;
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), ENOMEM);
+	EXPECT_TRUE(kernel.commands.empty());
+	kernel.fail_reserve = false;
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 0), EINVAL);
+	EXPECT_EQ(kernel.ops.resize_cq(cq, -1), EINVAL);
+	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 1 }));
+	/* A ring of another length than both sides compute. */
+	kernel.edit_cq = [](mpa_create_cq_resp &drv) { drv.ring_len += 4096; };
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), EPROTO);
 	destroy(cq);
 }
 

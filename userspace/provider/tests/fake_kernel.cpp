@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 namespace fake {
@@ -20,6 +21,17 @@ Kernel *the_kernel;
 const verbs_device_ops *the_driver;
 
 constexpr int command_fd = 0x6d7061;
+
+/* Memory that can be mapped a second time, where the provider wants it. */
+std::shared_ptr<void> shared_memory(std::size_t len)
+{
+	void *base = ::mmap(nullptr, len, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (base == MAP_FAILED)
+		throw std::bad_alloc();
+	return { base, [len](void *at) { ::munmap(at, len); } };
+}
 
 } // namespace
 
@@ -64,7 +76,7 @@ Ring &Kernel::make_ring(std::uint64_t key, std::uint32_t entries,
 	ring.entries = entries;
 	ring.stride = stride;
 	ring.len = (MPA_RING_HDR_LEN + entries * stride + 4095) & ~4095u;
-	ring.memory = std::make_shared<std::uint64_t[]>(ring.len / 8);
+	ring.memory = shared_memory(ring.len);
 	return rings[key] = std::move(ring);
 }
 
@@ -77,7 +89,7 @@ mpa_create_cq_resp Kernel::make_cq_ring(std::uint32_t handle,
 
 	/* What was replaced stays, as long as it is mapped. */
 	if (auto old = rings.find(key); old != rings.end())
-		rings[key | 8 | replaced++] = old->second;
+		rings[std::uint64_t{ 1 } << 60 | replaced++] = old->second;
 	auto &ring = make_ring(key, entries, stride);
 	mpa_create_cq_resp drv{ .cq_key = key,
 				.num_cqe = ring.entries,
@@ -417,11 +429,9 @@ int ibv_cmd_resize_cq(ibv_cq *cq, int cqe, struct ibv_resize_cq *,
 	auto drv = k.make_cq_ring(cq->handle, cqe, old.stride);
 	auto &ring = k.cq(cq->handle);
 
-	ring.hdr() = old.hdr();
-	old.hdr().arm = MPA_ARM_NONE;
+	ring.header = old.header ? old.header : old.memory;
 	for (auto i = old.hdr().cons; i != old.hdr().prod; i++)
 		std::memcpy(&ring.at<char>(i), &old.at<char>(i), old.stride);
-	k.after_resize(old);
 	fake::respond(resp, resp_size, drv);
 	return 0;
 }
@@ -487,7 +497,7 @@ int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
 	rq.offset = (MPA_RING_HDR_LEN + sq.entries * sq.stride + 63) & ~63u;
 	sq.len = (rq.offset + MPA_RING_HDR_LEN + rq.entries * rq.stride + 4095) &
 		 ~4095u;
-	sq.memory = std::make_shared<std::uint64_t[]>(sq.len / 8);
+	sq.memory = fake::shared_memory(sq.len);
 	rq.memory = sq.memory;
 	mpa_create_qp_resp drv{ .key = key | 1,
 				.len = sq.len,
@@ -627,6 +637,10 @@ void *__wrap_calloc(std::size_t n, std::size_t size)
 void *__wrap_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
 		  off_t offset)
 {
+	if (fake::the_kernel && fake::the_kernel->fail_reserve && prot == PROT_NONE) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	if (fd != fake::command_fd)
 		return __real_mmap(addr, len, prot, flags, fd, offset);
 
@@ -637,29 +651,32 @@ void *__wrap_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
 		return MAP_FAILED;
 	}
 	EXPECT_EQ(prot, PROT_READ | PROT_WRITE);
-	EXPECT_EQ(flags, MAP_SHARED);
+	EXPECT_EQ(flags, addr ? MAP_SHARED | MAP_FIXED : MAP_SHARED);
 	auto &ring = k.rings.at(static_cast<std::uint64_t>(offset));
 
 	EXPECT_EQ(len, ring.len);
-	EXPECT_FALSE(ring.mapped);
-	ring.mapped = true;
+	EXPECT_EQ(ring.mapped, nullptr);
+	/* Of a length of 0: a second mapping of the same pages. */
+	ring.mapped = addr ? ::mremap(ring.memory.get(), 0, len,
+				      MREMAP_MAYMOVE | MREMAP_FIXED, addr) :
+			     ::mremap(ring.memory.get(), 0, len, MREMAP_MAYMOVE);
+	EXPECT_NE(ring.mapped, MAP_FAILED);
 	k.object("mapping", 1);
-	return ring.memory.get();
+	return ring.mapped;
 }
 
 int __wrap_munmap(void *addr, std::size_t len)
 {
-	for (auto &[key, ring] : Kernel::current().rings) {
-		if (!ring.mapped || ring.memory.get() != addr)
-			continue;
-		EXPECT_EQ(len, ring.len);
-		ring.mapped = false;
-		/* The sanitizer catches any later access. */
-		for (auto &other : Kernel::current().rings)
-			if (other.second.memory.get() == addr)
-				other.second.memory.reset();
-		Kernel::current().object("mapping", -1);
-		return 0;
+	Kernel *k = fake::the_kernel;
+
+	if (k) {
+		for (auto &[key, ring] : k->rings) {
+			if (!ring.mapped || ring.mapped != addr)
+				continue;
+			EXPECT_EQ(len, ring.len);
+			ring.mapped = nullptr;
+			k->object("mapping", -1);
+		}
 	}
 	return __real_munmap(addr, len);
 }

@@ -22,23 +22,28 @@
 
 namespace fake {
 
-/* A ring as the kernel sees it; those of a queue pair share their memory. */
+/*
+ * A ring as the kernel sees it; those of a queue pair share their memory. The header
+ * of a completion queue that was resized is in the memory it had first.
+ */
 struct Ring {
-	std::shared_ptr<std::uint64_t[]> memory;
+	std::shared_ptr<void> memory;
+	std::shared_ptr<void> header;
 	std::uint32_t offset = 0;
 	std::uint32_t entries = 0;
 	std::uint32_t stride = 0;
 	std::uint32_t len = 0;
-	bool mapped = false;
+	void *mapped = nullptr;	/* where the provider has it */
 
 	mpa_ring_hdr &hdr() const
 	{
-		return *reinterpret_cast<mpa_ring_hdr *>(bytes());
+		return *reinterpret_cast<mpa_ring_hdr *>(
+			header ? header.get() : bytes());
 	}
 
 	std::uint8_t *bytes() const
 	{
-		return reinterpret_cast<std::uint8_t *>(memory.get()) + offset;
+		return static_cast<std::uint8_t *>(memory.get()) + offset;
 	}
 
 	/* The entry at an index. */
@@ -79,13 +84,12 @@ public:
 	std::uint32_t abi_version = MPA_ABI_VERSION;
 	std::uint32_t features = ~0u;		/* of the next context */
 	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
-	/* Between the answer to RESIZE_CQ and the provider's return. */
-	std::function<void(const Ring &old)> after_resize = [](auto &) {};
 	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
 	std::function<void(mpa_create_srq_resp &)> edit_srq = [](auto &) {};
 	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
 	int fail_calloc = 0;			/* the n-th call from now on */
-	int fail_mmap = 0;
+	int fail_mmap = 0;			/* of rings */
+	bool fail_reserve = false;
 	std::deque<int> write_errors;		/* 0: the correct value */
 	std::optional<std::size_t> write_short;
 
