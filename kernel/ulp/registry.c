@@ -280,7 +280,7 @@ static void registry_next_generation(struct mpa_net *mn,
 
 /* ---- Adding and removing ---- */
 
-static void node_notify(const struct mpa_node *node, enum mpa_cmd cmd)
+static void node_send_event(const struct mpa_node *node, enum mpa_cmd cmd)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	if (!mpa_netlink_has_listeners(node->net))
@@ -325,8 +325,8 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 		/* mpa_node_listed() reads it without the lock. */
 		WRITE_ONCE(node->net, net);
 		registry_next_generation(mn, node->kind);
-		node_notify(node, node->kind == MPA_NODE_DEVICE ?
-			    MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
+		node_send_event(node, node->kind == MPA_NODE_DEVICE ?
+				MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 	return ret;
@@ -340,8 +340,8 @@ static void node_erase(struct mpa_node *node)
 	lockdep_assert_held(&mpa_registry_lock);
 	xa_erase(registry_nodes(mn, node->kind), node->id);
 	registry_next_generation(mn, node->kind);
-	node_notify(node, node->kind == MPA_NODE_DEVICE ? MPA_CMD_DEV_DEL_NTF :
-						     MPA_CMD_LISTEN_DEL_NTF);
+	node_send_event(node, node->kind == MPA_NODE_DEVICE ?
+			MPA_CMD_DEV_DEL_NTF : MPA_CMD_LISTEN_DEL_NTF);
 	WRITE_ONCE(node->net, NULL);
 }
 
@@ -372,7 +372,7 @@ void mpa_node_changed(struct mpa_node *node)
 	if (node->net) {
 		registry_next_generation(mpa_net_of(node->net), node->kind);
 		if (node->kind == MPA_NODE_DEVICE)
-			node_notify(node, MPA_CMD_DEV_CHANGE_NTF);
+			node_send_event(node, MPA_CMD_DEV_CHANGE_NTF);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
@@ -424,7 +424,7 @@ bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed)
 	return due;
 }
 
-static void node_notify_half_open(const struct mpa_node *node)
+static void node_send_half_open(const struct mpa_node *node)
 {
 	struct mpa_failure_view v = {
 		.kind = MPA_FAILURE_HALF_OPEN,
@@ -451,7 +451,7 @@ void mpa_node_half_open(struct mpa_node *node)
 	spin_lock_bh(&mpa_registry_lock);
 	if (node->net) {
 		mpa_count(mpa_net_of(node->net), MPA_COUNT_HALF_OPEN, 1);
-		node_notify_half_open(node);
+		node_send_half_open(node);
 	}
 	spin_unlock_bh(&mpa_registry_lock);
 }
@@ -530,7 +530,7 @@ static void registry_notify_change(struct net *net, const struct mpa_change *c)
 {
 	lockdep_assert_held(&mpa_registry_lock);
 	if (c->node) {
-		node_notify(c->node, MPA_CMD_CONFIG_NTF);
+		node_send_event(c->node, MPA_CMD_CONFIG_NTF);
 	} else if (mpa_netlink_has_listeners(net)) {
 		registry_view_defaults(mpa_net_of(net), &registry_shared_view);
 		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &registry_shared_view);
