@@ -9,6 +9,7 @@ used, with and without PREEMPT_RT.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from .archive import Archive
 from .common import BUILD, LabError, copy_sources, run_logged
@@ -21,6 +22,9 @@ HEADERS = re.compile(
     r"-(?P<flavour>(?:rt-|cloud-)?(?P<architecture>amd64|arm64)))")
 # Nothing reads debug information here, and it takes a third of the time of a build.
 WITHOUT_DEBUG_INFO = ("KCFLAGS=-g0", "CONFIG_DEBUG_INFO_BTF_MODULES=")
+# Files that group_sources() puts together.
+GROUP = 12
+MODULE = re.compile(r"^(\w+)-y := ((?:.*\\\n)*.*\n)", re.MULTILINE)
 # Lines of a build that say nothing about our code.
 HARMLESS = re.compile(r"(pahole version|the compiler) differs from the one")
 SUITE = "trixie"
@@ -95,6 +99,30 @@ def kernels(archive):
                   if not kernel.cloud or kernel.version == latest)
 
 
+def group_sources(home):
+    """Makes Kbuild in a copy of the sources compile several files of a directory as one:
+    most of the time of a compilation goes into the kernel's headers. It hides that a file
+    lacks an include which another one has."""
+    def objects(match):
+        module, names = match[1], match[2].replace("\\\n", " ").split()
+        # This one includes the kernel's headers in another way.
+        single = [name for name in names if name.endswith("/trace.o")]
+        groups = {}
+        for name in (name for name in names if name not in single):
+            groups.setdefault(Path(name).parent, []).append(Path(name))
+        for directory, members in groups.items():
+            for first in range(0, len(members), GROUP):
+                group = f"{module}-{directory.name}-{first}"
+                (home / f"{group}.c").write_text("".join(
+                    f'#include "{one.with_suffix(".c")}"\n'
+                    for one in members[first:first + GROUP]), "utf-8")
+                single.append(f"{group}.o")
+        return f"{module}-y := {' '.join(single)}\n"
+
+    kbuild = home / "Kbuild"
+    kbuild.write_text(MODULE.sub(objects, kbuild.read_text("utf-8")), "utf-8")
+
+
 class Builder:
     """Builds modules for Debian's kernels, for amd64 or across for arm64."""
 
@@ -143,11 +171,17 @@ class Builder:
     def log(kernel):
         return BUILD / "lab" / f"modules-{kernel.release}.log"
 
-    def build(self, kernel):
-        """Builds the modules for a kernel; returns the warnings of the compiler."""
+    def build(self, kernel, grouped=False):
+        """Builds the modules for a kernel; returns the warnings of the compiler.
+
+        grouped: see group_sources(). These modules are not for use."""
         self.headers(kernel)
         home = self.directory(kernel)
+        if grouped:
+            home = home.with_name(f"{home.name}-grouped")
         copy_sources(home)
+        if grouped:
+            group_sources(home)
         run_logged(
             self.root.command(
                 ["make", "-C", f"/usr/src/{kernel.package}", "M=/mnt", "-j2",
