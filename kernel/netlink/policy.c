@@ -38,7 +38,7 @@ static struct netlink_range_validation half_open_range = {
 	.max	= HALF_OPEN_MAX,
 };
 
-static struct netlink_range_validation first_fpdu_range = {
+static struct netlink_range_validation optional_timeout_range = {
 	.max	= TIMEOUT_MAX,
 };
 
@@ -106,7 +106,7 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 		NLA_POLICY_RANGE(NLA_U32, MPA_SEGMENTS_SINGLE,
 				 MPA_SEGMENTS_AUTO),
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
-		NLA_POLICY_FULL_RANGE(NLA_U32, &first_fpdu_range),
+		NLA_POLICY_FULL_RANGE(NLA_U32, &optional_timeout_range),
 	[MPA_A_CONFIG_CLOSE_TIMEOUT] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range),
 	[MPA_A_CONFIG_LINGER_MAX] =
@@ -127,6 +127,8 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 				 MPA_RDMAP_EXTENSIONS_ON),
 	[MPA_A_CONFIG_RECEIVE_WAIT] =
 		NLA_POLICY_FULL_RANGE(NLA_U32, &receive_wait_range),
+	[MPA_A_CONFIG_PEER_TIMEOUT] =
+		NLA_POLICY_FULL_RANGE(NLA_U32, &optional_timeout_range),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

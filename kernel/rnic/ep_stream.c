@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Endpoints: the MPA stream, whose callbacks lead to the QP and to the core. */
+#include <linux/tcp.h>
 #include <net/sock.h>
 
 #include "ddp/check.h"
@@ -199,6 +200,27 @@ static void rnic_ep_label(struct rnic_ep *ep)
 		mpa_set_label(ep->conn, &label);
 }
 
+/*
+ * TCP finds out that the peer is gone. Without keepalive an idle QP would not
+ * notice it. The setting peer-timeout covers unacknowledged data, too: the last
+ * of a few probes, of which TCP has times in seconds, is sent at its end.
+ */
+static void rnic_ep_watch_peer(const struct rnic_ep *ep, struct sock *sk)
+{
+	u32 ms = ep->config.v[MPA_A_CONFIG_PEER_TIMEOUT];
+	u32 total = max(DIV_ROUND_UP(ms, MSEC_PER_SEC), 2U);
+	u32 interval = max(total / 4, 1U);
+	u32 probes = min(total - 1, 3U);
+
+	if (ms) {
+		tcp_sock_set_user_timeout(sk, total * MSEC_PER_SEC);
+		tcp_sock_set_keepidle(sk, total - probes * interval);
+		tcp_sock_set_keepintvl(sk, interval);
+	}
+	if (ms || ep->config.v[MPA_A_CONFIG_KEEPALIVE])
+		sock_set_keepalive(sk);
+}
+
 /**
  * rnic_ep_attach() - attach a stream to the socket
  * @ep: the endpoint, locked
@@ -213,9 +235,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	/* Without it an idle QP would not notice that its peer is gone. */
-	if (ep->config.v[MPA_A_CONFIG_KEEPALIVE])
-		sock_set_keepalive(sk);
+	rnic_ep_watch_peer(ep, sk);
 	atomic_inc(&ep->dev->nr_conn);
 	lock_sock(sk);
 	ep->conn = conn;

@@ -75,6 +75,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 		.def = MPA_RDMAP_EXTENSIONS_NEGOTIATE,
 	},
 	[MPA_A_CONFIG_RECEIVE_WAIT] = { .max = RECEIVE_WAIT_MAX },
+	[MPA_A_CONFIG_PEER_TIMEOUT] = { .max = TIMEOUT_MAX },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -105,6 +106,8 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RDMAP_EXTENSIONS] =
 		"rdmap-extensions must be 0 (off), 1 (negotiate) or 2 (on)",
 	[MPA_A_CONFIG_RECEIVE_WAIT] = "receive-wait must be from 0 to 60000 ms",
+	[MPA_A_CONFIG_PEER_TIMEOUT] =
+		"peer-timeout must be from 0 (those of TCP) to 3600000 ms",
 };
 
 /**

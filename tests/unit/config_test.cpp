@@ -98,6 +98,7 @@ constexpr Bounds bounds[] = {
 	{ "user rings max", MPA_A_CONFIG_USER_RINGS_MAX, 1, 1048576, 4096 },
 	{ "rdmap extensions", MPA_A_CONFIG_RDMAP_EXTENSIONS, 0, 2, 1 },
 	{ "receive wait", MPA_A_CONFIG_RECEIVE_WAIT, 0, 60000, 0 },
+	{ "peer timeout", MPA_A_CONFIG_PEER_TIMEOUT, 0, 3600000, 0 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);

@@ -155,6 +155,10 @@ enum mpa_attr {
  * @MPA_A_CONFIG_RECEIVE_WAIT: 0 .. 60000 ms: how long a message that finds no
  *	receive waits for one before it ends its connection; connections of
  *	devices; default 0
+ * @MPA_A_CONFIG_PEER_TIMEOUT: 0 .. 3600000 ms: time without a sign of life after
+ *	which the peer of a device's connection is gone, in whole seconds, at
+ *	least 2, whether the connection is idle or not; 0: as TCP and
+ *	%MPA_A_CONFIG_KEEPALIVE decide; default 0
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -183,6 +187,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_USER_RINGS_MAX	= 23,
 	MPA_A_CONFIG_RDMAP_EXTENSIONS	= 24,
 	MPA_A_CONFIG_RECEIVE_WAIT	= 25,
+	MPA_A_CONFIG_PEER_TIMEOUT	= 26,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

@@ -185,6 +185,22 @@ keepalive() {
 	setting keepalive inherit
 }
 
+# peer_timeout idle|busy: a peer disappears silently, long before TCP's own times.
+peer_timeout() {
+	local label="peer-timeout, $1" messages=1
+	[[ $1 == idle ]] || messages=8
+	setting peer-timeout 4s
+	begin "$label" 1 4096 send "$messages" 1 destroy
+	shape h1 netem loss 100%
+	[[ $1 == idle ]] || touch "$gate"
+	SECONDS=0
+	lab_check "$label: the QP finds out" \
+		lab_wait 20 counters_hold mpa1 conn_reset=1
+	lab_check "$label: not before its time" test "$SECONDS" -ge 2
+	finish
+	setting peer-timeout inherit
+}
+
 ends() {
 	outage disconnect
 	outage destroy
@@ -193,6 +209,10 @@ ends() {
 	trickle destroy
 	dead_peer
 	crowd
+	setting keepalive off
+	peer_timeout idle
+	peer_timeout busy
+	setting keepalive inherit
 	sysctl_of h1 tcp_keepalive_time=2
 	sysctl_of h1 tcp_keepalive_intvl=1
 	sysctl_of h1 tcp_keepalive_probes=3

@@ -100,7 +100,7 @@ const Row completions[] = {
 				    "first-fpdu-timeout close-timeout linger-max "
 				    "keepalive user-qp-max user-cq-max user-mr-max "
 				    "user-pd-max user-rings-max "
-				    "rdmap-extensions receive-wait"},
+				    "rdmap-extensions receive-wait peer-timeout"},
 	{{"get", "dev", "mpa1", ""}, ""},
 	{{"stat", "conn", "17", ""}, ""},
 	{{"conn", "nonsense", ""}, ""},

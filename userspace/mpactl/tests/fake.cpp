@@ -239,6 +239,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_USER_RINGS_MAX, 4096);
 	all.set(MPA_A_CONFIG_RDMAP_EXTENSIONS, MPA_RDMAP_EXTENSIONS_NEGOTIATE);
 	all.set(MPA_A_CONFIG_RECEIVE_WAIT, 0);
+	all.set(MPA_A_CONFIG_PEER_TIMEOUT, 0);
 	return all;
 }
 

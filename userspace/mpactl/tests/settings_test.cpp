@@ -75,6 +75,7 @@ const Good good[] = {
 	{"rdmap-extensions", "on", MPA_RDMAP_EXTENSIONS_ON},
 	{"receive-wait", "0", 0, "0ms"},
 	{"receive-wait", "5s", 5000},
+	{"peer-timeout", "1h", 3600000, "1h"},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -136,6 +137,7 @@ const Bad bad[] = {
 	{"rdmap-extensions", "1"},
 	{"rdmap-extensions", ""},
 	{"receive-wait", "forever"},
+	{"peer-timeout", "never"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -183,6 +185,7 @@ const GoodJson good_json[] = {
 	{"keepalive", "true", 1},
 	{"rdmap-extensions", R"("on")", 2},
 	{"receive-wait", "60000", 60000},
+	{"peer-timeout", "0", 0},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -225,6 +228,7 @@ const Bad bad_json[] = {
 	{"linger-max", "0"},
 	{"keepalive", "1"},
 	{"receive-wait", "60001"},
+	{"peer-timeout", "3600001"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

@@ -113,6 +113,9 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_RECEIVE_WAIT, Kind::duration, "receive-wait",
 		 "receive_wait", 0, 60000, {},
 		 "how long a message waits for a receive; 0: not at all"},
+		{MPA_A_CONFIG_PEER_TIMEOUT, Kind::duration, "peer-timeout",
+		 "peer_timeout", 0, 3600000, {},
+		 "time without a sign of life after which a peer is gone; 0: as TCP decides"},
 	};
 }
 
