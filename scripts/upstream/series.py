@@ -240,9 +240,18 @@ class Series:
         return [one for one in listed if place(one) and place(one) not in self.files]
 
 
+def not_built(sources):
+    """Those of the sources in C that no Makefile of the series names."""
+    named = {word for path in (HERE / "tree").rglob("Makefile")
+             for word in path.read_text("utf-8").split()}
+    built = {posixpath.basename(word) for word in named}
+    return [one for one in sources
+            if one.endswith(".c") and posixpath.basename(one[:-2]) + ".o" not in built]
+
+
 def check_texts():
     """Rewrites all sources as for a kernel without any of the newer interfaces, and looks
-    whether each is in a patch: what can be checked without a kernel's tree."""
+    whether each is in a patch and is built: what can be checked without a kernel's tree."""
     rewriter = Rewriter(REPO, set(), EDITS)
     seen = set()
     for patch in patches():
@@ -254,6 +263,8 @@ def check_texts():
     unused = [one for one in EDITS if one not in seen]
     if missing or unused:
         raise SeriesError("in no patch: " + ", ".join(missing + unused))
+    if forgotten := not_built(one for one in listed if place(one)):
+        raise SeriesError("in no Makefile: " + ", ".join(forgotten))
 
 
 # ---- Commits ----
