@@ -93,6 +93,7 @@ static int details_put_result(struct sk_buff *msg, const struct mpa_result *r)
  * @sq_posted: send requests not reported yet
  * @sq_taken: those of them that are started
  * @rq_posted: receives not taken yet
+ * @receive_wait: as in struct rnic_qp
  * @started: @res is valid
  * @res: result of the startup exchange
  * @cause: what ended the stream
@@ -102,6 +103,7 @@ struct details_qp {
 	u32 sq_posted;
 	u32 sq_taken;
 	u32 rq_posted;
+	s32 receive_wait;
 	bool started;
 	struct mpa_result res;
 	u32 cause;
@@ -117,6 +119,7 @@ static void details_read_qp(struct rnic_qp *qp, struct details_qp *s)
 	s->sq_posted = rnic_ring_pending(&sq->ring, sq->retired);
 	s->sq_taken = sq->fetched - sq->retired;
 	s->rq_posted = rnic_rq_pending(&qp->rq);
+	s->receive_wait = qp->receive_wait;
 	s->started = qp->started;
 	s->res = qp->res;
 	s->cause = qp->cause;
@@ -141,9 +144,14 @@ static int details_put_queues(struct sk_buff *msg, const struct rnic_qp *qp,
 		{ "rq_size", qp->rq.ring.size },
 		{ "rq_posted", s->rq_posted },
 	};
+	const struct detail wait = { "receive_wait_ms", s->receive_wait };
+	int ret;
 
 	BUILD_BUG_ON(ARRAY_SIZE(states) != RNIC_QP_STATES);
-	return details_put(msg, details, ARRAY_SIZE(details));
+	ret = details_put(msg, details, ARRAY_SIZE(details));
+	if (!ret && s->receive_wait != RNIC_QP_WAIT_SETTING)
+		ret = details_put(msg, &wait, 1);
+	return ret;
 }
 
 /* Adds what changes while the stream runs. */

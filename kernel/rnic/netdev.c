@@ -21,6 +21,7 @@
 
 #include "cm.h"
 #include "device.h"
+#include "methods.h"
 #include "mr.h"
 #include "mr_verbs.h"
 #include "netdev.h"
@@ -206,6 +207,7 @@ static void rnic_dev_setup_ibdev(struct rnic_dev *dev)
 	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = RNIC_STAG_LOCAL_DMA;
+	ibdev->driver_def = rnic_methods;
 	/* The doorbell of the send queue. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	/* Ports are those of TCP; no user space service maps them. */

@@ -259,9 +259,10 @@ struct rnic_due {
  * @send_opcode: opcode of its first segment
  * @write_len: bytes of the Write in progress
  * @wrote: bytes of the last Write since the last message that took a receive
- * @wait: how long a message may wait for a receive, jiffies; 0: not at all
+ * @wait: how long a message may wait for a receive, jiffies; 0: not at all.
+ *	Written under &rnic_qp.lock, read without
  * @waiting: the next message waits, or has waited
- * @wait_end: @waiting: the last moment, jiffies
+ * @waits_since: @waiting: since when, jiffies
  * @read_msn: MSN of the next Read Request or Atomic Request
  * @atomic_msn: MSN of the next Atomic Response
  * @alone: segments that must not be joined with others
@@ -282,7 +283,7 @@ struct rnic_rx_state {
 	u64 wrote;
 	unsigned long wait;
 	bool waiting;
-	unsigned long wait_end;
+	unsigned long waits_since;
 	u32 read_msn;
 	u32 atomic_msn;
 	u32 alone;
@@ -313,6 +314,9 @@ struct rnic_end {
 	enum rnic_ep_end_how how;
 };
 
+/* rnic_qp.receive_wait: as the setting says when a stream starts. */
+#define RNIC_QP_WAIT_SETTING	(-1)
+
 /**
  * struct rnic_qp - a queue pair
  * @ibqp: the core's part
@@ -328,6 +332,8 @@ struct rnic_end {
  * @access: IB_ACCESS_* of the peer on the stream, in addition to those of
  *	regions; written under @lock, read without. %RNIC_QP_ACCESS_DEFAULT
  *	until modify_qp changes them
+ * @receive_wait: milliseconds that a message may wait for a receive, or
+ *	%RNIC_QP_WAIT_SETTING; under @lock
  * @discard: RESET is in progress: posted requests are not reported; under @lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock
  * @unbound: woken when @ep has become NULL
@@ -362,6 +368,7 @@ struct rnic_qp {
 	enum rnic_qp_state state;
 	enum ib_qp_state ib_state;
 	int access;
+	s32 receive_wait;
 	bool discard;
 	struct rnic_ep *ep;
 	wait_queue_head_t unbound;

@@ -366,6 +366,25 @@ void rnic_qp_forget_end(struct rnic_qp *qp)
 	qp->tx.fin_asked = false;
 }
 
+/**
+ * rnic_qp_set_receive_wait() - let messages of a QP wait for receives
+ * @qp: the QP, in any state
+ * @ms: how long a message waits at the most, up to %MPA_MAX_RECEIVE_WAIT; 0: it
+ *	does not wait
+ *
+ * From now on this replaces the setting receive-wait, also for a message that
+ * waits already. Process context.
+ */
+void rnic_qp_set_receive_wait(struct rnic_qp *qp, u32 ms)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->receive_wait = ms;
+	WRITE_ONCE(qp->rx.wait, msecs_to_jiffies(ms));
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
 static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 {
 	const u32 *config = qp->ep->config.v;
@@ -379,7 +398,9 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	qp->cause = 0;
 	qp->rx = (struct rnic_rx_state){
 		.send_msn = 1, .read_msn = 1, .atomic_msn = 1,
-		.wait = msecs_to_jiffies(config[MPA_A_CONFIG_RECEIVE_WAIT]),
+		.wait = msecs_to_jiffies(qp->receive_wait == RNIC_QP_WAIT_SETTING ?
+					 config[MPA_A_CONFIG_RECEIVE_WAIT] :
+					 qp->receive_wait),
 	};
 	rnic_qp_forget_end(qp);
 	qp->tx.send_msn = 1;

@@ -32,6 +32,7 @@ void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f);
 void rnic_qp_closed(struct rnic_qp *qp, int err);
 void rnic_qp_check_cqs(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_set_extensions(struct rnic_qp *qp, bool on);
+void rnic_qp_set_receive_wait(struct rnic_qp *qp, u32 ms);
 void rnic_qp_forget_end(struct rnic_qp *qp);
 int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res);
 void rnic_qp_writable(struct rnic_qp *qp);

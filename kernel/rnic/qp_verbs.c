@@ -524,6 +524,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	qp->state = RNIC_QP_IDLE;
 	qp->ib_state = IB_QPS_INIT;
 	qp->access = RNIC_QP_ACCESS_DEFAULT;
+	qp->receive_wait = RNIC_QP_WAIT_SETTING;
 	init_waitqueue_head(&qp->unbound);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);

@@ -201,21 +201,22 @@ static bool rnic_rx_is_imm(u8 opcode)
 
 /*
  * Without a receive the stream ends (RFC 5041 section 7.1), unless the setting
- * receive-wait lets the message wait for one. Then TCP holds back what follows.
- * A consumer that disconnects posts none any more.
+ * receive-wait, or the QP's own time, lets the message wait for one. Then TCP
+ * holds back what follows. A consumer that disconnects posts none any more.
  */
 static bool rnic_rx_waits(struct rnic_qp *qp, const struct ddp_fault *f)
 {
 	struct rnic_rx_state *rx = &qp->rx;
+	unsigned long wait = READ_ONCE(rx->wait);
 
-	if (!rx->wait || READ_ONCE(qp->state) != RNIC_QP_RTS ||
+	if (!wait || READ_ONCE(qp->state) != RNIC_QP_RTS ||
 	    f->code != DDP_EC_UNTAGGED_NO_BUFFER)
 		return false;
 	if (!rx->waiting) {
 		rx->waiting = true;
-		rx->wait_end = jiffies + rx->wait;
+		rx->waits_since = jiffies;
 		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_WAIT);
-	} else if (time_after(jiffies, rx->wait_end)) {
+	} else if (time_after(jiffies, rx->waits_since + wait)) {
 		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_LATE);
 		return false;
 	}

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The setting receive-wait: a message that finds no receive waits for one.
+// The setting receive-wait, and the time of a queue pair's own: a message that finds no
+// receive waits for one.
 #include "pair.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include <infiniband/mpadv.h>
 
 using namespace harness;
 using namespace verbs;
@@ -35,6 +38,13 @@ struct WaitingPair {
 
 	Setting setting;
 	Pair pair;
+
+	// Of the receiving queue pair, in place of the setting.
+	void set_own(std::uint32_t milliseconds)
+	{
+		is(Err{mpadv_set_receive_wait(pair.far.qp.get(), milliseconds)}, 0,
+		   "mpadv_set_receive_wait");
+	}
 
 private:
 	std::uint64_t waited_ = counter(2, "rx_receive_wait");
@@ -186,6 +196,65 @@ CASE("waiting: the stream ends when the time is up")
 	is(int(pair.far.query().qp_state), int(IBV_QPS_ERR), "the state of the receiver");
 	is(waiting.waited(), 1u, "messages that waited");
 	is(waiting.late(), 1u, "messages that waited too long");
+}
+
+CASE("waiting: a queue pair has a time of its own")
+{
+	WaitingPair waiting("0");
+	Pair &pair = waiting.pair;
+
+	for (const auto &[time, error] :
+	     {std::pair{std::uint32_t{MPA_MAX_RECEIVE_WAIT} + 1, EINVAL},
+	      {UINT32_MAX, EINVAL},
+	      {std::uint32_t{MPA_MAX_RECEIVE_WAIT}, 0}}) {
+		const Row row(time);
+
+		is(Err{mpadv_set_receive_wait(pair.far.qp.get(), time)}, error,
+		   "mpadv_set_receive_wait");
+	}
+	pair.near.send(1);
+	waiting.await_waiting(1);
+	pair.far.post_receive(2);
+	expect_good(pair.far.completion(), 2);
+	expect_good(pair.near.completion(), 1);
+
+	is(waiting.waited(), 1u, "messages that waited");
+	is(waiting.late(), 0u, "messages that waited too long");
+}
+
+CASE("waiting: another time applies to a message that waits already")
+{
+	WaitingPair waiting("60s");
+	Pair &pair = waiting.pair;
+	const Clock::time_point start = Clock::now();
+
+	pair.near.post_receive(9);
+	pair.near.send(1);
+	expect_good(pair.near.completion(), 1);
+	waiting.await_waiting(1);
+	waiting.set_own(0);
+	is(pair.near.completion().vendor_err, 0x1202u, "the error that the peer has sent");
+	yes(since(start) < std::chrono::seconds(20), "it does not wait to the end");
+	is(waiting.late(), 0u, "messages that waited too long");
+}
+
+CASE("waiting: the time of a queue pair stays when it is reset")
+{
+	WaitingPair waiting("0");
+	Pair &pair = waiting.pair;
+
+	waiting.set_own(10000);
+	is(rdma_disconnect(pair.connection.active.get()), 0, "rdma_disconnect");
+	for (Queue *queue : {&pair.near, &pair.far}) {
+		await([&] { return queue->query().qp_state == IBV_QPS_ERR; }, "it ends");
+		queue->modify(IBV_QPS_RESET);
+		queue->modify(IBV_QPS_INIT);
+	}
+	const Connection again = connect(pair.near, pair.far);
+	pair.near.send(1);
+	waiting.await_waiting(1);
+	pair.far.post_receive(2);
+	expect_good(pair.far.completion(), 2);
 }
 
 CASE("waiting: other connections go on")

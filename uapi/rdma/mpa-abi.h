@@ -270,6 +270,30 @@ struct mpa_alloc_ucontext_resp {
 	__u32 features;
 };
 
+/*
+ * Commands of this driver, which mpadv(3) wraps: RDMA_VERBS_IOCTL with driver number 0.
+ * The numbers of drivers begin at 1 << 12.
+ */
+
+/* Of UVERBS_OBJECT_QP. */
+enum {
+	MPA_METHOD_QP_MODIFY		= 1U << 12,
+};
+
+/**
+ * enum mpa_attrs_qp_modify - attributes of MPA_METHOD_QP_MODIFY
+ * @MPA_ATTR_QP_MODIFY_HANDLE: handle of the queue pair
+ * @MPA_ATTR_QP_MODIFY_RECEIVE_WAIT: __u32, ms, up to %MPA_MAX_RECEIVE_WAIT; in place
+ *	of the setting receive-wait from now on; optional
+ */
+enum mpa_attrs_qp_modify {
+	MPA_ATTR_QP_MODIFY_HANDLE	= 1U << 12,
+	MPA_ATTR_QP_MODIFY_RECEIVE_WAIT,
+};
+
+/* Milliseconds that a message may wait for a receive. */
+#define MPA_MAX_RECEIVE_WAIT	60000
+
 /**
  * struct mpa_create_cq_resp - response of CREATE_CQ and RESIZE_CQ
  * @cq_key: mmap() offset of the ring

@@ -7,6 +7,7 @@ Uses the uverbs device itself, and prints a result line for each case.
 
 import ctypes
 import errno
+import fcntl
 import itertools
 import mmap
 import os
@@ -23,6 +24,9 @@ QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
 QUERY_QP, MODIFY_QP, DESTROY_QP = 25, 26, 27
 MODIFY_CQ = 57
 EXTENDED = 1 << 31
+# _IOWR(0x1b, 1, struct ib_uverbs_ioctl_hdr), an object, and what drivers number from.
+VERBS_IOCTL = 0xc0181b01
+OBJECT_QP, FIRST_OWN = 4, 1 << 12
 
 PAGE = mmap.PAGESIZE
 TOP = 1 << 64
@@ -104,6 +108,14 @@ class Device:
                            size // 8, ctypes.addressof(room) if size else 0,
                            len(more) // 8, 0, 0)
         os.write(self.fd, head + payload + more)
+
+    def ioctl(self, kind, method, attributes, driver=0):
+        """A command with attributes: (number, length, value), each to be understood."""
+        body = b"".join(struct.pack("=HHHxxQ", number, length, 1, value)
+                        for number, length, value in attributes)
+        head = struct.pack("=HHHHQII", 24 + len(body), kind, method, len(attributes),
+                           0, driver, 0)
+        fcntl.ioctl(self.fd, VERBS_IOCTL, bytearray(head + body))
 
     def context(self, answer="=IIII", more=b""):
         return self.command(GET_CONTEXT, more, answer)
@@ -355,6 +367,36 @@ def users_of_shared(device, pd, cq, results):
     device.destroy_qp(qp)
     _, error = attempt(device.destroy_srq, srq)
     results.same("it is when its queue pair has gone", error, None)
+
+
+def own_commands(device, results):
+    """The commands that the driver adds, by RDMA_VERBS_IOCTL."""
+    pd, cq = device.alloc_pd(), device.create_cq(16)[0]
+    qp = device.create_qp(pd, cq)[0]
+    handle = (FIRST_OWN, 0, qp)
+
+    for name, attributes, wanted in (
+            ("nothing to change", (handle,), None),
+            ("no queue pair", ((FIRST_OWN + 1, 4, 5),), "EINVAL"),
+            ("a handle of a completion queue", ((FIRST_OWN, 0, cq),), "EINVAL"),
+            ("a handle of nothing", ((FIRST_OWN, 0, 1 << 20),), "ENOENT"),
+            ("the longest time", (handle, (FIRST_OWN + 1, 4, 60000)), None),
+            ("no time", (handle, (FIRST_OWN + 1, 4, 0)), None),
+            ("too long a time", (handle, (FIRST_OWN + 1, 4, 60001)), "EINVAL"),
+            ("far too long a time", (handle, (FIRST_OWN + 1, 4, (1 << 32) - 1)), "EINVAL"),
+            ("a time of 2 bytes", (handle, (FIRST_OWN + 1, 2, 5)), "EINVAL"),
+            # More bytes than known must be zero.
+            ("a time of 8 bytes", (handle, (FIRST_OWN + 1, 8, 5)), "EINVAL"),
+            ("the time twice", (handle, *[(FIRST_OWN + 1, 4, 5)] * 2), "EINVAL"),
+            ("an unknown attribute", (handle, (FIRST_OWN + 2, 4, 5)), "EPROTONOSUPPORT")):
+        _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN, attributes)
+        results.same(f"change of a queue pair by its own command: {name}", error, wanted)
+    _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle,))
+    results.same("an unknown command", error, "EPROTONOSUPPORT")
+    _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN, (handle,), driver=5)
+    results.same("a command of another driver", error, "EINVAL")
+    device.destroy_qp(qp)
+    device.destroy_cq(cq)
 
 
 def mappings(device, results):
@@ -629,6 +671,7 @@ def main():
     queues(device, results)
     changed_queues(device, results)
     shared_queues(device, results)
+    own_commands(device, results)
     mappings(device, results)
     regions(device, results)
     windows(device, results)

@@ -49,6 +49,9 @@ lab_check "the user ABI is installed" \
 lab_check "the socket interface and its C++ headers are installed" \
 	test -s /usr/local/include/linux/mpa.h -a -s /usr/local/include/mpa/mpa.hpp
 lab_check "its manual page is found" man -w 1 mpa-nc
+lab_check "the direct verbs are installed" \
+	test -s /usr/local/include/infiniband/mpadv.h
+lab_check "mpadv(3) is found" man -w 3 mpadv
 lab_check "mpactl(8) is found" man -w 8 mpactl
 lab_check "its completions are where shells look" ls \
 	/usr/local/share/bash-completion/completions/mpactl \
