@@ -334,6 +334,8 @@ struct rnic_end {
  *	until modify_qp changes them
  * @receive_wait: milliseconds that a message may wait for a receive, or
  *	%RNIC_QP_WAIT_SETTING; under @lock
+ * @drain_event: IB_EVENT_SQ_DRAINED is to be raised when the send queue is empty
+ *	in CLOSING; under @lock
  * @discard: RESET is in progress: posted requests are not reported; under @lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock
  * @unbound: woken when @ep has become NULL
@@ -369,6 +371,7 @@ struct rnic_qp {
 	enum ib_qp_state ib_state;
 	int access;
 	s32 receive_wait;
+	bool drain_event;
 	bool discard;
 	struct rnic_ep *ep;
 	wait_queue_head_t unbound;

@@ -193,6 +193,7 @@ static bool rnic_qp_begin_again(struct rnic_qp *qp)
 		qp->started = false;
 		qp->ib_state = IB_QPS_INIT;
 		qp->access = RNIC_QP_ACCESS_DEFAULT;
+		qp->drain_event = false;
 		qp->discard = false;
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
@@ -252,8 +253,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * rnic_modify_qp() - verbs: modify_qp
  * @ibqp: the QP
  * @attr: new attributes
- * @mask: which ones; all but state, access rights, and the peer's number and
- *	address are accepted without effect
+ * @mask: which ones; all but state, access rights, the event of an empty send
+ *	queue, and the peer's number and address are accepted without effect
  * @udata: input of the provider, which must be zero; NULL for kernel consumers
  *
  * RESET is legal in every state: it ends the stream, waits for that, and
@@ -280,11 +281,12 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return rnic_qp_reset(qp);
-	if (mask & IB_QP_ACCESS_FLAGS) {
-		spin_lock_irqsave(&qp->lock, flags);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->access, attr->qp_access_flags);
-		spin_unlock_irqrestore(&qp->lock, flags);
-	}
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->drain_event = attr->en_sqd_async_notify;
+	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!(mask & IB_QP_STATE))
 		return 0;
 	return rnic_qp_set_state(qp, attr->qp_state);
@@ -339,6 +341,7 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = qp->reads.ord;
 	attr->max_dest_rd_atomic = qp->reads.ird;
 	attr->sq_draining = qp->state == RNIC_QP_CLOSING;
+	attr->en_sqd_async_notify = qp->drain_event;
 	spin_unlock_irqrestore(&qp->lock, flags);
 
 	attr->path_mtu = ib_mtu_int_to_enum(qp->dev->netdev->mtu);

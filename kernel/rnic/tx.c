@@ -297,6 +297,20 @@ static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /* The sender --------------------------------------------------------------- */
 
+/* The event is raised once for each request for it. */
+static void rnic_tx_drained(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool due;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	due = qp->drain_event;
+	qp->drain_event = false;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (due)
+		rnic_qp_event(qp, IB_EVENT_SQ_DRAINED);
+}
+
 /* Requests the end of the stream when nothing is left to send before it. */
 static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 {
@@ -306,6 +320,8 @@ static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 
 	if (!qp->tx.term_sent && !drained)
 		return;
+	if (drained)
+		rnic_tx_drained(qp);
 	qp->tx.fin_asked = true;
 	rnic_ep_end(ep, RNIC_EP_END_ORDERLY);
 }
