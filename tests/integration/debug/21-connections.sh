@@ -187,10 +187,9 @@ keepalive() {
 
 # peer_timeout idle|busy: a peer disappears silently, long before TCP's own times.
 peer_timeout() {
-	local label="peer-timeout, $1" messages=1
-	[[ $1 == idle ]] || messages=8
+	local label="peer-timeout, $1"
 	setting peer-timeout 4s
-	begin "$label" 1 4096 send "$messages" 1 destroy
+	begin "$label" 1 4096 send 8 4096 disconnect
 	shape h1 netem loss 100%
 	[[ $1 == idle ]] || touch "$gate"
 	SECONDS=0
