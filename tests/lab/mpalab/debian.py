@@ -9,10 +9,9 @@ used, with and without PREEMPT_RT.
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from .archive import Archive
-from .common import BUILD, LabError, copy_sources, run_logged
+from .common import BUILD, LabError, copy_sources, group_sources, run_logged
 from .roots import COMPILERS, CROSS_COMPILERS, Root
 
 HEADERS = re.compile(
@@ -22,9 +21,6 @@ HEADERS = re.compile(
     r"-(?P<flavour>(?:rt-|cloud-)?(?P<architecture>amd64|arm64)))")
 # Nothing reads debug information here, and it takes a third of the time of a build.
 WITHOUT_DEBUG_INFO = ("KCFLAGS=-g0", "CONFIG_DEBUG_INFO_BTF_MODULES=")
-# Files that group_sources() puts together.
-GROUP = 12
-MODULE = re.compile(r"^(\w+)-y := ((?:.*\\\n)*.*\n)", re.MULTILINE)
 # Lines of a build that say nothing about our code.
 HARMLESS = re.compile(r"(pahole version|the compiler) differs from the one")
 SUITE = "trixie"
@@ -97,30 +93,6 @@ def kernels(archive):
     latest = max(kernel.version for kernel in newest.values())
     return sorted(kernel for kernel in newest.values()
                   if not kernel.cloud or kernel.version == latest)
-
-
-def group_sources(home):
-    """Makes Kbuild in a copy of the sources compile several files of a directory as one:
-    most of the time of a compilation goes into the kernel's headers. It hides that a file
-    lacks an include which another one has."""
-    def objects(match):
-        module, names = match[1], match[2].replace("\\\n", " ").split()
-        # This one includes the kernel's headers in another way.
-        single = [name for name in names if name.endswith("/trace.o")]
-        groups = {}
-        for name in (name for name in names if name not in single):
-            groups.setdefault(Path(name).parent, []).append(Path(name))
-        for directory, members in groups.items():
-            for first in range(0, len(members), GROUP):
-                group = f"{module}-{directory.name}-{first}"
-                (home / f"{group}.c").write_text("".join(
-                    f'#include "{one.with_suffix(".c")}"\n'
-                    for one in members[first:first + GROUP]), "utf-8")
-                single.append(f"{group}.o")
-        return f"{module}-y := {' '.join(single)}\n"
-
-    kbuild = home / "Kbuild"
-    kbuild.write_text(MODULE.sub(objects, kbuild.read_text("utf-8")), "utf-8")
 
 
 class Builder:

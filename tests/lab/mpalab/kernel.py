@@ -9,7 +9,7 @@ from pathlib import Path
 
 from . import debian
 from .common import BUILD, CACHE, LAB, REPO, LabError
-from .common import copy_sources, copy_tracked, digest, locked, output_of
+from .common import copy_sources, copy_tracked, digest, group_sources, locked, output_of
 from .common import package_version, run_logged, say
 from .initramfs import write_initramfs
 from .roots import cross_root, foreign_user_space, user_space
@@ -434,6 +434,7 @@ class Built(TestConfig):
     # boot image among the objects.
     variables = ()
     module_variables = ()
+    grouped = False
     # Whether the modules of tests/lab/module are built too.
     lab_modules = False
     targets = ("bzImage", "modules")
@@ -530,6 +531,8 @@ class Built(TestConfig):
             return
         with locked(CACHE / f"modules-{self.name}-build.lock"):
             copy_sources(self.module_tree)
+            if self.grouped:
+                group_sources(self.module_tree)
             self._make_all_modules()
 
     def _make_all_modules(self):
@@ -557,6 +560,12 @@ def only_in(variable, *parts):
     return f"{variable}=$(if $(filter {' '.join(parts)} /%,$(obj)/),y,n)"
 
 
+# Instrument the code that works on objects of our modules and could use one after it was
+# freed. Anything more would only be slower.
+ONLY_NEAR_US = only_in("KASAN_SANITIZE", "net/%", "drivers/infiniband/%", "lib/", "kernel/",
+                       "kernel/rcu/", "kernel/sched/", "kernel/time/")
+
+
 class UserMode(Built):
     """User Mode Linux: a kernel that is a program and runs at nearly full speed."""
 
@@ -578,9 +587,10 @@ class Debug(UserMode):
     cmdline = "panic_on_warn=1 hung_task_panic=1 kunit.enable=1"
     # KASAN does not watch stacks: this architecture reads other tasks' stacks in ways
     # that KASAN does not know of, and with GCC the configuration offers no choice.
-    variables = (*UserMode.variables, "stack_enable=0")
+    variables = (*UserMode.variables, "stack_enable=0", ONLY_NEAR_US)
     # The kernel itself is not instrumented: modules request it one by one.
     module_variables = ("UBSAN_SANITIZE=y",)
+    grouped = True
     duration = "5 to 10 minutes on two cores"
 
     def suites(self):
@@ -603,6 +613,7 @@ class Coverage(Debug):
     name = "coverage"
     parts = ("debug",)
     module_variables = ("GCOV_PROFILE=y", "KASAN_SANITIZE=n")
+    grouped = False
 
     def cache_name(self):
         return Debug.name
@@ -628,10 +639,7 @@ class Kasan(Built):
     name = "kasan"
     parts = ("pc", "lockdep", "suites", "kasan")
     lab_modules = True
-    # Instrument the code that works on objects of our modules and could use one after
-    # it was freed. Anything more would only be slower.
-    variables = (only_in("KASAN_SANITIZE", "net/%", "drivers/infiniband/%", "lib/",
-                         "kernel/", "kernel/rcu/", "kernel/sched/", "kernel/time/"),)
+    variables = (ONLY_NEAR_US,)
     cmdline = (
         "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 "
         "watchdog_thresh=60 reboot=t"
