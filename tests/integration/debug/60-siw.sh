@@ -91,7 +91,7 @@ traffic_lag h2 50
 mixed_run initiator h1 h2 ib_write_bw ib_read_bw ib_send_bw
 mixed_run responder h2 h1
 fast_paths off mpa1
-mixed_run initiator-slow h1 h2 ib_write_bw ib_send_bw
+mixed_run initiator-slow h1 h2 ib_send_bw
 mixed_run responder-slow h2 h1
 fast_paths on mpa1
 
