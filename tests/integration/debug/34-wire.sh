@@ -9,7 +9,7 @@
 
 # wire_run NAME WHO SIZES TOOLS [OPTION...]: pings of these sizes and perftest's
 # programs in a capture; WHO inserts Markers. OPTIONs are those of check_capture.py. A ping
-# has a Read and a Write, too, in one direction; perftest takes five times as long.
+# has a Read and a Write, too, in one direction, and takes less time than perftest.
 wire_run() {
 	local name=$1 who=$2 sizes tools size tool
 	read -r -a sizes <<< "$3"

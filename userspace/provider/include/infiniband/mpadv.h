@@ -30,7 +30,7 @@ extern "C" {
  * destroyed. Applies from the next message on, and to one that waits already.
  *
  * Return: 0 or a positive errno: %EINVAL: too long, or the queue pair of another driver;
- * %EPROTONOSUPPORT or %ENOTTY: the module is older than this.
+ * %EPROTONOSUPPORT: the module is older than this; %EIO: the device is gone.
  */
 static inline int mpadv_set_receive_wait(struct ibv_qp *qp, uint32_t milliseconds)
 {
