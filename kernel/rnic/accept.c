@@ -2,6 +2,7 @@
 /*
  * Endpoints: accepting connections, as Responder.
  */
+#include <linux/completion.h>
 #include <linux/xarray.h>
 #include <net/sock.h>
 
@@ -154,8 +155,61 @@ static struct rnic_ep *rnic_ep_use_request(struct iw_cm_id *cm_id)
 	return NULL;
 }
 
+/**
+ * struct rnic_established - an ESTABLISHED event that accept waits for
+ * @handler: the handler of the core's consumer, which the event is for; NULL: accept
+ *	does not wait
+ * @taken: completed when the core has moved to its state ESTABLISHED
+ */
+struct rnic_established {
+	iw_cm_handler handler;
+	struct completion taken;
+};
+
+/* In place of the consumer's handler. The core calls it in its new state. */
+static int rnic_established_handler(struct iw_cm_id *cm_id,
+				    struct iw_cm_event *event)
+{
+	struct rnic_established *e = cm_id->provider_data;
+	iw_cm_handler handler = e->handler;
+
+	cm_id->cm_handler = handler;
+	cm_id->provider_data = NULL;
+	complete(&e->taken);
+	return handler(cm_id, event);
+}
+
+/*
+ * Reports ESTABLISHED. The core processes that event later, and until then it
+ * takes another accept or reject of the same identifier, whatever its result
+ * moves to IDLE, and is at BUG() when the event comes. Two threads of a user can
+ * do that, so for users accept returns only when the event has been taken, while
+ * the core keeps other calls out. The handlers of kernel consumers, who do no
+ * such thing, may accept in the very thread that processes events.
+ */
+static int rnic_ep_establish(struct rnic_ep *ep, struct iw_cm_id *cm_id,
+			     struct rnic_established *e)
+{
+	void *request = cm_id->provider_data;
+	int ret;
+
+	if (ep->qp->user) {
+		e->handler = cm_id->cm_handler;
+		cm_id->provider_data = e;
+		cm_id->cm_handler = rnic_established_handler;
+	}
+	ret = rnic_ep_report_established(ep);
+	if (ret && e->handler) {
+		cm_id->cm_handler = e->handler;
+		cm_id->provider_data = request;
+		e->handler = NULL;
+	}
+	return ret;
+}
+
 static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
-			  const struct iw_cm_conn_param *param)
+			  const struct iw_cm_conn_param *param,
+			  struct rnic_established *e)
 {
 	struct rnic_qp *qp = rnic_cm_get_qp(cm_id, param->qpn);
 	int ret;
@@ -171,7 +225,7 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 			 param->private_data_len);
 	if (ret)
 		return ret;
-	return ep->operational ? rnic_ep_report_established(ep) : -ECONNABORTED;
+	return ep->operational ? rnic_ep_establish(ep, cm_id, e) : -ECONNABORTED;
 }
 
 /* The core does not answer again after accept failed. */
@@ -196,7 +250,8 @@ static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
  * @cm_id: identifier the core has made for the Request
  * @param: QP, depths, private data
  *
- * Return: 0, after the ESTABLISHED event; else a negative error, no event, and
+ * Return: 0, after the ESTABLISHED event, which the core has taken if the
+ * consumer is a user; else a negative error, no event, and
  * the connection has ended: -ECONNRESET (the peer gave up), -EINVAL (no such
  * QP, or not idle), -EPERM (the QP of another process), -EISCONN (QP bound
  * already), -EMSGSIZE (too much private data), -ECONNABORTED (the QP was moved
@@ -205,11 +260,13 @@ static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {
 	struct rnic_ep *ep = rnic_ep_use_request(cm_id);
+	struct rnic_established e = {};
 	int ret;
 
 	if (!ep)
 		return -ECONNRESET;
-	ret = rnic_ep_accept(ep, cm_id, param);
+	init_completion(&e.taken);
+	ret = rnic_ep_accept(ep, cm_id, param, &e);
 	if (ret) {
 		rnic_ep_accept_failed(ep, ret);
 	} else {
@@ -217,6 +274,9 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		rnic_count(ep->dev, RNIC_CNT_CONN_PASSIVE);
 	}
 	rnic_ep_unuse(ep);
+	/* Destroying the identifier waits for the event in the same way. */
+	if (e.handler)
+		wait_for_completion(&e.taken);
 	return ret;
 }
 

@@ -68,6 +68,13 @@ private:
 	std::thread thread_;
 };
 
+std::string address_of(const Device &device)
+{
+	return "10.77.0." + std::to_string(device.host);
+}
+
+} // namespace
+
 rdma_conn_param parameters(const Queue &queue)
 {
 	rdma_conn_param param{};
@@ -75,11 +82,6 @@ rdma_conn_param parameters(const Queue &queue)
 	param.responder_resources = param.initiator_depth = 4;
 	param.qp_num = queue.qp->qp_num;
 	return param;
-}
-
-std::string address_of(const Device &device)
-{
-	return "10.77.0." + std::to_string(device.host);
 }
 
 rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &port,
@@ -92,8 +94,6 @@ rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &po
 	must_call(rdma_create_ep(&id, info.get(), nullptr, nullptr), "rdma_create_ep");
 	return rdmacm::Endpoint(id);
 }
-
-} // namespace
 
 Device::Device(int host)
 	: host(host), context(open_device(host))
@@ -272,9 +272,15 @@ std::vector<ibv_wc> Queue::drain()
 	return all;
 }
 
+void accept(rdma_cm_id *id, rdma_conn_param &param)
+{
+	must_call(rdma_accept(id, &param), "rdma_accept");
+}
+
 rdmacm::Endpoint
 accept_from(Queue &passive,
-	    const std::function<void(const std::string &, const std::string &)> &active)
+	    const std::function<void(const std::string &, const std::string &)> &active,
+	    const Answer &answer)
 {
 	static int next = 7800;
 	const std::string port = std::to_string(next++);
@@ -291,7 +297,7 @@ accept_from(Queue &passive,
 		listens = true;
 		must_call(rdma_get_request(listening.get(), &id), "rdma_get_request");
 		accepted.reset(id);
-		must_call(rdma_accept(id, &param), "rdma_accept");
+		answer(id, param);
 	});
 	await([&] { return listens || peer.over(); }, "the peer listens");
 	if (!listens)

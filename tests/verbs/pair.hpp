@@ -90,10 +90,19 @@ struct Connection {
 };
 
 // Listens on the host of a queue pair, calls @active with address and port of the
-// listener, and accepts the connection that it makes.
+// listener, and answers the request that it makes: accepts it, unless @answer does
+// something else.
+using Answer = std::function<void(rdma_cm_id *, rdma_conn_param &)>;
+void accept(rdma_cm_id *id, rdma_conn_param &param);
 rdmacm::Endpoint
 accept_from(Queue &passive,
-	    const std::function<void(const std::string &, const std::string &)> &active);
+	    const std::function<void(const std::string &, const std::string &)> &active,
+	    const Answer &answer = accept);
+
+// The parameters of a connection for a queue pair, and an identifier without one.
+rdma_conn_param parameters(const Queue &queue);
+rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &port,
+			       int flags);
 
 // Connects them: active on host h1, passive on its host.
 Connection connect(Queue &active, Queue &passive);
