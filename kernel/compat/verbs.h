@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_counter.h>
 #include <rdma/uverbs_ioctl.h>
 
 /**
@@ -141,6 +142,51 @@ static inline void mpa_report_port_event(struct ib_device *dev,
 	.report_port_event	= mpa_report_port_event,
 #else
 #define MPA_REPORT_PORT_EVENT_OP
+#endif
+
+/**
+ * MPA_COUNTER_QP_OPS - define the operations that bind a QP to a counter
+ * @bind_name: the function to define for &ib_device_ops.counter_bind_qp
+ * @bind: function to call with the counter and the QP
+ * @unbind_name: likewise for &ib_device_ops.counter_unbind_qp
+ * @unbind: function to call with the QP
+ *
+ * Newer releases pass the number of the port, too. They initialize what a driver
+ * adds to its counters, of which there is nothing here.
+ */
+#ifdef MPA_HAVE_COUNTER_PORT
+#define MPA_COUNTER_QP_OPS(bind_name, bind, unbind_name, unbind)	\
+static int (bind_name)(struct rdma_counter *counter, struct ib_qp *qp,	\
+		       u32 port)					\
+{									\
+	return bind(counter, qp);					\
+}									\
+									\
+static int (unbind_name)(struct ib_qp *qp, u32 port)			\
+{									\
+	return unbind(qp);						\
+}
+
+static inline void mpa_counter_init(struct rdma_counter *counter)
+{
+}
+
+#define MPA_COUNTER_INIT_OP						\
+	.counter_init		= mpa_counter_init,			\
+	.size_rdma_counter	= sizeof(struct rdma_counter),
+#else
+#define MPA_COUNTER_QP_OPS(bind_name, bind, unbind_name, unbind)	\
+static int (bind_name)(struct rdma_counter *counter, struct ib_qp *qp)	\
+{									\
+	return bind(counter, qp);					\
+}									\
+									\
+static int (unbind_name)(struct ib_qp *qp)				\
+{									\
+	return unbind(qp);						\
+}
+
+#define MPA_COUNTER_INIT_OP
 #endif
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters of a device; shown by `rdma statistic`. */
+/* Counters of a device and of queue pairs; shown by `rdma statistic`. */
 #ifndef MPA_RNIC_COUNTERS_H
 #define MPA_RNIC_COUNTERS_H
 
@@ -106,7 +106,7 @@ enum rnic_counter {
 };
 
 /**
- * struct rnic_counters - one CPU's share of a device's counters
+ * struct rnic_counters - one CPU's share of counters
  * @v: indexed by &enum rnic_counter
  * @sync: on 32-bit machines, keeps readers from seeing one half of a number;
  *	empty on others
@@ -115,5 +115,30 @@ struct rnic_counters {
 	u64 v[RNIC_CNT_COUNT];
 	struct u64_stats_sync sync;
 };
+
+/**
+ * rnic_counters_add() - add to a counter
+ * @cpus: the counters
+ * @c: which of them
+ * @n: how much
+ *
+ * Any context.
+ */
+static inline void rnic_counters_add(struct rnic_counters __percpu *cpus,
+				     enum rnic_counter c, u64 n)
+{
+	struct rnic_counters *own;
+	unsigned long flags;
+
+	if (BITS_PER_LONG == 64) {
+		this_cpu_add(cpus->v[c], n);
+		return;
+	}
+	own = get_cpu_ptr(cpus);
+	flags = u64_stats_update_begin_irqsave(&own->sync);
+	own->v[c] += n;
+	u64_stats_update_end_irqrestore(&own->sync, flags);
+	put_cpu_ptr(cpus);
+}
 
 #endif /* MPA_RNIC_COUNTERS_H */

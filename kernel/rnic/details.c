@@ -309,6 +309,31 @@ int rnic_fill_srq(struct sk_buff *msg, struct ib_srq *ibsrq)
 /* Memory regions: in every release the core waits -------------------------- */
 
 /**
+ * rnic_fill_mr_stat() - nldev: what peers have done with a memory region
+ * @msg: message to add it to
+ * @ibmr: the region
+ *
+ * Process context. Return: 0 or -EMSGSIZE.
+ */
+int rnic_fill_mr_stat(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct rnic_mr_traffic *t = &to_rnic_mr(ibmr)->traffic;
+	struct nlattr *nest;
+	int ret = 0;
+
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (nest &&
+	    (rdma_nl_stat_hwcounter_entry(msg, "remote_write_bytes",
+					  atomic64_read(&t->written)) ||
+	     rdma_nl_stat_hwcounter_entry(msg, "remote_read_bytes",
+					  atomic64_read(&t->read)) ||
+	     rdma_nl_stat_hwcounter_entry(msg, "remote_atomics",
+					  atomic64_read(&t->atomics))))
+		ret = -EMSGSIZE;
+	return details_end(msg, nest, ret);
+}
+
+/**
  * rnic_fill_mr() - nldev: details of a memory region
  * @msg: message to add them to
  * @ibmr: the region

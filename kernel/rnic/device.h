@@ -45,6 +45,11 @@ enum {
  *	core releases @ibdev; constant
  * @tracker: tracker of that reference
  * @counters: per CPU; read without a lock
+ * @bound: the same counters for what queue pairs count while they are bound to
+ *	a counter of the core. The device counted the sum of both
+ * @counter_sets: struct rnic_counter_set by &rdma_counter.id
+ * @bind_lock: protects &rnic_qp.counters and &ib_qp.counter of its queue pairs;
+ *	within &rdma_counter.lock
  * @local_dma: the region behind the reserved STag 0; constant
  * @mrs: memory regions and windows by STag index (stag >> 8); read under RCU, written
  *	under its own lock
@@ -90,6 +95,9 @@ struct rnic_dev {
 	struct net_device *netdev;
 	netdevice_tracker tracker;
 	struct rnic_counters __percpu *counters;
+	struct rnic_counters __percpu *bound;
+	struct xarray counter_sets;
+	struct mutex bind_lock;		/* see above */
 	struct rnic_mr *local_dma;
 	struct xarray mrs;
 	struct xarray qps;
@@ -132,7 +140,7 @@ static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 }
 
 /**
- * rnic_count_add() - add to a counter
+ * rnic_count_add() - add to a counter of a device
  * @dev: the device
  * @c: the counter
  * @n: how much
@@ -142,18 +150,7 @@ static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 static inline void rnic_count_add(struct rnic_dev *dev, enum rnic_counter c,
 				  u64 n)
 {
-	struct rnic_counters *own;
-	unsigned long flags;
-
-	if (BITS_PER_LONG == 64) {
-		this_cpu_add(dev->counters->v[c], n);
-		return;
-	}
-	own = get_cpu_ptr(dev->counters);
-	flags = u64_stats_update_begin_irqsave(&own->sync);
-	own->v[c] += n;
-	u64_stats_update_end_irqrestore(&own->sync, flags);
-	put_cpu_ptr(dev->counters);
+	rnic_counters_add(dev->counters, c, n);
 }
 
 static inline void rnic_count(struct rnic_dev *dev, enum rnic_counter c)

@@ -95,33 +95,6 @@ static void mr_view(const struct rnic_mr *mr, struct mr_scope scope,
 	v->len = mr->len;
 }
 
-/**
- * rnic_mr_view() - describe an STag for ddp_check_*()
- * @dev: the device
- * @ibqp: the queue pair of the stream
- * @stag: the STag
- * @access: IB_ACCESS_* rights needed
- * @v: filled in; not found for unknown or invalid STags and stale keys
- *
- * Any context. The result may be outdated on return; rnic_mr_get() checks
- * again.
- */
-void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
-		  int access, struct ddp_region_view *v)
-{
-	struct rnic_mr *mr;
-
-	memset(v, 0, sizeof(*v));
-	rcu_read_lock();
-	mr = mr_find_access(dev, mr_scope_of(ibqp), stag, access);
-	if (mr) {
-		read_lock_bh(&mr->lock);
-		mr_view(mr, mr_scope_of(ibqp), stag, access, v);
-		read_unlock_bh(&mr->lock);
-	}
-	rcu_read_unlock();
-}
-
 /* Apart, so that the checks of other regions need no stack frame. */
 static noinline bool mr_dma_mapped(u64 addr, u64 len)
 {
@@ -216,6 +189,59 @@ static bool mr_grants(const struct rnic_mr *mr, struct mr_scope scope,
 
 	mr_view_range(mr, scope, stag, addr, len, access, &v);
 	return rdmap_check_read(&rd, &v, f);
+}
+
+/* What peers do with the memory below a window is counted for its region. */
+static struct rnic_mr_traffic *mr_traffic(struct rnic_mr *mr)
+{
+	lockdep_assert_held(&mr->lock);
+	return mr->region ? &mr->region->traffic : &mr->traffic;
+}
+
+static bool mr_read_granted(struct rnic_mr *mr, const struct ib_qp *ibqp,
+			    const struct rdmap_read *rd, struct ddp_fault *f)
+{
+	struct ddp_region_view v;
+	bool ok;
+
+	mr_view(mr, mr_scope_of(ibqp), rd->src_stag, IB_ACCESS_REMOTE_READ, &v);
+	ok = rdmap_check_read(rd, &v, f);
+	if (ok)
+		atomic64_add(rd->size, &mr_traffic(mr)->read);
+	return ok;
+}
+
+/**
+ * rnic_mr_read_granted() - may a peer read memory?
+ * @dev: the device
+ * @ibqp: the queue pair of the stream
+ * @rd: what it asks for; not of 0 bytes
+ * @f: set to the fault by rdmap_check_read()
+ *
+ * Any context. The result may be outdated on return; rnic_mr_get() checks
+ * again.
+ *
+ * Return: true if the region grants it.
+ */
+bool rnic_mr_read_granted(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			  const struct rdmap_read *rd, struct ddp_fault *f)
+{
+	const struct ddp_region_view none = {};
+	struct rnic_mr *mr;
+	bool ok;
+
+	rcu_read_lock();
+	mr = mr_find_access(dev, mr_scope_of(ibqp), rd->src_stag,
+			    IB_ACCESS_REMOTE_READ);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		ok = mr_read_granted(mr, ibqp, rd, f);
+		read_unlock_bh(&mr->lock);
+	} else {
+		ok = rdmap_check_read(rd, &none, f);
+	}
+	rcu_read_unlock();
+	return ok;
 }
 
 /* Receiving ---------------------------------------------------------------- */
@@ -347,7 +373,7 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 	return ret;
 }
 
-static bool mr_write(const struct rnic_mr *mr, const struct ib_qp *ibqp,
+static bool mr_write(struct rnic_mr *mr, const struct ib_qp *ibqp,
 		     const struct ddp_hdr *h, struct mpa_rx *rx,
 		     struct ddp_fault *f)
 {
@@ -357,8 +383,10 @@ static bool mr_write(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 	mr_view_range(mr, mr_scope_of(ibqp), h->stag, h->to, h->payload_len,
 		      IB_ACCESS_REMOTE_WRITE, &v);
 	ok = ddp_check_tagged(h, &v, f);
-	if (ok)
+	if (ok) {
 		mr_copy_in(mr, h->to, h->payload_len, rx);
+		atomic64_add(h->payload_len, &mr_traffic(mr)->written);
+	}
 	return ok;
 }
 
@@ -469,7 +497,7 @@ static u64 mr_execute(atomic64_t *at, const struct rdmap_atomic *a)
  * The memory must be aligned, which the tagged offset need not show. An aligned
  * operand does not cross the end of a page.
  */
-static bool mr_atomic(const struct rnic_mr *mr, const struct ib_qp *ibqp,
+static bool mr_atomic(struct rnic_mr *mr, const struct ib_qp *ibqp,
 		      const struct rdmap_atomic *a, u64 *old,
 		      struct ddp_fault *f)
 {
@@ -485,8 +513,10 @@ static bool mr_atomic(const struct rnic_mr *mr, const struct ib_qp *ibqp,
 		*f = ddp_fault_stream;
 		return false;
 	}
-	if (old)
+	if (old) {
 		*old = mr_execute(at, a);
+		atomic64_inc(&mr_traffic(mr)->atomics);
+	}
 	return true;
 }
 
@@ -654,27 +684,6 @@ void rnic_mr_put(struct rnic_mr *mr)
 }
 
 /* Invalidation ------------------------------------------------------------- */
-
-/**
- * rnic_mr_end_rights() - take all rights away
- * @mr: the region or window; its lock is held for writing
- *
- * From here on nothing is granted, and a sender does not send bytes that it
- * copies later.
- */
-void rnic_mr_end_rights(struct rnic_mr *mr)
-{
-	lockdep_assert_held_write(&mr->lock);
-	WRITE_ONCE(mr->valid, false);
-	WRITE_ONCE(mr->epoch, mr->epoch + 1);
-	/*
-	 * Pairs with smp_rmb() in rnic_tx_granted(): a sender that copies what
-	 * the consumer writes after the completion sees the new epoch. Not only
-	 * a release, because that is ordered with the writes of a third
-	 * processor only if that one has a release of its own in between.
-	 */
-	smp_mb();
-}
 
 /**
  * rnic_mr_drop_window() - count one window of a region less

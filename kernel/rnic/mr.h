@@ -6,6 +6,7 @@
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -19,6 +20,7 @@
 #include "ulp/mpa.h"
 
 struct rdmap_atomic;
+struct rdmap_read;
 struct rnic_dev;
 struct rnic_ucontext;
 
@@ -87,6 +89,19 @@ enum {
 };
 
 /**
+ * struct rnic_mr_traffic - what peers have done with a region, also through its
+ * windows
+ * @written: bytes of their Writes placed in it
+ * @read: bytes of it that they requested to read
+ * @atomics: operations of theirs executed on it
+ */
+struct rnic_mr_traffic {
+	atomic64_t written;
+	atomic64_t read;
+	atomic64_t atomics;
+};
+
+/**
  * struct rnic_mr - a memory region or window
  * @ibmr: the core's part; its lkey and rkey equal @stag. Unused by windows
  * @dev: device it belongs to; constant
@@ -126,6 +141,7 @@ enum {
  * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
  * @dead: being removed: no window can be bound to it any more, nor it itself;
  *	under @lock
+ * @traffic: for `rdma statistic mr`; not used with windows
  * @qp_entry: %RNIC_MR_WINDOW: in &rnic_qp.windows of @only; under
  *	&rnic_dev.windows_lock
  * @refs: one of the owner, one of every sender that reads the memory without
@@ -162,6 +178,7 @@ struct rnic_mr {
 	u32 nr_windows;
 	bool type2;
 	bool dead;
+	struct rnic_mr_traffic traffic;
 	struct list_head qp_entry;
 	refcount_t refs;
 	struct completion released;
@@ -175,8 +192,8 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 
 int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 			int access);
-void rnic_mr_view(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
-		  int access, struct ddp_region_view *v);
+bool rnic_mr_read_granted(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			  const struct rdmap_read *rd, struct ddp_fault *f);
 void rnic_mr_forget(struct rnic_mr **sink);
 int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
@@ -195,7 +212,6 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);
 void rnic_mr_put(struct rnic_mr *mr);
-void rnic_mr_end_rights(struct rnic_mr *mr);
 void rnic_mr_drop_window(struct rnic_mr *region);
 struct rnic_mr *rnic_mr_detach(struct rnic_mr *mr);
 int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
@@ -214,6 +230,27 @@ int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 static inline bool rnic_mr_unchanged(const struct rnic_mr *mr, u32 epoch)
 {
 	return READ_ONCE(mr->epoch) == epoch;
+}
+
+/**
+ * rnic_mr_end_rights() - take all rights away
+ * @mr: the region or window; its lock is held for writing
+ *
+ * From here on nothing is granted, and a sender does not send bytes that it
+ * copies later.
+ */
+static inline void rnic_mr_end_rights(struct rnic_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	WRITE_ONCE(mr->valid, false);
+	WRITE_ONCE(mr->epoch, mr->epoch + 1);
+	/*
+	 * Pairs with smp_rmb() in rnic_tx_granted(): a sender that copies what
+	 * the consumer writes after the completion sees the new epoch. Not only
+	 * a release, because that is ordered with the writes of a third
+	 * processor only if that one has a release of its own in between.
+	 */
+	smp_mb();
 }
 
 #endif /* MPA_RNIC_MR_H */

@@ -17,6 +17,7 @@
 #include "mw.h"
 #include "pd.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "trace.h"
 #include "ucontext.h"
 
@@ -321,7 +322,7 @@ int rnic_mw_bind(struct rnic_qp *qp, const struct mpa_sqe *e)
 	rcu_read_unlock();
 	if (!ok)
 		return -EINVAL;
-	rnic_count(dev, RNIC_CNT_MW_BIND);
+	rnic_qp_count(qp, RNIC_CNT_MW_BIND);
 	trace_rnic_mr(&dev->ibdev, e->stag, mw_entry_len(e) ?
 		      RNIC_MR_EVENT_BIND : RNIC_MR_EVENT_UNBIND,
 		      mw_entry_len(e));

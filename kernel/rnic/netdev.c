@@ -26,6 +26,7 @@
 #include "mr_verbs.h"
 #include "netdev.h"
 #include "node.h"
+#include "stats.h"
 #include "verbs.h"
 
 /* Protects the list; innermost lock. */
@@ -150,6 +151,8 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);
+	xa_destroy(&dev->counter_sets);
+	free_percpu(dev->bound);
 	free_percpu(dev->counters);
 	rnic_dev_list_del(dev);
 	netdev_put(dev->netdev, &dev->tracker);
@@ -233,6 +236,9 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	 */
 	lockdep_set_class(&dev->mrs.xa_lock, &rnic_mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	/* Interrupts off for the same reason. */
+	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	mutex_init(&dev->bind_lock);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
 	rnic_cm_dev_init(dev);
 	rnic_node_init(dev);
@@ -247,13 +253,12 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 
 static int rnic_dev_alloc_parts(struct rnic_dev *dev)
 {
-	int cpu, ret;
+	int ret;
 
-	dev->counters = alloc_percpu(struct rnic_counters);
-	if (!dev->counters)
+	dev->counters = rnic_stats_new();
+	dev->bound = rnic_stats_new();
+	if (!dev->counters || !dev->bound)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		u64_stats_init(&per_cpu_ptr(dev->counters, cpu)->sync);
 	ret = rnic_mr_local_dma_create(dev);
 	if (ret)
 		return ret;

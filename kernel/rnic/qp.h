@@ -347,6 +347,8 @@ struct rnic_end {
  * @tx: sending side
  * @rx: receiving side
  * @reads: Reads in flight
+ * @counters: what its counts go to while it is bound to a counter of the core,
+ *	or NULL: to those of the device. Written under &rnic_dev.bind_lock
  * @windows: windows of type 2 that were bound on it last; under
  *	&rnic_dev.windows_lock
  * @version: DDP and RDMAP version of the stream; set at its start
@@ -383,6 +385,7 @@ struct rnic_qp {
 	struct rnic_tx tx;
 	struct rnic_rx_state rx;
 	struct rnic_reads reads;
+	struct rnic_counter_set __rcu *counters;
 	struct list_head windows;
 	u8 version;
 	bool extensions;

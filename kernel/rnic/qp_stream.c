@@ -9,6 +9,7 @@
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "reads.h"
 #include "ring.h"
@@ -232,9 +233,9 @@ int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 	    f->code == DDP_EC_UNTAGGED_TOO_LONG)
 		end.recv_status = MPA_WC_LOC_LEN_ERR;
 	if (f->layer == RDMAP_LAYER_RDMAP)
-		rnic_count(qp->dev, RNIC_CNT_RX_RDMAP_ERROR);
+		rnic_qp_count(qp, RNIC_CNT_RX_RDMAP_ERROR);
 	else if (f->layer == RDMAP_LAYER_DDP)
-		rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+		rnic_qp_count(qp, RNIC_CNT_RX_DDP_ERROR);
 	rnic_qp_kill(qp, &end);
 	return -EPROTO;
 }
@@ -249,7 +250,7 @@ void rnic_qp_stream_error(struct rnic_qp *qp, enum mpa_error code, int err)
 {
 	bool crc = code == MPA_ERROR_CRC;
 
-	rnic_count(qp->dev, crc ? RNIC_CNT_RX_CRC_ERROR :
+	rnic_qp_count(qp, crc ? RNIC_CNT_RX_CRC_ERROR :
 			   err == -EMSGSIZE ? RNIC_CNT_RX_LENGTH_ERROR :
 					      RNIC_CNT_RX_MARKER_ERROR);
 	rnic_qp_refuse(qp, crc ? &ddp_fault_crc : &ddp_fault_marker, NULL);
@@ -286,7 +287,7 @@ void rnic_qp_closed(struct rnic_qp *qp, int err)
 
 	if (rnic_qp_streaming(qp)) {
 		if (err)
-			rnic_count(qp->dev, RNIC_CNT_CONN_RESET);
+			rnic_qp_count(qp, RNIC_CNT_CONN_RESET);
 		if (err || qp->rq.busy)
 			end.event = IB_EVENT_QP_FATAL;
 	}

@@ -49,6 +49,39 @@ static enum ib_atomic_cap rnic_query_atomic(void)
 						     IB_ATOMIC_GLOB;
 }
 
+/* What verbs call firmware is this module. */
+static u64 rnic_query_fw_ver(void)
+{
+	unsigned int major, minor, patch;
+
+	if (sscanf(MPA_VERSION, "%u.%u.%u", &major, &minor, &patch) != 3)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+/**
+ * rnic_get_fw_str() - verbs: get_dev_fw_str
+ * @ibdev: the device
+ * @str: set to the version of the module, for `rdma -d dev` and sysfs; of
+ *	%IB_FW_VERSION_NAME_MAX bytes
+ */
+void rnic_get_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, MPA_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+/**
+ * rnic_get_numa_node() - verbs: get_numa_node
+ * @ibdev: the device
+ *
+ * Return: the node of the network device, on which the core allocates queue
+ * pairs, or %NUMA_NO_NODE.
+ */
+int rnic_get_numa_node(struct ib_device *ibdev)
+{
+	return dev_to_node(&to_rnic_dev(ibdev)->netdev->dev);
+}
+
 /**
  * rnic_query_device() - verbs: query_device
  * @ibdev: the device
@@ -64,6 +97,7 @@ int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = rnic_query_fw_ver();
 	attr->sys_image_guid = ibdev->node_guid;
 	attr->vendor_id = RNIC_VENDOR_ID;
 	attr->vendor_part_id = RNIC_VENDOR_PART_ID;

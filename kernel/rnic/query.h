@@ -5,6 +5,8 @@
 
 #include <rdma/ib_verbs.h>
 
+void rnic_get_fw_str(struct ib_device *ibdev, char *str);
+int rnic_get_numa_node(struct ib_device *ibdev);
 int rnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata);
 int rnic_query_port(struct ib_device *ibdev, u32 port,

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "mr.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "ring.h"
 #include "rq.h"
@@ -130,7 +131,7 @@ static void rnic_rx_send_complete(struct rnic_qp *qp, const struct rnic_segment 
 		cqe.flags |= MPA_CQE_SOLICITED;
 
 	rnic_rx_rq_complete(qp, &cqe, rnic_rx_send_solicited(opcode));
-	rnic_count(qp->dev, RNIC_CNT_RX_SEND);
+	rnic_qp_count(qp, RNIC_CNT_RX_SEND);
 }
 
 static int rnic_rx_local_error(struct rnic_qp *qp, u8 status)
@@ -180,7 +181,7 @@ static void rnic_rx_imm_complete(struct rnic_qp *qp, u8 opcode, __be32 imm)
 	};
 
 	rnic_rx_rq_complete(qp, &cqe, solicited);
-	rnic_count(qp->dev, RNIC_CNT_RX_IMM);
+	rnic_qp_count(qp, RNIC_CNT_RX_IMM);
 }
 
 /* Nothing is placed into the memory of the receive. */
@@ -215,9 +216,9 @@ static bool rnic_rx_waits(struct rnic_qp *qp, const struct ddp_fault *f)
 	if (!rx->waiting) {
 		rx->waiting = true;
 		rx->waits_since = jiffies;
-		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_WAIT);
+		rnic_qp_count(qp, RNIC_CNT_RX_RECEIVE_WAIT);
 	} else if (time_after(jiffies, rx->waits_since + wait)) {
-		rnic_count(qp->dev, RNIC_CNT_RX_RECEIVE_LATE);
+		rnic_qp_count(qp, RNIC_CNT_RX_RECEIVE_LATE);
 		return false;
 	}
 	return true;
@@ -279,7 +280,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 		return 0;
 	qp->rx.wrote = qp->rx.write_len;
 	qp->rx.write_len = 0;
-	rnic_count(qp->dev, RNIC_CNT_RX_WRITE);
+	rnic_qp_count(qp, RNIC_CNT_RX_WRITE);
 	return 0;
 }
 
@@ -331,7 +332,7 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 		 * count it.
 		 */
 		if (!whole)
-			rnic_count(qp->dev, RNIC_CNT_RX_DDP_ERROR);
+			rnic_qp_count(qp, RNIC_CNT_RX_DDP_ERROR);
 		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
 	rnic_segment_join(qp, &seg, rx);
@@ -355,8 +356,8 @@ void rnic_rx_settled(struct rnic_qp *qp)
 	const struct rnic_due due = rx->due;
 
 	rnic_mr_forget(&rx->sink);
-	rnic_count_add(qp->dev, RNIC_CNT_RX_SEGMENTS, rx->segments);
-	rnic_count_add(qp->dev, RNIC_CNT_RX_BYTES, rx->bytes);
+	rnic_qp_count_add(qp, RNIC_CNT_RX_SEGMENTS, rx->segments);
+	rnic_qp_count_add(qp, RNIC_CNT_RX_BYTES, rx->bytes);
 	rx->segments = 0;
 	rx->bytes = 0;
 	rx->due = (struct rnic_due){};

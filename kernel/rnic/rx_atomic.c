@@ -10,6 +10,7 @@
 #include "device.h"
 #include "mr.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "reads.h"
 #include "rx_atomic.h"
@@ -52,7 +53,7 @@ int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	u8 header[RDMAP_ATOMIC_REQ_LEN];
 	struct ddp_fault f;
 
-	rnic_count(qp->dev, RNIC_CNT_RX_ATOMIC_REQ);
+	rnic_qp_count(qp, RNIC_CNT_RX_ATOMIC_REQ);
 	if (!ddp_check_untagged(&seg->h, &q, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	mpa_rx_read(rx, header, sizeof(header));

@@ -7,6 +7,7 @@
 #include "device.h"
 #include "mr.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "reads.h"
 #include "ring.h"
@@ -85,7 +86,7 @@ int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
 	    rnic_mr_invalidate(qp->dev, &qp->ibqp, wr->stag, false, NULL))
 		return rnic_rx_read_sink_error(qp);
 	qp->reads.out_head++;
-	rnic_count(qp->dev, counter);
+	rnic_qp_count(qp, counter);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (wr)
 		wr->done = true;
@@ -142,14 +143,13 @@ static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd
 				 struct ddp_fault *f)
 {
 	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
-	struct ddp_region_view v = {};
+	const struct ddp_region_view none = {};
 
 	if (!rdmap_check_right(true, rd->size, right, f))
 		return false;
-	if (rd->size)
-		rnic_mr_view(qp->dev, &qp->ibqp, rd->src_stag,
-			     IB_ACCESS_REMOTE_READ, &v);
-	return rdmap_check_read(rd, &v, f);
+	if (!rd->size)
+		return rdmap_check_read(rd, &none, f);
+	return rnic_mr_read_granted(qp->dev, &qp->ibqp, rd, f);
 }
 
 /**
@@ -173,7 +173,7 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	struct rdmap_read *rd;
 	struct ddp_fault f;
 
-	rnic_count(qp->dev, RNIC_CNT_RX_READ_REQ);
+	rnic_qp_count(qp, RNIC_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
 	asked = &r->in[r->in_tail & r->in_mask];
 	rd = &asked->read;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The counters of a device, for `rdma statistic` and for netlink. */
+/* Counters, for `rdma statistic` and for netlink. */
 #include "device.h"
 #include "stats.h"
 
@@ -77,22 +77,49 @@ static u64 rnic_stats_read(const struct rnic_counters *of, enum rnic_counter c)
 	return v;
 }
 
-static u64 rnic_stats_sum(const struct rnic_dev *dev, enum rnic_counter c)
+/**
+ * rnic_stats_sum() - read a counter
+ * @cpus: the counters
+ * @c: which of them
+ *
+ * Any context. Return: the sum over all CPUs.
+ */
+u64 rnic_stats_sum(const struct rnic_counters __percpu *cpus, enum rnic_counter c)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += rnic_stats_read(per_cpu_ptr(dev->counters, cpu), c);
+		sum += rnic_stats_read(per_cpu_ptr(cpus, cpu), c);
 	return sum;
 }
 
 /**
- * rnic_stats_get() - read the counters
+ * rnic_stats_new() - allocate counters
+ *
+ * Return: counters, all zero, for free_percpu(); NULL: no memory.
+ */
+struct rnic_counters __percpu *rnic_stats_new(void)
+{
+	struct rnic_counters __percpu *cpus;
+	int cpu;
+
+	cpus = alloc_percpu_gfp(struct rnic_counters, GFP_KERNEL_ACCOUNT);
+	if (!cpus)
+		return NULL;
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(cpus, cpu)->sync);
+	return cpus;
+}
+
+/**
+ * rnic_stats_get() - read the counters of a device
  * @ibdev: the device
  * @stats: filled in
  * @port: its port
  * @index: ignored, all are read
+ *
+ * The core adds those of the queue pairs that are or were bound to a counter.
  *
  * Return: number of counters, or -EINVAL.
  */
@@ -105,7 +132,7 @@ int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	if (!port || !stats)
 		return -EINVAL;
 	for (i = 0; i < RNIC_CNT_COUNT; i++)
-		stats->value[i] = rnic_stats_sum(dev, i);
+		stats->value[i] = rnic_stats_sum(dev->counters, i);
 	return RNIC_CNT_COUNT;
 }
 
@@ -121,7 +148,8 @@ void rnic_stats_view(const struct rnic_dev *dev, struct mpa_node_view *v)
 	for (i = 0; i < RNIC_CNT_COUNT; i++) {
 		strscpy(v->counters[i].name, rnic_stats_descs[i].name,
 			sizeof(v->counters[i].name));
-		v->counters[i].value = rnic_stats_sum(dev, i);
+		v->counters[i].value = rnic_stats_sum(dev->counters, i) +
+				       rnic_stats_sum(dev->bound, i);
 	}
 	v->nr_counters = RNIC_CNT_COUNT;
 }

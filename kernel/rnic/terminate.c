@@ -4,6 +4,7 @@
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "segment.h"
 #include "terminate.h"
@@ -30,7 +31,7 @@ static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 /* The stream being received on is that of the endpoint. */
 static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
 {
-	rnic_count(qp->dev, RNIC_CNT_RX_TERMINATE);
+	rnic_qp_count(qp, RNIC_CNT_RX_TERMINATE);
 	mpa_set_terminate(qp->ep->conn, false, MPA_TERM_VALID | cause);
 }
 

@@ -10,6 +10,7 @@
 #include "ep.h"
 #include "mr.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_stream.h"
 #include "reads.h"
 #include "segment.h"
@@ -233,8 +234,8 @@ static void rnic_tx_count(struct rnic_qp *qp)
 {
 	struct rnic_tx *tx = &qp->tx;
 
-	rnic_count_add(qp->dev, RNIC_CNT_TX_SEGMENTS, tx->segments);
-	rnic_count_add(qp->dev, RNIC_CNT_TX_BYTES, tx->bytes);
+	rnic_qp_count_add(qp, RNIC_CNT_TX_SEGMENTS, tx->segments);
+	rnic_qp_count_add(qp, RNIC_CNT_TX_BYTES, tx->bytes);
 	tx->segments = 0;
 	tx->bytes = 0;
 }
@@ -265,7 +266,7 @@ static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
 	rnic_tx_release(qp);
 	if (ret || empty)
 		return ret;
-	rnic_count(qp->dev, RNIC_CNT_TX_BATCHES);
+	rnic_qp_count(qp, RNIC_CNT_TX_BATCHES);
 	rnic_tx_taken(qp);
 	return 0;
 }
@@ -432,7 +433,7 @@ static void rnic_tx_answer_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 			if (!room || rnic_tx_segment(qp, conn, room, fill))
 				return;
 		} while (qp->tx.kind != RNIC_TX_NONE);
-		rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP_AT_ONCE);
+		rnic_qp_count(qp, RNIC_CNT_TX_READ_RESP_AT_ONCE);
 	}
 	/* The next request goes first now. */
 	qp->tx.prefer_wr = true;

@@ -9,6 +9,7 @@
 #include "device.h"
 #include "mr.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "reads.h"
 #include "ring.h"
 #include "sq.h"
@@ -330,7 +331,7 @@ static void rnic_wr_finish(struct rnic_qp *qp)
 {
 	const struct rnic_wr_info *info = &rnic_wr_infos[qp->sq.cur->opcode];
 
-	rnic_count(qp->dev, info->counter);
+	rnic_qp_count(qp, info->counter);
 	if (!info->tagged && !info->read)
 		qp->tx.send_msn++;
 	qp->tx.kind = RNIC_TX_NONE;
@@ -402,7 +403,7 @@ static int rnic_tx_imm(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	rnic_count(qp->dev, RNIC_CNT_TX_IMM);
+	rnic_qp_count(qp, RNIC_CNT_TX_IMM);
 	qp->tx.send_msn++;
 	rnic_wr_finish(qp);
 	return 0;
@@ -499,7 +500,7 @@ static int rnic_tx_atomic_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	rnic_count(qp->dev, RNIC_CNT_TX_ATOMIC_RESP);
+	rnic_qp_count(qp, RNIC_CNT_TX_ATOMIC_RESP);
 	qp->tx.atomic_msn++;
 	rnic_response_done(&qp->reads);
 	qp->tx.kind = RNIC_TX_NONE;
@@ -532,7 +533,7 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	tx->off += out->len;
 	if (tx->off < tx->len)
 		return 0;
-	rnic_count(qp->dev, RNIC_CNT_TX_READ_RESP);
+	rnic_qp_count(qp, RNIC_CNT_TX_READ_RESP);
 	rnic_response_done(&qp->reads);
 	tx->kind = RNIC_TX_NONE;
 	return 0;
@@ -588,7 +589,7 @@ static int rnic_tx_terminate(struct rnic_qp *qp, struct mpa_conn *conn,
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret)
 		return ret;
-	rnic_count(qp->dev, RNIC_CNT_TX_TERMINATE);
+	rnic_qp_count(qp, RNIC_CNT_TX_TERMINATE);
 	mpa_set_terminate(conn, true, MPA_TERM_VALID | tx->term_cause);
 	tx->term_sent = true;
 	tx->kind = RNIC_TX_NONE;

@@ -15,6 +15,7 @@
 #include "mw.h"
 #include "pd.h"
 #include "qp.h"
+#include "qp_stats.h"
 #include "qp_verbs.h"
 #include "query.h"
 #include "ring.h"
@@ -56,6 +57,9 @@ MPA_RESIZE_CQ_OP(rnic_op_resize_cq, rnic_resize_cq)
 
 MPA_REG_DMABUF_OP(rnic_op_reg_user_mr_dmabuf, rnic_reg_user_mr_dmabuf)
 
+MPA_COUNTER_QP_OPS(rnic_op_counter_bind_qp, rnic_qp_stats_bind,
+		   rnic_op_counter_unbind_qp, rnic_qp_stats_unbind)
+
 const struct ib_device_ops rnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_UNKNOWN,
@@ -68,6 +72,11 @@ const struct ib_device_ops rnic_device_ops = {
 	.alloc_mw		= rnic_alloc_mw,
 	.alloc_pd		= rnic_alloc_pd,
 	.alloc_ucontext		= rnic_alloc_ucontext,
+	.counter_alloc_stats	= rnic_qp_stats_alloc,
+	.counter_bind_qp	= rnic_op_counter_bind_qp,
+	.counter_dealloc	= rnic_qp_stats_dealloc,
+	.counter_unbind_qp	= rnic_op_counter_unbind_qp,
+	.counter_update_stats	= rnic_qp_stats_update,
 	.create_cq		= rnic_op_create_cq,
 	.create_qp		= rnic_create_qp,
 	.create_srq		= rnic_create_srq,
@@ -83,8 +92,11 @@ const struct ib_device_ops rnic_device_ops = {
 	.fill_res_cq_entry	= rnic_fill_cq,
 	.fill_res_mr_entry	= rnic_fill_mr,
 	.fill_res_qp_entry	= rnic_fill_qp,
+	.fill_stat_mr_entry	= rnic_fill_mr_stat,
+	.get_dev_fw_str		= rnic_get_fw_str,
 	.get_dma_mr		= rnic_get_dma_mr,
 	.get_hw_stats		= rnic_stats_get,
+	.get_numa_node		= rnic_get_numa_node,
 	.get_port_immutable	= rnic_get_port_immutable,
 	.iw_accept		= rnic_iw_accept,
 	.iw_add_ref		= rnic_iw_add_ref,
@@ -115,6 +127,7 @@ const struct ib_device_ops rnic_device_ops = {
 	.req_notify_cq		= rnic_req_notify_cq,
 	.rereg_user_mr		= rnic_rereg_user_mr,
 	MPA_SET_RESIZE_CQ_OP(rnic_op_resize_cq)
+	MPA_COUNTER_INIT_OP
 	MPA_FILL_RES_SRQ_OP(rnic_fill_srq)
 	MPA_REPORT_PORT_EVENT_OP
 

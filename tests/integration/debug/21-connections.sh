@@ -20,6 +20,14 @@ owners() {
 	chmod 0666 /dev/infiniband/*
 	cases_open "$MPA_REPO/tests/integration/owner_cases.py" 100
 	cases_run owner
+	cases_close
+}
+
+# Under KASAN and lockdep; 10-devices of the stock configuration has what they show.
+counters() {
+	cases_open "$MPA_REPO/tests/integration/counter_cases.py" 120
+	cases_run race
+	cases_close
 }
 
 # --- how connections end ----------------------------------------------------------
@@ -225,4 +233,5 @@ if (($#)); then
 	exit
 fi
 owners
+counters
 ends

@@ -8,6 +8,13 @@ cases_open() {
 	coproc CASES { exec "$PYTHON" "$1" --serve "$2"; }
 }
 
+# Ends the interpreter, so that another file can be opened.
+cases_close() {
+	local pid=$CASES_PID input=${CASES[1]}
+	exec {input}>&-
+	wait "$pid"
+}
+
 # cases_ask WORD ARGUMENT: sets cases_answer.
 cases_ask() {
 	echo "$*" >&"${CASES[1]}"

@@ -8,6 +8,7 @@
 # shellcheck disable=SC2034 # lab_host_names is the library's
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
+. "$MPA_REPO/tests/integration/lib/cases.sh"
 
 # --- queries ------------------------------------------------------------------
 
@@ -167,6 +168,7 @@ limits() {
 		max_res_rd_atom=8388608 atomic_cap=ATOMIC_GLOB max_mw=1048576 \
 		max_srq=65536 max_ah=0 max_pkeys=0 max_mr_size=0x8000000000 \
 		page_size_cap=0xfffff000 device_cap_flags=0x01220000 \
+		fw_ver="$(cat "$MPA_REPO/VERSION")" \
 		state=PORT_ACTIVE link_layer=Ethernet max_msg_sz=0x80000000 \
 		gid_tbl_len=1 pkey_tbl_len=0; do
 		lab_is "devinfo ${pair%%=*}" \
@@ -445,6 +447,8 @@ lab_link h2
 limits
 statistics
 details
+cases_open "$MPA_REPO/tests/integration/counter_cases.py" 120
+cases_run statistic
 follows
 shared
 races
