@@ -31,6 +31,20 @@ bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 	return !id || net_eq(id->route.addr.dev_addr.net, dev_net(dev->netdev));
 }
 
+/**
+ * rnic_cm_has_mapper() - may the port mapper have mapped addresses of a device?
+ * @dev: the device
+ *
+ * The core asks the port mapper for devices of any namespace, but it runs in the
+ * first one, knows the TCP ports of that one, and sends its questions there.
+ *
+ * Return: true if &iw_cm_id.m_local_addr and m_remote_addr are to be used.
+ */
+bool rnic_cm_has_mapper(const struct rnic_dev *dev)
+{
+	return net_eq(dev_net(dev->netdev), &init_net);
+}
+
 /*
  * May the caller of connect or accept use this QP? Kernel consumers that made
  * it with rdma_create_qp() have it in their identifier. Users never have one

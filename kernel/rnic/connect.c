@@ -22,7 +22,8 @@
 /* Starts TCP's handshake; its result is handled by the endpoint's work. */
 static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 {
-	struct sockaddr_storage addr = cm_id->m_remote_addr;
+	struct sockaddr_storage addr = rnic_cm_has_mapper(ep->dev) ?
+		cm_id->m_remote_addr : cm_id->remote_addr;
 	struct sock *sk = ep->sock->sk;
 	int ret;
 
@@ -126,7 +127,7 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 
 	if (param->private_data_len > MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN)
 		return -EINVAL;
-	if (cm_id->m_local_addr.ss_family != cm_id->m_remote_addr.ss_family)
+	if (cm_id->local_addr.ss_family != cm_id->remote_addr.ss_family)
 		return -EAFNOSUPPORT;
 	if (!rnic_cm_same_net(cm_id))
 		return -ENODEV;

@@ -6,6 +6,11 @@
  * is a port (port.c). If its consumer is in another namespace than the device,
  * it exists only for the core and has no port. It gets one when the device
  * moves to the namespace of the consumer.
+ *
+ * If the port mapper (iwpmd) runs, the core has it assign another TCP port, and
+ * peers that ask for it connect to that one. The listener has both: peers may not
+ * ask. If the port that the consumer asked for is in use, the one of the mapper
+ * is enough: so a service that serves TCP there itself can use the device, too.
  */
 #include <net/sock.h>
 
@@ -36,37 +41,44 @@ static void rnic_listener_set_addr(struct rnic_listener *l,
 }
 
 /* Adds the listener to the registry before a connection can arrive. */
-static int rnic_listener_join(struct rnic_listener *l, struct rnic_port *port)
+static int rnic_listener_announce(struct rnic_listener *l,
+				  const struct rnic_port *port)
 {
 	int ret;
 
+	if (l->listens)
+		return 0;
 	rnic_listener_set_addr(l, port);
 	ret = mpa_node_add(&l->node, l->dev->node.net);
 	if (ret)
 		return ret;
 	atomic_inc(&l->dev->nr_listener);
-	l->port = port;
-	spin_lock_bh(&port->lock);
-	list_add_tail(&l->port_entry, &port->listeners);
-	spin_unlock_bh(&port->lock);
+	l->listens = true;
 	return 0;
 }
 
-static void rnic_listener_stop(struct rnic_listener *l)
+static void rnic_listener_join(struct rnic_listener_port *lp,
+			       struct rnic_port *port)
 {
-	struct rnic_port *port = l->port;
+	lp->port = port;
+	spin_lock_bh(&port->lock);
+	list_add_tail(&lp->entry, &port->listeners);
+	spin_unlock_bh(&port->lock);
+}
+
+static void rnic_listener_leave_port(struct rnic_listener_port *lp)
+{
+	struct rnic_port *port = lp->port;
 
 	lockdep_assert_held(&rnic_ports_lock);
 	if (!port)
 		return;
-	l->port = NULL;
+	lp->port = NULL;
 	spin_lock_bh(&port->lock);
-	list_del(&l->port_entry);
+	list_del(&lp->entry);
 	spin_unlock_bh(&port->lock);
-	/* Wait for a connection that is being passed to @l and its device. */
+	/* Wait for a connection that is being passed to the listener. */
 	cancel_delayed_work_sync(&port->accept);
-	mpa_node_remove(&l->node);
-	atomic_dec(&l->dev->nr_listener);
 	/* Listeners are added only under rnic_ports_lock. */
 	if (list_empty(&port->listeners))
 		rnic_port_close(port);
@@ -74,10 +86,55 @@ static void rnic_listener_stop(struct rnic_listener *l)
 		mod_delayed_work(rnic_wq, &port->accept, 0);
 }
 
+static void rnic_listener_stop(struct rnic_listener *l)
+{
+	int i;
+
+	lockdep_assert_held(&rnic_ports_lock);
+	if (!l->listens)
+		return;
+	for (i = 0; i < RNIC_LISTEN_COUNT; i++)
+		rnic_listener_leave_port(&l->ports[i]);
+	mpa_node_remove(&l->node);
+	atomic_dec(&l->dev->nr_listener);
+	l->listens = false;
+}
+
+static int rnic_listener_open(struct rnic_listener *l, enum rnic_listen_at at)
+{
+	bool mapped = at == RNIC_LISTEN_MAPPED;
+	struct rnic_port *port;
+	int ret;
+
+	port = rnic_port_for(l->dev, l->cm_id,
+			     mapped ? &l->cm_id->m_local_addr :
+				      &l->cm_id->local_addr, mapped);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	if (rnic_port_serves(port, l->dev))
+		return -EADDRINUSE;
+	ret = rnic_listener_announce(l, port);
+	if (ret) {
+		if (list_empty(&port->listeners))
+			rnic_port_close(port);
+		return ret;
+	}
+	rnic_listener_join(&l->ports[at], port);
+	return rnic_port_set_backlog(port, l->backlog);
+}
+
+/* Has the port mapper assigned another port? It is the first namespace's. */
+static bool rnic_listener_is_mapped(const struct rnic_listener *l)
+{
+	return rnic_cm_has_mapper(l->dev) &&
+	       !rnic_port_addr_equal(&l->cm_id->local_addr,
+				     &l->cm_id->m_local_addr);
+}
+
 static int rnic_listener_start(struct rnic_listener *l)
 {
 	struct rnic_dev *dev = l->dev;
-	struct rnic_port *port;
+	bool mapped = rnic_listener_is_mapped(l);
 	int ret;
 
 	lockdep_assert_held(&rnic_ports_lock);
@@ -87,18 +144,9 @@ static int rnic_listener_start(struct rnic_listener *l)
 	 */
 	if (READ_ONCE(dev->cm_gone))
 		return -ENODEV;
-	port = rnic_port_for(dev, l->cm_id);
-	if (IS_ERR(port))
-		return PTR_ERR(port);
-	if (rnic_port_serves(port, dev))
-		return -EADDRINUSE;
-	ret = rnic_listener_join(l, port);
-	if (ret) {
-		if (list_empty(&port->listeners))
-			rnic_port_close(port);
-		return ret;
-	}
-	ret = rnic_port_set_backlog(port, l->backlog);
+	ret = rnic_listener_open(l, RNIC_LISTEN_OWN);
+	if (mapped && (!ret || ret == -EADDRINUSE))
+		ret = rnic_listener_open(l, RNIC_LISTEN_MAPPED);
 	if (ret)
 		rnic_listener_stop(l);
 	return ret;
@@ -118,7 +166,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	struct rnic_listener *l;
 	int ret = 0;
 
-	if (!rnic_addr_len(&cm_id->m_local_addr))
+	if (!rnic_addr_len(&cm_id->local_addr))
 		return -EAFNOSUPPORT;
 	l = rnic_listener_create(cm_id, backlog);
 	if (!l)
@@ -175,7 +223,7 @@ bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 
 	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry)
-		if (l->cm_id == cm_id && l->port) {
+		if (l->cm_id == cm_id && l->listens) {
 			found = true;
 			rnic_listener_view(&l->node, v);
 			v->id = l->node.id;
@@ -215,13 +263,13 @@ void rnic_listeners_restart(struct rnic_dev *dev)
 
 	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry) {
-		if (l->port || !rnic_cm_same_net(l->cm_id))
+		if (l->listens || !rnic_cm_same_net(l->cm_id))
 			continue;
 		ret = rnic_listener_start(l);
 		if (ret)
 			dev_notice(&dev->ibdev.dev,
 				   "cannot listen on %pISpc: error %d\n",
-				   &l->cm_id->m_local_addr, ret);
+				   &l->cm_id->local_addr, ret);
 	}
 	mutex_unlock(&rnic_ports_lock);
 }

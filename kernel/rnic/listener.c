@@ -43,6 +43,7 @@ static const struct mpa_node_ops rnic_listener_node_ops = {
 struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_listener *l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	int i;
 
 	if (!l)
 		return NULL;
@@ -54,6 +55,8 @@ struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id, int backlog)
 	l->backlog = backlog;
 	l->memcg = mpa_memcg_get();
 	spin_lock_init(&l->lock);
+	for (i = 0; i < RNIC_LISTEN_COUNT; i++)
+		l->ports[i].l = l;
 	cm_id->add_ref(cm_id);
 	l->cm_id = cm_id;
 	return l;

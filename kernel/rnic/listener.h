@@ -14,6 +14,25 @@ struct mem_cgroup;
 struct rnic_dev;
 struct rnic_port;
 
+/* The addresses that a listener may have. */
+enum rnic_listen_at {
+	RNIC_LISTEN_OWN,	/* the one that its consumer asked for */
+	RNIC_LISTEN_MAPPED,	/* the one of the port mapper, if there is one */
+	RNIC_LISTEN_COUNT
+};
+
+/**
+ * struct rnic_listener_port - a listening socket of a listener
+ * @l: the listener; constant
+ * @port: the socket, or NULL; under rnic_ports_lock
+ * @entry: in rnic_port.listeners, under rnic_port.lock
+ */
+struct rnic_listener_port {
+	struct rnic_listener *l;
+	struct rnic_port *port;
+	struct list_head entry;
+};
+
 /**
  * struct rnic_listener - a listener of the core on a device
  * @ref: one of the core until it destroys the listener, one of each endpoint of
@@ -21,17 +40,17 @@ struct rnic_port;
  * @dev: the device; constant; valid while the core or an endpoint has a
  *	reference
  * @node: node in the registry of mpa.ko, for netlink and settings; there while
- *	@port is set
- * @addr: address it listens on, for @node; constant while @node is in the
- *	registry
+ *	it listens
+ * @addr: address it listens on, its own if it has that, for @node; constant while
+ *	@node is in the registry
  * @backlog: backlog of the consumer; constant
  * @memcg: memory cgroup of the consumer, with a reference, charged for its
  *	connections; NULL without memory cgroups; constant
  * @lock: protects @cm_id; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
  * @half_open: peers that have not sent their Request yet
- * @port: its listening socket, or NULL; under rnic_ports_lock
- * @port_entry: in rnic_port.listeners, under rnic_port.lock
+ * @listens: it has a listening socket; under rnic_ports_lock
+ * @ports: its listening sockets, indexed by &enum rnic_listen_at
  * @entry: in rnic_dev.listeners, under rnic_ports_lock
  */
 struct rnic_listener {
@@ -44,8 +63,8 @@ struct rnic_listener {
 	spinlock_t lock;		/* see above */
 	struct iw_cm_id *cm_id;
 	atomic_t half_open;
-	struct rnic_port *port;
-	struct list_head port_entry;
+	bool listens;
+	struct rnic_listener_port ports[RNIC_LISTEN_COUNT];
 	struct list_head entry;
 };
 

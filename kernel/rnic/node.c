@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A device as the netlink interface of mpa.ko shows it. */
+#include <rdma/iw_cm.h>
+
 #include "device.h"
 #include "node.h"
 #include "stats.h"
@@ -40,9 +42,20 @@ static bool rnic_node_is_called(const struct mpa_node *node, const char *name)
 	return same;
 }
 
+/* The core reads the flags before it asks the device to listen or to connect. */
+static void rnic_node_configured(struct mpa_node *node,
+				 const struct mpa_config *cfg)
+{
+	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
+
+	WRITE_ONCE(dev->ibdev.iw_driver_flags,
+		   cfg->v[MPA_A_CONFIG_PORT_MAPPING] ? 0 : IW_F_NO_PORT_MAP);
+}
+
 static const struct mpa_node_ops rnic_node_ops = {
 	.view = rnic_node_view,
 	.is_called = rnic_node_is_called,
+	.configured = rnic_node_configured,
 };
 
 /**

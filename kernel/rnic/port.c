@@ -78,18 +78,20 @@ static bool rnic_port_netdev_has(struct net_device *netdev,
 static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
 					     const struct sockaddr_storage *addr)
 {
-	struct rnic_listener *l, *found = NULL;
+	struct rnic_listener *found = NULL;
+	struct rnic_listener_port *lp;
 
 	spin_lock_bh(&port->lock);
-	list_for_each_entry(l, &port->listeners, port_entry) {
+	list_for_each_entry(lp, &port->listeners, entry) {
+		struct net_device *netdev = lp->l->dev->netdev;
+
 		/* It changes when the network device moves elsewhere. */
-		if (ifindex &&
-		    READ_ONCE(l->dev->netdev->ifindex) == ifindex) {
-			found = l;
+		if (ifindex && READ_ONCE(netdev->ifindex) == ifindex) {
+			found = lp->l;
 			break;
 		}
-		if (!found && rnic_port_netdev_has(l->dev->netdev, addr))
-			found = l;
+		if (!found && rnic_port_netdev_has(netdev, addr))
+			found = lp->l;
 	}
 	if (found)
 		rnic_listener_get(found);
@@ -203,11 +205,18 @@ static void rnic_port_data_ready(struct sock *sk)
 
 static bool rnic_port_v6only(const struct iw_cm_id *cm_id)
 {
-	return cm_id->m_local_addr.ss_family == AF_INET6 && cm_id->afonly;
+	return cm_id->local_addr.ss_family == AF_INET6 && cm_id->afonly;
 }
 
-static bool rnic_port_addr_equal(const struct sockaddr_storage *a,
-				 const struct sockaddr_storage *b)
+/**
+ * rnic_port_addr_equal() - compare IP addresses and ports
+ * @a: an address
+ * @b: another one
+ *
+ * Return: true if they are the same.
+ */
+bool rnic_port_addr_equal(const struct sockaddr_storage *a,
+			  const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
 	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
@@ -236,12 +245,29 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 	return NULL;
 }
 
-static int rnic_port_bind(struct rnic_port *port)
+/*
+ * The port mapper keeps a port that it has assigned bound, so that no program gets
+ * it, but does not listen. Such ports are ephemeral ones: no other is taken from
+ * whoever has bound it.
+ */
+static int rnic_port_allow_mapped(struct rnic_port *port)
+{
+	struct sock *sk = port->sock->sk;
+
+	if (!rnic_sock_port_ephemeral(sock_net(sk), rnic_addr_port(&port->addr)))
+		return -EADDRINUSE;
+	sk->sk_reuse = SK_FORCE_REUSE;
+	return 0;
+}
+
+static int rnic_port_bind(struct rnic_port *port, bool mapped)
 {
 	struct sockaddr_storage *addr = &port->addr;
 	int ret = 0;
 
-	if (port->v6only)
+	if (mapped)
+		ret = rnic_port_allow_mapped(port);
+	if (!ret && port->v6only)
 		ret = ip6_sock_set_v6only(port->sock->sk);
 	if (!ret)
 		ret = kernel_bind(port->sock, (struct mpa_sockaddr *)addr,
@@ -274,15 +300,14 @@ static void rnic_port_unhook(struct rnic_port *port)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-static struct rnic_port *rnic_port_alloc(const struct rnic_dev *dev,
-					 const struct iw_cm_id *cm_id)
+static struct rnic_port *rnic_port_alloc(const struct iw_cm_id *cm_id,
+					 const struct sockaddr_storage *addr)
 {
 	struct rnic_port *port = kzalloc(sizeof(*port), GFP_KERNEL_ACCOUNT);
 
 	if (!port)
 		return NULL;
-	port->addr = cm_id->m_local_addr;
-	rnic_addr_scope(dev, &port->addr);
+	port->addr = *addr;
 	port->v6only = rnic_port_v6only(cm_id);
 	INIT_DELAYED_WORK(&port->accept, rnic_port_accept);
 	spin_lock_init(&port->lock);
@@ -291,9 +316,11 @@ static struct rnic_port *rnic_port_alloc(const struct rnic_dev *dev,
 }
 
 static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
-					const struct iw_cm_id *cm_id)
+					const struct iw_cm_id *cm_id,
+					const struct sockaddr_storage *addr,
+					bool mapped)
 {
-	struct rnic_port *port = rnic_port_alloc(dev, cm_id);
+	struct rnic_port *port = rnic_port_alloc(cm_id, addr);
 	int ret;
 
 	lockdep_assert_held(&rnic_ports_lock);
@@ -302,7 +329,7 @@ static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
 	ret = rnic_sock_open(dev, cm_id, &port->sock);
 	if (ret)
 		goto err_port;
-	ret = rnic_port_bind(port);
+	ret = rnic_port_bind(port, mapped);
 	if (ret)
 		goto err_sock;
 	rnic_port_hook(port);
@@ -319,21 +346,24 @@ err_port:
 /**
  * rnic_port_for() - find or open the port for an address of the core
  * @dev: the device
- * @cm_id: has the address
+ * @cm_id: has the kind of address and the type of service
+ * @addr: the address
+ * @mapped: it is the port mapper's, which has it bound
  *
  * Process context, rnic_ports_lock held.
  *
  * Return: the port or an ERR_PTR().
  */
 struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
-				const struct iw_cm_id *cm_id)
+				const struct iw_cm_id *cm_id,
+				const struct sockaddr_storage *addr, bool mapped)
 {
-	struct sockaddr_storage addr = cm_id->m_local_addr;
+	struct sockaddr_storage at = *addr;
 	struct rnic_port *port;
 
-	rnic_addr_scope(dev, &addr);
-	port = rnic_port_find(dev_net(dev->netdev), rnic_port_v6only(cm_id), &addr);
-	return port ?: rnic_port_open(dev, cm_id);
+	rnic_addr_scope(dev, &at);
+	port = rnic_port_find(dev_net(dev->netdev), rnic_port_v6only(cm_id), &at);
+	return port ?: rnic_port_open(dev, cm_id, &at, mapped);
 }
 
 /**
@@ -379,12 +409,12 @@ int rnic_port_set_backlog(struct rnic_port *port, int backlog)
  */
 bool rnic_port_serves(struct rnic_port *port, const struct rnic_dev *dev)
 {
-	struct rnic_listener *l;
+	struct rnic_listener_port *lp;
 	bool serves = false;
 
 	spin_lock_bh(&port->lock);
-	list_for_each_entry(l, &port->listeners, port_entry)
-		serves |= l->dev == dev;
+	list_for_each_entry(lp, &port->listeners, entry)
+		serves |= lp->l->dev == dev;
 	spin_unlock_bh(&port->lock);
 	return serves;
 }

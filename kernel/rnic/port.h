@@ -22,7 +22,7 @@ struct socket;
  * @data_ready: saved sk_data_ready of the socket; constant
  * @accept: work that accepts connections
  * @lock: protects @listeners
- * @listeners: at most one per device (struct rnic_listener.port_entry)
+ * @listeners: at most one per device (struct rnic_listener_port.entry)
  * @entry: in rnic_ports, under rnic_ports_lock
  */
 struct rnic_port {
@@ -39,8 +39,11 @@ struct rnic_port {
 
 extern struct mutex rnic_ports_lock;
 
+bool rnic_port_addr_equal(const struct sockaddr_storage *a,
+			  const struct sockaddr_storage *b);
 struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
-				const struct iw_cm_id *cm_id);
+				const struct iw_cm_id *cm_id,
+				const struct sockaddr_storage *addr, bool mapped);
 void rnic_port_close(struct rnic_port *port);
 int rnic_port_set_backlog(struct rnic_port *port, int backlog);
 bool rnic_port_serves(struct rnic_port *port, const struct rnic_dev *dev);

@@ -106,10 +106,10 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	if (!rnic_addr_len(&cm_id->m_local_addr))
+	if (!rnic_addr_len(&cm_id->local_addr))
 		return -EAFNOSUPPORT;
 	ret = sock_create_kern(dev_net(dev->netdev),
-			       cm_id->m_local_addr.ss_family, SOCK_STREAM,
+			       cm_id->local_addr.ss_family, SOCK_STREAM,
 			       IPPROTO_TCP, sock);
 	if (ret)
 		return ret;
@@ -123,7 +123,25 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 	return ret;
 }
 
-static bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
+/**
+ * rnic_addr_port() - port of an IP address
+ * @addr: the address
+ *
+ * Return: the port, at the same offset for both families.
+ */
+__be16 rnic_addr_port(const struct sockaddr_storage *addr)
+{
+	return ((const struct sockaddr_in *)addr)->sin_port;
+}
+
+/**
+ * rnic_sock_port_ephemeral() - is a port one that TCP assigns?
+ * @net: the namespace
+ * @port: the port
+ *
+ * Return: true if so.
+ */
+bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
 {
 	int low, high;
 
@@ -139,14 +157,15 @@ static bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
  *
  * The core selects source ports without TCP. If TCP already uses one of the
  * ephemeral range, another one is as good. A port outside that range was
- * requested by the consumer.
+ * requested by the consumer. The port mapper's is not used: a peer that has one
+ * takes a port without a mapping as it is.
  *
  * Return: 0 or a negative error.
  */
 int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 		   const struct iw_cm_id *cm_id)
 {
-	struct sockaddr_storage addr = cm_id->m_local_addr;
+	struct sockaddr_storage addr = cm_id->local_addr;
 	/* At the same offset for both families. */
 	__be16 *port = &((struct sockaddr_in *)&addr)->sin_port;
 	int len = rnic_addr_len(&addr);

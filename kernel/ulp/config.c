@@ -76,6 +76,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	},
 	[MPA_A_CONFIG_RECEIVE_WAIT] = { .max = RECEIVE_WAIT_MAX },
 	[MPA_A_CONFIG_PEER_TIMEOUT] = { .max = TIMEOUT_MAX },
+	[MPA_A_CONFIG_PORT_MAPPING] = { .max = 1, .def = 1 },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -108,6 +109,7 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RECEIVE_WAIT] = "receive-wait must be from 0 to 60000 ms",
 	[MPA_A_CONFIG_PEER_TIMEOUT] =
 		"peer-timeout must be from 0 (those of TCP) to 3600000 ms",
+	[MPA_A_CONFIG_PORT_MAPPING] = "port-mapping must be 0 or 1",
 };
 
 /**
@@ -244,12 +246,13 @@ const char *mpa_config_refuse(const struct mpa_settings *change,
 const char *mpa_config_not_for_listener(const struct mpa_settings *change,
 					unsigned int *attr)
 {
-	u32 devices = change->set & (u32)MPA_CONFIG_USER_LIMITS;
+	u32 devices = change->set & ((u32)MPA_CONFIG_USER_LIMITS |
+				     BIT(MPA_A_CONFIG_PORT_MAPPING));
 
 	if (!devices)
 		return NULL;
 	*attr = config_lowest_bit(devices);
-	return "user limits do not apply to listeners";
+	return "user limits and port-mapping do not apply to listeners";
 }
 
 /**

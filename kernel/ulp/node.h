@@ -111,10 +111,13 @@ struct mpa_node_view {
  *	with the registry's lock held and bottom halves disabled.
  * @is_called: device: check whether it has this name. Called in the same
  *	context
+ * @configured: settings that are in force may have changed, or the node has been
+ *	added; may be NULL. Called in the same context
  */
 struct mpa_node_ops {
 	void (*view)(const struct mpa_node *node, struct mpa_node_view *v);
 	bool (*is_called)(const struct mpa_node *node, const char *name);
+	void (*configured)(struct mpa_node *node, const struct mpa_config *cfg);
 };
 
 /**

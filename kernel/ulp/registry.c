@@ -88,6 +88,17 @@ static void node_resolve(const struct mpa_node *node, struct mpa_config *cfg)
 		mpa_config_clip(cfg, lim);
 }
 
+/* Tells the owner of a node its settings. */
+static void node_configure(struct mpa_node *node)
+{
+	struct mpa_config cfg;
+
+	if (!node->ops->configured)
+		return;
+	node_resolve(node, &cfg);
+	node->ops->configured(node, &cfg);
+}
+
 /**
  * mpa_node_config - settings in force at a node
  * @node: the node; one that was not added, or removed, inherits nothing from a
@@ -324,6 +335,7 @@ int mpa_node_add(struct mpa_node *node, struct net *net)
 	if (!ret) {
 		/* mpa_node_listed() reads it without the lock. */
 		WRITE_ONCE(node->net, net);
+		node_configure(node);
 		registry_next_generation(mn, node->kind);
 		node_send_event(node, node->kind == MPA_NODE_DEVICE ?
 				MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
@@ -516,6 +528,16 @@ static int registry_check_change(struct net *net, struct mpa_change *c,
 	return -ENOENT;
 }
 
+static void registry_configure_devices(struct mpa_net *mn)
+{
+	struct mpa_node *node;
+	unsigned long index;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	xa_for_each(&mn->devices, index, node)
+		node_configure(node);
+}
+
 static void registry_make_change(struct net *net, const struct mpa_change *c)
 {
 	struct mpa_net *mn = mpa_net_of(net);
@@ -523,6 +545,10 @@ static void registry_make_change(struct net *net, const struct mpa_change *c)
 
 	lockdep_assert_held(&mpa_registry_lock);
 	mpa_settings_change(node ? &node->own : &mn->own, &c->to, c->inherit);
+	if (node)
+		node_configure(node);
+	else
+		registry_configure_devices(mn);
 	registry_next_generation(mn, c->kind);
 }
 

@@ -99,6 +99,7 @@ constexpr Bounds bounds[] = {
 	{ "rdmap extensions", MPA_A_CONFIG_RDMAP_EXTENSIONS, 0, 2, 1 },
 	{ "receive wait", MPA_A_CONFIG_RECEIVE_WAIT, 0, 60000, 0 },
 	{ "peer timeout", MPA_A_CONFIG_PEER_TIMEOUT, 0, 3600000, 0 },
+	{ "port mapping", MPA_A_CONFIG_PORT_MAPPING, 0, 1, 1 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);

@@ -159,6 +159,9 @@ enum mpa_attr {
  *	which the peer of a device's connection is gone, in whole seconds, at
  *	least 2, whether the connection is idle or not; 0: as TCP and
  *	%MPA_A_CONFIG_KEEPALIVE decide; default 0
+ * @MPA_A_CONFIG_PORT_MAPPING: 0, 1: listeners of a device have a second TCP port
+ *	if the port mapper of user space (iwpmd) assigns one, and peers that ask for
+ *	it connect to that; default 1
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -188,6 +191,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_RDMAP_EXTENSIONS	= 24,
 	MPA_A_CONFIG_RECEIVE_WAIT	= 25,
 	MPA_A_CONFIG_PEER_TIMEOUT	= 26,
+	MPA_A_CONFIG_PORT_MAPPING	= 27,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

@@ -100,7 +100,8 @@ const Row completions[] = {
 				    "first-fpdu-timeout close-timeout linger-max "
 				    "keepalive user-qp-max user-cq-max user-mr-max "
 				    "user-pd-max user-rings-max "
-				    "rdmap-extensions receive-wait peer-timeout"},
+				    "rdmap-extensions receive-wait peer-timeout "
+				    "port-mapping"},
 	{{"get", "dev", "mpa1", ""}, ""},
 	{{"stat", "conn", "17", ""}, ""},
 	{{"conn", "nonsense", ""}, ""},

@@ -240,6 +240,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_RDMAP_EXTENSIONS, MPA_RDMAP_EXTENSIONS_NEGOTIATE);
 	all.set(MPA_A_CONFIG_RECEIVE_WAIT, 0);
 	all.set(MPA_A_CONFIG_PEER_TIMEOUT, 0);
+	all.set(MPA_A_CONFIG_PORT_MAPPING, 1);
 	return all;
 }
 

@@ -76,6 +76,7 @@ const Good good[] = {
 	{"receive-wait", "0", 0, "0ms"},
 	{"receive-wait", "5s", 5000},
 	{"peer-timeout", "1h", 3600000, "1h"},
+	{"port-mapping", "off", 0},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -138,6 +139,7 @@ const Bad bad[] = {
 	{"rdmap-extensions", ""},
 	{"receive-wait", "forever"},
 	{"peer-timeout", "never"},
+	{"port-mapping", "iwpmd"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -186,6 +188,7 @@ const GoodJson good_json[] = {
 	{"rdmap-extensions", R"("on")", 2},
 	{"receive-wait", "60000", 60000},
 	{"peer-timeout", "0", 0},
+	{"port-mapping", "false", 0},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -229,6 +232,7 @@ const Bad bad_json[] = {
 	{"keepalive", "1"},
 	{"receive-wait", "60001"},
 	{"peer-timeout", "3600001"},
+	{"port-mapping", "0"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

@@ -116,6 +116,8 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_PEER_TIMEOUT, Kind::duration, "peer-timeout",
 		 "peer_timeout", 0, 3600000, {},
 		 "time without a sign of life after which a peer is gone; 0: as TCP decides"},
+		{MPA_A_CONFIG_PORT_MAPPING, Kind::toggle, "port-mapping", "port_mapping",
+		 0, 1, toggle_words, "use the TCP ports that the port mapper assigns"},
 	};
 }
 

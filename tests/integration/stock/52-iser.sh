@@ -1,0 +1,296 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The port mapper of rdma-core, iwpmd, and what needs it: the kernel's iSER target,
+# which listens for iSCSI over TCP on the same port, with open-iscsi as its initiator.
+#
+# The port mapper serves the initial namespace only, so one host connects to its own
+# address there. A host without the port mapper is on the other end of the link.
+#
+#	+-(initial)-+ 10.78.0.0/24 +----far----+
+#	|      mpa0 |--------------| mpa9      |
+#	+-----------+              +-----------+
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+
+address=10.78.0.1
+port=7300
+mpactl=$MPA_REPO/build/bin/mpactl
+
+# --- listening ----------------------------------------------------------------------
+
+# listening: TCP ports that are listened on at the address, or at all.
+listening() {
+	ss -Hltn | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u
+}
+
+# server NAME: listens on the port, and serves one client. Without an address it would
+# ask for a port of every device.
+server() {
+	local before
+	before=$(listening)
+	rping -s -a "$address" -p "$port" -C 10 > "$LAB_OUT/$1.log" 2>&1 &
+	lab_jobs[$1]=$!
+	ports=
+	lab_wait 20 more_ports "$before"
+}
+
+# more_ports BEFORE: sets ports to those that are new, once there are some.
+more_ports() {
+	ports=$(comm -13 <(echo "$1") <(listening) | tr '\n' ' ')
+	[[ $ports ]]
+}
+
+# client [far]: ten pings.
+client() {
+	local in=()
+	[[ $# == 0 ]] || in=(ip netns exec "$1")
+	timeout 60 "${in[@]}" rping -c -a "$address" -p "$port" -C 10
+}
+
+# served LABEL SERVER [far]
+served() {
+	lab_check "$1" client "${@:3}"
+	lab_check "$1: the server ends" lab_join "$2" 20
+}
+
+# rping exits with 255; 124 is that of timeout.
+fails() {
+	local status=0
+	"$@" || status=$?
+	((status > 0 && status != 124))
+}
+
+without_mapper() {
+	server alone
+	lab_is "without a port mapper: one port" "$ports" "$port "
+	served "without a port mapper" alone
+}
+
+mapper_is_up() {
+	ss -Hlun "sport = :3935" | grep -q 3935
+}
+
+mapper_up() {
+	lab_spawn_here iwpmd iwpmd -s
+	lab_check "the port mapper runs" lab_wait 20 mapper_is_up
+}
+
+# lab_spawn for the initial namespace.
+lab_spawn_here() {
+	local name=$1
+	shift
+	"$@" > "$LAB_OUT/$name.log" 2>&1 < /dev/null &
+	lab_jobs[$name]=$!
+}
+
+# A program that listens for TCP on the port, as LIO does.
+occupied() {
+	"$PYTHON" -u -c '
+import signal, socket, sys
+with socket.create_server((sys.argv[1], int(sys.argv[2]))):
+    signal.pause()' "$address" "$port" &
+	lab_jobs[plain]=$!
+	lab_wait 10 is_listened_on
+}
+
+is_listened_on() {
+	listening | grep -qx "$port"
+}
+
+with_mapper() {
+	server both
+	lab_is "with a port mapper: two ports" "$(wc -w <<< "$ports")" 2
+	lab_check "one is the server's own" grep -qw "$port" <<< "$ports"
+	served "the port mapper's port" both
+	server again
+	served "the other one, for who has no port mapper" again far
+
+	occupied
+	server second
+	lab_is "on a port that is in use: the other one" "$(wc -w <<< "$ports")" 1
+	lab_refuse "the other one: not the server's own" grep -qw "$port" <<< "$ports"
+	served "on a port that is in use" second
+	server third
+	lab_check "who has no port mapper finds the program instead" fails client far
+	served "and disturbs nobody" third
+	lab_kill plain
+}
+
+setting_off() {
+	lab_do "$mpactl" set dev mpa0 port-mapping off
+	server off
+	lab_is "port-mapping off: one port" "$ports" "$port "
+	served "port-mapping off" off
+	occupied
+	lab_check "port-mapping off: not on a port that is in use" \
+		fails timeout 20 rping -s -a "$address" -p "$port" -C 1
+	lab_kill plain
+	lab_refuse "a listener has no such setting" \
+		"$mpactl" set listen 1 port-mapping off
+	lab_do "$mpactl" set dev mpa0 port-mapping inherit
+}
+
+# --- iSER ---------------------------------------------------------------------------
+
+lio=/sys/kernel/config/target
+iqn=iqn.2026-11.lab.mpa:disk
+tpg=$lio/iscsi/$iqn/tpgt_1
+portal=$address:3260
+
+target_up() {
+	lab_do modprobe -a target_core_mod iscsi_target_mod ib_isert
+	mountpoint -q /sys/kernel/config ||
+		lab_do mount -t configfs none /sys/kernel/config
+	mkdir -p "$lio/core/rd_mcp_0/disk"
+	echo rd_pages=16384 > "$lio/core/rd_mcp_0/disk/control"
+	echo 1 > "$lio/core/rd_mcp_0/disk/enable"
+	mkdir -p "$tpg/lun/lun_0"
+	ln -s "$lio/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk"
+	echo 0 > "$tpg/attrib/authentication"
+	echo 1 > "$tpg/attrib/generate_node_acls"
+	echo 1 > "$tpg/attrib/cache_dynamic_acls"
+	echo 0 > "$tpg/attrib/demo_mode_write_protect"
+	mkdir "$tpg/np/$portal"
+	echo 1 > "$tpg/np/$portal/iser"
+	echo 1 > "$tpg/enable"
+}
+
+target_down() {
+	echo 0 > "$tpg/enable"
+	rmdir "$tpg/np/$portal"
+	rm "$tpg/lun/lun_0/disk"
+	rmdir "$tpg/lun/lun_0" "$tpg" "$lio/iscsi/$iqn" "$lio/core/rd_mcp_0/disk" \
+		"$lio/core/rd_mcp_0"
+}
+
+initiator_up() {
+	lab_do modprobe -a ib_iser iscsi_tcp sd_mod
+	lab_do mount -t tmpfs none /etc/iscsi
+	mkdir -p /run/lock/iscsi
+	echo "InitiatorName=iqn.2026-11.lab.mpa:host" > /etc/iscsi/initiatorname.iscsi
+	cat > /etc/iscsi/iscsid.conf <<- END
+		node.startup = manual
+		node.session.timeo.replacement_timeout = 60
+		node.conn[0].timeo.noop_out_interval = 1
+		node.conn[0].timeo.noop_out_timeout = 2
+		node.session.initial_login_retry_max = 2
+	END
+	# At its end it signals all of its process group.
+	lab_spawn_here iscsid setsid iscsid -f
+	lab_wait 20 iscsiadm -m iface
+}
+
+node() {
+	iscsiadm -m node -T "$iqn" -p "$portal" "$@"
+}
+
+node_login() {
+	node -o new -I "$1" && node -I "$1" --login
+}
+
+# The disk of the session.
+disk() {
+	local found
+	for found in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
+		if [[ -e $found ]]; then
+			echo "/dev/${found##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+# verified SIZE_OF_BLOCKS PATTERN: fio writes, reads and compares.
+verified() {
+	fio --name=verified --filename="$(disk)" --direct=1 --ioengine=libaio \
+		--iodepth=16 --rw="$2" --bs="$1" --size=24M --verify=crc32c \
+		--verify_fatal=1 --do_verify=1 --verify_state_save=0 --minimal > /dev/null
+}
+
+owned_by() {
+	rdma resource show "$1" | grep -F " comm [$2]"
+}
+
+# The target goes away under load and comes back: the initiator connects again, and
+# repeats what was not answered.
+target_again() {
+	fio --name=again --filename="$(disk)" --direct=1 --ioengine=libaio --iodepth=8 \
+		--rw=randwrite --bs=4k --size=16M --verify=crc32c --verify_fatal=1 \
+		--do_verify=1 --verify_state_save=0 --time_based --runtime=12 --minimal \
+		> "$LAB_OUT/again.log" 2>&1 &
+	lab_jobs[again]=$!
+	sleep 2
+	echo 0 > "$tpg/enable"
+	sleep 2
+	echo 1 > "$tpg/enable"
+	lab_join again 90
+}
+
+errors() {
+	local error
+	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
+		rx_rdmap_error cq_overflow; do
+		lab_is "no $error" "$(lab_counter mpa0 "$error")" 0
+	done
+}
+
+iser() {
+	local reads connections
+	lab_check "the target serves TCP and iSER on one port" target_up
+	initiator_up
+	reads=$(lab_counter mpa0 rx_read_resp)
+	lab_check "the initiator logs in over iSER" node_login iser
+	lab_is "the host adapter is iSER's" \
+		"$(cat /sys/class/iscsi_session/session*/device/../scsi_host/host*/proc_name)" \
+		iscsi_iser
+	lab_check "its disk appears" lab_wait 30 disk
+	lab_check "rdma names the target as the owner of an identifier" \
+		owned_by cm_id ib_isert
+	lab_check "rdma names the initiator, too" owned_by cm_id ib_iser
+	lab_check "large blocks, verified" verified 1M write
+	lab_check "small blocks in any order, verified" verified 4k randwrite
+	lab_check "blocks of odd sizes, verified" verified 13k randrw
+	lab_true "the target reads the initiator's memory" \
+		"$(lab_counter mpa0 rx_read_resp) > $reads"
+	errors
+	connections=$(lab_counter mpa0 conn_active)
+	lab_check "the target goes and comes back under load" target_again
+	lab_true "the initiator has connected again" \
+		"$(lab_counter mpa0 conn_active) > $connections"
+	lab_check "the initiator logs out" node --logout
+	node -o delete
+
+	lab_check "the same target by plain TCP" node_login default
+	lab_check "its disk appears" lab_wait 30 disk
+	lab_check "large blocks by TCP, verified" verified 1M write
+	lab_check "the initiator logs out" node --logout
+	lab_kill iscsid
+	lab_check "the target is removed" target_down
+	lab_do modprobe -r ib_iser ib_isert
+}
+
+# ------------------------------------------------------------------------------------
+
+lab_do ip link set lo up
+lab_do ip netns add far
+lab_do ip link add near type veth peer name eth0 netns far
+lab_do ip addr add $address/24 dev near
+lab_do ip link set near up
+lab_do ip -n far addr add 10.78.0.2/24 dev eth0
+lab_do ip -n far link set lo up
+lab_do ip -n far link set eth0 up
+lab_do modprobe -a ib_uverbs rdma_ucm
+lab_do rdma link add mpa0 type mpa netdev near
+lab_do ip netns exec far rdma link add mpa9 type mpa netdev eth0
+
+if (($#)); then
+	mapper_up
+	"$@"
+	exit
+fi
+without_mapper
+mapper_up
+with_mapper
+setting_off
+iser
+lab_kill iwpmd
