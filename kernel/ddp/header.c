@@ -45,20 +45,26 @@ static void header_decode_control(const u8 *p, struct ddp_hdr *h)
  */
 int ddp_decode(const u8 *p, u32 ulpdu_len, struct ddp_hdr *h)
 {
-	*h = (struct ddp_hdr){
-		.tagged = ulpdu_len && (p[DDP_OFF_CTRL] & DDP_CTRL_TAGGED),
-	};
+	bool tagged = ulpdu_len && (p[DDP_OFF_CTRL] & DDP_CTRL_TAGGED);
 
-	if (!ulpdu_len || ulpdu_len < ddp_hdr_len(p[DDP_OFF_CTRL]))
+	if (!ulpdu_len || ulpdu_len < ddp_hdr_len(p[DDP_OFF_CTRL])) {
+		*h = (struct ddp_hdr){ .tagged = tagged };
 		return -EMSGSIZE;
+	}
 
+	/* One store for each field: done for every FPDU. */
+	h->tagged = tagged;
 	header_decode_control(p, h);
 	h->hdr_len = ddp_hdr_len(p[DDP_OFF_CTRL]);
 	h->payload_len = ulpdu_len - h->hdr_len;
 	h->stag = get_unaligned_be32(p + DDP_OFF_STAG);
-	if (h->tagged) {
+	if (tagged) {
 		h->to = get_unaligned_be64(p + DDP_OFF_TO);
+		h->qn = 0;
+		h->msn = 0;
+		h->mo = 0;
 	} else {
+		h->to = 0;
 		h->qn = get_unaligned_be32(p + DDP_OFF_QN);
 		h->msn = get_unaligned_be32(p + DDP_OFF_MSN);
 		h->mo = get_unaligned_be32(p + DDP_OFF_MO);

@@ -316,7 +316,8 @@ static const rnic_rx_fn rnic_rx_fns[] = {
  */
 int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 {
-	struct rnic_segment seg;
+	/* Read below as a whole. The compiler would zero it for every FPDU. */
+	struct rnic_segment seg __uninitialized;
 	struct ddp_fault f;
 	bool whole;
 	int ret;

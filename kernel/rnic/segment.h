@@ -27,7 +27,10 @@ struct rnic_segment {
 	u32 joined;
 };
 
-/* Reads the DDP header of a ULPDU. Returns false if it is too short. */
+/*
+ * Reads the DDP header of a ULPDU. Returns false if it is too short. Sets @seg
+ * but for the bytes of the image that were not received.
+ */
 static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx,
 				     u32 len)
 {
@@ -37,7 +40,6 @@ static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx
 	seg->len = len;
 	seg->image_len = 0;
 	seg->joined = 0;
-	seg->h = (struct ddp_hdr){};
 	if (p) {
 		/*
 		 * The longer one of both headers: a copy of constant length is
@@ -49,16 +51,13 @@ static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx
 		mpa_rx_read(rx, NULL, seg->image_len);
 		return !ddp_decode(seg->image, len, &seg->h);
 	}
-	if (!len)
-		return false;
-	mpa_rx_read(rx, seg->image, 1);
-	hdr_len = ddp_hdr_len(seg->image[0]);
-	if (len < hdr_len) {
-		ddp_decode(seg->image, len, &seg->h);
-		return false;
+	if (len)
+		mpa_rx_read(rx, seg->image, 1);
+	hdr_len = len ? ddp_hdr_len(seg->image[0]) : 0;
+	if (len && len >= hdr_len) {
+		mpa_rx_read(rx, seg->image + 1, hdr_len - 1);
+		seg->image_len = hdr_len;
 	}
-	mpa_rx_read(rx, seg->image + 1, hdr_len - 1);
-	seg->image_len = hdr_len;
 	return !ddp_decode(seg->image, len, &seg->h);
 }
 

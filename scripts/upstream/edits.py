@@ -49,6 +49,26 @@ enum {
     "kernel/ulp/config.c": [
         (" Pure functions: user-space tests compile them\n * too.\n", " Pure functions.\n"),
     ],
+    # The version is that of the kernel.
+    "kernel/rnic/query.c": [
+        ("#include <rdma/ib_mad.h>\n", "#include <linux/utsname.h>\n#include <rdma/ib_mad.h>\n"),
+        ("""\
+/* What verbs call firmware is this module. */
+static u64 rnic_query_fw_ver(void)
+{
+	unsigned int major, minor, patch;
+
+	if (sscanf(MPA_VERSION, "%u.%u.%u", &major, &minor, &patch) != 3)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+""", ""),
+        ("the version of the module, for", "the release of the kernel, for"),
+        ("strscpy(str, MPA_VERSION, IB_FW_VERSION_NAME_MAX)",
+         "strscpy(str, init_utsname()->release, IB_FW_VERSION_NAME_MAX)"),
+        ("	attr->fw_ver = rnic_query_fw_ver();\n", ""),
+    ],
     "kernel/rnic/verbs.c": [
         ("""\
 /*

@@ -132,8 +132,11 @@ TEST_P(ConfigBounds, are_kept)
 INSTANTIATE_TEST_SUITE_P(table, ConfigBounds, testing::ValuesIn(bounds),
 			 row_name<Bounds>);
 
-/* Listeners refuse limits of user contexts and accept what a device accepts. */
-TEST(ConfigAtListener, refuses_what_users_may_own)
+/*
+ * Listeners refuse limits of user contexts and what makes them listen, and accept what
+ * else a device accepts.
+ */
+TEST(ConfigAtListener, refuses_what_only_devices_have)
 {
 	for (const auto &b : bounds) {
 		const unsigned int user =
@@ -144,7 +147,8 @@ TEST(ConfigAtListener, refuses_what_users_may_own)
 		mpa_settings s = setting(b.attr, b.def);
 		unsigned int attr = ~0u;
 
-		EXPECT_EQ(mpa_config_not_for_listener(&s, &attr) != nullptr, user)
+		EXPECT_EQ(mpa_config_not_for_listener(&s, &attr) != nullptr,
+			  user || b.attr == MPA_A_CONFIG_PORT_MAPPING)
 			<< b.name;
 		s.set |= bit(MPA_A_CONFIG_USER_RINGS_MAX);
 		EXPECT_NE(mpa_config_not_for_listener(&s, &attr), nullptr) << b.name;

@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# NFS 4.2 and 3 over RDMA: the kernel's server on one host, its client on the other. fio
+# writes at random, by system calls and through a mapping, and reads back what it wrote;
+# also while the link is down, and while the server stops and starts again.
+#
+#	+-(initial)-+ 10.78.0.0/24 +---server---+
+#	|      mpa1 |--------------| mpa2       |
+#	+-----------+              +------------+
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+
+server=10.78.0.2
+exported=/tmp/exported
+mounted=/tmp/mounted
+
+# --- server -------------------------------------------------------------------------
+
+# The server's programs run in one mount namespace: what they configure is there.
+in_server() {
+	nsenter --net=/run/netns/server --mount="/proc/$(lab_pid holder)/ns/mnt" "$@"
+}
+
+# The server's state is in memory; the same for its programs and for the client's.
+server_state() {
+	lab_do mount -t tmpfs none /var/lib/nfs
+	mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/sm /var/lib/nfs/v4recovery "$exported"
+	touch /var/lib/nfs/{etab,rmtab,state}
+	lab_do mount -t tmpfs -o size=200M none "$exported"
+	chmod 0777 "$exported"
+}
+
+server_up() {
+	server_state
+	lab_do modprobe -a nfsd rpcrdma
+	lab_spawn holder server unshare --mount sleep infinity
+	lab_wait 10 in_server true
+	in_server mount -t nfsd none /proc/fs/nfsd
+	# The shortest times that it takes, for it to start again.
+	echo 10 | in_server tee /proc/fs/nfsd/nfsv4leasetime > /dev/null
+	echo 10 | in_server tee /proc/fs/nfsd/nfsv4gracetime > /dev/null
+	in_server rpcbind -w
+	in_server rpc.mountd --port 20048
+	in_server exportfs -o rw,insecure,no_root_squash,no_subtree_check,fsid=0 \
+		"*:$exported"
+	server_start
+}
+
+server_start() {
+	in_server rpc.nfsd --rdma=20049 4
+}
+
+server_stop() {
+	in_server rpc.nfsd 0
+}
+
+server_down() {
+	server_stop
+	in_server exportfs -ua
+	pkill -x rpc.mountd
+	pkill -x rpcbind
+	lab_kill holder
+	umount "$exported" /var/lib/nfs
+}
+
+# --- client -------------------------------------------------------------------------
+
+# mount_of VERSION
+mount_of() {
+	local options=rw,vers=$1,proto=rdma,port=20049,timeo=50,retrans=3
+	local path=/
+	if [[ $1 == 3 ]]; then
+		options+=,mountproto=tcp,mountport=20048,nolock
+		path=$exported
+	fi
+	mkdir -p "$mounted"
+	mount -t nfs -o "$options" "$server:$path" "$mounted"
+}
+
+transport() {
+	awk -v at="$mounted" '$2 == at { print $4 }' /proc/mounts |
+		tr , '\n' | sed -n 's/^proto=//p'
+}
+
+# verified NAME ARGUMENT...: fio writes, reads and compares a file of its own.
+verified() {
+	fio --name="$1" --directory="$mounted" --filename="$1" --size=8M \
+		--verify=crc32c --verify_fatal=1 --do_verify=1 --verify_state_save=0 \
+		--minimal "${@:2}" > "$LAB_OUT/$1.log"
+}
+
+# The server has what the client wrote. @: NAME...
+same_on_server() {
+	local name
+	for name; do
+		cmp "$exported/$name" "$mounted/$name" || return
+	done
+}
+
+# whole_tree: a copy of this repository's kernel part, and what diff says of it.
+whole_tree() {
+	cp -r "$MPA_REPO/kernel/rnic" "$mounted/tree" &&
+		sync && echo 3 > /proc/sys/vm/drop_caches &&
+		diff -r --exclude '*.o' "$MPA_REPO/kernel/rnic" "$mounted/tree" &&
+		rm -r "$mounted/tree"
+}
+
+# disturbed NAME FUNCTION: verified blocks while that function runs.
+disturbed() {
+	verified "$1" --rw=randwrite --bs=32k --direct=1 --time_based --runtime=10 &
+	lab_jobs[fio]=$!
+	sleep 2
+	"$2"
+	lab_join_quietly 120
+}
+
+# lab_join without a log.
+lab_join_quietly() {
+	local status=0 pid=${lab_jobs[fio]}
+	lab_wait "$1" lab_ended fio || kill -KILL "$pid"
+	wait "$pid" || status=$?
+	unset "lab_jobs[fio]"
+	return "$status"
+}
+
+link_goes() {
+	ip link set near down
+	sleep 3
+	ip link set near up
+}
+
+server_goes() {
+	server_stop
+	sleep 2
+	server_start
+}
+
+errors() {
+	local device error
+	for device in mpa1 mpa2; do
+		for error in rx_crc_error rx_marker_error rx_length_error \
+			rx_ddp_error rx_rdmap_error cq_overflow; do
+			lab_is "$device: no $error" "$(lab_counter "$device" "$error")" 0
+		done
+	done
+}
+
+# version_works VERSION
+version_works() {
+	local writes reads
+	writes=$(lab_counter mpa1 rx_read_req)
+	reads=$(lab_counter mpa1 rx_write)
+	lab_check "NFS $1: mounted" mount_of "$1"
+	lab_is "NFS $1: transport" "$(transport)" rdma
+	lab_check "NFS $1: random writes" verified random --rw=randwrite --bs=4k
+	lab_check "NFS $1: direct writes of many sizes" \
+		verified direct --rw=randwrite --bsrange=4k-256k --direct=1
+	lab_check "NFS $1: random writes through a mapping" \
+		verified mapping --rw=randwrite --bs=4k --ioengine=mmap
+	lab_check "NFS $1: the server has the same" same_on_server random direct mapping
+	lab_check "NFS $1: a tree of files" whole_tree
+	lab_true "NFS $1: the server read the client's memory" \
+		"$(lab_counter mpa1 rx_read_req) > $writes"
+	lab_true "NFS $1: the server wrote the client's memory" \
+		"$(lab_counter mpa1 rx_write) > $reads"
+	errors
+	lab_check "NFS $1: verified while the link is down" disturbed link link_goes
+	lab_check "NFS $1: verified while the server restarts" \
+		disturbed restart server_goes
+	lab_check "NFS $1: unmounted" umount "$mounted"
+}
+
+# ------------------------------------------------------------------------------------
+
+lab_do ip link set lo up
+lab_do ip netns add server
+lab_do ip link add near type veth peer name eth0 netns server
+lab_do ip addr add 10.78.0.1/24 dev near
+lab_do ip link set near up
+lab_do ip -n server addr add $server/24 dev eth0
+lab_do ip -n server link set lo up
+lab_do ip -n server link set eth0 up
+lab_do modprobe -a ib_uverbs rdma_ucm
+lab_do rdma link add mpa1 type mpa netdev near
+lab_do ip netns exec server rdma link add mpa2 type mpa netdev eth0
+
+lab_check "the server listens" server_up
+(($#)) || set -- 4.2 3
+for version; do
+	version_works "$version"
+done
+lab_check "the server ends" server_down
+lab_do modprobe -r rpcrdma
