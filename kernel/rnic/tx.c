@@ -366,7 +366,8 @@ static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	int budget = RNIC_TX_BUDGET;
-	struct rnic_fill fill;
+	/* Set for each batch. */
+	struct rnic_fill fill __uninitialized;
 	int ret;
 
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));

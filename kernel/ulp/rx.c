@@ -72,6 +72,10 @@ static_assert(MPA_MULPDU_MAX <= U16_MAX);
  * @strip: if @at is NULL: finds the ULPDU bytes at @pos
  *
  * Lengths are stored: a sender on this machine may still change the page.
+ *
+ * Many kernels initialize variables. Here that would be done for every packet, and
+ * cost as much as reading a small one: functions that begin a ULPDU set all but
+ * @first, @part, and what @at decides about.
  */
 struct mpa_rx {
 	u32 left;
@@ -437,7 +441,14 @@ static void rx_begin_scattered(struct mpa_conn *conn, struct mpa_rx *rx,
 {
 	rx->left = conn->reader.ulpdu_len;
 	rx->at = NULL;
+	rx->run = 0;
+	rx->more = 0;
+	rx->base = NULL;
+	rx->next = NULL;
+	rx->end = NULL;
+	rx->reader = &conn->reader;
 	rx->joined = 0;
+	rx->passed = 0;
 	rx->pos = *start;
 	mpa_reader_strip(&conn->reader, &rx->strip);
 }
@@ -494,7 +505,7 @@ static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 {
 	const u32 before = conn->rx_ahead;
 	enum mpa_rx_result result;
-	struct mpa_rx rx;
+	struct mpa_rx rx __uninitialized;
 	u32 off = 0;
 
 	while (off < len && rx_may_read_on(conn, run->done)) {
@@ -525,7 +536,7 @@ static void rx_settle(struct mpa_conn *conn, u32 done)
 static bool rx_run_queue(struct mpa_conn *conn)
 {
 	struct tcp_sock *tp = tcp_sk(conn->sk);
-	struct mpa_rx_run run;
+	struct mpa_rx_run run __uninitialized;
 	const u8 *p;
 	u32 len;
 
@@ -611,7 +622,7 @@ void mpa_rx_fpdus(struct mpa_conn *conn)
  */
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 {
-	struct mpa_rx rx;
+	struct mpa_rx rx __uninitialized;
 
 	mpa_assert_locked(conn);
 	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
