@@ -247,8 +247,8 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 
 /*
  * The port mapper keeps a port that it has assigned bound, so that no program gets
- * it, but does not listen. Such ports are ephemeral ones: no other is taken from
- * whoever has bound it.
+ * it, but does not listen. Such ports are ephemeral ones: no other port is shared
+ * with the socket that has it.
  */
 static int rnic_port_allow_mapped(struct rnic_port *port)
 {

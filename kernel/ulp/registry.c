@@ -88,7 +88,7 @@ static void node_resolve(const struct mpa_node *node, struct mpa_config *cfg)
 		mpa_config_clip(cfg, lim);
 }
 
-/* Tells the owner of a node its settings. */
+/* Passes the settings of a node to its owner. */
 static void node_configure(struct mpa_node *node)
 {
 	struct mpa_config cfg;

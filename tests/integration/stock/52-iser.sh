@@ -103,7 +103,7 @@ with_mapper() {
 	lab_check "one is the server's own" grep -qw "$port" <<< "$ports"
 	served "the port mapper's port" both
 	server again
-	served "the other one, for who has no port mapper" again far
+	served "the other one, without a port mapper" again far
 
 	occupied
 	server second
@@ -111,7 +111,7 @@ with_mapper() {
 	lab_refuse "the other one: not the server's own" grep -qw "$port" <<< "$ports"
 	served "on a port that is in use" second
 	server third
-	lab_check "who has no port mapper finds the program instead" fails client far
+	lab_check "a peer without a port mapper finds the program instead" fails client far
 	served "and disturbs nobody" third
 	lab_kill plain
 }
