@@ -84,7 +84,7 @@ transport() {
 
 # verified NAME ARGUMENT...: fio writes, reads and compares a file of its own.
 verified() {
-	fio --name="$1" --directory="$mounted" --filename="$1" --size=8M \
+	fio --name="$1" --directory="$mounted" --filename="$1" --size=4M \
 		--verify=crc32c --verify_fatal=1 --do_verify=1 --verify_state_save=0 \
 		--minimal "${@:2}" > "$LAB_OUT/$1.log"
 }
@@ -107,7 +107,7 @@ whole_tree() {
 
 # disturbed NAME FUNCTION: verified blocks while that function runs.
 disturbed() {
-	verified "$1" --rw=randwrite --bs=32k --direct=1 --time_based --runtime=10 &
+	verified "$1" --rw=randwrite --bs=32k --direct=1 --time_based --runtime=6 &
 	lab_jobs[fio]=$!
 	sleep 2
 	"$2"
