@@ -6,6 +6,8 @@
 #define MPA_COMPAT_NET_H
 
 #include <linux/version.h>
+#include <net/inet6_hashtables.h>
+#include <net/inet_hashtables.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <net/tcp.h>
@@ -43,6 +45,43 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 	get_net_track(sock_net(sk), &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(sock_net(sk), 1);
 #endif
+}
+
+/* The table of listening sockets, where functions have it as an argument. */
+#ifdef MPA_HAVE_TCP_TABLE_ARG
+#define MPA_TCP_TABLE(net)	(net)->ipv4.tcp_death_row.hashinfo,
+#else
+#define MPA_TCP_TABLE(net)
+#endif
+
+/**
+ * mpa_tcp_has_listener - check whether a socket gets the connections to an address
+ * @net: the namespace
+ * @addr: IPv4 or IPv6 address, and port
+ *
+ * Any context. Return: true if a socket listens at the address, or at the port of
+ * any address.
+ */
+static inline bool mpa_tcp_has_listener(struct net *net,
+					const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+	bool has;
+
+	rcu_read_lock();
+	if (addr->ss_family == AF_INET)
+		has = __inet_lookup_listener(net, MPA_TCP_TABLE(net) NULL, 0,
+					     0, 0, sin->sin_addr.s_addr,
+					     ntohs(sin->sin_port), 0, 0);
+	else
+		has = IS_ENABLED(CONFIG_IPV6) &&
+		      inet6_lookup_listener(net, MPA_TCP_TABLE(net) NULL, 0,
+					    &in6addr_any, 0, &sin6->sin6_addr,
+					    ntohs(sin6->sin6_port),
+					    sin6->sin6_scope_id, 0);
+	rcu_read_unlock();
+	return has;
 }
 
 #ifdef MPA_HAVE_SENDPAGE

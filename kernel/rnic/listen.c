@@ -2,7 +2,7 @@
 /*
  * Listening, as requested by the core.
  *
- * A listener has one device, one address and one TCP port. Its listening socket
+ * A listener has one device, and an address with a TCP port. Its listening socket
  * is a port (port.c). If its consumer is in another namespace than the device,
  * it exists only for the core and has no port. It gets one when the device
  * moves to the namespace of the consumer.
@@ -120,7 +120,10 @@ static int rnic_listener_open(struct rnic_listener *l, enum rnic_listen_at at)
 		return ret;
 	}
 	rnic_listener_join(&l->ports[at], port);
-	return rnic_port_set_backlog(port, l->backlog);
+	ret = rnic_port_set_backlog(port, l->backlog);
+	if (ret)
+		rnic_listener_leave_port(&l->ports[at]);
+	return ret;
 }
 
 /* Has the port mapper assigned another port? It is the first namespace's. */
@@ -134,7 +137,7 @@ static bool rnic_listener_is_mapped(const struct rnic_listener *l)
 static int rnic_listener_start(struct rnic_listener *l)
 {
 	struct rnic_dev *dev = l->dev;
-	bool mapped = rnic_listener_is_mapped(l);
+	int err = 0;
 	int ret;
 
 	lockdep_assert_held(&rnic_ports_lock);
@@ -145,8 +148,15 @@ static int rnic_listener_start(struct rnic_listener *l)
 	if (READ_ONCE(dev->cm_gone))
 		return -ENODEV;
 	ret = rnic_listener_open(l, RNIC_LISTEN_OWN);
-	if (mapped && (!ret || ret == -EADDRINUSE))
-		ret = rnic_listener_open(l, RNIC_LISTEN_MAPPED);
+	if (rnic_listener_is_mapped(l) && (!ret || ret == -EADDRINUSE)) {
+		err = rnic_listener_open(l, RNIC_LISTEN_MAPPED);
+		if (ret)
+			ret = err;
+		else if (err)
+			dev_notice(&dev->ibdev.dev,
+				   "cannot listen on %pISpc of the port mapper: error %d\n",
+				   &l->cm_id->m_local_addr, err);
+	}
 	if (ret)
 		rnic_listener_stop(l);
 	return ret;

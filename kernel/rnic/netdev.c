@@ -213,7 +213,7 @@ static void rnic_dev_setup_ibdev(struct rnic_dev *dev)
 	ibdev->driver_def = rnic_methods;
 	/* The doorbell of the send queue. */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
-	/* Ports are those of TCP; no user space service maps them. */
+	/* Until rnic_node_configured(). */
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	strscpy(ibdev->node_desc, "linux-mpa software RNIC",
 		sizeof(ibdev->node_desc));

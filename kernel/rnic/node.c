@@ -42,14 +42,19 @@ static bool rnic_node_is_called(const struct mpa_node *node, const char *name)
 	return same;
 }
 
-/* The core reads the flags before it asks the device to listen or to connect. */
+/*
+ * The core reads the flags before it asks the device to listen or to connect. A
+ * port that is mapped for a device of another namespace would not be used, see
+ * rnic_cm_has_mapper().
+ */
 static void rnic_node_configured(struct mpa_node *node,
 				 const struct mpa_config *cfg)
 {
 	struct rnic_dev *dev = container_of(node, struct rnic_dev, node);
+	bool mapping = cfg->v[MPA_A_CONFIG_PORT_MAPPING] &&
+		       net_eq(node->net, &init_net);
 
-	WRITE_ONCE(dev->ibdev.iw_driver_flags,
-		   cfg->v[MPA_A_CONFIG_PORT_MAPPING] ? 0 : IW_F_NO_PORT_MAP);
+	WRITE_ONCE(dev->ibdev.iw_driver_flags, mapping ? 0 : IW_F_NO_PORT_MAP);
 }
 
 static const struct mpa_node_ops rnic_node_ops = {

@@ -245,37 +245,46 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 	return NULL;
 }
 
+static int rnic_port_bind_addr(struct rnic_port *port)
+{
+	struct sockaddr_storage *addr = &port->addr;
+
+	return kernel_bind(port->sock, (struct mpa_sockaddr *)addr,
+			   rnic_addr_len(addr));
+}
+
 /*
  * The port mapper keeps a port that it has assigned bound, so that no program gets
- * it, but does not listen. Such ports are ephemeral ones: no other port is shared
- * with the socket that has it.
+ * it, but does not listen. TCP can be made to share a port with any socket, also
+ * with one that listens, and would prefer the later one: so the port must be one
+ * that TCP assigns, and nobody may listen there.
  */
-static int rnic_port_allow_mapped(struct rnic_port *port)
+static int rnic_port_bind_mapped(struct rnic_port *port)
 {
 	struct sock *sk = port->sock->sk;
+	int ret = rnic_port_bind_addr(port);
 
-	if (!rnic_sock_port_ephemeral(sock_net(sk), rnic_addr_port(&port->addr)))
-		return -EADDRINUSE;
+	if (ret != -EADDRINUSE ||
+	    !rnic_sock_port_ephemeral(sock_net(sk), rnic_addr_port(&port->addr)) ||
+	    mpa_tcp_has_listener(sock_net(sk), &port->addr))
+		return ret;
 	sk->sk_reuse = SK_FORCE_REUSE;
-	return 0;
+	return rnic_port_bind_addr(port);
 }
 
 static int rnic_port_bind(struct rnic_port *port, bool mapped)
 {
-	struct sockaddr_storage *addr = &port->addr;
 	int ret = 0;
 
-	if (mapped)
-		ret = rnic_port_allow_mapped(port);
-	if (!ret && port->v6only)
+	if (port->v6only)
 		ret = ip6_sock_set_v6only(port->sock->sk);
 	if (!ret)
-		ret = kernel_bind(port->sock, (struct mpa_sockaddr *)addr,
-				  rnic_addr_len(addr));
+		ret = mapped ? rnic_port_bind_mapped(port) :
+			       rnic_port_bind_addr(port);
 	if (ret)
 		return ret;
 	/* Port 0 was replaced by a real one. */
-	ret = kernel_getsockname(port->sock, (struct sockaddr *)addr);
+	ret = kernel_getsockname(port->sock, (struct sockaddr *)&port->addr);
 	return min(ret, 0);
 }
 
