@@ -47,13 +47,6 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 #endif
 }
 
-/* The table of listening sockets, where functions have it as an argument. */
-#ifdef MPA_HAVE_TCP_TABLE_ARG
-#define MPA_TCP_TABLE(net)	(net)->ipv4.tcp_death_row.hashinfo,
-#else
-#define MPA_TCP_TABLE(net)
-#endif
-
 /**
  * mpa_tcp_has_listener - check whether a socket gets the connections to an address
  * @net: the namespace
@@ -62,24 +55,33 @@ static inline void mpa_sk_hold_net(struct sock *sk)
  * Any context. Return: true if a socket listens at the address, or at the port of
  * any address.
  */
-static inline bool mpa_tcp_has_listener(struct net *net,
-					const struct sockaddr_storage *addr)
+static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage *addr)
 {
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-	bool has;
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+	int port = ntohs(sin->sin_port);
+	bool has = false;
 
 	rcu_read_lock();
+#ifdef MPA_HAVE_TCP_TABLE_ARG
 	if (addr->ss_family == AF_INET)
-		has = __inet_lookup_listener(net, MPA_TCP_TABLE(net) NULL, 0,
-					     0, 0, sin->sin_addr.s_addr,
-					     ntohs(sin->sin_port), 0, 0);
-	else
-		has = IS_ENABLED(CONFIG_IPV6) &&
-		      inet6_lookup_listener(net, MPA_TCP_TABLE(net) NULL, 0,
-					    &in6addr_any, 0, &sin6->sin6_addr,
-					    ntohs(sin6->sin6_port),
+		has = __inet_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
+					     NULL, 0, 0, 0, sin->sin_addr.s_addr,
+					     port, 0, 0);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		has = inet6_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
+					    NULL, 0, &in6addr_any, 0,
+					    &sin6->sin6_addr, port,
 					    sin6->sin6_scope_id, 0);
+#else
+	if (addr->ss_family == AF_INET)
+		has = __inet_lookup_listener(net, NULL, 0, 0, 0,
+					     sin->sin_addr.s_addr, port, 0, 0);
+	else if (IS_ENABLED(CONFIG_IPV6))
+		has = inet6_lookup_listener(net, NULL, 0, &in6addr_any, 0,
+					    &sin6->sin6_addr, port,
+					    sin6->sin6_scope_id, 0);
+#endif
 	rcu_read_unlock();
 	return has;
 }
