@@ -7,8 +7,6 @@
  * reports, also after they are gone. So what a bound queue pair counts must not
  * be among the device's, see &rnic_dev.bound.
  */
-#include <rdma/rdma_counter.h>
-
 #include "qp_stats.h"
 #include "stats.h"
 
