@@ -71,9 +71,7 @@ def in_all():
     with host("h1"):
         text = subprocess.run([MPACTL, "-j", "stat", "dev", DEVICE], check=True,
                               capture_output=True, text=True).stdout
-    shown = json.loads(text)
-    shown = shown[0] if isinstance(shown, list) else shown
-    return shown["counters"]
+    return json.loads(text)[0]["counters"]
 
 
 def sums_agree():
@@ -84,28 +82,39 @@ def sums_agree():
     until(agree, f"core: {counters(DEVICE)}, mpactl: {in_all()}")
 
 
+def rping(where, *words):
+    with host(where):
+        return subprocess.Popen(["rping", *words, "-a", H2, "-S", str(SIZE)],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
 @contextlib.contextmanager
-def pings(count=0):
-    """A client of rping on the device, which ends by itself after @count pings."""
-    def run(where, *words):
-        with host(where):
-            return subprocess.Popen(["rping", *words, "-a", H2, "-S", str(SIZE)],
-                                    stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.DEVNULL)
-    server = run("h2", "-s", "-P")
+def ended(process):
+    """Is killed at the end of the block."""
     try:
-        with host("h2"):
-            until(lambda: b":7174" in subprocess.run(
-                ["ss", "-Hltn"], check=True, capture_output=True).stdout, "no server")
-        client = run("h1", "-c", "-C", str(count or 10 ** 9))
-        try:
-            yield client
-        finally:
-            client.kill()
-            client.wait()
+        yield process
     finally:
-        server.kill()
-        server.wait()
+        process.kill()
+        process.wait()
+
+
+def another_client():
+    return ended(rping("h1", "-c", "-C", str(10 ** 9)))
+
+
+def listens():
+    with host("h2"):
+        return b":7174" in subprocess.run(["ss", "-Hltn"], check=True,
+                                          capture_output=True).stdout
+
+
+@contextlib.contextmanager
+def pings():
+    """A client of rping on the device, and its server, which takes others as well."""
+    with ended(rping("h2", "-s", "-P")):
+        until(listens, "no server")
+        with another_client() as client:
+            yield client
 
 
 def more(read, name, count=20):
@@ -127,7 +136,7 @@ def by_process():
 def statistic_by_process():
     before = counters(DEVICE)
     with by_process():
-        with pings() as first, pings_of_another() as second:
+        with pings() as first, another_client() as second:
             until(lambda: len(bound()) == 2, "not two counters")
             shown = {one["pid"]: one for one in bound()}
             check("processes", set(shown), {first.pid, second.pid})
@@ -143,22 +152,6 @@ def statistic_by_process():
     after = counters(DEVICE)
     assert after["rx_write"] >= before["rx_write"] + 40, (before, after)
     sums_agree()
-
-
-def pings_of_another():
-    """The server of the first takes any number of clients."""
-    @contextlib.contextmanager
-    def run():
-        with host("h1"):
-            client = subprocess.Popen(
-                ["rping", "-c", "-a", H2, "-S", str(SIZE), "-C", str(10 ** 9)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        try:
-            yield client
-        finally:
-            client.kill()
-            client.wait()
-    return run()
 
 
 @case
@@ -183,7 +176,7 @@ def statistic_by_hand():
 @case
 def statistic_of_two():
     """One counter for the queue pairs of two processes: it ends with the second."""
-    with pings() as first, pings_of_another() as second:
+    with pings() as first, another_client() as second:
         one, other = (until(lambda pid=client.pid: numbers(pid), "no queue pair").pop()
                       for client in (first, second))
         change("bind", "link", LINK, "lqpn", one)
@@ -229,11 +222,14 @@ def race_bind():
     counter while it unbinds, so two at once would be one too many.
     """
     stop = threading.Event()
+    succeeded = set()
 
     def again(*words):
         while not stop.is_set():
-            subprocess.run(["rdma", "statistic", *map(str, words)], check=False,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            done = subprocess.run(["rdma", "statistic", *map(str, words)], check=False,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if not done.returncode:
+                succeeded.add(words[1])
 
     for _ in range(3):
         with pings() as client:
@@ -252,6 +248,7 @@ def race_bind():
                 one.join()
         until(lambda: not bound(), "the counter is left over")
         sums_agree()
+    check("what succeeded", succeeded, {"bind", "unbind", "show"})
 
 
 if __name__ == "__main__":

@@ -28,8 +28,7 @@ listening() {
 server() {
 	local before
 	before=$(listening)
-	taskset -c 0 rping -s -a "$address" -p "$port" -C 10 > "$LAB_OUT/$1.log" 2>&1 &
-	lab_jobs[$1]=$!
+	lab_spawn_here "$1" taskset -c 0 rping -s -a "$address" -p "$port" -C 10
 	ports=
 	lab_wait 20 more_ports "$before"
 }
@@ -139,29 +138,29 @@ iqn=iqn.2026-11.lab.mpa:disk
 tpg=$lio/iscsi/$iqn/tpgt_1
 portal=$address:3260
 
+# Called by lab_check, so nothing but && ends it early.
 target_up() {
-	lab_do modprobe -a target_core_mod iscsi_target_mod ib_isert
-	mountpoint -q /sys/kernel/config ||
-		lab_do mount -t configfs none /sys/kernel/config
-	mkdir -p "$lio/core/rd_mcp_0/disk"
-	echo rd_pages=16384 > "$lio/core/rd_mcp_0/disk/control"
-	echo 1 > "$lio/core/rd_mcp_0/disk/enable"
-	mkdir -p "$tpg/lun/lun_0"
-	ln -s "$lio/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk"
-	echo 0 > "$tpg/attrib/authentication"
-	echo 1 > "$tpg/attrib/generate_node_acls"
-	echo 1 > "$tpg/attrib/cache_dynamic_acls"
-	echo 0 > "$tpg/attrib/demo_mode_write_protect"
-	mkdir "$tpg/np/$portal"
-	echo 1 > "$tpg/np/$portal/iser"
-	echo 1 > "$tpg/enable"
+	lab_do modprobe -a target_core_mod iscsi_target_mod ib_isert &&
+		{ mountpoint -q /sys/kernel/config ||
+			lab_do mount -t configfs none /sys/kernel/config; } &&
+		mkdir -p "$lio/core/rd_mcp_0/disk" &&
+		echo rd_pages=16384 > "$lio/core/rd_mcp_0/disk/control" &&
+		echo 1 > "$lio/core/rd_mcp_0/disk/enable" &&
+		mkdir -p "$tpg/lun/lun_0" &&
+		ln -s "$lio/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk" &&
+		echo 0 > "$tpg/attrib/authentication" &&
+		echo 1 > "$tpg/attrib/generate_node_acls" &&
+		echo 1 > "$tpg/attrib/cache_dynamic_acls" &&
+		echo 0 > "$tpg/attrib/demo_mode_write_protect" &&
+		mkdir "$tpg/np/$portal" &&
+		echo 1 > "$tpg/np/$portal/iser" &&
+		echo 1 > "$tpg/enable"
 }
 
 target_down() {
-	echo 0 > "$tpg/enable"
-	rmdir "$tpg/np/$portal"
-	rm "$tpg/lun/lun_0/disk"
-	rmdir "$tpg/lun/lun_0" "$tpg" "$lio/iscsi/$iqn" "$lio/core/rd_mcp_0/disk" \
+	echo 0 > "$tpg/enable" && rmdir "$tpg/np/$portal" &&
+		rm "$tpg/lun/lun_0/disk" &&
+		rmdir "$tpg/lun/lun_0" "$tpg" "$lio/iscsi/$iqn" "$lio/core/rd_mcp_0/disk" \
 		"$lio/core/rd_mcp_0"
 }
 
@@ -222,10 +221,7 @@ target_again() {
 		> "$LAB_OUT/again.log" 2>&1 &
 	lab_jobs[again]=$!
 	sleep 2
-	echo 0 > "$tpg/enable"
-	sleep 2
-	echo 1 > "$tpg/enable"
-	lab_join again 90
+	echo 0 > "$tpg/enable" && sleep 2 && echo 1 > "$tpg/enable" && lab_join again 90
 }
 
 errors() {

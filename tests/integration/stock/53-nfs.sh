@@ -23,27 +23,30 @@ in_server() {
 
 # The server's state is in memory; the same for its programs and for the client's.
 server_state() {
-	lab_do mount -t tmpfs none /var/lib/nfs
-	mkdir -p /var/lib/nfs/rpc_pipefs /var/lib/nfs/sm /var/lib/nfs/v4recovery "$exported"
-	touch /var/lib/nfs/{etab,rmtab,state}
-	lab_do mount -t tmpfs -o size=200M none "$exported"
-	chmod 0777 "$exported"
+	lab_do mount -t tmpfs none /var/lib/nfs &&
+		mkdir -p /var/lib/nfs/{rpc_pipefs,sm,v4recovery} "$exported" &&
+		touch /var/lib/nfs/{etab,rmtab,state} &&
+		lab_do mount -t tmpfs -o size=200M none "$exported" &&
+		chmod 0777 "$exported"
 }
 
+# server_time NAME: the shortest that it takes, for it to start again.
+server_time() {
+	echo 10 | in_server tee "/proc/fs/nfsd/$1" > /dev/null
+}
+
+# Called by lab_check, so nothing but && ends it early.
 server_up() {
-	server_state
-	lab_do modprobe -a nfsd rpcrdma
-	lab_spawn holder server unshare --mount sleep infinity
-	lab_wait 10 in_server true
-	in_server mount -t nfsd none /proc/fs/nfsd
-	# The shortest times that it takes, for it to start again.
-	echo 10 | in_server tee /proc/fs/nfsd/nfsv4leasetime > /dev/null
-	echo 10 | in_server tee /proc/fs/nfsd/nfsv4gracetime > /dev/null
-	in_server rpcbind -w
-	in_server rpc.mountd --port 20048
-	in_server exportfs -o rw,insecure,no_root_squash,no_subtree_check,fsid=0 \
-		"*:$exported"
-	server_start
+	server_state &&
+		lab_do modprobe -a nfsd rpcrdma &&
+		lab_spawn holder server unshare --mount sleep infinity &&
+		lab_wait 10 in_server true &&
+		in_server mount -t nfsd none /proc/fs/nfsd &&
+		server_time nfsv4leasetime && server_time nfsv4gracetime &&
+		in_server rpcbind -w && in_server rpc.mountd --port 20048 &&
+		in_server exportfs -o rw,insecure,no_root_squash,no_subtree_check,fsid=0 \
+			"*:$exported" &&
+		server_start
 }
 
 server_start() {
@@ -55,12 +58,9 @@ server_stop() {
 }
 
 server_down() {
-	server_stop
-	in_server exportfs -ua
-	pkill -x rpc.mountd
-	pkill -x rpcbind
-	lab_kill holder
-	umount "$exported" /var/lib/nfs
+	server_stop && in_server exportfs -ua && pkill -x rpc.mountd &&
+		pkill -x rpcbind && lab_kill holder &&
+		umount "$exported" /var/lib/nfs
 }
 
 # --- client -------------------------------------------------------------------------
@@ -107,32 +107,24 @@ whole_tree() {
 
 # disturbed NAME FUNCTION: verified blocks while that function runs.
 disturbed() {
+	local before
+	before=$(lab_counter mpa1 rx_read_req)
 	verified "$1" --rw=randwrite --bs=32k --direct=1 --time_based --runtime=6 &
-	lab_jobs[fio]=$!
-	sleep 2
-	"$2"
-	lab_join_quietly 120
+	lab_jobs[$1]=$!
+	lab_wait 30 reads_since "$before" && "$2" && lab_join "$1" 120
 }
 
-# lab_join without a log.
-lab_join_quietly() {
-	local status=0 pid=${lab_jobs[fio]}
-	lab_wait "$1" lab_ended fio || kill -KILL "$pid"
-	wait "$pid" || status=$?
-	unset "lab_jobs[fio]"
-	return "$status"
+# reads_since NUMBER: the server has read from the client since.
+reads_since() {
+	(($(lab_counter mpa1 rx_read_req) > $1))
 }
 
 link_goes() {
-	ip link set near down
-	sleep 3
-	ip link set near up
+	ip link set near down && sleep 3 && ip link set near up
 }
 
 server_goes() {
-	server_stop
-	sleep 2
-	server_start
+	server_stop && sleep 2 && server_start
 }
 
 errors() {
@@ -147,7 +139,7 @@ errors() {
 
 # version_works VERSION
 version_works() {
-	local writes reads
+	local writes reads connections
 	writes=$(lab_counter mpa1 rx_read_req)
 	reads=$(lab_counter mpa1 rx_write)
 	lab_check "NFS $1: mounted" mount_of "$1"
@@ -165,8 +157,11 @@ version_works() {
 		"$(lab_counter mpa1 rx_write) > $reads"
 	errors
 	lab_check "NFS $1: verified while the link is down" disturbed link link_goes
+	connections=$(lab_counter mpa1 conn_active)
 	lab_check "NFS $1: verified while the server restarts" \
 		disturbed restart server_goes
+	lab_true "NFS $1: over another connection" \
+		"$(lab_counter mpa1 conn_active) > $connections"
 	lab_check "NFS $1: unmounted" umount "$mounted"
 }
 
