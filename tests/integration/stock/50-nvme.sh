@@ -4,11 +4,16 @@
 # Kernel consumers: the kernel's NVMe over RDMA target and host. They use features
 # that user programs cannot: fast-register regions, local and remote invalidation,
 # the local DMA key, queues polled in softirq, and draining. The target receives into
-# queues of its queue pairs, then into shared ones (its parameter use_srq).
+# queues of its queue pairs, then into shared ones (its parameter use_srq). fio writes and
+# verifies while packets are lost, the link is down, the target goes away, and the device.
 #
 # nvmet accepts connections in the initial namespace only, so one host connects to
-# its own address.
+# its own address: what it sends goes through lo.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/verified.sh"
+
+verified_where=(--filename=/dev/nvme0n1 --ioengine=libaio --iodepth=16)
+verified_while=(mpa0 rx_read_resp)
 
 cfg=/sys/kernel/config/nvmet
 nqn=nqn.2026-11.mpa.lab
@@ -40,8 +45,9 @@ target_down() {
 }
 
 host_connect() {
-	printf 'transport=rdma,traddr=10.78.0.1,trsvcid=4420,nqn=%s,nr_io_queues=2' \
-		"$nqn" >/dev/nvme-fabrics
+	printf '%s,%s' "transport=rdma,traddr=10.78.0.1,trsvcid=4420,nqn=$nqn" \
+		nr_io_queues=2,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=60 \
+		>/dev/nvme-fabrics
 }
 
 # The namespace's block device appears as soon as it was scanned.
@@ -81,6 +87,66 @@ srq_details() {
 		grep -E 'drv_srq_size [1-9][0-9]* drv_srq_posted [1-9][0-9]* drv_srq_limit 0'
 }
 
+# --- disturbed ----------------------------------------------------------------------
+
+packets_are_lost() {
+	tc qdisc add dev lo root netem loss 2% && sleep 3 && tc qdisc del dev lo root
+}
+
+link_goes() {
+	ip link set lo down && sleep 2 && ip link set lo up
+}
+
+# Without its last subsystem, the port no longer listens.
+target_goes() {
+	rm "$cfg/ports/1/subsystems/$nqn" && sleep 2 &&
+		ln -s "$cfg/subsystems/$nqn" "$cfg/ports/1/subsystems/$nqn"
+}
+
+device_goes() {
+	timeout 60 rdma link delete mpa0
+}
+
+module_goes() {
+	timeout 60 modprobe -r mpa_rnic
+}
+
+disk_gone() {
+	[[ ! -e /dev/nvme0n1 ]]
+}
+
+# fails NAME: fio ends, and says that it could not write or read all.
+fails() {
+	local status=0
+	lab_join "$1" 60 || status=$?
+	((status > 0 && status < 124))
+}
+
+# disturbances END: and its device goes by device_goes or module_goes.
+disturbances() {
+	local connections
+	lab_check "verified while packets are lost" disturbed loss packets_are_lost
+	lab_check "verified while the link is down" disturbed link link_goes
+	connections=$(lab_counter mpa0 conn_active)
+	lab_check "verified while the target goes and comes back" \
+		disturbed target target_goes
+	lab_true "the host has connected again" \
+		"$(lab_counter mpa0 conn_active) > $connections"
+	errors
+	lab_check "$1 under load" loaded "$1" "$1"
+	lab_check "what was written then fails" fails "$1"
+	lab_check "the disk goes, too" lab_wait 20 disk_gone
+	lab_do rdma link add mpa0 type mpa netdev nvme0
+	# A port does not listen on a device that is new.
+	lab_check "the port is opened again" target_goes
+	lab_check "with another device the host connects again" host_connect
+	lab_check "its disk appears" lab_wait 30 disk_there
+	lab_check "and is verified" \
+		verified again --rw=randwrite --bs=16k --direct=1 --size=4M
+}
+
+# ------------------------------------------------------------------------------------
+
 lab_do ip link set lo up
 lab_do ip link add nvme0 type veth peer name nvme1
 lab_do ip link set nvme0 up
@@ -90,9 +156,18 @@ lab_do rdma link add mpa0 type mpa netdev nvme0
 dd if=/dev/urandom of=/tmp/data bs=1M count=16 status=none
 dd if=/dev/urandom of=/tmp/small bs=4k count=64 status=none
 
-# queues USE_SRQ: everything, with shared receive queues or without.
+# errors [MORE]...
+errors() {
+	local error
+	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
+		rx_rdmap_error cq_overflow "$@"; do
+		lab_is "no $error" "$(lab_counter mpa0 "$error")" 0
+	done
+}
+
+# queues USE_SRQ END: everything, with shared receive queues or without.
 queues() {
-	local owner error kind=${1/Y/shared} read_before write_before
+	local owner kind=${1/Y/shared} read_before write_before
 	kind=${kind/N/own}
 	read_before=$(lab_counter mpa0 rx_read_resp)
 	write_before=$(lab_counter mpa0 rx_write)
@@ -126,12 +201,8 @@ queues() {
 		"$(lab_counter mpa0 rx_read_resp) > $read_before"
 	lab_true "the target wrote what was read" \
 		"$(lab_counter mpa0 rx_write) > $write_before"
-	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
-		rx_rdmap_error \
-		tx_terminate rx_terminate cq_overflow; do
-		lab_is "no $error" "$(lab_counter mpa0 $error)" 0
-	done
-
+	errors tx_terminate rx_terminate
+	disturbances "$2"
 	lab_check "the host disconnects" \
 		sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
 	lab_check "the target is removed" target_down
@@ -139,7 +210,7 @@ queues() {
 	lab_is "no shared receive queue is left" "$(rdma resource show srq)" ""
 }
 
-queues N
-queues Y
+queues N device_goes
+queues Y module_goes
 lab_check "the device can be deleted" lab_do rdma link delete mpa0
 lab_do ip link delete nvme0

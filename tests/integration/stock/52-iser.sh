@@ -11,9 +11,11 @@
 #	|      mpa0 |--------------| mpa9      |
 #	+-----------+              +-----------+
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/verified.sh"
 
 address=10.78.0.1
 port=7300
+verified_while=(mpa0 rx_read_resp)
 mpactl=$MPA_REPO/build/bin/mpactl
 
 # --- listening ----------------------------------------------------------------------
@@ -189,7 +191,12 @@ node_login() {
 	node -o new -I "$1" && node -I "$1" --login
 }
 
-# The disk of the session.
+# The disk of the session, once there is one.
+disk_appears() {
+	lab_wait 30 disk &&
+		verified_where=(--filename="$(disk)" --ioengine=libaio --iodepth=16)
+}
+
 disk() {
 	local found
 	for found in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
@@ -201,27 +208,18 @@ disk() {
 	return 1
 }
 
-# verified SIZE_OF_BLOCKS PATTERN: fio writes, reads and compares.
-verified() {
-	fio --name=verified --filename="$(disk)" --direct=1 --ioengine=libaio \
-		--iodepth=16 --rw="$2" --bs="$1" --size=24M --verify=crc32c \
-		--verify_fatal=1 --do_verify=1 --verify_state_save=0 --minimal > /dev/null
+# verified_disk NAME SIZE_OF_BLOCKS PATTERN
+verified_disk() {
+	verified "$1" --rw="$3" --bs="$2" --direct=1 --size=24M
 }
 
 owned_by() {
 	rdma resource show "$1" | grep -F " comm [$2]"
 }
 
-# The target goes away under load and comes back: the initiator connects again, and
-# repeats what was not answered.
-target_again() {
-	fio --name=again --filename="$(disk)" --direct=1 --ioengine=libaio --iodepth=8 \
-		--rw=randwrite --bs=4k --size=16M --verify=crc32c --verify_fatal=1 \
-		--do_verify=1 --verify_state_save=0 --time_based --runtime=12 --minimal \
-		> "$LAB_OUT/again.log" 2>&1 &
-	lab_jobs[again]=$!
-	sleep 2
-	echo 0 > "$tpg/enable" && sleep 2 && echo 1 > "$tpg/enable" && lab_join again 90
+# The initiator connects again, and repeats what was not answered.
+target_goes() {
+	echo 0 > "$tpg/enable" && sleep 2 && echo 1 > "$tpg/enable"
 }
 
 errors() {
@@ -241,26 +239,26 @@ iser() {
 	lab_is "the host adapter is iSER's" \
 		"$(cat /sys/class/iscsi_session/session*/device/../scsi_host/host*/proc_name)" \
 		iscsi_iser
-	lab_check "its disk appears" lab_wait 30 disk
+	lab_check "its disk appears" disk_appears
 	lab_check "rdma names the target as the owner of an identifier" \
 		owned_by cm_id ib_isert
 	lab_check "rdma names the initiator, too" owned_by cm_id ib_iser
-	lab_check "large blocks, verified" verified 1M write
-	lab_check "small blocks in any order, verified" verified 4k randwrite
-	lab_check "blocks of odd sizes, verified" verified 13k randrw
+	lab_check "large blocks, verified" verified_disk large 1M write
+	lab_check "small blocks in any order, verified" verified_disk small 4k randwrite
+	lab_check "blocks of odd sizes, verified" verified_disk odd 13k randrw
 	lab_true "the target reads the initiator's memory" \
 		"$(lab_counter mpa0 rx_read_resp) > $reads"
 	errors
 	connections=$(lab_counter mpa0 conn_active)
-	lab_check "the target goes and comes back under load" target_again
+	lab_check "the target goes and comes back under load" disturbed again target_goes
 	lab_true "the initiator has connected again" \
 		"$(lab_counter mpa0 conn_active) > $connections"
 	lab_check "the initiator logs out" node --logout
 	node -o delete
 
 	lab_check "the same target by plain TCP" node_login default
-	lab_check "its disk appears" lab_wait 30 disk
-	lab_check "large blocks by TCP, verified" verified 1M write
+	lab_check "its disk appears" disk_appears
+	lab_check "large blocks by TCP, verified" verified_disk tcp 1M write
 	lab_check "the initiator logs out" node --logout
 	lab_kill iscsid
 	lab_check "the target is removed" target_down

@@ -9,10 +9,13 @@
 #	|      mpa1 |--------------| mpa2       |
 #	+-----------+              +------------+
 . "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/verified.sh"
 
 server=10.78.0.2
 exported=/tmp/exported
 mounted=/tmp/mounted
+verified_where=(--directory="$mounted" --filename_format="\$jobname" --size=4M)
+verified_while=(mpa1 rx_read_req)
 
 # --- server -------------------------------------------------------------------------
 
@@ -82,13 +85,6 @@ transport() {
 		tr , '\n' | sed -n 's/^proto=//p'
 }
 
-# verified NAME ARGUMENT...: fio writes, reads and compares a file of its own.
-verified() {
-	fio --name="$1" --directory="$mounted" --filename="$1" --size=4M \
-		--verify=crc32c --verify_fatal=1 --do_verify=1 --verify_state_save=0 \
-		--minimal "${@:2}" > "$LAB_OUT/$1.log"
-}
-
 # The server has what the client wrote. @: NAME...
 same_on_server() {
 	local name
@@ -103,20 +99,6 @@ whole_tree() {
 		sync && echo 3 > /proc/sys/vm/drop_caches &&
 		diff -r --exclude '*.o' "$MPA_REPO/kernel/rnic" "$mounted/tree" &&
 		rm -r "$mounted/tree"
-}
-
-# disturbed NAME FUNCTION: verified blocks while that function runs.
-disturbed() {
-	local before
-	before=$(lab_counter mpa1 rx_read_req)
-	verified "$1" --rw=randwrite --bs=32k --direct=1 --time_based --runtime=6 &
-	lab_jobs[$1]=$!
-	lab_wait 30 reads_since "$before" && "$2" && lab_join "$1" 120
-}
-
-# reads_since NUMBER: the server has read from the client since.
-reads_since() {
-	(($(lab_counter mpa1 rx_read_req) > $1))
 }
 
 link_goes() {
