@@ -42,8 +42,16 @@ DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_QP_MODIFY,
 ADD_UVERBS_METHODS(methods_of_qp, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(MPA_METHOD_QP_MODIFY));
 
+/* rnic_query_ucontext() writes it. */
+ADD_UVERBS_ATTRIBUTES_SIMPLE(attributes_of_context, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(MPA_ATTR_QUERY_CONTEXT_FEATURES,
+						 UVERBS_ATTR_TYPE(u32),
+						 UA_OPTIONAL));
+
 /* What the core adds to the commands of a device. */
 const struct uapi_definition rnic_methods[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &attributes_of_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &methods_of_qp),
 	{},
 };

@@ -13,6 +13,8 @@
 #include "ucontext.h"
 #include "ulp/mpa.h"
 
+#define RNIC_FEATURES (MPA_FEATURE_SRQ | MPA_FEATURE_MW | MPA_FEATURE_RFC7306)
+
 static u32 rnic_ucontext_setting(struct rnic_dev *dev, unsigned int attr)
 {
 	struct mpa_config cfg;
@@ -97,8 +99,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct mpa_alloc_ucontext_resp resp = {
 		.abi_version = MPA_ABI_VERSION,
-		.features = MPA_FEATURE_SRQ | MPA_FEATURE_MW |
-			    MPA_FEATURE_RFC7306,
+		.features = RNIC_FEATURES,
 	};
 	int ret;
 
@@ -113,13 +114,18 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 /**
  * rnic_query_ucontext() - verbs: query_ucontext
  * @uctx: context that another process imports
- * @attrs: nothing of ours
+ * @attrs: room for %MPA_ATTR_QUERY_CONTEXT_FEATURES, if the caller wants these
  *
- * Return: 0.
+ * Return: 0; -EFAULT.
  */
 int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
 {
-	return 0;
+	u32 features = RNIC_FEATURES;
+	int ret;
+
+	ret = uverbs_copy_to(attrs, MPA_ATTR_QUERY_CONTEXT_FEATURES, &features,
+			     sizeof(features));
+	return IS_UVERBS_COPY_ERR(ret) ? ret : 0;
 }
 
 /**

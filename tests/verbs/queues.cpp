@@ -385,5 +385,15 @@ CASE("imports: a device, its domain and its region")
 	attr.qp_type = IBV_QPT_RC;
 	const Queues queue(ibv_create_qp(domain, &attr));
 	yes(queue != nullptr, "there is a queue pair");
+
+	// What only a module of today has.
+	ibv_srq_init_attr shared{};
+	shared.attr.max_wr = shared.attr.max_sge = 1;
+	ibv_srq *srq = ibv_create_srq(domain, &shared);
+	yes(srq != nullptr, "there is a shared receive queue");
+	is(ibv_destroy_srq(srq), 0, "it is destroyed");
+	ibv_mw *window = ibv_alloc_mw(domain, IBV_MW_TYPE_2);
+	yes(window != nullptr, "there is a memory window");
+	is(ibv_dealloc_mw(window), 0, "it is freed");
 	ibv_unimport_pd(domain);
 }

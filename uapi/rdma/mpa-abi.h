@@ -238,8 +238,9 @@ struct mpa_cqe {
 };
 
 /*
- * mpa_alloc_ucontext_resp.features: what the module has beyond version 2 of
- * this interface. A provider uses nothing of a bit that is not set.
+ * What the module has beyond version 2 of this interface: in
+ * mpa_alloc_ucontext_resp.features and %MPA_ATTR_QUERY_CONTEXT_FEATURES. A provider
+ * uses nothing of a bit that is not set.
  */
 enum {
 	MPA_FEATURE_SRQ		= 1 << 0,	/* shared receive queues */
@@ -274,6 +275,11 @@ struct mpa_alloc_ucontext_resp {
  * Commands of this driver, which mpadv(3) wraps: RDMA_VERBS_IOCTL with driver number 0.
  * The numbers of drivers begin at 1 << 12.
  */
+
+/* Of UVERBS_METHOD_QUERY_CONTEXT, for a process that imports a context. */
+enum {
+	MPA_ATTR_QUERY_CONTEXT_FEATURES	= 1U << 12,	/* out: __u32, MPA_FEATURE_* */
+};
 
 /* Of UVERBS_OBJECT_QP. */
 enum {

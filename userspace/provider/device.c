@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "mpa.h"
 
@@ -217,6 +221,30 @@ static int get_context(struct mpa_context *ctx)
 	return 0;
 }
 
+/* For a context that another process has opened. */
+static int query_features(struct mpa_context *ctx)
+{
+	union {
+		struct ib_uverbs_ioctl_hdr hdr;
+		char room[sizeof(struct ib_uverbs_ioctl_hdr) +
+			  sizeof(struct ib_uverbs_attr)];
+	} cmd = { 0 };
+	struct ib_uverbs_attr *attr = cmd.hdr.attrs;
+
+	cmd.hdr.length = sizeof(cmd);
+	cmd.hdr.object_id = UVERBS_OBJECT_DEVICE;
+	cmd.hdr.method_id = UVERBS_METHOD_QUERY_CONTEXT;
+	cmd.hdr.num_attrs = 1;
+	attr->attr_id = MPA_ATTR_QUERY_CONTEXT_FEATURES;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	attr->len = sizeof(ctx->features);
+	attr->data = (uintptr_t)&ctx->features;
+	if (!ioctl(ctx->base.context.cmd_fd, RDMA_VERBS_IOCTL, &cmd))
+		return 0;
+	/* A module that does not know the attribute: nothing is used. */
+	return errno == EPROTONOSUPPORT ? 0 : errno;
+}
+
 static struct mpa_context *new_context(struct ibv_device *device, int cmd_fd)
 {
 	/*
@@ -257,9 +285,12 @@ static struct verbs_context *import_context(struct ibv_device *device,
 					    int cmd_fd)
 {
 	struct mpa_context *ctx = new_context(device, cmd_fd);
+	int ret;
 
-	return ctx ? opened(ctx, ibv_cmd_query_context(&ctx->base.context,
-						       NULL)) : NULL;
+	if (!ctx)
+		return NULL;
+	ret = ibv_cmd_query_context(&ctx->base.context, NULL);
+	return opened(ctx, ret ? ret : query_features(ctx));
 }
 
 /*

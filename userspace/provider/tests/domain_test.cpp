@@ -142,7 +142,7 @@ TEST_F(DomainTest, imported_device)
 	verbs_context *imported = driver.import_context(&public_device, 5);
 
 	ASSERT_NE(imported, nullptr);
-	EXPECT_EQ(kernel.commands.back(), "query_context");
+	EXPECT_EQ(kernel.commands.back(), "query_features");
 	kernel.ops.free_context(&imported->context);
 	kernel.refuse["query_context"] = EOPNOTSUPP;
 	EXPECT_EQ(driver.import_context(&public_device, 5), nullptr);
@@ -151,6 +151,42 @@ TEST_F(DomainTest, imported_device)
 	kernel.refuse["init_context"] = ENOMEM;
 	EXPECT_EQ(driver.import_context(&public_device, 5), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
+	kernel.refuse.clear();
+	kernel.refuse["query_features"] = EIO;
+	EXPECT_EQ(driver.import_context(&public_device, 5), nullptr);
+	EXPECT_EQ(errno, EIO);
+	EXPECT_EQ(kernel.objects["context"], 1);
+}
+
+/* What the module offers; nothing, if it is too old to say. */
+TEST_F(DomainTest, imported_device_has_the_features)
+{
+	struct {
+		std::uint32_t features;
+		int refused, want;
+	} const rows[] = {
+		{ MPA_FEATURE_MW, 0, 0 },
+		{ MPA_FEATURE_SRQ, 0, EOPNOTSUPP },
+		{ MPA_FEATURE_MW, EPROTONOSUPPORT, EOPNOTSUPP },
+	};
+	static ibv_device public_device{};
+
+	for (const auto &row : rows) {
+		kernel.features = row.features;
+		kernel.refuse = { { "query_features", row.refused } };
+		verbs_context *imported =
+			fake::Kernel::driver().import_context(&public_device, 5);
+		ASSERT_NE(imported, nullptr);
+		ibv_pd *p = kernel.ops.import_pd(&imported->context, 17);
+		ASSERT_NE(p, nullptr);
+		errno = 0;
+		ibv_mw *mw = kernel.ops.alloc_mw(p, IBV_MW_TYPE_2);
+		EXPECT_EQ(errno, row.want);
+		if (mw)
+			kernel.ops.dealloc_mw(mw);
+		kernel.ops.unimport_pd(p);
+		kernel.ops.free_context(&imported->context);
+	}
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "fake_kernel.hpp"
 
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -624,6 +626,28 @@ int __real_munmap(void *addr, std::size_t len);
 void *__real_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
 		  off_t offset);
 ssize_t __real_write(int fd, const void *buf, std::size_t count);
+
+/* Of the commands by ioctl(), the provider itself sends this one. */
+int __wrap_ioctl(int, unsigned long request, ib_uverbs_ioctl_hdr *cmd)
+{
+	const ib_uverbs_attr &attr = cmd->attrs[0];
+
+	EXPECT_EQ(request, RDMA_VERBS_IOCTL);
+	EXPECT_EQ(cmd->length, sizeof(*cmd) + sizeof(attr));
+	EXPECT_EQ(cmd->object_id, UVERBS_OBJECT_DEVICE);
+	EXPECT_EQ(cmd->method_id, UVERBS_METHOD_QUERY_CONTEXT);
+	EXPECT_EQ(cmd->num_attrs, 1);
+	EXPECT_EQ(attr.attr_id, MPA_ATTR_QUERY_CONTEXT_FEATURES);
+	EXPECT_EQ(attr.flags, UVERBS_ATTR_F_MANDATORY);
+	EXPECT_EQ(attr.len, sizeof(std::uint32_t));
+	if (int err = Kernel::current().command("query_features")) {
+		errno = err;
+		return -1;
+	}
+	std::memcpy(reinterpret_cast<void *>(attr.data), &Kernel::current().features,
+		    attr.len);
+	return 0;
+}
 
 void *__wrap_calloc(std::size_t n, std::size_t size)
 {
