@@ -13,6 +13,10 @@
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/probe.sh"
 
+# Each packet is captured, and taken apart afterwards.
+list_pings=5
+list_iterations=5
+
 # siw has no counters; the programs' own checks must show what arrived.
 mixed_counted() {
 	counters_grew "$1" mpa1 conn_fallback=0
