@@ -34,14 +34,15 @@ UNUSED_SECONDS = 4 * 3600
 
 def test_config(name):
     """The test configuration with this name. A series or release of other kernels of
-    Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3 is built
-    from the sources of that series."""
+    Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3 and
+    smb-7.3 are built from the sources of that series."""
     known = {one.name: one for one in
              (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}
     if name in known:
         return known[name]()
-    if name.startswith(f"{Debug.name}-"):
-        return Debug(MirrorSources(name.removeprefix(f"{Debug.name}-")))
+    for one in (Debug, Smb):
+        if name.startswith(f"{one.name}-"):
+            return one(MirrorSources(name.removeprefix(f"{one.name}-")))
     kernel, _, suite = name.partition("@")
     if suite:
         return OtherUserSpace(kernel, suite)
@@ -631,6 +632,18 @@ class Smp(Built):
         "hung_task_panic=1 watchdog_thresh=60 reboot=t"
     )
     duration = "5 to 10 minutes on two cores"
+
+
+class Smb(Smp):
+    """As the smp configuration, from newer sources, with SMB Direct: the server of 6.1.192
+    fails whenever a client opens a directory (opinfo_put() of NULL)."""
+
+    name = "smb"
+    parts = (*Smp.parts, "smb")
+    lab_modules = False
+
+    def suites(self):
+        return Smb.name
 
 
 class Kasan(Built):
