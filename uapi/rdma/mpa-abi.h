@@ -272,8 +272,8 @@ struct mpa_alloc_ucontext_resp {
 };
 
 /*
- * Commands of this driver, which mpadv(3) wraps: RDMA_VERBS_IOCTL with driver number 0.
- * The numbers of drivers begin at 1 << 12.
+ * Attributes and commands of this driver: RDMA_VERBS_IOCTL with driver number 0. The
+ * numbers of drivers begin at 1 << 12. mpadv(3) wraps the commands.
  */
 
 /* Of UVERBS_METHOD_QUERY_CONTEXT, for a process that imports a context. */

@@ -22,7 +22,24 @@ verified() {
 # verified_all NAME: it read at least what it wrote. With a limit of time, fio spends it on
 # writing, compares nothing and says that all went well.
 verified_all() {
-	awk -F ';' '/^3;/ { exit !($47 > 0 && $6 >= $47) }' "$LAB_OUT/$1.log"
+	awk -F ';' '/^3;/ { good = $47 > 0 && $6 >= $47 } END { exit !good }' \
+		"$LAB_OUT/$1.log"
+}
+
+# verified_same DIRECTORY DIRECTORY NAME...: both have the same files of these names.
+verified_same() {
+	local name
+	for name in "${@:3}"; do
+		cmp "$1/$name" "$2/$name" || return
+	done
+}
+
+# verified_tree DIRECTORY MOUNTED: a copy of a tree of files, and what diff says of it when
+# nothing of it is cached.
+verified_tree() {
+	cp -r "$1" "$2/tree" &&
+		sync && echo 3 > /proc/sys/vm/drop_caches &&
+		diff -r --exclude '*.o' "$1" "$2/tree" && rm -r "$2/tree"
 }
 
 # loaded NAME FUNCTION ARGUMENT...: that function runs while blocks are written in any

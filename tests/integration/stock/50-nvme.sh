@@ -18,29 +18,29 @@ verified_while=(mpa0 rx_read_resp)
 cfg=/sys/kernel/config/nvmet
 nqn=nqn.2026-11.mpa.lab
 
-# target_up USE_SRQ
+# target_up USE_SRQ. Called by lab_check, as what follows: nothing but && ends it early.
 target_up() {
-	lab_do modprobe nvmet-rdma use_srq="$1"
-	lab_do modprobe nvme-rdma
-	mountpoint -q /sys/kernel/config ||
-		lab_do mount -t configfs none /sys/kernel/config
-	truncate -s 32M /tmp/disk
-	mkdir "$cfg/subsystems/$nqn" "$cfg/subsystems/$nqn/namespaces/1"
-	echo 1 >"$cfg/subsystems/$nqn/attr_allow_any_host"
-	echo /tmp/disk >"$cfg/subsystems/$nqn/namespaces/1/device_path"
-	echo 1 >"$cfg/subsystems/$nqn/namespaces/1/buffered_io"
-	echo 1 >"$cfg/subsystems/$nqn/namespaces/1/enable"
-	mkdir "$cfg/ports/1"
-	echo ipv4 >"$cfg/ports/1/addr_adrfam"
-	echo rdma >"$cfg/ports/1/addr_trtype"
-	echo 10.78.0.1 >"$cfg/ports/1/addr_traddr"
-	echo 4420 >"$cfg/ports/1/addr_trsvcid"
-	ln -s "$cfg/subsystems/$nqn" "$cfg/ports/1/subsystems/$nqn"
+	lab_do modprobe nvmet-rdma use_srq="$1" &&
+		lab_do modprobe nvme-rdma &&
+		{ mountpoint -q /sys/kernel/config ||
+			lab_do mount -t configfs none /sys/kernel/config; } &&
+		truncate -s 32M /tmp/disk &&
+		mkdir "$cfg/subsystems/$nqn" "$cfg/subsystems/$nqn/namespaces/1" &&
+		echo 1 >"$cfg/subsystems/$nqn/attr_allow_any_host" &&
+		echo /tmp/disk >"$cfg/subsystems/$nqn/namespaces/1/device_path" &&
+		echo 1 >"$cfg/subsystems/$nqn/namespaces/1/buffered_io" &&
+		echo 1 >"$cfg/subsystems/$nqn/namespaces/1/enable" &&
+		mkdir "$cfg/ports/1" &&
+		echo ipv4 >"$cfg/ports/1/addr_adrfam" &&
+		echo rdma >"$cfg/ports/1/addr_trtype" &&
+		echo 10.78.0.1 >"$cfg/ports/1/addr_traddr" &&
+		echo 4420 >"$cfg/ports/1/addr_trsvcid" &&
+		ln -s "$cfg/subsystems/$nqn" "$cfg/ports/1/subsystems/$nqn"
 }
 
 target_down() {
-	rm "$cfg/ports/1/subsystems/$nqn"
-	rmdir "$cfg/ports/1" "$cfg/subsystems/$nqn/namespaces/1" \
+	rm "$cfg/ports/1/subsystems/$nqn" &&
+		rmdir "$cfg/ports/1" "$cfg/subsystems/$nqn/namespaces/1" \
 		"$cfg/subsystems/$nqn"
 }
 
@@ -56,8 +56,8 @@ disk_there() {
 }
 
 write_disk() {
-	dd if=/tmp/data of=/dev/nvme0n1 bs=1M oflag=direct status=none
-	dd if=/tmp/small of=/dev/nvme0n1 bs=4k seek=4096 oflag=direct status=none
+	dd if=/tmp/data of=/dev/nvme0n1 bs=1M oflag=direct status=none &&
+		dd if=/tmp/small of=/dev/nvme0n1 bs=4k seek=4096 oflag=direct status=none
 }
 
 disk_has() {
@@ -85,6 +85,15 @@ srq_details_known() {
 srq_details() {
 	rdma -dd resource show srq | tr -s '\n\t ' ' ' |
 		grep -E 'drv_srq_size [1-9][0-9]* drv_srq_posted [1-9][0-9]* drv_srq_limit 0'
+}
+
+# errors [MORE]...
+errors() {
+	local error
+	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
+		rx_rdmap_error cq_overflow "$@"; do
+		lab_is "no $error" "$(lab_counter mpa0 "$error")" 0
+	done
 }
 
 # --- disturbed ----------------------------------------------------------------------
@@ -115,7 +124,7 @@ disk_gone() {
 	[[ ! -e /dev/nvme0n1 ]]
 }
 
-# fails NAME: fio ends, and says that it could not write or read all.
+# fails NAME: fio ends, and reports that it could not write or read all.
 fails() {
 	local status=0
 	lab_join "$1" 60 || status=$?
@@ -155,15 +164,6 @@ lab_do ip addr add 10.78.0.1/24 dev nvme0
 lab_do rdma link add mpa0 type mpa netdev nvme0
 dd if=/dev/urandom of=/tmp/data bs=1M count=16 status=none
 dd if=/dev/urandom of=/tmp/small bs=4k count=64 status=none
-
-# errors [MORE]...
-errors() {
-	local error
-	for error in rx_crc_error rx_marker_error rx_length_error rx_ddp_error \
-		rx_rdmap_error cq_overflow "$@"; do
-		lab_is "no $error" "$(lab_counter mpa0 "$error")" 0
-	done
-}
 
 # queues USE_SRQ END: everything, with shared receive queues or without.
 queues() {

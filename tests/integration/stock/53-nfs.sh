@@ -85,22 +85,6 @@ transport() {
 		tr , '\n' | sed -n 's/^proto=//p'
 }
 
-# The server has what the client wrote. @: NAME...
-same_on_server() {
-	local name
-	for name; do
-		cmp "$exported/$name" "$mounted/$name" || return
-	done
-}
-
-# whole_tree: a copy of this repository's kernel part, and what diff says of it.
-whole_tree() {
-	cp -r "$MPA_REPO/kernel/rnic" "$mounted/tree" &&
-		sync && echo 3 > /proc/sys/vm/drop_caches &&
-		diff -r --exclude '*.o' "$MPA_REPO/kernel/rnic" "$mounted/tree" &&
-		rm -r "$mounted/tree"
-}
-
 link_goes() {
 	ip link set near down && sleep 3 && ip link set near up
 }
@@ -131,8 +115,10 @@ version_works() {
 		verified direct --rw=randwrite --bsrange=4k-256k --direct=1
 	lab_check "NFS $1: random writes through a mapping" \
 		verified mapping --rw=randwrite --bs=4k --ioengine=mmap
-	lab_check "NFS $1: the server has the same" same_on_server random direct mapping
-	lab_check "NFS $1: a tree of files" whole_tree
+	lab_check "NFS $1: the server has the same" \
+		verified_same "$exported" "$mounted" random direct mapping
+	lab_check "NFS $1: a tree of files" \
+		verified_tree "$MPA_REPO/kernel/rnic" "$mounted"
 	lab_true "NFS $1: the server read the client's memory" \
 		"$(lab_counter mpa1 rx_read_req) > $writes"
 	lab_true "NFS $1: the server wrote the client's memory" \
