@@ -214,12 +214,12 @@ perf_counted() {
 	counters_grew "of $label" "$@"
 }
 
-# perf_pair CLIENT SERVER TOOL SIZE ITERATIONS [OPTION...]: options of perftest; -q N
-# and -b are understood.
+# perf_pair CLIENT SERVER TOOL SIZE ITERATIONS [OPTION...]: by IPv4; options of perftest, of
+# which -q N and -b are understood.
 perf_pair() {
 	local client=$1 server=$2 tool=$3 size=$4 iterations=$5 total=$5 both=0
 	local options=("${@:6}") address label n command
-	address=$(traffic_address "$server")
+	address=$(lab_ipv4 "$server")
 	label="$tool size $size${options[*]:+ ${options[*]}}"
 	for ((n = 0; n < ${#options[@]}; n++)); do
 		case ${options[n]} in
@@ -232,7 +232,6 @@ perf_pair() {
 	fi
 	command=("$tool" -R -F -s "$size" -n "$iterations" -p "$perf_port"
 		"${options[@]}")
-	[[ $family == ipv4 ]] || command+=(--ipv6 --ipv6-addr)
 	counters_mark
 	# perftest's server listens again for its second connection, and on a busy
 	# machine the client may connect earlier. Delaying the server's last message
@@ -256,16 +255,29 @@ perf_pair() {
 	perf_counted "$label" "$tool" "$size" "$total" "$both" "$client" "$server"
 }
 
-# qperf_pair CLIENT SERVER TEST: a test of qperf, by the connection manager. The process that
-# serves it dies when it is over, since it destroys the queue pair of the listening
-# identifier, which has none. The counters are the caller's.
+# qperf_late_syn HOST: delays the SYNs that the host sends by half a second.
+qperf_late_syn() {
+	lab_do tc -n "$1" qdisc replace dev eth0 root handle 1: prio bands 2 \
+		priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+	lab_do tc -n "$1" qdisc add dev eth0 parent 1:2 netem delay 500ms
+	# The flags of TCP, behind a header of IP without options.
+	lab_do tc -n "$1" filter add dev eth0 parent 1: protocol ip u32 \
+		match ip protocol 6 0xff match u8 0x02 0x12 at 33 flowid 1:2
+}
+
+# qperf_pair CLIENT SERVER TEST: a test of qperf, by IPv4 and the connection manager. The
+# server tells the client of the port before it listens on it, so the client's SYN is
+# delayed. The process that serves it dies when it is over, since it destroys the queue
+# pair of the listening identifier, which has none. The counters are the caller's.
 qperf_pair() {
 	local address label="qperf $3"
-	address=$(traffic_address "$2")
+	address=$(lab_ipv4 "$2")
 	lab_spawn server "$2" qperf
 	lab_check "$label: server listens" lab_wait_listen "$2" 19765 60
+	qperf_late_syn "$1"
 	lab_spawn client "$1" qperf -cm 1 -t 1 -to 60 "$address" "$3"
 	lab_check "$label: client" lab_join client "$traffic_limit"
+	traffic_no_lag "$1"
 	lab_kill server
 	lab_check "$label: client's words" log_lacks client 'failed|rror|unexpected'
 }

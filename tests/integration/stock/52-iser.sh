@@ -25,20 +25,20 @@ listening() {
 	ss -Hltn | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -u
 }
 
-# server NAME: listens on the port, and serves one client. Without an address it would
-# ask for a port of every device.
+# server NAME [COUNT]: listens on the port, and serves one client. Waits for COUNT ports, 1
+# unless given, and sets ports. Without an address it would ask for a port of every device.
 server() {
 	local before
 	before=$(listening)
 	lab_spawn_here "$1" taskset -c 0 rping -s -a "$address" -p "$port" -C 10
-	ports=
-	lab_wait 20 more_ports "$before"
+	ports=()
+	lab_wait 20 more_ports "$before" "${2:-1}"
 }
 
-# more_ports BEFORE: sets ports to those that are new, once there are some.
+# more_ports BEFORE COUNT: sets ports to those that are new.
 more_ports() {
-	ports=$(comm -13 <(echo "$1") <(listening) | tr '\n' ' ')
-	[[ $ports ]]
+	mapfile -t ports < <(comm -13 <(echo "$1") <(listening))
+	((${#ports[@]} >= $2))
 }
 
 # client [far]: ten pings.
@@ -63,7 +63,7 @@ fails() {
 
 without_mapper() {
 	server alone
-	lab_is "without a port mapper: one port" "$ports" "$port "
+	lab_is "without a port mapper: one port" "${ports[*]}" "$port"
 	served "without a port mapper" alone
 }
 
@@ -101,17 +101,17 @@ is_listened_on() {
 }
 
 with_mapper() {
-	server both
-	lab_is "with a port mapper: two ports" "$(wc -w <<< "$ports")" 2
-	lab_check "one is the server's own" grep -qw "$port" <<< "$ports"
+	server both 2
+	lab_is "with a port mapper: two ports" "${#ports[@]}" 2
+	lab_check "one is the server's own" grep -qw "$port" <<< "${ports[*]}"
 	served "the port mapper's port" both
-	server again
+	server again 2
 	served "the other one, without a port mapper" again far
 
 	occupied
 	server second
-	lab_is "on a port that is in use: the other one" "$(wc -w <<< "$ports")" 1
-	lab_refuse "the other one: not the server's own" grep -qw "$port" <<< "$ports"
+	lab_is "on a port that is in use: the other one" "${#ports[@]}" 1
+	lab_refuse "the other one: not the server's own" grep -qw "$port" <<< "${ports[*]}"
 	served "on a port that is in use" second
 	server third
 	lab_check "a peer without a port mapper finds the program instead" fails client far
@@ -122,7 +122,7 @@ with_mapper() {
 setting_off() {
 	lab_do "$mpactl" set dev mpa0 port-mapping off
 	server off
-	lab_is "port-mapping off: one port" "$ports" "$port "
+	lab_is "port-mapping off: one port" "${ports[*]}" "$port"
 	served "port-mapping off" off
 	occupied
 	lab_check "port-mapping off: not on a port that is in use" \
