@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Memory regions and windows: lookup by STag, access checks, placement,
- * invalidation.
- */
+/* Memory regions and windows. */
 #ifndef MPA_RNIC_MR_H
 #define MPA_RNIC_MR_H
 
@@ -15,12 +12,8 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 
-#include "ddp/check.h"
 #include "dmabuf.h"
-#include "ulp/mpa.h"
 
-struct rdmap_atomic;
-struct rdmap_read;
 struct rnic_dev;
 struct rnic_ucontext;
 
@@ -190,32 +183,17 @@ static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct rnic_mr, ibmr);
 }
 
-int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
-			int access);
-bool rnic_mr_read_granted(struct rnic_dev *dev, const struct ib_qp *ibqp,
-			  const struct rdmap_read *rd, struct ddp_fault *f);
-void rnic_mr_forget(struct rnic_mr **sink);
-int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
-		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
-		  struct mpa_rx *rx);
-bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
-		   struct rnic_mr **sink, const struct ddp_hdr *h,
-		   struct mpa_rx *rx, struct ddp_fault *f);
-int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to,
-		  u64 value);
-bool rnic_mr_atomic(struct rnic_dev *dev, const struct ib_qp *ibqp,
-		    const struct rdmap_atomic *a, u64 *old, struct ddp_fault *f);
-struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
-			    u32 stag, u64 addr, u32 len, int access,
-			    struct rnic_run *run, struct ddp_fault *fault);
-bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
-		  u64 addr, u32 len, int access, u32 epoch,
-		  struct rnic_run *run);
-void rnic_mr_put(struct rnic_mr *mr);
-void rnic_mr_drop_window(struct rnic_mr *region);
-struct rnic_mr *rnic_mr_detach(struct rnic_mr *mr);
-int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
-		       bool remote, struct ddp_fault *fault);
+/**
+ * rnic_mr_put() - drop a reference
+ * @mr: the region
+ *
+ * Any context.
+ */
+static inline void rnic_mr_put(struct rnic_mr *mr)
+{
+	if (refcount_dec_and_test(&mr->refs))
+		complete(&mr->released);
+}
 
 /**
  * rnic_mr_unchanged() - were copied bytes granted until now?

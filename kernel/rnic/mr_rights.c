@@ -1,15 +1,126 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rights of regions and windows that come and go as a whole: removal ends them for
- * good, the end of a queue pair unbinds its windows, and fast registration gives
- * a region new ones.
+ * Rights of regions and windows that come and go as a whole: invalidation ends
+ * them until the next registration or bind, removal for good; the end of a queue
+ * pair unbinds its windows; fast registration gives a region new ones.
  */
 #include <linux/overflow.h>
 
-#include "device.h"
-#include "mr.h"
+#include "mr_access.h"
 #include "mr_rights.h"
 #include "trace.h"
+
+/* Invalidation ------------------------------------------------------------- */
+
+/**
+ * rnic_mr_drop_window() - count one window of a region less
+ * @region: the region, which may be removed from now on; no lock of a region
+ *	or window is held
+ *
+ * Process context or softirq.
+ */
+void rnic_mr_drop_window(struct rnic_mr *region)
+{
+	/* The structure must outlive the unlocking. */
+	rcu_read_lock();
+	write_lock_bh(&region->lock);
+	WARN_ON_ONCE(!region->nr_windows);
+	region->nr_windows--;
+	write_unlock_bh(&region->lock);
+	rcu_read_unlock();
+}
+
+/**
+ * rnic_mr_detach() - end what binds a window to its region
+ * @mr: the window, or a region; its lock is held for writing
+ *
+ * Return: the region it was bound to, for rnic_mr_drop_window(), or NULL.
+ */
+struct rnic_mr *rnic_mr_detach(struct rnic_mr *mr)
+{
+	struct rnic_mr *region = mr->region;
+
+	lockdep_assert_held_write(&mr->lock);
+	mr->region = NULL;
+	return region;
+}
+
+/*
+ * A peer may invalidate only what was registered or bound for it alone (RFC
+ * 5040 section 8.1.1 item 7): a kernel consumer's region, or a window of type 2.
+ * One of type 1 is unbound by its owner, with another bind. Rights, and the
+ * queue pair of a window, are kept after invalidation, so that invalidating
+ * twice gives the same result.
+ */
+static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
+{
+	if (mr->kind == RNIC_MR_WINDOW)
+		return mr->only;
+	if (remote)
+		return mr->kind == RNIC_MR_FAST_REG &&
+		       mr->access & RNIC_MR_ACCESS_REMOTE;
+	return mr->kind != RNIC_MR_DMA && !mr->nr_windows;
+}
+
+static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
+			  bool remote, struct ddp_fault *f)
+{
+	struct rnic_mr *region = NULL;
+	struct ddp_region_view v = {};
+	bool ok;
+
+	write_lock_bh(&mr->lock);
+	v.same_pd = mr_in_scope(mr, mr_scope_of(ibqp));
+	v.found = mr->stag == stag;
+	v.allowed = mr_may_invalidate(mr, remote);
+	ok = rdmap_check_invalidate(&v, f);
+	if (ok) {
+		rnic_mr_end_rights(mr);
+		region = rnic_mr_detach(mr);
+	}
+	write_unlock_bh(&mr->lock);
+	if (region)
+		rnic_mr_drop_window(region);
+	if (ok)
+		trace_rnic_mr(&mr->dev->ibdev, stag,
+			      remote ? RNIC_MR_EVENT_REMOTE_INVALIDATE :
+				      RNIC_MR_EVENT_INVALIDATE, mr->len);
+	return ok;
+}
+
+/**
+ * rnic_mr_invalidate() - invalidate an STag
+ * @dev: the device
+ * @ibqp: the queue pair
+ * @stag: the region
+ * @remote: requested by the peer, which may name only a fast-register region
+ *	with remote rights, or a window of type 2 that was bound on @ibqp
+ * @fault: set to the error on failure, %RDMAP_EC_CANNOT_INVALIDATE; may be NULL
+ *
+ * Any context. On return no placement is running, and bytes that are copied
+ * later are not sent: senders may still be reading, but check
+ * rnic_mr_unchanged() before they send (RFC 5042 section 6.2.2).
+ *
+ * Return: 0, also if the STag of a known region is invalid already; -EINVAL,
+ * also if windows are bound to the region.
+ */
+int rnic_mr_invalidate(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
+		       bool remote, struct ddp_fault *fault)
+{
+	const struct ddp_region_view none = {};
+	struct ddp_fault f;
+	struct rnic_mr *mr;
+	bool ok;
+
+	rcu_read_lock();
+	mr = mr_find(dev, mr_scope_of(ibqp), stag, false);
+	ok = mr ? mr_invalidate(mr, ibqp, stag, remote, &f) :
+		  rdmap_check_invalidate(&none, &f);
+	rcu_read_unlock();
+	if (!ok && fault)
+		*fault = f;
+	return ok ? 0 : -EINVAL;
+}
 
 /* The end ------------------------------------------------------------------ */
 

@@ -16,6 +16,7 @@
 #include "device.h"
 #include "dmabuf.h"
 #include "mr.h"
+#include "mr_access.h"
 #include "mr_user.h"
 #include "mr_verbs.h"
 #include "pd.h"

@@ -7,6 +7,8 @@
 #include "ddp/check.h"
 #include "device.h"
 #include "mr.h"
+#include "mr_rights.h"
+#include "mr_rx.h"
 #include "qp.h"
 #include "qp_stats.h"
 #include "qp_stream.h"

@@ -9,6 +9,7 @@
 #include "ddp/check.h"
 #include "device.h"
 #include "mr.h"
+#include "mr_atomic.h"
 #include "qp.h"
 #include "qp_stats.h"
 #include "qp_stream.h"

@@ -11,6 +11,7 @@
 #include "ddp/check.h"
 #include "mr.h"
 #include "mr_rights.h"
+#include "mr_tx.h"
 #include "mw.h"
 #include "qp.h"
 #include "reads.h"

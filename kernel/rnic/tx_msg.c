@@ -8,6 +8,8 @@
 #include "ddp/header.h"
 #include "device.h"
 #include "mr.h"
+#include "mr_atomic.h"
+#include "mr_tx.h"
 #include "qp.h"
 #include "qp_stats.h"
 #include "reads.h"

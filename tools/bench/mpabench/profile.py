@@ -39,7 +39,7 @@ PARTS = tuple((name, re.compile(f"(?:{'|'.join(names.split())})$")) for name, na
     ("programs", re.escape(PROGRAMS)),
     ("clock", r"ktime_get\w* timer_read os_nsecs tcp_mstamp_refresh"),
     ("CRC", r"crc32c?\w* chksum_\w+ mpa_crc\w* siw_csum\w*"),
-    # For the sender; must precede placement, which matches the rest of mr.c.
+    # For the sender; must precede placement, which matches the rest of mr_*.c.
     ("work requests", "rnic_mr_get mr_hold mr_list"),
     ("placement", r"rnic_mr_place mr_\w+ rnic_mr_write mpa_rx_held_read mpa_pos_\w+"
                   r" mpa_rx_read mpa_strip_run"

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MPA_RNIC_MR_TX_H
+#define MPA_RNIC_MR_TX_H
+
+#include <linux/types.h>
+
+struct ddp_fault;
+struct ib_qp;
+struct rnic_dev;
+struct rnic_mr;
+struct rnic_run;
+
+struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			    u32 stag, u64 addr, u32 len, int access,
+			    struct rnic_run *run, struct ddp_fault *fault);
+bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
+		  u64 addr, u32 len, int access, u32 epoch,
+		  struct rnic_run *run);
+
+#endif /* MPA_RNIC_MR_TX_H */
