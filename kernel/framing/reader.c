@@ -60,6 +60,20 @@ void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc)
 	reader_begin_fpdu(r);
 }
 
+/**
+ * mpa_reader_init_at - start reading at the first byte of a later FPDU
+ * @r: the reader; its previous state is discarded
+ * @gap: bytes to the next Marker, less than %MPA_MARKER_PERIOD; 0: a Marker comes
+ *	before its length field
+ *
+ * For streams with Markers and CRCs.
+ */
+void mpa_reader_init_at(struct mpa_reader *r, u32 gap)
+{
+	*r = (struct mpa_reader){ .markers = true, .crc = true, .gap = gap };
+	reader_begin_fpdu(r);
+}
+
 static u32 reader_gather_field(struct mpa_reader *r, const u8 *p, u32 len,
 			       u32 size)
 {

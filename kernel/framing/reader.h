@@ -89,6 +89,7 @@ struct mpa_reader {
 };
 
 void mpa_reader_init(struct mpa_reader *r, bool markers, bool crc);
+void mpa_reader_init_at(struct mpa_reader *r, u32 gap);
 enum mpa_rx_result mpa_reader_feed(struct mpa_reader *r, const u8 *p, u32 len,
 				   u32 *used);
 u32 mpa_reader_take(struct mpa_reader *r, const u8 *p, u32 len);

@@ -60,6 +60,28 @@ private:
 	unsigned int count = 0;
 };
 
+// A beginning, a step, portions; then FPDUs of some lengths and a change. See
+// early_fuzz.cpp.
+void early_seeds(Directory &to)
+{
+	for (int begin : {0, 4, 600, 3000}) {
+		Bytes seed;
+
+		put(seed, begin, 2);
+		put(seed, 700, 2);
+		put(seed, begin, 1);
+		for (int length : {1400, 20, 2999, 0, 500}) {
+			put(seed, 0x80, 1);
+			put(seed, length, 2);
+			put(seed, 0x20, 1);
+		}
+		put(seed, 0xe0, 1);
+		put(seed, 0x1000, 2);
+		put(seed, 0x10, 1);
+		to.write(seed);
+	}
+}
+
 // Layout of the inputs: see LLVMFuzzerTestOneInput() in reader_fuzz.cpp.
 void reader_seeds(Directory &to)
 {
@@ -155,6 +177,7 @@ void ddp_seeds(Directory &to)
 int main(int argc, char **argv)
 {
 	static const std::map<std::string, void (*)(Directory &)> targets = {
+		{"early", early_seeds},
 		{"reader", reader_seeds},
 		{"startup", startup_seeds},
 		{"ddp", ddp_seeds},
@@ -162,7 +185,7 @@ int main(int argc, char **argv)
 	const auto target = argc == 3 ? targets.find(argv[1]) : targets.end();
 
 	if (target == targets.end()) {
-		std::cerr << "usage: seeds reader|startup|ddp DIRECTORY\n";
+		std::cerr << "usage: seeds reader|startup|ddp|early DIRECTORY\n";
 		return 2;
 	}
 	Directory directory(argv[2]);
