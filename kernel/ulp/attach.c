@@ -4,6 +4,7 @@
 #include <net/tcp.h>
 
 #include "attach.h"
+#include "early.h"
 #include "rx.h"
 #include "rx_stash.h"
 #include "sock.h"
@@ -119,6 +120,8 @@ void mpa_conn_run(struct mpa_conn *conn)
 		conn_check_closed(conn);
 	} while (conn->again);
 	conn->busy = false;
+	if (conn->early)
+		mpa_early_look(conn);
 	if (conn->called)
 		conn_answer(conn);
 }
@@ -258,6 +261,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	write_unlock_bh(&sk->sk_callback_lock);
 	/* The socket is charged for this memory. */
 	mpa_rx_empty_stash(conn);
+	mpa_early_end(conn);
 	RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	WRITE_ONCE(conn->gone, true);
 }

@@ -39,6 +39,7 @@
 #include "framing/startup.h"
 #include "mpa.h"
 
+struct mpa_early_hook;
 struct mpa_scratch;
 
 /**
@@ -175,6 +176,7 @@ struct mpa_tuned {
  *	queue; NULL if there are none
  * @stash_len: bytes in @stash
  * @stash_charged: bytes of sk_forward_alloc that are charged for @stash
+ * @early: for FPDUs that arrive before the bytes ahead of them; NULL: not wanted
  * @tx: state of the outgoing half
  * @plan: how the open batch is divided into segments
  * @seg_left: bytes left in the current segment of the open batch
@@ -249,6 +251,7 @@ struct mpa_conn {
 	struct sk_buff *stash;
 	u32 stash_len;
 	int stash_charged;
+	struct mpa_early_hook *early;
 
 	struct mpa_tx_half tx;
 	struct mpa_seg_plan plan;

@@ -70,6 +70,12 @@ enum mpa_error {
  *	of the stream (an owner within mpa.ko reads it itself); another negative
  *	value refuses this ULPDU and everything after it: further bytes are
  *	dropped.
+ * @early: bytes of stream are missing, and a ULPDU of @len bytes behind them has
+ *	arrived and was verified; read it with mpa_rx_read(). The owner may use it
+ *	only in ways that do no harm if it does not come again: @ulpdu gets it, or
+ *	what the peer then sends in its place, in its turn. @end is what
+ *	mpa_rx_end() will be then. Returns false if no more are wanted at the
+ *	moment. Optional, see mpa_want_early().
  * @settled: all ULPDUs that had arrived were passed to @ulpdu, at least one
  *	since the last call: for work that is better done once for all of them.
  *	Optional; may be NULL.
@@ -102,6 +108,8 @@ struct mpa_ops {
 		      const struct mpa_result *res, const void *pd,
 		      u32 pd_len);
 	int (*ulpdu)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len);
+	bool (*early)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len,
+		      u32 end);
 	void (*settled)(struct mpa_conn *conn);
 	void (*answer)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
@@ -147,6 +155,8 @@ void mpa_set_label(struct mpa_conn *conn, const struct mpa_label *label);
 void mpa_set_terminate(struct mpa_conn *conn, bool sent, u32 term);
 /* Optional, before startup: settings in addition to struct mpa_params */
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg);
+/* Optional, before startup (early.c) */
+void mpa_want_early(struct mpa_conn *conn);
 
 /* Startup (startup.c) */
 int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
@@ -186,13 +196,14 @@ void mpa_tx_catch_up(struct mpa_conn *conn);
 bool mpa_tx_drained(const struct mpa_conn *conn);
 u32 mpa_tx_mulpdu(struct mpa_conn *conn);
 
-/* Receiving (rx.c); only within ops->ulpdu */
+/* Receiving (rx.c); only within ops->ulpdu, mpa_rx_read() also in ops->early */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len);
 u32 mpa_rx_left(const struct mpa_rx *rx);
 const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len);
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip);
 void mpa_rx_part(struct mpa_rx *rx);
+u32 mpa_rx_end(const struct mpa_conn *conn);
 
 /**
  * struct mpa_conn_stats - counters of a stream

@@ -65,6 +65,44 @@ void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 	pos_enter(pos, skb, 0, len);
 }
 
+/*
+ * Finds the early segment that contains pos->seq. They are ordered by their first
+ * byte, and none contains another as a whole: only the last that begins at or
+ * before pos->seq can have it.
+ */
+static void pos_enter_early(struct mpa_pos *pos)
+{
+	struct rb_node *node = tcp_sk(pos->sk)->out_of_order_queue.rb_node;
+	struct sk_buff *found = NULL;
+
+	while (node) {
+		struct sk_buff *skb = rb_to_skb(node);
+
+		if (before(pos->seq, TCP_SKB_CB(skb)->seq)) {
+			node = node->rb_left;
+		} else {
+			found = skb;
+			node = node->rb_right;
+		}
+	}
+	pos->top = NULL;
+	if (found && pos->seq - TCP_SKB_CB(found)->seq < found->len)
+		pos_enter(pos, found, pos->seq - TCP_SKB_CB(found)->seq,
+			  found->len);
+}
+
+/**
+ * mpa_pos_early - set a position among the segments behind a gap
+ * @pos: the position; at the end where the next gap begins
+ * @sk: the socket, locked
+ * @seq: TCP sequence number
+ */
+void mpa_pos_early(struct mpa_pos *pos, struct sock *sk, u32 seq)
+{
+	*pos = (struct mpa_pos){ .sk = sk, .seq = seq, .early = true };
+	pos_enter_early(pos);
+}
+
 static u32 pos_piece_len(const struct mpa_pos *pos)
 {
 	if (pos->frag < 0)
@@ -87,8 +125,12 @@ static bool pos_next_piece(struct mpa_pos *pos)
 
 static void pos_next_top(struct mpa_pos *pos)
 {
-	pos_enter_queue(pos, pos->stash ? pos->sk->sk_receive_queue.next :
-				      pos->top->next);
+	if (pos->early)
+		pos_enter_early(pos);
+	else
+		pos_enter_queue(pos, pos->stash ?
+				pos->sk->sk_receive_queue.next :
+				pos->top->next);
 }
 
 /* Finds the piece that holds the byte at pos->off; false at the end. */

@@ -435,22 +435,22 @@ static void rx_begin_whole(struct mpa_conn *conn, struct mpa_rx *rx,
 	rx->passed = 0;
 }
 
-/* The FPDU just read begins at @start and may be in several pieces. */
-static void rx_begin_scattered(struct mpa_conn *conn, struct mpa_rx *rx,
+/* The FPDU that @r has read begins at @start and may be in several pieces. */
+static void rx_begin_scattered(struct mpa_reader *r, struct mpa_rx *rx,
 			       const struct mpa_pos *start)
 {
-	rx->left = conn->reader.ulpdu_len;
+	rx->left = r->ulpdu_len;
 	rx->at = NULL;
 	rx->run = 0;
 	rx->more = 0;
 	rx->base = NULL;
 	rx->next = NULL;
 	rx->end = NULL;
-	rx->reader = &conn->reader;
+	rx->reader = r;
 	rx->joined = 0;
 	rx->passed = 0;
 	rx->pos = *start;
-	mpa_reader_strip(&conn->reader, &rx->strip);
+	mpa_reader_strip(r, &rx->strip);
 }
 
 /*
@@ -480,7 +480,7 @@ static enum mpa_rx_result rx_read_fpdu(struct mpa_conn *conn,
 	result = mpa_reader_feed(&conn->reader, p + off, len - off, &used);
 	conn->rx_ahead += used;
 	if (result == MPA_RX_FPDU)
-		rx_begin_scattered(conn, rx, &run->start);
+		rx_begin_scattered(&conn->reader, rx, &run->start);
 	return result;
 }
 
@@ -562,7 +562,7 @@ static void rx_call_again(struct mpa_conn *conn)
 	struct mpa_rx rx;
 
 	rx_fpdu_start(conn, &start);
-	rx_begin_scattered(conn, &rx, &start);
+	rx_begin_scattered(&conn->reader, &rx, &start);
 	if (!rx_call_owner(conn, &rx))
 		return;
 	conn->rx_again = false;
@@ -664,6 +664,37 @@ void mpa_rx_held_done(struct mpa_conn *conn)
 	mpa_rx_empty_stash(conn);
 	mpa_rx_release(conn, conn->rx_ahead);
 	conn->rx_ahead = 0;
+}
+
+/**
+ * mpa_rx_end - TCP sequence number behind the FPDU that is passed to the owner
+ * @conn: the stream; only within &mpa_ops.ulpdu, and if nothing was joined
+ *
+ * Return: the number, by which an FPDU of &mpa_ops.early is known again.
+ */
+u32 mpa_rx_end(const struct mpa_conn *conn)
+{
+	return rx_seen(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_end, MPA_NS);
+
+/**
+ * mpa_rx_offer_early - pass an FPDU to the owner before its turn
+ * @conn: the stream, locked, of an owner with &mpa_ops.early
+ * @r: the reader that has read it
+ * @start: its first byte
+ * @end: TCP sequence number behind it
+ *
+ * Return: false if the owner wants no more at the moment.
+ */
+bool mpa_rx_offer_early(struct mpa_conn *conn, struct mpa_reader *r,
+			const struct mpa_pos *start, u32 end)
+{
+	struct mpa_rx rx __uninitialized;
+
+	mpa_assert_locked(conn);
+	rx_begin_scattered(r, &rx, start);
+	return conn->ops->early(conn, &rx, r->ulpdu_len, end);
 }
 
 /**

@@ -8,6 +8,7 @@
 #include "conn.h"
 
 struct iov_iter;
+struct mpa_pos;
 
 static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 {
@@ -17,6 +18,8 @@ static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 void mpa_rx_fpdus(struct mpa_conn *conn);
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
 void mpa_rx_held_done(struct mpa_conn *conn);
+bool mpa_rx_offer_early(struct mpa_conn *conn, struct mpa_reader *r,
+			const struct mpa_pos *start, u32 end);
 void mpa_rx_drop(struct mpa_conn *conn);
 bool mpa_rx_within_fpdu(const struct mpa_conn *conn);
 

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "early.h"
 #include "queue.h"
 #include "rx.h"
 #include "sock.h"
@@ -98,6 +99,7 @@ static void startup_enter_operation(struct mpa_conn *conn)
 	if (!mpa_conn_set_state(conn, MPA_CONN_OPERATIONAL))
 		return;
 	mpa_reader_init(&conn->reader, res->rx_markers, res->crc);
+	mpa_early_begin(conn);
 	conn->tx = (struct mpa_tx_half){
 		.markers = res->tx_markers,
 		.crc = res->crc,
