@@ -32,6 +32,12 @@
  * @RNIC_CNT_RX_ATOMIC_RESP: Atomic Responses delivered
  * @RNIC_CNT_RX_RECEIVE_WAIT: messages that had to wait for a receive
  * @RNIC_CNT_RX_RECEIVE_LATE: of these, those whose receive did not come in time
+ * @RNIC_CNT_RX_EARLY: FPDUs placed before the bytes ahead of them arrived
+ * @RNIC_CNT_RX_EARLY_LEFT: FPDUs that came early and were left to their turn
+ * @RNIC_CNT_RX_EARLY_USED: FPDUs placed early that needed no second copy in
+ *	their turn
+ * @RNIC_CNT_RX_EARLY_REDONE: FPDUs placed early that were copied again in their
+ *	turn
  * @RNIC_CNT_RX_SEGMENTS: DDP segments (FPDUs) received
  * @RNIC_CNT_RX_BYTES: payload bytes of these
  * @RNIC_CNT_RX_TERMINATE: Terminate messages received
@@ -81,6 +87,10 @@ enum rnic_counter {
 	RNIC_CNT_RX_ATOMIC_RESP,
 	RNIC_CNT_RX_RECEIVE_WAIT,
 	RNIC_CNT_RX_RECEIVE_LATE,
+	RNIC_CNT_RX_EARLY,
+	RNIC_CNT_RX_EARLY_LEFT,
+	RNIC_CNT_RX_EARLY_USED,
+	RNIC_CNT_RX_EARLY_REDONE,
 	RNIC_CNT_RX_SEGMENTS,
 	RNIC_CNT_RX_BYTES,
 	RNIC_CNT_RX_TERMINATE,

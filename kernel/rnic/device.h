@@ -60,6 +60,7 @@ enum {
  * @nr_srq: shared receive queues alive, bounded by %RNIC_MAX_SRQ
  * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
  * @nr_mr: memory regions alive, bounded by %RNIC_MAX_MR
+ * @mr_serial: &rnic_mr.serial of the newest region or window
  * @nr_mw: memory windows alive, bounded by %RNIC_MAX_MW
  * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
  * @windows_lock: protects &rnic_qp.windows of all queue pairs; bottom halves
@@ -107,6 +108,7 @@ struct rnic_dev {
 	atomic_t nr_srq;
 	atomic_t nr_cq;
 	atomic_t nr_mr;
+	atomic64_t mr_serial;
 	atomic_t nr_mw;
 	atomic_t nr_pd;
 	spinlock_t windows_lock;	/* rnic_qp.windows */

@@ -126,7 +126,15 @@ static int rnic_ep_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 	struct rnic_ep *ep = mpa_priv(conn);
 
 	/* Bytes that arrive during detaching are refused. */
-	return ep->conn && ep->qp ? rnic_rx_ulpdu(ep->qp, rx, len) : -EPIPE;
+	return ep->conn && ep->qp ? rnic_rx_ulpdu(ep->qp, conn, rx, len) : -EPIPE;
+}
+
+static bool rnic_ep_op_early(struct mpa_conn *conn, struct mpa_rx *rx, u32 len,
+			     u32 end)
+{
+	struct rnic_ep *ep = mpa_priv(conn);
+
+	return ep->conn && ep->qp && rnic_rx_early(ep->qp, rx, len, end);
 }
 
 static void rnic_ep_op_settled(struct mpa_conn *conn)
@@ -177,6 +185,7 @@ static const struct mpa_ops rnic_ep_ops = {
 	.operational	= rnic_ep_op_operational,
 	.reply		= rnic_ep_op_reply,
 	.ulpdu		= rnic_ep_op_ulpdu,
+	.early		= rnic_ep_op_early,
 	.settled	= rnic_ep_op_settled,
 	.answer		= rnic_ep_op_answer,
 	.writable	= rnic_ep_op_writable,
@@ -241,6 +250,8 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 	ep->conn = conn;
 	rnic_ep_set_state(ep, to);
 	mpa_set_config(conn, &ep->config);
+	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
+		mpa_want_early(conn);
 	rnic_ep_label(ep);
 	release_sock(sk);
 	return 0;

@@ -15,6 +15,7 @@
 #include "dmabuf.h"
 
 struct rnic_dev;
+struct rnic_early;
 struct rnic_ucontext;
 
 enum {
@@ -98,6 +99,7 @@ struct rnic_mr_traffic {
  * struct rnic_mr - a memory region or window
  * @ibmr: the core's part; its lkey and rkey equal @stag. Unused by windows
  * @dev: device it belongs to; constant
+ * @serial: no other region or window of the device has it, or had it; constant
  * @uctx: the context it is counted for, or NULL with a kernel consumer;
  *	constant
  * @pd: protection domain; NULL for the reserved STag; under @lock
@@ -146,6 +148,7 @@ struct rnic_mr_traffic {
 struct rnic_mr {
 	struct ib_mr ibmr;
 	struct rnic_dev *dev;
+	u64 serial;
 	struct rnic_ucontext *uctx;
 	const struct ib_pd *pd;
 	const struct ib_qp *only;
@@ -176,6 +179,17 @@ struct rnic_mr {
 	refcount_t refs;
 	struct completion released;
 	struct rcu_head rcu;
+};
+
+/**
+ * struct rnic_sink - what is remembered between the FPDUs of a stream; socket lock
+ * @mr: region that was placed into last, with a reference, or NULL; see
+ *	rnic_mr_forget()
+ * @early: FPDUs that were placed early; NULL if the stream does not do that
+ */
+struct rnic_sink {
+	struct rnic_mr *mr;
+	struct rnic_early *early;
 };
 
 static inline struct rnic_mr *to_rnic_mr(struct ib_mr *ibmr)

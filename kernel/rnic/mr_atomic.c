@@ -5,6 +5,7 @@
 #include "ddp/atomic.h"
 #include "mr_access.h"
 #include "mr_atomic.h"
+#include "mr_rx.h"
 
 static void mr_put_value(const struct rnic_mr *mr, u64 to, u64 value)
 {
@@ -24,14 +25,15 @@ static void mr_put_value(const struct rnic_mr *mr, u64 to, u64 value)
  * local consumer
  * @dev: the device
  * @pd: the stream's protection domain
+ * @e: FPDUs placed early, or NULL
  * @stag: the region
  * @to: tagged offset in it, of any alignment
  * @value: stored in the byte order of the machine
  *
  * Softirq or process context, socket lock held. Return: 0; -EACCES: refused.
  */
-int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to,
-		  u64 value)
+int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd,
+		  struct rnic_early *e, u32 stag, u64 to, u64 value)
 {
 	const struct mr_scope scope = { .pd = pd };
 	struct rnic_mr *mr;
@@ -43,6 +45,7 @@ int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd, u32 stag, u64 to
 		goto unlock;
 	read_lock_bh(&mr->lock);
 	if (!mr_check(mr, scope, stag, to, sizeof(value), IB_ACCESS_LOCAL_WRITE)) {
+		rnic_mr_touch(mr, to, sizeof(value), e);
 		mr_put_value(mr, to, value);
 		ret = 0;
 	}
@@ -81,8 +84,8 @@ static u64 mr_execute(atomic64_t *at, const struct rdmap_atomic *a)
  * operand does not cross the end of a page.
  */
 static bool mr_atomic(struct rnic_mr *mr, const struct ib_qp *ibqp,
-		      const struct rdmap_atomic *a, u64 *old,
-		      struct ddp_fault *f)
+		      struct rnic_early *e, const struct rdmap_atomic *a,
+		      u64 *old, struct ddp_fault *f)
 {
 	struct ddp_region_view v;
 	void *at;
@@ -97,6 +100,7 @@ static bool mr_atomic(struct rnic_mr *mr, const struct ib_qp *ibqp,
 		return false;
 	}
 	if (old) {
+		rnic_mr_touch(mr, a->to, RDMAP_ATOMIC_BYTES, e);
 		*old = mr_execute(at, a);
 		atomic64_inc(&mr_traffic(mr)->atomics);
 	}
@@ -107,6 +111,7 @@ static bool mr_atomic(struct rnic_mr *mr, const struct ib_qp *ibqp,
  * rnic_mr_atomic() - check a peer's atomic operation, and execute it
  * @dev: the device
  * @ibqp: the queue pair of the stream
+ * @e: FPDUs placed early, or NULL
  * @a: the operation
  * @old: set to the value before it; NULL: only check
  * @f: set to the fault by rdmap_check_atomic(), or to &ddp_fault_stream if the
@@ -118,7 +123,8 @@ static bool mr_atomic(struct rnic_mr *mr, const struct ib_qp *ibqp,
  * Return: true; false if it was refused and the memory was not changed.
  */
 bool rnic_mr_atomic(struct rnic_dev *dev, const struct ib_qp *ibqp,
-		    const struct rdmap_atomic *a, u64 *old, struct ddp_fault *f)
+		    struct rnic_early *e, const struct rdmap_atomic *a, u64 *old,
+		    struct ddp_fault *f)
 {
 	const struct ddp_region_view none = {};
 	struct rnic_mr *mr;
@@ -128,7 +134,7 @@ bool rnic_mr_atomic(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	mr = mr_find_access(dev, mr_scope_of(ibqp), a->stag, IB_ACCESS_REMOTE_ATOMIC);
 	if (mr) {
 		read_lock_bh(&mr->lock);
-		ok = mr_atomic(mr, ibqp, a, old, f);
+		ok = mr_atomic(mr, ibqp, e, a, old, f);
 		read_unlock_bh(&mr->lock);
 	} else {
 		ok = rdmap_check_atomic(a, &none, f);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Received payload is placed into memory. */
+#include "early.h"
 #include "mr_access.h"
 #include "mr_rx.h"
 #include "ulp/mpa.h"
@@ -49,14 +50,81 @@ static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 }
 
 /*
- * The region of that STag, or NULL. *@sink keeps a reference, so that the next
+ * Dma-bufs are accessed through a mapping of their own: comparing addresses does
+ * not show that other regions name the same memory.
+ */
+static bool mr_has_alias(const struct rnic_mr *mr)
+{
+	return (mr->region ?: mr)->dmabuf.buf;
+}
+
+/**
+ * rnic_mr_touch() - bytes will be written by something in its turn
+ * @mr: the region, locked
+ * @addr: tagged offset of the first
+ * @len: how many
+ * @e: FPDUs placed early, or NULL
+ */
+void rnic_mr_touch(const struct rnic_mr *mr, u64 addr, u32 len,
+		   struct rnic_early *e)
+{
+	void *at;
+	u32 n;
+
+	if (!rnic_early_active(e))
+		return;
+	if (mr_has_alias(mr))
+		rnic_early_touch_all(e);
+	for (; len; addr += n, len -= n) {
+		n = mr_piece(mr, addr, len, &at);
+		rnic_early_touch(e, at, n);
+	}
+}
+
+/* What is remembered of an FPDU that was placed early, but for the memory. */
+static struct rnic_early_place mr_place_of(const struct rnic_mr *mr, u32 stag,
+					   u64 to, u32 len)
+{
+	return (struct rnic_early_place){
+		.stag = stag,
+		.to = to,
+		.serial = mr->serial,
+		.epoch = mr->epoch,
+		.len = len,
+	};
+}
+
+/* Apart, because it is rare: has the payload been copied before its turn? */
+static noinline bool mr_is_placed(const struct rnic_mr *mr, u32 stag, u64 to,
+				  u32 len, struct rnic_early *e)
+{
+	const struct rnic_early_place p = mr_place_of(mr, stag, to, len);
+
+	if (rnic_early_take(e, &p))
+		return true;
+	rnic_mr_touch(mr, to, len, e);
+	return false;
+}
+
+/* Copies the payload of an FPDU in its turn. */
+static void mr_receive(const struct rnic_mr *mr, u32 stag, u64 to, u32 len,
+		       struct rnic_early *e, struct mpa_rx *rx)
+{
+	if (unlikely(rnic_early_active(e)) && mr_is_placed(mr, stag, to, len, e))
+		mpa_rx_read(rx, NULL, len);
+	else
+		mr_copy_in(mr, to, len, rx);
+}
+
+/*
+ * The region of that STag, or NULL. @sink keeps a reference, so that the next
  * segment, which most likely has the same STag, needs no lookup. The caller
  * checks under the lock whether the region is valid.
  */
 static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_scope scope,
-			       struct rnic_mr **sink, u32 stag, int access)
+			       struct rnic_sink *sink, u32 stag, int access)
 {
-	struct rnic_mr *mr = *sink;
+	struct rnic_mr *mr = sink->mr;
 
 	/* The right to use the reserved STag is checked each time. */
 	if (mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid) &&
@@ -68,21 +136,21 @@ static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_scope scope,
 	if (mr && !refcount_inc_not_zero(&mr->refs))
 		mr = NULL;
 	rcu_read_unlock();
-	*sink = mr;
+	sink->mr = mr;
 	return mr;
 }
 
 /**
  * rnic_mr_forget() - drop the reference to the region used last for placement
- * @sink: the region, from rnic_mr_place() and rnic_mr_write(); set to NULL
+ * @sink: the region, from rnic_mr_place() and rnic_mr_write()
  *
  * Any context. Deregistration waits for this.
  */
-void rnic_mr_forget(struct rnic_mr **sink)
+void rnic_mr_forget(struct rnic_sink *sink)
 {
-	if (*sink)
-		rnic_mr_put(*sink);
-	*sink = NULL;
+	if (sink->mr)
+		rnic_mr_put(sink->mr);
+	sink->mr = NULL;
 }
 
 /**
@@ -101,7 +169,7 @@ void rnic_mr_forget(struct rnic_mr **sink)
  * Return: 0; -EACCES: refused, nothing was placed.
  */
 int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
-		  struct rnic_mr **sink, u32 stag, u64 to, u32 len,
+		  struct rnic_sink *sink, u32 stag, u64 to, u32 len,
 		  struct mpa_rx *rx)
 {
 	const struct mr_scope scope = { .pd = pd };
@@ -115,7 +183,7 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		return ret;
 	read_lock_bh(&mr->lock);
 	if (!mr_check(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE)) {
-		mr_copy_in(mr, to, len, rx);
+		mr_receive(mr, stag, to, len, sink->early, rx);
 		ret = 0;
 	}
 	read_unlock_bh(&mr->lock);
@@ -123,8 +191,8 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 }
 
 static bool mr_write(struct rnic_mr *mr, const struct ib_qp *ibqp,
-		     const struct ddp_hdr *h, struct mpa_rx *rx,
-		     struct ddp_fault *f)
+		     struct rnic_early *e, const struct ddp_hdr *h,
+		     struct mpa_rx *rx, struct ddp_fault *f)
 {
 	struct ddp_region_view v;
 	bool ok;
@@ -133,7 +201,7 @@ static bool mr_write(struct rnic_mr *mr, const struct ib_qp *ibqp,
 		      IB_ACCESS_REMOTE_WRITE, &v);
 	ok = ddp_check_tagged(h, &v, f);
 	if (ok) {
-		mr_copy_in(mr, h->to, h->payload_len, rx);
+		mr_receive(mr, h->stag, h->to, h->payload_len, e, rx);
 		atomic64_add(h->payload_len, &mr_traffic(mr)->written);
 	}
 	return ok;
@@ -154,7 +222,7 @@ static bool mr_write(struct rnic_mr *mr, const struct ib_qp *ibqp,
  * Return: true; false if it was refused and nothing was placed.
  */
 bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
-		   struct rnic_mr **sink, const struct ddp_hdr *h,
+		   struct rnic_sink *sink, const struct ddp_hdr *h,
 		   struct mpa_rx *rx, struct ddp_fault *f)
 {
 	const struct ddp_region_view none = {};
@@ -165,7 +233,70 @@ bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	if (!mr)
 		return ddp_check_tagged(h, &none, f);
 	read_lock_bh(&mr->lock);
-	ok = mr_write(mr, ibqp, h, rx, f);
+	ok = mr_write(mr, ibqp, sink->early, h, rx, f);
 	read_unlock_bh(&mr->lock);
+	return ok;
+}
+
+static bool mr_place_early(const struct rnic_mr *mr, struct rnic_early *e,
+			   const struct ddp_hdr *h, u32 end, struct mpa_rx *rx)
+{
+	struct rnic_early_place p = mr_place_of(mr, h->stag, h->to, h->payload_len);
+	void *at;
+
+	p.end = end;
+	p.first = mr_piece(mr, p.to, p.len, &at);
+	p.at[0] = at;
+	if (p.first < p.len) {
+		u32 rest = p.len - p.first;
+
+		if (mr_piece(mr, p.to + p.first, rest, &at) < rest)
+			return false;
+		p.at[1] = at;
+	}
+	if (!rnic_early_add(e, &p))
+		return false;
+	mr_copy_in(mr, p.to, p.len, rx);
+	return true;
+}
+
+/**
+ * rnic_mr_place_early() - place a tagged segment before its turn
+ * @dev: the device
+ * @ibqp: the queue pair of the stream
+ * @e: FPDUs placed early, to which it is added
+ * @h: its header, passed by ddp_check_control(); with payload
+ * @access: the right that is needed: %IB_ACCESS_REMOTE_WRITE for a Write,
+ *	%IB_ACCESS_LOCAL_WRITE for a Read Response
+ * @end: TCP sequence number behind its FPDU
+ * @rx: its payload
+ *
+ * Softirq or process context, socket lock held. The rights are those that it would
+ * need in its turn, when they are checked again.
+ *
+ * Return: true; false if it is left to its turn and nothing was placed.
+ */
+bool rnic_mr_place_early(struct rnic_dev *dev, const struct ib_qp *ibqp,
+			 struct rnic_early *e, const struct ddp_hdr *h,
+			 int access, u32 end, struct mpa_rx *rx)
+{
+	const struct mr_scope scope = {
+		.pd = ibqp->pd,
+		.ibqp = access & RNIC_MR_ACCESS_REMOTE ? ibqp : NULL,
+	};
+	struct rnic_mr *mr;
+	bool ok = false;
+
+	rcu_read_lock();
+	mr = mr_find_access(dev, scope, h->stag, access);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		ok = !mr_has_alias(mr) &&
+		     !mr_check(mr, scope, h->stag, h->to, h->payload_len,
+			       access) &&
+		     mr_place_early(mr, e, h, end, rx);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
 	return ok;
 }

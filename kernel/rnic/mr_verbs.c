@@ -43,6 +43,7 @@ struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 	mr->ibmr.pd = pd;
 	mr->pd = pd;
 	mr->dev = dev;
+	mr->serial = atomic64_inc_return(&dev->mr_serial);
 	mr->kind = kind;
 	rwlock_init(&mr->lock);
 	refcount_set(&mr->refs, 1);

@@ -266,14 +266,14 @@ struct rnic_due {
  * @read_msn: MSN of the next Read Request or Atomic Request
  * @atomic_msn: MSN of the next Atomic Response
  * @alone: segments that must not be joined with others
- * @sink: region that was placed into last, with a reference, or NULL
+ * @sink: for placement
  * @segments: received segments that are not counted yet
  * @bytes: bytes of their payload
  * @due: completion events that became due
  * @asked: Read Requests arrived
  *
- * The last five are kept between ULPDUs: @sink to @due until rnic_rx_settled(),
- * @asked until rnic_tx_answer().
+ * The last five are kept between ULPDUs: @sink, but for what was placed early, to
+ * @due until rnic_rx_settled(), @asked until rnic_tx_answer().
  */
 struct rnic_rx_state {
 	u32 send_msn;
@@ -287,7 +287,7 @@ struct rnic_rx_state {
 	u32 read_msn;
 	u32 atomic_msn;
 	u32 alone;
-	struct rnic_mr *sink;
+	struct rnic_sink sink;
 	u32 segments;
 	u32 bytes;
 	struct rnic_due due;

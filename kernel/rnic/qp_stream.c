@@ -7,6 +7,7 @@
 #include "ddp/check.h"
 #include "ddp/terminate.h"
 #include "device.h"
+#include "early.h"
 #include "ep.h"
 #include "qp.h"
 #include "qp_stats.h"
@@ -389,6 +390,7 @@ void rnic_qp_set_receive_wait(struct rnic_qp *qp, u32 ms)
 static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 {
 	const u32 *config = qp->ep->config.v;
+	struct rnic_early *early = qp->rx.sink.early;
 	struct rnic_reads *r = &qp->reads;
 
 	lockdep_assert_held(&qp->lock);
@@ -397,8 +399,11 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	qp->res = *res;
 	qp->started = true;
 	qp->cause = 0;
+	if (early)
+		early->nr = 0;
 	qp->rx = (struct rnic_rx_state){
 		.send_msn = 1, .read_msn = 1, .atomic_msn = 1,
+		.sink.early = early,
 		.wait = msecs_to_jiffies(qp->receive_wait == RNIC_QP_WAIT_SETTING ?
 					 config[MPA_A_CONFIG_RECEIVE_WAIT] :
 					 qp->receive_wait),
@@ -416,8 +421,16 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	r->ord = min_t(u32, res->ord, RNIC_MAX_ORD);
 }
 
+/* Without memory for it everything is placed in its turn. */
+static bool rnic_qp_wants_early(const struct rnic_qp *qp,
+				const struct mpa_result *res)
+{
+	return qp->ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT] &&
+	       res->rx_markers && res->crc;
+}
+
 /* Often in softirq, so the memory cgroup of the QP's owner is set. */
-static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *res)
+static int rnic_qp_prepare(struct rnic_qp *qp, const struct mpa_result *res)
 {
 	struct mem_cgroup *memcg = rnic_area_memcg(&qp->rings);
 	struct mem_cgroup *old = NULL;
@@ -427,6 +440,8 @@ static int rnic_qp_prepare_reads(struct rnic_qp *qp, const struct mpa_result *re
 		old = set_active_memcg(memcg);
 	ret = rnic_reads_prepare(&qp->reads, min_t(u32, res->ird, RNIC_MAX_IRD),
 				 min_t(u32, res->ord, RNIC_MAX_ORD));
+	if (rnic_qp_wants_early(qp, res) && !qp->rx.sink.early)
+		qp->rx.sink.early = rnic_early_create();
 	if (memcg)
 		set_active_memcg(old);
 	return ret;
@@ -448,7 +463,7 @@ int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 	int ret;
 
 	/* A bound QP starts no other stream, and none in ERR. */
-	ret = rnic_qp_prepare_reads(qp, res);
+	ret = rnic_qp_prepare(qp, res);
 	if (ret)
 		return ret;
 	spin_lock_irqsave(&qp->lock, flags);

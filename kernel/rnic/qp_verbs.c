@@ -7,6 +7,7 @@
 
 #include "cq.h"
 #include "device.h"
+#include "early.h"
 #include "ep.h"
 #include "mw.h"
 #include "qp.h"
@@ -488,6 +489,7 @@ static int rnic_qp_number(struct rnic_qp *qp)
 static void rnic_qp_free_queues(struct rnic_qp *qp)
 {
 	rnic_reads_destroy(&qp->reads);
+	rnic_early_destroy(qp->rx.sink.early);
 	kfree(qp->rq.cur);
 	kfree(qp->sq.cur);
 	kvfree(qp->sq.wr);

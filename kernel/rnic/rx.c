@@ -6,6 +6,7 @@
 #include "cq.h"
 #include "ddp/check.h"
 #include "device.h"
+#include "early.h"
 #include "mr.h"
 #include "mr_rights.h"
 #include "mr_rx.h"
@@ -310,14 +311,18 @@ static const rnic_rx_fn rnic_rx_fns[] = {
 /**
  * rnic_rx_ulpdu() - receive a verified ULPDU
  * @qp: the QP; socket lock held
+ * @conn: its stream
  * @rx: its bytes
  * @len: how many
  *
  * For &mpa_ops.ulpdu. Return: 0; -EAGAIN: it waits for a receive; another
  * negative error if it and all that follow are refused.
  */
-int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
+int rnic_rx_ulpdu(struct rnic_qp *qp, const struct mpa_conn *conn,
+		  struct mpa_rx *rx, u32 len)
 {
+	/* While something is remembered, each FPDU is compared with it. */
+	const bool early = rnic_early_active(qp->rx.sink.early);
 	/* Read below as a whole. The compiler would zero it for every FPDU. */
 	struct rnic_segment seg __uninitialized;
 	struct ddp_fault f;
@@ -338,13 +343,78 @@ int rnic_rx_ulpdu(struct rnic_qp *qp, struct mpa_rx *rx, u32 len)
 			rnic_qp_count(qp, RNIC_CNT_RX_DDP_ERROR);
 		return rnic_qp_refuse(qp, &f, whole ? &seg : NULL);
 	}
-	rnic_segment_join(qp, &seg, rx);
+	if (unlikely(early))
+		rnic_early_begin(qp->rx.sink.early, mpa_rx_end(conn),
+				 seg.h.tagged);
+	else
+		rnic_segment_join(qp, &seg, rx);
 	ret = rnic_rx_fns[seg.h.opcode](qp, &seg, rx);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
+	if (unlikely(early))
+		rnic_early_pass(qp->rx.sink.early);
 	qp->rx.segments += 1 + seg.joined;
 	qp->rx.bytes += seg.h.payload_len;
 	return ret;
+}
+
+/* The right that a tagged segment needs, as in its turn; 0: it has none. */
+static int rnic_rx_early_access(struct rnic_qp *qp, const struct ddp_hdr *h)
+{
+	if (h->opcode == RDMAP_WRITE)
+		return READ_ONCE(qp->access) & IB_ACCESS_REMOTE_WRITE;
+	if (h->opcode == RDMAP_READ_RESP && rnic_rx_read_expects(qp, h))
+		return IB_ACCESS_LOCAL_WRITE;
+	return 0;
+}
+
+static bool rnic_rx_early_place(struct rnic_qp *qp, struct mpa_rx *rx, u32 len,
+				u32 end)
+{
+	struct rnic_segment seg __uninitialized;
+	struct ddp_fault f;
+	int access;
+
+	if (!rnic_segment_read(&seg, rx, len) ||
+	    !ddp_check_control(&seg.h, true, qp->version, qp->extensions, &f) ||
+	    !seg.h.payload_len)
+		return false;
+	access = rnic_rx_early_access(qp, &seg.h);
+	return access && rnic_mr_place_early(qp->dev, &qp->ibqp,
+					     qp->rx.sink.early, &seg.h, access,
+					     end, rx);
+}
+
+/**
+ * rnic_rx_early() - receive a verified ULPDU before its turn
+ * @qp: the QP; socket lock held
+ * @rx: its bytes
+ * @len: how many
+ * @end: TCP sequence number behind its FPDU
+ *
+ * For &mpa_ops.early. Only payload of Writes and Read Responses is placed, and
+ * nothing but that is done; whatever is not in order with it is left to its turn.
+ *
+ * Return: false if there is no room for more.
+ */
+bool rnic_rx_early(struct rnic_qp *qp, struct mpa_rx *rx, u32 len, u32 end)
+{
+	struct rnic_early *e = qp->rx.sink.early;
+
+	if (!e || e->nr == RNIC_EARLY_MAX || !rnic_qp_streaming(qp))
+		return false;
+	if (!rnic_early_knows(e, end))
+		rnic_qp_count(qp, rnic_rx_early_place(qp, rx, len, end) ?
+				  RNIC_CNT_RX_EARLY : RNIC_CNT_RX_EARLY_LEFT);
+	return true;
+}
+
+static void rnic_rx_count_early(struct rnic_qp *qp, struct rnic_early *e)
+{
+	rnic_qp_count_add(qp, RNIC_CNT_RX_EARLY_USED, e->used);
+	rnic_qp_count_add(qp, RNIC_CNT_RX_EARLY_REDONE, e->redone);
+	e->used = 0;
+	e->redone = 0;
 }
 
 /**
@@ -359,6 +429,8 @@ void rnic_rx_settled(struct rnic_qp *qp)
 	const struct rnic_due due = rx->due;
 
 	rnic_mr_forget(&rx->sink);
+	if (rx->sink.early)
+		rnic_rx_count_early(qp, rx->sink.early);
 	rnic_qp_count_add(qp, RNIC_CNT_RX_SEGMENTS, rx->segments);
 	rnic_qp_count_add(qp, RNIC_CNT_RX_BYTES, rx->bytes);
 	rx->segments = 0;

@@ -62,7 +62,8 @@ int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	rdmap_atomic_decode(header, &asked->atomic);
 	/* The rights of the stream first, as for Reads. */
 	if (!rdmap_check_atomic_right(rnic_rx_atomic_right(qp), &f) ||
-	    !rnic_mr_atomic(qp->dev, &qp->ibqp, &asked->atomic, NULL, &f))
+	    !rnic_mr_atomic(qp->dev, &qp->ibqp, NULL, &asked->atomic, NULL,
+			    &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	r->in_tail++;
 	qp->rx.read_msn++;
@@ -97,7 +98,8 @@ int rnic_rx_atomic_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	rdmap_atomic_response_decode(header, &id, &value);
 	if (!rdmap_check_atomic_response(&seg->h, &v, id, &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	if (rnic_mr_store(qp->dev, qp->ibqp.pd, wr->stag, wr->to, value))
+	if (rnic_mr_store(qp->dev, qp->ibqp.pd, qp->rx.sink.early, wr->stag,
+			  wr->to, value))
 		return rnic_rx_read_sink_error(qp);
 	qp->rx.atomic_msn++;
 	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_ATOMIC_RESP);

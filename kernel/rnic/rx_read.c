@@ -140,6 +140,33 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_READ_RESP);
 }
 
+/**
+ * rnic_rx_read_expects() - may a segment be of the response to a local Read?
+ * @qp: the QP; socket lock held
+ * @h: its header, of a Read Response with payload, which is not the next
+ *
+ * Return: true if all of its payload is for the sink of a Read that is outstanding,
+ * and has not arrived yet.
+ */
+bool rnic_rx_read_expects(const struct rnic_qp *qp, const struct ddp_hdr *h)
+{
+	const struct rnic_reads *r = &qp->reads;
+	const struct rnic_swr *wr;
+	u32 i, index;
+
+	for (i = r->out_head; i != r->out_tail; i++) {
+		index = r->out[i & r->out_mask];
+		if (index == RNIC_READ_RTR)
+			continue;
+		wr = &qp->sq.wr[index & (qp->sq.ring.size - 1)];
+		if (!rnic_wr_infos[wr->opcode].atomic && wr->stag == h->stag &&
+		    h->to >= wr->to && h->to - wr->to <= wr->left &&
+		    h->payload_len <= wr->left - (h->to - wr->to))
+			return true;
+	}
+	return false;
+}
+
 /* Reads of the peer -------------------------------------------------------- */
 
 static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,

@@ -5,6 +5,7 @@
 
 #include "counters.h"
 
+struct ddp_hdr;
 struct mpa_rx;
 struct rnic_qp;
 struct rnic_segment;
@@ -16,6 +17,7 @@ int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
 			  enum rnic_counter counter);
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			  struct mpa_rx *rx);
+bool rnic_rx_read_expects(const struct rnic_qp *qp, const struct ddp_hdr *h);
 int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 			 struct mpa_rx *rx);
 

@@ -488,8 +488,8 @@ static int rnic_tx_atomic_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	int ret;
 
 	if (!asked->executed &&
-	    !rnic_mr_atomic(qp->dev, &qp->ibqp, &asked->atomic, &asked->value,
-			    fault))
+	    !rnic_mr_atomic(qp->dev, &qp->ibqp, qp->rx.sink.early,
+			    &asked->atomic, &asked->value, fault))
 		return -EACCES;
 	asked->executed = true;
 	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,

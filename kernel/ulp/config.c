@@ -77,6 +77,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RECEIVE_WAIT] = { .max = RECEIVE_WAIT_MAX },
 	[MPA_A_CONFIG_PEER_TIMEOUT] = { .max = TIMEOUT_MAX },
 	[MPA_A_CONFIG_PORT_MAPPING] = { .max = 1, .def = 1 },
+	[MPA_A_CONFIG_EARLY_PLACEMENT] = { .max = 1 },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -110,6 +111,7 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PEER_TIMEOUT] =
 		"peer-timeout must be from 0 (those of TCP) to 3600000 ms",
 	[MPA_A_CONFIG_PORT_MAPPING] = "port-mapping must be 0 or 1",
+	[MPA_A_CONFIG_EARLY_PLACEMENT] = "early-placement must be 0 or 1",
 };
 
 /**

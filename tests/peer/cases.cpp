@@ -37,6 +37,7 @@ const Table &all_cases()
 		add_terminates(t);
 		add_extensions(t);
 		add_windows(t);
+		add_early(t);
 		return t;
 	}();
 

@@ -107,6 +107,7 @@ void add_reads(Table &table);
 void add_terminates(Table &table);
 void add_extensions(Table &table);
 void add_windows(Table &table);
+void add_early(Table &table);
 const Table &all_cases();
 
 // Steps ------------------------------------------------------------------------

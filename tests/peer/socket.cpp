@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
 #include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,11 +24,93 @@ namespace {
 	throw std::system_error(errno, std::generic_category(), what);
 }
 
-void set_option(int fd, int level, int name, int value)
+template <typename Value>
+void set_option(int fd, int level, int name, const Value &value)
 {
 	if (setsockopt(fd, level, name, &value, sizeof(value)))
 		fail("setsockopt");
 }
+
+template <typename Value>
+Value option(int fd, int level, int name)
+{
+	Value value{};
+	socklen_t length = sizeof(value);
+
+	if (getsockopt(fd, level, name, &value, &length))
+		fail("getsockopt");
+	return value;
+}
+
+// What another socket needs to go on with a connection (TCP_REPAIR).
+class Repair {
+public:
+	explicit Repair(int fd)
+	{
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR, int{TCP_REPAIR_ON});
+		sent_ = queue_end(fd, TCP_SEND_QUEUE);
+		received_ = queue_end(fd, TCP_RECV_QUEUE);
+		window_ = option<tcp_repair_window>(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW);
+		stamp_ = option<std::uint32_t>(fd, IPPROTO_TCP, TCP_TIMESTAMP);
+		info_ = option<tcp_info>(fd, IPPROTO_TCP, TCP_INFO);
+		mss_ = option<std::uint32_t>(fd, IPPROTO_TCP, TCP_MAXSEG);
+	}
+
+	// @fd is a new socket; sends from @by bytes later on.
+	void resume(int fd, const Address &from, const Address &to, std::int32_t by)
+	{
+		set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR, int{TCP_REPAIR_ON});
+		if (bind(fd, from.raw(), from.length()))
+			fail("bind");
+		set_queue_end(fd, TCP_SEND_QUEUE, sent_ + static_cast<std::uint32_t>(by));
+		set_queue_end(fd, TCP_RECV_QUEUE, received_);
+		if (::connect(fd, to.raw(), to.length()))
+			fail("connect");
+		set_options(fd);
+		window_.snd_wl1 = received_;
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, window_);
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR, int{TCP_REPAIR_OFF_NO_WP});
+	}
+
+private:
+	static std::uint32_t queue_end(int fd, int queue)
+	{
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, queue);
+		return option<std::uint32_t>(fd, IPPROTO_TCP, TCP_QUEUE_SEQ);
+	}
+
+	static void set_queue_end(int fd, int queue, std::uint32_t end)
+	{
+		set_option(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, queue);
+		set_option(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, end);
+	}
+
+	// Those that both sides had agreed on; numbers of TCP's options.
+	void set_options(int fd) const
+	{
+		std::vector<tcp_repair_opt> all{{.opt_code = 2, .opt_val = mss_}};
+
+		const std::uint32_t send_scale = info_.tcpi_snd_wscale;
+		const std::uint32_t receive_scale = info_.tcpi_rcv_wscale;
+
+		if (info_.tcpi_options & TCPI_OPT_WSCALE)
+			all.push_back({.opt_code = 3,
+				       .opt_val = send_scale | receive_scale << 16U});
+		if (info_.tcpi_options & TCPI_OPT_SACK)
+			all.push_back({.opt_code = 4, .opt_val = 0});
+		if (info_.tcpi_options & TCPI_OPT_TIMESTAMPS)
+			all.push_back({.opt_code = 8, .opt_val = 0});
+		if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_OPTIONS, all.data(),
+			       all.size() * sizeof(all[0])))
+			fail("TCP_REPAIR_OPTIONS");
+		set_option(fd, IPPROTO_TCP, TCP_TIMESTAMP, stamp_);
+	}
+
+	std::uint32_t sent_, received_, stamp_, mss_;
+	tcp_repair_window window_;
+	tcp_info info_;
+};
 
 } // namespace
 
@@ -200,6 +284,21 @@ End Socket::receive(Bytes &to, Time until)
 		if (errno != EAGAIN && errno != EINTR)
 			fail("recv");
 	}
+}
+
+void Socket::shift(std::int32_t by)
+{
+	const Address from = local(), to = remote();
+	Repair state(fd_);
+
+	// Without a packet.
+	close();
+	fd_ = socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (!open())
+		fail("socket");
+	state.resume(fd_, from, to, by);
+	fcntl(fd_, F_SETFL, O_NONBLOCK);
+	set_option(fd_, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
 void Socket::fin()

@@ -60,6 +60,11 @@ public:
 	std::size_t send(const Bytes &bytes, Time until);
 	// Appends the bytes that arrive first, if any do by then.
 	End receive(Bytes &to, Time until);
+	// Moves the position in the stream at which the next bytes are sent: what
+	// is left out arrives too late, or again. All bytes received were read, and
+	// all sent so far are acknowledged, or not to be sent again by TCP. Needs
+	// CAP_NET_ADMIN.
+	void shift(std::int32_t by);
 	void fin();
 	void reset();
 	void close();

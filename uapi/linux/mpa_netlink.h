@@ -162,6 +162,10 @@ enum mpa_attr {
  * @MPA_A_CONFIG_PORT_MAPPING: 0, 1: listeners of a device have a second TCP port
  *	if the port mapper of user space (iwpmd) assigns one, and peers that ask for
  *	it connect to that; default 1
+ * @MPA_A_CONFIG_EARLY_PLACEMENT: 0, 1: payload of RDMA Writes and Read Responses
+ *	that arrives behind a gap in the stream is placed at once, where Markers and
+ *	CRC are in use in the receiving direction; completions stay in order (RFC
+ *	5044 sections 1.2 and 6); connections of devices; default 0
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -192,6 +196,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_RECEIVE_WAIT	= 25,
 	MPA_A_CONFIG_PEER_TIMEOUT	= 26,
 	MPA_A_CONFIG_PORT_MAPPING	= 27,
+	MPA_A_CONFIG_EARLY_PLACEMENT	= 28,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

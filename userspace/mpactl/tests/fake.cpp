@@ -241,6 +241,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_RECEIVE_WAIT, 0);
 	all.set(MPA_A_CONFIG_PEER_TIMEOUT, 0);
 	all.set(MPA_A_CONFIG_PORT_MAPPING, 1);
+	all.set(MPA_A_CONFIG_EARLY_PLACEMENT, 0);
 	return all;
 }
 

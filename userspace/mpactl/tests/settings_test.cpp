@@ -77,6 +77,7 @@ const Good good[] = {
 	{"receive-wait", "5s", 5000},
 	{"peer-timeout", "1h", 3600000, "1h"},
 	{"port-mapping", "off", 0},
+	{"early-placement", "on", 1},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -140,6 +141,7 @@ const Bad bad[] = {
 	{"receive-wait", "forever"},
 	{"peer-timeout", "never"},
 	{"port-mapping", "iwpmd"},
+	{"early-placement", "1"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -189,6 +191,7 @@ const GoodJson good_json[] = {
 	{"receive-wait", "60000", 60000},
 	{"peer-timeout", "0", 0},
 	{"port-mapping", "false", 0},
+	{"early-placement", "true", 1},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -233,6 +236,7 @@ const Bad bad_json[] = {
 	{"receive-wait", "60001"},
 	{"peer-timeout", "3600001"},
 	{"port-mapping", "0"},
+	{"early-placement", "1"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

@@ -118,6 +118,9 @@ std::vector<Setting> make_table()
 		 "time without a sign of life after which a peer is gone; 0: as TCP decides"},
 		{MPA_A_CONFIG_PORT_MAPPING, Kind::toggle, "port-mapping", "port_mapping",
 		 0, 1, toggle_words, "use the TCP ports that the port mapper assigns"},
+		{MPA_A_CONFIG_EARLY_PLACEMENT, Kind::toggle, "early-placement",
+		 "early_placement", 0, 1, toggle_words,
+		 "place payload behind a gap in the stream at once, with Markers and CRC"},
 	};
 }
 
