@@ -15,8 +15,9 @@ from mpalab.common import LabError
 
 CONTESTANTS = ("tcp", "siw", "mpa")
 # mpa with a feature switched on that the base measurement has off; slow: with every
-# fast path off.
-VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow"}
+# fast path off; early: with early-placement, and what it needs.
+VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow",
+            "early": "mpa-early"}
 # The kernel's bare CRC32c, measured together with mpa-crc; and the bytes of a packet
 # that an FPDU's CRC does not cover.
 BARE_CRC = "crc"
@@ -130,6 +131,11 @@ def plan(mtus, verbs, tcp, contestants, repeats):
     return todo
 
 
+def need(setting):
+    """The variants that have a setting on."""
+    return VARIANTS[setting], VARIANTS["early"]
+
+
 def plan_text(measurements, tool, crc, markers):
     """The plan in the format of ../guest; crc, markers: settings of mpa."""
     lines = []
@@ -138,9 +144,10 @@ def plan_text(measurements, tool, crc, markers):
         address = ADDRESSES[one.base]
         lines.append("\t".join((
             one.name, str(one.case.mtu),
-            "required" if one.contestant == VARIANTS["crc"] else crc,
-            "on" if one.contestant == VARIANTS["markers"] else markers,
-            "slow" if one.contestant == VARIANTS["slow"] else "fast", str(port),
+            "required" if one.contestant in need("crc") else crc,
+            "on" if one.contestant in need("markers") else markers,
+            "slow" if one.contestant == VARIANTS["slow"] else "fast",
+            "on" if one.contestant == VARIANTS["early"] else "off", str(port),
             tool.server(one, address, port) or "-", tool.client(one, address, port))))
     return "".join(f"{line}\n" for line in lines)
 

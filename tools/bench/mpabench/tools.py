@@ -14,7 +14,7 @@ from mpalab.common import REPO, LabError
 from .measure import BARE_CRC
 
 DEPTH = 16
-KINDS = ("bandwidth", "rate", "latency", "qps", "connect", "memory")
+KINDS = ("bandwidth", "rate", "latency", "loss", "qps", "connect", "memory")
 
 
 class Tool:
@@ -244,6 +244,22 @@ class Latency(Rate):
         return run["messages_per_second"], "round trip"
 
 
+class Loss(Latency):
+    """How long long Reads take on a link that loses packets: the 99th percentile."""
+
+    kind = "loss"
+    operations = ("read-event",)
+    sizes = (64 << 10,)
+    unit = "us"
+
+    def command(self, one):
+        return ["latency", "--op", one.case.operation.split("-")[0],
+                "--size", str(one.case.size)]
+
+    def figure(self, _one, run):
+        return run["nanoseconds"]["p99"] / 1e3
+
+
 class Connect(Bench):
     """Connections that are set up and ended, one after the other."""
 
@@ -339,7 +355,7 @@ class Perftest(Tool):
 
 TOOLS = {tool.name: {one.kind: one for one in kinds}
          for tool, *kinds in (
-             (Bench, Bandwidth, Rate, Latency, Qps, Connect, Memory),
+             (Bench, Bandwidth, Rate, Latency, Loss, Qps, Connect, Memory),
              (Perftest, Perftest))}
 
 
