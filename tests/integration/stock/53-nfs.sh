@@ -24,6 +24,11 @@ in_server() {
 	nsenter --net=/run/netns/server --mount="/proc/$(lab_pid holder)/ns/mnt" "$@"
 }
 
+# It has its namespaces when it has become sleep, not before.
+holder_holds() {
+	[[ $(< "/proc/$(lab_pid holder)/comm") == sleep ]]
+}
+
 # The server's state is in memory; the same for its programs and for the client's.
 server_state() {
 	lab_do mount -t tmpfs none /var/lib/nfs &&
@@ -43,7 +48,7 @@ server_up() {
 	server_state &&
 		lab_do modprobe -a nfsd rpcrdma &&
 		lab_spawn holder server unshare --mount sleep infinity &&
-		lab_wait 10 in_server true &&
+		lab_wait 10 holder_holds &&
 		in_server mount -t nfsd none /proc/fs/nfsd &&
 		server_time nfsv4leasetime && server_time nfsv4gracetime &&
 		in_server rpcbind -w && in_server rpc.mountd --port 20048 &&
