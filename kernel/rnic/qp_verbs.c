@@ -34,6 +34,12 @@ enum {
 	/* Accepted rights. */
 	RNIC_QP_ACCESS_KNOWN	= RNIC_QP_ACCESS_DEFAULT | IB_ACCESS_LOCAL_WRITE |
 				  IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_MW_BIND,
+	/*
+	 * Accepted without effect: IB_ACCESS_FLUSH_GLOBAL and _PERSISTENT of later
+	 * kernels. There is no such message, and programs find out by no other
+	 * bit of a device whether they may set them.
+	 */
+	RNIC_QP_ACCESS_FLUSH	= BIT(8) | BIT(9),
 };
 
 /* Modify and query --------------------------------------------------------- */
@@ -278,13 +284,15 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (!rnic_udata_clear(udata))
 		return -EINVAL;
 	if (mask & IB_QP_ACCESS_FLAGS &&
-	    attr->qp_access_flags & ~RNIC_QP_ACCESS_KNOWN)
+	    attr->qp_access_flags &
+	    ~(RNIC_QP_ACCESS_KNOWN | RNIC_QP_ACCESS_FLUSH))
 		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return rnic_qp_reset(qp);
 	spin_lock_irqsave(&qp->lock, flags);
 	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->access, attr->qp_access_flags);
+		WRITE_ONCE(qp->access,
+			   attr->qp_access_flags & RNIC_QP_ACCESS_KNOWN);
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qp->drain_event = attr->en_sqd_async_notify;
 	spin_unlock_irqrestore(&qp->lock, flags);

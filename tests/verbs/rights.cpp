@@ -140,6 +140,10 @@ CASE("rights: the reported rights are those that were set")
 		queue.modify_rights(static_cast<int>(rights));
 		is(queue.query().qp_access_flags, rights, "rights");
 	}
+	// Those of later kernels to flush, which is a message that there is not.
+	queue.modify_rights(both | 1 << 8 | 1 << 9);
+	is(queue.query().qp_access_flags, both, "without those to flush");
+	queue.modify_rights(0);
 	ibv_qp_attr attr{};
 	for (const unsigned int unknown : {1u << 5, 1u << 6, 1u << 7, 1u << 20, 1u << 30}) {
 		const Row row(unknown);

@@ -114,7 +114,8 @@ def joined(plain):
             if self.qp_type != e.IBV_QPT_RC:
                 super().to_rts(attr)
                 return
-            self.partner = attr.dest_qp_num
+            # An attribute that was queried has none: there is no such number.
+            self.partner = attr.dest_qp_num or self.partner
             pairs.ask(self)
 
     return Joined
