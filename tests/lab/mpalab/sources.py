@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sources of Linux, from Debian's packages linux-source-*, with Debian's patches: those of
-this machine's package, and those of other series from the mirror. They are unpacked in
-the cache and never changed there.
+this machine's package, with what ../patches adds, and those of other series from the
+mirror. They are unpacked in the cache and never changed there.
 """
 
 import re
@@ -10,8 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from .archive import Archive
-from .common import CACHE, LabError, locked, output_of, package_version, say
+from .common import (CACHE, LabError, digest, locked, output_of, package_version,
+                     say)
 
+# Patches without which the kernels of the lab do not run everywhere: SERIES-*.patch.
+PATCHES = Path(__file__).resolve().parents[1] / "patches"
 PACKAGE = re.compile(r"linux-source-(\d+)\.(\d+)")
 # Headers of graphics cards, a third of all lines, and of no use here.
 UNUSED = "drivers/gpu/drm/amd/include"
@@ -37,9 +40,13 @@ class Sources:
         self.package = f"linux-source-{series}"
 
     @cached_property
+    def patches(self):
+        return sorted(PATCHES.glob(f"{self.series}-*.patch"))
+
+    @cached_property
     def version(self):
-        """Of the package."""
-        return package_version(self.package)
+        """Of the package, and of the patches."""
+        return f"{package_version(self.package)}+{digest(*self.patches)[:8]}"
 
     @property
     def tree(self):
@@ -61,6 +68,8 @@ class Sources:
 
     def unpack(self, target):
         self.untar(Path("/usr/src"), target)
+        for patch in self.patches:
+            output_of("patch", "-s", "-p1", "-d", str(target), "-i", str(patch))
 
     def untar(self, directory, target):
         file = directory / f"{self.package}.tar.xz"
