@@ -111,7 +111,9 @@ list_death() {
 }
 
 # qperf's tests of connected queue pairs, each with the counters that must have grown, of
-# the client and of the server. The ends do not agree on when receives are posted.
+# the client and of the server. The ends do not agree on when receives are posted: at the
+# end of rc_bi_bw the server posts none for what is still on its way, and waits to be
+# disconnected, which comes behind that.
 list_qperf() {
 	local test client server device
 	for device in mpa1 mpa2; do
@@ -120,17 +122,16 @@ list_qperf() {
 	while read -r test client server; do
 		counters_mark
 		qperf_pair h1 h2 "$test"
-		counters_grew "of $test" mpa1 ${client//,/ } mpa2 ${server//,/ } \
-			rx_receive_late=0
+		counters_grew "of $test" mpa1 ${client//,/ } mpa2 ${server//,/ }
 	done <<- 'END'
-		rc_bw tx_send>=100 rx_send>=100
-		rc_bi_bw tx_send>=100,rx_send>=100 tx_send>=100
-		rc_lat tx_send>=100,rx_send>=100 tx_send>=100
-		rc_rdma_read_bw tx_read_req>=100 rx_read_req>=100
-		rc_rdma_read_lat tx_read_req>=100 rx_read_req>=100
-		rc_rdma_write_bw tx_imm>=100 rx_imm>=100
-		rc_rdma_write_lat tx_imm>=100,rx_imm>=100 tx_imm>=100
-		rc_rdma_write_poll_lat tx_write>=10,rx_write>=10 tx_write>=10
+		rc_bw tx_send>=100 rx_send>=100,rx_receive_late=0
+		rc_bi_bw tx_send>=100,rx_send>=100,rx_terminate>=0 tx_send>=100,tx_terminate>=0,rx_ddp_error>=0
+		rc_lat tx_send>=100,rx_send>=100 tx_send>=100,rx_receive_late=0
+		rc_rdma_read_bw tx_read_req>=100 rx_read_req>=100,rx_receive_late=0
+		rc_rdma_read_lat tx_read_req>=100 rx_read_req>=100,rx_receive_late=0
+		rc_rdma_write_bw tx_imm>=100 rx_imm>=100,rx_receive_late=0
+		rc_rdma_write_lat tx_imm>=100,rx_imm>=100 tx_imm>=100,rx_receive_late=0
+		rc_rdma_write_poll_lat tx_write>=10,rx_write>=10 tx_write>=10,rx_receive_late=0
 	END
 	for device in mpa1 mpa2; do
 		device_set receive-wait inherit "$device"
