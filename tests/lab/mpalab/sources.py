@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Sources of Linux, from Debian's packages linux-source-*, with Debian's patches: those of
-this machine's package, with what ../patches adds, and those of other series from the
-mirror. They are unpacked in the cache and never changed there.
+this machine's package, and those of other series from the mirror, with what ../patches
+adds. They are unpacked in the cache and never changed there.
 """
 
 import re
@@ -13,8 +13,10 @@ from .archive import Archive
 from .common import (CACHE, LabError, digest, locked, output_of, package_version,
                      say)
 
-# Patches without which the kernels of the lab do not run everywhere: SERIES-*.patch.
-PATCHES = Path(__file__).resolve().parents[1] / "patches"
+# Patches without which the kernels of the lab do not run everywhere, and the series that
+# need them.
+PATCHES = {"uml-xstate.patch": ("6.1", "6.12")}
+DIRECTORY = Path(__file__).resolve().parents[1] / "patches"
 PACKAGE = re.compile(r"linux-source-(\d+)\.(\d+)")
 # Headers of graphics cards, a third of all lines, and of no use here.
 UNUSED = "drivers/gpu/drm/amd/include"
@@ -41,12 +43,19 @@ class Sources:
 
     @cached_property
     def patches(self):
-        return sorted(PATCHES.glob(f"{self.series}-*.patch"))
+        return [DIRECTORY / name for name, series in PATCHES.items()
+                if self.series in series]
 
     @cached_property
+    def package_version(self):
+        return package_version(self.package)
+
+    @property
     def version(self):
         """Of the package, and of the patches."""
-        return f"{package_version(self.package)}+{digest(*self.patches)[:8]}"
+        if not self.patches:
+            return self.package_version
+        return f"{self.package_version}+{digest(*self.patches)[:8]}"
 
     @property
     def tree(self):
@@ -63,13 +72,14 @@ class Sources:
                 part.mkdir(parents=True)
                 say(f"unpacking the sources of Linux {self.version}")
                 self.unpack(part)
+                for patch in self.patches:
+                    output_of("patch", "-s", "--no-backup-if-mismatch", "-p1", "-d",
+                              str(part), "-i", str(patch))
                 part.rename(self.tree)
         return self.tree
 
     def unpack(self, target):
         self.untar(Path("/usr/src"), target)
-        for patch in self.patches:
-            output_of("patch", "-s", "-p1", "-d", str(target), "-i", str(patch))
 
     def untar(self, directory, target):
         file = directory / f"{self.package}.tar.xz"
@@ -94,7 +104,7 @@ class MirrorSources(Sources):
         self.archive = Archive()
 
     @cached_property
-    def version(self):
+    def package_version(self):
         versions = self.archive.versions(self.package)
         if not versions:
             raise LabError(f"the mirror has no sources of Linux {self.series}, only of "
@@ -103,6 +113,6 @@ class MirrorSources(Sources):
 
     def unpack(self, target):
         package = target / "package"
-        self.archive.unpack(self.package, package, self.version)
+        self.archive.unpack(self.package, package, self.package_version)
         self.untar(package / "usr" / "src", target)
         shutil.rmtree(package)
