@@ -73,8 +73,10 @@ void rnic_mr_touch(const struct rnic_mr *mr, u64 addr, u32 len,
 
 	if (!rnic_early_active(e))
 		return;
-	if (mr_has_alias(mr))
+	if (mr_has_alias(mr)) {
 		rnic_early_touch_all(e);
+		return;
+	}
 	for (; len; addr += n, len -= n) {
 		n = mr_piece(mr, addr, len, &at);
 		rnic_early_touch(e, at, n);

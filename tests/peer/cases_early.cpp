@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t size = 1000;
 constexpr std::uint64_t first_at = 0, second_at = 8192;
 
-// TCP has passed on what was sent, and the target has looked at it.
+// TCP has passed on what was sent. It is not acknowledged where the target waits for what
+// is before it, so there is nothing to wait for; if it comes later, the cases fail.
 void settle()
 {
 	std::this_thread::sleep_for(milliseconds(50));
