@@ -241,7 +241,7 @@ void add_left(Table &t)
 }
 
 // What comes before it decides.
-void add_in_vain(Table &t)
+void add_without_effect(Table &t)
 {
 	t.add("early/behind-an-error", "a Write behind a gap; what was missing has a wrong CRC",
 	      exchanged,
@@ -266,7 +266,7 @@ void add_early(Table &t)
 {
 	add_placed(t);
 	add_left(t);
-	add_in_vain(t);
+	add_without_effect(t);
 }
 
 } // namespace peer
