@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Endpoints: the MPA stream, whose callbacks lead to the QP and to the core. */
 #include <linux/tcp.h>
+#include <net/inet_connection_sock.h>
 #include <net/sock.h>
 
 #include "ddp/check.h"
@@ -230,6 +231,25 @@ static void rnic_ep_watch_peer(const struct rnic_ep *ep, struct sock *sk)
 		sock_set_keepalive(sk);
 }
 
+/*
+ * What is lost with nothing behind it waits for TCP's timer, whose least time is
+ * long for a local network. The two ticks are the least of TCP itself
+ * (TCP_TIMEOUT_MIN). A peer with the same setting must have its acknowledgements
+ * by then.
+ */
+static void rnic_ep_speed_up_timer(const struct rnic_ep *ep, struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	unsigned long ms = ep->config.v[MPA_A_CONFIG_RTO_MIN];
+	u32 least = max(msecs_to_jiffies(ms), 2UL);
+
+	rnic_ep_assert_locked(ep);
+	if (!ms)
+		return;
+	WRITE_ONCE(icsk->icsk_rto_min, least);
+	WRITE_ONCE(icsk->icsk_delack_max, least / 2);
+}
+
 /**
  * rnic_ep_attach() - attach a stream to the socket
  * @ep: the endpoint, locked
@@ -252,6 +272,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 	mpa_set_config(conn, &ep->config);
 	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
 		mpa_want_early(conn);
+	rnic_ep_speed_up_timer(ep, sk);
 	rnic_ep_label(ep);
 	release_sock(sk);
 	return 0;

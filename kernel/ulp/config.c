@@ -78,6 +78,8 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PEER_TIMEOUT] = { .max = TIMEOUT_MAX },
 	[MPA_A_CONFIG_PORT_MAPPING] = { .max = 1, .def = 1 },
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = { .max = 1 },
+	/* The limit of the socket option TCP_RTO_MIN_US, too. */
+	[MPA_A_CONFIG_RTO_MIN] = { .max = 200 },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -112,6 +114,7 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 		"peer-timeout must be from 0 (those of TCP) to 3600000 ms",
 	[MPA_A_CONFIG_PORT_MAPPING] = "port-mapping must be 0 or 1",
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = "early-placement must be 0 or 1",
+	[MPA_A_CONFIG_RTO_MIN] = "rto-min must be from 0 (that of TCP) to 200 ms",
 };
 
 /**

@@ -101,6 +101,7 @@ constexpr Bounds bounds[] = {
 	{ "peer timeout", MPA_A_CONFIG_PEER_TIMEOUT, 0, 3600000, 0 },
 	{ "port mapping", MPA_A_CONFIG_PORT_MAPPING, 0, 1, 1 },
 	{ "early placement", MPA_A_CONFIG_EARLY_PLACEMENT, 0, 1, 0 },
+	{ "rto min", MPA_A_CONFIG_RTO_MIN, 0, 200, 0 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);

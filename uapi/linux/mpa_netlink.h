@@ -166,6 +166,10 @@ enum mpa_attr {
  *	that arrives behind a gap in the stream is placed at once, where Markers and
  *	CRC are in use in the receiving direction; completions stay in order (RFC
  *	5044 sections 1.2 and 6); connections of devices; default 0
+ * @MPA_A_CONFIG_RTO_MIN: 0 .. 200 ms: least time after which TCP repeats what the
+ *	peer has not acknowledged, in whole ticks of the kernel, at least 2;
+ *	acknowledgements are delayed by at most half of it; 0: as TCP decides;
+ *	connections of devices; default 0
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -197,6 +201,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_PEER_TIMEOUT	= 26,
 	MPA_A_CONFIG_PORT_MAPPING	= 27,
 	MPA_A_CONFIG_EARLY_PLACEMENT	= 28,
+	MPA_A_CONFIG_RTO_MIN		= 29,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

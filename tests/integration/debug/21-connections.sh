@@ -208,7 +208,37 @@ peer_timeout() {
 	setting peer-timeout inherit
 }
 
+# timer_of: what TCP says of the client's connection: segments sent, and the time
+# after which it repeats them, ms.
+timer_of() {
+	ip netns exec h1 ss -Htni 'dport = :7174' | sed -En \
+		's/.* rto:([0-9]+).* segs_out:([0-9]+).*/\2 \1/p' | head -n 1
+}
+
+# timer_is LEAST MOST: after so many round trips that TCP has forgotten what it began
+# with.
+timer_is() {
+	local segments=0 ms=0
+	read -r segments ms < <(timer_of)
+	((segments >= 200 && ms >= $1 && ms <= $2))
+}
+
+# rto_min VALUE LEAST MOST
+rto_min() {
+	local label="rto-min $1"
+	setting rto-min "$1"
+	lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 64
+	lab_check "$label: server listens" lab_wait_listen h2 7174 60
+	lab_spawn client h1 rping -c -a 10.77.0.2 -V -S 64
+	lab_check "$label: TCP's timer" lab_wait 30 timer_is "$2" "$3"
+	timer_of
+	finish
+	setting rto-min inherit
+}
+
 ends() {
+	rto_min 20ms 20 120
+	rto_min 0 200 400
 	outage disconnect
 	outage destroy
 	read_in_flight

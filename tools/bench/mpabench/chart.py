@@ -8,7 +8,8 @@ from .measure import KNOWN, size_text
 
 COLOURS = {"tcp": "#8c8c8c", "siw": "#d98200", "mpa": "#1f6fb4",
            "mpa-crc": "#7fb2dd", "mpa-markers": "#9fd0b0", "mpa-slow": "#c7b8dd",
-           "mpa-early": "#b58a6b", "crc": "#c9c9c9"}
+           "mpa-early": "#b58a6b", "mpa-timer": "#8f6b8f",
+           "crc": "#c9c9c9"}
 BAR = 26
 GAP = 34
 HEIGHT = 260

@@ -15,9 +15,10 @@ from mpalab.common import LabError
 
 CONTESTANTS = ("tcp", "siw", "mpa")
 # mpa with a feature switched on that the base measurement has off; slow: with every
-# fast path off; early: with early-placement, and what it needs.
+# fast path off; early: with early-placement, and what it needs; timer: that with
+# rto-min.
 VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow",
-            "early": "mpa-early"}
+            "early": "mpa-early", "timer": "mpa-timer"}
 # The kernel's bare CRC32c, measured together with mpa-crc; and the bytes of a packet
 # that an FPDU's CRC does not cover.
 BARE_CRC = "crc"
@@ -28,6 +29,8 @@ KNOWN = (*CONTESTANTS, *VARIANTS.values(), BARE_CRC)
 ADDRESSES = {"tcp": "10.77.0.2", "mpa": "10.77.0.2", "siw": "10.78.0.2",
              BARE_CRC: ""}
 FIRST_PORT = 20000
+# The setting rto-min of mpa-timer: two ticks of the lab's kernels.
+RTO_MIN = "20ms"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -131,9 +134,12 @@ def plan(mtus, verbs, tcp, contestants, repeats):
     return todo
 
 
+EARLY = (VARIANTS["early"], VARIANTS["timer"])
+
+
 def need(setting):
     """The variants that have a setting on."""
-    return VARIANTS[setting], VARIANTS["early"]
+    return VARIANTS[setting], *EARLY
 
 
 def plan_text(measurements, tool, crc, markers):
@@ -147,7 +153,8 @@ def plan_text(measurements, tool, crc, markers):
             "required" if one.contestant in need("crc") else crc,
             "on" if one.contestant in need("markers") else markers,
             "slow" if one.contestant == VARIANTS["slow"] else "fast",
-            "on" if one.contestant == VARIANTS["early"] else "off", str(port),
+            "on" if one.contestant in EARLY else "off",
+            RTO_MIN if one.contestant == VARIANTS["timer"] else "0", str(port),
             tool.server(one, address, port) or "-", tool.client(one, address, port))))
     return "".join(f"{line}\n" for line in lines)
 

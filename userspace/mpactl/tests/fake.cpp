@@ -242,6 +242,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_PEER_TIMEOUT, 0);
 	all.set(MPA_A_CONFIG_PORT_MAPPING, 1);
 	all.set(MPA_A_CONFIG_EARLY_PLACEMENT, 0);
+	all.set(MPA_A_CONFIG_RTO_MIN, 0);
 	return all;
 }
 

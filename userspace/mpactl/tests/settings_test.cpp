@@ -78,6 +78,7 @@ const Good good[] = {
 	{"peer-timeout", "1h", 3600000, "1h"},
 	{"port-mapping", "off", 0},
 	{"early-placement", "on", 1},
+	{"rto-min", "20ms", 20, "20ms"},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -142,6 +143,7 @@ const Bad bad[] = {
 	{"peer-timeout", "never"},
 	{"port-mapping", "iwpmd"},
 	{"early-placement", "1"},
+	{"rto-min", "never"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -192,6 +194,7 @@ const GoodJson good_json[] = {
 	{"peer-timeout", "0", 0},
 	{"port-mapping", "false", 0},
 	{"early-placement", "true", 1},
+	{"rto-min", "200", 200},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -237,6 +240,7 @@ const Bad bad_json[] = {
 	{"peer-timeout", "3600001"},
 	{"port-mapping", "0"},
 	{"early-placement", "1"},
+	{"rto-min", "201"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

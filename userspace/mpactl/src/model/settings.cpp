@@ -121,6 +121,8 @@ std::vector<Setting> make_table()
 		{MPA_A_CONFIG_EARLY_PLACEMENT, Kind::toggle, "early-placement",
 		 "early_placement", 0, 1, toggle_words,
 		 "place payload behind a gap in the stream at once, with Markers and CRC"},
+		{MPA_A_CONFIG_RTO_MIN, Kind::duration, "rto-min", "rto_min", 0, 200, {},
+		 "least time after which TCP repeats what was lost; 0: as TCP decides"},
 	};
 }
 
