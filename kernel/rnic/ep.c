@@ -258,7 +258,7 @@ void rnic_ep_hook(struct rnic_ep *ep, void (*data_ready)(struct sock *sk))
 	rcu_assign_sk_user_data(sk, ep);
 	sk->sk_state_change = rnic_ep_state_change;
 	if (data_ready)
-		sk->sk_data_ready = data_ready;
+		WRITE_ONCE(sk->sk_data_ready, data_ready);
 	write_unlock_bh(&sk->sk_callback_lock);
 	ep->hooked = true;
 }
@@ -276,7 +276,7 @@ void rnic_ep_unhook(struct rnic_ep *ep)
 		return;
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_state_change = ep->saved.state_change;
-	sk->sk_data_ready = ep->saved.data_ready;
+	WRITE_ONCE(sk->sk_data_ready, ep->saved.data_ready);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 	ep->hooked = false;

@@ -103,7 +103,7 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 static void rnic_port_disown(const struct rnic_port *port, struct sock *sk)
 {
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_data_ready = port->data_ready;
+	WRITE_ONCE(sk->sk_data_ready, port->data_ready);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
@@ -294,7 +294,7 @@ static void rnic_port_hook(struct rnic_port *port)
 
 	write_lock_bh(&sk->sk_callback_lock);
 	port->data_ready = sk->sk_data_ready;
-	sk->sk_data_ready = rnic_port_data_ready;
+	WRITE_ONCE(sk->sk_data_ready, rnic_port_data_ready);
 	__rcu_assign_sk_user_data_with_flags(sk, port, SK_USER_DATA_NOCOPY);
 	write_unlock_bh(&sk->sk_callback_lock);
 }
@@ -304,7 +304,7 @@ static void rnic_port_unhook(struct rnic_port *port)
 	struct sock *sk = port->sock->sk;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_data_ready = port->data_ready;
+	WRITE_ONCE(sk->sk_data_ready, port->data_ready);
 	rcu_assign_sk_user_data(sk, NULL);
 	write_unlock_bh(&sk->sk_callback_lock);
 }

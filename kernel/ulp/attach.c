@@ -213,7 +213,7 @@ void mpa_conn_hook(struct mpa_conn *conn)
 		.state_change	= sk->sk_state_change,
 		.write_space	= sk->sk_write_space,
 	};
-	sk->sk_data_ready = conn_data_ready;
+	WRITE_ONCE(sk->sk_data_ready, conn_data_ready);
 	sk->sk_state_change = conn_state_change;
 	WRITE_ONCE(sk->sk_write_space, conn_write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
@@ -255,7 +255,7 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	mpa_conn_down(conn);
 	trace_mpa_detach(conn);
 	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_data_ready = conn->saved.data_ready;
+	WRITE_ONCE(sk->sk_data_ready, conn->saved.data_ready);
 	sk->sk_state_change = conn->saved.state_change;
 	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
 	write_unlock_bh(&sk->sk_callback_lock);
