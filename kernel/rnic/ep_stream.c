@@ -237,7 +237,7 @@ static void rnic_ep_watch_peer(const struct rnic_ep *ep, struct sock *sk)
  * (TCP_TIMEOUT_MIN). A peer with the same setting must have its acknowledgements
  * by then.
  */
-static void rnic_ep_speed_up_timer(const struct rnic_ep *ep, struct sock *sk)
+static void rnic_ep_set_rto_min(const struct rnic_ep *ep, struct sock *sk)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 	unsigned long ms = ep->config.v[MPA_A_CONFIG_RTO_MIN];
@@ -272,7 +272,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 	mpa_set_config(conn, &ep->config);
 	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
 		mpa_want_early(conn);
-	rnic_ep_speed_up_timer(ep, sk);
+	rnic_ep_set_rto_min(ep, sk);
 	rnic_ep_label(ep);
 	release_sock(sk);
 	return 0;

@@ -18,6 +18,8 @@ enum {
 	TIMEOUT_MIN	= 100,
 	TIMEOUT_MAX	= 3600 * 1000,
 	RECEIVE_WAIT_MAX = 60 * 1000,
+	/* The limit of the socket option TCP_RTO_MIN_US, too. */
+	RTO_MIN_MAX = 200,
 };
 
 /* The values of settings are those of framing/startup.h. */
@@ -78,8 +80,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PEER_TIMEOUT] = { .max = TIMEOUT_MAX },
 	[MPA_A_CONFIG_PORT_MAPPING] = { .max = 1, .def = 1 },
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = { .max = 1 },
-	/* The limit of the socket option TCP_RTO_MIN_US, too. */
-	[MPA_A_CONFIG_RTO_MIN] = { .max = 200 },
+	[MPA_A_CONFIG_RTO_MIN] = { .max = RTO_MIN_MAX },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
