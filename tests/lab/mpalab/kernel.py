@@ -585,7 +585,8 @@ class Debug(UserMode):
     name = "debug"
     memory = 1536
     lab_modules = True
-    cmdline = "panic_on_warn=1 hung_task_panic=1 kunit.enable=1"
+    # Later kernels run the suites of a module only with autorun.
+    cmdline = "panic_on_warn=1 hung_task_panic=1 kunit.enable=1 kunit.autorun=1"
     # KASAN does not watch stacks: this architecture reads other tasks' stacks in ways
     # that KASAN does not know of, and with GCC the configuration offers no choice.
     variables = (*UserMode.variables, "stack_enable=0", ONLY_NEAR_US)
