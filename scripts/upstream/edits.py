@@ -89,6 +89,7 @@ static u64 rnic_query_fw_ver(void)
  */
 #include <linux/module.h>
 
+#include "../../kernel/framing/early.c"
 #include "../../kernel/framing/fpdu.c"
 #include "../../kernel/framing/reader.c"
 #include "../../kernel/framing/segment.c"

@@ -5,10 +5,12 @@
  */
 #include <linux/module.h>
 
+#include "../../kernel/framing/early.c"
 #include "../../kernel/framing/fpdu.c"
 #include "../../kernel/framing/reader.c"
 #include "../../kernel/framing/segment.c"
 #include "../../kernel/framing/startup.c"
+#include "../vectors/early.c"
 #include "../vectors/fpdu.c"
 #include "../vectors/reader.c"
 #include "../vectors/segment.c"
