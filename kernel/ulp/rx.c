@@ -15,6 +15,7 @@
 #include "queue.h"
 #include "rx.h"
 #include "rx_stash.h"
+#include "trace.h"
 #include "tx_queue.h"
 #include "view.h"
 
@@ -691,10 +692,13 @@ bool mpa_rx_offer_early(struct mpa_conn *conn, struct mpa_reader *r,
 			const struct mpa_pos *start, u32 end)
 {
 	struct mpa_rx rx __uninitialized;
+	bool more;
 
 	mpa_assert_locked(conn);
 	rx_begin_scattered(r, &rx, start);
-	return conn->ops->early(conn, &rx, r->ulpdu_len, end);
+	more = conn->ops->early(conn, &rx, r->ulpdu_len, end);
+	trace_mpa_early(conn, end, r->ulpdu_len, more);
+	return more;
 }
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints of the ULP: changes of a stream's state, startup frames, the
- * result of startup, failures and counters.
+ * result of startup, FPDUs behind a gap, failures and counters.
  *
  * Every event identifies the stream by its socket (skaddr, as in the core's TCP
  * events, so that one key works for all of them), by its number in the
@@ -239,6 +239,35 @@ TRACE_EVENT(mpa_tx_widen,
 		      __entry->skaddr, __entry->id, __entry->laddr,
 		      __entry->lport, __entry->raddr, __entry->rport,
 		      __entry->ulpdu_len, __entry->seg_len));
+
+/*
+ * Bytes of the stream are missing, and the owner was passed an FPDU behind them.
+ * @seq: TCP sequence number behind the FPDU
+ */
+TRACE_EVENT(mpa_early,
+	    TP_PROTO(const struct mpa_conn *conn, u32 seq, u32 ulpdu_len,
+		     bool more),
+	    TP_ARGS(conn, seq, ulpdu_len, more),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(u32, seq)
+			     __field(u32, behind)
+			     __field(u32, ulpdu_len)
+			     __field(bool, more)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->seq = seq;
+			   __entry->behind = seq - tcp_sk(conn->sk)->rcv_nxt;
+			   __entry->ulpdu_len = ulpdu_len;
+			   __entry->more = more;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " seq=%u behind=%u ulpdu_len=%u%s",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      __entry->seq, __entry->behind, __entry->ulpdu_len,
+		      __entry->more ? "" : " no more"));
 
 /* The last event of a stream: it is detached, with these counters. */
 TRACE_EVENT(mpa_detach,

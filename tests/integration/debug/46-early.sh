@@ -100,6 +100,31 @@ long_messages() {
 	early_grew "$1: long messages" mpa2
 }
 
+# early_offered: prints how many FPDUs were placed early or left to their turn.
+early_offered() {
+	local device sum=0
+	for device in mpa1 mpa2; do
+		sum=$((sum + $(lab_counter "$device" rx_early) +
+			$(lab_counter "$device" rx_early_left)))
+	done
+	echo "$sum"
+}
+
+# traced LABEL: each FPDU that comes early is an event.
+traced() {
+	local before counted events tracing=/sys/kernel/tracing
+	[[ -d $tracing/events ]] || lab_do mount -t tracefs none "$tracing"
+	before=$(early_offered)
+	: > "$tracing/trace"
+	echo 1 > "$tracing/events/mpa/mpa_early/enable"
+	cases "$1: traced" 'early: overlapping Writes*'
+	echo 0 > "$tracing/events/mpa/mpa_early/enable"
+	counted=$(($(early_offered) - before))
+	events=$(grep -c ' mpa_early: .* behind=[1-9]' "$tracing/trace")
+	lab_true "$1: every FPDU that was counted is an event" \
+		"$counted > 0 && $events >= $counted"
+}
+
 placing() {
 	(($(lab_counter mpa2 rx_early) > early_before))
 }
@@ -164,6 +189,7 @@ done <<- 'END'
 END
 
 wire loss 1%
+traced "loss 1%"
 long_messages "loss 1%"
 for ((round = 1; round <= 3; round++)); do
 	removed_meanwhile "removal $round"
