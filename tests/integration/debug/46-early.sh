@@ -125,6 +125,48 @@ traced() {
 		"$counted > 0 && $events >= $counted"
 }
 
+# pruned: prints how often TCP has dropped what was behind a gap.
+pruned() {
+	lab_in h2 nstat -asz TcpExtOfoPruned | awk '$1 == "TcpExtOfoPruned" { print $2 }'
+}
+
+# Holds some megabytes of the memory for TCP.
+unread='
+import socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+sender = socket.create_connection(listener.getsockname())
+receiver, _ = listener.accept()
+sender.setblocking(False)
+try:
+    while True:
+        sender.send(bytes(1 << 16))
+except BlockingIOError:
+    print("full", flush=True)
+time.sleep(600)
+'
+
+# TCP drops what it has not acknowledged when memory for all sockets runs out. Every byte
+# is checked.
+pruning() {
+	local before limits
+	limits=$(sysctl -n net.ipv4.tcp_mem)
+	lab_spawn unread h2 "$PYTHON" -c "$unread"
+	lab_check "$1: much is unread" lab_wait 10 grep -q full "$LAB_OUT/unread.log"
+	before=$(pruned)
+	early_mark
+	lab_spawn server h2 "$bench" server --once --quiet
+	lab_check "$1: the server listens" lab_wait_listen h2 7470
+	sysctl -q net.ipv4.tcp_mem="1 1 1"
+	lab_check "$1: write, verified" ip netns exec h1 "$bench" \
+		write --size 64K --count 20 --verify 10.77.0.2
+	sysctl -q net.ipv4.tcp_mem="$limits"
+	lab_kill unread
+	lab_check "$1: the server ends" lab_join server 60
+	lab_true "$1: TCP has dropped early segments" "$(pruned) - $before > 0"
+	counters_grew "of $1" mpa2 "rx_early>=1"
+	lab_check "$1: each of them came again" lab_wait 10 all_came mpa2
+}
+
 placing() {
 	(($(lab_counter mpa2 rx_early) > early_before))
 }
@@ -202,5 +244,8 @@ markers_ask off mpa1 mpa2
 counters_mark
 traffic "without Markers"
 counters_grew "without Markers" mpa1 rx_early=0 rx_early_left=0 mpa2 rx_early=0
+
+markers_ask on mpa1 mpa2
+pruning "short of memory"
 
 early_set inherit
