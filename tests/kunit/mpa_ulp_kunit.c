@@ -108,6 +108,7 @@ static struct kunit_case cases[] = {
 
 static struct kunit_suite suite = {
 	.name = "mpa_ulp",
+	.suite_init = read_fast_path,
 	.init = fx_init,
 	.exit = fx_exit,
 	.test_cases = cases,

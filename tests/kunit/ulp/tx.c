@@ -169,7 +169,7 @@ static void answer__at_once(struct kunit *test)
 		send_some(fx, 0, 1 + i % 4, random_length);
 	expect_answered(fx);
 	KUNIT_EXPECT_GT(test, b->answers, 10U);
-	if (is_fast_path(test))
+	if (fast_path)
 		KUNIT_EXPECT_GT(test, b->at_once, b->tx_ulpdus * 3 / 4);
 	else
 		KUNIT_EXPECT_EQ(test, b->at_once, 0U);
@@ -197,7 +197,7 @@ static void answer__too_much(struct kunit *test)
 		KUNIT_EXPECT_GT(test, unanswered, 20U);
 		expect_answered(fx);
 	}
-	KUNIT_EXPECT_EQ(test, is_fast_path(test), b->at_once > 20);
+	KUNIT_EXPECT_EQ(test, fast_path, b->at_once > 20);
 }
 
 /* Segments of the loopback device do not fit in a page fragment. */
@@ -277,8 +277,8 @@ static void answer__peer_does_not_read(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, a->tx_ulpdus, a->rx_ulpdus);
 	mpa_conn_stats(a->conn, &st);
-	KUNIT_EXPECT_EQ(test, is_fast_path(test), a->at_once > 20);
-	KUNIT_EXPECT_EQ(test, is_fast_path(test), st.tx_short > 0);
+	KUNIT_EXPECT_EQ(test, fast_path, a->at_once > 20);
+	KUNIT_EXPECT_EQ(test, fast_path, st.tx_short > 0);
 	/* What TCP has not taken is sent even after detaching. */
 	before = a->tx_ulpdus;
 	ask_until_unanswered(fx, a);
