@@ -153,6 +153,8 @@ struct mpa_tuned {
  *	without the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
  *	mpa_reply_decline(); set before startup
+ * @plain: Responder: a peer that does not begin with a Request is left to
+ *	@ops->plain; set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU
  * @rx_begun: an FPDU was received, and not too early (RFC 5044 section 7.1.2
  *	rule 4)
@@ -235,6 +237,7 @@ struct mpa_conn {
 	bool tx_open;
 	bool tx_blocked;
 	bool review;
+	bool plain;
 	bool fpdu_due;
 	bool rx_begun;
 	bool want_write;

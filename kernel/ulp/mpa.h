@@ -92,6 +92,9 @@ enum mpa_error {
  *	FIN within an FPDU, else the error TCP ended with; STARTUP (Responder):
  *	the owner must close TCP. Called at most once, and once more with CLOSED
  *	if TCP ends after CRC or MARKER.
+ * @plain: Responder with &mpa_conn.plain: the peer does not begin with a Request,
+ *	so it does not use MPA, which has ended here and leaves TCP with all bytes
+ *	in its queue to the owner. Only for owners within mpa.ko.
  * @released: the socket is being destroyed before mpa_detach() was called. The
  *	owner must still call mpa_detach(), but not from this callback. Any
  *	context. Optional.
@@ -114,6 +117,7 @@ struct mpa_ops {
 	void (*answer)(struct mpa_conn *conn);
 	void (*writable)(struct mpa_conn *conn);
 	void (*ended)(struct mpa_conn *conn, enum mpa_error code, int err);
+	void (*plain)(struct mpa_conn *conn);
 	void (*released)(struct mpa_conn *conn);
 	u16 pd_max;
 };

@@ -67,6 +67,24 @@ static void startup_fail(struct mpa_conn *conn, int err)
 	conn->ops->reply(conn, err, NULL, NULL, 0);
 }
 
+/* The peer uses ordinary TCP. Its bytes are in the queue, and none was sent. */
+static void startup_leave_plain(struct mpa_conn *conn)
+{
+	startup_cancel_timer(conn);
+	if (!mpa_conn_set_state(conn, MPA_CONN_EXITED))
+		return;
+	mpa_startup_done(conn);
+	conn->end_reported = true;
+	conn->ops->plain(conn);
+}
+
+/* Nothing more of a Request will come, and what came may be anything. */
+static bool startup_may_be_plain(const struct mpa_conn *conn)
+{
+	return conn->plain && conn->state == MPA_CONN_WAIT_REQUEST &&
+	       conn->startup->have < MPA_KEY_LEN;
+}
+
 /**
  * mpa_startup_closed - TCP has ended before full operation
  * @conn: the stream, locked, waiting for a frame or for its owner's answer
@@ -84,6 +102,10 @@ void mpa_startup_closed(struct mpa_conn *conn, int err)
 	}
 	if (!err && conn->state == MPA_CONN_REPLY_SEEN)
 		return;
+	if (!err && startup_may_be_plain(conn)) {
+		startup_leave_plain(conn);
+		return;
+	}
 	if (!err && conn->state == MPA_CONN_WAIT_REQUEST && conn->startup->have)
 		err = -ECONNABORTED;
 	startup_cancel_timer(conn);
@@ -212,6 +234,11 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	}
 	startup_gather_frame(conn);
 	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
+	/* It has another key. */
+	if (ret == -EPROTO && conn->plain && !reply) {
+		startup_leave_plain(conn);
+		return;
+	}
 	/* Bytes received before the Request was sent cannot be its Reply. */
 	if (su->early && ret != -EALREADY)
 		ret = -EPROTO;
@@ -589,7 +616,10 @@ static void startup_expire(struct mpa_conn *conn)
 	switch (conn->state) {
 	case MPA_CONN_WAIT_REPLY:
 	case MPA_CONN_WAIT_REQUEST:
-		startup_fail(conn, -ETIMEDOUT);
+		if (startup_may_be_plain(conn))
+			startup_leave_plain(conn);
+		else
+			startup_fail(conn, -ETIMEDOUT);
 		break;
 	case MPA_CONN_OPERATIONAL:
 		if (!conn->fpdu_due)

@@ -22,7 +22,7 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_STARTUP] = {
 		.ours = true,
 		.next = NEXT(STREAMING) | NEXT(OPERATIONAL) | NEXT(FAILED) |
-			NEXT(REJECTED),
+			NEXT(REJECTED) | NEXT(PLAIN),
 	},
 	[MPA_USOCK_OPERATIONAL] = {
 		.ours = true,
@@ -33,6 +33,7 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_ENDED] = { .ours = true, .full = true, .ended = true },
 	[MPA_USOCK_FAILED] = { .ours = true, .ended = true },
 	[MPA_USOCK_REJECTED] = {},
+	[MPA_USOCK_PLAIN] = {},
 };
 
 /**
@@ -106,17 +107,30 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 	mpa_usock_wake(us);
 }
 
+/* The socket is plain TCP again, with the settings from before. */
+static void usock_leave(struct mpa_usock *us, enum mpa_usock_phase phase)
+{
+	mpa_usock_set_phase(us, phase);
+	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
+	mpa_usock_wake(us);
+}
+
 /**
  * mpa_usock_rejected - a Reply has rejected the connection
  * @us: the socket, locked
- *
- * The socket is plain TCP again, with the settings from before.
  */
 void mpa_usock_rejected(struct mpa_usock *us)
 {
-	mpa_usock_set_phase(us, MPA_USOCK_REJECTED);
-	mpa_sock_untune(us->conn->sk, &us->conn->tuned);
-	mpa_usock_wake(us);
+	usock_leave(us, MPA_USOCK_REJECTED);
+}
+
+/**
+ * mpa_usock_plain - the peer does not use MPA
+ * @us: the socket, locked
+ */
+void mpa_usock_plain(struct mpa_usock *us)
+{
+	usock_leave(us, MPA_USOCK_PLAIN);
 }
 
 /**

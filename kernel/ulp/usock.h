@@ -34,6 +34,7 @@
  * @MPA_USOCK_ENDED: nothing more is received; sending may continue
  * @MPA_USOCK_FAILED: the startup exchange failed, TCP is being closed
  * @MPA_USOCK_REJECTED: rejected by a Reply of either side: plain TCP again
+ * @MPA_USOCK_PLAIN: the peer does not use MPA: plain TCP
  * @MPA_USOCK_NR_PHASES: number of phases
  *
  * &mpa_conn.state has the details of the startup exchange and of the end of
@@ -47,6 +48,7 @@ enum mpa_usock_phase {
 	MPA_USOCK_ENDED,
 	MPA_USOCK_FAILED,
 	MPA_USOCK_REJECTED,
+	MPA_USOCK_PLAIN,
 	MPA_USOCK_NR_PHASES,
 };
 
@@ -224,6 +226,7 @@ void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
 void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 		   enum mpa_error code, int err);
 void mpa_usock_rejected(struct mpa_usock *us);
+void mpa_usock_plain(struct mpa_usock *us);
 int mpa_usock_update_node(struct mpa_usock *us);
 bool mpa_usock_enter_plain(struct mpa_usock *us);
 void mpa_usock_leave_plain(struct mpa_usock *us);

@@ -100,6 +100,12 @@ static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	mpa_usock_end(us, full ? MPA_USOCK_ENDED : MPA_USOCK_FAILED, code, err);
 }
 
+static void usock_op_plain(struct mpa_conn *conn)
+{
+	mpa_usock_plain(mpa_priv(conn));
+	conn->saved.data_ready(conn->sk);
+}
+
 /*
  * TCP has destroyed the socket without a call of usock_release(): a race with
  * IPV6_ADDRFORM can replace the operations of a socket.
@@ -118,6 +124,7 @@ static const struct mpa_ops usock_stream_ops = {
 	.ulpdu		= usock_op_ulpdu,
 	.writable	= usock_op_writable,
 	.ended		= usock_op_ended,
+	.plain		= usock_op_plain,
 	.released	= usock_op_released,
 };
 
@@ -360,11 +367,15 @@ static void usock_start_child(struct mpa_usock *us)
 	if (!ret || ret == -EINPROGRESS)
 		return;
 	lock_sock(sk);
+	/* The peer may have been that fast. */
+	if (us->phase == MPA_USOCK_PLAIN)
+		goto out;
 	us->role = MPA_ROLE_RESPONDER;
 	mpa_usock_end(us, MPA_USOCK_FAILED, ret == -ECONNRESET ?
 		  MPA_ERROR_CLOSED : MPA_ERROR_STARTUP, ret);
 	/* The start may have cleared it, as for a caller. */
 	WRITE_ONCE(sk->sk_err, -ret);
+out:
 	release_sock(sk);
 }
 

@@ -17,7 +17,7 @@
 enum {
 	OPT_PARAM_FLAGS	= MPA_F_MARKERS | MPA_F_NO_CRC |
 			  MPA_F_PEER_TO_PEER | MPA_F_AUTO_ACCEPT |
-			  MPA_F_PERMISSIVE | MPA_F_REVIEW,
+			  MPA_F_PERMISSIVE | MPA_F_REVIEW | MPA_F_PLAIN,
 	OPT_RTR_ALL	= MPA_RTR_SEND | MPA_RTR_WRITE | MPA_RTR_READ,
 	/* Longest last streaming message, bytes; it is stored */
 	OPT_LAST_MAX	= 4096,
@@ -337,6 +337,8 @@ static u8 opt_state(const struct mpa_usock *us)
 		return opt_listener_state(sk);
 	case MPA_USOCK_REJECTED:
 		return MPA_STATE_REJECTED;
+	case MPA_USOCK_PLAIN:
+		return MPA_STATE_PLAIN;
 	case MPA_USOCK_FAILED:
 		return MPA_STATE_FAILED;
 	default:

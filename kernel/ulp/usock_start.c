@@ -63,6 +63,7 @@ static int usock_start_stream(struct mpa_usock *us)
 			 us->cfg.v[MPA_A_CONFIG_STARTUP_TIMEOUT];
 	struct mpa_params p;
 
+	us->conn->plain = us->params.flags & MPA_F_PLAIN;
 	if (us->role == MPA_ROLE_RESPONDER)
 		return mpa_start_responder(us->conn, us->last, us->last_len,
 					   timeout_ms);
@@ -88,6 +89,10 @@ static int usock_check_start(const struct mpa_usock *us, int role)
 {
 	if (role != MPA_ROLE_INITIATOR && role != MPA_ROLE_RESPONDER)
 		return -EINVAL;
+	/* It follows a dialogue, and the peer has asked for MPA there. */
+	if (role == MPA_ROLE_RESPONDER && us->last &&
+	    us->params.flags & MPA_F_PLAIN)
+		return -EINVAL;
 	if (us->phase == MPA_USOCK_LISTENER)
 		return usock_check_start_listener(us, role);
 	if (us->phase != MPA_USOCK_STREAMING)
@@ -101,6 +106,8 @@ static int usock_startup_over(struct mpa_usock *us, size_t unused)
 	case MPA_USOCK_REJECTED:
 		WRITE_ONCE(us->conn->sk->sk_err, 0);
 		return -ECONNREFUSED;
+	case MPA_USOCK_PLAIN:
+		return -EPROTONOSUPPORT;
 	case MPA_USOCK_ENDED:
 	case MPA_USOCK_FAILED:
 		WRITE_ONCE(us->conn->sk->sk_err, 0);

@@ -153,6 +153,11 @@ void await_asleep(const std::atomic<pid_t> &thread)
 	}, "a thread that waits");
 }
 
+void state_is(mpa::socket &socket, mpa::state wanted, std::source_location at)
+{
+	is(name(must(socket.info(), "info").state), name(wanted), "state", at);
+}
+
 void await_request(mpa::socket &socket)
 {
 	await_events(socket.fd(), POLLPRI | POLLIN, "a Request");

@@ -103,6 +103,9 @@ void begin(mpa::socket &socket, mpa::role role);
 void await_request(mpa::socket &socket);
 void await_operational(mpa::socket &socket);
 
+void state_is(mpa::socket &socket, mpa::state wanted,
+	      std::source_location at = std::source_location::current());
+
 // A pattern that depends on the number.
 Bytes pattern(std::size_t size, unsigned int number = 0);
 

@@ -21,12 +21,6 @@ namespace {
 using mpa::role;
 using mpa::state;
 
-void state_is(mpa::socket &socket, state wanted,
-	      std::source_location at = std::source_location::current())
-{
-	is(name(must(socket.info(), "info").state), name(wanted), "state", at);
-}
-
 // A blocking start in a separate thread.
 std::future<Err> start_in_thread(mpa::socket &socket, role as)
 {

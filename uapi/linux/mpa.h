@@ -96,6 +96,9 @@ enum mpa_sock_role {
  * @MPA_F_REVIEW: params: Initiator: a Reply that accepts waits in
  *	%MPA_STATE_REPLIED for %MPA_SO_ACCEPT or %MPA_SO_REJECT, so that its
  *	private data can be declined (RFC 5044 section 7.1.2 rule 3)
+ * @MPA_F_PLAIN: params: Responder: a peer that does not begin with a Request, or
+ *	sends none of it in time, is a client of ordinary TCP: the socket moves to
+ *	%MPA_STATE_PLAIN. Not together with %MPA_SO_LAST_MESSAGE
  */
 enum mpa_sock_flag {
 	MPA_F_MARKERS		= 1 << 0,
@@ -106,6 +109,7 @@ enum mpa_sock_flag {
 	MPA_F_TX_MARKERS	= 1 << 5,
 	MPA_F_ENHANCED		= 1 << 6,
 	MPA_F_REVIEW		= 1 << 7,
+	MPA_F_PLAIN		= 1 << 8,
 };
 
 /* mpa_sock_params.rev: Initiator: revision 1; Responder: any known revision. */
@@ -160,6 +164,8 @@ struct mpa_sock_params {
  * @MPA_STATE_CLOSED: TCP has ended
  * @MPA_STATE_REPLIED: Initiator with %MPA_F_REVIEW: the Reply waits for an
  *	answer
+ * @MPA_STATE_PLAIN: Responder with %MPA_F_PLAIN: ordinary TCP, the peer does not
+ *	use MPA
  */
 enum mpa_sock_state {
 	MPA_STATE_STREAMING	= 0,
@@ -173,6 +179,7 @@ enum mpa_sock_state {
 	MPA_STATE_FAILED	= 8,
 	MPA_STATE_CLOSED	= 9,
 	MPA_STATE_REPLIED	= 10,
+	MPA_STATE_PLAIN		= 11,
 };
 
 /* mpa_sock_info.error: RFC 5044 section 8 */

@@ -16,7 +16,7 @@ if (($#)); then
 	exit
 fi
 socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' 'options: b*' \
-	'start:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
+	'start:*' 'plain:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFM]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
 	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'hostile:*' 'io_uring:*' 'life:*' 'diag:*' \
 	'volume: two*'

@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
 			FlagRow{"peer_to_peer", &mpa::params::peer_to_peer, 4},
 			FlagRow{"auto_accept", &mpa::params::auto_accept, 8},
 			FlagRow{"permissive", &mpa::params::permissive, 16},
-			FlagRow{"review", &mpa::params::review, 128}),
+			FlagRow{"review", &mpa::params::review, 128},
+			FlagRow{"plain", &mpa::params::plain, 256}),
 	[](const auto &row) { return row.param.name; });
 
 TEST(params, numbers_go_both_ways)
@@ -146,9 +147,9 @@ TEST(info, comes_from_the_kernel_field_by_field)
 
 TEST(names, every_state_has_one)
 {
-	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_REPLIED; value++)
+	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_PLAIN; value++)
 		EXPECT_NE(name(static_cast<mpa::state>(value)), "unknown");
-	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_REPLIED + 1)), "unknown");
+	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_PLAIN + 1)), "unknown");
 	EXPECT_EQ(name(mpa::state::failed), "failed");
 	EXPECT_EQ(name(mpa::state::replied), "a Reply waits");
 }

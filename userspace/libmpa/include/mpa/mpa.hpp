@@ -111,15 +111,16 @@ enum class state : std::uint8_t {
 	failed = MPA_STATE_FAILED,
 	closed = MPA_STATE_CLOSED,
 	replied = MPA_STATE_REPLIED,
+	plain = MPA_STATE_PLAIN,
 };
 
 inline std::string_view name(state value) noexcept
 {
-	constexpr std::array<std::string_view, 11> names{
+	constexpr std::array<std::string_view, 12> names{
 		"streaming", "listening", "waiting for the Reply",
 		"waiting for a Request", "a Request waits", "operational",
 		"receiving has ended", "rejected", "failed", "closed",
-		"a Reply waits",
+		"a Reply waits", "ordinary TCP",
 	};
 	const auto index = static_cast<std::size_t>(value);
 
@@ -153,6 +154,9 @@ struct params {
 	bool permissive = false;
 	// Initiator: a Reply waits for accept_reply() or decline_reply().
 	bool review = false;
+	// Responder: a peer that does not begin with a Request is a client of ordinary
+	// TCP, see state::plain.
+	bool plain = false;
 	revision rev = revision::automatic;
 	// At most rev. Without permissive, zero has the same effect as one.
 	revision rev_min = revision::zero;
@@ -180,7 +184,8 @@ inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 		   (from.peer_to_peer ? std::uint32_t{MPA_F_PEER_TO_PEER} : 0) |
 		   (from.auto_accept ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0) |
 		   (from.permissive ? std::uint32_t{MPA_F_PERMISSIVE} : 0) |
-		   (from.review ? std::uint32_t{MPA_F_REVIEW} : 0);
+		   (from.review ? std::uint32_t{MPA_F_REVIEW} : 0) |
+		   (from.plain ? std::uint32_t{MPA_F_PLAIN} : 0);
 	to.rev = static_cast<std::uint8_t>(from.rev);
 	to.rev_min = static_cast<std::uint8_t>(from.rev_min);
 	to.rtr = from.rtr;
@@ -201,6 +206,7 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	to.auto_accept = from.flags & MPA_F_AUTO_ACCEPT;
 	to.permissive = from.flags & MPA_F_PERMISSIVE;
 	to.review = from.flags & MPA_F_REVIEW;
+	to.plain = from.flags & MPA_F_PLAIN;
 	to.rev = static_cast<revision>(from.rev);
 	to.rev_min = static_cast<revision>(from.rev_min);
 	to.rtr = from.rtr;
