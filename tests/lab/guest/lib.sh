@@ -397,16 +397,11 @@ lab_join() {
 	return "$status"
 }
 
-# lab_kill NAME [SIGNAL]: ends a program whose exit status does not matter. Some miss a
-# signal that comes just before they sleep, as iscsid does.
+# lab_kill NAME [SIGNAL]: ends a program whose exit status does not matter.
 lab_kill() {
 	local pid=${lab_jobs[$1]}
 	printf '+ kill -%s [%s]\n' "${2:-TERM}" "$1"
 	kill "-${2:-TERM}" "$pid" 2> /dev/null || true
-	if ! lab_wait 30 lab_ended "$1"; then
-		lab_note "$1 did not end by itself"
-		kill -KILL "$pid" || true
-	fi
 	wait "$pid" 2> /dev/null || true
 	unset "lab_jobs[$1]"
 }
