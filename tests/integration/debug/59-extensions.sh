@@ -67,7 +67,5 @@ counters_grew "of a kernel consumer" \
 perf_pair h1 h2 ib_atomic_bw 8 200
 perf_pair h1 h2 ib_atomic_bw 8 200 -A CMP_AND_SWAP
 perf_pair h1 h2 ib_atomic_lat 8 100
-counters_mark
-qperf_pair h1 h2 rc_rdma_write_bw
-counters_grew "of Writes with Immediate" mpa1 "tx_imm>=100" mpa2 "rx_imm>=100"
+list_qperf rc_rdma_write_bw
 objects_gone "after the cases"
