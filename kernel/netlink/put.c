@@ -237,18 +237,19 @@ int mpa_put_node(struct sk_buff *skb, const struct net *net,
 
 /* ---- Connections ---- */
 
+/* Whose socket an application has handed over is shown, too. */
 static int put_conn_owner(struct sk_buff *skb, const struct net *net,
 			  const struct mpa_conn_view *v)
 {
-	int ret;
+	int ret = 0;
 
 	if (v->owner == MPA_OWNER_DEVICE) {
 		ret = nla_put_u32(skb, MPA_A_CONN_DEV_INDEX, v->label.dev_index);
 		if (!ret && v->label.qpn)
 			ret = nla_put_u32(skb, MPA_A_CONN_QPN, v->label.qpn);
-		return ret;
 	}
-	ret = put_uid(skb, MPA_A_CONN_UID, net, v->uid);
+	if (!ret && (v->owner == MPA_OWNER_SOCKET || v->inode))
+		ret = put_uid(skb, MPA_A_CONN_UID, net, v->uid);
 	if (!ret && v->inode)
 		ret = nla_put_u64_64bit(skb, MPA_A_CONN_INODE, v->inode,
 					MPA_A_CONN_PAD);

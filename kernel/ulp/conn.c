@@ -90,11 +90,11 @@ EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA_NS);
  *
  * Any context.
  *
- * Return: @sock of mpa_attach().
+ * Return: @sock of mpa_attach(), or the socket of the file of mpa_take_file().
  */
 struct socket *mpa_socket(const struct mpa_conn *conn)
 {
-	return conn->sock;
+	return conn->us ? conn->sk->sk_socket : conn->sock;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA_NS);
 

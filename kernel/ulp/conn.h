@@ -41,6 +41,7 @@
 
 struct mpa_early_hook;
 struct mpa_scratch;
+struct mpa_usock;
 
 /**
  * enum mpa_conn_state - state of a stream
@@ -136,8 +137,11 @@ struct mpa_tuned {
  *	that they cannot delay the streams of the kernel; constant
  * @sock: the same socket as its owner in the kernel knows it; NULL for a socket
  *	of an application; constant
- * @ops: callbacks of the owner; constant
- * @priv: data of the owner; constant
+ * @us: MPA on the socket of an application; NULL for a socket of the kernel;
+ *	constant
+ * @ops: callbacks of the owner; constant, unless an application hands its
+ *	socket to an owner in the kernel
+ * @priv: data of the owner; likewise
  * @saved: callbacks to restore; constant
  * @res: result of the startup exchange; constant once operational
  * @state: changed only by mpa_conn_set_state(); read without the lock by poll()
@@ -223,6 +227,7 @@ struct mpa_conn {
 	struct sock *sk;
 	struct workqueue_struct *wq;
 	struct socket *sock;
+	struct mpa_usock *us;
 	const struct mpa_ops *ops;
 	void *priv;
 	struct mpa_saved saved;
@@ -299,6 +304,12 @@ struct mpa_conn {
 static inline void mpa_assert_locked(const struct mpa_conn *conn)
 {
 	lockdep_assert(lockdep_sock_is_held(conn->sk));
+}
+
+/* Whether the owner is a module of the kernel, not an application. */
+static inline bool mpa_conn_owner_is_kernel(const struct mpa_conn *conn)
+{
+	return !conn->us || READ_ONCE(conn->priv) != conn->us;
 }
 
 /* Returns bytes that were read to TCP. */

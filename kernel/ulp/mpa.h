@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What mpa.ko offers to other modules: MPA (RFC 5044) on a TCP socket that
- * the kernel owns. Symbols are exported in namespace MPA.
+ * the kernel owns or has got from an application. Symbols are exported in namespace MPA.
  *
  * A stream's life
  *
@@ -12,6 +12,9 @@
  *	full operation: mpa_tx_*, ops->ulpdu, ops->writable
  *	ops->ended (once), mpa_detach
  *
+ * An application may hand its socket to an owner in the kernel: mpa_take_file
+ * and mpa_set_owner in place of mpa_attach, mpa_give_back in place of mpa_detach.
+ *
  * Locking: the socket lock (lock_sock() or the softirq's bh_lock_sock())
  * protects a stream. Every callback runs under it, in softirq or in process
  * context, and must not sleep. The comment of each function states whether it
@@ -21,6 +24,7 @@
 #ifndef MPA_ULP_MPA_H
 #define MPA_ULP_MPA_H
 
+#include <linux/fs.h>
 #include <linux/net.h>
 #include <linux/types.h>
 #include <linux/uio.h>
@@ -132,10 +136,15 @@ enum {
 	MPA_TX_WORKSPACE	= 1536,
 };
 
-/* Attaching and detaching (attach.c, conn.c) */
+/* Attaching and detaching (attach.c, conn.c, usock_handover.c) */
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv);
 void mpa_detach(struct mpa_conn *conn);
+struct mpa_conn *mpa_take_file(struct file *file);
+void mpa_give_back(struct mpa_conn *conn);
+void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
+		   void *priv);
+void mpa_stop(struct mpa_conn *conn);
 void *mpa_priv(const struct mpa_conn *conn);
 struct socket *mpa_socket(const struct mpa_conn *conn);
 

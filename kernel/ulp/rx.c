@@ -344,7 +344,7 @@ static void rx_call_again_later(struct mpa_conn *conn)
 {
 	unsigned long since;
 
-	if (!conn->sock)
+	if (!mpa_conn_owner_is_kernel(conn))
 		return;
 	if (!conn->rx_again) {
 		conn->rx_again = true;

@@ -114,6 +114,23 @@ void mpa_startup_closed(struct mpa_conn *conn, int err)
 	mpa_conn_report_end(conn, MPA_ERROR_CLOSED, err);
 }
 
+/**
+ * mpa_startup_cancel - end a startup exchange that the owner has given up
+ * @conn: the stream, locked, in any state
+ *
+ * Nothing is sent, and no callback follows.
+ */
+void mpa_startup_cancel(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	if (!conn->startup)
+		return;
+	startup_cancel_timer(conn);
+	mpa_conn_set_state(conn, MPA_CONN_EXITED);
+	mpa_startup_done(conn);
+	conn->end_reported = true;
+}
+
 static void startup_enter_operation(struct mpa_conn *conn)
 {
 	const struct mpa_result *res = &conn->res;

@@ -7,6 +7,7 @@
 
 void mpa_startup_rx(struct mpa_conn *conn);
 void mpa_startup_closed(struct mpa_conn *conn, int err);
+void mpa_startup_cancel(struct mpa_conn *conn);
 void mpa_startup_done(struct mpa_conn *conn);
 int mpa_reply_accept(struct mpa_conn *conn);
 int mpa_reply_decline(struct mpa_conn *conn);

@@ -16,7 +16,7 @@
 const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_STREAMING] = {
 		/* For an accepted socket TCP may have ended already. */
-		.next = NEXT(STARTUP) | NEXT(FAILED),
+		.next = NEXT(STARTUP) | NEXT(FAILED) | NEXT(HANDED_OVER),
 	},
 	[MPA_USOCK_LISTENER] = {},
 	[MPA_USOCK_STARTUP] = {
@@ -34,6 +34,11 @@ const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_FAILED] = { .ours = true, .ended = true },
 	[MPA_USOCK_REJECTED] = {},
 	[MPA_USOCK_PLAIN] = {},
+	[MPA_USOCK_HANDED_OVER] = {
+		.ours = true,
+		.next = NEXT(STREAMING) | NEXT(ENDED) | NEXT(FAILED) |
+			NEXT(REJECTED),
+	},
 };
 
 /**

@@ -35,6 +35,8 @@
  * @MPA_USOCK_FAILED: the startup exchange failed, TCP is being closed
  * @MPA_USOCK_REJECTED: rejected by a Reply of either side: plain TCP again
  * @MPA_USOCK_PLAIN: the peer does not use MPA: plain TCP
+ * @MPA_USOCK_HANDED_OVER: an owner in the kernel has the stream; there are no
+ *	calls
  * @MPA_USOCK_NR_PHASES: number of phases
  *
  * &mpa_conn.state has the details of the startup exchange and of the end of
@@ -49,6 +51,7 @@ enum mpa_usock_phase {
 	MPA_USOCK_FAILED,
 	MPA_USOCK_REJECTED,
 	MPA_USOCK_PLAIN,
+	MPA_USOCK_HANDED_OVER,
 	MPA_USOCK_NR_PHASES,
 };
 
@@ -63,7 +66,7 @@ struct mpa_usock_facts {
 	bool ours;
 	bool full;
 	bool ended;
-	u8 next;
+	u16 next;
 };
 
 /**
@@ -84,6 +87,7 @@ struct mpa_pend {
  * struct mpa_usock - MPA on the socket of an application
  * @conn: its stream
  * @base: the operations that the socket had before; constant
+ * @fops: the operations that its file had before it was handed over
  * @node: listener: node for the settings of accepted sockets; in the registry
  *	while it listens and accepted sockets are started automatically
  * @cfg: settings that were in force when it was attached; constant after that
@@ -116,6 +120,7 @@ struct mpa_pend {
 struct mpa_usock {
 	struct mpa_conn *conn;
 	const struct proto_ops *base;
+	const struct file_operations *fops;
 	struct mpa_node node;
 	struct mpa_config cfg;
 	struct mpa_sock_params params;
@@ -166,7 +171,7 @@ static inline struct mpa_usock *mpa_usock_of(const struct sock *sk)
 		smp_rmb();
 		conn = rcu_dereference_check(inet_csk(sk)->icsk_ulp_data, true);
 	}
-	return conn && conn->sk == sk && !conn->sock ? conn->priv : NULL;
+	return conn && conn->sk == sk ? conn->us : NULL;
 }
 
 extern const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES];

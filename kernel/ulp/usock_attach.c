@@ -117,7 +117,7 @@ static void usock_op_released(struct mpa_conn *conn)
 	queue_work(mpa_user_wq, &us->reap);
 }
 
-static const struct mpa_ops usock_stream_ops = {
+const struct mpa_ops mpa_usock_stream_ops = {
 	.request	= usock_op_request,
 	.operational	= usock_op_operational,
 	.reply		= usock_op_reply,
@@ -249,11 +249,12 @@ static struct mpa_usock *usock_create(struct sock *sk,
 
 	if (!us)
 		return NULL;
-	us->conn = mpa_conn_alloc(sk, NULL, &usock_stream_ops, us);
+	us->conn = mpa_conn_alloc(sk, NULL, &mpa_usock_stream_ops, us);
 	if (!us->conn) {
 		kfree(us);
 		return NULL;
 	}
+	us->conn->us = us;
 	us->base = base;
 	us->node.kind = MPA_NODE_LISTENER;
 	us->node.ops = &usock_node_ops;

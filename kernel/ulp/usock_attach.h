@@ -7,6 +7,8 @@
 
 #include "usock.h"
 
+extern const struct mpa_ops mpa_usock_stream_ops;
+
 int mpa_usock_attach(struct sock *sk);
 int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock);
 void mpa_usock_detach(struct sock *sk);

@@ -251,3 +251,20 @@ int mpa_usock_init(struct sock *sk)
 		usock_set_ops(sk->sk_socket, ops);
 	return ret;
 }
+
+/**
+ * mpa_usock_has_ops - does a socket have the operations of MPA?
+ * @sock: any socket
+ *
+ * Return: true if so: mpa_usock_of() may be called.
+ */
+bool mpa_usock_has_ops(const struct socket *sock)
+{
+	const struct proto_ops *ops = READ_ONCE(sock->ops);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(usock_ops_copies); i++)
+		if (ops == &usock_ops_copies[i].ops)
+			return true;
+	return false;
+}

@@ -6,5 +6,6 @@
 #define MPA_ULP_USOCK_OPS_H
 
 int mpa_usock_init(struct sock *sk);
+bool mpa_usock_has_ops(const struct socket *sock);
 
 #endif /* MPA_ULP_USOCK_OPS_H */

@@ -341,6 +341,8 @@ static u8 opt_state(const struct mpa_usock *us)
 		return MPA_STATE_PLAIN;
 	case MPA_USOCK_FAILED:
 		return MPA_STATE_FAILED;
+	case MPA_USOCK_HANDED_OVER:
+		return MPA_STATE_HANDED_OVER;
 	default:
 		break;
 	}

@@ -211,7 +211,8 @@ static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 
 	*v = (struct mpa_conn_view){
 		.id = conn->id,
-		.owner = conn->sock ? MPA_OWNER_DEVICE : MPA_OWNER_SOCKET,
+		.owner = mpa_conn_owner_is_kernel(conn) ? MPA_OWNER_DEVICE :
+							  MPA_OWNER_SOCKET,
 		.label = conn->label,
 		.listen_id = conn->label.listen_id,
 		.uid = READ_ONCE(sk->sk_uid),

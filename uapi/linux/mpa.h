@@ -166,6 +166,8 @@ struct mpa_sock_params {
  *	answer
  * @MPA_STATE_PLAIN: Responder with %MPA_F_PLAIN: ordinary TCP, the peer does not
  *	use MPA
+ * @MPA_STATE_HANDED_OVER: a queue pair has the connection. Only inet_diag shows
+ *	that: calls for sockets return ENOTSOCK
  */
 enum mpa_sock_state {
 	MPA_STATE_STREAMING	= 0,
@@ -180,6 +182,7 @@ enum mpa_sock_state {
 	MPA_STATE_CLOSED	= 9,
 	MPA_STATE_REPLIED	= 10,
 	MPA_STATE_PLAIN		= 11,
+	MPA_STATE_HANDED_OVER	= 12,
 };
 
 /* mpa_sock_info.error: RFC 5044 section 8 */

@@ -390,9 +390,9 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_DEV_INDEX: u32; only with a device as owner
  * @MPA_A_CONN_QPN: u32; only with a device as owner, once there is a queue pair
  * @MPA_A_CONN_LISTEN_ID: u32; if it was accepted from a listener
- * @MPA_A_CONN_UID: u32; only for a socket of an application
- * @MPA_A_CONN_INODE: u64; only for a socket of an application; as in ss(8) and
- *	/proc
+ * @MPA_A_CONN_UID: u32; only for a socket of an application, also one that it has
+ *	handed to a device
+ * @MPA_A_CONN_INODE: u64; likewise; as in ss(8) and /proc
  * @MPA_A_CONN_LOCAL_ADDR: 4 or 16 bytes; an IPv4 address is never mapped
  * @MPA_A_CONN_LOCAL_PORT: u16, big endian
  * @MPA_A_CONN_REMOTE_ADDR: 4 or 16 bytes

@@ -112,6 +112,7 @@ enum class state : std::uint8_t {
 	closed = MPA_STATE_CLOSED,
 	replied = MPA_STATE_REPLIED,
 	plain = MPA_STATE_PLAIN,
+	handed_over = MPA_STATE_HANDED_OVER,
 };
 
 inline std::string_view name(state value) noexcept
