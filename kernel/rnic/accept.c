@@ -34,7 +34,9 @@ static void rnic_ep_forget_request(struct rnic_ep *ep)
 }
 
 static const struct rnic_ep_role rnic_accept_role = {
-	.gone	= rnic_ep_forget_request,
+	.responder	= true,
+	.request	= rnic_ep_report_request,
+	.gone		= rnic_ep_forget_request,
 };
 
 static int rnic_ep_number_request(struct rnic_ep *ep)
@@ -228,8 +230,14 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	return ep->operational ? rnic_ep_establish(ep, cm_id, e) : -ECONNABORTED;
 }
 
-/* The core does not answer again after accept failed. */
-static void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
+/**
+ * rnic_ep_accept_failed() - end a connection whose Request could not be accepted
+ * @ep: the endpoint, locked, in REQUESTED
+ * @err: the error
+ *
+ * No one will answer the Request again.
+ */
+void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 {
 	rnic_ep_disarm(ep);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {

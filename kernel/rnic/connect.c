@@ -245,11 +245,15 @@ static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 	       (ep->status == -EPROTONOSUPPORT && p->permissive);
 }
 
-/*
- * A peer that refused, or has an older revision, will close and gets a FIN. Any
- * other peer gets a RST.
+/**
+ * rnic_ep_fails_hard() - how is the peer told that startup has failed?
+ * @ep: the endpoint of an Initiator, locked
+ *
+ * A peer that refused, or has an older revision, will close and gets a FIN.
+ *
+ * Return: true: the peer gets a RST.
  */
-static bool rnic_ep_fails_hard(const struct rnic_ep *ep)
+bool rnic_ep_fails_hard(const struct rnic_ep *ep)
 {
 	return ep->status != -ECONNREFUSED && ep->status != -EPROTONOSUPPORT;
 }
@@ -268,5 +272,6 @@ static void rnic_ep_failed(struct rnic_ep *ep)
 
 static const struct rnic_ep_role rnic_connect_role = {
 	.tcp	= rnic_ep_tcp_connecting,
+	.reply	= rnic_ep_report_reply,
 	.failed	= rnic_ep_failed,
 };

@@ -388,7 +388,8 @@ static int details_put_ep(struct sk_buff *msg, struct rnic_ep *ep)
 	struct sock *sk = ep->sock->sk;
 	struct detail details[] = {
 		{ "mpa_state" },
-		{ "role", .word = ep->listener ? "responder" : "initiator" },
+		{ "role",
+		  .word = ep->role->responder ? "responder" : "initiator" },
 		{ "listen_id",
 		  ep->listener ? rnic_listener_id(ep->listener) : 0 },
 		{ "ird" },

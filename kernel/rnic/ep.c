@@ -14,6 +14,7 @@
 static const bool rnic_ep_moves[RNIC_EP_STATES][RNIC_EP_STATES] = {
 	[RNIC_EP_IDLE] = {
 		[RNIC_EP_CONNECTING] = true,
+		[RNIC_EP_REQUESTING] = true,
 		[RNIC_EP_AWAITING] = true,
 		[RNIC_EP_DEAD] = true,
 	},
@@ -127,7 +128,7 @@ void rnic_ep_set_state(struct rnic_ep *ep, enum rnic_ep_state to)
 	rnic_ep_assert_locked(ep);
 	if (WARN_ON_ONCE(!rnic_ep_moves[from][to]))
 		return;
-	if (from == RNIC_EP_AWAITING)
+	if (from == RNIC_EP_AWAITING && ep->listener)
 		rnic_listener_leave(ep->listener);
 	/* Also read under rnic_ep.lock alone. */
 	WRITE_ONCE(ep->state, to);
@@ -301,7 +302,10 @@ void rnic_ep_detach(struct rnic_ep *ep)
 	release_sock(sk);
 	if (!conn)
 		return;
-	mpa_detach(conn);
+	if (ep->file)
+		mpa_give_back(conn);
+	else
+		mpa_detach(conn);
 	atomic_dec(&ep->dev->nr_conn);
 }
 

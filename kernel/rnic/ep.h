@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Endpoints: connections for the iWARP connection manager of the RDMA core. An
- * endpoint has one TCP socket, its MPA stream and its QP.
+ * Endpoints: connections for the iWARP connection manager of the RDMA core, or
+ * from sockets that applications hand over (handover.c). An endpoint has one TCP
+ * socket, its MPA stream and its QP.
  *
  * Locks, outermost first:
  *
@@ -37,6 +38,7 @@
 
 struct mem_cgroup;
 struct rnic_dev;
+struct rnic_handover;
 struct rnic_listener;
 struct rnic_qp;
 
@@ -96,17 +98,27 @@ struct rnic_ep_saved {
 struct rnic_ep;
 
 /**
- * struct rnic_ep_role - callbacks of an Initiator or a Responder
- * @tcp: the state of TCP changed in CONNECTING; NULL for a Responder
- * @failed: the startup exchange failed, rnic_ep.status is the error; NULL for a
- *	Responder
+ * struct rnic_ep_role - an Initiator or a Responder, and who waits for it
+ * @responder: it is a Responder
+ * @tcp: the state of TCP changed in CONNECTING; optional
+ * @request: Responder: a Request has arrived, with @pd_len bytes of private data
+ *	at @pd; an error refuses it. The socket lock is held.
+ * @reply: Initiator: success, with @pd_len bytes of private data at @pd; an error
+ *	ends the connection with a Terminate. The socket lock is held.
+ * @failed: Initiator: the startup exchange failed, rnic_ep.status is the error
+ * @released: QP and identifier were released; optional
  * @gone: the endpoint is DEAD; optional
  *
- * All are called with rnic_ep.lock held.
+ * Unless it says otherwise, rnic_ep.lock is held.
  */
 struct rnic_ep_role {
+	bool responder;
 	void (*tcp)(struct rnic_ep *ep);
+	int (*request)(struct rnic_ep *ep, const struct mpa_frame *req,
+		       const void *pd, u32 pd_len);
+	int (*reply)(struct rnic_ep *ep, const void *pd, u32 pd_len);
 	void (*failed)(struct rnic_ep *ep);
+	void (*released)(struct rnic_ep *ep);
 	void (*gone)(struct rnic_ep *ep);
 };
 
@@ -119,6 +131,8 @@ struct rnic_ep_role {
  * @memcg: memory cgroup to charge, with a reference: that of the connecting
  *	consumer or of the listener; NULL without memory cgroups; constant
  * @sock: TCP socket; constant, released with the last reference
+ * @file: its file, with a reference, if it is the socket of an application; NULL
+ *	if the kernel owns it; constant
  * @conn: MPA stream, NULL when not attached; under the socket lock; changed
  *	only with @lock held, too
  * @state: changed under the socket lock; read under @lock alone with
@@ -126,11 +140,13 @@ struct rnic_ep_role {
  * @role: callbacks of its role; constant
  * @qp: bound QP, with a reference; under the socket lock
  * @qpn: its number, 0 without one; likewise
- * @cm_id: the core's connection identifier, with a reference; under the
- *	socket lock
+ * @cm_id: the core's connection identifier, with a reference; NULL for a socket
+ *	that was handed over; under the socket lock
  * @id_entry: in rnic_dev.ep_ids while @cm_id is set, under rnic_dev.ep_lock
  * @listener: passive: its listener, with a reference; constant
  * @request: passive: number of the Request for the core; constant
+ * @handover: the call that hands the socket over, while it waits; under the
+ *	socket lock
  * @saved: callbacks to restore; under the socket lock
  * @hooked: the callbacks of the socket are replaced; under the socket lock
  * @config: settings at the start of the connection; constant
@@ -144,8 +160,8 @@ struct rnic_ep_role {
  * @ird: inbound Read depth; after a refusal the one offered; under the socket
  *	lock, like all below
  * @ord: outbound Read depth; likewise
- * @status: active: error with which the connection failed, or 0; like @fin_due,
- *	read under @lock alone with READ_ONCE()
+ * @status: error with which startup failed, or 0; like @fin_due, read under
+ *	@lock alone with READ_ONCE()
  * @reply_due: the core waits for CONNECT_REPLY
  * @open: success was reported to the core, which waits for CLOSE
  * @operational: rnic_qp_operational() was called and succeeded
@@ -175,6 +191,7 @@ struct rnic_ep {
 	struct rnic_dev *dev;
 	struct mem_cgroup *memcg;
 	struct socket *sock;
+	struct file *file;
 	struct mpa_conn *conn;
 	enum rnic_ep_state state;
 	const struct rnic_ep_role *role;
@@ -184,6 +201,7 @@ struct rnic_ep {
 	struct hlist_node id_entry;
 	struct rnic_listener *listener;
 	u32 request;
+	struct rnic_handover *handover;
 	struct rnic_ep_saved saved;
 	bool hooked;
 	struct mpa_config config;

@@ -116,6 +116,8 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 		rnic_qp_unbind(qp, ep);
 		rnic_qp_put(qp);
 	}
+	if (ep->role->released)
+		ep->role->released(ep);
 	if (!cm_id)
 		return;
 	if (failed)
@@ -296,29 +298,66 @@ static void rnic_ep_start_linger(struct rnic_ep *ep)
 	mutex_unlock(&dev->ep_lock);
 }
 
+/*
+ * As shutdown(2), but not through the operations of the socket, which an
+ * application may not call while its socket is handed over.
+ */
+static void rnic_ep_send_fin(struct rnic_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	rnic_ep_assert_locked(ep);
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+}
+
+/*
+ * What the peer still sends is dropped: by callbacks of the endpoint, or by the
+ * stream if it must go back to an application in the end.
+ */
+static void rnic_ep_drop_rest(struct rnic_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	rnic_ep_assert_locked(ep);
+	if (ep->file) {
+		mpa_stop(ep->conn);
+		return;
+	}
+	rnic_ep_hook(ep, rnic_ep_drain);
+	rnic_ep_drain(sk);
+}
+
 /**
  * rnic_ep_linger() - release QP and core now, and let TCP finish
  * @ep: the endpoint, locked
+ *
+ * The socket of an application that was refused is plain TCP again instead.
  */
 void rnic_ep_linger(struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
 	bool over;
 
-	rnic_ep_detach(ep);
+	if (ep->file && READ_ONCE(ep->state) == RNIC_EP_REQUESTED) {
+		rnic_ep_finish(ep, false, 0);
+		return;
+	}
+	if (!ep->file)
+		rnic_ep_detach(ep);
 	lock_sock(sk);
 	rnic_ep_set_state(ep, RNIC_EP_LINGERING);
-	/* It is sent below, even if the QP requested it before. */
+	/* It is sent now, even if the QP requested it before. */
 	WRITE_ONCE(ep->fin_due, false);
-	rnic_ep_hook(ep, rnic_ep_drain);
-	rnic_ep_drain(sk);
+	rnic_ep_drop_rest(ep);
 	over = rnic_ep_tcp_over(sk);
+	if (!over)
+		rnic_ep_send_fin(ep);
 	release_sock(sk);
 	if (over) {
 		rnic_ep_finish(ep, false, 0);
 		return;
 	}
-	kernel_sock_shutdown(ep->sock, SHUT_WR);
 	rnic_ep_release_refs(ep, 0);
 	lock_sock(sk);
 	rnic_ep_start_closing(ep);
@@ -369,9 +408,9 @@ void rnic_ep_orderly(struct rnic_ep *ep)
 	fin = rnic_ep_drained(ep);
 	WRITE_ONCE(ep->fin_due, !fin);
 	rnic_ep_start_closing(ep);
-	release_sock(sk);
 	if (fin)
-		kernel_sock_shutdown(ep->sock, SHUT_WR);
+		rnic_ep_send_fin(ep);
+	release_sock(sk);
 }
 
 /**

@@ -5,6 +5,7 @@
 #include "device.h"
 #include "ep.h"
 #include "ep_event.h"
+#include "listener.h"
 #include "trace.h"
 
 static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
@@ -37,6 +38,42 @@ void rnic_ep_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
 	/* The core copies it. */
 	event->private_data = (void *)pd;
 	event->private_data_len = pd_len;
+}
+
+/**
+ * rnic_ep_report_request() - report a Request to the listener
+ * @ep: the endpoint; socket lock held
+ * @req: the Request
+ * @pd: its private data
+ * @pd_len: bytes of it
+ *
+ * Return: 0, or an error of the core.
+ */
+int rnic_ep_report_request(struct rnic_ep *ep, const struct mpa_frame *req,
+			   const void *pd, u32 pd_len)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+		.provider_data = (void *)(unsigned long)ep->request,
+		/*
+		 * Without the enhanced exchange only the settings limit the
+		 * consumer.
+		 */
+		.ird = ep->params.ord,
+		.ord = ep->params.ird,
+	};
+
+	rnic_ep_assert_locked(ep);
+	if (req->enhanced) {
+		event.ird = min_t(u16, req->ird, event.ird);
+		event.ord = min_t(u16, req->ord, event.ord);
+	}
+	rnic_ep_event_set_pd(&event, pd, pd_len);
+	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event.event,
+			    event.status);
+	return rnic_listener_event(ep->listener, &event);
 }
 
 /**

@@ -8,7 +8,6 @@
 #include "device.h"
 #include "ep.h"
 #include "ep_close.h"
-#include "ep_event.h"
 #include "ep_stream.h"
 #include "listener.h"
 #include "qp.h"
@@ -24,12 +23,6 @@ static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *re
 			       const void *pd, u32 pd_len)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
-	struct iw_cm_event event = {
-		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
-		.provider_data = (void *)(unsigned long)ep->request,
-	};
 
 	if (ep->state != RNIC_EP_AWAITING)
 		return;
@@ -37,23 +30,11 @@ static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *re
 	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
 	/* No answer of the consumer could establish the connection. */
 	if (!mpa_rev_supported(&ep->params, req->rev)) {
+		WRITE_ONCE(ep->status, -EPROTONOSUPPORT);
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
-		return;
-	}
-	/*
-	 * Without the enhanced exchange only the settings limit the consumer.
-	 */
-	event.ird = ep->params.ord;
-	event.ord = ep->params.ird;
-	if (req->enhanced) {
-		event.ird = min_t(u16, req->ird, event.ird);
-		event.ord = min_t(u16, req->ord, event.ord);
-	}
-	rnic_ep_event_set_pd(&event, pd, pd_len);
-	trace_rnic_cm_event(&ep->dev->ibdev, ep->sock->sk, event.event,
-			    event.status);
-	if (rnic_listener_event(ep->listener, &event))
+	} else if (ep->role->request(ep, req, pd, pd_len)) {
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
+	}
 }
 
 static void rnic_ep_op_operational(struct mpa_conn *conn,
@@ -110,7 +91,7 @@ static void rnic_ep_op_reply(struct mpa_conn *conn, int status,
 	 * section 8).
 	 */
 	if (!status)
-		status = rnic_ep_report_reply(ep, pd, pd_len);
+		status = ep->role->reply(ep, pd, pd_len);
 	if (!status)
 		return;
 	WRITE_ONCE(ep->status, status);
@@ -176,6 +157,8 @@ static void rnic_ep_op_ended(struct mpa_conn *conn, enum mpa_error code, int err
 	if (code == MPA_ERROR_STARTUP || ep->state == RNIC_EP_AWAITING ||
 	    ep->state == RNIC_EP_REQUESTED)
 		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
+	if (!ep->operational && !ep->status)
+		WRITE_ONCE(ep->status, err ?: -ECONNRESET);
 	if (ep->qp && ep->operational)
 		rnic_qp_closed(ep->qp, err);
 	rnic_ep_kick(ep, RNIC_EP_DO_CLOSED);
@@ -251,6 +234,35 @@ static void rnic_ep_set_rto_min(const struct rnic_ep *ep, struct sock *sk)
 }
 
 /**
+ * rnic_ep_tune() - set up TCP as the settings of the device say
+ * @ep: the endpoint, locked, with a stream
+ *
+ * Process context; takes the socket lock.
+ */
+void rnic_ep_tune(struct rnic_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+
+	rnic_ep_watch_peer(ep, sk);
+	lock_sock(sk);
+	rnic_ep_set_rto_min(ep, sk);
+	release_sock(sk);
+}
+
+static void rnic_ep_use(struct rnic_ep *ep, struct mpa_conn *conn,
+			enum rnic_ep_state to)
+{
+	rnic_ep_assert_locked(ep);
+	atomic_inc(&ep->dev->nr_conn);
+	ep->conn = conn;
+	rnic_ep_set_state(ep, to);
+	mpa_set_config(conn, &ep->config);
+	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
+		mpa_want_early(conn);
+	rnic_ep_label(ep);
+}
+
+/**
  * rnic_ep_attach() - attach a stream to the socket
  * @ep: the endpoint, locked
  * @to: state to move to
@@ -264,24 +276,36 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	rnic_ep_watch_peer(ep, sk);
-	atomic_inc(&ep->dev->nr_conn);
 	lock_sock(sk);
-	ep->conn = conn;
-	rnic_ep_set_state(ep, to);
-	mpa_set_config(conn, &ep->config);
-	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
-		mpa_want_early(conn);
-	rnic_ep_set_rto_min(ep, sk);
-	rnic_ep_label(ep);
+	rnic_ep_use(ep, conn, to);
 	release_sock(sk);
+	rnic_ep_tune(ep);
 	return 0;
+}
+
+/**
+ * rnic_ep_adopt() - use the stream of a socket that was handed over
+ * @ep: the endpoint, locked
+ * @conn: the stream, from mpa_take_file()
+ * @to: state to move to
+ *
+ * rnic_ep_tune() is not called: the socket may still become plain TCP again.
+ */
+void rnic_ep_adopt(struct rnic_ep *ep, struct mpa_conn *conn,
+		   enum rnic_ep_state to)
+{
+	struct sock *sk = ep->sock->sk;
+
+	lock_sock(sk);
+	mpa_set_owner(conn, &rnic_ep_ops, ep);
+	rnic_ep_use(ep, conn, to);
+	release_sock(sk);
 }
 
 /**
  * rnic_ep_bind() - bind the endpoint to a QP and an identifier of the core
  * @ep: the endpoint, locked; takes references
- * @cm_id: the identifier
+ * @cm_id: the identifier; NULL for a socket that was handed over
  * @qp: the QP
  *
  * Return: 0 or an error of rnic_qp_bind().
@@ -294,13 +318,15 @@ int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct rnic_qp *qp)
 	if (ret)
 		return ret;
 	rnic_qp_get(qp);
-	cm_id->add_ref(cm_id);
+	if (cm_id)
+		cm_id->add_ref(cm_id);
 	lock_sock(sk);
 	ep->qp = qp;
 	ep->qpn = qp->ibqp.qp_num;
 	ep->cm_id = cm_id;
 	rnic_ep_label(ep);
 	release_sock(sk);
-	rnic_ep_know_id(ep, cm_id);
+	if (cm_id)
+		rnic_ep_know_id(ep, cm_id);
 	return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Endpoints: creation, and the work that may sleep. */
+#include <linux/file.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -47,6 +48,12 @@ static void rnic_ep_release(struct rnic_ep *ep)
 	case RNIC_EP_CONNECTING:
 	case RNIC_EP_REQUESTING:
 		rnic_ep_abort(ep);
+		break;
+	case RNIC_EP_AWAITING:
+	case RNIC_EP_REQUESTED:
+		/* Only for a socket that was handed over. */
+		if (ep->qp)
+			rnic_ep_abort(ep);
 		break;
 	default:
 		/* In LINGERING the QP was released. Other states have no QP. */
@@ -144,7 +151,10 @@ static void rnic_ep_free(struct work_struct *work)
 {
 	struct rnic_ep *ep = container_of(work, struct rnic_ep, free);
 
-	sock_release(ep->sock);
+	if (ep->file)
+		fput(ep->file);
+	else
+		sock_release(ep->sock);
 	if (ep->listener)
 		rnic_listener_put(ep->listener);
 	mutex_destroy(&ep->lock);

@@ -10,6 +10,7 @@
 
 #include <rdma/mpa-abi.h>
 
+#include "handover.h"
 #include "methods.h"
 #include "qp.h"
 #include "qp_stream.h"
@@ -39,8 +40,111 @@ DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_QP_MODIFY,
 					       UVERBS_ATTR_TYPE(u32),
 					       UA_OPTIONAL));
 
+/* Optional bytes of the caller, at most @max; they live as long as @attrs. */
+static int methods_get_bytes(const struct uverbs_attr_bundle *attrs, u16 id,
+			     u32 max, const void **bytes, u32 *len)
+{
+	*bytes = NULL;
+	*len = 0;
+	if (!uverbs_attr_is_valid(attrs, id))
+		return 0;
+	*bytes = uverbs_attr_get_alloced_ptr(attrs, id);
+	if (IS_ERR(*bytes))
+		return PTR_ERR(*bytes);
+	*len = uverbs_attr_get_len(attrs, id);
+	return *len > max ? -EMSGSIZE : 0;
+}
+
+static int methods_get_handover(const struct uverbs_attr_bundle *attrs,
+				struct rnic_handover *h, int *fd)
+{
+	struct mpa_qp_from_socket params;
+	int ret;
+
+	ret = uverbs_copy_from(&params, attrs, MPA_ATTR_QP_FROM_SOCKET_PARAMS);
+	if (ret)
+		return ret;
+	if (params.flags & ~MPA_QP_SOCKET_RESPONDER)
+		return -EINVAL;
+	*fd = params.fd;
+	*h = (struct rnic_handover){
+		.responder = params.flags & MPA_QP_SOCKET_RESPONDER,
+		.ird = params.ird,
+		.ord = params.ord,
+	};
+	ret = methods_get_bytes(attrs, MPA_ATTR_QP_FROM_SOCKET_LAST,
+				MPA_MAX_LAST_MESSAGE, &h->last, &h->last_len);
+	if (!ret)
+		ret = methods_get_bytes(attrs, MPA_ATTR_QP_FROM_SOCKET_PD,
+					MPA_MAX_SOCKET_PD, &h->pd, &h->pd_len);
+	if (!ret && h->last_len && !h->responder)
+		ret = -EINVAL;
+	return ret;
+}
+
+static int methods_put_handover(const struct uverbs_attr_bundle *attrs,
+				const struct rnic_handover *h)
+{
+	const struct mpa_qp_from_socket_resp resp = {
+		.ird = h->ird,
+		.ord = h->ord,
+		.peer_pd_len = h->peer_pd_len,
+	};
+	int ret;
+
+	ret = uverbs_copy_to(attrs, MPA_ATTR_QP_FROM_SOCKET_RESULT, &resp,
+			     sizeof(resp));
+	if (!ret && uverbs_attr_is_valid(attrs, MPA_ATTR_QP_FROM_SOCKET_PEER_PD))
+		ret = uverbs_copy_to(attrs, MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
+				     h->peer_pd, h->peer_pd_len);
+	return ret;
+}
+
+static int UVERBS_HANDLER(MPA_METHOD_QP_FROM_SOCKET)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs,
+						 MPA_ATTR_QP_FROM_SOCKET_HANDLE);
+	struct rnic_handover h;
+	int fd, ret;
+
+	ret = methods_get_handover(attrs, &h, &fd);
+	if (ret)
+		return ret;
+	ret = rnic_qp_from_socket(to_rnic_qp(ibqp), fd, &h);
+	/* The core has this one for commands that do not exist. */
+	if (ret == -EPROTONOSUPPORT)
+		ret = -EPROTO;
+	/* Without a place for the results, the connection is there all the same. */
+	if (!ret || ret == -ECONNREFUSED)
+		ret = methods_put_handover(attrs, &h) ?: ret;
+	return ret;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_QP_FROM_SOCKET,
+			    UVERBS_ATTR_IDR(MPA_ATTR_QP_FROM_SOCKET_HANDLE,
+					    UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MPA_ATTR_QP_FROM_SOCKET_PARAMS,
+					       UVERBS_ATTR_STRUCT(struct mpa_qp_from_socket,
+								  ord),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MPA_ATTR_QP_FROM_SOCKET_LAST,
+					       UVERBS_ATTR_MIN_SIZE(1),
+					       UA_OPTIONAL, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_IN(MPA_ATTR_QP_FROM_SOCKET_PD,
+					       UVERBS_ATTR_MIN_SIZE(1),
+					       UA_OPTIONAL, UA_ALLOC_AND_COPY),
+			    UVERBS_ATTR_PTR_OUT(MPA_ATTR_QP_FROM_SOCKET_RESULT,
+						UVERBS_ATTR_STRUCT(struct mpa_qp_from_socket_resp,
+								   reserved),
+						UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
+						UVERBS_ATTR_MIN_SIZE(1),
+						UA_OPTIONAL));
+
 ADD_UVERBS_METHODS(methods_of_qp, UVERBS_OBJECT_QP,
-		   &UVERBS_METHOD(MPA_METHOD_QP_MODIFY));
+		   &UVERBS_METHOD(MPA_METHOD_QP_MODIFY),
+		   &UVERBS_METHOD(MPA_METHOD_QP_FROM_SOCKET));
 
 /* rnic_query_ucontext() writes it. */
 ADD_UVERBS_ATTRIBUTES_SIMPLE(attributes_of_context, UVERBS_OBJECT_DEVICE,

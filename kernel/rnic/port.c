@@ -12,10 +12,8 @@
  * of a port; accepting takes no other lock. rnic_listener.lock protects the
  * core's identifier.
  */
-#include <linux/inetdevice.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <net/addrconf.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
@@ -42,35 +40,6 @@ static LIST_HEAD(rnic_ports);
 
 /* Accepting ---------------------------------------------------------------- */
 
-static bool rnic_port_netdev_has_ipv4(struct net_device *netdev, __be32 addr)
-{
-	const struct in_ifaddr *ifa;
-	struct in_device *in_dev;
-	bool has = false;
-
-	rcu_read_lock();
-	in_dev = __in_dev_get_rcu(netdev);
-	if (in_dev)
-		in_dev_for_each_ifa_rcu(ifa, in_dev)
-			has |= ifa->ifa_local == addr;
-	/* Every address of 127/8 is local, but only one is in the list. */
-	has = has || __ip_dev_find(dev_net(netdev), addr, false) == netdev;
-	rcu_read_unlock();
-	return has;
-}
-
-static bool rnic_port_netdev_has(struct net_device *netdev,
-				 const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-
-	if (addr->ss_family == AF_INET)
-		return rnic_port_netdev_has_ipv4(netdev, sin->sin_addr.s_addr);
-	return IS_ENABLED(CONFIG_IPV6) &&
-	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
-}
-
 /*
  * The listener of a connection, with a reference, or NULL. A socket bound to a
  * network device has a link-local address, which is not unique.
@@ -90,7 +59,7 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 			found = lp->l;
 			break;
 		}
-		if (!found && rnic_port_netdev_has(netdev, addr))
+		if (!found && rnic_addr_on_netdev(netdev, addr))
 			found = lp->l;
 	}
 	if (found)

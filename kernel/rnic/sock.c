@@ -2,6 +2,8 @@
 /*
  * TCP sockets and addresses of connections and listeners.
  */
+#include <linux/inetdevice.h>
+#include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
@@ -27,6 +29,42 @@ int rnic_addr_len(const struct sockaddr_storage *addr)
 	default:
 		return 0;
 	}
+}
+
+static bool rnic_addr_on_netdev_ipv4(struct net_device *netdev, __be32 addr)
+{
+	const struct in_ifaddr *ifa;
+	struct in_device *in_dev;
+	bool has = false;
+
+	rcu_read_lock();
+	in_dev = __in_dev_get_rcu(netdev);
+	if (in_dev)
+		in_dev_for_each_ifa_rcu(ifa, in_dev)
+			has |= ifa->ifa_local == addr;
+	/* Every address of 127/8 is local, but only one is in the list. */
+	has = has || __ip_dev_find(dev_net(netdev), addr, false) == netdev;
+	rcu_read_unlock();
+	return has;
+}
+
+/**
+ * rnic_addr_on_netdev() - is an address one of a network device?
+ * @netdev: the network device
+ * @addr: the address
+ *
+ * Any context. Return: true if so.
+ */
+bool rnic_addr_on_netdev(struct net_device *netdev,
+			 const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+
+	if (addr->ss_family == AF_INET)
+		return rnic_addr_on_netdev_ipv4(netdev, sin->sin_addr.s_addr);
+	return IS_ENABLED(CONFIG_IPV6) &&
+	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
 }
 
 /**

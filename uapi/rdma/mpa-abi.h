@@ -284,6 +284,7 @@ enum {
 /* Of UVERBS_OBJECT_QP. */
 enum {
 	MPA_METHOD_QP_MODIFY		= 1U << 12,
+	MPA_METHOD_QP_FROM_SOCKET,
 };
 
 /**
@@ -295,6 +296,70 @@ enum {
 enum mpa_attrs_qp_modify {
 	MPA_ATTR_QP_MODIFY_HANDLE	= 1U << 12,
 	MPA_ATTR_QP_MODIFY_RECEIVE_WAIT,
+};
+
+/**
+ * enum mpa_attrs_qp_from_socket - attributes of MPA_METHOD_QP_FROM_SOCKET
+ * @MPA_ATTR_QP_FROM_SOCKET_HANDLE: handle of the queue pair, which is in IDLE
+ * @MPA_ATTR_QP_FROM_SOCKET_PARAMS: in: struct mpa_qp_from_socket
+ * @MPA_ATTR_QP_FROM_SOCKET_LAST: in: last message of streaming mode, up to
+ *	%MPA_MAX_LAST_MESSAGE bytes, that a Responder sends; optional
+ * @MPA_ATTR_QP_FROM_SOCKET_PD: in: private data of the Request or the Reply, up to
+ *	%MPA_MAX_SOCKET_PD bytes; optional
+ * @MPA_ATTR_QP_FROM_SOCKET_RESULT: out: struct mpa_qp_from_socket_resp, after success
+ *	and after ECONNREFUSED
+ * @MPA_ATTR_QP_FROM_SOCKET_PEER_PD: out: private data of the peer, likewise, as far as
+ *	there is room; optional
+ *
+ * The connection of a TCP socket of the caller, which must have the protocol mpa and
+ * not have started it, goes to the queue pair. The call waits for the startup
+ * exchange. In RTS, and until the queue pair has left the connection, the file of the
+ * socket is no socket. See mpadv(3).
+ */
+enum mpa_attrs_qp_from_socket {
+	MPA_ATTR_QP_FROM_SOCKET_HANDLE	= 1U << 12,
+	MPA_ATTR_QP_FROM_SOCKET_PARAMS,
+	MPA_ATTR_QP_FROM_SOCKET_LAST,
+	MPA_ATTR_QP_FROM_SOCKET_PD,
+	MPA_ATTR_QP_FROM_SOCKET_RESULT,
+	MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
+};
+
+/* mpa_qp_from_socket.flags */
+enum {
+	MPA_QP_SOCKET_RESPONDER	= 1 << 0,	/* waits for a Request; else sends it */
+};
+
+/* Bytes of a last message of streaming mode, and of private data. */
+#define MPA_MAX_LAST_MESSAGE	4096
+#define MPA_MAX_SOCKET_PD	508
+
+/**
+ * struct mpa_qp_from_socket - how a socket goes to a queue pair
+ * @fd: the socket
+ * @flags: MPA_QP_SOCKET_*
+ * @ird: inbound Read depth to request; the settings of the device limit it
+ * @ord: outbound Read depth to request; likewise
+ */
+struct mpa_qp_from_socket {
+	__s32 fd;
+	__u32 flags;
+	__u32 ird;
+	__u32 ord;
+};
+
+/**
+ * struct mpa_qp_from_socket_resp - what came of it
+ * @ird: inbound Read depth; after a refusal the one that the peer would have needed
+ * @ord: outbound Read depth; after a refusal the one that the peer offers
+ * @peer_pd_len: bytes of private data that the peer has sent, up to 255
+ * @reserved: zero
+ */
+struct mpa_qp_from_socket_resp {
+	__u32 ird;
+	__u32 ord;
+	__u32 peer_pd_len;
+	__u32 reserved;
 };
 
 /* Milliseconds that a message may wait for a receive. */

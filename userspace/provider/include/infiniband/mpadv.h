@@ -7,9 +7,11 @@
 #define INFINIBAND_MPADV_H
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -19,6 +21,51 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* A command of the driver with its attributes; not for applications. */
+union mpadv_cmd {
+	struct ib_uverbs_ioctl_hdr hdr;
+	char room[sizeof(struct ib_uverbs_ioctl_hdr) + 6 * sizeof(struct ib_uverbs_attr)];
+};
+
+static inline void mpadv_cmd_add(union mpadv_cmd *cmd, uint16_t id, uint64_t data,
+				 uint16_t len)
+{
+	struct ib_uverbs_attr *attr = &cmd->hdr.attrs[cmd->hdr.num_attrs++];
+
+	attr->attr_id = id;
+	attr->flags = UVERBS_ATTR_F_MANDATORY;
+	attr->len = len;
+	attr->data = data;
+	cmd->hdr.length += sizeof(*attr);
+}
+
+/* Up to 8 bytes of input are in the attribute itself. */
+static inline void mpadv_cmd_add_in(union mpadv_cmd *cmd, uint16_t id,
+				    const void *bytes, uint32_t len)
+{
+	uint64_t data = (uintptr_t)bytes;
+
+	if (len <= sizeof(data))
+		memcpy(&data, bytes, len);
+	if (len)
+		mpadv_cmd_add(cmd, id, data, (uint16_t)len);
+}
+
+static inline void mpadv_cmd_begin(union mpadv_cmd *cmd, const struct ibv_qp *qp,
+				   uint16_t method, uint16_t handle)
+{
+	memset(cmd, 0, sizeof(*cmd));
+	cmd->hdr.length = sizeof(cmd->hdr);
+	cmd->hdr.object_id = UVERBS_OBJECT_QP;
+	cmd->hdr.method_id = method;
+	mpadv_cmd_add(cmd, handle, qp->handle, 0);
+}
+
+static inline int mpadv_cmd_run(union mpadv_cmd *cmd, const struct ibv_qp *qp)
+{
+	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, cmd) ? errno : 0;
+}
 
 /**
  * mpadv_set_receive_wait() - let messages wait for receives
@@ -34,28 +81,111 @@ extern "C" {
  */
 static inline int mpadv_set_receive_wait(struct ibv_qp *qp, uint32_t milliseconds)
 {
-	union {
-		struct ib_uverbs_ioctl_hdr hdr;
-		char room[sizeof(struct ib_uverbs_ioctl_hdr) +
-			  2 * sizeof(struct ib_uverbs_attr)];
-	} cmd;
-	struct ib_uverbs_attr *attr = cmd.hdr.attrs;
+	union mpadv_cmd cmd;
 
-	memset(&cmd, 0, sizeof(cmd));
-	cmd.hdr.length = sizeof(cmd);
-	cmd.hdr.object_id = UVERBS_OBJECT_QP;
-	cmd.hdr.method_id = MPA_METHOD_QP_MODIFY;
-	cmd.hdr.num_attrs = 2;
-	attr->attr_id = MPA_ATTR_QP_MODIFY_HANDLE;
-	attr->flags = UVERBS_ATTR_F_MANDATORY;
-	attr->data = qp->handle;
-	attr++;
-	attr->attr_id = MPA_ATTR_QP_MODIFY_RECEIVE_WAIT;
-	attr->flags = UVERBS_ATTR_F_MANDATORY;
-	attr->len = sizeof(milliseconds);
-	/* Up to 8 bytes of data are in the attribute itself. */
-	attr->data = milliseconds;
-	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+	mpadv_cmd_begin(&cmd, qp, MPA_METHOD_QP_MODIFY, MPA_ATTR_QP_MODIFY_HANDLE);
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_MODIFY_RECEIVE_WAIT, &milliseconds,
+			 sizeof(milliseconds));
+	return mpadv_cmd_run(&cmd, qp);
+}
+
+enum {
+	MPADV_SOCKET_RESPONDER	= MPA_QP_SOCKET_RESPONDER,
+	/* TCP_ULP of headers that not everyone can include */
+	MPADV_TCP_ULP		= 31,
+};
+
+/**
+ * struct mpadv_socket_attr - how a socket is handed to a queue pair
+ * @fd: the socket: connected TCP, whose local address is one of the network device
+ * @flags: %MPADV_SOCKET_RESPONDER: waits for the peer's Request; else sends it
+ * @last_message: Responder: sent to the peer before it may send the Request; or NULL
+ * @last_message_len: bytes of it, up to %MPA_MAX_LAST_MESSAGE
+ * @private_data: for the Request or the Reply; or NULL
+ * @private_data_len: bytes of it, up to %MPA_MAX_SOCKET_PD
+ * @ird: inbound Read depth to request; then the one agreed on or, after %ECONNREFUSED,
+ *	the one that the peer would have needed
+ * @ord: outbound Read depth to request; then the one agreed on or offered
+ * @peer_data: room for private data of the peer; or NULL
+ * @peer_data_len: bytes of room; then bytes that the peer has sent, perhaps more
+ */
+struct mpadv_socket_attr {
+	int fd;
+	uint32_t flags;
+	const void *last_message;
+	uint32_t last_message_len;
+	const void *private_data;
+	uint32_t private_data_len;
+	uint32_t ird;
+	uint32_t ord;
+	void *peer_data;
+	uint32_t peer_data_len;
+};
+
+/**
+ * mpadv_modify_qp_from_socket() - connect a queue pair by a socket in use
+ * @qp: queue pair of an mpa device, in IBV_QPS_RESET or IBV_QPS_INIT
+ * @attr: the socket, and how; results are stored
+ *
+ * The queue pair goes to IBV_QPS_RTS through the startup exchange of MPA, which the call
+ * waits for. Until it has left the connection, calls for sockets return %ENOTSOCK for
+ * the file; then those of mpa(7) find the end of the stream. The file descriptor may be
+ * closed at any time. Another thread may end the wait by moving the queue pair to
+ * IBV_QPS_ERR; a signal that does not kill has to wait.
+ *
+ * Return: 0 or a positive errno. The socket is ordinary TCP as before, except that the
+ * protocol mpa is attached, after %ECONNREFUSED: the peer has rejected; %EBUSY: the file
+ * has other users, also in other processes, or a call is under way; %ENOTEMPTY: Initiator
+ * with bytes that were not read; %EADDRNOTAVAIL, %ENODEV: the address, or the network
+ * namespace, is not that of the device; %EISCONN, %EINVAL: the queue pair is connected, or
+ * in another state; %EBADF, %ENOTSOCK, %ENOTCONN, %EEXIST, %ENOENT, %EINVAL: the socket,
+ * as for TCP_ULP of mpa(7); %EMSGSIZE: bytes in @attr; %EPROTONOSUPPORT: the module is
+ * older than this; %ENOMEM. The connection has ended after %EPROTO, %ETIMEDOUT,
+ * %ECONNRESET, %ECONNABORTED and others of mpa(7).
+ */
+static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
+					      struct mpadv_socket_attr *attr)
+{
+	struct mpa_qp_from_socket_resp resp;
+	struct mpa_qp_from_socket params;
+	union mpadv_cmd cmd;
+	int ret;
+
+	/* Too long for a field of the command. */
+	if (attr->last_message_len > MPA_MAX_LAST_MESSAGE ||
+	    attr->private_data_len > MPA_MAX_SOCKET_PD)
+		return EMSGSIZE;
+	if (setsockopt(attr->fd, IPPROTO_TCP, MPADV_TCP_ULP, "mpa", 3) &&
+	    errno != EEXIST)
+		return errno;
+	memset(&resp, 0, sizeof(resp));
+	params.fd = attr->fd;
+	params.flags = attr->flags;
+	params.ird = attr->ird;
+	params.ord = attr->ord;
+	mpadv_cmd_begin(&cmd, qp, MPA_METHOD_QP_FROM_SOCKET,
+			MPA_ATTR_QP_FROM_SOCKET_HANDLE);
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_FROM_SOCKET_PARAMS, &params, sizeof(params));
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_FROM_SOCKET_LAST, attr->last_message,
+			 attr->last_message_len);
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_FROM_SOCKET_PD, attr->private_data,
+			 attr->private_data_len);
+	mpadv_cmd_add(&cmd, MPA_ATTR_QP_FROM_SOCKET_RESULT, (uintptr_t)&resp,
+		      sizeof(resp));
+	if (attr->peer_data_len)
+		mpadv_cmd_add(&cmd, MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
+			      (uintptr_t)attr->peer_data,
+			      attr->peer_data_len < UINT16_MAX ?
+				      (uint16_t)attr->peer_data_len : UINT16_MAX);
+	ret = mpadv_cmd_run(&cmd, qp);
+	if (!ret || ret == ECONNREFUSED) {
+		attr->ird = resp.ird;
+		attr->ord = resp.ord;
+		attr->peer_data_len = resp.peer_pd_len;
+	}
+	if (!ret)
+		qp->state = IBV_QPS_RTS;
+	return ret;
 }
 
 #ifdef __cplusplus

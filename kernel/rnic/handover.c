@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Endpoints: sockets that applications hand over to queue pairs (RFC 5044
+ * section 7.1.5 and appendix B.3).
+ *
+ * The call waits for the end of the startup exchange, so there is no identifier
+ * of the core. The endpoint holds a reference to the file of the socket. When it
+ * is DEAD, the application has the stream again: as plain TCP if the startup
+ * exchange ended with a rejection or did not begin, else as one that has ended.
+ */
+#include <linux/file.h>
+#include <net/tcp.h>
+
+#include "accept.h"
+#include "cm_params.h"
+#include "connect.h"
+#include "device.h"
+#include "ep_close.h"
+#include "ep_stream.h"
+#include "ep_work.h"
+#include "handover.h"
+#include "qp.h"
+#include "sock.h"
+#include "ulp/mpa.h"
+
+/* What the peer has sent; the socket lock is held. */
+static void rnic_handover_note(struct rnic_ep *ep, const void *pd, u32 pd_len)
+{
+	struct rnic_handover *h = ep->handover;
+
+	rnic_ep_assert_locked(ep);
+	if (!h)
+		return;
+	h->peer_pd_len = pd_len;
+	memcpy(h->peer_pd, pd, pd_len);
+}
+
+static void rnic_handover_note_depths(struct rnic_ep *ep)
+{
+	struct rnic_handover *h = ep->handover;
+
+	rnic_ep_assert_locked(ep);
+	h->ird = ep->ird;
+	h->ord = ep->ord;
+}
+
+static int rnic_handover_request(struct rnic_ep *ep, const struct mpa_frame *req,
+				 const void *pd, u32 pd_len)
+{
+	rnic_handover_note(ep, pd, pd_len);
+	if (ep->handover)
+		complete(&ep->handover->done);
+	return 0;
+}
+
+static int rnic_handover_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
+{
+	struct rnic_handover *h = ep->handover;
+
+	/* The caller was killed, and aborts. */
+	if (!h)
+		return -ECONNABORTED;
+	rnic_handover_note(ep, pd, pd_len);
+	rnic_handover_note_depths(ep);
+	h->open = true;
+	rnic_count(ep->dev, RNIC_CNT_CONN_ACTIVE);
+	complete(&h->done);
+	return 0;
+}
+
+static void rnic_handover_failed(struct rnic_ep *ep)
+{
+	rnic_count(ep->dev, ep->status == -ECONNREFUSED ?
+				   RNIC_CNT_CONN_REJECTED :
+				   RNIC_CNT_CONN_STARTUP_ERROR);
+	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);
+}
+
+static void rnic_handover_released(struct rnic_ep *ep)
+{
+	struct sock *sk = ep->sock->sk;
+	struct rnic_handover *h;
+
+	lock_sock(sk);
+	h = ep->handover;
+	if (h && !h->open) {
+		h->status = ep->status ?: -ECONNABORTED;
+		if (h->status == -ECONNREFUSED) {
+			rnic_handover_note(ep, ep->reply_pd, ep->reply_pd_len);
+			rnic_handover_note_depths(ep);
+		}
+		complete(&h->done);
+	}
+	release_sock(sk);
+}
+
+static const struct rnic_ep_role rnic_handover_initiator = {
+	.reply		= rnic_handover_reply,
+	.failed		= rnic_handover_failed,
+	.released	= rnic_handover_released,
+};
+
+static const struct rnic_ep_role rnic_handover_responder = {
+	.responder	= true,
+	.request	= rnic_handover_request,
+	.released	= rnic_handover_released,
+};
+
+/*
+ * The socket must be one that rdma_cm could have made for the device. An
+ * Initiator sends the last message of streaming mode by itself, and what came
+ * before the Request cannot be its Reply.
+ */
+static int rnic_handover_check(struct rnic_dev *dev, struct socket *sock,
+			       const struct rnic_handover *h)
+{
+	struct sockaddr_storage local, remote;
+	struct sock *sk = sock->sk;
+	bool unread;
+	int ret;
+
+	if (!net_eq(sock_net(sk), dev_net(dev->netdev)))
+		return -ENODEV;
+	ret = rnic_sock_names(sock, &local, &remote);
+	if (ret)
+		return ret;
+	if (!rnic_addr_on_netdev(dev->netdev, &local))
+		return -EADDRNOTAVAIL;
+	lock_sock(sk);
+	unread = tcp_sk(sk)->rcv_nxt != tcp_sk(sk)->copied_seq;
+	release_sock(sk);
+	return unread && !h->responder ? -ENOTEMPTY : 0;
+}
+
+static int rnic_handover_start(struct rnic_ep *ep, const struct rnic_handover *h)
+{
+	const u32 *v = ep->config.v;
+
+	if (h->responder)
+		return mpa_start_responder(ep->conn, h->last, h->last_len,
+					   v[MPA_A_CONFIG_STARTUP_TIMEOUT]);
+	return mpa_start_initiator(ep->conn, &ep->params, h->pd, h->pd_len,
+				   v[MPA_A_CONFIG_REPLY_TIMEOUT]);
+}
+
+/*
+ * Returns the endpoint with a reference, its startup exchange begun. Takes over
+ * @file and @conn, also on errors.
+ */
+static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
+					   struct rnic_qp *qp, struct file *file,
+					   struct mpa_conn *conn,
+					   const struct mpa_config *cfg,
+					   struct rnic_handover *h)
+{
+	struct socket *sock = mpa_socket(conn);
+	struct rnic_ep *ep;
+	int ret;
+
+	ep = rnic_ep_create(dev, sock, h->responder ? &rnic_handover_responder :
+						      &rnic_handover_initiator);
+	if (IS_ERR(ep)) {
+		mpa_give_back(conn);
+		fput(file);
+		return ep;
+	}
+	ep->file = file;
+	ep->config = *cfg;
+	rnic_cm_fill_params(cfg, h->ird, h->ord, &ep->params);
+	ep->handover = h;
+	rnic_sock_names(sock, &ep->local, &ep->remote);
+	rnic_ep_adopt(ep, conn, h->responder ? RNIC_EP_AWAITING :
+					       RNIC_EP_REQUESTING);
+	ret = rnic_ep_bind(ep, NULL, qp);
+	if (!ret)
+		ret = rnic_handover_start(ep, h);
+	if (!ret) {
+		mutex_unlock(&ep->lock);
+		return ep;
+	}
+	rnic_ep_finish(ep, false, 0);
+	rnic_ep_unuse(ep);
+	return ERR_PTR(ret);
+}
+
+/* The Request has come. */
+static void rnic_handover_accept(struct rnic_ep *ep, struct rnic_handover *h)
+{
+	struct sock *sk = ep->sock->sk;
+	int ret;
+
+	ret = mpa_accept(ep->conn, &ep->params, h->pd, h->pd_len);
+	if (!ret && !ep->operational)
+		ret = -ECONNABORTED;
+	if (ret) {
+		WRITE_ONCE(ep->status, ret);
+		rnic_ep_accept_failed(ep, ret);
+		return;
+	}
+	rnic_ep_disarm(ep);
+	rnic_count(ep->dev, RNIC_CNT_CONN_PASSIVE);
+	lock_sock(sk);
+	rnic_handover_note_depths(ep);
+	h->open = true;
+	release_sock(sk);
+}
+
+static bool rnic_handover_starting(const struct rnic_ep *ep)
+{
+	enum rnic_ep_state state = READ_ONCE(ep->state);
+
+	return state == RNIC_EP_REQUESTING || state == RNIC_EP_AWAITING ||
+	       state == RNIC_EP_REQUESTED;
+}
+
+/*
+ * Drops the reference of rnic_handover_begin(). The wait has the limits of the
+ * settings. A startup exchange cannot be resumed, so only a signal that kills
+ * ends it.
+ */
+static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h)
+{
+	bool killed = wait_for_completion_killable(&h->done);
+	struct sock *sk = ep->sock->sk;
+
+	mutex_lock(&ep->lock);
+	if (killed && rnic_handover_starting(ep)) {
+		WRITE_ONCE(ep->status, -EINTR);
+		rnic_ep_abort(ep);
+	} else if (READ_ONCE(ep->state) == RNIC_EP_REQUESTED) {
+		rnic_handover_accept(ep, h);
+	}
+	lock_sock(sk);
+	ep->handover = NULL;
+	release_sock(sk);
+	if (READ_ONCE(ep->state) == RNIC_EP_ESTABLISHED)
+		rnic_ep_tune(ep);
+	rnic_ep_unuse(ep);
+	return h->open ? 0 : h->status;
+}
+
+/**
+ * rnic_qp_from_socket() - connect a QP by the socket of an application
+ * @qp: the QP, in IDLE; of the caller
+ * @fd: the socket: TCP with the protocol mpa attached and not started
+ * @h: how; its results are set, also after a refusal
+ *
+ * Process context; waits for the peer. What the startup exchange agrees on is
+ * limited by the settings of the device, as for rdma_cm.
+ *
+ * Return: 0, and the QP is in RTS; else the socket is plain TCP as before, with
+ * errors of mpa_take_file() or -EBADF, -ENODEV (connections are disabled, or the
+ * socket is in another namespace), -EADDRNOTAVAIL (its address is not one of the
+ * device), -ENOTEMPTY (Initiator with unread bytes), -EINVAL or -EISCONN (the
+ * QP), -ENOMEM, -ECONNREFUSED (the peer has rejected); or the connection has
+ * ended, with errors of &mpa_ops.reply, &mpa_ops.ended or mpa_accept(), or
+ * -EINTR (killed), or -ECONNABORTED: QP or device have ended it.
+ */
+int rnic_qp_from_socket(struct rnic_qp *qp, int fd, struct rnic_handover *h)
+{
+	struct rnic_dev *dev = to_rnic_dev(qp->ibqp.device);
+	struct mpa_config cfg;
+	struct mpa_conn *conn;
+	struct rnic_ep *ep;
+	struct file *file;
+	int ret;
+
+	ret = rnic_cm_get_config(dev, &cfg);
+	if (ret)
+		return ret;
+	file = fget(fd);
+	if (!file)
+		return -EBADF;
+	conn = mpa_take_file(file);
+	if (IS_ERR(conn)) {
+		fput(file);
+		return PTR_ERR(conn);
+	}
+	ret = rnic_handover_check(dev, mpa_socket(conn), h);
+	if (ret) {
+		mpa_give_back(conn);
+		fput(file);
+		return ret;
+	}
+	init_completion(&h->done);
+	ep = rnic_handover_begin(dev, qp, file, conn, &cfg, h);
+	return IS_ERR(ep) ? PTR_ERR(ep) : rnic_handover_finish(ep, h);
+}
