@@ -1,0 +1,1 @@
+../debug/61-handover.sh
