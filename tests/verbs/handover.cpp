@@ -254,6 +254,23 @@ CASE("handover: from a dialogue to RDMA and back to nothing")
 	}
 }
 
+CASE("handover: the end that has accepted may be the Initiator")
+{
+	Ends ends;
+	HandOver active = initiator(), passive = responder("begin\n");
+	auto other = std::async(std::launch::async, [&] {
+		return passive.run(ends.near, ends.tcp.near.get());
+	});
+
+	expect_text(ends.tcp.far.get(), "begin\n");
+	is(active.run(ends.far, ends.tcp.far.get()), 0, "the Initiator");
+	is(other.get(), 0, "the Responder");
+	ends.near.post_receive(1);
+	ends.far.send(2);
+	expect_good(ends.near.completion(), 1);
+	expect_good(ends.far.completion(), 2);
+}
+
 CASE("handover: what the Initiator sends first may be there before the call")
 {
 	WithWire pair(2);

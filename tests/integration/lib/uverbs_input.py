@@ -11,6 +11,7 @@ import fcntl
 import itertools
 import mmap
 import os
+import socket
 import struct
 import sys
 from pathlib import Path
@@ -391,12 +392,55 @@ def own_commands(device, results):
             ("an unknown attribute", (handle, (FIRST_OWN + 2, 4, 5)), "EPROTONOSUPPORT")):
         _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN, attributes)
         results.same(f"change of a queue pair by its own command: {name}", error, wanted)
-    _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle,))
+    _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 2, (handle,))
     results.same("an unknown command", error, "EPROTONOSUPPORT")
     _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN, (handle,), driver=5)
     results.same("a command of another driver", error, "EINVAL")
+    handed_over(device, handle, results)
     device.destroy_qp(qp)
     device.destroy_cq(cq)
+
+
+def handed_over(device, handle, results):
+    """What goes wrong before a socket is looked at, and with sockets that are of no use."""
+    plain = socket.socket()
+    room = ctypes.create_string_buffer(8192)
+    at = ctypes.addressof(room)
+    nowhere = 1 << 60
+    result = (FIRST_OWN + 4, 16, at + 4096)
+
+    def params(fd=-1, flags=0):
+        room[:16] = struct.pack("=iIII", fd, flags, 1, 1)
+        return (FIRST_OWN + 1, 16, at)
+
+    for name, more, wanted in (
+            ("no parameters", lambda: (result,), "EINVAL"),
+            ("no result", lambda: (params(),), "EINVAL"),
+            ("short parameters", lambda: ((FIRST_OWN + 1, 12, at), result), "EINVAL"),
+            ("parameters nowhere", lambda: ((FIRST_OWN + 1, 16, nowhere), result),
+             "EFAULT"),
+            ("a short result", lambda: (params(), (FIRST_OWN + 4, 8, at)), "EINVAL"),
+            ("an unknown flag", lambda: (params(flags=2), result), "EINVAL"),
+            ("a last message of an Initiator",
+             lambda: (params(), result, (FIRST_OWN + 2, 9, at)), "EINVAL"),
+            ("a last message nowhere",
+             lambda: (params(flags=1), result, (FIRST_OWN + 2, 9, nowhere)), "EFAULT"),
+            ("too long a last message",
+             lambda: (params(flags=1), result, (FIRST_OWN + 2, 4097, at)), "EMSGSIZE"),
+            ("too long private data",
+             lambda: (params(), result, (FIRST_OWN + 3, 509, at)), "EMSGSIZE"),
+            ("no room for private data",
+             lambda: (params(), result, (FIRST_OWN + 5, 0, at)), "EINVAL"),
+            ("an unknown attribute",
+             lambda: (params(), result, (FIRST_OWN + 6, 4, 5)), "EPROTONOSUPPORT"),
+            ("no file", lambda: (params(), result), "EBADF"),
+            ("the device itself", lambda: (params(device.fd), result), "ENOTSOCK"),
+            ("a socket without MPA", lambda: (params(plain.fileno()), result), "EINVAL"),
+            ("a result nowhere",
+             lambda: (params(), (FIRST_OWN + 4, 16, nowhere)), "EBADF")):
+        _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle, *more()))
+        results.same(f"hand-over of a socket: {name}", error, wanted)
+    plain.close()
 
 
 def mappings(device, results):
