@@ -84,8 +84,8 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
  * @ep: the endpoint, locked
  * @err: for the QP, unless the end was reported to it before
  *
- * The core gets its last event. The stream is detached, or its callbacks have
- * not seen a QP yet. The QP is free for another connection before the failure
+ * The core gets its last event. The stream is detached, or its callbacks see no QP
+ * any more. The QP is free for another connection before the failure
  * is reported to the core.
  */
 static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
@@ -154,10 +154,15 @@ void rnic_ep_finish(struct rnic_ep *ep, bool abort, int err)
 /**
  * rnic_ep_abort() - end the connection at once
  * @ep: the endpoint, locked
+ *
+ * The socket of an application whose startup exchange was rejected already is
+ * plain TCP again instead.
  */
 void rnic_ep_abort(struct rnic_ep *ep)
 {
-	rnic_ep_finish(ep, true, -ECONNABORTED);
+	bool plain = ep->file && READ_ONCE(ep->status) == -ECONNREFUSED;
+
+	rnic_ep_finish(ep, !plain, -ECONNABORTED);
 }
 
 /* In order ----------------------------------------------------------------- */

@@ -29,12 +29,9 @@ static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *re
 	rnic_ep_set_state(ep, RNIC_EP_REQUESTED);
 	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
 	/* No answer of the consumer could establish the connection. */
-	if (!mpa_rev_supported(&ep->params, req->rev)) {
-		WRITE_ONCE(ep->status, -EPROTONOSUPPORT);
+	if (!mpa_rev_supported(&ep->params, req->rev) ||
+	    ep->role->request(ep, req, pd, pd_len))
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
-	} else if (ep->role->request(ep, req, pd, pd_len)) {
-		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
-	}
 }
 
 static void rnic_ep_op_operational(struct mpa_conn *conn,
@@ -49,7 +46,8 @@ static void rnic_ep_op_operational(struct mpa_conn *conn,
 	/* If the consumer moved the QP to ERR, the caller ends the stream. */
 	if (rnic_qp_operational(ep->qp, res))
 		return;
-	ep->operational = true;
+	/* rnic_tx_doorbell() reads it without the lock. */
+	WRITE_ONCE(ep->operational, true);
 	rnic_ep_set_state(ep, RNIC_EP_ESTABLISHED);
 }
 
@@ -286,7 +284,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 /**
  * rnic_ep_adopt() - use the stream of a socket that was handed over
  * @ep: the endpoint, locked
- * @conn: the stream, from mpa_take_file()
+ * @conn: the stream, from mpa_take_fd()
  * @to: state to move to
  *
  * rnic_ep_tune() is not called: the socket may still become plain TCP again.

@@ -66,10 +66,13 @@ static void rnic_ep_refuse(struct rnic_ep *ep)
 	if (READ_ONCE(ep->state) != RNIC_EP_REQUESTED)
 		return;
 	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
-	if (mpa_reject(ep->conn, &ep->params, NULL, 0))
+	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
+		WRITE_ONCE(ep->status, -EPROTO);
 		rnic_ep_abort(ep);
-	else
+	} else {
+		WRITE_ONCE(ep->status, -ECONNREFUSED);
 		rnic_ep_linger(ep);
+	}
 }
 
 static void rnic_ep_orphan(struct rnic_ep *ep)

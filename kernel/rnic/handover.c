@@ -4,9 +4,10 @@
  * section 7.1.5 and appendix B.3).
  *
  * The call waits for the end of the startup exchange, so there is no identifier
- * of the core. The endpoint holds a reference to the file of the socket. When it
- * is DEAD, the application has the stream again: as plain TCP if the startup
- * exchange ended with a rejection or did not begin, else as one that has ended.
+ * of the core. The endpoint holds a reference to the file of the socket, whose
+ * descriptor is closed. If the endpoint is DEAD when the call ends, the
+ * application gets a descriptor again: for plain TCP if the startup exchange
+ * ended with a rejection or did not begin, else for a stream that has ended.
  */
 #include <linux/file.h>
 #include <net/tcp.h>
@@ -144,8 +145,8 @@ static int rnic_handover_start(struct rnic_ep *ep, const struct rnic_handover *h
 }
 
 /*
- * Returns the endpoint with a reference, its startup exchange begun. Takes over
- * @file and @conn, also on errors.
+ * Returns the endpoint with a reference, its startup exchange begun; or an error,
+ * and @conn was given back.
  */
 static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
 					   struct rnic_qp *qp, struct file *file,
@@ -161,17 +162,19 @@ static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
 						      &rnic_handover_initiator);
 	if (IS_ERR(ep)) {
 		mpa_give_back(conn);
-		fput(file);
 		return ep;
 	}
-	ep->file = file;
+	ep->file = get_file(file);
 	ep->config = *cfg;
 	rnic_cm_fill_params(cfg, h->ird, h->ord, &ep->params);
 	ep->handover = h;
 	rnic_sock_names(sock, &ep->local, &ep->remote);
 	rnic_ep_adopt(ep, conn, h->responder ? RNIC_EP_AWAITING :
 					       RNIC_EP_REQUESTING);
-	ret = rnic_ep_bind(ep, NULL, qp);
+	/* From now on the endpoint is aborted if the network device moves. */
+	ret = net_eq(sock_net(sock->sk), dev_net(dev->netdev)) ? 0 : -ENODEV;
+	if (!ret)
+		ret = rnic_ep_bind(ep, NULL, qp);
 	if (!ret)
 		ret = rnic_handover_start(ep, h);
 	if (!ret) {
@@ -218,7 +221,8 @@ static bool rnic_handover_starting(const struct rnic_ep *ep)
  * settings. A startup exchange cannot be resumed, so only a signal that kills
  * ends it.
  */
-static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h)
+static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h,
+				bool *free)
 {
 	bool killed = wait_for_completion_killable(&h->done);
 	struct sock *sk = ep->sock->sk;
@@ -235,54 +239,74 @@ static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h)
 	release_sock(sk);
 	if (READ_ONCE(ep->state) == RNIC_EP_ESTABLISHED)
 		rnic_ep_tune(ep);
+	*free = READ_ONCE(ep->state) == RNIC_EP_DEAD;
 	rnic_ep_unuse(ep);
 	return h->open ? 0 : h->status;
+}
+
+/*
+ * Runs the startup exchange. @free: set if the stream was given back, so that the
+ * application may have the socket again.
+ */
+static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
+			     struct mpa_conn *conn, const struct mpa_config *cfg,
+			     struct rnic_handover *h, bool *free)
+{
+	struct rnic_dev *dev = to_rnic_dev(qp->ibqp.device);
+	int ret = rnic_handover_check(dev, mpa_socket(conn), h);
+	struct rnic_ep *ep;
+
+	*free = true;
+	if (ret) {
+		mpa_give_back(conn);
+		return ret;
+	}
+	init_completion(&h->done);
+	ep = rnic_handover_begin(dev, qp, file, conn, cfg, h);
+	return IS_ERR(ep) ? PTR_ERR(ep) : rnic_handover_finish(ep, h, free);
 }
 
 /**
  * rnic_qp_from_socket() - connect a QP by the socket of an application
  * @qp: the QP, in IDLE; of the caller
- * @fd: the socket: TCP with the protocol mpa attached and not started
- * @h: how; its results are set, also after a refusal
+ * @h: the socket, TCP with the protocol mpa attached and not started, and how;
+ *	results are set, also after a refusal
  *
  * Process context; waits for the peer. What the startup exchange agrees on is
  * limited by the settings of the device, as for rdma_cm.
  *
  * Return: 0, and the QP is in RTS; else the socket is plain TCP as before, with
- * errors of mpa_take_file() or -EBADF, -ENODEV (connections are disabled, or the
- * socket is in another namespace), -EADDRNOTAVAIL (its address is not one of the
- * device), -ENOTEMPTY (Initiator with unread bytes), -EINVAL or -EISCONN (the
- * QP), -ENOMEM, -ECONNREFUSED (the peer has rejected); or the connection has
- * ended, with errors of &mpa_ops.reply, &mpa_ops.ended or mpa_accept(), or
- * -EINTR (killed), or -ECONNABORTED: QP or device have ended it.
+ * errors of mpa_take_fd() or -ENODEV (connections are disabled, or the socket is
+ * in another namespace), -EADDRNOTAVAIL (its address is not one of the device),
+ * -ENOTEMPTY (Initiator with unread bytes), -EINVAL or -EISCONN (the QP), -ENOMEM,
+ * -ECONNREFUSED (the peer has rejected); or the connection has ended, with errors
+ * of &mpa_ops.reply, &mpa_ops.ended or mpa_accept(), or -EINTR (killed), or
+ * -ECONNABORTED: QP or device have ended it.
  */
-int rnic_qp_from_socket(struct rnic_qp *qp, int fd, struct rnic_handover *h)
+int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 {
-	struct rnic_dev *dev = to_rnic_dev(qp->ibqp.device);
 	struct mpa_config cfg;
 	struct mpa_conn *conn;
-	struct rnic_ep *ep;
 	struct file *file;
+	bool free;
 	int ret;
 
-	ret = rnic_cm_get_config(dev, &cfg);
+	ret = rnic_cm_get_config(to_rnic_dev(qp->ibqp.device), &cfg);
+	/*
+	 * Binding checks it again. By then the endpoint has a reference to the
+	 * file, which it drops later: the caller could not try again at once.
+	 */
+	if (!ret)
+		ret = rnic_qp_may_bind(qp);
 	if (ret)
 		return ret;
-	file = fget(fd);
-	if (!file)
-		return -EBADF;
-	conn = mpa_take_file(file);
-	if (IS_ERR(conn)) {
-		fput(file);
+	conn = mpa_take_fd(&h->fd, &file);
+	if (IS_ERR(conn))
 		return PTR_ERR(conn);
-	}
-	ret = rnic_handover_check(dev, mpa_socket(conn), h);
-	if (ret) {
-		mpa_give_back(conn);
+	ret = rnic_handover_run(qp, file, conn, &cfg, h, &free);
+	if (ret && free)
+		h->fd = mpa_give_fd(file);
+	else
 		fput(file);
-		return ret;
-	}
-	init_completion(&h->done);
-	ep = rnic_handover_begin(dev, qp, file, conn, &cfg, h);
-	return IS_ERR(ep) ? PTR_ERR(ep) : rnic_handover_finish(ep, h);
+	return ret;
 }

@@ -10,6 +10,8 @@
 
 /**
  * struct rnic_handover - a call that hands a socket over
+ * @fd: the socket; after an error a descriptor for it, perhaps another one, or
+ *	negative
  * @responder: the application is the Responder
  * @last: Responder: last message of streaming mode
  * @last_len: bytes of it, 0 if there is none
@@ -27,6 +29,7 @@
  * What is set after the start is protected by the socket lock.
  */
 struct rnic_handover {
+	int fd;
 	bool responder;
 	const void *last;
 	u32 last_len;
@@ -41,6 +44,6 @@ struct rnic_handover {
 	struct completion done;
 };
 
-int rnic_qp_from_socket(struct rnic_qp *qp, int fd, struct rnic_handover *h);
+int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h);
 
 #endif /* MPA_RNIC_HANDOVER_H */

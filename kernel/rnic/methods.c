@@ -56,7 +56,7 @@ static int methods_get_bytes(const struct uverbs_attr_bundle *attrs, u16 id,
 }
 
 static int methods_get_handover(const struct uverbs_attr_bundle *attrs,
-				struct rnic_handover *h, int *fd)
+				struct rnic_handover *h)
 {
 	struct mpa_qp_from_socket params;
 	int ret;
@@ -66,8 +66,8 @@ static int methods_get_handover(const struct uverbs_attr_bundle *attrs,
 		return ret;
 	if (params.flags & ~MPA_QP_SOCKET_RESPONDER)
 		return -EINVAL;
-	*fd = params.fd;
 	*h = (struct rnic_handover){
+		.fd = params.fd,
 		.responder = params.flags & MPA_QP_SOCKET_RESPONDER,
 		.ird = params.ird,
 		.ord = params.ord,
@@ -89,6 +89,7 @@ static int methods_put_handover(const struct uverbs_attr_bundle *attrs,
 		.ird = h->ird,
 		.ord = h->ord,
 		.peer_pd_len = h->peer_pd_len,
+		.fd = h->fd,
 	};
 	int ret;
 
@@ -105,19 +106,17 @@ static int UVERBS_HANDLER(MPA_METHOD_QP_FROM_SOCKET)(struct uverbs_attr_bundle *
 	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs,
 						 MPA_ATTR_QP_FROM_SOCKET_HANDLE);
 	struct rnic_handover h;
-	int fd, ret;
+	int ret;
 
-	ret = methods_get_handover(attrs, &h, &fd);
+	ret = methods_get_handover(attrs, &h);
 	if (ret)
 		return ret;
-	ret = rnic_qp_from_socket(to_rnic_qp(ibqp), fd, &h);
+	ret = rnic_qp_from_socket(to_rnic_qp(ibqp), &h);
 	/* The core has this one for commands that do not exist. */
 	if (ret == -EPROTONOSUPPORT)
 		ret = -EPROTO;
 	/* Without a place for the results, the connection is there all the same. */
-	if (!ret || ret == -ECONNREFUSED)
-		ret = methods_put_handover(attrs, &h) ?: ret;
-	return ret;
+	return methods_put_handover(attrs, &h) ?: ret;
 }
 
 DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_QP_FROM_SOCKET,
@@ -136,7 +135,7 @@ DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_QP_FROM_SOCKET,
 					       UA_OPTIONAL, UA_ALLOC_AND_COPY),
 			    UVERBS_ATTR_PTR_OUT(MPA_ATTR_QP_FROM_SOCKET_RESULT,
 						UVERBS_ATTR_STRUCT(struct mpa_qp_from_socket_resp,
-								   reserved),
+								   fd),
 						UA_MANDATORY),
 			    UVERBS_ATTR_PTR_OUT(MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
 						UVERBS_ATTR_MIN_SIZE(1),

@@ -244,6 +244,26 @@ bool rnic_qp_cq_overflown(const struct rnic_qp *qp)
 }
 
 /**
+ * rnic_qp_may_bind() - would rnic_qp_bind() succeed?
+ * @qp: the QP
+ *
+ * Any context. Return: as rnic_qp_bind(); it may have changed since.
+ */
+int rnic_qp_may_bind(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state != RNIC_QP_IDLE || rnic_qp_cq_overflown(qp))
+		ret = -EINVAL;
+	else if (qp->ep)
+		ret = -EISCONN;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ret;
+}
+
+/**
  * rnic_qp_bind() - bind an idle QP to an endpoint
  * @qp: the QP
  * @ep: the endpoint, which holds a reference to the QP for as long; the QP

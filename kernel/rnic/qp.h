@@ -426,6 +426,7 @@ void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
 struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);
 void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end_how how);
 bool rnic_qp_cq_overflown(const struct rnic_qp *qp);
+int rnic_qp_may_bind(struct rnic_qp *qp);
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep);
 

@@ -358,7 +358,7 @@ static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 /**
  * rnic_tx_run() - send until nothing is left to send, or no buffer space
  * @qp: the QP
- * @ep: its endpoint; lock_sock() held
+ * @ep: its endpoint, or one that it had until now; lock_sock() held
  *
  * What could not be sent is tried again after the writable callback of the ULP,
  * the end of a Read, or a doorbell.
@@ -371,7 +371,7 @@ void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 	int ret;
 
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
-	if (!ep->conn)
+	if (!ep->conn || ep->qp != qp)
 		return;
 	while (rnic_tx_pending(qp)) {
 		fill = (struct rnic_fill){
@@ -479,6 +479,16 @@ void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn)
 
 /* Doorbell ----------------------------------------------------------------- */
 
+/*
+ * Before full operation nothing can be sent, and rnic_qp_operational() calls again.
+ * An application may have got its socket back by now, and hold the lock for any
+ * time.
+ */
+static bool rnic_tx_too_early(const struct rnic_qp *qp, const struct rnic_ep *ep)
+{
+	return ep->file && !rnic_qp_streaming(qp) && !READ_ONCE(ep->operational);
+}
+
 /**
  * rnic_tx_doorbell() - send posted requests, or flush them
  * @qp: the QP
@@ -489,6 +499,10 @@ void rnic_tx_doorbell(struct rnic_qp *qp)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 
+	if (ep && rnic_tx_too_early(qp, ep)) {
+		rnic_ep_put(ep);
+		ep = NULL;
+	}
 	if (!ep) {
 		rnic_qp_check_cqs(qp, NULL);
 		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);

@@ -90,7 +90,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_priv, MPA_NS);
  *
  * Any context.
  *
- * Return: @sock of mpa_attach(), or the socket of the file of mpa_take_file().
+ * Return: @sock of mpa_attach(), or the socket that mpa_take_fd() took.
  */
 struct socket *mpa_socket(const struct mpa_conn *conn)
 {

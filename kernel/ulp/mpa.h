@@ -12,7 +12,7 @@
  *	full operation: mpa_tx_*, ops->ulpdu, ops->writable
  *	ops->ended (once), mpa_detach
  *
- * An application may hand its socket to an owner in the kernel: mpa_take_file
+ * An application may hand its socket to an owner in the kernel: mpa_take_fd
  * and mpa_set_owner in place of mpa_attach, mpa_give_back in place of mpa_detach.
  *
  * Locking: the socket lock (lock_sock() or the softirq's bh_lock_sock())
@@ -140,7 +140,8 @@ enum {
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv);
 void mpa_detach(struct mpa_conn *conn);
-struct mpa_conn *mpa_take_file(struct file *file);
+struct mpa_conn *mpa_take_fd(int *fd, struct file **file);
+int mpa_give_fd(struct file *file);
 void mpa_give_back(struct mpa_conn *conn);
 void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
 		   void *priv);

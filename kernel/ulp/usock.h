@@ -35,8 +35,8 @@
  * @MPA_USOCK_FAILED: the startup exchange failed, TCP is being closed
  * @MPA_USOCK_REJECTED: rejected by a Reply of either side: plain TCP again
  * @MPA_USOCK_PLAIN: the peer does not use MPA: plain TCP
- * @MPA_USOCK_HANDED_OVER: an owner in the kernel has the stream; there are no
- *	calls
+ * @MPA_USOCK_HANDED_OVER: an owner in the kernel has the stream and the only
+ *	reference to the file, so there are no calls
  * @MPA_USOCK_NR_PHASES: number of phases
  *
  * &mpa_conn.state has the details of the startup exchange and of the end of
@@ -87,7 +87,8 @@ struct mpa_pend {
  * struct mpa_usock - MPA on the socket of an application
  * @conn: its stream
  * @base: the operations that the socket had before; constant
- * @fops: the operations that its file had before it was handed over
+ * @linger: SO_LINGER was set when the stream was handed over
+ * @listen_id: &mpa_label.listen_id then
  * @node: listener: node for the settings of accepted sockets; in the registry
  *	while it listens and accepted sockets are started automatically
  * @cfg: settings that were in force when it was attached; constant after that
@@ -120,7 +121,6 @@ struct mpa_pend {
 struct mpa_usock {
 	struct mpa_conn *conn;
 	const struct proto_ops *base;
-	const struct file_operations *fops;
 	struct mpa_node node;
 	struct mpa_config cfg;
 	struct mpa_sock_params params;
@@ -132,8 +132,10 @@ struct mpa_usock {
 	bool packing_set;
 	bool accept_due;
 	bool close_due;
+	bool linger;
 	u8 code;
 	int err;
+	u32 listen_id;
 	unsigned int nr_plain;
 	struct mpa_pend pend;
 	u8 pd[MPA_PRIVATE_DATA_MAX];

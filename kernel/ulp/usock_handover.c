@@ -6,18 +6,18 @@
  * An owner in the kernel waits for the socket's lock, perhaps on behalf of
  * others. Calls of an application hold that lock while they read or write its
  * memory, which may take any time: setsockopt() with SO_LINGER, getsockopt()
- * with SO_GET_FILTER, most of TCP's operations. So while the stream is handed
- * over, the file of the socket has other operations, and is no socket for the
- * core: no call that begins then reaches the lock.
- *
- * A call that began before has a reference to the file, or is that of a process
- * with one thread, whose file table has one. So the reference of the caller and
- * that of its file table must be the only ones. Later ones do no harm.
+ * with SO_GET_FILTER, most of TCP's operations. So the owner gets the only
+ * reference to the file, and no call can reach the socket any more: its
+ * descriptor is closed. A copy of the descriptor, a call that is under way in
+ * another thread, one in io_uring, and a message with SCM_RIGHTS have references
+ * of their own; a set of epoll has none, but is known.
  */
+#include <linux/fdtable.h>
 #include <linux/file.h>
 #include <net/tcp.h>
 
 #include "attach.h"
+#include "compat/file.h"
 #include "early.h"
 #include "rx.h"
 #include "sock.h"
@@ -26,122 +26,148 @@
 #include "usock_attach.h"
 #include "usock_ops.h"
 
-enum {
-	/* References to a file that only the caller uses. */
-	HANDOVER_FILE_REFS	= 2,
-	/* Limit for getting the lock from another thread of the application. */
-	HANDOVER_LOCK_TIME	= HZ,
-};
-
-static ssize_t handover_io(struct kiocb *iocb, struct iov_iter *iter)
-{
-	return -EBUSY;
-}
-
-static long handover_ioctl(struct file *file, unsigned int cmd,
-			   unsigned long arg)
-{
-	return -EBUSY;
-}
-
-/* Nothing can be done with it; whoever waits is woken when it is given back. */
-static __poll_t handover_poll(struct file *file,
-			      struct poll_table_struct *wait)
-{
-	sock_poll_wait(file, file->private_data, wait);
-	return 0;
-}
-
-/* They are never released: the owner of the stream has a reference. */
-static const struct file_operations handover_fops = {
-	.owner		= THIS_MODULE,
-	.read_iter	= handover_io,
-	.write_iter	= handover_io,
-	.poll		= handover_poll,
-	.unlocked_ioctl	= handover_ioctl,
-	.compat_ioctl	= handover_ioctl,
-};
-
+/* Without the lock the result may be outdated. */
 static int handover_check(const struct mpa_usock *us)
 {
-	const struct sock *sk = us->conn->sk;
-
-	if (us->nr_plain || tcp_sk(sk)->repair)
-		return -EBUSY;
-	if (us->phase != MPA_USOCK_STREAMING)
+	if (READ_ONCE(us->phase) != MPA_USOCK_STREAMING)
 		return -EINVAL;
-	return us->conn->state == MPA_CONN_ATTACHED ? 0 : -ENOTCONN;
+	return READ_ONCE(us->conn->state) == MPA_CONN_ATTACHED ? 0 : -ENOTCONN;
 }
 
-static int handover_mark(struct mpa_usock *us, struct file *file)
+/* No call is under way. */
+static int handover_mark(struct mpa_usock *us)
 {
-	const struct file_operations *fops = file->f_op;
+	struct sock *sk = us->conn->sk;
 	int ret = handover_check(us);
 
+	mpa_assert_locked(us->conn);
 	if (ret)
 		return ret;
-	if (file_count(file) > HANDOVER_FILE_REFS)
+	if (tcp_sk(sk)->repair)
 		return -EBUSY;
-	/*
-	 * Pairs with taking a reference, which is a full barrier, and precedes
-	 * the look at the operations in every call.
-	 */
-	smp_store_mb(file->f_op, &handover_fops);
-	if (file_count(file) > HANDOVER_FILE_REFS) {
-		WRITE_ONCE(file->f_op, fops);
-		return -EBUSY;
-	}
-	us->fops = fops;
+	WARN_ON_ONCE(us->nr_plain);
 	mpa_usock_set_phase(us, MPA_USOCK_HANDED_OVER);
-	mpa_sock_tune(us->conn->sk, &us->conn->tuned);
+	mpa_sock_tune(sk, &us->conn->tuned);
+	us->listen_id = us->conn->label.listen_id;
+	/* Work that releases the file must not wait for the peer. */
+	us->linger = sock_flag(sk, SOCK_LINGER);
+	sock_reset_flag(sk, SOCK_LINGER);
 	return 0;
 }
 
+/* The MPA state of a socket whose protocol is attached, by its file. */
 static struct mpa_usock *handover_find(struct file *file, int *err)
 {
 	struct socket *sock = sock_from_file(file);
 	struct mpa_usock *us;
 
-	*err = file->f_op == &handover_fops ? -EBUSY : -ENOTSOCK;
+	*err = -ENOTSOCK;
 	if (!sock)
 		return NULL;
-	*err = -EINVAL;
 	us = mpa_usock_has_ops(sock) ? mpa_usock_of(sock->sk) : NULL;
-	return us && us->phase != MPA_USOCK_LISTENER ? us : NULL;
+	*err = us ? handover_check(us) : -EINVAL;
+	return *err ? NULL : us;
+}
+
+/* Whether a file has so many references, and no other users. */
+static bool handover_is_alone(struct file *file, long refs)
+{
+	if (file_count(file) != refs)
+		return false;
+	/*
+	 * Whoever adds it to a set has a reference. Pairs with dropping that,
+	 * which is a full barrier.
+	 */
+	smp_rmb();
+	return !mpa_file_in_epoll(file);
+}
+
+/*
+ * Closes the descriptor, so that the reference of the caller is the only one.
+ * Nothing else can lead to the socket then, so its lock is free.
+ */
+static int handover_seize(struct mpa_usock *us, struct file *file, int *fd)
+{
+	struct sock *sk = us->conn->sk;
+	int ret;
+
+	if (!handover_is_alone(file, 2))
+		return -EBUSY;
+	ret = close_fd(*fd);
+	if (ret)
+		return ret;
+	*fd = -1;
+	/* Another thread may have got a reference in between. */
+	if (!handover_is_alone(file, 1))
+		return -EBUSY;
+	lock_sock(sk);
+	ret = handover_mark(us);
+	release_sock(sk);
+	return ret;
 }
 
 /**
- * mpa_take_file - take the stream of an application's socket
- * @file: the socket, with a reference of the caller that it keeps until after
- *	mpa_give_back(). The protocol is attached, and not started.
+ * mpa_give_fd - make a descriptor of the caller for a file
+ * @file: the file; the reference is taken over
+ *
+ * Process context. It is the lowest one that is free, and closed by exec().
+ *
+ * Return: the descriptor, or a negative error.
+ */
+int mpa_give_fd(struct file *file)
+{
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+
+	if (fd < 0)
+		fput(file);
+	else
+		fd_install(fd, file);
+	return fd;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_give_fd, MPA_NS);
+
+/**
+ * mpa_take_fd - take the stream of an application's socket
+ * @fd: its descriptor, which must be the only user of the socket; the protocol is
+ *	attached, and not started. Set to -1: it was closed; after an error it may
+ *	be another one.
+ * @file: set to the file, with a reference that the caller drops after
+ *	mpa_give_back()
  *
  * Process context. The stream has no owner until mpa_set_owner(), and no
  * callback is called. The socket is set up for MPA as by mpa_attach(). Bytes in
  * its receive queue stay there.
  *
- * Return: the stream, for mpa_give_back(); or an ERR_PTR(): -ENOTSOCK; -EINVAL the
- * protocol is not attached, or has been started; -ENOTCONN TCP has ended; -EBUSY
- * the file has other users, or a call is under way.
+ * Return: the stream, for mpa_give_back(); or an ERR_PTR(): -EBADF; -ENOTSOCK;
+ * -EINVAL the protocol is not attached, or was started; -ENOTCONN TCP has ended;
+ * -EBUSY the socket has other users.
  */
-struct mpa_conn *mpa_take_file(struct file *file)
+struct mpa_conn *mpa_take_fd(int *fd, struct file **file)
 {
+	struct file *found = fget(*fd);
 	struct mpa_usock *us;
 	int ret;
 
-	us = handover_find(file, &ret);
-	if (!us)
-		return ERR_PTR(ret);
-	if (!mpa_lock_within(us->conn->sk, HANDOVER_LOCK_TIME))
-		return ERR_PTR(-EBUSY);
-	ret = handover_mark(us, file);
-	release_sock(us->conn->sk);
-	return ret ? ERR_PTR(ret) : us->conn;
+	if (!found)
+		return ERR_PTR(-EBADF);
+	us = handover_find(found, &ret);
+	if (us)
+		ret = handover_seize(us, found, fd);
+	if (!ret) {
+		*file = found;
+		return us->conn;
+	}
+	if (*fd < 0)
+		*fd = mpa_give_fd(found);
+	else
+		fput(found);
+	return ERR_PTR(ret);
 }
-EXPORT_SYMBOL_NS_GPL(mpa_take_file, MPA_NS);
+EXPORT_SYMBOL_NS_GPL(mpa_take_fd, MPA_NS);
 
 /**
  * mpa_set_owner - set the owner of a stream that was taken
- * @conn: the stream, from mpa_take_file(), under lock_sock()
+ * @conn: the stream, from mpa_take_fd(), under lock_sock()
  * @ops: callbacks, as for mpa_attach()
  * @priv: data of the owner, returned by mpa_priv()
  */
@@ -151,6 +177,9 @@ void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
 	mpa_assert_locked(conn);
 	conn->ops = ops;
 	WRITE_ONCE(conn->priv, priv);
+	/* Left over from a start that failed. */
+	conn->plain = false;
+	conn->review = false;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_owner, MPA_NS);
 
@@ -166,12 +195,15 @@ void mpa_stop(struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
 	mpa_tx_flush_all(conn);
-	if (conn->state != MPA_CONN_OPERATIONAL)
+	if (conn->state == MPA_CONN_OPERATIONAL)
+		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	if (conn->state != MPA_CONN_RX_ENDED)
 		return;
 	WRITE_ONCE(conn->rx_held, false);
 	conn->rx_again = false;
 	conn->fpdu_due = false;
-	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	/* It is set if the Reply has requested what is not possible. */
+	conn->end_reported = false;
 	mpa_rx_drop(conn);
 	/* A FIN may have been behind what was dropped. */
 	mpa_conn_kick(conn, 0);
@@ -183,7 +215,8 @@ static enum mpa_usock_phase handover_phase_after(const struct mpa_conn *conn)
 {
 	if (conn->known)
 		return MPA_USOCK_ENDED;
-	if (conn->state == MPA_CONN_ATTACHED)
+	/* TCP may have ended meanwhile: the application finds that as before. */
+	if (!conn->started)
 		return MPA_USOCK_STREAMING;
 	if (conn->state == MPA_CONN_EXITED && conn->err == ECONNREFUSED)
 		return MPA_USOCK_REJECTED;
@@ -209,7 +242,7 @@ static void handover_end(struct mpa_usock *us, enum mpa_usock_phase phase)
 
 /**
  * mpa_give_back - give a stream that was taken back to the application
- * @conn: the stream, from mpa_take_file(), in any state; no other call of the
+ * @conn: the stream, from mpa_take_fd(), in any state; no other call of the
  *	owner may be under way
  *
  * Process context; takes the socket lock. On return no callback runs or will
@@ -229,12 +262,16 @@ void mpa_give_back(struct mpa_conn *conn)
 	mpa_early_end(conn);
 	conn->ops = &mpa_usock_stream_ops;
 	WRITE_ONCE(conn->priv, us);
+	conn->label = (struct mpa_label){ .listen_id = us->listen_id };
 	phase = handover_phase_after(conn);
+	if (us->linger && phase != MPA_USOCK_ENDED)
+		sock_set_flag(sk, SOCK_LINGER);
 	if (conn->started)
 		us->role = conn->initiator ? MPA_ROLE_INITIATOR :
 					     MPA_ROLE_RESPONDER;
 	switch (phase) {
 	case MPA_USOCK_STREAMING:
+		mpa_set_config(conn, &us->cfg);
 		mpa_usock_set_phase(us, phase);
 		mpa_sock_untune(sk, &conn->tuned);
 		break;
@@ -247,8 +284,6 @@ void mpa_give_back(struct mpa_conn *conn)
 		handover_end(us, phase);
 		break;
 	}
-	/* Whoever uses the socket again sees its phase. */
-	smp_store_release(&sk->sk_socket->file->f_op, us->fops);
 	release_sock(sk);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_give_back, MPA_NS);

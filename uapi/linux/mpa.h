@@ -166,8 +166,8 @@ struct mpa_sock_params {
  *	answer
  * @MPA_STATE_PLAIN: Responder with %MPA_F_PLAIN: ordinary TCP, the peer does not
  *	use MPA
- * @MPA_STATE_HANDED_OVER: a queue pair has the connection. Only inet_diag shows
- *	that: calls for sockets return ENOTSOCK
+ * @MPA_STATE_HANDED_OVER: a queue pair has the connection; only inet_diag shows
+ *	that, since there is no descriptor
  */
 enum mpa_sock_state {
 	MPA_STATE_STREAMING	= 0,

@@ -306,15 +306,15 @@ enum mpa_attrs_qp_modify {
  *	%MPA_MAX_LAST_MESSAGE bytes, that a Responder sends; optional
  * @MPA_ATTR_QP_FROM_SOCKET_PD: in: private data of the Request or the Reply, up to
  *	%MPA_MAX_SOCKET_PD bytes; optional
- * @MPA_ATTR_QP_FROM_SOCKET_RESULT: out: struct mpa_qp_from_socket_resp, after success
- *	and after ECONNREFUSED
- * @MPA_ATTR_QP_FROM_SOCKET_PEER_PD: out: private data of the peer, likewise, as far as
- *	there is room; optional
+ * @MPA_ATTR_QP_FROM_SOCKET_RESULT: out: struct mpa_qp_from_socket_resp, also after
+ *	errors of the exchange and of the socket
+ * @MPA_ATTR_QP_FROM_SOCKET_PEER_PD: out: private data of the peer, after success and
+ *	ECONNREFUSED, as far as there is room; optional
  *
  * The connection of a TCP socket of the caller, which must have the protocol mpa and
  * not have started it, goes to the queue pair. The call waits for the startup
- * exchange. In RTS, and until the queue pair has left the connection, the file of the
- * socket is no socket. See mpadv(3).
+ * exchange. The descriptor is closed; after an error there is another one, if the
+ * kernel does not use the socket any more. See mpadv(3).
  */
 enum mpa_attrs_qp_from_socket {
 	MPA_ATTR_QP_FROM_SOCKET_HANDLE	= 1U << 12,
@@ -353,13 +353,13 @@ struct mpa_qp_from_socket {
  * @ird: inbound Read depth; after a refusal the one that the peer would have needed
  * @ord: outbound Read depth; after a refusal the one that the peer offers
  * @peer_pd_len: bytes of private data that the peer has sent, up to 255
- * @reserved: zero
+ * @fd: after an error, a descriptor for the socket; else negative
  */
 struct mpa_qp_from_socket_resp {
 	__u32 ird;
 	__u32 ord;
 	__u32 peer_pd_len;
-	__u32 reserved;
+	__s32 fd;
 };
 
 /* Milliseconds that a message may wait for a receive. */

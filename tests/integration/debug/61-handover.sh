@@ -57,15 +57,15 @@ kv_end() {
 }
 
 # kv_connection ID PID: that of the client is shown as one object by ss, with its MPA state,
-# by mpactl, with device and queue pair, and by rdma.
+# by mpactl, with device, queue pair and the same inode, and by rdma, with the process.
 kv_connection() {
 	local inode=$1 pid=$2 qpn
 	qpn=$(ip netns exec h1 "$MPA_REPO/build/bin/mpactl" --json conn |
 		jq --argjson inode "$inode" '.[] | select(.inode == $inode and
 			.dev == "mpa1" and .phase == "operational") | .qpn')
 	[[ $qpn ]] &&
-		ip netns exec h1 ss -HOtniep dst 10.77.0.2 | tee /dev/stderr |
-			grep "pid=$pid,.* ino:$inode .*tcp-ulp-mpa" &&
+		ip netns exec h1 ss -HOtnie dst 10.77.0.2 | tee /dev/stderr |
+			grep " ino:$inode .*tcp-ulp-mpa" &&
 		ip netns exec h1 rdma resource show qp lqpn "$qpn" |
 			grep " state RTS .* pid $pid "
 }

@@ -437,7 +437,7 @@ def handed_over(device, handle, results):
             ("the device itself", lambda: (params(device.fd), result), "ENOTSOCK"),
             ("a socket without MPA", lambda: (params(plain.fileno()), result), "EINVAL"),
             ("a result nowhere",
-             lambda: (params(), (FIRST_OWN + 4, 16, nowhere)), "EBADF")):
+             lambda: (params(), (FIRST_OWN + 4, 16, nowhere)), "EFAULT")):
         _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle, *more()))
         results.same(f"hand-over of a socket: {name}", error, wanted)
     plain.close()

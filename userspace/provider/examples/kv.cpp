@@ -19,7 +19,7 @@
 // The table of all values is one memory region. Its address, key and size are the private
 // data of the server's Reply. A client reads the slots that a key may be in, and reads them
 // again if the server has changed one meanwhile. The socket goes to the queue pair by
-// mpadv_modify_qp_from_socket().
+// mpadv_modify_qp_from_socket(), which closes the descriptor.
 
 #include <atomic>
 #include <bit>
@@ -223,9 +223,11 @@ Connection make_queue(const Adapter &adapter)
 }
 
 // Hands the socket to a queue pair of the device that has its address. @fill completes
-// the attributes for a device. The result of the last attempt is in @error, 0 or errno.
+// the attributes for a device. The result of the last attempt is in @error, 0 or errno;
+// if it has failed, @fd is the socket again.
 template <typename Fill>
-Connection hand_over(const std::vector<Adapter> &adapters, int fd, int &error, Fill fill)
+Connection hand_over(const std::vector<Adapter> &adapters, mpa::descriptor &fd, int &error,
+		     Fill fill)
 {
 	error = ENODEV;
 	for (const Adapter &adapter : adapters) {
@@ -235,9 +237,10 @@ Connection hand_over(const std::vector<Adapter> &adapters, int fd, int &error, F
 		error = errno;
 		if (!made.queue)
 			continue;
-		attr.fd = fd;
+		attr.fd = fd.release();
 		fill(adapter, attr);
 		error = mpadv_modify_qp_from_socket(made.queue.get(), &attr);
+		fd.reset(attr.fd);
 		if (!error)
 			return made;
 		// With these, another device may be the right one.
@@ -271,7 +274,8 @@ ibv_wc wait_completion(const Connection &connection)
 // asked for, since it may not be text: bytes are looked at first.
 class Lines {
 public:
-	explicit Lines(int fd) : fd_(fd) {}
+	// The descriptor may change meanwhile.
+	explicit Lines(const mpa::descriptor &fd) : fd_(fd) {}
 
 	std::optional<std::string> next()
 	{
@@ -279,7 +283,7 @@ public:
 
 		while (line.size() < line_max) {
 			char piece[512];
-			const ssize_t seen = ::recv(fd_, piece, sizeof(piece), MSG_PEEK);
+			const ssize_t seen = ::recv(fd_.get(), piece, sizeof(piece), MSG_PEEK);
 
 			if (seen < 1)
 				return {};
@@ -287,7 +291,7 @@ public:
 			const std::size_t end = text.find('\n');
 			const std::size_t size = end == text.npos ? text.size() : end + 1;
 
-			if (::recv(fd_, piece, size, 0) != static_cast<ssize_t>(size))
+			if (::recv(fd_.get(), piece, size, 0) != static_cast<ssize_t>(size))
 				return {};
 			line.append(piece, size);
 			if (end != text.npos) {
@@ -304,7 +308,7 @@ public:
 		static constexpr auto key = "MPA ID Req Frame"sv;
 		char bytes[key.size()];
 		const auto peek = [&](std::size_t size) {
-			return ::recv(fd_, bytes, size, MSG_PEEK | MSG_WAITALL) ==
+			return ::recv(fd_.get(), bytes, size, MSG_PEEK | MSG_WAITALL) ==
 				       static_cast<ssize_t>(size) &&
 			       std::string_view(bytes, size) == key.substr(0, size);
 		};
@@ -315,7 +319,7 @@ public:
 
 private:
 	static constexpr std::size_t line_max = 1024;
-	int fd_;
+	const mpa::descriptor &fd_;
 };
 
 bool send_text(int fd, std::string_view text)
@@ -357,7 +361,7 @@ private:
 	void serve(mpa::descriptor fd)
 	{
 		const std::string name = mpa::tcp::name_of(fd.get());
-		Lines lines(fd.get());
+		Lines lines(fd);
 
 		if (lines.begins_with_request()) {
 			upgrade(name, fd, {});
@@ -398,7 +402,7 @@ private:
 		Directory directory;
 		int error = 0;
 		const Connection connection = hand_over(
-			adapters_, fd.get(), error,
+			adapters_, fd, error,
 			[&](const Adapter &adapter, mpadv_socket_attr &attr) {
 				directory = {
 					htobe64(reinterpret_cast<std::uintptr_t>(
@@ -465,7 +469,7 @@ public:
 	{
 		int error = 0;
 
-		connection_ = hand_over(adapters_, fd_.get(), error,
+		connection_ = hand_over(adapters_, fd_, error,
 					[&](const Adapter &, mpadv_socket_attr &attr) {
 						attr.ord = 1;
 						attr.peer_data = &directory_;
@@ -529,7 +533,7 @@ private:
 	}
 
 	mpa::descriptor fd_;
-	Lines lines_{fd_.get()};
+	Lines lines_{fd_};
 	std::vector<Slot> slots_{probes};
 	Directory directory_{};
 	const std::vector<Adapter> adapters_ = open_adapters(slots_, IBV_ACCESS_LOCAL_WRITE);

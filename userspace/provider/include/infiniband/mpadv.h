@@ -7,11 +7,13 @@
 #define INFINIBAND_MPADV_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -97,7 +99,9 @@ enum {
 
 /**
  * struct mpadv_socket_attr - how a socket is handed to a queue pair
- * @fd: the socket: connected TCP, whose local address is one of the network device
+ * @fd: the socket: connected TCP, whose local address is one of the network device. It
+ *	is closed, and set to -1; after an error it is the socket again, with the same
+ *	number unless another thread has taken that, or -1 if the kernel still uses it
  * @flags: %MPADV_SOCKET_RESPONDER: waits for the peer's Request; else sends it
  * @last_message: Responder: sent to the peer before it may send the Request; or NULL
  * @last_message_len: bytes of it, up to %MPA_MAX_LAST_MESSAGE
@@ -122,20 +126,38 @@ struct mpadv_socket_attr {
 	uint32_t peer_data_len;
 };
 
+/* Gives a descriptor its earlier number, if that is free, and flags. */
+static inline int mpadv_renumber(int fd, int wanted, int flags)
+{
+	int copy;
+
+	if (fd < 0)
+		return -1;
+	if (fd != wanted) {
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, wanted);
+		if (copy == wanted) {
+			close(fd);
+			fd = copy;
+		} else if (copy >= 0) {
+			close(copy);
+		}
+	}
+	fcntl(fd, F_SETFD, flags);
+	return fd;
+}
+
 /**
  * mpadv_modify_qp_from_socket() - connect a queue pair by a socket in use
  * @qp: queue pair of an mpa device, in IBV_QPS_RESET or IBV_QPS_INIT
  * @attr: the socket, and how; results are stored
  *
  * The queue pair goes to IBV_QPS_RTS through the startup exchange of MPA, which the call
- * waits for. Until it has left the connection, calls for sockets return %ENOTSOCK for
- * the file; then those of mpa(7) find the end of the stream. The file descriptor may be
- * closed at any time. Another thread may end the wait by moving the queue pair to
- * IBV_QPS_ERR; a signal that does not kill has to wait.
+ * waits for. Another thread may end the wait by moving the queue pair to IBV_QPS_ERR; a
+ * signal that does not kill has to wait.
  *
  * Return: 0 or a positive errno. The socket is ordinary TCP as before, except that the
- * protocol mpa is attached, after %ECONNREFUSED: the peer has rejected; %EBUSY: the file
- * has other users, also in other processes, or a call is under way; %ENOTEMPTY: Initiator
+ * protocol mpa is attached, after %ECONNREFUSED: the peer has rejected; %EBUSY: the socket
+ * has other users: another descriptor, a call, a set of epoll; %ENOTEMPTY: Initiator
  * with bytes that were not read; %EADDRNOTAVAIL, %ENODEV: the address, or the network
  * namespace, is not that of the device; %EISCONN, %EINVAL: the queue pair is connected, or
  * in another state; %EBADF, %ENOTSOCK, %ENOTCONN, %EEXIST, %ENOENT, %EINVAL: the socket,
@@ -149,7 +171,7 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 	struct mpa_qp_from_socket_resp resp;
 	struct mpa_qp_from_socket params;
 	union mpadv_cmd cmd;
-	int ret;
+	int flags, ret;
 
 	/* Too long for a field of the command. */
 	if (attr->last_message_len > MPA_MAX_LAST_MESSAGE ||
@@ -158,7 +180,9 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 	if (setsockopt(attr->fd, IPPROTO_TCP, MPADV_TCP_ULP, "mpa", 3) &&
 	    errno != EEXIST)
 		return errno;
+	flags = fcntl(attr->fd, F_GETFD);
 	memset(&resp, 0, sizeof(resp));
+	resp.fd = attr->fd;
 	params.fd = attr->fd;
 	params.flags = attr->flags;
 	params.ird = attr->ird;
@@ -178,6 +202,7 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 			      attr->peer_data_len < UINT16_MAX ?
 				      (uint16_t)attr->peer_data_len : UINT16_MAX);
 	ret = mpadv_cmd_run(&cmd, qp);
+	attr->fd = mpadv_renumber(resp.fd, attr->fd, flags);
 	if (!ret || ret == ECONNREFUSED) {
 		attr->ird = resp.ird;
 		attr->ord = resp.ord;
