@@ -245,7 +245,7 @@ net::Bytes enhanced_reply(std::string_view text = {})
 			  data + mpa::bytes(text));
 }
 
-CASE("handover: from a dialogue to RDMA and back to nothing")
+CASE("handover: from a dialogue to RDMA")
 {
 	for (const Path path : {Path::ipv4, Path::ipv6}) {
 		const Row row(path);
