@@ -66,8 +66,8 @@ EVERYWHERE = (
     (r"\bkernel/ulp\b", NET),
     (r"\bkernel/(framing|netlink)\b", rf"{NET}/\1"),
     (r"\bkernel/ddp\b", f"{DRIVER}/ddp"),
-    (r"\bkzalloc\(sizeof\((\*\w+)\), GFP_KERNEL\)", r"kzalloc_obj(\1)"),
-    (r"\bkzalloc\(sizeof\((\*\w+)\), (\w+)\)", r"kzalloc_obj(\1, \2)"),
+    (r"\bkzalloc\(sizeof\((\*[\w>-]+)\), GFP_KERNEL\)", r"kzalloc_obj(\1)"),
+    (r"\bkzalloc\(sizeof\((\*[\w>-]+)\), (\w+)\)", r"kzalloc_obj(\1, \2)"),
 )
 
 INCLUDE = re.compile(r'^#include (?:"([^"]+)"|<([^>]+)>)\n', re.MULTILINE)
