@@ -51,7 +51,8 @@ EXPANDED = {
     "MPA_DIAG_OPS", "MPA_DMA_BUF_NS", "MPA_FILL_RES_SRQ_OP",
     "MPA_KUNIT_GENERATOR", "MPA_MSG_SPLICE", "MPA_NS", "MPA_REG_DMABUF_OP",
     "MPA_REG_USER_MR_OP", "MPA_REPORT_PORT_EVENT_OP", "MPA_RESIZE_CQ_OP",
-    "MPA_SENDPAGE_OP", "MPA_SET_RESIZE_CQ_OP", "MPA_SET_SENDPAGE", "MPA_WQ_PERCPU",
+    "MPA_SENDPAGE_OP", "MPA_SET_RESIZE_CQ_OP", "MPA_SET_SENDPAGE", "MPA_TCP_FRAG_MAX",
+    "MPA_WQ_PERCPU",
     "mpa_assign_str", "mpa_dma_buf_vmap", "mpa_dma_buf_vunmap", "mpa_dump_attrs",
     "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_set",
 }
