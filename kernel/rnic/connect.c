@@ -245,29 +245,33 @@ static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 	       (ep->status == -EPROTONOSUPPORT && p->permissive);
 }
 
-/**
- * rnic_ep_fails_hard() - how is the peer told that startup has failed?
- * @ep: the endpoint of an Initiator, locked
- *
- * A peer that refused, or has an older revision, will close and gets a FIN.
- *
- * Return: true: the peer gets a RST.
+/*
+ * A peer that refused, or has an older revision, will close and gets a FIN. Any
+ * other peer gets a RST.
  */
-bool rnic_ep_fails_hard(const struct rnic_ep *ep)
+static bool rnic_ep_fails_hard(const struct rnic_ep *ep)
 {
 	return ep->status != -ECONNREFUSED && ep->status != -EPROTONOSUPPORT;
 }
 
-static void rnic_ep_failed(struct rnic_ep *ep)
+/**
+ * rnic_ep_startup_over() - end a connection whose startup exchange has failed
+ * @ep: the endpoint of an Initiator, locked, with the error in rnic_ep.status
+ */
+void rnic_ep_startup_over(struct rnic_ep *ep)
 {
-	if (rnic_ep_may_fall_back(ep)) {
-		rnic_ep_fall_back(ep);
-		return;
-	}
 	rnic_count(ep->dev, ep->status == -ECONNREFUSED ?
 				   RNIC_CNT_CONN_REJECTED :
 				   RNIC_CNT_CONN_STARTUP_ERROR);
 	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);
+}
+
+static void rnic_ep_failed(struct rnic_ep *ep)
+{
+	if (rnic_ep_may_fall_back(ep))
+		rnic_ep_fall_back(ep);
+	else
+		rnic_ep_startup_over(ep);
 }
 
 static const struct rnic_ep_role rnic_connect_role = {

@@ -69,14 +69,6 @@ static int rnic_handover_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
 	return 0;
 }
 
-static void rnic_handover_failed(struct rnic_ep *ep)
-{
-	rnic_count(ep->dev, ep->status == -ECONNREFUSED ?
-				   RNIC_CNT_CONN_REJECTED :
-				   RNIC_CNT_CONN_STARTUP_ERROR);
-	rnic_ep_finish(ep, rnic_ep_fails_hard(ep), ep->status);
-}
-
 static void rnic_handover_released(struct rnic_ep *ep)
 {
 	struct sock *sk = ep->sock->sk;
@@ -97,7 +89,7 @@ static void rnic_handover_released(struct rnic_ep *ep)
 
 static const struct rnic_ep_role rnic_handover_initiator = {
 	.reply		= rnic_handover_reply,
-	.failed		= rnic_handover_failed,
+	.failed		= rnic_ep_startup_over,
 	.released	= rnic_handover_released,
 };
 

@@ -75,7 +75,7 @@ static bool handover_is_alone(struct file *file, long refs)
 	if (file_count(file) != refs)
 		return false;
 	/*
-	 * Whoever adds it to a set has a reference. Pairs with dropping that,
+	 * A call that adds it to a set has a reference. Pairs with dropping that,
 	 * which is a full barrier.
 	 */
 	smp_rmb();

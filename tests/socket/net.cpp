@@ -145,6 +145,21 @@ void begin(mpa::socket &socket, mpa::role role)
 		is(started, EINPROGRESS, "start");
 }
 
+void expect_text(int fd, std::string_view wanted)
+{
+	std::string text(wanted.size(), '\0');
+	std::size_t had = 0;
+
+	while (had < wanted.size()) {
+		await_events(fd, POLLIN, "bytes");
+		const auto got = must_call(::recv(fd, &text[had], wanted.size() - had, 0),
+					   "recv");
+		yes(got > 0, "not the end");
+		had += static_cast<std::size_t>(got);
+	}
+	is(text, std::string(wanted), "bytes");
+}
+
 void await_asleep(const std::atomic<pid_t> &thread)
 {
 	await([&] {

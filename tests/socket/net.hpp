@@ -125,6 +125,9 @@ short events_of(int fd, short asked = POLLIN | POLLPRI | POLLOUT | POLLRDHUP);
 void await_events(int fd, short wanted, const std::string &what,
 		  std::source_location at = std::source_location::current());
 
+// Bytes of ordinary TCP, in as many calls as it takes.
+void expect_text(int fd, std::string_view wanted);
+
 // Waits until a thread, which first reports its id, sleeps in a system call.
 void await_asleep(const std::atomic<pid_t> &thread);
 

@@ -36,21 +36,6 @@ void await_plain(mpa::socket &socket)
 	is(err(socket.pending_error()), 0, "SO_ERROR");
 }
 
-void expect_text(int fd, std::string_view wanted)
-{
-	std::string text(wanted.size(), '\0');
-	std::size_t had = 0;
-
-	while (had < wanted.size()) {
-		await_events(fd, POLLIN, "bytes");
-		const auto got = must_call(::recv(fd, &text[had], wanted.size() - had, 0),
-					   "recv");
-		yes(got > 0, "not the end");
-		had += got;
-	}
-	is(text, std::string(wanted), "bytes");
-}
-
 void expect_eof(int fd)
 {
 	char byte;

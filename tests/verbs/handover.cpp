@@ -24,6 +24,7 @@ using mpa::descriptor;
 using net::Path;
 using net::Tcp;
 using net::Wire;
+using net::expect_text;
 using net::operator+;
 
 namespace {
@@ -85,21 +86,6 @@ void send_text(int fd, std::string_view text)
 {
 	is(must_call(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), "send"),
 	   static_cast<long>(text.size()), "sent");
-}
-
-void expect_text(int fd, std::string_view wanted)
-{
-	std::string text(wanted.size(), '\0');
-	std::size_t had = 0;
-
-	while (had < wanted.size()) {
-		net::await_events(fd, POLLIN, "bytes");
-		const auto got = must_call(::recv(fd, &text[had], wanted.size() - had, 0),
-					   "recv");
-		yes(got > 0, "not the end");
-		had += static_cast<std::size_t>(got);
-	}
-	is(text, std::string(wanted), "bytes");
 }
 
 void expect_plain(int one, int two)
@@ -765,14 +751,14 @@ CASE("handover: a process that waits can be killed")
 		if (!child) {
 			Device device(1);
 			Queue queue(device);
-			HandOver how = as_responder ? responder() : initiator();
+			HandOver how = as_responder ? responder("go") : initiator();
 
 			how.run(queue, tcp.near);
 			::_exit(0);
 		}
 		tcp.near.reset();
 		if (as_responder)
-			std::this_thread::sleep_for(moment);
+			wire.read(2);
 		else
 			wire.read_frame();
 		::kill(child, SIGKILL);
@@ -829,7 +815,7 @@ CASE("handover: a socket of another process")
 	ends.exchange();
 }
 
-CASE("handover: many, beside calls, copies and the poll of another thread")
+CASE("handover: many, while another thread calls, copies and polls")
 {
 	Device one{1}, two{2};
 

@@ -52,7 +52,7 @@ constexpr std::size_t slot_count = 4096;
 constexpr std::size_t probes = 8;
 
 // An entry of the table, as it is in the server's memory: in its byte order, which the
-// client must share. Whoever reads it from the first to the last byte has what was there
+// client must share. A reader that reads it from the first to the last byte has what was there
 // at one time if both versions are the same: the server changes the second one before
 // everything else, and the first one after it.
 struct Slot {

@@ -156,11 +156,11 @@ static inline int mpadv_renumber(int fd, int wanted, int flags)
  * signal that does not kill has to wait.
  *
  * Return: 0 or a positive errno. The socket is ordinary TCP as before, except that the
- * protocol mpa is attached, after %ECONNREFUSED: the peer has rejected; %EBUSY: the socket
+ * protocol mpa is attached, after %ECONNREFUSED: either side has rejected; %EBUSY: the socket
  * has other users: another descriptor, a call, a set of epoll; %ENOTEMPTY: Initiator
  * with bytes that were not read; %EADDRNOTAVAIL, %ENODEV: the address, or the network
  * namespace, is not that of the device; %EISCONN, %EINVAL: the queue pair is connected, or
- * in another state; %EBADF, %ENOTSOCK, %ENOTCONN, %EEXIST, %ENOENT, %EINVAL: the socket,
+ * in another state; %EBADF, %ENOTSOCK, %ENOTCONN, %ENOENT, %EINVAL: the socket,
  * as for TCP_ULP of mpa(7); %EMSGSIZE: bytes in @attr; %EPROTONOSUPPORT: the module is
  * older than this; %ENOMEM. The connection has ended after %EPROTO, %ETIMEDOUT,
  * %ECONNRESET, %ECONNABORTED and others of mpa(7).
