@@ -57,7 +57,7 @@ static inline void mpa_sk_hold_net(struct sock *sk)
  */
 static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage *addr)
 {
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in6 __maybe_unused *sin6 = (struct sockaddr_in6 *)addr;
 	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
 	int port = ntohs(sin->sin_port);
 	bool has = false;
@@ -68,19 +68,23 @@ static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage
 		has = __inet_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
 					     NULL, 0, 0, 0, sin->sin_addr.s_addr,
 					     port, 0, 0);
-	else if (IS_ENABLED(CONFIG_IPV6))
+#if IS_ENABLED(CONFIG_IPV6)
+	else
 		has = inet6_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
 					    NULL, 0, &in6addr_any, 0,
 					    &sin6->sin6_addr, port,
 					    sin6->sin6_scope_id, 0);
+#endif
 #else
 	if (addr->ss_family == AF_INET)
 		has = __inet_lookup_listener(net, NULL, 0, 0, 0,
 					     sin->sin_addr.s_addr, port, 0, 0);
-	else if (IS_ENABLED(CONFIG_IPV6))
+#if IS_ENABLED(CONFIG_IPV6)
+	else
 		has = inet6_lookup_listener(net, NULL, 0, &in6addr_any, 0,
 					    &sin6->sin6_addr, port,
 					    sin6->sin6_scope_id, 0);
+#endif
 #endif
 	rcu_read_unlock();
 	return has;

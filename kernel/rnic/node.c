@@ -37,7 +37,7 @@ static bool rnic_node_is_called(const struct mpa_node *node, const char *name)
 	bool same;
 
 	spin_lock(&dev->name_lock);
-	same = !strncmp(dev->name, name, sizeof(dev->name));
+	same = !strcmp(dev->name, name);
 	spin_unlock(&dev->name_lock);
 	return same;
 }

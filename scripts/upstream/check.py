@@ -115,8 +115,15 @@ class Build:
         if not problems:
             result = (self.directory / ".config").read_text("utf-8").splitlines()
             problems = [f"without effect: {line}" for line in wanted
-                        if re.match(r"(# )?CONFIG_", line) and line not in result]
+                        if re.match(r"(# )?CONFIG_", line) and line not in result
+                        and not self._is_off(line, result)]
         return problems
+
+    @staticmethod
+    def _is_off(line, result):
+        """Whether a line turns an option off that is not even offered."""
+        off = re.fullmatch(r"# (CONFIG_\w+) is not set", line)
+        return off and not any(one.startswith(f"{off[1]}=") for one in result)
 
     def _exists(self, option):
         return any(f"config {option}\n" in path.read_text("utf-8")

@@ -64,6 +64,9 @@ LEFT = re.compile(r"\bMPA_HAVE_\w+|\bcompat/|\bLINUX_VERSION_CODE\b|\bMPA_VERSIO
 EVERYWHERE = (
     (r"^MODULE_VERSION\(.*\);\n", ""),
     (r"^#define TRACE_INCLUDE_PATH (?:ulp|rnic)$", "#define TRACE_INCLUDE_PATH ."),
+    # Headers that user space includes.
+    (r"^(/\* SPDX-License-Identifier: )\(GPL-2.0-only OR BSD-2-Clause\) \*/$",
+     r"\1((GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause) */"),
     (r"\bkernel/ulp\b", NET),
     (r"\bkernel/(framing|netlink)\b", rf"{NET}/\1"),
     (r"\bkernel/ddp\b", f"{DRIVER}/ddp"),
@@ -320,7 +323,7 @@ class Rewriter:
         target = place(header)
         if target is None and header.startswith("kernel/compat/"):
             compat = self.compat[header]
-            moved = compat.moved(includes.text)
+            moved = compat.moved(compat.expand(includes.text))
             for item in moved:
                 if self.owners.setdefault(item, source) != source:
                     raise RewriteError(f"{source} and {self.owners[item]} both use of "

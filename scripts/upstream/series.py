@@ -139,7 +139,7 @@ CHANGES = {
 def skeleton(text):
     """A module without functions: the first comment, the licence, the description."""
     head = re.match(r"(//[^\n]*\n/\*.*?\*/\n)", text, re.DOTALL)[1]
-    lines = re.findall(r"^MODULE_(?:DESCRIPTION|LICENSE)\(.*\);\n", text, re.MULTILINE)
+    lines = re.findall(r"^MODULE_(?:DESCRIPTION|LICENSE|IMPORT_NS)\(.*\);\n", text, re.MULTILINE)
     return f"{head}#include <linux/module.h>\n\n{''.join(lines)}"
 
 

@@ -507,20 +507,17 @@ struct ddp_atomic_case {
 static const struct ddp_atomic_case ddp_atomic_cases[] = {
 	{
 		"each byte its own",
-		"00000002 01020304 11121314 2122232425262728 3132333435363738"
-		" 4142434445464748 5152535455565758 6162636465666768",
+		"00000002 01020304 11121314 2122232425262728 3132333435363738 4142434445464748 5152535455565758 6162636465666768",
 		{ 2, 0x01020304, 0x11121314, 0x2122232425262728ULL,
 		  0x3132333435363738ULL, 0x4142434445464748ULL,
 		  0x5152535455565758ULL, 0x6162636465666768ULL },
 	}, {
 		"all ones",
-		"0000000F FFFFFFFF FFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF"
-		" FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF",
+		"0000000F FFFFFFFF FFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF FFFFFFFFFFFFFFFF",
 		{ 15, ~0U, ~0U, ~0ULL, ~0ULL, ~0ULL, ~0ULL, ~0ULL },
 	}, {
 		"all zero",
-		"00000000 00000000 00000000 0000000000000000 0000000000000000"
-		" 0000000000000000 0000000000000000 0000000000000000",
+		"00000000 00000000 00000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000 0000000000000000",
 		{ 0, 0, 0, 0, 0, 0, 0, 0 },
 	},
 };
@@ -549,22 +546,21 @@ struct ddp_result_case {
 
 #define ONES		0xffffffffffffffffULL
 #define TOPS_OF_BYTES	0x8080808080808080ULL
-#define ADD(d, m)	(d), (m), 0, ONES
 
 static const struct ddp_result_case ddp_result_cases[] = {
-	{ "X1 add 0", 0, 0x1122334455667788ULL, ADD(0, 0),
+	{ "X1 add 0", 0, 0x1122334455667788ULL, 0, 0, 0, ONES,
 	  0x1122334455667788ULL },
-	{ "X1 add all ones", 0, 5, ADD(ONES, 0), 4 },
-	{ "add beyond the end", 0, ONES, ADD(2, 0), 1 },
-	{ "carry into the upper half", 0, 0xffffffffULL, ADD(1, 0),
+	{ "X1 add all ones", 0, 5, ONES, 0, 0, ONES, 4 },
+	{ "add beyond the end", 0, ONES, 2, 0, 0, ONES, 1 },
+	{ "carry into the upper half", 0, 0xffffffffULL, 1, 0, 0, ONES,
 	  0x100000000ULL },
 	{ "no carry into the upper half", 0, 0xffffffffULL,
-	  ADD(1, 0x80000000ULL), 0 },
-	{ "mask of the top bit alone", 0, ONES, ADD(2, 1ULL << 63), 1 },
+	  1, 0x80000000ULL, 0, ONES, 0 },
+	{ "mask of the top bit alone", 0, ONES, 2, 1ULL << 63, 0, ONES, 1 },
 	{ "X2 eight bytes", 0, 0xff00807f01feff10ULL,
-	  ADD(0x0101808101020110ULL, TOPS_OF_BYTES), 0x0001000002000020ULL },
+	  0x0101808101020110ULL, TOPS_OF_BYTES, 0, ONES, 0x0001000002000020ULL },
 	{ "every bit alone", 0, 0xff00ff00ff00ff00ULL,
-	  ADD(0xf0f0f0f0f0f0f0f0ULL, ONES), 0x0ff00ff00ff00ff0ULL },
+	  0xf0f0f0f0f0f0f0f0ULL, ONES, 0, ONES, 0x0ff00ff00ff00ff0ULL },
 	{ "X3 equal", 2, 7, 9, ONES, 7, ONES, 9 },
 	{ "X3 not equal", 2, 8, 9, ONES, 7, ONES, 8 },
 	{ "X3 not equal in one bit", 2, 1ULL << 63, 9, ONES, 0, ONES,

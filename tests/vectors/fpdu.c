@@ -128,7 +128,9 @@ static void fpdu_refuses(struct kunit *test)
 		{ { 4, 1 }, 2, 4 },
 		{ { 0 }, 0, 1 },
 		/* These would wrap a sum of 32 bits. */
+#if __SIZEOF_SIZE_T__ > 4
 		{ { (1ULL << 32) + 4 }, 1, 4 },
+#endif
 		{ { 8, SIZE_MAX - 3 }, 2, 4 },
 	};
 	struct mpa_tx_half tx = { .crc = true };
