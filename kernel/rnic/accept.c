@@ -15,6 +15,7 @@
 #include "ep_stream.h"
 #include "ep_work.h"
 #include "listener.h"
+#include "plain.h"
 #include "qp.h"
 #include "ulp/mpa.h"
 
@@ -36,6 +37,7 @@ static void rnic_ep_forget_request(struct rnic_ep *ep)
 static const struct rnic_ep_role rnic_accept_role = {
 	.responder	= true,
 	.request	= rnic_ep_report_request,
+	.plain		= rnic_ep_leave_plain,
 	.gone		= rnic_ep_forget_request,
 };
 
@@ -54,10 +56,12 @@ static int rnic_ep_await(struct rnic_ep *ep)
 
 	if (!ret)
 		ret = rnic_ep_attach(ep, RNIC_EP_AWAITING);
-	if (!ret)
-		ret = mpa_start_responder(ep->conn, NULL, 0,
-					  ep->config.v[MPA_A_CONFIG_STARTUP_TIMEOUT]);
-	return ret;
+	if (ret)
+		return ret;
+	if (rnic_plain_wanted(ep->listener))
+		mpa_allow_plain(ep->conn);
+	return mpa_start_responder(ep->conn, NULL, 0,
+				   ep->config.v[MPA_A_CONFIG_STARTUP_TIMEOUT]);
 }
 
 /**
@@ -223,6 +227,7 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	if (ret)
 		return ret;
 	rnic_cm_fill_params(&ep->config, param->ird, param->ord, &ep->params);
+	rnic_ep_tune(ep);
 	ret = mpa_accept(ep->conn, &ep->params, param->private_data,
 			 param->private_data_len);
 	if (ret)

@@ -159,6 +159,7 @@ static void rnic_ep_connected(struct rnic_ep *ep)
 	if (!ret)
 		ret = rnic_ep_attach(ep, RNIC_EP_REQUESTING);
 	if (!ret) {
+		rnic_ep_tune(ep);
 		rnic_ep_disarm(ep);
 		ret = mpa_start_initiator(ep->conn, &ep->params, ep->pd,
 					  ep->pd_len,

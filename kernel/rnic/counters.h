@@ -52,6 +52,8 @@
  * @RNIC_CNT_CONN_REJECTED: connections refused, by either side
  * @RNIC_CNT_CONN_STARTUP_ERROR: startups that failed or timed out
  * @RNIC_CNT_CONN_HALF_OPEN_DROP: peers refused because of half-open-max
+ * @RNIC_CNT_CONN_PLAIN: peers that do not use MPA, whose connections the user of
+ *	the listener gets
  * @RNIC_CNT_CONN_RESET: streams TCP lost or reset
  * @RNIC_CNT_CONN_QP_DENIED: connections refused because the queue pair belongs
  *	to another process
@@ -105,6 +107,7 @@ enum rnic_counter {
 	RNIC_CNT_CONN_REJECTED,
 	RNIC_CNT_CONN_STARTUP_ERROR,
 	RNIC_CNT_CONN_HALF_OPEN_DROP,
+	RNIC_CNT_CONN_PLAIN,
 	RNIC_CNT_CONN_RESET,
 	RNIC_CNT_CONN_QP_DENIED,
 	RNIC_CNT_CONN_CLOSE_TIMEOUT,

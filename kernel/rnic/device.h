@@ -80,9 +80,9 @@ enum {
  * @listed: @node is in the registry
  * @nr_conn: streams attached
  * @nr_listener: listeners that listen
- * @name_lock: protects @name and @ifname; bottom halves off
- * @name: name of @ibdev, for @node
+ * @name: name of @ibdev, for @node; under @name_lock
  * @ifname: name of @netdev, likewise
+ * @name_lock: protects @name and @ifname; bottom halves off
  * @entry: in rnic_devs, under rnic_devs_lock
  * @unregister: unregisters @ibdev, or waits until it is unregistered; holds a
  *	reference to ibdev.dev while queued
@@ -123,9 +123,9 @@ struct rnic_dev {
 	struct mpa_node node;
 	atomic_t nr_conn;
 	atomic_t nr_listener;
-	spinlock_t name_lock;		/* name, ifname */
 	char name[MPA_DEV_NAME_MAX];
 	char ifname[IFNAMSIZ];
+	spinlock_t name_lock;		/* name, ifname */
 	struct list_head entry;
 	struct work_struct unregister;
 	u8 own_mac[ETH_ALEN];

@@ -304,6 +304,8 @@ void rnic_ep_detach(struct rnic_ep *ep)
 		return;
 	if (ep->file)
 		mpa_give_back(conn);
+	else if (ep->plain)
+		mpa_detach_plain(conn);
 	else
 		mpa_detach(conn);
 	atomic_dec(&ep->dev->nr_conn);

@@ -68,6 +68,7 @@ enum rnic_ep_todo {
 	RNIC_EP_DO_ABORT,	/* the QP or the device requests an immediate end */
 	RNIC_EP_DO_CLOSED,	/* the stream has ended with TCP */
 	RNIC_EP_DO_FAILED,	/* the Initiator's startup has failed */
+	RNIC_EP_DO_PLAIN,	/* the peer does not use MPA */
 	RNIC_EP_DO_RELEASE,	/* the QP waits to be released */
 	RNIC_EP_DO_TCP,		/* TCP has changed, without a stream attached */
 	RNIC_EP_DO_REFUSE,	/* the core could not take the Request */
@@ -106,6 +107,7 @@ struct rnic_ep;
  * @reply: Initiator: success, with @pd_len bytes of private data at @pd; an error
  *	ends the connection with a Terminate. The socket lock is held.
  * @failed: Initiator: the startup exchange failed, rnic_ep.status is the error
+ * @plain: Responder: the peer does not use MPA; optional
  * @released: QP and identifier were released; optional
  * @gone: the endpoint is DEAD; optional
  *
@@ -118,6 +120,7 @@ struct rnic_ep_role {
 		       const void *pd, u32 pd_len);
 	int (*reply)(struct rnic_ep *ep, const void *pd, u32 pd_len);
 	void (*failed)(struct rnic_ep *ep);
+	void (*plain)(struct rnic_ep *ep);
 	void (*released)(struct rnic_ep *ep);
 	void (*gone)(struct rnic_ep *ep);
 };
@@ -130,7 +133,8 @@ struct rnic_ep_role {
  * @dev: device; constant; not valid in %RNIC_EP_DEAD
  * @memcg: memory cgroup to charge, with a reference: that of the connecting
  *	consumer or of the listener; NULL without memory cgroups; constant
- * @sock: TCP socket; constant, released with the last reference
+ * @sock: TCP socket; constant, released with the last reference; NULL if the user
+ *	has got it, in %RNIC_EP_DEAD
  * @file: its file, with a reference, if it is the socket of an application; NULL
  *	if the kernel owns it; constant
  * @conn: MPA stream, NULL when not attached; under the socket lock; changed
@@ -149,6 +153,7 @@ struct rnic_ep_role {
  *	socket lock
  * @saved: callbacks to restore; under the socket lock
  * @hooked: the callbacks of the socket are replaced; under the socket lock
+ * @plain: detaching leaves an ordinary TCP socket; @lock
  * @config: settings at the start of the connection; constant
  * @params: parameters for the startup exchange, from @config and the consumer;
  *	active: constant; passive: @lock
@@ -204,6 +209,7 @@ struct rnic_ep {
 	struct rnic_handover *handover;
 	struct rnic_ep_saved saved;
 	bool hooked;
+	bool plain;
 	struct mpa_config config;
 	struct mpa_params params;
 	void *pd;

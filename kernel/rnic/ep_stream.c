@@ -162,6 +162,11 @@ static void rnic_ep_op_ended(struct mpa_conn *conn, enum mpa_error code, int err
 	rnic_ep_kick(ep, RNIC_EP_DO_CLOSED);
 }
 
+static void rnic_ep_op_plain(struct mpa_conn *conn)
+{
+	rnic_ep_kick(mpa_priv(conn), RNIC_EP_DO_PLAIN);
+}
+
 static const struct mpa_ops rnic_ep_ops = {
 	.request	= rnic_ep_op_request,
 	.operational	= rnic_ep_op_operational,
@@ -172,6 +177,7 @@ static const struct mpa_ops rnic_ep_ops = {
 	.answer		= rnic_ep_op_answer,
 	.writable	= rnic_ep_op_writable,
 	.ended		= rnic_ep_op_ended,
+	.plain		= rnic_ep_op_plain,
 	.pd_max		= RNIC_EP_PD_MAX,
 };
 
@@ -265,6 +271,8 @@ static void rnic_ep_use(struct rnic_ep *ep, struct mpa_conn *conn,
  * @ep: the endpoint, locked
  * @to: state to move to
  *
+ * rnic_ep_tune() is to follow, once the socket cannot become plain TCP any more.
+ *
  * Return: 0 or an error of mpa_attach().
  */
 int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
@@ -277,7 +285,6 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 	lock_sock(sk);
 	rnic_ep_use(ep, conn, to);
 	release_sock(sk);
-	rnic_ep_tune(ep);
 	return 0;
 }
 

@@ -27,6 +27,12 @@ static void rnic_ep_startup_failed(struct rnic_ep *ep)
 		ep->role->failed(ep);
 }
 
+static void rnic_ep_plain(struct rnic_ep *ep)
+{
+	if (ep->role->plain)
+		ep->role->plain(ep);
+}
+
 /* The state of TCP changed while no stream was attached. */
 static void rnic_ep_tcp(struct rnic_ep *ep)
 {
@@ -116,6 +122,7 @@ static void rnic_ep_work(struct work_struct *work)
 		[RNIC_EP_DO_ABORT]	= rnic_ep_abort,
 		[RNIC_EP_DO_CLOSED]	= rnic_ep_closed,
 		[RNIC_EP_DO_FAILED]	= rnic_ep_startup_failed,
+		[RNIC_EP_DO_PLAIN]	= rnic_ep_plain,
 		[RNIC_EP_DO_RELEASE]	= rnic_ep_release,
 		[RNIC_EP_DO_TCP]	= rnic_ep_tcp,
 		[RNIC_EP_DO_REFUSE]	= rnic_ep_refuse,
@@ -156,7 +163,7 @@ static void rnic_ep_free(struct work_struct *work)
 
 	if (ep->file)
 		fput(ep->file);
-	else
+	else if (ep->sock)
 		sock_release(ep->sock);
 	if (ep->listener)
 		rnic_listener_put(ep->listener);

@@ -14,6 +14,8 @@
  */
 #include <net/sock.h>
 
+#include <rdma/mpa-abi.h>
+
 #include "accept.h"
 #include "cm_params.h"
 #include "device.h"
@@ -237,6 +239,41 @@ bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 			found = true;
 			rnic_listener_view(&l->node, v);
 			v->id = l->node.id;
+			break;
+		}
+	mutex_unlock(&rnic_ports_lock);
+	return found;
+}
+
+static bool rnic_listener_is_at(const struct rnic_listener *l,
+				const struct mpa_plain_create *params)
+{
+	const struct mpa_addr *addr = &l->addr;
+
+	return l->listens && addr->port == params->port &&
+	       addr->len == (params->family == AF_INET ? 4 : 16) &&
+	       addr->scope == params->scope &&
+	       !memcmp(addr->bytes, params->addr, addr->len);
+}
+
+/**
+ * rnic_listener_find() - find the listener of an address
+ * @dev: its device
+ * @params: have the address
+ *
+ * Process context. Return: the listener with a reference; NULL if no listener has
+ * this address, the own one before that of the port mapper.
+ */
+struct rnic_listener *rnic_listener_find(struct rnic_dev *dev,
+					 const struct mpa_plain_create *params)
+{
+	struct rnic_listener *l, *found = NULL;
+
+	mutex_lock(&rnic_ports_lock);
+	list_for_each_entry(l, &dev->listeners, entry)
+		if (rnic_listener_is_at(l, params)) {
+			rnic_listener_get(l);
+			found = l;
 			break;
 		}
 	mutex_unlock(&rnic_ports_lock);

@@ -3,6 +3,8 @@
  * Listeners of the core: references, events, and the count of half-open peers,
  * which have not sent their Request yet.
  */
+#include <linux/cred.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 
 #include "compat/memcg.h"
@@ -36,7 +38,7 @@ static const struct mpa_node_ops rnic_listener_node_ops = {
  * @backlog: connections that may wait to be accepted
  *
  * Process context. The memory cgroup of the caller will be charged for
- * connections.
+ * connections, and its user may ask for those without MPA.
  *
  * Return: the listener with a reference, without a port; NULL: no memory.
  */
@@ -54,6 +56,7 @@ struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id, int backlog)
 	l->node.ops = &rnic_listener_node_ops;
 	l->backlog = backlog;
 	l->memcg = mpa_memcg_get();
+	l->owner = current_euid();
 	spin_lock_init(&l->lock);
 	for (i = 0; i < RNIC_LISTEN_COUNT; i++)
 		l->ports[i].l = l;
@@ -91,6 +94,24 @@ void rnic_listener_put(struct rnic_listener *l)
 }
 
 /**
+ * rnic_listener_end_plain() - put no more connections into a queue for its user
+ * @l: the listener, locked
+ *
+ * Those in the queue stay there.
+ */
+void rnic_listener_end_plain(struct rnic_listener *l)
+{
+	struct rnic_plain *p = l->plain;
+
+	lockdep_assert_held(&l->lock);
+	if (!p)
+		return;
+	WRITE_ONCE(l->plain, NULL);
+	WRITE_ONCE(p->over, true);
+	wake_up_interruptible_poll(&p->wait, EPOLLIN | EPOLLHUP);
+}
+
+/**
  * rnic_listener_remove() - undo rnic_listener_create()
  * @l: the listener, without a port
  *
@@ -103,6 +124,7 @@ void rnic_listener_remove(struct rnic_listener *l)
 	spin_lock_bh(&l->lock);
 	cm_id = l->cm_id;
 	l->cm_id = NULL;
+	rnic_listener_end_plain(l);
 	spin_unlock_bh(&l->lock);
 	cm_id->rem_ref(cm_id);
 	rnic_listener_put(l);

@@ -6,12 +6,16 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
 #include "ulp/mpa.h"
 
 struct mem_cgroup;
 struct rnic_dev;
+struct rnic_listener;
 struct rnic_port;
 
 /* The addresses that a listener may have. */
@@ -34,6 +38,27 @@ struct rnic_listener_port {
 };
 
 /**
+ * struct rnic_plain - a queue of plain TCP connections, with a descriptor
+ * @uobj: object of the core, which frees it
+ * @l: the listener, with a reference until rnic_plain_close(); constant
+ * @sockets: struct rnic_plain_socket, oldest first; under rnic_listener.lock
+ * @count: number of these; likewise, but read without the lock, too
+ * @max: limit of @count; constant
+ * @over: no more will come: listener or device are gone; set under
+ *	rnic_listener.lock, read without it
+ * @wait: whoever waits for a connection or for @over
+ */
+struct rnic_plain {
+	struct ib_uobject uobj;
+	struct rnic_listener *l;
+	struct list_head sockets;
+	u32 count;
+	u32 max;
+	bool over;
+	wait_queue_head_t wait;
+};
+
+/**
  * struct rnic_listener - a listener of the core on a device
  * @ref: one of the core until it destroys the listener, one of each endpoint of
  *	it, short ones while accepting
@@ -46,8 +71,10 @@ struct rnic_listener_port {
  * @backlog: backlog of the consumer; constant
  * @memcg: memory cgroup of the consumer, with a reference, charged for its
  *	connections; NULL without memory cgroups; constant
- * @lock: protects @cm_id; bottom halves off
+ * @owner: user that listens, root for a listener of the kernel; constant
+ * @lock: protects @cm_id, @plain and that queue; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
+ * @plain: queue for connections without MPA, or NULL; read without @lock, too
  * @half_open: peers that have not sent their Request yet
  * @listens: it has a listening socket; under rnic_ports_lock
  * @ports: its listening sockets, indexed by &enum rnic_listen_at
@@ -60,8 +87,10 @@ struct rnic_listener {
 	struct mpa_addr addr;
 	int backlog;
 	struct mem_cgroup *memcg;
+	kuid_t owner;
 	spinlock_t lock;		/* see above */
 	struct iw_cm_id *cm_id;
+	struct rnic_plain *plain;
 	atomic_t half_open;
 	bool listens;
 	struct rnic_listener_port ports[RNIC_LISTEN_COUNT];
@@ -73,6 +102,7 @@ struct rnic_listener *rnic_listener_create(struct iw_cm_id *cm_id, int backlog);
 void rnic_listener_get(struct rnic_listener *l);
 void rnic_listener_put(struct rnic_listener *l);
 void rnic_listener_remove(struct rnic_listener *l);
+void rnic_listener_end_plain(struct rnic_listener *l);
 bool rnic_listener_alive(struct rnic_listener *l);
 int rnic_listener_event(struct rnic_listener *l, struct iw_cm_event *event);
 u32 rnic_listener_id(const struct rnic_listener *l);

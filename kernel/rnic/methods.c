@@ -3,6 +3,8 @@
  * Commands of this driver in addition to verbs, for user space: uapi/rdma/mpa-abi.h
  * describes them. The core checks what attributes there are, and their sizes.
  */
+#include <linux/file.h>
+#include <linux/net.h>
 #include <rdma/uverbs_std_types.h>
 
 #define UVERBS_MODULE_NAME mpa_rnic
@@ -10,8 +12,12 @@
 
 #include <rdma/mpa-abi.h>
 
+#include "device.h"
 #include "handover.h"
+#include "listen.h"
+#include "listener.h"
 #include "methods.h"
+#include "plain.h"
 #include "qp.h"
 #include "qp_stream.h"
 
@@ -145,6 +151,106 @@ ADD_UVERBS_METHODS(methods_of_qp, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(MPA_METHOD_QP_MODIFY),
 		   &UVERBS_METHOD(MPA_METHOD_QP_FROM_SOCKET));
 
+/* A queue of plain TCP connections ------------------------------------------ */
+
+static struct rnic_plain *methods_get_plain(const struct uverbs_attr_bundle *attrs,
+					    u16 id)
+{
+	return container_of(uverbs_attr_get_uobject(attrs, id),
+			    struct rnic_plain, uobj);
+}
+
+static int UVERBS_HANDLER(MPA_METHOD_PLAIN_CREATE)(struct uverbs_attr_bundle *attrs)
+{
+	struct rnic_plain *p = methods_get_plain(attrs,
+						 MPA_ATTR_PLAIN_CREATE_HANDLE);
+	struct mpa_plain_create params;
+	struct rnic_listener *l;
+	int ret;
+
+	ret = uverbs_copy_from(&params, attrs, MPA_ATTR_PLAIN_CREATE_PARAMS);
+	if (ret)
+		return ret;
+	if (params.flags || !params.backlog)
+		return -EINVAL;
+	l = rnic_listener_find(to_rnic_dev(p->uobj.context->device), &params);
+	if (!l)
+		return -ENOENT;
+	ret = rnic_plain_open(p, l, params.backlog);
+	rnic_listener_put(l);
+	return ret;
+}
+
+static void methods_destroy_plain(struct ib_uobject *uobj,
+				  enum rdma_remove_reason why)
+{
+	rnic_plain_close(container_of(uobj, struct rnic_plain, uobj));
+}
+
+/* A descriptor cannot be taken back, so its number is stored before it is made. */
+static int methods_give_socket(const struct uverbs_attr_bundle *attrs,
+			       struct rnic_plain *p, u32 flags)
+{
+	int fd = get_unused_fd_flags(flags & O_CLOEXEC);
+	struct file *file;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = uverbs_copy_to(attrs, MPA_ATTR_PLAIN_ACCEPT_SOCKET, &fd, sizeof(fd));
+	if (!ret)
+		ret = rnic_plain_accept(p, flags & SOCK_NONBLOCK, &file);
+	if (ret)
+		put_unused_fd(fd);
+	else
+		fd_install(fd, file);
+	return ret;
+}
+
+static int UVERBS_HANDLER(MPA_METHOD_PLAIN_ACCEPT)(struct uverbs_attr_bundle *attrs)
+{
+	struct rnic_plain *p = methods_get_plain(attrs,
+						 MPA_ATTR_PLAIN_ACCEPT_HANDLE);
+	u32 flags;
+	int ret;
+
+	ret = uverbs_copy_from(&flags, attrs, MPA_ATTR_PLAIN_ACCEPT_FLAGS);
+	if (ret)
+		return ret;
+	BUILD_BUG_ON(SOCK_CLOEXEC != O_CLOEXEC || SOCK_NONBLOCK != O_NONBLOCK);
+	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return -EINVAL;
+	return methods_give_socket(attrs, p, flags);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_PLAIN_CREATE,
+			    UVERBS_ATTR_FD(MPA_ATTR_PLAIN_CREATE_HANDLE,
+					   MPA_OBJECT_PLAIN, UVERBS_ACCESS_NEW,
+					   UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MPA_ATTR_PLAIN_CREATE_PARAMS,
+					       UVERBS_ATTR_STRUCT(struct mpa_plain_create,
+								  flags),
+					       UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_PLAIN_ACCEPT,
+			    UVERBS_ATTR_FD(MPA_ATTR_PLAIN_ACCEPT_HANDLE,
+					   MPA_OBJECT_PLAIN, UVERBS_ACCESS_READ,
+					   UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(MPA_ATTR_PLAIN_ACCEPT_FLAGS,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(MPA_ATTR_PLAIN_ACCEPT_SOCKET,
+						UVERBS_ATTR_TYPE(s32),
+						UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MPA_OBJECT_PLAIN,
+			    UVERBS_TYPE_ALLOC_FD(sizeof(struct rnic_plain),
+						 methods_destroy_plain,
+						 &rnic_plain_fops, "[mpa_plain]",
+						 O_RDONLY),
+			    &UVERBS_METHOD(MPA_METHOD_PLAIN_CREATE),
+			    &UVERBS_METHOD(MPA_METHOD_PLAIN_ACCEPT));
+
 /* rnic_query_ucontext() writes it. */
 ADD_UVERBS_ATTRIBUTES_SIMPLE(attributes_of_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
@@ -156,5 +262,6 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(attributes_of_context, UVERBS_OBJECT_DEVICE,
 const struct uapi_definition rnic_methods[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &attributes_of_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &methods_of_qp),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MPA_OBJECT_PLAIN),
 	{},
 };

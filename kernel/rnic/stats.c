@@ -43,6 +43,7 @@ static const struct rdma_stat_desc rnic_stats_descs[] = {
 	[RNIC_CNT_CONN_REJECTED]	= { .name = "conn_rejected" },
 	[RNIC_CNT_CONN_STARTUP_ERROR]	= { .name = "conn_startup_error" },
 	[RNIC_CNT_CONN_HALF_OPEN_DROP]	= { .name = "conn_half_open_drop" },
+	[RNIC_CNT_CONN_PLAIN]		= { .name = "conn_plain" },
 	[RNIC_CNT_CONN_RESET]		= { .name = "conn_reset" },
 	[RNIC_CNT_CONN_QP_DENIED]	= { .name = "conn_qp_denied" },
 	[RNIC_CNT_CONN_CLOSE_TIMEOUT]	= { .name = "conn_close_timeout" },

@@ -301,6 +301,16 @@ static int conn_take_socket(struct socket *sock)
 				     KERNEL_SOCKPTR(name), strlen(name));
 }
 
+/*
+ * Undoes conn_take_socket(). The core does the same when it destroys a socket:
+ * a reader that has found the protocol before must not need it for long.
+ */
+static void conn_leave_socket(struct sock *sk)
+{
+	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, NULL);
+	module_put(THIS_MODULE);
+}
+
 /**
  * mpa_conn_alloc - allocate a stream, without callbacks yet
  * @sk: the socket
@@ -385,6 +395,21 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_attach, MPA_NS);
 
+/* Frees a stream without callbacks; its socket is left to the owner. */
+static void conn_destroy(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	/* They are not queued any more: all that queue them check @gone. */
+	mpa_lock_wait_cancel(conn, &conn->run_wait);
+	mpa_lock_wait_cancel(conn, &conn->timer_wait);
+	mpa_startup_done(conn);
+	mpa_tx_uninit(conn);
+	mpa_conn_unpublish(conn);
+	sock_put(sk);
+	kfree_rcu(conn, rcu);
+}
+
 /**
  * mpa_detach - remove MPA from a socket
  * @conn: the stream, in any state; no other call of the owner may be under way
@@ -403,14 +428,30 @@ void mpa_detach(struct mpa_conn *conn)
 		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);
-
-	/* They are not queued any more: all that queue them check @gone. */
-	mpa_lock_wait_cancel(conn, &conn->run_wait);
-	mpa_lock_wait_cancel(conn, &conn->timer_wait);
-	mpa_startup_done(conn);
-	mpa_tx_uninit(conn);
-	mpa_conn_unpublish(conn);
-	sock_put(sk);
-	kfree_rcu(conn, rcu);
+	conn_destroy(conn);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_detach, MPA_NS);
+
+/**
+ * mpa_detach_plain - remove MPA from a socket that will be used without it
+ * @conn: the stream of a kernel socket, after &mpa_ops.plain or not started; no
+ *	other call of the owner may be under way
+ *
+ * As mpa_detach(). In addition, the socket has its previous settings again, and
+ * no upper layer protocol.
+ */
+void mpa_detach_plain(struct mpa_conn *conn)
+{
+	struct sock *sk = conn->sk;
+
+	lock_sock(sk);
+	if (!conn->gone) {
+		mpa_conn_unhook(conn);
+		mpa_sock_untune(sk, &conn->tuned);
+		sk->sk_allocation = GFP_KERNEL;
+		conn_leave_socket(sk);
+	}
+	release_sock(sk);
+	conn_destroy(conn);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_detach_plain, MPA_NS);

@@ -26,7 +26,8 @@ static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 	[MPA_CONN_OPERATIONAL]	= MOVE(RX_ENDED) | MOVE(EXITED) | MOVE(CLOSED),
 	[MPA_CONN_RX_ENDED]	= MOVE(CLOSED),
 	[MPA_CONN_EXITED]	= 0,
-	[MPA_CONN_CLOSED]	= 0,
+	/* The FIN came before the start; what is there may be plain TCP. */
+	[MPA_CONN_CLOSED]	= MOVE(WAIT_REQUEST),
 	[MPA_CONN_REPLY_SEEN]	= MOVE(OPERATIONAL) | MOVE(EXITED) |
 				  MOVE(CLOSED),
 };

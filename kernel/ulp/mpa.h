@@ -98,7 +98,7 @@ enum mpa_error {
  *	if TCP ends after CRC or MARKER.
  * @plain: Responder with &mpa_conn.plain: the peer does not begin with a Request,
  *	so it does not use MPA, which has ended here and leaves TCP with all bytes
- *	in its queue to the owner. Only for owners within mpa.ko.
+ *	in its queue to the owner. Optional, see mpa_allow_plain().
  * @released: the socket is being destroyed before mpa_detach() was called. The
  *	owner must still call mpa_detach(), but not from this callback. Any
  *	context. Optional.
@@ -140,6 +140,7 @@ enum {
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv);
 void mpa_detach(struct mpa_conn *conn);
+void mpa_detach_plain(struct mpa_conn *conn);
 struct mpa_conn *mpa_take_fd(int *fd, struct file **file);
 int mpa_give_fd(struct file *file);
 void mpa_give_back(struct mpa_conn *conn);
@@ -173,6 +174,7 @@ void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg);
 void mpa_want_early(struct mpa_conn *conn);
 
 /* Startup (startup.c) */
+void mpa_allow_plain(struct mpa_conn *conn);
 int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 			const void *pd, u32 pd_len, unsigned int timeout_ms);
 int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,

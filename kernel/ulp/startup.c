@@ -305,6 +305,15 @@ static int startup_check_state(const struct mpa_conn *conn,
 	return conn->state == MPA_CONN_CLOSED ? -ECONNRESET : -EINVAL;
 }
 
+/* A peer without MPA may have ended its half already, and wait for an answer. */
+static bool startup_is_half_closed(const struct mpa_conn *conn,
+				   enum mpa_conn_state wait)
+{
+	return conn->plain && wait == MPA_CONN_WAIT_REQUEST && !conn->gone &&
+	       !conn->started && conn->state == MPA_CONN_CLOSED &&
+	       conn->sk->sk_state == TCP_CLOSE_WAIT;
+}
+
 /* Takes ownership of @su, also on errors. */
 static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 			 enum mpa_conn_state wait, unsigned int timeout_ms,
@@ -312,15 +321,15 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 {
 	int ret = startup_check_state(conn, MPA_CONN_ATTACHED);
 
-	if (ret) {
+	if (ret && !startup_is_half_closed(conn, wait)) {
 		kfree(su);
 		return ret;
 	}
 	conn->startup = su;
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
-	if (wait == MPA_CONN_WAIT_REPLY)
-		ret = startup_send_frame(conn, &su->req, pd, pd_len);
+	ret = wait == MPA_CONN_WAIT_REPLY ?
+		startup_send_frame(conn, &su->req, pd, pd_len) : 0;
 	if (ret) {
 		mpa_startup_done(conn);
 		return ret;
@@ -391,6 +400,17 @@ static int startup_send_last_message(struct mpa_conn *conn, const void *last,
 	conn->end_reported = true;
 	return ret == -ENOMEM ? ret : -ECONNRESET;
 }
+
+/**
+ * mpa_allow_plain - let a Responder accept that its peer does not use MPA
+ * @conn: the stream, attached and not started, of an owner with &mpa_ops.plain
+ */
+void mpa_allow_plain(struct mpa_conn *conn)
+{
+	if (!WARN_ON_ONCE(conn->started || !conn->ops->plain))
+		conn->plain = true;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_allow_plain, MPA_NS);
 
 /**
  * mpa_start_responder - wait for a Request Frame

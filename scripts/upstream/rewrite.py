@@ -80,7 +80,7 @@ ITEM = re.compile(
     r"(?P<code>(?:#define (?:[^\n]*\\\n)*[^\n]*\n)+|static inline (?:(?!\n\}).)*\n\}\n)",
     re.DOTALL)
 MACRO = re.compile(r"#define (\w+)(?:\(([^)]*)\))?((?:[^\n]*\\\n)*[^\n]*)\n")
-FUNCTION = re.compile(r"static inline [^{]*?(\w+)\(([^{]*)\)\n\{\n(.*)\n\}\n", re.DOTALL)
+FUNCTION = re.compile(r"static inline [^{]*?(\w+)\(([^{]*)\)\n\{\n(.*)\}\n", re.DOTALL)
 CONDITION = re.compile(r"#\s*(ifdef|ifndef|if|elif|else|endif)\b\s*(\w*)")
 WIDTH = 8
 
@@ -173,7 +173,8 @@ class Compat:
         if not names:
             return
         if not EXPANDED.issuperset(names):
-            self.items.append((names, doc + code.replace("static inline ", "static ", 1)))
+            head, brace, body = code.replace("static inline ", "static ", 1).partition("\n{")
+            self.items.append((names, doc + aligned(head) + brace + body))
             return
         for name, parameters, body in macros:
             self.expanded[name] = (parameters, re.sub(r"[\t ]*\\\n", "\n", body).strip())
@@ -211,7 +212,7 @@ class Compat:
         for name, value in zip(names, values):
             body = re.sub(rf"\b{name}\b(?:##)?|##{name}\b", lambda _, v=value: v, body)
         # A macro has a name in parentheses where checkpatch wants that.
-        body = re.sub(r"\*\((\w+)\)\(", r"*\1(", body)
+        body = re.sub(r"^(static [\w *]*)\((\w+)\)\(", r"\1\2(", body, flags=re.MULTILINE)
         return aligned(body) if "\n" in body else body
 
     def moved(self, text):

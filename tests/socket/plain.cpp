@@ -74,20 +74,33 @@ CASE("plain: the first byte that differs from a Request decides")
 
 CASE("plain: what is there before the start")
 {
-	WithWire pair;
-	mpa::params params;
+	constexpr std::string_view line = "GET / HTTP/1.1\r\n";
+	struct {
+		std::string_view bytes;
+		bool fin;
+	} const rows[] = {{line, false}, {line, true}, {key.substr(0, 5), true}, {"", true}};
 
-	params.plain = true;
-	must(pair.ours.set_params(params), "parameters");
-	pair.wire.send(mpa::bytes("GET / HTTP/1.1\r\n"));
-	await_events(pair.ours.fd(), POLLIN, "bytes");
-	must(pair.ours.set_blocking(false), "O_NONBLOCK");
-	// It may be over before the call returns.
-	const Err started = err(pair.ours.start(role::responder));
+	for (const auto &there : rows) {
+		const Row row(there.bytes);
+		WithWire pair;
+		mpa::params params;
 
-	yes(started == Err{EINPROGRESS} || started == Err{EPROTONOSUPPORT}, "started");
-	await_plain(pair.ours);
-	expect_text(pair.ours.fd(), "GET / HTTP/1.1\r\n");
+		params.plain = true;
+		must(pair.ours.set_params(params), "parameters");
+		pair.wire.send(mpa::bytes(there.bytes));
+		if (there.fin)
+			pair.wire.fin();
+		await_events(pair.ours.fd(), there.fin ? POLLRDHUP : POLLIN, "bytes");
+		must(pair.ours.set_blocking(false), "O_NONBLOCK");
+		// It may be over before the call returns.
+		const Err started = err(pair.ours.start(role::responder));
+
+		yes(started == Err{EINPROGRESS} || started == Err{EPROTONOSUPPORT}, "started");
+		await_plain(pair.ours);
+		expect_text(pair.ours.fd(), there.bytes);
+		if (there.fin)
+			expect_eof(pair.ours.fd());
+	}
 }
 
 CASE("plain: a client that waits for the server")

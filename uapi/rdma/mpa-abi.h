@@ -362,6 +362,64 @@ struct mpa_qp_from_socket_resp {
 	__s32 fd;
 };
 
+/* Objects of this driver. */
+enum {
+	MPA_OBJECT_PLAIN		= 1U << 12,
+};
+
+/* Of MPA_OBJECT_PLAIN: a file, the queue of a listener's plain TCP connections. */
+enum {
+	MPA_METHOD_PLAIN_CREATE		= 1U << 12,
+	MPA_METHOD_PLAIN_ACCEPT,
+};
+
+/**
+ * enum mpa_attrs_plain_create - attributes of MPA_METHOD_PLAIN_CREATE
+ * @MPA_ATTR_PLAIN_CREATE_HANDLE: out: descriptor of the new queue
+ * @MPA_ATTR_PLAIN_CREATE_PARAMS: in: struct mpa_plain_create
+ *
+ * From now on, peers of a listener of the caller that do not begin with a Request, or
+ * with nothing until the startup timeout, are not reset: their connections wait in the
+ * queue. It ends with its descriptor.
+ */
+enum mpa_attrs_plain_create {
+	MPA_ATTR_PLAIN_CREATE_HANDLE	= 1U << 12,
+	MPA_ATTR_PLAIN_CREATE_PARAMS,
+};
+
+/**
+ * enum mpa_attrs_plain_accept - attributes of MPA_METHOD_PLAIN_ACCEPT
+ * @MPA_ATTR_PLAIN_ACCEPT_HANDLE: descriptor of the queue
+ * @MPA_ATTR_PLAIN_ACCEPT_FLAGS: in: __u32, SOCK_NONBLOCK, SOCK_CLOEXEC
+ * @MPA_ATTR_PLAIN_ACCEPT_SOCKET: out: __s32, descriptor of the socket
+ *
+ * Does not wait. The socket is an ordinary one of TCP; what the peer has sent is in its
+ * receive queue.
+ */
+enum mpa_attrs_plain_accept {
+	MPA_ATTR_PLAIN_ACCEPT_HANDLE	= 1U << 12,
+	MPA_ATTR_PLAIN_ACCEPT_FLAGS,
+	MPA_ATTR_PLAIN_ACCEPT_SOCKET,
+};
+
+/**
+ * struct mpa_plain_create - a listener, by its address, and the queue
+ * @addr: IPv4 or IPv6 address, from its first byte on; zero: any
+ * @family: AF_INET or AF_INET6
+ * @port: TCP port
+ * @scope: index of the network device of a link-local address, else 0
+ * @backlog: how many connections may wait, at least 1; net.core.somaxconn limits it
+ * @flags: 0
+ */
+struct mpa_plain_create {
+	__u8 addr[16];
+	__u16 family;
+	__be16 port;
+	__u32 scope;
+	__u32 backlog;
+	__u32 flags;
+};
+
 /* Milliseconds that a message may wait for a receive. */
 #define MPA_MAX_RECEIVE_WAIT	60000
 

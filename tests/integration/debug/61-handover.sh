@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# TCP sockets in use that applications hand over to queue pairs: cases, and the example
-# mpa-kv, whose client goes from text to RDMA. Arguments choose cases by patterns of their
-# names.
+# TCP sockets in use that applications hand over to queue pairs, and plain TCP on the ports
+# of listeners: cases, and the example mpa-kv, whose client goes from text to RDMA.
+# Arguments choose cases by patterns of their names.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/counters.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
@@ -133,7 +133,7 @@ if (($#)); then
 	cases "$@"
 	exit
 fi
-cases 'handover:*'
+cases 'handover:*' 'plain:*'
 example
 activation
 objects_gone "at the end"

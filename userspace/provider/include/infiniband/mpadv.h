@@ -54,19 +54,19 @@ static inline void mpadv_cmd_add_in(union mpadv_cmd *cmd, uint16_t id,
 		mpadv_cmd_add(cmd, id, data, (uint16_t)len);
 }
 
-static inline void mpadv_cmd_begin(union mpadv_cmd *cmd, const struct ibv_qp *qp,
-				   uint16_t method, uint16_t handle)
+static inline void mpadv_cmd_begin(union mpadv_cmd *cmd, uint16_t object,
+				   uint16_t method, uint16_t id, uint64_t handle)
 {
 	memset(cmd, 0, sizeof(*cmd));
 	cmd->hdr.length = sizeof(cmd->hdr);
-	cmd->hdr.object_id = UVERBS_OBJECT_QP;
+	cmd->hdr.object_id = object;
 	cmd->hdr.method_id = method;
-	mpadv_cmd_add(cmd, handle, qp->handle, 0);
+	mpadv_cmd_add(cmd, id, handle, 0);
 }
 
-static inline int mpadv_cmd_run(union mpadv_cmd *cmd, const struct ibv_qp *qp)
+static inline int mpadv_cmd_run(union mpadv_cmd *cmd, const struct ibv_context *context)
 {
-	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, cmd) ? errno : 0;
+	return ioctl(context->cmd_fd, RDMA_VERBS_IOCTL, cmd) ? errno : 0;
 }
 
 /**
@@ -85,10 +85,11 @@ static inline int mpadv_set_receive_wait(struct ibv_qp *qp, uint32_t millisecond
 {
 	union mpadv_cmd cmd;
 
-	mpadv_cmd_begin(&cmd, qp, MPA_METHOD_QP_MODIFY, MPA_ATTR_QP_MODIFY_HANDLE);
+	mpadv_cmd_begin(&cmd, UVERBS_OBJECT_QP, MPA_METHOD_QP_MODIFY,
+			MPA_ATTR_QP_MODIFY_HANDLE, qp->handle);
 	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_MODIFY_RECEIVE_WAIT, &milliseconds,
 			 sizeof(milliseconds));
-	return mpadv_cmd_run(&cmd, qp);
+	return mpadv_cmd_run(&cmd, qp->context);
 }
 
 enum {
@@ -187,8 +188,8 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 	params.flags = attr->flags;
 	params.ird = attr->ird;
 	params.ord = attr->ord;
-	mpadv_cmd_begin(&cmd, qp, MPA_METHOD_QP_FROM_SOCKET,
-			MPA_ATTR_QP_FROM_SOCKET_HANDLE);
+	mpadv_cmd_begin(&cmd, UVERBS_OBJECT_QP, MPA_METHOD_QP_FROM_SOCKET,
+			MPA_ATTR_QP_FROM_SOCKET_HANDLE, qp->handle);
 	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_FROM_SOCKET_PARAMS, &params, sizeof(params));
 	mpadv_cmd_add_in(&cmd, MPA_ATTR_QP_FROM_SOCKET_LAST, attr->last_message,
 			 attr->last_message_len);
@@ -201,7 +202,7 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 			      (uintptr_t)attr->peer_data,
 			      attr->peer_data_len < UINT16_MAX ?
 				      (uint16_t)attr->peer_data_len : UINT16_MAX);
-	ret = mpadv_cmd_run(&cmd, qp);
+	ret = mpadv_cmd_run(&cmd, qp->context);
 	attr->fd = mpadv_renumber(resp.fd, attr->fd, flags);
 	if (!ret || ret == ECONNREFUSED) {
 		attr->ird = resp.ird;
@@ -210,6 +211,96 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 	}
 	if (!ret)
 		qp->state = IBV_QPS_RTS;
+	return ret;
+}
+
+/**
+ * mpadv_create_plain() - ask for the plain TCP connections of a listener
+ * @context: context of an mpa device
+ * @address: address of the listener, as rdma_get_local_addr() shows it, IPv4 or IPv6
+ * @backlog: how many connections may wait, at least 1
+ * @fd: set to a descriptor, closed by exec(), for mpadv_accept_plain() and close()
+ *
+ * The listener is one of rdma_cm, of the user who calls. From now on, a peer that does
+ * not begin with an MPA Request, or with nothing until the setting startup-timeout, is
+ * not reset: it has connected to a TCP server. The descriptor is readable for poll(),
+ * select() and epoll while connections wait; POLLHUP: no more will come, because the
+ * listener or the device are gone. Closing it resets those that wait.
+ *
+ * A listener at the unspecified address is one on each device: call it for each.
+ *
+ * Return: 0 or a positive errno: %ENOENT: no listener has this address on the device;
+ * %EACCES: it is another user's, and the caller has no CAP_NET_ADMIN; %EADDRINUSE: it has
+ * such a descriptor; %EAFNOSUPPORT, %EINVAL: bad parameters; %EMFILE, %ENFILE, %ENOMEM;
+ * %EPROTONOSUPPORT: the module is older than this; %EIO: the device is gone.
+ */
+static inline int mpadv_create_plain(struct ibv_context *context,
+				     const struct sockaddr *address, uint32_t backlog,
+				     int *fd)
+{
+	struct mpa_plain_create params;
+	struct sockaddr_in6 sin6;
+	struct sockaddr_in sin;
+	union mpadv_cmd cmd;
+	int ret;
+
+	memset(&params, 0, sizeof(params));
+	params.family = address->sa_family;
+	params.backlog = backlog;
+	switch (address->sa_family) {
+	case AF_INET:
+		memcpy(&sin, address, sizeof(sin));
+		memcpy(params.addr, &sin.sin_addr, sizeof(sin.sin_addr));
+		params.port = sin.sin_port;
+		break;
+	case AF_INET6:
+		memcpy(&sin6, address, sizeof(sin6));
+		memcpy(params.addr, &sin6.sin6_addr, sizeof(sin6.sin6_addr));
+		params.port = sin6.sin6_port;
+		params.scope = sin6.sin6_scope_id;
+		break;
+	default:
+		return EAFNOSUPPORT;
+	}
+	mpadv_cmd_begin(&cmd, MPA_OBJECT_PLAIN, MPA_METHOD_PLAIN_CREATE,
+			MPA_ATTR_PLAIN_CREATE_HANDLE, 0);
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_PLAIN_CREATE_PARAMS, &params, sizeof(params));
+	ret = mpadv_cmd_run(&cmd, context);
+	if (!ret)
+		*fd = (int)cmd.hdr.attrs[0].data_s64;
+	return ret;
+}
+
+/**
+ * mpadv_accept_plain() - fetch a plain TCP connection of a listener
+ * @context: the context
+ * @fd: descriptor of mpadv_create_plain()
+ * @flags: %SOCK_CLOEXEC, %SOCK_NONBLOCK, as for accept4(2)
+ * @socket: set to the descriptor of the socket
+ *
+ * Does not wait; poll() does. What the peer has sent is still to be read. The socket is
+ * ordinary TCP, and may go to a queue pair by mpadv_modify_qp_from_socket() later.
+ *
+ * Return: 0 or a positive errno: %EAGAIN: none waits; %EINVAL: nor will there be more, or
+ * bad @flags; %EBADF: not such a descriptor of @context; %EMFILE; %ENFILE, %ENOMEM: one is
+ * lost; %EIO: the device is gone.
+ */
+static inline int mpadv_accept_plain(struct ibv_context *context, int fd, int flags,
+				     int *socket)
+{
+	uint32_t word = (uint32_t)flags;
+	union mpadv_cmd cmd;
+	int32_t result = -1;
+	int ret;
+
+	mpadv_cmd_begin(&cmd, MPA_OBJECT_PLAIN, MPA_METHOD_PLAIN_ACCEPT,
+			MPA_ATTR_PLAIN_ACCEPT_HANDLE, (uint64_t)fd);
+	mpadv_cmd_add_in(&cmd, MPA_ATTR_PLAIN_ACCEPT_FLAGS, &word, sizeof(word));
+	mpadv_cmd_add(&cmd, MPA_ATTR_PLAIN_ACCEPT_SOCKET, (uintptr_t)&result,
+		      sizeof(result));
+	ret = mpadv_cmd_run(&cmd, context);
+	if (!ret)
+		*socket = result;
 	return ret;
 }
 
