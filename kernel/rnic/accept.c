@@ -254,8 +254,7 @@ void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
 		rnic_ep_finish(ep, true, err);
 		return;
 	}
-	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
-	rnic_ep_linger(ep);
+	rnic_ep_rejected(ep);
 }
 
 /**
@@ -309,12 +308,10 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	if (!ep)
 		return -ECONNRESET;
 	ret = mpa_reject(ep->conn, &ep->params, pd, pd_len);
-	if (ret) {
+	if (ret)
 		rnic_ep_abort(ep);
-	} else {
-		rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
-		rnic_ep_linger(ep);
-	}
+	else
+		rnic_ep_rejected(ep);
 	rnic_ep_unuse(ep);
 	return ret;
 }

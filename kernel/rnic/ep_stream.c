@@ -253,6 +253,20 @@ void rnic_ep_tune(struct rnic_ep *ep)
 	release_sock(sk);
 }
 
+/**
+ * rnic_ep_rejected() - end a connection that was rejected with a Reply
+ * @ep: the endpoint of a Responder, locked
+ *
+ * Until now the socket could have become plain TCP; that of an application does.
+ */
+void rnic_ep_rejected(struct rnic_ep *ep)
+{
+	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
+	if (!ep->file)
+		rnic_ep_tune(ep);
+	rnic_ep_linger(ep);
+}
+
 static void rnic_ep_use(struct rnic_ep *ep, struct mpa_conn *conn,
 			enum rnic_ep_state to)
 {

@@ -14,6 +14,7 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to);
 void rnic_ep_adopt(struct rnic_ep *ep, struct mpa_conn *conn,
 		   enum rnic_ep_state to);
 void rnic_ep_tune(struct rnic_ep *ep);
+void rnic_ep_rejected(struct rnic_ep *ep);
 int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 		 struct rnic_qp *qp);
 

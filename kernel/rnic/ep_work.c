@@ -10,6 +10,7 @@
 #include "device.h"
 #include "ep.h"
 #include "ep_close.h"
+#include "ep_stream.h"
 #include "ep_work.h"
 #include "listener.h"
 #include "ulp/mpa.h"
@@ -71,13 +72,13 @@ static void rnic_ep_refuse(struct rnic_ep *ep)
 {
 	if (READ_ONCE(ep->state) != RNIC_EP_REQUESTED)
 		return;
-	rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
 	if (mpa_reject(ep->conn, &ep->params, NULL, 0)) {
+		rnic_count(ep->dev, RNIC_CNT_CONN_REJECTED);
 		WRITE_ONCE(ep->status, -EPROTO);
 		rnic_ep_abort(ep);
 	} else {
 		WRITE_ONCE(ep->status, -ECONNREFUSED);
-		rnic_ep_linger(ep);
+		rnic_ep_rejected(ep);
 	}
 }
 

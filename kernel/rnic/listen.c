@@ -12,6 +12,7 @@
  * ask. If the port that the consumer asked for is in use, the one of the mapper
  * is enough: so a service that serves TCP there itself can use the device, too.
  */
+#include <net/ipv6.h>
 #include <net/sock.h>
 
 #include <rdma/mpa-abi.h>
@@ -21,6 +22,7 @@
 #include "device.h"
 #include "listen.h"
 #include "listener.h"
+#include "plain.h"
 #include "port.h"
 #include "sock.h"
 #include "ulp/mpa.h"
@@ -245,39 +247,49 @@ bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 	return found;
 }
 
+/* The scope that the consumer has given counts only where it means something. */
 static bool rnic_listener_is_at(const struct rnic_listener *l,
 				const struct mpa_plain_create *params)
 {
-	const struct mpa_addr *addr = &l->addr;
+	const struct sockaddr_storage *addr = &l->cm_id->local_addr;
+	const struct sockaddr_in6 *sin6 = (const void *)addr;
+	const struct sockaddr_in *sin = (const void *)addr;
 
-	return l->listens && addr->port == params->port &&
-	       addr->len == (params->family == AF_INET ? 4 : 16) &&
-	       addr->scope == params->scope &&
-	       !memcmp(addr->bytes, params->addr, addr->len);
+	if (!l->listens || addr->ss_family != params->family ||
+	    sin->sin_port != params->port)
+		return false;
+	if (params->family == AF_INET)
+		return !memcmp(&sin->sin_addr, params->addr,
+			       sizeof(sin->sin_addr));
+	return !memcmp(&sin6->sin6_addr, params->addr,
+		       sizeof(sin6->sin6_addr)) &&
+	       (!__ipv6_addr_needs_scope_id(ipv6_addr_type(&sin6->sin6_addr)) ||
+		sin6->sin6_scope_id == params->scope);
 }
 
 /**
- * rnic_listener_find() - find the listener of an address
+ * rnic_listener_open_plain() - queue the plain TCP connections of a listener
  * @dev: its device
- * @params: have the address
+ * @p: the queue, new and zeroed
+ * @params: the address that its consumer asked for, and the length of the queue
  *
- * Process context. Return: the listener with a reference; NULL if no listener has
- * this address, the own one before that of the port mapper.
+ * Process context, of the user. Return: 0; -ENOENT (no listener has this address),
+ * or an error of rnic_plain_open().
  */
-struct rnic_listener *rnic_listener_find(struct rnic_dev *dev,
-					 const struct mpa_plain_create *params)
+int rnic_listener_open_plain(struct rnic_dev *dev, struct rnic_plain *p,
+			     const struct mpa_plain_create *params)
 {
-	struct rnic_listener *l, *found = NULL;
+	struct rnic_listener *l;
+	int ret = -ENOENT;
 
 	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry)
 		if (rnic_listener_is_at(l, params)) {
-			rnic_listener_get(l);
-			found = l;
+			ret = rnic_plain_open(p, l, params->backlog);
 			break;
 		}
 	mutex_unlock(&rnic_ports_lock);
-	return found;
+	return ret;
 }
 
 /**

@@ -9,14 +9,14 @@ struct iw_cm_id;
 struct mpa_plain_create;
 struct mpa_node_view;
 struct rnic_dev;
-struct rnic_listener;
+struct rnic_plain;
 
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog);
 int rnic_iw_destroy_listen(struct iw_cm_id *cm_id);
 bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 			 struct mpa_node_view *v);
-struct rnic_listener *rnic_listener_find(struct rnic_dev *dev,
-					 const struct mpa_plain_create *params);
+int rnic_listener_open_plain(struct rnic_dev *dev, struct rnic_plain *p,
+			     const struct mpa_plain_create *params);
 void rnic_listeners_stop(struct rnic_dev *dev);
 void rnic_listeners_restart(struct rnic_dev *dev);
 

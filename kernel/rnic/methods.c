@@ -4,6 +4,8 @@
  * describes them. The core checks what attributes there are, and their sizes.
  */
 #include <linux/file.h>
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/net.h>
 #include <rdma/uverbs_std_types.h>
 
@@ -165,20 +167,21 @@ static int UVERBS_HANDLER(MPA_METHOD_PLAIN_CREATE)(struct uverbs_attr_bundle *at
 	struct rnic_plain *p = methods_get_plain(attrs,
 						 MPA_ATTR_PLAIN_CREATE_HANDLE);
 	struct mpa_plain_create params;
-	struct rnic_listener *l;
+	u32 len;
 	int ret;
 
 	ret = uverbs_copy_from(&params, attrs, MPA_ATTR_PLAIN_CREATE_PARAMS);
 	if (ret)
 		return ret;
-	if (params.flags || !params.backlog)
+	if (params.family != AF_INET && params.family != AF_INET6)
+		return -EAFNOSUPPORT;
+	len = params.family == AF_INET ? sizeof(struct in_addr) :
+					 sizeof(struct in6_addr);
+	if (params.flags || !params.backlog ||
+	    memchr_inv(params.addr + len, 0, sizeof(params.addr) - len))
 		return -EINVAL;
-	l = rnic_listener_find(to_rnic_dev(p->uobj.context->device), &params);
-	if (!l)
-		return -ENOENT;
-	ret = rnic_plain_open(p, l, params.backlog);
-	rnic_listener_put(l);
-	return ret;
+	return rnic_listener_open_plain(to_rnic_dev(p->uobj.context->device), p,
+					&params);
 }
 
 static void methods_destroy_plain(struct ib_uobject *uobj,
@@ -191,7 +194,7 @@ static void methods_destroy_plain(struct ib_uobject *uobj,
 static int methods_give_socket(const struct uverbs_attr_bundle *attrs,
 			       struct rnic_plain *p, u32 flags)
 {
-	int fd = get_unused_fd_flags(flags & O_CLOEXEC);
+	int fd = get_unused_fd_flags(flags & SOCK_CLOEXEC ? O_CLOEXEC : 0);
 	struct file *file;
 	int ret;
 
@@ -199,7 +202,8 @@ static int methods_give_socket(const struct uverbs_attr_bundle *attrs,
 		return fd;
 	ret = uverbs_copy_to(attrs, MPA_ATTR_PLAIN_ACCEPT_SOCKET, &fd, sizeof(fd));
 	if (!ret)
-		ret = rnic_plain_accept(p, flags & SOCK_NONBLOCK, &file);
+		ret = rnic_plain_accept(p, flags & SOCK_NONBLOCK ? O_NONBLOCK : 0,
+					&file);
 	if (ret)
 		put_unused_fd(fd);
 	else
@@ -217,7 +221,6 @@ static int UVERBS_HANDLER(MPA_METHOD_PLAIN_ACCEPT)(struct uverbs_attr_bundle *at
 	ret = uverbs_copy_from(&flags, attrs, MPA_ATTR_PLAIN_ACCEPT_FLAGS);
 	if (ret)
 		return ret;
-	BUILD_BUG_ON(SOCK_CLOEXEC != O_CLOEXEC || SOCK_NONBLOCK != O_NONBLOCK);
 	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return -EINVAL;
 	return methods_give_socket(attrs, p, flags);

@@ -11,6 +11,7 @@
 #include <linux/cred.h>
 #include <linux/module.h>
 #include <linux/net.h>
+#include <linux/nsproxy.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -55,23 +56,37 @@ static int rnic_plain_join(struct rnic_plain *p, struct rnic_listener *l)
 	return ret;
 }
 
+/*
+ * The user who listens, in the namespace of the listener, may get its connections.
+ * A listener of root may be one of the kernel.
+ */
+static bool rnic_plain_may_open(const struct rnic_listener *l, struct net *net)
+{
+	if (ns_capable(net->user_ns, CAP_NET_ADMIN))
+		return true;
+	return uid_eq(l->owner, current_euid()) &&
+	       !uid_eq(l->owner, GLOBAL_ROOT_UID) &&
+	       net_eq(current->nsproxy->net_ns, net);
+}
+
 /**
  * rnic_plain_open() - begin to queue plain TCP connections of a listener
  * @p: the queue, new and zeroed
- * @l: the listener; the queue takes a reference
+ * @l: the listener, which listens; the queue takes a reference
  * @backlog: how many connections may wait
  *
- * Process context, of the user. Return: 0, until rnic_plain_close(); -EACCES (the
- * listener is another user's); -EADDRINUSE (it has a queue already); -ENOENT (it
- * is gone).
+ * Process context, of the user. rnic_ports_lock is held, so the network namespace
+ * of the listener exists.
+ *
+ * Return: 0, until rnic_plain_close(); -EACCES (the listener is another user's);
+ * -EADDRINUSE (it has a queue already); -ENOENT (it is gone).
  */
 int rnic_plain_open(struct rnic_plain *p, struct rnic_listener *l, u32 backlog)
 {
 	struct net *net = dev_net(l->dev->netdev);
 	int ret;
 
-	if (!uid_eq(l->owner, current_euid()) &&
-	    !ns_capable(net->user_ns, CAP_NET_ADMIN))
+	if (!rnic_plain_may_open(l, net))
 		return -EACCES;
 	INIT_LIST_HEAD(&p->sockets);
 	init_waitqueue_head(&p->wait);
@@ -208,12 +223,12 @@ static void rnic_plain_chown(struct socket *sock)
 /**
  * rnic_plain_accept() - fetch the oldest connection
  * @p: the queue
- * @flags: %SOCK_NONBLOCK or 0
+ * @flags: %O_NONBLOCK or 0
  * @file: set to the file of its socket
  *
  * Process context, of the user; does not wait. Return: 0; -EAGAIN (there is none
  * at the moment); -EINVAL (nor will there be: the listener is gone); -ENFILE or
- * -ENOMEM, and the connection was reset.
+ * -ENOMEM, and the connection has ended.
  */
 int rnic_plain_accept(struct rnic_plain *p, u32 flags, struct file **file)
 {

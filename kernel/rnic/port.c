@@ -68,9 +68,13 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 	return found;
 }
 
-/* An accepted socket inherits the callback of the listening one. */
+/*
+ * An accepted socket inherits the callback of the listening one, and the right to
+ * any port in use, which no socket of a user may get.
+ */
 static void rnic_port_disown(const struct rnic_port *port, struct sock *sk)
 {
+	sk->sk_reuse = SK_CAN_REUSE;
 	write_lock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_data_ready, port->data_ready);
 	write_unlock_bh(&sk->sk_callback_lock);

@@ -287,7 +287,7 @@ void mpa_conn_released(struct sock *sk)
 		conn->ops->released(conn);
 }
 
-static int conn_take_socket(struct socket *sock)
+static int conn_take_socket(struct mpa_conn *conn, struct socket *sock)
 {
 	char name[] = "mpa";
 
@@ -297,6 +297,8 @@ static int conn_take_socket(struct socket *sock)
 	 */
 	if (!sock->sk->sk_kern_sock)
 		return -EOPNOTSUPP;
+	/* The core clears it. */
+	conn->zerocopy = test_bit(SOCK_SUPPORT_ZC, &sock->flags);
 	return sock->ops->setsockopt(sock, SOL_TCP, TCP_ULP,
 				     KERNEL_SOCKPTR(name), strlen(name));
 }
@@ -305,8 +307,12 @@ static int conn_take_socket(struct socket *sock)
  * Undoes conn_take_socket(). The core does the same when it destroys a socket:
  * a reader that has found the protocol before must not need it for long.
  */
-static void conn_leave_socket(struct sock *sk)
+static void conn_leave_socket(struct mpa_conn *conn)
 {
+	struct sock *sk = conn->sk;
+
+	if (conn->zerocopy)
+		set_bit(SOCK_SUPPORT_ZC, &conn->sock->flags);
 	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, NULL);
 	module_put(THIS_MODULE);
 }
@@ -369,8 +375,8 @@ void mpa_conn_free(struct mpa_conn *conn)
  *
  * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU
  * probing off and raises a receive buffer that is too small for the longest
- * FPDU. The protocol stays linked to @sock until it is released, so a socket
- * can be attached once.
+ * FPDU. The protocol stays linked to @sock until it is released or
+ * mpa_detach_plain() is called, so a socket can be attached once.
  *
  * Return: the stream, or an ERR_PTR(): -EOPNOTSUPP not a kernel socket;
  * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
@@ -383,7 +389,7 @@ struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
-	ret = conn_take_socket(sock);
+	ret = conn_take_socket(conn, sock);
 	if (ret) {
 		mpa_conn_free(conn);
 		return ERR_PTR(ret);
@@ -449,7 +455,7 @@ void mpa_detach_plain(struct mpa_conn *conn)
 		mpa_conn_unhook(conn);
 		mpa_sock_untune(sk, &conn->tuned);
 		sk->sk_allocation = GFP_KERNEL;
-		conn_leave_socket(sk);
+		conn_leave_socket(conn);
 	}
 	release_sock(sk);
 	conn_destroy(conn);

@@ -26,7 +26,7 @@ static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 	[MPA_CONN_OPERATIONAL]	= MOVE(RX_ENDED) | MOVE(EXITED) | MOVE(CLOSED),
 	[MPA_CONN_RX_ENDED]	= MOVE(CLOSED),
 	[MPA_CONN_EXITED]	= 0,
-	/* The FIN came before the start; what is there may be plain TCP. */
+	/* If the FIN came before the start, and the peer may be plain TCP. */
 	[MPA_CONN_CLOSED]	= MOVE(WAIT_REQUEST),
 	[MPA_CONN_REPLY_SEEN]	= MOVE(OPERATIONAL) | MOVE(EXITED) |
 				  MOVE(CLOSED),
@@ -41,7 +41,8 @@ static const u16 conn_moves[MPA_CONN_NR_STATES] = {
  */
 bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 {
-	bool legal = conn_moves[conn->state] & BIT(to);
+	bool legal = conn_moves[conn->state] & BIT(to) &&
+		     (conn->state != MPA_CONN_CLOSED || conn->plain);
 
 	mpa_assert_locked(conn);
 	trace_mpa_state(conn, to, legal);

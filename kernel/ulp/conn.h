@@ -219,6 +219,7 @@ struct mpa_tuned {
  * @timer_wait: @timer waits for the lock
  * @run_wait: @run waits for the lock
  * @tuned: settings that the socket had before
+ * @zerocopy: the socket could send without a copy by io_uring before; constant
  * @rcu: delays freeing for readers of icsk_ulp_data that do not hold the lock
  *
  * All members are under the socket lock unless constant.
@@ -298,6 +299,7 @@ struct mpa_conn {
 	struct mpa_lock_wait timer_wait;
 	struct mpa_lock_wait run_wait;
 	struct mpa_tuned tuned;
+	bool zerocopy;
 	struct rcu_head rcu;
 };
 

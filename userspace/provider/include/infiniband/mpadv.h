@@ -230,8 +230,8 @@ static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
  * A listener at the unspecified address is one on each device: call it for each.
  *
  * Return: 0 or a positive errno: %ENOENT: no listener has this address on the device;
- * %EACCES: it is another user's, and the caller has no CAP_NET_ADMIN; %EADDRINUSE: it has
- * such a descriptor; %EAFNOSUPPORT, %EINVAL: bad parameters; %EMFILE, %ENFILE, %ENOMEM;
+ * %EACCES: it is another user's, or root's, and the caller has no CAP_NET_ADMIN;
+ * %EADDRINUSE: it has such a descriptor; %EAFNOSUPPORT, %EINVAL: bad parameters; %EMFILE, %ENFILE, %ENOMEM;
  * %EPROTONOSUPPORT: the module is older than this; %EIO: the device is gone.
  */
 static inline int mpadv_create_plain(struct ibv_context *context,
