@@ -44,6 +44,9 @@ DEBIANS = {**os.environ, "PATH": f"/usr/bin:{os.environ['PATH']}"}
 # ACCEL as in the lab: KVM within a virtual machine may lack instructions.
 QEMU = ("qemu-system-x86_64", "-accel", os.environ.get("ACCEL", "tcg"), "-m", "1024",
         "-smp", "2", "-no-reboot", "-display", "none", "-serial", "stdio", "-nodefaults")
+# Both are options that are off with everything else.
+BOOT_WORDS = ("console=ttyS0 kunit.enable=1 kunit.autorun=1 kunit_shutdown=reboot panic=-1 "
+              "panic_on_warn=1")
 BOOT_SECONDS = 1800
 
 
@@ -302,8 +305,7 @@ class Check:
         with open(log, "wb") as sink:
             try:
                 subprocess.run(
-                    [*QEMU, "-kernel", str(image), "-append",
-                     "console=ttyS0 kunit_shutdown=reboot panic=-1 panic_on_warn=1"],
+                    [*QEMU, "-kernel", str(image), "-append", BOOT_WORDS],
                     stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
                     timeout=BOOT_SECONDS, check=False)
             except (FileNotFoundError, subprocess.TimeoutExpired) as error:
@@ -317,7 +319,7 @@ class Check:
                  if (match := re.fullmatch(r"(not )?ok \d+ (mpa\w*)", line))]
         for bad, suite in found:
             self.results.add(f"KUnit suite {suite} in the booted kernel",
-                             [line for line in lines if " not ok " in line] if bad else [])
+                             [line for line in lines if "not ok " in line] if bad else [])
         named = {name for path in self.added() if path.suffix == ".c"
                  for name in re.findall(r'\.name = "(mpa\w*)",\n\t\.(?:init|test_cases)',
                                         path.read_text("utf-8"))}

@@ -93,6 +93,7 @@ static u64 rnic_query_fw_ver(void)
 #include "../../kernel/framing/fpdu.c"
 #include "../../kernel/framing/reader.c"
 #include "../../kernel/framing/segment.c"
+#include "../../kernel/framing/startkey.c"
 #include "../../kernel/framing/startup.c"
 """, """\
 /* KUnit suites of the framing. */
@@ -103,6 +104,42 @@ MODULE_DESCRIPTION("KUnit suites of the MPA framing");
 MODULE_LICENSE("GPL");
 """, ""),
     ],
+    # There the cases are a part of the module, and there may be no file system.
+    "tests/kunit/ulp/rx.c": [
+        ("""\
+/* The parameter of mpa.ko. */
+static bool fast_path;
+
+/*
+ * A parameter of this module would not be set yet when the cases run. They run in
+ * kernel threads, which see no files in later kernels; this does not.
+ */
+static int read_fast_path(struct kunit_suite *suite)
+{
+	struct file *file = filp_open("/sys/module/mpa/parameters/fast_path",
+				      O_RDONLY, 0);
+	loff_t pos = 0;
+	char value = 0;
+	int ret;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	ret = kernel_read(file, &value, 1, &pos);
+	filp_close(file, NULL);
+	fast_path = value == 'Y';
+	return ret == 1 ? 0 : -EIO;
+}
+""", """\
+/* It does not change while the cases run. */
+static bool fast_path;
+
+static int read_fast_path(struct kunit_suite *suite)
+{
+	fast_path = mpa_fast_path;
+	return 0;
+}
+"""),
+    ],
     "tests/kunit/mpa_ulp_kunit.c": [
         ("""\
  * KUnit suite of kernel/ulp: streams over loopback sockets, through the API
@@ -112,6 +149,9 @@ MODULE_LICENSE("GPL");
  * exports.
 """),
         ("mpa_ulp_fixture.c", "mpa_ulp_fixture.h"),
+        ("#include <linux/fs.h>\n", ""),
+        ('#include "../vectors/framing.h"\n',
+         '#include "../../kernel/ulp/conn.h"\n#include "../vectors/framing.h"\n'),
         ("""\
 
 MODULE_DESCRIPTION("KUnit suite of kernel/ulp");
