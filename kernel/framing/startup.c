@@ -517,3 +517,12 @@ int mpa_conclude(const struct mpa_params *own, const struct mpa_frame *req,
 	ret = startup_conclude_depths(own, req, rep, res);
 	return ret ?: startup_conclude_rtr(req, rep, res);
 }
+
+/* Request and Reply Frames. */
+const struct mpa_exchange mpa_exchange_frames = {
+	.parse		= mpa_frame_parse,
+	.build		= mpa_frame_build,
+	.request_from	= mpa_request_from,
+	.answer		= mpa_answer,
+	.conclude	= mpa_conclude,
+};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The startup exchange: Request and Reply Frames of revisions 0, 1 and 2, and
- * the result of their exchange. RFC 5044 section 7.1 and appendix C, RFC 6581.
+ * the result of their exchange. RFC 5044 section 7.1 and appendix C, RFC 6581. The
+ * older exchange of Start Keys gives the same kind of result (startkey.h).
  */
 #ifndef MPA_FRAMING_STARTUP_H
 #define MPA_FRAMING_STARTUP_H
@@ -26,7 +27,8 @@ enum mpa_extensions {
 
 /**
  * struct mpa_frame - a decoded startup frame
- * @reply: Reply Frame, else Request Frame
+ * @start_key: a Start Key, which has only @markers, @crc and @rev
+ * @reply: Reply Frame, else Request Frame; of a Start Key, the answer
  * @markers: the sender wants to receive Markers
  * @crc: the sender prefers CRCs
  * @reject: Reply only: the connection is rejected
@@ -42,6 +44,7 @@ enum mpa_extensions {
  *	RFC 6581
  */
 struct mpa_frame {
+	bool start_key;
 	bool reply;
 	bool markers;
 	bool crc;
@@ -100,9 +103,11 @@ struct mpa_params {
 /**
  * struct mpa_result - result of the startup exchange; does not change later
  * @initiator: this side is the Initiator
- * @rev: revision in use, that of the Reply
+ * @start_key: Start Keys were exchanged, not frames
+ * @rev: revision in use, that of the Reply or of the keys
  * @ddp_version: version of DDP and RDMAP in everything sent and received: 0
- *	with revision 0, else 1 (RFC 5044 appendix C.1)
+ *	with revision 0, else 1 (RFC 5044 appendix C.1, figures 5 and 6 of
+ *	draft-culley-iwarp-mpa-03)
  * @enhanced: the enhanced exchange of RFC 6581 took place
  * @p2p: the first FPDU of the Initiator is an RTR
  * @rtr: the kind of RTR to send or expect: one MPA_RTR_* bit (Initiator), or
@@ -119,6 +124,7 @@ struct mpa_params {
  */
 struct mpa_result {
 	bool initiator;
+	bool start_key;
 	u8 rev;
 	u8 ddp_version;
 	bool enhanced;
@@ -149,9 +155,23 @@ static inline u8 mpa_lowest_rev(const struct mpa_params *own)
 }
 
 /**
- * mpa_rev_supported - check if a Responder can accept a Request of a revision
+ * mpa_rev_supported - check if a Responder supports a revision of frames
  * @own: local parameters
- * @rev: revision of the Request
+ * @rev: the revision
+ *
+ * Return: true if it does.
+ */
+static inline bool mpa_rev_supported(const struct mpa_params *own, u8 rev)
+{
+	if (own->rev == MPA_REV_RDMAC)
+		return rev <= MPA_REV_1;
+	return rev <= own->rev && rev >= mpa_lowest_rev(own);
+}
+
+/**
+ * mpa_request_supported - check if a Responder can accept a Request
+ * @own: local parameters
+ * @req: the Request, or a Start Key, which is of no revision of @own
  *
  * With this check a caller need not ask its consumer about a Request that
  * cannot be accepted.
@@ -160,12 +180,35 @@ static inline u8 mpa_lowest_rev(const struct mpa_params *own)
  * revision is too high; if it is too low, a Reply that rejects may be sent (see
  * mpa_answer()).
  */
-static inline bool mpa_rev_supported(const struct mpa_params *own, u8 rev)
+static inline bool mpa_request_supported(const struct mpa_params *own,
+					 const struct mpa_frame *req)
 {
-	if (own->rev == MPA_REV_RDMAC)
-		return rev <= MPA_REV_1;
-	return rev <= own->rev && rev >= mpa_lowest_rev(own);
+	return req->start_key || mpa_rev_supported(own, req->rev);
 }
+
+/**
+ * struct mpa_exchange - the functions of one kind of startup exchange
+ * @parse: as mpa_frame_parse()
+ * @build: as mpa_frame_build()
+ * @request_from: as mpa_request_from()
+ * @answer: as mpa_answer()
+ * @conclude: as mpa_conclude()
+ */
+struct mpa_exchange {
+	int (*parse)(const u8 *buf, u32 avail, bool expect_reply,
+		     struct mpa_frame *f, const u8 **pd);
+	int (*build)(u8 *buf, u32 room, const struct mpa_frame *f,
+		     const void *pd);
+	void (*request_from)(const struct mpa_params *own,
+			     struct mpa_frame *req);
+	int (*answer)(const struct mpa_params *own, const struct mpa_frame *req,
+		      bool reject, struct mpa_frame *rep,
+		      struct mpa_result *res);
+	int (*conclude)(const struct mpa_params *own, const struct mpa_frame *req,
+			const struct mpa_frame *rep, struct mpa_result *res);
+};
+
+extern const struct mpa_exchange mpa_exchange_frames;
 
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Wire format of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9.
+ * Wire format of MPA: RFC 5044 sections 4 and 7.1.1, RFC 6581 section 9, and the
+ * Start Key of draft-culley-iwarp-mpa-03 section 8.1.1.
  * Formats, masks and limits only.
  */
 #ifndef MPA_FRAMING_WIRE_H
@@ -29,10 +30,15 @@ enum {
 	MPA_PRIVATE_DATA_MAX	= 512,
 	MPA_ENHANCED_LEN	= 4,
 	MPA_FRAME_MAX		= MPA_FRAME_HDR_LEN + MPA_PRIVATE_DATA_MAX,
+
+	/* Start Key: a text, then a byte of flags and revision */
+	MPA_START_KEY_TEXT_LEN	= 15,
+	MPA_START_KEY_LEN	= 16,
 };
 
 #define MPA_KEY_REQUEST	"MPA ID Req Frame"
 #define MPA_KEY_REPLY	"MPA ID Rep Frame"
+#define MPA_START_KEY	"MPA ident frame"
 
 /* Revisions of the RDMA Consortium, of RFC 5044 and of RFC 6581. */
 enum {
@@ -55,6 +61,14 @@ enum {
 	MPA_FLAG_ENHANCED	= 0x10,
 	MPA_FLAG_EXT_GRANTED	= 0x02,	/* Reply: RFC 7306 is in use */
 	MPA_FLAG_EXT_ASKED	= 0x01,	/* Request: use RFC 7306? */
+};
+
+/*
+ * The last byte of a Start Key: MPA_FLAG_MARKERS, MPA_FLAG_CRC, two reserved bits,
+ * and the revision, which is 0.
+ */
+enum {
+	MPA_START_KEY_REV	= 0x0f,
 };
 
 /* The two 16-bit words of RFC 6581's enhanced data. */

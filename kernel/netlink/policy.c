@@ -132,6 +132,8 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PORT_MAPPING]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[MPA_A_CONFIG_EARLY_PLACEMENT]	= NLA_POLICY_MAX(NLA_U32, 1),
 	[MPA_A_CONFIG_RTO_MIN]		= NLA_POLICY_MAX(NLA_U32, 200),
+	[MPA_A_CONFIG_STARTUP] =
+		NLA_POLICY_MAX(NLA_U32, MPA_CONFIG_STARTUP_EITHER),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

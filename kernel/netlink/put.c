@@ -293,7 +293,8 @@ static int put_conn_result(struct sk_buff *skb, const struct mpa_result *res)
 	       nla_put_u32(skb, MPA_A_CONN_ORD, res->ord) ?:
 	       nla_put_u32(skb, MPA_A_CONN_PEER_IRD, res->peer_ird) ?:
 	       nla_put_u32(skb, MPA_A_CONN_PEER_ORD, res->peer_ord) ?:
-	       nla_put_u32(skb, MPA_A_CONN_RDMAP_EXTENSIONS, res->extensions);
+	       nla_put_u32(skb, MPA_A_CONN_RDMAP_EXTENSIONS, res->extensions) ?:
+	       nla_put_u32(skb, MPA_A_CONN_START_KEY, res->start_key);
 }
 
 static int put_term(struct sk_buff *skb, int attr, u32 term)

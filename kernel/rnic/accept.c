@@ -266,7 +266,8 @@ void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
  * consumer is a user; else a negative error, no event, and
  * the connection has ended: -ECONNRESET (the peer gave up), -EINVAL (no such
  * QP, or not idle), -EPERM (the QP of another process), -EISCONN (QP bound
- * already), -EMSGSIZE (too much private data), -ECONNABORTED (the QP was moved
+ * already), -EMSGSIZE (too much private data; any, in answer to a Start Key),
+ * -ECONNABORTED (the QP was moved
  * to ERR meanwhile), -EPROTO (bytes followed the Request), -ENOMEM.
  */
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
@@ -308,6 +309,9 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	if (!ep)
 		return -ECONNRESET;
 	ret = mpa_reject(ep->conn, &ep->params, pd, pd_len);
+	/* There are none in answer to a Start Key. */
+	if (ret == -EMSGSIZE)
+		ret = mpa_reject(ep->conn, &ep->params, NULL, 0);
 	if (ret)
 		rnic_ep_abort(ep);
 	else

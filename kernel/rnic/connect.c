@@ -106,6 +106,13 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 	return ret;
 }
 
+/* A Start Key has no private data. */
+static u32 rnic_connect_pd_max(const struct mpa_config *cfg)
+{
+	return cfg->v[MPA_A_CONFIG_STARTUP] == MPA_CONFIG_STARTUP_START_KEY ?
+		       0 : MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN;
+}
+
 /**
  * rnic_iw_connect() - iw_cm: connect
  * @cm_id: the core's identifier
@@ -125,8 +132,6 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	struct rnic_qp *qp;
 	int ret;
 
-	if (param->private_data_len > MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN)
-		return -EINVAL;
 	if (cm_id->local_addr.ss_family != cm_id->remote_addr.ss_family)
 		return -EAFNOSUPPORT;
 	if (!rnic_cm_same_net(cm_id))
@@ -134,6 +139,8 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = rnic_cm_get_config(dev, &cfg);
 	if (ret)
 		return ret;
+	if (param->private_data_len > rnic_connect_pd_max(&cfg))
+		return -EINVAL;
 	qp = rnic_cm_get_qp(cm_id, param->qpn);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
@@ -240,7 +247,8 @@ static bool rnic_ep_may_fall_back(const struct rnic_ep *ep)
 {
 	const struct mpa_params *p = &ep->params;
 
-	if (p->rev < MPA_REV_2 || p->rev_min >= MPA_REV_2 || p->plain)
+	if (p->rev < MPA_REV_2 || p->rev_min >= MPA_REV_2 || p->plain ||
+	    ep->config.v[MPA_A_CONFIG_STARTUP] == MPA_CONFIG_STARTUP_START_KEY)
 		return false;
 	return ep->status == -ECONNRESET ||
 	       (ep->status == -EPROTONOSUPPORT && p->permissive);

@@ -70,6 +70,7 @@ static int details_put_result(struct sk_buff *msg, const struct mpa_result *r)
 		{ "revision", r->rev },
 		{ "ddp_version", r->ddp_version },
 		{ "enhanced", r->enhanced },
+		{ "start_key", r->start_key },
 		{ "peer_to_peer", r->p2p },
 		{ "rtr", r->rtr },
 		{ "tx_markers", r->tx_markers },

@@ -29,7 +29,7 @@ static void rnic_ep_op_request(struct mpa_conn *conn, const struct mpa_frame *re
 	rnic_ep_set_state(ep, RNIC_EP_REQUESTED);
 	rnic_ep_arm(ep, RNIC_CM_ANSWER_MS);
 	/* No answer of the consumer could establish the connection. */
-	if (!mpa_rev_supported(&ep->params, req->rev) ||
+	if (!mpa_request_supported(&ep->params, req) ||
 	    ep->role->request(ep, req, pd, pd_len))
 		rnic_ep_kick(ep, RNIC_EP_DO_REFUSE);
 }

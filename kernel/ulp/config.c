@@ -81,6 +81,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PORT_MAPPING] = { .max = 1, .def = 1 },
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = { .max = 1 },
 	[MPA_A_CONFIG_RTO_MIN] = { .max = RTO_MIN_MAX },
+	[MPA_A_CONFIG_STARTUP] = { .max = MPA_CONFIG_STARTUP_EITHER },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -116,6 +117,8 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_PORT_MAPPING] = "port-mapping must be 0 or 1",
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = "early-placement must be 0 or 1",
 	[MPA_A_CONFIG_RTO_MIN] = "rto-min must be from 0 (that of TCP) to 200 ms",
+	[MPA_A_CONFIG_STARTUP] =
+		"startup must be 0 (frames), 1 (Start Keys) or 2 (either)",
 };
 
 /**

@@ -71,6 +71,8 @@ enum mpa_conn_state {
 
 /**
  * struct mpa_startup - state that only the startup exchange needs
+ * @exchange: its functions; a Responder that takes several kinds has those of
+ *	frames until it knows better
  * @own: Initiator: what this side requests
  * @req: the Request sent or received
  * @early: Initiator: bytes were received before the Request was sent
@@ -79,6 +81,7 @@ enum mpa_conn_state {
  *	until the frame is complete
  */
 struct mpa_startup {
+	const struct mpa_exchange *exchange;
 	struct mpa_params own;
 	struct mpa_frame req;
 	bool early;
@@ -159,6 +162,7 @@ struct mpa_tuned {
  *	mpa_reply_decline(); set before startup
  * @plain: Responder: a peer that does not begin with a Request is left to
  *	@ops->plain; set before startup
+ * @start_with: enum mpa_config_startup; set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU
  * @rx_begun: an FPDU was received, and not too early (RFC 5044 section 7.1.2
  *	rule 4)
@@ -244,6 +248,7 @@ struct mpa_conn {
 	bool tx_blocked;
 	bool review;
 	bool plain;
+	u8 start_with;
 	bool fpdu_due;
 	bool rx_begun;
 	bool want_write;

@@ -51,8 +51,8 @@ enum mpa_error {
  * struct mpa_ops - callbacks of the owner of a stream
  * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes of
  *	private data at @pd (only valid until return). The owner answers later,
- *	from process context, with mpa_accept() or mpa_reject(). For a revision
- *	that mpa_rev_supported() refuses, only mpa_reject() can succeed.
+ *	from process context, with mpa_accept() or mpa_reject(). For a Request
+ *	that mpa_request_supported() refuses, only mpa_reject() can succeed.
  * @operational: the stream enters full operation with @res, which stays valid
  *	and unchanged until mpa_detach(). Initiator: before @reply; Responder:
  *	within mpa_accept().

@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "../framing/startkey.h"
 #include "early.h"
 #include "queue.h"
 #include "rx.h"
@@ -177,7 +178,7 @@ static void startup_got_reply(struct mpa_conn *conn, const struct mpa_frame *f,
 			      const u8 *pd)
 {
 	struct mpa_startup *su = conn->startup;
-	int status = mpa_conclude(&su->own, &su->req, f, &conn->res);
+	int status = su->exchange->conclude(&su->own, &su->req, f, &conn->res);
 	/*
 	 * Both are reported to the peer by a Terminate Message, which is an
 	 * FPDU.
@@ -231,6 +232,17 @@ static bool startup_pd_fits(const struct mpa_conn *conn,
 	return !conn->ops->pd_max || f->pd_len <= conn->ops->pd_max;
 }
 
+/* A Responder of both kinds learns from the first bytes which one its peer uses. */
+static void startup_choose_exchange(const struct mpa_conn *conn)
+{
+	struct mpa_startup *su = conn->startup;
+
+	if (conn->start_with == MPA_CONFIG_STARTUP_EITHER &&
+	    conn->state == MPA_CONN_WAIT_REQUEST &&
+	    mpa_is_start_key(su->buf, su->have))
+		su->exchange = &mpa_exchange_start_key;
+}
+
 /**
  * mpa_startup_rx - read the peer's frame from the receive queue
  * @conn: the stream, locked, waiting for it
@@ -250,7 +262,8 @@ void mpa_startup_rx(struct mpa_conn *conn)
 		return;
 	}
 	startup_gather_frame(conn);
-	ret = mpa_frame_parse(su->buf, su->have, reply, &f, &pd);
+	startup_choose_exchange(conn);
+	ret = su->exchange->parse(su->buf, su->have, reply, &f, &pd);
 	/* It has another key. */
 	if (ret == -EPROTO && conn->plain && !reply) {
 		startup_leave_plain(conn);
@@ -285,7 +298,7 @@ static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 	if (pd_len > MPA_PRIVATE_DATA_MAX)
 		return -EMSGSIZE;
 	f->pd_len = pd_len;
-	ret = mpa_frame_build(su->buf, sizeof(su->buf), f, pd);
+	ret = su->exchange->build(su->buf, sizeof(su->buf), f, pd);
 	if (ret < 0)
 		return ret;
 	vec.iov_len = ret;
@@ -346,6 +359,12 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 	return 0;
 }
 
+static const struct mpa_exchange *startup_exchange(const struct mpa_conn *conn)
+{
+	return conn->start_with == MPA_CONFIG_STARTUP_START_KEY ?
+		       &mpa_exchange_start_key : &mpa_exchange_frames;
+}
+
 /**
  * mpa_start_initiator - send a Request Frame and wait for the Reply
  * @conn: the stream, attached and not started
@@ -370,8 +389,9 @@ int mpa_start_initiator(struct mpa_conn *conn, const struct mpa_params *own,
 
 	if (!su)
 		return -ENOMEM;
+	su->exchange = startup_exchange(conn);
 	su->own = *own;
-	mpa_request_from(own, &su->req);
+	su->exchange->request_from(own, &su->req);
 
 	lock_sock(conn->sk);
 	su->early = tp->rcv_nxt != tp->copied_seq;
@@ -442,6 +462,7 @@ int mpa_start_responder(struct mpa_conn *conn, const void *last, u32 last_len,
 	su = kzalloc(sizeof(*su), GFP_KERNEL_ACCOUNT);
 	if (!su)
 		return -ENOMEM;
+	su->exchange = startup_exchange(conn);
 	lock_sock(conn->sk);
 	ret = startup_begin(conn, su, MPA_CONN_WAIT_REQUEST, timeout_ms, NULL,
 			    0);
@@ -472,7 +493,8 @@ static int startup_answer(struct mpa_conn *conn, const struct mpa_params *own,
 
 	if (ret)
 		return ret;
-	ret = mpa_answer(own, &conn->startup->req, reject, &rep, &conn->res);
+	ret = conn->startup->exchange->answer(own, &conn->startup->req, reject,
+					      &rep, &conn->res);
 	if (ret)
 		return ret;
 	if (!reject && startup_more_than_request(conn)) {
@@ -480,6 +502,13 @@ static int startup_answer(struct mpa_conn *conn, const struct mpa_params *own,
 		return -EPROTO;
 	}
 	return startup_send_frame(conn, &rep, pd, pd_len);
+}
+
+/* A Start Key waits for its answer. */
+static bool startup_has_start_key(const struct mpa_conn *conn)
+{
+	return !startup_check_state(conn, MPA_CONN_REQUEST_SEEN) &&
+	       conn->startup->req.start_key;
 }
 
 static void startup_accepted(struct mpa_conn *conn)
@@ -564,7 +593,10 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	mpa_assert_locked(conn);
-	ret = startup_answer(conn, own, true, pd, pd_len);
+	if (startup_has_start_key(conn))
+		ret = pd_len ? -EMSGSIZE : 0;
+	else
+		ret = startup_answer(conn, own, true, pd, pd_len);
 	if (ret)
 		return ret;
 	mpa_conn_set_state(conn, MPA_CONN_EXITED);
@@ -586,7 +618,11 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
  * TCP's queue. A Request of a revision older than those of @own can be rejected
  * too: the Reply then contains the revision that is required (appendix C.2.1).
  *
- * Return: as for mpa_accept(), -EPROTONOSUPPORT only for newer revisions, and
+ * For a Start Key there is no such answer: nothing is sent, and the peer learns of
+ * it when TCP ends.
+ *
+ * Return: as for mpa_accept(), -EMSGSIZE also for private data in answer to a
+ * Start Key, -EPROTONOSUPPORT only for newer revisions, and
  * never -EPROTO.
  */
 int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,

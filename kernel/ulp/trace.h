@@ -127,6 +127,7 @@ TRACE_EVENT(mpa_frame,
 			     __field(u16, lport)
 			     __field(u16, rport)
 			     __field(bool, sent)
+			     __field(bool, start_key)
 			     __field(bool, reply)
 			     __field(bool, markers)
 			     __field(bool, crc)
@@ -140,6 +141,7 @@ TRACE_EVENT(mpa_frame,
 			     __field(u16, pd_len)),
 	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
 			   __entry->sent = sent;
+			   __entry->start_key = f->start_key;
 			   __entry->reply = f->reply;
 			   __entry->markers = f->markers;
 			   __entry->crc = f->crc;
@@ -155,6 +157,7 @@ TRACE_EVENT(mpa_frame,
 		      __entry->skaddr, __entry->id, __entry->laddr,
 		      __entry->lport, __entry->raddr, __entry->rport,
 		      __entry->sent ? "sent" : "received",
+		      __entry->start_key ? "start-key" :
 		      __entry->reply ? "reply" : "request", __entry->rev,
 		      __entry->markers, __entry->crc, __entry->reject,
 		      __entry->enhanced, __entry->p2p, __entry->rtr,
@@ -171,6 +174,7 @@ TRACE_EVENT(mpa_agreed,
 			     __field(u16, lport)
 			     __field(u16, rport)
 			     __field(bool, initiator)
+			     __field(bool, start_key)
 			     __field(bool, enhanced)
 			     __field(bool, tx_markers)
 			     __field(bool, rx_markers)
@@ -181,6 +185,7 @@ TRACE_EVENT(mpa_agreed,
 			     __field(u16, ord)),
 	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
 			   __entry->initiator = res->initiator;
+			   __entry->start_key = res->start_key;
 			   __entry->enhanced = res->enhanced;
 			   __entry->tx_markers = res->tx_markers;
 			   __entry->rx_markers = res->rx_markers;
@@ -189,12 +194,12 @@ TRACE_EVENT(mpa_agreed,
 			   __entry->rtr = res->rtr;
 			   __entry->ird = res->ird;
 			   __entry->ord = res->ord;),
-	    TP_printk(MPA_TRACE_STREAM_FORMAT " %s rev=%u enhanced=%d crc=%d tx_markers=%d rx_markers=%d rtr=%#x ird=%u ord=%u",
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " %s rev=%u start_key=%d enhanced=%d crc=%d tx_markers=%d rx_markers=%d rtr=%#x ird=%u ord=%u",
 		      __entry->skaddr, __entry->id, __entry->laddr,
 		      __entry->lport, __entry->raddr, __entry->rport,
 		      __entry->initiator ? "initiator" : "responder",
-		      __entry->rev, __entry->enhanced, __entry->crc,
-		      __entry->tx_markers, __entry->rx_markers, __entry->rtr,
+		      __entry->rev, __entry->start_key, __entry->enhanced,
+		      __entry->crc, __entry->tx_markers, __entry->rx_markers, __entry->rtr,
 		      __entry->ird, __entry->ord));
 
 /* Receiving or startup of a stream has ended. */

@@ -199,6 +199,7 @@ static void usock_default_params(const struct mpa_config *cfg,
 	*p = (struct mpa_sock_params){
 		.rev = usock_revisions[rev].rev,
 		.rev_min = usock_revisions[rev].rev_min,
+		.startup = v[MPA_A_CONFIG_STARTUP],
 	};
 	if (v[MPA_A_CONFIG_MARKERS])
 		p->flags |= MPA_F_MARKERS;

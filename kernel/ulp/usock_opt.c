@@ -23,6 +23,10 @@ enum {
 	OPT_LAST_MAX	= 4096,
 };
 
+static_assert((int)MPA_STARTUP_FRAMES == MPA_CONFIG_STARTUP_FRAMES);
+static_assert((int)MPA_STARTUP_START_KEY == MPA_CONFIG_STARTUP_START_KEY);
+static_assert((int)MPA_STARTUP_EITHER == MPA_CONFIG_STARTUP_EITHER);
+
 /* ---- Setting ---- */
 
 /*
@@ -63,6 +67,8 @@ static int opt_check_params(const struct mpa_sock_params *p)
 	if (!opt_valid_revs(p) || memchr_inv(p->pad, 0, sizeof(p->pad)))
 		return -EINVAL;
 	if (max3(p->ird, p->ord, p->ird_max) >= MPA_ENH_DEPTH_NONE)
+		return -EINVAL;
+	if (p->startup > MPA_STARTUP_EITHER)
 		return -EINVAL;
 	return p->timeout_ms > INT_MAX ? -EINVAL : 0;
 }
@@ -358,7 +364,8 @@ static u32 opt_result_flags(const struct mpa_result *res)
 	       (res->tx_markers ? MPA_F_TX_MARKERS : 0) |
 	       (res->crc ? 0 : MPA_F_NO_CRC) |
 	       (res->p2p ? MPA_F_PEER_TO_PEER : 0) |
-	       (res->enhanced ? MPA_F_ENHANCED : 0);
+	       (res->enhanced ? MPA_F_ENHANCED : 0) |
+	       (res->start_key ? MPA_F_START_KEY : 0);
 }
 
 /* From a copy: the stream may free its own while inet_diag reads it. */
@@ -370,7 +377,8 @@ static void opt_fill_request(const struct mpa_frame *req,
 	info->flags = (req->markers ? MPA_F_TX_MARKERS : 0) |
 		      (req->crc ? 0 : MPA_F_NO_CRC) |
 		      (req->p2p ? MPA_F_PEER_TO_PEER : 0) |
-		      (req->enhanced ? MPA_F_ENHANCED : 0);
+		      (req->enhanced ? MPA_F_ENHANCED : 0) |
+		      (req->start_key ? MPA_F_START_KEY : 0);
 	info->peer_ird = req->ird;
 	info->peer_ord = req->ord;
 }

@@ -64,6 +64,7 @@ static int usock_start_stream(struct mpa_usock *us)
 	struct mpa_params p;
 
 	us->conn->plain = us->params.flags & MPA_F_PLAIN;
+	us->conn->start_with = us->params.startup;
 	if (us->role == MPA_ROLE_RESPONDER)
 		return mpa_start_responder(us->conn, us->last, us->last_len,
 					   timeout_ms);

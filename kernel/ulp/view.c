@@ -574,8 +574,9 @@ EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA_NS);
  * @conn: the stream, locked, before startup
  * @cfg: settings in force
  *
- * That is how FPDUs are divided into segments, and how long a Responder waits
- * for the first FPDU. The default is the built-in values.
+ * That is how FPDUs are divided into segments, how long a Responder waits for the
+ * first FPDU, and the kind of the startup exchange. The default is the built-in
+ * values.
  */
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 {
@@ -583,5 +584,6 @@ void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 	conn->single = cfg->v[MPA_A_CONFIG_SEGMENTS] == MPA_SEGMENTS_SINGLE;
 	conn->first_timeout =
 		msecs_to_jiffies(cfg->v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT]);
+	conn->start_with = cfg->v[MPA_A_CONFIG_STARTUP];
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_config, MPA_NS);

@@ -172,6 +172,21 @@ void ddp_seeds(Directory &to)
 	}
 }
 
+// Options, then a key with each kind of last byte, and what is nearly one.
+void startkey_seeds(Directory &to)
+{
+	for (const int last : {0x00, 0x40, 0x80, 0xc0, 0x30, 0x01}) {
+		Bytes key = unhex("4d504120 6964656e 74206672 616d65");
+
+		put(key, last, 1);
+		to.write(Bytes{3}, key);
+		key[7] ^= 1;
+		to.write(Bytes{4}, key);
+	}
+	for (const auto &row : vec_frames)
+		to.write(Bytes{0}, unhex(row.hex));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -180,12 +195,13 @@ int main(int argc, char **argv)
 		{"early", early_seeds},
 		{"reader", reader_seeds},
 		{"startup", startup_seeds},
+		{"startkey", startkey_seeds},
 		{"ddp", ddp_seeds},
 	};
 	const auto target = argc == 3 ? targets.find(argv[1]) : targets.end();
 
 	if (target == targets.end()) {
-		std::cerr << "usage: seeds reader|startup|ddp|early DIRECTORY\n";
+		std::cerr << "usage: seeds reader|startup|startkey|ddp|early DIRECTORY\n";
 		return 2;
 	}
 	Directory directory(argv[2]);

@@ -9,11 +9,13 @@
 #include "../../kernel/framing/fpdu.c"
 #include "../../kernel/framing/reader.c"
 #include "../../kernel/framing/segment.c"
+#include "../../kernel/framing/startkey.c"
 #include "../../kernel/framing/startup.c"
 #include "../vectors/early.c"
 #include "../vectors/fpdu.c"
 #include "../vectors/reader.c"
 #include "../vectors/segment.c"
+#include "../vectors/startkey.c"
 #include "../vectors/startup.c"
 
 MODULE_DESCRIPTION("KUnit suites of the MPA framing");

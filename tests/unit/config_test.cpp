@@ -102,6 +102,7 @@ constexpr Bounds bounds[] = {
 	{ "port mapping", MPA_A_CONFIG_PORT_MAPPING, 0, 1, 1 },
 	{ "early placement", MPA_A_CONFIG_EARLY_PLACEMENT, 0, 1, 0 },
 	{ "rto min", MPA_A_CONFIG_RTO_MIN, 0, 200, 0 },
+	{ "startup", MPA_A_CONFIG_STARTUP, 0, 2, 0 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);

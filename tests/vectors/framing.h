@@ -161,6 +161,20 @@ static const struct vec_fpdu vec_fpdus[] = {
 		.fpdu = "002a 4143" VEC_Z4 VEC_Z4 "00000002" VEC_Z4
 			"00000014" VEC_Z24 "84925898",
 	}, {
+		.name = "draft-culley-iwarp-mpa-03 figure 5",
+		.markers = true,
+		.gap = 0,
+		.ulpdu = "4003" VEC_Z4 VEC_Z4 "00000001" VEC_Z4 VEC_Z24,
+		.fpdu = VEC_Z4 "002a 4003" VEC_Z4 VEC_Z4 "00000001" VEC_Z4
+			VEC_Z24 "4c86b384",
+	}, {
+		.name = "draft-culley-iwarp-mpa-03 figure 6",
+		.markers = true,
+		.gap = 20,
+		.ulpdu = "4003" VEC_Z4 VEC_Z4 "00000002" VEC_Z4 VEC_Z24,
+		.fpdu = "002a 4003" VEC_Z4 VEC_Z4 "00000002" VEC_Z4
+			"00000014" VEC_Z24 "a19cd103",
+	}, {
 		.name = "Terminate 2/0/06 without headers",
 		.ulpdu = "4147" VEC_Z4 "00000002 00000001" VEC_Z4 "20060000",
 		.fpdu = "0016 4147" VEC_Z4 "00000002 00000001" VEC_Z4

@@ -99,6 +99,7 @@ enum mpa_sock_role {
  * @MPA_F_PLAIN: params: Responder: a peer that does not begin with a Request, or
  *	sends none of it in time, is a client of ordinary TCP: the socket moves to
  *	%MPA_STATE_PLAIN. Not together with %MPA_SO_LAST_MESSAGE
+ * @MPA_F_START_KEY: info: Start Keys were exchanged, not frames
  */
 enum mpa_sock_flag {
 	MPA_F_MARKERS		= 1 << 0,
@@ -110,6 +111,21 @@ enum mpa_sock_flag {
 	MPA_F_ENHANCED		= 1 << 6,
 	MPA_F_REVIEW		= 1 << 7,
 	MPA_F_PLAIN		= 1 << 8,
+	MPA_F_START_KEY		= 1 << 9,
+};
+
+/**
+ * enum mpa_sock_startup - mpa_sock_params.startup
+ * @MPA_STARTUP_FRAMES: Request and Reply Frames (RFC 5044, RFC 6581)
+ * @MPA_STARTUP_START_KEY: Start Keys (draft-culley-iwarp-mpa-03), which have neither
+ *	private data nor a rejection; an application whose peer does not expect them
+ *	cannot be sure to notice (mpa(7))
+ * @MPA_STARTUP_EITHER: Responder: as the peer does; Initiator: frames
+ */
+enum mpa_sock_startup {
+	MPA_STARTUP_FRAMES	= 0,
+	MPA_STARTUP_START_KEY	= 1,
+	MPA_STARTUP_EITHER	= 2,
 };
 
 /* mpa_sock_params.rev: Initiator: revision 1; Responder: any known revision. */
@@ -129,6 +145,7 @@ enum mpa_sock_flag {
  *	in the settings, where the default is 5000
  * @rev_min: lowest revision to use, at most @rev. 0 is equivalent to 1 except
  *	with %MPA_F_PERMISSIVE
+ * @startup: enum mpa_sock_startup
  * @pad: zero
  *
  * A socket starts with the administrator's settings for its network namespace
@@ -147,7 +164,8 @@ struct mpa_sock_params {
 	__u16 ird_max;
 	__u32 timeout_ms;
 	__u8 rev_min;
-	__u8 pad[3];
+	__u8 startup;
+	__u8 pad[2];
 };
 
 /**
@@ -217,8 +235,8 @@ enum mpa_sock_error {
  * Request: @rev; in @flags %MPA_F_TX_MARKERS if its sender wants Markers,
  * %MPA_F_NO_CRC if it prefers no CRCs, %MPA_F_ENHANCED and %MPA_F_PEER_TO_PEER;
  * if enhanced also @rtr, the kinds its sender supports, @peer_ird and
- * @peer_ord. In %MPA_STATE_REPLIED all fields except @mulpdu have the values of
- * full operation.
+ * @peer_ord; %MPA_F_START_KEY if it is a Start Key. In %MPA_STATE_REPLIED all
+ * fields except @mulpdu have the values of full operation.
  */
 struct mpa_sock_info {
 	__u8 state;

@@ -170,6 +170,8 @@ enum mpa_attr {
  *	peer has not acknowledged, in whole ticks of the kernel, at least 2;
  *	acknowledgements are delayed by at most half of it; 0: as TCP decides;
  *	connections of devices; default 0
+ * @MPA_A_CONFIG_STARTUP: enum mpa_config_startup; default
+ *	%MPA_CONFIG_STARTUP_FRAMES
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -202,6 +204,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_PORT_MAPPING	= 27,
 	MPA_A_CONFIG_EARLY_PLACEMENT	= 28,
 	MPA_A_CONFIG_RTO_MIN		= 29,
+	MPA_A_CONFIG_STARTUP		= 30,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,
@@ -241,6 +244,20 @@ enum mpa_config_revision {
 enum mpa_config_exchange {
 	MPA_EXCHANGE_PLAIN	= 0,
 	MPA_EXCHANGE_ENHANCED	= 1,
+};
+
+/**
+ * enum mpa_config_startup - kind of the startup exchange
+ * @MPA_CONFIG_STARTUP_FRAMES: Request and Reply Frames (RFC 5044, RFC 6581)
+ * @MPA_CONFIG_STARTUP_START_KEY: Start Keys (draft-culley-iwarp-mpa-03), for peers
+ *	that are older than the RFC
+ * @MPA_CONFIG_STARTUP_EITHER: Responders do as the peer does, Initiators send
+ *	frames
+ */
+enum mpa_config_startup {
+	MPA_CONFIG_STARTUP_FRAMES	= 0,
+	MPA_CONFIG_STARTUP_START_KEY	= 1,
+	MPA_CONFIG_STARTUP_EITHER	= 2,
 };
 
 /**
@@ -429,6 +446,7 @@ enum mpa_conn_phase {
  *	EMSS are 0
  * @MPA_A_CONN_RDMAP_EXTENSIONS: u32: 1: the messages of RFC 7306 are in use;
  *	part of the result of the startup exchange
+ * @MPA_A_CONN_START_KEY: u32: 1: Start Keys were exchanged, not frames; likewise
  */
 enum mpa_attr_conn {
 	MPA_A_CONN_UNSPEC		= 0,
@@ -470,6 +488,7 @@ enum mpa_attr_conn {
 	MPA_A_CONN_REMOTE_SCOPE		= 36,
 	MPA_A_CONN_BUSY			= 37,
 	MPA_A_CONN_RDMAP_EXTENSIONS	= 38,
+	MPA_A_CONN_START_KEY		= 39,
 
 	/* private: */
 	__MPA_A_CONN_MAX,

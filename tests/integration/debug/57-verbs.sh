@@ -14,8 +14,8 @@ chosen=$#
 lab_devices 2
 lab_do modprobe mpa_dmabuf
 irqoff_begin
-# Without those of stock/58-machine, 46-early, 59-extensions and 61-handover.
-(($#)) || set -- '[!ehmp]*' 'e[!ax]*' 'm[!a]*' 'many*'
+# Without those of stock/58-machine, 41-startkey, 46-early, 59-extensions and 61-handover.
+(($#)) || set -- '[!ehmps]*' 'e[!ax]*' 'm[!a]*' 'many*'
 lab_check "all cases" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
 irqoff_end
 lab_do modprobe -r mpa_dmabuf

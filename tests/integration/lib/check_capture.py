@@ -28,6 +28,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+from transplant import transplant  # noqa: E402
+
 OPTIONS = [
     "-n",
     "-o", "tcp.try_heuristic_first:TRUE",
@@ -419,7 +422,7 @@ def check_flow(name, flow, start, asked, args):
     """Checks one direction; returns how many of its segments are not aligned, and how
     many more because the receiver's window was full."""
     # Revision 0 has Markers even if they were not asked for.
-    marked = asked or not args.version
+    marked = asked or not args.version and not args.start_keys
     if marked != (args.markers_from in (name, "both")):
         raise Bad(f"{name} is {'' if marked else 'not '}asked for Markers")
     walk(flow, flow.stream(), start, marked, args.crc_from != "none")
@@ -449,6 +452,9 @@ def check_crc_flags(frames, crc_from):
 
 
 def check_revisions(frames, args):
+    # The frames are not those of the ends.
+    if args.start_keys:
+        return
     if min(frames[1].revision, 1) != args.version:
         raise Bad(f"the Reply is of revision {frames[1].revision}")
     if args.revision is not None:
@@ -615,6 +621,9 @@ def main():
                         "Request followed in another one (default: 0)")
     parser.add_argument("--seen", type=int, default=10,
                         help="tshark must see so many FPDUs (default: 10)")
+    parser.add_argument("--start-keys", action="store_true",
+                        help="the connections begin with Start Keys, which are replaced "
+                        "by frames before tshark sees them")
     parser.add_argument("--opaque", action="store_true",
                         help="ULPDUs are those of an application, not DDP")
     parser.add_argument("--opcodes", metavar="OPCODE=N,...",
@@ -623,6 +632,10 @@ def main():
     args = parser.parse_args()
     if args.opaque:
         OPTIONS.extend(("--disable-protocol", "iwarp_ddp_rdmap"))
+    if args.start_keys:
+        source, args.capture = args.capture, f"{args.capture}.frames.pcap"
+        total_keys = transplant(source, args.capture)
+        print(f"Start Keys: {total_keys}")
     reasons, total = check(args)
     if args.opcodes:
         check_opcodes(args, total, reasons)

@@ -43,7 +43,7 @@ set_everything() {
 		user-qp-max 1024 user-cq-max 2048 user-mr-max 65536 user-pd-max 32 \
 		user-rings-max 64 rdmap-extensions off receive-wait 250ms \
 		peer-timeout 30s port-mapping off early-placement on \
-		rto-min 20ms
+		rto-min 20ms startup either
 	mpactl_in h1 set dev mpa1 crc required revision auto ird 128 ord 1 rtr write
 	mpactl_in h1 set dev mpa8 exchange enhanced startup-timeout 1500ms
 }
@@ -58,7 +58,7 @@ forget_everything() {
 		startup-timeout reply-timeout half-open-max packing segments \
 		first-fpdu-timeout close-timeout linger-max keepalive \
 		user-{qp,cq,mr,pd,rings}-max rdmap-extensions receive-wait \
-		peer-timeout port-mapping early-placement rto-min; do
+		peer-timeout port-mapping early-placement rto-min startup; do
 		words+=("$key" inherit)
 	done
 	mpactl_in h1 set "${words[@]}"

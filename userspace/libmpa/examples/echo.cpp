@@ -383,14 +383,16 @@ private:
 		socket_ = *std::move(socket);
 		if (auto set = socket_.set_params(options_.params); !set)
 			return set.error();
-		if (auto set = socket_.set_private_data(greeting); !set)
-			return set.error();
+		if (!start_key()) {
+			if (auto set = socket_.set_private_data(greeting); !set)
+				return set.error();
+		}
 		if (auto done = socket_.start(mpa::role::initiator); !done)
 			return done.error();
 		auto data = socket_.peer_data();
 		if (!data)
 			return data.error();
-		if (!std::ranges::equal(data->view(), greeting))
+		if (!start_key() && !std::ranges::equal(data->view(), greeting))
 			tell("other private data came back");
 		auto most = socket_.mulpdu();
 		if (!most)
@@ -399,11 +401,19 @@ private:
 		return {};
 	}
 
+	// With it there are neither private data nor empty ULPDUs.
+	bool start_key() const
+	{
+		return options_.params.startup == mpa::startup::start_key;
+	}
+
 	// Lengths 0, 1, 2, ... and the longest ones.
 	std::size_t size_of(unsigned long n) const
 	{
-		return n % 2 ? most_ - (n / 2) % (most_ + 1)
-			     : (n / 2) % (most_ + 1);
+		const std::size_t size = n % 2 ? most_ - (n / 2) % (most_ + 1)
+					       : (n / 2) % (most_ + 1);
+
+		return size || !start_key() ? size : 1;
 	}
 
 	// Sends a few ULPDUs and reads them back. Returns how many, or 0 if the
@@ -499,24 +509,26 @@ constexpr const char *usage =
 	"                   [SIZE]]\" of standard input\n"
 	"  -m, --markers    ask the peer for Markers\n"
 	"  -2, --rev2       speak revision 2 (RFC 6581)\n"
+	"  -k, --start-key  begin with a Start Key; server: or with frames\n"
 	"  -x, --reject     server: reject every Request\n"
 	"  -v, --verbose    server: a line for every ULPDU\n";
 
 // Returns false if the command line is not valid.
 bool parse(int argc, char **argv, Options &options)
 {
-	const std::array<option, 8> known{{
+	const std::array<option, 9> known{{
 		{"server", no_argument, nullptr, 's'},
 		{"client", no_argument, nullptr, 'C'},
 		{"commands", no_argument, nullptr, 'c'},
 		{"markers", no_argument, nullptr, 'm'},
 		{"rev2", no_argument, nullptr, '2'},
+		{"start-key", no_argument, nullptr, 'k'},
 		{"reject", no_argument, nullptr, 'x'},
 		{"verbose", no_argument, nullptr, 'v'},
 		{},
 	}};
 
-	for (int c; (c = ::getopt_long(argc, argv, "sCcm2xv", known.data(),
+	for (int c; (c = ::getopt_long(argc, argv, "sCcm2kxv", known.data(),
 				       nullptr)) != -1;) {
 		switch (c) {
 		case 's': options.server = true; break;
@@ -524,11 +536,14 @@ bool parse(int argc, char **argv, Options &options)
 		case 'c': options.commands = true; break;
 		case 'm': options.params.markers = true; break;
 		case '2': options.params.rev = mpa::revision::two; break;
+		case 'k': options.params.startup = mpa::startup::start_key; break;
 		case 'x': options.reject = true; break;
 		case 'v': options.verbose = true; break;
 		default: return false;
 		}
 	}
+	if (options.server && options.params.startup == mpa::startup::start_key)
+		options.params.startup = mpa::startup::either;
 	const int left = argc - optind;
 	if (options.server == options.client || left < 1 || left > 2 ||
 	    (options.client && left != 2))

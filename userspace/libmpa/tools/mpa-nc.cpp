@@ -31,6 +31,7 @@ struct Options {
 	bool packing = false;
 	bool verbose = false;
 	std::optional<unsigned int> revision;
+	bool start_key = false;
 	double timeout = 5;
 	std::optional<std::size_t> block;
 	std::vector<std::byte> data;
@@ -104,8 +105,9 @@ void tell_result(mpa::socket &socket, const Options &options)
 	const auto info = must(socket.info(), "result");
 	const auto data = must(socket.peer_data(), "private data");
 
-	note(options, "{}: revision {}, CRC {}, Markers sent: {}, received: {}, "
-	     "MULPDU {}", name(info.state), info.rev, info.crc ? "on" : "off",
+	note(options, "{}: revision {}{}, CRC {}, Markers sent: {}, received: {}, "
+	     "MULPDU {}", name(info.state), info.rev,
+	     info.start_key ? " (Start Key)" : "", info.crc ? "on" : "off",
 	     info.tx_markers ? "yes" : "no", info.rx_markers ? "yes" : "no",
 	     info.mulpdu);
 	if (info.enhanced)
@@ -475,6 +477,8 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-n,--no-crc", options.params.no_crc, "prefer no CRCs");
 	app.add_option("-r,--revision", options.revision,
 		       "highest revision: 0, 1 or 2")->check(CLI::Range(0, 2));
+	app.add_flag("-s,--start-key", options.start_key,
+		     "begin with a Start Key, not with frames");
 	app.add_flag("-z,--permissive", options.params.permissive,
 		     "also use the RDMA Consortium's protocols with such a peer");
 	app.add_flag("-p,--peer-to-peer", options.params.peer_to_peer,
@@ -511,6 +515,8 @@ int main(int argc, char **argv)
 	}
 	options.params.timeout = std::chrono::milliseconds(
 		static_cast<long>(options.timeout * 1000));
+	if (options.start_key)
+		options.params.startup = mpa::startup::start_key;
 	if (options.revision)
 		options.params.rev = static_cast<mpa::revision>(*options.revision);
 	try {

@@ -53,7 +53,7 @@ const CommandHelp helps[] = {
 	  "rdmap-extensions off|negotiate|on|inherit",
 	  "receive-wait TIME|inherit", "peer-timeout TIME|inherit",
 	  "port-mapping off|on|inherit", "early-placement off|on|inherit",
-	  "rto-min TIME|inherit",
+	  "rto-min TIME|inherit", "startup frames|start-key|either|inherit",
 	  "--check", "-h,--help"}},
 	{"monitor", {"--kinds KIND,...", "-h,--help"}},
 	{"save", {"FILE", "-h,--help"}},

@@ -79,6 +79,8 @@ const Good good[] = {
 	{"port-mapping", "off", 0},
 	{"early-placement", "on", 1},
 	{"rto-min", "20ms", 20, "20ms"},
+	{"startup", "start-key", MPA_CONFIG_STARTUP_START_KEY},
+	{"startup", "either", MPA_CONFIG_STARTUP_EITHER},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -144,6 +146,7 @@ const Bad bad[] = {
 	{"port-mapping", "iwpmd"},
 	{"early-placement", "1"},
 	{"rto-min", "never"},
+	{"startup", "key"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -195,6 +198,7 @@ const GoodJson good_json[] = {
 	{"port-mapping", "false", 0},
 	{"early-placement", "true", 1},
 	{"rto-min", "200", 200},
+	{"startup", R"("start-key")", MPA_CONFIG_STARTUP_START_KEY},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -241,6 +245,7 @@ const Bad bad_json[] = {
 	{"port-mapping", "0"},
 	{"early-placement", "1"},
 	{"rto-min", "201"},
+	{"startup", "1"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

@@ -146,6 +146,14 @@ enum class revision : std::uint8_t {
 	automatic = MPA_REV_AUTO,
 };
 
+// What a connection begins with: frames of RFC 5044, or Start Keys of the draft before
+// it; a Responder may take either.
+enum class startup : std::uint8_t {
+	frames = MPA_STARTUP_FRAMES,
+	start_key = MPA_STARTUP_START_KEY,
+	either = MPA_STARTUP_EITHER,
+};
+
 // What this side asks of a connection; struct mpa_sock_params has the details.
 struct params {
 	bool markers = false;
@@ -161,6 +169,8 @@ struct params {
 	revision rev = revision::automatic;
 	// At most rev. Without permissive, zero has the same effect as one.
 	revision rev_min = revision::zero;
+	// Kind of the startup exchange.
+	enum startup startup = startup::frames;
 	std::uint8_t rtr = 0;
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
@@ -189,6 +199,7 @@ inline result<mpa_sock_params> to_kernel(const params &from) noexcept
 		   (from.plain ? std::uint32_t{MPA_F_PLAIN} : 0);
 	to.rev = static_cast<std::uint8_t>(from.rev);
 	to.rev_min = static_cast<std::uint8_t>(from.rev_min);
+	to.startup = static_cast<std::uint8_t>(from.startup);
 	to.rtr = from.rtr;
 	to.ird = from.ird;
 	to.ord = from.ord;
@@ -210,6 +221,7 @@ inline params from_kernel(const mpa_sock_params &from) noexcept
 	to.plain = from.flags & MPA_F_PLAIN;
 	to.rev = static_cast<revision>(from.rev);
 	to.rev_min = static_cast<revision>(from.rev_min);
+	to.startup = static_cast<enum startup>(from.startup);
 	to.rtr = from.rtr;
 	to.ird = from.ird;
 	to.ord = from.ord;
@@ -233,6 +245,7 @@ struct info {
 	bool crc = true;
 	bool peer_to_peer = false;
 	bool enhanced = false;	   // RFC 6581's data was exchanged
+	bool start_key = false;	   // Start Keys were exchanged, not frames
 	std::uint32_t mulpdu = 0;  // bytes; 0 before full operation
 	std::uint16_t ird = 0;
 	std::uint16_t ord = 0;
@@ -259,6 +272,7 @@ inline info from_kernel(const mpa_sock_info &from) noexcept
 	to.crc = !(from.flags & MPA_F_NO_CRC);
 	to.peer_to_peer = from.flags & MPA_F_PEER_TO_PEER;
 	to.enhanced = from.flags & MPA_F_ENHANCED;
+	to.start_key = from.flags & MPA_F_START_KEY;
 	to.mulpdu = from.mulpdu;
 	to.ird = from.ird;
 	to.ord = from.ord;

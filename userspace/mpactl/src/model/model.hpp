@@ -140,6 +140,7 @@ struct Agreement {
 	std::uint32_t peer_ird = 0;
 	std::uint32_t peer_ord = 0;
 	bool rdmap_extensions = false;
+	bool start_key = false;
 
 	bool operator==(const Agreement &) const = default;
 };

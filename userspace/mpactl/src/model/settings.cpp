@@ -38,6 +38,11 @@ std::vector<Setting> make_table()
 		{MPA_EXCHANGE_ENHANCED, "enhanced"},
 		{MPA_EXCHANGE_PLAIN, "plain"},
 	};
+	const std::vector<Word> startup_words = {
+		{MPA_CONFIG_STARTUP_FRAMES, "frames"},
+		{MPA_CONFIG_STARTUP_START_KEY, "start-key"},
+		{MPA_CONFIG_STARTUP_EITHER, "either"},
+	};
 	const std::vector<Word> segments_words = {
 		{MPA_SEGMENTS_AUTO, "auto"},
 		{MPA_SEGMENTS_SINGLE, "single"},
@@ -123,6 +128,8 @@ std::vector<Setting> make_table()
 		 "place payload behind a gap in the stream at once, with Markers and CRC"},
 		{MPA_A_CONFIG_RTO_MIN, Kind::duration, "rto-min", "rto_min", 0, 200, {},
 		 "least time after which TCP repeats what was lost; 0: as TCP decides"},
+		{MPA_A_CONFIG_STARTUP, Kind::word, "startup", "startup", 0, 2,
+		 startup_words, "frames of RFC 5044 or Start Keys to begin with"},
 	};
 }
 

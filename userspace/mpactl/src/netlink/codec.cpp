@@ -224,7 +224,8 @@ Agreement agreement_in(const Attributes &conn)
 		.ord = conn.u32(MPA_A_CONN_ORD),
 		.peer_ird = conn.u32(MPA_A_CONN_PEER_IRD),
 		.peer_ord = conn.u32(MPA_A_CONN_PEER_ORD),
-		.rdmap_extensions = conn.flag(MPA_A_CONN_RDMAP_EXTENSIONS)};
+		.rdmap_extensions = conn.flag(MPA_A_CONN_RDMAP_EXTENSIONS),
+		.start_key = conn.flag(MPA_A_CONN_START_KEY)};
 }
 
 // In the order of enum mpa_attr_conn_stats.

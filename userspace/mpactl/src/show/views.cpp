@@ -79,6 +79,7 @@ void put_agreed(Json &json, const Agreement &agreed)
 	json["peer_ird"] = agreed.peer_ird;
 	json["peer_ord"] = agreed.peer_ord;
 	json["rdmap_extensions"] = agreed.rdmap_extensions;
+	json["start_key"] = agreed.start_key;
 }
 
 void put_end(Json &json, const Connection &connection)
@@ -372,8 +373,9 @@ void ConnectionDetails::add_agreed(std::vector<Field> &fields) const
 	fields.push_back({"revision", {fmt::format("{}, DDP version {}{}",
 						   agreed.revision,
 						   agreed.ddp_version,
-						   agreed.enhanced
-							   ? ", enhanced" : "")}});
+						   agreed.enhanced ? ", enhanced" :
+						   agreed.start_key ? " (Start Key)" :
+								      "")}});
 	if (agreed.peer_to_peer)
 		fields.push_back({"peer-to-peer",
 				  {"opened by " + set_text(rtr_words, agreed.rtr)}});

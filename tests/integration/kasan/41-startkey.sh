@@ -1,0 +1,1 @@
+../debug/41-startkey.sh
