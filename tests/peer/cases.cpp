@@ -38,6 +38,7 @@ const Table &all_cases()
 		add_extensions(t);
 		add_windows(t);
 		add_early(t);
+		add_start_keys(t);
 		return t;
 	}();
 

@@ -108,6 +108,7 @@ void add_terminates(Table &table);
 void add_extensions(Table &table);
 void add_windows(Table &table);
 void add_early(Table &table);
+void add_start_keys(Table &table);
 const Table &all_cases();
 
 // Steps ------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
+. "$MPA_REPO/tests/integration/lib/peer.sh"
 . "$MPA_REPO/tests/integration/lib/socket.sh"
 
 elder=$MPA_REPO/tests/integration/lib/elder.py
@@ -67,6 +68,23 @@ wire() {
 	capture_check "$1" --start-keys --version 0 --aligned --connections 7 "${@:2}"
 }
 
+# The peer that violates the protocol, at a listener of one kind and of both.
+violations() {
+	lab_spawn target h2 "$target_program" 10.77.0.2 "$target_port" "$control_port"
+	lab_wait_listen h2 "$control_port" 60
+	device_set startup start-key mpa2
+	counters_mark
+	peer_run start-key --role initiator --jobs 24 'startkey/*'
+	peer_counted start-key
+	device_set startup either mpa2
+	counters_mark
+	peer_run either --role initiator --jobs 24 'startkey/[!o]*' 'request/key-*'
+	peer_counted either
+	peer_target_is_well "Start Keys"
+	lab_kill target
+	device_set startup inherit mpa2
+}
+
 # Both ways, from TCP's handshake on.
 lossy() {
 	local host
@@ -88,6 +106,7 @@ if (($#)); then
 fi
 cases 'startkey:*'
 elder_ends
+violations
 capture_real_segments h1 h2
 device_set startup start-key mpa1
 device_set startup start-key mpa2
