@@ -3,8 +3,8 @@
  * The startup exchange of draft-culley-iwarp-mpa-03: encoding and decoding of
  * Start Keys, and the result of their exchange.
  *
- * A Start Key has neither private data nor a rejection: who does not want the
- * connection closes it. The draft does not say which version DDP and RDMAP have
+ * A Start Key has neither private data nor a rejection: a side that does not want
+ * the connection closes it. The draft does not say which version DDP and RDMAP have
  * behind it; the dumps in its figures 5 and 6 have version 0.
  */
 #include <linux/build_bug.h>
@@ -33,6 +33,20 @@ bool mpa_is_start_key(const u8 *buf, u32 avail)
 {
 	return avail > STARTKEY_DIFFERS_AT &&
 	       !memcmp(buf, MPA_START_KEY, STARTKEY_DIFFERS_AT + 1);
+}
+
+/**
+ * mpa_is_request - tell a Request from a Start Key
+ * @buf: the bytes received so far
+ * @avail: how many
+ *
+ * Return: true if they can only be a Request; false if they are something else, or
+ * too few to tell.
+ */
+bool mpa_is_request(const u8 *buf, u32 avail)
+{
+	return avail > STARTKEY_DIFFERS_AT &&
+	       !memcmp(buf, MPA_KEY_REQUEST, STARTKEY_DIFFERS_AT + 1);
 }
 
 /**
@@ -110,10 +124,9 @@ static void startkey_result(const struct mpa_params *own, const struct mpa_frame
 static int startkey_answer(const struct mpa_params *own, const struct mpa_frame *req,
 			   bool reject, struct mpa_frame *rep, struct mpa_result *res)
 {
-	if (reject)
-		return -EOPNOTSUPP;
 	startkey_from(own, rep);
 	rep->reply = true;
+	rep->reject = reject;
 	startkey_result(own, req, res);
 	return 0;
 }
@@ -127,8 +140,8 @@ static int startkey_conclude(const struct mpa_params *own, const struct mpa_fram
 }
 
 /*
- * Start Keys. A Responder cannot reject: .answer fails with -EOPNOTSUPP then, and
- * .build with -EMSGSIZE for private data.
+ * Start Keys. An answer that rejects must not be sent, since there is none; .build
+ * fails with -EMSGSIZE for private data.
  */
 const struct mpa_exchange mpa_exchange_start_key = {
 	.parse		= mpa_key_parse,

@@ -20,5 +20,6 @@ extern const struct mpa_exchange mpa_exchange_start_key;
 int mpa_key_parse(const u8 *buf, u32 avail, bool expect_reply,
 		  struct mpa_frame *f, const u8 **pd);
 bool mpa_is_start_key(const u8 *buf, u32 avail);
+bool mpa_is_request(const u8 *buf, u32 avail);
 
 #endif /* MPA_FRAMING_STARTKEY_H */

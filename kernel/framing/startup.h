@@ -171,7 +171,7 @@ static inline bool mpa_rev_supported(const struct mpa_params *own, u8 rev)
 /**
  * mpa_request_supported - check if a Responder can accept a Request
  * @own: local parameters
- * @req: the Request, or a Start Key, which is of no revision of @own
+ * @req: the Request, or a Start Key, to which the revisions of @own do not apply
  *
  * With this check a caller need not ask its consumer about a Request that
  * cannot be accepted.

@@ -309,7 +309,7 @@ int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 	if (!ep)
 		return -ECONNRESET;
 	ret = mpa_reject(ep->conn, &ep->params, pd, pd_len);
-	/* There are none in answer to a Start Key. */
+	/* An answer to a Start Key has no private data. */
 	if (ret == -EMSGSIZE)
 		ret = mpa_reject(ep->conn, &ep->params, NULL, 0);
 	if (ret)

@@ -108,6 +108,18 @@ void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 }
 
 /**
+ * rnic_cm_pd_max() - how much private data can be sent?
+ * @cfg: settings of the device
+ *
+ * Return: bytes; a Start Key has none.
+ */
+u32 rnic_cm_pd_max(const struct mpa_config *cfg)
+{
+	return cfg->v[MPA_A_CONFIG_STARTUP] == MPA_CONFIG_STARTUP_START_KEY ?
+		       0 : MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN;
+}
+
+/**
  * rnic_cm_get_config() - get the settings for a new connection
  * @dev: its device
  * @cfg: filled in

@@ -15,6 +15,7 @@ bool rnic_cm_has_mapper(const struct rnic_dev *dev);
 struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn);
 void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,
 			 struct mpa_params *p);
+u32 rnic_cm_pd_max(const struct mpa_config *cfg);
 int rnic_cm_get_config(struct rnic_dev *dev, struct mpa_config *cfg);
 void rnic_iw_add_ref(struct ib_qp *ibqp);
 void rnic_iw_rem_ref(struct ib_qp *ibqp);

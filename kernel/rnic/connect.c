@@ -106,13 +106,6 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 	return ret;
 }
 
-/* A Start Key has no private data. */
-static u32 rnic_connect_pd_max(const struct mpa_config *cfg)
-{
-	return cfg->v[MPA_A_CONFIG_STARTUP] == MPA_CONFIG_STARTUP_START_KEY ?
-		       0 : MPA_PRIVATE_DATA_MAX - MPA_ENHANCED_LEN;
-}
-
 /**
  * rnic_iw_connect() - iw_cm: connect
  * @cm_id: the core's identifier
@@ -120,7 +113,7 @@ static u32 rnic_connect_pd_max(const struct mpa_config *cfg)
  *
  * Never blocks on the peer. Return: 0, CONNECT_REPLY will follow; else a
  * negative error and no event: -EINVAL (no such QP, not idle, or too much
- * private data), -EPERM (the QP of another process), -EISCONN (QP bound
+ * private data; any, for a Start Key), -EPERM (the QP of another process), -EISCONN (QP bound
  * already), -ENODEV (the network device is gone, or in another namespace), or
  * an error of TCP.
  */
@@ -139,7 +132,7 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	ret = rnic_cm_get_config(dev, &cfg);
 	if (ret)
 		return ret;
-	if (param->private_data_len > rnic_connect_pd_max(&cfg))
+	if (param->private_data_len > rnic_cm_pd_max(&cfg))
 		return -EINVAL;
 	qp = rnic_cm_get_qp(cm_id, param->qpn);
 	if (IS_ERR(qp))

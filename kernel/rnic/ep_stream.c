@@ -254,7 +254,7 @@ void rnic_ep_tune(struct rnic_ep *ep)
 }
 
 /**
- * rnic_ep_rejected() - end a connection that was rejected with a Reply
+ * rnic_ep_rejected() - end a connection that was rejected
  * @ep: the endpoint of a Responder, locked
  *
  * Until now the socket could have become plain TCP; that of an application does.

@@ -187,6 +187,12 @@ static void rnic_handover_accept(struct rnic_ep *ep, struct rnic_handover *h)
 	ret = mpa_accept(ep->conn, &ep->params, h->pd, h->pd_len);
 	if (!ret && !ep->operational)
 		ret = -ECONNABORTED;
+	/* In answer to a Start Key: nothing tells the peer but the end. */
+	if (ret == -EMSGSIZE) {
+		WRITE_ONCE(ep->status, ret);
+		rnic_ep_abort(ep);
+		return;
+	}
 	if (ret) {
 		WRITE_ONCE(ep->status, ret);
 		rnic_ep_accept_failed(ep, ret);
@@ -270,7 +276,8 @@ static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
  * Return: 0, and the QP is in RTS; else the socket is plain TCP as before, with
  * errors of mpa_take_fd() or -ENODEV (connections are disabled, or the socket is
  * in another namespace), -EADDRNOTAVAIL (its address is not one of the device),
- * -ENOTEMPTY (Initiator with unread bytes), -EINVAL or -EISCONN (the QP), -ENOMEM,
+ * -ENOTEMPTY (Initiator with unread bytes), -EMSGSIZE (private data for a Start
+ * Key), -EINVAL or -EISCONN (the QP), -ENOMEM,
  * -ECONNREFUSED (the peer has rejected); or the connection has ended, with errors
  * of &mpa_ops.reply, &mpa_ops.ended or mpa_accept(), or -EINTR (killed), or
  * -ECONNABORTED: QP or device have ended it.
@@ -284,6 +291,8 @@ int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 	int ret;
 
 	ret = rnic_cm_get_config(to_rnic_dev(qp->ibqp.device), &cfg);
+	if (!ret && h->pd_len > rnic_cm_pd_max(&cfg))
+		ret = -EMSGSIZE;
 	/*
 	 * Binding checks it again. By then the endpoint has a reference to the
 	 * file, which it drops later: the caller could not try again at once.

@@ -160,7 +160,7 @@ struct mpa_tuned {
  *	without the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
  *	mpa_reply_decline(); set before startup
- * @plain: Responder: a peer that does not begin with a Request is left to
+ * @plain: Responder: a peer that begins with no startup exchange is left to
  *	@ops->plain; set before startup
  * @start_with: enum mpa_config_startup; set before startup
  * @fpdu_due: Responder: @timer waits for the first FPDU

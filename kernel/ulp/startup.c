@@ -243,6 +243,14 @@ static void startup_choose_exchange(const struct mpa_conn *conn)
 		su->exchange = &mpa_exchange_start_key;
 }
 
+/* The peer uses MPA, but not the exchange that this side takes. */
+static bool startup_is_other(const struct mpa_startup *su)
+{
+	return su->exchange == &mpa_exchange_frames ?
+		       mpa_is_start_key(su->buf, su->have) :
+		       mpa_is_request(su->buf, su->have);
+}
+
 /**
  * mpa_startup_rx - read the peer's frame from the receive queue
  * @conn: the stream, locked, waiting for it
@@ -264,8 +272,8 @@ void mpa_startup_rx(struct mpa_conn *conn)
 	startup_gather_frame(conn);
 	startup_choose_exchange(conn);
 	ret = su->exchange->parse(su->buf, su->have, reply, &f, &pd);
-	/* It has another key. */
-	if (ret == -EPROTO && conn->plain && !reply) {
+	/* It has another key, and not that of another startup exchange. */
+	if (ret == -EPROTO && conn->plain && !reply && !startup_is_other(su)) {
 		startup_leave_plain(conn);
 		return;
 	}
@@ -501,14 +509,10 @@ static int startup_answer(struct mpa_conn *conn, const struct mpa_params *own,
 		startup_fail(conn, -EPROTO);
 		return -EPROTO;
 	}
+	/* Only the end of TCP rejects a Start Key. */
+	if (rep.start_key && reject)
+		return pd_len ? -EMSGSIZE : 0;
 	return startup_send_frame(conn, &rep, pd, pd_len);
-}
-
-/* A Start Key waits for its answer. */
-static bool startup_has_start_key(const struct mpa_conn *conn)
-{
-	return !startup_check_state(conn, MPA_CONN_REQUEST_SEEN) &&
-	       conn->startup->req.start_key;
 }
 
 static void startup_accepted(struct mpa_conn *conn)
@@ -593,10 +597,7 @@ int mpa_reject_locked(struct mpa_conn *conn, const struct mpa_params *own,
 	int ret;
 
 	mpa_assert_locked(conn);
-	if (startup_has_start_key(conn))
-		ret = pd_len ? -EMSGSIZE : 0;
-	else
-		ret = startup_answer(conn, own, true, pd, pd_len);
+	ret = startup_answer(conn, own, true, pd, pd_len);
 	if (ret)
 		return ret;
 	mpa_conn_set_state(conn, MPA_CONN_EXITED);

@@ -59,14 +59,14 @@ static int usock_send_ready(struct mpa_usock *us, size_t len)
 
 	if (ret)
 		return ret;
+	/* Those that speak Start Keys may take only "between one and 64768". */
+	if (!len && us->conn->res.start_key)
+		return -EINVAL;
 	ret = mpa_tx_ready(us->conn);
 	if (ret)
 		return ret;
 	if (len > mpa_tx_mulpdu(us->conn))
 		return -EMSGSIZE;
-	/* Those that speak Start Keys may take only "between one and 64768". */
-	if (!len && us->conn->res.start_key)
-		return -EINVAL;
 	if (mpa_pend_bytes(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
 		return 0;
 	mpa_pend_flush(us);

@@ -321,12 +321,71 @@ CASE("startkey: no rejection, no private data")
 	is(err(pair.ours.reject_request(mpa::bytes("x"))), EMSGSIZE, "reject");
 	must(pair.ours.reject_request(), "reject");
 	state_is(pair.ours, state::rejected);
+	expect_result(pair.ours, false, false, true);
 	// Nothing says so to the peer but the end of TCP.
 	yes(!(events_of(pair.wire.fd(), POLLIN) & POLLIN), "nothing is sent");
 	const mpa::descriptor end(pair.ours.release());
 
 	must_call(::shutdown(end.get(), SHUT_WR), "shutdown");
 	pair.wire.expect_end();
+}
+
+CASE("startkey: an answer by itself has none either")
+{
+	mpa::params params = with(startup::either);
+
+	params.auto_accept = true;
+	for (const bool data : {false, true}) {
+		const Row row(data);
+		WithWire pair;
+
+		must(pair.ours.set_params(params), "parameters");
+		if (data)
+			must(pair.ours.set_private_data(mpa::bytes("x")), "private data");
+		begin(pair.ours, role::responder);
+		pair.wire.send(start_key());
+		if (data)
+			expect_failed(pair.ours, EMSGSIZE);
+		else
+			yes(pair.wire.read(16) == start_key(), "our key");
+	}
+}
+
+// The peer uses MPA, but what this side does not take; anything else is ordinary TCP.
+CASE("startkey: plain TCP beside it")
+{
+	struct {
+		startup kind;
+		Bytes bytes;
+		int error;
+	} const rows[] = {
+		{startup::frames, start_key(), EPROTO},
+		{startup::start_key, request(), EPROTO},
+		{startup::frames, Bytes{} + mpa::bytes("MPA?"), 0},
+		{startup::start_key, Bytes{} + mpa::bytes("MPA?"), 0},
+		{startup::either, Bytes{} + mpa::bytes("MPA?"), 0},
+		{startup::either, Bytes{} + mpa::bytes("MPA idea"), 0},
+		{startup::start_key, Bytes{} + mpa::bytes("MPA idea"), 0},
+		{startup::either, Bytes{} + mpa::bytes("MPA IDEA"), 0},
+		{startup::either, start_key(flag_crc | 1), EPROTONOSUPPORT},
+	};
+
+	for (const auto &first : rows) {
+		const Row row(mpa::text(first.bytes).substr(0, 8));
+		mpa::params params = with(first.kind);
+
+		params.plain = true;
+		Waiting pair(role::responder, params);
+
+		pair.wire.send(first.bytes);
+		if (first.error) {
+			expect_failed(pair.ours, first.error);
+			continue;
+		}
+		await([&] { return must(pair.ours.info(), "info").state == state::plain; },
+		      "ordinary TCP");
+		expect_text(pair.ours.fd(), mpa::text(first.bytes));
+	}
 }
 
 CASE("startkey: an empty ULPDU")

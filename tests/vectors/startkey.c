@@ -144,7 +144,7 @@ static void key_every_flag_octet(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, parse_part(test, key, 16),
 					-EPROTONOSUPPORT);
 		else
-			expect_key(test, key, &want, octet & 1);
+			expect_key(test, key, &want, octet & 0x10);
 	}
 }
 
@@ -160,9 +160,11 @@ static void key_told_apart(struct kunit *test)
 	for (len = 0; len <= key.n; len++) {
 		part = copy_bytes(test, key.p, len);
 		KUNIT_EXPECT_EQ(test, mpa_is_start_key(part.p, len), len > 4);
+		KUNIT_EXPECT_FALSE(test, mpa_is_request(part.p, len));
 		for (i = 0; i < ARRAY_SIZE(others); i++) {
 			part = copy_bytes(test, (const u8 *)others[i], len);
 			KUNIT_EXPECT_FALSE(test, mpa_is_start_key(part.p, len));
+			KUNIT_EXPECT_EQ(test, mpa_is_request(part.p, len), len > 4);
 		}
 	}
 }
@@ -214,8 +216,11 @@ static void key_negotiation(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, x->conclude(&one, &req, &rep, &res), 0);
 		expect_result(test, &res, &one, &two, true);
 		KUNIT_EXPECT_TRUE(test, mpa_request_supported(&two, &req));
+		memset(&res, 0xee, sizeof(res));
 		KUNIT_EXPECT_EQ(test, x->answer(&two, &req, true, &rep, &res),
-				-EOPNOTSUPP);
+				0);
+		KUNIT_EXPECT_TRUE(test, rep.reject);
+		expect_result(test, &res, &two, &one, false);
 	}
 }
 

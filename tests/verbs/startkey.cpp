@@ -6,8 +6,11 @@
 #include <future>
 #include <utility>
 
+#include <infiniband/mpadv.h>
+
 using namespace harness;
 using namespace verbs;
+using net::operator+;
 
 namespace {
 
@@ -119,6 +122,55 @@ CASE("startkey: queue pairs have no private data, nor a rejection")
 	});
 	is(refused, ECONNREFUSED, "rejected");
 	is(counter(2, "conn_rejected"), rejected + 1, "counted");
+}
+
+CASE("startkey: queue pairs from sockets")
+{
+	const Setting one{1, "startup", "start-key"}, two{2, "startup", "either"};
+	Device near(1), far(2);
+	Queue active(near), passive(far);
+	net::Tcp tcp;
+	char data[] = "x";
+	mpadv_socket_attr to{}, from{};
+
+	to.fd = tcp.near.release();
+	to.private_data = data;
+	to.private_data_len = 1;
+	is(mpadv_modify_qp_from_socket(active.qp.get(), &to), EMSGSIZE, "private data");
+	yes(to.fd >= 0, "the socket is there");
+	to.private_data_len = 0;
+	from.fd = tcp.far.release();
+	from.flags = MPADV_SOCKET_RESPONDER;
+	auto other = std::async(std::launch::async, [&] {
+		return mpadv_modify_qp_from_socket(passive.qp.get(), &from);
+	});
+
+	is(mpadv_modify_qp_from_socket(active.qp.get(), &to), 0, "the Initiator");
+	is(other.get(), 0, "the Responder");
+	passive.post_receive(1);
+	active.send(2);
+	is(passive.completion().wr_id, 1u, "a Send arrives");
+}
+
+// A Responder of both kinds has private data, and meets a key: the connection ends.
+CASE("startkey: queue pairs from sockets, private data for a key")
+{
+	const Setting two{2, "startup", "either"};
+	Device far(2);
+	Queue passive(far);
+	net::Tcp tcp;
+	net::Wire wire(std::move(tcp.near));
+	char data[] = "x";
+	mpadv_socket_attr from{};
+
+	from.fd = tcp.far.release();
+	from.flags = MPADV_SOCKET_RESPONDER;
+	from.private_data = data;
+	from.private_data_len = 1;
+	wire.send(net::Bytes{} + mpa::bytes("MPA ident frame@"));
+	is(mpadv_modify_qp_from_socket(passive.qp.get(), &from), EMSGSIZE, "hand-over");
+	wire.expect_end();
+	::close(from.fd);
 }
 
 } // namespace

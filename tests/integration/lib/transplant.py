@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures of connections that begin with Start Keys (draft-culley-iwarp-mpa-03), for a
 dissector that knows only RFC 5044: each key becomes a Request or a Reply of revision 1
-with the same flags. Every byte behind is as captured; only sequence numbers, lengths and
-checksums are others.
+with the same flags. Every byte behind is as captured; only sequence numbers and lengths are
+others, and checksums are not right any more.
 """
 
 import struct
@@ -15,7 +15,7 @@ FRAMES = (b"MPA ID Req Frame", b"MPA ID Rep Frame")
 FRAME_SIZE = 20
 MORE = FRAME_SIZE - KEY_SIZE
 ETHERNET, IPV4, IPV6, TCP = 14, 0x0800, 0x86DD, 6
-FIN, SYN = 1, 2
+SYN, ACK = 0x02, 0x10
 SPACE = 1 << 32
 
 
@@ -65,6 +65,9 @@ class Transplant:
         flags, payload = tcp[13], tcp[(tcp[12] >> 4) * 4:]
         here, there = (names[0], source), (names[1], target)
         if flags & SYN:
+            # The ports may have been used before.
+            if not flags & ACK:
+                self.halves.pop((there, here), None)
             self.halves[here, there] = Half(FRAMES[(there, here) in self.halves],
                                             (seq + 1) % SPACE)
         half, other = self.halves.get((here, there)), self.halves.get((there, here))

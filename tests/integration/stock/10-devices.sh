@@ -226,7 +226,7 @@ details() {
 	pings h2 h1
 	lab_check "details of a queue pair" lab_wait 20 detailed qp \
 		mpa_state rts role initiator revision 2 ddp_version 1 \
-		enhanced 1 peer_to_peer 1 rtr 2 tx_markers 0 rx_markers 0 \
+		enhanced 1 start_key 0 peer_to_peer 1 rtr 2 tx_markers 0 rx_markers 0 \
 		crc 1 ird 1 ord 1 peer_ird 1 peer_ord 1 rdmap_extensions 1 mulpdu '1[34]..' \
 		sq_size '[1-9].*' sq_posted '[0-9]' sq_taken '[0-9]' \
 		rq_size '[1-9].*' rq_posted '[0-9]' reads_out '[01]' \
