@@ -397,6 +397,7 @@ def own_commands(device, results):
     _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN, (handle,), driver=5)
     results.same("a command of another driver", error, "EINVAL")
     handed_over(device, handle, results)
+    plain_queues(device, results)
     device.destroy_qp(qp)
     device.destroy_cq(cq)
 
@@ -441,6 +442,46 @@ def handed_over(device, handle, results):
         _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle, *more()))
         results.same(f"hand-over of a socket: {name}", error, wanted)
     plain.close()
+
+
+def plain_queues(device, results):
+    """Queues of the plain TCP connections of listeners, of which there are none here."""
+    room = ctypes.create_string_buffer(64)
+    at = ctypes.addressof(room)
+    nowhere = 1 << 60
+    new = (FIRST_OWN, 0, 0)
+
+    def params(family=2, port=1, scope=0, backlog=1, flags=0, tail=b""):
+        room[:32] = bytes(4) + tail.ljust(12, b"\0") + struct.pack(
+            "=HHIII", family, port, scope, backlog, flags)
+        return (FIRST_OWN + 1, 32, at)
+
+    for name, attributes, wanted in (
+            ("no parameters", lambda: (new,), "EINVAL"),
+            ("no place for the descriptor", lambda: (params(),), "EINVAL"),
+            ("short parameters", lambda: (new, (FIRST_OWN + 1, 28, at)), "EINVAL"),
+            ("parameters nowhere", lambda: (new, (FIRST_OWN + 1, 32, nowhere)), "EFAULT"),
+            ("no listener", lambda: (new, params()), "ENOENT"),
+            ("no listener of IPv6", lambda: (new, params(10)), "ENOENT"),
+            ("another family", lambda: (new, params(1)), "EAFNOSUPPORT"),
+            ("bytes behind an address", lambda: (new, params(tail=b"x")), "EINVAL"),
+            ("no room", lambda: (new, params(backlog=0)), "EINVAL"),
+            ("a flag", lambda: (new, params(flags=1)), "EINVAL"),
+            ("an unknown attribute",
+             lambda: (new, params(), (FIRST_OWN + 2, 4, 5)), "EPROTONOSUPPORT")):
+        _, error = attempt(device.ioctl, FIRST_OWN, FIRST_OWN, attributes())
+        results.same(f"a queue of plain connections: {name}", error, wanted)
+    flags, result = (FIRST_OWN + 1, 4, 0), (FIRST_OWN + 2, 4, at)
+    for name, attributes, wanted in (
+            ("no queue", (flags, result), "EINVAL"),
+            ("no descriptor", ((FIRST_OWN, 0, 1 << 20), flags, result), "EBADF"),
+            ("the device itself", ((FIRST_OWN, 0, device.fd), flags, result), "EBADF"),
+            ("an unknown attribute", ((FIRST_OWN + 3, 4, 5),), "EPROTONOSUPPORT")):
+        _, error = attempt(device.ioctl, FIRST_OWN, FIRST_OWN + 1, attributes)
+        results.same(f"a plain connection: {name}", error, wanted)
+    _, error = attempt(device.ioctl, FIRST_OWN, FIRST_OWN + 2, (new,))
+    results.same("a queue of plain connections: an unknown command", error,
+                 "EPROTONOSUPPORT")
 
 
 def mappings(device, results):
