@@ -84,7 +84,7 @@ there_and_back() {
 import json, sys
 state = json.load(open(sys.argv[1]))
 assert state["version"] == 1
-assert len(state["defaults"]) == 29, state
+assert len(state["defaults"]) == 30, state
 assert [one["name"] for one in state["devices"]] == ["mpa1", "mpa8"], state
 assert state["devices"][0]["netdev"] == "eth0", state
 assert len(state["devices"][0]["config"]) == 5, state' "$state"
@@ -100,7 +100,7 @@ assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/
 
 	restore_status 0 "dry run" h1 "$state" --dry-run
 	lab_is "dry run: devices to be created" "$(grep -c '^device mpa[18] *created' "$LAB_OUT/said")" 2
-	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 36
+	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 37
 	same "dry run has changed nothing" h1 "$LAB_OUT/empty.json"
 	restore_status 0 "restore" h1 "$state"
 	same "everything is restored" h1 "$state"
