@@ -267,8 +267,8 @@ void rnic_ep_accept_failed(struct rnic_ep *ep, int err)
  * the connection has ended: -ECONNRESET (the peer gave up), -EINVAL (no such
  * QP, or not idle), -EPERM (the QP of another process), -EISCONN (QP bound
  * already), -EMSGSIZE (too much private data; any, in answer to a Start Key),
- * -ECONNABORTED (the QP was moved
- * to ERR meanwhile), -EPROTO (bytes followed the Request), -ENOMEM.
+ * -ECONNABORTED (the QP was moved to ERR meanwhile), -EPROTO (bytes followed the
+ * Request), -ENOMEM.
  */
 int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {

@@ -187,15 +187,13 @@ static void rnic_handover_accept(struct rnic_ep *ep, struct rnic_handover *h)
 	ret = mpa_accept(ep->conn, &ep->params, h->pd, h->pd_len);
 	if (!ret && !ep->operational)
 		ret = -ECONNABORTED;
-	/* In answer to a Start Key: nothing tells the peer but the end. */
-	if (ret == -EMSGSIZE) {
-		WRITE_ONCE(ep->status, ret);
-		rnic_ep_abort(ep);
-		return;
-	}
 	if (ret) {
 		WRITE_ONCE(ep->status, ret);
-		rnic_ep_accept_failed(ep, ret);
+		/* Private data for a Start Key: only the end tells the peer. */
+		if (ret == -EMSGSIZE)
+			rnic_ep_abort(ep);
+		else
+			rnic_ep_accept_failed(ep, ret);
 		return;
 	}
 	rnic_ep_disarm(ep);
@@ -277,10 +275,10 @@ static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
  * errors of mpa_take_fd() or -ENODEV (connections are disabled, or the socket is
  * in another namespace), -EADDRNOTAVAIL (its address is not one of the device),
  * -ENOTEMPTY (Initiator with unread bytes), -EMSGSIZE (private data for a Start
- * Key), -EINVAL or -EISCONN (the QP), -ENOMEM,
- * -ECONNREFUSED (the peer has rejected); or the connection has ended, with errors
- * of &mpa_ops.reply, &mpa_ops.ended or mpa_accept(), or -EINTR (killed), or
- * -ECONNABORTED: QP or device have ended it.
+ * Key), -EINVAL or -EISCONN (the QP), -ENOMEM, -ECONNREFUSED (the peer has
+ * rejected); or the connection has ended, with errors of &mpa_ops.reply,
+ * &mpa_ops.ended or mpa_accept(), or -EINTR (killed), or -ECONNABORTED: QP or
+ * device have ended it.
  */
 int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 {

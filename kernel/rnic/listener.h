@@ -46,7 +46,7 @@ struct rnic_listener_port {
  * @max: limit of @count; constant
  * @over: no more will come: listener or device are gone; set under
  *	rnic_listener.lock, read without it
- * @wait: whoever waits for a connection or for @over
+ * @wait: waiters for a connection or for @over
  */
 struct rnic_plain {
 	struct ib_uobject uobj;

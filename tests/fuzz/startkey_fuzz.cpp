@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Start Keys of draft-culley-iwarp-mpa-03, beside the frames of RFC 5044. Input: a byte of
-// options, then bytes of a peer: parsed in every portion, compared with the draft's figure 7,
-// and answered.
+// Start Keys of draft-culley-iwarp-mpa-03, and frames of RFC 5044 with the same bytes. Input:
+// a byte of options, then bytes of a peer: parsed in every portion, compared with figure 7 of
+// the draft, and answered.
 #include "support.hpp"
 
 extern "C" {

@@ -352,7 +352,7 @@ CASE("startkey: an answer by itself has none either")
 }
 
 // The peer uses MPA, but what this side does not take; anything else is ordinary TCP.
-CASE("startkey: plain TCP beside it")
+CASE("startkey: plain TCP on the same port")
 {
 	struct {
 		startup kind;

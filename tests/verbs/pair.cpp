@@ -307,6 +307,30 @@ accept_from(Queue &passive,
 	return accepted;
 }
 
+Listening::Listening(net::Path path, bool any) : path(path)
+{
+	const net::Inside host(2);
+	rdma_cm_id *made = nullptr;
+
+	must_call(rdma_create_id(nullptr, &made, nullptr, RDMA_PS_TCP), "rdma_create_id");
+	id.reset(made);
+	own = address = net::address_of(path);
+	if (any)
+		std::memset(&own.storage, 0, sizeof(own.storage));
+	own.storage.ss_family = address.storage.ss_family;
+	must_call(rdma_bind_addr(made, own.generic()), "rdma_bind_addr");
+	must_call(rdma_listen(made, 8), "rdma_listen");
+	// At the same place in both families.
+	for (net::Address *each : {&own, &address})
+		reinterpret_cast<sockaddr_in *>(&each->storage)->sin_port =
+			rdma_get_src_port(made);
+}
+
+std::string Listening::port() const
+{
+	return std::to_string(ntohs(rdma_get_src_port(id.get())));
+}
+
 Connection connect(Queue &active, Queue &passive)
 {
 	rdma_conn_param param = parameters(active);

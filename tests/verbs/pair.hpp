@@ -104,6 +104,20 @@ rdma_conn_param parameters(const Queue &queue);
 rdmacm::Endpoint bare_endpoint(const std::string &address, const std::string &port,
 			       int flags);
 
+// A listener on host 2 without a queue pair, at its address or at any.
+struct Listening {
+	explicit Listening(net::Path path = net::Path::ipv4, bool any = false);
+
+	// As an ordinary TCP client on host 1.
+	net::descriptor connect() const { return net::connect_to(path, address); }
+	std::string port() const;
+
+	net::Path path;
+	rdmacm::Endpoint id;
+	// That of the listener, and one for peers.
+	net::Address own, address;
+};
+
 // Connects them: active on host h1, passive on its host.
 Connection connect(Queue &active, Queue &passive);
 

@@ -19,42 +19,11 @@ using namespace harness;
 using namespace verbs;
 using mpa::descriptor;
 using net::Address;
-using net::Inside;
 using net::Path;
 using net::Wire;
 using net::expect_text;
 
 namespace {
-
-// A listener on host 2 without a queue pair.
-struct Listening {
-	explicit Listening(Path path = Path::ipv4, bool any = false) : path(path)
-	{
-		const Inside host(2);
-		rdma_cm_id *made = nullptr;
-
-		must_call(rdma_create_id(nullptr, &made, nullptr, RDMA_PS_TCP),
-			  "rdma_create_id");
-		id.reset(made);
-		own = address = net::address_of(path);
-		if (any)
-			std::memset(&own.storage, 0, sizeof(own.storage));
-		own.storage.ss_family = address.storage.ss_family;
-		must_call(rdma_bind_addr(made, own.generic()), "rdma_bind_addr");
-		must_call(rdma_listen(made, 8), "rdma_listen");
-		// At the same place in both families.
-		for (Address *each : {&own, &address})
-			reinterpret_cast<sockaddr_in *>(&each->storage)->sin_port =
-				rdma_get_src_port(made);
-	}
-
-	descriptor connect() const { return net::connect_to(path, address); }
-
-	Path path;
-	rdmacm::Endpoint id;
-	// That of the listener, and one for peers.
-	Address own, address;
-};
 
 // Its queue of plain TCP connections.
 struct Plain {
@@ -236,8 +205,7 @@ CASE("plain: RDMA on the same port")
 		return accepted;
 	});
 	rdma_conn_param param = parameters(active);
-	const rdmacm::Endpoint client = bare_endpoint(
-		"10.77.0.2", std::to_string(ntohs(rdma_get_src_port(listening.id.get()))), 0);
+	const rdmacm::Endpoint client = bare_endpoint("10.77.0.2", listening.port(), 0);
 
 	must_call(rdma_connect(client.get(), &param), "rdma_connect");
 	const rdmacm::Endpoint accepted = server.get();
