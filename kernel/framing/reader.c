@@ -415,6 +415,7 @@ void mpa_reader_strip(const struct mpa_reader *r, struct mpa_strip *s)
 		.gap = r->start_gap,
 		.skip = MPA_LENGTH_FIELD,
 		.left = r->ulpdu_len,
+		.period = MPA_MARKER_PERIOD,
 		.markers = r->markers,
 	};
 }
@@ -441,7 +442,7 @@ u32 mpa_strip_run(struct mpa_strip *s, u32 len, u32 *skip)
 		return 0;
 	if (s->markers && !s->gap) {
 		s->skip += MPA_MARKER_LEN;
-		s->gap = MPA_MARKER_PERIOD;
+		s->gap = s->period;
 	}
 	*skip = min(len, s->skip);
 	s->skip -= *skip;

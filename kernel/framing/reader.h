@@ -37,16 +37,18 @@ enum mpa_rx_result {
 
 /**
  * struct mpa_strip - separates ULPDU bytes from Markers
- * @gap: bytes to the next Marker; 1 .. %MPA_MARKER_PERIOD, or 0 if a Marker
+ * @gap: bytes to the next Marker; 1 .. @period, or 0 if a Marker
  *	starts here; unused without Markers
  * @skip: bytes of a Marker or of the length field that are still to be skipped
  * @left: ULPDU bytes still to come
+ * @period: bytes from the start of a Marker to that of the next one
  * @markers: Markers are in the stream
  */
 struct mpa_strip {
 	u32 gap;
 	u32 skip;
 	u32 left;
+	u32 period;
 	bool markers;
 };
 

@@ -95,6 +95,8 @@ static u64 rnic_query_fw_ver(void)
 #include "../../kernel/framing/segment.c"
 #include "../../kernel/framing/startkey.c"
 #include "../../kernel/framing/startup.c"
+#include "../../kernel/framing/tuf_align.c"
+#include "../../kernel/framing/tuf_marker.c"
 """, """\
 /* KUnit suites of the framing. */
 """),

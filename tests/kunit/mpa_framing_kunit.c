@@ -11,12 +11,15 @@
 #include "../../kernel/framing/segment.c"
 #include "../../kernel/framing/startkey.c"
 #include "../../kernel/framing/startup.c"
+#include "../../kernel/framing/tuf_align.c"
+#include "../../kernel/framing/tuf_marker.c"
 #include "../vectors/early.c"
 #include "../vectors/fpdu.c"
 #include "../vectors/reader.c"
 #include "../vectors/segment.c"
 #include "../vectors/startkey.c"
 #include "../vectors/startup.c"
+#include "../vectors/tuf.c"
 
 MODULE_DESCRIPTION("KUnit suites of the MPA framing");
 MODULE_LICENSE("GPL");

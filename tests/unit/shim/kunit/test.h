@@ -120,6 +120,8 @@ void kunit_kfree(struct kunit *test, const void *p);
 #define KUNIT_ASSERT_NOT_NULL(t, p)	KUNIT_ASSERT_NE(t, p, NULL)
 #define KUNIT_EXPECT_TRUE(t, c)		KUNIT_EXPECT_EQ(t, !!(c), true)
 #define KUNIT_EXPECT_FALSE(t, c)	KUNIT_EXPECT_EQ(t, !!(c), false)
+#define KUNIT_ASSERT_TRUE(t, c)		KUNIT_ASSERT_EQ(t, !!(c), true)
+#define KUNIT_ASSERT_FALSE(t, c)	KUNIT_ASSERT_EQ(t, !!(c), false)
 #define KUNIT_EXPECT_STREQ(t, l, r)	__shim_strings(t, l, ==, r)
 #define KUNIT_EXPECT_STRNEQ(t, l, r)	__shim_strings(t, l, !=, r)
 
