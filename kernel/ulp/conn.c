@@ -15,8 +15,9 @@ bool mpa_fast_path = true;
 #define MOVE(to) BIT(MPA_CONN_##to)
 
 static const u16 conn_moves[MPA_CONN_NR_STATES] = {
+	/* A framing without startup begins at once. */
 	[MPA_CONN_ATTACHED]	= MOVE(WAIT_REPLY) | MOVE(WAIT_REQUEST) |
-				  MOVE(CLOSED),
+				  MOVE(OPERATIONAL) | MOVE(CLOSED),
 	[MPA_CONN_WAIT_REPLY]	= MOVE(REPLY_SEEN) | MOVE(OPERATIONAL) |
 				  MOVE(EXITED),
 	[MPA_CONN_WAIT_REQUEST]	= MOVE(REQUEST_SEEN) | MOVE(EXITED) |
@@ -26,8 +27,11 @@ static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 	[MPA_CONN_OPERATIONAL]	= MOVE(RX_ENDED) | MOVE(EXITED) | MOVE(CLOSED),
 	[MPA_CONN_RX_ENDED]	= MOVE(CLOSED),
 	[MPA_CONN_EXITED]	= 0,
-	/* If the FIN came before the start, and the peer may be plain TCP. */
-	[MPA_CONN_CLOSED]	= MOVE(WAIT_REQUEST),
+	/*
+	 * If the FIN came before the start, and the peer may be plain TCP, or what
+	 * is in the queue is framed.
+	 */
+	[MPA_CONN_CLOSED]	= MOVE(WAIT_REQUEST) | MOVE(OPERATIONAL),
 	[MPA_CONN_REPLY_SEEN]	= MOVE(OPERATIONAL) | MOVE(EXITED) |
 				  MOVE(CLOSED),
 };
@@ -42,7 +46,8 @@ static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 bool mpa_conn_set_state(struct mpa_conn *conn, enum mpa_conn_state to)
 {
 	bool legal = conn_moves[conn->state] & BIT(to) &&
-		     (conn->state != MPA_CONN_CLOSED || conn->plain);
+		     (conn->state != MPA_CONN_CLOSED || conn->plain ||
+		      conn->tuf);
 
 	mpa_assert_locked(conn);
 	trace_mpa_state(conn, to, legal);

@@ -41,6 +41,7 @@
 
 struct mpa_early_hook;
 struct mpa_scratch;
+struct mpa_tuf_reader;
 struct mpa_usock;
 
 /**
@@ -156,6 +157,7 @@ struct mpa_tuned {
  * @end_reported: the end was reported to the owner: @ops->ended is not called
  *	any more
  * @tx_open: full operation was reached; FPDUs may be sent
+ * @tx_stream: what is sent has no boundaries that segments should keep
  * @tx_blocked: Responder: no FPDU was received yet, so none may be sent. Read
  *	without the lock by poll().
  * @review: Initiator: a Reply that accepts waits for mpa_reply_accept() or
@@ -168,6 +170,7 @@ struct mpa_tuned {
  *	rule 4)
  * @want_write: the owner waits for @ops->writable
  * @reader: state of the incoming half
+ * @tuf: that of TUF, which is received instead of FPDUs; NULL: it is not
  * @rx_ahead: bytes in the receive queue, from copied_seq on, that @reader has
  *	read; they belong to an FPDU that is not complete, or held
  * @rx_seq: value that copied_seq must have; a call of an application that was
@@ -245,6 +248,7 @@ struct mpa_conn {
 	bool gone;
 	bool end_reported;
 	bool tx_open;
+	bool tx_stream;
 	bool tx_blocked;
 	bool review;
 	bool plain;
@@ -254,6 +258,7 @@ struct mpa_conn {
 	bool want_write;
 
 	struct mpa_reader reader;
+	struct mpa_tuf_reader *tuf;
 	u32 rx_ahead;
 	u32 rx_seq;
 	bool rx_held;

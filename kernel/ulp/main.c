@@ -32,7 +32,8 @@ static bool ulp_is_users(const struct sock *sk)
 
 static bool ulp_may_attach(const struct sock *sk)
 {
-	if (sk->sk_state == TCP_LISTEN)
+	/* An owner in the kernel attaches when it is connected. */
+	if (sk->sk_state == TCP_LISTEN || sk->sk_state == TCP_CLOSE)
 		return ulp_is_users(sk);
 	return sk->sk_state == TCP_ESTABLISHED ||
 	       sk->sk_state == TCP_CLOSE_WAIT;

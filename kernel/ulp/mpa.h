@@ -234,6 +234,8 @@ u32 mpa_rx_end(const struct mpa_conn *conn);
  * @rx_marker_errors: FPDUs refused for a Marker
  * @rx_length_errors: FPDUs refused for a ULPDU_Length above %MPA_MULPDU_MAX
  * @rx_too_soon: Initiator: FPDUs received before the first one was sent
+ * @rx_aligned: framing PDUs of TUF that began a segment, as far as is known
+ * @rx_unaligned: framing PDUs of TUF that did not
  * @rx_dropped: bytes dropped after an error
  *
  * Under the socket lock; read unlocked for display only.
@@ -249,6 +251,8 @@ struct mpa_conn_stats {
 	u64 rx_marker_errors;
 	u64 rx_length_errors;
 	u64 rx_too_soon;
+	u64 rx_aligned;
+	u64 rx_unaligned;
 	u64 rx_dropped;
 };
 

@@ -16,6 +16,7 @@
 #include "rx.h"
 #include "rx_stash.h"
 #include "trace.h"
+#include "tuf_rx.h"
 #include "tx_queue.h"
 #include "view.h"
 
@@ -303,6 +304,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_rx_part, MPA_NS);
  */
 bool mpa_rx_within_fpdu(const struct mpa_conn *conn)
 {
+	if (conn->tuf)
+		return mpa_tuf_within(conn->tuf);
 	return conn->rx_ahead || conn->stash_len;
 }
 
@@ -385,7 +388,12 @@ static bool rx_call_owner_first(struct mpa_conn *conn, struct mpa_rx *rx)
 	return rx_call_owner(conn, rx);
 }
 
-static void rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
+/**
+ * mpa_rx_refuse - end the receiving half for what was received
+ * @conn: the stream, locked, operational
+ * @result: why; above %MPA_RX_FPDU
+ */
+void mpa_rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
 {
 	rx_cancel_timer(conn);
 	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
@@ -509,10 +517,12 @@ static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 	struct mpa_rx rx __uninitialized;
 	u32 off = 0;
 
+	if (unlikely(conn->tuf))
+		return mpa_tuf_rx_piece(conn, p, len);
 	while (off < len && rx_may_read_on(conn, run->done)) {
 		result = rx_read_fpdu(conn, run, p, off, len, &rx);
 		if (result > MPA_RX_FPDU) {
-			rx_refuse(conn, result);
+			mpa_rx_refuse(conn, result);
 		} else if (result == MPA_RX_FPDU &&
 			   rx_call_owner_first(conn, &rx)) {
 			rx_count_joined(conn, &rx);
@@ -550,6 +560,8 @@ static bool rx_run_queue(struct mpa_conn *conn)
 		mpa_pos_unmap(&run.pos, p);
 		mpa_pos_skip(&run.pos, len);
 	}
+	if (unlikely(conn->tuf))
+		mpa_tuf_rx_end_of_queue(conn);
 	if (run.done)
 		rx_settle(conn, run.done);
 	return run.done >= RX_RELEASE_BYTES &&
@@ -626,14 +638,17 @@ int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	struct mpa_rx rx __uninitialized;
 
 	mpa_assert_locked(conn);
-	if (WARN_ON_ONCE(!conn->rx_held || len > conn->reader.ulpdu_len))
+	if (WARN_ON_ONCE(!conn->rx_held || len > mpa_rx_held_len(conn)))
 		return -EFAULT;
 	if (mpa_rx_copied_seq_moved(conn)) {
 		rx_lose(conn);
 		return -EPROTO;
 	}
 	rx_fpdu_start(conn, &rx.pos);
-	mpa_reader_strip(&conn->reader, &rx.strip);
+	if (conn->tuf)
+		mpa_tuf_strip(conn->tuf, &rx.strip);
+	else
+		mpa_reader_strip(&conn->reader, &rx.strip);
 	while (len) {
 		u32 n, run, skip;
 		const u8 *p = mpa_pos_map(&rx.pos, &n);

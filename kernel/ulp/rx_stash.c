@@ -5,6 +5,7 @@
  */
 #include <net/tcp.h>
 
+#include "framing/tuf.h"
 #include "queue.h"
 #include "rx_stash.h"
 
@@ -100,8 +101,10 @@ static bool rx_window_closed(const struct mpa_conn *conn)
 	u32 window = tcp_receive_window(tp);
 	u32 mss = inet_csk(sk)->icsk_ack.rcv_mss;
 	int least = max_t(int, tcp_full_space(sk) >> 4, mss);
+	u32 need = conn->tuf ? mpa_tuf_need(conn->tuf) :
+			       mpa_reader_need(&conn->reader);
 
-	return (window <= mss || window < mpa_reader_need(&conn->reader)) &&
+	return (window <= mss || window < need) &&
 	       tcp_space(sk) < least + (1 << tp->rx_opt.rcv_wscale);
 }
 
@@ -121,6 +124,9 @@ void mpa_rx_make_room(struct mpa_conn *conn, bool dropped)
 {
 	u32 len;
 
+	/* There is no unit that must be complete: only a part of a marker. */
+	if (conn->tuf && conn->tuf->markers)
+		return;
 	if (dropped || rx_window_closed(conn))
 		conn->rx_short = true;
 	if (!conn->rx_short)

@@ -128,7 +128,8 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 	u32 len = msg_data_left(msg);
 	int ret;
 
-	msg->msg_flags = MSG_EOR | MSG_DONTWAIT | MSG_NOSIGNAL;
+	msg->msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
+			 (conn->tx_stream ? 0 : MSG_EOR);
 	/* The call may process the backlog. */
 	conn->busy = true;
 	if (conn->atomic)

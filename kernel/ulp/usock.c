@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
+#include "attach.h"
 #include "registry.h"
 #include "sock.h"
 #include "usock.h"
@@ -16,9 +17,15 @@
 const struct mpa_usock_facts mpa_usock_facts[MPA_USOCK_NR_PHASES] = {
 	[MPA_USOCK_STREAMING] = {
 		/* For an accepted socket TCP may have ended already. */
-		.next = NEXT(STARTUP) | NEXT(FAILED) | NEXT(HANDED_OVER),
+		.next = NEXT(STARTUP) | NEXT(FAILED) | NEXT(HANDED_OVER) |
+			NEXT(FRAMED),
 	},
-	[MPA_USOCK_LISTENER] = {},
+	[MPA_USOCK_LISTENER] = { .idle = true },
+	[MPA_USOCK_UNCONNECTED] = {
+		.idle = true,
+		.next = NEXT(LISTENER) | NEXT(STREAMING),
+	},
+	[MPA_USOCK_FRAMED] = { .ours = true },
 	[MPA_USOCK_STARTUP] = {
 		.ours = true,
 		.next = NEXT(STREAMING) | NEXT(OPERATIONAL) | NEXT(FAILED) |
@@ -161,31 +168,96 @@ int mpa_usock_update_node(struct mpa_usock *us)
 	return 0;
 }
 
+/* Whether TCP is or was connected. */
+static bool usock_connected(const struct sock *sk)
+{
+	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN |
+					TCPF_SYN_SENT | TCPF_SYN_RECV));
+}
+
+/**
+ * mpa_usock_catch_up - note that TCP was connected
+ * @us: the socket, under lock_sock()
+ *
+ * A socket that was attached before connect() needs no callback for that: every call
+ * comes here first, and what has arrived before waits in TCP's queue.
+ */
+void mpa_usock_catch_up(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	mpa_assert_locked(us->conn);
+	if (us->phase != MPA_USOCK_UNCONNECTED || !usock_connected(sk))
+		return;
+	/* Prevents another connect() after a non-blocking one. */
+	sk->sk_socket->state = SS_CONNECTED;
+	mpa_usock_set_phase(us, MPA_USOCK_STREAMING);
+	mpa_conn_hook(us->conn);
+	mpa_tuf_apply(us);
+}
+
+/**
+ * mpa_usock_look - mpa_usock_catch_up() for a call that takes no lock itself
+ * @us: the socket, not locked
+ */
+void mpa_usock_look(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	if (READ_ONCE(us->phase) != MPA_USOCK_UNCONNECTED ||
+	    (1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN))
+		return;
+	lock_sock(sk);
+	mpa_usock_catch_up(us);
+	release_sock(sk);
+}
+
+/**
+ * mpa_usock_connecting - what a call returns before TCP is connected
+ * @us: the socket, locked, unconnected
+ * @unconnected: error if there is no connect() under way
+ *
+ * Return: -EAGAIN to wait; %MPA_CALL_AGAIN if TCP is connected meanwhile; else
+ * @unconnected.
+ */
+int mpa_usock_connecting(const struct mpa_usock *us, int unconnected)
+{
+	const struct sock *sk = us->conn->sk;
+
+	if (usock_connected(sk))
+		return MPA_CALL_AGAIN;
+	if (sk->sk_err)
+		return -READ_ONCE(sk->sk_err);
+	return sk->sk_state == TCP_SYN_SENT ? -EAGAIN : unconnected;
+}
+
 /**
  * mpa_usock_enter_plain - begin a call that TCP handles
- * @us: the socket, locked
+ * @us: the socket, under lock_sock()
+ * @dir: the direction of the call
  *
  * Return: true if TCP handles calls: the caller calls TCP's operation without
- * the lock, and then mpa_usock_leave_plain(). The stream cannot be started
- * meanwhile.
+ * the lock, and then mpa_usock_leave_plain(). Neither MPA nor TUF can start in that
+ * direction meanwhile.
  */
-bool mpa_usock_enter_plain(struct mpa_usock *us)
+bool mpa_usock_enter_plain(struct mpa_usock *us, enum mpa_usock_dir dir)
 {
-	mpa_assert_locked(us->conn);
-	if (mpa_usock_is(us)->ours)
+	mpa_usock_catch_up(us);
+	if (mpa_usock_ours(us, dir))
 		return false;
-	us->nr_plain++;
+	us->nr_plain[dir]++;
 	return true;
 }
 
 /**
  * mpa_usock_leave_plain - end a call that TCP handles
  * @us: the socket, not locked
+ * @dir: as for mpa_usock_enter_plain()
  */
-void mpa_usock_leave_plain(struct mpa_usock *us)
+void mpa_usock_leave_plain(struct mpa_usock *us, enum mpa_usock_dir dir)
 {
 	lock_sock(us->conn->sk);
-	us->nr_plain--;
+	us->nr_plain[dir]--;
 	release_sock(us->conn->sk);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * MPA on the socket of an application: an owner of streams that connects a
- * stream with socket calls. Interface: uapi/linux/mpa.h.
+ * stream with socket calls. Interface: uapi/linux/mpa.h. Instead of MPA, each
+ * direction may use TUF (tuf.h).
  *
  * Calls come through the operations of the socket (struct proto_ops), which are
  * replaced when the protocol is attached; the protocol operations below (struct
@@ -23,6 +24,7 @@
 #include <linux/workqueue.h>
 
 #include "conn.h"
+#include "tuf.h"
 
 /**
  * enum mpa_usock_phase - phase of the socket of an application
@@ -37,6 +39,9 @@
  * @MPA_USOCK_PLAIN: the peer does not use MPA: plain TCP
  * @MPA_USOCK_HANDED_OVER: an owner in the kernel has the stream and the only
  *	reference to the file, so there are no calls
+ * @MPA_USOCK_UNCONNECTED: attached before connect() or listen(). The stream is not
+ *	used; mpa_usock_catch_up() moves on when TCP is connected
+ * @MPA_USOCK_FRAMED: connected; TUF is in force in one or both directions
  * @MPA_USOCK_NR_PHASES: number of phases
  *
  * &mpa_conn.state has the details of the startup exchange and of the end of
@@ -52,18 +57,29 @@ enum mpa_usock_phase {
 	MPA_USOCK_REJECTED,
 	MPA_USOCK_PLAIN,
 	MPA_USOCK_HANDED_OVER,
+	MPA_USOCK_UNCONNECTED,
+	MPA_USOCK_FRAMED,
 	MPA_USOCK_NR_PHASES,
+};
+
+/* The directions of a connection. */
+enum mpa_usock_dir {
+	MPA_USOCK_SEND,
+	MPA_USOCK_RECV,
+	MPA_USOCK_NR_DIRS,
 };
 
 /**
  * struct mpa_usock_facts - properties of a phase
- * @ours: MPA handles calls, else TCP
+ * @ours: MPA handles calls, else TCP; with TUF, see mpa_usock_ours()
+ * @idle: the stream is not used: it has no callbacks
  * @full: full operation was reached; there is a result
  * @ended: nothing more will be received; &mpa_usock.err is valid
  * @next: phases that may follow, BIT(enum mpa_usock_phase)
  */
 struct mpa_usock_facts {
 	bool ours;
+	bool idle;
 	bool full;
 	bool ended;
 	u16 next;
@@ -103,8 +119,9 @@ struct mpa_pend {
  * @close_due: @work must close TCP
  * @code: enum mpa_error: the first reason for which receiving ended
  * @err: negative error that calls return then; 0 for an orderly end
- * @nr_plain: calls that are inside TCP's own operations
- * @pend: ULPDUs that wait to be sent
+ * @nr_plain: calls that are inside TCP's own operations, by enum mpa_usock_dir
+ * @pend: ULPDUs that wait to be sent, or PDUs of TUF
+ * @tuf: TUF
  * @pd: private data of this side
  * @pd_len: bytes of it
  * @req: Responder: the peer's Request; zero before it was received
@@ -136,8 +153,9 @@ struct mpa_usock {
 	u8 code;
 	int err;
 	u32 listen_id;
-	unsigned int nr_plain;
+	unsigned int nr_plain[MPA_USOCK_NR_DIRS];
 	struct mpa_pend pend;
+	struct mpa_tuf tuf;
 	u8 pd[MPA_PRIVATE_DATA_MAX];
 	u32 pd_len;
 	struct mpa_frame req;
@@ -210,6 +228,28 @@ mpa_usock_is(const struct mpa_usock *us)
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
+/**
+ * mpa_usock_ours - does MPA or TUF handle the calls of a direction?
+ * @us: the socket; without its lock the result may be outdated
+ * @dir: the direction
+ *
+ * Return: true if so; false: TCP does.
+ */
+static inline bool mpa_usock_ours(const struct mpa_usock *us,
+				  enum mpa_usock_dir dir)
+{
+	const u32 modes = dir == MPA_USOCK_SEND ? MPA_TUF_SEND_MODES :
+						  MPA_TUF_RECV_MODES;
+
+	switch (READ_ONCE(us->phase)) {
+	case MPA_USOCK_UNCONNECTED:
+	case MPA_USOCK_FRAMED:
+		return READ_ONCE(us->tuf.mode) & modes;
+	default:
+		return mpa_usock_is(us)->ours;
+	}
+}
+
 /*
  * The call must be repeated: the phase has changed, or memory was brought in.
  */
@@ -235,8 +275,11 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 void mpa_usock_rejected(struct mpa_usock *us);
 void mpa_usock_plain(struct mpa_usock *us);
 int mpa_usock_update_node(struct mpa_usock *us);
-bool mpa_usock_enter_plain(struct mpa_usock *us);
-void mpa_usock_leave_plain(struct mpa_usock *us);
+void mpa_usock_catch_up(struct mpa_usock *us);
+void mpa_usock_look(struct mpa_usock *us);
+int mpa_usock_connecting(const struct mpa_usock *us, int unconnected);
+bool mpa_usock_enter_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
+void mpa_usock_leave_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
 int mpa_usock_wait(struct mpa_usock *us,
 		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
 		   long timeo);

@@ -94,6 +94,10 @@ static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
 	bool full = mpa_usock_is(us)->full;
 
 	err = usock_error(code, err);
+	if (us->phase == MPA_USOCK_FRAMED) {
+		mpa_tuf_ended(us, code, err);
+		return;
+	}
 	/* Before full operation no end is orderly. */
 	if (!full && (!err || err == -ECONNABORTED))
 		err = -ECONNRESET;
@@ -163,6 +167,7 @@ static void usock_work(struct work_struct *work)
 static void usock_free(struct mpa_usock *us)
 {
 	kvfree(us->pend.buf);
+	mpa_tuf_free(&us->tuf);
 	kfree(us->last);
 	kfree_rcu(us, rcu);
 }
@@ -259,6 +264,7 @@ static struct mpa_usock *usock_create(struct sock *sk,
 	us->base = base;
 	us->node.kind = MPA_NODE_LISTENER;
 	us->node.ops = &usock_node_ops;
+	mpa_tuf_init(&us->tuf);
 	INIT_DELAYED_WORK(&us->work, usock_work);
 	mpa_lock_wait_init(&us->work_wait, &us->work);
 	INIT_WORK(&us->reap, usock_reap_work);
@@ -279,8 +285,9 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 	usock_take_config(us, cfg);
 	mpa_set_config(us->conn, cfg);
 	usock_set_user_data(sk, us->conn);
-	if (sk->sk_state == TCP_LISTEN) {
-		us->phase = MPA_USOCK_LISTENER;
+	if (sk->sk_state == TCP_LISTEN || sk->sk_state == TCP_CLOSE) {
+		us->phase = sk->sk_state == TCP_LISTEN ? MPA_USOCK_LISTENER :
+							 MPA_USOCK_UNCONNECTED;
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
 		return;
 	}
@@ -291,8 +298,8 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 
 /**
  * mpa_usock_attach - attach to the socket of an application
- * @sk: the socket, under lock_sock(), with a file; established or listening;
- *	still with TCP's operations
+ * @sk: the socket, under lock_sock(), with a file; established, listening or not
+ *	connected; still with TCP's operations
  *
  * Return: 0 or -ENOMEM.
  */
@@ -332,6 +339,7 @@ static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 	us->params_set = from->params_set;
 	us->packing = from->packing;
 	us->packing_set = from->packing_set;
+	mpa_tuf_inherit(&us->tuf, &from->tuf);
 	us->pd_len = from->pd_len;
 	memcpy(us->pd, from->pd, from->pd_len);
 	if (!from->last)
@@ -419,6 +427,7 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 	}
 	lock_sock(sk);
 	usock_bind(us, sk, &cfg);
+	mpa_tuf_apply(us);
 	release_sock(sk);
 	if (start)
 		usock_start_child(us);
@@ -441,7 +450,7 @@ void mpa_usock_detach(struct sock *sk)
 	conn = us->conn;
 	lock_sock(sk);
 	usock_set_user_data(sk, NULL);
-	if (us->phase == MPA_USOCK_LISTENER) {
+	if (mpa_usock_is(us)->idle) {
 		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
@@ -452,7 +461,7 @@ void mpa_usock_detach(struct sock *sk)
 
 	/* It is not queued any more: all that queue it check @gone. */
 	mpa_lock_wait_cancel(conn, &us->work_wait);
-	if (us->phase == MPA_USOCK_LISTENER)
+	if (mpa_usock_is(us)->idle)
 		mpa_conn_free(conn);
 	else
 		mpa_detach(conn);

@@ -45,7 +45,8 @@ static int handover_mark(struct mpa_usock *us)
 		return ret;
 	if (tcp_sk(sk)->repair)
 		return -EBUSY;
-	WARN_ON_ONCE(us->nr_plain);
+	WARN_ON_ONCE(us->nr_plain[MPA_USOCK_SEND] ||
+		     us->nr_plain[MPA_USOCK_RECV]);
 	mpa_usock_set_phase(us, MPA_USOCK_HANDED_OVER);
 	mpa_sock_tune(sk, &us->conn->tuned);
 	us->listen_id = us->conn->label.listen_id;

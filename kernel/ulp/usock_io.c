@@ -21,6 +21,8 @@
 #include "attach.h"
 #include "compat/sock_ops.h"
 #include "rx.h"
+#include "tuf_rx.h"
+#include "tuf_tx.h"
 #include "tx_batch.h"
 #include "usock_io.h"
 #include "usock_pend.h"
@@ -34,6 +36,12 @@ enum {
 	/* How long a ULPDU waits with packing, ms; the limit of TCP_CORK */
 	PEND_MS		= 200,
 };
+
+static bool usock_uses_tuf(const struct mpa_usock *us)
+{
+	return us->phase == MPA_USOCK_FRAMED ||
+	       us->phase == MPA_USOCK_UNCONNECTED;
+}
 
 /* ---- Sending ---- */
 
@@ -118,7 +126,9 @@ static int usock_send_fault_in(const struct msghdr *msg, size_t len,
 static void usock_send_give_up(struct mpa_usock *us)
 {
 	lock_sock(us->conn->sk);
-	if (mpa_usock_is(us)->full)
+	if (us->phase == MPA_USOCK_FRAMED)
+		mpa_tuf_settle(us, false);
+	else if (mpa_usock_is(us)->full)
 		usock_send_settle(us, false);
 	release_sock(us->conn->sk);
 }
@@ -129,7 +139,8 @@ static void usock_send_give_up(struct mpa_usock *us)
  * @msg: as for sendmsg(2)
  * @len: bytes
  *
- * Return: @len: one ULPDU was taken; or the errors of mpa(7).
+ * Return: @len: one ULPDU was taken, or one PDU of TUF; or the errors of mpa(7) and
+ * tcp-framing(7).
  */
 int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
@@ -142,13 +153,14 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 		return -ENOMEM;
 again:
 	lock_sock(sk);
-	if (mpa_usock_enter_plain(us)) {
+	if (mpa_usock_enter_plain(us, MPA_USOCK_SEND)) {
 		release_sock(sk);
 		ret = mpa_usock_base_ops(sock)->sendmsg(sock, msg, len);
-		mpa_usock_leave_plain(us);
+		mpa_usock_leave_plain(us, MPA_USOCK_SEND);
 		return ret;
 	}
-	ret = usock_send_ulpdu(us, msg, len);
+	ret = usock_uses_tuf(us) ? mpa_tuf_send(us, msg, len) :
+				   usock_send_ulpdu(us, msg, len);
 	if (ret < 0 && ret != MPA_CALL_AGAIN && ret != MPA_FAULT_IN)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);
@@ -169,11 +181,13 @@ again:
  */
 static int usock_recv_ready(struct mpa_usock *us, size_t unused)
 {
-	if (!mpa_usock_is(us)->ours)
+	if (us->phase == MPA_USOCK_UNCONNECTED)
+		return mpa_usock_connecting(us, -ENOTCONN);
+	if (!mpa_usock_ours(us, MPA_USOCK_RECV))
 		return MPA_CALL_AGAIN;
 	if (us->conn->rx_held)
 		return 1;
-	if (mpa_usock_is(us)->ended)
+	if (mpa_usock_is(us)->ended || us->tuf.recv_ended)
 		return us->err;
 	return mpa_usock_must_answer(us) ? -ENOTCONN : -EAGAIN;
 }
@@ -198,7 +212,7 @@ static int usock_recv_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 		      int flags, size_t *want)
 {
 	struct mpa_conn *conn = us->conn;
-	u32 ulpdu_len = conn->reader.ulpdu_len;
+	u32 ulpdu_len = mpa_rx_held_len(conn);
 	u32 n = min_t(size_t, len, ulpdu_len);
 	int ret = usock_recv_copy(conn, &msg->msg_iter, n);
 
@@ -213,6 +227,30 @@ static int usock_recv_ulpdu(struct mpa_usock *us, struct msghdr *msg,
 		mpa_conn_run(conn);
 	}
 	return flags & MSG_TRUNC ? ulpdu_len : n;
+}
+
+/* As usock_recv_ulpdu(): nothing is cut off, a part of the unit stays for the next. */
+static int usock_recv_marked(struct mpa_usock *us, struct msghdr *msg,
+			     size_t len, int flags, size_t *want)
+{
+	struct mpa_conn *conn = us->conn;
+	int ret;
+
+	mpa_tuf_rx_extend(conn);
+	/* What has arrived since may be in error; the unit stays complete. */
+	if (WARN_ON_ONCE(!conn->rx_held))
+		return MPA_CALL_AGAIN;
+	*want = min_t(size_t, len, conn->tuf->len);
+	ret = usock_recv_copy(conn, &msg->msg_iter, *want);
+	if (ret)
+		return ret;
+	if (conn->tuf->whole && *want == conn->tuf->len)
+		msg->msg_flags |= MSG_EOR;
+	if (!(flags & MSG_PEEK)) {
+		mpa_tuf_rx_taken(conn, *want);
+		mpa_conn_run(conn);
+	}
+	return *want;
 }
 
 /* Not locked. The next ULPDU may be another one, which needs more memory. */
@@ -250,18 +288,20 @@ int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 		return -ENOMEM;
 again:
 	lock_sock(sk);
-	if (flags & MSG_ERRQUEUE || mpa_usock_enter_plain(us)) {
+	if (flags & MSG_ERRQUEUE || mpa_usock_enter_plain(us, MPA_USOCK_RECV)) {
 		release_sock(sk);
 		ret = mpa_usock_base_ops(sock)->recvmsg(sock, msg, len, flags);
 		if (!(flags & MSG_ERRQUEUE))
-			mpa_usock_leave_plain(us);
+			mpa_usock_leave_plain(us, MPA_USOCK_RECV);
 		return ret;
 	}
 	ret = flags & MSG_OOB ? -EOPNOTSUPP :
 		mpa_usock_wait(us, usock_recv_ready, 0,
 			       sock_rcvtimeo(sk, flags & MSG_DONTWAIT));
 	if (ret > 0)
-		ret = usock_recv_ulpdu(us, msg, len, flags, &want);
+		ret = us->conn->tuf && us->conn->tuf->markers ?
+			usock_recv_marked(us, msg, len, flags, &want) :
+			usock_recv_ulpdu(us, msg, len, flags, &want);
 	release_sock(sk);
 	if (ret == MPA_FAULT_IN)
 		ret = usock_recv_fault_in(msg, want, &tries) ?: MPA_CALL_AGAIN;
@@ -304,6 +344,30 @@ static __poll_t usock_poll_in(const struct mpa_usock *us)
 	return 0;
 }
 
+static bool usock_framed_in(const struct mpa_usock *us)
+{
+	/* Pairs with mpa_tuf_ended(). */
+	return READ_ONCE(us->conn->rx_held) ||
+	       smp_load_acquire(&us->tuf.recv_ended);
+}
+
+/* What TCP says, but for what it cannot know. */
+static __poll_t usock_poll_framed(struct mpa_usock *us, struct file *file,
+				  struct socket *sock,
+				  struct poll_table_struct *wait)
+{
+	__poll_t mask = mpa_usock_base_ops(sock)->poll(file, sock, wait);
+
+	if (mpa_usock_ours(us, MPA_USOCK_RECV)) {
+		mask &= ~(EPOLLIN | EPOLLRDNORM);
+		if (usock_framed_in(us))
+			mask |= EPOLLIN | EPOLLRDNORM;
+	}
+	if (READ_ONCE(us->tuf.emss_changed))
+		mask |= EPOLLPRI;
+	return mask;
+}
+
 /**
  * mpa_usock_poll - &proto_ops.poll
  * @file: file of the socket
@@ -320,6 +384,10 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	u8 shutdown;
 	__poll_t mask;
 
+	if (us)
+		mpa_usock_look(us);
+	if (us && READ_ONCE(us->phase) == MPA_USOCK_FRAMED)
+		return usock_poll_framed(us, file, sock, wait);
 	if (!us || !mpa_usock_is(us)->ours)
 		return mpa_usock_base_ops(sock)->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
@@ -337,7 +405,7 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 
 static int usock_unread(const struct mpa_usock *us)
 {
-	return us->conn->rx_held ? us->conn->reader.ulpdu_len : 0;
+	return us->conn->rx_held ? mpa_rx_held_len(us->conn) : 0;
 }
 
 /*
@@ -379,11 +447,15 @@ static int usock_ioctl_value(const struct mpa_usock *us, unsigned int cmd)
  */
 int mpa_usock_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
+	enum mpa_usock_dir dir = cmd == SIOCINQ ? MPA_USOCK_RECV :
+						  MPA_USOCK_SEND;
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int len;
 
+	if (us)
+		mpa_usock_look(us);
 	if ((cmd != SIOCINQ && cmd != SIOCOUTQ && cmd != SIOCOUTQNSD) || !us ||
-	    !mpa_usock_is(us)->ours)
+	    !mpa_usock_ours(us, dir) || mpa_usock_is(us)->idle)
 		return mpa_usock_base_ops(sock)->ioctl(sock, cmd, arg);
 	lock_sock(sock->sk);
 	len = usock_ioctl_value(us, cmd);

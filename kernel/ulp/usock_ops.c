@@ -71,22 +71,23 @@ static int usock_accepted(struct socket *sock, struct socket *newsock)
 
 MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_accepted)
 
-static bool usock_is_listener(const struct mpa_usock *us)
-{
-	return us->phase == MPA_USOCK_LISTENER;
-}
-
-/* The socket is connected; connect() with AF_UNSPEC would disconnect it. */
+/*
+ * A socket with a stream is connected; connect() with AF_UNSPEC would disconnect it.
+ */
 static int usock_connect(struct socket *sock, struct mpa_sockaddr *addr, int len,
 			 int flags)
 {
-	const struct mpa_usock *us = mpa_usock_of(sock->sk);
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int ret;
 
 	if (len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return -EOPNOTSUPP;
-	if (us && !usock_is_listener(us))
+	if (us && !mpa_usock_is(us)->idle)
 		return -EISCONN;
-	return mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
+	ret = mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
+	if (us && !ret)
+		mpa_usock_look(us);
+	return ret;
 }
 
 /* A listener began or stopped listening. */
@@ -94,9 +95,12 @@ static int usock_update_listener(struct mpa_usock *us)
 {
 	int ret;
 
-	if (!us || !usock_is_listener(us))
+	if (!us || !mpa_usock_is(us)->idle)
 		return 0;
 	lock_sock(us->conn->sk);
+	if (us->phase == MPA_USOCK_UNCONNECTED &&
+	    us->conn->sk->sk_state == TCP_LISTEN)
+		mpa_usock_set_phase(us, MPA_USOCK_LISTENER);
 	ret = mpa_usock_update_node(us);
 	release_sock(us->conn->sk);
 	return ret;
@@ -108,7 +112,7 @@ static int usock_listen(struct socket *sock, int backlog)
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int ret;
 
-	if (us && !usock_is_listener(us))
+	if (us && !mpa_usock_is(us)->idle)
 		return -EINVAL;
 	ret = mpa_usock_base_ops(sock)->listen(sock, backlog);
 	return ret ?: usock_update_listener(us);
@@ -134,13 +138,13 @@ static int usock_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
 
-	if (us && mpa_usock_is(us)->ours)
+	if (us && mpa_usock_ours(us, MPA_USOCK_RECV))
 		return 0;
 	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
 }
 
 /* Begins a call that TCP handles; false: the socket has no such calls now. */
-static bool usock_enter_plain(struct socket *sock)
+static bool usock_enter_plain(struct socket *sock, enum mpa_usock_dir dir)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	bool plain;
@@ -148,14 +152,14 @@ static bool usock_enter_plain(struct socket *sock)
 	if (!us)
 		return false;
 	lock_sock(sock->sk);
-	plain = mpa_usock_enter_plain(us);
+	plain = mpa_usock_enter_plain(us, dir);
 	release_sock(sock->sk);
 	return plain;
 }
 
-static void usock_leave_plain(struct socket *sock)
+static void usock_leave_plain(struct socket *sock, enum mpa_usock_dir dir)
 {
-	mpa_usock_leave_plain(mpa_usock_of(sock->sk));
+	mpa_usock_leave_plain(mpa_usock_of(sock->sk), dir);
 }
 
 static ssize_t usock_splice_read(struct socket *sock, loff_t *ppos,
@@ -164,16 +168,16 @@ static ssize_t usock_splice_read(struct socket *sock, loff_t *ppos,
 {
 	ssize_t ret;
 
-	if (!usock_enter_plain(sock))
+	if (!usock_enter_plain(sock, MPA_USOCK_RECV))
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->splice_read(sock, ppos, pipe, len,
 						    flags);
-	usock_leave_plain(sock);
+	usock_leave_plain(sock, MPA_USOCK_RECV);
 	return ret;
 }
 
 MPA_SENDPAGE_OP(usock_sendpage, usock_enter_plain, usock_leave_plain,
-		mpa_usock_base_ops)
+		MPA_USOCK_SEND, mpa_usock_base_ops)
 
 static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 			   const struct proto_ops *base)
@@ -234,7 +238,8 @@ static const struct proto_ops *usock_ops_for(const struct proto_ops *base)
 
 /**
  * mpa_usock_init - attach to the socket of an application
- * @sk: the socket, under lock_sock(), with a file; established or listening
+ * @sk: the socket, under lock_sock(), with a file; established, listening or not
+ *	connected
  *
  * Return: 0; -EOPNOTSUPP unknown kind of socket; -ENOMEM.
  */

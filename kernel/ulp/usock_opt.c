@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
+#include "tuf_opt.h"
 #include "usock_opt.h"
 #include "usock_pend.h"
 #include "usock_start.h"
@@ -271,12 +272,14 @@ static int opt_set_while_plain(struct socket *sock, int level, int name,
 	if (!us)
 		return -EOPNOTSUPP;
 	lock_sock(sock->sk);
-	plain = mpa_usock_enter_plain(us);
+	mpa_usock_catch_up(us);
+	plain = !mpa_usock_ours(us, MPA_USOCK_RECV) &&
+		mpa_usock_enter_plain(us, MPA_USOCK_SEND);
 	release_sock(sock->sk);
 	if (!plain)
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val, len);
-	mpa_usock_leave_plain(us);
+	mpa_usock_leave_plain(us, MPA_USOCK_SEND);
 	return ret;
 }
 
@@ -298,6 +301,8 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? opt_write(us, name, val, len) : -ENOMEM;
+	if (us && mpa_tuf_has_option(us, level, name))
+		return mpa_tuf_setsockopt(us, name, val, len);
 	/* Replaces the operations of the socket. */
 	if (level == SOL_IPV6 && name == IPV6_ADDRFORM)
 		return -EOPNOTSUPP;
@@ -349,6 +354,10 @@ static u8 opt_state(const struct mpa_usock *us)
 		return MPA_STATE_FAILED;
 	case MPA_USOCK_HANDED_OVER:
 		return MPA_STATE_HANDED_OVER;
+	case MPA_USOCK_UNCONNECTED:
+		return MPA_STATE_STREAMING;
+	case MPA_USOCK_FRAMED:
+		return MPA_STATE_FRAMED;
 	default:
 		break;
 	}
@@ -580,6 +589,8 @@ int mpa_usock_getsockopt(struct socket *sock, int level, int name,
 
 	if (level == SOL_MPA)
 		return us ? opt_read(us, name, val, len) : -ENOMEM;
+	if (us && mpa_tuf_has_option(us, level, name))
+		return mpa_tuf_getsockopt(us, name, val, len);
 	/* It removes bytes from the receive queue. */
 	if (level == SOL_TCP && name == TCP_ZEROCOPY_RECEIVE)
 		return -EOPNOTSUPP;
@@ -599,18 +610,26 @@ size_t mpa_usock_diag_size(const struct sock *sk)
 {
 	return nla_total_size(0) +
 	       nla_total_size_64bit(sizeof(struct mpa_sock_info)) +
-	       nla_total_size_64bit(sizeof(struct mpa_sock_stats));
+	       nla_total_size_64bit(sizeof(struct mpa_sock_stats)) +
+	       nla_total_size_64bit(sizeof(struct tcp_framing_info));
 }
 
 static int opt_diag_fill(const struct mpa_usock *us, struct sk_buff *skb)
 {
+	struct tcp_framing_info framing;
 	struct mpa_sock_info info;
 	struct mpa_sock_stats stats;
+	int ret;
 
 	opt_fill_info(us, &info);
 	opt_fill_stats(us, &stats);
-	return nla_put(skb, MPA_DIAG_INFO, sizeof(info), &info) ?:
-	       nla_put_64bit(skb, MPA_DIAG_STATS, sizeof(stats), &stats,
+	ret = nla_put(skb, MPA_DIAG_INFO, sizeof(info), &info) ?:
+	      nla_put_64bit(skb, MPA_DIAG_STATS, sizeof(stats), &stats,
+			    MPA_DIAG_UNSPEC);
+	if (ret || !READ_ONCE(us->tuf.mode))
+		return ret;
+	mpa_tuf_fill_info(us, &framing);
+	return nla_put_64bit(skb, MPA_DIAG_FRAMING, sizeof(framing), &framing,
 			     MPA_DIAG_UNSPEC);
 }
 

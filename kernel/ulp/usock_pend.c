@@ -7,6 +7,7 @@
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
+#include "tuf_tx.h"
 #include "tx_batch.h"
 #include "tx_queue.h"
 #include "usock_pend.h"
@@ -19,7 +20,11 @@ static u16 pend_length(const struct mpa_pend *pend)
 	return len;
 }
 
-static void pend_forget(struct mpa_pend *pend)
+/**
+ * mpa_pend_forget - forget everything that waits
+ * @pend: the ULPDUs that wait
+ */
+void mpa_pend_forget(struct mpa_pend *pend)
 {
 	pend->head = 0;
 	pend->tail = 0;
@@ -51,6 +56,20 @@ static int pend_grow(struct mpa_pend *pend, u32 need)
 	pend->head = 0;
 	pend->tail = used;
 	return 0;
+}
+
+/**
+ * mpa_pend_reserve - make room at the end
+ * @pend: the ULPDUs that wait
+ * @need: bytes
+ *
+ * The caller writes them and advances &mpa_pend.tail.
+ *
+ * Return: where to write; NULL: there is no memory.
+ */
+u8 *mpa_pend_reserve(struct mpa_pend *pend, u32 need)
+{
+	return pend_grow(pend, need) ? NULL : pend->buf + pend->tail;
 }
 
 /**
@@ -105,7 +124,21 @@ static void pend_fill(struct mpa_usock *us)
 		first = false;
 	}
 	if (!mpa_pend_bytes(pend))
-		pend_forget(pend);
+		mpa_pend_forget(pend);
+}
+
+static int pend_flush_fpdus(struct mpa_usock *us)
+{
+	int ret = 0;
+
+	while (mpa_pend_bytes(&us->pend) && !ret) {
+		ret = mpa_tx_begin(us->conn);
+		if (ret)
+			break;
+		pend_fill(us);
+		ret = mpa_tx_send(us->conn);
+	}
+	return ret;
 }
 
 /**
@@ -116,20 +149,15 @@ static void pend_fill(struct mpa_usock *us)
  */
 void mpa_pend_flush(struct mpa_usock *us)
 {
-	int ret = 0;
+	int ret;
 
 	mpa_assert_locked(us->conn);
-	while (mpa_pend_bytes(&us->pend) && !ret) {
-		ret = mpa_tx_begin(us->conn);
-		if (ret)
-			break;
-		pend_fill(us);
-		ret = mpa_tx_send(us->conn);
-	}
+	ret = us->phase == MPA_USOCK_FRAMED ? mpa_tuf_flush(us) :
+					      pend_flush_fpdus(us);
 	if (ret == -ENOMEM && !us->conn->tx_err)
 		mpa_usock_kick(us, HZ / 50 + 1);
 	else if (ret && ret != -EAGAIN)
-		pend_forget(&us->pend);
+		mpa_pend_forget(&us->pend);
 }
 
 /**
@@ -143,7 +171,7 @@ void mpa_pend_flush_all(struct mpa_usock *us)
 	struct sock *sk = us->conn->sk;
 	int sndbuf = READ_ONCE(sk->sk_sndbuf);
 
-	if (!mpa_usock_is(us)->full)
+	if (!mpa_usock_is(us)->full && us->phase != MPA_USOCK_FRAMED)
 		return;
 	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
 	mpa_tx_flush_all(us->conn);
@@ -178,6 +206,10 @@ bool mpa_pend_must_wait(struct mpa_usock *us)
  */
 void mpa_pend_writable(struct mpa_usock *us)
 {
+	if (us->phase == MPA_USOCK_FRAMED) {
+		mpa_tuf_writable(us);
+		return;
+	}
 	if (mpa_pend_bytes(&us->pend) && !mpa_pend_must_wait(us))
 		mpa_usock_kick(us, 0);
 }

@@ -83,6 +83,8 @@ static int usock_check_start_listener(const struct mpa_usock *us, int role)
 
 	if (role != MPA_ROLE_RESPONDER)
 		return -EINVAL;
+	if (us->tuf.mode)
+		return -EBUSY;
 	return state == TCP_LISTEN || state == TCP_CLOSE ? 0 : -EINVAL;
 }
 
@@ -96,9 +98,13 @@ static int usock_check_start(const struct mpa_usock *us, int role)
 		return -EINVAL;
 	if (us->phase == MPA_USOCK_LISTENER)
 		return usock_check_start_listener(us, role);
+	if (us->phase == MPA_USOCK_UNCONNECTED)
+		return -ENOTCONN;
 	if (us->phase != MPA_USOCK_STREAMING)
 		return -EINVAL;
-	return us->nr_plain || tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
+	if (us->nr_plain[MPA_USOCK_SEND] || us->nr_plain[MPA_USOCK_RECV])
+		return -EBUSY;
+	return tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
 }
 
 static int usock_startup_over(struct mpa_usock *us, size_t unused)
@@ -148,6 +154,7 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	int ret;
 
 	lock_sock(sk);
+	mpa_usock_catch_up(us);
 	ret = usock_check_start(us, role);
 	if (ret)
 		goto out;

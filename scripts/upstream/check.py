@@ -267,7 +267,8 @@ class Check:
         """Compiled as C and C++ after their installation."""
         build = self.settings["built in"]
         problems = build.make("headers", "headers")
-        for name in ("linux/mpa.h", "linux/mpa_netlink.h", "rdma/mpa-abi.h"):
+        for name in ("linux/mpa.h", "linux/mpa_netlink.h", "linux/tcp_framing.h",
+                     "rdma/mpa-abi.h"):
             for language in ("c", "c++"):
                 done = subprocess.run(
                     ["gcc", f"-x{language}", "-Wall", "-Wextra", "-fsyntax-only",

@@ -186,6 +186,7 @@ struct mpa_sock_params {
  *	use MPA
  * @MPA_STATE_HANDED_OVER: a queue pair has the connection; only inet_diag shows
  *	that, since there is no descriptor
+ * @MPA_STATE_FRAMED: a framing without startup is used (linux/tcp_framing.h)
  */
 enum mpa_sock_state {
 	MPA_STATE_STREAMING	= 0,
@@ -201,6 +202,7 @@ enum mpa_sock_state {
 	MPA_STATE_REPLIED	= 10,
 	MPA_STATE_PLAIN		= 11,
 	MPA_STATE_HANDED_OVER	= 12,
+	MPA_STATE_FRAMED	= 13,
 };
 
 /* mpa_sock_info.error: RFC 5044 section 8 */
@@ -293,6 +295,7 @@ enum {
 	MPA_DIAG_UNSPEC		= 0,
 	MPA_DIAG_INFO		= 1,	/* struct mpa_sock_info */
 	MPA_DIAG_STATS		= 2,	/* struct mpa_sock_stats */
+	MPA_DIAG_FRAMING	= 3,	/* struct tcp_framing_info, if used */
 };
 
 #endif /* _UAPI_LINUX_MPA_H */

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TUF on the socket of an application: its modes, and when they begin.
+ */
+#include <linux/bitops.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/tcp.h>
+
+#include "attach.h"
+#include "sock.h"
+#include "tuf.h"
+#include "tuf_rx.h"
+#include "tuf_tx.h"
+#include "usock.h"
+
+/**
+ * mpa_tuf_init - the state of a socket without TUF
+ * @tuf: zeroed
+ */
+void mpa_tuf_init(struct mpa_tuf *tuf)
+{
+	tuf->marks.interval = MPA_TUF_INTERVAL_DEFAULT;
+	tuf->recv_interval = MPA_TUF_INTERVAL_DEFAULT;
+}
+
+static void tuf_make_key(struct mpa_tuf *tuf)
+{
+	if (tuf->keyed || !(tuf->mode & TCP_FRAMING_SEND_ALIGN))
+		return;
+	get_random_bytes(tuf->key, sizeof(tuf->key));
+	tuf->keyed = true;
+}
+
+/**
+ * mpa_tuf_inherit - an accepted socket gets the options of its listener
+ * @tuf: of the accepted socket
+ * @from: of the listener, locked
+ *
+ * Its key is its own.
+ */
+void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from)
+{
+	WRITE_ONCE(tuf->mode, from->mode);
+	tuf->no_pack = from->no_pack;
+	tuf->emergency = from->emergency;
+	tuf->notice = from->notice;
+	tuf->marks.interval = from->marks.interval;
+	tuf->recv_interval = from->recv_interval;
+	tuf->peer_keyed = from->peer_keyed;
+	memcpy(tuf->peer_key, from->peer_key, sizeof(tuf->peer_key));
+	tuf_make_key(tuf);
+}
+
+/**
+ * mpa_tuf_free - free what sending has left
+ * @tuf: of a socket that is detached
+ */
+void mpa_tuf_free(struct mpa_tuf *tuf)
+{
+	kvfree(tuf->cut.buf);
+}
+
+/* Whether a direction may have the modes @to, with @is in force. */
+static int tuf_check_direction(const struct mpa_usock *us,
+			       enum mpa_usock_dir dir, u32 to, u32 is)
+{
+	if (to & (to - 1))
+		return -EINVAL;
+	if (is)
+		return to == is ? 0 : -EBUSY;
+	/* A call that is inside TCP would not see the change. */
+	return to && us->nr_plain[dir] ? -EBUSY : 0;
+}
+
+static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
+{
+	const struct mpa_tuf *tuf = &us->tuf;
+	int ret;
+
+	mpa_assert_locked(us->conn);
+	if (mode & ~(MPA_TUF_SEND_MODES | MPA_TUF_RECV_MODES))
+		return -EINVAL;
+	ret = tuf_check_direction(us, MPA_USOCK_SEND, mode & MPA_TUF_SEND_MODES,
+				  tuf->send);
+	if (!ret)
+		ret = tuf_check_direction(us, MPA_USOCK_RECV,
+					  mode & MPA_TUF_RECV_MODES, tuf->recv);
+	if (ret)
+		return ret;
+	switch (us->phase) {
+	case MPA_USOCK_LISTENER:
+		return us->child_start ? -EBUSY : 0;
+	case MPA_USOCK_STREAMING:
+	case MPA_USOCK_FRAMED:
+		return tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
+	case MPA_USOCK_UNCONNECTED:
+		return 0;
+	default:
+		return -EBUSY;
+	}
+}
+
+/**
+ * mpa_tuf_set_mode - set the modes of both directions
+ * @us: the socket, not locked
+ * @mode: as for %TCP_FRAMING_MODE
+ *
+ * They are in force at once, or when the socket is connected.
+ *
+ * Return: 0; -EINVAL a bit that has no meaning, or two modes for a direction; -EBUSY
+ * MPA was started, the direction is framed already, or another thread is within a call
+ * of that direction; -ERESTARTSYS.
+ */
+int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode)
+{
+	struct sock *sk = us->conn->sk;
+	/* Section 5: the generator must be a good one. */
+	int ret = wait_for_random_bytes();
+
+	if (ret)
+		return ret;
+	lock_sock(sk);
+	ret = tuf_check_mode(us, mode);
+	if (!ret) {
+		WRITE_ONCE(us->tuf.mode, mode);
+		tuf_make_key(&us->tuf);
+		mpa_tuf_apply(us);
+	}
+	release_sock(sk);
+	return ret;
+}
+
+/**
+ * mpa_tuf_tracks_nodelay - whether TUF handles TCP_NODELAY
+ * @us: the socket
+ *
+ * Where each segment is a framing PDU, TCP must not hold it back.
+ *
+ * Return: true if so.
+ */
+bool mpa_tuf_tracks_nodelay(const struct mpa_usock *us)
+{
+	return READ_ONCE(us->tuf.send) &
+	       (TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_SEND_ATOMIC);
+}
+
+static void tuf_begin_send(struct mpa_usock *us, u32 mode)
+{
+	struct mpa_conn *conn = us->conn;
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+
+	us->tuf.nodelay = conn->tuned.nodelay;
+	conn->tx_open = true;
+	conn->tx_stream = mode == TCP_FRAMING_SEND_MARKERS;
+	WRITE_ONCE(us->tuf.send, mode);
+	mpa_tuf_look_at_emss(us);
+	if (!mpa_tuf_tracks_nodelay(us))
+		return;
+	tp->nonagle |= TCP_NAGLE_OFF;
+}
+
+static void tuf_begin_recv(struct mpa_usock *us)
+{
+	struct mpa_tuf *tuf = &us->tuf;
+
+	if (tuf->recv == TCP_FRAMING_RECV_ALIGN)
+		mpa_tuf_reader_align(&tuf->reader, tuf->peer_key);
+	else
+		mpa_tuf_reader_markers(&tuf->reader, tuf->recv_interval);
+	mpa_tuf_begin_recv(us->conn, &tuf->reader);
+}
+
+/**
+ * mpa_tuf_apply - put in force what was set, as far as that is possible
+ * @us: the socket, locked
+ *
+ * Receiving in alignment mode waits for the key of the peer: until then everything
+ * stays in TCP's queue.
+ */
+void mpa_tuf_apply(struct mpa_usock *us)
+{
+	struct mpa_tuf *tuf = &us->tuf;
+	u32 send = tuf->mode & MPA_TUF_SEND_MODES;
+	u32 recv = tuf->mode & MPA_TUF_RECV_MODES;
+
+	mpa_assert_locked(us->conn);
+	if (us->phase == MPA_USOCK_STREAMING && tuf->mode) {
+		mpa_sock_tune(us->conn->sk, &us->conn->tuned);
+		if (!us->conn->tuned.nodelay)
+			tcp_sk(us->conn->sk)->nonagle &= ~TCP_NAGLE_OFF;
+		mpa_usock_set_phase(us, MPA_USOCK_FRAMED);
+	}
+	if (us->phase != MPA_USOCK_FRAMED)
+		return;
+	if (send && !tuf->send)
+		tuf_begin_send(us, send);
+	if (recv && !tuf->recv)
+		WRITE_ONCE(tuf->recv, recv);
+	if (recv && !us->conn->tuf &&
+	    (recv == TCP_FRAMING_RECV_MARKERS || tuf->peer_keyed))
+		tuf_begin_recv(us);
+	/* Calls that wait look again. */
+	mpa_usock_wake(us);
+}
+
+/**
+ * mpa_tuf_set_recv_interval - set %TCP_FRAMING_RECV_INTERVAL
+ * @us: the socket, locked
+ * @interval: bytes, valid
+ *
+ * The unit that was read ahead is read again.
+ */
+void mpa_tuf_set_recv_interval(struct mpa_usock *us, u32 interval)
+{
+	us->tuf.recv_interval = interval;
+	if (us->conn->tuf && us->conn->tuf->markers)
+		mpa_tuf_reread(us->conn, interval);
+}
+
+/**
+ * mpa_tuf_ended - receiving has ended
+ * @us: the socket, locked
+ * @code: enum mpa_error
+ * @err: negative error that calls return from now on; 0 for an orderly end
+ *
+ * Sending may continue. Only the first call has an effect.
+ */
+void mpa_tuf_ended(struct mpa_usock *us, u8 code, int err)
+{
+	if (us->tuf.recv_ended)
+		return;
+	us->code = code;
+	us->err = err;
+	/* Pairs with usock_framed_in(): poll() reads it without the lock. */
+	smp_store_release(&us->tuf.recv_ended, true);
+	mpa_usock_wake(us);
+}
