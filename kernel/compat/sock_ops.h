@@ -87,24 +87,23 @@ static inline void mpa_sk_set_recverr(struct sock *sk, unsigned int bits)
  * @enter: function called with the socket before that of @base_of; false: the
  *	socket does not send bytes
  * @leave: function called with the socket after that
- * @dir: second argument of both
  * @base_of: function that returns the operations of a socket to call
  */
 #ifdef MPA_HAVE_SENDPAGE
-#define MPA_SENDPAGE_OP(name, enter, leave, dir, base_of)		\
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)			\
 static ssize_t name(struct socket *sock, struct page *page, int offset,	\
 		    size_t size, int flags)				\
 {									\
-	ssize_t ret = enter(sock, dir) ? 0 : -EOPNOTSUPP;		\
+	ssize_t ret = enter(sock) ? 0 : -EOPNOTSUPP;			\
 									\
 	if (ret)							\
 		return ret;						\
 	ret = base_of(sock)->sendpage(sock, page, offset, size, flags);	\
-	leave(sock, dir);						\
+	leave(sock);							\
 	return ret;							\
 }
 #else
-#define MPA_SENDPAGE_OP(name, enter, leave, dir, base_of)
+#define MPA_SENDPAGE_OP(name, enter, leave, base_of)
 #endif
 
 /**

@@ -324,6 +324,12 @@ static inline bool mpa_conn_owner_is_kernel(const struct mpa_conn *conn)
 	return !conn->us || READ_ONCE(conn->priv) != conn->us;
 }
 
+/* Whether someone else has taken bytes of the stream from TCP's queue. */
+static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
+{
+	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
+}
+
 /* Returns bytes that were read to TCP. */
 static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
 {

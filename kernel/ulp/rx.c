@@ -388,12 +388,7 @@ static bool rx_call_owner_first(struct mpa_conn *conn, struct mpa_rx *rx)
 	return rx_call_owner(conn, rx);
 }
 
-/**
- * mpa_rx_refuse - end the receiving half for what was received
- * @conn: the stream, locked, operational
- * @result: why; above %MPA_RX_FPDU
- */
-void mpa_rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
+static void rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result)
 {
 	rx_cancel_timer(conn);
 	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
@@ -508,6 +503,20 @@ static void rx_count_joined(struct mpa_conn *conn, const struct mpa_rx *rx)
 	conn->stats.rx_bytes += len;
 }
 
+static void rx_refuse_bad(struct mpa_conn *conn, enum mpa_rx_result result)
+{
+	if (result > MPA_RX_FPDU)
+		rx_refuse(conn, result);
+}
+
+static u32 rx_tuf_piece(struct mpa_conn *conn, const u8 *p, u32 len)
+{
+	u32 used;
+
+	rx_refuse_bad(conn, mpa_tuf_rx_piece(conn, p, len, &used));
+	return used;
+}
+
 /* Passes to the owner the FPDUs that end in this piece. Returns bytes read. */
 static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 			const u8 *p, u32 len)
@@ -518,11 +527,11 @@ static u32 rx_run_piece(struct mpa_conn *conn, struct mpa_rx_run *run,
 	u32 off = 0;
 
 	if (unlikely(conn->tuf))
-		return mpa_tuf_rx_piece(conn, p, len);
+		return rx_tuf_piece(conn, p, len);
 	while (off < len && rx_may_read_on(conn, run->done)) {
 		result = rx_read_fpdu(conn, run, p, off, len, &rx);
 		if (result > MPA_RX_FPDU) {
-			mpa_rx_refuse(conn, result);
+			rx_refuse(conn, result);
 		} else if (result == MPA_RX_FPDU &&
 			   rx_call_owner_first(conn, &rx)) {
 			rx_count_joined(conn, &rx);
@@ -560,8 +569,8 @@ static bool rx_run_queue(struct mpa_conn *conn)
 		mpa_pos_unmap(&run.pos, p);
 		mpa_pos_skip(&run.pos, len);
 	}
-	if (unlikely(conn->tuf))
-		mpa_tuf_rx_end_of_queue(conn);
+	if (unlikely(conn->tuf) && rx_may_read_on(conn, 0))
+		rx_refuse_bad(conn, mpa_tuf_rx_end_of_queue(conn));
 	if (run.done)
 		rx_settle(conn, run.done);
 	return run.done >= RX_RELEASE_BYTES &&

@@ -11,11 +11,6 @@
 struct iov_iter;
 struct mpa_pos;
 
-static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
-{
-	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
-}
-
 /* Bytes of the unit that is held: a ULPDU, or as &struct mpa_tuf_reader has it. */
 static inline u32 mpa_rx_held_len(const struct mpa_conn *conn)
 {
@@ -25,7 +20,6 @@ static inline u32 mpa_rx_held_len(const struct mpa_conn *conn)
 void mpa_rx_fpdus(struct mpa_conn *conn);
 int mpa_rx_held_read(struct mpa_conn *conn, struct iov_iter *to, u32 len);
 void mpa_rx_held_done(struct mpa_conn *conn);
-void mpa_rx_refuse(struct mpa_conn *conn, enum mpa_rx_result result);
 bool mpa_rx_offer_early(struct mpa_conn *conn, struct mpa_reader *r,
 			const struct mpa_pos *start, u32 end);
 void mpa_rx_drop(struct mpa_conn *conn);

@@ -24,9 +24,13 @@ void mpa_tuf_init(struct mpa_tuf *tuf)
 	tuf->recv_interval = MPA_TUF_INTERVAL_DEFAULT;
 }
 
-static void tuf_make_key(struct mpa_tuf *tuf)
+/**
+ * mpa_tuf_make_key - make the key of this side, if there is none yet
+ * @tuf: of a socket that is locked; wait_for_random_bytes() has returned once
+ */
+void mpa_tuf_make_key(struct mpa_tuf *tuf)
 {
-	if (tuf->keyed || !(tuf->mode & TCP_FRAMING_SEND_ALIGN))
+	if (tuf->keyed)
 		return;
 	get_random_bytes(tuf->key, sizeof(tuf->key));
 	tuf->keyed = true;
@@ -37,7 +41,7 @@ static void tuf_make_key(struct mpa_tuf *tuf)
  * @tuf: of the accepted socket
  * @from: of the listener, locked
  *
- * Its key is its own.
+ * It gets a key of its own when it needs one.
  */
 void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from)
 {
@@ -49,7 +53,6 @@ void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from)
 	tuf->recv_interval = from->recv_interval;
 	tuf->peer_keyed = from->peer_keyed;
 	memcpy(tuf->peer_key, from->peer_key, sizeof(tuf->peer_key));
-	tuf_make_key(tuf);
 }
 
 /**
@@ -115,7 +118,7 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
 int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode)
 {
 	struct sock *sk = us->conn->sk;
-	/* Section 5: the generator must be a good one. */
+	/* Section 5: the generator must be a good one, also for accepted sockets. */
 	int ret = wait_for_random_bytes();
 
 	if (ret)
@@ -124,7 +127,6 @@ int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode)
 	ret = tuf_check_mode(us, mode);
 	if (!ret) {
 		WRITE_ONCE(us->tuf.mode, mode);
-		tuf_make_key(&us->tuf);
 		mpa_tuf_apply(us);
 	}
 	release_sock(sk);
@@ -151,6 +153,7 @@ static void tuf_begin_send(struct mpa_usock *us, u32 mode)
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 
 	us->tuf.nodelay = conn->tuned.nodelay;
+	mpa_tuf_make_key(&us->tuf);
 	conn->tx_open = true;
 	conn->tx_stream = mode == TCP_FRAMING_SEND_MARKERS;
 	WRITE_ONCE(us->tuf.send, mode);
@@ -169,6 +172,7 @@ static void tuf_begin_recv(struct mpa_usock *us)
 	else
 		mpa_tuf_reader_markers(&tuf->reader, tuf->recv_interval);
 	mpa_tuf_begin_recv(us->conn, &tuf->reader);
+	mpa_conn_run(us->conn);
 }
 
 /**
@@ -214,8 +218,10 @@ void mpa_tuf_apply(struct mpa_usock *us)
 void mpa_tuf_set_recv_interval(struct mpa_usock *us, u32 interval)
 {
 	us->tuf.recv_interval = interval;
-	if (us->conn->tuf && us->conn->tuf->markers)
-		mpa_tuf_reread(us->conn, interval);
+	if (!us->conn->tuf || !us->conn->tuf->markers)
+		return;
+	mpa_tuf_reread(us->conn, interval);
+	mpa_conn_run(us->conn);
 }
 
 /**
@@ -232,7 +238,7 @@ void mpa_tuf_ended(struct mpa_usock *us, u8 code, int err)
 		return;
 	us->code = code;
 	us->err = err;
-	/* Pairs with usock_framed_in(): poll() reads it without the lock. */
-	smp_store_release(&us->tuf.recv_ended, true);
+	/* poll() reads it without the lock. */
+	WRITE_ONCE(us->tuf.recv_ended, true);
 	mpa_usock_wake(us);
 }

@@ -50,7 +50,8 @@ struct mpa_tuf_cut {
  * @nodelay: the application has set TCP_NODELAY: small PDUs do not wait for ACKs
  * @keyed: @key is valid
  * @peer_keyed: @peer_key is valid
- * @recv_ended: receiving has ended: calls return &mpa_usock.err
+ * @recv_ended: receiving has ended: calls return &mpa_usock.err. Read without the lock by
+ *	poll()
  * @emss_changed: since the last %TCP_SEND_EMSS. Read without the lock by poll()
  * @emss_risen: since the last call that sends
  * @key: key of this side
@@ -96,6 +97,7 @@ struct mpa_tuf {
 
 void mpa_tuf_init(struct mpa_tuf *tuf);
 void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from);
+void mpa_tuf_make_key(struct mpa_tuf *tuf);
 void mpa_tuf_free(struct mpa_tuf *tuf);
 int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode);
 void mpa_tuf_apply(struct mpa_usock *us);

@@ -2,6 +2,7 @@
 /*
  * Socket options of TUF: draft-ietf-tsvwg-tcp-ulp-frame-00 appendix A.
  */
+#include <linux/random.h>
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
@@ -179,14 +180,6 @@ void mpa_tuf_fill_info(const struct mpa_usock *us,
 	};
 }
 
-static int tuf_get_key(const u8 *key, bool known, u8 *to)
-{
-	if (!known)
-		return -ENODATA;
-	memcpy(to, key, MPA_TUF_KEY_LEN);
-	return MPA_TUF_KEY_LEN;
-}
-
 /**
  * union tuf_value - value of an option that is read
  * @word: an int
@@ -226,14 +219,17 @@ static int tuf_get_word(struct mpa_usock *us, int name)
 /* Returns the length of the value, or a negative error. */
 static int tuf_get_value(struct mpa_usock *us, int name, union tuf_value *v)
 {
-	const struct mpa_tuf *tuf = &us->tuf;
+	struct mpa_tuf *tuf = &us->tuf;
 
 	mpa_usock_catch_up(us);
 	switch (name) {
 	case TCP_FRAMING_SEND_KEY:
-		return tuf_get_key(tuf->key, tuf->keyed, v->key);
+		mpa_tuf_make_key(tuf);
+		memcpy(v->key, tuf->key, sizeof(v->key));
+		return sizeof(v->key);
 	case TCP_FRAMING_RECV_KEY:
-		return tuf_get_key(tuf->peer_key, tuf->peer_keyed, v->key);
+		memcpy(v->key, tuf->peer_key, sizeof(v->key));
+		return tuf->peer_keyed ? sizeof(v->key) : -ENODATA;
 	case TCP_FRAMING_INFO:
 		if (us->phase == MPA_USOCK_FRAMED)
 			mpa_tuf_look_at_emss(us);
@@ -264,6 +260,10 @@ int mpa_tuf_getsockopt(struct mpa_usock *us, int name, char __user *val,
 		return -EFAULT;
 	if (room < 0)
 		return -EINVAL;
+	/* For a key. */
+	ret = wait_for_random_bytes();
+	if (ret)
+		return ret;
 	lock_sock(us->conn->sk);
 	ret = tuf_get_value(us, name, &v);
 	release_sock(us->conn->sk);

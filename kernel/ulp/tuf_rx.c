@@ -9,9 +9,8 @@
  */
 #include <net/tcp.h>
 
-#include "attach.h"
+#include "framing/tuf.h"
 #include "queue.h"
-#include "rx.h"
 #include "tuf_rx.h"
 
 /**
@@ -19,7 +18,7 @@
  * @conn: the stream, locked
  * @reader: at its start; stays valid as long as the stream
  *
- * What is in TCP's queue is framed already (section 4).
+ * What is in TCP's queue is framed already (section 4): the caller runs the stream.
  */
 void mpa_tuf_begin_recv(struct mpa_conn *conn, struct mpa_tuf_reader *reader)
 {
@@ -29,7 +28,6 @@ void mpa_tuf_begin_recv(struct mpa_conn *conn, struct mpa_tuf_reader *reader)
 	/* No FPDU is waited for. */
 	conn->rx_begun = true;
 	mpa_conn_set_state(conn, MPA_CONN_OPERATIONAL);
-	mpa_conn_run(conn);
 }
 
 /* Whether the framing PDU that was just read began a segment, as far as is known. */
@@ -68,37 +66,39 @@ static void tuf_hold_new(struct mpa_conn *conn)
  * @conn: the stream, locked, receiving with TUF, no unit held
  * @p: the bytes behind &mpa_conn.rx_ahead
  * @len: how many are in one piece of memory
+ * @used: set to the bytes that were read: not more than the current unit, which is held
+ *	if it is complete
  *
- * Return: bytes read: not more than the current unit, which is held if it is complete.
+ * Return: as mpa_tuf_feed().
  */
-u32 mpa_tuf_rx_piece(struct mpa_conn *conn, const u8 *p, u32 len)
+enum mpa_rx_result mpa_tuf_rx_piece(struct mpa_conn *conn, const u8 *p, u32 len,
+				    u32 *used)
 {
-	enum mpa_rx_result result;
-	u32 used;
+	enum mpa_rx_result result = mpa_tuf_feed(conn->tuf, p, len, used);
 
-	result = mpa_tuf_feed(conn->tuf, p, len, &used);
-	conn->rx_ahead += used;
+	conn->rx_ahead += *used;
 	if (result == MPA_RX_FPDU)
 		tuf_hold_new(conn);
-	else if (result > MPA_RX_FPDU)
-		mpa_rx_refuse(conn, result);
-	return used;
+	return result;
 }
 
 /**
  * mpa_tuf_rx_end_of_queue - everything that has arrived was read
- * @conn: the stream, locked, receiving with TUF
+ * @conn: the stream, locked, operational, receiving with TUF, no unit held
+ *
+ * Return: %MPA_RX_FPDU: a unit is held; %MPA_RX_BAD_MARKER: a wrong marker is behind
+ * those that the application has taken; else %MPA_RX_MORE.
  */
-void mpa_tuf_rx_end_of_queue(struct mpa_conn *conn)
+enum mpa_rx_result mpa_tuf_rx_end_of_queue(struct mpa_conn *conn)
 {
 	struct mpa_tuf_reader *r = conn->tuf;
 
-	if (!r->markers || conn->rx_held || conn->state != MPA_CONN_OPERATIONAL)
-		return;
 	if (r->bad)
-		mpa_rx_refuse(conn, MPA_RX_BAD_MARKER);
-	else if (!r->done && mpa_tuf_cut(r))
-		tuf_hold_new(conn);
+		return MPA_RX_BAD_MARKER;
+	if (!r->markers || r->done || !mpa_tuf_cut(r))
+		return MPA_RX_MORE;
+	tuf_hold_new(conn);
+	return MPA_RX_FPDU;
 }
 
 /* Forgets what was read of the current unit; it is read again. */
@@ -114,21 +114,23 @@ static void tuf_forget_unit(struct mpa_conn *conn)
 }
 
 /**
- * mpa_tuf_rx_extend - add to the held unit what has arrived since
- * @conn: the stream, under lock_sock(), a unit held
+ * mpa_tuf_rx_may_grow - read the held unit again if more has arrived since
+ * @conn: the stream, under lock_sock(), in marker mode, a unit held
  *
- * Only in marker mode, and if the unit does not end at a boundary.
+ * Only if the unit does not end at a boundary.
+ *
+ * Return: true: the caller must run the stream; at least the same unit is held then.
  */
-void mpa_tuf_rx_extend(struct mpa_conn *conn)
+bool mpa_tuf_rx_may_grow(struct mpa_conn *conn)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
 
-	if (!conn->tuf->markers || conn->tuf->whole ||
+	if (conn->tuf->whole || conn->tuf->bad ||
 	    mpa_rx_copied_seq_moved(conn) ||
 	    tp->rcv_nxt - tp->copied_seq == conn->rx_ahead)
-		return;
+		return false;
 	tuf_forget_unit(conn);
-	mpa_conn_run(conn);
+	return true;
 }
 
 /* Reads bytes of PDU from the start of the unit. Returns bytes of stream. */
@@ -163,22 +165,20 @@ static u32 tuf_walk(struct mpa_conn *conn, u32 len)
  */
 void mpa_tuf_rx_taken(struct mpa_conn *conn, u32 len)
 {
-	u32 stream;
+	u32 stream = conn->rx_ahead;
 
-	if (len == conn->tuf->len) {
-		mpa_rx_held_done(conn);
-		return;
+	if (len < conn->tuf->len) {
+		stream = tuf_walk(conn, len);
+		/* The rest becomes a unit of its own. */
+		mpa_tuf_cut(conn->tuf);
 	}
 	WRITE_ONCE(conn->rx_held, false);
-	stream = tuf_walk(conn, len);
-	/* The rest becomes a unit of its own. */
-	mpa_tuf_cut(conn->tuf);
 	mpa_rx_release(conn, stream);
 	conn->rx_ahead = 0;
 }
 
 /**
- * mpa_tuf_reread - the interval between markers has changed
+ * mpa_tuf_reread - the interval between markers has changed; the caller runs the stream
  * @conn: the stream, under lock_sock(), receiving in marker mode
  * @interval: bytes, from the first byte on that the application has not taken
  */
@@ -190,5 +190,4 @@ void mpa_tuf_reread(struct mpa_conn *conn, u32 interval)
 	/* What precedes a held unit was taken; of another unit nothing was. */
 	if (!mpa_rx_copied_seq_moved(conn) && (conn->rx_held || conn->rx_ahead))
 		tuf_forget_unit(conn);
-	mpa_conn_run(conn);
 }

@@ -33,6 +33,19 @@ enum {
 /* ---- EMSS ---- */
 
 /*
+ * Whether TCP has computed its segment size for the route that it uses. When a route is
+ * replaced, TCP takes the MTU of a device that stands in for that of the old route, 68
+ * bytes, until the next segment finds the new one.
+ */
+static bool tuf_mss_is_current(struct sock *sk)
+{
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	return dst && READ_ONCE(dst->obsolete) <= 0 &&
+	       dst_mtu(dst) == inet_csk(sk)->icsk_pmtu_cookie;
+}
+
+/*
  * Bytes of a segment, however many SACK options it needs: a framing PDU of this size
  * is never divided.
  */
@@ -57,7 +70,7 @@ void mpa_tuf_look_at_emss(struct mpa_usock *us)
 	u32 before = tuf->emss;
 
 	mpa_assert_locked(us->conn);
-	if (emss == before)
+	if (emss == before || (before && !tuf_mss_is_current(us->conn->sk)))
 		return;
 	tuf->emss = emss;
 	if (!before)

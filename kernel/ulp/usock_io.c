@@ -236,8 +236,8 @@ static int usock_recv_marked(struct mpa_usock *us, struct msghdr *msg,
 	struct mpa_conn *conn = us->conn;
 	int ret;
 
-	mpa_tuf_rx_extend(conn);
-	/* What has arrived since may be in error; the unit stays complete. */
+	if (mpa_tuf_rx_may_grow(conn))
+		mpa_conn_run(conn);
 	if (WARN_ON_ONCE(!conn->rx_held))
 		return MPA_CALL_AGAIN;
 	*want = min_t(size_t, len, conn->tuf->len);
@@ -346,9 +346,7 @@ static __poll_t usock_poll_in(const struct mpa_usock *us)
 
 static bool usock_framed_in(const struct mpa_usock *us)
 {
-	/* Pairs with mpa_tuf_ended(). */
-	return READ_ONCE(us->conn->rx_held) ||
-	       smp_load_acquire(&us->tuf.recv_ended);
+	return READ_ONCE(us->conn->rx_held) || READ_ONCE(us->tuf.recv_ended);
 }
 
 /* What TCP says, but for what it cannot know. */

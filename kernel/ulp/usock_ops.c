@@ -176,8 +176,19 @@ static ssize_t usock_splice_read(struct socket *sock, loff_t *ppos,
 	return ret;
 }
 
-MPA_SENDPAGE_OP(usock_sendpage, usock_enter_plain, usock_leave_plain,
-		MPA_USOCK_SEND, mpa_usock_base_ops)
+/* For sendpage(), which later kernels do not have. */
+static bool __maybe_unused usock_enter_send(struct socket *sock)
+{
+	return usock_enter_plain(sock, MPA_USOCK_SEND);
+}
+
+static void __maybe_unused usock_leave_send(struct socket *sock)
+{
+	usock_leave_plain(sock, MPA_USOCK_SEND);
+}
+
+MPA_SENDPAGE_OP(usock_sendpage, usock_enter_send, usock_leave_send,
+		mpa_usock_base_ops)
 
 static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 			   const struct proto_ops *base)

@@ -38,7 +38,8 @@
  * TCP_FRAMING_RECV_INTERVAL: get, set: the same for markers that are received;
  *	holds from the first byte that was not read yet
  * TCP_FRAMING_SEND_KEY: get: TCP_FRAMING_KEY_LEN bytes: the key of the framing
- *	PDUs that this side sends; it is random and cannot be set
+ *	PDUs that this side sends. It is random, made when it is first needed, and
+ *	cannot be set. It may be read before the mode is set, to tell it to the peer
  * TCP_FRAMING_RECV_KEY: get, set: TCP_FRAMING_KEY_LEN bytes: the key of the
  *	peer; nothing is received in TCP_FRAMING_RECV_ALIGN before it is set
  * TCP_FRAMING_EMSS_NOTICE: get, set: 1: the first send after a rise of the EMSS

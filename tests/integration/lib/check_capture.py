@@ -179,7 +179,7 @@ def run_tshark(path, *options):
     """Runs tshark and returns its output lines."""
     with subprocess.Popen(
         ["tshark", "-r", path, *OPTIONS, *options],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
     ) as process:
         yield from process.stdout
         words = process.stderr.read()
@@ -216,7 +216,8 @@ def read_streams(flows, path, single=None):
     given. Returns those that it leaves out: their ports were used before."""
     opener, again = {}, set()
     bad = bad_frames(path)
-    output = run_tshark(path, "-Y", "tcp", "-T", "fields", "-E", "occurrence=a",
+    # A report of ICMP has the header of a segment within.
+    output = run_tshark(path, "-Y", "tcp and not icmp", "-T", "fields", "-E", "occurrence=a",
                         *(word for name in FIELDS for word in ("-e", name)))
     for line in output:
         values = dict(zip(FIELDS, line.rstrip("\n").split("\t")))

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The framing protocol of draft-ietf-tsvwg-tcp-ulp-frame-00: the socket options, and both
+# modes against an implementation written from the draft: with loss, reordering and path
+# MTUs that change, and as captures show the segments. Arguments choose cases of sockets by
+# patterns of their names.
+#
+#	h1 eth0 10.77.0.1 ---------------------------------- 10.77.0.2 eth0 h2
+#	h1 eth1 10.79.1.1 ------ near  r  far -------------- 10.79.2.2 eth1 h2
+. "$MPA_REPO/tests/lab/guest/lib.sh"
+. "$MPA_REPO/tests/integration/lib/socket.sh"
+
+tuf=$MPA_REPO/tests/integration/lib/tuf.py
+port=7100
+
+# tuf_pair LABEL ADDRESS OPTIONS_OF_H1 OPTIONS_OF_H2 [COMMAND]: h1 connects to h2;
+# meanwhile COMMAND runs.
+tuf_pair() {
+	local -a one two
+	read -ra one <<< "$3"
+	read -ra two <<< "$4"
+	port=$((port + 1))
+	lab_spawn tuf h2 "$PYTHON" "$tuf" listen "$port" "${two[@]}"
+	lab_wait_listen h2 "$port"
+	[[ ! ${5-} ]] || $5 &
+	lab_check "tuf: $1" timeout 300 ip netns exec h1 \
+		"$PYTHON" "$tuf" connect "$2" "$port" "${one[@]}"
+	lab_check "tuf: $1, as its peer sees it" lab_join tuf 60
+	[[ ! ${5-} ]] || wait %% 2> /dev/null || true
+}
+
+# Every mode, each end ours or the draft's.
+tuf_modes() {
+	local us="--ours" send recv
+	for pair in "align align" "markers markers" "atomic plain" "plain plain"; do
+		read -r send recv <<< "$pair"
+		tuf_pair "$send, ours to the draft's" 10.77.0.2 \
+			"$us --send $send --recv align" "--send align --max 1400 --recv $recv"
+		tuf_pair "$send, the draft's to ours" 10.77.0.2 \
+			"--send $send --max 1400 --recv markers" \
+			"$us --send markers --recv $recv"
+		tuf_pair "$send, ours to ours, IPv6" fd77::2 \
+			"$us --send $send --recv $recv" "$us --send $send --recv $recv"
+	done
+	tuf_pair "markers, 512 one way and 2048 the other" 10.77.0.2 \
+		"$us --send markers --recv markers --send-interval 512 --max 9000" \
+		"--send markers --recv markers --recv-interval 512 --max 9000"
+	tuf_pair "markers, 9 one way and 100000 the other" 10.77.0.2 \
+		"$us --send markers --recv markers --send-interval 9 --recv-interval 100000" \
+		"--send markers --recv markers --recv-interval 9 --send-interval 100000"
+}
+
+# Segments as a capture has them.
+tuf_captured() {
+	capture_start tuf-modes h2
+	tuf_modes
+	capture_check tuf-modes --tuf --connections 14 --whole 1000 --markers 1000
+	capture_start tuf-packing h2
+	tuf_pair "one PDU each" 10.77.0.2 "--ours --send align --max 300 --pack 0" \
+		"--ours --recv align --send atomic" --expect
+	capture_check tuf-packing --tuf --connections 1 --whole 1000
+}
+
+tuf_netem() {
+	local host
+	for host in h1 h2; do
+		lab_in "$host" tc qdisc add dev eth0 root netem "$@"
+	done
+}
+
+tuf_netem_off() {
+	local host
+	for host in h1 h2; do
+		lab_in "$host" tc qdisc del dev eth0 root
+	done
+}
+
+# Alignment in both directions at once, so that segments have SACK options.
+tuf_lossy() {
+	local both="--ours --send align --recv align --bytes 3000000"
+	capture_start tuf-lossy h2
+	tuf_netem loss 1% delay 1ms
+	tuf_pair "loss" 10.77.0.2 "$both" "$both"
+	tuf_netem_off
+	tuf_netem delay 2ms reorder 30%
+	tuf_pair "reordering" 10.77.0.2 "$both" "$both"
+	tuf_netem_off
+	capture_check tuf-lossy --tuf --connections 2 --whole 6000 --behind 100
+	tuf_netem loss 2% delay 1ms reorder 30%
+	tuf_pair "markers, loss and reordering" 10.77.0.2 \
+		"--ours --send markers --recv markers" "--send markers --recv markers"
+	tuf_netem_off
+}
+
+tuf_path_mtu() {
+	lab_in r ip route replace 10.79.2.0/24 dev far mtu lock "$1"
+}
+
+tuf_mtu_changes() {
+	sleep 1
+	tuf_path_mtu 592
+	sleep 3
+	tuf_path_mtu 1500
+}
+
+# Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
+# alignment is back.
+tuf_path() {
+	local options="--ours --send align --recv align --bytes 20000000"
+	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
+	capture_start tuf-path h1 eth1
+	lab_in r tc qdisc add dev far root netem rate 20mbit
+	tuf_pair "the path MTU changes" 10.79.2.2 "$options --expect emss_changes>1" \
+		"--ours --recv align --send align --bytes 20000000 --max 500" tuf_mtu_changes
+	tuf_path_mtu 592
+	tuf_pair "emergency mode" 10.79.2.2 \
+		"--ours --send align --recv plain --max 512 --emergency 1 --bytes 200000" \
+		"--ours --send plain --recv align --bytes 200000"
+	capture_check tuf-path --tuf --connections 2 --whole 5000 --above 530
+	lab_in r tc qdisc del dev far root
+}
+
+lab_hosts 2
+lab_do modprobe mpa
+if (($#)); then
+	socket_cases "$@"
+	exit
+fi
+lab_router
+socket_cases 'tuf:*'
+for host in h1 h2; do
+	for netdev in eth0 eth1; do
+		lab_in "$host" ethtool -K "$netdev" tso off gso off gro off
+	done
+done
+for netdev in near far; do
+	lab_in r ethtool -K "$netdev" tso off gso off gro off
+done
+tuf_captured
+tuf_lossy
+tuf_path
+socket_counters
+socket_module

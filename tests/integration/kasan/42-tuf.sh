@@ -1,0 +1,1 @@
+../debug/42-tuf.sh
