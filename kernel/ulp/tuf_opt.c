@@ -6,9 +6,10 @@
 #include <linux/uaccess.h>
 #include <net/tcp.h>
 
+#include "tuf.h"
 #include "tuf_opt.h"
 #include "tuf_tx.h"
-#include "usock_pend.h"
+#include "usock_plain.h"
 
 /* Programs of 32 bits share this with a kernel of 64. */
 static_assert(sizeof(struct tcp_framing_info) == 80);

@@ -14,12 +14,10 @@
 
 #include "compat/sock_ops.h"
 #include "framing/segment.h"
-#include "tuf.h"
 #include "tuf_tx.h"
 #include "tx_batch.h"
 #include "tx_emss.h"
 #include "tx_queue.h"
-#include "usock_pend.h"
 
 enum {
 	/* PDUs that share a framing PDU */
@@ -259,9 +257,9 @@ static int tuf_push(struct mpa_usock *us)
  * mpa_tuf_flush - pass the PDUs that wait to TCP, as far as TCP takes them
  * @us: the socket, under lock_sock()
  *
- * Return: 0; -EAGAIN or another error if some are left.
+ * If some are left, this is called again later.
  */
-int mpa_tuf_flush(struct mpa_usock *us)
+void mpa_tuf_flush(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 	int ret = 0;
@@ -281,7 +279,7 @@ int mpa_tuf_flush(struct mpa_usock *us)
 	us->conn->want_write = true;
 	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
 	mpa_tuf_look_at_emss(us);
-	return ret;
+	mpa_usock_flushed(us, ret);
 }
 
 /* ---- Taking from the application ---- */
@@ -325,7 +323,7 @@ void mpa_tuf_settle(struct mpa_usock *us, bool more)
 		set_bit(SOCK_NOSPACE, &us->conn->sk->sk_socket->flags);
 		mpa_usock_kick(us, msecs_to_jiffies(TUF_WAIT_MS));
 	} else {
-		mpa_pend_flush(us);
+		mpa_tuf_flush(us);
 	}
 }
 
@@ -386,7 +384,7 @@ static int tuf_send_ready(struct mpa_usock *us, size_t len)
 	if (mpa_pend_bytes(&us->pend) + tuf_pend_need(tuf, len) <=
 	    MPA_PEND_MAX)
 		return 0;
-	mpa_pend_flush(us);
+	mpa_tuf_flush(us);
 	return mpa_pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 

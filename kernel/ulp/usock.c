@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * MPA on the socket of an application: its phase, waiting, and calls that TCP
- * handles.
- */
+/* MPA on the socket of an application: its phase, and waiting. */
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
-#include "attach.h"
 #include "registry.h"
 #include "sock.h"
 #include "usock.h"
@@ -119,6 +115,19 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 	mpa_usock_wake(us);
 }
 
+/**
+ * mpa_usock_flushed - what waited was passed to TCP, or some of it
+ * @us: the socket, locked
+ * @ret: 0, or the negative error that has stopped it
+ */
+void mpa_usock_flushed(struct mpa_usock *us, int ret)
+{
+	if (ret == -ENOMEM && !us->conn->tx_err)
+		mpa_usock_kick(us, HZ / 50 + 1);
+	else if (ret && ret != -EAGAIN)
+		mpa_pend_forget(&us->pend);
+}
+
 /* The socket is plain TCP again, with the settings from before. */
 static void usock_leave(struct mpa_usock *us, enum mpa_usock_phase phase)
 {
@@ -168,50 +177,6 @@ int mpa_usock_update_node(struct mpa_usock *us)
 	return 0;
 }
 
-/* Whether TCP is or was connected. */
-static bool usock_connected(const struct sock *sk)
-{
-	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN |
-					TCPF_SYN_SENT | TCPF_SYN_RECV));
-}
-
-/**
- * mpa_usock_catch_up - note that TCP was connected
- * @us: the socket, under lock_sock()
- *
- * A socket that was attached before connect() needs no callback for that: every call
- * comes here first, and what has arrived before waits in TCP's queue.
- */
-void mpa_usock_catch_up(struct mpa_usock *us)
-{
-	struct sock *sk = us->conn->sk;
-
-	mpa_assert_locked(us->conn);
-	if (us->phase != MPA_USOCK_UNCONNECTED || !usock_connected(sk))
-		return;
-	/* Prevents another connect() after a non-blocking one. */
-	sk->sk_socket->state = SS_CONNECTED;
-	mpa_usock_set_phase(us, MPA_USOCK_STREAMING);
-	mpa_conn_hook(us->conn);
-	mpa_tuf_apply(us);
-}
-
-/**
- * mpa_usock_look - mpa_usock_catch_up() for a call that takes no lock itself
- * @us: the socket, not locked
- */
-void mpa_usock_look(struct mpa_usock *us)
-{
-	struct sock *sk = us->conn->sk;
-
-	if (READ_ONCE(us->phase) != MPA_USOCK_UNCONNECTED ||
-	    (1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN))
-		return;
-	lock_sock(sk);
-	mpa_usock_catch_up(us);
-	release_sock(sk);
-}
-
 /**
  * mpa_usock_connecting - what a call returns before TCP is connected
  * @us: the socket, locked, unconnected
@@ -224,41 +189,11 @@ int mpa_usock_connecting(const struct mpa_usock *us, int unconnected)
 {
 	const struct sock *sk = us->conn->sk;
 
-	if (usock_connected(sk))
+	if (mpa_usock_connected(sk))
 		return MPA_CALL_AGAIN;
 	if (sk->sk_err)
 		return -READ_ONCE(sk->sk_err);
 	return sk->sk_state == TCP_SYN_SENT ? -EAGAIN : unconnected;
-}
-
-/**
- * mpa_usock_enter_plain - begin a call that TCP handles
- * @us: the socket, under lock_sock()
- * @dir: the direction of the call
- *
- * Return: true if TCP handles calls: the caller calls TCP's operation without
- * the lock, and then mpa_usock_leave_plain(). Neither MPA nor TUF can start in that
- * direction meanwhile.
- */
-bool mpa_usock_enter_plain(struct mpa_usock *us, enum mpa_usock_dir dir)
-{
-	mpa_usock_catch_up(us);
-	if (mpa_usock_ours(us, dir))
-		return false;
-	us->nr_plain[dir]++;
-	return true;
-}
-
-/**
- * mpa_usock_leave_plain - end a call that TCP handles
- * @us: the socket, not locked
- * @dir: as for mpa_usock_enter_plain()
- */
-void mpa_usock_leave_plain(struct mpa_usock *us, enum mpa_usock_dir dir)
-{
-	lock_sock(us->conn->sk);
-	us->nr_plain[dir]--;
-	release_sock(us->conn->sk);
 }
 
 /**

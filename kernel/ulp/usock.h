@@ -24,7 +24,8 @@
 #include <linux/workqueue.h>
 
 #include "conn.h"
-#include "tuf.h"
+#include "pend.h"
+#include "tuf_state.h"
 
 /**
  * enum mpa_usock_phase - phase of the socket of an application
@@ -83,20 +84,6 @@ struct mpa_usock_facts {
 	bool full;
 	bool ended;
 	u16 next;
-};
-
-/**
- * struct mpa_pend - ULPDUs that the application has sent and that wait
- * @buf: each as its length, a u16, and its bytes; NULL at first
- * @size: bytes allocated
- * @head: offset of the first ULPDU in @buf
- * @tail: offset behind the last one
- */
-struct mpa_pend {
-	u8 *buf;
-	u32 size;
-	u32 head;
-	u32 tail;
 };
 
 /**
@@ -228,6 +215,13 @@ mpa_usock_is(const struct mpa_usock *us)
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
+/* Whether TCP is or was connected. */
+static inline bool mpa_usock_connected(const struct sock *sk)
+{
+	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN |
+					TCPF_SYN_SENT | TCPF_SYN_RECV));
+}
+
 /**
  * mpa_usock_ours - does MPA or TUF handle the calls of a direction?
  * @us: the socket; without its lock the result may be outdated
@@ -254,8 +248,6 @@ static inline bool mpa_usock_ours(const struct mpa_usock *us,
  * The call must be repeated: the phase has changed, or memory was brought in.
  */
 #define MPA_CALL_AGAIN		(-EOPENSTALE)
-/* Memory of the caller must be brought in first, without the lock. */
-#define MPA_FAULT_IN		(-ENOPARAM)
 
 /**
  * struct mpa_usock_ops_copy - socket operations derived from others
@@ -272,14 +264,11 @@ void mpa_usock_wake(struct mpa_usock *us);
 void mpa_usock_kick(struct mpa_usock *us, unsigned long delay);
 void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 		   enum mpa_error code, int err);
+void mpa_usock_flushed(struct mpa_usock *us, int ret);
 void mpa_usock_rejected(struct mpa_usock *us);
 void mpa_usock_plain(struct mpa_usock *us);
 int mpa_usock_update_node(struct mpa_usock *us);
-void mpa_usock_catch_up(struct mpa_usock *us);
-void mpa_usock_look(struct mpa_usock *us);
 int mpa_usock_connecting(const struct mpa_usock *us, int unconnected);
-bool mpa_usock_enter_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
-void mpa_usock_leave_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
 int mpa_usock_wait(struct mpa_usock *us,
 		   int (*ready)(struct mpa_usock *us, size_t len), size_t len,
 		   long timeo);

@@ -10,6 +10,7 @@
 #include "attach.h"
 #include "registry.h"
 #include "sock.h"
+#include "tuf.h"
 #include "usock_attach.h"
 #include "usock_pend.h"
 #include "usock_start.h"

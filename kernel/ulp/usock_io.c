@@ -26,6 +26,7 @@
 #include "tx_batch.h"
 #include "usock_io.h"
 #include "usock_pend.h"
+#include "usock_plain.h"
 
 enum {
 	/*

@@ -17,6 +17,7 @@
 #include "usock_ops.h"
 #include "usock_opt.h"
 #include "usock_pend.h"
+#include "usock_plain.h"
 
 /* For IPv4 and IPv6. Written once, under the lock, and constant after that. */
 static struct mpa_usock_ops_copy usock_ops_copies[2];

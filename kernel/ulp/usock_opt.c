@@ -13,6 +13,7 @@
 #include "tuf_opt.h"
 #include "usock_opt.h"
 #include "usock_pend.h"
+#include "usock_plain.h"
 #include "usock_start.h"
 
 enum {

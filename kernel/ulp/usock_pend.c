@@ -3,8 +3,6 @@
  * ULPDUs that an application has sent and that wait: for room in TCP's queue
  * or, with packing, for others that share a segment with them.
  */
-#include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <net/tcp.h>
 
 #include "tuf_tx.h"
@@ -18,85 +16,6 @@ static u16 pend_length(const struct mpa_pend *pend)
 
 	memcpy(&len, pend->buf + pend->head, sizeof(len));
 	return len;
-}
-
-/**
- * mpa_pend_forget - forget everything that waits
- * @pend: the ULPDUs that wait
- */
-void mpa_pend_forget(struct mpa_pend *pend)
-{
-	pend->head = 0;
-	pend->tail = 0;
-}
-
-/* Makes room for @need bytes at the tail. */
-static int pend_grow(struct mpa_pend *pend, u32 need)
-{
-	u32 used = mpa_pend_bytes(pend);
-	u32 size;
-	u8 *buf;
-
-	if (pend->size - pend->tail >= need)
-		return 0;
-	if (pend->size - used >= need) {
-		memmove(pend->buf, pend->buf + pend->head, used);
-	} else {
-		size = min_t(u32, roundup_pow_of_two(used + need),
-			     MPA_PEND_MAX);
-		buf = kvmalloc(max_t(u32, size, PAGE_SIZE), GFP_KERNEL_ACCOUNT);
-		if (!buf)
-			return -ENOMEM;
-		if (used)
-			memcpy(buf, pend->buf + pend->head, used);
-		kvfree(pend->buf);
-		pend->buf = buf;
-		pend->size = max_t(u32, size, PAGE_SIZE);
-	}
-	pend->head = 0;
-	pend->tail = used;
-	return 0;
-}
-
-/**
- * mpa_pend_reserve - make room at the end
- * @pend: the ULPDUs that wait
- * @need: bytes
- *
- * The caller writes them and advances &mpa_pend.tail.
- *
- * Return: where to write; NULL: there is no memory.
- */
-u8 *mpa_pend_reserve(struct mpa_pend *pend, u32 need)
-{
-	return pend_grow(pend, need) ? NULL : pend->buf + pend->tail;
-}
-
-/**
- * mpa_pend_add - append a ULPDU
- * @pend: the ULPDUs that wait
- * @msg: the application's message; advanced
- * @len: bytes of the ULPDU
- *
- * Return: 0; -ENOMEM; %MPA_FAULT_IN if memory of the application is not present.
- * After an error nothing was added.
- */
-int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
-{
-	int ret = pend_grow(pend, sizeof(len) + len);
-	bool all;
-
-	if (ret)
-		return ret;
-	memcpy(pend->buf + pend->tail, &len, sizeof(len));
-	pagefault_disable();
-	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
-				  &msg->msg_iter);
-	pagefault_enable();
-	if (!all)
-		return MPA_FAULT_IN;
-	pend->tail += sizeof(len) + len;
-	return 0;
 }
 
 /* Adds to the open batch as many ULPDUs as fit. */
@@ -149,15 +68,11 @@ static int pend_flush_fpdus(struct mpa_usock *us)
  */
 void mpa_pend_flush(struct mpa_usock *us)
 {
-	int ret;
-
 	mpa_assert_locked(us->conn);
-	ret = us->phase == MPA_USOCK_FRAMED ? mpa_tuf_flush(us) :
-					      pend_flush_fpdus(us);
-	if (ret == -ENOMEM && !us->conn->tx_err)
-		mpa_usock_kick(us, HZ / 50 + 1);
-	else if (ret && ret != -EAGAIN)
-		mpa_pend_forget(&us->pend);
+	if (us->phase == MPA_USOCK_FRAMED)
+		mpa_tuf_flush(us);
+	else
+		mpa_usock_flushed(us, pend_flush_fpdus(us));
 }
 
 /**

@@ -7,6 +7,7 @@
 #include "sock.h"
 #include "startup.h"
 #include "tx_queue.h"
+#include "usock_plain.h"
 #include "usock_start.h"
 
 /* The settings limit the Read depths that the application requests. */

@@ -107,11 +107,11 @@ tuf_mtu_changes() {
 # Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
 # alignment is back.
 tuf_path() {
-	local options="--ours --send align --recv align --bytes 20000000"
+	local path="--ours --send align --recv align --bytes 20000000"
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
 	lab_in r tc qdisc add dev far root netem rate 20mbit
-	tuf_pair "the path MTU changes" 10.79.2.2 "$options --expect emss_changes>1" \
+	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes 20000000 --max 500" tuf_mtu_changes
 	tuf_path_mtu 592
 	tuf_pair "emergency mode" 10.79.2.2 \
