@@ -48,6 +48,12 @@ static size_t put_stats_size(void)
 	       MPA_A_CONN_STATS_MAX * nla_total_size_64bit(sizeof(u64));
 }
 
+static size_t put_framing_size(void)
+{
+	return nla_total_size(0) +
+	       MPA_A_FRAMING_MAX * nla_total_size_64bit(sizeof(u64));
+}
+
 /**
  * mpa_conn_size - maximum size of what mpa_put_conn() puts
  *
@@ -57,7 +63,8 @@ size_t mpa_conn_size(void)
 {
 	return nla_total_size(0) + U32S(MPA_A_CONN_MAX) +
 	       2 * nla_total_size(ADDR_MAX) +
-	       2 * nla_total_size_64bit(sizeof(u64)) + put_stats_size();
+	       2 * nla_total_size_64bit(sizeof(u64)) + put_stats_size() +
+	       put_framing_size();
 }
 
 /**
@@ -357,6 +364,41 @@ static int put_stats(struct sk_buff *skb, const struct mpa_conn_stats *st)
 		      -EMSGSIZE;
 }
 
+static int put_count(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, MPA_A_FRAMING_PAD);
+}
+
+static int put_framing_attrs(struct sk_buff *skb,
+			     const struct tcp_framing_info *f)
+{
+	return nla_put_u32(skb, MPA_A_FRAMING_MODE, f->mode) ?:
+	       nla_put_u32(skb, MPA_A_FRAMING_FLAGS, f->flags) ?:
+	       nla_put_u32(skb, MPA_A_FRAMING_EMSS, f->emss) ?:
+	       nla_put_u32(skb, MPA_A_FRAMING_SEND_INTERVAL,
+			   f->send_interval) ?:
+	       nla_put_u32(skb, MPA_A_FRAMING_RECV_INTERVAL,
+			   f->recv_interval) ?:
+	       put_count(skb, MPA_A_FRAMING_TX_PDUS, f->tx_pdus) ?:
+	       put_count(skb, MPA_A_FRAMING_TX_FRAMES, f->tx_frames) ?:
+	       put_count(skb, MPA_A_FRAMING_TX_PIECES, f->tx_pieces) ?:
+	       put_count(skb, MPA_A_FRAMING_EMSS_CHANGES, f->emss_changes) ?:
+	       put_count(skb, MPA_A_FRAMING_RX_FRAMES, f->rx_frames) ?:
+	       put_count(skb, MPA_A_FRAMING_RX_ALIGNED, f->rx_aligned) ?:
+	       put_count(skb, MPA_A_FRAMING_RX_UNALIGNED, f->rx_unaligned);
+}
+
+static int put_framing(struct sk_buff *skb, const struct mpa_conn_view *v)
+{
+	struct nlattr *nest;
+
+	if (!v->framed)
+		return 0;
+	nest = nla_nest_start(skb, MPA_A_CONN_FRAMING);
+	return nest ? put_nest_end(skb, nest, put_framing_attrs(skb, &v->framing)) :
+		      -EMSGSIZE;
+}
+
 /**
  * mpa_put_conn - put a connection
  * @skb: message
@@ -374,7 +416,7 @@ int mpa_put_conn(struct sk_buff *skb, const struct net *net,
 	if (!nest)
 		return -EMSGSIZE;
 	ret = put_conn_identity(skb, net, v) ?: put_conn_state(skb, v) ?:
-	      put_stats(skb, &v->stats);
+	      put_stats(skb, &v->stats) ?: put_framing(skb, v);
 	return put_nest_end(skb, nest, ret);
 }
 

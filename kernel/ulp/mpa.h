@@ -37,6 +37,7 @@
 
 struct mpa_conn;
 struct mpa_rx;
+struct tcp_framing_info;
 
 /* RFC 5044 section 8: why a stream or its receiving half has ended. */
 enum mpa_error {
@@ -68,6 +69,8 @@ enum mpa_error {
  *	After errors from -ECONNRESET on the owner must close TCP. @res holds
  *	what was understood and may be NULL on malformed frames. A failed
  *	startup calls only @reply, not @ended.
+ * @framing: what to show of another framing than that of MPA. Without the lock, and
+ *	only as long as the socket exists. Returns whether there is one. Optional.
  * @ulpdu: a ULPDU of @len bytes has arrived and was verified; read it with
  *	mpa_rx_read(). Returns 0; -EAGAIN: the ULPDU stays, @ulpdu is called with
  *	it again, and nothing behind it is received until then, not even the end
@@ -114,6 +117,8 @@ struct mpa_ops {
 	void (*reply)(struct mpa_conn *conn, int status,
 		      const struct mpa_result *res, const void *pd,
 		      u32 pd_len);
+	bool (*framing)(const struct mpa_conn *conn,
+			struct tcp_framing_info *info);
 	int (*ulpdu)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len);
 	bool (*early)(struct mpa_conn *conn, struct mpa_rx *rx, u32 len,
 		      u32 end);

@@ -8,6 +8,7 @@
 #define MPA_ULP_NETLINK_H
 
 #include <linux/mpa_netlink.h>
+#include <linux/tcp_framing.h>
 #include <linux/types.h>
 #include <net/net_namespace.h>
 
@@ -36,6 +37,8 @@
  * @term_sent: layer << 12 | type << 8 | code, and %MPA_TERM_VALID; 0: none
  * @term_received: likewise
  * @stats: counters
+ * @framed: another framing than that of MPA is set; @framing is valid
+ * @framing: that
  * @busy: read without the lock: numbers may be inconsistent
  */
 struct mpa_conn_view {
@@ -60,6 +63,8 @@ struct mpa_conn_view {
 	u32 term_sent;
 	u32 term_received;
 	struct mpa_conn_stats stats;
+	bool framed;
+	struct tcp_framing_info framing;
 	bool busy;
 };
 

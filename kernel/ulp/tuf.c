@@ -242,3 +242,37 @@ void mpa_tuf_ended(struct mpa_usock *us, u8 code, int err)
 	WRITE_ONCE(us->tuf.recv_ended, true);
 	mpa_usock_wake(us);
 }
+
+/**
+ * mpa_tuf_fill_info - %TCP_FRAMING_INFO
+ * @us: the socket; without its lock the numbers may be inconsistent
+ * @info: set
+ */
+void mpa_tuf_fill_info(const struct mpa_usock *us,
+		       struct tcp_framing_info *info)
+{
+	/* Race with inet_diag, which only displays it. */
+	const struct mpa_tuf tuf = data_race(us->tuf);
+	struct mpa_conn_stats st;
+
+	mpa_conn_stats(us->conn, &st);
+	*info = (struct tcp_framing_info){
+		.mode = tuf.mode,
+		.flags = (tuf.no_pack ? 0 : TCP_FRAMING_F_PACK) |
+			 (tuf.emergency ? TCP_FRAMING_F_EMERGENCY : 0) |
+			 (tuf.peer_keyed ? TCP_FRAMING_F_RECV_KEY : 0) |
+			 (tuf.recv_ended && us->err ?
+			  TCP_FRAMING_F_RECV_ENDED : 0),
+		.emss = tuf.send == TCP_FRAMING_SEND_ALIGN ?
+			mpa_tuf_align_max(tuf.emss, false) : tuf.emss,
+		.send_interval = tuf.marks.interval,
+		.recv_interval = tuf.recv_interval,
+		.tx_pdus = tuf.tx_pdus,
+		.tx_frames = tuf.tx_frames,
+		.tx_pieces = tuf.tx_pieces,
+		.emss_changes = tuf.emss_changes,
+		.rx_frames = tuf.recv ? st.rx_fpdus : 0,
+		.rx_aligned = st.rx_aligned,
+		.rx_unaligned = st.rx_unaligned,
+	};
+}

@@ -13,6 +13,8 @@ int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode);
 void mpa_tuf_apply(struct mpa_usock *us);
 void mpa_tuf_set_recv_interval(struct mpa_usock *us, u32 interval);
 void mpa_tuf_ended(struct mpa_usock *us, u8 code, int err);
+void mpa_tuf_fill_info(const struct mpa_usock *us,
+		       struct tcp_framing_info *info);
 bool mpa_tuf_tracks_nodelay(const struct mpa_usock *us);
 
 #endif /* MPA_ULP_TUF_H */

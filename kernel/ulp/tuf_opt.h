@@ -12,7 +12,5 @@ int mpa_tuf_setsockopt(struct mpa_usock *us, int name, sockptr_t val,
 		       unsigned int len);
 int mpa_tuf_getsockopt(struct mpa_usock *us, int name, char __user *val,
 		       int __user *len);
-void mpa_tuf_fill_info(const struct mpa_usock *us,
-		       struct tcp_framing_info *info);
 
 #endif /* MPA_ULP_TUF_OPT_H */

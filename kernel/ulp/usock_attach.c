@@ -122,7 +122,19 @@ static void usock_op_released(struct mpa_conn *conn)
 	queue_work(mpa_user_wq, &us->reap);
 }
 
+static bool usock_op_framing(const struct mpa_conn *conn,
+			     struct tcp_framing_info *info)
+{
+	const struct mpa_usock *us = mpa_priv(conn);
+
+	if (!READ_ONCE(us->tuf.mode))
+		return false;
+	mpa_tuf_fill_info(us, info);
+	return true;
+}
+
 const struct mpa_ops mpa_usock_stream_ops = {
+	.framing	= usock_op_framing,
 	.request	= usock_op_request,
 	.operational	= usock_op_operational,
 	.reply		= usock_op_reply,

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
+#include "tuf.h"
 #include "tuf_opt.h"
 #include "usock_opt.h"
 #include "usock_pend.h"

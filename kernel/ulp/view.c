@@ -229,6 +229,8 @@ static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 	};
 	if (conn->known)
 		v->res = conn->res;
+	if (conn->ops->framing)
+		v->framed = conn->ops->framing(conn, &v->framing);
 	mpa_addr_local(sk, &v->local);
 	view_addr_remote(sk, &v->remote);
 	if (!conn->sock)

@@ -447,6 +447,8 @@ enum mpa_conn_phase {
  * @MPA_A_CONN_RDMAP_EXTENSIONS: u32: 1: the messages of RFC 7306 are in use;
  *	part of the result of the startup exchange
  * @MPA_A_CONN_START_KEY: u32: 1: Start Keys were exchanged, not frames; likewise
+ * @MPA_A_CONN_FRAMING: nest of enum mpa_attr_framing; only if another framing than that of
+ *	MPA is set (linux/tcp_framing.h)
  */
 enum mpa_attr_conn {
 	MPA_A_CONN_UNSPEC		= 0,
@@ -489,10 +491,49 @@ enum mpa_attr_conn {
 	MPA_A_CONN_BUSY			= 37,
 	MPA_A_CONN_RDMAP_EXTENSIONS	= 38,
 	MPA_A_CONN_START_KEY		= 39,
+	MPA_A_CONN_FRAMING		= 40,
 
 	/* private: */
 	__MPA_A_CONN_MAX,
 	MPA_A_CONN_MAX			= __MPA_A_CONN_MAX - 1
+};
+
+/**
+ * enum mpa_attr_framing - a framing without startup, as &struct tcp_framing_info has it
+ * @MPA_A_FRAMING_UNSPEC: none
+ * @MPA_A_FRAMING_PAD: for alignment
+ * @MPA_A_FRAMING_MODE: u32, TCP_FRAMING_SEND_* and TCP_FRAMING_RECV_*
+ * @MPA_A_FRAMING_FLAGS: u32, TCP_FRAMING_F_*
+ * @MPA_A_FRAMING_EMSS: u32, bytes that can be sent without being divided
+ * @MPA_A_FRAMING_SEND_INTERVAL: u32, bytes from one marker sent to the next
+ * @MPA_A_FRAMING_RECV_INTERVAL: u32, bytes from one marker received to the next
+ * @MPA_A_FRAMING_TX_PDUS: u64, PDUs of the application
+ * @MPA_A_FRAMING_TX_FRAMES: u64, framing PDUs that carried them
+ * @MPA_A_FRAMING_TX_PIECES: u64, framing PDUs that were sent in pieces
+ * @MPA_A_FRAMING_EMSS_CHANGES: u64, changes of the EMSS
+ * @MPA_A_FRAMING_RX_FRAMES: u64, framing PDUs received, or runs of bytes
+ * @MPA_A_FRAMING_RX_ALIGNED: u64, framing PDUs that began a segment
+ * @MPA_A_FRAMING_RX_UNALIGNED: u64, framing PDUs that did not
+ */
+enum mpa_attr_framing {
+	MPA_A_FRAMING_UNSPEC		= 0,
+	MPA_A_FRAMING_PAD		= 1,
+	MPA_A_FRAMING_MODE		= 2,
+	MPA_A_FRAMING_FLAGS		= 3,
+	MPA_A_FRAMING_EMSS		= 4,
+	MPA_A_FRAMING_SEND_INTERVAL	= 5,
+	MPA_A_FRAMING_RECV_INTERVAL	= 6,
+	MPA_A_FRAMING_TX_PDUS		= 7,
+	MPA_A_FRAMING_TX_FRAMES		= 8,
+	MPA_A_FRAMING_TX_PIECES		= 9,
+	MPA_A_FRAMING_EMSS_CHANGES	= 10,
+	MPA_A_FRAMING_RX_FRAMES		= 11,
+	MPA_A_FRAMING_RX_ALIGNED	= 12,
+	MPA_A_FRAMING_RX_UNALIGNED	= 13,
+
+	/* private: */
+	__MPA_A_FRAMING_MAX,
+	MPA_A_FRAMING_MAX		= __MPA_A_FRAMING_MAX - 1
 };
 
 /**

@@ -506,6 +506,15 @@ TEST(Decode, connection_in_full_operation)
 		.u64(MPA_A_CONN_STATS_TX_FPDUS, 9)
 		.u64(MPA_A_CONN_STATS_RX_DROPPED, 10)
 		.end()
+		.begin(MPA_A_CONN_FRAMING)
+		.u32(MPA_A_FRAMING_MODE, 0x12)
+		.u32(MPA_A_FRAMING_FLAGS, 5)
+		.u32(MPA_A_FRAMING_EMSS, 1412)
+		.u32(MPA_A_FRAMING_SEND_INTERVAL, 2048)
+		.u32(MPA_A_FRAMING_RECV_INTERVAL, 512)
+		.u64(MPA_A_FRAMING_TX_PIECES, 11)
+		.u64(MPA_A_FRAMING_RX_UNALIGNED, 12)
+		.end()
 		.end();
 	wanted.id = 1;
 	wanted.owner = MPA_OWNER_DEVICE;
@@ -518,6 +527,9 @@ TEST(Decode, connection_in_full_operation)
 	wanted.term_sent = Terminate{2, 1, 0x42};
 	wanted.stats = {{MPA_A_CONN_STATS_TX_FPDUS, 9},
 			{MPA_A_CONN_STATS_RX_DROPPED, 10}};
+	wanted.framing = Framing{0x12, 5, 1412, 2048, 512,
+				 {{MPA_A_FRAMING_TX_PIECES, 11},
+				  {MPA_A_FRAMING_RX_UNALIGNED, 12}}};
 	EXPECT_EQ(codec::connection_of(message.get()), wanted);
 	const auto event = codec::event_of(message.get());
 

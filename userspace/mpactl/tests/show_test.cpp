@@ -94,6 +94,39 @@ TEST_F(Show, conn)
 )");
 }
 
+TEST_F(Show, conn_with_a_framing)
+{
+	auto &one = world.mpa_.connections_.back();
+
+	one.phase = MPA_PHASE_OPERATIONAL;
+	one.code.reset();
+	one.err.reset();
+	one.term_sent.reset();
+	one.initiator.reset();
+	one.framing = mpactl::Framing{TCP_FRAMING_SEND_MARKERS | TCP_FRAMING_RECV_ALIGN,
+			      TCP_FRAMING_F_EMERGENCY, 1420, 512, 2048,
+			      {{MPA_A_FRAMING_TX_PDUS, 7}, {MPA_A_FRAMING_RX_ALIGNED, 9}}};
+	EXPECT_EQ(world.output("conn show id 18"), R"(connection 18
+  owner            socket, user 1000
+  listener         4
+  inode            98765
+  local            [fd77::1]:7000
+  remote           [fd77::2]:50001
+  phase            operational
+  age              950 ms
+  sends            markers, every 512 bytes
+  receives         align
+  longest PDU      1420 bytes, emergency mode
+  key of the peer  not set
+  tx_pdus          7
+  rx_aligned       9
+)");
+	EXPECT_EQ(world.output("conn show id 18 -j"), R"([
+{"id":18,"owner":"socket","listen_id":4,"uid":1000,"inode":98765,"local":{"addr":"fd77::1","port":7000},"remote":{"addr":"fd77::2","port":50001},"phase":"operational","age_ms":950,"framing":{"send":"markers","receive":"align","emss":1420,"send_interval":512,"receive_interval":2048,"pack":false,"emergency":true,"receive_key":false,"receive_ended":false,"tx_pdus":7,"rx_aligned":9},"stats":{}}
+]
+)");
+}
+
 TEST_F(Show, stat)
 {
 	EXPECT_EQ(world.output("stat"), R"(namespace

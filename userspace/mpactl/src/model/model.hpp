@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <linux/mpa_netlink.h>
+#include <linux/tcp_framing.h>
 
 namespace mpactl {
 
@@ -145,6 +146,19 @@ struct Agreement {
 	bool operator==(const Agreement &) const = default;
 };
 
+// MPA_A_CONN_FRAMING: TUF, linux/tcp_framing.h.
+struct Framing {
+	std::uint32_t mode = 0;
+	std::uint32_t flags = 0;
+	std::uint32_t emss = 0;
+	std::uint32_t send_interval = 0;
+	std::uint32_t recv_interval = 0;
+	// By MPA_A_FRAMING_*, as far as the kernel has sent them.
+	std::vector<std::pair<unsigned int, std::uint64_t>> stats;
+
+	bool operator==(const Framing &) const = default;
+};
+
 // MPA_A_CONN_TERM_SENT and its kind.
 struct Terminate {
 	std::uint32_t layer = 0;
@@ -175,6 +189,8 @@ struct Connection {
 	std::uint64_t age_ms = 0;
 	// Absent before full operation.
 	std::optional<Agreement> agreed;
+	// Only if it is not that of MPA.
+	std::optional<Framing> framing;
 	std::optional<std::uint32_t> mulpdu;
 	std::optional<std::uint32_t> emss;
 	std::optional<std::uint32_t> code;

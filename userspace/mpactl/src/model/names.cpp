@@ -73,6 +73,30 @@ const std::vector<Word> stats_words = {
 	{MPA_A_CONN_STATS_RX_TOO_SOON, "rx_too_soon"},
 };
 
+// The modes of one direction.
+const std::vector<Word> framing_send_words = {
+	{0, "plain"},
+	{TCP_FRAMING_SEND_ATOMIC, "atomic"},
+	{TCP_FRAMING_SEND_ALIGN, "align"},
+	{TCP_FRAMING_SEND_MARKERS, "markers"},
+};
+
+const std::vector<Word> framing_receive_words = {
+	{0, "plain"},
+	{TCP_FRAMING_RECV_ALIGN, "align"},
+	{TCP_FRAMING_RECV_MARKERS, "markers"},
+};
+
+const std::vector<Word> framing_stats_words = {
+	{MPA_A_FRAMING_TX_PDUS, "tx_pdus"},
+	{MPA_A_FRAMING_TX_FRAMES, "tx_frames"},
+	{MPA_A_FRAMING_TX_PIECES, "tx_pieces"},
+	{MPA_A_FRAMING_EMSS_CHANGES, "emss_changes"},
+	{MPA_A_FRAMING_RX_FRAMES, "rx_frames"},
+	{MPA_A_FRAMING_RX_ALIGNED, "rx_aligned"},
+	{MPA_A_FRAMING_RX_UNALIGNED, "rx_unaligned"},
+};
+
 std::string word_for(const std::vector<Word> &words, std::uint32_t number)
 {
 	for (const auto &word : words)

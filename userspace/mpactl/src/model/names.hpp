@@ -26,6 +26,9 @@ extern const std::vector<Word> rtr_words;
 extern const std::vector<Word> code_words;
 extern const std::vector<Word> failure_words;
 extern const std::vector<Word> stats_words;
+extern const std::vector<Word> framing_send_words;
+extern const std::vector<Word> framing_receive_words;
+extern const std::vector<Word> framing_stats_words;
 
 // The word, or the number if it is unknown, as with a later kernel.
 std::string word_for(const std::vector<Word> &words, std::uint32_t number);

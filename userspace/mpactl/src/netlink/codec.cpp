@@ -228,6 +228,22 @@ Agreement agreement_in(const Attributes &conn)
 		.start_key = conn.flag(MPA_A_CONN_START_KEY)};
 }
 
+Framing framing_in(const nlattr *nest)
+{
+	const Attributes framing(nest);
+	Framing one{.mode = framing.u32(MPA_A_FRAMING_MODE),
+		    .flags = framing.u32(MPA_A_FRAMING_FLAGS),
+		    .emss = framing.u32(MPA_A_FRAMING_EMSS),
+		    .send_interval = framing.u32(MPA_A_FRAMING_SEND_INTERVAL),
+		    .recv_interval = framing.u32(MPA_A_FRAMING_RECV_INTERVAL),
+		    .stats = {}};
+
+	for (int type = MPA_A_FRAMING_TX_PDUS; type <= MPA_A_FRAMING_MAX; type++)
+		if (const auto value = framing.maybe_u64(type))
+			one.stats.emplace_back(type, *value);
+	return one;
+}
+
 // In the order of enum mpa_attr_conn_stats.
 std::vector<std::pair<unsigned int, std::uint64_t>> stats_in(const nlattr *nest)
 {
@@ -262,6 +278,7 @@ Connection connection_in(const nlattr *nest)
 		.initiator = {},
 		.age_ms = conn.maybe_u64(MPA_A_CONN_AGE).value_or(0),
 		.agreed = {},
+		.framing = {},
 		.mulpdu = conn.maybe_u32(MPA_A_CONN_MULPDU),
 		.emss = conn.maybe_u32(MPA_A_CONN_EMSS),
 		.code = conn.maybe_u32(MPA_A_CONN_CODE),
@@ -274,6 +291,8 @@ Connection connection_in(const nlattr *nest)
 		one.initiator = conn.flag(MPA_A_CONN_INITIATOR);
 	if (conn.has(MPA_A_CONN_REVISION))
 		one.agreed = agreement_in(conn);
+	if (conn.has(MPA_A_CONN_FRAMING))
+		one.framing = framing_in(conn[MPA_A_CONN_FRAMING]);
 	if (conn.has(MPA_A_CONN_STATS))
 		one.stats = stats_in(conn[MPA_A_CONN_STATS]);
 	return one;

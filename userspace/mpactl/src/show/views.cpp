@@ -277,6 +277,48 @@ void ListenerTable::text(Text &to) const
 
 // --- connections ----------------------------------------------------------------
 
+namespace {
+
+constexpr std::uint32_t framing_send_modes =
+	TCP_FRAMING_SEND_ATOMIC | TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_SEND_MARKERS;
+constexpr std::uint32_t framing_receive_modes =
+	TCP_FRAMING_RECV_ALIGN | TCP_FRAMING_RECV_MARKERS;
+
+std::string send_mode(const Framing &framing)
+{
+	return word_for(framing_send_words, framing.mode & framing_send_modes);
+}
+
+std::string receive_mode(const Framing &framing)
+{
+	return word_for(framing_receive_words, framing.mode & framing_receive_modes);
+}
+
+Json framing_json(const Framing &framing)
+{
+	Json json{{"send", send_mode(framing)},
+		  {"receive", receive_mode(framing)},
+		  {"emss", framing.emss},
+		  {"send_interval", framing.send_interval},
+		  {"receive_interval", framing.recv_interval},
+		  {"pack", bool(framing.flags & TCP_FRAMING_F_PACK)},
+		  {"emergency", bool(framing.flags & TCP_FRAMING_F_EMERGENCY)},
+		  {"receive_key", bool(framing.flags & TCP_FRAMING_F_RECV_KEY)},
+		  {"receive_ended", bool(framing.flags & TCP_FRAMING_F_RECV_ENDED)}};
+
+	for (const auto &[type, value] : framing.stats)
+		json[word_for(framing_stats_words, type)] = value;
+	return json;
+}
+
+// A mode, and what belongs to it.
+std::string framing_text(const std::string &mode, std::uint32_t interval)
+{
+	return mode == "markers" ? fmt::format("{}, every {} bytes", mode, interval) : mode;
+}
+
+} // namespace
+
 Json connection_json(const Connection &connection, const DeviceNames &names)
 {
 	Json json{{"id", connection.id},
@@ -298,6 +340,8 @@ Json connection_json(const Connection &connection, const DeviceNames &names)
 		put_agreed(json, *connection.agreed);
 	put(json, "mulpdu", connection.mulpdu);
 	put(json, "emss", connection.emss);
+	if (connection.framing)
+		json["framing"] = framing_json(*connection.framing);
 	put_end(json, connection);
 	for (const auto &[type, value] : connection.stats)
 		stats[word_for(stats_words, type)] = value;
@@ -392,6 +436,22 @@ void ConnectionDetails::add_agreed(std::vector<Field> &fields) const
 		fields.push_back({"extensions", {"RFC 7306"}});
 }
 
+void ConnectionDetails::add_framing(std::vector<Field> &fields) const
+{
+	const auto &framing = *connection_.framing;
+
+	fields.push_back({"sends", {framing_text(send_mode(framing), framing.send_interval)}});
+	fields.push_back({"receives",
+			  {framing_text(receive_mode(framing), framing.recv_interval)}});
+	fields.push_back({"longest PDU", {fmt::format("{} bytes{}", framing.emss,
+						      framing.flags & TCP_FRAMING_F_EMERGENCY ?
+							      ", emergency mode" : "")}});
+	if (receive_mode(framing) == "align" && !(framing.flags & TCP_FRAMING_F_RECV_KEY))
+		fields.push_back({"key of the peer", {"not set", Style::warn}});
+	for (const auto &[type, value] : framing.stats)
+		fields.push_back({word_for(framing_stats_words, type), number_cell(value)});
+}
+
 void ConnectionDetails::add_end(std::vector<Field> &fields) const
 {
 	if (const auto end = end_text(connection_); !end.empty())
@@ -423,7 +483,9 @@ void ConnectionDetails::text(Text &to) const
 	fields.push_back({"age", {age_text(one.age_ms)}});
 	if (one.agreed)
 		add_agreed(fields);
-	if (one.mulpdu)
+	if (one.framing)
+		add_framing(fields);
+	else if (one.mulpdu)
 		fields.push_back({"MULPDU", {fmt::format("{} bytes", *one.mulpdu)}});
 	if (one.emss)
 		fields.push_back({"EMSS", {fmt::format("{} bytes", *one.emss)}});

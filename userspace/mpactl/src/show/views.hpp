@@ -101,6 +101,7 @@ public:
 
 private:
 	void add_agreed(std::vector<Field> &fields) const;
+	void add_framing(std::vector<Field> &fields) const;
 	void add_end(std::vector<Field> &fields) const;
 
 	Connection connection_;
