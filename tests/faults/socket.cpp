@@ -5,6 +5,7 @@
 #include "net.hpp"
 
 #include <fcntl.h>
+#include <linux/tcp_framing.h>
 #include <netinet/tcp.h>
 
 using namespace harness;
@@ -170,6 +171,88 @@ CASE("socket: an accepted socket has the last message of its listener")
 			   "bytes of the last message");
 			is(std::string(text), "go on", "last message");
 		}
+		return error;
+	});
+}
+
+namespace {
+
+void tuf_option(int fd, int name, int value)
+{
+	must_call(::setsockopt(fd, SOL_TCP, name, &value, sizeof(value)), "option of TUF");
+}
+
+// As send_one(), with a framing without startup: near sends, far receives.
+int tuf_send_one(int send, int receive, std::size_t size, bool emergency = false)
+{
+	Attached both;
+	const int near = both.near.fd(), far = both.far.fd();
+	const Bytes first = pattern(size, 1), second = pattern(50, 2);
+	std::byte key[TCP_FRAMING_KEY_LEN];
+	socklen_t key_size = sizeof(key);
+
+	must_call(::getsockopt(near, SOL_TCP, TCP_FRAMING_SEND_KEY, key, &key_size), "key");
+	must_call(::setsockopt(far, SOL_TCP, TCP_FRAMING_RECV_KEY, key, key_size), "key");
+	tuf_option(near, TCP_FRAMING_PACK_PDUS, 0);
+	tuf_option(near, TCP_FRAMING_EMERGENCY, emergency);
+	tuf_option(near, TCP_FRAMING_MODE, send);
+	tuf_option(far, TCP_FRAMING_MODE, receive);
+	const int error = with_fault([&] {
+		return ::send(near, first.data(), first.size(), MSG_NOSIGNAL) < 0 ? errno : 0;
+	});
+
+	must_call(::send(near, second.data(), second.size(), MSG_NOSIGNAL), "the next one");
+	const Bytes want = error ? second : first + second;
+	Bytes got(want.size());
+	for (std::size_t at = 0; at < got.size();)
+		at += must_call(::recv(far, got.data() + at, got.size() - at, 0), "receive");
+	yes(got == want, "bytes");
+	return error;
+}
+
+} // namespace
+
+CASE("socket: a framing PDU is sent completely or not at all")
+{
+	each_allocation([] {
+		return tuf_send_one(TCP_FRAMING_SEND_ALIGN, TCP_FRAMING_RECV_ALIGN, 1412);
+	});
+}
+
+CASE("socket: a PDU in marker mode is sent completely or not at all")
+{
+	each_allocation([] {
+		return tuf_send_one(TCP_FRAMING_SEND_MARKERS, TCP_FRAMING_RECV_MARKERS, 30000);
+	});
+}
+
+CASE("socket: a PDU in pieces is sent completely or not at all")
+{
+	const auto route = [](const char *metric) {
+		const std::string text = "ip -n h1 route replace 10.77.0.0/24 dev eth0 proto "
+					 "kernel scope link src 10.77.0.1 ";
+
+		is(std::system((text + metric).c_str()), 0, "change the route");
+	};
+
+	route("mtu lock 560");
+	each_allocation([] {
+		return tuf_send_one(TCP_FRAMING_SEND_ALIGN, TCP_FRAMING_RECV_ALIGN, 512, true);
+	});
+	route("");
+}
+
+CASE("socket: a direction is framed, or stays as it was")
+{
+	each_allocation([] {
+		Attached both;
+		const int mode = TCP_FRAMING_SEND_ATOMIC | TCP_FRAMING_RECV_MARKERS;
+		const int error = with_fault([&] {
+			return ::setsockopt(both.near.fd(), SOL_TCP, TCP_FRAMING_MODE, &mode,
+					    sizeof(mode)) ? errno : 0;
+		});
+
+		must_call(::send(both.near.fd(), "x", 1, MSG_NOSIGNAL), "send");
 		return error;
 	});
 }

@@ -11,6 +11,8 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/tcp_framing.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -356,6 +358,7 @@ struct Diag {
 	std::string name;
 	std::optional<mpa_sock_info> info;
 	std::optional<mpa_sock_stats> stats;
+	std::optional<tcp_framing_info> framing;
 };
 
 template <typename T> std::optional<T> taken(const char *data, std::size_t size)
@@ -421,6 +424,8 @@ Diag diag_of(std::uint64_t cookie)
 					diag.info = taken<mpa_sock_info>(data, size);
 				if (type == MPA_DIAG_STATS)
 					diag.stats = taken<mpa_sock_stats>(data, size);
+				if (type == MPA_DIAG_FRAMING)
+					diag.framing = taken<tcp_framing_info>(data, size);
 			};
 			const auto ulp = [&](int type, const char *data, std::size_t size) {
 				if (type == INET_ULP_INFO_NAME)
@@ -461,6 +466,18 @@ CASE("diag: netlink reports the same as the options")
 	is(diag.name, "mpa", "name");
 	yes(diag.info && mpa::from_kernel(*diag.info).state == mpa::state::streaming,
 	    "streaming mode");
+	yes(!diag.framing, "no other framing");
+
+	const int mode = TCP_FRAMING_SEND_ALIGN;
+	tcp_framing_info info{};
+	socklen_t size = sizeof(info);
+	must_call(::setsockopt(streaming.near.fd(), SOL_TCP, TCP_FRAMING_MODE, &mode,
+			       sizeof(mode)), "mode");
+	must_call(::getsockopt(streaming.near.fd(), SOL_TCP, TCP_FRAMING_INFO, &info, &size),
+		  "info");
+	diag = diag_of(cookie_of(streaming.near));
+	yes(diag.info && diag.info->state == MPA_STATE_FRAMED, "state");
+	yes(diag.framing && !std::memcmp(&*diag.framing, &info, sizeof(info)), "framing");
 }
 
 CASE("diag: sockets that come and go during a dump")

@@ -101,6 +101,7 @@ tuf_mtu_changes() {
 	sleep 1
 	tuf_path_mtu 592
 	sleep 3
+	ip netns exec h1 "$socket_bin/mpactl" --json conn > "$LAB_OUT/tuf-conn.json"
 	tuf_path_mtu 1500
 }
 
@@ -113,6 +114,9 @@ tuf_path() {
 	lab_in r tc qdisc add dev far root netem rate 20mbit
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes 20000000 --max 500" tuf_mtu_changes
+	lab_check "mpactl shows the framing of each direction" grep -qE \
+		'"framing":\{"send":"align","receive":"align","emss":(504|532),' \
+		"$LAB_OUT/tuf-conn.json"
 	tuf_path_mtu 592
 	tuf_pair "emergency mode" 10.79.2.2 \
 		"--ours --send align --recv plain --max 512 --emergency 1 --bytes 200000" \
