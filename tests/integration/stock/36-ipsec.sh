@@ -57,6 +57,9 @@ for size in 64 65535; do
 done
 perf_pair h1 h2 ib_write_bw 65536 20
 lab_true "packets were protected" "$(protected) > 100"
+before=$(protected)
+socket_cases 'startkey: after a dialogue' 'tuf: every pair*' 'tuf: markers at*'
+lab_true "those of the older framings, too" "$(protected) > before + 500"
 
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -S 4096
 lab_check "server listens" lab_wait_listen h2 7174 60
