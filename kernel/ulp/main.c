@@ -33,8 +33,12 @@ static bool ulp_is_users(const struct sock *sk)
 static bool ulp_may_attach(const struct sock *sk)
 {
 	/* An owner in the kernel attaches when it is connected. */
-	if (sk->sk_state == TCP_LISTEN || sk->sk_state == TCP_CLOSE)
+	if (sk->sk_state == TCP_LISTEN)
 		return ulp_is_users(sk);
+	/* Not one whose connection has ended. */
+	if (sk->sk_state == TCP_CLOSE)
+		return ulp_is_users(sk) &&
+		       sk->sk_socket->state == SS_UNCONNECTED;
 	return sk->sk_state == TCP_ESTABLISHED ||
 	       sk->sk_state == TCP_CLOSE_WAIT;
 }

@@ -298,7 +298,8 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 	usock_take_config(us, cfg);
 	mpa_set_config(us->conn, cfg);
 	usock_set_user_data(sk, us->conn);
-	if (sk->sk_state == TCP_LISTEN || sk->sk_state == TCP_CLOSE) {
+	if (sk->sk_state == TCP_LISTEN ||
+	    sk->sk_socket->state == SS_UNCONNECTED) {
 		us->phase = sk->sk_state == TCP_LISTEN ? MPA_USOCK_LISTENER :
 							 MPA_USOCK_UNCONNECTED;
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
