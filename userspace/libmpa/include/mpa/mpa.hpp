@@ -25,34 +25,11 @@
 #include <span>
 #include <string_view>
 
-#include <fcntl.h>
 #include <linux/mpa.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include "result.hpp"
+#include "endpoint.hpp"
 
 namespace mpa {
-
-using const_buffer = std::span<const std::byte>;
-using buffer = std::span<std::byte>;
-
-// The characters of a text as bytes, without a closing zero.
-inline const_buffer bytes(std::string_view text) noexcept
-{
-	return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-// Bytes as text, for printing.
-inline std::string_view text(const_buffer data) noexcept
-{
-	return {reinterpret_cast<const char *>(data.data()), data.size()};
-}
 
 // Longest private data of a frame (RFC 5044 section 7.1.1). Revision 2 uses 4
 // bytes of it (RFC 6581 section 4).
@@ -62,36 +39,6 @@ inline constexpr std::size_t last_message_max = 4096;
 // Longest ULPDU that a peer may send (RFC 5044 section 3 leaves room for the
 // rest of its FPDU): a buffer of this size never truncates.
 inline constexpr std::size_t ulpdu_max = 64768;
-
-// Owns a file descriptor and closes it.
-class descriptor {
-public:
-	descriptor() noexcept = default;
-	explicit descriptor(int fd) noexcept : fd_(fd) {}
-	descriptor(descriptor &&other) noexcept : fd_(other.release()) {}
-	~descriptor() { reset(); }
-
-	descriptor &operator=(descriptor &&other) noexcept
-	{
-		if (this != &other)
-			reset(other.release());
-		return *this;
-	}
-
-	int get() const noexcept { return fd_; }
-	explicit operator bool() const noexcept { return fd_ >= 0; }
-	int release() noexcept { return std::exchange(fd_, -1); }
-
-	void reset(int fd = -1) noexcept
-	{
-		if (fd_ >= 0)
-			::close(fd_);
-		fd_ = fd;
-	}
-
-private:
-	int fd_ = -1;
-};
 
 enum class role : std::uint8_t {
 	none = MPA_ROLE_NONE,
@@ -311,33 +258,6 @@ private:
 using private_data = short_bytes<private_data_max>;
 using last_message = short_bytes<last_message_max>;
 
-// Flags of sending. SIGPIPE is never raised.
-enum class send_flags : int {
-	none = 0,
-	dont_wait = MSG_DONTWAIT,
-	more = MSG_MORE, // pack it with the ULPDUs that follow
-};
-
-enum class receive_flags : int {
-	none = 0,
-	dont_wait = MSG_DONTWAIT,
-	peek = MSG_PEEK,
-	// Report the true length of a ULPDU that is cut. Not to be used while
-	// the socket is ordinary TCP, where the flag discards bytes.
-	true_length = MSG_TRUNC,
-};
-
-constexpr send_flags operator|(send_flags a, send_flags b) noexcept
-{
-	return static_cast<send_flags>(static_cast<int>(a) | static_cast<int>(b));
-}
-
-constexpr receive_flags operator|(receive_flags a, receive_flags b) noexcept
-{
-	return static_cast<receive_flags>(static_cast<int>(a) |
-					  static_cast<int>(b));
-}
-
 // Result of one receive.
 struct received {
 	std::size_t size = 0;	 // bytes now in the buffer
@@ -349,20 +269,9 @@ struct received {
 	bool operator==(const received &) const = default;
 };
 
-// A time limit as poll(2) takes it, in milliseconds: negative means no limit;
-// INT_MAX, 24 days, is used for anything longer.
-constexpr int poll_time(std::chrono::milliseconds limit) noexcept
-{
-	return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(
-		limit.count(), -1, std::numeric_limits<int>::max()));
-}
-
-// How many ULPDUs send_batch() or another system call handles at once.
-inline constexpr std::size_t batch_max = 64;
-
-// An MPA socket. One thread may send while another receives; the kernel
-// serializes the calls.
-class socket {
+// An MPA socket. Sending, waiting, closing and the descriptor itself are those of
+// endpoint.hpp. A message is a ULPDU; an empty one is valid.
+class socket : public endpoint {
 public:
 	socket() noexcept = default;
 
@@ -371,27 +280,24 @@ public:
 	// module mpa, or may not load it for us. The TCP socket is closed then.
 	static result<socket> attach(descriptor tcp) noexcept
 	{
-		if (::setsockopt(tcp.get(), SOL_TCP, TCP_ULP, "mpa", 3))
-			return last_error();
-		return socket(std::move(tcp));
+		auto fd = attached(std::move(tcp));
+
+		if (!fd)
+			return fd.error();
+		return socket(*std::move(fd));
 	}
 
 	// Takes a socket that is attached already: accepted from a listening
 	// one, inherited, or passed from another process. An error if it is not
 	// attached.
-	static result<socket> adopt(descriptor attached) noexcept
+	static result<socket> adopt(descriptor fd) noexcept
 	{
-		socket taken(std::move(attached));
+		socket taken(std::move(fd));
 
 		if (auto known = taken.info(); !known)
 			return known.error();
 		return taken;
 	}
-
-	int fd() const noexcept { return fd_.get(); }
-	explicit operator bool() const noexcept { return bool(fd_); }
-	descriptor release() noexcept { return std::move(fd_); }
-	void close() noexcept { fd_.reset(); }
 
 	// --- before the start -------------------------------------------------
 
@@ -456,12 +362,11 @@ public:
 	// The next connection of a listening socket. flags: SOCK_NONBLOCK or 0.
 	result<socket> accept_connection(int flags = 0) noexcept
 	{
-		descriptor fd(::accept4(fd_.get(), nullptr, nullptr,
-					flags | SOCK_CLOEXEC));
+		auto fd = accepted(flags);
 
 		if (!fd)
-			return last_error();
-		return socket(std::move(fd));
+			return fd.error();
+		return socket(*std::move(fd));
 	}
 
 	// Answers a Request. invalid_argument: none is waiting.
@@ -491,87 +396,22 @@ public:
 
 	// --- full operation ----------------------------------------------------
 
-	// Sends one ULPDU of at most mulpdu() bytes; an empty ULPDU is valid
-	// too. message_size: it is longer, nothing was sent.
-	result<void> send(const_buffer ulpdu, send_flags flags = {}) noexcept
-	{
-		const ssize_t sent = ::send(fd_.get(), ulpdu.data(), ulpdu.size(),
-					    static_cast<int>(flags) | MSG_NOSIGNAL);
-
-		return sent < 0 ? last_error() : std::error_code{};
-	}
-
-	// Likewise, from several buffers.
-	result<void> send_parts(std::span<const iovec> parts,
-				send_flags flags = {}) noexcept
-	{
-		msghdr message{};
-
-		message.msg_iov = const_cast<iovec *>(parts.data());
-		message.msg_iovlen = parts.size();
-		const ssize_t sent =
-			::sendmsg(fd_.get(), &message,
-				  static_cast<int>(flags) | MSG_NOSIGNAL);
-
-		return sent < 0 ? last_error() : std::error_code{};
-	}
-
-	// Sends ULPDUs packed into as few segments as they fill. Returns how
-	// many were sent if at least one was. The error that stopped the next
-	// one is returned by the next call.
-	result<std::size_t> send_batch(std::span<const const_buffer> ulpdus,
-				       send_flags flags = {}) noexcept
-	{
-		std::size_t done = 0;
-
-		while (done < ulpdus.size()) {
-			const auto some = ulpdus.subspan(done).first(
-				std::min(ulpdus.size() - done, batch_max));
-			const bool last = done + some.size() == ulpdus.size();
-			const auto sent = send_some(
-				some, last ? flags : flags | send_flags::more);
-
-			if (!sent)
-				return done ? result(done) : sent;
-			done += *sent;
-			if (*sent < some.size())
-				break;
-		}
-		return done;
-	}
-
 	// Receives one ULPDU. bad_message: a CRC is wrong; protocol_error: a
 	// Marker or length is wrong; connection_aborted: the peer ended within
 	// an FPDU. Each of these is returned again by every later call.
 	result<received> receive(buffer into, receive_flags flags = {}) noexcept
 	{
-		iovec part{into.data(), into.size()};
-		msghdr message{};
+		const auto got = receive_message(into, flags);
 
-		message.msg_iov = &part;
-		message.msg_iovlen = 1;
-		const ssize_t got = ::recvmsg(fd_.get(), &message,
-					      static_cast<int>(flags));
-		if (got < 0)
-			return last_error();
-		const auto length = static_cast<std::size_t>(got);
+		if (!got)
+			return got.error();
 		return received{
-			.size = std::min(length, into.size()),
-			.length = length,
-			.truncated = (message.msg_flags & MSG_TRUNC) != 0,
-			.end = length == 0 && !(message.msg_flags & MSG_EOR) &&
-			       !(message.msg_flags & MSG_TRUNC),
+			.size = std::min(got->length, into.size()),
+			.length = got->length,
+			.truncated = (got->flags & MSG_TRUNC) != 0,
+			.end = got->length == 0 &&
+			       !(got->flags & (MSG_EOR | MSG_TRUNC)),
 		};
-	}
-
-	// Length of the next ULPDU in bytes; 0: there is none, or it is empty.
-	result<std::size_t> next_length() const noexcept
-	{
-		int length = 0;
-
-		if (::ioctl(fd_.get(), FIONREAD, &length))
-			return last_error();
-		return static_cast<std::size_t>(length);
 	}
 
 	// The longest ULPDU that can be sent now, in bytes. It follows the path
@@ -613,120 +453,35 @@ public:
 		return get<mpa_sock_stats>(MPA_SO_STATS);
 	}
 
-	result<void> set_blocking(bool on) noexcept
-	{
-		const int flags = ::fcntl(fd_.get(), F_GETFL);
-
-		if (flags < 0 ||
-		    ::fcntl(fd_.get(), F_SETFL,
-			    on ? flags & ~O_NONBLOCK : flags | O_NONBLOCK))
-			return last_error();
-		return {};
-	}
-
-	// Waits for poll(2) events and returns those that occurred; none if the
-	// time has passed. A negative time is no limit.
-	result<short> wait(short events,
-			   std::chrono::milliseconds limit =
-				   std::chrono::milliseconds(-1)) const noexcept
-	{
-		pollfd one{.fd = fd_.get(), .events = events, .revents = 0};
-
-		if (::poll(&one, 1, poll_time(limit)) < 0)
-			return last_error();
-		return one.revents;
-	}
-
-	// Fetches and clears the error that POLLERR announced, SO_ERROR; 0 if
-	// there is none.
-	std::error_code pending_error() noexcept
-	{
-		int error = 0;
-		socklen_t size = sizeof(error);
-
-		if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size))
-			return last_error();
-		return {error, std::generic_category()};
-	}
-
-	// Shuts down sending (SHUT_WR), receiving (SHUT_RD), or both.
-	result<void> shutdown(int how = SHUT_WR) noexcept
-	{
-		return ::shutdown(fd_.get(), how) ? last_error()
-						  : std::error_code{};
-	}
-
 private:
-	explicit socket(descriptor fd) noexcept : fd_(std::move(fd)) {}
-
-	result<void> set_raw(int option, const void *value,
-			     std::size_t size) noexcept
-	{
-		if (size > std::numeric_limits<int>::max())
-			return std::errc::message_size;
-		if (::setsockopt(fd_.get(), SOL_MPA, option, value,
-				 static_cast<socklen_t>(size)))
-			return last_error();
-		return {};
-	}
+	explicit socket(descriptor fd) noexcept : endpoint(std::move(fd)) {}
 
 	template <typename T> result<void> set(int option, const T &value) noexcept
 	{
-		return set_raw(option, &value, sizeof(value));
+		return set_value(SOL_MPA, option, value);
 	}
 
 	result<void> set_bytes(int option, const_buffer data) noexcept
 	{
-		return set_raw(option, data.data(), data.size());
+		return set_option(SOL_MPA, option, data);
 	}
 
-	// Fields that an older kernel does not fill in stay zero.
 	template <typename T> result<T> get(int option) const noexcept
 	{
-		T value{};
-		socklen_t size = sizeof(value);
-
-		if (::getsockopt(fd_.get(), SOL_MPA, option, &value, &size))
-			return last_error();
-		return value;
+		return get_value<T>(SOL_MPA, option);
 	}
 
 	template <std::size_t Max>
 	result<short_bytes<Max>> get_bytes(int option) const noexcept
 	{
 		short_bytes<Max> value;
-		socklen_t size = Max;
+		auto size = get_option(SOL_MPA, option, value.room());
 
-		if (::getsockopt(fd_.get(), SOL_MPA, option,
-				 value.room().data(), &size))
-			return last_error();
-		value.used(size);
+		if (!size)
+			return size.error();
+		value.used(*size);
 		return value;
 	}
-
-	// Sends at most batch_max of them in one system call.
-	result<std::size_t> send_some(std::span<const const_buffer> ulpdus,
-				      send_flags flags) noexcept
-	{
-		std::array<iovec, batch_max> parts;
-		std::array<mmsghdr, batch_max> messages{};
-
-		for (std::size_t n = 0; n < ulpdus.size(); n++) {
-			parts[n] = {const_cast<std::byte *>(ulpdus[n].data()),
-				    ulpdus[n].size()};
-			messages[n].msg_hdr.msg_iov = &parts[n];
-			messages[n].msg_hdr.msg_iovlen = 1;
-		}
-		const int sent = ::sendmmsg(
-			fd_.get(), messages.data(),
-			static_cast<unsigned int>(ulpdus.size()),
-			static_cast<int>(flags) | MSG_NOSIGNAL);
-		if (sent < 0)
-			return last_error();
-		return static_cast<std::size_t>(sent);
-	}
-
-	descriptor fd_;
 };
 
 // The meaning of an error of start(), send() or receive() on an MPA socket.
