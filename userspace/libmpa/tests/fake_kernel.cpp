@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include <linux/tcp_framing.h>
+
 using fake::kernel;
 
 extern "C" {
@@ -11,6 +13,10 @@ int __real_setsockopt(int, int, int, const void *, socklen_t);
 int __real_getsockopt(int, int, int, void *, socklen_t *);
 int __wrap_setsockopt(int, int, int, const void *, socklen_t);
 int __wrap_getsockopt(int, int, int, void *, socklen_t *);
+ssize_t __real_recvmsg(int, msghdr *, int);
+ssize_t __wrap_recvmsg(int, msghdr *, int);
+int __real_poll(pollfd *, nfds_t, int);
+int __wrap_poll(pollfd *, nfds_t, int);
 
 static bool ours(int level)
 {
@@ -47,13 +53,30 @@ int __wrap_getsockopt(int fd, int level, int option, void *value,
 	if (refused(level, option))
 		return -1;
 	const auto at = kernel().values.find(option);
-	if (level != SOL_MPA || at == kernel().values.end()) {
+	if (level != kernel().level_of(option) || at == kernel().values.end()) {
 		errno = ENOPROTOOPT;
 		return -1;
 	}
 	*size = std::min<socklen_t>(*size, at->second.size());
 	std::copy_n(at->second.data(), *size, static_cast<std::byte *>(value));
 	return 0;
+}
+
+ssize_t __wrap_recvmsg(int fd, msghdr *message, int flags)
+{
+	const ssize_t got = __real_recvmsg(fd, message, flags);
+
+	if (got >= 0)
+		message->msg_flags |= kernel().received_flags;
+	return got;
+}
+
+int __wrap_poll(pollfd *fds, nfds_t count, int timeout)
+{
+	if (kernel().events < 0)
+		return __real_poll(fds, count, timeout);
+	fds->revents = static_cast<short>(kernel().events);
+	return fds->revents != 0;
 }
 }
 
@@ -66,16 +89,18 @@ Kernel &kernel()
 	return one;
 }
 
-Pair::Pair()
+int Kernel::level_of(int option)
+{
+	return option >= TCP_FRAMING_MODE ? SOL_TCP : SOL_MPA;
+}
+
+std::pair<mpa::descriptor, mpa::descriptor> connected()
 {
 	int fds[2];
 
-	kernel() = {};
 	if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		throw std::runtime_error("socketpair");
-	peer.reset(fds[1]);
-	socket = mpa::socket::attach(mpa::descriptor(fds[0])).value();
-	kernel().set.clear();
+	return {mpa::descriptor(fds[0]), mpa::descriptor(fds[1])};
 }
 
 } // namespace fake

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// A fake kernel that knows only the options of MPA sockets: it records the
-// calls and returns what the test has set. Data goes over an AF_UNIX socket
-// pair that keeps message boundaries.
+// A fake kernel that knows only the options of sockets with upper-layer protocol
+// "mpa": it records the calls and returns what the test has set. Data goes over an
+// AF_UNIX socket pair that keeps message boundaries.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,15 @@ struct Kernel {
 	// Errors by (level, option), for both directions; otherwise the values
 	// below.
 	std::map<std::pair<int, int>, int> errors;
-	// The values that getsockopt() returns, by option.
+	// The values that getsockopt() returns, by option. The numbers of both levels
+	// differ.
 	std::map<int, std::vector<std::byte>> values;
+	// The level that has an option.
+	static int level_of(int option);
+	// Flags that recvmsg() adds, as a real socket of AF_UNIX has none of them.
+	int received_flags = 0;
+	// Events that poll() reports instead of asking the socket; -1: it asks.
+	int events = -1;
 
 	template <typename T> void give(int option, const T &value)
 	{
@@ -43,11 +50,26 @@ struct Kernel {
 // The instance of the running test.
 Kernel &kernel();
 
-struct Pair {
-	Pair();
+// A socket of either kind, and the other end.
+template <typename Socket> struct PairOf {
+	PairOf();
 
-	mpa::socket socket;
+	Socket socket;
 	mpa::descriptor peer;
 };
+
+// Two connected descriptors.
+std::pair<mpa::descriptor, mpa::descriptor> connected();
+
+template <typename Socket> PairOf<Socket>::PairOf()
+{
+	kernel() = {};
+	auto [near, far] = connected();
+	peer = std::move(far);
+	socket = Socket::attach(std::move(near)).value();
+	kernel().set.clear();
+}
+
+using Pair = PairOf<mpa::socket>;
 
 } // namespace fake
