@@ -21,8 +21,8 @@ headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 export DESTDIR PREFIX
 
 .PHONY: all modules userspace install install-modules install-provider \
-	install-libmpa install-mpactl install-bench install-headers \
-	install-boot clean distclean help deb demo check check-all \
+	install-libmpa install-tcp-framing install-mpactl install-bench \
+	install-headers install-boot clean distclean help deb demo check check-all \
 	check-kernels coverage fuzz bench lab-shell deps
 .DEFAULT_GOAL := all
 
@@ -36,10 +36,11 @@ userspace:
 	$(MAKE) -C userspace/provider $(parallel)
 	$(MAKE) -C userspace/libmpa $(parallel)
 	$(MAKE) -C userspace/mpactl $(parallel)
+	$(MAKE) -C userspace/tcp-framing $(parallel)
 	$(MAKE) -C userspace/bench $(parallel)
 
-install: install-modules install-provider install-libmpa install-mpactl \
-	install-bench install-headers install-boot
+install: install-modules install-provider install-libmpa install-tcp-framing \
+	install-mpactl install-bench install-headers install-boot
 
 # Not kernel.release: Debian's headers name the upstream release there.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
@@ -58,6 +59,9 @@ install-provider: userspace
 
 install-libmpa: userspace
 	$(MAKE) -C userspace/libmpa install
+
+install-tcp-framing: userspace
+	$(MAKE) -C userspace/tcp-framing install
 
 install-mpactl: userspace
 	$(MAKE) -C userspace/mpactl install
@@ -134,10 +138,12 @@ help:
 	@echo 'Targets:'
 	@echo '  all (default)   modules and userspace'
 	@echo '  modules         mpa.ko and mpa_rnic.ko, at the top of this tree'
-	@echo '  userspace       the verbs provider, in build/lib; mpactl, mpa-nc,'
-	@echo '                  mpa-echo and mpa-bench, in build/bin'
+	@echo '  userspace       the verbs provider and libtcp-framing.so, in build/lib;'
+	@echo '                  mpactl, mpa-nc, mpa-echo, tcp-framing and mpa-bench, in'
+	@echo '                  build/bin'
 	@echo '  install         modules (extra/), provider, mpa.driver, mpactl and its'
-	@echo '                  completions, mpa-nc, mpa-bench, headers, manual pages,'
+	@echo '                  completions, mpa-nc, mpa-bench, tcp-framing and its'
+	@echo '                  library, headers, manual pages,'
 	@echo '                  and the files that restore devices at boot'
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
