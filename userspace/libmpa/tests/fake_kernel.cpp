@@ -13,6 +13,8 @@ int __real_setsockopt(int, int, int, const void *, socklen_t);
 int __real_getsockopt(int, int, int, void *, socklen_t *);
 int __wrap_setsockopt(int, int, int, const void *, socklen_t);
 int __wrap_getsockopt(int, int, int, void *, socklen_t *);
+ssize_t __real_send(int, const void *, size_t, int);
+ssize_t __wrap_send(int, const void *, size_t, int);
 ssize_t __real_recvmsg(int, msghdr *, int);
 ssize_t __wrap_recvmsg(int, msghdr *, int);
 int __real_poll(pollfd *, nfds_t, int);
@@ -23,11 +25,12 @@ static bool ours(int level)
 	return level == SOL_MPA || level == SOL_TCP;
 }
 
-static bool refused(int level, int option)
+static bool refused(const std::map<std::pair<int, int>, int> &errors, int level,
+		    int option)
 {
-	const auto at = kernel().errors.find({level, option});
+	const auto at = errors.find({level, option});
 
-	if (at == kernel().errors.end())
+	if (at == errors.end())
 		return false;
 	errno = at->second;
 	return true;
@@ -38,7 +41,8 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value,
 {
 	if (!ours(level))
 		return __real_setsockopt(fd, level, option, value, size);
-	if (refused(level, option))
+	if (refused(kernel().errors, level, option) ||
+	    refused(kernel().set_errors, level, option))
 		return -1;
 	const auto *first = static_cast<const std::byte *>(value);
 	kernel().set.push_back({level, option, {first, first + size}});
@@ -50,7 +54,7 @@ int __wrap_getsockopt(int fd, int level, int option, void *value,
 {
 	if (!ours(level))
 		return __real_getsockopt(fd, level, option, value, size);
-	if (refused(level, option))
+	if (refused(kernel().errors, level, option))
 		return -1;
 	const auto at = kernel().values.find(option);
 	if (level != kernel().level_of(option) || at == kernel().values.end()) {
@@ -60,6 +64,19 @@ int __wrap_getsockopt(int fd, int level, int option, void *value,
 	*size = std::min<socklen_t>(*size, at->second.size());
 	std::copy_n(at->second.data(), *size, static_cast<std::byte *>(value));
 	return 0;
+}
+
+ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
+{
+	const int error =
+		kernel().on_send
+			? kernel().on_send({static_cast<const std::byte *>(data), size})
+			: 0;
+
+	if (!error)
+		return __real_send(fd, data, size, flags);
+	errno = error;
+	return -1;
 }
 
 ssize_t __wrap_recvmsg(int fd, msghdr *message, int flags)

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,6 +30,8 @@ struct Kernel {
 	// Errors by (level, option), for both directions; otherwise the values
 	// below.
 	std::map<std::pair<int, int>, int> errors;
+	// Likewise, only of setsockopt().
+	std::map<std::pair<int, int>, int> set_errors;
 	// The values that getsockopt() returns, by option. The numbers of both levels
 	// differ.
 	std::map<int, std::vector<std::byte>> values;
@@ -36,6 +39,8 @@ struct Kernel {
 	static int level_of(int option);
 	// Flags that recvmsg() adds, as a real socket of AF_UNIX has none of them.
 	int received_flags = 0;
+	// Asked before each send(): the error that it ends with, 0: none.
+	std::function<int(mpa::const_buffer)> on_send;
 	// Events that poll() reports instead of asking the socket; -1: it asks.
 	int events = -1;
 

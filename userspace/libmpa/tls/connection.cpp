@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+// OpenSSL reads from and writes to memory; what it has written is cut at the headers of
+// its records, each of which is one call of the socket.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <mpa/tls.hpp>
+#include <openssl/err.h>
+#include <openssl/obj_mac.h>
+#include <openssl/ssl.h>
+
+#include "error.hpp"
+#include "records.hpp"
+
+namespace mpa::tls {
+
+namespace {
+
+// The bytes that encryption adds to a plaintext.
+// TLS 1.3: header, type of the content, tag (RFC 8446 section 5.2).
+constexpr std::uint32_t overhead_13 = record_header_size + 1 + 16;
+// TLS 1.2: header, explicit nonce, tag (RFC 5288 section 3).
+constexpr std::uint32_t overhead_12 = record_header_size + 8 + 16;
+// TLS 1.2 with ChaCha20-Poly1305: its nonce is implicit (RFC 7905 section 2).
+constexpr std::uint32_t overhead_12_chacha = record_header_size + 16;
+// OpenSSL does not make fragments smaller than this.
+constexpr std::uint32_t fragment_min = 512;
+// How often the EMSS may change while a segment is sent.
+constexpr int most_tries = 8;
+
+struct ssl_deleter {
+	void operator()(SSL *one) const noexcept { ::SSL_free(one); }
+};
+using owned_ssl = std::unique_ptr<SSL, ssl_deleter>;
+
+struct stack_deleter {
+	void operator()(STACK_OF(SSL_CIPHER) *one) const noexcept
+	{
+		sk_SSL_CIPHER_free(one);
+	}
+};
+using ciphers = std::unique_ptr<STACK_OF(SSL_CIPHER), stack_deleter>;
+
+bool later(std::error_code error) noexcept
+{
+	return error == std::errc::resource_unavailable_try_again ||
+	       error == std::errc::operation_would_block ||
+	       error == std::errc::interrupted;
+}
+
+// The names of the suites with authenticated encryption that the application allows,
+// in its order, separated by colons.
+struct suites {
+	std::string tls12, tls13;
+};
+
+suites usable_suites(const SSL *ssl)
+{
+	const STACK_OF(SSL_CIPHER) *all = ::SSL_get_ciphers(ssl);
+	suites found;
+
+	for (int n = 0; n < sk_SSL_CIPHER_num(all); n++) {
+		const SSL_CIPHER *one = sk_SSL_CIPHER_value(all, n);
+		const bool tls13 =
+			::SSL_CIPHER_get_protocol_id(one) >> 8 == 0x13;
+		std::string &to = tls13 ? found.tls13 : found.tls12;
+
+		if (!::SSL_CIPHER_is_aead(one))
+			continue;
+		to += (to.empty() ? "" : ":") + std::string(::SSL_CIPHER_get_name(one));
+	}
+	return found;
+}
+
+bool restrict_suites(SSL *ssl)
+{
+	const auto found = usable_suites(ssl);
+	int least = ::SSL_get_min_proto_version(ssl);
+
+	least = std::max(least, TLS1_2_VERSION);
+	if (found.tls12.empty())
+		least = TLS1_3_VERSION;
+	if (found.tls12.empty() && found.tls13.empty()) {
+		ERR_raise(ERR_LIB_SSL, SSL_R_NO_CIPHERS_AVAILABLE);
+		return false;
+	}
+	return ::SSL_set_min_proto_version(ssl, least) &&
+	       (found.tls12.empty() ||
+		::SSL_set_cipher_list(ssl, found.tls12.c_str())) &&
+	       ::SSL_set_ciphersuites(ssl, found.tls13.c_str());
+}
+
+// What makes a record another length than its plaintext suggests is off.
+bool prepare(SSL *ssl)
+{
+	BIO *in = ::BIO_new(::BIO_s_mem()), *out = ::BIO_new(::BIO_s_mem());
+
+	if (!in || !out) {
+		::BIO_free(in);
+		::BIO_free(out);
+		return false;
+	}
+	// -1: an empty one is not the end of the stream.
+	BIO_set_mem_eof_return(in, -1);
+	::SSL_set_bio(ssl, in, out);
+	::SSL_set_options(ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+	::SSL_clear_options(ssl, SSL_OP_ENABLE_KTLS);
+	// The buffer of writes follows the size of fragments only if it is released.
+	// A read that wants more has read all that it was given.
+	SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+	::SSL_set_record_padding_callback(ssl, nullptr);
+	return ::SSL_set_block_padding(ssl, 0) && SSL_set_max_pipelines(ssl, 1) &&
+	       restrict_suites(ssl);
+}
+
+} // namespace
+
+class connection::state {
+public:
+	state(framing::socket link, owned_ssl ssl) noexcept
+		: link_(std::move(link)), ssl_(std::move(ssl))
+	{
+	}
+
+	result<void> handshake();
+	result<void> send(const_buffer plaintext, send_flags flags);
+	result<received> receive(buffer into);
+	result<void> update_key(bool of_peer_too);
+	result<void> close();
+	result<void> flush(bool more);
+
+	result<std::uint32_t> emss()
+	{
+		auto known = look_at_emss();
+
+		return known ? result(limit()) : known.error();
+	}
+
+	framing::socket link_;
+	owned_ssl ssl_;
+	records out_;
+	tls::stats stats_;
+	bool pack_ = false;
+
+private:
+	std::uint32_t overhead() const noexcept;
+	std::uint32_t limit() const noexcept;
+	result<void> look_at_emss();
+	result<void> send_next(bool &cut);
+	void drain();
+	result<void> fill();
+	result<void> settle();
+
+	std::uint32_t emss_ = 0;
+};
+
+// --- sizes -----------------------------------------------------------------------------
+
+std::uint32_t connection::state::overhead() const noexcept
+{
+	const SSL_CIPHER *used = ::SSL_get_current_cipher(ssl_.get());
+
+	if (!used || ::SSL_in_init(ssl_.get()))
+		return overhead_12;
+	if (::SSL_version(ssl_.get()) == TLS1_3_VERSION)
+		return overhead_13;
+	return ::SSL_CIPHER_get_cipher_nid(used) == NID_chacha20_poly1305
+		       ? overhead_12_chacha
+		       : overhead_12;
+}
+
+std::uint32_t connection::state::limit() const noexcept
+{
+	const SSL_SESSION *session = ::SSL_get_session(ssl_.get());
+	// RFC 6066 section 4: 1 is 512 bytes, each following number twice as many.
+	const unsigned asked =
+		session ? ::SSL_SESSION_get_max_fragment_length(session) : 0;
+	const std::uint32_t most = asked ? 256u << asked : plaintext_max;
+
+	return emss_ > overhead() ? std::min(emss_ - overhead(), most) : 0;
+}
+
+// A record of the handshake is a fragment of this length, too.
+result<void> connection::state::look_at_emss()
+{
+	const auto got = link_.emss();
+
+	if (!got)
+		return got.error();
+	emss_ = *got;
+	const std::uint32_t fragment = std::max(limit(), fragment_min);
+
+	// The latter follows the former down, but not up.
+	SSL_set_max_send_fragment(ssl_.get(), fragment);
+	SSL_set_split_send_fragment(ssl_.get(), fragment);
+	return {};
+}
+
+// --- sending ---------------------------------------------------------------------------
+
+// Takes what OpenSSL has written.
+void connection::state::drain()
+{
+	BIO *from = ::SSL_get_wbio(ssl_.get());
+	char *data = nullptr;
+	const long size = BIO_get_mem_data(from, &data);
+
+	if (size <= 0)
+		return;
+	out_.append(std::as_bytes(std::span(data, static_cast<std::size_t>(size))));
+	BIO_reset(from);
+}
+
+// Sends the bytes of one segment. cut: the record that they are of is longer than the
+// EMSS.
+result<void> connection::state::send_next(bool &cut)
+{
+	result<void> sent;
+
+	// The socket refuses what is too long, and once what would fit, to tell that the
+	// EMSS has risen.
+	for (int tries = 0; tries < most_tries; tries++) {
+		auto next = out_.next(emss_, pack_);
+
+		if (cut)
+			next = next.first(std::min<std::size_t>(next.size(), emss_));
+		sent = link_.send(next);
+		if (sent) {
+			stats_.sent_segments++;
+			stats_.sent_records += out_.sent(next.size());
+			cut = out_.within_record();
+			return {};
+		}
+		if (sent.error() != std::errc::message_size)
+			return sent;
+		if (auto known = look_at_emss(); !known)
+			return known;
+		if (emss_ == 0)
+			return sent;
+		if (!cut && out_.next(emss_, pack_).size() > emss_) {
+			cut = true;
+			stats_.sent_in_pieces++;
+		}
+	}
+	return sent;
+}
+
+// Sends the records that wait; more: as long as one does not fill a segment, they may
+// wait.
+result<void> connection::state::flush(bool more)
+{
+	bool cut = out_.within_record();
+
+	if (!emss_)
+		if (auto known = look_at_emss(); !known)
+			return known;
+	while (!out_.empty() && !(more && pack_ && out_.size() < emss_))
+		if (auto sent = send_next(cut); !sent)
+			return sent;
+	return {};
+}
+
+// What was encrypted is taken: whether it can be sent at once does not matter.
+result<void> connection::state::settle()
+{
+	drain();
+	auto sent = flush(false);
+
+	return later(sent.error()) ? result<void>() : sent;
+}
+
+result<void> connection::state::send(const_buffer plaintext, send_flags flags)
+{
+	const bool more = static_cast<int>(flags) & MSG_MORE;
+	std::size_t written = 0;
+
+	if (plaintext.empty())
+		return std::errc::invalid_argument;
+	if (auto sent = flush(pack_); !sent)
+		return sent;
+	if (plaintext.size() > limit())
+		if (auto known = look_at_emss(); !known)
+			return known;
+	if (plaintext.size() > limit())
+		return std::errc::message_size;
+	::ERR_clear_error();
+	if (!::SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written))
+		return openssl_error();
+	drain();
+	auto sent = flush(more);
+	return later(sent.error()) ? result<void>() : sent;
+}
+
+// --- receiving -------------------------------------------------------------------------
+
+// Gives OpenSSL what has arrived; waits for it if the socket does.
+result<void> connection::state::fill()
+{
+	std::array<std::byte, 18432> room;
+	const auto got = link_.receive(room);
+
+	if (!got)
+		return got.error();
+	if (got->end)
+		return std::errc::connection_aborted;
+	const int kept = ::BIO_write(::SSL_get_rbio(ssl_.get()), room.data(),
+				     static_cast<int>(got->size));
+	return kept == static_cast<int>(got->size)
+		       ? result<void>()
+		       : std::errc::not_enough_memory;
+}
+
+result<received> connection::state::receive(buffer into)
+{
+	if (into.empty())
+		return std::errc::invalid_argument;
+	for (;;) {
+		std::size_t size = 0;
+
+		::ERR_clear_error();
+		const int ret = ::SSL_read_ex(ssl_.get(), into.data(), into.size(),
+					      &size);
+		const int why = ret ? SSL_ERROR_NONE : ::SSL_get_error(ssl_.get(), ret);
+		const auto error = why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL
+					   ? openssl_error()
+					   : std::error_code{};
+		// An answer to a change of keys, or an alert. If it cannot be sent,
+		// sending says so later.
+		(void)settle();
+		if (ret) {
+			const bool whole = ::SSL_pending(ssl_.get()) == 0;
+
+			stats_.received_records += whole;
+			return received{.size = size, .end_of_record = whole};
+		}
+		if (why == SSL_ERROR_ZERO_RETURN)
+			return received{.end = true};
+		if (error)
+			return error;
+		if (auto filled = fill(); !filled)
+			return filled.error();
+	}
+}
+
+// --- the rest ------------------------------------------------------------------------
+
+result<void> connection::state::handshake()
+{
+	for (;;) {
+		if (auto known = look_at_emss(); !known)
+			return known;
+		::ERR_clear_error();
+		const int ret = ::SSL_do_handshake(ssl_.get());
+		const int why = ::SSL_get_error(ssl_.get(), ret);
+		const auto error = why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL
+					   ? openssl_error()
+					   : std::error_code{};
+		drain();
+		auto sent = flush(false);
+		if (error)
+			return error;
+		if (!sent)
+			return sent;
+		// The limit is known now.
+		if (ret == 1)
+			return look_at_emss();
+		if (auto filled = fill(); !filled)
+			return filled;
+	}
+}
+
+result<void> connection::state::update_key(bool of_peer_too)
+{
+	::ERR_clear_error();
+	if (!::SSL_key_update(ssl_.get(), of_peer_too ? SSL_KEY_UPDATE_REQUESTED
+						      : SSL_KEY_UPDATE_NOT_REQUESTED) ||
+	    ::SSL_do_handshake(ssl_.get()) != 1)
+		return openssl_error();
+	return settle();
+}
+
+result<void> connection::state::close()
+{
+	::ERR_clear_error();
+	if (!(::SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) &&
+	    ::SSL_shutdown(ssl_.get()) < 0)
+		return openssl_error();
+	drain();
+	if (auto sent = flush(false); !sent)
+		return sent;
+	return link_.shutdown();
+}
+
+namespace {
+
+result<owned_ssl> make_ssl(framing::socket &link, const context &with)
+{
+	const auto modes = link.modes();
+
+	if (!modes)
+		return modes.error();
+	if (modes->receive != framing::receive::plain)
+		return std::errc::invalid_argument;
+	auto atomic = link.enable(framing::send::atomic, framing::receive::plain);
+	if (!atomic)
+		return atomic.error();
+	::ERR_clear_error();
+	owned_ssl ssl(::SSL_new(with.native()));
+	if (!ssl || !prepare(ssl.get()))
+		return openssl_error();
+	return ssl;
+}
+
+} // namespace
+
+result<connection> connection::client(framing::socket link, const context &with,
+				      const std::string &name)
+{
+	auto ssl = make_ssl(link, with);
+
+	if (!ssl)
+		return ssl.error();
+	::SSL_set_connect_state(ssl->get());
+	if (!name.empty() && (!SSL_set_tlsext_host_name(ssl->get(), name.c_str()) ||
+			      !::SSL_set1_host(ssl->get(), name.c_str())))
+		return openssl_error();
+	return connection(std::make_unique<state>(std::move(link), *std::move(ssl)));
+}
+
+result<connection> connection::server(framing::socket link, const context &with)
+{
+	auto ssl = make_ssl(link, with);
+
+	if (!ssl)
+		return ssl.error();
+	::SSL_set_accept_state(ssl->get());
+	return connection(std::make_unique<state>(std::move(link), *std::move(ssl)));
+}
+
+connection::connection(std::unique_ptr<state> made) noexcept : state_(std::move(made))
+{
+}
+
+connection::connection(connection &&) noexcept = default;
+connection &connection::operator=(connection &&) noexcept = default;
+connection::~connection() = default;
+
+result<void> connection::handshake()
+{
+	return state_->handshake();
+}
+
+result<void> connection::send(const_buffer plaintext, send_flags flags)
+{
+	return state_->send(plaintext, flags);
+}
+
+result<received> connection::receive(buffer into)
+{
+	return state_->receive(into);
+}
+
+result<std::uint32_t> connection::emss()
+{
+	return state_->emss();
+}
+
+void connection::pack(bool on) noexcept
+{
+	state_->pack_ = on;
+}
+
+result<void> connection::update_key(bool of_peer_too)
+{
+	return state_->update_key(of_peer_too);
+}
+
+bool connection::pending() const noexcept
+{
+	return !state_->out_.empty();
+}
+
+result<void> connection::flush()
+{
+	return state_->flush(false);
+}
+
+result<void> connection::close()
+{
+	return state_->close();
+}
+
+short connection::events() const noexcept
+{
+	return pending() ? POLLOUT : POLLIN;
+}
+
+enum version connection::version() const noexcept
+{
+	return ::SSL_in_init(state_->ssl_.get())
+		       ? version::none
+		       : static_cast<enum version>(::SSL_version(state_->ssl_.get()));
+}
+
+tls::stats connection::stats() const noexcept
+{
+	return state_->stats_;
+}
+
+framing::socket &connection::link() noexcept
+{
+	return state_->link_;
+}
+
+ssl_st *connection::native() noexcept
+{
+	return state_->ssl_.get();
+}
+
+} // namespace mpa::tls
