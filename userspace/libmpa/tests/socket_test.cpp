@@ -147,9 +147,9 @@ TEST(info, comes_from_the_kernel_field_by_field)
 
 TEST(names, every_state_has_one)
 {
-	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_PLAIN; value++)
+	for (int value = MPA_STATE_STREAMING; value <= MPA_STATE_FRAMED; value++)
 		EXPECT_NE(name(static_cast<mpa::state>(value)), "unknown");
-	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_PLAIN + 1)), "unknown");
+	EXPECT_EQ(name(static_cast<mpa::state>(MPA_STATE_FRAMED + 1)), "unknown");
 	EXPECT_EQ(name(mpa::state::failed), "failed");
 	EXPECT_EQ(name(mpa::state::replied), "a Reply waits");
 }

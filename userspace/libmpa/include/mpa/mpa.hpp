@@ -60,15 +60,17 @@ enum class state : std::uint8_t {
 	replied = MPA_STATE_REPLIED,
 	plain = MPA_STATE_PLAIN,
 	handed_over = MPA_STATE_HANDED_OVER,
+	framed = MPA_STATE_FRAMED, // see framing.hpp
 };
 
 inline std::string_view name(state value) noexcept
 {
-	constexpr std::array<std::string_view, 12> names{
+	constexpr std::array<std::string_view, 14> names{
 		"streaming", "listening", "waiting for the Reply",
 		"waiting for a Request", "a Request waits", "operational",
 		"receiving has ended", "rejected", "failed", "closed",
-		"a Reply waits", "ordinary TCP",
+		"a Reply waits", "ordinary TCP", "handed over",
+		"framed without MPA",
 	};
 	const auto index = static_cast<std::size_t>(value);
 
