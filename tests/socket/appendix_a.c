@@ -271,8 +271,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: appendix_a [--attach]\n");
 		return 2;
 	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	/* A wait for what does not come fails. */
-	alarm(60);
+	alarm(30);
 	for (sendMode = ATOMIC; sendMode <= MARKERS; sendMode++)
 		for (recvMode = ALIGN; recvMode <= MARKERS; recvMode++) {
 			run(sendMode, recvMode, true);
