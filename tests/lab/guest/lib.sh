@@ -127,6 +127,16 @@ lab_tick() {
 	read -r -t 0.1 -u "$lab_never" || true
 }
 
+# lab_seed: lets programs go on that wait for the kernel's random numbers. A virtual
+# machine may have none for a minute; tests need none that nobody can guess.
+lab_seed() {
+	lab_do "$PYTHON" -c '
+import fcntl, struct
+RNDADDENTROPY = 0x40085203
+with open("/dev/random", "wb") as pool:
+    fcntl.ioctl(pool, RNDADDENTROPY, struct.pack("ii64s", 512, 64, bytes(range(64))))'
+}
+
 # --- hosts ------------------------------------------------------------------
 
 # lab_hosts N [MTU]: network namespaces h1 .. hN. Two are joined by a veth pair, more

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks a capture of TLS whose records are segments: section 7.3.1 of
+draft-ietf-tsvwg-tcp-ulp-frame-00.
+
+Both directions are records of TLS. In that of libmpa-tls each segment, also a repeated one
+and those of the handshake, begins with the header of a record, and the lengths of its
+records add up to the segment.
+
+Exit status 0: everything is good. 1: something is not; the reason is on standard output.
+"""
+
+import argparse
+import struct
+import sys
+from collections import Counter
+
+sys.dont_write_bytecode = True
+from check_capture import Bad, known_flows  # noqa: E402
+
+HEADER = 5
+# Change of ciphers, alert, handshake, data of the application.
+TYPES = range(20, 24)
+
+
+def records_of(data):
+    """{offset: end} of the records of a stream."""
+    records, at = {}, 0
+    while at < len(data):
+        if len(data) - at < HEADER:
+            raise Bad(f"no header at offset {at}, the stream has {len(data)} bytes")
+        kind, version, length = struct.unpack(">BHH", data[at:at + HEADER])
+        if kind not in TYPES or version >> 8 != 3:
+            raise Bad(f"no header at offset {at}: {data[at:at + HEADER].hex()}")
+        records[at] = at + HEADER + length
+        at = records[at]
+    if at != len(data):
+        raise Bad(f"the last record ends {at - len(data)} bytes behind the stream")
+    return records
+
+
+def check_segments(flow, args, total):
+    records = records_of(flow.stream())
+    starts = {end: start for start, end in records.items()}
+    long = sorted(at for at, end in records.items() if end - at > args.above)
+    total["records"] += len(records)
+    for segment in flow.segments:
+        start, end = segment.offset, segment.offset + len(segment.payload)
+        if records.get(start) == end or (args.packed and start in records and end in starts):
+            total["whole segments"] += 1
+            continue
+        total["pieces"] += 1
+        # Of which record it is, wholly: alignment is back with the next.
+        mine = [at for at in long if at <= start and records[at] >= end]
+        if not args.above or not mine:
+            raise Bad(f"frame {segment.frame} is bytes {start}..{end}, which is no record, "
+                      f"nor a part of one above {args.above} bytes")
+
+
+def check(args):
+    reasons, total = [], Counter()
+    for stream, pair in known_flows(args.capture).items():
+        total["connections"] += 1
+        ends = dict(zip(("connects", "listens"), pair))
+        try:
+            check_segments(ends.pop(args.ours), args, total)
+            for flow in ends.values():
+                total["records of the peer"] += len(records_of(flow.stream()))
+        except (Bad, ValueError) as reason:
+            reasons.append(f"connection {stream}: {reason}")
+        total["segments after later ones"] += pair[args.ours == "listens"].behind()
+    wanted = {"connections": args.connections, "whole segments": args.whole,
+              "pieces": args.pieces, "segments after later ones": args.behind,
+              "records of the peer": args.connections}
+    for name, least in wanted.items():
+        if total[name] < least:
+            reasons.append(f"{name}: {total[name]}, wanted at least {least}")
+    return reasons, total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("capture")
+    parser.add_argument("--tls", action="store_true", help="for the caller")
+    parser.add_argument("--ours", choices=("connects", "listens"), required=True,
+                        help="the end with libmpa-tls")
+    parser.add_argument("--above", type=int, default=0, metavar="BYTES",
+                        help="records longer than this may be in pieces")
+    parser.add_argument("--packed", action="store_true",
+                        help="several records may share a segment")
+    for name in ("connections", "whole", "pieces", "behind"):
+        parser.add_argument(f"--{name}", type=int, default=0, help="at least so many")
+    args = parser.parse_args()
+    reasons, total = check(args)
+    print(", ".join(f"{value} {name}" for name, value in sorted(total.items())))
+    for reason in reasons:
+        print(reason)
+    return 1 if reasons or not total["connections"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
