@@ -143,17 +143,21 @@ tls_path_mtu() {
 }
 
 tls_mtu_changes() {
-	sleep 2
-	tls_path_mtu 1300
-	sleep 5
-	tls_path_mtu 1500
+	local _
+	for _ in 1 2 3; do
+		sleep 1
+		tls_path_mtu 1300
+		sleep 1
+		tls_path_mtu 1500
+		sleep 2
+	done
 }
 
 # Records that were encrypted before the path MTU falls leave in pieces; the next ones
 # are segments, and longer ones when it is back.
 tls_path() {
-	local version
-	tls_files 20000000 100000
+	local version pieces=0
+	tls_files 30000000 100000
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	lab_in r tc qdisc add dev far root netem rate 20mbit
 	capture_start tls-path h1 eth1
@@ -161,7 +165,9 @@ tls_path() {
 		tls_client "the path MTU changes" "$version" 10.79.2.2 0 tls_mtu_changes
 		lab_true "tls: TLS 1.$version: the EMSS has fallen and risen" \
 			"$(tls_count changes) >= 2"
+		pieces=$((pieces + $(tls_count pieces)))
 	done
+	lab_true "tls: records have left in pieces" "$pieces > 0"
 	# 1300 less the headers of IPv4 and TCP with time stamps, and room for SACK.
 	capture_check tls-path --tls --ours connects --connections 2 --whole 20000 \
 		--above 1220

@@ -56,6 +56,7 @@ public:
 	{
 		must(tls_.handshake(), "handshake");
 		must(tls_.link().set_blocking(false), "fcntl");
+		most_ = must(tls_.emss(), "EMSS");
 		while (sent_ < job_.input.size() || tls_.pending() ||
 		       received_ < job_.wanted) {
 			const bool more = sent_ < job_.input.size() || tls_.pending();
@@ -69,7 +70,7 @@ public:
 			if (!events)
 				throw std::runtime_error("nothing for 60 s");
 			if (events & POLLPRI)
-				must(tls_.emss(), "EMSS");
+				most_ = must(tls_.emss(), "EMSS");
 			if (events & (POLLIN | POLLHUP | POLLERR))
 				receive();
 			if (events & POLLOUT)
@@ -108,14 +109,15 @@ private:
 	{
 		for (int n = 0; n < 16 && sent_ < job_.input.size(); n++) {
 			const auto left = mpa::const_buffer(job_.input).subspan(sent_);
-			const auto most = must(tls_.emss(), "EMSS");
-			const auto next = left.first(std::min(left.size(), draw(most)));
+			const auto next = left.first(std::min(left.size(), draw(most_)));
 			const auto done = tls_.send(next);
 
 			if (later(done.error()))
 				return;
-			if (done.error() == std::errc::message_size)
+			if (done.error() == std::errc::message_size) {
+				most_ = must(tls_.emss(), "EMSS");
 				continue;
+			}
 			must(done, "send");
 			sent_ += next.size();
 			change_keys();
@@ -155,7 +157,7 @@ private:
 	tls::connection tls_;
 	Job job_;
 	std::vector<std::byte> room_ = std::vector<std::byte>(tls::plaintext_max);
-	std::size_t sent_ = 0, received_ = 0, changed_ = 0;
+	std::size_t most_ = 0, sent_ = 0, received_ = 0, changed_ = 0;
 	std::mt19937 random_{1};
 };
 
