@@ -42,6 +42,7 @@ static u32 segment_batch_max(const struct mpa_seg_view *v)
  * @v->mss. It is used unless @v->single is set, if @v->mss is a multiple of
  * four, no SACK is pending and, with @v->strict, nothing is unsent and the
  * batch fits both windows. A batch never needs more than one packet of TCP.
+ * With @v->lone FPDUs do not share segments, and a batch is one FPDU.
  *
  * @p->seg_len is a multiple of four. It is at least the length of an FPDU with
  * a ULPDU of %MPA_MULPDU_MIN bytes at any Marker phase, even if that is more
@@ -56,6 +57,7 @@ void mpa_seg_plan(const struct mpa_seg_view *v, struct mpa_seg_plan *p)
 	u32 safe = v->mss > v->sack_room ? v->mss - v->sack_room : 0;
 
 	p->segs = 1;
+	p->shared = v->lone ? 0 : ~0U;
 	if (v->mss >= shortest)
 		p->segs = max_t(u32, segment_batch_max(v), 1);
 	p->seg_len = p->segs > 1 ? v->mss : ALIGN_DOWN(safe, MPA_FPDU_ALIGN);

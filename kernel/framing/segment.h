@@ -18,6 +18,7 @@
  * @strict: the peer asked for Markers and so benefits from alignment: do not
  *	risk it
  * @single: use one segment per batch
+ * @lone: put one FPDU into a segment; only with @single
  * @packet: most bytes that TCP puts into one packet; of a batch that needs two
  *	packets it may accept only a part, cut anywhere. 0: no known limit
  * @unsent: bytes queued in TCP and not yet sent
@@ -30,6 +31,7 @@ struct mpa_seg_view {
 	bool sack_pending;
 	bool strict;
 	bool single;
+	bool lone;
 	u32 packet;
 	u32 unsent;
 	u32 window;
@@ -40,10 +42,13 @@ struct mpa_seg_view {
  * struct mpa_seg_plan - layout of the next batch
  * @seg_len: bytes of stream per segment; the EMSS of RFC 5044 section 4.5
  * @segs: most segments in the batch, at least 1
+ * @shared: mask of the bytes that an FPDU leaves of its segment: all ones, or 0
+ *	if no other FPDU may use them
  */
 struct mpa_seg_plan {
 	u32 seg_len;
 	u32 segs;
+	u32 shared;
 };
 
 enum {

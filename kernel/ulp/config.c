@@ -58,7 +58,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_HALF_OPEN_MAX] = { .min = 1, .max = 65536, .def = 128 },
 	[MPA_A_CONFIG_PACKING] = { .max = 1 },
 	[MPA_A_CONFIG_SEGMENTS] = {
-		.max = MPA_SEGMENTS_AUTO, .def = MPA_SEGMENTS_AUTO,
+		.max = MPA_SEGMENTS_LONE, .def = MPA_SEGMENTS_AUTO,
 	},
 	/* A client may send nothing for any time. */
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = { .max = TIMEOUT_MAX },
@@ -98,7 +98,8 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_REPLY_TIMEOUT] = "reply-timeout must be from 100 to 3600000 ms",
 	[MPA_A_CONFIG_HALF_OPEN_MAX] = "half-open-max must be from 1 to 65536",
 	[MPA_A_CONFIG_PACKING] = "packing must be 0 or 1",
-	[MPA_A_CONFIG_SEGMENTS] = "segments must be 0 (single) or 1 (auto)",
+	[MPA_A_CONFIG_SEGMENTS] =
+		"segments must be 0 (single), 1 (auto) or 2 (lone)",
 	[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] =
 		"first-fpdu-timeout must be from 0 (none) to 3600000 ms",
 	[MPA_A_CONFIG_CLOSE_TIMEOUT] = "close-timeout must be from 100 to 3600000 ms",

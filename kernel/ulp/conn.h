@@ -211,6 +211,7 @@ struct mpa_tuned {
  * @up: that was reported, and its end was not yet
  * @cause_known: @code and @err are set
  * @single: batches are one segment long
+ * @lone: and one FPDU; only with @single
  * @code: enum mpa_error: the first reason for which receiving ended
  * @err: error number for it, positive
  * @term_sent: first Terminate sent, as for mpa_set_terminate(); 0: none
@@ -293,6 +294,7 @@ struct mpa_conn {
 	bool up;
 	bool cause_known;
 	bool single;
+	bool lone;
 	u8 code;
 	int err;
 	u32 term_sent;

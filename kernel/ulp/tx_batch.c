@@ -348,7 +348,7 @@ int mpa_tx_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 								    stable);
 	if (ret < 0)
 		return ret;
-	conn->seg_left -= ret;
+	conn->seg_left = (conn->seg_left - ret) & conn->plan.shared;
 	s->fpdus++;
 	s->room = 0;
 	s->added = ret;

@@ -37,6 +37,7 @@ void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 		.sack_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack,
 		.strict = conn->tx.markers,
 		.single = conn->single,
+		.lone = conn->lone,
 		.packet = tx_packet_size(conn->sk),
 		.unsent = tp->write_seq - tp->snd_nxt,
 		.window = max(window, 0),

@@ -583,7 +583,8 @@ EXPORT_SYMBOL_NS_GPL(mpa_set_terminate, MPA_NS);
 void mpa_set_config(struct mpa_conn *conn, const struct mpa_config *cfg)
 {
 	mpa_assert_locked(conn);
-	conn->single = cfg->v[MPA_A_CONFIG_SEGMENTS] == MPA_SEGMENTS_SINGLE;
+	conn->single = cfg->v[MPA_A_CONFIG_SEGMENTS] != MPA_SEGMENTS_AUTO;
+	conn->lone = cfg->v[MPA_A_CONFIG_SEGMENTS] == MPA_SEGMENTS_LONE;
 	conn->first_timeout =
 		msecs_to_jiffies(cfg->v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT]);
 	conn->start_with = cfg->v[MPA_A_CONFIG_STARTUP];

@@ -315,6 +315,33 @@ static void segment__policy(struct kunit *test)
 	KUNIT_EXPECT_LT(test, st[1].tx_batches, 300);
 }
 
+/* One FPDU per call into TCP, however short, from one end only. */
+static void segment__lone(struct kunit *test)
+{
+	const struct room_case *c = test->param_value;
+	struct link_options lo = { .mss = c->mss };
+	struct fixture *fx = test->priv;
+	struct mpa_conn_stats st[NR_ENDS];
+	struct mpa_config cfg = {};
+	unsigned int i;
+
+	fx_direct(fx, &lo);
+	cfg.v[MPA_A_CONFIG_SEGMENTS] = MPA_SEGMENTS_LONE;
+	lock_sock(fx->end[0].sock->sk);
+	mpa_set_config(fx->end[0].conn, &cfg);
+	release_sock(fx->end[0].sock->sk);
+	establish(fx, c->markers);
+	exchange(fx, 300, packed_length);
+	for (i = 0; i < NR_ENDS; i++)
+		mpa_conn_stats(fx->end[i].conn, &st[i]);
+	KUNIT_EXPECT_EQ(test, st[0].tx_fpdus, 300);
+	KUNIT_EXPECT_EQ(test, st[0].tx_batches, 300);
+	KUNIT_EXPECT_EQ(test, st[1].tx_fpdus, 300);
+	/* The least room of 128 bytes is all that a short segment has. */
+	if (c->mss >= 536)
+		KUNIT_EXPECT_LT(test, st[1].tx_batches, 300);
+}
+
 /* The owner's information is accepted in each state of a stream. */
 static void view__owner_information(struct kunit *test)
 {
@@ -507,6 +534,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(segment__fewer_markers),
 	KUNIT_CASE_PARAM(sequence__wraps, wrap_gen_params),
 	KUNIT_CASE(segment__policy),
+	KUNIT_CASE_PARAM(segment__lone, room_gen_params),
 	KUNIT_CASE(view__owner_information),
 	KUNIT_CASE(node__inherits),
 	KUNIT_CASE(node__comes_and_goes),

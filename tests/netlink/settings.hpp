@@ -34,7 +34,7 @@ inline constexpr std::array settings{
 	Setting{MPA_A_CONFIG_REPLY_TIMEOUT, "reply-timeout", 100, 3600000, 30000},
 	Setting{MPA_A_CONFIG_HALF_OPEN_MAX, "half-open-max", 1, 65536, 128},
 	Setting{MPA_A_CONFIG_PACKING, "packing", 0, 1, 0, false},
-	Setting{MPA_A_CONFIG_SEGMENTS, "segments", 0, 1, 1},
+	Setting{MPA_A_CONFIG_SEGMENTS, "segments", 0, 2, 1},
 	Setting{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, "first-fpdu-timeout", 0, 3600000, 0},
 	Setting{MPA_A_CONFIG_CLOSE_TIMEOUT, "close-timeout", 100, 3600000, 1200000},
 	Setting{MPA_A_CONFIG_LINGER_MAX, "linger-max", 1, 65536, 8192},

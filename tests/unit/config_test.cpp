@@ -86,7 +86,7 @@ constexpr Bounds bounds[] = {
 	{ "reply timeout", MPA_A_CONFIG_REPLY_TIMEOUT, 100, 3600000, 30000 },
 	{ "half open max", MPA_A_CONFIG_HALF_OPEN_MAX, 1, 65536, 128 },
 	{ "packing", MPA_A_CONFIG_PACKING, 0, 1, 0 },
-	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, 1, 1 },
+	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, 2, 1 },
 	{ "first FPDU timeout", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 0, 3600000, 0 },
 	{ "close timeout", MPA_A_CONFIG_CLOSE_TIMEOUT, 100, 3600000, 1200000 },
 	{ "linger max", MPA_A_CONFIG_LINGER_MAX, 1, 65536, 8192 },
@@ -187,6 +187,7 @@ constexpr AtDevice at_device[] = {
 	{ "packing", MPA_A_CONFIG_PACKING, 1, false },
 	{ "no packing", MPA_A_CONFIG_PACKING, 0, false },
 	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, true },
+	{ "lone FPDUs", MPA_A_CONFIG_SEGMENTS, 2, true },
 	{ "first FPDU", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 1, true },
 	{ "markers", MPA_A_CONFIG_MARKERS, 1, true },
 	{ "no crc", MPA_A_CONFIG_CRC, 0, true },
@@ -230,7 +231,7 @@ TEST(mpa_config_refuse, reports_the_first_wrong_setting)
 
 	s.set |= bit(MPA_A_CONFIG_CRC) | bit(MPA_A_CONFIG_SEGMENTS);
 	s.v[MPA_A_CONFIG_CRC] = 1;
-	s.v[MPA_A_CONFIG_SEGMENTS] = 2;
+	s.v[MPA_A_CONFIG_SEGMENTS] = 3;
 	ASSERT_TRUE(refuse(s));
 	EXPECT_EQ(refuse(s)->attr, unsigned{MPA_A_CONFIG_ORD});
 }

@@ -28,17 +28,20 @@ TEST(mpa_seg_plan, invariants_for_random_views)
 			.sack_pending = random.one_in(3),
 			.strict = random.one_in(2),
 			.single = random.one_in(8),
+			.lone = random.one_in(2),
 			.packet = random.one_in(2) ? 0 :
 						     random.between(1, 70000),
 			.unsent = random.one_in(2) ? 0 : random.between(0, 99),
 			.window = random.between(0, 200000),
 			.cwnd = random.between(0, 100),
 		};
+		view.lone = view.lone && view.single;
 		auto plan = plan_for(view);
 		const mpa_tx_half worst = { 0, view.strict, true };
 
 		ASSERT_GE(plan.segs, 1u);
 		ASSERT_EQ(plan.seg_len % 4, 0u);
+		ASSERT_EQ(plan.shared, view.lone ? 0 : ~0u);
 		ASSERT_GE(mpa_ulpdu_fit(&worst, plan.seg_len), 128u);
 		ASSERT_LE(plan.seg_len, mpa_fpdu_len(&worst, MPA_MULPDU_MAX));
 		if (plan.segs > 1) {

@@ -908,6 +908,7 @@ struct vec_seg {
 	struct mpa_seg_view view;
 	u32 seg_len;
 	u32 segs;
+	bool alone;
 };
 
 /* A view at MTU 1500 with timestamps: SACK blocks can take 28 bytes. */
@@ -949,6 +950,12 @@ static const struct vec_seg vec_segs[] = {
 	  VEC_VIEW(.strict = true, .single = true, VEC_AMPLE), 1420, 1 },
 	{ "single, no room for options",
 	  { .mss = 1448, .single = true }, 1448, 1 },
+	{ "lone", VEC_VIEW(.single = true, .lone = true), 1420, 1, true },
+	{ "lone, strict",
+	  VEC_VIEW(.strict = true, .single = true, .lone = true, VEC_AMPLE),
+	  1420, 1, true },
+	{ "lone, a segment too short for any ULPDU",
+	  { .mss = 88, .single = true, .lone = true }, 136, 1, true },
 	/* Markers: no risk taken */
 	{ "strict, ample windows",
 	  VEC_VIEW(.strict = true, VEC_AMPLE), 1448, 45 },

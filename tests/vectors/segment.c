@@ -16,6 +16,7 @@ static void segment_plan(struct kunit *test)
 	mpa_seg_plan(&v->view, &plan);
 	KUNIT_EXPECT_EQ(test, plan.seg_len, v->seg_len);
 	KUNIT_EXPECT_EQ(test, plan.segs, v->segs);
+	KUNIT_EXPECT_EQ(test, plan.shared, v->alone ? 0 : ~0U);
 }
 
 static struct kunit_case segment_cases[] = {

@@ -276,10 +276,12 @@ enum mpa_config_rtr {
  * enum mpa_config_segments - layout of FPDUs in TCP segments
  * @MPA_SEGMENTS_SINGLE: one segment per call into TCP
  * @MPA_SEGMENTS_AUTO: as many as the connection's state and its peer allow
+ * @MPA_SEGMENTS_LONE: as @MPA_SEGMENTS_SINGLE, and FPDUs never share a segment
  */
 enum mpa_config_segments {
 	MPA_SEGMENTS_SINGLE	= 0,
 	MPA_SEGMENTS_AUTO	= 1,
+	MPA_SEGMENTS_LONE	= 2,
 };
 
 /**

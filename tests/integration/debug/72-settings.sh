@@ -79,7 +79,7 @@ wire_all() {
 
 # --- segments ------------------------------------------------------------------------
 
-# segments_run auto|single: how many DDP segments, and calls into TCP, a run of long
+# segments_run auto|single|lone: how many DDP segments, and calls into TCP, a run of long
 # messages takes.
 segments_run() {
 	local before
@@ -100,6 +100,9 @@ segments_all() {
 	# The ends of two messages may share a segment of TCP.
 	lab_true "single: a call for each segment" \
 		"$batches * 20 >= $segments * 19"
+	segments_run lone
+	lab_true "lone: a call for each segment, tails included" \
+		"$batches == $segments"
 	segments_run auto
 	lab_true "auto: many segments per call" "$batches * 4 < $segments"
 	device_set segments inherit mpa1

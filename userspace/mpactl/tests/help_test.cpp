@@ -45,7 +45,7 @@ const CommandHelp helps[] = {
 	  "ird NUMBER|inherit", "ord NUMBER|inherit",
 	  "startup-timeout TIME|inherit", "reply-timeout TIME|inherit",
 	  "half-open-max NUMBER|inherit", "packing off|on|inherit",
-	  "segments auto|single|inherit", "first-fpdu-timeout TIME|inherit",
+	  "segments auto|single|lone|inherit", "first-fpdu-timeout TIME|inherit",
 	  "close-timeout TIME|inherit", "linger-max NUMBER|inherit",
 	  "keepalive off|on|inherit", "user-qp-max NUMBER|inherit",
 	  "user-cq-max NUMBER|inherit", "user-mr-max NUMBER|inherit",

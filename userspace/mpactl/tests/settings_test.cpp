@@ -60,6 +60,7 @@ const Good good[] = {
 	{"packing", "on", 1},
 	{"segments", "single", MPA_SEGMENTS_SINGLE},
 	{"segments", "auto", MPA_SEGMENTS_AUTO},
+	{"segments", "lone", MPA_SEGMENTS_LONE},
 	{"first-fpdu-timeout", "0", 0, "0ms"},
 	{"first-fpdu-timeout", "8s", 8000},
 	{"close-timeout", "20min", 1200000},

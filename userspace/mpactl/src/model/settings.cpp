@@ -46,6 +46,7 @@ std::vector<Setting> make_table()
 	const std::vector<Word> segments_words = {
 		{MPA_SEGMENTS_AUTO, "auto"},
 		{MPA_SEGMENTS_SINGLE, "single"},
+		{MPA_SEGMENTS_LONE, "lone"},
 	};
 	const std::vector<Word> extensions_words = {
 		{MPA_RDMAP_EXTENSIONS_OFF, "off"},
@@ -85,8 +86,9 @@ std::vector<Setting> make_table()
 		 "maximum number of peers of a listener that have not sent a Request"},
 		{MPA_A_CONFIG_PACKING, Kind::toggle, "packing", "packing", 0, 1,
 		 toggle_words, "delay small ULPDUs of sockets to send them together"},
-		{MPA_A_CONFIG_SEGMENTS, Kind::word, "segments", "segments", 0, 1,
-		 segments_words, "number of TCP segments that are passed to TCP in one call"},
+		{MPA_A_CONFIG_SEGMENTS, Kind::word, "segments", "segments", 0, 2,
+		 segments_words,
+		 "TCP segments passed to TCP in one call; lone: one, with one FPDU"},
 		{MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, Kind::duration,
 		 "first-fpdu-timeout", "first_fpdu_timeout", 0, 3600000, {},
 		 "time limit for the first FPDU, for Responders; 0: no limit"},
