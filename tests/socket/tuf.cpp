@@ -381,7 +381,7 @@ CASE("tuf: MPA and TUF exclude each other")
 
 	enable(near, TCP_FRAMING_RECV_MARKERS);
 	is(err(both.near.start(mpa::role::initiator)), EINVAL, "start");
-	state_is(both.near, mpa::state(13));
+	state_is(both.near, mpa::state::framed);
 	begin(both.far, mpa::role::responder);
 	is(err_of(set(both.far.fd(), TCP_FRAMING_MODE, TCP_FRAMING_SEND_ALIGN)), EBUSY, "mode");
 
