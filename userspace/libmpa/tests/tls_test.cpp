@@ -21,6 +21,7 @@
 
 #include "fake_kernel.hpp"
 #include "tls/records.hpp"
+#include "tls_model.hpp"
 
 namespace {
 
@@ -213,8 +214,9 @@ struct Link {
 	}
 
 	Link(bool server, const Context &peers, std::uint32_t emss,
-	     const tls::context &with)
-		: wire(emss), peer(::SSL_new(peers.get())), ours(attach(server, with))
+	     const tls::context &with, const tls::markers *markers = nullptr)
+		: wire(emss), peer(::SSL_new(peers.get())),
+		  ours(attach(server, with, markers))
 	{
 		::SSL_set_fd(peer.get(), far.get());
 		std::thread other([this, server] {
@@ -225,12 +227,20 @@ struct Link {
 		other.join();
 	}
 
-	tls::connection attach(bool server, const tls::context &with)
+	tls::connection attach(bool server, const tls::context &with,
+			       const tls::markers *markers)
 	{
 		auto [near, end] = tcp_pair();
 		auto link = mpa::framing::socket::attach(std::move(near)).value();
 
 		far = std::move(end);
+		if (markers)
+			return server ? tls::connection::server(std::move(link), with,
+								*markers)
+						.value()
+				      : tls::connection::client(std::move(link), with, "",
+								*markers)
+						.value();
 		return server ? tls::connection::server(std::move(link), with).value()
 			      : tls::connection::client(std::move(link), with).value();
 	}
@@ -760,6 +770,165 @@ TEST(TlsSizes, the_peer_may_ask_for_short_records)
 	EXPECT_EQ(link.peer_reads(), text_of(1024));
 	EXPECT_EQ(link.ours.send(mpa::bytes(text_of(1025))).error(),
 		  std::errc::message_size);
+}
+
+// --- marker mode, section 7.3.2 ------------------------------------------------------------
+
+struct Marked : Link {
+	explicit Marked(bool server, std::uint32_t interval = 512)
+		: Marked(server, tls::markers{.records = 1000, .plaintext = interval})
+	{
+	}
+
+	Marked(bool server, const tls::markers &intervals)
+		: Link(server, peer_context(!server, tls13), 1420, our_context(server),
+		       &intervals)
+	{
+	}
+
+	// What the peer has received, markers and all.
+	model::Bytes peer_stream(std::size_t size)
+	{
+		model::Bytes all;
+
+		while (all.size() < size) {
+			const auto text = peer_reads();
+			const auto bytes = mpa::bytes(text);
+
+			if (text.empty())
+				break;
+			all.insert(all.end(), bytes.begin(), bytes.end());
+		}
+		return all;
+	}
+};
+
+TEST(TlsMarked, the_kernel_marks_records)
+{
+	Marked link(false);
+	const auto &set = kernel().set;
+	const auto is = [](const fake::Call &call, int option, int value) {
+		int had = 0;
+
+		std::memcpy(&had, call.value.data(), sizeof(had));
+		return call.option == option && had == value;
+	};
+
+	// Behind TCP_ULP.
+	ASSERT_EQ(set.size(), 4u);
+	EXPECT_TRUE(is(set[1], TCP_FRAMING_SEND_INTERVAL, 1000));
+	EXPECT_TRUE(is(set[2], TCP_FRAMING_RECV_INTERVAL, 1000));
+	EXPECT_TRUE(is(set[3], TCP_FRAMING_MODE,
+		       TCP_FRAMING_SEND_MARKERS | TCP_FRAMING_RECV_MARKERS));
+}
+
+TEST(TlsMarked, the_plaintext_has_markers)
+{
+	for (const bool server : {false, true}) {
+		Marked link(server);
+		const model::Lengths pdus{1, 507, 508, 509, 2000, 3, 30000};
+		const auto want = model::marked(pdus, 512);
+		std::size_t at = 0;
+
+		ASSERT_TRUE(link.done) << link.done.error().message();
+		link.wire.emss = 65528;
+		link.wire.segments.clear();
+		for (const auto length : pdus) {
+			ASSERT_TRUE(link.ours.send(model::payload(at, length)));
+			at += length;
+		}
+		EXPECT_EQ(link.peer_stream(want.size()), want);
+		// The longest one is two records.
+		EXPECT_EQ(link.wire.segments.size(), pdus.size() + 1);
+		for (const auto &segment : link.wire.segments)
+			EXPECT_EQ(records_in(segment), 1);
+	}
+}
+
+TEST(TlsMarked, receiving_removes_them)
+{
+	for (const bool server : {false, true}) {
+		Marked link(server);
+		const model::Lengths pdus{600, 1000, 509, 20, 2000};
+		const auto stream = model::marked(pdus, 512);
+		model::Bytes all, room(50000);
+		std::vector<std::size_t> ends;
+
+		for (std::size_t at = 0; at < stream.size(); at += 700)
+			ASSERT_GT(::SSL_write(link.peer.get(), stream.data() + at,
+					      static_cast<int>(std::min<std::size_t>(
+						      700, stream.size() - at))),
+				  0);
+		while (all.size() < 4129) {
+			const auto got = link.ours.receive(room);
+
+			ASSERT_TRUE(got) << got.error().message();
+			all.insert(all.end(), room.begin(),
+				   room.begin() + static_cast<std::ptrdiff_t>(got->size));
+			if (got->end_of_record)
+				ends.push_back(all.size());
+		}
+		EXPECT_EQ(all, model::payload(0, 4129));
+		EXPECT_EQ(ends, (std::vector<std::size_t>{600, 1600, 2109, 4129}));
+		::SSL_shutdown(link.peer.get());
+		EXPECT_TRUE(link.ours.receive(room).value().end);
+	}
+}
+
+TEST(TlsMarked, a_wrong_marker)
+{
+	Marked link(false);
+	auto stream = model::marked({2000}, 512);
+	model::Bytes room(5000);
+
+	stream[515] ^= std::byte{1};
+	ASSERT_GT(::SSL_write(link.peer.get(), stream.data(),
+			      static_cast<int>(stream.size())), 0);
+	EXPECT_EQ(link.ours.receive(room).value(), (tls::received{508, false, false}));
+	EXPECT_EQ(link.ours.receive(room).error(), std::errc::protocol_error);
+	EXPECT_EQ(link.ours.receive(room).error(), std::errc::protocol_error);
+}
+
+TEST(TlsMarked, the_end_within_a_pdu)
+{
+	Marked link(false);
+	const auto stream = model::marked({2000}, 512);
+	model::Bytes room(5000);
+
+	ASSERT_GT(::SSL_write(link.peer.get(), stream.data(), 600), 0);
+	::SSL_shutdown(link.peer.get());
+	EXPECT_EQ(link.ours.receive(room).value(), (tls::received{592, false, false}));
+	EXPECT_EQ(link.ours.receive(room).error(), std::errc::connection_aborted);
+}
+
+TEST(TlsMarked, the_longest_pdu)
+{
+	Marked link(false, 2048);
+
+	EXPECT_EQ(link.ours.emss().value(), 65400u);
+	link.wire.segments.clear();
+	EXPECT_EQ(link.ours.send(model::payload(0, 65401)).error(),
+		  std::errc::message_size);
+	EXPECT_EQ(link.ours.send({}).error(), std::errc::invalid_argument);
+	EXPECT_TRUE(link.wire.segments.empty());
+	link.wire.emss = 65528;
+	ASSERT_TRUE(link.ours.send(model::payload(0, 65400)));
+	const auto want = model::marked({65400}, 2048);
+	EXPECT_EQ(link.peer_stream(want.size()), want);
+}
+
+TEST(TlsMarked, intervals_that_cannot_be)
+{
+	for (const auto &bad : {tls::markers{.records = 7}, tls::markers{.plaintext = 7},
+				tls::markers{.records = 0x80000000}}) {
+		Wire wire(1420);
+		auto [near, far] = tcp_pair();
+		auto link = mpa::framing::socket::attach(std::move(near)).value();
+
+		EXPECT_EQ(tls::connection::server(std::move(link), our_context(true), bad)
+				  .error(),
+			  std::errc::invalid_argument);
+	}
 }
 
 // --- the socket --------------------------------------------------------------------------------

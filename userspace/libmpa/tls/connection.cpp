@@ -3,6 +3,7 @@
 // its records, each of which is one call of the socket.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include <mpa/tls.hpp>
@@ -11,6 +12,7 @@
 #include <openssl/ssl.h>
 
 #include "error.hpp"
+#include "markers.hpp"
 #include "records.hpp"
 
 namespace mpa::tls {
@@ -118,9 +120,15 @@ bool prepare(SSL *ssl)
 
 class connection::state {
 public:
-	state(framing::socket link, owned_ssl ssl) noexcept
+	static result<connection> make(framing::socket link, result<owned_ssl> ssl,
+				       const std::optional<markers> &intervals);
+
+	state(framing::socket link, owned_ssl ssl,
+	      const std::optional<markers> &intervals) noexcept
 		: link_(std::move(link)), ssl_(std::move(ssl))
 	{
+		if (intervals)
+			inner_.emplace(*intervals);
 	}
 
 	result<void> handshake();
@@ -134,7 +142,7 @@ public:
 	{
 		auto known = look_at_emss();
 
-		return known ? result(limit()) : known.error();
+		return known ? result(longest()) : known.error();
 	}
 
 	framing::socket link_;
@@ -146,12 +154,35 @@ public:
 private:
 	std::uint32_t overhead() const noexcept;
 	std::uint32_t limit() const noexcept;
+	std::uint32_t longest() const noexcept;
 	result<void> look_at_emss();
+	result<void> write(const_buffer plaintext);
+	result<void> write_marked(const_buffer pdu);
+	result<received> read_record(buffer into);
+	result<received> read_marked(buffer into);
 	result<void> send_next(bool &cut);
 	void drain();
 	result<void> fill();
 	result<void> settle();
 
+	// What marker mode needs.
+	struct inner {
+		explicit inner(const markers &intervals) noexcept
+			: longest(framing::markers_max(intervals.plaintext)),
+			  writer(intervals.plaintext), reader(intervals.plaintext)
+		{
+		}
+
+		std::uint32_t longest;
+		marker_writer writer;
+		marker_reader reader;
+		// Plaintext with markers, of which some was read.
+		std::vector<std::byte> plaintext;
+		std::size_t at = 0;
+		bool bad = false;
+	};
+
+	std::optional<inner> inner_;
 	std::uint32_t emss_ = 0;
 };
 
@@ -181,14 +212,20 @@ std::uint32_t connection::state::limit() const noexcept
 	return emss_ > overhead() ? std::min(emss_ - overhead(), most) : 0;
 }
 
-// A record of the handshake is a fragment of this length, too.
+std::uint32_t connection::state::longest() const noexcept
+{
+	return inner_ ? inner_->longest : limit();
+}
+
+// A record of the handshake is a fragment of this length, too. In marker mode records
+// need not fit in segments.
 result<void> connection::state::look_at_emss()
 {
 	const auto got = link_.emss();
 
 	if (!got)
 		return got.error();
-	emss_ = *got;
+	emss_ = inner_ ? framing::pdu_max : *got;
 	const std::uint32_t fragment = std::max(limit(), fragment_min);
 
 	// The latter follows the former down, but not up.
@@ -270,24 +307,49 @@ result<void> connection::state::settle()
 	return later(sent.error()) ? result<void>() : sent;
 }
 
+// Encrypts, as one record.
+result<void> connection::state::write(const_buffer plaintext)
+{
+	std::size_t written = 0;
+
+	::ERR_clear_error();
+	if (!::SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written))
+		return openssl_error();
+	drain();
+	return {};
+}
+
+// As many records as it takes.
+result<void> connection::state::write_marked(const_buffer pdu)
+{
+	std::vector<std::byte> marked;
+
+	inner_->writer.write(pdu, marked);
+	for (const_buffer left = marked; !left.empty();) {
+		const auto next = left.first(std::min<std::size_t>(left.size(), limit()));
+
+		if (auto done = write(next); !done)
+			return done;
+		left = left.subspan(next.size());
+	}
+	return {};
+}
+
 result<void> connection::state::send(const_buffer plaintext, send_flags flags)
 {
 	const bool more = static_cast<int>(flags) & MSG_MORE;
-	std::size_t written = 0;
 
 	if (plaintext.empty())
 		return std::errc::invalid_argument;
 	if (auto sent = flush(pack_); !sent)
 		return sent;
-	if (plaintext.size() > limit())
+	if (plaintext.size() > longest())
 		if (auto known = look_at_emss(); !known)
 			return known;
-	if (plaintext.size() > limit())
+	if (plaintext.size() > longest())
 		return std::errc::message_size;
-	::ERR_clear_error();
-	if (!::SSL_write_ex(ssl_.get(), plaintext.data(), plaintext.size(), &written))
-		return openssl_error();
-	drain();
+	if (auto done = inner_ ? write_marked(plaintext) : write(plaintext); !done)
+		return done;
 	auto sent = flush(more);
 	return later(sent.error()) ? result<void>() : sent;
 }
@@ -311,10 +373,8 @@ result<void> connection::state::fill()
 		       : std::errc::not_enough_memory;
 }
 
-result<received> connection::state::receive(buffer into)
+result<received> connection::state::read_record(buffer into)
 {
-	if (into.empty())
-		return std::errc::invalid_argument;
 	for (;;) {
 		std::size_t size = 0;
 
@@ -341,6 +401,40 @@ result<received> connection::state::receive(buffer into)
 		if (auto filled = fill(); !filled)
 			return filled.error();
 	}
+}
+
+result<received> connection::state::read_marked(buffer into)
+{
+	while (!inner_->bad) {
+		const auto waiting = const_buffer(inner_->plaintext).subspan(inner_->at);
+		const auto done = inner_->reader.read(waiting, into);
+
+		inner_->at += done.used;
+		inner_->bad = !done.valid;
+		// What has not arrived is not waited for.
+		if (done.made)
+			return received{.size = done.made, .end_of_record = done.boundary};
+		if (inner_->bad)
+			break;
+		inner_->at = 0;
+		inner_->plaintext.resize(plaintext_max);
+		auto got = read_record(inner_->plaintext);
+		inner_->plaintext.resize(got ? got->size : 0);
+		if (!got)
+			return got;
+		if (got->end && !inner_->reader.may_end())
+			return std::errc::connection_aborted;
+		if (got->end)
+			return got;
+	}
+	return std::errc::protocol_error;
+}
+
+result<received> connection::state::receive(buffer into)
+{
+	if (into.empty())
+		return std::errc::invalid_argument;
+	return inner_ ? read_marked(into) : read_record(into);
 }
 
 // --- the rest ------------------------------------------------------------------------
@@ -394,48 +488,93 @@ result<void> connection::state::close()
 
 namespace {
 
-result<owned_ssl> make_ssl(framing::socket &link, const context &with)
+result<void> enable(framing::socket &link, const std::optional<markers> &intervals)
 {
 	const auto modes = link.modes();
 
 	if (!modes)
 		return modes.error();
-	if (modes->receive != framing::receive::plain)
+	if (!intervals)
+		return modes->receive == framing::receive::plain
+			       ? link.enable(framing::send::atomic,
+					     framing::receive::plain)
+			       : std::errc::invalid_argument;
+	if (!framing::markers_max(intervals->plaintext) ||
+	    !framing::markers_max(intervals->records))
 		return std::errc::invalid_argument;
-	auto atomic = link.enable(framing::send::atomic, framing::receive::plain);
-	if (!atomic)
-		return atomic.error();
+	auto done = link.send_interval(intervals->records);
+	if (done)
+		done = link.receive_interval(intervals->records);
+	return done ? link.enable(framing::send::markers, framing::receive::markers)
+		    : done;
+}
+
+result<owned_ssl> make_ssl(const context &with)
+{
 	::ERR_clear_error();
 	owned_ssl ssl(::SSL_new(with.native()));
+
 	if (!ssl || !prepare(ssl.get()))
 		return openssl_error();
 	return ssl;
 }
 
-} // namespace
-
-result<connection> connection::client(framing::socket link, const context &with,
-				      const std::string &name)
+result<owned_ssl> make_client(const context &with, const std::string &name)
 {
-	auto ssl = make_ssl(link, with);
+	auto ssl = make_ssl(with);
 
 	if (!ssl)
-		return ssl.error();
+		return ssl;
 	::SSL_set_connect_state(ssl->get());
 	if (!name.empty() && (!SSL_set_tlsext_host_name(ssl->get(), name.c_str()) ||
 			      !::SSL_set1_host(ssl->get(), name.c_str())))
 		return openssl_error();
-	return connection(std::make_unique<state>(std::move(link), *std::move(ssl)));
+	return ssl;
+}
+
+result<owned_ssl> make_server(const context &with)
+{
+	auto ssl = make_ssl(with);
+
+	if (ssl)
+		::SSL_set_accept_state(ssl->get());
+	return ssl;
+}
+
+} // namespace
+
+result<connection> connection::state::make(framing::socket link, result<owned_ssl> ssl,
+					   const std::optional<markers> &intervals)
+{
+	if (!ssl)
+		return ssl.error();
+	if (auto done = enable(link, intervals); !done)
+		return done.error();
+	return connection(std::make_unique<state>(std::move(link), *std::move(ssl),
+						  intervals));
+}
+
+result<connection> connection::client(framing::socket link, const context &with,
+				      const std::string &name)
+{
+	return state::make(std::move(link), make_client(with, name), std::nullopt);
+}
+
+result<connection> connection::client(framing::socket link, const context &with,
+				      const std::string &name, const markers &intervals)
+{
+	return state::make(std::move(link), make_client(with, name), intervals);
 }
 
 result<connection> connection::server(framing::socket link, const context &with)
 {
-	auto ssl = make_ssl(link, with);
+	return state::make(std::move(link), make_server(with), std::nullopt);
+}
 
-	if (!ssl)
-		return ssl.error();
-	::SSL_set_accept_state(ssl->get());
-	return connection(std::make_unique<state>(std::move(link), *std::move(ssl)));
+result<connection> connection::server(framing::socket link, const context &with,
+				      const markers &intervals)
+{
+	return state::make(std::move(link), make_server(with), intervals);
 }
 
 connection::connection(std::unique_ptr<state> made) noexcept : state_(std::move(made))

@@ -2,7 +2,8 @@
 // TLS whose records are segments: section 7.3.1 of
 // draft-ietf-tsvwg-tcp-ulp-frame-00. A record is a message of TLS itself, so it needs no
 // framing header: each one is sent by one call in framing::send::atomic, and a receiver
-// finds a record in each TCP segment. tcp-framing(7) describes the socket.
+// finds a record in each TCP segment. Marker mode is there, too (section 7.3.2).
+// tcp-framing(7) describes the socket.
 //
 //	auto tcp = mpa::tcp::connect("server", "7000");	// mpa/tcp.hpp
 //	auto link = mpa::framing::socket::attach(*std::move(tcp));
@@ -77,6 +78,17 @@ struct received {
 	bool operator==(const received &) const = default;
 };
 
+// Marker mode (section 7.3.2), for both directions, which both ends agree on. In bytes
+// from one marker to the next.
+struct markers {
+	// In the stream of records: the kernel's, which point to records.
+	std::uint32_t records = framing::interval_default;
+	// In the plaintext: these point to PDUs of the application.
+	std::uint32_t plaintext = framing::interval_default;
+
+	bool operator==(const markers &) const = default;
+};
+
 struct stats {
 	std::uint64_t sent_records = 0;	 // also those of the handshake
 	std::uint64_t sent_segments = 0; // calls that sent them
@@ -100,6 +112,18 @@ public:
 						     const std::string &name = "");
 	MPA_TLS_API static result<connection> server(framing::socket link,
 						     const context &with);
+	// Likewise in marker mode, with another end that is in marker mode. TCP's
+	// segments are not changed then. One send is one PDU, which may be several
+	// records; a receive has bytes up to the next boundary of PDUs that is known,
+	// or what has arrived, as with framing::receive::markers. invalid_argument: no
+	// such interval.
+	MPA_TLS_API static result<connection> client(framing::socket link,
+						     const context &with,
+						     const std::string &name,
+						     const markers &intervals);
+	MPA_TLS_API static result<connection> server(framing::socket link,
+						     const context &with,
+						     const markers &intervals);
 
 	MPA_TLS_API connection(connection &&) noexcept;
 	MPA_TLS_API connection &operator=(connection &&) noexcept;
@@ -125,7 +149,8 @@ public:
 
 	// The longest plaintext of one send, bytes: what a segment has room for, but not
 	// more than a record, or than the peer has asked for by a TLS extension. It
-	// follows the path MTU. Before the handshake: that of TLS 1.2.
+	// follows the path MTU. Before the handshake: that of TLS 1.2. In marker mode:
+	// the longest PDU.
 	MPA_TLS_API result<std::uint32_t> emss();
 
 	// Whether records that wait share a segment, as many as it has room for;
