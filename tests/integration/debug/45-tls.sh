@@ -4,7 +4,8 @@
 # TLS whose records are segments, with libmpa-tls: OpenSSL's s_server and s_client on
 # ordinary sockets are the peers. Captures show that each segment begins with the header of
 # a record and ends with a record: with both versions of TLS, changes of keys, loss,
-# reordering, and a path MTU that changes. Arguments choose parts by their names.
+# reordering, and a path MTU that changes. Marker mode between two of ours. Arguments
+# choose parts by their names.
 #
 #	h1 eth0 10.77.0.1 ---------------------------------- 10.77.0.2 eth0 h2
 #	h1 eth1 10.79.1.1 ------ near  r  far -------------- 10.79.2.2 eth1 h2
@@ -174,6 +175,23 @@ tls_path() {
 	lab_in r tc qdisc del dev far root
 }
 
+# Two sets of markers: the kernel's, and those in the plaintext. Both ends are ours.
+tls_marked() {
+	port=$((port + 1))
+	tls_files 3000000 1000000
+	tls_netem add netem loss 1% delay 1ms
+	lab_spawn peer h2 timeout 400 "$socket_bin/tls_stream" server-markers "$port" \
+		"$home/peer.pem" "$home/key.pem" "$home/peer.in" "$home/peer.out" 3000000
+	lab_wait_listen h2 "$port"
+	lab_check "tls: marker mode, loss" tls_ours client-markers 10.77.0.2 "$port" \
+		"$home/peer.pem" "$home/ours.in" "$home/ours.out" 1000000 3
+	lab_check "tls: marker mode, the other end" lab_join peer 60
+	tls_netem del
+	lab_check "tls: marker mode: the peer has everything" \
+		cmp "$home/ours.in" "$home/peer.out"
+	lab_check "tls: marker mode: and so have we" cmp "$home/peer.in" "$home/ours.out"
+}
+
 lab_hosts 2
 lab_seed
 lab_do modprobe mpa
@@ -189,7 +207,7 @@ done
 lab_do openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
 	-keyout "$home/key.pem" -out "$home/peer.pem" -subj /CN=peer \
 	-addext subjectAltName=DNS:peer 2> "$LAB_OUT/req.log"
-(($#)) || set -- modes many lossy path
+(($#)) || set -- modes many lossy path marked
 for part in "$@"; do
 	"tls_$part"
 done

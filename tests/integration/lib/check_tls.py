@@ -5,7 +5,8 @@ draft-ietf-tsvwg-tcp-ulp-frame-00.
 
 Both directions are records of TLS. In that of libmpa-tls each segment, also a repeated one
 and those of the handshake, begins with the header of a record, and the lengths of its
-records add up to the segment.
+records add up to the segment. An exception of section 5.2 is where the window of the peer
+ends.
 
 Exit status 0: everything is good. 1: something is not; the reason is on standard output.
 """
@@ -39,15 +40,20 @@ def records_of(data):
     return records
 
 
-def check_segments(flow, args, total):
+def check_segments(flow, peer, args, total):
     records = records_of(flow.stream())
     starts = {end: start for start, end in records.items()}
     long = sorted(at for at, end in records.items() if end - at > args.above)
+    edges = {edge - flow.first & 0xFFFFFFFF for edge in peer.edges}
     total["records"] += len(records)
     for segment in flow.segments:
         start, end = segment.offset, segment.offset + len(segment.payload)
         if records.get(start) == end or (args.packed and start in records and end in starts):
             total["whole segments"] += 1
+            continue
+        if (start in edges or end in edges) and any(
+                at <= start and records[at] >= end for at in records):
+            total["pieces at the end of a window"] += 1
             continue
         total["pieces"] += 1
         # Of which record it is, wholly: alignment is back with the next.
@@ -63,9 +69,10 @@ def check(args):
         total["connections"] += 1
         ends = dict(zip(("connects", "listens"), pair))
         try:
-            check_segments(ends.pop(args.ours), args, total)
-            for flow in ends.values():
-                total["records of the peer"] += len(records_of(flow.stream()))
+            ours = ends.pop(args.ours)
+            peer, = ends.values()
+            check_segments(ours, peer, args, total)
+            total["records of the peer"] += len(records_of(peer.stream()))
         except (Bad, ValueError) as reason:
             reasons.append(f"connection {stream}: {reason}")
         total["segments after later ones"] += pair[args.ours == "listens"].behind()

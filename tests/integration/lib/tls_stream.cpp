@@ -5,6 +5,8 @@
 //	tls_stream client ADDRESS PORT TRUSTED INPUT OUTPUT BYTES [CHANGES]
 //	tls_stream server PORT CHAIN KEY INPUT OUTPUT BYTES [CHANGES]
 //
+// With client-markers and server-markers both ends are in marker mode.
+//
 // Sends INPUT, receives BYTES into OUTPUT, and changes its keys after every 1/CHANGES of
 // the input. Prints how many records there were, and what became of them.
 #include <charconv>
@@ -78,6 +80,11 @@ public:
 		}
 		must(tls_.link().set_blocking(true), "fcntl");
 		must(tls_.close(), "close");
+		// What is not read would reset the connection: a change of keys of the
+		// peer, or its end.
+		while (const auto got = tls_.receive(room_))
+			if (got->end)
+				break;
 	}
 
 	void report()
@@ -144,6 +151,8 @@ private:
 			if (later(got.error()))
 				return;
 			const auto part = must(got, "receive");
+			if (part.end && received_ == job_.wanted)
+				return;
 			if (part.end)
 				throw std::runtime_error(
 					"the peer has ended after " +
@@ -189,24 +198,35 @@ mpa::framing::socket framed(mpa::descriptor tcp)
 	return must(mpa::framing::socket::attach(std::move(tcp)), "attach");
 }
 
+// Shorter in the plaintext, so that ends of PDUs are known.
+constexpr tls::markers intervals{.records = 2048, .plaintext = 512};
+
 tls::connection open(const std::vector<std::string> &words)
 {
-	if (words.at(0) == "client") {
+	const bool marked = words.at(0).ends_with("-markers");
+
+	if (words[0].starts_with("client")) {
 		const auto with = must(tls::context::client(), "context");
 
 		if (!::SSL_CTX_load_verify_file(with.native(), words.at(3).c_str()))
 			throw std::runtime_error(words[3] + " cannot be used");
 		auto tcp = must(mpa::tcp::connect(words.at(1), words.at(2)), "connect");
-		return must(tls::connection::client(framed(std::move(tcp)), with,
-						    "peer"),
+		auto link = framed(std::move(tcp));
+		return must(marked ? tls::connection::client(std::move(link), with,
+							     "peer", intervals)
+				   : tls::connection::client(std::move(link), with,
+							     "peer"),
 			    "client");
 	}
-	if (words.at(0) != "server")
+	if (!words[0].starts_with("server"))
 		throw std::runtime_error("client or server");
 	const auto with = must(tls::context::server(words.at(2), words.at(3)), "context");
 	auto listener = must(mpa::tcp::listen("", words.at(1)), "listen");
 	mpa::descriptor tcp(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-	return must(tls::connection::server(framed(std::move(tcp)), with), "server");
+	auto link = framed(std::move(tcp));
+	return must(marked ? tls::connection::server(std::move(link), with, intervals)
+			   : tls::connection::server(std::move(link), with),
+		    "server");
 }
 
 } // namespace
