@@ -201,6 +201,7 @@ void mpa_conn_hook(struct mpa_conn *conn)
 
 	mpa_assert_locked(conn);
 	sock_hold(sk);
+	conn->hooked = true;
 	if (conn->sock) {
 		mpa_sock_tune(sk, &conn->tuned);
 		/* Memory reclaim may depend on what the kernel sends. */
@@ -282,7 +283,12 @@ void mpa_conn_released(struct sock *sk)
 	/* Copied from the listener: this socket has no stream. */
 	if (!conn || conn->sk != sk)
 		return;
-	mpa_conn_unhook(conn);
+	if (conn->hooked) {
+		mpa_conn_unhook(conn);
+	} else {
+		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+		WRITE_ONCE(conn->gone, true);
+	}
 	if (conn->ops->released)
 		conn->ops->released(conn);
 }

@@ -153,6 +153,7 @@ struct mpa_tuned {
  * @busy: a callback or a send is under way
  * @again: TCP called back meanwhile
  * @called: ULPDUs were passed to the owner since @ops->answer
+ * @hooked: the callbacks are installed, or were
  * @gone: detached, or TCP has destroyed the socket
  * @end_reported: the end was reported to the owner: @ops->ended is not called
  *	any more
@@ -246,6 +247,7 @@ struct mpa_conn {
 	bool busy;
 	bool again;
 	bool called;
+	bool hooked;
 	bool gone;
 	bool end_reported;
 	bool tx_open;

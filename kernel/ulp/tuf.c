@@ -152,7 +152,7 @@ static void tuf_begin_send(struct mpa_usock *us, u32 mode)
 	struct mpa_conn *conn = us->conn;
 	struct tcp_sock *tp = tcp_sk(conn->sk);
 
-	us->tuf.nodelay = conn->tuned.nodelay;
+	us->tuf.nodelay = tp->nonagle & TCP_NAGLE_OFF;
 	mpa_tuf_make_key(&us->tuf);
 	conn->tx_open = true;
 	conn->tx_stream = mode == TCP_FRAMING_SEND_MARKERS;
@@ -161,6 +161,9 @@ static void tuf_begin_send(struct mpa_usock *us, u32 mode)
 	if (!mpa_tuf_tracks_nodelay(us))
 		return;
 	tp->nonagle |= TCP_NAGLE_OFF;
+	/* Bytes of the stream that wait are a segment of their own. */
+	if (tcp_write_queue_tail(conn->sk))
+		TCP_SKB_CB(tcp_write_queue_tail(conn->sk))->eor = 1;
 }
 
 static void tuf_begin_recv(struct mpa_usock *us)
@@ -171,6 +174,8 @@ static void tuf_begin_recv(struct mpa_usock *us)
 		mpa_tuf_reader_align(&tuf->reader, tuf->peer_key);
 	else
 		mpa_tuf_reader_markers(&tuf->reader, tuf->recv_interval);
+	/* With more, TCP would not report a shorter unit. */
+	WRITE_ONCE(us->conn->sk->sk_rcvlowat, 1);
 	mpa_tuf_begin_recv(us->conn, &tuf->reader);
 	mpa_conn_run(us->conn);
 }
@@ -185,14 +190,17 @@ static void tuf_begin_recv(struct mpa_usock *us)
 void mpa_tuf_apply(struct mpa_usock *us)
 {
 	struct mpa_tuf *tuf = &us->tuf;
+	struct sock *sk = us->conn->sk;
 	u32 send = tuf->mode & MPA_TUF_SEND_MODES;
 	u32 recv = tuf->mode & MPA_TUF_RECV_MODES;
 
 	mpa_assert_locked(us->conn);
 	if (us->phase == MPA_USOCK_STREAMING && tuf->mode) {
-		mpa_sock_tune(us->conn->sk, &us->conn->tuned);
+		mpa_sock_tune(sk, &us->conn->tuned);
+		/* These are for a direction, which may not be framed. */
 		if (!us->conn->tuned.nodelay)
-			tcp_sk(us->conn->sk)->nonagle &= ~TCP_NAGLE_OFF;
+			tcp_sk(sk)->nonagle &= ~TCP_NAGLE_OFF;
+		WRITE_ONCE(sk->sk_rcvlowat, us->conn->tuned.rcvlowat);
 		mpa_usock_set_phase(us, MPA_USOCK_FRAMED);
 	}
 	if (us->phase != MPA_USOCK_FRAMED)
@@ -261,7 +269,7 @@ void mpa_tuf_fill_info(const struct mpa_usock *us,
 		.flags = (tuf.no_pack ? 0 : TCP_FRAMING_F_PACK) |
 			 (tuf.emergency ? TCP_FRAMING_F_EMERGENCY : 0) |
 			 (tuf.peer_keyed ? TCP_FRAMING_F_RECV_KEY : 0) |
-			 (tuf.recv_ended && us->err ?
+			 (tuf.recv_ended && data_race(us->err) ?
 			  TCP_FRAMING_F_RECV_ENDED : 0),
 		.emss = tuf.send == TCP_FRAMING_SEND_ALIGN ?
 			mpa_tuf_align_max(tuf.emss, false) : tuf.emss,

@@ -161,14 +161,17 @@ static u32 tuf_walk(struct mpa_conn *conn, u32 len)
 /**
  * mpa_tuf_rx_taken - the application has taken bytes of the held unit
  * @conn: the stream, under lock_sock(), in marker mode, a unit held
- * @len: bytes of PDU, at most those of the unit
+ * @len: bytes of PDU, at least 1, at most those of the unit
  */
 void mpa_tuf_rx_taken(struct mpa_conn *conn, u32 len)
 {
+	const u32 all = conn->tuf->since_start;
 	u32 stream = conn->rx_ahead;
 
 	if (len < conn->tuf->len) {
 		stream = tuf_walk(conn, len);
+		/* What is left is counted again. */
+		conn->stats.rx_bytes -= all - stream;
 		/* The rest becomes a unit of its own. */
 		mpa_tuf_cut(conn->tuf);
 	}

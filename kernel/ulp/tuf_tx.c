@@ -55,6 +55,27 @@ static u32 tuf_emss(const struct mpa_conn *conn)
 	return view.mss > view.sack_room ? view.mss - view.sack_room : 1;
 }
 
+/* The application may have closed the socket. */
+static void tuf_wake_pri(struct sock *sk)
+{
+	struct socket_wq *wq;
+
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_interruptible_poll(&wq->wait, EPOLLPRI);
+	rcu_read_unlock();
+}
+
+/* Has the stream call mpa_tuf_writable() at the next ACK. */
+static void tuf_ask_for_ack(struct mpa_conn *conn)
+{
+	if (!conn->sk->sk_socket)
+		return;
+	conn->want_write = true;
+	set_bit(SOCK_NOSPACE, &conn->sk->sk_socket->flags);
+}
+
 /**
  * mpa_tuf_look_at_emss - note a change of the EMSS
  * @us: the socket, locked, connected
@@ -76,7 +97,7 @@ void mpa_tuf_look_at_emss(struct mpa_usock *us)
 	tuf->emss_changes++;
 	tuf->emss_risen = emss > before;
 	WRITE_ONCE(tuf->emss_changed, true);
-	wake_up_interruptible_poll(sk_sleep(us->conn->sk), EPOLLPRI);
+	tuf_wake_pri(us->conn->sk);
 }
 
 /**
@@ -138,7 +159,7 @@ static int tuf_cut(struct mpa_usock *us, const struct kvec *pdu)
 {
 	struct mpa_tuf *tuf = &us->tuf;
 	u32 len = MPA_TUF_HEADER_LEN + pdu->iov_len;
-	u8 *buf = kvmalloc(len, GFP_KERNEL);
+	u8 *buf = kvmalloc(len, GFP_KERNEL_ACCOUNT);
 
 	if (!buf)
 		return -ENOMEM;
@@ -261,7 +282,6 @@ static int tuf_push(struct mpa_usock *us)
  */
 void mpa_tuf_flush(struct mpa_usock *us)
 {
-	struct sock *sk = us->conn->sk;
 	int ret = 0;
 
 	mpa_assert_locked(us->conn);
@@ -276,8 +296,7 @@ void mpa_tuf_flush(struct mpa_usock *us)
 	 * The next ACK calls back, so that a change of the EMSS is seen even if
 	 * nothing more is sent.
 	 */
-	us->conn->want_write = true;
-	set_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+	tuf_ask_for_ack(us->conn);
 	mpa_tuf_look_at_emss(us);
 	mpa_usock_flushed(us, ret);
 }
@@ -302,8 +321,11 @@ static bool tuf_must_wait(const struct mpa_usock *us)
 void mpa_tuf_writable(struct mpa_usock *us)
 {
 	mpa_tuf_look_at_emss(us);
-	if (us->tuf.cut.buf ||
-	    (mpa_pend_bytes(&us->pend) && !tuf_must_wait(us)))
+	if (!us->tuf.cut.buf && !mpa_pend_bytes(&us->pend))
+		return;
+	if (tuf_must_wait(us))
+		tuf_ask_for_ack(us->conn);
+	else
 		mpa_usock_kick(us, 0);
 }
 
@@ -319,8 +341,7 @@ void mpa_tuf_settle(struct mpa_usock *us, bool more)
 	if (!mpa_pend_bytes(&us->pend))
 		return;
 	if ((more && packs) || tuf_must_wait(us)) {
-		us->conn->want_write = true;
-		set_bit(SOCK_NOSPACE, &us->conn->sk->sk_socket->flags);
+		tuf_ask_for_ack(us->conn);
 		mpa_usock_kick(us, msecs_to_jiffies(TUF_WAIT_MS));
 	} else {
 		mpa_tuf_flush(us);

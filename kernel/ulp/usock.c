@@ -193,7 +193,8 @@ int mpa_usock_connecting(const struct mpa_usock *us, int unconnected)
 		return MPA_CALL_AGAIN;
 	if (sk->sk_err)
 		return -READ_ONCE(sk->sk_err);
-	return sk->sk_state == TCP_SYN_SENT ? -EAGAIN : unconnected;
+	return (1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV) ?
+		-EAGAIN : unconnected;
 }
 
 /**

@@ -125,7 +125,8 @@ static void usock_op_released(struct mpa_conn *conn)
 static bool usock_op_framing(const struct mpa_conn *conn,
 			     struct tcp_framing_info *info)
 {
-	const struct mpa_usock *us = mpa_priv(conn);
+	/* The data of the owner change when it is handed over. */
+	const struct mpa_usock *us = conn->us;
 
 	if (!READ_ONCE(us->tuf.mode))
 		return false;
@@ -185,12 +186,25 @@ static void usock_free(struct mpa_usock *us)
 	kfree_rcu(us, rcu);
 }
 
+/* The stream of an idle socket was never used, but holds the socket. */
+static void usock_drop_conn(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	if (!mpa_usock_is(us)->idle) {
+		mpa_detach(us->conn);
+		return;
+	}
+	mpa_conn_free(us->conn);
+	sock_put(sk);
+}
+
 static void usock_reap_work(struct work_struct *work)
 {
 	struct mpa_usock *us = container_of(work, struct mpa_usock, reap);
 
 	mpa_lock_wait_cancel(us->conn, &us->work_wait);
-	mpa_detach(us->conn);
+	usock_drop_conn(us);
 	usock_free(us);
 }
 
@@ -302,6 +316,7 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 	    sk->sk_socket->state == SS_UNCONNECTED) {
 		us->phase = sk->sk_state == TCP_LISTEN ? MPA_USOCK_LISTENER :
 							 MPA_USOCK_UNCONNECTED;
+		sock_hold(sk);
 		rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, us->conn);
 		return;
 	}
@@ -475,9 +490,6 @@ void mpa_usock_detach(struct sock *sk)
 
 	/* It is not queued any more: all that queue it check @gone. */
 	mpa_lock_wait_cancel(conn, &us->work_wait);
-	if (mpa_usock_is(us)->idle)
-		mpa_conn_free(conn);
-	else
-		mpa_detach(conn);
+	usock_drop_conn(us);
 	usock_free(us);
 }

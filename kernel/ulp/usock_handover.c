@@ -25,6 +25,7 @@
 #include "tx_queue.h"
 #include "usock_attach.h"
 #include "usock_ops.h"
+#include "usock_plain.h"
 
 /* Without the lock the result may be outdated. */
 static int handover_check(const struct mpa_usock *us)
@@ -66,6 +67,8 @@ static struct mpa_usock *handover_find(struct file *file, int *err)
 	if (!sock)
 		return NULL;
 	us = mpa_usock_has_ops(sock) ? mpa_usock_of(sock->sk) : NULL;
+	if (us)
+		mpa_usock_look(us);
 	*err = us ? handover_check(us) : -EINVAL;
 	return *err ? NULL : us;
 }
@@ -176,7 +179,7 @@ void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
 		   void *priv)
 {
 	mpa_assert_locked(conn);
-	conn->ops = ops;
+	WRITE_ONCE(conn->ops, ops);
 	WRITE_ONCE(conn->priv, priv);
 	/* Left over from a start that failed. */
 	conn->plain = false;
@@ -261,7 +264,7 @@ void mpa_give_back(struct mpa_conn *conn)
 	lock_sock(sk);
 	mpa_stop(conn);
 	mpa_early_end(conn);
-	conn->ops = &mpa_usock_stream_ops;
+	WRITE_ONCE(conn->ops, &mpa_usock_stream_ops);
 	WRITE_ONCE(conn->priv, us);
 	conn->label = (struct mpa_label){ .listen_id = us->listen_id };
 	phase = handover_phase_after(conn);

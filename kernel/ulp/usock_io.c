@@ -178,6 +178,23 @@ again:
 /* ---- Receiving ---- */
 
 /*
+ * Framing PDUs are to be received, but the key was not set, and will not be needed:
+ * nothing has arrived, and TCP has ended. Without the lock the result may be outdated.
+ */
+static bool usock_ended_without_key(const struct mpa_usock *us)
+{
+	const struct tcp_sock *tp = tcp_sk(us->conn->sk);
+
+	if (READ_ONCE(us->phase) != MPA_USOCK_FRAMED ||
+	    READ_ONCE(us->conn->tuf) ||
+	    READ_ONCE(us->conn->state) != MPA_CONN_CLOSED)
+		return false;
+	/* A FIN counts as a byte. */
+	return READ_ONCE(us->conn->tcp_err) ||
+	       READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) <= 1;
+}
+
+/*
  * Returns 1: there is a ULPDU; 0: nothing more will be received; -EAGAIN: wait.
  */
 static int usock_recv_ready(struct mpa_usock *us, size_t unused)
@@ -190,6 +207,8 @@ static int usock_recv_ready(struct mpa_usock *us, size_t unused)
 		return 1;
 	if (mpa_usock_is(us)->ended || us->tuf.recv_ended)
 		return us->err;
+	if (usock_ended_without_key(us))
+		return us->conn->tcp_err;
 	return mpa_usock_must_answer(us) ? -ENOTCONN : -EAGAIN;
 }
 
@@ -247,7 +266,7 @@ static int usock_recv_marked(struct mpa_usock *us, struct msghdr *msg,
 		return ret;
 	if (conn->tuf->whole && *want == conn->tuf->len)
 		msg->msg_flags |= MSG_EOR;
-	if (!(flags & MSG_PEEK)) {
+	if (*want && !(flags & MSG_PEEK)) {
 		mpa_tuf_rx_taken(conn, *want);
 		mpa_conn_run(conn);
 	}
@@ -347,7 +366,8 @@ static __poll_t usock_poll_in(const struct mpa_usock *us)
 
 static bool usock_framed_in(const struct mpa_usock *us)
 {
-	return READ_ONCE(us->conn->rx_held) || READ_ONCE(us->tuf.recv_ended);
+	return READ_ONCE(us->conn->rx_held) || READ_ONCE(us->tuf.recv_ended) ||
+	       usock_ended_without_key(us);
 }
 
 /* What TCP says, but for what it cannot know. */
@@ -380,14 +400,17 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 {
 	struct sock *sk = sock->sk;
 	struct mpa_usock *us = mpa_usock_of(sk);
+	enum mpa_usock_phase phase;
 	u8 shutdown;
 	__poll_t mask;
 
 	if (us)
 		mpa_usock_look(us);
-	if (us && READ_ONCE(us->phase) == MPA_USOCK_FRAMED)
+	/* Read once: another thread may enable TUF. Pairs with mpa_usock_set_phase(). */
+	phase = us ? smp_load_acquire(&us->phase) : MPA_USOCK_STREAMING;
+	if (phase == MPA_USOCK_FRAMED)
 		return usock_poll_framed(us, file, sock, wait);
-	if (!us || !mpa_usock_is(us)->ours)
+	if (!mpa_usock_facts[phase].ours)
 		return mpa_usock_base_ops(sock)->poll(file, sock, wait);
 	sock_poll_wait(file, sock, wait);
 	mask = usock_poll_in(us) | usock_poll_out(us);
@@ -414,7 +437,11 @@ static int usock_unread(const struct mpa_usock *us)
 static int usock_unsent(const struct mpa_usock *us, u32 from)
 {
 	const struct mpa_conn *conn = us->conn;
+	const struct mpa_tuf_cut *cut = &us->tuf.cut;
 	u32 rest = conn->rest ? conn->rest_len - conn->rest_off : 0;
+
+	if (cut->buf)
+		rest += cut->len - cut->off;
 
 	return tcp_sk(conn->sk)->write_seq - from + rest +
 	       mpa_pend_bytes(&us->pend);

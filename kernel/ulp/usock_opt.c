@@ -277,11 +277,14 @@ static int opt_set_while_plain(struct socket *sock, int level, int name,
 	mpa_usock_catch_up(us);
 	plain = !mpa_usock_ours(us, MPA_USOCK_RECV) &&
 		mpa_usock_enter_plain(us, MPA_USOCK_SEND);
+	if (plain)
+		mpa_usock_enter_plain(us, MPA_USOCK_RECV);
 	release_sock(sock->sk);
 	if (!plain)
 		return -EOPNOTSUPP;
 	ret = mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val, len);
 	mpa_usock_leave_plain(us, MPA_USOCK_SEND);
+	mpa_usock_leave_plain(us, MPA_USOCK_RECV);
 	return ret;
 }
 

@@ -27,6 +27,8 @@ void mpa_usock_catch_up(struct mpa_usock *us)
 	sk->sk_socket->state = SS_CONNECTED;
 	mpa_usock_set_phase(us, MPA_USOCK_STREAMING);
 	mpa_conn_hook(us->conn);
+	/* That of the idle phase; the stream has another now. */
+	sock_put(sk);
 	mpa_tuf_apply(us);
 }
 

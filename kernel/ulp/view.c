@@ -207,6 +207,8 @@ static enum mpa_conn_phase view_phase(const struct mpa_conn *conn)
 /* The stream is locked, or no one else can reach it. Omits MULPDU and EMSS. */
 static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 {
+	/* A hand-over may change them meanwhile. */
+	const struct mpa_ops *ops = READ_ONCE(conn->ops);
 	struct sock *sk = conn->sk;
 
 	*v = (struct mpa_conn_view){
@@ -229,8 +231,8 @@ static void view_conn(const struct mpa_conn *conn, struct mpa_conn_view *v)
 	};
 	if (conn->known)
 		v->res = conn->res;
-	if (conn->ops->framing)
-		v->framed = conn->ops->framing(conn, &v->framing);
+	if (ops->framing)
+		v->framed = ops->framing(conn, &v->framing);
 	mpa_addr_local(sk, &v->local);
 	view_addr_remote(sk, &v->remote);
 	if (!conn->sock)

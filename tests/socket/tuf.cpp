@@ -1280,6 +1280,139 @@ CASE("tuf: alignment is counted")
 	is(info_of(alone.fd()).rx_unaligned, 2u, "unaligned");
 }
 
+CASE("tuf: without the key of the peer, the end of TCP is seen")
+{
+	for (const bool reset : {false, true}) {
+		const Row row(reset);
+		Alone alone(TCP_FRAMING_RECV_ALIGN);
+		char byte;
+
+		is(events_of(alone.fd(), POLLIN), 0, "nothing yet");
+		if (reset)
+			alone.wire.reset();
+		else
+			alone.wire.fin();
+		await_events(alone.fd(), POLLIN, "the end");
+		is(err_of(::recv(alone.fd(), &byte, 1, 0)), reset ? ECONNRESET : 0, "receive");
+	}
+	// What has arrived waits for the key all the same.
+	Alone late(TCP_FRAMING_RECV_ALIGN);
+	char bytes[8];
+	late.wire.send(frame(some_key, pattern(5)));
+	late.wire.fin();
+	await_events(late.fd(), POLLRDHUP, "the end");
+	is(err_of(::recv(late.fd(), bytes, 8, MSG_DONTWAIT)), EAGAIN, "before the key");
+	give_key(late.fd(), some_key);
+	expect_pdu(late.fd(), pattern(5));
+	is(must_call(::recv(late.fd(), bytes, 8, 0), "receive"), 0, "the end");
+}
+
+CASE("tuf: SO_RCVLOWAT is for a direction that is not framed")
+{
+	Alone alone(TCP_FRAMING_SEND_ALIGN);
+	const int low = 4096;
+	int now = 0;
+	socklen_t size = sizeof(now);
+
+	must_call(::setsockopt(alone.fd(), SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low)), "set");
+	must_call(::getsockopt(alone.fd(), SOL_SOCKET, SO_RCVLOWAT, &now, &size), "get");
+	is(now, low, "as it was set");
+	enable(alone.fd(), TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS);
+	alone.wire.send(marked({pattern(100)}, 2048));
+	await_events(alone.fd(), POLLIN, "less than that is reported");
+	yes(receive_all(alone.fd(), 100) == pattern(100), "bytes");
+}
+
+CASE("tuf: plain bytes before the first framing PDU have segments of their own")
+{
+	for (const int mode : {TCP_FRAMING_SEND_ATOMIC, TCP_FRAMING_SEND_ALIGN}) {
+		const Row row(mode);
+		Ends ends;
+		const int fd = ends.near.get();
+
+		enable(ends.far.get(), TCP_FRAMING_RECV_ALIGN);
+		give_key(ends.far.get(), key_of(fd));
+		// Nagle's rule holds the second piece back until the first is acknowledged.
+		push(fd, frame(key_of(fd), pattern(30, 1)));
+		push(fd, frame(key_of(fd), pattern(30, 2)));
+		enable(fd, mode);
+		push(fd, mode == TCP_FRAMING_SEND_ALIGN ? pattern(40, 3)
+							 : frame(key_of(fd), pattern(40, 3)));
+		expect_pdu(ends.far.get(), pattern(30, 1));
+		expect_pdu(ends.far.get(), pattern(30, 2));
+		expect_pdu(ends.far.get(), pattern(40, 3));
+	}
+}
+
+// An acknowledgement, not the time limit of 200 ms, lets them go.
+CASE("tuf: small PDUs go with the last acknowledgement")
+{
+	Ends ends;
+	const int fd = ends.near.get(), far = ends.far.get();
+
+	ends.align();
+	for (int i = 0; i < 50; i++) {
+		const auto begun = std::chrono::steady_clock::now();
+
+		for (const int size : {1412, 1412, 10})
+			push(fd, pattern(size, size));
+		for (const int size : {1412, 1412, 10})
+			expect_pdu(far, pattern(size, size));
+		if (std::chrono::steady_clock::now() - begun < 150ms)
+			return;
+	}
+	fail("they wait for the time limit");
+}
+
+// An accepted socket may be closed by the peer before it is attached.
+CASE("tuf: a client that resets before it is accepted")
+{
+	const descriptor fd = tcp_socket(Path::ipv4, 2);
+	Address address = address_of(Path::ipv4);
+
+	must_call(::bind(fd.get(), address.generic(), address.size), "bind");
+	attach_to(fd.get());
+	enable(fd.get(), TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS);
+	must_call(::listen(fd.get(), 4), "listen");
+	must_call(::getsockname(fd.get(), address.generic(), &address.size), "address");
+	Wire(connect_to(Path::ipv4, address)).reset();
+	std::this_thread::sleep_for(moment);
+	const descriptor child(must_call(::accept(fd.get(), nullptr, nullptr), "accept"));
+	char byte;
+	is(err_of(::recv(child.get(), &byte, 1, 0)), ECONNRESET, "receive");
+	is(err_of(push_fails(child.get(), 10)), ECONNRESET, "send");
+}
+
+// IPV6_ADDRFORM takes the operations of MPA from a socket: its release is noticed later.
+CASE("tuf: the operations of an unconnected socket are taken from it")
+{
+	for (int round = 0; round < 200; round++) {
+		Listener listener(Path::ipv4);
+		const Inside inside(1);
+		const descriptor fd{::socket(AF_INET6, SOCK_STREAM, 0)};
+		sockaddr_in6 mapped{};
+
+		mapped.sin6_family = AF_INET6;
+		mapped.sin6_port = reinterpret_cast<sockaddr_in *>(listener.address.generic())
+					   ->sin_port;
+		::inet_pton(AF_INET6, "::ffff:10.77.0.2", &mapped.sin6_addr);
+		std::atomic<bool> stop{false};
+		std::thread form([&] {
+			const int family = AF_INET;
+
+			while (!stop)
+				::setsockopt(fd.get(), SOL_IPV6, IPV6_ADDRFORM, &family,
+					     sizeof(family));
+		});
+		::setsockopt(fd.get(), SOL_TCP, TCP_ULP, "mpa", 3);
+		set(fd.get(), TCP_FRAMING_MODE, TCP_FRAMING_SEND_ALIGN);
+		::connect(fd.get(), reinterpret_cast<sockaddr *>(&mapped), sizeof(mapped));
+		push_fails(fd.get(), 10, MSG_MORE);
+		stop = true;
+		form.join();
+	}
+}
+
 // ---- Volume and races ----
 
 CASE("tuf: volume in both directions")
