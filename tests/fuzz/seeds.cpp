@@ -187,6 +187,26 @@ void startkey_seeds(Directory &to)
 		to.write(Bytes{0}, unhex(row.hex));
 }
 
+// Options, interval, key, portions; a stream of one or the other mode, or lengths of PDUs.
+void tuf_seeds(Directory &to)
+{
+	const Bytes key = unhex("0a0b0c0d0e0f");
+
+	for (const int portions : {1, 2, 3}) {
+		Bytes head{0, 0};
+
+		head.insert(head.end(), key.begin(), key.end());
+		put(head, portions, 1);
+		to.write(head, unhex("0003 0a0b0c0d0e0f 616263 0001 0a0b0c0d0e0f 64"));
+		head[0] = 1;
+		to.write(head, unhex("00000000 01020304 000a000a 05060708 00020002 090a"));
+		for (const int options : {2, 3}) {
+			head[0] = options;
+			to.write(head, unhex("40 10 80 c0 ff 03 00 20 33 01 02 03 04 05 06"));
+		}
+	}
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -197,11 +217,12 @@ int main(int argc, char **argv)
 		{"startup", startup_seeds},
 		{"startkey", startkey_seeds},
 		{"ddp", ddp_seeds},
+		{"tuf", tuf_seeds},
 	};
 	const auto target = argc == 3 ? targets.find(argv[1]) : targets.end();
 
 	if (target == targets.end()) {
-		std::cerr << "usage: seeds reader|startup|startkey|ddp|early DIRECTORY\n";
+		std::cerr << "usage: seeds reader|startup|startkey|ddp|early|tuf DIRECTORY\n";
 		return 2;
 	}
 	Directory directory(argv[2]);
