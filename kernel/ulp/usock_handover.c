@@ -25,7 +25,6 @@
 #include "tx_queue.h"
 #include "usock_attach.h"
 #include "usock_ops.h"
-#include "usock_plain.h"
 
 /* Without the lock the result may be outdated. */
 static int handover_check(const struct mpa_usock *us)
@@ -67,8 +66,6 @@ static struct mpa_usock *handover_find(struct file *file, int *err)
 	if (!sock)
 		return NULL;
 	us = mpa_usock_has_ops(sock) ? mpa_usock_of(sock->sk) : NULL;
-	if (us)
-		mpa_usock_look(us);
 	*err = us ? handover_check(us) : -EINVAL;
 	return *err ? NULL : us;
 }

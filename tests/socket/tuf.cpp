@@ -7,6 +7,7 @@
 #include <linux/tcp_framing.h>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <net/if.h>
