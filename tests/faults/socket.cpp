@@ -241,18 +241,3 @@ CASE("socket: a PDU in pieces is sent completely or not at all")
 	});
 	route("");
 }
-
-CASE("socket: a direction is framed, or stays as it was")
-{
-	each_allocation([] {
-		Attached both;
-		const int mode = TCP_FRAMING_SEND_ATOMIC | TCP_FRAMING_RECV_MARKERS;
-		const int error = with_fault([&] {
-			return ::setsockopt(both.near.fd(), SOL_TCP, TCP_FRAMING_MODE, &mode,
-					    sizeof(mode)) ? errno : 0;
-		});
-
-		must_call(::send(both.near.fd(), "x", 1, MSG_NOSIGNAL), "send");
-		return error;
-	});
-}
