@@ -261,6 +261,8 @@ void mpa_tuf_fill_info(const struct mpa_usock *us,
 {
 	/* Race with inet_diag, which only displays it. */
 	const struct mpa_tuf tuf = data_race(us->tuf);
+	/* Likewise. */
+	const int err = data_race(us->err);
 	struct mpa_conn_stats st;
 
 	mpa_conn_stats(us->conn, &st);
@@ -269,7 +271,7 @@ void mpa_tuf_fill_info(const struct mpa_usock *us,
 		.flags = (tuf.no_pack ? 0 : TCP_FRAMING_F_PACK) |
 			 (tuf.emergency ? TCP_FRAMING_F_EMERGENCY : 0) |
 			 (tuf.peer_keyed ? TCP_FRAMING_F_RECV_KEY : 0) |
-			 (tuf.recv_ended && data_race(us->err) ?
+			 (tuf.recv_ended && err ?
 			  TCP_FRAMING_F_RECV_ENDED : 0),
 		.emss = tuf.send == TCP_FRAMING_SEND_ALIGN ?
 			mpa_tuf_align_max(tuf.emss, false) : tuf.emss,

@@ -126,6 +126,7 @@ tuf_path() {
 }
 
 lab_hosts 2
+lab_seed
 lab_do modprobe mpa
 if (($#)); then
 	socket_cases "$@"

@@ -8,6 +8,7 @@
 . "$MPA_REPO/tests/integration/lib/socket.sh"
 
 lab_hosts 2
+lab_seed
 lab_do modprobe mpa
 # For memory whose access blocks: this kernel has no userfaultfd.
 lab_do modprobe mpa_trap

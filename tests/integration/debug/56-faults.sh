@@ -9,6 +9,7 @@
 
 faults=/sys/kernel/debug
 lab_devices 2
+lab_seed
 # Allocations that may sleep fail as well; no stack trace for each.
 for kind in failslab fail_page_alloc; do
 	echo N > "$faults/$kind/ignore-gfp-wait"

@@ -43,12 +43,14 @@ def framing_pdus(data, start, key):
     return frames
 
 
-def check_align(flow, start, words, args, total):
+def check_align(flow, peer, start, words, args, total):
     key = bytes.fromhex(words["key"])
     frames = framing_pdus(flow.stream(), start, key)
     total["framing PDUs"] += len(frames)
     if not words["aligned"]:
         return
+    # Section 5.2, case 3: where a window of the receiver has ended.
+    edges = {(edge - flow.first) % 2**32 for edge in peer.edges}
     long = sorted(at for at, end in frames.items() if end - at > args.above)
     for segment in flow.segments:
         if segment.offset < start:
@@ -57,9 +59,13 @@ def check_align(flow, start, words, args, total):
         if frames.get(segment.offset) == end:
             total["whole segments"] += 1
             continue
-        total["pieces"] += 1
         if looks_whole(segment.payload, key):
             raise Bad(f"frame {segment.frame} is not whole, but looks so")
+        if (segment.offset in edges or end in edges) and any(
+                at <= segment.offset and frames[at] >= end for at in frames):
+            total["pieces at the end of a window"] += 1
+            continue
+        total["pieces"] += 1
         if not args.above or not any(at < end and frames[at] > segment.offset
                                      for at in long):
             raise Bad(f"frame {segment.frame} is bytes {segment.offset}..{end}, which is "
@@ -85,13 +91,13 @@ def check_markers(flow, start, words, total):
         raise Bad(f"the last marker tells {boundary}, the stream has {len(data)} bytes")
 
 
-def check_flow(flow, args, total):
+def check_flow(flow, peer, args, total):
     line = flow.stream().partition(b"\n")[0]
     start, words = len(line) + 1, json.loads(line)
     total[f"directions in mode {words['tuf']}"] += 1
     total["segments after later ones"] += flow.behind()
     if words["tuf"] == "align":
-        check_align(flow, start, words, args, total)
+        check_align(flow, peer, start, words, args, total)
     elif words["tuf"] == "markers":
         check_markers(flow, start, words, total)
 
@@ -100,9 +106,9 @@ def check(args):
     reasons, total = [], Counter()
     for stream, pair in known_flows(args.capture).items():
         total["connections"] += 1
-        for name, flow in zip(("connects", "listens"), pair):
+        for name, flow, peer in zip(("connects", "listens"), pair, pair[::-1]):
             try:
-                check_flow(flow, args, total)
+                check_flow(flow, peer, args, total)
             except (Bad, ValueError) as reason:
                 reasons.append(f"connection {stream}, the end that {name}: {reason}")
     wanted = {"connections": args.connections, "whole segments": args.whole,

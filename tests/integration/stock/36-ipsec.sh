@@ -49,6 +49,7 @@ pings_beyond() {
 }
 
 lab_devices 2
+lab_seed
 associate
 policies h1 10.77.0.1 10.77.0.2
 policies h2 10.77.0.2 10.77.0.1
