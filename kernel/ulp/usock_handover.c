@@ -29,7 +29,11 @@
 /* Without the lock the result may be outdated. */
 static int handover_check(const struct mpa_usock *us)
 {
-	if (READ_ONCE(us->phase) != MPA_USOCK_STREAMING)
+	enum mpa_usock_phase phase = READ_ONCE(us->phase);
+
+	if (phase == MPA_USOCK_UNCONNECTED)
+		return -ENOTCONN;
+	if (phase != MPA_USOCK_STREAMING)
 		return -EINVAL;
 	return READ_ONCE(us->conn->state) == MPA_CONN_ATTACHED ? 0 : -ENOTCONN;
 }
