@@ -206,6 +206,11 @@ static void usock_reap_work(struct work_struct *work)
 	mpa_lock_wait_cancel(us->conn, &us->work_wait);
 	usock_drop_conn(us);
 	usock_free(us);
+	/*
+	 * The core drops the reference for the operations that the socket had at the
+	 * end, which were not those of this module. Unloading waits for this work.
+	 */
+	module_put(THIS_MODULE);
 }
 
 /* ---- Settings ---- */
