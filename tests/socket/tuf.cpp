@@ -1385,7 +1385,7 @@ CASE("tuf: a client that resets before it is accepted")
 }
 
 // IPV6_ADDRFORM takes the operations of MPA from a socket: its release is noticed later.
-CASE("tuf: the operations of an unconnected socket are taken from it")
+CASE("addrform: the operations of an unconnected socket are taken from it")
 {
 	for (int round = 0; round < 200; round++) {
 		Listener listener(Path::ipv4);
