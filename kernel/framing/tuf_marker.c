@@ -115,7 +115,7 @@ static bool tuf_take_marker(struct mpa_tuf_reader *r)
 	    distance > MPA_TUF_PDU_MAX ||
 	    !tuf_marker_bytes(distance, r->interval, &bytes))
 		return false;
-	/* The boundary is told a second time. */
+	/* A second marker has the same boundary. */
 	if (at->at_boundary || (at->known && at->left))
 		return bytes == (at->at_boundary ? 0 : at->left);
 	at->known = bytes;

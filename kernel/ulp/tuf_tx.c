@@ -80,7 +80,7 @@ static void tuf_ask_for_ack(struct mpa_conn *conn)
  * mpa_tuf_look_at_emss - note a change of the EMSS
  * @us: the socket, locked, connected
  *
- * Section 3: the sender is told: by EPOLLPRI, until it reads %TCP_SEND_EMSS.
+ * Section 3: EPOLLPRI reports it to the sender, until that reads %TCP_SEND_EMSS.
  */
 void mpa_tuf_look_at_emss(struct mpa_usock *us)
 {

@@ -26,7 +26,7 @@ static get_function next_get;
 
 /*
  * Other libraries' constructors may set options before this one has run, so each call
- * makes sure of it; whoever comes at the same time stores the same.
+ * makes sure of it; a thread that comes at the same time stores the same.
  */
 __attribute__((constructor)) static void find_next(void)
 {

@@ -249,7 +249,7 @@ ike_rekey_ike() {
 	ike_goes_on "$1: the stream continues"
 }
 
-# ike_reauthenticate WHAT: IKEv2 creates everything anew and deletes what was before.
+# ike_reauthenticate WHAT: IKEv2 creates everything again and deletes what was before.
 ike_reauthenticate() {
 	local before old
 	before=$(ike_spis) old=$(spis)

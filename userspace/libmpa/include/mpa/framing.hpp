@@ -291,8 +291,7 @@ public:
 	// Frames the directions, at once or when the socket is connected. On a
 	// listening socket: those that it accepts. The peer may not send framed bytes
 	// before it knows that this side expects them. device_or_resource_busy: a
-	// direction is framed already, or MPA was started; operation_not_supported: the
-	// administrator does not allow it.
+	// direction is framed already, or MPA was started.
 	result<void> enable(framing::send out, framing::receive in) noexcept
 	{
 		return set(TCP_FRAMING_MODE, to_kernel(out, in));

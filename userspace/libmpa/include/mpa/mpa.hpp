@@ -277,7 +277,7 @@ class socket : public endpoint {
 public:
 	socket() noexcept = default;
 
-	// Takes a connected or listening TCP socket. enotconn: it is neither;
+	// Takes a TCP socket: unconnected, connected or listening. enotconn: it is closed;
 	// file_exists: it has an upper-layer protocol; enoent: the kernel has no
 	// module mpa, or may not load it for us. The TCP socket is closed then.
 	static result<socket> attach(descriptor tcp) noexcept
