@@ -128,10 +128,12 @@ def guest_script(script, directory):
 
 def cpu_options(processor, icount):
     if icount:
-        # One nanosecond per instruction, none while all processors are idle. The
-        # processors take turns, and yield with `pause` and `hlt`.
+        # One nanosecond per instruction. While all processors are idle, time passes as
+        # on the host: with sleep=off it would leap to the next timer, and what waits
+        # for a file of a busy host would find its limits over. The processors take
+        # turns, and yield with `pause` and `hlt`.
         return ["-accel", "tcg,thread=single", "-cpu", processor,
-                "-icount", "shift=0,sleep=off"]
+                "-icount", "shift=0,sleep=on"]
     accelerator = os.environ.get("ACCEL", "tcg")
     if accelerator == "tcg":
         return ["-accel", "tcg,thread=multi", "-cpu", processor]
