@@ -15,6 +15,7 @@
 #include <rdma/mpa-abi.h>
 
 #include "device.h"
+#include "doorbell.h"
 #include "handover.h"
 #include "listen.h"
 #include "listener.h"
@@ -254,6 +255,40 @@ DECLARE_UVERBS_NAMED_OBJECT(MPA_OBJECT_PLAIN,
 			    &UVERBS_METHOD(MPA_METHOD_PLAIN_CREATE),
 			    &UVERBS_METHOD(MPA_METHOD_PLAIN_ACCEPT));
 
+/* Doorbells ----------------------------------------------------------------- */
+
+static struct rnic_doorbell *methods_doorbell(struct ib_uobject *uobj)
+{
+	return container_of(uobj, struct rnic_doorbell, uobj);
+}
+
+static int UVERBS_HANDLER(MPA_METHOD_DOORBELL_CREATE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_uobject *uobj =
+		uverbs_attr_get_uobject(attrs, MPA_ATTR_DOORBELL_CREATE_HANDLE);
+
+	rnic_doorbell_open(methods_doorbell(uobj), to_rnic_uctx(uobj->context));
+	return 0;
+}
+
+static void methods_destroy_doorbell(struct ib_uobject *uobj,
+				     enum rdma_remove_reason why)
+{
+	rnic_doorbell_close(methods_doorbell(uobj));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(MPA_METHOD_DOORBELL_CREATE,
+			    UVERBS_ATTR_FD(MPA_ATTR_DOORBELL_CREATE_HANDLE,
+					   MPA_OBJECT_DOORBELL,
+					   UVERBS_ACCESS_NEW, UA_MANDATORY));
+
+DECLARE_UVERBS_NAMED_OBJECT(MPA_OBJECT_DOORBELL,
+			    UVERBS_TYPE_ALLOC_FD(sizeof(struct rnic_doorbell),
+						 methods_destroy_doorbell,
+						 &rnic_doorbell_fops,
+						 "[mpa_doorbell]", O_WRONLY),
+			    &UVERBS_METHOD(MPA_METHOD_DOORBELL_CREATE));
+
 /* rnic_query_ucontext() writes it. */
 ADD_UVERBS_ATTRIBUTES_SIMPLE(attributes_of_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_METHOD_QUERY_CONTEXT,
@@ -266,5 +301,6 @@ const struct uapi_definition rnic_methods[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &attributes_of_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &methods_of_qp),
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MPA_OBJECT_PLAIN),
+	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(MPA_OBJECT_DOORBELL),
 	{},
 };

@@ -342,6 +342,7 @@ struct rnic_end {
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
  * @rings: memory of the rings of @sq and, behind it, @rq
+ * @bell: of a user: its index at the doorbells of the context; constant
  * @sq: send queue
  * @rq: receive queue
  * @tx: sending side
@@ -380,6 +381,7 @@ struct rnic_qp {
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_area rings;
+	u32 bell;
 	struct rnic_sq sq;
 	struct rnic_rq rq;
 	struct rnic_tx tx;

@@ -7,6 +7,7 @@
 
 #include "cq.h"
 #include "device.h"
+#include "doorbell.h"
 #include "early.h"
 #include "ep.h"
 #include "mw.h"
@@ -446,11 +447,14 @@ static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
 		.rqe_stride = qp->rq.ring.stride,
 		.max_inline = qp->sq.max_inline,
 		.qp_num = qp->ibqp.qp_num,
+		.doorbell = qp->bell,
 	};
 
-	if (udata->outlen < sizeof(resp))
+	/* Older providers have no room for what came later. */
+	if (udata->outlen < offsetofend(struct mpa_create_qp_resp, qp_num))
 		return -EINVAL;
-	return ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return ib_copy_to_udata(udata, &resp,
+				min(udata->outlen, sizeof(resp)));
 }
 
 /*
@@ -590,9 +594,12 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	if (ret)
 		goto err_queues;
 	if (uctx) {
-		ret = rnic_qp_respond(qp, udata);
+		ret = rnic_bells_add(uctx, qp);
 		if (ret)
 			goto err_number;
+		ret = rnic_qp_respond(qp, udata);
+		if (ret)
+			goto err_bell;
 	}
 	rnic_qp_report_cap(qp, &attr->cap);
 	/*
@@ -601,6 +608,8 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	WARN_ON(xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL)));
 	return 0;
 
+err_bell:
+	rnic_bells_remove(uctx, qp);
 err_number:
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 err_queues:
@@ -632,6 +641,8 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
 
+	if (qp->user)
+		rnic_bells_remove(qp->rings.uctx, qp);
 	rnic_qp_forgo_last(qp);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	/* Lookups by number take a reference under the lock of the table. */

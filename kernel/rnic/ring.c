@@ -26,7 +26,7 @@ static_assert(sizeof(struct mpa_cqe_timed) == 40);
 static_assert(sizeof(struct mpa_atomic) == 24);
 static_assert(sizeof(struct mpa_alloc_ucontext_resp) == 8);
 static_assert(sizeof(struct mpa_create_cq_resp) == 16);
-static_assert(sizeof(struct mpa_create_qp_resp) == 40);
+static_assert(sizeof(struct mpa_create_qp_resp) == 48);
 static_assert(sizeof(struct mpa_create_srq_resp) == 24);
 static_assert(sizeof(struct mpa_reg_mr_resp) == 8);
 

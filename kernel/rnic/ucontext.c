@@ -6,6 +6,7 @@
  * cgroup of the calling process. Memory that the core allocates for it is not
  * charged: settings limit how many objects of each kind a context has.
  */
+#include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/memcg.h"
@@ -13,7 +14,8 @@
 #include "ucontext.h"
 #include "ulp/mpa.h"
 
-#define RNIC_FEATURES (MPA_FEATURE_SRQ | MPA_FEATURE_MW | MPA_FEATURE_RFC7306)
+#define RNIC_FEATURES (MPA_FEATURE_SRQ | MPA_FEATURE_MW | \
+		       MPA_FEATURE_RFC7306 | MPA_FEATURE_DOORBELL)
 
 static u32 rnic_ucontext_setting(struct rnic_dev *dev, unsigned int attr)
 {
@@ -88,12 +90,45 @@ int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 }
 
 /**
+ * rnic_bells_create() - create the table of a context
+ *
+ * Return: an empty table, with a reference; NULL: no memory.
+ */
+struct rnic_bells *rnic_bells_create(void)
+{
+	struct rnic_bells *bells = kzalloc(sizeof(*bells), GFP_KERNEL_ACCOUNT);
+
+	if (bells) {
+		kref_init(&bells->ref);
+		xa_init_flags(&bells->bells, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+	}
+	return bells;
+}
+
+static void rnic_bells_release(struct kref *ref)
+{
+	struct rnic_bells *bells = container_of(ref, struct rnic_bells, ref);
+
+	WARN_ON_ONCE(!xa_empty(&bells->bells));
+	kfree_rcu(bells, rcu);
+}
+
+/**
+ * rnic_bells_put() - drop a reference
+ * @bells: the table; without queue pairs if it is the last one
+ */
+void rnic_bells_put(struct rnic_bells *bells)
+{
+	kref_put(&bells->ref, rnic_bells_release);
+}
+
+/**
  * rnic_alloc_ucontext() - verbs: alloc_ucontext
  * @uctx: its context
  * @udata: room for struct mpa_alloc_ucontext_resp
  *
  * Return: 0; -EINVAL: the buffer for the response is too small, or the input is
- * not zero; -EFAULT.
+ * not zero; -EFAULT; -ENOMEM.
  */
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -106,9 +141,13 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (udata->outlen < sizeof(resp) || !rnic_udata_clear(udata))
 		return -EINVAL;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (!ret)
-		to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
-	return ret;
+	if (ret)
+		return ret;
+	to_rnic_uctx(uctx)->bells = rnic_bells_create();
+	if (!to_rnic_uctx(uctx)->bells)
+		return -ENOMEM;
+	to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
+	return 0;
 }
 
 /**
@@ -136,6 +175,7 @@ int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *att
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
+	rnic_bells_put(to_rnic_uctx(uctx)->bells);
 	mem_cgroup_put(to_rnic_uctx(uctx)->memcg);
 }
 

@@ -4,6 +4,9 @@
 #define MPA_RNIC_UCONTEXT_H
 
 #include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/rcupdate.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 
 struct mem_cgroup;
@@ -20,17 +23,31 @@ enum rnic_owned {
 };
 
 /**
+ * struct rnic_bells - the queue pairs of a context, for its doorbells
+ * @ref: one of the context, one of every doorbell
+ * @bells: struct rnic_bell by index
+ * @rcu: frees the structure after the last lookup is over
+ */
+struct rnic_bells {
+	struct kref ref;
+	struct xarray bells;
+	struct rcu_head rcu;
+};
+
+/**
  * struct rnic_ucontext - a user's context
  * @ibuctx: the core's part
  * @memcg: memory cgroup of the process that opened the device, with a
  *	reference, charged for allocations on its behalf in other contexts; NULL
  *	without memory cgroups; constant
+ * @bells: its queue pairs, for its doorbells, with a reference; constant
  * @owned: number of its objects, by &enum rnic_owned
  * @ring_bytes: bytes of its rings
  */
 struct rnic_ucontext {
 	struct ib_ucontext ibuctx;
 	struct mem_cgroup *memcg;
+	struct rnic_bells *bells;
 	atomic_t owned[RNIC_OWNED_KINDS];
 	atomic64_t ring_bytes;
 };
@@ -43,6 +60,8 @@ static inline struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
 int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
 int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len);
+struct rnic_bells *rnic_bells_create(void);
+void rnic_bells_put(struct rnic_bells *bells);
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx);

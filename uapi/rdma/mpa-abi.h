@@ -21,6 +21,7 @@
 #ifndef MPA_ABI_H
 #define MPA_ABI_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 #define MPA_ABI_VERSION		2
@@ -246,6 +247,7 @@ enum {
 	MPA_FEATURE_SRQ		= 1 << 0,	/* shared receive queues */
 	MPA_FEATURE_MW		= 1 << 1,	/* MPA_WR_BIND_MW */
 	MPA_FEATURE_RFC7306	= 1 << 2,	/* Immediate Data, atomic operations */
+	MPA_FEATURE_DOORBELL	= 1 << 3,	/* MPA_OBJECT_DOORBELL */
 };
 
 /**
@@ -365,6 +367,7 @@ struct mpa_qp_from_socket_resp {
 /* Objects of this driver. */
 enum {
 	MPA_OBJECT_PLAIN		= 1U << 12,
+	MPA_OBJECT_DOORBELL,
 };
 
 /* Of MPA_OBJECT_PLAIN: a file, the queue of a listener's plain TCP connections. */
@@ -420,6 +423,28 @@ struct mpa_plain_create {
 	__u32 flags;
 };
 
+/* Of MPA_OBJECT_DOORBELL: a file that has posted requests sent; %MPA_FEATURE_DOORBELL. */
+enum {
+	MPA_METHOD_DOORBELL_CREATE	= 1U << 12,
+};
+
+/**
+ * enum mpa_attrs_doorbell_create - attributes of MPA_METHOD_DOORBELL_CREATE
+ * @MPA_ATTR_DOORBELL_CREATE_HANDLE: out: descriptor of the new doorbell
+ *
+ * It serves all queue pairs of the context, also those that are created later.
+ */
+enum mpa_attrs_doorbell_create {
+	MPA_ATTR_DOORBELL_CREATE_HANDLE	= 1U << 12,
+};
+
+/*
+ * ioctl() of a doorbell, with mpa_create_qp_resp.doorbell of the queue pair as the
+ * argument itself. EINVAL: there is no such queue pair in the context; EIO: the
+ * context has ended, or the device is gone. The type is that of RDMA_VERBS_IOCTL.
+ */
+#define MPA_DOORBELL_RING	_IO(0x1b, 0xd0)
+
 /* Milliseconds that a message may wait for a receive. */
 #define MPA_MAX_RECEIVE_WAIT	60000
 
@@ -453,8 +478,11 @@ struct mpa_create_cq_resp {
  * @rqe_stride: bytes per receive entry; 0 with a shared receive queue
  * @max_inline: most bytes of inline data in an entry
  * @qp_num: number of the queue pair
+ * @doorbell: its number at the doorbells of the context
+ * @reserved: zero
  *
- * The doorbell is a POST_SEND command without work requests. The receive queue
+ * The last two are there with %MPA_FEATURE_DOORBELL. Without it, and at any time, the
+ * doorbell is a POST_SEND command without work requests. The receive queue
  * needs no doorbell while the queue pair is in operation. In the error state
  * mpa_ring_hdr.arm of its ring asks for one, so that the entry is flushed. A
  * queue pair that uses a shared receive queue has no receive ring.
@@ -469,6 +497,8 @@ struct mpa_create_qp_resp {
 	__u32 rqe_stride;
 	__u32 max_inline;
 	__u32 qp_num;
+	__u32 doorbell;
+	__u32 reserved;
 };
 
 /**

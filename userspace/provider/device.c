@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -154,6 +155,8 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct mpa_context *ctx = to_mpa_context(ibctx);
 
+	if (ctx->doorbell >= 0)
+		close(ctx->doorbell);
 	verbs_uninit_context(&ctx->base);
 	free(ctx);
 }
@@ -221,28 +224,54 @@ static int get_context(struct mpa_context *ctx)
 	return 0;
 }
 
-/* For a context that another process has opened. */
-static int query_features(struct mpa_context *ctx)
+/* A command by ioctl() with one attribute. Returns 0 or a positive errno. */
+static int command(struct mpa_context *ctx, uint16_t object, uint16_t method,
+		   struct ib_uverbs_attr *attr)
 {
 	union {
 		struct ib_uverbs_ioctl_hdr hdr;
 		char room[sizeof(struct ib_uverbs_ioctl_hdr) +
 			  sizeof(struct ib_uverbs_attr)];
 	} cmd = { 0 };
-	struct ib_uverbs_attr *attr = cmd.hdr.attrs;
 
 	cmd.hdr.length = sizeof(cmd);
-	cmd.hdr.object_id = UVERBS_OBJECT_DEVICE;
-	cmd.hdr.method_id = UVERBS_METHOD_QUERY_CONTEXT;
+	cmd.hdr.object_id = object;
+	cmd.hdr.method_id = method;
 	cmd.hdr.num_attrs = 1;
-	attr->attr_id = MPA_ATTR_QUERY_CONTEXT_FEATURES;
 	attr->flags = UVERBS_ATTR_F_MANDATORY;
-	attr->len = sizeof(ctx->features);
-	attr->data = (uintptr_t)&ctx->features;
-	if (!ioctl(ctx->base.context.cmd_fd, RDMA_VERBS_IOCTL, &cmd))
-		return 0;
+	cmd.hdr.attrs[0] = *attr;
+	if (ioctl(ctx->base.context.cmd_fd, RDMA_VERBS_IOCTL, &cmd))
+		return errno;
+	*attr = cmd.hdr.attrs[0];
+	return 0;
+}
+
+/* For a context that another process has opened. */
+static int query_features(struct mpa_context *ctx)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = MPA_ATTR_QUERY_CONTEXT_FEATURES,
+		.len = sizeof(ctx->features),
+		.data = (uintptr_t)&ctx->features,
+	};
+	int ret = command(ctx, UVERBS_OBJECT_DEVICE,
+			  UVERBS_METHOD_QUERY_CONTEXT, &attr);
+
 	/* A module that does not know the attribute: nothing is used. */
-	return errno == EPROTONOSUPPORT ? 0 : errno;
+	return ret == EPROTONOSUPPORT ? 0 : ret;
+}
+
+/* A program that has no descriptor left uses the command of the core. */
+static void open_doorbell(struct mpa_context *ctx)
+{
+	struct ib_uverbs_attr attr = {
+		.attr_id = MPA_ATTR_DOORBELL_CREATE_HANDLE,
+	};
+
+	if (ctx->features & MPA_FEATURE_DOORBELL &&
+	    !command(ctx, MPA_OBJECT_DOORBELL, MPA_METHOD_DOORBELL_CREATE,
+		     &attr))
+		ctx->doorbell = (int)attr.data_s64;
 }
 
 static struct mpa_context *new_context(struct ibv_device *device, int cmd_fd)
@@ -253,10 +282,14 @@ static struct mpa_context *new_context(struct ibv_device *device, int cmd_fd)
 	 */
 	struct verbs_context *base_offset =
 		(struct verbs_context *)offsetof(struct mpa_context, base);
+	struct mpa_context *ctx =
+		_verbs_init_and_alloc_context(device, cmd_fd,
+					      sizeof(struct mpa_context),
+					      base_offset, RDMA_DRIVER_UNKNOWN);
 
-	return _verbs_init_and_alloc_context(device, cmd_fd,
-					     sizeof(struct mpa_context),
-					     base_offset, RDMA_DRIVER_UNKNOWN);
+	if (ctx)
+		ctx->doorbell = -1;
+	return ctx;
 }
 
 /* Ends an attempt to open a device; a function of libibverbs has failed or not. */
@@ -267,6 +300,7 @@ static struct verbs_context *opened(struct mpa_context *ctx, int ret)
 		errno = ret;
 		return NULL;
 	}
+	open_doorbell(ctx);
 	verbs_set_ops(&ctx->base, &mpa_context_ops);
 	return &ctx->base;
 }

@@ -34,11 +34,14 @@ struct mpa_device {
  * struct mpa_context - an open device
  * @base: libibverbs' part
  * @features: MPA_FEATURE_*, what the module offers
- * @doorbell_ioctl: write() is refused to this process; set once, atomically
+ * @doorbell: descriptor that has posted requests sent; negative: the module has none
+ * @doorbell_ioctl: without @doorbell: write() is refused to this process; set once,
+ *	atomically
  */
 struct mpa_context {
 	struct verbs_context base;
 	uint32_t features;
+	int doorbell;
 	bool doorbell_ioctl;
 };
 
@@ -112,6 +115,7 @@ struct mpa_doorbell {
  * @rings: memory of the rings of both queues
  * @sq: send queue
  * @rq: receive queue; without entries if the queue pair has a shared one
+ * @doorbell: its number at the doorbell of the context
  * @max_inline: bytes of inline data a send entry takes
  * @sq_sig_all: every send entry is signalled
  * @wr_sqe: entry under construction by the ibv_wr functions, or NULL; sq.lock
@@ -122,6 +126,7 @@ struct mpa_qp {
 	struct mpa_area rings;
 	struct mpa_wq sq;
 	struct mpa_wq rq;
+	uint32_t doorbell;
 	uint32_t max_inline;
 	bool sq_sig_all;
 	struct mpa_sqe *wr_sqe;

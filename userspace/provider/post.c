@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "mpa.h"
@@ -37,11 +38,12 @@ static int write_doorbell(const struct mpa_qp *qp, int fd)
 }
 
 /*
- * write() is the cheapest way into the kernel, but the kernel refuses it to
- * processes whose credentials have changed since they opened the device, such
- * as a daemon that drops its privileges. libibverbs has another way for them.
+ * For modules without doorbells. Of the two ways of the core write() is the
+ * cheaper one, but the kernel refuses it to processes whose credentials have
+ * changed since they opened the device, such as a daemon that drops its
+ * privileges.
  */
-static int ring_doorbell(struct mpa_qp *qp)
+static int post_nothing(struct mpa_qp *qp)
 {
 	struct mpa_context *ctx = to_mpa_context(qp->base.qp.context);
 	struct ibv_send_wr *bad_wr;
@@ -54,6 +56,15 @@ static int ring_doorbell(struct mpa_qp *qp)
 		__atomic_store_n(&ctx->doorbell_ioctl, true, __ATOMIC_RELAXED);
 	}
 	return ibv_cmd_post_send(&qp->base.qp, NULL, &bad_wr);
+}
+
+static int ring_doorbell(struct mpa_qp *qp)
+{
+	int fd = to_mpa_context(qp->base.qp.context)->doorbell;
+
+	if (fd < 0)
+		return post_nothing(qp);
+	return ioctl(fd, MPA_DOORBELL_RING, qp->doorbell) ? errno : 0;
 }
 
 /**

@@ -61,6 +61,7 @@ static int map_queues(struct mpa_qp *qp, int fd,
 				   sq_room / sizeof(struct mpa_sge));
 	qp->rq.max_sge = mpa_rq_sges(&qp->rq.ring, cap->max_recv_sge);
 	qp->max_inline = least_u32(drv->max_inline, sq_room);
+	qp->doorbell = drv->doorbell;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -509,7 +510,9 @@ int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
 				.sqe_stride = sq.stride,
 				.rqe_stride = rq.stride,
 				.max_inline = k.grant.max_inline_data,
-				.qp_num = 100 + handle };
+				.qp_num = 100 + handle,
+				.doorbell = handle << 4,
+				.reserved = 0 };
 
 	if (attr->srq) {
 		drv.rq_offset = drv.len;
@@ -627,26 +630,70 @@ void *__real_mmap(void *addr, std::size_t len, int prot, int flags, int fd,
 		  off_t offset);
 ssize_t __real_write(int fd, const void *buf, std::size_t count);
 
-/* Of the commands by ioctl(), the provider itself sends this one. */
-int __wrap_ioctl(int, unsigned long request, ib_uverbs_ioctl_hdr *cmd)
+/* Of the commands by ioctl(), the provider itself sends these two. */
+static int query_features(ib_uverbs_attr &attr)
 {
-	const ib_uverbs_attr &attr = cmd->attrs[0];
-
-	EXPECT_EQ(request, RDMA_VERBS_IOCTL);
-	EXPECT_EQ(cmd->length, sizeof(*cmd) + sizeof(attr));
-	EXPECT_EQ(cmd->object_id, UVERBS_OBJECT_DEVICE);
-	EXPECT_EQ(cmd->method_id, UVERBS_METHOD_QUERY_CONTEXT);
-	EXPECT_EQ(cmd->num_attrs, 1);
 	EXPECT_EQ(attr.attr_id, MPA_ATTR_QUERY_CONTEXT_FEATURES);
-	EXPECT_EQ(attr.flags, UVERBS_ATTR_F_MANDATORY);
 	EXPECT_EQ(attr.len, sizeof(std::uint32_t));
-	if (int err = Kernel::current().command("query_features")) {
-		errno = err;
-		return -1;
-	}
+	if (int err = Kernel::current().command("query_features"))
+		return err;
 	std::memcpy(reinterpret_cast<void *>(attr.data), &Kernel::current().features,
 		    attr.len);
 	return 0;
+}
+
+static int create_doorbell(ib_uverbs_attr &attr)
+{
+	Kernel &k = Kernel::current();
+
+	EXPECT_EQ(attr.attr_id, MPA_ATTR_DOORBELL_CREATE_HANDLE);
+	EXPECT_EQ(attr.len, 0);
+	EXPECT_EQ(attr.data, 0u);
+	if (int err = k.command("create_doorbell"))
+		return err;
+	k.doorbell_fd = ::eventfd(0, EFD_CLOEXEC);
+	attr.data_s64 = k.doorbell_fd;
+	return 0;
+}
+
+static int ring_doorbell(int fd, std::uint32_t number)
+{
+	Kernel &k = Kernel::current();
+	int err = 0;
+
+	EXPECT_EQ(fd, k.doorbell_fd);
+	if (!k.ring_errors.empty()) {
+		err = k.ring_errors.front();
+		k.ring_errors.pop_front();
+	}
+	if (!err)
+		k.rung.push_back(number);
+	return err;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, unsigned long argument)
+{
+	auto *cmd = reinterpret_cast<ib_uverbs_ioctl_hdr *>(argument);
+	int err;
+
+	if (request == MPA_DOORBELL_RING) {
+		err = ring_doorbell(fd, static_cast<std::uint32_t>(argument));
+	} else {
+		EXPECT_EQ(request, RDMA_VERBS_IOCTL);
+		EXPECT_EQ(cmd->length, sizeof(*cmd) + sizeof(cmd->attrs[0]));
+		EXPECT_EQ(cmd->num_attrs, 1);
+		EXPECT_EQ(cmd->attrs[0].flags, UVERBS_ATTR_F_MANDATORY);
+		if (cmd->object_id == MPA_OBJECT_DOORBELL) {
+			EXPECT_EQ(cmd->method_id, MPA_METHOD_DOORBELL_CREATE);
+			err = create_doorbell(cmd->attrs[0]);
+		} else {
+			EXPECT_EQ(cmd->object_id, UVERBS_OBJECT_DEVICE);
+			EXPECT_EQ(cmd->method_id, UVERBS_METHOD_QUERY_CONTEXT);
+			err = query_features(cmd->attrs[0]);
+		}
+	}
+	errno = err;
+	return err ? -1 : 0;
 }
 
 void *__wrap_calloc(std::size_t n, std::size_t size)

@@ -82,7 +82,8 @@ public:
 	std::map<std::string, int> refuse;	/* command: errno */
 	std::optional<std::string> sysfs_value;
 	std::uint32_t abi_version = MPA_ABI_VERSION;
-	std::uint32_t features = ~0u;		/* of the next context */
+	/* Of the next context: all, but its doorbell is the command of the core. */
+	std::uint32_t features = ~unsigned{ MPA_FEATURE_DOORBELL };
 	std::function<void(mpa_create_cq_resp &)> edit_cq = [](auto &) {};
 	std::function<void(mpa_create_qp_resp &)> edit_qp = [](auto &) {};
 	std::function<void(mpa_create_srq_resp &)> edit_srq = [](auto &) {};
@@ -91,11 +92,14 @@ public:
 	int fail_mmap = 0;			/* of rings */
 	bool fail_reserve = false;
 	std::deque<int> write_errors;		/* 0: the correct value */
+	std::deque<int> ring_errors;		/* likewise */
 	std::optional<std::size_t> write_short;
 
 	/* What was observed. */
 	std::vector<std::string> commands;
 	std::vector<Doorbell> doorbells;	/* by write() */
+	std::vector<std::uint32_t> rung;	/* by MPA_OBJECT_DOORBELL */
+	int doorbell_fd = -1;
 	std::string log;
 	std::map<std::string, int> objects;	/* existing objects, by kind */
 	verbs_context_ops ops{};
@@ -132,7 +136,7 @@ private:
 /* A test with an open device; nothing may be left over at its end. */
 class ProviderTest : public testing::Test {
 protected:
-	explicit ProviderTest(std::uint32_t features = ~0u);
+	explicit ProviderTest(std::uint32_t features = ~unsigned{ MPA_FEATURE_DOORBELL });
 	~ProviderTest() override;
 
 	ibv_context *context() { return &vctx->context; }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include <fcntl.h>
+
 namespace {
 
 using fake::ProviderTest;
@@ -757,6 +759,88 @@ TEST_F(PostTest, recv_rings_if_the_kernel_asked)
 	rq().hdr().arm = MPA_ARM_NONE;
 	EXPECT_EQ(post(first), 0);
 	EXPECT_EQ(kernel.doorbells.size(), 1u);
+}
+
+/* The module has doorbells. */
+class DoorbellTest : public ProviderTest {
+protected:
+	DoorbellTest() : ProviderTest(~0u) {}
+	~DoorbellTest() override
+	{
+		if (qp)
+			destroy(qp);
+	}
+
+	int send()
+	{
+		ibv_send_wr wr = send_wr(1), *bad;
+
+		return kernel.ops.post_send(qp, &wr, &bad);
+	}
+
+	ibv_qp *qp = nullptr;
+};
+
+TEST_F(DoorbellTest, is_rung_with_the_number_of_the_queue_pair)
+{
+	ibv_recv_wr receive{}, *bad;
+
+	qp = make_qp();
+	EXPECT_EQ(send(), 0);
+	EXPECT_EQ(kernel.rung, (std::vector<std::uint32_t>{ qp->handle << 4 }));
+
+	/* The receive queue asks for it after the end of a stream. */
+	EXPECT_EQ(kernel.ops.post_recv(qp, &receive, &bad), 0);
+	EXPECT_EQ(kernel.rung.size(), 1u);
+	kernel.rq(qp->handle).hdr().arm = MPA_ARM_NEXT;
+	EXPECT_EQ(kernel.ops.post_recv(qp, &receive, &bad), 0);
+	EXPECT_EQ(kernel.rung.size(), 2u);
+	EXPECT_TRUE(kernel.doorbells.empty());
+}
+
+/* There is no other way then: the device or the queue pair is gone. */
+TEST_F(DoorbellTest, errors_are_those_of_posting)
+{
+	qp = make_qp();
+	for (int err : { EIO, EINVAL, ENODEV }) {
+		kernel.ring_errors = { err };
+		EXPECT_EQ(send(), err);
+	}
+	EXPECT_TRUE(kernel.doorbells.empty());
+	EXPECT_EQ(kernel.sq(qp->handle).hdr().prod, 3u);
+}
+
+TEST(Doorbell, is_made_and_closed_with_the_context)
+{
+	/* Features of the module, error of the command, whether there is one. */
+	const struct {
+		std::uint32_t features;
+		int error;
+		bool made;
+	} rows[] = {
+		{ 0, 0, false },
+		{ MPA_FEATURE_SRQ, 0, false },
+		{ MPA_FEATURE_DOORBELL, 0, true },
+		/* The program has no descriptor left. */
+		{ MPA_FEATURE_DOORBELL, EMFILE, false },
+	};
+
+	for (const auto &row : rows) {
+		fake::Kernel kernel;
+		ibv_device device{};
+
+		kernel.features = row.features;
+		if (row.error)
+			kernel.refuse["create_doorbell"] = row.error;
+		verbs_context *ctx = fake::Kernel::driver().alloc_context(
+			&device, 0x6d7061, nullptr);
+		ASSERT_NE(ctx, nullptr);
+		const int fd = kernel.doorbell_fd;
+
+		EXPECT_EQ(fd >= 0, row.made);
+		kernel.ops.free_context(&ctx->context);
+		EXPECT_TRUE(!row.made || ::fcntl(fd, F_GETFD) == -1);
+	}
 }
 
 } // namespace
