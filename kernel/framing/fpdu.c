@@ -503,6 +503,22 @@ int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to)
 }
 
 /**
+ * mpa_fpdu_wrap - make an FPDU of a ULPDU that is in its place already
+ * @tx: transmit state, without Markers
+ * @fpdu: room for the FPDU, as many bytes as mpa_fpdu_len() returns; the ULPDU is
+ *	%MPA_LENGTH_FIELD bytes behind its start
+ * @ulpdu_len: bytes of the ULPDU, at most %MPA_MULPDU_MAX
+ *
+ * Return: bytes of the FPDU.
+ */
+u32 mpa_fpdu_wrap(const struct mpa_tx_half *tx, u8 *fpdu, u32 ulpdu_len)
+{
+	put_unaligned_be16(ulpdu_len, fpdu);
+	return fpdu_write_plain_trailer(fpdu, fpdu + MPA_LENGTH_FIELD + ulpdu_len,
+					ulpdu_len, tx->crc) - fpdu;
+}
+
+/**
  * mpa_series_init - begin a series
  * @t: the series; the caller sets its @room
  * @hdr: header of the first ULPDU, see &mpa_series.hdr

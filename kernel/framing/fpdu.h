@@ -139,6 +139,7 @@ int mpa_fpdu_gather(struct mpa_tx_half *tx, const struct kvec *ulpdu,
 		    unsigned int nr_ulpdu, u32 ulpdu_len,
 		    struct mpa_gather *g);
 int mpa_fpdu_write(struct mpa_tx_half *tx, const struct mpa_ulpdu *u, u8 *to);
+u32 mpa_fpdu_wrap(const struct mpa_tx_half *tx, u8 *fpdu, u32 ulpdu_len);
 void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
 		     const struct kvec *payload, u32 len);
 u32 mpa_fpdu_write_series(struct mpa_tx_half *tx, struct mpa_series *t,

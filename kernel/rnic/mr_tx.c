@@ -2,6 +2,7 @@
 /* Memory that senders copy from. */
 #include "mr_access.h"
 #include "mr_tx.h"
+#include "ulp/mpa.h"
 
 /*
  * Lists the contiguous pieces of [@addr, @addr + @len), as many as @run can
@@ -84,6 +85,51 @@ struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	if (fault)
 		*fault = f;
 	return NULL;
+}
+
+static void mr_copy_out(const struct rnic_mr *mr, u64 addr, u32 len, u8 *to)
+{
+	void *at;
+	u32 n;
+
+	for (; len; addr += n, to += n, len -= n) {
+		n = mr_piece(mr, addr, len, &at);
+		mpa_copy(to, at, n);
+	}
+}
+
+/**
+ * rnic_mr_copy() - copy bytes of a region to be sent
+ * @dev: the device
+ * @ibqp: the sender
+ * @stag: the region
+ * @addr: first byte
+ * @len: bytes, at least 1, and few: the lock of the region is held meanwhile
+ * @to: where to
+ *
+ * Any context. Unlike after rnic_mr_get(), rights cannot be taken away before the
+ * copy is complete.
+ *
+ * Return: false if the region does not grant them; nothing was copied.
+ */
+bool rnic_mr_copy(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
+		  u64 addr, u32 len, u8 *to)
+{
+	const struct mr_scope scope = mr_scope_of(ibqp);
+	struct rnic_mr *mr;
+	bool ok = false;
+
+	rcu_read_lock();
+	mr = mr_find_access(dev, scope, stag, RNIC_MR_LOCAL_READ);
+	if (mr) {
+		read_lock_bh(&mr->lock);
+		ok = !mr_check(mr, scope, stag, addr, len, RNIC_MR_LOCAL_READ);
+		if (ok)
+			mr_copy_out(mr, addr, len, to);
+		read_unlock_bh(&mr->lock);
+	}
+	rcu_read_unlock();
+	return ok;
 }
 
 /**

@@ -13,6 +13,8 @@ struct rnic_run;
 struct rnic_mr *rnic_mr_get(struct rnic_dev *dev, const struct ib_qp *ibqp,
 			    u32 stag, u64 addr, u32 len, int access,
 			    struct rnic_run *run, struct ddp_fault *fault);
+bool rnic_mr_copy(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
+		  u64 addr, u32 len, u8 *to);
 bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, int access, u32 epoch,
 		  struct rnic_run *run);

@@ -474,11 +474,14 @@ static void rnic_sq_fetch(struct rnic_sq *sq)
 			rnic_sqe_body(sq, e));
 }
 
-/*
- * Takes the next entry, unless there is none or it must wait. *@status is set
- * to the result of its check, MPA_WC_*.
+/**
+ * rnic_sq_take() - copy the next entry, unless there is none or it must wait
+ * @qp: the QP; socket lock held
+ * @status: set to the result of its check, MPA_WC_*
+ *
+ * Return: its record, with the copy in &rnic_sq.cur, or NULL.
  */
-static struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
+struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 {
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_swr *wr = NULL;
@@ -525,6 +528,35 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 }
 
 /**
+ * rnic_sq_start() - start or execute a request that was taken
+ * @qp: the QP; socket lock held
+ * @wr: the request
+ * @status: MPA_WC_*, from rnic_sq_take()
+ * @end: its fault is set if the request failed, which ends the stream
+ *
+ * Return: true: the request is the message in progress from now on.
+ */
+bool rnic_sq_start(struct rnic_qp *qp, struct rnic_swr *wr, u8 status,
+		   struct rnic_end *end)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	bool local = !status && rnic_wr_infos[e->opcode].local;
+
+	if (local)
+		status = rnic_sq_execute_local(qp, e);
+	else if (!status)
+		status = rnic_sqe_check_memory(qp, e);
+	if (!status && !local) {
+		rnic_wr_begin(qp, wr);
+		return true;
+	}
+	rnic_swr_finish(qp, wr, status);
+	if (status)
+		end->fault = &ddp_fault_local;
+	return false;
+}
+
+/**
  * rnic_sq_next() - start requests until one has something to send
  * @qp: the QP; socket lock held
  * @end: its fault is set if a request failed, which ends the stream
@@ -536,7 +568,6 @@ bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end)
 	struct rnic_sq *sq = &qp->sq;
 	u32 budget = sq->ring.size;
 	struct rnic_swr *wr;
-	bool local;
 	u8 status;
 
 	/* Local requests send nothing, so only this limits them. */
@@ -544,20 +575,10 @@ bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end)
 		wr = rnic_sq_take(qp, &status);
 		if (!wr)
 			return false;
-		local = !status && rnic_wr_infos[sq->cur->opcode].local;
-		if (local)
-			status = rnic_sq_execute_local(qp, sq->cur);
-		else if (!status)
-			status = rnic_sqe_check_memory(qp, sq->cur);
-		if (!status && !local) {
-			rnic_wr_begin(qp, wr);
+		if (rnic_sq_start(qp, wr, status, end))
 			return true;
-		}
-		rnic_swr_finish(qp, wr, status);
-		if (status) {
-			end->fault = &ddp_fault_local;
+		if (end->fault)
 			return false;
-		}
 	}
 	rnic_qp_kick(qp);
 	return false;

@@ -87,6 +87,9 @@ u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due);
 void rnic_sq_forget(struct rnic_qp *qp);
 void rnic_sq_stop(struct rnic_qp *qp);
 void rnic_swr_finish(struct rnic_qp *qp, struct rnic_swr *wr, u8 status);
+struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status);
+bool rnic_sq_start(struct rnic_qp *qp, struct rnic_swr *wr, u8 status,
+		   struct rnic_end *end);
 bool rnic_sq_next(struct rnic_qp *qp, struct rnic_end *end);
 int rnic_sq_post(struct rnic_qp *qp, const struct ib_send_wr *wr);
 

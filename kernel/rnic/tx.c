@@ -9,10 +9,12 @@
 #include "device.h"
 #include "ep.h"
 #include "mr.h"
+#include "mr_tx.h"
 #include "qp.h"
 #include "qp_stats.h"
 #include "qp_stream.h"
 #include "reads.h"
+#include "ring.h"
 #include "segment.h"
 #include "sq.h"
 #include "trace.h"
@@ -23,6 +25,8 @@
 enum {
 	/* Batches sent before the socket lock is released once. */
 	RNIC_TX_BUDGET	= 64,
+	/* Bytes of a message that is sent without a batch. */
+	RNIC_TX_ONE_MAX	= 1024,
 	/* Bytes of Read Responses that may be copied in softirq. */
 	RNIC_ANSWER_MAX	= 4096,
 	/* Without memory: ms until the next try, doubled each time. */
@@ -296,6 +300,132 @@ static int rnic_tx_batch(struct rnic_qp *qp, struct mpa_conn *conn,
 	return ret;
 }
 
+/* One short message -------------------------------------------------------- */
+
+/* Is a single request posted, and nothing goes before it? */
+static bool rnic_tx_one_due(const struct rnic_qp *qp)
+{
+	return READ_ONCE(qp->state) == RNIC_QP_RTS &&
+	       qp->tx.kind == RNIC_TX_NONE && !qp->tx.rtr &&
+	       !rnic_response_pending(&qp->reads) &&
+	       rnic_sq_pending(&qp->sq) == 1;
+}
+
+/*
+ * Bytes of the ULPDU that an entry becomes if it is a Read, or a short Send or Write;
+ * else 0. Of an entry in the ring it is only a guess: the user may change it.
+ */
+static u32 rnic_tx_one_len(const struct mpa_sqe *e)
+{
+	u8 opcode = READ_ONCE(e->opcode);
+	u32 len;
+
+	if (opcode == MPA_WR_READ)
+		return RDMAP_READ_REQ_ULPDU;
+	if (opcode > MPA_WR_SEND_INV)
+		return 0;
+	if (READ_ONCE(e->flags) & MPA_SQE_INLINE)
+		len = READ_ONCE(e->length);
+	else if (READ_ONCE(e->num_sge) == 1)
+		len = READ_ONCE(e->sge[0].length);
+	else
+		return 0;
+	if (!len || len > RNIC_TX_ONE_MAX)
+		return 0;
+	return rnic_wr_hdr_len(&rnic_wr_infos[opcode]) + len;
+}
+
+/* Copies the payload of the entry that was taken; false: it is not granted. */
+static bool rnic_tx_one_copy(struct rnic_qp *qp, u8 *to, u32 len)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+
+	if (!(e->flags & MPA_SQE_INLINE))
+		return rnic_mr_copy(qp->dev, &qp->ibqp, e->sge[0].lkey,
+				    e->sge[0].addr, len, to);
+	e = rnic_ring_at(&qp->sq.ring, qp->sq.fetched - 1);
+	memcpy(to, e->sge, len);
+	return true;
+}
+
+/* Writes the ULPDU of a Send or Write; false: the payload is not granted. */
+static bool rnic_tx_one_write(struct rnic_qp *qp, u8 *at, u32 len)
+{
+	u32 hdr_len;
+
+	qp->tx.off = 0;
+	hdr_len = rnic_tx_wr_header(qp, at, true);
+	if (!rnic_tx_one_copy(qp, at + hdr_len, len - hdr_len))
+		return false;
+	qp->tx.bytes = len - hdr_len;
+	rnic_tx_wr_finish(qp);
+	return true;
+}
+
+/* Writes the ULPDU of a Read; false: its sink is not granted, and it has failed. */
+static bool rnic_tx_one_read(struct rnic_qp *qp, struct rnic_swr *wr, u8 *at,
+			     struct rnic_end *end)
+{
+	if (!rnic_sq_start(qp, wr, MPA_WC_SUCCESS, end))
+		return false;
+	rnic_tx_read_ulpdu(qp, at);
+	rnic_tx_read_issued(qp);
+	return true;
+}
+
+static int rnic_tx_one_send(struct rnic_qp *qp, struct mpa_conn *conn, u32 len)
+{
+	int ret;
+
+	qp->tx.segments = 1;
+	rnic_tx_count(qp);
+	ret = mpa_tx_one_send(conn, len);
+	if (ret)
+		return ret;
+	rnic_qp_count(qp, RNIC_CNT_TX_BATCHES);
+	rnic_tx_taken(qp);
+	return 0;
+}
+
+/* The entry that was taken is written at @at and sent, or handled as usual. */
+static int rnic_tx_one_taken(struct rnic_qp *qp, struct mpa_conn *conn,
+			     struct rnic_swr *wr, u8 status, u8 *at, u32 len,
+			     struct rnic_fill *fill)
+{
+	/* It may be another one than that in the ring was. */
+	bool same = !status && rnic_tx_one_len(qp->sq.cur) == len;
+	bool read = same && wr->read;
+
+	if (read ? rnic_tx_one_read(qp, wr, at, &fill->end) :
+		   same && rnic_tx_one_write(qp, at, len))
+		return rnic_tx_one_send(qp, conn, len);
+	if (!read)
+		rnic_sq_start(qp, wr, status, &fill->end);
+	rnic_tx_settle(qp, fill);
+	return 0;
+}
+
+/*
+ * Sends the only request that is posted without a batch, if it becomes one short
+ * FPDU. Returns -EAGAIN if nothing was taken.
+ */
+static int rnic_tx_one(struct rnic_qp *qp, struct mpa_conn *conn,
+		       struct rnic_fill *fill)
+{
+	struct rnic_swr *wr;
+	u8 status, *at;
+	u32 len;
+
+	if (!rnic_tx_one_due(qp))
+		return -EAGAIN;
+	len = rnic_tx_one_len(rnic_ring_at(&qp->sq.ring, qp->sq.fetched));
+	at = len ? mpa_tx_one(conn, len) : NULL;
+	wr = at ? rnic_sq_take(qp, &status) : NULL;
+	if (!wr)
+		return -EAGAIN;
+	return rnic_tx_one_taken(qp, conn, wr, status, at, len, fill);
+}
+
 /* The sender --------------------------------------------------------------- */
 
 /* The event is raised once for each request for it. */
@@ -355,6 +485,20 @@ static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 	rnic_qp_closed(qp, err == -EPIPE && qp->tx.fin_asked ? 0 : err);
 }
 
+/* Field by field: done for each message. @fault is valid with @refused only. */
+static void rnic_tx_fill_begin(struct rnic_fill *fill)
+{
+	fill->idle = false;
+	fill->refused = false;
+	fill->end.fault = NULL;
+	fill->end.seg = NULL;
+	fill->end.send_status = MPA_WC_WR_FLUSH_ERR;
+	fill->end.recv_status = MPA_WC_WR_FLUSH_ERR;
+	fill->end.cause = 0;
+	fill->end.event = IB_EVENT_QP_FATAL;
+	fill->end.how = RNIC_EP_END_SOON;
+}
+
 /**
  * rnic_tx_run() - send until nothing is left to send, or no buffer space
  * @qp: the QP
@@ -374,18 +518,14 @@ void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 	if (!ep->conn || ep->qp != qp)
 		return;
 	while (rnic_tx_pending(qp)) {
-		fill = (struct rnic_fill){
-			.end = {
-				.send_status = MPA_WC_WR_FLUSH_ERR,
-				.recv_status = MPA_WC_WR_FLUSH_ERR,
-				.event = IB_EVENT_QP_FATAL,
-			},
-		};
+		rnic_tx_fill_begin(&fill);
 		if (!budget--) {
 			rnic_qp_kick(qp);
 			return;
 		}
-		ret = rnic_tx_batch(qp, ep->conn, &fill);
+		ret = rnic_tx_one(qp, ep->conn, &fill);
+		if (ret == -EAGAIN)
+			ret = rnic_tx_batch(qp, ep->conn, &fill);
 		if (ret == -ENOMEM)
 			rnic_tx_retry(qp);
 		if (ret == -EAGAIN || ret == -ENOMEM)

@@ -286,7 +286,15 @@ static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 	return true;
 }
 
-static void rnic_wr_header(struct rnic_qp *qp, struct rnic_out *out, bool last)
+/**
+ * rnic_tx_wr_header() - write the header of the request in progress
+ * @qp: the QP; socket lock held
+ * @hdr: where to; %MPA_TX_HEADER_MAX bytes
+ * @last: the message ends with this segment
+ *
+ * Return: bytes written.
+ */
+u32 rnic_tx_wr_header(const struct rnic_qp *qp, u8 *hdr, bool last)
 {
 	const struct mpa_sqe *e = qp->sq.cur;
 	const struct rnic_wr_info *info = &rnic_wr_infos[e->opcode];
@@ -295,14 +303,10 @@ static void rnic_wr_header(struct rnic_qp *qp, struct rnic_out *out, bool last)
 	u32 inv = e->opcode == MPA_WR_SEND_INV ? e->stag : 0;
 
 	if (info->tagged)
-		out->hdr_len = ddp_build_tagged(out->hdr, qp->version, opcode,
-						last, e->stag,
-						e->remote_addr + qp->tx.off);
-	else
-		out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
-						  opcode, last, inv,
-						  DDP_QN_SEND,
-						  qp->tx.send_msn, qp->tx.off);
+		return ddp_build_tagged(hdr, qp->version, opcode, last, e->stag,
+					e->remote_addr + qp->tx.off);
+	return ddp_build_untagged(hdr, qp->version, opcode, last, inv,
+				  DDP_QN_SEND, qp->tx.send_msn, qp->tx.off);
 }
 
 /* Adds as much of the request in progress as rnic_tx_series() takes. */
@@ -323,13 +327,17 @@ static bool rnic_wr_series(struct rnic_qp *qp, struct mpa_conn *conn,
 		.len = sge->length - tx->sge_off,
 		.access = RNIC_MR_LOCAL_READ,
 	};
-	rnic_wr_header(qp, out, false);
+	out->hdr_len = rnic_tx_wr_header(qp, out->hdr, false);
 	len = rnic_tx_series(qp, conn, out, &from);
 	tx->sge_off += len;
 	return len;
 }
 
-static void rnic_wr_finish(struct rnic_qp *qp)
+/**
+ * rnic_tx_wr_finish() - the request in progress is in a batch as a whole
+ * @qp: the QP; socket lock held
+ */
+void rnic_tx_wr_finish(struct rnic_qp *qp)
 {
 	const struct rnic_wr_info *info = &rnic_wr_infos[qp->sq.cur->opcode];
 
@@ -340,52 +348,71 @@ static void rnic_wr_finish(struct rnic_qp *qp)
 	qp->tx.whole = qp->sq.fetched;
 }
 
-static void rnic_tx_read_header(struct rnic_qp *qp, struct rnic_out *out,
-				const struct rdmap_read *rd)
+static u32 rnic_tx_build_read(const struct rnic_qp *qp, u8 *hdr,
+			      const struct rdmap_read *rd)
 {
-	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
-					  RDMAP_READ_REQ, true, 0,
-					  DDP_QN_READ_REQ, qp->tx.read_msn, 0);
-	out->hdr_len += rdmap_read_build(out->hdr + out->hdr_len, rd);
+	u32 n = ddp_build_untagged(hdr, qp->version, RDMAP_READ_REQ, true, 0,
+				   DDP_QN_READ_REQ, qp->tx.read_msn, 0);
+
+	return n + rdmap_read_build(hdr + n, rd);
 }
 
-static void rnic_tx_atomic_header(struct rnic_qp *qp, struct rnic_out *out)
+static u32 rnic_tx_build_atomic(const struct rnic_qp *qp, u8 *hdr)
 {
+	u32 n = ddp_build_untagged(hdr, qp->version, RDMAP_ATOMIC_REQ, true, 0,
+				   DDP_QN_READ_REQ, qp->tx.read_msn, 0);
 	struct rdmap_atomic a;
 
 	rnic_sqe_atomic(qp->sq.cur, &a);
 	a.id = qp->sq.fetched - 1;
-	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
-					  RDMAP_ATOMIC_REQ, true, 0,
-					  DDP_QN_READ_REQ, qp->tx.read_msn, 0);
-	out->hdr_len += rdmap_atomic_build(out->hdr + out->hdr_len, &a);
+	return n + rdmap_atomic_build(hdr + n, &a);
 }
 
-static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
-			struct rnic_out *out)
+/**
+ * rnic_tx_read_ulpdu() - write the Read or Atomic Request in progress
+ * @qp: the QP; socket lock held
+ * @hdr: where to; %MPA_TX_HEADER_MAX bytes
+ *
+ * Return: bytes written: all of the ULPDU.
+ */
+u32 rnic_tx_read_ulpdu(struct rnic_qp *qp, u8 *hdr)
 {
 	const struct rnic_swr *wr = rnic_swr_at(&qp->sq, qp->sq.fetched - 1);
 	const struct mpa_sqe *e = qp->sq.cur;
-	struct rdmap_read rd = {
+	const struct rdmap_read rd = {
 		.sink_stag = wr->stag,
 		.sink_to = wr->to,
 		.size = wr->len,
 		.src_stag = e->stag,
 		.src_to = e->remote_addr,
 	};
-	int ret;
 
 	if (rnic_wr_infos[e->opcode].atomic)
-		rnic_tx_atomic_header(qp, out);
-	else
-		rnic_tx_read_header(qp, out, &rd);
-	ret = rnic_tx_add_out(qp, conn, out);
-	if (ret)
-		return ret;
+		return rnic_tx_build_atomic(qp, hdr);
+	return rnic_tx_build_read(qp, hdr, &rd);
+}
+
+/**
+ * rnic_tx_read_issued() - the Read or Atomic Request in progress is in a batch
+ * @qp: the QP; socket lock held
+ */
+void rnic_tx_read_issued(struct rnic_qp *qp)
+{
 	rnic_reads_issue(&qp->reads, qp->sq.fetched - 1);
 	qp->tx.read_msn++;
-	rnic_wr_finish(qp);
-	return 0;
+	rnic_tx_wr_finish(qp);
+}
+
+static int rnic_tx_read(struct rnic_qp *qp, struct mpa_conn *conn,
+			struct rnic_out *out)
+{
+	int ret;
+
+	out->hdr_len = rnic_tx_read_ulpdu(qp, out->hdr);
+	ret = rnic_tx_add_out(qp, conn, out);
+	if (!ret)
+		rnic_tx_read_issued(qp);
+	return ret;
 }
 
 /*
@@ -407,7 +434,7 @@ static int rnic_tx_imm(struct rnic_qp *qp, struct mpa_conn *conn,
 		return ret;
 	rnic_qp_count(qp, RNIC_CNT_TX_IMM);
 	qp->tx.send_msn++;
-	rnic_wr_finish(qp);
+	rnic_tx_wr_finish(qp);
 	return 0;
 }
 
@@ -435,7 +462,8 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 	}
 	if (want && !out->len)
 		return -ENOSPC;
-	rnic_wr_header(qp, out, tx->off + out->len == tx->len);
+	out->hdr_len = rnic_tx_wr_header(qp, out->hdr,
+					 tx->off + out->len == tx->len);
 	ret = rnic_tx_add_out(qp, conn, out);
 	if (ret) {
 		tx->sge = sge;
@@ -447,7 +475,7 @@ static int rnic_tx_wr(struct rnic_qp *qp, struct mpa_conn *conn,
 		return 0;
 	tx->imm_due = info->imm;
 	if (!tx->imm_due)
-		rnic_wr_finish(qp);
+		rnic_tx_wr_finish(qp);
 	return 0;
 }
 
@@ -558,7 +586,7 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	int ret;
 
 	if (read)
-		rnic_tx_read_header(qp, out, &nothing);
+		out->hdr_len = rnic_tx_build_read(qp, out->hdr, &nothing);
 	else if (tx->rtr == MPA_RTR_WRITE)
 		out->hdr_len = ddp_build_tagged(out->hdr, qp->version,
 						RDMAP_WRITE, true, 1, 0);

@@ -25,6 +25,10 @@ struct rnic_fill {
 	bool refused;
 };
 
+u32 rnic_tx_wr_header(const struct rnic_qp *qp, u8 *hdr, bool last);
+u32 rnic_tx_read_ulpdu(struct rnic_qp *qp, u8 *hdr);
+void rnic_tx_read_issued(struct rnic_qp *qp);
+void rnic_tx_wr_finish(struct rnic_qp *qp);
 int rnic_tx_segment(struct rnic_qp *qp, struct mpa_conn *conn, u32 room,
 		    struct rnic_fill *fill);
 

@@ -201,6 +201,8 @@ int mpa_reject(struct mpa_conn *conn, const struct mpa_params *own,
  *
  * After mpa_tx_begin_atomic() the same with the lock held in any way.
  */
+u8 *mpa_tx_one(struct mpa_conn *conn, u32 ulpdu_len);
+int mpa_tx_one_send(struct mpa_conn *conn, u32 ulpdu_len);
 int mpa_tx_begin(struct mpa_conn *conn);
 int mpa_tx_begin_atomic(struct mpa_conn *conn);
 void *mpa_tx_workspace(struct mpa_conn *conn);

@@ -86,6 +86,18 @@ static struct bytes written(struct kunit *test, struct mpa_tx_half *tx,
 	return fpdu;
 }
 
+/* The ULPDU is in its place already; without Markers only. */
+static struct bytes wrapped(struct kunit *test, struct mpa_tx_half *tx,
+			    struct bytes ulpdu)
+{
+	struct bytes fpdu = alloc_bytes(test, mpa_fpdu_len(tx, ulpdu.n));
+
+	memset(fpdu.p, 0xa5, fpdu.n);
+	memcpy(fpdu.p + 2, ulpdu.p, ulpdu.n);
+	KUNIT_EXPECT_EQ(test, mpa_fpdu_wrap(tx, fpdu.p, ulpdu.n), fpdu.n);
+	return fpdu;
+}
+
 VEC_PARAM(known, vec_fpdus);
 
 /* Without CRCs their field is zero. */
@@ -111,6 +123,8 @@ static void fpdu_known(struct kunit *test)
 					0);
 		else
 			KUNIT_EXPECT_EQ(test, tx.gap, 0);
+		if (!v->markers)
+			expect_same(test, wrapped(test, &tx, ulpdu), want);
 	}
 }
 
