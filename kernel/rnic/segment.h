@@ -48,7 +48,7 @@ static inline bool rnic_segment_read(struct rnic_segment *seg, struct mpa_rx *rx
 		 */
 		memcpy(seg->image, p, DDP_UNTAGGED_LEN);
 		seg->image_len = ddp_hdr_len(seg->image[0]);
-		mpa_rx_read(rx, NULL, seg->image_len);
+		mpa_rx_skip_peeked(rx, seg->image_len);
 		return !ddp_decode(seg->image, len, &seg->h);
 	}
 	if (len)

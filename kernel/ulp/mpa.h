@@ -222,6 +222,7 @@ u32 mpa_tx_mulpdu(struct mpa_conn *conn);
 /* Receiving (rx.c); only within ops->ulpdu, mpa_rx_read() also in ops->early */
 void mpa_rx_read(struct mpa_rx *rx, void *to, u32 len);
 const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len);
+void mpa_rx_skip_peeked(struct mpa_rx *rx, u32 len);
 u32 mpa_rx_left(const struct mpa_rx *rx);
 const u8 *mpa_rx_next(const struct mpa_rx *rx, u32 len);
 bool mpa_rx_join(struct mpa_rx *rx, u32 skip);

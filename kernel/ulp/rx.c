@@ -101,12 +101,15 @@ struct mpa_rx {
  * @done: bytes of the FPDUs that the owner has taken; the rest of
  *	&mpa_conn.rx_ahead belongs to the current FPDU
  * @pos: the piece of the queue that is read
- * @start: where the current FPDU begins, if it is not whole in one piece
+ * @start: where the current FPDU begins, if it is not whole in one piece and
+ *	@started is set
+ * @started: @start is valid
  */
 struct mpa_rx_run {
 	u32 done;
 	struct mpa_pos pos;
 	struct mpa_pos start;
+	bool started;
 };
 
 /* The next bytes are the @len at @at, with a Marker behind @run of them. */
@@ -197,6 +200,19 @@ const u8 *mpa_rx_peek(const struct mpa_rx *rx, u32 len)
 	return rx->at && len <= rx->run ? rx->at : NULL;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_rx_peek, MPA_NS);
+
+/**
+ * mpa_rx_skip_peeked - skip bytes of a ULPDU that were accessed in place
+ * @rx: the ULPDU; only within &mpa_ops.ulpdu
+ * @len: bytes, at most as many as mpa_rx_peek() has just given access to
+ */
+void mpa_rx_skip_peeked(struct mpa_rx *rx, u32 len)
+{
+	rx->left -= len;
+	rx->at += len;
+	rx->run -= len;
+}
+EXPORT_SYMBOL_NS_GPL(mpa_rx_skip_peeked, MPA_NS);
 
 /**
  * mpa_rx_left - bytes of a ULPDU that are left
@@ -415,6 +431,12 @@ static void rx_fpdu_start(struct mpa_conn *conn, struct mpa_pos *start)
 		mpa_pos_queue(start, conn->sk, seq);
 }
 
+/* Sequence number behind the bytes that the reader has read. */
+static u32 rx_seen(const struct mpa_conn *conn)
+{
+	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
+}
+
 static bool rx_may_read_on(const struct mpa_conn *conn, u32 done)
 {
 	return conn->state == MPA_CONN_OPERATIONAL && !conn->rx_held &&
@@ -458,6 +480,19 @@ static void rx_begin_scattered(struct mpa_reader *r, struct mpa_rx *rx,
 }
 
 /*
+ * The FPDU that is read next begins, or has begun, in a piece of which @off bytes
+ * were read. For the first one of a run it is where the queue or the stash begins.
+ */
+static void rx_note_start(struct mpa_conn *conn, struct mpa_rx_run *run, u32 off)
+{
+	if (run->done && run->done == conn->rx_ahead)
+		mpa_pos_copy(&run->start, &run->pos, off);
+	else if (!run->started)
+		rx_fpdu_start(conn, &run->start);
+	run->started = true;
+}
+
+/*
  * Reads the next FPDU, or as much of it as has arrived, from the piece of @len
  * bytes at @p, of which @off were read. After MPA_RX_FPDU @rx is ready for the
  * owner.
@@ -478,9 +513,7 @@ static enum mpa_rx_result rx_read_fpdu(struct mpa_conn *conn,
 			return MPA_RX_FPDU;
 		}
 	}
-	/* For the first FPDU of a run, rx_run_queue() has set @start. */
-	if (run->done && run->done == conn->rx_ahead)
-		mpa_pos_copy(&run->start, &run->pos, off);
+	rx_note_start(conn, run, off);
 	result = mpa_reader_feed(&conn->reader, p + off, len - off, &used);
 	conn->rx_ahead += used;
 	if (result == MPA_RX_FPDU)
@@ -561,12 +594,15 @@ static bool rx_run_queue(struct mpa_conn *conn)
 	u32 len;
 
 	run.done = 0;
-	rx_fpdu_start(conn, &run.start);
-	mpa_pos_queue(&run.pos, conn->sk, tp->copied_seq + conn->rx_ahead);
+	run.started = false;
+	mpa_pos_queue(&run.pos, conn->sk, rx_seen(conn));
 	while (rx_may_read_on(conn, run.done) &&
 	       (p = mpa_pos_map(&run.pos, &len))) {
 		len = rx_run_piece(conn, &run, p, len);
 		mpa_pos_unmap(&run.pos, p);
+		/* Mostly there is one piece: no need to look for another. */
+		if (rx_seen(conn) == tp->rcv_nxt)
+			break;
 		mpa_pos_skip(&run.pos, len);
 	}
 	if (unlikely(conn->tuf) && rx_may_read_on(conn, 0))
@@ -599,12 +635,6 @@ static void rx_lose(struct mpa_conn *conn)
 	WRITE_ONCE(conn->rx_held, false);
 	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
-}
-
-/* Sequence number behind the bytes that the reader has read. */
-static u32 rx_seen(const struct mpa_conn *conn)
-{
-	return tcp_sk(conn->sk)->copied_seq + conn->rx_ahead;
 }
 
 /**
