@@ -207,6 +207,26 @@ void tuf_seeds(Directory &to)
 	}
 }
 
+// Options, interval or EMSS, portions, a stream. See tufread_fuzz.cpp.
+void tufread_seeds(Directory &to)
+{
+	const Bytes frames = unhex("0003 7475666b6579 616263 0001 7475666b6579 64 0002 747566");
+
+	for (const int portions : {0, 2, 11}) {
+		Bytes head{0, 0};
+
+		put(head, portions, 1);
+		to.write(head, frames);
+		head[0] = 2;
+		to.write(head, frames);
+		head[0] = 1;
+		to.write(head, unhex("00000000 01020304 000a000a 05060708 00020002 090a"));
+		head[0] = 5;
+		head[1] = 12;
+		to.write(head, unhex("00000000 000102030405060708090a0b0c0d0e0f 00000000 01"));
+	}
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -218,11 +238,13 @@ int main(int argc, char **argv)
 		{"startkey", startkey_seeds},
 		{"ddp", ddp_seeds},
 		{"tuf", tuf_seeds},
+		{"tufread", tufread_seeds},
 	};
 	const auto target = argc == 3 ? targets.find(argv[1]) : targets.end();
 
 	if (target == targets.end()) {
-		std::cerr << "usage: seeds reader|startup|startkey|ddp|early|tuf DIRECTORY\n";
+		std::cerr << "usage: seeds reader|startup|startkey|ddp|early|tuf|tufread "
+			     "DIRECTORY\n";
 		return 2;
 	}
 	Directory directory(argv[2]);
