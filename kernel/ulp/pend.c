@@ -3,9 +3,9 @@
 #include <linux/slab.h>
 #include <linux/socket.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include <linux/uio.h>
 
+#include "nofault.h"
 #include "pend.h"
 
 /**
@@ -77,10 +77,10 @@ int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
 	if (ret)
 		return ret;
 	memcpy(pend->buf + pend->tail, &len, sizeof(len));
-	pagefault_disable();
+	mpa_nofault_begin();
 	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
 				  &msg->msg_iter);
-	pagefault_enable();
+	mpa_nofault_end();
 	if (!all)
 		return MPA_FAULT_IN;
 	pend->tail += sizeof(len) + len;

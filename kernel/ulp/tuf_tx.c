@@ -9,11 +9,11 @@
  */
 #include <linux/slab.h>
 #include <linux/sockios.h>
-#include <linux/uaccess.h>
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
 #include "framing/segment.h"
+#include "nofault.h"
 #include "tuf_tx.h"
 #include "tx_batch.h"
 #include "tx_emss.h"
@@ -444,9 +444,9 @@ static int tuf_add_marked(struct mpa_usock *us, struct msghdr *msg, u32 len)
 
 	if (!to)
 		return -ENOMEM;
-	pagefault_disable();
+	mpa_nofault_begin();
 	all = tuf_copy_marked(&m, to, len, &msg->msg_iter);
-	pagefault_enable();
+	mpa_nofault_end();
 	if (!all)
 		return MPA_FAULT_IN;
 	us->pend.tail += need;

@@ -20,6 +20,7 @@
 
 #include "attach.h"
 #include "compat/sock_ops.h"
+#include "nofault.h"
 #include "rx.h"
 #include "tuf_rx.h"
 #include "tuf_tx.h"
@@ -217,9 +218,9 @@ static int usock_recv_copy(struct mpa_conn *conn, struct iov_iter *to, u32 len)
 	size_t room = iov_iter_count(to);
 	int ret;
 
-	pagefault_disable();
+	mpa_nofault_begin();
 	ret = mpa_rx_held_read(conn, to, len);
-	pagefault_enable();
+	mpa_nofault_end();
 	if (ret != -EFAULT)
 		return ret;
 	iov_iter_revert(to, room - iov_iter_count(to));
