@@ -385,7 +385,8 @@ static int put_framing_attrs(struct sk_buff *skb,
 	       put_count(skb, MPA_A_FRAMING_EMSS_CHANGES, f->emss_changes) ?:
 	       put_count(skb, MPA_A_FRAMING_RX_FRAMES, f->rx_frames) ?:
 	       put_count(skb, MPA_A_FRAMING_RX_ALIGNED, f->rx_aligned) ?:
-	       put_count(skb, MPA_A_FRAMING_RX_UNALIGNED, f->rx_unaligned);
+	       put_count(skb, MPA_A_FRAMING_RX_UNALIGNED, f->rx_unaligned) ?:
+	       put_count(skb, MPA_A_FRAMING_RX_PARTED, f->rx_parted);
 }
 
 static int put_framing(struct sk_buff *skb, const struct mpa_conn_view *v)

@@ -169,6 +169,7 @@ struct mpa_tuned {
  * @fpdu_due: Responder: @timer waits for the first FPDU
  * @rx_begun: an FPDU was received, and not too early (RFC 5044 section 7.1.2
  *	rule 4)
+ * @rx_parted: a segment has ended within the current framing PDU of TUF
  * @want_write: the owner waits for @ops->writable
  * @reader: state of the incoming half
  * @tuf: that of TUF, which is received instead of FPDUs; NULL: it is not
@@ -258,6 +259,7 @@ struct mpa_conn {
 	u8 start_with;
 	bool fpdu_due;
 	bool rx_begun;
+	bool rx_parted;
 	bool want_write;
 
 	struct mpa_reader reader;

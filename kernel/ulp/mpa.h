@@ -244,6 +244,7 @@ u32 mpa_rx_end(const struct mpa_conn *conn);
  * @rx_too_soon: Initiator: FPDUs received before the first one was sent
  * @rx_aligned: framing PDUs of TUF that began a segment, as far as is known
  * @rx_unaligned: framing PDUs of TUF that did not
+ * @rx_parted: framing PDUs of TUF of which a part was received before the rest
  * @rx_dropped: bytes dropped after an error
  *
  * Under the socket lock; read unlocked for display only.
@@ -261,6 +262,7 @@ struct mpa_conn_stats {
 	u64 rx_too_soon;
 	u64 rx_aligned;
 	u64 rx_unaligned;
+	u64 rx_parted;
 	u64 rx_dropped;
 };
 

@@ -38,6 +38,9 @@ static const char registry_counter_names[MPA_COUNT_NR][MPA_COUNTER_NAME_MAX] = {
 	[MPA_COUNT_HALF_OPEN]		= "half_open_dropped",
 	[MPA_COUNT_SUPPRESSED]		= "failures_suppressed",
 	[MPA_COUNT_TOO_SOON]		= "fpdus_too_soon",
+	[MPA_COUNT_TUF_PIECES]		= "tuf_pieces",
+	[MPA_COUNT_TUF_EMSS]		= "tuf_emss_changes",
+	[MPA_COUNT_TUF_PARTED]		= "tuf_parted",
 };
 
 /**

@@ -49,6 +49,10 @@ enum {
  * @MPA_COUNT_HALF_OPEN: peers refused because too many had not sent a Request
  * @MPA_COUNT_SUPPRESSED: failures for which no notification was sent
  * @MPA_COUNT_TOO_SOON: FPDUs received by an Initiator before it sent its first
+ * @MPA_COUNT_TUF_PIECES: framing PDUs of TUF sent in pieces
+ * @MPA_COUNT_TUF_EMSS: changes of the EMSS of sockets that send with TUF
+ * @MPA_COUNT_TUF_PARTED: framing PDUs of TUF of which a part was received before the
+ *	rest
  * @MPA_COUNT_NR: number of counters
  */
 enum mpa_counter {
@@ -66,6 +70,9 @@ enum mpa_counter {
 	MPA_COUNT_HALF_OPEN,
 	MPA_COUNT_SUPPRESSED,
 	MPA_COUNT_TOO_SOON,
+	MPA_COUNT_TUF_PIECES,
+	MPA_COUNT_TUF_EMSS,
+	MPA_COUNT_TUF_PARTED,
 	MPA_COUNT_NR,
 };
 

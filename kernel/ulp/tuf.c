@@ -284,5 +284,6 @@ void mpa_tuf_fill_info(const struct mpa_usock *us,
 		.rx_frames = tuf.recv ? st.rx_fpdus : 0,
 		.rx_aligned = st.rx_aligned,
 		.rx_unaligned = st.rx_unaligned,
+		.rx_parted = st.rx_parted,
 	};
 }

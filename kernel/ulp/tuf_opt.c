@@ -12,7 +12,7 @@
 #include "usock_plain.h"
 
 /* Programs of 32 bits share this with a kernel of 64. */
-static_assert(sizeof(struct tcp_framing_info) == 80);
+static_assert(sizeof(struct tcp_framing_info) == 88);
 static_assert((int)TCP_FRAMING_KEY_LEN == MPA_TUF_KEY_LEN);
 
 /**

@@ -11,6 +11,7 @@
 
 #include "framing/tuf.h"
 #include "queue.h"
+#include "registry.h"
 #include "tuf_rx.h"
 
 /**
@@ -30,11 +31,21 @@ void mpa_tuf_begin_recv(struct mpa_conn *conn, struct mpa_tuf_reader *reader)
 	mpa_conn_set_state(conn, MPA_CONN_OPERATIONAL);
 }
 
+static void tuf_count_parted(struct mpa_conn *conn)
+{
+	if (!conn->rx_parted)
+		return;
+	conn->rx_parted = false;
+	conn->stats.rx_parted++;
+	mpa_count(mpa_net_of(sock_net(conn->sk)), MPA_COUNT_TUF_PARTED, 1);
+}
+
 /* Whether the framing PDU that was just read began a segment, as far as is known. */
 static void tuf_count_alignment(struct mpa_conn *conn)
 {
 	struct mpa_pos pos;
 
+	tuf_count_parted(conn);
 	/* Its segments were freed when it was moved. */
 	if (conn->stash_len)
 		return;
@@ -95,6 +106,9 @@ enum mpa_rx_result mpa_tuf_rx_end_of_queue(struct mpa_conn *conn)
 
 	if (r->bad)
 		return MPA_RX_BAD_MARKER;
+	/* The queue ends where a segment does, also where segments were joined. */
+	if (!r->markers && mpa_tuf_within(r))
+		conn->rx_parted = true;
 	if (!r->markers || r->done || !mpa_tuf_cut(r))
 		return MPA_RX_MORE;
 	tuf_hold_new(conn);

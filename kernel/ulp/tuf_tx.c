@@ -14,6 +14,7 @@
 #include "compat/sock_ops.h"
 #include "framing/segment.h"
 #include "nofault.h"
+#include "registry.h"
 #include "tuf_tx.h"
 #include "tx_batch.h"
 #include "tx_emss.h"
@@ -95,6 +96,7 @@ void mpa_tuf_look_at_emss(struct mpa_usock *us)
 	if (!before)
 		return;
 	tuf->emss_changes++;
+	mpa_count(mpa_net_of(sock_net(us->conn->sk)), MPA_COUNT_TUF_EMSS, 1);
 	tuf->emss_risen = emss > before;
 	WRITE_ONCE(tuf->emss_changed, true);
 	tuf_wake_pri(us->conn->sk);
@@ -151,6 +153,12 @@ static int tuf_push_piece(struct mpa_usock *us)
 	return ret;
 }
 
+static void tuf_count_pieces(struct mpa_usock *us)
+{
+	us->tuf.tx_pieces++;
+	mpa_count(mpa_net_of(sock_net(us->conn->sk)), MPA_COUNT_TUF_PIECES, 1);
+}
+
 /*
  * Section 5.2: the EMSS has fallen since the PDU was taken, or the application has
  * allowed emergency mode. TCP would cut at any byte.
@@ -166,7 +174,7 @@ static int tuf_cut(struct mpa_usock *us, const struct kvec *pdu)
 	mpa_tuf_header(buf, pdu->iov_len, tuf->key);
 	memcpy(buf + MPA_TUF_HEADER_LEN, pdu->iov_base, pdu->iov_len);
 	tuf->cut = (struct mpa_tuf_cut){ .buf = buf, .len = len };
-	tuf->tx_pieces++;
+	tuf_count_pieces(us);
 	tuf_count(us, 1, len);
 	return tuf_push_piece(us);
 }
@@ -237,7 +245,7 @@ static int tuf_push_atomic(struct mpa_usock *us)
 	vec.iov_len = len;
 	tuf_count(us, 1, len);
 	if (len > us->tuf.emss)
-		us->tuf.tx_pieces++;
+		tuf_count_pieces(us);
 	ret = mpa_tx_push(us->conn, &vec, 1, len);
 	tuf_forget(us, sizeof(len) + len);
 	return ret;

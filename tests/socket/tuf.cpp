@@ -1271,6 +1271,7 @@ CASE("tuf: alignment is counted")
 	}
 	is(info_of(alone.fd()).rx_aligned, 5u, "aligned");
 	is(info_of(alone.fd()).rx_unaligned, 0u, "none unaligned");
+	is(info_of(alone.fd()).rx_parted, 0u, "none in parts");
 	// Two and a half in a segment.
 	alone.wire.send(mpa::const_buffer(one + one + one).first(250));
 	expect_pdu(alone.fd(), pattern(92));
@@ -1279,6 +1280,7 @@ CASE("tuf: alignment is counted")
 	expect_pdu(alone.fd(), pattern(92));
 	is(info_of(alone.fd()).rx_aligned, 6u, "aligned");
 	is(info_of(alone.fd()).rx_unaligned, 2u, "unaligned");
+	is(info_of(alone.fd()).rx_parted, 1u, "in parts");
 }
 
 CASE("tuf: without the key of the peer, the end of TCP is seen")

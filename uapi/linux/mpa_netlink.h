@@ -516,6 +516,8 @@ enum mpa_attr_conn {
  * @MPA_A_FRAMING_RX_FRAMES: u64, framing PDUs received, or runs of bytes
  * @MPA_A_FRAMING_RX_ALIGNED: u64, framing PDUs that began a segment
  * @MPA_A_FRAMING_RX_UNALIGNED: u64, framing PDUs that did not
+ * @MPA_A_FRAMING_RX_PARTED: u64, framing PDUs of which a part was received before the
+ *	rest
  */
 enum mpa_attr_framing {
 	MPA_A_FRAMING_UNSPEC		= 0,
@@ -532,6 +534,7 @@ enum mpa_attr_framing {
 	MPA_A_FRAMING_RX_FRAMES		= 11,
 	MPA_A_FRAMING_RX_ALIGNED	= 12,
 	MPA_A_FRAMING_RX_UNALIGNED	= 13,
+	MPA_A_FRAMING_RX_PARTED		= 14,
 
 	/* private: */
 	__MPA_A_FRAMING_MAX,

@@ -99,6 +99,8 @@
  * @rx_aligned: framing PDUs that began a segment, as far as can be seen: the
  *	kernel may have joined segments before (generic receive offload)
  * @rx_unaligned: framing PDUs that did not
+ * @rx_parted: framing PDUs of which a part was received before the rest: a segment
+ *	ended within them, whatever was joined. There may be more
  *
  * May grow: a shorter buffer gets as many bytes as fit.
  */
@@ -116,6 +118,7 @@ struct tcp_framing_info {
 	__u64 rx_frames;
 	__u64 rx_aligned;
 	__u64 rx_unaligned;
+	__u64 rx_parted;
 };
 
 #endif /* _UAPI_LINUX_TCP_FRAMING_H */

@@ -58,7 +58,7 @@ tuf_captured() {
 	capture_check tuf-modes --tuf --connections 14 --whole 1000 --markers 1000
 	capture_start tuf-packing h2
 	tuf_pair "one PDU each" 10.77.0.2 "--ours --send align --max 300 --pack 0" \
-		"--ours --recv align --send atomic" --expect
+		"--ours --recv align --send atomic"
 	capture_check tuf-packing --tuf --connections 1 --whole 1000
 }
 
@@ -102,7 +102,53 @@ tuf_mtu_changes() {
 	tuf_path_mtu 592
 	sleep 3
 	ip netns exec h1 "$socket_bin/mpactl" --json conn > "$LAB_OUT/tuf-conn.json"
+	tuf_doctor h2 > "$LAB_OUT/tuf-doctor-mtu.json" || true
 	tuf_path_mtu 1500
+}
+
+# What mpactl doctor says about the segments that a host receives.
+tuf_doctor() {
+	ip netns exec "$1" "$socket_bin/mpactl" --json doctor --check framing
+}
+
+# Segments, of those that the doctor names, which are not one framing PDU.
+tuf_unframed() {
+	local filter
+	filter=$("$PYTHON" -c 'import json, sys
+print(json.load(open(sys.argv[1]))["checks"][0]["remedy"].split(chr(39))[1])' \
+		"$LAB_OUT/tuf-doctor-box.json")
+	timeout 10 ip netns exec h2 tshark -l -i eth1 -c 5 -f "$filter" \
+		> "$LAB_OUT/tuf-unframed.txt" 2> "$LAB_OUT/tuf-unframed.err"
+}
+
+tuf_look_for_box() {
+	for _ in {1..100}; do
+		tuf_doctor h2 > "$LAB_OUT/tuf-doctor-box.json" || break
+		sleep 0.2
+	done
+	tuf_unframed
+	tuf_doctor h1 > "$LAB_OUT/tuf-doctor-sender.json"
+}
+
+# A box divides the stream into other segments: everything arrives, and it is found.
+tuf_box() {
+	lab_spawn box r "$PYTHON" "$MPA_REPO/tests/integration/lib/box.py" \
+		"$((port + 1))" 10.79.2.2
+	lab_wait_listen r "$((port + 1))"
+	# So slow that the receiver keeps up, and sees where segments end.
+	lab_in r tc qdisc change dev far root netem rate 2mbit
+	tuf_pair "a box divides the stream" 10.79.1.254 \
+		"--ours --send align --recv plain --bytes 3000000 --expect tx_pieces=0" \
+		"--ours --send plain --recv align --bytes 3000000 --expect rx_parted>500" \
+		tuf_look_for_box
+	lab_in r tc qdisc change dev far root netem rate 20mbit
+	lab_check "the box" lab_join box
+	lab_check "mpactl doctor finds the box" grep -qE \
+		'"detail":"of [0-9]+ framing PDUs from 10.79.2.254:.*"status":"warn"' \
+		"$LAB_OUT/tuf-doctor-box.json"
+	lab_is "its capture shows segments that are not framing PDUs" \
+		"$(wc -l < "$LAB_OUT/tuf-unframed.txt")" 5
+	lab_check "not at the sender" grep -q '"findings":0' "$LAB_OUT/tuf-doctor-sender.json"
 }
 
 # Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
@@ -117,11 +163,19 @@ tuf_path() {
 	lab_check "mpactl shows the framing of each direction" grep -qE \
 		'"framing":\{"send":"align","receive":"align","emss":(504|532),' \
 		"$LAB_OUT/tuf-conn.json"
+	lab_check "mpactl doctor does not take a change of the path MTU for that" \
+		grep -q '"findings":0' "$LAB_OUT/tuf-doctor-mtu.json"
+	lab_check "the namespace counts what was divided" \
+		"$PYTHON" -c 'import json, sys
+counters = next(one for one in json.load(sys.stdin) if one["kind"] == "defaults")["counters"]
+sys.exit(not (counters["tuf_pieces"] and counters["tuf_emss_changes"] > 1))' \
+		< <(ip netns exec h1 "$socket_bin/mpactl" --json stat)
+	tuf_box
 	tuf_path_mtu 592
 	tuf_pair "emergency mode" 10.79.2.2 \
 		"--ours --send align --recv plain --max 512 --emergency 1 --bytes 200000" \
 		"--ours --send plain --recv align --bytes 200000"
-	capture_check tuf-path --tuf --connections 2 --whole 5000 --above 530
+	capture_check tuf-path --tuf --connections 3 --whole 5000 --above 530
 	lab_in r tc qdisc del dev far root
 }
 

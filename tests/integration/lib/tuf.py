@@ -185,10 +185,11 @@ class Ours:
         return self.stream.recv(70000)
 
     def report(self):
-        data = self.stream.getsockopt(LEVEL, INFO, 80)
+        data = self.stream.getsockopt(LEVEL, INFO, 88)
         names = ("mode flags emss send_interval recv_interval pad tx_pdus tx_frames "
-                 "tx_pieces emss_changes rx_frames rx_aligned rx_unaligned").split()
-        return dict(zip(names, struct.unpack("=6I7Q", data)))
+                 "tx_pieces emss_changes rx_frames rx_aligned rx_unaligned "
+                 "rx_parted").split()
+        return dict(zip(names, struct.unpack("=6I8Q", data)))
 
 
 class Elder:

@@ -470,7 +470,8 @@ TEST(FramingInfo, comes_from_the_kernel_field_by_field)
 				       .emss_changes = 7,
 				       .rx_frames = 8,
 				       .rx_aligned = 9,
-				       .rx_unaligned = 10});
+				       .rx_unaligned = 10,
+				       .rx_parted = 11});
 	EXPECT_EQ(pair.socket.info().value(),
 		  (framing::info{.modes = {send::markers, receive::markers},
 				 .pack = true,
@@ -483,7 +484,8 @@ TEST(FramingInfo, comes_from_the_kernel_field_by_field)
 				 .emss_changes = 7,
 				 .received_frames = 8,
 				 .received_aligned = 9,
-				 .received_unaligned = 10}));
+				 .received_unaligned = 10,
+				 .received_parted = 11}));
 	const struct {
 		std::uint32_t flag;
 		bool framing::info::*field;

@@ -62,13 +62,14 @@ public:
 	Listener listener(std::uint32_t) override { return listening.items.at(0); }
 	Listing<Listener> listeners() override { return listening; }
 	Connection connection(std::uint32_t) override { return {}; }
-	Listing<Connection> connections() override { return {}; }
+	Listing<Connection> connections() override { return connected; }
 	std::string change(std::span<const Change>, bool) override { return {}; }
 	std::unique_ptr<Events> events() override { return nullptr; }
 
 	Defaults of_namespace;
 	Listing<Device> list;
 	Listing<Listener> listening;
+	Listing<Connection> connected;
 };
 
 // --- the machine ----------------------------------------------------------------
@@ -309,7 +310,34 @@ std::string dport(const std::string &right)
 		{"protocol": "tcp", "field": "dport"}}, "right": )" + right + "}}";
 }
 
+// A connection that has received framing PDUs.
+Connection framed(std::uint64_t frames, std::uint64_t parted, std::uint64_t aligned,
+		  std::uint64_t unaligned)
+{
+	Connection conn;
+
+	conn.id = 17;
+	conn.local = {{192, 0, 2, 1}, 7000, 0};
+	conn.remote = {{192, 0, 2, 2}, 40000, 0};
+	conn.framing = Framing{TCP_FRAMING_RECV_ALIGN, 0, 0, 0, 0,
+			       {{MPA_A_FRAMING_RX_FRAMES, frames},
+				{MPA_A_FRAMING_RX_ALIGNED, aligned},
+				{MPA_A_FRAMING_RX_UNALIGNED, unaligned},
+				{MPA_A_FRAMING_RX_PARTED, parted}}};
+	return conn;
+}
+
 const Fault faults[] = {
+	{"segments_change", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(800, 100, 700, 100)};
+	 }, "framing:warn", "of 800 framing PDUs from 192.0.2.2:40000, 100 or more arrived in "
+	 "several segments (connection 17)", "tx_pieces"},
+	{"all_segments_change", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(9, 0, 9, 0), framed(64, 64, 1, 63)};
+	 }, "framing:warn", "of 64 framing PDUs", "markers"},
+	{"segments_change_for_a_slow_receiver", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(14217, 169, 709, 13508)};
+	 }, "framing:warn", "of 14217 framing PDUs", "tcpdump -ni any 'src host 192.0.2.2"},
 	{"not_installed", [](FakeMachine &on) {
 		 unload_ours(on);
 		 on.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
@@ -602,6 +630,24 @@ const Fault no_faults[] = {
 		 on.commands["getent ahosts -- host"] = {
 			 .out = "127.0.1.1 STREAM\n2001:db8::1 STREAM\n"};
 	 }},
+	{"a_change_of_the_EMSS", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(3000, 300, 2700, 300)};
+	 }},
+	{"a_share_of_an_eighth_is_needed", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(801, 100, 701, 100)};
+	 }},
+	{"few_framing_PDUs", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(63, 63, 0, 63)};
+	 }},
+	{"joined_segments_are_a_hint", [](FakeMachine &on) {
+		 on.family.connected.items = {framed(3000, 0, 20, 2980)};
+	 }},
+	{"framed_in_the_other_direction", [](FakeMachine &on) {
+		 Connection conn = framed(800, 800, 0, 800);
+
+		 conn.framing->mode = TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS;
+		 on.family.connected.items = {conn, Connection{}};
+	 }},
 	{"peer_is_silent", [](FakeMachine &on) {
 		 on.way = {.small_answered = false, .mtu = 1500};
 	 }},
@@ -649,6 +695,35 @@ TEST(doctor, reports_why_rules_are_unknown)
 	EXPECT_NE(diagnosis_of(machine, "firewall").detail, "");
 	machine.commands["nft -j list ruleset"] = {.out = "[1, null]"};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::ok);
+}
+
+TEST(doctor, says_how_to_see_segments_that_were_joined)
+{
+	FakeMachine machine;
+	const DoctorOrder order{.only = {"framing"}};
+
+	machine.family.connected.items = {framed(100, 0, 64, 64), framed(100, 0, 3, 97)};
+	const auto results = examine(machine, order);
+	ASSERT_EQ(results.size(), 1u);
+	EXPECT_EQ(results[0].diagnosis.health, Health::ok);
+	EXPECT_EQ(results[0].diagnosis.detail,
+		  "hint: the kernel has joined segments from 192.0.2.2:40000 (connection 17), so "
+		  "it is not known whether each is a framing PDU. With \"ethtool -K NETDEV gro "
+		  "off\", this prints segments that are not a framing PDU: tcpdump -ni any 'src host 192.0.2.2 and "
+		  "tcp src port 40000 and dst port 7000 and "
+		  "ip[2:2]-((ip[0]&15)<<2)-((tcp[12]&240)>>2)>0 and tcp[((tcp[12]&240)>>2):2]!="
+		  "ip[2:2]-((ip[0]&15)<<2)-((tcp[12]&240)>>2)-8'");
+}
+
+TEST(doctor, knows_where_IPv6_has_the_payload)
+{
+	Connection conn = framed(1, 0, 1, 0);
+
+	conn.remote.bytes = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+	EXPECT_EQ(checks::unframed_segments(conn),
+		  "src host 2001:db8::2 and tcp src port 40000 and dst port 7000 and "
+		  "ip6[4:2]-((ip6[52]&240)>>2)>0 and ip6[40+((ip6[52]&240)>>2):2]!="
+		  "ip6[4:2]-((ip6[52]&240)>>2)-8");
 }
 
 TEST(doctor, connects_to_the_given_port)

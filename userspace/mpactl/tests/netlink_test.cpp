@@ -514,6 +514,7 @@ TEST(Decode, connection_in_full_operation)
 		.u32(MPA_A_FRAMING_RECV_INTERVAL, 512)
 		.u64(MPA_A_FRAMING_TX_PIECES, 11)
 		.u64(MPA_A_FRAMING_RX_UNALIGNED, 12)
+		.u64(MPA_A_FRAMING_RX_PARTED, 13)
 		.end()
 		.end();
 	wanted.id = 1;
@@ -529,7 +530,8 @@ TEST(Decode, connection_in_full_operation)
 			{MPA_A_CONN_STATS_RX_DROPPED, 10}};
 	wanted.framing = Framing{0x12, 5, 1412, 2048, 512,
 				 {{MPA_A_FRAMING_TX_PIECES, 11},
-				  {MPA_A_FRAMING_RX_UNALIGNED, 12}}};
+				  {MPA_A_FRAMING_RX_UNALIGNED, 12},
+				  {MPA_A_FRAMING_RX_PARTED, 13}}};
 	EXPECT_EQ(codec::connection_of(message.get()), wanted);
 	const auto event = codec::event_of(message.get());
 

@@ -208,6 +208,7 @@ struct info {
 	std::uint64_t received_frames = 0; // or runs of bytes up to a boundary
 	std::uint64_t received_aligned = 0; // framing PDUs that began a segment
 	std::uint64_t received_unaligned = 0;
+	std::uint64_t received_parted = 0; // a part of them came before the rest
 
 	bool operator==(const info &) const = default;
 };
@@ -231,6 +232,7 @@ inline info from_kernel(const tcp_framing_info &from) noexcept
 	to.received_frames = from.rx_frames;
 	to.received_aligned = from.rx_aligned;
 	to.received_unaligned = from.rx_unaligned;
+	to.received_parted = from.rx_parted;
 	return to;
 }
 

@@ -47,6 +47,7 @@ constexpr Check checks_in_order[] = {
 	{"memlock", "enough memory can be locked", "", checks::memlock},
 	{"settings", "no setting prevents connections", "module-loaded family",
 	 checks::settings},
+	{"framing", "framing PDUs arrive in one segment each", "", checks::framing},
 	{"port", "the port is free", "", checks::port},
 	{"firewall", "no firewall drops connections", "device netns address",
 	 checks::firewall},

@@ -69,6 +69,11 @@ Diagnosis host_name(Examination &on);
 Diagnosis peer(Examination &on);
 Diagnosis path_mtu(Examination &on);
 
+// checks_framing.cpp
+Diagnosis framing(Examination &on);
+// A filter for captures: segments of the connection that are not one framing PDU each.
+std::string unframed_segments(const Connection &conn);
+
 } // namespace checks
 
 } // namespace mpactl

@@ -95,6 +95,7 @@ const std::vector<Word> framing_stats_words = {
 	{MPA_A_FRAMING_RX_FRAMES, "rx_frames"},
 	{MPA_A_FRAMING_RX_ALIGNED, "rx_aligned"},
 	{MPA_A_FRAMING_RX_UNALIGNED, "rx_unaligned"},
+	{MPA_A_FRAMING_RX_PARTED, "rx_parted"},
 };
 
 std::string word_for(const std::vector<Word> &words, std::uint32_t number)
