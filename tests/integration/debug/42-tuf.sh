@@ -117,8 +117,8 @@ tuf_unframed() {
 	filter=$("$PYTHON" -c 'import json, sys
 print(json.load(open(sys.argv[1]))["checks"][0]["remedy"].split(chr(39))[1])' \
 		"$LAB_OUT/tuf-doctor-box.json")
-	timeout 10 ip netns exec h2 tshark -l -i eth1 -c 5 -f "$filter" \
-		> "$LAB_OUT/tuf-unframed.txt" 2> "$LAB_OUT/tuf-unframed.err"
+	timeout 20 ip netns exec h2 dumpcap -q -i eth1 -c 5 -f "$filter" \
+		-w /tmp/tuf-unframed.pcapng 2> "$LAB_OUT/tuf-unframed.log"
 }
 
 tuf_look_for_box() {
@@ -126,8 +126,8 @@ tuf_look_for_box() {
 		tuf_doctor h2 > "$LAB_OUT/tuf-doctor-box.json" || break
 		sleep 0.2
 	done
-	tuf_unframed
-	tuf_doctor h1 > "$LAB_OUT/tuf-doctor-sender.json"
+	tuf_doctor h1 > "$LAB_OUT/tuf-doctor-sender.json" || true
+	tuf_unframed || true
 }
 
 # A box divides the stream into other segments: everything arrives, and it is found.
@@ -144,10 +144,10 @@ tuf_box() {
 	lab_in r tc qdisc change dev far root netem rate 20mbit
 	lab_check "the box" lab_join box
 	lab_check "mpactl doctor finds the box" grep -qE \
-		'"detail":"of [0-9]+ framing PDUs from 10.79.2.254:.*"status":"warn"' \
+		'"status":"warn","detail":"of [0-9]+ framing PDUs from 10.79.2.254:' \
 		"$LAB_OUT/tuf-doctor-box.json"
-	lab_is "its capture shows segments that are not framing PDUs" \
-		"$(wc -l < "$LAB_OUT/tuf-unframed.txt")" 5
+	lab_check "its capture shows segments that are not framing PDUs" \
+		grep -q 'Packets captured: 5' "$LAB_OUT/tuf-unframed.log"
 	lab_check "not at the sender" grep -q '"findings":0' "$LAB_OUT/tuf-doctor-sender.json"
 }
 
