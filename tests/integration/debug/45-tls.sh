@@ -179,14 +179,18 @@ tls_path() {
 tls_marked() {
 	port=$((port + 1))
 	tls_files 3000000 1000000
+	capture_start tls-marked h2
 	tls_netem add netem loss 1% delay 1ms
-	lab_spawn peer h2 timeout 400 "$socket_bin/tls_stream" server-markers "$port" \
+	lab_spawn peer h2 env PDU_LENGTHS="$LAB_OUT/tls-marked.listens" \
+		timeout 400 "$socket_bin/tls_stream" server-markers "$port" \
 		"$home/peer.pem" "$home/key.pem" "$home/peer.in" "$home/peer.out" 3000000
 	lab_wait_listen h2 "$port"
-	lab_check "tls: marker mode, loss" tls_ours client-markers 10.77.0.2 "$port" \
+	SSLKEYLOGFILE="$LAB_OUT/tls-marked.keys" PDU_LENGTHS="$LAB_OUT/tls-marked.connects" \
+		lab_check "tls: marker mode, loss" tls_ours client-markers 10.77.0.2 "$port" \
 		"$home/peer.pem" "$home/ours.in" "$home/ours.out" 1000000 3
 	lab_check "tls: marker mode, the other end" lab_join peer 60
 	tls_netem del
+	capture_check tls-marked --tls --marked 2048 512 --connections 1 --whole 1500
 	lab_check "tls: marker mode: the peer has everything" \
 		cmp "$home/ours.in" "$home/peer.out"
 	lab_check "tls: marker mode: and so have we" cmp "$home/peer.in" "$home/ours.out"

@@ -8,9 +8,11 @@
 // With client-markers and server-markers both ends are in marker mode.
 //
 // Sends INPUT, receives BYTES into OUTPUT, and changes its keys after every 1/CHANGES of
-// the input. Prints how many records there were, and what became of them.
+// the input. Prints how many records there were, and what became of them. Files that the
+// environment names: SSLKEYLOGFILE for secrets, PDU_LENGTHS for lengths of what was sent.
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -38,6 +40,20 @@ template <typename T> T must(mpa::result<T> result, const std::string &what)
 bool later(std::error_code error)
 {
 	return error == std::errc::resource_unavailable_try_again;
+}
+
+// What is added to a file of the environment, or nothing.
+std::ofstream file_of(const char *variable)
+{
+	const char *name = std::getenv(variable);
+
+	return name ? std::ofstream(name, std::ios::app) : std::ofstream();
+}
+
+void keep_secret(const SSL *, const char *line)
+{
+	if (auto file = file_of("SSLKEYLOGFILE"); file.is_open())
+		file << line << std::endl;
 }
 
 struct Job {
@@ -127,6 +143,8 @@ private:
 			}
 			must(done, "send");
 			sent_ += next.size();
+			if (lengths_.is_open())
+				lengths_ << next.size() << '\n';
 			change_keys();
 		}
 		if (tls_.pending())
@@ -168,6 +186,7 @@ private:
 	std::vector<std::byte> room_ = std::vector<std::byte>(tls::plaintext_max);
 	std::size_t most_ = 0, sent_ = 0, received_ = 0, changed_ = 0;
 	std::mt19937 random_{1};
+	std::ofstream lengths_ = file_of("PDU_LENGTHS");
 };
 
 std::size_t number(const std::string &text)
@@ -210,6 +229,7 @@ tls::connection open(const std::vector<std::string> &words)
 
 		if (!::SSL_CTX_load_verify_file(with.native(), words.at(3).c_str()))
 			throw std::runtime_error(words[3] + " cannot be used");
+		::SSL_CTX_set_keylog_callback(with.native(), keep_secret);
 		auto tcp = must(mpa::tcp::connect(words.at(1), words.at(2)), "connect");
 		auto link = framed(std::move(tcp));
 		return must(marked ? tls::connection::client(std::move(link), with,
