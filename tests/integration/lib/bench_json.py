@@ -17,7 +17,7 @@ import sys
 PARAMETERS = {
     "size": int, "test": str, "op": str, "wait": str, "depth": int, "list": int,
     "moderation": int, "solicit": int, "connections": int, "slots": int, "inline": int,
-    "chunk": int, "bidirectional": bool, "verify": bool, "runs": list, "summary": dict,
+    "chunk": int, "send_by": str, "discard": bool, "bidirectional": bool, "verify": bool, "runs": list, "summary": dict,
 }
 TOP = {
     "mpa-bench": int, "command": str, "transport": str, "same_machine": bool,

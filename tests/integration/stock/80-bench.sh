@@ -154,12 +154,31 @@ plain_tcp() {
 	bench_run rate -t tcp -v -W poll -s 8 -n 512 --warm-up-count 0
 	bench_run write -t tcp -T 0.3 -w 0 --write-size 16K -- results.0.chunk=16384
 	bench_run read -t tcp -T 0.1 -w 0 --write-size best
+	for op in splice zerocopy; do
+		bench_run write -t tcp -n 60 --warm-up-count 5 -s 64K --send-by "$op" \
+			--discard -- results.0.runs.0.messages=60 \
+			results.0.send_by="$op" results.0.discard=true
+	done
+	bench_run write -t tcp -v -n 60 --warm-up-count 0 -s 100 --send-by record \
+		-- results.0.send_by=record results.0.discard=false
 	bench_run latency -t tcp -v -W event -s 1,3000 -n 20 --warm-up-count 0
 	bench_run latency -t tcp -W poll -n 20 --warm-up-count 0
 	bench_run connect -t tcp -n 5 -q 4 -w 0 -- results.0.runs.0.messages=20
 	bench_run memory -t tcp -q 32 -r 1
 	counters_grew "of the devices, with TCP" mpa1 conn_active=0 tx_bytes=0 \
 		mpa2 conn_passive=0 rx_bytes=0
+}
+
+# Each call is a message, at most as long as a segment takes.
+mpa_sockets() {
+	bench_run write -t mpa -v -s 1,16,1400 -n 40 --warm-up-count 3 -q 2 \
+		-- results.2.runs.0.messages=80 results.2.chunk=1400 transport=mpa
+	bench_run rate -t mpa -s 64 -n 512 --warm-up-count 0 \
+		-- results.0.runs.0.bytes=32768
+	bench_run latency -t mpa -v -W event -s 1,1400 -n 20 --warm-up-count 2 \
+		-- results.1.runs.0.messages=20
+	bench_fails "a message longer than the MULPDU" 1 'Message too long' \
+		ip netns exec h1 "$program" write -t mpa -s 4096 -n 1 "$to"
 }
 
 # Text output has figures, too.
@@ -251,6 +270,7 @@ counted
 measured
 answered
 plain_tcp
+mpa_sockets
 readable
 refused
 lab_check "an idle server has no objects" lab_wait 10 lab_gone idle_objects

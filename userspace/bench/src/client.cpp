@@ -324,8 +324,8 @@ private:
 			job.chunk = best_chunk(job);
 		if (job.test == Test::memory)
 			return memory(job);
-		return job.transport == Transport::tcp ? runs<TcpTransport>(job)
-						       : runs<VerbsTransport>(job);
+		return on_socket(job) ? runs<TcpTransport>(job)
+				      : runs<VerbsTransport>(job);
 	}
 
 	template <typename Link> void note_devices(const Leader<Link> &leader)

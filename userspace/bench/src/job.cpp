@@ -43,6 +43,27 @@ std::optional<std::string> bad_number(const Job &job)
 	return {};
 }
 
+std::optional<std::string> bad_socket(const Job &job)
+{
+	const bool special = job.send_by != SendBy::copy || job.discard;
+	const bool uncopied = job.discard || job.send_by > SendBy::record;
+
+	if (special && (job.transport != Transport::tcp || job.test != Test::stream))
+		return "sending otherwise than by copies, and discarding, is for streams "
+		       "of tcp";
+	if (uncopied && job.verify)
+		return "what is not copied cannot be verified";
+	if (job.transport != Transport::mpa)
+		return {};
+	if (job.chunk != job.size)
+		return "a call to an MPA socket is a message";
+	if (job.test != Test::stream && job.test != Test::latency)
+		return fmt::format("test {} is not for MPA sockets", name(job.test));
+	if (job.bidirectional || job.op == Op::read)
+		return "on MPA sockets the client sends first, and streams go one way";
+	return {};
+}
+
 // Combinations without a meaning.
 std::optional<std::string> bad_mixture(const Job &job)
 {
@@ -59,7 +80,7 @@ std::optional<std::string> bad_mixture(const Job &job)
 	if (job.connections != 1)
 		return "latency is measured on one connection";
 	if (job.op == Op::write ||
-	    (job.op == Op::read && job.transport == Transport::tcp))
+	    (job.op == Op::read && on_socket(job)))
 		return "latency is that of send, or on verbs of read";
 	if (job.op == Op::read && job.moderation != 1)
 		return "round trips of read need a completion each";
@@ -78,7 +99,15 @@ std::uint64_t own_slots(const Job &job, std::uint64_t each) noexcept
 
 std::string_view name(Transport transport) noexcept
 {
-	return transport == Transport::tcp ? "tcp" : "verbs";
+	switch (transport) {
+	case Transport::verbs:
+		return "verbs";
+	case Transport::tcp:
+		return "tcp";
+	case Transport::mpa:
+		return "mpa";
+	}
+	return "?";
 }
 
 std::string_view name(Test test) noexcept
@@ -122,16 +151,32 @@ std::string_view name(Wait wait) noexcept
 	return "?";
 }
 
+std::string_view name(SendBy by) noexcept
+{
+	switch (by) {
+	case SendBy::copy:
+		return "copy";
+	case SendBy::record:
+		return "record";
+	case SendBy::splice:
+		return "splice";
+	case SendBy::zerocopy:
+		return "zerocopy";
+	}
+	return "?";
+}
+
 std::optional<std::string> complaint(const Job &job)
 {
-	auto bad = bad_number(job);
-
-	return bad ? bad : bad_mixture(job);
+	for (const auto rule : {bad_number, bad_mixture, bad_socket})
+		if (auto bad = rule(job))
+			return bad;
+	return {};
 }
 
 std::uint64_t stride(const Job &job) noexcept
 {
-	if (job.transport == Transport::tcp)
+	if (on_socket(job))
 		return job.size;
 	// Credits are received in the same buffers.
 	return (std::max<std::uint64_t>(job.size, 32) + 63) / 64 * 64;
@@ -144,7 +189,7 @@ std::uint64_t source_slots(const Job &job) noexcept
 
 std::uint64_t sink_slots(const Job &job) noexcept
 {
-	if (!job.verify || job.transport == Transport::tcp)
+	if (!job.verify || on_socket(job))
 		return job.slots;
 	if (job.op == Op::send)
 		return own_slots(job, receive_window(job) + credit_receives);
@@ -156,7 +201,7 @@ std::uint64_t source_bytes(const Job &job) noexcept
 	const auto bytes = source_slots(job) * stride(job);
 
 	// Without counters, one socket call may return more than a message.
-	if (job.transport == Transport::tcp && !job.verify)
+	if (on_socket(job) && !job.verify)
 		return std::max<std::uint64_t>(bytes, job.chunk);
 	return bytes;
 }
@@ -165,7 +210,7 @@ std::uint64_t sink_bytes(const Job &job) noexcept
 {
 	const auto bytes = sink_slots(job) * stride(job);
 
-	return job.transport == Transport::tcp
+	return on_socket(job)
 		? std::max<std::uint64_t>(bytes, receive_chunk(job))
 		: bytes;
 }

@@ -10,16 +10,22 @@
 
 namespace bench {
 
-enum class Transport : std::uint8_t { verbs, tcp };
+// mpa: the messages of an MPA socket, mpa(7).
+enum class Transport : std::uint8_t { verbs, tcp, mpa };
 enum class Test : std::uint8_t { stream, latency, connect, memory };
 enum class Op : std::uint8_t { write, read, send };
 // How a side waits.
 enum class Wait : std::uint8_t { poll, yield, event };
 
+// TCP: how data is given to a socket. Record: a call with MSG_EOR; splice: pages of a
+// file, by sendfile; zerocopy: the program's own pages.
+enum class SendBy : std::uint8_t { copy, record, splice, zerocopy };
+
 std::string_view name(Transport transport) noexcept;
 std::string_view name(Test test) noexcept;
 std::string_view name(Op op) noexcept;
 std::string_view name(Wait wait) noexcept;
+std::string_view name(SendBy by) noexcept;
 
 constexpr std::uint32_t max_size = 16 << 20;
 constexpr std::uint32_t max_depth = 4096;
@@ -54,6 +60,9 @@ struct Job {
 	std::uint32_t inline_bytes = 0;
 	// TCP: bytes per socket call.
 	std::uint32_t chunk = 1 << 20;
+	SendBy send_by = SendBy::copy;
+	// TCP: the receiver takes data without a copy of it.
+	bool discard = false;
 	// Seconds without progress after which a side gives up.
 	std::uint32_t timeout_ms = 10000;
 
@@ -66,6 +75,12 @@ std::optional<std::string> complaint(const Job &job);
 
 // --- derived from a job -------------------------------------------------
 
+// The transport is a socket's.
+inline bool on_socket(const Job &job) noexcept
+{
+	return job.transport != Transport::verbs;
+}
+
 // Data can only be verified while nothing is in flight.
 inline bool rounds(const Job &job) noexcept
 {
@@ -76,14 +91,13 @@ inline bool rounds(const Job &job) noexcept
 // The receiver sees messages arrive.
 inline bool two_sided(const Job &job) noexcept
 {
-	return job.transport == Transport::tcp || job.op == Op::send;
+	return on_socket(job) || job.op == Op::send;
 }
 
 // The side that starts messages.
 inline bool posts(const Job &job, bool is_client) noexcept
 {
-	const bool from_server =
-		job.op == Op::read && job.transport == Transport::tcp;
+	const bool from_server = job.op == Op::read && on_socket(job);
 
 	return job.bidirectional || is_client != from_server;
 }
@@ -120,9 +134,11 @@ constexpr std::uint32_t credit_bytes(const Job &job) noexcept
 	return job.size == 16 ? 24 : 16;
 }
 
-// TCP: maximum bytes of one receive call.
+// Sockets: maximum bytes of one receive call; of MPA, it returns one message.
 constexpr std::uint32_t receive_chunk(const Job &job) noexcept
 {
+	if (job.transport == Transport::mpa)
+		return job.size;
 	return job.chunk < 65536 ? 65536 : job.chunk;
 }
 

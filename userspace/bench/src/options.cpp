@@ -20,6 +20,7 @@ struct Raw {
 	std::string op;
 	std::string wait;
 	std::string chunk;
+	std::string send_by;
 	std::optional<std::uint32_t> depth, list, moderation, solicit, connections;
 };
 
@@ -60,6 +61,17 @@ const std::vector<Command> &commands()
 	return all;
 }
 
+void describe_timeout(CLI::App &app, std::uint32_t &timeout_ms, const char *what)
+{
+	app.add_option_function<double>(
+		   "--timeout",
+		   [&timeout_ms](double seconds) {
+			   timeout_ms = static_cast<std::uint32_t>(seconds * 1000);
+		   },
+		   what)
+		->check(CLI::Range(0.1, max_timeout_ms / 1000.0));
+}
+
 void describe_server(CLI::App &app, ServerOptions &options)
 {
 	app.add_option("address", options.address, "local address (default: all)");
@@ -67,6 +79,9 @@ void describe_server(CLI::App &app, ServerOptions &options)
 		->capture_default_str();
 	app.add_flag("-1,--once", options.once, "end after one client");
 	app.add_flag("--quiet", options.quiet, "print no progress");
+	describe_timeout(app, options.timeout_ms,
+			 "seconds without a request after which to give a client up "
+			 "(default: 10)");
 }
 
 void describe_length(CLI::App &app, Plan &plan)
@@ -111,6 +126,11 @@ void describe_traffic(CLI::App &app, ClientOptions &options, Raw &raw)
 		       "buffers that messages use in turn (default: the depth)");
 	app.add_option("--write-size", raw.chunk,
 		       "TCP: bytes of a socket call, or \"best\" to look for them");
+	app.add_option("--send-by", raw.send_by,
+		       "TCP: copy, record (MSG_EOR), splice or zerocopy (default: copy)")
+		->check(CLI::IsMember({"copy", "record", "splice", "zerocopy"}));
+	app.add_flag("--discard", options.job.discard,
+		     "TCP: receive without copying what arrives");
 	app.add_flag("-v,--verify", options.job.verify, "look at every byte");
 }
 
@@ -118,20 +138,14 @@ void describe_client(CLI::App &app, ClientOptions &options, Raw &raw)
 {
 	app.add_option("host", options.host, "where the server is")->required();
 	app.add_option("-p,--port", options.port, "its port")->capture_default_str();
-	app.add_option("-t,--transport", raw.transport, "verbs or tcp")
-		->check(CLI::IsMember({"verbs", "tcp"}))->capture_default_str();
+	app.add_option("-t,--transport", raw.transport, "verbs, tcp or mpa")
+		->check(CLI::IsMember({"verbs", "tcp", "mpa"}))->capture_default_str();
 	app.add_option("-D,--device", options.device,
 		       "fail unless the RDMA device has this name");
 	app.add_option("-W,--wait", raw.wait, "how to wait: poll, yield or event")
 		->check(CLI::IsMember({"poll", "yield", "event"}));
-	app.add_option_function<double>(
-		   "--timeout",
-		   [&](double seconds) {
-			   options.job.timeout_ms =
-				   static_cast<std::uint32_t>(seconds * 1000);
-		   },
-		   "seconds without progress after which to give up (default: 10)")
-		->check(CLI::Range(0.1, max_timeout_ms / 1000.0));
+	describe_timeout(app, options.job.timeout_ms,
+			 "seconds without progress after which to give up (default: 10)");
 	app.add_flag("-j,--json", options.json, "results as JSON");
 	describe_length(app, options.plan);
 	describe_traffic(app, options, raw);
@@ -176,7 +190,11 @@ void finish_client(ClientOptions &options, const Raw &raw, const Command &comman
 
 	options.command = command.name;
 	job.test = command.test;
-	job.transport = choice(raw.transport, {Transport::tcp}, Transport::verbs);
+	job.transport = choice(raw.transport, {Transport::tcp, Transport::mpa},
+			       Transport::verbs);
+	job.send_by = choice(raw.send_by,
+			     {SendBy::record, SendBy::splice, SendBy::zerocopy},
+			     SendBy::copy);
 	job.wait = choice(raw.wait, {Wait::poll, Wait::yield, Wait::event}, command.wait);
 	job.op = choice(raw.op, {Op::write, Op::read, Op::send}, command.op);
 	if (!raw.op.empty() && options.command != "rate" && options.command != "latency")
@@ -230,7 +248,10 @@ Job job_of(const ClientOptions &options, std::uint32_t size)
 
 	job.size = size;
 	job.slots = options.slots.value_or(job.depth);
-	job.chunk = options.chunk.value_or(static_cast<std::uint32_t>(
+	if (job.transport == Transport::mpa)
+		job.chunk = size;
+	else
+		job.chunk = options.chunk.value_or(static_cast<std::uint32_t>(
 		std::min<std::uint64_t>(list, max_size)));
 	return job;
 }

@@ -20,6 +20,8 @@ struct ServerOptions {
 	// End after one client.
 	bool once = false;
 	bool quiet = false;
+	// Milliseconds that a client has for each of its requests.
+	std::uint32_t timeout_ms = 10'000;
 };
 
 // Duration and number of runs.

@@ -159,7 +159,9 @@ Json json_of(const Report &report, const Result &result)
 		{"connections", job.connections},
 		{"slots", job.slots},
 		{"inline", result.inline_bytes},
-		{"chunk", job.transport == Transport::tcp ? job.chunk : 0},
+		{"chunk", on_socket(job) ? job.chunk : 0},
+		{"send_by", name(job.send_by)},
+		{"discard", job.discard},
 		{"bidirectional", job.bidirectional},
 		{"verify", job.verify},
 		{"runs", runs},
@@ -271,8 +273,8 @@ std::string to_json(const Report &report)
 
 std::string headline(const Report &report, const Job &job)
 {
-	const auto devices = report.transport == Transport::tcp
-		? std::string("TCP")
+	const auto devices = report.transport != Transport::verbs
+		? std::string(report.transport == Transport::mpa ? "MPA" : "TCP")
 		: fmt::format("{} to {}", report.client_device, report.server_device);
 
 	const bool telling = job.test == Test::latency || report.command == "rate";

@@ -17,8 +17,6 @@ namespace bench {
 
 namespace {
 
-constexpr Milliseconds patience{10'000};
-
 std::uint64_t random_cookie()
 {
 	std::random_device device;
@@ -182,7 +180,7 @@ private:
 	void client(Fd fd)
 	{
 		const auto who = Address::remote(fd.get()).text();
-		Control control(std::move(fd), patience);
+		Control control(std::move(fd), Milliseconds(options_.timeout_ms));
 
 		tell(fmt::format("client {}", who));
 		try {
@@ -225,7 +223,7 @@ private:
 		while (const auto message = control.receive_or_end()) {
 			const auto start = Control::as<wire::Start>(*message);
 
-			if (start.job.transport == Transport::tcp)
+			if (on_socket(start.job))
 				follow<TcpTransport>(control, start);
 			else
 				follow<VerbsTransport>(control, start);

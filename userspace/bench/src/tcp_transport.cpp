@@ -11,7 +11,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/sendfile.h>
 #include <sys/time.h>
+
+#include <linux/mpa.h>
 
 namespace bench {
 
@@ -47,6 +50,41 @@ void set_patience(int fd)
 		fail("setsockopt");
 }
 
+// Makes a connected socket an MPA socket. The call of a blocking one returns when the
+// startup is over, the other one's data waits until then.
+void start_mpa(int fd, bool is_client)
+{
+	mpa_sock_params params;
+	socklen_t size = sizeof(params);
+	const int role = is_client ? MPA_ROLE_INITIATOR : MPA_ROLE_RESPONDER;
+
+	if (::setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mpa", 3))
+		fail("TCP_ULP \"mpa\"", Status::unavailable);
+	if (::getsockopt(fd, SOL_MPA, MPA_SO_PARAMS, &params, &size))
+		fail("MPA_SO_PARAMS");
+	params.flags |= MPA_F_AUTO_ACCEPT;
+	if (::setsockopt(fd, SOL_MPA, MPA_SO_PARAMS, &params, size))
+		fail("MPA_SO_PARAMS");
+	if (::setsockopt(fd, SOL_MPA, MPA_SO_START, &role, sizeof(role)) &&
+	    errno != EINPROGRESS)
+		fail("MPA_SO_START");
+}
+
+// Reads and drops the kernel's reports on pages that it no longer needs.
+void drop_reports(int fd)
+{
+	std::array<std::byte, 128> control;
+	msghdr message{};
+
+	do {
+		message.msg_control = control.data();
+		message.msg_controllen = control.size();
+	} while (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0);
+}
+
+// So many calls at the most before the reports on their pages are read.
+constexpr std::uint32_t most_unread = 16;
+
 } // namespace
 
 TcpTransport::TcpTransport(const Job &job, bool is_client, const Address &local)
@@ -56,7 +94,8 @@ TcpTransport::TcpTransport(const Job &job, bool is_client, const Address &local)
 	  direct_(is_direct(job)),
 	  tireless_(direct_ || (job.connections == 1 && job.wait != Wait::event)),
 	  source_slots_(job, source_slots(job)), local_(local),
-	  source_(source_bytes(job)), sink_(sink_bytes(job)),
+	  source_(source_bytes(job), job.send_by == SendBy::splice),
+	  sink_(sink_bytes(job)),
 	  epoll_(::epoll_create1(EPOLL_CLOEXEC)), connections_(job.connections),
 	  ready_(job.connections)
 {
@@ -86,6 +125,14 @@ void TcpTransport::set_up(std::uint32_t index, Fd fd)
 	one.fd = std::move(fd);
 	one.empty = true;
 	set_option(one.fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+	if (job_.send_by == SendBy::zerocopy)
+		set_option(one.fd.get(), SOL_SOCKET, SO_ZEROCOPY, 1);
+	if (job_.transport == Transport::mpa) {
+		// Only the client waits: the server has others to serve.
+		set_blocking(one.fd.get(), is_client_);
+		start_mpa(one.fd.get(), is_client_);
+		set_blocking(one.fd.get(), false);
+	}
 	if (direct_) {
 		set_blocking(one.fd.get(), true);
 		set_patience(one.fd.get());
@@ -231,6 +278,30 @@ void TcpTransport::post(std::uint32_t connection, std::uint32_t n, bool)
 	queue(connection);
 }
 
+// The call that job_.send_by names; its result.
+ssize_t TcpTransport::give(Connection &one, std::uint64_t at, std::size_t length)
+{
+	const int fd = one.fd.get();
+	auto offset = static_cast<off_t>(at);
+
+	switch (job_.send_by) {
+	case SendBy::splice:
+		return ::sendfile(fd, source_.file(), &offset, length);
+	case SendBy::record:
+		return ::send(fd, source_.data() + at, length, MSG_NOSIGNAL | MSG_EOR);
+	case SendBy::zerocopy:
+		if (++one.unread == most_unread) {
+			drop_reports(fd);
+			one.unread = 0;
+		}
+		return ::send(fd, source_.data() + at, length,
+			      MSG_NOSIGNAL | MSG_ZEROCOPY);
+	case SendBy::copy:
+		break;
+	}
+	return ::send(fd, source_.data() + at, length, MSG_NOSIGNAL);
+}
+
 // One send call; returns the number of messages that are with TCP then.
 std::uint32_t TcpTransport::push(std::uint32_t connection)
 {
@@ -241,9 +312,13 @@ std::uint32_t TcpTransport::push(std::uint32_t connection)
 	const std::uint64_t at = one.sent % ring;
 	const std::uint64_t base = job_.verify ? connection * ring : 0;
 	const auto length = std::min({one.pending, std::uint64_t{job_.chunk}, ring - at});
-	const auto sent = ::send(one.fd.get(), source_.data() + base + at, length,
-				 MSG_NOSIGNAL);
+	const auto sent = give(one, base + at, length);
 
+	if (sent < 0 && errno == ENOBUFS && job_.send_by == SendBy::zerocopy) {
+		drop_reports(one.fd.get());
+		one.unread = 0;
+		return 0;
+	}
 	if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
 		one.full = errno == EAGAIN;
 		return 0;
@@ -264,9 +339,14 @@ std::uint32_t TcpTransport::push(std::uint32_t connection)
 std::uint32_t TcpTransport::pull(std::uint32_t connection)
 {
 	auto &one = connections_[connection];
-	const std::uint64_t at = one.received % sink_.size();
-	const auto length = std::min<std::uint64_t>(receive_chunk(job_), sink_.size() - at);
-	const auto got = ::recv(one.fd.get(), sink_.data() + at, length, 0);
+	// Whole messages, of which an MPA socket returns one.
+	const std::uint64_t ring = job_.transport == Transport::mpa
+		? sink_.size() / job_.size * job_.size : sink_.size();
+	const std::uint64_t at = one.received % ring;
+	const auto length = std::min<std::uint64_t>(receive_chunk(job_), ring - at);
+	const auto got = job_.discard
+		? ::recv(one.fd.get(), nullptr, length, MSG_TRUNC)
+		: ::recv(one.fd.get(), sink_.data() + at, length, 0);
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 		one.empty = errno == EAGAIN;

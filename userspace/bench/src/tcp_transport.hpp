@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Messages as fixed lengths of TCP streams, by one thread.
+// Messages as fixed lengths of TCP streams, or as those of MPA sockets, by one thread.
 //
 // With one connection that carries data one way at a time, a thread sleeps in
 // the call that sends or receives, which is cheapest. Otherwise it sleeps in
@@ -76,6 +76,8 @@ private:
 		bool queued = false;
 		// TCP had no room, or no data, at the last call.
 		bool full = false;
+		// Calls since the kernel's reports on pages were read.
+		std::uint32_t unread = 0;
 		bool empty = false;
 	};
 
@@ -92,6 +94,7 @@ private:
 	bool hear(Guest &guest);
 	void queue(std::uint32_t connection);
 	bool work_left(const Connection &one) const noexcept;
+	ssize_t give(Connection &one, std::uint64_t at, std::size_t length);
 	std::uint32_t push(std::uint32_t connection);
 	std::uint32_t pull(std::uint32_t connection);
 	bool turn(std::uint32_t connection, Completions &completions, std::size_t &count);

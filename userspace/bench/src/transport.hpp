@@ -26,6 +26,7 @@
 
 #include "failure.hpp"
 #include "job.hpp"
+#include "net.hpp"
 #include "pattern.hpp"
 
 namespace bench {
@@ -60,10 +61,17 @@ using Completions = std::array<Completion, 64>;
 // Memory for messages, with all pages populated.
 class Buffer {
 public:
-	explicit Buffer(std::size_t size) : size_(size)
+	// As a file, its pages can be given to a socket.
+	explicit Buffer(std::size_t size, bool as_file = false)
+		: file_(as_file ? ::memfd_create("messages", MFD_CLOEXEC) : -1), size_(size)
 	{
+		if (as_file && (file_.get() < 0 ||
+				::ftruncate(file_.get(), static_cast<off_t>(size_))))
+			fail("memory for messages", Status::unavailable);
 		address_ = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+				  MAP_POPULATE | (as_file ? MAP_SHARED
+							  : MAP_PRIVATE | MAP_ANONYMOUS),
+				  file_.get(), 0);
 		if (address_ == MAP_FAILED)
 			fail("memory for messages", Status::unavailable);
 	}
@@ -72,6 +80,7 @@ public:
 	~Buffer() { ::munmap(address_, size_); }
 
 	std::size_t size() const noexcept { return size_; }
+	int file() const noexcept { return file_.get(); }
 	std::byte *data() const noexcept { return static_cast<std::byte *>(address_); }
 
 	std::span<std::byte> at(std::uint64_t offset, std::size_t size) const noexcept
@@ -80,6 +89,7 @@ public:
 	}
 
 private:
+	Fd file_;
 	void *address_;
 	std::size_t size_;
 };

@@ -93,7 +93,7 @@ private:
 
 template <typename Archive> void job_fields(Archive &archive, auto &job)
 {
-	archive.choice(job.transport, Transport::tcp);
+	archive.choice(job.transport, Transport::mpa);
 	archive.choice(job.test, Test::memory);
 	archive.choice(job.op, Op::send);
 	archive.choice(job.wait, Wait::event);
@@ -108,6 +108,8 @@ template <typename Archive> void job_fields(Archive &archive, auto &job)
 	archive.number(job.slots);
 	archive.number(job.inline_bytes);
 	archive.number(job.chunk);
+	archive.choice(job.send_by, SendBy::zerocopy);
+	archive.number(job.discard);
 	archive.number(job.timeout_ms);
 }
 

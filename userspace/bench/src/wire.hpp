@@ -20,7 +20,7 @@
 namespace bench::wire {
 
 constexpr std::uint64_t magic = 0x6d70612d62656e63; // "mpa-benc"
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 // Length of the body of a frame, with its type.
 constexpr std::size_t max_frame = 4096;
 constexpr std::size_t max_text = 1024;

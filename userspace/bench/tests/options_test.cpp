@@ -123,6 +123,26 @@ TEST(options, are_understood)
 	EXPECT_EQ(got.chunk, 5);
 }
 
+TEST(options, of_sockets)
+{
+	const struct {
+		const char *word;
+		SendBy by;
+	} rows[] = {{"copy", SendBy::copy}, {"record", SendBy::record},
+		    {"splice", SendBy::splice}, {"zerocopy", SendBy::zerocopy}};
+
+	for (const auto &row : rows) {
+		EXPECT_EQ(job({"write", "-t", "tcp", "--send-by", row.word, "h"}).send_by,
+			  row.by);
+		EXPECT_EQ(name(row.by), row.word);
+	}
+	EXPECT_TRUE(job({"write", "-t", "tcp", "--discard", "h"}).discard);
+	EXPECT_FALSE(job({"write", "-t", "tcp", "h"}).discard);
+	const Job mpa = job({"rate", "-t", "mpa", "-s", "64", "h"});
+	EXPECT_EQ(mpa.transport, Transport::mpa);
+	EXPECT_EQ(mpa.chunk, 64);
+}
+
 TEST(options, follow_from_others)
 {
 	EXPECT_EQ(job({"rate", "-l", "500", "h"}).depth, 500);
@@ -162,11 +182,12 @@ TEST(options, sizes_end)
 
 TEST(options, of_the_server)
 {
-	const auto server = parse({"server", "-1", "-p", "99", "::1"}).options->server;
+	const auto server = parse({"server", "-1", "-p", "99", "--timeout", "2.5", "::1"}).options->server;
 
 	ASSERT_TRUE(server);
 	EXPECT_TRUE(server->once);
 	EXPECT_EQ(server->port, 99);
+	EXPECT_EQ(server->timeout_ms, 2500);
 	EXPECT_EQ(server->address, "::1");
 }
 
@@ -194,11 +215,19 @@ TEST(options, are_refused)
 		{"write", "-q", "1025", "h"},
 		{"write", "-p", "65536", "h"},
 		{"write", "--write-size", "4K", "h"},
+		{"write", "-t", "mpa", "--write-size", "4K", "h"},
+		{"write", "--send-by", "splice", "h"},
+		{"write", "-t", "tcp", "--send-by", "mail", "h"},
+		{"write", "-t", "tcp", "--discard", "-v", "h"},
+		{"latency", "-t", "tcp", "--send-by", "zerocopy", "h"},
+		{"read", "-t", "mpa", "h"},
+		{"connect", "-t", "mpa", "h"},
 		{"latency", "-t", "tcp", "--write-size", "best", "h"},
 		{"latency", "-o", "write", "h"},
 		{"latency", "-q", "2", "h"},
 		{"memory", "-v", "h"},
 		{"server", "-p", "x"},
+		{"server", "--timeout", "0"},
 	};
 
 	for (const auto &row : rows) {

@@ -33,6 +33,7 @@ Job unusual_job()
 	job.slots = 11;
 	job.inline_bytes = 256;
 	job.chunk = 0x40506;
+	job.send_by = SendBy::record;
 	job.timeout_ms = 123456;
 	return job;
 }
@@ -307,6 +308,74 @@ TEST(job, has_a_meaning)
 	};
 
 	check(rows);
+}
+
+Job uncopied_job(SendBy by, bool discard)
+{
+	Job job;
+
+	job.transport = Transport::tcp;
+	job.send_by = by;
+	job.discard = discard;
+	return job;
+}
+
+TEST(job, copies_or_not)
+{
+	using enum SendBy;
+	const struct {
+		SendBy by;
+		bool discard;
+		// As a stream of TCP; of another transport; in another test; verified.
+		std::array<bool, 4> good;
+	} rows[] = {
+		{copy, false, {true, true, true, true}},
+		{record, false, {true, false, false, true}},
+		{splice, false, {true, false, false, false}},
+		{zerocopy, false, {true, false, false, false}},
+		{copy, true, {true, false, false, false}},
+		{splice, true, {true, false, false, false}},
+	};
+
+	for (const auto &row : rows) {
+		std::array<Job, 4> jobs;
+
+		jobs.fill(uncopied_job(row.by, row.discard));
+		jobs[1].transport = Transport::verbs;
+		jobs[2].test = bench::Test::latency;
+		jobs[2].op = Op::send;
+		jobs[3].verify = true;
+		for (std::size_t i = 0; i < jobs.size(); i++)
+			EXPECT_EQ(!complaint(jobs[i]), row.good[i])
+				<< name(row.by) << row.discard << " " << i;
+	}
+}
+
+TEST(job, of_an_mpa_socket)
+{
+	const Change rows[] = {
+		{"write", [](Job &) {}, true},
+		{"send", [](Job &j) { j.op = Op::send; }, true},
+		{"latency",
+		 [](Job &j) { j.test = bench::Test::latency; j.op = Op::send; }, true},
+		{"verified", [](Job &j) { j.verify = true; }, true},
+		{"read", [](Job &j) { j.op = Op::read; }, false},
+		{"both ways", [](Job &j) { j.bidirectional = true; }, false},
+		{"set-up", [](Job &j) { j.test = bench::Test::connect; }, false},
+		{"memory", [](Job &j) { j.test = bench::Test::memory; }, false},
+		{"several in a call", [](Job &j) { j.chunk = 2 * j.size; }, false},
+		{"uncopied", [](Job &j) { j.send_by = SendBy::splice; }, false},
+		{"discarded", [](Job &j) { j.discard = true; }, false},
+	};
+
+	for (const auto &row : rows) {
+		Job job;
+
+		job.transport = Transport::mpa;
+		job.size = job.chunk = 1024;
+		row.make(job);
+		EXPECT_EQ(!complaint(job), row.good) << row.what;
+	}
 }
 
 TEST(job, credits_differ_from_data)
