@@ -23,7 +23,8 @@ export DESTDIR PREFIX
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-tcp-framing install-mpactl install-bench \
 	install-headers install-boot clean distclean help deb demo check check-all \
-	check-kernels coverage fuzz bench lab-shell deps
+	check-kernels coverage fuzz bench bench-gate \
+	bench-figures lab-shell deps
 .DEFAULT_GOAL := all
 
 all: modules userspace
@@ -126,6 +127,16 @@ bench:
 	$(MAKE) -s -C tests/unit bench
 	tools/bench/bench $(BENCH)
 
+# The instructions of reference operations, compared with tools/bench/gate.json.
+bench-gate:
+	scripts/deps bench
+	tools/bench/bench gate $(BENCH)
+
+# An hour of an idle machine: figures, chart and tables of Documentation/performance.
+bench-figures:
+	scripts/deps bench
+	scripts/bench-figures $(BENCH)
+
 lab-shell:
 	scripts/deps demo
 	$(MAKE) all KDIR=$$($(lab) kernel stock --build-dir)
@@ -151,14 +162,18 @@ help:
 	@echo '  deb             Debian packages, in build/deb'
 	@echo '  demo            RDMA between two hosts in a VM, with a summary'
 	@echo '  check           every test except those that take hours'
-	@echo '  check-all       every test: also connections, removal, verbs, sockets and'
-	@echo '                  settings under KASAN and under KCSAN on two processors,'
+	@echo '  check-all       every test: also bench-gate, connections, removal, verbs, sockets'
+	@echo '                  and settings under KASAN and under KCSAN on two processors,'
 	@echo '                  and the series of patches for the kernel'
 	@echo '  check-kernels   suites in VMs with the other kernels of Debian 12, 13 and'
 	@echo '                  their backports; the packages on both releases'
 	@echo '  coverage        the lines and branches of the modules that tests execute'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
+	@echo '  bench-gate      instructions of ten operations; fails above 2 % of those'
+	@echo '                  recorded, BENCH=--record records them'
+	@echo '  bench-figures   measures, in an hour, and makes the chart and the tables of'
+	@echo '                  Documentation/performance from it'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
 	@echo '  deps            only install the packages'
 	@echo 'Variables:'

@@ -6,7 +6,9 @@ from html import escape
 
 from .measure import KNOWN, size_text
 
-COLOURS = {"tcp": "#8c8c8c", "siw": "#d98200", "mpa": "#1f6fb4",
+COLOURS = {"tcp": "#8c8c8c", "tcp-digest": "#5f5f5f", "tcp-record": "#707070",
+           "tcp-pages": "#c4c4a0", "tcp-trunc": "#a8a8a8",
+           "tcp-splice": "#b9b09a", "tcp-zerocopy": "#9a9ab9", "siw": "#d98200", "mpa": "#1f6fb4",
            "mpa-crc": "#7fb2dd", "mpa-markers": "#9fd0b0", "mpa-slow": "#c7b8dd",
            "mpa-early": "#b58a6b", "mpa-timer": "#8f6b8f",
            "crc": "#c9c9c9"}
@@ -14,6 +16,8 @@ BAR = 26
 GAP = 34
 HEIGHT = 260
 LEFT, TOP, BOTTOM = 64, 56, 64
+# Between names of the legend.
+DISTANCE = 76
 STEPS = (1, 2, 2.5, 5, 10)
 # The attributes are for a light page; this replaces them where the reader's is dark.
 STYLE = """<style>
@@ -84,7 +88,7 @@ def bar(scale, x, found, colour):
     ]
 
 
-def legend(width, colours, distance=52):
+def legend(width, colours, distance=DISTANCE):
     """colours: {name: colour}; the last one ends at width."""
     parts, x = [], width - distance * len(colours)
     for name, colour in colours.items():
@@ -111,7 +115,8 @@ def svg(series, title, unit):
     sets = groups(series)
     width = LEFT + GAP / 2 + sum(
         max(len(members) * BAR, 60) + GAP for members in sets.values())
-    width = max(width, 420)
+    present = {one.contestant for one in series}
+    width = max(width, 420, 300 + DISTANCE * len(present))
     scale = Scale(max(max(one.values.values()) for one in series))
     parts = scale.lines(width)
     x = LEFT + GAP / 2
@@ -126,6 +131,5 @@ def svg(series, title, unit):
         x += room + GAP
     parts.append(text(LEFT, 20, title, "start", 15, ' font-weight="bold"'))
     parts.append(text(LEFT, 40, f"{unit}; bars: medians, lines: ranges", "start", 11))
-    present = {one.contestant for one in series}
     parts += legend(width, {who: COLOURS[who] for who in KNOWN if who in present})
     return page(width, TOP + HEIGHT + BOTTOM, parts)

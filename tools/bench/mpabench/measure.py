@@ -19,12 +19,16 @@ CONTESTANTS = ("tcp", "siw", "mpa")
 # rto-min.
 VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow",
             "early": "mpa-early", "timer": "mpa-timer"}
+# TCP in another way: with NVMe's digests; with a segment for each message; without the
+# receiver's copy, without the sender's, without both.
+TCP_VARIANTS = {"digest": "tcp-digest", "record": "tcp-record", "trunc": "tcp-trunc",
+                "splice": "tcp-splice", "zerocopy": "tcp-zerocopy", "pages": "tcp-pages"}
 # The kernel's bare CRC32c, measured together with mpa-crc; and the bytes of a packet
 # that an FPDU's CRC does not cover.
 BARE_CRC = "crc"
 AROUND_FPDU = 60
 # All contestants, in the order of tables.
-KNOWN = (*CONTESTANTS, *VARIANTS.values(), BARE_CRC)
+KNOWN = ("tcp", *TCP_VARIANTS.values(), "siw", "mpa", *VARIANTS.values(), BARE_CRC)
 # Server addresses by contestant, which select the link; see ../guest.
 ADDRESSES = {"tcp": "10.77.0.2", "mpa": "10.77.0.2", "siw": "10.78.0.2",
              BARE_CRC: ""}
@@ -32,6 +36,11 @@ FIRST_PORT = 20000
 # The setting rto-min of mpa-timer: two ticks of the lab's kernels.
 RTO_MIN = "20ms"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def base_of(contestant):
+    """The contestant of which it is a variant."""
+    return contestant.partition("-")[0]
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class Measurement:
     @property
     def base(self):
         """The contestant whose device and link it uses."""
-        return "mpa" if self.contestant in VARIANTS.values() else self.contestant
+        return base_of(self.contestant)
 
     @property
     def name(self):
@@ -116,15 +125,17 @@ def plan(mtus, verbs, tcp, contestants, repeats):
     """All measurements in the order in which they are to be taken.
 
     verbs, tcp: pairs of operation and size that RNICs and TCP are measured with in each
-    repetition.
+    repetition; those of both one after the other.
     """
     todo = []
+    of_tcp = [who for who in contestants if base_of(who) == "tcp"]
+    others = [who for who in contestants if who not in (*of_tcp, BARE_CRC)]
     for mtu in mtus:
-        groups = [[(Case(mtu, operation, size), who)
-                   for who in contestants if who not in ("tcp", BARE_CRC)]
-                  for operation, size in verbs]
-        if "tcp" in contestants:
-            groups += [[(Case(mtu, operation, size), "tcp")] for operation, size in tcp]
+        groups = [[(Case(mtu, *one), who)
+                   for who in (of_tcp if one in tcp else []) + others]
+                  for one in verbs]
+        groups += [[(Case(mtu, *one), who) for who in of_tcp]
+                   for one in tcp if one not in verbs]
         if BARE_CRC in contestants:
             groups.append([(Case(mtu, "crc32c", mtu - AROUND_FPDU), BARE_CRC)])
         for repeat in range(repeats):
@@ -185,9 +196,9 @@ def add_costs(series, tool, meter):
                 one.costs[repeat] = 1e9 * used / run["seconds"] / tool.work(run)[0]
 
 
-def best_tcp(series, mtu):
+def best_tcp(series, mtu, who="tcp"):
     """The series of the write size at which TCP streams fastest, or None."""
-    of_tcp = [one for one in series if one.contestant == "tcp"
+    of_tcp = [one for one in series if one.contestant == who
               and (one.case.mtu, one.case.operation) == (mtu, "stream")]
     return max(of_tcp, default=None,
                key=lambda one: statistics.median(one.values.values()))
@@ -209,10 +220,12 @@ def cost_ratio(one, other):
     return statistics.median(values) if values else None
 
 
-def ratios(series, smaller_is_better=False, base_operation=None):
-    """How mpa and siw compare in each case, and each of them with TCP's best.
+def ratios(series, smaller_is_better=False, base_operation=None, versus=()):
+    """How mpa and siw compare in each case, and each of them with TCP's best; and each
+    variant with what it is a variant of.
 
     base_operation: each contestant's other operations are compared with that one.
+    versus: further pairs of contestants that are compared.
     """
     table = {(one.case, one.contestant): one for one in series}
     found = []
@@ -228,17 +241,15 @@ def ratios(series, smaller_is_better=False, base_operation=None):
         base = table.get((replace(case, operation=base_operation), who))
         if base and base is not one:
             add(one, base, base_operation)
-        if who in ("tcp", BARE_CRC):
-            continue
-        if who in VARIANTS.values():
-            if (case, "mpa") in table:
-                add(one, table[case, "mpa"])
-            continue
-        if who == "mpa" and (case, "siw") in table:
-            add(one, table[case, "siw"])
-        tcp = table.get((case, "tcp")) or best_tcp(series, case.mtu)
-        if tcp:
-            add(one, tcp)
+        if who == "mpa":
+            others = ["siw", "tcp"]
+        else:
+            others = [] if who in ("tcp", BARE_CRC) else \
+                ["tcp"] if who == "siw" else [base_of(who)]
+        for name in others + [second for first, second in versus if first == who]:
+            other = table.get((case, name)) or best_tcp(series, case.mtu, name)
+            if other:
+                add(one, other)
     return found
 
 

@@ -11,10 +11,14 @@ import shlex
 
 from mpalab.common import REPO, LabError
 
-from .measure import BARE_CRC
+from itertools import product
+
+from . import measure
+from .measure import BARE_CRC, TCP_VARIANTS, VARIANTS
 
 DEPTH = 16
-KINDS = ("bandwidth", "rate", "latency", "loss", "qps", "connect", "memory")
+KINDS = ("bandwidth", "rate", "latency", "loss", "qps", "connect", "memory", "sockets",
+         "nvme", "nfs")
 
 
 class Tool:
@@ -31,6 +35,11 @@ class Tool:
     counts = False
     # The operation that the others are compared with.
     base_operation = None
+    # Variants that --with adds, and pairs of contestants that are compared in addition.
+    variants = ()
+    versus = ()
+    # What the guest connects: ../links/NAME.sh.
+    links = "hosts"
 
     def __init__(self, icount=False):
         self.icount = icount
@@ -43,6 +52,12 @@ class Tool:
         """Operation and size that TCP is measured with."""
         return [(operation, size) for operation in operations for size in sizes]
 
+    def plan(self, args, operations, sizes, contestants):
+        """All measurements, in their order. args: the options of the command."""
+        return measure.plan(args.mtu, list(product(operations, sizes)),
+                            self.tcp_cases(operations, sizes, args.write_sizes),
+                            contestants, args.repeat)
+
 
 # --- mpa-bench ----------------------------------------------------------------
 
@@ -51,6 +66,14 @@ class Tool:
 EACH = ["--solicit", "1"]
 SUFFIXES = {"both": ["--bidirectional"], "each": EACH,
             **{wait: ["--wait", wait] for wait in ("poll", "yield", "event")}}
+
+
+# Options of plain TCP's variants.
+UNCOPIED = {"trunc": ["--discard"], "splice": ["--send-by", "splice"],
+            "zerocopy": ["--send-by", "zerocopy"],
+            "pages": ["--send-by", "splice", "--discard"]}
+TCP_OPTIONS = {TCP_VARIANTS[name]: words for name, words in UNCOPIED.items()}
+TCP_OPTIONS[TCP_VARIANTS["record"]] = ["--send-by", "record"]
 
 
 class Bench(Tool):
@@ -70,15 +93,20 @@ class Bench(Tool):
 
     def server(self, _one, address, port):
         return shlex.join([str(self.program), "server", address, "--port", str(port),
-                           "--once", "--quiet"])
+                           "--once", "--quiet", "--timeout", str(self.patience)])
 
     def client(self, one, address, port):
-        transport = "tcp" if one.base == "tcp" else "verbs"
+        transport = self.transport(one)
         return shlex.join([
-            str(self.program), *self.command(one), *self.more(one), address,
+            str(self.program), *self.command(one), *self.more(one),
+            *TCP_OPTIONS.get(one.contestant, []), address,
             "--port", str(port), "--transport", transport, *self.length(), "--json",
             "--timeout", str(self.patience),
             *(["--device", f"{one.base}1"] if transport == "verbs" else [])])
+
+    @staticmethod
+    def transport(one):
+        return "tcp" if one.base == "tcp" else "verbs"
 
     @staticmethod
     def more(one):
@@ -119,6 +147,8 @@ class Bandwidth(Bench):
     kind = "bandwidth"
     unit = "Gbit/s"
     operations = ("write", "send", "read")
+    variants = (*VARIANTS, *UNCOPIED)
+    versus = tuple(("mpa", TCP_VARIANTS[name]) for name in variants if name in TCP_VARIANTS)
     # MiB that the bare CRC is computed over.
     crc_mebi = 1024
 
@@ -144,7 +174,7 @@ class Bandwidth(Bench):
         return [("stream", size) for size in write_sizes]
 
     def command(self, one):
-        if one.contestant == "tcp":
+        if one.base == "tcp":
             return ["write", "--size", str(max(one.case.size, self.sizes[0])),
                     "--write-size", str(one.case.size), "--depth", str(DEPTH)]
         return [one.case.operation.split("-")[0], "--size", str(one.case.size),
@@ -176,8 +206,9 @@ class Qps(Bandwidth):
 class Rate(Bench):
     """Small messages, posted in lists, with a completion each."""
 
-    kind = "rate"
+    kind = command_name = "rate"
     operations = ("send",)
+    variants = tuple(VARIANTS)
     sizes = (64,)
     # Instructions of a run whose time counts instructions.
     messages, warm_up_messages = 20000, 2000
@@ -196,7 +227,7 @@ class Rate(Bench):
         return self.icount
 
     def command(self, one):
-        return [self.kind, "--op", one.case.operation.split("-")[0],
+        return [self.command_name, "--op", one.case.operation.split("-")[0],
                 "--size", str(one.case.size)]
 
     def length(self):
@@ -214,7 +245,8 @@ class Rate(Bench):
 class Latency(Rate):
     """Round trips of small messages."""
 
-    kind = "latency"
+    kind = command_name = "latency"
+    variants = ()
     # Not send-yield: two programs that poll on one processor of User Mode Linux, where
     # the scheduler's clock is the tick, make each other wait for whole ticks.
     operations = ("send-event", "read-yield")
@@ -248,6 +280,7 @@ class Loss(Latency):
     """How long long Reads take on a link that loses packets: the 99th percentile."""
 
     kind = "loss"
+    variants = tuple(VARIANTS)
     operations = ("read-event",)
     sizes = (64 << 10,)
     unit = "us"
@@ -258,6 +291,28 @@ class Loss(Latency):
 
     def figure(self, _one, run):
         return run["nanoseconds"]["p99"] / 1e3
+
+
+class Sockets(Rate):
+    """Messages of programs on MPA sockets and on plain TCP, a call for each."""
+
+    kind = "sockets"
+    contestants = ("tcp", TCP_VARIANTS["record"], "mpa", VARIANTS["crc"])
+    sizes = (64, 1024)
+    variants = ("markers",)
+    versus = tuple((who, TCP_VARIANTS["record"]) for who in ("mpa", VARIANTS["crc"])) + (
+        (VARIANTS["crc"], "tcp"),)
+    links = "sockets"
+
+    @staticmethod
+    def transport(one):
+        return one.base
+
+    def command(self, one):
+        words = [*super().command(one), "--list", "1", "--moderation", "1"]
+        if one.base == "tcp":
+            words += ["--write-size", str(one.case.size)]
+        return words
 
 
 class Connect(Bench):
@@ -317,6 +372,157 @@ class Memory(Bench):
                    else "kernel_bytes"]
 
 
+class Gate(Bench):
+    """Instructions of reference operations, for gate.json."""
+
+    kind = "gate"
+    unit = "instructions"
+    smaller_is_better = True
+    contestants = ("mpa", VARIANTS["crc"])
+    links = "gate"
+    patience = 1000
+    # Name: contestant, size, arguments, and number of messages.
+    references = {
+        "send-rate": ("mpa", 64, ["rate"], 20000),
+        "send-rate-crc": (VARIANTS["crc"], 64, ["rate"], 20000),
+        "send-round-trip": ("mpa", 64, ["latency", "--wait", "yield"], 3000),
+        "read": ("mpa", 64, ["latency", "--op", "read", "--wait", "yield"], 3000),
+        "read-4k-crc": (VARIANTS["crc"], 4 << 10,
+                        ["latency", "--op", "read", "--wait", "yield"], 3000),
+        "write-1k": ("mpa", 1 << 10, ["rate", "--op", "write"], 10000),
+        "write-64k-crc": (VARIANTS["crc"], 64 << 10, ["write"], 2000),
+        "send-4k-crc": (VARIANTS["crc"], 4 << 10, ["send"], 10000),
+        "socket-send-crc": ("socket", 1 << 10, ["rate", "--list", "1"], 20000),
+        "connect": ("mpa", 64, ["connect"], 300),
+    }
+    operations = tuple(references)
+
+    def knows(self, operation):
+        return operation in self.references
+
+    def plan(self, args, operations, _sizes, _contestants):
+        plan = []
+        for repeat in range(args.repeat):
+            for name in operations:
+                who, size = self.references[name][:2]
+                plan.append(measure.Measurement(
+                    measure.Case(1500, name, size),
+                    VARIANTS["crc"] if who == "socket" else who, repeat))
+        return plan
+
+    def transport(self, one):
+        return "mpa" if self.references[one.case.operation][0] == "socket" else "verbs"
+
+    @staticmethod
+    def more(_one):
+        return []
+
+    def command(self, one):
+        _, size, words, count = self.references[one.case.operation]
+        return [*words, "--size", str(size), "--count", str(count),
+                "--warm-up-count", str(count // 10)]
+
+    def length(self):
+        return []
+
+    def figure(self, _one, run):
+        return run["seconds"] * 1e9 / run["messages"]
+
+
+# --- fio ----------------------------------------------------------------------
+
+class Fio(Tool):
+    """fio on a disk or file that is on the other side; functions of the guest connect it.
+    Operations are those of fio with a depth: "randread-32".
+    """
+
+    name = "fio"
+    counts = True
+    contestants = ("tcp", "siw", "mpa", "mpa-crc")
+    sizes = (4 << 10, 128 << 10)
+    bases = ("read", "write", "randread", "randwrite")
+    # The function of the guest.
+    function = ""
+    # Seconds of a measurement, and before it.
+    seconds, warm_up = 1, 0.3
+    # Requests of a run whose time counts instructions.
+    requests = 8000
+    # Requests that fio passes to the kernel together, at the most.
+    batch = 8
+
+    @property
+    def unit(self):
+        return "instructions/request" if self.icount else "MB/s"
+
+    @property
+    def smaller_is_better(self):
+        return self.icount
+
+    def knows(self, operation):
+        base, _, depth = operation.partition("-")
+        return base in self.bases and depth.isdigit() and int(depth) > 0
+
+    def server(self, _one, _address, _port):
+        return ""
+
+    def client(self, one, _address, _port):
+        base, _, depth = one.case.operation.partition("-")
+        batch = min(self.batch, int(depth))
+        return shlex.join([
+            self.function, one.contestant, f"--rw={base}", f"--bs={one.case.size}",
+            f"--iodepth={depth}", f"--iodepth_batch_submit={batch}",
+            f"--iodepth_batch_complete_min={batch}",
+            f"--iodepth_batch_complete_max={depth}", *self.length()])
+
+    def length(self):
+        if self.icount:
+            return [f"--number_ios={self.requests}"]
+        return ["--time_based", f"--runtime={self.seconds}",
+                f"--ramp_time={round(self.warm_up * 1000)}ms"]
+
+    def read(self, _one, text):
+        try:
+            whole = json.loads(text)
+            job = whole["jobs"][0]
+            done = max(job["read"], job["write"], key=lambda one: one["total_ios"])
+            run = {"requests": done["total_ios"], "bytes": done["io_bytes"],
+                   "seconds": done["runtime"] / 1e3, "ended": whole["timestamp_ms"] / 1e3}
+            if job["error"] or not run["requests"]:
+                raise LabError("fio reports an error")
+            run["requests_per_second"] = run["requests"] / run["seconds"]
+            if self.icount:
+                return run["seconds"] * 1e9 / run["requests"], run
+            return run["bytes"] / run["seconds"] / 1e6, run
+        except (ValueError, LookupError, TypeError, ZeroDivisionError) as error:
+            raise LabError(f"no figures ({error!r})") from error
+
+    def work(self, run):
+        return run["requests_per_second"], "request"
+
+
+class Nvme(Fio):
+    """The kernel's NVMe host and target, and a disk in memory."""
+
+    kind = "nvme"
+    contestants = ("tcp", TCP_VARIANTS["digest"], "siw", "mpa", VARIANTS["crc"])
+    variants = tuple(VARIANTS)
+    versus = ((VARIANTS["crc"], TCP_VARIANTS["digest"]),)
+    operations = ("randread-1", "randwrite-1", "randread-32", "randwrite-32")
+    links = "nvme"
+    function = "on_nvme"
+
+
+class Nfs(Fio):
+    """The kernel's NFS client and server, and a file in memory."""
+
+    kind = "nfs"
+    variants = tuple(VARIANTS)
+    operations = ("read-8", "write-8")
+    sizes = (4 << 10, 256 << 10)
+    links = "nfs"
+    function = "on_nfs"
+
+
 # --- perftest -----------------------------------------------------------------
 
 class Perftest(Tool):
@@ -355,12 +561,15 @@ class Perftest(Tool):
 
 TOOLS = {tool.name: {one.kind: one for one in kinds}
          for tool, *kinds in (
-             (Bench, Bandwidth, Rate, Latency, Loss, Qps, Connect, Memory),
-             (Perftest, Perftest))}
+             (Bench, Bandwidth, Rate, Latency, Loss, Qps, Connect, Memory,
+              Sockets, Gate),
+             (Fio, Nvme, Nfs), (Perftest, Perftest))}
 
 
 def choose(name, kind, icount=False):
-    """The tool of that name for that kind of figures."""
+    """The tool of that name for that kind of figures; None: the usual one."""
+    if name is None:
+        name = next(one for one, kinds in TOOLS.items() if kind in kinds)
     if kind not in TOOLS[name]:
         raise LabError(f"{name} is not used for {kind}")
     return TOOLS[name][kind](icount)
