@@ -392,7 +392,8 @@ class Gate(Bench):
         "write-1k": ("mpa", 1 << 10, ["rate", "--op", "write"], 10000),
         "write-64k-crc": (VARIANTS["crc"], 64 << 10, ["write"], 2000),
         "send-4k-crc": (VARIANTS["crc"], 4 << 10, ["send"], 10000),
-        "socket-send-crc": ("socket", 1 << 10, ["rate", "--list", "1"], 20000),
+        "socket-round-trip-crc": ("socket", 1 << 10, ["latency", "--wait", "yield"],
+                                  3000),
         "connect": ("mpa", 64, ["connect"], 300),
     }
     operations = tuple(references)
