@@ -23,7 +23,7 @@ export DESTDIR PREFIX
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-tcp-framing install-mpactl install-bench \
 	install-headers install-boot clean distclean help deb demo check check-all \
-	check-kernels coverage fuzz bench bench-gate \
+	check-kernels coverage fuzz random bench bench-gate \
 	bench-figures lab-shell deps
 .DEFAULT_GOAL := all
 
@@ -122,6 +122,10 @@ fuzz:
 	$(MAKE) -C tests/fuzz $(parallel)
 	$(MAKE) -C tests/fuzz fuzz
 
+random:
+	scripts/deps check
+	tests/random/run $(or $(SECONDS),600)
+
 bench:
 	scripts/deps bench
 	$(MAKE) -s -C tests/unit bench
@@ -169,6 +173,7 @@ help:
 	@echo '                  their backports; the packages on both releases'
 	@echo '  coverage        the lines and branches of the modules that tests execute'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
+	@echo '  random          random programs in a VM for SECONDS, guided by coverage'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  bench-gate      instructions of ten operations; fails above 2 % of those'
 	@echo '                  recorded, BENCH=--record records them'
@@ -183,7 +188,7 @@ help:
 	@echo '  PREFIX=$(PREFIX)   where programs, headers, manual pages, units of'
 	@echo '                  systemd and the rule for udev go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
-	@echo '  SECONDS=600     of fuzzing, shared among the targets'
+	@echo '  SECONDS=600     of fuzzing, shared among the targets, or of random programs'
 	@echo '  RUNS=           inputs of each fuzzer, instead of SECONDS'
 	@echo '  TARGET=         reader, startup, startkey, ddp, early, tuf or tufread: fuzz'
 	@echo '                  only that'

@@ -15,7 +15,7 @@ from .initramfs import write_initramfs
 from .roots import cross_root, foreign_user_space, user_space
 from .sources import MirrorSources, Sources
 
-CONFIGS = ("stock", "debug", "coverage", "smp", "kasan", "kcsan", "plain", "speed")
+CONFIGS = ("stock", "debug", "coverage", "random", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
 # The series whose sources this machine has.
 SERIES = "6.1"
@@ -37,7 +37,7 @@ def test_config(name):
     Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3 and
     smb-7.3 are built from the sources of that series."""
     known = {one.name: one for one in
-             (Stock, Debug, Coverage, Smp, Kasan, Kcsan, Plain, Speed)}
+             (Stock, Debug, Coverage, Random, Smp, Kasan, Kcsan, Plain, Speed)}
     if name in known:
         return known[name]()
     for one in (Debug, Smb):
@@ -619,6 +619,24 @@ class Coverage(Debug):
 
     def cache_name(self):
         return Debug.name
+
+
+class Random(Debug):
+    """The debug configuration with modules that report which blocks they execute."""
+
+    name = "random"
+    parts = ("debug",)
+
+    def cache_name(self):
+        return Debug.name
+
+    def _make_all_modules(self):
+        recorder = self.module_tree / "tests" / "random" / "module"
+        self._make_modules(recorder, f"modules-reached-{self.name}")
+        self._make_modules(
+            self.module_tree, f"modules-{self.name}",
+            "KCFLAGS=-fsanitize-coverage=trace-pc -g1",
+            f"KBUILD_EXTRA_SYMBOLS={recorder}/Module.symvers")
 
 
 class Smp(Built):

@@ -1,0 +1,1 @@
+../kasan/63-random.sh

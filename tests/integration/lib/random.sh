@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# Random programs (tests/random) between two hosts.
+
+# Programs end soon: what they wait for has short limits.
+random_limits=(startup-timeout 300 reply-timeout 300 close-timeout 1000)
+
+random_prepare() {
+	local host
+	lab_devices 2
+	# Keys of the framing protocol.
+	lab_seed
+	for host in h1 h2; do
+		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set "${random_limits[@]}"
+	done
+}
+
+# random_calls NAME OPTION...: runs programs, two at a time where there are two processors.
+# What they print is in $LAB_OUT/NAME-N.log. A guest that stops leaves the name of the last
+# program in NAME-N.program, and its seed in the log.
+random_calls() {
+	local name=$1 n all
+	shift
+	all=$(nproc)
+	[[ $LAB_CONFIG != debug ]] || all=1
+	for ((n = 1; n <= all; n++)); do
+		lab_spawn "$name-$n" h1 "$MPA_REPO/build/bin/random_calls" \
+			--log "$LAB_OUT/$name-$n.program" \
+			--reached "$LAB_OUT/$name-$n.reached" "$@"
+	done
+	for ((n = 1; n <= all; n++)); do
+		lab_check "$name: every program of $n has ended" lab_join "$name-$n" 900
+		sed "s/^/# $name-$n: /" "$LAB_OUT/$name-$n.log"
+	done
+	lab_check "$name: the kernel releases what they had" lab_wait 60 random_released
+	random_as_before
+}
+
+random_released() {
+	[[ -z $(rdma resource show qp) && -z $(rdma resource show cm_id) ]]
+}
+
+# Devices and links that a program has taken away, and settings.
+random_as_before() {
+	local n
+	for n in 1 2; do
+		lab_in "h$n" ip link set eth0 up mtu 1500
+		ip -n "h$n" addr replace "10.77.0.$n/24" dev eth0
+		ip netns exec "h$n" tc qdisc del dev eth0 root 2> /dev/null || true
+		rdma link show "mpa$n/1" &> /dev/null ||
+			lab_in "h$n" rdma link add "mpa$n" type mpa netdev eth0
+	done
+}

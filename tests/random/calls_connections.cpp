@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The connection manager, with all events taken when they come, and whole connections of
+// queue pairs to begin with.
+#include "calls.hpp"
+
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace calls
+{
+
+namespace
+{
+
+using Shared = std::shared_lock<std::shared_mutex>;
+using Exclusive = std::unique_lock<std::shared_mutex>;
+
+sockaddr_in address_of(std::uint32_t host, std::uint32_t port)
+{
+	sockaddr_in address{};
+
+	address.sin_family = AF_INET;
+	address.sin_port =
+		htons(static_cast<std::uint16_t>(port ? 7100 + port % 4 : 0));
+	address.sin_addr.s_addr = htonl(0x0a4d0001 + host % 2);
+	return address;
+}
+
+rdma_event_channel *make_channel(World &world)
+{
+	rdma_event_channel *const channel = rdma_create_event_channel();
+
+	if (channel) {
+		::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+		world.events.add(channel);
+	}
+	return channel;
+}
+
+void cm_channel(World &world, const Args &)
+{
+	make_channel(world);
+}
+
+rdma_cm_id *make_id(World &world, std::uint32_t which, std::uint32_t host)
+{
+	rdma_event_channel *channel = world.events.get(which);
+	rdma_cm_id *id = nullptr;
+
+	if (!channel)
+		channel = make_channel(world);
+	world.enter(host);
+	if (!channel || rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP))
+		return nullptr;
+	world.ids.add(id);
+	return id;
+}
+
+void cm_listen(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	rdma_cm_id *const id = make_id(world, args[0], args[1]);
+	sockaddr_in address = address_of(args[1], 1 + args[2] % 4);
+
+	if (!id)
+		return;
+	if (args[3] % 4 == 0)
+		address.sin_addr.s_addr = 0;
+	if (!rdma_bind_addr(id, reinterpret_cast<sockaddr *>(&address)))
+		rdma_listen(id, static_cast<int>(args[3] % 8));
+}
+
+void cm_resolve(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	rdma_cm_id *const id = args[3] % 4 ? make_id(world, args[0], args[1])
+					   : world.ids.get(args[0]);
+	sockaddr_in address = address_of(args[1] + 1, 1 + args[2] % 4);
+
+	if (id)
+		rdma_resolve_addr(id, nullptr,
+				  reinterpret_cast<sockaddr *>(&address), 500);
+}
+
+rdma_conn_param parameters(World &world, const Args &args)
+{
+	const ibv_qp *const qp = world.qps.get(args[1]);
+	rdma_conn_param param{};
+
+	param.private_data = world.memory;
+	param.private_data_len =
+		static_cast<std::uint8_t>(args[2] % 4 ? args[2] % 32 : args[2]);
+	param.responder_resources = static_cast<std::uint8_t>(args[3] % 8);
+	param.initiator_depth = static_cast<std::uint8_t>(args[3] / 8 % 8);
+	param.qp_num = qp ? qp->qp_num : args[1];
+	return param;
+}
+
+void cm_connect(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+
+	if (rdma_cm_id *id = world.ids.get(args[0])) {
+		rdma_conn_param param = parameters(world, args);
+
+		rdma_connect(id, &param);
+	}
+}
+
+// What the next event asks for; @action varies it.
+bool take_event(World &world, rdma_event_channel *channel, const Args &args,
+		std::uint32_t action)
+{
+	rdma_cm_event *event;
+
+	if (rdma_get_cm_event(channel, &event))
+		return false;
+	rdma_cm_id *const id = event->id;
+	const rdma_cm_event_type type = event->event;
+	rdma_ack_cm_event(event);
+	rdma_conn_param param = parameters(world, args);
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		rdma_resolve_route(id, 500);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (action % 16 == 0)
+			break;
+		rdma_connect(id, &param);
+		break;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		world.ids.add(id);
+		if (action % 16 == 1)
+			rdma_reject(id, world.memory, 4);
+		else if (action % 16 != 2)
+			rdma_accept(id, &param);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		rdma_establish(id);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		if (action % 2)
+			rdma_disconnect(id);
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+void cm_event(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	rdma_event_channel *const channel = world.events.get(args[0]);
+	if (!channel)
+		return;
+	for (std::uint32_t n = 0; n < 1 + args[3] % 6; n++)
+		if (!take_event(world, channel, args, args[2])) {
+			pollfd one{channel->fd, POLLIN, 0};
+
+			::poll(&one, 1, 3);
+		}
+}
+
+void cm_disconnect(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+
+	if (rdma_cm_id *id = world.ids.get(args[0])) {
+		if (args[1] % 4 == 0)
+			rdma_reject(id, world.memory,
+				    static_cast<std::uint8_t>(args[2] % 16));
+		else
+			rdma_disconnect(id);
+	}
+}
+
+// Its events are acknowledged already. One that a listener has gets none of these.
+void cm_destroy(World &world, const Args &args)
+{
+	const Exclusive hold(world.libraries);
+
+	if (rdma_cm_id *id = world.ids.take(args[0]))
+		rdma_destroy_id(id);
+}
+
+void cm_option(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+
+	if (rdma_cm_id *id = world.ids.get(args[0]))
+		rdma_set_option(
+			id, RDMA_OPTION_ID, static_cast<int>(args[1] % 5),
+			world.at(args[2]), args[3] % 4 ? args[3] % 9 : 4);
+}
+
+struct Side {
+	ibv_context *context = nullptr;
+	ibv_pd *pd = nullptr;
+	ibv_qp *qp = nullptr;
+};
+
+ibv_context *open_host(World &world, int host)
+{
+	const char name[]{'m', 'p', 'a', static_cast<char>('1' + host), 0};
+	ibv_device **const list = ibv_get_device_list(nullptr);
+	ibv_context *context = nullptr;
+
+	for (ibv_device **one = list; one && *one; one++)
+		if (!std::strcmp(ibv_get_device_name(*one), name))
+			context = ibv_open_device(*one);
+	if (list)
+		ibv_free_device_list(list);
+	if (context) {
+		::fcntl(context->async_fd, F_SETFL, O_NONBLOCK);
+		world.contexts.add(context);
+	}
+	return context;
+}
+
+Side make_side(World &world, int host, const Args &args)
+{
+	Side side;
+	ibv_qp_init_attr attr{};
+
+	side.context = open_host(world, host);
+	if (!side.context || !(side.pd = ibv_alloc_pd(side.context)))
+		return side;
+	world.pds.add(side.pd);
+	if (ibv_mr *mr = ibv_reg_mr(
+		    side.pd, world.at(args[0] + host * 65536u), 65536,
+		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND |
+			    IBV_ACCESS_REMOTE_ATOMIC)) {
+		world.keep_key(mr->rkey);
+		world.mrs.add(mr);
+	}
+	ibv_comp_channel *const channel = ibv_create_comp_channel(side.context);
+	if (channel) {
+		::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+		world.channels.add(channel);
+	}
+	attr.send_cq = attr.recv_cq =
+		ibv_create_cq(side.context, static_cast<int>(1 + args[1] % 64),
+			      nullptr, channel, 0);
+	if (!attr.send_cq)
+		return side;
+	world.cqs.add(attr.send_cq);
+	if (args[2] % 4 == 0) {
+		ibv_srq_init_attr shared{nullptr, {16, 2, 0}};
+
+		if ((attr.srq = ibv_create_srq(side.pd, &shared)))
+			world.srqs.add(attr.srq);
+	}
+	attr.qp_type = IBV_QPT_RC;
+	attr.sq_sig_all = args[2] % 2;
+	attr.cap = {1 + args[2] % 32, 1 + args[3] % 32, 4, 2, 64};
+	if ((side.qp = ibv_create_qp(side.pd, &attr))) {
+		ibv_qp_attr rights{};
+
+		rights.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
+					 IBV_ACCESS_REMOTE_READ |
+					 IBV_ACCESS_REMOTE_ATOMIC;
+		if (args[3] % 4)
+			ibv_modify_qp(side.qp, &rights, IBV_QP_ACCESS_FLAGS);
+		world.qps.add(side.qp);
+	}
+	return side;
+}
+
+void post_some(World &world, const Side &side, std::uint32_t count)
+{
+	ibv_mr *const mr = world.mrs.get(0);
+	ibv_sge piece{reinterpret_cast<std::uintptr_t>(world.memory), 64,
+		      mr ? mr->lkey : 0};
+	ibv_recv_wr wr{}, *bad;
+
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	for (; count; count--) {
+		if (side.qp->srq)
+			ibv_post_srq_recv(side.qp->srq, &wr, &bad);
+		else
+			ibv_post_recv(side.qp, &wr, &bad);
+	}
+}
+
+// Two connected queue pairs, one on each host.
+void cm_pair(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	const Side one = make_side(world, 0, args),
+		   two = make_side(world, 1, args);
+	rdma_event_channel *const channel = make_channel(world);
+	rdma_cm_id *listener = nullptr, *near = nullptr;
+	sockaddr_in address = address_of(1, 0);
+
+	if (!one.qp || !two.qp || !channel)
+		return;
+	post_some(world, one, args[3] % 4);
+	post_some(world, two, args[3] % 4);
+	world.enter(1);
+	if (rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP))
+		return;
+	world.ids.add(listener);
+	if (rdma_bind_addr(listener, reinterpret_cast<sockaddr *>(&address)) ||
+	    rdma_listen(listener, 4))
+		return;
+	address.sin_port = rdma_get_src_port(listener);
+	world.enter(0);
+	if (rdma_create_id(channel, &near, nullptr, RDMA_PS_TCP))
+		return;
+	world.ids.add(near);
+	rdma_resolve_addr(near, nullptr, reinterpret_cast<sockaddr *>(&address),
+			  500);
+	// Resolved, a route, the Request, established twice; or a failure.
+	for (int events = 0, waits = 0; events < 5 && waits < 60;) {
+		rdma_cm_event *event;
+
+		if (rdma_get_cm_event(channel, &event)) {
+			pollfd ready{channel->fd, POLLIN, 0};
+
+			::poll(&ready, 1, 5);
+			waits++;
+			continue;
+		}
+		rdma_cm_id *const id = event->id;
+		const rdma_cm_event_type type = event->event;
+		rdma_conn_param param{};
+
+		rdma_ack_cm_event(event);
+		param.responder_resources =
+			static_cast<std::uint8_t>(1 + args[0] % 8);
+		param.initiator_depth =
+			static_cast<std::uint8_t>(1 + args[1] % 8);
+		events++;
+		if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
+			rdma_resolve_route(id, 500);
+		} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
+			param.qp_num = one.qp->qp_num;
+			rdma_connect(id, &param);
+		} else if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			world.ids.add(id);
+			param.qp_num = two.qp->qp_num;
+			rdma_accept(id, &param);
+		} else if (type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
+			rdma_establish(id);
+		} else if (type != RDMA_CM_EVENT_ESTABLISHED) {
+			return;
+		}
+	}
+}
+
+} // namespace
+
+std::vector<Kind> of_connections()
+{
+	return {{"cm_channel", 2, cm_channel},
+		{"cm_listen", 4, cm_listen},
+		{"cm_resolve", 5, cm_resolve},
+		{"cm_connect", 4, cm_connect},
+		{"cm_event", 14, cm_event},
+		{"cm_disconnect", 4, cm_disconnect},
+		{"cm_destroy", 4, cm_destroy},
+		{"cm_option", 2, cm_option},
+		{"cm_pair", 12, cm_pair}};
+}
+
+} // namespace calls

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// TCP sockets, with the protocol mpa and without, and what peers write into them.
+#include "calls.hpp"
+
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <linux/mpa.h>
+#include <linux/sockios.h>
+#include <linux/tcp_framing.h>
+
+namespace calls
+{
+
+namespace
+{
+
+struct Address {
+	sockaddr_storage storage{};
+	socklen_t size = 0;
+
+	sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage); }
+};
+
+// Of a host, or of its loopback device.
+Address address_of(std::uint32_t host, std::uint32_t kind, std::uint16_t port)
+{
+	Address address;
+
+	if (kind % 4 == 0) {
+		auto &in6 = reinterpret_cast<sockaddr_in6 &>(address.storage);
+
+		in6.sin6_family = AF_INET6;
+		in6.sin6_port = htons(port);
+		::inet_pton(AF_INET6, host % 2 ? "fd77::2" : "fd77::1",
+			    &in6.sin6_addr);
+		address.size = sizeof(in6);
+	} else {
+		auto &in = reinterpret_cast<sockaddr_in &>(address.storage);
+
+		in.sin_family = AF_INET;
+		in.sin_port = htons(port);
+		in.sin_addr.s_addr = htonl(
+			kind % 4 == 1 ? 0x7f000001 : 0x0a4d0001 + host % 2);
+		address.size = sizeof(in);
+	}
+	return address;
+}
+
+void listen_tcp(World &world, const Args &args)
+{
+	world.enter(args[0]);
+	Address address = address_of(args[0], args[1], 0);
+	const int fd = ::socket(address.storage.ss_family,
+				SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	if (args[3] % 4 == 0)
+		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+	if (::bind(fd, address.get(), address.size) ||
+	    ::listen(fd, static_cast<int>(args[2] % 9)))
+		::close(fd);
+	else
+		world.listeners.add(fd);
+}
+
+// From either host to a listener, wherever it is.
+void connect_tcp(World &world, const Args &args)
+{
+	Address address;
+	const int listener = world.listeners.get(args[0]);
+
+	address.size = sizeof(address.storage);
+	if (::getsockname(listener, address.get(), &address.size))
+		return;
+	world.enter(args[1]);
+	const int fd = ::socket(address.storage.ss_family,
+				SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (args[2] % 4 == 0)
+		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+	::connect(fd, address.get(), address.size);
+	world.fds.add(fd);
+}
+
+void accept_tcp(World &world, const Args &args)
+{
+	const int listener = world.listeners.get(args[0]);
+	pollfd one{listener, POLLIN, 0};
+
+	::poll(&one, 1, 5);
+	const int fd = ::accept4(listener, nullptr, nullptr,
+				 args[1] % 8 ? SOCK_NONBLOCK : 0);
+	if (fd >= 0)
+		world.fds.add(fd);
+}
+
+void attach(World &world, const Args &args)
+{
+	const int fd = args[1] % 16 ? world.fds.get(args[0])
+				    : world.listeners.get(args[0]);
+
+	::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+}
+
+// Both ends, attached or in operation.
+void pair(World &world, const Args &args)
+{
+	const std::uint32_t host = args[0];
+
+	world.enter(host);
+	Address address = address_of(host, args[1], 0);
+	const int listener =
+		::socket(address.storage.ss_family, SOCK_STREAM, 0);
+	if (::bind(listener, address.get(), address.size) ||
+	    ::listen(listener, 4)) {
+		::close(listener);
+		return;
+	}
+	::getsockname(listener, address.get(), &address.size);
+	if (args[1] % 4 != 1)
+		world.enter(host + 1);
+	const int near = ::socket(address.storage.ss_family,
+				  SOCK_STREAM | SOCK_NONBLOCK, 0);
+	::connect(near, address.get(), address.size);
+	pollfd one{listener, POLLIN, 0};
+	::poll(&one, 1, 200);
+	::fcntl(listener, F_SETFL, O_NONBLOCK);
+	const int far = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK);
+	::close(listener);
+	if (far < 0) {
+		::close(near);
+		return;
+	}
+	world.fds.add(near);
+	world.fds.add(far);
+	if (args[2] % 4 == 0)
+		return;
+	mpa_sock_params params{};
+	int role = MPA_ROLE_INITIATOR;
+	const int framing = TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_ALIGN;
+
+	params.flags = (args[3] % 2 ? std::uint32_t{MPA_F_MARKERS} : 0) |
+		       (args[3] % 4 ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0) |
+		       (args[3] % 5 ? 0 : std::uint32_t{MPA_F_NO_CRC});
+	params.rev = args[3] % 3 ? MPA_REV_AUTO : 1;
+	for (int fd : {near, far}) {
+		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+		::setsockopt(fd, SOL_MPA, MPA_SO_PARAMS, &params,
+			     sizeof(params));
+	}
+	if (args[2] % 4 == 1) {
+		for (int fd : {near, far})
+			::setsockopt(fd, SOL_TCP, TCP_FRAMING_MODE, &framing,
+				     sizeof(framing));
+		unsigned char key[TCP_FRAMING_KEY_LEN];
+		socklen_t size = sizeof(key);
+		if (!::getsockopt(near, SOL_TCP, TCP_FRAMING_SEND_KEY, key,
+				  &size))
+			::setsockopt(far, SOL_TCP, TCP_FRAMING_RECV_KEY, key,
+				     size);
+		return;
+	}
+	::setsockopt(near, SOL_MPA, MPA_SO_START, &role, sizeof(role));
+	role = MPA_ROLE_RESPONDER;
+	::setsockopt(far, SOL_MPA, MPA_SO_START, &role, sizeof(role));
+	if (args[2] % 4 == 2) {
+		one = {near, POLLOUT, 0};
+		::poll(&one, 1, 20);
+		(void)!::send(near, "first", 5, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+}
+
+void start(World &world, const Args &args)
+{
+	const int role =
+		static_cast<int>(args[1] % 8 ? 1 + args[1] % 2 : args[1]);
+
+	::setsockopt(args[2] % 8 ? world.fds.get(args[0])
+				 : world.listeners.get(args[0]),
+		     SOL_MPA, MPA_SO_START, &role, sizeof(role));
+}
+
+void set_params(World &world, const Args &args)
+{
+	mpa_sock_params params{};
+
+	params.flags = args[1] % 4 ? args[1] & 0x19f : args[1];
+	params.rev = static_cast<std::uint8_t>(args[2] % 4 ? MPA_REV_AUTO
+							   : args[2] / 4 % 4);
+	params.ird = static_cast<std::uint16_t>(args[2] % 64);
+	params.ord = static_cast<std::uint16_t>(args[3] % 64);
+	params.timeout_ms = args[3];
+	params.startup = static_cast<std::uint8_t>(args[3] % 3);
+	::setsockopt(args[0] % 8 ? world.fds.get(args[0])
+				 : world.listeners.get(args[0]),
+		     SOL_MPA, MPA_SO_PARAMS, &params, sizeof(params));
+}
+
+void answer(World &world, const Args &args)
+{
+	::setsockopt(world.fds.get(args[0]), SOL_MPA,
+		     args[1] % 4 ? MPA_SO_ACCEPT : MPA_SO_REJECT,
+		     world.at(args[2]), args[3] % 4 ? args[3] % 64 : args[3]);
+}
+
+void set_option(World &world, const Args &args)
+{
+	::setsockopt(world.fds.get(args[0]), SOL_MPA,
+		     static_cast<int>(args[1] % 13), world.at(args[2]),
+		     args[3] % 4 ? 4 : args[3]);
+}
+
+void get_option(World &world, const Args &args)
+{
+	socklen_t size = args[3];
+
+	::getsockopt(world.fds.get(args[0]), SOL_MPA,
+		     static_cast<int>(args[1] % 13), world.at(args[2]), &size);
+}
+
+void framing(World &world, const Args &args)
+{
+	static constexpr int modes[]{
+		TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_ALIGN,
+		TCP_FRAMING_SEND_MARKERS | TCP_FRAMING_RECV_MARKERS,
+		TCP_FRAMING_SEND_ATOMIC, TCP_FRAMING_SEND_ALIGN,
+		TCP_FRAMING_RECV_MARKERS};
+	const int fd = world.fds.get(args[0]);
+	const int option = TCP_FRAMING_MODE + static_cast<int>(args[1] % 11);
+	int value = static_cast<int>(args[2]);
+	socklen_t size = sizeof(value);
+
+	if (option == TCP_FRAMING_MODE && args[3] % 8)
+		value = modes[args[2] % 5];
+	if (args[3] % 4 == 0)
+		::getsockopt(fd, SOL_TCP, option, world.at(args[2]), &size);
+	else if (option == TCP_FRAMING_RECV_KEY)
+		::setsockopt(fd, SOL_TCP, option, world.at(args[2]),
+			     TCP_FRAMING_KEY_LEN);
+	else
+		::setsockopt(fd, SOL_TCP, option, &value, sizeof(value));
+}
+
+// Options of TCP, IP and sockets that work on the stream underneath.
+void other_option(World &world, const Args &args)
+{
+	struct Option {
+		int level, name;
+	};
+	static constexpr Option options[]{
+		{SOL_TCP, TCP_NODELAY},	    {SOL_TCP, TCP_CORK},
+		{SOL_TCP, TCP_MAXSEG},	    {SOL_TCP, TCP_USER_TIMEOUT},
+		{SOL_TCP, TCP_REPAIR},	    {SOL_TCP, TCP_WINDOW_CLAMP},
+		{SOL_TCP, TCP_QUICKACK},    {SOL_TCP, TCP_KEEPIDLE},
+		{SOL_TCP, TCP_LINGER2},	    {SOL_TCP, TCP_NOTSENT_LOWAT},
+		{SOL_TCP, TCP_INQ},	    {SOL_TCP, TCP_TX_DELAY},
+		{SOL_SOCKET, SO_SNDBUF},    {SOL_SOCKET, SO_RCVBUF},
+		{SOL_SOCKET, SO_RCVLOWAT},  {SOL_SOCKET, SO_KEEPALIVE},
+		{SOL_SOCKET, SO_OOBINLINE}, {SOL_SOCKET, SO_ZEROCOPY},
+		{SOL_SOCKET, SO_PRIORITY},  {SOL_SOCKET, SO_MARK},
+		{SOL_SOCKET, SO_TIMESTAMP}, {SOL_SOCKET, SO_BUSY_POLL},
+		{SOL_SOCKET, SO_PEEK_OFF},  {SOL_IP, IP_TOS},
+		{SOL_IP, IP_RECVERR},	    {SOL_IPV6, IPV6_ADDRFORM},
+		{SOL_IPV6, IPV6_V6ONLY}};
+	const Option &one =
+		options[args[1] % (sizeof(options) / sizeof(*options))];
+	const int fd = world.fds.get(args[0]);
+	int value = static_cast<int>(args[2]);
+	socklen_t size = sizeof(value);
+
+	if (one.name == IPV6_ADDRFORM && one.level == SOL_IPV6)
+		value = AF_INET;
+	if (args[3] % 4)
+		::setsockopt(fd, one.level, one.name, &value, sizeof(value));
+	else
+		::getsockopt(fd, one.level, one.name, &value, &size);
+}
+
+int message_flags(std::uint32_t number)
+{
+	return static_cast<int>(
+		(number & (MSG_MORE | MSG_OOB | MSG_PEEK | MSG_TRUNC |
+			   MSG_WAITALL | MSG_ZEROCOPY | MSG_EOR)) |
+		MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void send_some(World &world, const Args &args)
+{
+	const int fd = world.fds.get(args[0]);
+	const std::size_t size =
+		args[1] % 8 ? args[1] % 3000 : args[1] % 200000;
+	const int flags = message_flags(args[3] % 4 ? 0 : args[2]);
+
+	if (args[3] % 3 == 0) {
+		iovec parts[3]{{world.at(args[2]), size},
+			       {world.at(args[1]), size % 7},
+			       {world.memory, args[2] % 600}};
+		msghdr message{};
+
+		message.msg_iov = parts;
+		message.msg_iovlen = 1 + args[2] % 3;
+		::sendmsg(fd, &message, flags);
+	} else {
+		(void)!::send(fd, world.at(args[2]), size, flags);
+	}
+}
+
+void receive_some(World &world, const Args &args)
+{
+	const int fd = world.fds.get(args[0]);
+	const std::size_t size = args[1] % 8 ? 4096 : args[1] % 70000;
+	const int flags = message_flags(args[3] % 4 ? 0 : args[2]) & ~MSG_MORE;
+
+	if (args[3] % 3 == 0) {
+		iovec parts[2]{{world.at(args[2]), size},
+			       {world.at(args[1]), size % 77}};
+		msghdr message{};
+
+		message.msg_iov = parts;
+		message.msg_iovlen = 1 + args[2] % 2;
+		::recvmsg(fd, &message, flags);
+	} else {
+		(void)!::recv(fd, world.at(args[2]), size, flags);
+	}
+}
+
+void splice_some(World &world, const Args &args)
+{
+	const int fd = world.fds.get(args[0]);
+	int ends[2];
+
+	if (::pipe2(ends, O_NONBLOCK))
+		return;
+	if (args[1] % 3 == 0) {
+		(void)!::splice(fd, nullptr, ends[1], nullptr, args[2] % 70000,
+				SPLICE_F_NONBLOCK);
+	} else if (args[1] % 3 == 1) {
+		(void)!::write(ends[1], world.memory, args[2] % 5000);
+		(void)!::splice(ends[0], nullptr, fd, nullptr, args[2] % 5000,
+				SPLICE_F_NONBLOCK |
+					(args[3] % 2 ? SPLICE_F_MORE : 0));
+	} else if (const int file = ::open("/proc/self/exe", O_RDONLY);
+		   file >= 0) {
+		::fcntl(fd, F_SETFL, O_NONBLOCK);
+		(void)!::sendfile(fd, file, nullptr, args[2] % 9000);
+		::close(file);
+	}
+	::close(ends[0]);
+	::close(ends[1]);
+}
+
+// Frames and FPDUs as a peer could write them, mostly nearly right.
+void write_wire(World &world, const Args &args)
+{
+	static constexpr char keys[3][17]{
+		"MPA ID Req Frame", "MPA ID Rep Frame", "MPA Start Key..."};
+	programs::Random random(args[1]);
+	unsigned char bytes[2048];
+	std::size_t size = 20;
+
+	if (args[2] % 2) {
+		std::memcpy(bytes, keys[args[2] / 2 % 3], 16);
+		bytes[16] = static_cast<unsigned char>(
+			random.one_in(4) ? random.next()
+					 : 0x40 | (random.next() & 0x90));
+		bytes[17] = static_cast<unsigned char>(random.below(3));
+		bytes[18] = random.one_in(8);
+		bytes[19] = static_cast<unsigned char>(random.below(32));
+		for (; size < 20u + bytes[18] * 256u + bytes[19]; size++)
+			bytes[size] = static_cast<unsigned char>(random.next());
+	} else {
+		const std::uint32_t length = random.below(200);
+
+		bytes[0] = 0;
+		bytes[1] = static_cast<unsigned char>(length);
+		for (size = 2; size < length + 8u; size++)
+			bytes[size] = static_cast<unsigned char>(
+				random.one_in(2) ? 0 : random.next());
+		// A DDP header: tagged or not, last or not.
+		bytes[2] = static_cast<unsigned char>(random.next() & 0xc1);
+		bytes[3] = static_cast<unsigned char>(0x40 | random.below(16));
+	}
+	if (random.one_in(4))
+		size = random.below(static_cast<std::uint32_t>(size)) + 1;
+	(void)!::send(world.fds.get(args[0]), bytes, size,
+		      MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void wait_for(World &world, const Args &args)
+{
+	pollfd some[4];
+
+	for (std::uint32_t n = 0; n < 4; n++)
+		some[n] = {world.fds.get(args[0] + n),
+			   static_cast<short>(args[1] % 2 ? POLLIN | POLLPRI
+							  : args[1]),
+			   0};
+	::poll(some, 4, static_cast<int>(args[2] % 8));
+}
+
+void epoll(World &world, const Args &args)
+{
+	const int set = ::epoll_create1(0);
+	epoll_event event{};
+
+	event.events = args[1] % 2 ? EPOLLIN | EPOLLOUT | EPOLLET : args[1];
+	::epoll_ctl(set, EPOLL_CTL_ADD, world.fds.get(args[0]), &event);
+	::epoll_wait(set, &event, 1, static_cast<int>(args[2] % 4));
+	// Some stay, and hold the socket.
+	if (args[3] % 4)
+		::close(set);
+}
+
+void shut(World &world, const Args &args)
+{
+	::shutdown(args[2] % 16 ? world.fds.get(args[0])
+				: world.listeners.get(args[0]),
+		   static_cast<int>(args[1] % 3));
+}
+
+// The socket forgets its peer, or listens.
+void again(World &world, const Args &args)
+{
+	const int fd = args[2] % 4 ? world.fds.get(args[0])
+				   : world.listeners.get(args[0]);
+	sockaddr none{};
+
+	if (args[1] % 2)
+		::connect(fd, &none, sizeof(none));
+	else
+		::listen(fd, 4);
+}
+
+void end(World &world, const Args &args)
+{
+	if (args[2] % 3 == 0) {
+		const linger at_once{1, 0};
+
+		::setsockopt(world.fds.get(args[0]), SOL_SOCKET, SO_LINGER,
+			     &at_once, sizeof(at_once));
+	}
+	const int fd = args[1] % 8 ? world.fds.take(args[0])
+				   : world.listeners.take(args[0]);
+	if (fd > 2)
+		::close(fd);
+}
+
+void queue_lengths(World &world, const Args &args)
+{
+	int value;
+
+	::ioctl(world.fds.get(args[0]),
+		args[1] % 3 == 0   ? SIOCINQ
+		: args[1] % 3 == 1 ? SIOCOUTQ
+				   : SIOCATMARK,
+		&value);
+	::fcntl(world.fds.get(args[0]), F_SETFL, args[2] % 8 ? O_NONBLOCK : 0);
+}
+
+} // namespace
+
+std::vector<Kind> of_sockets()
+{
+	return {{"listen_tcp", 3, listen_tcp},
+		{"connect_tcp", 8, connect_tcp},
+		{"accept_tcp", 8, accept_tcp},
+		{"attach", 8, attach},
+		{"pair", 12, pair},
+		{"start", 8, start},
+		{"set_params", 8, set_params},
+		{"answer", 5, answer},
+		{"set_option", 6, set_option},
+		{"get_option", 6, get_option},
+		{"framing", 8, framing},
+		{"other_option", 8, other_option},
+		{"send_some", 20, send_some},
+		{"receive_some", 20, receive_some},
+		{"splice_some", 4, splice_some},
+		{"write_wire", 10, write_wire},
+		{"wait_for", 4, wait_for},
+		{"epoll", 2, epoll},
+		{"shut", 4, shut},
+		{"again", 2, again},
+		{"end", 6, end},
+		{"queue_lengths", 2, queue_lengths}};
+}
+
+} // namespace calls

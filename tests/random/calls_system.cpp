@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Descriptors, processes, memory, netlink, and what an administrator does meanwhile.
+#include "calls.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <linux/genetlink.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/mpa_netlink.h>
+
+namespace calls
+{
+
+namespace
+{
+
+// A descriptor of any kind.
+int any_fd(World &world, std::uint32_t number)
+{
+	switch (number % 4) {
+	case 0: {
+		const ibv_context *const context =
+			world.contexts.get(number / 4);
+
+		return context ? context->cmd_fd : world.fds.get(number);
+	}
+	case 1: {
+		const rdma_event_channel *const channel =
+			world.events.get(number / 4);
+
+		return channel ? channel->fd : world.fds.get(number);
+	}
+	default:
+		return world.fds.get(number);
+	}
+}
+
+void dup_fd(World &world, const Args &args)
+{
+	const int fd = ::dup(any_fd(world, args[0]));
+
+	if (fd >= 0)
+		world.fds.add(fd);
+}
+
+// Another file under the number that libraries and threads use.
+void replace_fd(World &world, const Args &args)
+{
+	const int from = any_fd(world, args[0]), to = any_fd(world, args[1]);
+
+	if (from > 2 && to > 2 && args[2] % 4 == 0)
+		::dup2(from, to);
+}
+
+void close_fd(World &world, const Args &args)
+{
+	const int fd = any_fd(world, args[0]);
+
+	if (fd > 2 && args[1] % 4 == 0)
+		::close(fd);
+}
+
+// Through a socket, which may keep it for ever.
+void pass_fd(World &world, const Args &args)
+{
+	const int fd = any_fd(world, args[0]);
+	int ends[2];
+	char byte = 0, room[CMSG_SPACE(sizeof(int))] = {};
+	iovec part{&byte, 1};
+	msghdr message{};
+
+	if (fd <= 2 ||
+	    ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends))
+		return;
+	message.msg_iov = &part;
+	message.msg_iovlen = 1;
+	message.msg_control = room;
+	message.msg_controllen = sizeof(room);
+	cmsghdr *const head = CMSG_FIRSTHDR(&message);
+	*head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	std::memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	::sendmsg(ends[0], &message, 0);
+	if (args[1] % 2 && ::recvmsg(ends[1], &message, 0) > 0) {
+		int got;
+
+		std::memcpy(&got, CMSG_DATA(head), sizeof(got));
+		world.fds.add(got);
+	}
+	::close(ends[0]);
+	if (args[2] % 2)
+		::close(ends[1]);
+}
+
+// A child that keeps everything open, writes to what is shared, and dies.
+void fork_child(World &world, const Args &args)
+{
+	const pid_t child = ::fork();
+
+	if (child == 0) {
+		// Calls that take no lock of a library, which another thread may hold.
+		(void)!::send(any_fd(world, args[1]), world.memory,
+			      args[2] % 500, MSG_DONTWAIT | MSG_NOSIGNAL);
+		std::memset(world.at(args[3]), static_cast<int>(args[3]), 4096);
+		(void)!::recv(any_fd(world, args[3]), world.memory, 4096,
+			      MSG_DONTWAIT);
+		::usleep(args[0] % 8 * 500);
+		if (args[0] % 2)
+			::kill(::getpid(), SIGKILL);
+		::_exit(0);
+	}
+	if (child > 0 && args[0] % 4 == 0)
+		::waitpid(child, nullptr, 0);
+}
+
+void advise(World &world, const Args &args)
+{
+	unsigned char *const page = world.memory + (args[0] % 200) * 4096ul;
+
+	switch (args[1] % 4) {
+	case 0:
+		::madvise(page, 4096 * 4, MADV_DONTNEED);
+		break;
+	case 1:
+		::mprotect(page, 4096,
+			   args[2] % 2 ? PROT_READ : PROT_READ | PROT_WRITE);
+		break;
+	case 2:
+		::mmap(page, 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		break;
+	default:
+		std::memset(page, static_cast<int>(args[2]), 64);
+	}
+}
+
+void nap(World &, const Args &args)
+{
+	::usleep(args[0] % 3000);
+}
+
+// --- netlink ------------------------------------------------------------------
+
+struct Message {
+	nlmsghdr header{};
+	unsigned char body[2048] = {};
+
+	void add(const void *data, std::size_t size)
+	{
+		std::memcpy(reinterpret_cast<unsigned char *>(this) +
+				    NLMSG_ALIGN(header.nlmsg_len),
+			    data, size);
+		header.nlmsg_len = static_cast<std::uint32_t>(
+			NLMSG_ALIGN(header.nlmsg_len) + size);
+	}
+	nlattr *attribute(std::uint16_t kind, const void *data,
+			  std::size_t size)
+	{
+		auto *const at = reinterpret_cast<nlattr *>(
+			reinterpret_cast<unsigned char *>(this) +
+			NLMSG_ALIGN(header.nlmsg_len));
+		const nlattr head{static_cast<std::uint16_t>(NLA_HDRLEN + size),
+				  kind};
+
+		add(&head, sizeof(head));
+		if (size)
+			add(data, size);
+		return at;
+	}
+	void close(nlattr *nest)
+	{
+		nest->nla_len = static_cast<std::uint16_t>(
+			reinterpret_cast<unsigned char *>(this) +
+			header.nlmsg_len -
+			reinterpret_cast<unsigned char *>(nest));
+	}
+};
+
+Message request(std::uint16_t kind, std::uint8_t command, std::uint16_t flags)
+{
+	const genlmsghdr head{command, MPA_GENL_VERSION, 0};
+	Message message;
+
+	message.header.nlmsg_len = NLMSG_HDRLEN;
+	message.header.nlmsg_type = kind;
+	message.header.nlmsg_flags = NLM_F_REQUEST | flags;
+	message.add(&head, sizeof(head));
+	return message;
+}
+
+void exchange(int fd, const Message &message)
+{
+	char room[16384];
+
+	if (::send(fd, &message, message.header.nlmsg_len, 0) > 0)
+		for (int n = 0;
+		     n < 4 && ::recv(fd, room, sizeof(room), MSG_DONTWAIT) > 0;
+		     n++)
+			;
+}
+
+std::uint16_t family(int fd)
+{
+	static std::atomic<std::uint16_t> known;
+	Message message = request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
+	unsigned char room[8192];
+
+	if (known)
+		return known;
+	message.attribute(CTRL_ATTR_FAMILY_NAME, MPA_GENL_NAME,
+			  sizeof(MPA_GENL_NAME));
+	::send(fd, &message, message.header.nlmsg_len, 0);
+	const ssize_t size = ::recv(fd, room, sizeof(room), 0);
+	for (ssize_t at = NLMSG_HDRLEN + GENL_HDRLEN; at + NLA_HDRLEN < size;) {
+		nlattr head;
+
+		std::memcpy(&head, room + at, sizeof(head));
+		if (head.nla_len < NLA_HDRLEN)
+			break;
+		if (head.nla_type == CTRL_ATTR_FAMILY_ID) {
+			std::uint16_t id;
+
+			std::memcpy(&id, room + at + NLA_HDRLEN, sizeof(id));
+			known = id;
+		}
+		at += NLA_ALIGN(head.nla_len);
+	}
+	return known;
+}
+
+void netlink_get(World &world, const Args &args)
+{
+	static constexpr std::uint8_t commands[]{
+		MPA_CMD_CONN_GET, MPA_CMD_LISTEN_GET, MPA_CMD_DEV_GET,
+		MPA_CMD_DEFAULTS_GET};
+	const std::uint8_t command = commands[args[0] % 4];
+
+	world.enter(args[1]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
+	Message message = request(family(fd), command,
+				  command == MPA_CMD_DEFAULTS_GET ? 0
+				  : args[2] % 4			  ? NLM_F_DUMP
+								  : 0);
+	if (args[2] % 4 == 0 && command != MPA_CMD_DEFAULTS_GET) {
+		nlattr *const nest = message.attribute(
+			static_cast<std::uint16_t>(
+				(command == MPA_CMD_CONN_GET	 ? MPA_A_CONN
+				 : command == MPA_CMD_LISTEN_GET ? MPA_A_LISTEN
+								 : MPA_A_DEV) |
+				NLA_F_NESTED),
+			nullptr, 0);
+
+		message.attribute(1, &args[3], sizeof(args[3]));
+		message.close(nest);
+	}
+	exchange(fd, message);
+	::close(fd);
+}
+
+void set_values(std::uint32_t host, World &world, std::uint32_t inherit,
+		std::uint32_t setting, std::uint32_t value)
+{
+	world.enter(host);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
+	Message message = request(family(fd), MPA_CMD_SET, 0);
+	nlattr *const change =
+		message.attribute(MPA_A_CHANGE | NLA_F_NESTED, nullptr, 0);
+
+	if (inherit) {
+		message.attribute(MPA_A_INHERIT, &inherit, sizeof(inherit));
+	} else {
+		nlattr *const config = message.attribute(
+			MPA_A_CONFIG | NLA_F_NESTED, nullptr, 0);
+		message.attribute(static_cast<std::uint16_t>(setting), &value,
+				  sizeof(value));
+		message.close(config);
+	}
+	message.close(change);
+	exchange(fd, message);
+	::close(fd);
+}
+
+void netlink_set(World &world, const Args &args)
+{
+	const std::uint32_t setting = 1 + args[1] % MPA_A_CONFIG_MAX;
+
+	// Short times, so that programs end.
+	if (setting == MPA_A_CONFIG_STARTUP_TIMEOUT ||
+	    setting == MPA_A_CONFIG_REPLY_TIMEOUT ||
+	    setting == MPA_A_CONFIG_CLOSE_TIMEOUT)
+		return;
+	set_values(args[0], world, 0, setting,
+		   args[3] % 4 ? args[2] % 4 : args[2]);
+}
+
+void socket_diag(World &world, const Args &args)
+{
+	struct {
+		nlmsghdr header;
+		inet_diag_req_v2 request;
+	} message{};
+
+	world.enter(args[0]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
+	char room[16384];
+	message.header = {sizeof(message), SOCK_DIAG_BY_FAMILY,
+			  NLM_F_REQUEST | NLM_F_DUMP, 1, 0};
+	message.request.sdiag_family =
+		static_cast<std::uint8_t>(args[1] % 2 ? AF_INET : AF_INET6);
+	message.request.sdiag_protocol = IPPROTO_TCP;
+	message.request.idiag_ext = 0xff;
+	message.request.idiag_states = ~0u;
+	if (::send(fd, &message, sizeof(message), 0) > 0)
+		for (int n = 0;
+		     n < 4 && ::recv(fd, room, sizeof(room), MSG_DONTWAIT) > 0;
+		     n++)
+			;
+	::close(fd);
+}
+
+// --- disturbance --------------------------------------------------------------
+
+void run(const char *command)
+{
+	const pid_t child = ::fork();
+
+	if (child == 0) {
+		::execl("/bin/sh", "sh", "-c", command, nullptr);
+		::_exit(1);
+	}
+	if (child > 0)
+		::waitpid(child, nullptr, 0);
+}
+
+void disturb(World &world, const Args &args)
+{
+	static constexpr const char *commands[]{
+		"rdma link delete mpa2; rdma link add mpa2 type mpa netdev "
+		"eth0",
+		"ip link set eth0 down; ip link set eth0 up",
+		"ip link set eth0 mtu 600; ip link set eth0 mtu 1500",
+		"ip addr del 10.77.0.2/24 dev eth0; ip addr add 10.77.0.2/24 "
+		"dev eth0",
+		"ip link set eth0 mtu 9000; ip link set eth0 mtu 1500",
+		"tc qdisc replace dev eth0 root netem loss 20% delay 2ms 1ms; "
+		"sleep 0.1; "
+		"tc qdisc del dev eth0 root",
+		"tc qdisc replace dev eth0 root netem reorder 30% delay 3ms; "
+		"sleep 0.1; "
+		"tc qdisc del dev eth0 root"};
+
+	world.enter(1);
+	run(commands[args[0] % (sizeof(commands) / sizeof(*commands))]);
+}
+
+} // namespace
+
+std::vector<Kind> of_system()
+{
+	return {{"dup_fd", 4, dup_fd},
+		{"replace_fd", 1, replace_fd},
+		{"close_fd", 2, close_fd},
+		{"pass_fd", 3, pass_fd},
+		{"fork_child", 4, fork_child},
+		{"advise", 4, advise},
+		{"nap", 4, nap},
+		{"netlink_get", 4, netlink_get},
+		{"netlink_set", 4, netlink_set},
+		{"socket_diag", 2, socket_diag},
+		{"disturb", 0, disturb}};
+}
+
+} // namespace calls
