@@ -3,7 +3,7 @@
 // Runs random programs until a time is over.
 //
 //	random_calls [--seconds N] [--count N] [--seed N] [--faults] [--disturb]
-//	             [--log FILE] [--reached FILE]
+//	             [--limit MS] [--log FILE] [--reached FILE]
 //	             [--program NAME [--repeat N] [--trace] [--list]]
 //
 // Each program is a process of its own, which is killed when it takes too long. Programs
@@ -55,16 +55,20 @@ struct Options {
 // Prints calls before they are made.
 bool trace;
 
+// How long a program may take before it is killed.
+std::chrono::milliseconds limit = 1s;
+
 struct Counts {
 	std::uint64_t programs = 0, calls = 0, killed = 0, crashed = 0;
 };
 
 [[noreturn]] void usage()
 {
-	std::cerr << "usage: random_calls [--seconds N] [--count N] [--seed N] "
-		     "[--faults] "
-		     "[--disturb]\n\t[--log FILE] [--reached FILE] "
-		     "[--program NAME [--repeat N] [--trace] [--list]]\n";
+	std::cerr
+		<< "usage: random_calls [--seconds N] [--count N] [--seed N] "
+		   "[--faults] "
+		   "[--disturb]\n\t[--limit MS] [--log FILE] [--reached FILE] "
+		   "[--program NAME [--repeat N] [--trace] [--list]]\n";
 	std::exit(2);
 }
 
@@ -82,6 +86,9 @@ Options options_of(int argc, char **argv)
 			options.faults = true;
 		} else if (word == "--disturb") {
 			calls::allow_disturbance();
+		} else if (word == "--limit") {
+			limit = std::chrono::milliseconds(
+				std::strtoul(value(), nullptr, 0));
 		} else if (word == "--trace") {
 			trace = true;
 		} else if (word == "--list") {
@@ -174,9 +181,6 @@ void run_thread(World &world, const programs::Program &program,
 	// Everything is left to the kernel.
 	::_exit(0);
 }
-
-// How long a program may take before it is killed.
-constexpr auto limit = 1s;
 
 // Waits with a limit. A process that a kill does not end within a minute has stopped in
 // the kernel: 2.

@@ -20,13 +20,14 @@ random_prepare() {
 # What they print is in $LAB_OUT/NAME-N.log. A guest that stops leaves the name of the last
 # program in NAME-N.program, and its seed in the log.
 random_calls() {
-	local name=$1 n all
+	local name=$1 n all limit=3000
 	shift
 	all=$(nproc)
-	[[ $LAB_CONFIG != debug ]] || all=1
+	# Emulated processors are slow.
+	[[ $LAB_CONFIG != debug ]] || limit=1000
 	for ((n = 1; n <= all; n++)); do
 		lab_spawn "$name-$n" h1 "$MPA_REPO/build/bin/random_calls" \
-			--log "$LAB_OUT/$name-$n.program" \
+			--limit "$limit" --log "$LAB_OUT/$name-$n.program" \
 			--reached "$LAB_OUT/$name-$n.reached" "$@"
 	done
 	for ((n = 1; n <= all; n++)); do
