@@ -46,8 +46,11 @@ unsigned int choose(Random &random)
 	}();
 	std::uint32_t left = random.below(total);
 
+	// These run other programs, which takes long.
 	if (random.one_in(400) && disturbance)
 		return kind_of("disturb");
+	if (random.one_in(400))
+		return kind_of("show");
 	for (unsigned int n = 0; n < all().size(); n++) {
 		if (left < all()[n].weight)
 			return n;

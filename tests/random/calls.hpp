@@ -18,7 +18,7 @@ using Args = std::array<std::uint32_t, 4>;
 
 struct Kind {
 	const char *name;
-	// How often, in comparison with others; 0: with disturbance only, and rarely.
+	// How often, in comparison with others; 0: rarely, see choose().
 	unsigned int weight;
 	void (*run)(World &world, const Args &args);
 };

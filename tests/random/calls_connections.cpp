@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <infiniband/mpadv.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <unistd.h>
@@ -288,6 +289,54 @@ void post_some(World &world, const Side &side, std::uint32_t count)
 	}
 }
 
+// A queue pair on either host, not connected.
+void cm_side(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	const Side side = make_side(world, static_cast<int>(args[0] % 2), args);
+
+	if (side.qp)
+		post_some(world, side, args[3] % 4);
+}
+
+// A listener whose plain connections are wanted, on host 2.
+void cm_listen_plain(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	ibv_context *const context = open_host(world, 1);
+	rdma_cm_id *const id = make_id(world, args[0], 1);
+	sockaddr_in address = address_of(1, 1 + args[1] % 4);
+	// As large as any.
+	sockaddr_storage storage{};
+	int queue = -1;
+
+	if (!context || !id ||
+	    rdma_bind_addr(id, reinterpret_cast<sockaddr *>(&address)) ||
+	    rdma_listen(id, 4))
+		return;
+	std::memcpy(&storage, &address, sizeof(address));
+	if (!mpadv_create_plain(context, reinterpret_cast<sockaddr *>(&storage),
+				1 + args[2] % 4, &queue))
+		world.fds.add(queue);
+}
+
+// An ordinary client of it.
+void connect_plain(World &world, const Args &args)
+{
+	sockaddr_in address = address_of(1, 1 + args[1] % 4);
+
+	world.enter(0);
+	const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	::connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+	pollfd one{fd, POLLOUT, 0};
+	::poll(&one, 1, 20);
+	if (args[2] % 4)
+		(void)!::send(fd, "GET / HTTP/1.1\r\n", 4 + args[2] % 12,
+			      MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (fd >= 0)
+		world.fds.add(fd);
+}
+
 // Two connected queue pairs, one on each host.
 void cm_pair(World &world, const Args &args)
 {
@@ -366,6 +415,9 @@ std::vector<Kind> of_connections()
 		{"cm_disconnect", 4, cm_disconnect},
 		{"cm_destroy", 4, cm_destroy},
 		{"cm_option", 2, cm_option},
+		{"cm_side", 4, cm_side},
+		{"cm_listen_plain", 3, cm_listen_plain},
+		{"connect_plain", 4, connect_plain},
 		{"cm_pair", 12, cm_pair}};
 }
 

@@ -365,6 +365,24 @@ void disturb(World &world, const Args &args)
 	run(commands[args[0] % (sizeof(commands) / sizeof(*commands))]);
 }
 
+// What tools show of objects that come and go.
+void show(World &world, const Args &args)
+{
+	static constexpr const char *commands[]{
+		"rdma -dd resource show qp; rdma -dd resource show cq; rdma "
+		"-dd resource show mr",
+		"rdma resource show cm_id; rdma resource show srq; rdma "
+		"resource show pd",
+		"rdma statistic show; rdma statistic qp set link mpa1/1 auto "
+		"type on; "
+		"rdma statistic qp show",
+		"rdma statistic show mr; rdma statistic qp set link mpa2/1 "
+		"auto off"};
+
+	world.enter(args[1]);
+	run(commands[args[0] % (sizeof(commands) / sizeof(*commands))]);
+}
+
 } // namespace
 
 std::vector<Kind> of_system()
@@ -379,6 +397,7 @@ std::vector<Kind> of_system()
 		{"netlink_get", 4, netlink_get},
 		{"netlink_set", 4, netlink_set},
 		{"socket_diag", 2, socket_diag},
+		{"show", 0, show},
 		{"disturb", 0, disturb}};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -71,6 +72,13 @@ unsigned int access_of(std::uint32_t number)
 				 IBV_ACCESS_REMOTE_READ |
 				 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND
 		       : number / 4;
+}
+
+// Of a window, which others have no right to.
+unsigned int window_access(std::uint32_t number)
+{
+	return number % 8 ? IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ
+			  : number / 8;
 }
 
 std::size_t length_of(std::uint32_t number)
@@ -272,7 +280,7 @@ void post_send(World &world, const Args &args)
 			      ibv_inc_rkey(mw->rkey),
 			      {bound,
 			       reinterpret_cast<std::uintptr_t>(bound->addr),
-			       length_of(args[3]), access_of(args[0])}};
+			       length_of(args[3]), window_access(args[0])}};
 		world.keep_key(wr.bind_mw.rkey);
 	} else {
 		wr.wr.rdma = {address, key};
@@ -332,7 +340,7 @@ void bind_mw(World &world, const Args &args)
 	if (!qp || !mw || !mr)
 		return;
 	bind.bind_info = {mr, reinterpret_cast<std::uintptr_t>(mr->addr),
-			  length_of(args[3]), access_of(args[3])};
+			  length_of(args[3]), window_access(args[3])};
 	ibv_bind_mw(qp, mw, &bind);
 	world.keep_key(mw->rkey);
 }
@@ -613,6 +621,73 @@ void hand_over(World &world, const Args &args)
 		world.fds.add(attr.fd);
 }
 
+// Both ends of a connection go to queue pairs, one of them in a thread of its own, since each
+// call waits for the other.
+void hand_over_pair(World &world, const Args &args)
+{
+	sockaddr_in address{};
+	socklen_t size = sizeof(address);
+	ibv_qp *qps[2];
+
+	{
+		const Shared hold(world.libraries);
+
+		qps[0] = world.qps.get(args[0]);
+		qps[1] = world.qps.get(args[1]);
+	}
+	if (!qps[0] || !qps[1] || qps[0] == qps[1])
+		return;
+	const auto host_of = [](const ibv_qp *qp) {
+		return std::uint32_t{
+			ibv_get_device_name(qp->context->device)[3] == '2'};
+	};
+	world.enter(host_of(qps[1]));
+	const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	address.sin_family = AF_INET;
+	address.sin_addr.s_addr = htonl(0x0a4d0001 + host_of(qps[1]));
+	if (::bind(listener, reinterpret_cast<sockaddr *>(&address), size) ||
+	    ::listen(listener, 1)) {
+		::close(listener);
+		return;
+	}
+	::getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
+	world.enter(host_of(qps[0]));
+	const int near = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const timeval soon{0, 300000};
+	::setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
+	::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+	::connect(near, reinterpret_cast<sockaddr *>(&address), size);
+	const int far = ::accept(listener, nullptr, nullptr);
+	::close(listener);
+	if (far < 0) {
+		::close(near);
+		return;
+	}
+	const auto give = [&world, args](ibv_qp *qp, int fd,
+					 std::uint32_t flags) {
+		mpadv_socket_attr attr{};
+
+		attr.fd = fd;
+		attr.flags = flags;
+		attr.last_message = attr.private_data = world.memory;
+		attr.last_message_len = flags ? args[2] % 32 : 0;
+		attr.private_data_len = args[3] % 16;
+		attr.ird = 1 + args[2] % 8;
+		attr.ord = 1 + args[3] % 8;
+		mpadv_modify_qp_from_socket(qp, &attr);
+		if (attr.fd >= 0)
+			world.fds.add(attr.fd);
+	};
+	// It reads what the Responder sends first.
+	std::thread([=, &world] {
+		give(qps[1], far, std::uint32_t{MPADV_SOCKET_RESPONDER});
+	}).detach();
+	if (args[2] % 32)
+		(void)!::recv(near, world.at(args[3]), args[2] % 32,
+			      MSG_WAITALL);
+	give(qps[0], near, 0);
+}
+
 // --- rings --------------------------------------------------------------------
 
 struct Mapping {
@@ -769,6 +844,7 @@ std::vector<Kind> of_verbs()
 		{"plain_queue", 2, plain_queue},
 		{"plain_accept", 2, plain_accept},
 		{"hand_over", 3, hand_over},
+		{"hand_over_pair", 5, hand_over_pair},
 		{"scribble", 10, scribble},
 		{"write_entries", 8, write_entries},
 		{"map_ring", 3, map_ring}};

@@ -15,3 +15,4 @@ random_prepare
 random_calls plain --seconds "$seconds" "$@"
 random_calls faults --seconds "$seconds" --faults "$@"
 random_calls disturbed --seconds "$seconds" --disturb "$@"
+lab_kill monitor

@@ -413,7 +413,7 @@ def plain(name):
 
 def listening(uid, port):
     """A listener of another user, until the pipe is closed."""
-    ready, told = os.pipe()
+    ready, says = os.pipe()
     end, hold = os.pipe()
     if not os.fork():
         os.close(hold)
@@ -422,10 +422,10 @@ def listening(uid, port):
             become(uid)
         with Channel() as channel:
             channel.id().listen(H1, port, 8)
-            os.write(told, b"1")
+            os.write(says, b"1")
             os.read(end, 1)
         os._exit(0)
-    os.close(told)
+    os.close(says)
     os.close(end)
     assert os.read(ready, 1), "no listener"
     return hold

@@ -14,6 +14,10 @@ random_prepare() {
 	for host in h1 h2; do
 		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set "${random_limits[@]}"
 	done
+	random_users_before=$(random_users)
+	# Events with a listener, and tracepoints in use.
+	lab_spawn monitor h1 "$MPA_REPO/build/bin/mpactl" monitor
+	echo 1 | tee /sys/kernel/tracing/events/mpa{,_rnic}/enable > /dev/null
 }
 
 # random_calls NAME OPTION...: runs programs, two at a time where there are two processors.
@@ -36,6 +40,16 @@ random_calls() {
 	done
 	lab_check "$name: the kernel releases what they had" lab_wait 60 random_released
 	random_as_before
+	# Sockets without an application repeat what was lost while a link was down.
+	lab_check "$name: TCP releases what they had" lab_wait 150 random_unused
+}
+
+random_users() {
+	awk '$1 == "mpa" { print $3 }' /proc/modules
+}
+
+random_unused() {
+	[[ $(random_users) -le $random_users_before ]]
 }
 
 random_released() {
@@ -48,6 +62,8 @@ random_as_before() {
 	for n in 1 2; do
 		lab_in "h$n" ip link set eth0 up mtu 1500
 		ip -n "h$n" addr replace "10.77.0.$n/24" dev eth0
+		# A link that is down, or has an MTU below 1280, loses them.
+		ip -n "h$n" addr replace "fd77::$n/64" dev eth0 nodad
 		ip netns exec "h$n" tc qdisc del dev eth0 root 2> /dev/null || true
 		rdma link show "mpa$n/1" &> /dev/null ||
 			lab_in "h$n" rdma link add "mpa$n" type mpa netdev eth0
