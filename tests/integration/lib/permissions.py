@@ -342,10 +342,15 @@ class Verbs:
         """A queue of plain connections: its descriptor."""
         self.room[:32] = socket.inet_aton(address) + bytes(12) + struct.pack(
             "=HHIII", socket.AF_INET, socket.htons(port), 0, 4, 0)
+        return self.create(FIRST_OWN, (FIRST_OWN + 1, 32, 1, self.at))
+
+    def create(self, kind, *attributes):
+        """A new object of this driver: its descriptor."""
         # The core stores the descriptor in the attribute.
-        body = bytearray(b"".join(struct.pack("=HHHxxQ", *one) for one in (
-            (FIRST_OWN, 0, 1, 0), (FIRST_OWN + 1, 32, 1, self.at))))
-        head = struct.pack("=HHHHQII", 24 + len(body), FIRST_OWN, FIRST_OWN, 2, 0, 0, 0)
+        body = b"".join(struct.pack("=HHHxxQ", *one) for one in (
+            (FIRST_OWN, 0, 1, 0), *attributes))
+        head = struct.pack("=HHHHQII", 24 + len(body), kind, FIRST_OWN,
+                           1 + len(attributes), 0, 0, 0)
         command = bytearray(head + body)
         fcntl.ioctl(self.device.fd, VERBS_IOCTL, command)
         return struct.unpack_from("=q", command, 24 + 8)[0]
@@ -406,6 +411,14 @@ def plain(name):
                 verbs.device.ioctl(FIRST_OWN, FIRST_OWN + 1,
                                    ((FIRST_OWN, 0, queue), (FIRST_OWN + 1, 4, 0),
                                     (FIRST_OWN + 2, 4, verbs.at)))
+
+
+@trial("MPA_METHOD_DOORBELL_CREATE")
+def doorbell():
+    verbs = Verbs()
+    verbs.queue_pair()
+    # MPA_DOORBELL_RING, of the first queue pair.
+    fcntl.ioctl(verbs.create(FIRST_OWN + 1), 0x1bd0, 0)
 
 
 # What the trials find -------------------------------------------------------
