@@ -6,6 +6,7 @@
  * cgroup of the calling process. Memory that the core allocates for it is not
  * charged: settings limit how many objects of each kind a context has.
  */
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -14,8 +15,28 @@
 #include "ucontext.h"
 #include "ulp/mpa.h"
 
-#define RNIC_FEATURES (MPA_FEATURE_SRQ | MPA_FEATURE_MW | \
-		       MPA_FEATURE_RFC7306 | MPA_FEATURE_DOORBELL)
+static bool ucontext_doorbells;
+module_param_named(doorbells, ucontext_doorbells, bool, 0644);
+MODULE_PARM_DESC(doorbells, "Offer doorbells, which send faster, but keep the module loaded while a program has a device open (default: no)");
+
+/**
+ * rnic_ucontext_doorbells() - may contexts have doorbells?
+ *
+ * An open file of a doorbell keeps the module from being unloaded, unlike an open
+ * device, so the administrator decides.
+ *
+ * Return: true if so.
+ */
+bool rnic_ucontext_doorbells(void)
+{
+	return READ_ONCE(ucontext_doorbells);
+}
+
+static u32 rnic_ucontext_features(void)
+{
+	return MPA_FEATURE_SRQ | MPA_FEATURE_MW | MPA_FEATURE_RFC7306 |
+	       (rnic_ucontext_doorbells() ? MPA_FEATURE_DOORBELL : 0);
+}
 
 static u32 rnic_ucontext_setting(struct rnic_dev *dev, unsigned int attr)
 {
@@ -134,7 +155,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct mpa_alloc_ucontext_resp resp = {
 		.abi_version = MPA_ABI_VERSION,
-		.features = RNIC_FEATURES,
+		.features = rnic_ucontext_features(),
 	};
 	int ret;
 
@@ -159,7 +180,7 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
  */
 int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
 {
-	u32 features = RNIC_FEATURES;
+	u32 features = rnic_ucontext_features();
 	int ret;
 
 	ret = uverbs_copy_to(attrs, MPA_ATTR_QUERY_CONTEXT_FEATURES, &features,

@@ -57,6 +57,7 @@ static inline struct rnic_ucontext *to_rnic_uctx(struct ib_ucontext *uctx)
 	return container_of(uctx, struct rnic_ucontext, ibuctx);
 }
 
+bool rnic_ucontext_doorbells(void);
 int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
 int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len);

@@ -432,7 +432,9 @@ enum {
  * enum mpa_attrs_doorbell_create - attributes of MPA_METHOD_DOORBELL_CREATE
  * @MPA_ATTR_DOORBELL_CREATE_HANDLE: out: descriptor of the new doorbell
  *
- * It serves all queue pairs of the context, also those that are created later.
+ * It serves all queue pairs of the context, also those that are created later. While
+ * it is open, the module cannot be unloaded, so the administrator must permit it with
+ * the parameter doorbells of the module; else EOPNOTSUPP.
  */
 enum mpa_attrs_doorbell_create {
 	MPA_ATTR_DOORBELL_CREATE_HANDLE	= 1U << 12,

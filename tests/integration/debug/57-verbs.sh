@@ -16,7 +16,12 @@ lab_do modprobe mpa_dmabuf
 irqoff_begin
 # Without those of stock/58-machine, 41-startkey, 46-early, 59-extensions and 61-handover.
 (($#)) || set -- '[!ehmps]*' 'e[!ax]*' 'm[!a]*' 'many*'
+# Programs are faster with doorbells, which must be permitted.
+echo Y > /sys/module/mpa_rnic/parameters/doorbells
 lab_check "all cases" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
+echo N > /sys/module/mpa_rnic/parameters/doorbells
+lab_check "cases without doorbells" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" \
+	'one*' 'reset*'
 irqoff_end
 lab_do modprobe -r mpa_dmabuf
 ((chosen)) && exit

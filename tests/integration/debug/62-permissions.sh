@@ -9,6 +9,7 @@ lab_devices 2
 lab_seed
 # Only a privileged user loads a module by naming it.
 lab_do modprobe mpa
+echo Y > /sys/module/mpa_rnic/parameters/doorbells
 status=0
 lab_spawn permissions h1 "$PYTHON" -u "$MPA_REPO/tests/integration/lib/permissions.py" \
 	"$MPA_REPO/Documentation/security.rst"

@@ -168,6 +168,15 @@ def fast_path(name):
         parameter.read_text("ascii")
 
 
+@trial("doorbells", "doorbells, reading")
+def doorbells(name):
+    parameter = Path("/sys/module/mpa_rnic/parameters/doorbells")
+    if name == "doorbells":
+        parameter.write_text("N", "ascii")
+    else:
+        parameter.read_text("ascii")
+
+
 # Netlink --------------------------------------------------------------------
 
 

@@ -39,7 +39,6 @@ MAX_MR = 1 << 39
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND = 1, 2, 4, 16
 FEATURE_MW = 2
 FEATURE_RFC7306 = 4
-FEATURE_DOORBELL = 8
 ZERO_BASED, ON_DEMAND = 1 << 5, 1 << 6
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -216,8 +215,7 @@ def contexts(device, results):
     value, error = attempt(device.context)
     results.same("context", error, None)
     results.same("ABI version, and features", value[2:],
-                 (2, FEATURE_SRQ | FEATURE_MW | FEATURE_RFC7306 |
-                  FEATURE_DOORBELL))
+                 (2, FEATURE_SRQ | FEATURE_MW | FEATURE_RFC7306))
 
 
 def missing(device, results):
