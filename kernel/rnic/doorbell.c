@@ -43,9 +43,12 @@ struct rnic_bell {
  */
 int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 {
-	struct rnic_bell *bell = kzalloc(sizeof(*bell), GFP_KERNEL_ACCOUNT);
+	struct rnic_bell *bell;
 	int ret;
 
+	if (!uctx->bells)
+		return 0;
+	bell = kzalloc(sizeof(*bell), GFP_KERNEL_ACCOUNT);
 	if (!bell)
 		return -ENOMEM;
 	spin_lock_init(&bell->lock);
@@ -67,8 +70,11 @@ int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
  */
 void rnic_bells_remove(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 {
-	struct rnic_bell *bell = xa_erase_irq(&uctx->bells->bells, qp->bell);
+	struct rnic_bell *bell;
 
+	if (!uctx->bells)
+		return;
+	bell = xa_erase_irq(&uctx->bells->bells, qp->bell);
 	if (WARN_ON_ONCE(!bell))
 		return;
 	spin_lock(&bell->lock);

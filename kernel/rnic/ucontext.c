@@ -164,9 +164,11 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (ret)
 		return ret;
-	to_rnic_uctx(uctx)->bells = rnic_bells_create();
-	if (!to_rnic_uctx(uctx)->bells)
-		return -ENOMEM;
+	if (rnic_ucontext_doorbells()) {
+		to_rnic_uctx(uctx)->bells = rnic_bells_create();
+		if (!to_rnic_uctx(uctx)->bells)
+			return -ENOMEM;
+	}
 	to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
 	return 0;
 }
@@ -196,7 +198,8 @@ int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *att
  */
 void rnic_dealloc_ucontext(struct ib_ucontext *uctx)
 {
-	rnic_bells_put(to_rnic_uctx(uctx)->bells);
+	if (to_rnic_uctx(uctx)->bells)
+		rnic_bells_put(to_rnic_uctx(uctx)->bells);
 	mem_cgroup_put(to_rnic_uctx(uctx)->memcg);
 }
 

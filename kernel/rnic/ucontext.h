@@ -40,7 +40,8 @@ struct rnic_bells {
  * @memcg: memory cgroup of the process that opened the device, with a
  *	reference, charged for allocations on its behalf in other contexts; NULL
  *	without memory cgroups; constant
- * @bells: its queue pairs, for its doorbells, with a reference; constant
+ * @bells: its queue pairs, for its doorbells, with a reference; NULL without;
+ *	constant
  * @owned: number of its objects, by &enum rnic_owned
  * @ring_bytes: bytes of its rings
  */
