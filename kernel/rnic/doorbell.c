@@ -37,23 +37,27 @@ struct rnic_bell {
 /**
  * rnic_bells_add() - let a queue pair be found by the doorbells of its context
  * @uctx: the context
- * @qp: the QP, being created; its &rnic_qp.bell is set to the index
+ * @qp: the QP, being created; its &rnic_qp.bell is set to the index, or to
+ *	%MPA_NO_DOORBELL if the context has no doorbell
  *
  * Process context. Return: 0 or -ENOMEM.
  */
 int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 {
+	/* Pairs with cmpxchg() in rnic_bells_get(). */
+	struct rnic_bells *bells = smp_load_acquire(&uctx->bells);
 	struct rnic_bell *bell;
 	int ret;
 
-	if (!uctx->bells)
+	qp->bell = MPA_NO_DOORBELL;
+	if (!bells)
 		return 0;
 	bell = kzalloc(sizeof(*bell), GFP_KERNEL_ACCOUNT);
 	if (!bell)
 		return -ENOMEM;
 	spin_lock_init(&bell->lock);
 	bell->qp = qp;
-	ret = xa_alloc_irq(&uctx->bells->bells, &qp->bell, bell, xa_limit_31b,
+	ret = xa_alloc_irq(&bells->bells, &qp->bell, bell, xa_limit_31b,
 			   GFP_KERNEL_ACCOUNT);
 	if (ret)
 		kfree(bell);
@@ -72,7 +76,7 @@ void rnic_bells_remove(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 {
 	struct rnic_bell *bell;
 
-	if (!uctx->bells)
+	if (qp->bell == MPA_NO_DOORBELL)
 		return;
 	bell = xa_erase_irq(&uctx->bells->bells, qp->bell);
 	if (WARN_ON_ONCE(!bell))
@@ -102,11 +106,17 @@ static struct rnic_qp *rnic_bell_get(struct rnic_bell *bell)
  * rnic_doorbell_open() - make a new descriptor ring the queue pairs of a context
  * @db: the descriptor, zeroed
  * @uctx: the context
+ *
+ * Process context. Return: 0 or -ENOMEM.
  */
-void rnic_doorbell_open(struct rnic_doorbell *db, struct rnic_ucontext *uctx)
+int rnic_doorbell_open(struct rnic_doorbell *db, struct rnic_ucontext *uctx)
 {
-	kref_get(&uctx->bells->ref);
-	RCU_INIT_POINTER(db->bells, uctx->bells);
+	struct rnic_bells *bells = rnic_bells_get(uctx);
+
+	if (!bells)
+		return -ENOMEM;
+	rcu_assign_pointer(db->bells, bells);
+	return 0;
 }
 
 /**

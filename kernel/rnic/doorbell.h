@@ -25,7 +25,7 @@ extern const struct file_operations rnic_doorbell_fops;
 
 int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp);
 void rnic_bells_remove(struct rnic_ucontext *uctx, struct rnic_qp *qp);
-void rnic_doorbell_open(struct rnic_doorbell *db, struct rnic_ucontext *uctx);
+int rnic_doorbell_open(struct rnic_doorbell *db, struct rnic_ucontext *uctx);
 void rnic_doorbell_close(struct rnic_doorbell *db);
 
 #endif /* MPA_RNIC_DOORBELL_H */

@@ -267,10 +267,10 @@ static int UVERBS_HANDLER(MPA_METHOD_DOORBELL_CREATE)(struct uverbs_attr_bundle 
 	struct ib_uobject *uobj =
 		uverbs_attr_get_uobject(attrs, MPA_ATTR_DOORBELL_CREATE_HANDLE);
 
-	if (!rnic_ucontext_doorbells() || !to_rnic_uctx(uobj->context)->bells)
+	if (!rnic_ucontext_doorbells())
 		return -EOPNOTSUPP;
-	rnic_doorbell_open(methods_doorbell(uobj), to_rnic_uctx(uobj->context));
-	return 0;
+	return rnic_doorbell_open(methods_doorbell(uobj),
+				  to_rnic_uctx(uobj->context));
 }
 
 static void methods_destroy_doorbell(struct ib_uobject *uobj,

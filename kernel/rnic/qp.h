@@ -342,7 +342,8 @@ struct rnic_end {
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
  * @rings: memory of the rings of @sq and, behind it, @rq
- * @bell: of a user: its index at the doorbells of the context; constant
+ * @bell: of a user: its index at the doorbells of the context, or
+ *	%MPA_NO_DOORBELL; constant
  * @sq: send queue
  * @rq: receive queue
  * @tx: sending side

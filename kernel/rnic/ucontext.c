@@ -110,12 +110,7 @@ int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 	return -ENOMEM;
 }
 
-/**
- * rnic_bells_create() - create the table of a context
- *
- * Return: an empty table, with a reference; NULL: no memory.
- */
-struct rnic_bells *rnic_bells_create(void)
+static struct rnic_bells *rnic_bells_create(void)
 {
 	struct rnic_bells *bells = kzalloc(sizeof(*bells), GFP_KERNEL_ACCOUNT);
 
@@ -123,6 +118,35 @@ struct rnic_bells *rnic_bells_create(void)
 		kref_init(&bells->ref);
 		xa_init_flags(&bells->bells, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	}
+	return bells;
+}
+
+/**
+ * rnic_bells_get() - get the table of a context, which the first call creates
+ * @uctx: the context
+ *
+ * Not when the context is made: the core keeps a reference to the task if
+ * alloc_ucontext() fails (UVERBS_METHOD_GET_CONTEXT, 6.1). Process context.
+ *
+ * Return: the table, with a reference; NULL: no memory.
+ */
+struct rnic_bells *rnic_bells_get(struct rnic_ucontext *uctx)
+{
+	/* Pairs with cmpxchg() in another call. */
+	struct rnic_bells *bells = smp_load_acquire(&uctx->bells);
+	struct rnic_bells *first;
+
+	if (!bells) {
+		bells = rnic_bells_create();
+		if (!bells)
+			return NULL;
+		first = cmpxchg(&uctx->bells, NULL, bells);
+		if (first) {
+			kfree(bells);
+			bells = first;
+		}
+	}
+	kref_get(&bells->ref);
 	return bells;
 }
 
@@ -149,7 +173,7 @@ void rnic_bells_put(struct rnic_bells *bells)
  * @udata: room for struct mpa_alloc_ucontext_resp
  *
  * Return: 0; -EINVAL: the buffer for the response is too small, or the input is
- * not zero; -EFAULT; -ENOMEM.
+ * not zero; -EFAULT.
  */
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -162,15 +186,9 @@ int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 	if (udata->outlen < sizeof(resp) || !rnic_udata_clear(udata))
 		return -EINVAL;
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-	if (ret)
-		return ret;
-	if (rnic_ucontext_doorbells()) {
-		to_rnic_uctx(uctx)->bells = rnic_bells_create();
-		if (!to_rnic_uctx(uctx)->bells)
-			return -ENOMEM;
-	}
-	to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
-	return 0;
+	if (!ret)
+		to_rnic_uctx(uctx)->memcg = mpa_memcg_get();
+	return ret;
 }
 
 /**

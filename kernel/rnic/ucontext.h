@@ -40,8 +40,8 @@ struct rnic_bells {
  * @memcg: memory cgroup of the process that opened the device, with a
  *	reference, charged for allocations on its behalf in other contexts; NULL
  *	without memory cgroups; constant
- * @bells: its queue pairs, for its doorbells, with a reference; NULL without;
- *	constant
+ * @bells: its queue pairs, for its doorbells, with a reference; NULL before the
+ *	first doorbell; set once
  * @owned: number of its objects, by &enum rnic_owned
  * @ring_bytes: bytes of its rings
  */
@@ -62,7 +62,7 @@ bool rnic_ucontext_doorbells(void);
 int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind);
 void rnic_ucontext_disown(struct rnic_ucontext *uctx, enum rnic_owned kind);
 int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len);
-struct rnic_bells *rnic_bells_create(void);
+struct rnic_bells *rnic_bells_get(struct rnic_ucontext *uctx);
 void rnic_bells_put(struct rnic_bells *bells);
 int rnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata);
 int rnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs);

@@ -432,8 +432,8 @@ enum {
  * enum mpa_attrs_doorbell_create - attributes of MPA_METHOD_DOORBELL_CREATE
  * @MPA_ATTR_DOORBELL_CREATE_HANDLE: out: descriptor of the new doorbell
  *
- * It serves all queue pairs of the context, also those that are created later. While
- * it is open, the module cannot be unloaded, so the administrator must permit it with
+ * It serves all queue pairs of the context that are created from the first doorbell
+ * on. While it is open, the module cannot be unloaded, so the administrator must permit it with
  * the parameter doorbells of the module; else EOPNOTSUPP.
  */
 enum mpa_attrs_doorbell_create {
@@ -446,6 +446,9 @@ enum mpa_attrs_doorbell_create {
  * context has ended, or the device is gone. The type is that of RDMA_VERBS_IOCTL.
  */
 #define MPA_DOORBELL_RING	_IO(0x1b, 0xd0)
+
+/* mpa_create_qp_resp.doorbell of a queue pair that no doorbell serves. */
+#define MPA_NO_DOORBELL		0xffffffffU
 
 /* Milliseconds that a message may wait for a receive. */
 #define MPA_MAX_RECEIVE_WAIT	60000
@@ -480,7 +483,8 @@ struct mpa_create_cq_resp {
  * @rqe_stride: bytes per receive entry; 0 with a shared receive queue
  * @max_inline: most bytes of inline data in an entry
  * @qp_num: number of the queue pair
- * @doorbell: its number at the doorbells of the context
+ * @doorbell: its number at the doorbells of the context; %MPA_NO_DOORBELL: there was
+ *	none
  * @reserved: zero
  *
  * The last two are there with %MPA_FEATURE_DOORBELL. Without it, and at any time, the

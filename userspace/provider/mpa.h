@@ -115,7 +115,7 @@ struct mpa_doorbell {
  * @rings: memory of the rings of both queues
  * @sq: send queue
  * @rq: receive queue; without entries if the queue pair has a shared one
- * @doorbell: its number at the doorbell of the context
+ * @doorbell: its number at the doorbell of the context, or %MPA_NO_DOORBELL
  * @max_inline: bytes of inline data a send entry takes
  * @sq_sig_all: every send entry is signalled
  * @wr_sqe: entry under construction by the ibv_wr functions, or NULL; sq.lock

@@ -38,7 +38,7 @@ static int write_doorbell(const struct mpa_qp *qp, int fd)
 }
 
 /*
- * For modules without doorbells. Of the two ways of the core write() is the
+ * Without a doorbell. Of the two ways of the core write() is the
  * cheaper one, but the kernel refuses it to processes whose credentials have
  * changed since they opened the device, such as a daemon that drops its
  * privileges.
@@ -62,7 +62,7 @@ static int ring_doorbell(struct mpa_qp *qp)
 {
 	int fd = to_mpa_context(qp->base.qp.context)->doorbell;
 
-	if (fd < 0)
+	if (fd < 0 || qp->doorbell == MPA_NO_DOORBELL)
 		return post_nothing(qp);
 	return ioctl(fd, MPA_DOORBELL_RING, qp->doorbell) ? errno : 0;
 }

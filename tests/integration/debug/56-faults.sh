@@ -10,6 +10,8 @@
 faults=/sys/kernel/debug
 lab_devices 2
 lab_seed
+# Programs make doorbells, too.
+echo Y > /sys/module/mpa_rnic/parameters/doorbells
 # Allocations that may sleep fail as well; no stack trace for each.
 for kind in failslab fail_page_alloc; do
 	echo N > "$faults/$kind/ignore-gfp-wait"

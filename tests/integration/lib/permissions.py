@@ -159,22 +159,17 @@ def read_abi():
     Path("/sys/class/infiniband/mpa1/mpa_abi_version").read_text("ascii")
 
 
-@trial("fast_path", "fast_path, reading")
-def fast_path(name):
-    parameter = Path("/sys/module/mpa/parameters/fast_path")
-    if name == "fast_path":
-        parameter.write_text("Y", "ascii")
-    else:
-        parameter.read_text("ascii")
+PARAMETERS = {"fast_path": "mpa", "doorbells": "mpa_rnic"}
 
 
-@trial("doorbells", "doorbells, reading")
-def doorbells(name):
-    parameter = Path("/sys/module/mpa_rnic/parameters/doorbells")
-    if name == "doorbells":
-        parameter.write_text("N", "ascii")
+@trial(*(name + what for name in PARAMETERS for what in ("", ", reading")))
+def parameter(name):
+    name, _, reading = name.partition(", ")
+    path = Path("/sys/module") / PARAMETERS[name] / "parameters" / name
+    if reading:
+        path.read_text("ascii")
     else:
-        parameter.read_text("ascii")
+        path.write_text("Y", "ascii")
 
 
 # Netlink --------------------------------------------------------------------
@@ -425,9 +420,10 @@ def plain(name):
 @trial("MPA_METHOD_DOORBELL_CREATE")
 def doorbell():
     verbs = Verbs()
+    bell = verbs.create(FIRST_OWN + 1)
     verbs.queue_pair()
     # MPA_DOORBELL_RING, of the first queue pair.
-    fcntl.ioctl(verbs.create(FIRST_OWN + 1), 0x1bd0, 0)
+    fcntl.ioctl(bell, 0x1bd0, 0)
 
 
 # What the trials find -------------------------------------------------------

@@ -798,6 +798,15 @@ TEST_F(DoorbellTest, is_rung_with_the_number_of_the_queue_pair)
 	EXPECT_TRUE(kernel.doorbells.empty());
 }
 
+TEST_F(DoorbellTest, is_not_rung_for_a_queue_pair_that_it_does_not_serve)
+{
+	kernel.edit_qp = [](mpa_create_qp_resp &drv) { drv.doorbell = MPA_NO_DOORBELL; };
+	qp = make_qp();
+	EXPECT_EQ(send(), 0);
+	EXPECT_TRUE(kernel.rung.empty());
+	EXPECT_EQ(kernel.doorbells.size(), 1u);
+}
+
 /* There is no other way then: the device or the queue pair is gone. */
 TEST_F(DoorbellTest, errors_are_those_of_posting)
 {
