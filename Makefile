@@ -136,7 +136,7 @@ bench-gate:
 	scripts/deps bench
 	tools/bench/bench gate $(BENCH)
 
-# An hour of an idle machine: figures, chart and tables of Documentation/performance.
+# For an idle machine: figures, chart and tables of Documentation/performance.
 bench-figures:
 	scripts/deps bench
 	scripts/bench-figures $(BENCH)
@@ -177,7 +177,7 @@ help:
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  bench-gate      instructions of ten operations; fails above 2 % of those'
 	@echo '                  recorded, BENCH=--record records them'
-	@echo '  bench-figures   measures, in an hour, and makes the chart and the tables of'
+	@echo '  bench-figures   measures everything, and makes the chart and the tables of'
 	@echo '                  Documentation/performance from it'
 	@echo '  lab-shell       a shell in a VM with two hosts and their RNICs'
 	@echo '  deps            only install the packages'

@@ -22,12 +22,6 @@ enum {
 
 static_assert(TX_ONE_MAX <= PAGE_SIZE);
 
-/* Bytes of an FPDU without Markers. */
-static u32 tx_one_len(u32 ulpdu_len)
-{
-	return ALIGN(MPA_LENGTH_FIELD + ulpdu_len, MPA_FPDU_ALIGN) + MPA_CRC_FIELD;
-}
-
 /* Whatever options TCP adds, the segment has room for it. */
 static bool tx_one_fits(const struct mpa_conn *conn, u32 len)
 {
@@ -50,7 +44,7 @@ static bool tx_one_fits(const struct mpa_conn *conn, u32 len)
 u8 *mpa_tx_one(struct mpa_conn *conn, u32 ulpdu_len)
 {
 	struct page_frag *frag = &current->task_frag;
-	u32 len = tx_one_len(ulpdu_len);
+	u32 len = mpa_fpdu_len(&conn->tx, ulpdu_len);
 
 	mpa_tx_assert_owned(conn);
 	if (conn->tx.markers || !tx_one_fits(conn, len) ||
