@@ -94,8 +94,7 @@ int rnic_ep_take(struct rnic_dev *dev, struct rnic_listener *l,
 	rnic_listener_get(l);
 	/* Pairs with rnic_ep_orphan_all(): see below. */
 	WRITE_ONCE(ep->listener, l);
-	ep->local = *local;
-	ep->remote = *remote;
+	rnic_ep_set_names(ep, local, remote);
 	ep->config = *cfg;
 	rnic_cm_fill_params(cfg, RNIC_MAX_IRD, RNIC_MAX_ORD, &ep->params);
 

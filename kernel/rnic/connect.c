@@ -154,8 +154,10 @@ static void rnic_ep_fail(struct rnic_ep *ep, int status)
 /* TCP's handshake succeeded: attach and start the stream. */
 static void rnic_ep_connected(struct rnic_ep *ep)
 {
-	int ret = rnic_sock_names(ep->sock, &ep->local, &ep->remote);
+	struct sockaddr_storage local, remote;
+	int ret = rnic_sock_names(ep->sock, &local, &remote);
 
+	rnic_ep_set_names(ep, &local, &remote);
 	if (!ret)
 		ret = rnic_ep_attach(ep, RNIC_EP_REQUESTING);
 	if (!ret) {

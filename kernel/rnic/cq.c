@@ -195,7 +195,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
  * Discards some entries of a QP, from @from on but not beyond @to. Returns the
  * index to continue with.
  */
-static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
+static u32 cq_forget_some(struct rnic_cq *cq, u32 cqe_qp, u32 from, u32 to)
 {
 	struct mpa_ring_hdr *hdr = cq->ring.hdr;
 	unsigned long irq;
@@ -206,7 +206,7 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 	if ((s32)(hdr->cons - from) > 0)
 		from = hdr->cons;
 	for (seen = 0; seen < RNIC_CQ_CHUNK && (s32)(to - from) > 0; seen++, from++)
-		if (rnic_cq_entry(cq, from)->qp_num == qpn)
+		if (rnic_cq_entry(cq, from)->qp_num == cqe_qp)
 			rnic_cq_entry(cq, from)->qp_num = RNIC_CQ_NOBODY;
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return from;
@@ -215,20 +215,20 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 qpn, u32 from, u32 to)
 /**
  * rnic_cq_forget() - discard the completions of a QP
  * @cq: the queue of a kernel consumer
- * @qpn: number of the QP, which appends nothing meanwhile
+ * @cqe_qp: &rnic_qp.cqe_qp of the QP, which appends nothing meanwhile
  *
  * Completions appended before are not polled any more: the QP was reset or is
- * being destroyed, and its number may be reused. For a user, the provider does
+ * being destroyed, and its index may be reused. For a user, the provider does
  * the same. Process context.
  */
-void rnic_cq_forget(struct rnic_cq *cq, u32 qpn)
+void rnic_cq_forget(struct rnic_cq *cq, u32 cqe_qp)
 {
 	u32 at = rnic_cq_consumed(cq);
 	u32 end = READ_ONCE(cq->prod);
 
 	might_sleep();
 	while ((s32)(end - at) > 0) {
-		at = cq_forget_some(cq, qpn, at, end);
+		at = cq_forget_some(cq, cqe_qp, at, end);
 		cond_resched();
 	}
 }

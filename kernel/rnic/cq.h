@@ -88,6 +88,6 @@ static inline u32 rnic_cq_consumed(const struct rnic_cq *cq)
 void rnic_cq_moderation_init(struct rnic_cq *cq);
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);
-void rnic_cq_forget(struct rnic_cq *cq, u32 qpn);
+void rnic_cq_forget(struct rnic_cq *cq, u32 cqe_qp);
 
 #endif /* MPA_RNIC_CQ_H */

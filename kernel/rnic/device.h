@@ -53,9 +53,9 @@ enum {
  * @local_dma: the region behind the reserved STag 0; constant
  * @mrs: memory regions and windows by STag index (stag >> 8); read under RCU, written
  *	under its own lock
- * @qps: queue pairs by number; likewise
- * @qpn_key: key of the order in which QP numbers are assigned; constant
- * @next_qpn: QP numbers tried so far, whether assigned or in use
+ * @qps: queue pairs by index; likewise
+ * @qpn_key: secret of the relation of their numbers to their indices; constant
+ * @next_qp: indices tried so far, whether assigned or in use
  * @nr_qp: queue pairs alive, bounded by %RNIC_MAX_QP
  * @nr_srq: shared receive queues alive, bounded by %RNIC_MAX_SRQ
  * @nr_cq: completion queues alive, bounded by %RNIC_MAX_CQ
@@ -103,7 +103,7 @@ struct rnic_dev {
 	struct xarray mrs;
 	struct xarray qps;
 	siphash_key_t qpn_key;
-	atomic_t next_qpn;
+	atomic_t next_qp;
 	atomic_t nr_qp;
 	atomic_t nr_srq;
 	atomic_t nr_cq;

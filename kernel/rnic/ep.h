@@ -25,10 +25,12 @@
 #ifndef MPA_RNIC_EP_H
 #define MPA_RNIC_EP_H
 
+#include <linux/in6.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/net.h>
 #include <linux/socket.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 #include <rdma/iw_cm.h>
@@ -159,8 +161,8 @@ struct rnic_ep_role {
  *	active: constant; passive: @lock
  * @pd: active: private data of the Request; constant
  * @pd_len: active: bytes of @pd; constant
- * @local: local address, IPv4 never mapped to IPv6; set before the stream
- *	starts
+ * @local: local address, IPv4 (a struct sockaddr_in) or IPv6, IPv4 never mapped
+ *	to IPv6; set before the stream starts
  * @remote: peer's address, likewise
  * @ird: inbound Read depth; after a refusal the one offered; under the socket
  *	lock, like all below
@@ -214,8 +216,8 @@ struct rnic_ep {
 	struct mpa_params params;
 	void *pd;
 	u32 pd_len;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
+	struct sockaddr_in6 local;
+	struct sockaddr_in6 remote;
 	u8 ird;
 	u8 ord;
 	int status;
@@ -238,6 +240,20 @@ struct rnic_ep {
 	struct list_head entry;
 	struct list_head linger_entry;
 };
+
+/**
+ * rnic_ep_set_names() - set both addresses of an endpoint
+ * @ep: the endpoint, whose stream has not started
+ * @local: its own address
+ * @remote: that of its peer
+ */
+static inline void rnic_ep_set_names(struct rnic_ep *ep,
+				     const struct sockaddr_storage *local,
+				     const struct sockaddr_storage *remote)
+{
+	memcpy(&ep->local, local, sizeof(ep->local));
+	memcpy(&ep->remote, remote, sizeof(ep->remote));
+}
 
 static inline void rnic_ep_assert_locked(const struct rnic_ep *ep)
 {

@@ -27,6 +27,13 @@ static void rnic_ep_fill_depths(const struct rnic_ep *ep,
 	event->ord = ep->ird;
 }
 
+static void rnic_ep_fill_names(const struct rnic_ep *ep,
+			       struct iw_cm_event *event)
+{
+	memcpy(&event->local_addr, &ep->local, sizeof(ep->local));
+	memcpy(&event->remote_addr, &ep->remote, sizeof(ep->remote));
+}
+
 /**
  * rnic_ep_event_set_pd() - put private data into an event
  * @event: the event
@@ -54,8 +61,6 @@ int rnic_ep_report_request(struct rnic_ep *ep, const struct mpa_frame *req,
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
 		.provider_data = (void *)(unsigned long)ep->request,
 		/*
 		 * Without the enhanced exchange only the settings limit the
@@ -66,6 +71,7 @@ int rnic_ep_report_request(struct rnic_ep *ep, const struct mpa_frame *req,
 	};
 
 	rnic_ep_assert_locked(ep);
+	rnic_ep_fill_names(ep, &event);
 	if (req->enhanced) {
 		event.ird = min_t(u16, req->ird, event.ird);
 		event.ord = min_t(u16, req->ord, event.ord);
@@ -110,12 +116,11 @@ int rnic_ep_report_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
 	};
 	int ret;
 
 	rnic_ep_assert_locked(ep);
+	rnic_ep_fill_names(ep, &event);
 	rnic_ep_fill_depths(ep, &event);
 	rnic_ep_event_set_pd(&event, pd, pd_len);
 	ret = rnic_ep_send_event(ep, ep->cm_id, &event);
@@ -139,10 +144,9 @@ void rnic_ep_report_failure(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
 		.status = status,
-		.local_addr = ep->local,
-		.remote_addr = ep->remote,
 	};
 
+	rnic_ep_fill_names(ep, &event);
 	if (status == -ECONNREFUSED) {
 		rnic_ep_fill_depths(ep, &event);
 		rnic_ep_event_set_pd(&event, ep->reply_pd, ep->reply_pd_len);

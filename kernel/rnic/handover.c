@@ -146,6 +146,7 @@ static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
 					   const struct mpa_config *cfg,
 					   struct rnic_handover *h)
 {
+	struct sockaddr_storage local, remote;
 	struct socket *sock = mpa_socket(conn);
 	struct rnic_ep *ep;
 	int ret;
@@ -160,7 +161,8 @@ static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
 	ep->config = *cfg;
 	rnic_cm_fill_params(cfg, h->ird, h->ord, &ep->params);
 	ep->handover = h;
-	rnic_sock_names(sock, &ep->local, &ep->remote);
+	rnic_sock_names(sock, &local, &remote);
+	rnic_ep_set_names(ep, &local, &remote);
 	rnic_ep_adopt(ep, conn, h->responder ? RNIC_EP_AWAITING :
 					       RNIC_EP_REQUESTING);
 	/* From now on the endpoint is aborted if the network device moves. */

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
+#include "qpn.h"
 #include "trace.h"
 
 /* Legal moves: from (row) to (column). */
@@ -101,9 +102,11 @@ struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn)
 	unsigned long flags;
 	struct rnic_qp *qp;
 
+	if (qpn > RNIC_QPN_MASK)
+		return NULL;
 	/* The core frees a QP without a grace period, so RCU is not enough. */
 	xa_lock_irqsave(&dev->qps, flags);
-	qp = xa_load(&dev->qps, qpn);
+	qp = xa_load(&dev->qps, rnic_qpn_index(&dev->qpn_key, qpn));
 	if (qp && !kref_get_unless_zero(&qp->ref))
 		qp = NULL;
 	xa_unlock_irqrestore(&dev->qps, flags);
@@ -163,20 +166,20 @@ void rnic_qp_kick(struct rnic_qp *qp)
  */
 void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
 {
-	unsigned long qpn = 0;
+	unsigned long index = 0;
 	struct rnic_qp *qp;
 
 	might_sleep();
 	do {
 		/* The core frees a QP without a grace period, so RCU is not enough. */
 		xa_lock_irq(&dev->qps);
-		qp = xa_find(&dev->qps, &qpn, ULONG_MAX, XA_PRESENT);
+		qp = xa_find(&dev->qps, &index, ULONG_MAX, XA_PRESENT);
 		if (qp && (qp->scq == cq || qp->rcq == cq) && rnic_qp_try_get(qp)) {
 			rnic_qp_kick(qp);
 			rnic_qp_put(qp);
 		}
 		xa_unlock_irq(&dev->qps);
-		qpn++;
+		index++;
 		cond_resched();
 	} while (qp);
 }

@@ -146,8 +146,6 @@ enum {
 	 * would take 2 KiB.
 	 */
 	RNIC_TX_HELD	= 24,
-	/* Bytes to get from a region at once, as many as a batch can have. */
-	RNIC_TX_RUN	= 65536,
 };
 
 /**
@@ -321,6 +319,9 @@ struct rnic_end {
  * struct rnic_qp - a queue pair
  * @ibqp: the core's part
  * @dev: its device; constant
+ * @index: where it is in &rnic_dev.qps; constant
+ * @cqe_qp: mpa_cqe.qp_num of its completions: its number for a user, for a kernel
+ *	consumer @index, by which it is found faster; constant
  * @user: it belongs to a user, who shares the rings; else to a kernel consumer;
  *	constant
  * @ref: one of the consumer, one of every bound endpoint, CM identifier and
@@ -367,6 +368,8 @@ struct rnic_end {
 struct rnic_qp {
 	struct ib_qp ibqp;
 	struct rnic_dev *dev;
+	u32 index;
+	u32 cqe_qp;
 	bool user;
 	struct kref ref;
 	struct completion freed;

@@ -430,21 +430,16 @@ static bool rnic_qp_wants_early(const struct rnic_qp *qp,
 }
 
 /* Often in softirq, so the memory cgroup of the QP's owner is set. */
-static int rnic_qp_prepare(struct rnic_qp *qp, const struct mpa_result *res)
+static void rnic_qp_prepare_early(struct rnic_qp *qp)
 {
 	struct mem_cgroup *memcg = rnic_area_memcg(&qp->rings);
 	struct mem_cgroup *old = NULL;
-	int ret;
 
 	if (memcg)
 		old = set_active_memcg(memcg);
-	ret = rnic_reads_prepare(&qp->reads, min_t(u32, res->ird, RNIC_MAX_IRD),
-				 min_t(u32, res->ord, RNIC_MAX_ORD));
-	if (rnic_qp_wants_early(qp, res) && !qp->rx.sink.early)
-		qp->rx.sink.early = rnic_early_create();
+	qp->rx.sink.early = rnic_early_create();
 	if (memcg)
 		set_active_memcg(old);
-	return ret;
 }
 
 /**
@@ -453,19 +448,16 @@ static int rnic_qp_prepare(struct rnic_qp *qp, const struct mpa_result *res)
  * @res: outcome of the startup exchange
  *
  * Return: 0, with the QP in RTS and its sender started; -EINVAL: it left IDLE
- * before (the consumer moved it to ERR); -ENOMEM: no memory for the Reads that
- * were negotiated; in both cases the stream must end.
+ * before (the consumer moved it to ERR), and the stream must end.
  */
 int rnic_qp_operational(struct rnic_qp *qp, const struct mpa_result *res)
 {
 	unsigned long flags;
 	bool moved;
-	int ret;
 
 	/* A bound QP starts no other stream, and none in ERR. */
-	ret = rnic_qp_prepare(qp, res);
-	if (ret)
-		return ret;
+	if (rnic_qp_wants_early(qp, res) && !qp->rx.sink.early)
+		rnic_qp_prepare_early(qp);
 	spin_lock_irqsave(&qp->lock, flags);
 	moved = rnic_qp_move(qp, RNIC_QP_RTS);
 	if (moved)

@@ -14,6 +14,7 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "qp_verbs.h"
+#include "qpn.h"
 #include "reads.h"
 #include "ring.h"
 #include "rq.h"
@@ -23,13 +24,6 @@
 #include "srq.h"
 #include "tx.h"
 #include "ucontext.h"
-
-enum {
-	/* Halves of a QP number, and rounds of the permutation. */
-	QP_HALF_BITS	= 12,
-	QP_HALF_MASK	= (1 << QP_HALF_BITS) - 1,
-	QP_ROUNDS	= 8,
-};
 
 enum {
 	/* Accepted rights. */
@@ -222,9 +216,9 @@ static void rnic_qp_forget_completions(struct rnic_qp *qp)
 {
 	if (qp->user)
 		return;
-	rnic_cq_forget(qp->scq, qp->ibqp.qp_num);
+	rnic_cq_forget(qp->scq, qp->cqe_qp);
 	if (qp->rcq != qp->scq)
-		rnic_cq_forget(qp->rcq, qp->ibqp.qp_num);
+		rnic_cq_forget(qp->rcq, qp->cqe_qp);
 }
 
 /*
@@ -458,44 +452,29 @@ static int rnic_qp_respond(struct rnic_qp *qp, struct ib_udata *udata)
 }
 
 /*
- * Permutes the 24-bit numbers with a secret key: a Feistel network, which maps
- * different numbers to different ones.
- */
-static u32 rnic_qp_scramble(const siphash_key_t *key, u32 n)
-{
-	u32 left = n >> QP_HALF_BITS & QP_HALF_MASK;
-	u32 right = n & QP_HALF_MASK;
-	u32 round, next;
-
-	for (round = 0; round < QP_ROUNDS; round++) {
-		next = left ^ (siphash_2u32(round, right, key) & QP_HALF_MASK);
-		left = right;
-		right = next;
-	}
-	return left << QP_HALF_BITS | right;
-}
-
-/*
  * Reserves a number, by which the QP cannot be found yet. Numbers cannot be
  * predicted from others, and one is reused only after all others. 0 and 1 are
- * special QPs for the core. The loop ends, since at most RNIC_MAX_QP of 2^24
- * numbers are in use.
+ * special QPs for the core; in completion queues, index 0 is none. The loop ends,
+ * since at most RNIC_MAX_QP of 2^24 numbers are in use.
  */
-static int rnic_qp_number(struct rnic_qp *qp)
+static int rnic_qp_reserve(struct rnic_qp *qp)
 {
 	struct rnic_dev *dev = qp->dev;
-	u32 qpn;
+	u32 index, qpn;
 	int ret;
 
 	do {
-		qpn = rnic_qp_scramble(&dev->qpn_key,
-				       atomic_inc_return(&dev->next_qpn));
-		ret = qpn < 2 ? -EBUSY : xa_insert_irq(&dev->qps, qpn, NULL,
+		index = atomic_inc_return(&dev->next_qp) & RNIC_QPN_MASK;
+		qpn = rnic_qpn_of(&dev->qpn_key, index);
+		ret = !index || qpn < 2 ? -EBUSY : xa_insert_irq(&dev->qps, index, NULL,
 						       GFP_KERNEL_ACCOUNT);
 	} while (ret == -EBUSY);
-	if (!ret)
-		qp->ibqp.qp_num = qpn;
-	return ret;
+	if (ret)
+		return ret;
+	qp->index = index;
+	qp->ibqp.qp_num = qpn;
+	qp->cqe_qp = qp->user ? qpn : index;
+	return 0;
 }
 
 static void rnic_qp_free_queues(struct rnic_qp *qp)
@@ -551,6 +530,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	init_completion(&qp->freed);
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->windows);
+	rnic_reads_init(&qp->reads);
 	INIT_WORK(&qp->tx_work, rnic_tx_work);
 	INIT_DELAYED_WORK(&qp->tx_retry, rnic_tx_retry_work);
 }
@@ -590,7 +570,7 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	ret = rnic_qp_alloc_queues(qp, attr, uctx ? &uctx->ibuctx : NULL);
 	if (ret)
 		goto err_count;
-	ret = rnic_qp_number(qp);
+	ret = rnic_qp_reserve(qp);
 	if (ret)
 		goto err_queues;
 	if (uctx) {
@@ -605,13 +585,13 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	/*
 	 * Last, since it can be connected from now on. The entry is reserved.
 	 */
-	WARN_ON(xa_err(xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL)));
+	WARN_ON(xa_err(xa_store_irq(&dev->qps, qp->index, qp, GFP_KERNEL)));
 	return 0;
 
 err_bell:
 	rnic_bells_remove(uctx, qp);
 err_number:
-	xa_erase_irq(&dev->qps, ibqp->qp_num);
+	xa_erase_irq(&dev->qps, qp->index);
 err_queues:
 	rnic_qp_free_queues(qp);
 err_count:
@@ -646,7 +626,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_qp_forgo_last(qp);
 	rnic_qp_set_state(qp, IB_QPS_ERR);
 	/* Lookups by number take a reference under the lock of the table. */
-	xa_erase_irq(&qp->dev->qps, ibqp->qp_num);
+	xa_erase_irq(&qp->dev->qps, qp->index);
 	if (cancel_delayed_work(&qp->tx_retry))
 		rnic_qp_put(qp);
 	rnic_qp_put(qp);

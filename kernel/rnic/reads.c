@@ -3,61 +3,108 @@
  * RDMA Reads in flight: local ones, which responses complete in posting order,
  * and those of the peer, which are answered in the order of arrival.
  */
-#include <linux/log2.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "reads.h"
 
-/* Memory for @nr entries of @size bytes: @old if it is large enough. */
-static void *rnic_reads_room(void *old, u32 *mask, u32 nr, size_t size)
-{
-	void *room;
-
-	/* An RTR may be a Read where none was negotiated. */
-	nr = roundup_pow_of_two(max_t(u32, nr, 1));
-	if (old && nr <= *mask + 1)
-		return old;
-	room = kcalloc(nr, size, GFP_ATOMIC | __GFP_ACCOUNT);
-	if (!room)
-		return NULL;
-	kfree(old);
-	*mask = nr - 1;
-	return room;
-}
-
-/**
- * rnic_reads_prepare() - allocate memory for the Reads that a stream has
- * negotiated
- * @r: of the last stream, or zeroed
- * @ird: how many Reads the peer may have in flight, at most %RNIC_MAX_IRD
- * @ord: how many local ones may be, at most %RNIC_MAX_ORD
- *
- * Under the socket lock of the new stream, any context. Entries of the queues
- * are lost.
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Returns a queue with twice the entries of @size bytes that @queue has, or NULL.
+ * The entries from @head on, which fill @queue, keep their free-running numbers.
  */
-int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord)
+static void *rnic_reads_double(const void *queue, u32 *mask, u32 head, size_t size,
+			       struct mem_cgroup *memcg)
 {
-	void *in, *out;
+	struct mem_cgroup *old = NULL;
+	u32 i, nr = *mask + 1;
+	void *more;
 
-	in = rnic_reads_room(r->in, &r->in_mask, ird, sizeof(*r->in));
-	if (!in)
-		return -ENOMEM;
-	r->in = in;
-	out = rnic_reads_room(r->out, &r->out_mask, ord, sizeof(*r->out));
-	if (!out)
-		return -ENOMEM;
-	r->out = out;
-	return 0;
+	/* Often in softirq. */
+	if (memcg)
+		old = set_active_memcg(memcg);
+	more = kmalloc_array(2 * nr, size,
+			     GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (memcg)
+		set_active_memcg(old);
+	if (!more)
+		return NULL;
+	for (i = head; i != head + nr; i++)
+		memcpy(more + (i & (2 * nr - 1)) * size,
+		       queue + (i & (nr - 1)) * size, size);
+	*mask = 2 * nr - 1;
+	return more;
+}
+
+static void rnic_reads_free_out(struct rnic_reads *r)
+{
+	if (r->out != r->few_out)
+		kfree(r->out);
+}
+
+static void rnic_reads_free_in(struct rnic_reads *r)
+{
+	if (r->in != r->few_in)
+		kfree(r->in);
 }
 
 /**
- * rnic_reads_destroy() - free what rnic_reads_prepare() has allocated
- * @r: prepared, or zeroed
+ * rnic_reads_grow_out() - allocate memory for more local Reads
+ * @r: under the socket lock; its queue of local Reads is full
+ * @memcg: memory cgroup to charge, or NULL: that of the caller
+ *
+ * Any context. Return: false, with nothing changed, if there is none.
+ */
+bool rnic_reads_grow_out(struct rnic_reads *r, struct mem_cgroup *memcg)
+{
+	u32 *out = rnic_reads_double(r->out, &r->out_mask, r->out_head,
+				     sizeof(*r->out), memcg);
+
+	if (!out)
+		return false;
+	rnic_reads_free_out(r);
+	r->out = out;
+	return true;
+}
+
+/**
+ * rnic_reads_grow_in() - allocate memory for more requests of the peer
+ * @r: under the socket lock; its queue of these requests is full
+ * @memcg: memory cgroup to charge, or NULL: that of the caller
+ *
+ * Any context. Pointers from rnic_response_head() become invalid. Return: false,
+ * with nothing changed, if there is none.
+ */
+bool rnic_reads_grow_in(struct rnic_reads *r, struct mem_cgroup *memcg)
+{
+	struct rnic_asked *in = rnic_reads_double(r->in, &r->in_mask, r->in_head,
+						  sizeof(*r->in), memcg);
+
+	if (!in)
+		return false;
+	rnic_reads_free_in(r);
+	r->in = in;
+	return true;
+}
+
+/**
+ * rnic_reads_init() - make both queues empty
+ * @r: zeroed
+ */
+void rnic_reads_init(struct rnic_reads *r)
+{
+	r->out = r->few_out;
+	r->out_mask = RNIC_READS_OUT - 1;
+	r->in = r->few_in;
+	r->in_mask = RNIC_READS_IN - 1;
+}
+
+/**
+ * rnic_reads_destroy() - free the memory of both queues
+ * @r: the queues, which are not used any more
  */
 void rnic_reads_destroy(struct rnic_reads *r)
 {
-	kfree(r->in);
-	kfree(r->out);
+	rnic_reads_free_out(r);
+	rnic_reads_free_in(r);
 }

@@ -8,6 +8,8 @@
 #include "ddp/atomic.h"
 #include "ddp/header.h"
 
+struct mem_cgroup;
+
 /**
  * struct rnic_asked - a Read Request or Atomic Request of the peer
  * @is_atomic: it is atomic
@@ -27,6 +29,13 @@ struct rnic_asked {
 	};
 };
 
+enum {
+	/* Peer's requests that need no memory besides the QP. */
+	RNIC_READS_IN	= 4,
+	/* Local Reads that need none. */
+	RNIC_READS_OUT	= 16,
+};
+
 /**
  * struct rnic_reads - Reads in flight; socket lock
  * @out: indices (rnic_sq.fetched numbering) of outstanding local Reads, oldest
@@ -40,9 +49,12 @@ struct rnic_asked {
  * @in_tail: one past the last, free-running
  * @in_mask: entries of @in, a power of two, less one
  * @ird: how many of them the peer may have
+ * @few_out: first memory of @out
+ * @few_in: first memory of @in
  *
  * Atomic operations are among them: both share queue 1, its sequence numbers and
- * the depths (RFC 7306 section 5). The arrays are allocated for the first stream.
+ * the depths (RFC 7306 section 5). Most streams never have as many in flight as
+ * they have negotiated, so the queues grow when they must.
  */
 struct rnic_reads {
 	u32 *out;
@@ -55,11 +67,15 @@ struct rnic_reads {
 	u32 in_tail;
 	u32 in_mask;
 	u32 ird;
+	u32 few_out[RNIC_READS_OUT];
+	struct rnic_asked few_in[RNIC_READS_IN];
 };
 
 #define RNIC_READ_RTR	U32_MAX
 
-int rnic_reads_prepare(struct rnic_reads *r, u32 ird, u32 ord);
+void rnic_reads_init(struct rnic_reads *r);
+bool rnic_reads_grow_out(struct rnic_reads *r, struct mem_cgroup *memcg);
+bool rnic_reads_grow_in(struct rnic_reads *r, struct mem_cgroup *memcg);
 void rnic_reads_destroy(struct rnic_reads *r);
 
 /**
@@ -74,8 +90,25 @@ static inline u32 rnic_reads_outstanding(const struct rnic_reads *r)
 }
 
 /**
+ * rnic_reads_room_out() - may another local Read be issued?
+ * @r: under the socket lock
+ * @memcg: memory cgroup to charge, or NULL: that of the caller
+ *
+ * Any context. Return: false if it must wait for the end of others: ORD are
+ * outstanding, or there is no memory for more.
+ */
+static inline bool rnic_reads_room_out(struct rnic_reads *r,
+				       struct mem_cgroup *memcg)
+{
+	u32 n = rnic_reads_outstanding(r);
+
+	return n < r->ord && (n <= r->out_mask || rnic_reads_grow_out(r, memcg));
+}
+
+/**
  * rnic_reads_issue() - a Read Request was put into a batch
- * @r: under the socket lock; fewer than ORD are outstanding
+ * @r: under the socket lock; rnic_reads_room_out() has found room, or none is
+ *	outstanding
  * @index: its send record, or %RNIC_READ_RTR
  */
 static inline void rnic_reads_issue(struct rnic_reads *r, u32 index)
@@ -103,6 +136,31 @@ static inline u32 rnic_reads_oldest(const struct rnic_reads *r)
 static inline bool rnic_response_pending(const struct rnic_reads *r)
 {
 	return r->in_head != r->in_tail;
+}
+
+/**
+ * rnic_reads_room_in() - is there memory for another request of the peer?
+ * @r: under the socket lock
+ * @memcg: memory cgroup to charge, or NULL: that of the caller
+ *
+ * Any context. Return: false if there is none at the moment.
+ */
+static inline bool rnic_reads_room_in(struct rnic_reads *r,
+				      struct mem_cgroup *memcg)
+{
+	return r->in_tail - r->in_head <= r->in_mask ||
+	       rnic_reads_grow_in(r, memcg);
+}
+
+/**
+ * rnic_reads_add_in() - a request of the peer was accepted
+ * @r: under the socket lock; rnic_reads_room_in() has found room
+ * @asked: the request
+ */
+static inline void rnic_reads_add_in(struct rnic_reads *r,
+				     const struct rnic_asked *asked)
+{
+	r->in[r->in_tail++ & r->in_mask] = *asked;
 }
 
 /**

@@ -15,7 +15,7 @@ static void rnic_rq_push(struct rnic_qp *qp, u64 wr_id, u8 status,
 {
 	struct mpa_cqe cqe = {
 		.wr_id = wr_id,
-		.qp_num = qp->ibqp.qp_num,
+		.qp_num = qp->cqe_qp,
 		.status = status,
 		.opcode = MPA_CQE_RECV,
 		.vendor_err = qp->cause,

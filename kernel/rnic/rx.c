@@ -120,7 +120,7 @@ static void rnic_rx_send_complete(struct rnic_qp *qp, const struct rnic_segment 
 	u8 opcode = seg->h.opcode;
 	struct mpa_cqe cqe = {
 		.wr_id = rq->cur->wr_id,
-		.qp_num = qp->ibqp.qp_num,
+		.qp_num = qp->cqe_qp,
 		.byte_len = qp->rx.send_mo,
 		.status = MPA_WC_SUCCESS,
 		.opcode = MPA_CQE_RECV,
@@ -175,7 +175,7 @@ static void rnic_rx_imm_complete(struct rnic_qp *qp, u8 opcode, __be32 imm)
 	bool solicited = opcode == RDMAP_IMM_SE;
 	const struct mpa_cqe cqe = {
 		.wr_id = qp->rq.cur->wr_id,
-		.qp_num = qp->ibqp.qp_num,
+		.qp_num = qp->cqe_qp,
 		.byte_len = min_t(u64, qp->rx.wrote, U32_MAX),
 		.status = MPA_WC_SUCCESS,
 		.opcode = MPA_CQE_RECV_IMM,

@@ -39,7 +39,8 @@ static bool rnic_rx_atomic_right(const struct rnic_qp *qp)
  * @seg: the segment
  * @rx: the Atomic Request header
  *
- * Return: 0, or a negative error and the stream has ended.
+ * Return: 0; -EAGAIN: there is no memory, and it must come again; another
+ * negative error and the stream has ended.
  */
 int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 			   struct mpa_rx *rx)
@@ -50,22 +51,23 @@ int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 		.buffer = r->in_tail - r->in_head < r->ird,
 		.buffer_len = RDMAP_ATOMIC_REQ_LEN,
 	};
-	struct rnic_asked *asked = &r->in[r->in_tail & r->in_mask];
+	struct rnic_asked asked = { .is_atomic = true };
 	u8 header[RDMAP_ATOMIC_REQ_LEN];
 	struct ddp_fault f;
 
+	if (q.buffer && !rnic_reads_room_in(r, rnic_area_memcg(&qp->rings)))
+		return -EAGAIN;
 	rnic_qp_count(qp, RNIC_CNT_RX_ATOMIC_REQ);
 	if (!ddp_check_untagged(&seg->h, &q, &f))
 		return rnic_qp_refuse(qp, &f, seg);
 	mpa_rx_read(rx, header, sizeof(header));
-	*asked = (struct rnic_asked){ .is_atomic = true };
-	rdmap_atomic_decode(header, &asked->atomic);
+	rdmap_atomic_decode(header, &asked.atomic);
 	/* The rights of the stream first, as for Reads. */
 	if (!rdmap_check_atomic_right(rnic_rx_atomic_right(qp), &f) ||
-	    !rnic_mr_atomic(qp->dev, &qp->ibqp, NULL, &asked->atomic, NULL,
+	    !rnic_mr_atomic(qp->dev, &qp->ibqp, NULL, &asked.atomic, NULL,
 			    &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	r->in_tail++;
+	rnic_reads_add_in(r, &asked);
 	qp->rx.read_msn++;
 	qp->rx.asked = true;
 	return 0;

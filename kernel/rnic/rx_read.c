@@ -188,7 +188,8 @@ static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd
  * @seg: the segment
  * @rx: the Read Request header
  *
- * Return: 0, or a negative error and the stream has ended.
+ * Return: 0; -EAGAIN: there is no memory, and it must come again; another
+ * negative error and the stream has ended.
  */
 int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 			 struct mpa_rx *rx)
@@ -199,28 +200,26 @@ int rnic_rx_read_request(struct rnic_qp *qp, struct rnic_segment *seg,
 		.buffer = r->in_tail - r->in_head < r->ird,
 		.buffer_len = RDMAP_READ_REQ_LEN,
 	};
-	struct rnic_asked *asked;
-	struct rdmap_read *rd;
+	struct rnic_asked asked = { .is_atomic = false };
 	struct ddp_fault f;
 
+	if (q.buffer && !rnic_reads_room_in(r, rnic_area_memcg(&qp->rings)))
+		return -EAGAIN;
 	rnic_qp_count(qp, RNIC_CNT_RX_READ_REQ);
 	mpa_rx_read(rx, seg->image + seg->image_len, RDMAP_READ_REQ_LEN);
-	asked = &r->in[r->in_tail & r->in_mask];
-	rd = &asked->read;
 	if (!ddp_check_untagged(&seg->h, &q, &f)) {
 		seg->image_len += RDMAP_READ_REQ_LEN;
 		return rnic_qp_refuse(qp, &f, seg);
 	}
-	asked->is_atomic = false;
-	rdmap_read_decode(seg->image + seg->image_len, rd);
+	rdmap_read_decode(seg->image + seg->image_len, &asked.read);
 	seg->image_len += RDMAP_READ_REQ_LEN;
 	/*
 	 * Check the rights of the stream first, so that without them a peer
 	 * cannot probe STags.
 	 */
-	if (!rnic_rx_read_granted(qp, rd, &f))
+	if (!rnic_rx_read_granted(qp, &asked.read, &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	r->in_tail++;
+	rnic_reads_add_in(r, &asked);
 	qp->rx.read_msn++;
 	qp->rx.asked = true;
 	return 0;

@@ -94,7 +94,7 @@ static void rnic_sq_report(struct rnic_qp *qp, const struct rnic_swr *wr,
 {
 	struct mpa_cqe cqe = {
 		.wr_id = wr->wr_id,
-		.qp_num = qp->ibqp.qp_num,
+		.qp_num = qp->cqe_qp,
 		.byte_len = wr->len,
 		.status = wr->status,
 		.opcode = wr->opcode,
@@ -418,13 +418,12 @@ static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 }
 
 /* Must this request wait for the end of Reads? */
-static bool rnic_sqe_blocked(const struct rnic_qp *qp, const struct mpa_sqe *e)
+static bool rnic_sqe_blocked(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
-	u32 outstanding = rnic_reads_outstanding(&qp->reads);
-
-	if (e->flags & MPA_SQE_FENCE && outstanding)
+	if (e->flags & MPA_SQE_FENCE && rnic_reads_outstanding(&qp->reads))
 		return true;
-	return rnic_wr_infos[e->opcode].read && outstanding >= qp->reads.ord;
+	return rnic_wr_infos[e->opcode].read &&
+	       !rnic_reads_room_out(&qp->reads, rnic_area_memcg(&qp->rings));
 }
 
 static u8 rnic_sq_execute_local(struct rnic_qp *qp, const struct mpa_sqe *e)

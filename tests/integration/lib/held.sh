@@ -4,11 +4,13 @@
 # Senders that are disturbed. While one is delayed (mpa_hold), its region is
 # invalidated by another QP: nothing written there afterwards may be sent. Or its
 # peer ends by RST: messages that arrived completely before are received. A sender
-# that finds no memory (mpa_starve) tries again, after longer and longer times.
+# that finds no memory (mpa_starve) tries again, after longer and longer times. So do
+# Reads for which the queue of either side cannot grow.
 
 held_program=$MPA_REPO/build/bin/held
 
-# held_invalidation NAME OPERATION BYTES COUNTED...
+# held_invalidation NAME OPERATION BYTES COUNTED...: more than 1 KiB, since up to that a
+# Send is copied while its region is locked.
 held_invalidation() {
 	counters_mark
 	lab_check "invalidation $1: no stale byte is sent" \
@@ -49,6 +51,38 @@ held_starved() {
 	lab_check "senders are no longer starved" modprobe -r mpa_starve
 }
 
+# held_reads NAME EXPECTED: 64 Reads at a time, posted together, 2048 in all; EXPECTED is a condition on
+# how many calls of both queues, of local Reads and of the peer's, found no memory.
+held_reads() {
+	local bench=$MPA_REPO/build/bin/mpa-bench out in before_out before_in
+	local attempts=/sys/module/mpa_starve/parameters/reads_attempts
+	IFS=, read -r before_out before_in < "$attempts"
+	lab_spawn server h2 "$bench" server --port 7602
+	lab_check "Reads, $1: the server listens" lab_wait_listen h2 7602
+	counters_mark
+	lab_check "Reads, $1: all are complete" lab_in h1 timeout 120 "$bench" read \
+		--port 7602 --size 512 --depth 64 --list 64 --count 2048 \
+		--warm-up-count 0 \
+		--verify 10.77.0.2
+	counters_grew "Reads, $1" mpa1 "tx_read_req>=2048" "rx_read_resp>=2048"
+	IFS=, read -r out in < "$attempts"
+	((out -= before_out, in -= before_in)) || true
+	lab_true "Reads, $1: $out and $in times without memory" "$2"
+	lab_kill server
+}
+
+# held_starved_reads: the queues cannot grow, and hold the few that need no memory;
+# then they can.
+held_starved_reads() {
+	local reads=/sys/module/mpa_starve/parameters/reads
+	lab_check "queues of Reads can be starved" modprobe mpa_starve
+	echo 1 > "$reads"
+	held_reads "without memory" "out > 0 && in > 0"
+	echo 0 > "$reads"
+	held_reads "with memory" "out == 0 && in == 0"
+	lab_check "queues of Reads are no longer starved" modprobe -r mpa_starve
+}
+
 # held_all: the FPDUs of the invalidated region are copied to pages, or gathered,
 # since segments are longer than these; with CRCs and without.
 held_all() {
@@ -59,14 +93,15 @@ held_all() {
 		for crc in required off; do
 			device_set crc "$crc" mpa1
 			held_invalidation "of a long Send, MTU $mtu, crc $crc" send 65536
-			held_invalidation "of a short Send, MTU $mtu, crc $crc" send 64
+			held_invalidation "of a short Send, MTU $mtu, crc $crc" send 1200
 			held_invalidation "of a Read Response, MTU $mtu, crc $crc" \
 				read 65536 rx_rdmap_error=1
 		done
 	done
 	device_set crc inherit mpa1
-	held_reset 64
+	held_reset 1200
 	held_reset 65536
 	lab_check "senders are no longer delayed" modprobe -r mpa_hold
 	held_starved
+	held_starved_reads
 }
