@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Memory for building batches of FPDUs. Idle batches are kept for all streams:
- * one per processor, because that many are built at a time, and at most as many
- * again for softirqs that interrupt these.
+ * each processor has one at hand for tasks, and one for the softirqs that interrupt
+ * them, since that many are built at a time. Others are on a list, for tasks that
+ * are preempted while they build one.
  *
  * Each has a page fragment, on which batches are written one behind the other.
  * TCP keeps a reference to the pages until their data are acknowledged.
@@ -10,11 +11,15 @@
 #include <linux/cpumask.h>
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/sched/mm.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
 
 #include "scratch.h"
+
+/* One that is idle, or NULL: for tasks, and for atomic users. */
+static DEFINE_PER_CPU(struct mpa_scratch *, scratch_at_hand[2]);
 
 /* Protects the three variables below; softirq. */
 static DEFINE_SPINLOCK(scratch_lock);
@@ -26,7 +31,7 @@ static unsigned int scratch_nr_idle;
  */
 static unsigned int scratch_nr_reserved;
 
-static struct mpa_scratch *scratch_take(bool atomic)
+static struct mpa_scratch *scratch_take_listed(bool atomic)
 {
 	struct mpa_scratch *s = NULL;
 
@@ -34,13 +39,42 @@ static struct mpa_scratch *scratch_take(bool atomic)
 	if (scratch_nr_idle > (atomic ? 0 : scratch_nr_reserved)) {
 		s = list_first_entry(&scratch_idle, struct mpa_scratch, entry);
 		list_del(&s->entry);
-		scratch_nr_idle--;
+		WRITE_ONCE(scratch_nr_idle, scratch_nr_idle - 1);
 	} else if (atomic) {
-		scratch_nr_reserved = min(scratch_nr_reserved + 1,
-					  num_online_cpus());
+		WRITE_ONCE(scratch_nr_reserved, min(scratch_nr_reserved + 1,
+						    num_online_cpus()));
 	}
 	spin_unlock_bh(&scratch_lock);
 	return s;
+}
+
+static struct mpa_scratch *scratch_take(bool atomic)
+{
+	return this_cpu_xchg(scratch_at_hand[atomic], NULL) ?:
+	       scratch_take_listed(atomic);
+}
+
+/* Tasks list those first that atomic users have missed. */
+static bool scratch_keep_at_hand(struct mpa_scratch *s)
+{
+	if (!s->atomic &&
+	    READ_ONCE(scratch_nr_idle) < READ_ONCE(scratch_nr_reserved))
+		return false;
+	return !this_cpu_cmpxchg(scratch_at_hand[s->atomic], NULL, s);
+}
+
+static bool scratch_keep_listed(struct mpa_scratch *s)
+{
+	bool keep;
+
+	spin_lock_bh(&scratch_lock);
+	keep = scratch_nr_idle < num_online_cpus() + scratch_nr_reserved;
+	if (keep) {
+		list_add(&s->entry, &scratch_idle);
+		WRITE_ONCE(scratch_nr_idle, scratch_nr_idle + 1);
+	}
+	spin_unlock_bh(&scratch_lock);
+	return keep;
 }
 
 static struct mpa_scratch *scratch_create(void)
@@ -82,6 +116,7 @@ struct mpa_scratch *mpa_scratch_get(bool atomic)
 		.ctl = s->bytes,
 		.max_ctl = MPA_SCRATCH_CTL,
 	};
+	s->atomic = atomic;
 	s->written = false;
 	s->nr_runs = 0;
 	s->len = 0;
@@ -108,17 +143,8 @@ static void scratch_put_frags(struct mpa_scratch *s)
  */
 void mpa_scratch_put(struct mpa_scratch *s)
 {
-	bool keep;
-
 	scratch_put_frags(s);
-	spin_lock_bh(&scratch_lock);
-	keep = scratch_nr_idle < num_online_cpus() + scratch_nr_reserved;
-	if (keep) {
-		list_add(&s->entry, &scratch_idle);
-		scratch_nr_idle++;
-	}
-	spin_unlock_bh(&scratch_lock);
-	if (!keep)
+	if (!scratch_keep_at_hand(s) && !scratch_keep_listed(s))
 		scratch_destroy(s);
 }
 
@@ -127,9 +153,18 @@ void mpa_scratch_put(struct mpa_scratch *s)
  */
 void mpa_scratch_drain(void)
 {
-	struct mpa_scratch *s;
+	struct mpa_scratch **at_hand, *s;
+	int i, cpu;
 
-	while ((s = scratch_take(true)))
+	for_each_possible_cpu(cpu) {
+		at_hand = per_cpu(scratch_at_hand, cpu);
+		for (i = 0; i < ARRAY_SIZE(scratch_at_hand); i++) {
+			if (at_hand[i])
+				scratch_destroy(at_hand[i]);
+			at_hand[i] = NULL;
+		}
+	}
+	while ((s = scratch_take_listed(true)))
 		scratch_destroy(s);
 }
 

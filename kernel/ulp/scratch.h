@@ -56,6 +56,7 @@ struct mpa_frag {
 /**
  * struct mpa_scratch - a batch of FPDUs
  * @entry: in the list of idle batches
+ * @atomic: its user must not sleep
  * @written: FPDUs are written on fragments; otherwise gathered in @g
  * @frag: current fragment; the next batch continues on it
  * @run: what was written of the batch, one piece for each fragment
@@ -75,6 +76,7 @@ struct mpa_frag {
  */
 struct mpa_scratch {
 	struct list_head entry;
+	bool atomic;
 	bool written;
 	struct mpa_frag frag;
 	struct bio_vec run[MPA_FRAGS];
