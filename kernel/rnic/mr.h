@@ -43,6 +43,8 @@ static_assert(!(RNIC_MR_LOCAL_READ & RNIC_MR_ACCESS_USER));
 enum {
 	/* Pieces of memory in one segment, or granted at once. */
 	RNIC_TX_PIECES	= 40,
+	/* Bytes to get from a region at once, as many as a batch can have. */
+	RNIC_TX_RUN	= 65536,
 };
 
 /* What memory a region names. */
@@ -54,9 +56,24 @@ enum rnic_mr_kind {
 };
 
 /**
+ * struct rnic_source - memory with which a message continues
+ * @sge: its pieces; the first one has the next byte
+ * @nr: how many, at least 1
+ * @off: offset of that byte in the first one
+ * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
+ */
+struct rnic_source {
+	const struct mpa_sge *sge;
+	unsigned int nr;
+	u32 off;
+	int access;
+};
+
+/**
  * struct rnic_run - memory of a region that was granted for sending
  * @len: bytes left, the next of the message in progress
  * @epoch: &rnic_mr.epoch of their region when they were granted
+ * @nr: pieces
  * @at: index of the first piece that is not used up
  * @below: the region that their window is bound to, with a reference that
  *	rnic_mr_get() took; NULL if they are not from a window
@@ -69,6 +86,7 @@ enum rnic_mr_kind {
 struct rnic_run {
 	u32 len;
 	u32 epoch;
+	unsigned int nr;
 	unsigned int at;
 	struct rnic_mr *below;
 	struct kvec kv[RNIC_TX_PIECES];

@@ -44,6 +44,21 @@ static inline struct mr_scope mr_scope_of(const struct ib_qp *ibqp)
 }
 
 /**
+ * mr_is_local_dma() - is it the reserved STag of a consumer in the kernel?
+ * @scope: who asks
+ * @stag: the STag
+ *
+ * Its region never changes and grants all that the consumer may ask for. So it needs
+ * neither a lock nor a reference, which all processors would take at the same place.
+ *
+ * Return: true if so.
+ */
+static inline bool mr_is_local_dma(struct mr_scope scope, u32 stag)
+{
+	return stag == RNIC_STAG_LOCAL_DMA && !to_rnic_pd(scope.pd)->uctx;
+}
+
+/**
  * mr_find() - find the region or window of an STag
  * @dev: the device
  * @scope: who asks
@@ -60,7 +75,7 @@ static inline struct rnic_mr *mr_find(struct rnic_dev *dev, struct mr_scope scop
 {
 	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	if (stag == RNIC_STAG_LOCAL_DMA)
-		return local && !to_rnic_pd(scope.pd)->uctx ? dev->local_dma : NULL;
+		return local && mr_is_local_dma(scope, stag) ? dev->local_dma : NULL;
 	return xa_load(&dev->mrs, stag >> RNIC_MR_KEY_BITS);
 }
 

@@ -166,7 +166,8 @@ void rnic_mr_forget(struct rnic_sink *sink)
  * @rx: the ULPDU
  *
  * Softirq or process context, socket lock held. Checks and places under one
- * hold of the region's lock, so that the region stays valid.
+ * hold of the region's lock, so that the region stays valid; the reserved STag
+ * needs none.
  *
  * Return: 0; -EACCES: refused, nothing was placed.
  */
@@ -180,6 +181,10 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 
 	if (!len)
 		return 0;
+	if (mr_is_local_dma(scope, stag)) {
+		mr_receive(dev->local_dma, stag, to, len, sink->early, rx);
+		return 0;
+	}
 	mr = mr_sink(dev, scope, sink, stag, IB_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		return ret;

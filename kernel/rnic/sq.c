@@ -382,39 +382,28 @@ static bool rnic_sqe_asked_once(const struct rnic_qp *qp, const struct mpa_sqe *
 	       e->num_sge == 1 && e->sge[0].length <= RNIC_TX_RUN;
 }
 
-static bool rnic_sqe_granted(struct rnic_qp *qp, u32 lkey, u64 addr, u32 len,
-			     int access)
-{
-	struct rnic_mr *mr = rnic_mr_get(qp->dev, &qp->ibqp, lkey, addr, len,
-					 access, NULL, NULL);
-
-	if (!mr)
-		return false;
-	rnic_mr_put(mr);
-	return true;
-}
-
 /* Checks local protection of every piece before the first byte is sent. */
 static u8 rnic_sqe_check_memory(struct rnic_qp *qp, const struct mpa_sqe *e)
 {
 	int access = rnic_wr_infos[e->opcode].read ? IB_ACCESS_LOCAL_WRITE :
 						     RNIC_MR_LOCAL_READ;
-	const struct mpa_sge *sge;
-	bool good = true;
-	u32 i;
+	const struct mpa_sge *sge = e->sge;
+	unsigned int nr = e->num_sge;
+	struct mpa_sge operand;
 
-	if (rnic_wr_infos[e->opcode].atomic)
-		good = rnic_sqe_granted(qp, e->length, rnic_sqe_operands(e)->addr,
-					RDMAP_ATOMIC_BYTES, access);
-	else if (e->flags & MPA_SQE_INLINE || rnic_sqe_asked_once(qp, e))
+	if (rnic_wr_infos[e->opcode].atomic) {
+		operand = (struct mpa_sge){
+			.addr = rnic_sqe_operands(e)->addr,
+			.length = RDMAP_ATOMIC_BYTES,
+			.lkey = e->length,
+		};
+		sge = &operand;
+		nr = 1;
+	} else if (e->flags & MPA_SQE_INLINE || rnic_sqe_asked_once(qp, e)) {
 		return MPA_WC_SUCCESS;
-	for (i = 0; good && i < e->num_sge; i++) {
-		sge = &e->sge[i];
-		good = !sge->length ||
-		       rnic_sqe_granted(qp, sge->lkey, sge->addr, sge->length,
-					access);
 	}
-	return good ? MPA_WC_SUCCESS : MPA_WC_LOC_PROT_ERR;
+	return rnic_mr_granted(qp->dev, &qp->ibqp, sge, nr, access) ?
+		       MPA_WC_SUCCESS : MPA_WC_LOC_PROT_ERR;
 }
 
 /* Must this request wait for the end of Reads? */

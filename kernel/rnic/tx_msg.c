@@ -92,40 +92,35 @@ static void rnic_tx_hold(struct rnic_tx *tx, struct rnic_mr *mr)
 	rnic_tx_hold_one(tx, mr, epoch);
 }
 
-/*
- * Most bytes are in the region that was used last, which needs no lookup. The
- * right to use the reserved STag is checked each time.
- */
-static bool rnic_run_again(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
-			   int access)
+/* Most bytes are in the region that was used last, which needs no lookup. */
+static bool rnic_run_again(struct rnic_qp *qp, const struct rnic_source *from)
 {
 	const struct rnic_tx *tx = &qp->tx;
 	unsigned int last = tx->nr_held - 1;
 
-	return tx->nr_held && stag != RNIC_STAG_LOCAL_DMA &&
-	       rnic_mr_more(tx->held[last], &qp->ibqp, stag, addr, len, access,
+	return tx->nr_held &&
+	       rnic_mr_more(tx->held[last], &qp->ibqp, from,
 			    tx->draft->epochs[last], &tx->draft->run);
 }
 
 /*
- * Gets up to @len bytes at @addr of region @stag into the run, at most as many
- * as a batch takes; none if the batch holds too many regions. Returns false if
- * the region does not grant them.
+ * Gets the next bytes of @from into the run, at most as many as a batch takes;
+ * none if the batch holds too many regions. Returns false if their region does not
+ * grant them.
  */
-static bool rnic_run_get(struct rnic_qp *qp, u32 stag, u64 addr, u32 len,
-			 int access, struct ddp_fault *fault)
+static bool rnic_run_get(struct rnic_qp *qp, const struct rnic_source *from,
+			 struct ddp_fault *fault)
 {
 	struct rnic_tx *tx = &qp->tx;
 	struct rnic_mr *mr;
 
-	len = min_t(u32, len, RNIC_TX_RUN);
-	if (rnic_run_again(qp, stag, addr, len, access))
+	if (rnic_mr_local_dma_run(qp->dev, &qp->ibqp, from, &tx->draft->run) ||
+	    rnic_run_again(qp, from))
 		return true;
 	/* A window takes two places. */
 	if (tx->nr_held > RNIC_TX_HELD - 2)
 		return true;
-	mr = rnic_mr_get(qp->dev, &qp->ibqp, stag, addr, len, access,
-			 &tx->draft->run, fault);
+	mr = rnic_mr_get(qp->dev, &qp->ibqp, from, &tx->draft->run, fault);
 	if (!mr)
 		return false;
 	rnic_tx_hold(tx, mr);
@@ -156,20 +151,18 @@ static u32 rnic_out_take(struct rnic_out *out, struct rnic_run *run, u32 want)
 }
 
 /*
- * Adds up to @want bytes at @addr of region @stag, of which the message uses
- * @len in total. Adds fewer without space for more pieces, and none if the
- * batch holds too many regions. Returns false if the region does not grant
- * them.
+ * Adds up to @want bytes of @from. Adds fewer without space for more pieces, or at
+ * the end of the run, and none if the batch holds too many regions. Returns false
+ * if their region does not grant them.
  */
-static bool rnic_out_region(struct rnic_qp *qp, struct rnic_out *out, u32 stag,
-			    u64 addr, u32 len, u32 want, int access, u32 *got,
+static bool rnic_out_region(struct rnic_qp *qp, struct rnic_out *out,
+			    const struct rnic_source *from, u32 want, u32 *got,
 			    struct ddp_fault *fault)
 {
 	struct rnic_run *run = &qp->tx.draft->run;
 
 	*got = 0;
-	if (!run->len && out->nr < RNIC_TX_PIECES &&
-	    !rnic_run_get(qp, stag, addr, len, access, fault))
+	if (!run->len && out->nr < RNIC_TX_PIECES && !rnic_run_get(qp, from, fault))
 		return false;
 	*got = rnic_out_take(out, run, want);
 	return true;
@@ -191,20 +184,6 @@ static void rnic_run_skip(struct rnic_run *run, u32 len)
 	}
 }
 
-/**
- * struct rnic_source - memory with which the message in progress continues
- * @stag: its region
- * @addr: the next byte
- * @len: bytes of the message from there on
- * @access: IB_ACCESS_* rights needed, or %RNIC_MR_LOCAL_READ
- */
-struct rnic_source {
-	u32 stag;
-	u64 addr;
-	u32 len;
-	int access;
-};
-
 /*
  * Adds segments that fill their FPDUs, all but the last one of the message.
  * Their headers are that of @out with increasing offsets. Returns the bytes
@@ -219,8 +198,7 @@ static u32 rnic_tx_series(struct rnic_qp *qp, struct mpa_conn *conn,
 	unsigned int nr;
 	u32 len;
 
-	if (!run->len && !rnic_run_get(qp, from->stag, from->addr, from->len,
-				       from->access, NULL))
+	if (!run->len && !rnic_run_get(qp, from, NULL))
 		return 0;
 	len = min(run->len, tx->len - tx->off - 1);
 	nr = mpa_tx_add_series(conn, out->hdr, out->hdr_len, run->kv + run->at,
@@ -255,33 +233,56 @@ static void rnic_out_inline(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 	out->len = want;
 }
 
-/* Adds payload of the work request in progress, and advances its cursor. */
-static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
+/* The payload with which the request in progress continues; it is not inline. */
+static struct rnic_source rnic_wr_source(struct rnic_qp *qp)
 {
 	const struct mpa_sqe *e = qp->sq.cur;
 	struct rnic_tx *tx = &qp->tx;
-	u32 left, n, got;
 
-	if (e->flags & MPA_SQE_INLINE) {
+	while (tx->sge_off == e->sge[tx->sge].length) {
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	return (struct rnic_source){
+		.sge = &e->sge[tx->sge],
+		.nr = e->num_sge - tx->sge,
+		.off = tx->sge_off,
+		.access = RNIC_MR_LOCAL_READ,
+	};
+}
+
+/* @len bytes of the payload were added. */
+static void rnic_wr_advance(struct rnic_qp *qp, u32 len)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rnic_tx *tx = &qp->tx;
+	u32 left;
+
+	while (len > (left = e->sge[tx->sge].length - tx->sge_off)) {
+		len -= left;
+		tx->sge++;
+		tx->sge_off = 0;
+	}
+	tx->sge_off += len;
+}
+
+/* Adds payload of the work request in progress, and advances its cursor. */
+static bool rnic_out_gather(struct rnic_qp *qp, struct rnic_out *out, u32 want)
+{
+	struct rnic_source from;
+	u32 got;
+
+	if (qp->sq.cur->flags & MPA_SQE_INLINE) {
 		rnic_out_inline(qp, out, want);
 		return true;
 	}
 	while (out->len < want) {
-		const struct mpa_sge *sge = &e->sge[tx->sge];
-
-		left = sge->length - tx->sge_off;
-		n = min(want - out->len, left);
-		if (n && !rnic_out_region(qp, out, sge->lkey,
-					  sge->addr + tx->sge_off, left, n,
-					  RNIC_MR_LOCAL_READ, &got, NULL))
+		from = rnic_wr_source(qp);
+		if (!rnic_out_region(qp, out, &from, want - out->len, &got, NULL))
 			return false;
-		if (n && !got)
+		if (!got)
 			break;
-		tx->sge_off += n ? got : 0;
-		if (tx->sge_off < sge->length)
-			continue;
-		tx->sge++;
-		tx->sge_off = 0;
+		rnic_wr_advance(qp, got);
 	}
 	return true;
 }
@@ -313,23 +314,15 @@ u32 rnic_tx_wr_header(const struct rnic_qp *qp, u8 *hdr, bool last)
 static bool rnic_wr_series(struct rnic_qp *qp, struct mpa_conn *conn,
 			   struct rnic_out *out)
 {
-	const struct mpa_sqe *e = qp->sq.cur;
-	struct rnic_tx *tx = &qp->tx;
-	const struct mpa_sge *sge = &e->sge[tx->sge];
 	struct rnic_source from;
 	u32 len;
 
-	if (e->flags & MPA_SQE_INLINE || tx->sge_off == sge->length)
+	if (qp->sq.cur->flags & MPA_SQE_INLINE)
 		return false;
-	from = (struct rnic_source){
-		.stag = sge->lkey,
-		.addr = sge->addr + tx->sge_off,
-		.len = sge->length - tx->sge_off,
-		.access = RNIC_MR_LOCAL_READ,
-	};
+	from = rnic_wr_source(qp);
 	out->hdr_len = rnic_tx_wr_header(qp, out->hdr, false);
 	len = rnic_tx_series(qp, conn, out, &from);
-	tx->sge_off += len;
+	rnic_wr_advance(qp, len);
 	return len;
 }
 
@@ -491,17 +484,29 @@ static void rnic_tx_response_header(struct rnic_qp *qp, struct rnic_out *out,
 					rd->sink_to + qp->tx.off);
 }
 
+/* The payload with which the response in progress continues; @sge describes it. */
+static struct rnic_source rnic_tx_response_source(struct rnic_qp *qp, struct mpa_sge *sge)
+{
+	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
+
+	*sge = (struct mpa_sge){
+		.addr = rd->src_to + qp->tx.off,
+		.length = qp->tx.len - qp->tx.off,
+		.lkey = rd->src_stag,
+	};
+	return (struct rnic_source){
+		.sge = sge,
+		.nr = 1,
+		.access = IB_ACCESS_REMOTE_READ,
+	};
+}
+
 /* Adds as much of the response in progress as rnic_tx_series() takes. */
 static bool rnic_tx_response_series(struct rnic_qp *qp, struct mpa_conn *conn,
 				    struct rnic_out *out)
 {
-	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
-	const struct rnic_source from = {
-		.stag = rd->src_stag,
-		.addr = rd->src_to + qp->tx.off,
-		.len = qp->tx.len - qp->tx.off,
-		.access = IB_ACCESS_REMOTE_READ,
-	};
+	struct mpa_sge sge;
+	const struct rnic_source from = rnic_tx_response_source(qp, &sge);
 
 	rnic_tx_response_header(qp, out, false);
 	return rnic_tx_series(qp, conn, out, &from);
@@ -541,18 +546,17 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 			    struct rnic_out *out, u32 room,
 			    struct ddp_fault *fault)
 {
-	const struct rdmap_read *rd = &rnic_response_head(&qp->reads)->read;
 	struct rnic_tx *tx = &qp->tx;
 	u32 want = min(tx->len - tx->off, room - DDP_TAGGED_LEN);
+	struct rnic_source from;
+	struct mpa_sge sge;
 	u32 got;
 	int ret;
 
 	if (want < tx->len - tx->off && rnic_tx_response_series(qp, conn, out))
 		return 0;
-	if (want && !rnic_out_region(qp, out, rd->src_stag,
-				     rd->src_to + tx->off, tx->len - tx->off,
-				     want, IB_ACCESS_REMOTE_READ, &got,
-				     fault))
+	from = rnic_tx_response_source(qp, &sge);
+	if (want && !rnic_out_region(qp, out, &from, want, &got, fault))
 		return -EACCES;
 	if (want && !out->len)
 		return -ENOSPC;
