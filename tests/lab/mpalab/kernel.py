@@ -648,7 +648,7 @@ class Smp(Built):
     lab_modules = True
     cmdline = (
         "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 slub_debug=FZP "
-        "hung_task_panic=1 watchdog_thresh=60 reboot=t"
+        "hung_task_panic=1 watchdog_thresh=60 reboot=t sysctl.kernel.lock_stat=0"
     )
     duration = "5 to 10 minutes on two cores"
 

@@ -17,8 +17,8 @@ from . import measure
 from .measure import BARE_CRC, TCP_VARIANTS, VARIANTS
 
 DEPTH = 16
-KINDS = ("bandwidth", "rate", "latency", "loss", "qps", "connect", "memory", "sockets",
-         "nvme", "nfs")
+KINDS = ("bandwidth", "rate", "latency", "loss", "qps", "scale", "connect", "memory",
+         "sockets", "nvme", "nfs")
 
 
 class Tool:
@@ -40,6 +40,8 @@ class Tool:
     versus = ()
     # What the guest connects: ../links/NAME.sh.
     links = "hosts"
+    # Configuration of the lab whose kernel it boots.
+    config = "speed"
 
     def __init__(self, icount=False):
         self.icount = icount
@@ -291,6 +293,51 @@ class Loss(Latency):
 
     def figure(self, _one, run):
         return run["nanoseconds"]["p99"] / 1e3
+
+
+class Scale(Bench):
+    """How much more two pairs of programs do than one, each pair on its own processor."""
+
+    kind = "scale"
+    unit = "times"
+    operations = ("send", "write")
+    sizes = (64, 64 << 10)
+    # Shorter messages are measured in lists.
+    long = 4096
+    counts = False
+    links = "pairs"
+    # User Mode Linux has one processor.
+    config = "plain"
+
+    def server(self, _one, _address, _port):
+        return ""
+
+    def client(self, one, address, port):
+        # Three ports for each measurement.
+        port += 2 * (port - measure.FIRST_PORT)
+        transport = self.transport(one)
+        return shlex.join([
+            "on_pairs", address, str(port), *self.command(one), *self.more(one),
+            "--wait", "yield", "--transport", transport, *self.length(), "--json",
+            "--timeout", str(self.patience),
+            *(["--device", f"{one.base}1"] if transport == "verbs" else [])])
+
+    def command(self, one):
+        base, size = one.case.operation.split("-")[0], one.case.size
+        if size < self.long:
+            return ["rate", "--op", base, "--size", str(size)]
+        return [base, "--size", str(size), "--depth", str(DEPTH)]
+
+    def read(self, one, text):
+        try:
+            found = {number: [pair["results"][0]["runs"][0] for pair in pairs]
+                     for number, pairs in json.loads(text).items()}
+            run = {number: sum(pair["messages_per_second"] for pair in pairs)
+                   for number, pairs in found.items()}
+            return run["two"] / run["one"], run
+        except (ValueError, LookupError, TypeError, AttributeError,
+                ZeroDivisionError) as error:
+            raise LabError(f"no figures ({error!r})") from error
 
 
 class Sockets(Rate):
@@ -562,7 +609,7 @@ class Perftest(Tool):
 
 TOOLS = {tool.name: {one.kind: one for one in kinds}
          for tool, *kinds in (
-             (Bench, Bandwidth, Rate, Latency, Loss, Qps, Connect, Memory,
+             (Bench, Bandwidth, Rate, Latency, Loss, Qps, Scale, Connect, Memory,
               Sockets, Gate),
              (Fio, Nvme, Nfs), (Perftest, Perftest))}
 
