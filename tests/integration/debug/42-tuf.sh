@@ -122,7 +122,7 @@ print(json.load(open(sys.argv[1]))["checks"][0]["remedy"].split(chr(39))[1])' \
 }
 
 tuf_look_for_box() {
-	for _ in {1..100}; do
+	while lab_running tuf; do
 		tuf_doctor h2 > "$LAB_OUT/tuf-doctor-box.json" || break
 		sleep 0.2
 	done
