@@ -13,6 +13,9 @@
 
 tuf=$MPA_REPO/tests/integration/lib/tuf.py
 port=7100
+# Emulated machines with sanitizers get a fifth of the traffic, and a slower link.
+share=1
+[[ $LAB_CONFIG != kasan && $LAB_CONFIG != kcsan ]] || share=5
 
 # tuf_pair LABEL ADDRESS OPTIONS_OF_H1 OPTIONS_OF_H2 [COMMAND]: h1 connects to h2;
 # meanwhile COMMAND runs.
@@ -78,7 +81,7 @@ tuf_netem_off() {
 
 # Alignment in both directions at once, so that segments have SACK options.
 tuf_lossy() {
-	local both="--ours --send align --recv align --bytes 3000000"
+	local both="--ours --send align --recv align --bytes $((3000000 / share))"
 	capture_start tuf-lossy h2
 	tuf_netem loss 1% delay 1ms
 	tuf_pair "loss" 10.77.0.2 "$both" "$both"
@@ -86,7 +89,8 @@ tuf_lossy() {
 	tuf_netem delay 2ms reorder 30%
 	tuf_pair "reordering" 10.77.0.2 "$both" "$both"
 	tuf_netem_off
-	capture_check tuf-lossy --tuf --connections 2 --whole 6000 --behind 100
+	capture_check tuf-lossy --tuf --connections 2 --whole $((6000 / share)) \
+		--behind $((100 / share))
 	tuf_netem loss 2% delay 1ms reorder 30%
 	tuf_pair "markers, loss and reordering" 10.77.0.2 \
 		"--ours --send markers --recv markers" "--send markers --recv markers"
@@ -132,16 +136,17 @@ tuf_look_for_box() {
 
 # A box divides the stream into other segments: everything arrives, and it is found.
 tuf_box() {
+	local bytes=$((3000000 / share))
 	lab_spawn box r "$PYTHON" "$MPA_REPO/tests/integration/lib/box.py" \
 		"$((port + 1))" 10.79.2.2
 	lab_wait_listen r "$((port + 1))"
 	# So slow that the receiver keeps up, and sees where segments end.
-	lab_in r tc qdisc change dev far root netem rate 2mbit
+	lab_in r tc qdisc change dev far root netem rate "$((2000 / share))kbit"
 	tuf_pair "a box divides the stream" 10.79.1.254 \
-		"--ours --send align --recv plain --bytes 3000000 --expect tx_pieces=0" \
-		"--ours --send plain --recv align --bytes 3000000 --expect rx_parted>63" \
+		"--ours --send align --recv plain --bytes $bytes --expect tx_pieces=0" \
+		"--ours --send plain --recv align --bytes $bytes --expect rx_parted>63" \
 		tuf_look_for_box
-	lab_in r tc qdisc change dev far root netem rate 20mbit
+	lab_in r tc qdisc change dev far root netem rate "$((20 / share))mbit"
 	lab_check "the box" lab_join box
 	lab_check "mpactl doctor finds the box" grep -qE \
 		'"status":"warn","detail":"of [0-9]+ framing PDUs from 10.79.2.254:' \
@@ -154,12 +159,13 @@ tuf_box() {
 # Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
 # alignment is back.
 tuf_path() {
-	local path="--ours --send align --recv align --bytes 20000000"
+	local bytes=$((20000000 / share))
+	local path="--ours --send align --recv align --bytes $bytes"
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
-	lab_in r tc qdisc add dev far root netem rate 20mbit
+	lab_in r tc qdisc add dev far root netem rate "$((20 / share))mbit"
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
-		"--ours --recv align --send align --bytes 20000000 --max 500" tuf_mtu_changes
+		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
 	# Of 532 bytes the SACK option takes 12, 20 or 28, as it has 1 to 3 blocks.
 	lab_check "mpactl shows the framing of each direction" grep -qE \
 		'"framing":\{"send":"align","receive":"align","emss":(504|512|520|532),' \
@@ -176,7 +182,8 @@ sys.exit(not (counters["tuf_pieces"] and counters["tuf_emss_changes"] > 1))' \
 	tuf_pair "emergency mode" 10.79.2.2 \
 		"--ours --send align --recv plain --max 512 --emergency 1 --bytes 200000" \
 		"--ours --send plain --recv align --bytes 200000"
-	capture_check tuf-path --tuf --connections 3 --whole 5000 --above 530
+	capture_check tuf-path --tuf --connections 3 --whole $((5000 / share)) \
+		--above 530
 	lab_in r tc qdisc del dev far root
 }
 
