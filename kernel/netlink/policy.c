@@ -134,6 +134,7 @@ static const struct nla_policy config_policy[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RTO_MIN]		= NLA_POLICY_MAX(NLA_U32, 200),
 	[MPA_A_CONFIG_STARTUP] =
 		NLA_POLICY_MAX(NLA_U32, MPA_CONFIG_STARTUP_EITHER),
+	[MPA_A_CONFIG_FRAMING]		= NLA_POLICY_MAX(NLA_U32, 1),
 };
 
 static const struct nla_policy change_policy[MPA_A_INHERIT + 1] = {

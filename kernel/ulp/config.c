@@ -82,6 +82,7 @@ const struct mpa_bounds mpa_config_bounds[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_EARLY_PLACEMENT] = { .max = 1 },
 	[MPA_A_CONFIG_RTO_MIN] = { .max = RTO_MIN_MAX },
 	[MPA_A_CONFIG_STARTUP] = { .max = MPA_CONFIG_STARTUP_EITHER },
+	[MPA_A_CONFIG_FRAMING] = { .max = 1, .def = 1 },
 };
 
 static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
@@ -120,6 +121,7 @@ static const char * const config_bounds_text[MPA_A_CONFIG_MAX + 1] = {
 	[MPA_A_CONFIG_RTO_MIN] = "rto-min must be from 0 (that of TCP) to 200 ms",
 	[MPA_A_CONFIG_STARTUP] =
 		"startup must be 0 (frames), 1 (Start Keys) or 2 (either)",
+	[MPA_A_CONFIG_FRAMING] = "framing must be 0 or 1",
 };
 
 /**
@@ -189,6 +191,8 @@ static const char *config_beyond_device(unsigned int attr, u32 v,
 			       NULL;
 	case MPA_A_CONFIG_PACKING:
 		return "packing does not apply to devices";
+	case MPA_A_CONFIG_FRAMING:
+		return "framing does not apply to devices";
 	default:
 		return NULL;
 	}

@@ -36,15 +36,28 @@ void mpa_tuf_make_key(struct mpa_tuf *tuf)
 	tuf->keyed = true;
 }
 
+/* Whether the administrator permits the modes. */
+static bool tuf_is_permitted(const struct mpa_config *cfg, u32 mode)
+{
+	return !mode || cfg->v[MPA_A_CONFIG_FRAMING];
+}
+
 /**
  * mpa_tuf_inherit - an accepted socket gets the options of its listener
  * @tuf: of the accepted socket
  * @from: of the listener, locked
+ * @cfg: settings in force for the accepted socket
  *
  * It gets a key of its own when it needs one.
+ *
+ * Return: 0; -EACCES: the listener has a mode, and the settings forbid it by now.
+ * As an ordinary stream the application would misunderstand it.
  */
-void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from)
+int mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from,
+		    const struct mpa_config *cfg)
 {
+	if (!tuf_is_permitted(cfg, from->mode))
+		return -EACCES;
 	WRITE_ONCE(tuf->mode, from->mode);
 	tuf->no_pack = from->no_pack;
 	tuf->emergency = from->emergency;
@@ -53,6 +66,7 @@ void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from)
 	tuf->recv_interval = from->recv_interval;
 	tuf->peer_keyed = from->peer_keyed;
 	memcpy(tuf->peer_key, from->peer_key, sizeof(tuf->peer_key));
+	return 0;
 }
 
 /**
@@ -84,6 +98,8 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
 	mpa_assert_locked(us->conn);
 	if (mode & ~(MPA_TUF_SEND_MODES | MPA_TUF_RECV_MODES))
 		return -EINVAL;
+	if (!tuf_is_permitted(&us->cfg, mode))
+		return -EACCES;
 	ret = tuf_check_direction(us, MPA_USOCK_SEND, mode & MPA_TUF_SEND_MODES,
 				  tuf->send);
 	if (!ret)
@@ -111,9 +127,9 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
  *
  * They are in force at once, or when the socket is connected.
  *
- * Return: 0; -EINVAL a bit that has no meaning, or two modes for a direction; -EBUSY
- * MPA was started, the direction is framed already, or another thread is within a call
- * of that direction; -ERESTARTSYS.
+ * Return: 0; -EINVAL a bit that has no meaning, or two modes for a direction; -EACCES
+ * the setting framing forbids it; -EBUSY MPA was started, the direction is framed
+ * already, or another thread is within a call of that direction; -ERESTARTSYS.
  */
 int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode)
 {

@@ -6,7 +6,8 @@
 #include "usock.h"
 
 void mpa_tuf_init(struct mpa_tuf *tuf);
-void mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from);
+int mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from,
+		    const struct mpa_config *cfg);
 void mpa_tuf_make_key(struct mpa_tuf *tuf);
 void mpa_tuf_free(struct mpa_tuf *tuf);
 int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode);

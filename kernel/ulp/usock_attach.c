@@ -353,13 +353,14 @@ int mpa_usock_attach(struct sock *sk)
  * Copies what the application has set on the listener, and gets the settings in
  * force there. Fails with -ENOMEM if it cannot copy the last streaming message:
  * without it the Responder would wait for a Request that the peer does not
- * send.
+ * send; with -EACCES if the settings forbid the framing of the listener.
  */
 static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 			 struct mpa_config *cfg)
 {
 	struct sock *parent = from->conn->sk;
 	struct mpa_label label = {};
+	int ret;
 
 	mpa_assert_locked(from->conn);
 	if (mpa_node_listed(&from->node)) {
@@ -373,7 +374,9 @@ static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 	us->params_set = from->params_set;
 	us->packing = from->packing;
 	us->packing_set = from->packing_set;
-	mpa_tuf_inherit(&us->tuf, &from->tuf);
+	ret = mpa_tuf_inherit(&us->tuf, &from->tuf, cfg);
+	if (ret)
+		return ret;
 	us->pd_len = from->pd_len;
 	memcpy(us->pd, from->pd, from->pd_len);
 	if (!from->last)
@@ -430,8 +433,9 @@ out:
  *
  * Process context, no lock held.
  *
- * Return: 0; -ENOMEM; -EEXIST if the socket is in use by something else. After
- * an error the connection must be dropped.
+ * Return: 0; -ENOMEM; -EEXIST if the socket is in use by something else; -EACCES if
+ * the listener has framing, which the settings forbid by now. After an error the
+ * connection must be dropped.
  */
 int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 {

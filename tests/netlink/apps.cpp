@@ -6,6 +6,8 @@
 #include <chrono>
 #include <functional>
 
+#include <linux/tcp_framing.h>
+#include <netinet/tcp.h>
 #include <sys/wait.h>
 
 #include "settings.hpp"
@@ -110,6 +112,11 @@ void set_all(Client &client, const Object &object,
 {
 	for (const Value &one : settings)
 		set_one(client, object, one.attr, one.value);
+}
+
+Err set_framing(int fd, int mode)
+{
+	return err_of(::setsockopt(fd, SOL_TCP, TCP_FRAMING_MODE, &mode, sizeof(mode)));
 }
 
 // Without any capability.
@@ -253,6 +260,55 @@ CASE("applications: options of a listener take precedence over its settings")
 	expect(listener.accept(peer), said, 1);
 	set_one(client, node, MPA_A_CONFIG_PACKING, 0);
 	expect(listener.accept(peer), said, 1);
+}
+
+CASE("applications: framing that the administrator forbids")
+{
+	constexpr int both_ways = TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS;
+	Client client("h1");
+	const Restored restored(client, defaults());
+	const net::WithWire before(net::Path::ipv4);
+
+	set_one(client, defaults(), MPA_A_CONFIG_FRAMING, 0);
+	const net::WithWire after(net::Path::ipv4);
+
+	for (const int mode : {TCP_FRAMING_SEND_ATOMIC, TCP_FRAMING_SEND_ALIGN,
+			       TCP_FRAMING_SEND_MARKERS, TCP_FRAMING_RECV_ALIGN,
+			       TCP_FRAMING_RECV_MARKERS, both_ways}) {
+		const Row row(mode);
+
+		is(set_framing(after.ours.fd(), mode), EACCES, "mode");
+	}
+	is(set_framing(after.ours.fd(), 0x40), EINVAL, "a bit without a meaning");
+	is(set_framing(after.ours.fd(), 0), 0, "no mode");
+	is(set_framing(before.ours.fd(), both_ways), 0, "a socket from before");
+	set_one(client, defaults(), MPA_A_CONFIG_FRAMING, 1);
+	is(set_framing(after.ours.fd(), both_ways), EACCES, "it keeps its setting");
+	is(set_framing(net::WithWire(net::Path::ipv4).ours.fd(), both_ways), 0, "a later one");
+}
+
+// The listener has its mode from before. As an ordinary stream the application would take
+// framing PDUs for its own bytes, so the connection is dropped.
+CASE("applications: framing that is forbidden after the listener has it")
+{
+	Client client("h1");
+	const Restored restored(client, defaults());
+	net::Listener listener(net::Path::loopback);
+	const net::Address address = listener.address;
+	const mpa::socket ours = net::attach(std::move(listener.fd));
+	int mode = -1;
+	socklen_t size = sizeof(mode);
+
+	is(set_framing(ours.fd(), TCP_FRAMING_SEND_ALIGN), 0, "mode of the listener");
+	set_one(client, defaults(), MPA_A_CONFIG_FRAMING, 0);
+	net::Wire refused(net::connect_to(net::Path::loopback, address));
+	is(err_of(::accept(ours.fd(), nullptr, nullptr)), EACCES, "accept");
+	refused.expect_end();
+	set_one(client, defaults(), MPA_A_CONFIG_FRAMING, 1);
+	const mpa::descriptor peer = net::connect_to(net::Path::loopback, address);
+	const mpa::descriptor child(must_call(::accept(ours.fd(), nullptr, nullptr), "accept"));
+	must_call(::getsockopt(child.get(), SOL_TCP, TCP_FRAMING_MODE, &mode, &size), "mode");
+	is(mode, TCP_FRAMING_SEND_ALIGN, "mode of the child");
 }
 
 CASE("applications: Requests follow the settings")

@@ -359,6 +359,7 @@ void add_device(std::vector<Bad> &all, const std::string &name)
 	const std::uint32_t ord = got.u32(MPA_A_DEV_ORD_MAX);
 
 	set("packing", MPA_A_CONFIG_PACKING, 1);
+	set("framing", MPA_A_CONFIG_FRAMING, 0);
 	if (ird < 16382)
 		set("more than it can receive", MPA_A_CONFIG_IRD, ird + 1);
 	if (ord < 16382)

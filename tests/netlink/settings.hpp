@@ -51,6 +51,7 @@ inline constexpr std::array settings{
 	Setting{MPA_A_CONFIG_EARLY_PLACEMENT, "early-placement", 0, 1, 0},
 	Setting{MPA_A_CONFIG_RTO_MIN, "rto-min", 0, 200, 0},
 	Setting{MPA_A_CONFIG_STARTUP, "startup", 0, 2, 0},
+	Setting{MPA_A_CONFIG_FRAMING, "framing", 0, 1, 1, false},
 };
 static_assert(settings.size() == MPA_A_CONFIG_MAX);
 

@@ -103,6 +103,7 @@ constexpr Bounds bounds[] = {
 	{ "early placement", MPA_A_CONFIG_EARLY_PLACEMENT, 0, 1, 0 },
 	{ "rto min", MPA_A_CONFIG_RTO_MIN, 0, 200, 0 },
 	{ "startup", MPA_A_CONFIG_STARTUP, 0, 2, 0 },
+	{ "framing", MPA_A_CONFIG_FRAMING, 0, 1, 1 },
 };
 
 static_assert(std::size(bounds) == MPA_A_CONFIG_MAX);
@@ -186,6 +187,8 @@ constexpr AtDevice at_device[] = {
 	{ "none", MPA_A_CONFIG_RTR, 0, false },
 	{ "packing", MPA_A_CONFIG_PACKING, 1, false },
 	{ "no packing", MPA_A_CONFIG_PACKING, 0, false },
+	{ "framing", MPA_A_CONFIG_FRAMING, 1, false },
+	{ "no framing", MPA_A_CONFIG_FRAMING, 0, false },
 	{ "segments", MPA_A_CONFIG_SEGMENTS, 0, true },
 	{ "lone FPDUs", MPA_A_CONFIG_SEGMENTS, 2, true },
 	{ "first FPDU", MPA_A_CONFIG_FIRST_FPDU_TIMEOUT, 1, true },

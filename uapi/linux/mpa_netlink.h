@@ -172,6 +172,9 @@ enum mpa_attr {
  *	connections of devices; default 0
  * @MPA_A_CONFIG_STARTUP: enum mpa_config_startup; default
  *	%MPA_CONFIG_STARTUP_FRAMES
+ * @MPA_A_CONFIG_FRAMING: 0, 1: applications may use the framing of
+ *	linux/tcp_framing.h; with 0, %TCP_FRAMING_MODE fails with EACCES, and so does
+ *	accept(2) where the listener has a mode; not for devices; default 1
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
@@ -205,6 +208,7 @@ enum mpa_attr_config {
 	MPA_A_CONFIG_EARLY_PLACEMENT	= 28,
 	MPA_A_CONFIG_RTO_MIN		= 29,
 	MPA_A_CONFIG_STARTUP		= 30,
+	MPA_A_CONFIG_FRAMING		= 31,
 
 	/* private: */
 	__MPA_A_CONFIG_MAX,

@@ -188,6 +188,9 @@ settings() {
 	json "nothing was set" 'j["own"] == []' h1 get
 	status_of 1 "packing is not for devices" h1 set dev mpa1 packing on
 	lab_check "packing: the kernel's reason" grep -q packing "$LAB_OUT/warned"
+	status_of 1 "framing is not for devices" h1 set dev mpa1 framing off
+	lab_check "framing: the kernel's reason" grep -q 'framing does not apply to devices' \
+		"$LAB_OUT/warned"
 }
 
 # --- without privilege ------------------------------------------------------------------

@@ -43,7 +43,7 @@ set_everything() {
 		user-qp-max 1024 user-cq-max 2048 user-mr-max 65536 user-pd-max 32 \
 		user-rings-max 64 rdmap-extensions off receive-wait 250ms \
 		peer-timeout 30s port-mapping off early-placement on \
-		rto-min 20ms startup either
+		rto-min 20ms startup either framing off
 	mpactl_in h1 set dev mpa1 crc required revision auto ird 128 ord 1 rtr write
 	mpactl_in h1 set dev mpa8 exchange enhanced startup-timeout 1500ms
 }
@@ -58,7 +58,7 @@ forget_everything() {
 		startup-timeout reply-timeout half-open-max packing segments \
 		first-fpdu-timeout close-timeout linger-max keepalive \
 		user-{qp,cq,mr,pd,rings}-max rdmap-extensions receive-wait \
-		peer-timeout port-mapping early-placement rto-min startup; do
+		peer-timeout port-mapping early-placement rto-min startup framing; do
 		words+=("$key" inherit)
 	done
 	mpactl_in h1 set "${words[@]}"
@@ -84,7 +84,7 @@ there_and_back() {
 import json, sys
 state = json.load(open(sys.argv[1]))
 assert state["version"] == 1
-assert len(state["defaults"]) == 30, state
+assert len(state["defaults"]) == 31, state
 assert [one["name"] for one in state["devices"]] == ["mpa1", "mpa8"], state
 assert state["devices"][0]["netdev"] == "eth0", state
 assert len(state["devices"][0]["config"]) == 5, state' "$state"
@@ -100,7 +100,7 @@ assert state == {"version": 1, "defaults": {}, "devices": []}, state' "$LAB_OUT/
 
 	restore_status 0 "dry run" h1 "$state" --dry-run
 	lab_is "dry run: devices to be created" "$(grep -c '^device mpa[18] *created' "$LAB_OUT/said")" 2
-	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 37
+	lab_is "dry run: settings" "$(grep -c ' added ' "$LAB_OUT/said")" 38
 	same "dry run has changed nothing" h1 "$LAB_OUT/empty.json"
 	restore_status 0 "restore" h1 "$state"
 	same "everything is restored" h1 "$state"

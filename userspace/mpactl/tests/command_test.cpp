@@ -42,7 +42,7 @@ const char *const setting_names =
 	"first-fpdu-timeout, close-timeout, linger-max, keepalive, user-qp-max, "
 	"user-cq-max, user-mr-max, user-pd-max, user-rings-max, "
 	"rdmap-extensions, receive-wait, peer-timeout, port-mapping, "
-	"early-placement, rto-min, startup\n";
+	"early-placement, rto-min, startup, framing\n";
 
 const Wrong wrong[] = {
 	{"dev a b", "mpactl: dev: unexpected argument 'b'\n"},
@@ -496,7 +496,7 @@ TEST_F(Command, monitor_as_json)
 {"event":"dev-del","time":1795262400.25,"dev":{"index":1,"name":"mpa10","ifindex":3,"ifname":"enp3s0f1","active":false,"ird_max":128,"ord_max":128,"rtr":["send","write","read"],"conns":0,"listeners":0}}
 {"event":"listen-add","time":1795262400.25,"listen":{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2}}
 {"event":"listen-del","time":1795262400.25,"listen":{"id":4,"owner":"socket","local":{"addr":"::","port":7000},"backlog":128,"uid":1000}}
-{"event":"config","time":1795262400.25,"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate","receive_wait":0,"peer_timeout":0,"port_mapping":true,"early_placement":false,"rto_min":0,"startup":"frames"},"own":["crc"]}
+{"event":"config","time":1795262400.25,"kind":"device","name":"mpa1","config":{"crc":"off","markers":false,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate","receive_wait":0,"peer_timeout":0,"port_mapping":true,"early_placement":false,"rto_min":0,"startup":"frames","framing":true},"own":["crc"]}
 {"event":"config","time":1795262400.25,"kind":"defaults","config":{},"own":[]}
 {"event":"failure","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"rdmap_extensions":true,"start_key":false,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},"failure":{"kind":"crc","err":"EBADMSG","suppressed":7}}
 {"event":"failure","time":1795262400.25,"listen":{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2},"failure":{"kind":"half-open","err":"","term":{"layer":2,"type":0,"code":3},"suppressed":0}}

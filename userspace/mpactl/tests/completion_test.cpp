@@ -101,7 +101,7 @@ const Row completions[] = {
 				    "keepalive user-qp-max user-cq-max user-mr-max "
 				    "user-pd-max user-rings-max "
 				    "rdmap-extensions receive-wait peer-timeout "
-				    "port-mapping early-placement rto-min startup"},
+				    "port-mapping early-placement rto-min startup framing"},
 	{{"get", "dev", "mpa1", ""}, ""},
 	{{"stat", "conn", "17", ""}, ""},
 	{{"conn", "nonsense", ""}, ""},

@@ -244,6 +244,7 @@ Settings every_setting()
 	all.set(MPA_A_CONFIG_EARLY_PLACEMENT, 0);
 	all.set(MPA_A_CONFIG_RTO_MIN, 0);
 	all.set(MPA_A_CONFIG_STARTUP, MPA_CONFIG_STARTUP_FRAMES);
+	all.set(MPA_A_CONFIG_FRAMING, 1);
 	return all;
 }
 

@@ -54,6 +54,7 @@ const CommandHelp helps[] = {
 	  "receive-wait TIME|inherit", "peer-timeout TIME|inherit",
 	  "port-mapping off|on|inherit", "early-placement off|on|inherit",
 	  "rto-min TIME|inherit", "startup frames|start-key|either|inherit",
+	  "framing off|on|inherit",
 	  "--check", "-h,--help"}},
 	{"monitor", {"--kinds KIND,...", "-h,--help"}},
 	{"save", {"FILE", "-h,--help"}},

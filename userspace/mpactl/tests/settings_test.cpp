@@ -82,6 +82,7 @@ const Good good[] = {
 	{"rto-min", "20ms", 20, "20ms"},
 	{"startup", "start-key", MPA_CONFIG_STARTUP_START_KEY},
 	{"startup", "either", MPA_CONFIG_STARTUP_EITHER},
+	{"framing", "off", 0},
 };
 
 TEST(Settings, values_are_read_and_shown)
@@ -148,6 +149,7 @@ const Bad bad[] = {
 	{"early-placement", "1"},
 	{"rto-min", "never"},
 	{"startup", "key"},
+	{"framing", "tuf"},
 };
 
 TEST(Settings, what_is_no_value_is_refused)
@@ -200,6 +202,7 @@ const GoodJson good_json[] = {
 	{"early-placement", "true", 1},
 	{"rto-min", "200", 200},
 	{"startup", R"("start-key")", MPA_CONFIG_STARTUP_START_KEY},
+	{"framing", "false", 0},
 };
 
 TEST(Settings, json_goes_there_and_back)
@@ -247,6 +250,7 @@ const Bad bad_json[] = {
 	{"early-placement", "1"},
 	{"rto-min", "201"},
 	{"startup", "1"},
+	{"framing", "1"},
 };
 
 TEST(Settings, json_out_of_bounds_is_refused)

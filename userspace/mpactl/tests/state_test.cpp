@@ -147,7 +147,8 @@ TEST_F(Saved, to_an_unwritable_file_is_4)
 	"startup_timeout, reply_timeout, half_open_max, packing, segments, "     \
 	"first_fpdu_timeout, close_timeout, linger_max, keepalive, user_qp_max, " \
 	"user_cq_max, user_mr_max, user_pd_max, user_rings_max, rdmap_extensions, " \
-	"receive_wait, peer_timeout, port_mapping, early_placement, rto_min, startup"
+	"receive_wait, peer_timeout, port_mapping, early_placement, rto_min, startup, " \
+	"framing"
 
 struct WrongFile {
 	const char *text;

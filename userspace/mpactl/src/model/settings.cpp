@@ -132,6 +132,8 @@ std::vector<Setting> make_table()
 		 "least time after which TCP repeats what was lost; 0: as TCP decides"},
 		{MPA_A_CONFIG_STARTUP, Kind::word, "startup", "startup", 0, 2,
 		 startup_words, "frames of RFC 5044 or Start Keys to begin with"},
+		{MPA_A_CONFIG_FRAMING, Kind::toggle, "framing", "framing", 0, 1,
+		 toggle_words, "let applications use tcp-framing(7)"},
 	};
 }
 
