@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include <sanitizer/asan_interface.h>
+
 namespace fuzz
 {
 
@@ -78,6 +80,33 @@ public:
 private:
 	std::size_t size_;
 	std::unique_ptr<std::uint8_t[]> bytes_;
+};
+
+// A copy for a single call, without an allocation: memory behind its last byte is poisoned,
+// so that ASan detects a read beyond it, and memory before it except for up to 7 bytes. Only
+// one at a time.
+class Edge
+{
+public:
+	explicit Edge(View bytes) : data_(memory + most - bytes.size()), size_(bytes.size())
+	{
+		std::copy(bytes.begin(), bytes.end(), data_);
+		__asan_poison_memory_region(memory + most, guard);
+		__asan_poison_memory_region(data_ - guard, guard);
+	}
+	~Edge() { __asan_unpoison_memory_region(data_ - guard, guard); }
+	Edge(const Edge &) = delete;
+	Edge &operator=(const Edge &) = delete;
+
+	const std::uint8_t *data() const { return data_; }
+	std::uint32_t size() const { return size_; }
+
+private:
+	static constexpr std::size_t guard = 64, most = 1 << 17;
+	alignas(64) static inline std::uint8_t memory[most + guard];
+
+	std::uint8_t *data_;
+	std::size_t size_;
 };
 
 // Bytes and portions derived from one byte of input (xorshift32).

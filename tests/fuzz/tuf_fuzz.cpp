@@ -24,7 +24,7 @@ enum {
 	CHOOSE_NO_INTERVAL = 1 << 4,
 };
 
-constexpr std::size_t stream_max = 4000;
+constexpr std::size_t stream_max = 1000;
 
 struct Setup {
 	bool markers;
@@ -69,6 +69,7 @@ public:
 
 	Found run()
 	{
+		found.bytes.reserve(stream.size());
 		while (begin < stream.size() && !found.error && read_unit())
 			take_unit();
 		if (!found.error)
@@ -91,7 +92,7 @@ private:
 
 	mpa_rx_result feed(View bytes)
 	{
-		const Exact exact(bytes);
+		const Edge exact(bytes);
 		const u32 need = mpa_tuf_need(&r);
 		u32 used = ~0u;
 		const mpa_rx_result result = mpa_tuf_feed(&r, exact.data(), exact.size(), &used);
@@ -135,6 +136,7 @@ private:
 		Bytes bytes;
 		mpa_strip s;
 
+		bytes.reserve(unit.size());
 		mpa_tuf_strip(&r, &s);
 		while (!unit.empty()) {
 			u32 skip;
@@ -201,7 +203,7 @@ void check_pieces(const Setup &setup, View frame, u32 emss)
 {
 	for (std::size_t at = 0; at < frame.size();) {
 		const u32 left = frame.size() - at;
-		const Exact next(frame.subspan(at, std::min(left, emss)));
+		const Edge next(frame.subspan(at, std::min(left, emss)));
 		const u32 n = mpa_tuf_piece(next.data(), left, emss, setup.key, !at);
 
 		REQUIRE(n && n <= next.size());
@@ -217,6 +219,7 @@ void write_align(const Setup &setup, View pdu, Bytes &to, u32 emss)
 	std::uint8_t header[MPA_TUF_HEADER_LEN];
 	Bytes frame;
 
+	frame.reserve(sizeof(header) + pdu.size());
 	mpa_tuf_header(header, pdu.size(), setup.key);
 	append(frame, header);
 	append(frame, pdu);
@@ -249,7 +252,8 @@ Bytes next_pdu(const Setup &setup, Input &in)
 {
 	const std::uint8_t op = in.u8();
 	const bool long_ones = !setup.markers || setup.interval >= 512;
-	Bytes pdu(1 + (op < 0xc0 ? op : in.u16() % (op >= 0xf8 && long_ones ? 60000 : 2000)));
+	const u32 most = op == 0xff && long_ones ? 60000 : op >= 0xf8 ? 2000 : 500;
+	Bytes pdu(1 + (op < 0xc0 ? op : in.u16() % most));
 	const View from = in.rest();
 
 	for (std::size_t i = 0; i < pdu.size() && !from.empty(); i++)
@@ -270,6 +274,8 @@ Written write(const Setup &setup, Input &in)
 	mpa_tuf_marks marks = {.interval = setup.interval, .gap = 0};
 	Written all;
 
+	all.stream.reserve(2 * stream_max);
+	all.bytes.reserve(2 * stream_max);
 	while (!in.empty() && all.stream.size() < stream_max) {
 		const u32 emss = 9 + in.u8() * 8;
 		const Bytes pdu = next_pdu(setup, in);
