@@ -4,123 +4,14 @@
 # Sections 6 and 7 of draft-elzur-iwarp-mpa-tcp-analysis-00 measured: how many FPDUs share
 # a segment, what it costs when they do not, and what a receiver must hold of FPDUs that
 # are not aligned. A line of each row has the claim, what is expected here, and what was
-# measured (Documentation/elzur.rst). Arguments choose parts: full, default, options, worst,
-# start, held.
+# measured (Documentation/elzur.rst); stock/47-delays has those about delays. Arguments choose
+# parts: full, default, options, held.
 #
 # EMSS is 1460 and 536 as in the draft where TCP has no options, and what Linux makes of
 # MTU 1500 otherwise: 1448 with timestamps, 1420 if room is kept for SACK options.
 # lab run --no-kmemleak
 . "$MPA_REPO/tests/lab/guest/lib.sh"
-. "$MPA_REPO/tests/integration/lib/capture.sh"
-. "$MPA_REPO/tests/integration/lib/settings.sh"
-
-bin=$MPA_REPO/build/bin
-packing=$MPA_REPO/tests/integration/lib/packing.py
-declare -A figure=() runs=()
-
-# --- runs ------------------------------------------------------------------------------
-
-# Of connection number N of the current capture, the Nth run from 1 on.
-nth=0
-address=10.77.0.2
-# 7603: that server asks for Markers.
-ulpdu_port=7601
-
-# writes_run LABEL write|send BYTES COUNT...: by queue pairs. FPDUs have 20 bytes more than
-# a Write, 24 more than a Send, and the pad.
-writes_run() {
-	runs[$1]=$((++nth))
-	lab_check "$1: $4 FPDUs were sent" ip netns exec h1 \
-		"$bin/writes" client "$address" 7600 "${@:2}"
-}
-
-# ulpdus_run LABEL BYTES COUNT...: by sockets. FPDUs have 6 bytes more, and the pad.
-ulpdus_run() {
-	runs[$1]=$((++nth))
-	lab_check "$1: $3 FPDUs were sent" ip netns exec h1 "$PYTHON" "$packing" \
-		send "$address" "$ulpdu_port" "${@:2}"
-}
-
-# stream_run LABEL BYTES: plain TCP.
-stream_run() {
-	runs[$1]=$((++nth))
-	lab_check "$1: $2 bytes were sent" ip netns exec h1 "$PYTHON" "$packing" \
-		stream "$address" 7602 "$2"
-}
-
-servers_start() {
-	lab_spawn writes h2 "$bin/writes" server "$address" 7600
-	lab_spawn ulpdus h2 "$PYTHON" "$packing" receive 7601
-	lab_spawn sink h2 "$PYTHON" "$packing" sink 7602
-	lab_spawn markers h2 "$PYTHON" "$packing" receive 7603 markers
-	lab_wait_listen h2 7600
-	lab_wait_listen h2 7601
-	lab_wait_listen h2 7602
-	lab_wait_listen h2 7603
-}
-
-servers_stop() {
-	lab_kill writes
-	lab_kill ulpdus
-	lab_kill sink
-	lab_kill markers
-}
-
-# both HOST KEY VALUE...: for its sockets and its device.
-both() {
-	mpactl_in "$1" set "${@:2}"
-}
-
-# markers on|inherit: whether h2 asks for them. The socket's parameters say so themselves.
-markers() {
-	both h2 markers "$1"
-	ulpdu_port=7601
-	[[ $1 != on ]] || ulpdu_port=7603
-}
-
-# packing_begin NAME [NETDEV [HOST]]
-packing_begin() {
-	nth=0
-	runs=()
-	capture_start "$1" "${3:-h2}" "${2:-eth0}"
-}
-
-# tcp_options 0|1: timestamps and SACK.
-tcp_options() {
-	lab_in h1 sysctl -q -w net.ipv4.tcp_timestamps="$1" net.ipv4.tcp_sack="$1"
-}
-
-# --- rows ------------------------------------------------------------------------------
-
-# look CAPTURE LABEL EMSS [SKIP COUNT]: sets figure[], from the capture.
-look() {
-	local name value
-	figure=()
-	while IFS='=' read -r name value; do
-		figure[$name]=$value
-	done < <("$PYTHON" "$packing" measure "$LAB_OUT/$1.pcapng" "${runs[$2]}" "${@:3}")
-	lab_note "$2: $(for name in "${!figure[@]}"; do
-		printf '%s %s, ' "$name" "${figure[$name]}"
-	done)"
-}
-
-# row NAME CLAIM WANTED GOT: exact.
-row() {
-	lab_note "$1 | claim: $2 | expected: $3 | measured: $4"
-	lab_is "$1" "$4" "$3"
-}
-
-# row_within NAME CLAIM LEAST MOST GOT: numbers, perhaps with a fraction.
-row_within() {
-	lab_note "$1 | claim: $2 | expected: $3 to $4 | measured: $5"
-	lab_check "$1" awk -v got="$5" -v least="$3" -v most="$4" \
-		'BEGIN { exit !(got != "" && got + 0 >= least && got + 0 <= most) }'
-}
-
-# row_stated NAME CLAIM WHY: nothing to measure.
-row_stated() {
-	lab_note "$1 | claim: $2 | not measured: $3"
-}
+. "$MPA_REPO/tests/integration/lib/packing.sh"
 
 # full_is NAME CLAIM N CAPTURE LABEL EMSS: each full segment has N FPDUs, there are full
 # segments, and each segment begins and ends with FPDUs.
@@ -305,54 +196,10 @@ options_part() {
 		"$(times 1420)"
 }
 
-# --- slow start -------------------------------------------------------------------------
-
-# Through a router, so that the capture at h1 has the order in which it sends and receives.
-# A round trip takes longer than sending as many packets as are ever in flight.
-start_part() {
-	local netdev host
-	lab_router
-	lab_link h1 mpa far1 eth1
-	lab_link h2 mpa far2 eth1
-	mpactl_in h1 set dev far1 peer-to-peer off
-	for host in h1 h2; do
-		lab_in "$host" ethtool -K eth1 tso off gso off gro off
-		lab_in "$host" sysctl -q -w net.ipv4.tcp_congestion_control=reno \
-			net.ipv4.tcp_no_metrics_save=1
-		# Only the congestion window is to limit what is sent.
-		lab_in "$host" sysctl -q -w "net.ipv4.tcp_wmem=4096 33554432 33554432"
-	done
-	for netdev in near far; do
-		lab_in r ethtool -K "$netdev" tso off gso off gro off
-		lab_in r tc qdisc add dev "$netdev" root netem delay 150ms limit 100000
-	done
-	address=10.79.2.2
-	lab_spawn writes h2 "$bin/writes" server "$address" 7600
-	lab_wait_listen h2 7600
-	packing_begin start eth1 h1
-	writes_run packed write 1 6000
-	both h1 segments lone
-	writes_run lone write 1 6000
-	both h1 segments inherit
-	capture_end start
-	lab_kill writes
-	address=10.77.0.2
-	look start packed 1460
-	row "ELZ-6-7: 4 flights, packed" "slow start suffers without packing" \
-		"100 segments, 4 flights" \
-		"${figure[segments]} segments, ${figure[flights]} flights"
-	look start lone 1460
-	row "ELZ-6-7: 10 flights, lone" "slow start suffers without packing" \
-		"6000 segments, 10 flights" \
-		"${figure[segments]} segments, ${figure[flights]} flights"
-}
-
 # --- receive buffers -----------------------------------------------------------------------
 
 held_part() {
 	local n
-	row_stated ELZ-7-1 "TCP buffer K * bandwidth * delay: 12.5 MB, 125 MB" \
-		"arithmetic, and TCP's buffer; the lab has no link of that speed"
 	lab_check "ELZ-7-2: K1 is 0.5 on average, 1 at worst; ELZ-7-3: 0 bytes aligned" \
 		"$bin/receive-buffers"
 	lab_spawn hold h2 "$PYTHON" "$packing" hold 7604
@@ -368,7 +215,7 @@ held_part() {
 
 lab_devices 2
 capture_real_segments h1 h2
-parts=("${@:-full default options start held}")
+parts=("${@:-full default options held}")
 read -ra parts <<< "${parts[*]}"
 # The first FPDU is a message, not one that opens the stream.
 device_set peer-to-peer off mpa1
@@ -387,10 +234,9 @@ for part in "${parts[@]}"; do
 		options_part
 		tcp_options 0
 		;;
-	start | held) ;;
+	held) ;;
 	*) lab_not_ok "there is a part $part" ;;
 	esac
 done
 servers_stop
-[[ " ${parts[*]} " != *" start "* ]] || start_part
 [[ " ${parts[*]} " != *" held "* ]] || held_part

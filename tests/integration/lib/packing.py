@@ -6,6 +6,8 @@
     packing.py send HOST PORT BYTES COUNT...       COUNT ULPDUs of BYTES at once, each COUNT
     packing.py sink PORT                           plain TCP
     packing.py stream HOST PORT BYTES              plain TCP
+    packing.py bulk HOST PORT                      plain TCP, until the other end closes
+    packing.py rate PORT WINDOW SKIP SECONDS       plain TCP, one connection: bytes a second
     packing.py hold PORT                           MPA sockets, many at a time
     packing.py held HOST PORT N PID                 checks what N connections to it hold
     packing.py measure CAPTURE NTH EMSS [SKIP COUNT]
@@ -87,6 +89,37 @@ def stream(host, port, size):
         sock.sendall(bytes(int(size)))
         sock.shutdown(socket.SHUT_WR)
         sock.recv(1)
+
+
+def bulk(host, port):
+    with socket.create_connection((host, int(port))) as sock:
+        try:
+            while True:
+                sock.sendall(bytes(65536))
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+
+
+def rate(port, window, skip, seconds):
+    """With a window of so many bytes, from SKIP seconds on."""
+    with socket.socket() as listener:
+        # More than the window needs; SO_RCVBUFFORCE.
+        listener.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, int(window))
+        listener.bind(("", int(port)))
+        listener.listen()
+        sock, _ = listener.accept()
+    with sock:
+        count, now = 0, time.monotonic()
+        begin = last = now + float(skip)
+        while now < begin + float(seconds):
+            octets = len(sock.recv(1 << 20))
+            now = time.monotonic()
+            if now < begin:
+                last = now
+                continue
+            count, end = count + octets, now
+        print(count / (end - last))
 
 
 # --- what a receiver holds --------------------------------------------------------
@@ -351,8 +384,8 @@ def figures(connection, flow, chosen, emss):
 
 
 def main():
-    calls = {one.__name__: one for one in (receive, send, sink, stream, hold, held,
-                                                 measure)}
+    calls = {one.__name__: one for one in (receive, send, sink, stream, bulk, rate,
+                                                 hold, held, measure)}
     if len(sys.argv) < 2 or sys.argv[1] not in calls:
         sys.exit(__doc__)
     result = calls[sys.argv[1]](*sys.argv[2:])
