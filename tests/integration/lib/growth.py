@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Samples the memory of the kernel, and finds what grows.
+
+    growth.py sample FILE            appends a sample, a line of JSON, to a file
+    growth.py fit FILE [LABEL]       prints a table of slopes; exit status 1: something grows
+
+A sample has bytes by name: active objects of each slab cache, sockets, parts of
+/proc/meminfo, /proc/vmallocinfo by caller, and the pages that nothing accounts for.
+
+To each series a straight line is fitted by least squares. The first samples, in which
+caches fill, are left out. A series grows if
+
+* its slope is positive, and larger than noise explains with a probability of ALPHA
+  (Student's t, one-sided),
+* that is at least FLOOR bytes for each sample, and
+* each half of it grows by itself (HALF_ALPHA, half of FLOOR): a table that doubles once is
+  a step, which is in one half only; a leak is in both.
+"""
+
+import json
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ALPHA = 1e-4
+HALF_ALPHA = 0.05
+FLOOR = 256
+# Samples that are left out at the beginning: this many, and a tenth of the others.
+WARM_UP = 2
+# With fewer, nothing can be said.
+LEAST = 6
+PAGE = 4096
+
+
+# --- the fit ------------------------------------------------------------------------
+
+
+@dataclass
+class Line:
+    """A fitted line: change for each sample, and the standard error of that."""
+
+    slope: float
+    error: float
+    freedom: int
+
+    @property
+    def t(self):
+        if self.error:
+            return self.slope / self.error
+        return math.copysign(math.inf, self.slope) if self.slope else 0.0
+
+
+def fit(values):
+    """The line through values at 0, 1, 2, ...; at least three of them."""
+    count = len(values)
+    middle = (count - 1) / 2
+    mean = sum(values) / count
+    spread = sum((at - middle) ** 2 for at in range(count))
+    slope = sum((at - middle) * (value - mean) for at, value in enumerate(values)) / spread
+    rest = sum((value - mean - slope * (at - middle)) ** 2
+               for at, value in enumerate(values))
+    # What rounding leaves of integers that are on a line.
+    if rest < 1e-9 * max(1.0, sum((value - mean) ** 2 for value in values)):
+        rest = 0.0
+    return Line(slope, math.sqrt(rest / (count - 2) / spread), count - 2)
+
+
+def tail(t, freedom):
+    """The probability that Student's t exceeds t, by Simpson's rule over the angle whose
+    tangent is t / sqrt(freedom)."""
+    if t <= 0:
+        return 1.0 - tail(-t, freedom) if t else 0.5
+    begin, end, steps = math.atan(t / math.sqrt(freedom)), math.pi / 2, 2000
+    width = (end - begin) / steps
+    total = sum((1 if step in (0, steps) else 4 if step % 2 else 2)
+                * math.cos(begin + step * width) ** (freedom - 1)
+                for step in range(steps + 1))
+    scale = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    return min(0.5, total * width / 3 * scale / math.sqrt(math.pi))
+
+
+def bound(alpha, freedom):
+    """The t that is exceeded with the probability alpha."""
+    low, high = 0.0, 1.0
+    while tail(high, freedom) > alpha:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if tail(middle, freedom) > alpha:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def exceeds(line, alpha, floor):
+    return line.slope >= floor and line.t > bound(alpha, line.freedom)
+
+
+def settled(values):
+    """Without the first samples."""
+    return values[WARM_UP + (len(values) - WARM_UP) // 10:]
+
+
+def grows(values):
+    """Of settled values."""
+    half = len(values) // 2
+    return (exceeds(fit(values), ALPHA, FLOOR)
+            and exceeds(fit(values[:half]), HALF_ALPHA, FLOOR / 2)
+            and exceeds(fit(values[-half:]), HALF_ALPHA, FLOOR / 2))
+
+
+# --- samples ------------------------------------------------------------------------
+
+
+def slab_caches(text):
+    """Bytes in active objects of each cache of /proc/slabinfo."""
+    found = {}
+    for line in text.splitlines()[2:]:
+        name, active, _, size = line.split()[:4]
+        found[f"slab {name}"] = int(active) * int(size)
+    return found
+
+
+def sockets(text):
+    """Of /proc/net/sockstat; the pages that TCP's sockets have charged in bytes. The number
+    of sockets is that of the machine, times a KiB, so that one for each sample counts."""
+    values = dict(re.findall(r"(?<=[ ])(alloc|orphan|mem) (\d+)",
+                             re.search(r"^TCP:.*", text, re.MULTILINE)[0]))
+    return {"sockets TCP": int(values["alloc"]) * 1024,
+            "sockets TCP pages": int(values["mem"]) * PAGE}
+
+
+# Parts of all memory: what is left are pages that were allocated directly, by sockets and
+# drivers for example.
+PARTS = ("MemFree", "Buffers", "Cached", "Slab", "AnonPages", "PageTables", "KernelStack",
+         "Percpu", "VmallocUsed", "SwapCached", "SecPageTables")
+SHOWN = ("SUnreclaim", "KernelStack", "PageTables", "Percpu", "VmallocUsed")
+
+
+def memory(text):
+    """Of /proc/meminfo."""
+    values = {name: int(value) * 1024
+              for name, value in re.findall(r"^(\w+): +(\d+) kB", text, re.MULTILINE)}
+    found = {f"memory {name}": values[name] for name in SHOWN}
+    found["memory unaccounted"] = values["MemTotal"] - sum(
+        values.get(name, 0) for name in PARTS)
+    return found
+
+
+def areas(text, modules=("mpa", "mpa_rnic")):
+    """Bytes in /proc/vmallocinfo of callers in our modules, and of all."""
+    found = {f"vmalloc {name}": 0 for name in modules}
+    total = 0
+    for size, rest in re.findall(r"^\S+ +(\d+) (.*)$", text, re.MULTILINE):
+        total += int(size)
+        caller = re.search(r"\[(\w+)\]", rest)
+        if caller and f"vmalloc {caller[1]}" in found:
+            found[f"vmalloc {caller[1]}"] += int(size)
+    return {**found, "vmalloc all": total}
+
+
+def settle():
+    """Gives back what is only cached: of files, and free objects of slabs."""
+    Path("/proc/sys/vm/drop_caches").write_text("3", "ascii")
+    Path("/proc/sys/vm/compact_memory").write_text("1", "ascii")
+    for cache in Path("/sys/kernel/slab").iterdir():
+        if not cache.is_symlink():
+            (cache / "shrink").write_text("1", "ascii")
+
+
+def sample():
+    settle()
+    read = [Path("/proc", name).read_text("ascii")
+            for name in ("slabinfo", "net/sockstat", "meminfo", "vmallocinfo")]
+    return {**slab_caches(read[0]), **sockets(read[1]), **memory(read[2]), **areas(read[3])}
+
+
+# --- the table ----------------------------------------------------------------------
+
+
+def series_of(samples):
+    """{name: values}; a cache that did not exist yet has none."""
+    names = sorted({name for one in samples for name in one})
+    return {name: settled([one.get(name, 0) for one in samples]) for name in names}
+
+
+def table(samples):
+    """The lines of a table, and the names of what grows. Only series that change are in it."""
+    found = []
+    lines = [f"{'bytes of':34} {'first':>11} {'last':>11} {'for each sample':>24} "
+             f"{'t':>8}"]
+    constant = 0
+    freedom = len(settled(samples)) - 2
+    for name, values in series_of(samples).items():
+        if min(values) == max(values):
+            constant += 1
+            continue
+        line = fit(values)
+        more = grows(values)
+        if more:
+            found.append(name)
+        lines.append(f"{name:34} {values[0]:11} {values[-1]:11} {line.slope:12.1f} "
+                     f"+- {line.error:8.1f} {line.t:8.2f}{'  GROWS' if more else ''}")
+    lines.append(f"{constant} more do not change; {freedom + 2} samples, t of a slope may be "
+                 f"{bound(ALPHA, freedom):.2f} from {FLOOR} bytes on")
+    return lines, found
+
+
+def main():
+    command, path = sys.argv[1:3]
+    if command == "sample":
+        with open(path, "a", encoding="ascii") as sink:
+            sink.write(json.dumps(sample()) + "\n")
+        return 0
+    with open(path, encoding="ascii") as source:
+        samples = [json.loads(line) for line in source]
+    if len(settled(samples)) < LEAST:
+        print(f"{len(samples)} samples are too few")
+        return 2
+    lines, found = table(samples)
+    print("\n".join(lines))
+    print("grows: " + (", ".join(found) or "nothing"))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
