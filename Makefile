@@ -23,7 +23,7 @@ export DESTDIR PREFIX
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-tcp-framing install-mpactl install-bench \
 	install-headers install-boot clean distclean help deb demo check check-all \
-	check-kernels coverage fuzz random bench bench-gate \
+	check-kernels coverage fuzz random soak disturbances bench bench-gate \
 	bench-figures lab-shell deps
 .DEFAULT_GOAL := all
 
@@ -126,6 +126,14 @@ random:
 	scripts/deps check
 	tests/random/run $(or $(SECONDS),600)
 
+soak:
+	scripts/deps check
+	tests/soak $(or $(HOURS),2)
+
+disturbances:
+	scripts/deps check
+	tests/disturbances
+
 bench:
 	scripts/deps bench
 	$(MAKE) -s -C tests/unit bench
@@ -174,6 +182,8 @@ help:
 	@echo '  coverage        the lines and branches of the modules that tests execute'
 	@echo '  fuzz            libFuzzer on frames, streams and headers for SECONDS'
 	@echo '  random          random programs in a VM for SECONDS, guided by coverage'
+	@echo '  soak            all consumers in a VM for HOURS, memory must not grow'
+	@echo '  disturbances    loss, links, devices and programs that go, with all consumers'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  bench-gate      instructions of ten operations; fails above 2 % of those'
 	@echo '                  recorded, BENCH=--record records them'
@@ -189,6 +199,7 @@ help:
 	@echo '                  systemd and the rule for udev go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
 	@echo '  SECONDS=600     of fuzzing, shared among the targets, or of random programs'
+	@echo '  HOURS=2         of soak'
 	@echo '  RUNS=           inputs of each fuzzer, instead of SECONDS'
 	@echo '  TARGET=         reader, startup, startkey, ddp, early, tuf or tufread: fuzz'
 	@echo '                  only that'

@@ -11,49 +11,10 @@
 # its own address: what it sends goes through lo.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/verified.sh"
+. "$MPA_REPO/tests/integration/lib/nvme.sh"
 
 verified_where=(--filename=/dev/nvme0n1 --ioengine=libaio --iodepth=16)
 verified_while=(mpa0 rx_read_resp)
-
-cfg=/sys/kernel/config/nvmet
-nqn=nqn.2026-11.mpa.lab
-
-# target_up USE_SRQ. Called by lab_check, as what follows: nothing but && ends it early.
-target_up() {
-	lab_do modprobe nvmet-rdma use_srq="$1" &&
-		lab_do modprobe nvme-rdma &&
-		{ mountpoint -q /sys/kernel/config ||
-			lab_do mount -t configfs none /sys/kernel/config; } &&
-		truncate -s 32M /tmp/disk &&
-		mkdir "$cfg/subsystems/$nqn" "$cfg/subsystems/$nqn/namespaces/1" &&
-		echo 1 >"$cfg/subsystems/$nqn/attr_allow_any_host" &&
-		echo /tmp/disk >"$cfg/subsystems/$nqn/namespaces/1/device_path" &&
-		echo 1 >"$cfg/subsystems/$nqn/namespaces/1/buffered_io" &&
-		echo 1 >"$cfg/subsystems/$nqn/namespaces/1/enable" &&
-		mkdir "$cfg/ports/1" &&
-		echo ipv4 >"$cfg/ports/1/addr_adrfam" &&
-		echo rdma >"$cfg/ports/1/addr_trtype" &&
-		echo 10.78.0.1 >"$cfg/ports/1/addr_traddr" &&
-		echo 4420 >"$cfg/ports/1/addr_trsvcid" &&
-		ln -s "$cfg/subsystems/$nqn" "$cfg/ports/1/subsystems/$nqn"
-}
-
-target_down() {
-	rm "$cfg/ports/1/subsystems/$nqn" &&
-		rmdir "$cfg/ports/1" "$cfg/subsystems/$nqn/namespaces/1" \
-		"$cfg/subsystems/$nqn"
-}
-
-host_connect() {
-	printf '%s,%s' "transport=rdma,traddr=10.78.0.1,trsvcid=4420,nqn=$nqn" \
-		nr_io_queues=2,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=60 \
-		>/dev/nvme-fabrics
-}
-
-# The namespace's block device appears as soon as it was scanned.
-disk_there() {
-	test -b /dev/nvme0n1
-}
 
 write_disk() {
 	dd if=/tmp/data of=/dev/nvme0n1 bs=1M oflag=direct status=none &&
@@ -106,12 +67,6 @@ link_goes() {
 	ip link set lo down && sleep 2 && ip link set lo up
 }
 
-# Without its last subsystem, the port no longer listens.
-target_goes() {
-	rm "$cfg/ports/1/subsystems/$nqn" && sleep 2 &&
-		ln -s "$cfg/subsystems/$nqn" "$cfg/ports/1/subsystems/$nqn"
-}
-
 device_goes() {
 	timeout 60 rdma link delete mpa0
 }
@@ -138,7 +93,7 @@ disturbances() {
 	lab_check "verified while the link is down" disturbed link link_goes
 	connections=$(lab_counter mpa0 conn_active)
 	lab_check "verified while the target goes and comes back" \
-		disturbed target target_goes
+		disturbed target nvme_target_goes
 	lab_true "the host has connected again" \
 		"$(lab_counter mpa0 conn_active) > $connections"
 	errors
@@ -147,9 +102,9 @@ disturbances() {
 	lab_check "the disk goes, too" lab_wait 20 disk_gone
 	lab_do rdma link add mpa0 type mpa netdev nvme0
 	# A port does not listen on a device that is new.
-	lab_check "the port is opened again" target_goes
-	lab_check "with another device the host connects again" host_connect
-	lab_check "its disk appears" lab_wait 30 disk_there
+	lab_check "the port is opened again" nvme_target_goes
+	lab_check "with another device the host connects again" nvme_host_connect
+	lab_check "its disk appears" lab_wait 30 nvme_disk_there
 	lab_check "and is verified" \
 		verified again --rw=randwrite --bs=16k --direct=1 --size=4M
 }
@@ -173,9 +128,9 @@ queues() {
 	write_before=$(lab_counter mpa0 rx_write)
 	rm -f /tmp/disk
 
-	lab_check "$kind queues: the target listens" target_up "$1"
-	lab_check "the host connects" host_connect
-	lab_check "its disk appears" lab_wait 30 disk_there
+	lab_check "$kind queues: the target listens" nvme_target_up "$1"
+	lab_check "the host connects" nvme_host_connect
+	lab_check "its disk appears" lab_wait 30 nvme_disk_there
 	if [[ $1 == Y ]]; then
 		lab_check "rdma names the owner of a shared receive queue" \
 			owned_by srq nvmet_rdma
@@ -205,7 +160,7 @@ queues() {
 	disturbances "$2"
 	lab_check "the host disconnects" \
 		sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
-	lab_check "the target is removed" target_down
+	lab_check "the target is removed" nvme_target_down
 	lab_do modprobe -r nvme-rdma nvmet-rdma
 	lab_is "no shared receive queue is left" "$(rdma resource show srq)" ""
 }

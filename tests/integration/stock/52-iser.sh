@@ -12,8 +12,9 @@
 #	+-----------+              +-----------+
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/verified.sh"
+. "$MPA_REPO/tests/integration/lib/iser.sh"
 
-address=10.78.0.1
+address=$iser_address
 port=7300
 verified_while=(mpa0 rx_read_resp)
 mpactl=$MPA_REPO/build/bin/mpactl
@@ -67,25 +68,6 @@ without_mapper() {
 	served "without a port mapper" alone
 }
 
-mapper_is_up() {
-	ss -Hlun "sport = :3935" | grep -q 3935
-}
-
-# On the processor of the first server: the kernel asks the port mapper for its name, and
-# only then notes where the answer belongs. An answer before that is a NULL pointer.
-mapper_up() {
-	lab_spawn_here iwpmd taskset -c 0 iwpmd -s
-	lab_check "the port mapper runs" lab_wait 20 mapper_is_up
-}
-
-# lab_spawn for the initial namespace.
-lab_spawn_here() {
-	local name=$1
-	shift
-	"$@" > "$LAB_OUT/$name.log" 2>&1 < /dev/null &
-	lab_jobs[$name]=$!
-}
-
 # A program that listens for TCP on the port, as LIO does.
 occupied() {
 	"$PYTHON" -u -c '
@@ -135,79 +117,6 @@ setting_off() {
 
 # --- iSER ---------------------------------------------------------------------------
 
-lio=/sys/kernel/config/target
-iqn=iqn.2026-11.lab.mpa:disk
-tpg=$lio/iscsi/$iqn/tpgt_1
-portal=$address:3260
-
-# Called by lab_check, so nothing but && ends it early.
-target_up() {
-	lab_do modprobe -a target_core_mod iscsi_target_mod ib_isert &&
-		{ mountpoint -q /sys/kernel/config ||
-			lab_do mount -t configfs none /sys/kernel/config; } &&
-		mkdir -p "$lio/core/rd_mcp_0/disk" &&
-		echo rd_pages=16384 > "$lio/core/rd_mcp_0/disk/control" &&
-		echo 1 > "$lio/core/rd_mcp_0/disk/enable" &&
-		mkdir -p "$tpg/lun/lun_0" &&
-		ln -s "$lio/core/rd_mcp_0/disk" "$tpg/lun/lun_0/disk" &&
-		echo 0 > "$tpg/attrib/authentication" &&
-		echo 1 > "$tpg/attrib/generate_node_acls" &&
-		echo 1 > "$tpg/attrib/cache_dynamic_acls" &&
-		echo 0 > "$tpg/attrib/demo_mode_write_protect" &&
-		mkdir "$tpg/np/$portal" &&
-		echo 1 > "$tpg/np/$portal/iser" &&
-		echo 1 > "$tpg/enable"
-}
-
-target_down() {
-	echo 0 > "$tpg/enable" && rmdir "$tpg/np/$portal" &&
-		rm "$tpg/lun/lun_0/disk" &&
-		rmdir "$tpg/lun/lun_0" "$tpg" "$lio/iscsi/$iqn" "$lio/core/rd_mcp_0/disk" \
-		"$lio/core/rd_mcp_0"
-}
-
-initiator_up() {
-	lab_do modprobe -a ib_iser iscsi_tcp sd_mod
-	lab_do mount -t tmpfs none /etc/iscsi
-	mkdir -p /run/lock/iscsi
-	echo "InitiatorName=iqn.2026-11.lab.mpa:host" > /etc/iscsi/initiatorname.iscsi
-	cat > /etc/iscsi/iscsid.conf <<- END
-		node.startup = manual
-		node.session.timeo.replacement_timeout = 60
-		node.conn[0].timeo.noop_out_interval = 1
-		node.conn[0].timeo.noop_out_timeout = 2
-		node.session.initial_login_retry_max = 2
-	END
-	# At its end it signals all of its process group.
-	lab_spawn_here iscsid setsid iscsid -f
-	lab_wait 20 iscsiadm -m iface
-}
-
-node() {
-	iscsiadm -m node -T "$iqn" -p "$portal" "$@"
-}
-
-node_login() {
-	node -o new -I "$1" && node -I "$1" --login
-}
-
-# The disk of the session, once there is one.
-disk_appears() {
-	lab_wait 30 disk &&
-		verified_where=(--filename="$(disk)" --ioengine=libaio --iodepth=16)
-}
-
-disk() {
-	local found
-	for found in /sys/class/iscsi_session/session*/device/target*/*/block/*; do
-		if [[ -e $found ]]; then
-			echo "/dev/${found##*/}"
-			return
-		fi
-	done
-	return 1
-}
-
 # verified_disk NAME SIZE_OF_BLOCKS PATTERN
 verified_disk() {
 	verified "$1" --rw="$3" --bs="$2" --direct=1 --size=24M
@@ -217,23 +126,12 @@ owned_by() {
 	rdma resource show "$1" | grep -F " comm [$2]"
 }
 
-# The initiator connects again, and repeats what was not answered.
-target_goes() {
-	echo 0 > "$tpg/enable" && sleep 2 && echo 1 > "$tpg/enable"
-}
-
-# ib_iser fails a command that it gets after the end of the connection and before it has
-# reported that end (iscsi_iser_task_init()), with a line in the log.
-iser_raced() {
-	dmesg | grep -c 'iscsi_iser_task_init: Failed to init task'
-}
-
 # Nothing is lost, except to that.
 target_goes_under_load() {
 	local try raced
 	for try in 1 2 3; do
 		raced=$(iser_raced)
-		disturbed "again$try" target_goes && return
+		disturbed "again$try" iser_target_goes && return
 		(($(iser_raced) > raced)) || return
 	done
 	return 1
@@ -249,14 +147,14 @@ errors() {
 
 iser() {
 	local reads connections
-	lab_check "the target serves TCP and iSER on one port" target_up
-	initiator_up
+	lab_check "the target serves TCP and iSER on one port" iser_target_up
+	iser_initiator_up
 	reads=$(lab_counter mpa0 rx_read_resp)
-	lab_check "the initiator logs in over iSER" node_login iser
+	lab_check "the initiator logs in over iSER" iser_node_login iser
 	lab_is "the host adapter is iSER's" \
 		"$(cat /sys/class/iscsi_session/session*/device/../scsi_host/host*/proc_name)" \
 		iscsi_iser
-	lab_check "its disk appears" disk_appears
+	lab_check "its disk appears" iser_disk_appears
 	lab_check "rdma names the target as the owner of an identifier" \
 		owned_by cm_id ib_isert
 	lab_check "rdma names the initiator, too" owned_by cm_id ib_iser
@@ -271,16 +169,16 @@ iser() {
 		target_goes_under_load
 	lab_true "the initiator has connected again" \
 		"$(lab_counter mpa0 conn_active) > $connections"
-	lab_check "the initiator logs out" node --logout
-	node -o delete
+	lab_check "the initiator logs out" iser_node --logout
+	iser_node -o delete
 
-	lab_check "the same target by plain TCP" node_login default
-	lab_check "its disk appears" disk_appears
+	lab_check "the same target by plain TCP" iser_node_login default
+	lab_check "its disk appears" iser_disk_appears
 	lab_check "large blocks by TCP, verified" verified_disk tcp 1M write
-	lab_check "the initiator logs out" node --logout
+	lab_check "the initiator logs out" iser_node --logout
 	# It misses another signal that comes just before it sleeps.
 	lab_kill iscsid KILL
-	lab_check "the target is removed" target_down
+	lab_check "the target is removed" iser_target_down
 	lab_do modprobe -r ib_iser ib_isert
 }
 
@@ -299,12 +197,12 @@ lab_do rdma link add mpa0 type mpa netdev near
 lab_do ip netns exec far rdma link add mpa9 type mpa netdev eth0
 
 if (($#)); then
-	mapper_up
+	iser_mapper_up
 	"$@"
 	exit
 fi
 without_mapper
-mapper_up
+iser_mapper_up
 with_mapper
 setting_off
 iser

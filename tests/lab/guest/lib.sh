@@ -360,6 +360,14 @@ lab_spawn() {
 	lab_jobs[$name]=$!
 }
 
+# lab_spawn_here NAME COMMAND...: in the initial namespace.
+lab_spawn_here() {
+	local name=$1
+	shift
+	"$@" > "$LAB_OUT/$name.log" 2>&1 < /dev/null &
+	lab_jobs[$name]=$!
+}
+
 # lab_pid NAME: process id, for signals.
 lab_pid() {
 	echo "${lab_jobs[$1]}"

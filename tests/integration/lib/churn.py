@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""MPA sockets that are connected and closed, one after the other.
+
+    churn.py listen  ADDRESS PORT COUNT
+    churn.py connect ADDRESS PORT COUNT
+    churn.py keep    ADDRESS PORT COUNT
+
+Each sends a ULPDU and gets it back, and then ends: in order or by a reset, on either side.
+"keep" has one process for its connections, which stay open until it is killed: a leak for
+those to find that search for one.
+"""
+
+import signal
+import socket
+import struct
+import sys
+
+import mpasock as mpa
+
+RESET = struct.pack("ii", 1, 0)
+
+
+def finish(sock, number, first):
+    """The side that is to end first does so; the other waits for that."""
+    if bool(number & 1) != first:
+        try:
+            sock.recv(16)
+        except ConnectionResetError:
+            pass
+    elif number & 2:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    sock.close()
+
+
+def listener_of(address):
+    listener = mpa.attach(socket.create_server(address, backlog=64), mpa.F_AUTO_ACCEPT)
+    mpa.start(listener, mpa.RESPONDER)
+    # Who connects before that gets a socket without MPA.
+    print("ready", flush=True)
+    return listener
+
+
+def listen(address, count):
+    with listener_of(address) as listener:
+        for number in range(count):
+            sock, _ = listener.accept()
+            data = sock.recv(64)
+            sock.send(data)
+            finish(sock, number, False)
+
+
+def connect(address, count):
+    for number in range(count):
+        sock = mpa.attach(socket.create_connection(address))
+        mpa.start(sock, mpa.INITIATOR)
+        data = b"number %d" % number
+        sock.send(data)
+        if sock.recv(64) != data:
+            sys.exit(f"connection {number}: other data")
+        finish(sock, number, True)
+
+
+def keep(address, count):
+    """Both ends of them, open."""
+    kept = []
+    with listener_of(address) as listener:
+        for _ in range(count):
+            sock = mpa.attach(socket.create_connection(address))
+            mpa.start(sock, mpa.INITIATOR)
+            sock.send(b"kept")
+            kept += [sock, listener.accept()[0]]
+            kept[-1].recv(64)
+    print("kept", flush=True)
+    signal.pause()
+
+
+def main():
+    role, host, port, count = sys.argv[1:5]
+    address = (host, int(port))
+    {"listen": listen, "connect": connect, "keep": keep}[role](address, int(count))
+    print(f"all {count}", flush=True)
+
+
+main()
