@@ -15,6 +15,7 @@ import signal
 import socket
 import struct
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import mpasock as mpa
 
@@ -62,14 +63,16 @@ def connect(address, count):
 
 
 def keep(address, count):
-    """Both ends of them, open."""
+    """Both ends of them, open. A connection starts when the other end accepts it."""
     kept = []
     with listener_of(address) as listener:
         for _ in range(count):
-            sock = mpa.attach(socket.create_connection(address))
-            mpa.start(sock, mpa.INITIATOR)
+            with ThreadPoolExecutor(1) as other:
+                accepted = other.submit(listener.accept)
+                sock = mpa.attach(socket.create_connection(address))
+                mpa.start(sock, mpa.INITIATOR)
+                kept += [sock, accepted.result()[0]]
             sock.send(b"kept")
-            kept += [sock, listener.accept()[0]]
             kept[-1].recv(64)
     print("kept", flush=True)
     signal.pause()

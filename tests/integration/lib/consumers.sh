@@ -92,7 +92,11 @@ consumers_ports_open() {
 # consumer_started NAME FUNCTION ARGUMENT...: in the background, see consumer_joined.
 consumer_started() {
 	"${@:2}" > "$LAB_OUT/$1-work.log" 2>&1 &
-	lab_jobs[$1-work]=$!
+	lab_jobs["$1-work"]=$!
+}
+
+consumer_running() {
+	lab_running "$1-work"
 }
 
 # consumer_joined NAME SECONDS

@@ -8,7 +8,7 @@
 A sample has bytes by name: active objects of each slab cache, sockets, parts of
 /proc/meminfo, /proc/vmallocinfo by caller, and the pages that nothing accounts for.
 
-To each series a straight line is fitted by least squares. The first samples, in which
+A line is fitted to each series by least squares. The first samples, in which
 caches fill, are left out. A series grows if
 
 * its slope is positive, and larger than noise explains with a probability of ALPHA

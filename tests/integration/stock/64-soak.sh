@@ -4,7 +4,7 @@
 # Soak: all consumers at once, connections that come and go, devices, namespaces and modules,
 # again and again, and memory that must not grow. `make soak` gives it hours.
 #
-#	64-soak.sh [SECONDS]	for each of the two parts; without, as few cycles as tell
+#	64-soak.sh [SECONDS [PART...]]	for each of the two parts; without, few cycles
 #
 # In the first part the modules stay loaded: what they keep for longer and longer is seen. In
 # the second they go many times in each cycle, with traffic or without. Memory is sampled at
@@ -15,6 +15,8 @@
 . "$MPA_REPO/tests/integration/lib/consumers.sh"
 
 limit=${1:-0}
+parts=("${@:2}")
+((${#parts[@]})) || parts=(loaded unloads leak)
 growth=$MPA_REPO/tests/integration/lib/growth.py
 churn=$MPA_REPO/tests/integration/lib/churn.py
 # As few samples as a line can be fitted to.
@@ -23,11 +25,11 @@ cycles_least=8
 if ((limit)); then
 	connects=60
 	sockets=400
-	unloads=20
+	unloads_each=20
 else
 	connects=20
 	sockets=50
-	unloads=2
+	unloads_each=2
 fi
 connected=0
 unloaded=0
@@ -88,8 +90,9 @@ hosts_go() {
 	local n
 	for n in 1 2; do
 		(($1 & 1)) || lab_unlink "mpa$n"
-		lab_do ip netns delete "h$n"
 	done
+	lab_do ip netns delete h1
+	lab_do ip netns delete h2
 	lab_host_names=()
 	lab_check "cycle $1: the devices have gone" lab_wait 30 devices_gone mpa1 mpa2
 }
@@ -140,12 +143,12 @@ modules_gone_once() {
 cycle_unloads() {
 	local n
 	lab_check "cycle $1: ports close" consumers_ports_close
-	for ((n = 0; n < unloads; n++)); do
+	for ((n = 0; n < unloads_each; n++)); do
 		lab_check "cycle $1: modules go" modules_gone_once "$n"
 	done
-	unloaded=$((unloaded + unloads))
-	connected=$((connected + unloads))
-	devices_made=$((devices_made + 2 * unloads))
+	unloaded=$((unloaded + unloads_each))
+	connected=$((connected + unloads_each))
+	devices_made=$((devices_made + 2 * unloads_each))
 	lab_check "cycle $1: ports open" consumers_ports_open
 	for name in "${consumers_kernel[@]}"; do
 		consumer_started "$name" consumer_with "$name" 1
@@ -164,10 +167,20 @@ part() {
 		cycle=$((cycle + 1))
 		"$2" "$cycle"
 		lab_check "cycle $cycle: nothing is left" lab_wait 90 consumers_quiet
+		# Those of subshells, and of programs that were killed.
+		rm -rf /tmp/lab-wait-* /tmp/ompi.*
 		"$PYTHON" "$growth" sample "$samples"
 	done
 	lab_note "$1: $cycle cycles in $((SECONDS + limit - ends)) s"
 	lab_check "$1: memory does not grow" "$PYTHON" "$growth" fit "$samples"
+}
+
+loaded() {
+	part loaded cycle_loaded
+}
+
+unloads() {
+	part unloads cycle_unloads
 }
 
 # --- a leak -------------------------------------------------------------------------
@@ -198,9 +211,9 @@ leak() {
 started_at=$SECONDS
 consumers_network
 consumers_targets
-part loaded cycle_loaded
-part unloads cycle_unloads
-leak
+for part in "${parts[@]}"; do
+	"$part"
+done
 consumers_targets_end
 lab_note "$connected connections were made and ended, $devices_made devices, $unloaded times" \
 	"the modules went, in $((SECONDS - started_at)) s"

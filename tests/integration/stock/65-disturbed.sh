@@ -12,7 +12,7 @@
 . "$MPA_REPO/tests/integration/lib/consumers.sh"
 
 # For how long a transfer is to last, at least; the disturbance takes some of that.
-moves=8
+moves=20
 # Seconds within which a transfer must have ended, with success or without.
 ends=150
 declare -A promised=()
@@ -184,7 +184,7 @@ connection_of() {
 		;;
 	esac
 	rdma resource show cm_id | grep -E 'state CONNECT ' | grep -E " comm $comm( |\$)" |
-		grep -E 'link mpa[01]/' | grep -oE 'src-addr [^ ]+' | sort
+		grep -E 'link mpa[01]/' | grep -oE 'src-addr [^ ]+' | sort || true
 }
 
 # written C: whether data have arrived, for those that are connected before there are any.
@@ -253,11 +253,13 @@ devices_of_hosts() {
 	rdma link | grep -E "mpa${1:-[12]}/" || true
 }
 
-# all_moving C...
-all_moving() {
+all_running() {
 	local name
-	for name; do
-		moving "$name" || return
+	for name in "${consumers[@]}"; do
+		consumer_running "$name" || {
+			echo "$name has ended"
+			return 1
+		}
 	done
 }
 
@@ -276,10 +278,11 @@ row() {
 	for name in "${consumers[@]}"; do
 		[[ $name == openmpi ]] || start "$name" "$moves"
 	done
-	lab_check "$row: all transfer" lab_wait 30 all_moving "${consumers[@]}"
 	for name in "${consumers[@]}"; do
+		lab_check "$row: $name transfers" lab_wait 60 moving "$name"
 		before[$name]=$(connection_of "$name")
 	done
+	lab_check "$row: all of them still do" all_running
 	lab_check "$row: begins" "begin_$row"
 	sleep 2
 	lab_check "$row: ends" "end_$row"
