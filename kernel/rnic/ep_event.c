@@ -121,6 +121,12 @@ int rnic_ep_report_reply(struct rnic_ep *ep, const void *pd, u32 pd_len)
 
 	rnic_ep_assert_locked(ep);
 	rnic_ep_fill_names(ep, &event);
+	/*
+	 * The core looks for the mapping by this address when it destroys the
+	 * identifier, and keeps the mapping for ever if it is another one.
+	 */
+	if (ep->cm_id->mapped)
+		event.local_addr = ep->cm_id->m_local_addr;
 	rnic_ep_fill_depths(ep, &event);
 	rnic_ep_event_set_pd(&event, pd, pd_len);
 	ret = rnic_ep_send_event(ep, ep->cm_id, &event);
