@@ -2,7 +2,6 @@
 #include "program.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "calls.hpp"
 
@@ -111,34 +110,6 @@ Program make(const Name &name)
 	std::for_each(name.begin() + 1, name.end(),
 		      [&](std::uint64_t seed) { change(program, seed); });
 	return program;
-}
-
-std::string to_string(const Name &name)
-{
-	std::string text;
-
-	for (std::uint64_t seed : name)
-		text += (text.empty() ? "" : ".") + std::to_string(seed);
-	return text;
-}
-
-std::optional<Name> from_string(const std::string &text)
-{
-	const char *at = text.data(), *const end = at + text.size();
-	Name name;
-
-	while (at < end) {
-		std::uint64_t seed = 0;
-		const auto [next, error] = std::from_chars(at, end, seed);
-
-		if (error != std::errc{} || (next < end && *next != '.'))
-			return {};
-		name.push_back(seed);
-		at = next + 1;
-	}
-	if (name.empty())
-		return {};
-	return name;
 }
 
 } // namespace programs
