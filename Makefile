@@ -23,7 +23,7 @@ export DESTDIR PREFIX
 .PHONY: all modules userspace install install-modules install-provider \
 	install-libmpa install-tcp-framing install-mpactl install-bench \
 	install-headers install-boot clean distclean help deb demo check check-all \
-	check-kernels coverage fuzz random soak disturbances bench bench-gate \
+	check-kernels coverage fuzz random random-peers soak disturbances bench bench-gate \
 	bench-figures lab-shell deps
 .DEFAULT_GOAL := all
 
@@ -134,6 +134,10 @@ disturbances:
 	scripts/deps check
 	tests/disturbances
 
+random-peers:
+	scripts/deps check
+	tests/random/run-peers $(or $(SECONDS),600)
+
 bench:
 	scripts/deps bench
 	$(MAKE) -s -C tests/unit bench
@@ -184,6 +188,7 @@ help:
 	@echo '  random          random programs in a VM for SECONDS, guided by coverage'
 	@echo '  soak            all consumers in a VM for HOURS, memory must not grow'
 	@echo '  disturbances    loss, links, devices and programs that go, with all consumers'
+	@echo '  random-peers    random streams of a peer, likewise'
 	@echo '  bench           the RNIC, siw and plain TCP measured in one guest'
 	@echo '  bench-gate      instructions of ten operations; fails above 2 % of those'
 	@echo '                  recorded, BENCH=--record records them'

@@ -3,13 +3,15 @@
 // Runs random programs until a time is over.
 //
 //	random_calls [--seconds N] [--count N] [--seed N] [--faults] [--disturb]
-//	             [--limit MS] [--log FILE] [--reached FILE]
+//	             [--jobs N] [--limit MS] [--log FILE] [--reached FILE]
 //	             [--program NAME [--repeat N] [--trace] [--list]]
 //
-// Each program is a process of its own, which is killed when it takes too long. Programs
+// Each program is a process of its own, which is killed when it takes too long; N run at the
+// same time. Programs
 // that reach blocks of the modules for the first time are kept, and changed later. The name
 // of each is in the log before it begins, so that the last one of a guest that has stopped
 // is known, and can be run again.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -48,7 +50,7 @@ struct Options {
 	bool faults = false;
 	std::string log, reached;
 	programs::Name program;
-	unsigned int repeat = 1;
+	unsigned int repeat = 1, jobs = 1;
 	bool list = false;
 };
 
@@ -67,7 +69,7 @@ struct Counts {
 	std::cerr
 		<< "usage: random_calls [--seconds N] [--count N] [--seed N] "
 		   "[--faults] "
-		   "[--disturb]\n\t[--limit MS] [--log FILE] [--reached FILE] "
+		   "[--disturb]\n\t[--jobs N] [--limit MS] [--log FILE] [--reached FILE] "
 		   "[--program NAME [--repeat N] [--trace] [--list]]\n";
 	std::exit(2);
 }
@@ -89,6 +91,10 @@ Options options_of(int argc, char **argv)
 		} else if (word == "--limit") {
 			limit = std::chrono::milliseconds(
 				std::strtoul(value(), nullptr, 0));
+		} else if (word == "--jobs") {
+			options.jobs = std::max(
+				1u, static_cast<unsigned int>(
+					    std::strtoul(value(), nullptr, 0)));
 		} else if (word == "--trace") {
 			trace = true;
 		} else if (word == "--list") {
@@ -182,59 +188,129 @@ void run_thread(World &world, const programs::Program &program,
 	::_exit(0);
 }
 
-// Waits with a limit. A process that a kill does not end within a minute has stopped in
-// the kernel: 2.
-int end_of(pid_t child, Counts &counts)
+// Programs that run at the same time. A guest of one processor is idle otherwise while they
+// wait.
+class Running
 {
-	const auto began = steady_clock::now();
-	bool killed = false;
-	int status = 0;
+public:
+	Running(const Options &options, Counts &counts)
+		: options_(options), counts_(counts), all_(options.jobs),
+		  log_(options.log.empty()
+			       ? -1
+			       : ::open(options.log.c_str(),
+					O_WRONLY | O_CREAT | O_CLOEXEC, 0644))
+	{
+		::sigemptyset(&ended_);
+		::sigaddset(&ended_, SIGCHLD);
+		::sigprocmask(SIG_BLOCK, &ended_, nullptr);
+	}
 
-	while (::waitpid(child, &status, WNOHANG) == 0) {
-		const auto took = steady_clock::now() - began;
+	bool any() const
+	{
+		for (const One &one : all_)
+			if (one.child)
+				return true;
+		return false;
+	}
+	bool room() const
+	{
+		for (const One &one : all_)
+			if (!one.child)
+				return true;
+		return false;
+	}
+	// There is room.
+	void start(const programs::Name &name)
+	{
+		std::size_t at = 0;
 
-		if (took > limit && !killed) {
-			::kill(-child, SIGKILL);
-			::kill(child, SIGKILL);
-			killed = true;
+		while (all_[at].child)
+			at++;
+		const programs::Program program = programs::make(name);
+		std::string text = programs::to_string(name);
+
+		text.resize(255, ' ');
+		text += '\n';
+		// In place of the one before it.
+		if (log_ >= 0)
+			(void)!::pwrite(log_, text.data(), text.size(),
+					static_cast<off_t>(at * text.size()));
+		const pid_t child = ::fork();
+		if (child < 0) {
+			std::perror("fork");
+			std::exit(1);
 		}
-		if (took > 62s)
-			return 2;
-		std::this_thread::sleep_for(took < 20ms ? 1ms : 5ms);
+		if (child == 0) {
+			::sigprocmask(SIG_UNBLOCK, &ended_, nullptr);
+			run_child(program, options_.faults);
+		}
+		all_[at] = {child, false, steady_clock::now(), name};
+		counts_.programs++;
+		counts_.calls += program.calls.size();
 	}
-	// Children of it.
-	::kill(-child, SIGKILL);
-	counts.killed += killed;
-	counts.crashed += !killed && WIFSIGNALED(status);
-	return 0;
-}
+	// Waits until some have ended, and returns them. One that a kill does not end within
+	// a minute has stopped in the kernel: stuck() is true then.
+	std::vector<programs::Name> wait()
+	{
+		const timespec soon{0, 20'000'000};
+		std::vector<programs::Name> ended;
 
-int run(const programs::Name &name, const Options &options, int log,
-	Counts &counts)
+		::sigtimedwait(&ended_, nullptr, &soon);
+		for (One &one : all_) {
+			int status = 0;
+
+			if (!one.child)
+				continue;
+			if (::waitpid(one.child, &status, WNOHANG) == one.child) {
+				// Children of it.
+				::kill(-one.child, SIGKILL);
+				counts_.killed += one.killed;
+				counts_.crashed += !one.killed && WIFSIGNALED(status);
+				ended.push_back(one.name);
+				one.child = 0;
+				continue;
+			}
+			const auto took = steady_clock::now() - one.began;
+			if (took > limit && !one.killed) {
+				::kill(-one.child, SIGKILL);
+				::kill(one.child, SIGKILL);
+				one.killed = true;
+			}
+			if (took > limit + 60s) {
+				std::cout << "not killed: "
+					  << programs::to_string(one.name)
+					  << std::endl;
+				stuck_ = true;
+			}
+		}
+		return ended;
+	}
+	bool stuck() const { return stuck_; }
+
+private:
+	struct One {
+		pid_t child = 0;
+		bool killed = false;
+		steady_clock::time_point began;
+		programs::Name name;
+	};
+
+	const Options &options_;
+	Counts &counts_;
+	std::vector<One> all_;
+	int log_;
+	sigset_t ended_;
+	bool stuck_ = false;
+};
+
+// Loads what each program needs of the libraries: they read /sys and open a dozen providers,
+// which takes longer than most programs.
+void load_libraries()
 {
-	const programs::Program program = programs::make(name);
-	std::string text = programs::to_string(name);
+	int count = 0;
 
-	text.resize(255, ' ');
-	text += '\n';
-	// In place of the last one.
-	if (log >= 0)
-		(void)!::pwrite(log, text.data(), text.size(), 0);
-	const pid_t child = ::fork();
-	if (child < 0) {
-		std::perror("fork");
-		return 1;
-	}
-	if (child == 0)
-		run_child(program, options.faults);
-	counts.programs++;
-	counts.calls += program.calls.size();
-	if (const int bad = end_of(child, counts)) {
-		std::cout << "not killed: " << programs::to_string(name)
-			  << std::endl;
-		return bad;
-	}
-	return 0;
+	if (ibv_device **list = ibv_get_device_list(&count))
+		ibv_free_device_list(list);
 }
 
 void print(const programs::Name &name)
@@ -273,7 +349,7 @@ programs::Name next_name(programs::Random &random,
 	return name;
 }
 
-int search(const Options &options, int log)
+int search(const Options &options)
 {
 	const auto began = steady_clock::now();
 	auto shown = began;
@@ -281,28 +357,37 @@ int search(const Options &options, int log)
 	std::vector<programs::Name> kept;
 	Counts counts;
 	Reached reached;
-	int bad = 0;
+	Running running(options, counts);
 
 	std::cout << "seed " << options.seed << (reached ? "" : ", no coverage")
 		  << std::endl;
 	const auto show = [&] {
 		const auto took = std::chrono::duration<double>(
 			steady_clock::now() - began);
+		rusage children{};
 
+		::getrusage(RUSAGE_CHILDREN, &children);
 		std::cout << counts.programs << " programs, " << counts.calls
 			  << " calls, " << reached.total() << " blocks, "
 			  << kept.size() << " kept, " << counts.killed
 			  << " killed, " << counts.crashed << " crashed, "
-			  << static_cast<int>(took.count()) << " s"
+			  << static_cast<int>(took.count()) << " s, "
+			  << children.ru_utime.tv_sec << " user, "
+			  << children.ru_stime.tv_sec << " system"
 			  << std::endl;
 	};
-	while (!bad && counts.programs < options.count &&
-	       steady_clock::now() - began < options.seconds) {
-		const programs::Name name = next_name(random, kept);
+	const auto more = [&] {
+		return counts.programs < options.count &&
+		       steady_clock::now() - began < options.seconds;
+	};
+	while (!running.stuck() && (more() || running.any())) {
+		while (running.room() && more())
+			running.start(next_name(random, kept));
+		const std::vector<programs::Name> ended = running.wait();
 
-		bad = run(name, options, log, counts);
-		if (reached.fresh())
-			kept.push_back(name);
+		// Of several programs, any may have reached it.
+		if (!ended.empty() && reached.fresh())
+			kept.insert(kept.end(), ended.begin(), ended.end());
 		if (steady_clock::now() - shown > 30s) {
 			shown = steady_clock::now();
 			show();
@@ -311,7 +396,23 @@ int search(const Options &options, int log)
 	show();
 	if (!options.reached.empty())
 		reached.write(options.reached);
-	return bad;
+	return running.stuck() ? 2 : 0;
+}
+
+int repeat(const Options &options)
+{
+	Counts counts;
+	Running running(options, counts);
+
+	while (!running.stuck() &&
+	       (counts.programs < options.repeat || running.any())) {
+		while (running.room() && counts.programs < options.repeat)
+			running.start(options.program);
+		running.wait();
+	}
+	std::cout << counts.programs << " programs, " << counts.killed
+		  << " killed, " << counts.crashed << " crashed" << std::endl;
+	return running.stuck() ? 2 : 0;
 }
 
 } // namespace
@@ -319,23 +420,12 @@ int search(const Options &options, int log)
 int main(int argc, char **argv)
 {
 	const Options options = options_of(argc, argv);
-	const int log = options.log.empty()
-				? -1
-				: ::open(options.log.c_str(),
-					 O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	Counts counts;
-	int bad = 0;
 
 	::signal(SIGPIPE, SIG_IGN);
-	if (options.program.empty())
-		return search(options, log);
 	if (options.list) {
 		print(options.program);
 		return 0;
 	}
-	for (unsigned int n = 0; n < options.repeat && !bad; n++)
-		bad = run(options.program, options, log, counts);
-	std::cout << counts.programs << " programs, " << counts.killed
-		  << " killed, " << counts.crashed << " crashed" << std::endl;
-	return bad;
+	load_libraries();
+	return options.program.empty() ? search(options) : repeat(options);
 }

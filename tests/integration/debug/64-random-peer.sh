@@ -15,7 +15,7 @@
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 . "$MPA_REPO/tests/integration/lib/peer.sh"
 
-seconds=${1:-20}
+seconds=${1:-15}
 shift || true
 
 # random_peer KIND OPTION...: what it prints is in $LAB_OUT/KIND.log, the last stream of a guest

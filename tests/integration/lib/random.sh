@@ -20,18 +20,17 @@ random_prepare() {
 	echo 1 | tee /sys/kernel/tracing/events/mpa{,_rnic}/enable > /dev/null
 }
 
-# random_calls NAME OPTION...: runs programs, two at a time where there are two processors.
-# What they print is in $LAB_OUT/NAME-N.log. A guest that stops leaves the name of the last
-# program in NAME-N.program, and its seed in the log.
+# random_calls NAME OPTION...: runs programs, eight at a time for each processor: most wait for
+# something all the time.
+# What they print is in $LAB_OUT/NAME-N.log. A guest that stops leaves the names of the last
+# programs in NAME-N.program, and its seed in the log.
 random_calls() {
 	local name=$1 n all limit=3000
 	shift
 	all=$(nproc)
-	# Emulated processors are slow.
-	[[ $LAB_CONFIG != debug ]] || limit=1000
 	for ((n = 1; n <= all; n++)); do
 		lab_spawn "$name-$n" h1 "$MPA_REPO/build/bin/random_calls" \
-			--limit "$limit" --log "$LAB_OUT/$name-$n.program" \
+			--jobs 8 --limit "$limit" --log "$LAB_OUT/$name-$n.program" \
 			--reached "$LAB_OUT/$name-$n.reached" "$@"
 	done
 	for ((n = 1; n <= all; n++)); do
