@@ -140,8 +140,12 @@ private:
 		s_.operate(request, s_.next_frame());
 		if (!rnic())
 			return true;
-		if (windows)
+		// The target's first message waits for our first FPDU.
+		if (windows) {
+			counts_.frames++;
+			s_.send_ulpdu(Tagged{}.encode());
 			s_.windows = Windows::decode(s_.receive_message());
+		}
 		model_ = std::make_unique<Model>(s_.aim, windows ? &s_.windows : nullptr,
 						 request.has(flag_ext_asked));
 		return true;

@@ -5,7 +5,8 @@
 // completion is compared with the next one of the model.
 //
 // Only what has one outcome is scheduled: a Send where a receive is posted, a Write after a
-// Read or an atomic operation with a fence, a window while it is bound. Each schedule may end with one request that
+// Read or an atomic operation with a fence, a window while it is bound. A third of the requests
+// have no completion of their own. Each schedule may end with one request that
 // must fail, after which everything is flushed.
 //
 // MODEL_SEED: the first schedule, else any; MODEL_SCHEDULES: how many.
@@ -50,13 +51,20 @@ struct Wanted {
 	// What this changes in the memory of the queue that completes.
 	std::uint32_t where = 0;
 	Bytes content = {};
+	// Not signaled: there is no completion if it succeeds; the next one shows that.
+	bool quiet = false;
 };
 
 // One end, and what the model knows of it.
 struct End {
-	End(Queue &queue, Queue &peer) : queue(queue), peer(peer) {}
+	End(Queue &queue, Queue &peer, ibv_srq *shared)
+		: queue(queue), peer(peer), shared(shared)
+	{
+	}
 
 	Queue &queue, &peer;
+	// Its receives, if it has no queue of its own for them.
+	ibv_srq *shared;
 	// As it must be, up to what is compared last.
 	Bytes memory;
 	// Completions that have not come, in the order of each queue.
@@ -103,11 +111,16 @@ private:
 	}
 	void post_receives(End &end);
 	void post(End &end, ibv_send_wr &wr, std::uint32_t where,
-		  std::uint32_t length);
+		  std::uint32_t length, bool quiet = false);
+	bool may_be_quiet() { return below(chance_, 3) == 0; }
 	bool post_send(End &end);
 	void post_transfer(End &end);
 	void post_atomic(End &end);
 	void post_bind(End &end);
+	void post_invalidate(End &end);
+	void settle(End &end);
+	void placed(End &end, const Wanted &wanted);
+	void complete_sends(End &end);
 	bool poll(End &end);
 	void compare(End &end, const ibv_wc &wc);
 	void drain();
@@ -118,8 +131,8 @@ private:
 };
 
 Model::Model(Pair &pair, Chance &chance)
-	: chance_(chance), ends_{End(pair.near, pair.far),
-				 End(pair.far, pair.near)}
+	: chance_(chance), ends_{End(pair.near, pair.far, pair.near_receives.get()),
+				 End(pair.far, pair.near, pair.far_receives.get())}
 {
 	for (End &end : ends_) {
 		for (std::byte &byte : end.queue.device.memory)
@@ -148,14 +161,15 @@ void Model::post_receives(End &end)
 		wr.wr_id = end.next++;
 		wr.sg_list = &piece;
 		wr.num_sge = 1;
-		is(Err{ibv_post_recv(end.queue.qp.get(), &wr, &bad)}, 0,
-		   "ibv_post_recv");
+		is(Err{end.shared ? ibv_post_srq_recv(end.shared, &wr, &bad)
+				  : ibv_post_recv(end.queue.qp.get(), &wr, &bad)},
+		   0, "a receive is posted");
 		end.posted.push_back({wr.wr_id, where, length});
 	}
 }
 
 void Model::post(End &end, ibv_send_wr &wr, std::uint32_t where,
-		 std::uint32_t length)
+		 std::uint32_t length, bool quiet)
 {
 	ibv_sge piece{address(end, where), length,
 		      end.queue.device.region->lkey};
@@ -163,6 +177,8 @@ void Model::post(End &end, ibv_send_wr &wr, std::uint32_t where,
 	wr.wr_id = end.next++;
 	wr.sg_list = &piece;
 	wr.num_sge = 1;
+	if (!quiet)
+		wr.send_flags |= IBV_SEND_SIGNALED;
 	const bool answered = wr.opcode == IBV_WR_RDMA_READ ||
 			      wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 			      wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
@@ -192,8 +208,10 @@ bool Model::post_send(End &end)
 		peer.bound = false;
 	}
 	peer.posted.pop_front();
-	post(end, wr, from, length);
+	const bool quiet = may_be_quiet();
+	post(end, wr, from, length, quiet);
 	end.sends.push_back({wr.wr_id, IBV_WC_SUCCESS, IBV_WC_SEND, {}});
+	end.sends.back().quiet = quiet;
 	peer.receives.push_back({into.number, IBV_WC_SUCCESS, IBV_WC_RECV,
 				 length, wr.invalidate_rkey, into.where,
 				 Bytes(end.memory.begin() + from,
@@ -215,6 +233,7 @@ void Model::post_transfer(End &end)
 	End &peer = other(end);
 	const std::uint32_t there = open + below(chance_, part - slot);
 	const std::uint32_t length = piece_length(slot);
+	const bool quiet = may_be_quiet();
 	ibv_send_wr wr{};
 
 	wr.wr.rdma = {address(peer, there), key_of(peer)};
@@ -222,7 +241,7 @@ void Model::post_transfer(End &end)
 		const std::uint32_t from = source + below(chance_, part - slot);
 
 		wr.opcode = IBV_WR_RDMA_WRITE;
-		post(end, wr, from, length);
+		post(end, wr, from, length, quiet);
 		std::copy_n(end.memory.begin() + from, length,
 			    peer.memory.begin() + there);
 		end.sends.push_back(
@@ -232,13 +251,14 @@ void Model::post_transfer(End &end)
 			sinks + end.next_slot++ % slots * slot;
 
 		wr.opcode = IBV_WR_RDMA_READ;
-		post(end, wr, into, length);
+		post(end, wr, into, length, quiet);
 		end.sends.push_back(
 			{wr.wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_READ, length, 0,
 			 into,
 			 Bytes(peer.memory.begin() + there,
 			       peer.memory.begin() + there + length)});
 	}
+	end.sends.back().quiet = quiet;
 }
 
 void Model::post_atomic(End &end)
@@ -256,12 +276,14 @@ void Model::post_atomic(End &end)
 	wr.wr.atomic = {address(peer, there),
 			below(chance_, 2) ? value : chance_(), chance_(),
 			peer.queue.device.region->rkey};
-	post(end, wr, into, 8);
+	const bool quiet = may_be_quiet();
+	post(end, wr, into, 8, quiet);
 	Bytes before(sizeof(value));
 	std::memcpy(before.data(), &value, sizeof(value));
 	end.sends.push_back({wr.wr_id, IBV_WC_SUCCESS,
 			     add ? IBV_WC_FETCH_ADD : IBV_WC_COMP_SWAP, 8, 0,
 			     into, before});
+	end.sends.back().quiet = quiet;
 	if (add)
 		value += wr.wr.atomic.compare_add;
 	else if (value == wr.wr.atomic.compare_add)
@@ -284,13 +306,57 @@ void Model::post_bind(End &end)
 		      ibv_inc_rkey(end.window->rkey),
 		      {region, address(end, open), part,
 		       IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ}};
+	wr.send_flags = IBV_SEND_SIGNALED;
 	end.queue.post(wr);
 	end.window->rkey = wr.bind_mw.rkey;
 	end.sends.push_back({wr.wr_id, IBV_WC_SUCCESS, IBV_WC_BIND_MW, {}});
+	complete_sends(end);
+	end.bound = true;
+}
+
+// Invalidates it by a request of its own end, when no request of the peer uses it any more. It
+// needs no completion: what follows in the queue is executed later.
+void Model::post_invalidate(End &end)
+{
+	if (!end.bound)
+		return;
+	complete_sends(other(end));
+	// A Send of the peer may have invalidated it, which it knows itself.
+	if (!end.bound)
+		return;
+	ibv_send_wr wr{};
+
+	wr.opcode = IBV_WR_LOCAL_INV;
+	wr.wr_id = end.next++;
+	wr.invalidate_rkey = end.window->rkey;
+	const bool quiet = may_be_quiet();
+	wr.send_flags = quiet ? 0 : IBV_SEND_SIGNALED;
+	end.queue.post(wr);
+	end.sends.push_back({wr.wr_id, IBV_WC_SUCCESS, IBV_WC_LOCAL_INV, {}});
+	end.sends.back().quiet = quiet;
+	end.bound = false;
+}
+
+// The last request of a queue is one that shows that those before it are complete.
+void Model::settle(End &end)
+{
+	if (end.sends.empty() || !end.sends.back().quiet)
+		return;
+	ibv_send_wr wr{};
+
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.wr.rdma = {address(other(end), open),
+		      other(end).queue.device.region->rkey};
+	post(end, wr, source, 0);
+	end.sends.push_back({wr.wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, {}});
+}
+
+void Model::complete_sends(End &end)
+{
+	settle(end);
 	while (!end.sends.empty())
 		if (!poll(end))
 			compare(end, end.queue.completion());
-	end.bound = true;
 }
 
 void Model::compare(End &end, const ibv_wc &wc)
@@ -304,6 +370,11 @@ void Model::compare(End &end, const ibv_wc &wc)
 				  end.receives.front().number == wc.wr_id;
 	std::deque<Wanted> &queue = receive ? end.receives : end.sends;
 
+	while (!queue.empty() && queue.front().quiet &&
+	       queue.front().number != wc.wr_id) {
+		placed(end, queue.front());
+		queue.pop_front();
+	}
 	yes(!queue.empty(), "a completion is expected");
 	const Wanted wanted = queue.front();
 	queue.pop_front();
@@ -311,6 +382,7 @@ void Model::compare(End &end, const ibv_wc &wc)
 	is(status_name(wc.status), status_name(wanted.status), "its result");
 	if (wc.status != IBV_WC_SUCCESS)
 		return;
+	yes(!wanted.quiet, "a completion was asked for");
 	is(int(wc.opcode), int(wanted.opcode), "its kind");
 	if (wanted.length)
 		is(wc.byte_len, *wanted.length, "its bytes");
@@ -320,6 +392,11 @@ void Model::compare(End &end, const ibv_wc &wc)
 		if (wanted.invalidated)
 			is(wc.invalidated_rkey, wanted.invalidated, "the key");
 	}
+	placed(end, wanted);
+}
+
+void Model::placed(End &end, const Wanted &wanted)
+{
 	const Bytes &memory = end.queue.device.memory;
 	const auto [got, differs] = std::mismatch(
 		memory.begin() + wanted.where,
@@ -352,6 +429,8 @@ bool Model::poll(End &end)
 void Model::drain()
 {
 	for (End &end : ends_)
+		settle(end);
+	for (End &end : ends_)
 		while (!end.sends.empty() || !end.receives.empty())
 			if (!poll(end))
 				compare(end, end.queue.completion());
@@ -370,7 +449,10 @@ void Model::step()
 		poll(end);
 		break;
 	case 3:
-		post_bind(end);
+		if (below(chance_, 3))
+			post_bind(end);
+		else
+			post_invalidate(end);
 		break;
 	default:
 		for (std::uint32_t n = 1 + below(chance_, 6);
@@ -383,9 +465,8 @@ void Model::step()
 				post_transfer(end);
 		}
 	}
-	while (end.sends.size() >= depth - 1)
-		if (!poll(end))
-			compare(end, end.queue.completion());
+	if (end.sends.size() >= depth - 1)
+		complete_sends(end);
 }
 
 // Everything has arrived when a Read behind it is complete.
@@ -443,8 +524,10 @@ void Model::fail_once()
 		end.sends.push_back(
 			{late.wr_id, IBV_WC_WR_FLUSH_ERR, IBV_WC_SEND, {}});
 	}
-	// Receives that nothing has filled.
+	// Receives that nothing has filled; a shared queue keeps them.
 	for (End *one : {&end, &peer}) {
+		if (one->shared)
+			one->posted.clear();
 		for (const End::Receive &each : one->posted)
 			one->receives.push_back({each.number,
 						 IBV_WC_WR_FLUSH_ERR,
@@ -476,7 +559,9 @@ CASE("model: random schedules complete as the model says")
 		Chance chance(seed);
 		Pair pair({.send = depth,
 			   .recv = depth,
-			   .completions = 4 * depth});
+			   .completions = 4 * depth,
+			   .all_signaled = false,
+			   .shared = seed % 3 == 0});
 
 		// Windows are bound to it.
 		for (Device *device : {&pair.one, &pair.two}) {

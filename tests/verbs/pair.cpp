@@ -152,7 +152,7 @@ Queue::Queue(Device &on, Depth depth, ibv_cq *shared, ibv_srq *receives, ibv_pd 
 	attr.cap.max_inline_data = 64;
 	attr.send_cq = attr.recv_cq = completions;
 	attr.srq = receives;
-	attr.sq_sig_all = 1;
+	attr.sq_sig_all = depth.all_signaled;
 	attr.qp_type = IBV_QPT_RC;
 	attr.comp_mask = IBV_QP_INIT_ATTR_PD;
 	attr.pd = domain ? domain : on.domain.get();
@@ -353,8 +353,26 @@ int connect_error(Queue &active, const Device &peer)
 	return rdma_connect(id.get(), &param) ? errno : 0;
 }
 
+namespace {
+
+SharedQueue shared_receives(const Device &device, const Depth &depth)
+{
+	ibv_srq_init_attr attr{.attr = {.max_wr = depth.recv, .max_sge = 2}};
+
+	if (!depth.shared)
+		return nullptr;
+	SharedQueue queue(ibv_create_srq(device.domain.get(), &attr));
+	yes(queue != nullptr, "there is a shared receive queue");
+	return queue;
+}
+
+} // namespace
+
 Pair::Pair(Depth depth)
-	: near(one, depth), far(two, depth), connection(connect(near, far))
+	: near_receives(shared_receives(one, depth)),
+	  far_receives(shared_receives(two, depth)),
+	  near(one, depth, nullptr, near_receives.get()),
+	  far(two, depth, nullptr, far_receives.get()), connection(connect(near, far))
 {
 }
 

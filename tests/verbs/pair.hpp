@@ -52,6 +52,10 @@ struct Depth {
 	unsigned int send = 16;
 	unsigned int recv = 16;
 	unsigned int completions = 64;
+	// Else those with IBV_SEND_SIGNALED have a completion.
+	bool all_signaled = true;
+	// Of a pair: each queue pair takes receives from a shared queue of its own.
+	bool shared = false;
 };
 
 // A queue pair of a device, with a completion queue for both directions.
@@ -130,6 +134,7 @@ struct Pair {
 	explicit Pair(Depth depth = {});
 
 	Device one{1}, two{2};
+	SharedQueue near_receives, far_receives;
 	Queue near, far;
 	Connection connection;
 };
