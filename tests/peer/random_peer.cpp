@@ -408,10 +408,13 @@ private:
 
 		counts_.bytes += bytes.size();
 		while (at < bytes.size()) {
+			const std::size_t left = bytes.size() - at;
+			// Of a long one, the end in small pieces.
 			const std::size_t size = std::min<std::size_t>(
-				bytes.size() - at, 1 + random.below(bytes.size() - at > 20 * most
-									    ? 20000 : most));
-			s_.send(first(rest(bytes, at), size));
+				left, 1 + random.below(left > 20 * most ? 20000 : most));
+			const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+
+			s_.send(Bytes(from, from + static_cast<std::ptrdiff_t>(size)));
 			at += size;
 		}
 	}
