@@ -348,6 +348,36 @@ private:
 			  ulpdu.begin() + static_cast<std::ptrdiff_t>(field.at));
 	}
 
+	// The same access to other memory, which may not grant it: STag and TO fit each other.
+	void redirect(Bytes &ulpdu, Random &random) const
+	{
+		const Window others[] = {
+			{s_.aim.ro_stag, s_.aim.ro_at},
+			{s_.aim.wo_stag, s_.aim.wo_at},
+			{s_.aim.other_stag, s_.aim.other_at},
+			{s_.aim.rw_stag, s_.aim.rw_at + s_.aim.rw_length - 700},
+			{s_.aim.rw_stag, s_.aim.rw_at - 1},
+			s_.windows.read_only,
+			s_.windows.invalid,
+			{s_.windows.whole.stag, s_.windows.whole.at + window_size - 100},
+			{s_.windows.zero_based.stag, s_.windows.whole.at}};
+		const bool with_windows = s_.windows.whole.stag;
+		const Window to = others[random.below(with_windows ? std::size(others) : 5)];
+		const std::uint8_t opcode = ulpdu.size() > 1 ? ulpdu[1] & 0xf : 0xf;
+		const std::size_t at = is_tagged(ulpdu)		      ? 2
+				       : opcode == op_read_request   ? 34
+				       : opcode == op_atomic_request ? 26
+								     : ulpdu.size();
+		Bytes value;
+
+		if (at + 12 > ulpdu.size())
+			return;
+		peer::put(value, to.stag, 4);
+		peer::put(value, to.at, 8);
+		std::copy(value.begin(), value.end(),
+			  ulpdu.begin() + static_cast<std::ptrdiff_t>(at));
+	}
+
 	void change(Batch &batch, std::uint64_t seed)
 	{
 		Random random(seed ^ 0xa5a5);
@@ -359,7 +389,13 @@ private:
 		Part &part = batch[at];
 
 		part.changed = true;
-		switch (random.below(14)) {
+		switch (random.below(16)) {
+		case 9:
+		case 10:
+		case 11:
+			if (rnic())
+				redirect(part.bytes, random);
+			break;
 		case 0:
 			damage(part.bytes, random);
 			break;
