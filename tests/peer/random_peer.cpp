@@ -4,7 +4,7 @@
 // segments at random:
 //
 //	random-peer --target ADDR:PORT --control ADDR:PORT [--kind rnic|socket] [--seconds N]
-//	            [--seed N] [--log FILE] [--reached FILE] [--name NAME [--trace]]
+//	            [--count N] [--seed N] [--log FILE] [--reached FILE] [--name NAME [--trace]]
 //
 // What the target must do with a changed segment follows from random_model.cpp: go on, as the
 // answers show, or end the stream with one of the codes for that. After bytes that no longer
@@ -36,7 +36,7 @@ using programs::Random;
 struct Options {
 	Environment env;
 	std::chrono::seconds seconds{10};
-	std::uint64_t seed = std::random_device{}();
+	std::uint64_t seed = std::random_device{}(), count = ~0ull;
 	std::string log, reached;
 	programs::Name name;
 	bool trace = false;
@@ -362,7 +362,7 @@ private:
 			{s_.windows.whole.stag, s_.windows.whole.at + window_size - 100},
 			{s_.windows.zero_based.stag, s_.windows.whole.at}};
 		const bool with_windows = s_.windows.whole.stag;
-		const Window to = others[random.below(with_windows ? std::size(others) : 5)];
+		Window to = others[random.below(with_windows ? std::size(others) : 5)];
 		const std::uint8_t opcode = ulpdu.size() > 1 ? ulpdu[1] & 0xf : 0xf;
 		const std::size_t at = is_tagged(ulpdu)		      ? 2
 				       : opcode == op_read_request   ? 34
@@ -372,6 +372,15 @@ private:
 
 		if (at + 12 > ulpdu.size())
 			return;
+		// Or a few bytes past its end.
+		if (random.one_in(3)) {
+			const auto &all = model_->grants();
+			const Grant &grant =
+				all[random.below(static_cast<std::uint32_t>(all.size()))];
+			const std::uint64_t size = at == 2	  ? ulpdu.size() - 14
+						   : at == 34 ? get(ulpdu, 30, 4) : 8;
+			to = {grant.stag, grant.at + grant.length - size + 1 + random.below(4)};
+		}
 		peer::put(value, to.stag, 4);
 		peer::put(value, to.at, 8);
 		std::copy(value.begin(), value.end(),
@@ -622,7 +631,8 @@ int search(const Options &options)
 			  << " blocks, " << kept.size() << " kept, "
 			  << static_cast<int>(took.count()) << " s" << std::endl;
 	};
-	while (bad < 5 && Clock::now() - began < options.seconds) {
+	while (bad < 5 && counts.streams < options.count &&
+	       Clock::now() - began < options.seconds) {
 		const auto name = next_name(random, kept);
 
 		if (!options.log.empty())
@@ -647,7 +657,7 @@ int search(const Options &options)
 [[noreturn]] void usage()
 {
 	std::cerr << "usage: random-peer --target ADDR:PORT --control ADDR:PORT [--kind rnic|socket] "
-		     "[--seconds N]\n\t[--seed N] [--log FILE] [--reached FILE] "
+		     "[--seconds N]\n\t[--count N] [--seed N] [--log FILE] [--reached FILE] "
 		     "[--name NAME [--trace]]\n";
 	std::exit(2);
 }
@@ -672,6 +682,8 @@ Options parse(const std::vector<std::string> &words)
 			options.seconds = std::chrono::seconds(std::stoul(value()));
 		else if (word == "--seed")
 			options.seed = std::stoull(value());
+		else if (word == "--count")
+			options.count = std::stoull(value());
 		else if (word == "--log")
 			options.log = value();
 		else if (word == "--reached")
