@@ -13,12 +13,23 @@
 #include "ep_stream.h"
 #include "ep_work.h"
 #include "listener.h"
+#include "tx.h"
 #include "ulp/mpa.h"
 
 /* Work --------------------------------------------------------------------- */
 
+/*
+ * TCP has ended. If that was the peer's FIN, it still receives a Terminate that is
+ * due, which the work of the queue pair may not have sent yet.
+ */
 static void rnic_ep_closed(struct rnic_ep *ep)
 {
+	struct sock *sk = ep->sock->sk;
+
+	lock_sock(sk);
+	if (ep->qp)
+		rnic_tx_run(ep->qp, ep);
+	release_sock(sk);
 	rnic_ep_finish(ep, false, 0);
 }
 

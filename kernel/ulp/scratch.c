@@ -157,11 +157,11 @@ void mpa_scratch_drain(void)
 	int i, cpu;
 
 	for_each_possible_cpu(cpu) {
-		at_hand = per_cpu(scratch_at_hand, cpu);
 		for (i = 0; i < ARRAY_SIZE(scratch_at_hand); i++) {
-			if (at_hand[i])
-				scratch_destroy(at_hand[i]);
-			at_hand[i] = NULL;
+			at_hand = per_cpu_ptr(&scratch_at_hand[i], cpu);
+			if (*at_hand)
+				scratch_destroy(*at_hand);
+			*at_hand = NULL;
 		}
 	}
 	while ((s = scratch_take_listed(true)))

@@ -482,6 +482,9 @@ private:
 			// A long ULPDU is an error of MPA, an empty one of DDP.
 			open = part.open || part.bytes.size() > 60000;
 			codes = part.codes;
+			// Before the first FPDU a Responder sends nothing, so no Terminate
+			// (RFC 5044 section 7.1.2).
+			may_speak_ = may_speak_ || (!open && codes.empty());
 			if (!open && codes.empty() && rnic()) {
 				const Model::Outcome outcome = model_->take(part.bytes);
 				open = outcome.unknown;
@@ -537,7 +540,7 @@ private:
 		}
 		if (open || !rnic())
 			return;
-		if (!cause && s_.end == End::fin)
+		if (!cause && may_speak_ && s_.end == End::fin)
 			throw Mismatch("no Terminate before the end, but one is required");
 		if (cause && std::find(codes.begin(), codes.end(), cause->code) == codes.end())
 			throw Mismatch("another cause: " + cause->words() + ", required " +
@@ -552,6 +555,8 @@ private:
 	Session s_;
 	std::unique_ptr<Model> model_;
 	std::deque<Bytes> echoes_;
+	// The other side has received an FPDU.
+	bool may_speak_ = false;
 };
 
 // All streams ---------------------------------------------------------------------------

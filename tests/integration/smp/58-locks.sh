@@ -13,7 +13,7 @@ messages=20000
 locks_pair() {
 	lab_spawn "server$1" h2 taskset -c "$1" "$bench" server --port "$2"
 	lab_check "processor $1: the server listens" lab_wait_listen h2 "$2"
-	lab_spawn "client$1" h1 taskset -c "$1" "$bench" "${@:3}" --port "$2" \
+	lab_spawn "client$1" h1 taskset -c "$1" "$bench" "${@:3}" --wait event --port "$2" \
 		--count "$messages" --warm-up-count 0 --timeout 120 10.77.0.2
 }
 
