@@ -485,6 +485,10 @@ private:
 			// Before the first FPDU a Responder sends nothing, so no Terminate
 			// (RFC 5044 section 7.1.2).
 			may_speak_ = may_speak_ || (!open && codes.empty());
+			// Nor does one answer what is a Terminate itself, however bad.
+			if (part.bytes.size() > 1 && (part.bytes[1] & 0xf) == op_terminate &&
+			    part.codes.empty())
+				may_speak_ = false;
 			if (!open && codes.empty() && rnic()) {
 				const Model::Outcome outcome = model_->take(part.bytes);
 				open = outcome.unknown;
