@@ -158,7 +158,7 @@ lines_in() {
 settings() {
 	json "get" 'j["kind"] == "defaults" and j["config"]["crc"] == "required" and
 		j["own"] == [] and set(j["from"].values()) == {"built-in"} and
-		len(j["config"]) == 30' h1 get
+		len(j["config"]) == 31' h1 get
 	status_of 0 "set of the namespace" h1 set startup-timeout 2s markers on
 	lab_check "set: nothing on standard output" test ! -s <(tail -n +2 "$LAB_OUT/said")
 	lab_is "set: the kernel's remark, once" "$(wc -l < "$LAB_OUT/warned")" 1
