@@ -114,8 +114,10 @@ static bool rnic_run_get(struct rnic_qp *qp, const struct rnic_source *from,
 	struct rnic_tx *tx = &qp->tx;
 	struct rnic_mr *mr;
 
-	if (rnic_mr_local_dma_run(qp->dev, &qp->ibqp, from, &tx->draft->run) ||
-	    rnic_run_again(qp, from))
+	if (from->sge->lkey == RNIC_STAG_LOCAL_DMA &&
+	    rnic_mr_local_dma_run(qp->dev, &qp->ibqp, from, &tx->draft->run))
+		return true;
+	if (rnic_run_again(qp, from))
 		return true;
 	/* A window takes two places. */
 	if (tx->nr_held > RNIC_TX_HELD - 2)
