@@ -9,10 +9,4 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/random.sh"
 
-seconds=${1:-60}
-shift || true
-random_prepare
-random_calls plain --seconds "$seconds" "$@"
-random_calls faults --seconds "$seconds" --faults "$@"
-random_calls disturbed --seconds "$seconds" --disturb "$@"
-lab_kill monitor
+random_all "${1:-60}" "${@:2}"

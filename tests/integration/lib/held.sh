@@ -51,8 +51,9 @@ held_starved() {
 	lab_check "senders are no longer starved" modprobe -r mpa_starve
 }
 
-# held_reads NAME EXPECTED: 64 Reads at a time, posted together, 2048 in all; EXPECTED is a condition on
-# how many calls of both queues, of local Reads and of the peer's, found no memory.
+# held_reads NAME EXPECTED: 64 Reads at a time, posted together, 2048 in all; EXPECTED is a
+# condition on how many calls of both queues, of local Reads and of the peer's, found no
+# memory.
 held_reads() {
 	local bench=$MPA_REPO/build/bin/mpa-bench out in before_out before_in
 	local attempts=/sys/module/mpa_starve/parameters/reads_attempts
@@ -62,8 +63,7 @@ held_reads() {
 	counters_mark
 	lab_check "Reads, $1: all are complete" lab_in h1 timeout 120 "$bench" read \
 		--port 7602 --size 512 --depth 64 --list 64 --count 2048 \
-		--warm-up-count 0 \
-		--verify 10.77.0.2
+		--warm-up-count 0 --verify 10.77.0.2
 	counters_grew "Reads, $1" mpa1 "tx_read_req>=2048" "rx_read_resp>=2048"
 	IFS=, read -r out in < "$attempts"
 	((out -= before_out, in -= before_in)) || true

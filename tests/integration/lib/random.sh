@@ -43,6 +43,15 @@ random_calls() {
 	lab_check "$name: TCP releases what they had" lab_wait 150 random_unused
 }
 
+# random_all SECONDS OPTION...: all three parts, of so many seconds each.
+random_all() {
+	random_prepare
+	random_calls plain --seconds "$@"
+	random_calls faults --faults --seconds "$@"
+	random_calls disturbed --disturb --seconds "$@"
+	lab_kill monitor
+}
+
 random_users() {
 	awk '$1 == "mpa" { print $3 }' /proc/modules
 }

@@ -4,9 +4,8 @@
 # Disturbances of all consumers, which transfer data at the same time and verify them. What
 # each must do then is the table of Documentation/disturbances.rst, which is read here.
 #
-#	65-disturbed.sh [DISTURBANCE...]	names of rows; without, a few of them
-#	65-disturbed.sh all
-# lab run --memory 3072 --timeout 1200
+#	65-disturbed.sh [DISTURBANCE...]	names of rows; without, all of them
+# lab run --memory 3072 --timeout 2400
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 . "$MPA_REPO/tests/integration/lib/consumers.sh"
@@ -337,8 +336,7 @@ table
 lab_is "rows of the table in which each consumer has a promise" \
 	"${#promised[@]}" "$((${#disturbances[@]} * ${#consumers[@]}))"
 chosen=("$@")
-(($#)) || chosen=(link module)
-[[ ${chosen[0]} != all ]] || chosen=("${disturbances[@]}")
+(($#)) || chosen=("${disturbances[@]}")
 consumers_network
 consumers_targets
 users=$(module_users)
