@@ -362,25 +362,29 @@ class Sockets(Rate):
         return words
 
 
-class Connect(Bench):
+class Connect(Rate):
     """Connections that are set up and ended, one after the other."""
 
     kind = "connect"
-    unit = "connections/s"
+    variants = ()
     operations = ("connect",)
     bases = operations
-    sizes = (64,)
     # Fewer than the client's ports, each of which TCP keeps for a minute.
-    connections = 500
+    messages, warm_up_messages = 500, 20
+
+    @property
+    def unit(self):
+        return "instructions/connection" if self.icount else "connections/s"
 
     def command(self, _one):
         return ["connect"]
 
     def length(self):
-        return ["--count", str(self.connections), "--warm-up-count", "20"]
+        return ["--count", str(self.messages),
+                "--warm-up-count", str(self.warm_up_messages)]
 
-    def figure(self, _one, run):
-        return run["messages_per_second"]
+    def figure(self, one, run):
+        return super().figure(one, run) if self.icount else run["messages_per_second"]
 
     def work(self, run):
         return run["messages_per_second"], "connection"
