@@ -181,6 +181,20 @@ mpa_sockets() {
 		ip netns exec h1 "$program" write -t mpa -s 4096 -n 1 "$to"
 }
 
+# The same with KCM, whose messages may be longer than a segment.
+kcm_sockets() {
+	bench_run write -t kcm -v -s 1,16,65536 -n 40 --warm-up-count 3 -q 2 \
+		-- results.2.runs.0.messages=80 results.2.chunk=65536 transport=kcm
+	bench_run rate -t kcm -s 64 -n 512 --warm-up-count 0 \
+		-- results.0.runs.0.bytes=32768
+	bench_run latency -t kcm -v -W event -s 1,1400 -n 20 --warm-up-count 2 \
+		-- results.1.runs.0.messages=20
+	bench_fails "a program that may not load BPF" 3 'BPF program: Operation not permitted' \
+		ip netns exec h1 \
+		setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin \
+		"$program" latency -t kcm -s 64 -n 1 "$to"
+}
+
 # Text output has figures, too.
 readable() {
 	local out
@@ -271,6 +285,7 @@ measured
 answered
 plain_tcp
 mpa_sockets
+kcm_sockets
 readable
 refused
 lab_check "an idle server has no objects" lab_wait 10 lab_gone idle_objects

@@ -7,7 +7,7 @@
 links_up() {
 	lab_hosts 2
 	lab_second_link
-	lab_do modprobe mpa
+	lab_do modprobe -a mpa kcm
 }
 
 # links_set SETTING VALUE...: of which sockets have CRCs, Markers and segments.

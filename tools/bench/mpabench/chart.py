@@ -7,6 +7,7 @@ from html import escape
 from .measure import KNOWN, size_text
 
 COLOURS = {"tcp": "#8c8c8c", "tcp-digest": "#5f5f5f", "tcp-record": "#707070",
+           "tcp-kcm": "#84768a",
            "tcp-pages": "#c4c4a0", "tcp-trunc": "#a8a8a8",
            "tcp-splice": "#b9b09a", "tcp-zerocopy": "#9a9ab9", "siw": "#d98200", "mpa": "#1f6fb4",
            "mpa-crc": "#7fb2dd", "mpa-markers": "#9fd0b0", "mpa-slow": "#c7b8dd",

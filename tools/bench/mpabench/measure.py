@@ -19,10 +19,11 @@ CONTESTANTS = ("tcp", "siw", "mpa")
 # rto-min.
 VARIANTS = {"crc": "mpa-crc", "markers": "mpa-markers", "slow": "mpa-slow",
             "early": "mpa-early", "timer": "mpa-timer"}
-# TCP in another way: with NVMe's digests; with a segment for each message; without the
-# receiver's copy, without the sender's, without both.
-TCP_VARIANTS = {"digest": "tcp-digest", "record": "tcp-record", "trunc": "tcp-trunc",
-                "splice": "tcp-splice", "zerocopy": "tcp-zerocopy", "pages": "tcp-pages"}
+# TCP in another way: with NVMe's digests; with a segment for each message; through
+# KCM; without the receiver's copy, without the sender's, without both.
+TCP_VARIANTS = {"digest": "tcp-digest", "record": "tcp-record", "kcm": "tcp-kcm",
+                "trunc": "tcp-trunc", "splice": "tcp-splice",
+                "zerocopy": "tcp-zerocopy", "pages": "tcp-pages"}
 # The kernel's bare CRC32c, measured together with mpa-crc; and the bytes of a packet
 # that an FPDU's CRC does not cover.
 BARE_CRC = "crc"

@@ -341,23 +341,25 @@ class Scale(Bench):
 
 
 class Sockets(Rate):
-    """Messages of programs on MPA sockets and on plain TCP, a call for each."""
+    """Messages of programs on MPA sockets, on plain TCP and on KCM, a call for each."""
 
     kind = "sockets"
-    contestants = ("tcp", TCP_VARIANTS["record"], "mpa", VARIANTS["crc"])
+    contestants = ("tcp", TCP_VARIANTS["record"], TCP_VARIANTS["kcm"], "mpa",
+                   VARIANTS["crc"])
     sizes = (64, 1024)
     variants = ("markers",)
-    versus = tuple((who, TCP_VARIANTS["record"]) for who in ("mpa", VARIANTS["crc"])) + (
-        (VARIANTS["crc"], "tcp"),)
+    versus = (*product(("mpa", VARIANTS["crc"]),
+                       (TCP_VARIANTS["record"], TCP_VARIANTS["kcm"])),
+              (VARIANTS["crc"], "tcp"))
     links = "sockets"
 
     @staticmethod
     def transport(one):
-        return one.base
+        return "kcm" if one.contestant == TCP_VARIANTS["kcm"] else one.base
 
     def command(self, one):
         words = [*super().command(one), "--list", "1", "--moderation", "1"]
-        if one.base == "tcp":
+        if self.transport(one) == "tcp":
             words += ["--write-size", str(one.case.size)]
         return words
 

@@ -53,14 +53,19 @@ std::optional<std::string> bad_socket(const Job &job)
 		       "of tcp";
 	if (uncopied && job.verify)
 		return "what is not copied cannot be verified";
-	if (job.transport != Transport::mpa)
+	if (!by_message(job.transport))
 		return {};
 	if (job.chunk != job.size)
-		return "a call to an MPA socket is a message";
+		return "a call to a socket of messages is a message";
 	if (job.test != Test::stream && job.test != Test::latency)
-		return fmt::format("test {} is not for MPA sockets", name(job.test));
+		return fmt::format("test {} is not for sockets of messages",
+				   name(job.test));
 	if (job.bidirectional || job.op == Op::read)
-		return "on MPA sockets the client sends first, and streams go one way";
+		return "on sockets of messages the client sends first, and streams go one "
+		       "way";
+	if (job.transport == Transport::kcm && job.size > max_kcm_size)
+		return fmt::format("a message of KCM has {} bytes at the most",
+				   max_kcm_size);
 	return {};
 }
 
@@ -106,6 +111,8 @@ std::string_view name(Transport transport) noexcept
 		return "tcp";
 	case Transport::mpa:
 		return "mpa";
+	case Transport::kcm:
+		return "kcm";
 	}
 	return "?";
 }

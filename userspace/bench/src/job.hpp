@@ -10,8 +10,8 @@
 
 namespace bench {
 
-// mpa: the messages of an MPA socket, mpa(7).
-enum class Transport : std::uint8_t { verbs, tcp, mpa };
+// mpa: the messages of an MPA socket, mpa(7); kcm: those of a KCM socket, kcm.hpp.
+enum class Transport : std::uint8_t { verbs, tcp, mpa, kcm };
 enum class Test : std::uint8_t { stream, latency, connect, memory };
 enum class Op : std::uint8_t { write, read, send };
 // How a side waits.
@@ -28,6 +28,8 @@ std::string_view name(Wait wait) noexcept;
 std::string_view name(SendBy by) noexcept;
 
 constexpr std::uint32_t max_size = 16 << 20;
+// Of a message that KCM receives: it is in the buffer of the TCP socket as a whole.
+constexpr std::uint32_t max_kcm_size = 64 << 10;
 constexpr std::uint32_t max_depth = 4096;
 constexpr std::uint32_t max_connections = 1024;
 constexpr std::uint32_t max_inline = 1024;
@@ -79,6 +81,12 @@ std::optional<std::string> complaint(const Job &job);
 inline bool on_socket(const Job &job) noexcept
 {
 	return job.transport != Transport::verbs;
+}
+
+// Each call of the socket is a message.
+constexpr bool by_message(Transport transport) noexcept
+{
+	return transport == Transport::mpa || transport == Transport::kcm;
 }
 
 // Data can only be verified while nothing is in flight.
@@ -134,10 +142,10 @@ constexpr std::uint32_t credit_bytes(const Job &job) noexcept
 	return job.size == 16 ? 24 : 16;
 }
 
-// Sockets: maximum bytes of one receive call; of MPA, it returns one message.
+// Sockets: maximum bytes of one receive call, which may return one message only.
 constexpr std::uint32_t receive_chunk(const Job &job) noexcept
 {
-	if (job.transport == Transport::mpa)
+	if (by_message(job.transport))
 		return job.size;
 	return job.chunk < 65536 ? 65536 : job.chunk;
 }

@@ -138,8 +138,8 @@ void describe_client(CLI::App &app, ClientOptions &options, Raw &raw)
 {
 	app.add_option("host", options.host, "where the server is")->required();
 	app.add_option("-p,--port", options.port, "its port")->capture_default_str();
-	app.add_option("-t,--transport", raw.transport, "verbs, tcp or mpa")
-		->check(CLI::IsMember({"verbs", "tcp", "mpa"}))->capture_default_str();
+	app.add_option("-t,--transport", raw.transport, "verbs, tcp, mpa or kcm")
+		->check(CLI::IsMember({"verbs", "tcp", "mpa", "kcm"}))->capture_default_str();
 	app.add_option("-D,--device", options.device,
 		       "fail unless the RDMA device has this name");
 	app.add_option("-W,--wait", raw.wait, "how to wait: poll, yield or event")
@@ -190,7 +190,8 @@ void finish_client(ClientOptions &options, const Raw &raw, const Command &comman
 
 	options.command = command.name;
 	job.test = command.test;
-	job.transport = choice(raw.transport, {Transport::tcp, Transport::mpa},
+	job.transport = choice(raw.transport,
+			       {Transport::tcp, Transport::mpa, Transport::kcm},
 			       Transport::verbs);
 	job.send_by = choice(raw.send_by,
 			     {SendBy::record, SendBy::splice, SendBy::zerocopy},
@@ -248,7 +249,7 @@ Job job_of(const ClientOptions &options, std::uint32_t size)
 
 	job.size = size;
 	job.slots = options.slots.value_or(job.depth);
-	if (job.transport == Transport::mpa)
+	if (by_message(job.transport))
 		job.chunk = size;
 	else
 		job.chunk = options.chunk.value_or(static_cast<std::uint32_t>(

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "report.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +22,15 @@ double seconds(std::uint64_t nanoseconds)
 double ratio(double above, double below)
 {
 	return below > 0 ? above / below : 0;
+}
+
+std::string upper_case(std::string_view text)
+{
+	std::string upper(text);
+
+	std::transform(upper.begin(), upper.end(), upper.begin(),
+		       [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+	return upper;
 }
 
 // --- JSON --------------------------------------------------------------------------
@@ -274,7 +286,7 @@ std::string to_json(const Report &report)
 std::string headline(const Report &report, const Job &job)
 {
 	const auto devices = report.transport != Transport::verbs
-		? std::string(report.transport == Transport::mpa ? "MPA" : "TCP")
+		? upper_case(name(report.transport))
 		: fmt::format("{} to {}", report.client_device, report.server_device);
 
 	const bool telling = job.test == Test::latency || report.command == "rate";

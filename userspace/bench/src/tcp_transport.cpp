@@ -16,6 +16,8 @@
 
 #include <linux/mpa.h>
 
+#include "kcm.hpp"
+
 namespace bench {
 
 namespace {
@@ -132,6 +134,10 @@ void TcpTransport::set_up(std::uint32_t index, Fd fd)
 		set_blocking(one.fd.get(), is_client_);
 		start_mpa(one.fd.get(), is_client_);
 		set_blocking(one.fd.get(), false);
+	}
+	if (job_.transport == Transport::kcm) {
+		one.under = std::move(one.fd);
+		one.fd = kcm_over(one.under.get(), job_.size);
 	}
 	if (direct_) {
 		set_blocking(one.fd.get(), true);
@@ -339,8 +345,8 @@ std::uint32_t TcpTransport::push(std::uint32_t connection)
 std::uint32_t TcpTransport::pull(std::uint32_t connection)
 {
 	auto &one = connections_[connection];
-	// Whole messages, of which an MPA socket returns one.
-	const std::uint64_t ring = job_.transport == Transport::mpa
+	// Whole messages, of which a socket of messages returns one.
+	const std::uint64_t ring = by_message(job_.transport)
 		? sink_.size() / job_.size * job_.size : sink_.size();
 	const std::uint64_t at = one.received % ring;
 	const auto length = std::min<std::uint64_t>(receive_chunk(job_), ring - at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Messages as fixed lengths of TCP streams, or as those of MPA sockets, by one thread.
+// Messages as fixed lengths of TCP streams, or as those of MPA or KCM sockets, by one
+// thread.
 //
 // With one connection that carries data one way at a time, a thread sleeps in
 // the call that sends or receives, which is cheapest. Otherwise it sleeps in
@@ -64,6 +65,8 @@ public:
 private:
 	struct Connection {
 		Fd fd;
+		// The TCP socket below a KCM socket.
+		Fd under;
 		// Posted, in messages and bytes, not yet taken by TCP.
 		std::uint32_t outstanding = 0;
 		std::uint64_t pending = 0;

@@ -93,7 +93,7 @@ private:
 
 template <typename Archive> void job_fields(Archive &archive, auto &job)
 {
-	archive.choice(job.transport, Transport::mpa);
+	archive.choice(job.transport, Transport::kcm);
 	archive.choice(job.test, Test::memory);
 	archive.choice(job.op, Op::send);
 	archive.choice(job.wait, Wait::event);

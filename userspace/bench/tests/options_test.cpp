@@ -141,6 +141,9 @@ TEST(options, of_sockets)
 	const Job mpa = job({"rate", "-t", "mpa", "-s", "64", "h"});
 	EXPECT_EQ(mpa.transport, Transport::mpa);
 	EXPECT_EQ(mpa.chunk, 64);
+	const Job kcm = job({"rate", "-t", "kcm", "-s", "64", "h"});
+	EXPECT_EQ(kcm.transport, Transport::kcm);
+	EXPECT_EQ(kcm.chunk, 64);
 }
 
 TEST(options, follow_from_others)

@@ -351,7 +351,7 @@ TEST(job, copies_or_not)
 	}
 }
 
-TEST(job, of_an_mpa_socket)
+TEST(job, of_a_socket_of_messages)
 {
 	const Change rows[] = {
 		{"write", [](Job &) {}, true},
@@ -368,14 +368,29 @@ TEST(job, of_an_mpa_socket)
 		{"discarded", [](Job &j) { j.discard = true; }, false},
 	};
 
-	for (const auto &row : rows) {
-		Job job;
+	for (const auto transport : {Transport::mpa, Transport::kcm})
+		for (const auto &row : rows) {
+			Job job;
 
-		job.transport = Transport::mpa;
-		job.size = job.chunk = 1024;
-		row.make(job);
-		EXPECT_EQ(!complaint(job), row.good) << row.what;
-	}
+			job.transport = transport;
+			job.size = job.chunk = 1024;
+			row.make(job);
+			EXPECT_EQ(!complaint(job), row.good)
+				<< name(transport) << " " << row.what;
+		}
+}
+
+TEST(job, of_kcm_has_a_longest_message)
+{
+	Job job;
+
+	job.transport = Transport::kcm;
+	job.size = job.chunk = bench::max_kcm_size;
+	EXPECT_FALSE(complaint(job));
+	job.size = job.chunk = bench::max_kcm_size + 1;
+	EXPECT_TRUE(complaint(job));
+	job.transport = Transport::mpa;
+	EXPECT_FALSE(complaint(job));
 }
 
 TEST(job, credits_differ_from_data)
