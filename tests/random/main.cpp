@@ -7,10 +7,9 @@
 //	             [--program NAME [--repeat N] [--trace] [--list]]
 //
 // Each program is a process of its own, which is killed when it takes too long; N run at the
-// same time. Programs
-// that reach blocks of the modules for the first time are kept, and changed later. The name
-// of each is in the log before it begins, so that the last one of a guest that has stopped
-// is known, and can be run again.
+// same time. Programs that reach blocks of the modules for the first time are kept, and
+// changed later. The name of each is in the log before it begins, so that the last one of a
+// guest that has stopped is known, and can be run again.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
