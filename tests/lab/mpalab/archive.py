@@ -46,7 +46,9 @@ class Archive:
 
     def __init__(self, architecture="amd64"):
         self.architecture = architecture
-        self.home = CACHE / "apt" / architecture
+        # The directory, and the locks.
+        self.name = architecture
+        self.home = CACHE / "apt" / self.name
 
     def _apt(self, program, *arguments):
         options = {
@@ -68,7 +70,7 @@ class Archive:
     def ready(self):
         """Fetches the lists of packages if they are old."""
         stamp = self.home / "updated"
-        with locked(CACHE / "apt" / f"{self.architecture}.lock"):
+        with locked(CACHE / "apt" / f"{self.name}.lock"):
             sources = self._sources()
             if (stamp.exists() and stamp.read_text("utf-8") == sources
                     and stamp.stat().st_mtime > time.time() - FRESH):
@@ -79,7 +81,7 @@ class Archive:
                 (self.home / directory).mkdir(parents=True, exist_ok=True)
             (self.home / "status").touch()
             (self.home / "etc/apt/sources.list").write_text(sources, "utf-8")
-            say(f"fetching lists of Debian packages ({self.architecture})")
+            say(f"fetching lists of Debian packages ({self.name})")
             self._apt("apt-get", "update")
             stamp.write_text(sources, "utf-8")
         return True
@@ -161,3 +163,30 @@ class Archive:
             for deb in sorted(files.glob("*.deb")):
                 output_of(*as_root(["dpkg", "-x", str(deb), str(target)]))
             shutil.rmtree(files)
+
+
+class SourceArchive(Archive):
+    """An apt of ours for the source packages of the machine's own release."""
+
+    def __init__(self):
+        super().__init__()
+        self.name = "source"
+        self.home = CACHE / "apt" / self.name
+
+    @staticmethod
+    def _sources():
+        codename = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+        return f"deb-src [signed-by={KEYRING}] {mirrors()['main']} {codename} main\n"
+
+    def unpack_source(self, package, target):
+        """Unpacks a source package, with Debian's patches, into a directory that does not
+        exist."""
+        assert self.ready
+        with locked(CACHE / "apt" / f"fetch-{self.name}.lock"):
+            for old in self.home.glob(f"{package}_*"):
+                old.unlink()
+            say(f"fetching the source package {package}")
+            self._apt("apt-get", "source", "--download-only", package)
+            found = next(self.home.glob(f"{package}_*.dsc"))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            output_of("dpkg-source", "-x", str(found), str(target))
