@@ -15,6 +15,17 @@
 # lab run --package nginx@bookworm --package dnsmasq-base@bookworm
 # lab run --package libnetfilter-conntrack3@bookworm --package libnfnetlink0@bookworm
 # lab run --package tgt@bookworm --package microsocks@bookworm --package bird2@bookworm
+# lab run --package dovecot-core@bookworm --package dovecot-imapd@bookworm
+# lab run --package dovecot-pop3d@bookworm --package libsodium23@bookworm
+# lab run --package leafnode@bookworm --package kamailio@bookworm
+# lab run --package slapd@bookworm --package libltdl7@bookworm
+# lab run --package fortune-mod@bookworm --package fortunes-min@bookworm
+# lab run --package librecode0@bookworm --package gwhois@bookworm
+# lab run --package libnet-libidn-perl@bookworm --package libidn12@bookworm
+# lab run --package libwww-perl@bookworm --package liburi-perl@bookworm
+# lab run --package libhttp-message-perl@bookworm --package libhttp-date-perl@bookworm
+# lab run --package libencode-locale-perl@bookworm --package libclone-perl@bookworm
+# lab run --package libtry-tiny-perl@bookworm --package liblwp-mediatypes-perl@bookworm
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/settings.sh"
 
@@ -25,10 +36,21 @@ place=/tmp/services
 
 IFS=: read -ra packages <<< "$LAB_PACKAGE"
 for package in "${packages[@]}"; do
-	PATH+=":$package/usr/sbin:$package/usr/bin"
+	PATH+=":$package/usr/sbin:$package/usr/bin:$package/usr/games"
 	LD_LIBRARY_PATH+="${LD_LIBRARY_PATH:+:}$package/usr/lib/x86_64-linux-gnu:$package/lib/x86_64-linux-gnu"
+	PERL5LIB+="${PERL5LIB:+:}$package/usr/share/perl5"
+	PERL5LIB+=":$package/usr/lib/x86_64-linux-gnu/perl5/5.36"
 done
-export LD_LIBRARY_PATH
+export LD_LIBRARY_PATH PERL5LIB
+
+# packaged FILE: its path in the package that has it.
+packaged() {
+	local package
+	for package in "${packages[@]}"; do
+		[[ -e $package/$1 ]] && echo "$package/$1" && return
+	done
+	return 1
+}
 
 # serve NAME PORT COMMAND...: in h2.
 serve() {
@@ -113,6 +135,47 @@ service_xinetd() {
 	lab_kill xinetd
 }
 
+# xinetd_program NAME PORT USER COMMAND [ARGUMENT...]: an entry for xinetd.
+xinetd_program() {
+	cat <<- END
+		service $1
+		{
+			type = UNLISTED
+			port = $2
+			user = $3
+			server = $(type -P "$4")
+			${5+server_args = ${*:5}}
+			socket_type = stream
+			protocol = tcp
+			wait = no
+			cps = 10000 1
+		}
+	END
+}
+
+# Servers that xinetd starts for each client. fortune is the usual service of quotes.
+service_programs() {
+	mkdir -p /etc/news/leafnode /var/spool/news/{leaf.node,message.id,out.going}
+	mkdir -p /var/spool/news/{failed.postings,interesting.groups,temp.files}
+	printf '%s\n' 'server = 127.0.0.1' 'expire = 20' 'hostname = news.home.arpa' \
+		'allowstrangers = 42' > /etc/news/leafnode/config
+	chown -R news:news /var/spool/news
+	chown -R root:news /etc/news/leafnode
+	{
+		xinetd_program quote 17 nobody fortune \
+			"$(packaged usr/share/games/fortunes/literature)"
+		xinetd_program nntp 119 news leafnode
+		xinetd_program whois 43 nobody gwhois -C "$(packaged etc/gwhois)"
+	} > "$place/programs.conf"
+	serve programs 119 xinetd -dontfork -f "$place/programs.conf" \
+		-pidfile "$place/programs.pid"
+	meet programs quote 17 "bad Marker" "$brief" "$brief"
+	meet programs nntp 119 "bad Marker" "$wrong" "$wrong"
+	# It reads a line first.
+	meet programs whois 43 silence "$timer" "$timer"
+	lab_kill programs
+}
+
 # A server that begins with "M": nothing is wrong with that alone.
 service_monday() {
 	serve monday 7310 "$PYTHON" "$ends" speaker 7310 4d
@@ -162,6 +225,41 @@ service_smtp() {
 	lab_kill smtp
 }
 
+# Its programs are where they were built for.
+service_mail() {
+	local package
+	mkdir -p /usr/lib/dovecot "$place/dovecot"
+	for package in "${packages[@]}"; do
+		[[ ! -d $package/usr/lib/dovecot ]] ||
+			cp -as "$package"/usr/lib/dovecot/* /usr/lib/dovecot
+	done
+	ln -s "$(packaged usr/bin/doveconf)" /usr/bin
+	cat > "$place/dovecot.conf" <<- END
+		base_dir = $place/dovecot
+		state_dir = $place/dovecot
+		import_environment = LD_LIBRARY_PATH
+		protocols = imap pop3
+		listen = $host
+		ssl = no
+		log_path = /dev/stderr
+		default_login_user = nobody
+		default_internal_user = daemon
+		default_internal_group = daemon
+		passdb {
+			driver = static
+			args = nopassword=y
+		}
+		userdb {
+			driver = static
+			args = uid=nobody gid=nogroup home=$place/dovecot
+		}
+	END
+	serve mail 110 dovecot -F -c "$place/dovecot.conf"
+	meet mail pop3 110 "bad Marker" "$wrong" "$wrong"
+	meet mail imap 143 "bad Marker" "$wrong" "$wrong"
+	lab_kill mail
+}
+
 # --- requests of text ------------------------------------------------------------------------
 
 service_http() {
@@ -186,6 +284,24 @@ service_http() {
 	serve http 80 nginx -p "$place/nginx" -c "$place/nginx.conf"
 	meet http http 80 "bad Marker" "$wrong" "$wrong"
 	lab_kill http
+}
+
+service_sip() {
+	local modules
+	modules=$(packaged usr/lib/x86_64-linux-gnu/kamailio/modules)
+	cat > "$place/kamailio.cfg" <<- END
+		children=1
+		tcp_children=1
+		listen=tcp:$host:5060
+		mpath="$modules/"
+		loadmodule "sl.so"
+		request_route { sl_send_reply("200", "OK"); }
+	END
+	serve sip 5060 env LD_LIBRARY_PATH="$LD_LIBRARY_PATH:${modules%/modules}" kamailio \
+		-DD -E -f "$place/kamailio.cfg" -Y "$place" -P "$place/kamailio.pid" -m 16 -M 4
+	# It waits for the end of a line.
+	meet sip sip 5060 silence "$timer" "$timer"
+	lab_kill sip
 }
 
 # --- headers with a length ---------------------------------------------------------------------
@@ -213,6 +329,15 @@ service_socks() {
 	# It answers that it has no method for such a client.
 	meet socks socks 1080 "bad Marker" "$wrong" "$wrong"
 	lab_kill socks
+}
+
+# No database: its root alone answers.
+service_ldap() {
+	echo "pidfile $place/slapd.pid" > "$place/slapd.conf"
+	serve ldap 389 slapd -d 0 -h "ldap://$host:389" -f "$place/slapd.conf"
+	# "MP" is a tag and a length of 80.
+	meet ldap ldap 389 "$closed" "$timer" "$timer"
+	lab_kill ldap
 }
 
 service_bgp() {
@@ -270,6 +395,9 @@ service_half() {
 	half "a DNS client" "$wrong" "$PYTHON" "$ends" next dns "$host" 7300
 	half "a SOCKS client" "$wrong" "$PYTHON" "$ends" next socks "$host" 7300
 	half "an iSCSI client" "$wrong" "$PYTHON" "$ends" next iscsi "$host" 7300
+	half "an LDAP client" "$wrong" "$PYTHON" "$ends" next ldap "$host" 7300
+	half "a SIP client" "$wrong" "$PYTHON" "$ends" next sip "$host" 7300
+	half "a whois client" "$wrong" "$PYTHON" "$ends" next whois "$host" 7300
 	half "a Marker without a startup" "$wrong" "$PYTHON" "$ends" hello "$host" 7300 \
 		00000000
 	half "a client that waits for a banner" "$timer" "$PYTHON" "$ends" hello "$host" \
@@ -281,21 +409,14 @@ service_half() {
 	lab_kill responder
 }
 
-# The guest has few events that count as random, and makers of keys wait for minutes: tell
-# the kernel that it has enough. RNDADDENTROPY; these keys protect nothing.
-believe_random() {
-	"$PYTHON" -c 'import fcntl, os, struct
-fcntl.ioctl(os.open("/dev/random", os.O_WRONLY), 0x40085203,
-            struct.pack("ii64s", 512, 64, os.urandom(64)))'
-}
-
 lab_hosts 2
 mkdir -p "$place"
-lab_do believe_random
+lab_seed
 lab_do modprobe mpa
 mpactl_in h1 set startup-timeout 1500ms
 mpactl_in h2 set startup-timeout 1500ms
-(($#)) || set -- inetd xinetd monday ssh ftp smtp http dns tls socks bgp iscsi half
+(($#)) || set -- inetd xinetd programs monday ssh ftp smtp mail http sip dns tls socks ldap bgp \
+	iscsi half
 for service; do
 	"service_$service"
 done

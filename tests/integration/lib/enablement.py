@@ -30,8 +30,9 @@ import mpasock as mpa  # noqa: E402
 
 FRAMES, START_KEY = 0, 1
 PARAMS = struct.Struct("=IBBHHHIBB2x")
-# How long the programs of this file wait for an octet.
-PATIENCE = 4
+# How long an end with MPA waits for a byte, and a plain client: some services are scripts,
+# which take seconds to begin on a busy machine.
+PATIENCE, PATIENCE_OF_CLIENTS = 4, 30
 ULPDU = b"GET / HTTP/1.0"
 # Of the address of lab.test.
 QUERY = bytes.fromhex("4d5001000001000000000000036c616204746573740000010001")
@@ -181,6 +182,29 @@ def next_finger(sock):
         raise ValueError("no answer")
 
 
+def next_quote(sock):
+    if not sock.recv(100):
+        raise ValueError("no quote")
+
+
+def next_whois(sock):
+    dialogue(sock, b"lab.invalid\r\n", b"Process query: 'lab.invalid'")
+
+
+def next_sip(sock):
+    lines = ("OPTIONS sip:b@lab.test SIP/2.0", "Max-Forwards: 9",
+             "Via: SIP/2.0/TCP 10.77.0.1:5060;branch=z9hG4bK1", "CSeq: 1 OPTIONS",
+             "From: <sip:a@lab.test>;tag=1", "To: <sip:b@lab.test>", "Call-ID: 1",
+             "Content-Length: 0", "", "")
+    dialogue(sock, "\r\n".join(lines).encode(), b"SIP/2.0 200 OK")
+
+
+def next_ldap(sock):
+    # An anonymous bind, and its success.
+    dialogue(sock, bytes.fromhex("300c020101600702010304008000"),
+             bytes.fromhex("300c02010161070a010004000400"))
+
+
 def banner(text):
     return lambda sock: dialogue(sock, b"", text)
 
@@ -190,12 +214,14 @@ NEXT = {
     "daytime": next_daytime, "time": next_time, "http": next_http, "dns": next_dns,
     "tls": next_tls, "iscsi": next_iscsi, "socks": next_socks, "bgp": next_bgp,
     "finger": next_finger, "ssh": banner(b"SSH-2.0-"), "ftp": banner(b"220 "),
-    "smtp": banner(b"220 "), "pop3": banner(b"+OK"),
+    "smtp": banner(b"220 "), "pop3": banner(b"+OK"), "imap": banner(b"* OK"),
+    "nntp": banner(b"20"), "quote": next_quote, "whois": next_whois, "sip": next_sip,
+    "ldap": next_ldap,
 }
 
 
 def next_client(service, host, port):
-    with socket.create_connection((host, int(port)), timeout=PATIENCE) as sock:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_OF_CLIENTS) as sock:
         NEXT[service](sock)
 
 
