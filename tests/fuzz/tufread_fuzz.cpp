@@ -2,7 +2,8 @@
 //
 // The readers and the pieces of TUF on short streams: fast, so that many are tried. What
 // the readers find is compared with what draft-ietf-tsvwg-tcp-ulp-frame-00 says of the
-// stream as a whole; tuf_fuzz.cpp has long streams, writers, and units that are cut.
+// stream as a whole, also if units are cut, read again as they grow, and taken in parts;
+// tuf_fuzz.cpp has long streams and writers.
 // Input: a byte of options, interval or EMSS, where portions end, then the stream, in which
 // the key is "tufkey". No memory is allocated.
 #include "support.hpp"
@@ -22,6 +23,7 @@ enum {
 	CHOOSE_MARKERS = 1 << 0,
 	CHOOSE_PIECES = 1 << 1,
 	CHOOSE_BYTES = 1 << 2,
+	CHOOSE_CUTS = 1 << 3,
 };
 
 constexpr std::size_t stream_max = 96;
@@ -31,6 +33,8 @@ constexpr std::uint8_t key[MPA_TUF_KEY_LEN] = {'t', 'u', 'f', 'k', 'e', 'y'};
 struct Unit {
 	u32 bytes;
 	u32 stream;
+	// It ends at no boundary that is known.
+	bool cut = false;
 
 	bool operator==(const Unit &) const = default;
 };
@@ -42,10 +46,10 @@ struct Units {
 	bool error = false;
 	bool within = false;
 
-	void add(u32 bytes, u32 stream)
+	void add(u32 bytes, u32 stream, bool cut = false)
 	{
 		REQUIRE(count < stream_max);
-		at[count++] = {bytes, stream};
+		at[count++] = {bytes, stream, cut};
 	}
 
 	bool operator==(const Units &other) const
@@ -145,7 +149,7 @@ Units expect_markers(View stream, u32 interval)
 	}
 	const u32 all = pdu_bytes(std::min<std::size_t>(at, stream.size()), interval);
 	if (units.error && all > taken)
-		units.add(all, at + 4);
+		units.add(all, at + 4, true);
 	if (!units.error)
 		units.within |= boundary > pdu_bytes(stream.size(), interval);
 	return units;
@@ -233,7 +237,7 @@ private:
 		bytes += r.len;
 		REQUIRE(r.whole == (r.markers && !r.bad));
 		check_strip(r);
-		units.add(bytes, at);
+		units.add(bytes, at, r.bad);
 		units.error = r.bad;
 	}
 
@@ -241,6 +245,128 @@ private:
 	Units units;
 	u32 bytes = 0;
 };
+
+// A reader in marker mode, used as the socket does it: what the queue has is a unit, which
+// is read again while it grows, and of which the application takes a part.
+class Taken
+{
+public:
+	Taken(u32 interval, u32 seed) : chance(seed)
+	{
+		mpa_tuf_reader_markers(&r, interval);
+	}
+
+	Units run(View from, u32 most)
+	{
+		stream = from;
+		while (begin < stream.size() && !units.error && read_unit(most))
+			take();
+		if (!units.error)
+			units.within = mpa_tuf_within(&r);
+		return units;
+	}
+
+private:
+	u32 next(u32 n)
+	{
+		chance = chance * 1103515245 + 12345;
+		return (chance >> 16) % n;
+	}
+
+	mpa_rx_result feed(u32 len)
+	{
+		u32 used = ~0u;
+		const mpa_rx_result result = mpa_tuf_feed(&r, &stream[at], len, &used);
+
+		REQUIRE(used <= len && (result != MPA_RX_MORE || used == len));
+		at += used;
+		return result;
+	}
+
+	void rewind()
+	{
+		mpa_tuf_rewind(&r);
+		at = begin;
+	}
+
+	bool read_unit(u32 most)
+	{
+		mpa_rx_result result = MPA_RX_MORE;
+
+		at = begin;
+		while (result == MPA_RX_MORE && at < stream.size()) {
+			result = feed(std::min<std::size_t>(1 + next(most), stream.size() - at));
+			if (result != MPA_RX_MORE)
+				break;
+			const u32 what = next(8);
+			if (!what)
+				rewind();
+			else if (what == 1 && r.len)
+				break;
+		}
+		units.error = result == MPA_RX_BAD_MARKER;
+		return result == MPA_RX_MORE ? mpa_tuf_cut(&r) : result == MPA_RX_FPDU;
+	}
+
+	// The application takes @len bytes; the rest becomes a unit of its own.
+	void take_part(u32 len)
+	{
+		mpa_strip s;
+
+		mpa_tuf_strip(&r, &s);
+		rewind();
+		for (u32 left = len; left;) {
+			u32 skip;
+			const u32 n = mpa_strip_run(&s, left, &skip);
+
+			REQUIRE(skip + n && feed(skip + n) == MPA_RX_MORE);
+			left -= n;
+		}
+		REQUIRE(r.len == len && mpa_tuf_cut(&r));
+	}
+
+	void take()
+	{
+		REQUIRE(r.len && r.since_start == at - begin);
+		check_strip(r);
+		const bool part = r.len > 1 && !next(3);
+
+		if (part)
+			take_part(1 + next(r.len - 1));
+		bytes += r.len;
+		units.add(bytes, at, part || !r.whole);
+		units.error = !part && r.bad;
+		begin = at;
+	}
+
+	mpa_tuf_reader r;
+	Units units;
+	View stream;
+	u32 chance;
+	u32 begin = 0;
+	u32 at = 0;
+	u32 bytes = 0;
+};
+
+bool has_end(const Units &units, u32 bytes, bool also_cuts)
+{
+	return std::any_of(units.at, units.at + units.count, [&](const Unit &one) {
+		return one.bytes == bytes && (also_cuts || !one.cut);
+	});
+}
+
+// It has the boundaries and errors of the whole stream. That a unit was cut at a boundary
+// may be known only behind it.
+void check_taken(const Units &taken, const Units &wanted)
+{
+	REQUIRE(taken.error == wanted.error && taken.within == wanted.within);
+	for (const Unit &one : std::span(taken.at, taken.count))
+		REQUIRE(one.cut || has_end(wanted, one.bytes, false));
+	for (const Unit &one : std::span(wanted.at, wanted.count))
+		REQUIRE(has_end(taken, one.bytes, true));
+	if (wanted.error && wanted.count)
+		REQUIRE(taken.at[taken.count - 1].bytes == wanted.at[wanted.count - 1].bytes);
+}
 
 // Section 5.2: no piece looks like a whole framing PDU.
 void check_pieces(View frame, u32 emss)
@@ -277,6 +403,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 	const Units wanted = markers ? expect_markers(stream, interval) : expect_align(stream);
 
 	REQUIRE(Reader(markers, interval).run(stream, stream_max) == wanted);
-	REQUIRE(Reader(markers, interval).run(stream, options & CHOOSE_BYTES ? 1 : most) == wanted);
+	if (markers && options & CHOOSE_CUTS)
+		check_taken(Taken(interval, options >> 4 | most << 4).run(stream, most), wanted);
+	else
+		REQUIRE(Reader(markers, interval).run(stream, options & CHOOSE_BYTES ? 1 : most) ==
+			wanted);
 	return 0;
 }
