@@ -50,14 +50,14 @@ static bool tuf_is_permitted(const struct mpa_config *cfg, u32 mode)
  *
  * It gets a key of its own when it needs one.
  *
- * Return: 0; -EACCES: the listener has a mode, and the settings forbid it by now.
- * As an ordinary stream the application would misunderstand it.
+ * Return: 0; -EOPNOTSUPP: the listener has a mode, and the settings forbid it by
+ * now. As an ordinary stream the application would misunderstand it.
  */
 int mpa_tuf_inherit(struct mpa_tuf *tuf, const struct mpa_tuf *from,
 		    const struct mpa_config *cfg)
 {
 	if (!tuf_is_permitted(cfg, from->mode))
-		return -EACCES;
+		return -EOPNOTSUPP;
 	WRITE_ONCE(tuf->mode, from->mode);
 	tuf->no_pack = from->no_pack;
 	tuf->emergency = from->emergency;
@@ -99,7 +99,7 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
 	if (mode & ~(MPA_TUF_SEND_MODES | MPA_TUF_RECV_MODES))
 		return -EINVAL;
 	if (!tuf_is_permitted(&us->cfg, mode))
-		return -EACCES;
+		return -EOPNOTSUPP;
 	ret = tuf_check_direction(us, MPA_USOCK_SEND, mode & MPA_TUF_SEND_MODES,
 				  tuf->send);
 	if (!ret)
@@ -127,9 +127,9 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
  *
  * They are in force at once, or when the socket is connected.
  *
- * Return: 0; -EINVAL a bit that has no meaning, or two modes for a direction; -EACCES
- * the setting framing forbids it; -EBUSY MPA was started, the direction is framed
- * already, or another thread is within a call of that direction; -ERESTARTSYS.
+ * Return: 0; -EINVAL a bit that has no meaning, or two modes for a direction;
+ * -EOPNOTSUPP the setting framing forbids it; -EBUSY MPA was started, the direction is
+ * framed already, or another thread is within a call of that direction; -ERESTARTSYS.
  */
 int mpa_tuf_set_mode(struct mpa_usock *us, u32 mode)
 {

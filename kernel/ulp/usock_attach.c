@@ -353,7 +353,7 @@ int mpa_usock_attach(struct sock *sk)
  * Copies what the application has set on the listener, and gets the settings in
  * force there. Fails with -ENOMEM if it cannot copy the last streaming message:
  * without it the Responder would wait for a Request that the peer does not
- * send; with -EACCES if the settings forbid the framing of the listener.
+ * send; with -EOPNOTSUPP if the settings forbid the framing of the listener.
  */
 static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 			 struct mpa_config *cfg)
@@ -433,8 +433,8 @@ out:
  *
  * Process context, no lock held.
  *
- * Return: 0; -ENOMEM; -EEXIST if the socket is in use by something else; -EACCES if
- * the listener has framing, which the settings forbid by now. After an error the
+ * Return: 0; -ENOMEM; -EEXIST if the socket is in use by something else; -EOPNOTSUPP
+ * if the listener has framing, which the settings forbid by now. After an error the
  * connection must be dropped.
  */
 int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)

@@ -173,8 +173,8 @@ enum mpa_attr {
  * @MPA_A_CONFIG_STARTUP: enum mpa_config_startup; default
  *	%MPA_CONFIG_STARTUP_FRAMES
  * @MPA_A_CONFIG_FRAMING: 0, 1: applications may use the framing of
- *	linux/tcp_framing.h; with 0, %TCP_FRAMING_MODE fails with EACCES, and so does
- *	accept(2) where the listener has a mode; not for devices; default 1
+ *	linux/tcp_framing.h; with 0, %TCP_FRAMING_MODE fails with EOPNOTSUPP, and so
+ *	does accept(2) where the listener has a mode; not for devices; default 1
  */
 enum mpa_attr_config {
 	MPA_A_CONFIG_UNSPEC		= 0,
