@@ -921,19 +921,104 @@ CASE("tuf: what ends receiving")
 	}
 }
 
-CASE("tuf: what precedes a wrong marker is received")
+CASE("tuf: every wrong bit of a key")
+{
+	const Bytes pdu = pattern(7);
+	const Bytes good = frame(some_key, pdu);
+
+	for (int bit = 0; bit < 48; bit++) {
+		const Row row(bit);
+		Alone alone(TCP_FRAMING_RECV_ALIGN);
+		char bytes[100];
+		Bytes bad = good;
+
+		give_key(alone.fd(), some_key);
+		bad[2 + bit / 8] ^= std::byte(1 << bit % 8);
+		// What follows the wrong one is good, and not received.
+		alone.wire.send(good + bad + good);
+		expect_pdu(alone.fd(), pdu);
+		is(err_of(::recv(alone.fd(), bytes, sizeof(bytes), 0)), EPROTO, "receive");
+	}
+}
+
+// A length that is wrong makes the next key wrong, or waits for bytes that do not come.
+CASE("tuf: every wrong bit of a length")
+{
+	const Bytes good = frame(some_key, pattern(7));
+
+	for (int bit = 0; bit < 16; bit++) {
+		const Row row(bit);
+		Alone alone(TCP_FRAMING_RECV_ALIGN);
+		Bytes stream = good + good;
+		char bytes[100];
+
+		give_key(alone.fd(), some_key);
+		stream[1 - bit / 8] ^= std::byte(1 << bit % 8);
+		alone.wire.send(stream);
+		alone.wire.fin();
+		if (const std::size_t len = 7 ^ 1 << bit; len + 8 <= stream.size()) {
+			expect_pdu(alone.fd(), Bytes(stream.begin() + 8,
+						     stream.begin() + 8 + len));
+			is(err_of(::recv(alone.fd(), bytes, sizeof(bytes), 0)),
+			   stream.size() - len - 8 < 8 ? ECONNABORTED : EPROTO, "receive");
+		} else {
+			is(err_of(::recv(alone.fd(), bytes, sizeof(bytes), 0)), ECONNABORTED,
+			   "receive");
+		}
+	}
+}
+
+// What a receiver with an interval of 32 bytes has got when a marker is wrong.
+void expect_wrong_marker(Bytes stream, std::size_t before)
 {
 	Alone alone(TCP_FRAMING_RECV_MARKERS);
-	Bytes stream = marked({pattern(40, 1), pattern(40, 2)}, 32);
-	char bytes[100];
+	Bytes good = pattern(100, 1);
+	char bytes[200];
 
 	must_call(set(alone.fd(), TCP_FRAMING_RECV_INTERVAL, 32), "interval");
-	stream[33] ^= std::byte{1};
 	alone.wire.send(stream);
-	Bytes before = pattern(40, 1);
-	before.resize(28);
-	yes(receive_all(alone.fd(), 28) == before, "bytes before");
+	good.resize(before);
+	yes(receive_all(alone.fd(), before) == good, "bytes before");
 	is(err_of(::recv(alone.fd(), bytes, sizeof(bytes), 0)), EPROTO, "then the error");
+	// Sending is not affected.
+	must_call(::send(alone.fd(), "on", 2, 0), "send");
+	expect_text(alone.wire.fd(), "on");
+}
+
+CASE("tuf: what precedes a wrong marker is received")
+{
+	const Bytes stream = marked({pattern(100, 1), pattern(40, 2)}, 32);
+	struct Wrong {
+		const char *name;
+		std::size_t at;
+		int distance;
+	};
+	const Wrong wrong[] = {
+		{"beyond the longest PDU", 32, 65529},
+		{"to the second byte of a marker", 32, 29},
+		{"to the last byte of a marker", 32, 31},
+		{"a byte before the boundary that is known", 64, 47},
+		{"a byte behind it", 64, 49},
+		{"no boundary, where one is known", 64, 0},
+	};
+
+	for (int bit = 0; bit < 32; bit++) {
+		const Row row(bit);
+		Bytes bad = stream;
+
+		bad[32 + bit / 8] ^= std::byte(1 << bit % 8);
+		expect_wrong_marker(bad, 28);
+	}
+	for (const Wrong &one : wrong) {
+		const Row row(one.name);
+		Bytes bad = stream;
+
+		for (const int half : {0, 2}) {
+			bad[one.at + half] = std::byte(one.distance >> 8);
+			bad[one.at + half + 1] = std::byte(one.distance);
+		}
+		expect_wrong_marker(bad, one.at / 32 * 28);
+	}
 }
 
 CASE("tuf: a reset")

@@ -65,6 +65,17 @@ tuf_captured() {
 	capture_check tuf-packing --tuf --connections 1 --whole 1000
 }
 
+# Segments of 9000 bytes.
+tuf_jumbo() {
+	local both="--ours --send align --recv align"
+	lab_mtu 9000
+	capture_start tuf-jumbo h2
+	tuf_pair "an MTU of 9000" 10.77.0.2 "$both" "$both"
+	tuf_pair "an MTU of 9000, IPv6" fd77::2 "$both" "$both"
+	capture_check tuf-jumbo --tuf --connections 2 --whole 60
+	lab_mtu 1500
+}
+
 tuf_netem() {
 	local host
 	for host in h1 h2; do
@@ -207,6 +218,7 @@ for netdev in near far; do
 	lab_in r ethtool -K "$netdev" tso off gso off gro off
 done
 tuf_captured
+tuf_jumbo
 tuf_lossy
 tuf_path
 socket_counters
