@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Devices, network devices and modules are removed while traffic runs, and hundreds
-# of connections are made and ended; nothing hangs and nothing is left over. The
+# Devices, network devices and modules are removed while traffic runs, of queue pairs
+# and of sockets with each framing, and hundreds of connections are made and ended;
+# nothing hangs and nothing is left over. The
 # configurations with several processors run this as well, with fewer connections and
 # with threads that are delayed.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
@@ -13,6 +14,9 @@ cycles=500
 cycles_limit=400
 cycles_program=$MPA_REPO/build/bin/cycles
 modules=(mpa_rnic mpa)
+tuf=$MPA_REPO/tests/integration/lib/tuf.py
+socket_port=7600
+socket_modes=(align markers)
 
 # traffic_on LABEL: starts endless pings in both directions.
 traffic_on() {
@@ -59,7 +63,74 @@ devices_back() {
 	rping_pair h1 h2 4096 "$list_pings"
 }
 
+# sockets_on LABEL: endless streams of applications, with Start Keys and in both modes of
+# TUF.
+sockets_on() {
+	local mode
+	socket_port=$((socket_port + 10))
+	for mode in "${socket_modes[@]}"; do
+		socket_port=$((socket_port + 1))
+		lab_spawn "listen-$mode" h2 "$PYTHON" "$tuf" listen "$socket_port" --ours \
+			--send "$mode" --recv "$mode" --bytes $((1 << 40))
+		lab_check "$1: $mode: it listens" lab_wait_listen h2 "$socket_port" 60
+		lab_spawn "connect-$mode" h1 "$PYTHON" "$tuf" connect 10.77.0.2 \
+			"$socket_port" --ours --send "$mode" --recv "$mode" \
+			--bytes $((1 << 40))
+	done
+	socket_port=$((socket_port + 1))
+	lab_spawn listen-key h2 "$MPA_REPO/build/bin/mpa-echo" --server --start-key \
+		"$socket_port"
+	lab_check "$1: Start Key: it listens" lab_wait_listen h2 "$socket_port" 60
+	lab_spawn connect-key h1 bash -c "exec $MPA_REPO/build/bin/mpa-echo --client \
+		--start-key --commands 10.77.0.2 $socket_port <<< 'connect 1000000000'"
+	lab_check "$1: sockets carry data" lab_wait 60 sockets_carry
+}
+
+# sockets_bytes HOST: a line for each stream of an application that carries data, with
+# what it has received.
+sockets_bytes() {
+	ip netns exec "$1" "$MPA_REPO/build/bin/mpactl" --json conn | "$PYTHON" -c '
+import json, sys
+for one in json.load(sys.stdin):
+    if one["stats"]["rx_bytes"]:
+        print(one["id"], one["stats"]["rx_bytes"])'
+}
+
+# Each of them, at both ends, has received something since the last call.
+sockets_carry() {
+	local host had=$LAB_OUT/sockets-had
+	for host in h1 h2; do
+		sockets_bytes "$host" | sort > "$had.$host.new"
+		touch "$had.$host"
+		mv "$had.$host" "$had.$host.old"
+		mv "$had.$host.new" "$had.$host"
+	done
+	for host in h1 h2; do
+		(($(wc -l < "$had.$host") > ${#socket_modes[@]})) || return 1
+		# Of streams that are in both lists no number is the same.
+		[[ ! $(comm -12 "$had.$host" "$had.$host.old") &&
+			$(join "$had.$host" "$had.$host.old" | wc -l) -gt ${#socket_modes[@]} ]] ||
+			return 1
+	done
+}
+
+# sockets_killed END...
+sockets_killed() {
+	local end mode
+	for end; do
+		for mode in "${socket_modes[@]}" key; do
+			lab_kill "$end-$mode" KILL
+		done
+	done
+}
+
+mpa_leaves() {
+	modprobe -r mpa 2> /dev/null && modules_absent
+}
+
 lab_devices 2
+# TUF waits for random numbers of good quality.
+lab_seed
 
 # One of each exchange, for kmemleak: 50-traffic has more of the same.
 ucmatose_pair h1 h2 2 10 1000
@@ -132,6 +203,30 @@ traffic_killed
 modules_leave "right after the programs were killed"
 sockets_gone "after killing and removing" h1 h2
 devices_back
+
+# The module mpa stays as long as sockets use it, and no longer.
+for ends in "connect listen" "listen connect" "connect"; do
+	read -ra killed <<< "$ends"
+	label="sockets under load, ${killed[*]} killed"
+	sockets_on "$label"
+	lab_check "$label: the module of devices is removed" \
+		timeout "$death_limit" modprobe -r mpa_rnic
+	lab_check "$label: no device is left" lab_gone rdma link
+	lab_refuse "$label: the other module stays" modprobe -r mpa
+	lab_check "$label: sockets carry data all the same" lab_wait 60 sockets_carry
+	sockets_killed "${killed[@]}"
+	# The peers of those that were killed see a reset, and end.
+	if ((${#killed[@]} == 1)); then
+		for mode in "${socket_modes[@]}"; do
+			lab_check "$label: the peer of $mode ends" \
+				lab_wait "$death_limit" lab_ended "listen-$mode"
+		done
+		sockets_killed listen
+	fi
+	lab_check "$label: then it is removed" lab_wait "$death_limit" mpa_leaves
+	sockets_gone "after $label" h1 h2
+	devices_back
+done
 
 # Hundreds of connections, ended in each possible way.
 before=$(rdma resource show | sed 's/curr //g')
