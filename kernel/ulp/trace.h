@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Tracepoints of the ULP: changes of a stream's state, startup frames, the
- * result of startup, FPDUs behind a gap, failures and counters.
+ * result of startup, framings without one, FPDUs behind a gap, failures and
+ * counters.
  *
  * Every event identifies the stream by its socket (skaddr, as in the core's TCP
  * events, so that one key works for all of them), by its number in the
@@ -18,6 +19,7 @@
 #include <net/inet_sock.h>
 
 #include "conn.h"
+#include "tuf_state.h"
 
 TRACE_DEFINE_ENUM(MPA_CONN_ATTACHED);
 TRACE_DEFINE_ENUM(MPA_CONN_WAIT_REPLY);
@@ -201,6 +203,46 @@ TRACE_EVENT(mpa_agreed,
 		      __entry->rev, __entry->start_key, __entry->enhanced,
 		      __entry->crc, __entry->tx_markers, __entry->rx_markers, __entry->rtr,
 		      __entry->ird, __entry->ord));
+
+#define mpa_show_framing(mode)						\
+	__print_symbolic(mode,						\
+			 { 0, "plain" },				\
+			 { TCP_FRAMING_SEND_ATOMIC, "atomic" },		\
+			 { TCP_FRAMING_SEND_ALIGN, "align" },		\
+			 { TCP_FRAMING_SEND_MARKERS, "markers" },	\
+			 { TCP_FRAMING_RECV_ALIGN, "align" },		\
+			 { TCP_FRAMING_RECV_MARKERS, "markers" })
+
+/*
+ * A direction is framed from here on, or the EMSS has changed.
+ * @emss: 0 if nothing that is framed is sent
+ */
+TRACE_EVENT(mpa_framing,
+	    TP_PROTO(const struct mpa_conn *conn, const struct mpa_tuf *tuf),
+	    TP_ARGS(conn, tuf),
+	    TP_STRUCT__entry(__field(const void *, skaddr)
+			     __field(u32, id)
+			     __array(u8, laddr, 16)
+			     __array(u8, raddr, 16)
+			     __field(u16, lport)
+			     __field(u16, rport)
+			     __field(u32, send)
+			     __field(u32, recv)
+			     __field(u32, send_interval)
+			     __field(u32, recv_interval)
+			     __field(u32, emss)),
+	    TP_fast_assign(MPA_TRACE_STREAM_ASSIGN(conn);
+			   __entry->send = tuf->send;
+			   __entry->recv = conn->tuf ? tuf->recv : 0;
+			   __entry->send_interval = tuf->marks.interval;
+			   __entry->recv_interval = tuf->recv_interval;
+			   __entry->emss = tuf->emss;),
+	    TP_printk(MPA_TRACE_STREAM_FORMAT " send=%s recv=%s send_interval=%u recv_interval=%u emss=%u",
+		      __entry->skaddr, __entry->id, __entry->laddr,
+		      __entry->lport, __entry->raddr, __entry->rport,
+		      mpa_show_framing(__entry->send),
+		      mpa_show_framing(__entry->recv), __entry->send_interval,
+		      __entry->recv_interval, __entry->emss));
 
 /* Receiving or startup of a stream has ended. */
 TRACE_EVENT(mpa_failure,

@@ -9,6 +9,7 @@
 
 #include "attach.h"
 #include "sock.h"
+#include "trace.h"
 #include "tuf.h"
 #include "tuf_rx.h"
 #include "tuf_tx.h"
@@ -174,6 +175,7 @@ static void tuf_begin_send(struct mpa_usock *us, u32 mode)
 	conn->tx_stream = mode == TCP_FRAMING_SEND_MARKERS;
 	WRITE_ONCE(us->tuf.send, mode);
 	mpa_tuf_look_at_emss(us);
+	trace_mpa_framing(conn, &us->tuf);
 	if (!mpa_tuf_tracks_nodelay(us))
 		return;
 	tp->nonagle |= TCP_NAGLE_OFF;
@@ -193,6 +195,7 @@ static void tuf_begin_recv(struct mpa_usock *us)
 	/* With more, TCP would not report a shorter unit. */
 	WRITE_ONCE(us->conn->sk->sk_rcvlowat, 1);
 	mpa_tuf_begin_recv(us->conn, &tuf->reader);
+	trace_mpa_framing(us->conn, tuf);
 	mpa_conn_run(us->conn);
 }
 

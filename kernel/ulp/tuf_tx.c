@@ -15,6 +15,7 @@
 #include "framing/segment.h"
 #include "nofault.h"
 #include "registry.h"
+#include "trace.h"
 #include "tuf_tx.h"
 #include "tx_batch.h"
 #include "tx_emss.h"
@@ -97,6 +98,7 @@ void mpa_tuf_look_at_emss(struct mpa_usock *us)
 		return;
 	tuf->emss_changes++;
 	mpa_count(mpa_net_of(sock_net(us->conn->sk)), MPA_COUNT_TUF_EMSS, 1);
+	trace_mpa_framing(us->conn, tuf);
 	tuf->emss_risen = emss > before;
 	WRITE_ONCE(tuf->emss_changed, true);
 	tuf_wake_pri(us->conn->sk);

@@ -12,6 +12,7 @@
 . "$MPA_REPO/tests/integration/lib/socket.sh"
 
 tuf=$MPA_REPO/tests/integration/lib/tuf.py
+tracing=/sys/kernel/tracing
 port=7100
 # Emulated machines with sanitizers get a fifth of the traffic, and a slower link.
 share=1
@@ -167,6 +168,25 @@ tuf_box() {
 	lab_check "not at the sender" grep -q '"findings":0' "$LAB_OUT/tuf-doctor-sender.json"
 }
 
+tuf_traced() {
+	[[ -d $tracing/events ]] || lab_do mount -t tracefs none "$tracing"
+	: > "$tracing/trace"
+	echo 1 > "$tracing/events/mpa/mpa_framing/enable"
+}
+
+# The framing of both directions at both ends, and each change of the EMSS.
+tuf_trace_ends() {
+	echo 0 > "$tracing/events/mpa/mpa_framing/enable"
+	grep ' mpa_framing: ' "$tracing/trace" > "$LAB_OUT/tuf-trace" || true
+	lab_is "the trace has when each end begins to receive" \
+		"$(grep -c 'send=plain recv=align .* emss=0$' "$LAB_OUT/tuf-trace")" 2
+	lab_is "and to send" "$(grep -c 'send=align recv=align .* emss=1420$' \
+		"$LAB_OUT/tuf-trace" | awk '{ print ($1 >= 2) }')" 1
+	lab_check "and that the EMSS has fallen" \
+		grep -qE 'raddr=::ffff:10.79.2.2 .* send=align recv=align .* emss=5[0-9]{2}$' \
+		"$LAB_OUT/tuf-trace"
+}
+
 # Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
 # alignment is back.
 tuf_path() {
@@ -174,6 +194,7 @@ tuf_path() {
 	local path="--ours --send align --recv align --bytes $bytes"
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
+	tuf_traced
 	lab_in r tc qdisc add dev far root netem rate "$((20 / share))mbit"
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
@@ -181,6 +202,7 @@ tuf_path() {
 	lab_check "mpactl shows the framing of each direction" grep -qE \
 		'"framing":\{"send":"align","receive":"align","emss":(504|512|520|532),' \
 		"$LAB_OUT/tuf-conn.json"
+	tuf_trace_ends
 	lab_check "mpactl doctor does not take a change of the path MTU for that" \
 		grep -q '"findings":0' "$LAB_OUT/tuf-doctor-mtu.json"
 	lab_check "the namespace counts what was divided" \
