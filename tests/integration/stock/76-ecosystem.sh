@@ -9,6 +9,7 @@
 
 bin=$MPA_REPO/build/bin
 tracing=/sys/kernel/tracing
+tuf=$MPA_REPO/tests/integration/lib/tuf.py
 
 # --- modules that are loaded on demand ----------------------------------------
 
@@ -217,6 +218,16 @@ script_life() {
 	lab_check "a connection for the script" \
 		lab_in h1 rping -c -a 10.77.0.2 -p 7175 -C 3
 	lab_check "and its server" lab_join pinged
+	lab_spawn echod h2 "$bin/mpa-echo" --server --start-key 7176
+	lab_wait_listen h2 7176
+	lab_check "one with Start Keys" lab_in h1 "$bin/mpa-echo" --client --start-key \
+		10.77.0.2 7176
+	lab_kill echod
+	lab_spawn framed h2 "$PYTHON" "$tuf" listen 7177 --ours --send align --recv align
+	lab_wait_listen h2 7177
+	lab_check "one with framing" lab_in h1 "$PYTHON" "$tuf" connect 10.77.0.2 7177 \
+		--ours --send align --recv align
+	lab_check "and its peer" lab_join framed
 	lab_wait 10 grep -qE '^ *[0-9]+ +7175 .* detached:' "$LAB_OUT/life.log"
 	lab_do kill -INT "$(lab_pid life)"
 	lab_check "the script ends successfully" lab_join life
@@ -226,6 +237,9 @@ script_life() {
 		'Initiator ::ffff:10.77.0.1, peer ::ffff:10.77.0.2 port 7175' \
 		'agreed: revision [12], CRC 1, Markers sent 0 received 0,' \
 		'queue pair [1-9][0-9]* of mpa1' \
+		'sent Start Key, revision 0, M=0 C=1' 'received Start Key, revision 0,' \
+		'framing: mode 0x0 sent, 0x10 received, EMSS 0' \
+		'framing: mode 0x2 sent, 0x10 received, EMSS 1[0-9]{3}' \
 		'receiving ended: TCP has ended, error 0' \
 		'detached: sent [1-9][0-9]* FPDUs, [1-9][0-9]* bytes, received [1-9]'; do
 		lab_check "the script prints: $line" \
