@@ -21,6 +21,16 @@
 consumers=(nvme nfs iser openmpi rsockets mpa_nc rping perftest)
 # Those that the kernel contains.
 consumers_kernel=(nvme nfs iser)
+# Some seconds of a busy machine, or without a link, are no reason to connect again.
+nvme_patience=20
+iser_patience=20
+# A program that copies, 200 KiB in a second.
+consumers_slowly='
+import sys, time
+while data := sys.stdin.buffer.read(20480):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    time.sleep(0.1)'
 
 # consumers_network: the initial namespace and that of the server, with their devices.
 consumers_network() {
@@ -61,11 +71,23 @@ consumers_targets() {
 
 # The core asks the port mapper, if it runs, for each connection of any namespace, and the port
 # mapper asks that of the peer from the initial one. There it finds itself, and has an answer;
-# without that, each connection between h1 and h2 takes ten seconds more.
+# without that, each connection between h1 and h2 takes ten seconds more. The port mapper knows
+# no namespaces, so the server's ports have no mapping: something there says so.
 consumers_mapper_reaches() {
 	lab_do ip addr add 10.77.0.1/32 dev lo
 	lab_do ip addr add 10.77.0.2/32 dev lo
+	lab_spawn unmapped server "$PYTHON" -c "$consumers_unmapped"
 }
+
+# A reject of the port mapper's protocol: the request with another type of message.
+consumers_unmapped='
+import socket
+pair = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+pair.bind(("", 3935))
+while True:
+    request, peer = pair.recvfrom(4096)
+    if not request[0] & 0x30:
+        pair.sendto(bytes([request[0] | 0x30]) + request[1:], peer)'
 
 consumers_targets_end() {
 	lab_kill iscsid KILL
@@ -73,6 +95,7 @@ consumers_targets_end() {
 	lab_check "the server of NFS ends" nfs_server_down
 	lab_check "the target of iSER is removed" iser_target_down
 	lab_kill iwpmd
+	lab_kill unmapped
 	lab_do modprobe -r nvme-rdma nvmet-rdma ib_iser ib_isert rpcrdma
 	lab_do rdma link delete mpa0
 	lab_do rdma link delete mpa9
@@ -101,7 +124,25 @@ consumer_running() {
 
 # consumer_joined NAME SECONDS
 consumer_joined() {
-	lab_join "$1-work" "$2"
+	consumers_job_ends "$1-work" "$2"
+}
+
+# consumers_job_ends JOB SECONDS: as lab_join, but looks once in a second, for many wait at the
+# same time; a file says what all waited for if the job does not end.
+consumers_job_ends() {
+	local limit=$((SECONDS + $2)) states=$LAB_OUT/states-$1-$SECONDS.txt
+	while lab_running "$1" && ((SECONDS < limit)); do
+		consumers_tick
+	done
+	lab_ended "$1" || {
+		"$PYTHON" "$MPA_REPO/tests/integration/lib/states.py" > "$states" 2>&1 || true
+		lab_note "$1 has not ended in $2 s: see ${states##*/}"
+	}
+	lab_join "$1" 0
+}
+
+consumers_tick() {
+	read -r -t 1 -u "$lab_never" || true
 }
 
 # consumer_with C SECONDS: from its connection to its end.
@@ -148,7 +189,7 @@ open_nvme() {
 # blocks_on DISK NAME SECONDS
 blocks_on() {
 	local verified_where=(--filename="$1" --ioengine=libaio --iodepth=16)
-	verified "$2" --rw=randwrite --bsrange=4k-64k --direct=1 --size="$3M" --rate=,1000k
+	verified "$2" --rw=randwrite --bsrange=4k-64k --direct=1 --size="$((300 * $3))K" --rate=,300k
 }
 
 work_nvme() {
@@ -173,7 +214,7 @@ open_nfs() {
 
 work_nfs() {
 	local verified_where=(--directory="$nfs_mounted" --filename_format="\$jobname")
-	verified nfs --rw=randwrite --bsrange=4k-64k --direct=1 --size="$1M" --rate=,1000k &&
+	verified nfs --rw=randwrite --bsrange=4k-64k --direct=1 --size="$((300 * $1))K" --rate=,300k &&
 		verified_same "$nfs_exported" "$nfs_mounted" nfs
 }
 
@@ -218,8 +259,8 @@ served() {
 	lab_spawn "$name-server" h2 "${command[@]}"
 	lab_wait_listen h2 "$port" 60 || return
 	lab_spawn "$name-client" h1 "$@"
-	lab_join "$name-client" 100 || status=$?
-	lab_join "$name-server" 40 || status=$?
+	consumers_job_ends "$name-client" 140 || status=$?
+	consumers_job_ends "$name-server" 40 || status=$?
 	return "$status"
 }
 
@@ -236,18 +277,20 @@ consumers_mpi() {
 	chmod +x /tmp/mpi/agent
 }
 
+# The start of its programs takes some time: a minute of an emulated machine with other work.
 work_openmpi() {
-	timeout 120 ip netns exec h1 unshare --uts bash -c 'hostname h1; exec "$@"' - \
+	lab_spawn openmpi-run h1 unshare --uts bash -c 'hostname h1; exec "$@"' - \
 		mpirun --allow-run-as-root --hostfile /tmp/mpi/hosts -np 2 \
 		--mca plm_rsh_agent /tmp/mpi/agent --mca oob_tcp_if_include eth0 \
 		--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs,ofi_rxm \
 		-x IBV_DRIVERS "$PYTHON" "$MPA_REPO/tests/integration/lib/mpi_exchange.py" "$1"
+	consumers_job_ends openmpi-run $((120 + $1))
 }
 
 # rstream and rping may succeed although their peer has gone: what they print shows it.
 work_rsockets() {
-	local count=$((20 * $1))
-	local figures=(-S 65536 -C 1 -I "$count" -T v)
+	local count=$((12 * $1))
+	local figures=(-S 4096 -C 1 -I "$count" -T v)
 	served rsockets 7471 rstream -b 10.77.0.2 "${figures[@]}" -T b \
 		-- rstream -s 10.77.0.2 "${figures[@]}" -T b &&
 		grep -qE "^[^ ]+ +[0-9.]+[kmg]? +1 +$count .*[0-9]s " \
@@ -256,31 +299,31 @@ work_rsockets() {
 
 # In blocks as long as the path allows, at the speed at which they are made.
 work_mpa_nc() {
-	head -c "$((200 * $1))K" /dev/urandom > /tmp/mpa-nc.data
+	head -c "$((200 * $1))K" /dev/urandom > /tmp/mpa-nc.data || return
 	# shellcheck disable=SC2016 # expanded there
 	served mpa_nc 7000 \
 		sh -c '"$1" -l -b 0 10.77.0.2 7000 > /tmp/mpa-nc.copy' - \
 		"$MPA_REPO/build/bin/mpa-nc" \
-		-- bash -c 'for ((n = 0; n < $2; n++)); do head -c 20K; sleep 0.1; done \
-			< /tmp/mpa-nc.data | "$1" -b 0 10.77.0.2 7000' - \
-		"$MPA_REPO/build/bin/mpa-nc" "$((10 * $1))" &&
+		-- bash -c '"$1" -c "$2" < /tmp/mpa-nc.data | "$3" -b 0 10.77.0.2 7000' - \
+		"$PYTHON" "$consumers_slowly" "$MPA_REPO/build/bin/mpa-nc" &&
 		cmp /tmp/mpa-nc.data /tmp/mpa-nc.copy
 }
 
 work_rping() {
-	local count=$((20 * $1))
-	served rping 7174 rping -s -a 10.77.0.2 -V -S 4096 -C "$count" \
-		-- rping -c -a 10.77.0.2 -v -V -S 4096 -C "$count" &&
+	local count=$((8 * $1))
+	served rping 7174 rping -s -a 10.77.0.2 -V -S 1024 -C "$count" \
+		-- rping -c -a 10.77.0.2 -v -V -S 1024 -C "$count" &&
 		(($(grep -c '^ping data: ' "$LAB_OUT/rping-client.log") == count))
 }
 
 # perftest compares no data: a message that does not arrive as a whole ends it. Its server
-# listens twice, see perf_pair.
+# listens twice, see perf_pair. It sleeps until completions come, which cannot be combined with a
+# duration.
 work_perftest() {
-	local try options=(-R -F -s 65536 -D "$1")
+	local try options=(-R -F -e -s 16384 -n "$((25 * $1))")
 	for try in 1 2 3; do
-		served perftest 18515 ib_send_bw "${options[@]}" -d mpa2 \
-			-- ib_send_bw "${options[@]}" -d mpa1 10.77.0.2 && return
+		served perftest 18515 ib_send_lat "${options[@]}" -d mpa2 \
+			-- ib_send_lat "${options[@]}" -d mpa1 10.77.0.2 && return
 		grep -q 'RDMA_CM_EVENT_REJECTED; error: -111' \
 			"$LAB_OUT/perftest-client.log" || return
 		lab_note "perftest: again"

@@ -9,6 +9,8 @@ iser_lio=/sys/kernel/config/target
 iser_iqn=iqn.2026-11.lab.mpa:disk
 iser_tpg=$iser_lio/iscsi/$iser_iqn/tpgt_1
 iser_portal=$iser_address:3260
+# Seconds within which a target must answer a ping.
+iser_patience=2
 
 # Called by lab_check, so nothing but && ends it early.
 iser_target_up() {
@@ -45,7 +47,7 @@ iser_initiator_up() {
 		node.startup = manual
 		node.session.timeo.replacement_timeout = 60
 		node.conn[0].timeo.noop_out_interval = 1
-		node.conn[0].timeo.noop_out_timeout = 2
+		node.conn[0].timeo.noop_out_timeout = $iser_patience
 		node.session.initial_login_retry_max = 2
 	END
 	# At its end it signals all of its process group.

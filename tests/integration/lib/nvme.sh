@@ -9,6 +9,8 @@ nvme_address=10.78.0.1
 nvme_cfg=/sys/kernel/config/nvmet
 nvme_nqn=nqn.2026-11.mpa.lab
 nvme_subsystem=$nvme_cfg/subsystems/$nvme_nqn
+# Seconds without a sign of the host after which the target ends the connection.
+nvme_patience=5
 
 # nvme_target_up USE_SRQ
 nvme_target_up() {
@@ -46,7 +48,7 @@ nvme_target_down() {
 
 nvme_host_connect() {
 	printf '%s,%s' "transport=rdma,traddr=$nvme_address,trsvcid=4420,nqn=$nvme_nqn" \
-		nr_io_queues=2,keep_alive_tmo=5,reconnect_delay=1,ctrl_loss_tmo=60 \
+		"nr_io_queues=2,keep_alive_tmo=$nvme_patience,reconnect_delay=1,ctrl_loss_tmo=60" \
 		>/dev/nvme-fabrics
 }
 
