@@ -24,13 +24,16 @@ consumers_kernel=(nvme nfs iser)
 # Some seconds of a busy machine, or without a link, are no reason to connect again.
 nvme_patience=20
 iser_patience=20
+# Where there is this file, the programs need not take all of their seconds, except for rping
+# and perftest.
+consumers_enough=/tmp/enough
 # A program that copies, 200 KiB in a second.
 consumers_slowly='
-import sys, time
+import os, sys, time
 while data := sys.stdin.buffer.read(20480):
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-    time.sleep(0.1)'
+    os.path.exists(sys.argv[1]) or time.sleep(0.1)'
 
 # consumers_network: the initial namespace and that of the server, with their devices.
 consumers_network() {
@@ -203,6 +206,7 @@ nvme_gone() {
 shut_nvme() {
 	local controller
 	for controller in /sys/class/nvme/nvme*; do
+		[[ -e $controller ]] || continue
 		echo 1 > "$controller/delete_controller" || return
 	done
 	lab_wait 30 nvme_gone
@@ -247,9 +251,10 @@ shut_rping() { :; }
 open_perftest() { :; }
 shut_perftest() { :; }
 
-# served NAME PORT SERVER_COMMAND... -- CLIENT_COMMAND...: on h2 and h1; both succeed.
+# served NAME PORT SERVER_COMMAND... -- CLIENT_COMMAND...: on h2 and h1; both succeed. The
+# status is 124 if one of them had to be killed.
 served() {
-	local name=$1 port=$2 command=() status=0
+	local name=$1 port=$2 command=() server=0 client=0
 	shift 2
 	while [[ $1 != -- ]]; do
 		command+=("$1")
@@ -259,9 +264,10 @@ served() {
 	lab_spawn "$name-server" h2 "${command[@]}"
 	lab_wait_listen h2 "$port" 60 || return
 	lab_spawn "$name-client" h1 "$@"
-	consumers_job_ends "$name-client" 140 || status=$?
-	consumers_job_ends "$name-server" 40 || status=$?
-	return "$status"
+	consumers_job_ends "$name-client" 140 || client=$?
+	consumers_job_ends "$name-server" 40 || server=$?
+	((server != 124)) || return 124
+	return $((client ? client : server))
 }
 
 # Open MPI's machines are network namespaces, with host names of their own. The processes use
@@ -277,24 +283,24 @@ consumers_mpi() {
 	chmod +x /tmp/mpi/agent
 }
 
-# The start of its programs takes some time: a minute of an emulated machine with other work.
+# The start of its programs takes some time: a minute of an emulated machine with other work. An
+# error in one of them ends both by means of the module mpi4py: without it, the end of Python waits
+# for the other one.
 work_openmpi() {
 	lab_spawn openmpi-run h1 unshare --uts bash -c 'hostname h1; exec "$@"' - \
 		mpirun --allow-run-as-root --hostfile /tmp/mpi/hosts -np 2 \
 		--mca plm_rsh_agent /tmp/mpi/agent --mca oob_tcp_if_include eth0 \
 		--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs,ofi_rxm \
-		-x IBV_DRIVERS "$PYTHON" "$MPA_REPO/tests/integration/lib/mpi_exchange.py" "$1"
+		-x IBV_DRIVERS "$PYTHON" -m mpi4py \
+		"$MPA_REPO/tests/integration/lib/mpi_exchange.py" "$1" "$consumers_enough"
 	consumers_job_ends openmpi-run $((120 + $1))
 }
 
-# rstream and rping may succeed although their peer has gone: what they print shows it.
 work_rsockets() {
-	local count=$((12 * $1))
-	local figures=(-S 4096 -C 1 -I "$count" -T v)
-	served rsockets 7471 rstream -b 10.77.0.2 "${figures[@]}" -T b \
-		-- rstream -s 10.77.0.2 "${figures[@]}" -T b &&
-		grep -qE "^[^ ]+ +[0-9.]+[kmg]? +1 +$count .*[0-9]s " \
-			"$LAB_OUT/rsockets-client.log"
+	local program=$MPA_REPO/tests/integration/lib/rsockets.py
+	served rsockets 7471 "$PYTHON" "$program" listen 10.77.0.2 7471 \
+		-- "$PYTHON" "$program" connect 10.77.0.2 7471 "$1" "$consumers_enough" &&
+		grep -qE '^[1-9][0-9]* blocks are right' "$LAB_OUT/rsockets-client.log"
 }
 
 # In blocks as long as the path allows, at the speed at which they are made.
@@ -304,11 +310,13 @@ work_mpa_nc() {
 	served mpa_nc 7000 \
 		sh -c '"$1" -l -b 0 10.77.0.2 7000 > /tmp/mpa-nc.copy' - \
 		"$MPA_REPO/build/bin/mpa-nc" \
-		-- bash -c '"$1" -c "$2" < /tmp/mpa-nc.data | "$3" -b 0 10.77.0.2 7000' - \
-		"$PYTHON" "$consumers_slowly" "$MPA_REPO/build/bin/mpa-nc" &&
+		-- bash -c '"$1" -c "$2" "$3" < /tmp/mpa-nc.data | "$4" -b 0 10.77.0.2 7000' - \
+		"$PYTHON" "$consumers_slowly" "$consumers_enough" \
+		"$MPA_REPO/build/bin/mpa-nc" &&
 		cmp /tmp/mpa-nc.data /tmp/mpa-nc.copy
 }
 
+# rping may succeed although its peer has gone: what it prints shows it.
 work_rping() {
 	local count=$((8 * $1))
 	served rping 7174 rping -s -a 10.77.0.2 -V -S 1024 -C "$count" \
