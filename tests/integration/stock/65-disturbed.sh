@@ -298,7 +298,7 @@ all_running() {
 row() {
 	local row=$1 name got programs=()
 	local -A before=()
-	local begun=$SECONDS
+	local begun=$SECONDS hung=0
 	lab_note "--- $row"
 	hosts_come
 	for name in "${consumers_kernel[@]}"; do
@@ -327,6 +327,8 @@ row() {
 		outcome "$name" "${before[$name]}"
 		lab_is "$row: $name" "$got" "$(promise "$name")"
 		[[ $got == "$(promise "$name")" ]] || keep_logs "$name"
+		# What it has started would be left.
+		[[ $got != hangs ]] || is_kernels "$name" || hung=1
 		if [[ $got != continues && $got != reconnects ]]; then
 			sed 's/^/#   /' "$LAB_OUT/$row-$name.txt" 2> /dev/null || true
 			is_kernels "$name" || programs+=("$name")
@@ -334,6 +336,9 @@ row() {
 	done
 	for name in "${consumers_kernel[@]}"; do
 		closed "$name" || true
+	done
+	((!hung)) || for name in h1 h2; do
+		kill_in "$name" || true
 	done
 	hosts_go
 	lab_check "$row: nothing is left" lab_wait 150 consumers_quiet
