@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2034 # verified_where is verified.sh's
+# shellcheck shell=bash disable=SC2034,SC2154 # verified_where is verified.sh's, lab_never lib.sh's
 #
 # Users of the RNIC and of MPA sockets, all in one machine at once, each with a transfer that
 # it verifies. The kernel's own are in the initial namespace, with the server of NFS in
