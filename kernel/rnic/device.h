@@ -135,8 +135,6 @@ struct rnic_dev {
 
 /* Unbound, for work that may sleep; flushed at module exit. */
 extern struct workqueue_struct *rnic_wq;
-/* Of the processor that queues the work, for sending. */
-extern struct workqueue_struct *rnic_tx_wq;
 
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 {

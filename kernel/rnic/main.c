@@ -5,34 +5,8 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
-#include "compat/workqueue.h"
 #include "device.h"
 #include "netdev.h"
-
-/*
- * Consumers complete their requests in work of high priority on the processor of
- * the softirq. Sending is in the same pool of workers: it is not interrupted by what
- * it causes, and what is posted there is sent by the same thread, many at a time.
- */
-static int __init rnic_main_init_wqs(void)
-{
-	rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rnic_wq)
-		return -ENOMEM;
-	rnic_tx_wq = alloc_workqueue("mpa_rnic_tx", WQ_HIGHPRI |
-				     WQ_MEM_RECLAIM | MPA_WQ_PERCPU, 0);
-	if (rnic_tx_wq)
-		return 0;
-	destroy_workqueue(rnic_wq);
-	return -ENOMEM;
-}
-
-/* Sending may queue other work. */
-static void rnic_main_exit_wqs(void)
-{
-	destroy_workqueue(rnic_tx_wq);
-	destroy_workqueue(rnic_wq);
-}
 
 static int __init rnic_main_init(void)
 {
@@ -41,16 +15,17 @@ static int __init rnic_main_init(void)
 	ret = rnic_cm_init();
 	if (ret)
 		return ret;
-	ret = rnic_main_init_wqs();
-	if (ret)
+	ret = -ENOMEM;
+	rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rnic_wq)
 		goto err_cm;
 	ret = rnic_netdev_init();
 	if (ret)
-		goto err_wqs;
+		goto err_wq;
 	return 0;
 
-err_wqs:
-	rnic_main_exit_wqs();
+err_wq:
+	destroy_workqueue(rnic_wq);
 err_cm:
 	rnic_cm_exit();
 	return ret;
@@ -60,7 +35,7 @@ static void __exit rnic_main_exit(void)
 {
 	rnic_netdev_exit();
 	rcu_barrier();
-	rnic_main_exit_wqs();
+	destroy_workqueue(rnic_wq);
 	rnic_cm_exit();
 }
 
