@@ -169,26 +169,26 @@ plain_tcp() {
 		mpa2 conn_passive=0 rx_bytes=0
 }
 
-# Each call is a message, at most as long as a segment takes.
-mpa_sockets() {
-	bench_run write -t mpa -v -s 1,16,1400 -n 40 --warm-up-count 3 -q 2 \
-		-- results.2.runs.0.messages=80 results.2.chunk=1400 transport=mpa
-	bench_run rate -t mpa -s 64 -n 512 --warm-up-count 0 \
+# message_sockets TRANSPORT BYTES: each call is a message, of so many bytes at the most.
+message_sockets() {
+	bench_run write -t "$1" -v -s "1,16,$2" -n 40 --warm-up-count 3 -q 2 \
+		-- results.2.runs.0.messages=80 results.2.chunk="$2" transport="$1"
+	bench_run rate -t "$1" -s 64 -n 512 --warm-up-count 0 \
 		-- results.0.runs.0.bytes=32768
-	bench_run latency -t mpa -v -W event -s 1,1400 -n 20 --warm-up-count 2 \
+	bench_run latency -t "$1" -v -W event -s 1,1400 -n 20 --warm-up-count 2 \
 		-- results.1.runs.0.messages=20
+}
+
+# As long as a segment takes.
+mpa_sockets() {
+	message_sockets mpa 1400
 	bench_fails "a message longer than the MULPDU" 1 'Message too long' \
 		ip netns exec h1 "$program" write -t mpa -s 4096 -n 1 "$to"
 }
 
-# The same with KCM, whose messages may be longer than a segment.
+# Longer than a segment, too.
 kcm_sockets() {
-	bench_run write -t kcm -v -s 1,16,65536 -n 40 --warm-up-count 3 -q 2 \
-		-- results.2.runs.0.messages=80 results.2.chunk=65536 transport=kcm
-	bench_run rate -t kcm -s 64 -n 512 --warm-up-count 0 \
-		-- results.0.runs.0.bytes=32768
-	bench_run latency -t kcm -v -W event -s 1,1400 -n 20 --warm-up-count 2 \
-		-- results.1.runs.0.messages=20
+	message_sockets kcm 65536
 	bench_fails "a program that may not load BPF" 3 'BPF program: Operation not permitted' \
 		ip netns exec h1 \
 		setpriv --bounding-set=-bpf,-sys_admin --inh-caps=-bpf,-sys_admin \
