@@ -27,7 +27,8 @@ const std::vector<Kind> &all()
 		std::vector<Kind> found;
 
 		for (const auto &part :
-		     {of_sockets(), of_verbs(), of_connections(), of_system()})
+		     {of_sockets(), of_verbs(), of_connections(),
+		      of_pairs(), of_system()})
 			found.insert(found.end(), part.begin(), part.end());
 		return found;
 	}();
@@ -64,6 +65,8 @@ std::vector<unsigned int> beginning(Random &random)
 	static const std::vector<std::vector<const char *>> ways{
 		{"pair"},
 		{"cm_pair"},
+		{"cm_pair", "feed_pair", "feed_pair", "windows", "windows",
+		 "use_pair", "use_pair"},
 		{"pair", "cm_pair"},
 		{"listen_tcp", "connect_tcp", "accept_tcp", "attach"},
 		{"cm_channel", "cm_listen", "cm_resolve", "open_device",

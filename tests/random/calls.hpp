@@ -27,6 +27,7 @@ struct Kind {
 std::vector<Kind> of_sockets();
 std::vector<Kind> of_verbs();
 std::vector<Kind> of_connections();
+std::vector<Kind> of_pairs();
 std::vector<Kind> of_system();
 
 const std::vector<Kind> &all();

@@ -198,12 +198,6 @@ void cm_option(World &world, const Args &args)
 			world.at(args[2]), args[3] % 4 ? args[3] % 9 : 4);
 }
 
-struct Side {
-	ibv_context *context = nullptr;
-	ibv_pd *pd = nullptr;
-	ibv_qp *qp = nullptr;
-};
-
 ibv_context *open_host(World &world, int host)
 {
 	const char name[]{'m', 'p', 'a', static_cast<char>('1' + host), 0};
@@ -231,13 +225,14 @@ Side make_side(World &world, int host, const Args &args)
 	if (!side.context || !(side.pd = ibv_alloc_pd(side.context)))
 		return side;
 	world.pds.add(side.pd);
-	if (ibv_mr *mr = ibv_reg_mr(
-		    side.pd, world.at(args[0] + host * 65536u), 65536,
-		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-			    IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND |
-			    IBV_ACCESS_REMOTE_ATOMIC)) {
-		world.keep_key(mr->rkey);
-		world.mrs.add(mr);
+	side.mr = ibv_reg_mr(side.pd, world.at(args[0] + host * 65536u), 65536,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				     IBV_ACCESS_REMOTE_READ |
+				     IBV_ACCESS_MW_BIND |
+				     IBV_ACCESS_REMOTE_ATOMIC);
+	if (side.mr) {
+		world.keep_key(side.mr->rkey);
+		world.mrs.add(side.mr);
 	}
 	ibv_comp_channel *const channel = ibv_create_comp_channel(side.context);
 	if (channel) {
@@ -365,6 +360,8 @@ void cm_pair(World &world, const Args &args)
 	world.ids.add(near);
 	rdma_resolve_addr(near, nullptr, reinterpret_cast<sockaddr *>(&address),
 			  500);
+	if (one.mr && two.mr)
+		world.pairs.add(new Pair{{one, two}});
 	// Resolved, a route, the Request, established twice; or a failure.
 	for (int events = 0, waits = 0; events < 5 && waits < 60;) {
 		rdma_cm_event *event;

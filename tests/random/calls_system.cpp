@@ -240,6 +240,20 @@ std::uint16_t family(int fd)
 	return known;
 }
 
+// By its name or by its number; there may be none.
+void select_device(Message &message, std::uint32_t number)
+{
+	const char name[]{'m', 'p', 'a', static_cast<char>('0' + number % 4), 0};
+	nlattr *const nest =
+		message.attribute(MPA_A_DEV | NLA_F_NESTED, nullptr, 0);
+
+	if (number % 16)
+		message.attribute(MPA_A_DEV_NAME, name, sizeof(name));
+	else
+		message.attribute(MPA_A_DEV_INDEX, &number, sizeof(number));
+	message.close(nest);
+}
+
 void netlink_get(World &world, const Args &args)
 {
 	static constexpr std::uint8_t commands[]{
@@ -253,12 +267,13 @@ void netlink_get(World &world, const Args &args)
 				  command == MPA_CMD_DEFAULTS_GET ? 0
 				  : args[2] % 4			  ? NLM_F_DUMP
 								  : 0);
-	if (args[2] % 4 == 0 && command != MPA_CMD_DEFAULTS_GET) {
+	if (args[2] % 4 == 0 && command == MPA_CMD_DEV_GET) {
+		select_device(message, args[3]);
+	} else if (args[2] % 4 == 0 && command != MPA_CMD_DEFAULTS_GET) {
 		nlattr *const nest = message.attribute(
 			static_cast<std::uint16_t>(
-				(command == MPA_CMD_CONN_GET	 ? MPA_A_CONN
-				 : command == MPA_CMD_LISTEN_GET ? MPA_A_LISTEN
-								 : MPA_A_DEV) |
+				(command == MPA_CMD_CONN_GET ? MPA_A_CONN
+							     : MPA_A_LISTEN) |
 				NLA_F_NESTED),
 			nullptr, 0);
 
@@ -269,40 +284,53 @@ void netlink_get(World &world, const Args &args)
 	::close(fd);
 }
 
-void set_values(std::uint32_t host, World &world, std::uint32_t inherit,
-		std::uint32_t setting, std::uint32_t value)
+// Not those with which programs end soon: random_prepare() sets them.
+constexpr std::uint32_t lasting = 1u << MPA_A_CONFIG_STARTUP_TIMEOUT |
+				  1u << MPA_A_CONFIG_REPLY_TIMEOUT |
+				  1u << MPA_A_CONFIG_CLOSE_TIMEOUT;
+// And not what random_gaps() sets.
+constexpr std::uint32_t inherited =
+	~(lasting | 1u << MPA_A_CONFIG_UNSPEC | 1u << MPA_A_CONFIG_EARLY_PLACEMENT);
+
+// A setting of a host or of its device; or, if there is none, all are inherited again.
+void set_value(std::uint16_t setting, std::uint32_t value, bool device, std::uint32_t host)
 {
-	world.enter(host);
 	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
 	Message message = request(family(fd), MPA_CMD_SET, 0);
 	nlattr *const change =
 		message.attribute(MPA_A_CHANGE | NLA_F_NESTED, nullptr, 0);
 
-	if (inherit) {
-		message.attribute(MPA_A_INHERIT, &inherit, sizeof(inherit));
-	} else {
+	if (device)
+		select_device(message, 1 + host % 2);
+	if (setting) {
 		nlattr *const config = message.attribute(
 			MPA_A_CONFIG | NLA_F_NESTED, nullptr, 0);
-		message.attribute(static_cast<std::uint16_t>(setting), &value,
-				  sizeof(value));
+
+		message.attribute(setting, &value, sizeof(value));
 		message.close(config);
+	} else {
+		message.attribute(MPA_A_INHERIT, &inherited, sizeof(inherited));
 	}
 	message.close(change);
 	exchange(fd, message);
 	::close(fd);
 }
 
+// Other programs run with it, and not forever: most settings make something impossible.
 void netlink_set(World &world, const Args &args)
 {
-	const std::uint32_t setting = 1 + args[1] % MPA_A_CONFIG_MAX;
+	const std::uint16_t setting =
+		static_cast<std::uint16_t>(args[1] % (1 + MPA_A_CONFIG_MAX));
+	const bool device = args[3] % 2;
 
-	// Short times, so that programs end.
-	if (setting == MPA_A_CONFIG_STARTUP_TIMEOUT ||
-	    setting == MPA_A_CONFIG_REPLY_TIMEOUT ||
-	    setting == MPA_A_CONFIG_CLOSE_TIMEOUT)
+	if (lasting & 1u << setting)
 		return;
-	set_values(args[0], world, 0, setting,
-		   args[3] % 4 ? args[2] % 4 : args[2]);
+	world.enter(args[0]);
+	set_value(setting, args[3] % 8 ? args[2] % 4 : args[2], device, args[0]);
+	if (args[0] / 2 % 4 == 0)
+		return;
+	::usleep(args[3] % 3000);
+	set_value(0, 0, device, args[0]);
 }
 
 void socket_diag(World &world, const Args &args)
@@ -377,7 +405,12 @@ void show(World &world, const Args &args)
 		"type on; "
 		"rdma statistic qp show",
 		"rdma statistic show mr; rdma statistic qp set link mpa2/1 "
-		"auto off"};
+		"auto off",
+		"n=$(rdma resource show qp link mpa1/1 | sed -n "
+		"'s/.* lqpn \\([0-9]*\\) .*/\\1/p' | head -n 1); "
+		"rdma statistic qp bind link mpa1/1 lqpn $n; "
+		"rdma statistic qp show; "
+		"rdma statistic qp unbind link mpa1/1 cntn 1"};
 
 	world.enter(args[1]);
 	run(commands[args[0] % (sizeof(commands) / sizeof(*commands))]);

@@ -3,6 +3,7 @@
 // The objects of a program. Threads share them, and use what others destroy.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -46,6 +47,13 @@ public:
 		objects_.erase(at);
 		return object;
 	}
+	bool has(Object object) const
+	{
+		const std::lock_guard hold(lock_);
+
+		return std::find(objects_.begin(), objects_.end(), object) !=
+		       objects_.end();
+	}
 	bool empty() const
 	{
 		const std::lock_guard hold(lock_);
@@ -56,6 +64,21 @@ public:
 private:
 	mutable std::mutex lock_;
 	std::vector<Object> objects_;
+};
+
+// A queue pair of a host, and what it needs.
+struct Side {
+	ibv_context *context = nullptr;
+	ibv_pd *pd = nullptr;
+	ibv_mr *mr = nullptr;
+	ibv_qp *qp = nullptr;
+};
+
+// Two of them that were connected. Their objects may be gone.
+struct Pair {
+	std::array<Side, 2> sides;
+	// Keys of windows that were bound last, for the other side.
+	std::array<std::atomic<std::uint32_t>, 2> windows{};
 };
 
 struct World {
@@ -79,6 +102,7 @@ struct World {
 	Pool<ibv_cq *> cqs;
 	Pool<ibv_srq *> srqs;
 	Pool<ibv_qp *> qps;
+	Pool<Pair *> pairs;
 	Pool<ibv_comp_channel *> channels;
 	Pool<rdma_cm_id *> ids;
 	Pool<rdma_event_channel *> events;

@@ -43,13 +43,25 @@ random_calls() {
 	lab_check "$name: TCP releases what they had" lab_wait 150 random_unused
 }
 
-# random_all SECONDS OPTION...: all three parts, of so many seconds each.
+# random_all SECONDS OPTION...: all three parts, of so many seconds each. The second one rings
+# doorbells of our own; in the third, payload is placed behind gaps.
 random_all() {
 	random_prepare
 	random_calls plain --seconds "$@"
+	echo Y > /sys/module/mpa_rnic/parameters/doorbells
 	random_calls faults --faults --seconds "$@"
+	random_gaps
 	random_calls disturbed --disturb --seconds "$@"
 	lab_kill monitor
+}
+
+# What one host sends overtakes other packets of it.
+random_gaps() {
+	local host
+	for host in h1 h2; do
+		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set early-placement on
+	done
+	lab_do tc -n h1 qdisc replace dev eth0 root netem delay 1ms reorder 75% 50%
 }
 
 random_users() {
