@@ -5,7 +5,9 @@
     mpirun -np 2 mpi_exchange.py SECONDS [FILE]
 
 The end comes earlier if there is that file.
-They sleep while they wait, which Open MPI itself does not: other programs have the processor.
+They sleep while they wait, which Open MPI itself does not: other programs have the processor. They
+wait for a limited time: if the connection ends with a message that the sender has completed, Open
+MPI connects no more, but does not fail the receive either.
 """
 
 import os
@@ -15,11 +17,16 @@ import time
 from mpi4py import MPI
 
 SIZES = [1 << power for power in range(0, 20, 2)]
+# Seconds.
+PATIENCE = 60
 PATTERN = bytes((n * 7 + (n >> 8)) & 255 for n in range(max(SIZES) + 256))
 
 
 def wait(request):
+    ends = time.monotonic() + PATIENCE
     while not request.Test():
+        if time.monotonic() > ends:
+            sys.exit(f"nothing has come for {PATIENCE} seconds")
         time.sleep(0.01)
 
 

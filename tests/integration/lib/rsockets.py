@@ -7,10 +7,15 @@
 
 The client ends earlier if there is that file. rstream, of rdma-core, would do if it noticed that
 its peer has gone: it calls rrecv() again and again, which returns 0, for errno is still EAGAIN.
+
+rrecv() passes over receives that were flushed, and an end of the connection wakes only rpoll(),
+and only where raccept() has made the socket (rdma-core 44). So both wait in rpoll(), and for a
+limited time: a peer that was killed would leave them waiting without an end.
 """
 
 import ctypes
 import os
+import select
 import socket
 import struct
 import sys
@@ -19,6 +24,8 @@ import time
 PR_SET_NAME = 15
 SOL_SOCKET, SO_REUSEADDR = socket.SOL_SOCKET, socket.SO_REUSEADDR
 BLOCK = 4096
+# Seconds.
+PATIENCE = 60
 PATTERN = bytes((n * 11 + (n >> 8)) & 255 for n in range(BLOCK + 256))
 
 library = ctypes.CDLL("librdmacm.so.1", use_errno=True)
@@ -33,6 +40,19 @@ def call(name, *arguments):
     return done
 
 
+class PollFd(ctypes.Structure):
+    _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_short), ("revents", ctypes.c_short)]
+
+
+def wait_for(sock, events):
+    """Until one of them is there, or the end of the connection."""
+    waiting = PollFd(sock, events, 0)
+    ends = time.monotonic() + PATIENCE
+    while not call("rpoll", ctypes.byref(waiting), ctypes.c_ulong(1), 1000):
+        if time.monotonic() > ends:
+            sys.exit(f"nothing has come for {PATIENCE} seconds")
+
+
 def address_of(host, port):
     return struct.pack("=H", socket.AF_INET) + struct.pack(">H", int(port)) + \
         socket.inet_aton(host) + bytes(8)
@@ -40,6 +60,7 @@ def address_of(host, port):
 
 def send(sock, data):
     while data:
+        wait_for(sock, select.POLLOUT)
         data = data[call("rsend", sock, data, len(data), 0):]
 
 
@@ -48,6 +69,7 @@ def receive(sock, length):
     data = b""
     buffer = ctypes.create_string_buffer(length)
     while len(data) < length:
+        wait_for(sock, select.POLLIN)
         got = call("rrecv", sock, buffer, length - len(data), 0)
         if not got:
             break
