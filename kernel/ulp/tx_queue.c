@@ -232,6 +232,30 @@ void mpa_tx_flush(struct mpa_conn *conn)
 }
 
 /**
+ * mpa_tx_lift_limits - have TCP take all that is passed to it
+ * @sk: TCP socket, under lock_sock()
+ * @old: set to its limits, for mpa_tx_restore_limits() before it is unlocked
+ */
+void mpa_tx_lift_limits(struct sock *sk, struct mpa_tx_limits *old)
+{
+	old->sndbuf = READ_ONCE(sk->sk_sndbuf);
+	old->notsent_lowat = READ_ONCE(tcp_sk(sk)->notsent_lowat);
+	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, U32_MAX);
+}
+
+/**
+ * mpa_tx_restore_limits - undo mpa_tx_lift_limits()
+ * @sk: TCP socket, under lock_sock()
+ * @old: its limits
+ */
+void mpa_tx_restore_limits(struct sock *sk, const struct mpa_tx_limits *old)
+{
+	WRITE_ONCE(sk->sk_sndbuf, old->sndbuf);
+	WRITE_ONCE(tcp_sk(sk)->notsent_lowat, old->notsent_lowat);
+}
+
+/**
  * mpa_tx_flush_all - pass everything that is left to TCP
  * @conn: the stream, under lock_sock(), about to be detached
  *
@@ -240,14 +264,13 @@ void mpa_tx_flush(struct mpa_conn *conn)
  */
 void mpa_tx_flush_all(struct mpa_conn *conn)
 {
-	struct sock *sk = conn->sk;
-	int sndbuf = READ_ONCE(sk->sk_sndbuf);
+	struct mpa_tx_limits limits;
 
 	if (!conn->rest)
 		return;
-	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
+	mpa_tx_lift_limits(conn->sk, &limits);
 	mpa_tx_flush(conn);
-	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
+	mpa_tx_restore_limits(conn->sk, &limits);
 }
 
 /**

@@ -7,6 +7,16 @@
 
 #include "conn.h"
 
+/**
+ * struct mpa_tx_limits - what limits the bytes that TCP takes
+ * @sndbuf: sock.sk_sndbuf
+ * @notsent_lowat: tcp_sock.notsent_lowat, 0: that of the namespace
+ */
+struct mpa_tx_limits {
+	int sndbuf;
+	u32 notsent_lowat;
+};
+
 static inline void mpa_tx_assert_owned(const struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
@@ -20,6 +30,8 @@ int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 		u32 len);
 void mpa_tx_flush(struct mpa_conn *conn);
 void mpa_tx_flush_all(struct mpa_conn *conn);
+void mpa_tx_lift_limits(struct sock *sk, struct mpa_tx_limits *old);
+void mpa_tx_restore_limits(struct sock *sk, const struct mpa_tx_limits *old);
 void mpa_tx_free_rest(struct mpa_conn *conn);
 bool mpa_tx_tcp_can_send(const struct sock *sk);
 void mpa_tx_check_writable(struct mpa_conn *conn);

@@ -84,14 +84,14 @@ void mpa_pend_flush(struct mpa_usock *us)
 void mpa_pend_flush_all(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
-	int sndbuf = READ_ONCE(sk->sk_sndbuf);
+	struct mpa_tx_limits limits;
 
 	if (!mpa_usock_is(us)->full && us->phase != MPA_USOCK_FRAMED)
 		return;
-	WRITE_ONCE(sk->sk_sndbuf, S32_MAX / 2);
+	mpa_tx_lift_limits(sk, &limits);
 	mpa_tx_flush_all(us->conn);
 	mpa_pend_flush(us);
-	WRITE_ONCE(sk->sk_sndbuf, sndbuf);
+	mpa_tx_restore_limits(sk, &limits);
 }
 
 /**
