@@ -11,6 +11,7 @@
 #include <linux/sockios.h>
 #include <net/tcp.h>
 
+#include "compat/memcg.h"
 #include "compat/sock_ops.h"
 #include "framing/segment.h"
 #include "nofault.h"
@@ -169,8 +170,10 @@ static int tuf_cut(struct mpa_usock *us, const struct kvec *pdu)
 {
 	struct mpa_tuf *tuf = &us->tuf;
 	u32 len = MPA_TUF_HEADER_LEN + pdu->iov_len;
+	struct mem_cgroup *before = mpa_sk_memcg_enter(us->conn->sk);
 	u8 *buf = kvmalloc(len, GFP_KERNEL_ACCOUNT);
 
+	set_active_memcg(before);
 	if (!buf)
 		return -ENOMEM;
 	mpa_tuf_header(buf, pdu->iov_len, tuf->key);
@@ -331,11 +334,10 @@ static bool tuf_must_wait(const struct mpa_usock *us)
 void mpa_tuf_writable(struct mpa_usock *us)
 {
 	mpa_tuf_look_at_emss(us);
-	if (!us->tuf.cut.buf && !mpa_pend_bytes(&us->pend))
-		return;
-	if (tuf_must_wait(us))
+	/* A segment that is in flight may still find a shorter path. */
+	if (us->tuf.send && tcp_sk(us->conn->sk)->packets_out)
 		tuf_ask_for_ack(us->conn);
-	else
+	if ((us->tuf.cut.buf || mpa_pend_bytes(&us->pend)) && !tuf_must_wait(us))
 		mpa_usock_kick(us, 0);
 }
 

@@ -85,8 +85,9 @@ static int usock_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 
 static void usock_op_writable(struct mpa_conn *conn)
 {
-	mpa_pend_writable(mpa_priv(conn));
+	/* TCP's own stops the calls for each ACK, which the other may ask for. */
 	conn->saved.write_space(conn->sk);
+	mpa_pend_writable(mpa_priv(conn));
 }
 
 static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)
