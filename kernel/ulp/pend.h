@@ -19,7 +19,8 @@ enum {
 
 /**
  * struct mpa_pend - ULPDUs that the application has sent and that wait
- * @buf: each as its length, a u16, and its bytes; NULL at first
+ * @buf: each as its length, a u16, and its bytes; with TCP_FRAMING_SEND_MARKERS
+ *	the bytes of the stream with its markers; NULL at first
  * @size: bytes allocated
  * @head: offset of the first ULPDU in @buf
  * @tail: offset behind the last one

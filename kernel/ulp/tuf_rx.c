@@ -24,7 +24,8 @@
 void mpa_tuf_begin_recv(struct mpa_conn *conn, struct mpa_tuf_reader *reader)
 {
 	mpa_assert_locked(conn);
-	conn->tuf = reader;
+	/* poll() looks at it without the lock. */
+	WRITE_ONCE(conn->tuf, reader);
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	/* No FPDU is waited for. */
 	conn->rx_begun = true;

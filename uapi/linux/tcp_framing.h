@@ -88,7 +88,8 @@
  * @send_interval: TCP_FRAMING_SEND_INTERVAL, bytes
  * @recv_interval: TCP_FRAMING_RECV_INTERVAL, bytes
  * @pad: zero
- * @tx_pdus: PDUs of the application that were passed to TCP
+ * @tx_pdus: PDUs of the application that were passed to TCP; with
+ *	TCP_FRAMING_SEND_MARKERS those that were taken
  * @tx_frames: framing PDUs, or segments in TCP_FRAMING_SEND_ATOMIC, that
  *	carried them; 0 in TCP_FRAMING_SEND_MARKERS
  * @tx_pieces: framing PDUs that were sent in pieces: in emergency mode, or after
