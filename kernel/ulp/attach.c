@@ -45,7 +45,7 @@ static void conn_note_tcp_error(struct mpa_conn *conn)
 	if (conn->tcp_err || sk->sk_state != TCP_CLOSE ||
 	    sock_flag(sk, SOCK_DONE))
 		return;
-	conn->tcp_err = -sk->sk_err ?: -ECONNABORTED;
+	WRITE_ONCE(conn->tcp_err, -READ_ONCE(sk->sk_err) ?: -ECONNABORTED);
 }
 
 static bool conn_tcp_ended(const struct sock *sk)
@@ -76,6 +76,8 @@ static void conn_check_closed(struct mpa_conn *conn)
 	case MPA_CONN_ATTACHED:
 		/* Starting the stream will return the error. */
 		mpa_conn_set_state(conn, MPA_CONN_CLOSED);
+		/* For poll(): TCP's own wake-up was before that. */
+		conn->saved.state_change(conn->sk);
 		break;
 	case MPA_CONN_WAIT_REPLY:
 	case MPA_CONN_WAIT_REQUEST:
