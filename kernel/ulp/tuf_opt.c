@@ -191,6 +191,9 @@ static int tuf_get_value(struct mpa_usock *us, int name, union tuf_value *v)
 	mpa_usock_catch_up(us);
 	switch (name) {
 	case TCP_FRAMING_SEND_KEY:
+		/* Each socket that it accepts has its own. */
+		if (us->phase == MPA_USOCK_LISTENER)
+			return -ENODATA;
 		mpa_tuf_make_key(tuf);
 		memcpy(v->key, tuf->key, sizeof(v->key));
 		return sizeof(v->key);

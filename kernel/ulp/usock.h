@@ -215,11 +215,17 @@ mpa_usock_is(const struct mpa_usock *us)
 	return &mpa_usock_facts[smp_load_acquire(&us->phase)];
 }
 
-/* Whether TCP is or was connected. */
+/*
+ * Whether TCP is connected, or was, and what has arrived was not read. Without the lock
+ * the result may be outdated.
+ */
 static inline bool mpa_usock_connected(const struct sock *sk)
 {
-	return !((1 << sk->sk_state) & (TCPF_CLOSE | TCPF_LISTEN |
-					TCPF_SYN_SENT | TCPF_SYN_RECV));
+	int state = inet_sk_state_load(sk);
+
+	if (state == TCP_CLOSE)
+		return !skb_queue_empty_lockless(&sk->sk_receive_queue);
+	return !((1 << state) & (TCPF_LISTEN | TCPF_SYN_SENT | TCPF_SYN_RECV));
 }
 
 /**

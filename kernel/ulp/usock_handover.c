@@ -25,14 +25,16 @@
 #include "tx_queue.h"
 #include "usock_attach.h"
 #include "usock_ops.h"
+#include "usock_plain.h"
 
 /* Without the lock the result may be outdated. */
 static int handover_check(const struct mpa_usock *us)
 {
 	enum mpa_usock_phase phase = READ_ONCE(us->phase);
 
+	/* Once it is the only reference, handover_mark() catches up. */
 	if (phase == MPA_USOCK_UNCONNECTED)
-		return -ENOTCONN;
+		return mpa_usock_connected(us->conn->sk) ? 0 : -ENOTCONN;
 	if (phase != MPA_USOCK_STREAMING)
 		return -EINVAL;
 	return READ_ONCE(us->conn->state) == MPA_CONN_ATTACHED ? 0 : -ENOTCONN;
@@ -42,9 +44,10 @@ static int handover_check(const struct mpa_usock *us)
 static int handover_mark(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
-	int ret = handover_check(us);
+	int ret;
 
-	mpa_assert_locked(us->conn);
+	mpa_usock_catch_up(us);
+	ret = handover_check(us);
 	if (ret)
 		return ret;
 	if (tcp_sk(sk)->repair)

@@ -41,7 +41,7 @@ void mpa_usock_look(struct mpa_usock *us)
 	struct sock *sk = us->conn->sk;
 
 	if (READ_ONCE(us->phase) != MPA_USOCK_UNCONNECTED ||
-	    (1 << inet_sk_state_load(sk)) & (TCPF_CLOSE | TCPF_LISTEN))
+	    !mpa_usock_connected(sk))
 		return;
 	lock_sock(sk);
 	mpa_usock_catch_up(us);
