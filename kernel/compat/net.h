@@ -48,6 +48,23 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 }
 
 /**
+ * mpa_sk_connect_deferred - check whether connect() has only been prepared
+ * @sk: TCP socket, locked
+ *
+ * With %TCP_FASTOPEN_CONNECT, the first call of TCP that sends makes the connection.
+ *
+ * Return: true if there was no such call yet.
+ */
+static inline bool mpa_sk_connect_deferred(const struct sock *sk)
+{
+#ifdef MPA_HAVE_INET_FLAGS
+	return inet_test_bit(DEFER_CONNECT, sk);
+#else
+	return inet_sk(sk)->defer_connect;
+#endif
+}
+
+/**
  * mpa_tcp_has_listener - check whether a socket gets the connections to an address
  * @net: the namespace
  * @addr: IPv4 or IPv6 address, and port
@@ -90,6 +107,20 @@ static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage
 	return has;
 }
 
+/**
+ * mpa_tcp_end_record - end the last packet, sent or not
+ * @sk: TCP socket, under lock_sock()
+ *
+ * No later data is added to it, also when it is sent again.
+ */
+static inline void mpa_tcp_end_record(struct sock *sk)
+{
+	struct sk_buff *skb = tcp_write_queue_tail(sk) ?: tcp_rtx_queue_tail(sk);
+
+	if (skb)
+		TCP_SKB_CB(skb)->eor = 1;
+}
+
 #ifdef MPA_HAVE_SENDPAGE
 /* Until 6.4 one call sends one piece, and records have no ends. */
 
@@ -126,15 +157,6 @@ static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 	if (ret > 0)
 		iov_iter_advance(&msg->msg_iter, ret);
 	return ret;
-}
-
-/* Ends the last packet, sent or not: no later data is added to it. */
-static inline void mpa_tcp_end_record(struct sock *sk)
-{
-	struct sk_buff *skb = tcp_write_queue_tail(sk) ?: tcp_rtx_queue_tail(sk);
-
-	if (skb)
-		TCP_SKB_CB(skb)->eor = 1;
 }
 #else
 /* Each page that is sent is a fragment of its own. */

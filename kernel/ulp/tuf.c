@@ -8,6 +8,7 @@
 #include <net/tcp.h>
 
 #include "attach.h"
+#include "compat/net.h"
 #include "sock.h"
 #include "trace.h"
 #include "tuf.h"
@@ -111,11 +112,10 @@ static int tuf_check_mode(const struct mpa_usock *us, u32 mode)
 	switch (us->phase) {
 	case MPA_USOCK_LISTENER:
 		return us->child_start ? -EBUSY : 0;
+	case MPA_USOCK_UNCONNECTED:
 	case MPA_USOCK_STREAMING:
 	case MPA_USOCK_FRAMED:
 		return tcp_sk(us->conn->sk)->repair ? -EBUSY : 0;
-	case MPA_USOCK_UNCONNECTED:
-		return 0;
 	default:
 		return -EBUSY;
 	}
@@ -179,9 +179,11 @@ static void tuf_begin_send(struct mpa_usock *us, u32 mode)
 	if (!mpa_tuf_tracks_nodelay(us))
 		return;
 	tp->nonagle |= TCP_NAGLE_OFF;
-	/* Bytes of the stream that wait are a segment of their own. */
-	if (tcp_write_queue_tail(conn->sk))
-		TCP_SKB_CB(tcp_write_queue_tail(conn->sk))->eor = 1;
+	/*
+	 * Bytes of the stream are in segments of their own, also those that TCP
+	 * sends again.
+	 */
+	mpa_tcp_end_record(conn->sk);
 }
 
 static void tuf_begin_recv(struct mpa_usock *us)

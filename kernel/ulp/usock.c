@@ -3,6 +3,7 @@
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
+#include "compat/net.h"
 #include "registry.h"
 #include "sock.h"
 #include "usock.h"
@@ -193,6 +194,9 @@ int mpa_usock_connecting(const struct mpa_usock *us, int unconnected)
 		return MPA_CALL_AGAIN;
 	if (sk->sk_err)
 		return -READ_ONCE(sk->sk_err);
+	/* No call of MPA would make the connection. */
+	if (us->tuf.mode & MPA_TUF_SEND_MODES && mpa_sk_connect_deferred(sk))
+		return unconnected;
 	return (1 << sk->sk_state) & (TCPF_SYN_SENT | TCPF_SYN_RECV) ?
 		-EAGAIN : unconnected;
 }

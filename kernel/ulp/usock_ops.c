@@ -75,6 +75,20 @@ MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_accepted)
 /*
  * A socket with a stream is connected; connect() with AF_UNSPEC would disconnect it.
  */
+/*
+ * With TCP_FASTOPEN_CONNECT, the connection would be made by the first call of TCP that
+ * sends, but there is none where TUF takes what is sent.
+ */
+static void usock_no_deferral(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	lock_sock(sk);
+	if (us->tuf.mode & MPA_TUF_SEND_MODES)
+		tcp_sk(sk)->fastopen_connect = 0;
+	release_sock(sk);
+}
+
 static int usock_connect(struct socket *sock, struct mpa_sockaddr *addr, int len,
 			 int flags)
 {
@@ -85,6 +99,8 @@ static int usock_connect(struct socket *sock, struct mpa_sockaddr *addr, int len
 		return -EOPNOTSUPP;
 	if (us && !mpa_usock_is(us)->idle)
 		return -EISCONN;
+	if (us)
+		usock_no_deferral(us);
 	ret = mpa_usock_base_ops(sock)->connect(sock, addr, len, flags);
 	if (us && !ret)
 		mpa_usock_look(us);

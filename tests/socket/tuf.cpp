@@ -252,6 +252,22 @@ private:
 	}
 };
 
+// What a host's device does to packets that it sends, for the lifetime of this object.
+class Queue {
+public:
+	Queue(int host, const std::string &kind)
+		: where_("tc -n h" + std::to_string(host) + " qdisc ")
+	{
+		is(std::system((where_ + "replace dev eth0 root " + kind).c_str()), 0, "tc");
+	}
+	~Queue() { (void)!std::system((where_ + "del dev eth0 root").c_str()); }
+	Queue(const Queue &) = delete;
+	Queue &operator=(const Queue &) = delete;
+
+private:
+	std::string where_;
+};
+
 // ---- Options ----
 
 CASE("tuf: options have their default values")
@@ -1063,6 +1079,31 @@ CASE("tuf: everything is sent before the end")
 		}
 }
 
+// The option limits what waits in TCP, and the end may not wait.
+CASE("tuf: everything is sent before the end, with TCP_NOTSENT_LOWAT")
+{
+	for (const bool shut : {false, true}) {
+		const Row row(shut);
+		Tcp tcp;
+		Wire wire(std::move(tcp.far));
+		const Bytes pdu = pattern(60000);
+
+		attach_to(tcp.near.get());
+		must_call(set(tcp.near.get(), TCP_NOTSENT_LOWAT, 1), "limit");
+		enable(tcp.near.get(), TCP_FRAMING_SEND_MARKERS);
+		push(tcp.near.get(), pdu, MSG_DONTWAIT);
+		if (shut) {
+			must_call(::shutdown(tcp.near.get(), SHUT_WR), "shutdown");
+			is(get(tcp.near.get(), TCP_NOTSENT_LOWAT), 1, "limit");
+		} else {
+			tcp.near.reset();
+		}
+		const Bytes want = marked({pdu}, 2048);
+		yes(wire.read(want.size()) == want, "bytes");
+		wire.expect_end();
+	}
+}
+
 CASE("tuf: calls that are refused")
 {
 	Ends ends;
@@ -1141,6 +1182,63 @@ CASE("tuf: set before a connect that does not block")
 	give_key(near.get(), some_key);
 	await_events(near.get(), POLLIN, "to be read");
 	expect_pdu(near.get(), pattern(3));
+}
+
+// The connection is made by connect() where no call of TCP would do it later.
+CASE("tuf: set before a connect that is deferred")
+{
+	for (const bool late : {false, true}) {
+		const Row row(late);
+		Listener listener;
+		const descriptor near = tcp_socket(Path::ipv4, 1);
+
+		attach_to(near.get());
+		must_call(set(near.get(), TCP_FASTOPEN_CONNECT, 1), "fast open");
+		must_call(set(near.get(), TCP_FASTOPEN_NO_COOKIE, 1), "no cookie");
+		if (!late)
+			enable(near.get(), TCP_FRAMING_SEND_ATOMIC);
+		must_call(::connect(near.get(), listener.address.generic(), listener.address.size),
+			  "connect");
+		if (late) {
+			enable(near.get(), TCP_FRAMING_SEND_ATOMIC);
+			is(err_of(push_fails(near.get(), 10, MSG_DONTWAIT)), EPIPE, "deferred");
+			continue;
+		}
+		Wire wire(accept_from(listener));
+		push(near.get(), pattern(10), MSG_DONTWAIT);
+		yes(wire.read(10) == pattern(10), "bytes");
+	}
+}
+
+CASE("tuf: what has arrived before a reset is received by the first call")
+{
+	Listener listener;
+	const descriptor near = tcp_socket(Path::ipv4, 1);
+	char byte;
+
+	attach_to(near.get());
+	enable(near.get(), TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS);
+	must_call(::fcntl(near.get(), F_SETFL, O_NONBLOCK), "non-blocking");
+	is(err_of(::connect(near.get(), listener.address.generic(), listener.address.size)),
+	   EINPROGRESS, "connect");
+	Wire wire(accept_from(listener));
+	wire.send(marked({pattern(300)}, 2048));
+	std::this_thread::sleep_for(moment);
+	wire.reset();
+	std::this_thread::sleep_for(moment);
+	yes(receive_all(near.get(), 300) == pattern(300), "bytes");
+	is(err_of(::recv(near.get(), &byte, 1, 0)), ECONNRESET, "receive");
+}
+
+CASE("tuf: no mode in repair mode")
+{
+	const descriptor near = tcp_socket(Path::ipv4, 1);
+
+	attach_to(near.get());
+	must_call(set(near.get(), TCP_REPAIR, 1), "repair");
+	is(err_of(set(near.get(), TCP_FRAMING_MODE, TCP_FRAMING_SEND_ALIGN)), EBUSY, "mode");
+	must_call(set(near.get(), TCP_REPAIR, 0), "no repair");
+	enable(near.get(), TCP_FRAMING_SEND_ALIGN);
 }
 
 CASE("tuf: a call waits for the connection")
@@ -1231,7 +1329,8 @@ CASE("tuf: accepted sockets inherit")
 		for (int i = 0; i < 2; i++)
 			child[i].reset(must_call(::accept(fd.get(), nullptr, nullptr), "accept"));
 		yes(key_of(child[0].get()) != key_of(child[1].get()), "keys differ");
-		yes(key_of(child[0].get()) != key_of(fd.get()), "from the listener's, too");
+		is(err_of(get_fails(fd.get(), TCP_FRAMING_SEND_KEY)), ENODATA,
+		   "a listener has no key");
 		for (int i = 0; i < 2; i++) {
 			is(get(child[i].get(), TCP_FRAMING_MODE), 0x22, "mode");
 			is(get(child[i].get(), TCP_FRAMING_RECV_INTERVAL), 100, "interval");
@@ -1430,6 +1529,52 @@ CASE("tuf: plain bytes before the first framing PDU have segments of their own")
 		expect_pdu(ends.far.get(), pattern(30, 2));
 		expect_pdu(ends.far.get(), pattern(40, 3));
 	}
+}
+
+// Plain bytes and a framing PDU that are both lost are sent again, each in its own segment.
+CASE("tuf: plain bytes are not sent again with the first framing PDU")
+{
+	Ends ends;
+	const int fd = ends.near.get(), far = ends.far.get();
+
+	enable(far, TCP_FRAMING_RECV_ALIGN);
+	give_key(far, key_of(fd));
+	{
+		const Queue lost(1, "netem loss 100%");
+
+		push(fd, frame(key_of(fd), pattern(30, 1)));
+		enable(fd, TCP_FRAMING_SEND_ALIGN);
+		must_call(set(fd, TCP_NODELAY, 1), "no delay");
+		push(fd, pattern(40, 2));
+	}
+	expect_pdu(far, pattern(30, 1));
+	expect_pdu(far, pattern(40, 2));
+	// tcpi_data_segs_in, which struct tcp_info of the C library does not have.
+	std::array<std::uint32_t, 39> info{};
+	socklen_t size = sizeof(info);
+	must_call(::getsockopt(far, SOL_TCP, TCP_INFO, info.data(), &size), "TCP_INFO");
+	is(info[38], 2u, "segments with data");
+}
+
+// Each of several acknowledgements, not only the first one.
+CASE("tuf: small PDUs go with the last of several acknowledgements")
+{
+	const Queue slow(2, "netem delay 20ms");
+	Ends ends;
+	const int fd = ends.near.get(), far = ends.far.get();
+
+	ends.align();
+	for (int i = 0; i < 20; i++) {
+		const auto begun = std::chrono::steady_clock::now();
+
+		for (const int size : {1412, 1412, 1412, 1412, 10})
+			push(fd, pattern(size, size));
+		for (const int size : {1412, 1412, 1412, 1412, 10})
+			expect_pdu(far, pattern(size, size));
+		if (std::chrono::steady_clock::now() - begun < 150ms)
+			return;
+	}
+	fail("they wait for the time limit");
 }
 
 // An acknowledgement, not the time limit of 200 ms, lets them go.
