@@ -35,12 +35,14 @@ struct rnic_bell {
 /* The table ---------------------------------------------------------------- */
 
 /**
- * rnic_bells_add() - let a queue pair be found by the doorbells of its context
+ * rnic_bells_add() - give a queue pair an index for the doorbells of its context
  * @uctx: the context
  * @qp: the QP, being created; its &rnic_qp.bell is set to the index, or to
  *	%MPA_NO_DOORBELL if the context has no doorbell
  *
- * Process context. Return: 0 or -ENOMEM.
+ * It is found by the index after rnic_bells_publish(). Process context.
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 {
@@ -56,7 +58,6 @@ int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 	if (!bell)
 		return -ENOMEM;
 	spin_lock_init(&bell->lock);
-	bell->qp = qp;
 	ret = xa_alloc_irq(&bells->bells, &qp->bell, bell, xa_limit_31b,
 			   GFP_KERNEL_ACCOUNT);
 	if (ret)
@@ -65,10 +66,32 @@ int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 }
 
 /**
+ * rnic_bells_publish() - let a queue pair be found by the doorbells of its context
+ * @uctx: the context
+ * @qp: the QP, whose creation cannot fail any more
+ *
+ * Process context.
+ */
+void rnic_bells_publish(struct rnic_ucontext *uctx, struct rnic_qp *qp)
+{
+	struct rnic_bell *bell;
+
+	if (qp->bell == MPA_NO_DOORBELL)
+		return;
+	/* Only the creator of the QP could remove it. */
+	bell = xa_load(&uctx->bells->bells, qp->bell);
+	if (WARN_ON_ONCE(!bell))
+		return;
+	spin_lock(&bell->lock);
+	bell->qp = qp;
+	spin_unlock(&bell->lock);
+}
+
+/**
  * rnic_bells_remove() - undo rnic_bells_add()
  * @uctx: the context
- * @qp: the QP, being destroyed, with the reference of its consumer; from now on no
- *	doorbell gets another one
+ * @qp: the QP, being destroyed, with the reference of its consumer, or never
+ *	published; from now on no doorbell gets another one
  *
  * Process context.
  */

@@ -24,6 +24,7 @@ struct rnic_doorbell {
 extern const struct file_operations rnic_doorbell_fops;
 
 int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp);
+void rnic_bells_publish(struct rnic_ucontext *uctx, struct rnic_qp *qp);
 void rnic_bells_remove(struct rnic_ucontext *uctx, struct rnic_qp *qp);
 int rnic_doorbell_open(struct rnic_doorbell *db, struct rnic_ucontext *uctx);
 void rnic_doorbell_close(struct rnic_doorbell *db);

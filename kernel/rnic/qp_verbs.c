@@ -586,6 +586,8 @@ int rnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	 * Last, since it can be connected from now on. The entry is reserved.
 	 */
 	WARN_ON(xa_err(xa_store_irq(&dev->qps, qp->index, qp, GFP_KERNEL)));
+	if (uctx)
+		rnic_bells_publish(uctx, qp);
 	return 0;
 
 err_bell:
