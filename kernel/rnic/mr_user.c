@@ -180,6 +180,14 @@ static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
 				min(sizeof(resp), udata->outlen));
 }
 
+/* The user may have read the STag before the response failed. */
+static void mr_permit_windows(struct rnic_mr *mr)
+{
+	write_lock_bh(&mr->lock);
+	mr->dead = false;
+	write_unlock_bh(&mr->lock);
+}
+
 static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 				 struct ib_udata *udata)
 {
@@ -191,6 +199,8 @@ static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 	mr = mr_user_create(pd, spec);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
+	/* With a window, it could not be removed after a failure. */
+	mr->dead = true;
 	ret = rnic_mr_publish(mr);
 	if (ret) {
 		rnic_mr_free(mr);
@@ -198,9 +208,10 @@ static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 	}
 	ret = mr_respond(mr, udata);
 	if (ret) {
-		rnic_dereg_mr(&mr->ibmr, NULL);
+		WARN_ON_ONCE(rnic_dereg_mr(&mr->ibmr, NULL));
 		return ERR_PTR(ret);
 	}
+	mr_permit_windows(mr);
 	return &mr->ibmr;
 }
 
