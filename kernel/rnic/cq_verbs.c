@@ -150,9 +150,12 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
-	/* Only QPs queue the work and start the timer, and none is left. */
-	cancel_work_sync(&cq->failed);
+	/*
+	 * Only QPs start the timer, and none is left. QPs and the timer queue the
+	 * work.
+	 */
 	hrtimer_cancel(&cq->timer);
+	cancel_work_sync(&cq->failed);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -221,8 +224,11 @@ static int cq_move_some(struct rnic_cq *cq, u32 *at, struct rnic_area *area,
 	/* A user may write any index; then these are no entries of ours. */
 	if (cq->prod - cons > ring->size)
 		return -EINVAL;
-	/* A consumer in the kernel may have polled meanwhile. */
-	if ((s32)(cons - *at) > 0)
+	/*
+	 * A consumer in the kernel may have polled meanwhile. That of a user may
+	 * have written another index, also one ahead of all entries.
+	 */
+	if (cq->prod - *at > cq->prod - cons)
 		*at = cons;
 	for (seen = 0; seen < RNIC_CQ_CHUNK && *at != cq->prod; seen++, (*at)++)
 		cq_copy_entry(ring, &cq->ring, *at);

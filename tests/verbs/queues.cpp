@@ -215,6 +215,31 @@ CASE("machine: a queue that is resized under traffic loses nothing and misses no
 	resizer.join();
 }
 
+// A thread that never polls says that it has one more than there are, and takes it back.
+CASE("machine: a queue is resized while its consumer index changes")
+{
+	Device one(1);
+	Watched watched(one, 512);
+	std::uint32_t *const cons = &to_mpa_cq(watched.queue.get())->ring.hdr->cons;
+	std::atomic<bool> over{false};
+	std::thread consumer([&] {
+		while (!over) {
+			__atomic_store_n(cons, 1, __ATOMIC_RELAXED);
+			__atomic_store_n(cons, 0, __ATOMIC_RELAXED);
+		}
+	});
+	const auto ends = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+
+	for (int n = 0; std::chrono::steady_clock::now() < ends; n++) {
+		const int result = ibv_resize_cq(watched.queue.get(), n % 2 ? 512 : 1024);
+
+		yes(!result || result == EINVAL, "resized, or refused");
+	}
+	over = true;
+	consumer.join();
+	is(Err{ibv_resize_cq(watched.queue.get(), 64)}, 0, "nothing is in it");
+}
+
 CASE("moderation: so many completions raise one event")
 {
 	Device one(1), two(2);
