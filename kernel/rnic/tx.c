@@ -259,6 +259,15 @@ static void rnic_tx_release(struct rnic_qp *qp)
 		rnic_mr_put(tx->held[--tx->nr_held]);
 }
 
+/*
+ * Opening a batch can be tried again if there is no memory. An error of passing one to
+ * TCP ends the sending half, whatever it is.
+ */
+static int rnic_tx_final(int ret)
+{
+	return ret == -ENOMEM ? -ENOBUFS : ret;
+}
+
 static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
 {
 	bool empty = !qp->tx.segments;
@@ -266,7 +275,7 @@ static int rnic_tx_close(struct rnic_qp *qp, struct mpa_conn *conn)
 
 	qp->tx.draft = NULL;
 	rnic_tx_count(qp);
-	ret = mpa_tx_send(conn);
+	ret = rnic_tx_final(mpa_tx_send(conn));
 	rnic_tx_release(qp);
 	if (ret || empty)
 		return ret;
@@ -379,7 +388,7 @@ static int rnic_tx_one_send(struct rnic_qp *qp, struct mpa_conn *conn, u32 len)
 
 	qp->tx.segments = 1;
 	rnic_tx_count(qp);
-	ret = mpa_tx_one_send(conn, len);
+	ret = rnic_tx_final(mpa_tx_one_send(conn, len));
 	if (ret)
 		return ret;
 	rnic_qp_count(qp, RNIC_CNT_TX_BATCHES);
