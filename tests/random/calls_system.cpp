@@ -290,7 +290,8 @@ constexpr std::uint32_t lasting = 1u << MPA_A_CONFIG_STARTUP_TIMEOUT |
 				  1u << MPA_A_CONFIG_CLOSE_TIMEOUT;
 // And not what random_gaps() sets.
 constexpr std::uint32_t inherited =
-	~(lasting | 1u << MPA_A_CONFIG_UNSPEC | 1u << MPA_A_CONFIG_EARLY_PLACEMENT);
+	~(lasting | 1u << MPA_A_CONFIG_UNSPEC | 1u << MPA_A_CONFIG_MARKERS |
+	  1u << MPA_A_CONFIG_EARLY_PLACEMENT);
 
 // A setting of a host or of its device; or, if there is none, all are inherited again.
 void set_value(std::uint16_t setting, std::uint32_t value, bool device, std::uint32_t host)

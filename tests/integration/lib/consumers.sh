@@ -264,7 +264,7 @@ served() {
 	lab_spawn "$name-server" h2 "${command[@]}"
 	lab_wait_listen h2 "$port" 60 || return
 	lab_spawn "$name-client" h1 "$@"
-	consumers_job_ends "$name-client" 140 || client=$?
+	consumers_job_ends "$name-client" 200 || client=$?
 	consumers_job_ends "$name-server" 40 || server=$?
 	((server != 124)) || return 124
 	return $((client ? client : server))

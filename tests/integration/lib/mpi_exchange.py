@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 SIZES = [1 << power for power in range(0, 20, 2)]
 # Seconds.
-PATIENCE = 60
+PATIENCE = 45
 PATTERN = bytes((n * 7 + (n >> 8)) & 255 for n in range(max(SIZES) + 256))
 
 

@@ -55,11 +55,11 @@ random_all() {
 	lab_kill monitor
 }
 
-# What one host sends overtakes other packets of it.
+# What one host sends overtakes other packets of it. Early placement needs Markers and CRCs.
 random_gaps() {
 	local host
 	for host in h1 h2; do
-		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set early-placement on
+		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set early-placement on markers on
 	done
 	lab_do tc -n h1 qdisc replace dev eth0 root netem delay 1ms reorder 75% 50%
 }

@@ -25,7 +25,7 @@ PR_SET_NAME = 15
 SOL_SOCKET, SO_REUSEADDR = socket.SOL_SOCKET, socket.SO_REUSEADDR
 BLOCK = 4096
 # Seconds.
-PATIENCE = 60
+PATIENCE = 45
 PATTERN = bytes((n * 11 + (n >> 8)) & 255 for n in range(BLOCK + 256))
 
 library = ctypes.CDLL("librdmacm.so.1", use_errno=True)
