@@ -16,6 +16,7 @@ limited time: a peer that was killed would leave them waiting without an end.
 import ctypes
 import os
 import select
+import signal
 import socket
 import struct
 import sys
@@ -45,12 +46,12 @@ class PollFd(ctypes.Structure):
 
 
 def wait_for(sock, events):
-    """Until one of them is there, or the end of the connection."""
+    """Until one of them is there, or the end of the connection. Killed after PATIENCE: a limit of
+    rpoll() itself makes the next one run without an end."""
     waiting = PollFd(sock, events, 0)
-    ends = time.monotonic() + PATIENCE
-    while not call("rpoll", ctypes.byref(waiting), ctypes.c_ulong(1), 1000):
-        if time.monotonic() > ends:
-            sys.exit(f"nothing has come for {PATIENCE} seconds")
+    signal.alarm(PATIENCE)
+    call("rpoll", ctypes.byref(waiting), ctypes.c_ulong(1), -1)
+    signal.alarm(0)
 
 
 def address_of(host, port):
