@@ -65,6 +65,13 @@ int rnic_bells_add(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 	return ret ? -ENOMEM : 0;
 }
 
+static void rnic_bell_set(struct rnic_bell *bell, struct rnic_qp *qp)
+{
+	spin_lock(&bell->lock);
+	bell->qp = qp;
+	spin_unlock(&bell->lock);
+}
+
 /**
  * rnic_bells_publish() - let a queue pair be found by the doorbells of its context
  * @uctx: the context
@@ -80,11 +87,8 @@ void rnic_bells_publish(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 		return;
 	/* Only the creator of the QP could remove it. */
 	bell = xa_load(&uctx->bells->bells, qp->bell);
-	if (WARN_ON_ONCE(!bell))
-		return;
-	spin_lock(&bell->lock);
-	bell->qp = qp;
-	spin_unlock(&bell->lock);
+	if (!WARN_ON_ONCE(!bell))
+		rnic_bell_set(bell, qp);
 }
 
 /**
@@ -104,9 +108,7 @@ void rnic_bells_remove(struct rnic_ucontext *uctx, struct rnic_qp *qp)
 	bell = xa_erase_irq(&uctx->bells->bells, qp->bell);
 	if (WARN_ON_ONCE(!bell))
 		return;
-	spin_lock(&bell->lock);
-	bell->qp = NULL;
-	spin_unlock(&bell->lock);
+	rnic_bell_set(bell, NULL);
 	kfree_rcu(bell, rcu);
 }
 

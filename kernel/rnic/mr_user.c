@@ -180,7 +180,7 @@ static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
 				min(sizeof(resp), udata->outlen));
 }
 
-/* The user may have read the STag before the response failed. */
+/* Its registration cannot fail any more. */
 static void mr_permit_windows(struct rnic_mr *mr)
 {
 	write_lock_bh(&mr->lock);
@@ -199,7 +199,10 @@ static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 	mr = mr_user_create(pd, spec);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	/* With a window, it could not be removed after a failure. */
+	/*
+	 * The user may read the STag before the rest of the response fails. With a
+	 * window the region could not be removed then.
+	 */
 	mr->dead = true;
 	ret = rnic_mr_publish(mr);
 	if (ret) {

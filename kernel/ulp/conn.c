@@ -112,7 +112,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA_NS);
  */
 void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st)
 {
-	/* As the caller knows. */
+	/* Without the lock, each number is right by itself. */
 	data_race(*st = conn->stats);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_stats, MPA_NS);

@@ -73,9 +73,6 @@ static int usock_accepted(struct socket *sock, struct socket *newsock)
 MPA_ACCEPT_OP(usock_accept, mpa_usock_base_ops, usock_accepted)
 
 /*
- * A socket with a stream is connected; connect() with AF_UNSPEC would disconnect it.
- */
-/*
  * With TCP_FASTOPEN_CONNECT, the connection would be made by the first call of TCP that
  * sends, but there is none where TUF takes what is sent.
  */
@@ -89,6 +86,9 @@ static void usock_no_deferral(struct mpa_usock *us)
 	release_sock(sk);
 }
 
+/*
+ * A socket with a stream is connected; connect() with AF_UNSPEC would disconnect it.
+ */
 static int usock_connect(struct socket *sock, struct mpa_sockaddr *addr, int len,
 			 int flags)
 {

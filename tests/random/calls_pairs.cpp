@@ -4,7 +4,7 @@
 // the first fault is reached as well.
 #include "calls.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 namespace calls
 {
@@ -205,7 +205,7 @@ bool fill(World &world, Random &random, const Ends &ends, Request &request)
 	return true;
 }
 
-// Receives on the other side, and a list of requests on this one.
+// A list of requests on one side.
 void use_pair(World &world, const Args &args)
 {
 	const Shared hold(world.libraries);
@@ -226,6 +226,7 @@ void use_pair(World &world, const Args &args)
 		ibv_post_send(ends.mine().qp, &requests[0].wr, &bad);
 }
 
+// Receives on one side.
 void feed_pair(World &world, const Args &args)
 {
 	const Shared hold(world.libraries);
