@@ -24,7 +24,7 @@ cycles_least=8
 # In each cycle. RDMA connections in each way to end, and MPA sockets.
 if ((limit)); then
 	connects=60
-	sockets=400
+	sockets=1800
 	unloads_each=20
 else
 	connects=20
@@ -47,7 +47,7 @@ connects_sockets() {
 	lab_spawn churn-server h2 "$PYTHON" "$churn" listen 10.77.0.2 7501 "$1" &&
 		lab_wait 60 grep -q ready "$LAB_OUT/churn-server.log" &&
 		lab_spawn churn-client h1 "$PYTHON" "$churn" connect 10.77.0.2 7501 "$1" &&
-		lab_join churn-client 120 && lab_join churn-server
+		lab_join churn-client 240 && lab_join churn-server
 }
 
 # Devices of a namespace that goes, some of them with it.
