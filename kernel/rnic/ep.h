@@ -176,7 +176,7 @@ struct rnic_ep_role {
  * @bounded: the connection is ending: @timer checks its progress, @close_by
  *	limits it
  * @reply_pd_len: bytes of @reply_pd
- * @reply_pd: active: private data of a refusal
+ * @reply_pd: active: private data of a refusal; NULL if there is none
  * @snd_una: tcp_sock.snd_una at the last check of progress
  * @rcv_nxt: tcp_sock.rcv_nxt then
  * @moved_at: time of the check that last found one of them changed, jiffies
@@ -227,7 +227,7 @@ struct rnic_ep {
 	bool fin_due;
 	bool bounded;
 	u8 reply_pd_len;
-	u8 reply_pd[RNIC_EP_PD_MAX];
+	u8 *reply_pd;
 	u32 snd_una;
 	u32 rcv_nxt;
 	unsigned long moved_at;

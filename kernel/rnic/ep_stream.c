@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Endpoints: the MPA stream, whose callbacks lead to the QP and to the core. */
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/tcp.h>
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
@@ -54,10 +56,15 @@ static void rnic_ep_op_operational(struct mpa_conn *conn,
 static void rnic_ep_refused(struct rnic_ep *ep, const struct mpa_result *res,
 			    const void *pd, u32 pd_len)
 {
+	struct mem_cgroup *old = set_active_memcg(ep->memcg);
+
+	/* Often in softirq. Without memory, the consumer gets no private data. */
+	ep->reply_pd = kmemdup(pd, pd_len,
+			       GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
+	ep->reply_pd_len = ep->reply_pd ? pd_len : 0;
 	ep->ird = min_t(u16, res->peer_ord, RNIC_MAX_IRD);
 	ep->ord = min_t(u16, res->peer_ird, RNIC_MAX_ORD);
-	ep->reply_pd_len = pd_len;
-	memcpy(ep->reply_pd, pd, ep->reply_pd_len);
 }
 
 /* The QP sends a Terminate, then requests an orderly end. */

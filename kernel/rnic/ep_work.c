@@ -16,6 +16,8 @@
 #include "tx.h"
 #include "ulp/mpa.h"
 
+static struct kmem_cache *rnic_ep_cache;
+
 /* Work --------------------------------------------------------------------- */
 
 /*
@@ -182,7 +184,8 @@ static void rnic_ep_free(struct work_struct *work)
 	mutex_destroy(&ep->lock);
 	mem_cgroup_put(ep->memcg);
 	kfree(ep->pd);
-	kfree(ep);
+	kfree(ep->reply_pd);
+	kmem_cache_free(rnic_ep_cache, ep);
 }
 
 static int rnic_ep_list_add(struct rnic_ep *ep)
@@ -216,7 +219,8 @@ static int rnic_ep_list_add(struct rnic_ep *ep)
 struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
 			       const struct rnic_ep_role *role)
 {
-	struct rnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+	struct rnic_ep *ep = kmem_cache_zalloc(rnic_ep_cache,
+					       GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!ep)
@@ -245,6 +249,28 @@ struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
 	mutex_unlock(&ep->lock);
 	mutex_destroy(&ep->lock);
 	mem_cgroup_put(ep->memcg);
-	kfree(ep);
+	kmem_cache_free(rnic_ep_cache, ep);
 	return ERR_PTR(ret);
+}
+
+/**
+ * rnic_ep_init() - create the slab cache of endpoints
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init rnic_ep_init(void)
+{
+	rnic_ep_cache = kmem_cache_create("mpa_rnic_ep", sizeof(struct rnic_ep),
+					  0, 0, NULL);
+	return rnic_ep_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rnic_ep_exit() - destroy the slab cache of endpoints
+ *
+ * None is left, and the work that frees them is done.
+ */
+void rnic_ep_exit(void)
+{
+	kmem_cache_destroy(rnic_ep_cache);
 }

@@ -8,6 +8,8 @@ struct rnic_ep;
 struct rnic_ep_role;
 struct socket;
 
+int rnic_ep_init(void);
+void rnic_ep_exit(void);
 struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
 			       const struct rnic_ep_role *role);
 

@@ -6,15 +6,19 @@
 
 #include "cm.h"
 #include "device.h"
+#include "ep_work.h"
 #include "netdev.h"
 
 static int __init rnic_main_init(void)
 {
 	int ret;
 
-	ret = rnic_cm_init();
+	ret = rnic_ep_init();
 	if (ret)
 		return ret;
+	ret = rnic_cm_init();
+	if (ret)
+		goto err_ep;
 	ret = -ENOMEM;
 	rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnic_wq)
@@ -28,6 +32,8 @@ err_wq:
 	destroy_workqueue(rnic_wq);
 err_cm:
 	rnic_cm_exit();
+err_ep:
+	rnic_ep_exit();
 	return ret;
 }
 
@@ -37,6 +43,7 @@ static void __exit rnic_main_exit(void)
 	rcu_barrier();
 	destroy_workqueue(rnic_wq);
 	rnic_cm_exit();
+	rnic_ep_exit();
 }
 
 module_init(rnic_main_init);

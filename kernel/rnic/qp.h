@@ -48,6 +48,8 @@ enum {
 };
 
 enum {
+	/* Words for the copies of two entries of few pieces. */
+	RNIC_QP_FEW_ENTRIES	= 24,
 	/* Rights that the core's connection manager gives every queue pair. */
 	RNIC_QP_ACCESS_DEFAULT	= IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 };
@@ -55,25 +57,19 @@ enum {
 /**
  * struct rnic_swr - record of a send work request, until it retires
  * @wr_id: identifier of the consumer
- * @to: Read: where the next byte of the response goes; atomic: its result
- * @len: bytes of the message
- * @stag: Read, atomic: the sink's STag
- * @left: Read: bytes of the response still due
+ * @len: bytes of the message; also read under the socket lock
  * @opcode: MPA_WR_*
  * @status: MPA_WC_*, valid once @done
  * @read: an RDMA Read or atomic operation: done when its response was placed
  * @signaled: a completion is requested also for success
  * @done: complete, to be reported in its turn
  *
- * Under rnic_qp.lock; @to, @len, @stag and @left under the socket lock. There
- * is one for each entry of the ring: two in a cache line.
+ * Under rnic_qp.lock. There is one for each entry of the ring: four in a cache
+ * line. What is known of a Read in flight besides is in &struct rnic_issued.
  */
 struct rnic_swr {
 	u64 wr_id;
-	u64 to;
 	u32 len;
-	u32 stag;
-	u32 left;
 	u8 opcode;
 	u8 status;
 	u8 read:1;
@@ -81,7 +77,7 @@ struct rnic_swr {
 	u8 done:1;
 };
 
-static_assert(sizeof(struct rnic_swr) == 32);
+static_assert(sizeof(struct rnic_swr) == 16);
 
 /**
  * struct rnic_sq - a send queue
@@ -364,6 +360,8 @@ struct rnic_end {
  * @tx_work: sends for callers that must not send themselves; flushes
  * @tx_retry: sends again after a lack of memory; holds a reference while
  *	pending
+ * @few_entries: memory of @sq.cur and @rq.cur, unless the pieces or the inline
+ *	data of an entry may be more
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -400,6 +398,7 @@ struct rnic_qp {
 	u32 cause;
 	struct work_struct tx_work;
 	struct delayed_work tx_retry;
+	u64 few_entries[RNIC_QP_FEW_ENTRIES];
 };
 
 static inline struct rnic_qp *to_rnic_qp(struct ib_qp *ibqp)

@@ -481,10 +481,25 @@ static void rnic_qp_free_queues(struct rnic_qp *qp)
 {
 	rnic_reads_destroy(&qp->reads);
 	rnic_early_destroy(qp->rx.sink.early);
-	kfree(qp->rq.cur);
-	kfree(qp->sq.cur);
+	if (qp->sq.cur != (void *)qp->few_entries)
+		kfree(qp->sq.cur);
 	kvfree(qp->sq.wr);
 	rnic_area_destroy(&qp->rings);
+}
+
+/* Returns false if there is no memory. */
+static bool rnic_qp_alloc_entries(struct rnic_qp *qp)
+{
+	u32 sq_len = qp->sq.ring.stride, rq_len = rnic_rqe_stride(qp->rq.max_sge);
+	void *entries = qp->few_entries;
+
+	if (sq_len + rq_len > sizeof(qp->few_entries))
+		entries = kzalloc(sq_len + rq_len, GFP_KERNEL_ACCOUNT);
+	if (!entries)
+		return false;
+	qp->sq.cur = entries;
+	qp->rq.cur = entries + sq_len;
+	return true;
 }
 
 /* Both rings are in one area, so that small ones fit into one page. */
@@ -504,9 +519,7 @@ static int rnic_qp_alloc_queues(struct rnic_qp *qp, struct ib_qp_init_attr *attr
 	qp->sq.wr = kvcalloc(qp->sq.ring.size, sizeof(*qp->sq.wr),
 			     GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
 			     __GFP_RETRY_MAYFAIL);
-	qp->sq.cur = kzalloc(qp->sq.ring.stride, GFP_KERNEL_ACCOUNT);
-	qp->rq.cur = kzalloc(rnic_rqe_stride(qp->rq.max_sge), GFP_KERNEL_ACCOUNT);
-	if (qp->sq.wr && qp->sq.cur && qp->rq.cur)
+	if (qp->sq.wr && rnic_qp_alloc_entries(qp))
 		return 0;
 	rnic_qp_free_queues(qp);
 	return -ENOMEM;

@@ -57,8 +57,9 @@ static void rnic_reads_free_in(struct rnic_reads *r)
  */
 bool rnic_reads_grow_out(struct rnic_reads *r, struct mem_cgroup *memcg)
 {
-	u32 *out = rnic_reads_double(r->out, &r->out_mask, r->out_head,
-				     sizeof(*r->out), memcg);
+	struct rnic_issued *out = rnic_reads_double(r->out, &r->out_mask,
+						    r->out_head,
+						    sizeof(*r->out), memcg);
 
 	if (!out)
 		return false;

@@ -29,17 +29,35 @@ struct rnic_asked {
 	};
 };
 
+/**
+ * struct rnic_issued - a local Read or atomic operation whose response is due
+ * @to: where the next byte of the response goes; atomic: its result
+ * @index: its send record (rnic_sq.fetched numbering), or %RNIC_READ_RTR: a
+ *	peer-to-peer RTR, which has no other field
+ * @stag: the sink's STag; 0: a Read without sink
+ * @left: bytes of the response still due
+ * @atomic: it is an atomic operation
+ * @invalidate: @stag becomes invalid when the response is complete
+ */
+struct rnic_issued {
+	u64 to;
+	u32 index;
+	u32 stag;
+	u32 left;
+	bool atomic;
+	bool invalidate;
+};
+
 enum {
 	/* Peer's requests that need no memory besides the QP. */
 	RNIC_READS_IN	= 4,
 	/* Local Reads that need none. */
-	RNIC_READS_OUT	= 16,
+	RNIC_READS_OUT	= 8,
 };
 
 /**
  * struct rnic_reads - Reads in flight; socket lock
- * @out: indices (rnic_sq.fetched numbering) of outstanding local Reads, oldest
- *	first; %RNIC_READ_RTR marks a peer-to-peer RTR
+ * @out: outstanding local Reads, oldest first
  * @out_head: first of them, free-running
  * @out_tail: one past the last, free-running
  * @out_mask: entries of @out, a power of two, less one
@@ -57,7 +75,7 @@ enum {
  * they have negotiated, so the queues grow when they must.
  */
 struct rnic_reads {
-	u32 *out;
+	struct rnic_issued *out;
 	u32 out_head;
 	u32 out_tail;
 	u32 out_mask;
@@ -67,7 +85,7 @@ struct rnic_reads {
 	u32 in_tail;
 	u32 in_mask;
 	u32 ird;
-	u32 few_out[RNIC_READS_OUT];
+	struct rnic_issued few_out[RNIC_READS_OUT];
 	struct rnic_asked few_in[RNIC_READS_IN];
 };
 
@@ -109,22 +127,26 @@ static inline bool rnic_reads_room_out(struct rnic_reads *r,
  * rnic_reads_issue() - a Read Request was put into a batch
  * @r: under the socket lock; rnic_reads_room_out() has found room, or none is
  *	outstanding
- * @index: its send record, or %RNIC_READ_RTR
+ * @issued: what its response needs
  */
-static inline void rnic_reads_issue(struct rnic_reads *r, u32 index)
+static inline void rnic_reads_issue(struct rnic_reads *r,
+				    const struct rnic_issued *issued)
 {
-	r->out[r->out_tail++ & r->out_mask] = index;
+	r->out[r->out_tail++ & r->out_mask] = *issued;
 }
 
 /**
  * rnic_reads_oldest() - the request whose response is expected next
- * @r: under the socket lock; one is outstanding
+ * @r: under the socket lock
  *
- * Return: its send record, or %RNIC_READ_RTR.
+ * Return: the request, until rnic_reads_room_out() is called; NULL if none is
+ * outstanding.
  */
-static inline u32 rnic_reads_oldest(const struct rnic_reads *r)
+static inline struct rnic_issued *rnic_reads_oldest(struct rnic_reads *r)
 {
-	return r->out[r->out_head & r->out_mask];
+	if (!rnic_reads_outstanding(r))
+		return NULL;
+	return &r->out[r->out_head & r->out_mask];
 }
 
 /**

@@ -84,9 +84,9 @@ int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 int rnic_rx_atomic_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			    struct mpa_rx *rx)
 {
-	struct rnic_swr *wr = rnic_rx_read_head(qp);
+	const struct rnic_issued *issued = rnic_reads_oldest(&qp->reads);
 	struct ddp_atomic_view v = {
-		.outstanding = wr && rnic_wr_infos[wr->opcode].atomic,
+		.outstanding = issued && issued->atomic,
 		.msn = qp->rx.atomic_msn,
 	};
 	u8 header[RDMAP_ATOMIC_RESP_LEN];
@@ -95,14 +95,14 @@ int rnic_rx_atomic_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	u32 id;
 
 	if (v.outstanding)
-		v.id = rnic_reads_oldest(&qp->reads);
+		v.id = issued->index;
 	mpa_rx_read(rx, header, sizeof(header));
 	rdmap_atomic_response_decode(header, &id, &value);
 	if (!rdmap_check_atomic_response(&seg->h, &v, id, &f))
 		return rnic_qp_refuse(qp, &f, seg);
-	if (rnic_mr_store(qp->dev, qp->ibqp.pd, qp->rx.sink.early, wr->stag,
-			  wr->to, value))
+	if (rnic_mr_store(qp->dev, qp->ibqp.pd, qp->rx.sink.early, issued->stag,
+			  issued->to, value))
 		return rnic_rx_read_sink_error(qp);
 	qp->rx.atomic_msn++;
-	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_ATOMIC_RESP);
+	return rnic_rx_read_complete(qp, RNIC_CNT_RX_ATOMIC_RESP);
 }

@@ -21,25 +21,6 @@
 
 /* Local Reads -------------------------------------------------------------- */
 
-/**
- * rnic_rx_read_head() - the request whose response is expected next
- * @qp: the QP; socket lock held
- *
- * Return: its record, NULL if there is none, or for an RTR.
- */
-struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp)
-{
-	struct rnic_reads *r = &qp->reads;
-	u32 index;
-
-	if (!rnic_reads_outstanding(r))
-		return NULL;
-	index = rnic_reads_oldest(r);
-	if (index == RNIC_READ_RTR)
-		return NULL;
-	return &qp->sq.wr[index & (qp->sq.ring.size - 1)];
-}
-
 /* May something wait for the end of a Read: ORD, a fence, or an orderly end? */
 static bool rnic_rx_read_awaited(const struct rnic_qp *qp)
 {
@@ -66,33 +47,27 @@ int rnic_rx_read_sink_error(struct rnic_qp *qp)
 	return -EACCES;
 }
 
-/* A Read of any length invalidates; without a sink there is no STag. */
-static bool rnic_rx_read_invalidates(const struct rnic_swr *wr)
-{
-	return wr && wr->opcode == MPA_WR_READ_INV && wr->stag;
-}
-
 /**
  * rnic_rx_read_complete() - complete the oldest outstanding request
  * @qp: the QP; socket lock held
- * @wr: its record, or NULL: an RTR
  * @counter: counts the response
  *
  * Return: 0, or a negative error and the stream has ended.
  */
-int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
-			  enum rnic_counter counter)
+int rnic_rx_read_complete(struct rnic_qp *qp, enum rnic_counter counter)
 {
+	const struct rnic_issued *issued = rnic_reads_oldest(&qp->reads);
 	unsigned long flags;
 
-	if (rnic_rx_read_invalidates(wr) &&
-	    rnic_mr_invalidate(qp->dev, &qp->ibqp, wr->stag, false, NULL))
+	/* A Read of any length invalidates. */
+	if (issued->invalidate &&
+	    rnic_mr_invalidate(qp->dev, &qp->ibqp, issued->stag, false, NULL))
 		return rnic_rx_read_sink_error(qp);
 	qp->reads.out_head++;
 	rnic_qp_count(qp, counter);
 	spin_lock_irqsave(&qp->lock, flags);
-	if (wr)
-		wr->done = true;
+	if (issued->index != RNIC_READ_RTR)
+		rnic_swr_at(&qp->sq, issued->index)->done = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	rnic_sq_retire(qp, &qp->rx.due);
 	/* Requests posted later have their own doorbell. */
@@ -112,32 +87,31 @@ int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			  struct mpa_rx *rx)
 {
-	struct rnic_swr *wr = rnic_rx_read_head(qp);
-	struct ddp_read_view v = {
-		.outstanding = rnic_reads_outstanding(&qp->reads),
-	};
+	struct rnic_issued *issued = rnic_reads_oldest(&qp->reads);
+	struct ddp_read_view v = {};
 	struct ddp_fault f;
 
-	if (wr && rnic_wr_infos[wr->opcode].atomic) {
-		v.outstanding = false;
-	} else if (wr) {
-		v.stag = wr->stag;
-		v.to = wr->to;
-		v.left = wr->left;
+	if (issued && !issued->atomic) {
+		v.outstanding = true;
+		v.stag = issued->stag;
+		v.to = issued->to;
+		v.left = issued->left;
 	}
 	while (!rdmap_check_response(&seg->h, &v, &f))
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
-	if (wr && seg->h.payload_len) {
-		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink, wr->stag,
-				  wr->to, seg->h.payload_len, rx))
+	/* The response to an RTR has none. */
+	if (seg->h.payload_len) {
+		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
+				  issued->stag, issued->to, seg->h.payload_len,
+				  rx))
 			return rnic_rx_read_sink_error(qp);
-		wr->to += seg->h.payload_len;
-		wr->left -= seg->h.payload_len;
+		issued->to += seg->h.payload_len;
+		issued->left -= seg->h.payload_len;
 	}
 	if (!seg->h.last)
 		return 0;
-	return rnic_rx_read_complete(qp, wr, RNIC_CNT_RX_READ_RESP);
+	return rnic_rx_read_complete(qp, RNIC_CNT_RX_READ_RESP);
 }
 
 /**
@@ -151,17 +125,14 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 bool rnic_rx_read_expects(const struct rnic_qp *qp, const struct ddp_hdr *h)
 {
 	const struct rnic_reads *r = &qp->reads;
-	const struct rnic_swr *wr;
-	u32 i, index;
+	const struct rnic_issued *issued;
+	u32 i;
 
 	for (i = r->out_head; i != r->out_tail; i++) {
-		index = r->out[i & r->out_mask];
-		if (index == RNIC_READ_RTR)
-			continue;
-		wr = &qp->sq.wr[index & (qp->sq.ring.size - 1)];
-		if (!rnic_wr_infos[wr->opcode].atomic && wr->stag == h->stag &&
-		    h->to >= wr->to && h->to - wr->to <= wr->left &&
-		    h->payload_len <= wr->left - (h->to - wr->to))
+		issued = &r->out[i & r->out_mask];
+		if (!issued->atomic && issued->stag == h->stag &&
+		    h->to >= issued->to && h->to - issued->to <= issued->left &&
+		    h->payload_len <= issued->left - (h->to - issued->to))
 			return true;
 	}
 	return false;

@@ -9,12 +9,9 @@ struct ddp_hdr;
 struct mpa_rx;
 struct rnic_qp;
 struct rnic_segment;
-struct rnic_swr;
 
-struct rnic_swr *rnic_rx_read_head(struct rnic_qp *qp);
 int rnic_rx_read_sink_error(struct rnic_qp *qp);
-int rnic_rx_read_complete(struct rnic_qp *qp, struct rnic_swr *wr,
-			  enum rnic_counter counter);
+int rnic_rx_read_complete(struct rnic_qp *qp, enum rnic_counter counter);
 int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 			  struct mpa_rx *rx);
 bool rnic_rx_read_expects(const struct rnic_qp *qp, const struct ddp_hdr *h);

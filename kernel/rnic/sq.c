@@ -490,9 +490,8 @@ struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 	return wr;
 }
 
-static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
+static void rnic_wr_begin(struct rnic_qp *qp, const struct rnic_swr *wr)
 {
-	const struct mpa_sqe *e = qp->sq.cur;
 	struct rnic_tx *tx = &qp->tx;
 
 	tx->kind = RNIC_TX_WR;
@@ -502,17 +501,6 @@ static void rnic_wr_begin(struct rnic_qp *qp, struct rnic_swr *wr)
 	tx->sge_off = 0;
 	tx->imm_due = false;
 	rnic_run_forget(tx);
-	if (!rnic_wr_infos[e->opcode].read)
-		return;
-	wr->left = wr->len;
-	if (rnic_wr_infos[e->opcode].atomic) {
-		wr->stag = e->length;
-		wr->to = rnic_sqe_operands(e)->addr;
-		return;
-	}
-	/* A Read without a sink reads nothing, and exposes no STag. */
-	wr->stag = e->num_sge ? e->sge[0].lkey : 0;
-	wr->to = e->num_sge ? e->sge[0].addr : 0;
 }
 
 /**

@@ -363,6 +363,30 @@ static u32 rnic_tx_build_atomic(const struct rnic_qp *qp, u8 *hdr)
 	return n + rdmap_atomic_build(hdr + n, &a);
 }
 
+/*
+ * What the response to the Read or Atomic Request in progress needs. A Read
+ * without a sink reads nothing, and exposes no STag.
+ */
+static struct rnic_issued rnic_tx_issued(const struct rnic_qp *qp)
+{
+	const struct mpa_sqe *e = qp->sq.cur;
+	struct rnic_issued issued = {
+		.index = qp->sq.fetched - 1,
+		.left = qp->tx.len,
+		.atomic = rnic_wr_infos[e->opcode].atomic,
+	};
+
+	if (issued.atomic) {
+		issued.stag = e->length;
+		issued.to = rnic_sqe_operands(e)->addr;
+	} else if (e->num_sge) {
+		issued.stag = e->sge[0].lkey;
+		issued.to = e->sge[0].addr;
+		issued.invalidate = e->opcode == MPA_WR_READ_INV && issued.stag;
+	}
+	return issued;
+}
+
 /**
  * rnic_tx_read_ulpdu() - write the Read or Atomic Request in progress
  * @qp: the QP; socket lock held
@@ -372,17 +396,17 @@ static u32 rnic_tx_build_atomic(const struct rnic_qp *qp, u8 *hdr)
  */
 u32 rnic_tx_read_ulpdu(struct rnic_qp *qp, u8 *hdr)
 {
-	const struct rnic_swr *wr = rnic_swr_at(&qp->sq, qp->sq.fetched - 1);
 	const struct mpa_sqe *e = qp->sq.cur;
+	const struct rnic_issued issued = rnic_tx_issued(qp);
 	const struct rdmap_read rd = {
-		.sink_stag = wr->stag,
-		.sink_to = wr->to,
-		.size = wr->len,
+		.sink_stag = issued.stag,
+		.sink_to = issued.to,
+		.size = issued.left,
 		.src_stag = e->stag,
 		.src_to = e->remote_addr,
 	};
 
-	if (rnic_wr_infos[e->opcode].atomic)
+	if (issued.atomic)
 		return rnic_tx_build_atomic(qp, hdr);
 	return rnic_tx_build_read(qp, hdr, &rd);
 }
@@ -393,7 +417,9 @@ u32 rnic_tx_read_ulpdu(struct rnic_qp *qp, u8 *hdr)
  */
 void rnic_tx_read_issued(struct rnic_qp *qp)
 {
-	rnic_reads_issue(&qp->reads, qp->sq.fetched - 1);
+	const struct rnic_issued issued = rnic_tx_issued(qp);
+
+	rnic_reads_issue(&qp->reads, &issued);
 	qp->tx.read_msn++;
 	rnic_tx_wr_finish(qp);
 }
@@ -587,6 +613,7 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	static const struct rdmap_read nothing = {
 		.sink_stag = 1, .src_stag = 1,
 	};
+	static const struct rnic_issued rtr = { .index = RNIC_READ_RTR };
 	struct rnic_tx *tx = &qp->tx;
 	bool read = tx->rtr == MPA_RTR_READ;
 	int ret;
@@ -604,7 +631,7 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	if (ret)
 		return ret;
 	if (read) {
-		rnic_reads_issue(&qp->reads, RNIC_READ_RTR);
+		rnic_reads_issue(&qp->reads, &rtr);
 		tx->read_msn++;
 	} else if (tx->rtr == MPA_RTR_SEND) {
 		tx->send_msn++;

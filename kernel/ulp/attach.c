@@ -14,6 +14,31 @@
 #include "tx_queue.h"
 #include "view.h"
 
+static struct kmem_cache *conn_cache;
+
+/**
+ * mpa_attach_init - create the slab cache of streams
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int __init mpa_attach_init(void)
+{
+	conn_cache = kmem_cache_create("mpa_conn", sizeof(struct mpa_conn), 0,
+				       0, NULL);
+	return conn_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * mpa_attach_exit - destroy the slab cache of streams
+ *
+ * No stream is left, but some may wait for the end of a grace period.
+ */
+void mpa_attach_exit(void)
+{
+	rcu_barrier();
+	kmem_cache_destroy(conn_cache);
+}
+
 static void conn_receive(struct mpa_conn *conn)
 {
 	static void (* const handlers[MPA_CONN_NR_STATES])(struct mpa_conn *) = {
@@ -340,7 +365,8 @@ static void conn_leave_socket(struct mpa_conn *conn)
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv)
 {
-	struct mpa_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL_ACCOUNT);
+	struct mpa_conn *conn = kmem_cache_zalloc(conn_cache,
+						  GFP_KERNEL_ACCOUNT);
 
 	if (!conn)
 		return NULL;
@@ -354,10 +380,15 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 	mpa_lock_wait_init(&conn->timer_wait, &conn->timer);
 	mpa_lock_wait_init(&conn->run_wait, &conn->run);
 	if (mpa_conn_alloc_id(conn)) {
-		kfree(conn);
+		kmem_cache_free(conn_cache, conn);
 		return NULL;
 	}
 	return conn;
+}
+
+static void conn_free_rcu(struct rcu_head *rcu)
+{
+	kmem_cache_free(conn_cache, container_of(rcu, struct mpa_conn, rcu));
 }
 
 /**
@@ -369,7 +400,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 void mpa_conn_free(struct mpa_conn *conn)
 {
 	mpa_conn_free_id(conn);
-	kfree_rcu(conn, rcu);
+	call_rcu(&conn->rcu, conn_free_rcu);
 }
 
 /**
@@ -421,7 +452,7 @@ static void conn_destroy(struct mpa_conn *conn)
 	mpa_tx_uninit(conn);
 	mpa_conn_unpublish(conn);
 	sock_put(sk);
-	kfree_rcu(conn, rcu);
+	call_rcu(&conn->rcu, conn_free_rcu);
 }
 
 /**

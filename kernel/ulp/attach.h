@@ -8,6 +8,8 @@
 
 #include "conn.h"
 
+int mpa_attach_init(void);
+void mpa_attach_exit(void);
 struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 				const struct mpa_ops *ops, void *priv);
 void mpa_conn_free(struct mpa_conn *conn);

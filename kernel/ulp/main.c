@@ -93,9 +93,12 @@ static int __init mpa_init(void)
 
 	BUILD_BUG_ON(sizeof(struct mpa_frame_hdr) != MPA_FRAME_HDR_LEN);
 
-	ret = mpa_registry_init();
+	ret = mpa_attach_init();
 	if (ret)
 		return ret;
+	ret = mpa_registry_init();
+	if (ret)
+		goto err_attach;
 	ret = mpa_netlink_init();
 	if (ret)
 		goto err_registry;
@@ -127,12 +130,14 @@ err_netlink:
 	mpa_netlink_exit();
 err_registry:
 	mpa_registry_exit();
+err_attach:
+	mpa_attach_exit();
 	return ret;
 }
 
 /*
  * No socket uses the protocol any more, because each holds a reference to the
- * module. Streams are freed after a grace period by code of the core.
+ * module.
  */
 static void __exit mpa_exit(void)
 {
@@ -143,6 +148,7 @@ static void __exit mpa_exit(void)
 	mpa_netlink_exit();
 	mpa_registry_exit();
 	mpa_scratch_drain();
+	mpa_attach_exit();
 }
 
 module_init(mpa_init);
