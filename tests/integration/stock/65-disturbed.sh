@@ -33,7 +33,7 @@ table() {
 		for n in "${!consumers[@]}"; do
 			promised[$name,${consumers[n]}]=${cells[n + 1]}
 		done
-	done < <(grep -E "^\`\`[a-z]+\`\` +(continues|reconnects|ends|-) " "$MPA_REPO/Documentation/disturbances.rst")
+	done < <(grep -E "^\`\`[a-z]+\`\` +(continues|reconnects|ends|either|-) " "$MPA_REPO/Documentation/disturbances.rst")
 }
 
 # --- disturbances -------------------------------------------------------------------
@@ -243,7 +243,7 @@ all_moving() {
 outcome() {
 	local status=0
 	consumer_joined "$1" "$ends" > "$LAB_OUT/$row-$1.txt" 2>&1 || status=$?
-	if [[ $(promise "$1") == - ]]; then
+	if [[ $(promise "$1" "") == - ]]; then
 		got=-
 	elif ((status == 124)); then
 		got=hangs
@@ -260,8 +260,13 @@ is_kernels() {
 	[[ " ${consumers_kernel[*]} " == *" $1 "* ]]
 }
 
+# promise CONSUMER OUTCOME: what is promised; of "either", the one that came.
 promise() {
-	echo "${promised[$row,$1]}"
+	local word=${promised[$row,$1]}
+	case $word/$2 in
+	either/ends | either/reconnects) echo "$2" ;;
+	*) echo "$word" ;;
+	esac
 }
 
 # --- a row --------------------------------------------------------------------------
@@ -327,8 +332,8 @@ row() {
 	touch "$consumers_enough"
 	for name in "${consumers[@]}"; do
 		outcome "$name" "${before[$name]}"
-		lab_is "$row: $name" "$got" "$(promise "$name")"
-		[[ $got == "$(promise "$name")" ]] || keep_logs "$name"
+		lab_is "$row: $name" "$got" "$(promise "$name" "$got")"
+		[[ $got == "$(promise "$name" "$got")" ]] || keep_logs "$name"
 		# What it has started would be left.
 		[[ $got != hangs ]] || is_kernels "$name" || hung=1
 		if [[ $got != continues && $got != reconnects ]]; then
