@@ -27,7 +27,7 @@ random_peer() {
 		--target "10.77.0.2:$target_port" --control "10.77.0.2:$control_port" \
 		--seconds "$seconds" --log "$LAB_OUT/$kind.stream" \
 		--reached "$LAB_OUT/$kind.reached" "$@" > "$LAB_OUT/$kind.log" 2>&1 || status=$?
-	sed "s/^/# $kind: /" "$LAB_OUT/$kind.log"
+	lab_show "$LAB_OUT/$kind.log" "$kind: "
 	lab_is "$kind: each stream ends as it must, no other memory has changed" "$status" 0
 	lab_check "$kind: there were streams that ended by an error" \
 		grep -q ' [1-9][0-9]* ended by' "$LAB_OUT/$kind.log"

@@ -35,7 +35,7 @@ random_calls() {
 	done
 	for ((n = 1; n <= all; n++)); do
 		lab_check "$name: every program of $n has ended" lab_join "$name-$n" 900
-		sed "s/^/# $name-$n: /" "$LAB_OUT/$name-$n.log"
+		lab_show "$LAB_OUT/$name-$n.log" "$name-$n: "
 	done
 	lab_check "$name: the kernel releases what they had" lab_wait 60 random_released
 	random_as_before

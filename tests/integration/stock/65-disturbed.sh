@@ -337,7 +337,7 @@ row() {
 		# What it has started would be left.
 		[[ $got != hangs ]] || is_kernels "$name" || hung=1
 		if [[ $got != continues && $got != reconnects ]]; then
-			sed 's/^/#   /' "$LAB_OUT/$row-$name.txt" 2> /dev/null || true
+			lab_show "$LAB_OUT/$row-$name.txt" "  " 2> /dev/null || true
 			is_kernels "$name" || programs+=("$name")
 		fi
 	done

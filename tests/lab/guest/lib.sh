@@ -29,6 +29,12 @@ lab_note() {
 	printf '# %s\n' "$*"
 }
 
+# lab_show FILE [PREFIX]: prints it as remarks. What a program that was killed has written may
+# have no end of line, and the next check would be on it.
+lab_show() {
+	sed -e "s/^/# ${2:-}/" -e '$a\' "$1"
+}
+
 # Runs a command and echoes it first.
 lab_do() {
 	local words=${*@Q}
@@ -410,7 +416,7 @@ lab_join() {
 	fi
 	if ((status)); then
 		lab_note "$name ended with status $status:"
-		sed 's/^/#   /' "$LAB_OUT/$name.log"
+		lab_show "$LAB_OUT/$name.log" "  "
 	fi
 	return "$status"
 }
