@@ -59,8 +59,9 @@ static void rnic_ep_refused(struct rnic_ep *ep, const struct mpa_result *res,
 	struct mem_cgroup *old = set_active_memcg(ep->memcg);
 
 	/* Often in softirq. Without memory, the consumer gets no private data. */
-	ep->reply_pd = kmemdup(pd, pd_len,
-			       GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (pd_len)
+		ep->reply_pd = kmemdup(pd, pd_len, GFP_ATOMIC | __GFP_ACCOUNT |
+						   __GFP_NOWARN);
 	set_active_memcg(old);
 	ep->reply_pd_len = ep->reply_pd ? pd_len : 0;
 	ep->ird = min_t(u16, res->peer_ord, RNIC_MAX_IRD);

@@ -16,7 +16,7 @@
 #include "tx.h"
 #include "ulp/mpa.h"
 
-static struct kmem_cache *rnic_ep_cache;
+static struct kmem_cache *rnic_ep_cache __ro_after_init;
 
 /* Work --------------------------------------------------------------------- */
 
@@ -260,8 +260,7 @@ struct rnic_ep *rnic_ep_create(struct rnic_dev *dev, struct socket *sock,
  */
 int __init rnic_ep_init(void)
 {
-	rnic_ep_cache = kmem_cache_create("mpa_rnic_ep", sizeof(struct rnic_ep),
-					  0, 0, NULL);
+	rnic_ep_cache = KMEM_CACHE(rnic_ep, 0);
 	return rnic_ep_cache ? 0 : -ENOMEM;
 }
 

@@ -32,12 +32,12 @@ struct rnic_asked {
 /**
  * struct rnic_issued - a local Read or atomic operation whose response is due
  * @to: where the next byte of the response goes; atomic: its result
- * @index: its send record (rnic_sq.fetched numbering), or %RNIC_READ_RTR: a
- *	peer-to-peer RTR, which has no other field
+ * @index: its send record (rnic_sq.fetched numbering)
  * @stag: the sink's STag; 0: a Read without sink
  * @left: bytes of the response still due
  * @atomic: it is an atomic operation
  * @invalidate: @stag becomes invalid when the response is complete
+ * @rtr: it is the RTR of a peer-to-peer start, which has no record and no sink
  */
 struct rnic_issued {
 	u64 to;
@@ -46,6 +46,7 @@ struct rnic_issued {
 	u32 left;
 	bool atomic;
 	bool invalidate;
+	bool rtr;
 };
 
 enum {
@@ -88,8 +89,6 @@ struct rnic_reads {
 	struct rnic_issued few_out[RNIC_READS_OUT];
 	struct rnic_asked few_in[RNIC_READS_IN];
 };
-
-#define RNIC_READ_RTR	U32_MAX
 
 void rnic_reads_init(struct rnic_reads *r);
 bool rnic_reads_grow_out(struct rnic_reads *r, struct mem_cgroup *memcg);

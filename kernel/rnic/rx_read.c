@@ -66,7 +66,7 @@ int rnic_rx_read_complete(struct rnic_qp *qp, enum rnic_counter counter)
 	qp->reads.out_head++;
 	rnic_qp_count(qp, counter);
 	spin_lock_irqsave(&qp->lock, flags);
-	if (issued->index != RNIC_READ_RTR)
+	if (!issued->rtr)
 		rnic_swr_at(&qp->sq, issued->index)->done = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	rnic_sq_retire(qp, &qp->rx.due);
@@ -100,7 +100,7 @@ int rnic_rx_read_response(struct rnic_qp *qp, struct rnic_segment *seg,
 	while (!rdmap_check_response(&seg->h, &v, &f))
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
-	/* The response to an RTR has none. */
+	/* Refused above unless so much of a Read is left. */
 	if (seg->h.payload_len) {
 		if (rnic_mr_place(qp->dev, qp->ibqp.pd, &qp->rx.sink,
 				  issued->stag, issued->to, seg->h.payload_len,

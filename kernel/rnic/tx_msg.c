@@ -613,7 +613,7 @@ static int rnic_tx_rtr(struct rnic_qp *qp, struct mpa_conn *conn,
 	static const struct rdmap_read nothing = {
 		.sink_stag = 1, .src_stag = 1,
 	};
-	static const struct rnic_issued rtr = { .index = RNIC_READ_RTR };
+	static const struct rnic_issued rtr = { .rtr = true };
 	struct rnic_tx *tx = &qp->tx;
 	bool read = tx->rtr == MPA_RTR_READ;
 	int ret;

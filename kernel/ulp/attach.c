@@ -14,7 +14,7 @@
 #include "tx_queue.h"
 #include "view.h"
 
-static struct kmem_cache *conn_cache;
+static struct kmem_cache *conn_cache __ro_after_init;
 
 /**
  * mpa_attach_init - create the slab cache of streams
@@ -23,8 +23,8 @@ static struct kmem_cache *conn_cache;
  */
 int __init mpa_attach_init(void)
 {
-	conn_cache = kmem_cache_create("mpa_conn", sizeof(struct mpa_conn), 0,
-				       0, NULL);
+	/* Each FPDU writes to it, on the processor of its connection. */
+	conn_cache = KMEM_CACHE(mpa_conn, SLAB_HWCACHE_ALIGN);
 	return conn_cache ? 0 : -ENOMEM;
 }
 

@@ -5,11 +5,11 @@
     growth.py sample FILE            appends a sample, a line of JSON, to a file
     growth.py fit FILE [LABEL]       prints a table of slopes; exit status 1: something grows
 
-A sample has bytes by name: active objects of each slab cache, those of kmalloc() by the function
-that has allocated them (with slub_debug=U,kmalloc-* on the kernel's command line), allocations
-too large for a cache, sockets, parts of /proc/meminfo, /proc/vmallocinfo by caller, and the pages
-that nothing accounts for. Free objects in slabs that are in use are not counted: how many there
-are is a matter of what came before, for hours.
+A sample has bytes by name: active objects of each slab cache, and by the function that has
+allocated them, as far as the kernel's command line has the caches in slub_debug=U,...,
+allocations too large for a cache, sockets, parts of /proc/meminfo, /proc/vmallocinfo by caller,
+and the pages that nothing accounts for. Free objects in slabs that are in use are not counted: how
+many there are is a matter of what came before, for hours.
 
 A line is fitted to each series by least squares. The first samples, in which
 caches fill, are left out. A series grows if
@@ -33,20 +33,18 @@ ALPHA = 1e-4
 HALF_ALPHA = 0.05
 FLOOR = 256
 # What the kernel itself is known to leak in a cycle of 64-soak, by function, and how many bytes of
-# it at the most, debugging data of the allocator included. They are taken out of all sums.
+# it at the most, debugging data of the allocator included. They are taken out of their caches.
 # The first two as long as iwpmd runs (Documentation/verbs.rst): for each question to the port
 # mapper, and for each peer of a listener. The others for each connection of NFS 4.1 or later to a
 # server over RDMA: xprt_setup_rdma_bc() takes two references to the transport of callbacks, of
-# which svc_xprt_free() releases one. It has room for two requests, strings, and files in sysfs
-# with their names.
+# which svc_xprt_free() releases one. It has room for two requests, strings, and files in sysfs with
+# names and numbers. Numbers are given in turn, so each file that stays keeps a node of their tree.
 LEAKS = {"iwpm_get_nlmsg_request": 20_000, "iwpm_remote_info_cb": 5_000, "xprt_alloc": 7_000,
          "xprt_rdma_format_addresses": 500, "xprt_create_transport": 300,
          "rpc_sysfs_xprt_setup": 300, "rpc_sysfs_xprt_switch_setup": 300,
-         "__kernfs_new_node": 300, "kobject_set_name_vargs": 300}
-# The nodes of these files have caches, and numbers that are given in turn: each of them that stays
-# keeps a node of the tree of numbers.
-FLOORS = {**{f"kmalloc {function}": most for function, most in LEAKS.items()},
-          "slab kernfs_node_cache": 500, "slab radix_tree_node": 2_000}
+         "__kernfs_new_node": 1_200, "kobject_set_name_vargs": 300,
+         "radix_tree_node_alloc": 3_000}
+FLOORS = {f"allocated by {function}": most for function, most in LEAKS.items()}
 # Samples that are left out at the beginning: this many, and a tenth of the others.
 WARM_UP = 2
 # With fewer, nothing can be said.
@@ -145,7 +143,7 @@ def slab_sizes(text):
 
 
 def slab_pages(text):
-    """Bytes of the pages of all caches."""
+    """Bytes of the pages of all caches, if none had to take smaller slabs than it likes."""
     return PAGE * sum(int(words[5]) * int(words[14])
                       for words in map(str.split, text.splitlines()[2:]))
 
@@ -170,7 +168,7 @@ def slabs(sizes, traces):
             by_function[function] += size
             if function in LEAKS:
                 found[f"slab {cache}"] -= size
-    return {**found, **{f"kmalloc {name}": size for name, size in by_function.items()}}
+    return {**found, **{f"allocated by {name}": size for name, size in by_function.items()}}
 
 
 def sockets(text):
@@ -216,6 +214,8 @@ def settle():
     """Gives back what is only cached: of files, and free objects of slabs."""
     Path("/proc/sys/vm/drop_caches").write_text("3", "ascii")
     Path("/proc/sys/vm/compact_memory").write_text("1", "ascii")
+    # What each processor has counted for itself.
+    Path("/proc/sys/vm/stat_refresh").write_text("1", "ascii")
     for cache in Path("/sys/kernel/slab").iterdir():
         if not cache.is_symlink():
             (cache / "shrink").write_text("1", "ascii")
@@ -226,7 +226,7 @@ def sample():
     read = [Path("/proc", name).read_text("ascii")
             for name in ("slabinfo", "net/sockstat", "meminfo", "vmallocinfo")]
     traces = {path.parent.name: path.read_text("ascii")
-              for path in Path("/sys/kernel/debug/slab").glob("kmalloc-*/alloc_traces")}
+              for path in Path("/sys/kernel/debug/slab").glob("*/alloc_traces")}
     return {**slabs(slab_sizes(read[0]), traces), **sockets(read[1]),
             **memory(read[2], slab_pages(read[0])), **areas(read[3])}
 
@@ -243,7 +243,7 @@ def series_of(samples):
 def table(samples):
     """The lines of a table, and the names of what grows. Only series that change are in it."""
     found = []
-    lines = [f"{'bytes of':34} {'first':>11} {'last':>11} {'for each sample':>24} "
+    lines = [f"{'bytes of':42} {'first':>11} {'last':>11} {'for each sample':>24} "
              f"{'t':>8}"]
     constant = 0
     freedom = len(settled(samples)) - 2
@@ -255,7 +255,7 @@ def table(samples):
         more = grows(values, FLOORS.get(name, FLOOR))
         if more:
             found.append(name)
-        lines.append(f"{name:34} {values[0]:11} {values[-1]:11} {line.slope:12.1f} "
+        lines.append(f"{name:42} {values[0]:11} {values[-1]:11} {line.slope:12.1f} "
                      f"+- {line.error:8.1f} {line.t:8.2f}{'  GROWS' if more else ''}")
     lines.append(f"{constant} more do not change; {freedom + 2} samples, t of a slope may be "
                  f"{bound(ALPHA, freedom):.2f} from {FLOOR} bytes on")

@@ -9,7 +9,7 @@
 # In the first part the modules stay loaded: what they keep for longer and longer is seen. In
 # the second they go many times in each cycle, with traffic or without. Memory is sampled at
 # the end of each cycle, when nothing is connected (lib/growth.py).
-# lab run --cmdline "slab_nomerge slub_debug=U,kmalloc-*" --timeout 1200
+# lab run --cmdline "slab_nomerge slub_debug=U,kmalloc-*,radix_tree_node,kernfs_node_cache" --timeout 1200
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 . "$MPA_REPO/tests/integration/lib/consumers.sh"
