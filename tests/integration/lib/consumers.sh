@@ -325,9 +325,8 @@ work_rping() {
 }
 
 # perftest compares no data: a message that does not arrive as a whole ends it. Its server
-# listens twice, see perf_pair. A client whose second connection is refused calls
-# rdma_resolve_addr() again, in which it may crash. It sleeps until completions come, which
-# cannot be combined with a duration.
+# listens twice, see perf_pair. A client that is refused may crash in librdmacm. It sleeps
+# until completions come, which cannot be combined with a duration.
 work_perftest() {
 	local try options=(-R -F -e -s 16384 -n "$((25 * $1))")
 	for try in 1 2 3; do

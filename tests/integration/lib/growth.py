@@ -42,8 +42,8 @@ FLOOR = 256
 LEAKS = {"iwpm_get_nlmsg_request": 24_000, "iwpm_remote_info_cb": 5_000, "xprt_alloc": 7_000,
          "xprt_rdma_format_addresses": 500, "xprt_create_transport": 300,
          "rpc_sysfs_xprt_setup": 300, "rpc_sysfs_xprt_switch_setup": 300,
-         "__kernfs_new_node": 1_200, "kobject_set_name_vargs": 300,
-         "radix_tree_node_alloc": 3_000}
+         "__kernfs_new_node": 700, "kobject_set_name_vargs": 300,
+         "radix_tree_node_alloc": 2_500}
 FLOORS = {f"allocated by {function}": most for function, most in LEAKS.items()}
 # Samples that are left out at the beginning: this many, and a tenth of the others.
 WARM_UP = 2
