@@ -131,6 +131,7 @@ struct rnic_ep_role {
  * struct rnic_ep - an endpoint
  * @ref: one of the state machine until %RNIC_EP_DEAD, one of every queued work,
  *	one of the QP, short ones of users
+ * @qpn: number of @qp, 0 without one; under the socket lock
  * @lock: see above
  * @dev: device; constant; not valid in %RNIC_EP_DEAD
  * @memcg: memory cgroup to charge, with a reference: that of the connecting
@@ -143,40 +144,40 @@ struct rnic_ep_role {
  *	only with @lock held, too
  * @state: changed under the socket lock; read under @lock alone with
  *	READ_ONCE(), since callbacks may change it then
+ * @request: passive: number of the Request for the core; constant
  * @role: callbacks of its role; constant
  * @qp: bound QP, with a reference; under the socket lock
- * @qpn: its number, 0 without one; likewise
  * @cm_id: the core's connection identifier, with a reference; NULL for a socket
  *	that was handed over; under the socket lock
  * @id_entry: in rnic_dev.ep_ids while @cm_id is set, under rnic_dev.ep_lock
  * @listener: passive: its listener, with a reference; constant
- * @request: passive: number of the Request for the core; constant
  * @handover: the call that hands the socket over, while it waits; under the
  *	socket lock
  * @saved: callbacks to restore; under the socket lock
- * @hooked: the callbacks of the socket are replaced; under the socket lock
- * @plain: detaching leaves an ordinary TCP socket; @lock
+ * @pd: active: private data of the Request; constant
+ * @reply_pd: active: private data of a refusal; NULL if there is none; under the
+ *	socket lock
+ * @pd_len: active: bytes of @pd; constant
+ * @status: error with which startup failed, or 0; under the socket lock; read
+ *	under @lock alone with READ_ONCE()
  * @config: settings at the start of the connection; constant
  * @params: parameters for the startup exchange, from @config and the consumer;
  *	active: constant; passive: @lock
- * @pd: active: private data of the Request; constant
- * @pd_len: active: bytes of @pd; constant
  * @local: local address, IPv4 (a struct sockaddr_in) or IPv6, IPv4 never mapped
  *	to IPv6; set before the stream starts
  * @remote: peer's address, likewise
- * @ird: inbound Read depth; after a refusal the one offered; under the socket
- *	lock, like all below
+ * @plain: detaching leaves an ordinary TCP socket; @lock
+ * @hooked: the callbacks of the socket are replaced; under the socket lock, like
+ *	all below
+ * @ird: inbound Read depth; after a refusal the one offered
  * @ord: outbound Read depth; likewise
- * @status: error with which startup failed, or 0; like @fin_due, read under
- *	@lock alone with READ_ONCE()
+ * @reply_pd_len: bytes of @reply_pd
  * @reply_due: the core waits for CONNECT_REPLY
  * @open: success was reported to the core, which waits for CLOSE
  * @operational: rnic_qp_operational() was called and succeeded
- * @fin_due: FIN waits for the stream to drain
+ * @fin_due: FIN waits for the stream to drain; read like @status
  * @bounded: the connection is ending: @timer checks its progress, @close_by
  *	limits it
- * @reply_pd_len: bytes of @reply_pd
- * @reply_pd: active: private data of a refusal; NULL if there is none
  * @snd_una: tcp_sock.snd_una at the last check of progress
  * @rcv_nxt: tcp_sock.rcv_nxt then
  * @moved_at: time of the check that last found one of them changed, jiffies
@@ -190,10 +191,12 @@ struct rnic_ep_role {
  * @entry: in rnic_dev.eps, under rnic_dev.ep_lock
  * @linger_entry: in rnic_dev.lingering, likewise
  *
+ * Fields are in an order that leaves no holes: there is one for each connection.
  * QPs use only @sock, @conn and the functions below.
  */
 struct rnic_ep {
 	struct kref ref;
+	u32 qpn;
 	struct mutex lock;		/* see above */
 	struct rnic_dev *dev;
 	struct mem_cgroup *memcg;
@@ -201,33 +204,32 @@ struct rnic_ep {
 	struct file *file;
 	struct mpa_conn *conn;
 	enum rnic_ep_state state;
+	u32 request;
 	const struct rnic_ep_role *role;
 	struct rnic_qp *qp;
-	u32 qpn;
 	struct iw_cm_id *cm_id;
 	struct hlist_node id_entry;
 	struct rnic_listener *listener;
-	u32 request;
 	struct rnic_handover *handover;
 	struct rnic_ep_saved saved;
-	bool hooked;
-	bool plain;
+	void *pd;
+	u8 *reply_pd;
+	u32 pd_len;
+	int status;
 	struct mpa_config config;
 	struct mpa_params params;
-	void *pd;
-	u32 pd_len;
 	struct sockaddr_in6 local;
 	struct sockaddr_in6 remote;
+	bool plain;
+	bool hooked;
 	u8 ird;
 	u8 ord;
-	int status;
+	u8 reply_pd_len;
 	bool reply_due;
 	bool open;
 	bool operational;
 	bool fin_due;
 	bool bounded;
-	u8 reply_pd_len;
-	u8 *reply_pd;
 	u32 snd_una;
 	u32 rcv_nxt;
 	unsigned long moved_at;
