@@ -16,6 +16,12 @@ enum {
 	 * and leaves most of a first-level cache unused.
 	 */
 	MPA_PREFETCH_BYTES	= 8192,
+	/*
+	 * Up to so many bytes, prefetching costs more than it saves if they are in
+	 * a cache, and nothing is gained if not: within a page, the processor's own
+	 * prefetcher recognizes what comes next.
+	 */
+	MPA_PREFETCH_FEW	= 4096,
 };
 
 /**

@@ -534,7 +534,7 @@ void mpa_series_init(struct mpa_series *t, u8 *hdr, u32 hdr_len,
 		.hdr_len = hdr_len,
 		.payload.at = payload,
 		.ahead.at = payload,
-		.left = len,
+		.left = len > MPA_PREFETCH_FEW ? len : 0,
 	};
 }
 

@@ -83,7 +83,7 @@ struct mpa_cursor {
  * @hdr_len: bytes at @hdr, at least %MPA_SERIES_COUNTER
  * @payload: position of the payload of the next ULPDU
  * @ahead: position up to which payload is prefetched
- * @left: bytes of payload from @ahead on
+ * @left: bytes of payload from @ahead on; 0 if %MPA_PREFETCH_FEW or fewer in all
  * @room: bytes of stream that each FPDU fills, see mpa_ulpdu_fit(); more than
  *	the header needs
  * @fpdus: FPDUs written

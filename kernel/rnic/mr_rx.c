@@ -6,8 +6,6 @@
 #include "ulp/mpa.h"
 
 enum {
-	/* Up to so many bytes, prefetching costs more than it saves. */
-	MR_FEW		= 2048,
 	/*
 	 * Bytes placed between two prefetches. With less, pieces of FPDUs are
 	 * split more often where pages adjoin. With more, prefetched lines
@@ -39,7 +37,7 @@ static void mr_copy_in(const struct rnic_mr *mr, u64 to, u32 len,
 	void *at;
 	u32 n;
 
-	if (len > MR_FEW)
+	if (len > MPA_PREFETCH_FEW)
 		mr_look_ahead(mr, to, ahead);
 	for (; len; to += n, len -= n) {
 		n = mr_piece(mr, to, min_t(u32, len, MR_STRETCH), &at);
