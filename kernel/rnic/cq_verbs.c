@@ -291,25 +291,38 @@ int rnic_resize_cq(struct ib_cq *ibcq, u32 cqe, struct ib_udata *udata)
 	return ret;
 }
 
+/* A QP that entries were found for, while the lock of their queue is held. */
+struct cq_found {
+	u32 qp_num;
+	struct ib_qp *ibqp;
+};
+
 /*
- * The next entry, false if there is none. *ibqp is NULL for entries of QPs that
- * were destroyed or reset, which the caller skips.
+ * The QP of an entry, or NULL if it was destroyed or reset. If that happens after
+ * the QP was found, its entries count as polled before.
  */
-static bool cq_take(struct rnic_cq *cq, struct mpa_cqe *e, struct ib_qp **ibqp)
+static struct ib_qp *cq_find_qp(const struct rnic_cq *cq, const struct mpa_cqe *e,
+				struct cq_found *found)
 {
-	struct mpa_ring_hdr *hdr = cq->ring.hdr;
-	struct rnic_qp *qp = NULL;
+	struct rnic_qp *qp;
 
 	lockdep_assert_held(&cq->lock);
-	if (hdr->cons == cq->prod)
-		return false;
-	*e = *rnic_cq_entry(cq, hdr->cons);
-	hdr->cons++;
-	if (e->qp_num != RNIC_CQ_NOBODY)
-		qp = xa_load(&rnic_cq_dev(cq)->qps, e->qp_num);
+	if (e->qp_num == found->qp_num)
+		return found->ibqp;
+	qp = xa_load(&rnic_cq_dev(cq)->qps, e->qp_num);
+	found->qp_num = e->qp_num;
 	/* *qp is not read: it may be being freed. */
-	*ibqp = qp ? &qp->ibqp : NULL;
-	return true;
+	found->ibqp = qp ? &qp->ibqp : NULL;
+	return found->ibqp;
+}
+
+/* The next entry, or NULL. */
+static const struct mpa_cqe *cq_take(struct rnic_cq *cq)
+{
+	struct mpa_ring_hdr *hdr = cq->ring.hdr;
+
+	lockdep_assert_held(&cq->lock);
+	return hdr->cons == cq->prod ? NULL : rnic_cq_entry(cq, hdr->cons++);
 }
 
 static enum ib_wc_opcode cq_opcode(u8 opcode)
@@ -327,14 +340,15 @@ static enum ib_wc_opcode cq_opcode(u8 opcode)
 static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
 			 struct ib_wc *wc)
 {
-	memset(wc, 0, sizeof(*wc));
-	wc->wr_id = e->wr_id;
-	wc->status = e->status;
-	wc->opcode = cq_opcode(e->opcode);
-	wc->vendor_err = e->vendor_err;
-	wc->byte_len = e->byte_len;
-	wc->qp = ibqp;
-	wc->port_num = 1;
+	*wc = (struct ib_wc){
+		.wr_id = e->wr_id,
+		.status = e->status,
+		.opcode = cq_opcode(e->opcode),
+		.vendor_err = e->vendor_err,
+		.byte_len = e->byte_len,
+		.qp = ibqp,
+		.port_num = 1,
+	};
 	if (e->flags & MPA_CQE_INVALIDATED) {
 		wc->ex.invalidate_rkey = e->inv_stag;
 		wc->wc_flags = IB_WC_WITH_INVALIDATE;
@@ -351,7 +365,8 @@ static void cq_translate(const struct mpa_cqe *e, struct ib_qp *ibqp,
  */
 static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
 {
-	struct mpa_cqe e;
+	struct cq_found found = { .qp_num = RNIC_CQ_NOBODY };
+	const struct mpa_cqe *e;
 	struct ib_qp *ibqp;
 	unsigned long irq;
 	int seen, i = 0;
@@ -359,9 +374,11 @@ static int cq_poll_some(struct rnic_cq *cq, int n, struct ib_wc *wc, bool *more)
 	spin_lock_irqsave(&cq->lock, irq);
 	*more = true;
 	for (seen = 0; seen < RNIC_CQ_CHUNK && i < n && *more; seen++) {
-		*more = cq_take(cq, &e, &ibqp);
-		if (*more && ibqp)
-			cq_translate(&e, ibqp, wc + i++);
+		e = cq_take(cq);
+		ibqp = e ? cq_find_qp(cq, e, &found) : NULL;
+		if (ibqp)
+			cq_translate(e, ibqp, wc + i++);
+		*more = e;
 	}
 	spin_unlock_irqrestore(&cq->lock, irq);
 	return i;

@@ -85,7 +85,8 @@ static_assert(sizeof(struct rnic_swr) == 16);
  * @wr: a record for each entry between @retired and @fetched
  * @fetched: entries copied out of the ring and started
  * @retired: entries complete, reported if necessary; mirrored in ring cons
- * @cur: private copy of the entry being sent, ring stride bytes; socket lock
+ * @cur: the entry being sent: of a user a private copy, ring stride bytes; of a
+ *	kernel consumer that in the ring; socket lock
  * @max_sge: limit of mpa_sqe.num_sge; constant
  * @max_inline: limit of inline data; constant
  * @sig_all: every request is signaled; constant
@@ -107,7 +108,8 @@ struct rnic_sq {
  * @srq: the shared receive queue that entries are taken from, or NULL; constant
  * @taken: entries of @ring taken for messages; mirrored in ring cons when
  *	reported; socket lock
- * @cur: private copy of the entry in use, rnic_rqe_stride() bytes; socket lock
+ * @cur: the entry in use: of a user or of @srq a private copy, rnic_rqe_stride()
+ *	bytes; else that in the ring; socket lock
  * @cur_len: bytes @cur has room for
  * @busy: @cur is in use: its message has begun and not ended
  * @ended: with @srq, %IB_EVENT_QP_LAST_WQE_REACHED was raised for this end of
@@ -360,8 +362,9 @@ struct rnic_end {
  * @tx_work: sends for callers that must not send themselves; flushes
  * @tx_retry: sends again after a lack of memory; holds a reference while
  *	pending
- * @few_entries: memory of @sq.cur and @rq.cur, unless the pieces or the inline
- *	data of an entry may be more
+ * @entries: memory of the copies @sq.cur and @rq.cur
+ * @few_entries: that memory, unless the pieces or the inline data of an entry may
+ *	be more
  */
 struct rnic_qp {
 	struct ib_qp ibqp;
@@ -398,6 +401,7 @@ struct rnic_qp {
 	u32 cause;
 	struct work_struct tx_work;
 	struct delayed_work tx_retry;
+	void *entries;
 	u64 few_entries[RNIC_QP_FEW_ENTRIES];
 };
 

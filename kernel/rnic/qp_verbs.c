@@ -481,8 +481,8 @@ static void rnic_qp_free_queues(struct rnic_qp *qp)
 {
 	rnic_reads_destroy(&qp->reads);
 	rnic_early_destroy(qp->rx.sink.early);
-	if (qp->sq.cur != (void *)qp->few_entries)
-		kfree(qp->sq.cur);
+	if (qp->entries != qp->few_entries)
+		kfree(qp->entries);
 	kvfree(qp->sq.wr);
 	rnic_area_destroy(&qp->rings);
 }
@@ -490,15 +490,18 @@ static void rnic_qp_free_queues(struct rnic_qp *qp)
 /* Returns false if there is no memory. */
 static bool rnic_qp_alloc_entries(struct rnic_qp *qp)
 {
-	u32 sq_len = qp->sq.ring.stride, rq_len = rnic_rqe_stride(qp->rq.max_sge);
-	void *entries = qp->few_entries;
+	u32 sq_len = qp->user ? qp->sq.ring.stride : 0;
+	u32 rq_len = qp->user || qp->rq.srq ? rnic_rqe_stride(qp->rq.max_sge) : 0;
 
+	qp->entries = qp->few_entries;
 	if (sq_len + rq_len > sizeof(qp->few_entries))
-		entries = kzalloc(sq_len + rq_len, GFP_KERNEL_ACCOUNT);
-	if (!entries)
+		qp->entries = kzalloc(sq_len + rq_len, GFP_KERNEL_ACCOUNT);
+	if (!qp->entries)
 		return false;
-	qp->sq.cur = entries;
-	qp->rq.cur = entries + sq_len;
+	if (sq_len)
+		qp->sq.cur = qp->entries;
+	if (rq_len)
+		qp->rq.cur = qp->entries + sq_len;
 	return true;
 }
 

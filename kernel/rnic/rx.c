@@ -37,16 +37,21 @@ static bool rnic_rx_send_solicited(u8 opcode)
 }
 
 /*
- * Copies the next entry, if there is one, before it is checked. The ring is not
- * flushed meanwhile, since that needs the socket lock, too.
+ * Copies the next entry, if there is one, before it is checked. A kernel
+ * consumer's ring is not shared, and its entry is not overwritten before it is
+ * given back: unless it is of a shared queue, that is used in its place. The ring
+ * is not flushed meanwhile, since that needs the socket lock, too.
  */
-static bool rnic_rx_rq_next(struct rnic_rq *rq)
+static bool rnic_rx_rq_next(const struct rnic_qp *qp, struct rnic_rq *rq)
 {
 	if (rq->srq)
 		return rnic_srq_take(rq->srq, rq->cur);
 	if (!rnic_ring_pending(&rq->ring, rq->taken))
 		return false;
-	rnic_rqe_fetch(&rq->ring, rq->taken, rq->max_sge, rq->cur);
+	if (qp->user)
+		rnic_rqe_fetch(&rq->ring, rq->taken, rq->max_sge, rq->cur);
+	else
+		rq->cur = rnic_ring_at(&rq->ring, rq->taken);
 	/* nldev reads it without the socket lock. */
 	WRITE_ONCE(rq->taken, rq->taken + 1);
 	return true;
@@ -57,13 +62,14 @@ static bool rnic_rx_rq_next(struct rnic_rq *rq)
  * as well, so that the messages of a QP complete in the order of their MSNs (RFC
  * 5041 section 5.3). With -EINVAL the entry is invalid, but in use all the same.
  */
-static int rnic_rx_rq_take(struct rnic_rq *rq)
+static int rnic_rx_rq_take(const struct rnic_qp *qp, struct rnic_rq *rq)
 {
-	const struct mpa_rqe *e = rq->cur;
+	const struct mpa_rqe *e;
 	u32 i;
 
-	if (!rnic_rx_rq_next(rq))
+	if (!rnic_rx_rq_next(qp, rq))
 		return 0;
+	e = rq->cur;
 	rq->busy = true;
 	rq->cur_len = 0;
 	if (e->num_sge > rq->max_sge || e->reserved)
@@ -241,7 +247,7 @@ static int rnic_rx_send(struct rnic_qp *qp, struct rnic_segment *seg,
 	};
 	struct ddp_fault f;
 
-	if (!rq->busy && rnic_rx_rq_take(rq))
+	if (!rq->busy && rnic_rx_rq_take(qp, rq))
 		return rnic_rx_local_error(qp, MPA_WC_LOC_QP_OP_ERR);
 	v.buffer = rq->busy;
 	v.buffer_len = imm ? RDMAP_IMM_LEN : rq->cur_len;

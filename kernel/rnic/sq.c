@@ -324,7 +324,7 @@ static bool rnic_sqe_pieces_clear(const struct rnic_wr_info *info,
 	       !e->num_sge;
 }
 
-/* Are all fields zero that the entry does not use? */
+/* Are all fields zero that the entry of a user does not use? */
 static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 			   const struct mpa_sqe *e)
 {
@@ -340,6 +340,16 @@ static bool rnic_sqe_clear(const struct rnic_wr_info *info,
 }
 
 /*
+ * May a user have posted this entry? Those of a kernel consumer are written by
+ * rnic_sq_post().
+ */
+static bool rnic_sqe_of_user(const struct rnic_wr_info *info,
+			     const struct mpa_sqe *e)
+{
+	return info->known && !info->kernel && rnic_sqe_clear(info, e);
+}
+
+/*
  * Checks the private copy of an entry, without its memory. Returns MPA_WC_*, and
  * on success the bytes of the message, if there is one.
  */
@@ -352,8 +362,8 @@ static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e,
 	if (e->opcode >= MPA_WR_OPCODES)
 		return MPA_WC_LOC_QP_OP_ERR;
 	info = &rnic_wr_infos[e->opcode];
-	if (!info->known || (info->kernel && qp->user) ||
-	    rnic_wr_foreign(qp, info) || !rnic_sqe_clear(info, e))
+	if (rnic_wr_foreign(qp, info) ||
+	    (qp->user && !rnic_sqe_of_user(info, e)))
 		return MPA_WC_LOC_QP_OP_ERR;
 	if (info->local)
 		return MPA_WC_SUCCESS;
@@ -451,23 +461,28 @@ static u32 rnic_sqe_body(const struct rnic_sq *sq, const struct mpa_sqe *e)
 
 /*
  * Copies the next entry, as much of it as is used. Inline data stays in the ring
- * until it is sent.
+ * until it is sent. A kernel consumer's ring is not shared, and its entry is not
+ * overwritten before the request is retired: that is used in its place.
  */
-static void rnic_sq_fetch(struct rnic_sq *sq)
+static void rnic_sq_fetch(const struct rnic_qp *qp, struct rnic_sq *sq)
 {
 	struct mpa_sqe *e = sq->cur;
 
+	if (!qp->user) {
+		sq->cur = rnic_ring_at(&sq->ring, sq->fetched);
+		return;
+	}
 	rnic_ring_fetch(&sq->ring, sq->fetched, 0, e, sizeof(*e));
 	rnic_ring_fetch(&sq->ring, sq->fetched, sizeof(*e), e->sge,
 			rnic_sqe_body(sq, e));
 }
 
 /**
- * rnic_sq_take() - copy the next entry, unless there is none or it must wait
+ * rnic_sq_take() - take the next entry, unless there is none or it must wait
  * @qp: the QP; socket lock held
  * @status: set to the result of its check, MPA_WC_*
  *
- * Return: its record, with the copy in &rnic_sq.cur, or NULL.
+ * Return: its record, with the entry at &rnic_sq.cur, or NULL.
  */
 struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 {
@@ -481,7 +496,7 @@ struct rnic_swr *rnic_sq_take(struct rnic_qp *qp, u8 *status)
 		return NULL;
 	spin_lock_irqsave(&qp->lock, flags);
 	if (rnic_qp_streaming(qp) && rnic_sq_pending(sq)) {
-		rnic_sq_fetch(sq);
+		rnic_sq_fetch(qp, sq);
 		*status = rnic_sqe_check(qp, sq->cur, &len);
 		if (*status || !rnic_sqe_blocked(qp, sq->cur))
 			wr = rnic_swr_take(qp, sq->cur, len);
@@ -680,7 +695,7 @@ static int rnic_sqe_from(const struct rnic_sq *sq, struct mpa_sqe *e,
 static int rnic_sqe_refused(const struct rnic_wr_info *info,
 			    const struct mpa_sqe *e)
 {
-	if (!rnic_sqe_clear(info, e) || rnic_sqe_len(e) > MPA_MAX_MSG_SIZE)
+	if (e->flags & ~info->flags || rnic_sqe_len(e) > MPA_MAX_MSG_SIZE)
 		return -EINVAL;
 	return 0;
 }
