@@ -160,7 +160,7 @@ void rnic_iw_add_ref(struct ib_qp *ibqp)
  */
 void rnic_iw_rem_ref(struct ib_qp *ibqp)
 {
-	rnic_qp_put(to_rnic_qp(ibqp));
+	rnic_qp_cm_put(to_rnic_qp(ibqp));
 }
 
 /**
@@ -172,11 +172,17 @@ void rnic_iw_rem_ref(struct ib_qp *ibqp)
  * checks whose QP it is, with a better error than this function can return. On
  * failure the core drops its reference without using the QP.
  *
- * Return: the QP, with the reference that rnic_iw_rem_ref() drops, or NULL.
+ * Return: the QP, with the reference that rnic_iw_rem_ref() drops; NULL: there
+ * is none, or its RESET is in progress.
  */
 struct ib_qp *rnic_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct rnic_qp *qp = rnic_qp_find(to_rnic_dev(ibdev), qpn);
 
-	return qp ? &qp->ibqp : NULL;
+	if (!qp)
+		return NULL;
+	if (rnic_qp_cm_get(qp))
+		return &qp->ibqp;
+	rnic_qp_put(qp);
+	return NULL;
 }

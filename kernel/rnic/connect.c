@@ -222,10 +222,10 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 	ep->reply_due = false;
 	/* Both endpoints use the same ports. */
 	rnic_ep_reset_tcp(ep);
+	rnic_qp_unbind(qp, ep);
 	release_sock(sk);
 	rnic_ep_forget_id(ep);
 
-	rnic_qp_unbind(qp, ep);
 	ret = rnic_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
 			      ep->pd_len);
 	if (ret) {

@@ -101,21 +101,21 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 	cm_id = ep->cm_id;
 	failed = ep->reply_due;
 	open = ep->open;
+	if (qp && ep->operational)
+		rnic_qp_closed(qp, err);
 	ep->qp = NULL;
 	ep->qpn = 0;
 	/* rnic_ep_of_id() reads it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
 	ep->open = false;
+	if (qp)
+		rnic_qp_unbind(qp, ep);
 	release_sock(sk);
 	rnic_ep_forget_id(ep);
 
-	if (qp && ep->operational)
-		rnic_qp_closed(qp, err);
-	if (qp) {
-		rnic_qp_unbind(qp, ep);
+	if (qp)
 		rnic_qp_put(qp);
-	}
 	if (ep->role->released)
 		ep->role->released(ep);
 	if (!cm_id)

@@ -303,7 +303,8 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
 /**
  * rnic_qp_unbind() - undo rnic_qp_bind() after the stream is detached
  * @qp: the QP
- * @ep: the endpoint; does nothing if another one is bound
+ * @ep: the endpoint; does nothing if another one is bound. Its socket lock is
+ *	held, so that who holds it, too, can rely on &rnic_qp.ep
  *
  * The QP must have left RTS, see rnic_qp_closed().
  */
@@ -312,19 +313,80 @@ void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep)
 	unsigned long flags;
 	bool mine;
 
+	rnic_ep_assert_locked(ep);
 	spin_lock_irqsave(&qp->lock, flags);
 	mine = qp->ep == ep;
 	if (mine) {
 		WARN_ON_ONCE(rnic_qp_streaming(qp));
-		/*
-		 * Pairs with rnic_qp_reset(): all completions of the stream
-		 * are in their queues.
-		 */
-		smp_store_release(&qp->ep, NULL);
+		/* All completions of the stream are in their queues. */
+		WRITE_ONCE(qp->ep, NULL);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!mine)
 		return;
-	wake_up(&qp->unbound);
+	wake_up(&qp->unused);
 	rnic_ep_put(ep);
+}
+
+/* Identifiers of the connection manager ------------------------------------ */
+
+/**
+ * rnic_qp_cm_get() - an identifier of the core's connection manager gets the QP
+ * @qp: the QP, with a reference for the identifier
+ *
+ * Until it is released, the core may move the QP to another state: it destroys
+ * an identifier by ERR while it has not processed CLOSE. It says neither that it
+ * is the caller of modify_qp, nor which identifier it means.
+ *
+ * Any context. Return: true, and rnic_qp_cm_put() must follow; false while RESET
+ * is in progress, so that it ends.
+ */
+bool rnic_qp_cm_get(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool ok;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	ok = !qp->discard;
+	if (ok)
+		qp->cm_ids++;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return ok;
+}
+
+/**
+ * rnic_qp_cm_put() - undo rnic_qp_cm_get(), and drop the reference
+ * @qp: the QP; may be freed on return
+ *
+ * Any context.
+ */
+void rnic_qp_cm_put(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool last;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	last = !--qp->cm_ids;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (last)
+		wake_up(&qp->unused);
+	rnic_qp_put(qp);
+}
+
+/**
+ * rnic_qp_in_use() - may a connection still act on the QP?
+ * @qp: the QP
+ *
+ * Any context. Return: true while an endpoint is bound to it, or an identifier
+ * of the connection manager refers to it.
+ */
+bool rnic_qp_in_use(struct rnic_qp *qp)
+{
+	unsigned long flags;
+	bool used;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	used = qp->ep || qp->cm_ids;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return used;
 }

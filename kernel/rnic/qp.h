@@ -335,9 +335,13 @@ struct rnic_end {
  *	%RNIC_QP_WAIT_SETTING; under @lock
  * @drain_event: IB_EVENT_SQ_DRAINED is to be raised when the send queue is empty
  *	in CLOSING; under @lock
- * @discard: RESET is in progress: posted requests are not reported; under @lock
- * @ep: endpoint of the stream, with a reference, or NULL; under @lock
- * @unbound: woken when @ep has become NULL
+ * @discard: RESET is in progress: posted requests are not reported, and the
+ *	connection manager gets no reference; under @lock
+ * @cm_ids: identifiers of the connection manager that have a reference; under
+ *	@lock
+ * @ep: endpoint of the stream, with a reference, or NULL; under @lock. Cleared
+ *	only with the socket lock of the endpoint held, too
+ * @unused: woken when @ep has become NULL, or @cm_ids 0
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
  * @rings: memory of the rings of @sq and, behind it, @rq
@@ -381,8 +385,9 @@ struct rnic_qp {
 	s32 receive_wait;
 	bool drain_event;
 	bool discard;
+	unsigned int cm_ids;
 	struct rnic_ep *ep;
-	wait_queue_head_t unbound;
+	wait_queue_head_t unused;
 	struct rnic_cq *scq;
 	struct rnic_cq *rcq;
 	struct rnic_area rings;
@@ -438,5 +443,8 @@ bool rnic_qp_cq_overflown(const struct rnic_qp *qp);
 int rnic_qp_may_bind(struct rnic_qp *qp);
 int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep);
 void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep);
+bool rnic_qp_cm_get(struct rnic_qp *qp);
+void rnic_qp_cm_put(struct rnic_qp *qp);
+bool rnic_qp_in_use(struct rnic_qp *qp);
 
 #endif /* MPA_RNIC_QP_H */

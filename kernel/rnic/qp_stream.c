@@ -182,7 +182,7 @@ static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
 
 /**
  * rnic_qp_kill() - end the stream
- * @qp: the QP; its socket lock is held, unless it has no stream
+ * @qp: the QP; the socket lock of its endpoint is held
  * @end: why and how
  *
  * The only way in which a stream ends. The first call counts; later ones do
@@ -270,7 +270,7 @@ void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f)
 
 /**
  * rnic_qp_closed() - end the stream after TCP ended
- * @qp: the QP; socket lock held, or no stream left
+ * @qp: the QP; socket lock held
  * @err: 0 for an orderly end, else a negative error
  *
  * Idempotent. If a message was in progress, any end is an error.

@@ -130,18 +130,25 @@ static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
 	return ret;
 }
 
-/* Acts on a move, under the same lock. */
-static void rnic_qp_follow(struct rnic_qp *qp, enum ib_qp_state to)
+/*
+ * Acts on a move, under the same lock. A QP without an endpoint is in ERROR by
+ * now and has no stream to end; one that it gets in the meantime, after RESET,
+ * is not meant.
+ */
+static void rnic_qp_follow(struct rnic_qp *qp, struct rnic_ep *ep,
+			   enum ib_qp_state to)
 {
-	if (to == IB_QPS_SQD) {
+	if (to == IB_QPS_SQD && ep) {
 		rnic_qp_kick(qp);
-		rnic_qp_end_ep(qp, RNIC_EP_END_SOON);
+		rnic_ep_end(ep, RNIC_EP_END_SOON);
 	} else if (to == IB_QPS_ERR) {
-		rnic_qp_to_error(qp);
+		if (ep)
+			rnic_qp_to_error(qp);
 		/* For a QP that was in ERROR or TERMINATE already. */
 		rnic_qp_want_doorbell(qp);
 		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
-		rnic_qp_end_ep(qp, RNIC_EP_END_RELEASE);
+		if (ep)
+			rnic_ep_end(ep, RNIC_EP_END_RELEASE);
 	}
 }
 
@@ -157,7 +164,7 @@ static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
 		rnic_tx_run(qp, ep);
 	ret = rnic_qp_set(qp, ep, to);
 	if (!ret)
-		rnic_qp_follow(qp, to);
+		rnic_qp_follow(qp, ep, to);
 	if (ep) {
 		release_sock(ep->sock->sk);
 		rnic_ep_put(ep);
@@ -234,15 +241,15 @@ static int rnic_qp_refuse_path(const struct rnic_qp *qp)
 
 /*
  * RESET, from any state: ends a stream at once, and waits for the endpoint,
- * which does not wait for the peer.
+ * which does not wait for the peer, and for the connection manager: it would
+ * end the next connection in place of this one.
  */
 static int rnic_qp_reset(struct rnic_qp *qp)
 {
 	do {
 		rnic_qp_discard(qp);
 		rnic_qp_set_state(qp, IB_QPS_ERR);
-		/* Pairs with rnic_qp_unbind(). */
-		wait_event(qp->unbound, !smp_load_acquire(&qp->ep));
+		wait_event(qp->unused, !rnic_qp_in_use(qp));
 		/* The next peer gets no window of this one. */
 		rnic_mw_leave(qp);
 		/* Discard completions before the QP can be used again. */
@@ -261,7 +268,9 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  *
  * RESET is legal in every state: it ends the stream, waits for that, and
  * discards posted requests and the unpolled completions of a kernel consumer.
- * Sleeps.
+ * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
+ * handler of a kernel consumer may call either only for the event that ends the
+ * connection.
  *
  * Return: 0, -EOPNOTSUPP (unknown attributes, or those of a peer), -EINVAL
  * (illegal move, unknown rights, unknown input of the provider).
@@ -537,7 +546,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	qp->ib_state = IB_QPS_INIT;
 	qp->access = RNIC_QP_ACCESS_DEFAULT;
 	qp->receive_wait = RNIC_QP_WAIT_SETTING;
-	init_waitqueue_head(&qp->unbound);
+	init_waitqueue_head(&qp->unused);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);
 	qp->rq.srq = attr->srq ? to_rnic_srq(attr->srq) : NULL;

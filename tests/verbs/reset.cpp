@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // RESET from every state: it succeeds, and nothing posted before is left.
+#include <fstream>
+#include <future>
+
 #include "raw.hpp"
 
 using namespace harness;
@@ -38,6 +41,49 @@ void expect_new_life(Queue &queue, const std::string &state_before)
 	is(peer.completion().wr_id, 1u, "the peer's Send");
 	is(peer.completion().wr_id, 2u, "the peer's receive");
 }
+
+// The connection manager processes no event until the end of its life: the module
+// mpa_late is the listener that it asks about a request.
+class Late {
+public:
+	Late()
+	{
+		rdma_conn_param param = parameters(queue_);
+
+		// rdma_connect() does not wait for the answer.
+		must_call(rdma_migrate_id(id_.get(), channel_.get()), "rdma_migrate_id");
+		must_call(rdma_connect(id_.get(), &param), "rdma_connect");
+		await([] { return held(); }, "the connection manager is delayed");
+	}
+
+	~Late() { pass(); }
+	Late(const Late &) = delete;
+	Late &operator=(const Late &) = delete;
+
+	static void pass() { std::ofstream(parameter("pass")) << "1" << std::flush; }
+
+	static bool held()
+	{
+		int value = 0;
+
+		std::ifstream(parameter("held")) >> value;
+		return value;
+	}
+
+private:
+	static std::string parameter(const std::string &name)
+	{
+		return "/sys/module/mpa_late/parameters/" + name;
+	}
+
+	using Channel =
+		std::unique_ptr<rdma_event_channel, Ender<rdma_destroy_event_channel>>;
+
+	Device device_{1};
+	Queue queue_{device_};
+	Channel channel_{rdma_create_event_channel()};
+	rdmacm::Endpoint id_ = bare_endpoint("10.77.0.2", "7398", 0);
+};
 
 } // namespace
 
@@ -126,6 +172,29 @@ CASE("reset: repeatedly")
 		is(queue.drain().size(), 0u, "completions left");
 	}
 	expect_new_life(queue, "RTS");
+}
+
+// The connection manager ends the queue pair of an identifier that is destroyed, if it has
+// not seen the end of the connection by then. That must not be the next connection.
+CASE("reset: while the connection manager is late")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	{
+		std::future<void> reset;
+		const Late late;
+
+		reset = std::async(std::launch::async, [&] {
+			pair.near.modify(IBV_QPS_RESET);
+			pair.connection.active.reset();
+		});
+		// One of the two waits for the connection manager.
+		reset.wait_for(moment);
+		Late::pass();
+		reset.get();
+	}
+	expect_new_life(pair.near, "RTS");
 }
 
 // Entries that are published without a doorbell are posted as well.

@@ -13,6 +13,7 @@
 chosen=$#
 lab_devices 2
 lab_do modprobe mpa_dmabuf
+lab_do ip netns exec h2 modprobe mpa_late
 irqoff_begin
 # Without those of stock/58-machine, 41-startkey, 46-early, 59-extensions and 61-handover.
 (($#)) || set -- '[!ehmps]*' 'e[!ax]*' 'm[!a]*' 'many*'
@@ -23,6 +24,7 @@ echo N > /sys/module/mpa_rnic/parameters/doorbells
 lab_check "cases without doorbells" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" \
 	'one*' 'reset*'
 irqoff_end
+lab_do modprobe -r mpa_late
 lab_do modprobe -r mpa_dmabuf
 ((chosen)) && exit
 
