@@ -22,6 +22,7 @@ all_once() {
 }
 
 lab_devices 2
+lab_do ip netns exec h2 modprobe mpa_late
 irqoff_begin
 all_once
 irqoff_end
@@ -32,3 +33,4 @@ lab_note "$(irqoff_value all) times, $(irqoff_value worst) ns at most"
 lab_true "interrupts were off" "$(irqoff_value all) > 10000"
 lab_true "but not for more than 100 us" "$(irqoff_value worst) <= $most"
 irqoff_end
+lab_do modprobe -r mpa_late
