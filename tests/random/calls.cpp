@@ -50,7 +50,7 @@ unsigned int choose(Random &random)
 	// These run other programs, which takes long.
 	if (random.one_in(400) && disturbance)
 		return kind_of("disturb");
-	if (random.one_in(400))
+	if (random.one_in(4000))
 		return kind_of("show");
 	for (unsigned int n = 0; n < all().size(); n++) {
 		if (left < all()[n].weight)

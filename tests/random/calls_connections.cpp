@@ -198,17 +198,27 @@ void cm_option(World &world, const Args &args)
 			world.at(args[2]), args[3] % 4 ? args[3] % 9 : 4);
 }
 
-ibv_context *open_host(World &world, int host)
+ibv_context *open_of(ibv_device *const *list, int host)
 {
 	const char name[]{'m', 'p', 'a', static_cast<char>('1' + host), 0};
-	ibv_device **const list = ibv_get_device_list(nullptr);
-	ibv_context *context = nullptr;
 
-	for (ibv_device **one = list; one && *one; one++)
-		if (!std::strcmp(ibv_get_device_name(*one), name))
-			context = ibv_open_device(*one);
-	if (list)
-		ibv_free_device_list(list);
+	for (; list && *list; list++)
+		if (!std::strcmp(ibv_get_device_name(*list), name))
+			if (ibv_context *context = ibv_open_device(*list))
+				return context;
+	return nullptr;
+}
+
+// Mostly a device that was there at the beginning: asking for all takes a dozen system calls.
+ibv_context *open_host(World &world, int host)
+{
+	ibv_context *context = open_of(World::devices, host);
+
+	if (!context)
+		if (ibv_device **list = ibv_get_device_list(nullptr)) {
+			context = open_of(list, host);
+			ibv_free_device_list(list);
+		}
 	if (context) {
 		::fcntl(context->async_fd, F_SETFL, O_NONBLOCK);
 		world.contexts.add(context);

@@ -226,6 +226,36 @@ void use_pair(World &world, const Args &args)
 		ibv_post_send(ends.mine().qp, &requests[0].wr, &bad);
 }
 
+// More Reads and atomic operations at the same time than there is memory for at first.
+void read_many(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	const Ends ends = ends_of(world, args[0]);
+	Random random(args[3] + (std::uint64_t{args[2]} << 32) + args[1]);
+	std::array<Request, 16> requests{};
+	const std::uint32_t count = 5 + random.below(12);
+	ibv_send_wr *bad;
+
+	if (!ends.pair)
+		return;
+	for (std::uint32_t n = 0; n < count; n++) {
+		Request &request = requests[n];
+
+		if (random.one_in(3)) {
+			request.wr.opcode = random.one_in(2)
+						    ? IBV_WR_ATOMIC_CMP_AND_SWP
+						    : IBV_WR_ATOMIC_FETCH_AND_ADD;
+			fill_atomic(random, ends, request);
+		} else {
+			request.wr.opcode = IBV_WR_RDMA_READ;
+			fill_read(random, ends, request);
+		}
+		if (n)
+			requests[n - 1].wr.next = &request.wr;
+	}
+	ibv_post_send(ends.mine().qp, &requests[0].wr, &bad);
+}
+
 // Receives on one side.
 void feed_pair(World &world, const Args &args)
 {
@@ -279,6 +309,7 @@ void windows(World &world, const Args &args)
 std::vector<Kind> of_pairs()
 {
 	return {{"use_pair", 50, use_pair},
+		{"read_many", 10, read_many},
 		{"feed_pair", 25, feed_pair},
 		{"windows", 8, windows}};
 }

@@ -13,6 +13,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <rdma/rdma_netlink.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -188,6 +189,23 @@ struct Message {
 	}
 };
 
+Message rdma_request(unsigned int command, std::uint16_t flags)
+{
+	Message message;
+
+	message.header.nlmsg_len = NLMSG_HDRLEN;
+	message.header.nlmsg_type = static_cast<std::uint16_t>(
+		RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+	message.header.nlmsg_flags =
+		static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+	return message;
+}
+
+void add_word(Message &message, std::uint16_t kind, std::uint32_t value)
+{
+	message.attribute(kind, &value, sizeof(value));
+}
+
 Message request(std::uint16_t kind, std::uint8_t command, std::uint16_t flags)
 {
 	const genlmsghdr head{command, MPA_GENL_VERSION, 0};
@@ -209,6 +227,41 @@ void exchange(int fd, const Message &message)
 		     n < 4 && ::recv(fd, room, sizeof(room), MSG_DONTWAIT) > 0;
 		     n++)
 			;
+}
+
+// The number of one of the RDMA devices.
+std::uint32_t rdma_index(int fd, std::uint32_t which)
+{
+	const Message message = rdma_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
+	alignas(nlmsghdr) char room[8192];
+	std::array<std::uint32_t, 4> found{};
+	std::uint32_t count = 0;
+
+	::send(fd, &message, message.header.nlmsg_len, 0);
+	for (;;) {
+		const ssize_t size =
+			::recv(fd, room, sizeof(room), MSG_DONTWAIT);
+		int left = static_cast<int>(size);
+
+		if (size <= 0)
+			break;
+		for (auto *one = reinterpret_cast<const nlmsghdr *>(room);
+		     NLMSG_OK(one, left); one = NLMSG_NEXT(one, left)) {
+			nlattr head;
+
+			// It is the first attribute.
+			if (one->nlmsg_len < NLMSG_HDRLEN + NLA_HDRLEN + 4)
+				continue;
+			std::memcpy(&head, NLMSG_DATA(one), sizeof(head));
+			if (head.nla_type == RDMA_NLDEV_ATTR_DEV_INDEX &&
+			    count < found.size())
+				std::memcpy(&found[count++],
+					    static_cast<const char *>(NLMSG_DATA(one)) +
+						    NLA_HDRLEN,
+					    sizeof(found[0]));
+		}
+	}
+	return count && which % 16 ? found[which % count] : which;
 }
 
 std::uint16_t family(int fd)
@@ -359,6 +412,70 @@ void socket_diag(World &world, const Args &args)
 	::close(fd);
 }
 
+// What `rdma resource show` asks for: all objects of a kind, or one.
+void rdma_resources(World &world, const Args &args)
+{
+	static constexpr unsigned int commands[]{
+		RDMA_NLDEV_CMD_RES_QP_GET,     RDMA_NLDEV_CMD_RES_CQ_GET,
+		RDMA_NLDEV_CMD_RES_MR_GET,     RDMA_NLDEV_CMD_RES_CM_ID_GET,
+		RDMA_NLDEV_CMD_RES_PD_GET,     RDMA_NLDEV_CMD_RES_SRQ_GET,
+		RDMA_NLDEV_CMD_RES_CTX_GET,    RDMA_NLDEV_CMD_RES_QP_GET_RAW,
+		RDMA_NLDEV_CMD_RES_CQ_GET_RAW, RDMA_NLDEV_CMD_RES_MR_GET_RAW};
+
+	world.enter(args[1]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+	Message message = rdma_request(commands[args[0] % 10], NLM_F_DUMP);
+	add_word(message, RDMA_NLDEV_ATTR_DEV_INDEX, rdma_index(fd, args[2]));
+	if (args[3] % 2)
+		add_word(message, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	exchange(fd, message);
+	::close(fd);
+}
+
+// Counters of queue pairs: bound to those that are made from then on, or to one that there
+// is; read; and taken away.
+void rdma_statistics(World &world, const Args &args)
+{
+	const unsigned int what = args[0] % 8;
+	std::uint32_t number = args[2];
+
+	{
+		const std::shared_lock hold(world.libraries);
+
+		if (const ibv_qp *qp = world.qps.get(args[2]))
+			number = qp->qp_num;
+	}
+	world.enter(args[1]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+	Message message = rdma_request(
+		what < 5   ? RDMA_NLDEV_CMD_STAT_SET
+		: what < 7 ? RDMA_NLDEV_CMD_STAT_GET
+			   : RDMA_NLDEV_CMD_STAT_DEL,
+		static_cast<std::uint16_t>(what == 6 ? NLM_F_DUMP : NLM_F_ACK));
+	add_word(message, RDMA_NLDEV_ATTR_DEV_INDEX, rdma_index(fd, args[3]));
+	add_word(message, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	// Of the port.
+	if (what != 5)
+		add_word(message, RDMA_NLDEV_ATTR_STAT_RES,
+			 RDMA_NLDEV_ATTR_RES_QP);
+	if (what < 5) {
+		add_word(message, RDMA_NLDEV_ATTR_STAT_MODE,
+			 what == 0 ? RDMA_COUNTER_MODE_NONE
+			 : what < 3 ? RDMA_COUNTER_MODE_AUTO
+				    : RDMA_COUNTER_MODE_MANUAL);
+		if (what == 1 || what == 2)
+			add_word(message, RDMA_NLDEV_ATTR_STAT_AUTO_MODE_MASK,
+				 1 + args[3] / 2 % 3);
+	}
+	if (what == 3 || what == 4 || what == 7)
+		add_word(message, RDMA_NLDEV_ATTR_RES_LQPN, number);
+	if (what == 4 || what == 7)
+		add_word(message, RDMA_NLDEV_ATTR_STAT_COUNTER_ID,
+			 1 + args[3] / 4 % 4);
+	exchange(fd, message);
+	::close(fd);
+}
+
 // --- disturbance --------------------------------------------------------------
 
 void run(const char *command)
@@ -431,6 +548,8 @@ std::vector<Kind> of_system()
 		{"netlink_get", 4, netlink_get},
 		{"netlink_set", 4, netlink_set},
 		{"socket_diag", 2, socket_diag},
+		{"rdma_resources", 3, rdma_resources},
+		{"rdma_statistics", 6, rdma_statistics},
 		{"show", 0, show},
 		{"disturb", 0, disturb}};
 }

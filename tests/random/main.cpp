@@ -11,13 +11,11 @@
 // changed later. The name of each is in the log before it begins, so that the last one of a
 // guest that has stopped is known, and can be run again.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <random>
 #include <string>
@@ -25,8 +23,12 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -115,7 +117,9 @@ Options options_of(int argc, char **argv)
 		} else if (word == "--program") {
 			const auto name = programs::from_string(value());
 
-			name ? (void)(options.program = *name) : usage();
+			name && programs::to_string(*name).size() < 255
+				? (void)(options.program = *name)
+				: usage();
 		} else {
 			usage();
 		}
@@ -137,13 +141,11 @@ void fail_nth(unsigned int nth)
 }
 
 void run_thread(World &world, const programs::Program &program,
-		unsigned int thread, bool faults,
-		std::atomic<unsigned int> &ready)
+		unsigned int thread, bool faults, pthread_barrier_t &begin)
 {
 	// Threads begin at the same time.
-	ready++;
-	while (ready < program.threads)
-		std::this_thread::yield();
+	if (program.threads > 1)
+		::pthread_barrier_wait(&begin);
 	for (const programs::Call &call : program.calls) {
 		if (call.thread != thread)
 			continue;
@@ -158,16 +160,14 @@ void run_thread(World &world, const programs::Program &program,
 	}
 }
 
-[[noreturn]] void run_child(const programs::Program &program, bool faults)
+// What is the same for all programs: it is inherited.
+void prepare_programs()
 {
 	const rlimit none{0, 0}, memory{1ul << 28, 1ul << 28};
-	std::vector<std::thread> threads;
-	std::atomic<unsigned int> ready = 0;
 
-	::setpgid(0, 0);
-	::prctl(PR_SET_PDEATHSIG, SIGKILL);
 	::setrlimit(RLIMIT_CORE, &none);
 	::setrlimit(RLIMIT_MEMLOCK, &memory);
+	World::open_all();
 	// Libraries complain of what was done to their files.
 	if (!trace) {
 		const int null = ::open("/dev/null", O_RDWR);
@@ -175,50 +175,96 @@ void run_thread(World &world, const programs::Program &program,
 		::dup2(null, 1);
 		::dup2(null, 2);
 	}
+}
+
+[[noreturn]] void run_child(const programs::Program &program, bool faults)
+{
+	std::vector<std::thread> threads;
+	pthread_barrier_t begin;
+
+	::setpgid(0, 0);
+	::prctl(PR_SET_PDEATHSIG, SIGKILL);
+	::pthread_barrier_init(&begin, nullptr, program.threads);
 	World &world = *new World;
 	for (unsigned int n = 1; n < program.threads; n++)
 		threads.emplace_back([&, n] {
-			run_thread(world, program, n, faults, ready);
+			run_thread(world, program, n, faults, begin);
 		});
-	run_thread(world, program, 0, faults, ready);
+	run_thread(world, program, 0, faults, begin);
 	for (std::thread &one : threads)
 		one.join();
 	// Everything is left to the kernel.
 	::_exit(0);
 }
 
-// Programs that run at the same time. A guest of one processor is idle otherwise while they
-// wait.
-class Running
+// How a program has ended.
+struct Ended {
+	enum class How : unsigned char { by_itself, killed, crashed, not_at_all };
+
+	programs::Name name;
+	How how;
+};
+
+// Runs programs for another process, which it receives the names from: a fork takes time for
+// all memory of a process, and this one has little.
+class Starter
 {
 public:
-	Running(const Options &options, Counts &counts)
-		: options_(options), counts_(counts), all_(options.jobs),
+	Starter(const Options &options, int channel)
+		: options_(options), channel_(channel), all_(options.jobs),
 		  log_(options.log.empty()
 			       ? -1
 			       : ::open(options.log.c_str(),
 					O_WRONLY | O_CREAT | O_CLOEXEC, 0644))
 	{
-		::sigemptyset(&ended_);
-		::sigaddset(&ended_, SIGCHLD);
-		::sigprocmask(SIG_BLOCK, &ended_, nullptr);
+		sigset_t ended;
+
+		::sigemptyset(&ended);
+		::sigaddset(&ended, SIGCHLD);
+		::sigprocmask(SIG_BLOCK, &ended, &before_);
+		signals_ = ::signalfd(-1, &ended, SFD_NONBLOCK | SFD_CLOEXEC);
+		prepare_programs();
 	}
 
-	bool any() const
+	// Until the other process closes the channel. It asks for no more programs than there
+	// is room for.
+	void run()
 	{
-		for (const One &one : all_)
-			if (one.child)
-				return true;
-		return false;
+		pollfd ready[2]{{channel_, POLLIN, 0}, {signals_, POLLIN, 0}};
+
+		for (;;) {
+			::poll(ready, 2, 50);
+			if (ready[1].revents) {
+				signalfd_siginfo ignored;
+
+				(void)!::read(signals_, &ignored, sizeof(ignored));
+				reap();
+			}
+			if (ready[0].revents && !receive())
+				return;
+			limit_time();
+		}
 	}
-	bool room() const
+
+private:
+	struct One {
+		pid_t child = 0;
+		bool killed = false;
+		steady_clock::time_point began;
+		programs::Name name;
+	};
+
+	bool receive()
 	{
-		for (const One &one : all_)
-			if (!one.child)
-				return true;
-		return false;
+		char text[256];
+		const ssize_t size =
+			::recv(channel_, text, sizeof(text), MSG_DONTWAIT);
+
+		if (size > 0)
+			start(*programs::from_string(
+				std::string(text, static_cast<std::size_t>(size))));
+		return size != 0;
 	}
-	// There is room.
 	void start(const programs::Name &name)
 	{
 		std::size_t at = 0;
@@ -235,82 +281,152 @@ public:
 			(void)!::pwrite(log_, text.data(), text.size(),
 					static_cast<off_t>(at * text.size()));
 		const pid_t child = ::fork();
-		if (child < 0) {
-			std::perror("fork");
-			std::exit(1);
-		}
+		if (child < 0)
+			std::abort();
 		if (child == 0) {
-			::sigprocmask(SIG_UNBLOCK, &ended_, nullptr);
+			::close(channel_);
+			::close(signals_);
+			::sigprocmask(SIG_SETMASK, &before_, nullptr);
 			run_child(program, options_.faults);
 		}
 		all_[at] = {child, false, steady_clock::now(), name};
-		counts_.programs++;
-		counts_.calls += program.calls.size();
 	}
-	// Waits until some have ended, and returns them. One that a kill does not end within
-	// a minute has stopped in the kernel: stuck() is true then.
-	std::vector<programs::Name> wait()
+	void report(const One &one, Ended::How how)
 	{
-		const timespec soon{0, 20'000'000};
-		std::vector<programs::Name> ended;
+		const std::string text = static_cast<char>(how) +
+					 programs::to_string(one.name);
 
-		::sigtimedwait(&ended_, nullptr, &soon);
-		for (One &one : all_) {
-			int status = 0;
+		(void)!::send(channel_, text.data(), text.size(), MSG_NOSIGNAL);
+	}
+	void reap()
+	{
+		int status = 0;
 
-			if (!one.child)
-				continue;
-			if (::waitpid(one.child, &status, WNOHANG) == one.child) {
+		for (;;) {
+			const pid_t child = ::waitpid(-1, &status, WNOHANG);
+
+			if (child <= 0)
+				return;
+			for (One &one : all_) {
+				if (one.child != child)
+					continue;
 				// Children of it.
-				::kill(-one.child, SIGKILL);
-				counts_.killed += one.killed;
-				counts_.crashed += !one.killed && WIFSIGNALED(status);
-				ended.push_back(one.name);
+				::kill(-child, SIGKILL);
 				one.child = 0;
-				continue;
+				report(one, one.killed ? Ended::How::killed
+					    : WIFSIGNALED(status)
+						    ? Ended::How::crashed
+						    : Ended::How::by_itself);
 			}
-			const auto took = steady_clock::now() - one.began;
-			if (took > limit && !one.killed) {
+		}
+	}
+	// One that a kill does not end within a minute has stopped in the kernel.
+	void limit_time()
+	{
+		const auto now = steady_clock::now();
+
+		for (One &one : all_) {
+			if (!one.child || now - one.began <= limit)
+				continue;
+			if (!one.killed) {
 				::kill(-one.child, SIGKILL);
 				::kill(one.child, SIGKILL);
 				one.killed = true;
-			}
-			if (took > limit + 60s) {
-				std::cout << "not killed: "
-					  << programs::to_string(one.name)
-					  << std::endl;
-				stuck_ = true;
+			} else if (now - one.began > limit + 60s) {
+				report(one, Ended::How::not_at_all);
+				one.began = now;
 			}
 		}
-		return ended;
 	}
-	bool stuck() const { return stuck_; }
-
-private:
-	struct One {
-		pid_t child = 0;
-		bool killed = false;
-		steady_clock::time_point began;
-		programs::Name name;
-	};
 
 	const Options &options_;
-	Counts &counts_;
+	const int channel_;
 	std::vector<One> all_;
-	int log_;
-	sigset_t ended_;
-	bool stuck_ = false;
+	const int log_;
+	int signals_;
+	sigset_t before_;
 };
 
-// Loads what each program needs of the libraries: they read /sys and open a dozen providers,
-// which takes longer than most programs.
-void load_libraries()
+// Programs that run at the same time. A guest of one processor is idle otherwise while they
+// wait.
+class Running
 {
-	int count = 0;
+public:
+	Running(const Options &options, Counts &counts)
+		: room_(options.jobs), jobs_(options.jobs), counts_(counts)
+	{
+		int ends[2];
 
-	if (ibv_device **list = ibv_get_device_list(&count))
-		ibv_free_device_list(list);
-}
+		if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+			std::perror("socketpair");
+			std::exit(1);
+		}
+		channel_ = ends[0];
+		starter_ = ::fork();
+		if (starter_ == 0) {
+			::close(ends[0]);
+			::prctl(PR_SET_PDEATHSIG, SIGKILL);
+			Starter(options, ends[1]).run();
+			::_exit(0);
+		}
+		::close(ends[1]);
+	}
+	~Running()
+	{
+		::close(channel_);
+		::waitpid(starter_, nullptr, 0);
+	}
+	Running(const Running &) = delete;
+	Running &operator=(const Running &) = delete;
+
+	bool any() const { return room_ < jobs_; }
+	bool room() const { return room_; }
+	bool stuck() const { return stuck_; }
+	// There is room.
+	void start(const programs::Name &name)
+	{
+		const std::string text = programs::to_string(name);
+
+		(void)!::send(channel_, text.data(), text.size(), MSG_NOSIGNAL);
+		room_--;
+		counts_.programs++;
+		counts_.calls += programs::make(name).calls.size();
+	}
+	// Waits until one has ended.
+	programs::Name wait()
+	{
+		char text[256];
+		const ssize_t size = ::recv(channel_, text, sizeof(text), 0);
+
+		if (size <= 1) {
+			std::cout << "no more programs can be started" << std::endl;
+			stuck_ = true;
+			return {};
+		}
+		const Ended ended{
+			*programs::from_string(std::string(
+				text + 1, static_cast<std::size_t>(size - 1))),
+			static_cast<Ended::How>(text[0])};
+		if (ended.how == Ended::How::not_at_all) {
+			std::cout << "not killed: "
+				  << programs::to_string(ended.name) << std::endl;
+			stuck_ = true;
+			return {};
+		}
+		room_++;
+		counts_.killed += ended.how == Ended::How::killed;
+		counts_.crashed += ended.how == Ended::How::crashed;
+		return ended.name;
+	}
+
+private:
+	unsigned int room_;
+	const unsigned int jobs_;
+	Counts &counts_;
+	int channel_;
+	pid_t starter_;
+	bool stuck_ = false;
+};
 
 void print(const programs::Name &name)
 {
@@ -355,24 +471,19 @@ int search(const Options &options)
 	programs::Random random(options.seed);
 	std::vector<programs::Name> kept;
 	Counts counts;
-	Reached reached;
 	Running running(options, counts);
+	Reached reached;
 
 	std::cout << "seed " << options.seed << (reached ? "" : ", no coverage")
 		  << std::endl;
 	const auto show = [&] {
 		const auto took = std::chrono::duration<double>(
 			steady_clock::now() - began);
-		rusage children{};
-
-		::getrusage(RUSAGE_CHILDREN, &children);
 		std::cout << counts.programs << " programs, " << counts.calls
 			  << " calls, " << reached.total() << " blocks, "
 			  << kept.size() << " kept, " << counts.killed
 			  << " killed, " << counts.crashed << " crashed, "
-			  << static_cast<int>(took.count()) << " s, "
-			  << children.ru_utime.tv_sec << " user, "
-			  << children.ru_stime.tv_sec << " system"
+			  << static_cast<int>(took.count()) << " s"
 			  << std::endl;
 	};
 	const auto more = [&] {
@@ -382,11 +493,11 @@ int search(const Options &options)
 	while (!running.stuck() && (more() || running.any())) {
 		while (running.room() && more())
 			running.start(next_name(random, kept));
-		const std::vector<programs::Name> ended = running.wait();
+		const programs::Name ended = running.wait();
 
 		// Of several programs, any may have reached it.
 		if (!ended.empty() && reached.fresh())
-			kept.insert(kept.end(), ended.begin(), ended.end());
+			kept.push_back(ended);
 		if (steady_clock::now() - shown > 30s) {
 			shown = steady_clock::now();
 			show();
@@ -425,6 +536,5 @@ int main(int argc, char **argv)
 		print(options.program);
 		return 0;
 	}
-	load_libraries();
 	return options.program.empty() ? search(options) : repeat(options);
 }

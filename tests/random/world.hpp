@@ -85,11 +85,14 @@ struct World {
 	static constexpr std::size_t memory_size = 1 << 20;
 
 	World();
+	static void open_all();
 
 	// Registered, sent, received, shared with children.
 	unsigned char *memory;
-	// The network namespaces of the hosts.
-	std::array<int, 2> hosts;
+	// The network namespaces of the hosts, the same for all programs.
+	static std::array<int, 2> hosts;
+	// The RDMA devices that there were before the first program; the list ends with nullptr.
+	static ibv_device **devices;
 	// A library's object is used with it shared, destroyed with it exclusively. The
 	// kernel's part is destroyed in spite of that, by raw commands and by closing.
 	std::shared_mutex libraries;

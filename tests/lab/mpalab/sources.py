@@ -13,9 +13,9 @@ from .archive import Archive
 from .common import (CACHE, LabError, digest, locked, output_of, package_version,
                      say)
 
-# Patches without which the kernels of the lab do not run everywhere, and the series that
-# need them.
-PATCHES = {"uml-xstate.patch": ("6.1", "6.12")}
+# Patches without which the kernels of the lab do not run everywhere, or much slower, and the
+# series that need them.
+PATCHES = {"uml-xstate.patch": ("6.1", "6.12"), "uml-processes.patch": ("6.1",)}
 DIRECTORY = Path(__file__).resolve().parents[1] / "patches"
 PACKAGE = re.compile(r"linux-source-(\d+)\.(\d+)")
 # Headers of graphics cards, a third of all lines, and of no use here.
