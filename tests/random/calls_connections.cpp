@@ -389,9 +389,9 @@ void cm_pair(World &world, const Args &args)
 
 		rdma_ack_cm_event(event);
 		param.responder_resources =
-			static_cast<std::uint8_t>(1 + args[0] % 8);
+			static_cast<std::uint8_t>(1 + args[0] % 32);
 		param.initiator_depth =
-			static_cast<std::uint8_t>(1 + args[1] % 8);
+			static_cast<std::uint8_t>(1 + args[1] % 32);
 		events++;
 		if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
 			rdma_resolve_route(id, 500);

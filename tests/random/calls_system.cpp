@@ -460,10 +460,10 @@ void rdma_statistics(World &world, const Args &args)
 			 RDMA_NLDEV_ATTR_RES_QP);
 	if (what < 5) {
 		add_word(message, RDMA_NLDEV_ATTR_STAT_MODE,
-			 what == 0 ? RDMA_COUNTER_MODE_NONE
-			 : what < 3 ? RDMA_COUNTER_MODE_AUTO
-				    : RDMA_COUNTER_MODE_MANUAL);
-		if (what == 1 || what == 2)
+			 what < 3 ? RDMA_COUNTER_MODE_AUTO
+				  : RDMA_COUNTER_MODE_MANUAL);
+		// Without it this ends, and counters can be bound by number.
+		if (what == 2)
 			add_word(message, RDMA_NLDEV_ATTR_STAT_AUTO_MODE_MASK,
 				 1 + args[3] / 2 % 3);
 	}
