@@ -341,7 +341,7 @@ struct rnic_end {
  *	@lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock. Cleared
  *	only with the socket lock of the endpoint held, too
- * @unused: woken when @ep has become NULL, or @cm_ids 0
+ * @unused: woken when @ep has become NULL, @cm_ids 0, or RESET has ended
  * @scq: completion queue of the send queue; constant
  * @rcq: completion queue of the receive queue; constant
  * @rings: memory of the rings of @sq and, behind it, @rq

@@ -184,8 +184,8 @@ static int rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state to)
 }
 
 /*
- * Moves from ERROR to IDLE. Returns false if the QP has another state, or a
- * stream.
+ * Moves from ERROR to IDLE, which ends RESET. Returns false if the QP has
+ * another state, a stream, or an identifier of the connection manager.
  */
 static bool rnic_qp_begin_again(struct rnic_qp *qp)
 {
@@ -193,7 +193,7 @@ static bool rnic_qp_begin_again(struct rnic_qp *qp)
 	bool idle;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	idle = !qp->ep && rnic_qp_move(qp, RNIC_QP_IDLE);
+	idle = !qp->ep && !qp->cm_ids && rnic_qp_move(qp, RNIC_QP_IDLE);
 	if (idle) {
 		rnic_sq_forget(qp);
 		rnic_rq_forget(qp);
@@ -209,13 +209,20 @@ static bool rnic_qp_begin_again(struct rnic_qp *qp)
 	return idle;
 }
 
-static void rnic_qp_discard(struct rnic_qp *qp)
+/*
+ * One RESET at a time: until it has ended, nothing binds the QP again, so each
+ * ends. Returns true if it is the caller's turn.
+ */
+static bool rnic_qp_discard(struct rnic_qp *qp)
 {
 	unsigned long flags;
+	bool mine;
 
 	spin_lock_irqsave(&qp->lock, flags);
+	mine = !qp->discard;
 	qp->discard = true;
 	spin_unlock_irqrestore(&qp->lock, flags);
+	return mine;
 }
 
 /* Only for kernel consumers; the provider does it for users. */
@@ -246,8 +253,8 @@ static int rnic_qp_refuse_path(const struct rnic_qp *qp)
  */
 static int rnic_qp_reset(struct rnic_qp *qp)
 {
+	wait_event(qp->unused, rnic_qp_discard(qp));
 	do {
-		rnic_qp_discard(qp);
 		rnic_qp_set_state(qp, IB_QPS_ERR);
 		wait_event(qp->unused, !rnic_qp_in_use(qp));
 		/* The next peer gets no window of this one. */
@@ -255,6 +262,7 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 		/* Discard completions before the QP can be used again. */
 		rnic_qp_forget_completions(qp);
 	} while (!rnic_qp_begin_again(qp));
+	wake_up(&qp->unused);
 	return 0;
 }
 
@@ -269,8 +277,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * RESET is legal in every state: it ends the stream, waits for that, and
  * discards posted requests and the unpolled completions of a kernel consumer.
  * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
- * handler of a kernel consumer may call either only for the event that ends the
- * connection.
+ * handler of a kernel consumer may call either only in the event that ends the
+ * connection of this QP.
  *
  * Return: 0, -EOPNOTSUPP (unknown attributes, or those of a peer), -EINVAL
  * (illegal move, unknown rights, unknown input of the provider).

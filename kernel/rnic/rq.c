@@ -59,9 +59,11 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 
 	lockdep_assert_held(&qp->lock);
 	if (n && rq->busy) {
+		u64 wr_id = rq->cur->wr_id;
+
 		rq->busy = false;
 		rnic_rq_give_back(rq);
-		rnic_rq_push(qp, rq->cur->wr_id, first, due);
+		rnic_rq_push(qp, wr_id, first, due);
 		done++;
 	}
 	for (; done < n && rnic_rq_pending(rq); done++) {

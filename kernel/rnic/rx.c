@@ -37,10 +37,10 @@ static bool rnic_rx_send_solicited(u8 opcode)
 }
 
 /*
- * Copies the next entry, if there is one, before it is checked. A kernel
- * consumer's ring is not shared, and its entry is not overwritten before it is
- * given back: unless it is of a shared queue, that is used in its place. The ring
- * is not flushed meanwhile, since that needs the socket lock, too.
+ * Takes the next entry, if there is one. A user's is copied before it is checked,
+ * and one of a shared queue because it is given back at once. That of a kernel
+ * consumer's own ring is used where it is. The ring is not flushed meanwhile, since
+ * that needs the socket lock, too.
  */
 static bool rnic_rx_rq_next(const struct rnic_qp *qp, struct rnic_rq *rq)
 {

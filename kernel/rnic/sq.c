@@ -3,9 +3,9 @@
  * Send queues: work requests are started, executed if they are local, and
  * retired.
  *
- * A user can change a ring entry at any moment, so each is copied before it is
- * checked, and only the copy is used. Requests complete strictly in posting
- * order.
+ * A user can change an entry of its ring at any moment, so it is copied before it
+ * is checked, and only the copy is used. A kernel consumer's entries are used
+ * where they are. Requests complete strictly in posting order.
  */
 #include "cq.h"
 #include "ddp/check.h"
@@ -350,7 +350,7 @@ static bool rnic_sqe_of_user(const struct rnic_wr_info *info,
 }
 
 /*
- * Checks the private copy of an entry, without its memory. Returns MPA_WC_*, and
+ * Checks an entry that was taken, without its memory. Returns MPA_WC_*, and
  * on success the bytes of the message, if there is one.
  */
 static u8 rnic_sqe_check(const struct rnic_qp *qp, const struct mpa_sqe *e,
@@ -462,7 +462,7 @@ static u32 rnic_sqe_body(const struct rnic_sq *sq, const struct mpa_sqe *e)
 /*
  * Copies the next entry, as much of it as is used. Inline data stays in the ring
  * until it is sent. A kernel consumer's ring is not shared, and its entry is not
- * overwritten before the request is retired: that is used in its place.
+ * overwritten before the request is retired, so it is used where it is.
  */
 static void rnic_sq_fetch(const struct rnic_qp *qp, struct rnic_sq *sq)
 {

@@ -23,7 +23,7 @@ bool rnic_sqe_atomic_clear(const struct mpa_sqe *e)
 
 /**
  * rnic_sqe_atomic() - make an Atomic Request of an entry
- * @e: private copy of the entry, which has passed its checks
+ * @e: the entry, which has passed its checks
  * @a: set to the request, without identifier
  *
  * RFC 7306 has no Swap: it is a CmpSwap that compares no bit. A FetchAdd without
