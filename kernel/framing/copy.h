@@ -18,8 +18,7 @@ enum {
 	MPA_PREFETCH_BYTES	= 8192,
 	/*
 	 * Up to so many bytes, prefetching costs more than it saves if they are in
-	 * a cache, and nothing is gained if not: within a page, the processor's own
-	 * prefetcher recognizes what comes next.
+	 * a cache, and gains nothing measurable if not (Reads and Writes of 4 KiB).
 	 */
 	MPA_PREFETCH_FEW	= 4096,
 };

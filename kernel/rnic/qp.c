@@ -304,7 +304,7 @@ int rnic_qp_bind(struct rnic_qp *qp, struct rnic_ep *ep)
  * rnic_qp_unbind() - undo rnic_qp_bind() after the stream is detached
  * @qp: the QP
  * @ep: the endpoint; does nothing if another one is bound. Its socket lock is
- *	held, so that who holds it, too, can rely on &rnic_qp.ep
+ *	held, so that &rnic_qp.ep does not change for a thread that holds it
  *
  * The QP must have left RTS, see rnic_qp_closed().
  */

@@ -83,7 +83,7 @@ static_assert(sizeof(struct rnic_swr) == 16);
  * struct rnic_sq - a send queue
  * @ring: entries are struct mpa_sqe; written by the consumer
  * @wr: a record for each entry between @retired and @fetched
- * @fetched: entries copied out of the ring and started
+ * @fetched: entries taken from the ring and started
  * @retired: entries complete, reported if necessary; mirrored in ring cons
  * @cur: the entry being sent: of a user a private copy, ring stride bytes; of a
  *	kernel consumer that in the ring; socket lock
