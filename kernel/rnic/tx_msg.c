@@ -223,7 +223,7 @@ static u32 rnic_tx_series(struct rnic_qp *qp, struct mpa_conn *conn,
 
 /*
  * Inline data is sent from the ring: its slot is not freed before the batch is
- * sent, while the private copy is reused earlier.
+ * sent, while a user's private copy is reused earlier.
  */
 static void rnic_out_inline(struct rnic_qp *qp, struct rnic_out *out, u32 want)
 {
