@@ -23,6 +23,8 @@ hosts_up() {
 
 links_up() {
 	hosts_up
+	# A program with ten thousand connections needs more than the default.
+	! measured mpa || links_set user-qp-max 65536
 }
 
 # links_mtu MTU

@@ -396,33 +396,40 @@ class Memory(Bench):
     """Kernel memory of idle connections."""
 
     kind = "memory"
+    config = "plain"
     unit = "bytes"
     smaller_is_better = True
-    operations = ("idle", "above-tcp")
+    operations = bases = ("idle", "above-tcp")
     counts = False
     sizes = (64,)
-    # Enough that memory the kernel keeps of earlier ones is small in comparison.
+    # Unless named: enough that what the kernel keeps of earlier ones is small in comparison.
     connections = 1000
 
+    def split(self, operation):
+        """The figure, and of how many connections."""
+        base, _, number = operation.rpartition("-")
+        return (base, int(number)) if number.isdigit() else (operation, self.connections)
+
     def knows(self, operation):
-        return operation in self.operations
+        return self.split(operation)[0] in self.bases
 
     @staticmethod
     def more(one):
         return []
 
     def tcp_cases(self, operations, sizes, _write_sizes):
-        return [("idle", size) for size in sizes if "idle" in operations]
+        return [(one, size) for size in sizes for one in operations
+                if self.split(one)[0] == "idle"]
 
-    def command(self, _one):
-        return ["memory", "--qps", str(self.connections)]
+    def command(self, one):
+        return ["memory", "--qps", str(self.split(one.case.operation)[1])]
 
     def length(self):
         return ["--repeat", "1"]
 
     def figure(self, one, run):
-        return run["above_tcp_bytes" if one.case.operation == "above-tcp"
-                   else "kernel_bytes"]
+        return run["kernel_bytes" if self.split(one.case.operation)[0] == "idle"
+                   else "above_tcp_bytes"]
 
 
 class Gate(Bench):

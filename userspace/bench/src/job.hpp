@@ -31,7 +31,7 @@ constexpr std::uint32_t max_size = 16 << 20;
 // Of a message that KCM receives: it is in the buffer of the TCP socket as a whole.
 constexpr std::uint32_t max_kcm_size = 64 << 10;
 constexpr std::uint32_t max_depth = 4096;
-constexpr std::uint32_t max_connections = 1024;
+constexpr std::uint32_t max_connections = 16 << 10;
 constexpr std::uint32_t max_inline = 1024;
 constexpr std::uint32_t max_timeout_ms = 3'600'000;
 // Size of each of the two regions of a side, for all connections together.

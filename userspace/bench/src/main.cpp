@@ -49,5 +49,6 @@ int main(int argc, char **argv)
 	if (!options)
 		return status;
 	bench::catch_signals();
+	bench::allow_descriptors();
 	return run(*options);
 }

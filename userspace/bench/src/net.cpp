@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "failure.hpp"
 
@@ -190,6 +191,16 @@ std::string Address::text() const
 			  NI_NUMERICHOST))
 		return "?";
 	return host.data();
+}
+
+void allow_descriptors() noexcept
+{
+	rlimit limit{};
+
+	if (::getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // --- waiting ---------------------------------------------------------------------

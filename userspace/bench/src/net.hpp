@@ -23,6 +23,10 @@ inline std::uint64_t nanoseconds_since(Clock::time_point start) noexcept
 		std::chrono::nanoseconds(Clock::now() - start).count());
 }
 
+// From here on this process may have as many descriptors as it may permit itself: each
+// connection of TCP needs one.
+void allow_descriptors() noexcept;
+
 class Fd {
 public:
 	Fd() = default;

@@ -10,9 +10,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "control.hpp"
 #include "job.hpp"
@@ -80,7 +80,8 @@ public:
 	Stream(Transport &transport, Control &control, const Job &job, bool is_client)
 		: transport_(transport), control_(control), job_(job),
 		  is_client_(is_client), posts_(posts(job, is_client)),
-		  takes_(takes(job, is_client)), watch_(job, control)
+		  takes_(takes(job, is_client)), watch_(job, control),
+		  posted_(job.connections)
 	{
 	}
 
@@ -325,7 +326,7 @@ private:
 	std::uint64_t sent_ = 0;
 	std::uint64_t done_ = 0;
 	std::uint64_t received_ = 0;
-	std::array<std::uint64_t, max_connections> posted_{};
+	std::vector<std::uint64_t> posted_;
 	std::uint32_t fences_ = 0;
 	bool idle_ = false;
 	bool stopping_ = false;

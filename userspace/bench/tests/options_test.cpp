@@ -215,7 +215,7 @@ TEST(options, are_refused)
 		{"write", "-W", "sleep", "h"},
 		{"write", "-t", "udp", "h"},
 		{"write", "-o", "send", "h"},
-		{"write", "-q", "1025", "h"},
+		{"write", "-q", "16385", "h"},
 		{"write", "-p", "65536", "h"},
 		{"write", "--write-size", "4K", "h"},
 		{"write", "-t", "mpa", "--write-size", "4K", "h"},
