@@ -51,6 +51,14 @@ static struct rnic_dev *rnic_ucontext_dev(const struct rnic_ucontext *uctx)
 	return to_rnic_dev(uctx->ibuctx.device);
 }
 
+/* Programs see no more than "Cannot allocate memory". */
+static int rnic_ucontext_refuse(struct rnic_dev *dev, const char *setting)
+{
+	rnic_count(dev, RNIC_CNT_USER_LIMIT);
+	ibdev_info_ratelimited(&dev->ibdev, "a program has as much as %s allows\n", setting);
+	return -ENOMEM;
+}
+
 /**
  * rnic_ucontext_own() - count one more object of a context
  * @uctx: the context; NULL for kernel consumers, which have no limit
@@ -62,20 +70,24 @@ static struct rnic_dev *rnic_ucontext_dev(const struct rnic_ucontext *uctx)
  */
 int rnic_ucontext_own(struct rnic_ucontext *uctx, enum rnic_owned kind)
 {
-	static const u8 settings[RNIC_OWNED_KINDS] = {
-		[RNIC_OWNED_QP] = MPA_A_CONFIG_USER_QP_MAX,
-		[RNIC_OWNED_CQ] = MPA_A_CONFIG_USER_CQ_MAX,
-		[RNIC_OWNED_MR] = MPA_A_CONFIG_USER_MR_MAX,
-		[RNIC_OWNED_PD] = MPA_A_CONFIG_USER_PD_MAX,
+	static const struct {
+		u8 attr;
+		const char *name;
+	} settings[RNIC_OWNED_KINDS] = {
+		[RNIC_OWNED_QP] = { MPA_A_CONFIG_USER_QP_MAX, "user-qp-max" },
+		[RNIC_OWNED_CQ] = { MPA_A_CONFIG_USER_CQ_MAX, "user-cq-max" },
+		[RNIC_OWNED_MR] = { MPA_A_CONFIG_USER_MR_MAX, "user-mr-max" },
+		[RNIC_OWNED_PD] = { MPA_A_CONFIG_USER_PD_MAX, "user-pd-max" },
 	};
+	struct rnic_dev *dev;
 
 	if (!uctx || kind == RNIC_OWNED_PART)
 		return 0;
+	dev = rnic_ucontext_dev(uctx);
 	if (rnic_dev_reserve(&uctx->owned[kind],
-			     rnic_ucontext_setting(rnic_ucontext_dev(uctx), settings[kind])))
+			     rnic_ucontext_setting(dev, settings[kind].attr)))
 		return 0;
-	rnic_count(rnic_ucontext_dev(uctx), RNIC_CNT_USER_LIMIT);
-	return -ENOMEM;
+	return rnic_ucontext_refuse(dev, settings[kind].name);
 }
 
 /**
@@ -106,8 +118,7 @@ int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 	if (atomic64_add_return(len, &uctx->ring_bytes) <= max)
 		return 0;
 	atomic64_sub(len, &uctx->ring_bytes);
-	rnic_count(dev, RNIC_CNT_USER_LIMIT);
-	return -ENOMEM;
+	return rnic_ucontext_refuse(dev, "user-rings-max");
 }
 
 static struct rnic_bells *rnic_bells_create(void)

@@ -145,6 +145,8 @@ bounded() {
 	lab_is "$1 $2: that many" "$(< "$LAB_OUT/hoard.log")" \
 		"has $4, then: Cannot allocate memory"
 	counters_grew "$1 $2" mpa1 user_limit=1
+	lab_check "$1 $2: in the kernel log" grep -q "a program has as much as $1 allows" \
+		<(dmesg | tail -n 3)
 	device_set "$1" inherit mpa1
 }
 
