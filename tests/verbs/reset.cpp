@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // RESET from every state: it succeeds, and nothing posted before is left.
+#include <array>
 #include <fstream>
 #include <future>
 
@@ -193,6 +194,33 @@ CASE("reset: while the connection manager is late")
 		reset.wait_for(moment);
 		Late::pass();
 		reset.get();
+	}
+	expect_new_life(pair.near, "RTS");
+}
+
+// Both are in RESET before either can end: one after the other, neither waits for the
+// connection that is made when both have ended.
+CASE("reset: by two threads at a time")
+{
+	Pair pair;
+
+	post_old(pair.near);
+	{
+		std::array<std::future<void>, 2> resets;
+		const Late late;
+
+		for (auto &one : resets)
+			one = std::async(std::launch::async,
+					 [&] { pair.near.modify(IBV_QPS_RESET); });
+		for (auto &one : resets)
+			is(one.wait_for(moment / 2) == std::future_status::timeout, true,
+			   "it waits for the connection manager");
+		auto destroyed = std::async(std::launch::async,
+					    [&] { pair.connection.active.reset(); });
+		Late::pass();
+		destroyed.get();
+		for (auto &one : resets)
+			one.get();
 	}
 	expect_new_life(pair.near, "RTS");
 }
