@@ -19,6 +19,7 @@
 #include <rdma/iw_cm.h>
 
 #include "compat/trace.h"
+#include "ddp/terminate.h"
 #include "states.h"
 
 /* A queue pair moved to another state. */
@@ -56,16 +57,19 @@ TRACE_EVENT(rnic_fault,
 			     __field(bool, local)
 			     __field(u8, layer)
 			     __field(u8, etype)
-			     __field(u8, code)),
+			     __field(u8, code)
+			     __string(text, rdmap_error_text(layer, etype, code))),
 	    TP_fast_assign(mpa_assign_str(dev, dev_name(&ibqp->device->dev));
 			   __entry->qpn = ibqp->qp_num;
 			   __entry->local = local;
 			   __entry->layer = layer;
 			   __entry->etype = etype;
-			   __entry->code = code;),
-	    TP_printk("dev=%s qpn=%u %s fault=%u/%u/%02x", __get_str(dev),
+			   __entry->code = code;
+			   mpa_assign_str(text, rdmap_error_text(layer, etype, code));),
+	    TP_printk("dev=%s qpn=%u %s fault=%u/%u/%02x: %s", __get_str(dev),
 		      __entry->qpn, __entry->local ? "local" : "remote",
-		      __entry->layer, __entry->etype, __entry->code));
+		      __entry->layer, __entry->etype, __entry->code,
+		      __get_str(text)));
 
 TRACE_DEFINE_ENUM(RNIC_EP_IDLE);
 TRACE_DEFINE_ENUM(RNIC_EP_CONNECTING);

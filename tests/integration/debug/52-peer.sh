@@ -27,10 +27,18 @@ if (($#)); then
 	exit
 fi
 
+faults=/sys/kernel/tracing/events/mpa_rnic/rnic_fault/enable
+echo 1 > $faults
 counters_mark
 peer_run initiator --role initiator --jobs 24 \
 	'request/*' 'fpdu/*' 'ddp/*' 'rdmap/*' 'windows/*' 'extensions/*'
 peer_counted initiator
+echo 0 > $faults
+cat /sys/kernel/tracing/trace > "$LAB_OUT/faults"
+for fault in 'local fault=1/1/01: tagged buffer: out of bounds' \
+	'local fault=2/0/02: CRC mismatch'; do
+	lab_check "the trace has: $fault" grep -q "$fault" "$LAB_OUT/faults"
+done
 peer_target_is_well "initiator"
 
 # Long enough to have as many half-open connections at a time as the case needs.
