@@ -22,15 +22,56 @@ namespace
 using Shared = std::shared_lock<std::shared_mutex>;
 using Exclusive = std::unique_lock<std::shared_mutex>;
 
-sockaddr_in address_of(std::uint32_t host, std::uint32_t port)
-{
-	sockaddr_in address{};
+struct Address {
+	sockaddr_storage storage{};
 
-	address.sin_family = AF_INET;
-	address.sin_port =
-		htons(static_cast<std::uint16_t>(port ? 7100 + port % 4 : 0));
-	address.sin_addr.s_addr = htonl(0x0a4d0001 + host % 2);
+	sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage); }
+	void set_port(std::uint16_t port)
+	{
+		reinterpret_cast<sockaddr_in &>(storage).sin_port = port;
+	}
+	socklen_t size() const
+	{
+		return storage.ss_family == AF_INET ? sizeof(sockaddr_in)
+						    : sizeof(sockaddr_in6);
+	}
+};
+
+// Of IPv4, or of IPv6 if @kind is a multiple of 4; with @any that of all.
+Address address_of(std::uint32_t host, std::uint32_t port, std::uint32_t kind = 1,
+		   bool any = false)
+{
+	Address address;
+
+	if (kind % 4) {
+		auto &in = reinterpret_cast<sockaddr_in &>(address.storage);
+
+		in.sin_family = AF_INET;
+		in.sin_addr.s_addr = any ? 0 : htonl(0x0a4d0001 + host % 2);
+	} else {
+		auto &in6 = reinterpret_cast<sockaddr_in6 &>(address.storage);
+
+		in6.sin6_family = AF_INET6;
+		if (!any)
+			::inet_pton(AF_INET6, host % 2 ? "fd77::2" : "fd77::1",
+				    &in6.sin6_addr);
+	}
+	address.set_port(htons(
+		static_cast<std::uint16_t>(port ? 7100 + port % 4 : 0)));
 	return address;
+}
+
+// What has to be said before an identifier has an address.
+void prepare_id(rdma_cm_id *id, std::uint32_t number)
+{
+	std::uint8_t tos = static_cast<std::uint8_t>(number / 4);
+	int afonly = static_cast<int>(number / 4 % 2);
+
+	if (number % 4 == 0)
+		rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
+	else if (number % 4 == 1)
+		rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &afonly,
+				sizeof(afonly));
 }
 
 rdma_event_channel *make_channel(World &world)
@@ -67,13 +108,12 @@ void cm_listen(World &world, const Args &args)
 {
 	const Shared hold(world.libraries);
 	rdma_cm_id *const id = make_id(world, args[0], args[1]);
-	sockaddr_in address = address_of(args[1], 1 + args[2] % 4);
+	Address address = address_of(args[1], 1 + args[2] % 4, args[2] / 4, args[3] % 4 == 0);
 
 	if (!id)
 		return;
-	if (args[3] % 4 == 0)
-		address.sin_addr.s_addr = 0;
-	if (!rdma_bind_addr(id, reinterpret_cast<sockaddr *>(&address)))
+	prepare_id(id, args[2] / 16);
+	if (!rdma_bind_addr(id, address.get()))
 		rdma_listen(id, static_cast<int>(args[3] % 8));
 }
 
@@ -82,11 +122,12 @@ void cm_resolve(World &world, const Args &args)
 	const Shared hold(world.libraries);
 	rdma_cm_id *const id = args[3] % 4 ? make_id(world, args[0], args[1])
 					   : world.ids.get(args[0]);
-	sockaddr_in address = address_of(args[1] + 1, 1 + args[2] % 4);
+	Address address = address_of(args[1] + 1, 1 + args[2] % 4, args[2] / 4);
 
-	if (id)
-		rdma_resolve_addr(id, nullptr,
-				  reinterpret_cast<sockaddr *>(&address), 500);
+	if (!id)
+		return;
+	prepare_id(id, args[2] / 16);
+	rdma_resolve_addr(id, nullptr, address.get(), 500);
 }
 
 rdma_conn_param parameters(World &world, const Args &args)
@@ -310,29 +351,25 @@ void cm_listen_plain(World &world, const Args &args)
 	const Shared hold(world.libraries);
 	ibv_context *const context = open_host(world, 1);
 	rdma_cm_id *const id = make_id(world, args[0], 1);
-	sockaddr_in address = address_of(1, 1 + args[1] % 4);
-	// As large as any.
-	sockaddr_storage storage{};
+	Address address = address_of(1, 1 + args[1] % 4, args[2] / 4);
 	int queue = -1;
 
-	if (!context || !id ||
-	    rdma_bind_addr(id, reinterpret_cast<sockaddr *>(&address)) ||
+	if (!context || !id || rdma_bind_addr(id, address.get()) ||
 	    rdma_listen(id, 4))
 		return;
-	std::memcpy(&storage, &address, sizeof(address));
-	if (!mpadv_create_plain(context, reinterpret_cast<sockaddr *>(&storage),
-				1 + args[2] % 4, &queue))
+	if (!mpadv_create_plain(context, address.get(), 1 + args[2] % 4, &queue))
 		world.fds.add(queue);
 }
 
 // An ordinary client of it.
 void connect_plain(World &world, const Args &args)
 {
-	sockaddr_in address = address_of(1, 1 + args[1] % 4);
+	Address address = address_of(1, 1 + args[1] % 4, args[2] / 4);
 
 	world.enter(0);
-	const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	::connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+	const int fd =
+		::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	::connect(fd, address.get(), address.size());
 	pollfd one{fd, POLLOUT, 0};
 	::poll(&one, 1, 20);
 	if (args[2] % 4)
@@ -350,7 +387,7 @@ void cm_pair(World &world, const Args &args)
 		   two = make_side(world, 1, args);
 	rdma_event_channel *const channel = make_channel(world);
 	rdma_cm_id *listener = nullptr, *near = nullptr;
-	sockaddr_in address = address_of(1, 0);
+	Address address = address_of(1, 0, args[3] / 4, args[3] / 16 % 8 == 0);
 
 	if (!one.qp || !two.qp || !channel)
 		return;
@@ -360,16 +397,17 @@ void cm_pair(World &world, const Args &args)
 	if (rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP))
 		return;
 	world.ids.add(listener);
-	if (rdma_bind_addr(listener, reinterpret_cast<sockaddr *>(&address)) ||
-	    rdma_listen(listener, 4))
+	prepare_id(listener, args[2] / 8);
+	if (rdma_bind_addr(listener, address.get()) || rdma_listen(listener, 4))
 		return;
-	address.sin_port = rdma_get_src_port(listener);
+	address = address_of(1, 0, args[3] / 4);
+	address.set_port(rdma_get_src_port(listener));
 	world.enter(0);
 	if (rdma_create_id(channel, &near, nullptr, RDMA_PS_TCP))
 		return;
 	world.ids.add(near);
-	rdma_resolve_addr(near, nullptr, reinterpret_cast<sockaddr *>(&address),
-			  500);
+	prepare_id(near, args[2] / 32);
+	rdma_resolve_addr(near, nullptr, address.get(), 500);
 	if (one.mr && two.mr)
 		world.pairs.add(new Pair{{one, two}});
 	// Resolved, a route, the Request, established twice; or a failure.

@@ -89,8 +89,14 @@ void fill_pieces(Random &random, const Side &side, Request &request,
 		const std::uint32_t some = n + 1 == count ? left
 							  : random.below(left + 1);
 
-		request.pieces[n] = {address_in(side.mr, offset_of(random)),
-				     some, key_of(random, side.mr->lkey)};
+		// At times behind the one before it.
+		const bool next = n && random.one_in(4);
+		const std::uint64_t address =
+			next ? request.pieces[n - 1].addr + request.pieces[n - 1].length
+			     : address_in(side.mr, offset_of(random));
+
+		request.pieces[n] = {address, some,
+				     random.one_in(4 * faults) ? 0 : key_of(random, side.mr->lkey)};
 		left -= some;
 	}
 	request.wr.sg_list = request.pieces.data();

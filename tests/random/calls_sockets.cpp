@@ -34,7 +34,18 @@ struct Address {
 	sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage); }
 };
 
-// Of a host, or of its loopback device.
+void set_int(int fd, int level, int name, int value)
+{
+	::setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+// One in 32 is not mapped.
+unsigned char *buffer(World &world, std::uint32_t number)
+{
+	return number % 32 == 31 ? reinterpret_cast<unsigned char *>(4096) : world.at(number);
+}
+
+// Of a host, or of its loopback device; of IPv6 at times, also for IPv4.
 Address address_of(std::uint32_t host, std::uint32_t kind, std::uint16_t port)
 {
 	Address address;
@@ -44,7 +55,10 @@ Address address_of(std::uint32_t host, std::uint32_t kind, std::uint16_t port)
 
 		in6.sin6_family = AF_INET6;
 		in6.sin6_port = htons(port);
-		::inet_pton(AF_INET6, host % 2 ? "fd77::2" : "fd77::1",
+		::inet_pton(AF_INET6,
+			    kind % 16 == 0 ? host % 2 ? "::ffff:10.77.0.2" : "::ffff:10.77.0.1"
+			    : host % 2	   ? "fd77::2"
+					   : "fd77::1",
 			    &in6.sin6_addr);
 		address.size = sizeof(in6);
 	} else {
@@ -62,12 +76,16 @@ Address address_of(std::uint32_t host, std::uint32_t kind, std::uint16_t port)
 void listen_tcp(World &world, const Args &args)
 {
 	world.enter(args[0]);
-	Address address = address_of(args[0], args[1], 0);
+	// At times where a listener of the connection manager wants to be.
+	const bool shared = args[2] / 16 % 8 == 0;
+	Address address = address_of(
+		args[0], args[1], shared ? static_cast<std::uint16_t>(7100 + args[2] % 4) : 0);
 	const int fd = ::socket(address.storage.ss_family,
 				SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return;
+	set_int(fd, SOL_SOCKET, SO_REUSEADDR, shared);
 	if (args[3] % 4 == 0)
 		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
 	if (::bind(fd, address.get(), address.size) ||
@@ -93,6 +111,10 @@ void connect_tcp(World &world, const Args &args)
 		return;
 	if (args[2] % 4 == 0)
 		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+	// Nobody has this address.
+	if (args[2] / 4 % 16 == 0 && address.storage.ss_family == AF_INET)
+		reinterpret_cast<sockaddr_in &>(address.storage).sin_addr.s_addr =
+			htonl(0x0a4d0009);
 	::connect(fd, address.get(), address.size);
 	world.fds.add(fd);
 }
@@ -117,6 +139,37 @@ void attach(World &world, const Args &args)
 	::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
 }
 
+// TCP's framing protocol: what one end sends is what the other one expects.
+void frame_pair(int near, int far, std::uint32_t number)
+{
+	struct Way {
+		int send, receive;
+	};
+	static constexpr std::array<Way, 3> ways{
+		{{TCP_FRAMING_SEND_ALIGN, TCP_FRAMING_RECV_ALIGN},
+		 {TCP_FRAMING_SEND_MARKERS, TCP_FRAMING_RECV_MARKERS},
+		 {TCP_FRAMING_SEND_ATOMIC, 0}}};
+	const Way &there = ways[number % 3], &back = ways[number / 3 % 3];
+	const int interval = number / 9 % 3 ? 8 << number / 27 % 9
+					    : static_cast<int>(number / 27);
+
+	if (number / 9 % 2) {
+		set_int(near, SOL_TCP, TCP_FRAMING_SEND_INTERVAL, interval);
+		set_int(far, SOL_TCP, TCP_FRAMING_RECV_INTERVAL, interval);
+	}
+	set_int(near, SOL_TCP, TCP_FRAMING_PACK_PDUS, number / 18 % 2);
+	set_int(near, SOL_TCP, TCP_FRAMING_EMERGENCY, number / 36 % 2);
+	set_int(near, SOL_TCP, TCP_FRAMING_EMSS_NOTICE, number / 72 % 2);
+	set_int(near, SOL_TCP, TCP_FRAMING_MODE, there.send | back.receive);
+	set_int(far, SOL_TCP, TCP_FRAMING_MODE, back.send | there.receive);
+	unsigned char key[TCP_FRAMING_KEY_LEN];
+	socklen_t size = sizeof(key);
+	if (!::getsockopt(near, SOL_TCP, TCP_FRAMING_SEND_KEY, key, &size))
+		::setsockopt(far, SOL_TCP, TCP_FRAMING_RECV_KEY, key, size);
+	if (!::getsockopt(far, SOL_TCP, TCP_FRAMING_SEND_KEY, key, &size))
+		::setsockopt(near, SOL_TCP, TCP_FRAMING_RECV_KEY, key, size);
+}
+
 // Both ends, attached or in operation.
 void pair(World &world, const Args &args)
 {
@@ -126,6 +179,22 @@ void pair(World &world, const Args &args)
 	Address address = address_of(host, args[1], 0);
 	const int listener =
 		::socket(address.storage.ss_family, SOCK_STREAM, 0);
+	// What one end has sent does not fit at the other one.
+	if (args[1] / 4 % 4 == 0)
+		set_int(listener, SOL_SOCKET, SO_RCVBUF, static_cast<int>(args[1] / 16 % 8192));
+	if (args[2] / 4 % 8 == 0)
+		set_int(listener, SOL_TCP, TCP_MAXSEG, static_cast<int>(88 + args[2] / 32 % 500));
+	// It starts those that it accepts, or not.
+	const bool starts = args[0] / 2 % 4 == 0;
+	if (starts) {
+		::setsockopt(listener, SOL_TCP, TCP_ULP, "mpa", 3);
+		mpa_sock_params params{};
+		params.flags = args[0] & (MPA_F_MARKERS | MPA_F_AUTO_ACCEPT | MPA_F_PLAIN);
+		params.startup = static_cast<std::uint8_t>(args[0] / 8 % 3);
+		::setsockopt(listener, SOL_MPA, MPA_SO_PARAMS, &params, sizeof(params));
+		if (args[0] / 8 % 4)
+			set_int(listener, SOL_MPA, MPA_SO_START, MPA_ROLE_RESPONDER);
+	}
 	if (::bind(listener, address.get(), address.size) ||
 	    ::listen(listener, 4)) {
 		::close(listener);
@@ -151,33 +220,28 @@ void pair(World &world, const Args &args)
 	if (args[2] % 4 == 0)
 		return;
 	mpa_sock_params params{};
-	int role = MPA_ROLE_INITIATOR;
-	const int framing = TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_ALIGN;
 
 	params.flags = (args[3] % 2 ? std::uint32_t{MPA_F_MARKERS} : 0) |
 		       (args[3] % 4 ? std::uint32_t{MPA_F_AUTO_ACCEPT} : 0) |
 		       (args[3] % 5 ? 0 : std::uint32_t{MPA_F_NO_CRC});
 	params.rev = args[3] % 3 ? MPA_REV_AUTO : 1;
+	params.startup = static_cast<std::uint8_t>(args[3] / 8 % 4 ? 0 : args[3] / 32 % 3);
 	for (int fd : {near, far}) {
 		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
 		::setsockopt(fd, SOL_MPA, MPA_SO_PARAMS, &params,
 			     sizeof(params));
 	}
 	if (args[2] % 4 == 1) {
-		for (int fd : {near, far})
-			::setsockopt(fd, SOL_TCP, TCP_FRAMING_MODE, &framing,
-				     sizeof(framing));
-		unsigned char key[TCP_FRAMING_KEY_LEN];
-		socklen_t size = sizeof(key);
-		if (!::getsockopt(near, SOL_TCP, TCP_FRAMING_SEND_KEY, key,
-				  &size))
-			::setsockopt(far, SOL_TCP, TCP_FRAMING_RECV_KEY, key,
-				     size);
+		frame_pair(near, far, args[3]);
 		return;
 	}
-	::setsockopt(near, SOL_MPA, MPA_SO_START, &role, sizeof(role));
-	role = MPA_ROLE_RESPONDER;
-	::setsockopt(far, SOL_MPA, MPA_SO_START, &role, sizeof(role));
+	// It answers a Reply.
+	if (args[3] / 64 % 4 == 0) {
+		params.flags |= MPA_F_REVIEW;
+		::setsockopt(near, SOL_MPA, MPA_SO_PARAMS, &params, sizeof(params));
+	}
+	set_int(near, SOL_MPA, MPA_SO_START, MPA_ROLE_INITIATOR);
+	set_int(far, SOL_MPA, MPA_SO_START, MPA_ROLE_RESPONDER);
 	if (args[2] % 4 == 2) {
 		one = {near, POLLOUT, 0};
 		::poll(&one, 1, 20);
@@ -215,13 +279,15 @@ void answer(World &world, const Args &args)
 {
 	::setsockopt(world.fds.get(args[0]), SOL_MPA,
 		     args[1] % 4 ? MPA_SO_ACCEPT : MPA_SO_REJECT,
-		     world.at(args[2]), args[3] % 4 ? args[3] % 64 : args[3]);
+		     buffer(world, args[2]), args[3] % 4 == 0   ? args[3]
+		     : args[3] % 4 == 1 ? 0
+					: args[3] % 64);
 }
 
 void set_option(World &world, const Args &args)
 {
-	::setsockopt(world.fds.get(args[0]), SOL_MPA,
-		     static_cast<int>(args[1] % 13), world.at(args[2]),
+	::setsockopt(args[0] % 8 ? world.fds.get(args[0]) : world.listeners.get(args[0]), SOL_MPA,
+		     static_cast<int>(args[1] % 13), buffer(world, args[2]),
 		     args[3] % 4 ? 4 : args[3]);
 }
 
@@ -230,7 +296,7 @@ void get_option(World &world, const Args &args)
 	socklen_t size = args[3];
 
 	::getsockopt(world.fds.get(args[0]), SOL_MPA,
-		     static_cast<int>(args[1] % 13), world.at(args[2]), &size);
+		     static_cast<int>(args[1] % 13), buffer(world, args[2]), &size);
 }
 
 void framing(World &world, const Args &args)
@@ -248,9 +314,9 @@ void framing(World &world, const Args &args)
 	if (option == TCP_FRAMING_MODE && args[3] % 8)
 		value = modes[args[2] % 5];
 	if (args[3] % 4 == 0)
-		::getsockopt(fd, SOL_TCP, option, world.at(args[2]), &size);
+		::getsockopt(fd, SOL_TCP, option, buffer(world, args[2]), &size);
 	else if (option == TCP_FRAMING_RECV_KEY)
-		::setsockopt(fd, SOL_TCP, option, world.at(args[2]),
+		::setsockopt(fd, SOL_TCP, option, buffer(world, args[2]),
 			     TCP_FRAMING_KEY_LEN);
 	else
 		::setsockopt(fd, SOL_TCP, option, &value, sizeof(value));
@@ -307,8 +373,8 @@ void send_some(World &world, const Args &args)
 	const int flags = message_flags(args[3] % 4 ? 0 : args[2]);
 
 	if (args[3] % 3 == 0) {
-		iovec parts[3]{{world.at(args[2]), size},
-			       {world.at(args[1]), size % 7},
+		iovec parts[3]{{buffer(world, args[2]), size},
+			       {buffer(world, args[1]), size % 7},
 			       {world.memory, args[2] % 600}};
 		msghdr message{};
 
@@ -316,7 +382,7 @@ void send_some(World &world, const Args &args)
 		message.msg_iovlen = 1 + args[2] % 3;
 		::sendmsg(fd, &message, flags);
 	} else {
-		(void)!::send(fd, world.at(args[2]), size, flags);
+		(void)!::send(fd, buffer(world, args[2]), size, flags);
 	}
 }
 
@@ -324,19 +390,39 @@ void receive_some(World &world, const Args &args)
 {
 	const int fd = world.fds.get(args[0]);
 	const std::size_t size = args[1] % 8 ? 4096 : args[1] % 70000;
-	const int flags = message_flags(args[3] % 4 ? 0 : args[2]) & ~MSG_MORE;
+	int flags = message_flags(args[3] % 4 ? 0 : args[2]) & ~MSG_MORE;
 
+	// It sleeps meanwhile.
+	if (args[2] / 64 % 16 == 0) {
+		const timeval time{0, 20000};
+
+		::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+		::fcntl(fd, F_SETFL, 0);
+		flags &= ~MSG_DONTWAIT;
+	}
 	if (args[3] % 3 == 0) {
-		iovec parts[2]{{world.at(args[2]), size},
-			       {world.at(args[1]), size % 77}};
+		iovec parts[2]{{buffer(world, args[2]), size},
+			       {buffer(world, args[1]), size % 77}};
 		msghdr message{};
 
 		message.msg_iov = parts;
 		message.msg_iovlen = 1 + args[2] % 2;
 		::recvmsg(fd, &message, flags);
 	} else {
-		(void)!::recv(fd, world.at(args[2]), size, flags);
+		(void)!::recv(fd, buffer(world, args[2]), size, flags);
 	}
+}
+
+// More than TCP takes.
+void flood(World &world, const Args &args)
+{
+	const int fd = world.fds.get(args[0]);
+	const std::size_t size = args[1] % 4 ? args[1] % 700 : args[1] % 60000;
+	const int more = args[2] % 3 ? 0 : int{MSG_MORE};
+
+	for (std::uint32_t n = args[2] % 256; n; n--)
+		if (::send(fd, world.at(args[3]), size, MSG_DONTWAIT | MSG_NOSIGNAL | more) < 0)
+			break;
 }
 
 void splice_some(World &world, const Args &args)
@@ -465,8 +551,9 @@ void queue_lengths(World &world, const Args &args)
 	int value;
 
 	::ioctl(world.fds.get(args[0]),
-		args[1] % 3 == 0   ? SIOCINQ
-		: args[1] % 3 == 1 ? SIOCOUTQ
+		args[1] % 4 == 0   ? SIOCINQ
+		: args[1] % 4 == 1 ? SIOCOUTQ
+		: args[1] % 4 == 2 ? SIOCOUTQNSD
 				   : SIOCATMARK,
 		&value);
 	::fcntl(world.fds.get(args[0]), F_SETFL, args[2] % 8 ? O_NONBLOCK : 0);
@@ -490,6 +577,7 @@ std::vector<Kind> of_sockets()
 		{"other_option", 8, other_option},
 		{"send_some", 20, send_some},
 		{"receive_some", 20, receive_some},
+		{"flood", 2, flood},
 		{"splice_some", 4, splice_some},
 		{"write_wire", 10, write_wire},
 		{"wait_for", 4, wait_for},

@@ -118,6 +118,9 @@ void fork_child(World &world, const Args &args)
 		(void)!::recv(any_fd(world, args[3]), world.memory, 4096,
 			      MSG_DONTWAIT);
 		::usleep(args[0] % 8 * 500);
+		// A network namespace that comes and goes.
+		if (args[1] % 16 == 0)
+			::unshare(CLONE_NEWNET);
 		if (args[0] % 2)
 			::kill(::getpid(), SIGKILL);
 		::_exit(0);
@@ -149,7 +152,8 @@ void advise(World &world, const Args &args)
 
 void nap(World &, const Args &args)
 {
-	::usleep(args[0] % 3000);
+	// At times longer than the limits of random_prepare().
+	::usleep(args[1] % 64 ? args[0] % 3000 : 400000 + args[0] % 1100000);
 }
 
 // --- netlink ------------------------------------------------------------------
@@ -322,6 +326,10 @@ void netlink_get(World &world, const Args &args)
 								  : 0);
 	if (args[2] % 4 == 0 && command == MPA_CMD_DEV_GET) {
 		select_device(message, args[3]);
+	} else if (args[2] % 4 && args[3] % 4 == 0 &&
+		   (command == MPA_CMD_CONN_GET || command == MPA_CMD_LISTEN_GET)) {
+		// Those of a device.
+		select_device(message, args[3] / 4);
 	} else if (args[2] % 4 == 0 && command != MPA_CMD_DEFAULTS_GET) {
 		nlattr *const nest = message.attribute(
 			static_cast<std::uint16_t>(
@@ -330,7 +338,50 @@ void netlink_get(World &world, const Args &args)
 				NLA_F_NESTED),
 			nullptr, 0);
 
-		message.attribute(1, &args[3], sizeof(args[3]));
+		message.attribute(command == MPA_CMD_CONN_GET ? std::uint16_t{MPA_A_CONN_ID}
+							       : std::uint16_t{MPA_A_LISTEN_ID},
+				  &args[3], sizeof(args[3]));
+		message.close(nest);
+	}
+	exchange(fd, message);
+	::close(fd);
+}
+
+// Requests with something that the family refuses, or that is nowhere.
+void netlink_odd(World &world, const Args &args)
+{
+	static constexpr std::uint8_t commands[]{
+		MPA_CMD_CONN_GET, MPA_CMD_LISTEN_GET, MPA_CMD_DEV_GET,
+		MPA_CMD_DEFAULTS_GET, MPA_CMD_SET};
+	programs::Random random(args[1]);
+
+	world.enter(args[0]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
+	Message message = request(family(fd), commands[args[2] % 5],
+				  random.one_in(3) ? NLM_F_DUMP : 0);
+	if (random.one_in(8))
+		message.body[1] = static_cast<unsigned char>(random.below(4));
+	// Nests in nests, each of one or two attributes.
+	for (std::uint32_t n = random.below(4); n; n--) {
+		const auto type = static_cast<std::uint16_t>(
+			1 + random.below(12) + (random.one_in(16) ? NLA_F_NET_BYTEORDER : 0));
+		nlattr *const nest =
+			message.attribute(type | NLA_F_NESTED, nullptr, 0);
+		nlattr *const inner =
+			random.one_in(2)
+				? message.attribute(static_cast<std::uint16_t>(
+							    (1 + random.below(6)) | NLA_F_NESTED),
+						    nullptr, 0)
+				: nullptr;
+
+		for (std::uint32_t k = random.below(3); k; k--) {
+			const std::uint32_t value = random.number();
+
+			message.attribute(static_cast<std::uint16_t>(1 + random.below(6)), &value,
+					  random.one_in(8) ? random.below(5) : sizeof(value));
+		}
+		if (inner)
+			message.close(inner);
 		message.close(nest);
 	}
 	exchange(fd, message);
@@ -341,10 +392,10 @@ void netlink_get(World &world, const Args &args)
 constexpr std::uint32_t lasting = 1u << MPA_A_CONFIG_STARTUP_TIMEOUT |
 				  1u << MPA_A_CONFIG_REPLY_TIMEOUT |
 				  1u << MPA_A_CONFIG_CLOSE_TIMEOUT;
-// And not what random_gaps() sets.
+// And not what it and random_gaps() set for the programs that follow.
 constexpr std::uint32_t inherited =
 	~(lasting | 1u << MPA_A_CONFIG_UNSPEC | 1u << MPA_A_CONFIG_MARKERS |
-	  1u << MPA_A_CONFIG_EARLY_PLACEMENT);
+	  1u << MPA_A_CONFIG_EARLY_PLACEMENT | 1u << MPA_A_CONFIG_RDMAP_EXTENSIONS);
 
 // A setting of a host or of its device; or, if there is none, all are inherited again.
 void set_value(std::uint16_t setting, std::uint32_t value, bool device, std::uint32_t host)
@@ -495,11 +546,14 @@ void disturb(World &world, const Args &args)
 	static constexpr const char *commands[]{
 		"rdma link delete mpa2; rdma link add mpa2 type mpa netdev "
 		"eth0",
+		"rdma link delete mpa1; ip netns exec h1 rdma link add mpa1 type mpa netdev "
+		"eth0",
 		"ip link set eth0 down; ip link set eth0 up",
 		"ip link set eth0 mtu 600; ip link set eth0 mtu 1500",
 		"ip addr del 10.77.0.2/24 dev eth0; ip addr add 10.77.0.2/24 "
 		"dev eth0",
 		"ip link set eth0 mtu 9000; ip link set eth0 mtu 1500",
+		"rdma dev set mpa2 name mpa9; rdma dev set mpa9 name mpa2",
 		"tc qdisc replace dev eth0 root netem loss 20% delay 2ms 1ms; "
 		"sleep 0.1; "
 		"tc qdisc del dev eth0 root",
@@ -547,6 +601,7 @@ std::vector<Kind> of_system()
 		{"nap", 4, nap},
 		{"netlink_get", 4, netlink_get},
 		{"netlink_set", 4, netlink_set},
+		{"netlink_odd", 3, netlink_odd},
 		{"socket_diag", 2, socket_diag},
 		{"rdma_resources", 3, rdma_resources},
 		{"rdma_statistics", 6, rdma_statistics},

@@ -92,8 +92,12 @@ void reg_mr(World &world, const Args &args)
 	ibv_pd *const pd = world.pds.get(args[0]);
 	if (!pd)
 		return;
-	ibv_mr *const mr = ibv_reg_mr(pd, world.at(args[1]), length_of(args[2]),
-				      static_cast<int>(access_of(args[3])));
+	// No descriptor of a program is a DMA-BUF.
+	ibv_mr *const mr =
+		args[0] / 64 % 16 ? ibv_reg_mr(pd, world.at(args[1]), length_of(args[2]),
+					       static_cast<int>(access_of(args[3])))
+				  : ibv_reg_dmabuf_mr(pd, 0, 4096, 0, world.fds.get(args[1]),
+						      static_cast<int>(access_of(args[3])));
 	if (!mr)
 		return;
 	world.keep_key(mr->rkey);
@@ -200,6 +204,9 @@ void create_qp(World &world, const Args &args)
 	attr.cap = {static_cast<std::uint32_t>(entries_of(args[2])),
 		    static_cast<std::uint32_t>(entries_of(args[3])),
 		    1 + args[1] % 4, 1 + args[2] % 4, args[3] % 64};
+	// Entries that are as long as any.
+	if (args[1] / 4 % 16 == 0)
+		attr.cap = {8, 8, 1 + args[1] / 64 % 33, 1 + args[2] % 33, args[3] % 1100};
 	if (ibv_qp *qp = ibv_create_qp(pd, &attr))
 		world.qps.add(qp);
 }
@@ -216,10 +223,16 @@ void modify_qp(World &world, const Args &args)
 		return;
 	attr.qp_state = states[args[1] % 6];
 	attr.qp_access_flags = access_of(args[2]);
-	ibv_modify_qp(qp, &attr,
-		      args[3] % 3 == 0	 ? IBV_QP_ACCESS_FLAGS
-		      : args[3] % 3 == 1 ? IBV_QP_STATE
-					 : IBV_QP_STATE | IBV_QP_ACCESS_FLAGS);
+	attr.en_sqd_async_notify = static_cast<std::uint8_t>(args[2] % 2);
+	int mask = args[3] % 3 == 0   ? IBV_QP_ACCESS_FLAGS
+		   : args[3] % 3 == 1 ? IBV_QP_STATE
+				      : IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+	if (attr.qp_state == IBV_QPS_SQD && args[3] / 3 % 2)
+		mask |= IBV_QP_EN_SQD_ASYNC_NOTIFY;
+	// As if it were to be connected by number.
+	if (args[3] / 6 % 16 == 0)
+		mask |= IBV_QP_AV | IBV_QP_DEST_QPN;
+	ibv_modify_qp(qp, &attr, mask);
 }
 
 ibv_sge piece(World &world, std::uint32_t number)
@@ -343,6 +356,19 @@ void bind_mw(World &world, const Args &args)
 			  length_of(args[3]), window_access(args[3])};
 	ibv_bind_mw(qp, mw, &bind);
 	world.keep_key(mw->rkey);
+}
+
+void advise_mr(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	ibv_pd *const pd = world.pds.get(args[0]);
+	ibv_sge pieces[3];
+
+	for (std::uint32_t n = 0; n < 3; n++)
+		pieces[n] = piece(world, args[1] + n);
+	if (pd)
+		ibv_advise_mr(pd, static_cast<ib_uverbs_advise_mr_advice>(args[2] % 4),
+			      args[3] % 2, pieces, 1 + args[3] / 2 % 3);
 }
 
 void poll_cq(World &world, const Args &args)
@@ -831,6 +857,7 @@ std::vector<Kind> of_verbs()
 		{"post_srq_recv", 6, post_srq_recv},
 		{"modify_srq", 3, modify_srq},
 		{"bind_mw", 5, bind_mw},
+		{"advise_mr", 2, advise_mr},
 		{"poll_cq", 12, poll_cq},
 		{"cq_event", 3, cq_event},
 		{"async_event", 2, async_event},

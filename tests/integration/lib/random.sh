@@ -15,7 +15,8 @@ random_prepare() {
 	# Keys of the framing protocol.
 	lab_seed
 	for host in h1 h2; do
-		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set "${random_limits[@]}"
+		lab_in "$host" "$MPA_REPO/build/bin/mpactl" set "${random_limits[@]}" \
+			rdmap-extensions on
 	done
 	random_users_before=$(random_users)
 	# Events with a listener, and tracepoints in use.
@@ -82,6 +83,7 @@ random_released() {
 # Devices and links that a program has taken away, and settings.
 random_as_before() {
 	local n
+	ip netns exec h2 rdma dev set mpa9 name mpa2 2> /dev/null || true
 	for n in 1 2; do
 		lab_in "h$n" ip link set eth0 up mtu 1500
 		ip -n "h$n" addr replace "10.77.0.$n/24" dev eth0
