@@ -534,6 +534,8 @@ void run(const char *command)
 	const pid_t child = ::fork();
 
 	if (child == 0) {
+		// A program that is killed leaves nothing half done.
+		::setsid();
 		::execl("/bin/sh", "sh", "-c", command, nullptr);
 		::_exit(1);
 	}
@@ -548,8 +550,10 @@ void disturb(World &world, const Args &args)
 		"eth0",
 		"rdma link delete mpa1; ip netns exec h1 rdma link add mpa1 type mpa netdev "
 		"eth0",
-		"ip link set eth0 down; ip link set eth0 up",
-		"ip link set eth0 mtu 600; ip link set eth0 mtu 1500",
+		"ip link set eth0 down; ip link set eth0 up; "
+		"ip addr replace fd77::2/64 dev eth0 nodad",
+		"ip link set eth0 mtu 600; ip link set eth0 mtu 1500; "
+		"ip addr replace fd77::2/64 dev eth0 nodad",
 		"ip addr del 10.77.0.2/24 dev eth0; ip addr add 10.77.0.2/24 "
 		"dev eth0",
 		"ip link set eth0 mtu 9000; ip link set eth0 mtu 1500",
