@@ -4,6 +4,10 @@
 # The hosts of hosts.sh; settings are also those of the namespaces, for MPA sockets.
 . "$MPA_REPO/tools/bench/links/hosts.sh"
 
+links_up() {
+	hosts_up
+}
+
 links_set() {
 	local n
 	for n in 1 2; do
