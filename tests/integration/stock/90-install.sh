@@ -8,14 +8,6 @@
 release=$(uname -r)
 modules=/usr/lib/modules/$release
 
-# writable DIRECTORY: changes there stay in the guest's memory.
-writable() {
-	local layer=/run/writable$1
-	mkdir -p "$layer/upper" "$layer/work"
-	lab_do mount -t overlay -o "lowerdir=$1,upperdir=$layer/upper,workdir=$layer/work" \
-		overlay "$1"
-}
-
 uses_installed_provider() {
 	grep -q '/libibverbs/libmpa-rdmav[0-9]*\.so$' "/proc/$(lab_pid server)/maps"
 }
@@ -27,8 +19,8 @@ udev_has_rule() {
 }
 
 unset IBV_DRIVERS
-writable "$modules"
-writable "$MPA_REPO"
+lab_writable "$modules"
+lab_writable "$MPA_REPO"
 cd "$MPA_REPO" || exit
 lab_do rm -r "$modules/extra"
 # Compiling again would take minutes here: install the host's build.

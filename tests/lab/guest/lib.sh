@@ -145,6 +145,14 @@ with open("/dev/random", "wb") as pool:
 
 # --- hosts ------------------------------------------------------------------
 
+# lab_writable DIRECTORY: changes there stay in the guest's memory.
+lab_writable() {
+	local layer=/run/writable$1
+	mkdir -p "$layer/upper" "$layer/work"
+	lab_do mount -t overlay -o "lowerdir=$1,upperdir=$layer/upper,workdir=$layer/work" \
+		overlay "$1"
+}
+
 # lab_hosts N [MTU]: network namespaces h1 .. hN. Two are joined by a veth pair, more
 # by a bridge in another namespace. In each, eth0 has 10.77.0.N/24 and fd77::N/64.
 #
