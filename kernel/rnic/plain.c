@@ -211,13 +211,20 @@ static struct rnic_plain_socket *rnic_plain_take(struct rnic_plain *p)
 	return s;
 }
 
-/* As if the user had created the socket. */
+/*
+ * As if the user had created the socket. There are protocols that TCP_ULP may attach
+ * to sockets of the kernel only, since they expect more of them.
+ */
 static void rnic_plain_chown(struct socket *sock)
 {
 	struct inode *inode = SOCK_INODE(sock);
+	struct sock *sk = sock->sk;
 
 	current_fsuid_fsgid(&inode->i_uid, &inode->i_gid);
-	WRITE_ONCE(sock->sk->sk_uid, inode->i_uid);
+	WRITE_ONCE(sk->sk_uid, inode->i_uid);
+	lock_sock(sk);
+	sk->sk_kern_sock = 0;
+	release_sock(sk);
 }
 
 /**

@@ -102,6 +102,9 @@ void expect_ordinary(int fd)
 	is(option(fd, SOL_SOCKET, SO_RCVLOWAT), 1, "SO_RCVLOWAT");
 	must_call(::getsockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, &size), "TCP_ULP");
 	is(size, 0u, "no upper layer protocol");
+	// It is for sockets of the kernel; a kernel without MPTCP does not know it.
+	is(::setsockopt(fd, IPPROTO_TCP, TCP_ULP, "mptcp", 6), -1, "the protocol mptcp");
+	yes(errno == EOPNOTSUPP || errno == ENOENT, "why not");
 	must_call(::fstat(fd, &about), "fstat");
 	is(about.st_uid, ::geteuid(), "its user");
 }

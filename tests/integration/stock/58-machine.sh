@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Verbs that User Mode Linux has no machine for: regions of huge pages, queues that are
-# resized all the time. 57-verbs has the rest.
+# resized all the time; and what a kernel with other upper layer protocols of TCP refuses.
+# 57-verbs has the rest.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 
@@ -10,5 +11,7 @@ lab_devices 2
 echo 8 > /proc/sys/vm/nr_hugepages
 lab_check "all cases" \
 	ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "machine:*"
+lab_check "plain connections" \
+	ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "plain: what does not begin*"
 objects_gone "after the cases"
 echo 0 > /proc/sys/vm/nr_hugepages
