@@ -173,13 +173,19 @@ static inline bool rnic_udata_clear(struct ib_udata *udata)
 /**
  * rnic_dev_reserve() - count one more object
  * @nr: how many are alive
- * @max: how many there may be
+ * @max: how many there may be; a limit that was lowered may be exceeded already
  *
- * Return: true if @nr was incremented; false if it is @max already.
+ * Return: true if @nr was incremented; false if it is @max or more.
  */
 static inline bool rnic_dev_reserve(atomic_t *nr, int max)
 {
-	return atomic_add_unless(nr, 1, max);
+	int now = atomic_read(nr);
+
+	do {
+		if (now >= max)
+			return false;
+	} while (!atomic_try_cmpxchg(nr, &now, now + 1));
+	return true;
 }
 
 /**

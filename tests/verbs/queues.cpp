@@ -154,6 +154,32 @@ CASE("resize: takes no more addresses, and no more of what the context may own")
 	expect_order(near, 0, 50);
 }
 
+CASE("limits: fewer than a program has")
+{
+	Device one(1);
+	std::vector<Domain> domains;
+
+	for (int n = 0; n < 4; n++)
+		domains.emplace_back(ibv_alloc_pd(one.context.get()));
+	{
+		const Setting limit(1, "user-pd-max", "2");
+
+		for (std::size_t left = domains.size(); left; left--) {
+			const Row row(left);
+			const Domain more(ibv_alloc_pd(one.context.get()));
+
+			// Besides that of the device.
+			is(more == nullptr, true, "refused");
+			is(errno, ENOMEM, "why");
+			domains.pop_back();
+		}
+		const Domain more(ibv_alloc_pd(one.context.get()));
+		is(more != nullptr, true, "as many as are allowed");
+	}
+	const Domain more(ibv_alloc_pd(one.context.get()));
+	is(more != nullptr, true, "without the limit");
+}
+
 CASE("resize: a request for an event stays")
 {
 	Device one(1), two(2);
