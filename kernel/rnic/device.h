@@ -47,7 +47,10 @@ enum {
  * @counters: per CPU; read without a lock
  * @bound: the same counters for what queue pairs count while they are bound to
  *	a counter of the core. The device counted the sum of both
- * @counter_sets: struct rnic_counter_set by &rdma_counter.id
+ * @counter_sets: struct rnic_counter_set by &rdma_counter.id; written with its lock,
+ *	read in RCU sections
+ * @counter_next: where the search for a free &rdma_counter.id begins; lock of
+ *	@counter_sets
  * @bind_lock: protects &rnic_qp.counters and &ib_qp.counter of its queue pairs;
  *	within &rdma_counter.lock
  * @local_dma: the region behind the reserved STag 0; constant
@@ -98,6 +101,7 @@ struct rnic_dev {
 	struct rnic_counters __percpu *counters;
 	struct rnic_counters __percpu *bound;
 	struct xarray counter_sets;
+	u32 counter_next;
 	struct mutex bind_lock;		/* see above */
 	struct rnic_mr *local_dma;
 	struct xarray mrs;

@@ -39,6 +39,10 @@ void rnic_qp_count_bound(struct rnic_qp *qp, enum rnic_counter c, u64 n)
 	rcu_read_unlock();
 }
 
+/*
+ * NULL: it is being released. Older kernels list a counter until after
+ * rnic_qp_stats_dealloc(), and read it meanwhile.
+ */
 static struct rnic_counter_set *qp_stats_set(struct rdma_counter *counter)
 {
 	return xa_load(&to_rnic_dev(counter->device)->counter_sets, counter->id);
@@ -50,7 +54,10 @@ static void qp_stats_free(struct rnic_counter_set *set)
 	kfree(set);
 }
 
-/* The first bind creates the set of @counter. */
+/*
+ * The first bind creates the set of @counter. Its number is not used again soon,
+ * since older kernels list a counter by it until after rnic_qp_stats_dealloc().
+ */
 static struct rnic_counter_set *qp_stats_create(struct rdma_counter *counter)
 {
 	struct rnic_dev *dev = to_rnic_dev(counter->device);
@@ -62,10 +69,10 @@ static struct rnic_counter_set *qp_stats_create(struct rdma_counter *counter)
 		return ERR_PTR(ret);
 	set->cpus = rnic_stats_new();
 	if (set->cpus)
-		ret = xa_alloc_irq(&dev->counter_sets, &counter->id, set,
-				   XA_LIMIT(1, QP_STATS_MAX),
-				   GFP_KERNEL_ACCOUNT);
-	if (ret) {
+		ret = xa_alloc_cyclic_irq(&dev->counter_sets, &counter->id, set,
+					  XA_LIMIT(1, QP_STATS_MAX),
+					  &dev->counter_next, GFP_KERNEL_ACCOUNT);
+	if (ret < 0) {
 		qp_stats_free(set);
 		return ERR_PTR(ret);
 	}
@@ -143,16 +150,20 @@ struct rdma_hw_stats *rnic_qp_stats_alloc(struct rdma_counter *counter)
  * rnic_qp_stats_update() - verbs: counter_update_stats
  * @counter: the counter; its lock is held
  *
- * Return: 0, and the values are up to date.
+ * Return: 0, and the values are up to date; -ENOENT: it is being released, and its
+ * values are in the history of the port already.
  */
 int rnic_qp_stats_update(struct rdma_counter *counter)
 {
-	const struct rnic_counter_set *set = qp_stats_set(counter);
+	const struct rnic_counter_set *set;
 	int i;
 
-	for (i = 0; i < RNIC_CNT_COUNT; i++)
+	rcu_read_lock();
+	set = qp_stats_set(counter);
+	for (i = 0; set && i < RNIC_CNT_COUNT; i++)
 		counter->stats->value[i] = rnic_stats_sum(set->cpus, i);
-	return 0;
+	rcu_read_unlock();
+	return set ? 0 : -ENOENT;
 }
 
 /*

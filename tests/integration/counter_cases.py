@@ -225,12 +225,20 @@ def race_bind():
     stop = threading.Event()
     succeeded = set()
 
+    def once(*words):
+        done = subprocess.run(["rdma", "statistic", *map(str, words)], check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not done.returncode:
+            succeeded.add(words[1])
+
     def again(*words):
         while not stop.is_set():
-            done = subprocess.run(["rdma", "statistic", *map(str, words)], check=False,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            if not done.returncode:
-                succeeded.add(words[1])
+            once(*words)
+
+    def unbind_again(number):
+        while not stop.is_set():
+            for one in bound():
+                once("qp", "unbind", "link", LINK, "cntn", one["cntn"], "lqpn", number)
 
     for _ in range(3):
         with pings() as client:
@@ -239,8 +247,8 @@ def race_bind():
             threads = [threading.Thread(target=again, args=words) for words in (
                 ("qp", "bind", "link", LINK, "lqpn", number),
                 ("qp", "bind", "link", LINK, "lqpn", number),
-                ("qp", "unbind", "link", LINK, "cntn", 1, "lqpn", number),
                 ("qp", "show", "link", LINK))]
+            threads.append(threading.Thread(target=unbind_again, args=(number,)))
             for one in threads:
                 one.start()
             time.sleep(2)
@@ -250,6 +258,34 @@ def race_bind():
         until(lambda: not bound(), "the counter is left over")
         sums_agree()
     check("what succeeded", succeeded, {"bind", "unbind", "show"})
+
+
+@case
+def race_release():
+    """Counters are read while the core releases them, one after the other."""
+    stop = threading.Event()
+    values = [Path(f"/sys/class/infiniband/{DEVICE}/ports/1/hw_counters/{name}")
+              for name in ("tx_send", "rx_send", "tx_write", "rx_write")]
+    seen = set()
+
+    def read_again():
+        while not stop.is_set():
+            for value in values:
+                value.read_text("utf-8")
+
+    readers = [threading.Thread(target=read_again) for _ in range(2)]
+    with by_process():
+        for one in readers:
+            one.start()
+        for _ in range(8):
+            with pings():
+                seen |= {one["cntn"] for one in until(bound, "no counter")}
+            until(lambda: not bound(), "the counter is left over")
+        stop.set()
+        for one in readers:
+            one.join()
+    check("a number is not used again at once", len(seen), 8)
+    sums_agree()
 
 
 if __name__ == "__main__":
