@@ -152,7 +152,7 @@ struct rnic_mr_traffic {
  * @nr_windows: windows that are bound to the region, which keep it valid;
  *	under @lock
  * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
- * @dead: being removed, or being made: no window can be bound to it, nor it
+ * @dead: being removed: no window can be bound to it, nor it
  *	itself; under @lock
  * @traffic: for `rdma statistic mr`; not used with windows
  * @qp_entry: %RNIC_MR_WINDOW: in &rnic_qp.windows of @only; under

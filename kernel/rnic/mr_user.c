@@ -180,14 +180,6 @@ static int mr_respond(const struct rnic_mr *mr, struct ib_udata *udata)
 				min(sizeof(resp), udata->outlen));
 }
 
-/* Its registration cannot fail any more. */
-static void mr_permit_windows(struct rnic_mr *mr)
-{
-	write_lock_bh(&mr->lock);
-	mr->dead = false;
-	write_unlock_bh(&mr->lock);
-}
-
 static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 				 struct ib_udata *udata)
 {
@@ -199,11 +191,6 @@ static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 	mr = mr_user_create(pd, spec);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	/*
-	 * The user may read the STag before the rest of the response fails. With a
-	 * window the region could not be removed then.
-	 */
-	mr->dead = true;
 	ret = rnic_mr_publish(mr);
 	if (ret) {
 		rnic_mr_free(mr);
@@ -214,7 +201,6 @@ static struct ib_mr *mr_register(struct ib_pd *pd, const struct mr_spec *spec,
 		WARN_ON_ONCE(rnic_dereg_mr(&mr->ibmr, NULL));
 		return ERR_PTR(ret);
 	}
-	mr_permit_windows(mr);
 	return &mr->ibmr;
 }
 

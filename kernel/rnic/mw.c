@@ -153,6 +153,18 @@ bool rnic_mw_entry_clear(const struct mpa_sqe *e)
 	       (!e->sge[0].addr && !e->sge[0].lkey && !mw_entry_access(e));
 }
 
+/*
+ * The core lists a region at the end of its registration. Before that the registration may
+ * fail, though the user has read the STag; and with a window the region could not be removed.
+ */
+static bool mw_region_registered(const struct rnic_mr *region)
+{
+	const struct ib_uobject *uobj = READ_ONCE(region->ibmr.uobject);
+
+	lockdep_assert_held(&region->lock);
+	return uobj && !data_race(list_empty(&uobj->list));
+}
+
 static bool mw_region_grants(const struct rnic_mr *region,
 			     const struct rnic_qp *qp, const struct mpa_sqe *e)
 {
@@ -160,7 +172,7 @@ static bool mw_region_grants(const struct rnic_mr *region,
 	u64 len = mw_entry_len(e);
 
 	lockdep_assert_held(&region->lock);
-	if (!region->valid || region->dead ||
+	if (!region->valid || region->dead || !mw_region_registered(region) ||
 	    region->stag != e->sge[0].lkey || region->pd != qp->ibqp.pd ||
 	    !(region->access & IB_ACCESS_MW_BIND))
 		return false;
