@@ -305,9 +305,15 @@ int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	ret = rnic_handover_run(qp, file, conn, &cfg, h, &free);
-	if (ret && free)
+	if (ret && free) {
+		/*
+		 * It may still be about to take the lock of the socket, which the
+		 * application can hold for any time.
+		 */
+		flush_work(&qp->tx_work);
 		h->fd = mpa_give_fd(file);
-	else
+	} else {
 		fput(file);
+	}
 	return ret;
 }

@@ -366,6 +366,7 @@ void rnic_qp_forget_end(struct rnic_qp *qp)
 	qp->tx.term_len = 0;
 	qp->tx.term_sent = false;
 	qp->tx.fin_asked = false;
+	qp->cause = 0;
 }
 
 /**
@@ -398,7 +399,6 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	rnic_qp_set_extensions(qp, res->extensions);
 	qp->res = *res;
 	qp->started = true;
-	qp->cause = 0;
 	if (early)
 		early->nr = 0;
 	qp->rx = (struct rnic_rx_state){
