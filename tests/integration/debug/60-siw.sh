@@ -130,6 +130,21 @@ probe_case "siw" 0 "r['outcome'] == 'accepted' and r['revisions'] == [2]" \
 probe_case "siw, revision 1" 0 "r['revisions'] == [1]" 10.77.0.2 7174 --revision 1
 lab_kill probed
 
+# siw does not look for another source port if TCP has the one that the core has selected:
+# mpa-bench does. Of 40 ports TCP has 20.
+lab_in h2 sysctl -q net.ipv4.ip_local_port_range="40000 40039"
+lab_spawn ports h2 "$PYTHON" -c '
+import signal, socket
+held = [socket.create_server(("10.77.0.2", port)) for port in range(40000, 40020)]
+signal.pause()'
+lab_wait_listen h2 40019
+lab_spawn server h1 "$MPA_REPO/build/bin/mpa-bench" server -p 7470
+lab_wait_listen h1 7470
+lab_check "mpa-bench over siw, with half of the source ports in use" lab_in h2 \
+	"$MPA_REPO/build/bin/mpa-bench" memory -q 8 -r 1 -p 7470 10.77.0.1
+lab_kill server
+lab_kill ports
+
 lockdep_said=$(dmesg | grep -c 'WARNING: inconsistent lock state' || true)
 lockdep_of_siw=$(dmesg | grep -A 8 'WARNING: inconsistent lock state' |
 	grep -c 'at: siw_.* \[siw\]' || true)

@@ -28,6 +28,8 @@ constexpr std::size_t extra_bytes = 64;
 
 // Connections being set up at the same time.
 constexpr std::uint32_t at_once = 32;
+// Source ports in use that are met in all before it is an error.
+constexpr std::uint32_t most_again = 1000;
 // Reads of a connection that the peer serves at the same time.
 constexpr int reads_at_once = 64;
 constexpr int resolve_ms = 2000;
@@ -327,17 +329,41 @@ void VerbsTransport::connect(const Address &server, std::uint64_t cookie,
 			begin(begun++, server);
 		if (!wait_readable(fds, patience))
 			throw Failure("no RDMA connection in time");
-		while (auto event = verbs::next_event(channel_.get()))
-			done += step(*event, times);
+		while (auto event = verbs::next_event(channel_.get())) {
+			const std::uint32_t index = index_of(*event);
+			const Step what = step(*event, index, times);
+
+			event.reset();
+			done += what == Step::established;
+			if (what == Step::port_in_use)
+				begin_again(index, server);
+		}
 	}
 }
 
-// Handles an event; 1: the connection is established.
-std::uint32_t VerbsTransport::step(const rdma_cm_event &event, Histogram &times)
+// With another source port. The time goes on.
+void VerbsTransport::begin_again(std::uint32_t connection, const Address &server)
+{
+	const Clock::time_point started = connections_[connection].started;
+
+	if (++begun_again_ > most_again)
+		throw Failure(fmt::format("RDMA connection {}: TCP uses its source port, and "
+					  "{} others were in use before",
+					  connection, most_again));
+	begin(connection, server);
+	connections_[connection].started = started;
+}
+
+std::uint32_t VerbsTransport::index_of(const rdma_cm_event &event)
+{
+	return static_cast<std::uint32_t>(
+		reinterpret_cast<std::uintptr_t>(event.id->context));
+}
+
+VerbsTransport::Step VerbsTransport::step(const rdma_cm_event &event, std::uint32_t index,
+					  Histogram &times)
 {
 	rdma_cm_id *const id = event.id;
-	const auto index =
-		static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(id->context));
 	const VerbsIntroduction said{htobe64(cookie_), htobe32(index), 0};
 	auto param = parameters(&said, sizeof(said));
 
@@ -345,19 +371,22 @@ std::uint32_t VerbsTransport::step(const rdma_cm_event &event, Histogram &times)
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(id, resolve_ms))
 			fail("rdma_resolve_route");
-		return 0;
+		return Step::under_way;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		add_queue_pair(id);
 		post_receives(index, receives());
-		if (rdma_connect(id, &param))
-			fail("rdma_connect");
-		return 0;
+		if (!rdma_connect(id, &param))
+			return Step::under_way;
+		// The core selects a port without TCP, and siw does not look for another.
+		if (errno == EADDRINUSE || errno == EADDRNOTAVAIL)
+			return Step::port_in_use;
+		fail("rdma_connect");
 	case RDMA_CM_EVENT_ESTABLISHED:
 		times.add(nanoseconds_since(connections_[index].started));
 		connections_[index].established = true;
 		if (carries_data())
 			post_credit(index);
-		return 1;
+		return Step::established;
 	default:
 		throw Failure(fmt::format("RDMA connection {}: {}, status {}", index,
 					  rdma_event_str(event.event), event.status));

@@ -112,6 +112,8 @@ private:
 	};
 
 	enum class Kind : std::uint8_t { message, receive, credit, fence };
+	// What an event means for the connection of a client.
+	enum class Step : std::uint8_t { under_way, established, port_in_use };
 
 	static std::uint64_t wr_id(Kind kind, std::uint32_t connection,
 				   std::uint32_t value) noexcept
@@ -131,7 +133,9 @@ private:
 
 	void add_queue_pair(rdma_cm_id *id);
 	void begin(std::uint32_t connection, const Address &server);
-	std::uint32_t step(const rdma_cm_event &event, Histogram &times);
+	void begin_again(std::uint32_t connection, const Address &server);
+	static std::uint32_t index_of(const rdma_cm_event &event);
+	Step step(const rdma_cm_event &event, std::uint32_t index, Histogram &times);
 	void on_request(rdma_cm_id *id, const rdma_conn_param &param);
 	void on_end(rdma_cm_id *id);
 	void take_in(verbs::Id id, const rdma_conn_param &param, std::uint32_t index);
@@ -175,6 +179,7 @@ private:
 	// For the test of set-up, where the server does not distinguish
 	// connections.
 	std::unordered_map<rdma_cm_id *, verbs::Id> guests_;
+	std::uint32_t begun_again_ = 0;
 	std::uint64_t accepted_ = 0;
 	std::uint32_t established_ = 0;
 	std::uint32_t greeted_ = 0;
