@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of a device, and the work queue of all devices. */
+/* Names of a device, and the workqueues of all devices. */
 #include <linux/rtnetlink.h>
 
 #include "device.h"
 
 struct workqueue_struct *rnic_wq;
+struct workqueue_struct *rnic_tx_wq;
 
 /**
  * rnic_dev_update_name() - copy the name that the core gave the device

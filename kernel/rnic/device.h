@@ -140,6 +140,12 @@ struct rnic_dev {
 /* Unbound, for work that may sleep; flushed at module exit. */
 extern struct workqueue_struct *rnic_wq;
 
+/*
+ * For sending, on the processor that queues it: where requests are posted, or the
+ * stream's packets arrive. Flushed at module exit, before rnic_wq.
+ */
+extern struct workqueue_struct *rnic_tx_wq;
+
 static inline struct rnic_dev *to_rnic_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct rnic_dev, ibdev);

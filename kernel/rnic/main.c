@@ -4,6 +4,7 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_netlink.h>
 
+#include "compat/workqueue.h"
 #include "cm.h"
 #include "device.h"
 #include "ep_work.h"
@@ -23,11 +24,17 @@ static int __init rnic_main_init(void)
 	rnic_wq = alloc_workqueue("mpa_rnic", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rnic_wq)
 		goto err_cm;
+	rnic_tx_wq = alloc_workqueue("mpa_rnic_tx", WQ_MEM_RECLAIM |
+				     WQ_CPU_INTENSIVE | MPA_WQ_PERCPU, 0);
+	if (!rnic_tx_wq)
+		goto err_wq;
 	ret = rnic_netdev_init();
 	if (ret)
-		goto err_wq;
+		goto err_tx_wq;
 	return 0;
 
+err_tx_wq:
+	destroy_workqueue(rnic_tx_wq);
 err_wq:
 	destroy_workqueue(rnic_wq);
 err_cm:
@@ -41,6 +48,7 @@ static void __exit rnic_main_exit(void)
 {
 	rnic_netdev_exit();
 	rcu_barrier();
+	destroy_workqueue(rnic_tx_wq);
 	destroy_workqueue(rnic_wq);
 	rnic_cm_exit();
 	rnic_ep_exit();

@@ -152,7 +152,7 @@ void rnic_qp_event(struct rnic_qp *qp, int type)
 void rnic_qp_kick(struct rnic_qp *qp)
 {
 	rnic_qp_get(qp);
-	if (!queue_work(rnic_wq, &qp->tx_work))
+	if (!queue_work(rnic_tx_wq, &qp->tx_work))
 		rnic_qp_put(qp);
 }
 

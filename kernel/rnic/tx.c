@@ -477,7 +477,7 @@ static void rnic_tx_retry(struct rnic_qp *qp)
 	if (qp->tx.starved < RNIC_TX_RETRY_DOUBLED)
 		qp->tx.starved++;
 	rnic_qp_get(qp);
-	if (!queue_delayed_work(rnic_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
+	if (!queue_delayed_work(rnic_tx_wq, &qp->tx_retry, msecs_to_jiffies(ms)))
 		rnic_qp_put(qp);
 }
 
