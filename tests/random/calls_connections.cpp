@@ -2,6 +2,7 @@
 //
 // The connection manager, with all events taken when they come, and whole connections of
 // queue pairs to begin with.
+#include "address.hpp"
 #include "calls.hpp"
 
 #include <cstring>
@@ -22,43 +23,14 @@ namespace
 using Shared = std::shared_lock<std::shared_mutex>;
 using Exclusive = std::unique_lock<std::shared_mutex>;
 
-struct Address {
-	sockaddr_storage storage{};
-
-	sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage); }
-	void set_port(std::uint16_t port)
-	{
-		reinterpret_cast<sockaddr_in &>(storage).sin_port = port;
-	}
-	socklen_t size() const
-	{
-		return storage.ss_family == AF_INET ? sizeof(sockaddr_in)
-						    : sizeof(sockaddr_in6);
-	}
-};
-
 // Of IPv4, or of IPv6 if @kind is a multiple of 4; with @any that of all.
-Address address_of(std::uint32_t host, std::uint32_t port, std::uint32_t kind = 1,
-		   bool any = false)
+Address address_of(std::uint32_t host, std::uint16_t port, std::uint32_t kind, bool any = false)
 {
-	Address address;
+	const Address::Kind of = kind % 4 ? any ? Address::Kind::any_ipv4 : Address::Kind::ipv4
+				 : any	  ? Address::Kind::any_ipv6
+					  : Address::Kind::ipv6;
 
-	if (kind % 4) {
-		auto &in = reinterpret_cast<sockaddr_in &>(address.storage);
-
-		in.sin_family = AF_INET;
-		in.sin_addr.s_addr = any ? 0 : htonl(0x0a4d0001 + host % 2);
-	} else {
-		auto &in6 = reinterpret_cast<sockaddr_in6 &>(address.storage);
-
-		in6.sin6_family = AF_INET6;
-		if (!any)
-			::inet_pton(AF_INET6, host % 2 ? "fd77::2" : "fd77::1",
-				    &in6.sin6_addr);
-	}
-	address.set_port(htons(
-		static_cast<std::uint16_t>(port ? 7100 + port % 4 : 0)));
-	return address;
+	return {of, host, port};
 }
 
 // What has to be said before an identifier has an address.
@@ -108,7 +80,7 @@ void cm_listen(World &world, const Args &args)
 {
 	const Shared hold(world.libraries);
 	rdma_cm_id *const id = make_id(world, args[0], args[1]);
-	Address address = address_of(args[1], 1 + args[2] % 4, args[2] / 4, args[3] % 4 == 0);
+	Address address = address_of(args[1], listener_port(args[2]), args[2] / 4, args[3] % 4 == 0);
 
 	if (!id)
 		return;
@@ -122,7 +94,7 @@ void cm_resolve(World &world, const Args &args)
 	const Shared hold(world.libraries);
 	rdma_cm_id *const id = args[3] % 4 ? make_id(world, args[0], args[1])
 					   : world.ids.get(args[0]);
-	Address address = address_of(args[1] + 1, 1 + args[2] % 4, args[2] / 4);
+	Address address = address_of(args[1] + 1, listener_port(args[2]), args[2] / 4);
 
 	if (!id)
 		return;
@@ -351,7 +323,7 @@ void cm_listen_plain(World &world, const Args &args)
 	const Shared hold(world.libraries);
 	ibv_context *const context = open_host(world, 1);
 	rdma_cm_id *const id = make_id(world, args[0], 1);
-	Address address = address_of(1, 1 + args[1] % 4, args[2] / 4);
+	Address address = address_of(1, listener_port(args[1]), args[2] / 4);
 	int queue = -1;
 
 	if (!context || !id || rdma_bind_addr(id, address.get()) ||
@@ -361,22 +333,80 @@ void cm_listen_plain(World &world, const Args &args)
 		world.fds.add(queue);
 }
 
-// An ordinary client of it.
-void connect_plain(World &world, const Args &args)
+// An ordinary client of a listener.
+void connect_to(World &world, Address address, std::uint32_t number)
 {
-	Address address = address_of(1, 1 + args[1] % 4, args[2] / 4);
-
 	world.enter(0);
 	const int fd =
-		::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
 	::connect(fd, address.get(), address.size());
+	// One that is gone when it is accepted.
+	if (number / 16 % 8 == 0) {
+		const linger at_once{1, 0};
+
+		::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		::close(fd);
+		return;
+	}
 	pollfd one{fd, POLLOUT, 0};
 	::poll(&one, 1, 20);
-	if (args[2] % 4)
-		(void)!::send(fd, "GET / HTTP/1.1\r\n", 4 + args[2] % 12,
+	if (number % 4)
+		(void)!::send(fd, "GET / HTTP/1.1\r\n", 4 + number % 12,
 			      MSG_DONTWAIT | MSG_NOSIGNAL);
-	if (fd >= 0)
-		world.fds.add(fd);
+	world.fds.add(fd);
+}
+
+void connect_plain(World &world, const Args &args)
+{
+	connect_to(world, address_of(1, listener_port(args[1]), args[3] / 4), args[2]);
+}
+
+// The queue pairs with which events of a channel are answered.
+struct Answers {
+	const ibv_qp *connects, *accepts;
+	const Args &depths;
+};
+
+// Takes so many events, unless one is a failure or they do not come.
+void answer_events(World &world, rdma_event_channel *channel, const Answers &answers, int wanted)
+{
+	for (int waits = 0; wanted && waits < 60;) {
+		rdma_cm_event *event;
+
+		if (rdma_get_cm_event(channel, &event)) {
+			pollfd ready{channel->fd, POLLIN, 0};
+
+			::poll(&ready, 1, 5);
+			waits++;
+			continue;
+		}
+		rdma_cm_id *const id = event->id;
+		const rdma_cm_event_type type = event->event;
+		rdma_conn_param param{};
+
+		rdma_ack_cm_event(event);
+		param.responder_resources =
+			static_cast<std::uint8_t>(1 + answers.depths[0] % 32);
+		param.initiator_depth =
+			static_cast<std::uint8_t>(1 + answers.depths[1] % 32);
+		wanted--;
+		if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
+			rdma_resolve_route(id, 500);
+		} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
+			param.qp_num = answers.connects->qp_num;
+			rdma_connect(id, &param);
+		} else if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			world.ids.add(id);
+			param.qp_num = answers.accepts ? answers.accepts->qp_num : 0;
+			rdma_accept(id, &param);
+		} else if (type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
+			rdma_establish(id);
+		} else if (type != RDMA_CM_EVENT_ESTABLISHED) {
+			return;
+		}
+	}
 }
 
 // Two connected queue pairs, one on each host.
@@ -401,7 +431,7 @@ void cm_pair(World &world, const Args &args)
 	if (rdma_bind_addr(listener, address.get()) || rdma_listen(listener, 4))
 		return;
 	address = address_of(1, 0, args[3] / 4);
-	address.set_port(rdma_get_src_port(listener));
+	address.set_port(ntohs(rdma_get_src_port(listener)));
 	world.enter(0);
 	if (rdma_create_id(channel, &near, nullptr, RDMA_PS_TCP))
 		return;
@@ -411,41 +441,112 @@ void cm_pair(World &world, const Args &args)
 	if (one.mr && two.mr)
 		world.pairs.add(new Pair{{one, two}});
 	// Resolved, a route, the Request, established twice; or a failure.
-	for (int events = 0, waits = 0; events < 5 && waits < 60;) {
-		rdma_cm_event *event;
+	answer_events(world, channel, {one.qp, two.qp, args}, 5);
+}
 
-		if (rdma_get_cm_event(channel, &event)) {
-			pollfd ready{channel->fd, POLLIN, 0};
+// What a peer of RFC 5044 or RFC 6581 could answer, mostly nearly right.
+std::vector<unsigned char> make_reply(programs::Random &random)
+{
+	std::vector<unsigned char> reply(20);
+	const std::uint32_t extra = random.below(8);
+	const bool enhanced = random.one_in(2);
 
-			::poll(&ready, 1, 5);
-			waits++;
-			continue;
-		}
-		rdma_cm_id *const id = event->id;
-		const rdma_cm_event_type type = event->event;
-		rdma_conn_param param{};
-
-		rdma_ack_cm_event(event);
-		param.responder_resources =
-			static_cast<std::uint8_t>(1 + args[0] % 32);
-		param.initiator_depth =
-			static_cast<std::uint8_t>(1 + args[1] % 32);
-		events++;
-		if (type == RDMA_CM_EVENT_ADDR_RESOLVED) {
-			rdma_resolve_route(id, 500);
-		} else if (type == RDMA_CM_EVENT_ROUTE_RESOLVED) {
-			param.qp_num = one.qp->qp_num;
-			rdma_connect(id, &param);
-		} else if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			world.ids.add(id);
-			param.qp_num = two.qp->qp_num;
-			rdma_accept(id, &param);
-		} else if (type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
-			rdma_establish(id);
-		} else if (type != RDMA_CM_EVENT_ESTABLISHED) {
-			return;
-		}
+	std::memcpy(reply.data(), "MPA ID Rep Frame", 16);
+	// Markers, CRC, rejected, enhanced.
+	reply[16] = static_cast<unsigned char>((random.one_in(4) ? 0x80 : 0) | 0x40 |
+					       (random.one_in(8) ? 0x20 : 0) |
+					       (enhanced ? 0x10 : 0));
+	reply[17] = static_cast<unsigned char>(random.one_in(16) ? random.below(4)
+					       : enhanced	 ? 2
+								 : 1 + random.below(2));
+	reply[19] = static_cast<unsigned char>((enhanced ? 4 : 0) + extra);
+	// IRD and ORD, with the bits of the RTR.
+	for (int n = 0; enhanced && n < 2; n++) {
+		reply.push_back(static_cast<unsigned char>(
+			(random.below(4) << 6) | (random.one_in(4) ? 0x3f : 0)));
+		reply.push_back(static_cast<unsigned char>(
+			random.one_in(4) ? 0xff : random.below(40)));
 	}
+	for (std::uint32_t n = 0; n < extra; n++)
+		reply.push_back(static_cast<unsigned char>(random.next()));
+	return reply;
+}
+
+// A queue pair connects to an ordinary socket, which answers like an RNIC.
+void cm_to_plain(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	programs::Random random(args[0] + (std::uint64_t{args[1]} << 32));
+	const Side side = make_side(world, 0, args);
+	rdma_event_channel *const channel = make_channel(world);
+	Address address = address_of(1, 0, args[3] / 4);
+	rdma_cm_id *id = nullptr;
+
+	if (!side.qp || !channel)
+		return;
+	world.enter(1);
+	const int listener = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK, 0);
+	if (::bind(listener, address.get(), address.size()) || ::listen(listener, 1)) {
+		::close(listener);
+		return;
+	}
+	address = Address::of_socket(listener);
+	world.enter(0);
+	if (!rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP)) {
+		world.ids.add(id);
+		rdma_resolve_addr(id, nullptr, address.get(), 500);
+		answer_events(world, channel, {side.qp, nullptr, args}, 2);
+	}
+	pollfd ready{listener, POLLIN, 0};
+	::poll(&ready, 1, 50);
+	const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK);
+	::close(listener);
+	if (fd < 0)
+		return;
+	world.fds.add(fd);
+	ready = {fd, POLLIN, 0};
+	::poll(&ready, 1, 50);
+	(void)!::recv(fd, world.at(args[2]), 4096, MSG_DONTWAIT);
+	const std::vector<unsigned char> reply = make_reply(random);
+	(void)!::send(fd, reply.data(), reply.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (args[2] % 4 == 0)
+		::shutdown(fd, static_cast<int>(args[2] / 4 % 3));
+	answer_events(world, channel, {side.qp, nullptr, args}, 1);
+}
+
+// A listener whose plain connections are wanted, clients, and one of them accepted; at times
+// when the listener is gone.
+void plain_both(World &world, const Args &args)
+{
+	const Shared hold(world.libraries);
+	ibv_context *const context = open_host(world, 1);
+	rdma_event_channel *const channel = make_channel(world);
+	Address address = address_of(1, 0, args[3] / 4);
+	rdma_cm_id *listener = nullptr;
+	int queue = -1, fd = -1;
+
+	world.enter(1);
+	if (!context || !channel || rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP))
+		return;
+	if (!rdma_bind_addr(listener, address.get()) && !rdma_listen(listener, 4)) {
+		address.set_port(ntohs(rdma_get_src_port(listener)));
+		mpadv_create_plain(context, address.get(), 1 + args[2] % 2, &queue);
+	}
+	for (std::uint32_t n = args[1] % 4; n; n--)
+		connect_to(world, address, args[2]);
+	pollfd ready{queue, POLLIN, 0};
+	::poll(&ready, 1, 30);
+	// No other thread has it so far.
+	if (args[1] / 4 % 4 == 0)
+		rdma_destroy_id(listener);
+	else
+		world.ids.add(listener);
+	for (std::uint32_t n = args[1] / 16 % 4; n; n--)
+		if (!mpadv_accept_plain(context, queue, 0, &fd))
+			world.fds.add(fd);
+	::poll(&ready, 1, 0);
+	if (queue >= 0)
+		world.fds.add(queue);
 }
 
 } // namespace
@@ -463,6 +564,8 @@ std::vector<Kind> of_connections()
 		{"cm_side", 4, cm_side},
 		{"cm_listen_plain", 3, cm_listen_plain},
 		{"connect_plain", 4, connect_plain},
+		{"plain_both", 4, plain_both},
+		{"cm_to_plain", 5, cm_to_plain},
 		{"cm_pair", 12, cm_pair}};
 }
 

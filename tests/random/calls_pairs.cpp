@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 namespace calls
 {
 
@@ -13,6 +15,7 @@ namespace
 {
 
 using Shared = std::shared_lock<std::shared_mutex>;
+using Exclusive = std::unique_lock<std::shared_mutex>;
 
 // A side of a pair, and the other one, none of which has lost what is used here.
 struct Ends {
@@ -262,6 +265,30 @@ void read_many(World &world, const Args &args)
 	ibv_post_send(ends.mine().qp, &requests[0].wr, &bad);
 }
 
+// Long Reads, whose source or sink is deregistered while they are on their way.
+void read_and_lose(World &world, const Args &args)
+{
+	const Exclusive hold(world.libraries);
+	const Ends ends = ends_of(world, args[0]);
+	ibv_send_wr wr{}, *bad;
+
+	if (!ends.pair)
+		return;
+	ibv_mr *const sink = ends.mine().mr, *const source = ends.theirs().mr;
+	ibv_mr *const lost = args[1] % 2 ? sink : source;
+	ibv_sge piece{address_in(sink, 0), 65536, sink->lkey};
+	wr.opcode = IBV_WR_RDMA_READ;
+	wr.sg_list = &piece;
+	wr.num_sge = 1;
+	wr.wr.rdma = {address_in(source, 0), source->rkey};
+	for (std::uint32_t n = 1 + args[2] % 8; n; n--)
+		ibv_post_send(ends.mine().qp, &wr, &bad);
+	if (args[3] % 4 == 0)
+		::usleep(args[3] / 4 % 500);
+	if (world.mrs.remove(lost))
+		ibv_dereg_mr(lost);
+}
+
 // Receives on one side.
 void feed_pair(World &world, const Args &args)
 {
@@ -316,6 +343,7 @@ std::vector<Kind> of_pairs()
 {
 	return {{"use_pair", 50, use_pair},
 		{"read_many", 10, read_many},
+		{"read_and_lose", 4, read_and_lose},
 		{"feed_pair", 25, feed_pair},
 		{"windows", 8, windows}};
 }

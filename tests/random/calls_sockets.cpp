@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // TCP sockets, with the protocol mpa and without, and what peers write into them.
+#include "address.hpp"
 #include "calls.hpp"
 
 #include <cstring>
@@ -27,13 +28,6 @@ namespace calls
 namespace
 {
 
-struct Address {
-	sockaddr_storage storage{};
-	socklen_t size = 0;
-
-	sockaddr *get() { return reinterpret_cast<sockaddr *>(&storage); }
-};
-
 void set_int(int fd, int level, int name, int value)
 {
 	::setsockopt(fd, level, name, &value, sizeof(value));
@@ -48,29 +42,12 @@ unsigned char *buffer(World &world, std::uint32_t number)
 // Of a host, or of its loopback device; of IPv6 at times, also for IPv4.
 Address address_of(std::uint32_t host, std::uint32_t kind, std::uint16_t port)
 {
-	Address address;
+	const Address::Kind of = kind % 16 == 0	 ? Address::Kind::mapped
+				 : kind % 4 == 0 ? Address::Kind::ipv6
+				 : kind % 4 == 1 ? Address::Kind::loopback
+						 : Address::Kind::ipv4;
 
-	if (kind % 4 == 0) {
-		auto &in6 = reinterpret_cast<sockaddr_in6 &>(address.storage);
-
-		in6.sin6_family = AF_INET6;
-		in6.sin6_port = htons(port);
-		::inet_pton(AF_INET6,
-			    kind % 16 == 0 ? host % 2 ? "::ffff:10.77.0.2" : "::ffff:10.77.0.1"
-			    : host % 2	   ? "fd77::2"
-					   : "fd77::1",
-			    &in6.sin6_addr);
-		address.size = sizeof(in6);
-	} else {
-		auto &in = reinterpret_cast<sockaddr_in &>(address.storage);
-
-		in.sin_family = AF_INET;
-		in.sin_port = htons(port);
-		in.sin_addr.s_addr = htonl(
-			kind % 4 == 1 ? 0x7f000001 : 0x0a4d0001 + host % 2);
-		address.size = sizeof(in);
-	}
-	return address;
+	return {of, host, port};
 }
 
 void listen_tcp(World &world, const Args &args)
@@ -78,9 +55,8 @@ void listen_tcp(World &world, const Args &args)
 	world.enter(args[0]);
 	// At times where a listener of the connection manager wants to be.
 	const bool shared = args[2] / 16 % 8 == 0;
-	Address address = address_of(
-		args[0], args[1], shared ? static_cast<std::uint16_t>(7100 + args[2] % 4) : 0);
-	const int fd = ::socket(address.storage.ss_family,
+	Address address = address_of(args[0], args[1], shared ? listener_port(args[2]) : 0);
+	const int fd = ::socket(address.family(),
 				SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
@@ -88,7 +64,7 @@ void listen_tcp(World &world, const Args &args)
 	set_int(fd, SOL_SOCKET, SO_REUSEADDR, shared);
 	if (args[3] % 4 == 0)
 		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
-	if (::bind(fd, address.get(), address.size) ||
+	if (::bind(fd, address.get(), address.size()) ||
 	    ::listen(fd, static_cast<int>(args[2] % 9)))
 		::close(fd);
 	else
@@ -98,24 +74,33 @@ void listen_tcp(World &world, const Args &args)
 // From either host to a listener, wherever it is.
 void connect_tcp(World &world, const Args &args)
 {
-	Address address;
-	const int listener = world.listeners.get(args[0]);
+	Address address = Address::of_socket(world.listeners.get(args[0]));
 
-	address.size = sizeof(address.storage);
-	if (::getsockname(listener, address.get(), &address.size))
+	if (address.family() == AF_UNSPEC)
 		return;
 	world.enter(args[1]);
-	const int fd = ::socket(address.storage.ss_family,
+	const int fd = ::socket(address.family(),
 				SOCK_STREAM | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
 	if (args[2] % 4 == 0)
 		::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
 	// Nobody has this address.
-	if (args[2] / 4 % 16 == 0 && address.storage.ss_family == AF_INET)
-		reinterpret_cast<sockaddr_in &>(address.storage).sin_addr.s_addr =
+	if (args[2] / 4 % 16 == 0 && address.family() == AF_INET)
+		reinterpret_cast<sockaddr_in *>(address.get())->sin_addr.s_addr =
 			htonl(0x0a4d0009);
-	::connect(fd, address.get(), address.size);
+	::connect(fd, address.get(), address.size());
+	// Before it is connected, perhaps.
+	if (args[3] % 4 == 0) {
+		pollfd one{fd, POLLIN | POLLOUT, 0};
+
+		if (args[3] / 4 % 4 == 0)
+			set_int(fd, SOL_TCP, TCP_FRAMING_MODE,
+				TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_ALIGN);
+		(void)!::send(fd, world.memory, args[3] % 100, MSG_DONTWAIT | MSG_NOSIGNAL);
+		(void)!::recv(fd, world.memory, 100, MSG_DONTWAIT);
+		::poll(&one, 1, 0);
+	}
 	world.fds.add(fd);
 }
 
@@ -178,7 +163,7 @@ void pair(World &world, const Args &args)
 	world.enter(host);
 	Address address = address_of(host, args[1], 0);
 	const int listener =
-		::socket(address.storage.ss_family, SOCK_STREAM, 0);
+		::socket(address.family(), SOCK_STREAM, 0);
 	// What one end has sent does not fit at the other one.
 	if (args[1] / 4 % 4 == 0)
 		set_int(listener, SOL_SOCKET, SO_RCVBUF, static_cast<int>(args[1] / 16 % 8192));
@@ -195,17 +180,17 @@ void pair(World &world, const Args &args)
 		if (args[0] / 8 % 4)
 			set_int(listener, SOL_MPA, MPA_SO_START, MPA_ROLE_RESPONDER);
 	}
-	if (::bind(listener, address.get(), address.size) ||
+	if (::bind(listener, address.get(), address.size()) ||
 	    ::listen(listener, 4)) {
 		::close(listener);
 		return;
 	}
-	::getsockname(listener, address.get(), &address.size);
+	address = Address::of_socket(listener);
 	if (args[1] % 4 != 1)
 		world.enter(host + 1);
-	const int near = ::socket(address.storage.ss_family,
+	const int near = ::socket(address.family(),
 				  SOCK_STREAM | SOCK_NONBLOCK, 0);
-	::connect(near, address.get(), address.size);
+	::connect(near, address.get(), address.size());
 	pollfd one{listener, POLLIN, 0};
 	::poll(&one, 1, 200);
 	::fcntl(listener, F_SETFL, O_NONBLOCK);
@@ -259,6 +244,27 @@ void start(World &world, const Args &args)
 		     SOL_MPA, MPA_SO_START, &role, sizeof(role));
 }
 
+// What streaming mode has sent is still there, or it can send no more.
+void start_full(World &world, const Args &args)
+{
+	const int fd = world.fds.get(args[0]);
+
+	set_int(fd, SOL_SOCKET, SO_SNDBUF, static_cast<int>(args[1] % 16384));
+	for (int n = 0; n < 64; n++)
+		if (::send(fd, world.memory, 4096, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+			break;
+	::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+	if (args[2] % 2)
+		::setsockopt(fd, SOL_MPA, MPA_SO_LAST_MESSAGE, world.memory, args[2] % 512);
+	if (args[2] / 2 % 4 == 0)
+		::shutdown(fd, SHUT_WR);
+	if (args[3] % 8)
+		set_int(fd, SOL_MPA, MPA_SO_START,
+			args[3] / 8 % 2 ? MPA_ROLE_INITIATOR : MPA_ROLE_RESPONDER);
+	else
+		set_int(fd, SOL_TCP, TCP_FRAMING_MODE, TCP_FRAMING_SEND_ALIGN);
+}
+
 void set_params(World &world, const Args &args)
 {
 	mpa_sock_params params{};
@@ -288,7 +294,9 @@ void set_option(World &world, const Args &args)
 {
 	::setsockopt(args[0] % 8 ? world.fds.get(args[0]) : world.listeners.get(args[0]), SOL_MPA,
 		     static_cast<int>(args[1] % 13), buffer(world, args[2]),
-		     args[3] % 4 ? 4 : args[3]);
+		     args[3] % 4 == 0   ? args[3]
+		     : args[3] % 4 == 1 ? args[3] / 4 % 200
+					: 4);
 }
 
 void get_option(World &world, const Args &args)
@@ -569,6 +577,7 @@ std::vector<Kind> of_sockets()
 		{"attach", 8, attach},
 		{"pair", 12, pair},
 		{"start", 8, start},
+		{"start_full", 3, start_full},
 		{"set_params", 8, set_params},
 		{"answer", 5, answer},
 		{"set_option", 6, set_option},

@@ -233,13 +233,13 @@ void exchange(int fd, const Message &message)
 			;
 }
 
-// The number of one of the RDMA devices.
-std::uint32_t rdma_index(int fd, std::uint32_t which)
+// The first attribute of each message of a dump, behind a header of so many bytes, if it is of
+// this type and has a number.
+std::vector<std::uint32_t> dumped(int fd, const Message &message, std::size_t header,
+				  std::uint16_t type)
 {
-	const Message message = rdma_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
 	alignas(nlmsghdr) char room[8192];
-	std::array<std::uint32_t, 4> found{};
-	std::uint32_t count = 0;
+	std::vector<std::uint32_t> found;
 
 	::send(fd, &message, message.header.nlmsg_len, 0);
 	for (;;) {
@@ -248,24 +248,35 @@ std::uint32_t rdma_index(int fd, std::uint32_t which)
 		int left = static_cast<int>(size);
 
 		if (size <= 0)
-			break;
+			return found;
 		for (auto *one = reinterpret_cast<const nlmsghdr *>(room);
 		     NLMSG_OK(one, left); one = NLMSG_NEXT(one, left)) {
+			const char *const at = static_cast<const char *>(NLMSG_DATA(one)) + header;
+			std::uint32_t value;
 			nlattr head;
 
-			// It is the first attribute.
-			if (one->nlmsg_len < NLMSG_HDRLEN + NLA_HDRLEN + 4)
+			if (one->nlmsg_len < NLMSG_HDRLEN + header + NLA_HDRLEN + sizeof(value))
 				continue;
-			std::memcpy(&head, NLMSG_DATA(one), sizeof(head));
-			if (head.nla_type == RDMA_NLDEV_ATTR_DEV_INDEX &&
-			    count < found.size())
-				std::memcpy(&found[count++],
-					    static_cast<const char *>(NLMSG_DATA(one)) +
-						    NLA_HDRLEN,
-					    sizeof(found[0]));
+			std::memcpy(&head, at, sizeof(head));
+			std::memcpy(&value, at + NLA_HDRLEN, sizeof(value));
+			if (head.nla_type == type)
+				found.push_back(value);
 		}
 	}
-	return count && which % 16 ? found[which % count] : which;
+}
+
+// One of these, mostly.
+std::uint32_t one_of(const std::vector<std::uint32_t> &numbers, std::uint32_t which)
+{
+	return !numbers.empty() && which % 16 ? numbers[which % numbers.size()] : which;
+}
+
+// The number of one of the RDMA devices.
+std::uint32_t rdma_index(int fd, std::uint32_t which)
+{
+	return one_of(dumped(fd, rdma_request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP), 0,
+			     RDMA_NLDEV_ATTR_DEV_INDEX),
+		      which);
 }
 
 std::uint16_t family(int fd)
@@ -331,57 +342,17 @@ void netlink_get(World &world, const Args &args)
 		// Those of a device.
 		select_device(message, args[3] / 4);
 	} else if (args[2] % 4 == 0 && command != MPA_CMD_DEFAULTS_GET) {
-		nlattr *const nest = message.attribute(
-			static_cast<std::uint16_t>(
-				(command == MPA_CMD_CONN_GET ? MPA_A_CONN
-							     : MPA_A_LISTEN) |
-				NLA_F_NESTED),
-			nullptr, 0);
+		const bool conn = command == MPA_CMD_CONN_GET;
+		const std::uint16_t of = conn ? MPA_A_CONN : MPA_A_LISTEN;
+		const std::uint16_t id = conn ? std::uint16_t{MPA_A_CONN_ID}
+					      : std::uint16_t{MPA_A_LISTEN_ID};
+		const std::uint32_t number =
+			one_of(dumped(fd, request(family(fd), command, NLM_F_DUMP),
+				      GENL_HDRLEN + NLA_HDRLEN, id),
+			       args[3]);
+		nlattr *const nest = message.attribute(of | NLA_F_NESTED, nullptr, 0);
 
-		message.attribute(command == MPA_CMD_CONN_GET ? std::uint16_t{MPA_A_CONN_ID}
-							       : std::uint16_t{MPA_A_LISTEN_ID},
-				  &args[3], sizeof(args[3]));
-		message.close(nest);
-	}
-	exchange(fd, message);
-	::close(fd);
-}
-
-// Requests with something that the family refuses, or that is nowhere.
-void netlink_odd(World &world, const Args &args)
-{
-	static constexpr std::uint8_t commands[]{
-		MPA_CMD_CONN_GET, MPA_CMD_LISTEN_GET, MPA_CMD_DEV_GET,
-		MPA_CMD_DEFAULTS_GET, MPA_CMD_SET};
-	programs::Random random(args[1]);
-
-	world.enter(args[0]);
-	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
-	Message message = request(family(fd), commands[args[2] % 5],
-				  random.one_in(3) ? NLM_F_DUMP : 0);
-	if (random.one_in(8))
-		message.body[1] = static_cast<unsigned char>(random.below(4));
-	// Nests in nests, each of one or two attributes.
-	for (std::uint32_t n = random.below(4); n; n--) {
-		const auto type = static_cast<std::uint16_t>(
-			1 + random.below(12) + (random.one_in(16) ? NLA_F_NET_BYTEORDER : 0));
-		nlattr *const nest =
-			message.attribute(type | NLA_F_NESTED, nullptr, 0);
-		nlattr *const inner =
-			random.one_in(2)
-				? message.attribute(static_cast<std::uint16_t>(
-							    (1 + random.below(6)) | NLA_F_NESTED),
-						    nullptr, 0)
-				: nullptr;
-
-		for (std::uint32_t k = random.below(3); k; k--) {
-			const std::uint32_t value = random.number();
-
-			message.attribute(static_cast<std::uint16_t>(1 + random.below(6)), &value,
-					  random.one_in(8) ? random.below(5) : sizeof(value));
-		}
-		if (inner)
-			message.close(inner);
+		message.attribute(id, &number, sizeof(number));
 		message.close(nest);
 	}
 	exchange(fd, message);
@@ -424,8 +395,14 @@ void set_value(std::uint16_t setting, std::uint32_t value, bool device, std::uin
 // Other programs run with it, and not forever: most settings make something impossible.
 void netlink_set(World &world, const Args &args)
 {
+	// Those that most change what other programs meet.
+	static constexpr std::array<std::uint16_t, 8> often{
+		MPA_A_CONFIG_RTR,	  MPA_A_CONFIG_HALF_OPEN_MAX, MPA_A_CONFIG_PERMISSIVE,
+		MPA_A_CONFIG_FRAMING,	  MPA_A_CONFIG_STARTUP,	      MPA_A_CONFIG_LINGER_MAX,
+		MPA_A_CONFIG_USER_MR_MAX, MPA_A_CONFIG_USER_RINGS_MAX};
 	const std::uint16_t setting =
-		static_cast<std::uint16_t>(args[1] % (1 + MPA_A_CONFIG_MAX));
+		args[1] % 2 ? often[args[1] / 2 % often.size()]
+			    : static_cast<std::uint16_t>(args[1] / 2 % (1 + MPA_A_CONFIG_MAX));
 	const bool device = args[3] % 2;
 
 	if (lasting & 1u << setting)
@@ -436,6 +413,50 @@ void netlink_set(World &world, const Args &args)
 		return;
 	::usleep(args[3] % 3000);
 	set_value(0, 0, device, args[0]);
+}
+
+// Requests with something that the family refuses, or that is nowhere.
+void netlink_odd(World &world, const Args &args)
+{
+	static constexpr std::uint8_t commands[]{
+		MPA_CMD_CONN_GET, MPA_CMD_LISTEN_GET, MPA_CMD_DEV_GET,
+		MPA_CMD_DEFAULTS_GET, MPA_CMD_SET};
+	programs::Random random(args[1]);
+
+	world.enter(args[0]);
+	const int fd = ::socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC);
+	Message message = request(family(fd), commands[args[2] % 5],
+				  random.one_in(3) ? NLM_F_DUMP : 0);
+	if (random.one_in(8))
+		message.body[1] = static_cast<unsigned char>(random.below(4));
+	// Nests in nests, each of one or two attributes.
+	for (std::uint32_t n = random.below(4); n; n--) {
+		const auto type = static_cast<std::uint16_t>(
+			1 + random.below(12) + (random.one_in(16) ? NLA_F_NET_BYTEORDER : 0));
+		nlattr *const nest =
+			message.attribute(type | NLA_F_NESTED, nullptr, 0);
+		nlattr *const inner =
+			random.one_in(2)
+				? message.attribute(static_cast<std::uint16_t>(
+							    (1 + random.below(6)) | NLA_F_NESTED),
+						    nullptr, 0)
+				: nullptr;
+
+		for (std::uint32_t k = random.below(3); k; k--) {
+			const std::uint32_t value = random.number();
+
+			message.attribute(static_cast<std::uint16_t>(1 + random.below(6)), &value,
+					  random.one_in(8) ? random.below(5) : sizeof(value));
+		}
+		if (inner)
+			message.close(inner);
+		message.close(nest);
+	}
+	exchange(fd, message);
+	::close(fd);
+	// If it was not refused.
+	for (bool device : {false, true})
+		set_value(0, 0, device, args[0]);
 }
 
 void socket_diag(World &world, const Args &args)
@@ -455,12 +476,48 @@ void socket_diag(World &world, const Args &args)
 	message.request.sdiag_protocol = IPPROTO_TCP;
 	message.request.idiag_ext = 0xff;
 	message.request.idiag_states = ~0u;
+	// The socket at one end of a connection.
+	if (args[2] % 2) {
+		const int one = world.fds.get(args[2] / 2);
+		sockaddr_in near{}, far{};
+		socklen_t size = sizeof(near);
+
+		::getsockname(one, reinterpret_cast<sockaddr *>(&near), &size);
+		size = sizeof(far);
+		::getpeername(one, reinterpret_cast<sockaddr *>(&far), &size);
+		message.header.nlmsg_flags = NLM_F_REQUEST;
+		message.request.sdiag_family = AF_INET;
+		message.request.id = {near.sin_port, far.sin_port, {near.sin_addr.s_addr},
+				      {far.sin_addr.s_addr}, 0,
+				      {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+	}
 	if (::send(fd, &message, sizeof(message), 0) > 0)
 		for (int n = 0;
 		     n < 4 && ::recv(fd, room, sizeof(room), MSG_DONTWAIT) > 0;
 		     n++)
 			;
 	::close(fd);
+}
+
+// The number in the answer that is an attribute of this type, or 0.
+std::uint32_t answer_of(int fd, const Message &message, std::uint16_t type)
+{
+	unsigned char room[4096];
+	std::uint32_t value = 0;
+
+	::send(fd, &message, message.header.nlmsg_len, 0);
+	const ssize_t size = ::recv(fd, room, sizeof(room), MSG_DONTWAIT);
+	for (ssize_t at = NLMSG_HDRLEN; at + NLA_HDRLEN + ssize_t{sizeof(value)} <= size;) {
+		nlattr head;
+
+		std::memcpy(&head, room + at, sizeof(head));
+		if (head.nla_len < NLA_HDRLEN)
+			break;
+		if (head.nla_type == type)
+			std::memcpy(&value, room + at + NLA_HDRLEN, sizeof(value));
+		at += NLA_ALIGN(head.nla_len);
+	}
+	return value;
 }
 
 // What `rdma resource show` asks for: all objects of a kind, or one.
@@ -487,6 +544,8 @@ void rdma_resources(World &world, const Args &args)
 // is; read; and taken away.
 void rdma_statistics(World &world, const Args &args)
 {
+	// Of the last one that was bound by hand: numbers grow.
+	static std::atomic<std::uint32_t> last;
 	const unsigned int what = args[0] % 8;
 	std::uint32_t number = args[2];
 
@@ -522,8 +581,15 @@ void rdma_statistics(World &world, const Args &args)
 		add_word(message, RDMA_NLDEV_ATTR_RES_LQPN, number);
 	if (what == 4 || what == 7)
 		add_word(message, RDMA_NLDEV_ATTR_STAT_COUNTER_ID,
-			 1 + args[3] / 4 % 4);
-	exchange(fd, message);
+			 last - args[3] / 4 % 4);
+	if (what < 5) {
+		const std::uint32_t made = answer_of(fd, message, RDMA_NLDEV_ATTR_STAT_COUNTER_ID);
+
+		if (made)
+			last = made;
+	} else {
+		exchange(fd, message);
+	}
 	::close(fd);
 }
 

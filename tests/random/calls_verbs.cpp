@@ -2,6 +2,7 @@
 //
 // Verbs: with the provider of this repository, as raw commands, and by writing into the
 // rings that the kernel reads.
+#include "address.hpp"
 #include "calls.hpp"
 
 #include <cstdio>
@@ -9,7 +10,6 @@
 #include <cstring>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <infiniband/mpadv.h>
 #include <rdma/ib_user_verbs.h>
@@ -593,16 +593,12 @@ void plain_queue(World &world, const Args &args)
 {
 	const Shared hold(world.libraries);
 	ibv_context *const context = world.contexts.get(args[0]);
-	sockaddr_in address{};
 	if (!context)
 		return;
-	address.sin_family = AF_INET;
-	address.sin_port =
-		htons(static_cast<std::uint16_t>(7100 + args[1] % 4));
-	address.sin_addr.s_addr = htonl(args[2] % 2 ? 0x0a4d0002 : 0);
+	Address address(args[2] % 2 ? Address::Kind::ipv4 : Address::Kind::any_ipv4, 1,
+			listener_port(args[1]));
 	int queue = -1;
-	if (!mpadv_create_plain(context, reinterpret_cast<sockaddr *>(&address),
-				args[3] % 16, &queue))
+	if (!mpadv_create_plain(context, address.get(), args[3] % 16, &queue))
 		world.fds.add(queue);
 }
 
@@ -651,8 +647,6 @@ void hand_over(World &world, const Args &args)
 // call waits for the other.
 void hand_over_pair(World &world, const Args &args)
 {
-	sockaddr_in address{};
-	socklen_t size = sizeof(address);
 	ibv_qp *qps[2];
 
 	{
@@ -669,20 +663,19 @@ void hand_over_pair(World &world, const Args &args)
 	};
 	world.enter(host_of(qps[1]));
 	const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	address.sin_family = AF_INET;
-	address.sin_addr.s_addr = htonl(0x0a4d0001 + host_of(qps[1]));
-	if (::bind(listener, reinterpret_cast<sockaddr *>(&address), size) ||
+	Address address(Address::Kind::ipv4, host_of(qps[1]), 0);
+	if (::bind(listener, address.get(), address.size()) ||
 	    ::listen(listener, 1)) {
 		::close(listener);
 		return;
 	}
-	::getsockname(listener, reinterpret_cast<sockaddr *>(&address), &size);
+	address = Address::of_socket(listener);
 	world.enter(host_of(qps[0]));
 	const int near = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	const timeval soon{0, 300000};
 	::setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon));
 	::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
-	::connect(near, reinterpret_cast<sockaddr *>(&address), size);
+	::connect(near, address.get(), address.size());
 	const int far = ::accept(listener, nullptr, nullptr);
 	::close(listener);
 	if (far < 0) {

@@ -47,6 +47,13 @@ public:
 		objects_.erase(at);
 		return object;
 	}
+	// Whether it was still there.
+	bool remove(Object object)
+	{
+		const std::lock_guard hold(lock_);
+
+		return std::erase(objects_, object);
+	}
 	bool has(Object object) const
 	{
 		const std::lock_guard hold(lock_);
