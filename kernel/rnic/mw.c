@@ -162,6 +162,7 @@ static bool mw_region_registered(const struct rnic_mr *region)
 	const struct ib_uobject *uobj = READ_ONCE(region->ibmr.uobject);
 
 	lockdep_assert_held(&region->lock);
+	/* Once it is in a list, it stays there until after rnic_dereg_mr(). */
 	return uobj && !data_race(list_empty(&uobj->list));
 }
 
