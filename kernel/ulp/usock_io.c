@@ -379,7 +379,8 @@ static __poll_t usock_poll_framed(struct mpa_usock *us, struct file *file,
 	__poll_t mask = mpa_usock_base_ops(sock)->poll(file, sock, wait);
 
 	if (mpa_usock_ours(us, MPA_USOCK_RECV)) {
-		mask &= ~(EPOLLIN | EPOLLRDNORM);
+		/* Urgent data cannot be received: it would be there for ever. */
+		mask &= ~(EPOLLIN | EPOLLRDNORM | EPOLLPRI);
 		if (usock_framed_in(us))
 			mask |= EPOLLIN | EPOLLRDNORM;
 	}
