@@ -18,13 +18,15 @@ void mpa_pend_forget(struct mpa_pend *pend)
 	pend->tail = 0;
 }
 
-/* Makes room for @need bytes at the tail. */
+/* Makes room for @need bytes at the tail; the caller has checked that there may be more. */
 static int pend_grow(struct mpa_pend *pend, u32 need)
 {
 	u32 used = mpa_pend_bytes(pend);
 	u32 size;
 	u8 *buf;
 
+	if (WARN_ON_ONCE(need > MPA_PEND_MAX - used))
+		return -ENOMEM;
 	if (pend->size - pend->tail >= need)
 		return 0;
 	if (pend->size - used >= need) {
@@ -69,20 +71,21 @@ u8 *mpa_pend_reserve(struct mpa_pend *pend, u32 need)
  * Return: 0; -ENOMEM; %MPA_FAULT_IN if memory of the application is not present.
  * After an error nothing was added.
  */
-int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len)
+int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u32 len)
 {
-	int ret = pend_grow(pend, sizeof(len) + len);
+	int ret = pend_grow(pend, sizeof(u16) + len);
+	u16 field = len;
 	bool all;
 
 	if (ret)
 		return ret;
-	memcpy(pend->buf + pend->tail, &len, sizeof(len));
+	memcpy(pend->buf + pend->tail, &field, sizeof(field));
 	mpa_nofault_begin();
-	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(len), len,
+	all = copy_from_iter_full(pend->buf + pend->tail + sizeof(field), len,
 				  &msg->msg_iter);
 	mpa_nofault_end();
 	if (!all)
 		return MPA_FAULT_IN;
-	pend->tail += sizeof(len) + len;
+	pend->tail += sizeof(field) + len;
 	return 0;
 }

@@ -39,6 +39,6 @@ static inline u32 mpa_pend_bytes(const struct mpa_pend *pend)
 
 void mpa_pend_forget(struct mpa_pend *pend);
 u8 *mpa_pend_reserve(struct mpa_pend *pend, u32 need);
-int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u16 len);
+int mpa_pend_add(struct mpa_pend *pend, struct msghdr *msg, u32 len);
 
 #endif /* MPA_ULP_PEND_H */

@@ -189,11 +189,14 @@ int mpa_usock_update_node(struct mpa_usock *us)
 int mpa_usock_connecting(const struct mpa_usock *us, int unconnected)
 {
 	const struct sock *sk = us->conn->sk;
+	int err;
 
 	if (mpa_usock_connected(sk))
 		return MPA_CALL_AGAIN;
-	if (sk->sk_err)
-		return -READ_ONCE(sk->sk_err);
+	/* Once: SO_ERROR takes it without the lock, and 0 would mean ready. */
+	err = READ_ONCE(sk->sk_err);
+	if (err)
+		return -err;
 	/* No call of MPA would make the connection. */
 	if (us->tuf.mode & MPA_TUF_SEND_MODES && mpa_sk_connect_deferred(sk))
 		return unconnected;
