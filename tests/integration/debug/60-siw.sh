@@ -109,7 +109,10 @@ extensions_with_siw() {
 	lab_spawn client "$1" rping -c -a "$address" -V
 	lab_check "$label: not in use" lab_wait 20 extensions_unused
 	lab_kill client
-	lab_kill server
+	# If both are killed at once, iw_cm ends the machine at times, by BUG() in
+	# cm_close_handler(). Which side reports CLOSE when it must not is not known.
+	lab_check "$label: the server ends, too" lab_wait 20 lab_ended server
+	lab_join server || true
 }
 
 extensions_unused() {
