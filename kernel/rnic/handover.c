@@ -307,8 +307,8 @@ int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 	ret = rnic_handover_run(qp, file, conn, &cfg, h, &free);
 	if (ret && free) {
 		/*
-		 * It may still be about to take the lock of the socket, which the
-		 * application can hold for any time.
+		 * The work may still wait for the lock of the socket, which the
+		 * application can hold for any time once it has the descriptor.
 		 */
 		flush_work(&qp->tx_work);
 		h->fd = mpa_give_fd(file);

@@ -544,7 +544,7 @@ void rdma_resources(World &world, const Args &args)
 // is; read; and taken away.
 void rdma_statistics(World &world, const Args &args)
 {
-	// Of the last one that was bound by hand: numbers grow.
+	// Number of the counter that was made last by hand: numbers grow.
 	static std::atomic<std::uint32_t> last;
 	const unsigned int what = args[0] % 8;
 	std::uint32_t number = args[2];
