@@ -110,7 +110,7 @@ extensions_with_siw() {
 	lab_check "$label: not in use" lab_wait 20 extensions_unused
 	lab_kill client
 	# If both are killed at once, iw_cm ends the machine at times, by BUG() in
-	# cm_close_handler(). Which side reports CLOSE when it must not is not known.
+	# cm_close_handler(): siw reports CLOSE for an identifier that is not connected.
 	lab_check "$label: the server ends, too" lab_wait 20 lab_ended server
 	lab_join server || true
 }
