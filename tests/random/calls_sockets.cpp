@@ -4,7 +4,9 @@
 #include "address.hpp"
 #include "calls.hpp"
 
+#include <array>
 #include <cstring>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -120,8 +122,12 @@ void attach(World &world, const Args &args)
 {
 	const int fd = args[1] % 16 ? world.fds.get(args[0])
 				    : world.listeners.get(args[0]);
+	static constexpr std::array<std::string_view, 3> others{"mptcp", "tls", "smc"};
+	const std::string_view name =
+		args[2] % 8 ? "mpa" : others[args[2] / 8 % others.size()];
 
-	::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);
+	::setsockopt(fd, SOL_TCP, TCP_ULP, name.data(),
+		     static_cast<socklen_t>(name.size()));
 }
 
 // TCP's framing protocol: what one end sends is what the other one expects.
