@@ -491,7 +491,7 @@ static enum mpa_failure_kind view_failure_kind(const struct mpa_conn *conn,
 		return 0;
 	if (err)
 		return MPA_FAILURE_TCP;
-	return conn->known ? 0 : MPA_FAILURE_STARTUP;
+	return conn->started && !conn->known ? MPA_FAILURE_STARTUP : 0;
 }
 
 /**

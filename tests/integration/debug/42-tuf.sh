@@ -205,10 +205,11 @@ tuf_path() {
 	tuf_trace_ends
 	lab_check "mpactl doctor does not take a change of the path MTU for that" \
 		grep -q '"findings":0' "$LAB_OUT/tuf-doctor-mtu.json"
-	lab_check "the namespace counts what was divided" \
+	lab_check "the namespace counts what was divided, and no failed startup" \
 		"$PYTHON" -c 'import json, sys
 counters = next(one for one in json.load(sys.stdin) if one["kind"] == "defaults")["counters"]
-sys.exit(not (counters["tuf_pieces"] and counters["tuf_emss_changes"] > 1))' \
+sys.exit(not (counters["tuf_pieces"] and counters["tuf_emss_changes"] > 1 and
+              counters["startup_failures"] == 0))' \
 		< <(ip netns exec h1 "$socket_bin/mpactl" --json stat)
 	tuf_box
 	tuf_path_mtu 592
