@@ -555,15 +555,20 @@ static void registry_make_change(struct net *net, const struct mpa_change *c)
 	registry_next_generation(mn, c->kind);
 }
 
+/* A target that has gone meanwhile has an event of its own. */
 static void registry_notify_change(struct net *net, const struct mpa_change *c)
 {
-	lockdep_assert_held(&mpa_registry_lock);
-	if (c->node) {
-		node_send_event(c->node, MPA_CMD_CONFIG_NTF);
-	} else if (mpa_netlink_has_listeners(net)) {
+	struct mpa_node *node;
+
+	spin_lock_bh(&mpa_registry_lock);
+	node = registry_find_target(net, c);
+	if (node) {
+		node_send_event(node, MPA_CMD_CONFIG_NTF);
+	} else if (c->kind == MPA_NODE_DEFAULTS && mpa_netlink_has_listeners(net)) {
 		registry_view_defaults(mpa_net_of(net), &registry_shared_view);
 		mpa_notify_node(net, MPA_CMD_CONFIG_NTF, &registry_shared_view);
 	}
+	spin_unlock_bh(&mpa_registry_lock);
 }
 
 static int registry_check_changes(struct net *net, struct mpa_change *changes,
@@ -588,7 +593,8 @@ static int registry_check_changes(struct net *net, struct mpa_change *changes,
  * @no: set on errors to the change that was refused and why
  *
  * Any context. Readers of settings see all changes or none. A notification is
- * sent for each after all were made.
+ * sent for each after all were made, with the lock taken for each: a user may
+ * make many at once.
  *
  * Return: 0; -EINVAL invalid value; -ENODEV, -ENOENT there is no such device or
  * listener.
@@ -603,9 +609,9 @@ int mpa_change_settings(struct net *net, struct mpa_change *changes,
 	ret = registry_check_changes(net, changes, nr, no);
 	for (i = 0; !ret && !check && i < nr; i++)
 		registry_make_change(net, &changes[i]);
+	spin_unlock_bh(&mpa_registry_lock);
 	for (i = 0; !ret && !check && i < nr; i++)
 		registry_notify_change(net, &changes[i]);
-	spin_unlock_bh(&mpa_registry_lock);
 	return ret;
 }
 
