@@ -123,10 +123,15 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
  */
 void mpa_usock_flushed(struct mpa_usock *us, int ret)
 {
-	if (ret == -ENOMEM && !us->conn->tx_err)
-		mpa_usock_kick(us, HZ / 50 + 1);
-	else if (ret && ret != -EAGAIN)
+	struct mpa_conn *conn = us->conn;
+
+	if (ret == -ENOMEM && !conn->tx_err) {
+		/* Later &mpa_ops.writable tries again, and wakes a sender. */
+		conn->want_write = true;
+		mpa_conn_kick(conn, HZ / 50 + 1);
+	} else if (ret && ret != -EAGAIN) {
 		mpa_pend_forget(&us->pend);
+	}
 }
 
 /* The socket is plain TCP again, with the settings from before. */
