@@ -469,7 +469,7 @@ void mpa_detach(struct mpa_conn *conn)
 
 	lock_sock(sk);
 	if (!conn->gone) {
-		mpa_tx_flush_all(conn);
+		mpa_tx_finish(conn);
 		mpa_conn_unhook(conn);
 	}
 	release_sock(sk);

@@ -256,21 +256,26 @@ void mpa_tx_restore_limits(struct sock *sk, const struct mpa_tx_limits *old)
 }
 
 /**
- * mpa_tx_flush_all - pass everything that is left to TCP
- * @conn: the stream, under lock_sock(), about to be detached
+ * mpa_tx_finish - pass everything that is left to TCP, or reset the connection
+ * @conn: the stream, under lock_sock(), about to end
  *
- * The rest of a batch may exceed the send buffer once: the stream would be
- * broken if it ended within an FPDU.
+ * The rest of a batch may exceed the send buffer once. If TCP has no memory for
+ * it, the peer must not take the FIN that follows for the end of a complete
+ * stream.
  */
-void mpa_tx_flush_all(struct mpa_conn *conn)
+void mpa_tx_finish(struct mpa_conn *conn)
 {
+	struct sock *sk = conn->sk;
 	struct mpa_tx_limits limits;
 
-	if (!conn->rest)
-		return;
-	mpa_tx_lift_limits(conn->sk, &limits);
-	mpa_tx_flush(conn);
-	mpa_tx_restore_limits(conn->sk, &limits);
+	mpa_tx_assert_owned(conn);
+	if (conn->rest) {
+		mpa_tx_lift_limits(sk, &limits);
+		mpa_tx_flush(conn);
+		mpa_tx_restore_limits(sk, &limits);
+	}
+	if ((conn->rest || conn->tx_err) && mpa_tx_tcp_can_send(sk))
+		sk->sk_prot->disconnect(sk, 0);
 }
 
 /**

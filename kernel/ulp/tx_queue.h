@@ -29,7 +29,7 @@ int mpa_tx_push_msg(struct mpa_conn *conn, struct msghdr *msg);
 int mpa_tx_push(struct mpa_conn *conn, struct kvec *vec, unsigned int nr,
 		u32 len);
 void mpa_tx_flush(struct mpa_conn *conn);
-void mpa_tx_flush_all(struct mpa_conn *conn);
+void mpa_tx_finish(struct mpa_conn *conn);
 void mpa_tx_lift_limits(struct sock *sk, struct mpa_tx_limits *old);
 void mpa_tx_restore_limits(struct sock *sk, const struct mpa_tx_limits *old);
 void mpa_tx_free_rest(struct mpa_conn *conn);

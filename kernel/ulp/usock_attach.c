@@ -477,12 +477,14 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
  * mpa_usock_detach - remove MPA from a socket that is being closed
  * @sk: the socket, not locked
  *
- * Passes ULPDUs that wait to TCP. TCP must close the socket afterwards.
+ * Passes ULPDUs that wait to TCP; if it cannot take them, the connection is
+ * reset. TCP must close the socket afterwards.
  */
 void mpa_usock_detach(struct sock *sk)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
 	struct mpa_conn *conn;
+	int err;
 
 	if (!us)
 		return;
@@ -493,8 +495,10 @@ void mpa_usock_detach(struct sock *sk)
 		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
 	} else {
-		mpa_pend_flush_all(us);
+		err = mpa_pend_flush_all(us);
 		mpa_conn_unhook(conn);
+		if (err)
+			sk->sk_prot->disconnect(sk, 0);
 	}
 	release_sock(sk);
 

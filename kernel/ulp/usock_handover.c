@@ -202,7 +202,7 @@ EXPORT_SYMBOL_NS_GPL(mpa_set_owner, MPA_NS);
 void mpa_stop(struct mpa_conn *conn)
 {
 	mpa_assert_locked(conn);
-	mpa_tx_flush_all(conn);
+	mpa_tx_finish(conn);
 	if (conn->state == MPA_CONN_OPERATIONAL)
 		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
 	if (conn->state != MPA_CONN_RX_ENDED)

@@ -135,16 +135,18 @@ static int usock_listen(struct socket *sock, int backlog)
 	return ret ?: usock_update_listener(us);
 }
 
-/* ULPDUs that wait are sent before the FIN. */
+/* ULPDUs that wait are sent before the FIN. If they cannot be, nothing is shut down. */
 static int usock_shutdown(struct socket *sock, int how)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
-	int ret;
+	int ret = 0;
 
 	lock_sock(sock->sk);
 	if (us && (how == SHUT_WR || how == SHUT_RDWR))
-		mpa_pend_flush_all(us);
+		ret = mpa_pend_flush_all(us);
 	release_sock(sock->sk);
+	if (ret)
+		return ret;
 	ret = mpa_usock_base_ops(sock)->shutdown(sock, how);
 	usock_update_listener(us);
 	return ret;

@@ -75,23 +75,34 @@ void mpa_pend_flush(struct mpa_usock *us)
 		mpa_usock_flushed(us, pend_flush_fpdus(us));
 }
 
+/* Whether TCP has not taken all that was accepted for sending. */
+static bool pend_is_left(const struct mpa_usock *us)
+{
+	return us->conn->rest || us->conn->tx_err || us->tuf.cut.buf ||
+	       mpa_pend_bytes(&us->pend);
+}
+
 /**
- * mpa_pend_flush_all - pass all ULPDUs that wait to TCP
+ * mpa_pend_flush_all - pass everything that waits to TCP
  * @us: the socket, under lock_sock()
  *
  * For the end of sending. May exceed the send buffer once.
+ *
+ * Return: 0, also if TCP can send no more; -ENOBUFS: TCP has no memory for all
+ * of it, and a FIN would tell the peer that the stream is complete.
  */
-void mpa_pend_flush_all(struct mpa_usock *us)
+int mpa_pend_flush_all(struct mpa_usock *us)
 {
-	struct sock *sk = us->conn->sk;
+	struct mpa_conn *conn = us->conn;
+	struct sock *sk = conn->sk;
 	struct mpa_tx_limits limits;
 
-	if (!mpa_usock_is(us)->full && us->phase != MPA_USOCK_FRAMED)
-		return;
 	mpa_tx_lift_limits(sk, &limits);
-	mpa_tx_flush_all(us->conn);
-	mpa_pend_flush(us);
+	mpa_tx_flush(conn);
+	if (mpa_usock_is(us)->full || us->phase == MPA_USOCK_FRAMED)
+		mpa_pend_flush(us);
 	mpa_tx_restore_limits(sk, &limits);
+	return pend_is_left(us) && mpa_tx_tcp_can_send(sk) ? -ENOBUFS : 0;
 }
 
 /**

@@ -6,7 +6,7 @@
 #include "usock.h"
 
 void mpa_pend_flush(struct mpa_usock *us);
-void mpa_pend_flush_all(struct mpa_usock *us);
+int mpa_pend_flush_all(struct mpa_usock *us);
 bool mpa_pend_must_wait(struct mpa_usock *us);
 void mpa_pend_writable(struct mpa_usock *us);
 

@@ -229,7 +229,7 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 		ret = usock_answer_request(us, accept, pd, len);
 	if (!ret && !accept) {
 		/* Nothing may be sent before the Reply. */
-		mpa_tx_flush_all(us->conn);
+		mpa_tx_finish(us->conn);
 		mpa_usock_rejected(us);
 		/* What was received behind the Request is for plain TCP. */
 		us->conn->saved.data_ready(sk);

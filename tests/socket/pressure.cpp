@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <linux/sock_diag.h>
 #include <linux/sockios.h>
@@ -194,6 +195,65 @@ CASE("pressure: small receive buffers, and plenty of memory")
 CASE("pressure: small receive buffers, and no memory")
 {
 	play({"closed windows, hard", "100 200 400", {0, 4096}, false});
+}
+
+// More ULPDUs than TCP has memory for: some wait for it. How many were accepted.
+std::size_t send_until_full(mpa::socket &socket)
+{
+	const Bytes ulpdu = pattern(whole / 64);
+	std::size_t sent = 0;
+	long got;
+
+	while ((got = ::send(socket.fd(), ulpdu.data(), ulpdu.size(), MSG_DONTWAIT)) > 0)
+		sent++;
+	is(err_of(got), EAGAIN, "the last one");
+	return sent;
+}
+
+// A buffer of fixed size makes TCP refuse memory: it cannot ask for less instead.
+struct Refused {
+	Refused()
+	    : running(role::initiator, {}, flag_crc, {65536, 0}),
+	      limits(std::in_place, "1 1 1"), sent(send_until_full(running.ours))
+	{
+	}
+
+	Running running;
+	std::optional<Limits> limits;
+	std::size_t sent;
+};
+
+// How the stream of a plain peer ends.
+Err read_to_end(const Wire &wire)
+{
+	Bytes into(65536);
+	long got;
+
+	while ((got = ::recv(wire.fd(), into.data(), into.size(), 0)) > 0)
+		;
+	return err_of(got);
+}
+
+CASE("pressure: closed while TCP has no memory for the rest")
+{
+	Refused scene;
+
+	scene.running.ours.close();
+	is(read_to_end(scene.running.wire), ECONNRESET, "the end");
+}
+
+CASE("pressure: shut down while TCP has no memory for the rest")
+{
+	Refused scene;
+	const int fd = scene.running.ours.fd();
+
+	for (int how : {SHUT_WR, SHUT_RDWR})
+		is(err_of(::shutdown(fd, how)), ENOBUFS, "shutdown");
+	scene.limits.reset();
+	for (std::size_t n = 0; n < scene.sent; n++)
+		yes(scene.running.wire.read_fpdu() == pattern(whole / 64), "every ULPDU arrives");
+	must_call(::shutdown(fd, SHUT_WR), "shutdown");
+	scene.running.wire.expect_end();
 }
 
 } // namespace

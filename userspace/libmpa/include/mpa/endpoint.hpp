@@ -212,7 +212,8 @@ public:
 		return {error, std::generic_category()};
 	}
 
-	// Shuts down sending (SHUT_WR), receiving (SHUT_RD), or both.
+	// Shuts down sending (SHUT_WR), receiving (SHUT_RD), or both. ENOBUFS: TCP has no
+	// memory for what waits to be sent; nothing was shut down.
 	result<void> shutdown(int how = SHUT_WR) noexcept
 	{
 		return ::shutdown(fd_.get(), how) ? last_error()
