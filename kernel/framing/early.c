@@ -80,6 +80,8 @@ static void early_unchain(struct mpa_early *e)
 	/* Each Marker is looked at once, or a false one would be again. */
 	if (early_before(e->marker, marker))
 		e->marker = marker;
+	/* All Markers of an FPDU lead to its beginning, which is not tried again. */
+	e->floor = e->next + 1;
 	e->chained = false;
 }
 

@@ -27,7 +27,8 @@ struct mpa_early_source {
 /**
  * struct mpa_early - where the FPDUs of a part begin
  * @floor: nothing before this offset is considered: the first byte of the part,
- *	or the one behind the last FPDU that was found
+ *	the one behind the last FPDU that was found, or the second byte of what was
+ *	none
  * @marker: offset of the next Marker to be looked at, if not @chained
  * @next: @chained: where an FPDU begins
  * @until: until the bytes before this offset are there, nothing can be found

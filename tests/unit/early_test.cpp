@@ -272,6 +272,23 @@ TEST(Early, a_wrong_crc)
 		ASSERT_EQ(part.found.count(s.starts[i]), 1u) << i;
 }
 
+// It is read once, although each of its Markers leads to its beginning again.
+TEST(Early, a_wrong_crc_of_the_longest_fpdu)
+{
+	Random random(9);
+	Stream s;
+
+	s.add(random.bytes(600));
+	s.add(random.bytes(64768), { .crc_xor = 1 });
+	s.add(random.bytes(600));
+	Part part(s, s.starts[1], s.end(), random);
+
+	part.search();
+	ASSERT_EQ(part.found.count(s.starts[2]), 1u);
+	// That one, the one behind it, and what comes after both.
+	ASSERT_EQ(part.fed, 3u);
+}
+
 // Without a Marker in it a part shows nothing, whatever it has.
 TEST(Early, no_marker)
 {
