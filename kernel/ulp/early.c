@@ -29,6 +29,12 @@
 enum {
 	/* Blocks that TCP keeps. */
 	EARLY_PARTS = ARRAY_SIZE(((struct tcp_sock *)0)->selective_acks),
+	/*
+	 * How often a byte is read here, on average. An FPDU is read twice at the
+	 * most; a search begins again if TCP reports its block anew, which a peer
+	 * that leaves more gaps than there are blocks can bring about.
+	 */
+	EARLY_READS = 4,
 };
 
 /**
@@ -39,6 +45,7 @@ enum {
  * @origin: sequence number of the first byte of full operation
  * @part: searches in the parts behind gaps
  * @nr_parts: how many
+ * @read: bytes that the searches have read
  * @rcu: the core reads icsk_af_ops without the lock
  *
  * Under the socket lock.
@@ -50,6 +57,7 @@ struct mpa_early_hook {
 	u32 origin;
 	struct mpa_early part[EARLY_PARTS];
 	unsigned int nr_parts;
+	u64 read;
 	struct rcu_head rcu;
 };
 
@@ -73,9 +81,18 @@ static bool early_copy(void *ctx, u32 at, u8 *to, u32 len)
 	return true;
 }
 
+/* Bytes behind gaps are not in TCP's number yet; the buffer limits them. */
+static bool early_may_read(const struct mpa_early_hook *h)
+{
+	const struct sock *sk = h->conn->sk;
+
+	return h->read / EARLY_READS <= tcp_sk(sk)->bytes_received +
+					READ_ONCE(sk->sk_rcvbuf);
+}
+
 static enum mpa_rx_result early_feed(void *ctx, u32 at, struct mpa_reader *r)
 {
-	const struct mpa_early_hook *h = ctx;
+	struct mpa_early_hook *h = ctx;
 	enum mpa_rx_result result = MPA_RX_MORE;
 	struct mpa_pos pos;
 	u32 len, used;
@@ -86,6 +103,7 @@ static enum mpa_rx_result early_feed(void *ctx, u32 at, struct mpa_reader *r)
 		result = mpa_reader_feed(r, p, len, &used);
 		mpa_pos_unmap(&pos, p);
 		mpa_pos_skip(&pos, used);
+		h->read += used;
 	}
 	return result;
 }
@@ -101,7 +119,7 @@ static bool early_search(struct mpa_early_hook *h, struct mpa_early *e, u32 end)
 	struct mpa_reader r;
 	struct mpa_pos pos;
 
-	while (mpa_early_find(e, &src, end, &r)) {
+	while (early_may_read(h) && mpa_early_find(e, &src, end, &r)) {
 		u32 seq = h->origin + e->floor;
 
 		mpa_pos_early(&pos, h->conn->sk, seq - r.since_start);
