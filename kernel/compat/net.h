@@ -48,6 +48,22 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 }
 
 /**
+ * mpa_skb_frags_readable - check whether the fragments are in memory
+ * @skb: a received packet
+ *
+ * Return: false if they are in the memory of a device.
+ */
+static inline bool mpa_skb_frags_readable(const struct sk_buff *skb)
+{
+#ifdef MPA_HAVE_SKB_FRAGS_READABLE
+	return skb_frags_readable(skb);
+#else
+	/* Until 6.11. */
+	return true;
+#endif
+}
+
+/**
  * mpa_sk_connect_deferred - check whether connect() has only been prepared
  * @sk: TCP socket, locked
  *

@@ -10,6 +10,7 @@
 #include <linux/highmem.h>
 #include <net/tcp.h>
 
+#include "compat/net.h"
 #include "queue.h"
 
 static void pos_enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off,
@@ -167,7 +168,8 @@ static const u8 *pos_map_frag(struct mpa_pos *pos, u32 into, u32 *len)
  * @pos: the position; not moved
  * @len: set to the bytes that are in one piece of memory
  *
- * Return: the bytes, valid until mpa_pos_unmap(); NULL if there are none.
+ * Return: the bytes, valid until mpa_pos_unmap(); NULL if there are none that can
+ * be read.
  */
 const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len)
 {
@@ -179,7 +181,8 @@ const u8 *mpa_pos_map(struct mpa_pos *pos, u32 *len)
 	*len = min(pos_piece_len(pos) - into, pos->end - pos->off);
 	if (pos->frag < 0)
 		return pos->cur->data + into;
-	return pos_map_frag(pos, into, len);
+	pos->unreadable = !mpa_skb_frags_readable(pos->cur);
+	return pos->unreadable ? NULL : pos_map_frag(pos, into, len);
 }
 
 /**

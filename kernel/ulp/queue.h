@@ -21,6 +21,7 @@ struct sock;
  * @stash: @top is the stash; the receive queue follows
  * @early: @top is in the queue of early segments
  * @mapped: mpa_pos_map() made a mapping that must be undone
+ * @unreadable: mpa_pos_map() came to bytes that are in the memory of a device
  * @base: offset within @top at which the fragment starts, bytes
  * @off: offset of the position within @top, bytes
  * @end: bytes of @top
@@ -38,6 +39,7 @@ struct mpa_pos {
 	bool stash;
 	bool early;
 	bool mapped;
+	bool unreadable;
 	u32 base;
 	u32 off;
 	u32 end;

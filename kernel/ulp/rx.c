@@ -585,6 +585,19 @@ static void rx_settle(struct mpa_conn *conn, u32 done)
 	mpa_rx_release(conn, done);
 }
 
+/*
+ * Someone else has taken bytes of the stream, or a network device keeps them in its
+ * memory: the rest is not usable.
+ */
+static void rx_lose(struct mpa_conn *conn)
+{
+	rx_cancel_timer(conn);
+	conn->rx_again = false;
+	WRITE_ONCE(conn->rx_held, false);
+	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
+}
+
 /* Returns whether there may be more to do. */
 static bool rx_run_queue(struct mpa_conn *conn)
 {
@@ -609,6 +622,8 @@ static bool rx_run_queue(struct mpa_conn *conn)
 		rx_refuse_bad(conn, mpa_tuf_rx_end_of_queue(conn));
 	if (run.done)
 		rx_settle(conn, run.done);
+	if (unlikely(run.pos.unreadable) && rx_may_read_on(conn, 0))
+		rx_lose(conn);
 	return run.done >= RX_RELEASE_BYTES &&
 	       conn->state == MPA_CONN_OPERATIONAL;
 }
@@ -625,16 +640,6 @@ static void rx_call_again(struct mpa_conn *conn)
 		return;
 	conn->rx_again = false;
 	rx_settle(conn, conn->rx_ahead);
-}
-
-/* Someone else has taken bytes of the stream: the rest is not usable. */
-static void rx_lose(struct mpa_conn *conn)
-{
-	rx_cancel_timer(conn);
-	conn->rx_again = false;
-	WRITE_ONCE(conn->rx_held, false);
-	mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
-	mpa_conn_report_end(conn, MPA_ERROR_MARKER, -EBADMSG);
 }
 
 /**
