@@ -24,21 +24,22 @@ random_prepare() {
 	echo 1 | tee /sys/kernel/tracing/events/mpa{,_rnic}/enable > /dev/null
 }
 
-# random_calls NAME OPTION...: runs programs, eight at a time for each processor: most wait for
-# something all the time.
+# random_calls NAME SECONDS OPTION...: runs programs, eight at a time for each processor: most
+# wait for something all the time.
 # What they print is in $LAB_OUT/NAME-N.log. A guest that stops leaves the names of the last
 # programs in NAME-N.program, and its seed in the log.
 random_calls() {
-	local name=$1 n all limit=3000
-	shift
+	local name=$1 seconds=$2 n all limit=3000
+	shift 2
 	all=$(nproc)
 	for ((n = 1; n <= all; n++)); do
 		lab_spawn "$name-$n" h1 "$MPA_REPO/build/bin/random_calls" \
 			--jobs 8 --limit "$limit" --log "$LAB_OUT/$name-$n.program" \
-			--reached "$LAB_OUT/$name-$n.reached" "$@"
+			--reached "$LAB_OUT/$name-$n.reached" --seconds "$seconds" "$@"
 	done
 	for ((n = 1; n <= all; n++)); do
-		lab_check "$name: every program of $n has ended" lab_join "$name-$n" 900
+		lab_check "$name: every program of $n has ended" \
+			lab_join "$name-$n" $((seconds + 600))
 		lab_show "$LAB_OUT/$name-$n.log" "$name-$n: "
 	done
 	lab_check "$name: the kernel releases what they had" lab_wait 60 random_released
@@ -51,11 +52,11 @@ random_calls() {
 # doorbells of our own; in the third, payload is placed behind gaps.
 random_all() {
 	random_prepare
-	random_calls plain --seconds "$@"
+	random_calls plain "$@"
 	echo Y > /sys/module/mpa_rnic/parameters/doorbells
-	random_calls faults --faults --seconds "$@"
+	random_calls faults "$@" --faults
 	random_gaps
-	random_calls disturbed --disturb --seconds "$@"
+	random_calls disturbed "$@" --disturb
 	lab_kill monitor
 }
 
