@@ -152,6 +152,8 @@ struct rnic_mr_traffic {
  * @nr_windows: windows that are bound to the region, which keep it valid;
  *	under @lock
  * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
+ * @follows: %RNIC_MR_USER: has the STag of a region before it, and &ib_mr.uobject
+ *	of that one, which the core has freed; constant
  * @dead: being removed: no window can be bound to it, nor it
  *	itself; under @lock
  * @traffic: for `rdma statistic mr`; not used with windows
@@ -191,6 +193,7 @@ struct rnic_mr {
 	struct rnic_dmabuf dmabuf;
 	u32 nr_windows;
 	bool type2;
+	bool follows;
 	bool dead;
 	struct rnic_mr_traffic traffic;
 	struct list_head qp_entry;

@@ -141,6 +141,7 @@ int rnic_mr_succeed(struct rnic_mr *mr, struct rnic_mr *old)
 		atomic_dec(&dev->nr_mr);
 		return ret;
 	}
+	mr->follows = true;
 	mr->stag = old->stag;
 	mr->ibmr.lkey = old->stag;
 	mr->ibmr.rkey = old->stag;

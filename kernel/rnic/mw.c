@@ -159,9 +159,13 @@ bool rnic_mw_entry_clear(const struct mpa_sqe *e)
  */
 static bool mw_region_registered(const struct rnic_mr *region)
 {
-	const struct ib_uobject *uobj = READ_ONCE(region->ibmr.uobject);
+	const struct ib_uobject *uobj;
 
 	lockdep_assert_held(&region->lock);
+	/* The core cannot fail any more when it has got such a one. */
+	if (region->follows)
+		return true;
+	uobj = READ_ONCE(region->ibmr.uobject);
 	/* Once it is in a list, it stays there until after rnic_dereg_mr(). */
 	return uobj && !data_race(list_empty(&uobj->list));
 }

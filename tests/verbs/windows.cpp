@@ -355,6 +355,30 @@ CASE("windows: type 1 is bound again, and unbound with zero bytes")
 		}
 }
 
+// The core may not have completed a registration yet. One that got other memory is complete.
+CASE("windows: bound to a region that has got other memory")
+{
+	for (const auto type : types)
+		for (int times = 1; times <= 2; times++) {
+			const Row name(type_name(type), times);
+			Pair pair;
+			Ground ground(pair.two);
+			const Window window = make(pair.two, type);
+
+			for (int n = 0; n < times; n++) {
+				ground.memory = Bytes(16384);
+				is(ibv_rereg_mr(ground.region.get(),
+						IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+						ground.memory.data(), ground.memory.size(),
+						0),
+				   0, "ibv_rereg_mr");
+			}
+			bind(pair.far, window.get(), part(ground, 0, 4096));
+			writes(pair.near, pair.far, window->rkey, ground.at(0), ground, 0,
+			       8);
+		}
+}
+
 CASE("windows: an unbound one grants nothing under its new key either")
 {
 	Pair pair;
