@@ -22,14 +22,22 @@ import mpasock as mpa
 RESET = struct.pack("ii", 1, 0)
 
 
-def finish(sock, number, first):
+def ends_first(number, client):
+    return bool(number & 1) == client
+
+
+def resets_first(number, client):
+    return ends_first(number, client) and bool(number & 2)
+
+
+def finish(sock, number, client):
     """The side that is to end first does so; the other waits for that."""
-    if bool(number & 1) != first:
+    if not ends_first(number, client):
         try:
             sock.recv(16)
         except ConnectionResetError:
             pass
-    elif number & 2:
+    elif resets_first(number, client):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     sock.close()
 
@@ -57,8 +65,13 @@ def connect(address, count):
         mpa.start(sock, mpa.INITIATOR)
         data = b"number %d" % number
         sock.send(data)
-        if sock.recv(64) != data:
-            sys.exit(f"connection {number}: other data")
+        try:
+            if sock.recv(64) != data:
+                sys.exit(f"connection {number}: other data")
+        except ConnectionResetError:
+            # A reset discards what is on its way.
+            if not resets_first(number, False):
+                sys.exit(f"connection {number}: reset")
         finish(sock, number, True)
 
 

@@ -45,6 +45,8 @@ LEAKS = {"iwpm_get_nlmsg_request": 24_000, "iwpm_remote_info_cb": 5_000, "xprt_a
          "__kernfs_new_node": 700, "kobject_set_name_vargs": 300,
          "radix_tree_node_alloc": 2_500}
 FLOORS = {f"allocated by {function}": most for function, most in LEAKS.items()}
+# Of each of these transports, debugfs keeps a directory with a file: sunrpc/rpc_xprt/*/info.
+FLOORS |= {"slab dentry": 600, "slab inode_cache": 2_000}
 # Samples that are left out at the beginning: this many, and a tenth of the others.
 WARM_UP = 2
 # With fewer, nothing can be said.
