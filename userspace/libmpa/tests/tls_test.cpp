@@ -480,8 +480,18 @@ TEST_P(Tls, a_record_without_room_is_sent_later)
 	EXPECT_EQ(link.ours.flush().error(),
 		  std::errc::resource_unavailable_try_again);
 	EXPECT_TRUE(link.wire.segments.empty());
+	// The peer may wait for us to read before it does.
+	std::array<std::byte, 4> room;
+	ASSERT_TRUE(link.ours.link().set_blocking(false));
+	link.wire.errors.assign(100, EAGAIN);
+	EXPECT_EQ(link.ours.receive(room).error(),
+		  std::errc::resource_unavailable_try_again);
+	EXPECT_EQ(link.ours.events(), POLLIN | POLLOUT);
+	EXPECT_TRUE(link.ours.pending());
+	link.wire.errors.clear();
 	ASSERT_TRUE(link.ours.flush());
 	EXPECT_FALSE(link.ours.pending());
+	EXPECT_EQ(link.ours.events(), POLLIN);
 	ASSERT_TRUE(link.ours.send(mpa::bytes("second")));
 	EXPECT_EQ(link.wire.segments.size(), 2u);
 	EXPECT_EQ(link.peer_reads(), "first");
@@ -564,6 +574,23 @@ TEST_P(Tls, packed_records_share_segments)
 	for (int n = 0; n < 20; n++)
 		EXPECT_EQ(link.peer_reads(), text);
 	EXPECT_EQ(link.peer_reads(), "last");
+}
+
+// What was sent is not kept, although something waits all the time.
+TEST(TlsRecords, are_forgotten_when_they_were_sent)
+{
+	tls::records waiting;
+	model::Bytes record(500);
+
+	record[3] = std::byte{495 >> 8};
+	record[4] = std::byte{495 & 0xff};
+	waiting.append(record);
+	for (int n = 0; n < 1000; n++) {
+		waiting.append(record);
+		EXPECT_EQ(waiting.sent(500), 1u);
+		ASSERT_EQ(waiting.size(), 500u);
+		ASSERT_LE(waiting.held(), 1500u);
+	}
 }
 
 TEST_P(Tls, without_packing_nothing_waits)
@@ -842,6 +869,22 @@ TEST(TlsMarked, the_plaintext_has_markers)
 		EXPECT_EQ(link.wire.segments.size(), pdus.size() + 1);
 		for (const auto &segment : link.wire.segments)
 			EXPECT_EQ(records_in(segment), 1);
+	}
+}
+
+// With the markers that the kernel adds, what is sent at once is a PDU, too.
+TEST(TlsMarked, packed_records_leave_room_for_markers)
+{
+	for (const std::uint32_t interval : {8u, 512u, 2048u}) {
+		Marked link(false, tls::markers{.records = interval, .plaintext = 2048});
+		const std::size_t longest = link.ours.emss().value();
+
+		link.wire.emss = mpa::framing::markers_max(interval);
+		link.wire.segments.clear();
+		link.ours.pack(true);
+		ASSERT_TRUE(link.ours.send(model::payload(0, longest))) << interval;
+		EXPECT_FALSE(link.ours.pending());
+		EXPECT_EQ(link.wire.segments.size(), interval == 8 ? 4u : 2u);
 	}
 }
 

@@ -150,6 +150,8 @@ public:
 	records out_;
 	tls::stats stats_;
 	bool pack_ = false;
+	// The last call, which may have returned EAGAIN, was receive().
+	bool receiving_ = false;
 
 private:
 	std::uint32_t overhead() const noexcept;
@@ -169,11 +171,13 @@ private:
 	struct inner {
 		explicit inner(const markers &intervals) noexcept
 			: longest(framing::markers_max(intervals.plaintext)),
-			  writer(intervals.plaintext), reader(intervals.plaintext)
+			  packed(framing::markers_max(intervals.records)), writer(intervals.plaintext), reader(intervals.plaintext)
 		{
 		}
 
 		std::uint32_t longest;
+		// Records of one send.
+		std::uint32_t packed;
 		marker_writer writer;
 		marker_reader reader;
 		// Plaintext with markers, of which some was read.
@@ -225,7 +229,7 @@ result<void> connection::state::look_at_emss()
 
 	if (!got)
 		return got.error();
-	emss_ = inner_ ? framing::pdu_max : *got;
+	emss_ = inner_ ? inner_->packed : *got;
 	const std::uint32_t fragment = std::max(limit(), fragment_min);
 
 	// The latter follows the former down, but not up.
@@ -587,16 +591,19 @@ connection::~connection() = default;
 
 result<void> connection::handshake()
 {
+	state_->receiving_ = false;
 	return state_->handshake();
 }
 
 result<void> connection::send(const_buffer plaintext, send_flags flags)
 {
+	state_->receiving_ = false;
 	return state_->send(plaintext, flags);
 }
 
 result<received> connection::receive(buffer into)
 {
+	state_->receiving_ = true;
 	return state_->receive(into);
 }
 
@@ -612,6 +619,7 @@ void connection::pack(bool on) noexcept
 
 result<void> connection::update_key(bool of_peer_too)
 {
+	state_->receiving_ = false;
 	return state_->update_key(of_peer_too);
 }
 
@@ -622,17 +630,21 @@ bool connection::pending() const noexcept
 
 result<void> connection::flush()
 {
+	state_->receiving_ = false;
 	return state_->flush(false);
 }
 
 result<void> connection::close()
 {
+	state_->receiving_ = false;
 	return state_->close();
 }
 
 short connection::events() const noexcept
 {
-	return pending() ? POLLOUT : POLLIN;
+	if (!pending())
+		return POLLIN;
+	return state_->receiving_ ? POLLIN | POLLOUT : POLLOUT;
 }
 
 enum version connection::version() const noexcept

@@ -26,11 +26,16 @@ public:
 	bool empty() const noexcept { return head_ == bytes_.size(); }
 	std::size_t size() const noexcept { return bytes_.size() - head_; }
 
+	// What is kept, with bytes that were sent.
+	std::size_t held() const noexcept { return bytes_.size(); }
+
 	// Whole records, as TLS has written them.
 	void append(const_buffer written)
 	{
-		if (empty()) {
-			bytes_.clear();
+		// Each byte is moved once at the most.
+		if (head_ >= size()) {
+			bytes_.erase(bytes_.begin(),
+				     bytes_.begin() + static_cast<std::ptrdiff_t>(head_));
 			head_ = 0;
 		}
 		bytes_.insert(bytes_.end(), written.begin(), written.end());

@@ -168,7 +168,8 @@ public:
 	// Says to the peer that nothing more is sent, then ends TCP's sending half.
 	MPA_TLS_API result<void> close();
 
-	// For poll(2): POLLOUT while records wait, otherwise POLLIN.
+	// For poll(2), what the last call waits for: POLLOUT while records wait, POLLIN
+	// if none do; after receive(), which sends them, too, both.
 	MPA_TLS_API short events() const noexcept;
 
 	MPA_TLS_API enum version version() const noexcept;
