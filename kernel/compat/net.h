@@ -41,6 +41,10 @@ static inline void mpa_sk_hold_net(struct sock *sk)
 	sk_net_refcnt_upgrade(sk);
 #else
 	/* Until 6.14. */
+#ifdef MPA_HAVE_NETNS_TRACKER_FREE
+	/* It is tracked as one without a reference. */
+	__netns_tracker_free(sock_net(sk), &sk->ns_tracker, false);
+#endif
 	sk->sk_net_refcnt = 1;
 	get_net_track(sock_net(sk), &sk->ns_tracker, GFP_KERNEL);
 	sock_inuse_add(sock_net(sk), 1);
