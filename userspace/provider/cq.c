@@ -190,10 +190,14 @@ static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
 
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
 				sizeof(resp));
-	if (!ret)
-		ret = cq_map(cq, area, &ring, ibcq->context->cmd_fd, &resp.drv);
 	if (ret)
 		return ret;
+	ret = cq_map(cq, area, &ring, ibcq->context->cmd_fd, &resp.drv);
+	if (ret) {
+		/* The kernel uses the new ring: the old one must not be read. */
+		cq->ring.entries = 0;
+		return ret;
+	}
 	cq->resized = *area;
 	cq->ring.slots = ring.slots;
 	cq->ring.entries = ring.entries;
@@ -210,6 +214,7 @@ static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
  * events without the lock.
  *
  * Return: 0, or a positive errno; %EINVAL if completions in the queue do not fit.
+ * If the new ring cannot be mapped, polling fails from now on.
  */
 int mpa_resize_cq(struct ibv_cq *ibcq, int cqe)
 {

@@ -46,10 +46,17 @@ int mpa_area_reserve(struct mpa_area *area, size_t len)
  */
 int mpa_area_map(struct mpa_area *area, int fd, uint64_t key, uint32_t len)
 {
-	if (area->base && area->len != len)
+	int fixed = area->base ? MAP_FIXED : 0;
+	int ret;
+
+	if (fixed && area->len != len)
 		return EPROTO;
-	return area_mmap(area, len, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | (area->base ? MAP_FIXED : 0), fd, key);
+	ret = area_mmap(area, len, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, fd,
+			key);
+	/* What was reserved may have gone, and belong to another thread. */
+	if (ret)
+		*area = (struct mpa_area){ 0 };
+	return ret;
 }
 
 /**

@@ -410,6 +410,10 @@ TEST_F(CqTest, resizing_reserves_addresses_first)
 	/* A ring of another length than both sides compute. */
 	kernel.edit_cq = [](mpa_create_cq_resp &drv) { drv.ring_len += 4096; };
 	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), EPROTO);
+	/* The kernel has left the old one, whose entries are not completions any more. */
+	ibv_wc wc;
+	push(cq, 2);
+	EXPECT_EQ(kernel.ops.poll_cq(cq, 1, &wc), -EIO);
 	destroy(cq);
 }
 
