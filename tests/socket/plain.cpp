@@ -72,6 +72,34 @@ CASE("plain: the first byte that differs from a Request decides")
 	}
 }
 
+// It is a stream: a send that does not wait takes as much as there is room for.
+CASE("plain: bytes of which TCP takes a part")
+{
+	const Bytes many = pattern(32 << 20);
+
+	for (const int way : {0, 1, 2, 3}) {
+		const Row row(way);
+		Dual pair;
+
+		pair.wire.send(mpa::bytes("x"));
+		await_plain(pair.ours);
+		if (way == 0) {
+			const auto taken = must(pair.ours.send_bytes(many), "send_bytes");
+
+			yes(taken > 0 && taken < many.size(), "a part");
+			yes(pair.wire.read(taken) == Bytes(many.begin(), many.begin() + taken),
+			    "that part");
+			continue;
+		}
+		const mpa::const_buffer one = many;
+		const iovec part{const_cast<std::byte *>(many.data()), many.size()};
+		is(way == 1   ? err(pair.ours.send(one))
+		   : way == 2 ? err(pair.ours.send_parts({&part, 1}))
+			      : err(pair.ours.send_batch({&one, 1})),
+		   EIO, "a part of a message");
+	}
+}
+
 CASE("plain: what is there before the start")
 {
 	constexpr std::string_view line = "GET / HTTP/1.1\r\n";

@@ -118,16 +118,27 @@ public:
 	void close() noexcept { fd_.reset(); }
 
 	// Sends one message: a ULPDU of at most mulpdu() bytes, or a PDU of at
-	// most emss(). message_size: it is longer, nothing was sent.
+	// most emss(). message_size: it is longer, nothing was sent. io_error: the
+	// direction is ordinary TCP, which has taken a part; that is for send_bytes().
 	result<void> send(const_buffer message, send_flags flags = {}) noexcept
 	{
-		const ssize_t sent = ::send(fd_.get(), message.data(), message.size(),
-					    static_cast<int>(flags) | MSG_NOSIGNAL);
-
-		return sent < 0 ? last_error() : std::error_code{};
+		return whole(::send(fd_.get(), message.data(), message.size(),
+				    static_cast<int>(flags) | MSG_NOSIGNAL),
+			     message.size());
 	}
 
-	// Likewise, from several buffers.
+	// Sends bytes in a direction that is ordinary TCP. Returns how many it has taken.
+	result<std::size_t> send_bytes(const_buffer bytes,
+				       send_flags flags = {}) noexcept
+	{
+		const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(),
+					    static_cast<int>(flags) | MSG_NOSIGNAL);
+
+		return sent < 0 ? result<std::size_t>(last_error())
+				: static_cast<std::size_t>(sent);
+	}
+
+	// As send(), from several buffers.
 	result<void> send_parts(std::span<const iovec> parts,
 				send_flags flags = {}) noexcept
 	{
@@ -135,16 +146,17 @@ public:
 
 		message.msg_iov = const_cast<iovec *>(parts.data());
 		message.msg_iovlen = parts.size();
-		const ssize_t sent =
-			::sendmsg(fd_.get(), &message,
-				  static_cast<int>(flags) | MSG_NOSIGNAL);
-
-		return sent < 0 ? last_error() : std::error_code{};
+		std::size_t size = 0;
+		for (const iovec &part : parts)
+			size += part.iov_len;
+		return whole(::sendmsg(fd_.get(), &message,
+				       static_cast<int>(flags) | MSG_NOSIGNAL),
+			     size);
 	}
 
 	// Sends messages packed into as few segments as they fill. Returns how
 	// many were sent if at least one was. The error that stopped the next
-	// one is returned by the next call.
+	// one is returned by the next call. io_error: as for send().
 	result<std::size_t> send_batch(std::span<const const_buffer> messages,
 				       send_flags flags = {}) noexcept
 	{
@@ -158,7 +170,9 @@ public:
 				some, last ? flags : flags | send_flags::more);
 
 			if (!sent)
-				return done ? result(done) : sent;
+				return done && sent.error() != std::errc::io_error
+					       ? result(done)
+					       : sent;
 			done += *sent;
 			if (*sent < some.size())
 				break;
@@ -328,7 +342,19 @@ private:
 			static_cast<int>(flags) | MSG_NOSIGNAL);
 		if (sent < 0)
 			return last_error();
+		for (std::size_t n = 0; n < static_cast<std::size_t>(sent); n++)
+			if (messages[n].msg_len < buffers[n].size())
+				return std::errc::io_error;
 		return static_cast<std::size_t>(sent);
+	}
+
+	static result<void> whole(ssize_t sent, std::size_t size) noexcept
+	{
+		if (sent < 0)
+			return last_error();
+		if (static_cast<std::size_t>(sent) < size)
+			return std::errc::io_error;
+		return {};
 	}
 
 	descriptor fd_;
