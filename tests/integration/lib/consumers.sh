@@ -160,7 +160,9 @@ consumers_quiet() {
 }
 
 consumers_queue_pairs() {
-	rdma resource show qp | grep 'type RC' || true
+	local all
+	all=$(rdma resource show qp) || return
+	grep 'type RC' <<< "$all" || true
 }
 
 # Of the namespaces that stay. Time-wait is ended here: it would last a minute.

@@ -9,10 +9,11 @@ sockets_limit=60
 
 # objects_left: every object that an application owns, one a line.
 objects_left() {
-	local kind
+	local kind all=
 	for kind in qp cm_id mr cq pd ctx; do
-		rdma resource show "$kind" | sed "s/^/$kind: /"
-	done | grep -E ' pid [0-9]+' || true
+		all+=$(rdma resource show "$kind" | sed "s/^/$kind: /")$'\n' || return
+	done
+	grep -E ' pid [0-9]+' <<< "$all" || true
 }
 
 # sockets_left HOST...: TCP sockets of our connections that have not ended. Those in

@@ -485,9 +485,10 @@ lab_capture_end() {
 
 # --- the end ----------------------------------------------------------------
 
+# lab_gone COMMAND...: it succeeds, and prints nothing.
 lab_gone() {
 	local left
-	left=$("$@")
+	left=$("$@") || return
 	[[ -z $left ]] || {
 		printf '%s\n' "$left"
 		return 1
@@ -510,10 +511,11 @@ lab_tell_holders() {
 # True when every object of the applications is gone, though devices still exist. The
 # core's own connection management QP (GSI, type 1) is not one of theirs.
 lab_applications_gone() {
-	local kind
+	local kind all=
 	for kind in qp cm_id mr cq pd ctx; do
-		rdma res show "$kind"
-	done | grep -E 'comm [^[]|pid ' || true
+		all+=$(rdma res show "$kind")$'\n' || return
+	done
+	grep -E 'comm [^[]|pid ' <<< "$all" || true
 }
 
 # Removes what the library set up and checks that nothing is left: called by the exit

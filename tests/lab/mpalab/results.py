@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 # A healthy kernel prints none of these, and no program of ours makes it print one. Those of
 # perftest may crash in librdmacm (consumers.sh).
 ALARMS = re.compile(
-    r"WARNING: (?:CPU|possible|suspicious|inconsistent|bad unlock|lock held|"
-    r"held lock|Nested lock|stack|kernel stack)"
+    # The second form is that of kernels from 6.19.
+    r"WARNING: (?:CPU|(?:\S+:\d+ )?at \S+\+0x|possible|suspicious|inconsistent|bad unlock|"
+    r"bad contention|lock held|held lock|.* still has locks held|Nested lock|"
+    r"\S+-safe -> |chain_key|stack|kernel stack)"
     r"|\bBUG: "
     r"|kernel BUG at"
     r"|\bOops\b"
