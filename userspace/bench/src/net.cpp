@@ -293,12 +293,38 @@ Fd listen_at(const Address &address)
 	return listening(address.get(), address.size());
 }
 
+// Errors of a connection that was not accepted, as accept(2) lists them.
+static bool of_connection(int error)
+{
+	switch (error) {
+	case EAGAIN:
+	case ECONNABORTED:
+	case EINTR:
+	case ENETDOWN:
+	case EPROTO:
+	case ENOPROTOOPT:
+	case EHOSTDOWN:
+	case ENONET:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return true;
+	default:
+		return false;
+	}
+}
+
 Fd accept_from(int listener)
 {
 	Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+	sockaddr_storage peer;
+	socklen_t size = sizeof(peer);
 
-	if (fd.get() < 0 && errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+	if (fd.get() < 0 && !of_connection(errno))
 		fail("accept");
+	// Linux also returns connections that the peer has reset.
+	if (fd.get() >= 0 &&
+	    ::getpeername(fd.get(), reinterpret_cast<sockaddr *>(&peer), &size))
+		return Fd();
 	return fd;
 }
 
