@@ -68,7 +68,7 @@ devices() {
 		j[0]["ifname"] == "eth0" and j[0]["active"] is True and
 		j[0]["rtr"] == ["write", "read"]' h1 dev
 	json "dev of one" 'j[0]["name"] == "mpa1"' h1 dev show mpa1
-	status_of 1 "dev: not of another namespace" h1 dev mpa2
+	status_of 3 "dev: not of another namespace" h1 dev mpa2
 	lab_check "dev: the kernel's message" \
 		grep -q '^mpactl: device mpa2: ' "$LAB_OUT/warned"
 }

@@ -838,6 +838,10 @@ const std::string ct_state = R"({"ct": {"key": "state"}})";
 const std::string saddr =
 	R"({"payload": {"protocol": "ip", "field": "saddr"}})";
 
+const std::string verdicts =
+	R"({"vmap": {"key": {"payload": {"protocol": "tcp", "field": "dport"}},
+	 "data": {"set": [[7174, {"accept": null}]]}}})";
+
 const Rules rulesets[] = {
 	{"none", "", Fate::passes},
 	{"drop", rule(drop), Fate::dropped},
@@ -914,6 +918,10 @@ const Rules rulesets[] = {
 	{"limited", rule(R"({"limit": {"rate": 1}},)" + drop),
 	 Fate::maybe_dropped},
 	{"iptables", rule(R"({"xt": null},)" + drop), Fate::maybe_dropped},
+	{"verdict_map", rule(verdicts), Fate::maybe_dropped},
+	{"verdict_map_of_another_interface",
+	 rule(match(iif, R"("eth1")") + "," + verdicts), Fate::passes},
+	{"verdict_map_and_policy", rule(verdicts), Fate::maybe_accepted, 7174, "drop"},
 	{"jump", rule(R"({"jump": {"target": "sub"}})") +
 		 R"(,{"rule": {"family": "inet", "table": "t", "chain": "sub",
 		 "expr": [{"drop": null}]}})",

@@ -20,7 +20,9 @@ T find(const std::vector<T> &all, const std::string &what, Fits fits)
 	for (const auto &one : all)
 		if (fits(one))
 			return one;
-	throw KernelError(what, {ENODEV, "no such " + what, "", {}});
+	// As the kernel does.
+	const int error = what.starts_with("device") ? ENODEV : ENOENT;
+	throw KernelError(what, {error, "no such " + what, "", {}});
 }
 
 class QueuedEvents : public Events {

@@ -367,6 +367,12 @@ public:
 		return *this;
 	}
 
+	KernelMessage &flag(int type)
+	{
+		nla_put_flag(message_.get(), type);
+		return *this;
+	}
+
 	KernelMessage &u64(int type, std::uint64_t value)
 	{
 		nla_put_u64(message_.get(), type, value);
@@ -473,6 +479,25 @@ TEST(Decode, connection_before_startup)
 	wanted.owner = MPA_OWNER_SOCKET;
 	wanted.inode = 1ull << 33;
 	wanted.age_ms = 12;
+	EXPECT_EQ(codec::connection_of(message.get()), wanted);
+}
+
+// What was read without the lock of the socket is no fact.
+TEST(Decode, connection_whose_socket_is_held)
+{
+	KernelMessage message(MPA_CMD_CONN_GET);
+	Connection wanted;
+
+	message.begin(MPA_A_CONN)
+		.u32(MPA_A_CONN_ID, 1)
+		.u32(MPA_A_CONN_OWNER, MPA_OWNER_SOCKET)
+		.u32(MPA_A_CONN_MULPDU, 0)
+		.u32(MPA_A_CONN_EMSS, 0)
+		.flag(MPA_A_CONN_BUSY)
+		.end();
+	wanted.id = 1;
+	wanted.owner = MPA_OWNER_SOCKET;
+	wanted.busy = true;
 	EXPECT_EQ(codec::connection_of(message.get()), wanted);
 }
 

@@ -347,7 +347,7 @@ TEST_F(Saved, devices_are_removed_again_if_settings_are_refused)
 TEST_F(Saved, devices_are_removed_again_if_one_cannot_be_created)
 {
 	world.rdma_.add_refusals_["mpa3"] = {ENODEV, "", "netdev", {}};
-	EXPECT_EQ(world.run("restore " + file(other)), Exit::refused);
+	EXPECT_EQ(world.run("restore " + file(other)), Exit::unavailable);
 	EXPECT_EQ(world.err_, "mpactl: add device mpa3 at eth3: No such device "
 			      "(attribute netdev)\n");
 	EXPECT_EQ(world.rdma_.calls_,

@@ -3,6 +3,7 @@
 // run() in app.cpp writes "mpactl: ..." and returns the status.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -78,7 +79,8 @@ std::string explain(const Refusal &refusal);
 class KernelError : public Error {
 public:
 	KernelError(const std::string &what, Refusal refusal)
-		: Error(Exit::refused, what + ": " + explain(refusal)),
+		: Error(refusal.number == ENODEV ? Exit::unavailable : Exit::refused,
+			what + ": " + explain(refusal)),
 		  refusal_(std::move(refusal))
 	{
 	}

@@ -228,8 +228,12 @@ State current_state(const Context &context)
 	const auto defaults = context.mpa().defaults().config;
 	State state{defaults.in_force.only(defaults.own), {}};
 
-	for (const auto &device :
-	     whole(context, context.mpa().devices(), "devices"))
+	const auto devices = context.mpa().devices();
+	// A device that is missing would be missing at the next boot.
+	if (devices.interrupted)
+		throw Error(Exit::refused,
+			    "devices come and go: their list may be incomplete");
+	for (const auto &device : devices.items)
 		state.devices.push_back(
 			{device.name, device.ifname,
 			 device.config.in_force.only(device.config.own)});

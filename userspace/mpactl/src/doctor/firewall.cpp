@@ -286,6 +286,11 @@ private:
 			return settle(outcome, End::accept, sure, where);
 		if (has(one, "return"))
 			return !sure;
+		// Verdicts of a map are not followed: it may have either.
+		if (has(one, "vmap")) {
+			settle(outcome, End::accept, false, where);
+			settle(outcome, End::drop, false, where);
+		}
 		for (const char *kind : {"jump", "goto"}) {
 			if (!has(one, kind) || depth >= deepest)
 				continue;

@@ -475,8 +475,11 @@ public:
 		return {};
 	}
 
+	// Likewise: the kernel would load the module for its family of netlink.
 	Transport *mpa() override
 	try {
+		if (!exists("/sys/module/mpa"))
+			return nullptr;
 		return &kernel_.mpa();
 	} catch (const Error &) {
 		return nullptr;

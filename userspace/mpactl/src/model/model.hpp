@@ -191,6 +191,8 @@ struct Connection {
 	std::optional<Agreement> agreed;
 	// Only if it is not that of MPA.
 	std::optional<Framing> framing;
+	// Read while a program held the lock of the socket: values may not fit together.
+	bool busy = false;
 	std::optional<std::uint32_t> mulpdu;
 	std::optional<std::uint32_t> emss;
 	std::optional<std::uint32_t> code;

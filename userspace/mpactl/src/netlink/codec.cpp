@@ -287,6 +287,12 @@ Connection connection_in(const nlattr *nest)
 		.term_received = conn.terminate(MPA_A_CONN_TERM_RECEIVED),
 		.stats = {}};
 
+	// Without the lock of the socket, these are not known.
+	one.busy = conn.has(MPA_A_CONN_BUSY);
+	if (one.busy) {
+		one.mulpdu.reset();
+		one.emss.reset();
+	}
 	if (conn.has(MPA_A_CONN_INITIATOR))
 		one.initiator = conn.flag(MPA_A_CONN_INITIATOR);
 	if (conn.has(MPA_A_CONN_REVISION))

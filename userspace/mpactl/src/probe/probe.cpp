@@ -298,7 +298,13 @@ milliseconds duration(const std::string &text)
 	auto setting = *setting_of(MPA_A_CONFIG_STARTUP_TIMEOUT);
 
 	setting.name = "--timeout";
-	return milliseconds(value_from(setting, text));
+	const auto value = value_from(setting, text);
+
+	// No kernel is asked.
+	if (value < setting.min || value > setting.max)
+		throw UsageError(fmt::format("--timeout: '{}' is not {}", text,
+					     values_text(setting)));
+	return milliseconds(value);
 }
 
 void check_family(const ProbeOptions &options)

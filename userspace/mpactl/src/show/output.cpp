@@ -2,6 +2,8 @@
 
 #include "show/output.hpp"
 
+#include "base/error.hpp"
+
 #include <algorithm>
 #include <ostream>
 
@@ -148,10 +150,17 @@ void TextSink::show(const View &view)
 	view.text(text_);
 }
 
+// Or a stream would go on without its reader.
+static void flush(std::ostream &out)
+{
+	if (!out.flush())
+		throw IoError("standard output: cannot be written");
+}
+
 void TextSink::stream(const View &view)
 {
 	view.text(text_);
-	out_.flush();
+	flush(out_);
 }
 
 void JsonSink::show(const View &view)
@@ -172,7 +181,8 @@ void JsonSink::show(const View &view)
 
 void JsonSink::stream(const View &view)
 {
-	out_ << one_line(view.json()) << "\n" << std::flush;
+	out_ << one_line(view.json()) << "\n";
+	flush(out_);
 }
 
 } // namespace mpactl

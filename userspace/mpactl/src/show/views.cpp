@@ -340,6 +340,8 @@ Json connection_json(const Connection &connection, const DeviceNames &names)
 		put_agreed(json, *connection.agreed);
 	put(json, "mulpdu", connection.mulpdu);
 	put(json, "emss", connection.emss);
+	if (connection.busy)
+		json["busy"] = true;
 	if (connection.framing)
 		json["framing"] = framing_json(*connection.framing);
 	put_end(json, connection);
@@ -478,6 +480,9 @@ void ConnectionDetails::text(Text &to) const
 	fields.push_back({"local", {endpoint_text(one.local)}});
 	fields.push_back({"remote", {endpoint_text(one.remote)}});
 	fields.push_back({"phase", phase_cell(one.phase)});
+	if (one.busy)
+		fields.push_back({"busy", {"a program holds the socket: values may not fit "
+					   "together", Style::warn}});
 	if (one.initiator)
 		fields.push_back({"role", {role_text(one)}});
 	fields.push_back({"age", {age_text(one.age_ms)}});
