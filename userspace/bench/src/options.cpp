@@ -97,6 +97,7 @@ void describe_length(CLI::App &app, Plan &plan)
 		->check(CLI::Range(0.0, 3600.0))->capture_default_str();
 	app.add_option("--warm-up-count", plan.warm_up_messages,
 		       "messages of each connection before the first run")
+		->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
 		->excludes(warm_up);
 	app.add_option("-r,--repeat", plan.repeat, "runs of each size")
 		->check(CLI::Range(1, 10000))->capture_default_str();

@@ -209,6 +209,8 @@ TEST(options, are_refused)
 		{"write", "-d", "5000", "h"},
 		{"write", "-l", "20", "-d", "16", "h"},
 		{"write", "-n", "0", "h"},
+		{"write", "--warm-up-count=-1", "h"},
+		{"write", "--warm-up-count", "99999999999999999999", "h"},
 		{"write", "-n", "1", "-T", "1", "h"},
 		{"write", "-T", "0", "h"},
 		{"write", "-w", "1", "--warm-up-count", "1", "h"},
