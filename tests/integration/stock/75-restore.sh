@@ -140,7 +140,7 @@ refused() {
 cannot_be() {
 	sed -i 's/"mpa1"/"mpa3"/; s/"mpa8"/"mpa7"/' "$state"
 	refused "a setting of the last device" 1 's/"exchange": "enhanced",/"packing": true,/'
-	refused "no such network device" 1 's/"eth1"/"eth9"/'
+	refused "no such network device" 3 's/"eth1"/"eth9"/'
 	refused "a device's name that is taken" 1 's/"mpa7"/"mpa9"/'
 	refused "a value out of bounds" 2 's/"ird": 5,/"ird": 16383,/'
 	refused "an unknown key" 2 's/"crc"/"crk"/'
