@@ -31,7 +31,7 @@ enum {
 	EARLY_PARTS = ARRAY_SIZE(((struct tcp_sock *)0)->selective_acks),
 	/*
 	 * How often a byte is read here, on average. An FPDU is read twice at the
-	 * most; a search begins again if TCP reports its block anew, which a peer
+	 * most; a search begins again if TCP reports its block again, which a peer
 	 * that leaves more gaps than there are blocks can bring about.
 	 */
 	EARLY_READS = 4,

@@ -78,7 +78,7 @@ random_unused() {
 }
 
 random_released() {
-	[[ -z $(rdma resource show qp) && -z $(rdma resource show cm_id) ]]
+	lab_gone rdma resource show qp && lab_gone rdma resource show cm_id
 }
 
 # Devices and links that a program has taken away, and settings.

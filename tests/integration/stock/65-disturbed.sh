@@ -288,7 +288,9 @@ hosts_go() {
 
 # devices_of_hosts [N]: those that there are.
 devices_of_hosts() {
-	rdma link | grep -E "mpa${1:-[12]}/" || true
+	local all
+	all=$(rdma link) || return
+	grep -E "mpa${1:-[12]}/" <<< "$all" || true
 }
 
 all_running() {

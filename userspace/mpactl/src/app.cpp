@@ -25,6 +25,7 @@
 #include "commands/stat.hpp"
 #include "doctor/doctor.hpp"
 #include "probe/probe.hpp"
+#include "show/output.hpp"
 
 namespace mpactl {
 
@@ -269,8 +270,7 @@ Exit run_chosen(const Run &chosen, Context &context, const Streams &streams)
 try {
 	const auto status = chosen(context);
 
-	if (!streams.out.flush())
-		throw IoError("standard output: cannot be written");
+	flush(streams.out);
 	return status;
 } catch (const KernelError &error) {
 	return refused(context, streams, error);

@@ -150,8 +150,7 @@ void TextSink::show(const View &view)
 	view.text(text_);
 }
 
-// Or a stream would go on without its reader.
-static void flush(std::ostream &out)
+void flush(std::ostream &out)
 {
 	if (!out.flush())
 		throw IoError("standard output: cannot be written");

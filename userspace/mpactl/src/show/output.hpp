@@ -75,6 +75,9 @@ public:
 	virtual void text(Text &to) const = 0;
 };
 
+// IoError: what was written has not arrived.
+void flush(std::ostream &out);
+
 class Sink {
 public:
 	virtual ~Sink() = default;
