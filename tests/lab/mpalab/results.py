@@ -46,6 +46,8 @@ RCU_REPORT = 80
 KCSAN_BEGINS = "BUG: KCSAN: "
 KCSAN_ACCESS = re.compile(r"to 0x[0-9a-f]+ of \d+ bytes by .* on cpu \d+:$")
 OWN_FUNCTION = re.compile(r"\S\+0x[0-9a-f]+/0x[0-9a-f]+ \[mpa\w*\]$")
+# In a report of kmemleak: bytes of an object, and the line before them.
+LEAK_BYTES = re.compile(r"^\s+(?:hex dump|(?:[0-9a-f]{2} ){4,})")
 TAP_LINE = re.compile(r"^(not )?ok\b(?: (\d+))?(?: - )?(.*)$")
 SKIP = re.compile(r"#\s*SKIP\b", re.IGNORECASE)
 PLAN = re.compile(r"^1\.\.(\d+)\s*$")
@@ -167,6 +169,18 @@ def is_own_race(lines, at):
         if KCSAN_ACCESS.search(line):
             functions += lines[number + 1:number + 2]
     return not functions or any(OWN_FUNCTION.search(line) for line in functions)
+
+
+def read_leaks(report, count=2, length=30):
+    """The first count objects of a report of kmemleak without their bytes: lists of up to
+    length lines."""
+    leaks = []
+    for line in report.splitlines():
+        if line.startswith("unreferenced object"):
+            leaks.append([])
+        if leaks and len(leaks[-1]) < length and not LEAK_BYTES.match(line):
+            leaks[-1].append(line.strip())
+    return leaks[:count]
 
 
 def read_words(text):

@@ -396,7 +396,8 @@ def conclude(job, name, directory, in_time, seconds, status):
     say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
     for reason in reasons:
         say(f"  {reason}")
-    for lines in results.read_evidence(said)[:EVIDENCE] + alarms[:1]:
+    leaks = results.read_leaks(read(directory / "out" / "kmemleak"))
+    for lines in results.read_evidence(said)[:EVIDENCE] + alarms[:1] + leaks:
         for line in lines:
             say(f"  | {line}")
     if reasons and "end" not in words:
