@@ -15,14 +15,33 @@
 #include "view.h"
 
 static struct kmem_cache *conn_cache __ro_after_init;
+/* Those of every socket of an application before it has a stream. */
+static struct mpa_saved conn_tcp_callbacks __ro_after_init;
+
+static struct mpa_saved conn_callbacks_of(const struct sock *sk)
+{
+	return (struct mpa_saved){
+		.data_ready	= sk->sk_data_ready,
+		.state_change	= sk->sk_state_change,
+		.write_space	= sk->sk_write_space,
+		.error_report	= sk->sk_error_report,
+	};
+}
 
 /**
  * mpa_attach_init - create the slab cache of streams
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or a negative error.
  */
 int __init mpa_attach_init(void)
 {
+	struct socket *sock;
+	int ret = sock_create_kern(&init_net, PF_INET, SOCK_STREAM, IPPROTO_TCP, &sock);
+
+	if (ret)
+		return ret;
+	conn_tcp_callbacks = conn_callbacks_of(sock->sk);
+	sock_release(sock);
 	/* Each FPDU writes to it, on the processor of its connection. */
 	conn_cache = KMEM_CACHE(mpa_conn, SLAB_HWCACHE_ALIGN);
 	return conn_cache ? 0 : -ENOMEM;
@@ -56,6 +75,12 @@ static void conn_receive(struct mpa_conn *conn)
 	} while (conn->state != before);
 }
 
+/* A socket that TCP has disconnected may listen by now. */
+static bool conn_tcp_closed(const struct mpa_conn *conn)
+{
+	return conn->sk->sk_state == TCP_CLOSE || READ_ONCE(conn->tcp_closed);
+}
+
 /*
  * Keeps the error with which TCP ended: before everything that arrived is read,
  * getsockopt(SO_ERROR) or a send may clear it on the socket. Only tcp_fin()
@@ -67,15 +92,14 @@ static void conn_note_tcp_error(struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
 
-	if (conn->tcp_err || sk->sk_state != TCP_CLOSE ||
-	    sock_flag(sk, SOCK_DONE))
+	if (conn->tcp_err || !conn_tcp_closed(conn) || sock_flag(sk, SOCK_DONE))
 		return;
 	WRITE_ONCE(conn->tcp_err, -READ_ONCE(sk->sk_err) ?: -ECONNABORTED);
 }
 
-static bool conn_tcp_ended(const struct sock *sk)
+static bool conn_tcp_ended(const struct mpa_conn *conn)
 {
-	return sk->sk_state == TCP_CLOSE || sk->sk_shutdown & RCV_SHUTDOWN;
+	return conn_tcp_closed(conn) || conn->sk->sk_shutdown & RCV_SHUTDOWN;
 }
 
 static void conn_close_rx(struct mpa_conn *conn)
@@ -95,7 +119,7 @@ static void conn_check_closed(struct mpa_conn *conn)
 {
 	conn_note_tcp_error(conn);
 	/* Complete ULPDUs are read before any end is reported, as in TCP. */
-	if (!conn_tcp_ended(conn->sk) || conn->rx_held)
+	if (!conn_tcp_ended(conn) || conn->rx_held)
 		return;
 	switch (conn->state) {
 	case MPA_CONN_ATTACHED:
@@ -180,10 +204,39 @@ static void conn_prompt(struct mpa_conn *conn)
 	mpa_conn_run(conn);
 }
 
+/*
+ * A listener's callback is called under the lock of the new socket only. One
+ * with a stream exists if a call of TCP, which began before the stream, has
+ * disconnected the socket, and made it listen. The stream, which that has ended,
+ * may be detached meanwhile.
+ */
+static void conn_new_child(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	rcu_read_lock();
+	conn = rcu_dereference(inet_csk(sk)->icsk_ulp_data);
+	if (conn) {
+		/* Pairs with smp_wmb() in mpa_conn_hook(). */
+		smp_rmb();
+		conn->saved.data_ready(sk);
+	}
+	rcu_read_unlock();
+}
+
 static void conn_data_ready(struct sock *sk)
 {
-	struct mpa_conn *conn = conn_of_sock(sk);
+	struct mpa_conn *conn;
+	bool closed;
 
+	rcu_read_lock();
+	conn = rcu_dereference(inet_csk(sk)->icsk_ulp_data);
+	closed = !conn || READ_ONCE(conn->tcp_closed);
+	rcu_read_unlock();
+	if (unlikely(closed)) {
+		conn_new_child(sk);
+		return;
+	}
 	/* Streaming mode, before or after MPA: the owner reads from TCP. */
 	if (conn->state == MPA_CONN_ATTACHED || conn->state == MPA_CONN_EXITED)
 		conn->saved.data_ready(sk);
@@ -193,8 +246,7 @@ static void conn_data_ready(struct sock *sk)
 
 /*
  * Called for FIN, RST and every failure of TCP: all of them pass through
- * tcp_fin() or tcp_done(). sk_error_report would add nothing, and the core may
- * call it without the lock.
+ * tcp_fin() or tcp_done().
  */
 static void conn_state_change(struct sock *sk)
 {
@@ -212,6 +264,36 @@ static void conn_write_space(struct sock *sk)
 
 	conn->saved.write_space(sk);
 	mpa_tx_check_writable(conn);
+}
+
+/*
+ * tcp_disconnect() calls no other: see conn_new_child(). The core may call this
+ * without the lock, so the rest is left to mpa_conn_check_disconnected().
+ */
+static void conn_error_report(struct sock *sk)
+{
+	struct mpa_conn *conn;
+
+	rcu_read_lock();
+	conn = rcu_dereference(inet_csk(sk)->icsk_ulp_data);
+	if (conn) {
+		if (inet_sk_state_load(sk) == TCP_CLOSE)
+			WRITE_ONCE(conn->tcp_closed, true);
+		/* Pairs with smp_wmb() in mpa_conn_hook(). */
+		smp_rmb();
+		conn->saved.error_report(sk);
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * mpa_conn_check_disconnected - see the end of TCP of which no callback is sure
+ * @conn: the stream, locked
+ */
+void mpa_conn_check_disconnected(struct mpa_conn *conn)
+{
+	if (unlikely(READ_ONCE(conn->tcp_closed)))
+		mpa_conn_run(conn);
 }
 
 /**
@@ -234,16 +316,18 @@ void mpa_conn_hook(struct mpa_conn *conn)
 		/* Memory reclaim may depend on what the kernel sends. */
 		sk->sk_allocation = GFP_NOIO;
 	}
-	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
 	write_lock_bh(&sk->sk_callback_lock);
-	conn->saved = (struct mpa_saved){
-		.data_ready	= sk->sk_data_ready,
-		.state_change	= sk->sk_state_change,
-		.write_space	= sk->sk_write_space,
-	};
+	conn->saved = conn_callbacks_of(sk);
+	rcu_assign_pointer(inet_csk(sk)->icsk_ulp_data, conn);
+	/*
+	 * Some callbacks are called without the lock, and that of an application's
+	 * socket was assigned before. Pairs with smp_rmb() in those.
+	 */
+	smp_wmb();
 	WRITE_ONCE(sk->sk_data_ready, conn_data_ready);
 	sk->sk_state_change = conn_state_change;
 	WRITE_ONCE(sk->sk_write_space, conn_write_space);
+	WRITE_ONCE(sk->sk_error_report, conn_error_report);
 	write_unlock_bh(&sk->sk_callback_lock);
 	mpa_conn_publish(conn);
 	conn_check_closed(conn);
@@ -254,19 +338,30 @@ void mpa_conn_hook(struct mpa_conn *conn)
  * @newsk: the new socket, which no one else can reach yet; softirq
  *
  * The listener has callbacks of a stream only if a race made it listen after it
- * was attached. The new socket gets the callbacks from before.
+ * was attached. The new socket gets the callbacks from before. It was copied
+ * without the lock, so the stream may be detached, or about to be; only an
+ * application's socket can be such a listener.
  */
 void mpa_conn_unclone(struct sock *newsk)
 {
-	struct mpa_conn *conn =
+	const struct mpa_conn *conn =
 		rcu_dereference_protected(inet_csk(newsk)->icsk_ulp_data, 1);
+	const struct mpa_saved *from = &conn_tcp_callbacks;
 
-	if (conn && newsk->sk_state_change == conn_state_change) {
-		newsk->sk_data_ready = conn->saved.data_ready;
-		newsk->sk_state_change = conn->saved.state_change;
-		newsk->sk_write_space = conn->saved.write_space;
-	}
 	RCU_INIT_POINTER(inet_csk(newsk)->icsk_ulp_data, NULL);
+	if (conn && newsk->sk_state_change == conn_state_change) {
+		/* Pairs with smp_wmb() in mpa_conn_hook(). */
+		smp_rmb();
+		from = &conn->saved;
+	}
+	if (newsk->sk_data_ready == conn_data_ready)
+		newsk->sk_data_ready = from->data_ready;
+	if (newsk->sk_state_change == conn_state_change)
+		newsk->sk_state_change = from->state_change;
+	if (newsk->sk_write_space == conn_write_space)
+		newsk->sk_write_space = from->write_space;
+	if (newsk->sk_error_report == conn_error_report)
+		newsk->sk_error_report = from->error_report;
 }
 
 /**
@@ -284,8 +379,9 @@ void mpa_conn_unhook(struct mpa_conn *conn)
 	trace_mpa_detach(conn);
 	write_lock_bh(&sk->sk_callback_lock);
 	WRITE_ONCE(sk->sk_data_ready, conn->saved.data_ready);
-	sk->sk_state_change = conn->saved.state_change;
+	WRITE_ONCE(sk->sk_state_change, conn->saved.state_change);
 	WRITE_ONCE(sk->sk_write_space, conn->saved.write_space);
+	WRITE_ONCE(sk->sk_error_report, conn->saved.error_report);
 	write_unlock_bh(&sk->sk_callback_lock);
 	/* The socket is charged for this memory. */
 	mpa_rx_empty_stash(conn);
@@ -459,8 +555,8 @@ static void conn_destroy(struct mpa_conn *conn)
  * mpa_detach - remove MPA from a socket
  * @conn: the stream, in any state; no other call of the owner may be under way
  *
- * Process context; takes the socket lock. On return no callback runs or will
- * run, and @conn is freed; the socket is left to its owner. Bytes that were
+ * Process context; takes the socket lock. On return no callback of the owner runs
+ * or will run, and @conn is freed; the socket is left to its owner. Bytes that were
  * handed over for sending are passed to TCP first.
  */
 void mpa_detach(struct mpa_conn *conn)

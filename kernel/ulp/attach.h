@@ -15,6 +15,7 @@ struct mpa_conn *mpa_conn_alloc(struct sock *sk, struct socket *sock,
 void mpa_conn_free(struct mpa_conn *conn);
 void mpa_conn_hook(struct mpa_conn *conn);
 void mpa_conn_unhook(struct mpa_conn *conn);
+void mpa_conn_check_disconnected(struct mpa_conn *conn);
 void mpa_conn_unclone(struct sock *newsk);
 void mpa_conn_released(struct sock *sk);
 void mpa_conn_run(struct mpa_conn *conn);

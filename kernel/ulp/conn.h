@@ -12,7 +12,9 @@
  * Contexts in which the code of a stream runs, and why none is left after
  * mpa_detach():
  * - TCP's callbacks find the stream through icsk_ulp_data, under the lock;
- *   mpa_detach() clears it and restores the callbacks, under the lock.
+ *   mpa_detach() clears it and restores the callbacks, under the lock. The core
+ *   may call sk_error_report(), and sk_data_ready() of a listener, without it:
+ *   these find the stream by RCU, and only call what was there before.
  * - @timer and @run take the lock, or on an application's socket wait in the
  *   queue of the lock, and check @gone; mpa_detach() sets it and then waits for
  *   both to finish.
@@ -95,11 +97,13 @@ struct mpa_startup {
  * @data_ready: sk_data_ready
  * @state_change: sk_state_change
  * @write_space: sk_write_space
+ * @error_report: sk_error_report
  */
 struct mpa_saved {
 	void (*data_ready)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*write_space)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
 };
 
 /**
@@ -155,6 +159,7 @@ struct mpa_tuned {
  * @called: ULPDUs were passed to the owner since @ops->answer
  * @hooked: the callbacks are installed, or were
  * @gone: detached, or TCP has destroyed the socket
+ * @tcp_closed: TCP has reported that it is closed; set and read without the lock
  * @end_reported: the end was reported to the owner: @ops->ended is not called
  *	any more
  * @tx_open: full operation was reached; FPDUs may be sent
@@ -250,6 +255,7 @@ struct mpa_conn {
 	bool called;
 	bool hooked;
 	bool gone;
+	bool tcp_closed;
 	bool end_reported;
 	bool tx_open;
 	bool tx_stream;

@@ -7,6 +7,11 @@
 
 #include "conn.h"
 
+enum {
+	/* There is no memory, and nothing in flight will trigger a callback. */
+	MPA_TX_RETRY_JIFFIES		= HZ / 50 + 1,
+};
+
 /**
  * struct mpa_tx_limits - what limits the bytes that TCP takes
  * @sndbuf: sock.sk_sndbuf

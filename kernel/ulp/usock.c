@@ -3,9 +3,11 @@
 #include <linux/sched/signal.h>
 #include <net/tcp.h>
 
+#include "attach.h"
 #include "compat/net.h"
 #include "registry.h"
 #include "sock.h"
+#include "tx_queue.h"
 #include "usock.h"
 
 #define NEXT(phase) BIT(MPA_USOCK_##phase)
@@ -128,7 +130,7 @@ void mpa_usock_flushed(struct mpa_usock *us, int ret)
 	if (ret == -ENOMEM && !conn->tx_err) {
 		/* Later &mpa_ops.writable tries again, and wakes a sender. */
 		conn->want_write = true;
-		mpa_conn_kick(conn, HZ / 50 + 1);
+		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
 	} else if (ret && ret != -EAGAIN) {
 		mpa_pend_forget(&us->pend);
 	}
@@ -227,6 +229,7 @@ int mpa_usock_wait(struct mpa_usock *us,
 	int ret;
 
 	add_wait_queue(sk_sleep(sk), &wait);
+	mpa_conn_check_disconnected(us->conn);
 	while ((ret = ready(us, len)) == -EAGAIN && timeo) {
 		if (signal_pending(current)) {
 			ret = sock_intr_errno(timeo);
@@ -235,6 +238,7 @@ int mpa_usock_wait(struct mpa_usock *us,
 		release_sock(sk);
 		timeo = wait_woken(&wait, TASK_INTERRUPTIBLE, timeo);
 		lock_sock(sk);
+		mpa_conn_check_disconnected(us->conn);
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 	return ret;

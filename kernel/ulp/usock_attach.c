@@ -13,6 +13,7 @@
 #include "tuf.h"
 #include "usock_attach.h"
 #include "usock_pend.h"
+#include "usock_plain.h"
 #include "usock_start.h"
 #include "view.h"
 
@@ -120,6 +121,8 @@ static void usock_op_released(struct mpa_conn *conn)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
+	/* TCP may have stopped listening without a call of this module. */
+	mpa_node_remove(&us->node);
 	queue_work(mpa_user_wq, &us->reap);
 }
 
@@ -160,6 +163,17 @@ static void usock_close_tcp(struct mpa_usock *us)
 	mpa_usock_wake(us);
 }
 
+/* For mpa_usock_try_look(), which may have to leave it. */
+static void usock_work_catch_up(struct mpa_usock *us)
+{
+	/* None: TCP is closing the socket. */
+	if (us->phase != MPA_USOCK_UNCONNECTED || !us->conn->sk->sk_socket)
+		return;
+	mpa_usock_catch_up(us);
+	if (us->phase != MPA_USOCK_UNCONNECTED)
+		mpa_usock_wake(us);
+}
+
 /* After mpa_usock_detach() there is nothing left to do. */
 static void usock_work(struct work_struct *work)
 {
@@ -169,6 +183,7 @@ static void usock_work(struct work_struct *work)
 	if (!mpa_lock_or_defer(us->conn, &us->work_wait))
 		return;
 	if (!us->conn->gone) {
+		usock_work_catch_up(us);
 		if (us->accept_due)
 			mpa_usock_accept_request(us);
 		if (us->close_due)
@@ -494,6 +509,8 @@ void mpa_usock_detach(struct sock *sk)
 	if (mpa_usock_is(us)->idle) {
 		mpa_node_remove(&us->node);
 		RCU_INIT_POINTER(inet_csk(sk)->icsk_ulp_data, NULL);
+		/* For mpa_lock_or_defer(): poll() may have queued the work. */
+		WRITE_ONCE(conn->gone, true);
 	} else {
 		err = mpa_pend_flush_all(us);
 		mpa_conn_unhook(conn);

@@ -407,7 +407,7 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 	__poll_t mask;
 
 	if (us)
-		mpa_usock_look(us);
+		mpa_usock_try_look(us);
 	/* Read once: another thread may enable TUF. Pairs with mpa_usock_set_phase(). */
 	phase = us ? smp_load_acquire(&us->phase) : MPA_USOCK_STREAMING;
 	if (phase == MPA_USOCK_FRAMED)

@@ -6,6 +6,7 @@
 #include <net/tcp.h>
 
 #include "attach.h"
+#include "sock.h"
 #include "tuf.h"
 #include "usock_plain.h"
 
@@ -32,6 +33,12 @@ void mpa_usock_catch_up(struct mpa_usock *us)
 	mpa_tuf_apply(us);
 }
 
+static bool usock_behind(const struct mpa_usock *us)
+{
+	return READ_ONCE(us->phase) == MPA_USOCK_UNCONNECTED &&
+	       mpa_usock_connected(us->conn->sk);
+}
+
 /**
  * mpa_usock_look - mpa_usock_catch_up() for a call that takes no lock itself
  * @us: the socket, not locked
@@ -40,12 +47,32 @@ void mpa_usock_look(struct mpa_usock *us)
 {
 	struct sock *sk = us->conn->sk;
 
-	if (READ_ONCE(us->phase) != MPA_USOCK_UNCONNECTED ||
-	    !mpa_usock_connected(sk))
+	if (!usock_behind(us))
 		return;
 	lock_sock(sk);
 	mpa_usock_catch_up(us);
 	release_sock(sk);
+}
+
+/**
+ * mpa_usock_try_look - mpa_usock_look() that does not wait for the lock
+ * @us: the socket, not locked; its file is open
+ *
+ * poll() may be called for another program, or by a worker of the kernel. If the
+ * lock is held, a work item catches up, and wakes who waits for events.
+ */
+void mpa_usock_try_look(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+
+	if (!usock_behind(us))
+		return;
+	if (mpa_lock_within(sk, 0)) {
+		mpa_usock_catch_up(us);
+		release_sock(sk);
+	} else {
+		queue_delayed_work(mpa_user_wq, &us->work, 0);
+	}
 }
 
 /**

@@ -7,6 +7,7 @@
 
 void mpa_usock_catch_up(struct mpa_usock *us);
 void mpa_usock_look(struct mpa_usock *us);
+void mpa_usock_try_look(struct mpa_usock *us);
 bool mpa_usock_enter_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
 void mpa_usock_leave_plain(struct mpa_usock *us, enum mpa_usock_dir dir);
 

@@ -2,7 +2,10 @@
 //
 // Readiness: epoll, level and edge triggered, at every step; select(2); io_uring.
 #include "net.hpp"
+#include "trap.hpp"
 
+#include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 
@@ -366,6 +369,34 @@ CASE("io_uring: linked, cancelled, and after the end")
 	});
 	ring.submit();
 	is(Err{-ring.done().second}, EPIPE, "after shutdown");
+}
+
+// poll(2) may be called for another program, or by a worker of the kernel.
+CASE("poll: while another call holds the lock")
+{
+	Listener listener;
+	const Inside inside(1);
+	const descriptor fd = tcp_socket(Path::ipv4, 1);
+	std::atomic<short> events{-1};
+
+	must_call(::setsockopt(fd.get(), SOL_TCP, TCP_ULP, "mpa", 3), "TCP_ULP");
+	::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+	is(err_of(::connect(fd.get(), listener.address.generic(), listener.address.size)),
+	   EINPROGRESS, "connect");
+	const descriptor far = accept_from(listener);
+	{
+		// The lock is taken after the first integer was read.
+		LateOption held(fd.get(), SOL_SOCKET, SO_LINGER, Bytes(sizeof(int)),
+				sizeof(linger));
+		std::thread polls([&] { events = events_of(fd.get(), POLLOUT); });
+
+		await([&] { return events >= 0; }, "the end of poll()");
+		polls.join();
+		is(events.load(), POLLOUT, "TCP has room");
+		is(held.finish(), 0, "SO_LINGER");
+	}
+	must_call(::send(fd.get(), "text", 4, MSG_NOSIGNAL), "send");
+	expect_text(far.get(), "text");
 }
 
 } // namespace

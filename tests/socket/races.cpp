@@ -6,8 +6,13 @@
 
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <future>
 
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
@@ -175,6 +180,100 @@ bool anything_came(int fd)
 	return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
+sockaddr_in6 mapped(const Address &address)
+{
+	const auto &from = reinterpret_cast<const sockaddr_in &>(address.storage);
+	sockaddr_in6 to{};
+
+	to.sin6_family = AF_INET6;
+	to.sin6_port = from.sin_port;
+	to.sin6_addr.s6_addr16[5] = 0xffff;
+	to.sin6_addr.s6_addr32[3] = from.sin_addr.s_addr;
+	return to;
+}
+
+void connect_mapped(int fd, const Listener &listener)
+{
+	const sockaddr_in6 to = mapped(listener.address);
+
+	must_call(::connect(fd, reinterpret_cast<const sockaddr *>(&to), sizeof(to)),
+		  "connect to an IPv4 address");
+}
+
+// An IPv6 socket that becomes one of IPv4, with TCP's operations, when this call, which
+// begins before, ends.
+LateOption form_later(int fd)
+{
+	return {fd, SOL_IPV6, IPV6_ADDRFORM, {std::byte{AF_INET}}, sizeof(int)};
+}
+
+in_port_t port_of(int fd)
+{
+	sockaddr_in6 address{};
+	socklen_t size = sizeof(address);
+
+	must_call(::getsockname(fd, reinterpret_cast<sockaddr *>(&address), &size), "address");
+	return address.sin6_port;
+}
+
+// Ends a socket, and so a listener, as `ss -K` does.
+void destroy_listener(in_port_t port)
+{
+	struct {
+		nlmsghdr header;
+		inet_diag_req_v2 request;
+	} message{};
+	struct {
+		nlmsghdr header;
+		nlmsgerr error;
+	} answer{};
+	const descriptor fd(must_call(::socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG),
+				      "netlink"));
+
+	message.header = {sizeof(message), SOCK_DESTROY, NLM_F_REQUEST | NLM_F_ACK, 1, 0};
+	message.request.sdiag_family = AF_INET6;
+	message.request.sdiag_protocol = IPPROTO_TCP;
+	message.request.id.idiag_sport = port;
+	message.request.id.idiag_cookie[0] = INET_DIAG_NOCOOKIE;
+	message.request.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	must_call(::send(fd.get(), &message, sizeof(message), 0), "send");
+	must_call(::recv(fd.get(), &answer, sizeof(answer), 0), "receive");
+	is(answer.error.error, 0, "SOCK_DESTROY");
+}
+
+// Bytes of plain TCP to a listener, as many times; returns the last accepted socket.
+descriptor plain_children(int fd, Address address, int count)
+{
+	descriptor far;
+
+	reinterpret_cast<sockaddr_in *>(address.generic())->sin_addr.s_addr =
+		::inet_addr("10.77.0.1");
+	for (int n = 0; n < count; n++) {
+		const Inside other(2);
+		const descriptor near{::socket(AF_INET, SOCK_STREAM, 0)};
+
+		must_call(::connect(near.get(), address.generic(), sizeof(sockaddr_in)),
+			  "connect");
+		await_events(fd, POLLIN, "a connection");
+		far = descriptor(must_call(::accept(fd, nullptr, nullptr), "accept"));
+		must_call(::send(near.get(), "plain", 5, MSG_NOSIGNAL), "send");
+		expect_text(far.get(), "plain");
+	}
+	return far;
+}
+
+// Makes a socket listen that was connected.
+Address listen_instead(int fd)
+{
+	const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+	Address address = address_of(Path::ipv4);
+
+	must_call(::connect(fd, &nobody, sizeof(nobody)), "disconnect");
+	must_call(::listen(fd, 64), "listen");
+	must_call(::getsockname(fd, address.generic(), &address.size), "address");
+	return address;
+}
+
 // If the socket was closed before its Request was accepted, the Request must
 // not be accepted afterwards.
 bool closed_before_accepted()
@@ -230,4 +329,51 @@ CASE("races: a socket that is closed while its Request is to be accepted")
 	for (int n = 0; n < 200 && closed < 3; n++)
 		closed += closed_before_accepted();
 	yes(closed > 0, "closed before the Request was accepted");
+}
+
+// What destroys a listener does not call MPA, and then IPV6_ADDRFORM takes MPA's operations
+// from the socket, so its close does not either. The lab checks that no listener is listed.
+CASE("addrform: a listener that was destroyed, connected, and closed by TCP")
+{
+	Listener listener(Path::ipv4);
+	const Inside inside(1);
+	const int role = MPA_ROLE_RESPONDER;
+	descriptor fd{::socket(AF_INET6, SOCK_STREAM, 0)};
+	LateOption form = form_later(fd.get());
+
+	must_call(::setsockopt(fd.get(), SOL_TCP, TCP_ULP, "mpa", 3), "TCP_ULP");
+	must_call(::listen(fd.get(), 4), "listen");
+	must_call(::setsockopt(fd.get(), SOL_MPA, MPA_SO_START, &role, sizeof(role)), "start");
+	destroy_listener(port_of(fd.get()));
+	connect_mapped(fd.get(), listener);
+	is(form.finish(), 0, "IPV6_ADDRFORM");
+	Wire(std::move(fd)).reset();
+}
+
+// TCP calls a listener for each new connection without its lock. With SYN cookies, a new
+// socket does not know its listener.
+CASE("addrform: a stream whose socket TCP disconnects, and which listens then")
+{
+	for (const char *cookies : {"1", "2"}) {
+		const Row row("tcp_syncookies", cookies);
+		Listener listener(Path::ipv4);
+		const Inside inside(1);
+		const int role = MPA_ROLE_RESPONDER;
+		descriptor fd{::socket(AF_INET6, SOCK_STREAM, 0)};
+
+		std::ofstream("/proc/sys/net/ipv4/tcp_syncookies") << cookies;
+		connect_mapped(fd.get(), listener);
+		LateOption form = form_later(fd.get());
+		must_call(::setsockopt(fd.get(), SOL_TCP, TCP_ULP, "mpa", 3), "TCP_ULP");
+		::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+		is(err_of(::setsockopt(fd.get(), SOL_MPA, MPA_SO_START, &role, sizeof(role))),
+		   EINPROGRESS, "start");
+		is(form.finish(), 0, "IPV6_ADDRFORM");
+		descriptor child = plain_children(fd.get(), listen_instead(fd.get()), 20);
+		// It has the protocol of its listener, and nothing of it.
+		fd.reset();
+		plain_children(child.get(), listen_instead(child.get()), 3);
+	}
+	const Inside inside(1);
+	std::ofstream("/proc/sys/net/ipv4/tcp_syncookies") << "1";
 }

@@ -2,6 +2,8 @@
 #include "trap.hpp"
 
 #include <fcntl.h>
+#include <cstring>
+
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -96,6 +98,27 @@ void Trap::release()
 		page.range.len = page_size;
 		::ioctl(fd_.get(), UFFDIO_ZEROPAGE, &page);
 	}
+}
+
+LateOption::LateOption(int fd, int level, int name, const Bytes &first, std::size_t size)
+	: trap_(2)
+{
+	// The first page is an ordinary one.
+	yes(::mmap(trap_.memory(), page_size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED, "memory");
+	char *value = trap_.memory() + page_size - first.size();
+	std::memcpy(value, first.data(), first.size());
+	call_ = std::async(std::launch::async, [=] {
+		return err_of(::setsockopt(fd, level, name, value,
+					   static_cast<socklen_t>(size)));
+	});
+	trap_.await_waiting(1);
+}
+
+Err LateOption::finish()
+{
+	trap_.release();
+	return call_.get();
 }
 
 Held::Held(Tcp tcp) : tcp_(std::move(tcp)), twin_(::dup(tcp_.near.get())) {}

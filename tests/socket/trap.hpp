@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <future>
 #include <thread>
 
 #include "net.hpp"
@@ -39,6 +40,22 @@ private:
 	std::size_t size_;
 	bool module_ = false;
 	int seen_ = 0;
+};
+
+// Begins setsockopt(2) with a value that blocks after its first bytes, until it is finished;
+// the others are zero.
+class LateOption {
+public:
+	LateOption(int fd, int level, int name, const Bytes &first, std::size_t size);
+	LateOption(const LateOption &) = delete;
+	LateOption &operator=(const LateOption &) = delete;
+
+	// The result of the call.
+	harness::Err finish();
+
+private:
+	Trap trap_;
+	std::future<harness::Err> call_;
 };
 
 // Holds the lock of a socket that has MPA, in a call of TCP that began before:

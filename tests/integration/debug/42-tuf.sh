@@ -231,7 +231,11 @@ fi
 lab_router
 socket_cases 'tuf:*'
 # The kernel reads the operations of a socket without a mark, which KCSAN would report.
-[[ -e /sys/kernel/debug/kcsan ]] || socket_cases 'addrform:*'
+if [[ ! -e /sys/kernel/debug/kcsan ]]; then
+	lab_do modprobe mpa_trap
+	socket_cases 'addrform:*'
+	lab_is "no listener is left" "$(ip netns exec h1 "$socket_bin/mpactl" listen)" ""
+fi
 for host in h1 h2; do
 	for netdev in eth0 eth1; do
 		lab_in "$host" ethtool -K "$netdev" tso off gso off gro off
