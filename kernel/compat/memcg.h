@@ -64,6 +64,16 @@ static inline bool mpa_memcg_has_sockets(const struct mem_cgroup *memcg)
 #endif
 }
 
+/* TCP's own limits do not count the memory of the socket: net.core.bypass_prot_mem. */
+static inline bool mpa_sk_bypasses_limits(const struct sock *sk)
+{
+#ifdef MPA_HAVE_BYPASS_PROT_MEM
+	return sk->sk_bypass_prot_mem;
+#else
+	return false;
+#endif
+}
+
 /*
  * Charges @pages of the memory that the socket holds. TCP has already counted
  * them and counts them again when it charges them, which is undone here.
@@ -77,6 +87,9 @@ static inline bool mpa_sk_charge_pages(struct sock *sk, int pages)
 	if (!__sk_mem_schedule(sk, bytes, SK_MEM_RECV))
 		return false;
 	sk->sk_forward_alloc -= bytes;
+	/* Then it has not counted them. */
+	if (mpa_sk_bypasses_limits(sk))
+		return true;
 	/* sk_memory_allocated_sub() uses a symbol that is not exported. */
 	atomic_long_sub(pages, sk->sk_prot->memory_allocated);
 	return true;

@@ -17,7 +17,8 @@ bool mpa_fast_path = true;
 static const u16 conn_moves[MPA_CONN_NR_STATES] = {
 	/* A framing without startup begins at once. */
 	[MPA_CONN_ATTACHED]	= MOVE(WAIT_REPLY) | MOVE(WAIT_REQUEST) |
-				  MOVE(OPERATIONAL) | MOVE(CLOSED),
+				  MOVE(OPERATIONAL) | MOVE(EXITED) |
+				  MOVE(CLOSED),
 	[MPA_CONN_WAIT_REPLY]	= MOVE(REPLY_SEEN) | MOVE(OPERATIONAL) |
 				  MOVE(EXITED),
 	[MPA_CONN_WAIT_REQUEST]	= MOVE(REQUEST_SEEN) | MOVE(EXITED) |

@@ -335,6 +335,27 @@ static bool startup_is_half_closed(const struct mpa_conn *conn,
 	       conn->sk->sk_state == TCP_CLOSE_WAIT;
 }
 
+/*
+ * If there is no memory for the rest of a Request, a part of which the peer gets,
+ * the socket is not of use any more. Before that nothing has happened.
+ */
+static int startup_send_request(struct mpa_conn *conn, struct mpa_startup *su,
+				const void *pd, u32 pd_len)
+{
+	u32 before = tcp_sk(conn->sk)->write_seq;
+	int ret = startup_send_frame(conn, &su->req, pd, pd_len);
+
+	if (ret != -ENOMEM)
+		return ret;
+	if (tcp_sk(conn->sk)->write_seq == before) {
+		conn->tx_err = 0;
+	} else {
+		mpa_conn_set_state(conn, MPA_CONN_EXITED);
+		conn->end_reported = true;
+	}
+	return ret;
+}
+
 /* Takes ownership of @su, also on errors. */
 static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 			 enum mpa_conn_state wait, unsigned int timeout_ms,
@@ -350,7 +371,7 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
 	ret = wait == MPA_CONN_WAIT_REPLY ?
-		startup_send_frame(conn, &su->req, pd, pd_len) : 0;
+		startup_send_request(conn, su, pd, pd_len) : 0;
 	if (ret) {
 		mpa_startup_done(conn);
 		return ret;

@@ -6,13 +6,9 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
+#include "compat/memcg.h"
 #include "compat/net.h"
 #include "tx_queue.h"
-
-enum {
-	/* TCP lacks memory, and nothing in flight will trigger a callback. */
-	TX_RETRY_JIFFIES		= HZ / 50 + 1,
-};
 
 /**
  * mpa_tx_free_rest - free what TCP has not taken
@@ -50,8 +46,12 @@ static int tx_copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 {
 	u32 before = conn->rest ? conn->rest_len - conn->rest_off : 0;
 	u32 len = msg_data_left(msg);
-	u8 *rest = kvmalloc(before + len, GFP_NOIO);
+	struct mem_cgroup *active;
+	u8 *rest;
 
+	active = mpa_sk_memcg_enter(conn->sk);
+	rest = kvmalloc(before + len, GFP_NOIO | __GFP_ACCOUNT);
+	set_active_memcg(active);
 	if (!rest)
 		return -ENOMEM;
 	if (before)
@@ -149,7 +149,7 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 		conn->tx_err = ret;
 		tx_return_error(sk, ret);
 	} else if (ret < len && tcp_rtx_and_write_queues_empty(sk)) {
-		mpa_conn_kick(conn, TX_RETRY_JIFFIES);
+		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
 	}
 	return ret;
 }

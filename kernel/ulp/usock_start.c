@@ -127,7 +127,10 @@ static int usock_startup_over(struct mpa_usock *us, size_t unused)
 	}
 }
 
-/* Plain TCP as before, unless sending the last streaming message failed. */
+/*
+ * Plain TCP as before, unless sending the last streaming message, or the rest of
+ * the Request, failed.
+ */
 static void usock_start_failed(struct mpa_usock *us, int err)
 {
 	if (us->conn->state == MPA_CONN_EXITED) {
