@@ -363,13 +363,13 @@ int rnic_fill_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 
 	if (mr->dmabuf.buf)
 		details[0].word = "dmabuf";
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	details[1].value = mr->valid;
 	details[2].value = mr->nr_pages;
 	details[3].value = mr->nr_pages ? 1U << mr->page_shift : 0;
 	details[5].value = mr->nr_windows;
 	access = mr->access & ~RNIC_MR_LOCAL_READ;
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	details[4].value = refcount_read(&mr->refs) - 1;
 
 	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);

@@ -129,7 +129,9 @@ struct rnic_mr_traffic {
  *	window changes under @lock
  * @lock: read-locked for placement; write-locked to invalidate, register or
  *	remove, so that no placement is running afterwards (RFC 5042 section
- *	6.2.2). Taken in softirq: use _bh elsewhere
+ *	6.2.2). Taken by rnic_mr_read_lock() and rnic_mr_write_lock() only
+ * @writers: how many wait for @lock to write
+ * @writes: how many had it; written under @lock, read without it
  * @valid: the STag may be used; a window is bound; under @lock
  * @epoch: incremented when rights are taken away; written under @lock, read by
  *	senders without it, see rnic_mr_unchanged()
@@ -175,6 +177,8 @@ struct rnic_mr {
 	enum rnic_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;
+	atomic_t writers;
+	u32 writes;
 	bool valid;
 	u32 epoch;
 	int access;
@@ -201,6 +205,56 @@ struct rnic_mr {
 	struct completion released;
 	struct rcu_head rcu;
 };
+
+/**
+ * rnic_mr_read_lock() - lock a region or window for placement, or to look at it
+ * @mr: the region or window; released by rnic_mr_read_unlock()
+ *
+ * Process context or softirq; not within another lock of this kind. With softirqs
+ * off, an rwlock_t lets readers pass writers that wait, so that readers on many
+ * processors could keep them out for ever. Here, each lets one writer go first,
+ * and no more, since writers can be as many.
+ */
+static inline void rnic_mr_read_lock(struct rnic_mr *mr)
+{
+	u32 writes;
+
+	read_lock_bh(&mr->lock);
+	/* With PREEMPT_RT a writer may be preempted, by one who would wait for it here. */
+	if (likely(!atomic_read(&mr->writers)) || IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
+	writes = mr->writes;
+	read_unlock_bh(&mr->lock);
+	while (atomic_read(&mr->writers) && READ_ONCE(mr->writes) == writes)
+		cpu_relax();
+	read_lock_bh(&mr->lock);
+}
+
+static inline void rnic_mr_read_unlock(struct rnic_mr *mr)
+{
+	read_unlock_bh(&mr->lock);
+}
+
+/**
+ * rnic_mr_write_lock() - lock a region or window to change its rights
+ * @mr: the region or window; released by rnic_mr_write_unlock()
+ *
+ * Process context or softirq; not within another lock of this kind.
+ */
+static inline void rnic_mr_write_lock(struct rnic_mr *mr)
+{
+	/* First: a softirq on this processor would wait for this writer. */
+	local_bh_disable();
+	atomic_inc(&mr->writers);
+	write_lock(&mr->lock);
+	WRITE_ONCE(mr->writes, mr->writes + 1);
+	atomic_dec(&mr->writers);
+}
+
+static inline void rnic_mr_write_unlock(struct rnic_mr *mr)
+{
+	write_unlock_bh(&mr->lock);
+}
 
 /**
  * struct rnic_sink - what is remembered between the FPDUs of a stream; socket lock

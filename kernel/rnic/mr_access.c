@@ -47,8 +47,9 @@ bool rnic_mr_dma_mapped(u64 addr, u64 len)
  *
  * Any context.
  *
- * Return: 0; -ENOENT: an unknown or invalid lkey; -EPERM: another domain, or
- * without the right; -EFAULT: bytes outside of the region.
+ * Return: 0; -ENOENT: an unknown or invalid lkey, or one of another context, which
+ * the caller may not find by trying; -EPERM: another domain, or without the right;
+ * -EFAULT: bytes outside of the region.
  */
 int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 			int access)
@@ -60,11 +61,11 @@ int rnic_mr_check_range(const struct ib_pd *pd, const struct ib_sge *sge,
 
 	rcu_read_lock();
 	mr = xa_load(&dev->mrs, sge->lkey >> RNIC_MR_KEY_BITS);
-	if (mr) {
-		read_lock_bh(&mr->lock);
+	if (mr && mr->uctx == to_rnic_pd(pd)->uctx) {
+		rnic_mr_read_lock(mr);
 		ret = mr_check(mr, scope, sge->lkey, sge->addr, sge->length,
 			       access);
-		read_unlock_bh(&mr->lock);
+		rnic_mr_read_unlock(mr);
 	}
 	rcu_read_unlock();
 	return ret;
@@ -106,9 +107,9 @@ bool rnic_mr_read_granted(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	mr = mr_find_access(dev, mr_scope_of(ibqp), rd->src_stag,
 			    IB_ACCESS_REMOTE_READ);
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		rnic_mr_read_lock(mr);
 		ok = mr_read_granted(mr, ibqp, rd, f);
-		read_unlock_bh(&mr->lock);
+		rnic_mr_read_unlock(mr);
 	} else {
 		ok = rdmap_check_read(rd, &none, f);
 	}

@@ -43,13 +43,13 @@ int rnic_mr_store(struct rnic_dev *dev, const struct ib_pd *pd,
 	mr = mr_find_access(dev, scope, stag, IB_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		goto unlock;
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	if (!mr_check(mr, scope, stag, to, sizeof(value), IB_ACCESS_LOCAL_WRITE)) {
 		rnic_mr_touch(mr, to, sizeof(value), e);
 		mr_put_value(mr, to, value);
 		ret = 0;
 	}
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 unlock:
 	rcu_read_unlock();
 	return ret;
@@ -133,9 +133,9 @@ bool rnic_mr_atomic(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	rcu_read_lock();
 	mr = mr_find_access(dev, mr_scope_of(ibqp), a->stag, IB_ACCESS_REMOTE_ATOMIC);
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		rnic_mr_read_lock(mr);
 		ok = mr_atomic(mr, ibqp, e, a, old, f);
-		read_unlock_bh(&mr->lock);
+		rnic_mr_read_unlock(mr);
 	} else {
 		ok = rdmap_check_atomic(a, &none, f);
 	}

@@ -23,10 +23,10 @@ void rnic_mr_drop_window(struct rnic_mr *region)
 {
 	/* The structure must outlive the unlocking. */
 	rcu_read_lock();
-	write_lock_bh(&region->lock);
+	rnic_mr_write_lock(region);
 	WARN_ON_ONCE(!region->nr_windows);
 	region->nr_windows--;
-	write_unlock_bh(&region->lock);
+	rnic_mr_write_unlock(region);
 	rcu_read_unlock();
 }
 
@@ -69,7 +69,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
 	struct ddp_region_view v = {};
 	bool ok;
 
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	v.same_pd = mr_in_scope(mr, mr_scope_of(ibqp));
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
@@ -78,7 +78,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
 		rnic_mr_end_rights(mr);
 		region = rnic_mr_detach(mr);
 	}
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	if (region)
 		rnic_mr_drop_window(region);
 	if (ok)
@@ -136,12 +136,12 @@ int rnic_mr_retire(struct rnic_mr *mr)
 {
 	int ret = -EBUSY;
 
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	if (!mr->nr_windows) {
 		mr->dead = true;
 		ret = 0;
 	}
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	return ret;
 }
 
@@ -157,15 +157,15 @@ int rnic_mr_revoke(struct rnic_mr *mr)
 {
 	struct rnic_mr *region;
 
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	if (mr->nr_windows) {
-		write_unlock_bh(&mr->lock);
+		rnic_mr_write_unlock(mr);
 		return -EBUSY;
 	}
 	rnic_mr_end_rights(mr);
 	mr->dead = true;
 	region = rnic_mr_detach(mr);
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	if (region)
 		rnic_mr_drop_window(region);
 	return 0;
@@ -182,11 +182,11 @@ void rnic_mr_unbind(struct rnic_mr *mw)
 	struct rnic_mr *region;
 
 	lockdep_assert_held(&mw->dev->windows_lock);
-	write_lock_bh(&mw->lock);
+	rnic_mr_write_lock(mw);
 	rnic_mr_end_rights(mw);
 	mw->only = NULL;
 	region = rnic_mr_detach(mw);
-	write_unlock_bh(&mw->lock);
+	rnic_mr_write_unlock(mw);
 	if (region)
 		rnic_mr_drop_window(region);
 }
@@ -251,7 +251,7 @@ int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	struct rnic_mr *mr = to_rnic_mr(ibmr);
 	bool ok;
 
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	ok = mr_may_fast_reg(mr, ibqp, key, access);
 	if (ok) {
 		/* mr_sink() reads both without the lock. */
@@ -260,7 +260,7 @@ int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 		mr_take_over(mr);
 		WRITE_ONCE(mr->valid, true);
 	}
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	if (ok)
 		trace_rnic_mr(&mr->dev->ibdev, key, RNIC_MR_EVENT_FAST_REG,
 			      ibmr->length);

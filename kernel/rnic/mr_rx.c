@@ -186,12 +186,12 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 	mr = mr_sink(dev, scope, sink, stag, IB_ACCESS_LOCAL_WRITE);
 	if (!mr)
 		return ret;
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	if (!mr_check(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE)) {
 		mr_receive(mr, stag, to, len, sink->early, rx);
 		ret = 0;
 	}
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	return ret;
 }
 
@@ -237,9 +237,9 @@ bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	mr = mr_sink(dev, mr_scope_of(ibqp), sink, h->stag, IB_ACCESS_REMOTE_WRITE);
 	if (!mr)
 		return ddp_check_tagged(h, &none, f);
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	ok = mr_write(mr, ibqp, sink->early, h, rx, f);
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	return ok;
 }
 
@@ -295,12 +295,12 @@ bool rnic_mr_place_early(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	rcu_read_lock();
 	mr = mr_find_access(dev, scope, h->stag, access);
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		rnic_mr_read_lock(mr);
 		ok = !mr_has_alias(mr) &&
 		     !mr_check(mr, scope, h->stag, h->to, h->payload_len,
 			       access) &&
 		     mr_place_early(mr, e, h, end, rx);
-		read_unlock_bh(&mr->lock);
+		rnic_mr_read_unlock(mr);
 	}
 	rcu_read_unlock();
 	return ok;

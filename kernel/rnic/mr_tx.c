@@ -113,7 +113,7 @@ static bool mr_hold(struct rnic_mr *mr, struct mr_scope scope,
 	const struct mpa_sge *sge = from->sge;
 	bool ok;
 
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	ok = mr_grants(mr, scope, sge->lkey, sge->addr + from->off,
 		       mr_source_len(sge, from->off, NULL), from->access, f);
 	if (ok) {
@@ -123,7 +123,7 @@ static bool mr_hold(struct rnic_mr *mr, struct mr_scope scope,
 		if (run->below)
 			refcount_inc(&run->below->refs);
 	}
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	return ok;
 }
 
@@ -178,12 +178,12 @@ static const struct mpa_sge *mr_granted_some(struct rnic_mr *mr, struct mr_scope
 {
 	u32 lkey = sge->lkey;
 
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	do {
 		*ok = !sge->length || !mr_check(mr, scope, lkey, sge->addr,
 						sge->length, access);
 	} while (*ok && ++sge < end && (!sge->length || sge->lkey == lkey));
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	return sge;
 }
 
@@ -262,11 +262,11 @@ bool rnic_mr_copy(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 	rcu_read_lock();
 	mr = mr_find_access(dev, scope, stag, RNIC_MR_LOCAL_READ);
 	if (mr) {
-		read_lock_bh(&mr->lock);
+		rnic_mr_read_lock(mr);
 		ok = !mr_check(mr, scope, stag, addr, len, RNIC_MR_LOCAL_READ);
 		if (ok)
 			mr_copy_out(mr, addr, len, to);
-		read_unlock_bh(&mr->lock);
+		rnic_mr_read_unlock(mr);
 	}
 	rcu_read_unlock();
 	return ok;
@@ -293,12 +293,12 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp,
 	const struct mpa_sge *sge = from->sge;
 	bool ok;
 
-	read_lock_bh(&mr->lock);
+	rnic_mr_read_lock(mr);
 	ok = mr->epoch == epoch &&
 	     !mr_check(mr, scope, sge->lkey, sge->addr + from->off,
 		       mr_source_len(sge, from->off, NULL), from->access);
 	if (ok)
 		mr_list_source(mr, scope, from, run);
-	read_unlock_bh(&mr->lock);
+	rnic_mr_read_unlock(mr);
 	return ok;
 }

@@ -39,6 +39,15 @@ struct mr_spec {
 	int fd;
 };
 
+/* The core would take a part of them on a machine of 32 bits. */
+static bool mr_spec_fits(const struct mr_spec *spec)
+{
+	u64 last = spec->start + spec->len - 1;
+
+	return spec->fd >= 0 || ((unsigned long)last == last &&
+				 (size_t)spec->len == spec->len);
+}
+
 static int mr_spec_check(const struct mr_spec *spec)
 {
 	u64 last;
@@ -49,7 +58,8 @@ static int mr_spec_check(const struct mr_spec *spec)
 	BUILD_BUG_ON(((RNIC_MAX_MR_SIZE >> 12) + 1) * sizeof(u64) > INT_MAX);
 	if (!spec->len || spec->len > RNIC_MAX_MR_SIZE ||
 	    check_add_overflow(spec->start, spec->len - 1, &last) ||
-	    check_add_overflow(spec->iova, spec->len - 1, &last))
+	    check_add_overflow(spec->iova, spec->len - 1, &last) ||
+	    !mr_spec_fits(spec))
 		return -EINVAL;
 	return 0;
 }
@@ -274,7 +284,7 @@ static int mr_change(struct rnic_mr *mr, const struct ib_pd *pd, int access)
 {
 	int ret = -EBUSY;
 
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	if (!mr->nr_windows) {
 		rnic_mr_end_rights(mr);
 		mr->pd = pd;
@@ -282,7 +292,7 @@ static int mr_change(struct rnic_mr *mr, const struct ib_pd *pd, int access)
 		WRITE_ONCE(mr->valid, true);
 		ret = 0;
 	}
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	if (!ret)
 		trace_rnic_mr(&mr->dev->ibdev, mr->stag, RNIC_MR_EVENT_REREG,
 			      mr->len);
@@ -404,9 +414,10 @@ static int mr_advice_access(enum ib_uverbs_advise_mr_advice advice)
  * @num_sge: how many
  * @attrs: unused
  *
- * Return: 0; -EOPNOTSUPP: another advice; -ENOENT: an unknown or invalid lkey;
- * -EPERM: another protection domain, or memory that may not be written to;
- * -EFAULT: bytes outside of the region.
+ * Return: 0; -EOPNOTSUPP: another advice; -ENOENT: an unknown or invalid lkey, or
+ * one of another context, of which no user may learn; -EPERM: another protection
+ * domain, or memory that may not be written to; -EFAULT: bytes outside of the
+ * region.
  */
 int rnic_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sg_list, u32 num_sge,

@@ -46,6 +46,7 @@ struct rnic_mr *rnic_mr_alloc(struct rnic_dev *dev, struct ib_pd *pd,
 	mr->serial = atomic64_inc_return(&dev->mr_serial);
 	mr->kind = kind;
 	rwlock_init(&mr->lock);
+	atomic_set(&mr->writers, 0);
 	refcount_set(&mr->refs, 1);
 	init_completion(&mr->released);
 	INIT_LIST_HEAD(&mr->qp_entry);
@@ -308,11 +309,11 @@ int rnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 
 	if (mr->kind != RNIC_MR_FAST_REG || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	write_lock_bh(&mr->lock);
+	rnic_mr_write_lock(mr);
 	mr->next_nr = 0;
 	mr->next_shift = ilog2(ibmr->page_size);
 	ret = ib_sg_to_pages(ibmr, sg, nents, sg_offset, mr_add_page);
-	write_unlock_bh(&mr->lock);
+	rnic_mr_write_unlock(mr);
 	return ret;
 }
 

@@ -219,13 +219,13 @@ static bool mw_part_get(struct mw_part *part, const struct rnic_qp *qp,
 	region = xa_load(&qp->dev->mrs, e->sge[0].lkey >> RNIC_MR_KEY_BITS);
 	if (!region || region->kind != RNIC_MR_USER)
 		return false;
-	write_lock_bh(&region->lock);
+	rnic_mr_write_lock(region);
 	ok = mw_region_grants(region, qp, e);
 	if (ok) {
 		region->nr_windows++;
 		mw_part_set(part, region, e);
 	}
-	write_unlock_bh(&region->lock);
+	rnic_mr_write_unlock(region);
 	return ok;
 }
 
@@ -271,14 +271,14 @@ static bool mw_bind(struct rnic_mr *mw, struct rnic_qp *qp, u32 stag,
 	bool ok;
 
 	*drop = part->region;
-	write_lock_bh(&mw->lock);
+	rnic_mr_write_lock(mw);
 	ok = mw_may_bind(mw, qp, part);
 	if (ok) {
 		*drop = mw_rebind(mw, stag, part);
 		if (mw->type2)
 			mw->only = &qp->ibqp;
 	}
-	write_unlock_bh(&mw->lock);
+	rnic_mr_write_unlock(mw);
 	return ok;
 }
 
