@@ -10,7 +10,8 @@
 
 /**
  * mpa_rdma_cm_id - the rdma_cm_id behind an identifier of the iWARP CM
- * @cm_id: the identifier, in connect, accept or create_listen
+ * @cm_id: the identifier, in connect, accept or create_listen, or until the event that
+ *	ends connect
  *
  * struct iw_cm_id has neither the consumer's network namespace nor its QP, and
  * no function returns them. The only user of iw_cm in the kernel is rdma_cm. It

@@ -91,7 +91,8 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
 {
 	mutex_init(&dev->ep_lock);
 	INIT_LIST_HEAD(&dev->eps);
-	INIT_LIST_HEAD(&dev->lingering);
+	INIT_LIST_HEAD(&dev->lingering[0].eps);
+	INIT_LIST_HEAD(&dev->lingering[1].eps);
 	hash_init(dev->ep_ids);
 	INIT_LIST_HEAD(&dev->listeners);
 	dev->cm_gone = RNIC_CM_NO_CORE;

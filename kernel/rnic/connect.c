@@ -77,6 +77,17 @@ static int rnic_ep_set_pd(struct rnic_ep *ep, const void *pd, u32 pd_len)
 }
 
 /*
+ * The network device may have moved since that was checked. From now on, the
+ * endpoint is listed, and a move ends it.
+ */
+static bool rnic_ep_still_same_net(const struct rnic_ep *ep,
+				   const struct iw_cm_id *cm_id)
+{
+	return net_eq(sock_net(ep->sock->sk), dev_net(ep->dev->netdev)) &&
+	       rnic_cm_same_net(cm_id);
+}
+
+/*
  * Begins to connect; takes references to @cm_id and @qp. After an error there
  * is no event: work that was queued meanwhile waits for rnic_ep.lock, and then
  * finds the endpoint DEAD.
@@ -93,7 +104,9 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
 		return PTR_ERR(ep);
 	ep->config = *cfg;
 	ep->params = *params;
-	ret = rnic_ep_set_pd(ep, pd, pd_len);
+	ret = rnic_ep_still_same_net(ep, cm_id) ? 0 : -ENODEV;
+	if (!ret)
+		ret = rnic_ep_set_pd(ep, pd, pd_len);
 	if (!ret)
 		ret = rnic_ep_bind(ep, cm_id, qp);
 	if (!ret)

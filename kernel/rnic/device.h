@@ -39,6 +39,16 @@ enum {
 #define RNIC_MAX_MR_SIZE		BIT_ULL(39)	/* users' regions, bytes */
 
 /**
+ * struct rnic_lingering - endpoints that still deliver, for which no one waits
+ * @eps: the endpoints, oldest first (struct rnic_ep.linger_entry)
+ * @nr: how many
+ */
+struct rnic_lingering {
+	struct list_head eps;
+	u32 nr;
+};
+
+/**
  * struct rnic_dev - an RNIC
  * @ibdev: the device of the RDMA core
  * @netdev: the network device below, with a reference that is dropped when the
@@ -68,11 +78,9 @@ enum {
  * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
  * @windows_lock: protects &rnic_qp.windows of all queue pairs; bottom halves
  *	off
- * @ep_lock: protects @eps, @lingering, @nr_lingering, @ep_ids, @cm_gone and
- *	@listed
+ * @ep_lock: protects @eps, @lingering, @ep_ids, @cm_gone and @listed
  * @eps: connection endpoints alive (struct rnic_ep.entry)
- * @lingering: those in LINGERING, oldest first (struct rnic_ep.linger_entry)
- * @nr_lingering: how many
+ * @lingering: those in LINGERING: [0] that never were operational, [1] others
  * @ep_ids: endpoints with an identifier of the core, by its address (struct
  *	rnic_ep.id_entry)
  * @listeners: listeners alive (struct rnic_listener.entry), under
@@ -118,8 +126,7 @@ struct rnic_dev {
 	spinlock_t windows_lock;	/* rnic_qp.windows */
 	struct mutex ep_lock;		/* see above */
 	struct list_head eps;
-	struct list_head lingering;
-	u32 nr_lingering;
+	struct rnic_lingering lingering[2];
 	DECLARE_HASHTABLE(ep_ids, RNIC_EP_ID_BITS);
 	struct list_head listeners;
 	u8 cm_gone;

@@ -140,6 +140,7 @@ struct rnic_ep_role {
  *	has got it, in %RNIC_EP_DEAD
  * @file: its file, with a reference, if it is the socket of an application; NULL
  *	if the kernel owns it; constant
+ * @freed: completed when @file was released, or NULL; under @lock
  * @conn: MPA stream, NULL when not attached; under the socket lock; changed
  *	only with @lock held, too
  * @state: changed under the socket lock; read under @lock alone with
@@ -202,6 +203,7 @@ struct rnic_ep {
 	struct mem_cgroup *memcg;
 	struct socket *sock;
 	struct file *file;
+	struct completion *freed;
 	struct mpa_conn *conn;
 	enum rnic_ep_state state;
 	u32 request;

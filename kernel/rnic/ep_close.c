@@ -48,17 +48,22 @@ bool rnic_ep_tcp_over(const struct sock *sk)
 
 /* At once ------------------------------------------------------------------ */
 
+static struct rnic_lingering *rnic_ep_lingering(struct rnic_ep *ep)
+{
+	lockdep_assert_held(&ep->dev->ep_lock);
+	return &ep->dev->lingering[ep->operational];
+}
+
 /**
  * rnic_ep_unlinger() - stop counting the endpoint as lingering
  * @ep: the endpoint; rnic_dev.ep_lock held. Does nothing if it is not counted.
  */
 static void rnic_ep_unlinger(struct rnic_ep *ep)
 {
-	lockdep_assert_held(&ep->dev->ep_lock);
 	if (list_empty(&ep->linger_entry))
 		return;
 	list_del_init(&ep->linger_entry);
-	ep->dev->nr_lingering--;
+	rnic_ep_lingering(ep)->nr--;
 }
 
 static void rnic_ep_list_del(struct rnic_ep *ep)
@@ -179,11 +184,15 @@ static unsigned long rnic_ep_silence_max(const struct rnic_ep *ep)
 	return tcp_fin_time(ep->sock->sk);
 }
 
-/* Did TCP transfer anything since the last check, in either direction? */
+/*
+ * Did TCP transfer anything since the last check, in either direction? What a
+ * peer sends that was refused is of no value.
+ */
 static bool rnic_ep_progressed(struct rnic_ep *ep)
 {
 	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
-	bool moved = ep->snd_una != tp->snd_una || ep->rcv_nxt != tp->rcv_nxt;
+	bool moved = ep->snd_una != tp->snd_una ||
+		     (ep->operational && ep->rcv_nxt != tp->rcv_nxt);
 
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
 	ep->snd_una = tp->snd_una;
@@ -283,19 +292,21 @@ void rnic_ep_check_progress(struct rnic_ep *ep)
 
 /*
  * Counts one more lingering endpoint; the oldest ones are aborted if there are
- * too many.
+ * too many. Anyone can connect to be refused, which must not end the connections of
+ * others: there may be as many of each kind.
  */
 static void rnic_ep_start_linger(struct rnic_ep *ep)
 {
 	struct rnic_dev *dev = ep->dev;
+	struct rnic_lingering *all;
 	struct rnic_ep *oldest;
 
 	mutex_lock(&dev->ep_lock);
-	list_add_tail(&ep->linger_entry, &dev->lingering);
-	dev->nr_lingering++;
-	while (dev->nr_lingering > ep->config.v[MPA_A_CONFIG_LINGER_MAX]) {
-		oldest = list_first_entry(&dev->lingering, struct rnic_ep,
-					  linger_entry);
+	all = rnic_ep_lingering(ep);
+	list_add_tail(&ep->linger_entry, &all->eps);
+	all->nr++;
+	while (all->nr > ep->config.v[MPA_A_CONFIG_LINGER_MAX]) {
+		oldest = list_first_entry(&all->eps, struct rnic_ep, linger_entry);
 		rnic_ep_unlinger(oldest);
 		rnic_count(dev, RNIC_CNT_CONN_LINGER_DROP);
 		rnic_ep_kick(oldest, RNIC_EP_DO_ABORT);

@@ -185,6 +185,8 @@ static void rnic_ep_free(struct work_struct *work)
 	mem_cgroup_put(ep->memcg);
 	kfree(ep->pd);
 	kfree(ep->reply_pd);
+	if (ep->freed)
+		complete(ep->freed);
 	kmem_cache_free(rnic_ep_cache, ep);
 }
 

@@ -158,6 +158,8 @@ static struct rnic_ep *rnic_handover_begin(struct rnic_dev *dev,
 		return ep;
 	}
 	ep->file = get_file(file);
+	ep->freed = &h->freed;
+	h->has_ep = true;
 	ep->config = *cfg;
 	rnic_cm_fill_params(cfg, h->ird, h->ord, &ep->params);
 	ep->handover = h;
@@ -224,6 +226,7 @@ static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h,
 {
 	bool killed = wait_for_completion_killable(&h->done);
 	struct sock *sk = ep->sock->sk;
+	int ret;
 
 	mutex_lock(&ep->lock);
 	if (killed && rnic_handover_starting(ep)) {
@@ -237,14 +240,18 @@ static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h,
 	release_sock(sk);
 	if (READ_ONCE(ep->state) == RNIC_EP_ESTABLISHED)
 		rnic_ep_tune(ep);
-	*free = READ_ONCE(ep->state) == RNIC_EP_DEAD;
+	ret = h->open ? 0 : h->status;
+	/* It may have been open, and have ended. */
+	*free = ret && READ_ONCE(ep->state) == RNIC_EP_DEAD;
+	if (!*free)
+		ep->freed = NULL;
 	rnic_ep_unuse(ep);
-	return h->open ? 0 : h->status;
+	return ret;
 }
 
 /*
- * Runs the startup exchange. @free: set if the stream was given back, so that the
- * application may have the socket again.
+ * Runs the startup exchange. @free: set if it has failed and the stream was given
+ * back, so that the application may have the socket again.
  */
 static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
 			     struct mpa_conn *conn, const struct mpa_config *cfg,
@@ -260,6 +267,7 @@ static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
 		return ret;
 	}
 	init_completion(&h->done);
+	init_completion(&h->freed);
 	ep = rnic_handover_begin(dev, qp, file, conn, cfg, h);
 	return IS_ERR(ep) ? PTR_ERR(ep) : rnic_handover_finish(ep, h, free);
 }
@@ -305,12 +313,15 @@ int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h)
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	ret = rnic_handover_run(qp, file, conn, &cfg, h, &free);
-	if (ret && free) {
+	if (free) {
 		/*
-		 * The work may still wait for the lock of the socket, which the
-		 * application can hold for any time once it has the descriptor.
+		 * Once the application has the descriptor, it can hold the lock of
+		 * the socket for any time, for which others may wait who have
+		 * references to the endpoint; and that of the endpoint to the file
+		 * may be the last one, whose work waits for the peer (SO_LINGER).
 		 */
-		flush_work(&qp->tx_work);
+		if (h->has_ep)
+			wait_for_completion(&h->freed);
 		h->fd = mpa_give_fd(file);
 	} else {
 		fput(file);

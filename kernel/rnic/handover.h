@@ -25,6 +25,8 @@
  * @open: the connection was established
  * @status: else why it was not, a negative error
  * @done: completed when the Request or the Reply has come, or the end
+ * @has_ep: there is, or was, an endpoint
+ * @freed: completed when it is freed, unless the queue pair keeps the socket
  *
  * What is set after the start is protected by the socket lock.
  */
@@ -42,6 +44,8 @@ struct rnic_handover {
 	bool open;
 	int status;
 	struct completion done;
+	bool has_ep;
+	struct completion freed;
 };
 
 int rnic_qp_from_socket(struct rnic_qp *qp, struct rnic_handover *h);

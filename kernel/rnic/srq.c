@@ -10,6 +10,10 @@
 #include "rqe.h"
 #include "srq.h"
 
+enum {
+	SRQ_EVENTS_AHEAD	= 16,
+};
+
 static u32 srq_pending(const struct rnic_srq *srq)
 {
 	lockdep_assert_held(&srq->lock);
@@ -22,6 +26,13 @@ static bool srq_disarm(struct rnic_srq *srq)
 	lockdep_assert_held(&srq->lock);
 	if (!srq->limit || srq_pending(srq) >= srq->limit)
 		return false;
+	/*
+	 * The core keeps all events until they are read: not many more than
+	 * entries that were taken. The next one that is taken raises it.
+	 */
+	if (srq->events_ahead >= SRQ_EVENTS_AHEAD)
+		return false;
+	srq->events_ahead++;
 	/* query_srq reads it without the lock. */
 	WRITE_ONCE(srq->limit, 0);
 	return true;
@@ -60,6 +71,8 @@ bool rnic_srq_take(struct rnic_srq *srq, struct mpa_rqe *e)
 	if (taken) {
 		rnic_rqe_fetch(&srq->ring, srq->taken, srq->max_sge, e);
 		srq->taken++;
+		if (srq->events_ahead)
+			srq->events_ahead--;
 		/*
 		 * The entry was read before. Pairs with mpa_ring_room() of the
 		 * provider, and with rnic_rqe_post().
@@ -79,7 +92,8 @@ bool rnic_srq_take(struct rnic_srq *srq, struct mpa_rqe *e)
  * @limit: fewer than this; 0: withdraw the request
  *
  * If fewer are left already, the event is raised at once: an entry that was
- * taken a moment earlier would not raise it. Any context.
+ * taken a moment earlier would not raise it. After %SRQ_EVENTS_AHEAD more events
+ * than entries that were taken, the next one that is taken raises it. Any context.
  */
 void rnic_srq_set_limit(struct rnic_srq *srq, u32 limit)
 {

@@ -17,12 +17,13 @@
  * @area: memory of @ring
  * @ring: entries are struct mpa_rqe; written by the consumer
  * @max_sge: limit of mpa_rqe.num_sge; constant
- * @lock: protects @taken, @limit, @dead, and the producer's side of kernel
- *	consumers. Inside the socket lock of a queue pair that uses the queue, or
+ * @lock: protects @taken, @limit, @events_ahead, @dead, and the producer's side of
+ *	kernel consumers. Inside the socket lock of a queue pair that uses the queue, or
  *	alone; no other lock is taken inside it. irq-safe
  * @taken: entries taken by queue pairs; mirrored in ring cons
  * @limit: %IB_EVENT_SRQ_LIMIT_REACHED is raised when fewer entries than this
  *	are left, once; 0: not asked for
+ * @events_ahead: such events, less entries taken since
  * @dead: @ring is being freed; checked by details.c
  *
  * An entry belongs to the queue pair that takes it, from the first segment of a
@@ -38,6 +39,7 @@ struct rnic_srq {
 	spinlock_t lock;	/* see above */
 	u32 taken;
 	u32 limit;
+	u32 events_ahead;
 	bool dead;
 };
 

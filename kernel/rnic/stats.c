@@ -141,6 +141,18 @@ int rnic_stats_get(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	return RNIC_CNT_COUNT;
 }
 
+/* A processor at a time: its counters are together. Under a lock of all users. */
+static void stats_view_add(struct mpa_node_view *v,
+			   const struct rnic_counters __percpu *cpus)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < RNIC_CNT_COUNT; i++)
+			v->counters[i].value +=
+				rnic_stats_read(per_cpu_ptr(cpus, cpu), i);
+}
+
 /**
  * rnic_stats_view() - copy the counters for netlink
  * @dev: the device
@@ -153,8 +165,9 @@ void rnic_stats_view(const struct rnic_dev *dev, struct mpa_node_view *v)
 	for (i = 0; i < RNIC_CNT_COUNT; i++) {
 		strscpy(v->counters[i].name, rnic_stats_descs[i].name,
 			sizeof(v->counters[i].name));
-		v->counters[i].value = rnic_stats_sum(dev->counters, i) +
-				       rnic_stats_sum(dev->bound, i);
+		v->counters[i].value = 0;
 	}
+	stats_view_add(v, dev->counters);
+	stats_view_add(v, dev->bound);
 	v->nr_counters = RNIC_CNT_COUNT;
 }

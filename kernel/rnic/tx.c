@@ -630,8 +630,8 @@ void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn)
 
 /*
  * Before full operation nothing can be sent, and rnic_qp_operational() calls again.
- * An application may have got its socket back by now, and hold the lock for any
- * time.
+ * So nobody waits for the lock of a socket that its application is about to get
+ * back.
  */
 static bool rnic_tx_too_early(const struct rnic_qp *qp, const struct rnic_ep *ep)
 {

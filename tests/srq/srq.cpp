@@ -432,3 +432,26 @@ CASE("limit: the event comes once, when fewer are left")
 	shared.set_limit(4);
 	is(two.events(1), "1 SRQ limit reached", "the event of fewer from the start");
 }
+
+// The core keeps events until they are read: as many as there are.
+CASE("limit: events that nothing causes have a limit")
+{
+	Device one(1), two(2);
+	Shared shared(two);
+	Queue near(one);
+	Queue far = user_of(shared);
+	const Connection connection = connect(near, far);
+	int events = 0;
+
+	for (int n = 0; n < 100; n++)
+		shared.set_limit(2);
+	while (two.event(moment).has_value())
+		events++;
+	is(events, 16, "events of fewer from the start");
+	is(shared.query().srq_limit, 2u, "the limit is kept");
+	shared.post(0);
+	near.send(0);
+	far.completion();
+	is(two.events(1), "1 SRQ limit reached", "the event of a receive");
+	is(shared.query().srq_limit, 0u, "the limit then");
+}

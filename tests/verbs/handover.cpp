@@ -709,6 +709,29 @@ CASE("handover: a peer that does not do as it should")
 	}
 }
 
+CASE("handover: a connection that ends before the call returns")
+{
+	const Simple setting;
+	int opened = 0;
+
+	for (int round = 0; round < 50; round++) {
+		WithWire pair;
+		HandOver how = initiator();
+		auto call = std::async(std::launch::async,
+				       [&] { return how.run(pair.queue, pair.fd); });
+
+		pair.wire.read_frame();
+		pair.wire.send(net::reply(net::flag_crc | net::flag_enhanced, 2,
+					  net::Bytes(4, std::byte{0})));
+		pair.wire.reset();
+		const int result = call.get().number;
+		yes(result == 0 || result == ECONNRESET,
+		    "hand-over: " + std::to_string(result));
+		opened += result == 0;
+	}
+	yes(opened > 0, "some were open");
+}
+
 CASE("handover: a call that waits can be ended")
 {
 	for (const bool as_responder : {false, true}) {

@@ -374,6 +374,10 @@ CASE("regions: advice to prefetch")
 	is(advice(mine, fetch, 0, memory.at(), 8), ENOENT, "key 0");
 	is(advice(spare.get(), fetch, region->lkey, memory.at(), 8), EPERM,
 	   "another domain");
+	Device other(1);
+	Memory theirs;
+	const Region foreign = register_it(other, theirs);
+	is(advice(mine, fetch, foreign->lkey, theirs.at(), 8), ENOENT, "another context");
 	is(advice(mine, static_cast<ibv_advise_mr_advice>(77), region->lkey, memory.at(), 8),
 	   EOPNOTSUPP, "unknown advice");
 }
