@@ -476,7 +476,7 @@ void socket_diag(World &world, const Args &args)
 	message.request.sdiag_protocol = IPPROTO_TCP;
 	message.request.idiag_ext = 0xff;
 	message.request.idiag_states = ~0u;
-	// The socket at one end of a connection.
+	// The socket at one end of a connection, or a listener; destroyed at times.
 	if (args[2] % 2) {
 		const int one = world.fds.get(args[2] / 2);
 		sockaddr_in near{}, far{};
@@ -490,6 +490,10 @@ void socket_diag(World &world, const Args &args)
 		message.request.id = {near.sin_port, far.sin_port, {near.sin_addr.s_addr},
 				      {far.sin_addr.s_addr}, 0,
 				      {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}};
+		if (args[3] % 3 == 0) {
+			message.header.nlmsg_type = SOCK_DESTROY;
+			message.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+		}
 	}
 	if (::send(fd, &message, sizeof(message), 0) > 0)
 		for (int n = 0;

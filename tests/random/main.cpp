@@ -3,19 +3,23 @@
 // Runs random programs until a time is over.
 //
 //	random_calls [--seconds N] [--count N] [--seed N] [--faults] [--disturb]
-//	             [--jobs N] [--limit MS] [--log FILE] [--reached FILE]
+//	             [--jobs N] [--limit MS] [--log FILE] [--history FILE]
+//	             [--reached FILE]
 //	             [--program NAME [--repeat N] [--trace] [--list]]
 //
 // Each program is a process of its own, which is killed when it takes too long; N run at the
 // same time. Programs that reach blocks of the modules for the first time are kept, and
 // changed later. The name of each is in the log before it begins, so that the last one of a
-// guest that has stopped is known, and can be run again.
+// guest that has stopped is known, and can be run again. The history has all of them, with the
+// milliseconds since the start of the kernel at which each began: kmemleak reports when a leaked
+// object was allocated.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <random>
 #include <string>
@@ -49,7 +53,7 @@ struct Options {
 	std::uint64_t count = ~0ull;
 	std::uint64_t seed = std::random_device{}();
 	bool faults = false;
-	std::string log, reached;
+	std::string log, history, reached;
 	programs::Name program;
 	unsigned int repeat = 1, jobs = 1;
 	bool list = false;
@@ -112,6 +116,8 @@ Options options_of(int argc, char **argv)
 				std::strtoul(value(), nullptr, 0));
 		} else if (word == "--log") {
 			options.log = value();
+		} else if (word == "--history") {
+			options.history = value();
 		} else if (word == "--reached") {
 			options.reached = value();
 		} else if (word == "--program") {
@@ -212,10 +218,8 @@ class Starter
 public:
 	Starter(const Options &options, int channel)
 		: options_(options), channel_(channel), all_(options.jobs),
-		  log_(options.log.empty()
-			       ? -1
-			       : ::open(options.log.c_str(),
-					O_WRONLY | O_CREAT | O_CLOEXEC, 0644))
+		  log_(open_log(options.log, 0)),
+		  history_(open_log(options.history, O_TRUNC | O_APPEND))
 	{
 		sigset_t ended;
 
@@ -254,6 +258,13 @@ private:
 		programs::Name name;
 	};
 
+	static int open_log(const std::string &file, int flags)
+	{
+		return file.empty() ? -1
+				    : ::open(file.c_str(),
+					     O_WRONLY | O_CREAT | O_CLOEXEC | flags,
+					     0644);
+	}
 	bool receive()
 	{
 		char text[256];
@@ -280,6 +291,8 @@ private:
 		if (log_ >= 0)
 			(void)!::pwrite(log_, text.data(), text.size(),
 					static_cast<off_t>(at * text.size()));
+		if (history_ >= 0)
+			remember(name);
 		const pid_t child = ::fork();
 		if (child < 0)
 			std::abort();
@@ -290,6 +303,17 @@ private:
 			run_child(program, options_.faults);
 		}
 		all_[at] = {child, false, steady_clock::now(), name};
+	}
+	void remember(const programs::Name &name)
+	{
+		timespec now{};
+		std::string text;
+
+		// Of the same clock as the kernel's jiffies.
+		::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+		text = std::to_string(now.tv_sec * 1000 + now.tv_nsec / 1000000) +
+		       ' ' + programs::to_string(name) + '\n';
+		(void)!::write(history_, text.data(), text.size());
 	}
 	void report(const One &one, Ended::How how)
 	{
@@ -342,7 +366,7 @@ private:
 	const Options &options_;
 	const int channel_;
 	std::vector<One> all_;
-	const int log_;
+	const int log_, history_;
 	int signals_;
 	sigset_t before_;
 };

@@ -34,13 +34,13 @@ UNUSED_SECONDS = 4 * 3600
 
 def test_config(name):
     """The test configuration with this name. A series or release of other kernels of
-    Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3 and
+    Debian is one, too; 7.3@trixie has the user space of that release, debug-7.3, random-7.3 and
     smb-7.3 are built from the sources of that series."""
     known = {one.name: one for one in
              (Stock, Debug, Coverage, Random, Smp, Kasan, Kcsan, Plain, Speed)}
     if name in known:
         return known[name]()
-    for one in (Debug, Smb):
+    for one in (Debug, Random, Smb):
         if name.startswith(f"{one.name}-"):
             return one(MirrorSources(name.removeprefix(f"{one.name}-")))
     kernel, _, suite = name.partition("@")
@@ -628,7 +628,7 @@ class Random(Debug):
     parts = ("debug",)
 
     def cache_name(self):
-        return Debug.name
+        return self.name.replace(Random.name, Debug.name)
 
     def _make_all_modules(self):
         recorder = self.module_tree / "tests" / "random" / "module"

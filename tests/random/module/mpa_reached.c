@@ -18,6 +18,8 @@
 #include <linux/notifier.h>
 #include <linux/vmalloc.h>
 
+#include "compat/module.h"
+
 enum {
 	REACHED_MODULE	= 1 << 20,
 	REACHED_MODULES	= 2,
@@ -68,10 +70,9 @@ static int reached_notify(struct notifier_block *nb, unsigned long event, void *
 	if (n < 0)
 		return NOTIFY_DONE;
 	if (event == MODULE_STATE_COMING) {
-		WRITE_ONCE(reached_texts[n].base,
-			   (unsigned long)mod->core_layout.base);
+		WRITE_ONCE(reached_texts[n].base, mpa_module_text(mod));
 		WRITE_ONCE(reached_texts[n].size,
-			   min_t(unsigned long, mod->core_layout.text_size, REACHED_MODULE));
+			   min_t(unsigned long, mpa_module_text_size(mod), REACHED_MODULE));
 	} else if (event == MODULE_STATE_GOING) {
 		WRITE_ONCE(reached_texts[n].size, 0);
 	}
