@@ -23,6 +23,7 @@ caches fill, are left out. A series grows if
 
 import json
 import math
+import os
 import re
 import sys
 from collections import Counter
@@ -47,6 +48,9 @@ LEAKS = {"iwpm_get_nlmsg_request": 24_000, "iwpm_remote_info_cb": 5_000, "xprt_a
 FLOORS = {f"allocated by {function}": most for function, most in LEAKS.items()}
 # Of each of these transports, debugfs keeps a directory with a file: sunrpc/rpc_xprt/*/info.
 FLOORS |= {"slab dentry": 600, "slab inode_cache": 2_000}
+# What a series may differ by at any time without a leak: each processor keeps up to a MiB of the
+# pages that TCP's sockets charge or give back for itself (SK_MEMORY_PCPU_RESERVE).
+WANDERS = {"sockets TCP pages": 2 * (1 << 20) * (os.cpu_count() or 1)}
 # Samples that are left out at the beginning: this many, and a tenth of the others.
 WARM_UP = 2
 # With fewer, nothing can be said.
@@ -122,6 +126,11 @@ def exceeds(line, alpha, floor):
 def settled(values):
     """Without the first samples."""
     return values[WARM_UP + (len(values) - WARM_UP) // 10:]
+
+
+def floor_of(name, count):
+    """The least slope that is a leak, in a series of so many values."""
+    return max(FLOORS.get(name, FLOOR), WANDERS.get(name, 0) / count)
 
 
 def grows(values, floor=FLOOR):
@@ -254,7 +263,7 @@ def table(samples):
             constant += 1
             continue
         line = fit(values)
-        more = grows(values, FLOORS.get(name, FLOOR))
+        more = grows(values, floor_of(name, len(values)))
         if more:
             found.append(name)
         lines.append(f"{name:42} {values[0]:11} {values[-1]:11} {line.slope:12.1f} "

@@ -379,8 +379,9 @@ def conclude(job, name, directory, in_time, seconds, status):
         foreign=job.config.foreign
     )
     words = results.read_words(read(directory / "result.log"))
+    leaks = results.all_leaks(read(directory / "out" / "kmemleak"))
     reasons = results.reasons(words, totals, [lines[0] for lines in alarms],
-                            job.kmemleak)
+                            job.kmemleak, leaks)
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
     if in_time and "end" not in words:
@@ -396,8 +397,8 @@ def conclude(job, name, directory, in_time, seconds, status):
     say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
     for reason in reasons:
         say(f"  {reason}")
-    leaks = results.read_leaks(read(directory / "out" / "kmemleak"))
-    for lines in results.read_evidence(said)[:EVIDENCE] + alarms[:1] + leaks:
+    evidence = results.read_evidence(said)[:EVIDENCE] + alarms[:1] + results.own_leaks(leaks)[:EVIDENCE]
+    for lines in evidence:
         for line in lines:
             say(f"  | {line}")
     if reasons and "end" not in words:
