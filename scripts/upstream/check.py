@@ -133,10 +133,18 @@ class Build:
         return any(f"config {option}\n" in path.read_text("utf-8")
                    for where in (NET, DRIVER) if (path := self.tree / where / "Kconfig").exists())
 
+    def _objects(self):
+        return [path for where in (NET, DRIVER)
+                for path in (self.directory / where).rglob("*.o")]
+
     def objects(self):
         """Objects of our sources that were built."""
-        return {str(path.relative_to(self.directory))[:-2] for where in (NET, DRIVER)
-                for path in (self.directory / where).rglob("*.o")}
+        return {str(path.relative_to(self.directory))[:-2] for path in self._objects()}
+
+    def forget_objects(self):
+        """Removes the objects of our sources."""
+        for path in self._objects():
+            path.unlink()
 
 
 class Check:
@@ -206,6 +214,8 @@ class Check:
     def built(self, setting, build):
         """Builds with a setting; everything of ours must be compiled, or nothing."""
         build.begin_with(self.settings["off"])
+        # Those of earlier runs.
+        build.forget_objects()
         problems = build.configure() or build.make("build", *SETTINGS[setting][1])
         if problems:
             return problems
@@ -322,7 +332,7 @@ class Check:
             self.results.add(f"KUnit suite {suite} in the booted kernel",
                              [line for line in lines if "not ok " in line] if bad else [])
         named = {name for path in self.added() if path.suffix == ".c"
-                 for name in re.findall(r'\.name = "(mpa\w*)",\n\t\.(?:init|test_cases)',
+                 for name in re.findall(r'\.name = "(mpa\w*)",\n\t\.(?:suite_init|init|test_cases)',
                                         path.read_text("utf-8"))}
         self.results.add("every KUnit suite ran, without a warning of the kernel",
                          sorted(named - {suite for _, suite in found}) or

@@ -118,7 +118,9 @@ std::vector<Place> places()
 		{"set.change", in_change,
 		 {dev_nest, listen_nest,
 		  {.type = MPA_A_CONFIG, .kind = nest, .inner = crc()},
-		  {MPA_A_INHERIT, Known::Kind::mask, 0, 0xffffe}}},
+		  {MPA_A_INHERIT, Known::Kind::mask, 0,
+		   // Bit n is setting n.
+		   static_cast<std::uint32_t>((2ull << MPA_A_CONFIG_MAX) - 2)}}},
 		{"set.change.dev", within(in_change, MPA_A_DEV, config), dev},
 		{"set.change.listen", within(in_change, MPA_A_LISTEN, config), listen},
 		{"set.change.config", within(in_change, MPA_A_CONFIG), config_known()},
@@ -161,7 +163,8 @@ std::vector<Content> bad_numbers(const Known &one)
 		all.push_back({std::to_string(size) + " bytes", Bytes(size)});
 	if (one.kind == Known::Kind::mask) {
 		all.push_back({"bit 0", bytes_of(std::uint32_t{3})});
-		all.push_back({"an undefined bit", bytes_of(one.max + 3)});
+		if (const std::uint32_t undefined = ~one.max & ~1u)
+			all.push_back({"undefined bits", bytes_of(undefined | 2)});
 		return all;
 	}
 	if (one.min)
@@ -326,7 +329,7 @@ void add_meanings(std::vector<Bad> &all)
 	    Attrs().mark().nest(MPA_A_LISTEN, {}).add(config));
 	set("an unknown listener",
 	    Attrs().nest(MPA_A_LISTEN, no_listener).add(config), ENOENT);
-	set("inherit without a selector",
+	set("inherit of an unknown device",
 	    Attrs().nest(MPA_A_DEV, unknown).u32(MPA_A_INHERIT, 2), ENODEV);
 
 	Attrs many;

@@ -22,7 +22,7 @@ sockets_left() {
 	local host
 	for host in "$@"; do
 		ip netns exec "$host" ss -Htan \
-			state connected exclude time-wait | sed "s/^/$host: /"
+			state connected exclude time-wait | sed "s/^/$host: /" || return
 	done
 }
 

@@ -222,7 +222,7 @@ lab_ipv6() { echo "fd77::${1#h}"; }
 lab_reachable() {
 	local address
 	for address in "${@:2}"; do
-		ip netns exec "$1" ping -c 1 -W 1 "$address" > /dev/null
+		ip netns exec "$1" ping -c 1 -W 1 "$address" > /dev/null || return
 	done
 }
 
