@@ -262,6 +262,14 @@ descriptor plain_children(int fd, Address address, int count)
 	return far;
 }
 
+// In the namespace of the thread.
+void set_syncookies(const char *value)
+{
+	std::ofstream file("/proc/sys/net/ipv4/tcp_syncookies");
+
+	yes(bool(file << value << std::flush), "tcp_syncookies");
+}
+
 // Makes a socket listen that was connected.
 Address listen_instead(int fd)
 {
@@ -361,7 +369,7 @@ CASE("addrform: a stream whose socket TCP disconnects, and which listens then")
 		const int role = MPA_ROLE_RESPONDER;
 		descriptor fd{::socket(AF_INET6, SOCK_STREAM, 0)};
 
-		std::ofstream("/proc/sys/net/ipv4/tcp_syncookies") << cookies;
+		set_syncookies(cookies);
 		connect_mapped(fd.get(), listener);
 		LateOption form = form_later(fd.get());
 		must_call(::setsockopt(fd.get(), SOL_TCP, TCP_ULP, "mpa", 3), "TCP_ULP");
@@ -375,5 +383,5 @@ CASE("addrform: a stream whose socket TCP disconnects, and which listens then")
 		plain_children(child.get(), listen_instead(child.get()), 3);
 	}
 	const Inside inside(1);
-	std::ofstream("/proc/sys/net/ipv4/tcp_syncookies") << "1";
+	set_syncookies("1");
 }

@@ -228,8 +228,9 @@ def reasons(words, totals, alarms, kmemleak=False, leaks=()):
     own = own_leaks(leaks)
     if own:
         found.append(f"kmemleak reports {len(own)} object(s), see out/kmemleak")
-    if int(words.get("kmemleak") or 0) != len(leaks):
-        found.append(f"of {words['kmemleak']} objects kmemleak lists {len(leaks)}")
+    counted = int(words.get("kmemleak") or 0)
+    if counted != len(leaks):
+        found.append(f"kmemleak counts {counted} object(s) and lists {len(leaks)}")
     if totals.failed:
         found.append(f"{totals.failed} check(s) failed")
     if totals.planned is not None and totals.planned != totals.seen:
