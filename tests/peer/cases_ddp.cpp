@@ -50,6 +50,21 @@ Aimed writes(std::function<void(Tagged &, Session &)> change)
 	};
 }
 
+// The payloads of Writes are in memory.
+Outcome placed(std::vector<Aimed> writes)
+{
+	return {"places it; then a good exchange succeeds", [writes](Session &s) {
+			for (const auto &write : writes)
+				s.must_be_placed(write(s));
+			s.good_exchange();
+		}};
+}
+
+Case &placed_row(Table &t, const std::string &name, const std::string &what, Aimed write)
+{
+	return row(t, name, what, {ulpdu(write)}, placed({write}));
+}
+
 // Counts as one of the peer's messages; its echo was received.
 Outcome delivered()
 {
@@ -81,12 +96,11 @@ void add_control(Table &t)
 	}
 	for (int bits : {1, 2, 4, 8, 15}) {
 		const auto v = static_cast<std::uint8_t>(bits);
-		row(t, label("tagged-reserved", bits),
-		    "reserved bits of DDP in a Write: to be ignored",
-		    {ulpdu(writes([v](Tagged &w, Session &) {
-			    w.control.ddp_reserved = v;
-		    }))},
-		    works());
+		placed_row(t, label("tagged-reserved", bits),
+			   "reserved bits of DDP in a Write: to be ignored",
+			   writes([v](Tagged &w, Session &) {
+				   w.control.ddp_reserved = v;
+			   }));
 		row(t, label("untagged-reserved", bits),
 		    "reserved bits of DDP in a Send: to be ignored",
 		    {ulpdu(sends([v](Untagged &u, Session &) {
@@ -96,12 +110,11 @@ void add_control(Table &t)
 	}
 	for (int bits : {1, 2, 3}) {
 		const auto v = static_cast<std::uint8_t>(bits);
-		row(t, label("tagged-rdmap-reserved", bits),
-		    "reserved bits of RDMAP in a Write: to be ignored",
-		    {ulpdu(writes([v](Tagged &w, Session &) {
-			    w.control.rdmap_reserved = v;
-		    }))},
-		    works());
+		placed_row(t, label("tagged-rdmap-reserved", bits),
+			   "reserved bits of RDMAP in a Write: to be ignored",
+			   writes([v](Tagged &w, Session &) {
+				   w.control.rdmap_reserved = v;
+			   }));
 		row(t, label("untagged-rdmap-reserved", bits),
 		    "reserved bits of RDMAP in a Send: to be ignored",
 		    {ulpdu(sends([v](Untagged &u, Session &) {
@@ -428,12 +441,11 @@ void add_bounds(Table &t)
 					{"last", true, -1, 1},
 					{"last-many", true, -60000, 60000}};
 	for (const auto &p : inside)
-		row(t, std::string("write-") + p.name, "a Write just within bounds",
-		    {ulpdu(writes([p](Tagged &w, Session &s) {
-			    w.to += p.at + (p.from_end ? s.aim.rw_length : 0);
-			    w.payload = pattern(p.size, 3);
-		    }))},
-		    works());
+		placed_row(t, std::string("write-") + p.name, "a Write just within bounds",
+			   writes([p](Tagged &w, Session &s) {
+				   w.to += p.at + (p.from_end ? s.aim.rw_length : 0);
+				   w.payload = pattern(p.size, 3);
+			   }));
 	for (std::uint64_t to : {std::uint64_t{0}, ~std::uint64_t{0},
 				 ~std::uint64_t{0} - 3, std::uint64_t{1} << 63})
 		row(t, "write-to-" + std::to_string(to), "a Write to an extreme TO",
@@ -562,7 +574,7 @@ std::vector<Aimed> write_run(std::size_t count, std::size_t size, bool to_end,
 			if (to_end)
 				w.to += s.aim.rw_length - 100;
 			w.to += i * size;
-			w.payload = pattern(size, 3);
+			w.payload = pattern(size, static_cast<std::uint32_t>(i));
 			w.control.last = i + 1 == count;
 			if (change)
 				change(w, i);
@@ -586,7 +598,7 @@ std::vector<Aimed> send_run(std::size_t count,
 	return run;
 }
 
-// A Write in segments of all lengths from 1 byte on, and the resulting memory.
+// A Write in segments of all lengths from 1 byte on.
 constexpr std::size_t unequal_bytes = 60 * 61 / 2;
 
 std::vector<Aimed> unequal_run()
@@ -601,17 +613,6 @@ std::vector<Aimed> unequal_run()
 	return run;
 }
 
-Step is_there()
-{
-	return [](Session &s) {
-		s.send_ulpdu(s.read_request(unequal_bytes, s.aim.rw_stag,
-					    s.aim.rw_at));
-		if (s.receive_response(unequal_bytes) !=
-		    pattern(unequal_bytes, 7))
-			throw Mismatch("other bytes there than were written");
-	};
-}
-
 void add_runs(Table &table, bool marked)
 {
 	const auto row = [&](const std::string &name, const std::string &what,
@@ -623,10 +624,15 @@ void add_runs(Table &table, bool marked)
 			added.with_markers();
 	};
 
-	row("run-write", "a Write in 20 equal segments in one go",
-	    {in_one_go(write_run(20, 40, false))}, works());
-	row("run-write-unequal", "a Write in segments of 1 to 60 bytes in one go",
-	    {in_one_go(unequal_run()), is_there()}, works());
+	const auto placed_run = [&](const std::string &name, const std::string &what,
+				    const std::vector<Aimed> &run) {
+		row(name, what, {in_one_go(run)}, placed(run));
+	};
+
+	placed_run("run-write", "a Write in 20 equal segments in one go",
+		   write_run(20, 40, false));
+	placed_run("run-write-unequal", "a Write in segments of 1 to 60 bytes in one go",
+		   unequal_run());
 	row("run-write-beyond", "the third of them passes the region's end",
 	    {in_one_go(write_run(6, 40, true), 2)}, terminates({{1, 1, 1}}));
 	row("run-write-first-beyond", "the first of them passes the region's end",
@@ -638,12 +644,10 @@ void add_runs(Table &table, bool marked)
 				 }),
 		       2)},
 	    terminates({{1, 1, 0}}));
-	row("run-write-elsewhere", "the third of them goes elsewhere: in order",
-	    {in_one_go(write_run(6, 40, false,
-				 [](Tagged &w, std::size_t i) {
-					 w.to += i == 2 ? 1000 : 0;
-				 }))},
-	    works());
+	placed_run("run-write-elsewhere", "the third of them goes elsewhere: in order",
+		   write_run(6, 40, false, [](Tagged &w, std::size_t i) {
+			   w.to += i == 2 ? 1000 : 0;
+		   }));
 	row("run-send-too-long", "the sixth segment passes the receive's end",
 	    {in_one_go(send_run(9), 5)}, terminates({{1, 2, 5}}));
 	row("run-send-gap", "a gap before the third segment",

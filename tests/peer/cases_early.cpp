@@ -29,10 +29,7 @@ Bytes made(int seed, std::size_t length = size)
 
 void must_hold(Session &s, std::uint64_t at, const Bytes &wanted)
 {
-	s.send_ulpdu(s.read_request(static_cast<std::uint32_t>(wanted.size()), s.aim.rw_stag,
-				    s.aim.rw_at + at));
-	if (s.receive_response(wanted.size()) != wanted)
-		throw Mismatch("the memory has other bytes");
+	s.must_hold(s.aim.rw_stag, s.aim.rw_at + at, wanted);
 }
 
 // What the memory must have afterwards.

@@ -298,9 +298,9 @@ void add_atomics(Table &t)
 				return s.read_request(16, s.aim.rw_stag, s.aim.rw_at);
 			}})},
 	    custom("answers in order", [](Session &s) {
-		    s.receive_response(16);
+		    s.receive_response(s.good_memory(16));
 		    take_result(s, 1, 0);
-		    s.receive_response(16);
+		    s.receive_response(s.good_memory(16));
 		    s.good_exchange();
 	    }));
 	for (std::uint64_t off = 1; off < 8; off++)

@@ -39,11 +39,11 @@ Aimed reads(const ReadChange &change)
 	};
 }
 
-Outcome answered(std::size_t size)
+Outcome answered(const Bytes &data)
 {
-	return {"answers it; then a good exchange succeeds", [size](Session &s) {
+	return {"answers it; then a good exchange succeeds", [data](Session &s) {
 			s.read_msn++;
-			s.receive_response(size);
+			s.receive_response(data);
 			s.good_exchange();
 		}};
 }
@@ -107,21 +107,21 @@ void add_sources(Table &t)
 		    r.src_stag = s.aim.ro_stag;
 		    r.src_to = s.aim.ro_at;
 	    }))},
-	    answered(64));
+	    answered(zeros(64)));
 	row(t, "read-nothing", "a Read of nothing from nowhere: in order",
 	    {ulpdu(reads([](Untagged &, ReadRequest &r, Session &) {
 		    r.size = 0;
 		    r.src_stag = 0xdeadbeef;
 		    r.src_to = ~0ull;
 	    }))},
-	    answered(0));
+	    answered({}));
 	row(t, "read-whole", "a Read of the whole region",
 	    {ulpdu(reads([](Untagged &, ReadRequest &r, Session &s) {
 		    r.size = s.aim.rw_length;
 	    }))},
 	    custom("answers it; then a good exchange succeeds", [](Session &s) {
 		    s.read_msn++;
-		    s.receive_response(s.aim.rw_length);
+		    s.receive_response(s.good_memory(s.aim.rw_length));
 		    s.good_exchange();
 	    }));
 }
@@ -224,7 +224,7 @@ void add_depths(Table &t)
 	    custom("answers all in order; then a good exchange succeeds",
 		   [ird](Session &s) {
 			   for (unsigned i = 0; i < ird(s); i++)
-				   s.receive_response(16);
+				   s.receive_response(s.good_memory(16));
 			   s.good_exchange();
 		   }),
 	    connected)
@@ -235,11 +235,9 @@ void add_depths(Table &t)
 		.only(Role::initiator);
 	row(t, "read-many", "300 Reads one after the other",
 	    {[](Session &s) {
-		    for (int i = 0; i < 300; i++) {
-			    s.send_ulpdu(s.read_request(8, s.aim.rw_stag,
-							s.aim.rw_at));
-			    s.receive_response(8);
-		    }
+		    for (unsigned i = 0; i < 300; i++)
+			    s.must_hold(s.aim.rw_stag, s.aim.rw_at + i,
+					rest(s.good_memory(i + 8), i));
 	    }},
 	    works());
 	row(t, "fault-within-response",

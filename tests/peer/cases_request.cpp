@@ -416,8 +416,7 @@ void add_rtr(Table &t)
 	      answers(enhanced(p2p), "A, C and D", agreed,
 		      custom("answers the Read, and a good exchange succeeds",
 			     [](Session &s) {
-				     s.send_ulpdu(s.read_request(0, 0, 0));
-				     s.receive_response(0);
+				     s.must_hold(0, 0, {});
 				     s.good_exchange();
 			     })))
 		.only(Role::initiator)

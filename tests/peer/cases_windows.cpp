@@ -70,11 +70,7 @@ Step delivered()
 Outcome answers(Choice which, std::int64_t offset, std::uint32_t length)
 {
 	return {"answers; then a good exchange succeeds", [=](Session &s) {
-			const auto payload = pattern(length, 7);
-
-			s.send_ulpdu(reads(which, offset, length)(s));
-			if (s.receive_response(length) != payload)
-				throw Mismatch("other bytes read than were written");
+			s.must_be_placed(writes(which, offset, length)(s));
 			s.good_exchange();
 		}};
 }
@@ -136,8 +132,8 @@ void add_rights(Table &t)
 	    {ulpdu(writes(&Windows::read_only, 0, 8))}, terminates({{1, 1, 0}}));
 	row(t, "read-only-read", "a Read of it",
 	    {[](Session &s) {
-		    s.send_ulpdu(reads(&Windows::read_only, 0, size)(s));
-		    s.receive_response(size);
+		    s.must_hold(s.windows.read_only.stag, s.windows.read_only.at,
+				zeros(size));
 	    }},
 	    works());
 	row(t, "key", "a Write with another key",
@@ -182,7 +178,10 @@ void add_invalidations(Table &t)
 	// RFC 5040 section 5.3: when the message is delivered, not before.
 	row(t, "invalidate-not-yet", "a Write between the segments of such a Send",
 	    {ulpdu(invalidates(whole, 0, false)), ulpdu(writes(whole, 0, 64)),
-	     ulpdu(invalidates(whole, 16, true)), delivered()},
+	     ulpdu(invalidates(whole, 16, true)), delivered(),
+	     [](Session &s) {
+		     s.must_hold(s.aim.rw_stag, s.windows.whole.at, pattern(64, 7));
+	     }},
 	    works());
 	row(t, "invalidate-within-write",
 	    "such a Send between the segments of a Write",

@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 
-FAULTS = ("rights", "bounds", "place", "cause", "quiet", "atomic", "echo")
+FAULTS = ("rights", "bounds", "place", "cause", "quiet", "reset", "more", "atomic", "echo")
 REQUEST, REPLY = b"MPA ID Req Frame", b"MPA ID Rep Frame"
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, TERMINATE, IMMEDIATE, ATOMIC, ATOMIC_RESPONSE = (
     0, 1, 2, 3, 7, 8, 10, 11)
@@ -60,7 +60,13 @@ class Connection:
                 while True:
                     self._take(self._ulpdu())
             except Ended as end:
+                if end.args and self._fault == "reset":
+                    self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                          struct.pack("ii", 1, 0))
+                    return
                 if end.args:
+                    if self._fault == "more":
+                        self._send(b"nothing asked for this")
                     layer, kind, code = end.args
                     self._untagged(TERMINATE, 2, 1, 0,
                                    bytes([layer << 4 | kind, code, 0, 0]))

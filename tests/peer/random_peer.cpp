@@ -527,6 +527,25 @@ private:
 		std::fprintf(stderr, "\n");
 	}
 
+	// What the segments before a known error have asked for may arrive, and may be cut short;
+	// nothing else may.
+	void last_answer(const Bytes &ulpdu)
+	{
+		if (rnic()) {
+			model_->arrived(ulpdu);
+			return;
+		}
+		if (echoes_.empty())
+			throw Mismatch("an echo of nothing: " + hex(ulpdu));
+		last_echo_ = join(last_echo_, ulpdu);
+		if (last_echo_ != first(echoes_.front(), last_echo_.size()))
+			throw Mismatch("another echo: " + hex(last_echo_));
+		if (last_echo_.size() < echoes_.front().size())
+			return;
+		last_echo_.clear();
+		echoes_.pop_front();
+	}
+
 	void end(bool open, const std::vector<Code> &codes)
 	{
 		std::optional<Terminate> cause;
@@ -541,10 +560,12 @@ private:
 				throw Mismatch("after a Terminate: " + words(*ulpdu));
 			if (rnic() && !is_tagged(*ulpdu) && is_terminate(*ulpdu))
 				cause = Terminate::decode(*ulpdu);
+			else if (!open)
+				last_answer(*ulpdu);
 		}
 		if (open || !rnic())
 			return;
-		if (!cause && may_speak_ && s_.end == End::fin)
+		if (!cause && may_speak_)
 			throw Mismatch("no Terminate before the end, but one is required");
 		if (cause && std::find(codes.begin(), codes.end(), cause->code) == codes.end())
 			throw Mismatch("another cause: " + cause->words() + ", required " +
@@ -559,6 +580,8 @@ private:
 	Session s_;
 	std::unique_ptr<Model> model_;
 	std::deque<Bytes> echoes_;
+	// The pieces of the first of them that have arrived after an error.
+	Bytes last_echo_;
 	// The other side has received an FPDU.
 	bool may_speak_ = false;
 };

@@ -6,6 +6,13 @@
 
 namespace peer {
 
+namespace {
+
+// Of the bytes that good_exchange() writes.
+constexpr std::uint32_t good_seed = 4711;
+
+} // namespace
+
 Aim Aim::decode(const Bytes &data)
 {
 	if (data.size() < bytes || first(data, 4) != text("AIM1"))
@@ -446,42 +453,49 @@ Bytes Session::read_request(std::uint32_t size, std::uint32_t stag,
 		.encode();
 }
 
-Bytes Session::receive_response(std::size_t size)
+void Session::receive_response(const Bytes &wanted)
 {
-	Bytes data;
+	std::size_t at = 0;
 
-	for (;;) {
+	for (bool last = false; !last;) {
 		const auto ulpdu = next_ulpdu("a Read Response");
 		if (!is_tagged(ulpdu))
 			throw Mismatch("no Read Response but " + words(ulpdu));
 		const auto segment = Tagged::decode(ulpdu);
 		if (segment.control.opcode != op_read_response ||
-		    segment.stag != 0x51515151 ||
-		    segment.to != 0x1000 + data.size())
+		    segment.stag != 0x51515151 || segment.to != 0x1000 + at)
 			throw Mismatch("a Read Response out of order: " +
 				       words(ulpdu));
-		data = join(data, segment.payload);
-		if (segment.control.last != (data.size() >= size))
+		if (segment.payload != first(rest(wanted, at), segment.payload.size()))
+			throw Mismatch("other bytes in a Read Response from byte " +
+				       std::to_string(at) + " on");
+		at += segment.payload.size();
+		last = segment.control.last;
+		if (last != (at == wanted.size()))
 			throw Mismatch("L too early or too late: " +
 				       words(ulpdu));
-		if (segment.control.last)
-			break;
 	}
-	if (data.size() != size)
-		throw Mismatch("a Read Response of " +
-			       std::to_string(data.size()) + " bytes");
-	return data;
+}
+
+void Session::must_hold(std::uint32_t stag, std::uint64_t at, const Bytes &wanted)
+{
+	send_ulpdu(read_request(static_cast<std::uint32_t>(wanted.size()), stag, at));
+	receive_response(wanted);
+}
+
+void Session::must_be_placed(const Bytes &write)
+{
+	// Its header may have reserved bits.
+	must_hold(static_cast<std::uint32_t>(get(write, 2, 4)), get(write, 6, 8),
+		  rest(write, 14));
 }
 
 void Session::write_and_read_back(std::size_t size)
 {
-	const auto payload = pattern(size, 4711);
+	const auto ulpdu = write(0, pattern(size, good_seed));
 
-	send_ulpdu(write(0, payload));
-	send_ulpdu(read_request(static_cast<std::uint32_t>(size), aim.rw_stag,
-				aim.rw_at));
-	if (receive_response(size) != payload)
-		throw Mismatch("other bytes read than were written");
+	send_ulpdu(ulpdu);
+	must_be_placed(ulpdu);
 }
 
 void Session::good_exchange()
@@ -489,6 +503,14 @@ void Session::good_exchange()
 	echo();
 	if (aim.rw_stag)
 		write_and_read_back(good_write);
+}
+
+Bytes Session::good_memory(std::size_t size)
+{
+	auto memory = join(pattern(good_write, good_seed), zeros(size));
+
+	memory.resize(size);
+	return memory;
 }
 
 void Session::must_report(const std::string &word, milliseconds within)

@@ -150,12 +150,19 @@ public:
 	Bytes write(std::uint64_t offset, const Bytes &payload);
 	Bytes read_request(std::uint32_t size, std::uint32_t stag,
 			   std::uint64_t at);
-	Bytes receive_response(std::size_t size);
+	// A whole Read Response with these bytes.
+	void receive_response(const Bytes &wanted);
+	// By a Read: memory has these bytes.
+	void must_hold(std::uint32_t stag, std::uint64_t at, const Bytes &wanted);
+	// The same: the payload of a Write is in memory.
+	void must_be_placed(const Bytes &write);
 	void write_and_read_back(std::size_t size);
 	// An exchange that shows that the target works. It ends with a Write of
 	// good_write bytes and a Read.
 	static constexpr std::uint32_t good_write = 300;
 	void good_exchange();
+	// So many bytes of the region after good_exchange() and no other Write.
+	static Bytes good_memory(std::size_t size);
 	// Everything the target has reported of this connection since the last
 	// call.
 	void must_report(const std::string &word, milliseconds within);
@@ -185,6 +192,7 @@ public:
 	bool too_short = false;		// only for its DDP header
 	Bytes suspect;			// the faulty ULPDU
 	bool any_suspect = false;	// the Terminate may show another ULPDU
+	std::uint32_t next_seed = 6;	// of bytes to send
 	std::uint32_t send_msn = 1;
 	std::uint32_t read_msn = 1;
 	std::uint32_t their_msn = 1;
