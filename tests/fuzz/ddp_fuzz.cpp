@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // DDP and RDMAP headers as a peer may send them. Input: the state of the
-// receiver (a queue, a region, an outstanding Read), then the bytes of a ULPDU.
+// receiver (a queue, a region, an outstanding Read or atomic operation), then the
+// bytes of a ULPDU.
 // The results are compared with rules in wide arithmetic.
 #include "support.hpp"
 
 extern "C" {
+#include "../../kernel/ddp/atomic.h"
 #include "../../kernel/ddp/check.h"
 #include "../../kernel/ddp/header.h"
 #include "../../kernel/ddp/terminate.h"
@@ -24,6 +26,7 @@ struct Known {
 	ddp_queue_view queue = {};
 	ddp_region_view region = {};
 	ddp_read_view read = {};
+	ddp_atomic_view atomic = {};
 
 	// The available bytes, or a longer segment that starts with them.
 	Known(Input &in)
@@ -47,6 +50,9 @@ struct Known {
 		read.stag = in.u32();
 		read.to = in.u64();
 		read.left = in.u32();
+		atomic.outstanding = read.outstanding;
+		atomic.msn = queue.msn;
+		atomic.id = read.stag;
 	}
 };
 
@@ -233,6 +239,98 @@ void check_read(View bytes, const ddp_region_view &r)
 	check_terminate(f, Exact(bytes), bytes.size());
 }
 
+// What an operation makes of a value, bit by bit: RFC 7306 sections 5.1.1, 5.1.2.
+std::uint64_t result_by_bits(const rdmap_atomic &a, std::uint64_t old)
+{
+	std::uint64_t result = 0;
+	bool carry = false, equal = true;
+
+	for (int n = 0; n < 64; n++) {
+		const auto bit = [n](std::uint64_t of) { return of >> n & 1; };
+		const auto sum = bit(old) + bit(a.data) + carry;
+
+		if (a.op == RDMAP_FETCH_ADD)
+			result |= (sum & 1) << n;
+		else
+			result |= bit(bit(a.mask) ? a.data : old) << n;
+		carry = sum > 1 && !bit(a.mask);
+		equal = equal && (!bit(a.compare_mask) || bit(a.compare) == bit(old));
+	}
+	return a.op == RDMAP_FETCH_ADD || equal ? result : old;
+}
+
+// @bytes: the ULPDU of an Atomic Request, with nothing after it.
+void check_atomic(View bytes, const Known &known)
+{
+	const ddp_region_view &r = known.region;
+	const View body = bytes.subspan(18);
+	rdmap_atomic a;
+	ddp_fault f = {};
+	bool wrap;
+	Bytes built(RDMAP_ATOMIC_REQ_LEN), want(body.begin(), body.end());
+
+	rdmap_atomic_decode(Exact(body).data(), &a);
+	REQUIRE(a.op == (be(body, 0, 4) & 15) && a.id == be(body, 4, 4));
+	REQUIRE(a.stag == be(body, 8, 4) && a.to == be(body, 12, 8));
+	REQUIRE(a.data == be(body, 20, 8) && a.mask == be(body, 28, 8));
+	REQUIRE(a.compare == be(body, 36, 8) && a.compare_mask == be(body, 44, 8));
+	// Reserved bits are written as zero.
+	std::fill(want.begin(), want.begin() + 3, 0);
+	want[3] &= 15;
+	REQUIRE(rdmap_atomic_build(built.data(), &a) == built.size() && built == want);
+
+	const bool in = inside(r, a.to, 8, wrap);
+	const bool known_op = a.op == 0 || a.op == 2;
+	const bool may = r.found && r.same_pd && r.allowed;
+	const bool passes = rdmap_check_atomic(&a, &r, &f);
+
+	REQUIRE(passes == (known_op && may && in));
+	if (passes) {
+		REQUIRE(rdmap_atomic_result(&a, known.read.to) ==
+			result_by_bits(a, known.read.to));
+		return;
+	}
+	if (!known_op)
+		REQUIRE(is_fault(f, 0, 2, 6));
+	else if (may)
+		REQUIRE(is_fault(f, 0, 1, 1) || (wrap && is_fault(f, 0, 1, 4)));
+	check_terminate(f, Exact(bytes), bytes.size());
+}
+
+// @body: the 12 bytes behind the DDP header of an Atomic Response.
+void check_atomic_response(const ddp_hdr &h, View body, const ddp_atomic_view &v)
+{
+	const Exact exact(body);
+	Bytes built(RDMAP_ATOMIC_RESP_LEN);
+	ddp_fault f = {};
+	u32 id;
+	u64 value;
+
+	rdmap_atomic_response_decode(exact.data(), &id, &value);
+	REQUIRE(id == be(body, 0, 4) && value == be(body, 4, 8));
+	REQUIRE(rdmap_atomic_response_build(built.data(), id, value) == built.size());
+	REQUIRE(built == Bytes(body.begin(), body.end()));
+	REQUIRE(rdmap_check_atomic_response(&h, &v, id, &f) ==
+		(v.outstanding && h.msn == v.msn && id == v.id));
+	if (!v.outstanding)
+		REQUIRE(is_fault(f, 0, 2, 6));
+	else if (h.msn != v.msn)
+		REQUIRE(is_fault(f, 1, 2, 3));
+	else if (id != v.id)
+		REQUIRE(is_fault(f, 0, 2, 0xff));
+}
+
+// @body: the eight bytes of Immediate Data, of which verbs have the first four.
+void check_immediate(View body)
+{
+	Bytes built(RDMAP_IMM_LEN, 0xff), want(body.begin(), body.begin() + 4);
+
+	want.resize(RDMAP_IMM_LEN);
+	REQUIRE(rdmap_imm_build(built.data(), rdmap_imm_decode(Exact(body).data())) ==
+		built.size());
+	REQUIRE(built == want);
+}
+
 // Any bytes as a Terminate: no field is set without its bytes.
 void check_parse(View bytes)
 {
@@ -274,8 +372,25 @@ void check_segment(const Known &known, View bytes, const ddp_hdr &h)
 	}
 	check_untagged(h, known.queue);
 	check_invalidate(known.region);
-	if (h.opcode == RDMAP_READ_REQ && bytes.size() >= 46)
-		check_read(bytes.first(46), known.region);
+	// The whole ULPDU has the length of its kind; the input may have less.
+	if (bytes.size() < 18 + h.payload_len)
+		return;
+	bytes = bytes.first(18 + h.payload_len);
+	switch (h.opcode) {
+	case RDMAP_READ_REQ:
+		check_read(bytes, known.region);
+		break;
+	case RDMAP_ATOMIC_REQ:
+		check_atomic(bytes, known);
+		break;
+	case RDMAP_ATOMIC_RESP:
+		check_atomic_response(h, bytes.subspan(18), known.atomic);
+		break;
+	case RDMAP_IMM:
+	case RDMAP_IMM_SE:
+		check_immediate(bytes.subspan(18));
+		break;
+	}
 }
 
 } // namespace

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Whatever is found in a part of a stream is an FPDU of the whole stream as the reader
-// finds it in order, with the same ULPDU bytes; and none is found twice.
+// In a part of a stream that is as it was built, each FPDU from the first one with a Marker on
+// is found, once. In one with changed bytes, what is found was built there, or has changes.
 // Input: where the part begins and how it grows, then commands that build the stream:
 // FPDUs of any length, whose payload is from the input, and changes to some bytes.
 #include "support.hpp"
 
 #include <map>
+#include <set>
 
 extern "C" {
 #include "../../kernel/framing/early.h"
@@ -20,7 +21,19 @@ namespace
 
 constexpr std::size_t stream_max = 20000;
 
-void add_fpdu(mpa_tx_half &tx, Bytes &stream, Bytes ulpdu)
+// A stream, where its FPDUs begin and how long they are, and which bytes differ.
+struct Built {
+	Bytes stream;
+	std::map<std::uint32_t, std::uint32_t> fpdus;
+	std::set<std::uint32_t> changed;
+
+	void add_fpdu(mpa_tx_half &tx, Bytes ulpdu);
+	void change(std::uint32_t at, std::uint8_t bits);
+	bool changed_within(std::uint32_t from, std::uint32_t to) const;
+	bool changed_marker() const;
+};
+
+void Built::add_fpdu(mpa_tx_half &tx, Bytes ulpdu)
 {
 	const mpa_ulpdu u = {
 		.hdr = ulpdu.data(),
@@ -32,7 +45,29 @@ void add_fpdu(mpa_tx_half &tx, Bytes &stream, Bytes ulpdu)
 	Bytes to(mpa_fpdu_len(&tx, ulpdu.size()));
 
 	REQUIRE(mpa_fpdu_write(&tx, &u, to.data()) == static_cast<int>(to.size()));
+	fpdus[stream.size()] = to.size();
 	stream.insert(stream.end(), to.begin(), to.end());
+}
+
+void Built::change(std::uint32_t at, std::uint8_t bits)
+{
+	at %= stream.size();
+	stream[at] ^= bits;
+	changed.insert(at);
+}
+
+bool Built::changed_within(std::uint32_t from, std::uint32_t to) const
+{
+	const auto first = changed.lower_bound(from);
+
+	return first != changed.end() && *first < to;
+}
+
+bool Built::changed_marker() const
+{
+	return std::any_of(changed.begin(), changed.end(), [](std::uint32_t at) {
+		return at % MPA_MARKER_PERIOD < MPA_MARKER_LEN;
+	});
 }
 
 // Payload in which the bytes of the input come again and again.
@@ -46,37 +81,34 @@ Bytes payload(Input &in, std::size_t length)
 	return ulpdu;
 }
 
-Bytes build(Input &in)
+Built build(Input &in)
 {
 	mpa_tx_half tx = {.gap = 0, .markers = true, .crc = true};
-	Bytes stream;
+	Built built;
 
-	while (!in.empty() && stream.size() < stream_max) {
+	while (!in.empty() && built.stream.size() < stream_max) {
 		const std::uint8_t op = in.u8();
 
-		if (op < 0xe0)
-			add_fpdu(tx, stream, payload(in, op < 0x80 ? op : in.u16() % 3000));
-		else if (!stream.empty())
-			stream[in.u16() % stream.size()] ^= in.u8();
+		if (op < 0xe0) {
+			const std::size_t length = op < 0x80 ? op : in.u16() % 3000;
+
+			built.add_fpdu(tx, payload(in, length));
+		} else if (!built.stream.empty()) {
+			const std::uint16_t at = in.u16();
+
+			built.change(at, in.u8());
+		}
 	}
-	return stream;
+	return built;
 }
 
-// Lengths of the FPDUs of the whole stream, by their offsets, up to the first fault.
-std::map<std::uint32_t, std::uint32_t> in_order(View stream)
+// Where the first FPDU that begins in the part and has a Marker begins.
+std::uint32_t first_marked(const Built &built, std::uint32_t from)
 {
-	std::map<std::uint32_t, std::uint32_t> found;
-	mpa_reader r;
-	std::uint32_t at = 0, used = 0;
-
-	mpa_reader_init(&r, true, true);
-	while (at < stream.size() &&
-	       mpa_reader_feed(&r, stream.data() + at, stream.size() - at, &used) ==
-		       MPA_RX_FPDU) {
-		found[at] = used;
-		at += used;
-	}
-	return found;
+	for (const auto &[start, length] : built.fpdus)
+		if (start >= from && -start % MPA_MARKER_PERIOD < length)
+			return start;
+	return built.stream.size();
 }
 
 struct Part {
@@ -118,31 +150,40 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	Input in(data, size);
 	const std::uint16_t begin = in.u16(), step = in.u16();
 	const std::uint8_t choice = in.u8();
-	const Bytes stream = build(in);
-	const auto known = in_order(stream);
-	const auto length = static_cast<std::uint32_t>(stream.size());
-	Part part{stream, length ? begin % length : 0, Portions(choice)};
+	const Built built = build(in);
+	const auto length = static_cast<std::uint32_t>(built.stream.size());
+	const std::uint32_t from = length ? begin % length : 0;
+	Part part{built.stream, from, Portions(choice)};
 	const mpa_early_source source = {copy, feed, &part};
-	std::uint32_t behind = part.end;
+	std::map<std::uint32_t, std::uint32_t> found;
+	std::uint32_t behind = from;
 	mpa_early e;
 	mpa_reader r;
 
-	// Behind a fault the reader stops, but a part may begin there.
-	const std::uint32_t good = known.empty() ? 0 : known.rbegin()->first +
-						       known.rbegin()->second;
-	mpa_early_init(&e, part.end);
+	mpa_early_init(&e, from);
 	while (part.end < length) {
 		part.end = std::min(length, part.end + 1 + step % 3000);
 		while (mpa_early_find(&e, &source, part.end, &r)) {
 			const std::uint32_t start = e.floor - r.since_start;
 
 			REQUIRE(start >= behind && e.floor <= part.end);
+			// A Marker directly before the length belongs to the FPDU.
+			REQUIRE(start % MPA_MARKER_PERIOD != MPA_MARKER_LEN);
 			behind = e.floor;
-			if (e.floor > good)
-				continue;
-			const auto same = known.find(start);
-			REQUIRE(same != known.end() && same->second == r.since_start);
+			found[start] = r.since_start;
 		}
+	}
+	if (built.changed.empty()) {
+		const auto first = built.fpdus.lower_bound(first_marked(built, from));
+
+		REQUIRE(std::equal(first, built.fpdus.end(), found.begin(), found.end()));
+		return 0;
+	}
+	for (const auto &[start, bytes] : found) {
+		const auto same = built.fpdus.find(start);
+
+		REQUIRE((same != built.fpdus.end() && same->second == bytes) ||
+			built.changed_within(start, start + bytes) || built.changed_marker());
 	}
 	return 0;
 }

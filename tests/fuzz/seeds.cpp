@@ -60,26 +60,31 @@ private:
 	unsigned int count = 0;
 };
 
-// A beginning, a step, portions; then FPDUs of some lengths and a change. See
+// A beginning, a step, portions; then FPDUs of some lengths, the last bytes of the input being
+// their payload. In some a byte is changed: of a Marker, of payload, of a length. See
 // early_fuzz.cpp.
 void early_seeds(Directory &to)
 {
-	for (int begin : {0, 4, 600, 3000}) {
-		Bytes seed;
+	constexpr int none = -1;
 
-		put(seed, begin, 2);
-		put(seed, 700, 2);
-		put(seed, begin, 1);
-		for (int length : {1400, 20, 2999, 0, 500}) {
-			put(seed, 0x80, 1);
-			put(seed, length, 2);
-			put(seed, 0x20, 1);
+	for (int begin : {0, 4, 600, 3000})
+		for (int changed : {none, 2, 0x10, 0x402, 1416, 0x1000}) {
+			Bytes seed;
+
+			put(seed, begin, 2);
+			put(seed, 700, 2);
+			put(seed, begin, 1);
+			for (int length : {1400, 20, 2999, 0, 500}) {
+				put(seed, 0x80, 1);
+				put(seed, length, 2);
+			}
+			if (changed != none) {
+				put(seed, 0xe0, 1);
+				put(seed, changed, 2);
+				put(seed, 0x10, 1);
+			}
+			to.write(seed);
 		}
-		put(seed, 0xe0, 1);
-		put(seed, 0x1000, 2);
-		put(seed, 0x10, 1);
-		to.write(seed);
-	}
 }
 
 // Layout of the inputs: see LLVMFuzzerTestOneInput() in reader_fuzz.cpp.
@@ -145,31 +150,57 @@ void startup_seeds(Directory &to)
 }
 
 // See Known in ddp_fuzz.cpp.
+Bytes receiver(int flags, int ulpdu_len)
+{
+	Bytes head;
+
+	put(head, flags, 1);
+	put(head, ulpdu_len, 2);
+	put(head, 1, 4);      // expected MSN
+	put(head, 0, 4);      // and MO
+	put(head, 3, 1);      // opcode of its first segment
+	put(head, 4096, 8);   // bytes of the buffer
+	put(head, 0x1000, 8); // a region's base
+	put(head, 0x1000, 8); // and length
+	put(head, 0x100, 4);  // a Read's STag,
+	put(head, 0x1000, 8); // TO
+	put(head, 64, 4);     // and bytes left
+	return head;
+}
+
+// A body behind the header of its ULPDU; a queue without an open message.
+void put_body(Directory &to, const char *header, const char *hex)
+{
+	constexpr int all = 0x7d, alone = 0x40;
+	const Bytes body = unhex(hex);
+	Bytes ulpdu = unhex(header);
+
+	ulpdu.insert(ulpdu.end(), body.begin(), body.end());
+	for (const int flags : {all, alone})
+		to.write(receiver(flags, static_cast<int>(ulpdu.size())), ulpdu);
+}
+
 void ddp_seeds(Directory &to)
 {
-	for (const auto &row : ddp_control_cases) {
-		Bytes head = {0x3f};
-
-		put(head, row.ulpdu_len, 2);
-		put(head, 1, 4);      // expected MSN
-		put(head, 0, 4);      // and MO
-		put(head, 3, 1);      // opcode of its first segment
-		put(head, 4096, 8);   // bytes of the buffer
-		put(head, 0x1000, 8); // a region's base
-		put(head, 0x1000, 8); // and length
-		put(head, 0x100, 4);  // a Read's STag,
-		put(head, 0x1000, 8); // TO
-		put(head, 64, 4);     // and bytes left
-		to.write(head, unhex(row.bytes));
-	}
-	for (const auto &row : ddp_read_cases) {
-		Bytes ulpdu = unhex("4141 00000000 00000001 00000001 00000000");
-		const Bytes body = unhex(row.bytes);
-
-		ulpdu.insert(ulpdu.end(), body.begin(), body.end());
-		to.write(Bytes(58, 0xff), ulpdu);
-		to.write(Bytes(58, 0x1f), ulpdu);
-	}
+	for (const auto &row : ddp_control_cases)
+		to.write(receiver(0x3f, row.ulpdu_len), unhex(row.bytes));
+	for (const auto &row : ddp_extension_cases)
+		to.write(receiver(0x7d, row.ulpdu_len), unhex(row.bytes));
+	for (const auto &row : ddp_read_cases)
+		put_body(to, "4141 00000000 00000001 00000001 00000000", row.bytes);
+	for (const auto &row : ddp_imm_cases)
+		put_body(to, "4148 00000000 00000000 00000001 00000000", row.bytes);
+	for (const auto &row : ddp_atomic_cases)
+		put_body(to, "414A 00000000 00000001 00000001 00000000", row.bytes);
+	// Within the region; the response to what is outstanding.
+	put_body(to, "414A 00000000 00000001 00000001 00000000",
+		 "00000002 00000007 00000100 0000000000001008 3132333435363738 "
+		 "00000000FFFFFFFF 0000000000001000 00000000FFFFFFFF");
+	put_body(to, "414A 00000000 00000001 00000001 00000000",
+		 "00000000 00000007 00000100 0000000000001008 3132333435363738 "
+		 "8080808080808080 0000000000000000 0000000000000000");
+	put_body(to, "414B 00000000 00000003 00000001 00000000",
+		 "00000100 0102030405060708");
 }
 
 // Options, then a key with each kind of last byte, and what is nearly one.

@@ -510,7 +510,7 @@ void add_bounds(Table &t)
 	    }},
 	    terminates({{1, 2, 1}}));
 	// Whether the Terminate still counts as sent is a race.
-	t.add("fuzz/fault-and-reset", "a fault, and a RST before it is reported",
+	t.add("race/fault-and-reset", "a fault, and a RST before it is reported",
 	      exchanged,
 	      {ulpdu(writes([](Tagged &w, Session &) { w.stag ^= 1; })), reset()},
 	      survives())
@@ -520,33 +520,6 @@ void add_bounds(Table &t)
 	    {ulpdu(writes([](Tagged &w, Session &) { w.stag ^= 1; })),
 	     flood(zeros(1000), 100)},
 	    terminates({{1, 1, 0}}));
-	for (std::uint32_t seed = 1; seed <= 12; seed++)
-		t.add(label("fuzz/segment", seed),
-		    "40 connections that get a ULPDU of random bytes each",
-		    connected,
-		    {[seed](Session &s) {
-			    for (std::uint32_t i = 0; i < 40; i++) {
-				    Session one(s.env, s.tally);
-				    one.start();
-				    auto bytes = pattern(20 + i * 3,
-							 seed * 1000 + i);
-				    // Half of the segments have correct
-				    // versions and opcodes, otherwise most
-				    // would end there.
-				    bytes[0] = (bytes[0] & 0xfc) | 1;
-				    bytes[1] = 0x40 | (bytes[1] & 0x37);
-				    one.send_ulpdu(bytes);
-				    one.socket.fin();
-				    one.drain();
-				    if (one.end == End::none)
-					    throw Mismatch("hangs on " +
-							   hex(bytes));
-			    }
-		    }},
-		    survives())
-			.takes_long()
-			.only(Kind::rnic)
-			.only(Role::initiator);
 }
 
 } // namespace

@@ -583,7 +583,7 @@ void add_application(Table &t)
 	      {wait(milliseconds(6500))}, works())
 		.only(Role::initiator)
 		.takes_long();
-	t.add("fuzz/reset-at-once", "a RST right behind the Request", connected,
+	t.add("race/reset-at-once", "a RST right behind the Request", connected,
 	      {send(request().encode()), reset()}, survives())
 		.only(Role::initiator);
 	t.add("request/fin-at-once", "a FIN right behind the Reply", operational,
@@ -643,7 +643,7 @@ void add_floods(Table &t)
 		.counts("conn_startup_error", 128)
 		.by_itself();
 	// How many the limit refuses depends on the target's speed.
-	t.add("fuzz/flood-reset",
+	t.add("race/flood-reset",
 	      "500 connections, each reset after half a Request; then a good one",
 	      nothing,
 	      {[](Session &s) {
