@@ -3,8 +3,10 @@
 // Requests to the netlink family without memory. The receiving side of a
 // netlink socket reports lack of memory as well, so each attempt has its own
 // client.
+#include <array>
+
 #include "faults.hpp"
-#include "client.hpp"
+#include "settings.hpp"
 
 using namespace harness;
 using namespace nl;
@@ -40,24 +42,32 @@ CASE("netlink: devices are listed")
 
 CASE("netlink: a list of settings is applied completely or not at all")
 {
+	constexpr std::array values{MPA_A_CONFIG_IRD, MPA_A_CONFIG_ORD, MPA_A_CONFIG_LINGER_MAX};
 	Client client("h1");
-	bool on = false;
-	const auto now = [&] {
-		return client.one({.cmd = MPA_CMD_DEFAULTS_GET}).nest(MPA_A_CONFIG)
-			       .u32(MPA_A_CONFIG_IRD);
-	};
+	const std::array objects{defaults(), device("mpa1"), defaults()};
+	const Restored restored_defaults(client, defaults());
+	const Restored restored_device(client, device("mpa1"));
+	std::uint32_t wanted = 100;
 
 	each_allocation([&] {
-		const std::uint32_t before = now(), wanted = on ? 8 : 9;
-		Attrs config;
+		std::array<State, objects.size()> before;
+		Attrs changes;
 
-		on = !on;
-		config.u32(MPA_A_CONFIG_IRD, wanted);
-		const int error = ask({.cmd = MPA_CMD_SET,
-				       .attrs = Attrs().nest(MPA_A_CHANGE,
-					       Attrs().nest(MPA_A_CONFIG, config))});
-		if (error != ENOBUFS)
-			is(now(), error ? before : wanted, "the setting");
+		wanted++;
+		for (std::size_t n = 0; n < objects.size(); n++) {
+			before[n] = state_of(client, objects[n]);
+			changes.add(change(objects[n], Attrs().u32(values[n], wanted)));
+		}
+		// If there is no memory for the answer all may have changed.
+		const int error = ask(set(changes));
+		const bool all = state_of(client, objects[0]).values[values[0]] == wanted;
+
+		yes(all || error, "without an error all have changed");
+		if (error == ENOMEM)
+			yes(!all, "with an error of the command none has changed");
+		for (std::size_t n = 0; n < objects.size(); n++)
+			is(state_of(client, objects[n]).values[values[n]],
+			   all ? wanted : before[n].values[values[n]], objects[n].name);
 		return error;
 	});
 }

@@ -5,6 +5,8 @@
 #include "faults.hpp"
 #include "net.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -232,23 +234,41 @@ CASE("verbs: a memory region")
 	});
 }
 
-CASE("verbs: a memory region with other memory")
+// A peer's Writes show which memory the region has.
+CASE("verbs: a memory region with other memory, or the memory of before")
 {
-	const Opened opened;
-	Bytes memory(1 << 20), other(1 << 20);
-	const Region region(ibv_reg_mr(opened.domain.get(), memory.data(), memory.size(),
-				       IBV_ACCESS_LOCAL_WRITE));
+	constexpr std::size_t size = 1 << 20, written = 5000;
+	const Connection connection;
+	std::array<Bytes, 2> memory{Bytes(size), Bytes(size)};
+	const Region region(ibv_reg_mr(connection.near->pd, memory[0].data(), size,
+				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+	Bytes data(written);
+	const Region source(rdma_reg_msgs(connection.far.get(), data.data(), written));
+	std::size_t now = 0;
+	unsigned int seed = 0;
+
+	yes(region && source, "there are regions");
 	const std::uint32_t key = region->rkey;
-
 	each_allocation([&] {
-		return with_fault([&] {
-			const int error = error_of_call(ibv_rereg_mr(
-				region.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
-				other.data(), other.size(), 0));
-
-			is(region->rkey, key, "the key");
-			return error;
+		const std::size_t other = !now;
+		const int error = with_fault([&] {
+			return error_of_call(ibv_rereg_mr(region.get(),
+							  IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+							  memory[other].data(), size, 0));
 		});
+
+		if (!error)
+			now = other;
+		is(region->rkey, key, "the key");
+		std::ranges::copy(pattern(written, ++seed), data.begin());
+		must_call(rdma_post_write(connection.far.get(), nullptr, data.data(), written,
+					  source.get(), 0,
+					  reinterpret_cast<std::uintptr_t>(memory[now].data()), key),
+			  "rdma_post_write");
+		expect_success(connection.far->send_cq, "the Write");
+		await([&] { return std::equal(data.begin(), data.end(), memory[now].begin()); },
+		      "the Write is in memory");
+		return error;
 	});
 }
 
@@ -282,6 +302,37 @@ CASE("verbs: a completion queue with a channel")
 							nullptr, channel.get(), 0));
 			return error_of(completions);
 		});
+	});
+}
+
+CASE("verbs: a completion queue of another size keeps what is in it")
+{
+	const Opened opened;
+	ibv_qp_init_attr sizes = queue_sizes(64);
+	ibv_qp_attr attr{};
+	std::uint64_t next = 0;
+
+	sizes.send_cq = sizes.recv_cq = opened.completions.get();
+	const Queues queues(ibv_create_qp(opened.domain.get(), &sizes));
+	yes(queues != nullptr, "there is a queue pair");
+	attr.qp_state = IBV_QPS_ERR;
+	is(ibv_modify_qp(queues.get(), &attr, IBV_QP_STATE), 0, "to the error state");
+	each_allocation([&] {
+		ibv_recv_wr receive{.wr_id = ++next}, *bad = nullptr;
+		const int before = opened.completions->cqe, wanted = before > 100 ? 64 : 200;
+		ibv_wc wc{};
+
+		is(ibv_post_recv(queues.get(), &receive, &bad), 0, "ibv_post_recv");
+		const int error = with_fault([&] {
+			return ibv_resize_cq(opened.completions.get(), wanted);
+		});
+
+		// If it could not be mapped it has changed.
+		if (!error || opened.completions->cqe != before)
+			yes(opened.completions->cqe >= wanted, "the entries are enough");
+		is(ibv_poll_cq(opened.completions.get(), 1, &wc), 1, "completions");
+		is(wc.wr_id, next, "which");
+		return error;
 	});
 }
 

@@ -179,30 +179,57 @@ static size_t cq_ring_len(const struct mpa_cq *cq, uint32_t cqe)
 	return (MPA_RING_HDR_LEN + entries * cq_stride(cq) + page - 1) / page * page;
 }
 
-static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
+/* Maps the ring that the kernel uses; *area is then the memory before it. */
+static int cq_replace(struct mpa_cq *cq, struct mpa_area *area,
+		      const struct mpa_create_cq_resp *drv)
 {
-	union mpa_uverbs_resize_cq_resp resp = { .drv = { 0 } };
-	struct ibv_cq *ibcq = &cq->base.cq;
-	struct ibv_resize_cq cmd = { 0 };
+	int fd = cq->base.cq.context->cmd_fd;
 	struct mpa_area old = cq->resized;
 	struct mpa_ring ring;
 	int ret;
 
-	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.core,
-				sizeof(resp));
+	ret = cq_map(cq, area, &ring, fd, drv);
 	if (ret)
 		return ret;
-	ret = cq_map(cq, area, &ring, ibcq->context->cmd_fd, &resp.drv);
-	if (ret) {
-		/* The kernel uses the new ring: the old one must not be read. */
-		cq->ring.entries = 0;
-		return ret;
-	}
 	cq->resized = *area;
 	cq->ring.slots = ring.slots;
 	cq->ring.entries = ring.entries;
 	*area = old;
 	return 0;
+}
+
+static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
+{
+	union mpa_uverbs_resize_cq_resp resp = { .drv = { 0 } };
+	struct ibv_resize_cq cmd = { 0 };
+	int ret;
+
+	ret = ibv_cmd_resize_cq(&cq->base.cq, cqe, &cmd, sizeof(cmd),
+				&resp.core, sizeof(resp));
+	if (ret)
+		return ret;
+	ret = cq_replace(cq, area, &resp.drv);
+	if (ret) {
+		/* The kernel uses the new ring: the old one must not be read. */
+		cq->ring.entries = 0;
+		cq->unmapped = resp.drv;
+	}
+	return ret;
+}
+
+/**
+ * mpa_cq_map_again() - map a ring for which there was no memory
+ * @cq: a queue whose ring has no entries; its lock is held
+ *
+ * The kernel has put all completions into it, so none is lost. If there is still no
+ * memory, the ring stays without entries.
+ */
+void mpa_cq_map_again(struct mpa_cq *cq)
+{
+	struct mpa_area area = { 0 };
+
+	if (!cq_replace(cq, &area, &cq->unmapped))
+		mpa_area_unmap(&area);
 }
 
 /**
@@ -214,7 +241,8 @@ static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
  * events without the lock.
  *
  * Return: 0, or a positive errno; %EINVAL if completions in the queue do not fit.
- * If the new ring cannot be mapped, polling fails from now on.
+ * If there is no memory to map the new ring, the queue has its new size all the same,
+ * and polling fails until the ring can be mapped.
  */
 int mpa_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -275,7 +303,7 @@ int mpa_destroy_cq(struct ibv_cq *ibcq)
  * @num_entries: room in @wc
  * @wc: filled in
  *
- * Return: completions found, or -EIO if the shared ring is out of order.
+ * Return: completions found, or -EIO if the shared ring is out of order or not mapped.
  */
 int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
@@ -293,7 +321,7 @@ int mpa_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		return 0;
 
 	mpa_cq_lock(cq);
-	ready = mpa_ring_ready(&cq->ring, cq->cons);
+	ready = mpa_cq_ready(cq);
 	for (; found < num_entries && found < ready; found++)
 		mpa_wc_fill(mpa_ring_slot(&cq->ring, cq->cons + (uint32_t)found),
 			    wc + found);
@@ -332,7 +360,7 @@ void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num)
 	uint32_t keep, i;
 
 	mpa_cq_lock(cq);
-	ready = mpa_ring_ready(&cq->ring, cq->cons);
+	ready = mpa_cq_ready(cq);
 	if (ready <= 0)
 		goto unlock;
 

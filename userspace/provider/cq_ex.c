@@ -8,11 +8,11 @@
 
 #include "mpa.h"
 
-/* Called with the lock held; 0, ENOENT, or EIO for a ring out of order. */
+/* Called with the lock held; 0, ENOENT, or EIO as in mpa_poll_cq(). */
 static int cq_next(struct mpa_cq *cq)
 {
 	struct ibv_cq_ex *cq_ex = &cq->base.cq_ex;
-	int64_t ready = mpa_ring_ready(&cq->ring, cq->cons);
+	int64_t ready = mpa_cq_ready(cq);
 
 	if (ready <= 0)
 		return ready ? EIO : ENOENT;

@@ -56,6 +56,7 @@ struct mpa_context {
  *	resized; constant
  * @resized: memory of the entries since then
  * @ring: the entries; its header is constant, and looked at without the lock
+ * @unmapped: where @ring is if there was no memory to map it; its entries are 0 then
  * @cur: entry that the program looks at between start_poll and end_poll; its
  *	time is valid if @timed
  */
@@ -68,6 +69,7 @@ struct mpa_cq {
 	struct mpa_area area;
 	struct mpa_area resized;
 	struct mpa_ring ring;
+	struct mpa_create_cq_resp unmapped;
 	struct mpa_cqe_timed cur;
 };
 
@@ -150,6 +152,16 @@ static inline void mpa_cq_consume(struct mpa_cq *cq, uint32_t cons)
 {
 	__atomic_store_n(&cq->cons, cons, __ATOMIC_RELAXED);
 	mpa_ring_consume(&cq->ring, cons);
+}
+
+void mpa_cq_map_again(struct mpa_cq *cq);
+
+/* Entries that may be read, or -1; the lock is held. */
+static inline int64_t mpa_cq_ready(struct mpa_cq *cq)
+{
+	if (!cq->ring.entries)
+		mpa_cq_map_again(cq);
+	return mpa_ring_ready(&cq->ring, cq->cons);
 }
 
 static inline struct mpa_context *to_mpa_context(struct ibv_context *context)
