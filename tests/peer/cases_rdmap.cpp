@@ -426,10 +426,9 @@ void add_responses(Table &t)
 	       terminates({{0, 2, 6}, {1, 0, 0}}));
 	answer("as-write", "a Write in place of the answer: not permitted",
 	       {ulpdu(responds([](Tagged &r, Session &) {
-		       r.stag = reader_stag;
 		       r.control.opcode = op_write;
 	       }))},
-	       terminates(wrong_stag));
+	       terminates({{1, 1, 0}, {0, 1, 2}}));
 	answer("cut-fin", "half an answer, and a FIN",
 	       {ulpdu(responds([](Tagged &r, Session &) {
 			r.control.last = false;

@@ -174,6 +174,7 @@ public:
 			  remote_all | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_ATOMIC),
 		  buffers_(device.pd.get(), receive_size * receive_count,
 			   IBV_ACCESS_LOCAL_WRITE),
+		  sink_(device.pd.get(), reader_size, IBV_ACCESS_LOCAL_WRITE),
 		  cq_(must(ibv_create_cq(device.verbs, 64, this,
 					 device.completions.get(), 0),
 			   "ibv_create_cq"))
@@ -248,7 +249,8 @@ public:
 		}
 		if (!receives_.empty() || !sends_.empty())
 			complain("work requests without completion");
-		if (!region_.guards_hold() || !buffers_.guards_hold())
+		if (!region_.guards_hold() || !buffers_.guards_hold() ||
+		    !sink_.guards_hold())
 			complain("memory next to a region was written to");
 	}
 
@@ -315,14 +317,14 @@ private:
 	void send_message(std::string_view words)
 	{
 		std::copy(words.begin(), words.end(), region_.at());
-		send_region(static_cast<std::uint32_t>(words.size()));
+		send_region(region_, static_cast<std::uint32_t>(words.size()));
 	}
 
-	void send_region(std::uint32_t length)
+	void send_region(Region &region, std::uint32_t length)
 	{
-		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region_.at()),
+		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region.at()),
 			    .length = length,
-			    .lkey = region_.lkey()};
+			    .lkey = region.lkey()};
 		ibv_send_wr wr{}, *bad;
 
 		wr.wr_id = next_;
@@ -335,9 +337,9 @@ private:
 
 	void post_read()
 	{
-		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(region_.at()),
+		ibv_sge sge{.addr = reinterpret_cast<std::uintptr_t>(sink_.at()),
 			    .length = reader_size,
-			    .lkey = region_.lkey()};
+			    .lkey = sink_.lkey()};
 		ibv_send_wr wr{}, *bad;
 
 		wr.wr_id = next_;
@@ -460,7 +462,7 @@ private:
 		} else if (received) {
 			post_send(received->buffer, wc.byte_len);
 		} else if (sent->is_read) {
-			send_region(reader_size);
+			send_region(sink_, reader_size);
 		} else if (sent->buffer < receive_count) {
 			post_receive(sent->buffer);
 		}
@@ -471,6 +473,8 @@ private:
 	Mode mode_;
 	Region region_;
 	Region buffers_;
+	// Of its own Read: a peer may not write to it.
+	Region sink_;
 	// Gone before the region.
 	std::vector<Mw> windows_;
 	Cq cq_;

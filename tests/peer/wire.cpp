@@ -174,8 +174,6 @@ Bytes Writer::fpdu(const Bytes &ulpdu, const Fault &fault)
 	// covers.
 	if (framing_.markers && at_ % marker_period == 0)
 		marker(out, markers_++, fault);
-	if (fault.marker_late && out.size() >= 8)
-		std::swap_ranges(out.begin(), out.begin() + 4, out.begin() + 4);
 	put(field, __builtin_bswap32(crc32c(out)) ^ fault.crc_xor, 4);
 	if (fault.crc_zero || !framing_.crc)
 		field.assign(4, 0);

@@ -93,7 +93,6 @@ struct Fault {
 	std::uint16_t fpduptr_xor = 0;
 	std::uint16_t reserved = 0;
 	bool no_marker = false;			// left out
-	bool marker_late = false;		// four bytes too late
 };
 
 // Writes one direction of a stream.

@@ -265,7 +265,20 @@ static void fault__refused_by_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, end_events(b));
 }
 
-/* Corrupted at many places: always detected, and the ULPDU is not delivered. */
+/*
+ * Bytes of the first FPDU of a stream, whose ULPDU has flipped_length() bytes: a
+ * Marker, the length field, the ULPDU with a Marker at 512, two of padding, the CRC.
+ */
+static const u16 flipped_bytes[] = {
+	0, 2, 3, 4, 5, 6, 100, 511, 512, 514, 515, 516, 1009, 1010, 1011, 1012, 1015,
+};
+
+static u32 flipped_length(struct end *e, u32 room)
+{
+	return 1000;
+}
+
+/* Corrupted anywhere: always detected, and the ULPDU is not delivered. */
 static void fault__flipped(struct kunit *test)
 {
 	struct fixture *fx = test->priv;
@@ -273,12 +286,13 @@ static void fault__flipped(struct kunit *test)
 	struct end *b = &fx->end[1];
 	u32 i;
 
-	for (i = 0; i < 12; i++) {
+	for (i = 0; i < ARRAY_SIZE(flipped_bytes); i++) {
 		fx_relayed(fx, &plain);
 		start_both(fx, &p, &p);
-		fx->relay.flip_at[0] = fx->relay.passed[0] + 1000 + i * 37;
-		send_some(fx, 0, 1, longest_length);
-		fx->relay.chunk = 3000;
+		fx->relay.flip_at[0] = fx->relay.passed[0] + flipped_bytes[i];
+		/* A length that is too long takes bytes of those that follow. */
+		send_some(fx, 0, 4, flipped_length);
+		fx->relay.chunk = 300;
 		while (!end_events(b) && relay_step(&fx->relay, fx) >= 0)
 			;
 		KUNIT_EXPECT_EQ(test, 1, b->ended[MPA_ERROR_CRC]);
