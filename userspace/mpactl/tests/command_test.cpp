@@ -97,6 +97,8 @@ const Wrong wrong[] = {
 	{"probe host", "mpactl: probe: PORT is missing\n"},
 	{"probe host 1 --revision 3",
 	 "mpactl: --revision: '3' is not one of 0, 1, 2\n"},
+	{"probe host 1 --ird 010", "mpactl: probe: --ird: '010' has a leading zero\n"},
+	{"doctor --port 0443", "mpactl: doctor: --port: '0443' has a leading zero\n"},
 	{"doctor --check mtv", nullptr},
 	{"--color blue dev",
 	 "mpactl: --color: 'blue' is not one of auto, always, never\n"},

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -38,6 +39,13 @@ struct CommandLine {
 	std::map<const CLI::App *, std::set<const CLI::App *>> excluded;
 };
 
+template <typename T> inline constexpr bool is_integer = std::is_integral_v<T>;
+template <typename T>
+inline constexpr bool is_integer<std::optional<T>> = std::is_integral_v<T>;
+
+// For CLI11, 010 is 8. Returns an error message or nothing.
+std::string without_leading_zero(const std::string &number);
+
 // Defines one command. The references to variables must stay valid while the
 // command line is used.
 class Syntax {
@@ -57,8 +65,12 @@ public:
 	CLI::Option *option(const std::string &names, T &target, Values values,
 			    const std::string &help)
 	{
-		return complete(command_.add_option(names, target, help),
-				std::move(values));
+		auto *made = complete(command_.add_option(names, target, help),
+				      std::move(values));
+
+		if constexpr (is_integer<T>)
+			made->check(without_leading_zero);
+		return made;
 	}
 	// A positional argument of the command itself.
 	template <typename T>
