@@ -165,6 +165,8 @@ nc_refused() {
 		"$(lab_status "$socket_bin/mpa-nc" -w 1 nowhere.invalid 7101)" 1
 	lab_is "mpa-nc, a wrong command line" \
 		"$(lab_status "$socket_bin/mpa-nc" --nonsense)" 2
+	lab_is "mpa-nc, a number that could be octal" \
+		"$(lab_status "$socket_bin/mpa-nc" -r 01 10.77.0.2 7101)" 2
 	lab_is "mpa-nc, a port and no host" "$(lab_status "$socket_bin/mpa-nc" 7101)" 2
 }
 
