@@ -22,10 +22,12 @@
 /*
  * Endpoints that wait for an answer of the core, by rnic_ep.request. The core
  * gets the number, not the pointer: it may drop a Request silently when a
- * listener is destroyed, or answer one after the peer gave up.
+ * listener is destroyed, or answer one after the peer gave up. An identifier of
+ * the core keeps the number as long as its user likes, so none is used twice
+ * (on a 32-bit machine not before 2^32 Requests).
  */
-static DEFINE_XARRAY_ALLOC1(rnic_requests);
-static u32 rnic_requests_next;
+static DEFINE_XARRAY(rnic_requests);
+static atomic_long_t rnic_requests_last;
 
 /* The core cannot answer any more. */
 static void rnic_ep_forget_request(struct rnic_ep *ep)
@@ -43,11 +45,18 @@ static const struct rnic_ep_role rnic_accept_role = {
 
 static int rnic_ep_number_request(struct rnic_ep *ep)
 {
-	int ret = xa_alloc_cyclic(&rnic_requests, &ep->request, ep,
-				  xa_limit_31b, &rnic_requests_next,
-				  GFP_KERNEL);
+	unsigned long number;
+	int ret = -EBUSY;
 
-	return min(ret, 0);
+	while (ret == -EBUSY) {
+		number = atomic_long_inc_return(&rnic_requests_last);
+		/* 0 is none. */
+		if (number)
+			ret = xa_insert(&rnic_requests, number, ep, GFP_KERNEL);
+	}
+	if (!ret)
+		ep->request = number;
+	return ret;
 }
 
 static int rnic_ep_await(struct rnic_ep *ep)

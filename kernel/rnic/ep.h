@@ -206,7 +206,7 @@ struct rnic_ep {
 	struct completion *freed;
 	struct mpa_conn *conn;
 	enum rnic_ep_state state;
-	u32 request;
+	unsigned long request;
 	const struct rnic_ep_role *role;
 	struct rnic_qp *qp;
 	struct iw_cm_id *cm_id;

@@ -61,7 +61,7 @@ int rnic_ep_report_request(struct rnic_ep *ep, const struct mpa_frame *req,
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REQUEST,
-		.provider_data = (void *)(unsigned long)ep->request,
+		.provider_data = (void *)ep->request,
 		/*
 		 * Without the enhanced exchange only the settings limit the
 		 * consumer.

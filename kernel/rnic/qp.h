@@ -195,9 +195,10 @@ static_assert(sizeof(struct rnic_draft) <= MPA_TX_WORKSPACE);
  * @sge_off: offset of that byte within the piece
  * @imm_due: the Write of the current request is in batches, and its Immediate
  *	Data is next
- * @whole: rnic_sq.fetched numbering: one past the last request that is wholly
- *	in the current batch or in earlier ones
- * @taken: one past the last that is wholly in batches TCP has taken
+ * @whole: rnic_sq.fetched numbering: one past the last request that was executed
+ *	locally, or is wholly in the current batch or in earlier ones
+ * @taken: one past the last that is wholly in batches TCP has taken; never behind
+ *	rnic_sq.retired; rnic_qp.lock
  * @prefer_wr: a work request goes before a waiting response
  * @fin_asked: an orderly end was requested from the endpoint
  * @term_sent: the Terminate is in a batch

@@ -89,8 +89,7 @@ static bool rnic_qp_quiet(const struct rnic_qp *qp)
 	bool unsent = tx->kind == RNIC_TX_RESPONSE && !tx->off;
 
 	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy &&
-	       qp->sq.fetched == qp->sq.retired &&
-	       !rnic_ring_pending(&qp->sq.ring, qp->sq.fetched);
+	       rnic_sq_drained(&qp->sq);
 }
 
 /*
@@ -110,22 +109,36 @@ static void rnic_qp_to_error(struct rnic_qp *qp)
 	rnic_qp_kill(qp, &end);
 }
 
+static void rnic_qp_set_attrs(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
+{
+	lockdep_assert_held(&qp->lock);
+	if (mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->access,
+			   attr->qp_access_flags & RNIC_QP_ACCESS_KNOWN);
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		qp->drain_event = attr->en_sqd_async_notify;
+}
+
 /*
- * Moves a QP whose endpoint is @ep, or that has none with @ep NULL. -EAGAIN if
- * the endpoint has changed, so that another lock is needed.
+ * Changes a QP whose endpoint is @ep, or that has none with @ep NULL: its state
+ * and the other attributes, or nothing. -EAGAIN if the endpoint has changed, so
+ * that another lock is needed.
  */
 static int rnic_qp_set(struct rnic_qp *qp, struct rnic_ep *ep,
-		       enum ib_qp_state to)
+		       const struct ib_qp_attr *attr, int mask)
 {
 	unsigned long flags;
 	int ret = -EAGAIN;
 
 	spin_lock_irqsave(&qp->lock, flags);
 	if (qp->ep == ep)
-		ret = rnic_qp_set_locked(qp, to);
+		ret = rnic_qp_set_locked(qp, attr->qp_state);
 	/* An idle QP could be bound again; in ERROR it cannot. */
-	if (!ret && to == IB_QPS_ERR && qp->state == RNIC_QP_IDLE)
+	if (!ret && attr->qp_state == IB_QPS_ERR && qp->state == RNIC_QP_IDLE)
 		rnic_qp_move(qp, RNIC_QP_ERROR);
+	if (!ret)
+		rnic_qp_set_attrs(qp, attr, mask);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return ret;
 }
@@ -152,7 +165,8 @@ static void rnic_qp_follow(struct rnic_qp *qp, struct rnic_ep *ep,
 	}
 }
 
-static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
+static int rnic_qp_try_state(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			     int mask)
 {
 	struct rnic_ep *ep = rnic_qp_ep_get(qp);
 	int ret;
@@ -162,9 +176,9 @@ static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
 	/* A Terminate that must be sent goes first. */
 	if (ep && READ_ONCE(qp->state) == RNIC_QP_TERMINATE)
 		rnic_tx_run(qp, ep);
-	ret = rnic_qp_set(qp, ep, to);
+	ret = rnic_qp_set(qp, ep, attr, mask);
 	if (!ret)
-		rnic_qp_follow(qp, ep, to);
+		rnic_qp_follow(qp, ep, attr->qp_state);
 	if (ep) {
 		release_sock(ep->sock->sk);
 		rnic_ep_put(ep);
@@ -172,15 +186,23 @@ static int rnic_qp_try_state(struct rnic_qp *qp, enum ib_qp_state to)
 	return ret;
 }
 
-static int rnic_qp_set_state(struct rnic_qp *qp, enum ib_qp_state to)
+static int rnic_qp_set_state(struct rnic_qp *qp, const struct ib_qp_attr *attr,
+			     int mask)
 {
 	int ret;
 
 	/* Ends soon: the endpoint of a QP rarely changes. */
 	do {
-		ret = rnic_qp_try_state(qp, to);
+		ret = rnic_qp_try_state(qp, attr, mask);
 	} while (ret == -EAGAIN);
 	return ret;
+}
+
+static void rnic_qp_set_error(struct rnic_qp *qp)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	rnic_qp_set_state(qp, &attr, IB_QP_STATE);
 }
 
 /*
@@ -255,7 +277,7 @@ static int rnic_qp_reset(struct rnic_qp *qp)
 {
 	wait_event(qp->unused, rnic_qp_discard(qp));
 	do {
-		rnic_qp_set_state(qp, IB_QPS_ERR);
+		rnic_qp_set_error(qp);
 		wait_event(qp->unused, !rnic_qp_in_use(qp));
 		/* The next peer gets no window of this one. */
 		rnic_mw_leave(qp);
@@ -270,9 +292,12 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * rnic_modify_qp() - verbs: modify_qp
  * @ibqp: the QP
  * @attr: new attributes
- * @mask: which ones; all but state, access rights, the event of an empty send
- *	queue, and the peer's number and address are accepted without effect
+ * @mask: which ones; those that are neither refused nor named below are accepted
+ *	without effect
  * @udata: input of the provider, which must be zero; NULL for kernel consumers
+ *
+ * State, access rights, and the event of an empty send queue are changed, all of
+ * them or none.
  *
  * RESET is legal in every state: it ends the stream, waits for that, and
  * discards posted requests and the unpolled completions of a kernel consumer.
@@ -280,8 +305,9 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * handler of a kernel consumer may call either only in the event that ends the
  * connection of this QP.
  *
- * Return: 0, -EOPNOTSUPP (unknown attributes, or those of a peer), -EINVAL
- * (illegal move, unknown rights, unknown input of the provider).
+ * Return: 0, -EOPNOTSUPP (unknown attributes, those of a peer, other sizes of the
+ * queues, path migration), -EINVAL (illegal move, unknown rights, unknown input of
+ * the provider).
  */
 int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
@@ -289,7 +315,8 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct rnic_qp *qp = to_rnic_qp(ibqp);
 	unsigned long flags;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS ||
+	    mask & (IB_QP_CAP | IB_QP_PATH_MIG_STATE))
 		return -EOPNOTSUPP;
 	if (mask & (IB_QP_AV | IB_QP_DEST_QPN))
 		return rnic_qp_refuse_path(qp);
@@ -301,16 +328,12 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		return rnic_qp_reset(qp);
+	if (mask & IB_QP_STATE)
+		return rnic_qp_set_state(qp, attr, mask);
 	spin_lock_irqsave(&qp->lock, flags);
-	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->access,
-			   attr->qp_access_flags & RNIC_QP_ACCESS_KNOWN);
-	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
-		qp->drain_event = attr->en_sqd_async_notify;
+	rnic_qp_set_attrs(qp, attr, mask);
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (!(mask & IB_QP_STATE))
-		return 0;
-	return rnic_qp_set_state(qp, attr->qp_state);
+	return 0;
 }
 
 static enum ib_qp_state rnic_qp_ib_state(const struct rnic_qp *qp)
@@ -361,7 +384,8 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_access_flags = qp->access;
 	attr->max_rd_atomic = qp->reads.ord;
 	attr->max_dest_rd_atomic = qp->reads.ird;
-	attr->sq_draining = qp->state == RNIC_QP_CLOSING;
+	attr->sq_draining = qp->state == RNIC_QP_CLOSING &&
+			    !rnic_sq_drained(&qp->sq);
 	attr->en_sqd_async_notify = qp->drain_event;
 	spin_unlock_irqrestore(&qp->lock, flags);
 
@@ -659,7 +683,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (qp->user)
 		rnic_bells_remove(qp->rings.uctx, qp);
 	rnic_qp_forgo_last(qp);
-	rnic_qp_set_state(qp, IB_QPS_ERR);
+	rnic_qp_set_error(qp);
 	/* Lookups by number take a reference under the lock of the table. */
 	xa_erase_irq(&qp->dev->qps, qp->index);
 	if (cancel_delayed_work(&qp->tx_retry))

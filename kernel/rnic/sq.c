@@ -124,6 +124,9 @@ static void rnic_sq_retire_one(struct rnic_qp *qp, struct rnic_due *due)
 	struct rnic_sq *sq = &qp->sq;
 	const struct rnic_swr *wr = rnic_swr_at(sq, sq->retired);
 
+	/* After 2^31 of them the numbers could not be compared. */
+	if (qp->tx.taken == sq->retired)
+		qp->tx.taken++;
 	rnic_sq_advance(sq);
 	if (wr->signaled || wr->status)
 		rnic_sq_report(qp, wr, due);
@@ -293,6 +296,8 @@ void rnic_swr_finish(struct rnic_qp *qp, struct rnic_swr *wr, u8 status)
 	struct rnic_due due = {};
 	unsigned long flags;
 
+	/* The messages before it are in batches as a whole. */
+	qp->tx.whole = qp->sq.fetched;
 	spin_lock_irqsave(&qp->lock, flags);
 	wr->done = true;
 	wr->status = status;

@@ -66,6 +66,14 @@ static inline u32 rnic_sq_pending(const struct rnic_sq *sq)
 	return min(rnic_ring_pending(&sq->ring, sq->fetched), room);
 }
 
+/* Is all that was posted complete? Without the socket lock only for the moment. */
+static inline bool rnic_sq_drained(const struct rnic_sq *sq)
+{
+	u32 fetched = READ_ONCE(sq->fetched);
+
+	return fetched == sq->retired && !rnic_ring_pending(&sq->ring, fetched);
+}
+
 /* Are these messages refused on the stream? @qp: rnic_qp.lock held */
 static inline bool rnic_wr_foreign(const struct rnic_qp *qp,
 				   const struct rnic_wr_info *info)

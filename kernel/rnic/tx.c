@@ -149,12 +149,6 @@ static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 	bool more;
 
 	lockdep_assert_held(&qp->lock);
-	/*
-	 * Local requests may have retired before, and their slots may be
-	 * reused.
-	 */
-	if ((s32)(qp->sq.retired - tx->taken) > 0)
-		tx->taken = qp->sq.retired;
 	for (n = 0; n < RNIC_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
 		wr = rnic_swr_at(&qp->sq, tx->taken++);
 		if (!wr->read)
@@ -455,8 +449,7 @@ static void rnic_tx_drained(struct rnic_qp *qp)
 static void rnic_tx_idle(struct rnic_qp *qp, struct rnic_ep *ep)
 {
 	bool drained = READ_ONCE(qp->state) == RNIC_QP_CLOSING &&
-		       qp->sq.fetched == qp->sq.retired &&
-		       !rnic_sq_pending(&qp->sq);
+		       rnic_sq_drained(&qp->sq);
 
 	if (!qp->tx.term_sent && !drained)
 		return;

@@ -45,6 +45,7 @@ enum {
  * @origin: sequence number of the first byte of full operation
  * @part: searches in the parts behind gaps
  * @nr_parts: how many
+ * @received: bytes that TCP had received in order when they were searched last
  * @read: bytes that the searches have read
  * @rcu: the core reads icsk_af_ops without the lock
  *
@@ -57,6 +58,7 @@ struct mpa_early_hook {
 	u32 origin;
 	struct mpa_early part[EARLY_PARTS];
 	unsigned int nr_parts;
+	u64 received;
 	u64 read;
 	struct rcu_head rcu;
 };
@@ -152,6 +154,10 @@ static void early_look(struct mpa_early_hook *h)
 	bool wanted = true;
 	unsigned int i;
 
+	/* Offsets are modulo 2^32: one of long ago could be in a part of today. */
+	if (tp->bytes_received - h->received > S32_MAX)
+		h->nr_parts = 0;
+	h->received = tp->bytes_received;
 	for (i = 0; wanted && i < tp->rx_opt.num_sacks; i++) {
 		u32 from = tp->selective_acks[i].start_seq - h->origin;
 		u32 end = tp->selective_acks[i].end_seq - h->origin;

@@ -421,7 +421,8 @@ bool mpa_failure_due(struct mpa_net *mn, u32 *suppressed)
 	bool due;
 
 	spin_lock_bh(&mn->failure_lock);
-	if (time_after_eq(jiffies, mn->failure_second + HZ)) {
+	/* Not time_after_eq(), for which long ago is in the future. */
+	if (jiffies - mn->failure_second >= HZ) {
 		mn->failure_second = jiffies;
 		mn->failures = 0;
 	}

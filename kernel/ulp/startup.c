@@ -706,6 +706,13 @@ int mpa_reply_decline(struct mpa_conn *conn)
 	return 0;
 }
 
+static bool startup_waits(const struct mpa_conn *conn)
+{
+	return conn->state == MPA_CONN_WAIT_REPLY ||
+	       conn->state == MPA_CONN_WAIT_REQUEST ||
+	       (conn->state == MPA_CONN_OPERATIONAL && conn->fpdu_due);
+}
+
 static void startup_expire(struct mpa_conn *conn)
 {
 	switch (conn->state) {
@@ -742,8 +749,11 @@ void mpa_startup_timer(struct work_struct *work)
 
 	if (!mpa_lock_or_defer(conn, &conn->timer_wait))
 		return;
-	/* If the timer was armed again meanwhile, the work runs once more. */
 	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
 		startup_expire(conn);
+	/* It was armed again meanwhile, or is longer than a timer can be. */
+	else if (!conn->gone && startup_waits(conn))
+		mod_delayed_work(conn->wq, &conn->timer,
+				 conn->deadline - jiffies);
 	release_sock(conn->sk);
 }

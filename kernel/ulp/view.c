@@ -296,9 +296,10 @@ static bool view_still_attached(const struct mpa_conn *conn, u32 id,
  */
 static long view_lock_timeout(const struct mpa_net *mn)
 {
-	unsigned long until = READ_ONCE(mn->no_waiting_until);
+	unsigned long left = READ_ONCE(mn->no_waiting_until) - jiffies;
 
-	return time_before(jiffies, until) ? 0 : HZ / 10 + 1;
+	/* It may be so long ago that the difference has wrapped. */
+	return left && left <= HZ ? 0 : HZ / 10 + 1;
 }
 
 static bool view_conn_locked(struct mpa_conn *conn, u32 id, struct sock *sk,

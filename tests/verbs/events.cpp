@@ -52,6 +52,7 @@ CASE("events: the send queue is empty")
 		is(pair.near.completion().wr_id, 1u, "the Send");
 		drain(pair.near, asked);
 		is(named(pair.one.event(moment)), "none", "an event while a Read is in flight");
+		is(unsigned{pair.near.query().sq_draining}, 1u, "it is draining");
 		pair.far.post_receive(2);
 		is(status_name(pair.near.completion().status), status_name(IBV_WC_SUCCESS),
 		   "the Read");
@@ -66,6 +67,7 @@ CASE("events: the send queue is empty already")
 	Pair pair;
 
 	drain(pair.near, true);
+	is(unsigned{pair.near.query().sq_draining}, 0u, "it is not draining");
 	is(named(pair.one.event(patience)), ibv_event_type_str(IBV_EVENT_SQ_DRAINED),
 	   "the event");
 }

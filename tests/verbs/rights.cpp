@@ -155,6 +155,38 @@ CASE("rights: the reported rights are those that were set")
 	}
 }
 
+CASE("rights: a call that fails changes nothing")
+{
+	Pair pair;
+	ibv_qp_attr attr{};
+
+	pair.near.modify_rights(IBV_ACCESS_REMOTE_READ);
+	attr.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+	attr.en_sqd_async_notify = 1;
+	for (const ibv_qp_state state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_SQE}) {
+		const Row row(state);
+
+		attr.qp_state = state;
+		is(Err{ibv_modify_qp(pair.near.qp.get(), &attr,
+				     IBV_QP_STATE | IBV_QP_ACCESS_FLAGS |
+					     IBV_QP_EN_SQD_ASYNC_NOTIFY)},
+		   EINVAL, "from RTS");
+		is(pair.near.query().qp_access_flags, unsigned{IBV_ACCESS_REMOTE_READ},
+		   "rights as before");
+		is(unsigned{pair.near.query().en_sqd_async_notify}, 0u, "no event");
+	}
+	for (const int mask : {+IBV_QP_CAP, +IBV_QP_PATH_MIG_STATE,
+			       IBV_QP_CAP | IBV_QP_ACCESS_FLAGS}) {
+		const Row row(mask);
+
+		attr.cap.max_send_wr = 1000;
+		is(Err{ibv_modify_qp(pair.near.qp.get(), &attr, mask)}, EOPNOTSUPP,
+		   "what cannot be changed");
+		is(pair.near.query().qp_access_flags, unsigned{IBV_ACCESS_REMOTE_READ},
+		   "rights as before");
+	}
+}
+
 CASE("rights: queue pairs that are joined by their numbers are refused clearly")
 {
 	Device device(1);

@@ -77,15 +77,25 @@ static int query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
-/* Time stamps of completions are those of CLOCK_MONOTONIC. */
+/*
+ * Time stamps of completions are those of CLOCK_MONOTONIC. Programs that compare
+ * them read the whole clock from tv_nsec alone, if a long has room for it.
+ */
 static int query_rt_values(struct ibv_context *ibctx,
 			   struct ibv_values_ex *values)
 {
+	struct timespec *clock = &values->raw_clock;
+
 	(void)ibctx;
-	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK &&
-	    clock_gettime(CLOCK_MONOTONIC, &values->raw_clock))
-		return errno;
 	values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+	if (!values->comp_mask)
+		return 0;
+	if (clock_gettime(CLOCK_MONOTONIC, clock))
+		return errno;
+	if (sizeof(clock->tv_nsec) == sizeof(int64_t)) {
+		clock->tv_nsec += clock->tv_sec * 1000000000;
+		clock->tv_sec = 0;
+	}
 	return 0;
 }
 
