@@ -285,7 +285,7 @@ consumers_mpi() {
 	chmod +x /tmp/mpi/agent
 }
 
-# The start of its programs takes some time: a minute of an emulated machine with other work. An
+# The start of its programs takes some time: two minutes of an emulated machine with other work. An
 # error in one of them ends both by means of the module mpi4py: without it, the end of Python waits
 # for the other one. libfabric says why it offers no connection.
 work_openmpi() {
@@ -295,7 +295,7 @@ work_openmpi() {
 		--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include verbs,ofi_rxm \
 		-x IBV_DRIVERS -x FI_LOG_LEVEL=warn "$PYTHON" -m mpi4py \
 		"$MPA_REPO/tests/integration/lib/mpi_exchange.py" "$1" "$consumers_enough"
-	consumers_job_ends openmpi-run $((120 + $1))
+	consumers_job_ends openmpi-run $((180 + $1))
 }
 
 work_rsockets() {

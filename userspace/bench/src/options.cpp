@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "../../cli/numbers.hpp"
 #include "failure.hpp"
 
 namespace bench {
@@ -274,6 +275,7 @@ std::optional<Options> parse_options(int argc, const char *const *argv, int &sta
 	for (const auto &command : commands())
 		describe_client(*app.add_subcommand(command.name, command.what),
 				client, raw);
+	cli::check_numbers(app);
 	try {
 		app.parse(argc, argv);
 		if (app.got_subcommand("server"))

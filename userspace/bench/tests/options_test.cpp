@@ -206,6 +206,8 @@ TEST(options, are_refused)
 		{"write", "-s", "1,x", "h"},
 		{"write", "-s", "1;2", "h"},
 		{"write", "-d", "0", "h"},
+		{"write", "-d", "010", "h"},
+		{"write", "-T", "nan", "h"},
 		{"write", "-d", "5000", "h"},
 		{"write", "-l", "20", "-d", "16", "h"},
 		{"write", "-n", "0", "h"},

@@ -18,6 +18,8 @@
 #include <mpa/mpa.hpp>
 #include <mpa/tcp.hpp>
 
+#include "../../cli/numbers.hpp"
+
 namespace {
 
 // Exit statuses, as documented in mpa-nc(1).
@@ -451,13 +453,6 @@ std::vector<std::byte> unhex(const std::string &digits)
 	return bytes;
 }
 
-// For CLI11, 010 is 8. Returns an error message or nothing.
-std::string without_leading_zero(const std::string &number)
-{
-	return number.size() > 1 && number.front() == '0'
-		       ? "'" + number + "' has a leading zero" : "";
-}
-
 void describe(CLI::App &app, Options &options)
 {
 	app.add_option("where", options.where, "HOST PORT, or with -l [HOST] PORT")
@@ -467,7 +462,7 @@ void describe(CLI::App &app, Options &options)
 		     "with -l: serve one connection after the other");
 	app.add_option("-b,--block", options.block,
 		       "ULPDUs of so many bytes, not lines; 0: as many as fit")
-		->check(without_leading_zero)->check(CLI::Range(0, 65535));
+		->check(CLI::Range(0, 65535));
 	auto *text = app.add_option_function<std::string>(
 		"-d,--data",
 		[&](const std::string &value) {
@@ -483,8 +478,7 @@ void describe(CLI::App &app, Options &options)
 		     "ask the peer for Markers");
 	app.add_flag("-n,--no-crc", options.params.no_crc, "prefer no CRCs");
 	app.add_option("-r,--revision", options.revision,
-		       "highest revision: 0, 1 or 2")
-		->check(without_leading_zero)->check(CLI::Range(0, 2));
+		       "highest revision: 0, 1 or 2")->check(CLI::Range(0, 2));
 	app.add_flag("-s,--start-key", options.start_key,
 		     "begin with a Start Key, not with frames");
 	app.add_flag("-z,--permissive", options.params.permissive,
@@ -502,6 +496,7 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-v,--verbose", options.verbose, "print what happens");
 	app.set_version_flag("--version", "mpa-nc " MPA_VERSION,
 			     "show the version and exit");
+	cli::check_numbers(app);
 }
 
 } // namespace

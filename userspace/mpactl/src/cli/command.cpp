@@ -85,12 +85,6 @@ void Syntax::exclusive(const std::vector<CLI::App *> &keywords)
 			}
 }
 
-std::string without_leading_zero(const std::string &number)
-{
-	return number.size() > 1 && number.front() == '0'
-		       ? "'" + number + "' has a leading zero" : "";
-}
-
 CLI::Option *Syntax::complete(CLI::Option *option, Values values)
 {
 	if (values.closed)

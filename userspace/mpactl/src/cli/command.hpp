@@ -17,6 +17,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "../../../cli/numbers.hpp"
 #include "base/error.hpp"
 #include "cli/context.hpp"
 #include "cli/values.hpp"
@@ -43,9 +44,6 @@ template <typename T> inline constexpr bool is_integer = std::is_integral_v<T>;
 template <typename T>
 inline constexpr bool is_integer<std::optional<T>> = std::is_integral_v<T>;
 
-// For CLI11, 010 is 8. Returns an error message or nothing.
-std::string without_leading_zero(const std::string &number);
-
 // Defines one command. The references to variables must stay valid while the
 // command line is used.
 class Syntax {
@@ -69,7 +67,7 @@ public:
 				      std::move(values));
 
 		if constexpr (is_integer<T>)
-			made->check(without_leading_zero);
+			made->check(::cli::plain_number);
 		return made;
 	}
 	// A positional argument of the command itself.
