@@ -126,13 +126,13 @@ list_qperf() {
 		qperf_pair h1 h2 "$test"
 		counters_grew "of $test" mpa1 ${client//,/ } mpa2 ${server//,/ }
 	done <<- 'END'
-		rc_bw tx_send>=100 rx_send>=100,rx_receive_late=0
-		rc_bi_bw tx_send>=100,rx_send>=100,rx_terminate>=0 tx_send>=100,tx_terminate>=0,rx_ddp_error>=0
-		rc_lat tx_send>=100,rx_send>=100 tx_send>=100,rx_receive_late=0
-		rc_rdma_read_bw tx_read_req>=100 rx_read_req>=100,rx_receive_late=0
-		rc_rdma_read_lat tx_read_req>=100 rx_read_req>=100,rx_receive_late=0
-		rc_rdma_write_bw tx_imm>=100 rx_imm>=100,rx_receive_late=0
-		rc_rdma_write_lat tx_imm>=100,rx_imm>=100 tx_imm>=100,rx_receive_late=0
+		rc_bw tx_send>=20 rx_send>=20,rx_receive_late=0
+		rc_bi_bw tx_send>=20,rx_send>=20,rx_terminate>=0 tx_send>=20,tx_terminate>=0,rx_ddp_error>=0
+		rc_lat tx_send>=20,rx_send>=20 tx_send>=20,rx_receive_late=0
+		rc_rdma_read_bw tx_read_req>=20 rx_read_req>=20,rx_receive_late=0
+		rc_rdma_read_lat tx_read_req>=20 rx_read_req>=20,rx_receive_late=0
+		rc_rdma_write_bw tx_imm>=20 rx_imm>=20,rx_receive_late=0
+		rc_rdma_write_lat tx_imm>=20,rx_imm>=20 tx_imm>=20,rx_receive_late=0
 		rc_rdma_write_poll_lat tx_write>=10,rx_write>=10 tx_write>=10,rx_receive_late=0
 	END
 	for device in mpa1 mpa2; do
