@@ -149,6 +149,8 @@ static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 	bool more;
 
 	lockdep_assert_held(&qp->lock);
+	/* What falls behind could not be compared any more, in the end. */
+	WARN_ON_ONCE(tx->taken - qp->sq.retired > qp->sq.ring.size);
 	for (n = 0; n < RNIC_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
 		wr = rnic_swr_at(&qp->sq, tx->taken++);
 		if (!wr->read)
