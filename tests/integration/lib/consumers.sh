@@ -155,7 +155,7 @@ consumer_with() {
 
 # consumers_quiet: nothing of a consumer is left; listeners stay.
 consumers_quiet() {
-	lab_gone objects_left && lab_gone consumers_queue_pairs &&
+	lab_gone lab_objects_left && lab_gone consumers_queue_pairs &&
 		lab_gone ls -A /sys/class/nvme && lab_gone consumers_sockets
 }
 

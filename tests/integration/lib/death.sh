@@ -42,7 +42,7 @@ death_leaves_nothing() {
 
 # death_alive: while programs run, the objects exist that must be gone afterwards.
 death_alive() {
-	[[ $(objects_left) == *'qp: '* && $(sockets_left h1) == *ESTAB* &&
+	[[ $(lab_objects_left) == *'qp: '* && $(sockets_left h1) == *ESTAB* &&
 		$(sockets_left h2) == *ESTAB* ]]
 }
 

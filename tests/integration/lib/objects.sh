@@ -7,15 +7,6 @@
 objects_limit=40
 sockets_limit=60
 
-# objects_left: every object that an application owns, one a line.
-objects_left() {
-	local kind all=
-	for kind in qp cm_id mr cq pd ctx; do
-		all+=$(rdma resource show "$kind" | sed "s/^/$kind: /")$'\n' || return
-	done
-	grep -E ' pid [0-9]+' <<< "$all" || true
-}
-
 # sockets_left HOST...: TCP sockets of our connections that have not ended. Those in
 # time-wait have ended, and listeners of running programs do not count.
 sockets_left() {
@@ -30,7 +21,7 @@ sockets_left() {
 # soon.
 objects_gone() {
 	lab_check "no object is left $1" \
-		lab_wait "${2:-$objects_limit}" lab_gone objects_left
+		lab_wait "${2:-$objects_limit}" lab_gone lab_objects_left
 }
 
 # sockets_gone WHAT HOST...

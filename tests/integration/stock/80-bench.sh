@@ -275,7 +275,7 @@ ended() {
 # Objects of finished jobs; librdmacm keeps the device open.
 idle_objects() {
 	local all
-	all=$(objects_left) || return
+	all=$(lab_objects_left) || return
 	grep -E '^(qp|cm_id|mr|cq):' <<< "$all" | grep -v 'state LISTEN' || true
 }
 

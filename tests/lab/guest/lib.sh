@@ -508,12 +508,12 @@ lab_tell_holders() {
 	"$MPA_REPO/build/bin/mpactl" conn || true
 }
 
-# True when every object of the applications is gone, though devices still exist. The
-# core's own connection management QP (GSI, type 1) is not one of theirs.
-lab_applications_gone() {
+# lab_objects_left: every object that an application owns, one a line. The core's own
+# connection management QP (GSI, type 1) is not one of theirs.
+lab_objects_left() {
 	local kind all=
 	for kind in qp cm_id mr cq pd ctx; do
-		all+=$(rdma res show "$kind")$'\n' || return
+		all+=$(rdma resource show "$kind" | sed "s/^/$kind: /")$'\n' || return
 	done
 	grep -E 'comm [^[]|pid ' <<< "$all" || true
 }
@@ -527,7 +527,7 @@ lab_teardown() {
 	done
 	lab_counters "counters-$lab_count"
 	if [[ -d /sys/class/infiniband ]]; then
-		if ! lab_wait 20 lab_gone lab_applications_gone; then
+		if ! lab_wait 20 lab_gone lab_objects_left; then
 			lab_not_ok "every object of the applications is gone"
 		else
 			lab_ok "every object of the applications is gone"
