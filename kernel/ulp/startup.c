@@ -706,6 +706,7 @@ int mpa_reply_decline(struct mpa_conn *conn)
 	return 0;
 }
 
+/* For the peer's frame, or for its first FPDU. */
 static bool startup_waits(const struct mpa_conn *conn)
 {
 	return conn->state == MPA_CONN_WAIT_REPLY ||
@@ -715,24 +716,15 @@ static bool startup_waits(const struct mpa_conn *conn)
 
 static void startup_expire(struct mpa_conn *conn)
 {
-	switch (conn->state) {
-	case MPA_CONN_WAIT_REPLY:
-	case MPA_CONN_WAIT_REQUEST:
-		if (startup_may_be_plain(conn))
-			startup_leave_plain(conn);
-		else
-			startup_fail(conn, -ETIMEDOUT);
-		break;
-	case MPA_CONN_OPERATIONAL:
-		if (!conn->fpdu_due)
-			break;
+	if (conn->state == MPA_CONN_OPERATIONAL) {
 		conn->fpdu_due = false;
 		conn->tx_open = false;
 		mpa_conn_set_state(conn, MPA_CONN_EXITED);
 		mpa_conn_report_end(conn, MPA_ERROR_STARTUP, -ETIMEDOUT);
-		break;
-	default:
-		break;
+	} else if (startup_may_be_plain(conn)) {
+		startup_leave_plain(conn);
+	} else {
+		startup_fail(conn, -ETIMEDOUT);
 	}
 }
 
@@ -749,11 +741,13 @@ void mpa_startup_timer(struct work_struct *work)
 
 	if (!mpa_lock_or_defer(conn, &conn->timer_wait))
 		return;
-	if (!conn->gone && time_after_eq(jiffies, conn->deadline))
-		startup_expire(conn);
-	/* It was armed again meanwhile, or is longer than a timer can be. */
-	else if (!conn->gone && startup_waits(conn))
-		mod_delayed_work(conn->wq, &conn->timer,
-				 conn->deadline - jiffies);
+	if (!conn->gone && startup_waits(conn)) {
+		/* It was armed again meanwhile, or a timer cannot be as long. */
+		if (time_before(jiffies, conn->deadline))
+			mod_delayed_work(conn->wq, &conn->timer,
+					 conn->deadline - jiffies);
+		else
+			startup_expire(conn);
+	}
 	release_sock(conn->sk);
 }
