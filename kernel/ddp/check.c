@@ -14,7 +14,8 @@
  * unexpected (0/2/06). A Write to a region without write access has an STag
  * that is invalid for it (1/1/00), since DDP has no access rights. The rights
  * of a stream belong to RDMAP: without them a Write, like a Read, is an access
- * violation (0/1/02).
+ * violation (0/1/02). A Read Response whose sink its owner has invalidated is no
+ * fault of the peer: a local catastrophic error (0/0/00).
  */
 #include <linux/limits.h>
 #include <linux/types.h>

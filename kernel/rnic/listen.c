@@ -138,18 +138,25 @@ static bool rnic_listener_is_mapped(const struct rnic_listener *l)
 				     &l->cm_id->m_local_addr);
 }
 
+/* A listener of another namespace's consumer stays without a port. */
 static int rnic_listener_start(struct rnic_listener *l)
 {
 	struct rnic_dev *dev = l->dev;
 	int err = 0;
 	int ret;
+	u8 gone;
 
 	lockdep_assert_held(&rnic_ports_lock);
 	/*
 	 * rnic_cm_stop() sets it, then takes rnic_ports_lock to stop the
 	 * listeners: either it is seen here, or this listener is stopped there.
+	 * Once it is 0, the namespace of the device cannot change before that.
+	 * Pairs with rnic_cm_start().
 	 */
-	if (READ_ONCE(dev->cm_gone))
+	gone = smp_load_acquire(&dev->cm_gone);
+	if (!rnic_cm_same_net(l->cm_id))
+		return 0;
+	if (gone)
 		return -ENODEV;
 	ret = rnic_listener_open(l, RNIC_LISTEN_OWN);
 	if (rnic_listener_is_mapped(l) && (!ret || ret == -EADDRINUSE)) {
@@ -178,7 +185,7 @@ static int rnic_listener_start(struct rnic_listener *l)
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
 	struct rnic_listener *l;
-	int ret = 0;
+	int ret;
 
 	if (!rnic_addr_len(&cm_id->local_addr))
 		return -EAFNOSUPPORT;
@@ -186,8 +193,7 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 	if (!l)
 		return -ENOMEM;
 	mutex_lock(&rnic_ports_lock);
-	if (rnic_cm_same_net(cm_id))
-		ret = rnic_listener_start(l);
+	ret = rnic_listener_start(l);
 	if (!ret)
 		list_add_tail(&l->entry, &l->dev->listeners);
 	mutex_unlock(&rnic_ports_lock);
@@ -322,7 +328,7 @@ void rnic_listeners_restart(struct rnic_dev *dev)
 
 	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry) {
-		if (l->listens || !rnic_cm_same_net(l->cm_id))
+		if (l->listens)
 			continue;
 		ret = rnic_listener_start(l);
 		if (ret)

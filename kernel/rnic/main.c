@@ -9,11 +9,17 @@
 #include "device.h"
 #include "ep_work.h"
 #include "netdev.h"
+#include "ulp/mpa.h"
 
 static int __init rnic_main_init(void)
 {
+	const struct mpa_shared shared = MPA_SHARED_HERE;
 	int ret;
 
+	if (!mpa_shares(&shared)) {
+		pr_err("mpa_rnic: mpa.ko is of another release: unload it first\n");
+		return -EINVAL;
+	}
 	ret = rnic_ep_init();
 	if (ret)
 		return ret;

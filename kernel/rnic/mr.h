@@ -124,6 +124,8 @@ struct rnic_mr_traffic {
  * @only: %RNIC_MR_WINDOW of type 2: the queue pair it was bound on last, the
  *	only one that may use it; NULL if there is none, and for everything
  *	else; under @lock
+ * @qp_num: %RNIC_MR_FAST_REG: number of the queue pair that registered it last,
+ *	whose peer alone may invalidate it; under @lock
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region or a
  *	window changes under @lock
@@ -174,6 +176,7 @@ struct rnic_mr {
 	struct rnic_ucontext *uctx;
 	const struct ib_pd *pd;
 	const struct ib_qp *only;
+	u32 qp_num;
 	enum rnic_mr_kind kind;
 	u32 stag;
 	rwlock_t lock;

@@ -62,6 +62,16 @@ static bool mr_may_invalidate(const struct rnic_mr *mr, bool remote)
 	return mr->kind != RNIC_MR_DMA && !mr->nr_windows;
 }
 
+/* All queue pairs of a domain may use a region, also those of other peers. */
+static bool mr_is_of_stream(const struct rnic_mr *mr, const struct ib_qp *ibqp,
+			    bool remote)
+{
+	if (remote && mr->kind == RNIC_MR_FAST_REG &&
+	    mr->qp_num != ibqp->qp_num)
+		return false;
+	return mr_in_scope(mr, mr_scope_of(ibqp));
+}
+
 static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag,
 			  bool remote, struct ddp_fault *f)
 {
@@ -70,7 +80,7 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
 	bool ok;
 
 	rnic_mr_write_lock(mr);
-	v.same_pd = mr_in_scope(mr, mr_scope_of(ibqp));
+	v.same_pd = mr_is_of_stream(mr, ibqp, remote);
 	v.found = mr->stag == stag;
 	v.allowed = mr_may_invalidate(mr, remote);
 	ok = rdmap_check_invalidate(&v, f);
@@ -94,7 +104,8 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
  * @ibqp: the queue pair
  * @stag: the region
  * @remote: requested by the peer, which may name only a fast-register region
- *	with remote rights, or a window of type 2 that was bound on @ibqp
+ *	with remote rights that was registered on @ibqp, or a window of type 2 that
+ *	was bound on it
  * @fault: set to the error on failure, %RDMAP_EC_CANNOT_INVALIDATE; may be NULL
  *
  * Any context. On return no placement is running, and bytes that are copied
@@ -256,6 +267,7 @@ int rnic_mr_fast_reg(const struct ib_qp *ibqp, struct ib_mr *ibmr, u32 key,
 	if (ok) {
 		/* mr_sink() reads both without the lock. */
 		WRITE_ONCE(mr->stag, key);
+		mr->qp_num = ibqp->qp_num;
 		mr->access = access | RNIC_MR_LOCAL_READ;
 		mr_take_over(mr);
 		WRITE_ONCE(mr->valid, true);

@@ -95,7 +95,7 @@ static void rnic_port_drop(struct rnic_listener *l, struct socket *sock)
 
 /*
  * Allocations for the connection, and its socket, are charged to the consumer
- * of the listener.
+ * of the listener, whose socket it is to routing and to security modules.
  */
 static void rnic_port_take(struct rnic_listener *l,
 			   const struct mpa_config *cfg, struct socket *sock,
@@ -104,6 +104,7 @@ static void rnic_port_take(struct rnic_listener *l,
 {
 	struct mem_cgroup *old = set_active_memcg(l->memcg);
 
+	WRITE_ONCE(sock->sk->sk_uid, l->owner);
 	if (mpa_sk_set_memcg(sock->sk, l->memcg)) {
 		rnic_listener_leave(l);
 		rnic_count(l->dev, RNIC_CNT_CONN_STARTUP_ERROR);

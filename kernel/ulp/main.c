@@ -87,6 +87,20 @@ static struct tcp_ulp_ops mpa_ulp_ops __read_mostly = {
 	.get_info_size	= mpa_ulp_get_info_size,
 };
 
+/**
+ * mpa_shares() - does another module share with mpa.ko what mpa.ko expects?
+ * @other: what it was compiled with
+ *
+ * If not, it must not use mpa.ko. Any context. Return: true if so.
+ */
+bool mpa_shares(const struct mpa_shared *other)
+{
+	const struct mpa_shared own = MPA_SHARED_HERE;
+
+	return !memcmp(&own, other, sizeof(own));
+}
+EXPORT_SYMBOL_NS_GPL(mpa_shares, MPA_NS);
+
 static int __init mpa_init(void)
 {
 	int ret;

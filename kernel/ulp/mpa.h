@@ -48,6 +48,24 @@ enum mpa_error {
 	MPA_ERROR_STARTUP	= 4,	/* invalid or missing startup frame */
 };
 
+/* To be raised if what is shared changes in its meaning alone. */
+#define MPA_SHARED_NUMBER	1
+
+/**
+ * struct mpa_shared - what a module shares with mpa.ko
+ * @number: %MPA_SHARED_NUMBER
+ * @sizes: bytes of the structures
+ *
+ * This structure never changes, so that modules of any two releases can compare
+ * theirs: a kernel without versions of symbols loads both.
+ */
+struct mpa_shared {
+	u32 number;
+	u32 sizes[15];
+};
+
+bool mpa_shares(const struct mpa_shared *other);
+
 /**
  * struct mpa_ops - callbacks of the owner of a stream
  * @request: Responder: a valid Request Frame has arrived, with @pd_len bytes of
@@ -130,6 +148,19 @@ struct mpa_ops {
 	void (*released)(struct mpa_conn *conn);
 	u16 pd_max;
 };
+
+/* As the module shares it that this is compiled in. */
+#define MPA_SHARED_HERE							\
+	((struct mpa_shared){						\
+		.number = MPA_SHARED_NUMBER,				\
+		.sizes = {						\
+			sizeof(struct mpa_ops), sizeof(struct mpa_node), \
+			sizeof(struct mpa_config),			\
+			sizeof(struct mpa_params),			\
+			sizeof(struct mpa_result),			\
+			sizeof(struct mpa_frame),			\
+		},							\
+	})
 
 enum {
 	MPA_STARTUP_TIMEOUT_MS	= 5000,

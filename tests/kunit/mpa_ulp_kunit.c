@@ -48,6 +48,7 @@ static struct mpa_params params(u8 rev, bool markers, bool crc)
 #include "ulp/detach.c"
 
 static struct kunit_case cases[] = {
+	KUNIT_CASE(attach__shared),
 	KUNIT_CASE(attach__refused),
 	KUNIT_CASE(attach__restores_callbacks),
 	KUNIT_CASE(attach__socket_released_first),

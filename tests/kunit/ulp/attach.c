@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attaching, and a stream in full operation for the other cases. Part of mpa_ulp_kunit.c. */
 
+/* What another release may share with mpa.ko. */
+static void attach__shared(struct kunit *test)
+{
+	struct mpa_shared shared = MPA_SHARED_HERE;
+	u32 *word = (u32 *)&shared;
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(test, mpa_shares(&shared));
+	for (i = 0; i < sizeof(shared) / sizeof(*word); i++) {
+		word[i]++;
+		KUNIT_EXPECT_FALSE(test, mpa_shares(&shared));
+		word[i]--;
+	}
+}
+
 /* ---- From attached to full operation ---- */
 
 static int respond(struct end *e, unsigned int timeout_ms)
