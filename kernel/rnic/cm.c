@@ -75,9 +75,10 @@ static int rnic_cm_start(struct rnic_dev *dev, u8 why)
 	left = dev->cm_gone & ~why;
 	if (!left)
 		ret = rnic_cm_node_add(dev);
-	/* The device is in its namespace. Pairs with rnic_listener_start(). */
-	if (!ret)
+	if (!ret) {
+		/* Its namespace is known. Pairs with rnic_listener_start(). */
 		smp_store_release(&dev->cm_gone, left);
+	}
 	mutex_unlock(&dev->ep_lock);
 	if (!ret)
 		rnic_listeners_restart(dev);

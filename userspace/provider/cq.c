@@ -212,7 +212,9 @@ static int cq_resize(struct mpa_cq *cq, int cqe, struct mpa_area *area)
 	if (ret) {
 		/* The kernel uses the new ring: the old one must not be read. */
 		cq->ring.entries = 0;
-		cq->unmapped = resp.drv;
+		/* What is not as expected is not mapped later, either. */
+		cq->unmapped = ret == EPROTO ? (struct mpa_create_cq_resp){ 0 } :
+					       resp.drv;
 	}
 	return ret;
 }

@@ -417,6 +417,23 @@ TEST_F(CqTest, resizing_reserves_addresses_first)
 	destroy(cq);
 }
 
+/* Without memory for it the ring is mapped later: the kernel has put all into it. */
+TEST_F(CqTest, resizing_maps_again_what_had_no_memory)
+{
+	ibv_cq *cq = make_cq(4);
+	ibv_wc wc;
+
+	push(cq, 1);
+	kernel.fail_mmap = 1;
+	EXPECT_EQ(kernel.ops.resize_cq(cq, 8), EAGAIN);
+	kernel.fail_mmap = 1;
+	EXPECT_EQ(kernel.ops.poll_cq(cq, 1, &wc), -EIO);
+	push(cq, 2);
+	EXPECT_EQ(drain(cq), (std::vector<std::uint64_t>{ 1, 2 }));
+	EXPECT_EQ(kernel.objects["mapping"], 2);
+	destroy(cq);
+}
+
 TEST_F(CqTest, moderation_is_passed_on)
 {
 	ibv_cq *cq = make_cq();
