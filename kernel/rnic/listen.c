@@ -150,8 +150,8 @@ static int rnic_listener_start(struct rnic_listener *l)
 	/*
 	 * rnic_cm_stop() sets it, then takes rnic_ports_lock to stop the
 	 * listeners: either it is seen here, or this listener is stopped there.
-	 * Once it is 0, the namespace of the device cannot change before that.
-	 * Pairs with rnic_cm_start().
+	 * If it is 0, the namespace of the device does not change before
+	 * rnic_listeners_stop() has got the lock. Pairs with rnic_cm_start().
 	 */
 	gone = smp_load_acquire(&dev->cm_gone);
 	if (!rnic_cm_same_net(l->cm_id))

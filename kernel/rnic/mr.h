@@ -124,8 +124,9 @@ struct rnic_mr_traffic {
  * @only: %RNIC_MR_WINDOW of type 2: the queue pair it was bound on last, the
  *	only one that may use it; NULL if there is none, and for everything
  *	else; under @lock
- * @qp_num: %RNIC_MR_FAST_REG: number of the queue pair that registered it last,
- *	whose peer alone may invalidate it; under @lock
+ * @qp_num: %RNIC_MR_FAST_REG: number of the queue pair that registered it last:
+ *	a peer may invalidate it only there (also a later peer, after RESET); under
+ *	@lock
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region or a
  *	window changes under @lock

@@ -95,7 +95,7 @@ static void rnic_port_drop(struct rnic_listener *l, struct socket *sock)
 
 /*
  * Allocations for the connection, and its socket, are charged to the consumer
- * of the listener, whose socket it is to routing and to security modules.
+ * of the listener. For routing by user it is the socket of that user.
  */
 static void rnic_port_take(struct rnic_listener *l,
 			   const struct mpa_config *cfg, struct socket *sock,

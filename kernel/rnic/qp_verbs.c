@@ -297,10 +297,10 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * @udata: input of the provider, which must be zero; NULL for kernel consumers
  *
  * State, access rights, and the event of an empty send queue are changed, all of
- * them or none.
+ * them or none, except with RESET.
  *
- * RESET is legal in every state: it ends the stream, waits for that, and
- * discards posted requests and the unpolled completions of a kernel consumer.
+ * RESET is legal in every state: it ends the stream, waits for that, sets all
+ * attributes to those of a new QP, and discards posted requests and the unpolled completions of a kernel consumer.
  * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
  * handler of a kernel consumer may call either only in the event that ends the
  * connection of this QP.
@@ -316,7 +316,7 @@ int rnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	unsigned long flags;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS ||
-	    mask & (IB_QP_CAP | IB_QP_PATH_MIG_STATE))
+	    mask & (IB_QP_CAP | IB_QP_PATH_MIG_STATE | IB_QP_ALT_PATH))
 		return -EOPNOTSUPP;
 	if (mask & (IB_QP_AV | IB_QP_DEST_QPN))
 		return rnic_qp_refuse_path(qp);

@@ -124,7 +124,7 @@ static void rnic_sq_retire_one(struct rnic_qp *qp, struct rnic_due *due)
 	struct rnic_sq *sq = &qp->sq;
 	const struct rnic_swr *wr = rnic_swr_at(sq, sq->retired);
 
-	/* After 2^31 of them the numbers could not be compared. */
+	/* After 2^31 local requests without a message they could not be compared. */
 	if (qp->tx.taken == sq->retired)
 		qp->tx.taken++;
 	rnic_sq_advance(sq);
@@ -270,6 +270,7 @@ void rnic_sq_forget(struct rnic_qp *qp)
 	sq->fetched += rnic_ring_pending(&sq->ring, sq->fetched);
 	sq->retired = sq->fetched - 1;
 	rnic_sq_advance(sq);
+	qp->tx.taken = sq->retired;
 }
 
 /**

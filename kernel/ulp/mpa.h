@@ -48,13 +48,13 @@ enum mpa_error {
 	MPA_ERROR_STARTUP	= 4,	/* invalid or missing startup frame */
 };
 
-/* To be raised if what is shared changes in its meaning alone. */
+/* To be raised if what is shared changes, but none of the sizes below. */
 #define MPA_SHARED_NUMBER	1
 
 /**
  * struct mpa_shared - what a module shares with mpa.ko
  * @number: %MPA_SHARED_NUMBER
- * @sizes: bytes of the structures
+ * @sizes: bytes of the structures, and of the workspace of a batch
  *
  * This structure never changes, so that modules of any two releases can compare
  * theirs: a kernel without versions of symbols loads both.
@@ -149,7 +149,7 @@ struct mpa_ops {
 	u16 pd_max;
 };
 
-/* As the module shares it that this is compiled in. */
+/* What the module that contains this line was compiled with. */
 #define MPA_SHARED_HERE							\
 	((struct mpa_shared){						\
 		.number = MPA_SHARED_NUMBER,				\
@@ -159,6 +159,10 @@ struct mpa_ops {
 			sizeof(struct mpa_params),			\
 			sizeof(struct mpa_result),			\
 			sizeof(struct mpa_frame),			\
+			sizeof(struct mpa_node_ops),			\
+			sizeof(struct mpa_node_view),			\
+			sizeof(struct mpa_limits),			\
+			sizeof(struct mpa_label), MPA_TX_WORKSPACE,	\
 		},							\
 	})
 

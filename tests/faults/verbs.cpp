@@ -252,18 +252,18 @@ CASE("verbs: a memory region with other memory, or the memory of before")
 	each_allocation([&] {
 		const std::size_t other = !now;
 		const int error = with_fault([&] {
-			return error_of_call(ibv_rereg_mr(region.get(),
-							  IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
-							  memory[other].data(), size, 0));
+			return error_of_call(ibv_rereg_mr(
+				region.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
+				memory[other].data(), size, 0));
 		});
 
 		if (!error)
 			now = other;
 		is(region->rkey, key, "the key");
 		std::ranges::copy(pattern(written, ++seed), data.begin());
+		const auto to = reinterpret_cast<std::uintptr_t>(memory[now].data());
 		must_call(rdma_post_write(connection.far.get(), nullptr, data.data(), written,
-					  source.get(), 0,
-					  reinterpret_cast<std::uintptr_t>(memory[now].data()), key),
+					  source.get(), 0, to, key),
 			  "rdma_post_write");
 		expect_success(connection.far->send_cq, "the Write");
 		await([&] { return std::equal(data.begin(), data.end(), memory[now].begin()); },

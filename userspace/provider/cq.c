@@ -353,7 +353,8 @@ int mpa_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  * @cq: a completion queue of it
  * @qp_num: number of the queue pair; the kernel produces no more entries for it
  *
- * The published entries belong to this side until it gives them back, so the
+ * Not if its ring could not be mapped, see mpa_cq_map_again(): then a later poll
+ * finds them. The published entries belong to this side until it gives them back, so the
  * others can be moved towards the producer, over those that go.
  */
 void mpa_cq_purge(struct mpa_cq *cq, uint32_t qp_num)

@@ -67,7 +67,7 @@ public:
 				      std::move(values));
 
 		if constexpr (is_integer<T>)
-			made->check(::cli::plain_number);
+			made->check(::cli::decimal);
 		return made;
 	}
 	// A positional argument of the command itself.
