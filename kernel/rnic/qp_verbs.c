@@ -300,7 +300,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * them or none, except with RESET.
  *
  * RESET is legal in every state: it ends the stream, waits for that, sets all
- * attributes to those of a new QP, and discards posted requests and the unpolled completions of a kernel consumer.
+ * attributes to those of a new QP, and discards posted requests and the unpolled
+ * completions of a kernel consumer.
  * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
  * handler of a kernel consumer may call either only in the event that ends the
  * connection of this QP.
