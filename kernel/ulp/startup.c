@@ -738,14 +738,15 @@ void mpa_startup_timer(struct work_struct *work)
 {
 	struct mpa_conn *conn = container_of(to_delayed_work(work),
 					     struct mpa_conn, timer);
+	long left;
 
 	if (!mpa_lock_or_defer(conn, &conn->timer_wait))
 		return;
 	if (!conn->gone && startup_waits(conn)) {
+		left = conn->deadline - jiffies;
 		/* It was armed again meanwhile, or a timer cannot be as long. */
-		if (time_before(jiffies, conn->deadline))
-			mod_delayed_work(conn->wq, &conn->timer,
-					 conn->deadline - jiffies);
+		if (left > 0)
+			mod_delayed_work(conn->wq, &conn->timer, left);
 		else
 			startup_expire(conn);
 	}

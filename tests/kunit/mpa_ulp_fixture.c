@@ -503,8 +503,13 @@ void fx_exit(struct kunit *test)
 	struct fixture *fx = test->priv;
 	unsigned int i;
 
-	if (!fx)
+	/* KUnit calls this also if it could not start the thread of the case. */
+	if (!fx) {
+		KUNIT_FAIL(test, "the case has not begun");
 		return;
+	}
+	/* The cases of a parameter share @test. */
+	test->priv = NULL;
 	for (i = 0; i < NR_ENDS; i++)
 		fx_detach(&fx->end[i]);
 	/*
