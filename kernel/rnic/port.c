@@ -14,6 +14,7 @@
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <net/inet_hashtables.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
@@ -228,21 +229,52 @@ static int rnic_port_bind_addr(struct rnic_port *port)
 }
 
 /*
- * The port mapper keeps a port that it has assigned bound, so that no program gets
- * it, but does not listen. TCP can be made to share a port with any socket, also
- * with one that listens, and would prefer the later one: so the port must be one
- * that TCP assigns, and nobody may listen there.
+ * Has TCP assigned the port only to sockets that connect? They get no new connections
+ * there. The core selects ports without TCP, which may have such sockets at
+ * many of them. connect() marks a port like this, bind() takes the mark away.
  */
-static int rnic_port_bind_mapped(struct rnic_port *port)
+static bool rnic_port_only_connects(const struct rnic_port *port)
 {
-	struct sock *sk = port->sock->sk;
+	const struct sock *sk = port->sock->sk;
+	struct net *net = sock_net(sk);
+	struct inet_hashinfo *table = net->ipv4.tcp_death_row.hashinfo;
+	u16 number = ntohs(rnic_addr_port(&port->addr));
+	int l3mdev = inet_sk_bound_l3mdev(sk);
+	struct inet_bind_hashbucket *head;
+	struct inet_bind_bucket *tb;
+	bool only = false;
+
+	head = &table->bhash[inet_bhashfn(net, number, table->bhash_size)];
+	spin_lock_bh(&head->lock);
+	inet_bind_bucket_for_each(tb, &head->chain)
+		if (net_eq(ib_net(tb), net) && tb->port == number &&
+		    tb->l3mdev == l3mdev)
+			only = tb->fastreuse == -1 && tb->fastreuseport == -1;
+	spin_unlock_bh(&head->lock);
+	return only;
+}
+
+/*
+ * The port mapper keeps a port that it has assigned bound, so that no program gets
+ * it, but does not listen.
+ */
+static bool rnic_port_may_share(const struct rnic_port *port, bool mapped)
+{
+	struct net *net = sock_net(port->sock->sk);
+
+	if (mapped && rnic_sock_port_ephemeral(net, rnic_addr_port(&port->addr)))
+		return true;
+	return rnic_port_only_connects(port);
+}
+
+/* TCP can be made to share a port with any socket. */
+static int rnic_port_bind_shared(struct rnic_port *port, bool mapped)
+{
 	int ret = rnic_port_bind_addr(port);
 
-	if (ret != -EADDRINUSE ||
-	    !rnic_sock_port_ephemeral(sock_net(sk), rnic_addr_port(&port->addr)) ||
-	    mpa_tcp_has_listener(sock_net(sk), &port->addr))
+	if (ret != -EADDRINUSE || !rnic_port_may_share(port, mapped))
 		return ret;
-	sk->sk_reuse = SK_FORCE_REUSE;
+	port->sock->sk->sk_reuse = SK_FORCE_REUSE;
 	return rnic_port_bind_addr(port);
 }
 
@@ -253,8 +285,7 @@ static int rnic_port_bind(struct rnic_port *port, bool mapped)
 	if (port->v6only)
 		ret = ip6_sock_set_v6only(port->sock->sk);
 	if (!ret)
-		ret = mapped ? rnic_port_bind_mapped(port) :
-			       rnic_port_bind_addr(port);
+		ret = rnic_port_bind_shared(port, mapped);
 	if (ret)
 		return ret;
 	/* Port 0 was replaced by a real one. */
@@ -364,6 +395,18 @@ void rnic_port_close(struct rnic_port *port)
 	kfree(port);
 }
 
+/*
+ * TCP would let a shared port listen beside another listener, and prefer the later
+ * one.
+ */
+static bool rnic_port_in_use(struct rnic_port *port)
+{
+	const struct sock *sk = port->sock->sk;
+
+	return !port->backlog && sk->sk_reuse == SK_FORCE_REUSE &&
+	       mpa_tcp_has_listener(sock_net(sk), &port->addr);
+}
+
 /**
  * rnic_port_set_backlog() - raise the backlog of a port
  * @port: the port; rnic_ports_lock held
@@ -377,6 +420,8 @@ int rnic_port_set_backlog(struct rnic_port *port, int backlog)
 
 	if (backlog <= port->backlog)
 		return 0;
+	if (rnic_port_in_use(port))
+		return -EADDRINUSE;
 	ret = kernel_listen(port->sock, backlog);
 	if (!ret)
 		port->backlog = backlog;

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -543,6 +544,36 @@ def both_address_in_use():
     # And a closed listener has released the address.
     with raw_listener("0.0.0.0"):
         pass
+
+
+@case
+def both_port_of_a_connection():
+    """A port that TCP has chosen for a connection is free for a listener, and only then."""
+    with raw_listener("0.0.0.0", PORT + 1) as there, \
+            raw(H2, PORT + 1, where="h2") as connected:
+        own = connected.sock.getsockname()[1]
+        with responder(port=own) as server:
+            meet(server, H2, "h1", port=own)
+            try:
+                with raw_listener("0.0.0.0", own):
+                    pass
+            except OSError as error:
+                check("TCP", error.errno, errno.EADDRINUSE)
+            else:
+                raise AssertionError("TCP listens, too")
+        with there.accept() as far:
+            far.send(b"still here")
+            check("of the connection", connected.sock.recv(20), b"still here")
+    # A port that a program has bound is not: it may listen later.
+    with host("h2"), socket.socket() as bound:
+        bound.bind((H2, 0))
+        try:
+            with responder(port=bound.getsockname()[1]):
+                pass
+        except OSError as error:
+            check("bound", error.errno, errno.EADDRINUSE)
+        else:
+            raise AssertionError("listens on a port that is bound")
 
 
 @case
