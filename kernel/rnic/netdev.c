@@ -136,9 +136,10 @@ static int rnic_dev_enable(struct ib_device *ibdev)
  * Called by the core to free a device, which may never have been registered.
  *
  * Contexts, regions and queues are destroyed already. Endpoints that outlived
- * their identifiers end here. The work that is queued last has nothing to
- * unregister, but waits until this function returned, and keeps the device
- * until the core does not use its data any more.
+ * their identifiers end here. The work that is queued has nothing to unregister,
+ * but waits until this function returned, and keeps the device until the core does
+ * not use its data any more. It is queued while the device is in the list: module
+ * exit waits for one of the two.
  */
 static void rnic_dev_dealloc(struct ib_device *ibdev)
 {
@@ -154,9 +155,9 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->counter_sets);
 	free_percpu(dev->bound);
 	free_percpu(dev->counters);
+	rnic_dev_unregister_later(dev);
 	rnic_dev_list_del(dev);
 	netdev_put(dev->netdev, &dev->tracker);
-	rnic_dev_unregister_later(dev);
 }
 
 static const struct ib_device_ops rnic_dev_life_ops = {
