@@ -229,16 +229,17 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->tracker, GFP_KERNEL);
 	dev->link_mbps = SPEED_UNKNOWN;
-	xa_init(&dev->mrs);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	spin_lock_init(&dev->windows_lock);
 	/*
 	 * Not taken in interrupts, unlike that of @qps, which has the same
 	 * class.
 	 */
 	lockdep_set_class(&dev->mrs.xa_lock, &rnic_mrs_lock_class);
-	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	/* Interrupts off for the same reason. */
-	xa_init_flags(&dev->counter_sets, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->counter_sets,
+		      XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->bind_lock);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
 	rnic_cm_dev_init(dev);

@@ -127,7 +127,8 @@ static struct rnic_bells *rnic_bells_create(void)
 
 	if (bells) {
 		kref_init(&bells->ref);
-		xa_init_flags(&bells->bells, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
+		xa_init_flags(&bells->bells,
+			      XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	}
 	return bells;
 }
@@ -164,8 +165,11 @@ struct rnic_bells *rnic_bells_get(struct rnic_ucontext *uctx)
 static void rnic_bells_release(struct kref *ref)
 {
 	struct rnic_bells *bells = container_of(ref, struct rnic_bells, ref);
+	unsigned long index = 0;
 
-	WARN_ON_ONCE(!xa_empty(&bells->bells));
+	/* Without entries it may still have nodes, of an insertion that failed. */
+	WARN_ON_ONCE(xa_find(&bells->bells, &index, ULONG_MAX, XA_PRESENT));
+	xa_destroy(&bells->bells);
 	kfree_rcu(bells, rcu);
 }
 

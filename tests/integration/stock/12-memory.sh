@@ -97,6 +97,7 @@ refused "completion queues of 1 MiB" cq 100 32768
 refused "queue pairs of 384 KiB" qp 300 4096
 refused "shared receive queues of 1 MiB" srq 100 32768
 refused "regions that pin memory" mr 1000 64
+refused "memory windows, and the table with their keys" mw 80000
 
 # Connections are accepted by the kernel, on behalf of the listener's user.
 group_sockets() {
