@@ -142,6 +142,19 @@ static int opt_set_private_data(struct mpa_usock *us, sockptr_t val,
 	return ret;
 }
 
+/* Returns what the user has given, or an ERR_PTR(). */
+static u8 *opt_dup(sockptr_t val, unsigned int len)
+{
+	u8 *bytes = kmalloc(len, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+
+	if (!bytes)
+		return ERR_PTR(-ENOMEM);
+	if (!copy_from_sockptr(bytes, val, len))
+		return bytes;
+	kfree(bytes);
+	return ERR_PTR(-EFAULT);
+}
+
 static int opt_set_last_message(struct mpa_usock *us, sockptr_t val,
 				unsigned int len)
 {
@@ -152,7 +165,7 @@ static int opt_set_last_message(struct mpa_usock *us, sockptr_t val,
 	if (len > OPT_LAST_MAX)
 		return -EMSGSIZE;
 	if (len)
-		last = memdup_sockptr(val, len);
+		last = opt_dup(val, len);
 	if (IS_ERR(last))
 		return PTR_ERR(last);
 	lock_sock(sk);

@@ -143,6 +143,19 @@ static void usock_start_failed(struct mpa_usock *us, int err)
 	mpa_usock_wake(us);
 }
 
+/* Starts the streams of sockets that will be accepted, or changes nothing. */
+static int usock_start_children(struct mpa_usock *us)
+{
+	bool before = us->child_start;
+	int ret;
+
+	us->child_start = true;
+	ret = mpa_usock_update_node(us);
+	if (ret)
+		us->child_start = before;
+	return ret;
+}
+
 /**
  * mpa_usock_start - begin the startup exchange
  * @us: the socket, not locked; if it is a listener, its accepted sockets will
@@ -163,8 +176,7 @@ int mpa_usock_start(struct mpa_usock *us, int role, bool block)
 	if (ret)
 		goto out;
 	if (us->phase == MPA_USOCK_LISTENER) {
-		us->child_start = true;
-		ret = mpa_usock_update_node(us);
+		ret = usock_start_children(us);
 		goto out;
 	}
 	us->role = role;
