@@ -70,11 +70,13 @@ int mpa_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		struct ibv_mw_bind *bind)
 {
 	struct mpa_qp *qp = to_mpa_qp(ibqp);
-	uint32_t rkey = ibv_inc_rkey(mw->rkey);
 	struct mpa_sqe *sqe;
+	uint32_t rkey;
 	int ret;
 
 	pthread_mutex_lock(&qp->sq.lock);
+	/* Two threads that bind it on this queue pair get different keys. */
+	rkey = ibv_inc_rkey(mw->rkey);
 	ret = mpa_sqe_start(qp, IBV_WR_BIND_MW, bind->send_flags, &sqe);
 	if (!ret)
 		ret = mpa_sqe_set_bind(sqe, mw, rkey, &bind->bind_info);
@@ -83,8 +85,8 @@ int mpa_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		qp->sq.next++;
 		ret = mpa_sq_submit(qp);
 	}
-	pthread_mutex_unlock(&qp->sq.lock);
 	if (!ret)
 		mw->rkey = rkey;
+	pthread_mutex_unlock(&qp->sq.lock);
 	return ret;
 }

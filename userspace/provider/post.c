@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ static int write_doorbell(const struct mpa_qp *qp, int fd)
  * changed since they opened the device, such as a daemon that drops its
  * privileges.
  */
-static int post_nothing(struct mpa_qp *qp)
+static int post_nothing_by_either(struct mpa_qp *qp)
 {
 	struct mpa_context *ctx = to_mpa_context(qp->base.qp.context);
 	struct ibv_send_wr *bad_wr;
@@ -56,6 +57,21 @@ static int post_nothing(struct mpa_qp *qp)
 		__atomic_store_n(&ctx->doorbell_ioctl, true, __ATOMIC_RELAXED);
 	}
 	return ibv_cmd_post_send(&qp->base.qp, NULL, &bad_wr);
+}
+
+/*
+ * write() is a cancellation point. A thread that ended here would leave the lock of the
+ * queue behind, and entries without a doorbell.
+ */
+static int post_nothing(struct mpa_qp *qp)
+{
+	int state;
+	int ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ret = post_nothing_by_either(qp);
+	pthread_setcancelstate(state, &state);
+	return ret;
 }
 
 static int ring_doorbell(struct mpa_qp *qp)

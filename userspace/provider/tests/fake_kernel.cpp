@@ -760,6 +760,8 @@ ssize_t __wrap_write(int fd, const void *buf, std::size_t count)
 	Kernel &k = Kernel::current();
 	int err = 0;
 
+	/* As write() of the C library does. */
+	pthread_testcancel();
 	if (!k.write_errors.empty()) {
 		err = k.write_errors.front();
 		k.write_errors.pop_front();

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <pthread.h>
 
 namespace {
 
@@ -613,6 +614,33 @@ TEST_F(PostTest, denied_write_leads_to_the_other_way)
 	kernel.refuse["post_send"] = ENODEV;
 	EXPECT_EQ(post(wr), ENODEV);
 	EXPECT_EQ(bad, &wr);
+}
+
+TEST_F(PostTest, a_cancelled_thread_posts_and_leaves_no_lock)
+{
+	bool sent = false, received = false;
+
+	open();
+	rq().hdr().arm = MPA_ARM_NEXT;
+	std::thread thread([&] {
+		ibv_send_wr send = send_wr(1);
+		ibv_recv_wr recv = {};
+
+		pthread_cancel(pthread_self());
+		sent = !post(send);
+		received = !post(recv);
+		pthread_testcancel();
+	});
+	thread.join();
+	ASSERT_TRUE(sent && received);
+	EXPECT_EQ(kernel.doorbells.size(), 2u);
+
+	/* Its locks are free. */
+	ibv_send_wr send = send_wr(2);
+	ibv_recv_wr recv = {};
+
+	EXPECT_EQ(post(send), 0);
+	EXPECT_EQ(post(recv), 0);
 }
 
 TEST_F(PostTest, threads_do_not_lose_each_others_requests)
