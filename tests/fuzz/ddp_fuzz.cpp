@@ -423,6 +423,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 		check_terminate(f, exact, known.ulpdu_len);
 		return 0;
 	}
+	frames.add(1);
 	REQUIRE(h.payload_len == known.ulpdu_len - h.hdr_len);
 	check_decode(bytes, h);
 	check_rebuild(bytes, h);

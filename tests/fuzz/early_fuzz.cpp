@@ -173,6 +173,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 			found[start] = r.since_start;
 		}
 	}
+	frames.add(found.size());
 	if (built.changed.empty()) {
 		const auto first = built.fpdus.lower_bound(first_marked(built, from));
 

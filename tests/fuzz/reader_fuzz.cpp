@@ -386,7 +386,7 @@ private:
 class Subject
 {
 public:
-	Subject(bool markers, bool crc, std::uint32_t gap)
+	Subject(bool markers, bool crc, std::uint32_t gap, View stream) : stream(stream)
 	{
 		mpa_reader_init(&r, markers, crc);
 		r.gap = gap;
@@ -395,9 +395,9 @@ public:
 
 	// The bytes shown of the next ULPDU are its first ones, for any that would
 	// be taken, and only available bytes are used.
-	void check_ahead(View s, std::size_t at, const Found &want) const
+	void check_ahead(std::size_t at, const Found &want) const
 	{
-		const Exact rest(s.subspan(at));
+		const auto rest = stream.rest(at);
 		const std::uint32_t len = want.ulpdu.size() / 2;
 		const u8 *p = mpa_reader_peek(&r, rest.data(), rest.size(), len);
 
@@ -408,9 +408,9 @@ public:
 	}
 
 	// Takes a complete FPDU; false: it is incomplete or invalid.
-	bool take(View s, std::size_t &at, const Found &want)
+	bool take(std::size_t &at, const Found &want)
 	{
-		const Exact rest(s.subspan(at));
+		const auto rest = stream.rest(at);
 		const bool good = want.result == MPA_RX_FPDU;
 		const std::uint32_t len = good ? want.end - at : 0;
 
@@ -428,7 +428,7 @@ public:
 		while (at < s.size()) {
 			const std::uint32_t n = std::min<std::size_t>(
 				portions.next(), s.size() - at);
-			const Exact part(s.subspan(at, n));
+			const auto part = stream.portion(at, n);
 			std::uint32_t used;
 
 			check_need(at, want);
@@ -480,6 +480,8 @@ public:
 	mpa_reader r;
 
 private:
+	Stream stream;
+
 	void check_need(std::size_t at, const Found &want) const
 	{
 		const std::uint32_t need = mpa_reader_need(&r);
@@ -515,22 +517,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 	if (crc && options & OPT_MEND_CRC)
 		model.mend(stream, options & OPT_MEND_MARKER);
 
-	Subject subject(markers, crc, gap);
+	Subject subject(markers, crc, gap, stream);
 	std::size_t at = 0;
 	bool in_one = false;
 
 	while (at < stream.size()) {
 		const Found want = model.look(stream, at);
 
-		subject.check_ahead(stream, at, want);
+		subject.check_ahead(at, want);
 		in_one = options & OPT_TAKE && !in_one;
-		const auto got = in_one && subject.take(stream, at, want)
+		const auto got = in_one && subject.take(at, want)
 			? MPA_RX_FPDU
 			: subject.read_one(stream, at, portions, want);
 
 		REQUIRE(got == want.result);
 		if (got == MPA_RX_MORE)
 			break;
+		frames.add(1);
 		REQUIRE(at == want.known_at);
 		if (got != MPA_RX_FPDU) {
 			subject.check_final(got);

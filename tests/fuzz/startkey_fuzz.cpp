@@ -94,5 +94,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 		if (ret > 0)
 			answer(frame, choice);
 	}
+	frames.add(wanted(bytes) != 0);
 	return 0;
 }

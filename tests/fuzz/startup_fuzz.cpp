@@ -338,6 +338,7 @@ mpa_frame over_the_wire(const mpa_frame &sent)
 
 	REQUIRE(len > 0);
 	REQUIRE(parse(View(bytes).first(len), sent.reply, got, pd) == len);
+	frames.add(1);
 	REQUIRE(same(got, sent));
 	return got;
 }
@@ -418,6 +419,7 @@ void frame_from_peer(std::uint8_t choice, const mpa_params &own, View bytes)
 	const int ret = parse(bytes, reply, frame, pd);
 
 	REQUIRE(ret == model.result);
+	frames.add(ret != 0);
 	check_portions(bytes, reply, ret, model.known_at, frame);
 	if (ret <= 0)
 		return;

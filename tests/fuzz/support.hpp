@@ -32,6 +32,25 @@ using View = std::span<const std::uint8_t>;
 #define REQUIRE(condition) \
 	((condition) ? (void)0 : fuzz::fail(#condition, __FILE__, __LINE__))
 
+// How many frames of a peer the sources under test have found complete or wrong: FPDUs, frames
+// of the startup, segments of DDP, units of TUF. Printed at the end of a run.
+class Frames
+{
+public:
+	~Frames()
+	{
+		std::fprintf(stderr, "stat::frames: %llu\n",
+			     static_cast<unsigned long long>(count));
+	}
+
+	void add(std::uint64_t n) { count += n; }
+
+private:
+	std::uint64_t count = 0;
+};
+
+inline Frames frames;
+
 // Takes fields from the start of an input; missing bytes read as zero.
 class Input
 {
@@ -109,6 +128,53 @@ private:
 	std::size_t size_;
 };
 
+// A copy of a stream whose portions are passed without another copy: while there is a Portion,
+// the memory behind its last byte is poisoned. Only one stream, and one portion, at a time.
+class Stream
+{
+public:
+	explicit Stream(View bytes) : data_(memory + most - bytes.size()), size_(bytes.size())
+	{
+		REQUIRE(bytes.size() <= most);
+		std::copy(bytes.begin(), bytes.end(), data_);
+		__asan_poison_memory_region(memory + most, guard);
+	}
+	~Stream() { __asan_unpoison_memory_region(memory + most, guard); }
+	Stream(const Stream &) = delete;
+	Stream &operator=(const Stream &) = delete;
+
+	class Portion
+	{
+	public:
+		Portion(const Stream &stream, std::size_t at, std::size_t bytes)
+			: data_(stream.data_ + at), size_(bytes),
+			  hidden(std::min(guard, stream.size_ - at - bytes))
+		{
+			__asan_poison_memory_region(data_ + size_, hidden);
+		}
+		~Portion() { __asan_unpoison_memory_region(data_ + size_, hidden); }
+		Portion(const Portion &) = delete;
+		Portion &operator=(const Portion &) = delete;
+
+		const std::uint8_t *data() const { return data_; }
+		std::uint32_t size() const { return size_; }
+
+	private:
+		const std::uint8_t *data_;
+		std::size_t size_, hidden;
+	};
+
+	Portion portion(std::size_t at, std::size_t bytes) const { return {*this, at, bytes}; }
+	Portion rest(std::size_t at) const { return {*this, at, size_ - at}; }
+
+private:
+	static constexpr std::size_t guard = 64, most = 1 << 18;
+	alignas(64) static inline std::uint8_t memory[most + guard];
+
+	std::uint8_t *data_;
+	std::size_t size_;
+};
+
 // Bytes and portions derived from one byte of input (xorshift32).
 class Sequence
 {
@@ -127,8 +193,11 @@ public:
 	{
 		Bytes result(n);
 
-		for (auto &byte : result)
-			byte = next() >> 7;
+		for (std::size_t at = 0; at < n; at += 4) {
+			const std::uint32_t word = next();
+
+			std::memcpy(&result[at], &word, std::min<std::size_t>(4, n - at));
+		}
 		return result;
 	}
 

@@ -347,6 +347,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 		written.stream[where % written.stream.size()] ^= change;
 
 	const Found whole = Reader(setup, written.stream, nullptr).run();
+	frames.add(whole.ends.size() + whole.cuts.size());
 	if (is_written && !change)
 		compare_written(setup, whole, written);
 	compare(whole, Reader(setup, written.stream, &disturb).run());

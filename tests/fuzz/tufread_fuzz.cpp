@@ -402,6 +402,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data,
 	}
 	const Units wanted = markers ? expect_markers(stream, interval) : expect_align(stream);
 
+	frames.add(wanted.count);
 	REQUIRE(Reader(markers, interval).run(stream, stream_max) == wanted);
 	if (markers && options & CHOOSE_CUTS)
 		check_taken(Taken(interval, options >> 4 | most << 4).run(stream, most), wanted);
