@@ -238,6 +238,51 @@ nc_unread() {
 	ip netns exec h1 ss -Htn state fin-wait-2 | awk '$1 > 0' | grep -q ':7100'
 }
 
+# A diagnostic that cannot be written is no error of its own. With standard error closed
+# it does not go to the peer instead, which would not take it for a Request.
+nc_errors_fail() {
+	local status=0 errors
+	for errors in '> /dev/full' '>&-'; do
+		lab_is "mpa-nc 2$errors, no listener" "$(lab_status ip netns exec h1 \
+			bash -c "exec \"\$1\" 10.77.0.2 7101 2$errors" - "$socket_bin/mpa-nc")" 1
+	done
+	lab_spawn server h2 "$socket_bin/mpa-nc" -l 7100
+	lab_wait_listen h2 7100
+	lab_is "mpa-nc 2>&-, verbose: client" "$(lab_status ip netns exec h1 \
+		bash -c 'exec "$1" -v 10.77.0.2 7100 2>&-' - "$socket_bin/mpa-nc")" 0
+	lab_join server 20 || status=$?
+	lab_is "mpa-nc 2>&-, verbose: server" "$status" 0
+	lab_is "mpa-nc --help > /dev/full" "$(lab_status \
+		bash -c 'exec "$1" --help > /dev/full' - "$socket_bin/mpa-nc")" 1
+}
+
+# SIGCONT interrupts the client's wait for the Reply of a server that is stopped, too.
+nc_stopped() {
+	local status=0
+	lab_spawn server h2 "$socket_bin/mpa-nc" -l -w 60 7100
+	lab_wait_listen h2 7100
+	kill -STOP "$(lab_pid server)"
+	lab_spawn client h1 "$socket_bin/mpa-nc" -w 60 10.77.0.2 7100
+	lab_check "mpa-nc waits for the Reply" lab_wait 20 nc_waits
+	kill -STOP "$(lab_pid client)"
+	lab_check "mpa-nc is stopped" lab_wait 20 nc_is_stopped
+	kill -CONT "$(lab_pid client)"
+	kill -CONT "$(lab_pid server)"
+	lab_join client 20 || status=$?
+	lab_is "mpa-nc, stopped during startup: client" "$status" 0
+	status=0
+	lab_join server 20 || status=$?
+	lab_is "mpa-nc, stopped during startup: server" "$status" 0
+}
+
+nc_waits() {
+	ip netns exec h1 "$socket_bin/mpactl" conn phase wait-reply | grep -q ':7100'
+}
+
+nc_is_stopped() {
+	grep -q '^State:.*T (stopped)' "/proc/$(lab_pid client)/status"
+}
+
 # Without a descriptor for it no connection can be accepted, now or later. The first
 # one has its descriptor: accept() allocates that before it waits.
 nc_no_descriptor() {
@@ -304,6 +349,8 @@ socket_tools() {
 	nc_kept
 	nc_output_fails
 	nc_reset_while_idle
+	nc_errors_fail
+	nc_stopped
 	nc_no_descriptor
 	echo_pair plain ""
 	echo_pair "revision 2 with Markers" "-m -2"

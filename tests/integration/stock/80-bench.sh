@@ -211,6 +211,15 @@ strangers() {
 		grep -a 'does not speak'
 }
 
+# output_fails WHAT REDIRECTION STATUS ARGUMENT...
+output_fails() {
+	local what=$1 redirection=$2 wanted=$3 status=0
+	shift 3
+	timeout 60 ip netns exec h1 bash -c "exec \"\$@\" $redirection" - "$program" "$@" ||
+		status=$?
+	lab_is "$what: status" "$status" "$wanted"
+}
+
 refused() {
 	local client=(ip netns exec h1 "$program")
 	bench_fails "no server" 3 'no server at 10.77.0.2 port 7471' \
@@ -227,6 +236,10 @@ refused() {
 		"${client[@]}" write -d 5000 "$to"
 	bench_fails "more than a device can" 2 'Writes and Reads are verified' \
 		"${client[@]}" write -v -b "$to"
+	output_fails "no server, no room for the message" '2> /dev/full' 3 write -p 7471 "$to"
+	output_fails "no server, no standard error" '2>&-' 3 write -p 7471 "$to"
+	output_fails "no room for results" '> /dev/full' 1 latency -t tcp -s 1,64 -n 10 "$to"
+	output_fails "no room for help" '> /dev/full' 1 --help
 	lab_check "another protocol is reported" strangers
 	lab_in h1 bash -c "exec 3<> /dev/tcp/$to/7470"
 	lab_check "the server is still there" lab_running server

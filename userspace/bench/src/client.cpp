@@ -14,6 +14,8 @@
 #include "tcp_transport.hpp"
 #include "verbs_transport.hpp"
 
+#include "../../cli/streams.hpp"
+
 namespace bench {
 
 namespace {
@@ -315,7 +317,8 @@ private:
 		if (report_.results.size() == 1)
 			fmt::print("{}\n", headline(report_, result.job));
 		fmt::print("{}\n", line(report_, result));
-		std::fflush(stdout);
+		if (const auto error = cli::flush_output())
+			fail("standard output", Status::failed, error.value());
 	}
 
 	Result one(Job job)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // mpa-bench(1).
-#include <cstdio>
 #include <exception>
 
 #include <fmt/format.h>
@@ -9,6 +8,8 @@
 #include "net.hpp"
 #include "options.hpp"
 #include "session.hpp"
+
+#include "../../cli/streams.hpp"
 
 namespace {
 
@@ -23,17 +24,15 @@ int run(const bench::Options &options)
 		const auto report = bench::measure(*options.client);
 		if (options.client->json)
 			fmt::print("{}\n", bench::to_json(report));
+		if (const auto error = cli::flush_output())
+			bench::fail("standard output", bench::Status::failed, error.value());
 	} catch (const bench::Failure &failure) {
 		if (options.server && failure.status() == bench::Status::interrupted)
 			return 0;
-		fmt::print(stderr, "mpa-bench: {}\n", failure.what());
+		cli::print_error("mpa-bench", failure.what());
 		return static_cast<int>(failure.status());
 	} catch (const std::exception &failure) {
-		fmt::print(stderr, "mpa-bench: {}\n", failure.what());
-		return static_cast<int>(bench::Status::failed);
-	}
-	if (std::fflush(stdout)) {
-		std::perror("mpa-bench: standard output");
+		cli::print_error("mpa-bench", failure.what());
 		return static_cast<int>(bench::Status::failed);
 	}
 	return 0;
@@ -44,6 +43,11 @@ int run(const bench::Options &options)
 int main(int argc, char **argv)
 {
 	int status = 0;
+
+	if (const auto error = cli::reserve_standard_descriptors()) {
+		cli::print_error("mpa-bench", "/dev/null: " + error.message());
+		return static_cast<int>(bench::Status::failed);
+	}
 	const auto options = bench::parse_options(argc, argv, status);
 
 	if (!options)

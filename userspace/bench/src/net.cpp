@@ -76,27 +76,6 @@ Fd listening(const sockaddr *address, socklen_t size)
 	return fd;
 }
 
-// The error of a connection attempt; 0: it is established.
-int finish_connect(int fd, Milliseconds time)
-{
-	const auto end = Clock::now() + time;
-	int error = 0;
-	socklen_t size = sizeof(error);
-
-	for (;;) {
-		pollfd one{fd, POLLOUT, 0};
-
-		check_stop();
-		if (::poll(&one, 1, 100) > 0)
-			break;
-		if (Clock::now() >= end)
-			return ETIMEDOUT;
-	}
-	if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size))
-		return errno;
-	return error;
-}
-
 // 0, or the error.
 int try_connect(Fd &fd, const sockaddr *address, socklen_t size, Milliseconds time)
 {
@@ -147,15 +126,24 @@ Address Address::local(int fd)
 	return address;
 }
 
-Address Address::remote(int fd)
+std::optional<Address> Address::peer_of(int fd)
 {
 	Address address;
 	socklen_t size = sizeof(address.storage_);
 
 	if (::getpeername(fd, address.get(), &size))
-		fail("getpeername");
+		return {};
 	unmap(address.storage_);
 	return address;
+}
+
+Address Address::remote(int fd)
+{
+	const auto address = peer_of(fd);
+
+	if (!address)
+		fail("getpeername");
+	return *address;
 }
 
 // The port is at the same offset in both families.
@@ -260,6 +248,26 @@ bool wait_readable(std::span<const int> fds, Milliseconds time)
 
 // --- TCP -------------------------------------------------------------------------
 
+int finish_connect(int fd, Milliseconds time)
+{
+	const auto end = Clock::now() + time;
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	for (;;) {
+		pollfd one{fd, POLLOUT, 0};
+
+		check_stop();
+		if (::poll(&one, 1, 100) > 0)
+			break;
+		if (Clock::now() >= end)
+			return ETIMEDOUT;
+	}
+	if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size))
+		return errno;
+	return error;
+}
+
 void set_option(int fd, int level, int option, int value)
 {
 	if (::setsockopt(fd, level, option, &value, sizeof(value)))
@@ -313,19 +321,20 @@ static bool of_connection(int error)
 	}
 }
 
-Fd accept_from(int listener)
+Accepted accept_from(int listener)
 {
 	Fd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-	sockaddr_storage peer;
-	socklen_t size = sizeof(peer);
 
-	if (fd.get() < 0 && !of_connection(errno))
-		fail("accept");
+	if (fd.get() < 0) {
+		if (!of_connection(errno))
+			fail("accept");
+		return {};
+	}
 	// Linux also returns connections that the peer has reset.
-	if (fd.get() >= 0 &&
-	    ::getpeername(fd.get(), reinterpret_cast<sockaddr *>(&peer), &size))
-		return Fd();
-	return fd;
+	const auto peer = Address::peer_of(fd.get());
+	if (!peer)
+		return {};
+	return {std::move(fd), *peer};
 }
 
 Fd connect_to(const std::string &host, std::uint16_t port, Milliseconds time)

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,6 +58,8 @@ public:
 	// of an IPv4 connection is an IPv4 one even if the socket is IPv6.
 	static Address local(int fd);
 	static Address remote(int fd);
+	// Empty: the connection has been reset.
+	static std::optional<Address> peer_of(int fd);
 
 	Address with_port(std::uint16_t port) const;
 	std::uint16_t port() const;
@@ -94,12 +97,22 @@ bool wait_readable(std::span<const int> fds, Milliseconds time);
 // 0: any.
 Fd listen_at(const std::string &address, std::uint16_t port);
 Fd listen_at(const Address &address);
-// Accepts a waiting connection, if there is one.
-Fd accept_from(int listener);
+
+// A connection, and its peer's address: the connection may be reset at any time, and has
+// no such address then.
+struct Accepted {
+	Fd fd;
+	Address peer;
+};
+
+// Accepts a waiting connection; without one, the descriptor is -1.
+Accepted accept_from(int listener);
 // Throws Failure "unavailable" if no server listens there or the host does not
 // answer.
 Fd connect_to(const std::string &host, std::uint16_t port, Milliseconds time);
 Fd connect_to(const Address &address, Milliseconds time);
+// Waits for the end of an attempt to connect, or of the startup of MPA: 0, or the error.
+int finish_connect(int fd, Milliseconds time);
 
 void set_blocking(int fd, bool blocking);
 void set_option(int fd, int level, int option, int value);

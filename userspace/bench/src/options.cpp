@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "../../cli/numbers.hpp"
+#include "../../cli/streams.hpp"
 #include "failure.hpp"
 
 namespace bench {
@@ -223,6 +224,18 @@ void finish_client(ClientOptions &options, const Raw &raw, const Command &comman
 			throw CLI::ValidationError(*bad);
 }
 
+// Prints the message. Help and version are exceptions to CLI11, too.
+Status refused(const CLI::App &app, const CLI::ParseError &error)
+{
+	if (app.exit(error))
+		return Status::usage;
+	if (const auto bad = cli::flush_output()) {
+		cli::print_error("mpa-bench", "standard output: " + bad.message());
+		return Status::failed;
+	}
+	return Status::good;
+}
+
 } // namespace
 
 std::optional<std::uint32_t> parse_size(const std::string &text)
@@ -289,7 +302,7 @@ std::optional<Options> parse_options(int argc, const char *const *argv, int &sta
 			options.client = client;
 		}
 	} catch (const CLI::ParseError &error) {
-		status = static_cast<int>(app.exit(error) ? Status::usage : Status::good);
+		status = static_cast<int>(refused(app, error));
 		return {};
 	}
 	return options;

@@ -13,6 +13,8 @@
 #include "tcp_transport.hpp"
 #include "verbs_transport.hpp"
 
+#include "../../cli/streams.hpp"
+
 namespace bench {
 
 namespace {
@@ -159,10 +161,10 @@ public:
 		for (;;) {
 			if (!wait_readable(fds, Milliseconds(60'000)))
 				continue;
-			Fd fd = accept_from(listener_.get());
-			if (fd.get() < 0)
+			Accepted accepted = accept_from(listener_.get());
+			if (accepted.fd.get() < 0)
 				continue;
-			client(std::move(fd));
+			client(std::move(accepted));
 			if (options_.once)
 				return;
 		}
@@ -172,15 +174,15 @@ private:
 	void tell(const std::string &text) const
 	{
 		if (!options_.quiet)
-			fmt::print(stderr, "mpa-bench: {}\n", text);
+			cli::print_error("mpa-bench", text);
 	}
 
 	// A failing client is not a failure of the server, unless it serves
 	// only one.
-	void client(Fd fd)
+	void client(Accepted accepted)
 	{
-		const auto who = Address::remote(fd.get()).text();
-		Control control(std::move(fd), Milliseconds(options_.timeout_ms));
+		const auto who = accepted.peer.text();
+		Control control(std::move(accepted.fd), Milliseconds(options_.timeout_ms));
 
 		tell(fmt::format("client {}", who));
 		try {

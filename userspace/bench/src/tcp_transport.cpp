@@ -54,7 +54,7 @@ void set_patience(int fd)
 
 // Makes a connected socket an MPA socket. The call of a blocking one returns when the
 // startup is over, the other one's data waits until then.
-void start_mpa(int fd, bool is_client)
+void start_mpa(int fd, bool is_client, Milliseconds time)
 {
 	mpa_sock_params params;
 	socklen_t size = sizeof(params);
@@ -67,9 +67,13 @@ void start_mpa(int fd, bool is_client)
 	params.flags |= MPA_F_AUTO_ACCEPT;
 	if (::setsockopt(fd, SOL_MPA, MPA_SO_PARAMS, &params, size))
 		fail("MPA_SO_PARAMS");
-	if (::setsockopt(fd, SOL_MPA, MPA_SO_START, &role, sizeof(role)) &&
-	    errno != EINPROGRESS)
-		fail("MPA_SO_START");
+	if (!::setsockopt(fd, SOL_MPA, MPA_SO_START, &role, sizeof(role)) ||
+	    errno == EINPROGRESS)
+		return;
+	// The startup continues after a signal, unless that has requested the end.
+	const int error = errno == EINTR ? finish_connect(fd, time) : errno;
+	if (error)
+		fail("MPA_SO_START", Status::failed, error);
 }
 
 // Reads and drops the kernel's reports on pages that it no longer needs.
@@ -132,7 +136,7 @@ void TcpTransport::set_up(std::uint32_t index, Fd fd)
 	if (job_.transport == Transport::mpa) {
 		// Only the client waits: the server has others to serve.
 		set_blocking(one.fd.get(), is_client_);
-		start_mpa(one.fd.get(), is_client_);
+		start_mpa(one.fd.get(), is_client_, Milliseconds(job_.timeout_ms));
 		set_blocking(one.fd.get(), false);
 	}
 	if (job_.transport == Transport::kcm) {
@@ -169,7 +173,7 @@ bool TcpTransport::complete() const noexcept
 void TcpTransport::pump()
 {
 	for (;;) {
-		Fd fd = accept_from(listener_.get());
+		Fd fd = accept_from(listener_.get()).fd;
 
 		if (fd.get() < 0)
 			break;

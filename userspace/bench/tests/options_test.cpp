@@ -6,6 +6,7 @@
 
 #include "failure.hpp"
 #include "options.hpp"
+#include "support.hpp"
 
 namespace {
 
@@ -259,6 +260,21 @@ TEST(options, help_is_no_failure)
 	EXPECT_FALSE(parsed.options);
 	EXPECT_EQ(parsed.status, 0);
 	EXPECT_NE(parsed.said.find("--bidirectional"), std::string::npos);
+}
+
+TEST(options, help_that_cannot_be_printed_is_a_failure)
+{
+	for (const auto *option : {"--help", "--version"}) {
+		const char *const argv[] = {"mpa-bench", option};
+		int status = 0;
+
+		{
+			const test::FullOutput full;
+
+			parse_options(2, argv, status);
+		}
+		EXPECT_EQ(status, static_cast<int>(Status::failed)) << option;
+	}
 }
 
 } // namespace

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // control.hpp and the server, with peers other than mpa-bench; then both ends
 // together, over TCP.
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <functional>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <nlohmann/json.hpp>
+
+#include <linux/mpa.h>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +18,57 @@
 #include "session.hpp"
 #include "support.hpp"
 #include "usage.hpp"
+
+// The linker redirects these calls to this file (-Wl,--wrap).
+static std::atomic<bench::Fd *> closed_behind_getpeername;
+// A kernel whose MPA sockets remain those of TCP. A signal interrupts the start of each
+// Initiator; the second kind of signal also requests the end.
+enum class Start { real, interrupted, stopped };
+static std::atomic<Start> start;
+
+extern "C" {
+int __real_getpeername(int, sockaddr *, socklen_t *);
+int __wrap_getpeername(int, sockaddr *, socklen_t *);
+int __real_setsockopt(int, int, int, const void *, socklen_t);
+int __wrap_setsockopt(int, int, int, const void *, socklen_t);
+int __real_getsockopt(int, int, int, void *, socklen_t *);
+int __wrap_getsockopt(int, int, int, void *, socklen_t *);
+
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+	int role;
+
+	if (start == Start::real ||
+	    (level != SOL_MPA && (level != IPPROTO_TCP || name != TCP_ULP)))
+		return __real_setsockopt(fd, level, name, value, size);
+	if (level != SOL_MPA || name != MPA_SO_START)
+		return 0;
+	std::memcpy(&role, value, sizeof(role));
+	if (role != MPA_ROLE_INITIATOR)
+		return 0;
+	if (start == Start::stopped)
+		bench::request_stop(true);
+	errno = EINTR;
+	return -1;
+}
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *size)
+{
+	if (start == Start::real || level != SOL_MPA)
+		return __real_getsockopt(fd, level, name, value, size);
+	std::memset(value, 0, *size);
+	return 0;
+}
+
+int __wrap_getpeername(int fd, sockaddr *address, socklen_t *size)
+{
+	const int result = __real_getpeername(fd, address, size);
+
+	if (auto *peer = closed_behind_getpeername.exchange(nullptr))
+		peer->reset();
+	return result;
+}
+}
 
 namespace {
 
@@ -226,6 +284,23 @@ const std::vector<Misbehaviour> &misbehaviours()
 	return rows;
 }
 
+// A client that resets its connection after the server has accepted it.
+TEST(server, is_not_ended_by_a_reset)
+{
+	test::Background server([] { serve(server_options()); });
+	const linger at_once{1, 0};
+	// The server serves one client after the other: it accepts the next one later.
+	auto first = std::make_unique<Control>(greeted());
+	Fd next = connect_to("127.0.0.1", port, Milliseconds(1000));
+
+	ASSERT_EQ(::setsockopt(next.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)),
+		  0);
+	closed_behind_getpeername = &next;
+	first.reset();
+	greeted();
+	EXPECT_EQ(closed_behind_getpeername, nullptr);
+}
+
 // The server reports what is wrong, and accepts the next client.
 TEST(server, refuses)
 {
@@ -331,6 +406,44 @@ TEST(session, measures)
 		}
 		EXPECT_FALSE(line(report, report.results[0]).empty());
 	}
+}
+
+// A signal such as SIGCONT does not end the startup of MPA, in contrast to SIGINT.
+TEST(session, survives_signals_that_interrupt_the_startup)
+{
+	const struct {
+		Start how;
+		Status wanted;
+	} rows[] = {{Start::interrupted, Status::good}, {Start::stopped, Status::interrupted}};
+
+	for (const auto &row : rows) {
+		test::Background server([] { serve(server_options()); });
+		// One message at a time: TCP does not join it with another one.
+		auto options = client_options({"latency", {"-n", "5", "-s", "64"}, 0});
+
+		to_server();
+		options.job.transport = Transport::mpa;
+		start = row.how;
+		const auto failure = failure_of([&] { measure(options); });
+		start = Start::real;
+		EXPECT_EQ(failure.status(), row.wanted) << failure.what();
+	}
+}
+
+TEST(session, ends_if_results_cannot_be_printed)
+{
+	test::Background server([] { serve(server_options()); });
+	auto options = client_options({"latency", {"-n", "10", "-s", "1,64"}, 0});
+
+	to_server();
+	options.json = false;
+	const auto failure = failure_of([&] {
+		const test::FullOutput full;
+
+		measure(options);
+	});
+	EXPECT_EQ(failure.status(), Status::failed);
+	EXPECT_STREQ(failure.what(), "standard output: No space left on device");
 }
 
 TEST(session, measures_memory)

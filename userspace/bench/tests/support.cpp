@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "support.hpp"
 
+#include <cstdio>
 #include <cstring>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <sched.h>
@@ -37,10 +39,25 @@ std::pair<Fd, Fd> connected()
 	const int fds[] = {listener.get()};
 
 	wait_readable(fds, Milliseconds(1000));
-	return {std::move(client), accept_from(listener.get())};
+	return {std::move(client), accept_from(listener.get()).fd};
 }
 
 } // namespace
+
+FullOutput::FullOutput() : before_(::dup(STDOUT_FILENO))
+{
+	const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+
+	std::fflush(stdout);
+	::dup2(full.get(), STDOUT_FILENO);
+}
+
+FullOutput::~FullOutput()
+{
+	std::fflush(stdout);
+	std::clearerr(stdout);
+	::dup2(before_.get(), STDOUT_FILENO);
+}
 
 Pair::Pair() : Pair(connected()) {}
 

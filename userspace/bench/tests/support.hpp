@@ -49,6 +49,18 @@ private:
 	std::thread thread_;
 };
 
+// Standard output is /dev/full for the lifetime of this object.
+class FullOutput {
+public:
+	FullOutput();
+	~FullOutput();
+	FullOutput(const FullOutput &) = delete;
+	FullOutput &operator=(const FullOutput &) = delete;
+
+private:
+	Fd before_;
+};
+
 // Two ends of a control connection.
 struct Pair {
 	Pair();

@@ -19,6 +19,7 @@
 #include <mpa/tcp.hpp>
 
 #include "../../cli/numbers.hpp"
+#include "../../cli/streams.hpp"
 
 namespace {
 
@@ -76,8 +77,7 @@ void note(const Options &options, fmt::format_string<Args...> format,
 	  Args &&...args)
 {
 	if (options.verbose)
-		fmt::print(stderr, "mpa-nc: {}\n",
-			   fmt::format(format, std::forward<Args>(args)...));
+		cli::print_error("mpa-nc", fmt::format(format, std::forward<Args>(args)...));
 }
 
 // Escapes bytes so that they are safe to print on a terminal.
@@ -121,6 +121,20 @@ void tell_result(mpa::socket &socket, const Options &options)
 		     data.size(), printable(data));
 }
 
+// Starts as Initiator and waits until the exchange is over. If a signal, such as SIGCONT,
+// interrupts the call, the exchange continues, and the call cannot be repeated.
+std::error_code start(mpa::socket &socket)
+{
+	const auto done = socket.start(mpa::role::initiator);
+
+	if (done)
+		return {};
+	if (done.error() != std::errc::interrupted)
+		return done.error();
+	must(socket.wait(POLLOUT), "wait");
+	return socket.pending_error();
+}
+
 mpa::socket connect(const Options &options)
 {
 	auto tcp = mpa::tcp::connect(options.where[0], options.where[1],
@@ -135,13 +149,12 @@ mpa::socket connect(const Options &options)
 
 	set_up(socket, options);
 	must(socket.set_private_data(options.data), "private data");
-	if (auto done = socket.start(mpa::role::initiator); !done) {
-		const bool refused =
-			done.error() == std::errc::connection_refused;
+	if (const auto error = start(socket)) {
+		const bool refused = error == std::errc::connection_refused;
 
 		if (refused)
 			tell_result(socket, options);
-		throw Failure("start", done.error(), refused ? rejected : failed);
+		throw Failure("start", error, refused ? rejected : failed);
 	}
 	return socket;
 }
@@ -417,7 +430,7 @@ template <typename Open> Status one(Open open, const Options &options)
 	try {
 		return talk(open(), options);
 	} catch (const Failure &failure) {
-		fmt::print(stderr, "mpa-nc: {}\n", failure.what());
+		cli::print_error("mpa-nc", failure.what());
 		return failure.status();
 	}
 }
@@ -499,6 +512,18 @@ void describe(CLI::App &app, Options &options)
 	cli::check_numbers(app);
 }
 
+// Prints the message. Help and version are exceptions to CLI11, too.
+Status refused(const CLI::App &app, const CLI::ParseError &error)
+{
+	if (app.exit(error))
+		return usage;
+	if (const auto bad = cli::flush_output()) {
+		cli::print_error("mpa-nc", "standard output: " + bad.message());
+		return failed;
+	}
+	return good;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -506,6 +531,10 @@ int main(int argc, char **argv)
 	CLI::App app("ULPDUs of MPA (RFC 5044) from and to standard input and output");
 	Options options;
 
+	if (const auto error = cli::reserve_standard_descriptors()) {
+		cli::print_error("mpa-nc", "/dev/null: " + error.message());
+		return failed;
+	}
 	describe(app, options);
 	try {
 		app.parse(argc, argv);
@@ -514,7 +543,7 @@ int main(int argc, char **argv)
 			throw CLI::ValidationError(
 				"HOST PORT are required; -k and -x need -l");
 	} catch (const CLI::ParseError &error) {
-		return app.exit(error) ? usage : good;
+		return refused(app, error);
 	}
 	options.params.timeout = std::chrono::milliseconds(
 		static_cast<long>(options.timeout * 1000));
@@ -525,7 +554,7 @@ int main(int argc, char **argv)
 	try {
 		return run(options);
 	} catch (const std::exception &failure) {
-		fmt::print(stderr, "mpa-nc: {}\n", failure.what());
+		cli::print_error("mpa-nc", failure.what());
 		return failed;
 	}
 }

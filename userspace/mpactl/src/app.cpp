@@ -241,6 +241,12 @@ Exit parse_failed(const CommandLine &line, const CLI::ParseError &error,
 	if (error.get_exit_code() != 0)
 		return usage_failed(line, parse_message(line, error), streams);
 	line.app.exit(error, streams.out, streams.err);
+	try {
+		flush(streams.out);
+	} catch (const Error &failure) {
+		streams.err << "mpactl: " << failure.what() << "\n";
+		return failure.status();
+	}
 	return Exit::ok;
 }
 

@@ -10,6 +10,8 @@
 #include "app.hpp"
 #include "system.hpp"
 
+#include "../../cli/streams.hpp"
+
 namespace {
 
 bool colour_wanted()
@@ -25,6 +27,10 @@ bool colour_wanted()
 
 int main(int argc, char **argv)
 {
+	if (const auto error = cli::reserve_standard_descriptors()) {
+		cli::print_error("mpactl", "/dev/null: " + error.message());
+		return static_cast<int>(mpactl::Exit::io);
+	}
 	mpactl::SystemKernel kernel;
 	mpactl::SystemClock clock;
 

@@ -102,6 +102,8 @@ std::string Mpa::change(std::span<const Change> changes, bool check)
 	if (!check)
 		for (const auto &change : changes)
 			apply(change);
+	if (changed_)
+		changed_();
 	return remark_;
 }
 
@@ -144,6 +146,8 @@ void RdmaCore::add(const std::string &name, const std::string &netdev)
 	device.name = name;
 	device.ifname = netdev;
 	mpa_.devices_.push_back(device);
+	if (added_)
+		added_();
 }
 
 void RdmaCore::remove(const std::string &name)
@@ -186,6 +190,8 @@ Exit World::run(const std::vector<std::string> &arguments)
 	std::ostringstream out, err;
 
 	::setenv("TZ", "UTC", 1);
+	if (output_fails_)
+		out.setstate(std::ios::badbit);
 	const auto status = mpactl::run(arguments, *this, *this,
 					{out, err, colour_});
 

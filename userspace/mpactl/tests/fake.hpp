@@ -44,6 +44,8 @@ public:
 	std::optional<Refusal> refusal_;
 	// Changes are acknowledged with this.
 	std::string remark_;
+	// Called by change() after it has applied everything.
+	std::function<void()> changed_;
 	// Every call of change().
 	std::vector<std::vector<Change>> asked_;
 	std::vector<bool> checks_;
@@ -65,6 +67,8 @@ public:
 	std::map<std::string, Refusal> remove_refusals_;
 	// "add mpa1 eth0", "remove mpa1".
 	std::vector<std::string> calls_;
+	// Called behind each add().
+	std::function<void()> added_;
 
 private:
 	Mpa &mpa_;
@@ -95,6 +99,8 @@ public:
 	bool colour_ = false;
 	// Called during each sleep. The sleep after the last one is interrupted.
 	std::vector<std::function<void()>> sleeps_;
+	// Standard output cannot be written.
+	bool output_fails_ = false;
 	// Of the last run.
 	std::string out_;
 	std::string err_;

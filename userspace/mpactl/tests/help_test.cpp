@@ -166,6 +166,16 @@ std::string first_word(const std::string &text)
 	return text.substr(0, text.find(' '));
 }
 
+TEST_F(HelpText, that_cannot_be_written_is_4)
+{
+	world.output_fails_ = true;
+	for (const auto *arguments : {"--help", "--version", "dev --help"}) {
+		EXPECT_EQ(world.run(arguments), Exit::io) << arguments;
+		EXPECT_EQ(world.err_,
+			  "mpactl: standard output: cannot be written\n");
+	}
+}
+
 TEST_F(HelpText, lists_the_commands)
 {
 	const auto text = help("");
