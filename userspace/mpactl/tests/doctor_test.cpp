@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <functional>
 #include <map>
 #include <set>
@@ -1008,6 +1009,22 @@ TEST(machine, runs_commands_and_kills_those_that_hang)
 	EXPECT_FALSE(end.good());
 	EXPECT_LT(std::chrono::steady_clock::now() - started,
 		  std::chrono::seconds(20));
+}
+
+// As a program may be started: the kernel keeps no exit status then.
+TEST(machine, runs_commands_even_if_sigchld_is_ignored)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	const auto started = std::chrono::steady_clock::now();
+
+	::signal(SIGCHLD, SIG_IGN);
+	const auto end = here->run({"false"});
+	::signal(SIGCHLD, SIG_DFL);
+	EXPECT_EQ(end.status, 1);
+	EXPECT_FALSE(end.timed_out);
+	EXPECT_LT(std::chrono::steady_clock::now() - started,
+		  std::chrono::seconds(1));
 }
 
 TEST(machine, reads_files_and_limits)

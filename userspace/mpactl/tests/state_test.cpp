@@ -3,9 +3,11 @@
 // undone.
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include <sys/stat.h>
 
@@ -19,6 +21,7 @@ using namespace fake;
 
 // The linker redirects calls of fchmod() to this file (-Wl,--wrap).
 static int fchmod_error;
+static int raised_by_fchmod;
 
 extern "C" {
 int __real_fchmod(int, mode_t);
@@ -26,6 +29,8 @@ int __wrap_fchmod(int, mode_t);
 
 int __wrap_fchmod(int fd, mode_t mode)
 {
+	if (raised_by_fchmod)
+		::raise(raised_by_fchmod);
 	if (!fchmod_error)
 		return __real_fchmod(fd, mode);
 	errno = fchmod_error;
@@ -380,6 +385,38 @@ TEST_F(Saved, devices_are_not_moved)
 				      "restore does not move devices\n");
 	}
 	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+// No device is left without its settings.
+TEST_F(Saved, a_signal_does_not_end_restore_halfway)
+{
+	const auto name = file(other);
+
+	testing::FLAGS_gtest_death_test_style = "fast";
+	for (const int number : {SIGINT, SIGTERM})
+		EXPECT_EXIT(
+			{
+				world.rdma_.added_ = [&] { ::raise(number); };
+				world.mpa_.changed_ = [] { std::cerr << "changed"; };
+				world.run("restore " + name);
+				std::_Exit(1);
+			},
+			testing::KilledBySignal(number), "changed");
+}
+
+// Nor does it leave a temporary file of save.
+TEST_F(Saved, a_signal_does_not_end_save_halfway)
+{
+	testing::FLAGS_gtest_death_test_style = "fast";
+	EXPECT_EXIT(
+		{
+			raised_by_fchmod = SIGTERM;
+			world.run("save " + path("a"));
+			std::_Exit(1);
+		},
+		testing::KilledBySignal(SIGTERM), "");
+	EXPECT_EQ(read_file(path("a")), furnished);
+	EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(Saved, every_setting_is_saved_and_restored)

@@ -15,6 +15,7 @@
 #include <mpa/mpa.hpp>
 
 #include "base/error.hpp"
+#include "base/stop_signals.hpp"
 
 namespace mpactl {
 
@@ -150,6 +151,8 @@ void write_file(const std::string &path, const std::string &text)
 		return;
 	}
 	const auto real = real_path(path);
+	// A temporary file must not be left.
+	const BlockedStopSignals until_complete;
 	Draft draft(real, mode_for(there ? &old : nullptr));
 
 	draft.write(text);

@@ -61,4 +61,19 @@ bool StopSignals::pending() const
 	return ::poll(&one, 1, 0) > 0;
 }
 
+BlockedStopSignals::BlockedStopSignals() noexcept
+{
+	sigset_t both;
+
+	::sigemptyset(&both);
+	::sigaddset(&both, SIGINT);
+	::sigaddset(&both, SIGTERM);
+	::pthread_sigmask(SIG_BLOCK, &both, &before_);
+}
+
+BlockedStopSignals::~BlockedStopSignals()
+{
+	::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 } // namespace mpactl

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// SIGINT and SIGTERM as a request to stop.
+// SIGINT and SIGTERM: as a request to stop, or delayed.
 #pragma once
+
+#include <csignal>
 
 namespace mpactl {
 
@@ -14,6 +16,19 @@ public:
 	// Readable once a stop was requested.
 	int fd() const;
 	bool pending() const;
+};
+
+// Blocks both signals for its lifetime, for changes that must not be left incomplete: what
+// undoes them on an error does not run if a signal ends the process.
+class BlockedStopSignals {
+public:
+	BlockedStopSignals() noexcept;
+	~BlockedStopSignals();
+	BlockedStopSignals(const BlockedStopSignals &) = delete;
+	BlockedStopSignals &operator=(const BlockedStopSignals &) = delete;
+
+private:
+	sigset_t before_;
 };
 
 } // namespace mpactl

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/stop_signals.hpp"
 #include "commands/state.hpp"
 #include "model/settings.hpp"
 #include "model/target.hpp"
@@ -185,6 +186,9 @@ void create_devices(std::vector<Difference> &all, bool present,
 
 void apply(std::vector<Difference> &all, bool present, Context &context)
 {
+	// A device must not be left without its settings. The destructor of this object is
+	// called last, when the devices of a failure have been removed.
+	const BlockedStopSignals until_complete;
 	std::string remark;
 	CreatedDevices created(context);
 

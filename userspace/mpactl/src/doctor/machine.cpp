@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -144,18 +145,25 @@ bool drain(descriptor &out, descriptor &err, CommandEnd &end,
 	return true;
 }
 
-// Returns the exit status. Kills the process if it has not ended by then.
-int reap(pid_t pid, bool in_time, Steady::time_point when)
+// Returns the exit status; empty: not known. Kills the process if it has not ended by
+// then.
+std::optional<int> reap(pid_t pid, bool in_time, Steady::time_point when)
 {
 	int status = 0;
 
 	while (in_time && Steady::now() < when) {
-		if (::waitpid(pid, &status, WNOHANG) == pid)
+		const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+
+		if (ended == pid)
 			return status;
+		// It is no child any more, and another process may have its number.
+		if (ended < 0)
+			return {};
 		::poll(nullptr, 0, 5);
 	}
 	::kill(pid, SIGKILL);
-	::waitpid(pid, &status, 0);
+	if (::waitpid(pid, &status, 0) < 0)
+		return {};
 	return status;
 }
 
@@ -171,6 +179,8 @@ CommandEnd run_command(const std::vector<std::string> &command)
 	for (const auto &word : command)
 		words.push_back(const_cast<char *>(word.c_str()));
 	words.push_back(nullptr);
+	// While it is ignored, which programs inherit, children leave no exit status.
+	::signal(SIGCHLD, SIG_DFL);
 	::posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null",
 					   O_RDONLY, 0);
 	::posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), 1);
@@ -183,10 +193,10 @@ CommandEnd run_command(const std::vector<std::string> &command)
 	out.write_end.reset();
 	err.write_end.reset();
 	const bool in_time = drain(out.read_end, err.read_end, end, when);
-	const int status = reap(pid, in_time, when);
-	end.timed_out = !in_time || (WIFSIGNALED(status) &&
-				     WTERMSIG(status) == SIGKILL);
-	end.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	const auto status = reap(pid, in_time, when);
+	end.timed_out = !in_time || (status && WIFSIGNALED(*status) &&
+				     WTERMSIG(*status) == SIGKILL);
+	end.status = status && WIFEXITED(*status) ? WEXITSTATUS(*status) : 128;
 	// posix_spawnp() of some libraries reports a missing program like this.
 	end.found = end.status != 127;
 	return end;
