@@ -23,6 +23,7 @@
 
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +34,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -250,17 +252,26 @@ Connection hand_over(const std::vector<Adapter> &adapters, mpa::descriptor &fd, 
 	return {};
 }
 
-// Waits for the next completion.
+// Waits for the next completion; one with an error if the queue cannot be polled.
 ibv_wc wait_completion(const Connection &connection)
 {
 	ibv_wc wc{};
+	// True: there is nothing to wait for.
+	const auto polled = [&] {
+		const int count = ibv_poll_cq(connection.completions.get(), 1, &wc);
 
-	while (!ibv_poll_cq(connection.completions.get(), 1, &wc)) {
+		// Zeroes are IBV_WC_SUCCESS.
+		if (count < 0)
+			wc.status = IBV_WC_GENERAL_ERR;
+		return count != 0;
+	};
+
+	while (!polled()) {
 		ibv_cq *cq = nullptr;
 		void *unused = nullptr;
 
 		ibv_req_notify_cq(connection.completions.get(), 0);
-		if (ibv_poll_cq(connection.completions.get(), 1, &wc))
+		if (polled())
 			break;
 		if (!ibv_get_cq_event(connection.channel.get(), &cq, &unused))
 			ibv_ack_cq_events(cq, 1);
@@ -352,12 +363,23 @@ public:
 			mpa::descriptor fd(::accept4(listener.get(), nullptr, nullptr,
 						     SOCK_CLOEXEC));
 
-			if (fd)
-				std::thread(&Server::serve, this, std::move(fd)).detach();
+			// An error such as no free descriptor lasts for a while.
+			if (!fd || !start(std::move(fd)))
+				std::this_thread::sleep_for(std::chrono::milliseconds(100));
 		}
 	}
 
 private:
+	// False: there can be no further thread now, and the connection is closed.
+	bool start(mpa::descriptor fd)
+	try {
+		std::thread(&Server::serve, this, std::move(fd)).detach();
+		return true;
+	} catch (const std::system_error &error) {
+		say(std::string("no thread: ") + error.what());
+		return false;
+	}
+
 	void serve(mpa::descriptor fd)
 	{
 		const std::string name = mpa::tcp::name_of(fd.get());
