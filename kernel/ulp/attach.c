@@ -75,12 +75,6 @@ static void conn_receive(struct mpa_conn *conn)
 	} while (conn->state != before);
 }
 
-/* A socket that TCP has disconnected may listen by now. */
-static bool conn_tcp_closed(const struct mpa_conn *conn)
-{
-	return conn->sk->sk_state == TCP_CLOSE || READ_ONCE(conn->tcp_closed);
-}
-
 /*
  * Keeps the error with which TCP ended: before everything that arrived is read,
  * getsockopt(SO_ERROR) or a send may clear it on the socket. Only tcp_fin()
@@ -92,14 +86,14 @@ static void conn_note_tcp_error(struct mpa_conn *conn)
 {
 	const struct sock *sk = conn->sk;
 
-	if (conn->tcp_err || !conn_tcp_closed(conn) || sock_flag(sk, SOCK_DONE))
+	if (conn->tcp_err || !mpa_conn_tcp_closed(conn) || sock_flag(sk, SOCK_DONE))
 		return;
 	WRITE_ONCE(conn->tcp_err, -READ_ONCE(sk->sk_err) ?: -ECONNABORTED);
 }
 
 static bool conn_tcp_ended(const struct mpa_conn *conn)
 {
-	return conn_tcp_closed(conn) || conn->sk->sk_shutdown & RCV_SHUTDOWN;
+	return mpa_conn_tcp_closed(conn) || conn->sk->sk_shutdown & RCV_SHUTDOWN;
 }
 
 static void conn_close_rx(struct mpa_conn *conn)

@@ -336,6 +336,12 @@ static inline bool mpa_conn_owner_is_kernel(const struct mpa_conn *conn)
 	return !conn->us || READ_ONCE(conn->priv) != conn->us;
 }
 
+/* Whether TCP has ended. A socket that it has disconnected may listen by now. */
+static inline bool mpa_conn_tcp_closed(const struct mpa_conn *conn)
+{
+	return conn->sk->sk_state == TCP_CLOSE || READ_ONCE(conn->tcp_closed);
+}
+
 /* Whether someone else has taken bytes of the stream from TCP's queue. */
 static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 {

@@ -158,8 +158,11 @@ static void usock_close_tcp(struct mpa_usock *us)
 	struct sock *sk = us->conn->sk;
 
 	us->close_due = false;
-	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SHUTDOWN_MASK);
-	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	/* A socket that TCP has disconnected may listen by now, and children inherit this. */
+	if (!mpa_conn_tcp_closed(us->conn)) {
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SHUTDOWN_MASK);
+		sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	}
 	mpa_usock_wake(us);
 }
 
