@@ -7,8 +7,9 @@
  * namespaces: they are read once for a connection, a node may move between
  * namespaces, and events are sent in the order of the changes. It is taken with
  * bottom halves disabled, in any context except hard interrupts, inside any
- * socket lock. Only the locks of the xarrays and those of netlink are taken
- * inside it. No one sleeps under it.
+ * socket lock. Only the locks of the xarrays, mpa_net.failure_lock, those that
+ * owners of nodes take to fill in a view, and those of netlink are taken inside it.
+ * No one sleeps under it.
  *
  * The array of connections is separate: readers use RCU; adding and removing
  * take its own lock, in process context (view.c).

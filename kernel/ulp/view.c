@@ -501,8 +501,8 @@ static enum mpa_failure_kind view_failure_kind(const struct mpa_conn *conn,
  * @code: RFC 5044 section 8; %MPA_ERROR_NONE: rejected
  * @err: negative error, or 0
  *
- * Traces and counts it, stores it if it is the first, and sends a notification
- * if it is not an orderly end.
+ * Traces it, stores it if it is the first, counts it, and sends a notification if
+ * it is not an orderly end.
  */
 void mpa_conn_failure(struct mpa_conn *conn, enum mpa_error code, int err)
 {

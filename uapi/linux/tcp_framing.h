@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The framing protocol for TCP of draft-ietf-tsvwg-tcp-ulp-frame-00 (2001), with
+ * The framing protocol for TCP of draft-ietf-tsvwg-tcp-ulp-frame-00 (2000), with
  * the socket options of its appendix A. See tcp-framing(7) for how to use it.
  *
  *	setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3);

@@ -396,6 +396,8 @@ TEST_F(Saved, a_signal_does_not_end_restore_halfway)
 	for (const int number : {SIGINT, SIGTERM})
 		EXPECT_EXIT(
 			{
+				// It is ignored in jobs that a shell runs in background.
+				::signal(number, SIG_DFL);
 				world.rdma_.added_ = [&] { ::raise(number); };
 				world.mpa_.changed_ = [] { std::cerr << "changed"; };
 				world.run("restore " + name);
@@ -410,6 +412,7 @@ TEST_F(Saved, a_signal_does_not_end_save_halfway)
 	testing::FLAGS_gtest_death_test_style = "fast";
 	EXPECT_EXIT(
 		{
+			::signal(SIGTERM, SIG_DFL);
 			raised_by_fchmod = SIGTERM;
 			world.run("save " + path("a"));
 			std::_Exit(1);
