@@ -10,7 +10,6 @@
  * draining that work at module exit ensures that no thread is inside
  * rnic_dev_dealloc() any more.
  */
-#include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -20,6 +19,7 @@
 #include <rdma/rdma_netlink.h>
 
 #include "cm.h"
+#include "compat/netdev.h"
 #include "device.h"
 #include "methods.h"
 #include "mr.h"
@@ -301,7 +301,10 @@ static bool rnic_dev_port_event(struct rnic_dev *dev, enum ib_event_type type)
 	return true;
 }
 
-/* Updates speed and state of the port after an event of the network device. */
+/*
+ * Updates speed and state of the port after an event of the network device, which is
+ * sent under mpa_netdev_lock().
+ */
 static void rnic_dev_port_update(struct rnic_dev *dev)
 {
 	struct ethtool_link_ksettings link;
@@ -309,7 +312,7 @@ static void rnic_dev_port_update(struct rnic_dev *dev)
 	u32 mbps = SPEED_UNKNOWN;
 
 	ASSERT_RTNL();
-	if (!__ethtool_get_link_ksettings(dev->netdev, &link))
+	if (!mpa_netdev_link(dev->netdev, &link))
 		mbps = link.base.speed;
 	WRITE_ONCE(dev->link_mbps, mbps);
 	if (active != dev->port_active &&
@@ -329,8 +332,10 @@ static void rnic_dev_catch_up(struct rnic_dev *dev)
 {
 	rtnl_lock();
 	if (dev->netdev->reg_state == NETREG_REGISTERED) {
+		mpa_netdev_lock(dev->netdev);
 		dev->port_active = !rnic_dev_port_active(dev);
 		rnic_dev_port_update(dev);
+		mpa_netdev_unlock(dev->netdev);
 	} else {
 		rnic_dev_unregister_later(dev);
 	}

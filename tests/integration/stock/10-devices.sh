@@ -156,6 +156,21 @@ signal.pause()'
 	done
 }
 
+# The state of the link of a network device is told under a lock of its own, since 7.3 and for
+# some drivers, of which this is one.
+netdev_state() {
+	lab_do ip -n h1 link add dummy0 type dummy
+	lab_in h1 rdma link add mpa0 type mpa netdev dummy0
+	lab_spawn up h1 ip link set dummy0 up
+	lab_check "dummy0: up" lab_wait 10 link_is mpa0 state ACTIVE
+	lab_spawn down h1 ip link set dummy0 down
+	lab_check "dummy0: down" lab_wait 10 link_is mpa0 state DOWN
+	lab_spawn again h1 ip link set dummy0 up
+	lab_check "dummy0: up again" lab_wait 10 link_is mpa0 state ACTIVE
+	lab_do ip -n h1 link del dummy0
+	lab_check "dummy0: removed while it is up" lab_wait 10 eval '[[ -z $(devices) ]]'
+}
+
 # --- attributes of a device -----------------------------------------------------
 
 limits() {
@@ -442,6 +457,7 @@ exclusive
 
 lab_hosts 2
 netdev_kinds
+netdev_state
 lab_link h1
 lab_link h2
 limits
