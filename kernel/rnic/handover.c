@@ -224,7 +224,9 @@ static bool rnic_handover_starting(const struct rnic_ep *ep)
 static int rnic_handover_finish(struct rnic_ep *ep, struct rnic_handover *h,
 				bool *free)
 {
-	bool killed = wait_for_completion_killable(&h->done);
+	/* The machine may be suspended meanwhile; the core holds a lock for reading. */
+	bool killed = wait_for_completion_state(&h->done, TASK_KILLABLE |
+						TASK_FREEZABLE_UNSAFE);
 	struct sock *sk = ep->sock->sk;
 	int ret;
 
