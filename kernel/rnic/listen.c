@@ -125,8 +125,12 @@ static int rnic_listener_open(struct rnic_listener *l, enum rnic_listen_at at)
 	}
 	rnic_listener_join(&l->ports[at], port);
 	ret = rnic_port_set_backlog(port, l->backlog);
-	if (ret)
+	if (ret) {
 		rnic_listener_leave_port(&l->ports[at]);
+		/* Another port has another address to be listed with. */
+		if (at == RNIC_LISTEN_OWN)
+			rnic_listener_stop(l);
+	}
 	return ret;
 }
 

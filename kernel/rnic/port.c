@@ -267,7 +267,10 @@ static bool rnic_port_may_share(const struct rnic_port *port, bool mapped)
 	return rnic_port_only_connects(port);
 }
 
-/* TCP can be made to share a port with any socket. */
+/*
+ * TCP can be made to share a port with any socket. One that is bound between the look-up
+ * and this loses: its listen() fails, or ours does, see rnic_port_in_use().
+ */
 static int rnic_port_bind_shared(struct rnic_port *port, bool mapped)
 {
 	int ret = rnic_port_bind_addr(port);

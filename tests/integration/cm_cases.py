@@ -552,10 +552,10 @@ def both_port_of_a_connection():
     with raw_listener("0.0.0.0", PORT + 1) as there, \
             raw(H2, PORT + 1, where="h2") as connected:
         own = connected.sock.getsockname()[1]
-        with responder(port=own) as server:
+        with responder("0.0.0.0", own) as server:
             meet(server, H2, "h1", port=own)
             try:
-                with raw_listener("0.0.0.0", own):
+                with raw_listener("127.0.0.1", own):
                     pass
             except OSError as error:
                 check("TCP", error.errno, errno.EADDRINUSE)
@@ -564,6 +564,15 @@ def both_port_of_a_connection():
         with there.accept() as far:
             far.send(b"still here")
             check("of the connection", connected.sock.recv(20), b"still here")
+    # One in TIME_WAIT, as which most of them end.
+    with raw_listener("0.0.0.0", PORT + 1) as there:
+        connected = raw(H2, PORT + 1, where="h2")
+        own = connected.sock.getsockname()[1]
+        with there.accept() as far:
+            connected.sock.close()
+            far.closed()
+        with responder(port=own) as server:
+            meet(server, H2, "h1", port=own)
     # A port that a program has bound is not: it may listen later.
     with host("h2"), socket.socket() as bound:
         bound.bind((H2, 0))
