@@ -129,7 +129,8 @@ private:
 };
 
 // A copy of a stream whose portions are passed without another copy: while there is a Portion,
-// the memory behind its last byte is poisoned. Only one stream, and one portion, at a time.
+// a guard of memory behind its last byte is poisoned, and before it except for up to 7 bytes.
+// Only one stream, and one portion, at a time.
 class Stream
 {
 public:
@@ -148,11 +149,17 @@ public:
 	public:
 		Portion(const Stream &stream, std::size_t at, std::size_t bytes)
 			: data_(stream.data_ + at), size_(bytes),
+			  before(std::min(guard, at)),
 			  hidden(std::min(guard, stream.size_ - at - bytes))
 		{
+			__asan_poison_memory_region(data_ - before, before);
 			__asan_poison_memory_region(data_ + size_, hidden);
 		}
-		~Portion() { __asan_unpoison_memory_region(data_ + size_, hidden); }
+		~Portion()
+		{
+			__asan_unpoison_memory_region(data_ - before, before);
+			__asan_unpoison_memory_region(data_ + size_, hidden);
+		}
 		Portion(const Portion &) = delete;
 		Portion &operator=(const Portion &) = delete;
 
@@ -161,14 +168,15 @@ public:
 
 	private:
 		const std::uint8_t *data_;
-		std::size_t size_, hidden;
+		std::size_t size_, before, hidden;
 	};
 
 	Portion portion(std::size_t at, std::size_t bytes) const { return {*this, at, bytes}; }
 	Portion rest(std::size_t at) const { return {*this, at, size_ - at}; }
 
 private:
-	static constexpr std::size_t guard = 64, most = 1 << 18;
+	// More than the distance of two Markers.
+	static constexpr std::size_t guard = 1024, most = 1 << 18;
 	alignas(64) static inline std::uint8_t memory[most + guard];
 
 	std::uint8_t *data_;
