@@ -310,13 +310,19 @@ private:
 		throw failure;
 	}
 
+	// The flush that follows finds an error, for which fmt::print() would throw.
+	static void print(const std::string &text)
+	{
+		std::fputs((text + "\n").c_str(), stdout);
+	}
+
 	void tell(const Result &result) const
 	{
 		if (options_.json)
 			return;
 		if (report_.results.size() == 1)
-			fmt::print("{}\n", headline(report_, result.job));
-		fmt::print("{}\n", line(report_, result));
+			print(headline(report_, result.job));
+		print(line(report_, result));
 		if (const auto error = cli::flush_output())
 			fail("standard output", Status::failed, error.value());
 	}

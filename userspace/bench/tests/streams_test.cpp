@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// userspace/cli/streams.hpp, which all tools use.
+// userspace/cli/streams.hpp, of which each tool uses what it needs.
 #include <cstdlib>
 
 #include <fcntl.h>

@@ -393,7 +393,7 @@ TEST_F(Saved, a_signal_does_not_end_restore_halfway)
 	const auto name = file(other);
 
 	testing::FLAGS_gtest_death_test_style = "fast";
-	for (const int number : {SIGINT, SIGTERM})
+	for (const int number : {SIGHUP, SIGINT, SIGTERM})
 		EXPECT_EXIT(
 			{
 				// It is ignored in jobs that a shell runs in background.

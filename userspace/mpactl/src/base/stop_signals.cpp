@@ -63,12 +63,12 @@ bool StopSignals::pending() const
 
 BlockedStopSignals::BlockedStopSignals() noexcept
 {
-	sigset_t both;
+	sigset_t all;
 
-	::sigemptyset(&both);
-	::sigaddset(&both, SIGINT);
-	::sigaddset(&both, SIGTERM);
-	::pthread_sigmask(SIG_BLOCK, &both, &before_);
+	::sigemptyset(&all);
+	for (const int number : {SIGHUP, SIGINT, SIGTERM})
+		::sigaddset(&all, number);
+	::pthread_sigmask(SIG_BLOCK, &all, &before_);
 }
 
 BlockedStopSignals::~BlockedStopSignals()

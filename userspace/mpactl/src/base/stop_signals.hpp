@@ -18,8 +18,8 @@ public:
 	bool pending() const;
 };
 
-// Blocks both signals for its lifetime, for changes that must not be left incomplete: what
-// undoes them on an error does not run if a signal ends the process.
+// Blocks both signals, and SIGHUP, for its lifetime, for changes that must not be left
+// incomplete: what undoes them on an error does not run if a signal ends the process.
 class BlockedStopSignals {
 public:
 	BlockedStopSignals() noexcept;

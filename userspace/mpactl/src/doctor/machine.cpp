@@ -162,8 +162,9 @@ std::optional<int> reap(pid_t pid, bool in_time, Steady::time_point when)
 		::poll(nullptr, 0, 5);
 	}
 	::kill(pid, SIGKILL);
-	if (::waitpid(pid, &status, 0) < 0)
-		return {};
+	while (::waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return {};
 	return status;
 }
 
