@@ -26,7 +26,7 @@
  * the core keeps the number as long as its user likes, so none is used twice
  * (on a 32-bit machine not before 2^32 Requests).
  */
-static DEFINE_XARRAY(rnic_requests);
+static DEFINE_XARRAY_FLAGS(rnic_requests, XA_FLAGS_ACCOUNT);
 static atomic_long_t rnic_requests_last;
 
 /* The core cannot answer any more. */

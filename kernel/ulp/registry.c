@@ -623,7 +623,7 @@ static int __net_init registry_net_init(struct net *net)
 	struct mpa_net *mn = mpa_net_of(net);
 
 	xa_init(&mn->devices);
-	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1);
+	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	spin_lock_init(&mn->failure_lock);
 	mn->failure_second = jiffies;
