@@ -399,8 +399,8 @@ void rnic_port_close(struct rnic_port *port)
 }
 
 /*
- * TCP would let a shared port listen beside another listener, and prefer the later
- * one.
+ * TCP would let a shared port listen although another socket does, and prefer the
+ * later one.
  */
 static bool rnic_port_in_use(struct rnic_port *port)
 {

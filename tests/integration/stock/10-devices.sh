@@ -156,7 +156,7 @@ signal.pause()'
 	done
 }
 
-# The state of the link of a network device is told under a lock of its own, since 7.3 and for
+# The state of the link of a network device is reported under a lock of its own, since 7.3 and for
 # some drivers, of which this is one.
 netdev_state() {
 	lab_do ip -n h1 link add dummy0 type dummy
