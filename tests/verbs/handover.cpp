@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <atomic>
+#include <fstream>
 #include <future>
 #include <thread>
 
@@ -761,6 +762,35 @@ CASE("handover: a call that waits can be ended")
 		net::await_events(pair.fd.get(), POLLIN, "it is over");
 		pair.wire.expect_end();
 	}
+}
+
+// Only the first step of suspending, which CONFIG_PM_DEBUG offers: all tasks are frozen, and
+// thawed again.
+CASE("machine: a hand-over that waits does not keep the machine from suspending")
+{
+	const auto write = [](const char *path, const char *value) {
+		std::ofstream file(path);
+
+		yes(bool(file << value << std::flush), path);
+	};
+	WithWire pair;
+	HandOver how = initiator();
+	std::atomic<pid_t> id{0};
+	auto call = std::async(std::launch::async, [&] {
+		id = ::gettid();
+		return how.run(pair.queue, pair.fd);
+	});
+
+	pair.wire.read_frame();
+	net::await_asleep(id);
+	write("/sys/module/suspend/parameters/pm_test_delay", "0");
+	write("/sys/power/pm_test", "freezer");
+	write("/sys/power/state", "freeze");
+	yes(call.wait_for(moment) == std::future_status::timeout, "the call waits");
+	pair.queue.modify(IBV_QPS_ERR);
+	is(call.get(), ECONNABORTED, "hand-over");
+	net::await_events(pair.fd.get(), POLLIN, "it is over");
+	pair.wire.expect_end();
 }
 
 CASE("handover: a process that waits can be killed")
