@@ -54,6 +54,7 @@ EXPANDED = {
     "MPA_SENDPAGE_OP", "MPA_SET_RESIZE_CQ_OP", "MPA_SET_SENDPAGE", "MPA_TCP_FRAG_MAX",
     "MPA_WQ_PERCPU",
     "mpa_assign_str", "mpa_dma_buf_vmap", "mpa_dma_buf_vunmap", "mpa_dump_attrs",
+    "mpa_netdev_link", "mpa_netdev_lock", "mpa_netdev_unlock",
     "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_set",
 }
 # Nothing of this may be left.
