@@ -15,7 +15,8 @@
  * mpa_netdev_lock - take the lock that events of the state of a link are sent under
  * @netdev: the network device; RTNL held
  *
- * Until 7.1 there is none that would matter here. Later only some drivers have one.
+ * Only some drivers ask for it. Where the headers have no netif_get_link_ksettings(), as
+ * in 6.1, reading the settings of a link takes no such lock, so nothing is done here.
  */
 static inline void mpa_netdev_lock(struct net_device *netdev)
 {

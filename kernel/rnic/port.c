@@ -256,7 +256,7 @@ static bool rnic_port_only_connects(const struct rnic_port *port)
 
 /*
  * The port mapper keeps a port that it has assigned bound, so that no program gets
- * it, but does not listen.
+ * it, but does not listen. Whether somebody else does is seen by rnic_port_in_use().
  */
 static bool rnic_port_may_share(const struct rnic_port *port, bool mapped)
 {
