@@ -117,7 +117,8 @@ static bool cq_append(struct rnic_cq *cq, const struct mpa_cqe *e,
 	lockdep_assert_held(&cq->lock);
 	*rnic_cq_entry(cq, cq->prod) = *e;
 	if (cq->timed)
-		((struct mpa_cqe_timed *)rnic_cq_entry(cq, cq->prod))->time = ktime_get_ns();
+		((struct mpa_cqe_timed *)rnic_cq_entry(cq, cq->prod))->time =
+			ktime_get_ns() + cq->ns_ahead;
 	cq->prod++;
 	/*
 	 * The entry is written before the index. Pairs with mpa_ring_ready() of

@@ -37,6 +37,8 @@ enum {
  * @max_held_us: microseconds after which the event is raised for fewer
  * @timer: runs while @held is not 0; raises the event
  * @timed: entries have time stamps; constant
+ * @ns_ahead: if @timed: ns by which CLOCK_MONOTONIC of the time namespace that the
+ *	queue was created in is ahead of the machine's; constant
  * @lossy: entries that find no room are dropped, and nothing else happens;
  *	constant
  * @overflown: an entry was lost; reported once by IB_EVENT_CQ_ERR. No more is
@@ -56,6 +58,7 @@ struct rnic_cq {
 	u16 max_held;
 	u16 max_held_us;
 	struct hrtimer timer;
+	s64 ns_ahead;
 	bool timed;
 	bool lossy;
 	bool overflown;

@@ -3,6 +3,8 @@
  * Completion queues: creation, changes, destruction, and polling by kernel
  * consumers.
  */
+#include <linux/time_namespace.h>
+
 #include <rdma/uverbs_ioctl.h>
 
 #include "cq.h"
@@ -82,6 +84,15 @@ static int cq_make_ring(const struct rnic_cq *cq, enum rnic_owned kind, u32 cqe,
 	return ret;
 }
 
+/* Programs compare time stamps with the clock that they can read. */
+static s64 cq_ns_ahead(void)
+{
+	struct timespec64 ahead = { 0 };
+
+	timens_add_monotonic(&ahead);
+	return timespec64_to_ns(&ahead);
+}
+
 static int cq_init(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
 {
@@ -91,6 +102,8 @@ static int cq_init(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	INIT_WORK(&cq->failed, cq_failed);
 	rnic_cq_moderation_init(cq);
 	cq->timed = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	if (cq->timed)
+		cq->ns_ahead = cq_ns_ahead();
 	cq->lossy = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	ret = cq_make_ring(cq, RNIC_OWNED_CQ, attr->cqe, &cq->area, &cq->ring, udata);
 	if (!ret)

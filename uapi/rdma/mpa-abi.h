@@ -253,7 +253,8 @@ enum {
 /**
  * struct mpa_cqe_timed - an entry of a completion queue with time stamps
  * @cqe: the completion
- * @time: when it was appended, ns of CLOCK_MONOTONIC
+ * @time: when it was appended, ns of CLOCK_MONOTONIC in the time namespace that the
+ *	queue was created in
  *
  * The entries of a queue are of this type if it was created with
  * IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION.
