@@ -88,11 +88,13 @@ static inline bool mpa_sk_connect_deferred(const struct sock *sk)
  * mpa_tcp_has_listener - check whether a socket gets the connections to an address
  * @net: the namespace
  * @addr: IPv4 or IPv6 address, and port
+ * @vrf: index of the VRF of the address, or 0
  *
  * Any context. Return: true if a socket listens at the address, or at the port of
  * any address.
  */
-static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage *addr)
+static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage *addr,
+					int vrf)
 {
 	struct sockaddr_in6 __maybe_unused *sin6 = (struct sockaddr_in6 *)addr;
 	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
@@ -104,23 +106,23 @@ static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage
 	if (addr->ss_family == AF_INET)
 		has = __inet_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
 					     NULL, 0, 0, 0, sin->sin_addr.s_addr,
-					     port, 0, 0);
+					     port, 0, vrf);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
 		has = inet6_lookup_listener(net, net->ipv4.tcp_death_row.hashinfo,
 					    NULL, 0, &in6addr_any, 0,
 					    &sin6->sin6_addr, port,
-					    sin6->sin6_scope_id, 0);
+					    sin6->sin6_scope_id, vrf);
 #endif
 #else
 	if (addr->ss_family == AF_INET)
 		has = __inet_lookup_listener(net, NULL, 0, 0, 0,
-					     sin->sin_addr.s_addr, port, 0, 0);
+					     sin->sin_addr.s_addr, port, 0, vrf);
 #if IS_ENABLED(CONFIG_IPV6)
 	else
 		has = inet6_lookup_listener(net, NULL, 0, &in6addr_any, 0,
 					    &sin6->sin6_addr, port,
-					    sin6->sin6_scope_id, 0);
+					    sin6->sin6_scope_id, vrf);
 #endif
 #endif
 	rcu_read_unlock();

@@ -3,8 +3,9 @@
  * Listening sockets.
  *
  * The core opens each wildcard listener on every device, so several devices of
- * a namespace listen on one TCP port. They share a socket, the "port". A
- * connection belongs to the device whose network device has its local address.
+ * a namespace listen on one TCP port. They share a socket, the "port"; devices of
+ * a VRF have their own. A connection belongs to the device whose network device
+ * has its local address.
  *
  * Locks: rnic_ports_lock, a mutex, protects ports and the list of listeners of
  * each device. It is held while a port is closed, so that the next one can use
@@ -16,6 +17,7 @@
 #include <linux/slab.h>
 #include <net/inet_hashtables.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
 
@@ -43,7 +45,8 @@ static LIST_HEAD(rnic_ports);
 
 /*
  * The listener of a connection, with a reference, or NULL. A socket bound to a
- * network device has a link-local address, which is not unique.
+ * network device has a link-local address, which is not unique, or @ifindex is a
+ * VRF.
  */
 static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
 					     const struct sockaddr_storage *addr)
@@ -60,7 +63,9 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 			found = lp->l;
 			break;
 		}
-		if (!found && rnic_addr_on_netdev(netdev, addr))
+		if (!rnic_addr_on_netdev(netdev, addr))
+			continue;
+		if (!found || (ifindex && l3mdev_master_ifindex(netdev) == ifindex))
 			found = lp->l;
 	}
 	if (found)
@@ -206,7 +211,26 @@ bool rnic_port_addr_equal(const struct sockaddr_storage *a,
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
+static bool rnic_port_addr_any(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);
+	return ((const struct sockaddr_in *)addr)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/*
+ * The VRF that a socket for the address is bound to, or 0. TCP may be set to have one
+ * socket for all VRFs.
+ */
+static int rnic_port_vrf(const struct rnic_dev *dev,
+			 const struct sockaddr_storage *addr)
+{
+	if (rnic_port_addr_any(addr) && rnic_sock_any_vrf(dev_net(dev->netdev)))
+		return 0;
+	return l3mdev_master_ifindex(dev->netdev);
+}
+
+static struct rnic_port *rnic_port_find(const struct net *net, bool v6only, int vrf,
 					const struct sockaddr_storage *addr)
 {
 	struct rnic_port *port;
@@ -214,7 +238,7 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only,
 	lockdep_assert_held(&rnic_ports_lock);
 	list_for_each_entry(port, &rnic_ports, entry)
 		if (net_eq(sock_net(port->sock->sk), net) &&
-		    port->v6only == v6only &&
+		    port->v6only == v6only && port->vrf == vrf &&
 		    rnic_port_addr_equal(&port->addr, addr))
 			return port;
 	return NULL;
@@ -333,7 +357,7 @@ static struct rnic_port *rnic_port_alloc(const struct iw_cm_id *cm_id,
 }
 
 static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
-					const struct iw_cm_id *cm_id,
+					const struct iw_cm_id *cm_id, int vrf,
 					const struct sockaddr_storage *addr,
 					bool mapped)
 {
@@ -346,7 +370,10 @@ static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
 	ret = rnic_sock_open(dev, cm_id, &port->sock);
 	if (ret)
 		goto err_port;
-	ret = rnic_port_bind(port, mapped);
+	port->vrf = vrf;
+	ret = rnic_sock_bind_vrf(port->sock, vrf);
+	if (!ret)
+		ret = rnic_port_bind(port, mapped);
 	if (ret)
 		goto err_sock;
 	rnic_port_hook(port);
@@ -377,10 +404,12 @@ struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
 {
 	struct sockaddr_storage at = *addr;
 	struct rnic_port *port;
+	int vrf;
 
 	rnic_addr_scope(dev, &at);
-	port = rnic_port_find(dev_net(dev->netdev), rnic_port_v6only(cm_id), &at);
-	return port ?: rnic_port_open(dev, cm_id, &at, mapped);
+	vrf = rnic_port_vrf(dev, &at);
+	port = rnic_port_find(dev_net(dev->netdev), rnic_port_v6only(cm_id), vrf, &at);
+	return port ?: rnic_port_open(dev, cm_id, vrf, &at, mapped);
 }
 
 /**
@@ -407,7 +436,7 @@ static bool rnic_port_in_use(struct rnic_port *port)
 	const struct sock *sk = port->sock->sk;
 
 	return !port->backlog && sk->sk_reuse == SK_FORCE_REUSE &&
-	       mpa_tcp_has_listener(sock_net(sk), &port->addr);
+	       mpa_tcp_has_listener(sock_net(sk), &port->addr, port->vrf);
 }
 
 /**

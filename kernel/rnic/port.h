@@ -18,6 +18,7 @@ struct socket;
  * @sock: the socket; constant
  * @addr: address and port; constant
  * @v6only: IPv6 socket that does not accept IPv4 connections; constant
+ * @vrf: index of the VRF whose connections it accepts, or 0; constant
  * @backlog: backlog of the socket; under rnic_ports_lock
  * @data_ready: saved sk_data_ready of the socket; constant
  * @accept: work that accepts connections
@@ -29,6 +30,7 @@ struct rnic_port {
 	struct socket *sock;
 	struct sockaddr_storage addr;
 	bool v6only;
+	int vrf;
 	int backlog;
 	void (*data_ready)(struct sock *sk);
 	struct delayed_work accept;

@@ -6,6 +6,7 @@
 #include <net/addrconf.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 #include <rdma/iw_cm.h>
 
@@ -188,6 +189,33 @@ bool rnic_sock_port_ephemeral(struct net *net, __be16 port)
 }
 
 /**
+ * rnic_sock_any_vrf() - do listeners get connections of every VRF?
+ * @net: the namespace
+ *
+ * Return: true if a socket that is bound to no VRF does (net.ipv4.tcp_l3mdev_accept).
+ */
+bool rnic_sock_any_vrf(const struct net *net)
+{
+#ifdef CONFIG_NET_L3_MASTER_DEV
+	return READ_ONCE(net->ipv4.sysctl_tcp_l3mdev_accept);
+#else
+	return false;
+#endif
+}
+
+/**
+ * rnic_sock_bind_vrf() - bind a new socket to a VRF
+ * @sock: the socket; its addresses and routes will be those of the VRF
+ * @vrf: index of the VRF, or 0
+ *
+ * Process context. Return: 0 or a negative error.
+ */
+int rnic_sock_bind_vrf(struct socket *sock, int vrf)
+{
+	return vrf ? sock_bindtoindex(sock->sk, vrf, true) : 0;
+}
+
+/**
  * rnic_sock_bind() - bind a socket before connecting
  * @dev: the device
  * @sock: the socket
@@ -209,6 +237,9 @@ int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 	int len = rnic_addr_len(&addr);
 	int ret;
 
+	ret = rnic_sock_bind_vrf(sock, l3mdev_master_ifindex(dev->netdev));
+	if (ret)
+		return ret;
 	rnic_addr_scope(dev, &addr);
 	ret = kernel_bind(sock, (struct mpa_sockaddr *)&addr, len);
 	if (ret != -EADDRINUSE ||

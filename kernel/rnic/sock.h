@@ -21,6 +21,8 @@ int rnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);
 int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 		   struct socket **sock);
+bool rnic_sock_any_vrf(const struct net *net);
+int rnic_sock_bind_vrf(struct socket *sock, int vrf);
 int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 		   const struct iw_cm_id *cm_id);
 

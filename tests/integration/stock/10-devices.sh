@@ -409,6 +409,46 @@ exclusive() {
 	lab_check "shared mode" lab_wait 20 rdma system set netns shared
 }
 
+# vrf_served ADDRESS SOURCE: a connection to the server of h2.
+vrf_served() {
+	lab_check "a connection to $1" timeout 30 \
+		ip netns exec h1 rping -c -a "$1" -I "$2" -C 2 -S 100
+}
+
+# A VRF has routes of its own, and addresses that are not local outside.
+vrf() {
+	local n accept
+	lab_second_link
+	for n in 1 2; do
+		lab_ip "h$n" <<- END
+			link add red type vrf table 10
+			link set red up
+			link set eth1 master red
+			addr replace fd78::$n/64 dev eth1 nodad
+		END
+		lab_link "h$n" mpa "red$n" eth1
+	done
+	for accept in 0 1; do
+		lab_in h2 sysctl -q -w net.ipv4.tcp_l3mdev_accept="$accept"
+		lab_note "one listener for all VRFs: $accept"
+		lab_spawn server h2 rping -s -P -a ::
+		lab_wait_listen h2 7174
+		vrf_served 10.77.0.2 10.77.0.1
+		vrf_served 10.78.0.2 10.78.0.1
+		vrf_served fd78::2 fd78::1
+		lab_kill server
+		lab_spawn server h2 rping -s -P -a 10.78.0.2
+		lab_wait_listen h2 7174
+		vrf_served 10.78.0.2 10.78.0.1
+		lab_kill server
+	done
+	for n in 1 2; do
+		lab_unlink "red$n"
+		lab_do ip -n "h$n" link del red
+	done
+	lab_do ip -n h1 link del eth1
+}
+
 # --- races --------------------------------------------------------------------
 
 # add NAME NETDEV: in the background; it may succeed or fail.
@@ -467,5 +507,6 @@ cases_open "$MPA_REPO/tests/integration/counter_cases.py" 120
 cases_run statistic
 follows
 shared
+vrf
 races
 held
