@@ -556,9 +556,9 @@ class Built(TestConfig):
 
 
 def only_in(variable, *parts):
-    """A variable of a kernel's build that is set only in these parts of the tree, and
-    in our modules, whose objects have an absolute path."""
-    return f"{variable}=$(if $(filter {' '.join(parts)} /%,$(obj)/),y,n)"
+    """A variable of a kernel's build that is set only in these parts of the tree. Modules
+    have to set it themselves: where their objects are depends on the release."""
+    return f"{variable}=$(if $(filter {' '.join(parts)},$(obj)/),y,n)"
 
 
 # Instrument the code that works on objects of our modules and could use one after it was
@@ -590,8 +590,8 @@ class Debug(UserMode):
     # KASAN does not watch stacks: this architecture reads other tasks' stacks in ways
     # that KASAN does not know of, and with GCC the configuration offers no choice.
     variables = (*UserMode.variables, "stack_enable=0", ONLY_NEAR_US)
-    # The kernel itself is not instrumented: modules request it one by one.
-    module_variables = ("UBSAN_SANITIZE=y",)
+    # UBSAN is not in the kernel itself: modules request it one by one.
+    module_variables = ("KASAN_SANITIZE=y", "UBSAN_SANITIZE=y")
     grouped = True
     duration = "5 to 10 minutes on two cores"
 
@@ -672,6 +672,7 @@ class Kasan(Built):
     parts = ("pc", "lockdep", "suites", "kasan")
     lab_modules = True
     variables = (ONLY_NEAR_US,)
+    module_variables = ("KASAN_SANITIZE=y",)
     cmdline = (
         "panic_on_warn=1 rcupdate.rcu_cpu_stall_timeout=120 hung_task_panic=1 "
         "watchdog_thresh=60 reboot=t"
@@ -698,6 +699,7 @@ class Kcsan(Built):
     variables = (only_in("KCSAN_SANITIZE", "net/", "net/core/%", "net/ipv4/%",
                          "net/ipv6/%", "net/netlink/%", "drivers/infiniband/%",
                          "lib/%"),)
+    module_variables = ("KCSAN_SANITIZE=y",)
     duration = "10 minutes on two cores"
 
 
