@@ -14,6 +14,7 @@
 // milliseconds since the start of the kernel at which each began: kmemleak reports when a leaked
 // object was allocated.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -21,6 +22,8 @@
 #include <cstring>
 #include <ctime>
 #include <iostream>
+#include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -29,6 +32,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -133,18 +137,53 @@ Options options_of(int argc, char **argv)
 	return options;
 }
 
-// An allocation of the calling thread fails.
-void fail_nth(unsigned int nth)
-{
-	const std::string text = std::to_string(nth);
-	const int fd =
-		::open("/proc/thread-self/fail-nth", O_WRONLY | O_CLOEXEC);
+// What all processes count.
+struct Shared {
+	std::atomic<std::uint64_t> faults{0};
+};
 
-	if (fd < 0)
-		return;
-	(void)!::write(fd, text.data(), text.size());
-	::close(fd);
+Shared &shared()
+{
+	static Shared &all = *new (::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared;
+
+	return all;
 }
+
+constexpr const char *fail_nth = "/proc/thread-self/fail-nth";
+
+// The nth allocation of the calling thread fails, if it comes to that.
+class Fault
+{
+public:
+	explicit Fault(unsigned int nth) : fd_(::open(fail_nth, O_RDWR | O_CLOEXEC))
+	{
+		set(nth);
+	}
+	~Fault()
+	{
+		char left[16] = {};
+
+		// Those that are left until the one that fails.
+		if (::pread(fd_, left, sizeof(left) - 1, 0) > 0 &&
+		    std::strtoul(left, nullptr, 10) == 0)
+			shared().faults++;
+		set(0);
+		::close(fd_);
+	}
+	Fault(const Fault &) = delete;
+	Fault &operator=(const Fault &) = delete;
+
+private:
+	void set(unsigned int nth)
+	{
+		const std::string text = std::to_string(nth);
+
+		(void)!::write(fd_, text.data(), text.size());
+	}
+
+	const int fd_;
+};
 
 void run_thread(World &world, const programs::Program &program,
 		unsigned int thread, bool faults, pthread_barrier_t &begin)
@@ -158,11 +197,10 @@ void run_thread(World &world, const programs::Program &program,
 		if (trace)
 			std::fprintf(stderr, "%u %s\n", thread,
 				     calls::all()[call.kind].name);
+		std::optional<Fault> fault;
 		if (faults && call.fault)
-			fail_nth(call.fault);
+			fault.emplace(call.fault);
 		calls::all()[call.kind].run(world, call.args);
-		if (faults && call.fault)
-			fail_nth(0);
 	}
 }
 
@@ -173,7 +211,10 @@ void prepare_programs()
 
 	::setrlimit(RLIMIT_CORE, &none);
 	::setrlimit(RLIMIT_MEMLOCK, &memory);
-	World::open_all();
+	if (!World::open_all()) {
+		std::cerr << "no RDMA devices, or no namespaces h1 and h2" << std::endl;
+		::_exit(1);
+	}
 	// Libraries complain of what was done to their files.
 	if (!trace) {
 		const int null = ::open("/dev/null", O_RDWR);
@@ -488,6 +529,19 @@ programs::Name next_name(programs::Random &random,
 	return name;
 }
 
+// Programs crash by what they do to their memory, but few.
+bool did_enough(const Options &options, const Counts &counts)
+{
+	const bool ran = counts.calls > 0 && counts.crashed <= counts.programs / 5;
+	const bool failed = !options.faults || shared().faults > 0;
+
+	if (!ran)
+		std::cout << "programs did not run, or crashed" << std::endl;
+	if (!failed)
+		std::cout << "no allocation has failed" << std::endl;
+	return ran && failed;
+}
+
 int search(const Options &options)
 {
 	const auto began = steady_clock::now();
@@ -507,6 +561,7 @@ int search(const Options &options)
 			  << " calls, " << reached.total() << " blocks, "
 			  << kept.size() << " kept, " << counts.killed
 			  << " killed, " << counts.crashed << " crashed, "
+			  << shared().faults << " failed allocations, "
 			  << static_cast<int>(took.count()) << " s"
 			  << std::endl;
 	};
@@ -530,7 +585,7 @@ int search(const Options &options)
 	show();
 	if (!options.reached.empty())
 		reached.write(options.reached);
-	return running.stuck() ? 2 : 0;
+	return running.stuck() ? 2 : did_enough(options, counts) ? 0 : 1;
 }
 
 int repeat(const Options &options)
@@ -545,7 +600,8 @@ int repeat(const Options &options)
 		running.wait();
 	}
 	std::cout << counts.programs << " programs, " << counts.killed
-		  << " killed, " << counts.crashed << " crashed" << std::endl;
+		  << " killed, " << counts.crashed << " crashed, " << shared().faults
+		  << " failed allocations" << std::endl;
 	return running.stuck() ? 2 : 0;
 }
 
@@ -556,6 +612,8 @@ int main(int argc, char **argv)
 	const Options options = options_of(argc, argv);
 
 	::signal(SIGPIPE, SIG_IGN);
+	// Before there are other processes.
+	shared();
 	if (options.list) {
 		print(options.program);
 		return 0;

@@ -20,12 +20,13 @@ World::World()
 	memory = static_cast<unsigned char *>(at);
 }
 
-void World::open_all()
+bool World::open_all()
 {
 	// Reads /sys and loads the provider, which takes longer than most programs.
 	devices = ibv_get_device_list(nullptr);
 	hosts = {::open("/var/run/netns/h1", O_RDONLY | O_CLOEXEC),
 		 ::open("/var/run/netns/h2", O_RDONLY | O_CLOEXEC)};
+	return devices && devices[0] && hosts[0] >= 0 && hosts[1] >= 0;
 }
 
 void World::enter(std::uint32_t host)

@@ -92,7 +92,8 @@ struct World {
 	static constexpr std::size_t memory_size = 1 << 20;
 
 	World();
-	static void open_all();
+	// Whether there are devices and both hosts.
+	static bool open_all();
 
 	// Registered, sent, received, shared with children.
 	unsigned char *memory;

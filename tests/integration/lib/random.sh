@@ -2,12 +2,14 @@
 # shellcheck shell=bash
 #
 # Random programs (tests/random) between two hosts.
+. "$MPA_REPO/tests/integration/lib/faults.sh"
 
 # Programs end soon: what they wait for has short limits.
 random_limits=(startup-timeout 300 reply-timeout 300 close-timeout 1000)
 
 random_prepare() {
 	local host
+	faults_anywhere
 	lab_devices 2
 	# Each provider is five more mappings of every program, which take time when it begins and
 	# ends.
@@ -56,7 +58,7 @@ random_all() {
 	random_prepare
 	random_calls plain "$@"
 	echo Y > /sys/module/mpa_rnic/parameters/doorbells
-	random_calls faults "$@" --faults
+	random_calls faults "$@" ${faults_possible:+--faults}
 	random_gaps
 	random_calls disturbed "$@" --disturb
 	lab_kill monitor
