@@ -159,8 +159,8 @@ struct rnic_mr_traffic {
  * @type2: %RNIC_MR_WINDOW of type 2: for one queue pair; constant
  * @follows: %RNIC_MR_USER: has the STag of a region before it, and &ib_mr.uobject
  *	of that one, which the core has freed; constant
- * @dead: being removed: no window can be bound to it, nor it
- *	itself; under @lock
+ * @dead: being removed: no window can be bound to it, nor it itself; written under
+ *	@lock, read without it by mr_sink()
  * @traffic: for `rdma statistic mr`; not used with windows
  * @qp_entry: %RNIC_MR_WINDOW: in &rnic_qp.windows of @only; under
  *	&rnic_dev.windows_lock

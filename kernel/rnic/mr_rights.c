@@ -149,7 +149,7 @@ int rnic_mr_retire(struct rnic_mr *mr)
 
 	rnic_mr_write_lock(mr);
 	if (!mr->nr_windows) {
-		mr->dead = true;
+		WRITE_ONCE(mr->dead, true);
 		ret = 0;
 	}
 	rnic_mr_write_unlock(mr);
@@ -174,7 +174,7 @@ int rnic_mr_revoke(struct rnic_mr *mr)
 		return -EBUSY;
 	}
 	rnic_mr_end_rights(mr);
-	mr->dead = true;
+	WRITE_ONCE(mr->dead, true);
 	region = rnic_mr_detach(mr);
 	rnic_mr_write_unlock(mr);
 	if (region)

@@ -119,23 +119,23 @@ static void mr_receive(const struct rnic_mr *mr, u32 stag, u64 to, u32 len,
 /*
  * The region of that STag, or NULL. @sink keeps a reference, so that the next
  * segment, which most likely has the same STag, needs no lookup. The caller
- * checks under the lock whether the region is valid.
+ * checks under the lock whether the region is valid. It holds the RCU read lock
+ * meanwhile: a region that has a successor stays valid until then.
  */
 static struct rnic_mr *mr_sink(struct rnic_dev *dev, struct mr_scope scope,
 			       struct rnic_sink *sink, u32 stag, int access)
 {
 	struct rnic_mr *mr = sink->mr;
 
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "no RCU read lock");
 	/* The right to use the reserved STag is checked each time. */
 	if (mr && READ_ONCE(mr->stag) == stag && READ_ONCE(mr->valid) &&
-	    stag != RNIC_STAG_LOCAL_DMA)
+	    !READ_ONCE(mr->dead) && stag != RNIC_STAG_LOCAL_DMA)
 		return mr;
 	rnic_mr_forget(sink);
-	rcu_read_lock();
 	mr = mr_find_access(dev, scope, stag, access);
 	if (mr && !refcount_inc_not_zero(&mr->refs))
 		mr = NULL;
-	rcu_read_unlock();
 	sink->mr = mr;
 	return mr;
 }
@@ -183,15 +183,17 @@ int rnic_mr_place(struct rnic_dev *dev, const struct ib_pd *pd,
 		mr_receive(dev->local_dma, stag, to, len, sink->early, rx);
 		return 0;
 	}
+	rcu_read_lock();
 	mr = mr_sink(dev, scope, sink, stag, IB_ACCESS_LOCAL_WRITE);
-	if (!mr)
-		return ret;
-	rnic_mr_read_lock(mr);
-	if (!mr_check(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE)) {
-		mr_receive(mr, stag, to, len, sink->early, rx);
-		ret = 0;
+	if (mr) {
+		rnic_mr_read_lock(mr);
+		if (!mr_check(mr, scope, stag, to, len, IB_ACCESS_LOCAL_WRITE)) {
+			mr_receive(mr, stag, to, len, sink->early, rx);
+			ret = 0;
+		}
+		rnic_mr_read_unlock(mr);
 	}
-	rnic_mr_read_unlock(mr);
+	rcu_read_unlock();
 	return ret;
 }
 
@@ -234,12 +236,16 @@ bool rnic_mr_write(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	struct rnic_mr *mr;
 	bool ok;
 
+	rcu_read_lock();
 	mr = mr_sink(dev, mr_scope_of(ibqp), sink, h->stag, IB_ACCESS_REMOTE_WRITE);
-	if (!mr)
-		return ddp_check_tagged(h, &none, f);
-	rnic_mr_read_lock(mr);
-	ok = mr_write(mr, ibqp, sink->early, h, rx, f);
-	rnic_mr_read_unlock(mr);
+	if (mr) {
+		rnic_mr_read_lock(mr);
+		ok = mr_write(mr, ibqp, sink->early, h, rx, f);
+		rnic_mr_read_unlock(mr);
+	} else {
+		ok = ddp_check_tagged(h, &none, f);
+	}
+	rcu_read_unlock();
 	return ok;
 }
 
