@@ -128,6 +128,16 @@ void rnic_qp_notify(struct rnic_qp *qp, const struct rnic_due *due)
 		rnic_cq_notify(qp->rcq);
 }
 
+/*
+ * The core keeps the events of a user until they are read, and does not charge
+ * them. Without a stream, states can change as often as the user likes.
+ */
+static bool qp_may_raise_event(struct rnic_qp *qp)
+{
+	return !qp->user ||
+	       atomic_add_unless(&qp->events, 1, RNIC_QP_EVENTS);
+}
+
 /**
  * rnic_qp_event() - raise an asynchronous event
  * @qp: the QP; rnic_qp.lock not held
@@ -141,7 +151,7 @@ void rnic_qp_event(struct rnic_qp *qp, int type)
 		.event = type,
 	};
 
-	if (type >= 0 && qp->ibqp.event_handler)
+	if (type >= 0 && qp->ibqp.event_handler && qp_may_raise_event(qp))
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
 }
 

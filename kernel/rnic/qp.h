@@ -45,6 +45,8 @@ struct rnic_srq;
 enum {
 	/* Entries that are completed while interrupts are off. */
 	RNIC_QP_CHUNK	= 16,
+	/* Asynchronous events of a user's queue pair without a new stream. */
+	RNIC_QP_EVENTS	= 16,
 };
 
 enum {
@@ -348,6 +350,7 @@ struct rnic_end {
  * @rings: memory of the rings of @sq and, behind it, @rq
  * @bell: of a user: its index at the doorbells of the context, or
  *	%MPA_NO_DOORBELL; constant
+ * @events: of a user: asynchronous events since its last stream began
  * @sq: send queue
  * @rq: receive queue
  * @tx: sending side
@@ -393,6 +396,7 @@ struct rnic_qp {
 	struct rnic_cq *rcq;
 	struct rnic_area rings;
 	u32 bell;
+	atomic_t events;
 	struct rnic_sq sq;
 	struct rnic_rq rq;
 	struct rnic_tx tx;

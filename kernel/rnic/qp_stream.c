@@ -399,6 +399,7 @@ static void rnic_qp_start(struct rnic_qp *qp, const struct mpa_result *res)
 	rnic_qp_set_extensions(qp, res->extensions);
 	qp->res = *res;
 	qp->started = true;
+	atomic_set(&qp->events, 0);
 	if (early)
 		early->nr = 0;
 	qp->rx = (struct rnic_rx_state){

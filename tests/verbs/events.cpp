@@ -72,6 +72,29 @@ CASE("events: the send queue is empty already")
 	   "the event");
 }
 
+// The kernel keeps what is not read.
+CASE("events: not without a limit")
+{
+	Device device(1);
+	ibv_srq_init_attr attr{};
+
+	attr.attr.max_wr = attr.attr.max_sge = 1;
+	const SharedQueue receives(ibv_create_srq(device.domain.get(), &attr));
+	yes(receives != nullptr, "there is a shared receive queue");
+	Queue queue(device, {}, nullptr, receives.get());
+
+	for (int n = 0; n < 100; n++) {
+		queue.modify(IBV_QPS_ERR);
+		queue.modify(IBV_QPS_RESET);
+	}
+	int events = 0;
+	while (const auto event = device.event(moment)) {
+		is(named(event), ibv_event_type_str(IBV_EVENT_QP_LAST_WQE_REACHED), "which");
+		events++;
+	}
+	is(events, 16, "events");
+}
+
 CASE("events: the device goes away")
 {
 	in_host(1, "rdma link add mpa9 type mpa netdev lo");
