@@ -3,6 +3,7 @@
 #include <linux/xarray.h>
 
 #include "cq.h"
+#include "ddp/check.h"
 #include "device.h"
 #include "ep.h"
 #include "qp.h"
@@ -142,6 +143,8 @@ static bool qp_may_raise_event(struct rnic_qp *qp)
  * rnic_qp_event() - raise an asynchronous event
  * @qp: the QP; rnic_qp.lock not held
  * @type: enum ib_event_type, or -1 for none
+ *
+ * Does nothing after %RNIC_QP_EVENTS events of a user without another stream.
  */
 void rnic_qp_event(struct rnic_qp *qp, int type)
 {
@@ -153,6 +156,45 @@ void rnic_qp_event(struct rnic_qp *qp, int type)
 
 	if (type >= 0 && qp->ibqp.event_handler && qp_may_raise_event(qp))
 		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/**
+ * rnic_qp_grants_read() - may the peer of a queue pair read?
+ * @qp: the QP
+ * @size: bytes to be read
+ * @f: set to the fault by rdmap_check_right()
+ *
+ * Asked when the request arrives, and again when bytes are sent: the consumer may have
+ * taken the right away. Any context.
+ *
+ * Return: true if it may.
+ */
+bool rnic_qp_grants_read(const struct rnic_qp *qp, u32 size, struct ddp_fault *f)
+{
+	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
+
+	return rdmap_check_right(true, size, right, f);
+}
+
+/**
+ * rnic_qp_grants_atomic() - may the peer of a queue pair execute atomic operations?
+ * @qp: the QP
+ * @f: set to the fault by rdmap_check_atomic_right()
+ *
+ * Asked when the request arrives, and again when it is executed. The core's
+ * connection manager gives Read and Write to every queue pair, but never the right of
+ * atomic operations, which can do no more than these two. So both together count as
+ * well. Any context.
+ *
+ * Return: true if it may.
+ */
+bool rnic_qp_grants_atomic(const struct rnic_qp *qp, struct ddp_fault *f)
+{
+	int access = READ_ONCE(qp->access);
+
+	return rdmap_check_atomic_right(access & IB_ACCESS_REMOTE_ATOMIC ||
+					(access & RNIC_QP_ACCESS_DEFAULT) ==
+					RNIC_QP_ACCESS_DEFAULT, f);
 }
 
 /**

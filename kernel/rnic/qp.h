@@ -440,6 +440,8 @@ void rnic_qp_put(struct rnic_qp *qp);
 struct rnic_qp *rnic_qp_find(struct rnic_dev *dev, u32 qpn);
 void rnic_qp_notify(struct rnic_qp *qp, const struct rnic_due *due);
 void rnic_qp_event(struct rnic_qp *qp, int type);
+bool rnic_qp_grants_read(const struct rnic_qp *qp, u32 size, struct ddp_fault *f);
+bool rnic_qp_grants_atomic(const struct rnic_qp *qp, struct ddp_fault *f);
 void rnic_qp_kick(struct rnic_qp *qp);
 void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
 struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);

@@ -20,19 +20,6 @@
 #include "sq.h"
 #include "ulp/mpa.h"
 
-/*
- * The core's connection manager gives Read and Write to every queue pair, but
- * never the right of atomic operations, which can do no more than these two. So
- * both together count as well.
- */
-static bool rnic_rx_atomic_right(const struct rnic_qp *qp)
-{
-	int access = READ_ONCE(qp->access);
-
-	return access & IB_ACCESS_REMOTE_ATOMIC ||
-	       (access & RNIC_QP_ACCESS_DEFAULT) == RNIC_QP_ACCESS_DEFAULT;
-}
-
 /**
  * rnic_rx_atomic_request() - receive an Atomic Request
  * @qp: the QP; socket lock held
@@ -63,7 +50,7 @@ int rnic_rx_atomic_request(struct rnic_qp *qp, struct rnic_segment *seg,
 	mpa_rx_read(rx, header, sizeof(header));
 	rdmap_atomic_decode(header, &asked.atomic);
 	/* The rights of the stream first, as for Reads. */
-	if (!rdmap_check_atomic_right(rnic_rx_atomic_right(qp), &f) ||
+	if (!rnic_qp_grants_atomic(qp, &f) ||
 	    !rnic_mr_atomic(qp->dev, &qp->ibqp, NULL, &asked.atomic, NULL,
 			    &f))
 		return rnic_qp_refuse(qp, &f, seg);

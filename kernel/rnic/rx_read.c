@@ -143,10 +143,9 @@ bool rnic_rx_read_expects(const struct rnic_qp *qp, const struct ddp_hdr *h)
 static bool rnic_rx_read_granted(struct rnic_qp *qp, const struct rdmap_read *rd,
 				 struct ddp_fault *f)
 {
-	bool right = READ_ONCE(qp->access) & IB_ACCESS_REMOTE_READ;
 	const struct ddp_region_view none = {};
 
-	if (!rdmap_check_right(true, rd->size, right, f))
+	if (!rnic_qp_grants_read(qp, rd->size, f))
 		return false;
 	if (!rd->size)
 		return rdmap_check_read(rd, &none, f);

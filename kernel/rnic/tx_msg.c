@@ -549,8 +549,9 @@ static int rnic_tx_atomic_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	int ret;
 
 	if (!asked->executed &&
-	    !rnic_mr_atomic(qp->dev, &qp->ibqp, qp->rx.sink.early,
-			    &asked->atomic, &asked->value, fault))
+	    (!rnic_qp_grants_atomic(qp, fault) ||
+	     !rnic_mr_atomic(qp->dev, &qp->ibqp, qp->rx.sink.early,
+			     &asked->atomic, &asked->value, fault)))
 		return -EACCES;
 	asked->executed = true;
 	out->hdr_len = ddp_build_untagged(out->hdr, qp->version,
@@ -581,6 +582,8 @@ static int rnic_tx_response(struct rnic_qp *qp, struct mpa_conn *conn,
 	u32 got;
 	int ret;
 
+	if (!rnic_qp_grants_read(qp, tx->len, fault))
+		return -EACCES;
 	if (want < tx->len - tx->off && rnic_tx_response_series(qp, conn, out))
 		return 0;
 	from = rnic_tx_response_source(qp, &sge);

@@ -658,3 +658,52 @@ CASE("extensions: the device states what atomic operations are worth")
 	is(Err{ibv_query_device(device.context.get(), &attr)}, 0, "ibv_query_device");
 	is(int(attr.atomic_cap), int(IBV_ATOMIC_GLOB), "atomic against the processor");
 }
+
+// The peer answers nothing while it waits for a receive, so the response to a large Read is
+// on its way, and what is behind it has to wait.
+CASE("extensions: rights that are taken away before a response")
+{
+	constexpr std::uint32_t large = 32 << 20;
+
+	for (const bool read : {true, false}) {
+		const Row row(read ? "of the Read in progress" : "of an atomic operation");
+		const Setting waits(1, "receive-wait", "30s");
+		Pair pair;
+		Bytes sink(large), source(large);
+		const Region to(ibv_reg_mr(pair.one.domain.get(), sink.data(), large,
+					   IBV_ACCESS_LOCAL_WRITE));
+		const Region from(ibv_reg_mr(pair.two.domain.get(), source.data(), large,
+					     IBV_ACCESS_REMOTE_READ));
+		const Words at(pair.two);
+		ibv_sge piece{}, result{};
+		ibv_send_wr wr{};
+
+		yes(to && from, "there are regions");
+		pair.far.send(7);
+		pair.far.completion();
+		piece = {.addr = reinterpret_cast<std::uintptr_t>(sink.data()),
+			 .length = large,
+			 .lkey = to->lkey};
+		wr.wr_id = 2;
+		wr.opcode = IBV_WR_RDMA_READ;
+		wr.sg_list = &piece;
+		wr.num_sge = 1;
+		wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(source.data());
+		wr.wr.rdma.rkey = from->rkey;
+		pair.near.post(wr);
+		ibv_send_wr add =
+			atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at, result);
+		pair.near.post(add);
+		// Both have arrived, and nothing comes back.
+		std::this_thread::sleep_for(moment);
+		pair.far.modify_rights(read ? 0 : IBV_ACCESS_REMOTE_READ);
+		pair.near.post_receive(8);
+		is(pair.near.completion().wr_id, 8u, "the Send is received");
+		if (!read)
+			is(status_name(pair.near.completion().status),
+			   status_name(IBV_WC_SUCCESS), "the Read");
+		is(status_name(pair.near.completion().status),
+		   status_name(IBV_WC_REM_ACCESS_ERR), "what has lost its right");
+		is(at.words[0], 0u, "the operation was not executed");
+	}
+}
