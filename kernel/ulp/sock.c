@@ -163,6 +163,18 @@ static void sock_raise_rcvbuf(struct sock *sk, struct mpa_tuned *before)
 					 tcp_win_from_space(sk, space));
 }
 
+/*
+ * TCP's segments have the size that it would probe from. It computes another one when
+ * the path MTU is not that of last time. tcp_sync_mss() is not exported everywhere.
+ */
+static void sock_end_probing(struct inet_connection_sock *icsk)
+{
+	if (!icsk->icsk_mtup.enabled)
+		return;
+	icsk->icsk_mtup.enabled = 0;
+	icsk->icsk_pmtu_cookie++;
+}
+
 /**
  * mpa_sock_tune - change settings of a socket for MPA
  * @sk: TCP socket, under lock_sock()
@@ -183,7 +195,7 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 		.window_clamp = tp->window_clamp,
 	};
 	/* A probe would not end at the end of an FPDU. */
-	icsk->icsk_mtup.enabled = 0;
+	sock_end_probing(icsk);
 	/* Nagle would delay the last FPDU of a message. */
 	tp->nonagle |= TCP_NAGLE_OFF;
 	/* Soft errors would look like the end of TCP. */

@@ -196,6 +196,25 @@ void mpa_tuf_rx_taken(struct mpa_conn *conn, u32 len)
 }
 
 /**
+ * mpa_tuf_rx_forget_markers - return markers to TCP that have no bytes behind them
+ * @conn: the stream, under lock_sock(), being closed
+ *
+ * The application cannot read them, and TCP would reset the connection for bytes that
+ * were not read.
+ */
+void mpa_tuf_rx_forget_markers(struct mpa_conn *conn)
+{
+	const struct mpa_tuf_reader *r = conn->tuf;
+
+	mpa_assert_locked(conn);
+	if (!r || !r->markers || r->bad || r->len || conn->rx_held ||
+	    !conn->rx_ahead || mpa_rx_copied_seq_moved(conn))
+		return;
+	mpa_rx_release(conn, conn->rx_ahead);
+	conn->rx_ahead = 0;
+}
+
+/**
  * mpa_tuf_reread - the interval between markers has changed; the caller runs the stream
  * @conn: the stream, under lock_sock(), receiving in marker mode
  * @interval: bytes, from the first byte on that the application has not taken

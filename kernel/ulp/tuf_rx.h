@@ -12,6 +12,7 @@ enum mpa_rx_result mpa_tuf_rx_piece(struct mpa_conn *conn, const u8 *p, u32 len,
 enum mpa_rx_result mpa_tuf_rx_end_of_queue(struct mpa_conn *conn);
 bool mpa_tuf_rx_may_grow(struct mpa_conn *conn);
 void mpa_tuf_rx_taken(struct mpa_conn *conn, u32 len);
+void mpa_tuf_rx_forget_markers(struct mpa_conn *conn);
 void mpa_tuf_reread(struct mpa_conn *conn, u32 interval);
 
 #endif /* MPA_ULP_TUF_RX_H */

@@ -11,6 +11,7 @@
 #include "registry.h"
 #include "sock.h"
 #include "tuf.h"
+#include "tuf_rx.h"
 #include "usock_attach.h"
 #include "usock_pend.h"
 #include "usock_plain.h"
@@ -516,6 +517,7 @@ void mpa_usock_detach(struct sock *sk)
 		WRITE_ONCE(conn->gone, true);
 	} else {
 		err = mpa_pend_flush_all(us);
+		mpa_tuf_rx_forget_markers(conn);
 		mpa_conn_unhook(conn);
 		if (err)
 			sk->sk_prot->disconnect(sk, 0);

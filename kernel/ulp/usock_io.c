@@ -191,8 +191,7 @@ static bool usock_ended_without_key(const struct mpa_usock *us)
 	    READ_ONCE(us->conn->state) != MPA_CONN_CLOSED)
 		return false;
 	/* A FIN counts as a byte. */
-	return READ_ONCE(us->conn->tcp_err) ||
-	       READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) <= 1;
+	return READ_ONCE(tp->rcv_nxt) - READ_ONCE(tp->copied_seq) <= 1;
 }
 
 /*

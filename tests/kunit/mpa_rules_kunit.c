@@ -62,6 +62,24 @@ static void attach__socket_options(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, inet_csk(sk)->icsk_mtup.enabled);
 }
 
+/* The segments of a side that would probe are small; not for MPA. */
+static void attach__no_probing(struct kunit *test)
+{
+	u8 *probing = &init_net.ipv4.sysctl_tcp_mtu_probing;
+	struct fixture *fx = test->priv;
+	u8 before = READ_ONCE(*probing);
+	struct sock *sk;
+
+	WRITE_ONCE(*probing, 2);
+	fx_direct(fx, &plain);
+	WRITE_ONCE(*probing, before);
+	sk = fx->end[0].sock->sk;
+	KUNIT_EXPECT_FALSE(test, inet_csk(sk)->icsk_mtup.enabled);
+	establish(fx, false);
+	KUNIT_EXPECT_GT(test, tcp_sk(sk)->mss_cache,
+			(u32)init_net.ipv4.sysctl_tcp_base_mss);
+}
+
 struct room_case {
 	int mss;
 	bool markers;
@@ -529,6 +547,7 @@ static void node__in_softirq(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE(attach__socket_options),
+	KUNIT_CASE(attach__no_probing),
 	KUNIT_CASE_PARAM(segment__room, room_gen_params),
 	KUNIT_CASE_PARAM(segment__tail, tail_gen_params),
 	KUNIT_CASE(segment__fewer_markers),

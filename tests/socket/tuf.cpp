@@ -1483,15 +1483,46 @@ CASE("tuf: without the key of the peer, the end of TCP is seen")
 		is(err_of(::recv(alone.fd(), &byte, 1, 0)), reset ? ECONNRESET : 0, "receive");
 	}
 	// What has arrived waits for the key all the same.
-	Alone late(TCP_FRAMING_RECV_ALIGN);
-	char bytes[8];
-	late.wire.send(frame(some_key, pattern(5)));
-	late.wire.fin();
-	await_events(late.fd(), POLLRDHUP, "the end");
-	is(err_of(::recv(late.fd(), bytes, 8, MSG_DONTWAIT)), EAGAIN, "before the key");
-	give_key(late.fd(), some_key);
-	expect_pdu(late.fd(), pattern(5));
-	is(must_call(::recv(late.fd(), bytes, 8, 0), "receive"), 0, "the end");
+	for (const bool reset : {false, true}) {
+		const Row row("late", reset);
+		Alone late(TCP_FRAMING_RECV_ALIGN);
+		char bytes[8];
+
+		late.wire.send(frame(some_key, pattern(5)));
+		std::this_thread::sleep_for(moment);
+		if (reset)
+			late.wire.reset();
+		else
+			late.wire.fin();
+		await_events(late.fd(), POLLRDHUP, "the end");
+		is(events_of(late.fd(), POLLIN) & POLLIN, 0, "nothing to be read");
+		is(err_of(::recv(late.fd(), bytes, 8, MSG_DONTWAIT)), EAGAIN, "before the key");
+		give_key(late.fd(), some_key);
+		expect_pdu(late.fd(), pattern(5));
+		is(err_of(::recv(late.fd(), bytes, 8, 0)), reset ? ECONNRESET : 0, "the end");
+	}
+}
+
+CASE("tuf: markers without bytes behind them")
+{
+	for (const bool fin : {false, true}) {
+		const Row row(fin);
+		Alone alone(TCP_FRAMING_RECV_MARKERS | TCP_FRAMING_SEND_ATOMIC);
+
+		// The first one, of a PDU that does not come.
+		alone.wire.send(Bytes(4));
+		std::this_thread::sleep_for(moment);
+		is(events_of(alone.fd(), POLLIN), 0, "nothing to be read");
+		if (fin) {
+			alone.wire.fin();
+			await_events(alone.fd(), POLLIN, "the end");
+		}
+		push(alone.fd(), pattern(10));
+		alone.near.reset();
+		yes(alone.wire.read(10) == pattern(10), "what was sent");
+		char byte;
+		is(err_of(::recv(alone.wire.fd(), &byte, 1, 0)), 0, "the end, no reset");
+	}
 }
 
 CASE("tuf: SO_RCVLOWAT is for a direction that is not framed")
