@@ -34,6 +34,8 @@ static DEFINE_SPINLOCK(rnic_devs_lock);
 static LIST_HEAD(rnic_devs);
 
 static struct lock_class_key rnic_mrs_lock_class;
+static struct lock_class_key rnic_qps_lock_class;
+static struct lock_class_key rnic_counter_sets_lock_class;
 
 /* Runs only rnic_dev.unregister, so that it can be drained at module exit. */
 static struct workqueue_struct *rnic_unregister_wq;
@@ -232,14 +234,18 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	spin_lock_init(&dev->windows_lock);
 	/*
-	 * Not taken in interrupts, unlike that of @qps, which has the same
-	 * class.
+	 * Not taken in interrupts, unlike that of @qps: xa_init_flags() gives
+	 * both the same class. With one of its own, each has a name in
+	 * /proc/lock_stat, too.
 	 */
 	lockdep_set_class(&dev->mrs.xa_lock, &rnic_mrs_lock_class);
 	xa_init_flags(&dev->qps, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	lockdep_set_class(&dev->qps.xa_lock, &rnic_qps_lock_class);
 	/* Interrupts off for the same reason. */
 	xa_init_flags(&dev->counter_sets,
 		      XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	lockdep_set_class(&dev->counter_sets.xa_lock,
+			  &rnic_counter_sets_lock_class);
 	mutex_init(&dev->bind_lock);
 	get_random_bytes(&dev->qpn_key, sizeof(dev->qpn_key));
 	rnic_cm_dev_init(dev);

@@ -121,6 +121,8 @@ int rnic_ucontext_own_bytes(struct rnic_ucontext *uctx, u32 len)
 	return rnic_ucontext_refuse(dev, "user-rings-max");
 }
 
+static struct lock_class_key rnic_bells_lock_class;
+
 static struct rnic_bells *rnic_bells_create(void)
 {
 	struct rnic_bells *bells = kzalloc(sizeof(*bells), GFP_KERNEL_ACCOUNT);
@@ -129,6 +131,8 @@ static struct rnic_bells *rnic_bells_create(void)
 		kref_init(&bells->ref);
 		xa_init_flags(&bells->bells,
 			      XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+		/* A name in /proc/lock_stat. */
+		lockdep_set_class(&bells->bells.xa_lock, &rnic_bells_lock_class);
 	}
 	return bells;
 }

@@ -16,6 +16,11 @@
 
 DEFINE_SPINLOCK(mpa_registry_lock);
 
+/* Names in /proc/lock_stat. */
+static struct lock_class_key registry_devices_lock_class;
+static struct lock_class_key registry_listeners_lock_class;
+static struct lock_class_key registry_conns_lock_class;
+
 static unsigned int registry_net_id __read_mostly;
 
 /*
@@ -623,8 +628,11 @@ static int __net_init registry_net_init(struct net *net)
 	struct mpa_net *mn = mpa_net_of(net);
 
 	xa_init(&mn->devices);
+	lockdep_set_class(&mn->devices.xa_lock, &registry_devices_lock_class);
 	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	lockdep_set_class(&mn->listeners.xa_lock, &registry_listeners_lock_class);
 	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
+	lockdep_set_class(&mn->conns.xa_lock, &registry_conns_lock_class);
 	spin_lock_init(&mn->failure_lock);
 	mn->failure_second = jiffies;
 	mn->no_waiting_until = jiffies;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Holds /proc/lock_stat against the rule that messages take locks of their own objects
 only: of all other locks of the modules, none is taken more often than once in a hundred
-messages.
+messages. An array of the modules whose lock has no class of its own is an error: the
+statistics would add its lock to those of the kernel's arrays.
 
 	lock_stat.py SOURCE MESSAGES < /proc/lock_stat
 """
@@ -17,19 +18,32 @@ SELDOM = 100
 
 INIT = re.compile(r"\b(?:spin_lock_init|rwlock_init|mutex_init)\(([^,)]+)\)|"
                   r"\bDEFINE_(?:SPINLOCK|MUTEX|RWLOCK)\((\w+)\)|"
-                  r"\bDEFINE_XARRAY\w*\((\w+)\)")
+                  r"\bDEFINE_XARRAY\w*\((\w+)[,)]")
+# An array, and the class of a lock.
+ARRAY = re.compile(r"\bxa_init(?:_flags)?\(&?([^,)]+)")
+CLASS = re.compile(r"\blockdep_set_class\(&([^,]+),\s*(&\w+)\)")
 # Name, contentions and acquisitions. A class may have a number, readers and writers.
 LINE = re.compile(r"^\s*(\S+?)(?:#\d+)?(?:/\d+)?(?:-[RW])?:"
                   r"\s+\d+\s+(\d+)(?:\s+[\d.]+){4}\s+\d+\s+(\d+)\s")
 
 
+def locks_in(text):
+    """Names of the classes that the locks of a source have, and the arrays whose locks
+    have none of their own."""
+    names = {init or plain or f"{array}.xa_lock" for init, plain, array in INIT.findall(text)}
+    classes = dict(CLASS.findall(text))
+    bare = {array for array in ARRAY.findall(text) if f"{array}.xa_lock" not in classes}
+    return names | set(classes.values()), bare
+
+
 def locks_of(source):
-    """Names of the classes that the modules' locks have."""
-    names = set()
-    for path in sorted(pathlib.Path(source).rglob("*.c")):
-        for init, plain, array in INIT.findall(path.read_text(encoding="utf-8")):
-            names.add(init or plain or f"{array}.xa_lock")
-    return names
+    """The same of the modules; arrays with the names of their files."""
+    names, bare = set(), set()
+    for path in sorted(pathlib.Path(source).rglob("*.[ch]")):
+        some, arrays = locks_in(path.read_text(encoding="utf-8"))
+        names |= some
+        bare |= {f"{path.name}: {array}" for array in arrays}
+    return names, bare
 
 
 def statistics(lines):
@@ -45,8 +59,10 @@ def statistics(lines):
 
 def main():
     source, messages = sys.argv[1], int(sys.argv[2])
-    names, found = locks_of(source), statistics(sys.stdin)
+    names, bare = locks_of(source)
+    found = statistics(sys.stdin)
     bad = [] if OWN <= names else [f"no such locks: {OWN - names}"]
+    bad += [f"the lock of an array has no class: {one}" for one in sorted(bare)]
     # Without these, nothing was measured.
     if sum(found.get(name, (0, 0))[1] for name in OWN) < messages:
         bad.append("the locks of the connections were hardly taken")
@@ -62,4 +78,5 @@ def main():
     return 1 if bad else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
