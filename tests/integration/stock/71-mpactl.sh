@@ -160,7 +160,7 @@ settings() {
 		j["own"] == [] and set(j["from"].values()) == {"built-in"} and
 		len(j["config"]) == 31' h1 get
 	status_of 0 "set of the namespace" h1 set startup-timeout 2s markers on
-	lab_check "set: nothing on standard output" test ! -s <(tail -n +2 "$LAB_OUT/said")
+	lab_is "set: nothing on standard output" "$(tail -n +2 "$LAB_OUT/said")" ""
 	lab_is "set: the kernel's remark, once" "$(wc -l < "$LAB_OUT/warned")" 1
 	status_of 0 "set of a device" h1 set dev mpa1 markers off rtr write
 	json "get of the device" 'j["config"]["startup_timeout"] == 2000 and
