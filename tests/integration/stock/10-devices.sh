@@ -72,6 +72,13 @@ gid() {
 	cat "/sys/class/infiniband/$1/ports/1/gids/0"
 }
 
+# has_gid DEVICE: one that is not zero.
+has_gid() {
+	local gid
+	gid=$(gid "$1") || return
+	[[ $gid =~ ^[0-9a-f]{4}(:[0-9a-f]{4}){7}$ && $gid == *[1-9a-f]* ]]
+}
+
 # gid_is DEVICE MAC
 gid_is() {
 	local mac=${2//:/}
@@ -104,8 +111,7 @@ try_netdev() {
 	lab_check "$name: add" lab_in h1 rdma link add mpa0 type mpa netdev "$name"
 	lab_check "$name: is active" lab_wait 10 link_is mpa0 state ACTIVE
 	lab_check "$name: is on that network device" netdev_is mpa0 "$name"
-	lab_check "$name: has a GID" test "$(gid mpa0)" != \
-		0000:0000:0000:0000:0000:0000:0000:0000
+	lab_check "$name: has a GID" has_gid mpa0
 	lab_refuse "$name: no second device" \
 		lab_in h1 rdma link add mpa9 type mpa netdev "$name"
 	lab_check "$name: delete" lab_do rdma link delete mpa0
