@@ -67,7 +67,9 @@ if (($#)); then
 	done
 	exit
 fi
-for area in $("$srq_test" --list | sed 's/:.*//' | sort -u); do
+areas=$("$srq_test" --list | sed 's/:.*//' | sort -u)
+lab_true "there are areas" "${#areas} > 0"
+for area in $areas; do
 	srq_area "$area"
 done
 objects_gone "after the cases"

@@ -26,8 +26,12 @@ peer_run() {
 # peer_counted LABEL: refusals, errors and early placement are counted exactly, the rest at
 # least.
 peer_counted() {
-	local word words=()
-	for word in $(sed -n 's/^# counted//p' "$LAB_OUT/peer-$1.log"); do
+	local line word words=()
+	line=$(grep '^# counted' "$LAB_OUT/peer-$1.log") || {
+		lab_not_ok "$1: the peer says what must be counted"
+		return
+	}
+	for word in ${line#'# counted'}; do
 		case " ${counters_bad[*]} conn_rejected conn_fallback rx_early \
 			rx_early_left rx_early_used rx_early_redone " in
 		*" ${word%%=*} "*) words+=("$word") ;;
