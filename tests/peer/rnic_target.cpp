@@ -249,9 +249,14 @@ public:
 		}
 		if (!receives_.empty() || !sends_.empty())
 			complain("work requests without completion");
-		if (!region_.guards_hold() || !buffers_.guards_hold() ||
-		    !sink_.guards_hold())
+		if (!guards_hold())
 			complain("memory next to a region was written to");
+	}
+
+	bool guards_hold() const
+	{
+		return region_.guards_hold() && buffers_.guards_hold() &&
+		       sink_.guards_hold();
 	}
 
 private:
@@ -792,10 +797,17 @@ void Target::connect_to(const std::shared_ptr<Controller> &controller,
 
 std::string Target::check()
 {
+	const auto damaged = [](const auto &one) {
+		const auto &connection = one.second.connection;
+
+		return connection && !connection->guards_hold();
+	};
+
 	if (!device_->read_only.untouched() || !device_->other.untouched())
 		complain("a region that may not be written to was");
 	if (!device_->read_only.guards_hold() ||
-	    !device_->write_only.guards_hold() || !device_->other.guards_hold())
+	    !device_->write_only.guards_hold() || !device_->other.guards_hold() ||
+	    std::any_of(entries_.begin(), entries_.end(), damaged))
 		complain("memory next to a region was written to");
 	return complaints.answer(entries_.size());
 }

@@ -21,6 +21,19 @@ target_answers() {
 	[[ $line == $2 ]]
 }
 
+# target_at_rest PORT SECONDS: whether it has no complaint, and has no connection open within
+# that time. What is only found when a connection ends is among the complaints then. A check
+# clears them, so none may follow one that has any.
+target_at_rest() {
+	local line limit=$((SECONDS + $2))
+	while line=$(target_ask "$1" check) &&
+		[[ $line == "ok "* && $line != "ok 0 open" ]] && ((SECONDS < limit)); do
+		lab_tick
+	done
+	echo "target: $line"
+	[[ $line == "ok 0 open" ]]
+}
+
 # Complaints of a target must arrive, otherwise "ok" would mean nothing.
 target_complaints_arrive() {
 	lab_is "a complaint of the target arrives" \
