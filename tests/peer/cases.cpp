@@ -165,14 +165,19 @@ void check_headers(const Session &s, const Terminate &t)
 			       hex(bad, 46) + ": " + t.words());
 }
 
-// Messages that were being sent may come first, and may be cut short.
+// Messages that the case allows may come first, and may be cut short.
 std::optional<Terminate> find_terminate(Session &s)
 {
 	const auto until = s.soon();
+	const auto &allowed = s.before_terminate;
 
-	while (auto ulpdu = s.next_ulpdu_or_end(until))
+	while (auto ulpdu = s.next_ulpdu_or_end(until)) {
 		if (is_terminate(*ulpdu))
 			return Terminate::decode(*ulpdu);
+		if (std::find(allowed.begin(), allowed.end(),
+			      Control::decode(*ulpdu).opcode) == allowed.end())
+			throw Mismatch("before a Terminate: " + words(*ulpdu));
+	}
 	return std::nullopt;
 }
 

@@ -64,6 +64,13 @@ public:
 		counters[name] += by;
 		return *this;
 	}
+	// What a Terminate may come after: messages that were asked for, or that are due. Any
+	// other one before it is a mismatch.
+	Case &may_send(std::vector<std::uint8_t> opcodes)
+	{
+		before_terminate = std::move(opcodes);
+		return *this;
+	}
 	// No other connection may be open meanwhile.
 	Case &by_itself() { alone = true; return *this; }
 	// Takes seconds: starts early.
@@ -84,6 +91,7 @@ public:
 	bool alone = false;
 	bool slow = false;
 	std::map<std::string, int> counters;
+	std::vector<std::uint8_t> before_terminate;
 };
 
 // References to rows stay valid.
@@ -133,7 +141,7 @@ Step good();
 Outcome closes(milliseconds within = milliseconds(10000));
 // The same, but not before so much time has passed.
 Outcome closes_late(milliseconds from, milliseconds to);
-// One Terminate, right in itself, and the end.
+// One Terminate, right in itself, and the end; before it only what may_send() names.
 Outcome terminates(std::vector<Code> allowed);
 // The same, or the end without a Terminate.
 Outcome terminates_or_closes(std::vector<Code> allowed);

@@ -242,7 +242,8 @@ void add_sequence(Table &t)
 		    s.any_suspect = true;
 		    s.send(all);
 	    }},
-	    terminates(no_buffer));
+	    terminates(no_buffer))
+		.may_send({op_send});
 }
 
 Aimed piece(std::uint32_t mo, std::size_t size, bool last)

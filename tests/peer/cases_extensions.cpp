@@ -395,7 +395,8 @@ void add_atomics(Table &t)
 		    s.any_suspect = true;
 		    s.send(all);
 	    }},
-	    terminates({{1, 2, 2}, {1, 2, 3}, {0, 2, 7}}));
+	    terminates({{1, 2, 2}, {1, 2, 3}, {0, 2, 7}}))
+		.may_send({op_read_response, op_atomic_response});
 	row(t, "atomic-response-unasked", "an Atomic Response without a request (X9)",
 	    {ulpdu([](Session &) {
 		    Untagged u{.control = {.opcode = op_atomic_response},

@@ -232,7 +232,8 @@ void add_depths(Table &t)
 	row(t, "read-ird-exceeded", "20 Reads in one segment, IRD being 4",
 	    {begin, burst([](const Session &) { return 20u; })},
 	    terminates({{1, 2, 2}, {1, 2, 3}, {0, 2, 7}}), connected)
-		.only(Role::initiator);
+		.only(Role::initiator)
+		.may_send({op_read_response});
 	row(t, "read-many", "300 Reads one after the other",
 	    {[](Session &s) {
 		    for (unsigned i = 0; i < 300; i++)
@@ -247,7 +248,8 @@ void add_depths(Table &t)
 						s.aim.rw_at));
 		    s.send_ulpdu(Untagged{.qn = 99, .payload = {}}.encode());
 	    }},
-	    terminates({{1, 2, 1}}));
+	    terminates({{1, 2, 1}}))
+		.may_send({op_read_response});
 	row(t, "crc-within-response",
 	    "a wrong CRC while 128 KiB of Read Response are on their way",
 	    {[](Session &s) {
@@ -255,7 +257,8 @@ void add_depths(Table &t)
 						s.aim.rw_at));
 		    s.send_ulpdu(Tagged{}.encode(), {.crc_xor = 1});
 	    }},
-	    terminates({{2, 0, 2}}));
+	    terminates({{2, 0, 2}}))
+		.may_send({op_read_response});
 	row(t, "reset-within-response",
 	    "a RST while 128 KiB of Read Response are on their way",
 	    {[](Session &s) {
@@ -423,7 +426,8 @@ void add_responses(Table &t)
 	       terminates(wrong_place));
 	answer("twice", "two answers to one Read",
 	       {ulpdu(responds(keep)), ulpdu(responds(keep))},
-	       terminates({{0, 2, 6}, {1, 0, 0}}));
+	       terminates({{0, 2, 6}, {1, 0, 0}}))
+		.may_send({op_send});
 	answer("as-write", "a Write in place of the answer: not permitted",
 	       {ulpdu(responds([](Tagged &r, Session &) {
 		       r.control.opcode = op_write;

@@ -14,6 +14,9 @@ namespace {
 using Change = std::function<void(Frame &)>;
 using EnhancedChange = std::function<void(Enhanced &)>;
 
+// The target sends one at once when it has accepted the Reply.
+const std::vector<std::uint8_t> rtr{op_write, op_read_request};
+
 Step answer(const Change &change)
 {
 	return [change](Session &s) {
@@ -194,7 +197,8 @@ void add_lengths(Table &t)
 		      f.data.push_back(0xff);
 	      }),
 	       send(zeros(1 << 17))},
-	      breaks({{2, 0, 2}}));
+	      breaks({{2, 0, 2}}))
+		.may_send(rtr);
 	reply(t, "length-one-more-fin",
 	      "PD_Length is one more than what comes, then FIN",
 	      {answer([](Frame &f) {
@@ -434,7 +438,8 @@ void add_phases(Table &t)
 		      s.operate(Frame::decode(whole), s.theirs);
 	      }),
 	       flood(zeros(1024), 20)},
-	      breaks({{2, 0, 2}}));
+	      breaks({{2, 0, 2}}))
+		.may_send(rtr);
 	reply(t, "twice-fin", "a second Reply right behind the first, FIN",
 	      {with_reply([](Session &s, const Bytes &whole) {
 		      s.send(join(whole, whole));

@@ -196,7 +196,8 @@ void add_invalidations(Table &t)
 	    terminates({{1, 1, 0}}));
 	row(t, "invalidate-and-write-at-once", "such a Send and a Write in one segment",
 	    {in_one_go({invalidates(whole), writes(whole, 0, 8)}, 1)},
-	    terminates({{1, 1, 0}}));
+	    terminates({{1, 1, 0}}))
+		.may_send({op_send});
 }
 
 } // namespace

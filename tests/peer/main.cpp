@@ -165,6 +165,7 @@ std::string play(const Case &row, const Environment &env, Tally &tally)
 		Session s(env, tally);
 
 		s.mode = row.setup.mode;
+		s.before_terminate = row.before_terminate;
 		set_up(s, row.setup);
 		for (const auto &step : row.steps)
 			step(s);

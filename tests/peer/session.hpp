@@ -192,6 +192,8 @@ public:
 	bool too_short = false;		// only for its DDP header
 	Bytes suspect;			// the faulty ULPDU
 	bool any_suspect = false;	// the Terminate may show another ULPDU
+	// Opcodes of messages that may come before the Terminate.
+	std::vector<std::uint8_t> before_terminate;
 	std::uint32_t next_seed = 6;	// of bytes to send
 	std::uint32_t send_msn = 1;
 	std::uint32_t read_msn = 1;
