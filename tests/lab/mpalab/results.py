@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 # A healthy kernel prints none of these, and no program of ours makes it print one. Those of
 # perftest may crash in librdmacm (consumers.sh).
 ALARMS = re.compile(
-    # The second form is that of kernels from 6.19.
-    r"WARNING: (?:CPU|(?:\S+:\d+ )?at \S+\+0x|possible|suspicious|inconsistent|bad unlock|"
+    # The second form is that of kernels from 6.19, perhaps with the condition.
+    r"WARNING: (?:CPU|(?:(?:\[.*\] )?\S+:\d+ )?at \S+\+0x|possible|suspicious|"
+    r"inconsistent|bad unlock|"
     r"bad contention|lock held|held lock|.* still has locks held|Nested lock|"
     r"\S+-safe -> |chain_key|stack|kernel stack)"
     r"|\bBUG: "
@@ -25,7 +26,8 @@ ALARMS = re.compile(
     r"|\bINFO: (?:possible|suspicious|trying to register|task .* blocked|lockdep|rcu)"
     r"|\bsuspicious RCU usage"
     r"|rcu: INFO: rcu"
-    r"|soft lockup"
+    r"|\brcu_\w+ kthread starved"
+    r"|soft lockup|hard LOCKUP"
     r"|ODEBUG: "
     r"|refcount_t: "
     r"|ref_tracker: "
@@ -36,8 +38,12 @@ ALARMS = re.compile(
     r"|Out of memory: "
     r"|disagrees about version of symbol|Unknown symbol"
     r"|list_(?:add|del) corruption"
+    # Without memory, kobject_add_internal() may fail.
+    r"|cannot create duplicate filename|kobject_add_internal failed for .* with -EEXIST"
     r"|DEAD000000000"
 )
+# Bits of /proc/sys/kernel/tainted: something was reported, perhaps not where we have seen it.
+TAINTS = {32: "a bad page", 128: "an oops", 512: "a warning", 16384: "a soft lockup"}
 # Lines that begin one report and so end another; maximum length of a report on RCU.
 REPORT_BEGINS = re.compile(r"={20,}$|cut here")
 RCU_REPORT = 80
@@ -206,11 +212,20 @@ def read_words(text):
     return words
 
 
-def reasons(words, totals, alarms, kmemleak=False, leaks=()):
+def tainted_by(words):
+    """What has tainted the kernel that a healthy one does not do; None: not known."""
+    value = words.get("tainted", "")
+    if not value.isdecimal():
+        return None
+    return [what for bit, what in TAINTS.items() if int(value) & bit]
+
+
+def reasons(words, totals, alarms, kmemleak=False, leaks=(), expected=()):
     """Reasons why a run failed; an empty list means success.
 
     kmemleak: whether the guest had to look for leaked memory.
     leaks: what it has found, from all_leaks().
+    expected: kernel messages that are allowed; they may taint the kernel.
     """
     found = []
     if "boot" not in words:
@@ -237,4 +252,9 @@ def reasons(words, totals, alarms, kmemleak=False, leaks=()):
         found.append(f"{totals.planned} checks planned, {totals.seen} seen")
     if alarms:
         found.append(f"the kernel complained: {alarms[0]}")
+    taints = tainted_by(words)
+    if taints is None and "end" in words:
+        found.append("the guest did not say whether its kernel is tainted")
+    elif taints and not expected:
+        found.append(f"the kernel is tainted by {', '.join(taints)}")
     return found

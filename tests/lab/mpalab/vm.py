@@ -381,7 +381,7 @@ def conclude(job, name, directory, in_time, seconds, status):
     words = results.read_words(read(directory / "result.log"))
     leaks = results.all_leaks(read(directory / "out" / "kmemleak"))
     reasons = results.reasons(words, totals, [lines[0] for lines in alarms],
-                            job.kmemleak, leaks)
+                            job.kmemleak, leaks, job.expect)
     if not in_time:
         reasons.insert(0, f"stopped after {job.timeout} s")
     if in_time and "end" not in words:
