@@ -250,6 +250,10 @@ def reasons(words, totals, alarms, kmemleak=False, leaks=(), expected=()):
         found.append(f"{totals.failed} check(s) failed")
     if totals.planned is not None and totals.planned != totals.seen:
         found.append(f"{totals.planned} checks planned, {totals.seen} seen")
+    elif status == "0" and totals.planned is None:
+        found.append("the script has no plan")
+    elif status == "0" and not totals.seen:
+        found.append("the script has checked nothing")
     if alarms:
         found.append(f"the kernel complained: {alarms[0]}")
     taints = tainted_by(words)
