@@ -36,6 +36,11 @@ table() {
 	done < <(grep -E "^\`\`[a-z]+\`\` +(continues|reconnects|ends|either|-) " "$MPA_REPO/Documentation/disturbances.rst")
 }
 
+# functions PREFIX: what follows it in the names of functions.
+functions() {
+	compgen -A function "$1" | sed "s/^$1//" | sort
+}
+
 # --- disturbances -------------------------------------------------------------------
 #
 # begin_D and end_D act on the paths of all: lo has NVMe and iSER, near NFS, and eth0 of h1
@@ -399,6 +404,10 @@ lab_do mount -t cgroup2 none "$cgroups"
 lab_do tee "$cgroups/cgroup.subtree_control" <<< "+memory"
 lab_do mkdir "$group"
 table
+for name in begin end; do
+	lab_is "disturbances of the table, and those that ${name}" \
+		"$(printf '%s\n' "${disturbances[@]}" | sort)" "$(functions "${name}_")"
+done
 lab_is "rows of the table in which each consumer has a promise" \
 	"${#promised[@]}" "$((${#disturbances[@]} * ${#consumers[@]}))"
 case ${1:-} in
