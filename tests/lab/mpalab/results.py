@@ -5,6 +5,7 @@ Pure functions on text; tests/lab/selftest tests them with tables.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 # A healthy kernel prints none of these, and no program of ours makes it print one. Those of
@@ -170,16 +171,34 @@ def is_foreign(lines, at, functions):
     return False
 
 
+def lines_of_race(lines, at):
+    """Those of the report that begins in line at, without this."""
+    end = next((number for number, line in enumerate(lines[at + 1:], at + 1)
+                if REPORT_BEGINS.search(line)), len(lines))
+    return lines[at + 1:end]
+
+
 def is_own_race(lines, at):
     """Whether our modules make an access of the race that KCSAN reports in line at. A
     report without any access, cut off or garbled, counts as one."""
-    functions = []
-    for number, line in enumerate(lines[at + 1:], at + 1):
-        if REPORT_BEGINS.search(line):
-            break
-        if KCSAN_ACCESS.search(line):
-            functions += lines[number + 1:number + 2]
+    report = lines_of_race(lines, at)
+    functions = [after for line, after in zip(report, [*report[1:], ""])
+                 if KCSAN_ACCESS.search(line)]
     return not functions or any(OWN_FUNCTION.search(line) for line in functions)
+
+
+def foreign_races(kernel_log):
+    """The races that do not fail a run: how many reports there are for each text, which
+    has the functions of the two accesses, and says if our modules are among the callers."""
+    lines = [line.strip() for line in kernel_log.splitlines()]
+    found = Counter()
+    for at, line in enumerate(lines):
+        if KCSAN_BEGINS in line and not is_own_race(lines, at):
+            text = line.partition(KCSAN_BEGINS)[2].removeprefix("data-race in ")
+            if any(OWN_FUNCTION.search(one) for one in lines_of_race(lines, at)):
+                text += ", called by modules of ours"
+            found[text] += 1
+    return found
 
 
 def all_leaks(report):

@@ -378,6 +378,9 @@ def conclude(job, name, directory, in_time, seconds, status):
         read(directory / "console.log") + read(directory / "dmesg"), job.expect,
         foreign=job.config.foreign
     )
+    # The console and the kernel's log have most of them both.
+    races = (results.foreign_races(read(directory / "console.log"))
+             | results.foreign_races(read(directory / "dmesg")))
     words = results.read_words(read(directory / "result.log"))
     leaks = results.all_leaks(read(directory / "out" / "kmemleak"))
     reasons = results.reasons(words, totals, [lines[0] for lines in alarms],
@@ -392,11 +395,13 @@ def conclude(job, name, directory, in_time, seconds, status):
         "name": name, "config": job.config.name, "seconds": round(seconds, 1),
         "passed": totals.passed, "failed": totals.failed,
         "skipped": totals.skipped, "good": not reasons, "reasons": reasons,
-        "failures": totals.failures, "directory": str(directory),
+        "failures": totals.failures, "foreign_races": races, "directory": str(directory),
     }, indent=1) + "\n", encoding="utf-8")
     say(f"{name}: {totals}, {seconds:.0f} s: {'GOOD' if not reasons else 'FAILED'}")
     for reason in reasons:
         say(f"  {reason}")
+    for text, count in races.most_common():
+        say(f"  not counted: {count} KCSAN report(s) on {text}")
     evidence = results.read_evidence(said)[:EVIDENCE] + alarms[:1] + results.own_leaks(leaks)[:EVIDENCE]
     for lines in evidence:
         for line in lines:
