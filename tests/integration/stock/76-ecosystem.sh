@@ -250,19 +250,37 @@ script_life() {
 
 # --- devices that are restored -------------------------------------------------
 
-device_is_back() {
-	[[ $(rdma link show mpa7/1) == *" netdev boot0 "* ]]
+# Network devices in the file. systemd would escape a part of the second name.
+boot_plug() {
+	lab_do ip link add boot0 type dummy
+	lab_do ip link add boot-0.1 type dummy
+}
+
+boot_unplug() {
+	lab_do ip link delete boot0
+	lab_do ip link delete boot-0.1
+}
+
+devices_are_back() {
+	[[ $(rdma link show mpa7/1) == *" netdev boot0 "* &&
+		$(rdma link show mpa8/1) == *" netdev boot-0.1 "* ]]
 }
 
 state_is_saved() {
 	"$bin/mpactl" save | cmp - /etc/mpa/mpa.json
 }
 
-# back LABEL: the device is restored, and all its settings.
+# back LABEL: the devices are restored, and all their settings.
 back() {
-	lab_check "$1: the device is there" lab_wait 120 device_is_back
-	lab_check "$1: and its settings are those that were saved" \
+	lab_check "$1: the devices are there" lab_wait 120 devices_are_back
+	lab_check "$1: and their settings are those that were saved" \
 		lab_wait 10 state_is_saved
+	lab_check "$1: and the units have ended" lab_wait 10 units_have_ended
+}
+
+units_have_ended() {
+	boot_unit_is mpa-restore@boot0.service ActiveState inactive &&
+		boot_unit_is mpa-restore@boot-0.1.service ActiveState inactive
 }
 
 no_device() {
@@ -270,16 +288,45 @@ no_device() {
 }
 
 boot_save() {
-	lab_do ip link add boot0 type dummy
+	boot_plug
 	lab_do rdma link add mpa7 type mpa netdev boot0
+	lab_do rdma link add mpa8 type mpa netdev boot-0.1
 	lab_do "$bin/mpactl" set half-open-max 7
 	lab_do "$bin/mpactl" set dev mpa7 markers on startup-timeout 7s
+	lab_do "$bin/mpactl" set dev mpa8 ird 8
 	lab_do make -s -C "$MPA_REPO/dist" install PREFIX=/usr/local
 	lab_do install -m 755 "$bin/mpactl" /usr/local/bin/
 	lab_check "the state is saved" lab_do "$bin/mpactl" save /etc/mpa/mpa.json
 	lab_do cat /etc/mpa/mpa.json
 	lab_do rdma link delete mpa7
+	lab_do rdma link delete mpa8
 	lab_do modprobe -r mpa_rnic mpa
+}
+
+# lines UNIT: how many lines its command has written; each start writes one or more.
+lines() {
+	boot_in journalctl --sync
+	boot_in journalctl --quiet --no-pager --output=cat --unit="$1" | wc -l
+}
+
+more_lines() {
+	(($(lines "$1") > $2))
+}
+
+# Events of network devices that are there already.
+boot_events() {
+	local unit=mpa-restore@boot0.service before action
+	lab_do "$bin/mpactl" set dev mpa7 startup-timeout 9s
+	before=$(lines "$unit")
+	lab_true "the unit has written what it did" "$before > 0"
+	for action in change add move; do
+		lab_do boot_in udevadm trigger --action="$action" \
+			--subsystem-match=net --settle
+	done
+	lab_refuse "later events do not start the unit again" \
+		lab_wait 5 more_lines "$unit" "$before"
+	output_has "what was set meanwhile stays" "$bin/mpactl get dev mpa7" \
+		'startup-timeout 9s'
 }
 
 boot_devices() {
@@ -293,17 +340,26 @@ boot_devices() {
 	lab_check "no device is created for that" no_device
 	boot_coldplug
 	back "at boot"
+	boot_events
 
-	lab_do ip link delete boot0
-	lab_check "the device is deleted with its network device" lab_wait 10 no_device
-	lab_do ip link add boot0 type dummy
+	boot_unplug
+	lab_check "the devices are deleted with their network devices" lab_wait 10 no_device
+	boot_plug
 	back "plugged in again"
+	# Whatever systemd has seen of this by then.
+	boot_unplug
+	boot_plug
+	back "replaced at once"
 
-	lab_do ip link delete boot0
+	boot_unplug
 	lab_do ip link add other0 type dummy
+	lab_do ip link add boot-0 type dummy
 	lab_do boot_in udevadm settle
 	lab_check "a network device that is not in the file gets none" no_device
+	lab_is "nor is the unit started if its name is a part of one" \
+		"$(lines mpa-restore@boot-0.service)" 0
 	lab_do ip link set other0 name boot0
+	lab_do ip link set boot-0 name boot-0.1
 	back "renamed to what is in the file"
 }
 
@@ -311,6 +367,7 @@ boot_devices() {
 boot_fails() {
 	local unit=mpa-restore@boot0.service
 	lab_do rdma link delete mpa7
+	lab_do rdma link delete mpa8
 	echo '{ "boot0"' > /etc/mpa/mpa.json
 	lab_refuse "a bad file makes the unit fail" \
 		boot_in systemctl start "$unit"
@@ -323,7 +380,7 @@ boot_fails() {
 	lab_is "without the file it does nothing" \
 		"$(boot_unit "$unit" ConditionResult)" no
 	boot_down
-	lab_do ip link delete boot0
+	boot_unplug
 }
 
 # ------------------------------------------------------------------------------
