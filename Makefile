@@ -58,8 +58,11 @@ install-modules: modules
 install-provider: userspace
 	$(MAKE) -C userspace/provider install
 
+# Programs find libmpa-tls.so.0 by the cache. A user who installs into a home directory may
+# not write it, and has to set LD_LIBRARY_PATH in any case.
 install-libmpa: userspace
 	$(MAKE) -C userspace/libmpa install
+	$(if $(DESTDIR),@echo 'staged: ldconfig is left to the target',[ ! -w /etc ] || ldconfig)
 
 install-tcp-framing: userspace
 	$(MAKE) -C userspace/tcp-framing install

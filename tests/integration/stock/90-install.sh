@@ -18,6 +18,12 @@ udev_has_rule() {
 		grep -F 'Reading rules file: /usr/local/lib/udev/rules.d/90-mpa.rules'
 }
 
+# The linker finds the library without ldconfig, the program does not.
+linked_program_starts() {
+	echo 'int main(void) { return 0; }' |
+		cc -x c - -o /tmp/linked -Wl,--no-as-needed -lmpa-tls && /tmp/linked
+}
+
 unset IBV_DRIVERS
 lab_writable "$modules"
 lab_writable "$MPA_REPO"
@@ -51,6 +57,7 @@ lab_check "its completions are where shells look" ls \
 	/usr/local/share/fish/vendor_completions.d/mpactl.fish
 lab_check "mpa(7) is found" man -w 7 mpa
 lab_check "its manual page is found" man -w 1 mpa-bench
+lab_check "a program that is linked with libmpa-tls starts" linked_program_starts
 lab_check "systemd takes the units" systemd-analyze --man=no verify \
 	mpa.service mpa-restore@eth0.service
 lab_check "one of them is wanted at boot" test -s \
