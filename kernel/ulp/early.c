@@ -35,6 +35,8 @@ enum {
 	 * that leaves more gaps than there are blocks can bring about.
 	 */
 	EARLY_READS = 4,
+	/* A Marker that is looked at costs as much as so many bytes. */
+	EARLY_MARKER = 64,
 };
 
 /**
@@ -46,7 +48,9 @@ enum {
  * @part: searches in the parts behind gaps
  * @nr_parts: how many
  * @received: bytes that TCP had received in order when they were searched last
- * @read: bytes that the searches have read
+ * @read: bytes that the searches have read, and %EARLY_MARKER for each Marker; at
+ *	least as many as they could have, but for the receive buffer: what they do
+ *	not need is not saved up
  * @rcu: the core reads icsk_af_ops without the lock
  *
  * Under the socket lock.
@@ -63,13 +67,25 @@ struct mpa_early_hook {
 	struct rcu_head rcu;
 };
 
+/* Bytes behind gaps are not in TCP's number yet; the buffer limits them. */
+static bool early_may_read(const struct mpa_early_hook *h)
+{
+	const struct sock *sk = h->conn->sk;
+
+	return h->read / EARLY_READS <= tcp_sk(sk)->bytes_received +
+					READ_ONCE(sk->sk_rcvbuf);
+}
+
 static bool early_copy(void *ctx, u32 at, u8 *to, u32 len)
 {
-	const struct mpa_early_hook *h = ctx;
+	struct mpa_early_hook *h = ctx;
 	struct mpa_pos pos;
 	const u8 *p;
 	u32 n;
 
+	if (!early_may_read(h))
+		return false;
+	h->read += EARLY_MARKER;
 	mpa_pos_early(&pos, h->conn->sk, h->origin + at);
 	for (; len; len -= n, to += n) {
 		p = mpa_pos_map(&pos, &n);
@@ -81,15 +97,6 @@ static bool early_copy(void *ctx, u32 at, u8 *to, u32 len)
 		mpa_pos_skip(&pos, n);
 	}
 	return true;
-}
-
-/* Bytes behind gaps are not in TCP's number yet; the buffer limits them. */
-static bool early_may_read(const struct mpa_early_hook *h)
-{
-	const struct sock *sk = h->conn->sk;
-
-	return h->read / EARLY_READS <= tcp_sk(sk)->bytes_received +
-					READ_ONCE(sk->sk_rcvbuf);
 }
 
 static enum mpa_rx_result early_feed(void *ctx, u32 at, struct mpa_reader *r)
@@ -158,6 +165,7 @@ static void early_look(struct mpa_early_hook *h)
 	if (tp->bytes_received - h->received > S32_MAX)
 		h->nr_parts = 0;
 	h->received = tp->bytes_received;
+	h->read = max(h->read, EARLY_READS * h->received);
 	for (i = 0; wanted && i < tp->rx_opt.num_sacks; i++) {
 		u32 from = tp->selective_acks[i].start_seq - h->origin;
 		u32 end = tp->selective_acks[i].end_seq - h->origin;

@@ -13,6 +13,11 @@
 #include "compat/net.h"
 #include "queue.h"
 
+enum {
+	/* Segments within another one that are looked at. */
+	POS_CONTAINED	= 4,
+};
+
 static void pos_enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off,
 		      u32 end)
 {
@@ -66,15 +71,22 @@ void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 	pos_enter(pos, skb, 0, len);
 }
 
+static bool pos_is_in(const struct mpa_pos *pos, const struct sk_buff *skb)
+{
+	return pos->seq - TCP_SKB_CB(skb)->seq < skb->len;
+}
+
 /*
  * Finds the early segment that contains pos->seq. They are ordered by their first
- * byte, and none contains another as a whole: only the last that begins at or
- * before pos->seq can have it.
+ * byte. The last that begins at or before pos->seq has it, but for segments that
+ * another one contains: TCP leaves those where they are if it joins bytes around
+ * them to the other one. There are few.
  */
 static void pos_enter_early(struct mpa_pos *pos)
 {
 	struct rb_node *node = tcp_sk(pos->sk)->out_of_order_queue.rb_node;
 	struct sk_buff *found = NULL;
+	unsigned int others;
 
 	while (node) {
 		struct sk_buff *skb = rb_to_skb(node);
@@ -86,8 +98,10 @@ static void pos_enter_early(struct mpa_pos *pos)
 			node = node->rb_right;
 		}
 	}
+	for (others = POS_CONTAINED; found && others && !pos_is_in(pos, found); others--)
+		found = rb_entry_safe(rb_prev(&found->rbnode), struct sk_buff, rbnode);
 	pos->top = NULL;
-	if (found && pos->seq - TCP_SKB_CB(found)->seq < found->len)
+	if (found && pos_is_in(pos, found))
 		pos_enter(pos, found, pos->seq - TCP_SKB_CB(found)->seq,
 			  found->len);
 }
