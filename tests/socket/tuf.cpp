@@ -78,6 +78,20 @@ tcp_framing_info info_of(int fd)
 	return info;
 }
 
+struct DataSegments {
+	std::uint32_t in, out;
+};
+
+// Members of struct tcp_info that the C library does not have.
+DataSegments data_segments(int fd)
+{
+	std::array<std::uint32_t, 40> info{};
+	socklen_t size = sizeof(info);
+
+	must_call(::getsockopt(fd, SOL_TCP, TCP_INFO, info.data(), &size), "TCP_INFO");
+	return {info[38], info[39]};
+}
+
 void attach_to(int fd)
 {
 	must_call(::setsockopt(fd, SOL_TCP, TCP_ULP, "mpa", 3), "attach");
@@ -237,9 +251,12 @@ public:
 	Mtu(const Mtu &) = delete;
 	Mtu &operator=(const Mtu &) = delete;
 
-	void set(int mtu) const
+	void set(int mtu) const { replace(" mtu lock " + std::to_string(mtu)); }
+
+	// With other properties of the route.
+	void replace(const std::string &properties) const
 	{
-		is(run(" mtu lock " + std::to_string(mtu)), 0, "change the route");
+		is(run(properties), 0, "change the route");
 	}
 
 private:
@@ -675,6 +692,26 @@ CASE("tuf: the EMSS falls and rises")
 	expect_pdu(ends.far.get(), pattern(1312));
 	is(get(fd, TCP_SEND_EMSS), 1312, "EMSS");
 	is(info_of(fd).emss_changes, 2u, "changes");
+}
+
+// TCP has the MTU of another device until it looks for a route again.
+CASE("tuf: a route is replaced by one with the same MTU")
+{
+	const Mtu mtu;
+	Ends ends;
+	const int fd = ends.near.get();
+
+	ends.align();
+	push(fd, pattern(1000));
+	expect_pdu(ends.far.get(), pattern(1000));
+	const std::uint32_t before = data_segments(fd).out;
+	mtu.replace(" initrwnd 10");
+	// The kernel forgets the other one after a while.
+	std::this_thread::sleep_for(moment);
+	push(fd, pattern(1000));
+	expect_pdu(ends.far.get(), pattern(1000));
+	is(data_segments(fd).out - before, 1u, "segments");
+	is(info_of(fd).emss_changes, 0u, "changes");
 }
 
 // ---- Packing ----
@@ -1580,11 +1617,7 @@ CASE("tuf: plain bytes are not sent again with the first framing PDU")
 	}
 	expect_pdu(far, pattern(30, 1));
 	expect_pdu(far, pattern(40, 2));
-	// tcpi_data_segs_in, which struct tcp_info of the C library does not have.
-	std::array<std::uint32_t, 39> info{};
-	socklen_t size = sizeof(info);
-	must_call(::getsockopt(far, SOL_TCP, TCP_INFO, info.data(), &size), "TCP_INFO");
-	is(info[38], 2u, "segments with data");
+	is(data_segments(far).in, 2u, "segments with data");
 }
 
 // Each of several acknowledgements, not only the first one.

@@ -84,7 +84,8 @@
  * struct tcp_framing_info - state of the framing of a socket
  * @mode: TCP_FRAMING_MODE
  * @flags: TCP_FRAMING_F_*
- * @emss: TCP_SEND_EMSS; 0 before the socket is connected
+ * @emss: bytes of a segment; 0: not known, because nothing is framed yet or nothing
+ *	has looked for it
  * @send_interval: TCP_FRAMING_SEND_INTERVAL, bytes
  * @recv_interval: TCP_FRAMING_RECV_INTERVAL, bytes
  * @pad: zero
