@@ -163,16 +163,17 @@ static void sock_raise_rcvbuf(struct sock *sk, struct mpa_tuned *before)
 					 tcp_win_from_space(sk, space));
 }
 
-/*
- * TCP's segments have the size that it would probe from. It computes another one when
- * the path MTU is not that of last time. tcp_sync_mss() is not exported everywhere.
- */
-static void sock_end_probing(struct inet_connection_sock *icsk)
+/* TCP's segments have the size that it would probe from. */
+static void sock_end_probing(struct sock *sk)
 {
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
 	if (!icsk->icsk_mtup.enabled)
 		return;
 	icsk->icsk_mtup.enabled = 0;
-	icsk->icsk_pmtu_cookie++;
+	/* 0: not connected. */
+	if (icsk->icsk_pmtu_cookie)
+		icsk->icsk_sync_mss(sk, icsk->icsk_pmtu_cookie);
 }
 
 /**
@@ -195,7 +196,7 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 		.window_clamp = tp->window_clamp,
 	};
 	/* A probe would not end at the end of an FPDU. */
-	sock_end_probing(icsk);
+	sock_end_probing(sk);
 	/* Nagle would delay the last FPDU of a message. */
 	tp->nonagle |= TCP_NAGLE_OFF;
 	/* Soft errors would look like the end of TCP. */

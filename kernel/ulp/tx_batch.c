@@ -36,19 +36,6 @@ static int tx_may_send(struct mpa_conn *conn)
 	return -EAGAIN;
 }
 
-/*
- * When a route is replaced, TCP has the MTU of a device that stands in for that of the
- * old one, 68 bytes. It looks for the new one only with its first segment, and would
- * divide all that is sent at once for that MTU.
- */
-static void tx_renew_route(struct sock *sk)
-{
-	const struct dst_entry *dst = __sk_dst_get(sk);
-
-	if (unlikely(dst && READ_ONCE(dst->obsolete) > 0))
-		inet_csk(sk)->icsk_af_ops->rebuild_header(sk);
-}
-
 /**
  * mpa_tx_ready - check whether a batch can be opened now
  * @conn: the stream, under lock_sock(), with no batch open; not from within a
@@ -58,17 +45,17 @@ static void tx_renew_route(struct sock *sk)
  */
 int mpa_tx_ready(struct mpa_conn *conn)
 {
-	int ret = tx_may_send(conn);
+	int ret;
 
 	mpa_tx_assert_owned(conn);
+	mpa_tx_renew_route(conn->sk);
+	ret = tx_may_send(conn);
 	/* No callback would notify the owner. */
 	if (ret == -EAGAIN && conn->tx_blocked &&
 	    conn->state != MPA_CONN_OPERATIONAL)
 		ret = -EPIPE;
 	if (ret)
 		conn->want_write = ret == -EAGAIN;
-	else
-		tx_renew_route(conn->sk);
 	return ret;
 }
 

@@ -21,6 +21,29 @@ static u32 tx_packet_size(struct sock *sk)
 }
 
 /**
+ * mpa_tx_renew_route - let TCP know its route and the size of its segments
+ * @sk: TCP socket, locked
+ *
+ * When a route is replaced, TCP has the MTU of a device that stands in for that of the
+ * old one: 68 bytes, or 1,280 with IPv6. It looks for the new one with its next segment,
+ * and computes the size of segments again with the one after that; what is sent until
+ * then would be divided. Any context.
+ */
+void mpa_tx_renew_route(struct sock *sk)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+	const struct dst_entry *dst = __sk_dst_get(sk);
+
+	if (likely((!dst || READ_ONCE(dst->obsolete) <= 0) &&
+		   icsk->icsk_pmtu_cookie > IPV6_MIN_MTU))
+		return;
+	icsk->icsk_af_ops->rebuild_header(sk);
+	dst = __sk_dst_get(sk);
+	if (dst && dst_mtu(dst) != icsk->icsk_pmtu_cookie)
+		icsk->icsk_sync_mss(sk, dst_mtu(dst));
+}
+
+/**
  * mpa_tx_view_socket - collect what mpa_seg_plan() needs to know about a socket
  * @conn: the stream, locked
  * @v: set to the state of its socket

@@ -7,6 +7,7 @@
 
 struct mpa_seg_view;
 
+void mpa_tx_renew_route(struct sock *sk);
 void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v);
 u32 mpa_tx_emss(struct mpa_conn *conn);
 

@@ -8,6 +8,7 @@
 
 #include "compat/memcg.h"
 #include "compat/net.h"
+#include "tx_emss.h"
 #include "tx_queue.h"
 
 /**
@@ -128,6 +129,7 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 	u32 len = msg_data_left(msg);
 	int ret;
 
+	mpa_tx_renew_route(sk);
 	msg->msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL |
 			 (conn->tx_stream ? 0 : MSG_EOR);
 	/* The call may process the backlog. */

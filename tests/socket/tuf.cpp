@@ -694,6 +694,21 @@ CASE("tuf: the EMSS falls and rises")
 	is(info_of(fd).emss_changes, 2u, "changes");
 }
 
+// What a side would probe from is smaller.
+CASE("tuf: the EMSS of a side that does not probe any more")
+{
+	const std::string command = "ip netns exec h1 sysctl -q -w net.ipv4.tcp_mtu_probing=";
+
+	is(std::system((command + "2").c_str()), 0, "probing");
+	Ends ends;
+	is(std::system((command + "0").c_str()), 0, "no probing");
+	ends.align();
+	is(get(ends.near.get(), TCP_SEND_EMSS), 1412, "EMSS");
+	push(ends.near.get(), pattern(1412));
+	expect_pdu(ends.far.get(), pattern(1412));
+	is(info_of(ends.near.get()).emss_changes, 0u, "changes");
+}
+
 // TCP has the MTU of another device until it looks for a route again.
 CASE("tuf: a route is replaced by one with the same MTU")
 {
