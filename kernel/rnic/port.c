@@ -46,11 +46,12 @@ static LIST_HEAD(rnic_ports);
 /*
  * The listener of a connection, with a reference, or NULL. A socket bound to a
  * network device has a link-local address, which is not unique, or @ifindex is a
- * VRF.
+ * VRF: addresses are unique only in each.
  */
 static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
 					     const struct sockaddr_storage *addr)
 {
+	int vrf = l3mdev_master_ifindex_by_index(sock_net(port->sock->sk), ifindex);
 	struct rnic_listener *found = NULL;
 	struct rnic_listener_port *lp;
 
@@ -63,9 +64,8 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 			found = lp->l;
 			break;
 		}
-		if (!rnic_addr_on_netdev(netdev, addr))
-			continue;
-		if (!found || (ifindex && l3mdev_master_ifindex(netdev) == ifindex))
+		if (!found && l3mdev_master_ifindex(netdev) == vrf &&
+		    rnic_addr_on_netdev(netdev, addr))
 			found = lp->l;
 	}
 	if (found)

@@ -423,8 +423,15 @@ vrf_served() {
 
 # A VRF has routes of its own, and addresses that are not local outside.
 vrf() {
-	local n accept
+	local n accept passive
 	lab_second_link
+	# The same address outside.
+	lab_ip h2 <<- END
+		link add twin0 type dummy
+		addr add 10.78.0.2/32 dev twin0
+		link set twin0 up
+	END
+	lab_link h2 mpa twin twin0
 	for n in 1 2; do
 		lab_ip "h$n" <<- END
 			link add red type vrf table 10
@@ -439,9 +446,12 @@ vrf() {
 		lab_note "one listener for all VRFs: $accept"
 		lab_spawn server h2 rping -s -P -a ::
 		lab_wait_listen h2 7174
+		passive=$(lab_counter red2 conn_passive)
 		vrf_served 10.77.0.2 10.77.0.1
 		vrf_served 10.78.0.2 10.78.0.1
 		vrf_served fd78::2 fd78::1
+		lab_is "those of the VRF are of its device" \
+			$(($(lab_counter red2 conn_passive) - passive)) 2
 		lab_kill server
 		lab_spawn server h2 rping -s -P -a 10.78.0.2
 		lab_wait_listen h2 7174
@@ -452,6 +462,9 @@ vrf() {
 		lab_unlink "red$n"
 		lab_do ip -n "h$n" link del red
 	done
+	lab_in h2 sysctl -q -w net.ipv4.tcp_l3mdev_accept=0
+	lab_unlink twin
+	lab_do ip -n h2 link del twin0
 	lab_do ip -n h1 link del eth1
 }
 
