@@ -184,6 +184,7 @@ struct rnic_mr {
 	atomic_t writers;
 	u32 writes;
 	bool valid;
+	bool dead;
 	u32 epoch;
 	int access;
 	u64 iova;
@@ -202,7 +203,6 @@ struct rnic_mr {
 	u32 nr_windows;
 	bool type2;
 	bool follows;
-	bool dead;
 	struct rnic_mr_traffic traffic;
 	struct list_head qp_entry;
 	refcount_t refs;
