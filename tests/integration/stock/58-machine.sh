@@ -3,7 +3,7 @@
 #
 # Verbs that User Mode Linux has no machine for: regions of huge pages, queues that are
 # resized all the time; what a kernel with other upper layer protocols of TCP refuses;
-and a time namespace.
+# and a time namespace.
 # 57-verbs has the rest.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
