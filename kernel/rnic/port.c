@@ -44,14 +44,15 @@ static LIST_HEAD(rnic_ports);
 /* Accepting ---------------------------------------------------------------- */
 
 /*
- * The listener of a connection, with a reference, or NULL. A socket bound to a
- * network device has a link-local address, which is not unique, or @ifindex is a
- * VRF: addresses are unique only in each.
+ * The listener of a connection, with a reference, or NULL. @ifindex is what its socket
+ * is bound to: the network device where the peer has a link-local address, or a VRF, or
+ * 0. A link-local address is unique on a link only, others are in a VRF.
  */
 static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex,
 					     const struct sockaddr_storage *addr)
 {
 	int vrf = l3mdev_master_ifindex_by_index(sock_net(port->sock->sk), ifindex);
+	bool on_link = ifindex && rnic_addr_linklocal(addr);
 	struct rnic_listener *found = NULL;
 	struct rnic_listener_port *lp;
 
@@ -59,14 +60,13 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 	list_for_each_entry(lp, &port->listeners, entry) {
 		struct net_device *netdev = lp->l->dev->netdev;
 
-		/* It changes when the network device moves elsewhere. */
-		if (ifindex && READ_ONCE(netdev->ifindex) == ifindex) {
+		/* The index changes when the network device moves elsewhere. */
+		if (on_link ? READ_ONCE(netdev->ifindex) == ifindex :
+			      l3mdev_master_ifindex(netdev) == vrf &&
+			      rnic_addr_on_netdev(netdev, addr)) {
 			found = lp->l;
 			break;
 		}
-		if (!found && l3mdev_master_ifindex(netdev) == vrf &&
-		    rnic_addr_on_netdev(netdev, addr))
-			found = lp->l;
 	}
 	if (found)
 		rnic_listener_get(found);
@@ -448,16 +448,22 @@ static bool rnic_port_in_use(struct rnic_port *port)
  */
 int rnic_port_set_backlog(struct rnic_port *port, int backlog)
 {
+	struct sock *sk = port->sock->sk;
 	int ret;
 
-	if (backlog <= port->backlog)
+	/* An administrator may have ended it. */
+	if (backlog <= port->backlog && inet_sk_state_load(sk) == TCP_LISTEN)
 		return 0;
 	if (rnic_port_in_use(port))
 		return -EADDRINUSE;
+	backlog = max(backlog, port->backlog);
 	ret = kernel_listen(port->sock, backlog);
-	if (!ret)
-		port->backlog = backlog;
-	return ret;
+	if (ret)
+		return ret;
+	port->backlog = backlog;
+	/* net.ipv4.tcp_fastopen: a stream begins when the handshake is over. */
+	fastopen_queue_tune(sk, 0);
+	return 0;
 }
 
 /**

@@ -69,6 +69,20 @@ bool rnic_addr_on_netdev(struct net_device *netdev,
 }
 
 /**
+ * rnic_addr_linklocal() - is an address unique only on a link?
+ * @addr: the address
+ *
+ * Return: true if so.
+ */
+bool rnic_addr_linklocal(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+
+	return addr->ss_family == AF_INET6 &&
+	       ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+/**
  * rnic_addr_scope() - set the scope of a link-local address without one
  * @dev: the device
  * @addr: the address
@@ -77,8 +91,7 @@ void rnic_addr_scope(const struct rnic_dev *dev, struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
 
-	if (addr->ss_family == AF_INET6 && !sin6->sin6_scope_id &&
-	    ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+	if (rnic_addr_linklocal(addr) && !sin6->sin6_scope_id)
 		sin6->sin6_scope_id = dev->netdev->ifindex;
 }
 

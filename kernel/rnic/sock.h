@@ -16,6 +16,7 @@ __be16 rnic_addr_port(const struct sockaddr_storage *addr);
 bool rnic_sock_port_ephemeral(struct net *net, __be16 port);
 bool rnic_addr_on_netdev(struct net_device *netdev,
 			 const struct sockaddr_storage *addr);
+bool rnic_addr_linklocal(const struct sockaddr_storage *addr);
 void rnic_addr_scope(const struct rnic_dev *dev, struct sockaddr_storage *addr);
 int rnic_sock_names(struct socket *sock, struct sockaddr_storage *local,
 		    struct sockaddr_storage *remote);

@@ -73,6 +73,36 @@ def responder_read_rtr():
         check("Read Response", peer.read_fpdu()[:2], bytes.fromhex("c142"))
 
 
+@contextlib.contextmanager
+def fast_open():
+    """TCP Fast Open without cookies: h1 sends data with its SYN, all listeners of h2 take it."""
+    name = "/proc/sys/net/ipv4/tcp_fastopen"
+    values = {"h1": 0x5, "h2": 0x602}
+    before = Path(name).read_text("ascii")
+    for where, value in values.items():
+        with host(where):
+            Path(name).write_text(str(value), "ascii")
+    try:
+        yield
+    finally:
+        for where in values:
+            with host(where):
+                Path(name).write_text(before, "ascii")
+
+
+@case
+def responder_fast_open():
+    """Listeners of devices do not take data with a SYN: TCP repeats it."""
+    with fast_open(), responder() as app, host("h1"), \
+            socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+        sock.settimeout(15)
+        sock.sendto(frame(mpa.REQUEST, mpa.CRC, 1, b"early"), socket.MSG_FASTOPEN, (H2, PORT))
+        asked = app.event("CONNECT_REQUEST")
+        check("private data", asked.private_data, b"early")
+        asked.id.accept(b"late")
+        check("Reply", mpa.Peer(sock, 15).read_frame().data, b"late")
+
+
 @case
 def responder_most_private_data():
     """The core carries 255 bytes: so many arrive, complete."""

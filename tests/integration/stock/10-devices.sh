@@ -425,13 +425,6 @@ vrf_served() {
 vrf() {
 	local n accept passive
 	lab_second_link
-	# The same address outside.
-	lab_ip h2 <<- END
-		link add twin0 type dummy
-		addr add 10.78.0.2/32 dev twin0
-		link set twin0 up
-	END
-	lab_link h2 mpa twin twin0
 	for n in 1 2; do
 		lab_ip "h$n" <<- END
 			link add red type vrf table 10
@@ -463,8 +456,6 @@ vrf() {
 		lab_do ip -n "h$n" link del red
 	done
 	lab_in h2 sysctl -q -w net.ipv4.tcp_l3mdev_accept=0
-	lab_unlink twin
-	lab_do ip -n h2 link del twin0
 	lab_do ip -n h1 link del eth1
 }
 
@@ -524,8 +515,8 @@ statistics
 details
 cases_open "$MPA_REPO/tests/integration/counter_cases.py" 120
 cases_run statistic
+vrf
 follows
 shared
-vrf
 races
 held
