@@ -236,7 +236,8 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	int ret;
 
 	lock_sock(sk);
-	if (us->phase == MPA_USOCK_LISTENER)
+	/* An acceptance that has failed leaves the Request unanswered. */
+	if (us->phase == MPA_USOCK_LISTENER || mpa_usock_is(us)->ended)
 		ret = -EINVAL;
 	else if (us->role == MPA_ROLE_INITIATOR)
 		ret = usock_answer_reply(us, accept, len);

@@ -344,10 +344,13 @@ CASE("startkey: an answer by itself has none either")
 			must(pair.ours.set_private_data(mpa::bytes("x")), "private data");
 		begin(pair.ours, role::responder);
 		pair.wire.send(start_key());
-		if (data)
+		if (data) {
 			expect_failed(pair.ours, EMSGSIZE);
-		else
+			is(err(pair.ours.reject_request()), EINVAL, "no answer any more");
+			is(err(pair.ours.accept_request()), EINVAL, "none at all");
+		} else {
 			yes(pair.wire.read(16) == start_key(), "our key");
+		}
 	}
 }
 
