@@ -214,9 +214,10 @@ struct Link {
 	}
 
 	Link(bool server, const Context &peers, std::uint32_t emss,
-	     const tls::context &with, const tls::markers *markers = nullptr)
+	     const tls::context &with, const tls::markers *markers = nullptr,
+	     const std::string &name = "")
 		: wire(emss), peer(::SSL_new(peers.get())),
-		  ours(attach(server, with, markers))
+		  ours(attach(server, with, markers, name))
 	{
 		::SSL_set_fd(peer.get(), far.get());
 		std::thread other([this, server] {
@@ -228,7 +229,7 @@ struct Link {
 	}
 
 	tls::connection attach(bool server, const tls::context &with,
-			       const tls::markers *markers)
+			       const tls::markers *markers, const std::string &name)
 	{
 		auto [near, end] = tcp_pair();
 		auto link = mpa::framing::socket::attach(std::move(near)).value();
@@ -238,11 +239,12 @@ struct Link {
 			return server ? tls::connection::server(std::move(link), with,
 								*markers)
 						.value()
-				      : tls::connection::client(std::move(link), with, "",
+				      : tls::connection::client(std::move(link), with, name,
 								*markers)
 						.value();
 		return server ? tls::connection::server(std::move(link), with).value()
-			      : tls::connection::client(std::move(link), with).value();
+			      : tls::connection::client(std::move(link), with, name)
+					.value();
 	}
 
 	// What the peer receives with one call.
@@ -1036,6 +1038,31 @@ TEST(TlsContext, does_not_trust_everybody)
 
 	ASSERT_FALSE(link.done);
 	EXPECT_EQ(link.done.error().message(), "certificate verify failed");
+}
+
+// The application's context verifies nothing, but the name is asked for.
+TEST(TlsContext, a_name_is_verified_whatever_the_mode)
+{
+	for (const bool trusted : {true, false})
+		for (const char *name : {"peer", "other", ""}) {
+			const Context made(::SSL_CTX_new(::TLS_client_method()));
+
+			::SSL_CTX_set_verify(made.get(), SSL_VERIFY_NONE, nullptr);
+			if (trusted)
+				::X509_STORE_add_cert(
+					::SSL_CTX_get_cert_store(made.get()),
+					identity().certificate.get());
+			Link link(false, peer_context(true, tls13), 1420,
+				  tls::context::share(made.get()), nullptr, name);
+			const bool good = !*name ||
+					  (trusted && name == std::string("peer"));
+
+			EXPECT_EQ(bool(link.done), good) << name << trusted;
+			if (!link.done) {
+				EXPECT_EQ(link.done.error().message(),
+					  "certificate verify failed");
+			}
+		}
 }
 
 TEST(TlsContext, names_of_files)

@@ -530,9 +530,14 @@ result<owned_ssl> make_client(const context &with, const std::string &name)
 	if (!ssl)
 		return ssl;
 	::SSL_set_connect_state(ssl->get());
-	if (!name.empty() && (!SSL_set_tlsext_host_name(ssl->get(), name.c_str()) ||
-			      !::SSL_set1_host(ssl->get(), name.c_str())))
+	if (name.empty())
+		return ssl;
+	if (!SSL_set_tlsext_host_name(ssl->get(), name.c_str()) ||
+	    !::SSL_set1_host(ssl->get(), name.c_str()))
 		return openssl_error();
+	// Without this mode neither the certificate nor the name in it counts.
+	::SSL_set_verify(ssl->get(), ::SSL_get_verify_mode(ssl->get()) | SSL_VERIFY_PEER,
+			 ::SSL_get_verify_callback(ssl->get()));
 	return ssl;
 }
 

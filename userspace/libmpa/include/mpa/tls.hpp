@@ -104,9 +104,10 @@ class connection {
 public:
 	// Takes an attached socket, connected, and makes it framing::send::atomic.
 	// invalid_argument: what it receives is framed; device_or_resource_busy: what it
-	// sends is framed in another way; no_protocol_option (category()): the context
-	// has no suite that can be used. name: of the server, which its certificate must
-	// have; "": any.
+	// sends is framed in another way; an error of category(), "no ciphers
+	// available": the context has no suite that can be used. name: of the server,
+	// whose certificate must be valid and have it, also if the context verifies
+	// none; "": any name.
 	MPA_TLS_API static result<connection> client(framing::socket link,
 						     const context &with,
 						     const std::string &name = "");
