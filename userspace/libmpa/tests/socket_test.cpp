@@ -158,6 +158,8 @@ TEST(reason, of_what_is_peculiar_to_mpa)
 {
 	EXPECT_NE(mpa::reason(make_error_code(std::errc::bad_message)), "");
 	EXPECT_NE(mpa::reason({EPROTO, std::generic_category()}), "");
+	EXPECT_NE(mpa::reason({ENOSPC, std::generic_category()}), "");
+	EXPECT_NE(mpa::reason({EOPNOTSUPP, std::generic_category()}), "");
 	EXPECT_EQ(mpa::reason({EINTR, std::generic_category()}), "");
 	EXPECT_EQ(mpa::reason({}), "");
 }

@@ -494,7 +494,7 @@ inline std::string_view reason(std::error_code error) noexcept
 		std::errc code;
 		std::string_view words;
 	};
-	constexpr std::array<row, 12> rows{{
+	constexpr std::array<row, 14> rows{{
 		{std::errc::bad_message, "the CRC of an FPDU is wrong"},
 		{std::errc::protocol_error,
 		 "improper startup frame, or a Marker or length of an FPDU is wrong"},
@@ -506,6 +506,10 @@ inline std::string_view reason(std::error_code error) noexcept
 		{std::errc::connection_aborted, "the peer ended within an FPDU"},
 		{std::errc::connection_reset, "the peer reset the connection"},
 		{std::errc::timed_out, "nothing came from the peer in time"},
+		{std::errc::no_space_on_device,
+		 "the Reply asks for more Reads at once than ird_max"},
+		{std::errc::operation_not_supported,
+		 "the Reply accepts no ready-to-receive message that this side can send"},
 		{std::errc::message_size,
 		 "longer than the MULPDU or the limit of private data"},
 		{std::errc::broken_pipe, "sending has ended"},
