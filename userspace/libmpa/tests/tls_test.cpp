@@ -444,8 +444,12 @@ TEST_P(Tls, a_socket_that_refuses_everything_is_an_error)
 	Link link(server, suite);
 
 	link.wire.errors.assign(100, EMSGSIZE);
-	EXPECT_EQ(link.ours.send(mpa::bytes("a record")).error(),
+	ASSERT_TRUE(link.ours.send(mpa::bytes("a record")));
+	EXPECT_EQ(link.ours.send(mpa::bytes("another")).error(),
 		  std::errc::message_size);
+	link.wire.errors.clear();
+	ASSERT_TRUE(link.ours.flush());
+	EXPECT_EQ(link.peer_reads(), "a record");
 }
 
 // A handshake where not even the shortest fragments of OpenSSL fit.
@@ -498,6 +502,25 @@ TEST_P(Tls, a_record_without_room_is_sent_later)
 	EXPECT_EQ(link.wire.segments.size(), 2u);
 	EXPECT_EQ(link.peer_reads(), "first");
 	EXPECT_EQ(link.peer_reads(), "second");
+}
+
+// It is encrypted by then: who sends it again would send it twice.
+TEST_P(Tls, a_record_without_memory_is_sent_later)
+{
+	for (const int error : {ENOMEM, ENOBUFS}) {
+		Link link(server, suite);
+
+		link.wire.segments.clear();
+		link.wire.errors = {error, error, error};
+		ASSERT_TRUE(link.ours.send(mpa::bytes("first")));
+		EXPECT_TRUE(link.ours.pending());
+		EXPECT_EQ(link.ours.send(mpa::bytes("second")).error().value(), error);
+		EXPECT_EQ(link.ours.flush().error().value(), error);
+		ASSERT_TRUE(link.ours.send(mpa::bytes("second")));
+		EXPECT_FALSE(link.ours.pending());
+		EXPECT_EQ(link.peer_reads(), "first");
+		EXPECT_EQ(link.peer_reads(), "second");
+	}
 }
 
 // The middle of a record that leaves in pieces.

@@ -51,6 +51,14 @@ bool later(std::error_code error) noexcept
 	       error == std::errc::interrupted;
 }
 
+// A record that has been encrypted is kept for a later call: there is no room, or no
+// memory, or the path has become too narrow for even a piece of it.
+bool keeps(std::error_code error) noexcept
+{
+	return later(error) || error == std::errc::not_enough_memory ||
+	       error == std::errc::no_buffer_space || error == std::errc::message_size;
+}
+
 // The names of the suites with authenticated encryption that the application allows,
 // in its order, separated by colons.
 struct suites {
@@ -308,7 +316,7 @@ result<void> connection::state::settle()
 	drain();
 	auto sent = flush(false);
 
-	return later(sent.error()) ? result<void>() : sent;
+	return keeps(sent.error()) ? result<void>() : sent;
 }
 
 // Encrypts, as one record.
@@ -355,7 +363,7 @@ result<void> connection::state::send(const_buffer plaintext, send_flags flags)
 	if (auto done = inner_ ? write_marked(plaintext) : write(plaintext); !done)
 		return done;
 	auto sent = flush(more);
-	return later(sent.error()) ? result<void>() : sent;
+	return keeps(sent.error()) ? result<void>() : sent;
 }
 
 // --- receiving -------------------------------------------------------------------------

@@ -138,8 +138,10 @@ public:
 	// Sends one record, which is one segment. message_size: it is longer than
 	// emss(); invalid_argument: it is empty. Nothing was sent then. If the EMSS
 	// falls while the record is sent, it leaves in pieces: it is never encrypted
-	// again. Once encrypted, a record that the socket has no room for is sent
-	// by a later call; see pending().
+	// again. Once encrypted, a record that the socket does not take, for want of
+	// room or memory or since not even a piece fits, is sent by a later call, see
+	// pending(): an error of the socket that lasts is then returned by that call,
+	// which has taken nothing. Other errors are the end of the connection.
 	// send_flags::more: with pack(true), it may wait for the next one.
 	MPA_TLS_API result<void> send(const_buffer plaintext, send_flags flags = {});
 
