@@ -504,6 +504,53 @@ TEST_P(Tls, a_record_without_room_is_sent_later)
 	EXPECT_EQ(link.peer_reads(), "second");
 }
 
+// Each one is refused with an alert, which the peer does not read.
+TEST(TlsFlood, answers_that_are_not_read_are_bounded)
+{
+	Link link(false, {"tls12", TLS1_2_VERSION, "", 29});
+	std::array<std::byte, 4> room;
+	const int small = 16384;
+	int asked = 0;
+
+	ASSERT_TRUE(link.ours.link().set_blocking(false));
+	ASSERT_EQ(::fcntl(link.far.get(), F_SETFL, O_NONBLOCK), 0);
+	::setsockopt(link.far.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	::setsockopt(link.ours.link().fd(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	kernel().on_send = [](mpa::const_buffer) { return EAGAIN; };
+	// Until nothing is received any more.
+	for (pollfd one{.fd = link.far.get(), .events = POLLOUT, .revents = 0};
+	     asked < 40000 && ::poll(&one, 1, 300) == 1;) {
+		for (int n = 0; n < 100; n++)
+			asked += ::SSL_renegotiate(link.peer.get()) == 1 &&
+				 ::SSL_do_handshake(link.peer.get()) == 1;
+		ASSERT_EQ(link.ours.receive(room).error(),
+			  std::errc::resource_unavailable_try_again);
+	}
+	EXPECT_GT(asked, 1000);
+	EXPECT_LT(asked, 40000);
+	EXPECT_EQ(link.ours.events(), POLLOUT);
+	EXPECT_TRUE(link.ours.pending());
+	// It goes on as soon as they can be sent.
+	kernel().on_send = [](mpa::const_buffer) { return 0; };
+	std::thread reader([fd = link.far.get()] {
+		pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+		char some[4096];
+
+		while (::poll(&one, 1, 5000) == 1 && ::recv(fd, some, sizeof(some), 0) > 0)
+			;
+	});
+	for (int n = 0; n < 10000 && link.ours.events() != POLLIN; n++) {
+		EXPECT_EQ(link.ours.receive(room).error(),
+			  std::errc::resource_unavailable_try_again);
+		if (link.ours.events() != POLLIN) {
+			EXPECT_TRUE(link.ours.link().wait(link.ours.events(), 5000ms));
+		}
+	}
+	EXPECT_EQ(link.ours.events(), POLLIN);
+	::shutdown(link.ours.link().fd(), SHUT_RDWR);
+	reader.join();
+}
+
 // It is encrypted by then: who sends it again would send it twice.
 TEST_P(Tls, a_record_without_memory_is_sent_later)
 {

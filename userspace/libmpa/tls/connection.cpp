@@ -28,6 +28,9 @@ constexpr std::uint32_t overhead_12 = record_header_size + 8 + 16;
 constexpr std::uint32_t overhead_12_chacha = record_header_size + 16;
 // OpenSSL does not make fragments smaller than this.
 constexpr std::uint32_t fragment_min = 512;
+// Nothing more is received while so many bytes wait to be sent. Sending alone stays
+// below it.
+constexpr std::size_t most_waiting = 4 << 16;
 // How often the EMSS may change while a segment is sent.
 constexpr int most_tries = 8;
 
@@ -160,6 +163,9 @@ public:
 	bool pack_ = false;
 	// The last call, which may have returned EAGAIN, was receive().
 	bool receiving_ = false;
+
+	// So much waits to be sent that nothing is received.
+	bool crowded() const noexcept { return out_.size() > most_waiting; }
 
 private:
 	std::uint32_t overhead() const noexcept;
@@ -310,13 +316,11 @@ result<void> connection::state::flush(bool more)
 	return {};
 }
 
-// What was encrypted is taken: whether it can be sent at once does not matter.
+// Sends what OpenSSL has written.
 result<void> connection::state::settle()
 {
 	drain();
-	auto sent = flush(false);
-
-	return keeps(sent.error()) ? result<void>() : sent;
+	return flush(false);
 }
 
 // Encrypts, as one record.
@@ -398,8 +402,8 @@ result<received> connection::state::read_record(buffer into)
 					   ? openssl_error()
 					   : std::error_code{};
 		// An answer to a change of keys, or an alert. If it cannot be sent,
-		// sending says so later.
-		(void)settle();
+		// sending says so later, or receiving if there are very many.
+		const auto sent = settle();
 		if (ret) {
 			const bool whole = ::SSL_pending(ssl_.get()) == 0;
 
@@ -410,6 +414,8 @@ result<received> connection::state::read_record(buffer into)
 			return received{.end = true};
 		if (error)
 			return error;
+		if (crowded())
+			return sent.error();
 		if (auto filled = fill(); !filled)
 			return filled.error();
 	}
@@ -483,7 +489,9 @@ result<void> connection::state::update_key(bool of_peer_too)
 						      : SSL_KEY_UPDATE_NOT_REQUESTED) ||
 	    ::SSL_do_handshake(ssl_.get()) != 1)
 		return openssl_error();
-	return settle();
+	// What was encrypted is taken: whether it can be sent at once does not matter.
+	auto sent = settle();
+	return keeps(sent.error()) ? result<void>() : sent;
 }
 
 result<void> connection::state::close()
@@ -657,7 +665,7 @@ short connection::events() const noexcept
 {
 	if (!pending())
 		return POLLIN;
-	return state_->receiving_ ? POLLIN | POLLOUT : POLLOUT;
+	return state_->receiving_ && !state_->crowded() ? POLLIN | POLLOUT : POLLOUT;
 }
 
 enum version connection::version() const noexcept

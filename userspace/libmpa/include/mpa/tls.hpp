@@ -172,7 +172,9 @@ public:
 	MPA_TLS_API result<void> close();
 
 	// For poll(2), what the last call waits for: POLLOUT while records wait, POLLIN
-	// if none do; after receive(), which sends them, too, both.
+	// if none do; after receive(), which sends them, too, both. If the peer asks for
+	// more and more answers, such as alerts, and does not read them, receive() waits
+	// for POLLOUT alone.
 	MPA_TLS_API short events() const noexcept;
 
 	MPA_TLS_API enum version version() const noexcept;
