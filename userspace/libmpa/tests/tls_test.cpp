@@ -823,6 +823,188 @@ TEST(TlsKeys, are_not_changed_in_tls12)
 	EXPECT_EQ(link.ours.update_key().error().category(), tls::category());
 }
 
+// A ticket for later sessions that is longer than a record: the peer has made it, and
+// nothing of it is sent yet.
+struct Ticket : Link {
+	std::vector<std::vector<std::byte>> records;
+
+	Ticket() : Link(false, context(), 1420, our_context(false))
+	{
+		BIO *memory = ::BIO_new(::BIO_s_mem());
+		char *data = nullptr;
+
+		::SSL_set0_wbio(peer.get(), memory);
+		SSL_set_max_send_fragment(peer.get(), 512);
+		EXPECT_EQ(::SSL_new_session_ticket(peer.get()), 1);
+		EXPECT_EQ(::SSL_do_handshake(peer.get()), 1);
+		const long size = BIO_get_mem_data(memory, &data);
+		mpa::const_buffer all = std::as_bytes(std::span(data, size));
+		while (!all.empty()) {
+			const auto one = all.first(tls::record_size(all));
+
+			records.emplace_back(one.begin(), one.end());
+			all = all.subspan(one.size());
+		}
+		::SSL_set_wfd(peer.get(), far.get());
+	}
+
+	static Context context()
+	{
+		auto made = peer_context(true, {"tls13", TLS1_3_VERSION, "", 22});
+
+		::SSL_CTX_set_num_tickets(made.get(), 0);
+		::SSL_CTX_set_session_ticket_cb(
+			made.get(),
+			[](SSL *ssl, void *) {
+				const std::array<char, 800> some{};
+
+				return ::SSL_SESSION_set1_ticket_appdata(
+					::SSL_get_session(ssl), some.data(),
+					some.size());
+			},
+			nullptr, nullptr);
+		return made;
+	}
+
+	void arrives(std::size_t first, std::size_t end)
+	{
+		for (std::size_t n = first; n < end; n++)
+			ASSERT_EQ(::send(far.get(), records[n].data(), records[n].size(), 0),
+				  records[n].size());
+	}
+};
+
+TEST(TlsTicket, half_of_it_delays_what_is_sent)
+{
+	using Call = mpa::result<void> (*)(tls::connection &);
+	const Call calls[] = {
+		[](tls::connection &on) { return on.send(mpa::bytes("there")); },
+		[](tls::connection &on) { return on.update_key(); },
+		[](tls::connection &on) { return on.close(); },
+	};
+
+	for (const auto call : calls) {
+		Ticket link;
+		std::array<std::byte, 4> room;
+
+		ASSERT_GE(link.records.size(), 2u);
+		ASSERT_TRUE(link.ours.link().set_blocking(false));
+		link.arrives(0, 1);
+		ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+		EXPECT_EQ(link.ours.receive(room).error(),
+			  std::errc::resource_unavailable_try_again);
+		EXPECT_EQ(call(link.ours).error(),
+			  std::errc::resource_unavailable_try_again);
+		EXPECT_EQ(link.ours.events(), POLLIN);
+		link.arrives(1, link.records.size());
+		ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+		auto done = call(link.ours);
+		EXPECT_TRUE(done) << done.error().message();
+		if (call == calls[1]) {
+			EXPECT_TRUE(link.ours.send(mpa::bytes("there")));
+		}
+		EXPECT_EQ(link.peer_reads(), call == calls[2] ? "" : "there");
+		if (call == calls[2]) {
+			EXPECT_EQ(::SSL_get_shutdown(link.peer.get()),
+				  SSL_RECEIVED_SHUTDOWN);
+		}
+	}
+}
+
+TEST(TlsTicket, a_blocking_socket_waits_for_the_rest)
+{
+	Ticket link;
+	std::array<std::byte, 4> room;
+
+	link.arrives(0, 1);
+	ASSERT_TRUE(link.ours.link().set_blocking(false));
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	EXPECT_FALSE(link.ours.receive(room));
+	ASSERT_TRUE(link.ours.link().set_blocking(true));
+	std::thread other([&] {
+		::poll(nullptr, 0, 100);
+		link.arrives(1, link.records.size());
+	});
+	EXPECT_TRUE(link.ours.send(mpa::bytes("there")));
+	other.join();
+	EXPECT_EQ(link.peer_reads(), "there");
+}
+
+// --- the end of TCP's sending half ---------------------------------------------------------
+
+bool ends(int fd)
+{
+	pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
+	char some[4096];
+	ssize_t got = 1;
+
+	while (got > 0 && ::poll(&one, 1, 5000) == 1)
+		got = ::recv(fd, some, sizeof(some), 0);
+	return got == 0;
+}
+
+TEST(TlsClose, ends_tcp_after_an_error)
+{
+	Link link(false, tls13);
+	std::array<std::byte, 4> room;
+	const char bad[] = "\x17\x03\x03\x00\x28........................................";
+
+	ASSERT_EQ(::send(link.far.get(), bad, 45, 0), 45);
+	ASSERT_FALSE(link.ours.receive(room));
+	EXPECT_FALSE(link.ours.close());
+	EXPECT_TRUE(ends(link.far.get()));
+}
+
+TEST(TlsClose, ends_tcp_within_a_ticket)
+{
+	Ticket link;
+	std::array<std::byte, 4> room;
+
+	link.arrives(0, 1);
+	::shutdown(link.far.get(), SHUT_WR);
+	EXPECT_EQ(link.ours.receive(room).error(), std::errc::connection_aborted);
+	EXPECT_EQ(link.ours.close().error(), std::errc::connection_aborted);
+	EXPECT_TRUE(ends(link.far.get()));
+}
+
+TEST(TlsClose, ends_tcp_before_the_handshake)
+{
+	Wire wire(1420);
+	auto [near, far] = tcp_pair();
+	auto link = mpa::framing::socket::attach(std::move(near)).value();
+	auto made = tls::connection::client(std::move(link), our_context(false)).value();
+
+	EXPECT_FALSE(made.close());
+	EXPECT_TRUE(ends(far.get()));
+	EXPECT_TRUE(wire.segments.empty());
+}
+
+// --- functions of the application ------------------------------------------------------------
+
+TEST(TlsHandshake, a_function_that_wants_to_be_called_again)
+{
+	Wire wire(1420);
+	auto [near, far] = tcp_pair();
+	auto link = mpa::framing::socket::attach(std::move(near)).value();
+	const auto with = our_context(true);
+	int calls = 0;
+
+	::SSL_CTX_set_cert_cb(
+		with.native(),
+		[](SSL *, void *count) { return ++*static_cast<int *>(count) < 3 ? -1 : 1; },
+		&calls);
+	auto made = tls::connection::server(std::move(link), with).value();
+	const auto peers = peer_context(false, tls13);
+	const Ssl peer(::SSL_new(peers.get()));
+	::SSL_set_fd(peer.get(), far.get());
+	std::thread other([&] { EXPECT_EQ(::SSL_connect(peer.get()), 1); });
+	EXPECT_EQ(made.handshake().error(), std::errc::operation_in_progress);
+	EXPECT_EQ(made.handshake().error(), std::errc::operation_in_progress);
+	EXPECT_TRUE(made.handshake());
+	EXPECT_EQ(calls, 3);
+	other.join();
+}
+
 // Suites whose records depend on those before are not even offered.
 TEST(TlsSuites, cbc_is_refused)
 {

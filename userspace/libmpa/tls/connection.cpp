@@ -180,6 +180,9 @@ private:
 	void drain();
 	result<void> fill();
 	result<void> settle();
+	std::error_code failure(int why) const noexcept;
+	result<void> shake_hands();
+	result<void> say_end();
 
 	// What marker mode needs.
 	struct inner {
@@ -359,6 +362,8 @@ result<void> connection::state::send(const_buffer plaintext, send_flags flags)
 		return std::errc::invalid_argument;
 	if (auto sent = flush(pack_); !sent)
 		return sent;
+	if (auto done = shake_hands(); !done)
+		return done;
 	if (plaintext.size() > longest())
 		if (auto known = look_at_emss(); !known)
 			return known;
@@ -389,6 +394,23 @@ result<void> connection::state::fill()
 		       : std::errc::not_enough_memory;
 }
 
+// The error of a call of OpenSSL; none: it waits for the peer, or has met its end.
+std::error_code connection::state::failure(int why) const noexcept
+{
+	switch (why) {
+	case SSL_ERROR_NONE:
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_ZERO_RETURN:
+		return {};
+	case SSL_ERROR_SSL:
+	case SSL_ERROR_SYSCALL:
+		return openssl_error();
+	default:
+		// A function of the application wants to be called again.
+		return std::make_error_code(std::errc::operation_in_progress);
+	}
+}
+
 result<received> connection::state::read_record(buffer into)
 {
 	for (;;) {
@@ -398,9 +420,7 @@ result<received> connection::state::read_record(buffer into)
 		const int ret = ::SSL_read_ex(ssl_.get(), into.data(), into.size(),
 					      &size);
 		const int why = ret ? SSL_ERROR_NONE : ::SSL_get_error(ssl_.get(), ret);
-		const auto error = why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL
-					   ? openssl_error()
-					   : std::error_code{};
+		const auto error = failure(why);
 		// An answer to a change of keys, or an alert. If it cannot be sent,
 		// sending says so later, or receiving if there are very many.
 		const auto sent = settle();
@@ -465,11 +485,8 @@ result<void> connection::state::handshake()
 		::ERR_clear_error();
 		const int ret = ::SSL_do_handshake(ssl_.get());
 		const int why = ::SSL_get_error(ssl_.get(), ret);
-		const auto error = why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL
-					   ? openssl_error()
-					   : std::error_code{};
-		drain();
-		auto sent = flush(false);
+		const auto error = failure(why);
+		auto sent = settle();
 		if (error)
 			return error;
 		if (!sent)
@@ -477,13 +494,24 @@ result<void> connection::state::handshake()
 		// The limit is known now.
 		if (ret == 1)
 			return look_at_emss();
+		if (why == SSL_ERROR_ZERO_RETURN)
+			return std::errc::connection_aborted;
 		if (auto filled = fill(); !filled)
 			return filled;
 	}
 }
 
+// OpenSSL encrypts nothing while a message of a handshake has arrived in part, such as a
+// ticket for later sessions.
+result<void> connection::state::shake_hands()
+{
+	return ::SSL_in_init(ssl_.get()) ? handshake() : result<void>();
+}
+
 result<void> connection::state::update_key(bool of_peer_too)
 {
+	if (auto done = shake_hands(); !done)
+		return done;
 	::ERR_clear_error();
 	if (!::SSL_key_update(ssl_.get(), of_peer_too ? SSL_KEY_UPDATE_REQUESTED
 						      : SSL_KEY_UPDATE_NOT_REQUESTED) ||
@@ -494,16 +522,31 @@ result<void> connection::state::update_key(bool of_peer_too)
 	return keeps(sent.error()) ? result<void>() : sent;
 }
 
+// The alert close_notify.
+result<void> connection::state::say_end()
+{
+	std::byte some;
+
+	if (::SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN)
+		return flush(false);
+	// The first handshake is not done for that.
+	if (::SSL_get_peer_finished(ssl_.get(), &some, sizeof(some)))
+		if (auto done = shake_hands(); !done)
+			return done;
+	::ERR_clear_error();
+	if (::SSL_shutdown(ssl_.get()) < 0)
+		return openssl_error();
+	return settle();
+}
+
 result<void> connection::state::close()
 {
-	::ERR_clear_error();
-	if (!(::SSL_get_shutdown(ssl_.get()) & SSL_SENT_SHUTDOWN) &&
-	    ::SSL_shutdown(ssl_.get()) < 0)
-		return openssl_error();
-	drain();
-	if (auto sent = flush(false); !sent)
-		return sent;
-	return link_.shutdown();
+	auto said = say_end();
+
+	if (keeps(said.error()))
+		return said;
+	auto ended = link_.shutdown();
+	return said ? ended : said;
 }
 
 namespace {

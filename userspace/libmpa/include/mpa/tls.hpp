@@ -133,6 +133,10 @@ public:
 	// With a non-blocking socket each of the following may return
 	// resource_unavailable_try_again: wait for events(), then call it again.
 
+	// The first call of send(), receive() or update_key() does it, too.
+	// operation_in_progress: a function of the context, such as that of
+	// SSL_CTX_set_cert_cb(), wants to be called again: repeat the call when it is
+	// ready.
 	MPA_TLS_API result<void> handshake();
 
 	// Sends one record, which is one segment. message_size: it is longer than
@@ -142,6 +146,8 @@ public:
 	// room or memory or since not even a piece fits, is sent by a later call, see
 	// pending(): an error of the socket that lasts is then returned by that call,
 	// which has taken nothing. Other errors are the end of the connection.
+	// While a message for the handshake, such as a ticket for later sessions, has
+	// arrived in part, it waits for the rest of it, as do update_key() and close().
 	// send_flags::more: with pack(true), it may wait for the next one.
 	MPA_TLS_API result<void> send(const_buffer plaintext, send_flags flags = {});
 
@@ -168,7 +174,10 @@ public:
 	MPA_TLS_API bool pending() const noexcept;
 	MPA_TLS_API result<void> flush();
 
-	// Says to the peer that nothing more is sent, then ends TCP's sending half.
+	// Says to the peer that nothing more is sent, then ends TCP's sending half. The
+	// latter also if the former is not possible, before the handshake or after an
+	// error, which is returned then; not if it is to be called again, or the
+	// socket has no memory.
 	MPA_TLS_API result<void> close();
 
 	// For poll(2), what the last call waits for: POLLOUT while records wait, POLLIN
