@@ -688,6 +688,43 @@ TEST_P(Tls, one_receive_is_one_record)
 	EXPECT_EQ(link.ours.stats().received_records, 3u);
 }
 
+// They are taken from the socket together, where poll() does not see them any more.
+TEST_P(Tls, what_is_in_the_process_is_known)
+{
+	Link link(server, suite);
+	std::array<std::byte, 100> room;
+
+	ASSERT_TRUE(link.ours.link().set_blocking(false));
+	// Tickets for later sessions.
+	while (link.ours.receive(room))
+		;
+	EXPECT_FALSE(link.ours.buffered());
+	// In one segment.
+	::SSL_set0_wbio(link.peer.get(), ::BIO_new(::BIO_s_mem()));
+	for (const char *text : {"one", "three", "x"})
+		ASSERT_GT(::SSL_write(link.peer.get(), text, std::strlen(text)), 0);
+	char *all = nullptr;
+	const long size = BIO_get_mem_data(::SSL_get_wbio(link.peer.get()), &all);
+	ASSERT_EQ(::send(link.far.get(), all, size, 0), size);
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	EXPECT_FALSE(link.ours.buffered());
+	EXPECT_EQ(link.reads(), "one");
+	EXPECT_TRUE(link.ours.buffered());
+	EXPECT_EQ(link.ours.link().wait(POLLIN, 0ms).value(), 0);
+	EXPECT_EQ(link.ours.receive(mpa::buffer(room).first(2)).value().size, 2u);
+	EXPECT_TRUE(link.ours.buffered());
+	EXPECT_EQ(link.reads(), "ree");
+	EXPECT_TRUE(link.ours.buffered());
+	EXPECT_EQ(link.reads(), "x");
+	EXPECT_FALSE(link.ours.buffered());
+	// The beginning of a record is not a reason to call again.
+	ASSERT_EQ(::send(link.far.get(), "\x17\x03\x03\x00\x28......", 11, 0), 11);
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	EXPECT_EQ(link.ours.receive(room).error(),
+		  std::errc::resource_unavailable_try_again);
+	EXPECT_FALSE(link.ours.buffered());
+}
+
 TEST_P(Tls, a_small_buffer_gets_parts)
 {
 	Link link(server, suite);
@@ -1170,6 +1207,20 @@ TEST(TlsMarked, receiving_removes_them)
 		::SSL_shutdown(link.peer.get());
 		EXPECT_TRUE(link.ours.receive(room).value().end);
 	}
+}
+
+TEST(TlsMarked, what_is_in_the_process_is_known)
+{
+	Marked link(false);
+	const auto stream = model::marked({600, 600}, 512);
+	model::Bytes room(5000);
+
+	ASSERT_GT(::SSL_write(link.peer.get(), stream.data(),
+			      static_cast<int>(stream.size())), 0);
+	EXPECT_EQ(link.ours.receive(room).value(), (tls::received{600, true, false}));
+	EXPECT_TRUE(link.ours.buffered());
+	EXPECT_EQ(link.ours.receive(room).value().size, 600u);
+	EXPECT_FALSE(link.ours.buffered());
 }
 
 TEST(TlsMarked, a_wrong_marker)

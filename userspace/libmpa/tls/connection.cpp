@@ -148,6 +148,7 @@ public:
 	result<void> update_key(bool of_peer_too);
 	result<void> close();
 	result<void> flush(bool more);
+	bool buffered() const noexcept;
 
 	result<std::uint32_t> emss()
 	{
@@ -205,6 +206,8 @@ private:
 
 	std::optional<inner> inner_;
 	std::uint32_t emss_ = 0;
+	// OpenSSL has read all that it was given.
+	bool dry_ = true;
 };
 
 // --- sizes -----------------------------------------------------------------------------
@@ -383,6 +386,7 @@ result<void> connection::state::fill()
 	std::array<std::byte, 18432> room;
 	const auto got = link_.receive(room);
 
+	dry_ = !got || got->end;
 	if (!got)
 		return got.error();
 	if (got->end)
@@ -434,11 +438,19 @@ result<received> connection::state::read_record(buffer into)
 			return received{.end = true};
 		if (error)
 			return error;
+		dry_ = true;
 		if (crowded())
 			return sent.error();
 		if (auto filled = fill(); !filled)
 			return filled.error();
 	}
+}
+
+bool connection::state::buffered() const noexcept
+{
+	return ::SSL_pending(ssl_.get()) > 0 ||
+	       (!dry_ && BIO_pending(::SSL_get_rbio(ssl_.get())) > 0) ||
+	       (inner_ && inner_->at < inner_->plaintext.size());
 }
 
 result<received> connection::state::read_marked(buffer into)
@@ -690,6 +702,11 @@ result<void> connection::update_key(bool of_peer_too)
 bool connection::pending() const noexcept
 {
 	return !state_->out_.empty();
+}
+
+bool connection::buffered() const noexcept
+{
+	return state_->buffered();
 }
 
 result<void> connection::flush()

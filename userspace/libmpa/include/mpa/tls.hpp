@@ -154,7 +154,14 @@ public:
 	// Receives one record, or the next part of one that is longer than the buffer.
 	// connection_aborted: the peer has ended without saying so, which may be the
 	// work of an attacker. protocol_error: a record that is not one.
+	// Several records may arrive at once, and poll(2) does not see those that were
+	// taken from the socket: repeat the call until
+	// resource_unavailable_try_again before waiting, or while buffered().
 	MPA_TLS_API result<received> receive(buffer into);
+	// Whether something that has arrived was taken from the socket, by receive() or
+	// by a call that waited for the peer, and not read yet. It may be a part of a
+	// record, or nothing for the application.
+	MPA_TLS_API bool buffered() const noexcept;
 
 	// The longest plaintext of one send, bytes: what a segment has room for, but not
 	// more than a record, or than the peer has asked for by a TLS extension. It
@@ -176,8 +183,8 @@ public:
 
 	// Says to the peer that nothing more is sent, then ends TCP's sending half. The
 	// latter also if the former is not possible, before the handshake or after an
-	// error, which is returned then; not if it is to be called again, or the
-	// socket has no memory.
+	// error, which is returned then. While pending(), or after
+	// resource_unavailable_try_again, nothing has ended: call it again.
 	MPA_TLS_API result<void> close();
 
 	// For poll(2), what the last call waits for: POLLOUT while records wait, POLLIN
