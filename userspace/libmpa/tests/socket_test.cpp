@@ -512,6 +512,29 @@ TEST(wait, limits_as_poll_takes_them)
 }
 
 // A listener with a full queue does not answer: signals do not end the wait.
+TEST(tcp, no_host_is_every_address)
+{
+	auto listener = mpa::tcp::listen("", "0").value();
+	const auto own = mpa::tcp::name_of(listener.get(), false);
+	const auto port = own.substr(own.find(' '));
+	bool six = false;
+
+	for (const char *host : {"127.0.0.1", "::1"}) {
+		const bool is_six = host == std::string("::1");
+		if (is_six && !mpa::tcp::listen(host, "0"))
+			GTEST_SKIP() << "no IPv6";
+		auto near = mpa::tcp::connect(host, port.substr(1)).value();
+		const mpa::descriptor far(::accept(listener.get(), nullptr, nullptr));
+		ASSERT_TRUE(far);
+		// The socket of IPv6 has a mapped address of IPv4.
+		EXPECT_EQ(mpa::tcp::name_of(far.get(), false), host + port);
+		EXPECT_EQ(mpa::tcp::name_of(far.get()),
+			  mpa::tcp::name_of(near.get(), false));
+		six |= is_six;
+	}
+	EXPECT_EQ(own.substr(0, own.find(' ')), six ? "::" : "0.0.0.0");
+}
+
 TEST(tcp, signals_do_not_end_connecting)
 {
 	auto listener = mpa::tcp::listen("127.0.0.1", "0", 0).value();

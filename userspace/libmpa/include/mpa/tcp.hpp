@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -55,6 +56,23 @@ inline result<addresses> look_up(const std::string &host,
 	return addresses(found);
 }
 
+// An address of IPv4 that a socket of IPv6 has, ::ffff:192.0.2.1, becomes one of IPv4.
+// Returns its size.
+inline socklen_t unmap(sockaddr_storage &address, socklen_t size) noexcept
+{
+	sockaddr_in6 six;
+	sockaddr_in four{};
+
+	std::memcpy(&six, &address, sizeof(six));
+	if (address.ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&six.sin6_addr))
+		return size;
+	four.sin_family = AF_INET;
+	four.sin_port = six.sin6_port;
+	std::memcpy(&four.sin_addr, &six.sin6_addr.s6_addr[12], sizeof(four.sin_addr));
+	std::memcpy(&address, &four, sizeof(four));
+	return sizeof(four);
+}
+
 // The address and port of a socket's peer, or of the socket, for printing.
 inline std::string name_of(int fd, bool peer = true)
 {
@@ -65,7 +83,7 @@ inline std::string name_of(int fd, bool peer = true)
 	const auto ask = peer ? ::getpeername : ::getsockname;
 
 	if (ask(fd, generic, &size) ||
-	    ::getnameinfo(generic, size, host, sizeof(host), port, sizeof(port),
+	    ::getnameinfo(generic, unmap(address, size), host, sizeof(host), port, sizeof(port),
 			  NI_NUMERICHOST | NI_NUMERICSERV))
 		return "?";
 	return std::string(host) + " " + port;
@@ -140,29 +158,42 @@ connect(const std::string &host, const std::string &service,
 	return last;
 }
 
-// A TCP socket that listens on the first address that works.
+inline result<descriptor> listen_at(const addrinfo &at, int backlog)
+{
+	descriptor fd(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	const int on = 1, off = 0;
+
+	if (!fd ||
+	    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    // The address of IPv6 that stands for all of them is that of IPv4, too.
+	    (at.ai_family == AF_INET6 &&
+	     ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) ||
+	    ::bind(fd.get(), at.ai_addr, at.ai_addrlen) || ::listen(fd.get(), backlog))
+		return last_error();
+	return fd;
+}
+
+// A TCP socket that listens on the first address that works. For an empty host it is a
+// socket of IPv6 that takes connections of IPv4 as well, or of IPv4 if the machine has no
+// IPv6.
 inline result<descriptor> listen(const std::string &host,
 				 const std::string &service,
 				 int backlog = SOMAXCONN)
 {
 	auto list = look_up(host, service, true);
-	const int on = 1;
-	auto last = std::make_error_code(std::errc::address_not_available);
+	result<descriptor> last = std::errc::address_not_available;
 
 	if (!list)
 		return list.error();
-	for (const addrinfo *at = list->get(); at; at = at->ai_next) {
-		descriptor fd(::socket(at->ai_family,
-				       SOCK_STREAM | SOCK_CLOEXEC, 0));
-
-		if (fd &&
-		    !::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
-				  sizeof(on)) &&
-		    !::bind(fd.get(), at->ai_addr, at->ai_addrlen) &&
-		    !::listen(fd.get(), backlog))
-			return fd;
-		last = last_error();
-	}
+	// With an empty host those of IPv6 come first.
+	for (const bool first : {true, false})
+		for (const addrinfo *at = list->get(); at; at = at->ai_next) {
+			if ((!host.empty() || at->ai_family == AF_INET6) != first)
+				continue;
+			last = listen_at(*at, backlog);
+			if (last)
+				return last;
+		}
 	return last;
 }
 
