@@ -880,6 +880,21 @@ const Rules rulesets[] = {
 	{"udp", rule(match(R"({"payload": {"protocol": "udp", "field": "dport"}})",
 			   "7174") + "," + drop),
 	 Fate::passes},
+	{"all_but_a_port_of_udp",
+	 rule(match(R"({"payload": {"protocol": "udp", "field": "dport"}})", "53", "!=") +
+	      "," + drop),
+	 Fate::passes},
+	{"all_but_an_address_of_the_other_family",
+	 rule(match(R"({"payload": {"protocol": "ip6", "field": "daddr"}})",
+		    R"("2001:db8::1")", "!=") + "," + drop),
+	 Fate::passes},
+	{"named_interfaces", rule(match(iif, R"("@lan")") + "," + drop),
+	 Fate::maybe_dropped},
+	{"none_of_named_interfaces", rule(match(iif, R"("@lan")", "!=") + "," + drop),
+	 Fate::maybe_dropped},
+	{"index_of_interface",
+	 rule(match(R"({"meta": {"key": "iif"}})", "7") + "," + drop),
+	 Fate::maybe_dropped},
 	{"protocol", rule(match(R"({"meta": {"key": "l4proto"}})", R"("tcp")") +
 			  "," + drop),
 	 Fate::dropped},
@@ -979,6 +994,45 @@ TEST(firewall, evaluates_incoming_chains_only)
 
 		EXPECT_EQ(check_firewall(json, {"eth0", {}, 1}).fate, Fate::passes)
 			<< chain;
+	}
+}
+
+TEST(firewall, evaluates_chains_of_the_device_only)
+{
+	const std::vector<std::string> four{"192.0.2.1"}, six{"2001:db8::1"},
+		both{"192.0.2.1", "2001:db8::1"};
+	const struct {
+		const char *chain;
+		std::vector<std::string> addresses;
+		Fate fate;
+	} rows[] = {
+		{R"("family": "arp", "hook": "input")", four, Fate::passes},
+		{R"("family": "bridge", "hook": "input")", four, Fate::passes},
+		{R"("family": "ip", "hook": "input")", four, Fate::dropped},
+		{R"("family": "ip", "hook": "input")", both, Fate::dropped},
+		{R"("family": "ip", "hook": "input")", six, Fate::passes},
+		{R"("family": "ip", "hook": "input")", {}, Fate::dropped},
+		{R"("family": "ip6", "hook": "input")", six, Fate::dropped},
+		{R"("family": "ip6", "hook": "input")", both, Fate::dropped},
+		{R"("family": "ip6", "hook": "input")", four, Fate::passes},
+		{R"("family": "netdev", "hook": "ingress", "dev": "eth0")", four,
+		 Fate::dropped},
+		{R"("family": "netdev", "hook": "ingress", "dev": ["eth1", "eth0"])",
+		 four, Fate::dropped},
+		{R"("family": "netdev", "hook": "ingress", "dev": "eth1")", four,
+		 Fate::passes},
+		{R"("family": "netdev", "hook": "ingress", "dev": ["eth1", "eth2"])",
+		 four, Fate::passes},
+		{R"("family": "netdev", "hook": "ingress")", four, Fate::dropped},
+	};
+
+	for (const auto &row : rows) {
+		const auto json = Json::parse(
+			R"({"nftables": [{"chain": {"table": "t", "name": "c",
+			"type": "filter", "policy": "drop", )"s + row.chain + "}}]}");
+
+		EXPECT_EQ(check_firewall(json, {"eth0", row.addresses, 1}).fate, row.fate)
+			<< row.chain << row.addresses.size();
 	}
 }
 

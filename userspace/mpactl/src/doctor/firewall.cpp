@@ -3,6 +3,7 @@
 #include "doctor/firewall.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -104,6 +105,31 @@ Fit holds_port(const Json &right, std::optional<std::uint16_t> port)
 	});
 }
 
+// Whether the segment can be of this family, as far as the addresses are known.
+bool may_be(const std::string &family, const Segment &segment)
+{
+	const auto is_six = [](const std::string &one) { return one.find(':') != one.npos; };
+	const auto &all = segment.addresses;
+
+	if (all.empty() || (family != "ip" && family != "ip6"))
+		return true;
+	return std::count_if(all.begin(), all.end(), is_six) !=
+	       (family == "ip" ? std::ssize(all) : 0);
+}
+
+// A field of another protocol: the segment does not have it, so that it neither equals
+// a value nor differs from one.
+bool is_foreign(const Json &payload, const Segment &segment)
+{
+	const auto protocol = text_at(payload, "protocol");
+
+	for (const char *other : {"udp", "udplite", "icmp", "icmpv6", "igmp", "sctp",
+				  "dccp", "arp", "ah", "esp", "comp", "gre"})
+		if (protocol == other)
+			return true;
+	return !may_be(protocol, segment);
+}
+
 Fit fits_payload(const Json &payload, const Json &right, const Segment &segment)
 {
 	const auto protocol = text_at(payload, "protocol");
@@ -111,15 +137,20 @@ Fit fits_payload(const Json &payload, const Json &right, const Segment &segment)
 
 	if ((protocol == "tcp" || protocol == "th") && field == "dport")
 		return holds_port(right, segment.port);
-	if (protocol == "udp" || protocol == "icmp" || protocol == "icmpv6" ||
-	    protocol == "sctp" || protocol == "dccp" || protocol == "arp")
-		return Fit::no;
 	if ((protocol == "ip" && field == "protocol") ||
 	    (protocol == "ip6" && field == "nexthdr"))
 		return holds_protocol(right);
 	if (field == "daddr" && segment.addresses.size() == 1)
 		return holds_word(right, segment.addresses);
 	return Fit::maybe;
+}
+
+// Whether the network device has this name, which may end with an asterisk.
+bool is_named(const std::string &netdev, const std::string &name)
+{
+	return name.ends_with('*')
+		? netdev.starts_with(name.substr(0, name.size() - 1))
+		: netdev == name;
 }
 
 Fit fits_meta(const std::string &key, const Json &right, const Segment &segment)
@@ -131,13 +162,10 @@ Fit fits_meta(const std::string &key, const Json &right, const Segment &segment)
 	if (key != "iifname" && key != "iif")
 		return Fit::maybe;
 	return any_of(right, [&](const Json &one) {
-		const auto name = one.is_string() ? one.get<std::string>() : "*";
-
-		if (name.ends_with('*'))
-			return segment.netdev.starts_with(
-				       name.substr(0, name.size() - 1))
-				? Fit::yes : Fit::no;
-		return name == segment.netdev ? Fit::yes : Fit::no;
+		// A named set, or an index.
+		if (!one.is_string() || one.get<std::string>().starts_with('@'))
+			return Fit::maybe;
+		return is_named(segment.netdev, one) ? Fit::yes : Fit::no;
 	});
 }
 
@@ -148,6 +176,8 @@ Fit fits_match(const Json &match, const Segment &segment)
 	const auto &right = has(match, "right") ? match["right"] : nothing;
 	auto fit = Fit::maybe;
 
+	if (has(left, "payload") && is_foreign(left["payload"], segment))
+		return Fit::no;
 	if (has(left, "payload"))
 		fit = fits_payload(left["payload"], right, segment);
 	else if (has(left, "meta"))
@@ -181,7 +211,8 @@ public:
 		FirewallResult result;
 
 		for (const auto &[key, one] : chains_) {
-			if (!one.chain || !is_incoming(*one.chain))
+			if (!one.chain || !is_incoming(*one.chain) ||
+			    !sees(*one.chain, segment))
 				continue;
 			const auto outcome = base(key, one, segment);
 			const auto fate = outcome.end == End::drop
@@ -218,6 +249,22 @@ private:
 		return type == "filter" &&
 		       (hook == "input" || hook == "prerouting" ||
 			hook == "ingress");
+	}
+
+	// Whether such segments of the network device come to a base chain. Those that
+	// a bridge passes on are no segments of its own.
+	static bool sees(const Json &chain, const Segment &segment)
+	{
+		const auto family = text_at(chain, "family");
+
+		if (family == "arp" || family == "bridge" || !may_be(family, segment))
+			return false;
+		if (!has(chain, "dev"))
+			return true;
+		return any_of(chain["dev"], [&](const Json &one) {
+			return !one.is_string() || is_named(segment.netdev, one)
+				? Fit::yes : Fit::no;
+		}) == Fit::yes;
 	}
 
 	Outcome base(const std::string &key, const Chain &chain,
