@@ -2,17 +2,23 @@
 // mpactl doctor on simulated machines with one fault each.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/release.hpp"
@@ -1119,6 +1125,57 @@ TEST(machine, connects_to_itself)
 	EXPECT_TRUE(path.small_answered);
 	EXPECT_TRUE(path.large_answered);
 	EXPECT_FALSE(here->path("nonsense", 1500).why.empty());
+}
+
+// A program that answers, instead of the kernel.
+TEST(machine, sends_few_datagrams)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	const int fd = ::socket(AF_INET, SOCK_DGRAM, 0);
+	const timeval limit{.tv_sec = 0, .tv_usec = 100000};
+	std::atomic<bool> over = false;
+	int received = 0;
+	sockaddr_in own{};
+
+	own.sin_family = AF_INET;
+	own.sin_port = htons(33434);
+	own.sin_addr.s_addr = htonl(0x7f00004d);
+	ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr *>(&own), sizeof(own)), 0);
+	::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	std::thread program([&] {
+		sockaddr_in peer{};
+		char some[2000];
+
+		while (!over) {
+			socklen_t size = sizeof(peer);
+			auto *from = reinterpret_cast<sockaddr *>(&peer);
+
+			if (::recvfrom(fd, some, sizeof(some), 0, from, &size) < 0)
+				continue;
+			received++;
+			::sendto(fd, "x", 1, 0, from, size);
+		}
+	});
+	const auto path = here->path("127.0.0.77", 1500);
+	over = true;
+	program.join();
+	::close(fd);
+	EXPECT_FALSE(path.small_answered);
+	EXPECT_FALSE(path.large_answered);
+	EXPECT_GE(received, 2);
+	EXPECT_LE(received, 6);
+}
+
+TEST(machine, does_not_spin_if_a_datagram_cannot_be_sent)
+{
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	const auto begin = std::clock();
+
+	// Longer than any datagram.
+	EXPECT_FALSE(here->path("127.0.0.1", 70000).large_answered);
+	EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 2);
 }
 
 } // namespace

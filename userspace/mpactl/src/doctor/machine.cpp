@@ -319,8 +319,8 @@ Loop loop_at(const std::string &address, std::uint16_t port)
 // --- the path to a peer ---------------------------------------------------------
 
 // Whether the peer answers a datagram with that many bytes of data by "port
-// unreachable".
-bool answered_once(const descriptor &fd, std::size_t size)
+// unreachable" until then. What a program there may answer does not count.
+bool answered_until(const descriptor &fd, std::size_t size, Steady::time_point when)
 {
 	const std::vector<char> bytes(size);
 	char ignored;
@@ -328,21 +328,27 @@ bool answered_once(const descriptor &fd, std::size_t size)
 	// An error of an earlier datagram may be reported first.
 	if (::send(fd.get(), bytes.data(), bytes.size(), 0) < 0)
 		return errno == ECONNREFUSED;
-	if (!ready(fd.get(), POLLIN, Steady::now() + answer_limit))
-		return false;
-	return ::recv(fd.get(), &ignored, 1, 0) < 0 && errno == ECONNREFUSED;
+	while (Steady::now() < when && ready(fd.get(), POLLIN, when))
+		if (::recv(fd.get(), &ignored, 1, 0) < 0)
+			return errno == ECONNREFUSED;
+	return false;
 }
 
 // A peer limits such answers to one per second after the first few
-// (icmp_ratelimit), so the datagram is repeated for longer than a second.
+// (icmp_ratelimit), so the datagram is repeated for longer than a second: three
+// times at the most.
 bool answered(const descriptor &fd, std::size_t size)
 {
 	constexpr milliseconds rate_limit{1000};
 	const auto limit = Steady::now() + rate_limit + answer_limit;
 
 	do {
-		if (answered_once(fd, size))
+		const auto when = Steady::now() + answer_limit;
+
+		if (answered_until(fd, size, when))
 			return true;
+		// It may have failed at once.
+		::poll(nullptr, 0, static_cast<int>(left_until(when).count()));
 	} while (Steady::now() < limit);
 	return false;
 }
