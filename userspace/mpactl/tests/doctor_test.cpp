@@ -699,7 +699,16 @@ TEST(doctor, reports_why_rules_are_unknown)
 	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
 		  "rules are unknown: nft did not finish");
 	machine.commands["nft -j list ruleset"] = {.out = "no JSON"};
-	EXPECT_NE(diagnosis_of(machine, "firewall").detail, "");
+	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
+		  "rules are unknown: the output of nft is not JSON");
+	machine.commands["nft -j list ruleset"] = {.too_long = true, .status = 128};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
+		  "rules are unknown: they are longer than 4 MiB");
+	machine.capabilities = {CAP_NET_ADMIN};
+	machine.commands["nft -j list ruleset"] = {.status = 1,
+						    .err = "Error: cache\nmore"};
+	EXPECT_EQ(diagnosis_of(machine, "firewall").detail,
+		  "rules are unknown: nft has failed: Error: cache");
 	machine.commands["nft -j list ruleset"] = {.out = "[1, null]"};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::ok);
 }
@@ -1063,6 +1072,14 @@ TEST(machine, runs_commands_and_kills_those_that_hang)
 	EXPECT_FALSE(end.good());
 	EXPECT_TRUE(here->run({"true"}).good());
 	EXPECT_FALSE(here->run({"/no/such/program"}).found);
+	// Four MiB, and more than that.
+	end = here->run({"head", "-c", "4194304", "/dev/zero"});
+	EXPECT_TRUE(end.good());
+	EXPECT_EQ(end.out.size(), 4194304u);
+	end = here->run({"head", "-c", "5000000", "/dev/zero"});
+	EXPECT_TRUE(end.too_long);
+	EXPECT_FALSE(end.timed_out);
+	EXPECT_FALSE(end.good());
 	const auto started = std::chrono::steady_clock::now();
 	end = here->run({"sleep", "60"});
 	EXPECT_TRUE(end.timed_out);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 
 #include "doctor/checks.hpp"
 #include "doctor/firewall.hpp"
@@ -38,8 +39,14 @@ std::pair<Json, std::string> read_ruleset(Examination &on)
 		return {Json(), "the program nft is not installed"};
 	if (end.timed_out)
 		return {Json(), "nft did not finish"};
-	if (end.status || json.is_discarded())
+	if (end.too_long)
+		return {Json(), "they are longer than 4 MiB"};
+	if (end.status && !on.machine.capable(CAP_NET_ADMIN))
 		return {Json(), "nft is not permitted to read them (root is)"};
+	if (end.status)
+		return {Json(), "nft has failed: " + end.err.substr(0, end.err.find('\n'))};
+	if (json.is_discarded())
+		return {Json(), "the output of nft is not JSON"};
 	return {std::move(json), {}};
 }
 

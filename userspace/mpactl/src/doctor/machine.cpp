@@ -135,7 +135,10 @@ bool drain(descriptor &out, descriptor &err, CommandEnd &end,
 			auto [stream, text] = streams[i];
 			const auto size = ::read(stream->get(), piece.data(),
 						 piece.size());
-			if (size <= 0 || text->size() > most_text)
+			const bool full = text->size() > most_text;
+
+			end.too_long = end.too_long || (size > 0 && full);
+			if (size <= 0 || full)
 				stream->reset();
 			else
 				text->append(piece.data(),

@@ -34,11 +34,13 @@ struct FileText {
 struct CommandEnd {
 	bool found = true;
 	bool timed_out = false;
+	// One of the texts is more than 4 MiB, of which the rest is missing.
+	bool too_long = false;
 	int status = 0;
 	std::string out;
 	std::string err;
 
-	bool good() const { return found && !timed_out && status == 0; }
+	bool good() const { return found && !timed_out && !too_long && status == 0; }
 };
 
 // The result of a TCP connection from a local address to itself.
