@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <linux/sockios.h>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -294,6 +296,8 @@ public:
 				throw Failure("send", lost());
 			send();
 		}
+		if (!peer_ended_)
+			see_off();
 	}
 
 private:
@@ -341,6 +345,40 @@ private:
 		}
 		if (std::fflush(stdout))
 			output_failed();
+	}
+
+	// Whether bytes, or the end behind them, are not acknowledged.
+	bool unacknowledged() const
+	{
+		int bytes = 0;
+
+		if (::ioctl(socket_.fd(), SIOCOUTQ, &bytes))
+			throw Failure("SIOCOUTQ", mpa::last_error());
+		return bytes > 0;
+	}
+
+	// -c: closing with unread input makes TCP reset the connection, which loses what
+	// is on its way. Discards input until the peer has everything.
+	void see_off()
+	{
+		using clock = std::chrono::steady_clock;
+		const auto limit = clock::now() + options_.params.timeout;
+
+		while (!peer_ended_ && unacknowledged()) {
+			const auto got = socket_.receive(buffer_);
+			const bool none = !got && got.error() ==
+				std::errc::resource_unavailable_try_again;
+
+			if (clock::now() > limit)
+				throw Failure("close",
+					      std::make_error_code(std::errc::timed_out));
+			// There is no event for an acknowledgement.
+			if (none)
+				must(socket_.wait(POLLIN, std::chrono::milliseconds(5)),
+				     "wait");
+			else
+				peer_ended_ = must(got, "receive").end;
+		}
 	}
 
 	// Writes the bytes of the buffer as a line or a block. stdio loses the
@@ -499,7 +537,8 @@ void describe(CLI::App &app, Options &options)
 	app.add_flag("-p,--peer-to-peer", options.params.peer_to_peer,
 		     "ask for peer-to-peer mode (revision 2)");
 	app.add_option("-w,--timeout", options.timeout,
-		       "seconds to wait for the connection and the peer's frame")
+		       "seconds to wait for the connection, the peer's frame, or with -c "
+		       "until the peer has everything")
 		->check(CLI::Range(0.001, 1e6));
 	app.add_flag("-P,--packing", options.packing,
 		     "let small ULPDUs wait for company");
