@@ -54,8 +54,11 @@ void mpa_usock_accept_request(struct mpa_usock *us)
 	usock_startup_params(us, &p);
 	ret = mpa_accept_locked(us->conn, &p, us->pd, us->pd_len);
 	/* The application may have answered first. */
-	if (ret && us->conn->state == MPA_CONN_REQUEST_SEEN)
-		mpa_usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
+	if (!ret || us->conn->state != MPA_CONN_REQUEST_SEEN)
+		return;
+	/* It cannot answer any more. */
+	mpa_startup_cancel(us->conn);
+	mpa_usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
 }
 
 static int usock_start_stream(struct mpa_usock *us)
@@ -236,8 +239,7 @@ int mpa_usock_answer(struct mpa_usock *us, bool accept, const u8 *pd, u32 len)
 	int ret;
 
 	lock_sock(sk);
-	/* An acceptance that has failed leaves the Request unanswered. */
-	if (us->phase == MPA_USOCK_LISTENER || mpa_usock_is(us)->ended)
+	if (us->phase == MPA_USOCK_LISTENER)
 		ret = -EINVAL;
 	else if (us->role == MPA_ROLE_INITIATOR)
 		ret = usock_answer_reply(us, accept, len);
