@@ -52,7 +52,7 @@ static struct rnic_listener *rnic_port_match(struct rnic_port *port, int ifindex
 					     const struct sockaddr_storage *addr)
 {
 	int vrf = l3mdev_master_ifindex_by_index(sock_net(port->sock->sk), ifindex);
-	bool on_link = ifindex && rnic_addr_linklocal(addr);
+	bool on_link = ifindex != vrf && rnic_addr_linklocal(addr);
 	struct rnic_listener *found = NULL;
 	struct rnic_listener_port *lp;
 
@@ -435,8 +435,20 @@ static bool rnic_port_in_use(struct rnic_port *port)
 {
 	const struct sock *sk = port->sock->sk;
 
-	return !port->backlog && sk->sk_reuse == SK_FORCE_REUSE &&
+	return inet_sk_state_load(sk) != TCP_LISTEN && sk->sk_reuse == SK_FORCE_REUSE &&
 	       mpa_tcp_has_listener(sock_net(sk), &port->addr, port->vrf);
+}
+
+/*
+ * A socket that somebody has ended (ss -K) would pass that on to those that it accepts.
+ * It keeps its address and port.
+ */
+static void rnic_port_revive(struct sock *sk)
+{
+	lock_sock(sk);
+	if (sk->sk_state == TCP_CLOSE)
+		sk->sk_prot->disconnect(sk, 0);
+	release_sock(sk);
 }
 
 /**
@@ -451,11 +463,12 @@ int rnic_port_set_backlog(struct rnic_port *port, int backlog)
 	struct sock *sk = port->sock->sk;
 	int ret;
 
-	/* An administrator may have ended it. */
 	if (backlog <= port->backlog && inet_sk_state_load(sk) == TCP_LISTEN)
 		return 0;
 	if (rnic_port_in_use(port))
 		return -EADDRINUSE;
+	if (port->backlog)
+		rnic_port_revive(sk);
 	backlog = max(backlog, port->backlog);
 	ret = kernel_listen(port->sock, backlog);
 	if (ret)

@@ -104,6 +104,29 @@ def responder_fast_open():
 
 
 @case
+def responder_revived():
+    """Somebody ends the listening socket. A device that comes later has it listen again."""
+    def ours(*words):
+        subprocess.run(["ip", "netns", "exec", "h2", *words], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    with responder("0.0.0.0") as app:
+        ours("ss", "-K", "-tl", "sport", "=", f":{PORT}")
+        with contextlib.suppress(ConnectionRefusedError), raw():
+            raise AssertionError("it still listens")
+        ours("rdma", "link", "add", "mpa9", "type", "mpa", "netdev", "lo")
+        try:
+            with raw() as peer:
+                peer.send(frame(mpa.REQUEST, mpa.CRC, 1, b"again"))
+                asked = app.event("CONNECT_REQUEST")
+                check("private data", asked.private_data, b"again")
+                asked.id.accept(b"here")
+                check("Reply", peer.read_frame().data, b"here")
+        finally:
+            ours("rdma", "link", "delete", "mpa9")
+
+
+@case
 def responder_most_private_data():
     """The core carries 255 bytes: so many arrive, complete."""
     data = bytes(i % 251 for i in range(255))
