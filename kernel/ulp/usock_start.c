@@ -9,6 +9,7 @@
 #include "tx_queue.h"
 #include "usock_plain.h"
 #include "usock_start.h"
+#include "view.h"
 
 /* The settings limit the Read depths that the application requests. */
 static u16 usock_depth(const struct mpa_usock *us, unsigned int attr, u16 asked)
@@ -57,6 +58,7 @@ void mpa_usock_accept_request(struct mpa_usock *us)
 	if (!ret || us->conn->state != MPA_CONN_REQUEST_SEEN)
 		return;
 	/* It cannot answer any more. */
+	mpa_conn_failure(us->conn, MPA_ERROR_STARTUP, ret);
 	mpa_startup_cancel(us->conn);
 	mpa_usock_end(us, MPA_USOCK_FAILED, MPA_ERROR_STARTUP, ret);
 }
