@@ -122,6 +122,8 @@ bool prepare(SSL *ssl)
 	// The buffer of writes follows the size of fragments only if it is released.
 	// A read that wants more has read all that it was given.
 	SSL_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+	// Or it would take records that nobody sees any more.
+	::SSL_set_read_ahead(ssl, 0);
 	::SSL_set_record_padding_callback(ssl, nullptr);
 	return ::SSL_set_block_padding(ssl, 0) && SSL_set_max_pipelines(ssl, 1) &&
 	       restrict_suites(ssl);
@@ -419,6 +421,7 @@ result<received> connection::state::read_record(buffer into)
 {
 	for (;;) {
 		std::size_t size = 0;
+		const bool began = ::SSL_in_init(ssl_.get());
 
 		::ERR_clear_error();
 		const int ret = ::SSL_read_ex(ssl_.get(), into.data(), into.size(),
@@ -428,6 +431,9 @@ result<received> connection::state::read_record(buffer into)
 		// An answer to a change of keys, or an alert. If it cannot be sent,
 		// sending says so later, or receiving if there are very many.
 		const auto sent = settle();
+		// After the handshake the limit is another.
+		if (began && !::SSL_in_init(ssl_.get()))
+			(void)look_at_emss();
 		if (ret) {
 			const bool whole = ::SSL_pending(ssl_.get()) == 0;
 
@@ -522,6 +528,8 @@ result<void> connection::state::shake_hands()
 
 result<void> connection::state::update_key(bool of_peer_too)
 {
+	if (auto sent = flush(pack_); !sent)
+		return sent;
 	if (auto done = shake_hands(); !done)
 		return done;
 	::ERR_clear_error();
@@ -557,6 +565,9 @@ result<void> connection::state::close()
 
 	if (keeps(said.error()))
 		return said;
+	// After an error, what waits goes first all the same.
+	if (auto sent = flush(false); keeps(sent.error()))
+		return sent;
 	auto ended = link_.shutdown();
 	return said ? ended : said;
 }
