@@ -28,8 +28,8 @@ constexpr std::uint32_t overhead_12 = record_header_size + 8 + 16;
 constexpr std::uint32_t overhead_12_chacha = record_header_size + 16;
 // OpenSSL does not make fragments smaller than this.
 constexpr std::uint32_t fragment_min = 512;
-// Nothing more is received while so many bytes wait to be sent. Sending alone stays
-// below it.
+// Nothing more is received while so many bytes wait to be sent. Sending stays below it,
+// but for keys that are changed again and again.
 constexpr std::size_t most_waiting = 4 << 16;
 // How often the EMSS may change while a segment is sent.
 constexpr int most_tries = 8;
@@ -528,8 +528,6 @@ result<void> connection::state::shake_hands()
 
 result<void> connection::state::update_key(bool of_peer_too)
 {
-	if (auto sent = flush(pack_); !sent)
-		return sent;
 	if (auto done = shake_hands(); !done)
 		return done;
 	::ERR_clear_error();
