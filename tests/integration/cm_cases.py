@@ -78,16 +78,17 @@ def fast_open():
     """TCP Fast Open without cookies: h1 sends data with its SYN, all listeners of h2 take it."""
     name = "/proc/sys/net/ipv4/tcp_fastopen"
     values = {"h1": 0x5, "h2": 0x602}
-    before = Path(name).read_text("ascii")
+    before = {}
     for where, value in values.items():
         with host(where):
+            before[where] = Path(name).read_text("ascii")
             Path(name).write_text(str(value), "ascii")
     try:
         yield
     finally:
-        for where in values:
+        for where, text in before.items():
             with host(where):
-                Path(name).write_text(before, "ascii")
+                Path(name).write_text(text, "ascii")
 
 
 @case

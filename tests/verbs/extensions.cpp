@@ -690,12 +690,15 @@ CASE("extensions: rights that are taken away before a response")
 		wr.num_sge = 1;
 		wr.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(source.data());
 		wr.wr.rdma.rkey = from->rkey;
+		const std::uint64_t reads = counter(2, "rx_read_req");
+		const std::uint64_t atomics = counter(2, "rx_atomic_req");
 		pair.near.post(wr);
 		ibv_send_wr add =
 			atomic(pair.near, {IBV_WR_ATOMIC_FETCH_AND_ADD, 1}, at, result);
 		pair.near.post(add);
-		// Both have arrived, and nothing comes back.
-		std::this_thread::sleep_for(moment);
+		await([&] { return counter(2, "rx_read_req") > reads &&
+				   counter(2, "rx_atomic_req") > atomics; },
+		      "both arrive");
 		pair.far.modify_rights(read ? 0 : IBV_ACCESS_REMOTE_READ);
 		pair.near.post_receive(8);
 		is(pair.near.completion().wr_id, 8u, "the Send is received");
