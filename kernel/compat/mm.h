@@ -30,4 +30,19 @@ static inline void mpa_vm_flags_set(struct vm_area_struct *vma,
 #endif
 }
 
+/**
+ * mpa_vm_flags_clear - clear flags of a mapping in its mmap() handler
+ * @vma: the mapping
+ * @flags: VM_*
+ */
+static inline void mpa_vm_flags_clear(struct vm_area_struct *vma,
+				      unsigned long flags)
+{
+#ifdef MPA_HAVE_VM_FLAGS_SET
+	vm_flags_clear(vma, flags);
+#else
+	vma->vm_flags &= ~flags;
+#endif
+}
+
 #endif /* MPA_COMPAT_MM_H */

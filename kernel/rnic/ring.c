@@ -211,6 +211,8 @@ static int rnic_area_map(struct vm_area_struct *vma, void *mem)
 	int ret;
 
 	mpa_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	/* Nor may mprotect() make it executable. */
+	mpa_vm_flags_clear(vma, VM_MAYEXEC);
 	for (at = vma->vm_start; at < vma->vm_end; at += PAGE_SIZE) {
 		ret = vm_insert_page(vma, at, vmalloc_to_page(mem));
 		if (ret)

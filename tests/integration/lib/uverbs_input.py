@@ -513,6 +513,10 @@ def mappings(device, results):
                  ctypes.string_at(again + length - 8, 8), b"the tail")
     results.same("mapping: it does not grow",
                  libc.mremap(at, length, 2 * length, 1), FAILED)
+    results.same("mapping: nor does it become executable",
+                 (libc.mprotect(ctypes.c_void_p(at), ctypes.c_size_t(length),
+                                RW | mmap.PROT_EXEC), ctypes.get_errno()),
+                 (-1, errno.EACCES))
 
     device.destroy_cq(handle)
     results.same("mapping: it outlives the queue",
