@@ -9,6 +9,9 @@
 #include <linux/tcp.h>
 #include <linux/ipv6.h>
 #include <net/inet_sock.h>
+#ifdef MPA_HAVE_RPS_HEADER
+#include <net/rps.h>
+#endif
 
 /**
  * MPA_ACCEPT_OP - define a &proto_ops.accept

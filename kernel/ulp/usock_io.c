@@ -153,6 +153,7 @@ int mpa_usock_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 
 	if (!us)
 		return -ENOMEM;
+	sock_rps_record_flow(sk);
 again:
 	lock_sock(sk);
 	if (mpa_usock_enter_plain(us, MPA_USOCK_SEND)) {
@@ -306,6 +307,8 @@ int mpa_usock_recvmsg(struct socket *sock, struct msghdr *msg, size_t len,
 
 	if (!us)
 		return -ENOMEM;
+	if (!(flags & MSG_ERRQUEUE))
+		sock_rps_record_flow(sk);
 again:
 	lock_sock(sk);
 	if (flags & MSG_ERRQUEUE || mpa_usock_enter_plain(us, MPA_USOCK_RECV)) {
