@@ -162,8 +162,12 @@ again:
 		mpa_usock_leave_plain(us, MPA_USOCK_SEND);
 		return ret;
 	}
-	ret = usock_uses_tuf(us) ? mpa_tuf_send(us, msg, len) :
-				   usock_send_ulpdu(us, msg, len);
+	/* FPDUs are sent later, with others: nothing of it would hold. */
+	if (msg->msg_controllen)
+		ret = -EOPNOTSUPP;
+	else
+		ret = usock_uses_tuf(us) ? mpa_tuf_send(us, msg, len) :
+					   usock_send_ulpdu(us, msg, len);
 	if (ret < 0 && ret != MPA_CALL_AGAIN && ret != MPA_FAULT_IN)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
 	release_sock(sk);

@@ -517,7 +517,7 @@ CASE("packing: switched off, it holds nothing back")
 
 // --- refused ----------------------------------------------------------------------------
 
-CASE("refused: urgent data, MSG_ZEROCOPY, splice and sendfile")
+CASE("refused: urgent data, MSG_ZEROCOPY, control messages, splice and sendfile")
 {
 	Pair pair;
 	const int near = pair.near.fd(), far = pair.far.fd(), on = 1;
@@ -526,6 +526,7 @@ CASE("refused: urgent data, MSG_ZEROCOPY, splice and sendfile")
 
 	is(err_of(::send(near, "x", 1, MSG_OOB | MSG_NOSIGNAL)), EOPNOTSUPP, "MSG_OOB");
 	is(err_of(::recv(near, &byte, 1, MSG_OOB)), EOPNOTSUPP, "receive MSG_OOB");
+	is(err_of(send_with_control(near)), EOPNOTSUPP, "control message");
 	::setsockopt(near, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on));
 	is(err_of(::send(near, "x", 1, MSG_ZEROCOPY | MSG_NOSIGNAL)), EOPNOTSUPP,
 	   "MSG_ZEROCOPY");

@@ -485,4 +485,22 @@ Running::Running(mpa::role role, mpa::params params, unsigned char flags,
 	must(ours.set_blocking(true), "blocking");
 }
 
+long send_with_control(int fd)
+{
+	alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint32_t))> control{};
+	char byte = 'x';
+	iovec data{&byte, 1};
+	msghdr message{};
+
+	message.msg_iov = &data;
+	message.msg_iovlen = 1;
+	message.msg_control = control.data();
+	message.msg_controllen = control.size();
+	cmsghdr *const one = CMSG_FIRSTHDR(&message);
+	one->cmsg_level = SOL_SOCKET;
+	one->cmsg_type = SO_TIMESTAMPING;
+	one->cmsg_len = CMSG_LEN(sizeof(std::uint32_t));
+	return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
 } // namespace net

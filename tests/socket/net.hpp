@@ -125,6 +125,9 @@ short events_of(int fd, short asked = POLLIN | POLLPRI | POLLOUT | POLLRDHUP);
 void await_events(int fd, short wanted, const std::string &what,
 		  std::source_location at = std::source_location::current());
 
+// sendmsg(2) with a control message that TCP takes.
+long send_with_control(int fd);
+
 // Bytes of ordinary TCP, in as many calls as it takes.
 void expect_text(int fd, std::string_view wanted);
 

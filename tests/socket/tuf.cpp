@@ -1169,6 +1169,7 @@ CASE("tuf: calls that are refused")
 	const descriptor in(pipes[0]), out(pipes[1]);
 	must_call(::write(out.get(), "12345678", 8), "write");
 	is(err_of(push_fails(fd, 10, MSG_OOB)), EOPNOTSUPP, "urgent");
+	is(err_of(send_with_control(fd)), EOPNOTSUPP, "control message");
 	is(err_of(push_fails(fd, 10, MSG_ZEROCOPY)), EOPNOTSUPP, "zero copy");
 	is(err_of(push_fails(fd, 10, MSG_FASTOPEN)), EOPNOTSUPP, "fast open");
 	is(err_of(::splice(in.get(), nullptr, fd, nullptr, 8, 0)), EOPNOTSUPP, "splice to it");
