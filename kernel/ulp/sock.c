@@ -207,6 +207,42 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 }
 
 /**
+ * mpa_sock_note_setting - an application sets an option that mpa_sock_tune() overrides
+ * @sk: TCP socket, under lock_sock()
+ * @before: the settings before mpa_sock_tune(), or not valid yet; changed, so that
+ *	mpa_sock_untune() sets the option to this value
+ * @name: %TCP_NODELAY or %TCP_WINDOW_CLAMP
+ * @value: the value
+ */
+void mpa_sock_note_setting(struct sock *sk, struct mpa_tuned *before, int name,
+			   int value)
+{
+	lockdep_assert(lockdep_sock_is_held(sk));
+	if (name == TCP_NODELAY)
+		before->nodelay = value;
+	else if (value)
+		/* As TCP does. It takes 0 only where there is no stream. */
+		before->window_clamp = max_t(int, value, SOCK_MIN_RCVBUF / 2);
+}
+
+/**
+ * mpa_sock_note_rcvlowat - an application sets SO_RCVLOWAT, which mpa_sock_tune()
+ * overrides
+ * @sk: TCP socket, under lock_sock()
+ * @before: the settings before mpa_sock_tune(); changed, so that mpa_sock_untune()
+ *	sets the option to this value
+ * @value: the value; TCP would not report that more than half of the receive buffer
+ *	has arrived
+ */
+void mpa_sock_note_rcvlowat(struct sock *sk, struct mpa_tuned *before, int value)
+{
+	int buffer = before->rcvbuf_raised ? before->rcvbuf : sk->sk_rcvbuf;
+
+	lockdep_assert(lockdep_sock_is_held(sk));
+	before->rcvlowat = clamp(value, 1, buffer / 2);
+}
+
+/**
  * mpa_sock_untune - restore the settings of a socket
  * @sk: TCP socket, locked
  * @before: the previous settings

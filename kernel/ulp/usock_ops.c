@@ -12,6 +12,7 @@
 
 #include "compat/net.h"
 #include "compat/sock_ops.h"
+#include "sock.h"
 #include "usock_attach.h"
 #include "usock_io.h"
 #include "usock_ops.h"
@@ -152,13 +153,18 @@ static int usock_shutdown(struct socket *sock, int how)
 	return ret;
 }
 
-/* Bytes of the stream have no meaning for a receiver of ULPDUs. */
+/*
+ * Bytes of the stream have no meaning for a receiver of ULPDUs. The value holds if the
+ * socket becomes plain TCP again.
+ */
 static int usock_set_rcvlowat(struct sock *sk, int val)
 {
 	struct mpa_usock *us = mpa_usock_of(sk);
 
-	if (us && mpa_usock_ours(us, MPA_USOCK_RECV))
+	if (us && mpa_usock_ours(us, MPA_USOCK_RECV)) {
+		mpa_sock_note_rcvlowat(sk, &us->conn->tuned, val);
 		return 0;
+	}
 	return mpa_usock_base_ops(sk->sk_socket)->set_rcvlowat(sk, val);
 }
 

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 #include "compat/sock_ops.h"
+#include "sock.h"
 #include "tuf.h"
 #include "tuf_opt.h"
 #include "usock_opt.h"
@@ -301,6 +302,39 @@ static int opt_set_while_plain(struct socket *sock, int level, int name,
 	return ret;
 }
 
+static void opt_note(struct mpa_usock *us, int name, int value)
+{
+	struct sock *sk = us->conn->sk;
+
+	lock_sock(sk);
+	mpa_sock_note_setting(sk, &us->conn->tuned, name, value);
+	release_sock(sk);
+}
+
+/*
+ * An option of TCP that a stream overrides until it is rejected. It is noted before,
+ * for a rejection that is processed when TCP releases its lock, and after, for a
+ * stream that was started meanwhile.
+ */
+static int opt_set_overridden(struct socket *sock, int name, sockptr_t val,
+			      unsigned int len)
+{
+	struct mpa_usock *us = mpa_usock_of(sock->sk);
+	int value, ret;
+
+	if (len < sizeof(value))
+		return -EINVAL;
+	if (copy_from_sockptr(&value, val, sizeof(value)))
+		return -EFAULT;
+	if (us)
+		opt_note(us, name, value);
+	ret = mpa_usock_base_ops(sock)->setsockopt(sock, SOL_TCP, name, val,
+						   len);
+	if (us)
+		opt_note(us, name, value);
+	return ret;
+}
+
 /**
  * mpa_usock_setsockopt - &proto_ops.setsockopt
  * @sock: the socket
@@ -326,6 +360,8 @@ int mpa_usock_setsockopt(struct socket *sock, int level, int name,
 		return -EOPNOTSUPP;
 	if (opt_breaks_stream(level, name))
 		return opt_set_while_plain(sock, level, name, val, len);
+	if (level == SOL_TCP && (name == TCP_NODELAY || name == TCP_WINDOW_CLAMP))
+		return opt_set_overridden(sock, name, val, len);
 	return mpa_usock_base_ops(sock)->setsockopt(sock, level, name, val,
 						    len);
 }

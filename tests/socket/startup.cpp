@@ -481,6 +481,28 @@ CASE("reject: the sockets have the settings they had")
 	}
 }
 
+CASE("reject: what was set during startup holds")
+{
+	const Row row(Path::ipv4);
+	Tcp tcp(Path::ipv4);
+
+	change_settings(tcp.near.get(), Path::ipv4);
+	Attached both(std::move(tcp.near), std::move(tcp.far));
+	begin(both.far, role::responder);
+	begin(both.near, role::initiator);
+	set_option(both.near.fd(), SOL_TCP, TCP_NODELAY, 1);
+	set_option(both.near.fd(), SOL_TCP, TCP_WINDOW_CLAMP, 9000);
+	set_option(both.near.fd(), SOL_SOCKET, SO_RCVLOWAT, 5);
+	is(option(both.near.fd(), SOL_SOCKET, SO_RCVLOWAT), 1, "of a stream");
+	await_request(both.far);
+	must(both.far.reject_request(), "reject");
+	await_events(both.near.fd(), POLLERR, "the refusal");
+	is(option(both.near.fd(), SOL_TCP, TCP_NODELAY), 1, "TCP_NODELAY");
+	is(option(both.near.fd(), SOL_TCP, TCP_WINDOW_CLAMP), 9000, "TCP_WINDOW_CLAMP");
+	is(option(both.near.fd(), SOL_SOCKET, SO_RCVLOWAT), 5, "SO_RCVLOWAT");
+	is(option(both.far.fd(), SOL_TCP, TCP_NODELAY), 0, "TCP_NODELAY of the other");
+}
+
 CASE("reject: a failed start leaves the settings unchanged")
 {
 	Tcp tcp;
