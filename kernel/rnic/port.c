@@ -13,6 +13,7 @@
  * of a port; accepting takes no other lock. rnic_listener.lock protects the
  * core's identifier.
  */
+#include <linux/hashtable.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/inet_hashtables.h>
@@ -39,7 +40,8 @@ enum {
 
 /* Protects rnic_ports and the ports of listeners; see above. */
 DEFINE_MUTEX(rnic_ports_lock);
-static LIST_HEAD(rnic_ports);
+/* By the number of the TCP port. */
+static DEFINE_HASHTABLE(rnic_ports, 10);
 
 /* Accepting ---------------------------------------------------------------- */
 
@@ -236,7 +238,8 @@ static struct rnic_port *rnic_port_find(const struct net *net, bool v6only, int 
 	struct rnic_port *port;
 
 	lockdep_assert_held(&rnic_ports_lock);
-	list_for_each_entry(port, &rnic_ports, entry)
+	hash_for_each_possible(rnic_ports, port, entry,
+			       ntohs(rnic_addr_port(addr)))
 		if (net_eq(sock_net(port->sock->sk), net) &&
 		    port->v6only == v6only && port->vrf == vrf &&
 		    rnic_port_addr_equal(&port->addr, addr))
@@ -377,7 +380,7 @@ static struct rnic_port *rnic_port_open(const struct rnic_dev *dev,
 	if (ret)
 		goto err_sock;
 	rnic_port_hook(port);
-	list_add_tail(&port->entry, &rnic_ports);
+	hash_add(rnic_ports, &port->entry, ntohs(rnic_addr_port(&port->addr)));
 	return port;
 
 err_sock:
@@ -419,7 +422,7 @@ struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
 void rnic_port_close(struct rnic_port *port)
 {
 	lockdep_assert_held(&rnic_ports_lock);
-	list_del(&port->entry);
+	hash_del(&port->entry);
 	rnic_port_unhook(port);
 	cancel_delayed_work_sync(&port->accept);
 	/* Resets connections that were not accepted yet. */

@@ -36,7 +36,7 @@ struct rnic_port {
 	struct delayed_work accept;
 	spinlock_t lock;		/* see above */
 	struct list_head listeners;
-	struct list_head entry;
+	struct hlist_node entry;
 };
 
 extern struct mutex rnic_ports_lock;
