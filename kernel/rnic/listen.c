@@ -295,7 +295,7 @@ int rnic_listener_open_plain(struct rnic_dev *dev, struct rnic_plain *p,
 	mutex_lock(&rnic_ports_lock);
 	list_for_each_entry(l, &dev->listeners, entry)
 		if (rnic_listener_is_at(l, params)) {
-			ret = rnic_plain_open(p, l, params->backlog);
+			ret = rnic_plain_open(p, l, params);
 			break;
 		}
 	mutex_unlock(&rnic_ports_lock);

@@ -15,6 +15,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <net/sock.h>
+#include <rdma/mpa-abi.h>
 #include <rdma/uverbs_types.h>
 
 #include "device.h"
@@ -69,28 +70,47 @@ static bool rnic_plain_may_open(const struct rnic_listener *l, struct net *net)
 	       net_eq(current->nsproxy->net_ns, net);
 }
 
+/*
+ * Whether the user may make sockets of the family itself. Those of a queue are made by
+ * the kernel, for which neither security modules nor BPF programs of cgroups are asked.
+ */
+static int rnic_plain_may_make(int family)
+{
+	struct socket *sock;
+	int ret = sock_create(family, SOCK_STREAM, IPPROTO_TCP, &sock);
+
+	if (!ret)
+		sock_release(sock);
+	return ret;
+}
+
 /**
  * rnic_plain_open() - begin to queue plain TCP connections of a listener
  * @p: the queue, new and zeroed
  * @l: the listener, which listens; the queue takes a reference
- * @backlog: how many connections may wait
+ * @params: its family, and how many connections may wait
  *
  * Process context, of the user. rnic_ports_lock is held, so the network namespace
  * of the listener exists.
  *
  * Return: 0, until rnic_plain_close(); -EACCES (the listener is another user's);
- * -EADDRINUSE (it has a queue already); -ENOENT (it is gone).
+ * -EADDRINUSE (it has a queue already); -ENOENT (it is gone); or an error of
+ * socket(2).
  */
-int rnic_plain_open(struct rnic_plain *p, struct rnic_listener *l, u32 backlog)
+int rnic_plain_open(struct rnic_plain *p, struct rnic_listener *l,
+		    const struct mpa_plain_create *params)
 {
 	struct net *net = dev_net(l->dev->netdev);
 	int ret;
 
 	if (!rnic_plain_may_open(l, net))
 		return -EACCES;
+	ret = rnic_plain_may_make(params->family);
+	if (ret)
+		return ret;
 	INIT_LIST_HEAD(&p->sockets);
 	init_waitqueue_head(&p->wait);
-	p->max = min_t(u32, backlog, READ_ONCE(net->core.sysctl_somaxconn));
+	p->max = min_t(u32, params->backlog, READ_ONCE(net->core.sysctl_somaxconn));
 	p->l = l;
 	ret = rnic_plain_join(p, l);
 	if (!ret)

@@ -6,13 +6,15 @@
 #include <linux/fs.h>
 #include <linux/types.h>
 
+struct mpa_plain_create;
 struct rnic_ep;
 struct rnic_listener;
 struct rnic_plain;
 
 extern const struct file_operations rnic_plain_fops;
 
-int rnic_plain_open(struct rnic_plain *p, struct rnic_listener *l, u32 backlog);
+int rnic_plain_open(struct rnic_plain *p, struct rnic_listener *l,
+		    const struct mpa_plain_create *params);
 int rnic_plain_accept(struct rnic_plain *p, u32 flags, struct file **file);
 void rnic_plain_close(struct rnic_plain *p);
 bool rnic_plain_wanted(const struct rnic_listener *l);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Regions of memory that not every machine has: huge pages. Cases with the same prefix
-// are in other files, too.
+// What not every machine has: huge pages, BPF programs of cgroups. Cases with the same
+// prefix are in other files, too.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
+#include <fcntl.h>
+#include <linux/bpf.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <infiniband/mpadv.h>
 
 #include "pair.hpp"
 
@@ -67,7 +76,89 @@ void serves_all(Pair &pair, std::uint32_t key, std::uint64_t address, std::byte 
 	}
 }
 
+// A cgroup whose processes may make no sockets.
+class NoSockets
+{
+public:
+	NoSockets()
+	{
+		const bpf_insn refuse[] = {
+			{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0,
+			 .src_reg = 0, .off = 0, .imm = 0},
+			{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0,
+			 .imm = 0},
+		};
+		bpf_attr load{}, attach{};
+
+		std::filesystem::create_directory(root_);
+		must_call(::mount("none", root_, "cgroup2", 0, nullptr), "cgroup2");
+		std::filesystem::create_directory(group_);
+		load.prog_type = BPF_PROG_TYPE_CGROUP_SOCK;
+		load.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+		load.insns = reinterpret_cast<std::uintptr_t>(refuse);
+		load.insn_cnt = std::size(refuse);
+		load.license = reinterpret_cast<std::uintptr_t>("GPL");
+		const mpa::descriptor program(bpf(BPF_PROG_LOAD, load)),
+			group(::open(group_, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		must_call(group.get(), "the cgroup");
+		attach.target_fd = static_cast<std::uint32_t>(group.get());
+		attach.attach_bpf_fd = static_cast<std::uint32_t>(program.get());
+		attach.attach_type = BPF_CGROUP_INET_SOCK_CREATE;
+		bpf(BPF_PROG_ATTACH, attach);
+	}
+	~NoSockets()
+	{
+		::rmdir(group_);
+		::umount(root_);
+		::rmdir(root_);
+	}
+	NoSockets(const NoSockets &) = delete;
+	NoSockets &operator=(const NoSockets &) = delete;
+
+	// Of the calling process; false: it could not.
+	static bool enter()
+	{
+		std::ofstream processes("/tmp/no-sockets/group/cgroup.procs");
+
+		return bool(processes << 0 << std::flush);
+	}
+
+private:
+	static int bpf(int command, bpf_attr &what)
+	{
+		return static_cast<int>(must_call(::syscall(SYS_bpf, command, &what,
+							    sizeof(what)), "bpf"));
+	}
+
+	static constexpr const char *root_ = "/tmp/no-sockets";
+	static constexpr const char *group_ = "/tmp/no-sockets/group";
+};
+
 } // namespace
+
+CASE("machine: plain connections only for who may make sockets")
+{
+	Device two(2);
+	Listening listening;
+	const NoSockets none;
+	const pid_t child = must_call(::fork(), "fork");
+
+	if (!child) {
+		int fd = -1;
+
+		::_exit(!NoSockets::enter() || ::socket(AF_INET, SOCK_STREAM, 0) >= 0 ?
+			255 : mpadv_create_plain(two.context.get(),
+						 listening.own.generic(), 8, &fd));
+	}
+	int status = 0, fd = -1;
+
+	must_call(::waitpid(child, &status, 0), "waitpid");
+	yes(WIFEXITED(status), "the process ends");
+	is(WEXITSTATUS(status), EPERM, "the answer");
+	is(mpadv_create_plain(two.context.get(), listening.own.generic(), 8, &fd), 0,
+	   "outside of the cgroup");
+	::close(fd);
+}
 
 CASE("machine: a region of huge pages")
 {
