@@ -11,6 +11,15 @@
 #include <net/netdev_lock.h>
 #endif
 
+/*
+ * A device is removed after all tasks that were preempted in the core have run on. Without
+ * this option of such kernels, which BPF_SYSCALL, KPROBES or FTRACE select, nothing waits
+ * for them.
+ */
+#if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
+#error "mpa_rnic needs CONFIG_TASKS_RCU in a preemptible kernel: enable BPF_SYSCALL or KPROBES"
+#endif
+
 /**
  * mpa_netdev_lock - take the lock that events of the state of a link are sent under
  * @netdev: the network device; RTNL held
