@@ -18,7 +18,7 @@ from series import HERE, REPO, run
 
 NET = "net/mpa"
 DRIVER = "drivers/infiniband/sw/mpa"
-OURS = re.compile(r"net/mpa|infiniband/sw/mpa|uapi/linux/mpa|mpa-abi|modpost")
+OURS = re.compile(r"net/mpa|infiniband/sw/mpa|uapi/linux/(?:mpa|tcp_framing)|mpa-abi|modpost")
 OPTIONS = ("MPA", "RDMA_MPA")
 TESTS = ("MPA_KUNIT_TEST", "RDMA_MPA_KUNIT_TEST")
 
@@ -165,6 +165,8 @@ class Check:
         self.warnings = Build(self.tree, directory / "warnings", jobs, everything)
         self.small = Build(self.tree, directory / "small", jobs,
                            dict.fromkeys(OPTIONS, "m"), PARTS)
+        self.verbless = Build(self.tree, directory / "without-verbs", jobs,
+                          dict.fromkeys(OPTIONS, "m"), ("INFINIBAND_USER_ACCESS",))
         self.narrow = Build(self.tree, directory / "32-bit", jobs, everything, ("64BIT",),
                             ("ARCH=i386",))
 
@@ -243,18 +245,19 @@ class Check:
         self.results.add("modules without optional parts of the kernel",
                          self.compiled(self.small, "W=1"))
         self.results.add("32-bit processors", self.compiled(self.narrow, "W=1"))
+        self.results.add("the driver needs verbs of user space",
+                         [] if self.verbless.configure() == ["without effect: CONFIG_RDMA_MPA=m"]
+                         else ["Kconfig offers it without INFINIBAND_USER_ACCESS"])
         for title, check in checks:
             self.results.add(title, check())
         self.boot()
 
     def added(self):
         """Files that the series adds."""
-        return [path for where in (NET, DRIVER, "include/net/mpa", "include/uapi/linux",
-                                   "include/uapi/rdma", "Documentation/networking/mpa",
-                                   "Documentation/netlink/specs")
-                for path in sorted((self.tree / where).rglob("*")) if path.is_file()
-                and (where.endswith("/mpa") or path.name.startswith("mpa")
-                     and path.stem in ("mpa", "mpa_netlink", "mpa-abi"))]
+        base = run("git", "-C", self.kernel, "rev-parse", "HEAD").strip()
+        return [self.tree / name for name in
+                run("git", "-C", self.tree, "diff", "--name-only", "--diff-filter=A", base,
+                    "HEAD").splitlines()]
 
     def kernel_doc(self):
         headers = [str(path) for path in self.added() if path.suffix == ".h"]

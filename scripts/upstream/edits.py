@@ -31,6 +31,27 @@ enum {
 enum {
 """),
     ],
+    "uapi/linux/tcp_framing.h": [
+        (""" *
+ * The values are those of Linux with linux-mpa; the draft assigns none. They are
+ * far from the options of TCP itself.
+""", """ *
+ * The draft assigns no numbers to the options: those of Linux are in linux/tcp.h.
+"""),
+        ("""\
+#define TCP_FRAMING_MODE		504400
+#define TCP_SEND_EMSS			504401
+#define TCP_FRAMING_PACK_PDUS		504402
+#define TCP_FRAMING_EMERGENCY		504403
+#define TCP_FRAMING_SEND_INTERVAL	504404
+#define TCP_FRAMING_RECV_INTERVAL	504405
+#define TCP_FRAMING_SEND_KEY		504406
+#define TCP_FRAMING_RECV_KEY		504407
+#define TCP_FRAMING_EMSS_NOTICE		504408
+#define TCP_FRAMING_INFO		504409
+
+""", ""),
+    ],
     "uapi/linux/mpa_netlink.h": [
         ("""\
  * one network namespace. Documentation/netlink/specs/mpa.yaml specifies the

@@ -55,7 +55,8 @@ EXPANDED = {
     "MPA_WQ_PERCPU",
     "mpa_assign_str", "mpa_dma_buf_vmap", "mpa_dma_buf_vunmap", "mpa_dump_attrs",
     "mpa_netdev_link", "mpa_netdev_lock", "mpa_netdev_unlock",
-    "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_set",
+    "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_clear",
+    "mpa_vm_flags_set",
 }
 # Nothing of this may be left.
 LEFT = re.compile(r"\bMPA_HAVE_\w+|\bcompat/|\bLINUX_VERSION_CODE\b|\bMPA_VERSION\b|\b(?:"
@@ -275,6 +276,10 @@ class Rewriter:
         self.features = features
         self.edits = edits
         self.owners = {}
+        self.driver_words = {
+            word for directory in ("kernel/rnic", "kernel/ddp")
+            for path in (self.repo / directory).glob("*.[ch]")
+            for word in re.findall(r"\w+", path.read_text("utf-8"))}
         self.compat = {
             header: Compat(self.read(header), features)
             for path in sorted((self.repo / "kernel/compat").glob("*.h"))
@@ -310,6 +315,10 @@ class Rewriter:
             self._include(source, name, includes)
         for expression, new in EVERYWHERE:
             includes.text = re.sub(expression, new, includes.text, flags=re.MULTILINE)
+        # Here test modules use some, there tests are parts of the module.
+        includes.text = re.sub(r"^EXPORT_SYMBOL_NS_GPL\((\w+), MPA_NS\);\n",
+                               lambda one: one[0] if one[1] in self.driver_words else "",
+                               includes.text, flags=re.MULTILINE)
         for compat in self.compat.values():
             includes.text = compat.expand(includes.text)
         if "EXPORT_SYMBOL" in includes.text:

@@ -103,6 +103,19 @@ def next_level(text, _):
     return after(rf"#define SOL_\w+\t+{last}", f"#define SOL_MPA\t\t{last + 1}")(text, _)
 
 
+def next_options(text, _):
+    """The next numbers of options of TCP, in the order of tcp_framing.h."""
+    numbers, end = text.split("#define TCP_REPAIR_ON", 1)
+    last = max(int(number) for number in re.findall(r"^#define TCP_\w+\s+(\d+)\b", numbers,
+                                                    re.MULTILINE))
+    names = re.findall(r"^#define (TCP_\w+)\t+5044\d\d$",
+                       (REPO / "uapi/linux/tcp_framing.h").read_text("utf-8"), re.MULTILINE)
+    defines = [f"#define {name}" for name in names]
+    lines = "".join(define + "\t" * max(1, (39 - len(define)) // 8) + f"{last + n}\n"
+                    for n, define in enumerate(defines, 1))
+    return f"{numbers.rstrip()}\n{lines}\n#define TCP_REPAIR_ON{end}"
+
+
 def maintained(section):
     """A change: a section of tree/MAINTAINERS at its place."""
     def change(text, author):
@@ -119,6 +132,7 @@ def maintained(section):
 CHANGES = {
     "MAINTAINERS": [maintained(0), maintained(1)],
     "include/linux/socket.h": [next_level],
+    "include/uapi/linux/tcp.h": [next_options],
     "include/uapi/linux/inet_diag.h": [after(r"\tINET_ULP_INFO_MPTCP,",
                                              "\tINET_ULP_INFO_MPA,")],
     "include/uapi/rdma/ib_user_ioctl_verbs.h": [after(r"\tRDMA_DRIVER_\w+,",
