@@ -266,6 +266,54 @@ monitor_flood() {
 	lab_is "and shows none of them" "$(wc -l < "$LAB_OUT/monitor.log")" 0
 }
 
+# Messages that netlink sockets in h2 have dropped.
+netlink_drops() {
+	# shellcheck disable=SC2016 # fields of awk
+	ip netns exec h2 awk '$2 == 16 { sum += $9 } END { print sum + 0 }' /proc/net/netlink
+}
+
+# flood: changes settings until messages are dropped.
+flood() {
+	local n before
+	before=$(netlink_drops)
+	for n in {1..400}; do
+		ip netns exec h2 "$mpactl_bin" set dev mpa2 ird "$((n % 8 + 1))"
+		((n % 10)) || (($(netlink_drops) == before)) || return 0
+	done 2> /dev/null
+	return 1
+}
+
+ends_with_lost() {
+	tail -n 1 "$LAB_OUT/$1.log" | grep -qE '^[0-9:.]+ [0-9]+ events lost$'
+}
+
+# A reader that is too slow. Without privilege, the limit of the system applies to its
+# receive buffer.
+monitor_overload() {
+	local limit
+	limit=$(sysctl -n net.core.rmem_max)
+	lab_do sysctl -q -w net.core.rmem_max=16384
+	lab_spawn monitor h2 setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=-all "$mpactl_bin" monitor
+	lab_wait 10 monitors 1
+	lab_do sysctl -q -w net.core.rmem_max="$limit"
+	kill -STOP "$(lab_pid monitor)"
+	lab_check "events are lost" flood
+	kill -CONT "$(lab_pid monitor)"
+	lab_check "monitor reports lost events" \
+		lab_wait 20 grep -qE '^[0-9:.]+ [0-9]+ events lost$' "$LAB_OUT/monitor.log"
+	mpactl_in h2 set dev mpa2 ird inherit
+	lab_check "and shows those that follow" \
+		lab_wait 20 grep -q 'device mpa2: all inherited' "$LAB_OUT/monitor.log"
+	kill -STOP "$(lab_pid monitor)"
+	lab_check "events are lost again" flood
+	kill -INT "$(lab_pid monitor)"
+	kill -CONT "$(lab_pid monitor)"
+	lab_check "monitor ends when events were lost" lab_join monitor 10
+	lab_check "and reports them before" ends_with_lost monitor
+	mpactl_in h2 set dev mpa2 ird inherit
+}
+
 # monitors [N]: N (2) processes have joined the group.
 monitors() {
 	(($(ip netns exec h2 grep -cE '^[0-9a-f]+ +16 +[0-9]+ +0*[1-9a-f]' /proc/net/netlink) >= ${1:-2}))
@@ -301,3 +349,4 @@ lab_kill nc_client
 lab_kill nc_server
 monitoring
 monitor_flood
+monitor_overload

@@ -470,7 +470,7 @@ std::deque<Notice> every_notice(const Mpa &mpa)
 					   Terminate{2, 0, 3}, 0}};
 
 	return {up, down, add, change, removed, listen_add, listen_del, set_device,
-		set_all, crc, half_open, Lost{37}};
+		set_all, crc, half_open, Lost{37}, Lost{}};
 }
 
 TEST_F(Command, monitor_shows_every_event)
@@ -488,6 +488,7 @@ TEST_F(Command, monitor_shows_every_event)
 12:00:00.250 failure    crc (EBADMSG), connection 17: 10.77.0.1:40312 -> 10.77.0.2:7174, mpa1, 7 more not reported
 12:00:00.250 failure    half-open, layer 2 type 0 code 0x03, listener 3: *:7174, mpa1
 12:00:00.250 37 events lost
+12:00:00.250 events lost
 )");
 }
 
@@ -506,6 +507,7 @@ TEST_F(Command, monitor_as_json)
 {"event":"failure","time":1795262400.25,"conn":{"id":17,"owner":"device","dev_index":0,"dev":"mpa1","qpn":5,"local":{"addr":"10.77.0.1","port":40312},"remote":{"addr":"10.77.0.2","port":7174},"phase":"operational","role":"initiator","age_ms":185000,"revision":2,"ddp_version":1,"enhanced":true,"peer_to_peer":true,"rtr":["read"],"tx_markers":false,"rx_markers":true,"crc":true,"ird":8,"ord":16,"peer_ird":16,"peer_ord":8,"rdmap_extensions":true,"start_key":false,"mulpdu":1440,"emss":1448,"code":"none","err":"","stats":{"tx_fpdus":1000,"tx_bytes":1258291,"rx_bytes":900}},"failure":{"kind":"crc","err":"EBADMSG","suppressed":7}}
 {"event":"failure","time":1795262400.25,"listen":{"id":3,"owner":"device","dev_index":0,"dev":"mpa1","local":{"addr":"0.0.0.0","port":7174},"backlog":10,"half_open":2},"failure":{"kind":"half-open","err":"","term":{"layer":2,"type":0,"code":3},"suppressed":0}}
 {"event":"lost","time":1795262400.25,"count":37}
+{"event":"lost","time":1795262400.25}
 )");
 }
 
@@ -516,7 +518,44 @@ TEST_F(Command, monitor_of_some_kinds)
 	EXPECT_EQ(world.output("monitor --kinds listen"), R"(12:00:00.250 listen-add listener 3: *:7174, mpa1
 12:00:00.250 listen-del listener 4: [::]:7000, socket, user 1000
 12:00:00.250 37 events lost
+12:00:00.250 events lost
 )");
+}
+
+// The events that gave the devices their names may be among the lost ones.
+TEST_F(Command, monitor_lists_devices_again_when_events_were_lost)
+{
+	auto down = world.mpa_.connections_[0];
+	int lists = 0;
+
+	down.phase = MPA_PHASE_CLOSED;
+	world.mpa_.notices_ = {
+		Event{.command = MPA_CMD_CONN_DOWN_NTF, .connection = down}, Lost{1},
+		Event{.command = MPA_CMD_CONN_DOWN_NTF, .connection = down}};
+	world.mpa_.fault_ = [&] {
+		if (++lists == 2)
+			world.mpa_.devices_[0].name = "other";
+	};
+	const auto text = world.output("monitor");
+
+	EXPECT_NE(text.find("10.77.0.2:7174, mpa1, after"), std::string::npos) << text;
+	EXPECT_NE(text.find("10.77.0.2:7174, other, after"), std::string::npos) << text;
+	EXPECT_EQ(lists, 2);
+}
+
+TEST_F(Command, monitor_goes_on_if_devices_cannot_be_listed_again)
+{
+	int lists = 0;
+
+	world.mpa_.notices_ = {Lost{}, Lost{1}};
+	world.mpa_.fault_ = [&] {
+		if (++lists > 1)
+			throw KernelError("devices", {.number = ENOBUFS});
+	};
+	const auto text = world.output("monitor");
+
+	EXPECT_NE(text.find("1 events lost"), std::string::npos) << text;
+	EXPECT_EQ(lists, 3);
 }
 
 // --- colours ---------------------------------------------------------------------------

@@ -38,6 +38,18 @@ void learn(DeviceNames &names, const Event &event)
 		names[event.device->index] = event.device->name;
 }
 
+// Events of devices may be among those that were lost. If the kernel is short of memory,
+// which is why they may have been, the names stay as they are.
+void list_again(DeviceNames &names, Transport &mpa)
+{
+	try {
+		names = names_of(mpa.devices().items);
+	} catch (const Unavailable &) {
+		throw;
+	} catch (const Error &) {
+	}
+}
+
 } // namespace
 
 void setup_monitor(CommandLine &line)
@@ -66,6 +78,7 @@ Exit run_monitor(const MonitorOptions &options, Context &context)
 			return Exit::ok;
 		if (const auto *lost = std::get_if<Lost>(&notice)) {
 			context.out.stream(LostView(*lost, now));
+			list_again(names, context.mpa());
 			continue;
 		}
 		const auto &event = std::get<Event>(notice);

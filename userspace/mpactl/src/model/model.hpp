@@ -270,9 +270,10 @@ struct Event {
 	bool operator==(const Event &) const = default;
 };
 
-// Notifications that were lost because the receive buffer was full.
+// Notifications that were lost because the receive buffer was full, or without a number,
+// because the kernel had no memory for them.
 struct Lost {
-	std::uint64_t events = 0;
+	std::optional<std::uint64_t> events;
 
 	bool operator==(const Lost &) const = default;
 };

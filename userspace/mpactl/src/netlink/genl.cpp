@@ -16,6 +16,7 @@
 #include "base/stop_signals.hpp"
 #include "model/target.hpp"
 #include "netlink/codec.hpp"
+#include "netlink/events.hpp"
 #include "netlink/netlink.hpp"
 
 namespace mpactl {
@@ -36,58 +37,26 @@ int mpa_family(netlink::Socket &socket)
 	return family;
 }
 
-class GenlEvents : public Events {
+class GenlEventSocket : public netlink::EventSocket {
 public:
-	GenlEvents() : socket_(NETLINK_GENERIC)
+	GenlEventSocket() : socket_(NETLINK_GENERIC)
 	{
-		const int family = mpa_family(socket_);
-		const int group = genl_ctrl_resolve_grp(
-			socket_.get(), MPA_GENL_NAME, MPA_GENL_EVENTS);
-
-		family_ = family;
 		enlarge();
 		nl_socket_set_nonblocking(socket_.get());
-		if (group < 0 ||
-		    nl_socket_add_membership(socket_.get(), group) < 0)
-			throw Unavailable("the module mpa does not provide events");
-		dropped_ = dropped();
 	}
 
-	Notice next() override
+	// False if that fails.
+	bool join(int group)
 	{
-		for (;;) {
-			if (auto event = pending())
-				return *std::move(event);
-			// Checked here, because events may arrive faster than
-			// they are written.
-			if (stop_.pending())
-				return Stopped{};
-			if (receive())
-				continue;
-			// All queued events were returned; then report the
-			// dropped ones.
-			if (const auto lost = dropped() - dropped_) {
-				dropped_ += lost;
-				return Lost{lost};
-			}
-			wait();
-		}
+		return nl_socket_add_membership(socket_.get(), group) >= 0;
 	}
 
-private:
-	std::size_t left() const { return datagram_.size() - at_; }
-
-	// Exceeds the limit of the system if that is permitted.
-	void enlarge()
+	std::vector<std::byte> receive(int &error) override
 	{
-		if (::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUFFORCE,
-				 &event_buffer, sizeof(event_buffer)))
-			::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUF,
-				     &event_buffer, sizeof(event_buffer));
+		return socket_.receive(error);
 	}
 
-	// Messages for this socket that were dropped since it was created.
-	std::uint32_t dropped() const
+	std::uint32_t dropped() const override
 	{
 		std::uint32_t info[SK_MEMINFO_VARS] = {};
 		socklen_t size = sizeof(info);
@@ -97,41 +66,9 @@ private:
 		return info[SK_MEMINFO_DROPS];
 	}
 
-	// Returns false if there was no datagram. ENOBUFS is returned before the
-	// queued datagrams, although later ones were dropped; dropped() counts them.
-	bool receive()
-	{
-		int error = 0;
+	bool stopping() const override { return stop_.pending(); }
 
-		datagram_ = socket_.receive(error);
-		at_ = 0;
-		if (error && error != EAGAIN && error != ENOBUFS)
-			throw IoError("netlink: " +
-				      std::generic_category().message(error));
-		return error != EAGAIN;
-	}
-
-	// The next event of the datagram, if there is one.
-	std::optional<Event> pending()
-	{
-		while (left() >= NLMSG_HDRLEN) {
-			const auto *message = reinterpret_cast<const nlmsghdr *>(
-				datagram_.data() + at_);
-
-			if (!nlmsg_ok(message, static_cast<int>(left())))
-				break;
-			at_ = std::min<std::size_t>(
-				at_ + NLMSG_ALIGN(message->nlmsg_len),
-				datagram_.size());
-			if (message->nlmsg_type == family_)
-				return codec::event_of(message);
-		}
-		at_ = datagram_.size();
-		return std::nullopt;
-	}
-
-	// Waits for an event or a request to stop.
-	void wait() const
+	void wait() const override
 	{
 		pollfd fds[] = {{socket_.fd(), POLLIN, 0},
 				{stop_.fd(), POLLIN, 0}};
@@ -143,13 +80,32 @@ private:
 						      errno));
 	}
 
+private:
+	// Exceeds the limit of the system if that is permitted.
+	void enlarge()
+	{
+		if (::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUFFORCE,
+				 &event_buffer, sizeof(event_buffer)))
+			::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUF,
+				     &event_buffer, sizeof(event_buffer));
+	}
+
 	StopSignals stop_;
 	netlink::Socket socket_;
-	int family_ = 0;
-	std::vector<std::byte> datagram_;
-	std::size_t at_ = 0;
-	std::uint32_t dropped_ = 0;
 };
+
+std::unique_ptr<Events> open_events()
+{
+	auto socket = std::make_unique<GenlEventSocket>();
+	netlink::Socket asking(NETLINK_GENERIC);
+	const int family = mpa_family(asking);
+	const int group = genl_ctrl_resolve_grp(asking.get(), MPA_GENL_NAME,
+						MPA_GENL_EVENTS);
+
+	if (group < 0 || !socket->join(group))
+		throw Unavailable("the module mpa does not provide events");
+	return netlink::read_events(std::move(socket), family);
+}
 
 class Genl : public Transport {
 public:
@@ -222,7 +178,7 @@ public:
 
 	std::unique_ptr<Events> events() override
 	{
-		return std::make_unique<GenlEvents>();
+		return open_events();
 	}
 
 private:

@@ -225,15 +225,19 @@ void EventView::text(Text &to) const
 
 Json LostView::json() const
 {
-	return {{"event", "lost"},
-		{"time", unix_seconds(when_)},
-		{"count", lost_.events}};
+	Json json{{"event", "lost"}, {"time", unix_seconds(when_)}};
+
+	if (lost_.events)
+		json["count"] = *lost_.events;
+	return json;
 }
 
 void LostView::text(Text &to) const
 {
 	to.line({{clock_text(when_), Style::dim},
-		 {fmt::format("{} events lost", lost_.events), Style::bad}});
+		 {lost_.events ? fmt::format("{} events lost", *lost_.events)
+			       : "events lost",
+		  Style::bad}});
 }
 
 } // namespace mpactl
