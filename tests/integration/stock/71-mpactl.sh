@@ -314,9 +314,32 @@ monitor_overload() {
 	mpactl_in h2 set dev mpa2 ird inherit
 }
 
-# monitors [N]: N (2) processes have joined the group.
+# monitors [N]: N (2) processes have joined the group. A mask of 8000 is that of nlctrl's
+# group alone, which each joins first.
 monitors() {
-	(($(ip netns exec h2 grep -cE '^[0-9a-f]+ +16 +[0-9]+ +0*[1-9a-f]' /proc/net/netlink) >= ${1:-2}))
+	(($(ip netns exec h2 grep -E '^[0-9a-f]+ +16 +[0-9]+ +0*[1-9a-f]' /proc/net/netlink |
+		grep -cvE '^[0-9a-f]+ +16 +[0-9]+ +0*8000 ') >= ${1:-2}))
+}
+
+# The modules leave, and with them the group that monitor has joined. Loaded again, the
+# family has another number: monitor must end instead of waiting for ever.
+monitor_removal() {
+	local status=0
+	lab_spawn monitor h2 "$mpactl_bin" monitor
+	lab_wait 10 monitors 1
+	kill -STOP "$(lab_pid monitor)"
+	lab_check "modules can be removed under monitor" lab_wait 60 modules_leave
+	lab_do modprobe mpa_rnic
+	kill -CONT "$(lab_pid monitor)"
+	lab_join monitor 10 || status=$?
+	lab_is "monitor ends when the module is removed" "$status" 3
+	lab_check "with the last event" grep -q ' dev-del *device mpa2 ' "$LAB_OUT/monitor.log"
+	lab_check "and with the reason" grep -q '^mpactl: the module mpa was removed' \
+		"$LAB_OUT/monitor.log"
+}
+
+modules_leave() {
+	modprobe -r mpa_rnic mpa && [[ ! -d /sys/module/mpa ]]
 }
 
 # --- completion ----------------------------------------------------------------------------
@@ -350,3 +373,4 @@ lab_kill nc_server
 monitoring
 monitor_flood
 monitor_overload
+monitor_removal

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-// Notices from a socket: events and lost events.
+// Notices from a socket: events, lost events, the removal of the family.
 
 #include <cerrno>
 #include <deque>
 
 #include <gtest/gtest.h>
 #include <linux/genetlink.h>
+#include <netlink/attr.h>
 
 #include "base/error.hpp"
 #include "netlink/events.hpp"
@@ -93,6 +94,15 @@ Received event(std::uint8_t command, std::uint32_t drops = 0)
 Received failing(int number, std::uint32_t drops = 0)
 {
 	return {{}, number, drops};
+}
+
+Received family_event(std::uint8_t command, std::uint16_t family)
+{
+	const auto message = message_of(GENL_ID_CTRL, command);
+
+	nla_put_u16(message.get(), CTRL_ATTR_FAMILY_ID, family);
+	nla_put_string(message.get(), CTRL_ATTR_FAMILY_NAME, "mpa");
+	return {datagram_of(message)};
 }
 
 std::string notice_text(const Notice &notice)
@@ -185,6 +195,20 @@ TEST(Events, lost_ones_may_have_no_number)
 TEST(Events, other_errors_end_it)
 {
 	EXPECT_THROW(notices_of({event(1), failing(EIO)}), IoError);
+}
+
+TEST(Events, end_when_the_family_is_removed)
+{
+	const auto events = netlink::read_events(
+		std::make_unique<FakeSocket>(std::deque<Received>{
+			event(1), family_event(CTRL_CMD_NEWFAMILY, mpa_number),
+			family_event(CTRL_CMD_DELFAMILY, mpa_number + 1), event(2),
+			family_event(CTRL_CMD_DELFAMILY, mpa_number), event(3)}),
+		mpa_number);
+
+	EXPECT_EQ(notice_text(events->next()), "1");
+	EXPECT_EQ(notice_text(events->next()), "2");
+	EXPECT_THROW(events->next(), Unavailable);
 }
 
 } // namespace

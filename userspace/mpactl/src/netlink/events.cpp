@@ -7,8 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include <linux/netlink.h>
-#include <netlink/msg.h>
+#include <linux/genetlink.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
 
 #include "netlink/codec.hpp"
 #include "netlink/netlink.hpp"
@@ -97,9 +98,29 @@ private:
 				datagram_.size());
 			if (message->nlmsg_type == family_)
 				return codec::event_of(message);
+			if (is_end_of_family(message))
+				throw Unavailable("the module mpa was removed; there "
+						  "are no more events");
 		}
 		at_ = datagram_.size();
 		return std::nullopt;
+	}
+
+	// The kernel has removed the membership with the family. When the module is
+	// loaded again, the family has another number.
+	bool is_end_of_family(const nlmsghdr *message) const
+	{
+		nlattr *tb[CTRL_ATTR_MAX + 1];
+		auto *head = const_cast<nlmsghdr *>(message);
+
+		if (message->nlmsg_type != GENL_ID_CTRL ||
+		    !genlmsg_valid_hdr(head, 0) ||
+		    genlmsg_hdr(head)->cmd != CTRL_CMD_DELFAMILY ||
+		    genlmsg_parse(head, 0, tb, CTRL_ATTR_MAX, nullptr) < 0)
+			return false;
+		const auto *id = tb[CTRL_ATTR_FAMILY_ID];
+
+		return id && nla_len(id) >= 2 && nla_get_u16(id) == family_;
 	}
 
 	std::unique_ptr<EventSocket> socket_;

@@ -27,7 +27,8 @@ public:
 	virtual void wait() const = 0;
 };
 
-// Events of the family with that number.
+// Events of the family with that number. Throws Unavailable when the family is
+// removed, if the socket is also a member of nlctrl's group "notify".
 std::unique_ptr<Events> read_events(std::unique_ptr<EventSocket> socket, int family);
 
 } // namespace mpactl::netlink

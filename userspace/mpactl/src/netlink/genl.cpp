@@ -97,7 +97,13 @@ private:
 std::unique_ptr<Events> open_events()
 {
 	auto socket = std::make_unique<GenlEventSocket>();
+	// libnl would take notifications for answers.
 	netlink::Socket asking(NETLINK_GENERIC);
+
+	// Joined first: a family that is removed from here on is noticed. The group
+	// "notify" of nlctrl has the same number as nlctrl itself.
+	if (!socket->join(GENL_ID_CTRL))
+		throw Unavailable("the kernel does not report when the module mpa is removed");
 	const int family = mpa_family(asking);
 	const int group = genl_ctrl_resolve_grp(asking.get(), MPA_GENL_NAME,
 						MPA_GENL_EVENTS);
@@ -261,6 +267,10 @@ private:
 					listing.items.push_back(decode(one));
 				});
 
+			// Generic netlink: no family has this number any more. No
+			// dump of the family returns it.
+			if (answer.refusal.number == ENOENT)
+				throw Unavailable("the module mpa was removed");
 			if (answer.refusal.number)
 				throw KernelError(what, answer.refusal);
 			listing.interrupted = answer.interrupted;
