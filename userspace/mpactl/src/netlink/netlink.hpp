@@ -89,17 +89,25 @@ using OnMessage = std::function<void(const nlmsghdr *)>;
 void take(std::span<const std::byte> datagram, std::uint32_t sequence,
 	  const OnMessage &on_message, Answer &answer);
 
+// Where requests go: the kernel, or in tests a fake.
+class Channel {
+public:
+	virtual ~Channel() = default;
+
+	// Sends the request and waits for the whole answer. The flags of the request
+	// determine whether that is an acknowledgement or a dump.
+	virtual Answer ask(nl_msg *request, const OnMessage &on_message) = 0;
+};
+
 // A connected socket.
-class Socket {
+class Socket : public Channel {
 public:
 	// Throws IoError, or Unavailable if the kernel does not support the protocol.
 	explicit Socket(int protocol);
 
 	nl_sock *get() const { return socket_.get(); }
 	int fd() const { return nl_socket_get_fd(socket_.get()); }
-	// Sends the request and waits for the whole answer. The flags of the request
-	// determine whether that is an acknowledgement or a dump.
-	Answer ask(nl_msg *request, const OnMessage &on_message);
+	Answer ask(nl_msg *request, const OnMessage &on_message) override;
 	// Returns a datagram, or an empty one if there is none or an error occurred.
 	// Sets `error` to 0 or the error number.
 	std::vector<std::byte> receive(int &error);

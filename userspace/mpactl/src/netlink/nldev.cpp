@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 #include <netlink/attr.h>
 #include <rdma/rdma_netlink.h>
-
-#include "netlink/netlink.hpp"
 
 namespace mpactl {
 
@@ -59,20 +59,19 @@ private:
 
 class Nldev : public Rdma {
 public:
-	Nldev() : socket_(NETLINK_RDMA) {}
+	explicit Nldev(std::unique_ptr<netlink::Channel> channel)
+		: channel_(std::move(channel))
+	{
+	}
 
 	std::vector<RdmaDevice> devices() override
 	{
 		std::vector<RdmaDevice> found;
 
-		dump("RDMA devices", request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP),
-		     [&](const Attributes &one) {
-			     found.push_back(
-				     {one.u32(RDMA_NLDEV_ATTR_DEV_INDEX),
-				      one.text(RDMA_NLDEV_ATTR_DEV_NAME), ""});
-		     });
-		for (auto &device : found)
-			device.netdev = netdev_of(device);
+		for (auto &device : without_netdevs())
+			if (auto netdev = netdev_of(device))
+				found.push_back({device.index, std::move(device.name),
+						 *std::move(netdev)});
 		std::sort(found.begin(), found.end(),
 			  [](const auto &a, const auto &b) {
 				  return a.index < b.index;
@@ -134,56 +133,76 @@ private:
 
 	void request_change(const std::string &what, nl_msg *request)
 	{
-		const auto answer = socket_.ask(request, [](const nlmsghdr *) {});
+		const auto answer = channel_->ask(request, [](const nlmsghdr *) {});
 
 		if (answer.refusal.number)
 			throw refused(what, request, answer);
 	}
 
-	void dump(const std::string &what, netlink::MessagePtr request,
-		  const OnDevice &on_device)
+	netlink::Answer dump(nl_msg *request, const OnDevice &on_device)
 	{
-		const auto answer = socket_.ask(
-			request.get(), [&](const nlmsghdr *one) {
-				on_device(Attributes(one));
-			});
-
-		if (answer.refusal.number)
-			throw refused(what, request.get(), answer);
+		return channel_->ask(request, [&](const nlmsghdr *one) {
+			on_device(Attributes(one));
+		});
 	}
 
-	// The network device is an attribute of ports. mpa devices have one port.
-	std::string netdev_of(const RdmaDevice &device)
+	std::vector<RdmaDevice> without_netdevs()
 	{
-		auto message = request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
+		const auto message = request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
+		std::vector<RdmaDevice> found;
+		const auto answer = dump(message.get(), [&](const Attributes &one) {
+			found.push_back({one.u32(RDMA_NLDEV_ATTR_DEV_INDEX),
+					 one.text(RDMA_NLDEV_ATTR_DEV_NAME), ""});
+		});
+
+		if (answer.refusal.number)
+			throw refused("RDMA devices", message.get(), answer);
+		return found;
+	}
+
+	// The network device is an attribute of ports. mpa devices have one port. Nothing
+	// is returned if the device was removed meanwhile.
+	std::optional<std::string> netdev_of(const RdmaDevice &device)
+	{
+		const auto message = request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
 		std::string netdev;
 
 		netlink::fits(nla_put_u32(message.get(), RDMA_NLDEV_ATTR_DEV_INDEX,
 					  device.index));
-		dump("port of " + device.name, std::move(message),
-		     [&](const Attributes &port) {
-			     if (netdev.empty())
-				     netdev = port.text(RDMA_NLDEV_ATTR_NDEV_NAME);
-		     });
+		const auto answer = dump(message.get(), [&](const Attributes &port) {
+			if (netdev.empty())
+				netdev = port.text(RDMA_NLDEV_ATTR_NDEV_NAME);
+		});
+
+		if (answer.refusal.number == ENODEV)
+			return std::nullopt;
+		if (answer.refusal.number)
+			throw refused("port of " + device.name, message.get(), answer);
 		return netdev;
 	}
 
+	// Does not ask for ports: other devices do not matter here.
 	std::uint32_t index_of(const std::string &name)
 	{
-		for (const auto &device : devices())
+		for (const auto &device : without_netdevs())
 			if (device.name == name)
 				return device.index;
 		throw Unavailable("there is no device " + name);
 	}
 
-	netlink::Socket socket_;
+	std::unique_ptr<netlink::Channel> channel_;
 };
 
 } // namespace
 
 std::unique_ptr<Rdma> open_nldev()
 {
-	return std::make_unique<Nldev>();
+	return nldev_over(std::make_unique<netlink::Socket>(NETLINK_RDMA));
+}
+
+std::unique_ptr<Rdma> nldev_over(std::unique_ptr<netlink::Channel> channel)
+{
+	return std::make_unique<Nldev>(std::move(channel));
 }
 
 } // namespace mpactl

@@ -5,10 +5,13 @@
 #include <memory>
 
 #include "model/rdma.hpp"
+#include "netlink/netlink.hpp"
 
 namespace mpactl {
 
 // Unavailable if the kernel has no RDMA core and cannot load it.
 std::unique_ptr<Rdma> open_nldev();
+// The same with requests to `channel`.
+std::unique_ptr<Rdma> nldev_over(std::unique_ptr<netlink::Channel> channel);
 
 } // namespace mpactl
