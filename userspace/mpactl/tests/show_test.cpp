@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 // What the showing commands write, to the letter, as text and as JSON.
 
+#include <fstream>
+#include <set>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
+#include "base/json.hpp"
 #include "fake.hpp"
+#include "model/names.hpp"
 
 using namespace fake;
 
@@ -265,6 +271,112 @@ framing             on               built in
 )");
 	EXPECT_EQ(world.output("get listen 3 -j"), R"({"kind":"listener","id":3,"config":{"crc":"off","markers":true,"revision":"auto","permissive":false,"exchange":"enhanced","peer_to_peer":true,"rtr":["send","write","read"],"ird":128,"ord":128,"startup_timeout":2000,"reply_timeout":30000,"half_open_max":128,"packing":false,"segments":"auto","first_fpdu_timeout":0,"close_timeout":1200000,"linger_max":8192,"keepalive":true,"user_qp_max":8192,"user_cq_max":16384,"user_mr_max":131072,"user_pd_max":1024,"user_rings_max":4096,"rdmap_extensions":"negotiate","receive_wait":0,"peer_timeout":0,"port_mapping":true,"early_placement":false,"rto_min":0,"startup":"frames","framing":true},"own":["markers"],"from":{"crc":"device","markers":"listener","revision":"built-in","permissive":"built-in","exchange":"built-in","peer_to_peer":"built-in","rtr":"built-in","ird":"built-in","ord":"built-in","startup_timeout":"defaults","reply_timeout":"built-in","half_open_max":"built-in","packing":"built-in","segments":"built-in","first_fpdu_timeout":"built-in","close_timeout":"built-in","linger_max":"built-in","keepalive":"built-in","user_qp_max":"built-in","user_cq_max":"built-in","user_mr_max":"built-in","user_pd_max":"built-in","user_rings_max":"built-in","rdmap_extensions":"built-in","receive_wait":"built-in","peer_timeout":"built-in","port_mapping":"built-in","early_placement":"built-in","rto_min":"built-in","startup":"built-in","framing":"built-in"}}
 )");
+}
+
+// --- mpactl(8) ------------------------------------------------------------------------
+
+using JsonKeys = std::set<std::string>;
+
+// The words of .Brq and .Va lines in the description of a command's JSON output.
+JsonKeys keys_in_manual(const std::string &command)
+{
+	std::ifstream page(MPACTL_TREE "/../../Documentation/man/mpactl.8");
+	JsonKeys keys;
+	bool json = false, here = false;
+
+	EXPECT_TRUE(page.good());
+	for (std::string line; std::getline(page, line);) {
+		if (line.starts_with(".Sh ") || line.starts_with(".Ss "))
+			json = line == ".Ss JSON";
+		if (line.starts_with(".It "))
+			here = line == ".It Cm " + command;
+		if (!json || !here || !(line.starts_with(".Brq") || line.starts_with(".Va")))
+			continue;
+		std::istringstream words(line);
+
+		for (std::string word; words >> word;)
+			keys.insert(word);
+	}
+	return keys;
+}
+
+// Adds the keys of all objects in `json`. mpactl(8) does not list the members of objects
+// whose keys are names of settings and counters, and says "as above" of some.
+void collect(const Json &json, const JsonKeys &closed, JsonKeys &keys)
+{
+	if (json.is_array())
+		for (const auto &one : json)
+			collect(one, closed, keys);
+	if (!json.is_object())
+		return;
+	for (const auto &[key, value] : json.items()) {
+		keys.insert(key);
+		if (!closed.contains(key))
+			collect(value, closed, keys);
+	}
+}
+
+// The connections have every member that is ever written.
+void with_every_member(Mpa &mpa)
+{
+	auto &of_device = mpa.connections_[0];
+	auto &of_socket = mpa.connections_[1];
+
+	of_device.agreed->start_key = true;
+	of_device.busy = true;
+	of_device.term_received = Terminate{1, 2, 3};
+	of_socket.framing = mpactl::Framing{TCP_FRAMING_SEND_MARKERS | TCP_FRAMING_RECV_ALIGN,
+					    0, 1420, 512, 2048, {}};
+	for (const auto &word : framing_stats_words)
+		of_socket.framing->stats.push_back({word.number, 1});
+}
+
+TEST_F(Show, manual_page_lists_every_json_key)
+{
+	const JsonKeys closed{"config", "from", "defaults", "stats", "counters", "rates"};
+	const JsonKeys as_above{"conn", "listen", "dev", "config", "stat"};
+	const struct {
+		const char *command;
+		const char *arguments;
+		const JsonKeys &closed;
+	} rows[] = {
+		{"dev", "dev -j", closed},
+		{"listen", "listen -j", closed},
+		{"conn", "conn -j", closed},
+		{"stat", "stat -j", closed},
+		{"stat", "stat conn 17 -j", closed},
+		{"stat Fl -watch", "stat dev mpa1 -j --watch=1", as_above},
+		{"get", "get -j", closed},
+		{"get", "get dev mpa1 -j", closed},
+		{"get", "get listen 3 -j", closed},
+		{"monitor", "monitor -j", as_above},
+		{"save", "save", closed},
+	};
+
+	with_every_member(world.mpa_);
+	world.sleeps_ = {[] {}};
+	world.mpa_.notices_ = {
+		Event{.command = MPA_CMD_CONN_UP_NTF, .connection = world.mpa_.connections_[0]},
+		Event{.command = MPA_CMD_DEV_ADD_NTF, .device = world.mpa_.devices_[0]},
+		Event{.command = MPA_CMD_CONFIG_NTF, .device = world.mpa_.devices_[0]},
+		Event{.command = MPA_CMD_CONFIG_NTF, .listener = world.mpa_.listeners_[0]},
+		Event{.command = MPA_CMD_FAILURE_NTF, .listener = world.mpa_.listeners_[0],
+		      .failure = Failure{MPA_FAILURE_HALF_OPEN, 0, Terminate{2, 0, 3}, 0}},
+		Lost{37}};
+	for (const auto &row : rows) {
+		const auto in_manual = keys_in_manual(row.command);
+		JsonKeys keys;
+
+		std::istringstream values(world.output(row.arguments));
+
+		for (Json value; values >> std::ws && values.peek() != EOF;) {
+			values >> value;
+			collect(value, row.closed, keys);
+		}
+		EXPECT_FALSE(keys.empty()) << row.arguments;
+		for (const auto &key : keys)
+			EXPECT_TRUE(in_manual.contains(key)) << row.arguments << ": " << key;
+	}
 }
 
 } // namespace
