@@ -37,7 +37,7 @@ static struct sk_buff *event_begin(struct net *net, enum mpa_cmd cmd,
 		return NULL;
 	skb = genlmsg_new(size, GFP_ATOMIC);
 	if (!skb) {
-		genl_set_err(&mpa_family, net, 0, GROUP_EVENTS, ENOBUFS);
+		genl_set_err(&mpa_family, net, 0, GROUP_EVENTS, -ENOBUFS);
 		return NULL;
 	}
 	*hdr = genlmsg_put(skb, 0, 0, &mpa_family, 0, cmd);
@@ -50,7 +50,7 @@ static void event_finish(struct net *net, struct sk_buff *skb, void *hdr,
 {
 	if (WARN_ON_ONCE(ret)) {
 		nlmsg_free(skb);
-		genl_set_err(&mpa_family, net, 0, GROUP_EVENTS, ENOBUFS);
+		genl_set_err(&mpa_family, net, 0, GROUP_EVENTS, -ENOBUFS);
 		return;
 	}
 	genlmsg_end(skb, hdr);

@@ -71,3 +71,33 @@ CASE("netlink: a list of settings is applied completely or not at all")
 		return error;
 	});
 }
+
+CASE("netlink: a reader gets the event of a change, or the error that it was lost")
+{
+	Client client("h1");
+	const Restored restored(client, defaults());
+	Client reader("h1");
+	std::uint32_t wanted = 100;
+	int lost = 0;
+
+	reader.subscribe();
+	each_allocation([&] {
+		wanted++;
+		const int error = ask(set(change(defaults(),
+						 Attrs().u32(MPA_A_CONFIG_IRD, wanted))));
+
+		if (state_of(client, defaults()).values[MPA_A_CONFIG_IRD] != wanted)
+			return error;
+		if (reader.lost()) {
+			lost++;
+			return error;
+		}
+		const auto event = reader.event(patience);
+
+		yes(event.has_value(), "an event");
+		is(int{event->cmd}, int{MPA_CMD_CONFIG_NTF}, "event");
+		is(state_of(event->attrs).values[MPA_A_CONFIG_IRD], wanted, "in the event");
+		return error;
+	});
+	yes(lost > 0, "some events were lost");
+}

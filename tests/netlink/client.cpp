@@ -239,4 +239,18 @@ std::optional<Message> Client::event(std::chrono::milliseconds patience)
 	return first;
 }
 
+bool Client::lost()
+{
+	pollfd one{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+	char first;
+
+	is(::poll(&one, 1, static_cast<int>(patience.count())), 1, "an event, or an error");
+	const long got = ::recv(fd_.get(), &first, sizeof(first), MSG_PEEK | MSG_DONTWAIT);
+
+	if (got < 0 && errno == ENOBUFS)
+		return true;
+	is(must_call(got, "receive"), 1L, "bytes of the event");
+	return false;
+}
+
 } // namespace nl

@@ -45,6 +45,9 @@ public:
 	void subscribe(int buffer = 1 << 20);
 	// The next event, or nothing if none comes within the time.
 	std::optional<Message> event(std::chrono::milliseconds patience);
+	// Waits for the next event and leaves it to event(). True if recv(2) reports
+	// ENOBUFS in its place: events were lost.
+	bool lost();
 
 private:
 	void read_ack(Answer &answer, const Bytes &bytes, const nlmsghdr &header,
