@@ -191,18 +191,14 @@ static const struct mpa_ops rnic_ep_ops = {
 
 /* Attaching and binding ---------------------------------------------------- */
 
-/* Sets the owner of the stream that netlink shows. */
-static void rnic_ep_label(struct rnic_ep *ep)
+/* The owner of the stream that netlink shows. */
+static struct mpa_label rnic_ep_label(const struct rnic_ep *ep)
 {
-	const struct mpa_label label = {
+	return (struct mpa_label){
 		.dev_index = ep->dev->ibdev.index,
 		.qpn = ep->qpn,
 		.listen_id = ep->listener ? rnic_listener_id(ep->listener) : 0,
 	};
-
-	rnic_ep_assert_locked(ep);
-	if (ep->conn)
-		mpa_set_label(ep->conn, &label);
 }
 
 /*
@@ -285,7 +281,6 @@ static void rnic_ep_use(struct rnic_ep *ep, struct mpa_conn *conn,
 	mpa_set_config(conn, &ep->config);
 	if (ep->config.v[MPA_A_CONFIG_EARLY_PLACEMENT])
 		mpa_want_early(conn);
-	rnic_ep_label(ep);
 }
 
 /**
@@ -299,9 +294,11 @@ static void rnic_ep_use(struct rnic_ep *ep, struct mpa_conn *conn,
  */
 int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 {
+	const struct mpa_label label = rnic_ep_label(ep);
 	struct sock *sk = ep->sock->sk;
-	struct mpa_conn *conn = mpa_attach(ep->sock, &rnic_ep_ops, ep);
+	struct mpa_conn *conn;
 
+	conn = mpa_attach(ep->sock, &rnic_ep_ops, ep, &label);
 	if (IS_ERR(conn))
 		return PTR_ERR(conn);
 	lock_sock(sk);
@@ -321,10 +318,11 @@ int rnic_ep_attach(struct rnic_ep *ep, enum rnic_ep_state to)
 void rnic_ep_adopt(struct rnic_ep *ep, struct mpa_conn *conn,
 		   enum rnic_ep_state to)
 {
+	const struct mpa_label label = rnic_ep_label(ep);
 	struct sock *sk = ep->sock->sk;
 
 	lock_sock(sk);
-	mpa_set_owner(conn, &rnic_ep_ops, ep);
+	mpa_set_owner(conn, &rnic_ep_ops, ep, &label);
 	rnic_ep_use(ep, conn, to);
 	release_sock(sk);
 }
@@ -341,6 +339,7 @@ int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct rnic_qp *qp)
 {
 	struct sock *sk = ep->sock->sk;
 	int ret = rnic_qp_bind(qp, ep);
+	struct mpa_label label;
 
 	if (ret)
 		return ret;
@@ -351,7 +350,10 @@ int rnic_ep_bind(struct rnic_ep *ep, struct iw_cm_id *cm_id, struct rnic_qp *qp)
 	ep->qp = qp;
 	ep->qpn = qp->ibqp.qp_num;
 	ep->cm_id = cm_id;
-	rnic_ep_label(ep);
+	label = rnic_ep_label(ep);
+	/* An Initiator has none yet. */
+	if (ep->conn)
+		mpa_set_label(ep->conn, &label);
 	release_sock(sk);
 	if (cm_id)
 		rnic_ep_know_id(ep, cm_id);

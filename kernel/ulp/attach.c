@@ -501,6 +501,8 @@ void mpa_conn_free(struct mpa_conn *conn)
  *	lives until mpa_detach().
  * @ops: callbacks; only those documented as optional may be NULL
  * @priv: data of the owner, returned by mpa_priv()
+ * @label: copied; dumps show the stream with it from the start. mpa_set_label()
+ *	replaces it
  *
  * Process context; takes the socket lock. Sets TCP_NODELAY, switches path MTU
  * probing off and raises a receive buffer that is too small for the longest
@@ -511,13 +513,14 @@ void mpa_conn_free(struct mpa_conn *conn)
  * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
  */
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
-			    void *priv)
+			    void *priv, const struct mpa_label *label)
 {
 	struct mpa_conn *conn = mpa_conn_alloc(sock->sk, sock, ops, priv);
 	int ret;
 
 	if (!conn)
 		return ERR_PTR(-ENOMEM);
+	conn->label = *label;
 	ret = conn_take_socket(conn, sock);
 	if (ret) {
 		mpa_conn_free(conn);

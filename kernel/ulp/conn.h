@@ -211,7 +211,7 @@ struct mpa_tuned {
  * @tx_err: negative error that ended sending; 0 if there was none
  * @id: number in the network namespace; constant
  * @since: when it was created, jiffies; constant
- * @label: set by the owner with mpa_set_label()
+ * @label: set by the owner with mpa_attach(), mpa_set_owner(), mpa_set_label()
  * @started: startup was begun
  * @initiator: this side is the Initiator
  * @known: full operation was reached, @res is valid

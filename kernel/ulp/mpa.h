@@ -49,7 +49,7 @@ enum mpa_error {
 };
 
 /* To be raised if what is shared changes, but none of the sizes below. */
-#define MPA_SHARED_NUMBER	1
+#define MPA_SHARED_NUMBER	2
 
 /**
  * struct mpa_shared - what a module shares with mpa.ko
@@ -176,20 +176,6 @@ enum {
 	MPA_TX_WORKSPACE	= 1536,
 };
 
-/* Attaching and detaching (attach.c, conn.c, usock_handover.c) */
-struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
-			    void *priv);
-void mpa_detach(struct mpa_conn *conn);
-void mpa_detach_plain(struct mpa_conn *conn);
-struct mpa_conn *mpa_take_fd(int *fd, struct file **file);
-int mpa_give_fd(struct file *file);
-void mpa_give_back(struct mpa_conn *conn);
-void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
-		   void *priv);
-void mpa_stop(struct mpa_conn *conn);
-void *mpa_priv(const struct mpa_conn *conn);
-struct socket *mpa_socket(const struct mpa_conn *conn);
-
 /**
  * struct mpa_label - the owner of a stream, as shown to user space
  * @dev_index: the RDMA core's index of the device
@@ -201,6 +187,20 @@ struct mpa_label {
 	u32 qpn;
 	u32 listen_id;
 };
+
+/* Attaching and detaching (attach.c, conn.c, usock_handover.c) */
+struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
+			    void *priv, const struct mpa_label *label);
+void mpa_detach(struct mpa_conn *conn);
+void mpa_detach_plain(struct mpa_conn *conn);
+struct mpa_conn *mpa_take_fd(int *fd, struct file **file);
+int mpa_give_fd(struct file *file);
+void mpa_give_back(struct mpa_conn *conn);
+void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
+		   void *priv, const struct mpa_label *label);
+void mpa_stop(struct mpa_conn *conn);
+void *mpa_priv(const struct mpa_conn *conn);
+struct socket *mpa_socket(const struct mpa_conn *conn);
 
 /* Marks a stored layer << 12 | type << 8 | code as valid. */
 #define MPA_TERM_VALID	BIT(31)

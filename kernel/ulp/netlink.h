@@ -18,7 +18,7 @@
  * struct mpa_conn_view - everything that is shown of a connection
  * @id: number in the namespace
  * @owner: kind of owner
- * @label: set with mpa_set_label() if @owner is a device
+ * @label: set by the owner if @owner is a device
  * @listen_id: listener it came from; 0: none
  * @uid: user of an application's socket; in the initial user namespace
  * @inode: inode of an application's socket; 0: none yet

@@ -178,11 +178,13 @@ EXPORT_SYMBOL_NS_GPL(mpa_take_fd, MPA_NS);
  * @conn: the stream, from mpa_take_fd(), under lock_sock()
  * @ops: callbacks, as for mpa_attach()
  * @priv: data of the owner, returned by mpa_priv()
+ * @label: as for mpa_attach()
  */
 void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
-		   void *priv)
+		   void *priv, const struct mpa_label *label)
 {
 	mpa_assert_locked(conn);
+	conn->label = *label;
 	WRITE_ONCE(conn->ops, ops);
 	WRITE_ONCE(conn->priv, priv);
 	/* Left over from a start that failed. */

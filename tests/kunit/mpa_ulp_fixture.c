@@ -368,13 +368,16 @@ void fx_pair(struct fixture *fx, const struct link_options *lo,
 	fx_release(&fx->listener);
 }
 
+/* No device of the RDMA core has this number. */
+const struct mpa_label fx_label = { .dev_index = 0x7ffffff0 };
+
 /**
  * fx_attach - put MPA on an end's socket
  * @e: the end
  */
 void fx_attach(struct end *e)
 {
-	struct mpa_conn *conn = mpa_attach(e->sock, &ops, e);
+	struct mpa_conn *conn = mpa_attach(e->sock, &ops, e, &fx_label);
 
 	KUNIT_ASSERT_FALSE_MSG(e->fx->test, IS_ERR(conn), "%ld", PTR_ERR(conn));
 	e->conn = conn;

@@ -174,6 +174,7 @@ void fx_exit(struct kunit *test);
 
 void fx_pair(struct fixture *fx, const struct link_options *lo,
 	     struct socket **a, struct socket **b);
+extern const struct mpa_label fx_label;
 void fx_attach(struct end *e);
 void fx_detach(struct end *e);
 void fx_direct(struct fixture *fx, const struct link_options *lo);

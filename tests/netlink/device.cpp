@@ -2,9 +2,15 @@
 //
 // Devices: mpa1 of h1 and mpa2 of h2, over their eth0, and others that are
 // created here; their listeners and connections.
+#include <array>
+#include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
+#include <set>
+#include <thread>
 
+#include <netinet/in.h>
 #include <sys/wait.h>
 
 #include "sockets.hpp"
@@ -95,6 +101,61 @@ std::uint32_t index_of(Client &client, const std::string &name)
 {
 	return client.one(device(name).get()).nest(MPA_A_DEV).u32(MPA_A_DEV_INDEX);
 }
+
+// Peers that connect to an address, and are reset without a Request once others have
+// come, for the lifetime of this object.
+class Passers {
+public:
+	explicit Passers(const net::Address &address)
+		: address_(address), thread_([this] { run(); })
+	{
+	}
+	~Passers() { end(); }
+	Passers(const Passers &) = delete;
+	Passers &operator=(const Passers &) = delete;
+
+	// Throws what has ended them before.
+	void finish()
+	{
+		end();
+		if (error_)
+			std::rethrow_exception(error_);
+	}
+
+private:
+	void end()
+	{
+		stop_ = true;
+		if (thread_.joinable())
+			thread_.join();
+	}
+	void run()
+	{
+		try {
+			pass();
+		} catch (...) {
+			error_ = std::current_exception();
+		}
+	}
+	void pass()
+	{
+		const linger now{.l_onoff = 1, .l_linger = 0};
+		std::array<mpa::descriptor, 16> peers;
+
+		for (std::size_t n = 0; !stop_; n++) {
+			mpa::descriptor &peer = peers[n % peers.size()];
+
+			peer = net::connect_to(net::Path::ipv4, address_);
+			must_call(::setsockopt(peer.get(), SOL_SOCKET, SO_LINGER, &now,
+					       sizeof(now)), "SO_LINGER");
+		}
+	}
+
+	net::Address address_;
+	std::atomic<bool> stop_ = false;
+	std::exception_ptr error_;
+	std::thread thread_;
+};
 
 // The next event must be this event of a device. A port may become active at
 // any time, which is a change. No name: any.
@@ -276,4 +337,36 @@ CASE("device: its listeners and connections, and not those of others")
 	}, "full operation, and the queue pair's number");
 	is(one.one(device("mpa1").get()).nest(MPA_A_DEV).u32(MPA_A_DEV_CONNS), 1u,
 	   "connections that the device reports");
+}
+
+// A dump that waits for the lock of a new one gets it while the device attaches.
+CASE("device: a connection is never seen without its device and its listener")
+{
+	constexpr std::size_t enough = 100;
+	Client client("h2");
+	const Program server({"ip", "netns", "exec", "h2", "rping", "-s", "-P", "-a",
+			      "10.77.0.2"});
+	const std::uint32_t id =
+		await_one(client, MPA_CMD_LISTEN_GET, "mpa2").u32(MPA_A_LISTEN_ID);
+	const std::uint32_t index = index_of(client, "mpa2");
+	net::Address address = net::address_of(net::Path::ipv4);
+	const auto end = std::chrono::steady_clock::now() + patience;
+	std::set<std::uint32_t> seen;
+
+	reinterpret_cast<sockaddr_in *>(address.generic())->sin_port = htons(7174);
+	Passers passers(address);
+	while (seen.size() < enough) {
+		yes(std::chrono::steady_clock::now() < end, "enough in dumps");
+		for (const Message &one : client.get(dump(MPA_CMD_CONN_GET)).replies) {
+			const Got conn = one.attrs.nest(MPA_A_CONN);
+
+			seen.insert(conn.u32(MPA_A_CONN_ID));
+			is(conn.u32(MPA_A_CONN_OWNER), std::uint32_t{MPA_OWNER_DEVICE},
+			   "owner");
+			is(conn.u32(MPA_A_CONN_DEV_INDEX), index, "device");
+			yes(conn.has(MPA_A_CONN_LISTEN_ID), "a listener");
+			is(conn.u32(MPA_A_CONN_LISTEN_ID), id, "its listener");
+		}
+	}
+	passers.finish();
 }

@@ -132,23 +132,23 @@ static void attach__refused(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET,
 						  SOCK_STREAM, IPPROTO_TCP,
 						  &fresh));
-	KUNIT_EXPECT_EQ(test, -ENOTCONN, PTR_ERR(mpa_attach(fresh, &none, e)));
+	KUNIT_EXPECT_EQ(test, -ENOTCONN, PTR_ERR(mpa_attach(fresh, &none, e, &fx_label)));
 	sock_release(fresh);
 
 	fx_pair(fx, &plain, &e->sock, &fx->relay.raw[0]);
 	user = fx->relay.raw[0];
 	user->sk->sk_kern_sock = 0;
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(mpa_attach(user, &none, e)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(mpa_attach(user, &none, e, &fx_label)));
 	user->sk->sk_kern_sock = 1;
 	user->sk->sk_user_data = e;
-	KUNIT_EXPECT_EQ(test, -EEXIST, PTR_ERR(mpa_attach(user, &none, e)));
+	KUNIT_EXPECT_EQ(test, -EEXIST, PTR_ERR(mpa_attach(user, &none, e, &fx_label)));
 	user->sk->sk_user_data = NULL;
 
 	fx_attach(e);
 	KUNIT_EXPECT_PTR_EQ(test, (void *)e, mpa_priv(e->conn));
 	KUNIT_EXPECT_PTR_EQ(test, e->sock, mpa_socket(e->conn));
 	KUNIT_EXPECT_EQ(test, -EEXIST,
-			PTR_ERR(mpa_attach(e->sock, &none, e)));
+			PTR_ERR(mpa_attach(e->sock, &none, e, &fx_label)));
 }
 
 static void attach__restores_callbacks(struct kunit *test)
