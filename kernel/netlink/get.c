@@ -393,6 +393,13 @@ static int get_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
+/* The core takes 0 for "no generations". */
+static u32 get_dump_generation(const struct netlink_callback *cb,
+			       struct net *net)
+{
+	return get_ops_of(cb->nlh)->generation(net) ?: 1;
+}
+
 /* Fills the message. Returns 0 after the last object. */
 static int get_dump_fill(struct sk_buff *skb, struct netlink_callback *cb,
 			 struct net *net, struct dump *dump)
@@ -426,7 +433,8 @@ static int get_dump_fill(struct sk_buff *skb, struct netlink_callback *cb,
  * @cb: the dump
  *
  * The generation is read before each message, and once more before the end of
- * the dump is reported, so that no change during the dump goes unnoticed.
+ * the dump is reported, so that no change during the dump goes unnoticed: the
+ * core compares @cb->seq with that of the message before, also at the end.
  *
  * Return: bytes in @skb; 0: the dump is complete; or a negative error.
  */
@@ -439,10 +447,15 @@ int mpa_object_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	ret = get_dump_begin(cb, net, dump);
 	if (ret)
 		return ret;
-	/* The core takes 0 for "no generations". */
-	cb->seq = get_ops_of(cb->nlh)->generation(net) ?: 1;
+	cb->seq = get_dump_generation(cb, net);
+	/* A dump that puts nothing can be inconsistent, too. */
+	if (!cb->prev_seq)
+		cb->prev_seq = cb->seq;
 	ret = get_dump_fill(skb, cb, net, dump);
 	if (ret && !(ret == -EMSGSIZE && skb->len))
 		return ret;
+	/* The end follows: filling may have slept, and has found no more. */
+	if (!skb->len)
+		cb->seq = get_dump_generation(cb, net);
 	return skb->len;
 }

@@ -292,6 +292,31 @@ CASE("dump: connections whose locks are held do not hold up the dump")
 		    .has(MPA_A_CONN_BUSY), "others are not busy");
 }
 
+// It waits for the lock of one that is not of the device, so it has nothing to put.
+CASE("dump: connections that come while its end waits for a lock are noticed")
+{
+	Client client("h1");
+	net::Trap trap;
+	net::Held held{net::Tcp(net::Path::loopback)};
+
+	held.read_into(trap);
+	held.start();
+	trap.await_waiting(1);
+	{
+		const Traffic traffic;
+
+		await([&] {
+			const Answer answer = client.get(dump(MPA_CMD_CONN_GET,
+				Attrs().nest(MPA_A_DEV, Attrs().string(MPA_A_DEV_NAME,
+								       "mpa1"))));
+
+			is(answer.replies.size(), 0u, "connections of the device");
+			return answer.interrupted;
+		}, "a dump reports that it is inconsistent");
+	}
+	trap.release();
+}
+
 namespace {
 
 // The link-local address of eth0, with its interface.
