@@ -112,7 +112,8 @@ struct mpa_node_view {
  * @is_called: device: check whether it has this name. Called in the same
  *	context
  * @configured: settings that are in force may have changed, or the node has been
- *	added; may be NULL. Called in the same context
+ *	added; may be NULL. Called in the same context; once for all changes that
+ *	are made together
  */
 struct mpa_node_ops {
 	void (*view)(const struct mpa_node *node, struct mpa_node_view *v);
@@ -131,6 +132,8 @@ struct mpa_node_ops {
  * @net: its namespace, between mpa_node_add() and mpa_node_remove(); else NULL
  * @own: settings set at this node; under the registry's lock. Kept by
  *	mpa_node_remove(), so that a device may move to another namespace
+ * @stale: the settings in force have changed since @ops->configured was called;
+ *	under the registry's lock, and false when that is released
  */
 struct mpa_node {
 	enum mpa_node_kind kind;
@@ -140,6 +143,7 @@ struct mpa_node {
 	const struct mpa_node_ops *ops;
 	struct net *net;
 	struct mpa_settings own;
+	bool stale;
 };
 
 /* registry.c */

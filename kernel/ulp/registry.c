@@ -537,28 +537,48 @@ static int registry_check_change(struct net *net, struct mpa_change *c,
 	return -ENOENT;
 }
 
-static void registry_configure_devices(struct mpa_net *mn)
+/* Returns whether the devices of the namespace inherit the change. */
+static bool registry_make_change(struct mpa_net *mn, const struct mpa_change *c)
 {
-	struct mpa_node *node;
-	unsigned long index;
-
-	lockdep_assert_held(&mpa_registry_lock);
-	xa_for_each(&mn->devices, index, node)
-		node_configure(node);
-}
-
-static void registry_make_change(struct net *net, const struct mpa_change *c)
-{
-	struct mpa_net *mn = mpa_net_of(net);
 	struct mpa_node *node = c->node;
 
 	lockdep_assert_held(&mpa_registry_lock);
 	mpa_settings_change(node ? &node->own : &mn->own, &c->to, c->inherit);
 	if (node)
-		node_configure(node);
-	else
-		registry_configure_devices(mn);
+		node->stale = true;
 	registry_next_generation(mn, c->kind);
+	return !node;
+}
+
+static void node_refresh(struct mpa_node *node)
+{
+	node->stale = false;
+	node_configure(node);
+}
+
+/*
+ * Owners get the settings after all changes: those in between are never in force.
+ * There may be many changes for one node, which gets them once.
+ */
+static void registry_make_changes(struct net *net,
+				  const struct mpa_change *changes,
+				  unsigned int nr)
+{
+	struct mpa_net *mn = mpa_net_of(net);
+	struct mpa_node *node;
+	unsigned long index;
+	bool all = false;
+	unsigned int i;
+
+	lockdep_assert_held(&mpa_registry_lock);
+	for (i = 0; i < nr; i++)
+		all |= registry_make_change(mn, &changes[i]);
+	if (all)
+		xa_for_each(&mn->devices, index, node)
+			node_refresh(node);
+	for (i = 0; i < nr; i++)
+		if (changes[i].node && changes[i].node->stale)
+			node_refresh(changes[i].node);
 }
 
 /* A target that has gone meanwhile has an event of its own. */
@@ -598,9 +618,10 @@ static int registry_check_changes(struct net *net, struct mpa_change *changes,
  * @check: only check whether the changes can be made
  * @no: set on errors to the change that was refused and why
  *
- * Any context. Readers of settings see all changes or none. A notification is
- * sent for each after all were made, with the lock taken for each: a user may
- * make many at once.
+ * Any context. Readers of settings see all changes or none, and the owner of each
+ * node that they affect gets its settings once. A notification is sent for each
+ * after all were made, with the lock taken for each: a user may make many at
+ * once.
  *
  * Return: 0; -EINVAL invalid value; -ENODEV, -ENOENT there is no such device or
  * listener.
@@ -613,13 +634,14 @@ int mpa_change_settings(struct net *net, struct mpa_change *changes,
 
 	spin_lock_bh(&mpa_registry_lock);
 	ret = registry_check_changes(net, changes, nr, no);
-	for (i = 0; !ret && !check && i < nr; i++)
-		registry_make_change(net, &changes[i]);
+	if (!ret && !check)
+		registry_make_changes(net, changes, nr);
 	spin_unlock_bh(&mpa_registry_lock);
 	for (i = 0; !ret && !check && i < nr; i++)
 		registry_notify_change(net, &changes[i]);
 	return ret;
 }
+EXPORT_SYMBOL_NS_GPL(mpa_change_settings, MPA_NS);
 
 /* ---- Namespaces ---- */
 

@@ -10,6 +10,7 @@
 #include <net/tcp.h>
 
 #include "mpa_ulp_fixture.c"
+#include "ulp/netlink.h"
 
 static const struct link_options plain;
 
@@ -500,6 +501,162 @@ static void node__comes_and_goes(struct kunit *test)
 }
 
 /**
+ * struct counted - a device that counts its settings
+ * @node: the device
+ * @calls: how often it got them
+ * @mapping: %MPA_A_CONFIG_PORT_MAPPING of the last ones
+ */
+struct counted {
+	struct mpa_node node;
+	unsigned int calls;
+	u32 mapping;
+};
+
+static void counted_configured(struct mpa_node *node,
+			       const struct mpa_config *cfg)
+{
+	struct counted *c = container_of(node, struct counted, node);
+
+	c->calls++;
+	c->mapping = cfg->v[MPA_A_CONFIG_PORT_MAPPING];
+}
+
+static const struct mpa_node_ops counted_ops = {
+	.view		= node_view,
+	.is_called	= node_is_called,
+	.configured	= counted_configured,
+};
+
+enum {
+	/* What one request may have. */
+	MANY_CHANGES	= 256,
+};
+
+/**
+ * struct counted_case - changes that are made together
+ * @name: which
+ * @defaults: changes of the namespace, which set the mapping to 1, 0, 1, ...
+ * @own: then changes of the first device, likewise
+ * @inherit: then the device inherits again
+ * @check: nothing is changed
+ * @refused: the last change is
+ * @calls: how often each of two devices gets settings
+ * @mapping: the mapping of each afterwards
+ */
+struct counted_case {
+	const char *name;
+	unsigned int defaults;
+	unsigned int own;
+	bool inherit;
+	bool check;
+	bool refused;
+	unsigned int calls[2];
+	u32 mapping[2];
+};
+
+static const struct counted_case counted_cases[] = {
+	{ .name = "a device", .own = 2, .calls = { 1, 0 }, .mapping = { 0, 1 } },
+	{ .name = "a device, and back", .own = 2, .inherit = true,
+	  .calls = { 1, 0 }, .mapping = { 1, 1 } },
+	{ .name = "the namespace", .defaults = 2, .calls = { 1, 1 },
+	  .mapping = { 0, 0 } },
+	{ .name = "both", .defaults = 2, .own = 1, .calls = { 1, 1 },
+	  .mapping = { 1, 0 } },
+	{ .name = "many", .defaults = MANY_CHANGES, .calls = { 1, 1 },
+	  .mapping = { 0, 0 } },
+	{ .name = "many of a device", .own = MANY_CHANGES, .calls = { 1, 0 },
+	  .mapping = { 0, 1 } },
+	{ .name = "checked", .defaults = 2, .own = 2, .check = true,
+	  .mapping = { 1, 1 } },
+	{ .name = "refused", .defaults = 2, .own = 2, .refused = true,
+	  .mapping = { 1, 1 } },
+};
+
+static void counted_describe(const struct counted_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(counted, counted_cases, counted_describe);
+
+static void counted_change(struct mpa_change *c, const struct counted *of,
+			   u32 mapping)
+{
+	c->kind = of ? MPA_NODE_DEVICE : MPA_NODE_DEFAULTS;
+	c->id = of ? of->node.id : 0;
+	c->to.set = BIT(MPA_A_CONFIG_PORT_MAPPING);
+	c->to.v[MPA_A_CONFIG_PORT_MAPPING] = mapping;
+}
+
+static unsigned int counted_fill(struct mpa_change *to, const struct counted *of,
+				 const struct counted_case *c)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < c->defaults; i++)
+		counted_change(&to[nr++], NULL, !(i & 1));
+	for (i = 0; i < c->own; i++)
+		counted_change(&to[nr++], of, !(i & 1));
+	if (c->refused)
+		to[nr - 1].to.v[MPA_A_CONFIG_PORT_MAPPING] = 2;
+	if (c->inherit) {
+		to[nr].kind = MPA_NODE_DEVICE;
+		to[nr].id = of->node.id;
+		to[nr++].inherit = BIT(MPA_A_CONFIG_PORT_MAPPING);
+	}
+	return nr;
+}
+
+static void counted_run(struct kunit *test, struct counted dev[2],
+			struct mpa_change *changes)
+{
+	const struct counted_case *c = test->param_value;
+	struct mpa_refusal no = {};
+	unsigned int i, nr;
+	int ret;
+
+	nr = counted_fill(changes, dev, c);
+	for (i = 0; i < 2; i++)
+		dev[i].calls = 0;
+	ret = mpa_change_settings(&init_net, changes, nr, c->check, &no);
+	KUNIT_EXPECT_EQ(test, c->refused ? -EINVAL : 0, ret);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, c->calls[i], dev[i].calls);
+		KUNIT_EXPECT_EQ(test, c->mapping[i], dev[i].mapping);
+		KUNIT_EXPECT_FALSE(test, dev[i].node.stale);
+	}
+}
+
+/* Each device gets its settings once for changes that are made together. */
+static void node__is_configured_once(struct kunit *test)
+{
+	struct mpa_change back = {
+		.kind = MPA_NODE_DEFAULTS,
+		.inherit = BIT(MPA_A_CONFIG_PORT_MAPPING),
+	};
+	struct mpa_refusal no = {};
+	struct mpa_change *changes;
+	struct counted *dev;
+	unsigned int i;
+
+	changes = kunit_kzalloc(test, (MANY_CHANGES + 1) * sizeof(*changes),
+				GFP_KERNEL);
+	dev = kunit_kzalloc(test, 2 * sizeof(*dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, changes);
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	for (i = 0; i < 2; i++) {
+		a_device(&dev[i].node, NODE_INDEX + i);
+		dev[i].node.ops = &counted_ops;
+		KUNIT_EXPECT_EQ(test, 0, mpa_node_add(&dev[i].node, &init_net));
+		KUNIT_EXPECT_EQ(test, 1, dev[i].calls);
+	}
+	counted_run(test, dev, changes);
+	KUNIT_EXPECT_EQ(test, 0, mpa_change_settings(&init_net, &back, 1, false, &no));
+	for (i = 0; i < 2; i++)
+		mpa_node_remove(&dev[i].node);
+}
+
+/**
  * struct softly - a listener that is added and removed in softirq
  * @tasklet: does that
  * @node: the listener
@@ -558,6 +715,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(node__inherits),
 	KUNIT_CASE(node__comes_and_goes),
 	KUNIT_CASE(node__in_softirq),
+	KUNIT_CASE_PARAM(node__is_configured_once, counted_gen_params),
 	{}
 };
 
