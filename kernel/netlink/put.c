@@ -36,6 +36,11 @@ static size_t put_config_size(void)
 	       nla_total_size(sizeof(u32));
 }
 
+static size_t put_own_config_size(void)
+{
+	return nla_total_size(0) + U32S(MPA_A_CONFIG_MAX);
+}
+
 static size_t put_counter_size(void)
 {
 	return nla_total_size(0) + nla_total_size(MPA_COUNTER_NAME_MAX) +
@@ -76,7 +81,7 @@ size_t mpa_conn_size(void)
 size_t mpa_node_size(const struct mpa_node_view *v)
 {
 	return max(put_dev_size(), put_listen_size()) + put_config_size() +
-	       v->nr_counters * put_counter_size();
+	       put_own_config_size() + v->nr_counters * put_counter_size();
 }
 
 /**
@@ -191,7 +196,26 @@ static int put_config(struct sk_buff *skb, const struct mpa_node_view *v)
 	if (!nest)
 		return -EMSGSIZE;
 	return put_nest_end(skb, nest, put_config_attrs(skb, &v->config)) ?:
-	       nla_put_u32(skb, MPA_A_OWN, v->own);
+	       nla_put_u32(skb, MPA_A_OWN, v->own.set);
+}
+
+static int put_own_config_attrs(struct sk_buff *skb,
+				const struct mpa_settings *own)
+{
+	int attr, ret = 0;
+
+	for (attr = 1; attr <= MPA_A_CONFIG_MAX && !ret; attr++)
+		if (own->set & BIT(attr))
+			ret = nla_put_u32(skb, attr, own->v[attr]);
+	return ret;
+}
+
+static int put_own_config(struct sk_buff *skb, const struct mpa_node_view *v)
+{
+	struct nlattr *nest = nla_nest_start(skb, MPA_A_OWN_CONFIG);
+
+	return nest ? put_nest_end(skb, nest, put_own_config_attrs(skb, &v->own)) :
+		      -EMSGSIZE;
 }
 
 static int put_counter_attrs(struct sk_buff *skb,
@@ -237,6 +261,8 @@ int mpa_put_node(struct sk_buff *skb, const struct net *net,
 	else if (v->kind == MPA_NODE_LISTENER)
 		ret = put_listen(skb, net, v);
 	ret = ret ?: put_config(skb, v);
+	if (!ret && v->kind == MPA_NODE_DEVICE)
+		ret = put_own_config(skb, v);
 	if (!ret && counters)
 		ret = put_counters(skb, v);
 	return ret;

@@ -64,7 +64,7 @@ struct mpa_counter_view {
  * @kind: kind of node
  * @id: device: index; listener: number in the namespace
  * @config: settings in force
- * @own: bits of the MPA_A_CONFIG_* that are set at the node itself
+ * @own: those that are set at the node itself, before they are limited
  * @name: device: name
  * @ifindex: device: index of the network device below
  * @ifname: device: name of the network device below
@@ -87,7 +87,7 @@ struct mpa_node_view {
 	enum mpa_node_kind kind;
 	u32 id;
 	struct mpa_config config;
-	u32 own;
+	struct mpa_settings own;
 	char name[MPA_DEV_NAME_MAX];
 	u32 ifindex;
 	char ifname[IFNAMSIZ];

@@ -146,7 +146,7 @@ static void node_view(const struct mpa_node *node, struct mpa_node_view *v)
 	memset(v, 0, sizeof(*v));
 	v->kind = node->kind;
 	v->id = node->id;
-	v->own = node->own.set;
+	v->own = node->own;
 	node_resolve(node, &v->config);
 	node->ops->view(node, v);
 }
@@ -198,7 +198,7 @@ static void registry_view_defaults(struct mpa_net *mn, struct mpa_node_view *v)
 	lockdep_assert_held(&mpa_registry_lock);
 	memset(v, 0, sizeof(*v));
 	v->kind = MPA_NODE_DEFAULTS;
-	v->own = mn->own.set;
+	v->own = mn->own;
 	mpa_config_builtin(&v->config);
 	mpa_config_overlay(&v->config, &mn->own);
 	registry_view_counters(mn, v);

@@ -229,6 +229,37 @@ CASE("device: inherited values are cut to its limits")
 	}
 }
 
+CASE("device: its own values are reported as they were set, too")
+{
+	Client client("h1"), reader("h1");
+	const Object dev = device("mpa1");
+	const Restored restored(client, defaults());
+	const Restored restored_device(client, dev);
+	const auto own = [&] { return client.one(dev.get()).nest(MPA_A_OWN_CONFIG); };
+	const std::uint32_t rtr =
+		client.one(dev.get()).nest(MPA_A_DEV).u32(MPA_A_DEV_RTR);
+
+	yes(!(rtr & MPA_CONFIG_RTR_SEND), "an RTR cannot be a Send");
+	for (const Setting &one : settings)
+		yes(!own().has(one.attr), std::string("no own ") + one.name);
+	set_one(client, defaults(), MPA_A_CONFIG_RTR, MPA_CONFIG_RTR_SEND);
+	set_one(client, dev, MPA_A_CONFIG_PEER_TO_PEER, 1);
+	is(state_of(client, dev).values[MPA_A_CONFIG_PEER_TO_PEER], 0u, "in force");
+	is(own().u32(MPA_A_CONFIG_PEER_TO_PEER), 1u, "own");
+	yes(!own().has(MPA_A_CONFIG_RTR), "nothing that is inherited");
+
+	reader.subscribe();
+	set_one(client, dev, MPA_A_CONFIG_RTR, 7);
+	is(state_of(client, dev).values[MPA_A_CONFIG_RTR], rtr, "in force");
+	is(own().u32(MPA_A_CONFIG_RTR), 7u, "own");
+	const Got event = expect_event(reader, MPA_CMD_CONFIG_NTF, "mpa1");
+	is(event.nest(MPA_A_OWN_CONFIG).u32(MPA_A_CONFIG_RTR), 7u, "in the event");
+	inherit(client, dev, 1u << MPA_A_CONFIG_RTR);
+	yes(!own().has(MPA_A_CONFIG_RTR), "nothing of its own any more");
+	is(own().u32(MPA_A_CONFIG_PEER_TO_PEER), 1u, "the other one");
+	yes(!client.one(defaults().get()).has(MPA_A_OWN_CONFIG), "none of the namespace");
+}
+
 CASE("device: its index and its name select the same device")
 {
 	Client client("h1");

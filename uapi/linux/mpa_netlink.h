@@ -77,6 +77,8 @@ enum mpa_cmd {
  *	neither (the namespace), %MPA_A_CONFIG and %MPA_A_INHERIT
  * @MPA_A_COUNTER: nest of enum mpa_attr_counter, repeated
  * @MPA_A_FAILURE: nest of enum mpa_attr_failure
+ * @MPA_A_OWN_CONFIG: nest of enum mpa_attr_config: replies about a device: the
+ *	settings of %MPA_A_OWN as they were set, before the device limits them
  */
 enum mpa_attr {
 	MPA_A_UNSPEC		= 0,
@@ -90,6 +92,7 @@ enum mpa_attr {
 	MPA_A_CHANGE		= 8,
 	MPA_A_COUNTER		= 9,
 	MPA_A_FAILURE		= 10,
+	MPA_A_OWN_CONFIG	= 11,
 
 	/* private: */
 	__MPA_A_MAX,

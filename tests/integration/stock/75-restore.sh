@@ -152,6 +152,34 @@ cannot_be() {
 	same "and restored" h3 "$state"
 }
 
+# --- what a device limits -----------------------------------------------------------------
+
+# An RTR cannot be a Send, so with nothing else no device asks for one.
+limited() {
+	mpactl_in h1 set rtr send
+	mpactl_in h1 set dev mpa1 rtr inherit peer-to-peer on
+	mpactl_in h1 set dev mpa8 rtr send,write,read
+	lab_check "a device limits what is set" "$PYTHON" -c '
+import json, sys
+one, other = (json.loads(text)["config"] for text in sys.argv[1:])
+assert one["peer_to_peer"] is False, one
+assert other["rtr"] == ["write", "read"], other' \
+		"$(ip netns exec h1 "$mpactl_bin" -j get dev mpa1)" \
+		"$(ip netns exec h1 "$mpactl_bin" -j get dev mpa8)"
+	save h1 "$LAB_OUT/limited.json"
+	lab_check "it is saved as it was set" "$PYTHON" -c '
+import json, sys
+one, other = (device["config"] for device in json.load(open(sys.argv[1]))["devices"])
+assert one["peer_to_peer"] is True and "rtr" not in one, one
+assert other["rtr"] == ["send", "write", "read"], other' "$LAB_OUT/limited.json"
+	restore_status 0 "limited: nothing to change" h1 "$LAB_OUT/limited.json"
+	lab_check "limited: that is reported" grep -q '^nothing to change$' "$LAB_OUT/said"
+	mpactl_in h1 set dev mpa1 peer-to-peer inherit
+	mpactl_in h1 set dev mpa8 rtr inherit
+	restore_status 0 "limited: restore" h1 "$LAB_OUT/limited.json"
+	same "limited: everything is restored" h1 "$LAB_OUT/limited.json"
+}
+
 lab_hosts 3
 for host in h1 h2 h3; do
 	lab_ip "$host" <<- END
@@ -163,3 +191,4 @@ fresh
 there_and_back
 elsewhere
 cannot_be
+limited

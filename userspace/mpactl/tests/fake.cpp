@@ -49,6 +49,12 @@ void apply_to(Config &config, const Change &change)
 		if (change.to.has(key))
 			config.in_force.set(key, change.to.at(key));
 	config.own = (config.own | change.to.mask()) & ~change.inherit;
+	if (!config.as_set)
+		return;
+	for (unsigned int key = 1; key <= MPA_A_CONFIG_MAX; key++)
+		if (change.to.has(key))
+			config.as_set->set(key, change.to.at(key));
+	*config.as_set = config.as_set->only(config.own);
 }
 
 } // namespace
@@ -107,6 +113,18 @@ std::string Mpa::change(std::span<const Change> changes, bool check)
 	return remark_;
 }
 
+// A device without any of the RTR kinds that are set does not ask for one.
+void Mpa::limit(Device &device) const
+{
+	const auto &own = *device.config.as_set;
+	const auto &set = own.has(MPA_A_CONFIG_RTR) ? own : namespace_.config.in_force;
+	const auto rtr = set.at(MPA_A_CONFIG_RTR) & device.rtr;
+
+	device.config.in_force.set(MPA_A_CONFIG_RTR, rtr ? rtr : device.rtr);
+	if (!rtr)
+		device.config.in_force.set(MPA_A_CONFIG_PEER_TO_PEER, 0);
+}
+
 void Mpa::apply(const Change &change)
 {
 	if (change.target.kind == Target::Kind::defaults)
@@ -117,6 +135,9 @@ void Mpa::apply(const Change &change)
 	for (auto &listener : listeners_)
 		if (change.target == Target::listener(listener.id))
 			apply_to(listener.config, change);
+	for (auto &device : devices_)
+		if (device.config.as_set)
+			limit(device);
 }
 
 std::unique_ptr<Events> Mpa::events()

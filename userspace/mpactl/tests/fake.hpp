@@ -30,7 +30,7 @@ public:
 	std::string change(std::span<const Change> changes, bool check) override;
 	std::unique_ptr<Events> events() override;
 
-	// The objects.
+	// The objects. A device that has config.as_set limits what is in force.
 	Defaults namespace_;
 	std::vector<Device> devices_;
 	std::vector<Listener> listeners_;
@@ -52,6 +52,7 @@ public:
 
 private:
 	void apply(const Change &change);
+	void limit(Device &device) const;
 };
 
 class RdmaCore : public Rdma {

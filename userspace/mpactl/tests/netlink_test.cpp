@@ -356,7 +356,8 @@ public:
 
 	KernelMessage &end()
 	{
-		nla_nest_end(message_.get(), nests_.back());
+		// Like that of the kernel; nla_nest_end() removes an empty one.
+		nla_nest_end_keep_empty(message_.get(), nests_.back());
 		nests_.pop_back();
 		return *this;
 	}
@@ -421,6 +422,10 @@ TEST(Decode, device)
 		.u32(MPA_A_CONFIG_MAX + 1, 99)
 		.end()
 		.u32(MPA_A_OWN, 2)
+		.begin(MPA_A_OWN_CONFIG)
+		.u32(MPA_A_CONFIG_CRC, 1)
+		.u32(MPA_A_CONFIG_MAX + 1, 99)
+		.end()
 		.u32(MPA_A_MAX + 1, 99);
 	for (int i = 0; i < 2; i++)
 		message.begin(MPA_A_COUNTER)
@@ -439,7 +444,24 @@ TEST(Decode, device)
 	wanted.listeners = 6;
 	wanted.config.in_force.set(MPA_A_CONFIG_CRC, 0);
 	wanted.config.own = 2;
+	wanted.config.as_set.emplace().set(MPA_A_CONFIG_CRC, 1);
 	wanted.counters = {{"a", 1ull << 40}, {"b", 1ull << 41}};
+	EXPECT_EQ(codec::device_of(message.get()), wanted);
+}
+
+// One without settings of its own is not one of an older module.
+TEST(Decode, device_whose_settings_are_inherited)
+{
+	KernelMessage message(MPA_CMD_DEV_GET);
+	Device wanted;
+
+	message.begin(MPA_A_DEV)
+		.u32(MPA_A_DEV_INDEX, 3)
+		.end()
+		.begin(MPA_A_OWN_CONFIG)
+		.end();
+	wanted.index = 3;
+	wanted.config.as_set.emplace();
 	EXPECT_EQ(codec::device_of(message.get()), wanted);
 }
 

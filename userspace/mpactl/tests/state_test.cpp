@@ -422,6 +422,39 @@ TEST_F(Saved, a_signal_does_not_end_save_halfway)
 	EXPECT_EQ(files(), 1u);
 }
 
+// What is in force there may be less.
+TEST_F(Saved, settings_of_a_device_are_saved_as_they_were_set)
+{
+	auto &device = world.mpa_.devices_[0];
+	const auto &in_force = device.config.in_force;
+
+	device.rtr = MPA_CONFIG_RTR_WRITE | MPA_CONFIG_RTR_READ;
+	device.config.as_set = in_force.only(device.config.own);
+	world.output("set rtr send");
+	world.output("set dev mpa1 peer-to-peer on");
+	EXPECT_EQ(in_force.at(MPA_A_CONFIG_PEER_TO_PEER), 0u);
+	auto text = world.output("save");
+	EXPECT_EQ(state_from(text, "file").devices[0].own.at(MPA_A_CONFIG_PEER_TO_PEER),
+		  1u);
+	EXPECT_EQ(world.output("restore " + file(text)), "nothing to change\n");
+
+	world.output("set dev mpa1 rtr send,write,read");
+	EXPECT_EQ(in_force.at(MPA_A_CONFIG_RTR), device.rtr);
+	text = world.output("save");
+	EXPECT_EQ(state_from(text, "file").devices[0].own.at(MPA_A_CONFIG_RTR),
+		  device.rtr | MPA_CONFIG_RTR_SEND);
+	EXPECT_EQ(world.output("restore " + file(text)), "nothing to change\n");
+
+	world.output("set dev mpa1 rtr inherit peer-to-peer inherit");
+	EXPECT_EQ(world.output("restore " + file(text)),
+		  R"(OBJECT       CHANGE  SETTING       OLD        NEW
+device mpa1  added   peer-to-peer  inherited  on
+device mpa1  added   rtr           inherited  send,write,read
+)");
+	EXPECT_EQ(world.output("save"), text);
+	EXPECT_EQ(world.output("restore " + file(text)), "nothing to change\n");
+}
+
 TEST_F(Saved, every_setting_is_saved_and_restored)
 {
 	auto &config = world.mpa_.namespace_.config;

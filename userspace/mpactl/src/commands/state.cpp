@@ -226,7 +226,7 @@ void check_netdev(const SavedDevice &from, const SavedDevice &to)
 State current_state(const Context &context)
 {
 	const auto defaults = context.mpa().defaults().config;
-	State state{defaults.in_force.only(defaults.own), {}};
+	State state{defaults.own_settings(), {}};
 
 	const auto devices = context.mpa().devices();
 	// A device that is missing would be missing at the next boot.
@@ -234,9 +234,8 @@ State current_state(const Context &context)
 		throw Error(Exit::refused,
 			    "devices come and go: their list may be incomplete");
 	for (const auto &device : devices.items)
-		state.devices.push_back(
-			{device.name, device.ifname,
-			 device.config.in_force.only(device.config.own)});
+		state.devices.push_back({device.name, device.ifname,
+					 device.config.own_settings()});
 	std::sort(state.devices.begin(), state.devices.end(),
 		  [](const auto &a, const auto &b) { return a.name < b.name; });
 	return state;

@@ -65,6 +65,11 @@ struct Config {
 	// Bits 1 << MPA_A_CONFIG_* of the settings that were set at the object
 	// itself.
 	std::uint32_t own = 0;
+	// Of a device: these settings as they were set. It limits what is in force. Not
+	// from modules that are older than the attribute.
+	std::optional<Settings> as_set;
+
+	Settings own_settings() const { return as_set ? *as_set : in_force.only(own); }
 
 	bool operator==(const Config &) const = default;
 };

@@ -141,18 +141,26 @@ Attributes top_of(const nlmsghdr *message)
 	return Attributes(body.first, body.bytes);
 }
 
+Settings settings_in(const nlattr *nest)
+{
+	const Attributes values(nest);
+	Settings settings;
+
+	for (unsigned int key = 1; key <= MPA_A_CONFIG_MAX; key++)
+		if (const auto value = values.maybe_u32(static_cast<int>(key)))
+			settings.set(key, *value);
+	return settings;
+}
+
 Config config_of(const Attributes &top)
 {
 	Config config;
 
 	config.own = top.u32(MPA_A_OWN);
-	if (!top.has(MPA_A_CONFIG))
-		return config;
-	const Attributes values(top[MPA_A_CONFIG]);
-
-	for (unsigned int key = 1; key <= MPA_A_CONFIG_MAX; key++)
-		if (const auto value = values.maybe_u32(static_cast<int>(key)))
-			config.in_force.set(key, *value);
+	if (top.has(MPA_A_CONFIG))
+		config.in_force = settings_in(top[MPA_A_CONFIG]);
+	if (top.has(MPA_A_OWN_CONFIG))
+		config.as_set = settings_in(top[MPA_A_OWN_CONFIG]);
 	return config;
 }
 
