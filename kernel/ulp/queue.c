@@ -29,19 +29,44 @@ static void pos_enter(struct mpa_pos *pos, struct sk_buff *skb, u32 off,
 	pos->end = end;
 }
 
+static bool pos_is_in(const struct mpa_pos *pos, const struct sk_buff *skb)
+{
+	return pos->seq - TCP_SKB_CB(skb)->seq < skb->len;
+}
+
 /* Finds the first skb from @skb on that contains pos->seq. */
 static void pos_enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 {
 	pos->stash = false;
 	pos->top = NULL;
 	skb_queue_walk_from(&pos->sk->sk_receive_queue, skb) {
-		u32 off = pos->seq - TCP_SKB_CB(skb)->seq;
-
-		if (off < skb->len) {
-			pos_enter(pos, skb, off, skb->len);
+		if (pos_is_in(pos, skb)) {
+			pos_enter(pos, skb, pos->seq - TCP_SKB_CB(skb)->seq,
+				  skb->len);
 			return;
 		}
 	}
+}
+
+/*
+ * The skb from which on pos_enter_queue() is to look. What TCP queues never ends
+ * before what is queued already, so an skb that ends at or before pos->seq has only
+ * such skbs in front of it. Bytes that were not read yet are at the end of the queue,
+ * so the search begins there: otherwise each segment that arrives would cost a walk
+ * through all segments of an FPDU that is not complete.
+ */
+static struct sk_buff *pos_search_from(const struct mpa_pos *pos)
+{
+	struct sk_buff_head *queue = &pos->sk->sk_receive_queue;
+	struct sk_buff *skb = skb_peek(queue);
+
+	if (skb && pos_is_in(pos, skb))
+		return skb;
+	skb_queue_reverse_walk(queue, skb) {
+		if (!before(pos->seq, TCP_SKB_CB(skb)->seq + skb->len))
+			break;
+	}
+	return skb->next;
 }
 
 /**
@@ -53,7 +78,7 @@ static void pos_enter_queue(struct mpa_pos *pos, struct sk_buff *skb)
 void mpa_pos_queue(struct mpa_pos *pos, struct sock *sk, u32 seq)
 {
 	*pos = (struct mpa_pos){ .sk = sk, .seq = seq };
-	pos_enter_queue(pos, sk->sk_receive_queue.next);
+	pos_enter_queue(pos, pos_search_from(pos));
 }
 
 /**
@@ -69,11 +94,6 @@ void mpa_pos_stash(struct mpa_pos *pos, struct sock *sk, struct sk_buff *skb,
 {
 	*pos = (struct mpa_pos){ .sk = sk, .seq = seq, .stash = true };
 	pos_enter(pos, skb, 0, len);
-}
-
-static bool pos_is_in(const struct mpa_pos *pos, const struct sk_buff *skb)
-{
-	return pos->seq - TCP_SKB_CB(skb)->seq < skb->len;
 }
 
 /*

@@ -127,6 +127,23 @@ MODULE_DESCRIPTION("KUnit suites of the MPA framing");
 MODULE_LICENSE("GPL");
 """, ""),
     ],
+    "tests/kunit/mpa_queue_kunit.c": [
+        ("""\
+ * KUnit suite of kernel/ulp/queue.c: where positions in a receive queue are found. The
+ * source under test is compiled into this module, so that nothing needs to be exported.
+ */
+#include <linux/module.h>
+""", """\
+ * KUnit suite of kernel/ulp/queue.c: where positions in a receive queue are found.
+ */
+"""),
+        ("kernel/ulp/queue.c\"\n", "kernel/ulp/queue.h\"\n"),
+        ("""\
+
+MODULE_DESCRIPTION("KUnit suite of positions in a receive queue");
+MODULE_LICENSE("GPL");
+""", ""),
+    ],
     # There the cases are a part of the module, and there may be no file system.
     "tests/kunit/ulp/rx.c": [
         ("""\
