@@ -186,7 +186,7 @@ void rnic_cq_notify(struct rnic_cq *cq)
 	if (test_and_clear_bit(RNIC_CQ_DUE_ERR, &cq->due)) {
 		if (ibcq->event_handler)
 			ibcq->event_handler(&event, ibcq->cq_context);
-		queue_work(rnic_wq, &cq->failed);
+		queue_work(rnic_wq, &rnic_cq_dev(cq)->cqs_failed);
 	}
 	if (test_and_clear_bit(RNIC_CQ_DUE_COMP, &cq->due) && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);

@@ -4,7 +4,6 @@
 #define MPA_RNIC_CQ_H
 
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "compat/hrtimer.h"
@@ -45,7 +44,6 @@ enum {
  *	appended, and every QP that uses the queue ends; written under @lock
  * @dead: @ring is being freed; checked by details.c
  * @due: events that rnic_cq_notify() must raise, RNIC_CQ_DUE_* bits; atomic
- * @failed: work that ends the QPs when the queue is @overflown
  */
 struct rnic_cq {
 	struct ib_cq ibcq;
@@ -64,7 +62,6 @@ struct rnic_cq {
 	bool overflown;
 	bool dead;
 	unsigned long due;
-	struct work_struct failed;
 };
 
 static inline struct rnic_cq *to_rnic_cq(struct ib_cq *ibcq)

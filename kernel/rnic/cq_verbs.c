@@ -48,13 +48,6 @@ static int cq_respond(const struct rnic_area *area, const struct rnic_ring *ring
 	return ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-static void cq_failed(struct work_struct *work)
-{
-	struct rnic_cq *cq = container_of(work, struct rnic_cq, failed);
-
-	rnic_qp_cq_failed(rnic_cq_dev(cq), cq);
-}
-
 /*
  * Makes memory for a ring of @cqe entries, and tells its user where it is. The
  * area is zeroed if it fails.
@@ -99,7 +92,6 @@ static int cq_init(struct rnic_cq *cq, const struct ib_cq_init_attr *attr,
 	int ret;
 
 	spin_lock_init(&cq->lock);
-	INIT_WORK(&cq->failed, cq_failed);
 	rnic_cq_moderation_init(cq);
 	cq->timed = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	if (cq->timed)
@@ -163,12 +155,8 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
-	/*
-	 * Only QPs start the timer, and none is left. QPs and the timer queue the
-	 * work.
-	 */
+	/* Only QPs start the timer, and none is left. */
 	hrtimer_cancel(&cq->timer);
-	cancel_work_sync(&cq->failed);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);

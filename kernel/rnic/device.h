@@ -76,6 +76,8 @@ struct rnic_lingering {
  * @mr_serial: &rnic_mr.serial of the newest region or window
  * @nr_mw: memory windows alive, bounded by %RNIC_MAX_MW
  * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
+ * @cqs_failed: work that ends the queue pairs of completion queues that have
+ *	overflown; completion queues queue it
  * @windows_lock: protects &rnic_qp.windows of all queue pairs; bottom halves
  *	off
  * @ep_lock: protects @eps, @lingering, @ep_ids, @cm_gone and @listed
@@ -123,6 +125,7 @@ struct rnic_dev {
 	atomic64_t mr_serial;
 	atomic_t nr_mw;
 	atomic_t nr_pd;
+	struct work_struct cqs_failed;
 	spinlock_t windows_lock;	/* rnic_qp.windows */
 	struct mutex ep_lock;		/* see above */
 	struct list_head eps;

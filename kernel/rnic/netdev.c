@@ -26,6 +26,7 @@
 #include "mr_verbs.h"
 #include "netdev.h"
 #include "node.h"
+#include "qp.h"
 #include "stats.h"
 #include "verbs.h"
 
@@ -151,6 +152,8 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 	WARN_ON_ONCE(atomic_read(&dev->nr_qp) || atomic_read(&dev->nr_cq) ||
 		     atomic_read(&dev->nr_srq) || atomic_read(&dev->nr_mr) ||
 		     atomic_read(&dev->nr_mw) || atomic_read(&dev->nr_pd));
+	/* Without completion queues it is not queued again. */
+	cancel_work_sync(&dev->cqs_failed);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);
@@ -251,6 +254,7 @@ static void rnic_dev_init(struct rnic_dev *dev, struct net_device *netdev)
 	rnic_cm_dev_init(dev);
 	rnic_node_init(dev);
 	INIT_LIST_HEAD(&dev->entry);
+	INIT_WORK(&dev->cqs_failed, rnic_qp_cqs_failed);
 	INIT_WORK(&dev->unregister, rnic_dev_unregister_work);
 	rnic_dev_derive_mac(dev);
 	rnic_dev_setup_ibdev(dev);

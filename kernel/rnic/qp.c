@@ -208,25 +208,30 @@ void rnic_qp_kick(struct rnic_qp *qp)
 		rnic_qp_put(qp);
 }
 
-/**
- * rnic_qp_cq_failed() - a completion queue has lost an entry
- * @dev: the device
- * @cq: the queue
- *
- * Ends every QP that uses it, each in its own work. A QP that is created or
- * connected later checks its queues itself. Process context.
- */
-void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq)
+/* In ERROR there is nothing to end, and such a QP may stay for long. */
+static bool qp_lacks_cq(const struct rnic_qp *qp)
 {
+	return rnic_qp_cq_overflown(qp) && READ_ONCE(qp->state) != RNIC_QP_ERROR;
+}
+
+/**
+ * rnic_qp_cqs_failed() - work of a device: completion queues have lost entries
+ * @work: &rnic_dev.cqs_failed
+ *
+ * Ends every QP that uses such a queue, each in its own work. A QP that is created
+ * or connected later checks its queues itself.
+ */
+void rnic_qp_cqs_failed(struct work_struct *work)
+{
+	struct rnic_dev *dev = container_of(work, struct rnic_dev, cqs_failed);
 	unsigned long index = 0;
 	struct rnic_qp *qp;
 
-	might_sleep();
 	do {
 		/* The core frees a QP without a grace period, so RCU is not enough. */
 		xa_lock_irq(&dev->qps);
 		qp = xa_find(&dev->qps, &index, ULONG_MAX, XA_PRESENT);
-		if (qp && (qp->scq == cq || qp->rcq == cq) && rnic_qp_try_get(qp)) {
+		if (qp && qp_lacks_cq(qp) && rnic_qp_try_get(qp)) {
 			rnic_qp_kick(qp);
 			rnic_qp_put(qp);
 		}

@@ -443,7 +443,7 @@ void rnic_qp_event(struct rnic_qp *qp, int type);
 bool rnic_qp_grants_read(const struct rnic_qp *qp, u32 size, struct ddp_fault *f);
 bool rnic_qp_grants_atomic(const struct rnic_qp *qp, struct ddp_fault *f);
 void rnic_qp_kick(struct rnic_qp *qp);
-void rnic_qp_cq_failed(struct rnic_dev *dev, const struct rnic_cq *cq);
+void rnic_qp_cqs_failed(struct work_struct *work);
 struct rnic_ep *rnic_qp_ep_get(struct rnic_qp *qp);
 void rnic_qp_end_ep(struct rnic_qp *qp, enum rnic_ep_end_how how);
 bool rnic_qp_cq_overflown(const struct rnic_qp *qp);
