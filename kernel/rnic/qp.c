@@ -375,7 +375,7 @@ void rnic_qp_unbind(struct rnic_qp *qp, struct rnic_ep *ep)
 	mine = qp->ep == ep;
 	if (mine) {
 		WARN_ON_ONCE(rnic_qp_streaming(qp));
-		/* All completions of the stream are in their queues. */
+		/* What is still to be flushed needs no stream. */
 		WRITE_ONCE(qp->ep, NULL);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);

@@ -45,6 +45,11 @@ struct rnic_srq;
 enum {
 	/* Entries that are completed while interrupts are off. */
 	RNIC_QP_CHUNK	= 16,
+	/*
+	 * Of these, how often where a stream ends, which may be in a softirq. Few
+	 * programs have more entries posted; work completes the others.
+	 */
+	RNIC_QP_CHUNKS_AT_END	= 32,
 	/* Asynchronous events of a user's queue pair without a new stream. */
 	RNIC_QP_EVENTS	= 16,
 };
@@ -367,6 +372,8 @@ struct rnic_end {
  * @started: @res is valid, for the present stream or the last one; under @lock
  * @cause: what ended the stream, for vendor_err; layer << 12 | type << 8 |
  *	code; under @lock
+ * @end_event: asynchronous event of the end of the stream, enum ib_event_type, that
+ *	follows the last completion; -1: none; under @lock
  * @tx_work: sends for callers that must not send themselves; flushes
  * @tx_retry: sends again after a lack of memory; holds a reference while
  *	pending
@@ -409,6 +416,7 @@ struct rnic_qp {
 	struct mpa_result res;
 	bool started;
 	u32 cause;
+	int end_event;
 	struct work_struct tx_work;
 	struct delayed_work tx_retry;
 	void *entries;

@@ -66,23 +66,30 @@ static bool rnic_qp_flushes(const struct rnic_qp *qp)
 
 /*
  * Counted once: requests that the user adds meanwhile have their own doorbell.
+ * Returns false if nothing is to be flushed in this state.
  */
-static void rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
+static bool rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
 {
 	unsigned long flags;
+	bool flushes;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	if (rnic_qp_flushes(qp)) {
+	flushes = rnic_qp_flushes(qp);
+	if (flushes) {
 		f->sends = rnic_sq_posted(qp);
 		f->receives = rnic_rq_posted(qp);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
+	return flushes;
 }
 
-/* A concurrent flush takes the next entries, so the order is kept. */
+/*
+ * A concurrent flush takes the next entries, so the order is kept. The first call
+ * completes the oldest entry of either queue, which has a status of its own.
+ */
 static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 {
-	u32 sends = min_t(u32, f->sends, RNIC_QP_CHUNK);
+	u32 sends = min_t(u32, f->sends, RNIC_QP_CHUNK - !!f->receives);
 	u32 receives = min_t(u32, f->receives, RNIC_QP_CHUNK - sends);
 	unsigned long flags;
 	bool on;
@@ -98,42 +105,59 @@ static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 	f->receives = on ? f->receives - receives : 0;
 }
 
-/* After the completion of what it took from a shared receive queue. */
-static void rnic_qp_tell_last(struct rnic_qp *qp)
+/*
+ * All that was posted when the stream ended is complete: raises the events that
+ * follow, once for each end.
+ */
+static void rnic_qp_flushed(struct rnic_qp *qp)
 {
 	unsigned long flags;
-	bool last;
+	bool last = false;
+	int event = -1;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	last = rnic_qp_flushes(qp) && rnic_rq_last(qp);
+	if (rnic_qp_flushes(qp)) {
+		last = rnic_rq_last(qp);
+		swap(event, qp->end_event);
+	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (last)
 		rnic_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+	rnic_qp_event(qp, event);
 }
 
-/**
- * rnic_qp_flush() - complete posted requests of both queues with an error
- * @qp: the QP; socket lock held if there is a stream; rnic_qp.lock not
- * @send_status: MPA_WC_* of the oldest request that is not done
- * @recv_status: MPA_WC_* of the receive in use
- *
- * Does nothing unless the QP is in TERMINATE or ERROR. Interrupts are off for no
- * more than %RNIC_QP_CHUNK entries at a time. The consumer of a shared receive
- * queue gets %IB_EVENT_QP_LAST_WQE_REACHED.
- */
-void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status)
+/* Completes up to @chunks times RNIC_QP_CHUNK entries; true if there were no more. */
+static bool rnic_qp_flush_chunks(struct rnic_qp *qp, u8 send_status,
+				 u8 recv_status, u32 chunks)
 {
 	struct rnic_flush f = {
 		.send_status = send_status,
 		.recv_status = recv_status,
 	};
 
-	rnic_qp_flush_begin(qp, &f);
-	while (f.sends || f.receives)
+	if (!rnic_qp_flush_begin(qp, &f))
+		return true;
+	for (; chunks && (f.sends || f.receives); chunks--)
 		rnic_qp_flush_some(qp, &f);
 	rnic_qp_notify(qp, &f.due);
-	if (qp->rq.srq)
-		rnic_qp_tell_last(qp);
+	if (f.sends || f.receives)
+		return false;
+	rnic_qp_flushed(qp);
+	return true;
+}
+
+/**
+ * rnic_qp_flush() - complete posted requests of both queues as flushed
+ * @qp: the QP; socket lock held if there is a stream; rnic_qp.lock not
+ *
+ * Does nothing unless the QP is in TERMINATE or ERROR. Interrupts are off for no
+ * more than %RNIC_QP_CHUNK entries at a time. Raises the event of the end, if that
+ * is still to be done, and for a shared receive queue
+ * %IB_EVENT_QP_LAST_WQE_REACHED. Process context.
+ */
+void rnic_qp_flush(struct rnic_qp *qp)
+{
+	rnic_qp_flush_chunks(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR, U32_MAX);
 }
 
 /* The end ------------------------------------------------------------------ */
@@ -155,6 +179,8 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 		to = RNIC_QP_IDLE;
 	if (to != RNIC_QP_IDLE && !rnic_qp_move(qp, to))
 		to = RNIC_QP_IDLE;
+	if (to != RNIC_QP_IDLE && end->event >= 0)
+		qp->end_event = end->event;
 	if (to != RNIC_QP_IDLE && !qp->cause)
 		qp->cause = end->fault ? rnic_cause(end->fault->layer,
 						    end->fault->etype,
@@ -187,11 +213,13 @@ static void rnic_qp_prepare_terminate(struct rnic_qp *qp,
  *
  * The only way in which a stream ends. The first call counts; later ones do
  * nothing. Both queues are flushed in order, the peer gets a Terminate, the
- * consumer an event, and the endpoint is requested to close TCP.
+ * consumer an event, and the endpoint is requested to close TCP. Of long queues,
+ * the QP's work flushes the rest and raises the event. Any context.
  */
 void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 {
 	enum rnic_qp_state entered = rnic_qp_leave(qp, end);
+	bool flushed;
 
 	if (entered == RNIC_QP_IDLE)
 		return;
@@ -199,9 +227,9 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 		rnic_qp_prepare_terminate(qp, end->fault, end->seg);
 	rnic_sq_stop(qp);
 	rnic_qp_want_doorbell(qp);
-	rnic_qp_flush(qp, end->send_status, end->recv_status);
-	rnic_qp_event(qp, end->event);
-	if (entered == RNIC_QP_TERMINATE)
+	flushed = rnic_qp_flush_chunks(qp, end->send_status, end->recv_status,
+				       RNIC_QP_CHUNKS_AT_END);
+	if (entered == RNIC_QP_TERMINATE || !flushed)
 		rnic_qp_kick(qp);
 	rnic_qp_end_ep(qp, entered == RNIC_QP_TERMINATE ? RNIC_EP_END_SOON :
 						       end->how);
@@ -367,6 +395,7 @@ void rnic_qp_forget_end(struct rnic_qp *qp)
 	qp->tx.term_sent = false;
 	qp->tx.fin_asked = false;
 	qp->cause = 0;
+	qp->end_event = -1;
 }
 
 /**

@@ -23,7 +23,7 @@ static inline u32 rnic_cause(u8 layer, u8 etype, u8 code)
 }
 
 void rnic_qp_want_doorbell(struct rnic_qp *qp);
-void rnic_qp_flush(struct rnic_qp *qp, u8 send_status, u8 recv_status);
+void rnic_qp_flush(struct rnic_qp *qp);
 void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end);
 int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 		   const struct rnic_segment *seg);

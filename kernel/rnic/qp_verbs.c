@@ -87,9 +87,11 @@ static bool rnic_qp_quiet(const struct rnic_qp *qp)
 	const struct rnic_tx *tx = &qp->tx;
 	/* A Read Response that was started and had no buffer space. */
 	bool unsent = tx->kind == RNIC_TX_RESPONSE && !tx->off;
+	/* After a fault, requests are only left to be flushed. */
+	bool drained = rnic_sq_drained(&qp->sq) ||
+		       READ_ONCE(qp->state) == RNIC_QP_TERMINATE;
 
-	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy &&
-	       rnic_sq_drained(&qp->sq);
+	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy && drained;
 }
 
 /*
@@ -159,7 +161,7 @@ static void rnic_qp_follow(struct rnic_qp *qp, struct rnic_ep *ep,
 			rnic_qp_to_error(qp);
 		/* For a QP that was in ERROR or TERMINATE already. */
 		rnic_qp_want_doorbell(qp);
-		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		rnic_qp_flush(qp);
 		if (ep)
 			rnic_ep_end(ep, RNIC_EP_END_RELEASE);
 	}
@@ -579,6 +581,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	qp->ib_state = IB_QPS_INIT;
 	qp->access = RNIC_QP_ACCESS_DEFAULT;
 	qp->receive_wait = RNIC_QP_WAIT_SETTING;
+	qp->end_event = -1;
 	init_waitqueue_head(&qp->unused);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);

@@ -649,14 +649,14 @@ void rnic_tx_doorbell(struct rnic_qp *qp)
 	}
 	if (!ep) {
 		rnic_qp_check_cqs(qp, NULL);
-		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		rnic_qp_flush(qp);
 		return;
 	}
 	lock_sock(ep->sock->sk);
 	rnic_qp_check_cqs(qp, ep);
 	rnic_tx_run(qp, ep);
 	if (!rnic_qp_streaming(qp))
-		rnic_qp_flush(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR);
+		rnic_qp_flush(qp);
 	release_sock(ep->sock->sk);
 	rnic_ep_put(ep);
 }

@@ -146,6 +146,31 @@ CASE("many: everything posted completes in order")
 	}
 }
 
+// More than are flushed where the stream ends: work flushes the others.
+CASE("many: a stream ends, and the event follows the last completion")
+{
+	constexpr std::uint64_t posted = 4000;
+	constexpr std::uint32_t refused = 1u << 12 | 1u << 8;
+	Device one(1), two(2);
+	Queue near(one, {.send = 16, .recv = posted, .completions = 2 * posted}), far(two);
+
+	for (std::uint64_t n = 0; n < posted; n++)
+		near.post_receive(n);
+	const Connection connection = connect(near, far);
+	// No region has this key.
+	far.access(IBV_WR_RDMA_WRITE, 0, 0, 64);
+	is(one.events(1), "1 local access violation work queue error", "the event");
+	const std::vector<ibv_wc> seen = near.drain();
+	is(seen.size(), posted, "completions before it");
+	for (std::uint64_t n = 0; n < posted; n++) {
+		is(seen[n].wr_id, n, "which, in order");
+		is(status_name(seen[n].status), status_name(IBV_WC_WR_FLUSH_ERR),
+		   "how it ends");
+		is(seen[n].vendor_err, refused, "why");
+	}
+	is(one.event(moment).has_value(), false, "another event");
+}
+
 // Needs a module of the lab. A section ends at most 16 entries, so there are as
 // many sections as that takes. Time is the host's, which stops the machine now
 // and then: nine sections of ten must be short, and the longest is only
