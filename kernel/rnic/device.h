@@ -76,6 +76,8 @@ struct rnic_lingering {
  * @mr_serial: &rnic_mr.serial of the newest region or window
  * @nr_mw: memory windows alive, bounded by %RNIC_MAX_MW
  * @nr_pd: protection domains alive, bounded by %RNIC_MAX_PD
+ * @counted: counters of queue pairs were released; set by the core's calls, read when
+ *	there are no more
  * @cqs_failed: work that ends the queue pairs of completion queues that have
  *	overflown; completion queues queue it
  * @windows_lock: protects &rnic_qp.windows of all queue pairs; bottom halves
@@ -125,6 +127,7 @@ struct rnic_dev {
 	atomic64_t mr_serial;
 	atomic_t nr_mw;
 	atomic_t nr_pd;
+	bool counted;
 	struct work_struct cqs_failed;
 	spinlock_t windows_lock;	/* rnic_qp.windows */
 	struct mutex ep_lock;		/* see above */

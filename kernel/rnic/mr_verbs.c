@@ -149,7 +149,10 @@ int rnic_mr_succeed(struct rnic_mr *mr, struct rnic_mr *old)
 	/* Cannot fail, since there is an entry. */
 	WARN_ON_ONCE(xa_is_err(xa_store(&dev->mrs, mr->stag >> RNIC_MR_KEY_BITS,
 					mr, GFP_KERNEL)));
-	/* Accesses that have found @old complete with it: none is refused. */
+	/*
+	 * Accesses that have found @old complete with it: none is refused. Not
+	 * expedited, which a user could make interrupt all processors all the time.
+	 */
 	synchronize_rcu();
 	rnic_mr_revoke(old);
 	trace_rnic_mr(&dev->ibdev, mr->stag, RNIC_MR_EVENT_REG, mr->len);

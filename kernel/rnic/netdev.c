@@ -158,6 +158,9 @@ static void rnic_dev_dealloc(struct ib_device *ibdev)
 	xa_destroy(&dev->mrs);
 	rnic_mr_local_dma_destroy(dev);
 	xa_destroy(&dev->counter_sets);
+	/* Counters that were released count in these until then. */
+	if (READ_ONCE(dev->counted))
+		rcu_barrier();
 	free_percpu(dev->bound);
 	free_percpu(dev->counters);
 	rnic_dev_unregister_later(dev);

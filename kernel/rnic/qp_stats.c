@@ -67,6 +67,7 @@ static struct rnic_counter_set *qp_stats_create(struct rdma_counter *counter)
 	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(ret);
+	set->dev = dev;
 	set->cpus = rnic_stats_new();
 	if (set->cpus)
 		ret = xa_alloc_cyclic_irq(&dev->counter_sets, &counter->id, set,
@@ -166,27 +167,34 @@ int rnic_qp_stats_update(struct rdma_counter *counter)
 	return set ? 0 : -ENOENT;
 }
 
-/*
- * The core has added the values of @counter to the history of the port. Counts
- * that were added since belong to the device.
- */
-static void qp_stats_return_rest(struct rdma_counter *counter,
-				 const struct rnic_counter_set *set)
+/* Counts that were added after the core has read them belong to the device. */
+static void qp_stats_return_rest(const struct rnic_counter_set *set)
 {
-	struct rnic_dev *dev = to_rnic_dev(counter->device);
 	u64 rest;
 	int i;
 
 	for (i = 0; i < RNIC_CNT_COUNT; i++) {
-		rest = rnic_stats_sum(set->cpus, i) - counter->stats->value[i];
-		rnic_count_add(dev, i, rest);
-		rnic_counters_add(dev->bound, i, -rest);
+		rest = rnic_stats_sum(set->cpus, i) - set->reported[i];
+		rnic_count_add(set->dev, i, rest);
+		rnic_counters_add(set->dev->bound, i, -rest);
 	}
+}
+
+static void qp_stats_release(struct rcu_head *rcu)
+{
+	struct rnic_counter_set *set = container_of(rcu, struct rnic_counter_set,
+						    rcu);
+
+	qp_stats_return_rest(set);
+	qp_stats_free(set);
 }
 
 /**
  * rnic_qp_stats_dealloc() - verbs: counter_dealloc
  * @counter: the counter; no QP is bound to it any more
+ *
+ * Does not wait for counts that are being added: they reach the device after a
+ * grace period, before the device goes.
  *
  * Return: 0.
  */
@@ -196,8 +204,8 @@ int rnic_qp_stats_dealloc(struct rdma_counter *counter)
 	struct rnic_counter_set *set;
 
 	set = xa_erase_irq(&dev->counter_sets, counter->id);
-	synchronize_rcu();
-	qp_stats_return_rest(counter, set);
-	qp_stats_free(set);
+	memcpy(set->reported, counter->stats->value, sizeof(set->reported));
+	WRITE_ONCE(dev->counted, true);
+	call_rcu(&set->rcu, qp_stats_release);
 	return 0;
 }

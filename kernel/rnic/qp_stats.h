@@ -14,9 +14,16 @@
  * struct rnic_counter_set - what queue pairs count that are bound to a counter of
  * the core
  * @cpus: the counters
+ * @dev: their device; constant
+ * @reported: values that the core has added to the history of the port; set when the
+ *	counter is released
+ * @rcu: delays what follows until nobody adds to @cpus
  */
 struct rnic_counter_set {
 	struct rnic_counters __percpu *cpus;
+	struct rnic_dev *dev;
+	u64 reported[RNIC_CNT_COUNT];
+	struct rcu_head rcu;
 };
 
 void rnic_qp_count_bound(struct rnic_qp *qp, enum rnic_counter c, u64 n);
