@@ -109,10 +109,11 @@ struct mpa_usock_facts {
  * @nr_plain: calls that are inside TCP's own operations, by enum mpa_usock_dir
  * @pend: ULPDUs that wait to be sent, or PDUs of TUF
  * @tuf: TUF
- * @pd: private data of this side
+ * @pd: private data of this side, or NULL
  * @pd_len: bytes of it
  * @req: Responder: the peer's Request; zero before it was received
- * @peer: the peer's private data
+ * @peer: the peer's private data; %MPA_PRIVATE_DATA_MAX bytes from the start of the
+ *	exchange on, NULL if there turned out to be none
  * @peer_len: bytes of it
  * @last: last message of streaming mode, or NULL
  * @last_len: bytes of it
@@ -143,10 +144,10 @@ struct mpa_usock {
 	unsigned int nr_plain[MPA_USOCK_NR_DIRS];
 	struct mpa_pend pend;
 	struct mpa_tuf tuf;
-	u8 pd[MPA_PRIVATE_DATA_MAX];
+	u8 *pd;
 	u32 pd_len;
 	struct mpa_frame req;
-	u8 peer[MPA_PRIVATE_DATA_MAX];
+	u8 *peer;
 	u32 peer_len;
 	u8 *last;
 	u32 last_len;

@@ -33,14 +33,25 @@ static int usock_error(enum mpa_error code, int err)
 	}
 }
 
+/* Few peers send private data. */
+static void usock_take_peer_data(struct mpa_usock *us, const void *pd, u32 pd_len)
+{
+	us->peer_len = pd_len;
+	if (pd_len) {
+		memcpy(us->peer, pd, pd_len);
+		return;
+	}
+	kfree(us->peer);
+	us->peer = NULL;
+}
+
 static void usock_op_request(struct mpa_conn *conn, const struct mpa_frame *req,
 			     const void *pd, u32 pd_len)
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
 	us->req = *req;
-	memcpy(us->peer, pd, pd_len);
-	us->peer_len = pd_len;
+	usock_take_peer_data(us, pd, pd_len);
 	if (us->params.flags & MPA_F_AUTO_ACCEPT) {
 		us->accept_due = true;
 		mpa_usock_kick(us, 0);
@@ -63,9 +74,7 @@ static void usock_op_reply(struct mpa_conn *conn, int status,
 {
 	struct mpa_usock *us = mpa_priv(conn);
 
-	if (pd_len)
-		memcpy(us->peer, pd, pd_len);
-	us->peer_len = pd_len;
+	usock_take_peer_data(us, pd, pd_len);
 	if (status == -ECONNREFUSED) {
 		WRITE_ONCE(conn->sk->sk_err, ECONNREFUSED);
 		mpa_usock_rejected(us);
@@ -202,6 +211,8 @@ static void usock_free(struct mpa_usock *us)
 {
 	kvfree(us->pend.buf);
 	mpa_tuf_free(&us->tuf);
+	kfree(us->pd);
+	kfree(us->peer);
 	kfree(us->last);
 	kfree_rcu(us, rcu);
 }
@@ -369,11 +380,23 @@ int mpa_usock_attach(struct sock *sk)
 	return 0;
 }
 
+static int usock_inherit_bytes(u8 **to, u32 *to_len, const u8 *from, u32 len)
+{
+	if (!from)
+		return 0;
+	*to = kmemdup(from, len, GFP_KERNEL_ACCOUNT);
+	if (!*to)
+		return -ENOMEM;
+	*to_len = len;
+	return 0;
+}
+
 /*
  * Copies what the application has set on the listener, and gets the settings in
- * force there. Fails with -ENOMEM if it cannot copy the last streaming message:
- * without it the Responder would wait for a Request that the peer does not
- * send; with -EOPNOTSUPP if the settings forbid the framing of the listener.
+ * force there. Fails with -ENOMEM if it cannot copy private data, or the last
+ * streaming message: without it the Responder would wait for a Request that the
+ * peer does not send; with -EOPNOTSUPP if the settings forbid the framing of the
+ * listener.
  */
 static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 			 struct mpa_config *cfg)
@@ -397,15 +420,11 @@ static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 	ret = mpa_tuf_inherit(&us->tuf, &from->tuf, cfg);
 	if (ret)
 		return ret;
-	us->pd_len = from->pd_len;
-	memcpy(us->pd, from->pd, from->pd_len);
-	if (!from->last)
-		return 0;
-	us->last = kmemdup(from->last, from->last_len, GFP_KERNEL_ACCOUNT);
-	if (!us->last)
-		return -ENOMEM;
-	us->last_len = from->last_len;
-	return 0;
+	ret = usock_inherit_bytes(&us->pd, &us->pd_len, from->pd, from->pd_len);
+	if (ret)
+		return ret;
+	return usock_inherit_bytes(&us->last, &us->last_len, from->last,
+				   from->last_len);
 }
 
 /* The socket may have been in the queue before its listener was attached. */
@@ -480,7 +499,7 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 	}
 	if (ret) {
 		mpa_conn_free(us->conn);
-		kfree(us);
+		usock_free(us);
 		return ret;
 	}
 	lock_sock(sk);

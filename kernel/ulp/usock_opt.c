@@ -121,28 +121,6 @@ static int opt_set_params(struct mpa_usock *us, sockptr_t val, unsigned int len)
 	return ret;
 }
 
-static int opt_set_private_data(struct mpa_usock *us, sockptr_t val,
-				unsigned int len)
-{
-	struct sock *sk = us->conn->sk;
-	u8 pd[MPA_PRIVATE_DATA_MAX];
-	int ret = 0;
-
-	if (len > sizeof(pd))
-		return -EMSGSIZE;
-	if (len && copy_from_sockptr(pd, val, len))
-		return -EFAULT;
-	lock_sock(sk);
-	if (mpa_usock_is(us)->ours) {
-		ret = -EBUSY;
-	} else {
-		memcpy(us->pd, pd, len);
-		us->pd_len = len;
-	}
-	release_sock(sk);
-	return ret;
-}
-
 /* Returns what the user has given, or an ERR_PTR(). */
 static u8 *opt_dup(sockptr_t val, unsigned int len)
 {
@@ -156,28 +134,29 @@ static u8 *opt_dup(sockptr_t val, unsigned int len)
 	return ERR_PTR(-EFAULT);
 }
 
-static int opt_set_last_message(struct mpa_usock *us, sockptr_t val,
-				unsigned int len)
+/* Sets *@to to a copy of at most @max bytes, or to NULL. */
+static int opt_set_bytes(struct mpa_usock *us, u8 **to, u32 *to_len,
+			 unsigned int max, sockptr_t val, unsigned int len)
 {
 	struct sock *sk = us->conn->sk;
-	u8 *last = NULL;
+	u8 *bytes = NULL;
 	int ret = 0;
 
-	if (len > OPT_LAST_MAX)
+	if (len > max)
 		return -EMSGSIZE;
 	if (len)
-		last = opt_dup(val, len);
-	if (IS_ERR(last))
-		return PTR_ERR(last);
+		bytes = opt_dup(val, len);
+	if (IS_ERR(bytes))
+		return PTR_ERR(bytes);
 	lock_sock(sk);
 	if (mpa_usock_is(us)->ours) {
 		ret = -EBUSY;
 	} else {
-		swap(us->last, last);
-		us->last_len = len;
+		swap(*to, bytes);
+		*to_len = len;
 	}
 	release_sock(sk);
-	kfree(last);
+	kfree(bytes);
 	return ret;
 }
 
@@ -242,9 +221,11 @@ static int opt_write(struct mpa_usock *us, int name, sockptr_t val,
 	case MPA_SO_PARAMS:
 		return opt_set_params(us, val, len);
 	case MPA_SO_PRIVATE_DATA:
-		return opt_set_private_data(us, val, len);
+		return opt_set_bytes(us, &us->pd, &us->pd_len,
+				     MPA_PRIVATE_DATA_MAX, val, len);
 	case MPA_SO_LAST_MESSAGE:
-		return opt_set_last_message(us, val, len);
+		return opt_set_bytes(us, &us->last, &us->last_len,
+				     OPT_LAST_MAX, val, len);
 	case MPA_SO_START:
 		return opt_set_start(us, val, len);
 	case MPA_SO_ACCEPT:
@@ -536,6 +517,14 @@ static u32 opt_mulpdu(struct mpa_usock *us)
 	return mpa_usock_is(us)->full ? mpa_tx_mulpdu(us->conn) : 0;
 }
 
+/* @from is NULL if there are none. */
+static int opt_get_bytes(union opt_value *v, const u8 *from, u32 len)
+{
+	if (len)
+		memcpy(v->pd, from, len);
+	return len;
+}
+
 /*
  * Returns the length or a negative error. @bytes is set for bytes of any
  * length.
@@ -562,12 +551,10 @@ static int opt_get_value(struct mpa_usock *us, int name, union opt_value *v,
 		return sizeof(v->word);
 	case MPA_SO_PRIVATE_DATA:
 		*bytes = true;
-		memcpy(v->pd, us->pd, us->pd_len);
-		return us->pd_len;
+		return opt_get_bytes(v, us->pd, us->pd_len);
 	case MPA_SO_PEER_DATA:
 		*bytes = true;
-		memcpy(v->pd, us->peer, us->peer_len);
-		return us->peer_len;
+		return opt_get_bytes(v, us->peer, us->peer_len);
 	default:
 		return -ENOPROTOOPT;
 	}

@@ -2,6 +2,7 @@
 /*
  * The startup exchange on the socket of an application: starting and answering.
  */
+#include <linux/slab.h>
 #include <net/tcp.h>
 
 #include "sock.h"
@@ -69,6 +70,11 @@ static int usock_start_stream(struct mpa_usock *us)
 			 us->cfg.v[MPA_A_CONFIG_STARTUP_TIMEOUT];
 	struct mpa_params p;
 
+	/* They arrive in a softirq, where an allocation could fail. */
+	if (!us->peer)
+		us->peer = kmalloc(MPA_PRIVATE_DATA_MAX, GFP_KERNEL_ACCOUNT);
+	if (!us->peer)
+		return -ENOMEM;
 	us->conn->plain = us->params.flags & MPA_F_PLAIN;
 	us->conn->start_with = us->params.startup;
 	if (us->role == MPA_ROLE_RESPONDER)
