@@ -55,8 +55,7 @@ EXPANDED = {
     "MPA_WQ_PERCPU",
     "mpa_assign_str", "mpa_dma_buf_vmap", "mpa_dma_buf_vunmap", "mpa_dump_attrs",
     "mpa_netdev_link", "mpa_netdev_lock", "mpa_netdev_unlock",
-    "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_clear",
-    "mpa_vm_flags_set",
+    "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_clear", "mpa_vm_flags_set",
 }
 # Nothing of this may be left.
 LEFT = re.compile(r"\bMPA_HAVE_\w+|\bcompat/|\bLINUX_VERSION_CODE\b|\bMPA_VERSION\b|\b(?:"
