@@ -22,6 +22,7 @@ from cmlab import H2, MPACTL, case, check, counters, main
 from rdmacm import host
 
 DEVICE = "mpa1"
+SERVER = "mpa2"
 LINK = f"{DEVICE}/1"
 SIZE = 4096
 PATIENCE = 20
@@ -98,8 +99,16 @@ def ended(process):
         process.wait()
 
 
+@contextlib.contextmanager
 def another_client():
-    return ended(rping("h1", "-c", "-C", str(10 ** 9)))
+    """A client whose connection the server has accepted.
+
+    rping's server keeps the latest request in one variable: of two at once it loses one.
+    """
+    before = counters(SERVER)["conn_passive"]
+    with ended(rping("h1", "-c", "-C", str(10 ** 9))) as client:
+        until(lambda: counters(SERVER)["conn_passive"] > before, "not accepted")
+        yield client
 
 
 def listens():
