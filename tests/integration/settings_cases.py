@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import mpaframe as mpa  # noqa: E402
 from cmlab import (  # noqa: E402
     H2, HOST_OF, PORT, case, check, configured, counting, crowd, initiator,
-    ip, main, mpactl, raw, raw_listener, reply, request, responder,
+    ip, main, mpactl, no_startup_timeout, raw, raw_listener, reply, request, responder,
     turned_away, within)
 from mpaframe import enhanced, frame  # noqa: E402
 from rdmacm import host  # noqa: E402
@@ -365,22 +365,21 @@ def responder_two_listeners():
 
 # --- timeouts and limits -----------------------------------------------------------
 def startup_timeout(of):
-    with responder() as app, \
-            configured("h2", "startup-timeout", "800ms",
+    with no_startup_timeout(), responder() as app, \
+            configured("h2", "startup-timeout", "2s",
                        of=of or listening()), \
             counting("mpa2", conn_startup_error=3):
         for data in (b"", request(1, 1)[:-1]):
-            with within(0.7, 2.5), raw() as peer:
+            with within(1.8), raw() as peer:
                 peer.send(data)
                 peer.closed()
         # The same for an expected first FPDU.
-        with raw() as peer:
+        with within(1.8), raw() as peer:
             peer.send(request(P2P | 1, WRITE | 1))
             app.event("CONNECT_REQUEST").id.accept()
             peer.read_frame()
             app.event("ESTABLISHED")
-            with within(0.3, 2.5):
-                peer.closed()
+            peer.closed()
 
 
 @case
@@ -395,17 +394,16 @@ def time_startup_of_device():
 
 def first_fpdu_timeout(of):
     with responder() as app, \
-            configured("h2", "first-fpdu-timeout", "700ms",
+            configured("h2", "first-fpdu-timeout", "2s",
                        of=of or listening()):
         # Neither of these is in peer-to-peer mode.
         for asked in (request(1, 1), frame(mpa.REQUEST, C, 1)):
-            with counting("mpa2", conn_startup_error=1), raw() as peer:
+            with counting("mpa2", conn_startup_error=1), within(1.8), raw() as peer:
                 peer.send(asked)
                 app.event("CONNECT_REQUEST").id.accept()
                 peer.read_frame()
                 app.event("ESTABLISHED")
-                with within(0.3, 2.5):
-                    peer.closed()
+                peer.closed()
                 app.event("DISCONNECTED")
         with counting("mpa2", conn_startup_error=0, rx_write=1), \
                 raw() as peer:
@@ -414,7 +412,7 @@ def first_fpdu_timeout(of):
             peer.read_frame()
             app.event("ESTABLISHED")
             peer.send(mpa.RTR_WRITE_FPDU)
-            app.silent(1.5)
+            app.silent(3)
     # By default there is no time limit.
     with counting("mpa2", conn_startup_error=0), responder() as app, \
             raw() as peer:
@@ -439,13 +437,14 @@ def reply_timeout(of):
     with configured("h1", "reply-timeout", "900", of=of), \
             counting("mpa1", conn_startup_error=1, conn_fallback=0), \
             raw_listener() as there, initiator() as (app, me):
-        me.connect(H2, PORT)
-        with there.accept() as peer:
-            peer.read_frame()
-            with within(0.5, 3):
+        # The default is 30 s.
+        with within(0.8, 25):
+            me.connect(H2, PORT)
+            with there.accept() as peer:
+                peer.read_frame()
                 check("status", app.event("UNREACHABLE").status,
                       -errno.ETIMEDOUT)
-            peer.closed()
+                peer.closed()
 
 
 @case
@@ -497,7 +496,7 @@ def half_open_of_device():
 @case
 def running_connection_keeps_what_it_has():
     words = ("crc", "off", "markers", "on", "ird", 2, "ord", 2,
-             "startup-timeout", 100)
+             "startup-timeout", "10min")
     with responder() as app, raw() as first:
         first.send(request(4, 4))
         app.event("CONNECT_REQUEST").id.accept(ird=4, ord_=4)

@@ -116,10 +116,21 @@ tuf_path_mtu() {
 tuf_mtu_changes() {
 	sleep 1
 	tuf_path_mtu 592
-	sleep 3
-	ip netns exec h1 "$socket_bin/mpactl" --json conn > "$LAB_OUT/tuf-conn.json"
+	lab_wait 60 tuf_emss_fell
 	tuf_doctor h2 > "$LAB_OUT/tuf-doctor-mtu.json" || true
 	tuf_path_mtu 1500
+}
+
+tuf_shows_framing() {
+	grep -qE '"framing":\{"send":"align","receive":"align","emss":(504|512|520|532),' \
+		"$LAB_OUT/tuf-conn.json"
+}
+
+# Of 532 bytes the SACK option takes 12, 20 or 28, as it has 1 to 3 blocks. When the path MTU
+# expires, every other second, it rises for a moment.
+tuf_emss_fell() {
+	ip netns exec h1 "$socket_bin/mpactl" --json conn > "$LAB_OUT/tuf-conn.json" &&
+		tuf_shows_framing
 }
 
 # What mpactl doctor says about the segments that a host receives.
@@ -133,7 +144,7 @@ tuf_unframed() {
 	filter=$("$PYTHON" -c 'import json, sys
 print(json.load(open(sys.argv[1]))["checks"][0]["remedy"].split(chr(39))[1])' \
 		"$LAB_OUT/tuf-doctor-box.json")
-	timeout 20 ip netns exec h2 dumpcap -q -i eth1 -c 5 -f "$filter" \
+	timeout 60 ip netns exec h2 dumpcap -q -i eth1 -c 5 -f "$filter" \
 		-w /tmp/tuf-unframed.pcapng 2> "$LAB_OUT/tuf-unframed.log"
 }
 
@@ -198,10 +209,7 @@ tuf_path() {
 	lab_in r tc qdisc add dev far root netem rate "$((20 / share))mbit"
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
-	# Of 532 bytes the SACK option takes 12, 20 or 28, as it has 1 to 3 blocks.
-	lab_check "mpactl shows the framing of each direction" grep -qE \
-		'"framing":\{"send":"align","receive":"align","emss":(504|512|520|532),' \
-		"$LAB_OUT/tuf-conn.json"
+	lab_check "mpactl shows the framing of each direction" tuf_shows_framing
 	tuf_trace_ends
 	lab_check "mpactl doctor does not take a change of the path MTU for that" \
 		grep -q '"findings":0' "$LAB_OUT/tuf-doctor-mtu.json"

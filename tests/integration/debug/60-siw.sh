@@ -55,6 +55,8 @@ mixed_stream() {
 # in the device's: the server must not be on the host of the mpa device.
 mixed_perf() {
 	local label="$3 $1 to $2" address command
+	# As in perf_pair.
+	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
 	address=$(traffic_address "$2")
 	command=("$3" -R -F -s 65536 -n "$list_iterations")
 	counters_mark

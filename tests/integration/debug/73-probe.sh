@@ -107,8 +107,7 @@ devices() {
 		10.77.0.2 7174 --markers
 	probe_case "our device, all revisions" 0 "r['revisions'][:2] == [2, 1]" 10.77.0.2 7174 --all
 	lab_link h1
-	lab_check "rping after probes" timeout 60 ip netns exec h1 \
-		rping -c -a 10.77.0.2 -C 3
+	lab_check "rping after probes" lab_rping h1 -c -a 10.77.0.2 -C 3
 	lab_kill rping
 	lab_kill rping6
 	probe_case "a device without a listener" 4 "r['outcome'] == 'refused'" \

@@ -21,7 +21,8 @@ from pyverbs.qp import QPAttr
 
 # Read Requests and atomic operations of each end that may be unanswered.
 DEPTH = 16
-PORTS = range(20000, 60000)
+# Below those that the kernel chooses.
+PORTS = range(20000, 32768)
 # In /proc/net/tcp.
 ESTABLISHED = "01"
 QUEUES_EMPTY = "00000000:00000000"

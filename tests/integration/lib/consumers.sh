@@ -140,8 +140,10 @@ consumers_job_ends() {
 	lab_ended "$1" || {
 		"$PYTHON" "$MPA_REPO/tests/integration/lib/states.py" > "$states" 2>&1 || true
 		lab_note "$1 has not ended in $2 s: see ${states##*/}"
+		lab_kill "$1" KILL
+		return 124
 	}
-	lab_join "$1" 0
+	lab_join "$1"
 }
 
 consumers_tick() {

@@ -13,7 +13,7 @@
 declare -gA counters_before=()
 
 # Seconds within which the effects of a program are counted.
-counters_limit=20
+counters_limit=30
 
 # Counters that change only if the peer or the device violated the protocol.
 counters_bad=(rx_crc_error rx_marker_error rx_length_error rx_ddp_error

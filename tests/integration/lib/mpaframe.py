@@ -66,7 +66,7 @@ assert RTR_WRITE_FPDU == bytes.fromhex("000ec140") + bytes(12) + \
 class Peer:
     """One TCP connection."""
 
-    def __init__(self, sock, seconds=15):
+    def __init__(self, sock, seconds=60):
         self.sock = sock
         sock.settimeout(seconds)
 
@@ -127,7 +127,7 @@ def family(address):
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
-def dial(address, port, seconds=15, source=None):
+def dial(address, port, seconds=60, source=None):
     sock = socket.socket(family(address), socket.SOCK_STREAM)
     sock.settimeout(seconds)
     if source:
@@ -144,7 +144,7 @@ class Listener:
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.sock.bind((address, port))
         self.sock.listen(16)
-        self.sock.settimeout(15)
+        self.sock.settimeout(60)
 
     def __enter__(self):
         return self

@@ -164,7 +164,7 @@ class Channel:
                                     seconds)
         return bool(ready)
 
-    def event(self, *names, seconds=30):
+    def event(self, *names, seconds=60):
         """The next event, which must be one of @names."""
         if not self.has_event(seconds):
             raise AssertionError(f"no event came, wanted {names}")

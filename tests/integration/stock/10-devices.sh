@@ -374,8 +374,7 @@ listener_stays() {
 	lab_in h2 rdma dev set mpa1 netns h1
 	lab_is "a device that was moved is shown with its network device" \
 		"$(shown h1)" mpa1/eth0
-	lab_check "and listeners use it again" timeout 30 \
-		ip netns exec h2 rping -c -a 10.77.0.1 -C 2 -S 100
+	lab_check "and listeners use it again" lab_rping h2 -c -a 10.77.0.1 -C 2 -S 100
 	lab_kill server
 }
 
@@ -417,8 +416,7 @@ exclusive() {
 
 # vrf_served ADDRESS SOURCE: a connection to the server of h2.
 vrf_served() {
-	lab_check "a connection to $1" timeout 30 \
-		ip netns exec h1 rping -c -a "$1" -I "$2" -C 2 -S 100
+	lab_check "a connection to $1" lab_rping h1 -c -a "$1" -I "$2" -C 2 -S 100
 }
 
 # A VRF has routes of its own, and addresses that are not local outside.

@@ -7,8 +7,6 @@
 # socket outlive new keys under load, again and again, by order and by lifetime, new
 # keys of IKE, another authentication, and the deletion of their security association
 # (RFC 5044 section 9.4). All associations are replaced, and no TCP is in the clear.
-#
-# lab run --timeout 1500
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
 . "$MPA_REPO/tests/integration/lib/socket.sh"

@@ -44,9 +44,12 @@ more_ports() {
 
 # client [far]: ten pings.
 client() {
-	local in=()
-	[[ $# == 0 ]] || in=(ip netns exec "$1")
-	timeout 60 "${in[@]}" rping -c -a "$address" -p "$port" -C 10
+	local pings=(-c -a "$address" -p "$port" -C 10)
+	if (($#)); then
+		lab_rping "$1" "${pings[@]}"
+	else
+		lab_spawn_here client rping "${pings[@]}" && lab_join client
+	fi
 }
 
 # served LABEL SERVER [far]

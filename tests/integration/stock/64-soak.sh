@@ -9,7 +9,7 @@
 # In the first part the modules stay loaded: what they keep for longer and longer is seen. In
 # the second they go many times in each cycle, with traffic or without. Memory is sampled at
 # the end of each cycle, when nothing is connected (lib/growth.py).
-# lab run --cmdline "slab_nomerge slub_debug=U,kmalloc-*,radix_tree_node,kernfs_node_cache" --timeout 1200
+# lab run --cmdline "slab_nomerge slub_debug=U,kmalloc-*,radix_tree_node,kernfs_node_cache"
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/objects.sh"
 . "$MPA_REPO/tests/integration/lib/consumers.sh"
@@ -109,7 +109,8 @@ devices_gone() {
 # A ping between the two hosts that stay; with an endless one, while the modules go.
 pinged() {
 	served_far rping -s -a "$nfs_server" -V -C 3 &&
-		timeout 60 rping -c -a "$nfs_server" -V -C 3 && lab_join far
+		lab_spawn_here near rping -c -a "$nfs_server" -V -C 3 && lab_join near &&
+		lab_join far
 }
 
 served_far() {

@@ -25,7 +25,8 @@ lab_check "the server listens" lab_wait 20 listens
 before=$(mappings)
 lab_true "its mapping is seen" "$before > 0"
 for n in 1 2 3 4 5 6 7 8 9 10; do
-	lab_check "connection $n" timeout 60 rping -c -a 10.78.0.1 -p 7300 -C 2
+	lab_spawn_here client rping -c -a 10.78.0.1 -p 7300 -C 2
+	lab_check "connection $n" lab_join client
 done
 lab_is "no mapping of theirs is left" "$(mappings)" "$before"
 lab_kill server

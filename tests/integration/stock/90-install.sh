@@ -68,5 +68,5 @@ lab_devices 2
 lab_spawn server h2 rping -s -a 10.77.0.2 -V -C 10 -S 1000
 lab_wait_listen h2 7174
 lab_check "the installed provider is loaded" uses_installed_provider
-lab_check "client" lab_in h1 rping -c -a 10.77.0.2 -V -C 10 -S 1000
+lab_check "client" lab_rping h1 -c -a 10.77.0.2 -V -C 10 -S 1000
 lab_check "server" lab_join server

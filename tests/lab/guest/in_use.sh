@@ -24,7 +24,7 @@ begin_use() {
 # say WORD: over the open socket.
 say() {
 	echo "$1" >&"$feed"
-	lab_wait 10 grep -qx "$1" "$LAB_OUT/nc-server.log"
+	lab_wait 60 grep -qx "$1" "$LAB_OUT/nc-server.log"
 }
 
 pings() {
@@ -34,7 +34,7 @@ pings() {
 pings_go_on() {
 	local before
 	before=$(pings)
-	lab_wait 20 more_pings $((before + 20))
+	lab_wait 120 more_pings $((before + 20))
 }
 
 more_pings() {

@@ -110,11 +110,11 @@ lab_true() {
 
 # --- waiting ----------------------------------------------------------------
 
-# lab_wait SECONDS COMMAND...: polls until the command succeeds; its output is shown
-# only if it never does. It runs in this shell: a fork for each attempt would take
+# lab_wait SECONDS COMMAND...: polls until the command succeeds, for half a minute at
+# least, since a machine may be slow; its output is shown only if it never does. It runs in this shell: a fork for each attempt would take
 # more of an instrumented kernel's time than most attempts do.
 lab_wait() {
-	local limit=$((SECONDS + $1)) output=/tmp/lab-wait-$BASHPID-${#FUNCNAME[@]}
+	local limit=$((SECONDS + ($1 < 30 ? 30 : $1))) output=/tmp/lab-wait-$BASHPID-${#FUNCNAME[@]}
 	shift
 	until "$@" > "$output" 2>&1; do
 		if ((SECONDS >= limit)); then
@@ -427,6 +427,12 @@ lab_join() {
 		lab_show "$LAB_OUT/$name.log" "  "
 	fi
 	return "$status"
+}
+
+# lab_rping HOST ARGUMENT...: runs rping to its end.
+lab_rping() {
+	lab_spawn lab-rping "$1" rping "${@:2}"
+	lab_join lab-rping
 }
 
 # lab_kill NAME [SIGNAL]: ends a program whose exit status does not matter.
