@@ -26,23 +26,6 @@ static inline struct mem_cgroup *mpa_memcg_get(void)
 	return get_mem_cgroup_from_mm(NULL);
 }
 
-/**
- * mpa_sk_memcg_enter - charge what is allocated now to the user of a socket
- * @sk: the socket
- *
- * For work, which runs for nobody. Process context.
- *
- * Return: for set_active_memcg() afterwards.
- */
-static inline struct mem_cgroup *mpa_sk_memcg_enter(const struct sock *sk)
-{
-#ifdef CONFIG_MEMCG
-	return set_active_memcg(mem_cgroup_sockets_enabled ? sk->sk_memcg : NULL);
-#else
-	return NULL;
-#endif
-}
-
 #ifdef CONFIG_MEMCG
 #ifndef MPA_HAVE_MEMCG_V1_OPTION
 /* Before 6.11 the first version of memory cgroups was not an option. */

@@ -11,6 +11,10 @@
 #ifndef MPA_ULP_SOCK_H
 #define MPA_ULP_SOCK_H
 
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <net/sock.h>
+
 #include "conn.h"
 
 void mpa_lock_wait_init(struct mpa_lock_wait *wait, struct delayed_work *work);
@@ -22,5 +26,22 @@ void mpa_sock_note_setting(struct sock *sk, struct mpa_tuned *before, int name,
 			   int value);
 void mpa_sock_note_rcvlowat(struct sock *sk, struct mpa_tuned *before, int value);
 void mpa_sock_untune(struct sock *sk, const struct mpa_tuned *before);
+
+/**
+ * mpa_sock_memcg_enter - charge what is allocated now to the user of a socket
+ * @sk: the socket
+ *
+ * For work, which runs for nobody. Process context.
+ *
+ * Return: for set_active_memcg() afterwards.
+ */
+static inline struct mem_cgroup *mpa_sock_memcg_enter(const struct sock *sk)
+{
+#ifdef CONFIG_MEMCG
+	return set_active_memcg(mem_cgroup_sockets_enabled ? sk->sk_memcg : NULL);
+#else
+	return NULL;
+#endif
+}
 
 #endif /* MPA_ULP_SOCK_H */

@@ -11,11 +11,11 @@
 #include <linux/sockios.h>
 #include <net/tcp.h>
 
-#include "compat/memcg.h"
 #include "compat/sock_ops.h"
 #include "framing/segment.h"
 #include "nofault.h"
 #include "registry.h"
+#include "sock.h"
 #include "trace.h"
 #include "tuf_tx.h"
 #include "tx_batch.h"
@@ -170,7 +170,7 @@ static int tuf_cut(struct mpa_usock *us, const struct kvec *pdu)
 {
 	struct mpa_tuf *tuf = &us->tuf;
 	u32 len = MPA_TUF_HEADER_LEN + pdu->iov_len;
-	struct mem_cgroup *before = mpa_sk_memcg_enter(us->conn->sk);
+	struct mem_cgroup *before = mpa_sock_memcg_enter(us->conn->sk);
 	u8 *buf = kvmalloc(len, GFP_KERNEL_ACCOUNT);
 
 	set_active_memcg(before);

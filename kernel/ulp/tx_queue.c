@@ -6,8 +6,8 @@
 #include <linux/slab.h>
 #include <net/tcp.h>
 
-#include "compat/memcg.h"
 #include "compat/net.h"
+#include "sock.h"
 #include "tx_emss.h"
 #include "tx_queue.h"
 
@@ -50,7 +50,7 @@ static int tx_copy_rest(struct mpa_conn *conn, struct msghdr *msg)
 	struct mem_cgroup *active;
 	u8 *rest;
 
-	active = mpa_sk_memcg_enter(conn->sk);
+	active = mpa_sock_memcg_enter(conn->sk);
 	rest = kvmalloc(before + len, GFP_NOIO | __GFP_ACCOUNT);
 	set_active_memcg(active);
 	if (!rest)
