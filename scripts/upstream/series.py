@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edits import EDITS
-from rewrite import Rewriter, place
+from rewrite import TEST_HEADERS, Rewriter, place
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
@@ -30,6 +30,10 @@ srctree := {tree}
 include $(src)/kernel/compat/Kbuild.features
 all: ; @echo $(ccflags-y)
 """
+
+# (local name, name of a public header)
+OUR_INCLUDES = re.compile(
+    r'#include (?:"([^"]+)"|<((?:net/mpa/|linux/mpa|linux/tcp_framing|rdma/mpa)[^>]*)>)')
 
 
 class SeriesError(Exception):
@@ -164,6 +168,14 @@ def features(tree):
     return {flag.removeprefix("-D") for flag in flags}
 
 
+def placed(patch, source):
+    """The path in the kernel's tree of a source of a patch."""
+    path = place(source)
+    if path is None:
+        raise SeriesError(f"{patch.name}: {source} has no place in the tree")
+    return path
+
+
 class Series:
     """The files of the kernel's tree after each patch."""
 
@@ -194,9 +206,7 @@ class Series:
         for source in patch.skeletons:
             new[place(source)] = skeleton(self.rewriter.rewritten(source))
         for source in patch.sources:
-            if place(source) is None:
-                raise SeriesError(f"{patch.name}: {source} has no place in the tree")
-            new[place(source)] = self.rewriter.rewritten(source)
+            new[placed(patch, source)] = self.rewriter.rewritten(source)
         for path in patch.changes:
             todo = self.changed.setdefault(path, list(CHANGES[path]))
             text = self.files.get(path) or self.original(path)
@@ -206,7 +216,7 @@ class Series:
             text = self.grown(path, text)
             if text and text != self.files.get(path):
                 new[path] = self.files[path] = text
-        self._check_includes(patch, new)
+        check_includes(patch, new, self.files)
         return new
 
     def grown(self, path, text):
@@ -235,23 +245,23 @@ class Series:
         return line.startswith("obj-") or all(f"{here}/{one}.c" in self.files
                                               for one in objects)
 
-    def _check_includes(self, patch, new):
-        """Every include of ours must exist when the patch is applied."""
-        for path, text in new.items():
-            if not path.endswith((".c", ".h")):
-                continue
-            here = posixpath.dirname(path)
-            for local, name in re.findall(r'#include (?:"([^"]+)"|<((?:net/mpa/|linux/mpa|'
-                                          r"rdma/mpa)[^>]*)>)", text):
-                places = ([posixpath.normpath(f"{here}/{local}"), f"net/mpa/tests/{local}"]
-                          if local else [f"include/{name}", f"include/uapi/{name}"])
-                if not any(one in self.files for one in places):
-                    raise SeriesError(f"{patch.name}: {path}: {local or name} comes later")
-
     def forgotten(self):
         """Sources that no patch has."""
         listed = run("git", "-C", REPO, "ls-files", "kernel", "uapi").split()
         return [one for one in listed if place(one) and place(one) not in self.files]
+
+
+def check_includes(patch, new, files):
+    """Every include of ours must exist when the patch is applied: among the paths in files."""
+    for path, text in new.items():
+        if not path.endswith((".c", ".h")):
+            continue
+        here = posixpath.dirname(path)
+        for local, name in OUR_INCLUDES.findall(text):
+            places = ([posixpath.normpath(f"{here}/{local}"), f"{TEST_HEADERS}/{local}"]
+                      if local else [f"include/{name}", f"include/uapi/{name}"])
+            if not any(one in files for one in places):
+                raise SeriesError(f"{patch.name}: {path}: {local or name} comes later")
 
 
 def not_built(sources):
@@ -265,13 +275,16 @@ def not_built(sources):
 
 def check_texts():
     """Rewrites all sources as for a kernel without any of the newer interfaces, and looks
-    whether each is in a patch and is built: what can be checked without a kernel's tree."""
+    whether each is in a patch, comes after what it includes and is built: what can be checked
+    without a kernel's tree."""
     rewriter = Rewriter(REPO, set(), EDITS)
-    seen = set()
+    seen, files = set(), set()
     for patch in patches():
-        for source in patch.sources:
-            rewriter.rewritten(source)
-            seen.add(source)
+        new = {placed(patch, source): rewriter.rewritten(source)
+               for source in patch.sources}
+        seen.update(patch.sources)
+        files.update(new)
+        check_includes(patch, new, files)
     listed = run("git", "-C", REPO, "ls-files", "kernel", "uapi").split()
     missing = [one for one in listed if place(one) and one not in seen]
     unused = [one for one in EDITS if one not in seen]
