@@ -32,11 +32,8 @@ using startup::Reading;
 
 // Maximum number of bytes to read.
 constexpr std::size_t most_bytes = 1024;
-// Maximum number of bytes of another protocol to show, and how long to wait for them.
+// Maximum number of bytes of another protocol to show.
 constexpr std::size_t shown_bytes = 64;
-constexpr milliseconds more_bytes{200};
-// How long to wait until the peer closes the connection, too.
-constexpr milliseconds close_limit{1000};
 
 milliseconds until(Time when)
 {
@@ -209,9 +206,9 @@ bool begins_with(const Bytes &whole, const Bytes &part)
 
 // The bytes are not a Reply. Reads more of them to identify the protocol.
 void read_other_protocol(const descriptor &fd, const Bytes &request,
-			 Bytes &bytes, Time when)
+			 Bytes &bytes, Time when, milliseconds more)
 {
-	const auto soon = std::min(when, Steady::now() + more_bytes);
+	const auto soon = std::min(when, Steady::now() + more);
 
 	while (bytes.size() < most_bytes) {
 		const bool echo = begins_with(request, bytes);
@@ -284,7 +281,7 @@ void classify_end(Attempt &attempt, Got how)
 }
 
 void receive_answer(const descriptor &fd, const Bytes &request,
-		    Attempt &attempt, Time when)
+		    Attempt &attempt, Time when, milliseconds more)
 {
 	for (;;) {
 		const auto got = receive(fd, attempt.bytes,
@@ -298,16 +295,16 @@ void receive_answer(const descriptor &fd, const Bytes &request,
 			continue;
 		if (reading.state == Reading::State::whole)
 			return classify_reply(attempt, reading);
-		read_other_protocol(fd, request, attempt.bytes, when);
+		read_other_protocol(fd, request, attempt.bytes, when, more);
 		return classify_other(attempt, request, reading);
 	}
 }
 
 // Closes the stream without an FPDU. Reads the remaining bytes, because unread bytes
 // would cause a reset, and returns the first of them.
-Bytes close_stream(const descriptor &fd)
+Bytes close_stream(const descriptor &fd, milliseconds limit)
 {
-	const auto when = Steady::now() + close_limit;
+	const auto when = Steady::now() + limit;
 	Bytes rest;
 
 	::shutdown(fd.get(), SHUT_WR);
@@ -353,10 +350,10 @@ Attempt exchange(const descriptor &fd, const ProbeOrder &order,
 	attempt.ask = ask_of(order, revision);
 	const auto request = startup::request(attempt.ask);
 	send(fd, request, when);
-	receive_answer(fd, request, attempt, when);
+	receive_answer(fd, request, attempt, when, order.more_bytes);
 	attempt.took = std::chrono::duration_cast<milliseconds>(Steady::now() -
 								started);
-	const auto rest = close_stream(fd);
+	const auto rest = close_stream(fd, order.close);
 	if (attempt.outcome == ProbeOutcome::silent)
 		classify_late_answer(attempt, request, rest);
 	return attempt;

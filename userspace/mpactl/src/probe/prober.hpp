@@ -31,6 +31,10 @@ struct ProbeOrder {
 	startup::Bytes data;
 	// Limit for the connection, and again for the answer.
 	milliseconds timeout{3000};
+	// How long to wait for more bytes of another protocol, and then until the peer
+	// closes the connection, too.
+	milliseconds more_bytes{200};
+	milliseconds close{1000};
 	int family = AF_UNSPEC;
 	// Local address, or empty.
 	std::string source;
