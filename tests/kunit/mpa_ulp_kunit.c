@@ -17,6 +17,7 @@
 
 enum {
 	SHORT_MS	= 150,	/* timeouts that expire */
+	IN_TIME_MS	= 2000,	/* timeouts that expire, but something happens before */
 	LONG_MS		= 60000, /* timeouts that do not */
 	MARKERS		= 0x80,	/* in a flag byte */
 	CRC		= 0x40,

@@ -143,15 +143,15 @@ static void startup__late_answer(struct kunit *test)
 	struct mpa_params p = params(MPA_REV_2, true, true);
 
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(&fx->end[1], IN_TIME_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, fx->end[1].requests);
-	msleep(2 * SHORT_MS);
+	msleep(IN_TIME_MS + SHORT_MS);
 	KUNIT_ASSERT_EQ(test, 0, mpa_accept(fx->end[1].conn, &p, NULL, 0));
 	fx_wait(fx, fx->end[0].replies);
 	/* Without peer-to-peer mode the first FPDU has no timeout. */
-	msleep(2 * SHORT_MS);
+	msleep(IN_TIME_MS + SHORT_MS);
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, all_arrived(fx));
 	KUNIT_EXPECT_EQ(test, 0, end_events(&fx->end[1]));
@@ -165,7 +165,7 @@ static void startup__no_rtr(struct kunit *test)
 
 	p.p2p = true;
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, respond(b, SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, IN_TIME_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, b->requests);
@@ -188,7 +188,7 @@ static void startup__rtr(struct kunit *test)
 
 	p.p2p = true;
 	fx_direct(fx, &plain);
-	KUNIT_ASSERT_EQ(test, 0, respond(b, 2 * SHORT_MS));
+	KUNIT_ASSERT_EQ(test, 0, respond(b, IN_TIME_MS));
 	KUNIT_ASSERT_EQ(test, 0, mpa_start_initiator(fx->end[0].conn, &p, NULL,
 						     0, 0));
 	fx_wait(fx, b->requests);
@@ -196,7 +196,7 @@ static void startup__rtr(struct kunit *test)
 	fx_wait(fx, replied(fx));
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, all_arrived(fx));
-	msleep(3 * SHORT_MS);
+	msleep(IN_TIME_MS + SHORT_MS);
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
@@ -299,14 +299,14 @@ static void startup__first_fpdu(struct kunit *test)
 	struct end *b = &fx->end[1];
 
 	fx_direct(fx, &plain);
-	cfg.v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = 2 * SHORT_MS;
+	cfg.v[MPA_A_CONFIG_FIRST_FPDU_TIMEOUT] = IN_TIME_MS;
 	lock_sock(b->sock->sk);
 	mpa_set_config(b->conn, &cfg);
 	release_sock(b->sock->sk);
 	start_both(fx, &p, &p);
 	send_some(fx, 0, 1, random_length);
 	fx_wait(fx, all_arrived(fx));
-	msleep(3 * SHORT_MS);
+	msleep(IN_TIME_MS + SHORT_MS);
 	KUNIT_EXPECT_EQ(test, 0, end_events(b));
 }
 
