@@ -4,13 +4,13 @@
 # How long mpa_rnic disables interrupts, measured by the lab's module mpa_irqoff. One
 # processor.
 
-# irqoff_begin
+# irqoff_begin [MICROSECONDS]: longer times are counted.
 irqoff_begin() {
 	local start size
 	start=$(< /sys/module/mpa_rnic/sections/.text)
 	size=$(awk '$1 == "mpa_rnic" { print $2 }' /proc/modules)
 	lab_do modprobe mpa_irqoff "from=$start" \
-		"to=$(printf '0x%x' $((start + size)))"
+		"to=$(printf '0x%x' $((start + size)))" "limit=${1:-100}"
 }
 
 # irqoff_value NAME: a parameter of the module.

@@ -34,9 +34,13 @@ static ulong sections;
 module_param(sections, ulong, 0644);
 MODULE_PARM_DESC(sections, "how often they were off");
 
+static ulong limit = 100;
+module_param(limit, ulong, 0444);
+MODULE_PARM_DESC(limit, "microseconds");
+
 static ulong longer;
 module_param(longer, ulong, 0644);
-MODULE_PARM_DESC(longer, "how often they were off for more than 100 microseconds");
+MODULE_PARM_DESC(longer, "how often they were off for more than the limit");
 
 static ulong all;
 module_param(all, ulong, 0444);
@@ -85,7 +89,7 @@ static void went_on(void *data, unsigned long ip, unsigned long parent)
 		worst = took;
 		memcpy(worst_at, went_at, sizeof(worst_at));
 	}
-	if (took > 100 * NSEC_PER_USEC)
+	if (took > limit * NSEC_PER_USEC)
 		longer++;
 }
 
