@@ -43,7 +43,7 @@ CASE("events: the send queue is empty")
 {
 	for (const bool asked : {true, false}) {
 		const Row row(asked ? "asked for" : "not asked for");
-		const Setting waits(2, "receive-wait", "30s");
+		const Setting waits(2, "receive-wait", "60s");
 		Pair pair;
 
 		// The peer does not answer the Read before it has taken the Send.

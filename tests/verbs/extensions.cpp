@@ -667,7 +667,7 @@ CASE("extensions: rights that are taken away before a response")
 
 	for (const bool read : {true, false}) {
 		const Row row(read ? "of the Read in progress" : "of an atomic operation");
-		const Setting waits(1, "receive-wait", "30s");
+		const Setting waits(1, "receive-wait", "60s");
 		Pair pair;
 		Bytes sink(large), source(large);
 		const Region to(ibv_reg_mr(pair.one.domain.get(), sink.data(), large,

@@ -203,7 +203,7 @@ CASE("machine: a queue that is resized under traffic loses nothing and misses no
 {
 	constexpr std::uint64_t number = 5000;
 	// Sends complete when TCP has taken them, so they may be ahead of the receives.
-	const Setting waits(2, "receive-wait", "30s");
+	const Setting waits(2, "receive-wait", "60s");
 	Device one(1), two(2);
 	Watched watched(one, 512);
 	Queue near(one, deep, watched.queue.get()), far(two, deep);
