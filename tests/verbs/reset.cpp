@@ -2,8 +2,11 @@
 //
 // RESET from every state: it succeeds, and nothing posted before is left.
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <future>
+
+#include <unistd.h>
 
 #include "raw.hpp"
 
@@ -183,15 +186,18 @@ CASE("reset: while the connection manager is late")
 
 	post_old(pair.near);
 	{
+		std::atomic<pid_t> id{0};
 		std::future<void> reset;
 		const Late late;
 
 		reset = std::async(std::launch::async, [&] {
+			id = ::gettid();
 			pair.near.modify(IBV_QPS_RESET);
 			pair.connection.active.reset();
 		});
 		// One of the two waits for the connection manager.
-		reset.wait_for(moment);
+		net::await_asleep(id);
+		yes(reset.wait_for(moment) == std::future_status::timeout, "it waits");
 		Late::pass();
 		reset.get();
 	}
@@ -206,12 +212,17 @@ CASE("reset: by two threads at a time")
 
 	post_old(pair.near);
 	{
+		std::array<std::atomic<pid_t>, 2> ids{};
 		std::array<std::future<void>, 2> resets;
 		const Late late;
 
-		for (auto &one : resets)
-			one = std::async(std::launch::async,
-					 [&] { pair.near.modify(IBV_QPS_RESET); });
+		for (std::size_t n = 0; n < resets.size(); n++)
+			resets[n] = std::async(std::launch::async, [&, n] {
+				ids[n] = ::gettid();
+				pair.near.modify(IBV_QPS_RESET);
+			});
+		for (const auto &id : ids)
+			net::await_asleep(id);
 		for (auto &one : resets)
 			is(one.wait_for(moment / 2) == std::future_status::timeout, true,
 			   "it waits for the connection manager");
