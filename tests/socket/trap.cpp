@@ -132,7 +132,7 @@ Held::~Held()
 void Held::read_into(Trap &trap)
 {
 	// By then it is attached and started, on a busy machine too.
-	const timeval soon{3, 0};
+	const timeval soon{5, 0};
 
 	must_call(::setsockopt(twin_.get(), SOL_SOCKET, SO_RCVTIMEO, &soon,
 			       sizeof(soon)), "SO_RCVTIMEO");

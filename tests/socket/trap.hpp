@@ -69,7 +69,7 @@ public:
 	Held &operator=(const Held &) = delete;
 
 	// Limit of the startup exchange; longer than it takes to hold the lock.
-	static constexpr std::chrono::milliseconds time_to_start{4000};
+	static constexpr std::chrono::milliseconds time_to_start{15000};
 
 	void read_into(Trap &trap);
 	// The peer does not continue the startup exchange, so its limit expires
