@@ -109,11 +109,11 @@ CASE("namespaces: events are sent in their namespace only")
 		return event.cmd == MPA_CMD_LISTEN_ADD_NTF ||
 		       event.cmd == MPA_CMD_LISTEN_DEL_NTF;
 	};
-	while (const auto event = one.event(4 * moment)) {
+	while (const auto event = one.event(heard_one < 2 ? patience : moment)) {
 		yes(!listen(*event), "the other's listener");
 		heard_one++;
 	}
-	while (const auto event = two.event(moment))
+	while (const auto event = two.event(heard_two < 2 ? patience : moment))
 		heard_two += listen(*event) ? 0 : 1;
 	yes(!elsewhere.event(moment), "a third one receives nothing");
 	is(heard_one, 2, "the near end, up and down");
