@@ -349,6 +349,26 @@ struct Counted {
 	mpa::stats before;
 };
 
+// What is held back is sent after 200 ms: what fails in a round that took nearly that long
+// is tried again, for a minute at the most.
+void in_time(const std::function<void()> &round)
+{
+	const auto end = std::chrono::steady_clock::now() + patience;
+
+	for (;;) {
+		const auto began = std::chrono::steady_clock::now();
+
+		try {
+			return round();
+		} catch (const Failed &) {
+			const auto now = std::chrono::steady_clock::now();
+
+			if (now - began < std::chrono::milliseconds(150) || now > end)
+				throw;
+		}
+	}
+}
+
 CASE("packing: MSG_MORE holds back until a send without it")
 {
 	for (const bool markers : {false, true}) {
@@ -356,59 +376,70 @@ CASE("packing: MSG_MORE holds back until a send without it")
 		mpa::params far;
 
 		far.markers = markers;
-		Pair pair(Path::ipv4, {}, far);
-		const Counted counted(pair.near);
+		in_time([&] {
+			Pair pair(Path::ipv4, {}, far);
+			const Counted counted(pair.near);
 
-		for (unsigned int n = 0; n < 10; n++)
-			must(pair.near.send(pattern(20, n), send_flags::more), "send");
-		is(counted.fpdus(), 0u, "held back");
-		yes(!(events_of(pair.far.fd()) & POLLIN), "nothing came");
-		must(pair.near.send(pattern(20, 10)), "send");
-		is(counted.fpdus(), 11u, "sent");
-		is(counted.batches(), 1u, "in one call to TCP");
-		for (unsigned int n = 0; n <= 10; n++)
-			expect_ulpdu(pair.far, pattern(20, n));
+			for (unsigned int n = 0; n < 10; n++)
+				must(pair.near.send(pattern(20, n), send_flags::more),
+				     "send");
+			is(counted.fpdus(), 0u, "held back");
+			yes(!(events_of(pair.far.fd()) & POLLIN), "nothing came");
+			must(pair.near.send(pattern(20, 10)), "send");
+			is(counted.fpdus(), 11u, "sent");
+			is(counted.batches(), 1u, "in one call to TCP");
+			for (unsigned int n = 0; n <= 10; n++)
+				expect_ulpdu(pair.far, pattern(20, n));
+		});
 	}
 }
 
 CASE("packing: held back ULPDUs are sent after 200 ms")
 {
-	Pair pair;
-	const Counted counted(pair.near);
-	const auto began = std::chrono::steady_clock::now();
+	std::optional<Pair> pair;
+	std::optional<Counted> counted;
+	std::chrono::steady_clock::time_point began;
 
-	must(pair.near.send(mpa::bytes("one"), send_flags::more), "send");
-	must(pair.near.send(mpa::bytes("two"), send_flags::more), "send");
-	is(counted.fpdus(), 0u, "held back");
-	expect_ulpdu(pair.far, mpa::bytes("one"));
+	in_time([&] {
+		counted.reset();
+		pair.emplace();
+		counted.emplace(pair->near);
+		began = std::chrono::steady_clock::now();
+		must(pair->near.send(mpa::bytes("one"), send_flags::more), "send");
+		must(pair->near.send(mpa::bytes("two"), send_flags::more), "send");
+		is(counted->fpdus(), 0u, "held back");
+	});
+	expect_ulpdu(pair->far, mpa::bytes("one"));
 	yes(std::chrono::steady_clock::now() - began >=
 		    std::chrono::milliseconds(150), "not at once");
-	expect_ulpdu(pair.far, mpa::bytes("two"));
-	is(counted.batches(), 1u, "in one call to TCP");
+	expect_ulpdu(pair->far, mpa::bytes("two"));
+	is(counted->batches(), 1u, "in one call to TCP");
 }
 
 CASE("packing: SIOCOUTQ and SIOCOUTQNSD count held back ULPDUs")
 {
-	Pair pair;
-	const auto queued = [&](unsigned long what) {
-		int count = -1;
+	in_time([] {
+		Pair pair;
+		const auto queued = [&](unsigned long what) {
+			int count = -1;
 
-		must_call(::ioctl(pair.near.fd(), what, &count), "ioctl");
-		return count;
-	};
+			must_call(::ioctl(pair.near.fd(), what, &count), "ioctl");
+			return count;
+		};
 
-	await([&] { return queued(SIOCOUTQ) == 0; }, "nothing at first");
-	is(queued(SIOCOUTQNSD), 0, "nothing unsent at first");
-	must(pair.near.send(pattern(100, 1), mpa::send_flags::more), "send");
-	must(pair.near.send(pattern(50, 2), mpa::send_flags::more), "send");
-	// Each ULPDU counts with its length field.
-	is(queued(SIOCOUTQ), 154, "not acknowledged");
-	is(queued(SIOCOUTQNSD), 154, "not sent");
-	must(pair.near.send(pattern(10, 3)), "the last one");
-	for (const auto &[size, n] : {std::pair(100, 1), {50, 2}, {10, 3}})
-		expect_ulpdu(pair.far, pattern(size, n));
-	await([&] { return queued(SIOCOUTQ) == 0; }, "all is acknowledged");
-	is(queued(SIOCOUTQNSD), 0, "all is sent");
+		await([&] { return queued(SIOCOUTQ) == 0; }, "nothing at first");
+		is(queued(SIOCOUTQNSD), 0, "nothing unsent at first");
+		must(pair.near.send(pattern(100, 1), mpa::send_flags::more), "send");
+		must(pair.near.send(pattern(50, 2), mpa::send_flags::more), "send");
+		// Each ULPDU counts with its length field.
+		is(queued(SIOCOUTQ), 154, "not acknowledged");
+		is(queued(SIOCOUTQNSD), 154, "not sent");
+		must(pair.near.send(pattern(10, 3)), "the last one");
+		for (const auto &[size, n] : {std::pair(100, 1), {50, 2}, {10, 3}})
+			expect_ulpdu(pair.far, pattern(size, n));
+		await([&] { return queued(SIOCOUTQ) == 0; }, "all is acknowledged");
+		is(queued(SIOCOUTQNSD), 0, "all is sent");
+	});
 }
 
 CASE("packing: shutdown and close send what was held back")
