@@ -228,9 +228,13 @@ CASE("errors: a waiting receive returns the error")
 		Running running(role::initiator);
 		Bytes buffer(64);
 		Err got{0};
-		std::jthread waiting([&] { got = err(running.ours.receive(buffer)); });
+		std::atomic<pid_t> thread{0};
+		std::jthread waiting([&] {
+			thread = ::gettid();
+			got = err(running.ours.receive(buffer));
+		});
 
-		::poll(nullptr, 0, static_cast<int>(moment.count()));
+		await_asleep(thread);
 		auto frame = fpdu(pattern(20));
 		frame.back() ^= std::byte{1};
 		running.wire.send(mpa::const_buffer(frame).first(
@@ -249,13 +253,15 @@ CASE("errors: a waiting send returns the error")
 	Running running(role::initiator);
 	Err got{0};
 	const auto bytes = pattern(1000);
+	std::atomic<pid_t> thread{0};
 	std::jthread waiting([&] {
+		thread = ::gettid();
 		while (got == Err{0})
 			got = err(running.ours.send(bytes));
 	});
 
 	await([&] { return !(events_of(running.ours.fd()) & POLLOUT); }, "no room");
-	::poll(nullptr, 0, static_cast<int>(moment.count()));
+	await_asleep(thread);
 	running.wire.reset();
 	waiting.join();
 	yes(got == Err{EPIPE} || got == Err{ECONNRESET}, "send");

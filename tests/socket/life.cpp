@@ -11,9 +11,11 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <linux/tcp_framing.h>
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 #ifndef INET_ULP_INFO_NAME
@@ -146,8 +148,11 @@ CASE("life: the peer is killed")
 		}
 		pair.far.close();
 		if (unread) {
+			int left = 0;
+
 			must(pair.near.send(pattern(100)), "send");
-			::poll(nullptr, 0, 100);
+			await([&] { return !::ioctl(pair.near.fd(), SIOCOUTQ, &left) && !left; },
+			      "it arrives");
 		}
 		must_call(::kill(child, SIGKILL), "kill");
 		must_call(::waitpid(child, nullptr, 0), "waitpid");

@@ -319,7 +319,9 @@ CASE("unread: a waiting receive gets the data that came before the RST")
 	Bytes buffer(4096);
 	std::vector<std::size_t> sizes;
 	Err last{0};
+	std::atomic<pid_t> thread{0};
 	std::jthread waiting([&] {
+		thread = ::gettid();
 		for (;;) {
 			const auto got = running.ours.receive(buffer);
 
@@ -331,7 +333,7 @@ CASE("unread: a waiting receive gets the data that came before the RST")
 		}
 	});
 
-	::poll(nullptr, 0, static_cast<int>(moment.count()));
+	await_asleep(thread);
 	running.wire.send(fpdu(pattern(10)) + fpdu(pattern(20)) + fpdu(pattern(30)));
 	running.wire.reset();
 	waiting.join();
