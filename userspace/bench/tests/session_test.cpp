@@ -102,7 +102,7 @@ TEST(Control, takes_messages_however_they_are_cut)
 		if (wanted == 5)
 			continue;
 		const int fds[] = {pair.server.fd()};
-		ASSERT_TRUE(wait_readable(fds, Milliseconds(1000)));
+		ASSERT_TRUE(wait_readable(fds, test::patience));
 		if (const auto message = pair.server.poll()) {
 			EXPECT_EQ(Control::as<wire::End>(*message).sent, wanted++);
 		}
@@ -182,6 +182,7 @@ ServerOptions server_options(bool once = false)
 	options.address = "127.0.0.1";
 	options.once = once;
 	options.quiet = true;
+	options.timeout_ms = test::patience.count();
 	return options;
 }
 
@@ -190,10 +191,10 @@ Control to_server()
 {
 	for (int tries = 0;; tries++) {
 		try {
-			return Control(connect_to("127.0.0.1", port, Milliseconds(1000)),
-				       Milliseconds(5000));
+			return Control(connect_to("127.0.0.1", port, test::patience),
+				       test::patience);
 		} catch (const Failure &) {
-			if (tries == 100)
+			if (tries == 1000)
 				throw;
 			::usleep(20'000);
 		}
@@ -209,7 +210,7 @@ Control greeted()
 	return control;
 }
 
-Job tcp_job()
+Job tcp_job(Milliseconds timeout = test::patience)
 {
 	Job job;
 
@@ -218,7 +219,7 @@ Job tcp_job()
 	job.size = 100;
 	job.depth = job.slots = 4;
 	job.chunk = 100;
-	job.timeout_ms = 300;
+	job.timeout_ms = static_cast<std::uint32_t>(timeout.count());
 	return job;
 }
 
@@ -249,17 +250,16 @@ const std::vector<Misbehaviour> &misbehaviours()
 		 "", Status::unavailable},
 		{"no connections",
 		 [](Control &c) {
-			 c.send(wire::Start{tcp_job(), {}});
+			 c.send(wire::Start{tcp_job(Milliseconds(300)), {}});
 			 c.expect<wire::Ready>();
 			 c.send(wire::Phase{1});
 		 },
 		 "not all connections"},
 		{"a connection that does not know the cookie",
 		 [](Control &c) {
-			 c.send(wire::Start{tcp_job(), {}});
+			 c.send(wire::Start{tcp_job(Milliseconds(300)), {}});
 			 const auto ready = c.expect<wire::Ready>();
-			 const Fd fd = connect_to("127.0.0.1", ready.port,
-						  Milliseconds(1000));
+			 const Fd fd = connect_to("127.0.0.1", ready.port, test::patience);
 			 put(fd.get(), std::vector<std::byte>(16));
 			 c.send(wire::Phase{1});
 			 // Held open until the server gives up.
@@ -291,7 +291,7 @@ TEST(server, is_not_ended_by_a_reset)
 	const linger at_once{1, 0};
 	// The server serves one client after the other: it accepts the next one later.
 	auto first = std::make_unique<Control>(greeted());
-	Fd next = connect_to("127.0.0.1", port, Milliseconds(1000));
+	Fd next = connect_to("127.0.0.1", port, test::patience);
 
 	ASSERT_EQ(::setsockopt(next.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)),
 		  0);
@@ -327,7 +327,7 @@ TEST(server, notices_wrong_data)
 
 	control.send(wire::Start{tcp_job(), {}});
 	const auto ready = control.expect<wire::Ready>();
-	const Fd fd = connect_to("127.0.0.1", ready.port, Milliseconds(1000));
+	const Fd fd = connect_to("127.0.0.1", ready.port, test::patience);
 	std::vector<std::byte> introduction(16);
 	for (std::size_t i = 0; i < 8; i++)
 		introduction[i] = static_cast<std::byte>(ready.cookie >> (56 - 8 * i));
@@ -360,7 +360,7 @@ struct Case {
 ClientOptions client_options(const Case &one)
 {
 	std::vector<const char *> argv{"mpa-bench", one.command, "-t", "tcp", "-j", "-w", "0",
-				       "--timeout", "5"};
+				       "--timeout", "60"};
 	int status = 0;
 
 	argv.insert(argv.end(), one.options.begin(), one.options.end());

@@ -102,7 +102,7 @@ Job job_of(const Shape &shape, Op op)
 	job.list = shape.list;
 	job.moderation = shape.moderation;
 	job.connections = shape.connections;
-	job.timeout_ms = 3000;
+	job.timeout_ms = test::patience.count();
 	return job;
 }
 

@@ -35,10 +35,10 @@ std::pair<Fd, Fd> connected()
 {
 	const auto listener = listen_at("127.0.0.1", 0);
 	const auto port = Address::local(listener.get()).port();
-	Fd client = connect_to("127.0.0.1", port, Milliseconds(1000));
+	Fd client = connect_to("127.0.0.1", port, patience);
 	const int fds[] = {listener.get()};
 
-	wait_readable(fds, Milliseconds(1000));
+	wait_readable(fds, patience);
 	return {std::move(client), accept_from(listener.get()).fd};
 }
 
@@ -62,8 +62,7 @@ FullOutput::~FullOutput()
 Pair::Pair() : Pair(connected()) {}
 
 Pair::Pair(std::pair<Fd, Fd> ends)
-	: client(std::move(ends.first), Milliseconds(5000)),
-	  server(std::move(ends.second), Milliseconds(5000))
+	: client(std::move(ends.first), patience), server(std::move(ends.second), patience)
 {
 }
 

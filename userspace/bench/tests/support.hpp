@@ -14,6 +14,9 @@
 
 namespace bench::test {
 
+// For what must happen; a machine may be slow.
+inline constexpr Milliseconds patience{60'000};
+
 // A server that runs for the lifetime of this object. It may fail: join()
 // returns how.
 class Background {
