@@ -3,11 +3,13 @@
 #include "fake_kernel.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <future>
+
+#include <unistd.h>
 
 namespace {
 
@@ -661,11 +663,15 @@ TEST_P(PollEx, locks_unless_told_not_to)
 	push(cq, 1);
 	push(cq, 2);
 	ASSERT_EQ(ibv_start_poll(cq_ex, &none), 0);
-	auto other = std::async(std::launch::async,
-				[&] { return poll(cq, 1, &wc); });
-	auto state = other.wait_for(unlocked ? std::chrono::seconds(20) :
-					       std::chrono::milliseconds(50));
-	EXPECT_EQ(state == std::future_status::ready, unlocked);
+	std::atomic<pid_t> id{ 0 };
+	std::atomic<bool> over{ false };
+	auto other = std::async(std::launch::async, [&] {
+		id = ::gettid();
+		const int got = poll(cq, 1, &wc);
+		over = true;
+		return got;
+	});
+	EXPECT_EQ(fake::falls_asleep(id, over), !unlocked);
 	ibv_end_poll(cq_ex);
 	EXPECT_EQ(other.get(), 1);
 	EXPECT_EQ(wc.wr_id, 2u);

@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 namespace fake {
 
@@ -100,6 +102,21 @@ mpa_create_cq_resp Kernel::make_cq_ring(std::uint32_t handle,
 
 	edit_cq(drv);
 	return drv;
+}
+
+bool falls_asleep(const std::atomic<pid_t> &thread, const std::atomic<bool> &over)
+{
+	while (!over) {
+		std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+		std::string words;
+
+		/* Its state follows its name, which is in parentheses. */
+		if (thread && std::getline(file, words) &&
+		    words.substr(words.rfind(')') + 1, 2) == " S")
+			return true;
+		std::this_thread::yield();
+	}
+	return false;
 }
 
 ProviderTest::ProviderTest(std::uint32_t features)

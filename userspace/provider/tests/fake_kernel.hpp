@@ -10,7 +10,9 @@
 #include "../ring.h"
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -155,6 +157,12 @@ private:
 	verbs_device *device;
 	verbs_context *vctx;
 };
+
+/*
+ * Waits until a thread sleeps, or sets @over. It first reports its id, and then
+ * waits for nothing but what the test is about.
+ */
+bool falls_asleep(const std::atomic<pid_t> &thread, const std::atomic<bool> &over);
 
 } // namespace fake
 

@@ -2,10 +2,12 @@
 /* wr.c: work requests built by the ibv_wr functions. */
 #include "fake_kernel.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <chrono>
 #include <thread>
+
+#include <unistd.h>
 
 namespace {
 
@@ -371,6 +373,8 @@ TEST_F(WrTest, refused_doorbell_is_reported)
 TEST_F(WrTest, keeps_other_posters_out)
 {
 	ibv_send_wr wr{}, *bad;
+	std::atomic<pid_t> id{ 0 };
+	std::atomic<bool> over{ false };
 	int ret = -1;
 
 	ibv_wr_start(qpx);
@@ -379,9 +383,11 @@ TEST_F(WrTest, keeps_other_posters_out)
 	std::thread other([&] {
 		wr.wr_id = 3;
 		wr.opcode = IBV_WR_SEND;
+		id = ::gettid();
 		ret = kernel.ops.post_send(qp, &wr, &bad);
+		over = true;
 	});
-	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_TRUE(fake::falls_asleep(id, over));
 	nothing_happened();
 	qpx->wr_id = 2;
 	ibv_wr_send(qpx);
