@@ -29,6 +29,9 @@ namespace tls = mpa::tls;
 using fake::kernel;
 using std::chrono_literals::operator""ms;
 
+// For what must happen; a machine may be slow.
+constexpr auto patience = 60000ms;
+
 template <auto Free> struct Freed {
 	template <typename T> void operator()(T *one) const { Free(one); }
 };
@@ -543,7 +546,7 @@ TEST(TlsFlood, answers_that_are_not_read_are_bounded)
 		EXPECT_EQ(link.ours.receive(room).error(),
 			  std::errc::resource_unavailable_try_again);
 		if (link.ours.events() != POLLIN) {
-			EXPECT_TRUE(link.ours.link().wait(link.ours.events(), 5000ms));
+			EXPECT_TRUE(link.ours.link().wait(link.ours.events(), patience));
 		}
 	}
 	EXPECT_EQ(link.ours.events(), POLLIN);
@@ -618,7 +621,7 @@ TEST_P(Tls, nothing_to_receive)
 	EXPECT_EQ(link.ours.receive(room).error(),
 		  std::errc::resource_unavailable_try_again);
 	ASSERT_EQ(::SSL_write(link.peer.get(), "x", 1), 1);
-	EXPECT_EQ(link.ours.link().wait(POLLIN, 5000ms).value(), POLLIN);
+	EXPECT_EQ(link.ours.link().wait(POLLIN, patience).value(), POLLIN);
 	EXPECT_EQ(link.reads(), "x");
 }
 
@@ -706,7 +709,7 @@ TEST_P(Tls, what_is_in_the_process_is_known)
 	char *all = nullptr;
 	const long size = BIO_get_mem_data(::SSL_get_wbio(link.peer.get()), &all);
 	ASSERT_EQ(::send(link.far.get(), all, size, 0), size);
-	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, patience).value());
 	EXPECT_FALSE(link.ours.buffered());
 	EXPECT_EQ(link.reads(), "one");
 	EXPECT_TRUE(link.ours.buffered());
@@ -719,7 +722,7 @@ TEST_P(Tls, what_is_in_the_process_is_known)
 	EXPECT_FALSE(link.ours.buffered());
 	// The beginning of a record is not a reason to call again.
 	ASSERT_EQ(::send(link.far.get(), "\x17\x03\x03\x00\x28......", 11, 0), 11);
-	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, patience).value());
 	EXPECT_EQ(link.ours.receive(room).error(),
 		  std::errc::resource_unavailable_try_again);
 	EXPECT_FALSE(link.ours.buffered());
@@ -927,14 +930,14 @@ TEST(TlsTicket, half_of_it_delays_what_is_sent)
 		ASSERT_GE(link.records.size(), 2u);
 		ASSERT_TRUE(link.ours.link().set_blocking(false));
 		link.arrives(0, 1);
-		ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+		ASSERT_TRUE(link.ours.link().wait(POLLIN, patience).value());
 		EXPECT_EQ(link.ours.receive(room).error(),
 			  std::errc::resource_unavailable_try_again);
 		EXPECT_EQ(call(link.ours).error(),
 			  std::errc::resource_unavailable_try_again);
 		EXPECT_EQ(link.ours.events(), POLLIN);
 		link.arrives(1, link.records.size());
-		ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+		ASSERT_TRUE(link.ours.link().wait(POLLIN, patience).value());
 		auto done = call(link.ours);
 		EXPECT_TRUE(done) << done.error().message();
 		if (call == calls[1]) {
@@ -955,7 +958,7 @@ TEST(TlsTicket, a_blocking_socket_waits_for_the_rest)
 
 	link.arrives(0, 1);
 	ASSERT_TRUE(link.ours.link().set_blocking(false));
-	ASSERT_TRUE(link.ours.link().wait(POLLIN, 5000ms).value());
+	ASSERT_TRUE(link.ours.link().wait(POLLIN, patience).value());
 	EXPECT_FALSE(link.ours.receive(room));
 	ASSERT_TRUE(link.ours.link().set_blocking(true));
 	std::thread other([&] {
