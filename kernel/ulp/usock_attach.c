@@ -334,7 +334,36 @@ static struct mpa_usock *usock_create(struct sock *sk,
 	return us;
 }
 
-/* Other users that take over sockets check sk_user_data. */
+/* It was never bound. */
+static void usock_discard(struct mpa_usock *us)
+{
+	mpa_conn_free(us->conn);
+	usock_free(us);
+}
+
+/*
+ * Other users that take over sockets check sk_user_data. BPF programs update a sockmap without
+ * lock_sock(), so this lock makes one of a check and what follows from it.
+ */
+static bool usock_is_unused(const struct sock *sk)
+{
+	lockdep_assert_held_write(&sk->sk_callback_lock);
+	return !rcu_access_pointer(__sk_user_data((sk)));
+}
+
+static int usock_claim(struct sock *sk, struct mpa_conn *conn)
+{
+	int ret = -EEXIST;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (usock_is_unused(sk)) {
+		__rcu_assign_sk_user_data_with_flags(sk, conn, SK_USER_DATA_NOCOPY);
+		ret = 0;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+	return ret;
+}
+
 static void usock_set_user_data(struct sock *sk, struct mpa_conn *conn)
 {
 	write_lock_bh(&sk->sk_callback_lock);
@@ -347,7 +376,6 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
 {
 	usock_take_config(us, cfg);
 	mpa_set_config(us->conn, cfg);
-	usock_set_user_data(sk, us->conn);
 	if (sk->sk_state == TCP_LISTEN ||
 	    sk->sk_socket->state == SS_UNCONNECTED) {
 		us->phase = sk->sk_state == TCP_LISTEN ? MPA_USOCK_LISTENER :
@@ -366,15 +394,21 @@ static void usock_bind(struct mpa_usock *us, struct sock *sk,
  * @sk: the socket, under lock_sock(), with a file; established, listening or not
  *	connected; still with TCP's operations
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -EEXIST if the socket is in use by something else.
  */
 int mpa_usock_attach(struct sock *sk)
 {
 	struct mpa_usock *us = usock_create(sk, sk->sk_socket->ops);
 	struct mpa_config cfg;
+	int ret;
 
 	if (!us)
 		return -ENOMEM;
+	ret = usock_claim(sk, us->conn);
+	if (ret) {
+		usock_discard(us);
+		return ret;
+	}
 	mpa_net_config(sock_net(sk), &cfg);
 	usock_bind(us, sk, &cfg);
 	return 0;
@@ -427,18 +461,31 @@ static int usock_inherit(struct mpa_usock *us, const struct mpa_usock *from,
 				   from->last_len);
 }
 
-/* The socket may have been in the queue before its listener was attached. */
-static void usock_adopt_ulp(struct sock *sk, const struct sock *parent)
+/*
+ * The socket may have been in the queue before its listener was attached, and have got another
+ * user there. A sockmap gives it back to TCP only if it has no upper layer protocol then. Under
+ * lock_sock().
+ */
+static int usock_adopt_ulp(struct sock *sk, const struct sock *parent)
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
+	int ret = -EEXIST;
 
-	if (icsk->icsk_ulp_ops)
-		return;
+	write_lock_bh(&sk->sk_callback_lock);
 	/* It may have been cloned while its listener was partly attached. */
-	RCU_INIT_POINTER(icsk->icsk_ulp_data, NULL);
+	if (!icsk->icsk_ulp_ops)
+		RCU_INIT_POINTER(icsk->icsk_ulp_data, NULL);
+	if (!usock_is_unused(sk))
+		goto out;
+	ret = 0;
+	if (icsk->icsk_ulp_ops)
+		goto out;
 	__module_get(THIS_MODULE);
 	/* Set: accept() took the parent's lock after it saw the parent attached. */
 	icsk->icsk_ulp_ops = inet_csk(parent)->icsk_ulp_ops;
+out:
+	write_unlock_bh(&sk->sk_callback_lock);
+	return ret;
 }
 
 /*
@@ -481,13 +528,11 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 	struct sock *parent = from->conn->sk, *sk = sock->sk;
 	struct mpa_usock *us = usock_create(sk, from->base);
 	struct mpa_config cfg;
-	int ret = 0;
 	bool start;
+	int ret;
 
 	lock_sock(sk);
-	usock_adopt_ulp(sk, parent);
-	if (rcu_access_pointer(__sk_user_data((sk))))
-		ret = -EEXIST;
+	ret = usock_adopt_ulp(sk, parent);
 	release_sock(sk);
 	if (!us)
 		return -ENOMEM;
@@ -498,11 +543,11 @@ int mpa_usock_attach_child(struct mpa_usock *from, struct socket *sock)
 		release_sock(parent);
 	}
 	if (ret) {
-		mpa_conn_free(us->conn);
-		usock_free(us);
+		usock_discard(us);
 		return ret;
 	}
 	lock_sock(sk);
+	usock_set_user_data(sk, us->conn);
 	usock_bind(us, sk, &cfg);
 	mpa_tuf_apply(us);
 	release_sock(sk);

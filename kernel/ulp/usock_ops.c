@@ -277,7 +277,8 @@ static const struct proto_ops *usock_ops_for(const struct proto_ops *base)
  * @sk: the socket, under lock_sock(), with a file; established, listening or not
  *	connected
  *
- * Return: 0; -EOPNOTSUPP unknown kind of socket; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP unknown kind of socket; -EEXIST in use by something else;
+ * -ENOMEM.
  */
 int mpa_usock_init(struct sock *sk)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Full operation: one call, one ULPDU.
+#include "bpf.hpp"
 #include "net.hpp"
 
 #include <linux/sockios.h>
@@ -15,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
-#include <linux/bpf.h>
 
 using namespace harness;
 using namespace net;
@@ -579,14 +579,10 @@ CASE("refused: urgent data, MSG_ZEROCOPY, control messages, splice and sendfile"
 CASE("refused: a BPF socket map")
 {
 	Pair pair;
-	bpf_attr create{}, update{};
+	bpf_attr update{};
 	const int key = 0, value = pair.near.fd();
+	const descriptor map = bpf::socket_map();
 
-	create.map_type = BPF_MAP_TYPE_SOCKMAP;
-	create.key_size = create.value_size = 4;
-	create.max_entries = 1;
-	const descriptor map(static_cast<int>(must_call(
-		::syscall(SYS_bpf, BPF_MAP_CREATE, &create, sizeof(create)), "a map")));
 	update.map_fd = static_cast<std::uint32_t>(map.get());
 	update.key = reinterpret_cast<std::uintptr_t>(&key);
 	update.value = reinterpret_cast<std::uintptr_t>(&value);
@@ -594,6 +590,48 @@ CASE("refused: a BPF socket map")
 	    "the map does not take it");
 	must(pair.near.send(mpa::bytes("on")), "send");
 	expect_ulpdu(pair.far, mpa::bytes("on"));
+}
+
+// A connection gets into a map before its listener is attached. It is refused, and the map
+// gives the socket back to TCP.
+CASE("refused: a BPF socket map that has a connection before its listener is attached")
+{
+	const descriptor map = bpf::socket_map();
+	const std::array code{
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0},
+		bpf_insn{BPF_LDX | BPF_MEM | BPF_W, BPF_REG_2, BPF_REG_1,
+			 offsetof(bpf_sock_ops, op), 0},
+		bpf_insn{BPF_JMP | BPF_JNE | BPF_K, BPF_REG_2, 0, 8,
+			 BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB},
+		bpf_insn{BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0},
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0, 0},
+		// An instruction of two words.
+		bpf_insn{BPF_LD | BPF_IMM | BPF_DW, BPF_REG_2, BPF_PSEUDO_MAP_FD, 0,
+			 map.get()},
+		bpf_insn{},
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_10, 0, 0},
+		bpf_insn{BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, -4},
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_4, 0, 0, BPF_ANY},
+		bpf_insn{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_sock_map_update},
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1},
+		bpf_insn{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+	};
+	Listener listener;
+	descriptor client;
+
+	{
+		const bpf::CgroupProgram adds(BPF_PROG_TYPE_SOCK_OPS, BPF_CGROUP_SOCK_OPS,
+					      code);
+
+		client = connect_to(listener);
+		await_events(listener.fd.get(), POLLIN, "a connection");
+	}
+	must_call(::setsockopt(listener.fd.get(), SOL_TCP, TCP_ULP, "mpa", 3), "TCP_ULP");
+	is(err_of(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC)), EEXIST,
+	   "accept");
+	await_events(client.get(), POLLRDHUP, "its end");
+	client = connect_to(listener);
+	yes(bool(accept_from(listener)), "one that is in no map");
 }
 
 // --- ends -----------------------------------------------------------------------------

@@ -3,19 +3,16 @@
 // What not every machine has: huge pages, BPF programs of cgroups. Cases with the same
 // prefix are in other files, too.
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <infiniband/mpadv.h>
 
+#include "bpf.hpp"
 #include "pair.hpp"
 
 using namespace harness;
@@ -77,61 +74,23 @@ void serves_all(Pair &pair, std::uint32_t key, std::uint64_t address, std::byte 
 }
 
 // A cgroup whose processes may make no sockets.
-class NoSockets
-{
+class NoSockets {
 public:
-	NoSockets()
+	// The calling process is in it from now on; false: it could not.
+	bool enter() const
 	{
-		const bpf_insn refuse[] = {
-			{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0,
-			 .src_reg = 0, .off = 0, .imm = 0},
-			{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0,
-			 .imm = 0},
-		};
-		bpf_attr load{}, attach{};
-
-		std::filesystem::create_directory(root_);
-		must_call(::mount("none", root_, "cgroup2", 0, nullptr), "cgroup2");
-		std::filesystem::create_directory(group_);
-		load.prog_type = BPF_PROG_TYPE_CGROUP_SOCK;
-		load.expected_attach_type = BPF_CGROUP_INET_SOCK_CREATE;
-		load.insns = reinterpret_cast<std::uintptr_t>(refuse);
-		load.insn_cnt = std::size(refuse);
-		load.license = reinterpret_cast<std::uintptr_t>("GPL");
-		const mpa::descriptor program(bpf(BPF_PROG_LOAD, load)),
-			group(::open(group_, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-		must_call(group.get(), "the cgroup");
-		attach.target_fd = static_cast<std::uint32_t>(group.get());
-		attach.attach_bpf_fd = static_cast<std::uint32_t>(program.get());
-		attach.attach_type = BPF_CGROUP_INET_SOCK_CREATE;
-		bpf(BPF_PROG_ATTACH, attach);
-	}
-	~NoSockets()
-	{
-		::rmdir(group_);
-		::umount(root_);
-		::rmdir(root_);
-	}
-	NoSockets(const NoSockets &) = delete;
-	NoSockets &operator=(const NoSockets &) = delete;
-
-	// Of the calling process; false: it could not.
-	static bool enter()
-	{
-		std::ofstream processes("/tmp/no-sockets/group/cgroup.procs");
+		std::ofstream processes(refuses_.processes());
 
 		return bool(processes << 0 << std::flush);
 	}
 
 private:
-	static int bpf(int command, bpf_attr &what)
-	{
-		return static_cast<int>(must_call(::syscall(SYS_bpf, command, &what,
-							    sizeof(what)), "bpf"));
-	}
-
-	static constexpr const char *root_ = "/tmp/no-sockets";
-	static constexpr const char *group_ = "/tmp/no-sockets/group";
+	static constexpr std::array code_{
+		bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0},
+		bpf_insn{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+	};
+	const bpf::CgroupProgram refuses_{BPF_PROG_TYPE_CGROUP_SOCK,
+					  BPF_CGROUP_INET_SOCK_CREATE, code_, "no-sockets"};
 };
 
 } // namespace
@@ -146,7 +105,7 @@ CASE("machine: plain connections only for who may make sockets")
 	if (!child) {
 		int fd = -1;
 
-		::_exit(!NoSockets::enter() || ::socket(AF_INET, SOCK_STREAM, 0) >= 0 ?
+		::_exit(!none.enter() || ::socket(AF_INET, SOCK_STREAM, 0) >= 0 ?
 			255 : mpadv_create_plain(two.context.get(),
 						 listening.own.generic(), 8, &fd));
 	}
