@@ -58,9 +58,8 @@ static bool cq_hold(struct rnic_cq *cq)
 	return true;
 }
 
-static enum hrtimer_restart cq_held_too_long(struct hrtimer *timer)
+static void cq_raise_held(struct rnic_cq *cq)
 {
-	struct rnic_cq *cq = container_of(timer, struct rnic_cq, timer);
 	unsigned long irq;
 	bool due;
 
@@ -71,7 +70,26 @@ static enum hrtimer_restart cq_held_too_long(struct hrtimer *timer)
 	spin_unlock_irqrestore(&cq->lock, irq);
 	if (due)
 		rnic_cq_notify(cq);
+}
+
+static enum hrtimer_restart cq_held_too_long(struct hrtimer *timer)
+{
+	cq_raise_held(container_of(timer, struct rnic_cq, timer));
 	return HRTIMER_NORESTART;
+}
+
+/**
+ * rnic_cq_hold_no_more() - raise the event that waits for more completions, if any
+ * @cq: the queue, of a queue pair that is being destroyed and appends nothing more
+ *
+ * Only queue pairs start the timer; others that use the queue may start it again. When the
+ * last one is gone it does not run: the core ends the work that an event has queued before it
+ * calls destroy_cq, and none may follow. Process context, no lock held.
+ */
+void rnic_cq_hold_no_more(struct rnic_cq *cq)
+{
+	hrtimer_cancel(&cq->timer);
+	cq_raise_held(cq);
 }
 
 /**

@@ -86,6 +86,7 @@ static inline u32 rnic_cq_consumed(const struct rnic_cq *cq)
 }
 
 void rnic_cq_moderation_init(struct rnic_cq *cq);
+void rnic_cq_hold_no_more(struct rnic_cq *cq);
 bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited);
 void rnic_cq_notify(struct rnic_cq *cq);
 void rnic_cq_forget(struct rnic_cq *cq, u32 cqe_qp);

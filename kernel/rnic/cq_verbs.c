@@ -155,8 +155,6 @@ int rnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct rnic_cq *cq = to_rnic_cq(ibcq);
 	unsigned long flags;
 
-	/* Only QPs start the timer, and none is left. */
-	hrtimer_cancel(&cq->timer);
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->dead = true;
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -259,6 +259,14 @@ static void rnic_qp_forget_completions(struct rnic_qp *qp)
 		rnic_cq_forget(qp->rcq, qp->cqe_qp);
 }
 
+/* The QP completes nothing more. */
+static void rnic_qp_raise_held(struct rnic_qp *qp)
+{
+	rnic_cq_hold_no_more(qp->scq);
+	if (qp->rcq != qp->scq)
+		rnic_cq_hold_no_more(qp->rcq);
+}
+
 /*
  * Programs written for InfiniBand join two queue pairs by their numbers and a
  * path between their ports.
@@ -695,6 +703,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	rnic_qp_put(qp);
 	wait_for_completion(&qp->freed);
 	rnic_mw_leave(qp);
+	rnic_qp_raise_held(qp);
 	rnic_qp_forget_completions(qp);
 	rnic_qp_free_queues(qp);
 	atomic_dec(&qp->dev->nr_qp);
