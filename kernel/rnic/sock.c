@@ -61,11 +61,16 @@ bool rnic_addr_on_netdev(struct net_device *netdev,
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+	bool has;
 
 	if (addr->ss_family == AF_INET)
 		return rnic_addr_on_netdev_ipv4(netdev, sin->sin_addr.s_addr);
-	return IS_ENABLED(CONFIG_IPV6) &&
-	       ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
+	if (!IS_ENABLED(CONFIG_IPV6))
+		return false;
+	rcu_read_lock();
+	has = ipv6_chk_addr(dev_net(netdev), &sin6->sin6_addr, netdev, 1);
+	rcu_read_unlock();
+	return has;
 }
 
 /**
@@ -145,13 +150,42 @@ static int rnic_sock_set_tos(struct socket *sock, u8 tos)
 				     KERNEL_SOCKPTR(&val), sizeof(val));
 }
 
+/*
+ * The network device may be moved at any time, and the namespace go then: NULL. Otherwise
+ * with a reference.
+ */
+static struct net *rnic_sock_get_net(const struct rnic_dev *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	return net;
+}
+
+/* The socket has a reference of its own to its namespace. */
+static int rnic_sock_create(const struct rnic_dev *dev, int family, struct socket **sock)
+{
+	struct net *net = rnic_sock_get_net(dev);
+	int ret;
+
+	if (!net)
+		return -ENODEV;
+	ret = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
+	if (!ret)
+		mpa_sk_hold_net((*sock)->sk);
+	put_net(net);
+	return ret;
+}
+
 /**
  * rnic_sock_open() - create a TCP socket for a connection or a listener
  * @dev: the device, in whose network namespace the socket will be
  * @cm_id: has the address family and the type of service
  * @sock: set to the socket, not bound yet
  *
- * Process context. Return: 0 or a negative error.
+ * Process context. Return: 0, -ENODEV (the namespace is going), or another negative error.
  */
 int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 		   struct socket **sock)
@@ -160,12 +194,9 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 
 	if (!rnic_addr_len(&cm_id->local_addr))
 		return -EAFNOSUPPORT;
-	ret = sock_create_kern(dev_net(dev->netdev),
-			       cm_id->local_addr.ss_family, SOCK_STREAM,
-			       IPPROTO_TCP, sock);
+	ret = rnic_sock_create(dev, cm_id->local_addr.ss_family, sock);
 	if (ret)
 		return ret;
-	mpa_sk_hold_net((*sock)->sk);
 	/* Old connections in TIME_WAIT must not prevent binding. */
 	sock_set_reuseaddr((*sock)->sk);
 	if (cm_id->tos_set)
