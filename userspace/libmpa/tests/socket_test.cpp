@@ -535,6 +535,19 @@ TEST(tcp, no_host_is_every_address)
 	EXPECT_EQ(own.substr(0, own.find(' ')), six ? "::" : "0.0.0.0");
 }
 
+// getaddrinfo(3) would use the low 16 bits.
+TEST(tcp, a_number_that_is_no_port_is_no_service)
+{
+	for (const char *service : {"65536", "70000", "4294967297", "18446744073709551617",
+				    "-1", "+1", " 1", "1 "}) {
+		const std::error_code unknown(EAI_SERVICE, mpa::tcp::lookup_category());
+
+		EXPECT_EQ(mpa::tcp::listen("127.0.0.1", service).error(), unknown) << service;
+		EXPECT_EQ(mpa::tcp::connect("127.0.0.1", service, 200ms).error(), unknown)
+			<< service;
+	}
+}
+
 TEST(tcp, signals_do_not_end_connecting)
 {
 	auto listener = mpa::tcp::listen("127.0.0.1", "0", 0).value();

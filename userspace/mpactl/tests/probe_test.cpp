@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -670,6 +671,23 @@ TEST(probe_connect, an_unknown_name)
 	order.host = "127.0.0.1";
 	order.port = "no-such-service";
 	EXPECT_EQ(probe(order).connect_error, ConnectError::name);
+}
+
+// getaddrinfo(3) would use the low 16 bits, of the port where somebody listens here.
+TEST(probe_connect, a_number_that_is_no_port)
+{
+	Peer peer([](int, int) {});
+	auto order = order_for(peer);
+
+	order.port = std::to_string(65536 + std::stoi(order.port));
+	for (const auto &port : {order.port, std::string("65536"), std::string("-1")}) {
+		order.port = port;
+		const auto report = probe(order);
+
+		EXPECT_EQ(report.connect_error, ConnectError::name) << port;
+		EXPECT_EQ(report.why, ::gai_strerror(EAI_SERVICE)) << port;
+		EXPECT_EQ(probe_status(report), Exit::io) << port;
+	}
 }
 
 TEST(probe_connect, a_source_that_is_not_a_local_address)

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <netdb.h>
 
@@ -37,6 +40,20 @@ struct address_deleter {
 };
 using addresses = std::unique_ptr<addrinfo, address_deleter>;
 
+// Whether it may be a service: a port, or a name, which has a letter (RFC 6335 section
+// 5.1). getaddrinfo(3) takes any number, with a sign and blanks, and uses its low 16 bits.
+inline bool valid_service(std::string_view service) noexcept
+{
+	const char *const end = service.data() + service.size();
+	std::uint16_t port = 0;
+
+	if (service.find_first_not_of("0123456789+- \t\n\v\f\r") != service.npos ||
+	    service.empty())
+		return true;
+	const auto read = std::from_chars(service.data(), end, port);
+	return read.ec == std::errc() && read.ptr == end;
+}
+
 // host: a name or an address. Empty means every address of this machine (to
 // listen) or the machine itself (to connect). service: a port or its name.
 inline result<addresses> look_up(const std::string &host,
@@ -45,6 +62,8 @@ inline result<addresses> look_up(const std::string &host,
 	addrinfo hints{};
 	addrinfo *found = nullptr;
 
+	if (!valid_service(service))
+		return std::error_code(EAI_SERVICE, lookup_category());
 	hints.ai_socktype = SOCK_STREAM;
 	hints.ai_flags = passive ? AI_PASSIVE : 0;
 	const int error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(),

@@ -65,6 +65,8 @@ std::pair<addresses, std::string> look_up(const std::string &host,
 	addrinfo hints{};
 	addrinfo *found = nullptr;
 
+	if (!mpa::tcp::valid_service(port))
+		return {nullptr, ::gai_strerror(EAI_SERVICE)};
 	hints.ai_family = family;
 	hints.ai_socktype = SOCK_STREAM;
 	hints.ai_flags = flags;
