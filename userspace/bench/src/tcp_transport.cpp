@@ -172,7 +172,7 @@ bool TcpTransport::complete() const noexcept
 
 void TcpTransport::pump()
 {
-	for (;;) {
+	while (listener_.get() >= 0) {
 		Fd fd = accept_from(listener_.get()).fd;
 
 		if (fd.get() < 0)
@@ -187,6 +187,11 @@ void TcpTransport::pump()
 			guests_.erase(guest);
 		guest = next;
 	}
+	if (!complete())
+		return;
+	// Any other connection would wake a side that waits for data, again and again.
+	guests_.clear();
+	listener_.reset();
 }
 
 // False: no more data will come.
@@ -452,7 +457,7 @@ void TcpTransport::on_event(std::uint64_t data, std::uint32_t events)
 Rest TcpTransport::wait_events(int time)
 {
 	std::array<epoll_event, 64> events;
-	Rest rest = Rest::woken;
+	bool woken = false, readable = false;
 	const int got = ::epoll_wait(epoll_.get(), events.data(),
 				     static_cast<int>(events.size()), time);
 
@@ -461,12 +466,14 @@ Rest TcpTransport::wait_events(int time)
 	for (int i = 0; i < got; i++) {
 		const auto &event = events[static_cast<std::size_t>(i)];
 
-		if (event.data.u64 == of_other)
-			rest = Rest::readable;
-		else if (event.data.u64 < of_listener)
+		if (event.data.u64 == of_other) {
+			readable = true;
+		} else if (event.data.u64 < of_listener) {
 			on_event(event.data.u64, event.events);
+			woken = true;
+		}
 	}
-	return got > 0 ? rest : Rest::late;
+	return readable ? Rest::readable : woken ? Rest::woken : Rest::late;
 }
 
 // If calls may block, they have done the waiting.

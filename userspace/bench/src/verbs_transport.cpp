@@ -665,7 +665,10 @@ Rest VerbsTransport::block(int fd)
 		take_event();
 	if (polls[2].revents)
 		pump();
-	return polls[1].revents ? Rest::readable : Rest::woken;
+	if (polls[1].revents)
+		return Rest::readable;
+	// Events of connections, which may be those of strangers, are no progress.
+	return polls[0].revents ? Rest::woken : Rest::late;
 }
 
 // --- verification ------------------------------------------------------------------------
