@@ -280,7 +280,7 @@ std::string to_json(const Report &report)
 		{"server", {{"device", report.server_device}}},
 		{"results", results},
 	};
-	return json.dump(2);
+	return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string headline(const Report &report, const Job &job)

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "../../cli/printable.hpp"
+
 namespace bench::wire {
 
 namespace {
@@ -58,6 +60,7 @@ public:
 		good_ &= value <= last;
 	}
 
+	// It is printed, by errors for example, so it must be harmless then.
 	void text(std::string &value)
 	{
 		std::uint16_t size = 0;
@@ -65,8 +68,7 @@ public:
 		number(size);
 		good_ &= size <= max_text;
 		const auto bytes = take(good_ ? size : 0);
-		value.assign(reinterpret_cast<const char *>(bytes.data()),
-			     bytes.size());
+		value = cli::printable(bytes);
 	}
 
 	// No error occurred, and nothing is left.

@@ -135,7 +135,8 @@ using Message = std::variant<Hello, Start, Ready, Phase, Begin, End, Done, Round
 // The whole frame.
 std::vector<std::byte> encode(const Message &message);
 
-// Decodes a frame without its length. Empty: it is refused.
+// Decodes a frame without its length. Empty: it is refused. Text is escaped
+// (cli::printable()), so it may be longer than max_text.
 std::optional<Message> decode(std::span<const std::byte> body);
 
 // The name of a message, for error messages.

@@ -457,6 +457,16 @@ TEST(session, measures_memory)
 	EXPECT_FALSE(report.results[0].runs[0].footprint->tcp_kernel);
 }
 
+// The kernel's names of devices are not always UTF-8.
+TEST(session, reports_any_name_of_a_device)
+{
+	Report report;
+
+	report.client_device = "mpa\xff";
+	const auto json = nlohmann::json::parse(to_json(report));
+	EXPECT_EQ(json["client"]["device"], "mpa\ufffd");
+}
+
 TEST(session, needs_a_server)
 {
 	const auto failure = failure_of([] { measure(client_options({"write", {}, 0})); });

@@ -55,7 +55,7 @@ std::vector<Message> messages()
 		wire::Round{wire::Round::What::check, 0x123456789, max_depth},
 		wire::RoundDone{},
 		wire::Close{},
-		wire::Failed{4, std::string("zero \0 byte", 12)},
+		wire::Failed{4, "what is wrong"},
 		wire::Measure{},
 		wire::Measured{{7, 8, 9}},
 	};
@@ -148,6 +148,21 @@ TEST(wire, bounds_text)
 	EXPECT_FALSE(wire::decode(bytes));
 }
 
+// It is printed, on terminals, too, and in JSON.
+TEST(wire, escapes_text)
+{
+	const std::string sent = "mpa0 ~\x1b]0;x\x07\n\xff\\" + std::string(1, '\0');
+	const std::string escaped = R"(mpa0 ~\x1b]0;x\x07\x0a\xff\x5c\x00)";
+	const auto failed = wire::decode(body(wire::Failed{1, sent}));
+	const auto ready = wire::decode(body(wire::Ready{1, 2, {}, sent}));
+	const auto hello = wire::decode(body(wire::Hello{wire::magic, 1, sent}));
+
+	ASSERT_TRUE(failed && ready && hello);
+	EXPECT_EQ(std::get<wire::Failed>(*failed).text, escaped);
+	EXPECT_EQ(std::get<wire::Ready>(*ready).device, escaped);
+	EXPECT_EQ(std::get<wire::Hello>(*hello).machine, escaped);
+}
+
 // Bytes of Start: type, four enumerations, two booleans, numbers of 4 bytes.
 TEST(wire, refuses_choices_there_are_not)
 {
@@ -192,7 +207,13 @@ TEST(wire, survives_noise)
 		const auto got = wire::decode(bytes);
 		if (!got)
 			continue;
-		EXPECT_EQ(body(*got), bytes);
+		// Text that was escaped is longer.
+		const auto again = body(*got);
+		if (again.size() == bytes.size()) {
+			EXPECT_EQ(again, bytes);
+		} else {
+			EXPECT_GT(again.size(), bytes.size());
+		}
 		if (const auto *start = std::get_if<wire::Start>(&*got)) {
 			EXPECT_FALSE(complaint(start->job));
 		}

@@ -3,7 +3,6 @@
 // writes received ULPDUs to standard output; see mpa-nc(1).
 
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +20,7 @@
 #include <mpa/tcp.hpp>
 
 #include "../../cli/numbers.hpp"
+#include "../../cli/printable.hpp"
 #include "../../cli/streams.hpp"
 
 namespace {
@@ -82,20 +82,6 @@ void note(const Options &options, fmt::format_string<Args...> format,
 		cli::print_error("mpa-nc", fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Escapes bytes so that they are safe to print on a terminal.
-std::string printable(mpa::const_buffer bytes)
-{
-	std::string text;
-
-	for (const auto byte : bytes) {
-		const auto c = std::to_integer<unsigned char>(byte);
-
-		text += std::isprint(c) && c != '\\' ? std::string(1, c)
-						     : fmt::format("\\x{:02x}", c);
-	}
-	return text;
-}
-
 // --- startup ----------------------------------------------------------------
 
 void set_up(mpa::socket &socket, const Options &options)
@@ -120,7 +106,7 @@ void tell_result(mpa::socket &socket, const Options &options)
 		     info.peer_to_peer ? "; peer-to-peer" : "");
 	if (!data.empty())
 		note(options, "private data of the peer, {} bytes: {}",
-		     data.size(), printable(data));
+		     data.size(), cli::printable(data));
 }
 
 // Starts as Initiator and waits until the exchange is over. If a signal, such as SIGCONT,
