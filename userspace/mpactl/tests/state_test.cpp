@@ -185,6 +185,10 @@ const WrongFile wrong_files[] = {
 	 "defaults.crc: false is not one of required, off"},
 	{R"({"version":1,"defaults":{"ird":16383}})",
 	 "defaults.ird: 16383 is not 0 .. 16382"},
+	{R"({"version":1,"defaults":{"ird":1e999}})",
+	 "number overflow parsing '1e999'"},
+	{R"({"version":1,"defaults":{"ird":[[[[[[]]]]]]}})",
+	 "defaults.ird: [[[[[[]]]]]] is not 0 .. 16382"},
 	{R"({"version":1,"defaults":{"packing":1}})",
 	 "defaults.packing: 1 is not true or false"},
 	{R"({"version":1,"defaults":{"reply_timeout":99}})",
@@ -224,6 +228,31 @@ TEST_F(Saved, wrong_files_are_refused_as_a_whole)
 	}
 	EXPECT_TRUE(world.mpa_.asked_.empty());
 	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+std::string repeated(std::string_view text, std::size_t times)
+{
+	std::string all;
+
+	while (times--)
+		all += text;
+	return all;
+}
+
+// Below the limit of a file there is room for more levels than the stack has room for.
+TEST_F(Saved, files_with_deep_nesting_are_refused)
+{
+	for (const std::size_t levels : {7u, 170000u})
+		for (const auto &value :
+		     {repeated("[", levels) + repeated("]", levels),
+		      repeated(R"({"":)", levels) + "0" + repeated("}", levels)}) {
+			const auto name =
+				file(R"({"version":1,"defaults":{"ird":)" + value + "}}");
+
+			EXPECT_EQ(world.run("restore " + name), Exit::usage);
+			EXPECT_EQ(world.err_, "mpactl: " + name +
+						      ": more than 8 levels of nesting\n");
+		}
 }
 
 TEST_F(Saved, files_that_cannot_be_read_are_4)

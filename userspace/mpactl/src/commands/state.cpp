@@ -55,11 +55,20 @@ private:
 	std::string path_;
 };
 
-// Refuses duplicate keys, which nlohmann-json accepts.
+// A file that is valid has half of them.
+constexpr int levels_max = 8;
+
+// Refuses duplicate keys, which nlohmann-json accepts, and deep nesting, because Json::dump()
+// calls itself for each level.
 class Keys {
 public:
-	bool operator()(int, Json::parse_event_t event, Json &json)
+	// depth: number of objects and arrays around the event.
+	bool operator()(int depth, Json::parse_event_t event, Json &json)
 	{
+		if (depth >= levels_max && (event == Json::parse_event_t::object_start ||
+					    event == Json::parse_event_t::array_start))
+			throw UsageError(fmt::format("more than {} levels of nesting",
+						     levels_max));
 		if (event == Json::parse_event_t::object_start)
 			open_.emplace_back();
 		if (event == Json::parse_event_t::object_end)
@@ -76,7 +85,7 @@ private:
 };
 
 // The message without the number and the name that the library gives the error.
-std::string parse_message(const Json::parse_error &error)
+std::string parse_message(const Json::exception &error)
 {
 	std::string_view text = error.what();
 
@@ -93,7 +102,8 @@ try {
 						 Json &json) mutable {
 		return keys(depth, event, json);
 	});
-} catch (const Json::parse_error &error) {
+} catch (const Json::exception &error) {
+	// A parse_error, or an out_of_range: a number is too large for any type.
 	throw UsageError(file + ": " + parse_message(error));
 } catch (const UsageError &error) {
 	throw UsageError(file + ": " + error.what());
