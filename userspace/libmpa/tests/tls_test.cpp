@@ -39,6 +39,7 @@ using Ssl = std::unique_ptr<SSL, Freed<::SSL_free>>;
 using Context = std::unique_ptr<SSL_CTX, Freed<::SSL_CTX_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<::EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freed<::X509_free>>;
+using Extension = std::unique_ptr<X509_EXTENSION, Freed<::X509_EXTENSION_free>>;
 
 // --- a certificate -----------------------------------------------------------------------
 
@@ -46,7 +47,8 @@ struct Identity {
 	Key key{EVP_EC_gen("P-256")};
 	Certificate certificate{::X509_new()};
 
-	Identity()
+	// alternatives: other names and addresses, as of the option subjectAltName.
+	explicit Identity(const char *alternatives = nullptr)
 	{
 		X509 *one = certificate.get();
 		X509_NAME *name = ::X509_get_subject_name(one);
@@ -60,6 +62,12 @@ struct Identity {
 			reinterpret_cast<const unsigned char *>("peer"), -1, -1, 0);
 		::X509_set_issuer_name(one, name);
 		::X509_set_pubkey(one, key.get());
+		if (alternatives) {
+			const Extension extension(::X509V3_EXT_conf_nid(
+				nullptr, nullptr, NID_subject_alt_name, alternatives));
+
+			::X509_add_ext(one, extension.get(), -1);
+		}
 		::X509_sign(one, key.get(), ::EVP_sha256());
 	}
 };
@@ -1369,6 +1377,46 @@ TEST(TlsContext, a_name_is_verified_whatever_the_mode)
 					  "certificate verify failed");
 			}
 		}
+}
+
+// RFC 6066 section 3: no address is a name for the server to choose a certificate by.
+TEST(TlsContext, an_address_is_verified_and_not_sent)
+{
+	const struct {
+		const char *name;
+		bool sent;
+		bool good;
+	} rows[] = {
+		{"127.0.0.1", false, true}, {"127.0.0.2", false, false},
+		{"::1", false, true},	    {"0:0:0:0:0:0:0:1", false, true},
+		{"::2", false, false},	    {"peer", true, true},
+		{"127.0.0.1.peer", true, false},
+	};
+	const Identity known("IP:127.0.0.1,IP:::1,DNS:peer");
+
+	for (const auto &row : rows) {
+		const Context made(::SSL_CTX_new(::TLS_client_method()));
+		const auto peers = peer_context(true, tls13);
+		// The server's, as the certificate may be refused.
+		bool sent = false;
+
+		::SSL_CTX_use_certificate(peers.get(), known.certificate.get());
+		::SSL_CTX_use_PrivateKey(peers.get(), known.key.get());
+		::SSL_CTX_set_tlsext_servername_arg(peers.get(), &sent);
+		::SSL_CTX_set_tlsext_servername_callback(
+			peers.get(), +[](SSL *ssl, int *, void *to) {
+				*static_cast<bool *>(to) = ::SSL_get_servername(
+					ssl, TLSEXT_NAMETYPE_host_name);
+				return SSL_TLSEXT_ERR_OK;
+			});
+		::X509_STORE_add_cert(::SSL_CTX_get_cert_store(made.get()),
+				      known.certificate.get());
+		Link link(false, peers, 1420, tls::context::share(made.get()), nullptr,
+			  row.name);
+
+		EXPECT_EQ(bool(link.done), row.good) << row.name;
+		EXPECT_EQ(sent, row.sent) << row.name;
+	}
 }
 
 TEST(TlsContext, names_of_files)

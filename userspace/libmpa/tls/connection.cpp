@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <mpa/tls.hpp>
 #include <openssl/err.h>
 #include <openssl/obj_mac.h>
@@ -603,6 +604,16 @@ result<owned_ssl> make_ssl(const context &with)
 	return ssl;
 }
 
+// RFC 6066 section 3: a client does not send an address as the server's name, and servers may
+// refuse one.
+bool is_address(const std::string &name)
+{
+	in6_addr ignored;
+
+	return ::inet_pton(AF_INET, name.c_str(), &ignored) == 1 ||
+	       ::inet_pton(AF_INET6, name.c_str(), &ignored) == 1;
+}
+
 result<owned_ssl> make_client(const context &with, const std::string &name)
 {
 	auto ssl = make_ssl(with);
@@ -612,8 +623,10 @@ result<owned_ssl> make_client(const context &with, const std::string &name)
 	::SSL_set_connect_state(ssl->get());
 	if (name.empty())
 		return ssl;
-	if (!SSL_set_tlsext_host_name(ssl->get(), name.c_str()) ||
-	    !::SSL_set1_host(ssl->get(), name.c_str()))
+	if (!is_address(name) && !SSL_set_tlsext_host_name(ssl->get(), name.c_str()))
+		return openssl_error();
+	// An address is looked for among those of the certificate.
+	if (!::SSL_set1_host(ssl->get(), name.c_str()))
 		return openssl_error();
 	// Without this mode neither the certificate nor the name in it counts.
 	::SSL_set_verify(ssl->get(), ::SSL_get_verify_mode(ssl->get()) | SSL_VERIFY_PEER,

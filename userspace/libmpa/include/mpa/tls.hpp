@@ -106,8 +106,8 @@ public:
 	// invalid_argument: what it receives is framed; device_or_resource_busy: what it
 	// sends is framed in another way; an error of category(), "no ciphers
 	// available": the context has no suite that can be used. name: of the server,
-	// whose certificate must be valid and have it, also if the context verifies
-	// none; "": any name.
+	// or its address, which is not sent to it; the certificate must be valid and
+	// have it, also if the context verifies none; "": any.
 	MPA_TLS_API static result<connection> client(framing::socket link,
 						     const context &with,
 						     const std::string &name = "");
