@@ -2,6 +2,7 @@
 // mpactl doctor on simulated machines with one fault each.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -14,8 +15,11 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
 #include <linux/capability.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -1117,6 +1121,49 @@ TEST(machine, reads_files_and_limits)
 	EXPECT_EQ(here->uid(), ::geteuid());
 	EXPECT_EQ(here->mpa(), nullptr);
 	EXPECT_TRUE(here->rdma_devices().empty());
+}
+
+// getifaddrs(3) names an address by its label, which begins with the name of the device.
+TEST(machine, addresses_with_labels_are_those_of_their_devices)
+{
+	struct Entry {
+		std::string name;
+		const char *address;
+		unsigned int flags;
+	} entries[] = {
+		{"eth0", "192.0.2.1", IFF_UP | IFF_RUNNING},
+		{"eth0:vip", "192.0.2.2", IFF_UP | IFF_RUNNING},
+		{"eth0.7:1", "192.0.2.3", IFF_UP},
+		{"lo", "127.0.0.1", IFF_UP | IFF_RUNNING | IFF_LOOPBACK},
+		{"eth0", nullptr, IFF_UP | IFF_RUNNING},
+	};
+	std::array<sockaddr_in, std::size(entries)> addresses{};
+	std::array<ifaddrs, std::size(entries)> list{};
+
+	for (std::size_t n = 0; n < list.size(); n++) {
+		addresses[n].sin_family = AF_INET;
+		list[n].ifa_name = entries[n].name.data();
+		list[n].ifa_flags = entries[n].flags;
+		if (n + 1 < list.size())
+			list[n].ifa_next = &list[n + 1];
+		if (!entries[n].address)
+			continue;
+		::inet_pton(AF_INET, entries[n].address, &addresses[n].sin_addr);
+		list[n].ifa_addr = reinterpret_cast<sockaddr *>(&addresses[n]);
+	}
+	const auto devices = netdevs_of(list.data());
+
+	ASSERT_EQ(devices.size(), 3u);
+	EXPECT_EQ(devices[0].name, "eth0");
+	EXPECT_EQ(devices[0].addresses,
+		  (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
+	EXPECT_TRUE(devices[0].carrier);
+	EXPECT_EQ(devices[1].name, "eth0.7");
+	EXPECT_EQ(devices[1].addresses, std::vector<std::string>{"192.0.2.3"});
+	EXPECT_FALSE(devices[1].carrier);
+	EXPECT_EQ(devices[2].name, "lo");
+	EXPECT_TRUE(devices[2].loopback);
+	EXPECT_TRUE(netdevs_of(nullptr).empty());
 }
 
 TEST(machine, connects_to_itself)

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -236,29 +237,15 @@ std::string address_of(const sockaddr *address)
 
 std::vector<Netdev> all_netdevs()
 {
-	std::map<std::string, Netdev> found;
-	std::vector<Netdev> list;
 	ifaddrs *first = nullptr;
 
 	if (::getifaddrs(&first))
 		throw IoError("network devices: " + words_of(errno));
 	const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(
 		first, ::freeifaddrs);
-	for (const auto *one = first; one; one = one->ifa_next) {
-		auto &netdev = found[one->ifa_name];
-		const auto address = address_of(one->ifa_addr);
-
-		netdev.up = one->ifa_flags & IFF_UP;
-		netdev.carrier = one->ifa_flags & IFF_RUNNING;
-		netdev.loopback = one->ifa_flags & IFF_LOOPBACK;
-		if (!address.empty())
-			netdev.addresses.push_back(address);
-	}
-	for (auto &[name, netdev] : found) {
-		netdev.name = name;
-		netdev.mtu = mtu_of(name);
-		list.push_back(std::move(netdev));
-	}
+	auto list = netdevs_of(first);
+	for (auto &netdev : list)
+		netdev.mtu = mtu_of(netdev.name);
 	return list;
 }
 
@@ -520,6 +507,30 @@ private:
 };
 
 } // namespace
+
+std::vector<Netdev> netdevs_of(const ifaddrs *list)
+{
+	std::map<std::string, Netdev> found;
+	std::vector<Netdev> all;
+
+	for (const auto *one = list; one; one = one->ifa_next) {
+		// An address with a label has it instead of the name: eth0:vip.
+		const std::string_view name = one->ifa_name;
+		auto &netdev = found[std::string(name.substr(0, name.find(':')))];
+		const auto address = address_of(one->ifa_addr);
+
+		netdev.up = one->ifa_flags & IFF_UP;
+		netdev.carrier = one->ifa_flags & IFF_RUNNING;
+		netdev.loopback = one->ifa_flags & IFF_LOOPBACK;
+		if (!address.empty())
+			netdev.addresses.push_back(address);
+	}
+	for (auto &[name, netdev] : found) {
+		netdev.name = name;
+		all.push_back(std::move(netdev));
+	}
+	return all;
+}
 
 std::unique_ptr<Machine> this_machine(Kernel &kernel)
 {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <ifaddrs.h>
+
 #include "cli/context.hpp"
 
 namespace mpactl {
@@ -97,6 +99,9 @@ public:
 	// `size`: size of an IP packet in bytes, which must not be fragmented.
 	virtual Path path(const std::string &address, unsigned int size) = 0;
 };
+
+// The network devices of a list of getifaddrs(3), sorted by name, without their MTU.
+std::vector<Netdev> netdevs_of(const ifaddrs *list);
 
 std::unique_ptr<Machine> this_machine(Kernel &kernel);
 
