@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -254,6 +255,28 @@ TEST(doctor, skips_checks_without_their_option)
 		EXPECT_EQ(diagnosis.health, performed ? Health::ok : Health::skip)
 			<< id;
 	}
+}
+
+// Errors of libraries have other types.
+TEST(doctor, an_error_within_a_check_is_not_the_end)
+{
+	class Broken : public FakeMachine {
+	public:
+		std::vector<std::string> list(const std::string &path) override
+		{
+			throw std::filesystem::filesystem_error(
+				"cannot list", path,
+				std::make_error_code(std::errc::io_error));
+		}
+	} machine;
+	const auto results = examine(machine, {});
+	const auto errors = std::count_if(results.begin(), results.end(), [](const auto &one) {
+		return one.diagnosis.health == Health::skip &&
+		       one.diagnosis.detail.find("cannot list") != std::string::npos;
+	});
+
+	EXPECT_EQ(results.size(), all_checks().size());
+	EXPECT_GT(errors, 0);
 }
 
 // --- one fault each ---------------------------------------------------------------

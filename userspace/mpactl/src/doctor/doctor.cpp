@@ -3,6 +3,7 @@
 #include "doctor/doctor.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 
@@ -34,11 +35,11 @@ std::string_view cause_for(const Check &check, const Causes &causes)
 	return {};
 }
 
-// An error of the check itself is not a finding.
+// An error of the check itself, or of a library that it calls, is not a finding.
 Diagnosis perform(const Check &check, Examination &on)
 try {
 	return check.perform(on);
-} catch (const Error &error) {
+} catch (const std::exception &error) {
 	return {Health::skip, error.what(), {}};
 }
 

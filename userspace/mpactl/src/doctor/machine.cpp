@@ -434,12 +434,14 @@ public:
 
 	std::vector<std::string> list(const std::string &path) override
 	{
+		using std::filesystem::directory_iterator;
 		std::vector<std::string> names;
 		std::error_code error;
 
-		for (const auto &one :
-		     std::filesystem::directory_iterator(path, error))
-			names.push_back(one.path().filename());
+		// After an error it is at the end. Its ++ would throw.
+		for (directory_iterator at(path, error); at != directory_iterator();
+		     at.increment(error))
+			names.push_back(at->path().filename());
 		std::sort(names.begin(), names.end());
 		return names;
 	}
