@@ -81,6 +81,8 @@ ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 
 ssize_t __wrap_recvmsg(int fd, msghdr *message, int flags)
 {
+	if (kernel().on_receive)
+		kernel().on_receive();
 	const ssize_t got = __real_recvmsg(fd, message, flags);
 
 	if (got >= 0)

@@ -41,6 +41,8 @@ struct Kernel {
 	int received_flags = 0;
 	// Asked before each send(): the error that it ends with, 0: none.
 	std::function<int(mpa::const_buffer)> on_send;
+	// Called before each recvmsg().
+	std::function<void()> on_receive;
 	// Events that poll() reports instead of asking the socket; -1: it asks.
 	int events = -1;
 

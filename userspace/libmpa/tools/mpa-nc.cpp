@@ -313,10 +313,13 @@ private:
 		return error ? error : std::make_error_code(std::errc::broken_pipe);
 	}
 
-	// Receives everything that has arrived, one ULPDU after the other.
+	// ULPDUs received before the input has its turn: a peer may send them without end.
+	static constexpr int turn = 64;
+
+	// Receives what has arrived, one ULPDU after the other.
 	void receive()
 	{
-		for (;;) {
+		for (int n = 0; n < turn; n++) {
 			auto got = socket_.receive(buffer_);
 
 			if (!got && got.error() ==
