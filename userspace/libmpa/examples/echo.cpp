@@ -12,6 +12,7 @@
 // One that is too long to go back at once goes back in pieces.
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -473,29 +474,57 @@ private:
 
 constexpr unsigned long usual_count = 200;
 
+struct Command {
+	unsigned long ulpdus = usual_count;
+	std::optional<std::size_t> size;
+};
+
+// The whole word must be a number; streams take -1 for the largest one, and 5x for 5.
+template <typename T> std::optional<T> number_in(const std::string &word)
+{
+	const char *const end = word.data() + word.size();
+	T number = 0;
+	const auto read = std::from_chars(word.data(), end, number);
+
+	if (read.ec != std::errc() || read.ptr != end)
+		return {};
+	return number;
+}
+
+// Nothing: the line is not a command.
+std::optional<Command> command_in(const std::string &line)
+{
+	std::istringstream words(line);
+	std::string word;
+	Command command;
+
+	if (!(words >> word) || word != "connect")
+		return {};
+	if (!(words >> word))
+		return command;
+	const auto ulpdus = number_in<unsigned long>(word);
+	if (!ulpdus)
+		return {};
+	command.ulpdus = *ulpdus;
+	if (!(words >> word))
+		return command;
+	command.size = number_in<std::size_t>(word);
+	if (!command.size || *command.size > mpa::ulpdu_max || words >> word)
+		return {};
+	return command;
+}
+
 bool run_commands(Client &client)
 {
 	std::string line;
 	bool good = true;
 
 	while (std::getline(std::cin, line)) {
-		std::istringstream words(line);
-		std::string command;
-		unsigned long ulpdus = usual_count;
-		std::size_t size = 0;
+		const auto command = command_in(line);
 
-		words >> command;
-		if (command != "connect") {
+		if (!command)
 			say("commands: connect [ULPDUS [SIZE]]");
-			good = false;
-			continue;
-		}
-		if (!(words >> ulpdus))
-			good &= client.talk(usual_count, {});
-		else if (!(words >> size))
-			good &= client.talk(ulpdus, {});
-		else
-			good &= client.talk(ulpdus, size);
+		good &= command && client.talk(command->ulpdus, command->size);
 	}
 	return good;
 }
