@@ -19,14 +19,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 
 # pylint: disable=wrong-import-position
-from cmlab import H2, MPACTL, case, check, counters, main
+from cmlab import H2, MPACTL, PATIENCE, case, check, counters, main
 from rdmacm import host
 
 DEVICE = "mpa1"
 SERVER = "mpa2"
 LINK = f"{DEVICE}/1"
 SIZE = 4096
-PATIENCE = 60
 UNKNOWN = 0xffffff
 
 
