@@ -181,14 +181,12 @@ std::optional<Terminate> find_terminate(Session &s)
 	return std::nullopt;
 }
 
-void check_terminate(Session &s, const std::vector<Code> &allowed, bool must)
+void check_terminate(Session &s, const std::vector<Code> &allowed)
 {
 	const auto t = find_terminate(s);
 
-	if (!t && must)
-		throw Mismatch("no Terminate; " + s.seen());
 	if (!t)
-		return;
+		throw Mismatch("no Terminate; " + s.seen());
 	if (std::find(allowed.begin(), allowed.end(), t->code) == allowed.end())
 		throw Mismatch(t->words());
 	tally_terminate(s, t->code);
@@ -221,13 +219,7 @@ Outcome terminates(std::vector<Code> allowed)
 {
 	return {"sends Terminate " + list(allowed) +
 			" with the headers of figure 10, and closes",
-		[allowed](Session &s) { check_terminate(s, allowed, true); }};
-}
-
-Outcome terminates_or_closes(std::vector<Code> allowed)
-{
-	return {"sends Terminate " + list(allowed) + " and closes, or only closes",
-		[allowed](Session &s) { check_terminate(s, allowed, false); }};
+		[allowed](Session &s) { check_terminate(s, allowed); }};
 }
 
 Outcome breaks(std::vector<Code> allowed)
@@ -236,7 +228,7 @@ Outcome breaks(std::vector<Code> allowed)
 			" and closes; socket: closes",
 		[allowed](Session &s) {
 			if (s.env.kind == Kind::rnic)
-				check_terminate(s, allowed, true);
+				check_terminate(s, allowed);
 			else
 				s.must_end(s.soon());
 		}};

@@ -143,8 +143,6 @@ Outcome closes(milliseconds within = milliseconds(10000));
 Outcome closes_late(milliseconds from, milliseconds to);
 // One Terminate, right in itself, and the end; before it only what may_send() names.
 Outcome terminates(std::vector<Code> allowed);
-// The same, or the end without a Terminate.
-Outcome terminates_or_closes(std::vector<Code> allowed);
 // An MPA error: RNICs send a Terminate of the LLP layer, sockets close.
 Outcome breaks(std::vector<Code> allowed);
 // Continues as if nothing had happened.

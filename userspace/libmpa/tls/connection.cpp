@@ -192,7 +192,8 @@ private:
 	struct inner {
 		explicit inner(const markers &intervals) noexcept
 			: longest(framing::markers_max(intervals.plaintext)),
-			  packed(framing::markers_max(intervals.records)), writer(intervals.plaintext), reader(intervals.plaintext)
+			  packed(framing::markers_max(intervals.records)),
+			  writer(intervals.plaintext), reader(intervals.plaintext)
 		{
 		}
 
