@@ -20,7 +20,11 @@ headers := $(wildcard uapi/linux/*.h uapi/rdma/*.h)
 # User space and the unit tests take O, DESTDIR, CC, CFLAGS, ... from here.
 export DESTDIR PREFIX
 
-.PHONY: all modules userspace install install-modules install-provider \
+installed_list = $(PREFIX)/share/linux-mpa/installed
+user_parts := install-provider install-libmpa install-tcp-framing install-mpactl \
+	install-bench install-headers install-boot
+
+.PHONY: all modules userspace install uninstall install-modules install-provider \
 	install-libmpa install-tcp-framing install-mpactl install-bench \
 	install-headers install-boot clean distclean help deb demo check check-all \
 	check-kernels coverage fuzz random random-peers soak disturbances bench bench-gate \
@@ -40,8 +44,18 @@ userspace:
 	$(MAKE) -C userspace/tcp-framing $(parallel)
 	$(MAKE) -C userspace/bench $(parallel)
 
-install: install-modules install-provider install-libmpa install-tcp-framing \
-	install-mpactl install-bench install-headers install-boot
+# What it consists of is seen in another directory.
+install: install-modules $(user_parts)
+	$(if $(DESTDIR),,rm -rf build/installed)
+	$(if $(DESTDIR),,$(MAKE) -s $(user_parts) DESTDIR=$(CURDIR)/build/installed > /dev/null)
+	$(if $(DESTDIR),,scripts/installed record '$(installed_list)' build/installed)
+	$(if $(DESTDIR),,rm -rf build/installed)
+
+uninstall:
+	$(if $(DESTDIR),$(error remove $(DESTDIR) instead))
+	scripts/installed remove '$(installed_list)'
+	[ ! -w /etc ] || ldconfig
+	[ ! -d /run/systemd/system ] || systemctl daemon-reload
 
 # Not kernel.release: Debian's headers name the upstream release there.
 release = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
@@ -53,6 +67,8 @@ install-modules: modules
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) \
 		INSTALL_MOD_DIR=extra CONFIG_MODULE_SIG_ALL= DEPMOD=true \
 		modules_install
+	$(if $(DESTDIR)$(filter $(shell uname -r),$(release)),,@echo \
+		'these modules are for kernel $(release), but $(shell uname -r) is running')
 	$(if $(DESTDIR),@echo 'staged: depmod $(release) is left to the target',depmod $(release))
 
 install-provider: userspace
@@ -175,6 +191,7 @@ help:
 	@echo '                  completions, mpa-nc, mpa-bench, tcp-framing and its'
 	@echo '                  library, libmpa-tls, headers, manual pages,'
 	@echo '                  and the files that restore devices at boot'
+	@echo '  uninstall       remove what install has installed without DESTDIR'
 	@echo '  clean           remove what was built, keep the cached kernels'
 	@echo '  distclean       remove build/ altogether'
 	@echo 'These install the packages they need first (root or sudo):'

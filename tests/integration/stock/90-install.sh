@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # `make install` as users run it, and then two hosts that use the installed files:
-# modules found by their aliases, the provider by its driver file.
+# modules found by their aliases, the provider by its driver file. At the end, `make
+# uninstall`.
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 
 release=$(uname -r)
@@ -24,14 +25,22 @@ linked_program_starts() {
 		cc -x c - -o /tmp/linked -Wl,--no-as-needed -lmpa-tls && /tmp/linked
 }
 
+# Where an installation goes. All of /usr/lib would take minutes here.
+files() {
+	local places=(/etc/libibverbs.d /usr/lib/*/libibverbs /usr/local)
+	[[ ! -d /etc/mpa ]] || places+=(/etc/mpa)
+	find "${places[@]}" ! -type d | sort
+}
+
 unset IBV_DRIVERS
 lab_writable "$modules"
 lab_writable "$MPA_REPO"
 cd "$MPA_REPO" || exit
 lab_do rm -r "$modules/extra"
+files > /tmp/before
 # Compiling again would take minutes here: install the host's build.
 lab_check "make install" make -s install -o modules -o userspace \
-	KDIR="/usr/src/linux-headers-$release" PREFIX=/usr/local
+	MAKE="make -o userspace" KDIR="/usr/src/linux-headers-$release" PREFIX=/usr/local
 lab_is "the modules are where modprobe finds them" \
 	"$(modinfo -F filename mpa_rnic)" "/lib/modules/$release/extra/mpa_rnic.ko"
 version=$(< VERSION)
@@ -70,3 +79,14 @@ lab_wait_listen h2 7174
 lab_check "the installed provider is loaded" uses_installed_provider
 lab_check "client" lab_rping h1 -c -a 10.77.0.2 -V -C 10 -S 1000
 lab_check "server" lab_join server
+
+lab_do touch /etc/mpa/mpa.json
+lab_do touch "$modules/extra/mpa.ko.xz"
+lab_check "make uninstall" make -s uninstall
+lab_is "only the saved settings are left" \
+	"$(files | diff /tmp/before - | grep '^[<>]')" "> /etc/mpa/mpa.json"
+lab_is "depmod has run" "$(modinfo -F filename mpa_rnic 2> /dev/null)" ""
+lab_check "directories that only the installation used are removed" \
+	test ! -e /usr/local/include/mpa -a ! -e /usr/local/share/linux-mpa \
+	-a ! -e "$modules/extra"
+lab_refuse "there is nothing to uninstall any more" make -s uninstall
