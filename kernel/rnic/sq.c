@@ -652,9 +652,10 @@ static int rnic_sqe_inline(const struct rnic_sq *sq, struct mpa_sqe *e,
 static int rnic_sqe_pieces(const struct rnic_sq *sq, struct mpa_sqe *e,
 			   const struct ib_send_wr *wr)
 {
+	int most = rnic_wr_infos[e->opcode].read ? 1 : sq->max_sge;
 	int i;
 
-	if (wr->num_sge < 0 || wr->num_sge > sq->max_sge)
+	if (wr->num_sge < 0 || wr->num_sge > most)
 		return -EINVAL;
 	e->num_sge = wr->num_sge;
 	for (i = 0; i < wr->num_sge; i++) {

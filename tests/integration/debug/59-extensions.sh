@@ -61,7 +61,7 @@ lab_is "a kernel consumer" \
 	"$(cat /sys/module/mpa_extended/parameters/result)" ok
 lab_do modprobe -r mpa_extended
 counters_grew "of a kernel consumer" \
-	mpa1 tx_imm=1 rx_imm=1 tx_atomic_req=6 rx_atomic_resp=6
+	mpa1 tx_imm=1 rx_imm=1 tx_atomic_req=7 rx_atomic_resp=7
 
 # Programs that others have written.
 perf_pair h1 h2 ib_atomic_bw 8 200

@@ -66,7 +66,7 @@ static int side_make_qp(struct side *side)
 {
 	struct ib_qp_init_attr attr = {
 		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+			 .max_send_sge = 2, .max_recv_sge = 1 },
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 	};
@@ -275,6 +275,22 @@ static bool operate(struct ib_mr *mr, const struct operation *o)
 	       is("value after", READ_ONCE(words[0]), o->now);
 }
 
+static bool refused_read(struct ib_mr *mr, enum ib_wr_opcode opcode)
+{
+	struct ib_sge sge[2] = {
+		{ .addr = (uintptr_t)words, .length = 4, .lkey = near.pd->local_dma_lkey },
+		{ .addr = (uintptr_t)words, .length = 4, .lkey = near.pd->local_dma_lkey },
+	};
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = opcode, .sg_list = sge, .num_sge = 2 },
+		.remote_addr = mr->iova, .rkey = mr->rkey,
+	};
+	const struct ib_send_wr *bad = NULL;
+
+	return is("Read of two pieces", ib_post_send(near.id->qp, &wr.wr, &bad), -EINVAL) &&
+	       is("the one at fault", bad == &wr.wr, true);
+}
+
 static bool refused(struct ib_mr *mr)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)words, .length = 4,
@@ -289,7 +305,11 @@ static bool refused(struct ib_mr *mr)
 	return is("four bytes", ib_post_send(near.id->qp, &wr.wr, NULL),
 		  -EINVAL) &&
 	       is("Send with Immediate", ib_post_send(near.id->qp, &imm, NULL),
-		  -EOPNOTSUPP);
+		  -EOPNOTSUPP) &&
+	       refused_read(mr, IB_WR_RDMA_READ) &&
+	       refused_read(mr, IB_WR_RDMA_READ_WITH_INV) &&
+	       /* The stream goes on. */
+	       operate(mr, &operations[0]);
 }
 
 static bool run(void)
