@@ -17,10 +17,12 @@
  */
 static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 {
+	/* Of which type it is, depends on the peer: both have this code. */
+	if (t->layer == RDMAP_LAYER_RDMAP && t->code == RDMAP_EC_CANNOT_INVALIDATE &&
+	    (t->etype == RDMAP_ET_PROTECTION || t->etype == RDMAP_ET_OPERATION))
+		return MPA_WC_REM_INV_REQ_ERR;
 	if (t->layer == RDMAP_LAYER_RDMAP && t->etype == RDMAP_ET_PROTECTION)
-		return t->code == RDMAP_EC_CANNOT_INVALIDATE ?
-			       MPA_WC_REM_INV_REQ_ERR :
-			       MPA_WC_REM_ACCESS_ERR;
+		return MPA_WC_REM_ACCESS_ERR;
 	if (t->layer == RDMAP_LAYER_DDP && t->etype == DDP_ET_TAGGED)
 		return MPA_WC_REM_ACCESS_ERR;
 	if (t->layer == RDMAP_LAYER_RDMAP || t->layer == RDMAP_LAYER_DDP)

@@ -476,18 +476,29 @@ CASE("windows: a peer invalidates type 2 with a Send")
 
 namespace {
 
-// A Send of @from that must not invalidate ends the stream with that error.
+// A Send of @from that must not invalidate ends the stream with that error. It is complete
+// when TCP has it: the Read behind it says what was wrong.
 void cannot(Queue &from, Queue &to, std::uint32_t key, unsigned int error)
 {
-	ibv_send_wr wr{};
+	ibv_sge piece{reinterpret_cast<std::uintptr_t>(from.device.memory.data()), 8,
+		      from.device.region->lkey};
+	ibv_send_wr wr{}, read{};
 
 	from.post_receive(77);
 	to.post_receive(6);
 	wr.opcode = IBV_WR_SEND_WITH_INV;
 	wr.invalidate_rkey = key;
+	wr.next = &read;
+	read.opcode = IBV_WR_RDMA_READ;
+	read.sg_list = &piece;
+	read.num_sge = 1;
+	read.wr.rdma.rkey = to.device.region->rkey;
+	read.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(to.device.memory.data());
 	from.post(wr);
 	is(status_name(from.completion().status), status_name(IBV_WC_SUCCESS),
 	   "the Send is sent");
+	is(status_name(from.completion().status), status_name(IBV_WC_REM_INV_REQ_ERR),
+	   "the Read");
 	const ibv_wc flushed = from.completion();
 	is(flushed.wr_id, 77u, "the posted receive ends");
 	is(flushed.vendor_err, error, "the Terminate's error");
