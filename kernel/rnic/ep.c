@@ -238,6 +238,8 @@ void rnic_ep_drain(struct sock *sk)
 {
 	read_descriptor_t desc = { .count = 1 };
 
+	/* TCP would read up to an urgent byte only. */
+	WRITE_ONCE(tcp_sk(sk)->urg_data, 0);
 	tcp_read_sock(sk, &desc, rnic_ep_drop_bytes);
 }
 

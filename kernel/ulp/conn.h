@@ -122,6 +122,7 @@ struct mpa_lock_wait {
  * struct mpa_tuned - settings of a socket before mpa_sock_tune()
  * @mtu_probing: path MTU probing was on
  * @nodelay: TCP_NODELAY was set
+ * @urg_inline: SO_OOBINLINE was set
  * @recverr: reports of soft errors, as for mpa_sk_set_recverr()
  * @rcvlowat: SO_RCVLOWAT, bytes
  * @rcvbuf: receive buffer, bytes
@@ -131,6 +132,7 @@ struct mpa_lock_wait {
 struct mpa_tuned {
 	bool mtu_probing;
 	bool nodelay;
+	bool urg_inline;
 	unsigned int recverr;
 	int rcvlowat;
 	int rcvbuf;
@@ -348,11 +350,15 @@ static inline bool mpa_rx_copied_seq_moved(const struct mpa_conn *conn)
 	return tcp_sk(conn->sk)->copied_seq != conn->rx_seq;
 }
 
-/* Returns bytes that were read to TCP. */
+/* Returns bytes that were read to TCP. An urgent one among them is not urgent any more. */
 static inline void mpa_rx_release(struct mpa_conn *conn, u32 len)
 {
+	struct tcp_sock *tp = tcp_sk(conn->sk);
+
 	tcp_read_done(conn->sk, len);
-	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
+	conn->rx_seq = tp->copied_seq;
+	if (unlikely(tp->urg_data) && after(tp->copied_seq, tp->urg_seq))
+		WRITE_ONCE(tp->urg_data, 0);
 }
 
 extern struct workqueue_struct *mpa_wq;

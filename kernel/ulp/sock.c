@@ -190,6 +190,7 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 	*before = (struct mpa_tuned){
 		.mtu_probing = icsk->icsk_mtup.enabled,
 		.nodelay = tp->nonagle & TCP_NAGLE_OFF,
+		.urg_inline = sock_flag(sk, SOCK_URGINLINE),
 		.recverr = mpa_sk_recverr(sk),
 		.rcvlowat = sk->sk_rcvlowat,
 		.rcvbuf = sk->sk_rcvbuf,
@@ -204,6 +205,18 @@ void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before)
 	/* With more, TCP would not report a shorter ULPDU. */
 	WRITE_ONCE(sk->sk_rcvlowat, 1);
 	sock_raise_rcvbuf(sk, before);
+}
+
+/**
+ * mpa_sock_keep_urgent - have TCP leave urgent data among the bytes of the stream
+ * @sk: TCP socket, tuned, under lock_sock(); from now on what arrives is framed
+ *
+ * Otherwise the next urgent byte would make TCP remove an earlier one that was not read.
+ */
+void mpa_sock_keep_urgent(struct sock *sk)
+{
+	lockdep_assert(lockdep_sock_is_held(sk));
+	sock_set_flag(sk, SOCK_URGINLINE);
 }
 
 /**
@@ -257,6 +270,8 @@ void mpa_sock_untune(struct sock *sk, const struct mpa_tuned *before)
 	inet_csk(sk)->icsk_mtup.enabled = before->mtu_probing;
 	if (!before->nodelay)
 		tp->nonagle &= ~TCP_NAGLE_OFF;
+	if (!before->urg_inline)
+		sock_reset_flag(sk, SOCK_URGINLINE);
 	mpa_sk_set_recverr(sk, before->recverr);
 	WRITE_ONCE(sk->sk_rcvlowat, before->rcvlowat);
 	if (!before->rcvbuf_raised || sk->sk_rcvbuf != before->rcvbuf_raised)

@@ -22,6 +22,7 @@ bool mpa_lock_or_defer(struct mpa_conn *conn, struct mpa_lock_wait *wait);
 void mpa_lock_wait_cancel(struct mpa_conn *conn, struct mpa_lock_wait *wait);
 bool mpa_lock_within(struct sock *sk, long timeo);
 void mpa_sock_tune(struct sock *sk, struct mpa_tuned *before);
+void mpa_sock_keep_urgent(struct sock *sk);
 void mpa_sock_note_setting(struct sock *sk, struct mpa_tuned *before, int name,
 			   int value);
 void mpa_sock_note_rcvlowat(struct sock *sk, struct mpa_tuned *before, int value);

@@ -368,6 +368,7 @@ static int startup_begin(struct mpa_conn *conn, struct mpa_startup *su,
 		return ret;
 	}
 	conn->startup = su;
+	mpa_sock_keep_urgent(conn->sk);
 	conn->rx_seq = tcp_sk(conn->sk)->copied_seq;
 	conn->timeout = msecs_to_jiffies(timeout_ms ?: MPA_STARTUP_TIMEOUT_MS);
 	ret = wait == MPA_CONN_WAIT_REPLY ?

@@ -228,8 +228,10 @@ void mpa_tuf_apply(struct mpa_usock *us)
 		return;
 	if (send && !tuf->send)
 		tuf_begin_send(us, send);
-	if (recv && !tuf->recv)
+	if (recv && !tuf->recv) {
+		mpa_sock_keep_urgent(sk);
 		WRITE_ONCE(tuf->recv, recv);
+	}
 	if (recv && !us->conn->tuf &&
 	    (recv == TCP_FRAMING_RECV_MARKERS || tuf->peer_keyed))
 		tuf_begin_recv(us);

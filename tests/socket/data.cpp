@@ -169,6 +169,35 @@ CASE("receive: buffers shorter and longer than the ULPDU")
 	}
 }
 
+// Bytes of the stream all the same: TCP must not take the first one away.
+CASE("receive: urgent data of the peer, before a ULPDU is complete and behind one")
+{
+	for (const bool behind : {false, true}) {
+		const Row row(behind ? "behind" : "before");
+		Running pair(mpa::role::responder);
+		const auto ulpdu = pattern(100, 4);
+		const auto bytes = fpdu(ulpdu);
+		const auto rest = std::span(bytes).subspan(2);
+
+		for (int n = 0; n < 2; n++) {
+			pair.wire.send_urgent(bytes[0]);
+			if (n && behind)
+				expect_ulpdu(pair.ours, ulpdu);
+			if (behind)
+				pair.wire.send(std::span(bytes).subspan(1, 1));
+			else
+				pair.wire.send_urgent(bytes[1]);
+			pair.wire.send(rest);
+			await_events(pair.ours.fd(), POLLIN, "a ULPDU");
+			if (!behind)
+				expect_ulpdu(pair.ours, ulpdu);
+		}
+		if (behind)
+			expect_ulpdu(pair.ours, ulpdu);
+		yes(!(events_of(pair.ours.fd()) & POLLPRI), "nothing is urgent");
+	}
+}
+
 CASE("receive: an empty ULPDU is not the end")
 {
 	Pair pair;

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 
 namespace net {
 
@@ -395,6 +397,18 @@ void Wire::send(mpa::const_buffer bytes)
 					    "send of the plain peer");
 		bytes = bytes.subspan(static_cast<std::size_t>(sent));
 	}
+}
+
+void Wire::send_urgent(std::byte byte)
+{
+	is(must_call(::send(fd_.get(), &byte, 1, MSG_OOB | MSG_NOSIGNAL), "urgent"), 1L,
+	   "urgent data");
+	await([&] {
+		int left = 0;
+
+		must_call(::ioctl(fd_.get(), SIOCOUTQ, &left), "SIOCOUTQ");
+		return left == 0;
+	}, "urgent data has arrived");
 }
 
 Bytes Wire::read(std::size_t count)

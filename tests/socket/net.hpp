@@ -175,6 +175,8 @@ public:
 
 	int fd() const { return fd_.get(); }
 	void send(mpa::const_buffer bytes);
+	// Until the other end has it.
+	void send_urgent(std::byte byte);
 	Bytes read(std::size_t count);
 	// A startup frame: (its 20 bytes, its private data).
 	std::pair<Bytes, Bytes> read_frame();
