@@ -266,6 +266,7 @@ struct rnic_due {
  * @wait: how long a message may wait for a receive, jiffies; 0: not at all.
  *	Written under &rnic_qp.lock, read without
  * @waiting: the next message waits, or has waited
+ * @writing: the last Write is not complete
  * @waits_since: @waiting: since when, jiffies
  * @read_msn: MSN of the next Read Request or Atomic Request
  * @atomic_msn: MSN of the next Atomic Response
@@ -287,6 +288,7 @@ struct rnic_rx_state {
 	u64 wrote;
 	unsigned long wait;
 	bool waiting;
+	bool writing;
 	unsigned long waits_since;
 	u32 read_msn;
 	u32 atomic_msn;

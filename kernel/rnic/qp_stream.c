@@ -301,7 +301,7 @@ void rnic_qp_startup_fault(struct rnic_qp *qp, const struct ddp_fault *f)
  * @qp: the QP; socket lock held
  * @err: 0 for an orderly end, else a negative error
  *
- * Idempotent. If a message was in progress, any end is an error.
+ * Idempotent. If a Send or a Write was in progress, any end is an error.
  */
 void rnic_qp_closed(struct rnic_qp *qp, int err)
 {
@@ -317,7 +317,7 @@ void rnic_qp_closed(struct rnic_qp *qp, int err)
 	if (rnic_qp_streaming(qp)) {
 		if (err)
 			rnic_qp_count(qp, RNIC_CNT_CONN_RESET);
-		if (err || qp->rq.busy)
+		if (err || qp->rq.busy || qp->rx.writing)
 			end.event = IB_EVENT_QP_FATAL;
 	}
 	rnic_qp_kill(qp, &end);

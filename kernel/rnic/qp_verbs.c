@@ -91,7 +91,8 @@ static bool rnic_qp_quiet(const struct rnic_qp *qp)
 	bool drained = rnic_sq_drained(&qp->sq) ||
 		       READ_ONCE(qp->state) == RNIC_QP_TERMINATE;
 
-	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy && drained;
+	return (tx->kind == RNIC_TX_NONE || unsent) && !qp->rq.busy &&
+	       !qp->rx.writing && drained;
 }
 
 /*

@@ -285,6 +285,7 @@ static int rnic_rx_write(struct rnic_qp *qp, struct rnic_segment *seg,
 		if (!rnic_segment_part(qp, seg, rx))
 			return rnic_qp_refuse(qp, &f, seg);
 	qp->rx.write_len += h->payload_len;
+	qp->rx.writing = !h->last;
 	if (!h->last)
 		return 0;
 	qp->rx.wrote = qp->rx.write_len;
