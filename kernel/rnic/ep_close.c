@@ -172,27 +172,29 @@ void rnic_ep_abort(struct rnic_ep *ep)
 
 /* In order ----------------------------------------------------------------- */
 
-/* How long a peer that acknowledged everything may send nothing. */
+/*
+ * Does the peer send nothing of value any more? It was refused; or a Terminate has
+ * ended the stream, and RFC 5040 requires it to close.
+ */
+static bool rnic_ep_peer_must_close(const struct rnic_ep *ep)
+{
+	return !ep->operational || (ep->qp && !rnic_qp_streaming(ep->qp));
+}
+
+/* How long a peer that acknowledged everything may send nothing of value. */
 static unsigned long rnic_ep_silence_max(const struct rnic_ep *ep)
 {
-	/*
-	 * The peer was refused and sends nothing of value; or it got a
-	 * Terminate, and RFC 5040 requires it to close.
-	 */
-	if (!ep->operational || (ep->qp && !rnic_qp_streaming(ep->qp)))
+	if (rnic_ep_peer_must_close(ep))
 		return msecs_to_jiffies(RNIC_CM_CLOSE_MS);
 	return tcp_fin_time(ep->sock->sk);
 }
 
-/*
- * Did TCP transfer anything since the last check, in either direction? What a
- * peer sends that was refused is of no value.
- */
+/* Did TCP transfer anything of value since the last check, in either direction? */
 static bool rnic_ep_progressed(struct rnic_ep *ep)
 {
 	const struct tcp_sock *tp = tcp_sk(ep->sock->sk);
 	bool moved = ep->snd_una != tp->snd_una ||
-		     (ep->operational && ep->rcv_nxt != tp->rcv_nxt);
+		     (!rnic_ep_peer_must_close(ep) && ep->rcv_nxt != tp->rcv_nxt);
 
 	lockdep_assert(lockdep_sock_is_held(ep->sock->sk));
 	ep->snd_una = tp->snd_una;

@@ -305,6 +305,74 @@ CASE("handover: what the Initiator sends first may be there before the call")
 	pair.wire.expect_end();
 }
 
+// With a peer whose bytes the test chooses, and the queue pair in RTS.
+struct Operational : WithWire {
+	Operational() : WithWire(2)
+	{
+		HandOver how = responder();
+
+		wire.send(net::request());
+		is(how.run(queue, fd), 0, "hand-over");
+		wire.read_frame();
+		queue.post_receive(1);
+	}
+
+	// A segment of a Write.
+	net::Bytes ddp_write(std::uint32_t stag, bool last, std::string_view text) const
+	{
+		auto to = reinterpret_cast<std::uintptr_t>(device.memory.data());
+		net::Bytes ulpdu(14);
+
+		ulpdu[0] = std::byte(last ? 0xc1 : 0x81);
+		ulpdu[1] = std::byte{0x40};
+		for (int i = 5; i >= 2; i--, stag >>= 8)
+			ulpdu[i] = std::byte(stag & 0xff);
+		for (int i = 13; i >= 6; i--, to >>= 8)
+			ulpdu[i] = std::byte(to & 0xff);
+		return net::fpdu(ulpdu + mpa::bytes(text));
+	}
+};
+
+CASE("handover: urgent data of the peer are bytes of the stream")
+{
+	Operational pair;
+	const auto bytes = ddp_send("hello");
+
+	pair.wire.send_urgent(bytes[0]);
+	pair.wire.send_urgent(bytes[1]);
+	pair.wire.send(std::span(bytes).subspan(2));
+	expect_good(pair.queue.completion(), 1);
+	is(mpa::text({pair.device.memory.data(), 5}), "hello", "the message");
+}
+
+CASE("handover: a Write that is cut short is an error of the queue pair")
+{
+	for (const bool last : {false, true}) {
+		const Row row(last ? "whole" : "cut short");
+		Operational pair;
+
+		pair.wire.send(pair.ddp_write(pair.device.region->rkey, last, "text"));
+		pair.wire.fin();
+		pair.wire.expect_end();
+		is(pair.queue.completion().wr_id, 1u, "the receive ends");
+		is(mpa::text({pair.device.memory.data(), 4}), "text", "placed");
+		const auto event = pair.device.event(last ? 0ms : patience);
+		is(event ? ibv_event_type_str(*event) : "none",
+		   last ? "none" : ibv_event_type_str(IBV_EVENT_QP_FATAL), "the event");
+	}
+}
+
+// It acknowledges the Terminate, and sends a byte now and then for ever.
+CASE("handover: a peer that does not end after a Terminate")
+{
+	Operational pair;
+
+	pair.wire.send(pair.ddp_write(0, true, "text"));
+	yes((pair.wire.read_fpdu()[1] & std::byte{0x0f}) == std::byte{7}, "a Terminate");
+	pair.wire.expect_end();
+	await([&] { return ::send(pair.wire.fd(), "x", 1, MSG_NOSIGNAL) < 0; }, "the reset");
+}
+
 CASE("handover: what the Responder sends first comes behind its Reply")
 {
 	const Simple setting;
@@ -353,6 +421,9 @@ CASE("handover: after a refusal the socket is plain TCP")
 		must_call(::getsockopt(pair.fd.get(), SOL_TCP, TCP_NODELAY, &on, &size),
 			  "TCP_NODELAY");
 		is(on, 0, "TCP_NODELAY");
+		must_call(::getsockopt(pair.fd.get(), SOL_SOCKET, SO_OOBINLINE, &on, &size),
+			  "SO_OOBINLINE");
+		is(on, 0, "SO_OOBINLINE");
 		size = sizeof(wait);
 		must_call(::getsockopt(pair.fd.get(), SOL_SOCKET, SO_LINGER, &wait, &size),
 			  "SO_LINGER");
