@@ -176,7 +176,8 @@ struct rnic_ep_role {
  * @reply_due: the core waits for CONNECT_REPLY
  * @open: success was reported to the core, which waits for CLOSE
  * @operational: rnic_qp_operational() was called and succeeded
- * @fin_due: FIN waits for the stream to drain; read like @status
+ * @fin_due: FIN waits for the stream to drain, or for an answer of the QP; read like
+ *	@status
  * @bounded: the connection is ending: @timer checks its progress, @close_by
  *	limits it
  * @snd_una: tcp_sock.snd_una at the last check of progress

@@ -23,6 +23,7 @@
 #include "ep_event.h"
 #include "qp.h"
 #include "qp_stream.h"
+#include "tx.h"
 #include "ulp/mpa.h"
 
 enum {
@@ -423,7 +424,12 @@ void rnic_ep_orderly(struct rnic_ep *ep)
 	lock_sock(sk);
 	if (ep->state == RNIC_EP_ESTABLISHED)
 		rnic_ep_set_state(ep, RNIC_EP_CLOSING);
-	fin = rnic_ep_drained(ep);
+	/*
+	 * A Read Request may have arrived since the QP had nothing more to send. FIN
+	 * waits for the answer once: there may always be another one.
+	 */
+	fin = (ep->fin_due || !ep->qp || !rnic_tx_answering(ep->qp)) &&
+	      rnic_ep_drained(ep);
 	WRITE_ONCE(ep->fin_due, !fin);
 	rnic_ep_start_closing(ep);
 	if (fin)

@@ -551,6 +551,18 @@ void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep)
 	rnic_tx_idle(qp, ep);
 }
 
+/**
+ * rnic_tx_answering() - is a Read of the peer still to be answered?
+ * @qp: the QP; socket lock held
+ *
+ * Return: true if so; rnic_tx_run() requests the end of the stream once more after
+ * that.
+ */
+bool rnic_tx_answering(const struct rnic_qp *qp)
+{
+	return rnic_qp_streaming(qp) && rnic_response_pending(&qp->reads);
+}
+
 /* Responses in the context of the request ---------------------------------- */
 
 /*

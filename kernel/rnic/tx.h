@@ -3,6 +3,7 @@
 #ifndef MPA_RNIC_TX_H
 #define MPA_RNIC_TX_H
 
+#include <linux/types.h>
 #include <linux/workqueue.h>
 
 struct mpa_conn;
@@ -10,6 +11,7 @@ struct rnic_ep;
 struct rnic_qp;
 
 void rnic_tx_run(struct rnic_qp *qp, struct rnic_ep *ep);
+bool rnic_tx_answering(const struct rnic_qp *qp);
 void rnic_tx_answer(struct rnic_qp *qp, struct mpa_conn *conn);
 void rnic_tx_doorbell(struct rnic_qp *qp);
 void rnic_tx_work(struct work_struct *work);
