@@ -97,6 +97,8 @@ static_assert(sizeof(struct rnic_swr) == 16);
  * @max_sge: limit of mpa_sqe.num_sge; constant
  * @max_inline: limit of inline data; constant
  * @sig_all: every request is signaled; constant
+ * @first_status: MPA_WC_* of the oldest request that was taken when the stream
+ *	ended; MPA_WC_WR_FLUSH_ERR, that of the others, once it is used; rnic_qp.lock
  */
 struct rnic_sq {
 	struct rnic_ring ring;
@@ -107,6 +109,7 @@ struct rnic_sq {
 	u32 max_sge;
 	u32 max_inline;
 	bool sig_all;
+	u8 first_status;
 };
 
 /**
@@ -121,6 +124,8 @@ struct rnic_sq {
  * @busy: @cur is in use: its message has begun and not ended
  * @ended: with @srq, %IB_EVENT_QP_LAST_WQE_REACHED was raised for this end of
  *	the QP, or is not wanted any more; under rnic_qp.lock
+ * @first_status: MPA_WC_* of the receive that was in use when the stream ended;
+ *	rnic_qp.lock
  * @pd: protection domain of the regions that entries name; constant
  * @max_sge: limit of mpa_rqe.num_sge; constant
  */
@@ -132,6 +137,7 @@ struct rnic_rq {
 	u64 cur_len;
 	bool busy;
 	bool ended;
+	u8 first_status;
 	struct ib_pd *pd;
 	u32 max_sge;
 };

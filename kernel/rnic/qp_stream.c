@@ -43,15 +43,11 @@ void rnic_qp_want_doorbell(struct rnic_qp *qp)
 
 /**
  * struct rnic_flush - state of flushing both queues
- * @send_status: MPA_WC_* of the oldest request that is not done
- * @recv_status: MPA_WC_* of the receive in use
  * @sends: requests still to be completed
  * @receives: receives still to be completed
  * @due: completion events that became due
  */
 struct rnic_flush {
-	u8 send_status;
-	u8 recv_status;
 	u32 sends;
 	u32 receives;
 	struct rnic_due due;
@@ -84,8 +80,8 @@ static bool rnic_qp_flush_begin(struct rnic_qp *qp, struct rnic_flush *f)
 }
 
 /*
- * A concurrent flush takes the next entries, so the order is kept. The first call
- * completes the oldest entry of either queue, which has a status of its own.
+ * A concurrent flush takes the next entries, so the order is kept. Without a stream
+ * one may also be the first, see rnic_qp_end_with().
  */
 static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 {
@@ -96,9 +92,9 @@ static void rnic_qp_flush_some(struct rnic_qp *qp, struct rnic_flush *f)
 
 	spin_lock_irqsave(&qp->lock, flags);
 	on = rnic_qp_flushes(qp);
-	if (on && rnic_sq_flush(qp, &f->send_status, sends, &f->due) < sends)
+	if (on && rnic_sq_flush(qp, sends, &f->due) < sends)
 		f->sends = sends;
-	if (on && rnic_rq_flush(qp, f->recv_status, receives, &f->due) < receives)
+	if (on && rnic_rq_flush(qp, receives, &f->due) < receives)
 		f->receives = receives;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	f->sends = on ? f->sends - sends : 0;
@@ -127,13 +123,9 @@ static void rnic_qp_flushed(struct rnic_qp *qp)
 }
 
 /* Completes up to @chunks times RNIC_QP_CHUNK entries; true if there were no more. */
-static bool rnic_qp_flush_chunks(struct rnic_qp *qp, u8 send_status,
-				 u8 recv_status, u32 chunks)
+static bool rnic_qp_flush_chunks(struct rnic_qp *qp, u32 chunks)
 {
-	struct rnic_flush f = {
-		.send_status = send_status,
-		.recv_status = recv_status,
-	};
+	struct rnic_flush f = {};
 
 	if (!rnic_qp_flush_begin(qp, &f))
 		return true;
@@ -157,10 +149,22 @@ static bool rnic_qp_flush_chunks(struct rnic_qp *qp, u8 send_status,
  */
 void rnic_qp_flush(struct rnic_qp *qp)
 {
-	rnic_qp_flush_chunks(qp, MPA_WC_WR_FLUSH_ERR, MPA_WC_WR_FLUSH_ERR, U32_MAX);
+	rnic_qp_flush_chunks(qp, U32_MAX);
 }
 
 /* The end ------------------------------------------------------------------ */
+
+/*
+ * The oldest entries of both queues say why the stream has ended. That is noted before
+ * the QP is seen in its new state: a doorbell that found no stream before it began may
+ * flush then, without the socket lock.
+ */
+static void rnic_qp_end_with(struct rnic_qp *qp, const struct rnic_end *end)
+{
+	lockdep_assert_held(&qp->lock);
+	qp->sq.first_status = end->send_status;
+	qp->rq.first_status = end->recv_status;
+}
 
 /*
  * Moves to TERMINATE if a Terminate must and can be sent, else to ERROR.
@@ -173,6 +177,8 @@ static enum rnic_qp_state rnic_qp_leave(struct rnic_qp *qp,
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
+	if (rnic_qp_streaming(qp))
+		rnic_qp_end_with(qp, end);
 	if (end->fault && rnic_qp_streaming(qp))
 		to = RNIC_QP_TERMINATE;
 	else if (qp->state == RNIC_QP_TERMINATE && end->fault)
@@ -227,8 +233,7 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 		rnic_qp_prepare_terminate(qp, end->fault, end->seg);
 	rnic_sq_stop(qp);
 	rnic_qp_want_doorbell(qp);
-	flushed = rnic_qp_flush_chunks(qp, end->send_status, end->recv_status,
-				       RNIC_QP_CHUNKS_AT_END);
+	flushed = rnic_qp_flush_chunks(qp, RNIC_QP_CHUNKS_AT_END);
 	if (entered == RNIC_QP_TERMINATE || !flushed)
 		rnic_qp_kick(qp);
 	rnic_qp_end_ep(qp, entered == RNIC_QP_TERMINATE ? RNIC_EP_END_SOON :
@@ -386,7 +391,7 @@ void rnic_qp_set_extensions(struct rnic_qp *qp, bool on)
 /**
  * rnic_qp_forget_end() - reset the state of the end of a stream before the next
  * one
- * @qp: the QP; rnic_qp.lock held
+ * @qp: the QP; rnic_qp.lock held, or nobody else has it yet
  */
 void rnic_qp_forget_end(struct rnic_qp *qp)
 {
@@ -396,6 +401,8 @@ void rnic_qp_forget_end(struct rnic_qp *qp)
 	qp->tx.fin_asked = false;
 	qp->cause = 0;
 	qp->end_event = -1;
+	qp->sq.first_status = MPA_WC_WR_FLUSH_ERR;
+	qp->rq.first_status = MPA_WC_WR_FLUSH_ERR;
 }
 
 /**

@@ -590,7 +590,7 @@ static void rnic_qp_init(struct rnic_qp *qp, struct rnic_dev *dev, bool user,
 	qp->ib_state = IB_QPS_INIT;
 	qp->access = RNIC_QP_ACCESS_DEFAULT;
 	qp->receive_wait = RNIC_QP_WAIT_SETTING;
-	qp->end_event = -1;
+	rnic_qp_forget_end(qp);
 	init_waitqueue_head(&qp->unused);
 	qp->scq = to_rnic_cq(attr->send_cq);
 	qp->rcq = to_rnic_cq(attr->recv_cq);

@@ -44,14 +44,14 @@ u32 rnic_rq_posted(const struct rnic_qp *qp)
  * rnic_rq_flush() - complete posted receives in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held, and the socket lock
  *	if there is a stream
- * @first: MPA_WC_* of a receive whose message has begun; MPA_WC_WR_FLUSH_ERR
- *	for others
  * @n: complete at most so many
  * @due: completion events that became due are added
  *
+ * A receive whose message has begun gets rnic_rq.first_status.
+ *
  * Return: the number completed.
  */
-u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
+u32 rnic_rq_flush(struct rnic_qp *qp, u32 n, struct rnic_due *due)
 {
 	struct rnic_rq *rq = &qp->rq;
 	struct mpa_rqe e;
@@ -63,7 +63,7 @@ u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due)
 
 		rq->busy = false;
 		rnic_rq_give_back(rq);
-		rnic_rq_push(qp, wr_id, first, due);
+		rnic_rq_push(qp, wr_id, rq->first_status, due);
 		done++;
 	}
 	for (; done < n && rnic_rq_pending(rq); done++) {

@@ -28,7 +28,7 @@ static inline u32 rnic_rq_pending(const struct rnic_rq *rq)
 }
 
 u32 rnic_rq_posted(const struct rnic_qp *qp);
-u32 rnic_rq_flush(struct rnic_qp *qp, u8 first, u32 n, struct rnic_due *due);
+u32 rnic_rq_flush(struct rnic_qp *qp, u32 n, struct rnic_due *due);
 void rnic_rq_forget(struct rnic_qp *qp);
 bool rnic_rq_last(struct rnic_qp *qp);
 int rnic_rq_post(struct rnic_qp *qp, const struct ib_recv_wr *wr);

@@ -228,16 +228,15 @@ static bool rnic_sq_flush_next(struct rnic_qp *qp)
 /**
  * rnic_sq_flush() - complete posted requests in order, with an error
  * @qp: the QP, in TERMINATE or ERROR; rnic_qp.lock held
- * @first: MPA_WC_* of the oldest incomplete request; set to
- *	MPA_WC_WR_FLUSH_ERR, that of the others, once it is used
  * @n: complete at most so many
  * @due: completion events that became due are added
  *
- * Requests that are complete keep their status.
+ * Requests that are complete keep their status. The oldest of the others
+ * that were taken gets rnic_sq.first_status.
  *
  * Return: the number completed.
  */
-u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due)
+u32 rnic_sq_flush(struct rnic_qp *qp, u32 n, struct rnic_due *due)
 {
 	struct rnic_sq *sq = &qp->sq;
 	struct rnic_swr *wr;
@@ -250,8 +249,8 @@ u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due)
 		wr = rnic_swr_at(sq, sq->retired);
 		if (!wr->done) {
 			wr->done = true;
-			wr->status = *first;
-			*first = MPA_WC_WR_FLUSH_ERR;
+			wr->status = sq->first_status;
+			sq->first_status = MPA_WC_WR_FLUSH_ERR;
 		}
 		rnic_sq_retire_one(qp, due);
 	}

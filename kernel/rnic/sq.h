@@ -91,7 +91,7 @@ static inline void rnic_run_forget(struct rnic_tx *tx)
 bool rnic_sq_retire_some(struct rnic_qp *qp, struct rnic_due *due);
 void rnic_sq_retire(struct rnic_qp *qp, struct rnic_due *due);
 u32 rnic_sq_posted(const struct rnic_qp *qp);
-u32 rnic_sq_flush(struct rnic_qp *qp, u8 *first, u32 n, struct rnic_due *due);
+u32 rnic_sq_flush(struct rnic_qp *qp, u32 n, struct rnic_due *due);
 void rnic_sq_forget(struct rnic_qp *qp);
 void rnic_sq_stop(struct rnic_qp *qp);
 void rnic_swr_finish(struct rnic_qp *qp, struct rnic_swr *wr, u8 status);
