@@ -224,6 +224,7 @@ static u32 cq_forget_some(struct rnic_cq *cq, u32 cqe_qp, u32 from, u32 to)
 	/* The consumer may have polled meanwhile. */
 	if ((s32)(hdr->cons - from) > 0)
 		from = hdr->cons;
+	cq->forgotten++;
 	for (seen = 0; seen < RNIC_CQ_CHUNK && (s32)(to - from) > 0; seen++, from++)
 		if (rnic_cq_entry(cq, from)->qp_num == cqe_qp)
 			rnic_cq_entry(cq, from)->qp_num = RNIC_CQ_NOBODY;

@@ -26,10 +26,11 @@ enum {
  *	used
  * @ring: entries are struct mpa_cqe, or struct mpa_cqe_timed if @timed; all but
  *	the header is replaced under @lock by rnic_resize_cq()
- * @lock: protects @resized, @ring, @prod, @overflown, @dead, @held, @max_held,
+ * @lock: protects @resized, @ring, @prod, @forgotten, @overflown, @dead, @held, @max_held,
  *	@max_held_us and the consumer's side of kernel consumers; innermost lock
  *	of all, irq-safe
  * @prod: entries produced; the shared copy is written, never read
+ * @forgotten: changes when entries of @ring are discarded
  * @held: completions since the last event that meet the consumer's request,
  *	whose event waits for others
  * @max_held: number of completions that raise an event; up to 1: each does
@@ -52,6 +53,7 @@ struct rnic_cq {
 	struct rnic_ring ring;
 	spinlock_t lock;	/* innermost of all */
 	u32 prod;
+	u32 forgotten;
 	u32 held;
 	u16 max_held;
 	u16 max_held_us;

@@ -245,11 +245,16 @@ static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
 		   struct rnic_ring *ring)
 {
 	u32 at = rnic_cq_consumed(cq);
+	u32 forgotten = READ_ONCE(cq->forgotten);
 	unsigned long irq;
 	int ret;
 
 	do {
 		spin_lock_irqsave(&cq->lock, irq);
+		/* What is discarded meanwhile may have been copied before. */
+		if (cq->forgotten != forgotten)
+			at = rnic_cq_consumed(cq);
+		forgotten = cq->forgotten;
 		ret = cq_move_some(cq, &at, area, ring);
 		spin_unlock_irqrestore(&cq->lock, irq);
 		cond_resched();
