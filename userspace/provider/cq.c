@@ -137,7 +137,8 @@ struct ibv_cq *mpa_create_cq(struct ibv_context *ibctx, int cqe,
  * @ibctx: open device
  * @attr: what is wanted
  *
- * Return: the queue, or NULL and errno (%EOPNOTSUPP if something is not supported).
+ * Return: the queue, or NULL and errno (%EOPNOTSUPP if something is not supported,
+ * %EINVAL if there should be a parent domain, and it is not one).
  */
 struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 				   struct ibv_cq_init_attr_ex *attr)
@@ -153,6 +154,11 @@ struct ibv_cq_ex *mpa_create_cq_ex(struct ibv_context *ibctx,
 	    attr->wc_flags & ~(IBV_WC_STANDARD_FLAGS | CQ_TIMES) ||
 	    flags & ~CQ_FLAGS) {
 		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD &&
+	    !mpa_pd_is_parent(attr->parent_domain)) {
+		errno = EINVAL;
 		return NULL;
 	}
 

@@ -204,6 +204,17 @@ struct ibv_pd *mpa_alloc_parent_domain(struct ibv_context *ibctx,
 }
 
 /**
+ * mpa_pd_is_parent() - whether a domain is a parent domain
+ * @ibpd: a domain, or NULL
+ *
+ * Return: true if so; false without a domain, too.
+ */
+bool mpa_pd_is_parent(struct ibv_pd *ibpd)
+{
+	return ibpd && to_mpa_pd(ibpd)->pd;
+}
+
+/**
  * mpa_pd_one_thread() - whether what is made in a domain is used by one thread
  * @ibpd: a protection domain or a parent domain
  */

@@ -237,6 +237,7 @@ struct ibv_td *mpa_alloc_td(struct ibv_context *ibctx,
 int mpa_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *mpa_alloc_parent_domain(struct ibv_context *ibctx,
 				       struct ibv_parent_domain_init_attr *attr);
+bool mpa_pd_is_parent(struct ibv_pd *ibpd);
 bool mpa_pd_one_thread(struct ibv_pd *ibpd);
 struct ibv_pd *mpa_import_pd(struct ibv_context *ibctx, uint32_t handle);
 void mpa_unimport_pd(struct ibv_pd *ibpd);

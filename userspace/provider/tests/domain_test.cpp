@@ -109,6 +109,23 @@ TEST_F(DomainTest, queue_in_a_thread_domain)
 	dealloc(p);
 }
 
+TEST_F(DomainTest, queue_needs_a_parent_domain)
+{
+	ibv_pd *p = make_pd();
+
+	for (ibv_pd *parent : {static_cast<ibv_pd *>(nullptr), p}) {
+		ibv_cq_init_attr_ex attr{};
+
+		attr.cqe = 4;
+		attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+		attr.parent_domain = parent;
+		errno = 0;
+		EXPECT_EQ(kernel.ops.create_cq_ex(context(), &attr), nullptr);
+		EXPECT_EQ(errno, EINVAL);
+	}
+	dealloc(p);
+}
+
 TEST_F(DomainTest, imports)
 {
 	ibv_pd *p = kernel.ops.import_pd(context(), 17);
