@@ -10,7 +10,9 @@
 bin=$MPA_REPO/build/bin
 release=$(uname -r)
 providers=$(dirname "$(readlink -f /usr/lib/*-linux-gnu/libibverbs.so.1)")/libibverbs
-user=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all)
+# With the PATH that Debian's login gives a user.
+user=(setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all
+	env PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games)
 
 # Reads names of files with the doctor's JSON and prints what is not good in each:
 # one interpreter for all of them.
@@ -64,6 +66,11 @@ finds() {
 	else
 		lab_not_ok "$label: remedy" "$(cat "$LAB_OUT/doctor.json")"
 	fi
+}
+
+# Whether the last run had the programs that it uses. All are installed here.
+finds_all_programs() {
+	! grep -e 'not installed' -e 'modinfo shows no information' "$LAB_OUT/doctor.json"
 }
 
 # hosts_file LINE...: /etc/hosts of h1.
@@ -219,6 +226,9 @@ devices() {
 	finds "no device" device:fail 'rdma link add mpa0 type mpa netdev eth0'
 	lab_do modprobe -r mpa_rnic
 	finds "module not loaded" module-loaded:fail 'modprobe mpa_rnic'
+	finds "module not loaded, to a user" module-loaded:fail 'modprobe mpa_rnic' \
+		"${user[@]}"
+	lab_check "a user has modinfo" finds_all_programs
 	lab_do modprobe -r mpa
 	mv "/usr/lib/modules/$release/extra" /run/extra
 	lab_do depmod
@@ -246,7 +256,8 @@ lab_link h1
 healthy "a healthy host"
 healthy "a healthy host, to a user" "${user[@]}"
 lab_check "it reports what a user may not see" \
-	grep -q 'rules are unknown' "$LAB_OUT/doctor.json"
+	grep -q 'rules are unknown: nft is not permitted' "$LAB_OUT/doctor.json"
+lab_check "a user has nft" finds_all_programs
 (($#)) || set -- rationed user_space device_nodes links network settings devices
 for part; do
 	"$part"

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <functional>
@@ -1113,6 +1114,33 @@ TEST(machine, runs_commands_and_kills_those_that_hang)
 	EXPECT_FALSE(end.good());
 	EXPECT_LT(std::chrono::steady_clock::now() - started,
 		  std::chrono::seconds(60));
+}
+
+// Debian's PATH for users has no sbin.
+TEST(machine, finds_programs_in_sbin_with_the_path_of_a_user)
+{
+	const char *set = std::getenv("PATH");
+	const std::string before = set ? set : "";
+	const std::string sbin = ":/usr/local/sbin:/usr/sbin:/sbin\n";
+	NoKernel kernel;
+	const auto here = this_machine(kernel);
+	const struct {
+		const char *path;
+		std::string searched;
+	} rows[] = {
+		{"/usr/bin:/bin", "/usr/bin:/bin" + sbin},
+		{"/sbin:/usr/bin:/bin", "/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin\n"},
+		// The working directory is not searched.
+		{"", "/usr/bin:/bin" + sbin},
+		{nullptr, "/usr/bin:/bin" + sbin},
+	};
+
+	for (const auto &row : rows) {
+		row.path ? ::setenv("PATH", row.path, 1) : ::unsetenv("PATH");
+		EXPECT_TRUE(here->run({"ldconfig", "--version"}).good());
+		EXPECT_EQ(here->run({"printenv", "PATH"}).out, row.searched);
+	}
+	::setenv("PATH", before.c_str(), 1);
 }
 
 // As a program may be started: the kernel keeps no exit status then.

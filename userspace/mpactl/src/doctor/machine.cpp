@@ -18,12 +18,14 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <ifaddrs.h>
 #include <linux/capability.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
+#include <paths.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -172,6 +174,19 @@ std::optional<int> reap(pid_t pid, bool in_time, Steady::time_point when)
 	return status;
 }
 
+// Users' PATH does not have the directories of programs that mostly root runs: nft, modinfo.
+void search_sbin()
+{
+	// An empty element, which this must not add, is the working directory.
+	const char *set = std::getenv("PATH");
+	std::string path = set && *set ? set : _PATH_DEFPATH;
+
+	for (const char *dir : {"/usr/local/sbin", "/usr/sbin", "/sbin"})
+		if ((":" + path + ":").find(fmt::format(":{}:", dir)) == path.npos)
+			path += fmt::format(":{}", dir);
+	::setenv("PATH", path.c_str(), 1);
+}
+
 CommandEnd run_command(const std::vector<std::string> &command)
 {
 	const auto when = Steady::now() + command_limit;
@@ -186,6 +201,7 @@ CommandEnd run_command(const std::vector<std::string> &command)
 	words.push_back(nullptr);
 	// While it is ignored, which programs inherit, children leave no exit status.
 	::signal(SIGCHLD, SIG_DFL);
+	search_sbin();
 	::posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null",
 					   O_RDONLY, 0);
 	::posix_spawn_file_actions_adddup2(actions.get(), out.write_end.get(), 1);

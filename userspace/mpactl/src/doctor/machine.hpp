@@ -85,7 +85,8 @@ public:
 
 	// Limit of locked memory, in bytes; absent: unlimited.
 	virtual std::optional<std::uint64_t> memlock() = 0;
-	// Kills the program if it takes longer than a few seconds.
+	// Searches the sbin directories, too, after PATH. Kills the program if it takes longer
+	// than a few seconds.
 	virtual CommandEnd run(const std::vector<std::string> &command) = 0;
 
 	virtual std::vector<Netdev> netdevs() = 0;
