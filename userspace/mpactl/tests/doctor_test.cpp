@@ -316,6 +316,35 @@ void unload_ours(FakeMachine &machine)
 		machine.commands["modinfo -F signer mpa_rnic"] = {.out = ""};
 }
 
+void uninstall_ours(FakeMachine &machine)
+{
+	unload_ours(machine);
+	machine.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
+}
+
+void install_headers(FakeMachine &machine)
+{
+	machine.files["/lib/modules/" + kernel_release + "/build/include/linux"] = "";
+}
+
+// The package of the modules' sources.
+void install_dkms(FakeMachine &machine)
+{
+	machine.files["/usr/src/linux-mpa-0.9.0/dkms.conf"] = "";
+	machine.files["/usr/src/linux-mpa-notes"] = "";
+	machine.files["/usr/share/doc/linux-mpa-dkms/copyright"] = "";
+}
+
+// For such a kernel DKMS builds mpa.ko only.
+void boot_without_rdma(FakeMachine &machine, const std::string &release)
+{
+	unload_ours(machine);
+	machine.release_name = release;
+	machine.files["/lib/modules/" + release + "/modules.dep"] = "updates/dkms/mpa.ko:\n";
+	machine.files["/boot/config-" + release] =
+		"#\nCONFIG_NET=y\n# CONFIG_INFINIBAND is not set\n";
+}
+
 void listen_at_7174(FakeMachine &machine)
 {
 	machine.files["/proc/net/tcp6"] =
@@ -373,11 +402,55 @@ const Fault faults[] = {
 	{"segments_change_for_a_slow_receiver", [](FakeMachine &on) {
 		 on.family.connected.items = {framed(14217, 169, 709, 13508)};
 	 }, "framing:warn", "of 14217 framing PDUs", "tcpdump -ni any 'src host 192.0.2.2"},
-	{"not_installed", [](FakeMachine &on) {
-		 unload_ours(on);
-		 on.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
+	{"not_installed", uninstall_ours, "module-files:fail",
+	 "no mpa, mpa_rnic for kernel 6.1.0-9",
+	 "apt install linux-headers-6.1.0-9-amd64; in linux-mpa: make "
+	 "KDIR=/lib/modules/6.1.0-9-amd64/build && make install "
+	 "KDIR=/lib/modules/6.1.0-9-amd64/build; if they are installed: depmod 6.1.0-9-amd64"},
+	{"not_installed_and_headers", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 install_headers(on);
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9", "in linux-mpa: make KDIR="},
+	{"not_built_without_headers", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 install_dkms(on);
 	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
-	 "make install KDIR=/lib/modules/6.1.0-9-amd64/build"},
+	 "apt install linux-headers-6.1.0-9-amd64; if DKMS does not build them then: "
+	 "dkms install -m linux-mpa -v 0.9.0 -k 6.1.0-9-amd64; if they are installed: depmod"},
+	{"not_built_with_headers", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 install_dkms(on);
+		 install_headers(on);
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
+	 "dkms install -m linux-mpa -v 0.9.0 -k 6.1.0-9-amd64; if they are installed: depmod"},
+	{"package_of_the_modules_missing", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 on.files["/usr/share/doc/mpactl/copyright"] = "";
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
+	 "apt install linux-mpa-dkms linux-headers-6.1.0-9-amd64; if"},
+	{"package_of_the_modules_removed", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 install_headers(on);
+		 on.files["/usr/share/doc/linux-mpa-dkms/copyright"] = "";
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
+	 "apt install linux-mpa-dkms; if"},
+	{"kernel_for_clouds", [](FakeMachine &on) {
+		 boot_without_rdma(on, "6.1.0-9-cloud-amd64");
+		 install_dkms(on);
+	 }, "module-files:fail", "no mpa_rnic for kernel 6.1.0-9-cloud-amd64, only for "
+	 "6.1.0-9-amd64; this kernel has no RDMA (CONFIG_INFINIBAND)",
+	 "boot a kernel that has RDMA; on Debian: apt install linux-image-amd64 "
+	 "linux-headers-amd64"},
+	{"kernel_without_rdma", [](FakeMachine &on) {
+		 boot_without_rdma(on, "6.1.192");
+	 }, "module-files:fail", "no mpa_rnic for kernel 6.1.192, only for 6.1.0-9-amd64; this "
+	 "kernel has no RDMA", "apt install linux-image-ARCH linux-headers-ARCH"},
+	{"kernel_with_rdma", [](FakeMachine &on) {
+		 uninstall_ours(on);
+		 install_dkms(on);
+		 on.files["/boot/config-" + kernel_release] =
+			 "#\nCONFIG_NET=y\nCONFIG_INFINIBAND=m\n";
+	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9", "dkms install"},
 	{"installed_for_another_kernel", [](FakeMachine &on) {
 		 unload_ours(on);
 		 on.release_name = "6.1.0-10-amd64";
@@ -390,7 +463,15 @@ const Fault faults[] = {
 		 on.commands["modinfo -F vermagic mpa_rnic"] = {
 			 .out = "6.1.0-8-amd64 SMP\n"};
 	 }, "module-version:fail", "mpa_rnic is built for 6.1.0-8-amd64 SMP",
-	 "make clean"},
+	 "in linux-mpa: make clean, make KDIR=/lib/modules/6.1.0-9-amd64/build && make install"},
+	{"wrong_vermagic_of_dkms", [](FakeMachine &on) {
+		 unload_ours(on);
+		 install_dkms(on);
+		 install_headers(on);
+		 on.commands["modinfo -F vermagic mpa_rnic"] = {
+			 .out = "6.1.0-8-amd64 SMP\n"};
+	 }, "module-version:fail", "mpa_rnic is built for 6.1.0-8-amd64 SMP",
+	 "dkms install --force -m linux-mpa -v 0.9.0 -k 6.1.0-9-amd64"},
 	{"lockdown", [](FakeMachine &on) {
 		 unload_ours(on);
 		 on.files["/sys/kernel/security/lockdown"] =
@@ -434,8 +515,19 @@ const Fault faults[] = {
 		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
 		 on.files[libraries + "/libibverbs/libmpa-rdmav57.so"] = "";
 	 }, "provider:fail", "private ABI 57, but rdma-core has 34",
-	 "build it again"},
+	 "build it again for this rdma-core; in linux-mpa: make userspace"},
+	{"no_package_of_the_provider", [](FakeMachine &on) {
+		 install_dkms(on);
+		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
+	 }, "provider:fail", "libmpa-rdmav34.so is missing", "apt install ibverbs-provider-mpa"},
+	{"package_of_the_provider_for_another_abi", [](FakeMachine &on) {
+		 install_dkms(on);
+		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
+		 on.files[libraries + "/libibverbs/libmpa-rdmav57.so"] = "";
+	 }, "provider:fail", "private ABI 57, but rdma-core has 34",
+	 "apt install ibverbs-provider-mpa, the one for this rdma-core"},
 	{"provider_by_environment_is_missing", [](FakeMachine &on) {
+		 install_dkms(on);
 		 on.variables["IBV_DRIVERS"] = "rxe:/opt/libmpa";
 	 }, "provider:fail", "/opt/libmpa-rdmav34.so is missing", "make userspace"},
 	{"no_driver_file", [](FakeMachine &on) {

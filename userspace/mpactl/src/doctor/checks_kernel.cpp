@@ -52,6 +52,46 @@ std::string release_with_modules(Examination &on)
 	return {};
 }
 
+// Whether the kernel was built with RDMA, which mpa_rnic needs. Assumed if its configuration is not
+// there.
+bool has_rdma(Examination &on, const std::string &release)
+{
+	const auto config = on.machine.read("/boot/config-" + release).text;
+
+	return config.find("\nCONFIG_") == config.npos ||
+	       config.find("\nCONFIG_INFINIBAND=") != config.npos;
+}
+
+std::string kernel_with_rdma(const std::string &release)
+{
+	static constexpr std::string_view cloud = "-cloud-";
+	const auto at = release.rfind(cloud);
+	const auto arch = at == release.npos ? "ARCH" : release.substr(at + cloud.size());
+
+	return fmt::format("boot a kernel that has RDMA; on Debian: apt install linux-image-{0} "
+			   "linux-headers-{0}", arch);
+}
+
+// How to get the modules for this kernel. `again`: there are some, but they do not fit.
+std::string how_to_install(Examination &on, bool again)
+{
+	const auto release = on.machine.release();
+	const auto version = on.dkms_version();
+	const auto build = "/lib/modules/" + release + "/build";
+	const bool has_headers = on.machine.exists(build + "/include");
+	const auto headers = has_headers ? "" : "linux-headers-" + release;
+	const auto first = has_headers ? "" : "apt install " + headers + "; ";
+
+	if (!version.empty())
+		return fmt::format("{}{}dkms install {}-m linux-mpa -v {} -k {}", first,
+				   has_headers || again ? "" : "if DKMS does not build them then: ",
+				   again ? "--force " : "", version, release);
+	if (on.is_packaged())
+		return "apt install linux-mpa-dkms" + (has_headers ? "" : " " + headers);
+	return fmt::format("{0}in linux-mpa: {1}make KDIR={2} && make install KDIR={2}", first,
+			   again ? "make clean, " : "", build);
+}
+
 // The first line of a field of modinfo(8); "?" if modinfo fails.
 std::string module_field(Examination &on, const char *field, const char *module)
 {
@@ -87,10 +127,11 @@ Diagnosis module_files(Examination &on)
 		return ok("loaded from another place");
 	if (!other.empty())
 		detail += ", only for " + other;
-	return fail(detail, fmt::format("in linux-mpa: make && make install "
-					"KDIR=/lib/modules/{0}/build; if they "
-					"are installed: depmod {0}",
-					release));
+	if (!has_rdma(on, release))
+		return fail(detail + "; this kernel has no RDMA (CONFIG_INFINIBAND)",
+			    kernel_with_rdma(release));
+	return fail(detail, fmt::format("{}; if they are installed: depmod {}",
+					how_to_install(on, false), release));
 }
 
 Diagnosis module_version(Examination &on)
@@ -107,10 +148,7 @@ Diagnosis module_version(Examination &on)
 		if (magic.substr(0, magic.find(' ')) != release)
 			return fail(fmt::format("{} is built for {}, this is {}",
 						module, magic, release),
-				    fmt::format("in linux-mpa: make clean, make "
-						"&& make install "
-						"KDIR=/lib/modules/{}/build",
-						release));
+				    how_to_install(on, true));
 	}
 	return ok();
 }

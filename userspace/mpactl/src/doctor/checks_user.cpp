@@ -15,7 +15,8 @@ namespace mpactl::checks {
 namespace {
 
 constexpr const char *config_dir = "/etc/libibverbs.d";
-constexpr const char *install =
+constexpr const char *from_package = "apt install ibverbs-provider-mpa";
+constexpr const char *from_source =
 	"in linux-mpa: make userspace && make install-provider";
 
 // Directories of libraries: those of Debian's architectures first.
@@ -158,12 +159,16 @@ Diagnosis provider(Examination &on)
 	if (on.machine.exists(wanted))
 		return ok(wanted);
 	const auto others = other_abis(on, stem.substr(0, stem.rfind('/')));
+	// The package installs nothing at a path that someone has named.
+	const bool packaged = named.empty() && on.is_packaged();
 	if (others.empty())
-		return fail(wanted + " is missing", install);
+		return fail(wanted + " is missing", packaged ? from_package : from_source);
 	return fail(fmt::format("the provider is installed for private ABI {}, but "
 				"rdma-core has {}",
 				fmt::join(others, ", "), abi),
-		    fmt::format("build it again for this rdma-core; {}", install));
+		    packaged ? fmt::format("{}, the one for this rdma-core", from_package)
+			     : fmt::format("build it again for this rdma-core; {}",
+					   from_source));
 }
 
 Diagnosis driver_file(Examination &on)

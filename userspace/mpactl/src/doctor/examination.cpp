@@ -78,4 +78,23 @@ std::vector<std::string> Examination::resolve(const std::string &name)
 	return found;
 }
 
+bool Examination::is_packaged()
+{
+	return machine.exists("/usr/share/doc/linux-mpa-dkms/copyright") ||
+	       machine.exists("/usr/share/doc/mpactl/copyright");
+}
+
+// They may be there without a package, by `dkms add`.
+std::string Examination::dkms_version()
+{
+	static constexpr std::string_view prefix = "linux-mpa-";
+	const std::string sources = "/usr/src/";
+	std::string version;
+
+	for (const auto &name : machine.list("/usr/src"))
+		if (name.starts_with(prefix) && machine.exists(sources + name + "/dkms.conf"))
+			version = name.substr(prefix.size());
+	return version;
+}
+
 } // namespace mpactl

@@ -54,6 +54,10 @@ public:
 	const Netdev *netdev_with(const std::string &address);
 	// Addresses of a name. The time is limited.
 	std::vector<std::string> resolve(const std::string &name);
+	// Whether linux-mpa has come here as Debian packages.
+	bool is_packaged();
+	// The version of the modules' sources that DKMS builds; empty: it has none.
+	std::string dkms_version();
 
 	Machine &machine;
 	const DoctorOrder &order;
