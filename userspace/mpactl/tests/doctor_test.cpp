@@ -214,6 +214,24 @@ public:
 	Path path(const std::string &, unsigned int) override { return way; }
 };
 
+const std::string of_certificate = "-noout -serial -ext subjectKeyIdentifier";
+
+// /proc/keys: of a user, and of root. The first key of root has been added by root.
+const std::string users_keys =
+	"1649d462 I--Q---     1 perm 1f3f0000  1000 65534 keyring   _uid_ses.1000: 1\n";
+const std::string kernels_keys =
+	"1f353066 I--Q---     1 perm 39010000     0     0 asymmetri DKMS module signing key: "
+	"3ea1353be5d0f1b7f31ec3088955d837402bb19f: X509.rsa 402bb19f []\n"
+	"1ccb6cb1 I------     1 perm 1f0b0000     0     0 keyring   .builtin_trusted_keys: 2\n"
+	"05a1cda8 I------     1 perm 1f030000     0     0 asymmetri Debian Secure Boot CA: "
+	"6ccece7e4c6c0d1f6149f3dd27dfcc5cbb419ea1: X509.rsa bb419ea1 []\n";
+const std::string enrolled_key =
+	"2a9d0c11 I------     1 perm 1f010000     0     0 asymmetri DKMS module signing key: "
+	"3ea1353be5d0f1b7f31ec3088955d837402bb19f: X509.rsa 402bb19f []\n";
+const std::string enrolled_key_without_id =
+	"2a9d0c12 I------     1 perm 1f010000     0     0 asymmetri plain: 00f00f8c4f: "
+	"X509.rsa []\n";
+
 // "id:status" of each finding.
 std::string findings_of(const std::vector<CheckResult> &results)
 {
@@ -343,6 +361,33 @@ void boot_without_rdma(FakeMachine &machine, const std::string &release)
 	machine.files["/lib/modules/" + release + "/modules.dep"] = "updates/dkms/mpa.ko:\n";
 	machine.files["/boot/config-" + release] =
 		"#\nCONFIG_NET=y\n# CONFIG_INFINIBAND is not set\n";
+}
+
+// Secure Boot, and modules that DKMS has signed with its key. What the user sees of keys and of
+// the firmware comes from the tests.
+void sign_ours(FakeMachine &machine)
+{
+	unload_ours(machine);
+	machine.files["/sys/kernel/security/lockdown"] = "none [integrity] confidentiality\n";
+	machine.files["/sys/firmware/efi/runtime"] = "";
+	machine.files["/var/lib/dkms/mok.pub"] = "";
+	for (const char *module : {"mpa", "mpa_rnic"}) {
+		machine.commands["modinfo -F signer "s + module] = {
+			.out = "DKMS module signing key\n"};
+		machine.commands["modinfo -F sig_key "s + module] = {
+			.out = "0F:0F:8C:4F:01:4F:EE:C0:9A:C1:7B:4A:23:67:3B:1E:BE:32:61:D5\n"};
+	}
+	machine.commands["openssl x509 -in /var/lib/dkms/mok.pub " + of_certificate] = {
+		.out = "serial=0F0F8C4F014FEEC09AC17B4A23673B1EBE3261D5\n"
+		       "X509v3 Subject Key Identifier: \n"
+		       "    3E:A1:35:3B:E5:D0:F1:B7:F3:1E:C3:08:89:55:D8:37:40:2B:B1:9F\n"};
+}
+
+// What `mokutil --test-key` prints about the certificate.
+void test_key(FakeMachine &machine, const std::string &words)
+{
+	machine.commands["mokutil --test-key /var/lib/dkms/mok.pub"] = {
+		.status = 1, .out = "/var/lib/dkms/mok.pub " + words + "\n"};
 }
 
 void listen_at_7174(FakeMachine &machine)
@@ -481,6 +526,49 @@ const Fault faults[] = {
 		 unload_ours(on);
 		 on.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
 	 }, "module-signature:fail", "sig_enforce", "sign mpa.ko"},
+	{"key_not_enrolled", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files["/proc/keys"] = kernels_keys;
+	 }, "module-signature:fail", "mpa is signed by DKMS module signing key, a key that is not "
+	 "enrolled, and lockdown (secure boot) forbids that",
+	 "mokutil --import /var/lib/dkms/mok.pub, which asks for a new password; reboot, and "
+	 "choose \"Enroll MOK\""},
+	{"key_not_enrolled_to_a_user", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files["/proc/keys"] = users_keys;
+		 test_key(on, "is not enrolled");
+	 }, "module-signature:fail", "a key that is not enrolled",
+	 "mokutil --import /var/lib/dkms/mok.pub"},
+	{"key_not_enrolled_without_firmware", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files.erase("/sys/kernel/security/lockdown");
+		 on.files.erase("/sys/firmware/efi/runtime");
+		 on.files["/sys/module/module/parameters/sig_enforce"] = "Y\n";
+		 on.files["/proc/keys"] = kernels_keys;
+	 }, "module-signature:fail", "and sig_enforce forbids that", "the key of this kernel"},
+	{"key_of_one_module_not_enrolled", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files["/sys/module/mpa"] = "";
+		 on.files["/proc/keys"] = kernels_keys;
+	 }, "module-signature:fail", "mpa_rnic is signed by", "mokutil --import"},
+	{"enrollment_not_confirmed", [](FakeMachine &on) {
+		 sign_ours(on);
+		 test_key(on, "is already in the enrollment request");
+	 }, "module-signature:fail", "enrollment is requested, but not confirmed",
+	 "reboot, and choose \"Enroll MOK\""},
+	{"key_unknown_to_a_user", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files["/proc/keys"] = users_keys;
+	 }, "module-signature:warn module-loaded:fail",
+	 "mpa is signed by DKMS module signing key, and it is unknown whether that key is enrolled",
+	 "as root: mpactl doctor --check module-signature, or: mokutil --test-key "
+	 "/var/lib/dkms/mok.pub; if it is not enrolled: mokutil --import /var/lib/dkms/mok.pub"},
+	{"key_without_a_certificate_here", [](FakeMachine &on) {
+		 sign_ours(on);
+		 on.files["/proc/keys"] = kernels_keys + enrolled_key;
+		 on.commands["modinfo -F sig_key mpa"] = {.out = "0A:01\n"};
+	 }, "module-signature:warn module-loaded:fail", "its certificate was not found",
+	 "mokutil --test-key CERTIFICATE"},
 	{"not_loaded", unload_ours, "module-loaded:fail",
 	 "module mpa is not loaded", "modprobe mpa_rnic"},
 	{"not_loaded_and_no_core", [](FakeMachine &on) {
@@ -695,7 +783,7 @@ const Fault no_faults[] = {
 	{"loaded_from_elsewhere", [](FakeMachine &on) {
 		 on.files["/lib/modules/" + kernel_release + "/modules.dep"] = "";
 	 }},
-	{"signed_under_lockdown", [](FakeMachine &on) {
+	{"loaded_under_lockdown", [](FakeMachine &on) {
 		 on.files["/sys/kernel/security/lockdown"] = "[integrity]";
 	 }},
 	{"provider_by_environment", [](FakeMachine &on) {
@@ -831,6 +919,57 @@ TEST(doctor, reports_why_rules_are_unknown)
 		  "rules are unknown: nft has failed: Error: cache");
 	machine.commands["nft -j list ruleset"] = {.out = "[1, null]"};
 	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::ok);
+}
+
+// Each of these is enough to know it.
+TEST(doctor, knows_that_the_key_of_a_signature_is_accepted)
+{
+	const struct {
+		const char *name;
+		std::function<void(FakeMachine &)> plant;
+	} rows[] = {
+		{"root sees it", [](FakeMachine &on) {
+			 on.files["/proc/keys"] = kernels_keys + enrolled_key;
+		 }},
+		{"MOK", [](FakeMachine &on) {
+			 on.files["/proc/keys"] = users_keys;
+			 test_key(on, "is already enrolled");
+		 }},
+		{"db", [](FakeMachine &on) { test_key(on, "is already in db"); }},
+		{"the certificate is configured", [](FakeMachine &on) {
+			 on.files["/proc/keys"] = kernels_keys + enrolled_key;
+			 on.files["/etc/dkms/framework.conf.d/own.conf"] =
+				 "# mok_certificate=/var/lib/dkms/mok.pub\n"
+				 "mok_certificate=\"/root/own.der\"\n";
+			 on.files["/root/own.der"] = "";
+			 on.commands["openssl x509 -in /root/own.der " + of_certificate] =
+				 on.commands["openssl x509 -in /var/lib/dkms/mok.pub " +
+					     of_certificate];
+			 on.files.erase("/var/lib/dkms/mok.pub");
+		 }},
+		{"the certificate has no identifier of its key", [](FakeMachine &on) {
+			 on.files["/proc/keys"] = kernels_keys + enrolled_key_without_id;
+			 on.commands["modinfo -F sig_key mpa"] =
+				 on.commands["modinfo -F sig_key mpa_rnic"] = {
+					 .out = "F0:0F:8C:4F\n"};
+		 }},
+		{"the kernel's own", [](FakeMachine &on) {
+			 test_key(on, "is not enrolled");
+			 on.commands["modinfo -F sig_key ib_core"] =
+				 on.commands["modinfo -F sig_key mpa"];
+		 }},
+	};
+
+	for (const auto &row : rows) {
+		FakeMachine machine;
+
+		sign_ours(machine);
+		row.plant(machine);
+		const auto diagnosis = diagnosis_of(machine, "module-signature");
+		EXPECT_EQ(diagnosis.health, Health::ok) << row.name << ": " << diagnosis.detail;
+		EXPECT_EQ(diagnosis.detail.find("mpa_rnic is signed by DKMS module signing key"), 0)
+			<< row.name;
+	}
 }
 
 TEST(doctor, says_how_to_see_segments_that_were_joined)

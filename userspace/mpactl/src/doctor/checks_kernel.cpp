@@ -8,6 +8,7 @@
 
 #include "base/release.hpp"
 #include "doctor/checks.hpp"
+#include "doctor/signing_key.hpp"
 
 namespace mpactl::checks {
 
@@ -111,6 +112,51 @@ Diagnosis module_of_core(Examination &on, const char *module, const char *what)
 				module));
 }
 
+// Whether the kernel's own modules are signed with that key.
+bool is_key_of_kernel(Examination &on, const std::string &serial)
+{
+	return !serial.empty() && serial != "?" &&
+	       serial == module_field(on, "sig_key", "ib_core");
+}
+
+// The result for a module with a signature that the kernel will check.
+Diagnosis signed_module(Examination &on, const char *module, const std::string &signer,
+			const char *enforcer)
+{
+	const auto serial = module_field(on, "sig_key", module);
+	const auto detail = fmt::format("{} is signed by {}", module, signer);
+
+	if (is_key_of_kernel(on, serial))
+		return ok(detail);
+	const auto key = find_signing_key(on, serial);
+	const auto file = key.certificate.empty() ? "CERTIFICATE" : key.certificate;
+	const std::string confirm = "reboot, and choose \"Enroll MOK\"";
+	const auto enroll = fmt::format("mokutil --import {}, which asks for a new password; {}",
+					file, confirm);
+	const char *as_root = on.machine.uid() ? "as root: mpactl doctor --check "
+						 "module-signature, or: " : "";
+	switch (key.enrolled) {
+	case Enrolled::yes:
+		return ok(detail);
+	case Enrolled::requested:
+		return fail(detail + ", a key whose enrollment is requested, but not confirmed",
+			    confirm);
+	case Enrolled::no:
+		return fail(fmt::format("{}, a key that is not enrolled, and {} forbids that",
+					detail, enforcer),
+			    on.machine.exists("/sys/firmware/efi")
+				    ? enroll
+				    : "sign mpa.ko and mpa_rnic.ko with the key of this kernel, or "
+				      "boot without module.sig_enforce and lockdown");
+	case Enrolled::unknown:
+		break;
+	}
+	return warn(fmt::format("{}, and it is unknown whether that key is enrolled{}", detail,
+				key.certificate.empty() ? ": its certificate was not found" : ""),
+		    fmt::format("{}mokutil --test-key {}; if it is not enrolled: {}", as_root,
+				file, enroll));
+}
+
 } // namespace
 
 Diagnosis module_files(Examination &on)
@@ -166,7 +212,12 @@ Diagnosis module_signature(Examination &on)
 		return ok();
 	if (!locked && !enforced.text.starts_with('Y'))
 		return ok();
+	const char *enforcer = locked ? "lockdown (secure boot)" : "sig_enforce";
+	Diagnosis diagnosis;
 	for (const char *module : mpa_modules) {
+		// The kernel has accepted it.
+		if (is_loaded(on, module))
+			continue;
 		const auto signer = module_field(on, "signer", module);
 
 		if (signer == "?")
@@ -174,14 +225,15 @@ Diagnosis module_signature(Examination &on)
 		if (signer.empty())
 			return fail(fmt::format("{} is not signed, and {} forbids "
 						"such modules",
-						module,
-						locked ? "lockdown (secure boot)"
-						       : "sig_enforce"),
+						module, enforcer),
 				    "sign mpa.ko and mpa_rnic.ko with a key that "
 				    "is enrolled (mokutil --import), or disable "
 				    "secure boot");
+		diagnosis = signed_module(on, module, signer, enforcer);
+		if (diagnosis.health != Health::ok)
+			break;
 	}
-	return ok("signed");
+	return diagnosis;
 }
 
 Diagnosis module_loaded(Examination &on)
