@@ -642,6 +642,9 @@ programs::Name next_name(Random &random, const std::vector<programs::Name> &kept
 	return name;
 }
 
+// When to give up.
+constexpr std::chrono::minutes patience{5};
+
 int search(const Options &options)
 {
 	const auto began = Clock::now();
@@ -663,8 +666,13 @@ int search(const Options &options)
 			  << " blocks, " << kept.size() << " kept, "
 			  << static_cast<int>(took.count()) << " s" << std::endl;
 	};
-	while (bad < 5 && counts.streams < options.count &&
-	       Clock::now() - began < options.seconds) {
+	// A slow machine makes few streams in that time. There is one whose end is known, at least.
+	const auto over = [&] {
+		const auto took = Clock::now() - began;
+
+		return took >= options.seconds && (counts.required || took >= patience);
+	};
+	while (bad < 5 && counts.streams < options.count && !over()) {
 		const auto name = next_name(random, kept);
 
 		if (!options.log.empty())
