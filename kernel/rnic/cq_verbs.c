@@ -245,13 +245,13 @@ static int cq_move(struct rnic_cq *cq, struct rnic_area *area,
 		   struct rnic_ring *ring)
 {
 	u32 at = rnic_cq_consumed(cq);
-	u32 forgotten = READ_ONCE(cq->forgotten);
+	u32 forgotten = 0;
 	unsigned long irq;
 	int ret;
 
 	do {
 		spin_lock_irqsave(&cq->lock, irq);
-		/* What is discarded meanwhile may have been copied before. */
+		/* What is discarded meanwhile may have been copied. At first nothing was. */
 		if (cq->forgotten != forgotten)
 			at = rnic_cq_consumed(cq);
 		forgotten = cq->forgotten;
