@@ -80,6 +80,8 @@ lab_check "the installed provider is loaded" uses_installed_provider
 lab_check "client" lab_rping h1 -c -a 10.77.0.2 -V -C 10 -S 1000
 lab_check "server" lab_join server
 
+# Modules in use stay loaded, and without their files nothing could unload them.
+lab_teardown
 lab_do touch /etc/mpa/mpa.json
 lab_do touch "$modules/extra/mpa.ko.xz"
 lab_check "make uninstall" make -s uninstall
