@@ -148,6 +148,7 @@ print(json.load(open(sys.argv[1]))["checks"][0]["remedy"].split(chr(39))[1])' \
 		-w /tmp/tuf-unframed.pcapng 2> "$LAB_OUT/tuf-unframed.log"
 }
 
+# The stream is slow until all has been seen, however long that takes.
 tuf_look_for_box() {
 	while lab_running tuf; do
 		tuf_doctor h2 > "$LAB_OUT/tuf-doctor-box.json" || break
@@ -155,21 +156,26 @@ tuf_look_for_box() {
 	done
 	tuf_doctor h1 > "$LAB_OUT/tuf-doctor-sender.json" || true
 	tuf_unframed || true
+	tuf_rate 20
+}
+
+# Mbit/s from the router to h2.
+tuf_rate() {
+	lab_in r tc qdisc replace dev far root netem rate "$(($1 * 1000 / share))kbit"
 }
 
 # A box divides the stream into other segments: everything arrives, and it is found.
 tuf_box() {
-	local bytes=$((3000000 / share))
+	local bytes=$((20000000 / share))
 	lab_spawn box r "$PYTHON" "$MPA_REPO/tests/integration/lib/box.py" \
 		"$((port + 1))" 10.79.2.2
 	lab_wait_listen r "$((port + 1))"
 	# So slow that the receiver keeps up, and sees where segments end.
-	lab_in r tc qdisc change dev far root netem rate "$((2000 / share))kbit"
+	tuf_rate 2
 	tuf_pair "a box divides the stream" 10.79.1.254 \
 		"--ours --send align --recv plain --bytes $bytes --expect tx_pieces=0" \
 		"--ours --send plain --recv align --bytes $bytes --expect rx_parted>63" \
 		tuf_look_for_box
-	lab_in r tc qdisc change dev far root netem rate "$((20 / share))mbit"
 	lab_check "the box" lab_join box
 	lab_check "mpactl doctor finds the box" grep -qE \
 		'"status":"warn","detail":"of [0-9]+ framing PDUs from 10.79.2.254:' \
@@ -206,7 +212,7 @@ tuf_path() {
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
 	tuf_traced
-	lab_in r tc qdisc add dev far root netem rate "$((20 / share))mbit"
+	tuf_rate 20
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
 	lab_check "mpactl shows the framing of each direction" tuf_shows_framing
