@@ -393,11 +393,11 @@ static int get_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/* The core takes 0 for "no generations". */
+/* The core takes 0 for "no generations", so all are odd. */
 static u32 get_dump_generation(const struct netlink_callback *cb,
 			       struct net *net)
 {
-	return get_ops_of(cb->nlh)->generation(net) ?: 1;
+	return get_ops_of(cb->nlh)->generation(net) << 1 | 1;
 }
 
 /* Fills the message. Returns 0 after the last object. */

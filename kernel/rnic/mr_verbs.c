@@ -188,7 +188,8 @@ void rnic_mr_withdraw(struct rnic_mr *mr)
 
 static void mr_set_dma(struct rnic_mr *mr, int access)
 {
-	mr->len = U64_MAX;
+	/* An address beyond would be another one, as a pointer. */
+	mr->len = ULONG_MAX;
 	mr->access = access | RNIC_MR_LOCAL_READ;
 	mr->valid = true;
 }

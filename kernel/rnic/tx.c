@@ -140,6 +140,17 @@ static void rnic_tx_fill(struct rnic_qp *qp, struct mpa_conn *conn,
 	fill->idle = true;
 }
 
+/*
+ * Is the message after rnic_tx.taken in batches as a whole? Flushed requests leave
+ * rnic_tx.whole behind, by more than half of all numbers in the end.
+ */
+static bool rnic_tx_more_taken(const struct rnic_qp *qp)
+{
+	const struct rnic_tx *tx = &qp->tx;
+
+	return tx->whole - tx->taken - 1 < qp->sq.fetched - tx->taken;
+}
+
 /* Marks at most RNIC_QP_CHUNK. Returns true if there is more to do. */
 static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 {
@@ -151,12 +162,12 @@ static bool rnic_tx_taken_some(struct rnic_qp *qp, struct rnic_due *due)
 	lockdep_assert_held(&qp->lock);
 	/* What falls behind could not be compared any more, in the end. */
 	WARN_ON_ONCE(tx->taken - qp->sq.retired > qp->sq.ring.size);
-	for (n = 0; n < RNIC_QP_CHUNK && (s32)(tx->whole - tx->taken) > 0; n++) {
+	for (n = 0; n < RNIC_QP_CHUNK && rnic_tx_more_taken(qp); n++) {
 		wr = rnic_swr_at(&qp->sq, tx->taken++);
 		if (!wr->read)
 			wr->done = true;
 	}
-	more = (s32)(tx->whole - tx->taken) > 0;
+	more = rnic_tx_more_taken(qp);
 	return rnic_sq_retire_some(qp, due) || more;
 }
 

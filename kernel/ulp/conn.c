@@ -113,7 +113,10 @@ EXPORT_SYMBOL_NS_GPL(mpa_socket, MPA_NS);
  */
 void mpa_conn_stats(const struct mpa_conn *conn, struct mpa_conn_stats *st)
 {
-	/* Without the lock, each number is right by itself. */
+	/*
+	 * Without the lock, each number is right by itself; on a 32-bit machine it
+	 * may be wrong by 2^32 at the moment it passes a multiple of that.
+	 */
 	data_race(*st = conn->stats);
 }
 EXPORT_SYMBOL_NS_GPL(mpa_conn_stats, MPA_NS);

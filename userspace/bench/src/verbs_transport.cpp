@@ -28,7 +28,7 @@ constexpr std::size_t extra_bytes = 64;
 
 // Connections being set up at the same time.
 constexpr std::uint32_t at_once = 32;
-// Source ports in use that are met in all before it is an error.
+// Source ports in use that connect() meets before it is an error.
 constexpr std::uint32_t most_again = 1000;
 // Reads of a connection that the peer serves at the same time.
 constexpr int reads_at_once = 64;
@@ -324,6 +324,7 @@ void VerbsTransport::connect(const Address &server, std::uint64_t cookie,
 	std::uint32_t begun = first, done = first;
 
 	cookie_ = cookie;
+	begun_again_ = 0;
 	while (done < end) {
 		while (begun < end && begun - done < at_once)
 			begin(begun++, server);
