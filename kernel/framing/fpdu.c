@@ -134,10 +134,11 @@ static int fpdu_add_bytes(struct fpdu_builder *b, void *p, u32 n)
 static int fpdu_add_ctl(struct fpdu_builder *b, const void *field, u32 n)
 {
 	struct mpa_gather *g = b->g;
-	void *to = g->ctl + g->nr_ctl;
+	void *to;
 
 	if (n > g->max_ctl - g->nr_ctl)
 		return -ENOSPC;
+	to = g->ctl + g->nr_ctl;
 	memcpy(to, field, n);
 	g->nr_ctl += n;
 	return fpdu_add_bytes(b, to, n);

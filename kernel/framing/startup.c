@@ -147,7 +147,7 @@ static void startup_parse_enhanced(const u8 *p, struct mpa_frame *f)
 int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		    struct mpa_frame *f, const u8 **pd)
 {
-	const u8 *body = buf + MPA_FRAME_HDR_LEN;
+	const u8 *body;
 	u32 pd_len;
 	u8 flags;
 	int ret;
@@ -159,6 +159,7 @@ int mpa_frame_parse(const u8 *buf, u32 avail, bool expect_reply,
 		ret = startup_check_pd_len(buf, avail);
 	if (ret || avail < MPA_FRAME_HDR_LEN)
 		return ret;
+	body = buf + MPA_FRAME_HDR_LEN;
 	pd_len = startup_get_word(buf + OFF_PD_LEN);
 	if (avail - MPA_FRAME_HDR_LEN < pd_len)
 		return 0;
