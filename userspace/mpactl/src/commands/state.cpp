@@ -18,7 +18,7 @@ namespace mpactl {
 
 namespace {
 
-constexpr int version = 1;
+constexpr int file_version = 1;
 // Like names in the RDMA core, without the NUL.
 constexpr std::size_t name_max = 63;
 constexpr std::size_t netdev_max = IFNAMSIZ - 1;
@@ -259,7 +259,7 @@ Json state_json(const State &state)
 		devices.push_back({{"name", device.name},
 				   {"netdev", device.netdev},
 				   {"config", settings_json(device.own)}});
-	return {{"version", version},
+	return {{"version", file_version},
 		{"defaults", settings_json(state.defaults)},
 		{"devices", std::move(devices)}};
 }
@@ -273,8 +273,8 @@ State state_from(std::string_view text, const std::string &file)
 	need_object(json, top);
 	if (!json.contains("version"))
 		top.at("version").wrong("is missing");
-	if (json["version"] != version)
-		top.at("version").wrong(fmt::format("must be {}", version));
+	if (json["version"] != file_version)
+		top.at("version").wrong(fmt::format("must be {}", file_version));
 	check_keys(json, {"version", "defaults", "devices"}, top);
 	if (json.contains("defaults"))
 		state.defaults = settings_from(json["defaults"],
