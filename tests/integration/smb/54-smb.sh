@@ -40,7 +40,7 @@ server_start() {
 	modprobe ksmbd || return
 	"$tools/ksmbd.mountd" --nodetach -C "$settings" -P "$users" \
 		> "$LAB_OUT/mountd.log" 2>&1 &
-	lab_jobs[mountd]=$!
+	lab_jobs["mountd"]=$!
 	lab_wait 30 server_listens
 }
 

@@ -202,7 +202,7 @@ script_start() {
 	printf '+ [life] bpftrace\n'
 	bpftrace "$MPA_REPO/Documentation/examples/conn-life.bt" \
 		> "$LAB_OUT/life.log" 2>&1 < /dev/null &
-	lab_jobs[life]=$!
+	lab_jobs["life"]=$!
 }
 
 script_ready() {
