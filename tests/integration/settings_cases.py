@@ -459,7 +459,7 @@ def time_reply_of_namespace():
 
 def half_open_max(of):
     most, count = 3, 8
-    with responder() as app, \
+    with no_startup_timeout(), responder() as app, \
             configured("h2", "half-open-max", most, of=of or listening()):
         with counting("mpa2", conn_half_open_drop=count - most):
             silent = crowd(count)
@@ -536,7 +536,7 @@ def running_connection_keeps_what_it_has():
 @case
 def startup_under_way_keeps_what_it_began_with():
     """The settings at the time when the connection was made apply."""
-    with responder() as app, raw() as peer:
+    with no_startup_timeout(), responder() as app, raw() as peer:
         with counting("mpa2", conn_passive=0):
             peer.send(request(4, 4, flags=X)[:10])
             time.sleep(0.3)

@@ -138,7 +138,7 @@ Step good();
 // Outcomes -----------------------------------------------------------------------
 
 // FIN or RST without another byte.
-Outcome closes(milliseconds within = milliseconds(10000));
+Outcome closes(milliseconds within = milliseconds(30000));
 // The same, but not before so much time has passed.
 Outcome closes_late(milliseconds from, milliseconds to);
 // One Terminate, right in itself, and the end; before it only what may_send() names.

@@ -306,7 +306,7 @@ void add_portions(Table &t)
 	const auto whole = frame.encode();
 
 	t.add("request/dripped", "a Request byte by byte", connected,
-	      {drip(whole)}, accepts(frame))
+	      {drip(whole, milliseconds(0))}, accepts(frame))
 		.only(Role::initiator);
 	// All within the target's limit for a startup exchange, on a slow machine, too.
 	for (std::size_t bytes : {255, 512}) {

@@ -150,13 +150,15 @@ CASE("races: a signal does not restart the startup exchange")
 {
 	WithWire pair;
 	struct sigaction action{};
-	const itimerval soon{{}, {0, 100000}};
+	// Until one comes while it waits.
+	const itimerval soon{{0, 100000}, {0, 100000}}, never{};
 
 	action.sa_handler = [](int) {};
 	action.sa_flags = SA_RESTART;
 	must_call(::sigaction(SIGALRM, &action, nullptr), "sigaction");
 	must_call(::setitimer(ITIMER_REAL, &soon, nullptr), "setitimer");
 	is(err(pair.ours.start(role::responder)), EINTR, "start");
+	must_call(::setitimer(ITIMER_REAL, &never, nullptr), "setitimer");
 	pair.wire.send(request());
 	await_request(pair.ours);
 	must(pair.ours.accept_request(), "accept");

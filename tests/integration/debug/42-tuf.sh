@@ -28,7 +28,7 @@ tuf_pair() {
 	lab_spawn tuf h2 "$PYTHON" "$tuf" listen "$port" "${two[@]}"
 	lab_wait_listen h2 "$port"
 	[[ ! ${5-} ]] || $5 &
-	lab_check "tuf: $1" timeout 300 ip netns exec h1 \
+	lab_check "tuf: $1" timeout 1500 ip netns exec h1 \
 		"$PYTHON" "$tuf" connect "$2" "$port" "${one[@]}"
 	lab_check "tuf: $1, as its peer sees it" lab_join tuf 60
 	[[ ! ${5-} ]] || wait %% 2> /dev/null || true
@@ -119,6 +119,7 @@ tuf_mtu_changes() {
 	lab_wait 60 tuf_emss_fell
 	tuf_doctor h2 > "$LAB_OUT/tuf-doctor-mtu.json" || true
 	tuf_path_mtu 1500
+	tuf_rate 20
 }
 
 tuf_shows_framing() {
@@ -166,7 +167,7 @@ tuf_rate() {
 
 # A box divides the stream into other segments: everything arrives, and it is found.
 tuf_box() {
-	local bytes=$((20000000 / share))
+	local bytes=$((10000000 / share))
 	lab_spawn box r "$PYTHON" "$MPA_REPO/tests/integration/lib/box.py" \
 		"$((port + 1))" 10.79.2.2
 	lab_wait_listen r "$((port + 1))"
@@ -207,12 +208,13 @@ tuf_trace_ends() {
 # Live changes of the path MTU: what is longer goes in pieces, everything arrives, and
 # alignment is back.
 tuf_path() {
-	local bytes=$((20000000 / share))
+	local bytes=$((8000000 / share))
 	local path="--ours --send align --recv align --bytes $bytes"
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
 	tuf_traced
-	tuf_rate 20
+	# Slow until that is over.
+	tuf_rate 2
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
 	lab_check "mpactl shows the framing of each direction" tuf_shows_framing

@@ -49,7 +49,7 @@ peer_run() {
 # A connection may end a little later for the application than on the wire.
 target_is_well() {
 	lab_check "$2: the target has no connection left, and no complaint" \
-		target_at_rest "${control_port[$1]}" 15
+		target_at_rest "${control_port[$1]}" 60
 	lab_check "$2: the target runs" lab_running "$1"
 }
 

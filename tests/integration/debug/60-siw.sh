@@ -56,7 +56,7 @@ mixed_stream() {
 mixed_perf() {
 	local label="$3 $1 to $2" address command
 	# As in perf_pair.
-	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
+	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111' traffic_lag_ms=100
 	address=$(traffic_address "$2")
 	command=("$3" -R -F -s 65536 -n "$list_iterations")
 	counters_mark
@@ -131,8 +131,8 @@ extensions_with_siw h2 h1
 lab_spawn probed h2 rping -s -P -a 10.77.0.2
 lab_wait_listen h2 7174
 probe_case "siw" 0 "r['outcome'] == 'accepted' and r['revisions'] == [2]" \
-	10.77.0.2 7174
-probe_case "siw, revision 1" 0 "r['revisions'] == [1]" 10.77.0.2 7174 --revision 1
+	10.77.0.2 7174 --timeout 25s
+probe_case "siw, revision 1" 0 "r['revisions'] == [1]" 10.77.0.2 7174 --revision 1 --timeout 25s
 lab_kill probed
 
 # siw does not look for another source port if TCP has the one that the core has selected:
@@ -143,10 +143,10 @@ import signal, socket
 held = [socket.create_server(("10.77.0.2", port)) for port in range(40000, 40020)]
 signal.pause()'
 lab_wait_listen h2 40019
-lab_spawn server h1 "$MPA_REPO/build/bin/mpa-bench" server -p 7470
+lab_spawn server h1 "$MPA_REPO/build/bin/mpa-bench" server --timeout 120 -p 7470
 lab_wait_listen h1 7470
 lab_check "mpa-bench over siw, with half of the source ports in use" lab_in h2 \
-	"$MPA_REPO/build/bin/mpa-bench" memory -q 8 -r 1 -p 7470 10.77.0.1
+	"$MPA_REPO/build/bin/mpa-bench" memory --timeout 120 -q 8 -r 1 -p 7470 10.77.0.1
 lab_kill server
 lab_kill ports
 

@@ -13,7 +13,7 @@ echo Y > /sys/module/mpa_rnic/parameters/doorbells
 status=0
 lab_spawn permissions h1 "$PYTHON" -u "$MPA_REPO/tests/integration/lib/permissions.py" \
 	"$MPA_REPO/Documentation/security.rst"
-lab_join permissions 300 || status=$?
+lab_join permissions 1200 || status=$?
 while read -r word name; do
 	case $word in
 	good) lab_ok "$name" ;;

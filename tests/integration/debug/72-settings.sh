@@ -112,13 +112,14 @@ segments_all() {
 # it had to keep room for a longer one.
 segments_packed() {
 	local bench=$MPA_REPO/build/bin/mpa-bench lists=100 before
-	lab_spawn server h2 "$bench" server --once --quiet 10.77.0.2 --port 7600
+	lab_spawn server h2 "$bench" server --once --quiet --timeout 120 \
+		10.77.0.2 --port 7600
 	lab_check "short messages: server listens" lab_wait_listen h2 7600 60
 	before=$(lab_counter mpa1 tx_batches)
 	lab_check "short messages: client" ip netns exec h1 "$bench" rate --op send \
 		--size 64 --list 32 --count $((lists * 32)) --warm-up-count 32 \
-		--port 7600 10.77.0.2
-	lab_check "short messages: server" lab_join server 60
+		--timeout 120 --port 7600 10.77.0.2
+	lab_check "short messages: server" lab_join server 120
 	before=$(($(lab_counter mpa1 tx_batches) - before))
 	lab_note "$before calls for $((lists + 1)) lists of 32 messages"
 	lab_true "short messages fill their segments" "$before * 10 < $lists * 23"

@@ -173,15 +173,15 @@ nc_refused() {
 # One server for several clients, one of which does not send its frame in time.
 nc_kept() {
 	local n
-	lab_spawn server h2 "$socket_bin/mpa-nc" -v -l -k -c -w 1 7100
+	lab_spawn server h2 "$socket_bin/mpa-nc" -v -l -k -c -w 10 7100
 	lab_wait_listen h2 7100
 	for n in 1 2; do
 		lab_is "mpa-nc, kept open: client $n" "$(lab_status ip netns exec h1 \
 			"$socket_bin/mpa-nc" -p -r 2 -n 10.77.0.2 7100)" 0
 	done
-	lab_spawn silent h1 bash -c 'exec 3<> /dev/tcp/10.77.0.2/7100; sleep 60'
+	lab_spawn silent h1 bash -c 'exec 3<> /dev/tcp/10.77.0.2/7100; sleep 600'
 	lab_check "mpa-nc, kept open: a silent client" \
-		lab_wait 30 socket_said server 'nothing came from the peer in time'
+		lab_wait 60 socket_said server 'nothing came from the peer in time'
 	lab_is "mpa-nc, kept open: client 3" "$(lab_status ip netns exec h1 \
 		"$socket_bin/mpa-nc" -P 10.77.0.2 7100)" 0
 	lab_check "mpa-nc, kept open: still there" lab_running server

@@ -51,7 +51,8 @@ traffic_no_lag() {
 # traffic_pair LABEL PORT CLIENT SERVER -- SERVER_COMMAND... -- CLIENT_COMMAND...
 # Runs both, waits for both, and prints a result line each. Logs are server.log
 # and client.log of the latest pair. A client that fails with the words in
-# $traffic_again gets another try, with counters marked again.
+# $traffic_again gets another try, with counters marked again, and four times the server's
+# $traffic_lag_ms.
 traffic_pair() {
 	local label=$1 port=$2 client=$3 server=$4 listening=() status tries=0
 	shift 5
@@ -74,6 +75,7 @@ traffic_pair() {
 			log_has client "$traffic_again" || break
 		lab_note "once more: the server was not listening"
 		lab_kill server KILL
+		traffic_lag "$server" $((traffic_lag_ms << 2 * tries))
 		counters_mark
 	done
 	lab_is "$label: client" "$status" 0
@@ -236,7 +238,7 @@ perf_pair() {
 	# perftest's server listens again for its second connection, and on a busy
 	# machine the client may connect earlier. Delaying the server's last message
 	# makes that less likely.
-	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111'
+	local traffic_again='RDMA_CM_EVENT_REJECTED; error: -111' traffic_lag_ms=$perf_lag
 	traffic_lag "$server" "$perf_lag"
 	traffic_pair "$label" "$perf_port" "$client" "$server" \
 		-- "${command[@]}" -d "$(traffic_device "$server")" \
@@ -255,11 +257,11 @@ perf_pair() {
 	perf_counted "$label" "$tool" "$size" "$total" "$both" "$client" "$server"
 }
 
-# qperf_late_syn HOST: delays the SYNs that the host sends by half a second.
+# qperf_late_syn HOST: delays the SYNs that the host sends by two seconds.
 qperf_late_syn() {
 	lab_do tc -n "$1" qdisc replace dev eth0 root handle 1: prio bands 2 \
 		priomap 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-	lab_do tc -n "$1" qdisc add dev eth0 parent 1:2 netem delay 500ms
+	lab_do tc -n "$1" qdisc add dev eth0 parent 1:2 netem delay 2s
 	# The flags of TCP, behind a header of IP without options.
 	lab_do tc -n "$1" filter add dev eth0 parent 1: protocol ip u32 \
 		match ip protocol 6 0xff match u8 0x02 0x12 at 33 flowid 1:2

@@ -308,13 +308,13 @@ follows() {
 held() {
 	holder hold1 h1 mpa1
 	lab_check "rdma link delete does not wait for users" \
-		timeout 20 rdma link delete mpa1
+		timeout 90 rdma link delete mpa1
 	holder_ends hold1 "its user ends well"
 
 	lab_link h1
 	holder hold2 h1 mpa1
 	lab_check "deleting a network device does not wait for users" \
-		timeout 20 ip -n h1 link del eth0
+		timeout 90 ip -n h1 link del eth0
 	lab_check "and deletes the device, as its veth peer does" \
 		lab_wait 10 devices_are ""
 	holder_ends hold2 "its user ends well, too"
@@ -325,7 +325,7 @@ held() {
 	lab_link h1
 	holder hold3 h1 mpa1
 	lab_check "modprobe -r does not wait for users" \
-		timeout 30 modprobe -r mpa_rnic
+		timeout 90 modprobe -r mpa_rnic
 	lab_is "and deletes the device, too" "$(devices)" ""
 	holder_ends hold3 "its user ends well after the module has gone"
 	lab_do ip -n h1 link del eth0
@@ -360,7 +360,7 @@ shared() {
 	lab_do ip -n gone link add eth0 type dummy
 	lab_in gone rdma link add mpa3 type mpa netdev eth0
 	lab_check "a namespace is deleted with a device in it" \
-		timeout 20 ip netns del gone
+		timeout 90 ip netns del gone
 	lab_check "and the device with it" \
 		lab_wait 20 devices_are "mpa1 mpa2"
 }
@@ -391,7 +391,7 @@ exclusive() {
 
 	holder moved h1 mpa1
 	lab_check "rdma dev set netns does not wait for users" \
-		timeout 20 ip netns exec h1 rdma dev set mpa1 netns h2
+		timeout 90 ip netns exec h1 rdma dev set mpa1 netns h2
 	holder_ends moved "its user ends well"
 	lab_is "it is there" "$(devices h2)" "mpa1 mpa2"
 	lab_is "and only there" "$(devices h1)" ""
@@ -400,15 +400,15 @@ exclusive() {
 	lab_check "usable with its network device" \
 		lab_wait 10 devinfo_is h2 mpa1 state PORT_ACTIVE
 	lab_check "and back" \
-		timeout 20 ip netns exec h2 rdma dev set mpa1 netns h1
+		timeout 90 ip netns exec h2 rdma dev set mpa1 netns h1
 
 	lab_check "a namespace is deleted with a device in it" \
-		timeout 20 ip netns del h1
+		timeout 90 ip netns del h1
 	lab_host_names=(h2)
 	lab_check "it is in the first one then" lab_wait 10 devices_are mpa1
 	lab_do rdma link delete mpa1
 	lab_check "the other is deleted with its namespace and network device" \
-		timeout 20 ip netns del h2
+		timeout 90 ip netns del h2
 	lab_host_names=()
 	lab_check "no device is left" lab_wait 20 devices_are ""
 	lab_check "shared mode" lab_wait 20 rdma system set netns shared

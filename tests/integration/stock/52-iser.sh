@@ -111,7 +111,7 @@ setting_off() {
 	served "port-mapping off" off
 	occupied
 	lab_check "port-mapping off: not on a port that is in use" \
-		fails timeout 20 rping -s -a "$address" -p "$port" -C 1
+		fails timeout 120 rping -s -a "$address" -p "$port" -C 1
 	lab_kill plain
 	lab_refuse "a listener has no such setting" \
 		"$mpactl" set listen 1 port-mapping off
