@@ -109,6 +109,11 @@ tuf_lossy() {
 	tuf_netem_off
 }
 
+# Mbit/s from the router to h2.
+tuf_rate() {
+	lab_in r tc qdisc replace dev far root netem rate "$(($1 * 1000 / share))kbit"
+}
+
 tuf_path_mtu() {
 	lab_in r ip route replace 10.79.2.0/24 dev far mtu lock "$1"
 }
@@ -160,11 +165,6 @@ tuf_look_for_box() {
 	tuf_rate 20
 }
 
-# Mbit/s from the router to h2.
-tuf_rate() {
-	lab_in r tc qdisc replace dev far root netem rate "$(($1 * 1000 / share))kbit"
-}
-
 # A box divides the stream into other segments: everything arrives, and it is found.
 tuf_box() {
 	local bytes=$((10000000 / share))
@@ -213,7 +213,7 @@ tuf_path() {
 	lab_in h1 sysctl -q -w net.ipv4.route.mtu_expires=2
 	capture_start tuf-path h1 eth1
 	tuf_traced
-	# Slow until that is over.
+	# Slow until tuf_mtu_changes() is over.
 	tuf_rate 2
 	tuf_pair "the path MTU changes" 10.79.2.2 "$path --expect emss_changes>1" \
 		"--ours --recv align --send align --bytes $bytes --max 500" tuf_mtu_changes
