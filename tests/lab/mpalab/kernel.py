@@ -13,7 +13,7 @@ from .common import copy_sources, copy_tracked, digest, group_sources, locked, o
 from .common import package_version, run_logged, say
 from .initramfs import write_initramfs
 from .roots import cross_root, foreign_user_space, user_space
-from .sources import MirrorSources, Sources
+from .sources import MirrorSources, Sources, numbers
 
 CONFIGS = ("stock", "debug", "coverage", "random", "smp", "kasan", "kcsan", "plain", "speed")
 HEADERS = Path("/lib/modules")
@@ -577,6 +577,12 @@ class UserMode(Built):
     boot_image = "linux"
     # Walks a process's memory areas without a lock when a process forks.
     foreign = ("force_flush_all",)
+
+    def __init__(self, sources=None):
+        super().__init__(sources)
+        # Processes stop with less work for the host than with ptrace(), if it can do that.
+        if numbers(self.sources.series) >= (6, 16):
+            self.cmdline += " seccomp=auto"
 
 
 class Debug(UserMode):

@@ -15,7 +15,8 @@ from .common import (CACHE, LabError, digest, locked, output_of, package_version
 
 # Patches without which the kernels of the lab do not run everywhere, or much slower, and the
 # series that need them.
-PATCHES = {"uml-xstate.patch": ("6.1", "6.12"), "uml-processes.patch": ("6.1",)}
+PATCHES = {"uml-xstate.patch": ("6.1", "6.12"), "uml-processes.patch": ("6.1",),
+           "uml-stacktrace.patch": ("6.1", "6.12", "7.3")}
 DIRECTORY = Path(__file__).resolve().parents[1] / "patches"
 PACKAGE = re.compile(r"linux-source-(\d+)\.(\d+)")
 # Headers of graphics cards, a third of all lines, and of no use here.
@@ -66,7 +67,7 @@ class Sources:
         """Unpacks them if that was not done yet; returns the directory."""
         with locked(CACHE / "source" / f"{self.series}.lock"):
             if not self.tree.exists():
-                for old in self.tree.parent.glob(f"linux-{self.series}.*"):
+                for old in self.tree.parent.glob(f"linux-{self.series}.*/"):
                     shutil.rmtree(old)
                 part = self.tree.with_name(f"{self.tree.name}.part")
                 part.mkdir(parents=True)
