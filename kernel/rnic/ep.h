@@ -13,14 +13,16 @@
  *  3. rnic_qp.lock and what nests in it; rnic_listener.lock, which protects the
  *     listener's CM identifier.
  *
- * rnic_ports_lock (port.c) and rnic_dev.ep_lock may be taken under
+ * rnic_ports_lock (port.c) is held while work that takes rnic_ep.lock is waited
+ * for, so it must not be taken under that. rnic_dev.ep_lock may be taken under
  * rnic_ep.lock, but not while the socket of an endpoint is locked.
  *
  * The core BUG()s on an event that does not fit its own state. So each
  * identifier gets: as Initiator one CONNECT_REPLY, unless connect returned an
  * error; as Responder one ESTABLISHED, unless accept returned an error; and one
  * CLOSE after an ESTABLISHED or a CONNECT_REPLY without error. They are sent by
- * rnic_ep_report_reply(), rnic_iw_accept() and rnic_ep_release_refs().
+ * rnic_ep_report_reply(), rnic_ep_fall_back(), rnic_iw_accept() and
+ * rnic_ep_release_refs().
  */
 #ifndef MPA_RNIC_EP_H
 #define MPA_RNIC_EP_H
@@ -159,8 +161,8 @@ struct rnic_ep_role {
  * @reply_pd: active: private data of a refusal; NULL if there is none; under the
  *	socket lock
  * @pd_len: active: bytes of @pd; constant
- * @status: error with which startup failed, or 0; under the socket lock; read
- *	under @lock alone with READ_ONCE()
+ * @status: error with which startup failed, or 0; under the socket lock, or @lock
+ *	while there is no stream; read under @lock alone with READ_ONCE()
  * @config: settings at the start of the connection; constant
  * @params: parameters for the startup exchange, from @config and the consumer;
  *	active: constant; passive: @lock
@@ -178,6 +180,7 @@ struct rnic_ep_role {
  * @operational: rnic_qp_operational() was called and succeeded
  * @fin_due: FIN waits for the stream to drain, or for an answer of the QP; read like
  *	@status
+ * @must_close: a Terminate has ended the stream of the QP, which is released
  * @bounded: the connection is ending: @timer checks its progress, @close_by
  *	limits it
  * @snd_una: tcp_sock.snd_una at the last check of progress
@@ -232,6 +235,7 @@ struct rnic_ep {
 	bool open;
 	bool operational;
 	bool fin_due;
+	bool must_close;
 	bool bounded;
 	u32 snd_una;
 	u32 rcv_nxt;

@@ -80,7 +80,10 @@ static void rnic_ep_list_del(struct rnic_ep *ep)
 	 * between queueing itself and looking at the list.
 	 */
 	smp_mb();
-	/* The device may be freed from here on; only its address is used. */
+	/*
+	 * The device may be freed once the lock is released, for which
+	 * rnic_cm_stop() waits.
+	 */
 	wake_up_var(&dev->eps);
 	mutex_unlock(&dev->ep_lock);
 }
@@ -109,6 +112,7 @@ static void rnic_ep_release_refs(struct rnic_ep *ep, int err)
 	open = ep->open;
 	if (qp && ep->operational)
 		rnic_qp_closed(qp, err);
+	ep->must_close = qp && qp->tx.term_len;
 	ep->qp = NULL;
 	ep->qpn = 0;
 	/* rnic_ep_of_id() reads it without the socket lock. */
@@ -179,7 +183,9 @@ void rnic_ep_abort(struct rnic_ep *ep)
  */
 static bool rnic_ep_peer_must_close(const struct rnic_ep *ep)
 {
-	return !ep->operational || (ep->qp && !rnic_qp_streaming(ep->qp));
+	if (ep->qp)
+		return !ep->operational || !rnic_qp_streaming(ep->qp);
+	return !ep->operational || ep->must_close;
 }
 
 /* How long a peer that acknowledged everything may send nothing of value. */

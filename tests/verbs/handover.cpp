@@ -365,12 +365,19 @@ CASE("handover: a Write that is cut short is an error of the queue pair")
 // It acknowledges the Terminate, and sends a byte now and then for ever.
 CASE("handover: a peer that does not end after a Terminate")
 {
-	Operational pair;
+	for (const bool destroyed : {false, true}) {
+		const Row row(destroyed ? "queue pair destroyed" : "queue pair bound");
+		Operational pair;
 
-	pair.wire.send(pair.ddp_write(0, true, "text"));
-	yes((pair.wire.read_fpdu()[1] & std::byte{0x0f}) == std::byte{7}, "a Terminate");
-	pair.wire.expect_end();
-	await([&] { return ::send(pair.wire.fd(), "x", 1, MSG_NOSIGNAL) < 0; }, "the reset");
+		pair.wire.send(pair.ddp_write(0, true, "text"));
+		yes((pair.wire.read_fpdu()[1] & std::byte{0x0f}) == std::byte{7},
+		    "a Terminate");
+		pair.wire.expect_end();
+		if (destroyed)
+			pair.queue.qp.reset();
+		await([&] { return ::send(pair.wire.fd(), "x", 1, MSG_NOSIGNAL) < 0; },
+		      "the reset");
+	}
 }
 
 CASE("handover: what the Responder sends first comes behind its Reply")
@@ -871,6 +878,7 @@ CASE("handover: a process that waits can be killed")
 		Tcp tcp;
 		Wire wire(std::move(tcp.far));
 		const pid_t child = ::fork();
+		int status = 0;
 
 		if (!child) {
 			Device device(1);
@@ -886,7 +894,8 @@ CASE("handover: a process that waits can be killed")
 		else
 			wire.read_frame();
 		::kill(child, SIGKILL);
-		::waitpid(child, nullptr, 0);
+		must_call(::waitpid(child, &status, 0), "waitpid");
+		is(status, SIGKILL, "how it ends");
 		wire.expect_end();
 	}
 }
@@ -924,6 +933,7 @@ CASE("handover: a socket of another process")
 
 	must_call(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
 	const pid_t child = ::fork();
+	int status = -1;
 
 	if (!child) {
 		// It talks, and passes the socket on.
@@ -934,7 +944,8 @@ CASE("handover: a socket of another process")
 	ends.tcp.near.reset();
 	expect_text(ends.tcp.far.get(), "hello");
 	ends.tcp.near = receive_descriptor(pair[0]);
-	::waitpid(child, nullptr, 0);
+	must_call(::waitpid(child, &status, 0), "waitpid");
+	is(status, 0, "the other process");
 	ends.hand_over();
 	ends.exchange();
 }
