@@ -134,7 +134,9 @@ static void tuf_forget_unit(struct mpa_conn *conn)
  *
  * Only if the unit does not end at a boundary.
  *
- * Return: true: the caller must run the stream; at least the same unit is held then.
+ * Return: true: the caller must run the stream; at least the same unit is held then,
+ * unless its bytes have changed: a sender of this machine may share the pages, as
+ * after sendfile(2).
  */
 bool mpa_tuf_rx_may_grow(struct mpa_conn *conn)
 {

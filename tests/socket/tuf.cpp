@@ -15,6 +15,8 @@
 #include <poll.h>
 #include <random>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 using namespace harness;
@@ -880,6 +882,29 @@ CASE("tuf: a part of a unit stays for the next call")
 	is(got.flags & MSG_EOR, 0, "flags");
 	alone.wire.fin();
 	is(receive(alone.fd()).bytes.size(), 0u, "the end");
+}
+
+// With sendfile() the queue of a receiver on the same machine has pages of the file.
+CASE("tuf: a sender changes bytes that have been read")
+{
+	Alone alone(TCP_FRAMING_RECV_MARKERS);
+	const descriptor file(must_call(::memfd_create("shared", 0), "memfd_create"));
+	const Bytes stream = marked({pattern(1, 1)}, 2048);
+	const Bytes wrong{std::byte{0}, std::byte{1}, std::byte{0}, std::byte{2}};
+	off_t at = 0;
+	char byte;
+
+	must_call(::write(file.get(), stream.data(), stream.size()), "write");
+	is(must_call(::sendfile(alone.wire.fd(), file.get(), &at, stream.size()), "sendfile"),
+	   static_cast<ssize_t>(stream.size()), "sent");
+	yes(receive(alone.fd(), 1, MSG_PEEK).bytes == pattern(1, 1), "the byte");
+	must_call(::pwrite(file.get(), wrong.data(), wrong.size(), 0), "change the marker");
+	// More of the unit: it is read again.
+	alone.wire.send(pattern(1, 2));
+	await([&] {
+		return ::recv(alone.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+		       errno == EPROTO;
+	}, "the error");
 }
 
 CASE("tuf: markers byte by byte")
