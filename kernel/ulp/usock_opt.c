@@ -283,19 +283,22 @@ static int opt_set_while_plain(struct socket *sock, int level, int name,
 	return ret;
 }
 
+/* While there is a stream, Nagle's algorithm stays off, whatever TCP has been told. */
 static void opt_note(struct mpa_usock *us, int name, int value)
 {
 	struct sock *sk = us->conn->sk;
 
 	lock_sock(sk);
 	mpa_sock_note_setting(sk, &us->conn->tuned, name, value);
+	if (name == TCP_NODELAY && mpa_usock_ours(us, MPA_USOCK_SEND))
+		tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	release_sock(sk);
 }
 
 /*
  * An option of TCP that a stream overrides until it is rejected. It is noted before,
  * for a rejection that is processed when TCP releases its lock, and after, for a
- * stream that was started meanwhile.
+ * stream that was started meanwhile. TCP gets the value that was noted.
  */
 static int opt_set_overridden(struct socket *sock, int name, sockptr_t val,
 			      unsigned int len)
@@ -309,8 +312,9 @@ static int opt_set_overridden(struct socket *sock, int name, sockptr_t val,
 		return -EFAULT;
 	if (us)
 		opt_note(us, name, value);
-	ret = mpa_usock_base_ops(sock)->setsockopt(sock, SOL_TCP, name, val,
-						   len);
+	ret = mpa_usock_base_ops(sock)->setsockopt(sock, SOL_TCP, name,
+						   KERNEL_SOCKPTR(&value),
+						   sizeof(value));
 	if (us)
 		opt_note(us, name, value);
 	return ret;

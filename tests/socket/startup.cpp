@@ -490,7 +490,10 @@ CASE("reject: what was set during startup holds")
 	Attached both(std::move(tcp.near), std::move(tcp.far));
 	begin(both.far, role::responder);
 	begin(both.near, role::initiator);
+	set_option(both.near.fd(), SOL_TCP, TCP_NODELAY, 0);
+	is(option(both.near.fd(), SOL_TCP, TCP_NODELAY), 1, "of a stream");
 	set_option(both.near.fd(), SOL_TCP, TCP_NODELAY, 1);
+	set_option(both.far.fd(), SOL_TCP, TCP_NODELAY, 0);
 	set_option(both.near.fd(), SOL_TCP, TCP_WINDOW_CLAMP, 9000);
 	set_option(both.near.fd(), SOL_SOCKET, SO_RCVLOWAT, 5);
 	is(option(both.near.fd(), SOL_SOCKET, SO_RCVLOWAT), 1, "of a stream");
