@@ -130,8 +130,43 @@ static inline bool mpa_tcp_has_listener(struct net *net, struct sockaddr_storage
 }
 
 /**
+ * mpa_tcp_adds_options - may TCP add options to each segment?
+ * @sk: TCP socket
+ *
+ * Those of SACK are not meant.
+ *
+ * Return: true with accurate ECN, and if a BPF program writes options.
+ */
+static inline bool mpa_tcp_adds_options(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+#ifdef MPA_HAVE_ACCECN
+	if (tcp_ecn_mode_accecn(tp))
+		return true;
+#endif
+	return BPF_SOCK_OPS_TEST_FLAG(tp, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+}
+
+/**
+ * mpa_sk_set_task_frag - set whether TCP may copy into the page fragment of the task
+ * @sk: TCP socket, locked
+ * @may: false in softirqs, which may have interrupted a user of it. Earlier releases
+ *	conclude that from the allocation mask
+ *
+ * Return: what was set before.
+ */
+static inline bool mpa_sk_set_task_frag(struct sock *sk, bool may)
+{
+#ifdef MPA_HAVE_USE_TASK_FRAG
+	swap(sk->sk_use_task_frag, may);
+#endif
+	return may;
+}
+
+/**
  * mpa_tcp_end_record - end the last packet, sent or not
- * @sk: TCP socket, under lock_sock()
+ * @sk: TCP socket, locked; also in a callback of TCP, which must not sleep
  *
  * No later data is added to it, also when it is sent again.
  */
@@ -187,13 +222,14 @@ static inline int mpa_tcp_send_piece(struct sock *sk, struct msghdr *msg)
 
 /**
  * mpa_tcp_send_pages - send pages without copying them
- * @sk: TCP socket, under lock_sock()
+ * @sk: TCP socket, locked; in a callback of TCP its allocation mask is %GFP_ATOMIC,
+ *	and nothing here may sleep
  * @msg: the pages as &struct bio_vec, and flags, which include %MSG_DONTWAIT;
  *	with %MSG_EOR no later data is added to the last packet. The pages must
  *	not be written to while TCP holds them
  *
  * TCP copies the data if the route has no scatter-gather. It then uses a page
- * fragment of the task, unless the allocation mask of the socket forbids that.
+ * fragment of the task, unless mpa_sk_set_task_frag() forbids that.
  *
  * Return: bytes that TCP accepted, with @msg advanced by as many; a negative
  * error if none.

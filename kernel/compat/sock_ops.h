@@ -39,6 +39,16 @@ static int name(struct socket *sock, struct socket *newsock, int flags,	\
 }
 #endif
 
+/**
+ * MPA_CLEAR_GETSOCKOPT_ITER - leave only &proto_ops.getsockopt
+ * @ops: operations; newer releases would prefer the other one, if it is set
+ */
+#ifdef MPA_HAVE_GETSOCKOPT_ITER
+#define MPA_CLEAR_GETSOCKOPT_ITER(ops)	((ops)->getsockopt_iter = NULL)
+#else
+#define MPA_CLEAR_GETSOCKOPT_ITER(ops)	do { } while (0)
+#endif
+
 /* Soft errors are reported: IP_RECVERR, IPV6_RECVERR. */
 #define MPA_RECVERR4	1U
 #define MPA_RECVERR6	2U

@@ -34,6 +34,21 @@ static int name(struct ib_cq *cq, const struct ib_cq_init_attr *attr,	\
 #endif
 
 /**
+ * mpa_qp_report_handler() - report the event handler of a queue pair's consumer
+ * @qp: the queue pair
+ * @init: its handler is set. Newer releases have one of their own call it
+ */
+static inline void mpa_qp_report_handler(const struct ib_qp *qp,
+					 struct ib_qp_init_attr *init)
+{
+#ifdef MPA_HAVE_REGISTERED_HANDLER
+	init->event_handler = qp->registered_event_handler;
+#else
+	init->event_handler = qp->event_handler;
+#endif
+}
+
+/**
  * MPA_RESIZE_CQ_OP - define the operation that resizes a completion queue
  * @name: the function to define, for MPA_SET_RESIZE_CQ_OP()
  * @resize: function to call with the CQ, the number of entries and &struct

@@ -19,7 +19,7 @@ static u32 segment_batch_max(const struct mpa_seg_view *v)
 	u32 packet = min_t(u32, v->packet ?: MPA_BATCH_BYTES, MPA_BATCH_BYTES);
 	u32 segs = packet / v->mss;
 
-	if (v->single || v->mss % MPA_FPDU_ALIGN || v->sack_pending)
+	if (v->single || v->mss % MPA_FPDU_ALIGN || v->options_pending)
 		return 1;
 	if (!v->strict)
 		return segs;
@@ -37,10 +37,10 @@ static u32 segment_batch_max(const struct mpa_seg_view *v)
  * @v: current state of the socket
  * @p: the plan
  *
- * Base policy: one segment, short enough that no SACK option can push the end
+ * Base policy: one segment, short enough that no option of TCP can push the end
  * of its FPDU into the next segment. Fast policy: several segments of exactly
  * @v->mss. It is used unless @v->single is set, if @v->mss is a multiple of
- * four, no SACK is pending and, with @v->strict, nothing is unsent and the
+ * four, no such option is pending and, with @v->strict, nothing is unsent and the
  * batch fits both windows. A batch never needs more than one packet of TCP.
  * With @v->lone FPDUs do not share segments, and a batch is one FPDU.
  *
@@ -54,7 +54,7 @@ void mpa_seg_plan(const struct mpa_seg_view *v, struct mpa_seg_plan *p)
 	const struct mpa_tx_half worst = { .markers = v->strict };
 	u32 shortest = mpa_fpdu_len(&worst, MPA_MULPDU_MIN);
 	u32 longest = mpa_fpdu_len(&worst, MPA_MULPDU_MAX);
-	u32 safe = v->mss > v->sack_room ? v->mss - v->sack_room : 0;
+	u32 safe = v->mss > v->option_room ? v->mss - v->option_room : 0;
 
 	p->segs = 1;
 	p->shared = v->lone ? 0 : ~0U;

@@ -13,8 +13,8 @@
 /**
  * struct mpa_seg_view - input of mpa_seg_plan()
  * @mss: bytes that TCP puts into a full segment now (mss_cache)
- * @sack_room: bytes by which SACK options could still shorten a segment
- * @sack_pending: SACK or D-SACK blocks will be sent with the next segments
+ * @option_room: bytes by which options of TCP, as SACK, could still shorten a segment
+ * @options_pending: such options will be sent with the next segments
  * @strict: the peer asked for Markers and so benefits from alignment: do not
  *	risk it
  * @single: use one segment per batch
@@ -27,8 +27,8 @@
  */
 struct mpa_seg_view {
 	u32 mss;
-	u32 sack_room;
-	bool sack_pending;
+	u32 option_room;
+	bool options_pending;
 	bool strict;
 	bool single;
 	bool lone;

@@ -17,9 +17,9 @@
  * @cm_id: the core's identifier, in connect or create_listen
  *
  * With shared RDMA namespaces the core opens every wildcard listener on every
- * device, and identifies devices by hardware addresses, which may occur twice.
- * TCP's ports and addresses belong to one network namespace. The rdma_cm_id has
- * that of the consumer.
+ * device, and, except in newer releases, identifies devices by hardware addresses,
+ * which may occur twice. TCP's ports and addresses belong to one network namespace.
+ * The rdma_cm_id has that of the consumer.
  *
  * Return: true if so, or if it is unknown.
  */

@@ -15,6 +15,7 @@
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
+#include <rdma/ib_cache.h>
 #include <rdma/iw_cm.h>
 #include <rdma/rdma_netlink.h>
 
@@ -27,6 +28,7 @@
 #include "netdev.h"
 #include "node.h"
 #include "qp.h"
+#include "query.h"
 #include "stats.h"
 #include "verbs.h"
 
@@ -315,6 +317,23 @@ static bool rnic_dev_port_event(struct rnic_dev *dev, enum ib_event_type type)
 }
 
 /*
+ * Has the core read the GID again if it is another one. It may replace the entry even
+ * if it is the same, and then its connection manager finds no device meanwhile.
+ */
+static void rnic_dev_gid_update(struct rnic_dev *dev)
+{
+	union ib_gid known, now;
+
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	rnic_query_gid(&dev->ibdev, 1, 0, &now);
+	if (rdma_query_gid(&dev->ibdev, 1, 0, &known) ||
+	    memcmp(&known, &now, sizeof(now)))
+		rnic_dev_port_event(dev, IB_EVENT_GID_CHANGE);
+	ib_device_put(&dev->ibdev);
+}
+
+/*
  * Updates speed and state of the port after an event of the network device, which is
  * sent under mpa_netdev_lock().
  */
@@ -339,7 +358,7 @@ static void rnic_dev_port_update(struct rnic_dev *dev)
 /*
  * Handles what happened to the network device before the device was registered.
  * Events could not be raised then, but the core may have read the state of the
- * port already.
+ * port and its GID already.
  */
 static void rnic_dev_catch_up(struct rnic_dev *dev)
 {
@@ -349,6 +368,7 @@ static void rnic_dev_catch_up(struct rnic_dev *dev)
 		dev->port_active = !rnic_dev_port_active(dev);
 		rnic_dev_port_update(dev);
 		mpa_netdev_unlock(dev->netdev);
+		rnic_dev_gid_update(dev);
 	} else {
 		rnic_dev_unregister_later(dev);
 	}
@@ -416,7 +436,7 @@ static void rnic_netdev_changed(struct rnic_dev *dev, unsigned long event)
 		rnic_dev_port_update(dev);
 		break;
 	case NETDEV_CHANGEADDR:
-		rnic_dev_port_event(dev, IB_EVENT_GID_CHANGE);
+		rnic_dev_gid_update(dev);
 		break;
 	case NETDEV_CHANGENAME:
 		rnic_dev_update_ifname(dev);

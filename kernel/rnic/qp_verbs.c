@@ -5,6 +5,7 @@
 #include <net/sock.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat/verbs.h"
 #include "cq.h"
 #include "device.h"
 #include "doorbell.h"
@@ -311,7 +312,8 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  * them or none, except with RESET.
  *
  * RESET is legal in every state: it ends the stream, waits for that, sets all
- * attributes to those of a new QP, and discards posted requests and the unpolled
+ * attributes but the time that messages wait for a receive to those of a new QP,
+ * and discards posted requests and the unpolled
  * completions of a kernel consumer.
  * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
  * handler of a kernel consumer may call either only in the event that ends the
@@ -409,7 +411,7 @@ int rnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->send_cq = ibqp->send_cq;
 	init->recv_cq = ibqp->recv_cq;
 	init->srq = ibqp->srq;
-	init->event_handler = ibqp->event_handler;
+	mpa_qp_report_handler(ibqp, init);
 	init->qp_context = ibqp->qp_context;
 	init->sq_sig_type = qp->sq.sig_all ? IB_SIGNAL_ALL_WR :
 					     IB_SIGNAL_REQ_WR;

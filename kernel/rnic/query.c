@@ -203,8 +203,9 @@ int rnic_get_port_immutable(struct ib_device *ibdev, u32 port,
  * @index: in the table of GIDs, which has one
  * @gid: filled in
  *
- * The connection manager of the core looks for a device whose GID begins with
- * the address of the network device and is zero otherwise.
+ * The connection manager of the core looks for a device whose GID begins with the
+ * address of the network device and is zero otherwise, so it finds none of a network
+ * device without an address; that of newer releases looks for the network device.
  *
  * Return: 0 or -EINVAL.
  */

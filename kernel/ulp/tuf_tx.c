@@ -47,15 +47,15 @@ static bool tuf_mss_is_current(struct sock *sk)
 }
 
 /*
- * Bytes of a segment, however many SACK options it needs: a framing PDU of this size
- * is never divided.
+ * Bytes of a segment, however many options it needs: a framing PDU of this size is
+ * never divided.
  */
 static u32 tuf_emss(const struct mpa_conn *conn)
 {
 	struct mpa_seg_view view;
 
 	mpa_tx_view_socket(conn, &view);
-	return view.mss > view.sack_room ? view.mss - view.sack_room : 1;
+	return view.mss > view.option_room ? view.mss - view.option_room : 1;
 }
 
 /* The application may have closed the socket. */

@@ -5,6 +5,7 @@
  */
 #include <net/tcp.h>
 
+#include "compat/net.h"
 #include "tx_emss.h"
 
 /* Bytes that tcp_sendmsg() puts in a packet before it begins a new one. */
@@ -51,13 +52,14 @@ void mpa_tx_renew_route(struct sock *sk)
 void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 {
 	const struct tcp_sock *tp = tcp_sk(conn->sk);
+	bool more = mpa_tcp_adds_options(conn->sk);
 	int options = tp->tcp_header_len - sizeof(struct tcphdr);
 	s32 window = tcp_wnd_end(tp) - tp->write_seq;
 	int cwnd = tcp_snd_cwnd(tp) - tcp_packets_in_flight(tp);
 
 	*v = (struct mpa_seg_view){
 		.mss = tp->mss_cache,
-		.sack_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack,
+		.options_pending = tp->rx_opt.num_sacks || tp->rx_opt.dsack || more,
 		.strict = conn->tx.markers,
 		.single = conn->single,
 		.lone = conn->lone,
@@ -66,15 +68,15 @@ void mpa_tx_view_socket(const struct mpa_conn *conn, struct mpa_seg_view *v)
 		.window = max(window, 0),
 		.cwnd = max(cwnd, 0),
 	};
-	if (tcp_is_sack(tp) && options < MAX_TCP_OPTION_SPACE)
-		v->sack_room = MAX_TCP_OPTION_SPACE - options;
+	if ((tcp_is_sack(tp) || more) && options < MAX_TCP_OPTION_SPACE)
+		v->option_room = MAX_TCP_OPTION_SPACE - options;
 }
 
 /**
  * mpa_tx_emss - bytes of the stream that fit in a segment
  * @conn: the stream, locked
  *
- * Return: EMSS (RFC 5044 section 4.5), with room for SACK options.
+ * Return: EMSS (RFC 5044 section 4.5), with room for options of variable size.
  */
 u32 mpa_tx_emss(struct mpa_conn *conn)
 {
@@ -83,7 +85,7 @@ u32 mpa_tx_emss(struct mpa_conn *conn)
 
 	mpa_assert_locked(conn);
 	mpa_tx_view_socket(conn, &view);
-	view.sack_pending = true;
+	view.options_pending = true;
 	mpa_seg_plan(&view, &plan);
 	return plan.seg_len;
 }
@@ -93,7 +95,7 @@ u32 mpa_tx_emss(struct mpa_conn *conn)
  * @conn: the stream, locked
  *
  * Depends only on the EMSS, not on what TCP is sending. mpa_tx_room() may
- * return some bytes more if no SACK options are pending or if fewer Markers
+ * return some bytes more if no such options are pending or if fewer Markers
  * than the maximum fall into the segment.
  *
  * Return: MULPDU (RFC 5044 section 4.5), bytes.

@@ -80,8 +80,9 @@ static int tx_keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 }
 
 /*
- * TCP copies into the page fragment of the task; but into one of its own, 32
- * KiB that an idle socket keeps, if the socket may not enter file systems. The
+ * TCP copies into the page fragment of the task; but, in earlier releases, into one
+ * of its own, 32 KiB that an idle socket keeps, if the socket may not enter file
+ * systems. The
  * NOIO scope forbids the same, so sockets of the kernel can use the fragment of
  * the task too. No user of that fragment is interrupted: this code sends from
  * work queues and system calls, never from within a memory allocation or a page
@@ -100,15 +101,21 @@ static int tx_send_task_frag(struct sock *sk, struct msghdr *msg, u32 len)
 	return ret;
 }
 
-/* Makes TCP allocate what it needs to send pages without sleeping. */
+/*
+ * Makes TCP allocate what it needs to send pages without sleeping. If it must copy
+ * after all, since the route has changed, the fragment of the task may be in use: by
+ * what a softirq has interrupted.
+ */
 static int tx_send_atomic(struct sock *sk, struct msghdr *msg)
 {
+	bool task_frag = mpa_sk_set_task_frag(sk, false);
 	gfp_t allocation = sk->sk_allocation;
 	int ret;
 
 	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
 	ret = mpa_tcp_send_pages(sk, msg);
 	sk->sk_allocation = allocation;
+	mpa_sk_set_task_frag(sk, task_frag);
 	return ret;
 }
 

@@ -232,6 +232,7 @@ static void usock_ops_fill(struct mpa_usock_ops_copy *copy,
 	ops->ioctl = mpa_usock_ioctl;
 	ops->setsockopt = mpa_usock_setsockopt;
 	ops->getsockopt = mpa_usock_getsockopt;
+	MPA_CLEAR_GETSOCKOPT_ITER(ops);
 	ops->set_rcvlowat = usock_set_rcvlowat;
 	ops->sendmsg = mpa_usock_sendmsg;
 	ops->recvmsg = mpa_usock_recvmsg;

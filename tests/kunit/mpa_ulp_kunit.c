@@ -100,6 +100,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(send__after_end),
 	KUNIT_CASE(send__catches_up),
 	KUNIT_CASE_PARAM(answer__at_once, answer_gen_params),
+	KUNIT_CASE(send__atomic_without_scatter_gather),
 	KUNIT_CASE(answer__too_much),
 	KUNIT_CASE(answer__too_long),
 	KUNIT_CASE(answer__peer_does_not_read),

@@ -24,8 +24,8 @@ TEST(mpa_seg_plan, invariants_for_random_views)
 		mpa_seg_view view = {
 			.mss = random.one_in(50) ? random.between(0, ~0u) :
 						   random.between(0, 66000),
-			.sack_room = random.between(0, 9) * 4,
-			.sack_pending = random.one_in(3),
+			.option_room = random.between(0, 9) * 4,
+			.options_pending = random.one_in(3),
 			.strict = random.one_in(2),
 			.single = random.one_in(8),
 			.lone = random.one_in(2),
@@ -47,13 +47,13 @@ TEST(mpa_seg_plan, invariants_for_random_views)
 		if (plan.segs > 1) {
 			ASSERT_EQ(plan.seg_len, view.mss);
 			ASSERT_LE(plan.segs * plan.seg_len, MPA_BATCH_BYTES);
-			ASSERT_FALSE(view.sack_pending);
+			ASSERT_FALSE(view.options_pending);
 			ASSERT_FALSE(view.single);
 			if (view.packet)
 				ASSERT_LE(plan.segs * plan.seg_len,
 					  view.packet);
 		} else if (plan.seg_len > 140) {
-			ASSERT_LE(plan.seg_len, view.mss - view.sack_room);
+			ASSERT_LE(plan.seg_len, view.mss - view.option_room);
 		}
 		if (plan.segs > 1 && view.strict) {
 			ASSERT_EQ(view.unsent, 0u);

@@ -912,7 +912,7 @@ struct vec_seg {
 };
 
 /* A view at MTU 1500 with timestamps: SACK blocks can take 28 bytes. */
-#define VEC_VIEW(...) { .mss = 1448, .sack_room = 28, ##__VA_ARGS__ }
+#define VEC_VIEW(...) { .mss = 1448, .option_room = 28, ##__VA_ARGS__ }
 #define VEC_AMPLE .window = 1 << 20, .cwnd = 1000
 
 static const struct vec_seg vec_segs[] = {
@@ -920,10 +920,10 @@ static const struct vec_seg vec_segs[] = {
 	{ "several segments", VEC_VIEW(), 1448, 45 },
 	{ "behind unsent bytes",
 	  VEC_VIEW(.unsent = 1, .window = 0, .cwnd = 0), 1448, 45 },
-	{ "jumbo frames", { .mss = 8948, .sack_room = 28 }, 8948, 7 },
+	{ "jumbo frames", { .mss = 8948, .option_room = 28 }, 8948, 7 },
 	{ "two segments at the most",
-	  { .mss = 32768, .sack_room = 28 }, 32768, 2 },
-	{ "too long for two", { .mss = 32772, .sack_room = 28 }, 32744, 1 },
+	  { .mss = 32768, .option_room = 28 }, 32768, 2 },
+	{ "too long for two", { .mss = 32772, .option_room = 28 }, 32744, 1 },
 	/* a batch fits into one packet of TCP */
 	{ "packets of 44 segments", VEC_VIEW(.packet = 44 * 1448), 1448, 44 },
 	{ "a byte short of 44",
@@ -934,18 +934,18 @@ static const struct vec_seg vec_segs[] = {
 	{ "strict, packets of 3 segments",
 	  VEC_VIEW(.strict = true, .packet = 3 * 1448, VEC_AMPLE), 1448, 3 },
 	/* conditions that require the base policy */
-	{ "SACK pending", VEC_VIEW(.sack_pending = true), 1420, 1 },
+	{ "SACK pending", VEC_VIEW(.options_pending = true), 1420, 1 },
 	{ "SACK pending, all options in use",
-	  { .mss = 1420, .sack_room = 0, .sack_pending = true }, 1420, 1 },
+	  { .mss = 1420, .option_room = 0, .options_pending = true }, 1420, 1 },
 	{ "SACK pending, odd room",
-	  { .mss = 1448, .sack_room = 1, .sack_pending = true }, 1444, 1 },
-	{ "mss of 4n + 1", { .mss = 1449, .sack_room = 28 }, 1420, 1 },
-	{ "mss of 4n + 2", { .mss = 1446, .sack_room = 28 }, 1416, 1 },
-	{ "mss of 4n + 3", { .mss = 1447, .sack_room = 28 }, 1416, 1 },
+	  { .mss = 1448, .option_room = 1, .options_pending = true }, 1444, 1 },
+	{ "mss of 4n + 1", { .mss = 1449, .option_room = 28 }, 1420, 1 },
+	{ "mss of 4n + 2", { .mss = 1446, .option_room = 28 }, 1416, 1 },
+	{ "mss of 4n + 3", { .mss = 1447, .option_room = 28 }, 1416, 1 },
 	/* set by the administrator */
 	{ "single", VEC_VIEW(.single = true), 1420, 1 },
 	{ "single, jumbo frames",
-	  { .mss = 8948, .sack_room = 28, .single = true }, 8920, 1 },
+	  { .mss = 8948, .option_room = 28, .single = true }, 8920, 1 },
 	{ "single, strict",
 	  VEC_VIEW(.strict = true, .single = true, VEC_AMPLE), 1420, 1 },
 	{ "single, no room for options",
@@ -960,7 +960,7 @@ static const struct vec_seg vec_segs[] = {
 	{ "strict, ample windows",
 	  VEC_VIEW(.strict = true, VEC_AMPLE), 1448, 45 },
 	{ "strict, SACK pending",
-	  VEC_VIEW(.sack_pending = true, .strict = true, VEC_AMPLE), 1420, 1 },
+	  VEC_VIEW(.options_pending = true, .strict = true, VEC_AMPLE), 1420, 1 },
 	{ "strict, one byte unsent",
 	  VEC_VIEW(.strict = true, .unsent = 1, VEC_AMPLE), 1420, 1 },
 	{ "strict, window just wide enough",
@@ -984,23 +984,23 @@ static const struct vec_seg vec_segs[] = {
 	{ "strict, congestion window full",
 	  VEC_VIEW(.strict = true, .window = 1 << 20, .cwnd = 0), 1420, 1 },
 	/* limits of seg_len */
-	{ "no mss", { .mss = 0, .sack_room = 0 }, 136, 1 },
+	{ "no mss", { .mss = 0, .option_room = 0 }, 136, 1 },
 	{ "no mss, strict", { .mss = 0, .strict = true }, 140, 1 },
-	{ "room for options eats all", { .mss = 28, .sack_room = 28 },
+	{ "room for options eats all", { .mss = 28, .option_room = 28 },
 	  136, 1 },
-	{ "and more than all", { .mss = 28, .sack_room = 36 }, 136, 1 },
-	{ "below the shortest", { .mss = 132, .sack_room = 0 }, 136, 1 },
-	{ "the shortest", { .mss = 136, .sack_room = 28 }, 136, 481 },
+	{ "and more than all", { .mss = 28, .option_room = 36 }, 136, 1 },
+	{ "below the shortest", { .mss = 132, .option_room = 0 }, 136, 1 },
+	{ "the shortest", { .mss = 136, .option_room = 28 }, 136, 481 },
 	{ "the shortest, SACK pending",
-	  { .mss = 136, .sack_room = 28, .sack_pending = true }, 136, 1 },
+	  { .mss = 136, .option_room = 28, .options_pending = true }, 136, 1 },
 	{ "below the shortest, strict",
-	  { .mss = 136, .sack_room = 0, .strict = true, VEC_AMPLE }, 140, 1 },
+	  { .mss = 136, .option_room = 0, .strict = true, VEC_AMPLE }, 140, 1 },
 	{ "the shortest, strict",
-	  { .mss = 140, .sack_room = 0, .strict = true, VEC_AMPLE },
+	  { .mss = 140, .option_room = 0, .strict = true, VEC_AMPLE },
 	  140, 468 },
-	{ "loopback", { .mss = 65483, .sack_room = 28 }, 64776, 1 },
+	{ "loopback", { .mss = 65483, .option_room = 28 }, 64776, 1 },
 	{ "loopback, strict",
-	  { .mss = 65483, .sack_room = 28, .strict = true, VEC_AMPLE },
+	  { .mss = 65483, .option_room = 28, .strict = true, VEC_AMPLE },
 	  65288, 1 },
 	{ "mss beyond all reason", { .mss = 0xfffffffc }, 64776, 1 },
 };

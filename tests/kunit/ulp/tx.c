@@ -108,6 +108,51 @@ static void send__after_end(struct kunit *test)
 	release_sock(a->sock->sk);
 }
 
+/*
+ * The route loses scatter-gather after mpa_tx_begin_atomic(), so that TCP copies: not into
+ * the fragment of the task, whose user a softirq may have interrupted.
+ */
+static void send__atomic_without_scatter_gather(struct kunit *test)
+{
+	struct fixture *fx = test->priv;
+	struct mpa_params p = params(MPA_REV_1, false, true);
+	struct page_frag *frag = &current->task_frag;
+	struct end *a = &fx->end[0];
+	struct kvec vec = { a->out, 100 };
+	struct page_frag before;
+	netdev_features_t caps;
+	struct sock *sk;
+	int ret;
+
+	fx_direct(fx, &plain);
+	start_both(fx, &p, &p);
+	sk = a->sock->sk;
+	KUNIT_ASSERT_TRUE(test, skb_page_frag_refill(1000, frag, GFP_KERNEL));
+	before = *frag;
+	pattern(a->out, 0, 0, vec.iov_len);
+
+	lock_sock(sk);
+	ret = mpa_tx_begin_atomic(a->conn);
+	if (!ret) {
+		KUNIT_EXPECT_GE(test, mpa_tx_room(a->conn), vec.iov_len);
+		ret = mpa_tx_add(a->conn, NULL, 0, &vec, 1, vec.iov_len, true);
+		caps = sk->sk_route_caps;
+		sk->sk_route_caps &= ~NETIF_F_SG;
+		KUNIT_EXPECT_EQ(test, 0, mpa_tx_send(a->conn));
+		sk->sk_route_caps = caps;
+	}
+	release_sock(sk);
+	if (ret == -EAGAIN)
+		kunit_skip(test, "without fast paths nothing is sent that way");
+	/* An answer has left some on one processor. */
+	if (ret == -ENOMEM)
+		kunit_skip(test, "no idle memory for a batch");
+	KUNIT_EXPECT_EQ(test, 0, ret);
+	fx_wait(fx, fx->end[1].rx_ulpdus == 1);
+	KUNIT_EXPECT_PTR_EQ(test, before.page, frag->page);
+	KUNIT_EXPECT_EQ(test, before.offset, frag->offset);
+}
+
 /* ---- Answering from the callback ---- */
 
 static u32 short_length(struct end *e, u32 room)
