@@ -245,7 +245,8 @@ static int rnic_ep_accept(struct rnic_ep *ep, struct iw_cm_id *cm_id,
 
 /**
  * rnic_ep_accept_failed() - end a connection whose Request could not be accepted
- * @ep: the endpoint, locked, in REQUESTED
+ * @ep: the endpoint, locked, in REQUESTED; in ESTABLISHED if the core refuses the
+ *	event, and a Reply that was sent ends with a reset
  * @err: the error
  *
  * No one will answer the Request again.
@@ -307,7 +308,8 @@ int rnic_iw_accept(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
  * @pd: private data
  * @pd_len: bytes of it
  *
- * Return: 0, or -ECONNRESET if the peer gave up.
+ * Return: 0; -ECONNRESET: the peer gave up; or another error of mpa_reject(), and
+ * the connection was reset.
  */
 int rnic_iw_reject(struct iw_cm_id *cm_id, const void *pd, u8 pd_len)
 {

@@ -128,7 +128,8 @@ static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
  * negative error and no event: -EINVAL (no such QP, not idle, or too much
  * private data; any, for a Start Key), -EPERM (the QP of another process),
  * -EISCONN (QP bound already), -ENODEV (the network device is gone, or in another
- * namespace), or an error of TCP.
+ * namespace), -EAFNOSUPPORT (addresses of two families), -ENOMEM, or an error of
+ * TCP.
  */
 int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 {

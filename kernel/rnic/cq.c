@@ -187,8 +187,8 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited)
  * rnic_cq_notify() - raise the events that rnic_cq_push() found due
  * @cq: the queue
  *
- * Any context, but of the locks of this module only the socket lock may be
- * held: a consumer may poll and post in its handler. An event that became due
+ * Any context, but of the locks of this module only the socket lock and
+ * rnic_ep.lock may be held: a consumer may poll and post in its handler. An event that became due
  * twice is raised once.
  */
 void rnic_cq_notify(struct rnic_cq *cq)

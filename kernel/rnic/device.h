@@ -91,7 +91,7 @@ struct rnic_lingering {
  *	rnic_ports_lock
  * @cm_gone: why no connections are possible, bits of cm.c; 0 if they are
  * @node: node in the registry of mpa.ko, for netlink and settings; it is there
- *	if and only if @cm_gone is 0
+ *	while @cm_gone is 0, and until the last connections have ended
  * @listed: @node is in the registry
  * @nr_conn: streams attached
  * @nr_listener: listeners that listen

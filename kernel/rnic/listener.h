@@ -71,7 +71,8 @@ struct rnic_plain {
  * @backlog: backlog of the consumer; constant
  * @memcg: memory cgroup of the consumer, with a reference, charged for its
  *	connections; NULL without memory cgroups; constant
- * @owner: user that listens, root for a listener of the kernel; constant
+ * @owner: user that listens: root for a listener of the kernel, and for one of all
+ *	devices on a device that was added later; constant
  * @lock: protects @cm_id, @plain and that queue; bottom halves off
  * @cm_id: the core's identifier, with a reference, or NULL once destroyed
  * @plain: queue for connections without MPA, or NULL; read without @lock, too

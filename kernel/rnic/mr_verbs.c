@@ -166,8 +166,9 @@ int rnic_mr_succeed(struct rnic_mr *mr, struct rnic_mr *old)
  * On return the memory is not accessed any more. These may run meanwhile:
  * placements, excluded by the lock; lookups, which do not find the STag or find
  * it invalid, and end within the RCU grace period after which the structure is
- * freed; senders, whose references are waited for: they last no longer than one
- * call into TCP, which does not wait for the peer.
+ * freed; senders and streams that have placed into it, whose references are waited
+ * for. A sender's lasts no longer than one call into TCP, which does not wait for
+ * the peer; a stream's until it has read what has arrived (rnic_rx_settled()).
  */
 void rnic_mr_withdraw(struct rnic_mr *mr)
 {

@@ -10,8 +10,9 @@
  * Locks: rnic_ports_lock, a mutex, protects ports and the list of listeners of
  * each device. It is held while a port is closed, so that the next one can use
  * its address. rnic_port.lock, with bottom halves off, protects the listeners
- * of a port; accepting takes no other lock. rnic_listener.lock protects the
- * core's identifier.
+ * of a port. rnic_listener.lock protects the core's identifier. Accepting takes
+ * locks of the new endpoint, and is waited for under rnic_ports_lock: so that one
+ * is outside of all others here, and accepting never takes it.
  */
 #include <linux/hashtable.h>
 #include <linux/sched/mm.h>

@@ -16,7 +16,7 @@
  * rnic_mr.lock and rnic_srq.lock (irq-safe) nest inside 1 and are never held
  * together with 2 or 3, nor with each other, nor with that of another region
  * or window; rnic_dev.windows_lock nests between.
- * Completion handlers are called under the socket lock at most.
+ * Completion handlers are called under the socket lock and rnic_ep.lock at most.
  */
 #ifndef MPA_RNIC_QP_H
 #define MPA_RNIC_QP_H

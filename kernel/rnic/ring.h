@@ -30,7 +30,8 @@ struct rnic_area {
  * @hdr: shared header, within an area
  * @entries: the first entry; %MPA_RING_HDR_LEN bytes after @hdr, unless a
  *	completion queue was resized
- * @size: entries, a power of two; constant (the shared copy is never read)
+ * @size: entries, a power of two; changed only with the whole completion queue
+ *	(the shared copy is never read)
  * @stride: bytes to an entry; constant
  */
 struct rnic_ring {

@@ -78,7 +78,8 @@ static void conn_receive(struct mpa_conn *conn)
 /*
  * Keeps the error with which TCP ended: before everything that arrived is read,
  * getsockopt(SO_ERROR) or a send may clear it on the socket. Only tcp_fin()
- * sets SOCK_DONE, only tcp_done() changes to CLOSE. After the peer's FIN
+ * sets SOCK_DONE; without a call of the application, such as a disconnect, only
+ * tcp_done() changes to CLOSE. After the peer's FIN
  * nothing more can be received, so an error of the sending half, as EPIPE for a
  * reset, is not kept.
  */
@@ -510,7 +511,8 @@ void mpa_conn_free(struct mpa_conn *conn)
  * mpa_detach_plain() is called, so a socket can be attached once.
  *
  * Return: the stream, or an ERR_PTR(): -EOPNOTSUPP not a kernel socket;
- * -ENOTCONN not established; -EEXIST in use by something else; -ENOMEM.
+ * -ENOTCONN not established; -EEXIST in use by something else; -EINVAL: encrypted by
+ * PSP; -ENOMEM.
  */
 struct mpa_conn *mpa_attach(struct socket *sock, const struct mpa_ops *ops,
 			    void *priv, const struct mpa_label *label)
@@ -538,7 +540,7 @@ static void conn_destroy(struct mpa_conn *conn)
 {
 	struct sock *sk = conn->sk;
 
-	/* They are not queued any more: all that queue them check @gone. */
+	/* They are not queued any more: all that queue them, or their callers, check @gone. */
 	mpa_lock_wait_cancel(conn, &conn->run_wait);
 	mpa_lock_wait_cancel(conn, &conn->timer_wait);
 	mpa_startup_done(conn);

@@ -185,8 +185,8 @@ static void early_look(struct mpa_early_hook *h)
  * mpa_early_look - pass FPDUs behind gaps to the owner
  * @conn: the stream, locked
  *
- * Does nothing if the stream does not want them, or if there is no gap. While a
- * callback is under way, it is done when that is over.
+ * Does nothing if the stream does not want them, if there is no gap, or while a
+ * callback is under way: the next segment behind the gap leads here again.
  */
 void mpa_early_look(struct mpa_conn *conn)
 {

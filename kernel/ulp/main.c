@@ -123,7 +123,7 @@ static int __init mpa_init(void)
 	}
 	/*
 	 * Shared by all users: no work on it waits for the lock of a socket
-	 * (sock.h).
+	 * that an application still has (sock.h).
 	 */
 	mpa_user_wq = alloc_workqueue("mpa_user", WQ_UNBOUND, 0);
 	if (!mpa_user_wq) {

@@ -111,9 +111,9 @@ struct mpa_node_view {
  *	with the registry's lock held and bottom halves disabled.
  * @is_called: device: check whether it has this name. Called in the same
  *	context
- * @configured: settings that are in force may have changed, or the node has been
- *	added; may be NULL. Called in the same context; once for all changes that
- *	are made together
+ * @configured: device: settings that are in force may have changed, or the node has
+ *	been added; may be NULL. Called in the same context; once for all changes
+ *	that are made together. Listeners look when they need a setting
  */
 struct mpa_node_ops {
 	void (*view)(const struct mpa_node *node, struct mpa_node_view *v);

@@ -65,7 +65,7 @@ struct mpa_net *mpa_net_of(const struct net *net)
  * mpa_count - change a counter
  * @mn: namespace
  * @what: counter
- * @by: 1, or -1 for counters that decrease
+ * @by: how much; negative for counters that decrease
  *
  * Any context.
  */
@@ -619,7 +619,7 @@ static int registry_check_changes(struct net *net, struct mpa_change *changes,
  * @no: set on errors to the change that was refused and why
  *
  * Any context. Readers of settings see all changes or none, and the owner of each
- * node that they affect gets its settings once. A notification is sent for each
+ * device that they affect gets its settings once. A notification is sent for each
  * after all were made, with the lock taken for each: a user may make many at
  * once.
  *

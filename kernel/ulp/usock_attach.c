@@ -515,7 +515,8 @@ out:
 /**
  * mpa_usock_attach_child - attach to a socket accepted from a listener with MPA
  * @from: the listener
- * @sock: the new socket, already with the operations of usock_ops.c
+ * @sock: the new socket; from accept(2) already with the operations of usock_ops.c,
+ *	from kernel_accept() with none yet
  *
  * Process context, no lock held.
  *
@@ -588,7 +589,10 @@ void mpa_usock_detach(struct sock *sk)
 	}
 	release_sock(sk);
 
-	/* It is not queued any more: all that queue it check @gone. */
+	/*
+	 * It is not queued any more: what can still happen to the socket checks
+	 * @gone, and calls of the application need its file.
+	 */
 	mpa_lock_wait_cancel(conn, &us->work_wait);
 	usock_drop_conn(us);
 	usock_free(us);
