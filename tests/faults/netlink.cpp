@@ -22,8 +22,8 @@ int ask(const Request &request)
 	return with_fault([&] {
 		try {
 			return client.ask(request).error;
-		} catch (const Failed &) {
-			return ENOBUFS;
+		} catch (const TransferFailed &failed) {
+			return failed.error;
 		}
 	});
 }
@@ -86,8 +86,10 @@ CASE("netlink: a reader gets the event of a change, or the error that it was los
 		const int error = ask(set(change(defaults(),
 						 Attrs().u32(MPA_A_CONFIG_IRD, wanted))));
 
-		if (state_of(client, defaults()).values[MPA_A_CONFIG_IRD] != wanted)
+		if (state_of(client, defaults()).values[MPA_A_CONFIG_IRD] != wanted) {
+			yes(error, "without an error it has changed");
 			return error;
+		}
 		if (reader.lost()) {
 			lost++;
 			return error;

@@ -174,10 +174,12 @@ ibv_wc_status completed(ibv_cq *completions)
 {
 	const auto end = std::chrono::steady_clock::now() + patience;
 	ibv_wc wc{};
+	int got;
 
-	while (!ibv_poll_cq(completions, 1, &wc))
+	while (!(got = ibv_poll_cq(completions, 1, &wc)))
 		if (std::chrono::steady_clock::now() > end)
 			fail("no completion");
+	is(got, 1, "ibv_poll_cq");
 	return wc.status;
 }
 

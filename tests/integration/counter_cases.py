@@ -87,8 +87,8 @@ def in_all():
 def sums_agree():
     """The core keeps what it has read for a moment, so this may take two looks."""
     def agree():
-        shown = counters(DEVICE)
-        return all(shown[name] == value for name, value in in_all().items())
+        shown, known = counters(DEVICE), in_all()
+        return known and all(shown[name] == value for name, value in known.items())
     until(agree, f"core: {counters(DEVICE)}, mpactl: {in_all()}")
 
 

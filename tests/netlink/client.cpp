@@ -47,6 +47,19 @@ void set(int fd, int option, int value = 1)
 		  "netlink option " + std::to_string(option));
 }
 
+// As must_call(), for callers that expect an error.
+long must_transfer(long returned, const std::string &what,
+		   std::source_location at = std::source_location::current())
+{
+	const int error = errno;
+
+	try {
+		return must_call(returned, what, at);
+	} catch (const Failed &failed) {
+		throw TransferFailed{failed, error};
+	}
+}
+
 // Calls a function with each message of a datagram.
 template <typename Each> void each_message(const Bytes &datagram, Each each)
 {
@@ -124,8 +137,8 @@ void Client::send(const Request &request)
 	Bytes datagram = bytes_of(header);
 
 	datagram.insert(datagram.end(), payload.begin(), payload.end());
-	is(::send(fd_.get(), datagram.data(), datagram.size(), 0),
-	   static_cast<long>(datagram.size()), "send");
+	is(must_transfer(::send(fd_.get(), datagram.data(), datagram.size(), 0), "send"),
+	   static_cast<long>(datagram.size()), "bytes sent");
 }
 
 bool Client::receive(Bytes &bytes, int flags)
@@ -136,7 +149,7 @@ bool Client::receive(Bytes &bytes, int flags)
 
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return false;
-	must_call(got, "receive");
+	must_transfer(got, "receive");
 	yes(got <= static_cast<long>(bytes.size()), "the datagram is complete");
 	bytes.resize(got);
 	return true;

@@ -22,6 +22,11 @@ struct Answer {
 	std::vector<Message> replies;
 };
 
+// A call that sends or receives has failed with this error number.
+struct TransferFailed : harness::Failed {
+	int error;
+};
+
 class Client {
 public:
 	// host: h1, h2, ..., or empty for the current namespace. room: bytes

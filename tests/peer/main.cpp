@@ -11,6 +11,8 @@
 // responder; --markers: the target asks for Markers; --jobs N, cases at a time
 // (16); --patience MS, for what the target does at once (30000).
 //
+// Each glob must match a case that fits the target.
+//
 // Results are lines of the Test Anything Protocol. After each case a good
 // connection must be served. A last line "# counted NAME=N ..." has the counts
 // that an RNIC must report. Exit status 0: all good.
@@ -100,12 +102,33 @@ Options parse(const std::vector<std::string> &words)
 	return options;
 }
 
+bool matches(const std::string &glob, const Case &row)
+{
+	return !fnmatch(glob.c_str(), row.name.c_str(), 0);
+}
+
 bool chosen(const Case &row, const std::vector<std::string> &globs)
 {
 	for (const auto &glob : globs)
-		if (!fnmatch(glob.c_str(), row.name.c_str(), 0))
+		if (matches(glob, row))
 			return true;
 	return globs.empty();
+}
+
+// Whether each glob matches one of the rows; says which one does not.
+bool all_match(const std::vector<std::string> &globs, const std::vector<const Case *> &rows)
+{
+	bool all = true;
+
+	for (const auto &glob : globs) {
+		if (std::any_of(rows.begin(), rows.end(), [&](const Case *row) {
+			    return matches(glob, *row);
+		    }))
+			continue;
+		std::fprintf(stderr, "mpa-peer: no case fits %s\n", glob.c_str());
+		all = false;
+	}
+	return all;
 }
 
 const char *who(const Case &row)
@@ -117,14 +140,14 @@ const char *who(const Case &row)
 	return *row.role == Role::initiator ? "initiator" : "responder";
 }
 
-void list(const Options &options)
+int list(const Options &options)
 {
-	std::size_t count = 0;
+	std::vector<const Case *> rows;
 
 	for (const auto &row : all_cases().rows()) {
 		if (!chosen(row, options.globs))
 			continue;
-		count++;
+		rows.push_back(&row);
 		std::printf("%s (%s, %s)\n\t%s\n\t-> %s\n", row.name.c_str(),
 			    who(row),
 			    !row.kind		       ? "rnic, socket"
@@ -135,7 +158,8 @@ void list(const Options &options)
 			std::printf("\t-> socket: %s\n",
 				    row.socket_outcome->text.c_str());
 	}
-	std::printf("%zu cases\n", count);
+	std::printf("%zu cases\n", rows.size());
+	return all_match(options.globs, rows) ? 0 : 2;
 }
 
 void set_up(Session &s, const Setup &setup)
@@ -222,6 +246,7 @@ public:
 	}
 
 	bool empty() const { return rows_.empty(); }
+	bool all_globs_match() const { return all_match(options_.globs, rows_); }
 
 private:
 	static int rank(const Case &row)
@@ -297,6 +322,8 @@ int run(const Options &options)
 		      : !options.env.target.port())
 		usage();
 	Runner runner(options);
+	if (!runner.all_globs_match())
+		return 2;
 	if (runner.empty()) {
 		std::fputs("mpa-peer: no case fits\n", stderr);
 		return 2;
@@ -321,7 +348,7 @@ int main(int argc, char **argv)
 			return run(options);
 		if (verb != "list")
 			usage();
-		list(options);
+		return list(options);
 	} catch (const std::exception &error) {
 		std::fprintf(stderr, "mpa-peer: %s\n", error.what());
 		return 2;

@@ -501,8 +501,11 @@ void Session::write_and_read_back(std::size_t size)
 void Session::good_exchange()
 {
 	echo();
-	if (aim.rw_stag)
-		write_and_read_back(good_write);
+	if (env.kind != Kind::rnic)
+		return;
+	if (!aim.rw_stag)
+		throw Mismatch("a target that has named no memory");
+	write_and_read_back(good_write);
 }
 
 Bytes Session::good_memory(std::size_t size)

@@ -75,7 +75,7 @@ static int run_here(const Case &one)
 static int wait_for(pid_t child)
 {
 	const auto end = std::chrono::steady_clock::now() + case_limit * patience;
-	int status;
+	int status = -1;
 
 	while (::waitpid(child, &status, WNOHANG) == 0) {
 		if (std::chrono::steady_clock::now() > end) {
@@ -109,12 +109,24 @@ static bool run(const Case &one)
 	return status == 0;
 }
 
+static bool matches(const std::string &glob, const Case &one)
+{
+	return ::fnmatch(glob.c_str(), one.name.c_str(), 0) == 0;
+}
+
 static bool chosen(const Case &one, const std::vector<std::string> &globs)
 {
 	return globs.empty() ||
 	       std::ranges::any_of(globs, [&](const auto &glob) {
-		       return ::fnmatch(glob.c_str(), one.name.c_str(), 0) == 0;
+		       return matches(glob, one);
 	       });
+}
+
+static bool matches_none(const std::string &glob)
+{
+	return std::ranges::none_of(cases(), [&](const Case &one) {
+		return matches(glob, one);
+	});
 }
 
 int main(int argc, char **argv)
@@ -134,6 +146,17 @@ int main(int argc, char **argv)
 	std::ranges::stable_sort(cases(), {}, [](const Case &one) {
 		return one.name.substr(0, one.name.find(':'));
 	});
+	// An error of the caller's, whatever the other globs choose.
+	for (const std::string &glob : globs) {
+		if (!matches_none(glob))
+			continue;
+		failed++;
+		if (list)
+			std::cerr << "no case matches " << glob << std::endl;
+		else
+			std::cout << "not ok " << ++count << " - a case matches "
+				  << glob << std::endl;
+	}
 	for (const Case &one : cases()) {
 		if (!chosen(one, globs))
 			continue;

@@ -164,7 +164,7 @@ inline constexpr std::chrono::milliseconds moment{250};
 void await(const std::function<bool()> &so, const std::string &what,
 	   std::source_location at = std::source_location::current());
 
-// socket_test [--list] [GLOB...]
+// socket_test [--list] [GLOB...]: each glob must match a case.
 int main(int argc, char **argv);
 
 } // namespace harness

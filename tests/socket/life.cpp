@@ -140,6 +140,7 @@ CASE("life: the peer is killed")
 		const Row row(unread ? "with ULPDUs unread" : "with all read");
 		Pair pair;
 		const pid_t child = ::fork();
+		int status = 0;
 
 		if (child == 0) {
 			pair.near.close();
@@ -155,7 +156,8 @@ CASE("life: the peer is killed")
 			      "it arrives");
 		}
 		must_call(::kill(child, SIGKILL), "kill");
-		must_call(::waitpid(child, nullptr, 0), "waitpid");
+		must_call(::waitpid(child, &status, 0), "waitpid");
+		is(status, SIGKILL, "how the child ends");
 		await_events(pair.near.fd(), POLLIN | POLLRDHUP, "the end");
 		Bytes buffer(8);
 		const auto got = pair.near.receive(buffer);
@@ -175,6 +177,7 @@ CASE("life: killed in the middle of everything")
 		Pair pair;
 		auto &used = word == "start" ? idle : pair;
 		const pid_t child = ::fork();
+		int status = 0;
 
 		if (child == 0) {
 			Bytes buffer(64);
@@ -192,7 +195,8 @@ CASE("life: killed in the middle of everything")
 		used.far.close();
 		::poll(nullptr, 0, 100);
 		must_call(::kill(child, SIGKILL), "kill");
-		must_call(::waitpid(child, nullptr, 0), "waitpid");
+		must_call(::waitpid(child, &status, 0), "waitpid");
+		is(status, SIGKILL, "how the child ends");
 		// The end comes after everything that was sent.
 		Bytes buffer(2000);
 		await([&] {

@@ -147,6 +147,7 @@ struct Crowd {
 		while (count) {
 			const int got = ibv_poll_cq(cq, 64, wc);
 
+			yes(got >= 0, "ibv_poll_cq");
 			for (int n = 0; n < got; n++)
 				use(wc[n]);
 			count -= static_cast<std::uint32_t>(got);

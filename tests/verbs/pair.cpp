@@ -73,6 +73,15 @@ std::string address_of(const Device &device)
 	return "10.77.0." + std::to_string(device.host);
 }
 
+// False: there is none yet.
+bool poll_one(ibv_cq *completions, ibv_wc &wc)
+{
+	const int got = ibv_poll_cq(completions, 1, &wc);
+
+	yes(got >= 0, "ibv_poll_cq");
+	return got > 0;
+}
+
 } // namespace
 
 rdma_conn_param parameters(const Queue &queue)
@@ -254,7 +263,7 @@ ibv_wc Queue::completion()
 	const auto end = std::chrono::steady_clock::now() + patience;
 	ibv_wc wc{};
 
-	while (!ibv_poll_cq(completions, 1, &wc)) {
+	while (!poll_one(completions, wc)) {
 		if (std::chrono::steady_clock::now() > end)
 			fail("no completion");
 		std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -267,7 +276,7 @@ std::vector<ibv_wc> Queue::drain()
 	std::vector<ibv_wc> all;
 	ibv_wc wc{};
 
-	while (ibv_poll_cq(completions, 1, &wc) > 0)
+	while (poll_one(completions, wc))
 		all.push_back(wc);
 	return all;
 }

@@ -24,8 +24,16 @@ fault() {
 	lab_in h1 tc qdisc del dev eth0 root
 }
 
+# tcp_count NAME: a counter of both hosts' TCP.
+tcp_count() {
+	local host
+	for host in h1 h2; do
+		ip netns exec "$host" nstat -asz "$1"
+	done | awk -v name="$1" '$1 == name { n += $2 } END { print n + 0 }'
+}
+
 retransmitted() {
-	ip netns exec h1 nstat -asz TcpRetransSegs | awk '/TcpRetrans/ { print $2 }'
+	tcp_count TcpRetransSegs
 }
 
 lab_devices 2
@@ -41,6 +49,10 @@ lab_true "messages are cut into as few segments as possible" \
 
 before=$(retransmitted)
 fault loss loss 3%
-fault reorder delay 4ms reorder 30% 50%
-fault duplicate duplicate 10%
 lab_true "loss: TCP has retransmitted" "$(retransmitted) > $before"
+before=$(tcp_count TcpExtTCPOFOQueue)
+fault reorder delay 4ms reorder 30% 50%
+lab_true "reorder: segments overtook others" "$(tcp_count TcpExtTCPOFOQueue) > $before"
+before=$(tcp_count TcpExtTCPDSACKOldSent)
+fault duplicate duplicate 10%
+lab_true "duplicate: segments came twice" "$(tcp_count TcpExtTCPDSACKOldSent) > $before"

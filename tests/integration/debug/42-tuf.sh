@@ -250,7 +250,8 @@ socket_cases 'tuf:*'
 if [[ ! -e /sys/kernel/debug/kcsan ]]; then
 	lab_do modprobe mpa_trap
 	socket_cases 'addrform:*'
-	lab_is "no listener is left" "$(ip netns exec h1 "$socket_bin/mpactl" listen)" ""
+	lab_check "no listener is left" \
+		lab_gone ip netns exec h1 "$socket_bin/mpactl" listen
 fi
 for host in h1 h2; do
 	for netdev in eth0 eth1; do

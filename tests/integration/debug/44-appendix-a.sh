@@ -17,6 +17,7 @@ lab_refuse "without the module and the library" appendix_a_alone
 lab_is "no option is known then" \
 	"$(grep -c 'errno: Protocol not available' "$LAB_OUT/none.log")" \
 	"$(grep -c '^not ok' "$LAB_OUT/none.log")"
+lab_true "and that was tried" "$(grep -c '^not ok' "$LAB_OUT/none.log") > 0"
 lab_do modprobe mpa
 lab_check "with the call that attaches" \
 	timeout 60 ip netns exec h1 "$socket_bin/appendix_a" --attach

@@ -85,6 +85,19 @@ traffic() {
 	family=ipv4
 }
 
+# nothing_early LABEL: traffic, and nothing is placed early. It counts from its own marks.
+nothing_early() {
+	local before
+	before=$(early_counts)
+	traffic "$1"
+	lab_is "$1: nothing is placed early" "$(early_counts)" "$before"
+}
+
+early_counts() {
+	echo "$(lab_counter mpa1 rx_early) $(lab_counter mpa1 rx_early_left)" \
+		"$(lab_counter mpa2 rx_early)"
+}
+
 # long_messages LABEL: of 1 MiB, every byte checked.
 long_messages() {
 	local operation
@@ -207,14 +220,10 @@ peer_target_is_well early
 lab_kill target
 objects_gone "after the peer"
 
-counters_mark
-traffic "a good link"
-counters_grew "on a good link" mpa1 rx_early=0 rx_early_left=0 mpa2 rx_early=0
+nothing_early "a good link"
 wire loss 1%
 early_set off
-counters_mark
-traffic "off"
-counters_grew "without the setting" mpa1 rx_early=0 rx_early_left=0 mpa2 rx_early=0
+nothing_early "off"
 
 early_set on
 # Where much is missing, some of it overlaps what was placed early.
@@ -242,9 +251,7 @@ traffic "after a removal"
 # Without Markers there is nothing to go by, without CRCs nothing to check it by.
 wire delay 2ms reorder 30% 50%
 markers_ask off mpa1 mpa2
-counters_mark
-traffic "without Markers"
-counters_grew "without Markers" mpa1 rx_early=0 rx_early_left=0 mpa2 rx_early=0
+nothing_early "without Markers"
 
 markers_ask on mpa1 mpa2
 pruning "short of memory"

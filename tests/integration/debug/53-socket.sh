@@ -16,7 +16,7 @@ if (($#)); then
 	socket_cases "$@"
 	exit
 fi
-socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: o*' 'options: r*' 'options: b*' \
+socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: r*' 'options: b*' \
 	'start:*' 'plain:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFMu]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
 	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'hostile:*' 'io_uring:*' 'life:*' 'diag:*' \

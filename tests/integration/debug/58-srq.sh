@@ -51,7 +51,7 @@ srq_shown() {
 	lab_check "its number of receives is shown" srq_details
 	kill -USR1 "$(lab_pid holder)"
 	lab_check "it is released" lab_join holder
-	lab_is "nothing is left" "$(rdma resource show srq dev mpa2)" ""
+	lab_check "nothing is left" lab_gone rdma resource show srq dev mpa2
 }
 
 # The receive queue of its queue pairs.

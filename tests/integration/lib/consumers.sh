@@ -172,7 +172,7 @@ consumers_sockets() {
 	local in
 	for in in "" "ip netns exec server"; do
 		$in ss -K -Htan state time-wait > /dev/null
-		$in ss -Htan state connected exclude time-wait
+		$in ss -Htan state connected exclude time-wait || return
 	done
 }
 

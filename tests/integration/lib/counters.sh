@@ -32,9 +32,15 @@ counters_read() {
 	done < <(lab_statistic 2> /dev/null)
 }
 
-# Growth is counted from here on.
+# Growth is counted from here on; a device that comes later begins at zero.
 counters_mark() {
+	local device
 	counters_read counters_before
+	for device in /sys/class/infiniband/mpa*; do
+		device=${device##*/}
+		[[ $device == 'mpa*' || -v counters_before["$device rx_bytes"] ]] ||
+			lab_not_ok "counters of $device before" "rdma shows none"
+	done
 }
 
 # counters_hold DEVICE NAME=N|NAME>=N... [DEVICE ...]: true if each has grown by that

@@ -86,7 +86,13 @@ ibv_wc completion(ibv_cq *cq, const char *what)
 {
 	ibv_wc wc{};
 
-	wait_for([&] { return ibv_poll_cq(cq, 1, &wc) == 1; }, what);
+	wait_for([&] {
+		const int got = ibv_poll_cq(cq, 1, &wc);
+
+		if (got < 0)
+			throw std::runtime_error(std::string(what) + ": ibv_poll_cq");
+		return got == 1;
+	}, what);
 	return wc;
 }
 

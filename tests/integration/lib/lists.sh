@@ -116,12 +116,13 @@ list_death() {
 # disconnected, which comes behind that; and a server may be slower than its client. With
 # an argument, only that test.
 list_qperf() {
-	local test client server device only=${1-}
+	local test client server device only=${1-} ran=0
 	for device in mpa1 mpa2; do
 		device_set receive-wait 10s "$device"
 	done
 	while read -r test client server; do
 		[ "${only:-$test}" = "$test" ] || continue
+		ran=$((ran + 1))
 		counters_mark
 		qperf_pair h1 h2 "$test"
 		counters_grew "of $test" mpa1 ${client//,/ } mpa2 ${server//,/ }
@@ -135,6 +136,7 @@ list_qperf() {
 		rc_rdma_write_lat tx_imm>=20,rx_imm>=20 tx_imm>=20,rx_receive_late=0
 		rc_rdma_write_poll_lat tx_write>=10,rx_write>=10 tx_write>=10,rx_receive_late=0
 	END
+	lab_true "qperf: the tests of the list" "$ran > 0"
 	for device in mpa1 mpa2; do
 		device_set receive-wait inherit "$device"
 	done

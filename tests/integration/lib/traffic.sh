@@ -24,7 +24,9 @@ traffic_device() {
 
 # log_lacks LOG PATTERN: true if no line of the log matches; shows those that do.
 log_lacks() {
-	! grep -E -m 5 "$2" "$LAB_OUT/$1.log"
+	local status=0
+	grep -E -m 5 "$2" "$LAB_OUT/$1.log" || status=$?
+	((status == 1))
 }
 
 # log_has LOG PATTERN

@@ -75,9 +75,12 @@ ibv_qp_init_attr queue_attributes(unsigned int sends, unsigned int receives)
 void wait_for_completion(rdma_cm_id *id)
 {
 	ibv_wc wc{};
+	int got;
 
-	while (!ibv_poll_cq(id->send_cq, 1, &wc))
+	while (!(got = ibv_poll_cq(id->send_cq, 1, &wc)))
 		std::this_thread::sleep_for(1ms);
+	if (got < 0)
+		throw std::runtime_error("ibv_poll_cq");
 	if (wc.status != IBV_WC_SUCCESS)
 		throw std::runtime_error(ibv_wc_status_str(wc.status));
 }

@@ -16,7 +16,8 @@
 devices() {
 	local in=() names
 	[[ $# -eq 0 ]] || in=(ip netns exec "$1")
-	names=$("${in[@]}" rdma link | sed -n 's,^link \([^/]*\)/.*,\1,p' | sort)
+	names=$("${in[@]}" rdma link | sed -n 's,^link \([^/]*\)/.*,\1,p' | sort) ||
+		names="rdma fails"
 	echo "${names//$'\n'/ }"
 }
 
@@ -41,7 +42,8 @@ netdev_is() {
 shown() {
 	ip netns exec "$1" "$mpactl_bin" -j dev | "$PYTHON" -c '
 import json, sys
-print(*sorted("%s/%s" % (one["name"], one["ifname"]) for one in json.load(sys.stdin)))'
+print(*sorted("%s/%s" % (one["name"], one["ifname"]) for one in json.load(sys.stdin)))' ||
+		echo "mpactl fails"
 }
 
 shown_is() {

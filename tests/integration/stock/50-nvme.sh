@@ -107,6 +107,7 @@ disturbances() {
 	lab_check "its disk appears" lab_wait 30 nvme_disk_there
 	lab_check "and is verified" \
 		verified again --rw=randwrite --bs=16k --direct=1 --size=4M
+	errors
 }
 
 # ------------------------------------------------------------------------------------
@@ -136,6 +137,8 @@ queues() {
 			owned_by srq nvmet_rdma
 		if srq_details_known; then
 			lab_check "rdma shows its size" srq_details
+		else
+			lab_skip "rdma shows its size" "the kernel or rdma does not know of it"
 		fi
 	else
 		lab_refuse "there is a shared receive queue" owned_by srq nvmet_rdma
@@ -162,7 +165,7 @@ queues() {
 		sh -c 'echo 1 >/sys/class/nvme/nvme0/delete_controller'
 	lab_check "the target is removed" nvme_target_down
 	lab_do modprobe -r nvme-rdma nvmet-rdma
-	lab_is "no shared receive queue is left" "$(rdma resource show srq)" ""
+	lab_check "no shared receive queue is left" lab_gone rdma resource show srq
 }
 
 queues N device_goes

@@ -58,6 +58,7 @@ version_works() {
 		disturbed restart nfs_server_goes
 	lab_true "NFS $1: over another connection" \
 		"$(lab_counter mpa1 conn_active) > $connections"
+	errors
 	lab_check "NFS $1: unmounted" umount "$nfs_mounted"
 }
 

@@ -68,7 +68,8 @@ devices_come() {
 }
 
 device_gone() {
-	! rdma link show "$1/1" &> /dev/null
+	local all
+	all=$(rdma link) && [[ $all != *"link $1/"* ]]
 }
 
 cycle_loaded() {

@@ -125,13 +125,26 @@ hog = bytearray((free - 20000) << 10)
 for _ in range(20):
     hog[::4096] = bytes(len(hog[::4096]))
     time.sleep(0.1)'
+	lab_wait 30 hog_has_memory
 }
-end_memory() { lab_kill hog KILL; }
+
+# Whether it has, or was killed because of, what it asked for.
+hog_has_memory() {
+	local resident
+	lab_ended hog && return
+	resident=$(awk '$1 == "VmRSS:" { print $2 }' "/proc/$(lab_pid hog)/status") || return
+	((${resident:-0} > 100000))
+}
+# It ends by a signal, if not by this one.
+end_memory() {
+	lab_kill hog KILL
+	! grep MemoryError "$LAB_OUT/hog.log"
+}
 
 # Half of what the consumers have: they are made to wait.
 begin_cgroup() {
 	local now
-	now=$(< "$group/memory.current")
+	now=$(< "$group/memory.current") && ((now > 0)) || return
 	echo $((now / 2)) > "$group/memory.high"
 }
 end_cgroup() { echo max > "$group/memory.high"; }

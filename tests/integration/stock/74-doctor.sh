@@ -41,7 +41,7 @@ doctor_says() {
 		> "$LAB_OUT/doctor.json" 2> "$LAB_OUT/doctor.err" || status=$?
 	((status == wanted)) || echo "exit status $status"
 	echo "$LAB_OUT/doctor.json" >&"$findings_ask"
-	read -r said <&"$findings_answer"
+	read -r said <&"$findings_answer" || said="no answer"
 	echo "$said"
 }
 

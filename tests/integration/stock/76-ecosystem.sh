@@ -284,7 +284,7 @@ units_have_ended() {
 }
 
 no_device() {
-	[[ -z $(rdma link) ]]
+	lab_gone rdma link
 }
 
 boot_save() {
@@ -305,12 +305,10 @@ boot_save() {
 
 # lines UNIT: how many lines its command has written; each start writes one or more.
 lines() {
-	boot_in journalctl --sync
-	boot_in journalctl --quiet --no-pager --output=cat --unit="$1" | wc -l
-}
-
-more_lines() {
-	(($(lines "$1") > $2))
+	local all
+	boot_in journalctl --sync &&
+		all=$(boot_in journalctl --quiet --no-pager --output=cat --unit="$1") || return
+	printf '%s' "${all:+$all$'\n'}" | wc -l
 }
 
 # Events of network devices that are there already.
@@ -324,8 +322,7 @@ boot_events() {
 			--subsystem-match=net --settle
 	done
 	sleep 5
-	lab_refuse "later events do not start the unit again" \
-		more_lines "$unit" "$before"
+	lab_is "later events do not start the unit again" "$(lines "$unit")" "$before"
 	output_has "what was set meanwhile stays" "$bin/mpactl get dev mpa7" \
 		'startup-timeout 9s'
 }
@@ -358,8 +355,8 @@ boot_devices() {
 	lab_do boot_in udevadm settle
 	lab_check "a network device that is not in the file gets none" no_device
 	sleep 5
-	lab_refuse "nor is the unit started if its name is a part of one" \
-		more_lines mpa-restore@boot-0.service 0
+	lab_is "nor is the unit started if its name is a part of one" \
+		"$(lines mpa-restore@boot-0.service)" 0
 	lab_do ip link set other0 name boot0
 	lab_do ip link set boot-0 name boot-0.1
 	back "renamed to what is in the file"

@@ -74,9 +74,12 @@ static void detach__under_traffic(struct kunit *test)
 		start_both(fx, &p, &p);
 		task = kthread_run(sender, &fx->end[0], "mpa_ulp_sender");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-		if (i % 3)
-			wait_event_timeout(fx->wq, fx->end[1].rx_ulpdus > i,
-					   HZ);
+		if (i % 3) {
+			long left = wait_event_timeout(fx->wq, fx->end[1].rx_ulpdus > i,
+						       msecs_to_jiffies(TIMEOUT_MS));
+
+			KUNIT_EXPECT_GT(test, left, 0L);
+		}
 		fx_detach(&fx->end[1]);
 		if (i % 4 < 2)
 			fx_release(&fx->end[1].sock);

@@ -111,8 +111,9 @@ lab_true() {
 # --- waiting ----------------------------------------------------------------
 
 # lab_wait SECONDS COMMAND...: polls until the command succeeds, for half a minute at
-# least, since a machine may be slow; its output is shown only if it never does. It runs in this shell: a fork for each attempt would take
-# more of an instrumented kernel's time than most attempts do.
+# least, since a machine may be slow; its output is shown only if it never does. It runs in
+# this shell: a fork for each attempt would take more of an instrumented kernel's time than
+# most attempts do.
 lab_wait() {
 	local limit=$((SECONDS + ($1 < 30 ? 30 : $1))) output=/tmp/lab-wait-$BASHPID-${#FUNCNAME[@]}
 	shift
