@@ -121,6 +121,21 @@ static struct mpa_qp *qp_create(struct mpa_context *ctx,
 	return NULL;
 }
 
+/*
+ * Some releases of rdma-core with the same private ABI differ in the functions of
+ * struct ibv_qp_ex. libibverbs of another one does not find the mask that says that
+ * there is an extended interface.
+ */
+static int qp_extend(struct mpa_context *ctx, struct mpa_qp *qp)
+{
+	mpa_qp_set_wr_ops(&qp->base.qp_ex);
+	qp->base.comp_mask |= VERBS_QP_EX;
+	if (ibv_qp_to_qp_ex(&qp->base.qp) == &qp->base.qp_ex)
+		return 0;
+	mpa_err(ctx, "no extended queue pairs: built for another release of rdma-core");
+	return EOPNOTSUPP;
+}
+
 /* Refuse what no iWARP device supports before the kernel is called. */
 static int check_attr(const struct ibv_qp_init_attr_ex *attr)
 {
@@ -165,9 +180,12 @@ struct ibv_qp *mpa_create_qp_ex(struct ibv_context *ibctx,
 	qp = qp_create(to_mpa_context(ibctx), attr);
 	if (!qp)
 		return NULL;
-	if (ex) {
-		mpa_qp_set_wr_ops(&qp->base.qp_ex);
-		qp->base.comp_mask |= VERBS_QP_EX;
+	ret = ex ? qp_extend(to_mpa_context(ibctx), qp) : 0;
+	if (ret) {
+		ibv_cmd_destroy_qp(&qp->base.qp);
+		qp_free(qp);
+		errno = ret;
+		return NULL;
 	}
 	return &qp->base.qp;
 }

@@ -491,6 +491,14 @@ int ibv_cmd_destroy_cq(ibv_cq *)
 	return 0;
 }
 
+ibv_qp_ex *ibv_qp_to_qp_ex(ibv_qp *qp)
+{
+	auto *vqp = reinterpret_cast<verbs_qp *>(qp);
+
+	return vqp->comp_mask & VERBS_QP_EX && !Kernel::current().other_qp_ex
+		       ? &vqp->qp_ex : nullptr;
+}
+
 int ibv_cmd_create_qp_ex(ibv_context *context, verbs_qp *vqp,
 			 ibv_qp_init_attr_ex *attr, struct ibv_create_qp *,
 			 std::size_t cmd_size, ib_uverbs_create_qp_resp *resp,

@@ -91,6 +91,7 @@ public:
 	std::function<void(mpa_create_srq_resp &)> edit_srq = [](auto &) {};
 	ibv_qp_cap grant{ 4, 4, 2, 2, 64 };	/* of the next queue pair */
 	int fail_calloc = 0;			/* the n-th call from now on */
+	bool other_qp_ex = false;		/* libibverbs has another struct ibv_qp_ex */
 	int fail_mmap = 0;			/* of rings */
 	bool fail_reserve = false;
 	std::deque<int> write_errors;		/* 0: the correct value */

@@ -158,6 +158,21 @@ TEST_F(QpTest, has_the_extended_interface_if_asked)
 	destroy(qp);
 }
 
+TEST_F(QpTest, another_struct_of_extended_ones_is_refused)
+{
+	auto attr = good_attr();
+
+	kernel.other_qp_ex = true;
+	send_ops<IBV_QP_EX_WITH_SEND>(attr);
+	EXPECT_EQ(kernel.ops.create_qp_ex(context(), &attr), nullptr);
+	EXPECT_EQ(errno, EOPNOTSUPP);
+	EXPECT_EQ(kernel.commands.back(), "destroy_qp");
+	EXPECT_EQ(kernel.objects["mapping"], 2);
+	EXPECT_FALSE(kernel.log.empty());
+	/* Others work. */
+	destroy(make_qp());
+}
+
 using EditResp = void (*)(mpa_create_qp_resp &);
 
 struct RespRow {
