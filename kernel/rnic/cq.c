@@ -188,8 +188,8 @@ bool rnic_cq_push(struct rnic_cq *cq, const struct mpa_cqe *e, bool solicited)
  * @cq: the queue
  *
  * Any context, but of the locks of this module only the socket lock and
- * rnic_ep.lock may be held: a consumer may poll and post in its handler. An event that became due
- * twice is raised once.
+ * rnic_ep.lock may be held: a consumer may poll and post in its handler. An event
+ * that became due twice is raised once.
  */
 void rnic_cq_notify(struct rnic_cq *cq)
 {

@@ -351,8 +351,8 @@ struct rnic_end {
  *	%RNIC_QP_WAIT_SETTING; under @lock
  * @drain_event: IB_EVENT_SQ_DRAINED is to be raised when the send queue is empty
  *	in CLOSING; under @lock
- * @discard: RESET is in progress: posted requests are not reported, and the
- *	connection manager gets no reference; under @lock
+ * @discard: RESET is in progress, or a user destroys the QP: posted requests are not
+ *	reported, and the connection manager gets no reference; under @lock
  * @cm_ids: identifiers of the connection manager that have a reference; under
  *	@lock
  * @ep: endpoint of the stream, with a reference, or NULL; under @lock. Cleared

@@ -673,13 +673,18 @@ err_count:
 	return ret;
 }
 
-/* Nobody waits for the last entry of a QP that is being destroyed. */
-static void rnic_qp_forgo_last(struct rnic_qp *qp)
+/*
+ * Nobody waits for the last entry of a QP that is being destroyed. The provider removes
+ * all completions of a user's QP: more of them could only overrun completion queues, and
+ * end other QPs that use them.
+ */
+static void rnic_qp_begin_destroy(struct rnic_qp *qp)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->lock, flags);
 	qp->rq.ended = true;
+	qp->discard = qp->user;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -697,7 +702,7 @@ int rnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	if (qp->user)
 		rnic_bells_remove(qp->rings.uctx, qp);
-	rnic_qp_forgo_last(qp);
+	rnic_qp_begin_destroy(qp);
 	rnic_qp_set_error(qp);
 	/* Lookups by number take a reference under the lock of the table. */
 	xa_erase_irq(&qp->dev->qps, qp->index);

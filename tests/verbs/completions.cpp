@@ -104,6 +104,27 @@ CASE("full: a queue pair that uses such a queue is not connected again")
 	is(culprit.query().qp_state, IBV_QPS_ERR, "the state");
 }
 
+CASE("full: not by what a queue pair has posted that is destroyed")
+{
+	Device one{1}, two{2};
+	Queue near(one, {.completions = 16});
+	Queue far(two);
+	Queue other(one, {.recv = 64}, near.completions);
+	const Connection connection = connect(near, far);
+
+	for (unsigned int n = 0; n < 64; n++)
+		other.post_receive(100 + n);
+	other.qp.reset();
+	yes(near.drain().empty(), "no completions");
+	far.post_receive(1);
+	near.send(2);
+	const ibv_wc wc = near.completion();
+	is(status_name(wc.status), status_name(IBV_WC_SUCCESS), "status");
+	is(wc.wr_id, 2u, "which request");
+	is(one.event(moment).has_value(), false, "there is an event");
+	is(near.query().qp_state, IBV_QPS_RTS, "state");
+}
+
 CASE("full: by receives")
 {
 	Device one(1), two(2);
