@@ -183,9 +183,8 @@ void rnic_ep_abort(struct rnic_ep *ep)
  */
 static bool rnic_ep_peer_must_close(const struct rnic_ep *ep)
 {
-	if (ep->qp)
-		return !ep->operational || !rnic_qp_streaming(ep->qp);
-	return !ep->operational || ep->must_close;
+	return !ep->operational ||
+	       (ep->qp ? !rnic_qp_streaming(ep->qp) : ep->must_close);
 }
 
 /* How long a peer that acknowledged everything may send nothing of value. */

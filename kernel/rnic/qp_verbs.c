@@ -313,8 +313,7 @@ static int rnic_qp_reset(struct rnic_qp *qp)
  *
  * RESET is legal in every state: it ends the stream, waits for that, sets all
  * attributes but the time that messages wait for a receive to those of a new QP,
- * and discards posted requests and the unpolled
- * completions of a kernel consumer.
+ * and discards posted requests and the unpolled completions of a kernel consumer.
  * Sleeps. As rnic_destroy_qp(), it waits for the connection manager; so the
  * handler of a kernel consumer may call either only in the event that ends the
  * connection of this QP.

@@ -82,10 +82,9 @@ static int tx_keep_rest(struct mpa_conn *conn, struct msghdr *msg)
 /*
  * TCP copies into the page fragment of the task; but, in earlier releases, into one
  * of its own, 32 KiB that an idle socket keeps, if the socket may not enter file
- * systems. The
- * NOIO scope forbids the same, so sockets of the kernel can use the fragment of
- * the task too. No user of that fragment is interrupted: this code sends from
- * work queues and system calls, never from within a memory allocation or a page
+ * systems. The NOIO scope forbids the same, so sockets of the kernel can use the
+ * fragment of the task too. No user of that fragment is interrupted: this code sends
+ * from work queues and system calls, never from within a memory allocation or a page
  * fault.
  */
 static int tx_send_task_frag(struct sock *sk, struct msghdr *msg, u32 len)
