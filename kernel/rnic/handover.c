@@ -287,7 +287,8 @@ static int rnic_handover_run(struct rnic_qp *qp, struct file *file,
  * errors of mpa_take_fd() or -ENODEV (connections are disabled, or the socket is
  * in another namespace), -EADDRNOTAVAIL (its address is not one of the device),
  * -ENOTEMPTY (Initiator with unread bytes), -EMSGSIZE (private data for a Start
- * Key), -EINVAL or -EISCONN (the QP), -ENOMEM, -ECONNREFUSED (the peer has
+ * Key), -EINVAL or -EISCONN (the QP), -ENOMEM (or the connection has ended, if a part
+ * of the Request was sent), -ECONNREFUSED (the peer has
  * rejected); or the connection has ended, with errors of &mpa_ops.reply,
  * &mpa_ops.ended or mpa_accept(), or -EINTR (killed), or -ECONNABORTED: QP or
  * device have ended it.

@@ -187,6 +187,33 @@ static void conn_run_work(struct work_struct *work)
 	release_sock(conn->sk);
 }
 
+/**
+ * mpa_stop - receive nothing more, and pass everything to TCP
+ * @conn: the stream, under lock_sock(), in any state
+ *
+ * Process context. In full operation, bytes that have arrived and further ones
+ * are dropped; &mpa_ops.ended still reports the end of TCP. Bytes that were
+ * handed over for sending are passed to TCP, also beyond its send buffer.
+ */
+void mpa_stop(struct mpa_conn *conn)
+{
+	mpa_assert_locked(conn);
+	mpa_tx_finish(conn);
+	if (conn->state == MPA_CONN_OPERATIONAL)
+		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
+	if (conn->state != MPA_CONN_RX_ENDED)
+		return;
+	WRITE_ONCE(conn->rx_held, false);
+	conn->rx_again = false;
+	conn->fpdu_due = false;
+	/* It is set if the Reply has requested what is not possible. */
+	conn->end_reported = false;
+	mpa_rx_drop(conn);
+	/* A FIN may have been behind what was dropped. */
+	mpa_conn_kick(conn, 0);
+}
+EXPORT_SYMBOL_NS_GPL(mpa_stop, MPA_NS);
+
 static struct mpa_conn *conn_of_sock(const struct sock *sk)
 {
 	return rcu_dereference_protected(inet_csk(sk)->icsk_ulp_data,

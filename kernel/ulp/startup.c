@@ -295,16 +295,23 @@ void mpa_startup_rx(struct mpa_conn *conn)
 		startup_got_request(conn, &f, pd);
 }
 
-/* Uses the buffer of the peer's frame, which must not be needed any more. */
+/*
+ * Uses the buffer of the peer's frame, which must not be needed any more. If there is
+ * no memory and nothing of the frame was sent, it can be sent again. Otherwise
+ * &mpa_conn.tx_err is set.
+ */
 static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 			      const void *pd, u32 pd_len)
 {
 	struct mpa_startup *su = conn->startup;
 	struct kvec vec = { .iov_base = su->buf };
+	u32 before = tcp_sk(conn->sk)->write_seq;
 	int ret;
 
 	if (pd_len > MPA_PRIVATE_DATA_MAX)
 		return -EMSGSIZE;
+	if (conn->tx_err)
+		return -ECONNRESET;
 	f->pd_len = pd_len;
 	ret = su->exchange->build(su->buf, sizeof(su->buf), f, pd);
 	if (ret < 0)
@@ -312,6 +319,8 @@ static int startup_send_frame(struct mpa_conn *conn, struct mpa_frame *f,
 	vec.iov_len = ret;
 	trace_mpa_frame(conn, true, f);
 	ret = mpa_tx_push(conn, &vec, 1, vec.iov_len);
+	if (ret == -ENOMEM && tcp_sk(conn->sk)->write_seq == before)
+		conn->tx_err = 0;
 	return !ret || ret == -ENOMEM ? ret : -ECONNRESET;
 }
 
@@ -342,14 +351,9 @@ static bool startup_is_half_closed(const struct mpa_conn *conn,
 static int startup_send_request(struct mpa_conn *conn, struct mpa_startup *su,
 				const void *pd, u32 pd_len)
 {
-	u32 before = tcp_sk(conn->sk)->write_seq;
 	int ret = startup_send_frame(conn, &su->req, pd, pd_len);
 
-	if (ret != -ENOMEM)
-		return ret;
-	if (tcp_sk(conn->sk)->write_seq == before) {
-		conn->tx_err = 0;
-	} else {
+	if (ret == -ENOMEM && conn->tx_err) {
 		mpa_conn_set_state(conn, MPA_CONN_EXITED);
 		conn->end_reported = true;
 	}
@@ -534,7 +538,11 @@ static int startup_answer(struct mpa_conn *conn, const struct mpa_params *own,
 	/* Only the end of TCP rejects a Start Key. */
 	if (rep.start_key && reject)
 		return pd_len ? -EMSGSIZE : 0;
-	return startup_send_frame(conn, &rep, pd, pd_len);
+	ret = startup_send_frame(conn, &rep, pd, pd_len);
+	/* The peer waits for the rest of the Reply. */
+	if (ret == -ENOMEM && conn->tx_err && !reject)
+		startup_fail(conn, ret);
+	return ret;
 }
 
 static void startup_accepted(struct mpa_conn *conn)
@@ -590,7 +598,8 @@ int mpa_accept_locked(struct mpa_conn *conn, const struct mpa_params *own,
  * private data; -EPROTONOSUPPORT @own does not support the revision of the
  * Request: close TCP, for an older revision after mpa_reject(); -EPROTO bytes
  * were received behind the Request, which makes it improper: &mpa_ops.ended was
- * called with STARTUP; -EINVAL there is no Request to answer; -ENOMEM.
+ * called with STARTUP; -EINVAL there is no Request to answer; -ENOMEM: nothing was
+ * sent, or &mpa_ops.ended was called likewise.
  */
 int mpa_accept(struct mpa_conn *conn, const struct mpa_params *own,
 	       const void *pd, u32 pd_len)

@@ -418,6 +418,8 @@ static int tuf_send_ready(struct mpa_usock *us, size_t len)
 	    MPA_PEND_MAX)
 		return 0;
 	mpa_tuf_flush(us);
+	if (us->conn->tx_err)
+		return -EPIPE;
 	return mpa_pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 

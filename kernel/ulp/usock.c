@@ -118,10 +118,33 @@ void mpa_usock_end(struct mpa_usock *us, enum mpa_usock_phase phase,
 	mpa_usock_wake(us);
 }
 
+/*
+ * There was no memory for the rest of what TCP has taken a part of. The peer would wait
+ * for it, and the application, whose call has succeeded, for an answer.
+ */
+static void usock_break(struct mpa_usock *us)
+{
+	struct mpa_conn *conn = us->conn;
+	int err = conn->tx_err;
+
+	if (!mpa_tx_tcp_can_send(conn->sk))
+		return;
+	WRITE_ONCE(conn->tcp_err, err);
+	/* Either resets the connection. */
+	if (conn->state == MPA_CONN_OPERATIONAL)
+		mpa_stop(conn);
+	else
+		mpa_tx_finish(conn);
+	/* It was not the peer. */
+	WRITE_ONCE(conn->sk->sk_err, -err);
+}
+
 /**
  * mpa_usock_flushed - what waited was passed to TCP, or some of it
  * @us: the socket, locked
  * @ret: 0, or the negative error that has stopped it
+ *
+ * If only a part of an FPDU can be sent, the connection is reset.
  */
 void mpa_usock_flushed(struct mpa_usock *us, int ret)
 {
@@ -133,6 +156,8 @@ void mpa_usock_flushed(struct mpa_usock *us, int ret)
 		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
 	} else if (ret && ret != -EAGAIN) {
 		mpa_pend_forget(&us->pend);
+		if (conn->tx_err)
+			usock_break(us);
 	}
 }
 

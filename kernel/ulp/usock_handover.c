@@ -19,10 +19,8 @@
 #include "attach.h"
 #include "compat/file.h"
 #include "early.h"
-#include "rx.h"
 #include "sock.h"
 #include "startup.h"
-#include "tx_queue.h"
 #include "usock_attach.h"
 #include "usock_ops.h"
 #include "usock_plain.h"
@@ -193,41 +191,17 @@ void mpa_set_owner(struct mpa_conn *conn, const struct mpa_ops *ops,
 }
 EXPORT_SYMBOL_NS_GPL(mpa_set_owner, MPA_NS);
 
-/**
- * mpa_stop - receive nothing more, and pass everything to TCP
- * @conn: the stream, under lock_sock(), in any state
- *
- * Process context. In full operation, bytes that have arrived and further ones
- * are dropped; &mpa_ops.ended still reports the end of TCP. Bytes that were
- * handed over for sending are passed to TCP, also beyond its send buffer.
- */
-void mpa_stop(struct mpa_conn *conn)
-{
-	mpa_assert_locked(conn);
-	mpa_tx_finish(conn);
-	if (conn->state == MPA_CONN_OPERATIONAL)
-		mpa_conn_set_state(conn, MPA_CONN_RX_ENDED);
-	if (conn->state != MPA_CONN_RX_ENDED)
-		return;
-	WRITE_ONCE(conn->rx_held, false);
-	conn->rx_again = false;
-	conn->fpdu_due = false;
-	/* It is set if the Reply has requested what is not possible. */
-	conn->end_reported = false;
-	mpa_rx_drop(conn);
-	/* A FIN may have been behind what was dropped. */
-	mpa_conn_kick(conn, 0);
-}
-EXPORT_SYMBOL_NS_GPL(mpa_stop, MPA_NS);
-
 /* Where the application finds a stream that was in this state. */
 static enum mpa_usock_phase handover_phase_after(const struct mpa_conn *conn)
 {
 	if (conn->known)
 		return MPA_USOCK_ENDED;
-	/* TCP may have ended meanwhile: the application finds that as before. */
+	/*
+	 * TCP may have ended meanwhile: the application finds that as before. But
+	 * the peer may have a part of a Request.
+	 */
 	if (!conn->started)
-		return MPA_USOCK_STREAMING;
+		return conn->state == MPA_CONN_EXITED ? MPA_USOCK_FAILED : MPA_USOCK_STREAMING;
 	if (conn->state == MPA_CONN_EXITED && conn->err == ECONNREFUSED)
 		return MPA_USOCK_REJECTED;
 	return MPA_USOCK_FAILED;

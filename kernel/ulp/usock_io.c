@@ -80,6 +80,8 @@ static int usock_send_ready(struct mpa_usock *us, size_t len)
 	if (mpa_pend_bytes(&us->pend) + sizeof(u16) + len <= MPA_PEND_MAX)
 		return 0;
 	mpa_pend_flush(us);
+	if (us->conn->tx_err)
+		return -EPIPE;
 	return mpa_pend_bytes(&us->pend) ? -EAGAIN : 0;
 }
 

@@ -4,6 +4,8 @@
 #include "faults.hpp"
 #include "net.hpp"
 
+#include <thread>
+
 #include <fcntl.h>
 #include <linux/tcp_framing.h>
 #include <netinet/tcp.h>
@@ -14,6 +16,29 @@ using faults::each_allocation;
 using faults::with_fault;
 
 namespace {
+
+// TCP does not take at once what is sent.
+constexpr Buffers small{.send = 9000, .receive = 20000};
+
+// Fills the queues of both ends with plain bytes.
+std::size_t fill(int fd)
+{
+	const Bytes some(1000);
+	std::size_t sent = 0, before;
+
+	do {
+		long now;
+
+		before = sent;
+		while ((now = ::send(fd, some.data(), some.size(),
+				     MSG_DONTWAIT | MSG_NOSIGNAL)) > 0)
+			sent += static_cast<std::size_t>(now);
+		is(Err{errno}, EAGAIN, "the queue is full");
+		// The other end takes what it has room for.
+		std::this_thread::sleep_for(moment);
+	} while (sent > before);
+	return sent;
+}
 
 // TCP still works.
 void expect_plain(const Tcp &tcp)
@@ -61,6 +86,32 @@ CASE("socket: the Initiator starts, or reports the error")
 		}
 		return error;
 	});
+}
+
+CASE("socket: behind a full queue the Responder accepts, or can accept again")
+{
+	unsigned int errors = 0;
+
+	each_allocation([&] {
+		WithWire both(Path::ipv4, small);
+		const std::size_t before = fill(both.ours.fd());
+
+		begin(both.ours, mpa::role::responder);
+		both.wire.send(request());
+		await_request(both.ours);
+		const int error = with_fault([&] {
+			return err(both.ours.accept_request()).number;
+		});
+		if (error) {
+			errors++;
+			must(both.ours.accept_request(), "again");
+		}
+		both.wire.read(before);
+		both.wire.read_frame();
+		await_operational(both.ours);
+		return error;
+	});
+	yes(errors > 0, "that has happened");
 }
 
 CASE("socket: the Responder accepts, or reports the error")

@@ -48,10 +48,11 @@ static inline void mpadv_cmd_add_in(union mpadv_cmd *cmd, uint16_t id,
 {
 	uint64_t data = (uintptr_t)bytes;
 
+	if (!len)
+		return;
 	if (len <= sizeof(data))
 		memcpy(&data, bytes, len);
-	if (len)
-		mpadv_cmd_add(cmd, id, data, (uint16_t)len);
+	mpadv_cmd_add(cmd, id, data, (uint16_t)len);
 }
 
 static inline void mpadv_cmd_begin(union mpadv_cmd *cmd, uint16_t object,
@@ -163,8 +164,9 @@ static inline int mpadv_renumber(int fd, int wanted, int flags)
  * namespace, is not that of the device; %EISCONN, %EINVAL: the queue pair is connected, or
  * in another state; %EBADF, %ENOTSOCK, %ENOTCONN, %ENOENT, %EINVAL: the socket,
  * as for TCP_ULP of mpa(7); %EMSGSIZE: bytes in @attr; %EPROTONOSUPPORT: the module is
- * older than this; %ENOMEM. The connection has ended after %EPROTO, %ETIMEDOUT,
- * %ECONNRESET, %ECONNABORTED and others of mpa(7).
+ * older than this; %ENOMEM, unless a part of the Request was sent. The connection has
+ * ended after that, and after %EPROTO, %ETIMEDOUT, %ECONNRESET, %ECONNABORTED and others of
+ * mpa(7).
  */
 static inline int mpadv_modify_qp_from_socket(struct ibv_qp *qp,
 					      struct mpadv_socket_attr *attr)
