@@ -308,17 +308,25 @@ static void node_send_event(const struct mpa_node *node, enum mpa_cmd cmd)
 	mpa_notify_node(node->net, cmd, &registry_shared_view);
 }
 
-static int node_insert(struct mpa_net *mn, struct mpa_node *node)
+/* Sleeps for memory here, so that none is needed under the lock. */
+static int node_reserve(struct mpa_net *mn, struct mpa_node *node)
 {
 	int ret;
 
-	lockdep_assert_held(&mpa_registry_lock);
 	if (node->kind == MPA_NODE_DEVICE)
-		return xa_insert(&mn->devices, node->id, node, GFP_ATOMIC);
-	ret = xa_alloc_cyclic(&mn->listeners, &node->id, node,
-			      XA_LIMIT(1, MPA_ID_MAX), &mn->next_listener,
-			      GFP_ATOMIC);
+		return xa_insert_bh(&mn->devices, node->id, NULL, GFP_KERNEL);
+	ret = xa_alloc_cyclic_bh(&mn->listeners, &node->id, NULL,
+				 XA_LIMIT(1, MPA_ID_MAX), &mn->next_listener,
+				 GFP_KERNEL);
 	return min(ret, 0);
+}
+
+/* Into the place that was reserved. */
+static void node_insert(struct mpa_net *mn, struct mpa_node *node)
+{
+	lockdep_assert_held(&mpa_registry_lock);
+	WARN_ON_ONCE(xa_is_err(xa_store(registry_nodes(mn, node->kind),
+					node->id, node, GFP_ATOMIC)));
 }
 
 /**
@@ -326,7 +334,7 @@ static int node_insert(struct mpa_net *mn, struct mpa_node *node)
  * @node: filled in by its owner, and in no namespace
  * @net: the namespace, which outlives the node there
  *
- * Any context. From now on the node is visible and its settings can be changed.
+ * Process context. From now on the node is visible and its settings can be changed.
  * A device is added before its listeners.
  *
  * Return: 0; -ENOMEM; -EBUSY there is already a device with this index, or
@@ -335,21 +343,23 @@ static int node_insert(struct mpa_net *mn, struct mpa_node *node)
 int mpa_node_add(struct mpa_node *node, struct net *net)
 {
 	struct mpa_net *mn = mpa_net_of(net);
-	int ret = -EBUSY;
+	int ret;
 
+	if (WARN_ON_ONCE(mpa_node_listed(node)))
+		return -EBUSY;
+	ret = node_reserve(mn, node);
+	if (ret)
+		return ret;
 	spin_lock_bh(&mpa_registry_lock);
-	if (!WARN_ON_ONCE(node->net))
-		ret = node_insert(mn, node);
-	if (!ret) {
-		/* mpa_node_listed() reads it without the lock. */
-		WRITE_ONCE(node->net, net);
-		node_configure(node);
-		registry_next_generation(mn, node->kind);
-		node_send_event(node, node->kind == MPA_NODE_DEVICE ?
-				MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
-	}
+	node_insert(mn, node);
+	/* mpa_node_listed() reads it without the lock. */
+	WRITE_ONCE(node->net, net);
+	node_configure(node);
+	registry_next_generation(mn, node->kind);
+	node_send_event(node, node->kind == MPA_NODE_DEVICE ?
+			MPA_CMD_DEV_ADD_NTF : MPA_CMD_LISTEN_ADD_NTF);
 	spin_unlock_bh(&mpa_registry_lock);
-	return ret;
+	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(mpa_node_add, MPA_NS);
 
@@ -649,9 +659,9 @@ static int __net_init registry_net_init(struct net *net)
 {
 	struct mpa_net *mn = mpa_net_of(net);
 
-	xa_init(&mn->devices);
+	xa_init_flags(&mn->devices, XA_FLAGS_LOCK_BH);
 	lockdep_set_class(&mn->devices.xa_lock, &registry_devices_lock_class);
-	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&mn->listeners, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&mn->listeners.xa_lock, &registry_listeners_lock_class);
 	xa_init_flags(&mn->conns, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&mn->conns.xa_lock, &registry_conns_lock_class);
