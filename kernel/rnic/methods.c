@@ -110,6 +110,21 @@ static int methods_put_handover(const struct uverbs_attr_bundle *attrs,
 	return ret;
 }
 
+/* The connection cannot be undone, nor the descriptor taken back. */
+static int methods_place_for_handover(const struct uverbs_attr_bundle *attrs,
+				      const struct rnic_handover *h)
+{
+	const struct mpa_qp_from_socket_resp none = { .fd = h->fd };
+	int ret = 0;
+
+	if (uverbs_attr_is_valid(attrs, MPA_ATTR_QP_FROM_SOCKET_PEER_PD))
+		ret = uverbs_copy_to_struct_or_zero(attrs,
+						    MPA_ATTR_QP_FROM_SOCKET_PEER_PD,
+						    &none, 0);
+	return ret ?: uverbs_copy_to(attrs, MPA_ATTR_QP_FROM_SOCKET_RESULT, &none,
+				     sizeof(none));
+}
+
 static int UVERBS_HANDLER(MPA_METHOD_QP_FROM_SOCKET)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs,
@@ -118,13 +133,15 @@ static int UVERBS_HANDLER(MPA_METHOD_QP_FROM_SOCKET)(struct uverbs_attr_bundle *
 	int ret;
 
 	ret = methods_get_handover(attrs, &h);
+	if (!ret)
+		ret = methods_place_for_handover(attrs, &h);
 	if (ret)
 		return ret;
 	ret = rnic_qp_from_socket(to_rnic_qp(ibqp), &h);
 	/* The core has this one for commands that do not exist. */
 	if (ret == -EPROTONOSUPPORT)
 		ret = -EPROTO;
-	/* Without a place for the results, the connection is there all the same. */
+	/* If their place has gone meanwhile, the connection is there all the same. */
 	return methods_put_handover(attrs, &h) ?: ret;
 }
 

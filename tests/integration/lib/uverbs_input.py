@@ -28,6 +28,7 @@ EXTENDED = 1 << 31
 # _IOWR(0x1b, 1, struct ib_uverbs_ioctl_hdr), an object, and what drivers number from.
 VERBS_IOCTL = 0xc0181b01
 OBJECT_QP, FIRST_OWN = 4, 1 << 12
+TCP_ULP = 31
 
 PAGE = mmap.PAGESIZE
 TOP = 1 << 64
@@ -402,6 +403,13 @@ def own_commands(device, results):
     device.destroy_cq(cq)
 
 
+def connected_to_itself():
+    """Both ends of a TCP connection within this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        near = socket.create_connection(listener.getsockname())
+        return near, listener.accept()[0]
+
+
 def handed_over(device, handle, results):
     """What goes wrong before a socket is looked at, and with sockets that are of no use."""
     plain = socket.socket()
@@ -436,12 +444,26 @@ def handed_over(device, handle, results):
              lambda: (params(), result, (FIRST_OWN + 6, 4, 5)), "EPROTONOSUPPORT"),
             ("no file", lambda: (params(), result), "EBADF"),
             ("the device itself", lambda: (params(device.fd), result), "ENOTSOCK"),
-            ("a socket without MPA", lambda: (params(plain.fileno()), result), "EINVAL"),
-            ("a result nowhere",
-             lambda: (params(), (FIRST_OWN + 4, 16, nowhere)), "EFAULT")):
+            ("a socket without MPA", lambda: (params(plain.fileno()), result), "EINVAL")):
         _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1, (handle, *more()))
         results.same(f"hand-over of a socket: {name}", error, wanted)
     plain.close()
+
+    for name, places in (
+            ("a result nowhere", ((FIRST_OWN + 4, 16, nowhere),)),
+            ("private data nowhere", (result, (FIRST_OWN + 5, 508, nowhere)))):
+        # A socket that is given back gets the lowest number.
+        lower = os.open("/dev/null", os.O_RDONLY)
+        near, far = connected_to_itself()
+        near.setsockopt(socket.IPPROTO_TCP, TCP_ULP, b"mpa")
+        os.close(lower)
+        _, error = attempt(device.ioctl, OBJECT_QP, FIRST_OWN + 1,
+                           (handle, params(near.fileno()), *places))
+        results.same(f"hand-over of a socket: {name}", error, "EFAULT")
+        _, error = attempt(os.fstat, near.fileno())
+        results.same(f"hand-over of a socket: {name}: it was not taken", error, None)
+        attempt(near.close)
+        far.close()
 
 
 def plain_queues(device, results):
