@@ -42,8 +42,8 @@ static void rnic_ep_fill_names(const struct rnic_ep *ep,
  */
 void rnic_ep_event_set_pd(struct iw_cm_event *event, const void *pd, u32 pd_len)
 {
-	/* The core copies it. */
-	event->private_data = (void *)pd;
+	/* The core copies it, but passes the pointer on if there is nothing to copy. */
+	event->private_data = pd_len ? (void *)pd : NULL;
 	event->private_data_len = pd_len;
 }
 

@@ -121,6 +121,8 @@ def owner_kernel():
             check("server", server.result(), "ESTABLISHED")
             # RDMA_CM_EVENT_ESTABLISHED
             check("consumer", (CONSUMER / "outcome").read_text("ascii"), "9\n")
+            # Consumers read what a pointer leads to without a look at the length.
+            check("private data", (CONSUMER / "data").read_text("ascii"), "N\n")
         finally:
             subprocess.run(["modprobe", "-r", "mpa_consumer"], check=True)
 

@@ -6,7 +6,8 @@
  *
  * resolves the address and creates a queue pair, whose number can be read from
  * the parameter "qpn". Any write to "connect" then connects it; "outcome" is
- * the resulting event (enum rdma_cm_event_type), or a negative error.
+ * the resulting event (enum rdma_cm_event_type), or a negative error. "data" is Y if
+ * the event has a pointer to private data.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -31,6 +32,10 @@ static int outcome;
 module_param(outcome, int, 0444);
 MODULE_PARM_DESC(outcome, "result of connecting: an event, or a negative error");
 
+static bool data;
+module_param(data, bool, 0444);
+MODULE_PARM_DESC(data, "the event of the connection had private data");
+
 static struct rdma_cm_id *consumer_id;
 static struct ib_pd *consumer_pd;
 static struct ib_cq *consumer_cq;
@@ -41,6 +46,8 @@ static int consumer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	consumer_last = event->status && event->event == RDMA_CM_EVENT_ADDR_ERROR ?
 			event->status : (int)event->event;
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		data = event->param.conn.private_data;
 	complete(&consumer_event);
 	return 0;
 }
