@@ -112,6 +112,7 @@ void rnic_cm_dev_init(struct rnic_dev *dev)
  */
 int rnic_cm_dev_enable(struct rnic_dev *dev)
 {
+	rnic_listeners_adding(dev, true);
 	return rnic_cm_start(dev, RNIC_CM_NO_CORE);
 }
 
@@ -155,19 +156,23 @@ void rnic_cm_netdev_back(struct rnic_dev *dev)
 	int ret = rnic_cm_start(dev, RNIC_CM_NO_NETDEV);
 
 	if (ret)
-		dev_notice(&dev->ibdev.dev, "cannot enable connections: error %d\n",
-			   ret);
+		dev_notice_ratelimited(&dev->ibdev.dev,
+				       "cannot enable connections: error %d\n", ret);
 }
 
 /*
  * When a device is unregistered, rdma_cm destroys its identifiers, and waits
  * for the CONNECT_REPLY of one that is connecting. The core does not notify the
  * driver before, but it notifies its clients, the last registered one first.
- * rdma_cm is registered before this module, which depends on it.
+ * rdma_cm is registered before this module, which depends on it. A new device is
+ * added to it first, likewise.
  */
 static int rnic_cm_client_add(struct ib_device *ibdev)
 {
-	return ibdev->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
+	if (ibdev->ops.owner != THIS_MODULE)
+		return -EOPNOTSUPP;
+	rnic_listeners_adding(to_rnic_dev(ibdev), false);
+	return 0;
 }
 
 static void rnic_cm_client_remove(struct ib_device *ibdev, void *data)

@@ -32,6 +32,22 @@ bool rnic_cm_same_net(const struct iw_cm_id *cm_id)
 }
 
 /**
+ * rnic_cm_is_stream() - does a listener wait for connections?
+ * @cm_id: the core's identifier, in create_listen
+ *
+ * The core opens listeners for datagrams, too, whose ports have nothing to do with
+ * those of TCP.
+ *
+ * Return: true if so, or if it is unknown.
+ */
+bool rnic_cm_is_stream(const struct iw_cm_id *cm_id)
+{
+	const struct rdma_cm_id *id = mpa_rdma_cm_id(cm_id);
+
+	return !id || id->qp_type == IB_QPT_RC;
+}
+
+/**
  * rnic_cm_has_mapper() - may the port mapper have mapped addresses of a device?
  * @dev: the device
  *

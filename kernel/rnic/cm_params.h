@@ -11,6 +11,7 @@ struct rnic_dev;
 struct rnic_qp;
 
 bool rnic_cm_same_net(const struct iw_cm_id *cm_id);
+bool rnic_cm_is_stream(const struct iw_cm_id *cm_id);
 bool rnic_cm_has_mapper(const struct rnic_dev *dev);
 struct rnic_qp *rnic_cm_get_qp(const struct iw_cm_id *cm_id, u32 qpn);
 void rnic_cm_fill_params(const struct mpa_config *cfg, u32 ird, u32 ord,

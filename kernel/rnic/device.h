@@ -89,6 +89,8 @@ struct rnic_lingering {
  *	rnic_ep.id_entry)
  * @listeners: listeners alive (struct rnic_listener.entry), under
  *	rnic_ports_lock
+ * @adding: the core does not know all of its clients yet, under rnic_ports_lock: see
+ *	rnic_listeners_adding()
  * @cm_gone: why no connections are possible, bits of cm.c; 0 if they are
  * @node: node in the registry of mpa.ko, for netlink and settings; it is there
  *	while @cm_gone is 0, and until the last connections have ended
@@ -135,6 +137,7 @@ struct rnic_dev {
 	struct rnic_lingering lingering[2];
 	DECLARE_HASHTABLE(ep_ids, RNIC_EP_ID_BITS);
 	struct list_head listeners;
+	bool adding;
 	u8 cm_gone;
 	bool listed;
 	struct mpa_node node;

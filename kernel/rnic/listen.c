@@ -142,9 +142,14 @@ static bool rnic_listener_is_mapped(const struct rnic_listener *l)
 				     &l->cm_id->m_local_addr);
 }
 
-/* A listener of another namespace's consumer stays without a port. */
+/*
+ * A listener of another namespace's consumer stays without a port. So does one at a
+ * wildcard address that is not meant for this device: if it failed here, it would on all
+ * devices.
+ */
 static int rnic_listener_start(struct rnic_listener *l)
 {
+	const bool any = rnic_port_addr_any(&l->cm_id->local_addr);
 	struct rnic_dev *dev = l->dev;
 	int err = 0;
 	int ret;
@@ -160,21 +165,47 @@ static int rnic_listener_start(struct rnic_listener *l)
 	gone = smp_load_acquire(&dev->cm_gone);
 	if (!rnic_cm_same_net(l->cm_id))
 		return 0;
+	if (!rnic_cm_is_stream(l->cm_id))
+		return any ? 0 : -EOPNOTSUPP;
 	if (gone)
-		return -ENODEV;
+		return any ? 0 : -ENODEV;
 	ret = rnic_listener_open(l, RNIC_LISTEN_OWN);
 	if (rnic_listener_is_mapped(l) && (!ret || ret == -EADDRINUSE)) {
 		err = rnic_listener_open(l, RNIC_LISTEN_MAPPED);
 		if (ret)
 			ret = err;
 		else if (err)
-			dev_notice(&dev->ibdev.dev,
-				   "cannot listen on %pISpc of the port mapper: error %d\n",
-				   &l->cm_id->m_local_addr, err);
+			dev_notice_ratelimited(&dev->ibdev.dev,
+					       "cannot listen on %pISpc of the port mapper: error %d\n",
+					       &l->cm_id->m_local_addr, err);
 	}
 	if (ret)
 		rnic_listener_stop(l);
 	return ret;
+}
+
+static void rnic_listener_report(const struct rnic_listener *l, int err)
+{
+	dev_notice_ratelimited(&l->dev->ibdev.dev,
+			       "cannot listen on %pISpc: error %d\n",
+			       &l->cm_id->local_addr, err);
+}
+
+/**
+ * rnic_listeners_adding() - begin or end to be lenient with listeners
+ * @dev: the device
+ * @adding: the core is about to add the device to its clients, or has done so for rdma_cm
+ *
+ * rdma_cm then opens its wildcard listeners on the device. If one of them failed, it would
+ * not use the device at all.
+ *
+ * Process context.
+ */
+void rnic_listeners_adding(struct rnic_dev *dev, bool adding)
+{
+	mutex_lock(&rnic_ports_lock);
+	dev->adding = adding;
+	mutex_unlock(&rnic_ports_lock);
 }
 
 /**
@@ -182,9 +213,10 @@ static int rnic_listener_start(struct rnic_listener *l)
  * @cm_id: the core's identifier
  * @backlog: connections that may wait to be accepted
  *
- * Return: 0, also for a consumer of another namespace, which gets no
- * connections; else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other
- * errors of TCP, -EAFNOSUPPORT, -ENODEV (the network device is gone), -ENOMEM.
+ * Return: 0, also for a listener that gets no connections: see rnic_listener_start() and
+ * rnic_listeners_adding(); else a negative error: -EADDRINUSE, -EADDRNOTAVAIL and other
+ * errors of TCP, -EAFNOSUPPORT, -EOPNOTSUPP (datagrams), -ENODEV (the network device is
+ * gone), -ENOMEM.
  */
 int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 {
@@ -198,6 +230,10 @@ int rnic_iw_create_listen(struct iw_cm_id *cm_id, int backlog)
 		return -ENOMEM;
 	mutex_lock(&rnic_ports_lock);
 	ret = rnic_listener_start(l);
+	if (ret && l->dev->adding && rnic_port_addr_any(&cm_id->local_addr)) {
+		rnic_listener_report(l, ret);
+		ret = 0;
+	}
 	if (!ret)
 		list_add_tail(&l->entry, &l->dev->listeners);
 	mutex_unlock(&rnic_ports_lock);
@@ -336,9 +372,7 @@ void rnic_listeners_restart(struct rnic_dev *dev)
 			continue;
 		ret = rnic_listener_start(l);
 		if (ret)
-			dev_notice(&dev->ibdev.dev,
-				   "cannot listen on %pISpc: error %d\n",
-				   &l->cm_id->local_addr, ret);
+			rnic_listener_report(l, ret);
 	}
 	mutex_unlock(&rnic_ports_lock);
 }

@@ -17,6 +17,7 @@ bool rnic_listener_of_id(struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 			 struct mpa_node_view *v);
 int rnic_listener_open_plain(struct rnic_dev *dev, struct rnic_plain *p,
 			     const struct mpa_plain_create *params);
+void rnic_listeners_adding(struct rnic_dev *dev, bool adding);
 void rnic_listeners_stop(struct rnic_dev *dev);
 void rnic_listeners_restart(struct rnic_dev *dev);
 

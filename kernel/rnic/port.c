@@ -214,7 +214,13 @@ bool rnic_port_addr_equal(const struct sockaddr_storage *a,
 	       a6->sin6_scope_id == b6->sin6_scope_id;
 }
 
-static bool rnic_port_addr_any(const struct sockaddr_storage *addr)
+/**
+ * rnic_port_addr_any() - does an address stand for all of its family?
+ * @addr: of IPv4 or IPv6
+ *
+ * Return: true if so.
+ */
+bool rnic_port_addr_any(const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET6)
 		return ipv6_addr_any(&((const struct sockaddr_in6 *)addr)->sin6_addr);

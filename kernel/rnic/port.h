@@ -43,6 +43,7 @@ extern struct mutex rnic_ports_lock;
 
 bool rnic_port_addr_equal(const struct sockaddr_storage *a,
 			  const struct sockaddr_storage *b);
+bool rnic_port_addr_any(const struct sockaddr_storage *addr);
 struct rnic_port *rnic_port_for(const struct rnic_dev *dev,
 				const struct iw_cm_id *cm_id,
 				const struct sockaddr_storage *addr, bool mapped);

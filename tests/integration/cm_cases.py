@@ -28,7 +28,7 @@ from cmlab import (  # noqa: E402
     no_startup_timeout, raw, raw_listener, reachable, reply, request, responder, switched,
     turned_away_at_once, within)
 from mpaframe import enhanced, frame  # noqa: E402
-from rdmacm import Channel, host  # noqa: E402
+from rdmacm import PS_UDP, Channel, host  # noqa: E402
 
 # Of no network device.
 NOWHERE = "02:00:00:00:00:01"
@@ -605,6 +605,47 @@ def both_address_in_use():
     # And a closed listener has released the address.
     with raw_listener("0.0.0.0"):
         pass
+
+
+@case
+def both_datagrams():
+    """Listeners for datagrams have nothing to do with ports of TCP, nor with this device."""
+    with host("h2"), Channel() as channel:
+        channel.id(PS_UDP).listen("0.0.0.0", PORT)
+        try:
+            raw(H2).sock.close()
+        except OSError as error:
+            check("TCP", error.errno, errno.ECONNREFUSED)
+        else:
+            raise AssertionError("a TCP port is open")
+        with responder("0.0.0.0") as server:
+            meet(server, H2, "h1")
+        try:
+            channel.id(PS_UDP).listen(H2, PORT + 1)
+        except OSError as error:
+            check("at the device", error.errno, errno.EOPNOTSUPP)
+        else:
+            raise AssertionError("listens at the address of the device")
+
+
+@case
+def both_new_device_beside_tcp():
+    """rdma_cm uses a new device also if one of its listeners has no port there."""
+    ip("netns add h3")
+    with contextlib.ExitStack() as stack:
+        stack.callback(ip, "netns del h3")
+        ip("-n h3 link set lo up")
+        ip("-n h3 link add v0 type veth peer name v1")
+        ip("-n h3 addr add 10.79.0.1/24 dev v0")
+        ip("-n h3 link set v0 up")
+        ip("-n h3 link set v1 up")
+        stack.enter_context(raw_listener("0.0.0.0", where="h3"))
+        # Without a device, it is one of rdma_cm only.
+        stack.enter_context(responder("0.0.0.0", where="h3"))
+        ip("netns exec h3 rdma link add mpa9 type mpa netdev v0")
+        stack.callback(ip, "netns exec h3 rdma link delete mpa9")
+        with responder("10.79.0.1", PORT + 1, where="h3") as server:
+            meet(server, "10.79.0.1", "h3", port=PORT + 1)
 
 
 @case

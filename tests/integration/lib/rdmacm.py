@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 CLONE_NEWNET = 0x40000000
 PS_TCP = 0x0106
+PS_UDP = 0x0111
 QPT_RC = 2
 # Offset of qp_num in struct ibv_qp: after six pointers and a handle.
 QP_NUM_AT = 6 * ctypes.sizeof(ctypes.c_void_p) + 4
@@ -153,10 +154,10 @@ class Channel:
             each.destroy()
         rdmacm.rdma_destroy_event_channel(self.channel)
 
-    def id(self):
+    def id(self, space=PS_TCP):
         pointer = ctypes.POINTER(CmId)()
         must(rdmacm.rdma_create_id(self.channel, ctypes.byref(pointer), None,
-                                   PS_TCP), "rdma_create_id")
+                                   space), "rdma_create_id")
         return Id(self, pointer)
 
     def has_event(self, seconds):
