@@ -122,7 +122,7 @@ Err set_framing(int fd, int mode)
 // Without any capability.
 Err unprivileged(const std::function<Err()> &act)
 {
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	int status = 0;
 
 	if (child == 0) {

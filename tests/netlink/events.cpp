@@ -280,7 +280,7 @@ CASE("events: an unprivileged process receives them too")
 	char token;
 
 	must_call(::pipe(ready), "pipe");
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	if (!child) {
 		must_call(::setresuid(65534, 65534, 65534), "setresuid");
 		listening.subscribe(0);

@@ -93,7 +93,7 @@ static int wait_for(pid_t child)
 static bool run(const Case &one)
 {
 	std::cout.flush();
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	if (child == 0) {
 		::setpgid(0, 0);
 		const int status = run_here(one);

@@ -159,7 +159,7 @@ CASE("hostile: a user who holds many locks does not block others")
 	must_call(::pipe2(end, O_CLOEXEC), "pipe");
 	descriptor ready_out(ready[0]), ready_in(ready[1]);
 	descriptor end_out(end[0]), end_in(end[1]);
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	if (child == 0) {
 		int status = 1;
 

@@ -60,7 +60,7 @@ CASE("life: a duplicate is the same socket")
 CASE("life: a child process has the same socket")
 {
 	Pair pair;
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 
 	if (child == 0) {
 		pair.near.close();
@@ -139,7 +139,7 @@ CASE("life: the peer is killed")
 	for (const bool unread : {false, true}) {
 		const Row row(unread ? "with ULPDUs unread" : "with all read");
 		Pair pair;
-		const pid_t child = ::fork();
+		const pid_t child = must_call(::fork(), "fork");
 		int status = 0;
 
 		if (child == 0) {
@@ -176,7 +176,7 @@ CASE("life: killed in the middle of everything")
 		Attached idle;
 		Pair pair;
 		auto &used = word == "start" ? idle : pair;
-		const pid_t child = ::fork();
+		const pid_t child = must_call(::fork(), "fork");
 		int status = 0;
 
 		if (child == 0) {

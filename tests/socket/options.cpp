@@ -407,7 +407,7 @@ CASE("options: reading each in each state")
 // The result for a caller without any capability.
 int unprivileged(const std::function<Err()> &act)
 {
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	int status = 0;
 
 	if (child == 0) {

@@ -577,7 +577,7 @@ const BadRow bad_rows[] = {
 	 }},
 	{"another process", EBUSY,
 	 [](Ends &ends) {
-		 const pid_t child = ::fork();
+		 const pid_t child = must_call(::fork(), "fork");
 
 		 if (!child)
 			 ::pause();
@@ -877,7 +877,7 @@ CASE("handover: a process that waits can be killed")
 		const Row row(as_responder ? "Responder" : "Initiator");
 		Tcp tcp;
 		Wire wire(std::move(tcp.far));
-		const pid_t child = ::fork();
+		const pid_t child = must_call(::fork(), "fork");
 		int status = 0;
 
 		if (!child) {
@@ -932,7 +932,7 @@ CASE("handover: a socket of another process")
 	int pair[2];
 
 	must_call(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
-	const pid_t child = ::fork();
+	const pid_t child = must_call(::fork(), "fork");
 	int status = -1;
 
 	if (!child) {

@@ -1025,7 +1025,7 @@ CASE("windows: a process ends with a bound window")
 {
 	for (const auto type : types) {
 		const Row name(type_name(type));
-		const pid_t child = ::fork();
+		const pid_t child = must_call(::fork(), "fork");
 
 		if (!child) {
 			auto *pair = new Pair;

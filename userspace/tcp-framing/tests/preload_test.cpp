@@ -197,7 +197,9 @@ Output run(const std::string &command)
 
 	while (std::fgets(line, sizeof(line), pipe.get()))
 		out.text += line;
-	out.status = WEXITSTATUS(::pclose(pipe.release()));
+	const int ended = ::pclose(pipe.release());
+	// As a shell has it: 0 only for a command that has succeeded.
+	out.status = WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 	return out;
 }
 
