@@ -285,14 +285,19 @@ void set_blocking(int fd, bool blocking)
 
 Fd listen_at(const std::string &address, std::uint16_t port)
 {
-	// "::" also takes IPv4, if there is IPv6 at all.
 	const auto info = look_up(address.empty() ? nullptr : address.c_str(), port,
 				  AI_PASSIVE);
 	const addrinfo *chosen = info.get();
 
-	for (const auto *one = info.get(); one; one = one->ai_next)
-		if (address.empty() && one->ai_family == AF_INET6)
-			chosen = one;
+	// "::" also takes IPv4, if there is IPv6 at all. It is found in any case.
+	if (address.empty()) {
+		const Fd probe(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+		const int family = probe.get() < 0 ? AF_INET : AF_INET6;
+
+		for (const auto *one = info.get(); one; one = one->ai_next)
+			if (one->ai_family == family)
+				chosen = one;
+	}
 	return listening(chosen->ai_addr, chosen->ai_addrlen);
 }
 

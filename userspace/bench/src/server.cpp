@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "session.hpp"
 
+#include <algorithm>
 #include <new>
 #include <random>
 
@@ -29,8 +30,9 @@ std::uint64_t random_cookie()
 // One job: serves the client until it closes the job.
 template <typename Link> class Follower {
 public:
-	Follower(Control &control, const wire::Start &start)
-		: control_(control), job_(start.job),
+	// patience: how long the client may do nothing.
+	Follower(Control &control, const wire::Start &start, Milliseconds patience)
+		: control_(control), job_(start.job), patience_(patience),
 		  transport_(job_, false, Address::local(control.fd()))
 	{
 		const auto cookie = random_cookie();
@@ -65,14 +67,22 @@ private:
 		const int fds[] = {control_.fd(), transport_.event_fd()};
 		// After this, TCP's connections are no longer checked there.
 		const bool both = job_.test == Test::connect || !transport_.complete();
+		auto accepted = transport_.accepted();
+		auto end = Clock::now() + patience_;
 
 		for (;;) {
 			if (auto message = control_.poll())
 				return *std::move(message);
+			if (Clock::now() > end)
+				throw Failure("the client sends no request");
 			wait_readable(std::span(fds).first(both ? 2 : 1),
-				      Milliseconds(1000));
+				      std::min(patience_, Milliseconds(1000)));
 			if (both)
 				transport_.pump();
+			if (transport_.accepted() != accepted) {
+				accepted = transport_.accepted();
+				end = Clock::now() + patience_;
+			}
 		}
 	}
 
@@ -136,13 +146,15 @@ private:
 
 	Control &control_;
 	const Job job_;
+	const Milliseconds patience_;
 	Link transport_;
 };
 
 // Nothing of the job is left when the client is notified that it is closed.
-template <typename Link> void follow(Control &control, const wire::Start &start)
+template <typename Link>
+void follow(Control &control, const wire::Start &start, Milliseconds patience)
 {
-	Follower<Link>(control, start).run();
+	Follower<Link>(control, start, patience).run();
 }
 
 class Server {
@@ -198,6 +210,8 @@ private:
 
 			tell(fmt::format("client {}: {}", who, failure.what()));
 			complain(control, failure);
+			if (options_.once)
+				throw failure;
 		}
 	}
 
@@ -224,11 +238,13 @@ private:
 		control.send(wire::Hello{wire::magic, wire::version, machine_id()});
 		while (const auto message = control.receive_or_end()) {
 			const auto start = Control::as<wire::Start>(*message);
+			const Milliseconds patience(
+				std::max(options_.timeout_ms, start.job.timeout_ms));
 
 			if (on_socket(start.job))
-				follow<TcpTransport>(control, start);
+				follow<TcpTransport>(control, start, patience);
 			else
-				follow<VerbsTransport>(control, start);
+				follow<VerbsTransport>(control, start, patience);
 			control.send(wire::Close{});
 		}
 	}

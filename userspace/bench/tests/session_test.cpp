@@ -21,6 +21,7 @@
 
 // The linker redirects these calls to this file (-Wl,--wrap).
 static std::atomic<bench::Fd *> closed_behind_getpeername;
+static std::atomic<bool> without_ipv6;
 // A kernel whose MPA sockets remain those of TCP. A signal interrupts the start of each
 // Initiator; the second kind of signal also requests the end.
 enum class Start { real, interrupted, stopped };
@@ -33,6 +34,17 @@ int __real_setsockopt(int, int, int, const void *, socklen_t);
 int __wrap_setsockopt(int, int, int, const void *, socklen_t);
 int __real_getsockopt(int, int, int, void *, socklen_t *);
 int __wrap_getsockopt(int, int, int, void *, socklen_t *);
+
+int __real_socket(int, int, int);
+int __wrap_socket(int, int, int);
+
+int __wrap_socket(int family, int type, int protocol)
+{
+	if (!without_ipv6 || family != AF_INET6)
+		return __real_socket(family, type, protocol);
+	errno = EAFNOSUPPORT;
+	return -1;
+}
 
 int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
@@ -284,6 +296,16 @@ const std::vector<Misbehaviour> &misbehaviours()
 	return rows;
 }
 
+TEST(server, listens_on_a_machine_without_ipv6)
+{
+	without_ipv6 = true;
+	const Fd fd = listen_at("", 0);
+
+	without_ipv6 = false;
+	EXPECT_EQ(Address::local(fd.get()).get()->sa_family, AF_INET);
+	EXPECT_EQ(Address::local(listen_at("", 0).get()).get()->sa_family, AF_INET6);
+}
+
 // A client that resets its connection after the server has accepted it.
 TEST(server, is_not_ended_by_a_reset)
 {
@@ -317,6 +339,21 @@ TEST(server, refuses)
 		EXPECT_NE(std::string(failure.what()).find(row.reason), std::string::npos)
 			<< row.what << ": " << failure.what();
 	}
+}
+
+TEST(server, gives_up_a_client_that_stops_within_a_job)
+{
+	auto options = server_options();
+	options.timeout_ms = 1000;
+	test::Background server([=] { serve(options); });
+	auto control = greeted();
+
+	control.send(wire::Start{tcp_job(Milliseconds(500)), {}});
+	control.expect<wire::Ready>();
+	const auto failure = failure_of([&] { control.receive(); });
+	EXPECT_NE(std::string(failure.what()).find("sends no request"), std::string::npos)
+		<< failure.what();
+	greeted();
 }
 
 // Wrong data that a client sends over a connection.
