@@ -11,6 +11,8 @@ KDIR ?= $(if $(filter $(running),$(installed)),$(running),$(newest))
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Makefiles of other directories get it.
+$(if $(filter-out /%,$(DESTDIR)),$(error DESTDIR must be an absolute path))
 JOBS ?= $(shell nproc)
 # Not below a make that has its own -j: expanded in recipes, where MAKEFLAGS says so.
 parallel = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))

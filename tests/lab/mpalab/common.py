@@ -143,6 +143,12 @@ def copy_tracked(target):
     target.mkdir(parents=True, exist_ok=True)
     names = subprocess.run(["git", "ls-files", "-z"], cwd=REPO, check=True,
                            stdout=subprocess.PIPE).stdout
+    # Makefiles find sources by their names: those that are gone must not stay.
+    record = target / ".tracked"
+    before = record.read_bytes().split(b"\0") if record.exists() else []
+    for name in set(before) - set(names.split(b"\0")):
+        (target / os.fsdecode(name)).unlink(missing_ok=True)
+    record.write_bytes(names)
     subprocess.run(["rsync", "-a", "--from0", "--files-from=-", f"{REPO}/", f"{target}/"],
                    input=names, check=True)
 
