@@ -115,8 +115,8 @@ public:
 		files["/dev/infiniband/rdma_cm"] = "";
 		devices = {{1, "mpa0", "eth0"}};
 		links = {{"eth0", true, true, false, 1500,
-			  {"192.0.2.1", "2001:db8::1", "fe80::1"}},
-			 {"lo", true, true, true, 65536, {"127.0.0.1", "::1"}}};
+			  {"192.0.2.1", "2001:db8::1", "fe80::1"}, 2},
+			 {"lo", true, true, true, 65536, {"127.0.0.1", "::1"}, 1}};
 		commands["nft -j list ruleset"] = {.out = R"({"nftables": []})"};
 		commands["getent ahosts -- host"] = {
 			.out = "192.0.2.1 STREAM host\n192.0.2.1 DGRAM\n"};
@@ -140,6 +140,7 @@ public:
 	Loop looped;
 	Path way{.small_answered = true, .large_answered = true, .mtu = 1500};
 	std::vector<std::uint16_t> looped_ports;
+	std::vector<std::string> ran;
 
 	std::string release() override { return release_name; }
 	std::string host_name() override { return "host"; }
@@ -197,6 +198,7 @@ public:
 
 		for (const auto &word : command)
 			line += (line.empty() ? "" : " ") + word;
+		ran.push_back(line);
 		return commands.contains(line) ? commands[line]
 					       : CommandEnd{.found = false};
 	}
@@ -472,13 +474,13 @@ const Fault faults[] = {
 		 uninstall_ours(on);
 		 on.files["/usr/share/doc/mpactl/copyright"] = "";
 	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
-	 "apt install linux-mpa-dkms linux-headers-6.1.0-9-amd64; if"},
+	 "apt install ./linux-mpa-dkms_*.deb linux-headers-6.1.0-9-amd64; if"},
 	{"package_of_the_modules_removed", [](FakeMachine &on) {
 		 uninstall_ours(on);
 		 install_headers(on);
 		 on.files["/usr/share/doc/linux-mpa-dkms/copyright"] = "";
 	 }, "module-files:fail", "no mpa, mpa_rnic for kernel 6.1.0-9",
-	 "apt install linux-mpa-dkms; if"},
+	 "apt install ./linux-mpa-dkms_*.deb; if"},
 	{"kernel_for_clouds", [](FakeMachine &on) {
 		 boot_without_rdma(on, "6.1.0-9-cloud-amd64");
 		 install_dkms(on);
@@ -607,13 +609,13 @@ const Fault faults[] = {
 	{"no_package_of_the_provider", [](FakeMachine &on) {
 		 install_dkms(on);
 		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
-	 }, "provider:fail", "libmpa-rdmav34.so is missing", "apt install ibverbs-provider-mpa"},
+	 }, "provider:fail", "libmpa-rdmav34.so is missing", "apt install ./ibverbs-provider-mpa_*.deb"},
 	{"package_of_the_provider_for_another_abi", [](FakeMachine &on) {
 		 install_dkms(on);
 		 on.files.erase(libraries + "/libibverbs/libmpa-rdmav34.so");
 		 on.files[libraries + "/libibverbs/libmpa-rdmav57.so"] = "";
 	 }, "provider:fail", "private ABI 57, but rdma-core has 34",
-	 "apt install ibverbs-provider-mpa, the one for this rdma-core"},
+	 "apt install ./ibverbs-provider-mpa_*.deb, the one for this rdma-core"},
 	{"provider_by_environment_is_missing", [](FakeMachine &on) {
 		 install_dkms(on);
 		 on.variables["IBV_DRIVERS"] = "rxe:/opt/libmpa";
@@ -662,7 +664,7 @@ const Fault faults[] = {
 	 "address:fail", "eth0 of mpa0 has no IP address", "ip address add"},
 	{"link_local_only", [](FakeMachine &on) {
 		 on.links[0].addresses = {"fe80::1"};
-		 on.commands["getent ahosts -- host"] = {.out = "fe80::1%eth0 S\n"};
+		 on.commands["getent ahosts -- host"] = {.out = "fe80::1%2 S\n"};
 	 }, "address:warn", "link-local addresses only", "dev eth0"},
 	{"mtu_100", [](FakeMachine &on) {
 		 on.links[0].mtu = 100;
@@ -736,6 +738,11 @@ const Fault faults[] = {
 			 .out = R"([{"dev":"wlan0"}])"};
 	 }, "peer:fail", "uses wlan0, which has no device",
 	 "netdev wlan0"},
+	{"link_local_peer_elsewhere", [](FakeMachine &on) {
+		 on.links.push_back({"wlan0", true, true, false, 1500, {}, 3});
+		 on.commands["getent ahosts -- friend"] = {.out = "fe80::2%3 STREAM\n"};
+		 on.commands["ip -j route get fe80::2"] = {.out = R"([{"dev":"eth0"}])"};
+	 }, "peer:fail", "uses wlan0, which has no device", "netdev wlan0"},
 	{"peer_without_route", [](FakeMachine &on) {
 		 on.commands["ip -j route get 192.0.2.2"] = {.status = 2};
 	 }, "peer:fail", "no route to 192.0.2.2", "ip route add 192.0.2.2"},
@@ -795,6 +802,15 @@ const Fault no_faults[] = {
 	{"provider_by_path_in_a_driver_file", [](FakeMachine &on) {
 		 on.files["/etc/libibverbs.d/mpa.driver"] = "driver /o/libmpa\n";
 		 on.files["/o/libmpa-rdmav34.so"] = "";
+	 }},
+	{"libraries_of_another_architecture", [](FakeMachine &on) {
+		 auto &own = on.files[libraries + "/libibverbs.so.1"];
+		 auto &other = on.files["/usr/lib/aarch64-linux-gnu/libibverbs.so.1"];
+
+		 // Byte 18 says so.
+		 other = own;
+		 other[18] = 1;
+		 on.files["/proc/self/exe"] = own;
 	 }},
 	{"a_device_of_another_namespace_beside", [](FakeMachine &on) {
 		 on.devices.push_back({2, "mpa1", ""});
@@ -862,6 +878,10 @@ const Fault no_faults[] = {
 
 		 conn.framing->mode = TCP_FRAMING_SEND_ALIGN | TCP_FRAMING_RECV_MARKERS;
 		 on.family.connected.items = {conn, Connection{}};
+	 }},
+	{"link_local_peer", [](FakeMachine &on) {
+		 on.commands["getent ahosts -- friend"] = {.out = "fe80::2%2 STREAM\n"};
+		 on.commands["ip -j route get fe80::2"] = {.out = R"([{"dev":"wlan0"}])"};
 	 }},
 	{"peer_is_silent", [](FakeMachine &on) {
 		 on.way = {.small_answered = false, .mtu = 1500};
@@ -1009,9 +1029,13 @@ TEST(doctor, connects_to_the_given_port)
 	EXPECT_EQ(machine.looped_ports,
 		  (std::vector<std::uint16_t>{7174, 7174}));
 	machine.looped_ports.clear();
-	machine.looped = {LoopEnd::port_in_use, "in use"};
-	EXPECT_EQ(diagnosis_of(machine, "firewall").health, Health::fail);
-	EXPECT_EQ(machine.looped_ports, (std::vector<std::uint16_t>{7174, 0}));
+	// With another port if that one cannot be had, and not at all if none can.
+	machine.looped = {LoopEnd::not_bound, "Permission denied"};
+	const auto diagnosis = diagnosis_of(machine, "firewall");
+	EXPECT_EQ(diagnosis.health, Health::ok);
+	EXPECT_EQ(diagnosis.detail, "no program here can listen at 2001:db8::1: "
+				    "Permission denied");
+	EXPECT_EQ(machine.looped_ports, (std::vector<std::uint16_t>{7174, 0, 7174, 0}));
 }
 
 TEST(doctor, does_one_check_and_what_it_needs)
@@ -1021,6 +1045,9 @@ TEST(doctor, does_one_check_and_what_it_needs)
 
 	ASSERT_EQ(results.size(), 1u);
 	EXPECT_STREQ(results[0].check->id, "mtu");
+	// Other checks run other programs.
+	EXPECT_EQ(machine.ran, std::vector<std::string>{"rdma system show"});
+	EXPECT_TRUE(machine.looped_ports.empty());
 	unload_ours(machine);
 	results = examine(machine, {.only = {"mtu"}});
 	ASSERT_EQ(results.size(), 2u);
@@ -1462,7 +1489,7 @@ TEST(machine, connects_to_itself)
 			     "127.0.0.1"),
 		  1);
 	EXPECT_EQ(here->loop("127.0.0.1", 0).end, LoopEnd::connected);
-	EXPECT_EQ(here->loop("192.0.2.77", 0).end, LoopEnd::failed);
+	EXPECT_EQ(here->loop("192.0.2.77", 0).end, LoopEnd::not_bound);
 	EXPECT_EQ(here->loop("nonsense", 0).end, LoopEnd::failed);
 	const auto path = here->path("127.0.0.1", 1500);
 	EXPECT_TRUE(path.small_answered);

@@ -88,7 +88,7 @@ std::string how_to_install(Examination &on, bool again)
 				   has_headers || again ? "" : "if DKMS does not build them then: ",
 				   again ? "--force " : "", version, release);
 	if (on.is_packaged())
-		return "apt install linux-mpa-dkms" + (has_headers ? "" : " " + headers);
+		return "apt install ./linux-mpa-dkms_*.deb" + (has_headers ? "" : " " + headers);
 	return fmt::format("{0}in linux-mpa: {1}make KDIR={2} && make install KDIR={2}", first,
 			   again ? "make clean, " : "", build);
 }

@@ -89,6 +89,8 @@ Diagnosis check_rules(Examination &on, const Json &ruleset)
 // Connects to each local address, which tests at least the rules for lo.
 Diagnosis try_loops(Examination &on)
 {
+	Diagnosis diagnosis = ok();
+
 	for (const auto &device : on.devices_here())
 		for (const auto &own : device.netdev->addresses) {
 			// A link-local address would need its scope.
@@ -96,10 +98,17 @@ Diagnosis try_loops(Examination &on)
 				continue;
 			auto loop = on.machine.loop(own,
 						    on.order.port.value_or(0));
-			if (loop.end == LoopEnd::port_in_use)
+			// In use, or below 1024.
+			if (loop.end == LoopEnd::not_bound)
 				loop = on.machine.loop(own, 0);
 			if (loop.end == LoopEnd::connected)
 				continue;
+			// Such as one of a VRF.
+			if (loop.end == LoopEnd::not_bound) {
+				diagnosis = ok(fmt::format("no program here can listen at {}: {}",
+							   own, loop.why));
+				continue;
+			}
 			return fail(fmt::format("a TCP connection to the local "
 						"address {} fails: {}",
 						own, loop.why),
@@ -107,7 +116,7 @@ Diagnosis try_loops(Examination &on)
 				    "rules that drop or reject it, and whether lo "
 				    "is up");
 		}
-	return ok();
+	return diagnosis;
 }
 
 // --- port -----------------------------------------------------------------------
@@ -155,7 +164,7 @@ bool is_address_of_device(Examination &on, const std::string &address)
 {
 	for (const auto &device : on.devices_here())
 		for (const auto &own : device.netdev->addresses)
-			if (own == address)
+			if (own == without_scope(address))
 				return true;
 	return false;
 }
@@ -174,11 +183,14 @@ std::string some_address(Examination &on)
 std::string route_to(Examination &on, const std::string &address)
 {
 	const auto *own = on.netdev_with(address);
-	const auto end = on.machine.run({"ip", "-j", "route", "get", address});
-	const auto json = Json::parse(end.out, nullptr, false);
+	const auto scope = scope_of(address);
 
 	if (own)
 		return own->name;
+	if (!scope.empty())
+		return scope;
+	const auto end = on.machine.run({"ip", "-j", "route", "get", address});
+	const auto json = Json::parse(end.out, nullptr, false);
 	if (!end.good() || !json.is_array() || json.empty() ||
 	    !json[0].contains("dev") || !json[0]["dev"].is_string())
 		return {};
@@ -215,7 +227,7 @@ Diagnosis firewall(Examination &on)
 	if (rules.health != Health::ok)
 		return rules;
 	auto loops = try_loops(on);
-	return loops.health == Health::ok ? rules : loops;
+	return loops.health == Health::ok && !rules.detail.empty() ? rules : loops;
 }
 
 Diagnosis port(Examination &on)

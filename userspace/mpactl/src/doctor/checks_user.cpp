@@ -15,7 +15,8 @@ namespace mpactl::checks {
 namespace {
 
 constexpr const char *config_dir = "/etc/libibverbs.d";
-constexpr const char *from_package = "apt install ibverbs-provider-mpa";
+// "make deb" has made it with the other packages.
+constexpr const char *from_package = "apt install ./ibverbs-provider-mpa_*.deb";
 constexpr const char *from_source =
 	"in linux-mpa: make userspace && make install-provider";
 
@@ -31,12 +32,32 @@ std::vector<std::string> library_dirs(Examination &on)
 	return dirs;
 }
 
-// The directory of the library, or an empty string.
+// The architecture that an ELF file is for, or an empty string.
+std::string architecture_of(Examination &on, const std::string &path)
+{
+	// e_machine.
+	constexpr std::size_t at = 18, size = 2;
+	const auto text = on.machine.read(path).text;
+
+	return text.starts_with("\x7f""ELF") && text.size() >= at + size
+		? text.substr(at, size) : std::string();
+}
+
+// The first directory that has the library for the architecture of this program, or an
+// empty string.
 std::string dir_of(Examination &on, const std::string &library)
 {
-	for (const auto &dir : library_dirs(on))
-		if (on.machine.exists(dir + "/" + library))
+	const auto own = architecture_of(on, "/proc/self/exe");
+
+	for (const auto &dir : library_dirs(on)) {
+		const auto file = dir + "/" + library;
+
+		if (!on.machine.exists(file))
+			continue;
+		const auto its = architecture_of(on, file);
+		if (own.empty() || its.empty() || its == own)
 			return dir;
+	}
 	return {};
 }
 

@@ -19,18 +19,29 @@ namespace {
 
 using Causes = std::map<std::string_view, std::string_view>;
 
-// The failed check because of which this one is skipped, or nothing.
-std::string_view cause_for(const Check &check, const Causes &causes)
+// Ids of the checks on which this one depends.
+std::vector<std::string_view> needs_of(const Check &check)
 {
+	std::vector<std::string_view> ids;
+
 	for (std::size_t from = 0; from < check.needs.size();) {
 		const auto to = std::min(check.needs.find(' ', from),
 					 check.needs.size());
-		const auto found =
-			causes.find(check.needs.substr(from, to - from));
+
+		ids.push_back(check.needs.substr(from, to - from));
+		from = to + 1;
+	}
+	return ids;
+}
+
+// The failed check because of which this one is skipped, or nothing.
+std::string_view cause_for(const Check &check, const Causes &causes)
+{
+	for (const auto id : needs_of(check)) {
+		const auto found = causes.find(id);
 
 		if (found != causes.end())
 			return found->second;
-		from = to + 1;
 	}
 	return {};
 }
@@ -48,6 +59,22 @@ bool is_wanted(const DoctorOrder &order, const Check &check)
 	return order.only.empty() ||
 	       std::find(order.only.begin(), order.only.end(), check.id) !=
 		       order.only.end();
+}
+
+// The checks that are wanted, and those on which they depend, which are earlier.
+std::set<std::string_view> to_perform(const DoctorOrder &order)
+{
+	const auto &all = all_checks();
+	std::set<std::string_view> ids;
+
+	for (auto check = all.rbegin(); check != all.rend(); ++check) {
+		if (!is_wanted(order, *check) && !ids.contains(check->id))
+			continue;
+		ids.insert(check->id);
+		for (const auto id : needs_of(*check))
+			ids.insert(id);
+	}
+	return ids;
 }
 
 struct StatusWord {
@@ -155,11 +182,14 @@ std::vector<CheckResult> examine(Machine &machine, const DoctorOrder &order)
 	// Checks that failed or were skipped, with the failure that caused it.
 	Causes causes;
 	std::set<std::string_view> reported;
+	const auto needed = to_perform(order);
 
 	for (const auto &check : all_checks()) {
 		const auto cause = cause_for(check, causes);
 		Diagnosis diagnosis;
 
+		if (!needed.contains(check.id))
+			continue;
 		if (!cause.empty())
 			diagnosis = {Health::skip,
 				     fmt::format("{} failed", cause), {}};

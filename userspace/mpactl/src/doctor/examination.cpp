@@ -7,6 +7,18 @@
 
 namespace mpactl {
 
+std::string without_scope(const std::string &address)
+{
+	return address.substr(0, address.find('%'));
+}
+
+std::string scope_of(const std::string &address)
+{
+	const auto at = address.find('%');
+
+	return at == std::string::npos ? std::string() : address.substr(at + 1);
+}
+
 const std::vector<Netdev> &Examination::netdevs()
 {
 	if (!netdevs_)
@@ -53,11 +65,25 @@ std::vector<Examination::MpaDevice> Examination::devices_here()
 
 const Netdev *Examination::netdev_with(const std::string &address)
 {
+	const auto scope = scope_of(address);
+
 	for (const auto &one : netdevs())
-		if (std::find(one.addresses.begin(), one.addresses.end(),
-			      address) != one.addresses.end())
+		if ((scope.empty() || one.name == scope) &&
+		    std::find(one.addresses.begin(), one.addresses.end(),
+			      without_scope(address)) != one.addresses.end())
 			return &one;
 	return nullptr;
+}
+
+// getent(1) shows the number of the network device.
+std::string Examination::with_name(const std::string &address)
+{
+	const auto scope = scope_of(address);
+
+	for (const auto &one : netdevs())
+		if (std::to_string(one.index) == scope)
+			return without_scope(address) + "%" + one.name;
+	return address;
 }
 
 // Runs a program, because it can be killed if no name server answers.
@@ -69,7 +95,7 @@ std::vector<std::string> Examination::resolve(const std::string &name)
 	std::string line;
 
 	while (std::getline(lines, line)) {
-		const auto address = line.substr(0, line.find_first_of(" %\t"));
+		const auto address = with_name(line.substr(0, line.find_first_of(" \t")));
 
 		if (!address.empty() && std::find(found.begin(), found.end(),
 						  address) == found.end())

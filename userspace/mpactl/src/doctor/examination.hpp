@@ -31,6 +31,10 @@ struct Diagnosis {
 	std::string remedy;
 };
 
+// The parts of a numerical address; the scope is a network device, or empty.
+std::string without_scope(const std::string &address);
+std::string scope_of(const std::string &address);
+
 // One run of the doctor. Data that several checks need is read once.
 class Examination {
 public:
@@ -52,7 +56,8 @@ public:
 	// The devices whose network device is in this namespace.
 	std::vector<MpaDevice> devices_here();
 	const Netdev *netdev_with(const std::string &address);
-	// Addresses of a name. The time is limited.
+	// Addresses of a name; link-local ones with their scope, fe80::1%eth0, if the name
+	// has it. The time is limited.
 	std::vector<std::string> resolve(const std::string &name);
 	// Whether linux-mpa has come here as Debian packages.
 	bool is_packaged();
@@ -63,6 +68,8 @@ public:
 	const DoctorOrder &order;
 
 private:
+	std::string with_name(const std::string &address);
+
 	std::optional<std::vector<Netdev>> netdevs_;
 	std::optional<std::vector<RdmaDevice>> rdma_devices_;
 	std::optional<std::vector<MpaDevice>> devices_;

@@ -260,8 +260,10 @@ std::vector<Netdev> all_netdevs()
 	const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(
 		first, ::freeifaddrs);
 	auto list = netdevs_of(first);
-	for (auto &netdev : list)
+	for (auto &netdev : list) {
 		netdev.mtu = mtu_of(netdev.name);
+		netdev.index = ::if_nametoindex(netdev.name.c_str());
+	}
 	return list;
 }
 
@@ -308,9 +310,7 @@ Loop loop_at(const std::string &address, std::uint16_t port)
 		return {LoopEnd::failed, "not an address"};
 	const auto listener = listen_at(*at);
 	if (!listener)
-		return {errno == EADDRINUSE ? LoopEnd::port_in_use
-					    : LoopEnd::failed,
-			words_of(errno)};
+		return {LoopEnd::not_bound, words_of(errno)};
 	auto *generic = reinterpret_cast<sockaddr *>(&own);
 	::getsockname(listener.get(), generic, &size);
 	const int error = connect_in_time(generic, size);

@@ -23,8 +23,9 @@ struct Netdev {
 	bool carrier = false;
 	bool loopback = false;
 	unsigned int mtu = 0;
-	// Numerical, without a scope.
+	// Numerical, without the scope of a link-local address.
 	std::vector<std::string> addresses;
+	unsigned int index = 0;
 };
 
 struct FileText {
@@ -45,8 +46,9 @@ struct CommandEnd {
 	bool good() const { return found && !timed_out && !too_long && status == 0; }
 };
 
-// The result of a TCP connection from a local address to itself.
-enum class LoopEnd { connected, refused, timeout, port_in_use, failed };
+// The result of a TCP connection from a local address to itself. With not_bound it was
+// not tried: this process cannot listen there.
+enum class LoopEnd { connected, refused, timeout, not_bound, failed };
 
 struct Loop {
 	LoopEnd end = LoopEnd::connected;
@@ -97,7 +99,8 @@ public:
 
 	// Listens at the address and connects to it; port 0: any free port.
 	virtual Loop loop(const std::string &address, std::uint16_t port) = 0;
-	// `size`: size of an IP packet in bytes, which must not be fragmented.
+	// `address` may have a scope. `size`: size of an IP packet in bytes, which must not
+	// be fragmented.
 	virtual Path path(const std::string &address, unsigned int size) = 0;
 };
 
