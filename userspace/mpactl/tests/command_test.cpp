@@ -259,20 +259,21 @@ TEST_F(Command, an_unexpected_exception_gets_a_message)
 TEST(Stop, a_second_signal_ends_the_process)
 {
 	testing::FLAGS_gtest_death_test_style = "threadsafe";
-	for (const int number : {SIGINT, SIGTERM})
-		EXPECT_EXIT(
-			{
-				const StopSignals stop;
+	for (const int first : {SIGINT, SIGTERM})
+		for (const int second : {SIGINT, SIGTERM})
+			EXPECT_EXIT(
+				{
+					const StopSignals stop;
 
-				if (stop.pending())
-					std::_Exit(1);
-				::raise(number);
-				if (!stop.pending() || !StopSignals().pending())
-					std::_Exit(2);
-				::raise(number);
-				std::_Exit(3);
-			},
-			testing::KilledBySignal(number), "");
+					if (stop.pending())
+						std::_Exit(1);
+					::raise(first);
+					if (!stop.pending() || !StopSignals().pending())
+						std::_Exit(2);
+					::raise(second);
+					std::_Exit(3);
+				},
+				testing::KilledBySignal(second), "");
 }
 
 TEST_F(Command, an_inconsistent_dump_is_shown_with_a_warning)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -60,9 +61,15 @@ public:
 	explicit RdmaCore(Mpa &mpa) : mpa_(mpa) {}
 
 	std::vector<RdmaDevice> devices() override;
+	bool has_netdev(const std::string &name) override
+	{
+		return !absent_.contains(name);
+	}
 	void add(const std::string &name, const std::string &netdev) override;
 	void remove(const std::string &name) override;
 
+	// Network devices that do not exist.
+	std::set<std::string> absent_;
 	// Refusals by name of the device.
 	std::map<std::string, Refusal> add_refusals_;
 	std::map<std::string, Refusal> remove_refusals_;

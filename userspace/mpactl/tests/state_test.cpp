@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@
 #include "fake.hpp"
 
 using namespace fake;
+using namespace std::string_literals;
 
 // The linker redirects calls of fchmod() to this file (-Wl,--wrap).
 static int fchmod_error;
@@ -136,11 +138,39 @@ TEST_F(Saved, replaces_keeps_permissions_and_follows_links)
 	EXPECT_EQ(files(), 2u);
 }
 
+TEST_F(Saved, makes_what_a_link_leads_to)
+{
+	std::filesystem::create_directory(path("there"));
+	std::filesystem::create_symlink("there/b", path("a"));
+	std::filesystem::create_symlink(path("c"), path("there/b"));
+	world.output("save " + path("a"));
+	EXPECT_TRUE(std::filesystem::is_symlink(path("a")));
+	EXPECT_TRUE(std::filesystem::is_symlink(path("there/b")));
+	EXPECT_EQ(read_file(path("c")), furnished);
+}
+
+TEST_F(Saved, keeps_the_group)
+{
+	struct stat status;
+	// Root may use any.
+	const gid_t other = 65534;
+
+	std::ofstream(path("a")) << "old";
+	if (::chown(path("a").c_str(), static_cast<uid_t>(-1), other))
+		GTEST_SKIP() << "only root can";
+	world.output("save " + path("a"));
+	ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
+	EXPECT_EQ(status.st_gid, other);
+}
+
 TEST_F(Saved, to_an_unwritable_file_is_4)
 {
 	EXPECT_EQ(world.run("save " + path("no/such")), Exit::io);
 	EXPECT_EQ(world.err_, "mpactl: " + path("no/such") +
 				      ": No such file or directory\n");
+	const std::string long_name(300, 'x');
+	EXPECT_EQ(world.run("save " + path(long_name)), Exit::io);
+	EXPECT_EQ(world.err_, "mpactl: " + path(long_name) + ": File name too long\n");
 	EXPECT_EQ(world.run("save /dev/full"), Exit::io);
 	EXPECT_EQ(world.err_, "mpactl: /dev/full: No space left on device\n");
 }
@@ -284,8 +314,11 @@ TEST_F(Saved, no_temporary_file_is_left_if_its_mode_cannot_be_set)
 TEST_F(Saved, a_name_that_is_not_utf8_is_refused)
 {
 	world.mpa_.devices_[0].ifname = "eth\xff";
-	EXPECT_EQ(world.run("save " + path("state.json")), Exit::io);
-	EXPECT_EQ(world.err_, "mpactl: a name is not UTF-8 and cannot be saved\n");
+	for (const auto &command : {"save " + path("state.json"), "save"s, "save -j"s}) {
+		EXPECT_EQ(world.run(command), Exit::io) << command;
+		EXPECT_EQ(world.err_, "mpactl: a name is not UTF-8 and cannot be saved\n");
+		EXPECT_EQ(world.out_, "");
+	}
 	EXPECT_EQ(files(), 0u);
 }
 
@@ -331,6 +364,17 @@ TEST_F(Saved, dry_run_shows_and_does_nothing)
 	EXPECT_EQ(world.output("restore -n -j " + name), R"({"dry_run":true,"changes":[{"kind":"defaults","what":"added","setting":"markers","new":true},{"kind":"defaults","what":"changed","setting":"startup_timeout","old":2000,"new":3000},{"kind":"device","name":"mpa1","what":"reset","setting":"crc","old":"off"},{"kind":"device","name":"mpa1","what":"added","setting":"packing","new":false},{"kind":"device","name":"mpa2","what":"created","netdev":"eth2"},{"kind":"device","name":"mpa3","what":"created","netdev":"eth3"},{"kind":"device","name":"mpa3","what":"added","setting":"rtr","new":["read"]},{"kind":"device","name":"mpa3","what":"added","setting":"ird","new":8}]}
 )");
 	EXPECT_TRUE(world.mpa_.asked_.empty());
+	EXPECT_TRUE(world.rdma_.calls_.empty());
+}
+
+TEST_F(Saved, dry_run_shows_no_device_that_would_be_skipped)
+{
+	world.rdma_.absent_ = {"eth3"};
+	EXPECT_EQ(world.run("restore -n --present " + file(other)), Exit::ok);
+	EXPECT_EQ(world.out_.find("mpa3"), std::string::npos);
+	EXPECT_NE(world.out_.find("mpa2  created"), std::string::npos);
+	EXPECT_EQ(world.err_, "mpactl: mpa3: skipped, because there is no network device "
+			      "eth3\n");
 	EXPECT_TRUE(world.rdma_.calls_.empty());
 }
 

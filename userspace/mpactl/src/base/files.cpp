@@ -4,8 +4,7 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <memory>
+#include <filesystem>
 #include <system_error>
 
 #include <fcntl.h>
@@ -48,13 +47,24 @@ void write_all(int fd, const std::string &text, const std::string &path)
 	}
 }
 
-// The target of a symbolic link is replaced, not the link.
+// The target of a symbolic link is replaced, not the link, or made if it does not exist.
 std::string real_path(const std::string &path)
 {
-	const std::unique_ptr<char, decltype(&std::free)> real(
-		::realpath(path.c_str(), nullptr), std::free);
+	std::filesystem::path at = path;
+	// As the kernel has it.
+	constexpr int links_max = 40;
 
-	return real ? real.get() : path;
+	for (int n = 0; n < links_max; n++) {
+		std::error_code none;
+		const auto to = std::filesystem::read_symlink(at, none);
+
+		// What is wrong with the path is seen when the file is made.
+		if (none)
+			break;
+		// An absolute one replaces the directory.
+		at = at.parent_path() / to;
+	}
+	return at;
 }
 
 // The permissions of the file that is replaced, or those of a new file.
@@ -72,11 +82,15 @@ mode_t mode_for(const struct stat *old)
 // has replaced the file.
 class Draft {
 public:
-	// The delegated constructor has completed, so that the destructor removes
-	// the file if this one throws.
-	Draft(const std::string &path, mode_t mode) : Draft(path)
+	// The file `old`, which may be nullptr, will be replaced. The delegated constructor
+	// has completed, so that the destructor removes the file if this one throws.
+	Draft(const std::string &path, const struct stat *old) : Draft(path)
 	{
-		if (::fchmod(file_.get(), mode))
+		// What an ordinary user cannot keep stays that of this user. Before the
+		// mode: it would clear bits of it.
+		if (old && ::fchown(file_.get(), old->st_uid, old->st_gid))
+			(void)!::fchown(file_.get(), static_cast<uid_t>(-1), old->st_gid);
+		if (::fchmod(file_.get(), mode_for(old)))
 			fail(path_);
 	}
 
@@ -153,7 +167,7 @@ void write_file(const std::string &path, const std::string &text)
 	const auto real = real_path(path);
 	// A temporary file must not be left.
 	const BlockedStopSignals until_complete;
-	Draft draft(real, mode_for(there ? &old : nullptr));
+	Draft draft(real, there ? &old : nullptr);
 
 	draft.write(text);
 	draft.replace_file();

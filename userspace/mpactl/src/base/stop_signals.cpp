@@ -19,10 +19,17 @@ namespace {
 // An eventfd that the handler writes to; one for the process, as handlers are.
 std::atomic<int> stop_event = -1;
 
+constexpr int stop_signals[] = {SIGINT, SIGTERM};
+
+// The next one, of either kind, ends the process at once.
 extern "C" void on_stop_signal(int)
 {
 	const int before = errno;
+	struct sigaction action{};
 
+	action.sa_handler = SIG_DFL;
+	for (const int number : stop_signals)
+		::sigaction(number, &action, nullptr);
 	::eventfd_write(stop_event, 1);
 	errno = before;
 }
@@ -36,8 +43,7 @@ void install_stop_handlers()
 		throw IoError("signals: " +
 			      std::generic_category().message(errno));
 	action.sa_handler = on_stop_signal;
-	action.sa_flags = SA_RESETHAND;
-	for (const int number : {SIGINT, SIGTERM})
+	for (const int number : stop_signals)
 		::sigaction(number, &action, nullptr);
 }
 

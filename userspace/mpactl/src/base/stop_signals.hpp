@@ -7,8 +7,8 @@
 namespace mpactl {
 
 // The first object installs the handlers for the rest of the process. The first
-// SIGINT or SIGTERM only requests a stop. The second one of the same kind ends
-// the process, even if it is blocked, for example in a write to a full pipe.
+// SIGINT or SIGTERM only requests a stop. The next one of either kind ends the
+// process, even if it is blocked, for example in a write to a full pipe.
 class StopSignals {
 public:
 	StopSignals();

@@ -3,6 +3,7 @@
 #include "commands/restore.hpp"
 
 #include <cerrno>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -158,29 +159,39 @@ private:
 	std::vector<std::string> names_;
 };
 
-// Creates the devices. If `present`, a device whose network device does not exist is
-// skipped, and its differences are removed from `all`.
-void create_devices(std::vector<Difference> &all, bool present,
-		    CreatedDevices &created, Context &context)
+// Devices without their network device are skipped: removes their differences from `all`.
+// `create`: called for each device that is to be created; false if its network device does
+// not exist.
+void skip_absent(std::vector<Difference> &all, Context &context,
+		 const std::function<bool(const Difference &)> &create)
 {
 	std::set<std::string> skipped;
 
 	for (const auto &one : all) {
-		if (one.what != What::created)
+		if (one.what != What::created || create(one))
 			continue;
+		context.warn(fmt::format("{}: skipped, because there is no "
+					 "network device {}",
+					 one.target.name, one.netdev));
+		skipped.insert(one.target.name);
+	}
+	std::erase_if(all, [&](const Difference &one) {
+		return skipped.contains(one.target.name);
+	});
+}
+
+void create_devices(std::vector<Difference> &all, bool present,
+		    CreatedDevices &created, Context &context)
+{
+	skip_absent(all, context, [&](const Difference &one) {
 		try {
 			created.add(one.target.name, one.netdev);
 		} catch (const KernelError &error) {
 			if (!present || error.refusal().number != ENODEV)
 				throw;
-			context.warn(fmt::format("{}: skipped, because there is no "
-						 "network device {}",
-						 one.target.name, one.netdev));
-			skipped.insert(one.target.name);
+			return false;
 		}
-	}
-	std::erase_if(all, [&](const Difference &one) {
-		return skipped.contains(one.target.name);
+		return true;
 	});
 }
 
@@ -259,6 +270,10 @@ Exit run_restore(const RestoreOptions &options, Context &context)
 
 	if (!options.dry_run)
 		apply(all, options.present, context);
+	else if (options.present)
+		skip_absent(all, context, [&](const Difference &one) {
+			return context.rdma().has_netdev(one.netdev);
+		});
 	context.out.show(DifferenceView(all, options.dry_run));
 	return Exit::ok;
 }

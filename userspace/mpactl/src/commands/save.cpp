@@ -46,11 +46,12 @@ void setup_save(CommandLine &line)
 Exit run_save(const SaveOptions &options, Context &context)
 {
 	const auto state = current_state(context);
+	const auto text = file_text(state);
 
 	if (options.file == "-")
 		context.out.show(StateView(state));
 	else
-		write_file(options.file, file_text(state) + "\n");
+		write_file(options.file, text + "\n");
 	return Exit::ok;
 }
 

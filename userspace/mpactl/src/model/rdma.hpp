@@ -25,6 +25,8 @@ public:
 
 	// Devices of all drivers that are visible in this namespace, sorted by index.
 	virtual std::vector<RdmaDevice> devices() = 0;
+	// Whether this namespace has a network device of that name, for add().
+	virtual bool has_netdev(const std::string &name) = 0;
 	// Creates a device of the type "mpa".
 	virtual void add(const std::string &name, const std::string &netdev) = 0;
 	virtual void remove(const std::string &name) = 0;

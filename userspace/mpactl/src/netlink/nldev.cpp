@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include <net/if.h>
 #include <netlink/attr.h>
 #include <rdma/rdma_netlink.h>
 
@@ -77,6 +78,11 @@ public:
 				  return a.index < b.index;
 			  });
 		return found;
+	}
+
+	bool has_netdev(const std::string &name) override
+	{
+		return ::if_nametoindex(name.c_str());
 	}
 
 	void add(const std::string &name, const std::string &netdev) override
