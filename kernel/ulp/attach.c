@@ -182,7 +182,9 @@ static void conn_run_work(struct work_struct *work)
 	if (!conn->gone) {
 		mpa_tx_flush(conn);
 		mpa_conn_run(conn);
-		mpa_tx_check_writable(conn);
+		/* TCP calls back when it takes more of what is left. */
+		if (!conn->rest)
+			mpa_tx_check_writable(conn);
 	}
 	release_sock(conn->sk);
 }

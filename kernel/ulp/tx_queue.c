@@ -149,16 +149,17 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 	else
 		ret = tcp_sendmsg_locked(sk, msg, len);
 	conn->busy = false;
-	if (conn->again)
-		mpa_conn_kick(conn, 0);
 	if (ret == -EAGAIN)
 		ret = 0;
 	if (ret < 0) {
 		conn->tx_err = ret;
 		tx_return_error(sk, ret);
-	} else if (ret < len && tcp_rtx_and_write_queues_empty(sk)) {
-		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
 	}
+	/* There is no memory: TCP calls back at once, and would again. */
+	if (ret >= 0 && ret < len && tcp_rtx_and_write_queues_empty(sk))
+		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
+	else if (conn->again)
+		mpa_conn_kick(conn, 0);
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <fstream>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
@@ -1843,3 +1844,38 @@ CASE("tuf: modes, keys and traffic while the socket is closed")
 }
 
 } // namespace
+
+namespace {
+
+// Since the start of the machine, of all processors, in units of 10 ms.
+long idle_time()
+{
+	std::ifstream file("/proc/stat");
+	std::string word;
+	long user = 0, nice = 0, system = 0, idle = 0;
+
+	yes(bool(file >> word >> user >> nice >> system >> idle), "/proc/stat");
+	return idle;
+}
+
+} // namespace
+
+// TCP has taken a part of a PDU, and takes the rest when the peer reads.
+CASE("tuf: a full connection does not keep the processor busy")
+{
+	Attached both(Path::ipv4, {.send = 4500, .receive = 20000});
+	const int fd = both.near.fd();
+	const auto pdu = pattern(12000);
+
+	enable(fd, TCP_FRAMING_SEND_MARKERS);
+	for (int n = 0; n < 4; n++) {
+		while (::send(fd, pdu.data(), pdu.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+			;
+		is(Err{errno}, EAGAIN, "it is full");
+		std::this_thread::sleep_for(moment);
+	}
+	const long before = idle_time();
+	std::this_thread::sleep_for(2s);
+	// Of 200, even if this machine is a slow one.
+	yes(idle_time() - before > 50, "it is idle");
+}
