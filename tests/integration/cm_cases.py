@@ -582,26 +582,27 @@ def both_foreign_wildcard():
         channel.silent(0.2)
 
 
+@contextlib.contextmanager
+def fails(what, number):
+    """The block ends with this error."""
+    try:
+        yield
+    except OSError as error:
+        check(what, error.errno, number)
+    else:
+        raise AssertionError(f"{what}: no error")
+
+
 @case
 def both_address_in_use():
     """Listeners of TCP and of mpa exclude each other."""
     with raw_listener("0.0.0.0"):
         for address in ("0.0.0.0", H2):
-            try:
-                with responder(address):
-                    pass
-            except OSError as error:
-                check(address, error.errno, errno.EADDRINUSE)
-            else:
-                raise AssertionError(f"listens on {address}, too")
-    with responder("0.0.0.0"):
-        try:
-            with raw_listener("0.0.0.0"):
+            with fails(address, errno.EADDRINUSE), responder(address):
                 pass
-        except OSError as error:
-            check("TCP", error.errno, errno.EADDRINUSE)
-        else:
-            raise AssertionError("TCP listens, too")
+    with responder("0.0.0.0"):
+        with fails("TCP", errno.EADDRINUSE), raw_listener("0.0.0.0"):
+            pass
     # And a closed listener has released the address.
     with raw_listener("0.0.0.0"):
         pass
@@ -612,20 +613,12 @@ def both_datagrams():
     """Listeners for datagrams have nothing to do with ports of TCP, nor with this device."""
     with host("h2"), Channel() as channel:
         channel.id(PS_UDP).listen("0.0.0.0", PORT)
-        try:
+        with fails("TCP", errno.ECONNREFUSED):
             raw(H2).sock.close()
-        except OSError as error:
-            check("TCP", error.errno, errno.ECONNREFUSED)
-        else:
-            raise AssertionError("a TCP port is open")
         with responder("0.0.0.0") as server:
             meet(server, H2, "h1")
-        try:
+        with fails("at the device", errno.EOPNOTSUPP):
             channel.id(PS_UDP).listen(H2, PORT + 1)
-        except OSError as error:
-            check("at the device", error.errno, errno.EOPNOTSUPP)
-        else:
-            raise AssertionError("listens at the address of the device")
 
 
 @case
@@ -656,13 +649,8 @@ def both_port_of_a_connection():
         own = connected.sock.getsockname()[1]
         with responder("0.0.0.0", own) as server:
             meet(server, H2, "h1", port=own)
-            try:
-                with raw_listener("127.0.0.1", own):
-                    pass
-            except OSError as error:
-                check("TCP", error.errno, errno.EADDRINUSE)
-            else:
-                raise AssertionError("TCP listens, too")
+            with fails("TCP", errno.EADDRINUSE), raw_listener("127.0.0.1", own):
+                pass
         with there.accept() as far:
             far.send(b"still here")
             check("of the connection", connected.sock.recv(20), b"still here")
@@ -678,13 +666,8 @@ def both_port_of_a_connection():
     # A port that a program has bound is not: it may listen later.
     with host("h2"), socket.socket() as bound:
         bound.bind((H2, 0))
-        try:
-            with responder(port=bound.getsockname()[1]):
-                pass
-        except OSError as error:
-            check("bound", error.errno, errno.EADDRINUSE)
-        else:
-            raise AssertionError("listens on a port that is bound")
+        with fails("bound", errno.EADDRINUSE), responder(port=bound.getsockname()[1]):
+            pass
 
 
 @case
