@@ -221,7 +221,7 @@ help:
 	@echo 'Variables:'
 	@echo '  KDIR=$(KDIR)'
 	@echo '                  kernel build directory to build modules against'
-	@echo '  DESTDIR=        root of the installation'
+	@echo '  DESTDIR=        root of the installation, absolute'
 	@echo '  PREFIX=$(PREFIX)   where programs, headers, manual pages, units of'
 	@echo '                  systemd and the rule for udev go'
 	@echo '  JOBS=$(JOBS)          parallel compilations'
