@@ -145,7 +145,9 @@ static void rnic_ep_op_writable(struct mpa_conn *conn)
 {
 	struct rnic_ep *ep = mpa_priv(conn);
 
-	if (ep->fin_due && !ep->status)
+	/* After an answer, the QP itself requests the end once more. */
+	if (ep->fin_due && !ep->status &&
+	    !(ep->qp && rnic_tx_answering(ep->qp)))
 		rnic_ep_kick(ep, RNIC_EP_DO_ORDERLY);
 	if (ep->qp)
 		rnic_qp_writable(ep->qp);

@@ -495,8 +495,12 @@ static void rnic_tx_retry(struct rnic_qp *qp)
  */
 static void rnic_tx_failed(struct rnic_qp *qp, struct rnic_ep *ep, int err)
 {
-	if (ep->sock->sk->sk_state == TCP_CLOSE)
+	if (ep->sock->sk->sk_state == TCP_CLOSE) {
+		/* A stream whose startup failed reports nothing more. */
+		if (ep->status)
+			rnic_ep_kick(ep, RNIC_EP_DO_CLOSED);
 		return;
+	}
 	rnic_qp_closed(qp, err == -EPIPE && qp->tx.fin_asked ? 0 : err);
 }
 

@@ -426,6 +426,22 @@ def initiator_of_revision_0():
 
 
 @case
+def initiator_reset_behind_reply():
+    """The peer has gone before the Terminate for its Reply is sent."""
+    for _ in range(10):
+        with raw_listener() as listener, initiator() as (app, me):
+            me.connect(H2, PORT)
+            with listener.accept() as peer:
+                peer.read_frame()
+                # An ORD above any limit of ours.
+                peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 1000))
+                peer.reset()
+                # A peer that does not close has five seconds.
+                with within(0, 4):
+                    app.event("CONNECT_ERROR")
+
+
+@case
 def initiator_peer_vanishes():
     """Nothing listens any more when it falls back."""
     with raw_listener() as listener, initiator() as (app, me):
