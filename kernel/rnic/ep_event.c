@@ -6,6 +6,7 @@
 #include "ep.h"
 #include "ep_event.h"
 #include "listener.h"
+#include "qp.h"
 #include "trace.h"
 
 static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
@@ -18,13 +19,17 @@ static int rnic_ep_send_event(const struct rnic_ep *ep, struct iw_cm_id *cm_id,
 
 /*
  * The core counts depths from its own side: ird is the number of Reads it may
- * issue, ord the number the peer may issue.
+ * issue, ord the number the peer may issue. Other iWARP devices report the
+ * reverse for a connection. Programs do not know that, but SMB Direct corrects it
+ * for all iWARP devices.
  */
 static void rnic_ep_fill_depths(const struct rnic_ep *ep,
 				struct iw_cm_event *event)
 {
-	event->ird = ep->ord;
-	event->ord = ep->ird;
+	bool kernel = ep->qp && !ep->qp->user;
+
+	event->ird = kernel ? ep->ird : ep->ord;
+	event->ord = kernel ? ep->ord : ep->ird;
 }
 
 static void rnic_ep_fill_names(const struct rnic_ep *ep,

@@ -123,6 +123,8 @@ def owner_kernel():
             check("consumer", (CONSUMER / "outcome").read_text("ascii"), "9\n")
             # Consumers read what a pointer leads to without a look at the length.
             check("private data", (CONSUMER / "data").read_text("ascii"), "N\n")
+            # Its inbound depth first, as other iWARP devices have it: SMB Direct corrects that.
+            check("depths", (CONSUMER / "depths").read_text("ascii"), "3,1\n")
         finally:
             subprocess.run(["modprobe", "-r", "mpa_consumer"], check=True)
 

@@ -7,7 +7,8 @@
  * resolves the address and creates a queue pair, whose number can be read from
  * the parameter "qpn". Any write to "connect" then connects it; "outcome" is
  * the resulting event (enum rdma_cm_event_type), or a negative error. "data" is Y if
- * the event has a pointer to private data.
+ * the event has a pointer to private data; "depths" are its initiator_depth and
+ * responder_resources.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -36,6 +37,10 @@ static bool data;
 module_param(data, bool, 0444);
 MODULE_PARM_DESC(data, "the event of the connection had private data");
 
+static uint depths[2];
+module_param_array(depths, uint, NULL, 0444);
+MODULE_PARM_DESC(depths, "initiator_depth and responder_resources of that event");
+
 static struct rdma_cm_id *consumer_id;
 static struct ib_pd *consumer_pd;
 static struct ib_cq *consumer_cq;
@@ -46,8 +51,11 @@ static int consumer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	consumer_last = event->status && event->event == RDMA_CM_EVENT_ADDR_ERROR ?
 			event->status : (int)event->event;
-	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED) {
 		data = event->param.conn.private_data;
+		depths[0] = event->param.conn.initiator_depth;
+		depths[1] = event->param.conn.responder_resources;
+	}
 	complete(&consumer_event);
 	return 0;
 }
@@ -118,7 +126,7 @@ err_pd:
  */
 static int consumer_connect(const char *val, const struct kernel_param *kp)
 {
-	struct rdma_conn_param param = { .responder_resources = 1,
+	struct rdma_conn_param param = { .responder_resources = 3,
 					 .initiator_depth = 1 };
 	int ret;
 
