@@ -407,6 +407,9 @@ static int tuf_send_ready(struct mpa_usock *us, size_t len)
 		return mpa_usock_connecting(us, -EPIPE);
 	if (us->phase != MPA_USOCK_FRAMED || !tuf->send)
 		return MPA_CALL_AGAIN;
+	ret = sock_error(us->conn->sk);
+	if (ret)
+		return ret;
 	ret = mpa_tx_ready(us->conn);
 	if (ret)
 		return ret;

@@ -119,13 +119,36 @@ static int tx_send_atomic(struct sock *sk, struct msghdr *msg)
 }
 
 /*
- * A send takes the error off the socket. It is for the application: put it
- * back.
+ * A send takes the error off the socket. It is for the application: put it back.
+ * @hidden: from tx_hide_error()
  */
-static void tx_return_error(struct sock *sk, int err)
+static void tx_return_error(struct sock *sk, int err, int hidden)
 {
-	if (sk->sk_state == TCP_CLOSE && err != -EPIPE && !sk->sk_err)
-		WRITE_ONCE(sk->sk_err, -err);
+	if (sk->sk_state == TCP_CLOSE && err < 0 && err != -EPIPE)
+		hidden = -err;
+	if (hidden && !sk->sk_err)
+		WRITE_ONCE(sk->sk_err, hidden);
+}
+
+/* An error for the next call of the application does not fail this one. */
+static int tx_hide_error(struct sock *sk)
+{
+	if (likely(!READ_ONCE(sk->sk_err)) || sk->sk_state == TCP_CLOSE)
+		return 0;
+	return xchg(&sk->sk_err, 0);
+}
+
+static int tx_send(const struct mpa_conn *conn, struct msghdr *msg, u32 len)
+{
+	struct sock *sk = conn->sk;
+
+	if (conn->atomic)
+		return tx_send_atomic(sk, msg);
+	if (iov_iter_is_bvec(&msg->msg_iter))
+		return mpa_tcp_send_pages(sk, msg);
+	if (conn->sock)
+		return tx_send_task_frag(sk, msg, len);
+	return tcp_sendmsg_locked(sk, msg, len);
 }
 
 /* Passes to TCP what it takes now. Returns bytes, or a final negative error. */
@@ -133,6 +156,7 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 {
 	struct sock *sk = conn->sk;
 	u32 len = msg_data_left(msg);
+	int hidden = tx_hide_error(sk);
 	int ret;
 
 	mpa_tx_renew_route(sk);
@@ -140,21 +164,19 @@ static int tx_give(struct mpa_conn *conn, struct msghdr *msg)
 			 (conn->tx_stream ? 0 : MSG_EOR);
 	/* The call may process the backlog. */
 	conn->busy = true;
-	if (conn->atomic)
-		ret = tx_send_atomic(sk, msg);
-	else if (iov_iter_is_bvec(&msg->msg_iter))
-		ret = mpa_tcp_send_pages(sk, msg);
-	else if (conn->sock)
-		ret = tx_send_task_frag(sk, msg, len);
-	else
-		ret = tcp_sendmsg_locked(sk, msg, len);
+	ret = tx_send(conn, msg, len);
+	if (unlikely(ret < 0) && ret != -EAGAIN && mpa_tx_tcp_can_send(sk)) {
+		/* Perhaps another one that was not for this call: TCP has taken nothing. */
+		if (ret != -EPIPE)
+			hidden = -ret;
+		ret = tx_send(conn, msg, len);
+	}
 	conn->busy = false;
 	if (ret == -EAGAIN)
 		ret = 0;
-	if (ret < 0) {
+	if (ret < 0)
 		conn->tx_err = ret;
-		tx_return_error(sk, ret);
-	}
+	tx_return_error(sk, ret, hidden);
 	/* There is no memory: TCP calls back at once, and would again. */
 	if (ret >= 0 && ret < len && tcp_rtx_and_write_queues_empty(sk))
 		mpa_conn_kick(conn, MPA_TX_RETRY_JIFFIES);
@@ -291,11 +313,13 @@ void mpa_tx_finish(struct mpa_conn *conn)
  * mpa_tx_tcp_can_send - is the sending half of TCP open?
  * @sk: TCP socket, locked
  *
+ * An error of the socket does not end TCP: recvmmsg(2) leaves one for the next call.
+ *
  * Return: true if TCP takes bytes now or later.
  */
 bool mpa_tx_tcp_can_send(const struct sock *sk)
 {
-	return !sk->sk_err && !(sk->sk_shutdown & SEND_SHUTDOWN) &&
+	return !(sk->sk_shutdown & SEND_SHUTDOWN) &&
 	       (1 << sk->sk_state) &
 	       (TCPF_ESTABLISHED | TCPF_SYN_RECV | TCPF_CLOSE_WAIT);
 }

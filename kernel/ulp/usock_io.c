@@ -69,6 +69,9 @@ static int usock_send_ready(struct mpa_usock *us, size_t len)
 
 	if (ret)
 		return ret;
+	ret = sock_error(us->conn->sk);
+	if (ret)
+		return ret;
 	/* Those that speak Start Keys may take only "between one and 64768". */
 	if (!len && us->conn->res.start_key)
 		return -EINVAL;

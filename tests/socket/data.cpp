@@ -489,6 +489,42 @@ CASE("packing: shutdown and close send what was held back")
 	}
 }
 
+// recvmmsg(2) leaves an error that comes after the first message to the next call.
+CASE("packing: an error that waits for the next call loses no ULPDU")
+{
+	for (const bool ends : {false, true}) {
+		const Row row(ends ? "shutdown" : "the next send");
+		Pair pair;
+		const int near = pair.near.fd();
+		std::array<char, 8> room{};
+		iovec good{room.data(), room.size()};
+		iovec bad{reinterpret_cast<void *>(1), room.size()};
+		mmsghdr many[2]{};
+
+		many[0].msg_hdr.msg_iov = &good;
+		many[1].msg_hdr.msg_iov = &bad;
+		many[0].msg_hdr.msg_iovlen = many[1].msg_hdr.msg_iovlen = 1;
+		must(pair.near.send(mpa::bytes("first")), "send");
+		expect_ulpdu(pair.far, mpa::bytes("first"));
+		must(pair.far.send(mpa::bytes("one")), "send");
+		must(pair.far.send(mpa::bytes("two")), "send");
+		is(must_call(::send(near, "held", 4, MSG_MORE | MSG_NOSIGNAL), "send"), 4L,
+		   "held back");
+		is(must_call(::recvmmsg(near, many, 2, 0, nullptr), "recvmmsg"), 1, "one of two");
+		if (ends) {
+			must(pair.near.shutdown(), "shutdown");
+			expect_ulpdu(pair.far, mpa::bytes("held"));
+			expect_end(pair.far);
+			continue;
+		}
+		expect_ulpdu(pair.far, mpa::bytes("held"));
+		is(err_of(::send(near, "no", 2, MSG_NOSIGNAL)), EFAULT, "the error");
+		must(pair.near.send(mpa::bytes("next")), "once");
+		expect_ulpdu(pair.far, mpa::bytes("next"));
+		expect_ulpdu(pair.near, mpa::bytes("two"));
+	}
+}
+
 CASE("packing: more than a segment is not held back")
 {
 	Pair pair;
