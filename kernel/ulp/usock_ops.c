@@ -13,6 +13,7 @@
 #include "compat/net.h"
 #include "compat/sock_ops.h"
 #include "sock.h"
+#include "tx_queue.h"
 #include "usock_attach.h"
 #include "usock_io.h"
 #include "usock_ops.h"
@@ -137,15 +138,27 @@ static int usock_listen(struct socket *sock, int backlog)
 }
 
 /* ULPDUs that wait are sent before the FIN. If they cannot be, nothing is shut down. */
+static int usock_shutdown_flush(struct mpa_usock *us)
+{
+	struct sock *sk = us->conn->sk;
+	int ret;
+
+	lock_sock(sk);
+	ret = mpa_pend_flush_all(us);
+	/* No ULPDU of another thread is taken between here and the FIN. */
+	if (!ret && mpa_tx_tcp_can_send(sk))
+		WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	release_sock(sk);
+	return ret;
+}
+
 static int usock_shutdown(struct socket *sock, int how)
 {
 	struct mpa_usock *us = mpa_usock_of(sock->sk);
 	int ret = 0;
 
-	lock_sock(sock->sk);
 	if (us && (how == SHUT_WR || how == SHUT_RDWR))
-		ret = mpa_pend_flush_all(us);
-	release_sock(sock->sk);
+		ret = usock_shutdown_flush(us);
 	if (ret)
 		return ret;
 	ret = mpa_usock_base_ops(sock)->shutdown(sock, how);

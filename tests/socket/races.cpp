@@ -63,6 +63,34 @@ CASE("races: an attached socket does not listen and is not connected again")
 	is(err_of(::listen(running.far.fd(), 1)), EINVAL, "listen, operational");
 }
 
+// What send() has accepted is before the end.
+CASE("races: the end of sending, while another thread sends")
+{
+	for (unsigned int n = 0; n < 50; n++) {
+		const Row row("round", n);
+		Pair pair;
+		std::atomic<unsigned int> accepted{0};
+
+		must(pair.near.set_packing(true), "packing");
+		auto sending = std::async(std::launch::async, [&] {
+			while (pair.near.send(pattern(10, accepted)))
+				accepted++;
+		});
+		auto reading = std::async(std::launch::async, [&] {
+			std::array<std::byte, 16> room;
+			unsigned int got = 0;
+
+			while (!must(pair.far.receive(room), "receive").end)
+				got++;
+			return got;
+		});
+		await([&] { return accepted > n * 20; }, "ULPDUs");
+		must(pair.near.shutdown(), "shutdown");
+		sending.get();
+		is(reading.get(), accepted.load(), "ULPDUs before an orderly end");
+	}
+}
+
 // A connect(2) that did not wait leaves its last step to the next call. If TCP
 // has ended in the meantime, that call would turn this socket into a new one.
 CASE("races: nor is one whose connect() did not wait, after a reset")
