@@ -64,12 +64,17 @@ void mpa_usock_set_phase(struct mpa_usock *us, enum mpa_usock_phase phase)
 }
 
 /**
- * mpa_usock_wake - wake all threads that sleep in a call or in poll()
+ * mpa_usock_wake - wake all threads that sleep in a call or in poll(), and send SIGIO
  * @us: the socket, locked
  */
 void mpa_usock_wake(struct mpa_usock *us)
 {
-	us->conn->saved.state_change(us->conn->sk);
+	bool connected = us->phase == MPA_USOCK_OPERATIONAL;
+	struct sock *sk = us->conn->sk;
+
+	us->conn->saved.state_change(sk);
+	/* As TCP does: POLL_OUT after connect(2), else there is something to read. */
+	sk_wake_async(sk, SOCK_WAKE_IO, connected ? POLL_OUT : POLL_IN);
 }
 
 /**

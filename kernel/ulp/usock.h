@@ -104,6 +104,7 @@ struct mpa_usock_facts {
  * @packing_set: the application has set @packing; else it is from @cfg
  * @accept_due: @work must accept the Request
  * @close_due: @work must close TCP
+ * @refused: a send did not find room since SIGIO reported some
  * @code: enum mpa_error: the first reason for which receiving ended
  * @err: negative error that calls return then; 0 for an orderly end
  * @nr_plain: calls that are inside TCP's own operations, by enum mpa_usock_dir
@@ -137,6 +138,7 @@ struct mpa_usock {
 	bool packing_set;
 	bool accept_due;
 	bool close_due;
+	bool refused;
 	bool linger;
 	u8 code;
 	int err;

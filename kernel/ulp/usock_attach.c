@@ -96,9 +96,15 @@ static int usock_op_ulpdu(struct mpa_conn *conn, struct mpa_rx *rx, u32 len)
 
 static void usock_op_writable(struct mpa_conn *conn)
 {
+	struct mpa_usock *us = mpa_priv(conn);
+
+	/* TCP may not know of it: it forgets with whatever is sent later. */
+	if (us->refused)
+		sk_set_bit(SOCKWQ_ASYNC_NOSPACE, conn->sk);
+	us->refused = false;
 	/* TCP's own stops the calls for each ACK, which the other may ask for. */
 	conn->saved.write_space(conn->sk);
-	mpa_pend_writable(mpa_priv(conn));
+	mpa_pend_writable(us);
 }
 
 static void usock_op_ended(struct mpa_conn *conn, enum mpa_error code, int err)

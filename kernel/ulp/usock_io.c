@@ -175,6 +175,8 @@ again:
 					   usock_send_ulpdu(us, msg, len);
 	if (ret < 0 && ret != MPA_CALL_AGAIN && ret != MPA_FAULT_IN)
 		ret = sk_stream_error(sk, msg->msg_flags, ret);
+	if (ret == -EAGAIN)
+		us->refused = true;
 	release_sock(sk);
 	if (ret == MPA_FAULT_IN) {
 		ret = usock_send_fault_in(msg, len, &tries) ?: MPA_CALL_AGAIN;
@@ -347,8 +349,14 @@ again:
 
 static bool usock_writable(struct mpa_usock *us)
 {
-	return mpa_usock_is(us)->full && !READ_ONCE(us->conn->tx_blocked) &&
-	       __sk_stream_is_writeable(us->conn->sk, 1);
+	const struct mpa_conn *conn = us->conn;
+
+	if (!mpa_usock_is(us)->full)
+		return false;
+	/* What a Responder waits for will not come: a send would fail. */
+	if (READ_ONCE(conn->tx_blocked))
+		return READ_ONCE(conn->state) != MPA_CONN_OPERATIONAL;
+	return __sk_stream_is_writeable(conn->sk, 1);
 }
 
 static __poll_t usock_poll_out(struct mpa_usock *us)
@@ -433,6 +441,8 @@ __poll_t mpa_usock_poll(struct file *file, struct socket *sock,
 		mask |= EPOLLHUP;
 	if (shutdown & RCV_SHUTDOWN)
 		mask |= EPOLLRDHUP;
+	/* Pairs with smp_wmb() of TCP: the error is set before the state. */
+	smp_rmb();
 	if (READ_ONCE(sk->sk_err) ||
 	    !skb_queue_empty_lockless(&sk->sk_error_queue))
 		mask |= EPOLLERR;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Readiness: epoll, level and edge triggered, at every step; select(2); io_uring.
+// Readiness: epoll, level and edge triggered, at every step; select(2); SIGIO; io_uring.
 #include "net.hpp"
 #include "trap.hpp"
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 
@@ -223,6 +224,101 @@ CASE("select: readable, writable and exceptional")
 	await([&] { return ready(0) && ready(1); }, "a ULPDU, and room");
 }
 
+// --- signals --------------------------------------------------------------------
+
+// SIGIO of a socket, to this thread, which has blocked it.
+class Signals {
+public:
+	explicit Signals(int fd) : fd_(fd)
+	{
+		const f_owner_ex owner{F_OWNER_TID, ::gettid()};
+
+		::sigaddset(&set_, SIGIO);
+		::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+		must_call(::fcntl(fd, F_SETOWN_EX, &owner), "F_SETOWN_EX");
+		must_call(::fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK), "O_ASYNC");
+	}
+
+	~Signals()
+	{
+		::fcntl(fd_, F_SETFL, O_NONBLOCK);
+		forget();
+		::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+	}
+
+	Signals(const Signals &) = delete;
+	Signals &operator=(const Signals &) = delete;
+
+	bool comes(std::chrono::milliseconds limit = patience)
+	{
+		const timespec time{limit.count() / 1000, limit.count() % 1000 * 1000000};
+
+		return ::sigtimedwait(&set_, nullptr, &time) == SIGIO;
+	}
+
+	void forget()
+	{
+		while (comes(std::chrono::milliseconds(0)))
+			;
+	}
+
+private:
+	int fd_;
+	sigset_t set_{};
+};
+
+CASE("SIGIO: a Responder, from the Request to a bad FPDU")
+{
+	WithWire pair;
+	Signals signals(pair.ours.fd());
+	const auto bytes = pattern(1000);
+	auto bad = fpdu(bytes);
+
+	is(err(pair.ours.start(role::responder)), EINPROGRESS, "start");
+	signals.forget();
+	pair.wire.send(request());
+	yes(signals.comes(), "the Request");
+	must(pair.ours.accept_request(), "accept");
+	signals.forget();
+	pair.wire.send(fpdu(mpa::bytes("one")));
+	yes(signals.comes(), "the first ULPDU");
+	expect_ulpdu(pair.ours, mpa::bytes("one"));
+	await([&] {
+		while (pair.ours.send(bytes))
+			;
+		signals.forget();
+		return !signals.comes(moment);
+	}, "no room after sending for a while");
+	std::jthread reading([&](std::stop_token stop) {
+		std::array<char, 16384> room;
+
+		while (!stop.stop_requested())
+			if (::recv(pair.wire.fd(), room.data(), room.size(),
+				   MSG_DONTWAIT) < 0)
+				::poll(nullptr, 0, 2);
+	});
+	yes(signals.comes(), "room again");
+	reading.request_stop();
+	reading.join();
+	while (signals.comes(moment))
+		;
+	bad.back() ^= std::byte{1};
+	pair.wire.send(bad);
+	yes(signals.comes(), "a bad CRC");
+}
+
+CASE("SIGIO: an Initiator in full operation")
+{
+	WithWire pair;
+	Signals signals(pair.ours.fd());
+
+	is(err(pair.ours.start(role::initiator)), EINPROGRESS, "start");
+	pair.wire.read_frame();
+	yes(!signals.comes(moment), "before the Reply");
+	pair.wire.send(reply());
+	yes(signals.comes(), "full operation");
+}
+
 // --- io_uring -------------------------------------------------------------------
 
 class Ring {
@@ -369,6 +465,33 @@ CASE("io_uring: linked, cancelled, and after the end")
 	});
 	ring.submit();
 	is(Err{-ring.done().second}, EPIPE, "after shutdown");
+}
+
+// It waits for an FPDU, which will not come.
+CASE("poll: a Responder may send no more if receiving ends before its first FPDU")
+{
+	for (const bool orderly : {true, false}) {
+		const Row row(orderly ? "FIN" : "a bad CRC");
+		Running running(role::responder);
+		const int fd = running.ours.fd();
+		auto bad = fpdu(pattern(10));
+		Ring ring;
+
+		bad.back() ^= std::byte{1};
+		yes(!(events_of(fd) & POLLOUT), "before");
+		ring.add(1, [&](auto *sqe) {
+			::io_uring_prep_send(sqe, fd, "x", 1, MSG_NOSIGNAL);
+		});
+		ring.submit();
+		is(Err{-ring.done(moment).second}, ETIME, "it waits");
+		if (orderly)
+			running.wire.fin();
+		else
+			running.wire.send(bad);
+		await_events(fd, POLLOUT, "the end of waiting");
+		is(Err{-ring.done().second}, EPIPE, "the send of io_uring");
+		is(err_of(::send(fd, "x", 1, MSG_NOSIGNAL)), EPIPE, "another one");
+	}
 }
 
 // poll(2) may be called for another program, or by a worker of the kernel.

@@ -19,8 +19,8 @@ fi
 socket_cases 'attach:*' 'streaming:*' 'options: s*' 'options: r*' 'options: b*' \
 	'start:*' 'plain:*' 'review:*' 'early:*' 'reject:*' 'fail:*' 'listen:*' 'receive: [aFMu]*' \
 	'receive: bad*' 'wait:*' 'packing:*' 'refused: urgent*' 'end:*' \
-	'errors: [!t]*' 'unread:*' 'epoll:*' 'races:*' 'hostile:*' 'io_uring:*' 'life:*' 'diag:*' \
-	'volume: two*'
+	'errors: [!t]*' 'unread:*' 'epoll:*' 'poll:*' 'SIGIO:*' 'races:*' 'hostile:*' \
+	'io_uring:*' 'life:*' 'diag:*' 'volume: two*'
 socket_counters
 socket_kernel_accept
 socket_tools
