@@ -27,11 +27,7 @@ static int write_doorbell(const struct mpa_qp *qp, int fd)
 			.wqe_size = sizeof(struct ib_uverbs_send_wr),
 		},
 	};
-	ssize_t n;
-
-	do
-		n = write(fd, &bell, sizeof(bell));
-	while (n < 0 && errno == EINTR);
+	const ssize_t n = write(fd, &bell, sizeof(bell));
 
 	if (n < 0)
 		return errno;
@@ -61,7 +57,9 @@ static int post_nothing_by_either(struct mpa_qp *qp)
 
 /*
  * write() is a cancellation point. A thread that ended here would leave the lock of the
- * queue behind, and entries without a doorbell.
+ * queue behind, and entries without a doorbell. The core allocates memory for both ways:
+ * without it they are tried again, since a caller takes ENOMEM for a full queue, and would
+ * post the same requests twice.
  */
 static int post_nothing(struct mpa_qp *qp)
 {
@@ -69,7 +67,9 @@ static int post_nothing(struct mpa_qp *qp)
 	int ret;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	ret = post_nothing_by_either(qp);
+	do
+		ret = post_nothing_by_either(qp);
+	while (ret == EINTR || ret == ENOMEM);
 	pthread_setcancelstate(state, &state);
 	return ret;
 }
