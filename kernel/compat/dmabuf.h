@@ -6,6 +6,7 @@
 #define MPA_COMPAT_DMABUF_H
 
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
 #include <linux/iosys-map.h>
 
 /* The namespace of the symbols: a string, or before 6.13 a bare word. */
@@ -14,6 +15,39 @@
 #else
 #define MPA_DMA_BUF_NS DMA_BUF
 #endif
+
+/* What tells an importer that the memory moves. Not optional before it was renamed. */
+#ifdef MPA_HAVE_DMA_BUF_INVALIDATE
+#define MPA_DMA_BUF_MOVED invalidate_mappings
+#else
+#define MPA_DMA_BUF_MOVED move_notify
+#endif
+
+/**
+ * mpa_dma_buf_lock - take the lock for mappings by the processor
+ * @buf: the buffer
+ */
+static inline void mpa_dma_buf_lock(struct dma_buf *buf)
+{
+#ifdef MPA_HAVE_DMA_BUF_UNLOCKED
+	dma_resv_lock(buf->resv, NULL);
+#else
+	mutex_lock(&buf->lock);
+#endif
+}
+
+/**
+ * mpa_dma_buf_unlock - undo mpa_dma_buf_lock()
+ * @buf: the buffer
+ */
+static inline void mpa_dma_buf_unlock(struct dma_buf *buf)
+{
+#ifdef MPA_HAVE_DMA_BUF_UNLOCKED
+	dma_resv_unlock(buf->resv);
+#else
+	mutex_unlock(&buf->lock);
+#endif
+}
 
 /**
  * mpa_dma_buf_vmap - map a dma-buf for access by the processor

@@ -108,7 +108,8 @@ static int mr_map(struct rnic_mr *mr, const struct mr_spec *spec)
 {
 	size_t nr, i;
 	u64 at;
-	int ret = rnic_dmabuf_get(&mr->dmabuf, spec->fd, spec->start, spec->len);
+	int ret = rnic_dmabuf_get(&mr->dmabuf, &mr->ibmr.device->dev, spec->fd,
+				  spec->start, spec->len);
 
 	if (ret)
 		return ret;

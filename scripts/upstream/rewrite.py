@@ -48,12 +48,13 @@ TEST_HEADERS = f"{NET}/tests"
 # Names of kernel/compat that do not stay.
 EXPANDED = {
     "MPA_ACCEPT_OP", "MPA_COUNTER_INIT_OP", "MPA_COUNTER_QP_OPS", "MPA_CREATE_CQ_OP",
-    "MPA_DIAG_OPS", "MPA_DMA_BUF_NS", "MPA_FILL_RES_SRQ_OP",
+    "MPA_DIAG_OPS", "MPA_DMA_BUF_MOVED", "MPA_DMA_BUF_NS", "MPA_FILL_RES_SRQ_OP",
     "MPA_KUNIT_GENERATOR", "MPA_MSG_SPLICE", "MPA_NS", "MPA_REG_DMABUF_OP",
     "MPA_REG_USER_MR_OP", "MPA_REPORT_PORT_EVENT_OP", "MPA_RESIZE_CQ_OP",
     "MPA_SENDPAGE_OP", "MPA_SET_RESIZE_CQ_OP", "MPA_SET_SENDPAGE", "MPA_TCP_FRAG_MAX",
     "MPA_WQ_PERCPU",
-    "mpa_assign_str", "mpa_dma_buf_vmap", "mpa_dma_buf_vunmap", "mpa_dump_attrs",
+    "mpa_assign_str", "mpa_dma_buf_lock", "mpa_dma_buf_unlock", "mpa_dma_buf_vmap",
+    "mpa_dma_buf_vunmap", "mpa_dump_attrs",
     "mpa_netdev_link", "mpa_netdev_lock", "mpa_netdev_unlock",
     "mpa_sockaddr", "mpa_umem_get", "mpa_vm_flags_clear", "mpa_vm_flags_set",
 }

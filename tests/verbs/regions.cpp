@@ -386,7 +386,9 @@ CASE("regions: advice to prefetch")
 
 namespace {
 
-enum Kind : std::uint32_t { plain, registers, busy, no_mapping };
+enum Kind : std::uint32_t {
+	plain, registers, busy, no_mapping, map_fails, no_device, movable, stuck
+};
 
 // A buffer of the lab's exporter.
 class Buffer {
@@ -398,7 +400,7 @@ public:
 			return;
 		void *at = ::mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_,
 				  0);
-		if (kind == plain)
+		if (kind == plain || kind == movable)
 			yes(at != MAP_FAILED, "the buffer is mapped");
 		memory_ = at == MAP_FAILED ? nullptr : static_cast<std::byte *>(at);
 	}
@@ -489,6 +491,27 @@ CASE("dma-bufs: a peer reads and writes them")
 	}
 }
 
+// The memory of some buffers moves unless a device is attached, that of others unless it
+// is pinned as well.
+CASE("dma-bufs: the memory of a region stays in its place")
+{
+	Device device(1);
+
+	for (const Kind kind : {plain, movable}) {
+		const Row name(kind == movable ? "pinned" : "attached");
+		const Buffer buffer(1, kind);
+		{
+			const Region region = register_buffer(device, buffer.fd(), 0, 4096, 0);
+
+			yes(region != nullptr, "it is registered");
+			is(exporter("attached"), 1, "attachments");
+			is(exporter("pinned"), int(kind == movable), "pinned");
+		}
+		is(exporter("attached"), 0, "attachments after the end");
+		is(exporter("pinned"), 0, "pinned after the end");
+	}
+}
+
 CASE("dma-bufs: a region keeps the buffer")
 {
 	Pair pair;
@@ -527,6 +550,7 @@ CASE("dma-bufs: what cannot be registered")
 	Device device(1);
 	const Buffer good(4);
 	const Buffer in_registers(1, registers), is_busy(1, busy), unmapped(1, no_mapping);
+	const Buffer fails(1, map_fails), alone(1, no_device), is_stuck(1, stuck);
 	const int file = ::open("/dev/null", O_RDWR);
 	struct {
 		const char *name;
@@ -553,6 +577,10 @@ CASE("dma-bufs: what cannot be registered")
 		 EOPNOTSUPP},
 		{"an exporter without mappings", unmapped.fd(), 0, 4096, 0, all_rights,
 		 EOPNOTSUPP},
+		{"an exporter whose mapping fails", fails.fd(), 0, 4096, 0, all_rights,
+		 EOPNOTSUPP},
+		{"one that refuses the device", alone.fd(), 0, 4096, 0, all_rights, ENXIO},
+		{"memory that cannot be pinned", is_stuck.fd(), 0, 4096, 0, all_rights, EBUSY},
 		{"one that is busy", is_busy.fd(), 0, 4096, 0, all_rights, EIO},
 	};
 
@@ -568,4 +596,6 @@ CASE("dma-bufs: what cannot be registered")
 	::close(file);
 	is(exporter("mapped"), 0, "nothing is mapped");
 	is(exporter("begun"), 0, "nothing has begun");
+	is(exporter("attached"), 0, "nothing is attached");
+	is(exporter("pinned"), 0, "nothing is pinned");
 }

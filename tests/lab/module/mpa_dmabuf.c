@@ -7,7 +7,8 @@
  *	read(fd, &dmabuf, sizeof(int));			its file descriptor
  *
  * It can be mapped by programs. The parameters mapped and begun count mappings
- * for the processor and accesses by it that have not ended.
+ * for the processor and accesses by it that have not ended, attached and pinned
+ * count what keeps memory in its place.
  */
 #include <linux/dma-buf.h>
 #include <linux/fs.h>
@@ -29,6 +30,14 @@ static int begun;
 module_param(begun, int, 0444);
 MODULE_PARM_DESC(begun, "Accesses by the processor that have not ended");
 
+static int attached;
+module_param(attached, int, 0444);
+MODULE_PARM_DESC(attached, "Attachments of devices");
+
+static int pinned;
+module_param(pinned, int, 0444);
+MODULE_PARM_DESC(pinned, "Attachments whose memory must not move");
+
 static DEFINE_SPINLOCK(count_lock);
 
 enum buffer_kind {
@@ -36,6 +45,10 @@ enum buffer_kind {
 	BUFFER_REGISTERS,	/* mapped as registers of a device */
 	BUFFER_BUSY,		/* access by the processor cannot begin */
 	BUFFER_NO_MAPPING,	/* has no mapping for the processor */
+	BUFFER_MAP_FAILS,	/* likewise, but seems to have one */
+	BUFFER_NO_DEVICE,	/* no device can be attached */
+	BUFFER_MOVABLE,		/* its memory moves unless it is pinned */
+	BUFFER_STUCK,		/* likewise, but it cannot be pinned */
 	BUFFER_KINDS
 };
 
@@ -56,14 +69,44 @@ static void count(int *what, int by)
 	spin_unlock(&count_lock);
 }
 
-static struct sg_table *buffer_attach(struct dma_buf_attachment *attach,
-				      enum dma_data_direction dir)
+static int buffer_attach(struct dma_buf *buf, struct dma_buf_attachment *attach)
+{
+	struct buffer *b = buf->priv;
+
+	if (b->kind == BUFFER_NO_DEVICE)
+		return -ENXIO;
+	count(&attached, 1);
+	return 0;
+}
+
+static void buffer_detach(struct dma_buf *buf, struct dma_buf_attachment *attach)
+{
+	count(&attached, -1);
+}
+
+static int buffer_pin(struct dma_buf_attachment *attach)
+{
+	struct buffer *b = attach->dmabuf->priv;
+
+	if (b->kind == BUFFER_STUCK)
+		return -EBUSY;
+	count(&pinned, 1);
+	return 0;
+}
+
+static void buffer_unpin(struct dma_buf_attachment *attach)
+{
+	count(&pinned, -1);
+}
+
+static struct sg_table *buffer_map(struct dma_buf_attachment *attach,
+				   enum dma_data_direction dir)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-static void buffer_detach(struct dma_buf_attachment *attach,
-			  struct sg_table *table, enum dma_data_direction dir)
+static void buffer_unmap(struct dma_buf_attachment *attach,
+			 struct sg_table *table, enum dma_data_direction dir)
 {
 }
 
@@ -78,6 +121,8 @@ static int buffer_vmap(struct dma_buf *buf, struct iosys_map *map)
 {
 	struct buffer *b = buf->priv;
 
+	if (b->kind == BUFFER_MAP_FAILS)
+		return -EOPNOTSUPP;
 	if (b->kind == BUFFER_REGISTERS)
 		iosys_map_set_vaddr_iomem(map, (void __iomem *)b->memory);
 	else
@@ -116,8 +161,25 @@ static void buffer_release(struct dma_buf *buf)
 }
 
 static const struct dma_buf_ops buffer_ops = {
-	.map_dma_buf		= buffer_attach,
-	.unmap_dma_buf		= buffer_detach,
+	.attach			= buffer_attach,
+	.detach			= buffer_detach,
+	.map_dma_buf		= buffer_map,
+	.unmap_dma_buf		= buffer_unmap,
+	.begin_cpu_access	= buffer_begin,
+	.end_cpu_access		= buffer_end,
+	.mmap			= buffer_mmap,
+	.vmap			= buffer_vmap,
+	.vunmap			= buffer_vunmap,
+	.release		= buffer_release,
+};
+
+static const struct dma_buf_ops buffer_movable_ops = {
+	.attach			= buffer_attach,
+	.detach			= buffer_detach,
+	.pin			= buffer_pin,
+	.unpin			= buffer_unpin,
+	.map_dma_buf		= buffer_map,
+	.unmap_dma_buf		= buffer_unmap,
 	.begin_cpu_access	= buffer_begin,
 	.end_cpu_access		= buffer_end,
 	.mmap			= buffer_mmap,
@@ -127,17 +189,29 @@ static const struct dma_buf_ops buffer_ops = {
 };
 
 static const struct dma_buf_ops buffer_unmapped_ops = {
-	.map_dma_buf		= buffer_attach,
-	.unmap_dma_buf		= buffer_detach,
+	.map_dma_buf		= buffer_map,
+	.unmap_dma_buf		= buffer_unmap,
 	.release		= buffer_release,
 };
+
+static const struct dma_buf_ops *buffer_ops_of(enum buffer_kind kind)
+{
+	switch (kind) {
+	case BUFFER_NO_MAPPING:
+		return &buffer_unmapped_ops;
+	case BUFFER_MOVABLE:
+	case BUFFER_STUCK:
+		return &buffer_movable_ops;
+	default:
+		return &buffer_ops;
+	}
+}
 
 static struct dma_buf *buffer_export(struct buffer *b, size_t size)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 
-	info.ops = b->kind == BUFFER_NO_MAPPING ? &buffer_unmapped_ops :
-						  &buffer_ops;
+	info.ops = buffer_ops_of(b->kind);
 	info.size = size;
 	info.flags = O_RDWR;
 	info.priv = b;
