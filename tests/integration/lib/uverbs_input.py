@@ -18,7 +18,7 @@ from pathlib import Path
 
 GET_CONTEXT, ALLOC_PD, CREATE_AH, REG_MR = 0, 3, 5, 9
 REREG_MR, DEREG_MR, ALLOC_MW, DEALLOC_MW, CREATE_CQ = 11, 13, 14, 16, 18
-RESIZE_CQ, DESTROY_CQ = 19, 20
+RESIZE_CQ, DESTROY_CQ, POLL_CQ, REQ_NOTIFY_CQ, POST_RECV = 19, 20, 21, 23, 29
 CREATE_SRQ, MODIFY_SRQ, QUERY_SRQ, DESTROY_SRQ = 32, 33, 34, 35
 POST_SRQ_RECV, CREATE_XSRQ = 36, 39
 QUERY_DEVICE, QUERY_PORT, CREATE_QP = 1, 2, 24
@@ -221,7 +221,9 @@ def contexts(device, results):
 
 def missing(device, results):
     """Commands without an implementation are refused as such."""
-    for name, number in (("CREATE_AH", CREATE_AH),):
+    # The last three would read and write rings that the user shares.
+    for name, number in (("CREATE_AH", CREATE_AH), ("POLL_CQ", POLL_CQ),
+                         ("REQ_NOTIFY_CQ", REQ_NOTIFY_CQ), ("POST_RECV", POST_RECV)):
         _, error = attempt(device.command, number, bytes(56), "=IIII")
         results.same(f"{name} is not supported", error, "ENOTSUP")
 
