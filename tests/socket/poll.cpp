@@ -60,6 +60,18 @@ private:
 	descriptor fd_{::epoll_create1(EPOLL_CLOEXEC)};
 };
 
+// Reads until it is stopped.
+std::jthread reads_all(int fd)
+{
+	return std::jthread([fd](std::stop_token stop) {
+		std::array<char, 16384> room;
+
+		while (!stop.stop_requested())
+			if (::recv(fd, room.data(), room.size(), MSG_DONTWAIT) < 0)
+				::poll(nullptr, 0, 2);
+	});
+}
+
 constexpr std::uint32_t all = EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP;
 
 CASE("epoll: edges of a Responder, from the start to the end")
@@ -114,14 +126,7 @@ CASE("epoll: edges of an Initiator")
 			;
 		return epoll.wait(moment) == 0;
 	}, "no room after sending for a while");
-	std::jthread reading([&](std::stop_token stop) {
-		std::array<char, 16384> room;
-
-		while (!stop.stop_requested())
-			if (::recv(pair.wire.fd(), room.data(), room.size(),
-				   MSG_DONTWAIT) < 0)
-				::poll(nullptr, 0, 2);
-	});
+	auto reading = reads_all(pair.wire.fd());
 	epoll.expect(EPOLLOUT, "room again");
 	must(pair.ours.send(bytes), "send");
 }
@@ -289,14 +294,7 @@ CASE("SIGIO: a Responder, from the Request to a bad FPDU")
 		signals.forget();
 		return !signals.comes(moment);
 	}, "no room after sending for a while");
-	std::jthread reading([&](std::stop_token stop) {
-		std::array<char, 16384> room;
-
-		while (!stop.stop_requested())
-			if (::recv(pair.wire.fd(), room.data(), room.size(),
-				   MSG_DONTWAIT) < 0)
-				::poll(nullptr, 0, 2);
-	});
+	auto reading = reads_all(pair.wire.fd());
 	yes(signals.comes(), "room again");
 	reading.request_stop();
 	reading.join();

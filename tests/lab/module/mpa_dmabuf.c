@@ -160,32 +160,27 @@ static void buffer_release(struct dma_buf *buf)
 	kfree(b);
 }
 
+/* Of all that the processor can map. */
+#define BUFFER_OPS							\
+	.attach			= buffer_attach,			\
+	.detach			= buffer_detach,			\
+	.map_dma_buf		= buffer_map,				\
+	.unmap_dma_buf		= buffer_unmap,				\
+	.begin_cpu_access	= buffer_begin,				\
+	.end_cpu_access		= buffer_end,				\
+	.mmap			= buffer_mmap,				\
+	.vmap			= buffer_vmap,				\
+	.vunmap			= buffer_vunmap,			\
+	.release		= buffer_release
+
 static const struct dma_buf_ops buffer_ops = {
-	.attach			= buffer_attach,
-	.detach			= buffer_detach,
-	.map_dma_buf		= buffer_map,
-	.unmap_dma_buf		= buffer_unmap,
-	.begin_cpu_access	= buffer_begin,
-	.end_cpu_access		= buffer_end,
-	.mmap			= buffer_mmap,
-	.vmap			= buffer_vmap,
-	.vunmap			= buffer_vunmap,
-	.release		= buffer_release,
+	BUFFER_OPS,
 };
 
 static const struct dma_buf_ops buffer_movable_ops = {
-	.attach			= buffer_attach,
-	.detach			= buffer_detach,
+	BUFFER_OPS,
 	.pin			= buffer_pin,
 	.unpin			= buffer_unpin,
-	.map_dma_buf		= buffer_map,
-	.unmap_dma_buf		= buffer_unmap,
-	.begin_cpu_access	= buffer_begin,
-	.end_cpu_access		= buffer_end,
-	.mmap			= buffer_mmap,
-	.vmap			= buffer_vmap,
-	.vunmap			= buffer_vunmap,
-	.release		= buffer_release,
 };
 
 static const struct dma_buf_ops buffer_unmapped_ops = {
