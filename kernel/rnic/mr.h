@@ -77,6 +77,8 @@ struct rnic_source {
  * @at: index of the first piece that is not used up
  * @below: the region that their window is bound to, with a reference that
  *	rnic_mr_get() took; NULL if they are not from a window
+ * @fast_reg: the region if it is %RNIC_MR_FAST_REG, else NULL. Its bytes may be
+ *	copied only under rnic_mr_lock_granted()
  * @kv: the pieces
  *
  * Valid for one message and one batch, which holds a reference to the region.
@@ -89,6 +91,7 @@ struct rnic_run {
 	unsigned int nr;
 	unsigned int at;
 	struct rnic_mr *below;
+	struct rnic_mr *fast_reg;
 	struct kvec kv[RNIC_TX_PIECES];
 };
 
@@ -130,9 +133,10 @@ struct rnic_mr_traffic {
  * @kind: constant
  * @stag: 24 bits of index, 8 of key; the key of a fast-register region or a
  *	window changes under @lock
- * @lock: read-locked for placement; write-locked to invalidate, register or
- *	remove, so that no placement is running afterwards (RFC 5042 section
- *	6.2.2). Taken by rnic_mr_read_lock() and rnic_mr_write_lock() only
+ * @lock: read-locked for placement, and while senders copy from a kernel
+ *	consumer's region; write-locked to invalidate, register or remove, so
+ *	that neither is running afterwards (RFC 5042 section 6.2.2). Taken by
+ *	rnic_mr_read_lock() and rnic_mr_write_lock() only
  * @writers: how many wait for @lock to write
  * @writes: how many had it; written under @lock, read without it
  * @valid: the STag may be used; a window is bound; under @lock

@@ -7,7 +7,8 @@
  * afterwards (RFC 5042 section 6.2.2). Senders get the location of bytes under
  * the lock and copy them without it: they hold a reference, which
  * deregistration waits for, and after copying check that the epoch of the
- * region has not changed, before any byte goes to TCP.
+ * region has not changed, before any byte goes to TCP. The regions of kernel
+ * consumers they lock once more for copying.
  *
  * A window is found and used like a region. While it is bound, the region below
  * it can neither be invalidated nor removed, so the window refers to its pages.

@@ -109,8 +109,9 @@ static bool mr_invalidate(struct rnic_mr *mr, const struct ib_qp *ibqp, u32 stag
  * @fault: set to the error on failure, %RDMAP_EC_CANNOT_INVALIDATE; may be NULL
  *
  * Any context. On return no placement is running, and bytes that are copied
- * later are not sent: senders may still be reading, but check
- * rnic_mr_unchanged() before they send (RFC 5042 section 6.2.2).
+ * later are not sent: senders may still be reading memory of a user, but check
+ * rnic_mr_unchanged() before they send (RFC 5042 section 6.2.2). Nobody reads
+ * memory of a kernel consumer any more, see rnic_mr_lock_granted().
  *
  * Return: 0, also if the STag of a known region is invalid already; -EINVAL,
  * also if windows are bound to the region.

@@ -37,20 +37,21 @@ static u32 mr_source_len(const struct mpa_sge *sge, u32 off, const struct rnic_r
 	return min_t(u32, sge->length - off, RNIC_TX_RUN - (run ? run->len : 0));
 }
 
-static void mr_run_begin(struct rnic_run *run, u32 epoch)
+static void mr_run_begin(struct rnic_run *run, struct rnic_mr *mr)
 {
 	run->len = 0;
 	run->nr = 0;
 	run->at = 0;
-	run->epoch = epoch;
+	run->epoch = mr->epoch;
 	run->below = NULL;
+	run->fast_reg = mr->kind == RNIC_MR_FAST_REG ? mr : NULL;
 }
 
 /*
  * Lists what the first piece of @from has, which was granted, and the pieces behind
  * it, as far as they are in the same region, granted, and there is room for them.
  */
-static void mr_list_source(const struct rnic_mr *mr, struct mr_scope scope,
+static void mr_list_source(struct rnic_mr *mr, struct mr_scope scope,
 			   const struct rnic_source *from, struct rnic_run *run)
 {
 	const struct mpa_sge *sge = from->sge;
@@ -59,7 +60,7 @@ static void mr_list_source(const struct rnic_mr *mr, struct mr_scope scope,
 	u32 len;
 
 	lockdep_assert_held(&mr->lock);
-	mr_run_begin(run, mr->epoch);
+	mr_run_begin(run, mr);
 	do {
 		len = mr_source_len(sge, off, run);
 		if (sge != from->sge && len &&
@@ -94,7 +95,7 @@ bool rnic_mr_local_dma_run(struct rnic_dev *dev, const struct ib_qp *ibqp,
 	if (from->access & RNIC_MR_ACCESS_REMOTE ||
 	    !mr_is_local_dma(mr_scope_of(ibqp), sge->lkey))
 		return false;
-	mr_run_begin(run, 0);
+	mr_run_begin(run, dev->local_dma);
 	do {
 		if (!mr_list(dev->local_dma, sge->addr + off,
 			     mr_source_len(sge, off, run), run))
@@ -294,11 +295,46 @@ bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp,
 	bool ok;
 
 	rnic_mr_read_lock(mr);
-	ok = mr->epoch == epoch &&
+	/* Another region may have its STag by now, see rnic_mr_succeed(). */
+	ok = mr->epoch == epoch && !mr->dead &&
 	     !mr_check(mr, scope, sge->lkey, sge->addr + from->off,
 		       mr_source_len(sge, from->off, NULL), from->access);
 	if (ok)
 		mr_list_source(mr, scope, from, run);
 	rnic_mr_read_unlock(mr);
 	return ok;
+}
+
+/**
+ * rnic_mr_lock_granted() - keep memory granted while bytes of it are copied
+ * @mr: a region, held by the batch; no other region or window is locked
+ * @epoch: &rnic_run.epoch of the bytes
+ *
+ * For kernel consumers' regions: the pages belong to the consumer again when the
+ * region has been invalidated, on whatever queue pair, and may be freed then. Those
+ * of users stay while a batch holds them. Any context.
+ *
+ * Return: true with the region locked, until rnic_mr_unlock_granted(); false if
+ * rights were taken away since the bytes were granted.
+ */
+bool rnic_mr_lock_granted(struct rnic_mr *mr, u32 epoch)
+{
+	rnic_mr_read_lock(mr);
+	if (rnic_mr_unchanged(mr, epoch)) {
+		/* For sparse, which wants each way out of a function to be the same. */
+		__release(&mr->lock);
+		return true;
+	}
+	rnic_mr_read_unlock(mr);
+	return false;
+}
+
+/**
+ * rnic_mr_unlock_granted() - let rights to memory be taken away again
+ * @mr: the region, locked by rnic_mr_lock_granted()
+ */
+void rnic_mr_unlock_granted(struct rnic_mr *mr)
+	__releases(&mr->lock)
+{
+	rnic_mr_read_unlock(mr);
 }

@@ -23,5 +23,7 @@ bool rnic_mr_copy(struct rnic_dev *dev, const struct ib_qp *ibqp, u32 stag,
 		  u64 addr, u32 len, u8 *to);
 bool rnic_mr_more(struct rnic_mr *mr, const struct ib_qp *ibqp,
 		  const struct rnic_source *from, u32 epoch, struct rnic_run *run);
+bool rnic_mr_lock_granted(struct rnic_mr *mr, u32 epoch);
+void rnic_mr_unlock_granted(struct rnic_mr *mr);
 
 #endif /* MPA_RNIC_MR_TX_H */

@@ -166,6 +166,8 @@ enum {
  * @nr: pieces of payload
  * @len: bytes of payload
  * @first: index of the first of &rnic_tx.held that may have its payload
+ * @fast_reg: the %RNIC_MR_FAST_REG that has some of its payload, or NULL
+ * @epoch: &rnic_run.epoch of that payload
  * @kv: the pieces
  *
  * Not on the stack, which many kernels initialize: that would cost more than
@@ -177,6 +179,8 @@ struct rnic_out {
 	unsigned int nr;
 	u32 len;
 	unsigned int first;
+	struct rnic_mr *fast_reg;
+	u32 epoch;
 	struct kvec kv[RNIC_TX_PIECES];
 };
 

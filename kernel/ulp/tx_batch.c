@@ -326,6 +326,9 @@ static int tx_write_into_frag(struct mpa_conn *conn, const struct mpa_ulpdu *u)
  *	Otherwise it is copied before this function returns, so that the CRC
  *	matches the bytes that are sent even if the payload changes later.
  *
+ * Never sleeps, and allocates memory only if mpa_tx_room() or mpa_tx_room_for() was
+ * not called after the last addition.
+ *
  * Return: 0; -EMSGSIZE if the ULPDU is longer than mpa_tx_room(), its header is
  * too long or @payload_len is not the sum of the pieces; then nothing was
  * added.
@@ -383,14 +386,13 @@ static u32 tx_series_room(struct mpa_conn *conn, u32 hdr_len, u32 len)
 static void tx_write_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
 {
 	struct mpa_scratch *s = conn->scratch;
-	u32 before = t->fpdus;
 	u32 len;
 
 	t->room = conn->seg_left;
 	len = mpa_fpdu_write_series(&conn->tx, t, nr, mpa_frag_at(s));
-	nr = t->fpdus - before;
+	nr = t->fpdus;
 	mpa_frag_wrote(s, len);
-	s->added += len;
+	s->added = len;
 	/* Only the last may leave a part of its segment free. */
 	conn->seg_left = nr * t->room - len;
 	conn->segs += nr - 1;
@@ -409,8 +411,9 @@ static void tx_write_series(struct mpa_conn *conn, struct mpa_series *t, u32 nr)
  * @len: bytes of payload; set to the bytes that were added
  *
  * The same as repeated mpa_tx_add() of mpa_tx_room() bytes while there is so
- * much payload, but with less work for each ULPDU. The caller adds the
- * remainder with these functions.
+ * much payload, and room in the segment that was begun, or else on the same
+ * pages, but with less work for each ULPDU. The caller adds the remainder with
+ * these functions. Allocates memory only if mpa_tx_add() would.
  *
  * Return: number of ULPDUs added; may be 0.
  */
@@ -424,8 +427,8 @@ unsigned int mpa_tx_add_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	mpa_series_init(&t, hdr, hdr_len, payload, *len);
 	if (!WARN_ON_ONCE(!conn->scratch || hdr_len < MPA_SERIES_COUNTER ||
 			  hdr_len > MPA_TX_HEADER_MAX)) {
-		conn->scratch->added = 0;
-		while ((nr = tx_series_room(conn, hdr_len, *len - t.used)))
+		nr = tx_series_room(conn, hdr_len, *len);
+		if (nr)
 			tx_write_series(conn, &t, nr);
 	}
 	*len = t.used;

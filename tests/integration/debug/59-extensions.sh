@@ -8,6 +8,7 @@
 . "$MPA_REPO/tests/lab/guest/lib.sh"
 . "$MPA_REPO/tests/integration/lib/capture.sh"
 . "$MPA_REPO/tests/integration/lib/lists.sh"
+. "$MPA_REPO/tests/integration/lib/consumer.sh"
 
 cases() {
 	lab_check "cases: $*" ip netns exec h1 "$MPA_REPO/build/bin/verbs_test" "$@"
@@ -54,14 +55,11 @@ capture_check order --opcodes a=6,b=6
 # The others.
 cases 'extensions: [!ao]*' 'extensions: a [!W]*' 'extensions: one *'
 
-# One Write with Immediate and six atomic operations of a kernel consumer.
-counters_mark
-lab_do ip netns exec h1 modprobe mpa_extended address=10.77.0.1
-lab_is "a kernel consumer" \
-	"$(cat /sys/module/mpa_extended/parameters/result)" ok
-lab_do modprobe -r mpa_extended
-counters_grew "of a kernel consumer" \
-	mpa1 tx_imm=1 rx_imm=1 tx_atomic_req=7 rx_atomic_resp=7
+lab_do ip -n h1 link set lo mtu 1500
+kernel_consumer "MTU 1500"
+# One segment to a message, one before them, and the Send in two: only one region can be locked.
+lab_do ip -n h1 link set lo mtu 65536
+kernel_consumer "MTU 65536" tx_segments=23
 
 # Programs that others have written.
 perf_pair h1 h2 ib_atomic_bw 8 200

@@ -6,6 +6,7 @@
 # peer ends by RST: messages that arrived completely before are received. A sender
 # that finds no memory (mpa_starve) tries again, after longer and longer times. So do
 # Reads for which the queue of either side cannot grow.
+. "$MPA_REPO/tests/integration/lib/consumer.sh"
 
 held_program=$MPA_REPO/build/bin/held
 
@@ -24,6 +25,33 @@ held_reset() {
 	lab_check "RST while $1 bytes are sent: complete messages are received" \
 		lab_in h1 timeout 120 "$held_program" 10.77.0.1 7600 reset "$1"
 	counters_grew "RST while $1 bytes are sent" mpa1 conn_reset=1 rx_send=8
+}
+
+held_has() {
+	[[ $(< "$1") == "$2" ]]
+}
+
+# held_kernel NAME: what a kernel consumer has registered is copied under a lock that
+# invalidation waits for, where no sender can be delayed. One that is delayed before it
+# takes the lock, until the region is invalid, sends nothing.
+held_kernel() {
+	local hold=/sys/module/mpa_hold/parameters
+	echo 1 > "$hold/armed"
+	kernel_consumer "$1"
+	lab_is "no sender copied without the lock, $1" "$(< "$hold/armed")" 1
+	echo 2 > "$hold/armed"
+	counters_mark
+	lab_spawn consumer h1 modprobe mpa_extended address=10.77.0.1 invalidate=1
+	lab_check "a sender is before the lock, $1" lab_wait 30 held_has "$hold/held" 1
+	echo 1 > "$consumer_parameters/invalidate"
+	lab_check "the region is invalid, $1" \
+		lab_wait 30 held_has "$consumer_parameters/invalidate" 0
+	echo 1 > "$hold/pass"
+	lab_check "the consumer ends, $1" lab_join consumer 60
+	lab_is "the Read was refused, $1" "$(< "$consumer_parameters/result")" ok
+	lab_do modprobe -r mpa_extended
+	counters_grew "of a Read that was refused, $1" mpa1 tx_read_req=1 tx_read_resp=0 \
+		tx_terminate=1 rx_terminate=1 rx_rdmap_error=1
 }
 
 # held_starved: there is no memory for three seconds. A queue pair tries again after
@@ -90,6 +118,7 @@ held_all() {
 	lab_check "a sender can be delayed" modprobe mpa_hold
 	for mtu in 1500 65536; do
 		lab_do ip -n h1 link set lo mtu "$mtu"
+		held_kernel "MTU $mtu"
 		for crc in required off; do
 			device_set crc "$crc" mpa1
 			held_invalidation "of a long Send, MTU $mtu, crc $crc" send 65536

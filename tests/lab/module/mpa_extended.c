@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A kernel consumer of the messages of RFC 7306, connected to itself. Runs once,
- * when it is loaded:
+ * A kernel consumer of the messages of RFC 7306, and of fast-register regions, connected
+ * to itself. Runs once, when it is loaded:
  *
  *	ip netns exec h1 modprobe mpa_extended address=10.77.0.1
  *	cat /sys/module/mpa_extended/parameters/result
  *
- * The result is "ok", or what failed and its return value.
+ * The result is "ok", or what failed and its return value. With invalidate=1 it reads
+ * its region, and invalidates that on the queue pair which reads, when 1 is written to
+ * the parameter of this name once more; 0 is there then. The Read must be refused.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/random.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -21,6 +24,10 @@ enum {
 	PORT	= 7311,
 	DEPTH	= 16,
 	WORDS	= 8,
+	/* Of the region: more than is answered in softirqs. */
+	BYTES	= 16384,
+	/* Of each piece of a Send. */
+	PIECE	= 3000,
 	/* Attempts to poll, a millisecond each. */
 	PATIENCE = 20000,
 };
@@ -29,6 +36,10 @@ static char *address = "10.77.0.1";
 module_param(address, charp, 0444);
 MODULE_PARM_DESC(address, "of the device, IPv4");
 
+static int invalidate;
+module_param(invalidate, int, 0644);
+MODULE_PARM_DESC(invalidate, "1: invalidate the region during a Read");
+
 static char result[80] = "not run";
 module_param_string(result, result, sizeof(result), 0444);
 MODULE_PARM_DESC(result, "ok, or what was wrong");
@@ -36,21 +47,21 @@ MODULE_PARM_DESC(result, "ok, or what was wrong");
 /**
  * struct side - one end of the connection
  * @id: its identifier
- * @pd: its protection domain
  * @cq: for both directions
  */
 struct side {
 	struct rdma_cm_id *id;
-	struct ib_pd *pd;
 	struct ib_cq *cq;
 };
 
 static struct side near, far;
+/* Of both sides: one may invalidate what the other has registered. */
+static struct ib_pd *pd;
 static struct rdma_cm_id *listener;
 static DECLARE_COMPLETION(near_event);
 static DECLARE_COMPLETION(far_up);
 static int last_event;
-/* Words of both sides, in one page. */
+/* Words of both sides, in the region of the far side, and as much for other memory. */
 static u64 *words;
 
 /* Compares the result of a step with the expected one. */
@@ -71,16 +82,17 @@ static int side_make_qp(struct side *side)
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 	};
 
-	side->pd = ib_alloc_pd(side->id->device, 0);
-	if (IS_ERR(side->pd))
-		return PTR_ERR(side->pd);
+	if (!pd)
+		pd = ib_alloc_pd(side->id->device, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
 	side->cq = ib_alloc_cq(side->id->device, NULL, 4 * DEPTH, 0,
 			       IB_POLL_DIRECT);
 	if (IS_ERR(side->cq))
 		return PTR_ERR(side->cq);
 	attr.send_cq = side->cq;
 	attr.recv_cq = side->cq;
-	return rdma_create_qp(side->id, side->pd, &attr);
+	return rdma_create_qp(side->id, pd, &attr);
 }
 
 static void side_end(struct side *side)
@@ -91,8 +103,6 @@ static void side_end(struct side *side)
 	}
 	if (!IS_ERR_OR_NULL(side->cq))
 		ib_free_cq(side->cq);
-	if (!IS_ERR_OR_NULL(side->pd))
-		ib_dealloc_pd(side->pd);
 	if (!IS_ERR_OR_NULL(side->id))
 		rdma_destroy_id(side->id);
 }
@@ -167,35 +177,124 @@ static bool completes(struct side *side, struct ib_wc *wc, int status)
 	return is("completions", 0, 1);
 }
 
-/* Registers the words for the peer, by a work request. */
-static struct ib_mr *far_register(void)
+/* Registers memory by a work request. */
+static struct ib_mr *fast_register(struct side *side, void *at, u32 len, int access)
 {
-	struct ib_mr *mr = ib_alloc_mr(far.pd, IB_MR_TYPE_MEM_REG, 1);
-	struct ib_reg_wr wr = {
-		.wr.opcode = IB_WR_REG_MR,
-		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
-			  IB_ACCESS_REMOTE_ATOMIC,
-	};
+	struct ib_mr *mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG,
+				       DIV_ROUND_UP(BYTES, PAGE_SIZE) + 1);
+	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR, .access = access };
 	struct scatterlist sg;
 	struct ib_wc wc;
 
-	if (IS_ERR(mr))
+	if (!is("region", PTR_ERR_OR_ZERO(mr), 0))
 		return mr;
-	sg_init_one(&sg, words, PAGE_SIZE);
-	if (ib_dma_map_sg(far.id->device, &sg, 1, DMA_BIDIRECTIONAL) != 1 ||
-	    ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
-		return ERR_PTR(-EIO);
+	sg_init_one(&sg, at, len);
 	wr.mr = mr;
 	wr.key = mr->rkey;
-	if (ib_post_send(far.id->qp, &wr.wr, NULL) || !completes(&far, &wc, 0))
-		return ERR_PTR(-EIO);
-	return mr;
+	if (is("pieces", ib_dma_map_sg(side->id->device, &sg, 1, DMA_BIDIRECTIONAL), 1) &&
+	    is("pieces of the region", ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE), 1) &&
+	    is("post registration", ib_post_send(side->id->qp, &wr.wr, NULL), 0)) {
+		if (completes(side, &wc, 0))
+			return mr;
+		/* The request must not name a region that is gone. */
+		ib_drain_sq(side->id->qp);
+	}
+	ib_dereg_mr(mr);
+	return ERR_PTR(-EIO);
+}
+
+/* Other memory than the far side's region. */
+static u8 *near_memory(void)
+{
+	return (u8 *)words + BYTES;
+}
+
+static bool post_read(struct ib_mr *mr, u32 len)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)near_memory(), .length = len,
+			      .lkey = pd->local_dma_lkey };
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 },
+		.remote_addr = mr->iova, .rkey = mr->rkey,
+	};
+
+	get_random_bytes(words, len);
+	return is("post Read", ib_post_send(near.id->qp, &wr.wr, NULL), 0);
+}
+
+static bool reads(struct ib_mr *mr, u32 len)
+{
+	struct ib_wc wc;
+
+	return post_read(mr, len) && completes(&near, &wc, 0) &&
+	       is("bytes read", memcmp(near_memory(), words, len), 0);
+}
+
+static bool invalidates(struct ib_mr *mr)
+{
+	struct ib_send_wr inv = { .opcode = IB_WR_LOCAL_INV,
+				  .ex.invalidate_rkey = mr->rkey };
+	struct ib_wc wc;
+	int i;
+
+	/* The sender of the other side is about to copy. */
+	WRITE_ONCE(invalidate, 0);
+	if (!post_read(mr, BYTES))
+		return false;
+	for (i = 0; i < PATIENCE && !READ_ONCE(invalidate); i++)
+		usleep_range(900, 1100);
+	if (!is("post invalidation", ib_post_send(near.id->qp, &inv, NULL), 0))
+		return false;
+	/* Its completion comes after that of the Read. */
+	msleep(1000);
+	memset(words, 0, BYTES);
+	WRITE_ONCE(invalidate, 0);
+	return completes(&near, &wc, IB_WC_REM_ACCESS_ERR);
+}
+
+/* A Send of a piece of each region, into the memory of the far side's region. */
+static bool send_pieces(struct ib_mr *first, struct ib_mr *second)
+{
+	struct ib_sge sge[2] = {
+		{ .addr = first->iova, .length = PIECE, .lkey = first->lkey },
+		{ .addr = second->iova, .length = PIECE, .lkey = second->lkey },
+	};
+	struct ib_sge sink = { .addr = (uintptr_t)words, .length = BYTES,
+			       .lkey = pd->local_dma_lkey };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 2 };
+	struct ib_recv_wr recv = { .sg_list = &sink, .num_sge = 1 };
+	struct ib_wc wc;
+
+	get_random_bytes(near_memory(), 2 * PIECE);
+	memset(words, 0, BYTES);
+	return is("post receive", ib_post_recv(far.id->qp, &recv, NULL), 0) &&
+	       is("post Send", ib_post_send(near.id->qp, &wr, NULL), 0) &&
+	       completes(&near, &wc, 0) && completes(&far, &wc, 0) &&
+	       is("bytes received", wc.byte_len, 2 * PIECE) &&
+	       is("bytes sent", memcmp(near_memory(), words, 2 * PIECE), 0);
+}
+
+static bool send_of_two(void)
+{
+	struct ib_mr *first, *second;
+	bool good;
+
+	first = fast_register(&near, near_memory(), PIECE, IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(first))
+		return false;
+	second = fast_register(&near, near_memory() + PIECE, PIECE,
+			       IB_ACCESS_LOCAL_WRITE);
+	good = !IS_ERR(second) && send_pieces(first, second);
+	ib_dereg_mr(first);
+	if (!IS_ERR(second))
+		ib_dereg_mr(second);
+	return good;
 }
 
 static bool immediate(struct ib_mr *mr)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)words, .length = 24,
-			      .lkey = near.pd->local_dma_lkey };
+			      .lkey = pd->local_dma_lkey };
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = IB_WR_RDMA_WRITE_WITH_IMM, .sg_list = &sge,
 			.num_sge = 1, .send_flags = IB_SEND_SOLICITED,
@@ -256,7 +355,7 @@ static const struct operation operations[] = {
 static bool operate(struct ib_mr *mr, const struct operation *o)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)(words + WORDS), .length = 8,
-			      .lkey = near.pd->local_dma_lkey };
+			      .lkey = pd->local_dma_lkey };
 	struct ib_atomic_wr wr = {
 		.wr = { .opcode = o->opcode, .sg_list = &sge, .num_sge = 1 },
 		.remote_addr = mr->iova, .rkey = mr->rkey,
@@ -278,8 +377,8 @@ static bool operate(struct ib_mr *mr, const struct operation *o)
 static bool refused_read(struct ib_mr *mr, enum ib_wr_opcode opcode)
 {
 	struct ib_sge sge[2] = {
-		{ .addr = (uintptr_t)words, .length = 4, .lkey = near.pd->local_dma_lkey },
-		{ .addr = (uintptr_t)words, .length = 4, .lkey = near.pd->local_dma_lkey },
+		{ .addr = (uintptr_t)words, .length = 4, .lkey = pd->local_dma_lkey },
+		{ .addr = (uintptr_t)words, .length = 4, .lkey = pd->local_dma_lkey },
 	};
 	struct ib_rdma_wr wr = {
 		.wr = { .opcode = opcode, .sg_list = sge, .num_sge = 2 },
@@ -294,7 +393,7 @@ static bool refused_read(struct ib_mr *mr, enum ib_wr_opcode opcode)
 static bool refused(struct ib_mr *mr)
 {
 	struct ib_sge sge = { .addr = (uintptr_t)words, .length = 4,
-			      .lkey = near.pd->local_dma_lkey };
+			      .lkey = pd->local_dma_lkey };
 	struct ib_atomic_wr wr = {
 		.wr = { .opcode = IB_WR_ATOMIC_FETCH_AND_ADD, .sg_list = &sge,
 			.num_sge = 1 },
@@ -312,21 +411,31 @@ static bool refused(struct ib_mr *mr)
 	       operate(mr, &operations[0]);
 }
 
+static bool all_messages(struct ib_mr *mr)
+{
+	bool good;
+	int i;
+
+	/* The second is answered in a softirq. */
+	good = reads(mr, BYTES) && reads(mr, 2048) && send_of_two() && immediate(mr);
+	for (i = 0; good && i < ARRAY_SIZE(operations); i++)
+		good = operate(mr, &operations[i]);
+	return good && refused(mr);
+}
+
 static bool run(void)
 {
 	struct ib_mr *mr;
-	bool good = true;
-	int i;
+	bool good;
 
 	if (!connect())
 		return false;
-	mr = far_register();
-	if (!is("registration", PTR_ERR_OR_ZERO(mr), 0))
+	mr = fast_register(&far, words, BYTES,
+			   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ |
+			   IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC);
+	if (IS_ERR(mr))
 		return false;
-	good = immediate(mr);
-	for (i = 0; good && i < ARRAY_SIZE(operations); i++)
-		good = operate(mr, &operations[i]);
-	good = good && refused(mr);
+	good = invalidate ? invalidates(mr) : all_messages(mr);
 	/* Its queue pair must not use it any more. */
 	rdma_disconnect(near.id);
 	ib_dereg_mr(mr);
@@ -335,7 +444,7 @@ static bool run(void)
 
 static int __init extended_init(void)
 {
-	words = (u64 *)get_zeroed_page(GFP_KERNEL);
+	words = alloc_pages_exact(2 * BYTES, GFP_KERNEL | __GFP_ZERO);
 	if (!words)
 		return -ENOMEM;
 	if (run())
@@ -344,15 +453,17 @@ static int __init extended_init(void)
 	side_end(&far);
 	if (!IS_ERR_OR_NULL(listener))
 		rdma_destroy_id(listener);
+	if (!IS_ERR_OR_NULL(pd))
+		ib_dealloc_pd(pd);
 	return 0;
 }
 
 static void __exit extended_exit(void)
 {
-	free_page((unsigned long)words);
+	free_pages_exact(words, 2 * BYTES);
 }
 
 module_init(extended_init);
 module_exit(extended_exit);
-MODULE_DESCRIPTION("kernel consumer of the messages of RFC 7306");
+MODULE_DESCRIPTION("kernel consumer of RFC 7306 and of fast-register regions");
 MODULE_LICENSE("GPL");

@@ -9,7 +9,8 @@
  *
  * The next sender with 32 bytes of payload or more sleeps at the entry of
  * mpa_tx_add() or mpa_tx_add_series() until "pass" is written. Senders in
- * softirqs are not delayed.
+ * softirqs, and those that hold a lock against softirqs, are not delayed. With 2
+ * instead of 1 it is the next that is about to lock the region of a kernel consumer.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -22,17 +23,25 @@ enum {
 	HOLD_SECONDS	= 60,
 };
 
+/* Values of "armed". */
+enum {
+	HOLD_COPY	= 1,
+	HOLD_LOCK	= 2,
+};
+
 struct mpa_conn;
+struct rnic_mr;
 
 typedef int (*add_fn)(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		      const struct kvec *payload, unsigned int nr,
 		      u32 payload_len, bool stable);
 typedef unsigned int (*series_fn)(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 				 const struct kvec *payload, u32 *len);
+typedef bool (*lock_fn)(struct rnic_mr *mr, u32 epoch);
 
 static atomic_t armed;
 module_param_named(armed, armed.counter, int, 0644);
-MODULE_PARM_DESC(armed, "1: delay the next sender");
+MODULE_PARM_DESC(armed, "1: delay the next sender; 2: before it locks a region");
 
 static atomic_t held;
 module_param_named(held, held.counter, int, 0444);
@@ -56,7 +65,7 @@ static void hold(void)
 	atomic_set(&held, 0);
 }
 
-static struct kprobe add_probe, series_probe;
+static struct kprobe add_probe, series_probe, lock_probe;
 
 static int held_add(struct mpa_conn *conn, const void *hdr, u32 hdr_len,
 		    const struct kvec *payload, unsigned int nr,
@@ -82,14 +91,23 @@ static unsigned int held_series(struct mpa_conn *conn, u8 *hdr, u32 hdr_len,
 	return ret;
 }
 
-static int divert(struct pt_regs *regs, u32 bytes, void *to)
+static bool held_lock(struct rnic_mr *mr, u32 epoch)
+{
+	bool ret;
+
+	hold();
+	ret = ((lock_fn)lock_probe.addr)(mr, epoch);
+	atomic_dec(&inside);
+	return ret;
+}
+
+static int divert(struct pt_regs *regs, int what, void *to)
 {
 	/*
-	 * Tasklets and other softirqs cannot sleep. This handler itself does
-	 * not count.
+	 * Neither softirqs nor who has switched them off can sleep. This handler
+	 * itself does not count.
 	 */
-	if (in_serving_softirq() || bytes < HOLD_BYTES ||
-	    atomic_cmpxchg(&armed, 1, 0) != 1)
+	if (softirq_count() || atomic_cmpxchg(&armed, what, 0) != what)
 		return 0;
 	atomic_inc(&inside);
 	instruction_pointer_set(regs, (unsigned long)to);
@@ -98,14 +116,21 @@ static int divert(struct pt_regs *regs, u32 bytes, void *to)
 
 static int divert_add(struct kprobe *p, struct pt_regs *regs)
 {
-	return divert(regs, regs_get_kernel_argument(regs, 5), held_add);
+	u32 bytes = regs_get_kernel_argument(regs, 5);
+
+	return bytes < HOLD_BYTES ? 0 : divert(regs, HOLD_COPY, held_add);
 }
 
 static int divert_series(struct kprobe *p, struct pt_regs *regs)
 {
 	u32 *len = (u32 *)regs_get_kernel_argument(regs, 4);
 
-	return divert(regs, *len, held_series);
+	return *len < HOLD_BYTES ? 0 : divert(regs, HOLD_COPY, held_series);
+}
+
+static int divert_lock(struct kprobe *p, struct pt_regs *regs)
+{
+	return divert(regs, HOLD_LOCK, held_lock);
 }
 
 /*
@@ -129,7 +154,13 @@ static struct kprobe series_probe = {
 	.post_handler	= divert_post,
 };
 
-static struct kprobe *probes[] = { &add_probe, &series_probe };
+static struct kprobe lock_probe = {
+	.symbol_name	= "rnic_mr_lock_granted",
+	.pre_handler	= divert_lock,
+	.post_handler	= divert_post,
+};
+
+static struct kprobe *probes[] = { &add_probe, &series_probe, &lock_probe };
 
 static int __init mpa_hold_init(void)
 {
