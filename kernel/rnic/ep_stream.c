@@ -15,7 +15,6 @@
 #include "qp.h"
 #include "qp_stream.h"
 #include "rx.h"
-#include "trace.h"
 #include "tx.h"
 #include "ulp/mpa.h"
 

@@ -229,8 +229,11 @@ void rnic_qp_kill(struct rnic_qp *qp, const struct rnic_end *end)
 
 	if (entered == RNIC_QP_IDLE)
 		return;
-	if (entered == RNIC_QP_TERMINATE)
+	if (entered == RNIC_QP_TERMINATE) {
+		trace_rnic_fault(&qp->ibqp, true, end->fault->layer,
+				 end->fault->etype, end->fault->code);
 		rnic_qp_prepare_terminate(qp, end->fault, end->seg);
+	}
 	rnic_sq_stop(qp);
 	rnic_qp_want_doorbell(qp);
 	flushed = rnic_qp_flush_chunks(qp, RNIC_QP_CHUNKS_AT_END);
@@ -262,7 +265,6 @@ int rnic_qp_refuse(struct rnic_qp *qp, const struct ddp_fault *f,
 						       IB_EVENT_QP_FATAL,
 	};
 
-	trace_rnic_fault(&qp->ibqp, true, f->layer, f->etype, f->code);
 	if (f->layer == RDMAP_LAYER_DDP && f->etype == DDP_ET_UNTAGGED &&
 	    f->code == DDP_EC_UNTAGGED_TOO_LONG)
 		end.recv_status = MPA_WC_LOC_LEN_ERR;

@@ -22,7 +22,6 @@
 #include "segment.h"
 #include "srq.h"
 #include "terminate.h"
-#include "trace.h"
 
 /* Sends and Immediate Data ------------------------------------------------- */
 
@@ -152,8 +151,6 @@ static int rnic_rx_local_error(struct rnic_qp *qp, u8 status)
 		.event = IB_EVENT_QP_FATAL,
 	};
 
-	trace_rnic_fault(&qp->ibqp, true, end.fault->layer, end.fault->etype,
-			 end.fault->code);
 	rnic_qp_kill(qp, &end);
 	return -EACCES;
 }

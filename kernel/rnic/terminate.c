@@ -30,11 +30,15 @@ static u8 rnic_terminate_status(const struct rdmap_terminate *t)
 	return MPA_WC_WR_FLUSH_ERR;
 }
 
-/* The stream being received on is that of the endpoint. */
-static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
+/* The stream being received on is that of the endpoint. Returns the cause of its end. */
+static u32 rnic_terminate_received(struct rnic_qp *qp, const struct rdmap_terminate *t)
 {
+	u32 cause = rnic_cause(t->layer, t->etype, t->code);
+
+	trace_rnic_fault(&qp->ibqp, false, t->layer, t->etype, t->code);
 	rnic_qp_count(qp, RNIC_CNT_RX_TERMINATE);
 	mpa_set_terminate(qp->ep->conn, false, MPA_TERM_VALID | cause);
+	return cause;
 }
 
 /**
@@ -46,16 +50,19 @@ static void rnic_terminate_received(struct rnic_qp *qp, u32 cause)
  */
 int rnic_rx_bad_terminate(struct rnic_qp *qp)
 {
+	static const struct rdmap_terminate malformed = {
+		.layer = RDMAP_LAYER_RDMAP,
+		.etype = RDMAP_ET_OPERATION,
+		.code = RDMAP_EC_UNSPECIFIED,
+	};
 	const struct rnic_end end = {
 		.send_status = MPA_WC_WR_FLUSH_ERR,
 		.recv_status = MPA_WC_WR_FLUSH_ERR,
-		.cause = rnic_cause(RDMAP_LAYER_RDMAP, RDMAP_ET_OPERATION,
-				    RDMAP_EC_UNSPECIFIED),
+		.cause = rnic_terminate_received(qp, &malformed),
 		.event = IB_EVENT_QP_FATAL,
 		.how = RNIC_EP_END_ORDERLY,
 	};
 
-	rnic_terminate_received(qp, end.cause);
 	rnic_qp_kill(qp, &end);
 	return -ECONNABORTED;
 }
@@ -85,9 +92,7 @@ int rnic_rx_terminate(struct rnic_qp *qp, struct rnic_segment *seg,
 	mpa_rx_read(rx, buf, len);
 	if (seg->h.msn != 1 || rdmap_terminate_parse(buf, len, &t))
 		return rnic_rx_bad_terminate(qp);
-	trace_rnic_fault(&qp->ibqp, false, t.layer, t.etype, t.code);
-	end.cause = rnic_cause(t.layer, t.etype, t.code);
-	rnic_terminate_received(qp, end.cause);
+	end.cause = rnic_terminate_received(qp, &t);
 	end.send_status = rnic_terminate_status(&t);
 	if (rnic_etype_access(t.etype))
 		end.event = IB_EVENT_QP_REQ_ERR;

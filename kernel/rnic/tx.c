@@ -17,7 +17,6 @@
 #include "ring.h"
 #include "segment.h"
 #include "sq.h"
-#include "trace.h"
 #include "tx.h"
 #include "tx_msg.h"
 #include "ulp/mpa.h"
@@ -234,8 +233,6 @@ static void rnic_tx_settle(struct rnic_qp *qp, struct rnic_fill *fill)
 		rnic_tx_refuse_response(qp, rnic_response_head(&qp->reads),
 					&fill->fault);
 	} else if (fill->end.fault) {
-		trace_rnic_fault(&qp->ibqp, true, fill->end.fault->layer,
-				 fill->end.fault->etype, fill->end.fault->code);
 		rnic_qp_kill(qp, &fill->end);
 	}
 }

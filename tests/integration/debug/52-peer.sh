@@ -39,6 +39,7 @@ for fault in 'local fault=1/1/01: tagged buffer: out of bounds' \
 	'local fault=2/0/02: CRC mismatch'; do
 	lab_check "the trace has: $fault" grep -q "$fault" "$LAB_OUT/faults"
 done
+peer_terminates_traced "$LAB_OUT/faults"
 peer_target_is_well "initiator"
 
 # Long enough to have as many half-open connections at a time as the case needs.

@@ -41,6 +41,19 @@ peer_counted() {
 	counters_grew "of the cases as $1" mpa2 "${words[@]}"
 }
 
+# peer_terminates_traced FILE: the trace has each Terminate since the mark. TCP may have ended
+# before one could be sent.
+peer_terminates_traced() {
+	local -A now
+	local sent received
+	counters_read now
+	sent=$((now["mpa2 tx_terminate"] - counters_before["mpa2 tx_terminate"]))
+	received=$((now["mpa2 rx_terminate"] - counters_before["mpa2 rx_terminate"]))
+	lab_is "Terminates received, in the trace" "$(grep -c 'remote fault=' "$1")" "$received"
+	lab_true "$sent Terminates sent are in the trace" \
+		"$sent > 0 && $(grep -c 'local fault=' "$1") >= $sent"
+}
+
 # A connection may end later for the application than on the wire: at worst when a limit of
 # startup is over.
 peer_target_is_well() {
