@@ -19,6 +19,31 @@
 #include "sock.h"
 #include "ulp/mpa.h"
 
+/**
+ * struct rnic_attempt - an attempt to connect
+ * @cm_id: the core's identifier; has the addresses
+ * @qp: the queue pair
+ * @config: settings of the connection
+ * @params: of the Request
+ * @pd: its private data
+ * @pd_len: bytes of @pd
+ * @uid: the user who connects: for routing by user, and to be shown
+ * @any_port: TCP chooses the local port, not the core
+ * @ephemeral: the attempt got as far as connecting, and the port that the core has
+ *	chosen is one that TCP could assign; set by the attempt
+ */
+struct rnic_attempt {
+	struct iw_cm_id *cm_id;
+	struct rnic_qp *qp;
+	const struct mpa_config *config;
+	const struct mpa_params *params;
+	const void *pd;
+	u32 pd_len;
+	kuid_t uid;
+	bool any_port;
+	bool ephemeral;
+};
+
 /* Starts TCP's handshake; its result is handled by the endpoint's work. */
 static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_id)
 {
@@ -42,18 +67,23 @@ static int rnic_ep_start_connect(struct rnic_ep *ep, const struct iw_cm_id *cm_i
 
 static const struct rnic_ep_role rnic_connect_role;
 
-static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct iw_cm_id *cm_id)
+static struct rnic_ep *rnic_ep_open(struct rnic_dev *dev, struct rnic_attempt *a)
 {
 	struct socket *sock;
 	struct rnic_ep *ep;
 	int ret;
 
-	ret = rnic_sock_open(dev, cm_id, &sock);
+	ret = rnic_sock_open(dev, a->cm_id, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	ret = rnic_sock_bind(dev, sock, cm_id);
+	/* What ss shows, before 6.17, is that of the inode. */
+	SOCK_INODE(sock)->i_uid = a->uid;
+	WRITE_ONCE(sock->sk->sk_uid, a->uid);
+	ret = rnic_sock_bind(dev, sock, a->cm_id, a->any_port);
 	if (ret)
 		goto err_sock;
+	a->ephemeral = rnic_sock_port_ephemeral(sock_net(sock->sk),
+						rnic_addr_port(&a->cm_id->local_addr));
 	ep = rnic_ep_create(dev, sock, &rnic_connect_role);
 	if (!IS_ERR(ep)) {
 		/* Nothing is charged yet, so this cannot fail. */
@@ -87,36 +117,48 @@ static bool rnic_ep_still_same_net(const struct rnic_ep *ep,
 	       rnic_cm_same_net(cm_id);
 }
 
-/*
- * Begins to connect; takes references to @cm_id and @qp. After an error there
- * is no event: work that was queued meanwhile waits for rnic_ep.lock, and then
- * finds the endpoint DEAD.
- */
-static int rnic_ep_connect(struct rnic_dev *dev, struct iw_cm_id *cm_id,
-			   struct rnic_qp *qp, const struct mpa_config *cfg,
-			   const struct mpa_params *params, const void *pd,
-			   u32 pd_len)
+static int rnic_ep_attempt(struct rnic_dev *dev, struct rnic_attempt *a)
 {
-	struct rnic_ep *ep = rnic_ep_open(dev, cm_id);
+	struct rnic_ep *ep = rnic_ep_open(dev, a);
 	int ret;
 
 	if (IS_ERR(ep))
 		return PTR_ERR(ep);
-	ep->config = *cfg;
-	ep->params = *params;
-	ret = rnic_ep_still_same_net(ep, cm_id) ? 0 : -ENODEV;
+	ep->config = *a->config;
+	ep->params = *a->params;
+	ret = rnic_ep_still_same_net(ep, a->cm_id) ? 0 : -ENODEV;
 	if (!ret)
-		ret = rnic_ep_set_pd(ep, pd, pd_len);
+		ret = rnic_ep_set_pd(ep, a->pd, a->pd_len);
 	if (!ret)
-		ret = rnic_ep_bind(ep, cm_id, qp);
+		ret = rnic_ep_bind(ep, a->cm_id, a->qp);
 	if (!ret)
-		ret = rnic_ep_start_connect(ep, cm_id);
+		ret = rnic_ep_start_connect(ep, a->cm_id);
 	if (ret)
 		rnic_ep_finish(ep, false, 0);
 	else
 		ep->reply_due = true;
 	rnic_ep_unuse(ep);
 	return ret;
+}
+
+/*
+ * Begins to connect; takes references to @a->cm_id and @a->qp. After an error there
+ * is no event: work that was queued meanwhile waits for rnic_ep.lock, and then
+ * finds the endpoint DEAD.
+ */
+static int rnic_ep_connect(struct rnic_dev *dev, struct rnic_attempt *a)
+{
+	int ret = rnic_ep_attempt(dev, a);
+
+	/*
+	 * TCP has a connection from this port to the peer, which the core does not know:
+	 * it is still ending, or TCP has chosen its port. Another is as good, see
+	 * rnic_sock_bind().
+	 */
+	if (ret != -EADDRNOTAVAIL || !a->ephemeral)
+		return ret;
+	a->any_port = true;
+	return rnic_ep_attempt(dev, a);
 }
 
 /**
@@ -136,7 +178,14 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 	struct rnic_dev *dev = to_rnic_dev(cm_id->device);
 	struct mpa_params params;
 	struct mpa_config cfg;
-	struct rnic_qp *qp;
+	struct rnic_attempt a = {
+		.cm_id = cm_id,
+		.config = &cfg,
+		.params = &params,
+		.pd = param->private_data,
+		.pd_len = param->private_data_len,
+		.uid = current_fsuid(),
+	};
 	int ret;
 
 	if (cm_id->local_addr.ss_family != cm_id->remote_addr.ss_family)
@@ -148,13 +197,12 @@ int rnic_iw_connect(struct iw_cm_id *cm_id, struct iw_cm_conn_param *param)
 		return ret;
 	if (param->private_data_len > rnic_cm_pd_max(&cfg))
 		return -EINVAL;
-	qp = rnic_cm_get_qp(cm_id, param->qpn);
-	if (IS_ERR(qp))
-		return PTR_ERR(qp);
+	a.qp = rnic_cm_get_qp(cm_id, param->qpn);
+	if (IS_ERR(a.qp))
+		return PTR_ERR(a.qp);
 	rnic_cm_fill_params(&cfg, param->ird, param->ord, &params);
-	ret = rnic_ep_connect(dev, cm_id, qp, &cfg, &params, param->private_data,
-			      param->private_data_len);
-	rnic_qp_put(qp);
+	ret = rnic_ep_connect(dev, &a);
+	rnic_qp_put(a.qp);
 	return ret;
 }
 
@@ -216,8 +264,13 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 {
 	struct mpa_params params = ep->params;
 	struct sock *sk = ep->sock->sk;
-	struct iw_cm_id *cm_id;
-	struct rnic_qp *qp;
+	struct rnic_attempt a = {
+		.config = &ep->config,
+		.params = &params,
+		.pd = ep->pd,
+		.pd_len = ep->pd_len,
+		.uid = READ_ONCE(sk->sk_uid),
+	};
 	int ret;
 
 	rnic_count(ep->dev, RNIC_CNT_CONN_FALLBACK);
@@ -227,27 +280,26 @@ static void rnic_ep_fall_back(struct rnic_ep *ep)
 
 	rnic_ep_detach(ep);
 	lock_sock(sk);
-	qp = ep->qp;
-	cm_id = ep->cm_id;
+	a.qp = ep->qp;
+	a.cm_id = ep->cm_id;
 	ep->qp = NULL;
 	ep->qpn = 0;
 	/* rnic_ep_of_id() reads it without the socket lock. */
 	WRITE_ONCE(ep->cm_id, NULL);
 	ep->reply_due = false;
-	/* Both endpoints use the same ports. */
+	/* Both endpoints use the same ports, if they can. */
 	rnic_ep_reset_tcp(ep);
-	rnic_qp_unbind(qp, ep);
+	rnic_qp_unbind(a.qp, ep);
 	release_sock(sk);
 	rnic_ep_forget_id(ep);
 
-	ret = rnic_ep_connect(ep->dev, cm_id, qp, &ep->config, &params, ep->pd,
-			      ep->pd_len);
+	ret = rnic_ep_connect(ep->dev, &a);
 	if (ret) {
 		rnic_count(ep->dev, RNIC_CNT_CONN_STARTUP_ERROR);
-		rnic_ep_report_failure(ep, cm_id, ret);
+		rnic_ep_report_failure(ep, a.cm_id, ret);
 	}
-	rnic_qp_put(qp);
-	cm_id->rem_ref(cm_id);
+	rnic_qp_put(a.qp);
+	a.cm_id->rem_ref(a.cm_id);
 	rnic_ep_finish(ep, false, 0);
 }
 

@@ -264,16 +264,17 @@ int rnic_sock_bind_vrf(struct socket *sock, int vrf)
  * @dev: the device
  * @sock: the socket
  * @cm_id: has the local address
+ * @any_port: TCP chooses the port
  *
  * The core selects source ports without TCP. If TCP already uses one of the
- * ephemeral range, another one is as good. A port outside that range was
- * requested by the consumer. The port mapper's is not used: a peer that has one
- * takes a port without a mapping as it is.
+ * ephemeral range, another one is as good: also if the consumer has requested it,
+ * which looks the same. A port outside that range was requested for sure. The port
+ * mapper's is not used: a peer that has one takes a port without a mapping as it is.
  *
  * Return: 0 or a negative error.
  */
 int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
-		   const struct iw_cm_id *cm_id)
+		   const struct iw_cm_id *cm_id, bool any_port)
 {
 	struct sockaddr_storage addr = cm_id->local_addr;
 	/* At the same offset for both families. */
@@ -285,6 +286,8 @@ int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
 	if (ret)
 		return ret;
 	rnic_addr_scope(dev, &addr);
+	if (any_port)
+		*port = 0;
 	ret = kernel_bind(sock, (struct mpa_sockaddr *)&addr, len);
 	if (ret != -EADDRINUSE ||
 	    !rnic_sock_port_ephemeral(sock_net(sock->sk), *port))

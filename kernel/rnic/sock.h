@@ -25,6 +25,6 @@ int rnic_sock_open(const struct rnic_dev *dev, const struct iw_cm_id *cm_id,
 bool rnic_sock_any_vrf(const struct net *net);
 int rnic_sock_bind_vrf(struct socket *sock, int vrf);
 int rnic_sock_bind(const struct rnic_dev *dev, struct socket *sock,
-		   const struct iw_cm_id *cm_id);
+		   const struct iw_cm_id *cm_id, bool any_port);
 
 #endif /* MPA_RNIC_SOCK_H */

@@ -28,10 +28,14 @@ from cmlab import (  # noqa: E402
     no_startup_timeout, raw, raw_listener, reachable, reply, request, responder, switched,
     turned_away_at_once, within)
 from mpaframe import enhanced, frame  # noqa: E402
+from party import Party, other_user  # noqa: E402
 from rdmacm import PS_UDP, Channel, host  # noqa: E402
 
 # Of no network device.
 NOWHERE = "02:00:00:00:00:01"
+
+# The ports that TCP and the core choose from, of the network namespace.
+RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 # Our Request as Initiator: peer-to-peer, RTR by Write or Read.
 ASK_IRD = mpa.P2P
@@ -451,6 +455,61 @@ def initiator_peer_vanishes():
             listener.sock.close()
         check("status", app.event("REJECTED").status, -errno.ECONNREFUSED)
         app.silent(0.5)
+
+
+def establish(app, peer):
+    peer.read_frame()
+    peer.send(reply(mpa.P2P | 1, mpa.RTR_WRITE | 1))
+    app.event("ESTABLISHED")
+    peer.read_fpdu()
+
+
+@case
+def initiator_port_in_use():
+    """TCP is still ending a connection from a port that the core gives once more."""
+    with host("h1"):
+        old = RANGE.read_text(encoding="ascii")
+        RANGE.write_text("40000 40003", encoding="ascii")
+    try:
+        with raw_listener() as listener:
+            with initiator() as (app, me):
+                me.connect(H2, PORT)
+                lingering = listener.accept()
+                establish(app, lingering)
+            with lingering:
+                for _ in range(20):
+                    with initiator() as (app, me):
+                        me.connect(H2, PORT)
+                        with listener.accept() as peer:
+                            establish(app, peer)
+                            # Leaves no port that is in use.
+                            peer.reset()
+                            app.event("DISCONNECTED")
+    finally:
+        with host("h1"):
+            RANGE.write_text(old, encoding="ascii")
+
+
+@case
+def initiator_user():
+    """Routes are those of the user who connects, also for falling back: root has none."""
+    rule = f"uidrange 0-0 to {H2} prohibit"
+    # There is no udev here.
+    for node in Path("/dev/infiniband").iterdir():
+        node.chmod(0o666)
+    with Party("h1", other_user) as user, raw_listener() as listener:
+        user.ask("make", H2, PORT)
+        ip(f"-n h1 rule add {rule}")
+        try:
+            user.tell("connect")
+            for rev in (2, 1):
+                with listener.accept() as peer:
+                    check("revision", peer.read_frame().rev, rev)
+                    if rev == 1:
+                        peer.send(frame(mpa.REPLY, mpa.CRC, 1))
+                        check("outcome", user.result(), "ESTABLISHED")
+        finally:
+            ip(f"-n h1 rule del {rule}")
 
 
 @case
